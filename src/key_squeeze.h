@@ -1,0 +1,50 @@
+/*
+ * key_squeeze.h
+ *		Fixed keys with the bits that never vary taken out.
+ *
+ * The feed notes which bits differ between any two keys (KeyVariation).  Where all keys agree
+ * in a bit, it can't decide any comparison: a squeezed key holds the others
+ * alone, in the same order, in as few 64-bit words as they need.  Nothing is
+ * lost: expanding gives the full key back.
+ */
+#ifndef GPUSORT_KEY_SQUEEZE_H
+#define GPUSORT_KEY_SQUEEZE_H
+
+#include "postgres.h"
+
+#define KEY_MAX_WORDS 4
+#define KEY_SQUEEZE_MAX_PIECES 16
+
+/* What the keys of one sort have in common. Words are in host order, i.e. byte-swapped on little-endian machines. */
+typedef struct KeyVariation
+{
+	uint64		first[KEY_MAX_WORDS];	/* the first key */
+	uint64		differs[KEY_MAX_WORDS]; /* bits in which some key differs from it */
+} KeyVariation;
+
+/* One run of neighbouring bits: where it stands in the full and in the squeezed key. */
+typedef struct KeySqueezePiece
+{
+	int			from_word;
+	int			from_shift;		/* distance of its lowest bit from bit 0 of from_word */
+	int			to_word;
+	int			to_shift;
+	uint64		mask;			/* its bits, moved down to bit 0 */
+} KeySqueezePiece;
+
+typedef struct KeySqueeze
+{
+	int			full_words;		/* words of a full key */
+	int			nwords;			/* words of a squeezed key, at least 1 */
+	int			npieces;
+	KeySqueezePiece pieces[KEY_SQUEEZE_MAX_PIECES];
+	uint64		constant[KEY_MAX_WORDS];	/* the bits that all keys share */
+} KeySqueeze;
+
+/* Plans the squeezing of keys of full_words words (1 .. KEY_MAX_WORDS). */
+extern void key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_words);
+
+/* The full key as key bytes (memcmp order) from a squeezed one. */
+extern void key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full);
+
+#endif							/* GPUSORT_KEY_SQUEEZE_H */
