@@ -1,12 +1,69 @@
-# gpusort: builds with PGXS.  `make help` lists what there is.
+# gpusort: sorts of large results on a GPU, or faster on the CPU.
+#
+# Builds with PGXS against the PostgreSQL that PG_CONFIG names.  `make help` lists the targets.
+# The targets that set up a machine themselves (demo, test, bench, random, setup) must work before there
+# is any PostgreSQL, so nothing here may fail when pg_config is missing.
+
 MODULE_big = gpusort
 EXTENSION = gpusort
 DATA = sql/gpusort--1.0.sql
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
 
+# Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
+# compiler; clang would warn about those it doesn't know.
+gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument
 PG_CPPFLAGS = -I$(CURDIR)/src
-PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers $(if $(WERROR),-Werror)
+PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror)
+
+# regress/schedule is the one list of regression tests; installcheck runs them one after the other.
+REGRESS = $(shell sed -n 's/^test: *//p' regress/schedule)
+REGRESS_OPTS = --inputdir=regress
+ISOLATION = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/specs/*.spec)))
+ISOLATION_OPTS = --inputdir=regress --outputdir=.
+
+EXTRA_CLEAN = results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
 
 PG_CONFIG ?= pg_config
-PGXS := $(shell $(PG_CONFIG) --pgxs)
+PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+
+ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
+# PGXS knows no header dependencies.
+$(OBJS): $(wildcard src/*.h)
+else
+all install installcheck:
+	@echo "No PostgreSQL to build against: '$(PG_CONFIG) --pgxs' names no file." >&2
+	@echo "Set PG_CONFIG to the pg_config of a PostgreSQL 15 to 18 with its server headers, or run 'make setup'," >&2
+	@echo "which installs the distribution's packages." >&2
+	@false
+clean:
+	rm -rf src/*.o gpusort.so $(EXTRA_CLEAN)
+endif
+
+help:
+	@echo "make                 build the extension (PG_CONFIG=... for another PostgreSQL, WERROR=1: warnings are errors)"
+	@echo "make install         install it into that PostgreSQL (DESTDIR=... to stage it)"
+	@echo "make installcheck    run the regression and isolation tests on a running server that has it installed"
+	@echo "make clean           remove what was built"
+	@echo
+	@echo "These install what is missing (Debian packages, as root or through sudo), work on a throwaway cluster of"
+	@echo "their own, and leave existing clusters alone:"
+	@echo "make setup           only install what is needed to build and test"
+	@echo "make demo            millions of rows, the same ORDER BY without and with gpusort, times and plans"
+	@echo "make test            every test, ends with 'N passed, N failed'"
+	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
+	@echo "make bench           bench/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/orderby --help)"
+
+setup:
+	tools/setup build test
+demo:
+	tools/demo
+test:
+	tools/test
+random:
+	tools/test --only random --random-seconds $(or $(DURATION),60) $(if $(SEED),--seed $(SEED))
+bench:
+	bench/orderby $(BENCH)
+
+.PHONY: all install installcheck clean help setup demo test random bench

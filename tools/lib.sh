@@ -1,0 +1,186 @@
+# Shell functions shared by tools/, bench/orderby and .ci/run.  To be sourced.
+#
+# What they build is a *private installation*: a copy of the installed PostgreSQL's program, library and
+# share folders below a temporary folder, with gpusort installed into it by `make install DESTDIR=`.
+# PostgreSQL finds its files relative to its own executable, so such a copy runs as it is; the system's
+# PostgreSQL and its clusters are never written to.  A *throwaway cluster* in the same folder
+# listens on a Unix socket alone.  leave() stops the cluster and removes the folder, on
+# success, on errors and on Ctrl-C.
+
+# Nothing of the caller's may send a client of ours to another server.
+unset PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSERVICE PGOPTIONS PGDATA PGTZ \
+	PGAPPNAME PGCLIENTENCODING PGSSLMODE PG_COLOR PSQLRC
+export LC_ALL=C.UTF-8
+
+REPOSITORY=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+SUPPORTED_VERSIONS='18 17 16 15'
+
+say() { printf '%s\n' "$*"; }
+step() { printf '== %s\n' "$*"; }
+die() {
+	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	exit 1
+}
+
+# ---- users ----
+
+# Runs a command as root.
+as_root() {
+	if [ "$(id -u)" = 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null; then
+		sudo "$@"
+	else
+		die "needs root for: $* (run as root, or install sudo)"
+	fi
+}
+
+# The user that servers and tests run as: PostgreSQL refuses to run as root.
+unprivileged_user() {
+	if [ "$(id -u)" != 0 ]; then
+		id -un
+	elif id postgres >/dev/null 2>&1; then
+		echo postgres
+	else
+		echo nobody
+	fi
+}
+
+# Runs a command as that user, in a folder that it can read.
+as_user() {
+	if [ "$(id -u)" != 0 ]; then
+		"$@"
+	else
+		runuser -u "$(unprivileged_user)" -- env HOME="${WORK:-/}" "$@"
+	fi
+}
+
+# ---- the PostgreSQL to build against ----
+
+# Has this pg_config's PostgreSQL a server, its headers and PGXS, and does gpusort support it?
+pg_config_is_complete() {
+	local bin headers pgxs version
+	bin=$("$1" --bindir 2>/dev/null) && headers=$("$1" --includedir-server) && pgxs=$("$1" --pgxs) || return 1
+	version=$("$1" --version | sed -E 's/^PostgreSQL ([0-9]+).*/\1/')
+	[[ " $SUPPORTED_VERSIONS " == *" $version "* ]] &&
+		[ -x "$bin/postgres" ] && [ -x "$bin/initdb" ] && [ -f "$headers/postgres.h" ] && [ -f "$pgxs" ]
+}
+
+# Prints the pg_config to use: $PG_CONFIG if set, else the newest complete one of the distribution's
+# packages, else that of the PATH.  Fails if there is none.
+find_pg_config() {
+	local version candidate
+	if [ -n "${PG_CONFIG:-}" ]; then
+		pg_config_is_complete "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG names no PostgreSQL 15 to 18 with server and headers"
+		echo "$PG_CONFIG"
+		return
+	fi
+	for version in $SUPPORTED_VERSIONS; do
+		candidate=/usr/lib/postgresql/$version/bin/pg_config
+		if pg_config_is_complete "$candidate"; then
+			echo "$candidate"
+			return
+		fi
+	done
+	candidate=$(command -v pg_config) && pg_config_is_complete "$candidate" && echo "$candidate"
+}
+
+# ---- the temporary folder ----
+
+# Makes $WORK, readable by and owned by the unprivileged user, removed by leave().
+# Not below the repository, which that user may be unable to reach (/root), and not in /tmp, which may be memory.
+enter_workspace() {
+	WORK=$(mktemp -d "${GPUSORT_TMPDIR:-/var/tmp}/gpusort.XXXXXX")
+	chmod 755 "$WORK"
+	[ "$(id -u)" != 0 ] || chown "$(unprivileged_user):" "$WORK"
+	trap leave EXIT
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	trap 'exit 129' HUP
+	cd "$WORK"
+}
+
+leave() {
+	local status=$?
+	trap - EXIT
+	trap '' INT TERM HUP
+	stop_cluster
+	cd /
+	if [ -n "${GPUSORT_KEEP:-}" ]; then
+		say "kept: $WORK"
+	else
+		rm -rf "$WORK"
+	fi
+	exit "$status"
+}
+
+# Requires that many megabytes free where $WORK is.
+require_disk_space() {
+	local free
+	free=$(df -Pm "$WORK" | awk 'NR == 2 { print $4 }')
+	[ "$free" -ge "$1" ] || die "needs $1 MB free in $(dirname "$WORK"), has $free (GPUSORT_TMPDIR names another folder)"
+}
+
+# ---- the private installation ----
+
+# Copies the sources to $WORK/source: the build leaves nothing in the repository, which may be read-only.
+copy_sources() {
+	as_user mkdir -p "$WORK/source"
+	tar -C "$REPOSITORY" --exclude='./.*' --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.a' \
+		--exclude=./results --exclude=./tmp_check --exclude=./log --exclude=./bench/results -cf - . |
+		as_user tar -C "$WORK/source" --no-same-owner --no-same-permissions -xf -
+}
+
+# Builds gpusort (arguments go to make) and installs it with a copy of PostgreSQL below $WORK/pg.
+# Sets BINDIR, the copy's programs.
+build_private_installation() {
+	local pg_config folder make_log=$WORK/build.log
+	pg_config=$(find_pg_config) || die "no PostgreSQL to build against; run 'make setup'"
+	copy_sources
+	# Without the bitcode for JIT inlining: nothing here needs it.
+	if ! as_user make -C "$WORK/source" -j"$(nproc)" PG_CONFIG="$pg_config" with_llvm=no "$@" >"$make_log" 2>&1; then
+		cat "$make_log" >&2
+		die "the build failed"
+	fi
+	for folder in "$("$pg_config" --bindir)" "$("$pg_config" --pkglibdir)" "$("$pg_config" --sharedir)"; do
+		as_user mkdir -p "$WORK/pg$folder"
+		tar -C "$folder" --exclude=./bitcode --exclude=./pgxs -cf - . |
+			as_user tar -C "$WORK/pg$folder" --no-same-owner -xf -
+	done
+	as_user make -C "$WORK/source" PG_CONFIG="$pg_config" with_llvm=no DESTDIR="$WORK/pg" "$@" install >>"$make_log" 2>&1 ||
+		{ cat "$make_log" >&2 && die "make install failed"; }
+	BINDIR=$WORK/pg$("$pg_config" --bindir)
+	PGXS_DIR=$(dirname "$(dirname "$("$pg_config" --pgxs)")")/..
+}
+
+# ---- the throwaway cluster ----
+
+# Starts a cluster in $WORK/data with the settings of the file(s) given, and lets clients find it.
+start_cluster() {
+	as_user "$BINDIR/initdb" -D "$WORK/data" -U postgres --auth=trust --no-sync \
+		--encoding=UTF8 --locale=C.UTF-8 >"$WORK/initdb.log" 2>&1 || { cat "$WORK/initdb.log" >&2 && die "initdb failed"; }
+	cat - "$@" <<-EOT | as_user tee -a "$WORK/data/postgresql.conf" >/dev/null
+		listen_addresses = ''
+		unix_socket_directories = '$WORK'
+		fsync = off
+		full_page_writes = off
+		max_wal_size = 8GB
+		autovacuum = off
+		jit = off
+	EOT
+	as_user "$BINDIR/pg_ctl" -D "$WORK/data" -l "$WORK/server.log" -w -t 60 start >/dev/null || {
+		cat "$WORK/server.log" >&2
+		die "the server did not start"
+	}
+	export PGHOST=$WORK PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
+	PATH=$BINDIR:$PATH
+}
+
+stop_cluster() {
+	if [ -f "$WORK/data/postmaster.pid" ]; then
+		as_user "$BINDIR/pg_ctl" -D "$WORK/data" -m immediate -w stop >/dev/null 2>&1 || true
+	fi
+}
+
+# psql that stops at the first error and prints bare results.
+sql() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
