@@ -37,7 +37,9 @@ typedef struct SortKey
 	SortKeyColumn *cols;		/* ncols of them */
 	uint8	   *buffer;			/* variable: the key being built */
 	Size		buffer_size;
+	Size		length;			/* variable: bytes of the key so far */
 	MemoryContext scratch;		/* variable: for detoasted values; reset after each row */
+	bool		detoasted;		/* variable: is there anything in scratch? */
 } SortKey;
 
 /* One sort column as a Sort node or a path describes it. */
