@@ -12,7 +12,8 @@
 
 #include "postgres.h"
 
-#define KEY_MAX_WORDS 4
+#include "chunk.h"
+
 #define KEY_SQUEEZE_MAX_PIECES 16
 
 /* What the keys of one sort have in common. Words are in host order, i.e. byte-swapped on little-endian machines. */
@@ -22,7 +23,7 @@ typedef struct KeyVariation
 	uint64		differs[KEY_MAX_WORDS]; /* bits in which some key differs from it */
 } KeyVariation;
 
-/* One run of neighbouring bits: where it stands in the full and in the squeezed key. */
+/* One run of neighbouring bits, none across a word's end: where it stands in the full and in the squeezed key. */
 typedef struct KeySqueezePiece
 {
 	int			from_word;
@@ -36,15 +37,36 @@ typedef struct KeySqueeze
 {
 	int			full_words;		/* words of a full key */
 	int			nwords;			/* words of a squeezed key, at least 1 */
-	int			npieces;
-	KeySqueezePiece pieces[KEY_SQUEEZE_MAX_PIECES];
-	uint64		constant[KEY_MAX_WORDS];	/* the bits that all keys share */
+	int			npieces;		/* 0 if all keys are equal */
+	KeySqueezePiece pieces[KEY_SQUEEZE_MAX_PIECES]; /* from the most significant one down */
+	uint64		constant[KEY_MAX_WORDS];	/* the full key's bits outside the pieces */
 } KeySqueeze;
 
 /* Plans the squeezing of keys of full_words words (1 .. KEY_MAX_WORDS). */
 extern void key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_words);
 
+/* The plan that changes nothing but the byte order. */
+extern void key_squeeze_plan_identity(KeySqueeze *squeeze, int full_words);
+
 /* The full key as key bytes (memcmp order) from a squeezed one. */
 extern void key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full);
+
+/*
+ * Squeezes the key at full (key bytes, 8-byte aligned) into squeezed, nwords words.  npieces and nwords
+ * are those of the plan; a hot loop passes constants, so that its copy unrolls.
+ */
+static pg_attribute_always_inline void
+key_squeeze_apply(const KeySqueeze *squeeze, int npieces, int nwords, const uint64 *full, uint64 *squeezed)
+{
+	for (int w = 0; w < nwords; w++)
+		squeezed[w] = 0;
+	for (int p = 0; p < npieces; p++)
+	{
+		const KeySqueezePiece *piece = &squeeze->pieces[p];
+		uint64		bits = (KEY_WORD_TO_HOST(full[piece->from_word]) >> piece->from_shift) & piece->mask;
+
+		squeezed[nwords == 1 ? 0 : piece->to_word] |= bits << piece->to_shift;
+	}
+}
 
 #endif							/* GPUSORT_KEY_SQUEEZE_H */

@@ -29,4 +29,17 @@
 extern void sample_sort_chunks(const Chunk *chunks, uint64 nrows, const KeySqueeze *squeeze, void *items);
 extern Size sample_sort_scratch_size(uint64 nrows, int nwords);
 
+/*
+ * The same core for items in place, many times over with the same scratch memory: sorts of up to
+ * max_items items of nwords words each.  The memory, again within sample_sort_scratch_size, is
+ * that of CurrentMemoryContext at the creation; sample_sorter_free or the context's reset releases it.
+ */
+typedef struct SampleSorter SampleSorter;
+
+extern SampleSorter *sample_sorter_create(uint64 max_items, int nwords);
+extern void sample_sorter_sort_chunks(SampleSorter *sorter, const Chunk *chunks, uint64 nrows,
+									  const KeySqueeze *squeeze, void *items);
+extern void sample_sorter_sort(SampleSorter *sorter, void *items, uint64 nitems);
+extern void sample_sorter_free(SampleSorter *sorter);
+
 #endif							/* GPUSORT_SAMPLE_SORT_H */

@@ -1,0 +1,458 @@
+/*
+ * sample_sort_impl.h
+ *		The sample sort for items of KEY_WORDS key words; included once for each width.
+ *
+ * Every distribution looks at one word of the keys.  Keys that are frequent in
+ * this word get a bucket of their own, and that bucket goes on to the next word, or is
+ * finished after the last one.  So the splitter tree costs the same for every width.
+ */
+
+#define IMPL_JOIN_(name, words) name##_##words
+#define IMPL_JOIN(name, words) IMPL_JOIN_(name, words)
+#define FN(name) IMPL_JOIN(name, KEY_WORDS)
+#define Item FN(Item)
+
+typedef struct Item
+{
+	uint64		key[KEY_WORDS];
+	uint64		address;
+} Item;
+
+#define ITEM_STRIDE (KEY_WORDS + 1) /* in words */
+
+static void FN(sort_items) (SampleSorter *sorter, Item *items, uint64 n, int word, int depth);
+
+/* Compares two keys from the given word on. */
+static inline bool
+FN(item_less) (const Item *a, const Item *b, int word)
+{
+	for (; KEY_WORDS > 1 && word < KEY_WORDS - 1; word++)
+	{
+		if (a->key[word] != b->key[word])
+			return a->key[word] < b->key[word];
+	}
+	return a->key[KEY_WORDS - 1] < b->key[KEY_WORDS - 1];
+}
+
+/* Sorts nearly sorted items, or a few. */
+static void
+FN(sort_by_insertion) (Item *items, int n, int word)
+{
+	for (int i = 1; i < n; i++)
+	{
+		Item		item;
+		int			j = i;
+
+		if (!FN(item_less) (&items[i], &items[i - 1], word))
+			continue;
+		item = items[i];
+		do
+		{
+			items[j] = items[j - 1];
+			j--;
+		} while (j > 0 && FN(item_less) (&item, &items[j - 1], word));
+		items[j] = item;
+	}
+}
+
+/*
+ * The base case: sorts the n <= PACKED_MAX items at src, whose keys agree before word, into
+ * dst, elsewhere.  What decides is the window of PACKED_WINDOW_BITS bits that starts at the first bit
+ * in which the keys differ; where they differ behind it as well, a last pass sets right what is left.
+ */
+static inline void
+FN(sort_base) (const Item *src, Item *dst, int n, int word)
+{
+	PackedKeys	packed;
+	const uint64 *sorted;
+	uint64		differs[KEY_WORDS + 1] = {0};
+	bool		exact = true;
+	int			shift;
+
+	if (n == 1)
+	{
+		dst[0] = src[0];
+		return;
+	}
+	for (int i = 1; i < n; i++)
+		for (int w = word; w < KEY_WORDS; w++)
+			differs[w] |= src[i].key[w] ^ src[0].key[w];
+	while (KEY_WORDS > 1 && word < KEY_WORDS - 1 && differs[word] == 0)
+		word++;
+	if (differs[word] == 0)
+	{
+		memcpy(dst, src, n * sizeof(Item));
+		return;
+	}
+
+	shift = 63 - pg_leftmost_one_pos64(differs[word]);
+	if (KEY_WORDS == 1 || word == KEY_WORDS - 1)
+	{
+		for (int i = 0; i < n; i++)
+			packed.keys[i] = PACKED_KEY(src[i].key[word] << shift, i);
+		exact = ((differs[word] << shift) & PACKED_LOST_BITS) == 0;
+	}
+	else
+	{
+		for (int i = 0; i < n; i++)
+			packed.keys[i] = PACKED_KEY((src[i].key[word] << shift) | (src[i].key[word + 1] >> 1 >> (63 - shift)), i);
+		exact = (((differs[word] << shift) | (differs[word + 1] >> 1 >> (63 - shift))) & PACKED_LOST_BITS) == 0
+			&& (differs[word + 1] << shift) == 0;
+		for (int w = word + 2; w < KEY_WORDS; w++)
+			exact &= differs[w] == 0;
+	}
+
+	sorted = packed_sort(&packed, n);
+	for (int i = 0; i < n; i++)
+		dst[i] = src[sorted[i] & PACKED_INDEX_MASK];
+	if (!exact)
+		FN(sort_by_insertion) (dst, n, word);
+}
+
+static void
+FN(sift_down) (Item *items, uint64 n, uint64 at, int word)
+{
+	Item		item = items[at];
+
+	for (;;)
+	{
+		uint64		child = 2 * at + 1;
+
+		if (child >= n)
+			break;
+		if (child + 1 < n && FN(item_less) (&items[child], &items[child + 1], word))
+			child++;
+		if (!FN(item_less) (&item, &items[child], word))
+			break;
+		items[at] = items[child];
+		at = child;
+	}
+	items[at] = item;
+}
+
+/* What always works: in place, without recursion, whatever the keys.  For buckets that bad luck left large. */
+static void
+FN(sort_by_heap) (Item *items, uint64 n, int word)
+{
+	for (uint64 i = n / 2; i-- > 0;)
+	{
+		FN(sift_down) (items, n, i, word);
+		if (i % SORT_BLOCK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	for (uint64 i = n; i-- > 1;)
+	{
+		Item		last = items[i];
+
+		items[i] = items[0];
+		items[0] = last;
+		FN(sift_down) (items, i, 0, word);
+		if (i % SORT_BLOCK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Samples one word of the items, one item out of each of equally long stretches. */
+static void
+FN(choose_splitters) (SampleSorter *sorter, SplitterTree *tree, const Item *items, uint64 n, int word)
+{
+	int			log_leaves = choose_log_leaves(n);
+	int			nsamples = choose_nsamples(n, log_leaves, SORT_OVERSAMPLING_ITEMS);
+
+	for (int i = 0; i < nsamples; i++)
+		sorter->sample[i] = items[sample_position(sorter, i, nsamples, n)].key[word];
+	splitter_tree_choose(tree, sort_sample(sorter->sample, nsamples), nsamples, log_leaves);
+}
+
+/* Writes each item's bucket to oracle, and counts. */
+static void
+FN(classify) (SortLevel *level, const Item *items, uint64 n, int word, uint16 *oracle)
+{
+	memset(level->counts, 0, level->tree.nbuckets * sizeof(uint64));
+	for (uint64 i = 0; i < n; i += SORT_BLOCK)
+	{
+		splitter_tree_classify(&level->tree, &items[i].key[word], ITEM_STRIDE, Min(n - i, SORT_BLOCK),
+							   oracle + i, level->counts);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+FN(scatter) (SampleSorter *sorter, SortLevel *level, const Item *items, uint64 n)
+{
+	Item	   *to = sorter->scratch;
+
+	for (uint64 i = 0; i < n; i += SORT_BLOCK)
+	{
+		int			m = Min(n - i, SORT_BLOCK);
+
+		for (int j = 0; j < m; j++)
+			to[level->ends[sorter->oracle[i + j]]++] = items[i + j];
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * Distributes items that are too many for the scratch memory where they are, along the cycles of the permutation.
+ * The oracle moves with the items.
+ */
+static void
+FN(permute) (SortLevel *level, Item *items, uint16 *oracle)
+{
+	for (int b = 0; b < level->tree.nbuckets; b++)
+	{
+		/* what earlier cycles have put here is no longer in counts */
+		while (level->counts[b] > 0)
+		{
+			uint64		home = level->ends[b];
+			uint16		bucket = oracle[home];
+			Item		item = items[home];
+
+			while (bucket != b)
+			{
+				uint64		at = level->ends[bucket]++;
+				Item		next = items[at];
+				uint16		next_bucket = oracle[at];
+
+				level->counts[bucket]--;
+				items[at] = item;
+				item = next;
+				bucket = next_bucket;
+			}
+			items[home] = item;
+			level->ends[b]++;
+			level->counts[b]--;
+			if (home % SORT_BLOCK == 0)
+				CHECK_FOR_INTERRUPTS();
+		}
+	}
+}
+
+/*
+ * Brings the buckets back from the scratch memory: small ones sorted, finished ones as they are, and
+ * the others to be sorted further.
+ */
+static void
+FN(collect_small_buckets) (SampleSorter *sorter, const SortLevel *level, Item *items, int word)
+{
+	const Item *from = sorter->scratch;
+	uint64		start = 0;
+
+	for (int b = 0; b < level->tree.nbuckets; b++)
+	{
+		uint64		n = level->ends[b] - start;
+
+		if (n == 0)
+			continue;
+		if (n > PACKED_MAX || bucket_is_finished(&level->tree, b, word, KEY_WORDS))
+			memcpy(items + start, from + start, n * sizeof(Item));
+		else
+			FN(sort_base) (from + start, items + start, n, word);
+		start += n;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Sorts the buckets of more than more_than items of a distribution that left them in place. */
+static void
+FN(sort_buckets) (SampleSorter *sorter, const SortLevel *level, Item *items, uint64 more_than, int word, int depth)
+{
+	uint64		start = 0;
+
+	for (int b = 0; b < level->tree.nbuckets; b++)
+	{
+		uint64		n = level->ends[b] - start;
+
+		if (n > more_than && !bucket_is_finished(&level->tree, b, word, KEY_WORDS))
+			FN(sort_items) (sorter, items + start, n, word + bucket_is_equal(&level->tree, b), depth + 1);
+		start += n;
+	}
+}
+
+/* Sorts items that agree in the words before this one, in place. */
+static void
+FN(sort_items) (SampleSorter *sorter, Item *items, uint64 n, int word, int depth)
+{
+	SortLevel  *level;
+	uint16	   *oracle;
+	bool		in_place;
+	int			only;
+
+	if (n <= PACKED_MAX)
+	{
+		memcpy(sorter->scratch, items, n * sizeof(Item));
+		if (n > 0)
+			FN(sort_base) (sorter->scratch, items, n, word);
+		return;
+	}
+	if (depth >= SORT_MAX_DEPTH)
+	{
+		FN(sort_by_heap) (items, n, word);
+		return;
+	}
+
+	in_place = n > sorter->capacity;
+	oracle = in_place ? sorter->scratch : sorter->oracle;
+	level = sample_sorter_level(sorter, depth);
+	FN(choose_splitters) (sorter, &level->tree, items, n, word);
+	FN(classify) (level, items, n, word, oracle);
+	only = only_bucket(level, n);
+	if (only >= 0)
+	{
+		if (!bucket_is_finished(&level->tree, only, word, KEY_WORDS))
+			FN(sort_items) (sorter, items, n, word + bucket_is_equal(&level->tree, only), depth + 1);
+		return;
+	}
+	bucket_starts(level);
+	if (in_place)
+		FN(permute) (level, items, oracle);
+	else
+	{
+		FN(scatter) (sorter, level, items, n);
+		FN(collect_small_buckets) (sorter, level, items, word);
+	}
+	FN(sort_buckets) (sorter, level, items, in_place ? 1 : PACKED_MAX, word, depth);
+}
+
+/* Makes items of the entries from the given one on, up to SORT_BLOCK of them.  Returns how many. */
+static pg_attribute_always_inline int
+FN(load_block_as) (const Chunk *chunk, uint64 first, const KeySqueeze *squeeze, int npieces, Item *block)
+{
+	int			n = Min(chunk->nrows - first, SORT_BLOCK);
+	int			stride = squeeze->full_words + 1;
+	const uint64 *entry = (const uint64 *) chunk->base + first * stride;
+
+	for (int i = 0; i < n; i++, entry += stride)
+	{
+		key_squeeze_apply(squeeze, npieces, KEY_WORDS, entry, block[i].key);
+		block[i].address = (uint64) (uintptr_t) (chunk->base + entry[stride - 1]);
+	}
+	return n;
+}
+
+static inline int
+FN(load_block) (const Chunk *chunk, uint64 first, const KeySqueeze *squeeze, Item *block)
+{
+	switch (squeeze->npieces)
+	{
+		case 1:
+			return FN(load_block_as) (chunk, first, squeeze, 1, block);
+		case 2:
+			return FN(load_block_as) (chunk, first, squeeze, 2, block);
+		case 3:
+			return FN(load_block_as) (chunk, first, squeeze, 3, block);
+		default:
+			return FN(load_block_as) (chunk, first, squeeze, squeeze->npieces, block);
+	}
+}
+
+static void
+FN(choose_chunk_splitters) (SampleSorter *sorter, SplitterTree *tree, const Chunk *chunk, uint64 n,
+							const KeySqueeze *squeeze)
+{
+	int			log_leaves = choose_log_leaves(n);
+	int			nsamples = choose_nsamples(n, log_leaves, SORT_OVERSAMPLING_CHUNKS);
+	uint64		chunk_start = 0;
+
+	for (int i = 0; i < nsamples; i++)
+	{
+		uint64		position = sample_position(sorter, i, nsamples, n);
+		uint64		key[KEY_WORDS];
+
+		while (position - chunk_start >= chunk->nrows)
+		{
+			chunk_start += chunk->nrows;
+			chunk = chunk->next;
+		}
+		key_squeeze_apply(squeeze, squeeze->npieces, KEY_WORDS,
+						  (const uint64 *) chunk->base + (position - chunk_start) * (squeeze->full_words + 1), key);
+		sorter->sample[i] = key[0];
+	}
+	splitter_tree_choose(tree, sort_sample(sorter->sample, nsamples), nsamples, log_leaves);
+}
+
+static void
+FN(classify_chunks) (SampleSorter *sorter, SortLevel *level, const Chunk *chunks, const KeySqueeze *squeeze)
+{
+	Item		block[SORT_BLOCK];
+	uint16	   *buckets = sorter->scratch;
+	int			n;
+
+	memset(level->counts, 0, level->tree.nbuckets * sizeof(uint64));
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+	{
+		for (uint64 i = 0; i < chunk->nrows; i += n)
+		{
+			n = FN(load_block) (chunk, i, squeeze, block);
+			splitter_tree_classify(&level->tree, block[0].key, ITEM_STRIDE, n, buckets, level->counts);
+			buckets += n;
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+}
+
+static void
+FN(scatter_chunks) (SampleSorter *sorter, SortLevel *level, const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
+{
+	Item		block[SORT_BLOCK];
+	const uint16 *buckets = sorter->scratch;
+	int			n;
+
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+	{
+		for (uint64 i = 0; i < chunk->nrows; i += n)
+		{
+			n = FN(load_block) (chunk, i, squeeze, block);
+			for (int j = 0; j < n; j++)
+				items[level->ends[*buckets++]++] = block[j];
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+}
+
+/* Copies all entries, up to PACKED_MAX of them. */
+static void
+FN(load_items) (const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
+{
+	Item		block[SORT_BLOCK];
+
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+	{
+		int			n;
+
+		for (uint64 i = 0; i < chunk->nrows; i += n)
+		{
+			n = FN(load_block) (chunk, i, squeeze, block);
+			memcpy(items, block, n * sizeof(Item));
+			items += n;
+		}
+	}
+}
+
+/* The sort of chunks of n rows: one distribution straight out of the chunks, then each bucket by itself. */
+static void
+FN(sort_chunks) (SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, Item *items)
+{
+	SortLevel  *level;
+
+	if (n <= PACKED_MAX)
+	{
+		FN(load_items) (chunks, squeeze, items);
+		FN(sort_items) (sorter, items, n, 0, 0);
+		return;
+	}
+
+	level = sample_sorter_level(sorter, 0);
+	FN(choose_chunk_splitters) (sorter, &level->tree, chunks, n, squeeze);
+	FN(classify_chunks) (sorter, level, chunks, squeeze);
+	bucket_starts(level);
+	FN(scatter_chunks) (sorter, level, chunks, squeeze, items);
+	FN(sort_buckets) (sorter, level, items, 1, 0, 0);
+}
+
+#undef IMPL_JOIN_
+#undef IMPL_JOIN
+#undef FN
+#undef Item
+#undef ITEM_STRIDE
+#undef KEY_WORDS

@@ -1,0 +1,39 @@
+/*
+ * sort_tuning.h
+ *		The tuned constants of the host-memory sorts, in one place.
+ *
+ * Measured with bench/cpu_sort on a 2-core Intel Xeon (Sapphire Rapids class, 2.3 GHz, 2 MB L2), gcc 12 -O3.
+ */
+#ifndef GPUSORT_SORT_TUNING_H
+#define GPUSORT_SORT_TUNING_H
+
+/* Most buckets of one distribution, as a power of two. */
+#define SORT_MAX_LOG_BUCKETS 10
+
+/* Distribution stops where the buckets are expected to hold this many items. */
+#define SORT_TARGET_BASE 20
+
+/* Samples taken per bucket: out of the chunks, and out of a bucket in the caches. */
+#define SORT_OVERSAMPLING_CHUNKS 16
+#define SORT_OVERSAMPLING_ITEMS 4
+
+/* Items unpacked or classified at a time; also the distance between checks for interrupts. */
+#define SORT_BLOCK 256
+
+/*
+ * The scratch memory holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket out of the chunks is
+ * expected to hold a 1024th.
+ */
+#define SORT_SCRATCH_SHARE 8
+#define SORT_SCRATCH_MIN 65536
+
+/* Keys that walk down the splitter tree together. */
+#define SORT_TREE_WIDTH 8
+
+/* How many items ahead string records are prefetched. */
+#define SORT_PREFETCH_DISTANCE 24
+
+/* Segments of at most this many strings are sorted by insertion. */
+#define SORT_SMALL_SEGMENT 24
+
+#endif							/* GPUSORT_SORT_TUNING_H */

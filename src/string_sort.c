@@ -1,0 +1,246 @@
+/*
+ * string_sort.c
+ *		Sort of variable keys in host memory, eight bytes at a time.
+ *
+ * The entries of the chunks hold the first 8 bytes, so the first sort is that of one-word fixed
+ * keys and touches no record.  Then comes every segment, a run of items whose keys agree in all bytes so far:
+ *	  load words		the next 8 bytes of each key, prefetched: these cache misses are the cost
+ *	  skip				where all are equal, the longest common prefix in one comparison of whole keys
+ *	  sort				by the words just loaded; the runs of equal words are the next segments
+ * and a segment is finished when it is one item, or all of its keys have ended.
+ *
+ * Segments that wait are on an explicit stack.  They share no item and hold more than SORT_SMALL_SEGMENT each, so
+ * their number is bounded; the small ones are sorted at once, by insertion.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "huge_memory.h"
+#include "key_squeeze.h"
+#include "sample_sort.h"
+#include "sort_tuning.h"
+#include "string_sort.h"
+
+#define WORD_BYTES sizeof(uint64)
+#define NO_DEPTH (~UINT64CONST(0))
+
+/* Keys that agree in their first depth bytes. */
+typedef struct Segment
+{
+	StringSortItem *items;
+	uint64		nitems;
+	uint64		depth;			/* a multiple of WORD_BYTES */
+} Segment;
+
+typedef struct StringSort
+{
+	SampleSorter *sorter;
+	Segment    *waiting;		/* a stack */
+	uint64		nwaiting;
+} StringSort;
+
+static uint64 max_waiting(uint64 nrows);
+static void sort_waiting(StringSort *sort);
+static void sort_runs(StringSort *sort, StringSortItem *items, uint64 n, uint64 depth);
+static void sort_small_segment(StringSortItem *items, int n, uint64 depth);
+static uint64 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth);
+static bool load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 *longest);
+static uint64 common_depth(const StringSortItem *items, uint64 n, uint64 depth, uint64 longest);
+
+void
+string_sort_chunks(const Chunk *chunks, uint64 nrows, StringSortItem *items)
+{
+	StringSort	sort;
+	KeySqueeze	first_word;
+
+	StaticAssertStmt(sizeof(StringSortItem) == SAMPLE_SORT_ITEM_SIZE(1), "items must be those of the sample sort");
+
+	key_squeeze_plan_identity(&first_word, 1);
+	sort.sorter = sample_sorter_create(nrows, 1);
+	sort.waiting = huge_alloc(max_waiting(nrows) * sizeof(Segment));
+	sort.nwaiting = 0;
+
+	sample_sorter_sort_chunks(sort.sorter, chunks, nrows, &first_word, items);
+	sort_runs(&sort, items, nrows, 0);
+	sort_waiting(&sort);
+
+	pfree(sort.waiting);
+	sample_sorter_free(sort.sorter);
+}
+
+Size
+string_sort_scratch_size(uint64 nrows)
+{
+	return sample_sort_scratch_size(nrows, 1) + max_waiting(nrows) * sizeof(Segment);
+}
+
+static uint64
+max_waiting(uint64 nrows)
+{
+	return nrows / (SORT_SMALL_SEGMENT + 1) + 1;
+}
+
+static void
+sort_waiting(StringSort *sort)
+{
+	while (sort->nwaiting > 0)
+	{
+		Segment		segment = sort->waiting[--sort->nwaiting];
+		uint64		depth = load_distinct_words(segment.items, segment.nitems, segment.depth);
+
+		if (depth == NO_DEPTH)
+			continue;
+		sample_sorter_sort(sort->sorter, segment.items, segment.nitems);
+		sort_runs(sort, segment.items, segment.nitems, depth);
+	}
+}
+
+static inline void
+prefetch_key(const StringSortItem *item, uint64 depth)
+{
+	__builtin_prefetch(item->record);
+	__builtin_prefetch(record_key(item->record) + depth);
+}
+
+/* Finds the runs of equal words in items sorted by the words at depth.  Small ones are sorted, others put on the stack. */
+static void
+sort_runs(StringSort *sort, StringSortItem *items, uint64 n, uint64 depth)
+{
+	uint64		end;
+
+	for (uint64 start = 0; start < n; start = end)
+	{
+		uint64		word = items[start].word;
+		uint64		ahead = start + SORT_PREFETCH_DISTANCE;
+
+		for (end = start + 1; end < n && items[end].word == word; end++)
+			;
+		for (; ahead < end + SORT_PREFETCH_DISTANCE && ahead + 1 < n; ahead++)
+		{
+			if (items[ahead].word == items[ahead + 1].word || items[ahead].word == items[ahead - 1].word)
+				prefetch_key(&items[ahead], depth + WORD_BYTES);
+		}
+		if (end - start > SORT_SMALL_SEGMENT)
+		{
+			Segment    *segment = &sort->waiting[sort->nwaiting++];
+
+			segment->items = items + start;
+			segment->nitems = end - start;
+			segment->depth = depth + WORD_BYTES;
+		}
+		else if (end - start > 1)
+			sort_small_segment(items + start, end - start, depth + WORD_BYTES);
+		if (start / SORT_BLOCK != end / SORT_BLOCK)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * Sorts a segment of at most SORT_SMALL_SEGMENT items.  It recurses into strictly smaller segments alone, since
+ * words are loaded where not all are equal.
+ */
+static void
+sort_small_segment(StringSortItem *items, int n, uint64 depth)
+{
+	int			end;
+
+	CHECK_FOR_INTERRUPTS();
+	depth = load_distinct_words(items, n, depth);
+	if (depth == NO_DEPTH)
+		return;
+
+	for (int i = 1; i < n; i++)
+	{
+		StringSortItem item = items[i];
+		int			j = i;
+
+		for (; j > 0 && items[j - 1].word > item.word; j--)
+			items[j] = items[j - 1];
+		items[j] = item;
+	}
+	for (int start = 0; start < n; start = end)
+	{
+		for (end = start + 1; end < n && items[end].word == items[start].word; end++)
+			;
+		if (end - start > 1)
+			sort_small_segment(items + start, end - start, depth + WORD_BYTES);
+	}
+}
+
+/*
+ * Loads the words of a segment at the first depth, from the given one on, where they are not all equal.  Returns this
+ * depth, or NO_DEPTH if all keys are equal.
+ */
+static uint64
+load_distinct_words(StringSortItem *items, uint64 n, uint64 depth)
+{
+	uint64		longest;
+
+	if (load_words(items, n, depth, &longest))
+		return depth;
+	depth += WORD_BYTES;
+	if (longest <= depth)
+		return NO_DEPTH;
+	depth = common_depth(items, n, depth, longest);
+	if (depth != NO_DEPTH)
+		load_words(items, n, depth, &longest);
+	return depth;
+}
+
+/* The key's word at depth, in host order; zero behind its end. */
+static inline uint64
+record_key_word(const char *record, uint64 depth)
+{
+	if (depth >= record_key_length(record))
+		return 0;
+	return KEY_WORD_TO_HOST(*(const uint64 *) (record_key(record) + depth));
+}
+
+/* Loads the words at depth; finds the longest key.  Returns whether the words differ. */
+static bool
+load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 *longest)
+{
+	uint64		differs = 0;
+
+	*longest = 0;
+	for (uint64 i = 0; i < n; i++)
+	{
+		if (i + SORT_PREFETCH_DISTANCE < n)
+			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE], depth);
+		items[i].word = record_key_word(items[i].record, depth);
+		differs |= items[i].word ^ items[0].word;
+		*longest = Max(*longest, record_key_length(items[i].record));
+		if (i % SORT_BLOCK == SORT_BLOCK - 1)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return differs != 0;
+}
+
+/*
+ * The first depth, from the given one on, where some key's word differs from the first item's; NO_DEPTH if there is
+ * none before longest, the length of the longest key.  Each key is read once, as far as it agrees.
+ */
+static uint64
+common_depth(const StringSortItem *items, uint64 n, uint64 depth, uint64 longest)
+{
+	uint64		common = longest;
+
+	for (uint64 i = 1; i < n && common > depth; i++)
+	{
+		uint64		at = depth;
+
+		if (i + SORT_PREFETCH_DISTANCE / 4 < n)
+			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE / 4], depth);
+		while (at < common && record_key_word(items[i].record, at) == record_key_word(items[0].record, at))
+		{
+			at += WORD_BYTES;
+			if (at % (SORT_BLOCK * WORD_BYTES) == 0)
+				CHECK_FOR_INTERRUPTS();
+		}
+		common = Min(common, at);
+		if (i % SORT_BLOCK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return common < longest ? common : NO_DEPTH;
+}
