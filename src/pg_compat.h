@@ -79,4 +79,21 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define EXPLAIN_HEADERS "commands/explain.h"
 #endif
 
+/*
+ * A custom scan whose scan tuples are not virtual says so in slotOps from 16 on, when its state is made; before, its
+ * slot is replaced when it begins.
+ */
+#if PG_VERSION_NUM >= 160000
+#define custom_scan_set_slot_ops(css, ops) ((css)->slotOps = (ops))
+#define custom_scan_apply_slot_ops(css, estate, ops) ((void) 0)
+#else
+#define custom_scan_set_slot_ops(css, ops) ((void) 0)
+#define custom_scan_apply_slot_ops(css, estate, ops) \
+	do { \
+		TupleDesc	scan_desc_ = (css)->ss.ss_ScanTupleSlot->tts_tupleDescriptor; \
+		ExecInitScanTupleSlot((estate), &(css)->ss, scan_desc_, (ops)); \
+		ExecAssignScanProjectionInfoWithVarno(&(css)->ss, INDEX_VAR); \
+	} while (0)
+#endif
+
 #endif							/* GPUSORT_PG_COMPAT_H */

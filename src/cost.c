@@ -1,0 +1,62 @@
+/*
+ * cost.c
+ *		What a GpuSort costs, in the planner's units.
+ *
+ * With n rows, and cpu_operator_cost (c) as the unit of processor work:
+ *
+ *		startup	= input + n * c * (FEED + SORT * log2(n)) + n * c * KEY_BYTE * key bytes + spilled pages
+ *		run		= n * c * RETURN
+ *
+ * FEED: encode the key, copy the row. SORT: each doubling of n adds one level to the splitter tree or the
+ * base case.  RETURN: hand out the row, from the cache thanks to prefetching.  KEY_BYTE: encoding, moving and looking at key bytes.
+ * Spilled pages are written once and read once a merge pass, three quarters of them in sequence, as cost_sort
+ * assumes it too.
+ *
+ * The constants are measured against what cost_sort charges for what PostgreSQL's own sort takes;
+ * docs/architecture.md says how to measure them again.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+
+#include "cost.h"
+
+/* In units of cpu_operator_cost a row; see docs/architecture.md, "The cost formula". */
+#define FEED_COST 8.0
+#define SORT_COST 0.4
+#define RETURN_COST 4.0
+#define KEY_BYTE_COST 0.1
+
+/* Memory a row takes besides its columns: tuple header, entry, sort item. */
+#define ROW_OVERHEAD (MAXALIGN(SizeofMinimalTupleHeader) + 40)
+
+/* Merges of runs that memory can't hold together are rare; one pass is charged for each further factor of this. */
+#define ASSUMED_FAN_IN 500.0
+
+static Cost
+spill_cost(double bytes, double memory)
+{
+	double		pages = ceil(bytes / BLCKSZ);
+	double		passes = Max(1.0, ceil(log(bytes / memory) / log(ASSUMED_FAN_IN)));
+
+	return 2.0 * pages * passes * (0.75 * seq_page_cost + 0.25 * random_page_cost);
+}
+
+void
+cost_gpusort(Path *path, const Path *input, double rows, int width, int key_width, double memory)
+{
+	double		n = Max(rows, 2.0);
+	double		bytes = n * (MAXALIGN(width) + key_width + ROW_OVERHEAD);
+	Cost		startup = input->total_cost;
+
+	startup += n * cpu_operator_cost * (FEED_COST + SORT_COST * log2(n) + KEY_BYTE_COST * key_width);
+	if (bytes > memory)
+		startup += spill_cost(bytes, memory);
+	path->rows = rows;
+	path->startup_cost = startup;
+	path->total_cost = startup + n * cpu_operator_cost * RETURN_COST;
+}

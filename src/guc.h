@@ -1,0 +1,33 @@
+/*
+ * guc.h
+ *		The settings, gpusort.*; docs/settings.md describes them for users.
+ */
+#ifndef GPUSORT_GUC_H
+#define GPUSORT_GUC_H
+
+#include "postgres.h"
+
+typedef enum GpuSortMode
+{
+	GPUSORT_MODE_AUTO,			/* take a sort where that is expected to be cheaper */
+	GPUSORT_MODE_OFF,			/* plan as if gpusort were not there */
+	GPUSORT_MODE_FORCE			/* take every eligible sort, whatever its size and cost */
+} GpuSortMode;
+
+typedef enum GpuSortBackend
+{
+	GPUSORT_BACKEND_AUTO,
+	GPUSORT_BACKEND_CPU
+} GpuSortBackend;
+
+extern int	gpusort_mode;
+extern int	gpusort_backend;
+extern int	gpusort_min_rows;
+extern int	gpusort_work_mem;	/* kB; -1: as work_mem */
+
+extern void guc_define_all(void);
+
+/* The host memory that one sort may use, in bytes. */
+extern Size guc_sort_memory(void);
+
+#endif							/* GPUSORT_GUC_H */

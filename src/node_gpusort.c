@@ -1,0 +1,227 @@
+/*
+ * node_gpusort.c
+ *		The executor node GpuSort.
+ *
+ * Like a Sort node it reads all of its input when the first row is asked for, sorts, and returns the rows; all
+ * of the sorting is behind the device interface (sorter.h).
+ *
+ * Its slot of scan tuples holds the sorted rows as minimal tuples; where the plan wants
+ * other columns than the input's, the node projects.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "portability/instr_time.h"
+
+#include "explain_sort.h"
+#include "guc.h"
+#include "node_gpusort.h"
+#include "pg_compat.h"
+#include "sort_plan.h"
+
+static const CustomExecMethods exec_methods;
+
+static Node *
+create_gpusort_state(CustomScan *plan)
+{
+	GpuSortState *state = palloc0(sizeof(GpuSortState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	custom_scan_set_slot_ops(&state->css, &TTSOpsMinimalTuple);
+	return (Node *) state;
+}
+
+bool
+node_is_gpusort(const PlanState *state)
+{
+	return IsA(state, CustomScanState) && ((const CustomScanState *) state)->methods == &exec_methods;
+}
+
+static void
+begin_gpusort(CustomScanState *css, EState *estate, int eflags)
+{
+	GpuSortState *state = (GpuSortState *) css;
+	Plan	   *plan = css->ss.ps.plan;
+	int			ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
+
+	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
+	custom_scan_apply_slot_ops(css, estate, &TTSOpsMinimalTuple);
+
+	/* The input is read forwards and, unless its parameters change, once. */
+	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
+	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		state->key = sort_key_create(ncolumns, columns);
+}
+
+/* ---------------------------------------------------------------- the sort */
+
+static void
+release_sorter(GpuSortState *state)
+{
+	if (state->sorter == NULL)
+		return;
+	state->sorter->device->end(state->sorter);
+	state->sorter = NULL;
+	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+}
+
+/* Reads the whole input into the sorter. */
+static void
+read_input(GpuSortState *state)
+{
+	PlanState  *input = outerPlanState(state);
+	SortFeed	feed;
+
+	sort_feed_begin(&feed, state->sorter, state->key);
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(input);
+
+		if (TupIsNull(slot))
+			break;
+		CHECK_FOR_INTERRUPTS();
+		sort_feed_put(&feed, slot);
+	}
+	sort_feed_end(&feed);
+}
+
+/* Adds a performed sort to what EXPLAIN will show; read_ms includes sorting and spilling meanwhile. */
+static void
+note_stats(GpuSortState *state, double read_ms, const SorterStats *when_read)
+{
+	SorterStats before = state->stats;
+
+	state->device = state->sorter->device->name;
+	state->sorter->device->get_stats(state->sorter, &state->stats);
+	state->stats.sort_ms += before.sort_ms;
+	state->stats.spill_ms += before.spill_ms;
+	state->stats.merge_ms += before.merge_ms;
+	state->feed_ms += read_ms - when_read->sort_ms - when_read->spill_ms;
+}
+
+/* Makes a sorter hold the input's rows in order. */
+static void
+sort_input(GpuSortState *state)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	ScanDirection direction = estate->es_direction;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+	SorterStats when_read;
+	instr_time	start;
+	instr_time	read;
+
+	/* The input is always read forwards. */
+	estate->es_direction = ForwardScanDirection;
+	state->sorter = sort_device_cpu.begin(state->key, guc_sort_memory(), state->random_access);
+	INSTR_TIME_SET_CURRENT(start);
+	read_input(state);
+	INSTR_TIME_SET_CURRENT(read);
+	INSTR_TIME_SUBTRACT(read, start);
+	state->sorter->device->get_stats(state->sorter, &when_read);
+	state->sorter->device->perform(state->sorter);
+	estate->es_direction = direction;
+	MemoryContextSwitchTo(old);
+	note_stats(state, INSTR_TIME_GET_MILLISEC(read), &when_read);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static TupleTableSlot *
+exec_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+	TupleTableSlot *slot = css->ss.ss_ScanTupleSlot;
+	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
+	MinimalTuple row;
+
+	CHECK_FOR_INTERRUPTS();
+	if (unlikely(state->sorter == NULL))
+		sort_input(state);
+	row = state->sorter->device->next(state->sorter, ScanDirectionIsForward(css->ss.ps.state->es_direction));
+	if (row == NULL)
+	{
+		ExecClearTuple(slot);
+		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
+	}
+	ExecStoreMinimalTuple(row, slot, false);
+	if (projection == NULL)
+		return slot;
+	ResetExprContext(css->ss.ps.ps_ExprContext);
+	css->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
+	return ExecProject(projection);
+}
+
+static void
+rescan_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+	PlanState  *input = outerPlanState(css);
+
+	if (state->sorter == NULL)
+	{
+		/* nothing was read yet; a changed parameter makes the input rescan itself */
+		if (input->chgParam == NULL)
+			ExecReScan(input);
+		return;
+	}
+	if (input->chgParam == NULL && state->sorter->device->has_random_access(state->sorter))
+	{
+		ExecClearTuple(css->ss.ss_ScanTupleSlot);
+		state->sorter->device->rewind(state->sorter);
+		return;
+	}
+	release_sorter(state);
+	if (input->chgParam == NULL)
+		ExecReScan(input);
+}
+
+static void
+mark_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+
+	if (state->sorter != NULL)
+		state->sorter->device->mark(state->sorter);
+}
+
+static void
+restore_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+
+	if (state->sorter != NULL)
+		state->sorter->device->restore(state->sorter);
+}
+
+static void
+end_gpusort(CustomScanState *css)
+{
+	release_sorter((GpuSortState *) css);
+	ExecEndNode(outerPlanState(css));
+}
+
+static void
+explain_gpusort(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	explain_sort_node((GpuSortState *) css, ancestors, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = GPUSORT_NODE_NAME,
+	.BeginCustomScan = begin_gpusort,
+	.ExecCustomScan = exec_gpusort,
+	.EndCustomScan = end_gpusort,
+	.ReScanCustomScan = rescan_gpusort,
+	.MarkPosCustomScan = mark_gpusort,
+	.RestrPosCustomScan = restore_gpusort,
+	.ExplainCustomScan = explain_gpusort
+};
+
+const CustomScanMethods gpusort_scan_methods = {
+	.CustomName = GPUSORT_NODE_NAME,
+	.CreateCustomScanState = create_gpusort_state
+};

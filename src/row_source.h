@@ -1,0 +1,39 @@
+/*
+ * row_source.h
+ *		A slot's row as a MinimalTuple, measured first and written in place after.
+ *
+ * The copy that ExecCopySlotMinimalTuple makes costs an allocation and, for a row that is in
+ * a table's page, nothing else that is needed; this one copies the row once, to
+ * where it stays.
+ */
+#ifndef GPUSORT_ROW_SOURCE_H
+#define GPUSORT_ROW_SOURCE_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "executor/tuptable.h"
+
+typedef struct RowSource
+{
+	TupleTableSlot *slot;
+	const char *stored;			/* the row from its infomask on as some slot holds it, or NULL */
+	uint32		length;			/* t_len of the MinimalTuple */
+	uint32		data_length;	/* not stored: bytes of the columns */
+	bool		has_nulls;		/* not stored: is there a null bitmap? */
+} RowSource;
+
+/* Bytes that row_source_write will write, a multiple of 8. */
+static inline Size
+row_source_size(const RowSource *source)
+{
+	return TYPEALIGN(8, (Size) source->length);
+}
+
+/* Finds the slot's row and its length.  The slot must hold a row and must not change before row_source_write. */
+extern void row_source_open(RowSource *source, TupleTableSlot *slot);
+
+/* Writes the row to dst, 8-byte aligned. */
+extern void row_source_write(const RowSource *source, char *dst);
+
+#endif							/* GPUSORT_ROW_SOURCE_H */

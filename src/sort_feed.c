@@ -1,0 +1,85 @@
+/*
+ * sort_feed.c
+ *		Rows into chunks: the way from a slot to a device.
+ *
+ * Each row is copied once, to where it stays until it is returned; its key is
+ * encoded in place beside it.
+ */
+#include "postgres.h"
+
+#include "row_source.h"
+#include "sort_feed.h"
+
+void
+sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key)
+{
+	feed->sorter = sorter;
+	feed->key = key;
+	feed->chunk = NULL;
+}
+
+/* A chunk with room for so many more bytes. */
+static pg_noinline Chunk *
+next_chunk(SortFeed *feed, Size bytes)
+{
+	const SortDevice *device = feed->sorter->device;
+
+	if (feed->chunk != NULL)
+		device->put_chunk(feed->sorter, feed->chunk);
+	feed->chunk = NULL;
+	feed->chunk = device->get_chunk(feed->sorter, bytes);
+	return feed->chunk;
+}
+
+static inline Chunk *
+chunk_for(SortFeed *feed, Size bytes)
+{
+	if (likely(feed->chunk != NULL && chunk_has_room(feed->chunk, bytes)))
+		return feed->chunk;
+	return next_chunk(feed, bytes);
+}
+
+static inline void
+put_fixed(SortFeed *feed, TupleTableSlot *slot, const RowSource *row)
+{
+	int			width = feed->key->width;
+	Size		row_size = row_source_size(row);
+	Chunk	   *chunk = chunk_for(feed, chunk_entry_size(width) + row_size);
+	char	   *row_place;
+	char	   *key_place = chunk_reserve_fixed(chunk, width, row_size, &row_place);
+
+	sort_key_encode_fixed(feed->key, slot, (uint8 *) key_place);
+	row_source_write(row, row_place);
+	chunk_commit_fixed(chunk, width);
+}
+
+static inline void
+put_variable(SortFeed *feed, TupleTableSlot *slot, const RowSource *row)
+{
+	Size		key_size;
+	const uint8 *key = sort_key_encode_variable(feed->key, slot, &key_size);
+	Size		row_size = row_source_size(row);
+	Chunk	   *chunk = chunk_for(feed, chunk_variable_size(key_size, row_size));
+
+	row_source_write(row, chunk_append_variable(chunk, key, key_size, row_size));
+}
+
+void
+sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
+{
+	RowSource	row;
+
+	row_source_open(&row, slot);
+	if (feed->key->variable)
+		put_variable(feed, slot, &row);
+	else
+		put_fixed(feed, slot, &row);
+}
+
+void
+sort_feed_end(SortFeed *feed)
+{
+	if (feed->chunk != NULL)
+		feed->sorter->device->put_chunk(feed->sorter, feed->chunk);
+	feed->chunk = NULL;
+}

@@ -1,0 +1,29 @@
+/*
+ * sort_feed.h
+ *		Rows into chunks: the way from a slot to a device.
+ */
+#ifndef GPUSORT_SORT_FEED_H
+#define GPUSORT_SORT_FEED_H
+
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+
+#include "sorter.h"
+
+typedef struct SortFeed
+{
+	Sorter	   *sorter;
+	SortKey    *key;
+	Chunk	   *chunk;			/* the one being filled, or NULL */
+} SortFeed;
+
+extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key);
+
+/* Encodes the slot's key and copies its row. */
+extern void sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
+
+/* Hands the last chunk to the device. */
+extern void sort_feed_end(SortFeed *feed);
+
+#endif							/* GPUSORT_SORT_FEED_H */

@@ -1,0 +1,133 @@
+/*
+ * sort_plan.c
+ *		The GpuSort plan node: what a Sort node says, in a CustomScan.
+ */
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+
+#include "sort_plan.h"
+
+/* Members of custom_private: one list each, as long as there are sort columns. */
+enum
+{
+	PRIVATE_ATTNOS,				/* ints */
+	PRIVATE_SORTOPS,			/* oids */
+	PRIVATE_COLLATIONS,			/* oids */
+	PRIVATE_NULLS_FIRST			/* ints */
+};
+
+static const CustomScanMethods *node_methods;
+
+void
+sort_plan_register(const CustomScanMethods *methods)
+{
+	node_methods = methods;
+	RegisterCustomScanMethods(methods);
+}
+
+static List *
+columns_to_private(const Sort *sort)
+{
+	List	   *attnos = NIL;
+	List	   *sortops = NIL;
+	List	   *collations = NIL;
+	List	   *nulls_first = NIL;
+
+	for (int i = 0; i < sort->numCols; i++)
+	{
+		attnos = lappend_int(attnos, sort->sortColIdx[i]);
+		sortops = lappend_oid(sortops, sort->sortOperators[i]);
+		collations = lappend_oid(collations, sort->collations[i]);
+		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
+	}
+	return list_make4(attnos, sortops, collations, nulls_first);
+}
+
+CustomScan *
+sort_plan_from_sort(const Sort *sort, List *targetlist)
+{
+	CustomScan *plan = makeNode(CustomScan);
+
+	plan->scan.plan.targetlist = targetlist;
+	plan->scan.plan.lefttree = sort->plan.lefttree;
+	plan->flags =
+		CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE | CUSTOMPATH_SUPPORT_PROJECTION;
+	plan->custom_scan_tlist = copyObject(sort->plan.targetlist);
+	plan->custom_private = columns_to_private(sort);
+	plan->methods = node_methods;
+	return plan;
+}
+
+bool
+sort_plan_is_gpusort(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == node_methods;
+}
+
+static Oid
+column_type(const Plan *plan, AttrNumber attno)
+{
+	const TargetEntry *column = list_nth_node(TargetEntry, plan->lefttree->targetlist, attno - 1);
+
+	return exprType((Node *) column->expr);
+}
+
+static SortColumnSpec *
+gpusort_columns(const CustomScan *plan, int *ncolumns)
+{
+	List	   *attnos = list_nth(plan->custom_private, PRIVATE_ATTNOS);
+	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * list_length(attnos));
+
+	*ncolumns = list_length(attnos);
+	for (int i = 0; i < *ncolumns; i++)
+	{
+		columns[i].attno = list_nth_int(attnos, i);
+		columns[i].type = column_type(&plan->scan.plan, columns[i].attno);
+		columns[i].sortop = list_nth_oid(list_nth(plan->custom_private, PRIVATE_SORTOPS), i);
+		columns[i].collation = list_nth_oid(list_nth(plan->custom_private, PRIVATE_COLLATIONS), i);
+		columns[i].nulls_first = list_nth_int(list_nth(plan->custom_private, PRIVATE_NULLS_FIRST), i);
+	}
+	return columns;
+}
+
+static SortColumnSpec *
+sort_columns(const Sort *sort, int *ncolumns)
+{
+	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * sort->numCols);
+
+	*ncolumns = sort->numCols;
+	for (int i = 0; i < *ncolumns; i++)
+	{
+		columns[i].attno = sort->sortColIdx[i];
+		columns[i].type = column_type(&sort->plan, columns[i].attno);
+		columns[i].sortop = sort->sortOperators[i];
+		columns[i].collation = sort->collations[i];
+		columns[i].nulls_first = sort->nullsFirst[i];
+	}
+	return columns;
+}
+
+SortColumnSpec *
+sort_plan_columns(const Plan *plan, int *ncolumns)
+{
+	if (sort_plan_is_gpusort(plan))
+		return gpusort_columns((const CustomScan *) plan, ncolumns);
+	return sort_columns((const Sort *) plan, ncolumns);
+}
+
+void
+sort_plan_finish(CustomScan *plan)
+{
+	ListCell   *cell;
+
+	foreach(cell, plan->custom_scan_tlist)
+	{
+		TargetEntry *column = lfirst_node(TargetEntry, cell);
+		TargetEntry *input = list_nth_node(TargetEntry, plan->scan.plan.lefttree->targetlist, column->resno - 1);
+
+		column->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, input);
+	}
+}

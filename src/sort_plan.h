@@ -1,0 +1,38 @@
+/*
+ * sort_plan.h
+ *		The GpuSort plan node: what a Sort node says, in a CustomScan.
+ *
+ * A GpuSort's input is its lefttree, as for a Sort.  Its scan tuples are the input's, column by column; the sort
+ * columns stand in custom_private.
+ */
+#ifndef GPUSORT_SORT_PLAN_H
+#define GPUSORT_SORT_PLAN_H
+
+#include "postgres.h"
+
+#include "nodes/plannodes.h"
+
+#include "sort_key.h"
+
+/* The name in EXPLAIN, and under which the node's methods are registered. */
+#define GPUSORT_NODE_NAME "GpuSort"
+
+/* Registers the node's methods; once, when the library is loaded. */
+extern void sort_plan_register(const CustomScanMethods *methods);
+
+/* A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output. */
+extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist);
+
+/* Is this a GpuSort? */
+extern bool sort_plan_is_gpusort(const Plan *plan);
+
+/* The sort columns of a GpuSort or a Sort, in a palloc'd array. */
+extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
+
+/*
+ * Makes a finished GpuSort's scan tuple refer to its input's columns, as a Sort's target list does. (setrefs.c
+ * needs the expressions themselves there, but EXPLAIN can't print all of them out of place.)
+ */
+extern void sort_plan_finish(CustomScan *plan);
+
+#endif							/* GPUSORT_SORT_PLAN_H */
