@@ -10,8 +10,8 @@ DATA = sql/gpusort--1.0.sql
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
 
 # Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
-# compiler; clang would warn about those it doesn't know.
-gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument
+# compiler; clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
+gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
 PG_CPPFLAGS = -I$(CURDIR)/src
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror)

@@ -31,8 +31,11 @@
 #define RETURN_COST 4.0
 #define KEY_BYTE_COST 0.1
 
-/* Memory a row takes besides its columns: tuple header, entry, sort item. */
-#define ROW_OVERHEAD (MAXALIGN(SizeofMinimalTupleHeader) + 40)
+/* Memory a row takes besides its columns and its key: tuple header, row offset, sort item. */
+#define ROW_OVERHEAD (MAXALIGN(SizeofMinimalTupleHeader) + 32)
+
+/* The same in a temporary file. */
+#define STORED_ROW_OVERHEAD MAXALIGN(SizeofMinimalTupleHeader)
 
 /* Merges of runs that memory can't hold together are rare; one pass is charged for each further factor of this. */
 #define ASSUMED_FAN_IN 500.0
@@ -41,7 +44,7 @@ static Cost
 spill_cost(double bytes, double memory)
 {
 	double		pages = ceil(bytes / BLCKSZ);
-	double		passes = Max(1.0, ceil(log(bytes / memory) / log(ASSUMED_FAN_IN)));
+	double		passes = Max(1.0, ceil(log(Max(bytes / memory, 1.0)) / log(ASSUMED_FAN_IN)));
 
 	return 2.0 * pages * passes * (0.75 * seq_page_cost + 0.25 * random_page_cost);
 }
@@ -50,12 +53,12 @@ void
 cost_gpusort(Path *path, const Path *input, double rows, int width, int key_width, double memory)
 {
 	double		n = Max(rows, 2.0);
-	double		bytes = n * (MAXALIGN(width) + key_width + ROW_OVERHEAD);
+	double		row_bytes = MAXALIGN(width) + key_width;
 	Cost		startup = input->total_cost;
 
 	startup += n * cpu_operator_cost * (FEED_COST + SORT_COST * log2(n) + KEY_BYTE_COST * key_width);
-	if (bytes > memory)
-		startup += spill_cost(bytes, memory);
+	if (n * (row_bytes + ROW_OVERHEAD) > memory)
+		startup += spill_cost(n * (row_bytes + STORED_ROW_OVERHEAD), memory);
 	path->rows = rows;
 	path->startup_cost = startup;
 	path->total_cost = startup + n * cpu_operator_cost * RETURN_COST;

@@ -23,6 +23,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "cost.h"
 #include "guc.h"
