@@ -1,0 +1,152 @@
+--
+-- What the other tests use: the extension in every session of this database, and the differential
+-- check of one sort.
+--
+CREATE EXTENSION gpusort;
+DO $$ BEGIN
+	EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = gpusort', current_database());
+	-- Serial plans, unless a test asks for others.
+	EXECUTE format('ALTER DATABASE %I SET max_parallel_workers_per_gather = 0', current_database());
+END $$;
+
+-- Is there a node of that name in the plan of the query?
+CREATE FUNCTION plan_contains(query text, node text) RETURNS boolean
+LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF position(node IN line) > 0 THEN
+			RETURN true;
+		END IF;
+	END LOOP;
+	RETURN false;
+END $$;
+
+CREATE FUNCTION uses_gpusort(query text) RETURNS boolean
+LANGUAGE sql AS $$ SELECT plan_contains(query, 'Custom Scan (GpuSort)') $$;
+
+-- Compares the rows of two sorts of the same query: expected has each row's rank in PostgreSQL's own order,
+-- actual its place in gpusort's, and both a hash of the whole row.  Rows of equal rank may come in any order.
+CREATE FUNCTION compare_sorts() RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	missing bigint;
+	added bigint;
+	misplaced bigint;
+BEGIN
+	SELECT count(*) INTO missing FROM (SELECT id, line FROM expected EXCEPT ALL SELECT id, line FROM actual) d;
+	SELECT count(*) INTO added FROM (SELECT id, line FROM actual EXCEPT ALL SELECT id, line FROM expected) d;
+	SELECT count(*) INTO misplaced
+	FROM (SELECT rank < lag(rank) OVER (ORDER BY place) AS wrong FROM actual JOIN expected USING (id)) d WHERE wrong;
+	IF missing + added + misplaced > 0 THEN
+		RETURN format('%s rows missing, %s rows added, %s rows out of order', missing, added, misplaced);
+	END IF;
+	RETURN 'ok';
+END $$;
+
+-- Runs a query that has a unique column id, sorted by keys, with gpusort off and forced, and compares the two.
+-- taken: whether gpusort is to sort it; NULL: either will do.
+CREATE FUNCTION check_sort(query text, keys text, taken boolean DEFAULT true) RETURNS text
+LANGUAGE plpgsql SET gpusort.mode = off SET client_min_messages = warning AS $$
+DECLARE
+	sorted text := format('SELECT * FROM (%s) q ORDER BY %s', query, keys);
+BEGIN
+	CREATE TEMP TABLE IF NOT EXISTS expected (id bigint, rank bigint, line bigint);
+	CREATE TEMP TABLE IF NOT EXISTS actual (id bigint, place bigint, line bigint);
+	TRUNCATE expected, actual;
+	EXECUTE format('INSERT INTO expected SELECT id, rank() OVER (ORDER BY %s), hashtextextended(q::text, 0) FROM (%s) q', keys, query);
+	IF uses_gpusort(sorted) THEN
+		RETURN 'gpusort is in the plan although it is off';
+	END IF;
+	PERFORM set_config('gpusort.mode', 'force', true);
+	IF uses_gpusort(sorted) <> taken THEN
+		RETURN format('gpusort is %sin the plan', CASE WHEN taken THEN 'not ' END);
+	END IF;
+	EXECUTE format('INSERT INTO actual SELECT id, row_number() OVER (), hashtextextended(q::text, 0) FROM (%s) q', sorted);
+	PERFORM set_config('gpusort.mode', 'off', true);
+	RETURN compare_sorts();
+END $$;
+
+-- The same for every direction and place of the nulls of one sort key.
+CREATE FUNCTION check_options(query text, key text, taken boolean DEFAULT true) RETURNS text
+LANGUAGE sql AS $$
+	SELECT CASE WHEN bool_and(result = 'ok') THEN 'ok' ELSE string_agg(options || ': ' || result, '; ') END
+	FROM (SELECT options, check_sort(query, key || ' ' || options, taken) AS result
+		  FROM unnest(ARRAY['ASC NULLS LAST', 'ASC NULLS FIRST', 'DESC NULLS LAST', 'DESC NULLS FIRST']) AS options) r
+$$;
+
+-- Random numbers that are the same in every run: about uniform over all 64-bit integers.
+CREATE FUNCTION noise(i bigint, seed int DEFAULT 0) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT hashint8extended(i, seed) $$;
+
+-- Makes the table sorted_values of 1000 random values, the edges twice each, and some nulls; checks all sorts of it.
+-- The expression for a random value may use i (1, 2, ...), n (any 64-bit integer) and u (0 <= u < 1).
+CREATE FUNCTION check_type(type text, expression text, edges text[], taken boolean DEFAULT true, collation_name text DEFAULT NULL)
+RETURNS text
+LANGUAGE plpgsql SET client_min_messages = warning AS $$
+DECLARE
+	key text := 'v' || coalesce(' COLLATE ' || quote_ident(collation_name), '');
+	result text;
+BEGIN
+	DROP TABLE IF EXISTS sorted_values;
+	EXECUTE format('CREATE TEMP TABLE sorted_values (id int GENERATED ALWAYS AS IDENTITY, v %s, filler text)', type);
+	EXECUTE format('INSERT INTO sorted_values (v, filler)
+		SELECT (%s)::%s, repeat(''x'', i %% 7)
+		FROM (SELECT i, noise(i) AS n, (noise(i, 1) & ((1::bigint << 52) - 1)) / (2::float8 ^ 52) AS u
+			  FROM generate_series(1, 1000) AS i) s', expression, type);
+	EXECUTE format('INSERT INTO sorted_values (v) SELECT e::%s FROM unnest($1) AS e, generate_series(1, 2)', type) USING edges;
+	INSERT INTO sorted_values (filler) SELECT 'null' FROM generate_series(1, 5);
+	ANALYZE sorted_values;
+	result := check_options('SELECT * FROM sorted_values', key, taken);
+	IF result <> 'ok' THEN
+		RETURN result;
+	END IF;
+	result := check_sort('SELECT * FROM sorted_values', key || ' DESC, id DESC', taken);
+	IF result <> 'ok' THEN
+		RETURN 'with a second column: ' || result;
+	END IF;
+	RETURN check_sort('SELECT * FROM sorted_values WHERE v IS NOT NULL', 'length(filler), ' || key || ', id', taken);
+END $$;
+
+-- Runs a query whose order is total with gpusort off and forced, row by row through a cursor, and compares the two.
+CREATE FUNCTION check_query(query text, taken boolean DEFAULT true) RETURNS text
+LANGUAGE plpgsql SET gpusort.mode = off AS $$
+DECLARE
+	r record;
+	rows_off text[] := '{}';
+	rows_forced text[] := '{}';
+BEGIN
+	IF uses_gpusort(query) THEN
+		RETURN 'gpusort is in the plan although it is off';
+	END IF;
+	FOR r IN EXECUTE query LOOP
+		rows_off := rows_off || r::text;
+	END LOOP;
+	PERFORM set_config('gpusort.mode', 'force', true);
+	IF uses_gpusort(query) <> taken THEN
+		RETURN format('gpusort is %sin the plan', CASE WHEN taken THEN 'not ' END);
+	END IF;
+	FOR r IN EXECUTE query LOOP
+		rows_forced := rows_forced || r::text;
+	END LOOP;
+	IF rows_off <> rows_forced THEN
+		RETURN format('%s rows off, %s rows forced, differ', cardinality(rows_off), cardinality(rows_forced));
+	END IF;
+	RETURN 'ok: ' || cardinality(rows_off) || ' rows';
+END $$;
+
+-- A check that cannot fail is no check.
+CREATE TABLE numbers AS SELECT i AS id, noise(i) % 100 AS v FROM generate_series(1, 200) AS i;
+SELECT check_sort('SELECT * FROM numbers', 'v', taken => false) AS not_to_be_taken, check_query('SELECT * FROM numbers ORDER BY v, id', taken => false) AS query;
+SELECT check_query('SELECT *, current_setting(''gpusort.mode'') FROM numbers ORDER BY v, id') AS other_rows;
+SELECT check_sort('SELECT * FROM numbers', 'v') AS right_order;
+UPDATE actual SET place = 201 WHERE place = 1;
+SELECT compare_sorts() AS first_row_last;
+UPDATE actual SET place = 1 WHERE place = 201;
+SELECT compare_sorts() AS right_again;
+DELETE FROM actual WHERE place = 100;
+SELECT compare_sorts() AS row_lost;
+INSERT INTO actual SELECT * FROM actual WHERE place IN (99, 101);
+SELECT compare_sorts() AS rows_doubled;
+DROP TABLE numbers;
