@@ -3,8 +3,8 @@
  *		Checks and times the host-memory sorts, without a server.
  *
  *	  cpu_sort --check [seed]		every distribution, width and edge size against an oracle; exits 1 at a failure
- *	  cpu_sort fixed [rows]			ns a row of fixed keys, by distribution and width
- *	  cpu_sort strings [rows]		ns a row of variable keys
+ *	  cpu_sort fixed [rows [name]]	ns a row of fixed keys, by distribution and width
+ *	  cpu_sort strings [rows [name]]	ns a row of variable keys
  *
  * Every result is checked before its time is printed: the items are a permutation of
  * the entries, and their keys are in order.  --check compares with qsort as well.
@@ -606,7 +606,7 @@ check_all(void)
 }
 
 static void
-bench_fixed(uint64 n)
+bench_fixed(uint64 n, const char *only)
 {
 	static const struct
 	{
@@ -628,27 +628,35 @@ bench_fixed(uint64 n)
 	for (int d = 0; d < NDISTRIBUTIONS; d++)
 	{
 		FixedSpec	spec = {d, 1, 0, 1, ~UINT64CONST(0)};
-		double		ns = run_fixed(&spec, n, CHUNK_SIZE, 3, &nwords);
+		double		ns;
 
+		if (strncmp(distribution_name[d], only, strlen(only)) != 0)
+			continue;
+		ns = run_fixed(&spec, n, CHUNK_SIZE, 3, &nwords);
 		printf("%-32s %d words %7.1f ns/row\n", distribution_name[d], nwords, ns);
 		fflush(stdout);
 	}
 	for (int i = 0; i < lengthof(wide); i++)
 	{
-		double		ns = run_fixed(&wide[i].spec, n, CHUNK_SIZE, 3, &nwords);
+		double		ns;
 
+		if (strncmp(wide[i].name, only, strlen(only)) != 0)
+			continue;
+		ns = run_fixed(&wide[i].spec, n, CHUNK_SIZE, 3, &nwords);
 		printf("%-32s %d words %7.1f ns/row\n", wide[i].name, nwords, ns);
 		fflush(stdout);
 	}
 }
 
 static void
-bench_strings(uint64 n)
+bench_strings(uint64 n, const char *only)
 {
 	for (int kind = 0; kind < NSTRING_KINDS; kind++)
 	{
 		uint64		rows = kind == STRING_LONG_EQUAL ? Min(n, 1000) : kind == STRING_SHARED_PREFIX || kind == STRING_LADDER ? Min(n, 100000) : n;
 
+		if (strncmp(string_name[kind], only, strlen(only)) != 0)
+			continue;
 		printf("%-32s %9llu rows %9.1f ns/row\n", string_name[kind], (unsigned long long) rows, run_strings(kind, rows, 2));
 		fflush(stdout);
 	}
@@ -660,6 +668,8 @@ main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	uint64		number = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
 
+	const char *only = argc > 3 ? argv[3] : "";
+
 	random_state = 1;
 	if (strcmp(what, "--check") == 0)
 	{
@@ -670,12 +680,12 @@ main(int argc, char **argv)
 		printf("all checks passed\n");
 	}
 	else if (strcmp(what, "fixed") == 0)
-		bench_fixed(number ? number : 20000000);
+		bench_fixed(number ? number : 20000000, only);
 	else if (strcmp(what, "strings") == 0)
-		bench_strings(number ? number : 5000000);
+		bench_strings(number ? number : 5000000, only);
 	else
 	{
-		fprintf(stderr, "usage: cpu_sort --check [seed] | fixed [rows] | strings [rows]\n");
+		fprintf(stderr, "usage: cpu_sort --check [seed] | fixed [rows [name]] | strings [rows [name]]\n");
 		return 2;
 	}
 	return 0;

@@ -111,6 +111,21 @@ sort_sample(uint64 *sample, int n)
 	return from;
 }
 
+/* Fetches a cache line that is about to be written; any address will do. */
+static inline void
+prefetch_for_write(const char *p)
+{
+	__builtin_prefetch(p, 1);
+}
+
+/* Fetches the cache lines of a range, which need not exist. */
+static inline void
+prefetch_range(const void *from, Size size)
+{
+	for (Size i = 0; i < size; i += SORT_CACHE_LINE)
+		__builtin_prefetch((const char *) from + i);
+}
+
 /* Do the bucket's keys all agree in the word that was distributed by? */
 static inline bool
 bucket_is_equal(const SplitterTree *tree, int bucket)

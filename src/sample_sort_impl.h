@@ -230,10 +230,11 @@ FN(permute) (SortLevel *level, Item *items, uint16 *oracle)
 
 /*
  * Brings the buckets back from the scratch memory: small ones sorted, finished ones as they are, and
- * the others to be sorted further.
+ * the others to be sorted further.  Meanwhile what follows the items, most often the next bucket to sort, is fetched
+ * into the caches.
  */
 static void
-FN(collect_small_buckets) (SampleSorter *sorter, const SortLevel *level, Item *items, int word)
+FN(collect_small_buckets) (SampleSorter *sorter, const SortLevel *level, Item *items, uint64 nitems, int word)
 {
 	const Item *from = sorter->scratch;
 	uint64		start = 0;
@@ -244,6 +245,7 @@ FN(collect_small_buckets) (SampleSorter *sorter, const SortLevel *level, Item *i
 
 		if (n == 0)
 			continue;
+		prefetch_range(items + nitems + start, n * sizeof(Item));
 		if (n > PACKED_MAX || bucket_is_finished(&level->tree, b, word, KEY_WORDS))
 			memcpy(items + start, from + start, n * sizeof(Item));
 		else
@@ -309,7 +311,7 @@ FN(sort_items) (SampleSorter *sorter, Item *items, uint64 n, int word, int depth
 	else
 	{
 		FN(scatter) (sorter, level, items, n);
-		FN(collect_small_buckets) (sorter, level, items, word);
+		FN(collect_small_buckets) (sorter, level, items, n, word);
 	}
 	FN(sort_buckets) (sorter, level, items, in_place ? 1 : PACKED_MAX, word, depth);
 }
@@ -404,7 +406,12 @@ FN(scatter_chunks) (SampleSorter *sorter, SortLevel *level, const Chunk *chunks,
 		{
 			n = FN(load_block) (chunk, i, squeeze, block);
 			for (int j = 0; j < n; j++)
-				items[level->ends[*buckets++]++] = block[j];
+			{
+				Item	   *to = &items[level->ends[*buckets++]++];
+
+				*to = block[j];
+				prefetch_for_write((char *) to + SORT_WRITE_AHEAD);
+			}
 			CHECK_FOR_INTERRUPTS();
 		}
 	}

