@@ -83,10 +83,8 @@ key_squeeze_plan_identity(KeySqueeze *squeeze, int full_words)
 }
 
 void
-key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full)
+key_squeeze_expand_words(const KeySqueeze *squeeze, const uint64 *squeezed, uint64 *words)
 {
-	uint64		words[KEY_MAX_WORDS];
-
 	for (int w = 0; w < squeeze->full_words; w++)
 		words[w] = squeeze->constant[w];
 	for (int p = 0; p < squeeze->npieces; p++)
@@ -96,6 +94,14 @@ key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *ful
 		words[piece->from_word] |= ((squeezed[piece->to_word] >> piece->to_shift) & piece->mask)
 			<< piece->from_shift;
 	}
+}
+
+void
+key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full)
+{
+	uint64		words[KEY_MAX_WORDS];
+
+	key_squeeze_expand_words(squeeze, squeezed, words);
 	for (int w = 0; w < squeeze->full_words; w++)
 		words[w] = KEY_WORD_TO_HOST(words[w]);
 	memcpy(full, words, squeeze->full_words * sizeof(uint64));

@@ -48,6 +48,9 @@ extern void key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation,
 /* The plan that changes nothing but the byte order. */
 extern void key_squeeze_plan_identity(KeySqueeze *squeeze, int full_words);
 
+/* The full key's words, in host order, from a squeezed one. */
+extern void key_squeeze_expand_words(const KeySqueeze *squeeze, const uint64 *squeezed, uint64 *words);
+
 /* The full key as key bytes (memcmp order) from a squeezed one. */
 extern void key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full);
 

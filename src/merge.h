@@ -13,9 +13,9 @@ typedef struct Merger Merger;
 
 /*
  * Merges nruns runs, which it owns from here on, in CurrentMemoryContext, each read through a buffer of
- * buffer_size bytes.  key_width as for a RunReader.
+ * buffer_size bytes.
  */
-extern Merger *merger_begin(Run **runs, int nruns, int key_width, Size buffer_size);
+extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size);
 
 /* The reader whose current record is the next one of all, good until the next call; NULL at the end. */
 extern const RunReader *merger_next(Merger *merger);

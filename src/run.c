@@ -8,11 +8,14 @@
 #include "run.h"
 
 Run *
-run_create(void)
+run_create(const KeySqueeze *squeeze)
 {
 	Run		   *run = palloc0(sizeof(Run));
 
 	run->file = BufFileCreateTemp(false);
+	run->variable = squeeze == NULL;
+	if (squeeze != NULL)
+		run->squeeze = *squeeze;
 	return run;
 }
 
@@ -24,9 +27,9 @@ run_write(Run *run, const void *bytes, Size size)
 }
 
 void
-run_write_fixed(Run *run, const void *key, int width, MinimalTuple row)
+run_write_fixed(Run *run, const uint64 *key, MinimalTuple row)
 {
-	run_write(run, key, width);
+	run_write(run, key, run->squeeze.nwords * sizeof(uint64));
 	run_write(run, row, row_stored_size(row));
 	run->rows++;
 }
@@ -48,13 +51,12 @@ run_drop(Run *run)
 }
 
 void
-run_reader_open(RunReader *reader, Run *run, int key_width, Size buffer_size)
+run_reader_open(RunReader *reader, Run *run, Size buffer_size)
 {
 	if (BufFileSeek(run->file, 0, 0, SEEK_SET) != 0)
 		ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind a sort's temporary file: %m")));
 	memset(reader, 0, sizeof(*reader));
 	reader->run = run;
-	reader->key_width = key_width;
 	reader->unread = run->bytes;
 	reader->buffer_size = TYPEALIGN(8, buffer_size);
 	reader->buffer = palloc(reader->buffer_size);
@@ -97,32 +99,61 @@ need(RunReader *reader, Size bytes)
 	return reader->buffer + reader->start;
 }
 
-bool
+/* Bytes of the record at the reader's start that precede its row. */
+static inline Size
+row_offset(RunReader *reader)
+{
+	const char *record;
+
+	if (!reader->run->variable)
+		return reader->run->squeeze.nwords * sizeof(uint64);
+	record = need(reader, RECORD_HEADER_SIZE);
+	return (const char *) record_row(record) - record;
+}
+
+void
 run_reader_next(RunReader *reader)
 {
-	Size		row_offset;
-	Size		record_size;
+	Size		offset;
+	Size		size;
 	const char *record;
 
 	if (reader->start == reader->end && reader->unread == 0)
 	{
-		reader->key = NULL;
-		return false;
+		reader->ended = true;
+		reader->word = ~UINT64CONST(0);
+		return;
 	}
-	if (reader->key_width > 0)
-		row_offset = reader->key_width;
-	else
-		row_offset = (const char *) record_row(need(reader, RECORD_HEADER_SIZE)) - (reader->buffer + reader->start);
-	record = need(reader, row_offset + sizeof(uint64));
-	record_size = row_offset + row_stored_size((MinimalTuple) (record + row_offset));
-	record = need(reader, record_size);
+	offset = row_offset(reader);
+	record = need(reader, offset + sizeof(uint64));
+	size = offset + row_stored_size((MinimalTuple) (record + offset));
+	record = need(reader, size);
 
-	reader->start += record_size;
-	reader->row = (MinimalTuple) (record + row_offset);
-	reader->key = reader->key_width > 0 ? record : record_key(record);
-	reader->key_size = (const char *) reader->row - reader->key;
-	reader->word = reader->key_size > 0 ? KEY_WORD_TO_HOST(*(const uint64 *) reader->key) : 0;
-	return true;
+	reader->start += size;
+	reader->row = (MinimalTuple) (record + offset);
+	if (reader->run->variable)
+	{
+		reader->record = record;
+		reader->word = record_key_length(record) > 0 ? KEY_WORD_TO_HOST(*(const uint64 *) record_key(record)) : 0;
+	}
+	else
+	{
+		key_squeeze_expand_words(&reader->run->squeeze, (const uint64 *) record, reader->key);
+		reader->word = reader->key[0];
+	}
+}
+
+int
+run_reader_compare_rest(const RunReader *a, const RunReader *b)
+{
+	if (a->run->variable)
+		return record_compare_keys(a->record, b->record);
+	for (int w = 1; w < a->run->squeeze.full_words; w++)
+	{
+		if (a->key[w] != b->key[w])
+			return a->key[w] < b->key[w] ? -1 : 1;
+	}
+	return 0;
 }
 
 void

@@ -4,8 +4,10 @@
  *
  * A run is a BufFile of records one after the other, all parts 8-byte aligned:
  *
- *		fixed key (width W)		W bytes of key, the row
- *		variable key			the record of chunk.h: uint64 length, padded key, the row
+ *		fixed key			the words of the squeezed key, host order; the row
+ *		variable key		the record of chunk.h: uint64 length, padded key; the row
+ *
+ * The keys of a run are squeezed by a plan of its own, so the readers expand them.
  *
  * The files belong to the current resource owner: an abort removes them, and temp_file_limit, log_temp_files and
  * pg_stat_database see them like those of any sort.
@@ -18,19 +20,22 @@
 #include "storage/buffile.h"
 
 #include "chunk.h"
+#include "key_squeeze.h"
 
 typedef struct Run
 {
 	BufFile    *file;
+	bool		variable;		/* variable keys? */
+	KeySqueeze	squeeze;		/* fixed keys */
 	uint64		bytes;			/* written so far */
 	uint64		rows;
 } Run;
 
-/* A new run in CurrentMemoryContext, to be written. */
-extern Run *run_create(void);
+/* A new run in CurrentMemoryContext, to be written.  squeeze: how its fixed keys are squeezed; NULL: variable keys. */
+extern Run *run_create(const KeySqueeze *squeeze);
 
-/* Adds a row with its key: width bytes of a fixed key. */
-extern void run_write_fixed(Run *run, const void *key, int width, MinimalTuple row);
+/* Adds a row with its key: squeeze.nwords words of a fixed key. */
+extern void run_write_fixed(Run *run, const uint64 *key, MinimalTuple row);
 
 /* Adds a record with a variable key. */
 extern void run_write_record(Run *run, const char *record);
@@ -42,28 +47,31 @@ extern void run_drop(Run *run);
 typedef struct RunReader
 {
 	Run		   *run;
-	int			key_width;		/* of a fixed key; 0: variable keys */
 	char	   *buffer;
 	Size		buffer_size;
 	Size		start;			/* the next record stands here in the buffer */
 	Size		end;			/* the buffer is filled so far */
 	uint64		unread;			/* bytes of the file not in the buffer yet */
 
-	/* the current record; key is NULL at the end of the run */
-	const char *key;
-	Size		key_size;		/* a multiple of 8 */
-	uint64		word;			/* the first 8 bytes of the key, host order */
+	/* The current record. */
+	bool		ended;			/* there is none */
+	uint64		word;			/* the first 8 bytes of the key, host order; all ones if ended */
 	MinimalTuple row;
+	const char *record;			/* variable keys */
+	uint64		key[KEY_MAX_WORDS]; /* fixed keys: the full key, host order */
 } RunReader;
 
 /* Bytes of memory that a reader takes besides its buffer. */
-#define RUN_READER_OVERHEAD (sizeof(RunReader) + BLCKSZ + 256)
+#define RUN_READER_OVERHEAD (sizeof(RunReader) + sizeof(Run) + BLCKSZ + 256)
 
 /* Positions the reader before the first record.  Its buffer grows where a record is larger. */
-extern void run_reader_open(RunReader *reader, Run *run, int key_width, Size buffer_size);
+extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size);
 
-/* Goes to the next record; the one before is gone.  False at the end. */
-extern bool run_reader_next(RunReader *reader);
+/* Goes to the next record; the one before is gone.  Stays at the end. */
+extern void run_reader_next(RunReader *reader);
+
+/* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
+extern int	run_reader_compare_rest(const RunReader *a, const RunReader *b);
 
 /* Drops the run and the buffer. */
 extern void run_reader_close(RunReader *reader);

@@ -101,12 +101,6 @@ find_variation(const SortKey *key, const Chunk *chunks, KeyVariation *variation)
 	}
 }
 
-void
-sorted_items_key(const SortedItems *sorted, uint64 i, uint8 *full_key)
-{
-	key_squeeze_expand(&sorted->squeeze, (const uint64 *) (sorted->items + i * sorted->item_size), full_key);
-}
-
 /* ---------------------------------------------------------------- items of an input in order */
 
 static void

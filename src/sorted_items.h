@@ -38,6 +38,13 @@ sorted_items_row(const SortedItems *sorted, uint64 i)
 	return sorted->variable ? record_row(address) : (MinimalTuple) address;
 }
 
+/* The i-th squeezed key, fixed keys only. */
+static inline const uint64 *
+sorted_items_key(const SortedItems *sorted, uint64 i)
+{
+	return (const uint64 *) (sorted->items + i * sorted->item_size);
+}
+
 /* The i-th record, variable keys only. */
 static inline const char *
 sorted_items_record(const SortedItems *sorted, uint64 i)
@@ -47,8 +54,5 @@ sorted_items_record(const SortedItems *sorted, uint64 i)
 
 /* Asks for the rows a few places on to be brought into the cache; direction is 1 or -1. */
 extern void sorted_items_prefetch(const SortedItems *sorted, uint64 i, int direction);
-
-/* Writes the full key of the i-th row, fixed keys only, to full_key. */
-extern void sorted_items_key(const SortedItems *sorted, uint64 i, uint8 *full_key);
 
 #endif							/* GPUSORT_SORTED_ITEMS_H */

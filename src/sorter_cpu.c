@@ -203,11 +203,8 @@ add_run(CpuSorter *sorter, Run *run)
 }
 
 static void
-write_sorted_items(CpuSorter *sorter, Run *run)
+write_sorted_items(const SortedItems *sorted, Run *run)
 {
-	const SortedItems *sorted = &sorter->sorted;
-	uint64		full_key[KEY_MAX_WORDS];
-
 	for (uint64 i = 0; i < sorted->nrows; i++)
 	{
 		if (i % INTERRUPTS_EVERY == 0)
@@ -216,10 +213,7 @@ write_sorted_items(CpuSorter *sorter, Run *run)
 		if (sorted->variable)
 			run_write_record(run, sorted_items_record(sorted, i));
 		else
-		{
-			sorted_items_key(sorted, i, (uint8 *) full_key);
-			run_write_fixed(run, full_key, sorter->key->width, sorted_items_row(sorted, i));
-		}
+			run_write_fixed(run, sorted_items_key(sorted, i), sorted_items_row(sorted, i));
 	}
 }
 
@@ -233,9 +227,9 @@ spill(CpuSorter *sorter)
 
 	sort_chunks(sorter);
 	INSTR_TIME_SET_CURRENT(start);
-	run = run_create();
+	run = run_create(sorter->key->variable ? NULL : &sorter->sorted.squeeze);
 	add_run(sorter, run);
-	write_sorted_items(sorter, run);
+	write_sorted_items(&sorter->sorted, run);
 	sorted_items_free(&sorter->sorted);
 	sorter->stats.disk_bytes += run->bytes;
 	sorter->stats.runs++;
@@ -269,7 +263,7 @@ begin_merge(CpuSorter *sorter, int nruns)
 
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
 	note_memory(sorter, (buffer + RUN_READER_OVERHEAD) * nruns);
-	merger = merger_begin(sorter->runs, nruns, sorter->key->width, buffer);
+	merger = merger_begin(sorter->runs, nruns, buffer);
 	sorter->nruns -= nruns;
 	memmove(sorter->runs, sorter->runs + nruns, sizeof(Run *) * sorter->nruns);
 	sorter->stats.merge_passes++;
@@ -281,17 +275,23 @@ static void
 merge_into_run(CpuSorter *sorter, int nruns)
 {
 	Merger	   *merger = begin_merge(sorter, nruns);
-	Run		   *run = run_create();
+	bool		variable = sorter->key->variable;
+	KeySqueeze	whole;			/* keys of several runs: nothing is known to be common */
 	const RunReader *reader;
+	Run		   *run;
+
+	if (!variable)
+		key_squeeze_plan_identity(&whole, sorter->key->width / sizeof(uint64));
+	run = run_create(variable ? NULL : &whole);
 
 	while ((reader = merger_next(merger)) != NULL)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (sorter->key->variable)
-			run_write_record(run, reader->key - RECORD_HEADER_SIZE);
+		if (variable)
+			run_write_record(run, reader->record);
 		else
-			run_write_fixed(run, reader->key, sorter->key->width, reader->row);
+			run_write_fixed(run, reader->key, reader->row);
 	}
 	sorter->stats.disk_bytes += run->bytes;
 	merger_end(merger);
