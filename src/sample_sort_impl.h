@@ -214,6 +214,7 @@ FN(permute) (SortLevel *level, Item *items, uint16 *oracle)
 				Item		next = items[at];
 				uint16		next_bucket = oracle[at];
 
+				prefetch_for_write((char *) &items[at] + SORT_WRITE_AHEAD);
 				level->counts[bucket]--;
 				items[at] = item;
 				item = next;

@@ -43,4 +43,7 @@
 /* Segments of at most this many strings are sorted by insertion. */
 #define SORT_SMALL_SEGMENT 24
 
+/* How many strings of a segment tell how long the prefix may be that all share. */
+#define SORT_PREFIX_SAMPLE 16
+
 #endif							/* GPUSORT_SORT_TUNING_H */

@@ -4,8 +4,8 @@
  *
  * The entries of the chunks hold the first 8 bytes, so the first sort is that of one-word fixed
  * keys and touches no record.  Then comes every segment, a run of items whose keys agree in all bytes so far:
+ *	  skip				the longest common prefix, in one comparison of whole keys
  *	  load words		the next 8 bytes of each key, prefetched: these cache misses are the cost
- *	  skip				where all are equal, the longest common prefix in one comparison of whole keys
  *	  sort				by the words just loaded; the runs of equal words are the next segments
  * and a segment is finished when it is one item, or all of its keys have ended.
  *
@@ -44,9 +44,12 @@ static uint64 max_waiting(uint64 nrows);
 static void sort_waiting(StringSort *sort);
 static void sort_runs(StringSort *sort, StringSortItem *items, uint64 n, uint64 depth);
 static void sort_small_segment(StringSortItem *items, int n, uint64 depth);
+static void sort_pair(StringSortItem *items, uint64 depth);
 static uint64 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth);
-static bool load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 *longest);
-static uint64 common_depth(const StringSortItem *items, uint64 n, uint64 depth, uint64 longest);
+static uint64 guess_depth(const StringSortItem *items, uint64 n, uint64 depth);
+static uint64 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest, bool *distinct);
+static uint64 agreement(const char *a, const char *b, uint64 depth, uint64 end);
+static uint64 common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest);
 
 void
 string_sort_chunks(const Chunk *chunks, uint64 nrows, StringSortItem *items)
@@ -96,6 +99,15 @@ sort_waiting(StringSort *sort)
 	}
 }
 
+/* The key's word at depth, in host order; zero behind its end. */
+static inline uint64
+record_key_word(const char *record, uint64 depth)
+{
+	if (depth >= record_key_length(record))
+		return 0;
+	return KEY_WORD_TO_HOST(*(const uint64 *) (record_key(record) + depth));
+}
+
 static inline void
 prefetch_key(const StringSortItem *item, uint64 depth)
 {
@@ -136,6 +148,22 @@ sort_runs(StringSort *sort, StringSortItem *items, uint64 n, uint64 depth)
 	}
 }
 
+/* Sorts two items. */
+static void
+sort_pair(StringSortItem *items, uint64 depth)
+{
+	uint64		longest = Max(record_key_length(items[0].record), record_key_length(items[1].record));
+
+	depth = agreement(items[0].record, items[1].record, depth, longest);
+	if (depth < longest && record_key_word(items[0].record, depth) > record_key_word(items[1].record, depth))
+	{
+		StringSortItem first = items[0];
+
+		items[0] = items[1];
+		items[1] = first;
+	}
+}
+
 /*
  * Sorts a segment of at most SORT_SMALL_SEGMENT items.  It recurses into strictly smaller segments alone, since
  * words are loaded where not all are equal.
@@ -146,6 +174,11 @@ sort_small_segment(StringSortItem *items, int n, uint64 depth)
 	int			end;
 
 	CHECK_FOR_INTERRUPTS();
+	if (n == 2)
+	{
+		sort_pair(items, depth);
+		return;
+	}
 	depth = load_distinct_words(items, n, depth);
 	if (depth == NO_DEPTH)
 		return;
@@ -171,74 +204,101 @@ sort_small_segment(StringSortItem *items, int n, uint64 depth)
 /*
  * Loads the words of a segment at the first depth, from the given one on, where they are not all equal.  Returns this
  * depth, or NO_DEPTH if all keys are equal.
+ *
+ * Records are read as seldom as can be: a few of them tell how long the common prefix may be, and one pass over all checks
+ * this and loads the words behind it.
  */
 static uint64
 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth)
 {
+	uint64		guess = n > SORT_SMALL_SEGMENT ? guess_depth(items, n, depth) : depth;
 	uint64		longest;
+	bool		distinct;
 
-	if (load_words(items, n, depth, &longest))
-		return depth;
-	depth += WORD_BYTES;
-	if (longest <= depth)
-		return NO_DEPTH;
-	depth = common_depth(items, n, depth, longest);
-	if (depth != NO_DEPTH)
-		load_words(items, n, depth, &longest);
-	return depth;
+	for (;;)
+	{
+		uint64		agreed = load_words(items, n, depth, guess, &longest, &distinct);
+
+		if (agreed < guess)
+			load_words(items, n, agreed, agreed, &longest, &distinct);
+		if (distinct)
+			return agreed;
+		depth = agreed + WORD_BYTES;
+		if (longest <= depth)
+			return NO_DEPTH;
+		guess = common_depth(items, n, 1, depth, longest);
+		if (guess == NO_DEPTH)
+			return NO_DEPTH;
+		depth = guess;
+	}
 }
 
-/* The key's word at depth, in host order; zero behind its end. */
-static inline uint64
-record_key_word(const char *record, uint64 depth)
+/* The depth where a few keys of a segment begin to differ, or the given one if they don't. */
+static uint64
+guess_depth(const StringSortItem *items, uint64 n, uint64 depth)
 {
-	if (depth >= record_key_length(record))
-		return 0;
-	return KEY_WORD_TO_HOST(*(const uint64 *) (record_key(record) + depth));
+	uint64		guess = common_depth(items, n, n / SORT_PREFIX_SAMPLE + 1, depth, record_key_length(items[0].record));
+
+	return guess == NO_DEPTH ? depth : guess;
 }
 
-/* Loads the words at depth; finds the longest key.  Returns whether the words differ. */
-static bool
-load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 *longest)
+/*
+ * Loads the words at the depth guess, where keys that agree from depth on are expected to differ first, and finds the longest
+ * key, and whether the words differ.  Returns the depth up to which all keys do agree, at most guess; if it is less, the words
+ * are undefined.
+ */
+static uint64
+load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest, bool *distinct)
 {
 	uint64		differs = 0;
 
 	*longest = 0;
 	for (uint64 i = 0; i < n; i++)
 	{
+		const char *record = items[i].record;
+
 		if (i + SORT_PREFETCH_DISTANCE < n)
-			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE], depth);
-		items[i].word = record_key_word(items[i].record, depth);
+			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE], guess);
+		if (guess > depth)
+			guess = agreement(record, items[0].record, depth, guess);
+		items[i].word = record_key_word(record, guess);
 		differs |= items[i].word ^ items[0].word;
-		*longest = Max(*longest, record_key_length(items[i].record));
+		*longest = Max(*longest, record_key_length(record));
 		if (i % SORT_BLOCK == SORT_BLOCK - 1)
 			CHECK_FOR_INTERRUPTS();
 	}
-	return differs != 0;
+	*distinct = differs != 0;
+	return guess;
+}
+
+/* The first depth in [depth, end) where two keys differ, or end; depth is a multiple of WORD_BYTES. */
+static uint64
+agreement(const char *a, const char *b, uint64 depth, uint64 end)
+{
+	for (; depth < end; depth += WORD_BYTES)
+	{
+		if (record_key_word(a, depth) != record_key_word(b, depth))
+			return depth;
+		if (depth % (SORT_BLOCK * WORD_BYTES) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return end;
 }
 
 /*
- * The first depth, from the given one on, where some key's word differs from the first item's; NO_DEPTH if there is
- * none before longest, the length of the longest key.  Each key is read once, as far as it agrees.
+ * The first depth, from the given one on, where some key's word differs from the first item's, among every step-th
+ * item; NO_DEPTH if there is none before longest.  Each key is read once, as far as it agrees.
  */
 static uint64
-common_depth(const StringSortItem *items, uint64 n, uint64 depth, uint64 longest)
+common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest)
 {
 	uint64		common = longest;
 
-	for (uint64 i = 1; i < n && common > depth; i++)
+	for (uint64 i = step; i < n && common > depth; i += step)
 	{
-		uint64		at = depth;
-
 		if (i + SORT_PREFETCH_DISTANCE / 4 < n)
 			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE / 4], depth);
-		while (at < common && record_key_word(items[i].record, at) == record_key_word(items[0].record, at))
-		{
-			at += WORD_BYTES;
-			if (at % (SORT_BLOCK * WORD_BYTES) == 0)
-				CHECK_FOR_INTERRUPTS();
-		}
-		common = Min(common, at);
+		common = agreement(items[i].record, items[0].record, depth, common);
 		if (i % SORT_BLOCK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
