@@ -1,0 +1,119 @@
+# A thousand sorts in one session do not grow its memory; a sort keeps to its limit; running out of memory is one error.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'shared_buffers = 128MB', 'max_connections = 20');
+create_rows($node, 5000);
+
+# A round of ten sorts of all kinds, one of them failing half way; errors are caught so that the memory of a failed sort counts.
+$node->safe_psql('postgres', <<'EOT');
+CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE FUNCTION sorts(times int) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	query text;
+	queries text[] := ARRAY[
+		'SELECT * FROM r ORDER BY k', 'SELECT * FROM r ORDER BY t', 'SELECT * FROM r ORDER BY t COLLATE "und-x-icu" DESC', 'SELECT * FROM r ORDER BY id % 10, k DESC, id',
+		'SELECT * FROM r ORDER BY upper(t) COLLATE ignore_case', 'SELECT id FROM r ORDER BY k::numeric', 'SELECT 1 / (id - 2500) FROM r ORDER BY t',
+		'SELECT * FROM generate_series(1, 3) AS g, LATERAL (SELECT * FROM r WHERE id % 3 < g ORDER BY k OFFSET 0) s'];
+BEGIN
+	FOR i IN 1 .. times LOOP
+		query := queries[i % cardinality(queries) + 1];
+		PERFORM set_config('gpusort.work_mem', CASE WHEN i / cardinality(queries) % 2 = 0 THEN '64kB' ELSE '64MB' END, true);
+		BEGIN
+			EXECUTE format('SELECT count(*) FROM (%s OFFSET 0) s', query);
+		EXCEPTION WHEN division_by_zero THEN
+			NULL;
+		END;
+	END LOOP;
+END $$;
+EOT
+
+sub memory_of
+{
+	my ($pid) = @_;
+	my ($pages) = (split / /, slurp_file("/proc/$pid/statm"))[1];
+	return $pages * 4;
+}
+
+my $session = $node->background_psql('postgres');
+my $pid = $session->query('SELECT pg_backend_pid()');
+my $contexts = 'SELECT sum(total_bytes) FROM pg_backend_memory_contexts';
+$session->query_safe('SELECT sorts(50)') for 1 .. 2;
+my ($rss_100, $contexts_100) = (memory_of($pid), $session->query($contexts));
+$session->query_safe('SELECT sorts(50)') for 1 .. 18;
+my ($rss_1000, $contexts_1000) = (memory_of($pid), $session->query($contexts));
+cmp_ok($rss_1000 - $rss_100, '<', 4096, "resident memory after 100 sorts: $rss_100 kB, after 1000: $rss_1000 kB");
+cmp_ok($contexts_1000 - $contexts_100, '<', 65536, "memory contexts after 100 sorts: $contexts_100 bytes, after 1000: $contexts_1000");
+is($session->query("SELECT count(*) FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%'"), '0', 'no memory context of a sort is left');
+# The same in one transaction, where nothing is released by its end.
+$session->query_safe('BEGIN');
+$session->query_safe('SELECT sorts(100)');
+my $rss_before = memory_of($pid);
+$session->query_safe('SELECT sorts(300)');
+cmp_ok(memory_of($pid) - $rss_before, '<', 4096, 'resident memory does not grow within a transaction');
+$session->query_safe('COMMIT');
+is(join(' ', temporary_files($node)), '', 'no temporary files');
+$session->quit;
+
+# The memory of a sort stays within its limit: the peak of the process grows by not much more.
+$node->safe_psql('postgres', 'DROP TABLE r');
+create_rows($node, 400000);
+
+sub status_field
+{
+	my ($pid, $field) = @_;
+	my ($kb) = slurp_file("/proc/$pid/status") =~ /^$field:\s+(\d+) kB/m;
+	return $kb;
+}
+
+# Megabytes by which the peak of a session's memory grows in a sort of the whole table.  The session has touched all
+# shared buffers of the table before, so that what grows is its own.
+sub peak_growth
+{
+	my ($limit_mb, $query) = @_;
+	my $session = $node->background_psql('postgres');
+	my $pid = $session->query('SELECT pg_backend_pid()');
+	$session->query_safe("SET gpusort.work_mem = '1MB'; SELECT count(*) FROM (SELECT * FROM r ORDER BY k OFFSET 0) s; SELECT count(t) FROM r");
+	$session->query_safe("SET gpusort.work_mem = '${limit_mb}MB'");
+	# Sets the high-water mark to what is resident now.
+	append_to_file("/proc/$pid/clear_refs", '5');
+	my $before = status_field($pid, 'VmHWM');
+	$session->query_safe($query);
+	my $peak = status_field($pid, 'VmHWM');
+	$session->quit;
+	return ($peak - $before) / 1024;
+}
+foreach my $case ([ 8, 'k' ], [ 32, 'k' ], [ 8, 't' ], [ 32, 't' ], [ 128, 't' ])
+{
+	my ($limit, $key) = @$case;
+	my $growth = peak_growth($limit, "SELECT count(*) FROM (SELECT * FROM r ORDER BY $key OFFSET 0) s");
+	cmp_ok($growth, '<', $limit * 1.1 + 2, sprintf('ORDER BY %s with %d MB: %.1f MB', $key, $limit, $growth));
+	cmp_ok($growth, '>', $limit * 0.5, 'which it makes use of') if $limit < 64;
+}
+
+# Out of memory: an address space too small for the sort.
+SKIP:
+{
+	my $postmaster = (lines_of(slurp_file($node->data_dir . '/postmaster.pid')))[0];
+	skip 'no prlimit here', 6 if system_log('prlimit', '--version') != 0;
+	system_or_bail('prlimit', '--pid', $postmaster, '--as=' . (status_field($postmaster, 'VmSize') + 40000) * 1024);
+	foreach my $key ('k', 't', 't COLLATE "und-x-icu"')
+	{
+		my ($status, $out, $err) = $node->psql('postgres', <<"EOT", on_error_stop => 0);
+SET gpusort.work_mem = '4GB';
+SELECT count(*) FROM (SELECT * FROM r a ORDER BY $key OFFSET 0) s;
+SET gpusort.work_mem = '4MB';
+SELECT count(*) FROM (SELECT * FROM r a ORDER BY $key OFFSET 0) s;
+EOT
+		like($err, qr/ERROR:  out of memory/, "ORDER BY $key: out of memory");
+		is($out, '400000', 'and with less memory the session works on');
+	}
+}
+$node->stop;
+done_testing();

@@ -1,0 +1,53 @@
+# GpusortNode: a throwaway server for TAP tests, with gpusort loaded and a table to sort.
+package GpusortNode;
+
+use strict;
+use warnings;
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+
+our @EXPORT = qw(start_node create_rows temporary_files lines_of);
+
+# Starts a server; the arguments are lines of postgresql.conf.
+sub start_node
+{
+	my ($name, @settings) = @_;
+	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
+	$node->append_conf('postgresql.conf', join("\n", 'jit = off', 'fsync = off', 'max_parallel_workers_per_gather = 0', @settings, ''));
+	$node->start;
+	return $node;
+}
+
+# Makes the table r: id, a random int8, a text of 32 bytes with many duplicates of its first half.
+sub create_rows
+{
+	my ($node, $rows) = @_;
+
+	$node->safe_psql('postgres', <<"EOT");
+CREATE TABLE r AS
+	SELECT i AS id, hashint8extended(i, 0) AS k, md5((i % 1000)::text) || md5(i::text) COLLATE "C" AS t FROM generate_series(1, $rows) AS i;
+VACUUM ANALYZE r;
+EOT
+	return;
+}
+
+# The names of all temporary files and folders of the server.
+sub temporary_files
+{
+	my ($node) = @_;
+	my $folder = $node->data_dir . '/base/pgsql_tmp';
+
+	my @names = -d $folder ? sort grep { !/^\./ } slurp_dir($folder) : ();
+	return @names;
+}
+
+sub lines_of
+{
+	return split /\n/, $_[0];
+}
+
+1;
