@@ -10,8 +10,9 @@
  *	  sort the buckets	each one by the same distribution into the scratch memory, whose small buckets
  *						come back sorted by the base case; large ones recurse
  *
- * Samples are random, so no input order is worse than another; a bucket that is too large for
- * the scratch memory all the same is sorted in place by heapsort.
+ * Samples are random, so no input order is worse than another.  Buckets that are too large for the scratch memory, as those of one
+ * value in the first of several words may be, are distributed in place; and should bad luck make too many distributions
+ * one inside the other, heapsort ends it.
  *
  * The scratch memory belongs to the sorter; a longjmp out of a sort leaves it to its context.
  */
@@ -27,7 +28,6 @@
 #include "sample_sort_tree.h"
 #include "sort_tuning.h"
 
-#define SORT_MAX_DEPTH 16
 #define SORT_MAX_SAMPLES (SORT_MAX_SPLITTERS * Max(SORT_OVERSAMPLING_CHUNKS, SORT_OVERSAMPLING_ITEMS))
 
 StaticAssertDecl(SAMPLE_SORT_MAX_WORDS == KEY_MAX_WORDS, "a width for every squeezed key");
@@ -92,14 +92,31 @@ sample_position(SampleSorter *sorter, int i, int nsamples, uint64 n)
 	return i * stretch + (stretch <= PG_UINT32_MAX ? ((x >> 32) * stretch) >> 32 : x % stretch);
 }
 
-/* Sorts n words, a power of two and at least 2; there are n more to work in.  Returns where the result is. */
+static inline void
+exchange_words(uint64 *a, uint64 *b)
+{
+	uint64		low = Min(*a, *b);
+
+	*b = Max(*a, *b);
+	*a = low;
+}
+
+/* Sorts n words, a power of two and at least 4; there are n more to work in.  Returns where the result is. */
 static uint64 *
 sort_sample(uint64 *sample, int n)
 {
 	uint64	   *from = sample;
 	uint64	   *to = sample + n;
 
-	for (int len = 1; len < n; len *= 2)
+	for (int i = 0; i < n; i += 4)
+	{
+		exchange_words(&from[i], &from[i + 1]);
+		exchange_words(&from[i + 2], &from[i + 3]);
+		exchange_words(&from[i], &from[i + 2]);
+		exchange_words(&from[i + 1], &from[i + 3]);
+		exchange_words(&from[i + 1], &from[i + 2]);
+	}
+	for (int len = 4; len < n; len *= 2)
 	{
 		uint64	   *swap = to;
 

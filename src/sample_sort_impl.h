@@ -219,6 +219,8 @@ FN(permute) (SortLevel *level, Item *items, uint16 *oracle)
 				items[at] = item;
 				item = next;
 				bucket = next_bucket;
+				if (at % SORT_BLOCK == 0)
+					CHECK_FOR_INTERRUPTS();
 			}
 			items[home] = item;
 			level->ends[b]++;
@@ -226,6 +228,16 @@ FN(permute) (SortLevel *level, Item *items, uint16 *oracle)
 			if (home % SORT_BLOCK == 0)
 				CHECK_FOR_INTERRUPTS();
 		}
+	}
+}
+
+static void
+FN(copy_items) (Item *to, const Item *from, uint64 n)
+{
+	for (uint64 i = 0; i < n; i += SORT_COPY_BLOCK)
+	{
+		memcpy(to + i, from + i, Min(n - i, SORT_COPY_BLOCK) * sizeof(Item));
+		CHECK_FOR_INTERRUPTS();
 	}
 }
 
@@ -248,7 +260,7 @@ FN(collect_small_buckets) (SampleSorter *sorter, const SortLevel *level, Item *i
 			continue;
 		prefetch_range(items + nitems + start, n * sizeof(Item));
 		if (n > PACKED_MAX || bucket_is_finished(&level->tree, b, word, KEY_WORDS))
-			memcpy(items + start, from + start, n * sizeof(Item));
+			FN(copy_items) (items + start, from + start, n);
 		else
 			FN(sort_base) (from + start, items + start, n, word);
 		start += n;

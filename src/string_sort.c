@@ -115,37 +115,49 @@ prefetch_key(const StringSortItem *item, uint64 depth)
 	__builtin_prefetch(record_key(item->record) + depth);
 }
 
-/* Finds the runs of equal words in items sorted by the words at depth.  Small ones are sorted, others put on the stack. */
+/*
+ * Finds the runs of equal words in items sorted by the words at depth.  Large ones are put on the stack; small ones are sorted
+ * a few runs later, when their records, fetched at once, have arrived.
+ */
 static void
 sort_runs(StringSort *sort, StringSortItem *items, uint64 n, uint64 depth)
 {
+	Segment		fetched[SORT_FETCHED_SEGMENTS];
+	uint64		nfetched = 0;
 	uint64		end;
 
+	depth += WORD_BYTES;
 	for (uint64 start = 0; start < n; start = end)
 	{
 		uint64		word = items[start].word;
-		uint64		ahead = start + SORT_PREFETCH_DISTANCE;
+		Segment    *segment;
 
 		for (end = start + 1; end < n && items[end].word == word; end++)
-			;
-		for (; ahead < end + SORT_PREFETCH_DISTANCE && ahead + 1 < n; ahead++)
 		{
-			if (items[ahead].word == items[ahead + 1].word || items[ahead].word == items[ahead - 1].word)
-				prefetch_key(&items[ahead], depth + WORD_BYTES);
+			if (end % SORT_COPY_BLOCK == 0)
+				CHECK_FOR_INTERRUPTS();
 		}
-		if (end - start > SORT_SMALL_SEGMENT)
-		{
-			Segment    *segment = &sort->waiting[sort->nwaiting++];
-
-			segment->items = items + start;
-			segment->nitems = end - start;
-			segment->depth = depth + WORD_BYTES;
-		}
-		else if (end - start > 1)
-			sort_small_segment(items + start, end - start, depth + WORD_BYTES);
-		if (start / SORT_BLOCK != end / SORT_BLOCK)
+		if (start / SORT_COPY_BLOCK != end / SORT_COPY_BLOCK)
 			CHECK_FOR_INTERRUPTS();
+		if (end - start == 1)
+			continue;
+
+		if (end - start > SORT_SMALL_SEGMENT)
+			segment = &sort->waiting[sort->nwaiting++];
+		else
+		{
+			segment = &fetched[nfetched % SORT_FETCHED_SEGMENTS];
+			if (nfetched++ >= SORT_FETCHED_SEGMENTS)
+				sort_small_segment(segment->items, segment->nitems, depth);
+			for (uint64 i = start; i < end; i++)
+				prefetch_key(&items[i], depth);
+		}
+		segment->items = items + start;
+		segment->nitems = end - start;
+		segment->depth = depth;
 	}
+	for (uint64 i = 0; i < Min(nfetched, SORT_FETCHED_SEGMENTS); i++)
+		sort_small_segment(fetched[i].items, fetched[i].nitems, depth);
 }
 
 /* Sorts two items. */
