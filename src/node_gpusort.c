@@ -12,13 +12,13 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "portability/instr_time.h"
 
 #include "explain_sort.h"
 #include "guc.h"
 #include "node_gpusort.h"
 #include "pg_compat.h"
 #include "sort_plan.h"
+#include "stopwatch.h"
 
 static const CustomExecMethods exec_methods;
 
@@ -111,21 +111,19 @@ sort_input(GpuSortState *state)
 	ScanDirection direction = estate->es_direction;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 	SorterStats when_read;
-	instr_time	start;
-	instr_time	read;
+	Stopwatch	watch = stopwatch_start();
+	double		read_ms;
 
 	/* The input is always read forwards. */
 	estate->es_direction = ForwardScanDirection;
 	state->sorter = sort_device_cpu.begin(state->key, guc_sort_memory(), state->random_access);
-	INSTR_TIME_SET_CURRENT(start);
 	read_input(state);
-	INSTR_TIME_SET_CURRENT(read);
-	INSTR_TIME_SUBTRACT(read, start);
+	read_ms = stopwatch_ms(watch);
 	state->sorter->device->get_stats(state->sorter, &when_read);
 	state->sorter->device->perform(state->sorter);
 	estate->es_direction = direction;
 	MemoryContextSwitchTo(old);
-	note_stats(state, INSTR_TIME_GET_MILLISEC(read), &when_read);
+	note_stats(state, read_ms, &when_read);
 }
 
 /* ---------------------------------------------------------------- rows */

@@ -36,6 +36,13 @@ typedef struct SorterStats
 	double		merge_ms;		/* merging them but for the merge on the fly */
 } SorterStats;
 
+/* Memory is in use, so many bytes. */
+static inline void
+sorter_stats_note_memory(SorterStats *stats, Size bytes)
+{
+	stats->peak_memory = Max(stats->peak_memory, bytes);
+}
+
 typedef struct Sorter Sorter;
 
 typedef struct SortDevice

@@ -1,0 +1,40 @@
+/*
+ * external_sort.h
+ *		The part of a sort that does not fit in memory: sorted runs, their merging, reading the result.
+ */
+#ifndef GPUSORT_EXTERNAL_SORT_H
+#define GPUSORT_EXTERNAL_SORT_H
+
+#include "postgres.h"
+
+#include "sorted_items.h"
+#include "sorter.h"
+
+typedef struct ExternalSort ExternalSort;
+
+/*
+ * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on.  memory_limit:
+ * bytes for merging; random_access: the result will be read backwards or again; stats: where it
+ * counts bytes, runs, passes, time and the highest use of memory.
+ */
+extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit, bool random_access,
+										  SorterStats *stats);
+
+/* Writes the items out as a run. */
+extern void external_sort_add_run(ExternalSort *external, const SortedItems *sorted);
+
+/* After the last run: merges until the rows can be read. */
+extern void external_sort_finish(ExternalSort *external);
+
+/* The next row or NULL; backwards only with random access.  Good until the next call. */
+extern MinimalTuple external_sort_next(ExternalSort *external, bool forward);
+
+/* With random access: back before the first row; remember the position; go back to it. */
+extern void external_sort_rewind(ExternalSort *external);
+extern void external_sort_mark(ExternalSort *external);
+extern void external_sort_restore(ExternalSort *external);
+
+/* Removes the files. */
+extern void external_sort_end(ExternalSort *external);
+
+#endif							/* GPUSORT_EXTERNAL_SORT_H */
