@@ -15,97 +15,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "miscadmin.h"
-#include "utils/memutils.h"
-
+#include "cpu_sort.h"
 #include "huge_memory.h"
 #include "key_squeeze.h"
 #include "sample_sort.h"
-#include "string_sort.h"
-
-/* The server's part, as far as the sorts use it.  Memory is counted, and must be given back. */
-
-MemoryContext CurrentMemoryContext = NULL;
-volatile sig_atomic_t InterruptPending = false;
-
-static Size live_bytes;
-static Size peak_bytes;
-
-#define HEADER_SIZE 64
-
-void *
-MemoryContextAllocHuge(MemoryContext context, Size size)
-{
-	char	   *p = aligned_alloc(HEADER_SIZE, TYPEALIGN(HEADER_SIZE, size) + HEADER_SIZE);
-
-	if (p == NULL)
-		abort();
-	*(Size *) p = size;
-	live_bytes += size;
-	peak_bytes = Max(peak_bytes, live_bytes);
-	return p + HEADER_SIZE;
-}
-
-void *
-MemoryContextAlloc(MemoryContext context, Size size)
-{
-	return MemoryContextAllocHuge(context, size);
-}
-
-void *
-palloc(Size size)
-{
-	return MemoryContextAllocHuge(CurrentMemoryContext, size);
-}
-
-void
-pfree(void *p)
-{
-	live_bytes -= *(Size *) ((char *) p - HEADER_SIZE);
-	free((char *) p - HEADER_SIZE);
-}
-
-void
-ProcessInterrupts(void)
-{
-}
-
-void
-ExceptionalCondition(const char *condition, const char *type, const char *file, int line)
-{
-	fprintf(stderr, "assertion failed: %s, %s:%d\n", condition, file, line);
-	abort();
-}
-
-/* Random numbers, splitmix64. */
-
-static uint64 random_state;
-
-static uint64
-random64(void)
-{
-	uint64		z = (random_state += UINT64CONST(0x9E3779B97F4A7C15));
-
-	z = (z ^ (z >> 30)) * UINT64CONST(0xBF58476D1CE4E5B9);
-	z = (z ^ (z >> 27)) * UINT64CONST(0x94D049BB133111EB);
-	return z ^ (z >> 31);
-}
-
-static uint64
-random_below(uint64 n)
-{
-	return random64() % n;
-}
-
-/* The processor's time: others on the machine slow it down, but don't count in full. */
-static double
-now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return t.tv_sec * 1e9 + t.tv_nsec;
-}
 
 /* Distributions: the i-th of n numbers. */
 
@@ -176,42 +89,6 @@ distribution_key(Distribution d, uint64 i, uint64 n)
 		default:
 			return 0;
 	}
-}
-
-/* Chunks */
-
-#define CHUNK_SIZE ((Size) 8 * 1024 * 1024)
-
-static Chunk *
-make_chunk(Size size)
-{
-	Chunk	   *chunk = palloc(sizeof(Chunk));
-
-	memset(chunk, 0, sizeof(Chunk));
-	chunk->base = huge_alloc(size);
-	chunk->size = size;
-	chunk->back = size;
-	return chunk;
-}
-
-static void
-free_chunks(Chunk *chunk)
-{
-	while (chunk != NULL)
-	{
-		Chunk	   *next = chunk->next;
-
-		pfree(chunk->base);
-		pfree(chunk);
-		chunk = next;
-	}
-}
-
-static void
-fail(const char *what, const char *name, uint64 n, int words)
-{
-	fprintf(stderr, "FAILED: %s: %s, %llu rows, %d words\n", what, name, (unsigned long long) n, words);
-	exit(1);
 }
 
 /*
@@ -362,170 +239,6 @@ run_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, int repeat, int *nwo
 	return best;
 }
 
-/* Strings */
-
-typedef enum StringKind
-{
-	STRING_RANDOM,
-	STRING_PATHS,
-	STRING_WORDS,
-	STRING_SHARED_PREFIX,
-	STRING_SKEWED,
-	STRING_LADDER,
-	STRING_LONG_EQUAL,
-	STRING_SHORT,
-	STRING_SHARED_16,
-	NSTRING_KINDS
-} StringKind;
-
-static const char *const string_name[] = {
-	"random", "paths", "words", "1000-byte prefix", "one huge segment", "a, aa, aaa ...", "1 MB, equal", "short", "16-byte prefix"
-};
-
-#define MAX_STRING ((Size) 1024 * 1024 + 64)
-
-/* Makes the i-th of n keys, no zero byte at its end.  Returns its length. */
-static Size
-make_string(StringKind kind, uint64 i, uint64 n, char *s)
-{
-	static const char *const part[] = {"usr", "local", "share", "lib", "python3.11", "site-packages", "postgresql", "include"};
-	Size		len = 0;
-
-	switch (kind)
-	{
-		case STRING_RANDOM:
-			len = 8 + random_below(32);
-			for (Size j = 0; j < len; j++)
-				s[j] = 1 + random_below(255);
-			return len;
-		case STRING_PATHS:
-			for (int p = 0; p < 6; p++)
-				len += sprintf(s + len, "/%s", part[random_below(p < 3 ? 2 : 8)]);
-			return len + sprintf(s + len, "/file%06llu.c", (unsigned long long) random_below(1000000));
-		case STRING_WORDS:
-			{
-				uint64		rank = (uint64) (1.0 / (((random64() >> 11) + 1) * 0x1p-53)) % 50000;
-				uint64		bits = (rank + 1) * UINT64CONST(0x9E3779B97F4A7C15);
-
-				len = 3 + bits % 12;
-				for (Size j = 0; j < len; j++)
-					s[j] = 'a' + ((bits >> (j * 4)) + j * rank) % 26;
-				return len;
-			}
-		case STRING_SHARED_PREFIX:
-			memset(s, 'p', 1000);
-			return 1000 + sprintf(s + 1000, "%llu", (unsigned long long) random_below(n));
-		case STRING_SKEWED:
-			if (random_below(100) < 60)
-				return sprintf(s, "the same%08llu", (unsigned long long) random_below(n));
-			return sprintf(s, "%08llutail%llu", (unsigned long long) random_below(n / 4 + 1), (unsigned long long) random_below(100));
-		case STRING_LADDER:
-			len = random_below(2000);
-			memset(s, 'a', len);
-			return len;
-		case STRING_LONG_EQUAL:
-			memset(s, 'e', MAX_STRING - 64);
-			return MAX_STRING - 64;
-		case STRING_SHORT:
-			len = random_below(10);
-			for (Size j = 0; j < len; j++)
-				s[j] = j + 1 < len ? random_below(3) : 1 + random_below(2);
-			return len;
-		case STRING_SHARED_16:
-			return sprintf(s, "customer-account%012llu", (unsigned long long) random_below(n * 10));
-		default:
-			return 0;
-	}
-}
-
-static Chunk *
-make_strings(StringKind kind, uint64 n)
-{
-	Chunk	   *first = NULL;
-	Chunk	  **link = &first;
-	Chunk	   *chunk = NULL;
-	char	   *s = palloc(MAX_STRING);
-
-	for (uint64 i = 0; i < n; i++)
-	{
-		Size		len = make_string(kind, i, n, s);
-		Size		padded = TYPEALIGN(8, len);
-		uint64	   *entry;
-		char	   *record;
-
-		if (chunk == NULL || chunk->back - chunk->front < padded + 4 * sizeof(uint64))
-		{
-			chunk = *link = make_chunk(CHUNK_SIZE);
-			link = &chunk->next;
-		}
-		chunk->back -= padded + 2 * sizeof(uint64);
-		record = chunk->base + chunk->back;
-		memset(record, 0, padded + 2 * sizeof(uint64));
-		*(uint64 *) record = len;
-		memcpy(record + sizeof(uint64), s, len);
-		*(uint64 *) (record + sizeof(uint64) + padded) = i;
-		entry = (uint64 *) (chunk->base + chunk->front);
-		entry[0] = padded > 0 ? *(uint64 *) (record + sizeof(uint64)) : 0;
-		entry[1] = chunk->back;
-		chunk->front += 2 * sizeof(uint64);
-		chunk->nrows++;
-	}
-	pfree(s);
-	return first;
-}
-
-static int
-compare_records(const char *a, const char *b)
-{
-	Size		la = *(const uint64 *) a;
-	Size		lb = *(const uint64 *) b;
-	int			cmp = memcmp(a + 8, b + 8, Min(la, lb));
-
-	return cmp ? cmp : (la > lb) - (la < lb);
-}
-
-static double
-run_strings(StringKind kind, uint64 n, int repeat)
-{
-	Chunk	   *chunks = make_strings(kind, n);
-	StringSortItem *items = huge_alloc((n + 1) * sizeof(StringSortItem));
-	uint8	   *seen = palloc(n + 1);
-	double		best = 0;
-
-	memset(items, 0, (n + 1) * sizeof(StringSortItem));
-	for (int r = 0; r < repeat; r++)
-	{
-		Size		before = live_bytes;
-		double		start = now_ns();
-		double		took;
-
-		peak_bytes = live_bytes;
-		string_sort_chunks(chunks, n, items);
-		took = (now_ns() - start) / Max(n, 1);
-		if (r == 0 || took < best)
-			best = took;
-		if (live_bytes != before)
-			fail("memory is left", string_name[kind], n, 0);
-		if (peak_bytes - before > string_sort_scratch_size(n))
-			fail("more scratch memory than announced", string_name[kind], n, 0);
-	}
-	memset(seen, 0, n + 1);
-	for (uint64 i = 0; i < n; i++)
-	{
-		uint64		row = *(uint64 *) (items[i].record + 8 + TYPEALIGN(8, *(uint64 *) items[i].record));
-
-		if (row >= n || seen[row])
-			fail("not a permutation", string_name[kind], n, 0);
-		seen[row] = 1;
-		if (i > 0 && compare_records(items[i - 1].record, items[i].record) > 0)
-			fail("not in order", string_name[kind], n, 0);
-	}
-	pfree(seen);
-	pfree(items);
-	free_chunks(chunks);
-	return best;
-}
-
 /* The squeeze by itself: random variations keep the order, and expand to the same key. */
 static void
 check_squeeze(void)
@@ -597,13 +310,7 @@ check_all(void)
 					continue;
 				run_fixed(&spec, edges[e], random_below(2) ? 4096 : 1024 * 1024, 1, &nwords);
 			}
-	for (int kind = 0; kind < NSTRING_KINDS; kind++)
-		for (int e = 0; e < lengthof(edges); e++)
-		{
-			if (edges[e] > (kind == STRING_LONG_EQUAL ? 33 : kind == STRING_LADDER || kind == STRING_SHARED_PREFIX ? 20000 : 600000))
-				break;
-			run_strings(kind, edges[e], 1);
-		}
+	check_strings(edges, lengthof(edges));
 }
 
 static void
@@ -645,20 +352,6 @@ bench_fixed(uint64 n, const char *only)
 			continue;
 		ns = run_fixed(&wide[i].spec, n, CHUNK_SIZE, 3, &nwords);
 		printf("%-32s %d words %7.1f ns/row\n", wide[i].name, nwords, ns);
-		fflush(stdout);
-	}
-}
-
-static void
-bench_strings(uint64 n, const char *only)
-{
-	for (int kind = 0; kind < NSTRING_KINDS; kind++)
-	{
-		uint64		rows = kind == STRING_LONG_EQUAL ? Min(n, 1000) : kind == STRING_SHARED_PREFIX || kind == STRING_LADDER ? Min(n, 100000) : n;
-
-		if (strncmp(string_name[kind], only, strlen(only)) != 0)
-			continue;
-		printf("%-32s %9llu rows %9.1f ns/row\n", string_name[kind], (unsigned long long) rows, run_strings(kind, rows, 2));
 		fflush(stdout);
 	}
 }
