@@ -67,13 +67,31 @@ const_or(Node *node, double otherwise)
 	return otherwise;
 }
 
+/* The LIMIT that the sort's rows go to, if nothing on the way needs all of them; else NULL. */
+static const Limit *
+limit_above(List *ancestors)
+{
+	ListCell   *cell;
+
+	foreach(cell, ancestors)
+	{
+		const Plan *plan = lfirst(cell);
+
+		if (IsA(plan, Limit))
+			return (const Limit *) plan;
+		if (!IsA(plan, GatherMerge) && !IsA(plan, Gather) && !IsA(plan, Result) && !IsA(plan, LockRows))
+			return NULL;
+	}
+	return NULL;
+}
+
 /* How many of the sort's rows are wanted; -1: all. */
 static double
 rows_wanted(List *ancestors)
 {
-	const Limit *limit = ancestors != NIL ? linitial(ancestors) : NULL;
+	const Limit *limit = limit_above(ancestors);
 
-	if (limit == NULL || !IsA(limit, Limit) || limit->limitCount == NULL)
+	if (limit == NULL || limit->limitCount == NULL)
 		return -1;
 	return const_or(limit->limitCount, limit->plan.plan_rows) + const_or(limit->limitOffset, 0);
 }
