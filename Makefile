@@ -9,6 +9,9 @@ EXTENSION = gpusort
 DATA = sql/gpusort--1.0.sql
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
 
+# Calls inside the library go straight, not through its table of exported functions.
+SHLIB_LINK = -Wl,-Bsymbolic-functions
+
 # Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
 # compiler; clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
@@ -22,7 +25,7 @@ REGRESS_OPTS = --inputdir=regress
 ISOLATION = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=regress --outputdir=.
 
-EXTRA_CLEAN = results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
+EXTRA_CLEAN = bench/cpu_sort results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -31,6 +34,11 @@ ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
 # PGXS knows no header dependencies.
 $(OBJS): $(wildcard src/*.h)
+
+# The host-memory sorts alone, without a server: bench/cpu_sort --check is a test, the rest a benchmark.
+CPU_SORT_OBJS = src/sample_sort.o src/string_sort.o src/key_squeeze.o
+bench/cpu_sort: $(wildcard bench/cpu_sort*.c) $(CPU_SORT_OBJS) bench/cpu_sort.h
+	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.o,$^) $(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm
 else
 all install installcheck:
 	@echo "No PostgreSQL to build against: '$(PG_CONFIG) --pgxs' names no file." >&2

@@ -17,51 +17,6 @@ chunk_reset(Chunk *chunk)
 	memset(chunk->key_differs, 0, sizeof(chunk->key_differs));
 }
 
-char *
-chunk_reserve_fixed(Chunk *chunk, int key_width, Size row_size, char **row)
-{
-	char	   *entry = chunk->base + chunk->front;
-
-	chunk->back -= row_size;
-	*row = chunk->base + chunk->back;
-	*(uint64 *) (entry + key_width) = chunk->back;
-	return entry;
-}
-
-/* Compares two keys of nwords words, at least one, in memcmp order: less than, equal to or more than 0. */
-static inline int
-compare_words(const uint64 *a, const uint64 *b, int nwords)
-{
-	for (int i = 0; i < nwords; i++)
-	{
-		if (a[i] != b[i])
-			return KEY_WORD_TO_HOST(a[i]) < KEY_WORD_TO_HOST(b[i]) ? -1 : 1;
-	}
-	return 0;
-}
-
-void
-chunk_commit_fixed(Chunk *chunk, int key_width)
-{
-	const uint64 *key = (const uint64 *) (chunk->base + chunk->front);
-	const uint64 *first = (const uint64 *) chunk->base;
-	int			nwords = key_width / sizeof(uint64);
-
-	for (int i = 0; i < nwords; i++)
-		chunk->key_differs[i] |= key[i] ^ first[i];
-
-	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
-	{
-		int			order = compare_words((const uint64 *) ((const char *) key - chunk_entry_size(key_width)),
-										  key, nwords);
-
-		chunk->ascending &= order <= 0;
-		chunk->descending &= order > 0;
-	}
-	chunk->front += chunk_entry_size(key_width);
-	chunk->nrows++;
-}
-
 /* Notes whether the last but one and the last record of the chunk are in order. */
 static void
 note_variable_order(Chunk *chunk, const char *record)

@@ -105,12 +105,53 @@ row_stored_size(MinimalTuple row)
 extern void chunk_reset(Chunk *chunk);
 
 /*
- * Adds a row to a chunk that has room for it.  The caller writes the key, of key_width bytes,
- * to the address that chunk_reserve returns, and the row to *row, which has room for row_size bytes (a
+ * Adds a row with a fixed key to a chunk that has room for it.  The caller writes the key, of key_width bytes,
+ * to the address that chunk_reserve_fixed returns, and the row to *row, which has room for row_size bytes (a
  * multiple of 8); then calls chunk_commit_fixed, which notes the order and the bits of the key.
  */
-extern char *chunk_reserve_fixed(Chunk *chunk, int key_width, Size row_size, char **row);
-extern void chunk_commit_fixed(Chunk *chunk, int key_width);
+static inline char *
+chunk_reserve_fixed(Chunk *chunk, int key_width, Size row_size, char **row)
+{
+	char	   *entry = chunk->base + chunk->front;
+
+	chunk->back -= row_size;
+	*row = chunk->base + chunk->back;
+	*(uint64 *) (entry + key_width) = chunk->back;
+	return entry;
+}
+
+/* Compares two keys of nwords words in memcmp order: less than, equal to or more than 0. */
+static inline int
+compare_key_words(const uint64 *a, const uint64 *b, int nwords)
+{
+	for (int i = 0; i < nwords; i++)
+	{
+		if (a[i] != b[i])
+			return KEY_WORD_TO_HOST(a[i]) < KEY_WORD_TO_HOST(b[i]) ? -1 : 1;
+	}
+	return 0;
+}
+
+static inline void
+chunk_commit_fixed(Chunk *chunk, int key_width)
+{
+	const uint64 *key = (const uint64 *) (chunk->base + chunk->front);
+	const uint64 *first = (const uint64 *) chunk->base;
+	Size		entry_size = chunk_entry_size(key_width);
+	int			nwords = key_width / sizeof(uint64);
+
+	for (int i = 0; i < nwords; i++)
+		chunk->key_differs[i] |= key[i] ^ first[i];
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+	{
+		int			order = compare_key_words((const uint64 *) ((const char *) key - entry_size), key, nwords);
+
+		chunk->ascending &= order <= 0;
+		chunk->descending &= order > 0;
+	}
+	chunk->front += entry_size;
+	chunk->nrows++;
+}
 
 /* Adds a variable key of key_size bytes; returns where the caller writes the row_size bytes of the row. */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
