@@ -61,10 +61,16 @@ extern bool sort_key_supported(const SortColumnSpec *column, const char **why_no
 /* The average bytes of key a row for costing; variable columns are guessed from avg_width. */
 extern int	sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width);
 
-/* Makes an encoder in CurrentMemoryContext.  Every column must be supported. */
+/*
+ * Makes an encoder in CurrentMemoryContext; all it owns goes with that context.
+ * Every column must be supported.  It may raise errors of opening a collation.
+ */
 extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
 
-/* Encodes the slot's row into key->width bytes at dst (8-byte aligned). */
+/*
+ * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Of all
+ * types enums alone can raise an error: if their values are renumbered meanwhile.
+ */
 extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst);
 
 /*

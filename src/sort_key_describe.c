@@ -131,6 +131,7 @@ describe_collation(Oid collation, bool *icu, const char **why_not)
 {
 	char	   *name;
 	char		provider;
+	const char *setting;
 
 	*icu = false;
 	if (!OidIsValid(collation))
@@ -142,17 +143,20 @@ describe_collation(Oid collation, bool *icu, const char **why_not)
 		return true;
 
 	provider = collation_provider(collation, &name);
-#ifdef USE_ICU
-	if (provider == COLLPROVIDER_ICU)
+	if (provider != COLLPROVIDER_ICU)
 	{
-		*icu = true;
-		return true;
+		*why_not = psprintf("collation \"%s\" of provider %s has no exact sort key", name,
+							provider == COLLPROVIDER_LIBC ? "libc" : "unknown");
+		return false;
 	}
-#endif
-	*why_not = psprintf("collation \"%s\" of provider %s has no exact sort key", name,
-						provider == COLLPROVIDER_LIBC ? "libc" :
-						provider == COLLPROVIDER_ICU ? "icu" : "unknown");
-	return false;
+	if (!sort_key_icu_exact(collation, &setting))
+	{
+		*why_not = psprintf("collation \"%s\" of provider icu has no exact sort key: %s",
+							name, setting);
+		return false;
+	}
+	*icu = true;
+	return true;
 }
 
 /* Is this the family of one of the orders that ignore the collation? */

@@ -29,6 +29,7 @@
 
 #define INITIAL_CHARS 1024
 #define REPLACEMENT_CHARACTER 0xFFFD
+#define MAX_REORDER_CODES 256
 
 #define CACHE_SETS 4096			/* a power of 2 */
 #define CACHE_WAYS 2			/* entries of a set */
@@ -55,6 +56,50 @@ struct SortKeyIcu
 	int			hits;			/* in this period */
 	int			rest;			/* rows for which the cache is not used */
 };
+
+/*
+ * ICU promises that sort keys order as its comparison does.  With a few
+ * settings it does not keep that.  Random strings of many scripts found, in
+ * ICU 72, 76 and 78, strings that the two order differently with:
+ *
+ *	- alternate handling "shifted", as th has it: 0045 0027, 0045 0027 FF9E
+ *	- backwards accents, as fr-CA has them: 00FC, 00FC FEFF 0301
+ *	- normalization, as bo, el, he, hi, vi and others have it, if combining
+ *	  marks above FFFF are out of order: 0039 1D170 0F7A, 0039 1D170 0F7A 0598
+ *	- identical strength: 0061 0320, 0061 05A0 0320
+ *	- Latin moved before digits: 0041, 0033
+ *
+ * and none with any other locale or setting.
+ */
+bool
+sort_key_icu_exact(Oid collation, const char **setting)
+{
+	UCollator  *collator = pg_newlocale_from_collation(collation)->info.icu.ucol;
+	int32_t		reorder[MAX_REORDER_CODES];
+	int32_t		nreorder;
+	UErrorCode	status = U_ZERO_ERROR;
+
+	*setting = NULL;
+	if (ucol_getAttribute(collator, UCOL_ALTERNATE_HANDLING, &status) != UCOL_NON_IGNORABLE)
+		*setting = "punctuation is ignored";
+	else if (ucol_getAttribute(collator, UCOL_FRENCH_COLLATION, &status) != UCOL_OFF)
+		*setting = "accents count backwards";
+	else if (ucol_getAttribute(collator, UCOL_NORMALIZATION_MODE, &status) != UCOL_OFF)
+		*setting = "strings are normalized";
+	else if (ucol_getStrength(collator) == UCOL_IDENTICAL)
+		*setting = "identical strength";
+
+	/* codes of scripts do no harm, those of digits, symbols and so on may */
+	nreorder = ucol_getReorderCodes(collator, reorder, MAX_REORDER_CODES, &status);
+	for (int i = 0; U_SUCCESS(status) && i < nreorder; i++)
+	{
+		if (reorder[i] >= UCOL_REORDER_CODE_FIRST)
+			*setting = "digits or symbols are reordered";
+	}
+	if (U_FAILURE(status))
+		*setting = u_errorName(status);
+	return *setting == NULL;
+}
 
 SortKeyIcu *
 sort_key_icu_create(Oid collation)
@@ -216,6 +261,13 @@ sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 }
 
 #else							/* !USE_ICU: no column is described as such */
+
+bool
+sort_key_icu_exact(Oid collation, const char **setting)
+{
+	*setting = "PostgreSQL was built without ICU";
+	return false;
+}
 
 SortKeyIcu *
 sort_key_icu_create(Oid collation)

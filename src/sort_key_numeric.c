@@ -72,6 +72,7 @@ biased_digit(const char *digits, int i)
 	int16		digit;
 
 	memcpy(&digit, digits + i * sizeof(digit), sizeof(digit));
+	Assert(digit >= 0 && digit < 10000);
 	return digit + DIGIT_BIAS;
 }
 
@@ -108,6 +109,7 @@ parse_numeric(struct varlena *value, NumericParts *parts, uint8 *code)
 		parts->negative = (header & HEADER_FORM_MASK) == HEADER_LONG_NEGATIVE;
 		parts->weight = weight;
 	}
+	Assert(data + size >= parts->digits && (data + size - parts->digits) % sizeof(int16) == 0);
 	parts->ndigits = (data + size - parts->digits) / sizeof(int16);
 	return true;
 }

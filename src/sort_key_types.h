@@ -97,6 +97,13 @@ extern void sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
 
+/*
+ * Do the sort keys of this ICU collation order as its comparisons do?  If not,
+ * *setting names what is in the way.  Raises PostgreSQL's own error if the
+ * collation can't be opened.
+ */
+extern bool sort_key_icu_exact(Oid collation, const char **setting);
+
 /* An open ICU collation in CurrentMemoryContext; raises PostgreSQL's own error if it can't be opened. */
 extern SortKeyIcu *sort_key_icu_create(Oid collation);
 
