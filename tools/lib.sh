@@ -184,3 +184,21 @@ stop_cluster() {
 
 # psql that stops at the first error and prints bare results.
 sql() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
+
+# ---- timing ----
+
+# Milliseconds that a query takes in a session of its own with the given settings; its result is not printed.
+time_query() {
+	local settings=$1 query=$2 output
+	output=$(sql <<-EOT
+		$settings
+		\\o /dev/null
+		\\timing on
+		$query;
+	EOT
+	)
+	awk '$1 == "Time:" { ms = $2 } END { print ms }' <<<"$output"
+}
+
+# The median of the numbers on stdin, one a line.
+median() { sort -n | awk '{ v[NR] = $1 } END { print NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'; }
