@@ -183,7 +183,7 @@ stop_cluster() {
 }
 
 # psql that stops at the first error and prints bare results.
-sql() { psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
+sql() { PGOPTIONS='-c client_min_messages=warning' psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 
 # ---- timing ----
 
