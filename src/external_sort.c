@@ -22,6 +22,9 @@
 #define MERGE_FAN_IN_MIN 4
 #define MERGE_FAN_IN_MAX 1024
 
+/* What an open BufFile takes. */
+#define BUFFILE_MEMORY (BLCKSZ + 256)
+
 #define INTERRUPTS_EVERY 1024	/* rows */
 
 struct ExternalSort
@@ -32,6 +35,7 @@ struct ExternalSort
 	MemoryContext context;
 	SorterStats *stats;
 
+	RunFile    *spilled;		/* the file of the runs out of memory; NULL before the first */
 	Run		  **runs;
 	int			nruns;
 	int			runs_capacity;
@@ -56,9 +60,9 @@ external_sort_create(const SortKey *key, Size memory_limit, bool random_access, 
 /* ---------------------------------------------------------------- runs */
 
 static Run *
-add_run(ExternalSort *external, const KeySqueeze *squeeze)
+add_run(ExternalSort *external, RunFile *file, const KeySqueeze *squeeze)
 {
-	Run		   *run = run_create(squeeze);
+	Run		   *run = run_create(file, squeeze);
 
 	if (external->nruns == external->runs_capacity)
 	{
@@ -89,13 +93,22 @@ external_sort_add_run(ExternalSort *external, const SortedItems *sorted)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	Stopwatch	watch = stopwatch_start();
-	Run		   *run = add_run(external, sorted->variable ? NULL : &sorted->squeeze);
+	Run		   *run;
 
+	if (external->spilled == NULL)
+		external->spilled = run_file_create();
+	run = add_run(external, external->spilled, sorted->variable ? NULL : &sorted->squeeze);
 	write_items(sorted, run);
 	external->stats->disk_bytes += run->bytes;
 	external->stats->runs++;
 	external->stats->spill_ms += stopwatch_ms(watch);
 	MemoryContextSwitchTo(old);
+}
+
+Size
+external_sort_memory(const ExternalSort *external)
+{
+	return external->runs_capacity * sizeof(Run *) + external->nruns * sizeof(Run) + BUFFILE_MEMORY;
 }
 
 /* ---------------------------------------------------------------- merging */
@@ -138,7 +151,7 @@ merge_into_run(ExternalSort *external, int nruns)
 
 	if (!variable)
 		key_squeeze_plan_identity(&whole, external->key->width / sizeof(uint64));
-	run = add_run(external, variable ? NULL : &whole);
+	run = add_run(external, run_file_create(), variable ? NULL : &whole);
 	while ((reader = merger_next(merger)) != NULL)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)

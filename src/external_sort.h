@@ -23,6 +23,9 @@ extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit,
 /* Writes the items out as a run. */
 extern void external_sort_add_run(ExternalSort *external, const SortedItems *sorted);
 
+/* Bytes of memory that the runs take while more are added. */
+extern Size external_sort_memory(const ExternalSort *external);
+
 /* After the last run: merges until the rows can be read. */
 extern void external_sort_finish(ExternalSort *external);
 

@@ -7,22 +7,34 @@
 #include "pg_compat.h"
 #include "run.h"
 
+RunFile *
+run_file_create(void)
+{
+	RunFile    *file = palloc0(sizeof(RunFile));
+
+	file->file = BufFileCreateTemp(false);
+	return file;
+}
+
 Run *
-run_create(const KeySqueeze *squeeze)
+run_create(RunFile *file, const KeySqueeze *squeeze)
 {
 	Run		   *run = palloc0(sizeof(Run));
 
-	run->file = BufFileCreateTemp(false);
+	run->file = file;
+	run->offset = file->bytes;
 	run->variable = squeeze == NULL;
 	if (squeeze != NULL)
 		run->squeeze = *squeeze;
+	file->nruns++;
 	return run;
 }
 
 static inline void
 run_write(Run *run, const void *bytes, Size size)
 {
-	buffile_write(run->file, bytes, size);
+	buffile_write(run->file->file, bytes, size);
+	run->file->bytes += size;
 	run->bytes += size;
 }
 
@@ -46,28 +58,28 @@ run_write_record(Run *run, const char *record)
 void
 run_drop(Run *run)
 {
-	BufFileClose(run->file);
+	if (--run->file->nruns == 0)
+	{
+		BufFileClose(run->file->file);
+		pfree(run->file);
+	}
 	pfree(run);
 }
 
 void
 run_reader_open(RunReader *reader, Run *run, Size buffer_size)
 {
-	if (BufFileSeek(run->file, 0, 0, SEEK_SET) != 0)
-		ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind a sort's temporary file: %m")));
 	memset(reader, 0, sizeof(*reader));
 	reader->run = run;
-	reader->unread = run->bytes;
 	reader->buffer_size = TYPEALIGN(8, buffer_size);
 	reader->buffer = palloc(reader->buffer_size);
 }
 
-/* Makes the buffer hold at least so many bytes from start on, and as many more as fit. */
+/* Moves what is left in the buffer to its start, in a larger one if so many bytes need it. */
 static void
-fill_buffer(RunReader *reader, Size needed)
+make_room(RunReader *reader, Size needed)
 {
 	Size		held = reader->end - reader->start;
-	Size		wanted;
 
 	if (needed > reader->buffer_size)
 	{
@@ -82,13 +94,30 @@ fill_buffer(RunReader *reader, Size needed)
 		memmove(reader->buffer, reader->buffer + reader->start, held);
 	reader->start = 0;
 	reader->end = held;
+}
 
-	wanted = Min(reader->unread, reader->buffer_size - held);
-	if (wanted < needed - held || buffile_read(reader->run->file, reader->buffer + held, wanted) != wanted)
+/* Makes the buffer hold at least so many bytes from start on, and whole blocks of the file beyond that as far as they fit. */
+static void
+fill_buffer(RunReader *reader, Size needed)
+{
+	uint64		from = reader->run->offset + reader->read;
+	uint64		unread = reader->run->bytes - reader->read;
+	Size		wanted;
+	Size		whole_blocks;
+
+	make_room(reader, needed);
+	needed -= reader->end;
+	wanted = Min(unread, reader->buffer_size - reader->end);
+	whole_blocks = TYPEALIGN_DOWN(BLCKSZ, from + wanted) - from;
+	if (wanted < unread && whole_blocks >= needed && whole_blocks < wanted)
+		wanted = whole_blocks;
+
+	if (wanted < needed || BufFileSeek(reader->run->file->file, 0, from, SEEK_SET) != 0 ||
+		buffile_read(reader->run->file->file, reader->buffer + reader->end, wanted) != wanted)
 		ereport(ERROR,
 				(errcode_for_file_access(), errmsg("could not read a sort's temporary file: it ends too early")));
 	reader->end += wanted;
-	reader->unread -= wanted;
+	reader->read += wanted;
 }
 
 static inline const char *
@@ -118,7 +147,7 @@ run_reader_next(RunReader *reader)
 	Size		size;
 	const char *record;
 
-	if (reader->start == reader->end && reader->unread == 0)
+	if (reader->start == reader->end && reader->read == reader->run->bytes)
 	{
 		reader->ended = true;
 		reader->word = ~UINT64CONST(0);

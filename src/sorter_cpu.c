@@ -60,8 +60,9 @@ typedef struct CpuSorter
 static uint64
 rows_within_limit(const CpuSorter *sorter, Size more_chunk)
 {
-	Size		chunks = sorter->chunk_memory + more_chunk;
-	Size		left = sorter->limit > chunks ? sorter->limit - chunks : 0;
+	Size		used = sorter->chunk_memory + more_chunk +
+		(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
+	Size		left = sorter->limit > used ? sorter->limit - used : 0;
 	uint64		rows = left / (sorted_items_memory(sorter->key, 1 << 20) >> 20);
 
 	while (rows > 0 && sorted_items_memory(sorter->key, rows) > left)
