@@ -25,7 +25,7 @@ REGRESS_OPTS = --inputdir=regress
 ISOLATION = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=regress --outputdir=.
 
-EXTRA_CLEAN = bench/cpu_sort results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
+EXTRA_CLEAN = bench/cpu_sort bench/cpu_sort_tight results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -35,10 +35,14 @@ include $(PGXS)
 # PGXS knows no header dependencies.
 $(OBJS): $(wildcard src/*.h)
 
-# The host-memory sorts alone, without a server: bench/cpu_sort --check is a test, the rest a benchmark.
-CPU_SORT_OBJS = src/sample_sort.o src/string_sort.o src/key_squeeze.o
-bench/cpu_sort: $(wildcard bench/cpu_sort*.c) $(CPU_SORT_OBJS) bench/cpu_sort.h
-	$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $(filter %.c %.o,$^) $(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm
+# The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
+# cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare otherwise, and
+# through the plain C that other processors run.
+CPU_SORT_SOURCES = $(wildcard bench/cpu_sort*.c) src/sample_sort.c src/string_sort.c src/key_squeeze.c
+CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2
+bench/cpu_sort bench/cpu_sort_tight: $(CPU_SORT_SOURCES) $(wildcard src/*.h bench/*.h)
+	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
+		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm
 else
 all install installcheck:
 	@echo "No PostgreSQL to build against: '$(PG_CONFIG) --pgxs' names no file." >&2

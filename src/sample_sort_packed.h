@@ -15,7 +15,7 @@
 
 #include "postgres.h"
 
-#ifdef __SSE2__
+#if defined(__SSE2__) && !defined(SORT_PORTABLE)
 #include <emmintrin.h>
 #endif
 
@@ -43,7 +43,7 @@ typedef struct PackedKeys
 	pg_attribute_aligned(64) uint64 other[PACKED_MAX];
 } PackedKeys;
 
-#ifdef __SSE2__
+#if defined(__SSE2__) && !defined(SORT_PORTABLE)
 typedef __m128d PackedPair;
 
 #define packed_pair_load(p) _mm_load_pd((const double *) (p))

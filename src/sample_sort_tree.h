@@ -85,7 +85,7 @@ splitter_tree_bucket(const SplitterTree *tree, bool equal_buckets, uint32 leaf, 
 static pg_attribute_always_inline uint64
 splitter_tree_step(const SplitterTree *tree, uint64 node, uint64 key)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(SORT_PORTABLE)
 	__asm__("cmpq %[key], %[splitter]\n\tadcq %[node], %[node]"
 			: [node] "+r" (node) : [key] "r" (key), [splitter] "m" (tree->tree[node]) : "cc");
 	return node;
