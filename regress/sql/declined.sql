@@ -10,10 +10,25 @@ SELECT check_type('point3', 'ROW(i % 10, i % 7, md5(i::text))::point3', '{}', ta
 -- Text in a locale of the C library other than C.
 SELECT check_type('text', 'md5(i::text)', '{a,b}', taken => false, collation_name => 'C.utf8') AS text_libc;
 
+-- Text in ICU collations whose sort keys and comparison disagree: accents read backwards, punctuation that counts for nothing, and others.
+SET client_min_messages = warning;
+CREATE COLLATION backwards (provider = icu, locale = 'und-u-kb');
+CREATE COLLATION shifted (provider = icu, locale = 'und-u-ka-shifted', deterministic = false);
+CREATE COLLATION normalized (provider = icu, locale = 'und-u-kk');
+CREATE COLLATION identical (provider = icu, locale = 'und-u-ks-identic');
+CREATE COLLATION digits_last (provider = icu, locale = 'und-u-kr-latn-digit');
+RESET client_min_messages;
+SELECT check_type('text', 'md5(i::text)', '{a,b,é,co-op}', taken => false, collation_name => c) AS text_icu
+FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-x-icu,el-x-icu}'::text[]) AS c;
+
 CREATE TABLE kinds (id int, j jsonb, a int4[], r int4range, p point3, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
 SET gpusort.mode = force;
 SELECT (gpusort_check('SELECT * FROM kinds ORDER BY ' || key)).*
 FROM unnest('{id,j,a,r,p,t,c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key;
+SELECT (gpusort_check(format('SELECT * FROM kinds ORDER BY i COLLATE %I', c))).*
+FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-x-icu,el-x-icu,sv-x-icu}'::text[]) AS c;
+SELECT * FROM gpusort_check('SELECT * FROM generate_series(1, 1000) AS g ORDER BY g LIMIT 3');
+SELECT * FROM gpusort_check('SELECT n, row_number() OVER (ORDER BY x) FROM kinds');
 -- A row for every sort of the query's plan; none if there is none.
 SELECT * FROM gpusort_check('SELECT 1');
 SELECT * FROM gpusort_check('SELECT * FROM (SELECT * FROM kinds ORDER BY j LIMIT 5) s ORDER BY id');
