@@ -1,44 +1,16 @@
 /*
  * huge_memory.h
- *		Large allocations on huge pages.
- *
- * Sorting touches memory in no order, and with 4 kB pages most touches miss the
- * TLB.  Where transparent huge pages are set to "madvise", the usual default,
- * memory must ask for them.
+ *		Large allocations, on huge pages where that pays.
  */
 #ifndef GPUSORT_HUGE_MEMORY_H
 #define GPUSORT_HUGE_MEMORY_H
 
 #include "postgres.h"
 
-#include <sys/mman.h>
-
-#include "utils/memutils.h"
-
-#define HUGE_PAGE_SIZE ((uintptr_t) 2 * 1024 * 1024)
-#define HUGE_ALLOC_MIN ((Size) 4 * 1024 * 1024) /* smaller allocations stay on small pages */
-
 /*
- * Allocates size bytes, which may be more than MaxAllocSize, in CurrentMemoryContext, and asks
- * for huge pages inside.  Errors as palloc does; release with pfree.
+ * Allocates size bytes, which may be more than MaxAllocSize, in CurrentMemoryContext, and where size is
+ * large and huge pages are to be had cheaply, on those.  Errors as palloc does; release with pfree.  Checks for interrupts.
  */
-static inline void *
-huge_alloc(Size size)
-{
-	void	   *p = MemoryContextAllocHuge(CurrentMemoryContext, size);
-
-#ifdef MADV_HUGEPAGE
-	if (size >= HUGE_ALLOC_MIN)
-	{
-		uintptr_t	from = TYPEALIGN(HUGE_PAGE_SIZE, (uintptr_t) p);
-		uintptr_t	to = TYPEALIGN_DOWN(HUGE_PAGE_SIZE, (uintptr_t) p + size);
-
-		/* It is advice: where the kernel takes none, the memory is as good but slower. */
-		if (to > from)
-			(void) madvise((void *) from, to - from, MADV_HUGEPAGE);
-	}
-#endif
-	return p;
-}
+extern void *huge_alloc(Size size);
 
 #endif							/* GPUSORT_HUGE_MEMORY_H */
