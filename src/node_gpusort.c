@@ -48,6 +48,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
 
 	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
+	state->unused = sort_plan_unused_columns((CustomScan *) plan);
 	custom_scan_apply_slot_ops(css, estate, &TTSOpsMinimalTuple);
 
 	/* The input is read forwards and, unless its parameters change, once. */
@@ -76,7 +77,7 @@ read_input(GpuSortState *state)
 	PlanState  *input = outerPlanState(state);
 	SortFeed	feed;
 
-	sort_feed_begin(&feed, state->sorter, state->key);
+	sort_feed_begin(&feed, state->sorter, state->key, state->unused);
 	for (;;)
 	{
 		TupleTableSlot *slot = ExecProcNode(input);

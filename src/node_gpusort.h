@@ -18,6 +18,7 @@ typedef struct GpuSortState
 	CustomScanState css;		/* must be first */
 	bool		random_access;	/* may be read backwards, again, or from a mark */
 	SortKey    *key;
+	Bitmapset  *unused;			/* columns of the input that need not be kept */
 	Sorter	   *sorter;			/* NULL until the first row is asked for */
 
 	/* For EXPLAIN ANALYZE. */

@@ -240,7 +240,9 @@ static Plan *
 plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 				  List *custom_plans)
 {
-	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist);
+	/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
+	bool		junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES;
+	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, junk_is_unused);
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
 
 	plan->flags = best_path->flags;

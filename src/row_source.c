@@ -4,7 +4,8 @@
  *
  * A heap row is a MinimalTuple but for what precedes its infomask, and a minimal tuple is one as it is: both
  * are copied byte by byte.  A virtual row, such as a projection's result, is put together
- * column by column.
+ * column by column; then columns that nothing looks at after the sort, such as the `name COLLATE "C"` of an ORDER BY
+ * that is no output column, are left out.
  */
 #include "postgres.h"
 
@@ -20,6 +21,29 @@ open_stored(RowSource *source, const void *minimal_start, uint32 length)
 	source->length = length;
 }
 
+void
+row_source_init(RowSource *source, const Bitmapset *unused)
+{
+	memset(source, 0, sizeof(*source));
+	source->unused = unused;
+	if (unused != NULL)
+		source->isnull_copy = palloc(sizeof(bool) * MaxTupleAttributeNumber);
+}
+
+/* Which columns are NULL or left out? */
+static const bool *
+null_columns(const RowSource *source, const TupleTableSlot *slot, int ncolumns)
+{
+	int			attno = -1;
+
+	if (source->unused == NULL)
+		return slot->tts_isnull;
+	memcpy(source->isnull_copy, slot->tts_isnull, sizeof(bool) * ncolumns);
+	while ((attno = bms_next_member(source->unused, attno)) >= 0)
+		source->isnull_copy[attno - 1] = true;
+	return source->isnull_copy;
+}
+
 static void
 open_columns(RowSource *source, TupleTableSlot *slot)
 {
@@ -28,12 +52,11 @@ open_columns(RowSource *source, TupleTableSlot *slot)
 
 	slot_getallattrs(slot);
 	source->stored = NULL;
-	source->has_nulls = false;
-	for (int i = 0; i < desc->natts; i++)
-		source->has_nulls |= slot->tts_isnull[i];
+	source->isnull = null_columns(source, slot, desc->natts);
+	source->has_nulls = memchr(source->isnull, true, desc->natts) != NULL;
 	if (source->has_nulls)
 		length += BITMAPLEN(desc->natts);
-	source->data_length = heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
+	source->data_length = heap_compute_data_size(desc, slot->tts_values, unconstify(bool *, source->isnull));
 	source->length = MAXALIGN(length) + source->data_length;
 }
 
@@ -74,7 +97,7 @@ write_columns(const RowSource *source, MinimalTuple row)
 	memset(row, 0, row_source_size(source));
 	row->t_hoff = header_length + MINIMAL_TUPLE_OFFSET;
 	HeapTupleHeaderSetNatts(row, desc->natts);
-	heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull, (char *) row + header_length, source->data_length,
+	heap_fill_tuple(desc, slot->tts_values, unconstify(bool *, source->isnull), (char *) row + header_length, source->data_length,
 					&row->t_infomask, source->has_nulls ? row->t_bits : NULL);
 }
 

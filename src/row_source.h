@@ -13,15 +13,25 @@
 
 #include "access/htup_details.h"
 #include "executor/tuptable.h"
+#include "nodes/bitmapset.h"
 
 typedef struct RowSource
 {
+	/* Set once. */
+	const Bitmapset *unused;	/* columns (attnos) that may be left out, to be read as NULL */
+	bool	   *isnull_copy;	/* with unused columns: room for a flag each column */
+
+	/* Of the current row. */
 	TupleTableSlot *slot;
 	const char *stored;			/* the row from its infomask on as some slot holds it, or NULL */
 	uint32		length;			/* t_len of the MinimalTuple */
 	uint32		data_length;	/* not stored: bytes of the columns */
-	bool		has_nulls;		/* not stored: is there a null bitmap? */
+	const bool *isnull;			/* not stored: is a column NULL or left out? */
+	bool		has_nulls;		/* not stored: is any? */
 } RowSource;
+
+/* For rows with these columns left out where they are put together; in CurrentMemoryContext. */
+extern void row_source_init(RowSource *source, const Bitmapset *unused);
 
 /* Bytes that row_source_write will write, a multiple of 8. */
 static inline Size

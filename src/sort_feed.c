@@ -7,15 +7,15 @@
  */
 #include "postgres.h"
 
-#include "row_source.h"
 #include "sort_feed.h"
 
 void
-sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key)
+sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused)
 {
 	feed->sorter = sorter;
 	feed->key = key;
 	feed->chunk = NULL;
+	row_source_init(&feed->row, unused);
 }
 
 /* A chunk with room for so many more bytes. */
@@ -40,8 +40,9 @@ chunk_for(SortFeed *feed, Size bytes)
 }
 
 static inline void
-put_fixed(SortFeed *feed, TupleTableSlot *slot, const RowSource *row)
+put_fixed(SortFeed *feed, TupleTableSlot *slot)
 {
+	const RowSource *row = &feed->row;
 	int			width = feed->key->width;
 	Size		row_size = row_source_size(row);
 	Chunk	   *chunk = chunk_for(feed, chunk_entry_size(width) + row_size);
@@ -54,8 +55,9 @@ put_fixed(SortFeed *feed, TupleTableSlot *slot, const RowSource *row)
 }
 
 static inline void
-put_variable(SortFeed *feed, TupleTableSlot *slot, const RowSource *row)
+put_variable(SortFeed *feed, TupleTableSlot *slot)
 {
+	const RowSource *row = &feed->row;
 	Size		key_size;
 	const uint8 *key = sort_key_encode_variable(feed->key, slot, &key_size);
 	Size		row_size = row_source_size(row);
@@ -67,13 +69,11 @@ put_variable(SortFeed *feed, TupleTableSlot *slot, const RowSource *row)
 void
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
 {
-	RowSource	row;
-
-	row_source_open(&row, slot);
+	row_source_open(&feed->row, slot);
 	if (feed->key->variable)
-		put_variable(feed, slot, &row);
+		put_variable(feed, slot);
 	else
-		put_fixed(feed, slot, &row);
+		put_fixed(feed, slot);
 }
 
 void

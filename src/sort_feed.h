@@ -9,6 +9,7 @@
 
 #include "executor/tuptable.h"
 
+#include "row_source.h"
 #include "sorter.h"
 
 typedef struct SortFeed
@@ -16,9 +17,11 @@ typedef struct SortFeed
 	Sorter	   *sorter;
 	SortKey    *key;
 	Chunk	   *chunk;			/* the one being filled, or NULL */
+	RowSource	row;
 } SortFeed;
 
-extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key);
+/* unused: columns (attnos) that need not be kept beside the keys, NULL: none. */
+extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused);
 
 /* Encodes the slot's key and copies its row. */
 extern void sort_feed_put(SortFeed *feed, TupleTableSlot *slot);

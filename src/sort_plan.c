@@ -6,17 +6,21 @@
 
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
+#include "access/sysattr.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 
 #include "sort_plan.h"
 
-/* Members of custom_private: one list each, as long as there are sort columns. */
+/* Members of custom_private, lists: the first four are as long as there are sort columns. */
 enum
 {
 	PRIVATE_ATTNOS,				/* ints */
 	PRIVATE_SORTOPS,			/* oids */
 	PRIVATE_COLLATIONS,			/* oids */
-	PRIVATE_NULLS_FIRST			/* ints */
+	PRIVATE_NULLS_FIRST,		/* ints */
+	PRIVATE_JUNK_IS_UNUSED,		/* one int */
+	PRIVATE_UNUSED				/* ints, attnos of the input; set when the plan is finished */
 };
 
 static const CustomScanMethods *node_methods;
@@ -29,7 +33,7 @@ sort_plan_register(const CustomScanMethods *methods)
 }
 
 static List *
-columns_to_private(const Sort *sort)
+columns_to_private(const Sort *sort, bool junk_is_unused)
 {
 	List	   *attnos = NIL;
 	List	   *sortops = NIL;
@@ -43,11 +47,12 @@ columns_to_private(const Sort *sort)
 		collations = lappend_oid(collations, sort->collations[i]);
 		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
 	}
-	return list_make4(attnos, sortops, collations, nulls_first);
+	return lappend(lappend(list_make4(attnos, sortops, collations, nulls_first), list_make1_int(junk_is_unused)),
+				   NIL);
 }
 
 CustomScan *
-sort_plan_from_sort(const Sort *sort, List *targetlist)
+sort_plan_from_sort(const Sort *sort, List *targetlist, bool junk_is_unused)
 {
 	CustomScan *plan = makeNode(CustomScan);
 
@@ -56,7 +61,7 @@ sort_plan_from_sort(const Sort *sort, List *targetlist)
 	plan->flags =
 		CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE | CUSTOMPATH_SUPPORT_PROJECTION;
 	plan->custom_scan_tlist = copyObject(sort->plan.targetlist);
-	plan->custom_private = columns_to_private(sort);
+	plan->custom_private = columns_to_private(sort, junk_is_unused);
 	plan->methods = node_methods;
 	return plan;
 }
@@ -118,10 +123,52 @@ sort_plan_columns(const Plan *plan, int *ncolumns)
 	return sort_columns((const Sort *) plan, ncolumns);
 }
 
+Bitmapset *
+sort_plan_unused_columns(const CustomScan *plan)
+{
+	Bitmapset  *unused = NULL;
+	ListCell   *cell;
+
+	foreach(cell, (List *) list_nth(plan->custom_private, PRIVATE_UNUSED))
+		unused = bms_add_member(unused, lfirst_int(cell));
+	return unused;
+}
+
+/* Is the output column there for the sort alone? */
+static bool
+is_sort_junk(const TargetEntry *column)
+{
+	return column->resjunk && column->ressortgroupref != 0 && IsA(column->expr, Var);
+}
+
+/* The input's columns that no output column needs but those that are there for the sort alone. */
+static List *
+find_unused_columns(const CustomScan *plan)
+{
+	Bitmapset  *used = NULL;
+	List	   *unused = NIL;
+	ListCell   *cell;
+
+	foreach(cell, plan->scan.plan.targetlist)
+	{
+		if (!is_sort_junk(lfirst_node(TargetEntry, cell)))
+			pull_varattnos((Node *) lfirst(cell), INDEX_VAR, &used);
+	}
+	for (int attno = 1; attno <= list_length(plan->custom_scan_tlist); attno++)
+	{
+		if (!bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, used))
+			unused = lappend_int(unused, attno);
+	}
+	return unused;
+}
+
 void
 sort_plan_finish(CustomScan *plan)
 {
 	ListCell   *cell;
+
+	if (linitial_int(list_nth(plan->custom_private, PRIVATE_JUNK_IS_UNUSED)))
+		lfirst(list_nth_cell(plan->custom_private, PRIVATE_UNUSED)) = find_unused_columns(plan);
 
 	foreach(cell, plan->custom_scan_tlist)
 	{

@@ -20,8 +20,11 @@
 /* Registers the node's methods; once, when the library is loaded. */
 extern void sort_plan_register(const CustomScanMethods *methods);
 
-/* A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output. */
-extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist);
+/*
+ * A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output.
+ * junk_is_unused: what the output has for this sort alone, resjunk, no node above looks at.
+ */
+extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist, bool junk_is_unused);
 
 /* Is this a GpuSort? */
 extern bool sort_plan_is_gpusort(const Plan *plan);
@@ -29,9 +32,13 @@ extern bool sort_plan_is_gpusort(const Plan *plan);
 /* The sort columns of a GpuSort or a Sort, in a palloc'd array. */
 extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 
+/* The columns of the input that need not be kept beside their keys, since nothing looks at them after the sort. */
+extern Bitmapset *sort_plan_unused_columns(const CustomScan *plan);
+
 /*
- * Makes a finished GpuSort's scan tuple refer to its input's columns, as a Sort's target list does. (setrefs.c
- * needs the expressions themselves there, but EXPLAIN can't print all of them out of place.)
+ * Completes the node when setrefs.c and the labeling of the output are done: finds the unused columns, and makes the
+ * scan tuple refer to the input's columns, as a Sort's target list does. (setrefs.c needs the expressions themselves
+ * there, but EXPLAIN can't print all of them out of place.)
  */
 extern void sort_plan_finish(CustomScan *plan);
 
