@@ -16,6 +16,13 @@ SELECT check_query('SELECT o.g, id FROM o, LATERAL (SELECT * FROM i WHERE i.g = 
 -- Sorts with no rows, and rescans with and without rows in turn.
 SELECT check_query('SELECT o.g, id FROM o, LATERAL (SELECT * FROM i WHERE i.g = o.g AND o.g % 2 = 0 ORDER BY k OFFSET 1) s') AS every_other_empty;
 
+-- Unchanged parameters below a node whose parameters change: the sort was not told that it would be rescanned.
+SELECT check_query('SELECT o.g, s.id FROM o, LATERAL (SELECT * FROM (SELECT * FROM i WHERE id < 300 ORDER BY k OFFSET 2) t WHERE t.g < o.g OFFSET 0) s') AS filtered,
+	check_query('SELECT o.g, s.id FROM o, LATERAL (SELECT * FROM (SELECT * FROM i WHERE id < 300 ORDER BY t OFFSET 2) t WHERE t.g < o.g LIMIT 5) s') AS limited;
+SET gpusort.work_mem = '64kB';
+SELECT check_query('SELECT o.g, s.id FROM o, LATERAL (SELECT * FROM (SELECT * FROM i ORDER BY k OFFSET 2) t WHERE t.g < o.g LIMIT 1000) s') AS spilled;
+RESET gpusort.work_mem;
+
 -- Unchanged parameters: the rows are returned again, and the sort's input is read once.
 SET enable_material = off;
 SET enable_hashjoin = off;

@@ -11,21 +11,22 @@ use GpusortNode;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
-use constant POINTS => 9;
-# How late an interrupt may come through on a busy machine.
-use constant LATE_MS => 1500;
+use constant POINTS => 5;
+# How late an interrupt may come through on a busy machine; on an idle one it takes some milliseconds.  The stages of these
+# sorts take longer than that.
+use constant LATE_MS => 400;
 
 my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'shared_buffers = 256MB');
-create_rows($node, 400000);
+create_rows($node, 1500000);
 
 my $drain = 'OFFSET 1000000000';
 my %sorts = (
-	'fixed keys in memory' => [ '512MB', "SELECT * FROM r ORDER BY k $drain" ],
-	'variable keys in memory' => [ '512MB', "SELECT * FROM r ORDER BY t $drain" ],
-	'fixed keys through files' => [ '256kB', "SELECT * FROM r ORDER BY k $drain" ],
-	'variable keys through files' => [ '256kB', "SELECT * FROM r ORDER BY t $drain" ],
-	'ICU keys in memory' => [ '512MB', "SELECT * FROM r ORDER BY t COLLATE \"und-x-icu\" $drain" ],
-	'a row at a time through files' => [ '256kB', "SELECT count(*) FROM (SELECT * FROM r ORDER BY t, k OFFSET 0) s, generate_series(1, 2)" ],
+	'fixed keys in memory' => [ '2GB', "SELECT * FROM r ORDER BY k $drain" ],
+	'variable keys in memory' => [ '2GB', "SELECT * FROM r ORDER BY t $drain" ],
+	'fixed keys through files' => [ '1MB', "SELECT * FROM r ORDER BY k $drain" ],
+	'variable keys through files' => [ '1MB', "SELECT * FROM r ORDER BY t $drain" ],
+	'ICU keys in memory' => [ '2GB', "SELECT * FROM r ORDER BY t COLLATE \"und-x-icu\" $drain" ],
+	'a row at a time through files' => [ '1MB', "SELECT count(*) FROM (SELECT * FROM r ORDER BY t, k OFFSET 0) s, generate_series(1, 2)" ],
 );
 
 # Runs the statement in a session with a timeout, and then another sort.  Returns the milliseconds it took, whether it
@@ -64,7 +65,7 @@ foreach my $name (sort keys %sorts)
 		push @rests, "$timeout ms: $rest" if $rest ne 't 0 0';
 	}
 	# The machine may be faster at times than it was at first.
-	cmp_ok($cancelled, '>=', POINTS / 3, "$name: $cancelled of " . POINTS . " timeouts within $whole_time ms took effect");
+	cmp_ok($cancelled, '>=', POINTS / 2, "$name: $cancelled of " . POINTS . " timeouts within $whole_time ms took effect");
 	cmp_ok($latest, '<', LATE_MS, "$name: the latest came ${latest} ms late");
 	is("@rests", '', "$name: the session works on, with no file and no memory left");
 }
@@ -85,7 +86,7 @@ foreach my $wait_ms (5, 50, 150, 300, 450, 600)
 	$session->{stderr} = '';
 }
 cmp_ok($cancelled, '>=', 5, "$cancelled of 6 signals took effect");
-is($session->query("SELECT count(*) FROM (SELECT * FROM r ORDER BY t OFFSET 0) s"), '400000', 'the session works on');
+is($session->query("SELECT count(*) FROM (SELECT * FROM r ORDER BY t OFFSET 0) s"), '1500000', 'the session works on');
 $session->query_safe("BEGIN; DECLARE c CURSOR FOR SELECT id FROM r ORDER BY k");
 like($session->query('FETCH 1 FROM c'), qr/^\d+$/, 'an open cursor');
 cmp_ok(scalar(temporary_files($node)), '>', 0, 'has temporary files');

@@ -30,6 +30,20 @@ is(join(' ', temporary_files($node)), '', 'none is left');
 is((lines_of($node->safe_psql('postgres', "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) $sort")))[0] ne '', 1, 'EXPLAIN (BUFFERS)');
 like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, BUFFERS, COSTS OFF, TIMING OFF) $sort"), qr/temp read=\d+ written=\d+/, 'EXPLAIN counts temporary blocks');
 
+# Little memory makes for many runs, but not for short ones, and for no more passes than they need.
+foreach my $memory ('64kB', '512kB', '1MB')
+{
+	foreach my $key ('k', 't')
+	{
+		my $plan = $node->safe_psql('postgres', "SET gpusort.work_mem = '$memory'; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY $key");
+		my ($disk_kb, $runs, $passes) = $plan =~ /Disk: (\d+)kB  Runs: (\d+)  Merge Passes: (\d+)/;
+		# 15 MB of rows with their keys.
+		cmp_ok($runs, '<', 200, "ORDER BY $key with $memory: $runs runs");
+		cmp_ok($passes, '<', 30, "ORDER BY $key with $memory: $passes merges");
+		cmp_ok($disk_kb, '<', 100000, "ORDER BY $key with $memory: $disk_kb kB of files");
+	}
+}
+
 # temp_file_limit, at points from the first run to the last merge.
 foreach my $limit_mb (1, 3, 6, 9, 12)
 {
