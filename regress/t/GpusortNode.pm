@@ -22,15 +22,16 @@ sub start_node
 	return $node;
 }
 
-# Makes the table r: id, a random int8, a text of 32 bytes with many duplicates of its first half.
+# Makes the table r (or another): id, a random int8, a text of 32 bytes with many duplicates of its first half.
 sub create_rows
 {
-	my ($node, $rows) = @_;
+	my ($node, $rows, $table) = @_;
+	$table = 'r' unless defined $table;
 
 	$node->safe_psql('postgres', <<"EOT");
-CREATE TABLE r AS
+CREATE TABLE $table AS
 	SELECT i AS id, hashint8extended(i, 0) AS k, md5((i % 1000)::text) || md5(i::text) COLLATE "C" AS t FROM generate_series(1, $rows) AS i;
-VACUUM ANALYZE r;
+VACUUM ANALYZE $table;
 EOT
 	return;
 }
