@@ -74,22 +74,22 @@ add_run(ExternalSort *external, RunFile *file, const KeySqueeze *squeeze)
 }
 
 static void
-write_items(const SortedItems *sorted, Run *run)
+write_rows(SortedRows *sorted, Run *run)
 {
 	for (uint64 i = 0; i < sorted->nrows; i++)
 	{
 		if (i % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		sorted_items_prefetch(sorted, i, 1);
+		sorted_rows_prefetch(sorted, i, 1);
 		if (sorted->variable)
-			run_write_record(run, sorted_items_record(sorted, i));
+			run_write_record(run, sorted_rows_address(sorted, i));
 		else
-			run_write_fixed(run, sorted_items_key(sorted, i), sorted_items_row(sorted, i));
+			run_write_fixed(run, sorted_rows_key(sorted, i), sorted_rows_row(sorted, i));
 	}
 }
 
 void
-external_sort_add_run(ExternalSort *external, const SortedItems *sorted)
+external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	Stopwatch	watch = stopwatch_start();
@@ -98,7 +98,7 @@ external_sort_add_run(ExternalSort *external, const SortedItems *sorted)
 	if (external->spilled == NULL)
 		external->spilled = run_file_create();
 	run = add_run(external, external->spilled, sorted->variable ? NULL : &sorted->squeeze);
-	write_items(sorted, run);
+	write_rows(sorted, run);
 	external->stats->disk_bytes += run->bytes;
 	external->stats->runs++;
 	external->stats->spill_ms += stopwatch_ms(watch);

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "sorted_items.h"
+#include "sorted_rows.h"
 #include "sorter.h"
 
 typedef struct ExternalSort ExternalSort;
@@ -20,8 +20,8 @@ typedef struct ExternalSort ExternalSort;
 extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit, bool random_access,
 										  SorterStats *stats);
 
-/* Writes the items out as a run. */
-extern void external_sort_add_run(ExternalSort *external, const SortedItems *sorted);
+/* Writes the rows out as a run. */
+extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
 
 /* Bytes of memory that the runs take while more are added. */
 extern Size external_sort_memory(const ExternalSort *external);

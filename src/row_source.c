@@ -4,7 +4,7 @@
  *
  * A heap row is a MinimalTuple but for what precedes its infomask, and a minimal tuple is one as it is: both
  * are copied byte by byte.  A virtual row, such as a projection's result, is put together
- * column by column; then columns that nothing looks at after the sort, such as the `name COLLATE "C"` of an ORDER BY
+ * column by column, by a layout if the columns are of fixed width; then columns that nothing looks at after the sort, such as the `name COLLATE "C"` of an ORDER BY
  * that is no output column, are left out.
  */
 #include "postgres.h"
@@ -26,6 +26,7 @@ row_source_init(RowSource *source, const Bitmapset *unused)
 {
 	memset(source, 0, sizeof(*source));
 	source->unused = unused;
+	source->context = CurrentMemoryContext;
 	if (unused != NULL)
 		source->isnull_copy = palloc(sizeof(bool) * MaxTupleAttributeNumber);
 }
@@ -44,6 +45,19 @@ null_columns(const RowSource *source, const TupleTableSlot *slot, int ncolumns)
 	return source->isnull_copy;
 }
 
+static const RowLayout *
+layout_for(RowSource *source, TupleDesc desc)
+{
+	if (unlikely(source->layout == NULL || source->layout->desc != desc))
+	{
+		MemoryContext old = MemoryContextSwitchTo(source->context);
+
+		source->layout = row_layout_create(desc, source->unused);
+		MemoryContextSwitchTo(old);
+	}
+	return source->layout;
+}
+
 static void
 open_columns(RowSource *source, TupleTableSlot *slot)
 {
@@ -52,6 +66,12 @@ open_columns(RowSource *source, TupleTableSlot *slot)
 
 	slot_getallattrs(slot);
 	source->stored = NULL;
+	source->by_layout = row_layout_fits(layout_for(source, desc), slot);
+	if (source->by_layout)
+	{
+		source->length = source->layout->length;
+		return;
+	}
 	source->isnull = null_columns(source, slot, desc->natts);
 	source->has_nulls = memchr(source->isnull, true, desc->natts) != NULL;
 	if (source->has_nulls)
@@ -95,6 +115,7 @@ write_columns(const RowSource *source, MinimalTuple row)
 	Size		header_length = source->length - source->data_length;
 
 	memset(row, 0, row_source_size(source));
+	row->t_len = source->length;
 	row->t_hoff = header_length + MINIMAL_TUPLE_OFFSET;
 	HeapTupleHeaderSetNatts(row, desc->natts);
 	heap_fill_tuple(desc, slot->tts_values, unconstify(bool *, source->isnull), (char *) row + header_length, source->data_length,
@@ -104,11 +125,13 @@ write_columns(const RowSource *source, MinimalTuple row)
 void
 row_source_write(const RowSource *source, char *dst)
 {
-	MinimalTuple row = (MinimalTuple) dst;
-
 	if (source->stored != NULL)
+	{
 		memcpy(dst + ROW_BODY_OFFSET, source->stored, source->length - ROW_BODY_OFFSET);
+		((MinimalTuple) dst)->t_len = source->length;
+	}
+	else if (source->by_layout)
+		row_layout_write(source->layout, source->slot, dst);
 	else
-		write_columns(source, row);
-	row->t_len = source->length;
+		write_columns(source, (MinimalTuple) dst);
 }

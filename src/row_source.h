@@ -15,19 +15,24 @@
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 
+#include "row_layout.h"
+
 typedef struct RowSource
 {
 	/* Set once. */
 	const Bitmapset *unused;	/* columns (attnos) that may be left out, to be read as NULL */
 	bool	   *isnull_copy;	/* with unused columns: room for a flag each column */
+	MemoryContext context;
+	RowLayout  *layout;			/* for the slots that were seen last, or NULL */
 
 	/* Of the current row. */
 	TupleTableSlot *slot;
 	const char *stored;			/* the row from its infomask on as some slot holds it, or NULL */
+	bool		by_layout;		/* not stored: to be written by the layout? */
 	uint32		length;			/* t_len of the MinimalTuple */
-	uint32		data_length;	/* not stored: bytes of the columns */
-	const bool *isnull;			/* not stored: is a column NULL or left out? */
-	bool		has_nulls;		/* not stored: is any? */
+	uint32		data_length;	/* neither: bytes of the columns */
+	const bool *isnull;			/* neither: is a column NULL or left out? */
+	bool		has_nulls;		/* neither: is any? */
 } RowSource;
 
 /* For rows with these columns left out where they are put together; in CurrentMemoryContext. */

@@ -15,7 +15,7 @@
 
 #include "external_sort.h"
 #include "huge_memory.h"
-#include "sorted_items.h"
+#include "sorted_rows.h"
 #include "sorter.h"
 #include "stopwatch.h"
 
@@ -49,7 +49,7 @@ typedef struct CpuSorter
 	uint64		nrows;			/* in the filled chunks */
 
 	ExternalSort *external;		/* NULL: all rows are in memory, in sorted once performed */
-	SortedItems sorted;
+	SortedRows sorted;
 	int64		position;		/* in sorted: the row last returned, -1 before the first, nrows after the last */
 	int64		mark;
 } CpuSorter;
@@ -63,9 +63,9 @@ rows_within_limit(const CpuSorter *sorter, Size more_chunk)
 	Size		used = sorter->chunk_memory + more_chunk +
 		(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
 	Size		left = sorter->limit > used ? sorter->limit - used : 0;
-	uint64		rows = left / (sorted_items_memory(sorter->key, 1 << 20) >> 20);
+	uint64		rows = left / (sorted_rows_memory(sorter->key, 1 << 20) >> 20);
 
-	while (rows > 0 && sorted_items_memory(sorter->key, rows) > left)
+	while (rows > 0 && sorted_rows_memory(sorter->key, rows) > left)
 		rows -= rows / 64 + 1;
 	return rows;
 }
@@ -143,8 +143,8 @@ sort_chunks(CpuSorter *sorter)
 	Stopwatch	watch = stopwatch_start();
 
 	sorter_stats_note_memory(&sorter->stats,
-							 sorter->chunk_memory + sorted_items_memory(sorter->key, sorter->nrows));
-	sorted_items_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
+							 sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows));
+	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
 	sorter->stats.sort_ms += stopwatch_ms(watch);
 }
 
@@ -158,7 +158,7 @@ spill(CpuSorter *sorter)
 		sorter->external = external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
 	sort_chunks(sorter);
 	external_sort_add_run(sorter->external, &sorter->sorted);
-	sorted_items_free(&sorter->sorted);
+	sorted_rows_free(&sorter->sorted);
 
 	*sorter->chunks_end = sorter->empty_chunks;
 	sorter->empty_chunks = sorter->chunks;
@@ -264,8 +264,8 @@ next_in_memory(CpuSorter *sorter, bool forward)
 	sorter->position = Max(-1, Min(end, position));
 	if (position < 0 || position >= end)
 		return NULL;
-	sorted_items_prefetch(&sorter->sorted, position, forward ? 1 : -1);
-	return sorted_items_row(&sorter->sorted, position);
+	sorted_rows_prefetch(&sorter->sorted, position, forward ? 1 : -1);
+	return sorted_rows_row(&sorter->sorted, position);
 }
 
 static MinimalTuple

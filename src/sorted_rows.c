@@ -1,20 +1,23 @@
 /*
- * sorted_items.c
- *		The rows of a list of chunks in key order, as an array of items that point to them.
+ * sorted_rows.c
+ *		The rows of a list of chunks in key order.
  *
  * Inputs that are in order already, forwards or backwards, are recognised by what the feed noted in the
- * chunks: their items need only be listed.
+ * chunks: nothing is sorted then, and no items are made.
  */
 #include "postgres.h"
 
 #include "huge_memory.h"
 #include "sample_sort.h"
-#include "sorted_items.h"
+#include "sorted_rows.h"
 #include "string_sort.h"
 
 /* How many rows ahead of the reader rows are prefetched, and records whose key's length says where their row is. */
 #define ROW_PREFETCH_DISTANCE 12
 #define RECORD_PREFETCH_DISTANCE 24
+
+/* So many bytes of a row are prefetched at most; whoever reads all of a wide row gets the rest from the processor's own prefetching. */
+#define PREFETCHED_ROW_BYTES 72
 
 static int
 key_words(const SortKey *key)
@@ -23,7 +26,7 @@ key_words(const SortKey *key)
 }
 
 Size
-sorted_items_memory(const SortKey *key, uint64 nrows)
+sorted_rows_memory(const SortKey *key, uint64 nrows)
 {
 	if (key->variable)
 		return nrows * sizeof(StringSortItem) + string_sort_scratch_size(nrows);
@@ -101,45 +104,83 @@ find_variation(const SortKey *key, const Chunk *chunks, KeyVariation *variation)
 	}
 }
 
-/* ---------------------------------------------------------------- items of an input in order */
+/* ---------------------------------------------------------------- an input in order */
 
+/* Lists the chunks, for sorted_rows_entry to find rows in. */
 static void
-make_item(const SortedItems *sorted, const Chunk *chunk, const char *entry, uint64 *item)
+list_chunks(SortedRows *sorted, const Chunk *chunks, bool backwards)
 {
-	const KeySqueeze *squeeze = &sorted->squeeze;
-
-	if (sorted->variable)
-	{
-		item[0] = 0;
-		item[1] = (uintptr_t) entry_record(chunk, entry);
-		return;
-	}
-	key_squeeze_apply(squeeze, squeeze->npieces, squeeze->nwords, (const uint64 *) entry, item);
-	item[squeeze->nwords] = (uintptr_t) chunk->base + ((const uint64 *) entry)[squeeze->full_words];
-}
-
-/* Lists the rows as they came, or the other way round. */
-static void
-list_items(SortedItems *sorted, const SortKey *key, const Chunk *chunks, bool backwards)
-{
-	Size		entry_size = chunk_entry_size(key->width);
-	ssize_t		step = backwards ? -(ssize_t) sorted->item_size : (ssize_t) sorted->item_size;
-	char	   *item = backwards ? sorted->items + (sorted->nrows - 1) * sorted->item_size : sorted->items;
+	int			n = 0;
 
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+		sorted->nchunks++;
+	sorted->chunks = palloc(sizeof(Chunk *) * sorted->nchunks);
+	sorted->first_row = palloc(sizeof(uint64) * (sorted->nchunks + 1));
+	sorted->first_row[0] = 0;
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 	{
-		for (uint64 i = 0; i < chunk->nrows; i++)
-		{
-			make_item(sorted, chunk, chunk->base + i * entry_size, (uint64 *) item);
-			item += step;
-		}
+		sorted->chunks[n] = chunk;
+		sorted->first_row[n + 1] = sorted->first_row[n] + chunk->nrows;
+		n++;
 	}
+	sorted->backwards = backwards;
+}
+
+/* The chunk that holds the row. */
+static int
+find_chunk(const SortedRows *sorted, uint64 row)
+{
+	int			low = 0;
+	int			high = sorted->nchunks - 1;
+
+	while (low < high)
+	{
+		int			middle = (low + high + 1) / 2;
+
+		if (sorted->first_row[middle] <= row)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+const char *
+sorted_rows_entry(SortedRows *sorted, uint64 i)
+{
+	uint64		row = sorted->backwards ? sorted->nrows - 1 - i : i;
+
+	if (unlikely(row < sorted->first_row[sorted->current] || row >= sorted->first_row[sorted->current + 1]))
+		sorted->current = find_chunk(sorted, row);
+	return sorted->chunks[sorted->current]->base + (row - sorted->first_row[sorted->current]) * sorted->entry_size;
 }
 
 /* ---------------------------------------------------------------- the sort */
 
+static void
+make_items(SortedRows *sorted, const Chunk *chunks)
+{
+	sorted->item_size =
+		sorted->variable ? sizeof(StringSortItem) : SAMPLE_SORT_ITEM_SIZE(sorted->squeeze.nwords);
+	sorted->items = huge_alloc(sorted->nrows * sorted->item_size);
+	if (sorted->variable)
+		string_sort_chunks(chunks, sorted->nrows, (StringSortItem *) sorted->items);
+	else
+		sample_sort_chunks(chunks, sorted->nrows, &sorted->squeeze, sorted->items);
+}
+
+static Size
+average_row_size(const Chunk *chunks, uint64 nrows)
+{
+	uint64		bytes = 0;
+
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+		bytes += chunk->size - chunk->back;
+	return bytes / nrows;
+}
+
 void
-sorted_items_make(SortedItems *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
+sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
 {
 	bool		ascending;
 	bool		descending;
@@ -147,60 +188,64 @@ sorted_items_make(SortedItems *sorted, const SortKey *key, const Chunk *chunks, 
 	memset(sorted, 0, sizeof(*sorted));
 	sorted->variable = key->variable;
 	sorted->nrows = nrows;
+	sorted->row_size = PREFETCHED_ROW_BYTES;
 	sorted->method = key->variable ? "string sort" : "sample sort";
 	if (nrows == 0)
 		return;
 
-	if (key->variable)
-		sorted->item_size = sizeof(StringSortItem);
-	else
+	sorted->entry_size = chunk_entry_size(key->width);
+	if (!key->variable)
 	{
 		KeyVariation variation;
 
 		find_variation(key, chunks, &variation);
 		key_squeeze_plan(&sorted->squeeze, &variation, key_words(key));
-		sorted->item_size = SAMPLE_SORT_ITEM_SIZE(sorted->squeeze.nwords);
+		sorted->row_size = average_row_size(chunks, nrows);
 	}
-	sorted->items = huge_alloc(nrows * sorted->item_size);
-
 	input_order(key, chunks, &ascending, &descending);
 	if (ascending || descending)
 	{
 		sorted->method = ascending ? "already in order" : "reversal";
-		list_items(sorted, key, chunks, !ascending);
+		list_chunks(sorted, chunks, !ascending);
 	}
-	else if (key->variable)
-		string_sort_chunks(chunks, nrows, (StringSortItem *) sorted->items);
 	else
-		sample_sort_chunks(chunks, nrows, &sorted->squeeze, sorted->items);
+		make_items(sorted, chunks);
 }
 
 void
-sorted_items_free(SortedItems *sorted)
+sorted_rows_free(SortedRows *sorted)
 {
 	if (sorted->items != NULL)
 		pfree(sorted->items);
-	sorted->items = NULL;
-	sorted->nrows = 0;
+	if (sorted->chunks != NULL)
+	{
+		pfree(sorted->chunks);
+		pfree(sorted->first_row);
+	}
+	memset(sorted, 0, sizeof(*sorted));
 }
 
 /* ---------------------------------------------------------------- reading */
 
+/* A row's first bytes and its last ones, usually of one cache line or of two neighbours. */
 static inline void
-prefetch_row(const char *row)
+prefetch_row(const char *row, Size size)
 {
 	__builtin_prefetch(row);
-	__builtin_prefetch(row + 64);
+	__builtin_prefetch(row + size - 1);
 }
 
 void
-sorted_items_prefetch(const SortedItems *sorted, uint64 i, int direction)
+sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction)
 {
 	int64		near = (int64) i + direction * ROW_PREFETCH_DISTANCE;
 	int64		far = (int64) i + direction * RECORD_PREFETCH_DISTANCE;
 
+	if (sorted->items == NULL)
+		return;					/* rows in order need no help */
 	if (near >= 0 && near < (int64) sorted->nrows)
-		prefetch_row((const char *) sorted_items_row(sorted, near));
+		prefetch_row((const char *) sorted_rows_row(sorted, near),
+					 Min(Max(sorted->row_size, 1), PREFETCHED_ROW_BYTES));
 	if (sorted->variable && far >= 0 && far < (int64) sorted->nrows)
-		__builtin_prefetch(sorted_items_record(sorted, far));
+		__builtin_prefetch(sorted_rows_address(sorted, far));
 }
