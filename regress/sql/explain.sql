@@ -89,7 +89,7 @@ RESET parallel_setup_cost;
 RESET min_parallel_table_scan_size;
 
 SET gpusort.mode = force;
--- Fields that only some versions print are left out.
+-- Fields that only some versions print are left out, and the commas between fields.
 CREATE FUNCTION explain(query text, options text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	plan text;
@@ -98,7 +98,7 @@ BEGIN
 	FOR plan IN EXECUTE format('EXPLAIN (COSTS OFF, %s) %s', options, query) LOOP
 		FOREACH line IN ARRAY string_to_array(plan, E'\n') LOOP
 			IF line !~ 'Disabled|Async' THEN
-				RETURN NEXT line;
+				RETURN NEXT rtrim(line, ',');
 			END IF;
 		END LOOP;
 	END LOOP;
