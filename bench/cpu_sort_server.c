@@ -62,7 +62,11 @@ ProcessInterrupts(void)
 }
 
 void
+#if PG_VERSION_NUM >= 160000
+ExceptionalCondition(const char *condition, const char *file, int line)
+#else
 ExceptionalCondition(const char *condition, const char *type, const char *file, int line)
+#endif
 {
 	fprintf(stderr, "assertion failed: %s, %s:%d\n", condition, file, line);
 	abort();

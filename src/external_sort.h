@@ -20,8 +20,12 @@ typedef struct ExternalSort ExternalSort;
 extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit, bool random_access,
 										  SorterStats *stats);
 
-/* Writes the rows out as a run. */
+/* Writes the rows out as a run.  Must not be full. */
 extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
+
+/* Is there no room for another run until full levels are merged? That takes all of the memory limit. */
+extern bool external_sort_is_full(const ExternalSort *external);
+extern void external_sort_merge_full_levels(ExternalSort *external);
 
 /* Bytes of memory that the runs take while more are added. */
 extern Size external_sort_memory(const ExternalSort *external);

@@ -90,7 +90,7 @@ read_input(GpuSortState *state)
 	sort_feed_end(&feed);
 }
 
-/* Adds a performed sort to what EXPLAIN will show; read_ms includes sorting and spilling meanwhile. */
+/* Adds a performed sort to what EXPLAIN will show; read_ms includes sorting, spilling and merging meanwhile. */
 static void
 note_stats(GpuSortState *state, double read_ms, const SorterStats *when_read)
 {
@@ -101,7 +101,7 @@ note_stats(GpuSortState *state, double read_ms, const SorterStats *when_read)
 	state->stats.sort_ms += before.sort_ms;
 	state->stats.spill_ms += before.spill_ms;
 	state->stats.merge_ms += before.merge_ms;
-	state->feed_ms += read_ms - when_read->sort_ms - when_read->spill_ms;
+	state->feed_ms += read_ms - when_read->sort_ms - when_read->spill_ms - when_read->merge_ms;
 }
 
 /* Makes a sorter hold the input's rows in order. */

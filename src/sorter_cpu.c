@@ -165,6 +165,12 @@ spill(CpuSorter *sorter)
 	sorter->chunks = NULL;
 	sorter->chunks_end = &sorter->chunks;
 	sorter->nrows = 0;
+
+	if (external_sort_is_full(sorter->external))
+	{
+		free_chunk_list(sorter, &sorter->empty_chunks);
+		external_sort_merge_full_levels(sorter->external);
+	}
 	MemoryContextSwitchTo(old);
 }
 
