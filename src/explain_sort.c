@@ -115,9 +115,8 @@ explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 {
 	Plan	   *plan = state->css.ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
-	bool		use_prefix = list_length(es->rtable) > 1 || es->verbose;
 
-	ExplainPropertyList("Sort Key", explain_sort_keys(plan, context, use_prefix), es);
+	ExplainPropertyList("Sort Key", explain_sort_keys(plan, context, explain_use_prefix(es)), es);
 	if (!es->analyze || state->device == NULL)
 		return;
 	explain_method(state, es);

@@ -72,6 +72,13 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 	((path)->startup_cost += (disabled) ? disable_cost : 0, (path)->total_cost += (disabled) ? disable_cost : 0)
 #endif
 
+/* Does EXPLAIN name a column's table? With more than one, of which dead ones are not counted from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define explain_use_prefix(es) ((es)->rtable_size > 1 || (es)->verbose)
+#else
+#define explain_use_prefix(es) (list_length((es)->rtable) > 1 || (es)->verbose)
+#endif
+
 /* EXPLAIN's own header was divided in 18. */
 #if PG_VERSION_NUM >= 180000
 #define EXPLAIN_HEADERS "commands/explain_format.h"
