@@ -8,13 +8,16 @@
  * equal by their bytes: these follow, with a zero byte of their own at the end.
  * Either way the encoding is prefix-free.
  *
- * Making a sort key takes 15 to 20 ns a character, more than all else that is
- * done to a row, and columns of text often repeat their values.  So short
- * strings are looked up in a cache first, with two places for each hash value.
- * While that finds next to nothing it rests.
+ * ICU takes 15 to 20 ns a character to make a sort key, more than all else that
+ * is done to a row.  Keys of ASCII strings are put together by ourselves where
+ * that is known to give the same bytes (sort_key_icu_ascii.c).  For others, since
+ * columns of text often repeat their values, short strings are looked up in a
+ * cache first, with two places for each hash value.  While that finds next to
+ * nothing it rests.
  */
 #include "postgres.h"
 
+#include "sort_key_icu_ascii.h"
 #include "sort_key_types.h"
 
 #ifdef USE_ICU
@@ -30,6 +33,9 @@
 #define INITIAL_CHARS 1024
 #define REPLACEMENT_CHARACTER 0xFFFD
 #define MAX_REORDER_CODES 256
+
+#define ASCII_AFTER 5000		/* rows after which it pays to look at the collator's characters */
+#define ASCII_MAX_LENGTH 65536	/* longer strings are left to ICU */
 
 #define CACHE_SETS 4096			/* a power of 2 */
 #define CACHE_WAYS 2			/* entries of a set */
@@ -55,6 +61,8 @@ struct SortKeyIcu
 	int			lookups;		/* in this period */
 	int			hits;			/* in this period */
 	int			rest;			/* rows for which the cache is not used */
+	int			until_ascii;	/* rows before ASCII strings are tried another way */
+	const IcuAscii *ascii;		/* for ASCII strings, or NULL */
 };
 
 /*
@@ -110,6 +118,7 @@ sort_key_icu_create(Oid collation)
 	icu->utf8 = GetDatabaseEncoding() == PG_UTF8;
 	icu->chars_size = INITIAL_CHARS;
 	icu->chars = palloc(icu->chars_size * sizeof(UChar));
+	icu->until_ascii = icu->utf8 ? ASCII_AFTER : -1;
 	icu->cache = palloc0(CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
 	return icu;
 }
@@ -238,6 +247,21 @@ append_cached_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size le
 	}
 }
 
+/* Appends the sort key of an ASCII string put together by ourselves; false if it can't be. */
+static bool
+append_ascii_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
+{
+	Size		size;
+
+	if (unlikely(icu->until_ascii >= 0 && icu->until_ascii-- == 0))
+		icu->ascii = icu_ascii_get(icu->locale->info.icu.ucol);
+	if (icu->ascii == NULL || len > ASCII_MAX_LENGTH)
+		return false;
+	size = icu_ascii_sort_key(icu->ascii, bytes, len, sort_key_reserve(key, ICU_ASCII_ROOM(len)));
+	key->length += size;
+	return size > 0;
+}
+
 void
 sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 {
@@ -245,7 +269,9 @@ sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 	Size		len;
 	const char *bytes = sort_key_text_bytes(key, col, value, &len);
 
-	if (cache_is_worth_it(icu, len))
+	if (append_ascii_sort_key(key, icu, bytes, len))
+		;						/* done */
+	else if (cache_is_worth_it(icu, len))
 		append_cached_sort_key(key, icu, bytes, len);
 	else
 		append_sort_key(key, icu, bytes, len);
