@@ -23,6 +23,8 @@
 #include "stopwatch.h"
 
 #define HUGE_PAGE_SIZE ((uintptr_t) 2 * 1024 * 1024)
+#define SMALL_PAGE_SIZE ((uintptr_t) 4 * 1024)
+#define POPULATE_STEP ((Size) 8 * 1024 * 1024)	/* bytes between checks for interrupts */
 #define HUGE_ALLOC_MIN ((Size) 4 * 1024 * 1024) /* smaller allocations stay on small pages */
 
 /* A first touch of a huge page that takes longer is slow. */
@@ -66,13 +68,29 @@ touch_huge_pages(char *from, char *to)
 
 #endif
 
+/* Has the kernel provide the pages of a range in one go: cheaper than one fault each, where the kernel can (Linux 5.14). */
+static void
+populate(char *from, char *to)
+{
+#ifdef MADV_POPULATE_WRITE
+	for (char *step = from; step < to; step += POPULATE_STEP)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (madvise(step, Min((Size) (to - step), POPULATE_STEP), MADV_POPULATE_WRITE) != 0)
+			return;
+	}
+#endif
+}
+
 void *
 huge_alloc(Size size)
 {
 	char	   *p = MemoryContextAllocHuge(CurrentMemoryContext, size);
 
+	if (size < HUGE_ALLOC_MIN)
+		return p;
 #ifdef MADV_HUGEPAGE
-	if (size >= HUGE_ALLOC_MIN && huge_pages_pay())
+	if (huge_pages_pay())
 	{
 		char	   *from = (char *) TYPEALIGN(HUGE_PAGE_SIZE, p);
 		char	   *to = (char *) TYPEALIGN_DOWN(HUGE_PAGE_SIZE, p + size);
@@ -82,5 +100,6 @@ huge_alloc(Size size)
 			touch_huge_pages(from, to);
 	}
 #endif
+	populate((char *) TYPEALIGN(SMALL_PAGE_SIZE, p), (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, p + size));
 	return p;
 }
