@@ -25,7 +25,7 @@ REGRESS_OPTS = --inputdir=regress
 ISOLATION = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=regress --outputdir=.
 
-EXTRA_CLEAN = bench/cpu_sort bench/cpu_sort_tight results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
+EXTRA_CLEAN = bench/cpu_sort bench/cpu_sort_tight $(CUDA_CLEAN) results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -53,11 +53,20 @@ clean:
 	rm -rf src/*.o gpusort.so $(EXTRA_CLEAN)
 endif
 
+# The device library: needs nvcc, but no PostgreSQL.
+include cuda/cuda.mk
+
 help:
 	@echo "make                 build the extension (PG_CONFIG=... for another PostgreSQL, WERROR=1: warnings are errors)"
 	@echo "make install         install it into that PostgreSQL (DESTDIR=... to stage it)"
 	@echo "make installcheck    run the regression and isolation tests on a running server that has it installed"
 	@echo "make clean           remove what was built"
+	@echo
+	@echo "The device library needs nvcc of CUDA 12 or 13, and no PostgreSQL (CUDA_ARCHS=90: for one architecture; cuda/cuda.mk):"
+	@echo "make cuda            build cuda/libdevsort.a"
+	@echo "make gpucheck        build and run its checks (GPUCHECK='--quick ...'); what needs a card is skipped where there is none"
+	@echo "make gpubench        build and run its benchmarks (GPUBENCH='...')"
+	@echo "make gpubuild        only build all of these"
 	@echo
 	@echo "These install what is missing (Debian packages, as root or through sudo), work on a throwaway cluster of"
 	@echo "their own, and leave existing clusters alone:"

@@ -85,6 +85,32 @@ find_pg_config() {
 	candidate=$(command -v pg_config) && pg_config_is_complete "$candidate" && echo "$candidate"
 }
 
+# ---- the CUDA compiler ----
+
+# Is this the nvcc of CUDA 12 or later?
+nvcc_is_recent() {
+	local release
+	release=$("$1" --version 2>/dev/null | sed -nE 's/.*release ([0-9]+).*/\1/p')
+	[ "${release:-0}" -ge 12 ]
+}
+
+# Prints the nvcc to use: $NVCC if set, else that of the PATH, else that of /usr/local/cuda.  Fails if there is none.
+find_nvcc() {
+	local candidate
+	if [ -n "${NVCC:-}" ]; then
+		nvcc_is_recent "$NVCC" || die "NVCC=$NVCC is no nvcc of CUDA 12 or later"
+		echo "$NVCC"
+		return
+	fi
+	for candidate in "$(command -v nvcc)" /usr/local/cuda/bin/nvcc; do
+		if nvcc_is_recent "$candidate"; then
+			echo "$candidate"
+			return
+		fi
+	done
+	return 1
+}
+
 # ---- the temporary folder ----
 
 # Makes $WORK, readable by and owned by the unprivileged user, removed by leave().
@@ -127,7 +153,8 @@ require_disk_space() {
 copy_sources() {
 	as_user mkdir -p "$WORK/source"
 	tar -C "$REPOSITORY" --exclude='./.*' --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.a' \
-		--exclude=./results --exclude=./tmp_check --exclude=./log --exclude=./bench/results -cf - . |
+		--exclude=./results --exclude=./tmp_check --exclude=./log --exclude=./bench/results \
+		--exclude='./cuda/build*' --exclude=./cuda/check/gpucheck --exclude=./bench/gpu/gpubench -cf - . |
 		as_user tar -C "$WORK/source" --no-same-owner --no-same-permissions -xf -
 }
 

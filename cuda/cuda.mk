@@ -1,0 +1,74 @@
+# The device library, its checks and its benchmarks.  Included by the Makefile; paths are from the repository's root.
+#
+#	CUDA_ARCHS=90       architectures of the library to make machine code for; PTX of the last is there for newer cards
+#	PROGRAM_ARCHS=90    those of gpucheck and gpubench, if fewer will do
+#	NVCC=, NVCCFLAGS=   another compiler, more flags (NVCCFLAGS=-lineinfo for a profile)
+#	WERROR=1            warnings are errors
+#
+# Nothing here runs or fails unless one of these targets is asked for: the extension needs no CUDA.
+
+ifndef NVCC
+NVCC := $(or $(shell command -v nvcc 2>/dev/null),$(wildcard /usr/local/cuda/bin/nvcc))
+endif
+CUDA_ARCHS ?= 75 80 86 89 90
+PROGRAM_ARCHS ?= $(CUDA_ARCHS)
+NVCC_THREADS ?= 2
+
+cuda_flags = -std=c++17 -O3 -cudart static --threads $(NVCC_THREADS) -Xcompiler -fPIC,-pthread,-Wall,-Wextra \
+	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) -Icuda $(NVCCFLAGS)
+cuda_machine_code = $(foreach arch,$(1),-gencode arch=compute_$(arch),code=sm_$(arch)) \
+	-gencode arch=compute_$(lastword $(1)),code=compute_$(lastword $(1))
+cuda_nvcc = $(or $(NVCC),$(error No nvcc in the PATH or in /usr/local/cuda/bin: install CUDA 12 or 13, or set NVCC))
+
+# What is compiled with which flags goes to a folder of its own:
+#	cuda/build            the library
+#	cuda/build-program    gpubench, and the parts of gpucheck that it shares
+#	cuda/build-faults     gpucheck, and the library with faults to inject
+cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS))
+cuda/build-program/%: cuda_compile = $(cuda_flags) -Icuda/check $(call cuda_machine_code,$(PROGRAM_ARCHS))
+cuda/build-faults/%: cuda_compile = $(cuda_flags) -Icuda/check -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
+
+library_objects = $(patsubst cuda/%.cu,cuda/build/%.o,$(sort $(wildcard cuda/*.cu)))
+check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(sort $(wildcard cuda/*.cu cuda/check/*.cu)))
+bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu)) $(bench_shared))
+bench_shared = cuda/check/distributions.cu
+
+cuda: cuda/libdevsort.a
+
+cuda/libdevsort.a: $(library_objects)
+	rm -f $@
+	$(AR) rcs $@ $(library_objects)
+
+cuda/check/gpucheck: $(check_objects)
+	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(check_objects)
+
+bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
+	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(bench_objects) cuda/libdevsort.a
+
+# Objects are compiled again when the flags change.
+cuda/build/flags cuda/build-program/flags cuda/build-faults/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(NVCC) $(cuda_compile)' | cmp -s - $@ || echo '$(NVCC) $(cuda_compile)' >$@
+
+cuda/build/%.o: cuda/%.cu cuda/build/flags
+	@mkdir -p $(@D)
+	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+cuda/build-program/%.o: %.cu cuda/build-program/flags
+	@mkdir -p $(@D)
+	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
+	@mkdir -p $(@D)
+	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+
+-include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects))
+
+gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench
+gpucheck: cuda/check/gpucheck
+	cuda/check/gpucheck $(GPUCHECK)
+gpubench: bench/gpu/gpubench
+	bench/gpu/gpubench $(GPUBENCH)
+
+# Removed by `make clean`.
+CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench
+
+.PHONY: cuda gpubuild gpucheck gpubench FORCE
