@@ -12,7 +12,7 @@
 #define MIN_SAMPLES 16
 #define MAX_SAMPLES 1024
 
-/* Checks what does not depend on addresses. */
+/* Checks what the size of the workspace depends on. */
 static DevSortStatus
 check_shape(const DevSortFixedJob *job)
 {
@@ -21,9 +21,6 @@ check_shape(const DevSortFixedJob *job)
 	if ((int) job->algorithm < DEVSORT_AUTO || (int) job->algorithm > DEVSORT_RADIX)
 		return status_make(DEVSORT_INVALID, "algorithm %d does not exist; allowed are %d to %d", (int) job->algorithm,
 						   (int) DEVSORT_AUTO, (int) DEVSORT_RADIX);
-	if (job->format != DEVSORT_KEY_BYTES && job->format != DEVSORT_KEY_WORDS)
-		return status_make(DEVSORT_INVALID, "key format %d does not exist; allowed are %d and %d", (int) job->format,
-						   (int) DEVSORT_KEY_BYTES, (int) DEVSORT_KEY_WORDS);
 	if (job->key_bytes != 4 && (job->key_bytes < 8 || job->key_bytes > 32 || job->key_bytes % 8 != 0))
 		return status_make(DEVSORT_INVALID, "keys of %d bytes cannot be sorted; allowed are 4, 8, 16, 24 and 32",
 						   job->key_bytes);
@@ -45,6 +42,15 @@ check_pointer(const char *name, const void *pointer, bool may_be_null)
 	if ((uintptr_t) pointer % POINTER_ALIGNMENT != 0)
 		return status_make(DEVSORT_INVALID, "%s is at %p; an address aligned to %d bytes is needed", name, pointer,
 						   POINTER_ALIGNMENT);
+	return status_ok();
+}
+
+static DevSortStatus
+check_format(DevSortKeyFormat format)
+{
+	if (format != DEVSORT_KEY_BYTES && format != DEVSORT_KEY_WORDS)
+		return status_make(DEVSORT_INVALID, "key format %d does not exist; allowed are %d and %d", (int) format,
+						   (int) DEVSORT_KEY_BYTES, (int) DEVSORT_KEY_WORDS);
 	return status_ok();
 }
 
@@ -106,7 +112,9 @@ sort_integers(const DevSortFixedJob *job, Workspace *workspace, cudaStream_t str
 	pairs.stages = job->stages;
 	if (pairs.values && pairs.values != job->indexes)
 		RETURN_IF_FAILED(row_numbers_fill(pairs.values, job->n, stream));
-	return pair_sort(&pairs, workspace, stream);
+	RETURN_IF_FAILED(pair_sort(&pairs, workspace, stream));
+	stage_begin(job->stages, NULL, stream);
+	return status_ok();
 }
 
 DevSortStatus
@@ -129,6 +137,7 @@ devsort_fixed(const DevSortFixedJob *job, void *workspace_memory, size_t workspa
 	Workspace	workspace;
 
 	RETURN_IF_FAILED(check_shape(job));
+	RETURN_IF_FAILED(check_format(job->format));
 	if (job->n == 0)
 		return status_ok();
 	RETURN_IF_FAILED(check_pointers(job));

@@ -2,8 +2,8 @@
  * segment_rounds.h
  *		Sorting by keys that are longer than 64 bits, a piece a round.
  *
- * The method of Deshpande and Narayanan, "Can GPUs Sort Strings Efficiently?" (HiPC 2013), section III, in the form that the wide fixed
- * keys and the strings share.  A segment is a group of rows that agree in all pieces so far.  In every round
+ * The method of Deshpande and Narayanan, "Can GPUs Sort Strings Efficiently?" (HiPC 2013), section III, in the form
+ * that the wide fixed keys and the strings share.  A segment is a group of rows that agree in all pieces so far.  In every round
  *
  *	1. the user loads a key of 64 bits for each row that is left: the number of its segment in as few bits as the
  *	   numbers need, below it the row's next piece;

@@ -4,12 +4,14 @@
  *
  * Deshpande and Narayanan, "Can GPUs Sort Strings Efficiently?" (HiPC 2013), algorithm 1.  Rounds (segment_rounds.h) sort
  * a few bytes of every string that has not found its place, together with the number of its segment; a segment are the
- * strings that agree in all bytes so far.  Both optimisations of their section III are here and can be switched off: singletons leave
- * (III.A), and segment numbers take as few bits as they need, so that keys hold as many bytes of the string as they can (III.B).
+ * strings that agree in all bytes so far.  Both optimisations of their section III are here and can be switched off:
+ * singletons leave (III.A), and segment numbers take as few bits as they need, so that keys hold as many bytes of the
+ * string as they can (III.B).
  *
  * Different from the paper: strings have offsets and may hold any byte, so keys say where a string ends (string_key.h);
- * equal strings leave together as soon as they have ended; segment numbers are fitted by the bit, not by the byte; and after a round
- * that told no strings apart, the bytes that all segments have in common are skipped at once, however many they are.
+ * equal strings leave together as soon as they have ended; segment numbers are fitted by the bit, not by the byte; and
+ * after a round that told no strings apart, the bytes that all segments have in common are skipped at once, however
+ * many they are.
  */
 #include "key_order.cuh"
 #include "segment_rounds.h"
@@ -39,7 +41,8 @@ static DevSortStatus
 check_pointers(const DevSortStringsJob *job)
 {
 	if (job->offsets == NULL || (uintptr_t) job->offsets % 16 != 0)
-		return status_make(DEVSORT_INVALID, "offsets is %p; an address aligned to 16 bytes is needed", (const void *) job->offsets);
+		return status_make(DEVSORT_INVALID, "offsets is %p; an address aligned to 16 bytes is needed",
+						   (const void *) job->offsets);
 	if (job->sorted_indexes == NULL || (uintptr_t) job->sorted_indexes % 16 != 0)
 		return status_make(DEVSORT_INVALID, "sorted_indexes is %p; an address aligned to 16 bytes is needed",
 						   (void *) job->sorted_indexes);
@@ -165,7 +168,10 @@ count_common_kernel(RoundRows input, const uint8_t *strings, const uint64_t *off
 		atomicMin(common, (unsigned long long) mine);
 }
 
-/* Moves *depth behind the bytes that the strings of every segment have in common.  Not in the first round.  Waits for the stream. */
+/*
+ * Moves *depth behind the bytes that the strings of every segment have in common.  Not in the first round.  Waits for
+ * the stream.
+ */
 static DevSortStatus
 skip_common(const DevSortStringsJob *job, const StringPieces *pieces, uint64_t *depth, cudaStream_t stream)
 {

@@ -128,9 +128,11 @@ plan_squeeze(const DevSortFixedJob *job, unsigned long long *varying, SqueezePla
 	/* At least one pair a thread; a multiple of 3, as VARYING_BLOCKS is. */
 	blocks = blocks < VARYING_BLOCKS ? (blocks + 2) / 3 * 3 : VARYING_BLOCKS;
 	CHECK_CUDA(cudaMemsetAsync(varying, 0, sizeof(masks), stream), "clearing the mask of varying bits");
-	find_varying_kernel<<<(unsigned) blocks, WIDE_THREADS, 0, stream>>>((const uint64_t *) job->keys, total_words, words, varying);
+	find_varying_kernel<<<(unsigned) blocks, WIDE_THREADS, 0, stream>>>
+		((const uint64_t *) job->keys, total_words, words, varying);
 	CHECK_LAUNCH("looking for varying bits");
-	CHECK_CUDA(cudaMemcpyAsync(masks, varying, sizeof(masks), cudaMemcpyDeviceToHost, stream), "reading the mask of varying bits");
+	CHECK_CUDA(cudaMemcpyAsync(masks, varying, sizeof(masks), cudaMemcpyDeviceToHost, stream),
+			   "reading the mask of varying bits");
 	CHECK_CUDA(cudaStreamSynchronize(stream), "looking for varying bits");
 
 	if (job->format == DEVSORT_KEY_BYTES)
@@ -190,20 +192,11 @@ extract(const DevSortFixedJob *job, RoundRows input, SqueezePlan slice, cudaStre
 	return status_ok();
 }
 
-/* Passes stages on, but not the end: more of them follow. */
-static void
-begin_inner_stage(void *arg, const char *stage, DevSortStream stream)
-{
-	if (stage)
-		stage_begin((const DevSortStages *) arg, stage, stream);
-}
-
 /* Sorts row numbers by all bits of the plan, in as many rounds as that takes. */
 static DevSortStatus
-sort_rounds(const DevSortFixedJob *job, SegmentRounds *rounds, const SqueezePlan *plan, const Workspace *workspace, cudaStream_t stream)
+sort_rounds(const DevSortFixedJob *job, SegmentRounds *rounds, const SqueezePlan *plan, const Workspace *workspace,
+			cudaStream_t stream)
 {
-	DevSortStages inner = {begin_inner_stage, (void *) job->stages};
-	const DevSortStages *stages = job->stages ? &inner : NULL;
 	int			from = 0;
 
 	while (rounds->count > 0)
@@ -214,8 +207,7 @@ sort_rounds(const DevSortFixedJob *job, SegmentRounds *rounds, const SqueezePlan
 		SettleRule	rule = {0, is_last ? UINT64_C(1) : UINT64_C(0)};
 
 		RETURN_IF_FAILED(extract(job, segment_rounds_input(rounds), squeeze_slice(plan, from, take), stream));
-		RETURN_IF_FAILED(segment_rounds_sort(rounds, stages, workspace, stream));
-		stages = NULL;
+		RETURN_IF_FAILED(segment_rounds_sort(rounds, from == 0 ? job->stages : NULL, workspace, stream));
 
 		/* If the first round sorts by everything, its result is complete without a look. */
 		if (is_last && from == 0)
