@@ -7,8 +7,10 @@
  * copied and no pointer changes.
  *
  * So that many small demands don't become many calls of the driver, a buffer grows by more than was asked for: by an
- * eighth of its size and at least by BUFFER_STEP_MIN, though not past what was reserved.  Where the budget or the device haven't as much, it grows by
- * exactly what was asked for, rounded up to the device's granularity.  The budget counts what is mapped, the rounding included.
+ * eighth of its size and at least by BUFFER_STEP_MIN, but not past what was reserved, and by no more than an eighth of
+ * what the budget has left, which other buffers will want too.  If that is less than was asked for, or if the device
+ * hasn't as much, it grows by exactly what was asked for, rounded up to the device's granularity.  The budget counts what
+ * is mapped, the rounding included.
  *
  * A mapping keeps its memory alive.  So the handle of each piece is given back as soon as it is mapped, and there is no
  * list of pieces: unmapping the whole range frees them all.
@@ -25,6 +27,7 @@
 
 #define BUFFER_STEP_MIN ((size_t) 32 << 20)
 #define BUFFER_STEP_DIVISOR 8
+#define BUFFER_BUDGET_DIVISOR 8
 
 /* The functions are used as they were in this version of CUDA, the oldest that the library is built with. */
 #define DRIVER_INTERFACE 12000
@@ -162,18 +165,19 @@ devsort_buffer_create(DevSortBudget *budget, size_t max_bytes, DevSortBuffer **b
 
 /* ---- growing ---- */
 
-/* By how much to grow if there is plenty: at least by `needed`, and not past what is reserved. */
+/* By how much to grow, if the device has as much: at least by `needed`, which the budget has. */
 static size_t
-buffer_choose_step(const DevSortBuffer *buffer, size_t needed)
+buffer_choose_step(size_t capacity, size_t reserved, size_t granularity, size_t left, size_t needed)
 {
-	size_t		step = buffer->capacity / BUFFER_STEP_DIVISOR;
-	size_t		rest = buffer->reserved - buffer->capacity;
+	size_t		step = capacity / BUFFER_STEP_DIVISOR;
 
 	if (step < BUFFER_STEP_MIN)
 		step = BUFFER_STEP_MIN;
-	step = round_up(step, buffer->granularity);
-	if (step > rest)
-		step = rest;
+	if (step > left / BUFFER_BUDGET_DIVISOR)
+		step = left / BUFFER_BUDGET_DIVISOR;
+	step = step / granularity * granularity;
+	if (step > reserved - capacity)
+		step = reserved - capacity;
 	return step > needed ? step : needed;
 }
 
@@ -273,9 +277,7 @@ devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes)
 						   "over the budget: a buffer was to grow from %zu to %zu bytes, which takes %zu more, "
 						   "and %zu of the budget of %zu bytes are used",
 						   buffer->capacity, bytes, needed, budget->used, budget->limit);
-	step = buffer_choose_step(buffer, needed);
-	if (step > left)
-		step = needed;
+	step = buffer_choose_step(buffer->capacity, buffer->reserved, buffer->granularity, left, needed);
 	status = buffer_extend(buffer, needed, step);
 	if (status.code == DEVSORT_OUT_OF_MEMORY)
 		return buffer_explain_out_of_memory(buffer, bytes, needed);

@@ -132,7 +132,7 @@ block_load_tile(GatherTile *tile, const GatherSource *source, uint64_t row, uint
 	}
 }
 
-/* Copies the tile's words.  Loads past the end are of the last word instead, so that all of them can be under way at once. */
+/* Copies the tile's words.  Loads past the end are of the last word instead, so that all can be under way at once. */
 static __device__ void
 block_copy_tile(const GatherTile *tile, const uint8_t *__restrict__ rows, uint8_t *__restrict__ window, uint64_t begin)
 {
@@ -206,7 +206,8 @@ devsort_rows_gather(const DevSortRowsJob *job, uint64_t first, uint64_t count, u
 	if (window == NULL)
 		return status_make(DEVSORT_INVALID, "window is NULL");
 	CHECK_CUDA(cudaGetDevice(&device), "asking for the current device");
-	CHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device), "asking for its multiprocessors");
+	CHECK_CUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device),
+			   "asking for its multiprocessors");
 	CHECK_CUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, rows_gather_kernel, GATHER_THREADS, 0),
 			   "asking how many blocks gather at once");
 	source.rows = job->rows;
