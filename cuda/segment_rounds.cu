@@ -103,8 +103,8 @@ segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Wo
  * NULL: then they are there already.
  */
 static __global__ void __launch_bounds__(ROUND_THREADS)
-mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint32_t *rows, const uint32_t *places,
-			SettleRule rule)
+mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint32_t *__restrict__ rows,
+			const uint32_t *__restrict__ places, SettleRule rule)
 {
 	__shared__ uint32_t sums[WARP_SIZE + 1];
 	int			lane = threadIdx.x % WARP_SIZE;
@@ -206,7 +206,8 @@ existing_rows(uint64_t first, uint64_t count)
 
 /* Moves the rows that are left together, with their places and the numbers of their new segments. */
 static __global__ void __launch_bounds__(ROUND_THREADS)
-compact_kernel(SegmentRounds rounds, const uint32_t *sorted_rows, const uint32_t *places, uint32_t *segments)
+compact_kernel(SegmentRounds rounds, const uint32_t *__restrict__ sorted_rows, const uint32_t *__restrict__ places,
+			   uint32_t *segments)
 {
 	__shared__ uint32_t sums[WARP_SIZE + 1];
 	int			lane = threadIdx.x % WARP_SIZE;
