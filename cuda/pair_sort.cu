@@ -1,0 +1,52 @@
+/*
+ * pair_sort.cu
+ *		Chooses the algorithm.
+ */
+#include "bucket_sort.h"
+#include "radix_sort.h"
+#include "sample_sort.h"
+
+/* What DEVSORT_AUTO is for this Key. */
+template <typename Key>
+static DevSortAlgorithm
+resolve_algorithm(DevSortAlgorithm algorithm)
+{
+	return algorithm == DEVSORT_AUTO ? DEVSORT_SAMPLE : algorithm;
+}
+
+template <typename Key>
+void
+pair_sort_measure(Workspace *workspace, DevSortAlgorithm algorithm, uint64_t n, bool has_values, int samples)
+{
+	switch (resolve_algorithm<Key>(algorithm))
+	{
+		case DEVSORT_BUCKET:
+			bucket_sort_measure<Key>(workspace, n, samples);
+			break;
+		case DEVSORT_RADIX:
+			radix_sort_measure<Key>(workspace, n, has_values, false);
+			break;
+		default:
+			sample_sort_measure<Key>(workspace, n);
+	}
+}
+
+template <typename Key>
+DevSortStatus
+pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	switch (resolve_algorithm<Key>(job->algorithm))
+	{
+		case DEVSORT_BUCKET:
+			return bucket_sort(job, workspace, stream);
+		case DEVSORT_RADIX:
+			return radix_sort(job, false, workspace, stream);
+		default:
+			return sample_sort(job, workspace, stream);
+	}
+}
+
+template void pair_sort_measure<uint32_t>(Workspace *, DevSortAlgorithm, uint64_t, bool, int);
+template void pair_sort_measure<uint64_t>(Workspace *, DevSortAlgorithm, uint64_t, bool, int);
+template DevSortStatus pair_sort<uint32_t>(const PairSortJob<uint32_t> *, const Workspace *, cudaStream_t);
+template DevSortStatus pair_sort<uint64_t>(const PairSortJob<uint64_t> *, const Workspace *, cudaStream_t);

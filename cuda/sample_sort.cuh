@@ -1,0 +1,447 @@
+/*
+ * sample_sort.cuh
+ *		The sample sort's driver.
+ *
+ * Sorted are pairs, or keys alone, that move between two arrays: the caller's input and output.
+ *
+ *	no level	up to SAMPLE_BLOCK pairs are one leaf
+ *	one level	input -> leaves in the output, sorted where they are
+ *	two levels	input -> buckets in the output -> leaves in the input -> sorted into the output
+ *
+ * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the list of leaves that came
+ * out larger than a block can sort is read back; there hardly ever is one, and each is sampled again with
+ * other random numbers, as a sort of its own.
+ */
+#ifndef DEVSORT_SAMPLE_SORT_CUH
+#define DEVSORT_SAMPLE_SORT_CUH
+
+#include <vector>
+
+#include "device_scan.h"
+#include "leaf_sort.cuh"
+#include "radix_sort.h"
+#include "sample_distribution.cuh"
+#include "sample_sort.h"
+
+/* One block sorts so many pairs on every device; LEAF_THREADS_MEDIUM is the class for it. */
+#define SAMPLE_BLOCK (LEAF_THREADS_MEDIUM * LEAF_ITEMS)
+
+#define SAMPLE_MAX_LEVELS 2
+
+/* More oversized leaves than this are not bad luck: radix sort all. */
+#define SAMPLE_MAX_OVERSIZED 64
+
+/* How a sort of n pairs goes; depends on n alone. */
+struct SampleShape
+{
+	int			levels;
+	int			log_ways[SAMPLE_MAX_LEVELS];
+	uint32_t	nbuckets[SAMPLE_MAX_LEVELS];	/* after each level */
+	uint32_t	nleaves;
+	uint32_t	nsamples;
+	bool		wide_buckets;	/* bucket numbers of 2 bytes */
+};
+
+static inline SampleShape
+sample_shape(uint64_t n)
+{
+	SampleShape shape = {};
+	int			log_leaves = 0;
+
+	shape.nleaves = 1;
+	if (n <= SAMPLE_BLOCK)
+		return shape;
+	while ((n >> log_leaves) > SAMPLE_LEAF_MEAN)
+		log_leaves++;
+	shape.levels = log_leaves <= SAMPLE_LOG_WAYS ? 1 : 2;
+	shape.log_ways[0] = shape.levels == 1 ? log_leaves : (log_leaves + 1) / 2;
+	shape.log_ways[1] = log_leaves - shape.log_ways[0];
+	shape.nleaves = 1u << log_leaves;
+	shape.nbuckets[0] = 1u << shape.log_ways[0];
+	shape.nbuckets[1] = shape.nleaves;
+	shape.wide_buckets = shape.log_ways[0] > 8;
+	/* A sample that one block sorts, unless there are two levels. */
+	shape.nsamples = shape.nleaves * SAMPLE_OVERSAMPLING;
+	if (shape.levels == 1 && shape.nsamples > SAMPLE_BLOCK)
+		shape.nsamples = SAMPLE_BLOCK;
+	return shape;
+}
+
+/* What a sort takes from the workspace. */
+template <typename Key>
+struct SampleSpace
+{
+	Key		   *sample;
+	Key		   *sorted_sample;
+	Key		   *splitters;
+	char	   *buckets;		/* one bucket number for each pair */
+	uint32_t   *zeros;			/* what must begin as zeros: sizes and list lengths */
+	size_t		nzeros;
+	uint32_t   *sizes[SAMPLE_MAX_LEVELS];	/* nbuckets + 1, the last is zero */
+	uint32_t   *lengths;
+	uint32_t   *starts[SAMPLE_MAX_LEVELS + 1];	/* nbuckets + 1; of the whole input, of the buckets after each level */
+	uint32_t   *cursors;
+	uint32_t   *first_tiles;
+	Piece	   *tiles;
+	uint32_t   *lists;
+	Workspace	rest;			/* of the scans, or of the sample's own sort */
+};
+
+template <typename Key>
+static SampleSpace<Key>
+sample_space_take(Workspace *workspace, uint64_t n)
+{
+	SampleShape shape = sample_shape(n);
+	SampleSpace<Key> space = {};
+
+	space.nzeros = LEAF_KINDS;
+	for (int level = 0; level < shape.levels; level++)
+		space.nzeros += shape.nbuckets[level] + 1;
+	space.zeros = workspace_take<uint32_t>(workspace, space.nzeros);
+	space.lengths = space.zeros;
+	space.lists = workspace_take<uint32_t>(workspace, (size_t) LEAF_KINDS * shape.nleaves);
+	if (shape.levels == 0)
+		return space;
+	space.sample = workspace_take<Key>(workspace, shape.nsamples);
+	space.sorted_sample = workspace_take<Key>(workspace, shape.nsamples);
+	space.splitters = workspace_take<Key>(workspace, shape.nleaves);
+	space.buckets = workspace_take<char>(workspace, n * (shape.wide_buckets ? 2 : 1));
+	space.starts[0] = workspace_take<uint32_t>(workspace, 2);
+	for (int level = 0; level < shape.levels; level++)
+	{
+		space.sizes[level] = space.zeros + LEAF_KINDS + (level > 0 ? shape.nbuckets[0] + 1 : 0);
+		space.starts[level + 1] = workspace_take<uint32_t>(workspace, shape.nbuckets[level] + 1);
+	}
+	space.cursors = workspace_take<uint32_t>(workspace, shape.nleaves);
+	space.first_tiles = workspace_take<uint32_t>(workspace, shape.nbuckets[0] + 1);
+	space.tiles = workspace_take<Piece>(workspace, pieces_limit(n, shape.nbuckets[0], SAMPLE_TILE));
+	space.rest = *workspace;
+	return space;
+}
+
+template <typename Key>
+void
+sample_sort_measure(Workspace *workspace, uint64_t n)
+{
+	SampleShape shape = sample_shape(n);
+	Workspace	main = *workspace;
+	Workspace	scan;
+	Workspace	fallback = *workspace;
+
+	sample_space_take<Key>(&main, n);
+	if (shape.levels > 0)
+	{
+		scan = main;
+		exclusive_sum_measure(&scan, shape.nleaves + 1);
+		sample_sort_measure<Key>(&main, shape.nsamples);
+		main.used = main.used > scan.used ? main.used : scan.used;
+		/* A leaf that is sorted again may have fewer levels, and bucket numbers of 2 bytes for that. */
+		if (shape.levels > 1)
+		{
+			scan = *workspace;
+			sample_sort_measure<Key>(&scan, (uint64_t) SAMPLE_LEAF_MEAN << SAMPLE_LOG_WAYS);
+			main.used = main.used > scan.used ? main.used : scan.used;
+		}
+		radix_sort_measure<Key>(&fallback, n, true, true);
+	}
+	workspace->used = main.used > fallback.used ? main.used : fallback.used;
+}
+
+/* Where the pairs are now and where they go next; a distribution swaps the two. */
+template <typename Key>
+struct PairArrays
+{
+	Key		   *keys;
+	uint32_t   *values;
+	Key		   *other_keys;
+	uint32_t   *other_values;
+};
+
+template <typename Key>
+static void
+pair_arrays_swap(PairArrays<Key> *arrays)
+{
+	PairArrays<Key> before = *arrays;
+
+	*arrays = {before.other_keys, before.other_values, before.keys, before.values};
+}
+
+/* Phase 1. */
+template <typename Key>
+static DevSortStatus
+choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, cudaStream_t stream)
+{
+	const int	threads = 256;
+	PairSortJob<Key> sampling = {};
+
+	stage_begin(job->stages, "sample", stream);
+	draw_sample_kernel<<<(shape->nsamples + threads - 1) / threads, threads, 0, stream>>>
+		(job->keys, job->n, shape->nsamples, job->seed, key_order_make<Key>(job->big_endian), space->sample);
+	CHECK_LAUNCH("drawing a sample");
+	sampling.n = shape->nsamples;
+	sampling.keys = space->sample;
+	sampling.sorted_keys = space->sorted_sample;
+	sampling.seed = job->seed + 1;
+	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
+	pick_splitters_kernel<<<(shape->nleaves + threads - 1) / threads, threads, 0, stream>>>
+		(space->sorted_sample, shape->nsamples, shape->nleaves, space->splitters);
+	CHECK_LAUNCH("picking splitters");
+	return status_ok();
+}
+
+/* Phases 2 to 4 of one level, with bucket numbers of type Bucket. */
+template <typename Key, typename Bucket>
+static DevSortStatus
+distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, int level,
+				PairArrays<Key> *arrays, cudaStream_t stream)
+{
+	int			log_ways = shape->log_ways[level];
+	uint32_t	nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
+	uint32_t	nbuckets = shape->nbuckets[level];
+	uint32_t	limit = pieces_limit(job->n, nsegments, SAMPLE_TILE);
+	Pieces		tiles = {space->starts[level], nsegments, SAMPLE_TILE, limit, space->tiles, space->first_tiles};
+	size_t		tree_bytes = (sizeof(Key) + sizeof(uint32_t)) << log_ways;
+	size_t		scatter_bytes = scatter_shared_bytes<Key>(log_ways);
+	Bucket	   *buckets = (Bucket *) space->buckets;
+
+	RETURN_IF_FAILED(cut_segments(&tiles, stream));
+	stage_begin(job->stages, level == 0 ? "count 1" : "count 2", stream);
+	count_buckets_kernel<Key, Bucket><<<limit, SAMPLE_TILE_THREADS, tree_bytes, stream>>>
+		(arrays->keys, key_order_make<Key>(job->big_endian), tiles, space->splitters,
+		 level + 1 < shape->levels ? 1u << shape->log_ways[level + 1] : 1, log_ways, buckets, space->sizes[level]);
+	CHECK_LAUNCH("counting buckets");
+	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], space->starts[level + 1], (uint64_t) nbuckets + 1, &space->rest, stream));
+	CHECK_CUDA(cudaMemcpyAsync(space->cursors, space->starts[level + 1], nbuckets * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
+			   "copying bucket starts");
+
+	stage_begin(job->stages, level == 0 ? "scatter 1" : "scatter 2", stream);
+	if (job->sorted_values)
+	{
+		RETURN_IF_FAILED(allow_shared_memory(scatter_kernel<Key, Bucket, true>, scatter_bytes));
+		scatter_kernel<Key, Bucket, true><<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>
+			(arrays->keys, arrays->values, buckets, tiles, log_ways, space->cursors, arrays->other_keys, arrays->other_values);
+	}
+	else
+	{
+		RETURN_IF_FAILED(allow_shared_memory(scatter_kernel<Key, Bucket, false>, scatter_bytes));
+		scatter_kernel<Key, Bucket, false><<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>
+			(arrays->keys, NULL, buckets, tiles, log_ways, space->cursors, arrays->other_keys, NULL);
+	}
+	CHECK_LAUNCH("scattering");
+	pair_arrays_swap(arrays);
+	return status_ok();
+}
+
+template <typename Key>
+static DevSortStatus
+distribute(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, int level,
+		   PairArrays<Key> *arrays, cudaStream_t stream)
+{
+	return shape->wide_buckets
+		? distribute_with<Key, uint16_t>(job, shape, space, level, arrays, stream)
+		: distribute_with<Key, uint8_t>(job, shape, space, level, arrays, stream);
+}
+
+/* What each class of leaves can hold on this device. */
+template <typename Key, bool has_values>
+static DevSortStatus
+leaf_capacities(Leaves *leaves)
+{
+	const size_t reserved = 4096;	/* for what kernels declare themselves */
+	const uint32_t threads[LEAF_CLASSES] = {LEAF_THREADS_SMALL, LEAF_THREADS_MEDIUM, LEAF_THREADS_LARGE};
+	size_t		bytes_a_pair = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
+	int			device;
+	int			available;
+
+	CHECK_CUDA(cudaGetDevice(&device), "asking for the device");
+	CHECK_CUDA(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
+	for (int kind = 0; kind < LEAF_CLASSES; kind++)
+	{
+		size_t		fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + reserved;
+		size_t		fitting = ((size_t) available > fixed ? available - fixed : 0) / bytes_a_pair;
+		uint32_t	wanted = threads[kind] * LEAF_ITEMS;
+
+		/* A class that this device has no room for is as large as the one before, and stays empty. */
+		leaves->capacity[kind] = fitting >= wanted ? wanted : (uint32_t) fitting / 256 * 256;
+		if (kind > 0 && leaves->capacity[kind] < leaves->capacity[kind - 1])
+			leaves->capacity[kind] = leaves->capacity[kind - 1];
+	}
+	return status_ok();
+}
+
+/* Sorts the leaves of one class: at most nblocks of them. */
+template <typename Key, bool has_values, int THREADS>
+static DevSortStatus
+sort_leaf_class(const Leaves *leaves, int kind, uint64_t nblocks, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	size_t		bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
+
+	RETURN_IF_FAILED(allow_shared_memory(leaf_sort_kernel<Key, has_values, THREADS>, bytes));
+	leaf_sort_kernel<Key, has_values, THREADS><<<(unsigned) nblocks, THREADS, bytes, stream>>>(*leaves, kind, *pairs);
+	CHECK_LAUNCH("sorting leaves");
+	return status_ok();
+}
+
+/* Sorts all leaves but the oversized. */
+template <typename Key, bool has_values>
+static DevSortStatus
+sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	unsigned	few_blocks = leaves->count < 264 ? leaves->count : 264;
+	size_t		hard_bytes = shared_pairs_bytes<Key, has_values>(leaves->capacity[LEAF_CLASSES - 1]);
+
+	if (leaves->starts == NULL)
+		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, 1, pairs, stream)));
+	else
+	{
+		uint64_t	of_medium = leaves->n / leaves->capacity[LEAF_SMALL] + 1;
+		uint64_t	of_large = leaves->n / leaves->capacity[LEAF_MEDIUM] + 1;
+
+		list_leaves_kernel<<<(leaves->count + LEAF_THREADS_SMALL - 1) / LEAF_THREADS_SMALL, LEAF_THREADS_SMALL, 0, stream>>>
+			(*leaves, splitters);
+		CHECK_LAUNCH("listing leaves");
+		if (leaves->capacity[LEAF_LARGE] > leaves->capacity[LEAF_MEDIUM])
+			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>
+							  (leaves, LEAF_LARGE, of_large < leaves->count ? of_large : leaves->count, pairs, stream)));
+		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>
+						  (leaves, LEAF_MEDIUM, of_medium < leaves->count ? of_medium : leaves->count, pairs, stream)));
+		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL, leaves->count, pairs, stream)));
+		if (pairs->keys != pairs->sorted_keys)
+		{
+			copy_equal_leaves_kernel<Key, has_values><<<few_blocks * 4, LEAF_THREADS_MEDIUM, 0, stream>>>(*leaves, *pairs);
+			CHECK_LAUNCH("copying leaves");
+		}
+	}
+	RETURN_IF_FAILED(allow_shared_memory(hard_leaf_kernel<Key, has_values>, hard_bytes));
+	hard_leaf_kernel<Key, has_values><<<few_blocks, LEAF_THREADS_LARGE, hard_bytes, stream>>>(*leaves, *pairs);
+	CHECK_LAUNCH("merge sorting leaves");
+	return status_ok();
+}
+
+/* Sorts pairs first .. first + n - 1, all between the same splitters, again, or all if that is what it is. */
+template <typename Key>
+static DevSortStatus
+sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, uint32_t first, uint32_t n, bool by_radix, int depth,
+				const Workspace *workspace, cudaStream_t stream);
+
+/* Reads back which leaves are oversized, and sorts them. */
+template <typename Key>
+static DevSortStatus
+sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const Leaves *leaves, int depth,
+			   const Workspace *workspace, cudaStream_t stream)
+{
+	uint32_t	count = 0;
+	std::vector<uint32_t> oversized;
+
+	CHECK_CUDA(cudaMemcpyAsync(&count, leaves->lengths + LEAF_OVERSIZED, sizeof(count), cudaMemcpyDeviceToHost, stream),
+			   "reading the number of oversized leaves");
+	CHECK_CUDA(cudaStreamSynchronize(stream), "sample sorting");
+	if (count == 0)
+		return status_ok();
+	if (count > SAMPLE_MAX_OVERSIZED)
+		return sort_part_again(job, arrays, 0, leaves->n, true, depth, workspace, stream);
+
+	oversized.resize(count);
+	CHECK_CUDA(cudaMemcpy(oversized.data(), leaves->lists + (size_t) LEAF_OVERSIZED * leaves->count, count * sizeof(uint32_t),
+						  cudaMemcpyDeviceToHost), "reading the oversized leaves");
+	/* Their bounds replace their numbers before the workspace is used again. */
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint32_t	bounds[2];
+
+		CHECK_CUDA(cudaMemcpy(bounds, leaves->starts + oversized[i], sizeof(bounds), cudaMemcpyDeviceToHost),
+				   "reading the bounds of a leaf");
+		oversized[i] = bounds[0];
+		oversized.push_back(bounds[1] - bounds[0]);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		RETURN_IF_FAILED(sort_part_again(job, arrays, oversized[i], oversized[count + i], depth >= SAMPLE_MAX_DEPTH, depth,
+										 workspace, stream));
+	return status_ok();
+}
+
+template <typename Key>
+static DevSortStatus
+sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
+{
+	Workspace	mine = *workspace;
+	SampleShape shape = sample_shape(job->n);
+	SampleSpace<Key> space = sample_space_take<Key>(&mine, job->n);
+	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
+	Leaves		leaves = {};
+	LeafPairs<Key> pairs;
+
+	if (job->n == 0)
+		return status_ok();
+	CHECK_CUDA(cudaMemsetAsync(space.zeros, 0, space.nzeros * sizeof(uint32_t), stream), "clearing counters");
+	if (shape.levels > 0)
+	{
+		RETURN_IF_FAILED(start_whole(space.starts[0], job->n, stream));
+		RETURN_IF_FAILED(choose_splitters(job, &shape, &space, stream));
+		for (int level = 0; level < shape.levels; level++)
+			RETURN_IF_FAILED(distribute(job, &shape, &space, level, &arrays, stream));
+	}
+
+	leaves.starts = shape.levels > 0 ? space.starts[shape.levels] : NULL;
+	leaves.count = shape.nleaves;
+	leaves.n = (uint32_t) job->n;
+	leaves.lists = space.lists;
+	leaves.lengths = space.lengths;
+	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values, key_order_make<Key>(job->big_endian)};
+	stage_begin(job->stages, "leaves", stream);
+	if (job->sorted_values)
+	{
+		RETURN_IF_FAILED((leaf_capacities<Key, true>(&leaves)));
+		RETURN_IF_FAILED((sort_leaves<Key, true>(&leaves, space.splitters, &pairs, stream)));
+	}
+	else
+	{
+		RETURN_IF_FAILED((leaf_capacities<Key, false>(&leaves)));
+		RETURN_IF_FAILED((sort_leaves<Key, false>(&leaves, space.splitters, &pairs, stream)));
+	}
+	if (shape.levels > 0)
+		RETURN_IF_FAILED(sort_oversized(job, &arrays, &leaves, depth, workspace, stream));
+	return status_ok();
+}
+
+template <typename Key>
+static DevSortStatus
+sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, uint32_t first, uint32_t n, bool by_radix, int depth,
+				const Workspace *workspace, cudaStream_t stream)
+{
+	bool		in_output = arrays->keys == job->sorted_keys;
+	PairSortJob<Key> part = *job;
+
+	part.n = n;
+	part.keys = arrays->keys + first;
+	part.sorted_keys = arrays->other_keys + first;
+	if (job->sorted_values)
+	{
+		part.values = arrays->values + first;
+		part.sorted_values = arrays->other_values + first;
+	}
+	part.seed = job->seed + depth + 2;
+	part.stages = NULL;
+	if (by_radix)
+		RETURN_IF_FAILED(radix_sort(&part, true, workspace, stream));
+	else
+		RETURN_IF_FAILED(sample_sort_at_depth(&part, depth + 1, workspace, stream));
+	if (in_output)
+	{
+		CHECK_CUDA(cudaMemcpyAsync(part.keys, part.sorted_keys, n * sizeof(Key), cudaMemcpyDeviceToDevice, stream),
+				   "copying a sorted part");
+		if (job->sorted_values)
+			CHECK_CUDA(cudaMemcpyAsync(part.values, part.sorted_values, n * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
+					   "copying a sorted part");
+	}
+	return status_ok();
+}
+
+template <typename Key>
+DevSortStatus
+sample_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	return sample_sort_at_depth(job, 0, workspace, stream);
+}
+
+#endif							/* DEVSORT_SAMPLE_SORT_CUH */
