@@ -3,9 +3,12 @@
  *		CUB's radix sort of keys of 16, 24 and 32 bytes, by a decomposer: word after word, the last word first.
  */
 #include <cub/device/device_radix_sort.cuh>
+#include <cub/version.cuh>
 #include <cuda/std/tuple>
 
 #include "contenders.h"
+
+#if CUB_VERSION >= 200200
 
 struct DecomposeTwo
 {
@@ -44,6 +47,21 @@ radix_wide(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream)
 			   "sorting with CUB");
 	return status_ok();
 }
+
+#else
+
+struct DecomposeTwo;
+struct DecomposeThree;
+struct DecomposeFour;
+
+template <int words, typename Decomposer>
+static DevSortStatus
+radix_wide(SortArrays *, void *, size_t *, cudaStream_t)
+{
+	return status_make(DEVSORT_INVALID, "the radix sort of wide keys came with CUB 2.2, in CUDA 12.3");
+}
+
+#endif
 
 static DevSortStatus
 wide_dispatch(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream)

@@ -62,7 +62,7 @@ uint64_t	bench_seed(Bench *bench);
 /* How often to time a sort of n rows: seldom where it takes long. */
 int			bench_repeats(const Bench *bench, uint64_t n);
 
-/* Says what failed, and counts it. */
+/* Says what failed, and counts it.  Ends the program if the device cannot be used any more. */
 void		bench_fail(Bench *bench, const DevSortStatus *status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Queues writes that leave nothing of the caller's data in the L2 cache, if `bytes` of it could be there. */

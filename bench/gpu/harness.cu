@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
@@ -153,6 +154,12 @@ bench_fail(Bench *bench, const DevSortStatus *status, const char *format, ...)
 	vfprintf(stderr, format, arguments);
 	va_end(arguments);
 	fprintf(stderr, ": %s\n", status->message);
+	(void) cudaGetLastError();
+	if (status->code == DEVSORT_DEVICE_FAILED && cudaDeviceSynchronize() != cudaSuccess)
+	{
+		fprintf(stderr, "gpubench: the device does nothing more after this\n");
+		exit(1);
+	}
 }
 
 DevSortStatus

@@ -27,7 +27,7 @@ typedef struct SortCase
 	uint64_t	checksum;		/* of the keys */
 } SortCase;
 
-/* Bytes of the pool for n rows; 0 if a contender cannot say what it needs. */
+/* Bytes of the pool for n rows. */
 size_t		sort_case_bytes(const SortCase *sort_case, uint64_t n);
 
 /* Reserves the pool for as many rows as there is memory for, at most 2^*log_n; lowers *log_n to that. */

@@ -195,7 +195,8 @@ measure_lengths(Bench *bench, Report *report, const RowLengths *lengths, size_t 
 	uint64_t	sum = lengths_sum(lengths);
 	uint64_t	n = rows_bytes / sum * 8;
 	size_t		bytes = n / 8 * sum;
-	double		index_bytes = (double) n * (sizeof(uint32_t) + 3 * sizeof(uint64_t));
+	double		plan_bytes = (double) n * (sizeof(uint32_t) + 3 * sizeof(uint64_t));
+	double		gather_bytes = 2.0 * bytes + (double) n * (sizeof(uint32_t) + 2 * sizeof(uint64_t));
 	Times		plans = {};
 	Times		gathers = {};
 	Times		warm_up = {};
@@ -216,8 +217,8 @@ measure_lengths(Bench *bench, Report *report, const RowLengths *lengths, size_t 
 		RETURN_IF_FAILED(bench_time(bench, plan_work, &gather, &plans));
 		RETURN_IF_FAILED(bench_time(bench, gather_work, &gather, &gathers));
 	}
-	report_times(report, "plan", lengths, n, &plans, (double) bytes, index_bytes);
-	report_times(report, "gather", lengths, n, &gathers, (double) bytes, 2.0 * bytes + index_bytes);
+	report_times(report, "plan", lengths, n, &plans, (double) bytes, plan_bytes);
+	report_times(report, "gather", lengths, n, &gathers, (double) bytes, gather_bytes);
 	return status_ok();
 }
 

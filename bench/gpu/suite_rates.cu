@@ -17,6 +17,8 @@ static const KeyType key_types[] = {
 	{"float", 4, 0, true},
 };
 
+#define NKEY_TYPES (sizeof(key_types) / sizeof(key_types[0]))
+
 /* The first six of the sample sort paper. */
 #define PAPER_DISTRIBUTIONS 6
 
@@ -48,10 +50,7 @@ measure_type(Bench *bench, Report *report, const KeyType *type, int max_log_n)
 		for (int log_n = FIRST_LOG_N; log_n <= max_log_n; log_n += step)
 		{
 			uint64_t	n = UINT64_C(1) << log_n;
-			size_t		bytes = sort_case_bytes(&sort_case, n);
 
-			if (bytes == 0 || bytes > bench->pool_bytes)
-				break;
 			sort_case_measure(bench, &sort_case, (Distribution) distribution, n);
 			sort_case_report(report, &sort_case, (Distribution) distribution, type->name);
 		}
@@ -62,20 +61,22 @@ void
 suite_rates(Bench *bench)
 {
 	int			max_log_n = bench->options.max_log_n;
-	SortCase	largest;
 	Report		report;
 	DevSortStatus status = report_open(&report, bench, "rates", "rates", "key_type");
 
-	/* Pairs of 8-byte keys need the most memory. */
-	choose_contenders(&largest, &key_types[3]);
-	if (status.code == DEVSORT_OK)
-		status = sort_case_reserve(bench, &largest, &max_log_n);
+	for (size_t i = 0; i < NKEY_TYPES && status.code == DEVSORT_OK; i++)
+	{
+		SortCase	sort_case;
+
+		choose_contenders(&sort_case, &key_types[i]);
+		status = sort_case_reserve(bench, &sort_case, &max_log_n);
+	}
 	if (status.code != DEVSORT_OK)
 	{
 		bench_fail(bench, &status, "rates");
 		return;
 	}
-	for (size_t i = 0; i < sizeof(key_types) / sizeof(key_types[0]); i++)
+	for (size_t i = 0; i < NKEY_TYPES; i++)
 		measure_type(bench, &report, &key_types[i], max_log_n);
 	report_close(&report);
 }
