@@ -174,12 +174,15 @@ gather_windows(RowsRunner *runner)
 	while (first < runner->rows_case.n)
 	{
 		size_t		at = runner->got.size();
+		uint8_t    *window;
 
 		RETURN_IF_FAILED(devsort_rows_window(&runner->job, first, runner->window_bytes, &count, &bytes, stream));
 		RETURN_IF_FAILED(check_window(runner, first, count, bytes));
-		RETURN_IF_FAILED(devsort_rows_gather(&runner->job, first, count, runner->window, stream));
+		/* At the end of the buffer: what is written after the rows is written outside. */
+		window = runner->window + (runner->window_bytes - bytes) / 16 * 16;
+		RETURN_IF_FAILED(devsort_rows_gather(&runner->job, first, count, window, stream));
 		runner->got.resize(at + bytes / 8);
-		RETURN_IF_FAILED(status_from_cuda(cudaMemcpyAsync(runner->got.data() + at, runner->window, bytes, cudaMemcpyDeviceToHost,
+		RETURN_IF_FAILED(status_from_cuda(cudaMemcpyAsync(runner->got.data() + at, window, bytes, cudaMemcpyDeviceToHost,
 														  stream), "copying a window"));
 		RETURN_IF_FAILED(status_from_cuda(cudaStreamSynchronize(stream), "gathering"));
 		first += count;
