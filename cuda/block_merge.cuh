@@ -81,18 +81,19 @@ merge_runs(const Key *shared_keys, const uint32_t *shared_values, uint32_t n, ui
 		return;
 	a = start + merge_path(shared_keys + start, a_end - start, shared_keys + a_end, b_end - a_end, first - start);
 	b = a_end + (first - start) - (a - start);
-	a_key = shared_keys[min(a, n - 1)];
-	b_key = shared_keys[min(b, n - 1)];
+	/* Never past these two runs: other warps may be writing there. */
+	a_key = shared_keys[min(a, b_end - 1)];
+	b_key = shared_keys[min(b, b_end - 1)];
 #pragma unroll
 	for (int i = 0; i < MERGE_ITEMS; i++)
 	{
 		bool		take_a = b >= b_end || (a < a_end && !(b_key < a_key));
 		uint32_t	from = take_a ? a : b;
-		Key			next = shared_keys[min(from + 1, n - 1)];
+		Key			next = shared_keys[min(from + 1, b_end - 1)];
 
 		keys[i] = take_a ? a_key : b_key;
 		if (has_values)
-			values[i] = shared_values[min(from, n - 1)];
+			values[i] = shared_values[min(from, b_end - 1)];
 		a_key = take_a ? next : a_key;
 		b_key = take_a ? b_key : next;
 		a += take_a;
@@ -229,14 +230,44 @@ block_merge_sort(const SharedPairs<Key, has_values> &pairs, uint32_t n)
 	__syncthreads();
 }
 
-/* Sorts n pairs of a block, from keys in one order of bytes to sorted_keys, maybe the same, in another; they stay in shared memory. */
+/*
+ * Which rows a block's pairs are: `first` and following; or, if npieces is not 0, of every npieces * WARP_SIZE rows a
+ * piece of WARP_SIZE, another one each time, so that no regularity of the input repeats in it.
+ */
+struct BlockSource
+{
+	uint64_t	first;
+	uint32_t	npieces;
+	uint32_t	piece;
+};
+
+#define BLOCK_SOURCE_ROTATION 40503
+
+static __device__ __forceinline__ uint64_t
+block_source_row(const BlockSource &source, uint32_t at)
+{
+	uint32_t	round = at / WARP_SIZE;
+
+	if (source.npieces == 0)
+		return source.first + at;
+	return ((uint64_t) round * source.npieces + (source.piece + round * BLOCK_SOURCE_ROTATION) % source.npieces) * WARP_SIZE + at % WARP_SIZE;
+}
+
+/*
+ * Sorts n pairs of a block, from keys in one order of bytes to sorted_keys, maybe the same rows, in another; they stay
+ * in shared memory.
+ */
 template <typename Key, bool has_values, int THREADS>
 static __device__ __forceinline__ void
-block_sort_pairs(SharedPairs<Key, has_values> *block, uint32_t n, const Key *keys, const uint32_t *values, KeyOrder order,
+block_sort_pairs(SharedPairs<Key, has_values> *block, uint32_t n, const Key *keys, const uint32_t *values, BlockSource source, KeyOrder order,
 				 Key *sorted_keys, uint32_t *sorted_values, KeyOrder sorted_order)
 {
 	for (uint32_t at = threadIdx.x; at < n; at += THREADS)
-		block->put(at, key_order_apply(order, keys[at]), has_values ? values[at] : 0);
+	{
+		uint64_t	row = block_source_row(source, at);
+
+		block->put(at, key_order_apply(order, keys[row]), has_values ? values[row] : 0);
+	}
 	__syncthreads();
 	block_merge_sort(*block, n);
 	for (uint32_t at = threadIdx.x; at < n; at += THREADS)

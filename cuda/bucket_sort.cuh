@@ -12,11 +12,12 @@
 #include "bucket_sort.h"
 #include "bucket_steps.cuh"
 #include "device_scan.h"
+#include "launch.cuh"
 #include "radix_sort.h"
 
 #define BUCKET_MAX_LEVELS 2
-#define BUCKET_THREADS_LARGE 1024
-#define BUCKET_THREADS_SMALL 512
+#define BUCKET_THREADS_LARGE 512
+#define BUCKET_THREADS_SMALL 256
 #define BUCKET_MAX_SAMPLES 4096
 
 /* How a sort of n pairs goes; depends on n, the block's size and s alone. */
@@ -39,14 +40,14 @@ bucket_bound(uint64_t n, uint32_t tile, uint32_t s)
 	return 2 * m * ((tile + s - 1) / s);
 }
 
-/* The fewest samples, a power of two, whose bound fits. */
+/* The fewest samples, a multiple of 32, whose bound fits. */
 static inline uint32_t
-samples_for(uint64_t n, uint32_t tile, uint32_t least)
+samples_for(uint64_t n, uint32_t tile)
 {
-	uint32_t	s = least;
+	uint32_t	s = 32;
 
 	while (bucket_bound(n, tile, s) > tile && s < BUCKET_MAX_SAMPLES)
-		s *= 2;
+		s += 32;
 	return s;
 }
 
@@ -62,7 +63,7 @@ bucket_shape(uint64_t n, uint32_t tile, int samples)
 	if (n <= tile)
 		return shape;
 	shape.levels = 1;
-	shape.s[0] = samples > 0 ? (uint32_t) samples : samples_for(n, tile, 16);
+	shape.s[0] = samples > 0 ? (uint32_t) samples : samples_for(n, tile);
 	if (bucket_bound(n, tile, shape.s[0]) > tile || (samples == 0 && shape.s[0] > most))
 	{
 		shape.levels = 2;
@@ -71,7 +72,7 @@ bucket_shape(uint64_t n, uint32_t tile, int samples)
 		/* The second level's samples stay few enough by taking more at the first. */
 		while (samples == 0 && bucket_bound(bucket_bound(n, tile, shape.s[0]), tile, shape.s[0] * 2) > tile)
 			shape.s[0] *= 2;
-		shape.s[1] = samples_for(bucket_bound(n, tile, shape.s[0]), tile, 16);
+		shape.s[1] = samples_for(bucket_bound(n, tile, shape.s[0]), tile);
 	}
 	for (int level = 0; level < shape.levels; level++)
 	{
@@ -90,9 +91,9 @@ struct BucketSpace
 	uint32_t   *firsts;
 	Piece	   *sublists;
 	Key		   *samples;
-	uint32_t   *places;
+	uint32_t   *origins;		/* of the samples: see SAMPLE_SUBLIST_BITS */
 	Key		   *sorted_samples;
-	uint32_t   *sorted_places;
+	uint32_t   *sorted_origins;
 	uint32_t   *sizes;			/* of the parts; in the place of samples, which are done with by then */
 	uint32_t   *locations;
 	uint16_t   *ends;
@@ -123,11 +124,11 @@ bucket_space_take(Workspace *workspace, const BucketShape *shape)
 	space.firsts = workspace_take<uint32_t>(workspace, segments + 1);
 	space.sublists = workspace_take<Piece>(workspace, sublists);
 	space.samples = workspace_take<Key>(workspace, nsamples);
-	space.places = workspace_take<uint32_t>(workspace, nsamples);
+	space.origins = workspace_take<uint32_t>(workspace, nsamples);
 	space.sorted_samples = workspace_take<Key>(workspace, nsamples);
-	space.sorted_places = workspace_take<uint32_t>(workspace, nsamples);
+	space.sorted_origins = workspace_take<uint32_t>(workspace, nsamples);
 	space.sizes = (uint32_t *) space.samples;
-	space.locations = space.places;
+	space.locations = space.origins;
 	space.ends = workspace_take<uint16_t>(workspace, nsamples);
 	space.rest = *workspace;
 	radix_sort_measure<Key>(workspace, nsamples, true, true);
@@ -135,19 +136,49 @@ bucket_space_take(Workspace *workspace, const BucketShape *shape)
 	return space;
 }
 
-/* The larger of what the two sizes of blocks need: which one it will be depends on the device. */
+/*
+ * What sorts of up to n pairs need.  A larger sort may need less, where more rows change the shape; so all shapes that come up
+ * below n are measured, each at its largest n.
+ */
+template <typename Key>
+static size_t
+bucket_space_upto(size_t used, uint64_t n, uint32_t tile, int samples)
+{
+	size_t		most = used;
+
+	for (;;)
+	{
+		BucketShape shape = bucket_shape(n, tile, samples);
+		Workspace	workspace = {NULL, used};
+		uint64_t	smaller = 0;	/* has another shape, or is 0 */
+
+		bucket_space_take<Key>(&workspace, &shape);
+		most = workspace.used > most ? workspace.used : most;
+		if (shape.levels == 0)
+			return most;
+		while (n - smaller > 1)
+		{
+			uint64_t	middle = smaller + (n - smaller) / 2;
+			BucketShape there = bucket_shape(middle, tile, samples);
+
+			if (there.levels == shape.levels && there.s[0] == shape.s[0])
+				n = middle;
+			else
+				smaller = middle;
+		}
+		n = smaller;
+	}
+}
+
+/* For either size of blocks: which it will be depends on the device. */
 template <typename Key>
 void
 bucket_sort_measure(Workspace *workspace, uint64_t n, int samples)
 {
-	BucketShape large = bucket_shape(n, BUCKET_THREADS_LARGE * BUCKET_ITEMS, samples);
-	BucketShape small = bucket_shape(n, BUCKET_THREADS_SMALL * BUCKET_ITEMS, samples);
-	Workspace	of_large = *workspace;
-	Workspace	of_small = *workspace;
+	size_t		large = bucket_space_upto<Key>(workspace->used, n, BUCKET_THREADS_LARGE * BUCKET_ITEMS, samples);
+	size_t		small = bucket_space_upto<Key>(workspace->used, n, BUCKET_THREADS_SMALL * BUCKET_ITEMS, samples);
 
-	bucket_space_take<Key>(&of_large, &large);
-	bucket_space_take<Key>(&of_small, &small);
-	*workspace = of_large.used > of_small.used ? of_large : of_small;
+	workspace->used = large > small ? large : small;
 }
 
 /* Step 4: sorts the samples of all segments at once: a segment's are all before, or equal to, the next one's, and the sort is stable. */
@@ -159,17 +190,24 @@ sort_samples(const BucketSpace<Key> *space, uint64_t nsamples, cudaStream_t stre
 
 	sampling.n = nsamples;
 	sampling.keys = space->samples;
-	sampling.values = space->places;
+	sampling.values = space->origins;
 	sampling.sorted_keys = space->sorted_samples;
-	sampling.sorted_values = space->sorted_places;
+	sampling.sorted_values = space->sorted_origins;
 	return radix_sort(&sampling, true, &space->rest, stream);
 }
 
-/* Steps 1 to 8 of one level.  Moves the pairs from pairs->keys to pairs->to_keys. */
+template <typename Key>
+static BucketPairs<Key>
+bucket_pairs_swapped(const BucketPairs<Key> *pairs)
+{
+	return {pairs->to_keys, pairs->to_values, pairs->keys, pairs->values};
+}
+
+/* Steps 1 to 8 of one level.  The pairs are in pairs->keys before and after. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const BucketSpace<Key> *space, int level,
-			 const BucketPairs<Key> *pairs, cudaStream_t stream)
+			 BucketPairs<Key> *pairs, cudaStream_t stream)
 {
 	const bool	first = level == 0;
 	uint32_t	s = shape->s[level];
@@ -178,15 +216,18 @@ bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 	size_t		sort_bytes = shared_pairs_bytes<Key, has_values>(THREADS * BUCKET_ITEMS);
 	size_t		move_bytes = s * (sizeof(uint32_t) + sizeof(uint16_t));
 	uint32_t	nbuckets = shape->nsegments[level + 1];
-	Pieces		sublists = {space->starts[level], shape->nsegments[level], shape->tile, limit, space->sublists, space->firsts};
+	Pieces		sublists = {space->starts[level], shape->nsegments[level], (uint32_t) job->n, shape->tile, limit, space->sublists, space->firsts};
 
 	RETURN_IF_FAILED(cut_segments(&sublists, stream));
 	stage_begin(job->stages, first ? "local sort" : "sublist local sort", stream);
-	RETURN_IF_FAILED(allow_shared_memory(sort_sublists_kernel<Key, has_values, THREADS>, sort_bytes));
+	RETURN_IF_FAILED((allow_shared_memory<sort_sublists_kernel<Key, has_values, THREADS>>(sort_bytes)));
 	sort_sublists_kernel<Key, has_values, THREADS><<<limit, THREADS, sort_bytes, stream>>>
-		(sublists, s, *pairs, key_order_make<Key>(first && job->big_endian), space->samples, space->places);
+		(sublists, s, *pairs, first, key_order_make<Key>(first && job->big_endian), space->samples, space->origins);
 	CHECK_LAUNCH("sorting sublists");
-	pad_samples_kernel<<<256, 256, 0, stream>>>(sublists, s, space->samples, space->places);
+	/* At the first level the sorted sublists are in the other array now. */
+	if (first)
+		*pairs = bucket_pairs_swapped(pairs);
+	pad_samples_kernel<<<256, 256, 0, stream>>>(sublists, s, space->samples, space->origins);
 	CHECK_LAUNCH("padding samples");
 
 	stage_begin(job->stages, first ? "sort samples" : "sublist sort samples", stream);
@@ -194,7 +235,7 @@ bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 
 	stage_begin(job->stages, first ? "sample indexing" : "sublist sample indexing", stream);
 	index_samples_kernel<<<limit, 256, s * sizeof(uint32_t), stream>>>
-		(sublists, s, pairs->keys, space->sorted_samples, space->sorted_places, space->sizes, space->ends);
+		(sublists, s, pairs->keys, space->sorted_samples, space->sorted_origins, space->sizes, space->ends);
 	CHECK_LAUNCH("indexing samples");
 
 	stage_begin(job->stages, first ? "prefix sum" : "sublist prefix sum", stream);
@@ -207,6 +248,7 @@ bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 	relocate_kernel<Key, has_values, THREADS><<<limit, THREADS, move_bytes, stream>>>
 		(sublists, s, *pairs, space->ends, space->locations);
 	CHECK_LAUNCH("relocating");
+	*pairs = bucket_pairs_swapped(pairs);
 	return status_ok();
 }
 
@@ -218,7 +260,7 @@ sort_buckets(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 {
 	size_t		bytes = shared_pairs_bytes<Key, has_values>(THREADS * BUCKET_ITEMS);
 
-	RETURN_IF_FAILED(allow_shared_memory(sort_buckets_kernel<Key, has_values, THREADS>, bytes));
+	RETURN_IF_FAILED((allow_shared_memory<sort_buckets_kernel<Key, has_values, THREADS>>(bytes)));
 	sort_buckets_kernel<Key, has_values, THREADS><<<shape->nsegments[shape->levels], THREADS, bytes, stream>>>
 		(space->starts[shape->levels], smaller_threads * BUCKET_ITEMS, *pairs,
 		 key_order_make<Key>(shape->levels == 0 && job->big_endian), key_order_make<Key>(job->big_endian));
@@ -238,19 +280,16 @@ bucket_sort_with(const PairSortJob<Key> *job, const Workspace *workspace, cudaSt
 	if (shape.largest > shape.tile)
 		return status_make(DEVSORT_INVALID, "s = %d leaves buckets of up to %llu rows, more than the %u that a block can sort; take more samples",
 						   job->samples, (unsigned long long) shape.largest, shape.tile);
-	RETURN_IF_FAILED(start_whole(space.starts[0], job->n, stream));
+	start_whole_kernel<<<1, 1, 0, stream>>>(space.starts[0], (uint32_t) job->n);
+	CHECK_LAUNCH("making the first segment");
 	for (int level = 0; level < shape.levels; level++)
-	{
 		RETURN_IF_FAILED((bucket_level<Key, has_values, THREADS>(job, &shape, &space, level, &pairs, stream)));
-		pairs = {pairs.to_keys, pairs.to_values, pairs.keys, pairs.values};
-	}
 	pairs.to_keys = job->sorted_keys;
 	pairs.to_values = job->sorted_values;
 	stage_begin(job->stages, "bucket sort", stream);
-	RETURN_IF_FAILED((sort_buckets<Key, has_values, 256>(job, &shape, &space, 0, &pairs, stream)));
-	RETURN_IF_FAILED((sort_buckets<Key, has_values, 512>(job, &shape, &space, 256, &pairs, stream)));
-	if (THREADS > 512)
-		RETURN_IF_FAILED((sort_buckets<Key, has_values, 1024>(job, &shape, &space, 512, &pairs, stream)));
+	RETURN_IF_FAILED((sort_buckets<Key, has_values, THREADS / 4>(job, &shape, &space, 0, &pairs, stream)));
+	RETURN_IF_FAILED((sort_buckets<Key, has_values, THREADS / 2>(job, &shape, &space, THREADS / 4, &pairs, stream)));
+	RETURN_IF_FAILED((sort_buckets<Key, has_values, THREADS>(job, &shape, &space, THREADS / 2, &pairs, stream)));
 	return status_ok();
 }
 
@@ -258,13 +297,11 @@ template <typename Key>
 DevSortStatus
 bucket_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
 {
-	int			device;
 	int			available;
 
 	if (job->n == 0)
 		return status_ok();
-	CHECK_CUDA(cudaGetDevice(&device), "asking for the device");
-	CHECK_CUDA(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
 	if ((size_t) available >= BUCKET_THREADS_LARGE * BUCKET_ITEMS * (sizeof(Key) + sizeof(uint32_t)))
 		return job->sorted_values ? bucket_sort_with<Key, true, BUCKET_THREADS_LARGE>(job, workspace, stream)
 			: bucket_sort_with<Key, false, BUCKET_THREADS_LARGE>(job, workspace, stream);

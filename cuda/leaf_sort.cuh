@@ -25,6 +25,7 @@
 #define LEAF_THREADS_SMALL 256
 #define LEAF_THREADS_MEDIUM 512
 #define LEAF_THREADS_LARGE 1024
+#define HARD_LEAF_THREADS 640	/* times MERGE_ITEMS is enough for any leaf */
 
 /* What becomes of a leaf: sorted in one of the classes, copied as it is, sorted by the fallback, or distributed again. */
 enum LeafKind
@@ -248,35 +249,23 @@ leaf_shared_bytes(uint32_t capacity, int threads)
 	return capacity * (sizeof(Key) + (has_values ? sizeof(uint32_t) : 0)) + (4 * threads + 4) * sizeof(uint32_t);
 }
 
-/* Sorts the leaves of one class, one a block. */
+/*
+ * Sorts one leaf, pairs first .. first + n - 1, and puts it on the list of hard ones if that would take too long.  For all threads
+ * of the block; the shared memory is free again behind the next barrier.
+ */
 template <typename Key, bool has_values, int THREADS>
-static __global__ void __launch_bounds__(THREADS, LEAF_RESIDENT_THREADS / THREADS)
-leaf_sort_kernel(Leaves leaves, int kind, LeafPairs<Key> pairs)
+static __device__ __forceinline__ void
+block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf, uint32_t first, uint32_t n,
+				uint32_t *starts, Key *keys, uint32_t *values)
 {
 	constexpr int RANK_BITS = SubBuckets<THREADS>::RANK_BITS;
-	extern __shared__ __align__(16) char shared[];
 	__shared__ uint32_t mixed[SubBuckets<THREADS>::COUNT / 32];
-	uint32_t   *starts = (uint32_t *) shared;
-	Key		   *keys = (Key *) (starts + SubBuckets<THREADS>::COUNT + 4);
-	uint32_t   *values = (uint32_t *) (keys + leaves.capacity[kind]);
 	Key			held[LEAF_ITEMS];
 	uint32_t	place[LEAF_ITEMS];	/* sub-bucket << RANK_BITS | rank in it */
-	uint32_t	leaf = 0;
-	uint32_t	first = 0;
-	uint32_t	n = leaves.n;
 	Key			low;
 	Key			range;
 	int			shift;
 	bool		any_large;
-
-	if (leaves.starts)
-	{
-		if (blockIdx.x >= leaves.lengths[kind])
-			return;
-		leaf = leaves.lists[(size_t) kind * leaves.count + blockIdx.x];
-		first = leaves.starts[leaf];
-		n = leaves.starts[leaf + 1] - first;
-	}
 
 #pragma unroll
 	for (int i = 0; i < LEAF_ITEMS; i++)
@@ -350,9 +339,36 @@ leaf_sort_kernel(Leaves leaves, int kind, LeafPairs<Key> pairs)
 	}
 }
 
+/* Sorts the leaves of one class, a block as many as come to it. */
+template <typename Key, bool has_values, int THREADS>
+static __global__ void __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS))
+leaf_sort_kernel(Leaves leaves, int kind, LeafPairs<Key> pairs)
+{
+	extern __shared__ __align__(16) char shared[];
+	uint32_t   *starts = (uint32_t *) shared;
+	Key		   *keys = (Key *) (starts + SubBuckets<THREADS>::COUNT + 4);
+	uint32_t   *values = (uint32_t *) (keys + leaves.capacity[kind]);
+	uint32_t	nleaves;
+
+	if (leaves.starts == NULL)
+	{
+		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, 0, 0, leaves.n, starts, keys, values);
+		return;
+	}
+	nleaves = leaves.lengths[kind];
+	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
+	{
+		uint32_t	leaf = leaves.lists[(size_t) kind * leaves.count + i];
+		uint32_t	first = leaves.starts[leaf];
+
+		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, first, leaves.starts[leaf + 1] - first, starts, keys, values);
+		__syncthreads();
+	}
+}
+
 /* Merge sorts, where they are, the leaves that leaf_sort_kernel gave up. */
 template <typename Key, bool has_values>
-static __global__ void __launch_bounds__(LEAF_THREADS_LARGE)
+static __global__ void __launch_bounds__(HARD_LEAF_THREADS)
 hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs)
 {
 	extern __shared__ __align__(16) char shared[];
@@ -365,8 +381,8 @@ hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs)
 		uint32_t	first = leaves.starts ? leaves.starts[leaf] : 0;
 		uint32_t	n = leaves.starts ? leaves.starts[leaf + 1] - first : leaves.n;
 
-		block_sort_pairs<Key, has_values, LEAF_THREADS_LARGE>(&block, n, pairs.sorted_keys + first, pairs.sorted_values + first,
-															  pairs.order, pairs.sorted_keys + first, pairs.sorted_values + first, pairs.order);
+		block_sort_pairs<Key, has_values, HARD_LEAF_THREADS>(&block, n, pairs.sorted_keys, pairs.sorted_values,
+															  BlockSource{first, 0, 0}, pairs.order, pairs.sorted_keys + first, pairs.sorted_values + first, pairs.order);
 		__syncthreads();
 	}
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "device_scan.h"
+#include "launch.cuh"
 #include "leaf_sort.cuh"
 #include "radix_sort.h"
 #include "sample_distribution.cuh"
@@ -75,12 +76,11 @@ struct SampleSpace
 	Key		   *sorted_sample;
 	Key		   *splitters;
 	char	   *buckets;		/* one bucket number for each pair */
-	uint32_t   *zeros;			/* what must begin as zeros: sizes and list lengths */
+	uint32_t   *zeros;			/* what must begin as zeros: sizes, starts and list lengths */
 	size_t		nzeros;
-	uint32_t   *sizes[SAMPLE_MAX_LEVELS];	/* nbuckets + 1, the last is zero */
+	uint32_t   *sizes[SAMPLE_MAX_LEVELS];	/* nbuckets */
+	uint32_t   *starts[SAMPLE_MAX_LEVELS];	/* of the buckets after each level, nbuckets + 1 */
 	uint32_t   *lengths;
-	uint32_t   *starts[SAMPLE_MAX_LEVELS + 1];	/* nbuckets + 1; of the whole input, of the buckets after each level */
-	uint32_t   *cursors;
 	uint32_t   *first_tiles;
 	Piece	   *tiles;
 	uint32_t   *lists;
@@ -96,7 +96,7 @@ sample_space_take(Workspace *workspace, uint64_t n)
 
 	space.nzeros = LEAF_KINDS;
 	for (int level = 0; level < shape.levels; level++)
-		space.nzeros += shape.nbuckets[level] + 1;
+		space.nzeros += 2 * (size_t) shape.nbuckets[level] + 1;
 	space.zeros = workspace_take<uint32_t>(workspace, space.nzeros);
 	space.lengths = space.zeros;
 	space.lists = workspace_take<uint32_t>(workspace, (size_t) LEAF_KINDS * shape.nleaves);
@@ -106,13 +106,11 @@ sample_space_take(Workspace *workspace, uint64_t n)
 	space.sorted_sample = workspace_take<Key>(workspace, shape.nsamples);
 	space.splitters = workspace_take<Key>(workspace, shape.nleaves);
 	space.buckets = workspace_take<char>(workspace, n * (shape.wide_buckets ? 2 : 1));
-	space.starts[0] = workspace_take<uint32_t>(workspace, 2);
 	for (int level = 0; level < shape.levels; level++)
 	{
-		space.sizes[level] = space.zeros + LEAF_KINDS + (level > 0 ? shape.nbuckets[0] + 1 : 0);
-		space.starts[level + 1] = workspace_take<uint32_t>(workspace, shape.nbuckets[level] + 1);
+		space.sizes[level] = level == 0 ? space.zeros + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
+		space.starts[level] = space.sizes[level] + shape.nbuckets[level];
 	}
-	space.cursors = workspace_take<uint32_t>(workspace, shape.nleaves);
 	space.first_tiles = workspace_take<uint32_t>(workspace, shape.nbuckets[0] + 1);
 	space.tiles = workspace_take<Piece>(workspace, pieces_limit(n, shape.nbuckets[0], SAMPLE_TILE));
 	space.rest = *workspace;
@@ -132,7 +130,7 @@ sample_sort_measure(Workspace *workspace, uint64_t n)
 	if (shape.levels > 0)
 	{
 		scan = main;
-		exclusive_sum_measure(&scan, shape.nleaves + 1);
+		exclusive_sum_measure(&scan, shape.nleaves);
 		sample_sort_measure<Key>(&main, shape.nsamples);
 		main.used = main.used > scan.used ? main.used : scan.used;
 		/* A leaf that is sorted again may have fewer levels, and bucket numbers of 2 bytes for that. */
@@ -199,33 +197,35 @@ distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const Sam
 	uint32_t	nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
 	uint32_t	nbuckets = shape->nbuckets[level];
 	uint32_t	limit = pieces_limit(job->n, nsegments, SAMPLE_TILE);
-	Pieces		tiles = {space->starts[level], nsegments, SAMPLE_TILE, limit, space->tiles, space->first_tiles};
+	Pieces		tiles = {level == 0 ? NULL : space->starts[level - 1], nsegments, (uint32_t) job->n, SAMPLE_TILE, limit,
+						 space->tiles, space->first_tiles};
+	uint32_t   *cursors = space->starts[level] + 1;
 	size_t		tree_bytes = (sizeof(Key) + sizeof(uint32_t)) << log_ways;
 	size_t		scatter_bytes = scatter_shared_bytes<Key>(log_ways);
 	Bucket	   *buckets = (Bucket *) space->buckets;
 
-	RETURN_IF_FAILED(cut_segments(&tiles, stream));
+	if (level > 0)
+		RETURN_IF_FAILED(cut_segments(&tiles, stream));
 	stage_begin(job->stages, level == 0 ? "count 1" : "count 2", stream);
 	count_buckets_kernel<Key, Bucket><<<limit, SAMPLE_TILE_THREADS, tree_bytes, stream>>>
 		(arrays->keys, key_order_make<Key>(job->big_endian), tiles, space->splitters,
 		 level + 1 < shape->levels ? 1u << shape->log_ways[level + 1] : 1, log_ways, buckets, space->sizes[level]);
 	CHECK_LAUNCH("counting buckets");
-	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], space->starts[level + 1], (uint64_t) nbuckets + 1, &space->rest, stream));
-	CHECK_CUDA(cudaMemcpyAsync(space->cursors, space->starts[level + 1], nbuckets * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
-			   "copying bucket starts");
+	/* A bucket's cursor begins at its start and ends at its end, the next one's start. */
+	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], cursors, nbuckets, &space->rest, stream));
 
 	stage_begin(job->stages, level == 0 ? "scatter 1" : "scatter 2", stream);
 	if (job->sorted_values)
 	{
-		RETURN_IF_FAILED(allow_shared_memory(scatter_kernel<Key, Bucket, true>, scatter_bytes));
+		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, true>>(scatter_bytes)));
 		scatter_kernel<Key, Bucket, true><<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>
-			(arrays->keys, arrays->values, buckets, tiles, log_ways, space->cursors, arrays->other_keys, arrays->other_values);
+			(arrays->keys, arrays->values, buckets, tiles, log_ways, cursors, arrays->other_keys, arrays->other_values);
 	}
 	else
 	{
-		RETURN_IF_FAILED(allow_shared_memory(scatter_kernel<Key, Bucket, false>, scatter_bytes));
+		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, false>>(scatter_bytes)));
 		scatter_kernel<Key, Bucket, false><<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>
-			(arrays->keys, NULL, buckets, tiles, log_ways, space->cursors, arrays->other_keys, NULL);
+			(arrays->keys, NULL, buckets, tiles, log_ways, cursors, arrays->other_keys, NULL);
 	}
 	CHECK_LAUNCH("scattering");
 	pair_arrays_swap(arrays);
@@ -250,11 +250,9 @@ leaf_capacities(Leaves *leaves)
 	const size_t reserved = 4096;	/* for what kernels declare themselves */
 	const uint32_t threads[LEAF_CLASSES] = {LEAF_THREADS_SMALL, LEAF_THREADS_MEDIUM, LEAF_THREADS_LARGE};
 	size_t		bytes_a_pair = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
-	int			device;
 	int			available;
 
-	CHECK_CUDA(cudaGetDevice(&device), "asking for the device");
-	CHECK_CUDA(cudaDeviceGetAttribute(&available, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), "asking for shared memory");
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
 	for (int kind = 0; kind < LEAF_CLASSES; kind++)
 	{
 		size_t		fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + reserved;
@@ -266,54 +264,58 @@ leaf_capacities(Leaves *leaves)
 		if (kind > 0 && leaves->capacity[kind] < leaves->capacity[kind - 1])
 			leaves->capacity[kind] = leaves->capacity[kind - 1];
 	}
+	/* Few leaves don't fill the device: one class less to launch counts for more. */
+	if (leaves->count <= LEAF_FEW)
+		leaves->capacity[LEAF_SMALL] = 0;
 	return status_ok();
 }
 
-/* Sorts the leaves of one class: at most nblocks of them. */
+/* Sorts the leaves of one class, in as many blocks as the device holds several times over. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
-sort_leaf_class(const Leaves *leaves, int kind, uint64_t nblocks, const LeafPairs<Key> *pairs, cudaStream_t stream)
+sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafPairs<Key> *pairs, cudaStream_t stream)
 {
 	size_t		bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
+	uint32_t	nblocks = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS) * LEAF_ROUNDS;
 
-	RETURN_IF_FAILED(allow_shared_memory(leaf_sort_kernel<Key, has_values, THREADS>, bytes));
-	leaf_sort_kernel<Key, has_values, THREADS><<<(unsigned) nblocks, THREADS, bytes, stream>>>(*leaves, kind, *pairs);
+	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, THREADS>>(bytes)));
+	leaf_sort_kernel<Key, has_values, THREADS><<<nblocks < leaves->count ? nblocks : leaves->count, THREADS, bytes, stream>>>
+		(*leaves, kind, *pairs);
 	CHECK_LAUNCH("sorting leaves");
 	return status_ok();
 }
 
-/* Sorts all leaves but the oversized. */
+/* Sorts all leaves but the oversized, the large ones first. */
 template <typename Key, bool has_values>
 static DevSortStatus
 sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, cudaStream_t stream)
 {
-	unsigned	few_blocks = leaves->count < 264 ? leaves->count : 264;
 	size_t		hard_bytes = shared_pairs_bytes<Key, has_values>(leaves->capacity[LEAF_CLASSES - 1]);
+	int			multiprocessors;
+	uint32_t	few_blocks;
 
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors));
+	few_blocks = leaves->count < 2 * (uint32_t) multiprocessors ? leaves->count : 2 * multiprocessors;
 	if (leaves->starts == NULL)
-		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, 1, pairs, stream)));
+		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors, pairs, stream)));
 	else
 	{
-		uint64_t	of_medium = leaves->n / leaves->capacity[LEAF_SMALL] + 1;
-		uint64_t	of_large = leaves->n / leaves->capacity[LEAF_MEDIUM] + 1;
-
 		list_leaves_kernel<<<(leaves->count + LEAF_THREADS_SMALL - 1) / LEAF_THREADS_SMALL, LEAF_THREADS_SMALL, 0, stream>>>
 			(*leaves, splitters);
 		CHECK_LAUNCH("listing leaves");
 		if (leaves->capacity[LEAF_LARGE] > leaves->capacity[LEAF_MEDIUM])
-			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>
-							  (leaves, LEAF_LARGE, of_large < leaves->count ? of_large : leaves->count, pairs, stream)));
-		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>
-						  (leaves, LEAF_MEDIUM, of_medium < leaves->count ? of_medium : leaves->count, pairs, stream)));
-		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL, leaves->count, pairs, stream)));
+			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>(leaves, LEAF_LARGE, multiprocessors, pairs, stream)));
+		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors, pairs, stream)));
+		if (leaves->capacity[LEAF_SMALL] > 0)
+			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL, multiprocessors, pairs, stream)));
 		if (pairs->keys != pairs->sorted_keys)
 		{
-			copy_equal_leaves_kernel<Key, has_values><<<few_blocks * 4, LEAF_THREADS_MEDIUM, 0, stream>>>(*leaves, *pairs);
+			copy_equal_leaves_kernel<Key, has_values><<<4 * few_blocks, LEAF_THREADS_MEDIUM, 0, stream>>>(*leaves, *pairs);
 			CHECK_LAUNCH("copying leaves");
 		}
 	}
-	RETURN_IF_FAILED(allow_shared_memory(hard_leaf_kernel<Key, has_values>, hard_bytes));
-	hard_leaf_kernel<Key, has_values><<<few_blocks, LEAF_THREADS_LARGE, hard_bytes, stream>>>(*leaves, *pairs);
+	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values>>(hard_bytes)));
+	hard_leaf_kernel<Key, has_values><<<few_blocks, HARD_LEAF_THREADS, hard_bytes, stream>>>(*leaves, *pairs);
 	CHECK_LAUNCH("merge sorting leaves");
 	return status_ok();
 }
@@ -376,13 +378,12 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	CHECK_CUDA(cudaMemsetAsync(space.zeros, 0, space.nzeros * sizeof(uint32_t), stream), "clearing counters");
 	if (shape.levels > 0)
 	{
-		RETURN_IF_FAILED(start_whole(space.starts[0], job->n, stream));
 		RETURN_IF_FAILED(choose_splitters(job, &shape, &space, stream));
 		for (int level = 0; level < shape.levels; level++)
 			RETURN_IF_FAILED(distribute(job, &shape, &space, level, &arrays, stream));
 	}
 
-	leaves.starts = shape.levels > 0 ? space.starts[shape.levels] : NULL;
+	leaves.starts = shape.levels > 0 ? space.starts[shape.levels - 1] : NULL;
 	leaves.count = shape.nleaves;
 	leaves.n = (uint32_t) job->n;
 	leaves.lists = space.lists;

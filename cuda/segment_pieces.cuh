@@ -23,8 +23,9 @@ struct Piece
 /* In device memory. */
 struct Pieces
 {
-	const uint32_t *starts;		/* of the segments, nsegments + 1 */
+	const uint32_t *starts;		/* of the segments, nsegments + 1; NULL: there is one, of n rows, and no array is used */
 	uint32_t	nsegments;
+	uint32_t	n;
 	uint32_t	size;			/* of a full piece */
 	uint32_t	limit;			/* most pieces that there can be: pieces_limit() */
 	Piece	   *pieces;			/* limit */
@@ -41,6 +42,13 @@ pieces_limit(uint64_t n, uint32_t nsegments, uint32_t size)
 static __device__ __forceinline__ bool
 block_piece(const Pieces &pieces, Piece *piece)
 {
+	uint32_t	start = blockIdx.x * pieces.size;
+
+	if (pieces.starts == NULL)
+	{
+		*piece = {start, start < pieces.n ? min(pieces.size, pieces.n - start) : 0, 0, blockIdx.x};
+		return piece->count > 0;
+	}
 	if (blockIdx.x >= pieces.firsts[pieces.nsegments])
 		return false;
 	*piece = pieces.pieces[blockIdx.x];
@@ -102,31 +110,6 @@ cut_segments(const Pieces *pieces, cudaStream_t stream)
 	CHECK_LAUNCH("numbering pieces");
 	cut_segment_kernel<<<grid, 256, 0, stream>>>(*pieces);
 	CHECK_LAUNCH("cutting segments");
-	return status_ok();
-}
-
-/* The one segment that is the whole input. */
-static __global__ void
-start_whole_kernel(uint32_t *starts, uint32_t n)
-{
-	starts[0] = 0;
-	starts[1] = n;
-}
-
-static inline DevSortStatus
-start_whole(uint32_t *starts, uint64_t n, cudaStream_t stream)
-{
-	start_whole_kernel<<<1, 1, 0, stream>>>(starts, (uint32_t) n);
-	CHECK_LAUNCH("making the first segment");
-	return status_ok();
-}
-
-/* Lets a kernel use so much dynamic shared memory. */
-template <typename Kernel>
-static inline DevSortStatus
-allow_shared_memory(Kernel kernel, size_t bytes)
-{
-	CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) bytes), "asking for shared memory");
 	return status_ok();
 }
 

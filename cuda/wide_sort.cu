@@ -192,11 +192,50 @@ extract(const DevSortFixedJob *job, RoundRows input, SqueezePlan slice, cudaStre
 	return status_ok();
 }
 
+/* Notes whether any row that is left differs, as a whole, from the one before it in its segment. */
+static __global__ void __launch_bounds__(WIDE_THREADS)
+find_difference_kernel(RoundRows input, const uint64_t *__restrict__ keys, int words, unsigned long long *differs)
+{
+	uint64_t	i = blockIdx.x * (uint64_t) WIDE_THREADS + threadIdx.x;
+	const uint64_t *one;
+	const uint64_t *other;
+
+	if (i == 0 || i >= input.count || input.segments[i - 1] != input.segments[i] || *(volatile unsigned long long *) differs)
+		return;
+	one = keys + input.rows[i - 1] * (uint64_t) words;
+	other = keys + input.rows[i] * (uint64_t) words;
+	for (int word = 0; word < words; word++)
+		if (one[word] != other[word])
+			*differs = 1;
+}
+
+/*
+ * Are the rows of each segment all equal, so that there is nothing left to sort?  Repeated keys would else take part in
+ * every round.  Waits for the stream.
+ */
+static DevSortStatus
+segments_are_equal(const DevSortFixedJob *job, const WidePieces *pieces, bool *equal, cudaStream_t stream)
+{
+	RoundRows	input = segment_rounds_input(&pieces->rounds);
+	uint64_t	blocks = (input.count + WIDE_THREADS - 1) / WIDE_THREADS;
+	unsigned long long differs;
+
+	CHECK_CUDA(cudaMemsetAsync(pieces->varying, 0, sizeof(differs), stream), "clearing the mark of a difference");
+	find_difference_kernel<<<(unsigned) blocks, WIDE_THREADS, 0, stream>>>(input, (const uint64_t *) job->keys, job->key_bytes / 8,
+																		   pieces->varying);
+	CHECK_LAUNCH("comparing keys that tie");
+	CHECK_CUDA(cudaMemcpyAsync(&differs, pieces->varying, sizeof(differs), cudaMemcpyDeviceToHost, stream),
+			   "reading the mark of a difference");
+	CHECK_CUDA(cudaStreamSynchronize(stream), "comparing keys that tie");
+	*equal = differs == 0;
+	return status_ok();
+}
+
 /* Sorts row numbers by all bits of the plan, in as many rounds as that takes. */
 static DevSortStatus
-sort_rounds(const DevSortFixedJob *job, SegmentRounds *rounds, const SqueezePlan *plan, const Workspace *workspace,
-			cudaStream_t stream)
+sort_rounds(const DevSortFixedJob *job, WidePieces *pieces, const SqueezePlan *plan, const Workspace *workspace, cudaStream_t stream)
 {
+	SegmentRounds *rounds = &pieces->rounds;
 	int			from = 0;
 
 	while (rounds->count > 0)
@@ -214,6 +253,15 @@ sort_rounds(const DevSortFixedJob *job, SegmentRounds *rounds, const SqueezePlan
 			return status_ok();
 		stage_begin(job->stages, "ties", stream);
 		RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, stream));
+		/* The first round sorts into the result: equal rows are in their places. */
+		if (from == 0 && rounds->count > 0)
+		{
+			bool		equal = false;
+
+			RETURN_IF_FAILED(segments_are_equal(job, pieces, &equal, stream));
+			if (equal)
+				return status_ok();
+		}
 		from += take;
 	}
 	return status_ok();
@@ -238,7 +286,7 @@ wide_sort(const DevSortFixedJob *job, const Workspace *workspace, cudaStream_t s
 	else
 	{
 		segment_rounds_begin(&pieces.rounds, job->n);
-		RETURN_IF_FAILED(sort_rounds(job, &pieces.rounds, &plan, &mine, stream));
+		RETURN_IF_FAILED(sort_rounds(job, &pieces, &plan, &mine, stream));
 	}
 
 	stage_begin(job->stages, "gather", stream);

@@ -94,6 +94,7 @@ void		check_oracle(Check *check);
 void		check_arguments(Check *check);
 void		check_fixed(Check *check);
 void		check_strings(Check *check);
+void		check_bucket_bound(Check *check);
 void		check_rows(Check *check);
 void		check_buffer(Check *check);
 void		check_faults(Check *check);

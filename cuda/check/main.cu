@@ -23,6 +23,7 @@ static const CheckSection sections[] = {
 	{"oracle", false, check_oracle},
 	{"arguments", false, check_arguments},
 	{"fixed", true, check_fixed},
+	{"bucket-bound", true, check_bucket_bound},
 	{"strings", true, check_strings},
 	{"rows", true, check_rows},
 	{"buffer", true, check_buffer},
