@@ -6,12 +6,17 @@
 #include "radix_sort.h"
 #include "sample_sort.h"
 
-/* What DEVSORT_AUTO is for this Key. */
+/*
+ * What DEVSORT_AUTO is for this Key.  On an H100 (2026-11-21, 2^27 pairs with a 4-byte value): 4-byte keys 4.4 ms by radix, 4.5 by
+ * sample sort, 11 by bucket sort, alone 2.9 and 3.5; 8-byte keys 12.7 by radix, 6.2 by sample sort, 15 by bucket sort.
+ */
 template <typename Key>
 static DevSortAlgorithm
 resolve_algorithm(DevSortAlgorithm algorithm)
 {
-	return algorithm == DEVSORT_AUTO ? DEVSORT_SAMPLE : algorithm;
+	if (algorithm != DEVSORT_AUTO)
+		return algorithm;
+	return sizeof(Key) == 4 ? DEVSORT_RADIX : DEVSORT_SAMPLE;
 }
 
 template <typename Key>
