@@ -48,6 +48,7 @@ struct Leaves
 	uint32_t   *lists;			/* LEAF_KINDS lists of up to `count` leaves each */
 	uint32_t   *lengths;		/* LEAF_KINDS */
 	uint32_t	capacity[LEAF_CLASSES]; /* pairs that each class can sort, ascending */
+	uint32_t	max_work;		/* comparisons a pair past which a leaf is hard */
 };
 
 template <typename Key>
@@ -190,7 +191,7 @@ start_sub_buckets(uint32_t *starts, uint32_t n)
  */
 template <typename Key, int THREADS>
 static __device__ bool
-mark_mixed_sub_buckets(const Key *keys, const uint32_t *starts, uint32_t n, Key low, int shift, uint32_t *mixed)
+mark_mixed_sub_buckets(const Key *keys, const uint32_t *starts, uint32_t n, Key low, int shift, uint32_t max_work, uint32_t *mixed)
 {
 	__shared__ unsigned long long work;
 	unsigned long long mine = 0;
@@ -218,7 +219,7 @@ mark_mixed_sub_buckets(const Key *keys, const uint32_t *starts, uint32_t n, Key 
 	if (mine > 0)
 		atomicAdd(&work, mine);
 	__syncthreads();
-	return work <= (unsigned long long) n * LEAF_MAX_WORK;
+	return work <= (unsigned long long) n * max_work;
 }
 
 /* The place of the key at `at` in the order of the leaf. */
@@ -309,7 +310,7 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	}
 	__syncthreads();
 
-	if (any_large && shift > 0 && !mark_mixed_sub_buckets<Key, THREADS>(keys, starts, n, low, shift, mixed))
+	if (any_large && shift > 0 && !mark_mixed_sub_buckets<Key, THREADS>(keys, starts, n, low, shift, leaves.max_work, mixed))
 	{
 		for (uint32_t at = threadIdx.x; at < n; at += THREADS)
 		{

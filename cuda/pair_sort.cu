@@ -5,6 +5,11 @@
 #include "bucket_sort.h"
 #include "radix_sort.h"
 #include "sample_sort.h"
+#include "sort_tuning.cuh"
+
+#ifdef DEVSORT_FAULTS
+SampleRareWays sample_rare_ways = {SAMPLE_OVERSAMPLING, LEAF_MAX_WORK, 0, 0, 0};
+#endif
 
 /*
  * What DEVSORT_AUTO is for this Key.  On an H100 (2026-11-21, 2^27 pairs with a 4-byte value): 4-byte keys 4.4 ms by radix, 4.5 by

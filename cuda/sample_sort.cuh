@@ -32,6 +32,16 @@
 /* More oversized leaves than this are not bad luck: radix sort all. */
 #define SAMPLE_MAX_OVERSIZED 64
 
+#ifdef DEVSORT_FAULTS
+#define OVERSAMPLING ((uint32_t) sample_rare_ways.oversampling)
+#define MAX_WORK ((uint32_t) sample_rare_ways.leaf_max_work)
+#define COUNT_RARE_WAY(way, times) (sample_rare_ways.way += (times))
+#else
+#define OVERSAMPLING SAMPLE_OVERSAMPLING
+#define MAX_WORK LEAF_MAX_WORK
+#define COUNT_RARE_WAY(way, times) ((void) (times))
+#endif
+
 /* How a sort of n pairs goes; depends on n alone. */
 struct SampleShape
 {
@@ -62,7 +72,7 @@ sample_shape(uint64_t n)
 	shape.nbuckets[1] = shape.nleaves;
 	shape.wide_buckets = shape.log_ways[0] > 8;
 	/* A sample that one block sorts, unless there are two levels. */
-	shape.nsamples = shape.nleaves * SAMPLE_OVERSAMPLING;
+	shape.nsamples = shape.nleaves * OVERSAMPLING;
 	if (shape.levels == 1 && shape.nsamples > SAMPLE_BLOCK)
 		shape.nsamples = SAMPLE_BLOCK;
 	return shape;
@@ -332,12 +342,16 @@ static DevSortStatus
 sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const Leaves *leaves, int depth,
 			   const Workspace *workspace, cudaStream_t stream)
 {
-	uint32_t	count = 0;
+	uint32_t	lengths[LEAF_KINDS];
+	uint32_t	count;
 	std::vector<uint32_t> oversized;
 
-	CHECK_CUDA(cudaMemcpyAsync(&count, leaves->lengths + LEAF_OVERSIZED, sizeof(count), cudaMemcpyDeviceToHost, stream),
+	CHECK_CUDA(cudaMemcpyAsync(lengths, leaves->lengths, sizeof(lengths), cudaMemcpyDeviceToHost, stream),
 			   "reading the number of oversized leaves");
 	CHECK_CUDA(cudaStreamSynchronize(stream), "sample sorting");
+	count = lengths[LEAF_OVERSIZED];
+	COUNT_RARE_WAY(oversized, count);
+	COUNT_RARE_WAY(hard, lengths[LEAF_HARD]);
 	if (count == 0)
 		return status_ok();
 	if (count > SAMPLE_MAX_OVERSIZED)
@@ -388,6 +402,7 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	leaves.n = (uint32_t) job->n;
 	leaves.lists = space.lists;
 	leaves.lengths = space.lengths;
+	leaves.max_work = MAX_WORK;
 	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values, key_order_make<Key>(job->big_endian)};
 	stage_begin(job->stages, "leaves", stream);
 	if (job->sorted_values)
@@ -423,6 +438,7 @@ sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, uint
 	}
 	part.seed = job->seed + depth + 2;
 	part.stages = NULL;
+	COUNT_RARE_WAY(by_radix, by_radix);
 	if (by_radix)
 		RETURN_IF_FAILED(radix_sort(&part, true, workspace, stream));
 	else

@@ -95,6 +95,7 @@ void		check_arguments(Check *check);
 void		check_fixed(Check *check);
 void		check_strings(Check *check);
 void		check_bucket_bound(Check *check);
+void		check_rare(Check *check);
 void		check_rows(Check *check);
 void		check_buffer(Check *check);
 void		check_faults(Check *check);

@@ -24,6 +24,7 @@ static const CheckSection sections[] = {
 	{"arguments", false, check_arguments},
 	{"fixed", true, check_fixed},
 	{"bucket-bound", true, check_bucket_bound},
+	{"rare", true, check_rare},
 	{"strings", true, check_strings},
 	{"rows", true, check_rows},
 	{"buffer", true, check_buffer},
