@@ -132,17 +132,20 @@ typedef struct DevSortStringsJob
 	const uint64_t *offsets;	/* n + 1: string i is bytes[offsets[i]] up to, not including, bytes[offsets[i + 1]] */
 	uint32_t   *sorted_indexes; /* n, the result: which string comes first, second, ... */
 	uint64_t	seed;
-	bool		keep_singletons;	/* switch off the removal of strings that have found their place */
-	bool		fixed_segment_ids;	/* switch off segment ids of as few bits as they need: always 32 */
-	int		   *rounds;			/* host memory, the result: sorts that were needed; or NULL */
+	bool		as_published;	/* without what the paper does not have: codes for characters, depths of segments, finishing */
+	bool		keep_singletons;	/* as published, and without the removal of strings that have found their place */
+	bool		fixed_segment_ids;	/* as published, and with segment ids of 32 bits, not of as few as they need */
+	int		   *rounds;			/* host memory, the result: sorts that were needed, maybe none; or NULL */
 	const DevSortStages *stages;	/* or NULL */
 } DevSortStringsJob;
 
+/* Looks at algorithm, n and what is switched off: about 37 bytes a string, and what the rounds' sorts need. */
 DevSortStatus devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_bytes);
 
 /*
  * Sorts byte strings by memcmp order, a string before its continuations (Deshpande, Narayanan, segment-id radix sort).
- * Equal strings come in any order.  Waits for the stream in every round.
+ * Equal strings come in any order.  Waits for the stream in every round.  Strings that have 4 GiB in common are
+ * DEVSORT_INVALID, unless as_published.
  */
 DevSortStatus devsort_strings(const DevSortStringsJob *job, void *workspace, size_t workspace_bytes, DevSortStream stream);
 

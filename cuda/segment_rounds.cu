@@ -3,7 +3,8 @@
  *		Sorting by keys that are longer than 64 bits, a piece a round: what comes after a round's sort.
  *
  * Three kernels.  The first compares neighbours, writes settled rows to their places and leaves two bits a row.  The host
- * reads how many rows are left; if none are, that was all.  The second sums up the tiles' counts in one block, the third
+ * reads how many rows are left; if none are, that was all.  (Here the user may finish rows, and a kernel counts again.)  The
+ * second sums up the tiles' counts in one block, the third
  * moves the rows that are left together, by ranks that come from the bits alone.
  *
  * The numbers of the segments are kept in the array of the sorted keys, which is free from the third kernel until the
@@ -29,6 +30,12 @@ tile_count(uint64_t n)
 	return (n + ROUND_TILE - 1) / ROUND_TILE;
 }
 
+uint64_t
+segment_rounds_words(uint64_t n)
+{
+	return tile_count(n) * ROUND_TILE_WORDS;
+}
+
 void
 segment_rounds_take(Workspace *workspace, uint64_t n, SegmentRounds *rounds)
 {
@@ -37,8 +44,8 @@ segment_rounds_take(Workspace *workspace, uint64_t n, SegmentRounds *rounds)
 	rounds->sorted_rows = workspace_take<uint32_t>(workspace, n);
 	rounds->places = workspace_take<uint32_t>(workspace, n);
 	rounds->next_places = workspace_take<uint32_t>(workspace, n);
-	rounds->unsettled = workspace_take<uint32_t>(workspace, tiles * ROUND_TILE_WORDS);
-	rounds->heads = workspace_take<uint32_t>(workspace, tiles * ROUND_TILE_WORDS);
+	rounds->unsettled = workspace_take<uint32_t>(workspace, segment_rounds_words(n));
+	rounds->heads = workspace_take<uint32_t>(workspace, segment_rounds_words(n));
 	rounds->tiles = workspace_take<uint2>(workspace, tiles);
 	rounds->total = workspace_take<unsigned long long>(workspace, 1);
 }
@@ -73,11 +80,16 @@ segment_rounds_input(const SegmentRounds *rounds)
 	return input;
 }
 
-/* Where the round's sorted row numbers are. */
-static uint32_t *
-sorted_rows_of_round(const SegmentRounds *rounds)
+uint32_t *
+segment_rounds_sorted_rows(const SegmentRounds *rounds)
 {
 	return rounds->round == 0 ? rounds->order : rounds->sorted_rows;
+}
+
+const uint32_t *
+segment_rounds_places(const SegmentRounds *rounds)
+{
+	return rounds->round == 0 ? NULL : rounds->places;
 }
 
 DevSortStatus
@@ -90,12 +102,21 @@ segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Wo
 	job.keys = rounds->keys;
 	job.values = rounds->rows;
 	job.sorted_keys = rounds->sorted_keys;
-	job.sorted_values = sorted_rows_of_round(rounds);
+	job.sorted_values = segment_rounds_sorted_rows(rounds);
 	job.big_endian = false;
 	job.seed = rounds->seed + (uint64_t) rounds->round;
 	job.samples = rounds->samples;
 	job.stages = stages;
 	return pair_sort(&job, workspace, stream);
+}
+
+/* The depth of the rows with this key after the round. */
+static __device__ __forceinline__ uint32_t
+next_depth(const SegmentRounds &rounds, uint64_t key)
+{
+	uint64_t	segment = rounds.piece_bits < 64 ? key >> rounds.piece_bits : 0;
+
+	return rounds.depths[segment] + rounds.taken;
 }
 
 /*
@@ -104,7 +125,7 @@ segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Wo
  */
 static __global__ void __launch_bounds__(ROUND_THREADS)
 mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint32_t *__restrict__ rows,
-			const uint32_t *__restrict__ places, SettleRule rule)
+			const uint32_t *__restrict__ places, uint32_t *__restrict__ head_depths, SettleRule rule)
 {
 	__shared__ uint32_t sums[WARP_SIZE + 1];
 	int			lane = threadIdx.x % WARP_SIZE;
@@ -130,6 +151,8 @@ mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint3
 			if (!unsettled && places)
 				rounds.order[places[i]] = rows[i];
 			head = head && (unsettled || rounds.keep_settled);
+			if (head && rounds.depths)
+				head_depths[i] = next_depth(rounds, key);
 		}
 
 		uint32_t	unsettled_word = __ballot_sync(ALL_LANES, unsettled);
@@ -207,7 +230,7 @@ existing_rows(uint64_t first, uint64_t count)
 /* Moves the rows that are left together, with their places and the numbers of their new segments. */
 static __global__ void __launch_bounds__(ROUND_THREADS)
 compact_kernel(SegmentRounds rounds, const uint32_t *__restrict__ sorted_rows, const uint32_t *__restrict__ places,
-			   uint32_t *segments)
+			   const uint32_t *__restrict__ head_depths, uint32_t *segments)
 {
 	__shared__ uint32_t sums[WARP_SIZE + 1];
 	int			lane = threadIdx.x % WARP_SIZE;
@@ -241,43 +264,102 @@ compact_kernel(SegmentRounds rounds, const uint32_t *__restrict__ sorted_rows, c
 		if (kept >> lane & 1)
 		{
 			uint32_t	to = before.x + (rank >> 16) + __popc(kept & lower_lanes);
+			bool		head = heads >> lane & 1;
+			uint32_t	segment = before.y + (rank & 0xFFFF) + __popc(heads & lower_lanes) + head - 1;
 
 			rounds.rows[to] = sorted_rows[i];
 			rounds.next_places[to] = places ? places[i] : (uint32_t) i;
-			segments[to] = before.y + (rank & 0xFFFF) + __popc(heads & lower_lanes) + (heads >> lane & 1) - 1;
+			segments[to] = segment;
+			if (head && rounds.depths)
+				rounds.next_depths[segment] = head_depths[i];
 		}
 	}
+}
+
+/* Takes finished rows out of the bits, and counts again what is left.  A block a tile. */
+static __global__ void __launch_bounds__(ROUND_TILE_WORDS)
+drop_kernel(SegmentRounds rounds, const uint32_t *__restrict__ finished)
+{
+	__shared__ uint32_t sums[WARP_SIZE + 1];
+	uint64_t	word = blockIdx.x * (uint64_t) ROUND_TILE_WORDS + threadIdx.x;
+	uint32_t	unsettled = rounds.unsettled[word] & ~finished[word];
+	uint32_t	heads = rounds.heads[word] & ~finished[word];
+	uint32_t	total;
+
+	rounds.unsettled[word] = unsettled;
+	rounds.heads[word] = heads;
+	block_exclusive_sum((uint32_t) __popc(unsettled) << 16 | (uint32_t) __popc(heads), sums, &total);
+	if (threadIdx.x == 0)
+	{
+		rounds.tiles[blockIdx.x] = make_uint2(total >> 16, total & 0xFFFF);
+		if (total != 0)
+			atomicAdd(rounds.total, (unsigned long long) (total >> 16) << 32 | (total & 0xFFFF));
+	}
+}
+
+/* Reads how many rows are unsettled, in how many segments. */
+static DevSortStatus
+read_total(SegmentRounds *rounds, cudaStream_t stream)
+{
+	unsigned long long total;
+
+	CHECK_CUDA(cudaMemcpyAsync(&total, rounds->total, sizeof(total), cudaMemcpyDeviceToHost, stream),
+			   "reading the count of unsettled rows");
+	CHECK_CUDA(cudaStreamSynchronize(stream), "sorting and marking settled rows");
+	rounds->unsettled_count = total >> 32;
+	rounds->heads_count = total & UINT32_MAX;
+	return status_ok();
+}
+
+DevSortStatus
+segment_rounds_mark(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream)
+{
+	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream), "clearing the count of unsettled rows");
+	mark_kernel<<<(unsigned) tile_count(rounds->count), ROUND_THREADS, 0, stream>>>(*rounds, rounds->sorted_keys,
+																				   segment_rounds_sorted_rows(rounds),
+																				   segment_rounds_places(rounds),
+																				   segment_rounds_head_depths(rounds), rule);
+	CHECK_LAUNCH("marking settled rows");
+	return read_total(rounds, stream);
+}
+
+DevSortStatus
+segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_t stream)
+{
+	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream), "clearing the count of unsettled rows");
+	drop_kernel<<<(unsigned) tile_count(rounds->count), ROUND_TILE_WORDS, 0, stream>>>(*rounds, finished);
+	CHECK_LAUNCH("taking out finished rows");
+	return read_total(rounds, stream);
+}
+
+DevSortStatus
+segment_rounds_compact(SegmentRounds *rounds, cudaStream_t stream)
+{
+	unsigned	tiles = (unsigned) tile_count(rounds->count);
+
+	if (rounds->unsettled_count == 0)
+	{
+		rounds->round++;
+		rounds->count = 0;
+		return status_ok();
+	}
+	scan_tiles_kernel<<<1, SCAN_THREADS, 0, stream>>>(rounds->tiles, tiles);
+	CHECK_LAUNCH("summing up unsettled rows");
+	compact_kernel<<<tiles, ROUND_THREADS, 0, stream>>>(*rounds, segment_rounds_sorted_rows(rounds),
+														segment_rounds_places(rounds), segment_rounds_head_depths(rounds),
+														(uint32_t *) rounds->sorted_keys);
+	CHECK_LAUNCH("moving unsettled rows together");
+	rounds->round++;
+	std::swap(rounds->places, rounds->next_places);
+	if (!rounds->keep_settled)
+		rounds->count = rounds->unsettled_count;
+	rounds->segments = rounds->heads_count;
+	return status_ok();
 }
 
 DevSortStatus
 segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream)
 {
-	const uint32_t *sorted_rows = sorted_rows_of_round(rounds);
-	const uint32_t *places = rounds->round == 0 ? NULL : rounds->places;
-	unsigned	tiles = (unsigned) tile_count(rounds->count);
-	unsigned long long total;
-
-	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(total), stream), "clearing the count of unsettled rows");
-	mark_kernel<<<tiles, ROUND_THREADS, 0, stream>>>(*rounds, rounds->sorted_keys, sorted_rows, places, rule);
-	CHECK_LAUNCH("marking settled rows");
-	CHECK_CUDA(cudaMemcpyAsync(&total, rounds->total, sizeof(total), cudaMemcpyDeviceToHost, stream),
-			   "reading the count of unsettled rows");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "sorting and marking settled rows");
-
-	rounds->round++;
-	if (total >> 32 == 0)
-	{
-		rounds->count = 0;
-		return status_ok();
-	}
-
-	scan_tiles_kernel<<<1, SCAN_THREADS, 0, stream>>>(rounds->tiles, tiles);
-	CHECK_LAUNCH("summing up unsettled rows");
-	compact_kernel<<<tiles, ROUND_THREADS, 0, stream>>>(*rounds, sorted_rows, places, (uint32_t *) rounds->sorted_keys);
-	CHECK_LAUNCH("moving unsettled rows together");
-	std::swap(rounds->places, rounds->next_places);
-	if (!rounds->keep_settled)
-		rounds->count = total >> 32;
-	rounds->segments = total & UINT32_MAX;
-	return status_ok();
+	RETURN_IF_FAILED(segment_rounds_mark(rounds, rule, stream));
+	return segment_rounds_compact(rounds, stream);
 }

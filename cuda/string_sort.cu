@@ -8,19 +8,32 @@
  * singletons leave (III.A), and segment numbers take as few bits as they need, so that keys hold as many bytes of the
  * string as they can (III.B).
  *
- * Different from the paper: strings have offsets and may hold any byte, so keys say where a string ends (string_key.h);
- * equal strings leave together as soon as they have ended; segment numbers are fitted by the bit, not by the byte; and
- * after a round that told no strings apart, the bytes that all segments have in common are skipped at once, however
- * many they are.
+ * Different from the paper even where job->as_published asks for its algorithm: strings have offsets and may hold any byte, so
+ * keys say where a string ends (string_key.h); equal strings leave together as soon as they have ended; segment numbers
+ * are fitted by the bit, not by the byte.
+ *
+ * Without as_published, there are fewer rounds:
+ *	- characters take as few bits as their variety needs (string_codes.h);
+ *	- each segment has a depth of its own, and goes on behind what its strings have in common, however many bytes these
+ *	  are (string_load.h);
+ *	- segments of few strings are sorted at once (string_finish.h).
  */
-#include "key_order.cuh"
-#include "segment_rounds.h"
-#include "string_key.h"
+#include <utility>
 
-#define LOAD_THREADS 256
+#include "row_numbers.h"
+#include "string_finish.h"
+#include "string_key.h"
+#include "string_load.h"
 
 /* Bits of segment numbers that are not fitted to their number. */
 #define FIXED_SEGMENT_BITS 32
+
+/* How many bytes the first round skips at most; every further one twice as many, up to the last. */
+#define SKIP_FIRST_LIMIT 64
+#define SKIP_LAST_LIMIT (UINT32_C(1) << 20)
+
+/* Depths of segments have 32 bits. */
+#define DEEPEST (UINT64_C(0xFFFFFFFF) - SKIP_LAST_LIMIT - 64)
 
 static DevSortStatus
 check_shape(const DevSortStringsJob *job)
@@ -49,11 +62,23 @@ check_pointers(const DevSortStringsJob *job)
 	return status_ok();
 }
 
+/* Without what the paper does not have. */
+static bool
+is_as_published(const DevSortStringsJob *job)
+{
+	return job->as_published || job->keep_singletons || job->fixed_segment_ids;
+}
+
 /* The arrays of a sort. */
 struct StringPieces
 {
 	SegmentRounds rounds;
-	unsigned long long *common; /* bytes that the strings of every segment have in common */
+
+	/* Not as published: */
+	StringSurvey *survey;
+	uint32_t   *depths;			/* of each segment: bytes that its strings have in common, as far as is known */
+	uint32_t   *next_depths;
+	uint32_t   *finished;		/* a bit a sorted row: it belongs to a segment that was finished at once */
 };
 
 /* The workspace: these arrays, and after them what the rounds' sorts need. */
@@ -62,7 +87,13 @@ take_pieces(Workspace *workspace, const DevSortStringsJob *job, StringPieces *pi
 {
 	SegmentRounds *rounds = &pieces->rounds;
 
-	pieces->common = workspace_take<unsigned long long>(workspace, 1);
+	if (!is_as_published(job))
+	{
+		pieces->survey = workspace_take<StringSurvey>(workspace, 1);
+		pieces->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+		pieces->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+		pieces->finished = workspace_take<uint32_t>(workspace, segment_rounds_words(job->n));
+	}
 	rounds->keys = workspace_take<uint64_t>(workspace, job->n);
 	rounds->sorted_keys = workspace_take<uint64_t>(workspace, job->n);
 	rounds->rows = workspace_take<uint32_t>(workspace, job->n);
@@ -91,119 +122,17 @@ devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_size)
 	return status_ok();
 }
 
-/*
- * The next bytes of a string, the first one uppermost, of which `wanted` (1 to 8) matter.  Loads only aligned words that
- * hold one of them.
- */
-static __device__ __forceinline__ uint64_t
-load_bytes(const uint8_t *at, int wanted, KeyOrder big_endian)
-{
-	const uint64_t *word = (const uint64_t *) ((uintptr_t) at & ~(uintptr_t) 7);
-	int			skip = (int) ((uintptr_t) at & 7);
-	uint64_t	bytes = word[0] >> (8 * skip);
-
-	if (skip + wanted > 8)
-		bytes |= word[1] << (64 - 8 * skip);
-	return key_order_apply(big_endian, bytes);
-}
-
-/* Loads the keys of a round that begins at byte `depth` of every string and takes `bytes` of them. */
-static __global__ void __launch_bounds__(LOAD_THREADS)
-load_kernel(RoundRows input, const uint8_t *strings, const uint64_t *offsets, uint64_t depth, int bytes, KeyOrder big_endian)
-{
-	uint64_t	i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
-
-	if (i >= input.count)
-		return;
-
-	uint32_t	row = round_row(input, i);
-	uint64_t	segment = round_segment(input, i);
-	uint64_t	begin = offsets[row] + depth;
-	uint64_t	end = offsets[(uint64_t) row + 1];
-	uint64_t	remaining = begin < end ? end - begin : 0;
-	uint64_t	next = 0;
-
-	if (remaining > 0)
-		next = load_bytes(strings + begin, remaining < (uint64_t) bytes ? (int) remaining : bytes, big_endian);
-	input.keys[i] = string_key_pack(segment, next, remaining, bytes);
-}
-
-/* How many bytes two strings have in common from byte `depth` on; may stop at *enough, which others may lower. */
-static __device__ uint64_t
-count_common(const uint8_t *strings, const uint64_t *offsets, uint32_t row_a, uint32_t row_b, uint64_t depth,
-			 const volatile unsigned long long *enough, KeyOrder big_endian)
-{
-	const uint8_t *a = strings + offsets[row_a];
-	const uint8_t *b = strings + offsets[row_b];
-	uint64_t	length_a = offsets[(uint64_t) row_a + 1] - offsets[row_a];
-	uint64_t	length_b = offsets[(uint64_t) row_b + 1] - offsets[row_b];
-	uint64_t	length = length_a < length_b ? length_a : length_b;
-	uint64_t	at = depth;
-
-	while (at < length && at - depth < *enough)
-	{
-		int			wanted = length - at < 8 ? (int) (length - at) : 8;
-		uint64_t	differs = load_bytes(a + at, wanted, big_endian) ^ load_bytes(b + at, wanted, big_endian);
-		int			equal = __clzll((long long) differs) / 8;
-
-		if (equal < wanted)
-			return at + equal - depth;
-		at += wanted;
-	}
-	return at - depth;
-}
-
-/* Lowers *common to the number of bytes from `depth` on in which the strings of every segment agree. */
-static __global__ void __launch_bounds__(LOAD_THREADS)
-count_common_kernel(RoundRows input, const uint8_t *strings, const uint64_t *offsets, uint64_t depth, unsigned long long *common,
-					KeyOrder big_endian)
-{
-	uint64_t	i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
-	uint64_t	mine;
-
-	if (i == 0 || i >= input.count || input.segments[i - 1] != input.segments[i])
-		return;
-	mine = count_common(strings, offsets, input.rows[i - 1], input.rows[i], depth, common, big_endian);
-	if (mine < *(const volatile unsigned long long *) common)
-		atomicMin(common, (unsigned long long) mine);
-}
-
-/*
- * Moves *depth behind the bytes that the strings of every segment have in common.  Not in the first round.  Waits for
- * the stream.
- */
+/* A round of the paper: the next bytes of all strings that are left, all from the same depth on.  Moves *depth. */
 static DevSortStatus
-skip_common(const DevSortStringsJob *job, const StringPieces *pieces, uint64_t *depth, cudaStream_t stream)
-{
-	RoundRows	input = segment_rounds_input(&pieces->rounds);
-	unsigned	blocks = (unsigned) ((input.count + LOAD_THREADS - 1) / LOAD_THREADS);
-	unsigned long long common;
-
-	stage_begin(job->stages, "load", stream);
-	CHECK_CUDA(cudaMemsetAsync(pieces->common, 0xFF, sizeof(common), stream), "clearing the count of common bytes");
-	count_common_kernel<<<blocks, LOAD_THREADS, 0, stream>>>(input, job->bytes, job->offsets, *depth, pieces->common,
-															 key_order_make<uint64_t>(true));
-	CHECK_LAUNCH("counting common bytes of strings");
-	CHECK_CUDA(cudaMemcpyAsync(&common, pieces->common, sizeof(common), cudaMemcpyDeviceToHost, stream),
-			   "reading the count of common bytes");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "counting common bytes of strings");
-	*depth += common;
-	return status_ok();
-}
-
-/* One round: load, sort, settle.  Moves *depth behind the bytes that it took. */
-static DevSortStatus
-sort_round(const DevSortStringsJob *job, SegmentRounds *rounds, uint64_t *depth, const Workspace *workspace, cudaStream_t stream)
+sort_published_round(const DevSortStringsJob *job, SegmentRounds *rounds, const StringText *text, uint64_t *depth,
+					 const Workspace *workspace, cudaStream_t stream)
 {
 	RoundRows	input = segment_rounds_input(rounds);
-	unsigned	blocks = (unsigned) ((input.count + LOAD_THREADS - 1) / LOAD_THREADS);
 	int			bytes = string_key_bytes(job->fixed_segment_ids ? FIXED_SEGMENT_BITS : segment_rounds_bits(rounds));
 	SettleRule	rule = {STRING_COUNT_MASK, string_key_limit(bytes)};
 
 	stage_begin(job->stages, "load", stream);
-	load_kernel<<<blocks, LOAD_THREADS, 0, stream>>>(input, job->bytes, job->offsets, *depth, bytes,
-													 key_order_make<uint64_t>(true));
-	CHECK_LAUNCH("loading the next bytes of strings");
+	RETURN_IF_FAILED(string_load_plain(&input, text, *depth, bytes, stream));
 	*depth += (uint64_t) bytes;
 
 	stage_begin(job->stages, "sort", stream);
@@ -213,24 +142,101 @@ sort_round(const DevSortStringsJob *job, SegmentRounds *rounds, uint64_t *depth,
 	return segment_rounds_settle(rounds, rule, stream);
 }
 
-/* All rounds. */
 static DevSortStatus
-sort_rounds(const DevSortStringsJob *job, StringPieces *pieces, const Workspace *workspace, cudaStream_t stream)
+sort_as_published(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text, const Workspace *workspace,
+				  cudaStream_t stream)
 {
-	SegmentRounds *rounds = &pieces->rounds;
 	uint64_t	depth = 0;
 
-	segment_rounds_begin(rounds, job->n);
-	while (rounds->count > 0)
+	segment_rounds_begin(&pieces->rounds, job->n);
+	while (pieces->rounds.count > 0)
+		RETURN_IF_FAILED(sort_published_round(job, &pieces->rounds, text, &depth, workspace, stream));
+	return status_ok();
+}
+
+/* After a round's sort: settle, and finish what is small. */
+static DevSortStatus
+settle_round(StringPieces *pieces, const StringText *text, const StringCodes *codes, cudaStream_t stream)
+{
+	SegmentRounds *rounds = &pieces->rounds;
+	SettleRule	rule = {(UINT64_C(1) << codes->bits) - 1, 1};
+
+	RETURN_IF_FAILED(segment_rounds_mark(rounds, rule, stream));
+	if (rounds->unsettled_count > 0 && rounds->unsettled_count / rounds->heads_count < FINISH_MEAN_SIZE)
+		RETURN_IF_FAILED(string_finish(rounds, text, codes, pieces->finished, stream));
+	RETURN_IF_FAILED(segment_rounds_compact(rounds, stream));
+	std::swap(pieces->depths, pieces->next_depths);
+	return status_ok();
+}
+
+/* What the strings of each segment have in common need not be sorted by.  Not in the first round. */
+static DevSortStatus
+skip_common(StringPieces *pieces, const StringText *text, uint32_t limit, cudaStream_t stream)
+{
+	RoundRows	input = segment_rounds_input(&pieces->rounds);
+
+	RETURN_IF_FAILED(string_skip_common(&input, text, pieces->rounds.segments, pieces->depths, pieces->next_depths, limit,
+										stream));
+	std::swap(pieces->depths, pieces->next_depths);
+	return status_ok();
+}
+
+/* One round: load, sort, settle; and how far the next one may skip. */
+static DevSortStatus
+sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text, const StringCodes *codes,
+		   uint32_t skip_limit, const Workspace *workspace, cudaStream_t stream)
+{
+	SegmentRounds *rounds = &pieces->rounds;
+	RoundRows	input = segment_rounds_input(rounds);
+	int			characters = (64 - segment_rounds_bits(rounds)) / codes->bits;
+
+	stage_begin(job->stages, "load", stream);
+	RETURN_IF_FAILED(string_load_coded(&input, text, codes, pieces->depths, characters, stream));
+	rounds->depths = pieces->depths;
+	rounds->next_depths = pieces->next_depths;
+	rounds->taken = (uint32_t) characters;
+	rounds->piece_bits = characters * codes->bits;
+
+	stage_begin(job->stages, "sort", stream);
+	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
+
+	stage_begin(job->stages, "segments", stream);
+	RETURN_IF_FAILED(settle_round(pieces, text, codes, stream));
+	if (rounds->count == 0)
+		return status_ok();
+	stage_begin(job->stages, "load", stream);
+	return skip_common(pieces, text, skip_limit, stream);
+}
+
+/* The survey, and rounds until all strings have found their places. */
+static DevSortStatus
+sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text, const Workspace *workspace,
+		   cudaStream_t stream)
+{
+	StringSurvey survey;
+	StringCodes codes;
+	uint64_t	deepest;
+	uint32_t	skip_limit = SKIP_FIRST_LIMIT;
+
+	stage_begin(job->stages, "load", stream);
+	RETURN_IF_FAILED(string_survey(text, job->n, pieces->survey, &survey, stream));
+	if (survey.prefix > 0 && survey.longest == survey.prefix)
+		return row_numbers_fill(job->sorted_indexes, job->n, stream);
+
+	codes = string_codes_make(&survey);
+	deepest = survey.prefix;
+	CHECK_CUDA(cudaMemcpyAsync(pieces->depths, &pieces->survey->prefix, sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
+			   "setting the depth of strings");
+	segment_rounds_begin(&pieces->rounds, job->n);
+	while (pieces->rounds.count > 0)
 	{
-		uint64_t	count = rounds->count;
-		uint64_t	segments = rounds->segments;
-
-		RETURN_IF_FAILED(sort_round(job, rounds, &depth, workspace, stream));
-
-		/* Nothing told apart: likely a common prefix.  Rows that are settled but kept have nothing left in common. */
-		if (rounds->count == count && rounds->segments == segments && !job->keep_singletons)
-			RETURN_IF_FAILED(skip_common(job, pieces, &depth, stream));
+		RETURN_IF_FAILED(sort_round(job, pieces, text, &codes, skip_limit, workspace, stream));
+		deepest += 64 + (uint64_t) skip_limit;
+		if (deepest > DEEPEST)
+			return status_make(DEVSORT_INVALID, "strings have %llu bytes in common; at most %llu can be sorted",
+							   (unsigned long long) deepest, (unsigned long long) DEEPEST);
+		if (skip_limit < SKIP_LAST_LIMIT)
+			skip_limit *= 2;
 	}
 	return status_ok();
 }
@@ -241,6 +247,7 @@ devsort_strings(const DevSortStringsJob *job, void *workspace_memory, size_t wor
 	Workspace	measured = workspace_measure();
 	Workspace	workspace;
 	StringPieces pieces = {};
+	StringText	text;
 
 	RETURN_IF_FAILED(check_shape(job));
 	if (job->rounds)
@@ -256,7 +263,11 @@ devsort_strings(const DevSortStringsJob *job, void *workspace_memory, size_t wor
 	pieces.rounds.algorithm = job->algorithm;
 	pieces.rounds.seed = job->seed;
 	pieces.rounds.keep_settled = job->keep_singletons;
-	RETURN_IF_FAILED(sort_rounds(job, &pieces, &workspace, stream));
+	text = {job->bytes, job->offsets};
+	if (is_as_published(job))
+		RETURN_IF_FAILED(sort_as_published(job, &pieces, &text, &workspace, stream));
+	else
+		RETURN_IF_FAILED(sort_coded(job, &pieces, &text, &workspace, stream));
 	stage_begin(job->stages, NULL, stream);
 	if (job->rounds)
 		*job->rounds = pieces.rounds.round;

@@ -1,10 +1,14 @@
 /*
  * check_strings.cu
- *		Sorts of strings: every kind, algorithm, alignment, and both optimisations on and off.
+ *		Sorts of strings: every kind, algorithm, alignment, with all that the library has, and as published with both of the paper's
+ *		optimisations on and off.
  */
 #include "strings_case.h"
 
 static const DevSortAlgorithm algorithms[] = {DEVSORT_SAMPLE, DEVSORT_BUCKET, DEVSORT_RADIX, DEVSORT_AUTO};
+/* What is switched off: nothing; as published; that and keeping singletons, fixed ids, or both. */
+#define NSWITCHES 5
+
 static const uint64_t small_sizes[] = {0, 1, 2, 31, 32, 33, 1023, 1024, 1025, 4097, 8193};
 
 static StringsCase
@@ -17,13 +21,16 @@ make_case(Check *check, DevSortAlgorithm algorithm, StringsKind kind, uint64_t n
 	strings.n = n;
 	strings.longest = longest;
 	strings.misalignment = turn % 8;
-	strings.keep_singletons = turn & 1;
-	strings.fixed_segment_ids = turn >> 1 & 1;
+	strings.as_published = turn % NSWITCHES != 0;
+	strings.keep_singletons = turn % NSWITCHES == 2 || turn % NSWITCHES == 4;
+	strings.fixed_segment_ids = turn % NSWITCHES >= 3;
 	strings.seed = check_random(check) >> 16;
 
-	/* A long string that is kept to its end would need a sort for each few of its bytes. */
+	/* A long string that is kept to its end would need a sort for each few of its bytes; so do twins, as published. */
 	if (kind == STRINGS_ONE_LONG)
 		strings.keep_singletons = false;
+	if (kind == STRINGS_LONG_TWINS)
+		strings.as_published = strings.keep_singletons = strings.fixed_segment_ids = false;
 	return strings;
 }
 
@@ -34,13 +41,13 @@ check_small_sizes(Check *check, StringsRunner *runner, DevSortAlgorithm algorith
 
 	for (uint64_t n : small_sizes)
 	{
-		for (unsigned int optimisations = 0; optimisations < 4; optimisations++)
+		for (unsigned int switches = 0; switches < NSWITCHES; switches++)
 		{
-			StringsCase strings = make_case(check, algorithm, kind, n, turn % 5 == 0 ? 300 : 20, turn * 4 + optimisations);
+			StringsCase strings = make_case(check, algorithm, kind, n, turn % 5 == 0 ? 300 : 20, switches);
 
-			if (check->options.quick && optimisations % 3 != 0)
+			if ((check->options.quick && switches % 3 != 0) || (kind == STRINGS_LONG_TWINS && switches != 0))
 				continue;
-			strings.misalignment = (turn + 3 * optimisations) % 8;
+			strings.misalignment = (turn + 3 * switches) % 8;
 			strings_check(check, runner, &strings);
 		}
 		turn++;
@@ -55,9 +62,10 @@ check_large_sizes(Check *check, StringsRunner *runner, DevSortAlgorithm algorith
 	for (int kind = 0; kind < NSTRINGS_KINDS; kind++)
 	{
 		StringsCase middle = make_case(check, algorithm, (StringsKind) kind, 100003, 100, turn);
-		StringsCase large = make_case(check, algorithm, (StringsKind) kind, (UINT64_C(1) << 20) + kind, 24, turn + 1);
+		StringsCase large = make_case(check, algorithm, (StringsKind) kind, (UINT64_C(1) << 20) + kind, 24, 0);
 
 		turn++;
+		large.misalignment = turn % 8;
 		strings_check(check, runner, &middle);
 		if (!check->options.quick || kind % 4 == 1)
 			strings_check(check, runner, &large);
@@ -70,8 +78,9 @@ check_size(Check *check, StringsRunner *runner, DevSortAlgorithm algorithm)
 {
 	for (int kind = 0; kind < NSTRINGS_KINDS; kind++)
 	{
-		StringsCase strings = make_case(check, algorithm, (StringsKind) kind, check->options.n, 24, kind);
+		StringsCase strings = make_case(check, algorithm, (StringsKind) kind, check->options.n, 24, 0);
 
+		strings.misalignment = kind % 8;
 		strings_check(check, runner, &strings);
 	}
 }

@@ -5,6 +5,8 @@
 #include "strings_case.h"
 
 #define LONG_STRING 100000
+#define LONG_TWIN 20000
+#define TWINS 5
 
 /* Of which random number each choice about string i is made. */
 enum
@@ -16,13 +18,20 @@ enum
 
 static const char *const kind_names[NSTRINGS_KINDS] = {
 	"binary letters", "all bytes", "zeros and ones", "many equal", "shared prefixes", "prefixes of one another",
-	"one long string", "all empty", "all equal", "zero bytes",
+	"one long string", "all empty", "all equal", "zero bytes", "long twins",
 };
 
 const char *
 strings_kind_name(int kind)
 {
 	return kind_names[kind];
+}
+
+/* The first and some later strings of a case may be long twins. */
+static bool
+is_twin(const StringsCase *strings, uint64_t i)
+{
+	return strings->kind == STRINGS_LONG_TWINS && i % (strings->n / TWINS + 1) == 0;
 }
 
 /* Byte `at` of the source-th random string. */
@@ -51,6 +60,8 @@ make_length(const StringsCase *strings, uint64_t i, uint64_t source)
 {
 	uint64_t	limit = (uint64_t) strings->longest + 1;
 
+	if (is_twin(strings, i))
+		return LONG_TWIN + (uint64_t) (i > strings->n / 2);
 	switch (strings->kind)
 	{
 		case STRINGS_ALL_EMPTY:
@@ -72,6 +83,8 @@ make_length(const StringsCase *strings, uint64_t i, uint64_t source)
 static uint64_t
 make_source(const StringsCase *strings, uint64_t i)
 {
+	if (is_twin(strings, i))
+		return 0;
 	switch (strings->kind)
 	{
 		case STRINGS_MANY_EQUAL:
@@ -144,6 +157,7 @@ strings_prepare(StringsRunner *runner, const StringsCase *strings, Why *why)
 	job.algorithm = strings->algorithm;
 	job.n = strings->n;
 	job.seed = strings->seed;
+	job.as_published = strings->as_published;
 	job.keep_singletons = strings->keep_singletons;
 	job.fixed_segment_ids = strings->fixed_segment_ids;
 	job.rounds = &runner->rounds;
@@ -202,8 +216,8 @@ strings_check(Check *check, StringsRunner *runner, const StringsCase *strings)
 	bool		passed = strings_run(runner, strings, &why);
 
 	check_case(check, passed, &why,
-			   "%s, %s, n %llu, longest %d, misaligned by %d, keep_singletons %d, fixed_segment_ids %d, rounds %d, seed %llu",
+			   "%s, %s, n %llu, longest %d, misaligned by %d, as_published %d, keep_singletons %d, fixed_segment_ids %d, rounds %d, seed %llu",
 			   algorithm_name(strings->algorithm), kind_names[strings->kind], (unsigned long long) strings->n, strings->longest,
-			   strings->misalignment, strings->keep_singletons, strings->fixed_segment_ids, runner->rounds,
+			   strings->misalignment, strings->as_published, strings->keep_singletons, strings->fixed_segment_ids, runner->rounds,
 			   (unsigned long long) strings->seed);
 }

@@ -22,6 +22,7 @@ typedef enum StringsKind
 	STRINGS_ALL_EMPTY,
 	STRINGS_ALL_EQUAL,
 	STRINGS_ZERO_BYTES,			/* nothing but zero bytes, of several lengths */
+	STRINGS_LONG_TWINS,			/* short ones, and some that agree in 20 KB: all of them, or all but the last bytes */
 	NSTRINGS_KINDS
 } StringsKind;
 
@@ -32,6 +33,7 @@ typedef struct StringsCase
 	uint64_t	n;
 	int			longest;		/* bytes of a string, but for the one long one */
 	int			misalignment;	/* of the bytes: 0 to 7 */
+	bool		as_published;
 	bool		keep_singletons;
 	bool		fixed_segment_ids;
 	uint64_t	seed;
