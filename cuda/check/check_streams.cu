@@ -101,7 +101,7 @@ sort_and_release(Check *check, int sorts, Why *why)
 		FixedRunner fixed_runner = {};
 		StringsRunner strings_runner = {};
 		FixedCase	fixed = random_case(check, check_random_below(check, 20000));
-		StringsCase strings = {fixed.algorithm, (StringsKind) (i % NSTRINGS_KINDS), fixed.n / 4, 20, i % 8, false, false, fixed.seed};
+		StringsCase strings = {fixed.algorithm, (StringsKind) (i % NSTRINGS_KINDS), fixed.n / 4, 20, i % 8, false, false, false, fixed.seed};
 		bool		passed;
 
 		passed = i % 4 == 0 ? strings_run(&strings_runner, &strings, why) : fixed_run(&fixed_runner, &fixed, why);
