@@ -143,8 +143,7 @@ string_codes_make(const StringSurvey *survey)
 		if (survey->found[value / 32] >> (value % 32) & 1)
 			codes.code[value] = (uint16_t) ++values;
 	}
-	codes.bits = 1;
-	while (values >> codes.bits != 0)
+	while (values > 1 && values >> codes.bits != 0)
 		codes.bits++;
 	return codes;
 }

@@ -8,6 +8,8 @@
  *
  * A key of codes whose last one is 0 holds the string's end, so rows with equal such keys are equal.
  *
+ * Strings of a single character differ in their lengths only: codes of 0 bits say that the key is what remains of a string.
+ *
  * The survey also tells what all strings have in common at their beginning.
  */
 #ifndef DEVSORT_STRING_CODES_H
@@ -18,7 +20,7 @@
 struct StringCodes
 {
 	uint16_t	code[256];		/* of a byte value; 0 if it does not occur */
-	int			bits;			/* of a code, 1 to 9 */
+	int			bits;			/* of a code, 2 to 9; 0: at most one byte value occurs */
 };
 
 /* The strings of a job. */

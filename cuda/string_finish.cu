@@ -5,8 +5,8 @@
  * A block looks at FINISH_THREADS sorted rows, a thread each, and sorts the segments that begin in the first ones and are small
  * enough to end among them.  The next block begins where this one's segments may begin last.  In a step, every string's next
  * characters are loaded as one word of codes; a string's rank in its group is the number of words below its own, and
- * those that are equal are a group of the next step.  Strings move to their ranks, so groups stay together.  It ends when
- * no group has two strings that go on.
+ * those that are equal are a group of the next step.  Strings move to their ranks, so groups stay together; where all words of a
+ * group are equal, nothing is ranked.  It ends when no group has two strings that go on.
  *
  * A segment that has not come to its end after FINISH_STEPS is left as it was, to the rounds.
  */
@@ -25,8 +25,9 @@ struct FinishBlock
 {
 	uint64_t	words[FINISH_THREADS];
 	uint32_t	rows[FINISH_THREADS];
-	uint32_t	groups[FINISH_THREADS];	/* begin | end << 16 */
+	uint32_t	groups[FINISH_THREADS]; /* begin | end << 16 */
 	uint32_t	borders[FINISH_WARPS];	/* a bit a row: it is not of the segment of the row before */
+	uint32_t	unequal[FINISH_WARPS];	/* a bit a row: its group, which begins here, has different words */
 	uint32_t	kept[FINISH_WARPS];	/* a bit a row: its segment, which begins here, is left to the rounds */
 	uint16_t	code[256];
 };
@@ -94,42 +95,60 @@ block_find_segment(const SegmentRounds &rounds, uint64_t base, int largest, Fini
 	return segment;
 }
 
-/*
- * One step: ranks the rows of every group by their words and moves them there.  row and group are those of this thread's row
- * before and after.  All threads call it; those without a group to sort have an empty one.
- */
+/* Ranks this thread's row in its group by the words, and moves it there with its new group: empty if it needs no more sorting. */
 static __device__ __forceinline__ void
-block_rank_step(FinishBlock *block, uint64_t word, uint64_t code_mask, uint32_t *row, RowRange *group)
+block_move_row(FinishBlock *block, uint64_t word, bool ended, uint32_t row, RowRange group)
 {
 	int			t = threadIdx.x;
-	bool		sorting = group->end > group->begin;
 	int			below = 0;
-	int			equal = 0;
 	int			equal_before = 0;
+	int			equal = 0;
 
-	block->words[t] = word;
-	__syncthreads();
-	for (int j = group->begin; j < t && sorting; j++)
+	for (int j = group.begin; j < t; j++)
 	{
 		below += block->words[j] < word;
 		equal_before += block->words[j] == word;
 	}
-	for (int j = t; j < group->end; j++)
+	for (int j = t; j < group.end; j++)
 	{
 		below += block->words[j] < word;
 		equal += block->words[j] == word;
 	}
 	equal += equal_before;
-	if (sorting)
-	{
-		int			begin = group->begin + below;
-		bool		done = equal == 1 || (word & code_mask) == 0;
 
-		block->rows[begin + equal_before] = *row;
-		block->groups[begin + equal_before] = done ? 0 : (uint32_t) begin | (uint32_t) (begin + equal) << 16;
-	}
+	uint32_t	begin = (uint32_t) (group.begin + below);
+
+	block->rows[begin + equal_before] = row;
+	block->groups[begin + equal_before] = equal == 1 || ended ? 0 : begin | (begin + (uint32_t) equal) << 16;
+}
+
+/*
+ * One step: moves the rows of every group to their ranks by their words, unless all of these are equal.  row and group are
+ * those of this thread's row before and after; ended: its word is its last.  All threads call it; those without a group to
+ * sort have an empty one.
+ */
+static __device__ __forceinline__ void
+block_rank_step(FinishBlock *block, uint64_t word, bool ended, uint32_t *row, RowRange *group)
+{
+	int			t = threadIdx.x;
+	int			begin = group->begin;
+	bool		sorting = group->end > begin;
+	bool		moving;
+
+	block->words[t] = word;
+	if (t % 32 == 0)
+		block->unequal[t / 32] = 0;
 	__syncthreads();
-	if (sorting)
+	if (sorting && block->words[begin] != word)
+		atomicOr(&block->unequal[begin / 32], 1u << (begin % 32));
+	__syncthreads();
+	moving = sorting && (block->unequal[begin / 32] >> (begin % 32) & 1);
+	if (moving)
+		block_move_row(block, word, ended, *row, *group);
+	else if (ended)
+		*group = {0, 0};
+	__syncthreads();
+	if (moving)
 	{
 		*row = block->rows[t];
 		group->begin = (int) (block->groups[t] & 0xFFFF);
@@ -167,7 +186,7 @@ finish_kernel(SegmentRounds rounds, StringText text, StringCodes codes, const ui
 
 		if (group.end > 0)
 			word = string_load_codes(string_rest(text, row, depth), block.code, codes.bits, characters);
-		block_rank_step(&block, word, code_mask, &row, &group);
+		block_rank_step(&block, word, (word & code_mask) == 0, &row, &group);
 		depth += characters;
 		if (__syncthreads_or(group.end > 0) == 0)
 			break;

@@ -22,7 +22,7 @@ load_coded_kernel(RoundRows input, StringText text, StringCodes codes, const uin
 {
 	__shared__ uint16_t code[256];
 	uint64_t	i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
-	int			shift = characters * codes.bits;
+	int			shift = characters * codes.bits;	/* 0 in a first and only round */
 
 	block_copy_codes(codes, code);
 	if (i >= input.count)
@@ -30,7 +30,7 @@ load_coded_kernel(RoundRows input, StringText text, StringCodes codes, const uin
 
 	uint64_t	segment = round_segment(input, i);
 	StringRest	rest = string_rest(text, round_row(input, i), depths[segment]);
-	uint64_t	key = string_load_codes(rest, code, codes.bits, characters);
+	uint64_t	key = codes.bits == 0 ? rest.remaining : string_load_codes(rest, code, codes.bits, characters);
 
 	input.keys[i] = shift < 64 ? segment << shift | key : key;
 }

@@ -8,7 +8,10 @@
 #include "segment_rounds.h"
 #include "string_codes.h"
 
-/* Loads as keys the segment and the codes of the next `characters` characters, from the depth of the segment on. */
+/*
+ * Loads as keys the segment and the codes of the next `characters` characters, from the depth of the segment on.  With codes of 0
+ * bits, which one round is enough for: what remains of the strings.
+ */
 DevSortStatus string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes, const uint32_t *depths,
 								int characters, cudaStream_t stream);
 

@@ -29,7 +29,7 @@
 #define FIXED_SEGMENT_BITS 32
 
 /* How many bytes the first round skips at most; every further one twice as many, up to the last. */
-#define SKIP_FIRST_LIMIT 64
+#define SKIP_FIRST_LIMIT 256
 #define SKIP_LAST_LIMIT (UINT32_C(1) << 20)
 
 /* Depths of segments have 32 bits. */
@@ -159,7 +159,7 @@ static DevSortStatus
 settle_round(StringPieces *pieces, const StringText *text, const StringCodes *codes, cudaStream_t stream)
 {
 	SegmentRounds *rounds = &pieces->rounds;
-	SettleRule	rule = {(UINT64_C(1) << codes->bits) - 1, 1};
+	SettleRule	rule = {(UINT64_C(1) << codes->bits) - 1, 1};	/* the last code is 0 */
 
 	RETURN_IF_FAILED(segment_rounds_mark(rounds, rule, stream));
 	if (rounds->unsettled_count > 0 && rounds->unsettled_count / rounds->heads_count < FINISH_MEAN_SIZE)
@@ -188,7 +188,7 @@ sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 {
 	SegmentRounds *rounds = &pieces->rounds;
 	RoundRows	input = segment_rounds_input(rounds);
-	int			characters = (64 - segment_rounds_bits(rounds)) / codes->bits;
+	int			characters = codes->bits == 0 ? 0 : (64 - segment_rounds_bits(rounds)) / codes->bits;
 
 	stage_begin(job->stages, "load", stream);
 	RETURN_IF_FAILED(string_load_coded(&input, text, codes, pieces->depths, characters, stream));
