@@ -1,4 +1,4 @@
-# The device library, its checks and its benchmarks.  Included by the Makefile; paths are from the repository's root.
+# The device library, its checks and its benchmarks, and gpusortd.  Included by the Makefile; paths are from the repository's root.
 #
 #	CUDA_ARCHS=90       architectures of the library to make machine code for; PTX of the last is there for newer cards
 #	PROGRAM_ARCHS=90    those of gpucheck and gpubench, if fewer will do
@@ -21,7 +21,7 @@ cuda_machine_code = $(foreach arch,$(1),-gencode arch=compute_$(arch),code=sm_$(
 cuda_nvcc = $(or $(NVCC),$(error No nvcc in the PATH or in /usr/local/cuda/bin: install CUDA 12 or 13, or set NVCC))
 
 # What is compiled with which flags goes to a folder of its own:
-#	cuda/build            the library
+#	cuda/build            the library, and gpusortd with its tests in cuda/build/daemon
 #	cuda/build-program    gpubench, and the parts of gpucheck that it shares
 #	cuda/build-faults     gpucheck, and the library with faults to inject
 cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS))
@@ -45,6 +45,25 @@ cuda/check/gpucheck: $(check_objects)
 bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(bench_objects) cuda/libdevsort.a
 
+# gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
+daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -Icuda/daemon -MMD -MF $(@:.o=.d)
+daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(sort $(wildcard cuda/daemon/*.c cuda/daemon/*.cc cuda/daemon/*.cu))))
+daemon_check_objects = cuda/build/daemon/client.o \
+	$(patsubst cuda/%.cc,cuda/build/%.o,$(sort $(wildcard cuda/daemon/check/*.cc)))
+
+cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a
+	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(daemon_objects) cuda/libdevsort.a
+
+cuda/daemon/check/daemoncheck: $(daemon_check_objects)
+	$(CXX) -pthread -o $@ $(daemon_check_objects)
+
+cuda/build/daemon/%.o: cuda/daemon/%.c cuda/cuda.mk
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(daemon_flags) -c -o $@ $<
+cuda/build/daemon/%.o: cuda/daemon/%.cc cuda/cuda.mk
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(daemon_flags) -c -o $@ $<
+
 # Objects are compiled again when the flags change.
 cuda/build/flags cuda/build-program/flags cuda/build-faults/flags: FORCE
 	@mkdir -p $(@D)
@@ -60,15 +79,19 @@ cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 	@mkdir -p $(@D)
 	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
 
--include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects))
+-include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(daemon_objects) $(daemon_check_objects))
 
-gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench
+gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench gpusortd cuda/daemon/check/daemoncheck
 gpucheck: cuda/check/gpucheck
 	cuda/check/gpucheck $(GPUCHECK)
 gpubench: bench/gpu/gpubench
 	bench/gpu/gpubench $(GPUBENCH)
+gpusortd: cuda/daemon/gpusortd
+gpusortd-check: cuda/daemon/gpusortd cuda/daemon/check/daemoncheck
+	cuda/daemon/check/daemoncheck $(GPUSORTD_CHECK)
 
 # Removed by `make clean`.
-CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench
+CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench \
+	cuda/daemon/gpusortd cuda/daemon/check/daemoncheck
 
-.PHONY: cuda gpubuild gpucheck gpubench FORCE
+.PHONY: cuda gpubuild gpucheck gpubench gpusortd gpusortd-check FORCE

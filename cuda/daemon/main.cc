@@ -1,0 +1,194 @@
+/*
+ * main.cc
+ *		gpusortd: sorts for PostgreSQL's backends on GPUs, in a process of its own.
+ *
+ * The options; service.h says who does the rest.  Exit statuses: 0 ended as asked; 1 could not start; 2 wrong options; 3 a
+ * device was lost, and starting again may help; 4 a job hung; 5 there is no device that can be used.
+ */
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <unistd.h>
+
+#include "service.h"
+
+static void
+print_usage(FILE *to)
+{
+	fprintf(to,
+			"gpusortd --socket PATH [option ...]: sorts on GPUs for PostgreSQL's backends\n"
+			"  --socket PATH              listen there; mode 0600, for this user alone\n"
+			"  --devices LIST             numbers of the devices to use, as 0,2; default: all\n"
+			"  --max-device-memory SIZE   of each device, in bytes (k, M, G: kibi-, mebi-, gibibytes) or as 80%%, the default\n"
+			"  --staging-memory SIZE      pinned host memory for chunks on their way; default 1G\n"
+			"  --chunk-size SIZE          of a chunk, a multiple of 4k; default 4M\n"
+			"  --chunks NUMBER            of a connection; default 8\n"
+			"  --parent-fd NUMBER         end when the other end of this pipe is closed\n"
+			"  --self-test                sort a job through a socket with every device layer that can be used, and end\n"
+			"  --version, --help\n"
+			"for tests:\n"
+			"  --host-memory-layer        no GPU: sort in host memory\n"
+			"  --fault KIND:NUMBER        with it: alloc, lost or crash at that call of the layer; slow: milliseconds a call\n");
+}
+
+[[noreturn]] static void
+usage_error(const char *what, const char *value)
+{
+	fprintf(stderr, "FATAL: %s \"%s\"; see gpusortd --help\n", what, value);
+	exit(2);
+}
+
+/* A number from 1, maybe with a unit. */
+static uint64_t
+parse_size(const char *option, const char *value)
+{
+	char	   *end;
+	uint64_t	number = strtoull(value, &end, 10);
+	int			shift = *end == 'k' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+
+	if (*value < '0' || *value > '9' || end[shift > 0] != '\0' || number == 0 || number > (UINT64_C(1) << 50 >> shift))
+		usage_error(option, value);
+	return number << shift;
+}
+
+static uint64_t
+parse_number(const char *option, const char *value, uint64_t most)
+{
+	char	   *end;
+	uint64_t	number = strtoull(value, &end, 10);
+
+	if (*value < '0' || *value > '9' || *end != '\0' || number > most)
+		usage_error(option, value);
+	return number;
+}
+
+static void
+parse_device_memory(Settings *settings, const char *option, const char *value)
+{
+	std::string text = value;
+
+	if (text.back() == '%')
+	{
+		text.pop_back();
+		settings->device_memory_percent = parse_number(option, text.c_str(), 100);
+		if (settings->device_memory_percent == 0)
+			usage_error(option, value);
+	}
+	else
+		settings->device_memory = parse_size(option, value);
+}
+
+static void
+parse_devices(Settings *settings, const char *option, const char *value)
+{
+	std::string list = value;
+
+	for (size_t at = 0; at <= list.size();)
+	{
+		size_t		comma = std::min(list.find(',', at), list.size());
+
+		settings->devices.push_back(parse_number(option, list.substr(at, comma - at).c_str(), 1000));
+		at = comma + 1;
+	}
+	std::sort(settings->devices.begin(), settings->devices.end());
+	if (std::unique(settings->devices.begin(), settings->devices.end()) != settings->devices.end())
+		usage_error(option, value);
+}
+
+static void
+parse_option(Settings *settings, const char *option, const char *value)
+{
+	if (*value == '\0')
+		usage_error("no value for", option);
+	if (strcmp(option, "--socket") == 0)
+		settings->socket_path = value;
+	else if (strcmp(option, "--devices") == 0)
+		parse_devices(settings, option, value);
+	else if (strcmp(option, "--max-device-memory") == 0)
+		parse_device_memory(settings, option, value);
+	else if (strcmp(option, "--staging-memory") == 0)
+		settings->staging_memory = parse_size(option, value);
+	else if (strcmp(option, "--chunk-size") == 0)
+		settings->chunk_bytes = parse_size(option, value);
+	else if (strcmp(option, "--chunks") == 0)
+		settings->chunks = parse_number(option, value, GPUSORTD_MAX_CHUNKS);
+	else if (strcmp(option, "--parent-fd") == 0)
+		settings->parent_fd = parse_number(option, value, 1 << 20);
+	else if (strcmp(option, "--fault") == 0)
+		settings->fault = value;
+	else
+		usage_error("no such option:", option);
+}
+
+/* What no option alone can tell. */
+static void
+check_settings(const Settings &settings)
+{
+	if (settings.chunk_bytes % 4096 != 0 || settings.chunk_bytes > GPUSORTD_MAX_CHUNK_BYTES)
+		usage_error("--chunk-size must be a multiple of 4k up to 1G, not", std::to_string(settings.chunk_bytes).c_str());
+	if (settings.chunks == 0)
+		usage_error("--chunks must be at least 1, not", "0");
+	if (settings.staging_memory < settings.chunk_bytes * settings.chunks)
+		usage_error("--staging-memory must have room for the chunks of one connection, not only",
+					std::to_string(settings.staging_memory).c_str());
+	if (!settings.fault.empty() && !settings.host_memory)
+		usage_error("without --host-memory-layer there is no --fault", settings.fault.c_str());
+}
+
+static int
+serve(const Settings &settings)
+{
+	std::string why_not;
+	std::unique_ptr<DeviceLayer> layer = settings.host_memory ? device_layer_host(settings.fault, &why_not) : device_layer_cuda();
+
+	if (layer == nullptr)
+		usage_error("--fault:", why_not.c_str());
+
+	Service		service(settings, std::move(layer));
+	Outcome		outcome = service.open();
+
+	if (!outcome.ok())
+	{
+		log_line("FATAL", "%s", outcome.message.c_str());
+		return 5;
+	}
+	return server_run(&service);
+}
+
+int
+main(int argc, char **argv)
+{
+	Settings	settings;
+	bool		self_test = false;
+
+	for (int i = 1; i < argc; i++)
+	{
+		if (strcmp(argv[i], "--help") == 0)
+		{
+			print_usage(stdout);
+			return 0;
+		}
+		if (strcmp(argv[i], "--version") == 0)
+		{
+			printf("gpusortd %s, protocol %d\n", GPUSORTD_RELEASE, GPUSORTD_VERSION);
+			return 0;
+		}
+		if (strcmp(argv[i], "--self-test") == 0)
+			self_test = true;
+		else if (strcmp(argv[i], "--host-memory-layer") == 0)
+			settings.host_memory = true;
+		else
+		{
+			parse_option(&settings, argv[i], i + 1 < argc ? argv[i + 1] : "");
+			i++;
+		}
+	}
+	check_settings(settings);
+	if (self_test)
+		return self_test_run(settings);
+	if (settings.socket_path.empty())
+		usage_error("no", "--socket");
+	return serve(settings);
+}
