@@ -25,7 +25,7 @@
 #define LEAF_THREADS_SMALL 256
 #define LEAF_THREADS_MEDIUM 512
 #define LEAF_THREADS_LARGE 1024
-#define HARD_LEAF_THREADS 640	/* times MERGE_ITEMS is enough for any leaf */
+#define HARD_LEAF_THREADS 640	/* times MERGE_ITEMS is enough for any leaf; smaller ones take a quarter or half of it */
 
 /* What becomes of a leaf: sorted in one of the classes, copied as it is, sorted by the fallback, or distributed again. */
 enum LeafKind
@@ -50,6 +50,15 @@ struct Leaves
 	uint32_t	capacity[LEAF_CLASSES]; /* pairs that each class can sort, ascending */
 	uint32_t	max_work;		/* comparisons a pair past which a leaf is hard */
 };
+
+/* Pairs that a block of hard_leaf_kernel can sort; none has more than the largest class. */
+static __host__ __device__ inline uint32_t
+hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
+{
+	uint32_t	most = leaves.capacity[LEAF_CLASSES - 1];
+
+	return threads * MERGE_ITEMS < most ? threads * MERGE_ITEMS : most;
+}
 
 template <typename Key>
 struct LeafPairs
@@ -367,13 +376,13 @@ leaf_sort_kernel(Leaves leaves, int kind, LeafPairs<Key> pairs)
 	}
 }
 
-/* Merge sorts, where they are, the leaves that leaf_sort_kernel gave up. */
-template <typename Key, bool has_values>
-static __global__ void __launch_bounds__(HARD_LEAF_THREADS)
-hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs)
+/* Merge sorts, where they are, the leaves that leaf_sort_kernel gave up: those of more than `above` pairs that fit into this block. */
+template <typename Key, bool has_values, int THREADS>
+static __global__ void __launch_bounds__(THREADS)
+hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs, uint32_t above)
 {
 	extern __shared__ __align__(16) char shared[];
-	SharedPairs<Key, has_values> block(shared, leaves.capacity[LEAF_CLASSES - 1]);
+	SharedPairs<Key, has_values> block(shared, hard_leaf_capacity(leaves, THREADS));
 	uint32_t	nleaves = leaves.lengths[LEAF_HARD];
 
 	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
@@ -382,8 +391,10 @@ hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs)
 		uint32_t	first = leaves.starts ? leaves.starts[leaf] : 0;
 		uint32_t	n = leaves.starts ? leaves.starts[leaf + 1] - first : leaves.n;
 
-		block_sort_pairs<Key, has_values, HARD_LEAF_THREADS>(&block, n, pairs.sorted_keys, pairs.sorted_values,
-															  BlockSource{first, 0, 0}, pairs.order, pairs.sorted_keys + first, pairs.sorted_values + first, pairs.order);
+		if (n <= above || n > hard_leaf_capacity(leaves, THREADS))
+			continue;
+		block_sort_pairs<Key, has_values, THREADS>(&block, n, pairs.sorted_keys, pairs.sorted_values, BlockSource{first, 0, 0}, pairs.order,
+												   pairs.sorted_keys + first, pairs.sorted_values + first, pairs.order);
 		__syncthreads();
 	}
 }

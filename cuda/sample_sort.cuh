@@ -295,12 +295,26 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 	return status_ok();
 }
 
+/* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
+template <typename Key, bool has_values, int THREADS>
+static DevSortStatus
+sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	uint32_t	above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
+	size_t		bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
+
+	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values, THREADS>>(bytes)));
+	hard_leaf_kernel<Key, has_values, THREADS><<<nblocks < leaves->count ? nblocks : leaves->count, THREADS, bytes, stream>>>
+		(*leaves, *pairs, above);
+	CHECK_LAUNCH("merge sorting leaves");
+	return status_ok();
+}
+
 /* Sorts all leaves but the oversized, the large ones first. */
 template <typename Key, bool has_values>
 static DevSortStatus
 sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, cudaStream_t stream)
 {
-	size_t		hard_bytes = shared_pairs_bytes<Key, has_values>(leaves->capacity[LEAF_CLASSES - 1]);
 	int			multiprocessors;
 	uint32_t	few_blocks;
 
@@ -324,9 +338,14 @@ sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pa
 			CHECK_LAUNCH("copying leaves");
 		}
 	}
-	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values>>(hard_bytes)));
-	hard_leaf_kernel<Key, has_values><<<few_blocks, HARD_LEAF_THREADS, hard_bytes, stream>>>(*leaves, *pairs);
-	CHECK_LAUNCH("merge sorting leaves");
+	/* One size of blocks for few leaves, whichever they have: see LEAF_FEW. */
+	if (leaves->count > LEAF_FEW)
+	{
+		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 4>(leaves, 0, few_blocks * 4, pairs, stream)));
+		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 2>(leaves, HARD_LEAF_THREADS / 4, few_blocks * 2, pairs, stream)));
+	}
+	RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS>(leaves, leaves->count > LEAF_FEW ? HARD_LEAF_THREADS / 2 : 0,
+																 few_blocks, pairs, stream)));
 	return status_ok();
 }
 
