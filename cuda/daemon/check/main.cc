@@ -1,0 +1,139 @@
+/*
+ * main.cc
+ *		daemoncheck: the tests of gpusortd.
+ */
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include <signal.h>
+
+#include "check.h"
+
+CheckOptions options;
+
+static std::mutex report_mutex;
+static int	passed_count = 0;
+static int	failed_count = 0;
+
+bool
+check(bool passed, const char *what, ...)
+{
+	std::lock_guard<std::mutex> lock(report_mutex);
+	va_list		arguments;
+
+	passed_count += passed;
+	failed_count += !passed;
+	printf("%s %d - ", passed ? "ok" : "not ok", passed_count + failed_count);
+	va_start(arguments, what);
+	vprintf(what, arguments);
+	va_end(arguments);
+	printf("\n");
+	fflush(stdout);
+	return passed;
+}
+
+void
+note(const char *format, ...)
+{
+	std::lock_guard<std::mutex> lock(report_mutex);
+	va_list		arguments;
+
+	printf("#   ");
+	va_start(arguments, format);
+	vprintf(format, arguments);
+	va_end(arguments);
+	printf("\n");
+	fflush(stdout);
+}
+
+struct Section
+{
+	const char *name;
+	bool		host_only;		/* needs the layer in host memory */
+	void		(*run) (Random *random);
+};
+
+static const Section sections[] = {
+	{"jobs", false, check_jobs},
+};
+
+static void
+print_usage(FILE *to)
+{
+	fprintf(to,
+			"daemoncheck [option ...] [section ...]: tests of gpusortd\n"
+			"  --program PATH    gpusortd; default: the one above this program's folder\n"
+			"  --cuda            sort on a GPU, not in host memory\n"
+			"  --seed NUMBER     of all that is random\n"
+			"  --seconds NUMBER  of random jobs, and of random messages; default 5\n"
+			"sections:");
+	for (const Section &section : sections)
+		fprintf(to, " %s", section.name);
+	fprintf(to, "\n");
+}
+
+static bool
+is_wanted(const Section &section, const std::vector<std::string> &names)
+{
+	bool		wanted = names.empty();
+
+	for (const std::string &name : names)
+		wanted |= name == section.name;
+	return wanted;
+}
+
+/* False: not understood. */
+static bool
+parse_options(int argc, char **argv, std::vector<std::string> *names)
+{
+	for (int i = 1; i < argc; i++)
+	{
+		bool		more = i + 1 < argc;
+
+		if (strcmp(argv[i], "--cuda") == 0)
+			options.cuda = true;
+		else if (strcmp(argv[i], "--program") == 0 && more)
+			options.program = argv[++i];
+		else if (strcmp(argv[i], "--seed") == 0 && more)
+			options.seed = strtoull(argv[++i], nullptr, 10);
+		else if (strcmp(argv[i], "--seconds") == 0 && more)
+			options.seconds = atoi(argv[++i]);
+		else if (argv[i][0] != '-')
+			names->push_back(argv[i]);
+		else
+			return false;
+	}
+	return true;
+}
+
+int
+main(int argc, char **argv)
+{
+	std::vector<std::string> names;
+	std::string self = argv[0];
+
+	options.program = (self.find('/') == std::string::npos ? "." : self.substr(0, self.rfind('/'))) + "/../gpusortd";
+	if (!parse_options(argc, argv, &names))
+	{
+		print_usage(stderr);
+		return 2;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	printf("# seed %llu\n", (unsigned long long) options.seed);
+	for (const Section &section : sections)
+	{
+		Random		random(options.seed);
+
+		if (!is_wanted(section, names))
+			continue;
+		if (options.cuda && section.host_only)
+			printf("skipped: %s, which needs the layer in host memory\n", section.name);
+		else
+			section.run(&random);
+	}
+	printf("# %d passed, %d failed\n", passed_count, failed_count);
+	return failed_count == 0 && passed_count > 0 ? 0 : 1;
+}
