@@ -58,6 +58,7 @@ struct Section
 
 static const Section sections[] = {
 	{"jobs", false, check_jobs},
+	{"messages", false, check_messages},
 };
 
 static void
