@@ -34,7 +34,7 @@ typedef struct CUstream_st *DevSortStream;
 typedef enum DevSortCode
 {
 	DEVSORT_OK = 0,
-	DEVSORT_INVALID,			/* an argument is outside of what its comment allows; nothing was done */
+	DEVSORT_INVALID,			/* an argument is outside of what its comment allows; nothing was sorted */
 	DEVSORT_NO_DEVICE,			/* no driver, no device, or a device older than the library supports */
 	DEVSORT_OUT_OF_MEMORY,		/* the device has no more memory */
 	DEVSORT_OVER_BUDGET,		/* the device may have memory, the budget has not */
@@ -144,8 +144,8 @@ DevSortStatus devsort_strings_memory(const DevSortStringsJob *job, size_t *works
 
 /*
  * Sorts byte strings by memcmp order, a string before its continuations (Deshpande, Narayanan, segment-id radix sort).
- * Equal strings come in any order.  Waits for the stream in every round.  Strings that have 4 GiB in common are
- * DEVSORT_INVALID, unless as_published.
+ * Equal strings come in any order.  Waits for the stream in every round.  Strings of 2^32 - 65536 bytes and more
+ * are DEVSORT_INVALID, unless as_published.
  */
 DevSortStatus devsort_strings(const DevSortStringsJob *job, void *workspace, size_t workspace_bytes, DevSortStream stream);
 

@@ -85,7 +85,7 @@ find_values_kernel(StringText text, uint64_t n, StringSurvey *survey)
 		atomicOr(&survey->found[threadIdx.x / 32], word);
 }
 
-/* Finds what all strings have in common with string 0, and how long they are: if that is something. */
+/* Finds what all strings have in common with string 0, and how long the longest is. */
 static __global__ void __launch_bounds__(SURVEY_THREADS)
 find_prefix_kernel(StringText text, uint64_t n, StringSurvey *survey)
 {
@@ -94,7 +94,7 @@ find_prefix_kernel(StringText text, uint64_t n, StringSurvey *survey)
 	uint32_t	prefix = first.remaining < SURVEY_PREFIX_MAX ? (uint32_t) first.remaining : SURVEY_PREFIX_MAX;
 	uint32_t	longest = 0;
 
-	for (uint64_t i = blockIdx.x * (uint64_t) SURVEY_THREADS + threadIdx.x; i < n && prefix > 0; i += step)
+	for (uint64_t i = blockIdx.x * (uint64_t) SURVEY_THREADS + threadIdx.x; i < n; i += step)
 	{
 		StringRest	mine = string_rest(text, (uint32_t) i, 0);
 		uint32_t	length = mine.remaining < UINT32_MAX ? (uint32_t) mine.remaining : UINT32_MAX;

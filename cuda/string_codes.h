@@ -34,7 +34,7 @@ struct StringText
 struct StringSurvey
 {
 	uint32_t	found[8];		/* a bit a byte value: it occurs */
-	uint32_t	longest;		/* length of the longest string; not to be used if prefix is 0 */
+	uint32_t	longest;		/* length of the longest string, or UINT32_MAX if that is less */
 	uint32_t	prefix;			/* bytes that all strings have in common, but not more than SURVEY_PREFIX_MAX */
 };
 

@@ -32,8 +32,8 @@
 #define SKIP_FIRST_LIMIT 256
 #define SKIP_LAST_LIMIT (UINT32_C(1) << 20)
 
-/* Depths of segments have 32 bits. */
-#define DEEPEST (UINT64_C(0xFFFFFFFF) - SKIP_LAST_LIMIT - 64)
+/* Longer strings are refused: depths of segments have 32 bits, and are at most a round behind the end of a string. */
+#define STRING_LONGEST (UINT32_MAX - 65536)
 
 static DevSortStatus
 check_shape(const DevSortStringsJob *job)
@@ -215,7 +215,6 @@ sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 {
 	StringSurvey survey;
 	StringCodes codes;
-	uint64_t	deepest;
 	uint32_t	skip_limit = SKIP_FIRST_LIMIT;
 
 	stage_begin(job->stages, "load", stream);
@@ -223,18 +222,16 @@ sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 	if (survey.prefix > 0 && survey.longest == survey.prefix)
 		return row_numbers_fill(job->sorted_indexes, job->n, stream);
 
+	if (survey.longest > STRING_LONGEST)
+		return status_make(DEVSORT_INVALID, "a string has %s%u bytes; at most %u can be sorted",
+						   survey.longest == UINT32_MAX ? "at least " : "", survey.longest, STRING_LONGEST);
 	codes = string_codes_make(&survey);
-	deepest = survey.prefix;
 	CHECK_CUDA(cudaMemcpyAsync(pieces->depths, &pieces->survey->prefix, sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
 			   "setting the depth of strings");
 	segment_rounds_begin(&pieces->rounds, job->n);
 	while (pieces->rounds.count > 0)
 	{
 		RETURN_IF_FAILED(sort_round(job, pieces, text, &codes, skip_limit, workspace, stream));
-		deepest += 64 + (uint64_t) skip_limit;
-		if (deepest > DEEPEST)
-			return status_make(DEVSORT_INVALID, "strings have %llu bytes in common; at most %llu can be sorted",
-							   (unsigned long long) deepest, (unsigned long long) DEEPEST);
 		if (skip_limit < SKIP_LAST_LIMIT)
 			skip_limit *= 2;
 	}
