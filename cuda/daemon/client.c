@@ -73,7 +73,7 @@ wait_or_fail(GpusortdClient *client, bool for_writing, const char *doing)
 }
 
 static bool
-send_bytes(GpusortdClient *client, const char *bytes, size_t length)
+send_bytes(GpusortdClient *client, const char *bytes, size_t length, bool *broken)
 {
 	while (length > 0)
 	{
@@ -81,6 +81,7 @@ send_bytes(GpusortdClient *client, const char *bytes, size_t length)
 
 		if (sent < 0)
 		{
+			*broken = errno == EPIPE || errno == ECONNRESET;
 			if (!wait_or_fail(client, true, "could not write to gpusortd"))
 				return false;
 			continue;
@@ -139,19 +140,6 @@ receive_bytes(GpusortdClient *client, void *to, size_t length)
 /* ---- messages ---- */
 
 static bool
-send_message(GpusortdClient *client, GpusortdType type, const void *body)
-{
-	GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, (uint16_t) type, (uint32_t) gpusortd_message_length(type), 0};
-	char		bytes[GPUSORTD_MAX_MESSAGE];
-
-	if (client->fd < 0)
-		return fail(client, GPUSORTD_DISCONNECTED, "there is no connection to gpusortd");
-	memcpy(bytes, &header, sizeof(header));
-	memcpy(bytes + sizeof(header), body, header.length);
-	return send_bytes(client, bytes, sizeof(header) + header.length);
-}
-
-static bool
 receive_message(GpusortdClient *client, GpusortdType *type, Body *body)
 {
 	GpusortdHeader header;
@@ -163,6 +151,13 @@ receive_message(GpusortdClient *client, GpusortdType *type, Body *body)
 		return fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd is of another version");
 	*type = (GpusortdType) header.type;
 	return receive_bytes(client, body, header.length);
+}
+
+static bool
+fail_as_told(GpusortdClient *client, GpusortdError *error)
+{
+	error->message[sizeof(error->message) - 1] = '\0';
+	return fail(client, (GpusortdCode) error->code, error->message);
 }
 
 static bool
@@ -191,13 +186,42 @@ receive_expected(GpusortdClient *client, GpusortdType expected, Body *body)
 		if (type == expected)
 			return true;
 		if (type == GPUSORTD_ERROR)
-		{
-			body->error.message[sizeof(body->error.message) - 1] = '\0';
-			return fail(client, (GpusortdCode) body->error.code, body->error.message);
-		}
+			return fail_as_told(client, &body->error);
 		if (type != GPUSORTD_CHUNK_FREE && type != GPUSORTD_QUEUED)
 			return fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent an answer to no question");
 	}
+}
+
+/* The connection can't be written to any more; maybe gpusortd said why before it closed it. */
+static bool
+read_last_words(GpusortdClient *client)
+{
+	GpusortdClient before = *client;
+	GpusortdType type;
+	Body		body;
+
+	while (receive_message(client, &type, &body))
+	{
+		if (type == GPUSORTD_ERROR)
+			return fail_as_told(client, &body.error);
+	}
+	return fail(client, before.code, before.message);
+}
+
+static bool
+send_message(GpusortdClient *client, GpusortdType type, const void *body)
+{
+	GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, (uint16_t) type, (uint32_t) gpusortd_message_length(type), 0};
+	char		bytes[GPUSORTD_MAX_MESSAGE];
+	bool		broken = false;
+
+	if (client->fd < 0)
+		return fail(client, GPUSORTD_DISCONNECTED, "there is no connection to gpusortd");
+	memcpy(bytes, &header, sizeof(header));
+	memcpy(bytes + sizeof(header), body, header.length);
+	if (send_bytes(client, bytes, sizeof(header) + header.length, &broken))
+		return true;
+	return broken && read_last_words(client);
 }
 
 /* ---- connecting ---- */
@@ -405,18 +429,32 @@ gpusortd_flush(GpusortdClient *client)
 	return true;
 }
 
+void
+gpusortd_forget_refused(GpusortdClient *client)
+{
+	for (uint32_t i = 0; i < client->job.chunks; i++)
+	{
+		if (client->chunk[i] == GPUSORTD_CHUNK_REFUSED)
+			client->chunk[i] = GPUSORTD_CHUNK_IDLE;
+	}
+	client->refused = 0;
+}
+
 bool
 gpusortd_perform(GpusortdClient *client)
 {
 	GpusortdPerform perform = {0};
 	Body		body;
 
+	if (!gpusortd_flush(client))
+		return false;
+	if (client->refused > 0)
+		return fail(client, GPUSORTD_MEMORY_FULL, "the device's memory is full");
 	if (!send_message(client, GPUSORTD_PERFORM, &perform) || !receive_expected(client, GPUSORTD_SORTED, &body))
 		return false;
 	client->sorted = body.sorted;
 	/* Nothing is being filled any more: all chunks are for windows. */
 	memset(client->chunk, 0, sizeof(client->chunk));
-	client->refused = 0;
 	return true;
 }
 

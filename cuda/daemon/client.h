@@ -83,8 +83,9 @@ bool		gpusortd_join(GpusortdClient *client, uint64_t job, uint64_t token);
 
 /*
  * The number of a chunk to fill, at gpusortd_chunk(); waits until there is one.  Once a chunk was refused: -1 with the code
- * GPUSORTD_MEMORY_FULL, though the job goes on.  gpusortd_flush then waits for the chunks under way, what is in
- * those with state GPUSORTD_CHUNK_REFUSED is the caller's to keep elsewhere, and all others can be performed.
+ * GPUSORTD_MEMORY_FULL, though the job goes on.  gpusortd_flush then waits for the chunks under way; what is in
+ * those with state GPUSORTD_CHUNK_REFUSED is the caller's to keep elsewhere; once it has said so by
+ * gpusortd_forget_refused, all others can be performed.
  */
 int			gpusortd_take_chunk(GpusortdClient *client);
 
@@ -94,7 +95,10 @@ bool		gpusortd_submit_chunk(GpusortdClient *client, int chunk, uint64_t rows, ui
 /* Waits until gpusortd has looked at all chunks that were submitted. */
 bool		gpusortd_flush(GpusortdClient *client);
 
-/* Sorts what was taken; fills in client->sorted. */
+/* The caller has what is in the chunks that were refused. */
+void		gpusortd_forget_refused(GpusortdClient *client);
+
+/* Sorts what was taken; fills in client->sorted.  GPUSORTD_MEMORY_FULL, and nothing done, if a chunk was refused. */
 bool		gpusortd_perform(GpusortdClient *client);
 
 /*

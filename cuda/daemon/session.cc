@@ -288,6 +288,8 @@ Session::dispatch(const Message &message)
 bool
 Session::fail(const Outcome &outcome)
 {
+	bool		sent;
+
 	if (job != nullptr && !(helper && state == SessionState::ready))
 	{
 		std::lock_guard<std::mutex> lock(job->mutex);
@@ -297,12 +299,13 @@ Session::fail(const Outcome &outcome)
 		job->device_job.reset();
 	}
 	state = SessionState::failed;
+	sent = send_error(outcome.code, outcome.message);
 	if (outcome.code == GPUSORTD_DEVICE_LOST)
 	{
 		log_line("FATAL", "the device failed: %s", outcome.message.c_str());
 		service->stop(3);
 	}
-	return send_error(outcome.code, outcome.message);
+	return sent;
 }
 
 bool

@@ -86,7 +86,7 @@ Daemon::Daemon(const std::vector<std::string> &more)
 	if (pid == 0)
 		become_program(arguments, log);
 	close(log);
-	for (int i = 0; i < 3000 && running(); i++)
+	for (int i = 0; i < 15000 && running(); i++)
 	{
 		GpusortdClient client;
 		bool		connected = gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr);
@@ -94,10 +94,14 @@ Daemon::Daemon(const std::vector<std::string> &more)
 		gpusortd_close(&client);
 		if (connected)
 			break;
-		sleep_ms(10);
+		sleep_ms(2);
 	}
-	sleep_ms(50);
-	at_start = holdings();
+	/* The thread of that connection ends. */
+	for (Holdings before = {}; running() && (at_start.threads == 0 || at_start.threads != before.threads); sleep_ms(5))
+	{
+		before = at_start;
+		at_start = holdings();
+	}
 }
 
 Daemon::~Daemon()
@@ -122,14 +126,14 @@ Daemon::reap(int seconds)
 {
 	int			status;
 
-	for (int i = 0; i < seconds * 100; i++)
+	for (int i = 0; i < seconds * 500; i++)
 	{
 		if (waitpid(pid, &status, WNOHANG) == pid)
 		{
 			pid = -1;
 			return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 		}
-		sleep_ms(10);
+		sleep_ms(2);
 	}
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);

@@ -57,8 +57,12 @@ struct Section
 };
 
 static const Section sections[] = {
+	{"program", true, check_program},
 	{"jobs", false, check_jobs},
+	{"clients", false, check_clients},
+	{"admission", true, check_admission},
 	{"messages", false, check_messages},
+	{"faults", true, check_faults},
 };
 
 static void

@@ -1,0 +1,193 @@
+/*
+ * check_admission.cc
+ *		Who gets device memory and chunk memory, and when; what happens when there is none left.
+ */
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "check.h"
+
+#define MIB (UINT64_C(1) << 20)
+
+/* A job that expects this much, asked for without waiting for the answer. */
+static bool
+ask(GpusortdClient *client, const Daemon &daemon, uint64_t expected_bytes)
+{
+	struct
+	{
+		GpusortdHeader header;
+		GpusortdBegin begin;
+	}			message = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_BEGIN, sizeof(GpusortdBegin), 0},
+						   {8, 0, 0, 0, 0, 0, expected_bytes}};
+
+	return gpusortd_connect(client, daemon.socket_path.c_str(), nullptr, nullptr) &&
+		send(client->fd, &message, sizeof(message), MSG_NOSIGNAL) == (ssize_t) sizeof(message);
+}
+
+/* The type of the next message; 0: none comes.  *body is what is in it. */
+static int
+answer(GpusortdClient *client, void *body = nullptr)
+{
+	struct pollfd poll_fd = {client->fd, POLLIN, 0};
+	GpusortdHeader header = {};
+	char		rest[GPUSORTD_MAX_MESSAGE];
+
+	if (poll(&poll_fd, 1, 200) <= 0 || recv(client->fd, &header, sizeof(header), MSG_WAITALL) != (ssize_t) sizeof(header) ||
+		recv(client->fd, rest, header.length, MSG_WAITALL) != (ssize_t) header.length)
+		return 0;
+	if (body != nullptr)
+		memcpy(body, rest, header.length);
+	return header.type;
+}
+
+/* First come, first served, even where a later one would fit. */
+static void
+check_queue()
+{
+	Daemon		daemon({"--devices", "0", "--max-device-memory", "100M"});
+	GpusortdClient client[5];
+	GpusortdQueued queued[5] = {};
+	bool		ok;
+
+	ok = ask(&client[0], daemon, 60 * MIB) && answer(&client[0]) == GPUSORTD_JOB;
+	check(ok, "a job gets what it expects to need");
+	ok = ask(&client[1], daemon, 60 * MIB) && answer(&client[1], &queued[1]) == GPUSORTD_QUEUED &&
+		ask(&client[2], daemon, 10 * MIB) && answer(&client[2], &queued[2]) == GPUSORTD_QUEUED &&
+		ask(&client[3], daemon, 10 * MIB) && answer(&client[3], &queued[3]) == GPUSORTD_QUEUED &&
+		ask(&client[4], daemon, 10 * MIB) && answer(&client[4], &queued[4]) == GPUSORTD_QUEUED;
+	check(ok && queued[1].before == 0 && queued[2].before == 1 && queued[3].before == 2 && queued[4].before == 3,
+		  "others wait in a queue, small ones behind a large one");
+	check(answer(&client[2]) == 0, "and go on waiting");
+	gpusortd_close(&client[3]);
+	gpusortd_close(&client[0]);
+	check(answer(&client[1]) == GPUSORTD_JOB && answer(&client[2]) == GPUSORTD_JOB && answer(&client[4]) == GPUSORTD_JOB,
+		  "when it ends they are admitted, but for one that left");
+	for (int i : {1, 2, 4})
+		gpusortd_close(&client[i]);
+	check(daemon.settles(), "all is given back");
+	check(ask(&client[0], daemon, 1024 * MIB) && answer(&client[0]) == GPUSORTD_JOB, "who expects more than there is gets all");
+	ok = gpusortd_connect(&client[1], daemon.socket_path.c_str(), nullptr, nullptr);
+	check(ok && client[1].welcome.devices == 1 && client[1].welcome.device[0].jobs == 1 &&
+		  client[1].welcome.device[0].free_bytes == 0, "WELCOME tells of it");
+	gpusortd_close(&client[0]);
+	gpusortd_close(&client[1]);
+}
+
+/* END in the queue. */
+static void
+check_queue_left()
+{
+	Daemon		daemon({"--devices", "0", "--max-device-memory", "100M"});
+	GpusortdClient client[3];
+	bool		ok;
+
+	ok = ask(&client[0], daemon, 60 * MIB) && answer(&client[0]) == GPUSORTD_JOB && ask(&client[1], daemon, 60 * MIB) &&
+		answer(&client[1]) == GPUSORTD_QUEUED && ask(&client[2], daemon, 10 * MIB) && answer(&client[2]) == GPUSORTD_QUEUED;
+	client[1].in_job = true;
+	check(ok && gpusortd_end(&client[1]) && answer(&client[2]) == GPUSORTD_JOB, "END leaves the queue to the next one");
+	for (GpusortdClient &one : client)
+		gpusortd_close(&one);
+	check(daemon.settles(), "all is given back");
+}
+
+/* Jobs go to the device with the most left. */
+static void
+check_devices()
+{
+	Daemon		daemon({"--max-device-memory", "100M"});
+	GpusortdClient client[3];
+	GpusortdJob job[3] = {};
+	bool		ok = true;
+
+	for (int i = 0; i < 3; i++)
+		ok = ok && ask(&client[i], daemon, (i == 0 ? 30 : 60) * MIB) && answer(&client[i], &job[i]) == GPUSORTD_JOB;
+	check(ok && job[0].device != job[1].device && job[2].device == job[0].device, "jobs are shared out to two devices");
+	for (GpusortdClient &one : client)
+		gpusortd_close(&one);
+}
+
+/* Chunk memory for two connections only. */
+static void
+check_staging()
+{
+	Daemon		daemon({"--staging-memory", "512k"});
+	GpusortdClient client[4];
+	bool		ok;
+
+	ok = ask(&client[0], daemon, 1) && answer(&client[0]) == GPUSORTD_JOB && ask(&client[1], daemon, 1) &&
+		answer(&client[1]) == GPUSORTD_JOB && ask(&client[2], daemon, 1) && answer(&client[2]) == GPUSORTD_QUEUED;
+	check(ok, "a job waits for chunk memory");
+	gpusortd_close(&client[0]);
+	check(answer(&client[2]) == GPUSORTD_JOB, "and gets it");
+	gpusortd_close(&client[1]);
+	gpusortd_close(&client[2]);
+	check(daemon.settles(), "all is given back");
+
+	GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0};
+
+	ok = gpusortd_connect(&client[0], daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client[0], &begin);
+	for (int i = 1; i < 4; i++)
+		ok = ok && gpusortd_connect(&client[i], daemon.socket_path.c_str(), nullptr, nullptr);
+	check(ok && gpusortd_join(&client[1], client[0].job.job, client[0].job.token) &&
+		  !gpusortd_join(&client[2], client[0].job.job, client[0].job.token) && client[2].code == GPUSORTD_STAGING_FULL,
+		  "a helper does not wait for it");
+	check(gpusortd_perform(&client[0]), "and the job goes on without");
+	for (GpusortdClient &one : client)
+		gpusortd_close(&one);
+}
+
+/* The memory is full in the middle of the feed: chunks come back, what was taken is sorted. */
+static void
+check_full(uint32_t key_bytes, Random *random)
+{
+	Daemon		daemon({"--devices", "0", "--max-device-memory", "2M"});
+	JobRows		rows({key_bytes, 0, false, 60000, 60, 20, 8}, random);
+	GpusortdBegin begin = rows.begin();
+	GpusortdClient client;
+	uint64_t	row = 0;
+	uint64_t	taken = 0;
+	uint64_t	refused = 0;
+	std::vector<uint64_t> chunk_rows;
+	std::string why;
+	bool		ok;
+
+	begin.expected_rows = 10;
+	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin);
+	while (ok && row < rows.job.rows)
+	{
+		uint64_t	first = row;
+
+		if (!feed_chunk(&client, rows, &row, rows.job.rows, UINT64_MAX))
+			break;
+		chunk_rows.push_back(row - first);
+	}
+	check(ok && row < rows.job.rows && client.code == GPUSORTD_MEMORY_FULL && gpusortd_flush(&client) && client.refused > 0,
+		  "keys of %u bytes: the memory is full after %llu rows", key_bytes, (unsigned long long) row);
+	/* Chunks are refused from some one on, so what was taken are the first rows. */
+	for (size_t i = 0; i < chunk_rows.size(); i++)
+		(i + client.refused < chunk_rows.size() ? taken : refused) += chunk_rows[i];
+	rows.keys.resize(taken);
+	rows.rows.resize(taken);
+	check(!gpusortd_perform(&client) && client.code == GPUSORTD_MEMORY_FULL, "refused chunks are not forgotten by mistake");
+	gpusortd_forget_refused(&client);
+	check(gpusortd_perform(&client) && client.sorted.rows == taken && fetch_all(&client, &rows, &why) && gpusortd_end(&client),
+		  "what was taken, %llu rows, is sorted, %llu were refused %s", (unsigned long long) taken, (unsigned long long) refused,
+		  why.c_str());
+	gpusortd_close(&client);
+	check(daemon.settles(), "all is given back");
+}
+
+void
+check_admission(Random *random)
+{
+	check_queue();
+	check_queue_left();
+	check_devices();
+	check_staging();
+	check_full(8, random);
+	check_full(0, random);
+}

@@ -1,0 +1,136 @@
+/*
+ * check_faults.cc
+ *		Devices that fail, at every step; the layer in host memory does it on purpose.
+ */
+#include <chrono>
+#include <thread>
+
+#include "check.h"
+
+#define MOST_CALLS 200
+
+/* Runs a job; GPUSORTD_OK if all was right, the client's code if it was told of a failure, -1 if something was wrong. */
+static int
+run_with_fault(Daemon *daemon, const JobCase &job, std::string *why)
+{
+	Random		random(7);
+	JobRows		rows(job, &random);
+	GpusortdClient client;
+	int			code = GPUSORTD_OK;
+
+	if (!run_job(&client, daemon->socket_path, &rows, &random, why))
+		code = client.code != GPUSORTD_OK ? (int) client.code : -1;
+	gpusortd_close(&client);
+	return code;
+}
+
+/* Some memory can't be had: the client is told, all is given back, and the next job works. */
+static void
+check_alloc(const JobCase &job)
+{
+	std::string why;
+	int			last = 0;
+
+	for (int call = 1; call < MOST_CALLS && last == 0; call++)
+	{
+		Daemon		daemon({"--fault", "alloc:" + std::to_string(call)});
+		int			code = run_with_fault(&daemon, job, &why);
+		std::string again;
+
+		if ((code != GPUSORTD_OK && code != GPUSORTD_MEMORY_FULL) || !daemon.running() || !daemon.settles() ||
+			run_with_fault(&daemon, job, &again) != GPUSORTD_OK)
+		{
+			check(false, "no memory at call %d: code %d, %s, %s", call, code, why.c_str(), again.c_str());
+			return;
+		}
+		if (code == GPUSORTD_OK && call > 3)
+			last = call;
+	}
+	check(last > 4, "no memory at any of the first %d calls", last - 1);
+}
+
+/* The device is lost: the client is told or the connection ends, and gpusortd ends by itself with status 3. */
+static void
+check_lost(const JobCase &job)
+{
+	std::string why;
+	int			last = 0;
+
+	for (int call = 1; call < MOST_CALLS && last == 0; call++)
+	{
+		Daemon		daemon({"--fault", "lost:" + std::to_string(call)});
+		int			code = run_with_fault(&daemon, job, &why);
+
+		for (int i = 0; i < 1500 && code != GPUSORTD_OK && daemon.running(); i++)
+			std::this_thread::sleep_for(std::chrono::milliseconds(2));
+		if (code == GPUSORTD_OK)
+			last = call;
+		else if (code != GPUSORTD_DEVICE_LOST || daemon.running())
+		{
+			check(false, "device lost at call %d: code %d, %s", call, code, why.c_str());
+			return;
+		}
+	}
+	check(last > 4, "the device lost at any of the first %d calls", last - 1);
+}
+
+/* gpusortd dies: every client learns it at once. */
+static void
+check_crash(const JobCase &job)
+{
+	std::string why;
+	int			last = 0;
+
+	for (int call = 1; call < MOST_CALLS && last == 0; call++)
+	{
+		Daemon		daemon({"--fault", "crash:" + std::to_string(call)});
+		int			code = run_with_fault(&daemon, job, &why);
+
+		if (code == GPUSORTD_OK)
+			last = call;
+		else if (code != GPUSORTD_DISCONNECTED)
+		{
+			check(false, "crash at call %d: code %d, %s", call, code, why.c_str());
+			return;
+		}
+	}
+	check(last > 4, "a crash at any of the first %d calls", last - 1);
+}
+
+/* Slow calls: the job is right all the same; who leaves in the middle leaves nothing; SIGTERM needn't wait for long. */
+static void
+check_slow(const JobCase &job)
+{
+	Daemon		daemon({"--fault", "slow:20"});
+	std::string why;
+	Random		random(7);
+	JobRows		rows(job, &random);
+	GpusortdBegin begin = rows.begin();
+	GpusortdClient client;
+	bool		ok;
+
+	check(run_with_fault(&daemon, job, &why) == GPUSORTD_OK, "slow calls %s", why.c_str());
+	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin) &&
+		feed(&client, rows, 0, job.rows, &random);
+	gpusortd_close(&client);
+	check(ok && daemon.settles(), "a client leaves in the middle of slow calls");
+	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin) &&
+		feed(&client, rows, 0, job.rows, &random);
+	check(ok && daemon.end() == 0, "SIGTERM in the middle of slow calls");
+	gpusortd_close(&client);
+}
+
+void
+check_faults(Random *)
+{
+	const JobCase fixed = {8, 0, false, 2500, 60, 0, 8};
+	const JobCase variable = {0, 0, false, 2000, 60, 20, 8};
+
+	for (const JobCase &job : {fixed, variable})
+	{
+		check_alloc(job);
+		check_lost(job);
+		check_crash(job);
+		check_slow(job);
+	}
+}
