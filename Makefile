@@ -66,6 +66,8 @@ help:
 	@echo "make cuda            build cuda/libdevsort.a"
 	@echo "make gpucheck        build and run its checks (GPUCHECK='--quick ...'); what needs a card is skipped where there is none"
 	@echo "make gpubench        build and run its benchmarks (GPUBENCH='...')"
+	@echo "make gpusortd        build cuda/daemon/gpusortd, the service that sorts on GPUs for PostgreSQL's backends"
+	@echo "make gpusortd-check  build and run its tests (GPUSORTD_CHECK='--cuda ...': on a card, not in host memory)"
 	@echo "make gpubuild        only build all of these"
 	@echo
 	@echo "These install what is missing (Debian packages, as root or through sudo), work on a throwaway cluster of"

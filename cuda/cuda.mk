@@ -54,7 +54,8 @@ daemon_check_objects = cuda/build/daemon/client.o \
 cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(daemon_objects) cuda/libdevsort.a
 
-cuda/daemon/check/daemoncheck: $(daemon_check_objects)
+# It runs gpusortd.
+cuda/daemon/check/daemoncheck: $(daemon_check_objects) cuda/daemon/gpusortd
 	$(CXX) -pthread -o $@ $(daemon_check_objects)
 
 cuda/build/daemon/%.o: cuda/daemon/%.c cuda/cuda.mk
@@ -81,13 +82,13 @@ cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 
 -include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(daemon_objects) $(daemon_check_objects))
 
-gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench gpusortd cuda/daemon/check/daemoncheck
+gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench cuda/daemon/check/daemoncheck
 gpucheck: cuda/check/gpucheck
 	cuda/check/gpucheck $(GPUCHECK)
 gpubench: bench/gpu/gpubench
 	bench/gpu/gpubench $(GPUBENCH)
 gpusortd: cuda/daemon/gpusortd
-gpusortd-check: cuda/daemon/gpusortd cuda/daemon/check/daemoncheck
+gpusortd-check: cuda/daemon/check/daemoncheck
 	cuda/daemon/check/daemoncheck $(GPUSORTD_CHECK)
 
 # Removed by `make clean`.
