@@ -174,6 +174,8 @@ Admission::admitted() const
 int
 Admission::device() const
 {
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
 	return place->description.number;
 }
 

@@ -550,7 +550,7 @@ Session::fetch(const GpusortdFetch &wanted)
 bool
 Session::end()
 {
-	GpusortdEnded ended = {job != nullptr ? job->fetch_us : 0};
+	GpusortdEnded ended = {job != nullptr && !helper ? job->fetch_us : 0};
 
 	leave_job();
 	state = SessionState::ready;
