@@ -107,9 +107,12 @@ path_to_state(int state)
 	return path;
 }
 
-/* The last error after sending this in that state; *closed: gpusortd then closed the connection. */
+/*
+ * The last error after sending this in that state; *closed: gpusortd then closed the connection.  Waits long for the error
+ * that is expected, and only for a while for one that shouldn't come (expected -1).
+ */
 static int
-provoke(const std::string &socket_path, int state, const std::string &bytes, bool *closed)
+provoke(const std::string &socket_path, int state, const std::string &bytes, int expected, bool *closed)
 {
 	int			fd = raw_connect(socket_path);
 	std::string answer;
@@ -117,8 +120,14 @@ provoke(const std::string &socket_path, int state, const std::string &bytes, boo
 	char		byte;
 
 	raw_send(fd, path_to_state(state) + bytes);
-	answer = raw_receive(fd, 100);
-	*closed = poll(&poll_fd, 1, 0) > 0 && recv(fd, &byte, 1, 0) <= 0;
+	*closed = false;
+	for (int i = 0; i < 100 && !*closed; i++)
+	{
+		answer += raw_receive(fd, 50);
+		*closed = poll(&poll_fd, 1, 0) > 0 && recv(fd, &byte, 1, 0) <= 0;
+		if (expected != GPUSORTD_PROTOCOL_ERROR && last_error(answer) == expected)
+			break;
+	}
 	close(fd);
 	return last_error(answer);
 }
@@ -152,7 +161,7 @@ check_headers(const std::string &socket_path)
 				header.length = wrong == 3 ? header.length - 1 : wrong == 4 ? UINT32_MAX : header.length;
 				header.reserved = wrong == 5;
 				memcpy(&bytes[0], &header, sizeof(header));
-				code = provoke(socket_path, state, bytes, &closed);
+				code = provoke(socket_path, state, bytes, GPUSORTD_PROTOCOL_ERROR, &closed);
 				if (code != GPUSORTD_PROTOCOL_ERROR || !closed)
 				{
 					note("state %s, type %u, wrong %d: code %d, closed %d", state_names[state], type, wrong, code, closed);
@@ -186,6 +195,15 @@ check_truncated(const std::string &socket_path)
 	check(true, "messages were cut off at every byte");
 }
 
+/* What a message of zeros is answered with, where it is allowed: -1 but for JOIN, for which there is no such job. */
+static int
+allowed_code(int state, unsigned int type)
+{
+	if (state == 4)
+		return type == GPUSORTD_END ? -1 : GPUSORTD_INVALID;
+	return type == GPUSORTD_JOIN ? GPUSORTD_JOB_OVER : -1;
+}
+
 /* Messages that are allowed only elsewhere, and types that are gpusortd's own. */
 static void
 check_states(const std::string &socket_path)
@@ -201,10 +219,10 @@ check_states(const std::string &socket_path)
 			unsigned int type = i < 7 ? client_types[i] : (unsigned int) GPUSORTD_WELCOME;
 			bool		may = i < 7 && allowed[state][i] == '1';
 			bool		closed;
-			int			code = provoke(socket_path, state, raw_message(type, std::string(gpusortd_message_length(type), '\0')),
-									   &closed);
+			std::string bytes = raw_message(type, std::string(gpusortd_message_length(type), '\0'));
+			int			code = provoke(socket_path, state, bytes, may ? allowed_code(state, type) : GPUSORTD_PROTOCOL_ERROR, &closed);
 
-			if (may == (code == GPUSORTD_PROTOCOL_ERROR && closed))
+			if (may ? code != allowed_code(state, type) || closed : code != GPUSORTD_PROTOCOL_ERROR || !closed)
 			{
 				note("state %s, type %u: code %d, closed %d", state_names[state], type, code, closed);
 				right = false;
@@ -218,7 +236,7 @@ static void
 check_code(const std::string &socket_path, int state, const std::string &bytes, int code, const char *what)
 {
 	bool		closed;
-	int			got = provoke(socket_path, state, bytes, &closed);
+	int			got = provoke(socket_path, state, bytes, code, &closed);
 
 	check(got == code && !closed, "%s: code %d, expected %d, %s", what, got, code, closed ? "closed" : "open");
 }
