@@ -250,7 +250,8 @@ block_source_row(const BlockSource &source, uint32_t at)
 
 	if (source.npieces == 0)
 		return source.first + at;
-	return ((uint64_t) round * source.npieces + (source.piece + round * BLOCK_SOURCE_ROTATION) % source.npieces) * WARP_SIZE + at % WARP_SIZE;
+	return ((uint64_t) round * source.npieces + (source.piece + round * BLOCK_SOURCE_ROTATION) % source.npieces) * WARP_SIZE +
+		at % WARP_SIZE;
 }
 
 /*
@@ -259,7 +260,8 @@ block_source_row(const BlockSource &source, uint32_t at)
  */
 template <typename Key, bool has_values, int THREADS>
 static __device__ __forceinline__ void
-block_sort_pairs(SharedPairs<Key, has_values> *block, uint32_t n, const Key *keys, const uint32_t *values, BlockSource source, KeyOrder order,
+block_sort_pairs(SharedPairs<Key, has_values> *block, uint32_t n, const Key *keys, const uint32_t *values,
+				 BlockSource source, KeyOrder order,
 				 Key *sorted_keys, uint32_t *sorted_values, KeyOrder sorted_order)
 {
 	for (uint32_t at = threadIdx.x; at < n; at += THREADS)

@@ -181,7 +181,10 @@ bucket_sort_measure(Workspace *workspace, uint64_t n, int samples)
 	workspace->used = large > small ? large : small;
 }
 
-/* Step 4: sorts the samples of all segments at once: a segment's are all before, or equal to, the next one's, and the sort is stable. */
+/*
+ * Step 4: sorts the samples of all segments at once: a segment's are all before, or equal to, the next one's, and the sort
+ * is stable.
+ */
 template <typename Key>
 static DevSortStatus
 sort_samples(const BucketSpace<Key> *space, uint64_t nsamples, cudaStream_t stream)
@@ -216,7 +219,8 @@ bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 	size_t		sort_bytes = shared_pairs_bytes<Key, has_values>(THREADS * BUCKET_ITEMS);
 	size_t		move_bytes = s * (sizeof(uint32_t) + sizeof(uint16_t));
 	uint32_t	nbuckets = shape->nsegments[level + 1];
-	Pieces		sublists = {space->starts[level], shape->nsegments[level], (uint32_t) job->n, shape->tile, limit, space->sublists, space->firsts};
+	Pieces		sublists = {space->starts[level], shape->nsegments[level], (uint32_t) job->n, shape->tile, limit,
+							space->sublists, space->firsts};
 
 	RETURN_IF_FAILED(cut_segments(&sublists, stream));
 	stage_begin(job->stages, first ? "local sort" : "sublist local sort", stream);
@@ -278,7 +282,8 @@ bucket_sort_with(const PairSortJob<Key> *job, const Workspace *workspace, cudaSt
 	BucketPairs<Key> pairs = {job->keys, job->values, job->sorted_keys, job->sorted_values};
 
 	if (shape.largest > shape.tile)
-		return status_make(DEVSORT_INVALID, "s = %d leaves buckets of up to %llu rows, more than the %u that a block can sort; take more samples",
+		return status_make(DEVSORT_INVALID,
+						   "s = %d leaves buckets of up to %llu rows, more than the %u that a block can sort; take more samples",
 						   job->samples, (unsigned long long) shape.largest, shape.tile);
 	start_whole_kernel<<<1, 1, 0, stream>>>(space.starts[0], (uint32_t) job->n);
 	CHECK_LAUNCH("making the first segment");

@@ -68,7 +68,8 @@ sample_slot(const Pieces &sublists, uint32_t s, const Piece &sublist, uint32_t k
  */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void __launch_bounds__(THREADS, BUCKET_RESIDENT_BLOCKS(THREADS))
-sort_sublists_kernel(Pieces sublists, uint32_t s, BucketPairs<Key> pairs, bool spread, KeyOrder order, Key *samples, uint32_t *origins)
+sort_sublists_kernel(Pieces sublists, uint32_t s, BucketPairs<Key> pairs, bool spread, KeyOrder order,
+					 Key *samples, uint32_t *origins)
 {
 	extern __shared__ __align__(16) char shared[];
 	SharedPairs<Key, has_values> block(shared, THREADS * BUCKET_ITEMS);

@@ -22,7 +22,10 @@ device_attribute(cudaDeviceAttr attribute, int *value)
 	return status_ok();
 }
 
-/* Lets a kernel use so much dynamic shared memory on the current device.  What was allowed once stays so: small sorts feel the call. */
+/*
+ * Lets a kernel use so much dynamic shared memory on the current device.  What was allowed once stays so: small sorts feel
+ * the call.
+ */
 template <auto kernel>
 static inline DevSortStatus
 allow_shared_memory(size_t bytes)

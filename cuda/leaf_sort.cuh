@@ -200,7 +200,8 @@ start_sub_buckets(uint32_t *starts, uint32_t n)
  */
 template <typename Key, int THREADS>
 static __device__ bool
-mark_mixed_sub_buckets(const Key *keys, const uint32_t *starts, uint32_t n, Key low, int shift, uint32_t max_work, uint32_t *mixed)
+mark_mixed_sub_buckets(const Key *keys, const uint32_t *starts, uint32_t n, Key low, int shift, uint32_t max_work,
+					   uint32_t *mixed)
 {
 	__shared__ unsigned long long work;
 	unsigned long long mine = 0;
@@ -371,12 +372,16 @@ leaf_sort_kernel(Leaves leaves, int kind, LeafPairs<Key> pairs)
 		uint32_t	leaf = leaves.lists[(size_t) kind * leaves.count + i];
 		uint32_t	first = leaves.starts[leaf];
 
-		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, first, leaves.starts[leaf + 1] - first, starts, keys, values);
+		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, first, leaves.starts[leaf + 1] - first,
+												  starts, keys, values);
 		__syncthreads();
 	}
 }
 
-/* Merge sorts, where they are, the leaves that leaf_sort_kernel gave up: those of more than `above` pairs that fit into this block. */
+/*
+ * Merge sorts, where they are, the leaves that leaf_sort_kernel gave up: those of more than `above` pairs that fit into
+ * this block.
+ */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void __launch_bounds__(THREADS)
 hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs, uint32_t above)
@@ -393,8 +398,8 @@ hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs, uint32_t above)
 
 		if (n <= above || n > hard_leaf_capacity(leaves, THREADS))
 			continue;
-		block_sort_pairs<Key, has_values, THREADS>(&block, n, pairs.sorted_keys, pairs.sorted_values, BlockSource{first, 0, 0}, pairs.order,
-												   pairs.sorted_keys + first, pairs.sorted_values + first, pairs.order);
+		block_sort_pairs<Key, has_values, THREADS>(&block, n, pairs.sorted_keys, pairs.sorted_values, BlockSource{first, 0, 0},
+												   pairs.order, pairs.sorted_keys + first, pairs.sorted_values + first, pairs.order);
 		__syncthreads();
 	}
 }

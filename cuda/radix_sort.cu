@@ -41,7 +41,9 @@ template <typename Key>
 void
 radix_sort_measure(Workspace *workspace, uint64_t n, bool has_values, bool lean)
 {
-	workspace_take<char>(workspace, bookkeeping_bytes(n) + (lean ? 0 : n * (sizeof(Key) + (has_values ? sizeof(uint32_t) : 0)) + 1024));
+	size_t		pair_bytes = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
+
+	workspace_take<char>(workspace, bookkeeping_bytes(n) + (lean ? 0 : n * pair_bytes + 1024));
 }
 
 /* With storage = NULL only says how much it wants.  *in_place: the result is where the input was. */

@@ -298,7 +298,8 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 /* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
-sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks, const LeafPairs<Key> *pairs, cudaStream_t stream)
+sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks, const LeafPairs<Key> *pairs,
+				 cudaStream_t stream)
 {
 	uint32_t	above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
 	size_t		bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
@@ -321,17 +322,21 @@ sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pa
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors));
 	few_blocks = leaves->count < 2 * (uint32_t) multiprocessors ? leaves->count : 2 * multiprocessors;
 	if (leaves->starts == NULL)
-		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors, pairs, stream)));
+		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>
+						  (leaves, LEAF_MEDIUM, multiprocessors, pairs, stream)));
 	else
 	{
 		list_leaves_kernel<<<(leaves->count + LEAF_THREADS_SMALL - 1) / LEAF_THREADS_SMALL, LEAF_THREADS_SMALL, 0, stream>>>
 			(*leaves, splitters);
 		CHECK_LAUNCH("listing leaves");
 		if (leaves->capacity[LEAF_LARGE] > leaves->capacity[LEAF_MEDIUM])
-			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>(leaves, LEAF_LARGE, multiprocessors, pairs, stream)));
-		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors, pairs, stream)));
+			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>
+							  (leaves, LEAF_LARGE, multiprocessors, pairs, stream)));
+		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>
+						  (leaves, LEAF_MEDIUM, multiprocessors, pairs, stream)));
 		if (leaves->capacity[LEAF_SMALL] > 0)
-			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL, multiprocessors, pairs, stream)));
+			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>
+							  (leaves, LEAF_SMALL, multiprocessors, pairs, stream)));
 		if (pairs->keys != pairs->sorted_keys)
 		{
 			copy_equal_leaves_kernel<Key, has_values><<<4 * few_blocks, LEAF_THREADS_MEDIUM, 0, stream>>>(*leaves, *pairs);
@@ -341,11 +346,13 @@ sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pa
 	/* One size of blocks for few leaves, whichever they have: see LEAF_FEW. */
 	if (leaves->count > LEAF_FEW)
 	{
-		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 4>(leaves, 0, few_blocks * 4, pairs, stream)));
-		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 2>(leaves, HARD_LEAF_THREADS / 4, few_blocks * 2, pairs, stream)));
+		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 4>
+						  (leaves, 0, few_blocks * 4, pairs, stream)));
+		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 2>
+						  (leaves, HARD_LEAF_THREADS / 4, few_blocks * 2, pairs, stream)));
 	}
-	RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS>(leaves, leaves->count > LEAF_FEW ? HARD_LEAF_THREADS / 2 : 0,
-																 few_blocks, pairs, stream)));
+	RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS>
+					  (leaves, leaves->count > LEAF_FEW ? HARD_LEAF_THREADS / 2 : 0, few_blocks, pairs, stream)));
 	return status_ok();
 }
 

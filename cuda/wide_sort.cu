@@ -233,7 +233,8 @@ segments_are_equal(const DevSortFixedJob *job, const WidePieces *pieces, bool *e
 
 /* Sorts row numbers by all bits of the plan, in as many rounds as that takes. */
 static DevSortStatus
-sort_rounds(const DevSortFixedJob *job, WidePieces *pieces, const SqueezePlan *plan, const Workspace *workspace, cudaStream_t stream)
+sort_rounds(const DevSortFixedJob *job, WidePieces *pieces, const SqueezePlan *plan, const Workspace *workspace,
+			cudaStream_t stream)
 {
 	SegmentRounds *rounds = &pieces->rounds;
 	int			from = 0;
