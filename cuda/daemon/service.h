@@ -2,7 +2,7 @@
  * service.h
  *		gpusortd as its threads see it.
  *
- * main.cc reads the options, server.cc listens and starts a thread a connection, session.cc is that thread.  What they
+ * main.cc reads the options, server.cc listens and starts a thread a connection, session.cc is that thread, wire.cc its messages.  What they
  * share is the Service.
  */
 #ifndef GPUSORTD_SERVICE_H

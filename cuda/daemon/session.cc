@@ -26,11 +26,10 @@
 
 #include <poll.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "chunk_layout.h"
 #include "service.h"
+#include "wire.h"
 
 /* More is no estimate: keeps sums of estimates far from overflowing. */
 #define MOST_EXPECTED_BYTES (UINT64_C(1) << 48)
@@ -46,26 +45,10 @@ enum class SessionState
 	failed
 };
 
-/* A message as it was read. */
-struct Message
-{
-	GpusortdType type;
-	union
-	{
-		GpusortdHello hello;
-		GpusortdBegin begin;
-		GpusortdJoin join;
-		GpusortdSubmit submit;
-		GpusortdPerform perform;
-		GpusortdFetch fetch;
-		GpusortdEnd end;
-	};
-};
-
 class Session
 {
 public:
-	Session(Service *its_service, int socket_fd) : service(its_service), fd(socket_fd)
+	Session(Service *its_service, int fd) : service(its_service), wire(fd)
 	{
 	}
 
@@ -78,9 +61,6 @@ public:
 
 private:
 	bool read_message(Message *message);
-	bool read_bytes(void *to, size_t bytes);
-	template <typename Body> bool send_message(GpusortdType type, const Body &body, int passed_fd = -1);
-	bool send_error(GpusortdCode code, const std::string &text);
 	bool protocol_error(const std::string &text);
 
 	bool handle(const Message &message);
@@ -98,7 +78,7 @@ private:
 	void leave_job();
 
 	Service    *service;
-	int			fd;
+	Wire		wire;
 	SessionState state = SessionState::greeting;
 	std::shared_ptr<SharedJob> job;
 	bool		helper = false;
@@ -107,101 +87,13 @@ private:
 	uint64_t	position = 0;	/* of the next fetch */
 };
 
-/* ---- messages ---- */
-
-bool
-Session::read_bytes(void *to, size_t bytes)
-{
-	char	   *at = (char *) to;
-
-	while (bytes > 0)
-	{
-		ssize_t		got = recv(fd, at, bytes, 0);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		at += got;
-		bytes -= got;
-	}
-	return true;
-}
-
 /* False: the client has closed the connection, or can't be understood and has been told. */
 bool
 Session::read_message(Message *message)
 {
-	GpusortdHeader header;
-	int			length;
+	std::string why;
 
-	if (!read_bytes(&header, sizeof(header)))
-		return false;
-	if (header.magic != GPUSORTD_MAGIC)
-		return protocol_error("this is not the protocol of gpusortd");
-	if (header.version != GPUSORTD_VERSION)
-		return protocol_error("version " + std::to_string(header.version) + " of the protocol, this gpusortd speaks version " +
-							  std::to_string(GPUSORTD_VERSION));
-	length = header.type <= GPUSORTD_END ? gpusortd_message_length(header.type) : -1;
-	if (length < 0)
-		return protocol_error("unknown message type " + std::to_string(header.type));
-	if (header.length != (uint32_t) length || header.reserved != 0)
-		return protocol_error("malformed header of a message of type " + std::to_string(header.type));
-	message->type = (GpusortdType) header.type;
-	return read_bytes(&message->hello, length);
-}
-
-/* False: the client is gone. */
-template <typename Body>
-bool
-Session::send_message(GpusortdType type, const Body &body, int passed_fd)
-{
-	GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, (uint16_t) type, sizeof(Body), 0};
-	char		bytes[sizeof(header) + sizeof(Body)];
-	struct iovec vector = {bytes, sizeof(bytes)};
-	struct msghdr message = {};
-	alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-
-	memcpy(bytes, &header, sizeof(header));
-	memcpy(bytes + sizeof(header), &body, sizeof(Body));
-	message.msg_iov = &vector;
-	message.msg_iovlen = 1;
-	if (passed_fd >= 0)
-	{
-		struct cmsghdr *passed;
-
-		message.msg_control = control;
-		message.msg_controllen = sizeof(control);
-		passed = CMSG_FIRSTHDR(&message);
-		passed->cmsg_level = SOL_SOCKET;
-		passed->cmsg_type = SCM_RIGHTS;
-		passed->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(passed), &passed_fd, sizeof(int));
-	}
-	while (vector.iov_len > 0)
-	{
-		ssize_t		sent = sendmsg(fd, &message, MSG_NOSIGNAL);
-
-		if (sent < 0 && errno == EINTR)
-			continue;
-		if (sent <= 0)
-			return false;
-		vector.iov_base = (char *) vector.iov_base + sent;
-		vector.iov_len -= sent;
-		message.msg_control = nullptr;
-		message.msg_controllen = 0;
-	}
-	return true;
-}
-
-bool
-Session::send_error(GpusortdCode code, const std::string &text)
-{
-	GpusortdError error = {};
-
-	error.code = code;
-	text.copy(error.message, sizeof(error.message) - 1);
-	return send_message(GPUSORTD_ERROR, error);
+	return wire.read(message, &why) || (!why.empty() && protocol_error(why));
 }
 
 /* The connection is at its end. */
@@ -209,7 +101,7 @@ bool
 Session::protocol_error(const std::string &text)
 {
 	log_line("WARNING", "closing a connection: %s", text.c_str());
-	(void) send_error(GPUSORTD_PROTOCOL_ERROR, text);
+	(void) wire.send_error(GPUSORTD_PROTOCOL_ERROR, text);
 	return false;
 }
 
@@ -299,7 +191,7 @@ Session::fail(const Outcome &outcome)
 		job->device_job.reset();
 	}
 	state = SessionState::failed;
-	sent = send_error(outcome.code, outcome.message);
+	sent = wire.send_error(outcome.code, outcome.message);
 	if (outcome.code == GPUSORTD_DEVICE_LOST)
 	{
 		log_line("FATAL", "the device failed: %s", outcome.message.c_str());
@@ -327,7 +219,7 @@ Session::hello()
 		to->free_bytes = device.limit - device.promised;
 	}
 	state = SessionState::ready;
-	return send_message(GPUSORTD_WELCOME, welcome);
+	return wire.send(GPUSORTD_WELCOME, welcome);
 }
 
 /* ---- beginning ---- */
@@ -379,11 +271,11 @@ Session::wait_for_admission(bool *admitted)
 	*admitted = job->admission->admitted();
 	if (*admitted)
 		return true;
-	if (!send_message(GPUSORTD_QUEUED, GpusortdQueued{job->admission->before()}))
+	if (!wire.send(GPUSORTD_QUEUED, GpusortdQueued{job->admission->before()}))
 		return false;
 	for (;;)
 	{
-		struct pollfd fds[2] = {{fd, POLLIN, 0}, {job->admission->event_fd(), POLLIN, 0}};
+		struct pollfd fds[2] = {{wire.fd, POLLIN, 0}, {job->admission->event_fd(), POLLIN, 0}};
 
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return false;
@@ -436,7 +328,7 @@ Session::lend_segment(SessionState next)
 		}
 	}
 	state = next;
-	return send_message(GPUSORTD_JOB, lent, segment.fd);
+	return wire.send(GPUSORTD_JOB, lent, segment.fd);
 }
 
 /* ---- feeding ---- */
@@ -492,7 +384,7 @@ Session::submit(const GpusortdSubmit &filled)
 		freed.refused = GPUSORTD_MEMORY_FULL;
 	else if (!outcome.ok())
 		return fail(outcome);
-	return send_message(GPUSORTD_CHUNK_FREE, freed);
+	return wire.send(GPUSORTD_CHUNK_FREE, freed);
 }
 
 /* ---- sorting, returning ---- */
@@ -516,7 +408,7 @@ Session::perform()
 		return fail(outcome);
 	position = 0;
 	state = SessionState::sorted;
-	return send_message(GPUSORTD_SORTED, sorted);
+	return wire.send(GPUSORTD_SORTED, sorted);
 }
 
 bool
@@ -542,7 +434,7 @@ Session::fetch(const GpusortdFetch &wanted)
 	if (!outcome.ok())
 		return fail(outcome);
 	position = wanted.backward ? window.first : window.first + window.rows;
-	return send_message(GPUSORTD_ROWS, GpusortdRows{wanted.chunk, 0, window.first, window.rows, window.bytes});
+	return wire.send(GPUSORTD_ROWS, GpusortdRows{wanted.chunk, 0, window.first, window.rows, window.bytes});
 }
 
 /* ---- ending ---- */
@@ -554,7 +446,7 @@ Session::end()
 
 	leave_job();
 	state = SessionState::ready;
-	return send_message(GPUSORTD_ENDED, ended);
+	return wire.send(GPUSORTD_ENDED, ended);
 }
 
 /*
