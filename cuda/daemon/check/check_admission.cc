@@ -143,6 +143,8 @@ check_staging()
 	check(ok && gpusortd_join(&client[1], client[0].job.job, client[0].job.token) &&
 		  !gpusortd_join(&client[2], client[0].job.job, client[0].job.token) && client[2].code == GPUSORTD_STAGING_FULL,
 		  "a helper does not wait for it");
+	check(gpusortd_end(&client[1]) && gpusortd_end(&client[2]) && gpusortd_join(&client[2], client[0].job.job, client[0].job.token),
+		  "another can have it after the first one's end");
 	check(gpusortd_perform(&client[0]), "and the job goes on without");
 	for (GpusortdClient &one : client)
 		gpusortd_close(&one);

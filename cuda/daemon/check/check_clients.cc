@@ -183,6 +183,19 @@ check_growth(Daemon *daemon, Random *random)
 	check(right && grown < 8192 && daemon->settles(), "300 more jobs make it grow by %ld kB %s", grown, why.c_str());
 }
 
+/* No promise of device memory outlives its job. */
+static void
+check_promises(const Daemon &daemon)
+{
+	GpusortdClient client;
+	bool		right = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr);
+
+	for (uint32_t i = 0; i < client.welcome.devices; i++)
+		right &= client.welcome.device[i].jobs == 0 && client.welcome.device[i].free_bytes == client.welcome.device[i].limit_bytes;
+	check(right && client.welcome.devices > 0, "nothing is promised any more");
+	gpusortd_close(&client);
+}
+
 void
 check_clients(Random *random)
 {
@@ -194,4 +207,5 @@ check_clients(Random *random)
 	check_killing_anywhere(&daemon, random);
 	check_stopped(&daemon, rows, random);
 	check_growth(&daemon, random);
+	check_promises(daemon);
 }
