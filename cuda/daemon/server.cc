@@ -24,6 +24,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -243,11 +244,24 @@ Server::bind_socket()
 	return true;
 }
 
+/* A connection takes two files, and up to another one for its chunk memory. */
+static void
+raise_file_limit()
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	(void) setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 bool
 Server::open()
 {
 	sigset_t	signals;
 
+	raise_file_limit();
 	path = service->settings.socket_path;
 	lock_name = path + ".lock";
 	sigemptyset(&signals);
