@@ -11,6 +11,9 @@
  * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the list of leaves that came
  * out larger than a block can sort is read back; there hardly ever is one, and each is sampled again with
  * other random numbers, as a sort of its own.
+ *
+ * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes) sorts by CUB's
+ * radix sort instead.
  */
 #ifndef DEVSORT_SAMPLE_SORT_CUH
 #define DEVSORT_SAMPLE_SORT_CUH
@@ -402,6 +405,18 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 	return status_ok();
 }
 
+/* Has this device the shared memory that a tile takes? */
+template <typename Key>
+static DevSortStatus
+can_distribute(const SampleShape *shape, bool *can)
+{
+	int			available;
+
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
+	*can = (size_t) available >= scatter_shared_bytes<Key>(shape->log_ways[0]) + 1024;
+	return status_ok();
+}
+
 template <typename Key>
 static DevSortStatus
 sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
@@ -412,9 +427,14 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
 	Leaves		leaves = {};
 	LeafPairs<Key> pairs;
+	bool		can = true;
 
 	if (job->n == 0)
 		return status_ok();
+	if (shape.levels > 0)
+		RETURN_IF_FAILED(can_distribute<Key>(&shape, &can));
+	if (!can)
+		return radix_sort(job, true, workspace, stream);
 	CHECK_CUDA(cudaMemsetAsync(space.zeros, 0, space.nzeros * sizeof(uint32_t), stream), "clearing counters");
 	if (shape.levels > 0)
 	{

@@ -7,7 +7,7 @@
 
 /* ---- sample sort ---- */
 
-/* Leaves hold so many pairs on average at most: the base case wants them to fit a block of LEAF_CAPACITY. */
+/* Leaves hold so many pairs on average at most, and hardly ever more than the base case can sort: 8192, or 4096 on small cards. */
 #define SAMPLE_LEAF_MEAN 2304
 
 /* Samples a splitter.  Leischner, Osipov, Sanders, section 5: a = 30, 15 for wide keys. */
@@ -15,7 +15,6 @@
 
 /* Ways of one distribution: as few levels as these allow. */
 #define SAMPLE_LOG_WAYS 9
-#define SAMPLE_LOG_WAYS_MAX 11
 
 /* A tile of the distribution is what one block counts and scatters at a time. */
 #define SAMPLE_TILE_THREADS 512
