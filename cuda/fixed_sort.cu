@@ -18,9 +18,7 @@ check_shape(const DevSortFixedJob *job)
 {
 	if (job == NULL)
 		return status_make(DEVSORT_INVALID, "no job is given");
-	if ((int) job->algorithm < DEVSORT_AUTO || (int) job->algorithm > DEVSORT_RADIX)
-		return status_make(DEVSORT_INVALID, "algorithm %d does not exist; allowed are %d to %d", (int) job->algorithm,
-						   (int) DEVSORT_AUTO, (int) DEVSORT_RADIX);
+	RETURN_IF_FAILED(check_algorithm(job->algorithm));
 	if (job->key_bytes != 4 && (job->key_bytes < 8 || job->key_bytes > 32 || job->key_bytes % 8 != 0))
 		return status_make(DEVSORT_INVALID, "keys of %d bytes cannot be sorted; allowed are 4, 8, 16, 24 and 32",
 						   job->key_bytes);

@@ -37,6 +37,16 @@ void		pair_sort_measure(Workspace *workspace, DevSortAlgorithm algorithm, uint64
 template <typename Key>
 DevSortStatus pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream);
 
+/* Is there such an algorithm? */
+static inline DevSortStatus
+check_algorithm(DevSortAlgorithm algorithm)
+{
+	if ((int) algorithm < DEVSORT_AUTO || (int) algorithm > DEVSORT_RADIX)
+		return status_make(DEVSORT_INVALID, "algorithm %d does not exist; allowed are %d to %d", (int) algorithm,
+						   (int) DEVSORT_AUTO, (int) DEVSORT_RADIX);
+	return status_ok();
+}
+
 /* Tells the caller's stage hook; no-op without one. */
 static inline void
 stage_begin(const DevSortStages *stages, const char *stage, cudaStream_t stream)

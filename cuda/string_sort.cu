@@ -46,9 +46,7 @@ check_shape(const DevSortStringsJob *job)
 {
 	if (job == NULL)
 		return status_make(DEVSORT_INVALID, "no job is given");
-	if ((int) job->algorithm < DEVSORT_AUTO || (int) job->algorithm > DEVSORT_RADIX)
-		return status_make(DEVSORT_INVALID, "algorithm %d does not exist; allowed are %d to %d", (int) job->algorithm,
-						   (int) DEVSORT_AUTO, (int) DEVSORT_RADIX);
+	RETURN_IF_FAILED(check_algorithm(job->algorithm));
 	if (job->n > DEVSORT_MAX_ROWS)
 		return status_make(DEVSORT_INVALID, "%llu strings are too many; at most %llu can be sorted",
 						   (unsigned long long) job->n, (unsigned long long) DEVSORT_MAX_ROWS);

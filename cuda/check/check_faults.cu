@@ -30,127 +30,78 @@ public:
 	virtual bool unharmed(Why *why) = 0;
 };
 
-class FixedTarget : public FaultTarget
+/* A sort or gather as the other sections run it: what they make ready, do and prove. */
+template <typename Runner, typename Case, bool (*prepare_case)(Runner *, const Case *, Why *), DevSortStatus (*perform_case)(Runner *),
+		  bool (*prove_case)(Runner *, Why *)>
+class CaseTarget : public FaultTarget
 {
 public:
-	explicit FixedTarget(const FixedCase &fixed_case) : fixed(fixed_case)
+	explicit CaseTarget(const Case &given) : given(given)
 	{
 	}
+
+	bool
+	prepare(Why *why) override
+	{
+		return prepare_case(&runner, &given, why);
+	}
+
+	DevSortStatus
+	perform() override
+	{
+		return perform_case(&runner);
+	}
+
+	bool
+	prove(Why *why) override
+	{
+		return prove_case(&runner, why);
+	}
+
+	bool
+	unharmed(Why *why) override
+	{
+		return guarded_intact(&runner.guarded, why);
+	}
+
+protected:
+	Runner		runner = {};	/* released by who inherits it */
+
+private:
+	Case		given;
+};
+
+class FixedTarget : public CaseTarget<FixedRunner, FixedCase, fixed_prepare, fixed_sort, fixed_prove>
+{
+public:
+	using CaseTarget::CaseTarget;
 
 	~FixedTarget() override
 	{
 		fixed_release(&runner);
 	}
-
-	bool
-	prepare(Why *why) override
-	{
-		return fixed_prepare(&runner, &fixed, why);
-	}
-
-	DevSortStatus
-	perform() override
-	{
-		return fixed_sort(&runner);
-	}
-
-	bool
-	prove(Why *why) override
-	{
-		return fixed_prove(&runner, why);
-	}
-
-	bool
-	unharmed(Why *why) override
-	{
-		return guarded_intact(&runner.guarded, why);
-	}
-
-private:
-	FixedRunner runner = {};
-	FixedCase	fixed;
 };
 
-class StringsTarget : public FaultTarget
+class StringsTarget : public CaseTarget<StringsRunner, StringsCase, strings_prepare, strings_sort, strings_prove>
 {
 public:
-	explicit StringsTarget(const StringsCase &strings_case) : strings(strings_case)
-	{
-	}
+	using CaseTarget::CaseTarget;
 
 	~StringsTarget() override
 	{
 		guarded_release(&runner.guarded);
 	}
-
-	bool
-	prepare(Why *why) override
-	{
-		return strings_prepare(&runner, &strings, why);
-	}
-
-	DevSortStatus
-	perform() override
-	{
-		return strings_sort(&runner);
-	}
-
-	bool
-	prove(Why *why) override
-	{
-		return strings_prove(&runner, why);
-	}
-
-	bool
-	unharmed(Why *why) override
-	{
-		return guarded_intact(&runner.guarded, why);
-	}
-
-private:
-	StringsRunner runner = {};
-	StringsCase strings;
 };
 
-class RowsTarget : public FaultTarget
+class RowsTarget : public CaseTarget<RowsRunner, RowsCase, rows_prepare, rows_plan_and_gather, rows_prove>
 {
 public:
-	explicit RowsTarget(const RowsCase &given) : rows_case(given)
-	{
-	}
+	using CaseTarget::CaseTarget;
 
 	~RowsTarget() override
 	{
 		guarded_release(&runner.guarded);
 	}
-
-	bool
-	prepare(Why *why) override
-	{
-		return rows_prepare(&runner, &rows_case, why);
-	}
-
-	DevSortStatus
-	perform() override
-	{
-		return rows_plan_and_gather(&runner);
-	}
-
-	bool
-	prove(Why *why) override
-	{
-		return rows_prove(&runner, why);
-	}
-
-	bool
-	unharmed(Why *why) override
-	{
-		return guarded_intact(&runner.guarded, why);
-	}
-
-private:
-	RowsRunner	runner = {};
-	RowsCase	rows_case;
 };
 
 /* Creates, grows twice, destroys. */

@@ -81,6 +81,16 @@ parse_name(const char *option, const char *value, int (*by_name) (const char *na
 	return found;
 }
 
+static int
+parse_width(const char *value)
+{
+	uint64_t	width = parse_number("--width", value);
+
+	if (width != 4 && (width < 8 || width > 32 || width % 8 != 0))
+		usage_error("--width is 4, 8, 16, 24 or 32, not", value);
+	return (int) width;
+}
+
 /* Takes an option that has a value. */
 static void
 parse_option(CheckOptions *options, const char *option, const char *value)
@@ -90,7 +100,7 @@ parse_option(CheckOptions *options, const char *option, const char *value)
 	else if (strcmp(option, "--distribution") == 0)
 		options->distribution = parse_name(option, value, distribution_by_name);
 	else if (strcmp(option, "--width") == 0)
-		options->width = (int) parse_number(option, value);
+		options->width = parse_width(value);
 	else if (strcmp(option, "--seed") == 0)
 		options->seed = parse_number(option, value);
 	else if (strcmp(option, "--seconds") == 0)
