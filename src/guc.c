@@ -13,6 +13,7 @@
 
 int			gpusort_mode = GPUSORT_MODE_AUTO;
 int			gpusort_backend = GPUSORT_BACKEND_AUTO;
+int			gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
 int			gpusort_min_rows = 50000;
 int			gpusort_work_mem = -1;
 
@@ -26,6 +27,15 @@ static const struct config_enum_entry mode_options[] = {
 static const struct config_enum_entry backend_options[] = {
 	{"auto", GPUSORT_BACKEND_AUTO, false},
 	{"cpu", GPUSORT_BACKEND_CPU, false},
+	{"cuda", GPUSORT_BACKEND_CUDA, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry algorithm_options[] = {
+	{"auto", GPUSORT_ALGORITHM_AUTO, false},
+	{"sample", GPUSORT_ALGORITHM_SAMPLE, false},
+	{"bucket", GPUSORT_ALGORITHM_BUCKET, false},
+	{"radix", GPUSORT_ALGORITHM_RADIX, false},
 	{NULL, 0, false}
 };
 
@@ -50,6 +60,9 @@ guc_define_all(void)
 							 NULL);
 	DefineCustomEnumVariable("gpusort.backend", "The device that sorts.", NULL, &gpusort_backend,
 							 GPUSORT_BACKEND_AUTO, backend_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomEnumVariable("gpusort.algorithm", "How keys of fixed width are sorted.",
+							 "By devices that know the algorithm; others take the one they have.", &gpusort_algorithm,
+							 GPUSORT_ALGORITHM_AUTO, algorithm_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows", "Sorts of fewer rows, by estimate, are left alone in mode auto.", NULL,
 							&gpusort_min_rows, 50000, 0, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",

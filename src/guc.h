@@ -16,12 +16,23 @@ typedef enum GpuSortMode
 
 typedef enum GpuSortBackend
 {
-	GPUSORT_BACKEND_AUTO,
-	GPUSORT_BACKEND_CPU
+	GPUSORT_BACKEND_AUTO,		/* the device that is expected to be the cheaper one */
+	GPUSORT_BACKEND_CPU,
+	GPUSORT_BACKEND_CUDA		/* as long as there is one, else the CPU */
 } GpuSortBackend;
+
+/* How fixed keys are sorted, by devices that know several ways; the numbers are gpusortd's. */
+typedef enum GpuSortAlgorithm
+{
+	GPUSORT_ALGORITHM_AUTO,
+	GPUSORT_ALGORITHM_SAMPLE,
+	GPUSORT_ALGORITHM_BUCKET,
+	GPUSORT_ALGORITHM_RADIX
+} GpuSortAlgorithm;
 
 extern int	gpusort_mode;
 extern int	gpusort_backend;
+extern int	gpusort_algorithm;
 extern int	gpusort_min_rows;
 extern int	gpusort_work_mem;	/* kB; -1: as work_mem */
 

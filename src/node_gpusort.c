@@ -49,6 +49,8 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 
 	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
 	state->unused = sort_plan_unused_columns((CustomScan *) plan);
+	state->restartable = sort_plan_is_restartable((CustomScan *) plan);
+	state->key_width = sort_key_estimate_width(ncolumns, columns, plan->plan_width);
 	custom_scan_apply_slot_ops(css, estate, &TTSOpsMinimalTuple);
 
 	/* The input is read forwards and, unless its parameters change, once. */
@@ -70,14 +72,15 @@ release_sorter(GpuSortState *state)
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
-/* Reads the whole input into the sorter. */
+/* Reads the whole input into the sorter, unless that fails. */
 static void
 read_input(GpuSortState *state)
 {
 	PlanState  *input = outerPlanState(state);
 	SortFeed	feed;
 
-	sort_feed_begin(&feed, state->sorter, state->key, state->unused);
+	sort_feed_begin(&feed, state->sorter, state->key,
+					state->sorter->device->keeps_sort_columns ? NULL : state->unused);
 	for (;;)
 	{
 		TupleTableSlot *slot = ExecProcNode(input);
@@ -85,7 +88,8 @@ read_input(GpuSortState *state)
 		if (TupIsNull(slot))
 			break;
 		CHECK_FOR_INTERRUPTS();
-		sort_feed_put(&feed, slot);
+		if (!sort_feed_put(&feed, slot))
+			return;
 	}
 	sort_feed_end(&feed);
 }
@@ -104,6 +108,66 @@ note_stats(GpuSortState *state, double read_ms, const SorterStats *when_read)
 	state->feed_ms += read_ms - when_read->sort_ms - when_read->spill_ms - when_read->merge_ms;
 }
 
+static void
+make_request(GpuSortState *state, SortRequest *request)
+{
+	Plan	   *input = outerPlan(state->css.ss.ps.plan);
+
+	memset(request, 0, sizeof(*request));
+	request->key = state->key;
+	request->desc = ExecGetResultType(outerPlanState(state));
+	request->memory_limit = guc_sort_memory();
+	request->random_access = state->random_access;
+	request->processes = 1;
+	request->expected_rows = input->plan_rows;
+	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
+	request->expected_key_bytes = state->key_width;
+}
+
+/* Reads and sorts with this device; false: the sorter has failed. */
+static bool
+sort_with(GpuSortState *state, const SortDevice *device)
+{
+	SortRequest request;
+	SorterStats when_read;
+	Stopwatch	watch = stopwatch_start();
+	double		read_ms;
+
+	make_request(state, &request);
+	state->sorter = device->begin(&request);
+	if (state->sorter->failure == NULL)
+		read_input(state);
+	if (state->sorter->failure != NULL)
+		return false;
+	read_ms = stopwatch_ms(watch);
+	device->get_stats(state->sorter, &when_read);
+	device->perform(state->sorter);
+	if (state->sorter->failure != NULL)
+		return false;
+	note_stats(state, read_ms, &when_read);
+	return true;
+}
+
+/* The device has failed: gets ready to read the input once more, or raises an error if that can't be. */
+static void
+fall_back(GpuSortState *state)
+{
+	const Sorter *sorter = state->sorter;
+	char	   *failure = pstrdup(sorter->failure);
+	const char *device = sorter->device->name;
+
+	if (state->returned_rows || !state->restartable)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYSTEM_ERROR), errmsg("the sort on device \"%s\" could not be completed", device),
+				 errdetail("%s.", failure),
+				 state->returned_rows ? errhint("Run the query again, or set gpusort.backend to \"cpu\".") :
+				 errhint("The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
+	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
+	pfree(failure);
+	release_sorter(state);
+	ExecReScan(outerPlanState(state));
+}
+
 /* Makes a sorter hold the input's rows in order. */
 static void
 sort_input(GpuSortState *state)
@@ -111,23 +175,33 @@ sort_input(GpuSortState *state)
 	EState	   *estate = state->css.ss.ps.state;
 	ScanDirection direction = estate->es_direction;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
-	SorterStats when_read;
-	Stopwatch	watch = stopwatch_start();
-	double		read_ms;
 
 	/* The input is always read forwards. */
 	estate->es_direction = ForwardScanDirection;
-	state->sorter = sort_device_cpu.begin(state->key, guc_sort_memory(), state->random_access);
-	read_input(state);
-	read_ms = stopwatch_ms(watch);
-	state->sorter->device->get_stats(state->sorter, &when_read);
-	state->sorter->device->perform(state->sorter);
+	state->returned_rows = false;
+	while (!sort_with(state, &sort_device_cpu))
+		fall_back(state);
 	estate->es_direction = direction;
 	MemoryContextSwitchTo(old);
-	note_stats(state, read_ms, &when_read);
 }
 
 /* ---------------------------------------------------------------- rows */
+
+/* The next row, also if the device fails before the first one was returned. */
+static inline MinimalTuple
+next_row(GpuSortState *state, bool forward)
+{
+	MinimalTuple row = state->sorter->device->next(state->sorter, forward);
+
+	if (unlikely(row == NULL && state->sorter->failure != NULL))
+	{
+		fall_back(state);
+		sort_input(state);
+		row = state->sorter->device->next(state->sorter, forward);
+	}
+	state->returned_rows |= row != NULL;
+	return row;
+}
 
 static TupleTableSlot *
 exec_gpusort(CustomScanState *css)
@@ -140,7 +214,7 @@ exec_gpusort(CustomScanState *css)
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->sorter == NULL))
 		sort_input(state);
-	row = state->sorter->device->next(state->sorter, ScanDirectionIsForward(css->ss.ps.state->es_direction));
+	row = next_row(state, ScanDirectionIsForward(css->ss.ps.state->es_direction));
 	if (row == NULL)
 	{
 		ExecClearTuple(slot);

@@ -17,9 +17,12 @@ typedef struct GpuSortState
 {
 	CustomScanState css;		/* must be first */
 	bool		random_access;	/* may be read backwards, again, or from a mark */
+	bool		restartable;	/* may the input be read once more? */
 	SortKey    *key;
+	int			key_width;		/* bytes of a key, by estimate */
 	Bitmapset  *unused;			/* columns of the input that need not be kept */
 	Sorter	   *sorter;			/* NULL until the first row is asked for */
+	bool		returned_rows;	/* any, of this sorter */
 
 	/* For EXPLAIN ANALYZE. */
 	const char *device;			/* of the last sort performed; NULL: none was */

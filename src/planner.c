@@ -240,9 +240,13 @@ static Plan *
 plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 				  List *custom_plans)
 {
-	/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
-	bool		junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES;
-	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, junk_is_unused);
+	SortPlanOptions options = {
+		/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
+		.junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
+		.restartable = !contain_volatile_functions((Node *) root->parse),
+		.on_gpu = gpusort_backend == GPUSORT_BACKEND_CUDA
+	};
+	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
 
 	plan->flags = best_path->flags;

@@ -18,7 +18,7 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *u
 	row_source_init(&feed->row, unused);
 }
 
-/* A chunk with room for so many more bytes. */
+/* A chunk with room for so many more bytes; NULL: the sorter has failed. */
 static pg_noinline Chunk *
 next_chunk(SortFeed *feed, Size bytes)
 {
@@ -39,22 +39,26 @@ chunk_for(SortFeed *feed, Size bytes)
 	return next_chunk(feed, bytes);
 }
 
-static inline void
+static inline bool
 put_fixed(SortFeed *feed, TupleTableSlot *slot)
 {
 	const RowSource *row = &feed->row;
 	int			width = feed->key->width;
 	Size		row_size = row_source_size(row);
 	Chunk	   *chunk = chunk_for(feed, chunk_entry_size(width) + row_size);
+	char	   *key_place;
 	char	   *row_place;
-	char	   *key_place = chunk_reserve_fixed(chunk, width, row_size, &row_place);
 
+	if (unlikely(chunk == NULL))
+		return false;
+	key_place = chunk_reserve_fixed(chunk, width, row_size, &row_place);
 	sort_key_encode_fixed(feed->key, slot, (uint8 *) key_place);
 	row_source_write(row, row_place);
 	chunk_commit_fixed(chunk, width);
+	return true;
 }
 
-static inline void
+static inline bool
 put_variable(SortFeed *feed, TupleTableSlot *slot)
 {
 	const RowSource *row = &feed->row;
@@ -63,17 +67,17 @@ put_variable(SortFeed *feed, TupleTableSlot *slot)
 	Size		row_size = row_source_size(row);
 	Chunk	   *chunk = chunk_for(feed, chunk_variable_size(key_size, row_size));
 
+	if (unlikely(chunk == NULL))
+		return false;
 	row_source_write(row, chunk_append_variable(chunk, key, key_size, row_size));
+	return true;
 }
 
-void
+bool
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
 {
 	row_source_open(&feed->row, slot);
-	if (feed->key->variable)
-		put_variable(feed, slot);
-	else
-		put_fixed(feed, slot);
+	return feed->key->variable ? put_variable(feed, slot) : put_fixed(feed, slot);
 }
 
 void

@@ -23,8 +23,8 @@ typedef struct SortFeed
 /* unused: columns (attnos) that need not be kept beside the keys, NULL: none. */
 extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused);
 
-/* Encodes the slot's key and copies its row. */
-extern void sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
+/* Encodes the slot's key and copies its row.  False: the sorter has failed. */
+extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
 
 /* Hands the last chunk to the device. */
 extern void sort_feed_end(SortFeed *feed);

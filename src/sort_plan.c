@@ -19,8 +19,15 @@ enum
 	PRIVATE_SORTOPS,			/* oids */
 	PRIVATE_COLLATIONS,			/* oids */
 	PRIVATE_NULLS_FIRST,		/* ints */
-	PRIVATE_JUNK_IS_UNUSED,		/* one int */
+	PRIVATE_OPTIONS,			/* one int of the bits below */
 	PRIVATE_UNUSED				/* ints, attnos of the input; set when the plan is finished */
+};
+
+enum
+{
+	OPTION_JUNK_IS_UNUSED = 1,
+	OPTION_RESTARTABLE = 2,
+	OPTION_ON_GPU = 4
 };
 
 static const CustomScanMethods *node_methods;
@@ -33,12 +40,14 @@ sort_plan_register(const CustomScanMethods *methods)
 }
 
 static List *
-columns_to_private(const Sort *sort, bool junk_is_unused)
+columns_to_private(const Sort *sort, const SortPlanOptions *options)
 {
 	List	   *attnos = NIL;
 	List	   *sortops = NIL;
 	List	   *collations = NIL;
 	List	   *nulls_first = NIL;
+	int			bits = (options->junk_is_unused ? OPTION_JUNK_IS_UNUSED : 0) |
+		(options->restartable ? OPTION_RESTARTABLE : 0) | (options->on_gpu ? OPTION_ON_GPU : 0);
 
 	for (int i = 0; i < sort->numCols; i++)
 	{
@@ -47,12 +56,11 @@ columns_to_private(const Sort *sort, bool junk_is_unused)
 		collations = lappend_oid(collations, sort->collations[i]);
 		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
 	}
-	return lappend(lappend(list_make4(attnos, sortops, collations, nulls_first), list_make1_int(junk_is_unused)),
-				   NIL);
+	return lappend(lappend(list_make4(attnos, sortops, collations, nulls_first), list_make1_int(bits)), NIL);
 }
 
 CustomScan *
-sort_plan_from_sort(const Sort *sort, List *targetlist, bool junk_is_unused)
+sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 {
 	CustomScan *plan = makeNode(CustomScan);
 
@@ -61,7 +69,7 @@ sort_plan_from_sort(const Sort *sort, List *targetlist, bool junk_is_unused)
 	plan->flags =
 		CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE | CUSTOMPATH_SUPPORT_PROJECTION;
 	plan->custom_scan_tlist = copyObject(sort->plan.targetlist);
-	plan->custom_private = columns_to_private(sort, junk_is_unused);
+	plan->custom_private = columns_to_private(sort, options);
 	plan->methods = node_methods;
 	return plan;
 }
@@ -123,6 +131,24 @@ sort_plan_columns(const Plan *plan, int *ncolumns)
 	return sort_columns((const Sort *) plan, ncolumns);
 }
 
+static bool
+has_option(const CustomScan *plan, int bit)
+{
+	return (linitial_int(list_nth(plan->custom_private, PRIVATE_OPTIONS)) & bit) != 0;
+}
+
+bool
+sort_plan_is_restartable(const CustomScan *plan)
+{
+	return has_option(plan, OPTION_RESTARTABLE);
+}
+
+bool
+sort_plan_is_on_gpu(const CustomScan *plan)
+{
+	return has_option(plan, OPTION_ON_GPU);
+}
+
 Bitmapset *
 sort_plan_unused_columns(const CustomScan *plan)
 {
@@ -167,7 +193,7 @@ sort_plan_finish(CustomScan *plan)
 {
 	ListCell   *cell;
 
-	if (linitial_int(list_nth(plan->custom_private, PRIVATE_JUNK_IS_UNUSED)))
+	if (has_option(plan, OPTION_JUNK_IS_UNUSED))
 		lfirst(list_nth_cell(plan->custom_private, PRIVATE_UNUSED)) = find_unused_columns(plan);
 
 	foreach(cell, plan->custom_scan_tlist)

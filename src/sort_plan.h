@@ -20,17 +20,26 @@
 /* Registers the node's methods; once, when the library is loaded. */
 extern void sort_plan_register(const CustomScanMethods *methods);
 
-/*
- * A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output.
- * junk_is_unused: what the output has for this sort alone, resjunk, no node above looks at.
- */
-extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist, bool junk_is_unused);
+/* What a GpuSort is told besides what a Sort is. */
+typedef struct SortPlanOptions
+{
+	bool		junk_is_unused; /* what the output has for this sort alone, resjunk, no node above looks at */
+	bool		restartable;	/* the input gives the same rows when read once more: it has no volatile functions */
+	bool		on_gpu;			/* which device is expected to be the cheaper one */
+} SortPlanOptions;
+
+/* A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output. */
+extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *options);
 
 /* Is this a GpuSort? */
 extern bool sort_plan_is_gpusort(const Plan *plan);
 
 /* The sort columns of a GpuSort or a Sort, in a palloc'd array. */
 extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
+
+/* As the options said. */
+extern bool sort_plan_is_restartable(const CustomScan *plan);
+extern bool sort_plan_is_on_gpu(const CustomScan *plan);
 
 /* The columns of the input that need not be kept beside their keys, since nothing looks at them after the sort. */
 extern Bitmapset *sort_plan_unused_columns(const CustomScan *plan);

@@ -177,15 +177,16 @@ spill(CpuSorter *sorter)
 /* ---------------------------------------------------------------- the device */
 
 static Sorter *
-cpu_begin(const SortKey *key, Size memory_limit, bool random_access)
+cpu_begin(const SortRequest *request)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
 	CpuSorter  *sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
 
 	sorter->base.device = &sort_device_cpu;
-	sorter->key = key;
-	sorter->limit = Max(memory_limit, MEMORY_LIMIT_MIN);
-	sorter->random_access = random_access;
+	sorter->key = request->key;
+	sorter->limit = Max(request->memory_limit, MEMORY_LIMIT_MIN);
+	sorter->random_access = request->random_access;
+	sorter->stats.processes = 1;
 	sorter->context = context;
 	sorter->chunks_end = &sorter->chunks;
 	sorter->next_chunk_size = CHUNK_SIZE_MIN;

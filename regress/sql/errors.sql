@@ -10,7 +10,7 @@ SET gpusort.work_mem = 0;
 SET gpusort.work_mem = '1kB';
 SET gpusort.work_mem = banana;
 SET gpusort.no_such_setting = 1;
-SELECT name, vartype, context, enumvals FROM pg_settings WHERE name LIKE 'gpusort.%' ORDER BY name COLLATE "C";
+SELECT name, vartype, context, enumvals FROM pg_settings WHERE name LIKE 'gpusort.%' AND context = 'user' ORDER BY name COLLATE "C";
 
 -- Queries that gpusort_check cannot plan get PostgreSQL's own errors.
 SELECT * FROM gpusort_check('SELEKT 1');
