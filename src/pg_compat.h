@@ -54,6 +54,12 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 }
 #endif
 
+/* Extensions name their wait events from 17 on; before, there is one for all of them. */
+#include "utils/wait_event.h"
+#if PG_VERSION_NUM < 170000
+#define WaitEventExtensionNew(name) ((void) (name), (uint32) PG_WAIT_EXTENSION)
+#endif
+
 /* The ordering operator of a pathkey for columns of this type. */
 #if PG_VERSION_NUM >= 180000
 #define pathkey_sort_operator(pathkey, type) \
