@@ -7,7 +7,9 @@
 MODULE_big = gpusort
 EXTENSION = gpusort
 DATA = sql/gpusort--1.0.sql
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c)))
+# The client of gpusortd is a part of the extension; cuda.mk compiles it once more for gpusortd's tests.
+CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client*.c)))
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c))) $(CLIENT_OBJS)
 
 # Calls inside the library go straight, not through its table of exported functions.
 SHLIB_LINK = -Wl,-Bsymbolic-functions
@@ -15,7 +17,7 @@ SHLIB_LINK = -Wl,-Bsymbolic-functions
 # Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
 # compiler; clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda/daemon
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror)
 
@@ -32,8 +34,10 @@ PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
 
 ifneq ($(wildcard $(PGXS)),)
 include $(PGXS)
+# These define it themselves, for they are compiled without PostgreSQL too.
+$(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(wildcard src/*.h)
+$(OBJS): $(wildcard src/*.h cuda/daemon/client.h cuda/daemon/protocol.h)
 
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare otherwise, and
@@ -50,7 +54,7 @@ all install installcheck:
 	@echo "which installs the distribution's packages." >&2
 	@false
 clean:
-	rm -rf src/*.o gpusort.so $(EXTRA_CLEAN)
+	rm -rf src/*.o cuda/daemon/*.o gpusort.so $(EXTRA_CLEAN)
 endif
 
 # The device library: needs nvcc, but no PostgreSQL.
