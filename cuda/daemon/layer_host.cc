@@ -6,13 +6,14 @@
  * independent.  There are two devices, so that the sharing out of jobs can be tested too.
  *
  * A fault strikes at the n-th call of the layer: memory that can't be had, a device that is lost from then on, a crash.
- * The fault "slow" makes every call take some milliseconds.
+ * The fault "slow" makes every call take some milliseconds.  As a driver does, it has a thread of its own from open on.
  */
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <future>
 #include <thread>
 
 #include "chunk_layout.h"
@@ -294,6 +295,13 @@ HostJob::fetch(uint64_t position, bool backward, uint8_t *target, uint64_t bytes
 class HostLayer : public DeviceLayer
 {
 public:
+	~HostLayer() override
+	{
+		ended.set_value();
+		if (driver.joinable())
+			driver.join();
+	}
+
 	const char *
 	name() const override
 	{
@@ -311,6 +319,7 @@ public:
 				return {GPUSORTD_INVALID, "there is no device " + std::to_string(number)};
 			devices->push_back({number, "host memory", HOST_DEVICE_MEMORY});
 		}
+		driver = std::thread([this] { ended.get_future().wait(); });
 		return {};
 	}
 
@@ -342,6 +351,10 @@ public:
 	}
 
 	FaultPlan	faults;
+
+private:
+	std::promise<void> ended;
+	std::thread driver;
 };
 
 std::unique_ptr<DeviceLayer>

@@ -190,5 +190,6 @@ main(int argc, char **argv)
 		return self_test_run(settings);
 	if (settings.socket_path.empty())
 		usage_error("no", "--socket");
+	server_block_signals();
 	return serve(settings);
 }

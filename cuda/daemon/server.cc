@@ -256,19 +256,33 @@ raise_file_limit()
 	(void) setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+static sigset_t
+ending_signals()
+{
+	sigset_t	signals;
+
+	sigemptyset(&signals);
+	for (int signal : {SIGTERM, SIGINT, SIGQUIT})
+		sigaddset(&signals, signal);
+	return signals;
+}
+
+void
+server_block_signals()
+{
+	sigset_t	signals = ending_signals();
+
+	pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
 bool
 Server::open()
 {
-	sigset_t	signals;
+	sigset_t	signals = ending_signals();
 
 	raise_file_limit();
 	path = service->settings.socket_path;
 	lock_name = path + ".lock";
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGQUIT);
-	pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	return signal_fd >= 0 && lock_path() && remove_stale() && bind_socket();
 }

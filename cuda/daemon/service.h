@@ -80,6 +80,12 @@ private:
 /* Talks with the client at this socket until one of them has enough.  Does not close the socket. */
 void		session_run(Service *service, int fd);
 
+/*
+ * Keeps the signals that end gpusortd for server_run, which reads them from a file.  To be called before there is another
+ * thread: a driver's threads would take a signal that they don't block, and the process would die of it.
+ */
+void		server_block_signals();
+
 /* Listens until it is told to stop; the process's exit status. */
 int			server_run(Service *service);
 
