@@ -10,3 +10,23 @@ LANGUAGE C STRICT VOLATILE;
 
 COMMENT ON FUNCTION gpusort_check(text) IS
 'one row a sort in the query''s plan: is it taken by gpusort, and why not; plans the query, does not run it';
+
+CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT rows bigint, OUT bytes bigint,
+	OUT device_time double precision, OUT spills bigint, OUT temp_bytes bigint, OUT fallbacks bigint, OUT fallback_reasons jsonb,
+	OUT declined bigint, OUT declined_reasons jsonb, OUT stats_reset timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 3;
+
+CREATE VIEW pg_stat_gpusort AS SELECT * FROM gpusort_stat_get();
+GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
+
+COMMENT ON VIEW pg_stat_gpusort IS
+'one row a device, and one of the sorts left to PostgreSQL: how many, how large, why not';
+
+CREATE FUNCTION gpusort_stat_reset() RETURNS void
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE;
+REVOKE ALL ON FUNCTION gpusort_stat_reset() FROM PUBLIC;
+
+COMMENT ON FUNCTION gpusort_stat_reset() IS 'sets all counters of pg_stat_gpusort to zero';

@@ -19,6 +19,7 @@
 #include "explain_sort.h"
 #include "plan_walk.h"
 #include "planner.h"
+#include "sort_choice.h"
 #include "sort_plan.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
@@ -30,109 +31,6 @@ typedef struct CheckContext
 	List	   *deparse_context;
 	bool		use_prefix;
 } CheckContext;
-
-/* ---------------------------------------------------------------- why not */
-
-/* What the sort is for, if that is not an ORDER BY; else NULL. */
-static const char *
-purpose(const Plan *parent)
-{
-	if (parent == NULL)
-		return NULL;
-	switch (nodeTag(parent))
-	{
-		case T_MergeJoin:
-			return "a merge join";
-		case T_Agg:
-		case T_Group:
-			return "GROUP BY or DISTINCT";
-		case T_Unique:
-			return "DISTINCT or UNION";
-		case T_WindowAgg:
-			return "a window function";
-		case T_SetOp:
-			return "INTERSECT or EXCEPT";
-		case T_MergeAppend:
-			return "a merge of several inputs";
-		default:
-			return NULL;
-	}
-}
-
-static double
-const_or(Node *node, double otherwise)
-{
-	if (node != NULL && IsA(node, Const) && !((Const *) node)->constisnull)
-		return (double) DatumGetInt64(((Const *) node)->constvalue);
-	return otherwise;
-}
-
-/* The LIMIT that the sort's rows go to, if nothing on the way needs all of them; else NULL. */
-static const Limit *
-limit_above(List *ancestors)
-{
-	ListCell   *cell;
-
-	foreach(cell, ancestors)
-	{
-		const Plan *plan = lfirst(cell);
-
-		if (IsA(plan, Limit))
-			return (const Limit *) plan;
-		if (!IsA(plan, GatherMerge) && !IsA(plan, Gather) && !IsA(plan, Result) && !IsA(plan, LockRows))
-			return NULL;
-	}
-	return NULL;
-}
-
-/* How many of the sort's rows are wanted; -1: all. */
-static double
-rows_wanted(List *ancestors)
-{
-	const Limit *limit = limit_above(ancestors);
-
-	if (limit == NULL || limit->limitCount == NULL)
-		return -1;
-	return const_or(limit->limitCount, limit->plan.plan_rows) + const_or(limit->limitOffset, 0);
-}
-
-/* Is one of the plans a Gather or Gather Merge? */
-static bool
-is_parallel(List *ancestors)
-{
-	ListCell   *cell;
-
-	foreach(cell, ancestors)
-	{
-		if (IsA(lfirst(cell), Gather) || IsA(lfirst(cell), GatherMerge))
-			return true;
-	}
-	return false;
-}
-
-static const char *
-why_not_taken(const Plan *sort, List *ancestors)
-{
-	const char *use = purpose(ancestors != NIL ? linitial(ancestors) : NULL);
-	const char *why_not;
-	int			ncolumns;
-	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		if (!sort_key_supported(&columns[i], &why_not))
-			return why_not;
-	}
-	if (!sort_worth_taking(sort->plan_rows, rows_wanted(ancestors), &why_not))
-		return why_not;
-	if (use != NULL)
-		return psprintf("the sort is for %s; only sorts for ORDER BY are taken", use);
-	if (IsA(sort, IncrementalSort))
-		return "the input is in order by its first columns: an incremental sort is expected to be cheaper";
-	if (is_parallel(ancestors))
-		return "PostgreSQL's parallel plan is expected to be cheaper";
-	return "PostgreSQL's own sort is expected to be cheaper";
-}
 
 /* ---------------------------------------------------------------- the plan */
 
@@ -163,7 +61,7 @@ check_node(Plan *plan, List *ancestors, void *arg)
 	values[0] = CStringGetTextDatum(join_strings(explain_sort_keys(plan, deparse_context, context->use_prefix)));
 	values[1] = BoolGetDatum(taken);
 	nulls[2] = taken;
-	values[2] = taken ? (Datum) 0 : CStringGetTextDatum(why_not_taken(plan, ancestors));
+	values[2] = taken ? (Datum) 0 : CStringGetTextDatum(sort_why_not_taken(plan, ancestors).words);
 	tuplestore_putvalues(context->result->setResult, context->result->setDesc, values, nulls);
 }
 
@@ -193,7 +91,7 @@ check_query(Query *query, const char *query_string, ReturnSetInfo *result)
 
 	if (query->commandType != CMD_UTILITY)
 	{
-		check_plan(pg_plan_query(query, query_string, CURSOR_OPT_PARALLEL_OK, NULL), result);
+		check_plan(planner_plan_uncounted(query, query_string), result);
 		return;
 	}
 	query = UtilityContainsQuery(query->utilityStmt);

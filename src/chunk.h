@@ -94,6 +94,13 @@ chunk_has_room(const Chunk *chunk, Size bytes)
 	return chunk->back - chunk->front >= bytes && chunk->nrows < chunk->max_rows;
 }
 
+/* Bytes of the keys and rows in the chunk. */
+static inline Size
+chunk_bytes(const Chunk *chunk)
+{
+	return chunk->front + (chunk->size - chunk->back);
+}
+
 /* Bytes of a row in a chunk. */
 static inline Size
 row_stored_size(MinimalTuple row)

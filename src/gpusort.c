@@ -9,7 +9,9 @@
 #include "guc.h"
 #include "node_gpusort.h"
 #include "planner.h"
+#include "shared_memory.h"
 #include "sort_plan.h"
+#include "stats.h"
 
 PG_MODULE_MAGIC;
 
@@ -19,6 +21,8 @@ void
 _PG_init(void)
 {
 	guc_define_all();
+	stats_init_local();
+	shared_memory_install_hooks();
 	sort_plan_register(&gpusort_scan_methods);
 	planner_install_hooks();
 }

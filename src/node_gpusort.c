@@ -18,6 +18,7 @@
 #include "node_gpusort.h"
 #include "pg_compat.h"
 #include "sort_plan.h"
+#include "stats.h"
 #include "stopwatch.h"
 
 static const CustomExecMethods exec_methods;
@@ -102,6 +103,7 @@ note_stats(GpuSortState *state, double read_ms, const SorterStats *when_read)
 
 	state->device = state->sorter->device->name;
 	state->sorter->device->get_stats(state->sorter, &state->stats);
+	stats_count_sort(state->device, &state->stats);
 	state->stats.sort_ms += before.sort_ms;
 	state->stats.spill_ms += before.spill_ms;
 	state->stats.merge_ms += before.merge_ms;
@@ -156,6 +158,7 @@ fall_back(GpuSortState *state)
 	char	   *failure = pstrdup(sorter->failure);
 	const char *device = sorter->device->name;
 
+	stats_count_fallback(device, sorter->failure_reason);
 	if (state->returned_rows || !state->restartable)
 		ereport(ERROR,
 				(errcode(ERRCODE_SYSTEM_ERROR), errmsg("the sort on device \"%s\" could not be completed", device),

@@ -22,6 +22,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
+#include "tcop/tcopprot.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
@@ -29,11 +30,9 @@
 #include "guc.h"
 #include "pg_compat.h"
 #include "planner.h"
+#include "sort_choice.h"
 #include "sort_key.h"
 #include "sort_plan.h"
-
-/* A LIMIT that keeps at most one row in so many is best served by a heap of the rows wanted. */
-#define TOP_N_FRACTION 10.0
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 static planner_hook_type prev_planner_hook;
@@ -41,28 +40,10 @@ static planner_hook_type prev_planner_hook;
 /* GpuSort nodes made since the innermost planner call began. */
 static List *made_nodes = NIL;
 
-/* ---------------------------------------------------------------- decisions */
+/* Are the sorts of finished plans counted? */
+static bool counting = true;
 
-bool
-sort_worth_taking(double rows, double limit_rows, const char **why_not)
-{
-	if (gpusort_mode == GPUSORT_MODE_OFF)
-	{
-		*why_not = "gpusort.mode is off";
-		return false;
-	}
-	if (limit_rows > 0 && limit_rows <= rows / TOP_N_FRACTION)
-	{
-		*why_not = psprintf("the LIMIT keeps %.0f of about %.0f rows, a case for top-N heapsort", limit_rows, rows);
-		return false;
-	}
-	if (gpusort_mode == GPUSORT_MODE_AUTO && rows < gpusort_min_rows)
-	{
-		*why_not = psprintf("about %.0f rows are expected, gpusort.min_rows is %d", rows, gpusort_min_rows);
-		return false;
-	}
-	return true;
-}
+/* ---------------------------------------------------------------- decisions */
 
 /* Does this output column of the input supply the pathkey? */
 static bool
@@ -109,7 +90,7 @@ pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *col
 
 		for (int i = 0; i < list_length(target->exprs); i++)
 		{
-			const char *why_not;
+			Declined	why_not;
 
 			if (!column_matches(pathkey, target, i))
 				continue;
@@ -122,30 +103,6 @@ pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *col
 			return false;
 	}
 	return true;
-}
-
-/*
- * Does the target compute one volatile expression twice?  setrefs.c finds the columns of a custom scan
- * by comparing expressions and would take one for the other.
- */
-static bool
-repeats_volatile(const PathTarget *target)
-{
-	if (!contain_volatile_functions((Node *) target->exprs))
-		return false;
-	for (int i = 0; i < list_length(target->exprs); i++)
-	{
-		Node	   *expr = list_nth(target->exprs, i);
-
-		if (!contain_volatile_functions(expr))
-			continue;
-		for (int j = 0; j < i; j++)
-		{
-			if (equal(list_nth(target->exprs, j), expr))
-				return true;
-		}
-	}
-	return false;
 }
 
 /* ---------------------------------------------------------------- paths */
@@ -212,7 +169,7 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	SortColumnSpec *columns;
 	PathTarget *target;
 	CustomPath *path;
-	const char *why_not;
+	Declined	why_not;
 
 	if (root->sort_pathkeys == NIL || ordered_rel->pathlist == NIL || input == NULL || input->param_info != NULL ||
 		pathkeys_contained_in(root->sort_pathkeys, input->pathkeys))
@@ -221,7 +178,7 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	target = ((Path *) linitial(ordered_rel->pathlist))->pathtarget;
 	if (!sort_worth_taking(input->rows, root->limit_tuples, &why_not) ||
 		!pathkeys_supported(root->sort_pathkeys, input->pathtarget, columns) ||
-		repeats_volatile(input->pathtarget))
+		sort_repeats_volatile(input->pathtarget->exprs))
 		return;
 
 	path = create_gpusort_path(root, ordered_rel, input, columns);
@@ -281,10 +238,31 @@ gpusort_planner(Query *parse, const char *query_string, int cursor_options, Para
 			: standard_planner(parse, query_string, cursor_options, bound_params);
 		foreach(cell, made_nodes)
 			sort_plan_finish(lfirst_node(CustomScan, cell));
+		if (counting && gpusort_mode != GPUSORT_MODE_OFF)
+			sort_count_declined(result);
 	}
 	PG_FINALLY();
 	{
 		made_nodes = outer_nodes;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+PlannedStmt *
+planner_plan_uncounted(Query *query, const char *query_string)
+{
+	bool		was_counting = counting;
+	PlannedStmt *result;
+
+	counting = false;
+	PG_TRY();
+	{
+		result = pg_plan_query(query, query_string, CURSOR_OPT_PARALLEL_OK, NULL);
+	}
+	PG_FINALLY();
+	{
+		counting = was_counting;
 	}
 	PG_END_TRY();
 	return result;

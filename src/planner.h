@@ -7,13 +7,13 @@
 
 #include "postgres.h"
 
+#include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+
 /* Installs the planner hooks; once, when the library is loaded. */
 extern void planner_install_hooks(void);
 
-/*
- * Is a sort of so many rows (an estimate), of which limit_rows at most are wanted (-1: all), one that the
- * settings leave to PostgreSQL whatever its keys?  Then *why_not says why, palloc'd or static.
- */
-extern bool sort_worth_taking(double rows, double limit_rows, const char **why_not);
+/* Plans a query, but not for pg_stat_gpusort, which counts the sorts of queries that are meant to run. */
+extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string);
 
 #endif							/* GPUSORT_PLANNER_H */

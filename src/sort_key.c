@@ -45,10 +45,10 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	for (int i = 0; i < ncols; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
-		const char *why_not;
+		Declined	why_not;
 
 		if (!sort_key_describe(&columns[i], col, &why_not))
-			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not);
+			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
 		if (OidIsValid(col->collation))
 			col->icu = sort_key_icu_create(col->collation);
 		if (col->kind == SORT_KEY_ENUM)
@@ -78,10 +78,10 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width)
 
 	for (int i = 0; i < ncols; i++)
 	{
-		const char *why_not;
+		Declined	why_not;
 
 		if (!sort_key_describe(&columns[i], &cols[i], &why_not))
-			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not);
+			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
 
 		/* marker and terminator; an ICU sort key and the text after it */
 		if (cols[i].width > 0)

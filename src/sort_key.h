@@ -23,6 +23,8 @@
 #include "executor/tuptable.h"
 #include "utils/pg_locale.h"
 
+#include "declined.h"
+
 /* A fixed key is at most this many bytes wide; wider ones become variable keys. */
 #define SORT_KEY_MAX_FIXED_WIDTH 32
 
@@ -52,11 +54,8 @@ typedef struct SortColumnSpec
 	bool		nulls_first;
 } SortColumnSpec;
 
-/*
- * Can this column be encoded exactly?  If not, *why_not is a palloc'd or static
- * sentence fragment such as "type jsonb has no exact sort key".
- */
-extern bool sort_key_supported(const SortColumnSpec *column, const char **why_not);
+/* Can this column be encoded exactly?  If not, *why_not says why, as "type jsonb has no exact sort key". */
+extern bool sort_key_supported(const SortColumnSpec *column, Declined *why_not);
 
 /* The average bytes of key a row for costing; variable columns are guessed from avg_width. */
 extern int	sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width);

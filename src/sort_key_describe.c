@@ -127,7 +127,7 @@ collation_provider(Oid collation, char **name)
 
 /* Decides how text is ordered: by its bytes, or, if *icu is set, by an ICU collation. */
 static bool
-describe_collation(Oid collation, bool *icu, const char **why_not)
+describe_collation(Oid collation, bool *icu, Declined *why_not)
 {
 	char	   *name;
 	char		provider;
@@ -135,26 +135,18 @@ describe_collation(Oid collation, bool *icu, const char **why_not)
 
 	*icu = false;
 	if (!OidIsValid(collation))
-	{
-		*why_not = "no collation could be derived for the sort column";
-		return false;
-	}
+		return declined_because(why_not, DECLINED_COLLATION, "no collation could be derived for the sort column");
 	if (pg_collate_is_c(collation))
 		return true;
 
 	provider = collation_provider(collation, &name);
 	if (provider != COLLPROVIDER_ICU)
-	{
-		*why_not = psprintf("collation \"%s\" of provider %s has no exact sort key", name,
-							provider == COLLPROVIDER_LIBC ? "libc" : "unknown");
-		return false;
-	}
+		return declined_because(why_not, DECLINED_COLLATION,
+								psprintf("collation \"%s\" of provider %s has no exact sort key", name,
+										 provider == COLLPROVIDER_LIBC ? "libc" : "unknown"));
 	if (!sort_key_icu_exact(collation, &setting))
-	{
-		*why_not = psprintf("collation \"%s\" of provider icu has no exact sort key: %s",
-							name, setting);
-		return false;
-	}
+		return declined_because(why_not, DECLINED_COLLATION,
+								psprintf("collation \"%s\" of provider icu has no exact sort key: %s", name, setting));
 	*icu = true;
 	return true;
 }
@@ -168,7 +160,7 @@ is_pattern_family(SortKeyKind kind, Oid opfamily)
 }
 
 bool
-sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, const char **why_not)
+sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not)
 {
 	Oid			type = getBaseType(spec->type);
 	const SortKeyType *entry = find_type(type);
@@ -180,10 +172,8 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, const char **w
 	bool		icu = false;
 
 	if (entry == NULL)
-	{
-		*why_not = psprintf("type %s has no exact sort key", format_type_be(spec->type));
-		return false;
-	}
+		return declined_because(why_not, DECLINED_TYPE,
+								psprintf("type %s has no exact sort key", format_type_be(spec->type)));
 
 	typcache = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
 	if (!get_ordering_op_properties(spec->sortop, &opfamily, &opcintype, &direction) ||
@@ -192,9 +182,9 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, const char **w
 	{
 		char	   *opname = get_opname(spec->sortop);
 
-		*why_not = psprintf("operator %s is not the default ordering of type %s",
-							opname ? opname : "(unknown)", format_type_be(spec->type));
-		return false;
+		return declined_because(why_not, DECLINED_OPERATOR,
+								psprintf("operator %s is not the default ordering of type %s",
+										 opname ? opname : "(unknown)", format_type_be(spec->type)));
 	}
 
 	if (!bytewise && type_is_collatable(type) &&
@@ -217,7 +207,7 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, const char **w
 }
 
 bool
-sort_key_supported(const SortColumnSpec *column, const char **why_not)
+sort_key_supported(const SortColumnSpec *column, Declined *why_not)
 {
 	SortKeyColumn col;
 

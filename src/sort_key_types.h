@@ -82,7 +82,7 @@ struct SortKeyColumn
  * and enum_order.  False if it can't be encoded exactly, *why_not tells why.
  */
 extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col,
-							  const char **why_not);
+							  Declined *why_not);
 
 /* Makes room in key->buffer for "more" bytes after key->length. */
 extern void sort_key_grow(SortKey *key, Size more);

@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 
+#include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
 #include "sort_key.h"

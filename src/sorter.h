@@ -36,6 +36,7 @@ typedef struct SorterStats
 {
 	const char *method;			/* the algorithm in words */
 	uint64		rows;
+	uint64		bytes;			/* of the keys and rows that were put */
 	Size		peak_memory;	/* bytes of host memory at the highest */
 	uint64		disk_bytes;		/* bytes written to temporary files; 0: all in memory */
 	int			runs;			/* sorted runs written there */

@@ -237,6 +237,7 @@ cpu_put_chunk(Sorter *base, Chunk *chunk)
 	sorter->chunks_end = &chunk->next;
 	sorter->nrows += chunk->nrows;
 	sorter->stats.rows += chunk->nrows;
+	sorter->stats.bytes += chunk_bytes(chunk);
 }
 
 static void
