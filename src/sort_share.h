@@ -6,8 +6,8 @@
  * memory, which is gone when the Gather has shut down, and nothing of /dev/shm, which is small in containers.  It is a file without a
  * name (memfd), which the others open by the first one's /proc entry; pointers into it mean the same to all.
  *
- * Who can't map it at that address, or comes too late, has no part in the sort: it reads nothing of its input, and the others
- * read all.
+ * Who comes too late has no part in the sort: it reads nothing of its input, for the others have read all.  Who can't map the memory at
+ * that address knows nothing of the others: it reads its input and passes all rows up to the first process as tuples.
  *
  * The life of a sort with several processes:
  *
@@ -44,6 +44,7 @@ typedef struct SortShareProcess
 {
 	int			pid;
 	int			worker_number;	/* ParallelWorkerNumber; -1: the leader */
+	bool		fed;			/* is it through with its part of the input? */
 	uint64		rows;			/* that it fed */
 	double		feed_ms;
 	double		sort_ms;
@@ -81,7 +82,16 @@ extern SortShare *sort_share_attach(const SortShareHandle *handle);
 /* Hands out bytes of the memory, a multiple of 8, zeros; NULL: none left. */
 extern void *sort_share_alloc(SortShare *share, Size size);
 
-/* This process takes part: its number, an index of processes; -1: too late. */
+/*
+ * Has the kernel provide memory that was handed out, before it is touched; checks for interrupts.  False: there is none, and touching it
+ * might be fatal.
+ */
+extern bool sort_share_populate(void *memory, Size size);
+
+/* Gives the pages of memory that was handed out back to the kernel; they are zeros when touched again. */
+extern void sort_share_discard(void *memory, Size size);
+
+/* This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of the input. */
 extern int	sort_share_enter(SortShare *share);
 
 /* This process is through with its part of the input. */

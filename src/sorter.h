@@ -11,8 +11,8 @@
  *		device->end(sorter)
  *
  * Several processes may feed one sort: one of them begins it, with request->shared, and hands what share returns to the others
- * (sort_share.h), which join.  Each, the first one included, fills chunks from try_chunk and calls finish_feed when its
- * part of the input is over; who joined is done then.  A row for which there is no chunk is the caller's to pass to the
+ * (sort_share.h), which join.  Each, the first one included, which enters before, fills chunks from try_chunk and calls finish_feed
+ * when its part of the input is over; who joined is done then.  A row for which there is no chunk is the caller's to pass to the
  * first process, which puts it by way of get_chunk, after its own finish_feed or before, and performs when all others are done.
  *
  * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to the current
@@ -126,6 +126,12 @@ struct SortDevice
 
 	/* What other processes need to join, in memory that is shared with them; NULL: they can't. */
 	SortShare  *(*share) (Sorter *sorter);
+
+	/*
+	 * The first process takes part in feeding from now on, as the others do once they have joined.  False: it is too late, and nothing
+	 * is left to be fed.
+	 */
+	bool		(*enter) (Sorter *sorter);
 
 	/* In another process: a sorter to feed.  NULL: it is too late, and nothing is left to be fed. */
 	Sorter	   *(*join) (SortShare *share, const SortKey *key);
