@@ -81,6 +81,7 @@ help:
 	@echo "make test            every test, ends with 'N passed, N failed'"
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
 	@echo "make bench           bench/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/orderby --help)"
+	@echo "make bench-gpu       the same with a GPU and many cores: bench/gpu_orderby (BENCH='--suites \"headline types\" ...'; --help)"
 
 setup:
 	tools/setup build test
@@ -92,5 +93,7 @@ random:
 	tools/test --only random --random-seconds $(or $(DURATION),60) $(if $(SEED),--seed $(SEED))
 bench:
 	bench/orderby $(BENCH)
+bench-gpu:
+	bench/gpu_orderby $(BENCH)
 
-.PHONY: all install installcheck clean help setup demo test random bench
+.PHONY: all install installcheck clean help setup demo test random bench bench-gpu

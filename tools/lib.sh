@@ -209,12 +209,13 @@ stop_cluster() {
 	fi
 }
 
-# psql that stops at the first error and prints bare results.
-sql() { PGOPTIONS='-c client_min_messages=warning' psql -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
+# psql that stops at the first error and prints bare results.  PSQL may be another command, with arguments.
+sql() { PGOPTIONS='-c client_min_messages=warning' ${PSQL:-psql} -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 
 # ---- timing ----
 
-# Milliseconds that a query takes in a session of its own with the given settings; its result is not printed.
+# Milliseconds that a query takes in a session of its own with the given settings; its result is not printed.  Fails, and prints
+# nothing, if the query does.
 time_query() {
 	local settings=$1 query=$2 output
 	output=$(sql <<-EOT
@@ -223,7 +224,7 @@ time_query() {
 		\\timing on
 		$query;
 	EOT
-	)
+	) || return
 	awk '$1 == "Time:" { ms = $2 } END { print ms }' <<<"$output"
 }
 

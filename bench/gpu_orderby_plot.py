@@ -1,0 +1,277 @@
+#!/usr/bin/python3
+"""Draws the figures of bench/gpu_orderby from its runs.csv and details.csv, as SVG files beside them.
+
+Usage: gpu_orderby_plot.py DIR [--out DIR]
+
+Needs Python 3 and matplotlib (Debian: python3-matplotlib).  A suite without runs is left out.  Times are medians; where the same case was
+run in several visits, runs of the same method are taken together.
+"""
+import argparse
+import csv
+import os
+import re
+import statistics
+import sys
+
+try:
+    import matplotlib
+except ImportError:
+    sys.exit("gpu_orderby_plot: needs matplotlib (Debian: apt-get install python3-matplotlib)")
+matplotlib.use("svg")
+import matplotlib.pyplot as plt
+
+NUMBERS = {"rows": int, "sessions": int, "sort": int, "run": int, "ms": float, "value": float}
+COLOURS = {"scan": "#8d99ae", "serial": "#1d4e89", "parallel": "#5fa8d3", "cuda": "#c1121f", "cpu": "#e08e0b"}
+STAGES = ["queue", "feed", "transfer", "sort", "spill", "merge", "gather", "return"]
+
+
+def read_rows(directory, name):
+    """The lines of a CSV file, numbers as numbers; none if there is no such file."""
+    path = os.path.join(directory, name)
+    if not os.path.exists(path):
+        return []
+    with open(path, newline="") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        for column in NUMBERS.keys() & row.keys():
+            row[column] = NUMBERS[column](row[column])
+    return rows
+
+
+def values_of(rows, column):
+    """The different values of a column, in order of first appearance."""
+    return list(dict.fromkeys(row[column] for row in rows))
+
+
+def select(rows, /, **wanted):
+    return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
+
+
+def median_ms(rows, /, **wanted):
+    """The median time of the runs that match; None if there are none."""
+    times = [row["ms"] for row in select(rows, **wanted)]
+    return statistics.median(times) if times else None
+
+
+def split_method(method):
+    """cuda8-64MB: cuda, 8, 64MB."""
+    return re.fullmatch(r"([a-z]+)(\d*)(?:-(.*))?", method).groups()
+
+
+def method_label(method):
+    kind, workers, memory = split_method(method)
+    if kind in ("scan", "serial"):
+        return {"scan": "unsorted scan", "serial": "PostgreSQL, serial"}[kind]
+    name = "PostgreSQL" if kind == "parallel" else "gpusort " + kind
+    feed = "serial feed" if workers == "0" else workers + " workers"
+    return "%s, %s%s" % (name, feed, ", " + memory if memory else "")
+
+
+def shades_of(methods):
+    """A colour for each method: kinds differ by hue, methods of one kind by how light they are."""
+    shades = {}
+    for method in methods:
+        kind = split_method(method)[0]
+        of_kind = [other for other in methods if split_method(other)[0] == kind]
+        light = 0.6 * of_kind.index(method) / max(len(of_kind), 1)
+        base = matplotlib.colors.to_rgb(COLOURS.get(kind, "#7b6d8d"))
+        shades[method] = tuple(part + (1 - part) * light for part in base)
+    return shades
+
+
+def draw_bars(axes, groups, bars, height, shades):
+    """Groups of bars side by side, each with its value; height(group, bar) may be None."""
+    width = 0.85 / max(len(bars), 1)
+    for number, bar in enumerate(bars):
+        present = [(at + (number - (len(bars) - 1) / 2) * width, height(group, bar)) for at, group in enumerate(groups)
+                   if height(group, bar) is not None]
+        drawn = axes.bar([at for at, _ in present], [value for _, value in present], width, label=method_label(bar), color=shades[bar])
+        axes.bar_label(drawn, fmt="%.3g", fontsize=6, rotation=90, padding=2)
+    axes.set_xticks(range(len(groups)))
+    axes.set_xticklabels(groups, rotation=15 if len(groups) > 4 else 0, ha="right" if len(groups) > 4 else "center", fontsize=8)
+    axes.margins(y=0.2)
+    axes.grid(True, axis="y", linewidth=0.3)
+
+
+class Figures:
+    """Writes figures, each with where it comes from below it."""
+
+    def __init__(self, out):
+        self.out = out
+        self.written = []
+
+    def save(self, figure, name, title, source):
+        figure.suptitle(title, fontsize=11)
+        figure.text(0.01, 0.005, "%s; %s cores; PostgreSQL %s; commit %s; %s" % (source["card"], source["cores"], source["postgresql"],
+                    source["commit"], source["date"][:10]), fontsize=6, color="#555555")
+        figure.tight_layout(rect=(0, 0.02, 1, 0.99))
+        path = os.path.join(self.out, name + ".svg")
+        figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+        plt.close(figure)
+        self.written.append(path)
+
+
+def plot_cases(figures, runs, suite, title):
+    """Seconds by case and method."""
+    rows = select(runs, suite=suite)
+    if not rows:
+        return
+    cases = values_of(rows, "case")
+    shades = shades_of(values_of(rows, "method"))
+    figure, panels = plt.subplots(1, len(cases), figsize=(max(2.6 * len(cases), 7), 5), squeeze=False)
+    named = {}
+    for axes, case in zip(panels[0], cases):
+        of_case = select(rows, case=case)
+        draw_bars(axes, [case], values_of(of_case, "method"),
+                  lambda group, method, of_case=of_case: median_ms(of_case, method=method) / 1000, shades)
+        axes.set_xticklabels(["%s\n%.3g million rows" % (case, of_case[0]["rows"] / 1e6)])
+        bars, labels = axes.get_legend_handles_labels()
+        named.update(zip(labels, bars))
+    panels[0][0].set_ylabel("seconds")
+    # Below the panels, for all of them.
+    figure.legend(named.values(), named.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=4, fontsize=7)
+    figures.save(figure, suite, title, rows[0])
+
+
+def plot_sizes(figures, runs):
+    """Nanoseconds a row over the number of rows."""
+    rows = select(runs, suite="sizes")
+    if not rows:
+        return
+    figure, axes = plt.subplots(figsize=(8, 5))
+    methods = values_of(rows, "method")
+    shades = shades_of(methods)
+    for method in methods:
+        of_method = select(rows, method=method)
+        sizes = sorted(values_of(of_method, "rows"))
+        axes.plot(sizes, [median_ms(of_method, rows=size) * 1e6 / size for size in sizes], marker="o", label=method_label(method),
+                  color=shades[method])
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("rows")
+    axes.set_ylabel("nanoseconds a row")
+    axes.grid(True, which="both", linewidth=0.3)
+    axes.legend(fontsize=8)
+    figures.save(figure, "sizes", "ORDER BY int8, drained, by number of rows", rows[0])
+
+
+def plot_workers(figures, runs):
+    """Seconds over the number of workers; serial plans and feeds have none."""
+    rows = select(runs, suite="workers")
+    if not rows:
+        return
+    figure, axes = plt.subplots(figsize=(8, 5))
+    for kind, label in (("parallel", "PostgreSQL"), ("cpu", "gpusort cpu"), ("cuda", "gpusort cuda")):
+        points = {}
+        for method in values_of(rows, "method"):
+            method_kind, workers, _ = split_method(method)
+            if method_kind == kind or (kind == "parallel" and method_kind == "serial"):
+                points[int(workers or 0)] = median_ms(rows, method=method) / 1000
+        axes.plot(sorted(points), [points[workers] for workers in sorted(points)], marker="o", label=label, color=COLOURS[kind])
+    scan = median_ms(rows, method="scan")
+    if scan:
+        axes.axhline(scan / 1000, color=COLOURS["scan"], linestyle="--", label="unsorted scan, one process")
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("parallel workers, beside the leader")
+    axes.set_ylabel("seconds")
+    axes.grid(True, linewidth=0.3)
+    axes.legend(fontsize=8)
+    figures.save(figure, "workers", "ORDER BY int8, %.3g million rows, by workers" % (rows[0]["rows"] / 1e6), rows[0])
+
+
+def plot_sessions(figures, runs):
+    """Rows a second, all sessions together."""
+    rows = select(runs, suite="sessions")
+    if not rows:
+        return
+    figure, axes = plt.subplots(figsize=(9, 5))
+    sessions = [str(number) for number in values_of(rows, "sessions")]
+
+    def throughput(group, method):
+        ms = median_ms(rows, sessions=int(group), method=method)
+        return ms and rows[0]["rows"] * int(group) / ms / 1000
+
+    draw_bars(axes, sessions, values_of(rows, "method"), throughput,
+              shades_of(values_of(rows, "method")))
+    axes.set_xlabel("sessions at once, each sorting %.3g million rows" % (rows[0]["rows"] / 1e6))
+    axes.set_ylabel("million rows a second, all together")
+    axes.legend(fontsize=7)
+    figures.save(figure, "sessions", "Sessions that sort at once", rows[0])
+
+
+def plot_startup(figures, runs):
+    """The first, second and third sort of new connections, connection by connection."""
+    rows = select(runs, suite="startup")
+    if not rows:
+        return
+    cases = values_of(rows, "case")
+    figure, panels = plt.subplots(1, len(cases), figsize=(6 * len(cases), 4.5), squeeze=False)
+    for axes, case in zip(panels[0], cases):
+        of_case = select(rows, case=case)
+        shades = shades_of(values_of(of_case, "method"))
+        for method in values_of(of_case, "method"):
+            for sort, line in ((1, "-"), (2, "--")):
+                points = sorted(select(of_case, method=method, sort=sort), key=lambda row: row["run"])
+                axes.plot([row["run"] for row in points], [row["ms"] for row in points], line, marker=".", color=shades[method],
+                          label="%s, sort %d of the connection" % (method_label(method), sort))
+        axes.set_title("%s rows" % format(of_case[0]["rows"], ","), fontsize=9)
+        axes.set_xlabel("connection, one after the other")
+        axes.set_ylim(bottom=0)
+        axes.grid(True, linewidth=0.3)
+        axes.legend(fontsize=6)
+    panels[0][0].set_ylabel("ms")
+    figures.save(figure, "startup", "New connections: what the first sort costs more", rows[0])
+
+
+def plot_stages(figures, details):
+    """Where the time went by EXPLAIN ANALYZE, a bar a case and method."""
+    rows = [row for row in details if row["name"].endswith(" ms")]
+    for suite in values_of(rows, "suite"):
+        of_suite = select(rows, suite=suite)
+        bars = list(dict.fromkeys((row["case"], row["rows"], row["method"]) for row in of_suite))
+        stages = sorted(values_of(of_suite, "name"), key=lambda name: (STAGES + [name[:-3]]).index(name[:-3]))
+        figure, axes = plt.subplots(figsize=(9, 0.3 * len(bars) + 1.5))
+        left = [0.0] * len(bars)
+        for number, stage in enumerate(stages):
+            # The last run counts.
+            last = {(row["case"], row["rows"], row["method"]): row["value"] / 1000 for row in select(of_suite, name=stage)}
+            lengths = [last.get(bar, 0.0) for bar in bars]
+            axes.barh(range(len(bars)), lengths, 0.7, left=left, label=stage[:-3], color=plt.get_cmap("tab10")(number))
+            left = [before + length for before, length in zip(left, lengths)]
+        axes.set_yticks(range(len(bars)))
+        axes.set_yticklabels(["%s, %s" % (case, method_label(method)) for case, _, method in bars], fontsize=7)
+        axes.invert_yaxis()
+        axes.set_xlabel("seconds; stages of the device may overlap with feed and return")
+        axes.grid(True, axis="x", linewidth=0.3)
+        axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
+        figures.save(figure, suite + "-stages", "Stages by EXPLAIN ANALYZE: " + suite, of_suite[0])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("directory", help="where runs.csv and details.csv are")
+    parser.add_argument("--out", help="where the figures go (there too)")
+    options = parser.parse_args()
+    figures = Figures(options.out or options.directory)
+    os.makedirs(figures.out, exist_ok=True)
+    # Text as text, and the same names in every run: small files that change only with the data.
+    plt.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "gpu_orderby", "font.size": 9})
+
+    runs = read_rows(options.directory, "runs.csv")
+    plot_cases(figures, runs, "headline", "50 million rows, drained")
+    plot_cases(figures, runs, "types", "Types of keys, drained")
+    plot_cases(figures, runs, "widths", "Widths of rows, ORDER BY int8, drained")
+    plot_cases(figures, runs, "outputs", "Where the rows go, ORDER BY int8")
+    plot_sizes(figures, runs)
+    plot_workers(figures, runs)
+    plot_sessions(figures, runs)
+    plot_startup(figures, runs)
+    plot_stages(figures, read_rows(options.directory, "details.csv"))
+    for path in figures.written:
+        print(path)
+    if not figures.written:
+        sys.exit("gpu_orderby_plot: no runs of gpu_orderby in " + options.directory)
+
+
+if __name__ == "__main__":
+    main()

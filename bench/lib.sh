@@ -1,0 +1,95 @@
+# shellcheck shell=bash
+# Shell functions shared by bench/orderby and bench/gpu_orderby: tables to sort, and what plans must look like.  To be sourced
+# after tools/lib.sh.
+
+# ---- tables ----
+
+# SQL for the i-th number of a distribution.  x is a random 64-bit integer, u one of 0 .. 2^20 - 1.
+declare -A distributions=(
+	[uniform]='x'
+	[sorted]='i'
+	[reversed]='-i'
+	[equal]='42'
+	[few]='x % 100'
+	[zipf]='floor((u / 1048576.0::float8) ^ 8 * 1000000)::bigint'
+	[nearly]='CASE WHEN i % 1000 = 0 THEN x ELSE i END'
+)
+distribution_names='uniform sorted reversed equal few zipf nearly'
+
+# Name | columns of the key, out of a number n | ORDER BY
+types=(
+	'int8|n AS k|k'
+	'int4, int8|(n % 1000)::int4 AS a, n AS b|a, b'
+	'float8|n / 1000.0::float8 AS k|k'
+	'numeric|(n % 1000000000000)::numeric / 100 AS k|k'
+	'timestamp|timestamp '"'2000-01-01'"' + (n % 1000000000000000) * interval '"'1 microsecond'"' AS k|k'
+	'uuid|md5(n::text)::uuid AS k|k'
+	'text C|md5(n::text) AS k|k COLLATE "C"'
+	'text ICU|md5(n::text) AS k|k COLLATE "en-US-x-icu"'
+)
+
+# The rows from .. to of a table with these columns, SQL out of the row's number i and a number n of the distribution.
+made_up_rows() {
+	local columns=$1 distribution=$2 from=$3 to=$4
+	cat <<-EOT
+		SELECT $columns
+		FROM (SELECT i, ${distributions[$distribution]} AS n
+			  FROM (SELECT i, hashint8extended(i, 0) AS x, hashint8extended(i, 1) & 1048575 AS u
+					FROM (SELECT generate_series($from::bigint, $to) AS i) g) h) s
+	EOT
+}
+
+# Makes an unlogged table of so many rows, which so many sessions insert at once (1: in the order of i), vacuums and reads it.
+make_table() {
+	local table=$1 columns=$2 distribution=$3 count=$4 sessions=$5 part pid inserting=()
+	sql -c "DROP TABLE IF EXISTS $table" -c "CREATE UNLOGGED TABLE $table AS $(made_up_rows "$columns" "$distribution" 1 0)"
+	for ((part = 0; part < sessions; part++)); do
+		sql -c "INSERT INTO $table $(made_up_rows "$columns" "$distribution" $((count * part / sessions + 1)) \
+			$((count * (part + 1) / sessions)))" &
+		inserting+=($!)
+	done
+	for pid in "${inserting[@]}"; do
+		wait "$pid" || die "making $table failed"
+	done
+	settle_table "$table"
+}
+
+settle_table() {
+	sql -c "VACUUM ANALYZE $1" -c "SELECT count(*) FROM $1" >/dev/null
+}
+
+# ---- methods ----
+
+# For a parallel plan: the costs of handing rows from process to process are taken out, or there might be none to time.
+parallel_settings() {
+	echo "SET max_parallel_workers_per_gather = $1; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
+}
+
+# Extended regular expressions that the plan of a sort must match.
+plan_of_serial='^ *(->  )?Sort$'
+plan_of_parallel='Gather Merge'
+plan_of_gpusort='Custom Scan \(GpuSort\)'
+plan_of_parallel_feed='Parallel Custom Scan \(GpuSortFeed\)'
+
+# Does the plan of a query match the expression?  If not, says so with the plan, on stderr.
+plan_matches() {
+	local settings=$1 query=$2 expected=$3 plan
+	plan=$(sql -c "$settings" -c "EXPLAIN (COSTS OFF) $query")
+	grep -qE "$expected" <<<"$plan" || {
+		printf 'no %s in the plan of %s\n%s\n' "$expected" "$query" "$plan" >&2
+		return 1
+	}
+}
+
+# ---- results ----
+
+csv_text() { printf '"%s"' "${1//\"/\"\"}"; }
+
+# The commit that is measured: $COMMIT if set, for where there is no repository.
+measured_commit() {
+	[ -z "${COMMIT:-}" ] || { echo "$COMMIT" && return; }
+	git -C "$REPOSITORY" -c safe.directory='*' describe --always --dirty --abbrev=12 2>/dev/null || echo unknown
+}
+
+processor_name() { sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1; }
+memory_mb() { awk '$1 == "MemTotal:" { print int($2 / 1024) }' /proc/meminfo; }
