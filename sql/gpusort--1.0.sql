@@ -30,3 +30,16 @@ LANGUAGE C STRICT VOLATILE;
 REVOKE ALL ON FUNCTION gpusort_stat_reset() FROM PUBLIC;
 
 COMMENT ON FUNCTION gpusort_stat_reset() IS 'sets all counters of pg_stat_gpusort to zero';
+
+CREATE FUNCTION gpusort_stat_get_progress(OUT pid integer, OUT datid oid, OUT device text, OUT phase text, OUT rows_in bigint,
+	OUT rows_expected bigint, OUT rows_out bigint, OUT bytes_in bigint, OUT processes integer, OUT started_at timestamptz)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
+
+CREATE VIEW pg_stat_progress_gpusort AS
+SELECT s.pid, s.datid, d.datname, s.device, s.phase, s.rows_in, s.rows_expected, s.rows_out, s.bytes_in, s.processes, s.started_at
+FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_database AS d ON d.oid = s.datid;
+GRANT SELECT ON pg_stat_progress_gpusort TO PUBLIC;
+
+COMMENT ON VIEW pg_stat_progress_gpusort IS 'one row a process that is sorting: how far it is';

@@ -57,57 +57,96 @@ explain_sort_keys(const Plan *plan, List *context, bool use_prefix)
 	return keys;
 }
 
-/* Where the time went, over all loops.  What the node took besides reading and sorting, it took to return rows. */
-static void
-explain_stages(const GpuSortState *state, ExplainState *es)
+/* ---------------------------------------------------------------- what ANALYZE adds */
+
+static int64
+kilobytes(uint64 bytes)
 {
-	const SorterStats *stats = &state->stats;
-	double		before_return_ms = state->feed_ms + stats->sort_ms + stats->spill_ms + stats->merge_ms;
+	return (bytes + 1023) / 1024;
+}
+
+/* One stage's time, in text formats only if the sort had that stage. */
+static void
+explain_stage(const char *word, const char *label, double ms, bool had_it, ExplainState *es)
+{
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyFloat(label, "ms", ms, 3, es);
+	else if (had_it)
+		appendStringInfo(es->str, "%s%s=%.3f ms", es->str->data[es->str->len - 1] == ':' ? " " : "  ", word, ms);
+}
+
+/*
+ * Where the time went, over all loops.  What the node took besides reading and sorting, it took to return rows.  A device
+ * copies while rows are read, and gathers while they are returned; those two are within feed and return.
+ */
+static void
+explain_stages(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
+{
+	double		before_return_ms =
+		stats->queue_ms + state->feed_ms + stats->sort_ms + stats->spill_ms + stats->merge_ms;
 	double		return_ms = Max(state->css.ss.ps.instrument->total * 1000.0 - before_return_ms, 0.0);
+	bool		transferred = stats->device_memory > 0;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		appendStringInfoSpaces(es->str, es->indent * 2);
-		appendStringInfo(es->str, "Stages: feed=%.3f ms  sort=%.3f ms", state->feed_ms, stats->sort_ms);
-		if (stats->runs > 0)
-			appendStringInfo(es->str, "  spill=%.3f ms  merge=%.3f ms", stats->spill_ms, stats->merge_ms);
-		appendStringInfo(es->str, "  return=%.3f ms\n", return_ms);
-		return;
+		appendStringInfoString(es->str, "Stages:");
 	}
-	ExplainPropertyFloat("Feed Time", "ms", state->feed_ms, 3, es);
-	ExplainPropertyFloat("Sort Time", "ms", stats->sort_ms, 3, es);
-	ExplainPropertyFloat("Spill Time", "ms", stats->spill_ms, 3, es);
-	ExplainPropertyFloat("Merge Time", "ms", stats->merge_ms, 3, es);
-	ExplainPropertyFloat("Return Time", "ms", return_ms, 3, es);
+	explain_stage("queue", "Queue Time", stats->queue_ms, stats->queue_ms > 0, es);
+	explain_stage("feed", "Feed Time", state->feed_ms, true, es);
+	explain_stage("transfer", "Transfer Time", stats->transfer_ms, transferred, es);
+	explain_stage("sort", "Sort Time", stats->sort_ms, true, es);
+	explain_stage("spill", "Spill Time", stats->spill_ms, stats->runs > 0, es);
+	explain_stage("merge", "Merge Time", stats->merge_ms, stats->runs > 0, es);
+	explain_stage("gather", "Gather Time", stats->gather_ms, transferred, es);
+	explain_stage("return", "Return Time", return_ms, true, es);
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+		appendStringInfoChar(es->str, '\n');
 }
 
 static void
-explain_method(const GpuSortState *state, ExplainState *es)
+explain_method_text(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
 {
-	const SorterStats *stats = &state->stats;
+	StringInfo	out = es->str;
+
+	appendStringInfoSpaces(out, es->indent * 2);
+	appendStringInfo(out, "Sort Method: %s  Device: %s  Memory: " INT64_FORMAT "kB", stats->method, state->device,
+					 kilobytes(stats->peak_memory));
+	if (stats->disk_bytes > 0)
+		appendStringInfo(out, "  Disk: " INT64_FORMAT "kB  Runs: %d  Merge Passes: %d", kilobytes(stats->disk_bytes),
+						 stats->runs, stats->merge_passes);
+	if (stats->processes > 1)
+		appendStringInfo(out, "  Processes: %d", stats->processes);
+	appendStringInfoChar(out, '\n');
+	if (stats->device_memory == 0)
+		return;
+	appendStringInfoSpaces(out, es->indent * 2);
+	appendStringInfo(out, "Device Memory: " INT64_FORMAT "kB  In: " INT64_FORMAT "kB  Out: " INT64_FORMAT "kB\n",
+					 kilobytes(stats->device_memory), kilobytes(stats->bytes_in), kilobytes(stats->bytes_out));
+}
+
+static void
+explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
+{
 	bool		on_disk = stats->disk_bytes > 0;
-	int64		memory_kb = (stats->peak_memory + 1023) / 1024;
-	int64		disk_kb = (stats->disk_bytes + 1023) / 1024;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		appendStringInfoSpaces(es->str, es->indent * 2);
-		appendStringInfo(es->str, "Sort Method: %s  Device: %s  Memory: " INT64_FORMAT "kB", stats->method,
-						 state->device, memory_kb);
-		if (on_disk)
-			appendStringInfo(es->str, "  Disk: " INT64_FORMAT "kB  Runs: %d  Merge Passes: %d", disk_kb, stats->runs,
-							 stats->merge_passes);
-		appendStringInfoChar(es->str, '\n');
+		explain_method_text(state, stats, es);
 		return;
 	}
 	ExplainPropertyText("Sort Method", stats->method, es);
 	ExplainPropertyText("Device", state->device, es);
-	ExplainPropertyInteger("Sort Space Used", "kB", on_disk ? disk_kb : memory_kb, es);
+	ExplainPropertyInteger("Sort Space Used", "kB", kilobytes(on_disk ? stats->disk_bytes : stats->peak_memory), es);
 	ExplainPropertyText("Sort Space Type", on_disk ? "Disk" : "Memory", es);
-	ExplainPropertyInteger("Peak Memory", "kB", memory_kb, es);
-	ExplainPropertyInteger("Disk Usage", "kB", disk_kb, es);
+	ExplainPropertyInteger("Peak Memory", "kB", kilobytes(stats->peak_memory), es);
+	ExplainPropertyInteger("Disk Usage", "kB", kilobytes(stats->disk_bytes), es);
 	ExplainPropertyInteger("Runs", NULL, stats->runs, es);
 	ExplainPropertyInteger("Merge Passes", NULL, stats->merge_passes, es);
+	ExplainPropertyInteger("Processes", NULL, stats->processes, es);
+	ExplainPropertyInteger("Device Memory", "kB", kilobytes(stats->device_memory), es);
+	ExplainPropertyInteger("Transferred In", "kB", kilobytes(stats->bytes_in), es);
+	ExplainPropertyInteger("Transferred Out", "kB", kilobytes(stats->bytes_out), es);
 }
 
 void
@@ -115,11 +154,15 @@ explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 {
 	Plan	   *plan = state->css.ss.ps.plan;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
+	SorterStats stats;
 
 	ExplainPropertyList("Sort Key", explain_sort_keys(plan, context, explain_use_prefix(es)), es);
 	if (!es->analyze || state->device == NULL)
 		return;
-	explain_method(state, es);
+	node_gpusort_get_stats(state, &stats);
+	explain_method(state, &stats, es);
+	if (state->fallback != NULL)
+		ExplainPropertyText("Fallback", psprintf("%s: %s", state->fallback_device, state->fallback), es);
 	if (es->timing && state->css.ss.ps.instrument != NULL)
-		explain_stages(state, es);
+		explain_stages(state, &stats, es);
 }

@@ -61,6 +61,49 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 		state->key = sort_key_create(ncolumns, columns);
 }
 
+/* ---------------------------------------------------------------- statistics */
+
+void
+node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats)
+{
+	SorterStats past = state->past;
+
+	*stats = past;
+	if (!state->performed)
+		return;
+	state->sorter->device->get_stats(state->sorter, stats);
+	stats->bytes_in += past.bytes_in;
+	stats->bytes_out += past.bytes_out;
+	stats->queue_ms += past.queue_ms;
+	stats->transfer_ms += past.transfer_ms;
+	stats->sort_ms += past.sort_ms;
+	stats->spill_ms += past.spill_ms;
+	stats->merge_ms += past.merge_ms;
+	stats->gather_ms += past.gather_ms;
+}
+
+/* What the sorter did so far besides being fed: the time of it. */
+static double
+ms_besides_feed(const SorterStats *stats)
+{
+	return stats->queue_ms + stats->sort_ms + stats->spill_ms + stats->merge_ms;
+}
+
+/* Counts a sort that was performed; when_read: what it had done when its input was read, which took read_ms. */
+static void
+note_performed(GpuSortState *state, double read_ms, const SorterStats *when_read)
+{
+	SorterStats stats;
+
+	state->performed = true;
+	state->device = state->sorter->device->name;
+	state->feed_ms += read_ms - ms_besides_feed(when_read);
+	state->sorter->device->get_stats(state->sorter, &stats);
+	stats_count_sort(state->device, &stats);
+	progress_note_processes(state->progress, stats.processes);
+	progress_enter(state->sorter, PROGRESS_RETURNING);
+}
+
 /* ---------------------------------------------------------------- the sort */
 
 static void
@@ -68,6 +111,9 @@ release_sorter(GpuSortState *state)
 {
 	if (state->sorter == NULL)
 		return;
+	node_gpusort_get_stats(state, &state->past);
+	state->performed = false;
+	progress_end(state->progress);
 	state->sorter->device->end(state->sorter);
 	state->sorter = NULL;
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
@@ -93,21 +139,6 @@ read_input(GpuSortState *state)
 			return;
 	}
 	sort_feed_end(&feed);
-}
-
-/* Adds a performed sort to what EXPLAIN will show; read_ms includes sorting, spilling and merging meanwhile. */
-static void
-note_stats(GpuSortState *state, double read_ms, const SorterStats *when_read)
-{
-	SorterStats before = state->stats;
-
-	state->device = state->sorter->device->name;
-	state->sorter->device->get_stats(state->sorter, &state->stats);
-	stats_count_sort(state->device, &state->stats);
-	state->stats.sort_ms += before.sort_ms;
-	state->stats.spill_ms += before.spill_ms;
-	state->stats.merge_ms += before.merge_ms;
-	state->feed_ms += read_ms - when_read->sort_ms - when_read->spill_ms - when_read->merge_ms;
 }
 
 static void
@@ -136,17 +167,21 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	double		read_ms;
 
 	make_request(state, &request);
+	progress_start(state->progress, device->name, request.expected_rows, request.processes);
 	state->sorter = device->begin(&request);
+	progress_set_sorter(state->progress, state->sorter);
+	progress_enter(state->sorter, PROGRESS_READING);
 	if (state->sorter->failure == NULL)
 		read_input(state);
 	if (state->sorter->failure != NULL)
 		return false;
 	read_ms = stopwatch_ms(watch);
 	device->get_stats(state->sorter, &when_read);
+	progress_enter(state->sorter, PROGRESS_SORTING);
 	device->perform(state->sorter);
 	if (state->sorter->failure != NULL)
 		return false;
-	note_stats(state, read_ms, &when_read);
+	note_performed(state, read_ms, &when_read);
 	return true;
 }
 
@@ -155,7 +190,7 @@ static void
 fall_back(GpuSortState *state)
 {
 	const Sorter *sorter = state->sorter;
-	char	   *failure = pstrdup(sorter->failure);
+	char	   *failure = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sorter->failure);
 	const char *device = sorter->device->name;
 
 	stats_count_fallback(device, sorter->failure_reason);
@@ -166,7 +201,9 @@ fall_back(GpuSortState *state)
 				 state->returned_rows ? errhint("Run the query again, or set gpusort.backend to \"cpu\".") :
 				 errhint("The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
-	pfree(failure);
+	state->fallback = failure;
+	state->fallback_device = device;
+	state->performed = false;	/* it did nothing that counts */
 	release_sorter(state);
 	ExecReScan(outerPlanState(state));
 }
@@ -182,6 +219,9 @@ sort_input(GpuSortState *state)
 	/* The input is always read forwards. */
 	estate->es_direction = ForwardScanDirection;
 	state->returned_rows = false;
+	state->rows_returned = 0;
+	if (state->progress == NULL)
+		state->progress = progress_create();
 	while (!sort_with(state, &sort_device_cpu))
 		fall_back(state);
 	estate->es_direction = direction;
@@ -203,6 +243,9 @@ next_row(GpuSortState *state, bool forward)
 		row = state->sorter->device->next(state->sorter, forward);
 	}
 	state->returned_rows |= row != NULL;
+	state->rows_returned += row != NULL;
+	if (unlikely(row == NULL || state->rows_returned % PROGRESS_ROWS == 0))
+		progress_note_returned(state->progress, state->rows_returned);
 	return row;
 }
 

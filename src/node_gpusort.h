@@ -10,6 +10,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 
+#include "progress.h"
 #include "sort_feed.h"
 #include "sorter.h"
 
@@ -22,16 +23,24 @@ typedef struct GpuSortState
 	int			key_width;		/* bytes of a key, by estimate */
 	Bitmapset  *unused;			/* columns of the input that need not be kept */
 	Sorter	   *sorter;			/* NULL until the first row is asked for */
+	bool		performed;		/* does the sorter return rows? */
 	bool		returned_rows;	/* any, of this sorter */
+	uint64		rows_returned;	/* by this sorter, those returned again included */
+	Progress   *progress;		/* NULL until the first row is asked for */
 
 	/* For EXPLAIN ANALYZE. */
 	const char *device;			/* of the last sort performed; NULL: none was */
-	SorterStats stats;			/* of the last sort performed, but its times are of all of them */
+	SorterStats past;			/* of the sorts that are over; the rest of it is of the last one, but for times and transfers */
 	double		feed_ms;		/* all sorts: reading the input, encoding and copying */
+	const char *fallback;		/* why a device was given up, the last time; NULL: none was */
+	const char *fallback_device;	/* that one */
 } GpuSortState;
 
 /* Methods of the node, to be registered under its name. */
 extern const CustomScanMethods gpusort_scan_methods;
+
+/* What the node's sorts did so far: times and transfers of all of them, the rest of the last one. */
+extern void node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats);
 
 /* Is this state a GpuSort's? */
 extern bool node_is_gpusort(const PlanState *state);

@@ -60,6 +60,13 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define WaitEventExtensionNew(name) ((void) (name), (uint32) PG_WAIT_EXTENSION)
 #endif
 
+/* A process's number in shared memory has a name of its own from 17 on. */
+#if PG_VERSION_NUM < 170000
+#include "storage/proc.h"
+#define MyProcNumber (MyProc->pgprocno)
+#define GetNumberFromPGProc(proc) ((proc)->pgprocno)
+#endif
+
 /* The ordering operator of a pathkey for columns of this type. */
 #if PG_VERSION_NUM >= 180000
 #define pathkey_sort_operator(pathkey, type) \

@@ -12,6 +12,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "progress.h"
 #include "shared_memory.h"
 #include "stats.h"
 
@@ -23,7 +24,7 @@ request_memory(void)
 {
 	if (prev_shmem_request_hook != NULL)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(stats_shmem_size());
+	RequestAddinShmemSpace(add_size(stats_shmem_size(), progress_shmem_size()));
 }
 
 static void
@@ -33,6 +34,7 @@ set_up_memory(void)
 		prev_shmem_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	stats_shmem_init();
+	progress_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "progress.h"
 #include "sort_feed.h"
 
 void
@@ -15,19 +16,44 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *u
 	feed->sorter = sorter;
 	feed->key = key;
 	feed->chunk = NULL;
+	feed->noted_rows = 0;
+	feed->noted_bytes = 0;
 	row_source_init(&feed->row, unused);
+}
+
+/* Counts what was added to the chunk since the last time. */
+static void
+note_progress(SortFeed *feed)
+{
+	uint64		rows = feed->chunk->nrows;
+	Size		bytes = chunk_bytes(feed->chunk);
+
+	progress_note_fed(feed->sorter, rows - feed->noted_rows, bytes - feed->noted_bytes);
+	feed->noted_rows = rows;
+	feed->noted_bytes = bytes;
+}
+
+/* Hands the chunk being filled, if any, to the device. */
+static void
+put_chunk(SortFeed *feed)
+{
+	Chunk	   *chunk = feed->chunk;
+
+	if (chunk == NULL)
+		return;
+	note_progress(feed);
+	feed->chunk = NULL;
+	feed->noted_rows = 0;
+	feed->noted_bytes = 0;
+	feed->sorter->device->put_chunk(feed->sorter, chunk);
 }
 
 /* A chunk with room for so many more bytes; NULL: the sorter has failed. */
 static pg_noinline Chunk *
 next_chunk(SortFeed *feed, Size bytes)
 {
-	const SortDevice *device = feed->sorter->device;
-
-	if (feed->chunk != NULL)
-		device->put_chunk(feed->sorter, feed->chunk);
-	feed->chunk = NULL;
-	feed->chunk = device->get_chunk(feed->sorter, bytes);
+	put_chunk(feed);
+	feed->chunk = feed->sorter->device->get_chunk(feed->sorter, bytes);
 	return feed->chunk;
 }
 
@@ -77,13 +103,15 @@ bool
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
 {
 	row_source_open(&feed->row, slot);
-	return feed->key->variable ? put_variable(feed, slot) : put_fixed(feed, slot);
+	if (unlikely(!(feed->key->variable ? put_variable(feed, slot) : put_fixed(feed, slot))))
+		return false;
+	if (unlikely(feed->chunk->nrows % PROGRESS_ROWS == 0))
+		note_progress(feed);
+	return true;
 }
 
 void
 sort_feed_end(SortFeed *feed)
 {
-	if (feed->chunk != NULL)
-		feed->sorter->device->put_chunk(feed->sorter, feed->chunk);
-	feed->chunk = NULL;
+	put_chunk(feed);
 }

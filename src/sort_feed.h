@@ -18,6 +18,10 @@ typedef struct SortFeed
 	SortKey    *key;
 	Chunk	   *chunk;			/* the one being filled, or NULL */
 	RowSource	row;
+
+	/* What of the chunk being filled is counted in the progress view already. */
+	uint64		noted_rows;
+	Size		noted_bytes;
 } SortFeed;
 
 /* unused: columns (attnos) that need not be kept beside the keys, NULL: none. */

@@ -15,6 +15,7 @@
 
 #include "external_sort.h"
 #include "huge_memory.h"
+#include "progress.h"
 #include "sorted_rows.h"
 #include "sorter.h"
 #include "stopwatch.h"
@@ -153,10 +154,12 @@ static void
 spill(CpuSorter *sorter)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
 
 	if (sorter->external == NULL)
 		sorter->external = external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
 	sort_chunks(sorter);
+	progress_enter(&sorter->base, PROGRESS_WRITING);
 	external_sort_add_run(sorter->external, &sorter->sorted);
 	sorted_rows_free(&sorter->sorted);
 
@@ -169,8 +172,10 @@ spill(CpuSorter *sorter)
 	if (external_sort_is_full(sorter->external))
 	{
 		free_chunk_list(sorter, &sorter->empty_chunks);
+		progress_enter(&sorter->base, PROGRESS_MERGING);
 		external_sort_merge_full_levels(sorter->external);
 	}
+	progress_enter(&sorter->base, phase);
 	MemoryContextSwitchTo(old);
 }
 
@@ -257,6 +262,7 @@ cpu_perform(Sorter *base)
 		if (sorter->nrows > 0)
 			spill(sorter);
 		free_chunk_list(sorter, &sorter->empty_chunks);
+		progress_enter(base, PROGRESS_MERGING);
 		external_sort_finish(sorter->external);
 		sorter->stats.method = "external merge";
 	}
