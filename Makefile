@@ -39,6 +39,17 @@ $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(C
 # PGXS knows no header dependencies.
 $(OBJS): $(wildcard src/*.h cuda/daemon/client.h cuda/daemon/protocol.h)
 
+# gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.
+GPUSORTD = cuda/daemon/gpusortd
+install: install-gpusortd
+install-gpusortd:
+	$(if $(wildcard $(GPUSORTD)),$(MKDIR_P) '$(DESTDIR)$(bindir)' && \
+		$(INSTALL_PROGRAM) $(GPUSORTD) '$(DESTDIR)$(bindir)/',@echo "gpusortd was not built (make gpusortd): not installed")
+uninstall: uninstall-gpusortd
+uninstall-gpusortd:
+	rm -f '$(DESTDIR)$(bindir)/gpusortd'
+.PHONY: install-gpusortd uninstall-gpusortd
+
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare otherwise, and
 # through the plain C that other processors run.
@@ -62,7 +73,7 @@ include cuda/cuda.mk
 
 help:
 	@echo "make                 build the extension (PG_CONFIG=... for another PostgreSQL, WERROR=1: warnings are errors)"
-	@echo "make install         install it into that PostgreSQL (DESTDIR=... to stage it)"
+	@echo "make install         install it into that PostgreSQL (DESTDIR=... to stage it), with gpusortd if that was built"
 	@echo "make installcheck    run the regression and isolation tests on a running server that has it installed"
 	@echo "make clean           remove what was built"
 	@echo

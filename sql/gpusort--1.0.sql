@@ -11,6 +11,15 @@ LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION gpusort_check(text) IS
 'one row a sort in the query''s plan: is it taken by gpusort, and why not; plans the query, does not run it';
 
+CREATE FUNCTION gpusort_devices(OUT device text, OUT name text, OUT memory bigint, OUT max_memory bigint,
+	OUT free_memory bigint, OUT jobs integer, OUT state text, OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE;
+
+COMMENT ON FUNCTION gpusort_devices() IS
+'one row a device that can sort: its memory in bytes, how much of it sorts may use and how much of that is free, sorts under way; or why it is unavailable';
+
 CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT rows bigint, OUT bytes bigint,
 	OUT device_time double precision, OUT spills bigint, OUT temp_bytes bigint, OUT fallbacks bigint, OUT fallback_reasons jsonb,
 	OUT declined bigint, OUT declined_reasons jsonb, OUT stats_reset timestamptz)

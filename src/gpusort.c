@@ -6,6 +6,7 @@
 
 #include "fmgr.h"
 
+#include "gpu_launcher.h"
 #include "guc.h"
 #include "node_gpusort.h"
 #include "planner.h"
@@ -25,4 +26,5 @@ _PG_init(void)
 	shared_memory_install_hooks();
 	sort_plan_register(&gpusort_scan_methods);
 	planner_install_hooks();
+	gpu_launcher_register();
 }

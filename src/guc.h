@@ -36,7 +36,21 @@ extern int	gpusort_algorithm;
 extern int	gpusort_min_rows;
 extern int	gpusort_work_mem;	/* kB; -1: as work_mem */
 
+/* What the launcher starts gpusortd with. */
+extern char *gpusort_max_device_memory; /* as 80%, or with a unit */
+extern int	gpusort_staging_memory; /* MB */
+extern char *gpusort_device_list;	/* as 0,2; empty: all; none: no gpusortd */
+extern int	gpusort_service_timeout;	/* ms; 0: none */
+extern char *gpusort_gpusortd_path; /* empty: beside the server's programs */
+extern char *gpusort_gpusortd_options;
+
 extern void guc_define_all(void);
+
+/* gpusort.max_device_memory as gpusortd's option takes it, in the current memory context. */
+extern char *guc_device_memory_argument(void);
+
+/* Does gpusort.devices say that no device is to be used? */
+extern bool guc_no_devices(void);
 
 /* The host memory that one sort may use, in bytes. */
 extern Size guc_sort_memory(void);

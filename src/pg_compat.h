@@ -116,4 +116,16 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 	} while (0)
 #endif
 
+/* The attribute of functions that don't return became a prefix in 18. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
+/* Wait event sets belong to a resource owner from 17 on, here to none; before, to a memory context. */
+#if PG_VERSION_NUM >= 170000
+#define create_wait_event_set(nevents) CreateWaitEventSet(NULL, (nevents))
+#else
+#define create_wait_event_set(nevents) CreateWaitEventSet(CurrentMemoryContext, (nevents))
+#endif
+
 #endif							/* GPUSORT_PG_COMPAT_H */

@@ -1,6 +1,6 @@
 /*
  * shared_memory.c
- *		What the processes of a server share for the views.
+ *		What the processes of a server share for the views and the launcher.
  *
  * Only a library in shared_preload_libraries can have a part of the server's shared memory.  Loaded in any other way, there is
  * none, and the views show a session what it did itself.
@@ -12,6 +12,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "gpu_service.h"
 #include "progress.h"
 #include "shared_memory.h"
 #include "stats.h"
@@ -24,7 +25,7 @@ request_memory(void)
 {
 	if (prev_shmem_request_hook != NULL)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(add_size(stats_shmem_size(), progress_shmem_size()));
+	RequestAddinShmemSpace(add_size(stats_shmem_size(), add_size(progress_shmem_size(), gpu_service_shmem_size())));
 }
 
 static void
@@ -35,6 +36,7 @@ set_up_memory(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	stats_shmem_init();
 	progress_shmem_init();
+	gpu_service_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 }
 

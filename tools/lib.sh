@@ -111,6 +111,13 @@ find_nvcc() {
 	return 1
 }
 
+# Compute capability of the first card, as 90.  Fails if there is no card.
+card_architecture() {
+	local capability
+	capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | head -n 1 | tr -d .) || true
+	[[ $capability =~ ^[0-9]+$ ]] && echo "$capability"
+}
+
 # ---- the temporary folder ----
 
 # Makes $WORK, readable by and owned by the unprivileged user, removed by leave().
@@ -158,12 +165,33 @@ copy_sources() {
 		as_user tar -C "$WORK/source" --no-same-owner --no-same-permissions -xf -
 }
 
-# Builds gpusort (arguments go to make) and installs it with a copy of PostgreSQL below $WORK/pg.
-# Sets BINDIR, the copy's programs.
+# Is the gpusortd in the repository newer than all that it is made of?
+gpusortd_is_current() {
+	local program=$REPOSITORY/cuda/daemon/gpusortd
+	[ -x "$program" ] &&
+		[ -z "$(find "$REPOSITORY"/cuda -path '*/check' -prune -o -path '*/build*' -prune -o \
+			\( -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.c' -o -name '*.h' \) -newer "$program" -print -quit)" ]
+}
+
+# Sees to a gpusortd in $WORK/source: the repository's, or one that is built for this machine's card, or for an H100 where
+# there is none: its layer in host memory is enough for tests.  Without nvcc there is none.
+build_gpusortd() {
+	local nvcc log=$WORK/gpusortd.log
+	! gpusortd_is_current || return 0
+	as_user rm -f "$WORK/source/cuda/daemon/gpusortd"
+	nvcc=$(find_nvcc) || return 0
+	step "building gpusortd"
+	as_user make -C "$WORK/source" -j"$(nproc)" NVCC="$nvcc" CUDA_ARCHS="$(card_architecture || echo 90)" gpusortd \
+		>"$log" 2>&1 || { cat "$log" >&2 && die "gpusortd could not be built"; }
+}
+
+# Builds gpusort (arguments go to make) and installs it with a copy of PostgreSQL below $WORK/pg; gpusortd too, if
+# $with_gpusortd is set.  Sets BINDIR, the copy's programs.
 build_private_installation() {
 	local pg_config folder make_log=$WORK/build.log
 	pg_config=$(find_pg_config) || die "no PostgreSQL to build against; run 'make setup'"
 	copy_sources
+	if [ -n "${with_gpusortd:-}" ]; then build_gpusortd; else as_user rm -f "$WORK/source/cuda/daemon/gpusortd"; fi
 	# Without the bitcode for JIT inlining: nothing here needs it.
 	if ! as_user make -C "$WORK/source" -j"$(nproc)" PG_CONFIG="$pg_config" with_llvm=no "$@" >"$make_log" 2>&1; then
 		cat "$make_log" >&2
