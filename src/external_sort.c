@@ -132,6 +132,14 @@ write_rows(SortedRows *sorted, Run *run)
 }
 
 void
+external_sort_end_run(ExternalSort *external, const Run *run, double ms)
+{
+	external->stats->disk_bytes += run->bytes;
+	external->stats->runs++;
+	external->stats->spill_ms += ms;
+}
+
+void
 external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
@@ -139,10 +147,30 @@ external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 	Run		   *run = add_run(external, 0, sorted->variable ? NULL : &sorted->squeeze);
 
 	write_rows(sorted, run);
-	external->stats->disk_bytes += run->bytes;
-	external->stats->runs++;
-	external->stats->spill_ms += stopwatch_ms(watch);
+	external_sort_end_run(external, run, stopwatch_ms(watch));
 	MemoryContextSwitchTo(old);
+}
+
+/* A new run on a level for keys that are whole: of such as have nothing in common that is known. */
+static Run *
+add_run_of_whole_keys(ExternalSort *external, int level)
+{
+	KeySqueeze	whole;
+
+	if (external->key->variable)
+		return add_run(external, level, NULL);
+	key_squeeze_plan_identity(&whole, external->key->width / sizeof(uint64));
+	return add_run(external, level, &whole);
+}
+
+Run *
+external_sort_begin_run(ExternalSort *external)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	Run		   *run = add_run_of_whole_keys(external, 0);
+
+	MemoryContextSwitchTo(old);
+	return run;
 }
 
 Size
@@ -195,16 +223,12 @@ static void
 merge_up(ExternalSort *external, int level, int nruns)
 {
 	Run		  **runs = palloc(sizeof(Run *) * nruns);
-	bool		variable = external->key->variable;
-	KeySqueeze	whole;			/* keys of several runs: nothing is known to be common */
 	Merger	   *merger;
 	Run		   *run;
 
-	if (!variable)
-		key_squeeze_plan_identity(&whole, external->key->width / sizeof(uint64));
 	take_runs(&external->levels[level], nruns, runs);
 	merger = begin_merge(external, runs, nruns);
-	run = add_run(external, level + 1, variable ? NULL : &whole);
+	run = add_run_of_whole_keys(external, level + 1);
 	write_merged(merger, run);
 	external->stats->disk_bytes += run->bytes;
 	merger_end(merger);

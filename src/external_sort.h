@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "run.h"
 #include "sorted_rows.h"
 #include "sorter.h"
 
@@ -22,6 +23,13 @@ extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit,
 
 /* Writes the rows out as a run.  Must not be full. */
 extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
+
+/*
+ * A run for the caller to write, row by row in order (run.h): variable keys, or squeezed ones that are the full
+ * key's words in host order.  Then end_run, which takes the milliseconds that writing took.  Must not be full.
+ */
+extern Run *external_sort_begin_run(ExternalSort *external);
+extern void external_sort_end_run(ExternalSort *external, const Run *run, double ms);
 
 /* Is there no room for another run until full levels are merged? That takes all of the memory limit. */
 extern bool external_sort_is_full(const ExternalSort *external);

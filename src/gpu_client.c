@@ -9,36 +9,54 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
-#include "pgstat.h"
 #include "storage/fd.h"
 #include "storage/latch.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
 #include "gpu_client.h"
+#include "wait_events.h"
+
+/* Greeting takes a service that is well less than a millisecond. */
+#define GPU_CLIENT_TIMEOUT_MS 1000
+
+/* So long, in milliseconds, is it believed what was found out: that there is a service or not, that it doesn't answer. */
+#define BELIEVE_ANSWER_MS 1000
+#define BELIEVE_SILENCE_MS 10000
+
+/* What this process knows of the service. */
+static struct
+{
+	TimestampTz until;			/* it is believed so long */
+	bool		ready;
+	bool		silent;			/* not ready, as it does not answer */
+	char		why_not[256];
+} known;
 
 /* Milliseconds until then; -1: there is no such time. */
 static long
-milliseconds_left(const TimestampTz *deadline)
+milliseconds_left(TimestampTz deadline)
 {
-	return deadline == NULL ? -1 : TimestampDifferenceMilliseconds(GetCurrentTimestamp(), *deadline);
+	return deadline == 0 ? -1 : TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
 }
 
-/* Waits for the socket, at most until the time that arg points to, if it points to one. */
+/* Waits for the socket as arg says, a GpuClientWait or NULL. */
 static bool
 wait_for_socket(void *arg, int fd, bool for_writing)
 {
+	static const GpuClientWait plain = {0, GPUSORT_WAIT_CONNECT};
+	const GpuClientWait *how = arg != NULL ? arg : &plain;
+	uint32		event = gpusort_wait_event(how->event);
 	int			wanted = for_writing ? WL_SOCKET_WRITEABLE : WL_SOCKET_READABLE;
 
 	for (;;)
 	{
-		long		timeout = milliseconds_left(arg);
+		long		timeout = milliseconds_left(how->deadline);
 		int			events;
 
 		if (timeout == 0)
 			return false;
 		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | wanted | (timeout > 0 ? WL_TIMEOUT : 0),
-								   fd, timeout, PG_WAIT_EXTENSION);
+								   fd, timeout, event);
 		if (events & WL_LATCH_SET)
 			ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
@@ -50,7 +68,7 @@ wait_for_socket(void *arg, int fd, bool for_writing)
 bool
 gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 {
-	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms);
+	GpuClientWait until = {TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms), GPUSORT_WAIT_CONNECT};
 	bool		connected;
 
 	if (!AcquireExternalFD())
@@ -60,7 +78,7 @@ gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 	}
 	PG_TRY();
 	{
-		connected = gpusortd_connect(client, GPU_CLIENT_SOCKET, wait_for_socket, &deadline);
+		connected = gpusortd_connect(client, GPU_CLIENT_SOCKET, wait_for_socket, &until);
 	}
 	PG_CATCH();
 	{
@@ -87,4 +105,62 @@ gpu_client_close(GpusortdClient *client)
 		return;
 	gpusortd_close(client);
 	ReleaseExternalFD();
+}
+
+/* ---------------------------------------------------------------- what is known of the service */
+
+static bool
+still_known(void)
+{
+	return known.until > GetCurrentTimestamp();
+}
+
+static void
+remember(bool ready, bool silent, const char *why_not)
+{
+	known.ready = ready;
+	known.silent = silent;
+	strlcpy(known.why_not, why_not, sizeof(known.why_not));
+	known.until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), silent ? BELIEVE_SILENCE_MS : BELIEVE_ANSWER_MS);
+}
+
+bool
+gpu_client_open(GpusortdClient *client, const char **why_not)
+{
+	TimestampTz start = GetCurrentTimestamp();
+
+	if (known.silent && still_known())
+	{
+		*why_not = known.why_not;
+		return false;
+	}
+	if (!gpu_client_connect(client, GPU_CLIENT_TIMEOUT_MS, why_not))
+	{
+		remember(false, TimestampDifferenceExceeds(start, GetCurrentTimestamp(), GPU_CLIENT_TIMEOUT_MS), *why_not);
+		return false;
+	}
+	if (client->welcome.devices == 0)
+	{
+		*why_not = "gpusortd has no device";
+		remember(false, false, *why_not);
+		gpu_client_close(client);
+		return false;
+	}
+	remember(true, false, "");
+	return true;
+}
+
+bool
+gpu_client_ready(const char **why_not)
+{
+	if (!still_known())
+	{
+		GpusortdClient client;
+		const char *ignored;
+
+		if (gpu_client_open(&client, &ignored))
+			gpu_client_close(&client);
+	}
+	*why_not = known.why_not;
+	return known.ready;
 }

@@ -126,6 +126,7 @@ read_input(GpuSortState *state)
 	PlanState  *input = outerPlanState(state);
 	SortFeed	feed;
 
+	state->began_reading = true;
 	sort_feed_begin(&feed, state->sorter, state->key,
 					state->sorter->device->keeps_sort_columns ? NULL : state->unused);
 	for (;;)
@@ -194,23 +195,26 @@ fall_back(GpuSortState *state)
 	const char *device = sorter->device->name;
 
 	stats_count_fallback(device, sorter->failure_reason);
-	if (state->returned_rows || !state->restartable)
+	if (state->returned_rows || (state->began_reading && !state->restartable))
 		ereport(ERROR,
 				(errcode(ERRCODE_SYSTEM_ERROR), errmsg("the sort on device \"%s\" could not be completed", device),
-				 errdetail("%s.", failure),
-				 state->returned_rows ? errhint("Run the query again, or set gpusort.backend to \"cpu\".") :
+				 errdetail("Reason: %s.", failure),
+				 state->returned_rows ?
+				 errhint("Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".") :
 				 errhint("The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
 	state->fallback = failure;
 	state->fallback_device = device;
 	state->performed = false;	/* it did nothing that counts */
 	release_sorter(state);
-	ExecReScan(outerPlanState(state));
+	if (state->began_reading)
+		ExecReScan(outerPlanState(state));
+	state->began_reading = false;
 }
 
-/* Makes a sorter hold the input's rows in order. */
+/* Makes a sorter of this device, or of the one that doesn't fail, hold the input's rows in order. */
 static void
-sort_input(GpuSortState *state)
+sort_input(GpuSortState *state, const SortDevice *device)
 {
 	EState	   *estate = state->css.ss.ps.state;
 	ScanDirection direction = estate->es_direction;
@@ -220,10 +224,14 @@ sort_input(GpuSortState *state)
 	estate->es_direction = ForwardScanDirection;
 	state->returned_rows = false;
 	state->rows_returned = 0;
+	state->began_reading = false;
 	if (state->progress == NULL)
 		state->progress = progress_create();
-	while (!sort_with(state, &sort_device_cpu))
+	while (!sort_with(state, device))
+	{
 		fall_back(state);
+		device = &sort_device_cpu;
+	}
 	estate->es_direction = direction;
 	MemoryContextSwitchTo(old);
 }
@@ -239,7 +247,7 @@ next_row(GpuSortState *state, bool forward)
 	if (unlikely(row == NULL && state->sorter->failure != NULL))
 	{
 		fall_back(state);
-		sort_input(state);
+		sort_input(state, &sort_device_cpu);
 		row = state->sorter->device->next(state->sorter, forward);
 	}
 	state->returned_rows |= row != NULL;
@@ -259,7 +267,7 @@ exec_gpusort(CustomScanState *css)
 
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->sorter == NULL))
-		sort_input(state);
+		sort_input(state, sort_plan_is_on_gpu((CustomScan *) css->ss.ps.plan) ? &sort_device_cuda : &sort_device_cpu);
 	row = next_row(state, ScanDirectionIsForward(css->ss.ps.state->es_direction));
 	if (row == NULL)
 	{

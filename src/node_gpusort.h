@@ -24,6 +24,7 @@ typedef struct GpuSortState
 	Bitmapset  *unused;			/* columns of the input that need not be kept */
 	Sorter	   *sorter;			/* NULL until the first row is asked for */
 	bool		performed;		/* does the sorter return rows? */
+	bool		began_reading;	/* the input, for this sorter */
 	bool		returned_rows;	/* any, of this sorter */
 	uint64		rows_returned;	/* by this sorter, those returned again included */
 	Progress   *progress;		/* NULL until the first row is asked for */

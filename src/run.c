@@ -56,6 +56,19 @@ run_write_record(Run *run, const char *record)
 }
 
 void
+run_write_variable(Run *run, const uint8 *key, Size key_size, MinimalTuple row)
+{
+	static const char padding[sizeof(uint64)] = {0};
+	uint64		header = key_size;
+
+	run_write(run, &header, sizeof(header));
+	run_write(run, key, key_size);
+	run_write(run, padding, TYPEALIGN(8, key_size) - key_size);
+	run_write(run, row, row_stored_size(row));
+	run->rows++;
+}
+
+void
 run_drop(Run *run)
 {
 	if (--run->file->nruns == 0)

@@ -56,6 +56,9 @@ extern void run_write_fixed(Run *run, const uint64 *key, MinimalTuple row);
 /* Adds a record with a variable key. */
 extern void run_write_record(Run *run, const char *record);
 
+/* The same of a key and a row that stand apart. */
+extern void run_write_variable(Run *run, const uint8 *key, Size key_size, MinimalTuple row);
+
 /* Removes the run, and the file with its last one. */
 extern void run_drop(Run *run);
 

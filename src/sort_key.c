@@ -69,6 +69,17 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	return key;
 }
 
+SortKey *
+sort_key_create_twin(const SortKey *key)
+{
+	SortKey    *twin = palloc(sizeof(SortKey));
+
+	*twin = *key;
+	if (twin->variable)
+		twin->buffer = MemoryContextAllocHuge(CurrentMemoryContext, twin->buffer_size);
+	return twin;
+}
+
 int
 sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width)
 {

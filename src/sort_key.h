@@ -67,6 +67,12 @@ extern int	sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int
 extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
 
 /*
+ * Another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one: to be used while what the first
+ * one returned is still needed.
+ */
+extern SortKey *sort_key_create_twin(const SortKey *key);
+
+/*
  * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Of all
  * types enums alone can raise an error: if their values are renumbered meanwhile.
  */

@@ -178,4 +178,7 @@ sorter_fail(Sorter *sorter, SortFailureReason reason, const char *message)
 /* Sorts in the backend's own memory, past its limit in temporary files; always there. */
 extern const SortDevice sort_device_cpu;
 
+/* Sorts on GPUs, in a service of its own process; not always there. */
+extern const SortDevice sort_device_cuda;
+
 #endif							/* GPUSORT_SORTER_H */

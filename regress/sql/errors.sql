@@ -2,6 +2,8 @@
 -- Wrong input gets a clear error, and the session works on.
 --
 \set VERBOSITY default
+-- The cpu device, also on a server whose default is another one: it has the files and the memory.
+SET gpusort.backend = cpu;
 SET gpusort.mode = sometimes;
 SET gpusort.backend = quantum;
 SET gpusort.min_rows = -5;

@@ -1,6 +1,8 @@
 --
 -- EXPLAIN: the sort key as Sort prints it, in every format, and what ANALYZE adds.
 --
+-- Of the cpu device, also on a server whose default is another one.
+SET gpusort.backend = cpu;
 CREATE TABLE e AS SELECT i AS id, i % 10 AS a, i::numeric AS n, 'text ' || i AS t, i::float8 AS f FROM generate_series(1, 1000) AS i;
 ALTER TABLE e ADD COLUMN c text COLLATE "C", ADD COLUMN u text COLLATE "und-x-icu";
 ANALYZE e;

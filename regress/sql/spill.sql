@@ -1,6 +1,8 @@
 --
 -- Sorts that do not fit in memory: runs in temporary files, merged in one or more passes.
 --
+-- Of the cpu device, also on a server whose default is another one.
+SET gpusort.backend = cpu;
 CREATE TABLE s AS
 	SELECT i AS id, noise(i) AS k, (noise(i) % 10)::int AS g, md5(i::text) COLLATE "C" AS t, noise(i)::numeric / 1000 AS n
 	FROM generate_series(1, 30000) AS i;

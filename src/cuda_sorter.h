@@ -1,0 +1,151 @@
+/*
+ * cuda_sorter.h
+ *		The cuda device's sorter: what sorter_cuda.c, cuda_feed.c, cuda_spill.c, cuda_rows.c and cuda_share.c know of one sort.
+ *
+ * Private to these files.  Functions that return a bool return false when the sorter has failed.
+ */
+#ifndef GPUSORT_CUDA_SORTER_H
+#define GPUSORT_CUDA_SORTER_H
+
+#include "postgres.h"
+
+#include "external_sort.h"
+#include "gpu_client.h"
+#include "sort_share.h"
+#include "sorter.h"
+
+/* The device, and another process's view of the sort: at the start of the memory that processes share. */
+typedef struct CudaShare
+{
+	SortShare	base;
+	uint64		job;
+	uint64		token;
+} CudaShare;
+
+typedef struct CudaSorter
+{
+	Sorter		base;
+
+	/* The next row, for the hot path. */
+	char	   *at;				/* where it stands, if that is before end */
+	char	   *end;			/* of the window; equal to at: the next row must be looked for */
+	int64		position;		/* the row last returned, -1 before the first, nrows after the last */
+
+	const SortKey *key;
+	TupleDesc	desc;			/* of the rows */
+	Size		limit;
+	bool		random_access;
+	MemoryContext context;		/* all that the sorter holds */
+	SorterStats stats;
+
+	/* The connection, and the job there. */
+	GpusortdClient client;
+	GpuClientWait wait;
+	GpusortdBegin estimate;
+	Chunk		chunks[GPUSORTD_MAX_CHUNKS];	/* those being filled, by their number */
+
+	/* What found no room on the device; the chunks are copies in the backend's own memory. */
+	Chunk	   *refused;
+	ExternalSort *external;		/* NULL: all rows are on the device, or will be */
+	SortKey    *encoder;		/* makes the keys of rows that come back */
+	Chunk	   *lone;			/* a chunk in the backend's memory for a row that fits no other */
+
+	/* The result: a window of it is here. */
+	int64		nrows;
+	int64		mark;
+	char	   *window;			/* NULL: none */
+	int64		window_first;	/* so many rows are before it */
+	int64		window_rows;
+	Size		window_bytes;
+	uint32	   *offsets;		/* of its rows, in units of 8 bytes, once somebody asked for them */
+	int64		offsets_capacity;
+	bool		offsets_known;
+
+	/* Several processes feed it. */
+	CudaShare  *share;			/* NULL: this one alone */
+	int			process;		/* in another process: its number; 0: the first one */
+	bool		has_left;		/* this process takes no more chunks of the shared job */
+	bool		others_left;	/* the first process: so do the others, for good */
+	uint64		taken_back;		/* rows of the first chunk refused that take_back has returned */
+} CudaSorter;
+
+/* ---- cuda_feed.c: connection, job, chunks ---- */
+
+/* A sorter in CurrentMemoryContext that is not connected yet; its connection is closed with its memory context. */
+extern CudaSorter *cuda_sorter_create(const SortKey *key);
+
+/* The sorter fails; for the latter, as a call of the client has.  False. */
+extern bool cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message);
+extern bool cuda_client_failed(CudaSorter *sorter);
+
+extern bool cuda_connect(CudaSorter *sorter);
+extern bool cuda_begin_job(CudaSorter *sorter);
+extern bool cuda_end_job(CudaSorter *sorter);
+
+/* The number of a chunk to fill; -1: the sorter has failed, or, with *is_full, the device's memory is full. */
+extern int	cuda_take_chunk(CudaSorter *sorter, bool *is_full);
+extern Chunk *cuda_open_chunk(CudaSorter *sorter, int number);
+extern bool cuda_submit_chunk(CudaSorter *sorter, Chunk *chunk);
+
+/* Waits until the service has looked at all chunks, and copies those that were refused to sorter->refused. */
+extern bool cuda_flush(CudaSorter *sorter);
+
+/* Submits the refused chunks again, up to the first that finds no room. */
+extern bool cuda_submit_refused(CudaSorter *sorter);
+extern void cuda_free_chunk(Chunk *chunk);
+
+/* ---- cuda_spill.c: what does not fit on the device ---- */
+
+/* Sorts what is on the device into a run on disk, and begins another job with what was refused. */
+extern bool cuda_spill(CudaSorter *sorter);
+
+/* After the last row: makes the external sort ready to be read. */
+extern bool cuda_finish_external(CudaSorter *sorter);
+
+/* A chunk for one row that is too large for the service, and what becomes of it. */
+extern Chunk *cuda_open_lone_chunk(CudaSorter *sorter, Size size);
+extern void cuda_put_lone_chunk(CudaSorter *sorter);
+
+/* ---- cuda_rows.c: the result ---- */
+
+/* Sorts what is on the device, and goes before its first row. */
+extern bool cuda_sort_job(CudaSorter *sorter);
+
+/* The next row where it is not at hand, or NULL. */
+extern MinimalTuple cuda_look_for_row(CudaSorter *sorter, bool forward);
+
+/* The position was changed; the window is gone. */
+extern void cuda_forget_place(CudaSorter *sorter);
+extern void cuda_forget_window(CudaSorter *sorter);
+
+/* The next row or NULL, forwards. */
+static pg_attribute_always_inline MinimalTuple
+cuda_next_row(CudaSorter *sorter)
+{
+	MinimalTuple row = (MinimalTuple) sorter->at;
+
+	if (unlikely(sorter->at >= sorter->end))
+		return cuda_look_for_row(sorter, true);
+	sorter->at += row_stored_size(row);
+	sorter->position++;
+	return row;
+}
+
+/* ---- cuda_share.c: several processes ---- */
+
+extern SortShare *cuda_share(Sorter *base);
+extern Sorter *cuda_join(SortShare *share, const SortKey *key);
+extern Chunk *cuda_try_chunk(Sorter *base, Size at_least);
+extern MinimalTuple cuda_take_back(Sorter *base);
+extern void cuda_finish_feed(Sorter *base);
+
+/* Has another process failed? Then so does this one. */
+extern bool cuda_share_is_alive(CudaSorter *sorter);
+
+/* This process has failed: tells the others. */
+extern void cuda_share_tell_failure(CudaSorter *sorter);
+
+/* The first process: waits until no other one feeds the job any more. */
+extern bool cuda_share_take_over(CudaSorter *sorter);
+
+#endif							/* GPUSORT_CUDA_SORTER_H */
