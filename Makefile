@@ -53,11 +53,13 @@ uninstall-gpusortd:
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare otherwise, and
 # through the plain C that other processors run.
-CPU_SORT_SOURCES = $(wildcard bench/cpu_sort*.c) src/sample_sort.c src/string_sort.c src/key_squeeze.c src/huge_memory.c
-CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2
+CPU_SORT_SOURCES = $(wildcard bench/cpu_sort*.c src/parallel_sort*.c) src/sample_sort.c src/string_sort.c src/key_squeeze.c \
+	src/huge_memory.c
+CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
+	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 bench/cpu_sort bench/cpu_sort_tight: $(CPU_SORT_SOURCES) $(wildcard src/*.h bench/*.h)
 	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
-		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm
+		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm -pthread
 else
 all install installcheck:
 	@echo "No PostgreSQL to build against: '$(PG_CONFIG) --pgxs' names no file." >&2

@@ -5,6 +5,7 @@
  *	  cpu_sort --check [seed]		every distribution, width and edge size against an oracle; exits 1 at a failure
  *	  cpu_sort fixed [rows [name]]	ns of processor time a row of fixed keys, by distribution and width
  *	  cpu_sort strings [rows [name]]	the same of variable keys
+ *	  cpu_sort parallel N [rows [name]]	ns a row by the clock of one process and of N that sort together
  *
  * Every result is checked before its time is printed: the items are a permutation of
  * the entries, and their keys are in order.  --check compares with qsort as well.
@@ -239,6 +240,29 @@ run_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, int repeat, int *nwo
 	return best;
 }
 
+/* Sorts one input by several processes, and checks it. */
+static void
+run_fixed_parallel(const char *name, const FixedSpec *spec, uint64 n, Size chunk_size, int processes, bool print)
+{
+	KeyVariation variation;
+	ParallelSortInput input = {1, make_fixed(spec, n, chunk_size, &variation), n, false};
+	ParallelRun runs[2];
+
+	key_squeeze_plan(&input.squeeze, &variation, spec->full_words);
+	if (print)
+	{
+		parallel_run(&runs[0], &input, name);
+		parallel_run_free(&runs[0]);
+	}
+	input.nprocesses = processes;
+	parallel_run(&runs[1], &input, name);
+	check_fixed(name, input.chunks, n, &input.squeeze, runs[1].items);
+	if (print)
+		print_parallel(name, &input, &runs[0], &runs[1]);
+	parallel_run_free(&runs[1]);
+	free_chunks((Chunk *) input.chunks);
+}
+
 /* The squeeze by itself: random variations keep the order, and expand to the same key. */
 static void
 check_squeeze(void)
@@ -309,12 +333,33 @@ check_all(void)
 				if (edges[e] > 100000 && words != 1 + (int) random_below(KEY_MAX_WORDS))
 					continue;
 				run_fixed(&spec, edges[e], random_below(2) ? 4096 : 1024 * 1024, 1, &nwords);
+				run_fixed_parallel(distribution_name[d], &spec, edges[e], random_below(2) ? 4096 : 1024 * 1024,
+								   1 + random_below(7), false);
 			}
 	check_strings(edges, lengthof(edges));
 }
 
+/* Times one case, and prints it; processes: 0: by the processor's time, else one against so many. */
 static void
-bench_fixed(uint64 n, const char *only)
+bench_case(const char *name, const char *only, const FixedSpec *spec, uint64 n, int processes)
+{
+	int			nwords;
+	double		ns;
+
+	if (strncmp(name, only, strlen(only)) != 0)
+		return;
+	if (processes > 0)
+	{
+		run_fixed_parallel(name, spec, n, CHUNK_SIZE, processes, true);
+		return;
+	}
+	ns = run_fixed(spec, n, CHUNK_SIZE, 3, &nwords);
+	printf("%-32s %d words %7.1f ns/row\n", name, nwords, ns);
+	fflush(stdout);
+}
+
+static void
+bench_fixed(uint64 n, const char *only, int processes)
 {
 	static const struct
 	{
@@ -331,38 +376,25 @@ bench_fixed(uint64 n, const char *only)
 		{"3 words", {UNIFORM, 3, 0, 1, ~UINT64CONST(0)}},
 		{"4 words", {UNIFORM, 4, 0, 1, ~UINT64CONST(0)}},
 	};
-	int			nwords;
 
 	for (int d = 0; d < NDISTRIBUTIONS; d++)
 	{
 		FixedSpec	spec = {d, 1, 0, 1, ~UINT64CONST(0)};
-		double		ns;
 
-		if (strncmp(distribution_name[d], only, strlen(only)) != 0)
-			continue;
-		ns = run_fixed(&spec, n, CHUNK_SIZE, 3, &nwords);
-		printf("%-32s %d words %7.1f ns/row\n", distribution_name[d], nwords, ns);
-		fflush(stdout);
+		bench_case(distribution_name[d], only, &spec, n, processes);
 	}
 	for (int i = 0; i < lengthof(wide); i++)
-	{
-		double		ns;
-
-		if (strncmp(wide[i].name, only, strlen(only)) != 0)
-			continue;
-		ns = run_fixed(&wide[i].spec, n, CHUNK_SIZE, 3, &nwords);
-		printf("%-32s %d words %7.1f ns/row\n", wide[i].name, nwords, ns);
-		fflush(stdout);
-	}
+		bench_case(wide[i].name, only, &wide[i].spec, n, processes);
 }
 
 int
 main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
-	uint64		number = argc > 2 ? strtoull(argv[2], NULL, 10) : 0;
-
-	const char *only = argc > 3 ? argv[3] : "";
+	int			processes = strcmp(what, "parallel") == 0 && argc > 2 ? atoi(argv[2]) : 0;
+	int			rest = processes > 0 ? 3 : 2;
+	uint64		number = argc > rest ? strtoull(argv[rest], NULL, 10) : 0;
+	const char *only = argc > rest + 1 ? argv[rest + 1] : "";
 
 	random_state = 1;
 	if (strcmp(what, "--check") == 0)
@@ -372,14 +404,15 @@ main(int argc, char **argv)
 		fflush(stdout);
 		check_all();
 		printf("all checks passed\n");
+		return 0;
 	}
-	else if (strcmp(what, "fixed") == 0)
-		bench_fixed(number ? number : 20000000, only);
-	else if (strcmp(what, "strings") == 0)
-		bench_strings(number ? number : 5000000, only);
-	else
+	if (strcmp(what, "fixed") == 0 || processes > 0)
+		bench_fixed(number ? number : 20000000, only, processes);
+	if (strcmp(what, "strings") == 0 || processes > 0)
+		bench_strings(number ? number : 5000000, only, processes);
+	else if (strcmp(what, "fixed") != 0)
 	{
-		fprintf(stderr, "usage: cpu_sort --check [seed] | fixed [rows [name]] | strings [rows [name]]\n");
+		fprintf(stderr, "usage: cpu_sort --check [seed] | fixed [rows [name]] | strings [rows [name]] | parallel N [rows [name]]\n");
 		return 2;
 	}
 	return 0;

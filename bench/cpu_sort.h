@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "chunk.h"
+#include "parallel_sort.h"
 
 #define CHUNK_SIZE ((Size) 8 * 1024 * 1024)
 
@@ -25,6 +26,20 @@ extern void fail(const char *what, const char *name, uint64 n, int words) pg_att
 
 /* cpu_sort_strings.c: variable keys. */
 extern void check_strings(const uint64 *sizes, int nsizes);
-extern void bench_strings(uint64 n, const char *only);
+extern void bench_strings(uint64 n, const char *only, int processes);
+
+/* cpu_sort_parallel.c: a sort by several processes, and what came of it. */
+typedef struct ParallelRun
+{
+	void	   *shared;			/* memory: copies of the chunks, the items */
+	Size		size;
+	void	   *items;
+	double		wall_ns;
+	double		cpu_ns;			/* of the process that took the most */
+} ParallelRun;
+
+extern void parallel_run(ParallelRun *run, const ParallelSortInput *input, const char *name);
+extern void parallel_run_free(ParallelRun *run);
+extern void print_parallel(const char *name, const ParallelSortInput *input, const ParallelRun *one, const ParallelRun *many);
 
 #endif							/* GPUSORT_CPU_SORT_H */

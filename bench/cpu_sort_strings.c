@@ -132,12 +132,32 @@ compare_records(const char *a, const char *b)
 	return cmp ? cmp : (la > lb) - (la < lb);
 }
 
+/* Checks items: each row once, in order. */
+static void
+check_order(const char *name, const StringSortItem *items, uint64 n)
+{
+	uint8	   *seen = palloc(n + 1);
+
+	memset(seen, 0, n + 1);
+	for (uint64 i = 0; i < n; i++)
+	{
+		uint64		row = *(uint64 *) (items[i].record + 8 + TYPEALIGN(8, *(uint64 *) items[i].record));
+
+		if (row >= n || seen[row])
+			fail("not a permutation", name, n, 0);
+		seen[row] = 1;
+		if (i > 0 && compare_records(items[i - 1].record, items[i].record) > 0)
+			fail("not in order", name, n, 0);
+	}
+	pfree(seen);
+}
+
+/* Sorts one input `repeat` times and checks it; returns the least ns a row. */
 static double
 run_strings(StringKind kind, uint64 n, int repeat)
 {
 	Chunk	   *chunks = make_strings(kind, n);
 	StringSortItem *items = huge_alloc((n + 1) * sizeof(StringSortItem));
-	uint8	   *seen = palloc(n + 1);
 	double		best = 0;
 
 	memset(items, 0, (n + 1) * sizeof(StringSortItem));
@@ -157,21 +177,33 @@ run_strings(StringKind kind, uint64 n, int repeat)
 		if (peak_bytes - before > string_sort_scratch_size(n))
 			fail("more scratch memory than announced", string_name[kind], n, 0);
 	}
-	memset(seen, 0, n + 1);
-	for (uint64 i = 0; i < n; i++)
-	{
-		uint64		row = *(uint64 *) (items[i].record + 8 + TYPEALIGN(8, *(uint64 *) items[i].record));
-
-		if (row >= n || seen[row])
-			fail("not a permutation", string_name[kind], n, 0);
-		seen[row] = 1;
-		if (i > 0 && compare_records(items[i - 1].record, items[i].record) > 0)
-			fail("not in order", string_name[kind], n, 0);
-	}
-	pfree(seen);
+	check_order(string_name[kind], items, n);
 	pfree(items);
 	free_chunks(chunks);
 	return best;
+}
+
+/* Sorts one input by several processes, and checks it. */
+static void
+run_strings_parallel(StringKind kind, uint64 n, int processes, bool print)
+{
+	const char *name = string_name[kind];
+	ParallelSortInput input = {1, make_strings(kind, n), n, true};
+	ParallelRun runs[2];
+
+	key_squeeze_plan_identity(&input.squeeze, 1);
+	if (print)
+	{
+		parallel_run(&runs[0], &input, name);
+		parallel_run_free(&runs[0]);
+	}
+	input.nprocesses = processes;
+	parallel_run(&runs[1], &input, name);
+	check_order(name, runs[1].items, n);
+	if (print)
+		print_parallel(name, &input, &runs[0], &runs[1]);
+	parallel_run_free(&runs[1]);
+	free_chunks((Chunk *) input.chunks);
 }
 
 void
@@ -183,11 +215,12 @@ check_strings(const uint64 *sizes, int nsizes)
 			if (sizes[e] > (kind == STRING_LONG_EQUAL ? 33 : kind == STRING_LADDER || kind == STRING_SHARED_PREFIX ? 20000 : 600000))
 				break;
 			run_strings(kind, sizes[e], 1);
+			run_strings_parallel(kind, sizes[e], 1 + random_below(7), false);
 		}
 }
 
 void
-bench_strings(uint64 n, const char *only)
+bench_strings(uint64 n, const char *only, int processes)
 {
 	for (int kind = 0; kind < NSTRING_KINDS; kind++)
 	{
@@ -195,7 +228,10 @@ bench_strings(uint64 n, const char *only)
 
 		if (strncmp(string_name[kind], only, strlen(only)) != 0)
 			continue;
-		printf("%-32s %9llu rows %9.1f ns/row\n", string_name[kind], (unsigned long long) rows, run_strings(kind, rows, 2));
+		if (processes > 0)
+			run_strings_parallel(kind, rows, processes, true);
+		else
+			printf("%-32s %9llu rows %9.1f ns/row\n", string_name[kind], (unsigned long long) rows, run_strings(kind, rows, 2));
 		fflush(stdout);
 	}
 }

@@ -25,6 +25,7 @@
 #include "huge_memory.h"
 #include "sample_sort.h"
 #include "sample_sort_packed.h"
+#include "sample_sort_parts.h"
 #include "sample_sort_tree.h"
 #include "sort_tuning.h"
 
@@ -57,9 +58,9 @@ static Size scratch_items_size(uint64 nrows, int nwords);
 static int	sample_capacity(uint64 nrows);
 static SortLevel *sample_sorter_level(SampleSorter *sorter, int depth);
 
-/* The number of leaves, as a power of two, when n > PACKED_MAX items are distributed: equal steps to the base case. */
-static int
-choose_log_leaves(uint64 n)
+/* Equal steps to the base case. */
+int
+sample_sort_log_leaves(uint64 n)
 {
 	int			log_all = pg_leftmost_one_pos64((n - 1) / SORT_TARGET_BASE) + 1;
 	int			nlevels = (log_all + SORT_MAX_LOG_BUCKETS - 1) / SORT_MAX_LOG_BUCKETS;
@@ -67,8 +68,8 @@ choose_log_leaves(uint64 n)
 	return (log_all + nlevels - 1) / nlevels;
 }
 
-static int
-choose_nsamples(uint64 n, int log_leaves, int oversampling)
+int
+sample_sort_nsamples(uint64 n, int log_leaves, int oversampling)
 {
 	int			nsamples = oversampling << log_leaves;
 
@@ -77,17 +78,17 @@ choose_nsamples(uint64 n, int log_leaves, int oversampling)
 	return nsamples;
 }
 
-/* A position in the i-th of nsamples stretches of n items (xorshift64*). */
-static inline uint64
-sample_position(SampleSorter *sorter, int i, int nsamples, uint64 n)
+/* xorshift64* */
+uint64
+sample_sort_position(uint64 *random, int i, int nsamples, uint64 n)
 {
 	uint64		stretch = n / nsamples;
-	uint64		x = sorter->random;
+	uint64		x = *random;
 
 	x ^= x >> 12;
 	x ^= x << 25;
 	x ^= x >> 27;
-	sorter->random = x;
+	*random = x;
 	x *= UINT64CONST(0x2545F4914F6CDD1D);
 	return i * stretch + (stretch <= PG_UINT32_MAX ? ((x >> 32) * stretch) >> 32 : x % stretch);
 }
@@ -101,9 +102,8 @@ exchange_words(uint64 *a, uint64 *b)
 	*a = low;
 }
 
-/* Sorts n words, a power of two and at least 4; there are n more to work in.  Returns where the result is. */
-static uint64 *
-sort_sample(uint64 *sample, int n)
+uint64 *
+sample_sort_words(uint64 *sample, int n)
 {
 	uint64	   *from = sample;
 	uint64	   *to = sample + n;
@@ -143,17 +143,10 @@ prefetch_range(const void *from, Size size)
 		__builtin_prefetch((const char *) from + i);
 }
 
-/* Do the bucket's keys all agree in the word that was distributed by? */
-static inline bool
-bucket_is_equal(const SplitterTree *tree, int bucket)
-{
-	return tree->equal_buckets && bucket % 2 == 1;
-}
-
 static inline bool
 bucket_is_finished(const SplitterTree *tree, int bucket, int word, int nwords)
 {
-	return word == nwords - 1 && bucket_is_equal(tree, bucket);
+	return word == nwords - 1 && sample_sort_bucket_is_equal(tree, bucket);
 }
 
 /* The prefix sum: where each bucket starts. */
@@ -185,12 +178,16 @@ only_bucket(const SortLevel *level, uint64 n)
 
 #define KEY_WORDS 1
 #include "sample_sort_impl.h"
+#include "sample_sort_chunks_impl.h"
 #define KEY_WORDS 2
 #include "sample_sort_impl.h"
+#include "sample_sort_chunks_impl.h"
 #define KEY_WORDS 3
 #include "sample_sort_impl.h"
+#include "sample_sort_chunks_impl.h"
 #define KEY_WORDS 4
 #include "sample_sort_impl.h"
+#include "sample_sort_chunks_impl.h"
 
 void
 sample_sort_chunks(const Chunk *chunks, uint64 nrows, const KeySqueeze *squeeze, void *items)
@@ -251,19 +248,67 @@ sample_sorter_sort_chunks(SampleSorter *sorter, const Chunk *chunks, uint64 nrow
 void
 sample_sorter_sort(SampleSorter *sorter, void *items, uint64 nitems)
 {
+	sample_sorter_sort_from(sorter, items, nitems, 0);
+}
+
+void
+sample_sorter_sort_from(SampleSorter *sorter, void *items, uint64 nitems, int word)
+{
 	switch (sorter->nwords)
 	{
 		case 1:
-			sort_items_1(sorter, items, nitems, 0, 0);
+			sort_items_1(sorter, items, nitems, word, 0);
 			break;
 		case 2:
-			sort_items_2(sorter, items, nitems, 0, 0);
+			sort_items_2(sorter, items, nitems, word, 0);
 			break;
 		case 3:
-			sort_items_3(sorter, items, nitems, 0, 0);
+			sort_items_3(sorter, items, nitems, word, 0);
 			break;
 		default:
-			sort_items_4(sorter, items, nitems, 0, 0);
+			sort_items_4(sorter, items, nitems, word, 0);
+			break;
+	}
+}
+
+void
+sample_sort_classify_entries(const SplitterTree *tree, const Chunk *chunk, uint64 first, uint64 nentries,
+							 const KeySqueeze *squeeze, uint16 *buckets, uint64 *counts)
+{
+	switch (squeeze->nwords)
+	{
+		case 1:
+			classify_entries_1(tree, chunk, first, nentries, squeeze, buckets, counts);
+			break;
+		case 2:
+			classify_entries_2(tree, chunk, first, nentries, squeeze, buckets, counts);
+			break;
+		case 3:
+			classify_entries_3(tree, chunk, first, nentries, squeeze, buckets, counts);
+			break;
+		default:
+			classify_entries_4(tree, chunk, first, nentries, squeeze, buckets, counts);
+			break;
+	}
+}
+
+void
+sample_sort_scatter_entries(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries, const KeySqueeze *squeeze,
+							const uint16 *buckets, void *items)
+{
+	switch (squeeze->nwords)
+	{
+		case 1:
+			scatter_entries_1(ends, chunk, first, nentries, squeeze, buckets, items);
+			break;
+		case 2:
+			scatter_entries_2(ends, chunk, first, nentries, squeeze, buckets, items);
+			break;
+		case 3:
+			scatter_entries_3(ends, chunk, first, nentries, squeeze, buckets, items);
+			break;
+		default:
+			scatter_entries_4(ends, chunk, first, nentries, squeeze, buckets, items);
 			break;
 	}
 }

@@ -156,12 +156,12 @@ FN(sort_by_heap) (Item *items, uint64 n, int word)
 static void
 FN(choose_splitters) (SampleSorter *sorter, SplitterTree *tree, const Item *items, uint64 n, int word)
 {
-	int			log_leaves = choose_log_leaves(n);
-	int			nsamples = choose_nsamples(n, log_leaves, SORT_OVERSAMPLING_ITEMS);
+	int			log_leaves = sample_sort_log_leaves(n);
+	int			nsamples = sample_sort_nsamples(n, log_leaves, SORT_OVERSAMPLING_ITEMS);
 
 	for (int i = 0; i < nsamples; i++)
-		sorter->sample[i] = items[sample_position(sorter, i, nsamples, n)].key[word];
-	splitter_tree_choose(tree, sort_sample(sorter->sample, nsamples), nsamples, log_leaves);
+		sorter->sample[i] = items[sample_sort_position(&sorter->random, i, nsamples, n)].key[word];
+	splitter_tree_choose(tree, sample_sort_words(sorter->sample, nsamples), nsamples, log_leaves);
 }
 
 /* Writes each item's bucket to oracle, and counts. */
@@ -279,7 +279,7 @@ FN(sort_buckets) (SampleSorter *sorter, const SortLevel *level, Item *items, uin
 		uint64		n = level->ends[b] - start;
 
 		if (n > more_than && !bucket_is_finished(&level->tree, b, word, KEY_WORDS))
-			FN(sort_items) (sorter, items + start, n, word + bucket_is_equal(&level->tree, b), depth + 1);
+			FN(sort_items) (sorter, items + start, n, word + sample_sort_bucket_is_equal(&level->tree, b), depth + 1);
 		start += n;
 	}
 }
@@ -315,7 +315,7 @@ FN(sort_items) (SampleSorter *sorter, Item *items, uint64 n, int word, int depth
 	if (only >= 0)
 	{
 		if (!bucket_is_finished(&level->tree, only, word, KEY_WORDS))
-			FN(sort_items) (sorter, items, n, word + bucket_is_equal(&level->tree, only), depth + 1);
+			FN(sort_items) (sorter, items, n, word + sample_sort_bucket_is_equal(&level->tree, only), depth + 1);
 		return;
 	}
 	bucket_starts(level);
@@ -328,151 +328,3 @@ FN(sort_items) (SampleSorter *sorter, Item *items, uint64 n, int word, int depth
 	}
 	FN(sort_buckets) (sorter, level, items, in_place ? 1 : PACKED_MAX, word, depth);
 }
-
-/* Makes items of the entries from the given one on, up to SORT_BLOCK of them.  Returns how many. */
-static pg_attribute_always_inline int
-FN(load_block_as) (const Chunk *chunk, uint64 first, const KeySqueeze *squeeze, int npieces, Item *block)
-{
-	int			n = Min(chunk->nrows - first, SORT_BLOCK);
-	int			stride = squeeze->full_words + 1;
-	const uint64 *entry = (const uint64 *) chunk->base + first * stride;
-
-	for (int i = 0; i < n; i++, entry += stride)
-	{
-		key_squeeze_apply(squeeze, npieces, KEY_WORDS, entry, block[i].key);
-		block[i].address = (uint64) (uintptr_t) (chunk->base + entry[stride - 1]);
-	}
-	return n;
-}
-
-static inline int
-FN(load_block) (const Chunk *chunk, uint64 first, const KeySqueeze *squeeze, Item *block)
-{
-	switch (squeeze->npieces)
-	{
-		case 1:
-			return FN(load_block_as) (chunk, first, squeeze, 1, block);
-		case 2:
-			return FN(load_block_as) (chunk, first, squeeze, 2, block);
-		case 3:
-			return FN(load_block_as) (chunk, first, squeeze, 3, block);
-		default:
-			return FN(load_block_as) (chunk, first, squeeze, squeeze->npieces, block);
-	}
-}
-
-static void
-FN(choose_chunk_splitters) (SampleSorter *sorter, SplitterTree *tree, const Chunk *chunk, uint64 n,
-							const KeySqueeze *squeeze)
-{
-	int			log_leaves = choose_log_leaves(n);
-	int			nsamples = choose_nsamples(n, log_leaves, SORT_OVERSAMPLING_CHUNKS);
-	uint64		chunk_start = 0;
-
-	for (int i = 0; i < nsamples; i++)
-	{
-		uint64		position = sample_position(sorter, i, nsamples, n);
-		uint64		key[KEY_WORDS];
-
-		while (position - chunk_start >= chunk->nrows)
-		{
-			chunk_start += chunk->nrows;
-			chunk = chunk->next;
-		}
-		key_squeeze_apply(squeeze, squeeze->npieces, KEY_WORDS,
-						  (const uint64 *) chunk->base + (position - chunk_start) * (squeeze->full_words + 1), key);
-		sorter->sample[i] = key[0];
-	}
-	splitter_tree_choose(tree, sort_sample(sorter->sample, nsamples), nsamples, log_leaves);
-}
-
-static void
-FN(classify_chunks) (SampleSorter *sorter, SortLevel *level, const Chunk *chunks, const KeySqueeze *squeeze)
-{
-	Item		block[SORT_BLOCK];
-	uint16	   *buckets = sorter->scratch;
-	int			n;
-
-	memset(level->counts, 0, level->tree.nbuckets * sizeof(uint64));
-	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
-	{
-		for (uint64 i = 0; i < chunk->nrows; i += n)
-		{
-			n = FN(load_block) (chunk, i, squeeze, block);
-			splitter_tree_classify(&level->tree, block[0].key, ITEM_STRIDE, n, buckets, level->counts);
-			buckets += n;
-			CHECK_FOR_INTERRUPTS();
-		}
-	}
-}
-
-static void
-FN(scatter_chunks) (SampleSorter *sorter, SortLevel *level, const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
-{
-	Item		block[SORT_BLOCK];
-	const uint16 *buckets = sorter->scratch;
-	int			n;
-
-	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
-	{
-		for (uint64 i = 0; i < chunk->nrows; i += n)
-		{
-			n = FN(load_block) (chunk, i, squeeze, block);
-			for (int j = 0; j < n; j++)
-			{
-				Item	   *to = &items[level->ends[*buckets++]++];
-
-				*to = block[j];
-				prefetch_for_write((char *) to + SORT_WRITE_AHEAD);
-			}
-			CHECK_FOR_INTERRUPTS();
-		}
-	}
-}
-
-/* Copies all entries, up to PACKED_MAX of them. */
-static void
-FN(load_items) (const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
-{
-	Item		block[SORT_BLOCK];
-
-	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
-	{
-		int			n;
-
-		for (uint64 i = 0; i < chunk->nrows; i += n)
-		{
-			n = FN(load_block) (chunk, i, squeeze, block);
-			memcpy(items, block, n * sizeof(Item));
-			items += n;
-		}
-	}
-}
-
-/* The sort of chunks of n rows: one distribution straight out of the chunks, then each bucket by itself. */
-static void
-FN(sort_chunks) (SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, Item *items)
-{
-	SortLevel  *level;
-
-	if (n <= PACKED_MAX)
-	{
-		FN(load_items) (chunks, squeeze, items);
-		FN(sort_items) (sorter, items, n, 0, 0);
-		return;
-	}
-
-	level = sample_sorter_level(sorter, 0);
-	FN(choose_chunk_splitters) (sorter, &level->tree, chunks, n, squeeze);
-	FN(classify_chunks) (sorter, level, chunks, squeeze);
-	bucket_starts(level);
-	FN(scatter_chunks) (sorter, level, chunks, squeeze, items);
-	FN(sort_buckets) (sorter, level, items, 1, 0, 0);
-}
-
-#undef IMPL_JOIN_
-#undef IMPL_JOIN
-#undef FN
-#undef Item
-#undef ITEM_STRIDE
-#undef KEY_WORDS

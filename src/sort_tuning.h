@@ -64,4 +64,25 @@
 /* How many strings of a segment tell how long the prefix may be that all share. */
 #define SORT_PREFIX_SAMPLE 16
 
+/* Rows of a chunk that a process takes at a time, when several sort together. */
+#ifndef SORT_SLICE_ROWS
+#define SORT_SLICE_ROWS 8192
+#endif
+
+/* Fewer rows are sorted by one process. */
+#ifndef SORT_PARALLEL_MIN_ROWS
+#define SORT_PARALLEL_MIN_ROWS 16384
+#endif
+
+/* Buckets of the first distribution, at the least, and pieces of work that buckets are put together to; for each process. */
+#define SORT_BUCKETS_PER_PROCESS 16
+#define SORT_TASKS_PER_PROCESS 32
+
+/* Buckets of all distributions by all processes together, at the most: one for so many rows, up to this, or those of two rounds. */
+#define SORT_ROWS_PER_BUCKET 64
+#define SORT_PARALLEL_BUCKETS 16384
+
+/* Distributions by all processes, one inside the other, at the most. */
+#define SORT_PARALLEL_ROUNDS 64
+
 #endif							/* GPUSORT_SORT_TUNING_H */

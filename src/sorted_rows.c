@@ -26,6 +26,15 @@ key_words(const SortKey *key)
 }
 
 Size
+sorted_rows_parallel_memory(const SortKey *key, uint64 nrows, uint64 nchunks, int nprocesses)
+{
+	int			nwords = key->variable ? 1 : key_words(key);
+
+	return parallel_sort_shared_size(key->variable, nwords, nrows, nchunks, nprocesses) +
+		parallel_sort_private_size(key->variable, nwords, nrows, nprocesses);
+}
+
+Size
 sorted_rows_memory(const SortKey *key, uint64 nrows)
 {
 	if (key->variable)
@@ -160,8 +169,6 @@ sorted_rows_entry(SortedRows *sorted, uint64 i)
 static void
 make_items(SortedRows *sorted, const Chunk *chunks)
 {
-	sorted->item_size =
-		sorted->variable ? sizeof(StringSortItem) : SAMPLE_SORT_ITEM_SIZE(sorted->squeeze.nwords);
 	sorted->items = huge_alloc(sorted->nrows * sorted->item_size);
 	if (sorted->variable)
 		string_sort_chunks(chunks, sorted->nrows, (StringSortItem *) sorted->items);
@@ -179,8 +186,8 @@ average_row_size(const Chunk *chunks, uint64 nrows)
 	return bytes / nrows;
 }
 
-void
-sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
+bool
+sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
 {
 	bool		ascending;
 	bool		descending;
@@ -191,7 +198,7 @@ sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, ui
 	sorted->row_size = PREFETCHED_ROW_BYTES;
 	sorted->method = key->variable ? "string sort" : "sample sort";
 	if (nrows == 0)
-		return;
+		return false;
 
 	sorted->entry_size = chunk_entry_size(key->width);
 	if (!key->variable)
@@ -202,20 +209,47 @@ sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, ui
 		key_squeeze_plan(&sorted->squeeze, &variation, key_words(key));
 		sorted->row_size = average_row_size(chunks, nrows);
 	}
+	sorted->item_size =
+		sorted->variable ? sizeof(StringSortItem) : SAMPLE_SORT_ITEM_SIZE(sorted->squeeze.nwords);
 	input_order(key, chunks, &ascending, &descending);
-	if (ascending || descending)
+	if (!ascending && !descending)
+		return true;
+	sorted->method = ascending ? "already in order" : "reversal";
+	list_chunks(sorted, chunks, !ascending);
+	return false;
+}
+
+void
+sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
+{
+	if (sorted_rows_prepare(sorted, key, chunks, nrows))
 	{
-		sorted->method = ascending ? "already in order" : "reversal";
-		list_chunks(sorted, chunks, !ascending);
-	}
-	else
+		sorted->own_items = true;
 		make_items(sorted, chunks);
+	}
+}
+
+Size
+sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses)
+{
+	return parallel_sort_shared_size(sorted->variable, sorted->variable ? 1 : sorted->squeeze.nwords, sorted->nrows,
+									 nchunks, nprocesses);
+}
+
+ParallelSort *
+sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses)
+{
+	ParallelSortInput input = {nprocesses, chunks, sorted->nrows, sorted->variable, sorted->squeeze};
+	ParallelSort *sort = parallel_sort_init(memory, &input);
+
+	sorted->items = parallel_sort_items(sort);
+	return sort;
 }
 
 void
 sorted_rows_free(SortedRows *sorted)
 {
-	if (sorted->items != NULL)
+	if (sorted->own_items)
 		pfree(sorted->items);
 	if (sorted->chunks != NULL)
 	{

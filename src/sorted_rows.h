@@ -12,6 +12,7 @@
 
 #include "chunk.h"
 #include "key_squeeze.h"
+#include "parallel_sort.h"
 #include "sort_key.h"
 
 typedef struct SortedRows
@@ -25,6 +26,7 @@ typedef struct SortedRows
 	/* SampleSort items or StringSortItems, nrows of them; NULL: the chunks are in order. */
 	char	   *items;
 	Size		item_size;
+	bool		own_items;		/* to be freed with the rest */
 
 	/* The chunks. */
 	bool		backwards;		/* the last row is the first */
@@ -41,6 +43,18 @@ extern Size sorted_rows_memory(const SortKey *key, uint64 nrows);
 
 /* Sorts the rows of the chunks, in CurrentMemoryContext. */
 extern void sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
+
+/*
+ * The same by several processes, in steps: sorted_rows_prepare finds out whether there is anything to sort, false if not; then
+ * sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes that all have at the same address, as they have the
+ * chunks.  When all have run it (parallel_sort_run), the rows can be read, as long as that memory is there.
+ */
+extern bool sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
+extern Size sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses);
+extern ParallelSort *sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses);
+
+/* Bytes that sorting nrows rows of so many chunks takes at most, shared and private, besides the chunks. */
+extern Size sorted_rows_parallel_memory(const SortKey *key, uint64 nrows, uint64 nchunks, int nprocesses);
 
 extern void sorted_rows_free(SortedRows *sorted);
 

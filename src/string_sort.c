@@ -33,49 +33,76 @@ typedef struct Segment
 	uint64		depth;			/* a multiple of WORD_BYTES */
 } Segment;
 
-typedef struct StringSort
+struct StringSorter
 {
-	SampleSorter *sorter;
+	SampleSorter *words;		/* sorts by words */
 	Segment    *waiting;		/* a stack */
 	uint64		nwaiting;
-} StringSort;
+};
 
 static uint64 max_waiting(uint64 nrows);
-static void sort_waiting(StringSort *sort);
-static void sort_runs(StringSort *sort, StringSortItem *items, uint64 n, uint64 depth);
+static void sort_waiting(StringSorter *sorter);
+static void sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth);
 static void sort_small_segment(StringSortItem *items, int n, uint64 depth);
 static void sort_pair(StringSortItem *items, uint64 depth);
 static uint64 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth);
 static uint64 guess_depth(const StringSortItem *items, uint64 n, uint64 depth);
 static uint64 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest, bool *distinct);
-static uint64 agreement(const char *a, const char *b, uint64 depth, uint64 end);
 static uint64 common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest);
 
 void
 string_sort_chunks(const Chunk *chunks, uint64 nrows, StringSortItem *items)
 {
-	StringSort	sort;
+	StringSorter *sorter = string_sorter_create(nrows);
 	KeySqueeze	first_word;
+
+	key_squeeze_plan_identity(&first_word, 1);
+	sample_sorter_sort_chunks(sorter->words, chunks, nrows, &first_word, items);
+	sort_runs(sorter, items, nrows, 0);
+	sort_waiting(sorter);
+	string_sorter_free(sorter);
+}
+
+StringSorter *
+string_sorter_create(uint64 max_items)
+{
+	StringSorter *sorter = palloc(sizeof(StringSorter));
 
 	StaticAssertStmt(sizeof(StringSortItem) == SAMPLE_SORT_ITEM_SIZE(1), "items must be those of the sample sort");
 
-	key_squeeze_plan_identity(&first_word, 1);
-	sort.sorter = sample_sorter_create(nrows, 1);
-	sort.waiting = huge_alloc(max_waiting(nrows) * sizeof(Segment));
-	sort.nwaiting = 0;
+	sorter->words = sample_sorter_create(max_items, 1);
+	sorter->waiting = huge_alloc(max_waiting(max_items) * sizeof(Segment));
+	sorter->nwaiting = 0;
+	return sorter;
+}
 
-	sample_sorter_sort_chunks(sort.sorter, chunks, nrows, &first_word, items);
-	sort_runs(&sort, items, nrows, 0);
-	sort_waiting(&sort);
+void
+string_sorter_free(StringSorter *sorter)
+{
+	pfree(sorter->waiting);
+	sample_sorter_free(sorter->words);
+	pfree(sorter);
+}
 
-	pfree(sort.waiting);
-	sample_sorter_free(sort.sorter);
+void
+string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint64 nitems, uint64 depth, bool loaded)
+{
+	if (loaded)
+	{
+		sample_sorter_sort(sorter->words, items, nitems);
+		sort_runs(sorter, items, nitems, depth);
+	}
+	else if (nitems > SORT_SMALL_SEGMENT)
+		sorter->waiting[sorter->nwaiting++] = (Segment) {items, nitems, depth};
+	else if (nitems > 1)
+		sort_small_segment(items, nitems, depth);
+	sort_waiting(sorter);
 }
 
 Size
 string_sort_scratch_size(uint64 nrows)
 {
-	return sample_sort_scratch_size(nrows, 1) + max_waiting(nrows) * sizeof(Segment);
+	return sizeof(StringSorter) + sample_sort_scratch_size(nrows, 1) + max_waiting(nrows) * sizeof(Segment);
 }
 
 static uint64
@@ -85,27 +112,18 @@ max_waiting(uint64 nrows)
 }
 
 static void
-sort_waiting(StringSort *sort)
+sort_waiting(StringSorter *sorter)
 {
-	while (sort->nwaiting > 0)
+	while (sorter->nwaiting > 0)
 	{
-		Segment		segment = sort->waiting[--sort->nwaiting];
+		Segment		segment = sorter->waiting[--sorter->nwaiting];
 		uint64		depth = load_distinct_words(segment.items, segment.nitems, segment.depth);
 
 		if (depth == NO_DEPTH)
 			continue;
-		sample_sorter_sort(sort->sorter, segment.items, segment.nitems);
-		sort_runs(sort, segment.items, segment.nitems, depth);
+		sample_sorter_sort(sorter->words, segment.items, segment.nitems);
+		sort_runs(sorter, segment.items, segment.nitems, depth);
 	}
-}
-
-/* The key's word at depth, in host order; zero behind its end. */
-static inline uint64
-record_key_word(const char *record, uint64 depth)
-{
-	if (depth >= record_key_length(record))
-		return 0;
-	return KEY_WORD_TO_HOST(*(const uint64 *) (record_key(record) + depth));
 }
 
 static inline void
@@ -120,7 +138,7 @@ prefetch_key(const StringSortItem *item, uint64 depth)
  * a few runs later, when their records, fetched at once, have arrived.
  */
 static void
-sort_runs(StringSort *sort, StringSortItem *items, uint64 n, uint64 depth)
+sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 {
 	Segment		fetched[SORT_FETCHED_SEGMENTS];
 	uint64		nfetched = 0;
@@ -143,7 +161,7 @@ sort_runs(StringSort *sort, StringSortItem *items, uint64 n, uint64 depth)
 			continue;
 
 		if (end - start > SORT_SMALL_SEGMENT)
-			segment = &sort->waiting[sort->nwaiting++];
+			segment = &sorter->waiting[sorter->nwaiting++];
 		else
 		{
 			segment = &fetched[nfetched % SORT_FETCHED_SEGMENTS];
@@ -166,7 +184,7 @@ sort_pair(StringSortItem *items, uint64 depth)
 {
 	uint64		longest = Max(record_key_length(items[0].record), record_key_length(items[1].record));
 
-	depth = agreement(items[0].record, items[1].record, depth, longest);
+	depth = record_key_agreement(items[0].record, items[1].record, depth, longest);
 	if (depth < longest && record_key_word(items[0].record, depth) > record_key_word(items[1].record, depth))
 	{
 		StringSortItem first = items[0];
@@ -272,7 +290,7 @@ load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *
 		if (i + SORT_PREFETCH_DISTANCE < n)
 			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE], guess);
 		if (guess > depth)
-			guess = agreement(record, items[0].record, depth, guess);
+			guess = record_key_agreement(record, items[0].record, depth, guess);
 		items[i].word = record_key_word(record, guess);
 		differs |= items[i].word ^ items[0].word;
 		*longest = Max(*longest, record_key_length(record));
@@ -283,9 +301,8 @@ load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *
 	return guess;
 }
 
-/* The first depth in [depth, end) where two keys differ, or end; depth is a multiple of WORD_BYTES. */
-static uint64
-agreement(const char *a, const char *b, uint64 depth, uint64 end)
+uint64
+record_key_agreement(const char *a, const char *b, uint64 depth, uint64 end)
 {
 	for (; depth < end; depth += WORD_BYTES)
 	{
@@ -310,7 +327,7 @@ common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, u
 	{
 		if (i + SORT_PREFETCH_DISTANCE / 4 < n)
 			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE / 4], depth);
-		common = agreement(items[i].record, items[0].record, depth, common);
+		common = record_key_agreement(items[i].record, items[0].record, depth, common);
 		if (i % SORT_BLOCK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
