@@ -3,7 +3,8 @@
  *		How far running sorts are, for the view pg_stat_progress_gpusort.
  *
  * A process has a list of its running sorts, and one slot in which it shows the one that last entered a phase: of a sort
- * above another, that is the lower one until it returns its rows, then the upper one.  The slots are in shared
+ * above another, that is the lower one until it returns its rows, then the upper one.  When that ends it is the one that
+ * began last.  The slots are in shared
  * memory, one a process, if the library is in shared_preload_libraries; else each process has one that nobody else sees.
  *
  * Whoever writes to a slot or reads it holds its spinlock.  That is some times a second: rows are noted by the thousand.
@@ -247,8 +248,11 @@ progress_end(Progress *progress)
 		link = &(*link)->next;
 	*link = progress->next;
 	progress->running = false;
-	if (shown == progress)
-		clear_slot();
+	if (shown != progress)
+		return;
+	clear_slot();
+	if (running != NULL)
+		show(running);
 }
 
 /* ---------------------------------------------------------------- by sorter */
