@@ -40,7 +40,8 @@ bool
 cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message)
 {
 	sorter_fail(&sorter->base, reason, MemoryContextStrdup(sorter->context, message));
-	sorter->at = sorter->end = NULL;
+	cuda_forget_place(sorter);
+	cuda_share_note_failure(sorter);
 	return false;
 }
 
@@ -69,6 +70,7 @@ cuda_sorter_create(const SortKey *key)
 	sorter->key = key;
 	sorter->context = context;
 	sorter->position = -1;
+	sorter->process = -1;
 	sorter->client.fd = -1;
 	sorter->stats.processes = 1;
 	callback->func = close_connection;
@@ -111,10 +113,7 @@ cuda_end_job(CudaSorter *sorter)
 {
 	cuda_forget_window(sorter);
 	sorter->wait.event = GPUSORT_WAIT_FETCH;
-	if (!gpusortd_end(&sorter->client))
-		return cuda_client_failed(sorter);
-	sorter->stats.gather_ms += sorter->client.ended.fetch_us / 1000.0;
-	return true;
+	return gpusortd_end(&sorter->client) || cuda_client_failed(sorter);
 }
 
 /* ---------------------------------------------------------------- chunks */

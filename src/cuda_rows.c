@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "cuda_sorter.h"
+#include "stopwatch.h"
 
 /* What gpusortd does with the setting in effect when the job began. */
 static const char *
@@ -56,6 +57,8 @@ cuda_sort_job(CudaSorter *sorter)
 	sorter->nrows = sorted->rows;
 	sorter->position = -1;
 	stats->method = method_in_words(sorter);
+	stats->rows += sorted->rows;
+	stats->bytes += sorted->key_bytes + sorted->row_bytes;
 	stats->sort_ms += sorted->sort_us / 1000.0;
 	stats->transfer_ms += sorted->feed_us / 1000.0;
 	stats->gather_ms += sorted->plan_us / 1000.0;
@@ -77,6 +80,7 @@ fetch_window(CudaSorter *sorter, bool backward, int64 row)
 {
 	int64		next = backward ? sorter->window_first - 1 : sorter->window_first + sorter->window_rows;
 	uint64		position = backward ? row + 1 : row;
+	Stopwatch	watch = stopwatch_start();
 	GpusortdRows window;
 
 	if (sorter->window != NULL && row == next)
@@ -84,6 +88,7 @@ fetch_window(CudaSorter *sorter, bool backward, int64 row)
 	sorter->wait.event = GPUSORT_WAIT_FETCH;
 	if (!gpusortd_fetch(&sorter->client, backward, position, &window))
 		return cuda_client_failed(sorter);
+	sorter->stats.gather_ms += stopwatch_ms(watch);
 	sorter->window = gpusortd_chunk(&sorter->client, window.chunk);
 	sorter->window_bytes = window.bytes;
 	sorter->window_first = window.first;

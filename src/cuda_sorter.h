@@ -14,12 +14,13 @@
 #include "sort_share.h"
 #include "sorter.h"
 
-/* The device, and another process's view of the sort: at the start of the memory that processes share. */
+/* What processes share. */
 typedef struct CudaShare
 {
 	SortShare	base;
 	uint64		job;
 	uint64		token;
+	uint64		bytes_in;		/* that processes which have left moved */
 } CudaShare;
 
 typedef struct CudaSorter
@@ -63,9 +64,10 @@ typedef struct CudaSorter
 
 	/* Several processes feed it. */
 	CudaShare  *share;			/* NULL: this one alone */
-	int			process;		/* in another process: its number; 0: the first one */
-	bool		has_left;		/* this process takes no more chunks of the shared job */
-	bool		others_left;	/* the first process: so do the others, for good */
+	bool		helps;			/* another process has begun the job */
+	int			process;		/* number of this one among those that feed; -1: it doesn't */
+	bool		has_left;		/* this process feeds the job no more */
+	bool		others_left;	/* nor do the others */
 	uint64		taken_back;		/* rows of the first chunk refused that take_back has returned */
 } CudaSorter;
 
@@ -134,18 +136,25 @@ cuda_next_row(CudaSorter *sorter)
 /* ---- cuda_share.c: several processes ---- */
 
 extern SortShare *cuda_share(Sorter *base);
+extern bool cuda_enter(Sorter *base);
 extern Sorter *cuda_join(SortShare *share, const SortKey *key);
 extern Chunk *cuda_try_chunk(Sorter *base, Size at_least);
 extern MinimalTuple cuda_take_back(Sorter *base);
 extern void cuda_finish_feed(Sorter *base);
 
-/* Has another process failed? Then so does this one. */
+/* Can this sorter and, if there are others, theirs go on? */
 extern bool cuda_share_is_alive(CudaSorter *sorter);
 
-/* This process has failed: tells the others. */
-extern void cuda_share_tell_failure(CudaSorter *sorter);
+/* This process's sorter has failed: tells the others. */
+extern void cuda_share_note_failure(CudaSorter *sorter);
 
-/* The first process: waits until no other one feeds the job any more. */
+/* The sorter ends, whatever it was doing. */
+extern void cuda_share_leave(CudaSorter *sorter);
+
+/* In the first process: waits until no other one feeds the job any more. */
 extern bool cuda_share_take_over(CudaSorter *sorter);
+
+/* The same, when the input is over. */
+extern bool cuda_share_finish(CudaSorter *sorter);
 
 #endif							/* GPUSORT_CUDA_SORTER_H */

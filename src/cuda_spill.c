@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "cuda_sorter.h"
+#include "progress.h"
 #include "stopwatch.h"
 
 #define INTERRUPTS_EVERY 1024	/* rows */
@@ -78,11 +79,12 @@ write_row(CudaSorter *sorter, Run *run, TupleTableSlot *slot, MinimalTuple row)
 static bool
 write_job(CudaSorter *sorter)
 {
-	Stopwatch	watch = stopwatch_start();
 	Run		   *run = begin_run(sorter);
+	Stopwatch	watch = stopwatch_start();
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sorter->desc, &TTSOpsMinimalTuple);
 	MinimalTuple row;
 
+	progress_enter(&sorter->base, PROGRESS_WRITING);
 	while ((row = cuda_next_row(sorter)) != NULL)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)
@@ -123,12 +125,15 @@ spill_job(CudaSorter *sorter)
 bool
 cuda_spill(CudaSorter *sorter)
 {
-	if (!cuda_flush(sorter) || !spill_job(sorter))
+	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
+
+	if (!cuda_share_take_over(sorter) || !cuda_flush(sorter) || !spill_job(sorter))
 		return false;
 	if (sorter->nrows == 0)
 		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
 	/* The next job will be about as large as this one, which was as large as there was memory. */
 	sorter->estimate.expected_rows = sorter->nrows;
+	progress_enter(&sorter->base, phase);
 	return cuda_begin_job(sorter);
 }
 
@@ -138,6 +143,7 @@ cuda_finish_external(CudaSorter *sorter)
 	if (!spill_job(sorter))
 		return false;
 	gpu_client_close(&sorter->client);
+	progress_enter(&sorter->base, PROGRESS_MERGING);
 	external_sort_finish(sorter->external);
 	sorter->stats.method = "external merge";
 	return true;
@@ -164,14 +170,16 @@ cuda_put_lone_chunk(CudaSorter *sorter)
 {
 	Chunk	   *chunk = sorter->lone;
 	const char *place = chunk->base + chunk->back;
-	Stopwatch	watch = stopwatch_start();
 	Run		   *run = begin_run(sorter);
+	Stopwatch	watch = stopwatch_start();
 
 	if (sorter->key->variable)
 		run_write_record(run, place);
 	else
 		write_fixed(sorter, run, (const uint64 *) chunk->base, (MinimalTuple) place);
 	external_sort_end_run(sorter->external, run, stopwatch_ms(watch));
+	sorter->stats.rows++;
+	sorter->stats.bytes += chunk->front + chunk->size - chunk->back;
 	sorter->lone = NULL;
 	cuda_free_chunk(chunk);
 }

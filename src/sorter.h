@@ -51,7 +51,7 @@ typedef struct SorterStats
 	uint64		bytes_in;		/* bytes of keys and rows that went there */
 	uint64		bytes_out;		/* and came back */
 	double		transfer_ms;	/* copying chunks there and taking them apart, while the input is read */
-	double		gather_ms;		/* putting rows in order and copying them back, while they are returned */
+	double		gather_ms;		/* waiting for rows to be put in order and to come back, while they are returned */
 	double		queue_ms;		/* waiting for device memory that others had */
 } SorterStats;
 

@@ -8,6 +8,7 @@
  *		cuda_feed.c		the connection and the chunks on their way
  *		cuda_rows.c		the result
  *		cuda_spill.c	what does not fit in the device's memory
+ *		cuda_share.c	several processes that feed one sort
  *
  * When the service or the device fails the sorter does; nobody looks for another device here.
  */
@@ -51,6 +52,8 @@ cuda_get_chunk(Sorter *base, Size at_least)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
+	if (!cuda_share_is_alive(sorter))
+		return NULL;
 	if (at_least > sorter->client.job.chunk_bytes)
 		return cuda_open_lone_chunk(sorter, at_least);
 	for (;;)
@@ -78,7 +81,6 @@ cuda_put_chunk(Sorter *base, Chunk *chunk)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
-	sorter->stats.rows += chunk->nrows;
 	if (chunk == sorter->lone)
 		cuda_put_lone_chunk(sorter);
 	else
@@ -104,7 +106,7 @@ cuda_perform(Sorter *base)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
-	if (!settle_chunks(sorter))
+	if (!cuda_share_finish(sorter) || !settle_chunks(sorter))
 		return;
 	if (sorter->external == NULL)
 		(void) cuda_sort_job(sorter);
@@ -185,6 +187,7 @@ cuda_end(Sorter *base)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
+	cuda_share_leave(sorter);
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	MemoryContextDelete(sorter->context);
@@ -195,7 +198,13 @@ const SortDevice sort_device_cuda = {
 	.keeps_sort_columns = true,
 	.begin = cuda_begin,
 	.get_chunk = cuda_get_chunk,
+	.try_chunk = cuda_try_chunk,
 	.put_chunk = cuda_put_chunk,
+	.take_back = cuda_take_back,
+	.share = cuda_share,
+	.enter = cuda_enter,
+	.join = cuda_join,
+	.finish_feed = cuda_finish_feed,
 	.perform = cuda_perform,
 	.next = cuda_next,
 	.rewind = cuda_rewind,
