@@ -22,7 +22,9 @@ import matplotlib.pyplot as plt
 
 NUMBERS = {"rows": int, "sessions": int, "sort": int, "run": int, "ms": float, "value": float}
 COLOURS = {"scan": "#8d99ae", "serial": "#1d4e89", "parallel": "#5fa8d3", "cuda": "#c1121f", "cpu": "#e08e0b"}
-STAGES = ["queue", "feed", "transfer", "sort", "spill", "merge", "gather", "return"]
+STAGES = ["queue", "feed", "sort", "spill", "merge", "return"]
+# What a device does while another stage lasts: copying while rows are read, gathering while they are returned.
+WITHIN = {"transfer": "feed", "gather": "return"}
 
 
 def read_rows(directory, name):
@@ -224,24 +226,30 @@ def plot_startup(figures, runs):
 
 
 def plot_stages(figures, details):
-    """Where the time went by EXPLAIN ANALYZE, a bar a case and method."""
+    """Where the time went by EXPLAIN ANALYZE, a bar a case and method; thin lines: what the device did meanwhile."""
     rows = [row for row in details if row["name"].endswith(" ms")]
     for suite in values_of(rows, "suite"):
         of_suite = select(rows, suite=suite)
-        bars = list(dict.fromkeys((row["case"], row["rows"], row["method"]) for row in of_suite))
-        stages = sorted(values_of(of_suite, "name"), key=lambda name: (STAGES + [name[:-3]]).index(name[:-3]))
+        # The last run counts.
+        seconds = {(row["case"], row["rows"], row["method"], row["name"][:-3]): row["value"] / 1000 for row in of_suite}
+        bars = list(dict.fromkeys(key[:3] for key in seconds))
+        present = {key[3] for key in seconds}
         figure, axes = plt.subplots(figsize=(9, 0.3 * len(bars) + 1.5))
         left = [0.0] * len(bars)
-        for number, stage in enumerate(stages):
-            # The last run counts.
-            last = {(row["case"], row["rows"], row["method"]): row["value"] / 1000 for row in select(of_suite, name=stage)}
-            lengths = [last.get(bar, 0.0) for bar in bars]
-            axes.barh(range(len(bars)), lengths, 0.7, left=left, label=stage[:-3], color=plt.get_cmap("tab10")(number))
+        starts = {}
+        for number, stage in enumerate(stage for stage in STAGES if stage in present):
+            starts[stage] = left
+            lengths = [seconds.get(bar + (stage,), 0.0) for bar in bars]
+            axes.barh(range(len(bars)), lengths, 0.7, left=left, label=stage, color=plt.get_cmap("tab10")(number))
             left = [before + length for before, length in zip(left, lengths)]
+        for shade, (stage, around) in zip(("#222222", "#888888"), WITHIN.items()):
+            if stage in present and around in starts:
+                axes.barh(range(len(bars)), [seconds.get(bar + (stage,), 0.0) for bar in bars], 0.15, left=starts[around],
+                          label=stage + ", during " + around, color=shade)
         axes.set_yticks(range(len(bars)))
         axes.set_yticklabels(["%s, %s" % (case, method_label(method)) for case, _, method in bars], fontsize=7)
         axes.invert_yaxis()
-        axes.set_xlabel("seconds; stages of the device may overlap with feed and return")
+        axes.set_xlabel("seconds")
         axes.grid(True, axis="x", linewidth=0.3)
         axes.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1, 1))
         figures.save(figure, suite + "-stages", "Stages by EXPLAIN ANALYZE: " + suite, of_suite[0])

@@ -4,7 +4,7 @@
 
 # One run with EXPLAIN ANALYZE: its text to explain/, stages and the backend's memory to details.csv.
 explain_once() {
-	local suite=$1 name=$2 count=$3 method=$4 order=$5 file stage value memory
+	local suite=$1 name=$2 count=$3 method=$4 order=$5 file detail value
 	file=$output/explain/${suite}-${name//[^a-zA-Z0-9]/_}-$count-$method.txt
 	sql >"$file" <<-EOT || return 0
 		$(method_settings "$method")
@@ -13,18 +13,25 @@ explain_once() {
 		\\! env -u LD_LIBRARY_PATH "$REPOSITORY/bench/backend_memory" "\$BACKEND" "$scratch/memory" >/dev/null 2>&1 </dev/null &
 		EXPLAIN (ANALYZE, VERBOSE) $(case_query "$method" "$table" "$order" drained);
 	EOT
-	sed -n 's/^ *Stages: //p' "$file" | sed -E 's/ ms( +|$)/\n/g' | grep "=" | while IFS='=' read -r stage value; do
-		add_line details.csv "$suite" "$(csv_text "$name")" "$count" "$method" "$(csv_text "$stage ms")" "$value"
-	done || true
-	for value in 1 2 3 4 5 6 7 8 9 10; do
+	{
+		sed -n 's/^ *Stages: //p' "$file" | sed -E 's/ ms( +|$)/\n/g' | sed -n 's/=/ ms=/p'
+		grep -E '^ *(Sort Method|Device Memory):' "$file" | grep -oE '[A-Z][a-zA-Z ]*: [0-9]+kB' | sed -E 's/^(.*): (.*)kB/\1 kB=\2/'
+		print_memory
+	} | while IFS='=' read -r detail value; do
+		add_line details.csv "$suite" "$(csv_text "$name")" "$count" "$method" "$(csv_text "$detail")" "$value"
+	done
+}
+
+# What backend_memory has found, when it is through.
+print_memory() {
+	local i memory
+	for ((i = 0; i < 20; i++)); do
 		[ ! -s "$scratch/memory" ] || break
 		sleep 0.1
 	done
 	read -ra memory <"$scratch/memory" || return 0
-	rm -f "$scratch/memory"
-	add_line details.csv "$suite" "$(csv_text "$name")" "$count" "$method" 'peak resident kB' "${memory[0]}"
-	add_line details.csv "$suite" "$(csv_text "$name")" "$count" "$method" 'own memory kB' "${memory[1]}"
-	add_line details.csv "$suite" "$(csv_text "$name")" "$count" "$method" 'shared by memfd kB' "${memory[2]}"
+	rm "$scratch/memory"
+	printf '%s kB=%s\n' 'peak resident' "${memory[0]}" 'own memory' "${memory[1]}" 'shared by memfd' "${memory[2]}"
 }
 
 # What client backends and parallel workers are doing, again and again until the file is gone: a line each.
@@ -36,12 +43,14 @@ sample_waits() {
 	done | sql
 }
 
-# User and system seconds of the launcher's child, gpusortd; nothing if there is none.
+# User and system seconds of the server's gpusortd, which works in its data directory; nothing if there is none.
 service_cpu_seconds() {
-	local launcher
-	launcher=$(sql -c "SELECT pid FROM pg_stat_activity WHERE backend_type LIKE 'gpusort%' LIMIT 1")
-	[ -z "$launcher" ] || cat /proc/[0-9]*/stat 2>/dev/null | awk -v launcher="$launcher" -v ticks="$(getconf CLK_TCK)" '
-		{ sub(/^.*\) /, "") } $2 == launcher { print $12 / ticks, $13 / ticks }'
+	local process directory
+	directory=$(sql -c 'SHOW data_directory')
+	for process in /proc/[0-9]*; do
+		[ "$(cat "$process/comm" 2>/dev/null)" = gpusortd ] && [ "$(readlink "$process/cwd")" = "$directory" ] || continue
+		sed 's/^.*) //' "$process/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ print $12 / ticks, $13 / ticks }'
+	done
 }
 
 # One run with the CPU time of the backend, and what it and its workers waited for, sampled.
