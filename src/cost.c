@@ -12,6 +12,9 @@
  * Spilled pages are written once and read once a merge pass, three quarters of them in sequence, as cost_sort
  * assumes it too.
  *
+ * Where several processes feed the sort, each pays FEED and KEY_BYTE for its rows, below the Gather; parallel_tuple_cost is charged only
+ * for rows that find no room in memory, which alone pass the Gather.
+ *
  * The constants are measured against what cost_sort charges for what PostgreSQL's own sort takes;
  * docs/architecture.md says how to measure them again.
  */
@@ -49,17 +52,54 @@ spill_cost(double bytes, double memory)
 	return 2.0 * pages * passes * (0.75 * seq_page_cost + 0.25 * random_page_cost);
 }
 
-void
-cost_gpusort(Path *path, const Path *input, double rows, int width, int key_width, double memory)
+static double
+row_bytes(const SortCostInput *sort)
 {
-	double		n = Max(rows, 2.0);
-	double		row_bytes = MAXALIGN(width) + key_width;
-	Cost		startup = input->total_cost;
+	return MAXALIGN(sort->width) + sort->key_width;
+}
 
-	startup += n * cpu_operator_cost * (FEED_COST + SORT_COST * log2(n) + KEY_BYTE_COST * key_width);
-	if (n * (row_bytes + ROW_OVERHEAD) > memory)
-		startup += spill_cost(n * (row_bytes + STORED_ROW_OVERHEAD), memory);
-	path->rows = rows;
+/* Encoding keys and copying rows. */
+static Cost
+feed_cost(double rows, const SortCostInput *sort)
+{
+	return rows * cpu_operator_cost * (FEED_COST + KEY_BYTE_COST * sort->key_width);
+}
+
+/* Sorting what was fed, in memory or by way of files, and returning it. */
+static void
+add_sort_cost(Path *path, Cost startup, const SortCostInput *sort)
+{
+	double		n = Max(sort->rows, 2.0);
+
+	startup += n * cpu_operator_cost * SORT_COST * log2(n);
+	if (n * (row_bytes(sort) + ROW_OVERHEAD) > sort->memory)
+		startup += spill_cost(n * (row_bytes(sort) + STORED_ROW_OVERHEAD), sort->memory);
+	path->rows = sort->rows;
 	path->startup_cost = startup;
 	path->total_cost = startup + n * cpu_operator_cost * RETURN_COST;
+}
+
+void
+cost_gpusort(Path *path, const Path *input, const SortCostInput *sort)
+{
+	add_sort_cost(path, input->total_cost + feed_cost(Max(sort->rows, 2.0), sort), sort);
+}
+
+void
+cost_gpusort_of_feeds(Path *path, const Path *input, const SortCostInput *sort)
+{
+	add_sort_cost(path, input->total_cost, sort);
+}
+
+void
+cost_gpusort_feed(Path *path, const Path *partial, const SortCostInput *sort)
+{
+	path->rows = partial->rows;
+	path->startup_cost = path->total_cost = partial->total_cost + feed_cost(partial->rows, sort);
+}
+
+double
+cost_passed_rows(const SortCostInput *sort)
+{
+	return Max(0.0, sort->rows - sort->memory / (row_bytes(sort) + ROW_OVERHEAD));
 }

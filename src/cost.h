@@ -9,10 +9,26 @@
 
 #include "nodes/pathnodes.h"
 
-/*
- * Sets the startup and total cost of a sort of rows rows of width bytes with keys of key_width bytes
- * within memory bytes, on top of its input's cost.
- */
-extern void cost_gpusort(Path *path, const Path *input, double rows, int width, int key_width, double memory);
+/* What is to be sorted, and by how many processes. */
+typedef struct SortCostInput
+{
+	double		rows;
+	int			width;			/* bytes of a row, without its key */
+	int			key_width;		/* bytes of a key */
+	double		memory;			/* bytes of host memory */
+	int			processes;		/* that feed and sort, this one included */
+} SortCostInput;
+
+/* Sets the startup and total cost of a sort by this process alone, on top of its input's cost. */
+extern void cost_gpusort(Path *path, const Path *input, const SortCostInput *sort);
+
+/* The same for a sort that several processes have fed; input is the Gather, which has the cost of feeding. */
+extern void cost_gpusort_of_feeds(Path *path, const Path *input, const SortCostInput *sort);
+
+/* One process's part of feeding: the rows of a partial path. */
+extern void cost_gpusort_feed(Path *path, const Path *partial, const SortCostInput *sort);
+
+/* How many rows find no room in memory, and pass the Gather. */
+extern double cost_passed_rows(const SortCostInput *sort);
 
 #endif							/* GPUSORT_COST_H */

@@ -5,6 +5,9 @@
  * Like a Sort node it reads all of its input when the first row is asked for, sorts, and returns the rows; all
  * of the sorting is behind the device interface (sorter.h).
  *
+ * Where the plan is a parallel one, the input is a Gather over GpuSortFeed nodes (node_feed.c), which feed the same sorter from
+ * several processes.
+ *
  * Its slot of scan tuples holds the sorted rows as minimal tuples; where the plan wants
  * other columns than the input's, the node projects.
  */
@@ -15,6 +18,7 @@
 
 #include "explain_sort.h"
 #include "guc.h"
+#include "node_feed.h"
 #include "node_gpusort.h"
 #include "pg_compat.h"
 #include "sort_plan.h"
@@ -57,6 +61,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	/* The input is read forwards and, unless its parameters change, once. */
 	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+	state->feed = node_feed_below(outerPlanState(css));
 	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
 		state->key = sort_key_create(ncolumns, columns);
 }
@@ -114,12 +119,17 @@ release_sorter(GpuSortState *state)
 	node_gpusort_get_stats(state, &state->past);
 	state->performed = false;
 	progress_end(state->progress);
+	if (state->feed != NULL)
+		node_feed_set_sorter(state->feed, NULL);
 	state->sorter->device->end(state->sorter);
 	state->sorter = NULL;
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
-/* Reads the whole input into the sorter, unless that fails. */
+/*
+ * Reads the whole input into the sorter, unless that fails.  If the input is a Gather over feeds, these put the rows into the sorter, and
+ * only those that found no room come out here.
+ */
 static void
 read_input(GpuSortState *state)
 {
@@ -128,7 +138,7 @@ read_input(GpuSortState *state)
 
 	state->began_reading = true;
 	sort_feed_begin(&feed, state->sorter, state->key,
-					state->sorter->device->keeps_sort_columns ? NULL : state->unused);
+					state->sorter->device->keeps_sort_columns ? NULL : state->unused, false);
 	for (;;)
 	{
 		TupleTableSlot *slot = ExecProcNode(input);
@@ -152,8 +162,9 @@ make_request(GpuSortState *state, SortRequest *request)
 	request->desc = ExecGetResultType(outerPlanState(state));
 	request->memory_limit = guc_sort_memory();
 	request->random_access = state->random_access;
-	request->processes = 1;
-	request->expected_rows = input->plan_rows;
+	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
+	request->processes = request->shared ? 1 + ((Gather *) input)->num_workers : 1;
+	request->expected_rows = state->css.ss.ps.plan->plan_rows;
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected_key_bytes = state->key_width;
 }
@@ -172,6 +183,8 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	state->sorter = device->begin(&request);
 	progress_set_sorter(state->progress, state->sorter);
 	progress_enter(state->sorter, PROGRESS_READING);
+	if (state->feed != NULL)
+		node_feed_set_sorter(state->feed, state->sorter);
 	if (state->sorter->failure == NULL)
 		read_input(state);
 	if (state->sorter->failure != NULL)

@@ -19,6 +19,7 @@ typedef struct GpuSortState
 	CustomScanState css;		/* must be first */
 	bool		random_access;	/* may be read backwards, again, or from a mark */
 	bool		restartable;	/* may the input be read once more? */
+	struct GpuSortFeedState *feed;	/* below the Gather that is the input; NULL: an input of another kind */
 	SortKey    *key;
 	int			key_width;		/* bytes of a key, by estimate */
 	Bitmapset  *unused;			/* columns of the input that need not be kept */

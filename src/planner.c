@@ -9,6 +9,9 @@
  * planner works out the sort columns of the plan as it would for its own
  * sort.  PlanCustomPath then takes the Sort node's place.
  *
+ * Where the input has a partial path, a second GpuSort path stands over a Gather of GpuSortFeed over that: several processes
+ * feed one sort then.
+ *
  * What must wait until the plan is finished (sort_plan_finish) is done in planner_hook, for the nodes
  * that were made while planning this query.
  */
@@ -110,9 +113,17 @@ pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *col
 static Plan *plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 							   List *custom_plans);
 
+static Plan *plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
+							List *custom_plans);
+
 static const CustomPathMethods path_methods = {
 	.CustomName = GPUSORT_NODE_NAME,
 	.PlanCustomPath = plan_gpusort_path
+};
+
+static const CustomPathMethods feed_path_methods = {
+	.CustomName = GPUSORT_FEED_NODE_NAME,
+	.PlanCustomPath = plan_feed_path
 };
 
 /* Is it a path of PostgreSQL's that gets its order from a sort? */
@@ -126,12 +137,11 @@ path_sorts(const Path *path)
 	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
 }
 
+/* A GpuSort over this input, its cost not set. */
 static CustomPath *
-create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input, const SortColumnSpec *columns)
+create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input)
 {
 	CustomPath *path = makeNode(CustomPath);
-	int			width = input->pathtarget->width;
-	int			ncolumns = list_length(root->sort_pathkeys);
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = ordered_rel;
@@ -141,11 +151,27 @@ create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input, con
 	path->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	path->custom_paths = list_make1(create_sort_path(root, ordered_rel, input, root->sort_pathkeys, -1.0));
 	path->methods = &path_methods;
-
-	cost_gpusort(&path->path, input, input->rows, width, sort_key_estimate_width(ncolumns, columns, width),
-				 guc_sort_memory());
-	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
 	return path;
+}
+
+/* The partial path's rows, fed to a sort above the Gather that is returned. */
+static Path *
+create_feeding_gather(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, const SortCostInput *cost)
+{
+	CustomPath *feed = makeNode(CustomPath);
+	double		passed_rows = cost_passed_rows(cost);
+
+	feed->path.pathtype = T_CustomScan;
+	feed->path.parent = ordered_rel;
+	feed->path.pathtarget = partial->pathtarget;
+	feed->path.parallel_aware = true;
+	feed->path.parallel_safe = true;
+	feed->path.parallel_workers = partial->parallel_workers;
+	feed->custom_paths = list_make1(partial);
+	feed->methods = &feed_path_methods;
+	cost_gpusort_feed(&feed->path, partial, cost);
+	path_inherit_disabled(&feed->path, partial, false);
+	return (Path *) create_gather_path(root, ordered_rel, &feed->path, partial->pathtarget, NULL, &passed_rows);
 }
 
 /* Takes the paths that sort out of the rel's list, in favour of the one to be added. */
@@ -161,14 +187,69 @@ remove_sorting_paths(RelOptInfo *rel)
 	}
 }
 
-/* Adds a GpuSort path for the query's ORDER BY to ordered_rel, if there is one to add. */
+/* Adds the path to ordered_rel, with the output that is wanted of that. */
+static void
+add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, Path *input, PathTarget *target)
+{
+	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
+	/* a volatile output column must not be taken for an equal column of the input: a node of its own computes it */
+	if (!contain_volatile_functions((Node *) target->exprs))
+		path->flags |= CUSTOMPATH_SUPPORT_PROJECTION;
+	if (input->pathtarget != target)
+		add_path(ordered_rel, apply_projection_to_path(root, ordered_rel, &path->path, target));
+	else
+		add_path(ordered_rel, &path->path);
+}
+
+/* The path whose rows several processes could feed to a sort, or NULL. */
+static Path *
+partial_input(const PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *ordered_rel)
+{
+	Path	   *partial;
+
+	if (!ordered_rel->consider_parallel || input_rel->partial_pathlist == NIL)
+		return NULL;
+	partial = linitial(input_rel->partial_pathlist);
+	if (partial->parallel_workers <= 0 || pathkeys_contained_in(root->sort_pathkeys, partial->pathkeys))
+		return NULL;
+	return partial;
+}
+
+/* Adds the paths of a GpuSort for the query's ORDER BY: one that reads its input alone, and one whose input several processes feed. */
+static void
+add_gpusort_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel, const SortColumnSpec *columns,
+				  PathTarget *target)
+{
+	Path	   *input = input_rel->cheapest_total_path;
+	Path	   *partial = partial_input(root, input_rel, ordered_rel);
+	CustomPath *path = create_gpusort_path(root, ordered_rel, input);
+	int			width = input->pathtarget->width;
+	SortCostInput cost = {
+		.rows = input->rows,
+		.width = width,
+		.key_width = sort_key_estimate_width(list_length(root->sort_pathkeys), columns, width),
+		.memory = guc_sort_memory(),
+		.processes = 1
+	};
+
+	cost_gpusort(&path->path, input, &cost);
+	add_gpusort_path(root, ordered_rel, path, input, target);
+	if (partial == NULL)
+		return;
+	cost.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
+	input = create_feeding_gather(root, ordered_rel, partial, &cost);
+	path = create_gpusort_path(root, ordered_rel, input);
+	cost_gpusort_of_feeds(&path->path, input, &cost);
+	add_gpusort_path(root, ordered_rel, path, input, target);
+}
+
+/* Adds GpuSort paths for the query's ORDER BY to ordered_rel, if there are any to add. */
 static void
 consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel)
 {
 	Path	   *input = input_rel->cheapest_total_path;
 	SortColumnSpec *columns;
 	PathTarget *target;
-	CustomPath *path;
 	Declined	why_not;
 
 	if (root->sort_pathkeys == NIL || ordered_rel->pathlist == NIL || input == NULL || input->param_info != NULL ||
@@ -180,17 +261,28 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 		!pathkeys_supported(root->sort_pathkeys, input->pathtarget, columns) ||
 		sort_repeats_volatile(input->pathtarget->exprs))
 		return;
-
-	path = create_gpusort_path(root, ordered_rel, input, columns);
-	/* a volatile output column must not be taken for an equal column of the input: a node of its own computes it */
-	if (!contain_volatile_functions((Node *) target->exprs))
-		path->flags |= CUSTOMPATH_SUPPORT_PROJECTION;
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		remove_sorting_paths(ordered_rel);
-	if (input->pathtarget != target)
-		add_path(ordered_rel, apply_projection_to_path(root, ordered_rel, &path->path, target));
-	else
-		add_path(ordered_rel, &path->path);
+	add_gpusort_paths(root, input_rel, ordered_rel, columns, target);
+}
+
+/* Remembers a node that is to be finished when the whole plan is made. */
+static Plan *
+remember_node(CustomScan *plan, const CustomPath *path)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
+
+	plan->flags = path->flags;
+	made_nodes = lappend(made_nodes, plan);
+	MemoryContextSwitchTo(old);
+	return &plan->scan.plan;
+}
+
+/* The feed is finished with the GpuSort above it. */
+static Plan *
+plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses, List *custom_plans)
+{
+	return &sort_plan_feed(linitial(custom_plans), tlist)->scan.plan;
 }
 
 static Plan *
@@ -203,13 +295,19 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 		.restartable = !contain_volatile_functions((Node *) root->parse),
 		.on_gpu = gpusort_backend == GPUSORT_BACKEND_CUDA
 	};
-	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
-	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
 
-	plan->flags = best_path->flags;
-	made_nodes = lappend(made_nodes, plan);
-	MemoryContextSwitchTo(old);
-	return &plan->scan.plan;
+	return remember_node(sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options), best_path);
+}
+
+/* Completes a GpuSort of the finished plan, and the feed below it, if there is one. */
+static void
+finish_node(CustomScan *plan)
+{
+	CustomScan *feed = sort_plan_feed_of(plan);
+
+	sort_plan_finish(plan);
+	if (feed != NULL)
+		sort_plan_finish_feed(feed, plan);
 }
 
 /* ---------------------------------------------------------------- hooks */
@@ -237,7 +335,7 @@ gpusort_planner(Query *parse, const char *query_string, int cursor_options, Para
 		result = prev_planner_hook != NULL ? prev_planner_hook(parse, query_string, cursor_options, bound_params)
 			: standard_planner(parse, query_string, cursor_options, bound_params);
 		foreach(cell, made_nodes)
-			sort_plan_finish(lfirst_node(CustomScan, cell));
+			finish_node(lfirst_node(CustomScan, cell));
 		if (counting && gpusort_mode != GPUSORT_MODE_OFF)
 			sort_count_declined(result);
 	}

@@ -11,10 +11,11 @@
 #include "sort_feed.h"
 
 void
-sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused)
+sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused, bool with_others)
 {
 	feed->sorter = sorter;
 	feed->key = key;
+	feed->with_others = with_others;
 	feed->chunk = NULL;
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
@@ -48,12 +49,14 @@ put_chunk(SortFeed *feed)
 	feed->sorter->device->put_chunk(feed->sorter, chunk);
 }
 
-/* A chunk with room for so many more bytes; NULL: the sorter has failed. */
+/* A chunk with room for so many more bytes; NULL: the sorter has failed, or there is no room. */
 static pg_noinline Chunk *
 next_chunk(SortFeed *feed, Size bytes)
 {
+	const SortDevice *device = feed->sorter->device;
+
 	put_chunk(feed);
-	feed->chunk = feed->sorter->device->get_chunk(feed->sorter, bytes);
+	feed->chunk = feed->with_others ? device->try_chunk(feed->sorter, bytes) : device->get_chunk(feed->sorter, bytes);
 	return feed->chunk;
 }
 

@@ -16,6 +16,7 @@ typedef struct SortFeed
 {
 	Sorter	   *sorter;
 	SortKey    *key;
+	bool		with_others;	/* do other processes feed the same sort? Then rows may find no room */
 	Chunk	   *chunk;			/* the one being filled, or NULL */
 	RowSource	row;
 
@@ -25,9 +26,9 @@ typedef struct SortFeed
 } SortFeed;
 
 /* unused: columns (attnos) that need not be kept beside the keys, NULL: none. */
-extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused);
+extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused, bool with_others);
 
-/* Encodes the slot's key and copies its row.  False: the sorter has failed. */
+/* Encodes the slot's key and copies its row.  False: the sorter has failed or, with others, there is no room for this row. */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
 
 /* Hands the last chunk to the device. */

@@ -1,6 +1,6 @@
 /*
  * sort_plan.c
- *		The GpuSort plan node: what a Sort node says, in a CustomScan.
+ *		The plan nodes GpuSort and GpuSortFeed: what a Sort node says, in a CustomScan.
  */
 #include "postgres.h"
 
@@ -31,12 +31,15 @@ enum
 };
 
 static const CustomScanMethods *node_methods;
+static const CustomScanMethods *feed_node_methods;
 
 void
-sort_plan_register(const CustomScanMethods *methods)
+sort_plan_register(const CustomScanMethods *gpusort_methods, const CustomScanMethods *feed_methods)
 {
-	node_methods = methods;
-	RegisterCustomScanMethods(methods);
+	node_methods = gpusort_methods;
+	feed_node_methods = feed_methods;
+	RegisterCustomScanMethods(gpusort_methods);
+	RegisterCustomScanMethods(feed_methods);
 }
 
 static List *
@@ -74,10 +77,38 @@ sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *o
 	return plan;
 }
 
+CustomScan *
+sort_plan_feed(Plan *input, List *targetlist)
+{
+	CustomScan *plan = makeNode(CustomScan);
+
+	plan->scan.plan.targetlist = targetlist;
+	plan->scan.plan.lefttree = input;
+	plan->custom_scan_tlist = copyObject(input->targetlist);
+	plan->methods = feed_node_methods;
+	return plan;
+}
+
 bool
 sort_plan_is_gpusort(const Plan *plan)
 {
 	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == node_methods;
+}
+
+static bool
+is_feed(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == feed_node_methods;
+}
+
+CustomScan *
+sort_plan_feed_of(const CustomScan *plan)
+{
+	Plan	   *input = plan->scan.plan.lefttree;
+
+	if (IsA(input, Gather) && is_feed(input->lefttree))
+		return (CustomScan *) input->lefttree;
+	return NULL;
 }
 
 static Oid
@@ -126,7 +157,7 @@ sort_columns(const Sort *sort, int *ncolumns)
 SortColumnSpec *
 sort_plan_columns(const Plan *plan, int *ncolumns)
 {
-	if (sort_plan_is_gpusort(plan))
+	if (IsA(plan, CustomScan))
 		return gpusort_columns((const CustomScan *) plan, ncolumns);
 	return sort_columns((const Sort *) plan, ncolumns);
 }
@@ -188,13 +219,11 @@ find_unused_columns(const CustomScan *plan)
 	return unused;
 }
 
-void
-sort_plan_finish(CustomScan *plan)
+/* Makes the scan tuple refer to the input's columns. */
+static void
+refer_to_input(CustomScan *plan)
 {
 	ListCell   *cell;
-
-	if (has_option(plan, OPTION_JUNK_IS_UNUSED))
-		lfirst(list_nth_cell(plan->custom_private, PRIVATE_UNUSED)) = find_unused_columns(plan);
 
 	foreach(cell, plan->custom_scan_tlist)
 	{
@@ -202,5 +231,31 @@ sort_plan_finish(CustomScan *plan)
 		TargetEntry *input = list_nth_node(TargetEntry, plan->scan.plan.lefttree->targetlist, column->resno - 1);
 
 		column->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, input);
+	}
+}
+
+void
+sort_plan_finish(CustomScan *plan)
+{
+	if (has_option(plan, OPTION_JUNK_IS_UNUSED))
+		lfirst(list_nth_cell(plan->custom_private, PRIVATE_UNUSED)) = find_unused_columns(plan);
+	refer_to_input(plan);
+}
+
+void
+sort_plan_finish_feed(CustomScan *feed, const CustomScan *gpusort)
+{
+	ListCell   *cell;
+
+	feed->custom_private = copyObject(gpusort->custom_private);
+	refer_to_input(feed);
+
+	/* setrefs.c leaves constants in the output, and takes one of two equal columns for the other: here it is the scan tuple, column by column */
+	foreach(cell, feed->scan.plan.targetlist)
+	{
+		TargetEntry *column = lfirst_node(TargetEntry, cell);
+		TargetEntry *scan_column = list_nth_node(TargetEntry, feed->custom_scan_tlist, column->resno - 1);
+
+		column->expr = (Expr *) makeVarFromTargetEntry(INDEX_VAR, scan_column);
 	}
 }

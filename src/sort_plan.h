@@ -1,9 +1,9 @@
 /*
  * sort_plan.h
- *		The GpuSort plan node: what a Sort node says, in a CustomScan.
+ *		The plan nodes GpuSort and GpuSortFeed: what a Sort node says, in a CustomScan.
  *
  * A GpuSort's input is its lefttree, as for a Sort.  Its scan tuples are the input's, column by column; the sort
- * columns stand in custom_private.
+ * columns stand in custom_private.  A GpuSortFeed, below the Gather that is a GpuSort's input, is a copy of it as to all that.
  */
 #ifndef GPUSORT_SORT_PLAN_H
 #define GPUSORT_SORT_PLAN_H
@@ -15,11 +15,12 @@
 
 #include "sort_key.h"
 
-/* The name in EXPLAIN, and under which the node's methods are registered. */
+/* The names in EXPLAIN, and under which the nodes' methods are registered. */
 #define GPUSORT_NODE_NAME "GpuSort"
+#define GPUSORT_FEED_NODE_NAME "GpuSortFeed"
 
-/* Registers the node's methods; once, when the library is loaded. */
-extern void sort_plan_register(const CustomScanMethods *methods);
+/* Registers the nodes' methods; once, when the library is loaded. */
+extern void sort_plan_register(const CustomScanMethods *gpusort_methods, const CustomScanMethods *feed_methods);
 
 /* What a GpuSort is told besides what a Sort is. */
 typedef struct SortPlanOptions
@@ -32,10 +33,16 @@ typedef struct SortPlanOptions
 /* A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output. */
 extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *options);
 
+/* A GpuSortFeed over this input; it is told the rest by the GpuSort that is made above it. */
+extern CustomScan *sort_plan_feed(Plan *input, List *targetlist);
+
 /* Is this a GpuSort? */
 extern bool sort_plan_is_gpusort(const Plan *plan);
 
-/* The sort columns of a GpuSort or a Sort, in a palloc'd array. */
+/* The GpuSortFeed below the Gather that is the input of this GpuSort, or NULL. */
+extern CustomScan *sort_plan_feed_of(const CustomScan *plan);
+
+/* The sort columns of a GpuSort, a GpuSortFeed or a Sort, in a palloc'd array. */
 extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 
 /* As the options said. */
@@ -51,5 +58,8 @@ extern Bitmapset *sort_plan_unused_columns(const CustomScan *plan);
  * there, but EXPLAIN can't print all of them out of place.)
  */
 extern void sort_plan_finish(CustomScan *plan);
+
+/* The same for a feed, once the GpuSort above it is finished. */
+extern void sort_plan_finish_feed(CustomScan *feed, const CustomScan *gpusort);
 
 #endif							/* GPUSORT_SORT_PLAN_H */

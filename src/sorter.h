@@ -129,7 +129,7 @@ struct SortDevice
 
 	/*
 	 * The first process takes part in feeding from now on, as the others do once they have joined.  False: it is too late, and nothing
-	 * is left to be fed.
+	 * is left to be fed.  NULL: several processes can't feed this device; all rows come through the Gather.
 	 */
 	bool		(*enter) (Sorter *sorter);
 

@@ -8,6 +8,10 @@
  * are filled again.
  *
  * Chunks are counted as they are allocated; a chunk's max_rows keeps room for the arrays.
+ *
+ * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within the same limit.  When the
+ * limit is reached, they get no more, and rows come to the first process, which takes the filled chunks
+ * over and goes on alone, as above.
  */
 #include "postgres.h"
 
@@ -16,6 +20,7 @@
 #include "external_sort.h"
 #include "huge_memory.h"
 #include "progress.h"
+#include "shared_chunks.h"
 #include "sorted_rows.h"
 #include "sorter.h"
 #include "stopwatch.h"
@@ -48,6 +53,11 @@ typedef struct CpuSorter
 	Size		chunk_memory;	/* bytes of all chunks */
 	Size		next_chunk_size;
 	uint64		nrows;			/* in the filled chunks */
+
+	SharedChunks *shared;		/* NULL: this process alone feeds */
+	int			process;		/* this one's number among them; -1: it does not feed with them */
+	bool		alone;			/* shared: the first process has taken the chunks over */
+	Chunk	   *own_chunk;		/* shared: the chunk that the first process fills alone */
 
 	ExternalSort *external;		/* NULL: all rows are in memory, in sorted once performed */
 	SortedRows sorted;
@@ -88,6 +98,11 @@ static void
 chunk_free(CpuSorter *sorter, Chunk *chunk)
 {
 	sorter->chunk_memory -= chunk->size;
+	if (shared_chunks_own(sorter->shared, chunk))
+	{
+		sort_share_discard(chunk->base, chunk->size);
+		return;
+	}
 	pfree(chunk->base);
 	pfree(chunk);
 }
@@ -195,19 +210,28 @@ cpu_begin(const SortRequest *request)
 	sorter->context = context;
 	sorter->chunks_end = &sorter->chunks;
 	sorter->next_chunk_size = CHUNK_SIZE_MIN;
+	sorter->process = -1;
+	if (request->shared)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		sorter->shared = shared_chunks_create(sorter->limit, request->processes);
+		MemoryContextSwitchTo(old);
+	}
 	return &sorter->base;
 }
 
+/* A chunk in the process's own memory, or one that was taken over; spills where there is no room for it. */
 static Chunk *
-cpu_get_chunk(Sorter *base, Size at_least)
+get_own_chunk(CpuSorter *sorter, Size at_least)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
 	Chunk	   *chunk = take_empty_chunk(sorter, at_least);
 	Size		size = chunk_size(sorter, at_least);
+	uint64		coming = sorter->shared != NULL ? sorter->shared->reserved_rows : 0;
 	uint64		rows;
 
 	if (sorter->nrows > 0 &&
-		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + CHUNK_ROWS_MIN)
+		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + coming + CHUNK_ROWS_MIN)
 	{
 		if (chunk != NULL)
 		{
@@ -227,9 +251,61 @@ cpu_get_chunk(Sorter *base, Size at_least)
 		sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory);
 	}
 	rows = rows_within_limit(sorter, 0);
-	chunk->max_rows = rows > sorter->nrows ? rows - sorter->nrows : 1;
+	chunk->max_rows = rows > sorter->nrows + coming ? rows - sorter->nrows - coming : 1;
 	chunk->next = NULL;
 	chunk_reset(chunk);
+	return chunk;
+}
+
+/* In the first process: the chunks that were filled meanwhile become its own. */
+static void
+collect_shared_chunks(CpuSorter *sorter)
+{
+	uint64		nrows = shared_chunks_collect(sorter->shared, &sorter->chunks_end);
+
+	sorter->nrows += nrows;
+	sorter->stats.rows += nrows;
+}
+
+/* The first process goes on alone: no other gets a chunk from now on. */
+static void
+take_chunks_over(CpuSorter *sorter)
+{
+	sort_share_note_overflow(&sorter->shared->base);
+	sorter->chunk_memory += sorter->shared->chunk_memory;
+	sorter->alone = true;
+}
+
+static Chunk *
+cpu_get_chunk(Sorter *base, Size at_least)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	if (sorter->shared == NULL)
+		return get_own_chunk(sorter, at_least);
+	if (!sorter->alone)
+	{
+		Chunk	   *chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
+
+		if (chunk != NULL)
+			return chunk;
+		take_chunks_over(sorter);
+	}
+	collect_shared_chunks(sorter);
+	return sorter->own_chunk = get_own_chunk(sorter, at_least);
+}
+
+static Chunk *
+cpu_try_chunk(Sorter *base, Size at_least)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+	Chunk	   *chunk;
+
+	if (sorter->shared == NULL)
+		return get_own_chunk(sorter, at_least);
+	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
+	if (chunk == NULL)
+		sort_share_note_overflow(&sorter->shared->base);
 	return chunk;
 }
 
@@ -238,6 +314,12 @@ cpu_put_chunk(Sorter *base, Chunk *chunk)
 {
 	CpuSorter  *sorter = (CpuSorter *) base;
 
+	if (sorter->shared != NULL && chunk != sorter->own_chunk)
+	{
+		shared_chunks_put(sorter->shared, chunk);
+		return;
+	}
+	sorter->own_chunk = NULL;
 	*sorter->chunks_end = chunk;
 	sorter->chunks_end = &chunk->next;
 	sorter->nrows += chunk->nrows;
@@ -245,11 +327,83 @@ cpu_put_chunk(Sorter *base, Chunk *chunk)
 	sorter->stats.bytes += chunk_bytes(chunk);
 }
 
+/* ---------------------------------------------------------------- several processes */
+
+static SortShare *
+cpu_share(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	return sorter->shared != NULL ? &sorter->shared->base : NULL;
+}
+
+static bool
+cpu_enter(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	if (sorter->shared == NULL)
+		return true;
+	sorter->process = sort_share_enter(&sorter->shared->base);
+	return sorter->process >= 0;
+}
+
+static Sorter *
+cpu_join(SortShare *share, const SortKey *key)
+{
+	int			process = sort_share_enter(share);
+	MemoryContext context;
+	CpuSorter  *sorter;
+
+	if (process < 0)
+		return NULL;
+	context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
+	sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
+	sorter->base.device = &sort_device_cpu;
+	sorter->key = key;
+	sorter->context = context;
+	sorter->shared = (SharedChunks *) share;
+	sorter->process = process;
+	return &sorter->base;
+}
+
+static void
+cpu_finish_feed(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	if (sorter->shared != NULL)
+		sort_share_note_fed(&sorter->shared->base, sorter->process);
+}
+
+static MinimalTuple
+cpu_take_back(Sorter *base)
+{
+	return NULL;				/* whoever gets a chunk may keep it */
+}
+
+/* Takes over what all processes fed; none may be left that still feeds. */
+static void
+finish_sharing(CpuSorter *sorter)
+{
+	SharedChunks *shared = sorter->shared;
+
+	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
+		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
+	if (!sorter->alone)
+		take_chunks_over(sorter);
+	collect_shared_chunks(sorter);
+	sorter->stats.processes = Max(shared->base.nentered, 1);
+}
+
 static void
 cpu_perform(Sorter *base)
 {
 	CpuSorter  *sorter = (CpuSorter *) base;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	if (sorter->shared != NULL)
+		finish_sharing(sorter);
 
 	if (sorter->external == NULL)
 	{
@@ -350,7 +504,13 @@ const SortDevice sort_device_cpu = {
 	.name = "cpu",
 	.begin = cpu_begin,
 	.get_chunk = cpu_get_chunk,
+	.try_chunk = cpu_try_chunk,
 	.put_chunk = cpu_put_chunk,
+	.take_back = cpu_take_back,
+	.share = cpu_share,
+	.enter = cpu_enter,
+	.join = cpu_join,
+	.finish_feed = cpu_finish_feed,
 	.perform = cpu_perform,
 	.next = cpu_next,
 	.rewind = cpu_rewind,
