@@ -89,7 +89,7 @@ gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 	PG_END_TRY();
 	if (!connected)
 	{
-		*why_not = pstrdup(client->message);
+		*why_not = milliseconds_left(until.deadline) == 0 ? "gpusortd does not answer" : pstrdup(client->message);
 		gpusortd_close(client);
 		ReleaseExternalFD();
 		return false;

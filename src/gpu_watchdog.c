@@ -63,11 +63,11 @@ listen_for_answer(GpuWatchdog *watchdog)
 	char		byte;
 	ssize_t		got = recv(watchdog->fd, &byte, 1, MSG_DONTWAIT);
 
-	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return GPU_WATCHDOG_NOT_YET;
+	/* Or closed without a word: it has no room for one more connection, but it is there. */
 	hang_up(watchdog);
-	/* Closed without a word: it had no room for one more connection. */
-	return got > 0 ? GPU_WATCHDOG_ANSWERED : GPU_WATCHDOG_NOT_YET;
+	return GPU_WATCHDOG_ANSWERED;
 }
 
 GpuWatchdogAnswer

@@ -4,11 +4,12 @@ package GpusortNode;
 use strict;
 use warnings;
 
+use Cwd ();
 use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(start_node create_rows temporary_files lines_of);
+our @EXPORT = qw(start_node create_rows temporary_files lines_of gpusortd_is_installed gpusortd_pids);
 
 # Starts a server; the arguments are lines of postgresql.conf.
 sub start_node
@@ -44,6 +45,33 @@ sub temporary_files
 
 	my @names = -d $folder ? sort grep { !/^\./ } slurp_dir($folder) : ();
 	return @names;
+}
+
+# Was gpusortd built?
+sub gpusortd_is_installed
+{
+	my $folder = `pg_config --bindir`;
+
+	chomp $folder;
+	return -x "$folder/gpusortd" || grep { -x "$_/gpusortd" } split /:/, $ENV{PATH};
+}
+
+# The processes that a server's launcher has started, gpusortd or whatever stands for it; those alone that are not
+# about to be reaped.
+sub gpusortd_pids
+{
+	my ($node) = @_;
+	my $folder = Cwd::realpath($node->data_dir);
+	my @pids;
+
+	foreach my $process (glob '/proc/[0-9]*')
+	{
+		my $cwd = readlink "$process/cwd";
+		next unless defined $cwd && $cwd eq $folder;
+		my $command = eval { slurp_file("$process/cmdline") } // '';
+		push @pids, $process =~ s!.*/!!r if $command =~ /\0--socket\0pg_stat_tmp\/gpusort\.sock\0/;
+	}
+	return @pids;
 }
 
 sub lines_of

@@ -1,0 +1,334 @@
+# The launcher keeps gpusortd alive: it starts it, starts it again, kills one that hangs, gives up where that is no use,
+# and leaves nothing behind. gpusort_devices() tells what is going on in each of these states.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+plan skip_all => 'gpusortd is not installed (make gpusortd)' unless gpusortd_is_installed();
+
+my $reason_of_cuda = q(SELECT state || ': ' || reason FROM gpusort_devices() WHERE device LIKE 'cuda%');
+my $is_ready = q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices());
+
+my $node = start_node(
+	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '--host-memory-layer'",
+	'gpusort.staging_memory = 64MB', 'gpusort.service_timeout = 0', 'restart_after_crash = on',
+	'wal_level = replica', 'max_wal_senders = 2');
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
+
+sub wait_until_ready
+{
+	my ($what) = @_;
+	my $ready = $node->poll_query_until('postgres', $is_ready);
+
+	ok($ready, $what) or diag($node->safe_psql('postgres', 'SELECT * FROM gpusort_devices()'));
+	return;
+}
+
+# Waits for a state with such a reason.
+sub wait_for_reason
+{
+	my ($pattern, $what) = @_;
+
+	ok($node->poll_query_until('postgres', "SELECT EXISTS ($reason_of_cuda AND state || ': ' || reason ~ '$pattern')"), $what)
+	  or diag($node->safe_psql('postgres', 'SELECT * FROM gpusort_devices()'));
+	return;
+}
+
+# Changes settings of the service; undef: as in postgresql.conf.
+sub set
+{
+	my (%settings) = @_;
+
+	foreach my $name (sort keys %settings)
+	{
+		my $value = $settings{$name};
+		$node->safe_psql('postgres',
+			defined $value ? "ALTER SYSTEM SET gpusort.$name = '$value'" : "ALTER SYSTEM RESET gpusort.$name");
+	}
+	$node->safe_psql('postgres', 'SELECT pg_reload_conf()');
+	return;
+}
+
+# Waits for something that no query tells.
+sub wait_until
+{
+	my ($condition) = @_;
+
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if $condition->();
+		usleep(100_000);
+	}
+	return 0;
+}
+
+# Ends gpusortd by this signal, and waits for another one.
+sub kill_and_wait
+{
+	my ($signal, $what) = @_;
+	my ($before) = gpusortd_pids($node);
+
+	kill $signal, $before;
+	wait_until(sub { my @now = gpusortd_pids($node); return @now == 1 && $now[0] != $before });
+	wait_until_ready($what);
+	return;
+}
+
+sub log_since
+{
+	my ($offset) = @_;
+
+	return substr(slurp_file($node->logfile), $offset);
+}
+
+sub count_of
+{
+	my ($text, $pattern) = @_;
+
+	return scalar(() = $text =~ /$pattern/g);
+}
+
+sub parent_of
+{
+	my ($pid) = @_;
+	my ($parent) = slurp_file("/proc/$pid/stat") =~ /\) \S (\d+)/;
+
+	return $parent;
+}
+
+sub count_files
+{
+	my ($pid) = @_;
+
+	return scalar(slurp_dir("/proc/$pid/fd")) - 2;
+}
+
+# A program to start in the place of gpusortd; it notes its starts in a file.
+sub write_program
+{
+	my ($name, $body) = @_;
+	my $program = $node->basedir . "/$name";
+
+	append_to_file($program, "#!/bin/bash\necho started >>'$program.starts'\n$body\n");
+	chmod 0755, $program;
+	return $program;
+}
+
+sub starts_of
+{
+	my ($program) = @_;
+
+	return -e "$program.starts" ? scalar(lines_of(slurp_file("$program.starts"))) : 0;
+}
+
+# ---- it is there ----
+
+wait_until_ready('gpusortd is started with the server');
+is($node->safe_psql('postgres', "SELECT device, state, memory > free_memory, max_memory = free_memory, jobs, reason IS NULL FROM gpusort_devices() ORDER BY 1"),
+	"cpu|ready||||t\ncuda 0|ready|t|t|0|t\ncuda 1|ready|t|t|0|t", 'the devices');
+my ($pid) = gpusortd_pids($node);
+my $launcher = parent_of($pid);
+my $socket = $node->data_dir . '/pg_stat_tmp/gpusort.sock';
+is((stat $socket)[2] & 0777, 0600, 'the socket is for the owner alone');
+unlike(slurp_file("/proc/$pid/maps"), qr!/dev/zero|/SYSV|/PostgreSQL\.!, 'it has none of the server\'s shared memory');
+is(join(' ', grep { (readlink "/proc/$pid/fd/$_") =~ /pg_wal|base|global|\.s\.PGSQL/ } slurp_dir("/proc/$pid/fd")), '', 'and none of its files');
+unlike(slurp_file("/proc/$pid/status"), qr/^SigIgn:\s+0*[1-9a-f]/m, 'and ignores no signal');
+
+# ---- it is started again ----
+
+my $files_before = count_files($launcher);
+my $offset = -s $node->logfile;
+kill_and_wait('KILL', 'killed, and there again') foreach 1 .. 3;
+my $log = log_since($offset);
+is(count_of($log, 'WARNING:  gpusortd: was ended by signal 9'), 3, 'each end is logged');
+like($log, qr/again in 1 s.*again in 2 s.*again in 4 s/s, 'the delays grow');
+is(parent_of((gpusortd_pids($node))[0]), $launcher, 'the launcher is the same');
+is(count_files($launcher), $files_before, 'and has no more files open');
+
+$offset = -s $node->logfile;
+kill 'TERM', gpusortd_pids($node);
+wait_for_reason('^unavailable: gpusortd ended with status 0; it is started again in [1-8] s', 'the reason while it is not there');
+$node->safe_psql('postgres', 'SELECT pg_reload_conf()');
+wait_until_ready('a reload starts it');
+kill 'KILL', gpusortd_pids($node);
+ok(wait_until(sub { log_since($offset) =~ /again in 8 s.*again in 1 s/s }), 'and makes the delays begin anew');
+wait_until_ready('there again');
+
+$offset = -s $node->logfile;
+unlink $socket or die;
+set(service_timeout => '1s');
+ok(wait_until(sub { log_since($offset) =~ /had lost its socket, and ended with status 0/ }), 'a gpusortd without a socket is ended');
+wait_until_ready('and started again');
+
+# ---- it hangs ----
+
+set(service_timeout => undef);
+($pid) = gpusortd_pids($node);
+kill 'STOP', $pid;
+my ($status, $out, $err) = $node->psql('postgres', "SET statement_timeout = '100ms'; SELECT * FROM gpusort_devices()");
+like($err, qr/canceling statement due to statement timeout/, 'a session that waits for it can be cancelled');
+is($node->safe_psql('postgres', $reason_of_cuda), 'unavailable: gpusortd does not answer', 'a session does not wait for ever');
+kill 'CONT', $pid;
+wait_until_ready('without a timeout it goes on when it can');
+is((gpusortd_pids($node))[0], $pid, 'and was not killed');
+$offset = -s $node->logfile;
+set(service_timeout => '500ms');
+kill 'STOP', $pid;
+ok(wait_until(sub { log_since($offset) =~ /did not answer within gpusort\.service_timeout, and was ended by signal 9/ }), 'with one it is killed');
+wait_until_ready('and started again');
+set(service_timeout => undef);
+
+# ---- settings ----
+
+($pid) = gpusortd_pids($node);
+set(max_device_memory => '100MB');
+ok(wait_until(sub { my @now = gpusortd_pids($node); return @now == 1 && $now[0] != $pid }), 'a changed setting starts it anew');
+wait_until_ready('at once');
+is($node->safe_psql('postgres', "SELECT DISTINCT max_memory FROM gpusort_devices() WHERE device <> 'cpu'"), 100 * 1024 * 1024, 'with the setting');
+($pid) = gpusortd_pids($node);
+$offset = -s $node->logfile;
+set(min_rows => '100');
+ok(wait_until(sub { log_since($offset) =~ /parameter "gpusort.min_rows" changed/ }), 'another setting');
+wait_until_ready('leaves it');
+is((gpusortd_pids($node))[0], $pid, 'as it is');
+foreach my $wrong ([ 'max_device_memory', '0%' ], [ 'max_device_memory', '101%' ], [ 'max_device_memory', 'much' ], [ 'max_device_memory', '0' ],
+	[ 'devices', '0,' ], [ 'devices', 'all' ], [ 'devices', ',1' ], [ 'devices', '0 1' ], [ 'devices', '12345' ])
+{
+	my ($name, $value) = @$wrong;
+	($status, $out, $err) = $node->psql('postgres', "ALTER SYSTEM SET gpusort.$name = '$value'");
+	like($err, qr/invalid value for parameter "gpusort.$name"/, "$name = '$value' is refused");
+}
+set(max_device_memory => undef, devices => 'none');
+wait_for_reason('^unavailable: gpusort.devices is "none"', 'without devices there is no gpusortd');
+is(scalar(gpusortd_pids($node)), 0, 'none at all');
+set(devices => undef);
+wait_until_ready('and with devices there is');
+
+# ---- it can't be ----
+
+# Sets something, waits for the reason to be known, and for what a launcher that goes on trying would do meanwhile.
+sub check_given_up
+{
+	my ($what, $reason, $hint, %settings) = @_;
+	my $from = -s $node->logfile;
+
+	set(%settings);
+	wait_for_reason($reason, "$what: the reason");
+	usleep(2_500_000);
+	my $text = log_since($from);
+	is(count_of($text, 'gpusort has no GPU: '), 1, "$what: it is logged once");
+	like($text, qr/$hint/, "$what: with a hint");
+	is(scalar(gpusortd_pids($node)), 0, "$what: nothing runs");
+	return;
+}
+
+check_given_up('no program', 'unavailable: there is no program "/nowhere/gpusortd"', 'HINT:  Build it with', gpusortd_path => '/nowhere/gpusortd');
+check_given_up('wrong options', 'unavailable: gpusortd ended with status 2: no such option: "--nonsense"', 'HINT:  Correct the settings',
+	gpusortd_path => undef, gpusortd_options => '--nonsense x');
+my $no_device = write_program('no_device', 'echo "FATAL: no CUDA driver" >&2; exit 5');
+check_given_up('no device', 'unavailable: gpusortd ended with status 5: no CUDA driver', 'HINT:  If there is a GPU', gpusortd_path => $no_device,
+	gpusortd_options => undef);
+is(starts_of($no_device), 1, 'no device: it was tried once');
+$node->safe_psql('postgres', 'SELECT pg_reload_conf()');
+ok(wait_until(sub { starts_of($no_device) == 2 }), 'no device: and once more after a reload');
+my $no_program = $node->basedir . '/no_program';
+append_to_file($no_program, "not a program\n");
+chmod 0755, $no_program;
+check_given_up('no executable', 'unavailable: gpusortd ended with status 127: could not execute gpusortd', 'HINT:  Build and install', gpusortd_path => $no_program);
+
+# ---- what it says ----
+
+my $talker = write_program('talker', q(
+echo "LOG: a line" >&2
+echo "WARNING: a warning" >&2
+echo "bare words" >&2
+head -c 3000 /dev/zero | tr '\0' x >&2
+echo >&2
+echo "FATAL: the first" >&2
+echo "FATAL: the second" >&2
+printf "WARNING: no end of line" >&2
+exit 1));
+$offset = -s $node->logfile;
+set(gpusortd_path => $talker);
+wait_for_reason('ended with status 1: the first', 'the first FATAL is the reason');
+$log = log_since($offset);
+like($log, qr/LOG:  gpusortd: a line\n.*WARNING:  gpusortd: a warning\n.*LOG:  gpusortd: bare words\n/s, 'log lines with their levels');
+my $length = 0;
+$length += length $1 while $log =~ /LOG:  gpusortd: (x+)\n/g;
+is($length, 3000, 'long lines are complete');
+like($log, qr/WARNING:  gpusortd: the second\n.*WARNING:  gpusortd: no end of line\n/s, 'and so is the last one');
+ok(wait_until(sub { starts_of($talker) >= 2 }), 'a failure to start is tried again');
+set(gpusortd_path => undef);
+wait_until_ready('the real one again');
+
+# ---- the server ends ----
+
+# The number of processes left, once there has been time to end.
+sub count_left
+{
+	wait_until(sub { gpusortd_pids($node) == 0 });
+	return scalar(gpusortd_pids($node));
+}
+
+foreach my $mode ('fast', 'immediate')
+{
+	$node->stop($mode);
+	is(count_left(), 0, "$mode: gpusortd is gone");
+	$node->start;
+	wait_until_ready("$mode: and there again");
+}
+kill 'STOP', gpusortd_pids($node);
+$node->stop('immediate');
+is(count_left(), 0, 'immediate: also one that was stopped');
+$node->start;
+wait_until_ready('it starts beside what the killed one left behind');
+kill 'STOP', gpusortd_pids($node);
+$node->stop('fast');
+is(count_left(), 0, 'fast: also one that was stopped');
+ok(-S $socket, 'which leaves its socket');
+$node->start;
+wait_until_ready('that the next one takes over');
+my ($postmaster) = lines_of(slurp_file($node->data_dir . '/postmaster.pid'));
+$node->kill9;
+wait_until(sub { !kill 0, $postmaster });
+is(count_left(), 0, 'the postmaster is killed: gpusortd is gone');
+$node->start;
+wait_until_ready('the server starts again');
+
+($pid) = gpusortd_pids($node);
+$launcher = parent_of($pid);
+kill 'TERM', $launcher;
+ok(wait_until(sub { my @now = gpusortd_pids($node); return @now == 1 && $now[0] != $pid }), 'a launcher that is told to end is started again');
+wait_until_ready('with gpusortd');
+($pid) = gpusortd_pids($node);
+kill 'KILL', parent_of($pid);
+ok(wait_until(sub { my @now = gpusortd_pids($node); return @now == 1 && $now[0] != $pid }), 'one that is killed takes gpusortd along');
+wait_until_ready('and both come back with the server');
+isnt((gpusortd_pids($node))[0], $pid, 'as others');
+
+# ---- copies, and other ways to load ----
+
+my $backup = $node->basedir . '/copy';
+command_ok([ 'pg_basebackup', '-h', $node->host, '-p', $node->port, '-D', $backup, '-c', 'fast', '-X', 'none', '--no-sync' ], 'a base backup');
+ok(!-e "$backup/pg_stat_tmp/gpusort.sock.lock", 'has nothing of it');
+
+$node->stop;
+my $single = "select 'it ' || 'works'\n";
+command_like([ 'bash', '-c', "echo \"$single\" | postgres --single -D '" . $node->data_dir . "' postgres 2>/dev/null" ], qr/it works/, 'single-user mode');
+is(scalar(gpusortd_pids($node)), 0, 'has no gpusortd');
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nmax_worker_processes = 0");
+$node->start;
+is($node->safe_psql('postgres', $reason_of_cuda), 'unavailable: gpusort is not in shared_preload_libraries', 'not preloaded: the reason');
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'gpusort'");
+$node->restart;
+like($node->safe_psql('postgres', $reason_of_cuda), qr/^unavailable: the gpusort launcher has not started/, 'no worker to be had: the reason');
+
+$node->stop;
+done_testing();
