@@ -66,6 +66,7 @@ reserve(SharedChunks *shared, const SortKey *key, Size at_least, Size *size, uin
 	fits = needed <= shared->limit && !shared->base.overflowed;
 	if (fits)
 	{
+		shared->nchunks++;
 		shared->chunk_memory += *size;
 		shared->reserved_rows += *rows;
 	}
@@ -86,6 +87,7 @@ shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least)
 	if (chunk == NULL || !sort_share_populate(chunk, sizeof(Chunk) + size))
 	{
 		SpinLockAcquire(&shared->base.mutex);
+		shared->nchunks--;
 		shared->chunk_memory -= size;
 		shared->reserved_rows -= rows;
 		SpinLockRelease(&shared->base.mutex);

@@ -10,6 +10,7 @@
 #include "chunk.h"
 #include "sort_key.h"
 #include "sort_share.h"
+#include "sorted_rows.h"
 
 /* At the start of the shared memory; the mutex of base guards all that changes. */
 typedef struct SharedChunks
@@ -17,11 +18,18 @@ typedef struct SharedChunks
 	SortShare	base;
 	Size		limit;			/* bytes of chunks and of sorting their rows */
 	int			processes;		/* at most */
-	Size		chunk_memory;	/* bytes of all chunks */
+	int			nchunks;		/* handed out */
+	Size		chunk_memory;	/* bytes of them */
 	uint64		reserved_rows;	/* that the chunks being filled may get */
 	Chunk	   *filled;			/* since the last collection, in the order they came */
 	Chunk	  **filled_end;
 	uint64		filled_rows;	/* in them */
+
+	/* When the sort is closed (joint_sort.h): */
+	ParallelSort *sort;			/* NULL: the first process will sort alone */
+	SortedRows	sorted;			/* the result */
+	bool		no_memory;		/* for it */
+	bool		is_sorted;
 } SharedChunks;
 
 /* For a sort by this many processes within limit bytes; NULL: there is no memory to share. Belongs to CurrentMemoryContext. */

@@ -316,6 +316,43 @@ sort_share_wait_all_fed(SortShare *share)
 	return outcome == FEED_CLOSED;
 }
 
+/* Are all here that met for the so manyth time? */
+static bool
+have_met(SortShare *share, uint32 meeting)
+{
+	bool		met;
+
+	SpinLockAcquire(&share->mutex);
+	met = share->meeting != meeting;
+	SpinLockRelease(&share->mutex);
+	return met;
+}
+
+void
+sort_share_meet(SortShare *share)
+{
+	uint32		meeting;
+	bool		last;
+
+	SpinLockAcquire(&share->mutex);
+	meeting = share->meeting;
+	last = ++share->nmet == share->nentered;
+	if (last)
+	{
+		share->nmet = 0;
+		share->meeting++;
+	}
+	SpinLockRelease(&share->mutex);
+	if (last)
+		ConditionVariableBroadcast(&share->changed);
+	else
+	{
+		while (!have_met(share, meeting))
+			ConditionVariableSleep(&share->changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
+		ConditionVariableCancelSleep();
+	}
+}
+
 static bool
 others_are_fed(SortShare *share)
 {

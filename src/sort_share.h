@@ -66,6 +66,8 @@ struct SortShare
 	bool		failed;			/* the device can't go on: the sort must start again */
 	SortFailureReason failure_reason;
 	char		failure[256];
+	int			nmet;			/* processes that wait for the others to come as far */
+	uint32		meeting;		/* how often all have met */
 	Size		used;			/* bytes handed out, this header included */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
@@ -102,6 +104,9 @@ extern void sort_share_note_fed(SortShare *share, int process);
  * the device has failed.  Checks for interrupts.
  */
 extern bool sort_share_wait_all_fed(SortShare *share);
+
+/* Waits until all that entered have called this, once more; after the sort was closed. Checks for interrupts. */
+extern void sort_share_meet(SortShare *share);
 
 /* Waits until all others that entered are through; no matter what else.  For the first process. */
 extern void sort_share_wait_others(SortShare *share);

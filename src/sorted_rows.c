@@ -196,7 +196,7 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 	sorted->variable = key->variable;
 	sorted->nrows = nrows;
 	sorted->row_size = PREFETCHED_ROW_BYTES;
-	sorted->method = key->variable ? "string sort" : "sample sort";
+	sorted->method = sorted_rows_method(sorted);
 	if (nrows == 0)
 		return false;
 

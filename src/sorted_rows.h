@@ -56,6 +56,13 @@ extern ParallelSort *sorted_rows_share(SortedRows *sorted, void *memory, const C
 /* Bytes that sorting nrows rows of so many chunks takes at most, shared and private, besides the chunks. */
 extern Size sorted_rows_parallel_memory(const SortKey *key, uint64 nrows, uint64 nchunks, int nprocesses);
 
+/* How rows that are not in order already are sorted, in words. */
+static inline const char *
+sorted_rows_method(const SortedRows *sorted)
+{
+	return sorted->variable ? "string sort" : "sample sort";
+}
+
 extern void sorted_rows_free(SortedRows *sorted);
 
 /* The place of the i-th entry, where rows are read from the chunks. */

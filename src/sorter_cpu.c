@@ -11,7 +11,8 @@
  *
  * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within the same limit.  When the
  * limit is reached, they get no more, and rows come to the first process, which takes the filled chunks
- * over and goes on alone, as above.
+ * over and goes on alone, as above.  Otherwise they sort together when the input is over (joint_sort.h), and the
+ * first process has only to return the rows.
  */
 #include "postgres.h"
 
@@ -19,6 +20,7 @@
 
 #include "external_sort.h"
 #include "huge_memory.h"
+#include "joint_sort.h"
 #include "progress.h"
 #include "shared_chunks.h"
 #include "sorted_rows.h"
@@ -372,8 +374,20 @@ cpu_finish_feed(Sorter *base)
 {
 	CpuSorter  *sorter = (CpuSorter *) base;
 
-	if (sorter->shared != NULL)
-		sort_share_note_fed(&sorter->shared->base, sorter->process);
+	SortShare  *share = sorter->shared != NULL ? &sorter->shared->base : NULL;
+	Stopwatch	watch;
+	MemoryContext old;
+
+	if (share == NULL)
+		return;
+	sort_share_note_fed(share, sorter->process);
+	if (!sort_share_wait_all_fed(share))
+		return;
+	watch = stopwatch_start();
+	old = MemoryContextSwitchTo(sorter->context);
+	joint_sort(sorter->shared, sorter->process, sorter->key);
+	MemoryContextSwitchTo(old);
+	sorter->stats.sort_ms += share->processes[sorter->process].sort_ms = stopwatch_ms(watch);
 }
 
 static MinimalTuple
@@ -382,18 +396,25 @@ cpu_take_back(Sorter *base)
 	return NULL;				/* whoever gets a chunk may keep it */
 }
 
-/* Takes over what all processes fed; none may be left that still feeds. */
-static void
+/* Takes over what all processes fed, none of which may still feed.  True: they have sorted it too. */
+static bool
 finish_sharing(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
+	bool		is_sorted;
 
 	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
 		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
+	is_sorted = !sorter->alone && joint_sort_result(shared, &sorter->sorted);
+	if (is_sorted)
+		sorter_stats_note_memory(&sorter->stats, shared->chunk_memory +
+								 sorted_rows_parallel_memory(sorter->key, shared->filled_rows, shared->nchunks,
+															 shared->base.nentered));
 	if (!sorter->alone)
 		take_chunks_over(sorter);
 	collect_shared_chunks(sorter);
 	sorter->stats.processes = Max(shared->base.nentered, 1);
+	return is_sorted;
 }
 
 static void
@@ -401,13 +422,12 @@ cpu_perform(Sorter *base)
 {
 	CpuSorter  *sorter = (CpuSorter *) base;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-
-	if (sorter->shared != NULL)
-		finish_sharing(sorter);
+	bool		is_sorted = sorter->shared != NULL && finish_sharing(sorter);
 
 	if (sorter->external == NULL)
 	{
-		sort_chunks(sorter);
+		if (!is_sorted)
+			sort_chunks(sorter);
 		sorter->position = -1;
 		sorter->stats.method = sorter->sorted.method;
 	}
