@@ -15,6 +15,7 @@
 
 #include "explain_sort.h"
 #include "sort_plan.h"
+#include "sort_share.h"
 
 /* Appends COLLATE, DESC or USING, and NULLS, each where it is not what the column's type implies. */
 static void
@@ -149,6 +150,50 @@ explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState
 	ExplainPropertyInteger("Transferred Out", "kB", kilobytes(stats->bytes_out), es);
 }
 
+/* One process's part of the feeding. */
+static void
+explain_process(const SortShareProcess *process, ExplainState *es)
+{
+	bool		is_leader = process->worker_number < 0;
+
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		appendStringInfoSpaces(es->str, es->indent * 2);
+		appendStringInfo(es->str, "Fed by %s: rows=" UINT64_FORMAT,
+						 is_leader ? "leader" : psprintf("worker %d", process->worker_number), process->rows);
+		if (es->timing)
+			appendStringInfo(es->str, "  time=%.3f ms", process->feed_ms);
+		appendStringInfoChar(es->str, '\n');
+		return;
+	}
+	ExplainOpenGroup("Feeding Process", NULL, true, es);
+	ExplainPropertyBool("Leader", is_leader, es);
+	if (!is_leader)
+		ExplainPropertyInteger("Worker Number", NULL, process->worker_number, es);
+	ExplainPropertyInteger("Rows", NULL, process->rows, es);
+	if (es->timing)
+		ExplainPropertyFloat("Feed Time", "ms", process->feed_ms, 3, es);
+	ExplainCloseGroup("Feeding Process", NULL, true, es);
+}
+
+/* The processes that fed the last sort, if there were several. */
+static void
+explain_processes(const GpuSortState *state, ExplainState *es)
+{
+	Sorter	   *sorter = state->sorter;
+	SortShare  *share;
+
+	if (sorter == NULL || !state->performed || sorter->device->share == NULL)
+		return;
+	share = sorter->device->share(sorter);
+	if (share == NULL)
+		return;
+	ExplainOpenGroup("Feeding Processes", "Feeding Processes", false, es);
+	for (int i = 0; i < share->nentered; i++)
+		explain_process(&share->processes[i], es);
+	ExplainCloseGroup("Feeding Processes", "Feeding Processes", false, es);
+}
+
 void
 explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 {
@@ -165,4 +210,6 @@ explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Fallback", psprintf("%s: %s", state->fallback_device, state->fallback), es);
 	if (es->timing && state->css.ss.ps.instrument != NULL)
 		explain_stages(state, &stats, es);
+	if (es->verbose)
+		explain_processes(state, es);
 }

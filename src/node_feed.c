@@ -173,6 +173,17 @@ count_fed_rows(GpuSortFeedState *state)
 		state->css.ss.ps.instrument->tuplecount += state->rows;
 }
 
+/* EXPLAIN VERBOSE shows each process's part, by the share, which outlives the workers. */
+static void
+note_own_part(GpuSortFeedState *state)
+{
+	const SortDevice *device = state->sorter->device;
+	SortShare  *share = device->share != NULL ? device->share(state->sorter) : NULL;
+
+	if (share != NULL)
+		sort_share_note_rows(share, state->rows, stopwatch_ms(state->watch));
+}
+
 /* Feeds this process's part of the input, or as much of it as there is room for; returns the first row that found none, or NULL. */
 static TupleTableSlot *
 feed(GpuSortFeedState *state)
@@ -187,6 +198,7 @@ feed(GpuSortFeedState *state)
 		return NULL;
 	}
 	sort_feed_end(&state->feed);
+	note_own_part(state);
 	device->finish_feed(state->sorter);
 	state->stage = refused != NULL ? FEED_PASSING : FEED_TAKING_BACK;
 	return refused;

@@ -269,6 +269,19 @@ sort_share_enter(SortShare *share)
 }
 
 void
+sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms)
+{
+	for (int i = 0; i < SORT_SHARE_MAX_PROCESSES; i++)
+	{
+		if (share->processes[i].pid == MyProcPid)
+		{
+			share->processes[i].rows = rows;
+			share->processes[i].feed_ms = feed_ms;
+		}
+	}
+}
+
+void
 sort_share_note_fed(SortShare *share, int process)
 {
 	SpinLockAcquire(&share->mutex);

@@ -96,6 +96,9 @@ extern void sort_share_discard(void *memory, Size size);
 /* This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of the input. */
 extern int	sort_share_enter(SortShare *share);
 
+/* This process, which has entered, fed so many rows in so long, for EXPLAIN. */
+extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
+
 /* This process is through with its part of the input. */
 extern void sort_share_note_fed(SortShare *share, int process);
 

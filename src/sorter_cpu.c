@@ -263,8 +263,14 @@ get_own_chunk(CpuSorter *sorter, Size at_least)
 static void
 collect_shared_chunks(CpuSorter *sorter)
 {
+	Chunk	  **collected = sorter->chunks_end;
 	uint64		nrows = shared_chunks_collect(sorter->shared, &sorter->chunks_end);
 
+	if (nrows > 0)
+	{
+		for (const Chunk *chunk = *collected; chunk != NULL; chunk = chunk->next)
+			sorter->stats.bytes += chunk_bytes(chunk);
+	}
 	sorter->nrows += nrows;
 	sorter->stats.rows += nrows;
 }

@@ -5,6 +5,7 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use GpusortNode;
+use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
@@ -141,6 +142,35 @@ is(progress('pid'), $pid, 'a sort');
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
 is(progress('pid'), '', 'none after a termination');
 eval { $session->{run}->finish; };
+
+# A sort that workers feed: their rows are those of the leader's sort.  Workers can't wait for locks, but for a file to go.
+$session = $node->background_psql('postgres');
+$pid = $session->query('SELECT pg_backend_pid()');
+$node->safe_psql('postgres', <<'EOT');
+CREATE FUNCTION stop_at_file(id bigint, n int) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE COST 1 AS $$
+BEGIN
+	WHILE id = n AND (pg_stat_file('gate', true)).size IS NOT NULL LOOP
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+	RETURN true;
+END $$;
+EOT
+my $parallel = 'SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET parallel_leader_participation = off;';
+my $gate_file = $node->data_dir . '/gate';
+append_to_file($gate_file, 'closed');
+$session->query_until(qr/started/, "\\echo started\n$parallel SELECT * FROM r WHERE stop_at_file(id, 300000) ORDER BY k $drain;\n");
+ok($node->poll_query_until('postgres', 'SELECT rows_in > ' . ROWS / 2 . ' FROM pg_stat_progress_gpusort'), 'rows of parallel workers');
+is(progress('pid, phase, processes, bytes_in > rows_in * 80'), "$pid reading input 3 t", 'count for their leader\'s sort');
+unlink($gate_file);
+$session->query('SELECT 1');
+$session->quit;
+is(progress('pid'), '', 'gone when done');
+like(counters('parallel_sorts', 'cpu'), qr/^1$/, 'a parallel sort');
+my $explained = $node->safe_psql('postgres', "$parallel EXPLAIN (ANALYZE, VERBOSE, COSTS OFF) SELECT * FROM r ORDER BY k $drain");
+like($explained, qr/Memory: \d+kB  Processes: [123]\n/, 'EXPLAIN ANALYZE has the number of processes');
+my $fed = 0;
+$fed += $1 while $explained =~ /Fed by (?:leader|worker \d): rows=(\d+)  time=[\d.]+ ms\n/g;
+is($fed, ROWS, 'VERBOSE what each of them fed');
 
 # The phases that don't stand still are looked for until they were seen.
 my $watcher = $node->background_psql('postgres');
