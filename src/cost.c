@@ -2,13 +2,21 @@
  * cost.c
  *		What a GpuSort costs, in the planner's units.
  *
- * With n rows, and cpu_operator_cost (c) as the unit of processor work:
+ * With n rows, and cpu_operator_cost (c) as the unit of processor work, on the cpu device, sorted by p processes:
  *
- *		startup	= input + n * c * (FEED + SORT * log2(n)) + n * c * KEY_BYTE * key bytes + spilled pages
+ *		startup	= input + n * c * (FEED + KEY_BYTE * key bytes) + n * c * SORT * log2(n) / p + spilled pages
  *		run		= n * c * RETURN
+ *
+ * On the cuda device:
+ *
+ *		startup	= input + n * c * (FEED + KEY_BYTE * key bytes) + c * CUDA_JOB + n * c * (CUDA_SORT + CUDA_BYTE * bytes of a row)
+ *		run		= n * c * CUDA_RETURN
  *
  * FEED: encode the key, copy the row. SORT: each doubling of n adds one level to the splitter tree or the
  * base case.  RETURN: hand out the row, from the cache thanks to prefetching.  KEY_BYTE: encoding, moving and looking at key bytes.
+ * CUDA_JOB: connecting, launching, the last chunk's way there and the first one's way back.  CUDA_BYTE: the way back; the way there is
+ * over when the input is.  Whether rows fit in the device's memory is not known here.
+ *
  * Spilled pages are written once and read once a merge pass, three quarters of them in sequence, as cost_sort
  * assumes it too.
  *
@@ -33,6 +41,11 @@
 #define SORT_COST 0.4
 #define RETURN_COST 4.0
 #define KEY_BYTE_COST 0.1
+
+#define CUDA_JOB_COST 300000.0
+#define CUDA_SORT_COST 0.3
+#define CUDA_BYTE_COST 0.003
+#define CUDA_RETURN_COST 2.0
 
 /* Memory a row takes besides its columns and its key: tuple header, row offset, sort item. */
 #define ROW_OVERHEAD (MAXALIGN(SizeofMinimalTupleHeader) + 32)
@@ -65,18 +78,29 @@ feed_cost(double rows, const SortCostInput *sort)
 	return rows * cpu_operator_cost * (FEED_COST + KEY_BYTE_COST * sort->key_width);
 }
 
-/* Sorting what was fed, in memory or by way of files, and returning it. */
+/* Sorting what was fed, on the device or in memory or by way of files. */
+static Cost
+sort_cost(double n, const SortCostInput *sort)
+{
+	Cost		cost;
+
+	if (sort->on_gpu)
+		return cpu_operator_cost * (CUDA_JOB_COST + n * (CUDA_SORT_COST + CUDA_BYTE_COST * (row_bytes(sort) + ROW_OVERHEAD)));
+	cost = n * cpu_operator_cost * SORT_COST * log2(n);
+	if (n * (row_bytes(sort) + ROW_OVERHEAD) <= sort->memory)
+		return cost / sort->processes;
+	return cost + spill_cost(n * (row_bytes(sort) + STORED_ROW_OVERHEAD), sort->memory);
+}
+
+/* Sorting and returning. */
 static void
 add_sort_cost(Path *path, Cost startup, const SortCostInput *sort)
 {
 	double		n = Max(sort->rows, 2.0);
 
-	startup += n * cpu_operator_cost * SORT_COST * log2(n);
-	if (n * (row_bytes(sort) + ROW_OVERHEAD) > sort->memory)
-		startup += spill_cost(n * (row_bytes(sort) + STORED_ROW_OVERHEAD), sort->memory);
 	path->rows = sort->rows;
-	path->startup_cost = startup;
-	path->total_cost = startup + n * cpu_operator_cost * RETURN_COST;
+	path->startup_cost = startup + sort_cost(n, sort);
+	path->total_cost = path->startup_cost + n * cpu_operator_cost * (sort->on_gpu ? CUDA_RETURN_COST : RETURN_COST);
 }
 
 void
@@ -101,5 +125,5 @@ cost_gpusort_feed(Path *path, const Path *partial, const SortCostInput *sort)
 double
 cost_passed_rows(const SortCostInput *sort)
 {
-	return Max(0.0, sort->rows - sort->memory / (row_bytes(sort) + ROW_OVERHEAD));
+	return sort->on_gpu ? 0.0 : Max(0.0, sort->rows - sort->memory / (row_bytes(sort) + ROW_OVERHEAD));
 }

@@ -30,6 +30,7 @@
 #include "utils/memutils.h"
 
 #include "cost.h"
+#include "gpu_client.h"
 #include "guc.h"
 #include "pg_compat.h"
 #include "planner.h"
@@ -137,9 +138,9 @@ path_sorts(const Path *path)
 	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
 }
 
-/* A GpuSort over this input, its cost not set. */
+/* A GpuSort over this input, its cost not set. custom_private says whether it is on the cuda device. */
 static CustomPath *
-create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input)
+create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input, bool on_gpu)
 {
 	CustomPath *path = makeNode(CustomPath);
 
@@ -150,6 +151,7 @@ create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input)
 	path->path.pathkeys = root->sort_pathkeys;
 	path->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	path->custom_paths = list_make1(create_sort_path(root, ordered_rel, input, root->sort_pathkeys, -1.0));
+	path->custom_private = list_make1_int(on_gpu);
 	path->methods = &path_methods;
 	return path;
 }
@@ -215,32 +217,47 @@ partial_input(const PlannerInfo *root, const RelOptInfo *input_rel, const RelOpt
 	return partial;
 }
 
-/* Adds the paths of a GpuSort for the query's ORDER BY: one that reads its input alone, and one whose input several processes feed. */
+/* Adds the paths of a GpuSort on one device: one that reads its input alone, and one whose input several processes feed. */
 static void
-add_gpusort_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel, const SortColumnSpec *columns,
-				  PathTarget *target)
+add_gpusort_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel, PathTarget *target, SortCostInput cost)
 {
 	Path	   *input = input_rel->cheapest_total_path;
 	Path	   *partial = partial_input(root, input_rel, ordered_rel);
-	CustomPath *path = create_gpusort_path(root, ordered_rel, input);
-	int			width = input->pathtarget->width;
-	SortCostInput cost = {
-		.rows = input->rows,
-		.width = width,
-		.key_width = sort_key_estimate_width(list_length(root->sort_pathkeys), columns, width),
-		.memory = guc_sort_memory(),
-		.processes = 1
-	};
+	CustomPath *path = create_gpusort_path(root, ordered_rel, input, cost.on_gpu);
 
+	cost.processes = 1;
 	cost_gpusort(&path->path, input, &cost);
 	add_gpusort_path(root, ordered_rel, path, input, target);
 	if (partial == NULL)
 		return;
 	cost.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
 	input = create_feeding_gather(root, ordered_rel, partial, &cost);
-	path = create_gpusort_path(root, ordered_rel, input);
+	path = create_gpusort_path(root, ordered_rel, input, cost.on_gpu);
 	cost_gpusort_of_feeds(&path->path, input, &cost);
 	add_gpusort_path(root, ordered_rel, path, input, target);
+}
+
+/* Adds the paths of a GpuSort on each device that the settings allow; the cuda device where it is there, or is asked for. */
+static void
+add_paths_by_device(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel, const SortColumnSpec *columns,
+					PathTarget *target)
+{
+	const Path *input = input_rel->cheapest_total_path;
+	int			width = input->pathtarget->width;
+	const char *why_not;
+	SortCostInput cost = {
+		.rows = input->rows,
+		.width = width,
+		.key_width = sort_key_estimate_width(list_length(root->sort_pathkeys), columns, width),
+		.memory = guc_sort_memory()
+	};
+
+	if (gpusort_backend != GPUSORT_BACKEND_CUDA)
+		add_gpusort_paths(root, input_rel, ordered_rel, target, cost);
+	cost.on_gpu = gpusort_backend == GPUSORT_BACKEND_CUDA ||
+		(gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
+	if (cost.on_gpu)
+		add_gpusort_paths(root, input_rel, ordered_rel, target, cost);
 }
 
 /* Adds GpuSort paths for the query's ORDER BY to ordered_rel, if there are any to add. */
@@ -263,7 +280,7 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 		return;
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		remove_sorting_paths(ordered_rel);
-	add_gpusort_paths(root, input_rel, ordered_rel, columns, target);
+	add_paths_by_device(root, input_rel, ordered_rel, columns, target);
 }
 
 /* Remembers a node that is to be finished when the whole plan is made. */
@@ -293,7 +310,7 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 		/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
 		.junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
 		.restartable = !contain_volatile_functions((Node *) root->parse),
-		.on_gpu = gpusort_backend == GPUSORT_BACKEND_CUDA
+		.on_gpu = linitial_int(best_path->custom_private) != 0
 	};
 
 	return remember_node(sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options), best_path);
