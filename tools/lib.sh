@@ -240,6 +240,15 @@ stop_cluster() {
 # psql that stops at the first error and prints bare results.  PSQL may be another command, with arguments.
 sql() { PGOPTIONS='-c client_min_messages=warning' ${PSQL:-psql} -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 
+# Waits until gpusortd serves or has given up; a card takes a moment to start.
+wait_for_devices() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		[ "$(sql -c "SELECT count(*) FROM gpusort_devices() WHERE state = 'starting'")" != 0 ] || return 0
+		sleep 0.1
+	done
+}
+
 # ---- timing ----
 
 # Milliseconds that a query takes in a session of its own with the given settings; its result is not printed.  Fails, and prints
