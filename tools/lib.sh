@@ -174,14 +174,15 @@ gpusortd_is_current() {
 }
 
 # Sees to a gpusortd in $WORK/source: the repository's, or one that is built for this machine's card, or for an H100 where
-# there is none: its layer in host memory is enough for tests.  Without nvcc there is none.
+# there is none: its layer in host memory is enough for tests.  Without nvcc there is none.  Arguments go to make: with other
+# flags than those of the device library's checks all would be compiled twice.
 build_gpusortd() {
 	local nvcc log=$WORK/gpusortd.log
 	! gpusortd_is_current || return 0
 	as_user rm -f "$WORK/source/cuda/daemon/gpusortd"
 	nvcc=$(find_nvcc) || return 0
 	step "building gpusortd"
-	as_user make -C "$WORK/source" -j"$(nproc)" NVCC="$nvcc" CUDA_ARCHS="$(card_architecture || echo 90)" gpusortd \
+	as_user make -C "$WORK/source" -j"$(nproc)" NVCC="$nvcc" CUDA_ARCHS="$(card_architecture || echo 90)" "$@" gpusortd \
 		>"$log" 2>&1 || { cat "$log" >&2 && die "gpusortd could not be built"; }
 }
 
@@ -191,7 +192,7 @@ build_private_installation() {
 	local pg_config folder make_log=$WORK/build.log
 	pg_config=$(find_pg_config) || die "no PostgreSQL to build against; run 'make setup'"
 	copy_sources
-	if [ -n "${with_gpusortd:-}" ]; then build_gpusortd; else as_user rm -f "$WORK/source/cuda/daemon/gpusortd"; fi
+	if [ -n "${with_gpusortd:-}" ]; then build_gpusortd "$@"; else as_user rm -f "$WORK/source/cuda/daemon/gpusortd"; fi
 	# Without the bitcode for JIT inlining: nothing here needs it.
 	if ! as_user make -C "$WORK/source" -j"$(nproc)" PG_CONFIG="$pg_config" with_llvm=no "$@" >"$make_log" 2>&1; then
 		cat "$make_log" >&2
