@@ -137,7 +137,9 @@ my $launcher = parent_of($pid);
 my $socket = $node->data_dir . '/pg_stat_tmp/gpusort.sock';
 is((stat $socket)[2] & 0777, 0600, 'the socket is for the owner alone');
 unlike(slurp_file("/proc/$pid/maps"), qr!/dev/zero|/SYSV|/PostgreSQL\.!, 'it has none of the server\'s shared memory');
-is(join(' ', grep { (readlink "/proc/$pid/fd/$_") =~ /pg_wal|base|global|\.s\.PGSQL/ } slurp_dir("/proc/$pid/fd")), '', 'and none of its files');
+my @files = map { readlink "/proc/$pid/fd/$_" } grep { /^\d/ } slurp_dir("/proc/$pid/fd");
+is(count_of(join(' ', @files), 'pipe:'), 2, 'of its files, it has the pipes made for it');
+unlike("@files", qr/eventpoll|pg_wal|base|global/, 'and no others');
 unlike(slurp_file("/proc/$pid/status"), qr/^SigIgn:\s+0*[1-9a-f]/m, 'and ignores no signal');
 
 # ---- it is started again ----
