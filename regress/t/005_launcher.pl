@@ -237,8 +237,10 @@ my $no_device = write_program('no_device', 'echo "FATAL: no CUDA driver" >&2; ex
 check_given_up('no device', 'unavailable: gpusortd ended with status 5: no CUDA driver', 'HINT:  If there is a GPU', gpusortd_path => $no_device,
 	gpusortd_options => undef);
 is(starts_of($no_device), 1, 'no device: it was tried once');
+$offset = -s $node->logfile;
 $node->safe_psql('postgres', 'SELECT pg_reload_conf()');
-ok(wait_until(sub { starts_of($no_device) == 2 }), 'no device: and once more after a reload');
+ok(wait_until(sub { log_since($offset) =~ /gpusort has no GPU: .* no CUDA driver/ }), 'no device: and after a reload');
+is(starts_of($no_device), 2, 'no device: once more');
 my $no_program = $node->basedir . '/no_program';
 append_to_file($no_program, "not a program\n");
 chmod 0755, $no_program;
