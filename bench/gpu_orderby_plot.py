@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Draws the figures of bench/gpu_orderby from its runs.csv and details.csv, as SVG files beside them.
+"""Draws the figures of bench/gpu_orderby from its runs.csv and details.csv, as SVG files beside them, and prints the ratios that count.
 
 Usage: gpu_orderby_plot.py DIR [--out DIR]
 
@@ -255,6 +255,70 @@ def plot_stages(figures, details):
         figures.save(figure, suite + "-stages", "Stages by EXPLAIN ANALYZE: " + suite, of_suite[0])
 
 
+def best_ms(runs, kinds, **wanted):
+    """The method with the smallest median among those of the kinds, and that median; kinds: an expression for the whole name."""
+    medians = [(median_ms(runs, method=method, **wanted), method) for method in values_of(select(runs, **wanted), "method")
+               if re.fullmatch(kinds, method)]
+    return min(medians) if medians else (None, None)
+
+
+def headline_ratios(runs):
+    """Lines about the suite headline: what is compared, ratio, how."""
+    for case in values_of(select(runs, suite="headline"), "case"):
+        of_case = select(runs, suite="headline", case=case)
+        for label, other, ours in (
+                ("best parallel plan / cuda", r"parallel\d+", r"cuda[1-9]\d*"), ("serial Sort / cuda", "serial", r"cuda[1-9]\d*"),
+                ("unsorted scan / cuda", "scan", r"cuda[1-9]\d*"), ("serial Sort / cuda, serial feed", "serial", "cuda0"),
+                ("best parallel plan / cpu", r"parallel\d+", r"cpu[1-9]\d*"), ("cuda / cuda with 64 MB", r"cuda[1-9]\d*", r"cuda[1-9]\d*-64MB")):
+            (slow, slow_method), (fast, fast_method) = best_ms(of_case, other), best_ms(of_case, ours)
+            if slow and fast:
+                yield case + ": " + label, slow / fast, "%s %.0f ms, %s %.0f ms" % (slow_method, slow, fast_method, fast)
+
+
+def other_ratios(runs):
+    """The same of sizes, sessions and start-up."""
+    sizes = select(runs, suite="sizes")
+    millions = {size: best_ms(sizes, r"cuda[1-9]\d*", rows=size) for size in values_of(sizes, "rows")}
+    if len(millions) > 1 and all(ms for ms, _ in millions.values()):
+        large = max(millions)
+        small = min(millions, key=lambda size: abs(size - large / 20))
+        per_row = {size: millions[size][0] * 1e6 / size for size in (small, large)}
+        yield ("time a row, %d rows / %d rows" % (large, small), per_row[large] / per_row[small],
+               "%.1f ns, %.1f ns" % (per_row[large], per_row[small]))
+    sessions = select(runs, suite="sessions")
+    counts = values_of(sessions, "sessions")
+    if len(counts) > 1:
+        for method in values_of(sessions, "method"):
+            one, many = (median_ms(sessions, method=method, sessions=count) for count in (min(counts), max(counts)))
+            if one and many:
+                yield ("%s: throughput of %d sessions / of %d" % (method, max(counts), min(counts)), one * max(counts) / many / min(counts),
+                       "%.0f ms, %.0f ms" % (many, one))
+
+
+def startup_differences(runs):
+    """Milliseconds that the first sort of a new connection takes beyond the second one's."""
+    startup = select(runs, suite="startup")
+    for case in values_of(startup, "case"):
+        for method in values_of(select(startup, case=case), "method"):
+            first, second = (median_ms(startup, case=case, method=method, sort=sort) for sort in (1, 2))
+            yield "%s, %s: first sort of a connection - second" % (case, method_label(method)), first - second, "%.1f ms, %.1f ms" % (first, second)
+
+
+def memory_peaks(details):
+    """Megabytes of the backends that had gpusort.work_mem = 64MB: their own and those shared by memfd."""
+    rows = [row for row in details if row["method"].endswith("-64MB")]
+    for case, method in dict.fromkeys((row["case"], row["method"]) for row in rows):
+        own, shared = ([row["value"] / 1024 for row in select(rows, case=case, method=method, name=name)]
+                       for name in ("own memory kB", "shared by memfd kB"))
+        if own and shared:
+            yield "%s, %s: backend's memory, MB" % (case, method_label(method)), own[-1] + shared[-1], "own %.0f, shared %.0f" % (own[-1], shared[-1])
+
+
+def print_figures(lines):
+    for label, value, how in lines:
+        print("%-75s %8.2f  (%s)" % (label, value, how))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("directory", help="where runs.csv and details.csv are")
@@ -274,7 +338,10 @@ def main():
     plot_workers(figures, runs)
     plot_sessions(figures, runs)
     plot_startup(figures, runs)
-    plot_stages(figures, read_rows(options.directory, "details.csv"))
+    details = read_rows(options.directory, "details.csv")
+    plot_stages(figures, details)
+    for lines in (headline_ratios(runs), other_ratios(runs), startup_differences(runs), memory_peaks(details)):
+        print_figures(lines)
     for path in figures.written:
         print(path)
     if not figures.written:
