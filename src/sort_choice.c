@@ -189,11 +189,17 @@ sort_why_not_taken(const Plan *sort, List *ancestors)
 	return why_not;
 }
 
+/* Asks for the keys last, for that may open collations: not worth it in each plan of a small query. */
 static void
 count_node(Plan *plan, List *ancestors, void *context)
 {
-	if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
-		stats_count_declined(sort_why_not_taken(plan, ancestors).reason);
+	Declined	why_not;
+
+	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
+		return;
+	if (sort_worth_taking(plan->plan_rows, rows_wanted(ancestors), &why_not))
+		why_not = sort_why_not_taken(plan, ancestors);
+	stats_count_declined(why_not.reason);
 }
 
 void
