@@ -54,6 +54,13 @@ extern void key_squeeze_expand_words(const KeySqueeze *squeeze, const uint64 *sq
 /* The full key as key bytes (memcmp order) from a squeezed one. */
 extern void key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full);
 
+/* The bits of one piece, where they stand in the squeezed key's word. */
+static pg_attribute_always_inline uint64
+key_squeeze_piece(const KeySqueezePiece *piece, const uint64 *full)
+{
+	return ((KEY_WORD_TO_HOST(full[piece->from_word]) >> piece->from_shift) & piece->mask) << piece->to_shift;
+}
+
 /*
  * Squeezes the key at full (key bytes, 8-byte aligned) into squeezed, nwords words.  npieces and nwords
  * are those of the plan; a hot loop passes constants, so that its copy unrolls.
@@ -64,12 +71,7 @@ key_squeeze_apply(const KeySqueeze *squeeze, int npieces, int nwords, const uint
 	for (int w = 0; w < nwords; w++)
 		squeezed[w] = 0;
 	for (int p = 0; p < npieces; p++)
-	{
-		const KeySqueezePiece *piece = &squeeze->pieces[p];
-		uint64		bits = (KEY_WORD_TO_HOST(full[piece->from_word]) >> piece->from_shift) & piece->mask;
-
-		squeezed[nwords == 1 ? 0 : piece->to_word] |= bits << piece->to_shift;
-	}
+		squeezed[nwords == 1 ? 0 : squeeze->pieces[p].to_word] |= key_squeeze_piece(&squeeze->pieces[p], full);
 }
 
 #endif							/* GPUSORT_KEY_SQUEEZE_H */

@@ -45,16 +45,24 @@ layout_take(Layout *layout, Size size)
 	return part;
 }
 
+/* Rows of a slice: so many that there are some slices for each process. */
 static uint64
-max_slices(uint64 nrows, uint64 nchunks)
+slice_rows(uint64 nrows, int nprocesses)
 {
-	return nrows / SORT_SLICE_ROWS + nchunks;
+	return Min(nrows / (SORT_SLICES_PER_PROCESS * nprocesses) + 1, SORT_SLICE_ROWS);
+}
+
+static uint64
+max_slices(uint64 nrows, uint64 nchunks, int nprocesses)
+{
+	return nrows / slice_rows(nrows, nprocesses) + nchunks;
 }
 
 static int
 max_buckets(uint64 nrows, int nprocesses)
 {
-	return Max(PARALLEL_ROUND_BUCKETS(nprocesses), Min(nrows / SORT_ROWS_PER_BUCKET, SORT_PARALLEL_BUCKETS));
+	return Max(SORT_FULL_ROUNDS * parallel_sort_round_buckets(nrows, nprocesses),
+			   Min(nrows / SORT_ROWS_PER_BUCKET, SORT_PARALLEL_BUCKETS));
 }
 
 /* Gives everything in a sort of these facts its place. */
@@ -71,7 +79,7 @@ lay_out(ParallelSort *sort, Layout *layout, int nwords, uint64 nchunks)
 	sort->items = layout_take(layout, sort->nrows * SAMPLE_SORT_ITEM_SIZE(nwords));
 	sort->bucket_of = layout_take(layout, sort->nrows * sizeof(uint16));
 	sort->words = layout_take(layout, sort->variable ? sort->nrows * sizeof(uint64) : 0);
-	sort->slices = layout_take(layout, max_slices(sort->nrows, nchunks) * sizeof(ParallelSlice));
+	sort->slices = layout_take(layout, max_slices(sort->nrows, nchunks, sort->nprocesses) * sizeof(ParallelSlice));
 	sort->buckets = layout_take(layout, nbuckets * sizeof(ParallelBucket));
 	sort->ranges = layout_take(layout, sort->max_ranges * sizeof(ParallelRange));
 	sort->trees = layout_take(layout, nround * sizeof(SplitterTree));
@@ -96,17 +104,18 @@ parallel_sort_shared_size(bool variable, int nwords, uint64 nrows, uint64 nchunk
 static void
 make_slices(ParallelSort *sort)
 {
+	uint64		step = slice_rows(sort->nrows, sort->nprocesses);
 	uint64		position = 0;
 
 	for (const Chunk *chunk = sort->chunks; chunk != NULL; chunk = chunk->next)
-		for (uint64 first = 0; first < chunk->nrows; first += SORT_SLICE_ROWS)
+		for (uint64 first = 0; first < chunk->nrows; first += step)
 		{
 			ParallelSlice *slice = &sort->slices[sort->nslices++];
 
 			slice->chunk = chunk;
 			slice->first = first;
 			slice->position = position;
-			slice->nrows = Min(chunk->nrows - first, SORT_SLICE_ROWS);
+			slice->nrows = Min(chunk->nrows - first, step);
 			position += slice->nrows;
 		}
 	Assert(position == sort->nrows);
@@ -162,25 +171,32 @@ parallel_sort_private_size(bool variable, int nwords, uint64 nrows, int nprocess
 
 	if (nprocesses == 1 || nrows < SORT_PARALLEL_MIN_ROWS)
 		return alone;
-	return alone + parallel_sort_plan_size(nrows) +
+	return alone + parallel_sort_plan_size(nrows, nprocesses) +
 		nprocesses * (parallel_refiner_size(PARALLEL_ROUND_RANGES(nprocesses)) +
 					  bucket_sorter_size(variable, nwords, nrows / PARALLEL_ROUND_RANGES(nprocesses)));
 }
 
 /* ---------------------------------------------------------------- all rows */
 
-/* Takes slices and classifies their rows by the first word. */
+/*
+ * Takes slices and classifies their rows by the first word.  As this process has to refine and scatter them as well, it
+ * takes not many more than its share, even if it is the first one here.
+ */
 static void
 classify_slices(ParallelSort *sort, int process)
 {
 	uint64	   *counts = parallel_sort_counts(sort, process);
-	uint64		i;
+	int			share = sort->nslices / sort->nprocesses;
 
 	memset(counts, 0, sort->nbuckets * sizeof(uint64));
-	while ((i = pg_atomic_fetch_add_u64(&sort->next_slice, 1)) < sort->nslices)
+	for (int n = 0; n <= share + share / SORT_EXTRA_SLICES; n++)
 	{
-		ParallelSlice *slice = &sort->slices[i];
+		uint64		i = pg_atomic_fetch_add_u64(&sort->next_slice, 1);
+		ParallelSlice *slice;
 
+		if (i >= sort->nslices)
+			break;
+		slice = &sort->slices[i];
 		slice->process = process;
 		sample_sort_classify_entries(&sort->trees[0], slice->chunk, slice->first, slice->nrows, &sort->squeeze,
 									 sort->bucket_of + slice->position, counts);

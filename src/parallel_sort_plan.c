@@ -32,29 +32,45 @@ typedef struct Sample
 	int			range;			/* counted from round_first */
 } Sample;
 
+/* Leaves of the first distribution: enough to share them out, even if there are few rows. */
+static int
+first_log_leaves(uint64 nrows, int nprocesses)
+{
+	int			log_leaves = sample_sort_log_leaves(Max(nrows, 2 * SORT_TARGET_BASE));
+
+	while ((1 << log_leaves) < SORT_BUCKETS_PER_PROCESS * nprocesses && log_leaves < SORT_MAX_LOG_BUCKETS)
+		log_leaves++;
+	return log_leaves;
+}
+
+#define MIN_RANGE_BUCKETS ((2 << LOG_MIN_LEAVES) + 2)
+
 /* Words that choose_splitters needs room for, of so many samples. */
 #define SAMPLE_WORDS(nsamples) (2 * (nsamples) + (2 << LOG_MIN_LEAVES))
 
-Size
-parallel_sort_plan_size(uint64 nrows)
+static int
+positions_to_sample(uint64 nrows, int nprocesses)
 {
-	Size		nsamples = Min(nrows, SORT_OVERSAMPLING_CHUNKS << SORT_MAX_LOG_BUCKETS);
+	return sample_sort_nsamples(nrows, first_log_leaves(nrows, nprocesses), SORT_OVERSAMPLING_CHUNKS);
+}
+
+/* A leaf has SORT_OVERSAMPLING_CHUNKS samples, if its range has more than the fewest leaves, and makes two buckets at most. */
+int
+parallel_sort_round_buckets(uint64 nrows, int nprocesses)
+{
+	return 2 * (positions_to_sample(nrows, nprocesses) / SORT_OVERSAMPLING_CHUNKS) +
+		PARALLEL_ROUND_RANGES(nprocesses) * MIN_RANGE_BUCKETS;
+}
+
+Size
+parallel_sort_plan_size(uint64 nrows, int nprocesses)
+{
+	int			nsamples = positions_to_sample(nrows, nprocesses);
 
 	return nsamples * sizeof(Sample) + SAMPLE_WORDS(nsamples) * sizeof(uint64);
 }
 
 /* ---------------------------------------------------------------- splitters */
-
-/* Leaves of the first distribution: enough to share them out, even if there are few rows. */
-static int
-first_log_leaves(const ParallelSort *sort)
-{
-	int			log_leaves = sample_sort_log_leaves(Max(sort->nrows, 2 * SORT_TARGET_BASE));
-
-	while ((1 << log_leaves) < SORT_BUCKETS_PER_PROCESS * sort->nprocesses && log_leaves < SORT_MAX_LOG_BUCKETS)
-		log_leaves++;
-	return log_leaves;
-}
 
 /* Draws the samples of a round.  Returns how many. */
 static int
@@ -157,7 +173,7 @@ number_buckets(ParallelSort *sort, ParallelRange *range, const SplitterTree *tre
 static void
 choose_trees(ParallelSort *sort)
 {
-	int			npositions = sample_sort_nsamples(sort->nrows, first_log_leaves(sort), SORT_OVERSAMPLING_CHUNKS);
+	int			npositions = positions_to_sample(sort->nrows, sort->nprocesses);
 	Sample	   *samples = palloc(npositions * sizeof(Sample));
 	uint64	   *words = palloc(SAMPLE_WORDS(npositions) * sizeof(uint64));
 	int			nsamples = draw_samples(sort, samples, npositions);
@@ -253,7 +269,7 @@ open_ranges(ParallelSort *sort)
 	sort->round_ranges = 0;
 	memset(sort->range_of, 0xff, end * sizeof(int16));
 	if (sort->nrounds == SORT_PARALLEL_ROUNDS ||
-		end + PARALLEL_ROUND_BUCKETS(sort->nprocesses) > sort->max_buckets)
+		end + parallel_sort_round_buckets(sort->nrows, sort->nprocesses) > sort->max_buckets)
 		return;
 	for (int b = first; b < end && sort->round_ranges < sort->max_round_ranges; b++)
 	{

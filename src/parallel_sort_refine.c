@@ -18,7 +18,7 @@ struct ParallelRefiner
 	uint64	   *counts;			/* this process's, by bucket */
 	uint64	   *longest;		/* this process's, by range of the round */
 	uint16		rows[SORT_SLICE_ROWS];	/* of a slice, range by range */
-	int			ends[FLEXIBLE_ARRAY_MEMBER];	/* of each range's part of them */
+	int			ends[FLEXIBLE_ARRAY_MEMBER];	/* of the part in no range, and of each range's */
 };
 
 StaticAssertDecl(SORT_SLICE_ROWS <= PG_UINT16_MAX, "a row of a slice must fit");
@@ -26,7 +26,7 @@ StaticAssertDecl(SORT_SLICE_ROWS <= PG_UINT16_MAX, "a row of a slice must fit");
 Size
 parallel_refiner_size(int nranges)
 {
-	return offsetof(ParallelRefiner, ends) + nranges * sizeof(int);
+	return offsetof(ParallelRefiner, ends) + (nranges + 1) * sizeof(int);
 }
 
 ParallelRefiner *
@@ -43,23 +43,18 @@ parallel_refiner_create(ParallelSort *sort, int process)
 	return refiner;
 }
 
-/* Lists the rows of a slice that are in ranges of this round. */
+/* Lists the rows of a slice by their range of this round; first those in none. No branch depends on a row. */
 static void
-select_rows(ParallelRefiner *refiner, const ParallelSlice *slice)
+list_rows(ParallelRefiner *refiner, const ParallelSlice *slice)
 {
 	const ParallelSort *sort = refiner->sort;
 	const uint16 *bucket_of = sort->bucket_of + slice->position;
 	int			start = 0;
 
-	memset(refiner->ends, 0, sort->round_ranges * sizeof(int));
+	memset(refiner->ends, 0, (sort->round_ranges + 1) * sizeof(int));
 	for (int i = 0; i < slice->nrows; i++)
-	{
-		int			range = sort->range_of[bucket_of[i]];
-
-		if (range >= 0)
-			refiner->ends[range]++;
-	}
-	for (int r = 0; r < sort->round_ranges; r++)
+		refiner->ends[sort->range_of[bucket_of[i]] + 1]++;
+	for (int r = 0; r <= sort->round_ranges; r++)
 	{
 		int			n = refiner->ends[r];
 
@@ -67,12 +62,7 @@ select_rows(ParallelRefiner *refiner, const ParallelSlice *slice)
 		start += n;
 	}
 	for (int i = 0; i < slice->nrows; i++)
-	{
-		int			range = sort->range_of[bucket_of[i]];
-
-		if (range >= 0)
-			refiner->rows[refiner->ends[range]++] = i;
-	}
+		refiner->rows[refiner->ends[sort->range_of[bucket_of[i]] + 1]++] = i;
 }
 
 /* Loads the words of rows with fixed keys. */
@@ -84,12 +74,15 @@ load_fixed(const ParallelSort *sort, const ParallelSlice *slice, const ParallelR
 	int			stride = squeeze->full_words + 1;
 	const uint64 *entries = (const uint64 *) slice->chunk->base + slice->first * stride;
 
-	for (int i = 0; i < n; i++)
+	memset(words, 0, n * sizeof(uint64));
+	for (int p = 0; p < squeeze->npieces; p++)
 	{
-		uint64		key[KEY_MAX_WORDS];
+		KeySqueezePiece piece = squeeze->pieces[p];
 
-		key_squeeze_apply(squeeze, squeeze->npieces, squeeze->nwords, entries + rows[i] * stride, key);
-		words[i] = key[range->depth];
+		if (piece.to_word != range->depth)
+			continue;
+		for (int i = 0; i < n; i++)
+			words[i] |= key_squeeze_piece(&piece, entries + rows[i] * stride);
 	}
 }
 
@@ -161,12 +154,7 @@ classify_rows(ParallelRefiner *refiner, const ParallelSlice *slice, int number, 
 void
 parallel_refiner_classify(ParallelRefiner *refiner, const ParallelSlice *slice)
 {
-	int			start = 0;
-
-	select_rows(refiner, slice);
+	list_rows(refiner, slice);
 	for (int r = 0; r < refiner->sort->round_ranges; r++)
-	{
-		classify_rows(refiner, slice, r, refiner->rows + start, refiner->ends[r] - start);
-		start = refiner->ends[r];
-	}
+		classify_rows(refiner, slice, r, refiner->rows + refiner->ends[r], refiner->ends[r + 1] - refiner->ends[r]);
 }

@@ -118,14 +118,14 @@ parallel_slice_record(const ParallelSlice *slice, int row)
 	return slice->chunk->base + ((const uint64 *) slice->chunk->base)[(slice->first + row) * 2 + 1];
 }
 
-/* The most ranges of a round, and the most buckets that these may have. */
+/* The most ranges of a round. */
 #define PARALLEL_ROUND_RANGES(nprocesses) (2 * (nprocesses))
-#define PARALLEL_ROUND_BUCKETS(nprocesses) (SORT_MAX_BUCKETS + PARALLEL_ROUND_RANGES(nprocesses) * 10)
 
 /* parallel_sort_plan.c: the first process's part. */
 extern void parallel_sort_plan_first_round(ParallelSort *sort);
 extern void parallel_sort_plan_next_round(ParallelSort *sort);
-extern Size parallel_sort_plan_size(uint64 nrows);	/* bytes of private memory */
+extern int	parallel_sort_round_buckets(uint64 nrows, int nprocesses);	/* the most of a round */
+extern Size parallel_sort_plan_size(uint64 nrows, int nprocesses);	/* bytes of private memory */
 
 /* parallel_sort_refine.c: one slice's rows in buckets that are distributed further. */
 typedef struct ParallelRefiner ParallelRefiner;

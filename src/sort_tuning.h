@@ -64,10 +64,15 @@
 /* How many strings of a segment tell how long the prefix may be that all share. */
 #define SORT_PREFIX_SAMPLE 16
 
-/* Rows of a chunk that a process takes at a time, when several sort together. */
+/*
+ * Rows of a chunk that a process takes at a time, when several sort together, at the most; few rows make so many slices for
+ * each process.  One takes no more than a fourth above its share.
+ */
 #ifndef SORT_SLICE_ROWS
 #define SORT_SLICE_ROWS 8192
 #endif
+#define SORT_SLICES_PER_PROCESS 32
+#define SORT_EXTRA_SLICES 4
 
 /* Fewer rows are sorted by one process. */
 #ifndef SORT_PARALLEL_MIN_ROWS
@@ -78,9 +83,13 @@
 #define SORT_BUCKETS_PER_PROCESS 16
 #define SORT_TASKS_PER_PROCESS 32
 
-/* Buckets of all distributions by all processes together, at the most: one for so many rows, up to this, or those of two rounds. */
+/*
+ * Buckets of all distributions by all processes together, at the most: one for so many rows, up to this, or as many as a few rounds
+ * have that distribute all rows.
+ */
 #define SORT_ROWS_PER_BUCKET 64
 #define SORT_PARALLEL_BUCKETS 16384
+#define SORT_FULL_ROUNDS 4
 
 /* Distributions by all processes, one inside the other, at the most. */
 #define SORT_PARALLEL_ROUNDS 64
