@@ -216,6 +216,9 @@ take_back(GpuSortFeedState *state)
 		state->stage = FEED_DONE;
 		return ExecClearTuple(slot);
 	}
+	/* it was counted when it was fed */
+	if (state->css.ss.ps.instrument != NULL)
+		state->css.ss.ps.instrument->tuplecount -= 1;
 	return ExecStoreMinimalTuple(row, slot, false);
 }
 

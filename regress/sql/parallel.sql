@@ -41,13 +41,13 @@ END $$;
 
 -- What EXPLAIN ANALYZE says of a query, without figures that vary.
 CREATE FUNCTION explain_parallel(query text, options text DEFAULT '') RETURNS SETOF text
-LANGUAGE plpgsql AS $$
+LANGUAGE plpgsql SET gpusort.backend = cpu AS $$
 DECLARE
 	line text;
 BEGIN
 	FOR line IN EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF %s) %s', options, query) LOOP
 		IF line !~ 'Worker \d+:|Stages' THEN
-			RETURN NEXT regexp_replace(regexp_replace(line, '  Processes: \d+|((?:Memory|Disk): )\d+(kB)', '\1\2', 'g'), '(Runs: |Merge Passes: |rows=|Workers Launched: )[\d.]+', '\1N', 'g');
+			RETURN NEXT regexp_replace(regexp_replace(line, '  Processes: \d+|((?:Memory|Disk): )\d+(kB)', '\1\2', 'g'), '(Runs: |Merge Passes: |rows=|loops=|Workers Launched: )[\d.]+', '\1N', 'g');
 		END IF;
 	END LOOP;
 END $$;
