@@ -1,0 +1,176 @@
+# Sorts that several processes feed: interrupted in every stage, with workers that fail, end or find no room, and many at a time.
+# Whatever happens, nobody hangs, no process, file, descriptor or mapping is left behind, and the next sort is right.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use Test::More;
+
+use constant ROWS => 400000;
+use constant POINTS => 5;
+
+my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', "gpusort.backend = 'cpu'", 'shared_buffers = 256MB',
+	'max_worker_processes = 12', 'max_parallel_workers = 10', 'max_parallel_workers_per_gather = 3',
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
+create_rows($node, ROWS);
+$node->safe_psql('postgres', 'ALTER TABLE r SET (parallel_workers = 3)');
+# PostgreSQL takes their word for it that they may run in workers, and before the sort.
+$node->safe_psql('postgres', <<'EOT');
+CREATE FUNCTION in_worker(leader int) RETURNS int PARALLEL SAFE STABLE COST 1 LANGUAGE plpgsql AS 'BEGIN RETURN (pg_backend_pid() <> leader)::int; END';
+CREATE FUNCTION slow_in_worker(leader int, id int) RETURNS int PARALLEL SAFE STABLE COST 1 LANGUAGE plpgsql AS '
+	BEGIN
+		IF pg_backend_pid() <> leader THEN PERFORM pg_sleep(0.01); END IF;
+		RETURN 1;
+	END';
+CREATE FUNCTION slow_in_leader(leader int, id int) RETURNS int PARALLEL SAFE STABLE COST 1 LANGUAGE plpgsql AS '
+	BEGIN
+		IF pg_backend_pid() = leader THEN PERFORM pg_sleep(0.01); END IF;
+		RETURN 1;
+	END';
+EOT
+
+my $in_order = 'SELECT count(*), bool_and(k >= before) FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT k FROM r ORDER BY k OFFSET 0) s) s2';
+my $right = ROWS . '|t';
+
+# Descriptors and mappings of sorts that a process has.
+sub sort_memory_of
+{
+	my ($pid) = @_;
+	my $maps = -r "/proc/$pid/maps" ? slurp("/proc/$pid/maps") : '';
+	my $mappings = () = $maps =~ /memfd:gpusort/g;
+	my $descriptors = grep { (readlink $_ // '') =~ /memfd:gpusort/ } glob "/proc/$pid/fd/*";
+	return "$descriptors descriptors, $mappings mappings";
+}
+
+sub slurp
+{
+	my ($file) = @_;
+	open my $in, '<', $file or return '';
+	local $/;
+	return scalar <$in>;
+}
+
+# Waits until no parallel worker is left, and says what is.
+sub left_behind
+{
+	my ($pid) = @_;
+	$node->poll_query_until('postgres', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker'})
+	  or return 'parallel workers';
+	return sort_memory_of($pid) . ', files: ' . join(' ', temporary_files($node));
+}
+my $nothing = '0 descriptors, 0 mappings, files: ';
+
+# A session whose errors are kept.
+sub open_session
+{
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $pid = $session->query('SELECT pg_backend_pid()');
+	return ($session, $pid);
+}
+
+# Starts a statement without waiting for it.
+sub start_statement
+{
+	my ($session, $statement) = @_;
+	$session->query_until(qr/started/, "\\echo started\n$statement;\n");
+	return;
+}
+
+sub error_of
+{
+	my ($session) = @_;
+	$session->query('SELECT 1');
+	my $error = $session->{stderr};
+	$session->{stderr} = '';
+	return $error;
+}
+
+my ($session, $pid) = open_session();
+like($session->query("EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY k"), qr/Workers Launched: 3.*GpuSortFeed/s, 'workers feed a sort');
+is($session->query($in_order), $right, 'and it is right');
+is(left_behind($pid), $nothing, 'nothing is left of it');
+
+# Timeouts at many points.
+my %sorts = (
+	'fixed keys in memory' => [ '1GB', "SELECT * FROM r ORDER BY k OFFSET 1000000000" ],
+	'variable keys in memory' => [ '1GB', "SELECT * FROM r ORDER BY t OFFSET 1000000000" ],
+	'fixed keys through the Gather and files' => [ '1MB', "SELECT * FROM r ORDER BY k OFFSET 1000000000" ],
+);
+foreach my $name (sort keys %sorts)
+{
+	my ($memory, $query) = @{ $sorts{$name} };
+	my ($cancelled, @rests) = (0);
+	$session->query_safe("SET gpusort.work_mem = '$memory'");
+	my $time = $session->query("SELECT clock_timestamp() AS start \\gset\n$query;\nSELECT round(extract(epoch FROM clock_timestamp() - :'start') * 1000)");
+	foreach my $point (1 .. POINTS)
+	{
+		my $timeout = int($time * $point / (POINTS + 1)) || 1;
+		$session->query("BEGIN;\nSET LOCAL statement_timeout = $timeout;\n$query;\nROLLBACK");
+		# a timeout that comes at the very end cancels the ROLLBACK
+		$session->query('ROLLBACK');
+		$cancelled++ if error_of($session) =~ /canceling statement due to statement timeout/;
+		my $rest = left_behind($pid);
+		push @rests, "$timeout ms: $rest" if $rest ne $nothing;
+	}
+	cmp_ok($cancelled, '>=', 1, "$name: $cancelled of " . POINTS . " timeouts within $time ms took effect");
+	is("@rests", '', "$name: nothing is left");
+}
+$session->query_safe("SET gpusort.work_mem = '1GB'");
+is($session->query($in_order), $right, 'after the timeouts sorts are right');
+
+# Cancel while processes wait for one that is slow: the leader for workers, and workers for the leader.
+foreach my $slow ('slow_in_worker', 'slow_in_leader')
+{
+	start_statement($session, "SELECT $slow($pid, id::int), k FROM r ORDER BY k");
+	$node->poll_query_until('postgres', "SELECT count(*) > 1 FROM pg_stat_activity WHERE leader_pid = $pid");
+	$node->safe_psql('postgres', "SELECT pg_sleep(0.3), pg_cancel_backend($pid)");
+	like(error_of($session), qr/canceling statement due to user request/, "$slow: cancelled");
+	is(left_behind($pid), $nothing, "$slow: nothing is left");
+}
+
+# An error in a worker, and a worker that is terminated.
+$session->query("SELECT 1 / (1 - in_worker($pid)), k FROM r ORDER BY k");
+like(error_of($session), qr/division by zero/, 'an error in a worker');
+is(left_behind($pid), $nothing, 'nothing is left of that');
+foreach my $memory ('1GB', '1MB')
+{
+	$session->query_safe("SET gpusort.work_mem = '$memory'");
+	start_statement($session, "SELECT slow_in_worker($pid, id::int), k FROM r ORDER BY k");
+	$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = $pid");
+	$node->safe_psql('postgres', "SELECT pg_sleep(0.3), (SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE leader_pid = $pid LIMIT 1)");
+	like(error_of($session), qr/due to administrator command|lost connection to parallel worker/, "$memory: a worker is terminated");
+	is(left_behind($pid), $nothing, "$memory: nothing is left of that");
+}
+$session->query_safe("SET gpusort.work_mem = '1GB'");
+is($session->query($in_order), $right, 'sorts are right after it');
+
+# The session itself is terminated.
+my ($victim, $victim_pid) = open_session();
+start_statement($victim, "SELECT slow_in_worker($victim_pid, id::int), k FROM r ORDER BY k");
+$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = $victim_pid");
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($victim_pid, 10000)");
+is(left_behind($pid), $nothing, 'a terminated session takes its workers along');
+eval { $victim->{run}->finish; };
+
+# Many sorts in one session.
+my $before = scalar(my @descriptors = glob "/proc/$pid/fd/*");
+$session->query_safe('DO $$ BEGIN FOR i IN 1 .. 100 LOOP PERFORM count(*) FROM (SELECT k FROM r WHERE id < 2000 ORDER BY k OFFSET 0) s; END LOOP; END $$');
+is(left_behind($pid), $nothing, 'nothing is left of 100 sorts');
+is(scalar(@descriptors = glob "/proc/$pid/fd/*"), $before, 'not a descriptor');
+
+# Many sessions at a time, with fewer workers than they ask for.
+my $script = $node->basedir . '/sorts.sql';
+open my $out, '>', $script or die;
+print $out "SELECT 1 / (count(*) = 50000 AND bool_and(k >= before))::int FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT k FROM r WHERE id <= 50000 ORDER BY k OFFSET 0) s) s2;\n";
+print $out "SET gpusort.work_mem = '1MB';\n";
+print $out "SELECT 1 / (count(*) = 50000 AND bool_and(k >= before))::int FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT k FROM r WHERE id <= 50000 ORDER BY k OFFSET 0) s) s2;\n";
+print $out "RESET gpusort.work_mem;\n";
+close $out;
+$node->command_ok([ 'pgbench', '-n', '-c', '8', '-t', '5', '-f', $script, 'postgres' ], '8 sessions sort at a time');
+is(left_behind($pid), $nothing, 'nothing is left of them');
+
+$session->quit;
+$node->stop;
+done_testing();
