@@ -120,21 +120,27 @@ cuda_finish_feed(Sorter *base)
 
 /* ---------------------------------------------------------------- the first process */
 
+void
+cuda_share_create(CudaSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	CudaShare  *share = (CudaShare *) sort_share_create(sizeof(CudaShare), sizeof(CudaShare));
+
+	MemoryContextSwitchTo(old);
+	if (share == NULL)
+		return;
+	share->base.on_gpu = true;
+	share->job = sorter->client.job.job;
+	share->token = sorter->client.job.token;
+	sorter->share = share;
+}
+
 SortShare *
 cuda_share(Sorter *base)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
-	if (sorter->share == NULL && sorter->base.failure == NULL)
-		sorter->share = (CudaShare *) sort_share_create(sizeof(CudaShare), sizeof(CudaShare));
-	MemoryContextSwitchTo(old);
-	if (sorter->share == NULL)
-		return NULL;
-	sorter->share->base.on_gpu = true;
-	sorter->share->job = sorter->client.job.job;
-	sorter->share->token = sorter->client.job.token;
-	return &sorter->share->base;
+	return sorter->share != NULL ? &sorter->share->base : NULL;
 }
 
 bool

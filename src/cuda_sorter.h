@@ -135,6 +135,9 @@ cuda_next_row(CudaSorter *sorter)
 
 /* ---- cuda_share.c: several processes ---- */
 
+/* Makes what other processes need to join the job; without it they can't. */
+extern void cuda_share_create(CudaSorter *sorter);
+
 extern SortShare *cuda_share(Sorter *base);
 extern bool cuda_enter(Sorter *base);
 extern Sorter *cuda_join(SortShare *share, const SortKey *key);

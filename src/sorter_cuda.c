@@ -42,8 +42,8 @@ cuda_begin(const SortRequest *request)
 	sorter->limit = request->memory_limit;
 	sorter->random_access = request->random_access;
 	estimate_job(sorter, request);
-	if (cuda_connect(sorter))
-		(void) cuda_begin_job(sorter);
+	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
+		cuda_share_create(sorter);
 	return &sorter->base;
 }
 

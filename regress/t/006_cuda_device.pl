@@ -1,0 +1,392 @@
+# The cuda device with a gpusortd that sorts in host memory: all regression tests, device memory that is full, and a
+# service that fails at any stage of a query: right rows or one clear error, and nothing left behind.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+plan skip_all => 'gpusortd is not installed (make gpusortd)' unless gpusortd_is_installed();
+
+use constant ROWS => 200000;
+
+# Small chunks: many of them are exchanged, and few rows are under way when something happens.
+use constant SMALL_CHUNKS => '--host-memory-layer --chunk-size 128k --chunks 4';
+
+# Several processes feed one sort.
+use constant PARALLEL => 'SET max_parallel_workers_per_gather = 3; SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0';
+
+my $node = start_node(
+	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '--host-memory-layer'",
+	'gpusort.staging_memory = 512MB', 'gpusort.service_timeout = 0', 'gpusort.backend = cuda',
+	'shared_buffers = 32MB', 'max_connections = 30');
+create_rows($node, ROWS);
+$node->safe_psql('postgres', <<'EOT');
+CREATE EXTENSION gpusort;
+ALTER DATABASE postgres SET gpusort.mode = force;
+-- Waits at one row of a scan for whoever has the lock; not volatile, as far as the planner knows.
+CREATE FUNCTION gate(id bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+	IF id = 150000 THEN
+		PERFORM pg_advisory_xact_lock_shared(1);
+	END IF;
+	RETURN true;
+END $$;
+CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(id::text, '','')) FROM (%s OFFSET 0) s', query) INTO result;
+	RETURN result;
+END $$;
+EOT
+
+my %queries = (
+	'fixed keys' => 'SELECT id FROM r ORDER BY k, id',
+	'variable keys' => 'SELECT id, t FROM r ORDER BY t DESC, id',
+	'wide rows' => q(SELECT id, repeat(t, id % 20) FROM r ORDER BY k % 1000, id));
+my %right = map { $_ => $node->safe_psql('postgres', "SET gpusort.mode = off; SELECT digest('" . ($queries{$_} =~ s/'/''/gr) . "')") } keys %queries;
+
+# ---- helpers ----
+
+sub wait_until_ready
+{
+	$node->poll_query_until('postgres', q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()))
+	  or die "gpusortd did not start:\n" . $node->safe_psql('postgres', 'SELECT * FROM gpusort_devices()');
+	return;
+}
+
+# Starts the service with these settings.
+sub serve
+{
+	my (%settings) = @_;
+
+	foreach my $name (sort keys %settings)
+	{
+		$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.$name = '$settings{$name}'");
+	}
+	$node->restart;
+	wait_until_ready();
+	return;
+}
+
+# The digests of all queries, right or not, and where they were sorted.
+sub check_queries
+{
+	my ($what, $pattern, $set) = @_;
+	$set = '' unless defined $set;
+
+	foreach my $name (sort keys %queries)
+	{
+		my $query = $queries{$name} =~ s/'/''/gr;
+		is($node->safe_psql('postgres', "$set; SELECT digest('$query')"), $right{$name}, "$what: $name");
+		like($node->safe_psql('postgres', "$set; EXPLAIN (ANALYZE, COSTS OFF) $queries{$name}"), $pattern, "$what: $name, plan");
+	}
+	return;
+}
+
+sub fallbacks
+{
+	return $node->safe_psql('postgres', "SELECT fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'");
+}
+
+# Has a session wait in the middle of reading the input of its sort; does something, and lets it go on.  Returns the session.
+sub while_feeding
+{
+	my ($sql, $action) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $locker = $node->background_psql('postgres');
+
+	$locker->query_safe('SELECT pg_advisory_lock(1)');
+	$session->query_until(qr/started/, "\\echo started\n$sql;\n");
+	$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)))
+	  or die 'the session did not come to the gate';
+	$action->();
+	$locker->query_safe('SELECT pg_advisory_unlock(1)');
+	$locker->quit;
+	return $session;
+}
+
+# What the session printed, and its errors; ends it.
+sub outcome
+{
+	my ($session) = @_;
+	my $output = $session->query('SELECT 1');
+	my $errors = $session->{stderr};
+
+	$session->{stderr} = '';
+	$session->quit;
+	return ($output, $errors);
+}
+
+sub kill_service
+{
+	my ($pid) = gpusortd_pids($node);
+
+	kill 'KILL', $pid;
+	foreach (1 .. 1000)
+	{
+		return unless grep { $_ == $pid } gpusortd_pids($node);
+		usleep(10_000);
+	}
+	die 'gpusortd does not end';
+}
+
+# What a backend has of the service: sockets, its own one to the client among them, files of shared memory, mapped chunks.
+sub holdings
+{
+	my ($pid) = @_;
+	my $files = grep { defined && /^(socket:|\/memfd:)/ } map { readlink } glob "/proc/$pid/fd/*";
+	my $chunks = grep { /gpusortd chunks/ } split /\n/, slurp_file("/proc/$pid/maps");
+
+	return "$files files, $chunks chunk mappings";
+}
+
+# ---- it sorts ----
+
+wait_until_ready();
+check_queries('in device memory', qr/Device: cuda(?!.*Disk)/);
+check_queries('fed by several processes', qr/Device: cuda(?!.*Disk).*Processes: [2-4]/, PARALLEL);
+
+my $output_folder = PostgreSQL::Test::Utils::tempdir();
+symlink Cwd::getcwd() . '/expected', "$output_folder/expected" or die "symlink: $!";
+
+sub regression_tests
+{
+	my ($what, @tests) = @_;
+	my @command = ($ENV{PG_REGRESS}, '--inputdir=regress', "--outputdir=$output_folder", '--dbname=gpusort_cuda',
+		'--bindir=', '--host=' . $node->host, '--port=' . $node->port, '--encoding=UTF8', @tests);
+
+	my $before = $node->safe_psql('postgres', "SELECT sorts FROM pg_stat_gpusort WHERE device = 'cuda'");
+	my ($out, $err) = ('', '');
+	my $passed = IPC::Run::run \@command, '>', \$out, '2>', \$err;
+	ok($passed, "regression tests $what") or diag("$out$err" . (-e "$output_folder/regression.diffs" ? slurp_file("$output_folder/regression.diffs") : ''));
+	cmp_ok($node->safe_psql('postgres', "SELECT sorts FROM pg_stat_gpusort WHERE device = 'cuda'") - $before, '>', 100, 'which sort on the device');
+	return;
+}
+# All of them but one that resets the counters of sorts, one that begins without the library, and one of the cpu device alone.
+my %others = map { $_ => 1 } qw(stats plans spill);
+regression_tests('in device memory', grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule'));
+
+sub random_sorts
+{
+	my ($what) = @_;
+	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
+	my ($out, $err) = ('', '');
+	my $passed = IPC::Run::run [ $^X, 'regress/random_sorts', '--seconds', 5, '--backend', 'cuda' ], '>', \$out, '2>', \$err;
+	ok($passed, "random sorts $what") or diag("$out$err");
+	return;
+}
+random_sorts('in device memory');
+
+# ---- a backend holds little, and nothing in the end ----
+
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+my $pid = $session->query('SELECT pg_backend_pid()');
+$session->query_safe("SET gpusort.work_mem = '64MB'");
+create_rows($node, 1000000, 'million');
+is($session->query(q(SELECT count(*) FROM (SELECT id, k, t, t AS u FROM million ORDER BY t, id OFFSET 0) s)), '1000000', '150 MB of rows');
+my ($peak_kb) = slurp_file("/proc/$pid/status") =~ /VmHWM:\s+(\d+) kB/;
+cmp_ok($peak_kb, '<', 200 * 1024, "took $peak_kb kB of the backend, shared buffers and chunks included");
+my $held = holdings($pid);
+is($session->query(q(DO $$ BEGIN FOR i IN 1 .. 1000 LOOP PERFORM id FROM r WHERE id < 5 ORDER BY k; END LOOP; END $$; SELECT 'done')), 'done', 'a thousand sorts');
+is(holdings($pid), $held, 'leave the backend as it was');
+like($held, qr/, 0 chunk mappings/, 'without chunks');
+is($session->query(q(DO $$ BEGIN FOR i IN 1 .. 100 LOOP BEGIN PERFORM 1 / (10000 - id) FROM r ORDER BY k; EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END $$; SELECT 'done')), 'done', 'a hundred sorts that end with an error');
+is(holdings($pid), $held, 'leave the backend as it was');
+is($session->query("SELECT count(*) FROM pg_backend_memory_contexts WHERE name ILIKE 'gpusort%device'"), '0', 'and no memory');
+
+# Cursors keep their sort, and read it in all directions.
+$session->query_safe('BEGIN; DECLARE c SCROLL CURSOR FOR SELECT id FROM r ORDER BY k');
+my @forward = lines_of($session->query('FETCH ALL FROM c'));
+my @backward = lines_of($session->query('FETCH BACKWARD ALL FROM c'));
+is(scalar(@forward), ROWS, 'a cursor');
+is("@backward", join(' ', reverse @forward), 'backwards');
+is($session->query('FETCH ABSOLUTE 77777 FROM c'), $forward[77776], 'a row in the middle');
+is($session->query('FETCH PRIOR FROM c'), $forward[77775], 'and the one before');
+is($session->query('FETCH RELATIVE -50000 FROM c'), $forward[27775], 'and one far before');
+isnt(holdings($pid), $held, 'an open cursor holds its connection');
+$session->query_safe('COMMIT');
+is(holdings($pid), $held, 'and a closed one none');
+
+# ---- device memory that is full ----
+
+serve('gpusortd_options' => '--host-memory-layer --chunk-size 256k', 'max_device_memory' => '8MB');
+check_queries('with 8 MB of device memory', qr/Method: external merge  Device: cuda .*Disk: \d+kB  Runs: ([2-9]|\d\d)/);
+check_queries('with 1 MB for merging', qr/Device: cuda .*Disk/, "SET gpusort.work_mem = '1MB'");
+check_queries('with 8 MB, fed by several processes', qr/Device: cuda .*Disk.*Processes: [2-4]/, PARALLEL);
+regression_tests('with 8 MB of device memory', qw(setup types_text queries rescan cursors));
+random_sorts('with 8 MB of device memory');
+is(join(' ', temporary_files($node)), '', 'no temporary files are left');
+
+# Rows and keys that are longer than a chunk.
+my $long = q(SELECT id, CASE WHEN id % 20 = 0 THEN repeat(t, 10000 + id::int) END FROM r WHERE id <= 400);
+foreach my $order ('k', 't', "CASE WHEN id % 20 = 0 THEN repeat(t, 10000) ELSE t END, id")
+{
+	my $query = "$long ORDER BY $order" =~ s/'/''/gr;
+	is($node->safe_psql('postgres', "SELECT digest('$query')"), $node->safe_psql('postgres', "SET gpusort.mode = off; SELECT digest('$query')"),
+		"rows longer than a chunk by $order");
+}
+like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF) $long ORDER BY k"), qr/Device: cuda .*Runs: 21/, 'are a run each');
+
+my ($status, $out, $err) = $node->psql('postgres', "SET temp_file_limit = '5MB'; $queries{'fixed keys'}; SELECT count(*) FROM pg_ls_tmpdir()", on_error_stop => 0);
+like($err, qr/ERROR:  temporary file size exceeds "?temp_file_limit"?/, 'temp_file_limit is obeyed');
+is($out, '0', 'and leaves no file');
+
+# ---- a service that fails ----
+
+serve('gpusortd_options' => SMALL_CHUNKS, 'max_device_memory' => '80%');
+check_queries('with small chunks', qr/Device: cuda(?!.*Disk)/);
+check_queries('with small chunks, fed by several processes', qr/Device: cuda(?!.*Disk).*Processes: [2-4]/, PARALLEL);
+
+my $gated = 'SELECT id FROM r WHERE gate(id) ORDER BY k, id';
+my $before = fallbacks();
+my ($output, $errors) = outcome(while_feeding("SELECT digest('$gated')", sub { kill_service() }));
+like($output, qr/^\Q$right{'fixed keys'}\E$/m, 'killed while the input is read: right rows');
+is($errors, '', 'and no error');
+is(fallbacks(), $before + 1, 'which counts as a fallback');
+
+wait_until_ready();
+($output, $errors) = outcome(while_feeding("SELECT id, random() FROM r WHERE gate(id) ORDER BY k, id", sub { kill_service() }));
+is($output, '1', 'the same of a query with volatile functions: no rows');
+like($errors, qr/ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  The query has volatile functions/, 'but one error');
+unlike($errors, qr/ERROR.*ERROR/s, 'and no more than one');
+
+# A service that isn't there is no failure of a query with volatile functions.
+$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.devices = 'none'; SELECT pg_reload_conf()");
+ok($node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM gpusort_devices() WHERE device LIKE 'cuda%' AND state = 'ready')), 'no service');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT id, random() FROM r ORDER BY k OFFSET 0) s'), ROWS, 'volatile functions without a service');
+check_queries('without a service', qr/Device: cpu/);
+serve('devices' => '');
+
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT id FROM r ORDER BY k, id');
+like($session->query('FETCH 10 FROM c'), qr/^\d+(\n\d+){9}$/, 'the first rows');
+kill_service();
+is($session->query('FETCH ALL FROM c') =~ /ERROR/, '', 'killed after the first rows');
+like($session->{stderr}, qr/ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  Some of the rows were returned already/, 'one clear error');
+$session->{stderr} = '';
+$session->query_safe('ROLLBACK');
+is($session->query("SELECT digest('$queries{'fixed keys'}')"), $right{'fixed keys'}, 'and the session works on');
+$pid = $session->query('SELECT pg_backend_pid()');
+like(holdings($pid), qr/, 0 chunk mappings/, 'without what the sort held');
+$session->quit;
+
+# A service that is frozen: who waits for it can be cancelled.
+my $frozen;
+END { kill 'CONT', $frozen if defined $frozen }
+
+sub freeze
+{
+	($frozen) = gpusortd_pids($node);
+	kill 'STOP', $frozen;
+	return;
+}
+
+sub thaw
+{
+	kill 'CONT', $frozen;
+	undef $frozen;
+	return;
+}
+
+sub cancel_once_it_waits
+{
+	my ($query) = @_;
+	my $who = "FROM pg_stat_activity WHERE query LIKE '$query%' AND state = 'active' AND wait_event_type = 'Extension'";
+
+	ok($node->poll_query_until('postgres', "SELECT EXISTS (SELECT $who)"), 'a frozen service: the session waits');
+	is($node->safe_psql('postgres', "SELECT pg_cancel_backend(pid) $who"), 't', 'and is cancelled');
+	return;
+}
+
+wait_until_ready();
+$session = while_feeding("SELECT digest('$gated')", \&freeze);
+cancel_once_it_waits('SELECT digest');
+($output, $errors) = outcome($session);
+is($output, '1', 'while the input was read');
+like($errors, qr/ERROR:  canceling statement due to user request/, 'by an error');
+
+# Who comes anew waits for a moment, once.
+$before = fallbacks();
+is($node->safe_psql('postgres', "SELECT digest('$queries{'fixed keys'}'); SELECT digest('$queries{'fixed keys'}')"),
+	"$right{'fixed keys'}\n$right{'fixed keys'}", 'new sorts are done without a frozen service');
+is(fallbacks(), $before + 2, 'which counts');
+thaw();
+
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT id FROM r ORDER BY k, id');
+like($session->query('FETCH 10 FROM c'), qr/^\d+(\n\d+){9}$/, 'the first rows');
+freeze();
+$session->query_until(qr/started/, "\\echo started\nFETCH ALL FROM c;\n");
+cancel_once_it_waits('FETCH ALL');
+($output, $errors) = outcome($session);
+like($errors, qr/ERROR:  canceling statement due to user request/, 'while rows came back');
+thaw();
+check_queries('after all that', qr/Device: cuda/);
+
+# A device that is lost, a service that crashes, memory that can't be had, at one call after another.
+foreach my $fault ('lost', 'crash', 'alloc')
+{
+	foreach my $call (1, 4, 61, 150, 301, 500)
+	{
+		serve('gpusortd_options' => SMALL_CHUNKS . " --fault $fault:$call");
+		foreach my $name (sort keys %queries)
+		{
+			my $query = $queries{$name} =~ s/'/''/gr;
+			my $set = $call % 2 ? PARALLEL : '';
+			my ($status, $out, $err) = $node->psql('postgres', "$set; SELECT digest('$query')");
+			my $clear = $err =~ /^psql:<stdin>:1: ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  Some of the rows were returned/;
+			ok(($status == 0 && $out eq $right{$name}) || ($status != 0 && $clear), "$fault at call $call: $name") or diag("$out\n$err");
+		}
+	}
+}
+
+# Sessions that sort at the same time while the service is killed again and again.
+serve('gpusortd_options' => SMALL_CHUNKS);
+my @sessions;
+foreach my $number (1 .. 6)
+{
+	my %of = (output => '', errors => '');
+	my $name = (sort keys %queries)[ $number % 3 ];
+	my $query = $queries{$name} =~ s/'/''/gr;
+	my @command = ('psql', '-X', '-A', '-t', '-q', '-d', $node->connstr('postgres'), '-c', $number > 3 ? PARALLEL : 'RESET ALL', map { ('-c', "SELECT digest('$query')") } 1 .. 8);
+
+	@of{ 'right', 'run' } = ($right{$name}, IPC::Run::start(\@command, '>', \$of{output}, '2>', \$of{errors}));
+	push @sessions, \%of;
+}
+foreach (1 .. 4)
+{
+	wait_until_ready();
+	usleep(200_000);
+	kill_service();
+}
+my ($right_results, $wrong_results, $clear_errors, $other_errors) = (0, 0, 0, 0);
+foreach my $of (@sessions)
+{
+	$of->{run}->finish;
+	foreach my $line (lines_of($of->{output}))
+	{
+		if ($line eq $of->{right}) { $right_results++ }
+		else { $wrong_results++ }
+	}
+	foreach my $line (grep { /ERROR|FATAL|PANIC/ } lines_of($of->{errors}))
+	{
+		if ($line =~ /ERROR:  the sort on device "cuda" could not be completed/) { $clear_errors++ }
+		else { $other_errors++ }
+	}
+}
+is($wrong_results + $other_errors, 0, 'no wrong result and no other error in sessions whose service is killed');
+is($right_results + $clear_errors, 48, "$right_results right results and $clear_errors clear errors");
+wait_until_ready();
+check_queries('after all that', qr/Device: cuda/);
+is(join(' ', temporary_files($node)), '', 'no temporary files are left');
+unlike(slurp_file($node->logfile), qr/was terminated by signal (?!9)|PANIC|TRAP/, 'the server never crashed');
+
+$node->stop;
+done_testing();
