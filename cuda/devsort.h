@@ -201,6 +201,9 @@ DevSortStatus devsort_buffer_create(DevSortBudget *budget, size_t max_bytes, Dev
  */
 DevSortStatus devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes);
 
+/* The same, and no more than that, rounded up to the device's granularity: for who chooses the steps himself. */
+DevSortStatus devsort_buffer_grow_exactly(DevSortBuffer *buffer, size_t bytes);
+
 void	   *devsort_buffer_address(const DevSortBuffer *buffer);
 size_t		devsort_buffer_capacity(const DevSortBuffer *buffer);
 

@@ -9,7 +9,7 @@
  * So that many small demands don't become many calls of the driver, a buffer grows by more than was asked for: by an
  * eighth of its size and at least by BUFFER_STEP_MIN, but not past what was reserved, and by no more than an eighth of
  * what the budget has left, which other buffers will want too.  If that is less than was asked for, or if the device
- * hasn't as much, it grows by exactly what was asked for, rounded up to the device's granularity.  The budget counts what
+ * hasn't as much, or if the caller wants it so, it grows by exactly what was asked for, rounded up to the device's granularity.  The budget counts what
  * is mapped, the rounding included.
  *
  * A mapping keeps its memory alive.  So the handle of each piece is given back as soon as it is mapped, and there is no
@@ -254,8 +254,8 @@ buffer_explain_out_of_memory(const DevSortBuffer *buffer, size_t bytes, size_t n
 					   buffer->capacity, bytes, needed, free_bytes, total_bytes);
 }
 
-DevSortStatus
-devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes)
+static DevSortStatus
+buffer_grow(DevSortBuffer *buffer, size_t bytes, bool exactly)
 {
 	const DevSortBudget *budget;
 	DevSortStatus status;
@@ -277,11 +277,23 @@ devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes)
 						   "over the budget: a buffer was to grow from %zu to %zu bytes, which takes %zu more, "
 						   "and %zu of the budget of %zu bytes are used",
 						   buffer->capacity, bytes, needed, budget->used, budget->limit);
-	step = buffer_choose_step(buffer->capacity, buffer->reserved, buffer->granularity, left, needed);
+	step = exactly ? needed : buffer_choose_step(buffer->capacity, buffer->reserved, buffer->granularity, left, needed);
 	status = buffer_extend(buffer, needed, step);
 	if (status.code == DEVSORT_OUT_OF_MEMORY)
 		return buffer_explain_out_of_memory(buffer, bytes, needed);
 	return status;
+}
+
+DevSortStatus
+devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes)
+{
+	return buffer_grow(buffer, bytes, false);
+}
+
+DevSortStatus
+devsort_buffer_grow_exactly(DevSortBuffer *buffer, size_t bytes)
+{
+	return buffer_grow(buffer, bytes, true);
 }
 
 /* ---- using, destroying ---- */

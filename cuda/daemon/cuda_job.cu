@@ -1,197 +1,92 @@
 /*
  * cuda_job.cu
- *		A job on a GPU, with the device library.
+ *		A job on a GPU, with the device library: from its begin to its end, and the sort.
  *
- * While chunks come, keys, rows and where each row begins gather in buffers that grow without moving.  Fixed keys: a chunk's
- * entries go to a staging buffer, its rows straight behind those that are there already, and a kernel makes dense keys and offsets of
- * the entries.  Variable keys: the whole chunk goes to the staging buffer, and kernels share it out into keys and rows.
+ * When all chunks are there (cuda_feed.cu), keys are sorted with row numbers as payload, a prefix sum finds each row's place in
+ * the result, and the result is cut into windows.  Rows are gathered window by window, when they are fetched (cuda_fetch.cu).
  *
- * Then keys are sorted with row numbers as payload, their memory is given back, and a prefix sum plans the result.  Rows are
- * gathered window by window, when they are fetched, and copied to the client's chunk.
- *
- * Each job has a stream of its own, and every call waits for it.  So jobs overlap, but a job's chunks don't: between two of
- * them is the time of a message and of a wait, which large chunks make little of.
+ * Each job has an arena of its own, with streams of its own, so jobs overlap.  A large job gives back what only its sort needed;
+ * a small one keeps it, for the next one's sake.
  */
 #include <algorithm>
-#include <chrono>
 
 #include "cuda_job.h"
 
-/* The head of the staging buffer holds the flag that a chunk is malformed. */
-#define STAGING_HEAD 256
+/* Threads wait for jobs up to this size by spinning: they take less time than waking up a thread. */
+#define BRIEF_BYTES (UINT64_C(16) << 20)
 
-/* Rows that a window before a position has at most. */
-#define BACKWARD_ROWS 65536
-
-static uint64_t
+uint64_t
 microseconds_since(std::chrono::steady_clock::time_point start)
 {
 	return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
 }
 
+/* What was expected is planned for, if it was promised. */
+CudaJob::CudaJob(ArenaPool *arenas, uint64_t device_bytes, const JobShape &asked, const JobSize &expected,
+				 MemoryPromise *its_promise)
+	: pool(arenas), most(device_bytes), shape(asked), promise(its_promise)
+{
+	JobSize		all = expected;
+
+	if (shape.key_bytes > 0)
+		all.key_bytes = expected.rows * shape.key_bytes;
+	if (shape.words)
+		all.row_bytes = expected.rows * sizeof(uint64_t);
+	if (job_memory(shape, all) <= promise->bytes())
+		planned = all;
+	brief = all.row_bytes > 0 && all.row_bytes <= BRIEF_BYTES;
+}
+
 DevSortStatus
 CudaJob::open()
 {
-	CHECK_CUDA(cudaSetDevice(device), "choosing the device");
-	CHECK_CUDA(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
-	return status_ok();
+	return pool->take(&arena);
 }
 
-/* The buffers follow by themselves. */
+/* The arena is for the next job: nothing may be under way in it. */
 CudaJob::~CudaJob()
 {
-	(void) cudaSetDevice(device);
-	if (stream == NULL)
+	if (arena == nullptr)
 		return;
-	(void) cudaStreamSynchronize(stream);
-	(void) cudaStreamDestroy(stream);
+	(void) cudaSetDevice(arena->device);
+	(void) cudaStreamSynchronize(arena->stream);
+	for (const Lane &lane : arena->lanes)
+	{
+		if (lane.stream != NULL)
+			(void) cudaStreamSynchronize(lane.stream);
+	}
+	(void) cudaGetLastError();
+	pool->give_back(std::move(arena), broken);
 }
 
-DevSortStatus
-CudaJob::grow(DeviceMemory *memory, uint64_t bytes)
+/* After a failure nothing of the call may be under way: its chunk may be another client's soon. */
+Outcome
+CudaJob::finish(const DevSortStatus &status)
 {
-	DevSortStatus status = memory->grow(&budget, most, bytes);
+	if (status.code != DEVSORT_OK && status.code != DEVSORT_OVER_BUDGET && status.code != DEVSORT_OUT_OF_MEMORY)
+	{
+		broken = true;
+		(void) cudaDeviceSynchronize();
+	}
+	return outcome_from(status);
+}
 
-	highest = std::max(highest, (uint64_t) budget.used);
+/* While chunks come: under the mutex.  at_most: what this buffer will hold in any job, if that isn't up to the whole device. */
+DevSortStatus
+CudaJob::grow(DeviceMemory *memory, uint64_t bytes, uint64_t at_most)
+{
+	DevSortStatus status;
+
+	arena->budget.limit = promise->bytes() + arena->kept;
+	status = memory->grow(&arena->budget, at_most > 0 ? at_most : most, bytes);
+	highest = std::max(highest, (uint64_t) arena->budget.used);
 	return status;
 }
 
-/* ---- feeding ---- */
-
 DevSortStatus
-CudaJob::copy_in(uint8_t *to, const uint8_t *from, uint64_t bytes)
+CudaJob::wait(const Lane *lane)
 {
-	if (bytes > 0)
-		CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copying a chunk to the device");
-	return status_ok();
-}
-
-ExtractTarget
-CudaJob::target() const
-{
-	ExtractTarget target = {};
-
-	target.rows_before = taken.rows;
-	target.keys = keys.as<uint8_t>();
-	target.key_bytes_before = taken.key_bytes;
-	target.key_offsets = key_offsets.as<uint64_t>();
-	target.rows = rows.as<uint8_t>();
-	target.row_bytes_before = taken.row_bytes;
-	target.row_offsets = row_offsets.as<uint64_t>();
-	target.malformed = staging.as<uint32_t>();
-	return target;
-}
-
-/* Waits for the stream. */
-DevSortStatus
-CudaJob::read_malformed(bool *malformed)
-{
-	uint32_t	flag = 0;
-
-	CHECK_CUDA(cudaMemcpyAsync(&flag, staging.as<uint32_t>(), sizeof(flag), cudaMemcpyDeviceToHost, stream),
-			   "asking whether a chunk is malformed");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "taking a chunk apart");
-	*malformed = flag != 0;
-	return status_ok();
-}
-
-/* Up to the kernel that takes the chunk apart. */
-DevSortStatus
-CudaJob::take_fixed(const FilledChunk &chunk, ChunkCopy *copy)
-{
-	uint64_t	region_bytes = shape.words ? 0 : shape.chunk_bytes - chunk.back;
-	uint64_t	row_bytes = shape.words ? chunk.rows * sizeof(uint64_t) : region_bytes;
-	ExtractTarget to;
-
-	RETURN_IF_FAILED(grow(&keys, (taken.rows + chunk.rows) * shape.key_bytes));
-	RETURN_IF_FAILED(grow(&rows, taken.row_bytes + row_bytes));
-	to = target();
-	copy->region = to.rows + taken.row_bytes;
-	RETURN_IF_FAILED(copy_in(to.rows + taken.row_bytes, chunk.base + chunk.back, region_bytes));
-	return shape.words ? extract_fixed_words(copy, &to, stream) : extract_fixed_rows(copy, &to, stream);
-}
-
-/* The keys' and rows' lengths are known only once the chunk has been measured: waits for that, then goes on. */
-DevSortStatus
-CudaJob::take_variable(const FilledChunk &chunk, ChunkCopy *copy, bool *malformed)
-{
-	uint64_t	region_bytes = shape.chunk_bytes - chunk.back;
-	uint8_t    *region = staging.as<uint8_t>() + STAGING_HEAD + chunk.front;
-	Workspace	opened;
-	ExtractPlan plan;
-	uint32_t	key_bytes = 0;
-	uint32_t	part_bytes = 0;
-	ExtractTarget to;
-
-	RETURN_IF_FAILED(grow(&workspace, plan_memory(chunk.rows)));
-	opened = workspace_open(workspace.as<void>());
-	plan = extract_plan_take(&opened, chunk.rows);
-	copy->region = region;
-	RETURN_IF_FAILED(copy_in(region, chunk.base + chunk.back, region_bytes));
-	RETURN_IF_FAILED(extract_variable_plan(copy, &plan, staging.as<uint32_t>(), stream));
-	CHECK_CUDA(cudaMemcpyAsync(&key_bytes, plan.key_sums + chunk.rows, sizeof(key_bytes), cudaMemcpyDeviceToHost, stream),
-			   "asking for the length of a chunk's keys");
-	CHECK_CUDA(cudaMemcpyAsync(&part_bytes, plan.part_sums + chunk.rows, sizeof(part_bytes), cudaMemcpyDeviceToHost, stream),
-			   "asking for the length of a chunk's keys");
-	RETURN_IF_FAILED(read_malformed(malformed));
-	if (*malformed)
-		return status_ok();
-	RETURN_IF_FAILED(grow(&keys, taken.key_bytes + key_bytes + sizeof(uint64_t)));
-	RETURN_IF_FAILED(grow(&key_offsets, (taken.rows + chunk.rows + 1) * sizeof(uint64_t)));
-	RETURN_IF_FAILED(grow(&rows, taken.row_bytes + region_bytes - part_bytes));
-	to = target();
-	RETURN_IF_FAILED(extract_variable_copy(copy, &plan, &to, stream));
-	CHECK_CUDA(cudaStreamSynchronize(stream), "copying a chunk's keys and rows");
-	taken.key_bytes += key_bytes;
-	taken.row_bytes += region_bytes - part_bytes;
-	return status_ok();
-}
-
-/* Changes what is taken only if it succeeds and the chunk is well-formed. */
-DevSortStatus
-CudaJob::take_chunk(const FilledChunk &chunk, bool *malformed)
-{
-	ChunkCopy	copy = {};
-
-	CHECK_CUDA(cudaSetDevice(device), "choosing the device");
-	RETURN_IF_FAILED(grow(&staging, STAGING_HEAD + shape.chunk_bytes));
-	RETURN_IF_FAILED(grow(&row_offsets, (taken.rows + chunk.rows + 1) * sizeof(uint64_t)));
-	CHECK_CUDA(cudaMemsetAsync(staging.as<void>(), 0, STAGING_HEAD, stream), "clearing a flag");
-	copy.entries = staging.as<uint8_t>() + STAGING_HEAD;
-	copy.rows = chunk.rows;
-	copy.back = chunk.back;
-	copy.end = shape.chunk_bytes;
-	copy.key_bytes = shape.key_bytes;
-	copy.words = shape.words;
-	RETURN_IF_FAILED(copy_in(staging.as<uint8_t>() + STAGING_HEAD, chunk.base, chunk.front));
-	if (shape.key_bytes == 0)
-		RETURN_IF_FAILED(take_variable(chunk, &copy, malformed));
-	else
-	{
-		RETURN_IF_FAILED(take_fixed(chunk, &copy));
-		RETURN_IF_FAILED(read_malformed(malformed));
-		taken.key_bytes += chunk.rows * shape.key_bytes;
-		taken.row_bytes += shape.words ? chunk.rows * sizeof(uint64_t) : shape.chunk_bytes - chunk.back;
-	}
-	taken.rows += chunk.rows;
-	return status_ok();
-}
-
-Outcome
-CudaJob::submit(const FilledChunk &chunk, uint64_t memory_limit)
-{
-	auto		start = std::chrono::steady_clock::now();
-	bool		malformed = false;
-	DevSortStatus status;
-
-	budget.limit = memory_limit;
-	status = take_chunk(chunk, &malformed);
-	feed_us += microseconds_since(start);
-	if (status.code != DEVSORT_OK)
-		return outcome_from(status);
-	if (malformed)
-		return {GPUSORTD_BAD_CHUNK, "an entry of a chunk has no row where it says"};
-	return {};
+	return stream_wait(lane->stream, lane->done, brief);
 }
 
 /* ---- sorting ---- */
@@ -201,11 +96,11 @@ CudaJob::sort_fixed(uint64_t workspace_bytes)
 {
 	DevSortFixedJob job = fixed_job(shape, taken.rows);
 
-	RETURN_IF_FAILED(grow(&sorted_keys, taken.rows * shape.key_bytes));
-	job.keys = keys.as<void>();
-	job.sorted_keys = sorted_keys.as<void>();
-	job.sorted_indexes = order.as<uint32_t>();
-	return devsort_fixed(&job, workspace.as<void>(), workspace_bytes, stream);
+	RETURN_IF_FAILED(grow(&arena->sorted_keys, taken.rows * shape.key_bytes));
+	job.keys = arena->keys.as<void>();
+	job.sorted_keys = arena->sorted_keys.as<void>();
+	job.sorted_indexes = arena->order.as<uint32_t>();
+	return devsort_fixed(&job, arena->workspace.as<void>(), workspace_bytes, arena->stream);
 }
 
 DevSortStatus
@@ -213,30 +108,35 @@ CudaJob::sort_variable(uint64_t workspace_bytes)
 {
 	DevSortStringsJob job = strings_job(shape, taken.rows);
 
-	job.bytes = keys.as<uint8_t>();
-	job.offsets = key_offsets.as<uint64_t>();
-	job.sorted_indexes = order.as<uint32_t>();
-	return devsort_strings(&job, workspace.as<void>(), workspace_bytes, stream);
+	job.bytes = arena->keys.as<uint8_t>();
+	job.offsets = arena->key_offsets.as<uint64_t>();
+	job.sorted_indexes = arena->order.as<uint32_t>();
+	return devsort_strings(&job, arena->workspace.as<void>(), workspace_bytes, arena->stream);
 }
 
-/* Gives back the keys' memory. */
 DevSortStatus
 CudaJob::sort()
 {
 	size_t		workspace_bytes;
 
-	CHECK_CUDA(cudaSetDevice(device), "choosing the device");
+	CHECK_CUDA(cudaSetDevice(arena->device), "choosing the device");
 	RETURN_IF_FAILED(sort_memory(shape, taken.rows, &workspace_bytes));
-	RETURN_IF_FAILED(grow(&order, taken.rows * sizeof(uint32_t)));
-	RETURN_IF_FAILED(grow(&workspace, workspace_bytes));
+	RETURN_IF_FAILED(grow(&arena->order, taken.rows * sizeof(uint32_t)));
+	RETURN_IF_FAILED(grow(&arena->workspace, workspace_bytes));
 	RETURN_IF_FAILED(shape.key_bytes > 0 ? sort_fixed(workspace_bytes) : sort_variable(workspace_bytes));
-	CHECK_CUDA(cudaStreamSynchronize(stream), "sorting");
-	keys.release();
-	key_offsets.release();
-	sorted_keys.release();
-	workspace.release();
-	staging.release();
+	RETURN_IF_FAILED(stream_wait(arena->stream, arena->done, brief));
+	if (!job_keeps_buffers(shape, planned))
+		give_back_what_sorting_took();
 	return status_ok();
+}
+
+void
+CudaJob::give_back_what_sorting_took()
+{
+	for (DeviceMemory *memory : {&arena->keys, &arena->key_offsets, &arena->sorted_keys, &arena->workspace})
+		memory->release();
+	for (Lane &lane : arena->lanes)
+		lane.plan.release();
 }
 
 DevSortRowsJob
@@ -245,38 +145,43 @@ CudaJob::rows_job() const
 	DevSortRowsJob job = {};
 
 	job.n = taken.rows;
-	job.rows = rows.as<uint8_t>();
-	job.offsets = row_offsets.as<uint64_t>();
-	job.order = order.as<uint32_t>();
-	job.sorted_offsets = places.as<uint64_t>();
+	job.rows = arena->rows.as<uint8_t>();
+	job.offsets = arena->row_offsets.as<uint64_t>();
+	job.order = arena->order.as<uint32_t>();
+	job.sorted_offsets = arena->places.as<uint64_t>();
 	return job;
 }
 
+/* Finds each row's place, and the windows.  From here on the job takes no more memory. */
 DevSortStatus
 CudaJob::plan_rows()
 {
-	size_t		workspace_bytes;
+	size_t		rows_bytes;
 	DevSortRowsJob job;
 
-	RETURN_IF_FAILED(grow(&places, (taken.rows + 1) * sizeof(uint64_t)));
-	RETURN_IF_FAILED(grow(&window_memory, shape.chunk_bytes));
+	RETURN_IF_FAILED(grow(&arena->places, (taken.rows + 1) * sizeof(uint64_t)));
+	for (int i = 0; i < DEVICE_FETCHES; i++)
+		RETURN_IF_FAILED(grow(&arena->lanes[i].chunk, shape.chunk_bytes, shape.chunk_bytes));
 	job = rows_job();
-	RETURN_IF_FAILED(devsort_rows_memory(&job, &workspace_bytes));
-	RETURN_IF_FAILED(grow(&workspace, workspace_bytes));
-	RETURN_IF_FAILED(devsort_rows_plan(&job, workspace.as<void>(), workspace_bytes, stream));
-	CHECK_CUDA(cudaStreamSynchronize(stream), "planning the result");
-	workspace.release();
+	RETURN_IF_FAILED(devsort_rows_memory(&job, &rows_bytes));
+	RETURN_IF_FAILED(grow(&arena->workspace, std::max<uint64_t>(rows_bytes, windows_memory(taken.row_bytes, shape.chunk_bytes))));
+	RETURN_IF_FAILED(devsort_rows_plan(&job, arena->workspace.as<void>(), rows_bytes, arena->stream));
+	RETURN_IF_FAILED(windows_find(arena->places.as<uint64_t>(), taken.rows, taken.row_bytes, shape.chunk_bytes,
+								  arena->workspace.as<void>(), arena->stream, &windows));
+	if (!job_keeps_buffers(shape, planned))
+		arena->workspace.release();
+	promise->lower(arena->budget.used - std::min<uint64_t>(arena->kept, arena->budget.used));
 	return status_ok();
 }
 
 Outcome
-CudaJob::perform(uint64_t memory_limit, GpusortdSorted *sorted)
+CudaJob::perform(GpusortdSorted *sorted)
 {
 	auto		start = std::chrono::steady_clock::now();
 	DevSortStatus status = status_ok();
 
 	*sorted = {};
-	budget.limit = memory_limit;
+	brief = taken.row_bytes <= BRIEF_BYTES;
 	if (taken.rows > 0)
 		status = sort();
 	sorted->sort_us = microseconds_since(start);
@@ -288,59 +193,5 @@ CudaJob::perform(uint64_t memory_limit, GpusortdSorted *sorted)
 	sorted->key_bytes = taken.key_bytes;
 	sorted->row_bytes = taken.row_bytes;
 	sorted->device_bytes = highest;
-	return outcome_from(status);
-}
-
-/* ---- returning ---- */
-
-/* The rows before `position` that fit, and no more than BACKWARD_ROWS of them. */
-DevSortStatus
-CudaJob::find_backward(uint64_t position, uint64_t bytes, Window *window)
-{
-	uint64_t	low = position > BACKWARD_ROWS ? position - BACKWARD_ROWS : 0;
-	std::vector<uint64_t> read(position - low + 1);
-	uint64_t	first = position;
-
-	CHECK_CUDA(cudaMemcpyAsync(read.data(), places.as<uint64_t>() + low, read.size() * sizeof(uint64_t),
-							   cudaMemcpyDeviceToHost, stream), "reading where rows begin");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "reading where rows begin");
-	while (first > low && read.back() - read[first - 1 - low] <= bytes)
-		first--;
-	*window = {first, position - first, read.back() - read[first - low]};
-	return status_ok();
-}
-
-DevSortStatus
-CudaJob::copy_out(uint8_t *to, Window *window)
-{
-	DevSortRowsJob job = rows_job();
-
-	RETURN_IF_FAILED(devsort_rows_gather(&job, window->first, window->rows, window_memory.as<uint8_t>(), stream));
-	CHECK_CUDA(cudaMemcpyAsync(to, window_memory.as<uint8_t>(), window->bytes, cudaMemcpyDeviceToHost, stream),
-			   "copying rows from the device");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "gathering rows");
-	return status_ok();
-}
-
-Outcome
-CudaJob::fetch(uint64_t position, bool backward, uint8_t *to, uint64_t bytes, Window *window)
-{
-	DevSortRowsJob job = rows_job();
-	DevSortStatus status;
-	size_t		window_bytes = 0;
-
-	*window = {position, 0, 0};
-	if (position == (backward ? 0 : taken.rows))
-		return {};
-	status = status_from_cuda(cudaSetDevice(device), "choosing the device");
-	if (status.code == DEVSORT_OK && backward)
-		status = find_backward(position, bytes, window);
-	else if (status.code == DEVSORT_OK)
-	{
-		status = devsort_rows_window(&job, position, bytes, &window->rows, &window_bytes, stream);
-		window->bytes = window_bytes;
-	}
-	if (status.code == DEVSORT_OK)
-		status = copy_out(to, window);
-	return outcome_from(status);
+	return finish(status);
 }

@@ -7,12 +7,15 @@
  */
 #include <algorithm>
 
+#include "cuda_arena.h"
 #include "chunk_extract.h"
-#include "cuda_memory.h"
+#include "result_windows.h"
 
-/* What a growing buffer may take at most beyond what it was asked for: its steps, the device's granularity. */
-#define BUFFER_SLACK (UINT64_C(34) << 20)
-#define BUFFER_SLACK_DIVISOR 8
+/* Buffers grow to multiples of this, or of what the device has for granularity; that is 2 MB on all there are. */
+#define BUFFER_GRANULARITY (UINT64_C(2) << 20)
+
+/* From so many chunks on a job has more than two lanes, and gives back what it needs no more. */
+#define LARGE_JOB_CHUNKS 16
 
 Outcome
 outcome_from(const DevSortStatus &status)
@@ -32,9 +35,9 @@ outcome_from(const DevSortStatus &status)
 }
 
 static uint64_t
-with_slack(uint64_t bytes)
+mapped(uint64_t bytes)
 {
-	return bytes + bytes / BUFFER_SLACK_DIVISOR + BUFFER_SLACK;
+	return (bytes + BUFFER_GRANULARITY - 1) / BUFFER_GRANULARITY * BUFFER_GRANULARITY;
 }
 
 static DevSortAlgorithm
@@ -106,27 +109,45 @@ plan_memory(uint64_t rows)
 	return workspace_bytes(&measured);
 }
 
-/* All buffers, as CudaJob has them: of feeding, and the larger of sorting and returning. */
+static bool
+is_large(const JobShape &shape, const JobSize &size)
+{
+	return size.rows * chunk_entry_bytes(shape.key_bytes) + size.key_bytes + size.row_bytes > LARGE_JOB_CHUNKS * shape.chunk_bytes;
+}
+
+int
+job_lanes(const JobShape &shape, const JobSize &size)
+{
+	return is_large(shape, size) ? LANES : DEVICE_FETCHES;
+}
+
+bool
+job_keeps_buffers(const JobShape &shape, const JobSize &size)
+{
+	return !is_large(shape, size);
+}
+
+/* All buffers, as CudaJob has them. */
 uint64_t
 job_memory(const JobShape &shape, const JobSize &size)
 {
 	DevSortRowsJob rows = {};
 	bool		variable = shape.key_bytes == 0;
 	uint64_t	keys = variable ? size.key_bytes + sizeof(uint64_t) : size.rows * shape.key_bytes;
-	uint64_t	offsets = (size.rows + 1) * sizeof(uint64_t);
+	uint64_t	offsets = mapped((size.rows + 1) * sizeof(uint64_t));
+	uint64_t	lane = mapped(shape.chunk_bytes) + (variable ? mapped(plan_memory(shape.chunk_bytes / chunk_entry_bytes(0))) : 0);
 	size_t		sort_bytes = 0;
 	size_t		rows_bytes = 0;
-	uint64_t	feeding = with_slack(keys) + with_slack(size.row_bytes) + with_slack(offsets) + with_slack(shape.chunk_bytes);
+	uint64_t	always = mapped(size.row_bytes) + offsets + mapped(size.rows * sizeof(uint32_t)) + job_lanes(shape, size) * lane;
 	uint64_t	sorting;
 	uint64_t	returning;
 
 	rows.n = size.rows;
-	if (sort_memory(shape, size.rows, &sort_bytes).code != DEVSORT_OK ||
+	if (size.rows > DEVICE_MOST_ROWS || sort_memory(shape, size.rows, &sort_bytes).code != DEVSORT_OK ||
 		devsort_rows_memory(&rows, &rows_bytes).code != DEVSORT_OK)
 		return UINT64_MAX;
-	if (variable)
-		feeding += with_slack(offsets) + with_slack(plan_memory(shape.chunk_bytes / chunk_entry_bytes(0)));
-	sorting = with_slack(sort_bytes) + (variable ? 0 : with_slack(keys));
-	returning = with_slack(offsets) + with_slack(shape.chunk_bytes) + with_slack(rows_bytes);
-	return feeding + with_slack(size.rows * sizeof(uint32_t)) + std::max(sorting, returning);
+	rows_bytes = std::max<uint64_t>(rows_bytes, windows_memory(size.row_bytes, shape.chunk_bytes));
+	sorting = mapped(keys) + (variable ? offsets : mapped(keys)) + mapped(sort_bytes);
+	returning = offsets + mapped(rows_bytes);
+	return always + (is_large(shape, size) ? std::max(sorting, returning) : sorting + returning);
 }

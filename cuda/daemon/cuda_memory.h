@@ -24,13 +24,13 @@ public:
 		buffer = NULL;
 	}
 
-	/* Makes so many bytes usable; what is there stays. */
+	/* Makes so many bytes usable, and no more; what is there stays. */
 	DevSortStatus
 	grow(DevSortBudget *budget, uint64_t most, uint64_t bytes)
 	{
 		if (buffer == NULL)
 			RETURN_IF_FAILED(devsort_buffer_create(budget, most, &buffer));
-		return devsort_buffer_grow(buffer, bytes);
+		return devsort_buffer_grow_exactly(buffer, bytes);
 	}
 
 	template <typename T>
@@ -57,7 +57,14 @@ DevSortStatus sort_memory(const JobShape &shape, uint64_t n, size_t *bytes);
 /* The workspace for taking apart a chunk with variable keys. */
 uint64_t	plan_memory(uint64_t rows);
 
+/* Chunks of a job of that size that are worth having on their way at a time. */
+int			job_lanes(const JobShape &shape, const JobSize &size);
+
+/* Does it keep the buffers of its feed and sort until its end, for the next job?  Else they are given back when it is sorted. */
+bool		job_keeps_buffers(const JobShape &shape, const JobSize &size);
+
 /* An upper bound of all buffers of a job. */
 uint64_t	job_memory(const JobShape &shape, const JobSize &size);
+
 
 #endif							/* GPUSORTD_CUDA_MEMORY_H */

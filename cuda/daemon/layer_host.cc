@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "chunk_layout.h"
@@ -117,13 +118,6 @@ struct HostStrings
 	{
 		return ends[i] - (i > 0 ? ends[i - 1] : 0);
 	}
-
-	void
-	shrink(uint64_t count)
-	{
-		ends.resize(count);
-		bytes.resize(count > 0 ? ends.back() : 0);
-	}
 };
 
 static uint64_t
@@ -137,20 +131,29 @@ host_memory_needed(const JobShape &shape, const JobSize &size)
 class HostJob : public DeviceJob
 {
 public:
-	HostJob(const JobShape &asked, FaultPlan *plan) : shape(asked), faults(plan)
+	HostJob(const JobShape &asked, MemoryPromise *its_promise, FaultPlan *plan)
+		: shape(asked), promise(its_promise), faults(plan)
 	{
 	}
 
-	Outcome submit(const FilledChunk &chunk, uint64_t memory_limit) override;
-	JobSize size() const override;
-	Outcome perform(uint64_t memory_limit, GpusortdSorted *sorted) override;
-	Outcome fetch(uint64_t position, bool backward, uint8_t *target, uint64_t bytes, Window *window) override;
+	Outcome submit(const FilledChunk &chunk) override;
+	Outcome perform(GpusortdSorted *sorted) override;
+	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) override;
+	Outcome
+	finish_fetch() override
+	{
+		return fault_ask(faults);
+	}
 
 private:
+	JobSize size() const;
+	bool may_take(const FilledChunk &chunk);
 	bool append(const ChunkCopy &copy, uint64_t i);
 
 	JobShape	shape;
+	MemoryPromise *promise;
 	FaultPlan  *faults;
+	std::mutex	mutex;			/* of all that follows, while chunks come */
 	HostStrings keys;
 	HostStrings rows;
 	std::vector<uint64_t> order;
@@ -192,36 +195,43 @@ HostJob::append(const ChunkCopy &copy, uint64_t i)
 	return true;
 }
 
+/* Is there memory for what the job may be with this chunk?  How long its keys and rows are, its region says only together. */
+bool
+HostJob::may_take(const FilledChunk &chunk)
+{
+	JobSize		most = size();
+	uint64_t	region = shape.chunk_bytes - chunk.back;
+
+	most.rows += chunk.rows;
+	most.key_bytes += shape.key_bytes > 0 ? chunk.rows * shape.key_bytes : region;
+	most.row_bytes += shape.words ? chunk.rows * sizeof(uint64_t) : region;
+	return most.rows <= DEVICE_MOST_ROWS && promise->raise(host_memory_needed(shape, most));
+}
+
 Outcome
-HostJob::submit(const FilledChunk &chunk, uint64_t memory_limit)
+HostJob::submit(const FilledChunk &chunk)
 {
 	auto		start = std::chrono::steady_clock::now();
-	std::vector<uint64_t> entries;
-	std::vector<uint64_t> region;
-	uint64_t	rows_before = rows.ends.size();
+	std::vector<uint64_t> entries(chunk.front / 8);
+	std::vector<uint64_t> region((shape.chunk_bytes - chunk.back) / 8);
 	Outcome		outcome = fault_ask(faults);
 
 	if (!outcome.ok())
 		return outcome;
-	entries.resize(chunk.front / 8);
-	region.resize((shape.chunk_bytes - chunk.back) / 8);
 	memcpy(entries.data(), chunk.base, entries.size() * 8);
 	if (!region.empty())
 		memcpy(region.data(), chunk.base + chunk.back, region.size() * 8);
 
 	ChunkCopy	copy = {(const uint8_t *) entries.data(), (const uint8_t *) region.data(), chunk.rows, chunk.back,
 						shape.chunk_bytes, shape.key_bytes, shape.words};
+	std::lock_guard<std::mutex> lock(mutex);
 
+	if (!may_take(chunk))
+		return {GPUSORTD_MEMORY_FULL, "no more memory can be promised to the job"};
 	for (uint64_t i = 0; i < chunk.rows; i++)
 	{
 		if (!append(copy, i))
 			return {GPUSORTD_BAD_CHUNK, "entry " + std::to_string(i) + " of a chunk has no row where it says"};
-	}
-	if (host_memory_needed(shape, size()) > memory_limit)
-	{
-		keys.shrink(rows_before);
-		rows.shrink(rows_before);
-		return {GPUSORTD_MEMORY_FULL, "the job may use no more memory"};
 	}
 	feed_us += microseconds_since(start);
 	return {};
@@ -239,7 +249,7 @@ HostJob::size() const
 }
 
 Outcome
-HostJob::perform(uint64_t memory_limit, GpusortdSorted *sorted)
+HostJob::perform(GpusortdSorted *sorted)
 {
 	auto		start = std::chrono::steady_clock::now();
 	Outcome		outcome = fault_ask(faults);
@@ -247,8 +257,6 @@ HostJob::perform(uint64_t memory_limit, GpusortdSorted *sorted)
 
 	if (!outcome.ok())
 		return outcome;
-	if (host_memory_needed(shape, size()) > memory_limit)
-		return {GPUSORTD_MEMORY_FULL, "the job may use no more memory"};
 	order.resize(n);
 	for (uint64_t i = 0; i < n; i++)
 		order[i] = i;
@@ -272,7 +280,7 @@ HostJob::perform(uint64_t memory_limit, GpusortdSorted *sorted)
 }
 
 Outcome
-HostJob::fetch(uint64_t position, bool backward, uint8_t *target, uint64_t bytes, Window *window)
+HostJob::start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window)
 {
 	Outcome		outcome = fault_ask(faults);
 	uint64_t	first = position;
@@ -280,9 +288,9 @@ HostJob::fetch(uint64_t position, bool backward, uint8_t *target, uint64_t bytes
 
 	if (!outcome.ok())
 		return outcome;
-	while (!backward && end < order.size() && places[end + 1] - places[first] <= bytes)
+	while (!backward && end < order.size() && places[end + 1] - places[first] <= shape.chunk_bytes)
 		end++;
-	while (backward && first > 0 && places[end] - places[first - 1] <= bytes)
+	while (backward && first > 0 && places[end] - places[first - 1] <= shape.chunk_bytes)
 		first--;
 	for (uint64_t i = first; i < end; i++)
 		memcpy(target + (places[i] - places[first]), rows.at(order[i]), rows.length(order[i]));
@@ -309,7 +317,7 @@ public:
 	}
 
 	Outcome
-	open(const std::vector<int> &wanted, std::vector<DeviceDescription> *devices) override
+	open(const std::vector<int> &wanted, uint64_t, std::vector<DeviceDescription> *devices) override
 	{
 		for (int number = 0; wanted.empty() && number < HOST_DEVICES; number++)
 			devices->push_back({number, "host memory", HOST_DEVICE_MEMORY});
@@ -321,6 +329,17 @@ public:
 		}
 		driver = std::thread([this] { ended.get_future().wait(); });
 		return {};
+	}
+
+	uint64_t
+	keep_memory(int, uint64_t) override
+	{
+		return 0;
+	}
+
+	void
+	tidy() override
+	{
 	}
 
 	Outcome
@@ -341,12 +360,12 @@ public:
 	}
 
 	Outcome
-	begin(int, const JobShape &shape, std::unique_ptr<DeviceJob> *job) override
+	begin(int, const JobShape &shape, const JobSize &, MemoryPromise *promise, std::unique_ptr<DeviceJob> *job) override
 	{
 		Outcome		outcome = fault_ask(&faults);
 
 		if (outcome.ok())
-			*job = std::make_unique<HostJob>(shape, &faults);
+			*job = std::make_unique<HostJob>(shape, promise, &faults);
 		return outcome;
 	}
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -15,34 +16,37 @@
 
 /* ---- chunk memory ---- */
 
-SegmentPool::SegmentPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t chunks_of_segment)
-	: chunk_bytes(size_of_chunk), chunks(chunks_of_segment), layer(device_layer)
+SegmentPool::SegmentPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t most)
+	: chunk_bytes(size_of_chunk), most_chunks(most), layer(device_layer)
 {
 }
 
 SegmentPool::~SegmentPool()
 {
+	ending = true;
+	if (preparing.joinable())
+		preparing.join();
 	for (const Segment &segment : free_segments)
-	{
-		layer->unregister_memory(segment.base);
 		destroy(segment);
-	}
 }
 
 void
 SegmentPool::destroy(Segment segment)
 {
 	if (segment.base != nullptr)
-		munmap(segment.base, chunk_bytes * chunks);
+	{
+		layer->unregister_memory(segment.base);
+		munmap(segment.base, chunk_bytes * segment.chunks);
+	}
 	if (segment.fd >= 0)
 		close(segment.fd);
 }
 
 /* Allocates all of it at once, so that running out of memory is an error here and no signal later. */
 Outcome
-SegmentPool::make(Segment *segment)
+SegmentPool::map(Segment *segment)
 {
-	uint64_t	bytes = chunk_bytes * chunks;
+	uint64_t	bytes = chunk_bytes * segment->chunks;
 	void	   *address;
 	Outcome		outcome;
 
@@ -53,32 +57,72 @@ SegmentPool::make(Segment *segment)
 	address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, segment->fd, 0);
 	if (address == MAP_FAILED)
 		return {GPUSORTD_NO_RESOURCES, std::string("could not map chunk memory: ") + strerror(errno)};
-	segment->base = (uint8_t *) address;
-	return layer->register_memory(address, bytes);
+	outcome = layer->register_memory(address, bytes);
+	if (outcome.ok())
+		segment->base = (uint8_t *) address;
+	else
+		munmap(address, bytes);
+	return outcome;
+}
+
+/* A segment whose chunks are counted as made. */
+Outcome
+SegmentPool::make(uint32_t chunks, Segment *segment)
+{
+	Segment		made;
+	Outcome		outcome;
+
+	made.chunks = chunks;
+	outcome = map(&made);
+	if (outcome.ok())
+	{
+		*segment = made;
+		return outcome;
+	}
+	destroy(made);
+
+	std::lock_guard<std::mutex> lock(mutex);
+
+	made_chunks -= chunks;
+	return outcome;
+}
+
+/*
+ * Under the lock: a free segment of that size.  False: there is none, but its chunks may be made now and are counted; free ones of
+ * the other size that were in the way are gone.
+ */
+bool
+SegmentPool::take_free(uint32_t chunks, Segment *segment)
+{
+	for (auto found = free_segments.rbegin(); found != free_segments.rend(); ++found)
+	{
+		if (found->chunks == chunks)
+		{
+			*segment = *found;
+			free_segments.erase(std::next(found).base());
+			return true;
+		}
+	}
+	while (made_chunks + chunks > most_chunks && !free_segments.empty())
+	{
+		made_chunks -= free_segments.front().chunks;
+		destroy(free_segments.front());
+		free_segments.erase(free_segments.begin());
+	}
+	made_chunks += chunks;
+	return false;
 }
 
 Outcome
-SegmentPool::take(Segment *segment)
+SegmentPool::take(uint32_t chunks, Segment *segment)
 {
-	Outcome		outcome;
-
 	{
 		std::lock_guard<std::mutex> lock(mutex);
 
-		if (!free_segments.empty())
-		{
-			*segment = free_segments.back();
-			free_segments.pop_back();
+		if (take_free(chunks, segment))
 			return {};
-		}
 	}
-	outcome = make(segment);
-	if (!outcome.ok())
-	{
-		destroy(*segment);
-		*segment = {};
-	}
-	return outcome;
+	return make(chunks, segment);
 }
 
 void
@@ -87,6 +131,30 @@ SegmentPool::give_back(Segment segment)
 	std::lock_guard<std::mutex> lock(mutex);
 
 	free_segments.push_back(segment);
+}
+
+/* Ends as soon as something fails: clients will be told why when they ask. */
+void
+SegmentPool::prepare(std::vector<uint32_t> sizes)
+{
+	preparing = std::thread([this, sizes]
+							{
+								for (uint32_t chunks : sizes)
+								{
+									Segment		segment;
+
+									{
+										std::lock_guard<std::mutex> lock(mutex);
+
+										if (ending || made_chunks + chunks > most_chunks)
+											return;
+										made_chunks += chunks;
+									}
+									if (!make(chunks, &segment).ok())
+										return;
+									give_back(segment);
+								}
+							});
 }
 
 /* ---- admission ---- */
@@ -108,7 +176,7 @@ Gate::most_free()
 void
 Gate::admit_waiting()
 {
-	while (!queue.empty() && free_segments > 0)
+	while (!queue.empty() && free_chunks >= queue.front()->chunks)
 	{
 		Admission  *next = queue.front();
 		GateDevice *device = most_free();
@@ -118,7 +186,7 @@ Gate::admit_waiting()
 			return;
 		device->promised += next->share;
 		device->jobs++;
-		free_segments--;
+		free_chunks -= next->chunks;
 		next->place = device;
 		queue.pop_front();
 		(void) !write(next->event, &one, sizeof(one));
@@ -127,7 +195,7 @@ Gate::admit_waiting()
 
 /* A job that expects more than any device has gets all that one may have, and is told when that is full. */
 std::unique_ptr<Admission>
-Gate::enter(uint64_t bytes)
+Gate::enter(uint64_t bytes, uint32_t chunks)
 {
 	int			event = eventfd(0, EFD_CLOEXEC);
 	uint64_t	most = 0;
@@ -137,7 +205,7 @@ Gate::enter(uint64_t bytes)
 	for (const GateDevice &device : devices)
 		most = std::max(most, device.limit);
 
-	std::unique_ptr<Admission> admission(new Admission(this, event, std::min(bytes, most)));
+	std::unique_ptr<Admission> admission(new Admission(this, event, std::min(bytes, most), chunks));
 	std::lock_guard<std::mutex> lock(mutex);
 
 	queue.push_back(admission.get());
@@ -154,7 +222,7 @@ Admission::~Admission()
 		{
 			place->promised -= share;
 			place->jobs--;
-			gate->free_segments++;
+			gate->free_chunks += chunks;
 		}
 		else
 			gate->queue.remove(this);
@@ -180,7 +248,7 @@ Admission::device() const
 }
 
 uint64_t
-Admission::promised() const
+Admission::bytes() const
 {
 	std::lock_guard<std::mutex> lock(gate->mutex);
 
@@ -196,7 +264,7 @@ Admission::before() const
 }
 
 bool
-Admission::promise(uint64_t bytes)
+Admission::raise(uint64_t bytes)
 {
 	std::lock_guard<std::mutex> lock(gate->mutex);
 
@@ -209,23 +277,35 @@ Admission::promise(uint64_t bytes)
 	return true;
 }
 
+void
+Admission::lower(uint64_t bytes)
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	if (bytes >= share)
+		return;
+	place->promised -= share - bytes;
+	share = bytes;
+	gate->admit_waiting();
+}
+
 bool
-Gate::take_segment()
+Gate::take_chunks(uint32_t chunks)
 {
 	std::lock_guard<std::mutex> lock(mutex);
 
-	if (free_segments == 0)
+	if (free_chunks < chunks)
 		return false;
-	free_segments--;
+	free_chunks -= chunks;
 	return true;
 }
 
 void
-Gate::release_segment()
+Gate::release_chunks(uint32_t chunks)
 {
 	std::lock_guard<std::mutex> lock(mutex);
 
-	free_segments++;
+	free_chunks += chunks;
 	admit_waiting();
 }
 

@@ -11,7 +11,9 @@
  * thread finishes what it is at, sends its answer, and sees the end of its client.  If one doesn't, because a device hangs, a
  * watchdog ends the process.
  */
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -36,6 +38,7 @@
 #define LISTEN_BACKLOG 128
 #define WATCHDOG_SECONDS 10
 #define MAX_CONNECTIONS 4096
+#define TIDY_SECONDS 10
 
 void
 log_line(const char *level, const char *format, ...)
@@ -58,29 +61,42 @@ log_line(const char *level, const char *format, ...)
 
 /* ---- the service ---- */
 
+/* Segments for a query or two with many helpers; the layer for tests needs no more than a few. */
+std::vector<uint32_t>
+Service::first_segments() const
+{
+	uint32_t	large = settings.host_memory ? 1 : 4;
+	std::vector<uint32_t> sizes(large * 5, small_segment());
+
+	std::fill(sizes.begin(), sizes.begin() + large, large_segment());
+	return sizes;
+}
+
 Outcome
 Service::open()
 {
 	std::vector<DeviceDescription> found;
 	std::vector<GateDevice> devices;
-	Outcome		outcome = layer->open(settings.devices, &found);
+	Outcome		outcome = layer->open(settings.devices, settings.chunk_bytes, &found);
 
 	if (!outcome.ok())
 		return outcome;
 	for (const DeviceDescription &device : found)
 	{
 		uint64_t	share = device.memory_bytes / 100 * settings.device_memory_percent;
+		uint64_t	limit = settings.device_memory > 0 ? settings.device_memory : share;
 
 		if (devices.size() < GPUSORTD_MAX_DEVICES)
-			devices.push_back({device, settings.device_memory > 0 ? settings.device_memory : share, 0, 0});
+			devices.push_back({device, limit - layer->keep_memory(device.number, limit), 0, 0});
 	}
 	if (devices.empty())
 		return {GPUSORTD_INVALID, "there is no device that can be used"};
 	stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (stop_event < 0)
 		return {GPUSORTD_NO_RESOURCES, "too many files are open"};
-	segments = std::make_unique<SegmentPool>(layer.get(), settings.chunk_bytes, settings.chunks);
-	gate = std::make_unique<Gate>(devices, settings.staging_memory / (settings.chunk_bytes * settings.chunks));
+	segments = std::make_unique<SegmentPool>(layer.get(), settings.chunk_bytes, settings.staging_memory / settings.chunk_bytes);
+	segments->prepare(first_segments());
+	gate = std::make_unique<Gate>(devices, segments->most_chunks);
 	for (const GateDevice &device : devices)
 		log_line("LOG", "device %d: %s, %llu MB, up to %llu MB of them for sorting", device.description.number,
 				 device.description.name.c_str(), (unsigned long long) device.description.memory_bytes >> 20,
@@ -160,6 +176,7 @@ private:
 	void start(int fd);
 	void reap();
 	void end_connections();
+	void tidy_now_and_then();
 
 	Service    *service;
 	std::string path;
@@ -169,6 +186,7 @@ private:
 	int			signal_fd = -1;
 	struct stat bound = {};
 	std::list<Connection> connections;
+	std::chrono::steady_clock::time_point tidied;
 };
 
 /*
@@ -407,6 +425,17 @@ Server::end_connections()
 	watchdog.join();
 }
 
+void
+Server::tidy_now_and_then()
+{
+	auto		now = std::chrono::steady_clock::now();
+
+	if (now - tidied < std::chrono::seconds(TIDY_SECONDS))
+		return;
+	tidied = now;
+	service->layer->tidy();
+}
+
 int
 Server::run()
 {
@@ -417,8 +446,9 @@ Server::run()
 								{service->settings.parent_fd, POLLIN, 0}};
 		uint64_t	events;
 
-		if (poll(fds, 4, -1) < 0)
+		if (poll(fds, 4, TIDY_SECONDS * 1000) < 0)
 			continue;
+		tidy_now_and_then();
 		if (fds[0].revents != 0)
 			accept_one();
 		if (fds[2].revents != 0)

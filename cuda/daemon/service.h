@@ -2,8 +2,8 @@
  * service.h
  *		gpusortd as its threads see it.
  *
- * main.cc reads the options, server.cc listens and starts a thread a connection, session.cc is that thread, wire.cc its messages.  What they
- * share is the Service.
+ * main.cc reads the options, server.cc listens and starts a thread a connection, session.cc and session_job.cc are that thread, wire.cc its
+ * messages.  What they share is the Service.
  */
 #ifndef GPUSORTD_SERVICE_H
 #define GPUSORTD_SERVICE_H
@@ -11,7 +11,7 @@
 #include <atomic>
 #include <map>
 
-#include "resources.h"
+#include "shared_job.h"
 
 #define GPUSORTD_RELEASE "1.0"
 
@@ -27,20 +27,6 @@ struct Settings
 	int			parent_fd = -1;		/* ends when this is closed at the other end; -1: no parent */
 	bool		host_memory = false;
 	std::string fault;
-};
-
-/* A job, as far as several connections may work on it. */
-struct SharedJob
-{
-	std::mutex	mutex;			/* held for all of what follows, and for the device job's calls */
-	uint64_t	id = 0;
-	uint64_t	token = 0;
-	JobShape	shape;
-	std::unique_ptr<Admission> admission;
-	std::unique_ptr<DeviceJob> device_job;	/* NULL: over, failed or not */
-	Outcome		failure;
-	bool		sorted = false;
-	uint64_t	fetch_us = 0;
 };
 
 struct Service
@@ -63,6 +49,19 @@ struct Service
 	void withdraw(const std::shared_ptr<SharedJob> &job);
 	std::shared_ptr<SharedJob> find(uint64_t id, uint64_t token);
 
+	/* Chunks of a connection that has many rows to move, and of one that has few or only feeds. */
+	uint32_t
+	large_segment() const
+	{
+		return settings.chunks;
+	}
+
+	uint32_t
+	small_segment() const
+	{
+		return (settings.chunks + 1) / 2;
+	}
+
 	Settings	settings;
 	std::unique_ptr<DeviceLayer> layer;
 	std::unique_ptr<SegmentPool> segments;
@@ -72,6 +71,8 @@ struct Service
 	int			stop_event = -1;
 
 private:
+	std::vector<uint32_t> first_segments() const;
+
 	std::mutex	jobs_mutex;
 	std::map<uint64_t, std::weak_ptr<SharedJob>> jobs;
 	uint64_t	last_job = 0;

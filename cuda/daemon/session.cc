@@ -12,80 +12,28 @@
  * that fails is told of once; from then on its messages are dropped, for the client may have sent some before it
  * could know, until END, and the connection is ready again.
  *
- * As each message is done before the next is read, every chunk belongs to the client whenever one is read.  What a message
- * says is checked here; what is in a chunk is checked by the device layer, after copying it.
+ * Each message is done before the next is read, but for FETCH: as long as more of them are there to be read, DEVICE_FETCHES are under
+ * way at a time.  Answers come in order all the same.  What a message says is checked here; what is in a chunk is checked by the
+ * device layer, after copying it.
  *
  * However the connection ends, the destructor gives back what it holds.  The thread looks at the socket between
  * messages, and while it waits in the queue; a sort that is under way on the device can't be stopped, and is at most a second.
  */
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
-#include <cstring>
 #include <new>
 
 #include <poll.h>
 #include <sys/random.h>
 
 #include "chunk_layout.h"
-#include "service.h"
-#include "wire.h"
+#include "session.h"
 
 /* More is no estimate: keeps sums of estimates far from overflowing. */
 #define MOST_EXPECTED_BYTES (UINT64_C(1) << 48)
-#define MOST_ROWS UINT64_C(0xFFFF0000)
 
-enum class SessionState
-{
-	greeting,
-	ready,
-	feeding,
-	helping,
-	sorted,
-	failed
-};
-
-class Session
-{
-public:
-	Session(Service *its_service, int fd) : service(its_service), wire(fd)
-	{
-	}
-
-	~Session()
-	{
-		leave_job();
-	}
-
-	void run();
-
-private:
-	bool read_message(Message *message);
-	bool protocol_error(const std::string &text);
-
-	bool handle(const Message &message);
-	bool dispatch(const Message &message);
-	bool fail(const Outcome &outcome);
-	bool hello();
-	bool begin(const GpusortdBegin &wanted);
-	bool wait_for_admission(bool *admitted);
-	bool join(const GpusortdJoin &wanted);
-	bool lend_segment(SessionState next);
-	bool submit(const GpusortdSubmit &filled);
-	bool perform();
-	bool fetch(const GpusortdFetch &wanted);
-	bool end();
-	void leave_job();
-
-	Service    *service;
-	Wire		wire;
-	SessionState state = SessionState::greeting;
-	std::shared_ptr<SharedJob> job;
-	bool		helper = false;
-	bool		has_place = false;	/* helper: a segment was taken from the gate */
-	Segment		segment;
-	uint64_t	position = 0;	/* of the next fetch */
-};
+/* Jobs that are expected to fill no more chunks than this are small: they get a small segment. */
+#define SMALL_JOB_CHUNKS 2
 
 /* False: the client has closed the connection, or can't be understood and has been told. */
 bool
@@ -112,8 +60,20 @@ Session::run()
 {
 	Message		message;
 
-	while (read_message(&message) && handle(message))
+	while (wait_for_message() && read_message(&message) && handle(message))
 		;
+}
+
+/* As long as no message is there, answers fetches that are under way. */
+bool
+Session::wait_for_message()
+{
+	while (!fetches.empty() && !wire.can_read())
+	{
+		if (!finish_fetch())
+			return false;
+	}
+	return true;
 }
 
 /* False: the connection is at its end. */
@@ -135,6 +95,8 @@ Session::handle(const Message &message)
 bool
 Session::dispatch(const Message &message)
 {
+	if (message.type != GPUSORTD_FETCH && !finish_fetches())
+		return false;
 	if (state == SessionState::failed && message.type != GPUSORTD_END)
 		return message.type != GPUSORTD_HELLO || protocol_error("HELLO after the greeting");
 	switch (message.type)
@@ -175,21 +137,16 @@ Session::dispatch(const Message &message)
 
 /*
  * Tells the client of a failure.  The job is over, and lets go of the device's memory now; but it goes on without a
- * helper that could not begin to help.
+ * helper that could not begin to help, or came too late to.
  */
 bool
 Session::fail(const Outcome &outcome)
 {
 	bool		sent;
 
-	if (job != nullptr && !(helper && state == SessionState::ready))
-	{
-		std::lock_guard<std::mutex> lock(job->mutex);
-
-		if (job->failure.ok())
-			job->failure = outcome;
-		job->device_job.reset();
-	}
+	if (job != nullptr && !(helper && (state == SessionState::ready || outcome.code == GPUSORTD_JOB_OVER)))
+		job->fail(outcome);
+	fetches.clear();
 	state = SessionState::failed;
 	sent = wire.send_error(outcome.code, outcome.message);
 	if (outcome.code == GPUSORTD_DEVICE_LOST)
@@ -231,11 +188,33 @@ begin_is_valid(const GpusortdBegin &wanted)
 		wanted.payload <= GPUSORTD_WORDS_RIDE && wanted.reserved == 0;
 }
 
+/* What BEGIN estimates, within reason. */
+static JobSize
+expected_size(const GpusortdBegin &wanted)
+{
+	JobSize		size;
+
+	size.rows = std::min(wanted.expected_rows, DEVICE_MOST_ROWS);
+	size.key_bytes = std::min(wanted.expected_key_bytes, MOST_EXPECTED_BYTES);
+	size.row_bytes = std::min(wanted.expected_row_bytes, MOST_EXPECTED_BYTES);
+	return size;
+}
+
+/* The chunks that a job of that size gets; of unknown size: many. */
+static uint32_t
+choose_chunks(const Service &service, const JobSize &size, uint32_t key_bytes)
+{
+	uint64_t	bytes = size.rows * chunk_entry_bytes(key_bytes) + size.key_bytes + size.row_bytes;
+
+	return bytes > 0 && bytes <= SMALL_JOB_CHUNKS * service.settings.chunk_bytes ? service.small_segment() : service.large_segment();
+}
+
 bool
 Session::begin(const GpusortdBegin &wanted)
 {
-	JobSize		expected;
+	JobSize		expected = expected_size(wanted);
 	bool		admitted = false;
+	uint32_t	chunks;
 	Outcome		outcome;
 
 	if (!begin_is_valid(wanted))
@@ -243,23 +222,21 @@ Session::begin(const GpusortdBegin &wanted)
 	job = std::make_shared<SharedJob>();
 	job->shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm, wanted.payload == GPUSORTD_WORDS_RIDE,
 				  service->segments->chunk_bytes};
-	expected.rows = std::min(wanted.expected_rows, MOST_ROWS);
-	expected.key_bytes = std::min(wanted.expected_key_bytes, MOST_EXPECTED_BYTES);
-	expected.row_bytes = std::min(wanted.expected_row_bytes, MOST_EXPECTED_BYTES);
-	job->admission = service->gate->enter(service->layer->memory_needed(job->shape, expected));
-	if (job->admission == nullptr)
+	chunks = choose_chunks(*service, expected, wanted.key_bytes);
+	waiting = service->gate->enter(service->layer->memory_needed(job->shape, expected), chunks);
+	if (waiting == nullptr)
 		return fail({GPUSORTD_NO_RESOURCES, "gpusortd has too many files open"});
 	if (!wait_for_admission(&admitted))
 		return false;
 	if (!admitted)
 		return true;
-	outcome = service->layer->begin(job->admission->device(), job->shape, &job->device_job);
+	outcome = job->begin(service->layer.get(), expected, std::move(waiting));
 	if (!outcome.ok())
 		return fail(outcome);
 	if (getrandom(&job->token, sizeof(job->token), 0) != (ssize_t) sizeof(job->token))
 		return fail({GPUSORTD_NO_RESOURCES, "no random numbers"});
 	service->publish(job);
-	return lend_segment(SessionState::feeding);
+	return lend_segment(chunks, SessionState::feeding);
 }
 
 /* Waits in the queue, and for the client's END.  False: the connection is at its end. */
@@ -268,14 +245,14 @@ Session::wait_for_admission(bool *admitted)
 {
 	Message		message;
 
-	*admitted = job->admission->admitted();
+	*admitted = waiting->admitted();
 	if (*admitted)
 		return true;
-	if (!wire.send(GPUSORTD_QUEUED, GpusortdQueued{job->admission->before()}))
+	if (!wire.send(GPUSORTD_QUEUED, GpusortdQueued{waiting->before()}))
 		return false;
 	for (;;)
 	{
-		struct pollfd fds[2] = {{wire.fd, POLLIN, 0}, {job->admission->event_fd(), POLLIN, 0}};
+		struct pollfd fds[2] = {{wire.fd, POLLIN, 0}, {waiting->event_fd(), POLLIN, 0}};
 
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return false;
@@ -299,180 +276,26 @@ Session::join(const GpusortdJoin &wanted)
 	job = service->find(wanted.job, wanted.token);
 	if (job == nullptr)
 		return fail({GPUSORTD_JOB_OVER, "the job to join does not exist, or is over"});
-	has_place = service->gate->take_segment();
-	if (!has_place)
+	if (!service->gate->take_chunks(service->small_segment()))
 		return fail({GPUSORTD_STAGING_FULL, "all chunk memory is in use"});
-	return lend_segment(SessionState::helping);
+	place_chunks = service->small_segment();
+	return lend_segment(place_chunks, SessionState::helping);
 }
 
 /* A segment for this connection; then the client may begin to fill chunks. */
 bool
-Session::lend_segment(SessionState next)
+Session::lend_segment(uint32_t chunks, SessionState next)
 {
-	Outcome		outcome = service->segments->take(&segment);
+	Outcome		outcome = service->segments->take(chunks, &segment);
 	GpusortdJob lent = {};
 
 	if (!outcome.ok())
 		return fail(outcome);
-	{
-		std::lock_guard<std::mutex> lock(job->mutex);
-
-		lent.job = job->id;
-		lent.token = job->token;
-		lent.chunks = service->segments->chunks;
-		lent.chunk_bytes = service->segments->chunk_bytes;
-		if (job->admission != nullptr)
-		{
-			lent.device = job->admission->device();
-			lent.promised_bytes = job->admission->promised();
-		}
-	}
+	job->describe(&lent);
+	lent.chunks = segment.chunks;
+	lent.chunk_bytes = service->segments->chunk_bytes;
 	state = next;
 	return wire.send(GPUSORTD_JOB, lent, segment.fd);
-}
-
-/* ---- feeding ---- */
-
-/* What SUBMIT says of a chunk; that it is true is for the device layer to find out. */
-static bool
-submit_is_valid(const GpusortdSubmit &filled, const JobShape &shape, uint32_t chunks)
-{
-	uint64_t	entry_bytes = chunk_entry_bytes(shape.key_bytes);
-
-	return filled.chunk < chunks && filled.reserved == 0 && filled.rows <= shape.chunk_bytes / entry_bytes &&
-		filled.front == filled.rows * entry_bytes && filled.front <= filled.back && filled.back <= shape.chunk_bytes &&
-		filled.back % 8 == 0;
-}
-
-/* What the job may be once it has this chunk: how long its keys and rows are, its region says only together. */
-static JobSize
-size_with_chunk(JobSize size, const JobShape &shape, const GpusortdSubmit &filled)
-{
-	uint64_t	region = shape.chunk_bytes - filled.back;
-
-	size.rows += filled.rows;
-	size.key_bytes += shape.key_bytes > 0 ? filled.rows * shape.key_bytes : region;
-	size.row_bytes += shape.words ? filled.rows * sizeof(uint64_t) : region;
-	return size;
-}
-
-bool
-Session::submit(const GpusortdSubmit &filled)
-{
-	GpusortdChunkFree freed = {filled.chunk, GPUSORTD_OK};
-	Outcome		outcome;
-
-	if (!submit_is_valid(filled, job->shape, service->segments->chunks))
-		return fail({GPUSORTD_INVALID, "SUBMIT describes no chunk"});
-	{
-		std::lock_guard<std::mutex> lock(job->mutex);
-
-		if (job->device_job == nullptr || job->sorted)
-			outcome = job->failure.ok() ? Outcome{GPUSORTD_JOB_OVER, "the job takes no more chunks"} : job->failure;
-		else if (filled.rows > 0)
-		{
-			JobSize		size = size_with_chunk(job->device_job->size(), job->shape, filled);
-
-			if (size.rows > MOST_ROWS || !job->admission->promise(service->layer->memory_needed(job->shape, size)))
-				freed.refused = GPUSORTD_MEMORY_FULL;
-			else
-				outcome = job->device_job->submit({segment.base + filled.chunk * job->shape.chunk_bytes, filled.rows,
-												   filled.front, filled.back}, job->admission->promised());
-		}
-	}
-	if (outcome.code == GPUSORTD_MEMORY_FULL)
-		freed.refused = GPUSORTD_MEMORY_FULL;
-	else if (!outcome.ok())
-		return fail(outcome);
-	return wire.send(GPUSORTD_CHUNK_FREE, freed);
-}
-
-/* ---- sorting, returning ---- */
-
-bool
-Session::perform()
-{
-	GpusortdSorted sorted = {};
-	Outcome		outcome;
-
-	{
-		std::lock_guard<std::mutex> lock(job->mutex);
-
-		if (job->device_job == nullptr)
-			outcome = job->failure;
-		else
-			outcome = job->device_job->perform(job->admission->promised(), &sorted);
-		job->sorted = true;
-	}
-	if (!outcome.ok())
-		return fail(outcome);
-	position = 0;
-	state = SessionState::sorted;
-	return wire.send(GPUSORTD_SORTED, sorted);
-}
-
-bool
-Session::fetch(const GpusortdFetch &wanted)
-{
-	auto		start = std::chrono::steady_clock::now();
-	uint64_t	from = wanted.position == GPUSORTD_NEXT ? position : wanted.position;
-	Window		window = {};
-	Outcome		outcome;
-
-	{
-		std::lock_guard<std::mutex> lock(job->mutex);
-
-		if (job->device_job == nullptr)
-			outcome = job->failure;
-		else if (wanted.chunk >= service->segments->chunks || wanted.backward > 1 || from > job->device_job->size().rows)
-			outcome = {GPUSORTD_INVALID, "FETCH asks for rows that there are not"};
-		else
-			outcome = job->device_job->fetch(from, wanted.backward, segment.base + wanted.chunk * job->shape.chunk_bytes,
-											 job->shape.chunk_bytes, &window);
-		job->fetch_us += std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
-	}
-	if (!outcome.ok())
-		return fail(outcome);
-	position = wanted.backward ? window.first : window.first + window.rows;
-	return wire.send(GPUSORTD_ROWS, GpusortdRows{wanted.chunk, 0, window.first, window.rows, window.bytes});
-}
-
-/* ---- ending ---- */
-
-bool
-Session::end()
-{
-	GpusortdEnded ended = {job != nullptr && !helper ? job->fetch_us : 0};
-
-	leave_job();
-	state = SessionState::ready;
-	return wire.send(GPUSORTD_ENDED, ended);
-}
-
-/*
- * Gives back all that the connection holds of its job.  The segment goes before the place at the gate that stands for
- * it; the device's memory before what was promised of it.
- */
-void
-Session::leave_job()
-{
-	if (segment.base != nullptr)
-		service->segments->give_back(segment);
-	segment = {};
-	if (has_place)
-		service->gate->release_segment();
-	has_place = false;
-	if (job != nullptr && !helper)
-	{
-		service->withdraw(job);
-
-		std::lock_guard<std::mutex> lock(job->mutex);
-
-		job->device_job.reset();
-		job->admission.reset();
-	}
-	job.reset();
-	helper = false;
 }
 
 void

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include "wire.h"
@@ -35,6 +36,14 @@ Wire::read_bytes(void *to, size_t bytes)
 		bytes -= got;
 	}
 	return true;
+}
+
+bool
+Wire::can_read() const
+{
+	struct pollfd poll_fd = {fd, POLLIN, 0};
+
+	return poll(&poll_fd, 1, 0) > 0;
 }
 
 bool

@@ -36,6 +36,9 @@ public:
 	/* False: the client is gone; or *why says what is wrong with its message. */
 	bool read(Message *message, std::string *why);
 
+	/* Is there something to be read now, or the end? */
+	bool can_read() const;
+
 	/* Sends a message, maybe with a file; false: the client is gone. */
 	template <typename Body>
 	bool

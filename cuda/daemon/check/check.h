@@ -22,6 +22,8 @@ struct CheckOptions
 	bool		cuda = false;
 	uint64_t	seed = 1;
 	int			seconds = 5;	/* of random jobs, and of random messages */
+	bool		bench = false;
+	uint64_t	fewer = 0;		/* of the benchmark's rows; 0: the default */
 };
 
 extern CheckOptions options;

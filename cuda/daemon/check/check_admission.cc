@@ -118,16 +118,16 @@ check_devices()
 		gpusortd_close(&one);
 }
 
-/* Chunk memory for two connections only. */
+/* Chunk memory for two jobs only, or for one with two helpers, who get half as much each. */
 static void
 check_staging()
 {
 	Daemon		daemon({"--staging-memory", "512k"});
-	GpusortdClient client[4];
+	GpusortdClient client[5];
 	bool		ok;
 
-	ok = ask(&client[0], daemon, 1) && answer(&client[0]) == GPUSORTD_JOB && ask(&client[1], daemon, 1) &&
-		answer(&client[1]) == GPUSORTD_JOB && ask(&client[2], daemon, 1) && answer(&client[2]) == GPUSORTD_QUEUED;
+	ok = ask(&client[0], daemon, MIB) && answer(&client[0]) == GPUSORTD_JOB && ask(&client[1], daemon, MIB) &&
+		answer(&client[1]) == GPUSORTD_JOB && ask(&client[2], daemon, MIB) && answer(&client[2]) == GPUSORTD_QUEUED;
 	check(ok, "a job waits for chunk memory");
 	gpusortd_close(&client[0]);
 	check(answer(&client[2]) == GPUSORTD_JOB, "and gets it");
@@ -140,14 +140,29 @@ check_staging()
 	ok = gpusortd_connect(&client[0], daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client[0], &begin);
 	for (int i = 1; i < 4; i++)
 		ok = ok && gpusortd_connect(&client[i], daemon.socket_path.c_str(), nullptr, nullptr);
-	check(ok && gpusortd_join(&client[1], client[0].job.job, client[0].job.token) &&
-		  !gpusortd_join(&client[2], client[0].job.job, client[0].job.token) && client[2].code == GPUSORTD_STAGING_FULL,
+	check(ok && gpusortd_join(&client[1], client[0].job.job, client[0].job.token) && client[1].job.chunks == 2 &&
+		  gpusortd_join(&client[2], client[0].job.job, client[0].job.token) &&
+		  !gpusortd_join(&client[3], client[0].job.job, client[0].job.token) && client[3].code == GPUSORTD_STAGING_FULL,
 		  "a helper does not wait for it");
-	check(gpusortd_end(&client[1]) && gpusortd_end(&client[2]) && gpusortd_join(&client[2], client[0].job.job, client[0].job.token),
+	check(gpusortd_end(&client[1]) && gpusortd_end(&client[3]) && gpusortd_join(&client[3], client[0].job.job, client[0].job.token),
 		  "another can have it after the first one's end");
 	check(gpusortd_perform(&client[0]), "and the job goes on without");
-	for (GpusortdClient &one : client)
-		gpusortd_close(&one);
+	for (int i = 0; i < 4; i++)
+		gpusortd_close(&client[i]);
+
+	/* Small jobs have small segments, which are made of large ones' memory. */
+	begin.expected_rows = 1;
+	ok = true;
+	for (int i = 0; i < 4; i++)
+		ok = ok && gpusortd_connect(&client[i], daemon.socket_path.c_str(), nullptr, nullptr) &&
+			gpusortd_begin(&client[i], &begin) && client[i].job.chunks == 2;
+	check(ok && ask(&client[4], daemon, MIB) && answer(&client[4]) == GPUSORTD_QUEUED, "four small jobs have room for two");
+	gpusortd_close(&client[0]);
+	gpusortd_close(&client[1]);
+	check(answer(&client[4]) == GPUSORTD_JOB, "and a large one for two of them");
+	for (int i = 2; i < 5; i++)
+		gpusortd_close(&client[i]);
+	check(daemon.settles(), "all is given back");
 }
 
 /* The memory is full in the middle of the feed: chunks come back, what was taken is sorted. */

@@ -9,6 +9,9 @@
 
 #define MOST_CALLS 200
 
+/* Calls that gpusortd makes for segments that it prepares, of which a client sees nothing if they fail. */
+#define BACKGROUND_CALLS 6
+
 /* Runs a job; GPUSORTD_OK if all was right, the client's code if it was told of a failure, -1 if something was wrong. */
 static int
 run_with_fault(Daemon *daemon, const JobCase &job, std::string *why)
@@ -30,6 +33,7 @@ check_alloc(const JobCase &job)
 {
 	std::string why;
 	int			last = 0;
+	int			in_vain = 0;
 
 	for (int call = 1; call < MOST_CALLS && last == 0; call++)
 	{
@@ -38,15 +42,16 @@ check_alloc(const JobCase &job)
 		std::string again;
 
 		if ((code != GPUSORTD_OK && code != GPUSORTD_MEMORY_FULL) || !daemon.running() || !daemon.settles() ||
-			run_with_fault(&daemon, job, &again) != GPUSORTD_OK)
+			(code != GPUSORTD_OK && run_with_fault(&daemon, job, &again) != GPUSORTD_OK))
 		{
 			check(false, "no memory at call %d: code %d, %s, %s", call, code, why.c_str(), again.c_str());
 			return;
 		}
-		if (code == GPUSORTD_OK && call > 3)
+		in_vain = code == GPUSORTD_OK ? in_vain + 1 : 0;
+		if (in_vain > BACKGROUND_CALLS)
 			last = call;
 	}
-	check(last > 4, "no memory at any of the first %d calls", last - 1);
+	check(last > BACKGROUND_CALLS + 4, "no memory at any of the first %d calls", last - 1);
 }
 
 /* The device is lost: the client is told or the connection ends, and gpusortd ends by itself with status 3. */

@@ -10,7 +10,7 @@
 
 #include <signal.h>
 
-#include "check.h"
+#include "bench.h"
 
 CheckOptions options;
 
@@ -74,6 +74,8 @@ print_usage(FILE *to)
 			"  --cuda            sort on a GPU, not in host memory\n"
 			"  --seed NUMBER     of all that is random\n"
 			"  --seconds NUMBER  of random jobs, and of random messages; default 5\n"
+			"  --bench           no tests: how fast rows go through gpusortd\n"
+			"  --fewer NUMBER    so many times fewer rows in the large cases of --bench; default 1 with --cuda, 100 without\n"
 			"sections:");
 	for (const Section &section : sections)
 		fprintf(to, " %s", section.name);
@@ -106,6 +108,10 @@ parse_options(int argc, char **argv, std::vector<std::string> *names)
 			options.seed = strtoull(argv[++i], nullptr, 10);
 		else if (strcmp(argv[i], "--seconds") == 0 && more)
 			options.seconds = atoi(argv[++i]);
+		else if (strcmp(argv[i], "--bench") == 0)
+			options.bench = true;
+		else if (strcmp(argv[i], "--fewer") == 0 && more)
+			options.fewer = strtoull(argv[++i], nullptr, 10);
 		else if (argv[i][0] != '-')
 			names->push_back(argv[i]);
 		else
@@ -127,6 +133,8 @@ main(int argc, char **argv)
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	if (options.bench)
+		return bench_main(options.fewer > 0 ? options.fewer : options.cuda ? 1 : 100);
 	printf("# seed %llu\n", (unsigned long long) options.seed);
 	for (const Section &section : sections)
 	{
