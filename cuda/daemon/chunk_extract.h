@@ -5,6 +5,9 @@
  * A chunk's entries, and for variable keys its region too, have been copied to the device; what is written is what the
  * device library sorts and gathers: dense keys, and where each row begins.  Every entry is checked (chunk_layout.h) before anything is
  * read or written by what it says; if one is malformed *malformed becomes 1, and the rest of the output means nothing.
+ *
+ * Chunks of a job may be taken apart at the same time.  Where one's rows end and the next one's begin, both write the same
+ * offset.
  */
 #ifndef GPUSORTD_CHUNK_EXTRACT_H
 #define GPUSORTD_CHUNK_EXTRACT_H
