@@ -17,7 +17,7 @@ create_rows($node, ROWS);
 # Blocks at row n of what it is called for, as long as somebody holds the lock of that number.
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
-CREATE FUNCTION stop_at(id bigint, n int) RETURNS boolean LANGUAGE plpgsql COST 1 AS $$
+CREATE FUNCTION stop_at(id bigint, n int) RETURNS boolean LANGUAGE plpgsql STABLE COST 1 AS $$
 BEGIN
 	IF id = n THEN
 		PERFORM pg_advisory_lock_shared(1), pg_advisory_unlock_shared(1);
@@ -191,6 +191,62 @@ foreach my $round (1 .. 20)
 }
 is(join(', ', sort keys %seen), 'merging, reading input, returning rows, sorting, writing runs', 'all phases of a sort through files');
 $session->quit;
+
+# ---- a device with memory of its own ----
+
+# What a sort on the device shows as long as it runs: a hash of phases, and one of wait events.
+sub watch_sort
+{
+	my (%phases, %waits);
+	my $sorting = $node->background_psql('postgres');
+	my $sorter = $sorting->query('SELECT pg_backend_pid()');
+
+	$sorting->query_until(qr/started/, "\\echo started\nSELECT count(*) FROM (SELECT * FROM r ORDER BY k OFFSET 0) s;\n\\echo finished\n");
+	while ($sorting->{stdout} !~ /finished/)
+	{
+		$phases{$_}++ foreach lines_of($watcher->query("SELECT phase FROM pg_stat_progress_gpusort WHERE device = 'cuda'"));
+		$waits{$_}++ foreach lines_of($watcher->query("SELECT wait_event FROM pg_stat_activity WHERE pid = $sorter AND state = 'active' AND wait_event_type = 'Extension'"));
+		usleep(5000);
+		$sorting->{run}->pump_nb;
+	}
+	$sorting->quit;
+	return (\%phases, \%waits);
+}
+
+SKIP:
+{
+	skip 'gpusortd is not installed (make gpusortd)', 9 unless gpusortd_is_installed();
+	$_->quit foreach $gate, $watcher;
+	# Slow, so that there is something to be seen.
+	$node->append_conf('postgresql.conf', "gpusort.devices = ''\ngpusort.backend = cuda\ngpusort.staging_memory = 64MB\n"
+		. "gpusort.gpusortd_options = '--host-memory-layer --fault slow:20'");
+	$node->restart;
+	ok($node->poll_query_until('postgres', q{SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()}), 'gpusortd is there');
+	($gate, $watcher) = map { $node->background_psql('postgres') } 1 .. 2;
+
+	my ($phases, $waits) = watch_sort();
+	ok($phases->{'reading input'} && $phases->{sorting} && $phases->{'returning rows'}, 'phases on a device: ' . join(', ', sort keys %$phases));
+	my $names = join(', ', sort keys %$waits);
+	my $pattern = $node->safe_psql('postgres', 'SHOW server_version_num') >= 170000 ? qr/^GpuSort\w+(, GpuSort\w+)*$/ : qr/^Extension$/;
+	like($names, $pattern, "wait events: $names");
+	is(counters('sorts, rows, bytes / rows BETWEEN 32 AND 64, device_time > 0, spills, fallbacks', 'cuda'), '1 ' . ROWS . ' t t 0 0', 'counters of a device');
+	like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY k $drain"),
+		qr/Device: cuda  Memory: \d+kB\n\s+Device Memory: [1-9]\d*kB  In: [1-9]\d*kB  Out: [1-9]\d*kB\n\s+Stages: queue=.* feed=.* transfer=.* sort=.* gather=.* return=/,
+		'EXPLAIN ANALYZE of a device');
+
+	# The service ends while the input is read.
+	$session = $node->background_psql('postgres');
+	$pid = $session->query('SELECT pg_backend_pid()');
+	start_query("SELECT count(*) FROM (SELECT * FROM r WHERE stop_at(id, 300000) ORDER BY k OFFSET 0) s");
+	is(progress('device, phase'), 'cuda reading input', 'a sort on the device');
+	kill 'KILL', gpusortd_pids($node);
+	open_gate();
+	$session->query('SELECT 1');
+	is(counters('fallbacks, fallback_reasons', 'cuda'), '1 {"disconnected": 1}', 'its service ends: a fallback');
+	is(counters('sorts, rows', 'cpu'), '1 ' . ROWS, 'to the cpu device');
+	is(progress('pid'), '', 'gone when done');
+	$session->quit;
+}
 
 # ---- without shared memory ----
 
