@@ -2,10 +2,11 @@
  * parallel_sort.c
  *		Several processes sort the rows of chunks together: the phases, and what every process does in them.
  *
- *	  plan				the first process samples and chooses splitters
+ *	  sample			all: some rows at random
+ *	  plan				the first process chooses splitters
  *	  classify			all: slices of the chunks are taken from a shared counter; each row's bucket, and how many of a process's
  *						rows a bucket gets
- *	  plan, refine		again while there is a bucket too large to be one process's work: splitters of its own, and its rows
+ *	  sample, plan, refine	again while there is a bucket too large to be one process's work: splitters of its own, and its rows
  *						are classified by them, wherever they are; no row has moved yet
  *	  place				the first process adds up: where each process's rows of each bucket go
  *	  scatter			all: each process's slices, to the items
@@ -80,6 +81,7 @@ lay_out(ParallelSort *sort, Layout *layout, int nwords, uint64 nchunks)
 	sort->bucket_of = layout_take(layout, sort->nrows * sizeof(uint16));
 	sort->words = layout_take(layout, sort->variable ? sort->nrows * sizeof(uint64) : 0);
 	sort->slices = layout_take(layout, max_slices(sort->nrows, nchunks, sort->nprocesses) * sizeof(ParallelSlice));
+	sort->samples = layout_take(layout, parallel_sort_samples(sort->nrows, sort->nprocesses) * sizeof(ParallelSample));
 	sort->buckets = layout_take(layout, nbuckets * sizeof(ParallelBucket));
 	sort->ranges = layout_take(layout, sort->max_ranges * sizeof(ParallelRange));
 	sort->trees = layout_take(layout, nround * sizeof(SplitterTree));
@@ -141,7 +143,9 @@ parallel_sort_init(void *memory, const ParallelSortInput *input)
 		sort->squeeze = input->squeeze;
 	sort->alone = sort->nprocesses == 1 || sort->nrows < SORT_PARALLEL_MIN_ROWS;
 	sort->huge_bucket = sort->nrows / PARALLEL_ROUND_RANGES(sort->nprocesses);
-	sort->random = UINT64CONST(0x9E3779B97F4A7C15);
+	sort->nsamples = parallel_sort_samples(sort->nrows, sort->nprocesses);
+	sort->nranges = 1;
+	sort->round_ranges = 1;
 	pg_atomic_init_u64(&sort->next_slice, 0);
 	pg_atomic_init_u64(&sort->next_task, 0);
 	lay_out(sort, &layout, sort->squeeze.nwords, nchunks);
@@ -359,19 +363,23 @@ sort_alone(ParallelSort *sort)
 static void
 classify(ParallelSort *sort, int process, const ParallelSortSync *sync)
 {
-	if (process == 0)
-		parallel_sort_plan_first_round(sort);
-	sync->wait(sync->arg);
-	classify_slices(sort, process);
 	for (;;)
 	{
+		parallel_sort_draw_samples(sort, process);
 		sync->wait(sync->arg);
 		if (process == 0)
-			parallel_sort_plan_next_round(sort);
+			parallel_sort_choose_splitters(sort);
+		sync->wait(sync->arg);
+		if (sort->nrounds == 0)
+			classify_slices(sort, process);
+		else
+			refine_slices(sort, process);
+		sync->wait(sync->arg);
+		if (process == 0)
+			parallel_sort_end_round(sort);
 		sync->wait(sync->arg);
 		if (sort->round_ranges == 0)
 			break;
-		refine_slices(sort, process);
 	}
 }
 

@@ -1,6 +1,6 @@
 /*
  * parallel_sort_plan.c
- *		The first process's part of a parallel sort: splitters, and where everything goes.
+ *		The plan of a parallel sort, which the first process makes: splitters, and where everything goes.
  *
  * A round distributes some ranges: the first round all rows, a later one each bucket that the round before left too large.
  * Its samples are rows at random positions; a row in none of the ranges is no sample.  So a range has as many samples, and gets
@@ -25,13 +25,6 @@
 
 #define LOG_MIN_LEAVES 2
 
-typedef struct Sample
-{
-	const ParallelSlice *slice;
-	int			row;			/* of the slice */
-	int			range;			/* counted from round_first */
-} Sample;
-
 /* Leaves of the first distribution: enough to share them out, even if there are few rows. */
 static int
 first_log_leaves(uint64 nrows, int nprocesses)
@@ -48,8 +41,8 @@ first_log_leaves(uint64 nrows, int nprocesses)
 /* Words that choose_splitters needs room for, of so many samples. */
 #define SAMPLE_WORDS(nsamples) (2 * (nsamples) + (2 << LOG_MIN_LEAVES))
 
-static int
-positions_to_sample(uint64 nrows, int nprocesses)
+int
+parallel_sort_samples(uint64 nrows, int nprocesses)
 {
 	return sample_sort_nsamples(nrows, first_log_leaves(nrows, nprocesses), SORT_OVERSAMPLING_CHUNKS);
 }
@@ -58,56 +51,71 @@ positions_to_sample(uint64 nrows, int nprocesses)
 int
 parallel_sort_round_buckets(uint64 nrows, int nprocesses)
 {
-	return 2 * (positions_to_sample(nrows, nprocesses) / SORT_OVERSAMPLING_CHUNKS) +
+	return 2 * (parallel_sort_samples(nrows, nprocesses) / SORT_OVERSAMPLING_CHUNKS) +
 		PARALLEL_ROUND_RANGES(nprocesses) * MIN_RANGE_BUCKETS;
 }
 
 Size
 parallel_sort_plan_size(uint64 nrows, int nprocesses)
 {
-	int			nsamples = positions_to_sample(nrows, nprocesses);
-
-	return nsamples * sizeof(Sample) + SAMPLE_WORDS(nsamples) * sizeof(uint64);
+	return SAMPLE_WORDS(parallel_sort_samples(nrows, nprocesses)) * sizeof(uint64);
 }
 
 /* ---------------------------------------------------------------- splitters */
 
-/* Draws the samples of a round.  Returns how many. */
-static int
-draw_samples(ParallelSort *sort, Sample *samples, int npositions)
+/* The word of a row with a fixed key, or the first word of a string. */
+static uint64
+entry_word(const ParallelSort *sort, const ParallelSlice *slice, int row, int word)
 {
-	const ParallelSlice *slice = sort->slices;
-	int			nsamples = 0;
+	const uint64 *entries = (const uint64 *) slice->chunk->base;
+	uint64		key[KEY_MAX_WORDS];
 
-	for (int i = 0; i < npositions; i++)
+	key_squeeze_apply(&sort->squeeze, sort->squeeze.npieces, sort->squeeze.nwords,
+					  entries + (slice->first + row) * (sort->squeeze.full_words + 1), key);
+	return key[word];
+}
+
+/* Draws this process's part of the samples of a round: to touch that much memory at random takes its time. */
+void
+parallel_sort_draw_samples(ParallelSort *sort, int process)
+{
+	uint64		random = UINT64CONST(0x9E3779B97F4A7C15) * (sort->nrounds * sort->nprocesses + process + 1);
+	int			first = (uint64) sort->nsamples * process / sort->nprocesses;
+	int			end = (uint64) sort->nsamples * (process + 1) / sort->nprocesses;
+	const ParallelSlice *slice = sort->slices;
+
+	for (int i = first; i < end; i++)
 	{
-		uint64		position = sample_sort_position(&sort->random, i, npositions, sort->nrows);
-		int			range = sort->nrounds == 0 ? 0 : sort->range_of[sort->bucket_of[position]];
+		ParallelSample *sample = &sort->samples[i];
+		uint64		position = sample_sort_position(&random, i, sort->nsamples, sort->nrows);
 
 		while (position - slice->position >= slice->nrows)
 			slice++;
-		if (range >= 0)
-			samples[nsamples++] = (Sample) {slice, position - slice->position, range};
+		sample->slice = slice;
+		sample->row = position - slice->position;
+		sample->range = sort->nrounds == 0 ? 0 : sort->range_of[sort->bucket_of[position]];
+		if (sample->range >= 0 && !(sort->variable && sort->nrounds > 0))
+			sample->word = entry_word(sort, slice, sample->row, sort->ranges[sort->round_first + sample->range].depth);
 		if (i % SORT_BLOCK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
-	return nsamples;
 }
 
 /* Finds out how far a range's strings agree, as far as the samples tell. */
 static void
-choose_depth(ParallelRange *range, const Sample *samples, int nsamples, int number)
+choose_depth(const ParallelSort *sort, ParallelRange *range, int number)
 {
 	const char *reference = NULL;
 	uint64		depth = range->from;
 
-	for (int i = 0; i < nsamples; i++)
+	for (int i = 0; i < sort->nsamples; i++)
 	{
+		const ParallelSample *sample = &sort->samples[i];
 		const char *record;
 
-		if (samples[i].range != number)
+		if (sample->range != number)
 			continue;
-		record = parallel_slice_record(samples[i].slice, samples[i].row);
+		record = parallel_slice_record(sample->slice, sample->row);
 		if (reference != NULL)
 			depth = record_key_agreement(record, reference, range->from, depth);
 		else
@@ -117,22 +125,27 @@ choose_depth(ParallelRange *range, const Sample *samples, int nsamples, int numb
 		}
 	}
 	range->reference = reference;
-	range->depth = reference != NULL ? depth : range->from;
+	range->depth = depth;
 }
 
-/* The word of a sample that its range is distributed by. */
-static uint64
-sample_word(const ParallelSort *sort, const ParallelRange *range, const Sample *sample)
+/* Loads the words of a range's samples.  Returns how many. */
+static int
+load_samples(const ParallelSort *sort, const ParallelRange *range, int number, uint64 *words)
 {
-	const ParallelSlice *slice = sample->slice;
-	const uint64 *entry = (const uint64 *) slice->chunk->base +
-		(slice->first + sample->row) * (sort->squeeze.full_words + 1);
-	uint64		key[KEY_MAX_WORDS];
+	int			n = 0;
 
-	if (sort->variable && range->depth > 0)
-		return record_key_word(parallel_slice_record(slice, sample->row), range->depth);
-	key_squeeze_apply(&sort->squeeze, sort->squeeze.npieces, sort->squeeze.nwords, entry, key);
-	return key[range->depth];
+	for (int i = 0; i < sort->nsamples; i++)
+	{
+		const ParallelSample *sample = &sort->samples[i];
+
+		if (sample->range != number)
+			continue;
+		if (sort->variable && sort->nrounds > 0)
+			words[n++] = record_key_word(parallel_slice_record(sample->slice, sample->row), range->depth);
+		else
+			words[n++] = sample->word;
+	}
+	return n;
 }
 
 /*
@@ -169,33 +182,25 @@ number_buckets(ParallelSort *sort, ParallelRange *range, const SplitterTree *tre
 	Assert(sort->nbuckets <= sort->max_buckets);
 }
 
-/* Makes the splitter trees of this round's ranges. */
-static void
-choose_trees(ParallelSort *sort)
+/* Makes the splitter trees of this round's ranges, and gives their buckets numbers. */
+void
+parallel_sort_choose_splitters(ParallelSort *sort)
 {
-	int			npositions = positions_to_sample(sort->nrows, sort->nprocesses);
-	Sample	   *samples = palloc(npositions * sizeof(Sample));
-	uint64	   *words = palloc(SAMPLE_WORDS(npositions) * sizeof(uint64));
-	int			nsamples = draw_samples(sort, samples, npositions);
+	uint64	   *words = palloc(SAMPLE_WORDS(sort->nsamples) * sizeof(uint64));
 
 	for (int r = 0; r < sort->round_ranges; r++)
 	{
 		ParallelRange *range = &sort->ranges[sort->round_first + r];
-		int			n = 0;
 
 		if (sort->variable && sort->nrounds > 0)
-			choose_depth(range, samples, nsamples, r);
-		for (int i = 0; i < nsamples; i++)
-		{
-			if (samples[i].range == r)
-				words[n++] = sample_word(sort, range, &samples[i]);
-		}
-		choose_splitters(&sort->trees[r], words, n);
+			choose_depth(sort, range, r);
+		choose_splitters(&sort->trees[r], words, load_samples(sort, range, r, words));
 		number_buckets(sort, range, &sort->trees[r]);
 		CHECK_FOR_INTERRUPTS();
 	}
+	if (sort->nrounds == 0)
+		sort->nfirst_buckets = sort->nbuckets;
 	pfree(words);
-	pfree(samples);
 }
 
 /* ---------------------------------------------------------------- buckets */
@@ -346,28 +351,17 @@ make_tasks(ParallelSort *sort)
 
 /* ---------------------------------------------------------------- rounds */
 
+/* All are classified: begins the next round, or, if there is none, gives everything its place. */
 void
-parallel_sort_plan_first_round(ParallelSort *sort)
-{
-	sort->nranges = 1;
-	sort->round_ranges = 1;
-	choose_trees(sort);
-	sort->nfirst_buckets = sort->nbuckets;
-}
-
-void
-parallel_sort_plan_next_round(ParallelSort *sort)
+parallel_sort_end_round(ParallelSort *sort)
 {
 	uint64		end = 0;
 
 	describe_buckets(sort);
 	open_ranges(sort);
 	if (sort->round_ranges > 0)
-		choose_trees(sort);
-	else
-	{
-		place_range(sort, &sort->ranges[0], &end);
-		Assert(end == sort->nrows);
-		make_tasks(sort);
-	}
+		return;
+	place_range(sort, &sort->ranges[0], &end);
+	Assert(end == sort->nrows);
+	make_tasks(sort);
 }

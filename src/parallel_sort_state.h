@@ -50,6 +50,15 @@ typedef struct ParallelRange
 	const char *reference;		/* strings: the record that most agree with between from and depth */
 } ParallelRange;
 
+/* A row that was drawn. */
+typedef struct ParallelSample
+{
+	const ParallelSlice *slice;
+	int			row;			/* of the slice */
+	int			range;			/* of the round, that it is in; -1: none */
+	uint64		word;			/* that it is distributed by; strings: in the first round only */
+} ParallelSample;
+
 /* Buckets whose sorting is one piece of work: neighbours in the list of buckets in order. */
 typedef struct ParallelTask
 {
@@ -67,7 +76,6 @@ struct ParallelSort
 	uint64		nrows;
 	KeySqueeze	squeeze;
 	uint64		huge_bucket;	/* a bucket of more rows is distributed by all */
-	uint64		random;			/* the first process's random numbers */
 
 	char	   *items;
 	uint16	   *bucket_of;		/* each row's bucket, by position */
@@ -76,6 +84,9 @@ struct ParallelSort
 	ParallelSlice *slices;
 	int			nslices;
 	pg_atomic_uint64 next_slice;
+
+	int			nsamples;
+	ParallelSample *samples;	/* of this round */
 
 	int			max_buckets;
 	ParallelBucket *buckets;
@@ -121,11 +132,13 @@ parallel_slice_record(const ParallelSlice *slice, int row)
 /* The most ranges of a round. */
 #define PARALLEL_ROUND_RANGES(nprocesses) (2 * (nprocesses))
 
-/* parallel_sort_plan.c: the first process's part. */
-extern void parallel_sort_plan_first_round(ParallelSort *sort);
-extern void parallel_sort_plan_next_round(ParallelSort *sort);
-extern int	parallel_sort_round_buckets(uint64 nrows, int nprocesses);	/* the most of a round */
+/* parallel_sort_plan.c: all draw samples; the rest is the first process's part. */
+extern void parallel_sort_draw_samples(ParallelSort *sort, int process);
+extern void parallel_sort_choose_splitters(ParallelSort *sort);
+extern void parallel_sort_end_round(ParallelSort *sort);
 extern Size parallel_sort_plan_size(uint64 nrows, int nprocesses);	/* bytes of private memory */
+extern int	parallel_sort_samples(uint64 nrows, int nprocesses);	/* of a round */
+extern int	parallel_sort_round_buckets(uint64 nrows, int nprocesses);	/* the most of a round */
 
 /* parallel_sort_refine.c: one slice's rows in buckets that are distributed further. */
 typedef struct ParallelRefiner ParallelRefiner;
