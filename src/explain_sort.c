@@ -162,7 +162,11 @@ explain_process(const SortShareProcess *process, ExplainState *es)
 		appendStringInfo(es->str, "Fed by %s: rows=" UINT64_FORMAT,
 						 is_leader ? "leader" : psprintf("worker %d", process->worker_number), process->rows);
 		if (es->timing)
-			appendStringInfo(es->str, "  time=%.3f ms", process->feed_ms);
+		{
+			appendStringInfo(es->str, "  feed=%.3f ms", process->feed_ms);
+			if (process->sort_ms > 0)
+				appendStringInfo(es->str, "  sort=%.3f ms", process->sort_ms);
+		}
 		appendStringInfoChar(es->str, '\n');
 		return;
 	}
@@ -172,7 +176,10 @@ explain_process(const SortShareProcess *process, ExplainState *es)
 		ExplainPropertyInteger("Worker Number", NULL, process->worker_number, es);
 	ExplainPropertyInteger("Rows", NULL, process->rows, es);
 	if (es->timing)
+	{
 		ExplainPropertyFloat("Feed Time", "ms", process->feed_ms, 3, es);
+		ExplainPropertyFloat("Sort Time", "ms", process->sort_ms, 3, es);
+	}
 	ExplainCloseGroup("Feeding Process", NULL, true, es);
 }
 

@@ -389,6 +389,7 @@ cpu_finish_feed(Sorter *base)
 	sort_share_note_fed(share, sorter->process);
 	if (!sort_share_wait_all_fed(share))
 		return;
+	progress_enter(base, PROGRESS_SORTING);
 	watch = stopwatch_start();
 	old = MemoryContextSwitchTo(sorter->context);
 	joint_sort(sorter->shared, sorter->process, sorter->key);

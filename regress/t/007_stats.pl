@@ -169,7 +169,7 @@ like(counters('parallel_sorts', 'cpu'), qr/^1$/, 'a parallel sort');
 my $explained = $node->safe_psql('postgres', "$parallel EXPLAIN (ANALYZE, VERBOSE, COSTS OFF) SELECT * FROM r ORDER BY k $drain");
 like($explained, qr/Memory: \d+kB  Processes: [123]\n/, 'EXPLAIN ANALYZE has the number of processes');
 my $fed = 0;
-$fed += $1 while $explained =~ /Fed by (?:leader|worker \d): rows=(\d+)  time=[\d.]+ ms\n/g;
+$fed += $1 while $explained =~ /Fed by (?:leader|worker \d): rows=(\d+)  feed=[\d.]+ ms(?:  sort=[\d.]+ ms)?\n/g;
 is($fed, ROWS, 'VERBOSE what each of them fed');
 
 # The phases that don't stand still are looked for until they were seen.
