@@ -26,9 +26,11 @@ typedef struct SharedChunks
 	uint64		filled_rows;	/* in them */
 
 	/* When the sort is closed (joint_sort.h): */
-	ParallelSort *sort;			/* NULL: the first process will sort alone */
+	char	   *sort_memory;	/* NULL: the leader will sort alone */
+	Size		sort_memory_size;
+	bool		no_memory;		/* the kernel has less */
+	ParallelSort *sort;
 	SortedRows	sorted;			/* the result */
-	bool		no_memory;		/* for it */
 	bool		is_sorted;
 } SharedChunks;
 

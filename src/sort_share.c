@@ -39,22 +39,44 @@
 #define POPULATE_STEP ((Size) 8 * 1024 * 1024)
 #define SMALL_PAGE_SIZE ((uintptr_t) 4096)
 
+/* Newer than many a system's headers; a kernel that doesn't know it says so. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
 /* What a process has open, until its memory context is reset. */
 typedef struct SortShareMapping
 {
 	MemoryContextCallback callback;
+	struct SortShareMapping *next;	/* in this process */
 	int			fd;				/* -1: none */
 	void	   *address;		/* NULL: not mapped */
 	Size		size;
 } SortShareMapping;
 
+static SortShareMapping *mappings = NULL;
+
 /* ---------------------------------------------------------------- mapping */
+
+static void
+forget_mapping(const SortShareMapping *mapping)
+{
+	for (SortShareMapping **link = &mappings; *link != NULL; link = &(*link)->next)
+	{
+		if (*link == mapping)
+		{
+			*link = mapping->next;
+			return;
+		}
+	}
+}
 
 static void
 release_mapping(void *arg)
 {
 	SortShareMapping *mapping = arg;
 
+	forget_mapping(mapping);
 	/* the condition variable that this process waits on may be in there */
 	ConditionVariableCancelSleep();
 	if (mapping->address != NULL)
@@ -78,6 +100,8 @@ mapping_create(void)
 	mapping->callback.func = release_mapping;
 	mapping->callback.arg = mapping;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &mapping->callback);
+	mapping->next = mappings;
+	mappings = mapping;
 	return mapping;
 }
 
@@ -128,7 +152,9 @@ open_new_file(SortShareMapping *mapping, Size size)
 #ifdef MFD_CLOEXEC
 	if (!AcquireExternalFD())
 		return false;
-	mapping->fd = memfd_create("gpusort", MFD_CLOEXEC);
+	mapping->fd = memfd_create("gpusort", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	if (mapping->fd < 0 && errno == EINVAL)
+		mapping->fd = memfd_create("gpusort", MFD_CLOEXEC);
 	if (mapping->fd < 0)
 		ReleaseExternalFD();
 	return mapping->fd >= 0 && ftruncate(mapping->fd, size) == 0;
@@ -215,26 +241,49 @@ sort_share_alloc(SortShare *share, Size size)
 	return result;
 }
 
+/* Has pages of the file made that stand at this address, by older kernels; false: there is no memory for them. */
+static bool
+allocate_pages(char *from, Size size)
+{
+	for (const SortShareMapping *mapping = mappings; mapping != NULL; mapping = mapping->next)
+	{
+		char	   *start = mapping->address;
+
+		if (start != NULL && from >= start && from < start + mapping->size)
+			return fallocate(mapping->fd, 0, from - start, size) == 0;
+	}
+	return false;
+}
+
+/* The same, and has them mapped, where the kernel can. */
+static bool
+provide_pages(char *from, Size size)
+{
+#ifdef MADV_POPULATE_WRITE
+	if (madvise(from, size, MADV_POPULATE_WRITE) == 0)
+		return true;
+	if (errno != EINVAL)
+		return false;
+#endif
+	return allocate_pages(from, size);
+}
+
 bool
 sort_share_populate(void *memory, Size size)
 {
-#ifdef MADV_POPULATE_WRITE
 	char	   *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);
 	char	   *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, (char *) memory + size);
 
 	for (char *step = from; step < to; step += POPULATE_STEP)
 	{
 		CHECK_FOR_INTERRUPTS();
-		while (madvise(step, Min((Size) (to - step), POPULATE_STEP), MADV_POPULATE_WRITE) != 0)
+		while (!provide_pages(step, Min((Size) (to - step), POPULATE_STEP)))
 		{
-			if (errno == EINVAL)
-				return true;	/* a kernel that doesn't know it; pages come as they are touched */
 			if (errno != EINTR && errno != EAGAIN)
 				return false;
 			CHECK_FOR_INTERRUPTS();
 		}
 	}
-#endif
 	return true;
 }
 
