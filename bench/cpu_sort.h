@@ -22,7 +22,7 @@ extern uint64 random_below(uint64 n);
 extern double now_ns(void);
 extern Chunk *make_chunk(Size size);
 extern void free_chunks(Chunk *chunk);
-extern void fail(const char *what, const char *name, uint64 n, int words) pg_attribute_noreturn();
+extern void fail(const char *what, const char *name, uint64 n, int words) __attribute__((noreturn));
 
 /* cpu_sort_strings.c: variable keys. */
 extern void check_strings(const uint64 *sizes, int nsizes);
