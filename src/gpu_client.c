@@ -14,12 +14,16 @@
 #include "utils/timestamp.h"
 
 #include "gpu_client.h"
+#include "gpu_service.h"
 #include "wait_events.h"
 
 /* Greeting takes a service that is well less than a millisecond. */
 #define GPU_CLIENT_TIMEOUT_MS 1000
 
-/* So long, in milliseconds, is it believed what was found out: that there is a service or not, that it doesn't answer. */
+/*
+ * So long, in milliseconds, is it believed what was found out: that there is a service or not, that it doesn't answer; at most until
+ * another one is started.
+ */
 #define BELIEVE_ANSWER_MS 1000
 #define BELIEVE_SILENCE_MS 10000
 
@@ -27,6 +31,7 @@
 static struct
 {
 	TimestampTz until;			/* it is believed so long */
+	int64		starts;			/* and until gpusortd is started once more than so often */
 	bool		ready;
 	bool		silent;			/* not ready, as it does not answer */
 	char		why_not[256];
@@ -109,18 +114,29 @@ gpu_client_close(GpusortdClient *client)
 
 /* ---------------------------------------------------------------- what is known of the service */
 
+/* How often the launcher has started gpusortd. */
+static int64
+count_starts(void)
+{
+	GpuServiceState state;
+
+	return gpu_service_state(&state) ? state.starts : 0;
+}
+
 static bool
 still_known(void)
 {
-	return known.until > GetCurrentTimestamp();
+	return known.until > GetCurrentTimestamp() && known.starts == count_starts();
 }
 
+/* What was found out when gpusortd had been started so often. */
 static void
-remember(bool ready, bool silent, const char *why_not)
+remember(int64 starts, bool ready, bool silent, const char *why_not)
 {
 	known.ready = ready;
 	known.silent = silent;
 	strlcpy(known.why_not, why_not, sizeof(known.why_not));
+	known.starts = starts;
 	known.until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), silent ? BELIEVE_SILENCE_MS : BELIEVE_ANSWER_MS);
 }
 
@@ -128,6 +144,7 @@ bool
 gpu_client_open(GpusortdClient *client, const char **why_not)
 {
 	TimestampTz start = GetCurrentTimestamp();
+	int64		starts = count_starts();
 
 	if (known.silent && still_known())
 	{
@@ -136,17 +153,17 @@ gpu_client_open(GpusortdClient *client, const char **why_not)
 	}
 	if (!gpu_client_connect(client, GPU_CLIENT_TIMEOUT_MS, why_not))
 	{
-		remember(false, TimestampDifferenceExceeds(start, GetCurrentTimestamp(), GPU_CLIENT_TIMEOUT_MS), *why_not);
+		remember(starts, false, TimestampDifferenceExceeds(start, GetCurrentTimestamp(), GPU_CLIENT_TIMEOUT_MS), *why_not);
 		return false;
 	}
 	if (client->welcome.devices == 0)
 	{
 		*why_not = "gpusortd has no device";
-		remember(false, false, *why_not);
+		remember(starts, false, false, *why_not);
 		gpu_client_close(client);
 		return false;
 	}
-	remember(true, false, "");
+	remember(starts, true, false, "");
 	return true;
 }
 
