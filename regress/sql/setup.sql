@@ -46,16 +46,14 @@ BEGIN
 END $$;
 
 -- Runs a query that has a unique column id, sorted by keys, with gpusort off and forced, and compares the two.
--- taken: whether gpusort is to sort it; NULL: either will do.
+-- taken: whether gpusort is to sort it; NULL: either will do.  (CREATE TABLE AS may be executed in parallel, INSERT is not.)
 CREATE FUNCTION check_sort(query text, keys text, taken boolean DEFAULT true) RETURNS text
 LANGUAGE plpgsql SET gpusort.mode = off SET client_min_messages = warning AS $$
 DECLARE
 	sorted text := format('SELECT * FROM (%s) q ORDER BY %s', query, keys);
 BEGIN
-	CREATE TEMP TABLE IF NOT EXISTS expected (id bigint, rank bigint, line bigint);
-	CREATE TEMP TABLE IF NOT EXISTS actual (id bigint, place bigint, line bigint);
-	TRUNCATE expected, actual;
-	EXECUTE format('INSERT INTO expected SELECT id, rank() OVER (ORDER BY %s), hashtextextended(q::text, 0) FROM (%s) q', keys, query);
+	DROP TABLE IF EXISTS expected, actual;
+	EXECUTE format('CREATE TEMP TABLE expected AS SELECT id, rank() OVER (ORDER BY %s), hashtextextended(q::text, 0) AS line FROM (%s) q', keys, query);
 	IF uses_gpusort(sorted) THEN
 		RETURN 'gpusort is in the plan although it is off';
 	END IF;
@@ -63,7 +61,7 @@ BEGIN
 	IF uses_gpusort(sorted) <> taken THEN
 		RETURN format('gpusort is %sin the plan', CASE WHEN taken THEN 'not ' END);
 	END IF;
-	EXECUTE format('INSERT INTO actual SELECT id, row_number() OVER (), hashtextextended(q::text, 0) FROM (%s) q', sorted);
+	EXECUTE format('CREATE TEMP TABLE actual AS SELECT id, row_number() OVER () AS place, hashtextextended(q::text, 0) AS line FROM (%s) q', sorted);
 	PERFORM set_config('gpusort.mode', 'off', true);
 	RETURN compare_sorts();
 END $$;
