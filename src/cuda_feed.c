@@ -17,6 +17,9 @@
 #include "guc.h"
 #include "stopwatch.h"
 
+/* Even a service that has memory takes some milliseconds to answer. */
+#define QUEUE_TIMEOUT_MIN_MS 100
+
 static SortFailureReason
 failure_reason(GpusortdCode code)
 {
@@ -92,7 +95,18 @@ cuda_connect(CudaSorter *sorter)
 
 /* ---------------------------------------------------------------- job */
 
-/* What waiting for the job's memory costs is told apart. */
+/* Has it waited in the queue for as long as it may? */
+static bool
+gave_up_waiting(const CudaSorter *sorter)
+{
+	return sorter->client.code == GPUSORTD_DISCONNECTED && sorter->wait.deadline != 0 &&
+		GetCurrentTimestamp() >= sorter->wait.deadline;
+}
+
+/*
+ * Begins a job, once there is memory for it; how long it waited is told apart.  Others may hold that memory for as long as a cursor
+ * is open, even another sort of the same query.
+ */
 bool
 cuda_begin_job(CudaSorter *sorter)
 {
@@ -100,10 +114,15 @@ cuda_begin_job(CudaSorter *sorter)
 	bool		begun;
 
 	sorter->wait.event = GPUSORT_WAIT_QUEUE;
+	if (gpusort_queue_timeout >= 0)
+		sorter->wait.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
 	begun = gpusortd_begin(&sorter->client, &sorter->estimate);
 	sorter->stats.queue_ms += stopwatch_ms(watch);
+	if (!begun && gave_up_waiting(sorter))
+		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "other sorts have the device's memory (gpusort.queue_timeout)");
 	if (!begun)
 		return cuda_client_failed(sorter);
+	sorter->wait.deadline = 0;
 	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes);
 	return true;
 }

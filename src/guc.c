@@ -20,6 +20,7 @@ char	   *gpusort_max_device_memory;
 int			gpusort_staging_memory = 1024;
 char	   *gpusort_device_list;
 int			gpusort_service_timeout = 10000;
+int			gpusort_queue_timeout = 10000;
 char	   *gpusort_gpusortd_path;
 char	   *gpusort_gpusortd_options;
 
@@ -126,6 +127,9 @@ define_service_settings(void)
 	DefineCustomIntVariable("gpusort.service_timeout", "A gpusortd that does not answer for so long is killed and started again.",
 							"0: never.", &gpusort_service_timeout, 10000, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL,
 							NULL);
+	DefineCustomIntVariable("gpusort.queue_timeout", "How long a sort waits for GPU memory that others have.",
+							"Then the CPU sorts. -1: no limit.", &gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
+							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.gpusortd_path", "The program that sorts on GPUs.",
 							   "Empty: gpusortd in the folder of the server's programs.", &gpusort_gpusortd_path, "",
 							   PGC_SIGHUP, GUC_SUPERUSER_ONLY, NULL, NULL, NULL);

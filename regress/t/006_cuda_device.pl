@@ -149,6 +149,8 @@ sub holdings
 
 # ---- it sorts ----
 
+my $before;
+
 wait_until_ready();
 check_queries('in device memory', qr/Device: cuda(?!.*Disk)/);
 check_queries('fed by several processes', qr/Device: cuda(?!.*Disk).*Processes: [2-4]/, PARALLEL);
@@ -238,6 +240,25 @@ my ($status, $out, $err) = $node->psql('postgres', "SET temp_file_limit = '5MB';
 like($err, qr/ERROR:  temporary file size exceeds "?temp_file_limit"?/, 'temp_file_limit is obeyed');
 is($out, '0', 'and leaves no file');
 
+# ---- device memory that others have ----
+
+# There are two devices; each has room for one sort.
+serve('gpusortd_options' => '--host-memory-layer', 'max_device_memory' => '40MB');
+my @holders = map { $node->background_psql('postgres') } 1 .. 2;
+$_->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 10 IN c') foreach @holders;
+$before = fallbacks();
+is($node->safe_psql('postgres', "SET gpusort.queue_timeout = 0; SELECT digest('$queries{'variable keys'}')"), $right{'variable keys'},
+	'a sort that waits for device memory no longer');
+is(fallbacks(), $before + 1, 'falls back');
+$session = $node->background_psql('postgres');
+$session->query_safe("SET gpusort.queue_timeout = -1");
+$session->query_until(qr/started/, "\\echo started\nSELECT digest('$queries{'variable keys'}');\n");
+ok($node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE 'SELECT digest%' AND wait_event_type = 'Extension'))), 'one that waits');
+$_->quit foreach @holders;
+like($session->query('SELECT 1'), qr/^\Q$right{'variable keys'}\E$/m, 'gets it in the end');
+is(fallbacks(), $before + 1, 'on the device');
+$session->quit;
+
 # ---- a service that fails ----
 
 serve('gpusortd_options' => SMALL_CHUNKS, 'max_device_memory' => '80%');
@@ -245,7 +266,7 @@ check_queries('with small chunks', qr/Device: cuda(?!.*Disk)/);
 check_queries('with small chunks, fed by several processes', qr/Device: cuda(?!.*Disk).*Processes: [2-4]/, PARALLEL);
 
 my $gated = 'SELECT id FROM r WHERE gate(id) ORDER BY k, id';
-my $before = fallbacks();
+$before = fallbacks();
 my ($output, $errors) = outcome(while_feeding("SELECT digest('$gated')", sub { kill_service() }));
 like($output, qr/^\Q$right{'fixed keys'}\E$/m, 'killed while the input is read: right rows');
 is($errors, '', 'and no error');
