@@ -37,7 +37,7 @@ include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
 $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(wildcard src/*.h cuda/daemon/client.h cuda/daemon/protocol.h)
+$(OBJS): $(wildcard src/*.h cuda/daemon/client*.h cuda/daemon/protocol.h)
 
 # gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.
 GPUSORTD = cuda/daemon/gpusortd

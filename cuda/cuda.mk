@@ -48,7 +48,7 @@ bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
 # gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
 daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -Icuda/daemon -MMD -MF $(@:.o=.d)
 daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(sort $(wildcard cuda/daemon/*.c cuda/daemon/*.cc cuda/daemon/*.cu))))
-daemon_check_objects = cuda/build/daemon/client.o \
+daemon_check_objects = $(patsubst cuda/%.c,cuda/build/%.o,$(sort $(wildcard cuda/daemon/client*.c))) \
 	$(patsubst cuda/%.cc,cuda/build/%.o,$(sort $(wildcard cuda/daemon/check/*.cc)))
 
 cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a

@@ -133,27 +133,37 @@ SegmentPool::give_back(Segment segment)
 	free_segments.push_back(segment);
 }
 
-/* Ends as soon as something fails: clients will be told why when they ask. */
-void
-SegmentPool::prepare(std::vector<uint32_t> sizes)
+/* False: there is no room for it, or it could not be made; clients will be told why when they ask. */
+bool
+SegmentPool::prepare_one(uint32_t chunks)
 {
-	preparing = std::thread([this, sizes]
+	Segment		segment;
+
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+
+		if (ending || made_chunks + chunks > most_chunks)
+			return false;
+		made_chunks += chunks;
+	}
+	if (!make(chunks, &segment).ok())
+		return false;
+	give_back(segment);
+	return true;
+}
+
+void
+SegmentPool::prepare(const std::vector<uint32_t> &sizes, size_t first)
+{
+	for (size_t i = 0; i < first; i++)
+	{
+		if (!prepare_one(sizes[i]))
+			return;
+	}
+	preparing = std::thread([this, sizes, first]
 							{
-								for (uint32_t chunks : sizes)
-								{
-									Segment		segment;
-
-									{
-										std::lock_guard<std::mutex> lock(mutex);
-
-										if (ending || made_chunks + chunks > most_chunks)
-											return;
-										made_chunks += chunks;
-									}
-									if (!make(chunks, &segment).ok())
-										return;
-									give_back(segment);
-								}
+								for (size_t i = first; i < sizes.size() && prepare_one(sizes[i]); i++)
+									;
 							});
 }
 

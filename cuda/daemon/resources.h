@@ -38,8 +38,8 @@ public:
 	SegmentPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t most);
 	~SegmentPool();
 
-	/* Begins to make segments of so many chunks each, while there is nothing better to do. */
-	void prepare(std::vector<uint32_t> sizes);
+	/* Makes segments of so many chunks each: the first few before it returns, the others while there is nothing better to do. */
+	void prepare(const std::vector<uint32_t> &sizes, size_t first);
 
 	Outcome take(uint32_t chunks, Segment *segment);
 	void give_back(Segment segment);
@@ -51,6 +51,7 @@ private:
 	bool take_free(uint32_t chunks, Segment *segment);
 	Outcome make(uint32_t chunks, Segment *segment);
 	Outcome map(Segment *segment);
+	bool prepare_one(uint32_t chunks);
 	void destroy(Segment segment);
 
 	DeviceLayer *layer;

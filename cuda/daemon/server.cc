@@ -40,6 +40,9 @@
 #define MAX_CONNECTIONS 4096
 #define TIDY_SECONDS 10
 
+/* Segments that are there before the first client; one of 8 chunks takes some 20 ms. */
+#define READY_SEGMENTS 2
+
 void
 log_line(const char *level, const char *format, ...)
 {
@@ -61,14 +64,18 @@ log_line(const char *level, const char *format, ...)
 
 /* ---- the service ---- */
 
-/* Segments for a query or two with many helpers; the layer for tests needs no more than a few. */
+/*
+ * Segments for a query or two with many helpers; the layer for tests needs no more than a few.  The first client, small or
+ * large, finds one of its size.
+ */
 std::vector<uint32_t>
 Service::first_segments() const
 {
 	uint32_t	large = settings.host_memory ? 1 : 4;
-	std::vector<uint32_t> sizes(large * 5, small_segment());
+	std::vector<uint32_t> sizes = {small_segment(), large_segment()};
 
-	std::fill(sizes.begin(), sizes.begin() + large, large_segment());
+	sizes.insert(sizes.end(), large - 1, large_segment());
+	sizes.insert(sizes.end(), large * 4 - 1, small_segment());
 	return sizes;
 }
 
@@ -95,7 +102,7 @@ Service::open()
 	if (stop_event < 0)
 		return {GPUSORTD_NO_RESOURCES, "too many files are open"};
 	segments = std::make_unique<SegmentPool>(layer.get(), settings.chunk_bytes, settings.staging_memory / settings.chunk_bytes);
-	segments->prepare(first_segments());
+	segments->prepare(first_segments(), READY_SEGMENTS);
 	gate = std::make_unique<Gate>(devices, segments->most_chunks);
 	for (const GateDevice &device : devices)
 		log_line("LOG", "device %d: %s, %llu MB, up to %llu MB of them for sorting", device.description.number,
