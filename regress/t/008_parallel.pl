@@ -171,6 +171,27 @@ close $out;
 $node->command_ok([ 'pgbench', '-n', '-c', '8', '-t', '5', '-f', $script, 'postgres' ], '8 sessions sort at a time');
 is(left_behind($pid), $nothing, 'nothing is left of them');
 
+# Processes with too little address space for the sort's memory: first the workers alone, then the leader too.
+SKIP:
+{
+	my ($postmaster) = lines_of(slurp($node->data_dir . '/postmaster.pid'));
+	skip 'no prlimit', 5 if system("prlimit --pid=$postmaster --as=2147483648 2>/dev/null") != 0;
+
+	foreach my $who ('workers', 'processes')
+	{
+		$session->query_safe("SET gpusort.work_mem = '100GB'; SET parallel_leader_participation = off");
+		my $plan = $session->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r ORDER BY k');
+		like($plan, qr/Gather \(actual rows=400000(?:\.00)? /, "$who without the sort's memory pass rows up");
+		is($session->query($in_order), $right, 'all of them, in order');
+		if ($who eq 'workers')
+		{
+			unlike($plan, qr/Processes:/, 'the leader sorts alone');
+			$session->quit;
+			($session, $pid) = open_session();
+		}
+	}
+}
+
 $session->quit;
 $node->stop;
 done_testing();
