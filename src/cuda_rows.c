@@ -63,6 +63,10 @@ cuda_sort_job(CudaSorter *sorter)
 	stats->transfer_ms += sorted->feed_us / 1000.0;
 	stats->gather_ms += sorted->plan_us / 1000.0;
 	stats->device_memory = Max(stats->device_memory, sorted->device_bytes);
+	/* if there is another job, it is because this one is as large as there was memory for */
+	sorter->estimate.expected_rows = sorted->rows;
+	sorter->estimate.expected_key_bytes = sorted->key_bytes;
+	sorter->estimate.expected_row_bytes = sorted->row_bytes;
 	return true;
 }
 

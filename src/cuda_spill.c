@@ -131,8 +131,6 @@ cuda_spill(CudaSorter *sorter)
 		return false;
 	if (sorter->nrows == 0)
 		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
-	/* The next job will be about as large as this one, which was as large as there was memory. */
-	sorter->estimate.expected_rows = sorter->nrows;
 	progress_enter(&sorter->base, phase);
 	return cuda_begin_job(sorter);
 }

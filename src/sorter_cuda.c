@@ -19,18 +19,22 @@
 #include "cuda_sorter.h"
 #include "guc.h"
 
+/* More than this is no estimate; the planner's may be any number. */
+#define ESTIMATE_MAX 1e15
+
 /* What the service is told beforehand. */
 static void
 estimate_job(CudaSorter *sorter, const SortRequest *request)
 {
 	GpusortdBegin *estimate = &sorter->estimate;
+	double		rows = Min(request->expected_rows, ESTIMATE_MAX);
 
 	estimate->key_bytes = request->key->width;
 	estimate->algorithm = gpusort_algorithm;
 	estimate->payload = GPUSORTD_ROWS_RIDE;
-	estimate->expected_rows = request->expected_rows;
-	estimate->expected_key_bytes = request->expected_rows * request->expected_key_bytes;
-	estimate->expected_row_bytes = request->expected_rows * request->expected_row_bytes;
+	estimate->expected_rows = rows;
+	estimate->expected_key_bytes = Min(rows * request->expected_key_bytes, ESTIMATE_MAX);
+	estimate->expected_row_bytes = Min(rows * request->expected_row_bytes, ESTIMATE_MAX);
 }
 
 static Sorter *
