@@ -105,7 +105,8 @@ gave_up_waiting(const CudaSorter *sorter)
 
 /*
  * Begins a job, once there is memory for it; how long it waited is told apart.  Others may hold that memory for as long as a cursor
- * is open, even another sort of the same query.
+ * is open.  If this process itself has another sort there, which may be what it would wait for, it doesn't wait; unless it has begun to
+ * spill, when much is done already.
  */
 bool
 cuda_begin_job(CudaSorter *sorter)
@@ -116,6 +117,7 @@ cuda_begin_job(CudaSorter *sorter)
 	sorter->wait.event = GPUSORT_WAIT_QUEUE;
 	if (gpusort_queue_timeout >= 0)
 		sorter->wait.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
+	sorter->client.never_queue = sorter->external == NULL && gpu_client_count() > 1;
 	begun = gpusortd_begin(&sorter->client, &sorter->estimate);
 	sorter->stats.queue_ms += stopwatch_ms(watch);
 	if (!begun && gave_up_waiting(sorter))

@@ -37,6 +37,8 @@ static struct
 	char		why_not[256];
 } known;
 
+static int	connections;		/* that this process has */
+
 /* Milliseconds until then; -1: there is no such time. */
 static long
 milliseconds_left(TimestampTz deadline)
@@ -100,6 +102,7 @@ gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 		return false;
 	}
 	client->wait_arg = NULL;
+	connections++;
 	return true;
 }
 
@@ -110,6 +113,13 @@ gpu_client_close(GpusortdClient *client)
 		return;
 	gpusortd_close(client);
 	ReleaseExternalFD();
+	connections--;
+}
+
+int
+gpu_client_count(void)
+{
+	return connections;
 }
 
 /* ---------------------------------------------------------------- what is known of the service */

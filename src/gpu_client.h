@@ -45,6 +45,9 @@ extern bool gpu_client_open(GpusortdClient *client, const char **why_not);
  */
 extern bool gpu_client_ready(const char **why_not);
 
+/* How many connections this process has. */
+extern int	gpu_client_count(void);
+
 /* Closes the connection; at any time, also again. */
 extern void gpu_client_close(GpusortdClient *client);
 

@@ -51,6 +51,7 @@ typedef struct GpusortdClient
 	void	   *wait_arg;
 	GpusortdCode code;			/* of the last failure */
 	char		message[256];
+	bool		never_queue;	/* the caller's: gpusortd_begin fails with GPUSORTD_MEMORY_FULL where the job would have to wait */
 
 	GpusortdWelcome welcome;
 	bool		in_job;
@@ -75,7 +76,7 @@ typedef struct GpusortdClient
 /* Makes *client, connects and greets; wait may be NULL: plain poll. */
 bool		gpusortd_connect(GpusortdClient *client, const char *socket_path, GpusortdWait wait, void *wait_arg);
 
-/* Begins a job; waits in the queue, if there is one. */
+/* Begins a job; waits in the queue, if there is one, unless never_queue is set. */
 bool		gpusortd_begin(GpusortdClient *client, const GpusortdBegin *begin);
 
 /* Helps to feed the job of another connection, whose client->job says which one. */

@@ -169,6 +169,8 @@ gpusortd_receive_expected(GpusortdClient *client, GpusortdType expected, Gpusort
 			return true;
 		if (type == GPUSORTD_ERROR)
 			return fail_as_told(client, &body->error);
+		if (type == GPUSORTD_QUEUED && client->never_queue)
+			return gpusortd_fail(client, GPUSORTD_MEMORY_FULL, "other sorts have the device's memory");
 		if (type != GPUSORTD_CHUNK_FREE && type != GPUSORTD_QUEUED)
 			return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent an answer to no question");
 	}

@@ -154,6 +154,23 @@ sub outcome
 
 # ---- stages ----
 
+my $holder;
+
+# Has a session hold all chunk memory there is, until release_memory.
+sub hold_memory
+{
+	serve_with('gpusortd_options', "$small_chunks --staging-memory 512k");
+	$holder = $node->background_psql('postgres');
+	$holder->query_safe("BEGIN; DECLARE c CURSOR FOR $wide; FETCH 1 FROM c" =~ s/WHERE GATE//r);
+	return;
+}
+
+sub release_memory
+{
+	$holder->quit;
+	return;
+}
+
 # Where sessions wait for a fault, and what is to become of those that lose gpusortd there.
 my %stages = (
 	'connecting' => {
@@ -165,13 +182,11 @@ my %stages = (
 	},
 	'queue' => {
 		reach => sub {
-			serve_with('gpusortd_options', "$small_chunks --staging-memory 512k");
-			$sessions->{holder} = $node->background_psql('postgres');
-			$sessions->{holder}->query_safe("BEGIN; DECLARE c CURSOR FOR $wide; FETCH 1 FROM c" =~ s/WHERE GATE//r);
+			hold_memory();
 			$sessions->start;
 			$sessions->wait_for('all are in the queue', "SELECT count(*) = $number FROM pg_stat_progress_gpusort WHERE phase = 'waiting for device'");
 		},
-		leave => sub { $sessions->{holder}->quit },
+		leave => \&release_memory,
 		outcome => "$number right",
 	},
 	'feeding' => {
@@ -305,6 +320,20 @@ my $timed_out = grep { ($sessions->finish_statement($_))[1] =~ /canceling statem
 is($timed_out, $number, 'statement_timeout: all sessions obey it');
 thaw_service();
 check_aftermath('statement_timeout');
+
+# ---- memory that others have, and keep ----
+
+hold_memory();
+my $twice = 'SELECT count(*) FROM (SELECT * FROM (SELECT * FROM r ORDER BY k OFFSET 0) a UNION ALL SELECT * FROM (SELECT * FROM r ORDER BY k OFFSET 0) b ORDER BY k) c';
+is($holder->query_safe("SET gpusort.queue_timeout = -1; $twice"), 2 * $rows, 'a session does not wait for what it has itself');
+$_->{psql}->query_safe("SET gpusort.queue_timeout = '100ms'") foreach $sessions->sessions;
+$sessions->start;
+is(outcome(), "$number right", 'queue_timeout: all sort elsewhere');
+release_memory();
+is($sessions->ask("SET gpusort.queue_timeout = -1; $twice"), 2 * $rows, 'nor does a query with two sorts wait for itself');
+$_->{psql}->query_safe('RESET gpusort.queue_timeout') foreach $sessions->sessions;
+check_aftermath('queue_timeout');
+set_up_again('queue');
 
 # ---- the socket is removed ----
 
