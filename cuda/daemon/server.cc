@@ -8,8 +8,8 @@
  *
  * gpusortd ends on SIGTERM, SIGINT or SIGQUIT, when the descriptor that its parent holds the other end of is closed, and after a
  * device was lost, as CUDA can't recover in the same process.  Ending, it shuts the connections for reading: each
- * thread finishes what it is at, sends its answer, and sees the end of its client.  If one doesn't, because a device hangs, a
- * watchdog ends the process.
+ * thread finishes what it is at, sends its answer, and sees the end of its client.  One that can't send, because its client reads
+ * nothing, gives up before long.  If a thread doesn't end, because a device hangs, a watchdog ends the process.
  */
 #include <algorithm>
 #include <cerrno>
@@ -30,6 +30,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -39,6 +40,9 @@
 #define WATCHDOG_SECONDS 10
 #define MAX_CONNECTIONS 4096
 #define TIDY_SECONDS 10
+
+/* A client with so many answers unread that no more can be sent for so long is given up: no client of ours ever is. */
+#define SEND_SECONDS 3
 
 /* Segments that are there before the first client; one of 8 chunks takes some 20 ms. */
 #define READY_SEGMENTS 2
@@ -348,6 +352,7 @@ peer_is_allowed(int fd)
 void
 Server::accept_one()
 {
+	struct timeval patience = {SEND_SECONDS, 0};
 	int			fd = accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC);
 
 	if (fd < 0)
@@ -359,7 +364,8 @@ Server::accept_one()
 		}
 		return;
 	}
-	if (connections.size() >= MAX_CONNECTIONS || !peer_is_allowed(fd))
+	if (connections.size() >= MAX_CONNECTIONS || !peer_is_allowed(fd) ||
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
 		close(fd);
 	else
 		start(fd);

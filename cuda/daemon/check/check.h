@@ -66,6 +66,9 @@ public:
 	/* SIGTERM, and its exit status; -1: it had to be killed. */
 	int end();
 
+	/* Waits for its end, and its exit status; -1: it had to be killed. */
+	int wait();
+
 	/* Waits until it holds no more files and threads than at its start. */
 	bool settles();
 	Holdings holdings() const;
@@ -78,6 +81,9 @@ public:
 private:
 	int reap(int seconds);
 };
+
+/* Waits until no job has a promise of device memory. */
+bool		nothing_is_promised(const Daemon &daemon);
 
 /* Runs gpusortd with these arguments; its exit status, and what it printed. */
 int			run_program(const std::vector<std::string> &arguments, std::string *output);
@@ -126,6 +132,9 @@ bool		fetch_around(GpusortdClient *client, const JobRows &rows, Random *random, 
 /* Connects, and all of the above; leaves the connection open. */
 bool		run_job(GpusortdClient *client, const std::string &socket_path, JobRows *rows, Random *random, std::string *why);
 
+/* Does a random job, in a connection of its own, come out right? */
+bool		still_sorts(const Daemon &daemon, Random *random);
+
 /* ---- the tests ---- */
 
 void		check_jobs(Random *random);
@@ -133,6 +142,9 @@ void		check_program(Random *random);
 void		check_clients(Random *random);
 void		check_admission(Random *random);
 void		check_messages(Random *random);
+void		check_fuzz(Random *random);
+void		check_full(Random *random);
+void		check_helpers(Random *random);
 void		check_faults(Random *random);
 
 #endif							/* DAEMON_CHECK_H */

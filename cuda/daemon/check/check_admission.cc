@@ -165,54 +165,11 @@ check_staging()
 	check(daemon.settles(), "all is given back");
 }
 
-/* The memory is full in the middle of the feed: chunks come back, what was taken is sorted. */
-static void
-check_full(uint32_t key_bytes, Random *random)
-{
-	Daemon		daemon({"--devices", "0", "--max-device-memory", "2M"});
-	JobRows		rows({key_bytes, 0, false, 60000, 60, 20, 8}, random);
-	GpusortdBegin begin = rows.begin();
-	GpusortdClient client;
-	uint64_t	row = 0;
-	uint64_t	taken = 0;
-	uint64_t	refused = 0;
-	std::vector<uint64_t> chunk_rows;
-	std::string why;
-	bool		ok;
-
-	begin.expected_rows = 10;
-	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin);
-	while (ok && row < rows.job.rows)
-	{
-		uint64_t	first = row;
-
-		if (!feed_chunk(&client, rows, &row, rows.job.rows, UINT64_MAX))
-			break;
-		chunk_rows.push_back(row - first);
-	}
-	check(ok && row < rows.job.rows && client.code == GPUSORTD_MEMORY_FULL && gpusortd_flush(&client) && client.refused > 0,
-		  "keys of %u bytes: the memory is full after %llu rows", key_bytes, (unsigned long long) row);
-	/* Chunks are refused from some one on, so what was taken are the first rows. */
-	for (size_t i = 0; i < chunk_rows.size(); i++)
-		(i + client.refused < chunk_rows.size() ? taken : refused) += chunk_rows[i];
-	rows.keys.resize(taken);
-	rows.rows.resize(taken);
-	check(!gpusortd_perform(&client) && client.code == GPUSORTD_MEMORY_FULL, "refused chunks are not forgotten by mistake");
-	gpusortd_forget_refused(&client);
-	check(gpusortd_perform(&client) && client.sorted.rows == taken && fetch_all(&client, &rows, &why) && gpusortd_end(&client),
-		  "what was taken, %llu rows, is sorted, %llu were refused %s", (unsigned long long) taken, (unsigned long long) refused,
-		  why.c_str());
-	gpusortd_close(&client);
-	check(daemon.settles(), "all is given back");
-}
-
 void
-check_admission(Random *random)
+check_admission(Random *)
 {
 	check_queue();
 	check_queue_left();
 	check_devices();
 	check_staging();
-	check_full(8, random);
-	check_full(0, random);
 }

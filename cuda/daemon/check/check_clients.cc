@@ -53,20 +53,6 @@ go_some_steps(const std::string &socket_path, const JobRows &rows, int steps, bo
 		note("step %d: %s", steps, client->message);
 }
 
-static bool
-still_sorts(const Daemon &daemon, Random *random)
-{
-	JobRows		rows(random_case(random), random);
-	GpusortdClient client;
-	std::string why;
-	bool		right = run_job(&client, daemon.socket_path, &rows, random, &why);
-
-	gpusortd_close(&client);
-	if (!right)
-		note("%s: %s", describe(rows.job).c_str(), why.c_str());
-	return right;
-}
-
 static void
 check_closing(Daemon *daemon, const JobRows &rows, Random *random)
 {
@@ -139,25 +125,34 @@ check_killing_anywhere(Daemon *daemon, Random *random)
 	check(daemon->settles() && still_sorts(*daemon, random), "%d clients are killed anywhere", killed);
 }
 
-/* A client that stops reading holds up nobody else. */
+/* Clients that are stopped after each step, all at the same time, hold up nobody else. */
 static void
 check_stopped(Daemon *daemon, const JobRows &rows, Random *random)
 {
-	pid_t		pid = fork();
+	pid_t		pids[STEPS];
 	int			status;
+	bool		stopped = true;
 
-	if (pid == 0)
+	for (int steps = 1; steps <= STEPS; steps++)
 	{
-		GpusortdClient client;
+		pids[steps - 1] = fork();
+		if (pids[steps - 1] == 0)
+		{
+			GpusortdClient client;
 
-		go_some_steps(daemon->socket_path, rows, 5, true, &client);
-		kill(getpid(), SIGSTOP);
-		_exit(0);
+			go_some_steps(daemon->socket_path, rows, steps, steps % 2 == 0, &client);
+			kill(getpid(), SIGSTOP);
+			_exit(0);
+		}
+		stopped &= waitpid(pids[steps - 1], &status, WUNTRACED) > 0 && WIFSTOPPED(status);
 	}
-	waitpid(pid, &status, WUNTRACED);
-	check(WIFSTOPPED(status) && still_sorts(*daemon, random), "a stopped client holds up nobody");
-	kill(pid, SIGKILL);
-	waitpid(pid, &status, 0);
+	check(stopped && still_sorts(*daemon, random), "clients stopped after each step hold up nobody");
+	for (pid_t pid : pids)
+	{
+		kill(pid, SIGKILL);
+		waitpid(pid, &status, 0);
+	}
+	check(daemon->settles(), "and when they are killed all is given back");
 }
 
 /* What gpusortd holds doesn't grow with the number of jobs. */
@@ -183,19 +178,6 @@ check_growth(Daemon *daemon, Random *random)
 	check(right && grown < (options.cuda ? 65536 : 8192) && daemon->settles(), "300 more jobs make it grow by %ld kB %s", grown, why.c_str());
 }
 
-/* No promise of device memory outlives its job. */
-static void
-check_promises(const Daemon &daemon)
-{
-	GpusortdClient client;
-	bool		right = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr);
-
-	for (uint32_t i = 0; i < client.welcome.devices; i++)
-		right &= client.welcome.device[i].jobs == 0 && client.welcome.device[i].free_bytes == client.welcome.device[i].limit_bytes;
-	check(right && client.welcome.devices > 0, "nothing is promised any more");
-	gpusortd_close(&client);
-}
-
 void
 check_clients(Random *random)
 {
@@ -207,5 +189,5 @@ check_clients(Random *random)
 	check_killing_anywhere(&daemon, random);
 	check_stopped(&daemon, rows, random);
 	check_growth(&daemon, random);
-	check_promises(daemon);
+	check(nothing_is_promised(daemon), "nothing is promised any more");
 }

@@ -79,6 +79,31 @@ check_lost(const JobCase &job)
 	check(last > 4, "the device lost at any of the first %d calls", last - 1);
 }
 
+/* Jobs on both devices when one is lost: both clients learn it, as gpusortd ends. */
+static void
+check_lost_for_all()
+{
+	Daemon		daemon({"--fault", "lost:30"});
+	Random		random(7);
+	JobRows		rows({8, 0, false, 20000, 60, 0, 8}, &random);
+	GpusortdBegin begin = rows.begin();
+	GpusortdClient client[2];
+	bool		ok = true;
+	bool		told = true;
+
+	for (GpusortdClient &one : client)
+		ok = ok && gpusortd_connect(&one, daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&one, &begin);
+	check(ok && client[0].job.device != client[1].job.device, "jobs on two devices");
+	for (GpusortdClient &one : client)
+	{
+		while (ok && feed(&one, rows, 0, rows.job.rows, &random))
+			;
+		told &= one.code == GPUSORTD_DEVICE_LOST || one.code == GPUSORTD_DISCONNECTED;
+		gpusortd_close(&one);
+	}
+	check(told && daemon.wait() == 3, "when one is lost both clients learn it, and gpusortd ends with status 3");
+}
+
 /* gpusortd dies: every client learns it at once. */
 static void
 check_crash(const JobCase &job)
@@ -131,6 +156,7 @@ check_faults(Random *)
 	const JobCase fixed = {8, 0, false, 2500, 60, 0, 8};
 	const JobCase variable = {0, 0, false, 2000, 60, 20, 8};
 
+	check_lost_for_all();
 	for (const JobCase &job : {fixed, variable})
 	{
 		check_alloc(job);

@@ -9,68 +9,15 @@
 #include <cstring>
 
 #include <poll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "raw.h"
 
 static const unsigned int client_types[] = {GPUSORTD_HELLO, GPUSORTD_BEGIN, GPUSORTD_JOIN, GPUSORTD_SUBMIT, GPUSORTD_PERFORM,
 	GPUSORTD_FETCH, GPUSORTD_END};
 
-/* ---- raw connections ---- */
-
-static int
-raw_connect(const std::string &path)
-{
-	struct sockaddr_un address = {};
-	int			fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	address.sun_family = AF_UNIX;
-	path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-	if (fd >= 0 && connect(fd, (struct sockaddr *) &address, sizeof(address)) != 0)
-	{
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static std::string
-raw_message(unsigned int type, const std::string &body)
-{
-	GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, (uint16_t) type, (uint32_t) body.size(), 0};
-
-	return std::string((const char *) &header, sizeof(header)) + body;
-}
-
-template <typename Body>
-static std::string
-raw_message(unsigned int type, const Body &body)
-{
-	return raw_message(type, std::string((const char *) &body, sizeof(body)));
-}
-
-static void
-raw_send(int fd, const std::string &bytes)
-{
-	(void) !send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-}
-
-/* All that is answered until gpusortd closes the connection, or says nothing for so long. */
-static std::string
-raw_receive(int fd, int ms)
-{
-	std::string all;
-	char		buffer[8192];
-	struct pollfd poll_fd = {fd, POLLIN, 0};
-	ssize_t		got;
-
-	while (poll(&poll_fd, 1, ms) > 0 && (got = recv(fd, buffer, sizeof(buffer), 0)) > 0)
-		all.append(buffer, got);
-	return all;
-}
+/* ---- what is answered ---- */
 
 /* The code of the last message, if it is an ERROR; -1: it is another, or none. */
 static int
@@ -373,67 +320,16 @@ check_random_chunks(const std::string &socket_path, Random *random)
 	check(right && taken > 0, "%d chunks with random changes", chunks);
 }
 
-/* ---- random messages ---- */
-
-static void
-check_fuzz(const std::string &socket_path, Random *random)
-{
-	auto		end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
-	int			connections = 0;
-
-	while (std::chrono::steady_clock::now() < end)
-	{
-		int			fd = raw_connect(socket_path);
-		std::string bytes = path_to_state(random_below(random, 5));
-
-		for (uint64_t i = random_below(random, 20); i > 0; i--)
-		{
-			unsigned int type = random_below(random, 10) == 0 ? (*random) () : client_types[random_below(random, 7)];
-			int			length = std::max(gpusortd_message_length(type), 0);
-			std::string message = raw_message(type, std::string(length, '\0'));
-
-			for (uint64_t change = random_below(random, 4); change > 0; change--)
-			{
-				/* Rarely in the header, which would end it all. */
-				size_t		from = random_below(random, 16) == 0 ? 0 : sizeof(GpusortdHeader);
-
-				if (message.size() > from)
-					message[from + random_below(random, message.size() - from)] = (char) (*random) ();
-			}
-			bytes += message.substr(0, random_below(random, 30) == 0 ? random_below(random, message.size()) : message.size());
-		}
-		raw_send(fd, bytes);
-		if (random_below(random, 2))
-			shutdown(fd, SHUT_WR);
-		if (random_below(random, 4) != 0)
-			(void) raw_receive(fd, 1);
-		close(fd);
-		connections++;
-	}
-	check(true, "%d connections of random messages", connections);
-}
+/* ---- all of it ---- */
 
 /* Files passed to gpusortd are not kept. */
 static void
 check_passed_files(const std::string &socket_path)
 {
 	int			fd = raw_connect(socket_path);
-	std::string bytes = path_to_state(1);
-	struct iovec vector = {&bytes[0], bytes.size()};
-	alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-	struct msghdr message = {};
-	struct cmsghdr *passed;
 
-	message.msg_iov = &vector;
-	message.msg_iovlen = 1;
-	message.msg_control = control;
-	message.msg_controllen = sizeof(control);
-	passed = CMSG_FIRSTHDR(&message);
-	passed->cmsg_level = SOL_SOCKET;
-	passed->cmsg_type = SCM_RIGHTS;
-	passed->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(passed), &fd, sizeof(int));
-	check(sendmsg(fd, &message, 0) == (ssize_t) bytes.size() && raw_receive(fd, 100).size() > 0, "a file passed to gpusortd");
+	raw_send(fd, path_to_state(1), 3);
+	check(raw_receive(fd, 100).size() > 0, "files passed to gpusortd");
 	close(fd);
 }
 
@@ -453,7 +349,6 @@ check_messages(Random *random)
 	check_chunks(daemon.socket_path);
 	check_passed_files(daemon.socket_path);
 	check_random_chunks(daemon.socket_path, random);
-	check_fuzz(daemon.socket_path, random);
 	check(daemon.running(), "gpusortd lives");
 	check(daemon.settles(), "all clients' files and threads are given back");
 	grown = daemon.holdings().resident_kb - daemon.at_start.resident_kb;

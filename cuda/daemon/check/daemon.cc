@@ -171,6 +171,12 @@ Daemon::end()
 	return reap(20);
 }
 
+int
+Daemon::wait()
+{
+	return pid < 0 ? -1 : reap(20);
+}
+
 /* Chunk memory and its file stay for the next client; each takes one file. */
 bool
 Daemon::settles()
@@ -200,6 +206,25 @@ Daemon::settles()
 	}
 	note("gpusortd holds %d files and %d threads, at its start %d and %d", now.files, now.threads, at_start.files,
 		 at_start.threads);
+	return false;
+}
+
+bool
+nothing_is_promised(const Daemon &daemon)
+{
+	for (int i = 0; i < 500; i++)
+	{
+		GpusortdClient client;
+		bool		right = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) && client.welcome.devices > 0;
+
+		for (uint32_t device = 0; device < client.welcome.devices; device++)
+			right &= client.welcome.device[device].jobs == 0 &&
+				client.welcome.device[device].free_bytes == client.welcome.device[device].limit_bytes;
+		gpusortd_close(&client);
+		if (right)
+			return true;
+		sleep_ms(10);
+	}
 	return false;
 }
 

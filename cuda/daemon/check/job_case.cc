@@ -292,3 +292,17 @@ run_job(GpusortdClient *client, const std::string &socket_path, JobRows *rows, R
 		return say(why, "SORTED says " + std::to_string(client->sorted.rows) + " rows");
 	return fetch_all(client, rows, why) && fetch_around(client, *rows, random, why);
 }
+
+bool
+still_sorts(const Daemon &daemon, Random *random)
+{
+	JobRows		rows(random_case(random), random);
+	GpusortdClient client;
+	std::string why;
+	bool		right = run_job(&client, daemon.socket_path, &rows, random, &why);
+
+	gpusortd_close(&client);
+	if (!right)
+		note("%s: %s", describe(rows.job).c_str(), why.c_str());
+	return right;
+}
