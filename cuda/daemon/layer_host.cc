@@ -262,9 +262,7 @@ HostJob::perform(GpusortdSorted *sorted)
 		order[i] = i;
 	std::sort(order.begin(), order.end(), [this](uint64_t a, uint64_t b)
 			  {
-				  int			difference = memcmp(keys.at(a), keys.at(b), std::min(keys.length(a), keys.length(b)));
-
-				  return difference != 0 ? difference < 0 : keys.length(a) < keys.length(b);
+				  return std::lexicographical_compare(keys.at(a), keys.at(a) + keys.length(a), keys.at(b), keys.at(b) + keys.length(b));
 			  });
 	places.assign(1, 0);
 	for (uint64_t row : order)

@@ -9,7 +9,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
-#include "check.h"
+#include "raw.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -102,6 +102,32 @@ check_queue_left()
 	check(daemon.settles(), "all is given back");
 }
 
+/* Anything else in the queue closes the connection. */
+static void
+check_queue_broken()
+{
+	Daemon		daemon({"--devices", "0", "--max-device-memory", "100M"});
+	GpusortdClient first;
+	bool		ok = ask(&first, daemon, 60 * MIB) && answer(&first) == GPUSORTD_JOB;
+
+	for (unsigned int type = GPUSORTD_HELLO; type < GPUSORTD_END; type++)
+	{
+		GpusortdClient client;
+		GpusortdError error = {};
+		bool		closed = false;
+
+		ok = ok && ask(&client, daemon, 60 * MIB) && answer(&client) == GPUSORTD_QUEUED;
+		raw_send(client.fd, raw_message(type, std::string(gpusortd_message_length(type), '\0')));
+		ok = ok && answer(&client, &error) == GPUSORTD_ERROR && error.code == GPUSORTD_PROTOCOL_ERROR;
+		(void) raw_receive(client.fd, 5000, &closed);
+		ok = ok && closed;
+		gpusortd_close(&client);
+	}
+	check(ok, "messages other than END in the queue close the connection");
+	gpusortd_close(&first);
+	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
+}
+
 /* Jobs go to the device with the most left. */
 static void
 check_devices()
@@ -170,6 +196,7 @@ check_admission(Random *)
 {
 	check_queue();
 	check_queue_left();
+	check_queue_broken();
 	check_devices();
 	check_staging();
 }

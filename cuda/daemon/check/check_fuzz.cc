@@ -7,7 +7,8 @@
  * are cut off, some bring files, several come in one write.  Large jobs wait for each other in the queue.  Some connections do that at a time.
  *
  * Whatever was sent, the answers are whole messages of gpusortd, and once the client has closed its end, gpusortd closes the
- * connection.  So that the test means something, answers of every type must have been seen.
+ * connection.  So that the test means something, answers of every type but QUEUED, which
+ * depends on who comes when, must have been seen.
  */
 #include <atomic>
 #include <chrono>
@@ -246,8 +247,7 @@ all_answers_seen(const Fuzz &fuzz)
 		note("%llu answers of type %d", (unsigned long long) (found != fuzz.answers.end() ? found->second : 0), type);
 		all &= found != fuzz.answers.end();
 	}
-	/* There a card has more room. */
-	return all && (options.cuda || fuzz.answers.count(GPUSORTD_QUEUED) > 0);
+	return all;
 }
 
 void
