@@ -48,7 +48,6 @@ my $sessions = GpusortSessions->new(
 	{ name => 'volatile', volatile => 1, query => q(SELECT id, k::text AS key, left(random()::text, 0) || t AS rest FROM r WHERE GATE ORDER BY k) });
 my $number = scalar($sessions->sessions);
 my $pids = join ', ', map { $_->{pid} } $sessions->sessions;
-my $serial = grep { !$_->{parallel} } $sessions->sessions;
 $sessions->note_right_results;
 
 my ($postmaster) = lines_of(slurp_file($node->data_dir . '/postmaster.pid'));
@@ -197,7 +196,7 @@ my %stages = (
 		},
 		outcome => ($number - 1) . ' right 1 volatile',
 	},
-	# Those that feed alone wait for the sort; of the others, all processes wait for their last chunks.
+	# Those that feed alone wait for the sort, the others for their last chunks or for each other.
 	'sorting' => {
 		reach => sub {
 			$sessions->close_gate(INPUT_GATE);
@@ -205,7 +204,8 @@ my %stages = (
 			$sessions->wait_for('all feed', $sessions->at_gate(INPUT_GATE, $number));
 			freeze_service();
 			$sessions->open_gates;
-			$sessions->wait_for('all sort', "SELECT count(*) = $serial FROM pg_stat_progress_gpusort WHERE phase = 'sorting'");
+			$sessions->wait_for('all wait for gpusortd', 
+				"SELECT bool_and(coalesce(wait_event_type IN ('Extension', 'IPC'), false)) FROM pg_stat_activity WHERE pid IN ($pids) OR leader_pid IN ($pids)");
 		},
 		outcome => ($number - 1) . ' right 1 volatile',
 	},
@@ -354,7 +354,7 @@ foreach my $stage ('queue', 'feeding', 'returning rows')
 
 # ---- device memory that is full: temporary files, and a queue ----
 
-serve_with('max_device_memory', $on_card ? '64MB' : '8MB');
+serve_with('max_device_memory', $on_card ? '96MB' : '8MB');
 $sessions->start;
 is(outcome(), "$number right", 'little memory: all sort');
 check_aftermath('little memory');
@@ -378,7 +378,8 @@ serve_with('max_device_memory', undef);
 
 foreach my $fault ($on_card ? () : ('lost', 'crash', 'alloc'))
 {
-	foreach my $call (1, 6, 20, 60, 130, 200, 280)
+	# from the first sort on; before that gpusortd makes chunk memory
+	foreach my $call (12, 30, 90, 160, 250)
 	{
 		serve_with('gpusortd_options', "$small_chunks --fault $fault:$call");
 		my ($pid) = gpusortd_pids($node);

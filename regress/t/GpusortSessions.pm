@@ -9,6 +9,7 @@ use warnings;
 
 use Exporter 'import';
 use PostgreSQL::Test::Utils;
+use Test::More;
 use Time::HiRes qw(usleep);
 
 use GpusortNode;
@@ -89,7 +90,8 @@ sub wait_for
 		return if ref $condition ? $condition->() : $self->ask($condition) eq 't';
 		usleep(20_000);
 	}
-	die "timed out: $what\n" . $self->ask('SELECT * FROM pg_stat_progress_gpusort') . "\n" . $self->ask('SELECT * FROM gpusort_devices()');
+	diag("timed out: $what\n" . $self->ask('SELECT * FROM pg_stat_progress_gpusort') . "\n" . $self->ask('SELECT * FROM gpusort_devices()'));
+	die "timed out: $what";
 }
 
 # ---- gates ----
