@@ -171,8 +171,7 @@ wait_until_ready('and started again');
 # ---- it hangs ----
 
 set(service_timeout => undef);
-($pid) = gpusortd_pids($node);
-kill 'STOP', $pid;
+$pid = freeze_gpusortd($node);
 my ($status, $out, $err) = $node->psql('postgres', "SET statement_timeout = '100ms'; SELECT * FROM gpusort_devices()");
 like($err, qr/canceling statement due to statement timeout/, 'a session that waits for it can be cancelled');
 is($node->safe_psql('postgres', $reason_of_cuda), 'unavailable: gpusortd does not answer', 'a session does not wait for ever');
@@ -181,7 +180,7 @@ wait_until_ready('without a timeout it goes on when it can');
 is((gpusortd_pids($node))[0], $pid, 'and was not killed');
 $offset = -s $node->logfile;
 set(service_timeout => '500ms');
-kill 'STOP', $pid;
+freeze_gpusortd($node);
 ok(wait_until(sub { log_since($offset) =~ /did not answer within gpusort\.service_timeout, and was ended by signal 9/ }), 'with one it is killed');
 wait_until_ready('and started again');
 set(service_timeout => undef);
@@ -197,7 +196,7 @@ $session->query_until(qr/started/,
 	"\\echo started\nSELECT count(*), bool_and(k >= before) FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT * FROM r ORDER BY k OFFSET 0) s) s2;\n");
 ok($node->poll_query_until('postgres', 'SELECT sum(jobs) = 1 FROM gpusort_devices()'), 'a sort is on the device');
 $offset = -s $node->logfile;
-kill 'STOP', gpusortd_pids($node);
+freeze_gpusortd($node);
 like($session->query('SELECT fallbacks FROM pg_stat_gpusort WHERE device = \'cuda\''), qr/^200000\|t\s+1$/, 'gpusortd hangs, and the sort is done on the CPU');
 like(log_since($offset), qr/did not answer within/, 'as gpusortd was killed');
 $session->quit;
@@ -305,12 +304,12 @@ foreach my $mode ('fast', 'immediate')
 	$node->start;
 	wait_until_ready("$mode: and there again");
 }
-kill 'STOP', gpusortd_pids($node);
+freeze_gpusortd($node);
 $node->stop('immediate');
 is(count_left(), 0, 'immediate: also one that was stopped');
 $node->start;
 wait_until_ready('it starts beside what the killed one left behind');
-kill 'STOP', gpusortd_pids($node);
+freeze_gpusortd($node);
 $node->stop('fast');
 is(count_left(), 0, 'fast: also one that was stopped');
 ok(-S $socket, 'which leaves its socket');

@@ -304,8 +304,7 @@ END { kill 'CONT', $frozen if defined $frozen }
 
 sub freeze
 {
-	($frozen) = gpusortd_pids($node);
-	kill 'STOP', $frozen;
+	$frozen = freeze_gpusortd($node);
 	return;
 }
 

@@ -106,8 +106,7 @@ sub kill_service
 
 sub freeze_service
 {
-	($frozen) = gpusortd_pids($node);
-	kill 'STOP', $frozen;
+	$frozen = freeze_gpusortd($node);
 	return $frozen;
 }
 

@@ -8,8 +8,9 @@ use Cwd ();
 use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(start_node create_rows temporary_files lines_of gpusortd_is_installed gpusortd_pids);
+our @EXPORT = qw(start_node create_rows temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
 
 # Starts a server; the arguments are lines of postgresql.conf.
 sub start_node
@@ -72,6 +73,35 @@ sub gpusortd_pids
 		push @pids, $process =~ s!.*/!!r if $command =~ /\0--socket\0pg_stat_tmp\/gpusort\.sock\0/;
 	}
 	return @pids;
+}
+
+# Has the process no thread that still runs?
+sub is_frozen
+{
+	my ($pid) = @_;
+
+	foreach my $stat (glob "/proc/$pid/task/*/stat")
+	{
+		my $line = eval { slurp_file($stat) } // next;
+		return 0 if $line !~ /\) T /;
+	}
+	return 1;
+}
+
+# Stops a server's gpusortd, and returns its pid.  The signal alone leaves it time for an answer or two: on a busy machine the
+# thread that shall stop the others has to wait for its turn.
+sub freeze_gpusortd
+{
+	my ($node) = @_;
+	my ($pid) = gpusortd_pids($node);
+
+	kill 'STOP', $pid;
+	foreach (1 .. 1000 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return $pid if is_frozen($pid);
+		usleep(1000);
+	}
+	die "gpusortd $pid did not stop";
 }
 
 sub lines_of
