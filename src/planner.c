@@ -127,6 +127,24 @@ static const CustomPathMethods feed_path_methods = {
 	.PlanCustomPath = plan_feed_path
 };
 
+static bool path_sorts(const Path *path);
+
+/* Must an input of the merge be sorted? The plan gets Sort nodes over those that come in another order. */
+static bool
+merge_append_sorts(const MergeAppendPath *merge)
+{
+	ListCell   *cell;
+
+	foreach(cell, merge->subpaths)
+	{
+		const Path *input = lfirst(cell);
+
+		if (!pathkeys_contained_in(merge->path.pathkeys, input->pathkeys) || path_sorts(input))
+			return true;
+	}
+	return false;
+}
+
 /* Is it a path of PostgreSQL's that gets its order from a sort? */
 static bool
 path_sorts(const Path *path)
@@ -135,6 +153,8 @@ path_sorts(const Path *path)
 		return path_sorts(((const ProjectionPath *) path)->subpath);
 	if (IsA(path, GatherMergePath))
 		return path_sorts(((const GatherMergePath *) path)->subpath);
+	if (IsA(path, MergeAppendPath))
+		return merge_append_sorts((const MergeAppendPath *) path);
 	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
 }
 

@@ -87,5 +87,13 @@ SELECT explained FROM (SELECT plan_text('SELECT g, count(*) FROM big GROUP BY g 
 WHERE explained NOT LIKE '%GpuSort%Sort Key: (count(*)) DESC%Finalize%Partial%';
 SELECT plan_contains('SELECT g, count(*) FROM big GROUP BY g ORDER BY count(*) DESC', 'Partial') AS partial_below;
 
+-- Merges of several inputs: not where they sort one of them, in mode force.
+SET max_parallel_workers_per_gather = 0;
+SET random_page_cost = 0;
+SET seq_page_cost = 0;
+SET cpu_index_tuple_cost = 0;
+SELECT uses_gpusort('SELECT id FROM (SELECT id FROM big UNION ALL SELECT id FROM small) s ORDER BY id') AS one_input_is_ordered,
+	plan_contains('SELECT id FROM (SELECT id FROM big UNION ALL SELECT id FROM big) s ORDER BY id', 'Merge Append') AS all_are;
+
 DROP TABLE big, small, queries, plans_off, plans_without;
 DROP FUNCTION plan_text;
