@@ -5,9 +5,6 @@
  * A sort has a connection of its own.  The chunks are memory of the service that is mapped here while there is a job; a
  * filled one goes off at once and comes back empty, or refused if the device's memory is full.  Refused chunks are
  * copied before the job ends, as its memory goes with it, and submitted again to the next one.
- *
- * The connection is closed, and with it all ended that the service does for the sort, by a callback of the sorter's
- * memory context: after errors, too.
  */
 #include "postgres.h"
 
@@ -20,67 +17,7 @@
 /* Even a service that has memory takes some milliseconds to answer. */
 #define QUEUE_TIMEOUT_MIN_MS 100
 
-static SortFailureReason
-failure_reason(GpusortdCode code)
-{
-	switch (code)
-	{
-		case GPUSORTD_DISCONNECTED:
-		case GPUSORTD_JOB_OVER:
-			return SORT_FAILURE_DISCONNECTED;
-		case GPUSORTD_DEVICE_LOST:
-			return SORT_FAILURE_DEVICE_LOST;
-		case GPUSORTD_MEMORY_FULL:
-		case GPUSORTD_STAGING_FULL:
-		case GPUSORTD_NO_RESOURCES:
-			return SORT_FAILURE_MEMORY;
-		default:
-			return SORT_FAILURE_PROTOCOL;
-	}
-}
-
-bool
-cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message)
-{
-	sorter_fail(&sorter->base, reason, MemoryContextStrdup(sorter->context, message));
-	cuda_forget_place(sorter);
-	cuda_share_note_failure(sorter);
-	return false;
-}
-
-bool
-cuda_client_failed(CudaSorter *sorter)
-{
-	return cuda_fail(sorter, failure_reason(sorter->client.code), sorter->client.message);
-}
-
 /* ---------------------------------------------------------------- connection */
-
-static void
-close_connection(void *arg)
-{
-	gpu_client_close(&((CudaSorter *) arg)->client);
-}
-
-CudaSorter *
-cuda_sorter_create(const SortKey *key)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda device", ALLOCSET_DEFAULT_SIZES);
-	CudaSorter *sorter = MemoryContextAllocZero(context, sizeof(CudaSorter));
-	MemoryContextCallback *callback = MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
-
-	sorter->base.device = &sort_device_cuda;
-	sorter->key = key;
-	sorter->context = context;
-	sorter->position = -1;
-	sorter->process = -1;
-	sorter->client.fd = -1;
-	sorter->stats.processes = 1;
-	callback->func = close_connection;
-	callback->arg = sorter;
-	MemoryContextRegisterResetCallback(context, callback);
-	return sorter;
-}
 
 bool
 cuda_connect(CudaSorter *sorter)

@@ -30,20 +30,6 @@ method_in_words(const CudaSorter *sorter)
 	}
 }
 
-void
-cuda_forget_place(CudaSorter *sorter)
-{
-	sorter->at = sorter->end = NULL;
-}
-
-void
-cuda_forget_window(CudaSorter *sorter)
-{
-	cuda_forget_place(sorter);
-	sorter->window = NULL;
-	sorter->window_rows = 0;
-}
-
 bool
 cuda_sort_job(CudaSorter *sorter)
 {

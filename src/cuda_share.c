@@ -40,26 +40,13 @@ cuda_share_is_alive(CudaSorter *sorter)
 	return cuda_fail(sorter, reason, message);
 }
 
-/* This process feeds the job no more. */
+/* This process feeds the job no more: once the service has looked at its chunks, if it can still be asked. */
 static void
 leave(CudaSorter *sorter)
 {
-	SortShare  *share = &sorter->share->base;
-
-	if (sorter->has_left)
-		return;
-	sorter->has_left = true;
-	if (sorter->helps)
-	{
-		if (sorter->client.in_job && sorter->base.failure == NULL)
-			(void) cuda_flush(sorter);
-		gpu_client_close(&sorter->client);
-		SpinLockAcquire(&share->mutex);
-		sorter->share->bytes_in += sorter->stats.bytes_in;
-		SpinLockRelease(&share->mutex);
-	}
-	if (sorter->process >= 0)
-		sort_share_note_fed(share, sorter->process);
+	if (sorter->helps && !sorter->has_left && sorter->client.in_job && sorter->base.failure == NULL)
+		(void) cuda_flush(sorter);
+	cuda_leave(sorter);
 }
 
 void
@@ -67,15 +54,6 @@ cuda_share_leave(CudaSorter *sorter)
 {
 	if (sorter->helps)
 		leave(sorter);
-}
-
-void
-cuda_share_note_failure(CudaSorter *sorter)
-{
-	if (sorter->share == NULL)
-		return;
-	sort_share_fail(&sorter->share->base, sorter->base.failure_reason, sorter->base.failure);
-	leave(sorter);
 }
 
 Chunk *

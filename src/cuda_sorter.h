@@ -1,6 +1,7 @@
 /*
  * cuda_sorter.h
- *		The cuda device's sorter: what sorter_cuda.c, cuda_feed.c, cuda_spill.c, cuda_rows.c and cuda_share.c know of one sort.
+ *		The cuda device's sorter: what cuda_sorter.c and, above it, cuda_feed.c, cuda_rows.c, cuda_spill.c, cuda_share.c and sorter_cuda.c know
+ *		of one sort.
  *
  * Private to these files.  Functions that return a bool return false when the sorter has failed.
  */
@@ -71,7 +72,7 @@ typedef struct CudaSorter
 	uint64		taken_back;		/* rows of the first chunk refused that take_back has returned */
 } CudaSorter;
 
-/* ---- cuda_feed.c: connection, job, chunks ---- */
+/* ---- cuda_sorter.c: beginning, failing, letting go ---- */
 
 /* A sorter in CurrentMemoryContext that is not connected yet; its connection is closed with its memory context. */
 extern CudaSorter *cuda_sorter_create(const SortKey *key);
@@ -79,6 +80,26 @@ extern CudaSorter *cuda_sorter_create(const SortKey *key);
 /* The sorter fails; for the latter, as a call of the client has.  False. */
 extern bool cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message);
 extern bool cuda_client_failed(CudaSorter *sorter);
+
+/* With several processes: this one feeds the job no more, whatever is under way; who helps closes its connection. */
+extern void cuda_leave(CudaSorter *sorter);
+
+/* The position was changed; the window is gone. */
+static inline void
+cuda_forget_place(CudaSorter *sorter)
+{
+	sorter->at = sorter->end = NULL;
+}
+
+static inline void
+cuda_forget_window(CudaSorter *sorter)
+{
+	cuda_forget_place(sorter);
+	sorter->window = NULL;
+	sorter->window_rows = 0;
+}
+
+/* ---- cuda_feed.c: connection, job, chunks ---- */
 
 extern bool cuda_connect(CudaSorter *sorter);
 extern bool cuda_begin_job(CudaSorter *sorter);
@@ -116,10 +137,6 @@ extern bool cuda_sort_job(CudaSorter *sorter);
 /* The next row where it is not at hand, or NULL. */
 extern MinimalTuple cuda_look_for_row(CudaSorter *sorter, bool forward);
 
-/* The position was changed; the window is gone. */
-extern void cuda_forget_place(CudaSorter *sorter);
-extern void cuda_forget_window(CudaSorter *sorter);
-
 /* The next row or NULL, forwards. */
 static pg_attribute_always_inline MinimalTuple
 cuda_next_row(CudaSorter *sorter)
@@ -147,9 +164,6 @@ extern void cuda_finish_feed(Sorter *base);
 
 /* Can this sorter and, if there are others, theirs go on? */
 extern bool cuda_share_is_alive(CudaSorter *sorter);
-
-/* This process's sorter has failed: tells the others. */
-extern void cuda_share_note_failure(CudaSorter *sorter);
 
 /* The sorter ends, whatever it was doing. */
 extern void cuda_share_leave(CudaSorter *sorter);

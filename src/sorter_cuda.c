@@ -5,6 +5,7 @@
  * Filled chunks leave while the input is still read.  After the last one the service sorts and puts whole rows in order, and they
  * come back a window at a time; they stay on the device until the sort ends, so they can be read again in both directions.
  *
+ *		cuda_sorter.c	beginning, failing, letting go
  *		cuda_feed.c		the connection and the chunks on their way
  *		cuda_rows.c		the result
  *		cuda_spill.c	what does not fit in the device's memory
