@@ -127,9 +127,6 @@ define_service_settings(void)
 	DefineCustomIntVariable("gpusort.service_timeout", "A gpusortd that does not answer for so long is killed and started again.",
 							"0: never.", &gpusort_service_timeout, 10000, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL,
 							NULL);
-	DefineCustomIntVariable("gpusort.queue_timeout", "How long a sort waits for GPU memory that others have.",
-							"Then the CPU sorts. -1: no limit.", &gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
-							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.gpusortd_path", "The program that sorts on GPUs.",
 							   "Empty: gpusortd in the folder of the server's programs.", &gpusort_gpusortd_path, "",
 							   PGC_SIGHUP, GUC_SUPERUSER_ONLY, NULL, NULL, NULL);
@@ -155,6 +152,9 @@ guc_define_all(void)
 	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",
 							"-1 means as work_mem.", &gpusort_work_mem, -1, -1, MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL, NULL);
+	DefineCustomIntVariable("gpusort.queue_timeout", "How long a sort waits for GPU memory that others have.",
+							"Then the CPU sorts. -1: no limit.", &gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
+							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
 	define_service_settings();
 	MarkGUCPrefixReserved("gpusort");
 }

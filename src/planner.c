@@ -109,6 +109,28 @@ pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *col
 	return true;
 }
 
+static bool query_is_volatile(PlannerInfo *root);
+
+/* Is there a subquery among the node's expressions that is volatile? These are SubPlans by now. */
+static bool
+has_volatile_subplan(Node *node, void *root)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan) &&
+		query_is_volatile(list_nth(((PlannerInfo *) root)->glob->subroots, ((SubPlan *) node)->plan_id - 1)))
+		return true;
+	return expression_tree_walker(node, has_volatile_subplan, root);
+}
+
+/* Could reading the query's rows once more give others, or do something twice? */
+static bool
+query_is_volatile(PlannerInfo *root)
+{
+	return contain_volatile_functions((Node *) root->parse) ||
+		query_tree_walker(root->parse, has_volatile_subplan, root, QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+}
+
 /* ---------------------------------------------------------------- paths */
 
 static Plan *plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
@@ -329,7 +351,7 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 	SortPlanOptions options = {
 		/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
 		.junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
-		.restartable = !contain_volatile_functions((Node *) root->parse),
+		.restartable = !query_is_volatile(root),
 		.on_gpu = linitial_int(best_path->custom_private) != 0
 	};
 
