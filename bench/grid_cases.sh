@@ -72,8 +72,13 @@ grid_shapes=(
 	'index_part_limit|duplicates|explain|SELECT * FROM {x} ORDER BY {k}, id LIMIT 100'
 )
 
-# What of a grid with a million rows --quick keeps; of smaller tables it keeps all.
-quick_large='^(plain\|(int8|duplicates|icu|paths)|(narrow_2|ctas|limit_10|limit_half|limit_subquery|generic_10|cursor_100|join)\|int8)\|'
+# What --quick keeps of the cases with fewer than 100,000 rows, and with a million and more.
+quick_small='^(plain|limit_10|cursor_all)\|'
+quick_large='^(plain\|(int8|icu)|(limit_10|limit_subquery|join)\|int8)\|'
+
+is_quick() {
+	if [ "$2" -ge 1000000 ]; then [[ $1 =~ $quick_large ]]; elif [ "$2" -lt 100000 ]; then [[ $1 =~ $quick_small ]]; fi
+}
 
 # Prints the cases, one a line: shape|key|how|query|rows|work_mem|workers, those that use the same tables together.
 list_grid() {
@@ -83,7 +88,7 @@ list_grid() {
 			for shape in "${grid_shapes[@]}"; do
 				IFS='|' read -r shape keys how query <<<"$shape"
 				[[ " $keys " == *" $key "* && $shape =~ ^($wanted_shapes)$ && $key =~ ^($wanted_keys)$ ]] || continue
-				[[ -z $quick || $count -lt 1000000 || "$shape|$key|" =~ $quick_large ]] || continue
+				[ -z "$quick" ] || is_quick "$shape|$key|" "$count" || continue
 				for memory in $memories; do
 					for processes in $worker_counts; do
 						echo "$shape|$key|$how|$query|$count|$memory|$processes"
@@ -103,7 +108,8 @@ wide_columns() { echo "$(key_field "$1" 2 "$2"), i AS id, repeat('x', $(key_fiel
 # v, a view of w in order; h and r, like w in partitions, by hash and by ranges of k; d, 1000 names for joins.
 make_relation() {
 	local letter=$1 key=$2 count=$3 relation=gpusort_grid.$1_$2 part bound order
-	[ "$(sql -c "SELECT to_regclass('$relation') IS NULL")" = t ] || return 0
+	[ -z "${relations[$relation]:-}" ] || return 0
+	relations[$relation]=made
 	order=$(key_field "$key" 3 "$count")
 	[[ $letter != [vxhr] ]] || make_relation w "$key" "$count"
 	case $letter in
@@ -139,13 +145,18 @@ fill_partitions() {
 	settle_table "$1"
 }
 
-# The query of a case with its tables and numbers put in; the tables are made.
-case_query() {
+# Makes the tables of a query.
+make_relations() {
 	local query=$1 key=$2 count=$3 letter
 	for letter in w n x v h r d; do
-		[[ $query != *"{$letter}"* ]] || make_relation "$letter" "$key" "$count" >&2
-		query=${query//"{$letter}"/gpusort_grid.${letter}_$key}
+		[[ $query != *"{$letter}"* ]] || make_relation "$letter" "$key" "$count"
 	done
+}
+
+# The query of a case with the names of its tables, its columns and its numbers.
+case_query() {
+	local query=$1 key=$2 count=$3
 	query=${query//"{k}"/$(key_field "$key" 3 "$count")}
-	echo "${query//"{rows}"/$count}"
+	query=${query//"{rows}"/$count}
+	sed -E "s/\{([a-z])\}/gpusort_grid.\1_$key/g" <<<"$query"
 }

@@ -6,7 +6,7 @@
 #
 #	SLOWER	auto takes more than 1.1 times as long as off, and 0.5 ms more
 #	LEFT	force is faster than off, and auto keeps less than three quarters of that, by more than 0.5 ms and 3 percent of off
-#	TEMP	auto has a tenth and 1 MB more of temporary files than off
+#	TEMP	auto has a fourth and 1 MB more of temporary files than off
 BEGIN { FS = "|" }
 {
 	if (!($1 in ms)) {
@@ -38,7 +38,7 @@ END {
 		verdict = "SLOWER"
 	else if (gain > noise && ms["auto"] > off - 0.75 * gain + noise)
 		verdict = "LEFT"
-	if (temp["auto"] > 1.1 * temp["off"] + 1048576)
+	if (temp["auto"] > 1.25 * temp["off"] + 1048576)
 		verdict = verdict (verdict == "" ? "" : "+") "TEMP"
 	printf "%.3f|%.3f|%.3f|%s|%s|%d|%d|%d|%d|%s\n", off, ms["auto"], ms[force], device["auto"], device[force],
 		temp["off"], temp["auto"], temp[force], runs, verdict == "" ? "ok" : verdict
