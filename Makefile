@@ -57,7 +57,7 @@ uninstall-gpusortd:
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare otherwise, and
 # through the plain C that other processors run.
 CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c src/sort/parallel_sort*.c) \
-	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c base/huge_memory.c)
+	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c base/huge_memory.c)
 CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)

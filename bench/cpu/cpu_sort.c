@@ -337,6 +337,7 @@ check_all(void)
 								   1 + random_below(7), false);
 			}
 	check_strings(edges, lengthof(edges));
+	check_bounds();
 }
 
 /* Times one case, and prints it; processes: 0: by the processor's time, else one against so many. */

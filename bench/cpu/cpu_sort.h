@@ -24,6 +24,9 @@ extern Chunk *make_chunk(Size size);
 extern void free_chunks(Chunk *chunk);
 extern void fail(const char *what, const char *name, uint64 n, int words) __attribute__((noreturn));
 
+/* bounds.c: sorts of which the first rows are wanted. */
+extern void check_bounds(void);
+
 /* strings.c: variable keys. */
 extern void check_strings(const uint64 *sizes, int nsizes);
 extern void bench_strings(uint64 n, const char *only, int processes);

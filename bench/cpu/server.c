@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "miscadmin.h"
+#include "storage/s_lock.h"
 #include "utils/memutils.h"
 
 #include "cpu_sort.h"
@@ -49,11 +50,24 @@ palloc(Size size)
 	return MemoryContextAllocHuge(CurrentMemoryContext, size);
 }
 
+void *
+palloc0(Size size)
+{
+	return memset(palloc(size), 0, size);
+}
+
 void
 pfree(void *p)
 {
 	live_bytes -= *(Size *) ((char *) p - HEADER_SIZE);
 	free((char *) p - HEADER_SIZE);
+}
+
+/* Nobody waits here: there is one process. */
+int
+s_lock(volatile slock_t *lock, const char *file, int line, const char *func)
+{
+	abort();
 }
 
 void
