@@ -28,8 +28,10 @@ cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS
 cuda/build-program/%: cuda_compile = $(cuda_flags) -Icuda/check $(call cuda_machine_code,$(PROGRAM_ARCHS))
 cuda/build-faults/%: cuda_compile = $(cuda_flags) -Icuda/check -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
 
-library_objects = $(patsubst cuda/%.cu,cuda/build/%.o,$(sort $(wildcard cuda/*.cu)))
-check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(sort $(wildcard cuda/*.cu cuda/check/*.cu)))
+library_rooms = base device primitives pairs segments fixed strings rows
+library_sources = $(sort $(wildcard $(library_rooms:%=cuda/%/*.cu)))
+library_objects = $(library_sources:cuda/%.cu=cuda/build/%.o)
+check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu)))
 bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu)) $(bench_shared))
 bench_shared = cuda/check/distributions.cu
 
@@ -37,7 +39,7 @@ cuda: cuda/libdevsort.a
 
 cuda/libdevsort.a: $(library_objects)
 	rm -f $@
-	$(AR) rcs $@ $(library_objects)
+	$(AR) qcs $@ $(library_objects)
 
 cuda/check/gpucheck: $(check_objects)
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(check_objects)

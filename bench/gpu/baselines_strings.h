@@ -5,8 +5,8 @@
 #ifndef GPUBENCH_BASELINES_STRINGS_H
 #define GPUBENCH_BASELINES_STRINGS_H
 
+#include "base/status.h"
 #include "devsort.h"
-#include "status.h"
 
 /* What must be readable after the last string. */
 #define STRINGS_PADDING 16

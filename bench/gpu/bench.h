@@ -12,8 +12,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "base/status.h"
 #include "devsort.h"
-#include "status.h"
 
 #define BENCH_MAX_REPEATS 31
 

@@ -8,8 +8,8 @@
 #ifndef GPUBENCH_CONTENDERS_H
 #define GPUBENCH_CONTENDERS_H
 
+#include "base/status.h"
 #include "devsort.h"
-#include "status.h"
 
 /* Keys are native words, most significant first; floats are floats. */
 typedef struct KeyType

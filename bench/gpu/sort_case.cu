@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/workspace.h"
 #include "sort_case.h"
 #include "verify.h"
-#include "workspace.h"
 
 /* What the contenders' workspaces and the check's scratch need, whichever is largest. */
 static size_t

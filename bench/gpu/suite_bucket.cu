@@ -7,9 +7,9 @@
  */
 #include <algorithm>
 
+#include "base/workspace.h"
 #include "sort_case.h"
 #include "verify.h"
-#include "workspace.h"
 
 #define FIRST_LOG_N 20
 #define TRADE_OFF_FIRST_LOG_N 25

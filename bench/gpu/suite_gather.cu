@@ -7,9 +7,9 @@
  */
 #include <algorithm>
 
+#include "base/workspace.h"
 #include "bench.h"
 #include "verify.h"
-#include "workspace.h"
 
 #define ROWS_BYTES ((size_t) 4 << 30)
 #define QUICK_ROWS_BYTES ((size_t) 1 << 30)

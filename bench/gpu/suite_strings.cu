@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/workspace.h"
 #include "bench.h"
 #include "datasets.h"
 #include "strings_check.h"
 #include "verify.h"
-#include "workspace.h"
 
 #define QUICK_SHARE 10
 

@@ -8,8 +8,8 @@
  */
 #include <vector>
 
-#include "bucket_sort.cuh"
 #include "check.h"
+#include "pairs/bucket_sort.cuh"
 
 typedef uint64_t Key;
 

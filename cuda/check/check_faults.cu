@@ -8,9 +8,9 @@
  */
 #include <algorithm>
 
+#include "base/status.h"
 #include "fixed_case.h"
 #include "rows_case.h"
-#include "status.h"
 #include "strings_case.h"
 
 /* More checks in one operation than this are taken for an endless loop. */

@@ -7,7 +7,7 @@
  * spread are merge sorted.  The results are proved as always, and each way must have been taken.
  */
 #include "fixed_case.h"
-#include "sample_sort.h"
+#include "pairs/sample_sort.h"
 
 static void
 check_rare_sorts(Check *check, int width)

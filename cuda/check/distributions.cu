@@ -7,8 +7,8 @@
  */
 #include <cstring>
 
+#include "base/status.h"
 #include "distributions.h"
-#include "status.h"
 
 /* The blocks of the sample sort paper's distributions. */
 #define PAPER_BLOCKS UINT64_C(240)

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/status.h"
 #include "rows_case.h"
-#include "status.h"
 
 #define MEGABYTE_WORDS (1024 * 1024 / 8)
 

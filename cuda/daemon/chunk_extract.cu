@@ -6,7 +6,7 @@
  * tell where keys and rows go, and a warp a record copies them, for they are of any length.
  */
 #include "chunk_extract.h"
-#include "device_scan.h"
+#include "primitives/device_scan.h"
 
 #define EXTRACT_THREADS 256
 #define WARP_THREADS 32

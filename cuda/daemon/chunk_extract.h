@@ -12,9 +12,9 @@
 #ifndef GPUSORTD_CHUNK_EXTRACT_H
 #define GPUSORTD_CHUNK_EXTRACT_H
 
+#include "base/status.h"
+#include "base/workspace.h"
 #include "chunk_layout.h"
-#include "status.h"
-#include "workspace.h"
 
 /* Where a chunk's rows go: behind those that came before. */
 typedef struct ExtractTarget

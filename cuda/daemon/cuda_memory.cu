@@ -7,8 +7,8 @@
  */
 #include <algorithm>
 
-#include "cuda_arena.h"
 #include "chunk_extract.h"
+#include "cuda_arena.h"
 #include "result_windows.h"
 
 /* Buffers grow to multiples of this, or of what the device has for granularity; that is 2 MB on all there are. */

@@ -5,8 +5,8 @@
 #ifndef GPUSORTD_CUDA_MEMORY_H
 #define GPUSORTD_CUDA_MEMORY_H
 
+#include "base/status.h"
 #include "device_layer.h"
-#include "status.h"
 
 /* A growing buffer of the current device that gives back its memory by itself. */
 class DeviceMemory

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-#include "status.h"
+#include "base/status.h"
 
 /* A row that a window begins with, and where it begins in the result. */
 struct WindowStart
