@@ -8,7 +8,7 @@ MODULE_big = gpusort
 EXTENSION = gpusort
 DATA = sql/gpusort--1.0.sql
 # The client of gpusortd is a part of the extension; cuda.mk compiles it once more for gpusortd's tests.
-CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client*.c)))
+CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client/*.c)))
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c))) $(CLIENT_OBJS)
 
 # Calls inside the library go straight, not through its table of exported functions.
@@ -17,7 +17,7 @@ SHLIB_LINK = -Wl,-Bsymbolic-functions
 # Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
 # compiler; clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda/daemon
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror)
 
@@ -37,7 +37,7 @@ include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
 $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(wildcard src/*.h cuda/daemon/client*.h cuda/daemon/protocol.h)
+$(OBJS): $(wildcard src/*.h cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
 
 # gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.
 GPUSORTD = cuda/daemon/gpusortd
@@ -67,7 +67,7 @@ all install installcheck:
 	@echo "which installs the distribution's packages." >&2
 	@false
 clean:
-	rm -rf src/*.o cuda/daemon/*.o gpusort.so $(EXTRA_CLEAN)
+	rm -rf src/*.o cuda/daemon/client/*.o gpusort.so $(EXTRA_CLEAN)
 endif
 
 # The device library: needs nvcc, but no PostgreSQL.

@@ -48,10 +48,11 @@ bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(bench_objects) cuda/libdevsort.a
 
 # gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
-daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -Icuda/daemon -MMD -MF $(@:.o=.d)
-daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(sort $(wildcard cuda/daemon/*.c cuda/daemon/*.cc cuda/daemon/*.cu))))
-daemon_check_objects = $(patsubst cuda/%.c,cuda/build/%.o,$(sort $(wildcard cuda/daemon/client*.c))) \
-	$(patsubst cuda/%.cc,cuda/build/%.o,$(sort $(wildcard cuda/daemon/check/*.cc)))
+daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -MMD -MP -MF $(@:.o=.d)
+client_sources = $(sort $(wildcard cuda/daemon/client/*.c))
+daemon_sources = $(client_sources) $(sort $(wildcard cuda/daemon/*.cc $(addprefix cuda/daemon/,server/*.cc device/*.cc device/cuda/*.cu)))
+daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(daemon_sources)))
+daemon_check_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(client_sources) $(sort $(wildcard cuda/daemon/check/*.cc))))
 
 cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(daemon_objects) cuda/libdevsort.a
@@ -74,13 +75,13 @@ cuda/build/flags cuda/build-program/flags cuda/build-faults/flags: FORCE
 
 cuda/build/%.o: cuda/%.cu cuda/build/flags
 	@mkdir -p $(@D)
-	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 cuda/build-program/%.o: %.cu cuda/build-program/flags
 	@mkdir -p $(@D)
-	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 	@mkdir -p $(@D)
-	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 -include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(daemon_objects) $(daemon_check_objects))
 

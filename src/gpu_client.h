@@ -9,7 +9,7 @@
 
 #include "utils/timestamp.h"
 
-#include "client.h"
+#include "daemon/client/client.h"
 #include "wait_events.h"
 
 /*

@@ -14,7 +14,7 @@
 
 #include <sys/types.h>
 
-#include "../client.h"
+#include "daemon/client/client.h"
 
 struct CheckOptions
 {
