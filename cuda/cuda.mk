@@ -25,15 +25,15 @@ cuda_nvcc = $(or $(NVCC),$(error No nvcc in the PATH or in /usr/local/cuda/bin: 
 #	cuda/build-program    gpubench, and the parts of gpucheck that it shares
 #	cuda/build-faults     gpucheck, and the library with faults to inject
 cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS))
-cuda/build-program/%: cuda_compile = $(cuda_flags) -Icuda/check $(call cuda_machine_code,$(PROGRAM_ARCHS))
-cuda/build-faults/%: cuda_compile = $(cuda_flags) -Icuda/check -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
+cuda/build-program/%: cuda_compile = $(cuda_flags) -Ibench $(call cuda_machine_code,$(PROGRAM_ARCHS))
+cuda/build-faults/%: cuda_compile = $(cuda_flags) -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
 
 library_rooms = base device primitives pairs segments fixed strings rows
 library_sources = $(sort $(wildcard $(library_rooms:%=cuda/%/*.cu)))
 library_objects = $(library_sources:cuda/%.cu=cuda/build/%.o)
-check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu)))
+check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu cuda/check/*/*.cu)))
 bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu)) $(bench_shared))
-bench_shared = cuda/check/distributions.cu
+bench_shared = cuda/check/data/distributions.cu
 
 cuda: cuda/libdevsort.a
 
@@ -52,7 +52,7 @@ daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icud
 client_sources = $(sort $(wildcard cuda/daemon/client/*.c))
 daemon_sources = $(client_sources) $(sort $(wildcard cuda/daemon/*.cc $(addprefix cuda/daemon/,server/*.cc device/*.cc device/cuda/*.cu)))
 daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(daemon_sources)))
-daemon_check_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(client_sources) $(sort $(wildcard cuda/daemon/check/*.cc))))
+daemon_check_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(client_sources) $(sort $(wildcard cuda/daemon/check/*.cc cuda/daemon/check/*/*.cc))))
 
 cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(daemon_objects) cuda/libdevsort.a

@@ -9,8 +9,8 @@
 #define GPUBENCH_SORT_CASE_H
 
 #include "bench.h"
+#include "check/data/distributions.h"
 #include "contenders.h"
-#include "distributions.h"
 
 #define CASE_MAX_CONTENDERS 8
 
