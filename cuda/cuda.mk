@@ -32,7 +32,7 @@ library_rooms = base device primitives pairs segments fixed strings rows
 library_sources = $(sort $(wildcard $(library_rooms:%=cuda/%/*.cu)))
 library_objects = $(library_sources:cuda/%.cu=cuda/build/%.o)
 check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu cuda/check/*/*.cu)))
-bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu)) $(bench_shared))
+bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu bench/gpu/*/*.cu)) $(bench_shared))
 bench_shared = cuda/check/data/distributions.cu
 
 cuda: cuda/libdevsort.a

@@ -1,5 +1,5 @@
 /*
- * suite_gather.cu
+ * gather.cu
  *		Rows in random order: how fast the gather puts them into another one.
  *
  * Rows of one length, and of eight lengths mixed, 4 GB of them or what there is memory for.  Rates are of rows, each counted
@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "base/workspace.h"
-#include "bench.h"
-#include "verify.h"
+#include "gpu/harness/bench.h"
+#include "gpu/verify/verify.h"
 
 #define ROWS_BYTES ((size_t) 4 << 30)
 #define QUICK_ROWS_BYTES ((size_t) 1 << 30)

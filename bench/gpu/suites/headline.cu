@@ -1,5 +1,5 @@
 /*
- * suite_headline.cu
+ * headline.cu
  *		What the project claims, from one run: ratios at 2^27 rows, competitors in turn.
  *
  * Every time is also given as a multiple of its floor: what reading and writing keys and values once takes at the rate of a
@@ -7,7 +7,7 @@
  */
 #include <algorithm>
 
-#include "sort_case.h"
+#include "gpu/suites/sort_case.h"
 
 #define HEADLINE_LOG_N 27
 #define QUICK_LOG_N 24

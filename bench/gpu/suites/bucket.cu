@@ -1,5 +1,5 @@
 /*
- * suite_bucket.cu
+ * bucket.cu
  *		The figures of Dehne, Zaboli: Deterministic Sample Sort For GPUs, section 5, and Parallel Sorting for GPUs, section 5.
  *
  * Time by step over n; the trade-off over s; the spread over distributions; bytes per key and the largest n that fits, and
@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "base/workspace.h"
-#include "sort_case.h"
-#include "verify.h"
+#include "gpu/suites/sort_case.h"
+#include "gpu/verify/verify.h"
 
 #define FIRST_LOG_N 20
 #define TRADE_OFF_FIRST_LOG_N 25

@@ -6,7 +6,7 @@
 #include <cstdarg>
 #include <cstring>
 
-#include "bench.h"
+#include "gpu/harness/bench.h"
 
 static const char common_columns[] =
 "suite,card,driver,cuda,date,commit,algorithm,distribution,key_bytes,value_bytes,n,median_ms,min_ms,mkeys_per_s,gb_per_s,repeats";

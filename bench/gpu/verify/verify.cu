@@ -5,7 +5,7 @@
  * Keys alone: in order, and the sum of their hashes is the input's.  With values, which were row numbers: every row is there
  * once (a bitmap), and the key beside it is that row's.
  */
-#include "verify.h"
+#include "gpu/verify/verify.h"
 
 #define VERIFY_THREADS 256
 

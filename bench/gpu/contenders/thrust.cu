@@ -1,5 +1,5 @@
 /*
- * baselines_thrust.cu
+ * thrust.cu
  *		Thrust's sorts: with a comparator (a merge sort), the default (a radix sort), and strings by a comparator.
  *
  * Thrust allocates for itself; here it does so from the caller's workspace, so that what is timed is the sort.
@@ -10,8 +10,8 @@
 #include <thrust/sort.h>
 #include <thrust/system/cuda/execution_policy.h>
 
-#include "baselines_strings.h"
-#include "contenders.h"
+#include "gpu/contenders/contenders.h"
+#include "gpu/contenders/strings.h"
 
 /* For what Thrust takes besides copies of the arrays. */
 #define THRUST_SLACK ((size_t) 64 << 20)

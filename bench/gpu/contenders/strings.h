@@ -1,5 +1,5 @@
 /*
- * baselines_strings.h
+ * strings.h
  *		Strings on the device, their order, and Thrust's sort of them.
  */
 #ifndef GPUBENCH_BASELINES_STRINGS_H

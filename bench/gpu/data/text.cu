@@ -1,5 +1,5 @@
 /*
- * datasets_text.cu
+ * text.cu
  *		Generators of what natural data looks like: words, URLs, sentences, paths, lists of calls.
  *
  * Words are made of syllables: a consonant, a vowel, and every second one with a consonant at the end.  What is made so can be
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "datasets.h"
+#include "gpu/data/datasets.h"
 
 #define NSYLLABLES 100
 

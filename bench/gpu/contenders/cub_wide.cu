@@ -1,12 +1,12 @@
 /*
- * baselines_wide.cu
+ * cub_wide.cu
  *		CUB's radix sort of keys of 16, 24 and 32 bytes, by a decomposer: word after word, the last word first.
  */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/version.cuh>
 #include <cuda/std/tuple>
 
-#include "contenders.h"
+#include "gpu/contenders/contenders.h"
 
 #if CUB_VERSION >= 200200
 

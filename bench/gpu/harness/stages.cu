@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "bench.h"
+#include "gpu/harness/bench.h"
 
 static void
 begin_stage(void *arg, const char *stage, DevSortStream stream)

@@ -1,10 +1,10 @@
 /*
- * strings_check.cu
+ * strings.cu
  *		Looking at sorted strings on the device.
  */
 #include <cmath>
 
-#include "strings_check.h"
+#include "gpu/verify/strings.h"
 
 #define CHECK_THREADS 256
 #define CHECK_BLOCKS 2048

@@ -1,11 +1,11 @@
 /*
- * suite_rates.cu
+ * rates.cu
  *		Sorting rates over n: figures 3 to 5 of Leischner, Osipov, Sanders, GPU Sample Sort, section 6.
  *
  * Six distributions, five kinds of keys, n = 2^17 .. 2^28.  The bucket sort papers' comparison with sample sort and merge sort
  * (Dehne, Zaboli 2010, figures 6 and 7) is the same data.
  */
-#include "sort_case.h"
+#include "gpu/suites/sort_case.h"
 
 #define FIRST_LOG_N 17
 

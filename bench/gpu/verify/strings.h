@@ -1,11 +1,11 @@
 /*
- * strings_check.h
+ * strings.h
  *		Looking at sorted strings on the device: are they in order, how long are their ties?
  */
 #ifndef GPUBENCH_STRINGS_CHECK_H
 #define GPUBENCH_STRINGS_CHECK_H
 
-#include "baselines_strings.h"
+#include "gpu/contenders/strings.h"
 
 /* Of the common prefixes of neighbours in sorted order, in bytes. */
 typedef struct TieLengths

@@ -5,7 +5,7 @@
 #ifndef GPUBENCH_VERIFY_H
 #define GPUBENCH_VERIFY_H
 
-#include "contenders.h"
+#include "gpu/contenders/contenders.h"
 
 /* A sum over the keys that does not depend on their order. */
 DevSortStatus verify_checksum(const KeyType *type, const void *keys, uint64_t n, uint64_t *checksum, cudaStream_t stream);

@@ -6,8 +6,8 @@
 #include <cstring>
 
 #include "base/workspace.h"
-#include "sort_case.h"
-#include "verify.h"
+#include "gpu/suites/sort_case.h"
+#include "gpu/verify/verify.h"
 
 /* What the contenders' workspaces and the check's scratch need, whichever is largest. */
 static size_t

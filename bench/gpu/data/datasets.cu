@@ -12,7 +12,7 @@
 #include <functional>
 #include <thread>
 
-#include "datasets.h"
+#include "gpu/data/datasets.h"
 
 static size_t
 write_artificial_2(uint64_t, uint64_t, uint8_t *out)

@@ -1,10 +1,10 @@
 /*
- * suite_wide.cu
+ * wide.cu
  *		Keys of 16, 24 and 32 bytes with a row number, over n and over distributions.
  */
 #include <algorithm>
 
-#include "sort_case.h"
+#include "gpu/suites/sort_case.h"
 
 #define FIRST_LOG_N 20
 #define LAST_LOG_N 27

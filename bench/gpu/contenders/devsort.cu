@@ -1,11 +1,11 @@
 /*
- * contenders.cu
+ * devsort.cu
  *		The device library's sorts as contenders.
  *
  * It knows no floats: their bits are mapped to integers of the same order before the sort and back after it, and both
  * passes belong to the work.
  */
-#include "contenders.h"
+#include "gpu/contenders/contenders.h"
 
 #define MAP_THREADS 256
 

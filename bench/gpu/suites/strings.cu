@@ -1,5 +1,5 @@
 /*
- * suite_strings.cu
+ * strings.cu
  *		The tables of Deshpande, Narayanan, Can GPUs Sort Strings Efficiently?, section 4, and its figure 4.
  *
  * Every data set is sorted by the library in four ways (all that it has; the paper's algorithm with both of its optimisations; with
@@ -10,10 +10,10 @@
 #include <cstring>
 
 #include "base/workspace.h"
-#include "bench.h"
-#include "datasets.h"
-#include "strings_check.h"
-#include "verify.h"
+#include "gpu/data/datasets.h"
+#include "gpu/harness/bench.h"
+#include "gpu/verify/strings.h"
+#include "gpu/verify/verify.h"
 
 #define QUICK_SHARE 10
 

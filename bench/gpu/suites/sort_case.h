@@ -8,9 +8,9 @@
 #ifndef GPUBENCH_SORT_CASE_H
 #define GPUBENCH_SORT_CASE_H
 
-#include "bench.h"
 #include "check/data/distributions.h"
-#include "contenders.h"
+#include "gpu/contenders/contenders.h"
+#include "gpu/harness/bench.h"
 
 #define CASE_MAX_CONTENDERS 8
 

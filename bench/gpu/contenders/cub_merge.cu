@@ -1,10 +1,10 @@
 /*
- * baselines_merge.cu
+ * cub_merge.cu
  *		CUB's merge sort, in place.
  */
 #include <cub/device/device_merge_sort.cuh>
 
-#include "contenders.h"
+#include "gpu/contenders/contenders.h"
 
 template <typename Key>
 struct Less

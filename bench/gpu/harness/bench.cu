@@ -1,5 +1,5 @@
 /*
- * harness.cu
+ * bench.cu
  *		The device, the pool, timing.
  */
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 #include <sys/stat.h>
 
-#include "bench.h"
+#include "gpu/harness/bench.h"
 
 /* More than the L2 cache of any card has. */
 #define FLUSH_BYTES ((size_t) 128 << 20)

@@ -1,5 +1,5 @@
 /*
- * baselines_radix.cu
+ * cub_radix.cu
  *		CUB's radix sort of keys of 4 and 8 bytes, in both of its forms.
  *
  * The plain form leaves its input alone and takes a copy of it as workspace; the form with double buffers sorts between input
@@ -7,7 +7,7 @@
  */
 #include <cub/device/device_radix_sort.cuh>
 
-#include "contenders.h"
+#include "gpu/contenders/contenders.h"
 
 /* temp NULL: only asks for the bytes. */
 template <typename Key>
