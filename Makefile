@@ -8,7 +8,7 @@ MODULE_big = gpusort
 EXTENSION = gpusort
 DATA = sql/gpusort--1.0.sql
 # The client of gpusortd is a part of the extension; cuda.mk compiles it once more for gpusortd's tests.
-CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client*.c)))
+CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client/*.c)))
 # src/ has rooms; their READMEs say which may include which.
 SOURCES = $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 SOURCE_HEADERS = $(wildcard src/*/*.h src/*/*/*.h)
@@ -20,7 +20,7 @@ SHLIB_LINK = -Wl,-Bsymbolic-functions
 # Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
 # compiler; clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda/daemon
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror)
 
@@ -40,7 +40,7 @@ include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
 $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client*.h cuda/daemon/protocol.h)
+$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
 
 # gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.
 GPUSORTD = cuda/daemon/gpusortd
@@ -61,7 +61,7 @@ CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c src/sort/parallel_sort*.c) \
 CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
-	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
+	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
 		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm -pthread
 else
 all install installcheck:

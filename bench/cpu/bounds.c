@@ -8,7 +8,7 @@
  */
 #include "postgres.h"
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "sort/bound.h"
 
 #define FILTERS_MAX 5

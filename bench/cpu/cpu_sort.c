@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
 #include "sort/key_squeeze.h"
 #include "sort/sample_sort.h"

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "base/stopwatch.h"
 
 #define MAX_PROCESSES 64

@@ -12,7 +12,7 @@
 #include "storage/s_lock.h"
 #include "utils/memutils.h"
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
 
 /* The server's part, as far as the sorts use it.  Memory is counted, and must be given back. */

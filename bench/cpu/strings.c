@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
 #include "sort/string_sort.h"
 

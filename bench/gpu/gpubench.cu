@@ -8,7 +8,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "bench.h"
+#include "gpu/harness/bench.h"
 
 typedef struct Suite
 {

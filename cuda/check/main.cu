@@ -10,7 +10,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "check.h"
+#include "check/harness/check.h"
 
 typedef struct CheckSection
 {

@@ -12,7 +12,7 @@
 
 #include <unistd.h>
 
-#include "service.h"
+#include "daemon/server/service.h"
 
 static void
 print_usage(FILE *to)

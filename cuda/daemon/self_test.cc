@@ -12,8 +12,8 @@
 
 #include <unistd.h>
 
-#include "client.h"
-#include "service.h"
+#include "daemon/client/client.h"
+#include "daemon/server/service.h"
 
 #define SELF_TEST_ROWS 200000
 #define SELF_TEST_ROW_BYTES 32

@@ -2,7 +2,7 @@
  * service/connection.c
  *		A backend's connection to gpusortd.
  *
- * The protocol is in cuda/daemon/client.c, which knows nothing of PostgreSQL.  Here is how a backend waits: for the socket and for its
+ * The protocol is in cuda/daemon/client/, which knows nothing of PostgreSQL.  Here is how a backend waits: for the socket and for its
  * latch together, so that a cancel, a timeout or the postmaster's death ends the wait at once.  The descriptor of the socket is counted with
  * those that PostgreSQL keeps from its own use.
  */

@@ -9,8 +9,8 @@
 
 #include "utils/timestamp.h"
 
-#include "client.h"
 #include "base/wait_events.h"
+#include "daemon/client/client.h"
 
 /*
  * Where gpusortd listens, from the data directory, in which all server processes work.  Base backups and pg_rewind leave the contents

@@ -10,7 +10,7 @@
 
 #include <signal.h>
 
-#include "bench.h"
+#include "daemon/check/bench/bench.h"
 
 CheckOptions options;
 
