@@ -93,6 +93,7 @@ help:
 	@echo "make demo            millions of rows, the same ORDER BY without and with gpusort, times and plans"
 	@echo "make test            every test, ends with 'N passed, N failed'"
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
+	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
 	@echo "make bench           bench/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/orderby --help)"
 	@echo "make bench-gpu       the same with a GPU and many cores: bench/gpu_orderby (BENCH='--suites \"headline types\" ...'; --help)"
 
@@ -102,6 +103,8 @@ demo:
 	tools/demo
 test:
 	tools/test
+format:
+	tools/format
 random:
 	tools/test --only random --random-seconds $(or $(DURATION),60) $(if $(SEED),--seed $(SEED))
 bench:
@@ -109,4 +112,4 @@ bench:
 bench-gpu:
 	bench/gpu_orderby $(BENCH)
 
-.PHONY: all install installcheck clean help setup demo test random bench bench-gpu
+.PHONY: all install installcheck clean help setup demo test format random bench bench-gpu

@@ -22,6 +22,26 @@ die() {
 	exit 1
 }
 
+# ---- the sources ----
+
+# Prints the files of the repository that match the patterns (git's, such as '*.c'), one a line: those that git knows, and new ones
+# that it does not ignore.
+source_files() {
+	local file
+	git -C "$REPOSITORY" -c safe.directory='*' ls-files --cached --others --exclude-standard -- "$@" | sort -u |
+		while IFS= read -r file; do
+			[ ! -f "$REPOSITORY/$file" ] || printf '%s\n' "$file"
+		done
+}
+
+# Prints the scripts whose first line names one of the interpreters (a regular expression), one a line.
+scripts_of() {
+	local file
+	source_files | while IFS= read -r file; do
+		! head -n 1 "$REPOSITORY/$file" | grep -aqE "^#!.*[/ ]($1)( |\$)" || printf '%s\n' "$file"
+	done
+}
+
 # ---- users ----
 
 # Runs a command as root.
