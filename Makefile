@@ -39,6 +39,13 @@ $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(C
 # PGXS knows no header dependencies.
 $(OBJS): $(wildcard src/*.h cuda/daemon/client*.h cuda/daemon/protocol.h)
 
+# The compiler's warnings, without its code: for tools/lint.
+syntax: $(OBJS:.o=.syntax)
+$(CLIENT_OBJS:.o=.syntax): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
+$(OBJS:.o=.syntax): %.syntax: %.c
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only $<
+.PHONY: syntax $(OBJS:.o=.syntax)
+
 # gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.
 GPUSORTD = cuda/daemon/gpusortd
 install: install-gpusortd
@@ -94,6 +101,7 @@ help:
 	@echo "make test            every test, ends with 'N passed, N failed'"
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
 	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
+	@echo "make lint            compilers' warnings, cppcheck, shellcheck, perlcritic, pyflakes (tools/setup lint installs them)"
 	@echo "make bench           bench/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/orderby --help)"
 	@echo "make bench-gpu       the same with a GPU and many cores: bench/gpu_orderby (BENCH='--suites \"headline types\" ...'; --help)"
 
@@ -105,6 +113,8 @@ test:
 	tools/test
 format:
 	tools/format
+lint:
+	tools/lint
 random:
 	tools/test --only random --random-seconds $(or $(DURATION),60) $(if $(SEED),--seed $(SEED))
 bench:
@@ -112,4 +122,4 @@ bench:
 bench-gpu:
 	bench/gpu_orderby $(BENCH)
 
-.PHONY: all install installcheck clean help setup demo test format random bench bench-gpu
+.PHONY: all install installcheck clean help setup demo test format lint random bench bench-gpu

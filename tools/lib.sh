@@ -1,3 +1,7 @@
+# shellcheck shell=bash
+# Variables for the caller:
+# shellcheck disable=SC2034
+#
 # Shell functions shared by tools/, bench/orderby and .ci/run.  To be sourced.
 #
 # What they build is a *private installation*: a copy of the installed PostgreSQL's program, library and
@@ -150,7 +154,7 @@ enter_workspace() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	trap 'exit 129' HUP
-	cd "$WORK"
+	cd "$WORK" || die "cannot enter $WORK"
 }
 
 leave() {
