@@ -9,7 +9,10 @@ EXTENSION = gpusort
 DATA = sql/gpusort--1.0.sql
 # The client of gpusortd is a part of the extension; cuda.mk compiles it once more for gpusortd's tests.
 CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client*.c)))
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c))) $(CLIENT_OBJS)
+# src/ has rooms; their READMEs say which may include which.
+SOURCES = $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
+SOURCE_HEADERS = $(wildcard src/*/*.h src/*/*/*.h)
+OBJS = $(SOURCES:.c=.o) $(CLIENT_OBJS)
 
 # Calls inside the library go straight, not through its table of exported functions.
 SHLIB_LINK = -Wl,-Bsymbolic-functions
@@ -27,7 +30,7 @@ REGRESS_OPTS = --inputdir=regress
 ISOLATION = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=regress --outputdir=.
 
-EXTRA_CLEAN = bench/cpu_sort bench/cpu_sort_tight $(CUDA_CLEAN) results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
+EXTRA_CLEAN = bench/cpu/cpu_sort bench/cpu/cpu_sort_tight $(CUDA_CLEAN) results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -37,7 +40,7 @@ include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
 $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(wildcard src/*.h cuda/daemon/client*.h cuda/daemon/protocol.h)
+$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client*.h cuda/daemon/protocol.h)
 
 # The compiler's warnings, without its code: for tools/lint.
 syntax: $(OBJS:.o=.syntax)
@@ -60,11 +63,11 @@ uninstall-gpusortd:
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare otherwise, and
 # through the plain C that other processors run.
-CPU_SORT_SOURCES = $(wildcard bench/cpu_sort*.c src/parallel_sort*.c) src/sample_sort.c src/string_sort.c src/key_squeeze.c \
-	src/huge_memory.c
+CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c src/sort/parallel_sort*.c) \
+	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c base/huge_memory.c)
 CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
-bench/cpu_sort bench/cpu_sort_tight: $(CPU_SORT_SOURCES) $(wildcard src/*.h bench/*.h)
+bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
 	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
 		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm -pthread
 else
@@ -74,7 +77,7 @@ all install installcheck:
 	@echo "which installs the distribution's packages." >&2
 	@false
 clean:
-	rm -rf src/*.o cuda/daemon/*.o gpusort.so $(EXTRA_CLEAN)
+	rm -rf $(OBJS) gpusort.so $(EXTRA_CLEAN)
 endif
 
 # The device library: needs nvcc, but no PostgreSQL.

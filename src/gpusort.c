@@ -6,14 +6,14 @@
 
 #include "fmgr.h"
 
-#include "gpu_launcher.h"
-#include "guc.h"
-#include "node_feed.h"
-#include "node_gpusort.h"
-#include "planner.h"
-#include "shared_memory.h"
-#include "sort_plan.h"
-#include "stats.h"
+#include "base/guc.h"
+#include "exec/node_feed.h"
+#include "exec/node_gpusort.h"
+#include "monitor/counters.h"
+#include "monitor/shared_memory.h"
+#include "plan/planner.h"
+#include "plan/sort_plan.h"
+#include "service/launcher.h"
 
 PG_MODULE_MAGIC;
 

@@ -2,7 +2,7 @@
  * chunk_layout.h
  *		What must be true of the entries of a chunk before anything is copied by them.
  *
- * src/chunk.h says what a chunk is: entries upwards from its start, rows or records downwards from its end, without gaps.
+ * src/sort/chunk.h says what a chunk is: entries upwards from its start, rows or records downwards from its end, without gaps.
  * So entry i's row ends where entry i - 1's begins, the first one's at the chunk's end; and the last one's begins at
  * `back`.  A client may have written anything else, and may write while gpusortd reads.  So both device layers copy the
  * chunk to memory of their own first, and then ask these functions, which are the same on host and device, about the copy.

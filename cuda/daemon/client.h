@@ -90,7 +90,7 @@ bool		gpusortd_join(GpusortdClient *client, uint64_t job, uint64_t token);
  */
 int			gpusortd_take_chunk(GpusortdClient *client);
 
-/* Gives a chunk to gpusortd.  front and back as in src/chunk.h. */
+/* Gives a chunk to gpusortd.  front and back as in src/sort/chunk.h. */
 bool		gpusortd_submit_chunk(GpusortdClient *client, int chunk, uint64_t rows, uint64_t front, uint64_t back);
 
 /* Waits until gpusortd has looked at all chunks that were submitted. */

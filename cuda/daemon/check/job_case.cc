@@ -95,7 +95,7 @@ describe(const JobCase &job)
 
 /* ---- feeding ---- */
 
-/* Writes a row to the chunk, as src/chunk.h says; false: it has no room. */
+/* Writes a row to the chunk, as src/sort/chunk.h says; false: it has no room. */
 static bool
 put_row(char *chunk, const JobRows &rows, uint64_t row, uint64_t *front, uint64_t *back)
 {

@@ -1,0 +1,131 @@
+/*
+ * base/pg_compat.h
+ *		The differences between PostgreSQL 15, 16, 17 and 18, in one place.
+ *
+ * Wrappers carry the name and the shape of the newest release's interface.
+ */
+#ifndef GPUSORT_BASE_PG_COMPAT_H
+#define GPUSORT_BASE_PG_COMPAT_H
+
+#include "postgres.h"
+
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
+#error "gpusort builds on PostgreSQL 15 to 18"
+#endif
+
+/* BufFileWrite takes a pointer to const from 16 on. */
+#define buffile_write(file, bytes, size) BufFileWrite((file), unconstify(void *, (const void *) (bytes)), (size))
+#define buffile_read(file, bytes, size) BufFileRead((file), (bytes), (size))
+
+/* Ordering operators are described by a CompareType from 18 on, before by a btree strategy. */
+#if PG_VERSION_NUM < 180000
+#include "access/stratnum.h"
+#define CompareType int16
+#define COMPARE_LT BTLessStrategyNumber
+#define COMPARE_GT BTGreaterStrategyNumber
+#endif
+
+/* Access to varlenas left postgres.h in 16. */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* Does the collation compare bytes?  lc_collate_is_c() became a field in 18. */
+#if PG_VERSION_NUM >= 180000
+#define pg_collate_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
+#else
+#define pg_collate_is_c(collation) lc_collate_is_c(collation)
+#endif
+
+/* A string's sort key by its collation, without the zero byte at its end; new in 16, here for ICU alone. */
+#if PG_VERSION_NUM < 160000 && defined(USE_ICU)
+#include "utils/pg_locale.h"
+
+static inline size_t
+pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_locale_t locale)
+{
+	UChar	   *chars;
+	int32_t		nchars = icu_to_uchar(&chars, src, srclen);
+	int32_t		size = ucol_getSortKey(locale->info.icu.ucol, chars, nchars,
+									   (uint8_t *) dest, Min(destsize, PG_INT32_MAX));
+
+	pfree(chars);
+	return size - 1;
+}
+#endif
+
+/* Extensions name their wait events from 17 on; before, there is one for all of them. */
+#include "utils/wait_event.h"
+#if PG_VERSION_NUM < 170000
+#define WaitEventExtensionNew(name) ((void) (name), (uint32) PG_WAIT_EXTENSION)
+#endif
+
+/* A process's number in shared memory has a name of its own from 17 on. */
+#if PG_VERSION_NUM < 170000
+#include "storage/proc.h"
+#define MyProcNumber (MyProc->pgprocno)
+#define GetNumberFromPGProc(proc) ((proc)->pgprocno)
+#endif
+
+/* The ordering operator of a pathkey for columns of this type. */
+#if PG_VERSION_NUM >= 180000
+#define pathkey_sort_operator(pathkey, type) \
+	get_opfamily_member_for_cmptype((pathkey)->pk_opfamily, (type), (type), (pathkey)->pk_cmptype)
+#else
+#define pathkey_sort_operator(pathkey, type) \
+	get_opfamily_member((pathkey)->pk_opfamily, (type), (type), (pathkey)->pk_strategy)
+#endif
+
+/* Whether a path is one that an enable_ setting discourages is a count from 18 on, before a large cost. */
+#if PG_VERSION_NUM >= 180000
+#define path_inherit_disabled(path, input, disabled) \
+	((path)->disabled_nodes = (input)->disabled_nodes + ((disabled) ? 1 : 0))
+#else
+#define path_inherit_disabled(path, input, disabled) \
+	((path)->startup_cost += (disabled) ? disable_cost : 0, (path)->total_cost += (disabled) ? disable_cost : 0)
+#endif
+
+/* Does EXPLAIN name a column's table? With more than one, of which dead ones are not counted from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define explain_use_prefix(es) ((es)->rtable_size > 1 || (es)->verbose)
+#else
+#define explain_use_prefix(es) (list_length((es)->rtable) > 1 || (es)->verbose)
+#endif
+
+/* EXPLAIN's own header was divided in 18. */
+#if PG_VERSION_NUM >= 180000
+#define EXPLAIN_HEADERS "commands/explain_format.h"
+#else
+#define EXPLAIN_HEADERS "commands/explain.h"
+#endif
+
+/*
+ * A custom scan whose scan tuples are not virtual says so in slotOps from 16 on, when its state is made; before, its
+ * slot is replaced when it begins.
+ */
+#if PG_VERSION_NUM >= 160000
+#define custom_scan_set_slot_ops(css, ops) ((css)->slotOps = (ops))
+#define custom_scan_apply_slot_ops(css, estate, ops) ((void) 0)
+#else
+#define custom_scan_set_slot_ops(css, ops) ((void) 0)
+#define custom_scan_apply_slot_ops(css, estate, ops) \
+	do { \
+		TupleDesc	scan_desc_ = (css)->ss.ss_ScanTupleSlot->tts_tupleDescriptor; \
+		ExecInitScanTupleSlot((estate), &(css)->ss, scan_desc_, (ops)); \
+		ExecAssignScanProjectionInfoWithVarno(&(css)->ss, INDEX_VAR); \
+	} while (0)
+#endif
+
+/* The attribute of functions that don't return became a prefix in 18. */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
+/* Wait event sets belong to a resource owner from 17 on, here to none; before, to a memory context. */
+#if PG_VERSION_NUM >= 170000
+#define create_wait_event_set(nevents) CreateWaitEventSet(NULL, (nevents))
+#else
+#define create_wait_event_set(nevents) CreateWaitEventSet(CurrentMemoryContext, (nevents))
+#endif
+
+#endif							/* GPUSORT_BASE_PG_COMPAT_H */

@@ -1,0 +1,264 @@
+/*
+ * device/cpu/chunks.c
+ *		The cpu device's memory: chunks within the limit, and runs in temporary files past it.
+ *
+ * Chunks are counted as they are allocated; a chunk's max_rows keeps room for the arrays that sorting takes.  Where several
+ * processes feed, their chunks come from shared memory, until the first process takes all over and goes on alone, in its own
+ * memory and with the chunks that it has taken over.
+ */
+#include "postgres.h"
+
+#include "base/huge_memory.h"
+#include "base/stopwatch.h"
+#include "device/cpu/sorter.h"
+#include "monitor/progress.h"
+
+/* The first chunk is small, for the sake of small sorts; each next one is twice as large, up to the largest. */
+#define CHUNK_SIZE_MIN ((Size) 64 * 1024)
+#define CHUNK_SIZE_MAX ((Size) 32 * 1024 * 1024)
+
+/* A limit shrinks the largest chunk to one in so many, so that the last one wastes little. */
+#define CHUNKS_PER_LIMIT 16
+
+/* A chunk that could take fewer rows than this is not begun. */
+#define CHUNK_ROWS_MIN 32
+
+/* ---------------------------------------------------------------- chunks */
+
+/* How many rows could be sorted with the chunks there are and one more of so many bytes? */
+static uint64
+rows_within_limit(const CpuSorter *sorter, Size more_chunk)
+{
+	Size		used = sorter->chunk_memory + more_chunk +
+		(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
+	Size		left = sorter->limit > used ? sorter->limit - used : 0;
+	uint64		rows = left / (sorted_rows_memory(sorter->key, 1 << 20) >> 20);
+
+	while (rows > 0 && sorted_rows_memory(sorter->key, rows) > left)
+		rows -= rows / 64 + 1;
+	return rows;
+}
+
+static Chunk *
+chunk_create(CpuSorter *sorter, Size size)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	Chunk	   *chunk = palloc0(sizeof(Chunk));
+
+	chunk->size = TYPEALIGN_DOWN(8, size);
+	chunk->base = huge_alloc(chunk->size);
+	sorter->chunk_memory += chunk->size;
+	MemoryContextSwitchTo(old);
+	return chunk;
+}
+
+static void
+chunk_free(CpuSorter *sorter, Chunk *chunk)
+{
+	sorter->chunk_memory -= chunk->size;
+	if (shared_chunks_own(sorter->shared, chunk))
+	{
+		sort_share_discard(chunk->base, chunk->size);
+		return;
+	}
+	pfree(chunk->base);
+	pfree(chunk);
+}
+
+void
+cpu_free_chunks(CpuSorter *sorter, Chunk **list)
+{
+	while (*list != NULL)
+	{
+		Chunk	   *chunk = *list;
+
+		*list = chunk->next;
+		chunk_free(sorter, chunk);
+	}
+}
+
+/* An empty chunk left over from an earlier run that is large enough, or NULL. */
+static Chunk *
+take_empty_chunk(CpuSorter *sorter, Size at_least)
+{
+	for (Chunk **link = &sorter->empty_chunks; *link != NULL; link = &(*link)->next)
+	{
+		Chunk	   *chunk = *link;
+
+		if (chunk->size >= at_least)
+		{
+			*link = chunk->next;
+			return chunk;
+		}
+	}
+	return NULL;
+}
+
+/* Size of the next chunk to allocate. */
+static Size
+chunk_size(const CpuSorter *sorter, Size at_least)
+{
+	return Max(Max(sorter->next_chunk_size, CHUNK_SIZE_MIN), TYPEALIGN(8, at_least));
+}
+
+static void
+grow_chunk_size(CpuSorter *sorter)
+{
+	Size		largest = Max(CHUNK_SIZE_MIN, Min(CHUNK_SIZE_MAX, sorter->limit / CHUNKS_PER_LIMIT));
+
+	sorter->next_chunk_size = Min(Max(sorter->next_chunk_size, CHUNK_SIZE_MIN) * 2, largest);
+}
+
+/* ---------------------------------------------------------------- sorting and spilling */
+
+void
+cpu_sort_chunks(CpuSorter *sorter)
+{
+	Stopwatch	watch = stopwatch_start();
+
+	sorter_stats_note_memory(&sorter->stats,
+							 sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows));
+	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
+	sorter->stats.sort_ms += stopwatch_ms(watch);
+}
+
+void
+cpu_spill(CpuSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
+
+	if (sorter->external == NULL)
+		sorter->external = external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
+	cpu_sort_chunks(sorter);
+	progress_enter(&sorter->base, PROGRESS_WRITING);
+	external_sort_add_run(sorter->external, &sorter->sorted);
+	sorted_rows_free(&sorter->sorted);
+
+	*sorter->chunks_end = sorter->empty_chunks;
+	sorter->empty_chunks = sorter->chunks;
+	sorter->chunks = NULL;
+	sorter->chunks_end = &sorter->chunks;
+	sorter->nrows = 0;
+
+	if (external_sort_is_full(sorter->external))
+	{
+		cpu_free_chunks(sorter, &sorter->empty_chunks);
+		progress_enter(&sorter->base, PROGRESS_MERGING);
+		external_sort_merge_full_levels(sorter->external);
+	}
+	progress_enter(&sorter->base, phase);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------- handing out and taking back */
+
+/* A chunk in the process's own memory, or one that was taken over; spills where there is no room for it. */
+static Chunk *
+get_own_chunk(CpuSorter *sorter, Size at_least)
+{
+	Chunk	   *chunk = take_empty_chunk(sorter, at_least);
+	Size		size = chunk_size(sorter, at_least);
+	uint64		coming = sorter->shared != NULL ? sorter->shared->reserved_rows : 0;
+	uint64		rows;
+
+	if (sorter->nrows > 0 &&
+		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + coming + CHUNK_ROWS_MIN)
+	{
+		if (chunk != NULL)
+		{
+			chunk->next = sorter->empty_chunks;
+			sorter->empty_chunks = chunk;
+		}
+		cpu_spill(sorter);
+		chunk = take_empty_chunk(sorter, at_least);
+	}
+	if (chunk == NULL)
+	{
+		/* a row wider than any chunk so far: its chunk may take the place of the others */
+		if (sorter->chunk_memory + size > sorter->limit)
+			cpu_free_chunks(sorter, &sorter->empty_chunks);
+		chunk = chunk_create(sorter, size);
+		grow_chunk_size(sorter);
+		sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory);
+	}
+	rows = rows_within_limit(sorter, 0);
+	chunk->max_rows = rows > sorter->nrows + coming ? rows - sorter->nrows - coming : 1;
+	chunk->next = NULL;
+	chunk_reset(chunk);
+	return chunk;
+}
+
+void
+cpu_collect_chunks(CpuSorter *sorter)
+{
+	Chunk	  **collected = sorter->chunks_end;
+	uint64		nrows = shared_chunks_collect(sorter->shared, &sorter->chunks_end);
+
+	if (nrows > 0)
+	{
+		for (const Chunk *chunk = *collected; chunk != NULL; chunk = chunk->next)
+			sorter->stats.bytes += chunk_bytes(chunk);
+	}
+	sorter->nrows += nrows;
+	sorter->stats.rows += nrows;
+}
+
+void
+cpu_take_chunks_over(CpuSorter *sorter)
+{
+	sort_share_note_overflow(&sorter->shared->base);
+	sorter->chunk_memory += sorter->shared->chunk_memory;
+	sorter->alone = true;
+}
+
+Chunk *
+cpu_get_chunk(Sorter *base, Size at_least)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	if (sorter->shared == NULL)
+		return get_own_chunk(sorter, at_least);
+	if (!sorter->alone)
+	{
+		Chunk	   *chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
+
+		if (chunk != NULL)
+			return chunk;
+		cpu_take_chunks_over(sorter);
+	}
+	cpu_collect_chunks(sorter);
+	return sorter->own_chunk = get_own_chunk(sorter, at_least);
+}
+
+Chunk *
+cpu_try_chunk(Sorter *base, Size at_least)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+	Chunk	   *chunk;
+
+	if (sorter->shared == NULL)
+		return get_own_chunk(sorter, at_least);
+	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
+	if (chunk == NULL)
+		sort_share_note_overflow(&sorter->shared->base);
+	return chunk;
+}
+
+void
+cpu_put_chunk(Sorter *base, Chunk *chunk)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	if (sorter->shared != NULL && chunk != sorter->own_chunk)
+	{
+		shared_chunks_put(sorter->shared, chunk);
+		return;
+	}
+	sorter->own_chunk = NULL;
+	*sorter->chunks_end = chunk;
+	sorter->chunks_end = &chunk->next;
+	sorter->nrows += chunk->nrows;
+	sorter->stats.rows += chunk->nrows;
+	sorter->stats.bytes += chunk_bytes(chunk);
+}

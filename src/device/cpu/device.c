@@ -1,0 +1,267 @@
+/*
+ * device/cpu/device.c
+ *		The cpu device: sorts in the backend's own memory, past its limit in temporary files.
+ *
+ * Filled chunks are kept.  As long as chunks and the arrays that sorting them takes stay within the limit, all is
+ * in memory: perform sorts, next walks over the sorted items.  When the next chunk would
+ * not fit, what is there is sorted and handed to an external sort as a run, and the chunks
+ * are filled again.
+ *
+ * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within the same limit.  When the
+ * limit is reached, they get no more, and rows come to the first process, which takes the filled chunks
+ * over and goes on alone, as above.  Otherwise they sort together when the input is over (joint_sort.h), and the
+ * first process has only to return the rows.
+ *
+ *		chunks.c		memory, chunks, spilling
+ *		shared_chunks.c		chunks that several processes fill
+ *		joint_sort.c		several processes sort
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "base/stopwatch.h"
+#include "device/cpu/joint_sort.h"
+#include "device/cpu/sorter.h"
+#include "monitor/progress.h"
+
+/* Less memory than this is not worth having; a smaller limit is taken as this one. */
+#define MEMORY_LIMIT_MIN ((Size) 512 * 1024)
+
+/* ---------------------------------------------------------------- the device */
+
+static Sorter *
+cpu_begin(const SortRequest *request)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
+	CpuSorter  *sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
+
+	sorter->base.device = &sort_device_cpu;
+	sorter->key = request->key;
+	sorter->limit = Max(request->memory_limit, MEMORY_LIMIT_MIN);
+	sorter->random_access = request->random_access;
+	sorter->stats.processes = 1;
+	sorter->context = context;
+	sorter->chunks_end = &sorter->chunks;
+	sorter->process = -1;
+	if (request->shared)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		sorter->shared = shared_chunks_create(sorter->limit, request->processes);
+		MemoryContextSwitchTo(old);
+	}
+	return &sorter->base;
+}
+
+/* ---------------------------------------------------------------- several processes */
+
+static SortShare *
+cpu_share(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	return sorter->shared != NULL ? &sorter->shared->base : NULL;
+}
+
+static bool
+cpu_enter(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	if (sorter->shared == NULL)
+		return true;
+	sorter->process = sort_share_enter(&sorter->shared->base);
+	return sorter->process >= 0;
+}
+
+static Sorter *
+cpu_join(SortShare *share, const SortKey *key)
+{
+	int			process = sort_share_enter(share);
+	MemoryContext context;
+	CpuSorter  *sorter;
+
+	if (process < 0)
+		return NULL;
+	context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
+	sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
+	sorter->base.device = &sort_device_cpu;
+	sorter->key = key;
+	sorter->context = context;
+	sorter->shared = (SharedChunks *) share;
+	sorter->process = process;
+	return &sorter->base;
+}
+
+static void
+cpu_finish_feed(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+	SortShare  *share = sorter->shared != NULL ? &sorter->shared->base : NULL;
+	Stopwatch	watch;
+	MemoryContext old;
+
+	if (share == NULL)
+		return;
+	sort_share_note_fed(share, sorter->process);
+	if (!sort_share_wait_all_fed(share))
+		return;
+	progress_enter(base, PROGRESS_SORTING);
+	watch = stopwatch_start();
+	old = MemoryContextSwitchTo(sorter->context);
+	joint_sort(sorter->shared, sorter->process, sorter->key);
+	MemoryContextSwitchTo(old);
+	sorter->stats.sort_ms += share->processes[sorter->process].sort_ms = stopwatch_ms(watch);
+}
+
+static MinimalTuple
+cpu_take_back(Sorter *base)
+{
+	return NULL;				/* whoever gets a chunk may keep it */
+}
+
+/* Takes over what all processes fed, none of which may still feed.  True: they have sorted it too. */
+static bool
+finish_sharing(CpuSorter *sorter)
+{
+	SharedChunks *shared = sorter->shared;
+	bool		is_sorted;
+
+	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
+		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
+	is_sorted = !sorter->alone && joint_sort_result(shared, &sorter->sorted);
+	if (is_sorted)
+		sorter_stats_note_memory(&sorter->stats, shared->chunk_memory +
+								 sorted_rows_parallel_memory(sorter->key, shared->filled_rows, shared->nchunks,
+															 shared->base.nentered));
+	if (!sorter->alone)
+		cpu_take_chunks_over(sorter);
+	cpu_collect_chunks(sorter);
+	sorter->stats.processes = Max(shared->base.nentered, 1);
+	return is_sorted;
+}
+
+static void
+cpu_perform(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	bool		is_sorted = sorter->shared != NULL && finish_sharing(sorter);
+
+	if (sorter->external == NULL)
+	{
+		if (!is_sorted)
+			cpu_sort_chunks(sorter);
+		sorter->position = -1;
+		sorter->stats.method = sorter->sorted.method;
+	}
+	else
+	{
+		if (sorter->nrows > 0)
+			cpu_spill(sorter);
+		cpu_free_chunks(sorter, &sorter->empty_chunks);
+		progress_enter(base, PROGRESS_MERGING);
+		external_sort_finish(sorter->external);
+		sorter->stats.method = "external merge";
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static inline MinimalTuple
+next_in_memory(CpuSorter *sorter, bool forward)
+{
+	int64		end = sorter->sorted.nrows;
+	int64		position = sorter->position + (forward ? 1 : -1);
+
+	sorter->position = Max(-1, Min(end, position));
+	if (position < 0 || position >= end)
+		return NULL;
+	sorted_rows_prefetch(&sorter->sorted, position, forward ? 1 : -1);
+	return sorted_rows_row(&sorter->sorted, position);
+}
+
+static MinimalTuple
+cpu_next(Sorter *base, bool forward)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	if (sorter->external != NULL)
+		return external_sort_next(sorter->external, forward);
+	return next_in_memory(sorter, forward);
+}
+
+static void
+cpu_rewind(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	sorter->position = -1;
+	if (sorter->external != NULL)
+		external_sort_rewind(sorter->external);
+}
+
+static void
+cpu_mark(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	sorter->mark = sorter->position;
+	if (sorter->external != NULL)
+		external_sort_mark(sorter->external);
+}
+
+static void
+cpu_restore(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	sorter->position = sorter->mark;
+	if (sorter->external != NULL)
+		external_sort_restore(sorter->external);
+}
+
+static bool
+cpu_has_random_access(const Sorter *base)
+{
+	const CpuSorter *sorter = (const CpuSorter *) base;
+
+	return sorter->external == NULL || sorter->random_access;
+}
+
+static void
+cpu_get_stats(const Sorter *base, SorterStats *stats)
+{
+	*stats = ((const CpuSorter *) base)->stats;
+}
+
+static void
+cpu_end(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	if (sorter->external != NULL)
+		external_sort_end(sorter->external);
+	MemoryContextDelete(sorter->context);
+}
+
+const SortDevice sort_device_cpu = {
+	.name = "cpu",
+	.begin = cpu_begin,
+	.get_chunk = cpu_get_chunk,
+	.try_chunk = cpu_try_chunk,
+	.put_chunk = cpu_put_chunk,
+	.take_back = cpu_take_back,
+	.share = cpu_share,
+	.enter = cpu_enter,
+	.join = cpu_join,
+	.finish_feed = cpu_finish_feed,
+	.perform = cpu_perform,
+	.next = cpu_next,
+	.rewind = cpu_rewind,
+	.mark = cpu_mark,
+	.restore = cpu_restore,
+	.has_random_access = cpu_has_random_access,
+	.get_stats = cpu_get_stats,
+	.end = cpu_end,
+};

@@ -1,0 +1,57 @@
+/*
+ * device/cpu/shared_chunks.h
+ *		Chunks that several processes fill for one sort of the cpu device, in memory that they share.
+ */
+#ifndef GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H
+#define GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H
+
+#include "postgres.h"
+
+#include "device/participants.h"
+#include "key/sort_key.h"
+#include "sort/chunk.h"
+#include "sort/sorted_rows.h"
+
+/* At the start of the shared memory; the mutex of base guards all that changes. */
+typedef struct SharedChunks
+{
+	SortShare	base;
+	Size		limit;			/* bytes of chunks and of sorting their rows */
+	int			processes;		/* at most */
+	int			nchunks;		/* handed out */
+	Size		chunk_memory;	/* bytes of them */
+	uint64		reserved_rows;	/* that the chunks being filled may get */
+	Chunk	   *filled;			/* since the last collection, in the order they came */
+	Chunk	  **filled_end;
+	uint64		filled_rows;	/* in them */
+
+	/* When the sort is closed (joint_sort.h): */
+	char	   *sort_memory;	/* NULL: the leader will sort alone */
+	Size		sort_memory_size;
+	bool		no_memory;		/* the kernel has less */
+	ParallelSort *sort;
+	SortedRows	sorted;			/* the result */
+	bool		is_sorted;
+} SharedChunks;
+
+/* For a sort by this many processes within limit bytes; NULL: there is no memory to share. Belongs to CurrentMemoryContext. */
+extern SharedChunks *shared_chunks_create(Size limit, int processes);
+
+/* An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or rows are passed up already. */
+extern Chunk *shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least);
+
+/* Takes back a chunk, filled. */
+extern void shared_chunks_put(SharedChunks *shared, Chunk *chunk);
+
+/* Appends the filled chunks to a list, whose end it moves; returns the number of their rows. */
+extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end);
+
+/* Is this chunk one of these? */
+static inline bool
+shared_chunks_own(const SharedChunks *shared, const Chunk *chunk)
+{
+	return shared != NULL && (const char *) chunk > (const char *) shared &&
+		(const char *) chunk < (const char *) shared + shared->base.handle.size;
+}
+
+#endif							/* GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H */

@@ -1,0 +1,62 @@
+/*
+ * device/cpu/sorter.h
+ *		The cpu device's sorter: what device.c and chunks.c know of one sort. Private to them.
+ */
+#ifndef GPUSORT_DEVICE_CPU_SORTER_H
+#define GPUSORT_DEVICE_CPU_SORTER_H
+
+#include "postgres.h"
+
+#include "device/cpu/shared_chunks.h"
+#include "device/sorter.h"
+#include "files/external_sort.h"
+#include "sort/sorted_rows.h"
+
+typedef struct CpuSorter
+{
+	Sorter		base;
+	const SortKey *key;
+	Size		limit;
+	bool		random_access;
+	MemoryContext context;		/* all that the sorter holds */
+	SorterStats stats;
+
+	Chunk	   *chunks;			/* filled, in feed order */
+	Chunk	  **chunks_end;
+	Chunk	   *empty_chunks;	/* from an earlier run */
+	Size		chunk_memory;	/* bytes of all chunks */
+	Size		next_chunk_size;	/* 0: none was made yet */
+	uint64		nrows;			/* in the filled chunks */
+
+	SharedChunks *shared;		/* NULL: this process alone feeds */
+	int			process;		/* this one's number among them; -1: it does not feed with them */
+	bool		alone;			/* shared: the first process has taken the chunks over */
+	Chunk	   *own_chunk;		/* shared: the chunk that the first process fills alone */
+
+	ExternalSort *external;		/* NULL: all rows are in memory, in sorted once performed */
+	SortedRows sorted;
+	int64		position;		/* in sorted: the row last returned, -1 before the first, nrows after the last */
+	int64		mark;
+} CpuSorter;
+
+/* The chunk functions of the device. */
+extern Chunk *cpu_get_chunk(Sorter *base, Size at_least);
+extern Chunk *cpu_try_chunk(Sorter *base, Size at_least);
+extern void cpu_put_chunk(Sorter *base, Chunk *chunk);
+
+/* The first process goes on alone: no other gets a chunk from now on. */
+extern void cpu_take_chunks_over(CpuSorter *sorter);
+
+/* In the first process: the chunks that were filled meanwhile become its own. */
+extern void cpu_collect_chunks(CpuSorter *sorter);
+
+/* Sorts the filled chunks in memory. */
+extern void cpu_sort_chunks(CpuSorter *sorter);
+
+/* Sorts the filled chunks into a run; they become empty ones. */
+extern void cpu_spill(CpuSorter *sorter);
+
+/* Frees the chunks of this list, which is empty then. */
+extern void cpu_free_chunks(CpuSorter *sorter, Chunk **list);
+
+#endif							/* GPUSORT_DEVICE_CPU_SORTER_H */

@@ -1,0 +1,221 @@
+/*
+ * device/cuda/device.c
+ *		The cuda device: gpusortd, a service of its own process, sorts on GPUs.
+ *
+ * Filled chunks leave while the input is still read.  After the last one the service sorts and puts whole rows in order, and they
+ * come back a window at a time; they stay on the device until the sort ends, so they can be read again in both directions.
+ *
+ *		sorter.c	beginning, failing, letting go
+ *		feed.c		the connection and the chunks on their way
+ *		rows.c		the result
+ *		spill.c	what does not fit in the device's memory
+ *		parallel_feed.c	several processes that feed one sort
+ *
+ * When the service or the device fails the sorter does; nobody looks for another device here.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "base/guc.h"
+#include "device/cuda/sorter.h"
+
+/* More than this is no estimate; the planner's may be any number. */
+#define ESTIMATE_MAX 1e15
+
+/* What the service is told beforehand. */
+static void
+estimate_job(CudaSorter *sorter, const SortRequest *request)
+{
+	GpusortdBegin *estimate = &sorter->estimate;
+	double		rows = Min(request->expected_rows, ESTIMATE_MAX);
+
+	estimate->key_bytes = request->key->width;
+	estimate->algorithm = gpusort_algorithm;
+	estimate->payload = GPUSORTD_ROWS_RIDE;
+	estimate->expected_rows = rows;
+	estimate->expected_key_bytes = Min(rows * request->expected_key_bytes, ESTIMATE_MAX);
+	estimate->expected_row_bytes = Min(rows * request->expected_row_bytes, ESTIMATE_MAX);
+}
+
+static Sorter *
+cuda_begin(const SortRequest *request)
+{
+	CudaSorter *sorter = cuda_sorter_create(request->key);
+
+	sorter->desc = request->desc;
+	sorter->limit = request->memory_limit;
+	sorter->random_access = request->random_access;
+	estimate_job(sorter, request);
+	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
+		cuda_share_create(sorter);
+	return &sorter->base;
+}
+
+static Chunk *
+cuda_get_chunk(Sorter *base, Size at_least)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	if (!cuda_share_is_alive(sorter))
+		return NULL;
+	if (at_least > sorter->client.job.chunk_bytes)
+		return cuda_open_lone_chunk(sorter, at_least);
+	for (;;)
+	{
+		bool		is_full = false;
+
+		if (!cuda_submit_refused(sorter))
+			return NULL;
+		if (sorter->refused == NULL)
+		{
+			int			number = cuda_take_chunk(sorter, &is_full);
+
+			if (number >= 0)
+				return cuda_open_chunk(sorter, number);
+			if (!is_full)
+				return NULL;
+		}
+		if (!cuda_spill(sorter))
+			return NULL;
+	}
+}
+
+static void
+cuda_put_chunk(Sorter *base, Chunk *chunk)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	if (chunk == sorter->lone)
+		cuda_put_lone_chunk(sorter);
+	else
+		(void) cuda_submit_chunk(sorter, chunk);
+}
+
+/* Waits until all chunks have found room. */
+static bool
+settle_chunks(CudaSorter *sorter)
+{
+	while (cuda_submit_refused(sorter) && cuda_flush(sorter))
+	{
+		if (sorter->refused == NULL)
+			return true;
+		if (!cuda_spill(sorter))
+			break;
+	}
+	return false;
+}
+
+static void
+cuda_perform(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	if (!cuda_share_finish(sorter) || !settle_chunks(sorter))
+		return;
+	if (sorter->external == NULL)
+		(void) cuda_sort_job(sorter);
+	else
+		(void) cuda_finish_external(sorter);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+/* The next row where it isn't the next one of the window. */
+static pg_noinline MinimalTuple
+next_row_elsewhere(CudaSorter *sorter, bool forward)
+{
+	return sorter->external != NULL ? external_sort_next(sorter->external, forward) : cuda_look_for_row(sorter, forward);
+}
+
+static MinimalTuple
+cuda_next(Sorter *base, bool forward)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+	MinimalTuple row = (MinimalTuple) sorter->at;
+
+	if (unlikely(sorter->at >= sorter->end || !forward))
+		return next_row_elsewhere(sorter, forward);
+	sorter->at += row_stored_size(row);
+	sorter->position++;
+	return row;
+}
+
+static void
+cuda_rewind(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	sorter->position = -1;
+	cuda_forget_place(sorter);
+	if (sorter->external != NULL)
+		external_sort_rewind(sorter->external);
+}
+
+static void
+cuda_mark(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	sorter->mark = sorter->position;
+	if (sorter->external != NULL)
+		external_sort_mark(sorter->external);
+}
+
+static void
+cuda_restore(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	sorter->position = sorter->mark;
+	cuda_forget_place(sorter);
+	if (sorter->external != NULL)
+		external_sort_restore(sorter->external);
+}
+
+static bool
+cuda_has_random_access(const Sorter *base)
+{
+	const CudaSorter *sorter = (const CudaSorter *) base;
+
+	return sorter->external == NULL || sorter->random_access;
+}
+
+static void
+cuda_get_stats(const Sorter *base, SorterStats *stats)
+{
+	*stats = ((const CudaSorter *) base)->stats;
+}
+
+static void
+cuda_end(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	cuda_share_leave(sorter);
+	if (sorter->external != NULL)
+		external_sort_end(sorter->external);
+	MemoryContextDelete(sorter->context);
+}
+
+const SortDevice sort_device_cuda = {
+	.name = "cuda",
+	.keeps_sort_columns = true,
+	.begin = cuda_begin,
+	.get_chunk = cuda_get_chunk,
+	.try_chunk = cuda_try_chunk,
+	.put_chunk = cuda_put_chunk,
+	.take_back = cuda_take_back,
+	.share = cuda_share,
+	.enter = cuda_enter,
+	.join = cuda_join,
+	.finish_feed = cuda_finish_feed,
+	.perform = cuda_perform,
+	.next = cuda_next,
+	.rewind = cuda_rewind,
+	.mark = cuda_mark,
+	.restore = cuda_restore,
+	.has_random_access = cuda_has_random_access,
+	.get_stats = cuda_get_stats,
+	.end = cuda_end,
+};

@@ -1,0 +1,190 @@
+/*
+ * device/cuda/feed.c
+ *		The cuda device's way of rows to gpusortd: the connection, the job, and its chunks.
+ *
+ * A sort has a connection of its own.  The chunks are memory of the service that is mapped here while there is a job; a
+ * filled one goes off at once and comes back empty, or refused if the device's memory is full.  Refused chunks are
+ * copied before the job ends, as its memory goes with it, and submitted again to the next one.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "base/guc.h"
+#include "base/stopwatch.h"
+#include "device/cuda/sorter.h"
+
+/* Even a service that has memory takes some milliseconds to answer. */
+#define QUEUE_TIMEOUT_MIN_MS 100
+
+/* ---------------------------------------------------------------- connection */
+
+bool
+cuda_connect(CudaSorter *sorter)
+{
+	const char *why_not;
+
+	if (!gpu_client_open(&sorter->client, &why_not))
+		return cuda_fail(sorter, SORT_FAILURE_NO_SERVICE, why_not);
+	sorter->client.wait_arg = &sorter->wait;
+	return true;
+}
+
+/* ---------------------------------------------------------------- job */
+
+/* Has it waited in the queue for as long as it may? */
+static bool
+gave_up_waiting(const CudaSorter *sorter)
+{
+	return sorter->client.code == GPUSORTD_DISCONNECTED && sorter->wait.deadline != 0 &&
+		GetCurrentTimestamp() >= sorter->wait.deadline;
+}
+
+/*
+ * Begins a job, once there is memory for it; how long it waited is told apart.  Others may hold that memory for as long as a cursor
+ * is open.  If this process itself has another sort there, which may be what it would wait for, it doesn't wait; unless it has begun to
+ * spill, when much is done already.
+ */
+bool
+cuda_begin_job(CudaSorter *sorter)
+{
+	Stopwatch	watch = stopwatch_start();
+	bool		begun;
+
+	sorter->wait.event = GPUSORT_WAIT_QUEUE;
+	if (gpusort_queue_timeout >= 0)
+		sorter->wait.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
+	sorter->client.never_queue = sorter->external == NULL && gpu_client_count() > 1;
+	begun = gpusortd_begin(&sorter->client, &sorter->estimate);
+	sorter->stats.queue_ms += stopwatch_ms(watch);
+	if (!begun && gave_up_waiting(sorter))
+		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "other sorts have the device's memory (gpusort.queue_timeout)");
+	if (!begun)
+		return cuda_client_failed(sorter);
+	sorter->wait.deadline = 0;
+	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes);
+	return true;
+}
+
+bool
+cuda_end_job(CudaSorter *sorter)
+{
+	cuda_forget_window(sorter);
+	sorter->wait.event = GPUSORT_WAIT_FETCH;
+	return gpusortd_end(&sorter->client) || cuda_client_failed(sorter);
+}
+
+/* ---------------------------------------------------------------- chunks */
+
+int
+cuda_take_chunk(CudaSorter *sorter, bool *is_full)
+{
+	int			number;
+
+	sorter->wait.event = GPUSORT_WAIT_FEED;
+	number = gpusortd_take_chunk(&sorter->client);
+	*is_full = number < 0 && sorter->client.refused > 0;
+	if (number < 0 && !*is_full)
+		(void) cuda_client_failed(sorter);
+	return number;
+}
+
+Chunk *
+cuda_open_chunk(CudaSorter *sorter, int number)
+{
+	Chunk	   *chunk = &sorter->chunks[number];
+
+	chunk->next = NULL;
+	chunk->base = gpusortd_chunk(&sorter->client, number);
+	chunk->size = sorter->client.job.chunk_bytes;
+	chunk->max_rows = PG_UINT64_MAX;
+	chunk_reset(chunk);
+	return chunk;
+}
+
+bool
+cuda_submit_chunk(CudaSorter *sorter, Chunk *chunk)
+{
+	sorter->wait.event = GPUSORT_WAIT_FEED;
+	if (!gpusortd_submit_chunk(&sorter->client, chunk - sorter->chunks, chunk->nrows, chunk->front, chunk->back))
+		return cuda_client_failed(sorter);
+	sorter->stats.bytes_in += chunk->front + chunk->size - chunk->back;
+	return true;
+}
+
+/* ---------------------------------------------------------------- refused chunks */
+
+/* Copies what is in a chunk to one of the same size, of which no more memory is touched than that takes. */
+static void
+copy_chunk(Chunk *to, const Chunk *from)
+{
+	memcpy(to->base, from->base, from->front);
+	memcpy(to->base + from->back, from->base + from->back, from->size - from->back);
+	to->front = from->front;
+	to->back = from->back;
+	to->nrows = from->nrows;
+}
+
+static void
+keep_refused(CudaSorter *sorter, const Chunk *chunk)
+{
+	Chunk	   *copy = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
+
+	copy->base = MemoryContextAllocHuge(sorter->context, chunk->size);
+	copy->size = chunk->size;
+	copy_chunk(copy, chunk);
+	copy->next = sorter->refused;
+	sorter->refused = copy;
+	sorter->stats.bytes_in -= chunk->front + chunk->size - chunk->back;
+}
+
+void
+cuda_free_chunk(Chunk *chunk)
+{
+	pfree(chunk->base);
+	pfree(chunk);
+}
+
+bool
+cuda_flush(CudaSorter *sorter)
+{
+	Size		copied = 0;
+
+	sorter->wait.event = GPUSORT_WAIT_FEED;
+	if (!gpusortd_flush(&sorter->client))
+		return cuda_client_failed(sorter);
+	for (int i = 0; i < GPUSORTD_MAX_CHUNKS; i++)
+	{
+		if (sorter->client.chunk[i] == GPUSORTD_CHUNK_REFUSED)
+			keep_refused(sorter, &sorter->chunks[i]);
+	}
+	gpusortd_forget_refused(&sorter->client);
+	for (const Chunk *chunk = sorter->refused; chunk != NULL; chunk = chunk->next)
+		copied += chunk->size;
+	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes + copied);
+	return true;
+}
+
+bool
+cuda_submit_refused(CudaSorter *sorter)
+{
+	while (sorter->refused != NULL)
+	{
+		Chunk	   *from = sorter->refused;
+		bool		is_full;
+		int			number = cuda_take_chunk(sorter, &is_full);
+		Chunk	   *to;
+
+		if (number < 0)
+			return is_full;
+		to = cuda_open_chunk(sorter, number);
+		if (to->size != from->size)
+			return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd changed the size of its chunks");
+		copy_chunk(to, from);
+		if (!cuda_submit_chunk(sorter, to))
+			return false;
+		sorter->refused = from->next;
+		cuda_free_chunk(from);
+	}
+	return true;
+}

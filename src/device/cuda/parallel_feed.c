@@ -1,0 +1,222 @@
+/*
+ * device/cuda/parallel_feed.c
+ *		The cuda device with several processes that feed one sort.
+ *
+ * Each process has a connection of its own to gpusortd, and chunks of its own; their rows go to one job, which the first
+ * process begins and performs.  What the processes share is who is how far, and the job's number and token.
+ *
+ * When the device's memory is full, each process comes to hear of it: its chunk is refused, or it sees that another's was.
+ * Then it leaves the job: it keeps the rows that were refused, to be returned through the Gather, closes its connection and
+ * says that it is through.  The first process waits for that before it performs what is on the device into a run, for rows of
+ * a process that still fed would be lost with the job.  It never waits for a process that waits for it: who has left
+ * needs it only to return rows, and who has not returns none.
+ *
+ * A process that can't connect or join feeds nothing, and returns all of its rows through the Gather.
+ */
+#include "postgres.h"
+
+#include "storage/spin.h"
+#include "utils/memutils.h"
+
+#include "device/cuda/sorter.h"
+
+/* ---------------------------------------------------------------- what all of them do */
+
+bool
+cuda_share_is_alive(CudaSorter *sorter)
+{
+	SortShare  *share = &sorter->share->base;
+	SortFailureReason reason;
+	char		message[sizeof(share->failure)];
+
+	if (sorter->base.failure != NULL)
+		return false;
+	if (sorter->share == NULL || !share->failed)
+		return true;
+	SpinLockAcquire(&share->mutex);
+	reason = share->failure_reason;
+	strlcpy(message, share->failure, sizeof(message));
+	SpinLockRelease(&share->mutex);
+	return cuda_fail(sorter, reason, message);
+}
+
+/* This process feeds the job no more: once the service has looked at its chunks, if it can still be asked. */
+static void
+leave(CudaSorter *sorter)
+{
+	if (sorter->helps && !sorter->has_left && sorter->client.in_job && sorter->base.failure == NULL)
+		(void) cuda_flush(sorter);
+	cuda_leave(sorter);
+}
+
+void
+cuda_share_leave(CudaSorter *sorter)
+{
+	if (sorter->helps)
+		leave(sorter);
+}
+
+Chunk *
+cuda_try_chunk(Sorter *base, Size at_least)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+	bool		is_full;
+	int			number;
+
+	if (!cuda_share_is_alive(sorter))
+		return NULL;
+	if (sorter->share != NULL && sorter->share->base.overflowed)
+		leave(sorter);
+	if (sorter->has_left || at_least > sorter->client.job.chunk_bytes)
+		return NULL;
+	number = cuda_take_chunk(sorter, &is_full);
+	if (number >= 0)
+		return cuda_open_chunk(sorter, number);
+	if (is_full && sorter->share != NULL)
+	{
+		sort_share_note_overflow(&sorter->share->base);
+		leave(sorter);
+	}
+	return NULL;
+}
+
+/* The first process has its refused rows submitted again by itself. */
+void
+cuda_finish_feed(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	if (!cuda_share_is_alive(sorter))
+		return;
+	if (!sorter->has_left && !cuda_flush(sorter))
+		return;
+	if (sorter->refused != NULL && sorter->share != NULL)
+		sort_share_note_overflow(&sorter->share->base);
+	if (sorter->share != NULL)
+		leave(sorter);
+}
+
+/* ---------------------------------------------------------------- the first process */
+
+void
+cuda_share_create(CudaSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	CudaShare  *share = (CudaShare *) sort_share_create(sizeof(CudaShare), sizeof(CudaShare));
+
+	MemoryContextSwitchTo(old);
+	if (share == NULL)
+		return;
+	share->base.on_gpu = true;
+	share->job = sorter->client.job.job;
+	share->token = sorter->client.job.token;
+	sorter->share = share;
+}
+
+SortShare *
+cuda_share(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	return sorter->share != NULL ? &sorter->share->base : NULL;
+}
+
+bool
+cuda_enter(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	if (sorter->share == NULL)
+		return true;
+	sorter->process = sort_share_enter(&sorter->share->base);
+	return sorter->process >= 0;
+}
+
+bool
+cuda_share_take_over(CudaSorter *sorter)
+{
+	if (sorter->share == NULL || sorter->others_left)
+		return true;
+	sort_share_note_overflow(&sorter->share->base);
+	leave(sorter);
+	sort_share_wait_others(&sorter->share->base);
+	sorter->others_left = true;
+	return cuda_share_is_alive(sorter);
+}
+
+/* All processes are through with the input. */
+bool
+cuda_share_finish(CudaSorter *sorter)
+{
+	const SortShare *share = &sorter->share->base;
+
+	if (!cuda_share_is_alive(sorter))
+		return false;
+	if (sorter->share == NULL)
+		return true;
+	if (share->nfed != share->nentered)
+		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
+	sorter->stats.processes = Max(share->nentered, 1);
+	sorter->stats.bytes_in += sorter->share->bytes_in;
+	return true;
+}
+
+/* ---------------------------------------------------------------- the others */
+
+/* Connects this process to the job; false: it can't, and feeds nothing. */
+static bool
+join_job(CudaSorter *sorter)
+{
+	const char *why_not;
+
+	if (!gpu_client_open(&sorter->client, &why_not))
+		return false;
+	sorter->client.wait_arg = &sorter->wait;
+	sorter->wait.event = GPUSORT_WAIT_FEED;
+	return gpusortd_join(&sorter->client, sorter->share->job, sorter->share->token);
+}
+
+Sorter *
+cuda_join(SortShare *share, const SortKey *key)
+{
+	int			process = sort_share_enter(share);
+	CudaSorter *sorter;
+
+	if (process < 0)
+		return NULL;
+	sorter = cuda_sorter_create(key);
+	sorter->share = (CudaShare *) share;
+	sorter->helps = true;
+	sorter->process = process;
+	/* overflowed: the first process sets it before it looks who has entered */
+	if (share->overflowed || !join_job(sorter))
+		leave(sorter);
+	return &sorter->base;
+}
+
+/* The i-th row of a chunk, whose keys are of this kind. */
+static MinimalTuple
+chunk_row(const Chunk *chunk, const SortKey *key, uint64 i)
+{
+	Size		entry_size = chunk_entry_size(key->width);
+	char	   *place = chunk->base + *(const uint64 *) (chunk->base + (i + 1) * entry_size - sizeof(uint64));
+
+	return key->variable ? record_row(place) : (MinimalTuple) place;
+}
+
+MinimalTuple
+cuda_take_back(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+	Chunk	   *chunk;
+
+	if (!sorter->helps)
+		return NULL;
+	while ((chunk = sorter->refused) != NULL && sorter->taken_back == chunk->nrows)
+	{
+		sorter->refused = chunk->next;
+		sorter->taken_back = 0;
+		cuda_free_chunk(chunk);
+	}
+	return chunk != NULL ? chunk_row(chunk, sorter->key, sorter->taken_back++) : NULL;
+}

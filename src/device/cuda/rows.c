@@ -1,0 +1,157 @@
+/*
+ * device/cuda/rows.c
+ *		The cuda device's sorted rows: windows of them, in chunks that come back from gpusortd.
+ *
+ * The whole result stays on the device.  A window is a part of it that stands here in a chunk, row after row; the next ones in
+ * the same direction are under way meanwhile.  Reading forwards inside a window needs nothing but the rows' own lengths
+ * (cuda_next_row); for all else the places of its rows are found first, once a window.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "base/stopwatch.h"
+#include "device/cuda/sorter.h"
+
+/* What gpusortd does with the setting in effect when the job began. */
+static const char *
+method_in_words(const CudaSorter *sorter)
+{
+	if (sorter->key->variable)
+		return "string sort";
+	switch (sorter->estimate.algorithm)
+	{
+		case GPUSORTD_BUCKET:
+			return "bucket sort";
+		case GPUSORTD_RADIX:
+			return "radix sort";
+		default:
+			return "sample sort";
+	}
+}
+
+bool
+cuda_sort_job(CudaSorter *sorter)
+{
+	const GpusortdSorted *sorted = &sorter->client.sorted;
+	SorterStats *stats = &sorter->stats;
+
+	sorter->wait.event = GPUSORT_WAIT_SORT;
+	if (!gpusortd_perform(&sorter->client))
+		return cuda_client_failed(sorter);
+	cuda_forget_window(sorter);
+	sorter->nrows = sorted->rows;
+	sorter->position = -1;
+	stats->method = method_in_words(sorter);
+	stats->rows += sorted->rows;
+	stats->bytes += sorted->key_bytes + sorted->row_bytes;
+	stats->sort_ms += sorted->sort_us / 1000.0;
+	stats->transfer_ms += sorted->feed_us / 1000.0;
+	stats->gather_ms += sorted->plan_us / 1000.0;
+	stats->device_memory = Max(stats->device_memory, sorted->device_bytes);
+	/* if there is another job, it is because this one is as large as there was memory for */
+	sorter->estimate.expected_rows = sorted->rows;
+	sorter->estimate.expected_key_bytes = sorted->key_bytes;
+	sorter->estimate.expected_row_bytes = sorted->row_bytes;
+	return true;
+}
+
+/* ---------------------------------------------------------------- windows */
+
+static inline bool
+in_window(const CudaSorter *sorter, int64 row)
+{
+	return row >= sorter->window_first && row < sorter->window_first + sorter->window_rows;
+}
+
+/* Makes the window one that begins, or backwards ends, with this row.  Streams on where that is the next one. */
+static bool
+fetch_window(CudaSorter *sorter, bool backward, int64 row)
+{
+	int64		next = backward ? sorter->window_first - 1 : sorter->window_first + sorter->window_rows;
+	uint64		position = backward ? row + 1 : row;
+	Stopwatch	watch = stopwatch_start();
+	GpusortdRows window;
+
+	if (sorter->window != NULL && row == next)
+		position = GPUSORTD_NEXT;
+	sorter->wait.event = GPUSORT_WAIT_FETCH;
+	if (!gpusortd_fetch(&sorter->client, backward, position, &window))
+		return cuda_client_failed(sorter);
+	sorter->stats.gather_ms += stopwatch_ms(watch);
+	sorter->window = gpusortd_chunk(&sorter->client, window.chunk);
+	sorter->window_bytes = window.bytes;
+	sorter->window_first = window.first;
+	sorter->window_rows = window.rows;
+	sorter->offsets_known = false;
+	sorter->stats.bytes_out += window.bytes;
+	if (window.rows == 0 || row != (int64) (backward ? window.first + window.rows - 1 : window.first))
+		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd returned other rows than it was asked for");
+	return true;
+}
+
+/* Finds where each row of the window begins. */
+static bool
+find_offsets(CudaSorter *sorter)
+{
+	Size		offset = 0;
+
+	if (sorter->window_rows > sorter->offsets_capacity)
+	{
+		if (sorter->offsets != NULL)
+			pfree(sorter->offsets);
+		sorter->offsets = MemoryContextAllocHuge(sorter->context, sizeof(uint32) * sorter->window_rows);
+		sorter->offsets_capacity = sorter->window_rows;
+	}
+	for (int64 i = 0; i < sorter->window_rows; i++)
+	{
+		if (offset >= sorter->window_bytes)
+			break;
+		sorter->offsets[i] = offset / 8;
+		offset += row_stored_size((MinimalTuple) (sorter->window + offset));
+	}
+	if (offset != sorter->window_bytes)
+		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd returned rows of other lengths than it said");
+	sorter->offsets_known = true;
+	return true;
+}
+
+/* Goes to a row of the window. */
+static bool
+go_to_row(CudaSorter *sorter, int64 row)
+{
+	int64		i = row - sorter->window_first;
+
+	sorter->end = sorter->window + sorter->window_bytes;
+	if (i == 0)
+	{
+		sorter->at = sorter->window;
+		return true;
+	}
+	if (!sorter->offsets_known && !find_offsets(sorter))
+		return false;
+	sorter->at = sorter->window + (Size) sorter->offsets[i] * 8;
+	return true;
+}
+
+MinimalTuple
+cuda_look_for_row(CudaSorter *sorter, bool forward)
+{
+	int64		row = sorter->position + (forward ? 1 : -1);
+	MinimalTuple found;
+
+	if (row < 0 || row >= sorter->nrows)
+	{
+		sorter->position = row < 0 ? -1 : sorter->nrows;
+		cuda_forget_place(sorter);
+		return NULL;
+	}
+	if (!in_window(sorter, row) && !fetch_window(sorter, !forward, row))
+		return NULL;
+	if (!go_to_row(sorter, row))
+		return NULL;
+	found = (MinimalTuple) sorter->at;
+	sorter->at += row_stored_size(found);
+	sorter->position = row;
+	return found;
+}

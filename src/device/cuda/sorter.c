@@ -1,0 +1,96 @@
+/*
+ * device/cuda/sorter.c
+ *		The cuda device's sorter as such: how it begins, fails and lets go.
+ *
+ * The connection is closed, and with it all ended that the service does for the sort, by a callback of the sorter's
+ * memory context: after errors, too.
+ */
+#include "postgres.h"
+
+#include "storage/spin.h"
+#include "utils/memutils.h"
+
+#include "device/cuda/sorter.h"
+
+static void
+close_connection(void *arg)
+{
+	gpu_client_close(&((CudaSorter *) arg)->client);
+}
+
+CudaSorter *
+cuda_sorter_create(const SortKey *key)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda device", ALLOCSET_DEFAULT_SIZES);
+	CudaSorter *sorter = MemoryContextAllocZero(context, sizeof(CudaSorter));
+	MemoryContextCallback *callback = MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
+
+	sorter->base.device = &sort_device_cuda;
+	sorter->key = key;
+	sorter->context = context;
+	sorter->position = -1;
+	sorter->process = -1;
+	sorter->client.fd = -1;
+	sorter->stats.processes = 1;
+	callback->func = close_connection;
+	callback->arg = sorter;
+	MemoryContextRegisterResetCallback(context, callback);
+	return sorter;
+}
+
+void
+cuda_leave(CudaSorter *sorter)
+{
+	if (sorter->has_left)
+		return;
+	sorter->has_left = true;
+	if (sorter->helps)
+	{
+		gpu_client_close(&sorter->client);
+		SpinLockAcquire(&sorter->share->base.mutex);
+		sorter->share->bytes_in += sorter->stats.bytes_in;
+		SpinLockRelease(&sorter->share->base.mutex);
+	}
+	if (sorter->process >= 0)
+		sort_share_note_fed(&sorter->share->base, sorter->process);
+}
+
+/* ---------------------------------------------------------------- failure */
+
+static SortFailureReason
+failure_reason(GpusortdCode code)
+{
+	switch (code)
+	{
+		case GPUSORTD_DISCONNECTED:
+		case GPUSORTD_JOB_OVER:
+			return SORT_FAILURE_DISCONNECTED;
+		case GPUSORTD_DEVICE_LOST:
+			return SORT_FAILURE_DEVICE_LOST;
+		case GPUSORTD_MEMORY_FULL:
+		case GPUSORTD_STAGING_FULL:
+		case GPUSORTD_NO_RESOURCES:
+			return SORT_FAILURE_MEMORY;
+		default:
+			return SORT_FAILURE_PROTOCOL;
+	}
+}
+
+bool
+cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message)
+{
+	sorter_fail(&sorter->base, reason, MemoryContextStrdup(sorter->context, message));
+	cuda_forget_place(sorter);
+	if (sorter->share != NULL)
+	{
+		sort_share_fail(&sorter->share->base, sorter->base.failure_reason, sorter->base.failure);
+		cuda_leave(sorter);
+	}
+	return false;
+}
+
+bool
+cuda_client_failed(CudaSorter *sorter)
+{
+	return cuda_fail(sorter, failure_reason(sorter->client.code), sorter->client.message);
+}

@@ -1,0 +1,183 @@
+/*
+ * device/cuda/spill.c
+ *		The cuda device's way out when the device's memory is full: runs in temporary files.
+ *
+ * What is on the device is sorted there and comes back as a sorted run, which goes to a file; a new job takes what was
+ * refused, and the sort goes on.  At the end what is on the device becomes the last run, and an external sort merges all of them.
+ * Keys don't come back from the device, so they are made again out of the rows; that is why rows keep
+ * their sort columns.
+ *
+ * A row that is longer than a chunk becomes a run of its own, from memory of the backend.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/stopwatch.h"
+#include "device/cuda/sorter.h"
+#include "monitor/progress.h"
+
+#define INTERRUPTS_EVERY 1024	/* rows */
+
+static void
+create_external(CudaSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	if (sorter->external == NULL)
+	{
+		sorter->external = external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
+		sorter->encoder = sort_key_create_twin(sorter->key);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Adds a run to be written, having made room for it. */
+static Run *
+begin_run(CudaSorter *sorter)
+{
+	create_external(sorter);
+	if (external_sort_is_full(sorter->external))
+		external_sort_merge_full_levels(sorter->external);
+	return external_sort_begin_run(sorter->external);
+}
+
+/* Writes a row with its fixed key, which is in memcmp order. */
+static void
+write_fixed(const CudaSorter *sorter, Run *run, const uint64 *key, MinimalTuple row)
+{
+	int			nwords = sorter->key->width / sizeof(uint64);
+	uint64		words[KEY_MAX_WORDS];
+
+	for (int i = 0; i < nwords; i++)
+		words[i] = KEY_WORD_TO_HOST(key[i]);
+	run_write_fixed(run, words, row);
+}
+
+/* Writes the slot's row with its key. */
+static void
+write_row(CudaSorter *sorter, Run *run, TupleTableSlot *slot, MinimalTuple row)
+{
+	if (sorter->key->variable)
+	{
+		Size		key_size;
+		const uint8 *key = sort_key_encode_variable(sorter->encoder, slot, &key_size);
+
+		run_write_variable(run, key, key_size, row);
+	}
+	else
+	{
+		uint64		key[KEY_MAX_WORDS];
+
+		sort_key_encode_fixed(sorter->encoder, slot, (uint8 *) key);
+		write_fixed(sorter, run, key, row);
+	}
+}
+
+/* Writes the sorted rows of the job as a run. */
+static bool
+write_job(CudaSorter *sorter)
+{
+	Run		   *run = begin_run(sorter);
+	Stopwatch	watch = stopwatch_start();
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(sorter->desc, &TTSOpsMinimalTuple);
+	MinimalTuple row;
+
+	progress_enter(&sorter->base, PROGRESS_WRITING);
+	while ((row = cuda_next_row(sorter)) != NULL)
+	{
+		if (run->rows % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		ExecStoreMinimalTuple(row, slot, false);
+		write_row(sorter, run, slot, row);
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	external_sort_end_run(sorter->external, run, stopwatch_ms(watch));
+	return sorter->base.failure == NULL;
+}
+
+/* A job's chunks are gone when it ends. */
+static void
+check_no_chunk_is_filled(const CudaSorter *sorter)
+{
+	for (int i = 0; i < GPUSORTD_MAX_CHUNKS; i++)
+	{
+		if (sorter->client.chunk[i] == GPUSORTD_CHUNK_TAKEN)
+			elog(ERROR, "a chunk is being filled while its job ends");
+	}
+}
+
+/* Empties the device into a run. */
+static bool
+spill_job(CudaSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	bool		done;
+
+	check_no_chunk_is_filled(sorter);
+	done = cuda_sort_job(sorter) && (sorter->nrows == 0 || write_job(sorter)) && cuda_end_job(sorter);
+
+	MemoryContextSwitchTo(old);
+	return done;
+}
+
+bool
+cuda_spill(CudaSorter *sorter)
+{
+	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
+
+	if (!cuda_share_take_over(sorter) || !cuda_flush(sorter) || !spill_job(sorter))
+		return false;
+	if (sorter->nrows == 0)
+		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
+	progress_enter(&sorter->base, phase);
+	return cuda_begin_job(sorter);
+}
+
+bool
+cuda_finish_external(CudaSorter *sorter)
+{
+	if (!spill_job(sorter))
+		return false;
+	gpu_client_close(&sorter->client);
+	progress_enter(&sorter->base, PROGRESS_MERGING);
+	external_sort_finish(sorter->external);
+	sorter->stats.method = "external merge";
+	return true;
+}
+
+/* ---------------------------------------------------------------- rows that are longer than a chunk */
+
+Chunk *
+cuda_open_lone_chunk(CudaSorter *sorter, Size size)
+{
+	Chunk	   *chunk = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
+
+	chunk->size = TYPEALIGN(8, size);
+	chunk->base = MemoryContextAllocHuge(sorter->context, chunk->size);
+	chunk->max_rows = 1;
+	chunk_reset(chunk);
+	sorter->lone = chunk;
+	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes + chunk->size);
+	return chunk;
+}
+
+void
+cuda_put_lone_chunk(CudaSorter *sorter)
+{
+	Chunk	   *chunk = sorter->lone;
+	const char *place = chunk->base + chunk->back;
+	Run		   *run = begin_run(sorter);
+	Stopwatch	watch = stopwatch_start();
+
+	if (sorter->key->variable)
+		run_write_record(run, place);
+	else
+		write_fixed(sorter, run, (const uint64 *) chunk->base, (MinimalTuple) place);
+	external_sort_end_run(sorter->external, run, stopwatch_ms(watch));
+	sorter->stats.rows++;
+	sorter->stats.bytes += chunk->front + chunk->size - chunk->back;
+	sorter->lone = NULL;
+	cuda_free_chunk(chunk);
+}

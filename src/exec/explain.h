@@ -1,0 +1,18 @@
+/*
+ * exec/explain.h
+ *		What EXPLAIN prints of a sort.
+ */
+#ifndef GPUSORT_EXEC_EXPLAIN_H
+#define GPUSORT_EXEC_EXPLAIN_H
+
+#include "postgres.h"
+
+#include "base/pg_compat.h"
+#include EXPLAIN_HEADERS
+
+#include "exec/node_gpusort.h"
+
+/* All of a GpuSort's properties. */
+extern void explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es);
+
+#endif							/* GPUSORT_EXEC_EXPLAIN_H */

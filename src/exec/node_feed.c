@@ -1,0 +1,317 @@
+/*
+ * exec/node_feed.c
+ *		The executor node GpuSortFeed.
+ *
+ * It stands below a Gather whose parent is a GpuSort.  In the leader and in each worker it reads its child and feeds the rows to
+ * the one sort of the GpuSort, so that no row goes through the Gather: as a rule the node returns nothing.
+ *
+ * The GpuSort begins the sort and gives it to the leader's feed; workers find it by a handle in the dynamic shared memory of the
+ * parallel query, which is all that stands there: the sort outlives it.
+ *
+ * A row for which the sort has no room is returned, and from then on so is every row of this process: the GpuSort gets them
+ * from the Gather, and makes room by spilling.  A worker that can't open the sort's memory returns all of its rows; it
+ * must not skip its part of the input, for it may be the only process that reads it.  One that comes when the
+ * sort is closed has nothing to read (device/participants.h).
+ *
+ * If the sort's device fails, each process stops, and the GpuSort starts again.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "base/pg_compat.h"
+#include "base/stopwatch.h"
+#include "device/participants.h"
+#include "exec/chunk_feed.h"
+#include "exec/node_feed.h"
+#include "plan/sort_plan.h"
+
+typedef enum FeedStage
+{
+	FEED_NOT_BEGUN,
+	FEED_FEEDING,
+	FEED_PASSING,				/* returning the rest of the input */
+	FEED_TAKING_BACK,			/* returning what the device did not keep after all */
+	FEED_DONE
+} FeedStage;
+
+struct GpuSortFeedState
+{
+	CustomScanState css;		/* must be first */
+	FeedStage	stage;
+	Sorter	   *sorter;			/* leader: the GpuSort's; worker: NULL until it has joined */
+	SortShareHandle *handle;	/* worker: in dynamic shared memory */
+	SortKey    *key;			/* NULL: not made yet */
+	SortFeed	feed;
+	Stopwatch	watch;
+	uint64		rows;			/* that were fed */
+};
+
+static const CustomExecMethods feed_exec_methods;
+
+static Node *
+create_feed_state(CustomScan *plan)
+{
+	GpuSortFeedState *state = palloc0(sizeof(GpuSortFeedState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &feed_exec_methods;
+	custom_scan_set_slot_ops(&state->css, &TTSOpsMinimalTuple);
+	return (Node *) state;
+}
+
+GpuSortFeedState *
+node_feed_below(const PlanState *gather)
+{
+	PlanState  *child = IsA(gather, GatherState) ? outerPlanState(gather) : NULL;
+
+	if (child == NULL || !IsA(child, CustomScanState) || ((CustomScanState *) child)->methods != &feed_exec_methods)
+		return NULL;
+	return (GpuSortFeedState *) child;
+}
+
+void
+node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter)
+{
+	state->sorter = sorter;
+	state->stage = FEED_NOT_BEGUN;
+}
+
+static void
+begin_feed(CustomScanState *css, EState *estate, int eflags)
+{
+	custom_scan_apply_slot_ops(css, estate, &TTSOpsMinimalTuple);
+	outerPlanState(css) = ExecInitNode(outerPlan(css->ss.ps.plan), estate, eflags);
+	Assert(css->ss.ps.ps_ProjInfo == NULL);
+}
+
+/* ---------------------------------------------------------------- joining the sort */
+
+/* This process's encoder of keys. */
+static SortKey *
+feed_key(GpuSortFeedState *state)
+{
+	if (state->key == NULL)
+	{
+		int			ncolumns;
+		SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
+
+		state->key = sort_key_create(ncolumns, columns);
+	}
+	return state->key;
+}
+
+/* In a worker: takes part in the sort that the handle names, and says what is to be done next. */
+static FeedStage
+join_sort(GpuSortFeedState *state)
+{
+	SortShare  *share = state->handle != NULL ? sort_share_attach(state->handle) : NULL;
+
+	if (share == NULL)
+		return FEED_PASSING;
+	state->sorter = (share->on_gpu ? &sort_device_cuda : &sort_device_cpu)->join(share, feed_key(state));
+	return state->sorter != NULL ? FEED_FEEDING : FEED_DONE;
+}
+
+/* Takes part in the sort, if that is possible and needed. */
+static FeedStage
+begin_feeding(GpuSortFeedState *state)
+{
+	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
+	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	FeedStage	stage;
+
+	state->watch = stopwatch_start();
+	state->rows = 0;
+	if (IsParallelWorker())
+		stage = join_sort(state);
+	else if (state->sorter == NULL)
+		elog(ERROR, "gpusort: a feed without a sort");
+	else if (state->sorter->device->enter == NULL)
+		stage = FEED_PASSING;
+	else
+		stage = state->sorter->device->enter(state->sorter) ? FEED_FEEDING : FEED_DONE;
+	if (stage == FEED_FEEDING)
+	{
+		const SortDevice *device = state->sorter->device;
+
+		sort_feed_begin(&state->feed, state->sorter, feed_key(state),
+						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan), true);
+	}
+	MemoryContextSwitchTo(old);
+	return stage;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+/* Feeds the input's rows; returns the first one that finds no room, or NULL. */
+static TupleTableSlot *
+feed_rows(GpuSortFeedState *state)
+{
+	PlanState  *input = outerPlanState(state);
+
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(input);
+
+		if (TupIsNull(slot))
+			return NULL;
+		CHECK_FOR_INTERRUPTS();
+		if (!sort_feed_put(&state->feed, slot))
+			return slot;
+		state->rows++;
+	}
+}
+
+/* EXPLAIN ANALYZE shall show the rows that were fed as the node's. */
+static void
+count_fed_rows(GpuSortFeedState *state)
+{
+	if (state->css.ss.ps.instrument != NULL)
+		state->css.ss.ps.instrument->tuplecount += state->rows;
+}
+
+/* EXPLAIN VERBOSE shows each process's part, by the share, which outlives the workers. */
+static void
+note_own_part(GpuSortFeedState *state)
+{
+	const SortDevice *device = state->sorter->device;
+	SortShare  *share = device->share != NULL ? device->share(state->sorter) : NULL;
+
+	if (share != NULL)
+		sort_share_note_rows(share, state->rows, stopwatch_ms(state->watch));
+}
+
+/* Feeds this process's part of the input, or as much of it as there is room for; returns the first row that found none, or NULL. */
+static TupleTableSlot *
+feed(GpuSortFeedState *state)
+{
+	const SortDevice *device = state->sorter->device;
+	TupleTableSlot *refused = feed_rows(state);
+
+	count_fed_rows(state);
+	if (state->sorter->failure != NULL)
+	{
+		state->stage = FEED_DONE;
+		return NULL;
+	}
+	sort_feed_end(&state->feed);
+	note_own_part(state);
+	device->finish_feed(state->sorter);
+	state->stage = refused != NULL ? FEED_PASSING : FEED_TAKING_BACK;
+	return refused;
+}
+
+/* The next of the rows that the device did not keep, or NULL. */
+static TupleTableSlot *
+take_back(GpuSortFeedState *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	MinimalTuple row = state->sorter != NULL ? state->sorter->device->take_back(state->sorter) : NULL;
+
+	if (row == NULL)
+	{
+		state->stage = FEED_DONE;
+		return ExecClearTuple(slot);
+	}
+	/* it was counted when it was fed */
+	if (state->css.ss.ps.instrument != NULL)
+		state->css.ss.ps.instrument->tuplecount -= 1;
+	return ExecStoreMinimalTuple(row, slot, false);
+}
+
+static TupleTableSlot *
+exec_feed(CustomScanState *css)
+{
+	GpuSortFeedState *state = (GpuSortFeedState *) css;
+	TupleTableSlot *slot = NULL;
+
+	CHECK_FOR_INTERRUPTS();
+	if (state->stage == FEED_NOT_BEGUN)
+		state->stage = begin_feeding(state);
+	if (state->stage == FEED_FEEDING)
+	{
+		slot = feed(state);
+		if (slot != NULL)
+			return slot;
+	}
+	if (state->stage == FEED_PASSING)
+	{
+		slot = ExecProcNode(outerPlanState(css));
+		if (!TupIsNull(slot))
+			return slot;
+		state->stage = FEED_TAKING_BACK;
+	}
+	if (state->stage == FEED_TAKING_BACK)
+		return take_back(state);
+	return ExecClearTuple(css->ss.ss_ScanTupleSlot);
+}
+
+static void
+rescan_feed(CustomScanState *css)
+{
+	((GpuSortFeedState *) css)->stage = FEED_NOT_BEGUN;
+	ExecClearTuple(css->ss.ss_ScanTupleSlot);
+	if (outerPlanState(css)->chgParam == NULL)
+		ExecReScan(outerPlanState(css));
+}
+
+static void
+end_feed(CustomScanState *css)
+{
+	GpuSortFeedState *state = (GpuSortFeedState *) css;
+
+	ExecClearTuple(css->ss.ss_ScanTupleSlot);
+	if (IsParallelWorker() && state->sorter != NULL)
+		state->sorter->device->end(state->sorter);
+	ExecEndNode(outerPlanState(css));
+}
+
+/* ---------------------------------------------------------------- the handle */
+
+static Size
+estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
+{
+	return sizeof(SortShareHandle);
+}
+
+/* In the leader, before workers start: tells them where the sort is. */
+static void
+initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
+{
+	GpuSortFeedState *state = (GpuSortFeedState *) css;
+	SortShareHandle *handle = coordinate;
+	SortShare  *share = NULL;
+
+	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->device->share != NULL)
+		share = state->sorter->device->share(state->sorter);
+	if (share != NULL)
+		*handle = share->handle;
+	else
+		memset(handle, 0, sizeof(*handle));
+}
+
+static void
+initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
+{
+	((GpuSortFeedState *) css)->handle = coordinate;
+}
+
+static const CustomExecMethods feed_exec_methods = {
+	.CustomName = GPUSORT_FEED_NODE_NAME,
+	.BeginCustomScan = begin_feed,
+	.ExecCustomScan = exec_feed,
+	.EndCustomScan = end_feed,
+	.ReScanCustomScan = rescan_feed,
+	.EstimateDSMCustomScan = estimate_dsm,
+	.InitializeDSMCustomScan = initialize_dsm,
+	.ReInitializeDSMCustomScan = initialize_dsm,
+	.InitializeWorkerCustomScan = initialize_worker
+};
+
+const CustomScanMethods gpusort_feed_scan_methods = {
+	.CustomName = GPUSORT_FEED_NODE_NAME,
+	.CreateCustomScanState = create_feed_state
+};

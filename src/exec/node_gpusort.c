@@ -1,0 +1,367 @@
+/*
+ * exec/node_gpusort.c
+ *		The executor node GpuSort.
+ *
+ * Like a Sort node it reads all of its input when the first row is asked for, sorts, and returns the rows; all
+ * of the sorting is behind the device interface (device/sorter.h).
+ *
+ * Where the plan is a parallel one, the input is a Gather over GpuSortFeed nodes (node_feed.c), which feed the same sorter from
+ * several processes.
+ *
+ * Its slot of scan tuples holds the sorted rows as minimal tuples; where the plan wants
+ * other columns than the input's, the node projects.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "base/guc.h"
+#include "base/pg_compat.h"
+#include "base/stopwatch.h"
+#include "exec/explain.h"
+#include "exec/node_feed.h"
+#include "exec/node_gpusort.h"
+#include "monitor/counters.h"
+#include "plan/sort_plan.h"
+
+static const CustomExecMethods exec_methods;
+
+static Node *
+create_gpusort_state(CustomScan *plan)
+{
+	GpuSortState *state = palloc0(sizeof(GpuSortState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	custom_scan_set_slot_ops(&state->css, &TTSOpsMinimalTuple);
+	return (Node *) state;
+}
+
+bool
+node_is_gpusort(const PlanState *state)
+{
+	return IsA(state, CustomScanState) && ((const CustomScanState *) state)->methods == &exec_methods;
+}
+
+static void
+begin_gpusort(CustomScanState *css, EState *estate, int eflags)
+{
+	GpuSortState *state = (GpuSortState *) css;
+	Plan	   *plan = css->ss.ps.plan;
+	int			ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
+
+	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
+	state->unused = sort_plan_unused_columns((CustomScan *) plan);
+	state->restartable = sort_plan_is_restartable((CustomScan *) plan);
+	state->key_width = sort_key_estimate_width(ncolumns, columns, plan->plan_width);
+	custom_scan_apply_slot_ops(css, estate, &TTSOpsMinimalTuple);
+
+	/* The input is read forwards and, unless its parameters change, once. */
+	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
+	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+	state->feed = node_feed_below(outerPlanState(css));
+	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
+		state->key = sort_key_create(ncolumns, columns);
+}
+
+/* ---------------------------------------------------------------- statistics */
+
+void
+node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats)
+{
+	SorterStats past = state->past;
+
+	*stats = past;
+	if (!state->performed)
+		return;
+	state->sorter->device->get_stats(state->sorter, stats);
+	stats->bytes_in += past.bytes_in;
+	stats->bytes_out += past.bytes_out;
+	stats->queue_ms += past.queue_ms;
+	stats->transfer_ms += past.transfer_ms;
+	stats->sort_ms += past.sort_ms;
+	stats->spill_ms += past.spill_ms;
+	stats->merge_ms += past.merge_ms;
+	stats->gather_ms += past.gather_ms;
+}
+
+/* What the sorter did so far besides being fed: the time of it. */
+static double
+ms_besides_feed(const SorterStats *stats)
+{
+	return stats->queue_ms + stats->sort_ms + stats->spill_ms + stats->merge_ms;
+}
+
+/* Counts a sort that was performed; when_read: what it had done when its input was read, which took read_ms. */
+static void
+note_performed(GpuSortState *state, double read_ms, const SorterStats *when_read)
+{
+	SorterStats stats;
+
+	state->performed = true;
+	state->device = state->sorter->device->name;
+	state->feed_ms += read_ms - ms_besides_feed(when_read);
+	state->sorter->device->get_stats(state->sorter, &stats);
+	stats_count_sort(state->device, &stats);
+	progress_note_processes(state->progress, stats.processes);
+	progress_enter(state->sorter, PROGRESS_RETURNING);
+}
+
+/* ---------------------------------------------------------------- the sort */
+
+static void
+release_sorter(GpuSortState *state)
+{
+	if (state->sorter == NULL)
+		return;
+	node_gpusort_get_stats(state, &state->past);
+	state->performed = false;
+	progress_end(state->progress);
+	if (state->feed != NULL)
+		node_feed_set_sorter(state->feed, NULL);
+	state->sorter->device->end(state->sorter);
+	state->sorter = NULL;
+	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+}
+
+/*
+ * Reads the whole input into the sorter, unless that fails.  If the input is a Gather over feeds, these put the rows into the sorter, and
+ * only those that found no room come out here.
+ */
+static void
+read_input(GpuSortState *state)
+{
+	PlanState  *input = outerPlanState(state);
+	SortFeed	feed;
+
+	state->began_reading = true;
+	sort_feed_begin(&feed, state->sorter, state->key,
+					state->sorter->device->keeps_sort_columns ? NULL : state->unused, false);
+	for (;;)
+	{
+		TupleTableSlot *slot = ExecProcNode(input);
+
+		if (TupIsNull(slot))
+			break;
+		CHECK_FOR_INTERRUPTS();
+		if (!sort_feed_put(&feed, slot))
+			return;
+	}
+	sort_feed_end(&feed);
+}
+
+static void
+make_request(GpuSortState *state, SortRequest *request)
+{
+	Plan	   *input = outerPlan(state->css.ss.ps.plan);
+
+	memset(request, 0, sizeof(*request));
+	request->key = state->key;
+	request->desc = ExecGetResultType(outerPlanState(state));
+	request->memory_limit = guc_sort_memory();
+	request->random_access = state->random_access;
+	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
+	request->processes = request->shared ? 1 + ((Gather *) input)->num_workers : 1;
+	request->expected_rows = state->css.ss.ps.plan->plan_rows;
+	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
+	request->expected_key_bytes = state->key_width;
+}
+
+/* Reads and sorts with this device; false: the sorter has failed. */
+static bool
+sort_with(GpuSortState *state, const SortDevice *device)
+{
+	SortRequest request;
+	SorterStats when_read;
+	Stopwatch	watch = stopwatch_start();
+	double		read_ms;
+
+	make_request(state, &request);
+	progress_start(state->progress, device->name, request.expected_rows, request.processes);
+	state->sorter = device->begin(&request);
+	progress_set_sorter(state->progress, state->sorter);
+	progress_enter(state->sorter, PROGRESS_READING);
+	if (state->feed != NULL)
+		node_feed_set_sorter(state->feed, state->sorter);
+	if (state->sorter->failure == NULL)
+		read_input(state);
+	if (state->sorter->failure != NULL)
+		return false;
+	read_ms = stopwatch_ms(watch);
+	device->get_stats(state->sorter, &when_read);
+	progress_enter(state->sorter, PROGRESS_SORTING);
+	device->perform(state->sorter);
+	if (state->sorter->failure != NULL)
+		return false;
+	note_performed(state, read_ms, &when_read);
+	return true;
+}
+
+/* The device has failed: gets ready to read the input once more, or raises an error if that can't be. */
+static void
+fall_back(GpuSortState *state)
+{
+	const Sorter *sorter = state->sorter;
+	char	   *failure = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sorter->failure);
+	const char *device = sorter->device->name;
+
+	stats_count_fallback(device, sorter->failure_reason);
+	if (state->returned_rows || (state->began_reading && !state->restartable))
+		ereport(ERROR,
+				(errcode(ERRCODE_SYSTEM_ERROR), errmsg("the sort on device \"%s\" could not be completed", device),
+				 errdetail("Reason: %s.", failure),
+				 state->returned_rows ?
+				 errhint("Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".") :
+				 errhint("The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
+	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
+	state->fallback = failure;
+	state->fallback_device = device;
+	state->performed = false;	/* it did nothing that counts */
+	release_sorter(state);
+	if (state->began_reading)
+		ExecReScan(outerPlanState(state));
+	state->began_reading = false;
+}
+
+/* Makes a sorter of this device, or of the one that doesn't fail, hold the input's rows in order. */
+static void
+sort_input(GpuSortState *state, const SortDevice *device)
+{
+	EState	   *estate = state->css.ss.ps.state;
+	ScanDirection direction = estate->es_direction;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
+
+	/* The input is always read forwards. */
+	estate->es_direction = ForwardScanDirection;
+	state->returned_rows = false;
+	state->rows_returned = 0;
+	state->began_reading = false;
+	if (state->progress == NULL)
+		state->progress = progress_create();
+	while (!sort_with(state, device))
+	{
+		fall_back(state);
+		device = &sort_device_cpu;
+	}
+	estate->es_direction = direction;
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+/* The next row, also if the device fails before the first one was returned. */
+static inline MinimalTuple
+next_row(GpuSortState *state, bool forward)
+{
+	MinimalTuple row = state->sorter->device->next(state->sorter, forward);
+
+	if (unlikely(row == NULL && state->sorter->failure != NULL))
+	{
+		fall_back(state);
+		sort_input(state, &sort_device_cpu);
+		row = state->sorter->device->next(state->sorter, forward);
+	}
+	state->returned_rows |= row != NULL;
+	state->rows_returned += row != NULL;
+	if (unlikely(row == NULL || state->rows_returned % PROGRESS_ROWS == 0))
+		progress_note_returned(state->progress, state->rows_returned);
+	return row;
+}
+
+static TupleTableSlot *
+exec_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+	TupleTableSlot *slot = css->ss.ss_ScanTupleSlot;
+	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
+	MinimalTuple row;
+
+	CHECK_FOR_INTERRUPTS();
+	if (unlikely(state->sorter == NULL))
+		sort_input(state, sort_plan_is_on_gpu((CustomScan *) css->ss.ps.plan) ? &sort_device_cuda : &sort_device_cpu);
+	row = next_row(state, ScanDirectionIsForward(css->ss.ps.state->es_direction));
+	if (row == NULL)
+	{
+		ExecClearTuple(slot);
+		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
+	}
+	ExecStoreMinimalTuple(row, slot, false);
+	if (projection == NULL)
+		return slot;
+	ResetExprContext(css->ss.ps.ps_ExprContext);
+	css->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
+	return ExecProject(projection);
+}
+
+static void
+rescan_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+	PlanState  *input = outerPlanState(css);
+
+	if (state->sorter == NULL)
+	{
+		/* nothing was read yet; a changed parameter makes the input rescan itself */
+		if (input->chgParam == NULL)
+			ExecReScan(input);
+		return;
+	}
+	if (input->chgParam == NULL && state->sorter->device->has_random_access(state->sorter))
+	{
+		ExecClearTuple(css->ss.ss_ScanTupleSlot);
+		state->sorter->device->rewind(state->sorter);
+		return;
+	}
+	release_sorter(state);
+	if (input->chgParam == NULL)
+		ExecReScan(input);
+}
+
+static void
+mark_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+
+	if (state->sorter != NULL)
+		state->sorter->device->mark(state->sorter);
+}
+
+static void
+restore_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+
+	if (state->sorter != NULL)
+		state->sorter->device->restore(state->sorter);
+}
+
+static void
+end_gpusort(CustomScanState *css)
+{
+	release_sorter((GpuSortState *) css);
+	ExecEndNode(outerPlanState(css));
+}
+
+static void
+explain_gpusort(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	explain_sort_node((GpuSortState *) css, ancestors, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = GPUSORT_NODE_NAME,
+	.BeginCustomScan = begin_gpusort,
+	.ExecCustomScan = exec_gpusort,
+	.EndCustomScan = end_gpusort,
+	.ReScanCustomScan = rescan_gpusort,
+	.MarkPosCustomScan = mark_gpusort,
+	.RestrPosCustomScan = restore_gpusort,
+	.ExplainCustomScan = explain_gpusort
+};
+
+const CustomScanMethods gpusort_scan_methods = {
+	.CustomName = GPUSORT_NODE_NAME,
+	.CreateCustomScanState = create_gpusort_state
+};

@@ -1,0 +1,377 @@
+/*
+ * files/external_sort.c
+ *		The part of a sort that does not fit in memory: sorted runs, their merging, reading the result.
+ *
+ * Runs stand on levels: those written out of memory on the lowest one.  A level holds as many runs as can be merged at once, each
+ * through a reader's buffer, within the memory limit; when it is full its runs are merged into one on the next
+ * level.  So every row is written once a level, and the number of runs, and of open files, one a level, stays small however much
+ * is sorted in however little memory.
+ *
+ * When the last run is there, the lowest levels are merged until the rest can be merged at once.  That last merge is
+ * done on the fly, row by row as they are asked for; or, where the reader wants to go backwards, into a row store.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "base/stopwatch.h"
+#include "files/external_sort.h"
+#include "files/merge.h"
+#include "files/row_store.h"
+#include "files/run.h"
+
+/* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
+#define MAX_LEVELS 16
+
+#define MERGE_BUFFER_MIN ((Size) 16 * 1024)
+#define MERGE_BUFFER_MAX ((Size) 1024 * 1024)
+#define MERGE_FAN_IN_MIN MAX_LEVELS	/* then too many runs mean a level with more than one */
+#define MERGE_FAN_IN_MAX 1024
+
+/* What an open BufFile takes. */
+#define BUFFILE_MEMORY (BLCKSZ + 256)
+
+#define INTERRUPTS_EVERY 1024	/* rows */
+
+typedef struct RunLevel
+{
+	RunFile    *file;			/* of all its runs; NULL: there are none */
+	Run		  **runs;			/* room for fan_in of them */
+	int			nruns;
+} RunLevel;
+
+struct ExternalSort
+{
+	const SortKey *key;
+	Size		limit;
+	bool		random_access;
+	MemoryContext context;
+	SorterStats *stats;
+
+	int			fan_in;			/* runs that can be merged at once */
+	RunLevel	levels[MAX_LEVELS];
+	Merger	   *merger;			/* the merge on the fly */
+	RowStore   *store;			/* with random access */
+	RowStorePosition mark;
+};
+
+/* How many runs can be merged at once, each through a buffer of the least size? */
+static int
+merge_fan_in(Size limit)
+{
+	Size		fan_in = limit / (MERGE_BUFFER_MIN + RUN_READER_OVERHEAD);
+
+	return Max(MERGE_FAN_IN_MIN, Min(MERGE_FAN_IN_MAX, fan_in));
+}
+
+ExternalSort *
+external_sort_create(const SortKey *key, Size memory_limit, bool random_access, SorterStats *stats)
+{
+	ExternalSort *external = palloc0(sizeof(ExternalSort));
+
+	external->key = key;
+	external->limit = memory_limit;
+	external->fan_in = merge_fan_in(memory_limit);
+	external->random_access = random_access;
+	external->context = CurrentMemoryContext;
+	external->stats = stats;
+	return external;
+}
+
+/* ---------------------------------------------------------------- runs */
+
+/* A new run on a level that has room for it. */
+static Run *
+add_run(ExternalSort *external, int level_number, const KeySqueeze *squeeze)
+{
+	RunLevel   *level = &external->levels[level_number];
+
+	Assert(level->nruns < external->fan_in);
+	if (level->runs == NULL)
+		level->runs = palloc(sizeof(Run *) * external->fan_in);
+	if (level->file == NULL)
+		level->file = run_file_create();
+	return level->runs[level->nruns++] = run_create(level->file, squeeze);
+}
+
+/* Takes the first nruns runs of a level off it, to runs. */
+static void
+take_runs(RunLevel *level, int nruns, Run **runs)
+{
+	memcpy(runs, level->runs, sizeof(Run *) * nruns);
+	level->nruns -= nruns;
+	memmove(level->runs, level->runs + nruns, sizeof(Run *) * level->nruns);
+	if (level->nruns == 0)
+		level->file = NULL;		/* goes with the last of them */
+}
+
+static int
+count_runs(const ExternalSort *external)
+{
+	int			nruns = 0;
+
+	for (int i = 0; i < MAX_LEVELS; i++)
+		nruns += external->levels[i].nruns;
+	return nruns;
+}
+
+static void
+write_rows(SortedRows *sorted, Run *run)
+{
+	for (uint64 i = 0; i < sorted->nrows; i++)
+	{
+		if (i % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		sorted_rows_prefetch(sorted, i, 1);
+		if (sorted->variable)
+			run_write_record(run, sorted_rows_address(sorted, i));
+		else
+			run_write_fixed(run, sorted_rows_key(sorted, i), sorted_rows_row(sorted, i));
+	}
+}
+
+void
+external_sort_end_run(ExternalSort *external, const Run *run, double ms)
+{
+	external->stats->disk_bytes += run->bytes;
+	external->stats->runs++;
+	external->stats->spill_ms += ms;
+}
+
+void
+external_sort_add_run(ExternalSort *external, SortedRows *sorted)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	Stopwatch	watch = stopwatch_start();
+	Run		   *run = add_run(external, 0, sorted->variable ? NULL : &sorted->squeeze);
+
+	write_rows(sorted, run);
+	external_sort_end_run(external, run, stopwatch_ms(watch));
+	MemoryContextSwitchTo(old);
+}
+
+/* A new run on a level for keys that are whole: of such as have nothing in common that is known. */
+static Run *
+add_run_of_whole_keys(ExternalSort *external, int level)
+{
+	KeySqueeze	whole;
+
+	if (external->key->variable)
+		return add_run(external, level, NULL);
+	key_squeeze_plan_identity(&whole, external->key->width / sizeof(uint64));
+	return add_run(external, level, &whole);
+}
+
+Run *
+external_sort_begin_run(ExternalSort *external)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	Run		   *run = add_run_of_whole_keys(external, 0);
+
+	MemoryContextSwitchTo(old);
+	return run;
+}
+
+Size
+external_sort_memory(const ExternalSort *external)
+{
+	Size		bytes = count_runs(external) * sizeof(Run);
+
+	for (int i = 0; i < MAX_LEVELS; i++)
+	{
+		if (external->levels[i].nruns > 0)
+			bytes += external->fan_in * sizeof(Run *) + BUFFILE_MEMORY;
+	}
+	return bytes;
+}
+
+/* ---------------------------------------------------------------- merging */
+
+/* A merger of these runs, with as large buffers as the limit allows. */
+static Merger *
+begin_merge(ExternalSort *external, Run **runs, int nruns)
+{
+	Size		share = external->limit / (nruns + 1);
+	Size		buffer = share > RUN_READER_OVERHEAD ? share - RUN_READER_OVERHEAD : 0;
+
+	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
+	sorter_stats_note_memory(external->stats,
+							 external_sort_memory(external) + (buffer + RUN_READER_OVERHEAD) * nruns);
+	external->stats->merge_passes++;
+	return merger_begin(runs, nruns, buffer);
+}
+
+static void
+write_merged(Merger *merger, Run *run)
+{
+	const RunReader *reader;
+
+	while ((reader = merger_next(merger)) != NULL)
+	{
+		if (run->rows % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (run->variable)
+			run_write_record(run, reader->record);
+		else
+			run_write_fixed(run, reader->key, reader->row);
+	}
+}
+
+/* Merges the first nruns runs of a level into one on the next level, which has room for it. */
+static void
+merge_up(ExternalSort *external, int level, int nruns)
+{
+	Run		  **runs = palloc(sizeof(Run *) * nruns);
+	Merger	   *merger;
+	Run		   *run;
+
+	take_runs(&external->levels[level], nruns, runs);
+	merger = begin_merge(external, runs, nruns);
+	run = add_run_of_whole_keys(external, level + 1);
+	write_merged(merger, run);
+	external->stats->disk_bytes += run->bytes;
+	merger_end(merger);
+	pfree(runs);
+}
+
+bool
+external_sort_is_full(const ExternalSort *external)
+{
+	return external->levels[0].nruns == external->fan_in;
+}
+
+void
+external_sort_merge_full_levels(ExternalSort *external)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	Stopwatch	watch = stopwatch_start();
+	int			level = 0;
+
+	/* from the highest of the full levels down, so that there is always room above */
+	while (external->levels[level + 1].nruns == external->fan_in)
+		level++;
+	for (; level >= 0; level--)
+		merge_up(external, level, external->fan_in);
+	external->stats->merge_ms += stopwatch_ms(watch);
+	MemoryContextSwitchTo(old);
+}
+
+/* Merges runs of the lowest levels until all that are left can be merged at once. */
+static void
+reduce_runs(ExternalSort *external)
+{
+	int			level = 0;
+	int			excess;
+
+	while ((excess = count_runs(external) - external->fan_in) > 0)
+	{
+		int			nruns = Min(excess + 1, external->levels[level].nruns);
+
+		if (nruns > 1 && external->levels[level + 1].nruns < external->fan_in)
+			merge_up(external, level, nruns);
+		else
+			level++;
+	}
+}
+
+/* Takes all runs off their levels and merges them. */
+static Merger *
+begin_last_merge(ExternalSort *external)
+{
+	int			nruns = count_runs(external);
+	Run		  **runs = palloc(sizeof(Run *) * nruns);
+	int			n = 0;
+
+	for (int i = 0; i < MAX_LEVELS; i++)
+	{
+		int			of_level = external->levels[i].nruns;
+
+		if (of_level > 0)
+			take_runs(&external->levels[i], of_level, runs + n);
+		n += of_level;
+	}
+	return begin_merge(external, runs, nruns);
+}
+
+static void
+merge_into_store(ExternalSort *external)
+{
+	Merger	   *merger = begin_last_merge(external);
+	const RunReader *reader;
+	uint64		nrows = 0;
+
+	external->store = row_store_create();
+	while ((reader = merger_next(merger)) != NULL)
+	{
+		if (nrows++ % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		row_store_write(external->store, reader->row);
+	}
+	external->stats->disk_bytes += external->store->bytes;
+	merger_end(merger);
+}
+
+void
+external_sort_finish(ExternalSort *external)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	Stopwatch	watch = stopwatch_start();
+
+	reduce_runs(external);
+	if (external->random_access)
+		merge_into_store(external);
+	else
+		external->merger = begin_last_merge(external);
+	external->stats->merge_ms += stopwatch_ms(watch);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+MinimalTuple
+external_sort_next(ExternalSort *external, bool forward)
+{
+	MemoryContext old;
+	const RunReader *reader;
+
+	if (external->store != NULL)
+		return row_store_next(external->store, forward);
+	Assert(forward);
+	old = MemoryContextSwitchTo(external->context);
+	reader = merger_next(external->merger);
+	MemoryContextSwitchTo(old);
+	return reader != NULL ? reader->row : NULL;
+}
+
+void
+external_sort_rewind(ExternalSort *external)
+{
+	row_store_rewind(external->store);
+}
+
+void
+external_sort_mark(ExternalSort *external)
+{
+	external->mark = external->store->position;
+}
+
+void
+external_sort_restore(ExternalSort *external)
+{
+	external->store->position = external->mark;
+}
+
+void
+external_sort_end(ExternalSort *external)
+{
+	if (external->merger != NULL)
+		merger_end(external->merger);
+	if (external->store != NULL)
+		row_store_drop(external->store);
+	for (int i = 0; i < MAX_LEVELS; i++)
+	{
+		for (int j = 0; j < external->levels[i].nruns; j++)
+			run_drop(external->levels[i].runs[j]);
+	}
+}

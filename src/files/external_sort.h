@@ -1,0 +1,55 @@
+/*
+ * files/external_sort.h
+ *		The part of a sort that does not fit in memory: sorted runs, their merging, reading the result.
+ */
+#ifndef GPUSORT_FILES_EXTERNAL_SORT_H
+#define GPUSORT_FILES_EXTERNAL_SORT_H
+
+#include "postgres.h"
+
+#include "files/run.h"
+#include "monitor/sort_stats.h"
+#include "sort/sorted_rows.h"
+
+typedef struct ExternalSort ExternalSort;
+
+/*
+ * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on.  memory_limit:
+ * bytes for merging; random_access: the result will be read backwards or again; stats: where it
+ * counts bytes, runs, passes, time and the highest use of memory.
+ */
+extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit, bool random_access,
+										  SorterStats *stats);
+
+/* Writes the rows out as a run.  Must not be full. */
+extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
+
+/*
+ * A run for the caller to write, row by row in order (run.h): variable keys, or squeezed ones that are the full
+ * key's words in host order.  Then end_run, which takes the milliseconds that writing took.  Must not be full.
+ */
+extern Run *external_sort_begin_run(ExternalSort *external);
+extern void external_sort_end_run(ExternalSort *external, const Run *run, double ms);
+
+/* Is there no room for another run until full levels are merged? That takes all of the memory limit. */
+extern bool external_sort_is_full(const ExternalSort *external);
+extern void external_sort_merge_full_levels(ExternalSort *external);
+
+/* Bytes of memory that the runs take while more are added. */
+extern Size external_sort_memory(const ExternalSort *external);
+
+/* After the last run: merges until the rows can be read. */
+extern void external_sort_finish(ExternalSort *external);
+
+/* The next row or NULL; backwards only with random access.  Good until the next call. */
+extern MinimalTuple external_sort_next(ExternalSort *external, bool forward);
+
+/* With random access: back before the first row; remember the position; go back to it. */
+extern void external_sort_rewind(ExternalSort *external);
+extern void external_sort_mark(ExternalSort *external);
+extern void external_sort_restore(ExternalSort *external);
+
+/* Removes the files. */
+extern void external_sort_end(ExternalSort *external);
+
+#endif							/* GPUSORT_FILES_EXTERNAL_SORT_H */

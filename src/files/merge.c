@@ -1,0 +1,134 @@
+/*
+ * files/merge.c
+ *		Merging sorted runs by a loser tree.
+ *
+ * The tree's leaves are the runs; every inner node remembers the run that lost there, so that replacing the
+ * winner's record costs one comparison a level.  The nodes hold the first 8 bytes of the keys, which
+ * decide most comparisons without a branch to be mispredicted and without a look at the runs.
+ */
+#include "postgres.h"
+
+#include "files/merge.h"
+
+typedef struct Contender
+{
+	uint64		word;			/* of the run's current record */
+	uint64		run;
+} Contender;
+
+struct Merger
+{
+	int			nruns;
+	bool		started;
+	Contender	winner;			/* the least record */
+	Contender  *losers;			/* losers[i], 1 <= i < nruns: who lost at inner node i */
+	RunReader  *readers;
+};
+
+/* Of two records that agree in their first 8 bytes, does a's come first?  Ties go to the earlier run, ended runs come last. */
+static pg_noinline bool
+comes_first_by_rest(const Merger *merger, const Contender *a, const Contender *b)
+{
+	const RunReader *reader_a = &merger->readers[a->run];
+	const RunReader *reader_b = &merger->readers[b->run];
+	int			order;
+
+	if (reader_a->ended || reader_b->ended)
+		return !reader_a->ended;
+	order = run_reader_compare_rest(reader_a, reader_b);
+	return order != 0 ? order < 0 : a->run < b->run;
+}
+
+static inline bool
+comes_first(const Merger *merger, const Contender *a, const Contender *b)
+{
+	if (unlikely(a->word == b->word))
+		return comes_first_by_rest(merger, a, b);
+	return a->word < b->word;
+}
+
+static Contender
+contender(const Merger *merger, int run)
+{
+	return (Contender) {.word = merger->readers[run].word, .run = run};
+}
+
+/* Plays run's record up from its leaf to the root. */
+static inline void
+replay(Merger *merger, int run)
+{
+	Contender	winner = contender(merger, run);
+
+	for (int node = (run + merger->nruns) / 2; node > 0; node /= 2)
+	{
+		Contender	rival = merger->losers[node];
+		bool		rival_wins = comes_first(merger, &rival, &winner);
+
+		merger->losers[node].word = rival_wins ? winner.word : rival.word;
+		merger->losers[node].run = rival_wins ? winner.run : rival.run;
+		winner.word = rival_wins ? rival.word : winner.word;
+		winner.run = rival_wins ? rival.run : winner.run;
+	}
+	merger->winner = winner;
+}
+
+/* Plays the matches below an inner node and returns the winner; for a leaf, its run. */
+static Contender
+play(Merger *merger, int node)
+{
+	Contender	left;
+	Contender	right;
+	bool		left_wins;
+
+	if (node >= merger->nruns)
+		return contender(merger, node - merger->nruns);
+	left = play(merger, 2 * node);
+	right = play(merger, 2 * node + 1);
+	left_wins = comes_first(merger, &left, &right);
+	merger->losers[node] = left_wins ? right : left;
+	return left_wins ? left : right;
+}
+
+Merger *
+merger_begin(Run **runs, int nruns, Size buffer_size)
+{
+	Merger	   *merger = palloc0(sizeof(Merger));
+
+	merger->nruns = nruns;
+	merger->losers = palloc0(sizeof(Contender) * nruns);
+	merger->readers = palloc0(sizeof(RunReader) * nruns);
+	for (int i = 0; i < nruns; i++)
+		run_reader_open(&merger->readers[i], runs[i], buffer_size);
+	return merger;
+}
+
+const RunReader *
+merger_next(Merger *merger)
+{
+	const RunReader *reader;
+
+	if (likely(merger->started))
+	{
+		run_reader_next(&merger->readers[merger->winner.run]);
+		replay(merger, merger->winner.run);
+	}
+	else
+	{
+		for (int i = 0; i < merger->nruns; i++)
+			run_reader_next(&merger->readers[i]);
+		merger->winner = play(merger, 1);
+		merger->started = true;
+	}
+	reader = &merger->readers[merger->winner.run];
+	return reader->ended ? NULL : reader;
+}
+
+void
+merger_end(Merger *merger)
+{
+	for (int i = 0; i < merger->nruns; i++)
+		run_reader_close(&merger->readers[i]);
+	pfree(merger->readers);
+	pfree(merger->losers);
+	pfree(merger);
+}

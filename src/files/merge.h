@@ -1,0 +1,26 @@
+/*
+ * files/merge.h
+ *		Merging sorted runs by a loser tree.
+ */
+#ifndef GPUSORT_FILES_MERGE_H
+#define GPUSORT_FILES_MERGE_H
+
+#include "postgres.h"
+
+#include "files/run.h"
+
+typedef struct Merger Merger;
+
+/*
+ * Merges nruns runs, which it owns from here on, in CurrentMemoryContext, each read through a buffer of
+ * buffer_size bytes.
+ */
+extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size);
+
+/* The reader whose current record is the next one of all, good until the next call; NULL at the end. */
+extern const RunReader *merger_next(Merger *merger);
+
+/* Drops the runs. */
+extern void merger_end(Merger *merger);
+
+#endif							/* GPUSORT_FILES_MERGE_H */

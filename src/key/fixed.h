@@ -1,0 +1,242 @@
+/*
+ * key/fixed.h
+ *		Encoders of the types of fixed width.
+ *
+ * Inline, as they run for every row: one switch on the column's kind, one or
+ * two stores.  Values become unsigned numbers in the order of the type, and
+ * are stored with the most significant byte first.
+ */
+#ifndef GPUSORT_KEY_FIXED_H
+#define GPUSORT_KEY_FIXED_H
+
+#include "key/types.h"
+
+#include <math.h>
+
+#include "port/pg_bswap.h"
+#include "storage/itemptr.h"
+#include "utils/date.h"
+#include "utils/timestamp.h"
+
+static inline void
+sort_key_store16(uint8 *dst, uint16 value)
+{
+	value = pg_hton16(value);
+	memcpy(dst, &value, sizeof(value));
+}
+
+static inline void
+sort_key_store32(uint8 *dst, uint32 value)
+{
+	value = pg_hton32(value);
+	memcpy(dst, &value, sizeof(value));
+}
+
+static inline void
+sort_key_store64(uint8 *dst, uint64 value)
+{
+	value = pg_hton64(value);
+	memcpy(dst, &value, sizeof(value));
+}
+
+static inline uint64
+sort_key_load64(const uint8 *src)
+{
+	uint64		value;
+
+	memcpy(&value, src, sizeof(value));
+	return pg_ntoh64(value);
+}
+
+static inline uint16
+sort_key_order_int16(int16 value)
+{
+	return (uint16) value ^ UINT16_C(0x8000);
+}
+
+static inline uint32
+sort_key_order_int32(int32 value)
+{
+	return (uint32) value ^ UINT32_C(0x80000000);
+}
+
+static inline uint64
+sort_key_order_int64(int64 value)
+{
+	return (uint64) value ^ UINT64_C(0x8000000000000000);
+}
+
+/*
+ * IEEE floats order as sign and magnitude: set the sign bit of positive ones,
+ * complement negative ones.  Adding zero makes -0 into +0; all NaNs are one
+ * value, larger than infinity.
+ */
+static inline uint32
+sort_key_order_float4(float4 value)
+{
+	uint32		bits;
+
+	if (unlikely(isnan(value)))
+		return PG_UINT32_MAX;
+	value += 0.0f;
+	memcpy(&bits, &value, sizeof(bits));
+	return bits ^ ((uint32) ((int32) bits >> 31) | UINT32_C(0x80000000));
+}
+
+static inline uint64
+sort_key_order_float8(float8 value)
+{
+	uint64		bits;
+
+	if (unlikely(isnan(value)))
+		return PG_UINT64_MAX;
+	value += 0.0;
+	memcpy(&bits, &value, sizeof(bits));
+	return bits ^ ((uint64) ((int64) bits >> 63) | UINT64_C(0x8000000000000000));
+}
+
+/* By the time in UTC, then by the zone: 12 bytes. */
+static inline void
+sort_key_store_timetz(uint8 *dst, const TimeTzADT *value, uint64 invert)
+{
+	int64		utc = value->time + value->zone * USECS_PER_SEC;
+
+	sort_key_store64(dst, sort_key_order_int64(utc) ^ invert);
+	sort_key_store32(dst + 8, sort_key_order_int32(value->zone) ^ (uint32) invert);
+}
+
+/*
+ * An interval orders by its length, a month being 30 days and a day 24
+ * hours: whole days, rounded down, and the microseconds left, 5 bytes each.
+ * Fewer than 2^37 days of either sign are possible, and a day has fewer than
+ * 2^37 microseconds.  The infinities of 17 and later are the extreme values.
+ */
+static inline void
+sort_key_store_interval(uint8 *dst, const Interval *value, uint64 invert)
+{
+	int64		days = value->month * INT64CONST(30) + value->day;
+	int64		rest = value->time % USECS_PER_DAY;
+	uint64		high;
+
+	days += value->time / USECS_PER_DAY;
+	if (rest < 0)
+	{
+		days--;
+		rest += USECS_PER_DAY;
+	}
+
+	high = ((uint64) (days + (INT64CONST(1) << 39)) << 24) | ((uint64) rest >> 16);
+	sort_key_store64(dst, high ^ invert);
+	sort_key_store16(dst + 8, (uint16) rest ^ (uint16) invert);
+}
+
+static inline void
+sort_key_store_bytes16(uint8 *dst, const uint8 *bytes, uint64 invert)
+{
+	sort_key_store64(dst, sort_key_load64(bytes) ^ invert);
+	sort_key_store64(dst + 8, sort_key_load64(bytes + 8) ^ invert);
+}
+
+static inline void
+sort_key_store_bytes6(uint8 *dst, const uint8 *bytes, uint64 invert)
+{
+	for (int i = 0; i < 6; i++)
+		dst[i] = bytes[i] ^ (uint8) invert;
+}
+
+/* By block, then by line number. */
+static inline void
+sort_key_store_tid(uint8 *dst, ItemPointer value, uint64 invert)
+{
+	sort_key_store32(dst, ItemPointerGetBlockNumberNoCheck(value) ^ (uint32) invert);
+	sort_key_store16(dst + 4, ItemPointerGetOffsetNumberNoCheck(value) ^ (uint16) invert);
+}
+
+/* The value of a column of 8 bytes as a number. */
+static inline uint64
+sort_key_order64(const SortKeyColumn *col, Datum value)
+{
+	switch (col->kind)
+	{
+		case SORT_KEY_INT64:
+			return sort_key_order_int64(DatumGetInt64(value)) ^ col->invert;
+		case SORT_KEY_UINT64:
+			return DatumGetUInt64(value) ^ col->invert;
+		case SORT_KEY_FLOAT8:
+			return sort_key_order_float8(DatumGetFloat8(value)) ^ col->invert;
+		case SORT_KEY_BYTES8:
+			return sort_key_load64((uint8 *) DatumGetPointer(value)) ^ col->invert;
+		default:
+			pg_unreachable();
+	}
+}
+
+/* The value of a column of 4 bytes as a number. */
+static inline uint32
+sort_key_order32(const SortKeyColumn *col, Datum value)
+{
+	uint32		invert = (uint32) col->invert;
+
+	switch (col->kind)
+	{
+		case SORT_KEY_INT32:
+			return sort_key_order_int32(DatumGetInt32(value)) ^ invert;
+		case SORT_KEY_UINT32:
+			return DatumGetUInt32(value) ^ invert;
+		case SORT_KEY_FLOAT4:
+			return sort_key_order_float4(DatumGetFloat4(value)) ^ invert;
+		case SORT_KEY_ENUM:
+			return sort_key_enum_order(col->enum_order, DatumGetObjectId(value)) ^ invert;
+		default:
+			pg_unreachable();
+	}
+}
+
+/* Stores the col->width bytes of a value, complemented if the column is descending. */
+static inline void
+sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
+{
+	switch (col->kind)
+	{
+		case SORT_KEY_BOOL:
+			*dst = (uint8) DatumGetBool(value) ^ (uint8) col->invert;
+			break;
+		case SORT_KEY_UINT8:
+			*dst = DatumGetUInt8(value) ^ (uint8) col->invert;
+			break;
+		case SORT_KEY_INT16:
+			sort_key_store16(dst, sort_key_order_int16(DatumGetInt16(value)) ^ (uint16) col->invert);
+			break;
+		case SORT_KEY_INT32:
+		case SORT_KEY_UINT32:
+		case SORT_KEY_FLOAT4:
+		case SORT_KEY_ENUM:
+			sort_key_store32(dst, sort_key_order32(col, value));
+			break;
+		case SORT_KEY_INT64:
+		case SORT_KEY_UINT64:
+		case SORT_KEY_FLOAT8:
+		case SORT_KEY_BYTES8:
+			sort_key_store64(dst, sort_key_order64(col, value));
+			break;
+		case SORT_KEY_BYTES6:
+			sort_key_store_bytes6(dst, (uint8 *) DatumGetPointer(value), col->invert);
+			break;
+		case SORT_KEY_BYTES16:
+			sort_key_store_bytes16(dst, (uint8 *) DatumGetPointer(value), col->invert);
+			break;
+		case SORT_KEY_TID:
+			sort_key_store_tid(dst, (ItemPointer) DatumGetPointer(value), col->invert);
+			break;
+		case SORT_KEY_TIMETZ:
+			sort_key_store_timetz(dst, (TimeTzADT *) DatumGetPointer(value), col->invert);
+			break;
+		case SORT_KEY_INTERVAL:
+			sort_key_store_interval(dst, (Interval *) DatumGetPointer(value), col->invert);
+			break;
+		default:
+			pg_unreachable();
+	}
+}
+
+#endif							/* GPUSORT_KEY_FIXED_H */

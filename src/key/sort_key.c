@@ -1,0 +1,247 @@
+/*
+ * key/sort_key.c
+ *		Normalized sort keys: the encoder of whole rows.
+ *
+ * describe.c decides what each column becomes, fixed.h and
+ * the sort_key_*.c files encode values; here they are put one after the
+ * other.  types.h says why the result orders as PostgreSQL does.
+ *
+ * Rows are encoded by the million: nothing is allocated for a row but where a
+ * value has to be detoasted, and that is freed before the next one.
+ */
+#include "postgres.h"
+
+#include "key/fixed.h"
+
+#include "access/detoast.h"
+#include "utils/memutils.h"
+
+#define INITIAL_BUFFER_SIZE 1024
+
+/* What a fixed key of these columns takes, or 0 if the key is variable. */
+static int
+fixed_key_width(int ncols, const SortKeyColumn *cols)
+{
+	int			width = 0;
+
+	for (int i = 0; i < ncols; i++)
+	{
+		if (cols[i].width == 0)
+			return 0;
+		width += 1 + cols[i].width;
+	}
+	width = TYPEALIGN(8, width);
+	return width <= SORT_KEY_MAX_FIXED_WIDTH ? width : 0;
+}
+
+SortKey *
+sort_key_create(int ncols, const SortColumnSpec *columns)
+{
+	SortKey    *key = palloc0(sizeof(SortKey));
+
+	key->ncols = ncols;
+	key->cols = palloc0(ncols * sizeof(SortKeyColumn));
+
+	for (int i = 0; i < ncols; i++)
+	{
+		SortKeyColumn *col = &key->cols[i];
+		Declined	why_not;
+
+		if (!sort_key_describe(&columns[i], col, &why_not))
+			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
+		if (OidIsValid(col->collation))
+			col->icu = sort_key_icu_create(col->collation);
+		if (col->kind == SORT_KEY_ENUM)
+			col->enum_order = sort_key_enum_create(col->type);
+		key->last_attno = Max(key->last_attno, columns[i].attno);
+	}
+
+	key->width = fixed_key_width(ncols, key->cols);
+	key->variable = key->width == 0;
+	if (key->variable)
+	{
+		key->buffer_size = INITIAL_BUFFER_SIZE;
+		key->buffer = palloc(key->buffer_size);
+		key->scratch = AllocSetContextCreate(CurrentMemoryContext,
+											 "gpusort detoasted sort keys",
+											 ALLOCSET_DEFAULT_SIZES);
+	}
+	return key;
+}
+
+SortKey *
+sort_key_create_twin(const SortKey *key)
+{
+	SortKey    *twin = palloc(sizeof(SortKey));
+
+	*twin = *key;
+	if (twin->variable)
+		twin->buffer = MemoryContextAllocHuge(CurrentMemoryContext, twin->buffer_size);
+	return twin;
+}
+
+int
+sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width)
+{
+	SortKeyColumn *cols = palloc0(ncols * sizeof(SortKeyColumn));
+	int			width = 0;
+	int			fixed;
+
+	for (int i = 0; i < ncols; i++)
+	{
+		Declined	why_not;
+
+		if (!sort_key_describe(&columns[i], &cols[i], &why_not))
+			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
+
+		/* marker and terminator; an ICU sort key and the text after it */
+		if (cols[i].width > 0)
+			width += 1 + cols[i].width;
+		else if (OidIsValid(cols[i].collation))
+			width += 8 + 2 * avg_width;
+		else
+			width += 2 + avg_width;
+	}
+
+	fixed = fixed_key_width(ncols, cols);
+	pfree(cols);
+	return fixed > 0 ? fixed : width;
+}
+
+/* A single column of 8 bytes or 4: whole words, no marker of its own to store. */
+static inline bool
+encode_single(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
+{
+	uint64		marker = (uint64) (isnull ? col->null_marker : col->value_marker) << 56;
+	uint64		word;
+
+	if (col->width == 8)
+	{
+		word = isnull ? 0 : sort_key_order64(col, value);
+		sort_key_store64(dst, marker | word >> 8);
+		sort_key_store64(dst + 8, word << 56);
+		return true;
+	}
+	if (col->width == 4)
+	{
+		word = isnull ? 0 : sort_key_order32(col, value);
+		sort_key_store64(dst, marker | word << 24);
+		return true;
+	}
+	return false;
+}
+
+void
+sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
+{
+	const SortKeyColumn *col = key->cols;
+	const SortKeyColumn *end = col + key->ncols;
+
+	slot_getsomeattrs(slot, key->last_attno);
+
+	if (key->ncols == 1 &&
+		encode_single(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst))
+		return;
+
+	/* the padding; columns overwrite what is theirs */
+	memset(dst + key->width - 8, 0, 8);
+
+	for (; col < end; col++)
+	{
+		if (unlikely(slot->tts_isnull[col->attidx]))
+		{
+			*dst++ = col->null_marker;
+			memset(dst, 0, col->width);
+		}
+		else
+		{
+			*dst++ = col->value_marker;
+			sort_key_store_fixed(col, slot->tts_values[col->attidx], dst);
+		}
+		dst += col->width;
+	}
+}
+
+/* Appends the encoding of a value that is not NULL. */
+static inline void
+append_value(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	uint8	   *dst = sort_key_reserve(key, 1 + col->width);
+	Size		start;
+
+	if (!col->self_marked)
+	{
+		*dst++ = col->value_marker;
+		key->length++;
+	}
+
+	if (col->append == NULL)
+	{
+		sort_key_store_fixed(col, value, dst);
+		key->length += col->width;
+		return;
+	}
+
+	start = key->length;
+	col->append(key, col, value);
+	if (col->descending)
+	{
+		uint8	   *end = key->buffer + key->length;
+
+		for (uint8 *byte = key->buffer + start; byte < end; byte++)
+			*byte = ~*byte;
+	}
+}
+
+const uint8 *
+sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
+{
+	slot_getsomeattrs(slot, key->last_attno);
+
+	key->length = 0;
+	for (int i = 0; i < key->ncols; i++)
+	{
+		SortKeyColumn *col = &key->cols[i];
+
+		if (slot->tts_isnull[col->attidx])
+		{
+			*sort_key_reserve(key, 1) = col->null_marker;
+			key->length++;
+		}
+		else
+			append_value(key, col, slot->tts_values[col->attidx]);
+	}
+
+	if (unlikely(key->detoasted))
+	{
+		MemoryContextReset(key->scratch);
+		key->detoasted = false;
+	}
+
+	while (key->length > 0 && key->buffer[key->length - 1] == 0)
+		key->length--;
+	*len = key->length;
+	return key->buffer;
+}
+
+void
+sort_key_grow(SortKey *key, Size more)
+{
+	Size		size = key->buffer_size;
+
+	while (size - key->length < more)
+		size *= 2;
+	key->buffer = repalloc_huge(key->buffer, size);
+	key->buffer_size = size;
+}
+
+struct varlena *
+sort_key_fetch(SortKey *key, struct varlena *value)
+{
+	MemoryContext oldcontext = MemoryContextSwitchTo(key->scratch);
+	struct varlena *result = detoast_attr(value);
+
+	MemoryContextSwitchTo(oldcontext);
+	key->detoasted = true;
+	return result;
+}

@@ -1,0 +1,277 @@
+/*
+ * monitor/counters.c
+ *		Counters of sorts, for the view pg_stat_gpusort.
+ *
+ * With the library in shared_preload_libraries the counters are in shared memory: every process counts there, and they last
+ * until they are reset or the server starts again.  Otherwise each process has its own, and a parallel
+ * worker's are lost.
+ *
+ * They are touched once a sort and once a declined sort of a plan, so one spinlock does for all of them.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "storage/shmem.h"
+#include "storage/spin.h"
+#include "utils/builtins.h"
+#include "utils/jsonb.h"
+#include "utils/timestamp.h"
+
+#include "monitor/counters.h"
+
+PG_FUNCTION_INFO_V1(gpusort_stat_get);
+PG_FUNCTION_INFO_V1(gpusort_stat_reset);
+
+typedef struct DeviceCounters
+{
+	uint64		sorts;
+	uint64		parallel_sorts;
+	uint64		rows;
+	uint64		bytes;
+	double		device_ms;
+	uint64		spills;
+	uint64		temp_bytes;
+	uint64		fallbacks[SORT_FAILURE_REASONS];
+} DeviceCounters;
+
+static const char *const device_names[] = {"cpu", "cuda"};
+
+#define NDEVICES lengthof(device_names)
+
+/* All that a reset sets to zero. */
+typedef struct Counters
+{
+	DeviceCounters devices[NDEVICES];
+	uint64		declined[DECLINED_REASONS];
+	TimestampTz reset_at;
+} Counters;
+
+typedef struct StatsMemory
+{
+	slock_t		mutex;			/* of all the rest */
+	Counters	counters;
+} StatsMemory;
+
+/* Reasons as the view names them; they are not to change. */
+static const char *const failure_names[] = {
+	[SORT_FAILURE_NO_SERVICE] = "no service",
+	[SORT_FAILURE_DISCONNECTED] = "disconnected",
+	[SORT_FAILURE_DEVICE_LOST] = "device lost",
+	[SORT_FAILURE_MEMORY] = "memory",
+	[SORT_FAILURE_PROTOCOL] = "protocol"
+};
+
+static const char *const declined_names[] = {
+	[DECLINED_MODE_OFF] = "mode",
+	[DECLINED_FEW_ROWS] = "few rows",
+	[DECLINED_LIMIT] = "limit",
+	[DECLINED_TYPE] = "type",
+	[DECLINED_OPERATOR] = "operator",
+	[DECLINED_COLLATION] = "collation",
+	[DECLINED_VOLATILE] = "repeated volatile expression",
+	[DECLINED_PURPOSE] = "no ORDER BY",
+	[DECLINED_COST] = "cost"
+};
+
+StaticAssertDecl(lengthof(failure_names) == SORT_FAILURE_REASONS, "every failure has a name");
+StaticAssertDecl(lengthof(declined_names) == DECLINED_REASONS, "every reason has a name");
+
+static StatsMemory local_memory;
+static StatsMemory *memory = &local_memory;
+
+/* ---------------------------------------------------------------- memory */
+
+static void
+init_memory(StatsMemory *where)
+{
+	memset(where, 0, sizeof(*where));
+	SpinLockInit(&where->mutex);
+	where->counters.reset_at = GetCurrentTimestamp();
+}
+
+void
+stats_init_local(void)
+{
+	init_memory(&local_memory);
+}
+
+Size
+stats_shmem_size(void)
+{
+	return sizeof(StatsMemory);
+}
+
+void
+stats_shmem_init(void)
+{
+	bool		found;
+
+	memory = ShmemInitStruct("gpusort statistics", sizeof(StatsMemory), &found);
+	if (!found)
+		init_memory(memory);
+}
+
+/* ---------------------------------------------------------------- counting */
+
+static DeviceCounters *
+counters_of(const char *device)
+{
+	for (int i = 0; i < NDEVICES; i++)
+	{
+		if (strcmp(device_names[i], device) == 0)
+			return &memory->counters.devices[i];
+	}
+	elog(ERROR, "gpusort has no counters for device \"%s\"", device);
+}
+
+void
+stats_count_sort(const char *device, const SorterStats *stats)
+{
+	DeviceCounters *counters = counters_of(device);
+
+	SpinLockAcquire(&memory->mutex);
+	counters->sorts++;
+	counters->parallel_sorts += stats->processes > 1 ? 1 : 0;
+	counters->rows += stats->rows;
+	counters->bytes += stats->bytes;
+	counters->device_ms += stats->sort_ms;
+	counters->spills += stats->disk_bytes > 0 ? 1 : 0;
+	counters->temp_bytes += stats->disk_bytes;
+	SpinLockRelease(&memory->mutex);
+}
+
+void
+stats_count_fallback(const char *device, SortFailureReason reason)
+{
+	DeviceCounters *counters = counters_of(device);
+
+	SpinLockAcquire(&memory->mutex);
+	counters->fallbacks[reason]++;
+	SpinLockRelease(&memory->mutex);
+}
+
+void
+stats_count_declined(DeclinedReason reason)
+{
+	SpinLockAcquire(&memory->mutex);
+	memory->counters.declined[reason]++;
+	SpinLockRelease(&memory->mutex);
+}
+
+/* ---------------------------------------------------------------- functions */
+
+static Counters
+read_counters(void)
+{
+	Counters	counters;
+
+	SpinLockAcquire(&memory->mutex);
+	counters = memory->counters;
+	SpinLockRelease(&memory->mutex);
+	return counters;
+}
+
+static uint64
+sum(const uint64 *counts, int n)
+{
+	uint64		total = 0;
+
+	for (int i = 0; i < n; i++)
+		total += counts[i];
+	return total;
+}
+
+/* The counts that are not zero, with their names, as a jsonb object. */
+static Datum
+counts_as_jsonb(const uint64 *counts, const char *const *names, int n)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	for (int i = 0; i < n; i++)
+	{
+		if (counts[i] > 0)
+			appendStringInfo(&json, "%s\"%s\": " UINT64_FORMAT, json.len > 0 ? ", " : "", names[i], counts[i]);
+	}
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{%s}", json.data)));
+}
+
+enum
+{
+	COLUMN_DEVICE,
+	COLUMN_SORTS,
+	COLUMN_PARALLEL_SORTS,
+	COLUMN_ROWS,
+	COLUMN_BYTES,
+	COLUMN_DEVICE_TIME,
+	COLUMN_SPILLS,
+	COLUMN_TEMP_BYTES,
+	COLUMN_FALLBACKS,
+	COLUMN_FALLBACK_REASONS,
+	COLUMN_DECLINED,
+	COLUMN_DECLINED_REASONS,
+	COLUMN_STATS_RESET,
+	COLUMNS
+};
+
+static void
+put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counters, TimestampTz reset_at)
+{
+	Datum		values[COLUMNS] = {0};
+	bool		nulls[COLUMNS] = {false};
+
+	values[COLUMN_DEVICE] = CStringGetTextDatum(name);
+	values[COLUMN_SORTS] = Int64GetDatum(counters->sorts);
+	values[COLUMN_PARALLEL_SORTS] = Int64GetDatum(counters->parallel_sorts);
+	values[COLUMN_ROWS] = Int64GetDatum(counters->rows);
+	values[COLUMN_BYTES] = Int64GetDatum(counters->bytes);
+	values[COLUMN_DEVICE_TIME] = Float8GetDatum(counters->device_ms);
+	values[COLUMN_SPILLS] = Int64GetDatum(counters->spills);
+	values[COLUMN_TEMP_BYTES] = Int64GetDatum(counters->temp_bytes);
+	values[COLUMN_FALLBACKS] = Int64GetDatum(sum(counters->fallbacks, SORT_FAILURE_REASONS));
+	values[COLUMN_FALLBACK_REASONS] = counts_as_jsonb(counters->fallbacks, failure_names, SORT_FAILURE_REASONS);
+	nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] = true;
+	values[COLUMN_STATS_RESET] = TimestampTzGetDatum(reset_at);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+static void
+put_postgresql(ReturnSetInfo *result, const Counters *counters)
+{
+	Datum		values[COLUMNS] = {0};
+	bool		nulls[COLUMNS];
+
+	memset(nulls, true, sizeof(nulls));
+	nulls[COLUMN_DEVICE] = nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] = nulls[COLUMN_STATS_RESET] = false;
+	values[COLUMN_DEVICE] = CStringGetTextDatum("postgresql");
+	values[COLUMN_DECLINED] = Int64GetDatum(sum(counters->declined, DECLINED_REASONS));
+	values[COLUMN_DECLINED_REASONS] = counts_as_jsonb(counters->declined, declined_names, DECLINED_REASONS);
+	values[COLUMN_STATS_RESET] = TimestampTzGetDatum(counters->reset_at);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+Datum
+gpusort_stat_get(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	Counters	counters = read_counters();
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < NDEVICES; i++)
+		put_device(result, device_names[i], &counters.devices[i], counters.reset_at);
+	put_postgresql(result, &counters);
+	return (Datum) 0;
+}
+
+Datum
+gpusort_stat_reset(PG_FUNCTION_ARGS)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	SpinLockAcquire(&memory->mutex);
+	memset(&memory->counters, 0, sizeof(memory->counters));
+	memory->counters.reset_at = now;
+	SpinLockRelease(&memory->mutex);
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,52 @@
+/*
+ * monitor/shared_memory.c
+ *		What the processes of a server share for the views and the launcher.
+ *
+ * Only a library in shared_preload_libraries can have a part of the server's shared memory.  Loaded in any other way, there is
+ * none, and the views show a session what it did itself.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+
+#include "monitor/counters.h"
+#include "monitor/progress.h"
+#include "monitor/shared_memory.h"
+#include "service/state.h"
+
+static shmem_request_hook_type prev_shmem_request_hook;
+static shmem_startup_hook_type prev_shmem_startup_hook;
+
+static void
+request_memory(void)
+{
+	if (prev_shmem_request_hook != NULL)
+		prev_shmem_request_hook();
+	RequestAddinShmemSpace(add_size(stats_shmem_size(), add_size(progress_shmem_size(), gpu_service_shmem_size())));
+}
+
+static void
+set_up_memory(void)
+{
+	if (prev_shmem_startup_hook != NULL)
+		prev_shmem_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	stats_shmem_init();
+	progress_shmem_init();
+	gpu_service_shmem_init();
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+shared_memory_install_hooks(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	prev_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = request_memory;
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = set_up_memory;
+}

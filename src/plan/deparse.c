@@ -1,0 +1,55 @@
+/*
+ * plan/deparse.c
+ *		Sort columns of a plan node in words.
+ */
+#include "postgres.h"
+
+#include "nodes/makefuncs.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/ruleutils.h"
+#include "utils/typcache.h"
+
+#include "plan/deparse.h"
+#include "plan/sort_plan.h"
+
+/* Appends COLLATE, DESC or USING, and NULLS, each where it is not what the column's type implies. */
+static void
+append_sort_options(StringInfo out, const SortColumnSpec *column)
+{
+	TypeCacheEntry *type = lookup_type_cache(column->type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
+	bool		descending = column->sortop == type->gt_opr;
+
+	if (OidIsValid(column->collation) && column->collation != get_typcollation(column->type))
+		appendStringInfo(out, " COLLATE %s", quote_identifier(get_collation_name(column->collation)));
+	if (descending)
+		appendStringInfoString(out, " DESC");
+	else if (column->sortop != type->lt_opr)
+	{
+		appendStringInfo(out, " USING %s", get_opname(column->sortop));
+		(void) get_equality_op_for_ordering_op(column->sortop, &descending);
+	}
+	if (column->nulls_first != descending)
+		appendStringInfoString(out, column->nulls_first ? " NULLS FIRST" : " NULLS LAST");
+}
+
+List *
+deparse_sort_keys(const Plan *plan, List *context, bool use_prefix)
+{
+	int			ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
+	List	   *keys = NIL;
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		TargetEntry *input = list_nth_node(TargetEntry, plan->lefttree->targetlist, columns[i].attno - 1);
+		Node	   *reference = (Node *) makeVarFromTargetEntry(OUTER_VAR, input);
+		StringInfoData key;
+
+		initStringInfo(&key);
+		appendStringInfoString(&key, deparse_expression(reference, context, use_prefix, true));
+		append_sort_options(&key, &columns[i]);
+		keys = lappend(keys, key.data);
+	}
+	return keys;
+}

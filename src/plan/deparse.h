@@ -1,0 +1,15 @@
+/*
+ * plan/deparse.h
+ *		Sort columns of a plan node in words.
+ */
+#ifndef GPUSORT_PLAN_DEPARSE_H
+#define GPUSORT_PLAN_DEPARSE_H
+
+#include "postgres.h"
+
+#include "nodes/plannodes.h"
+
+/* The sort columns of a Sort or GpuSort as Sort prints them, strings; context is set to the plan node. */
+extern List *deparse_sort_keys(const Plan *plan, List *context, bool use_prefix);
+
+#endif							/* GPUSORT_PLAN_DEPARSE_H */

@@ -1,0 +1,19 @@
+/*
+ * plan/planner.h
+ *		Offering GpuSort to the planner.
+ */
+#ifndef GPUSORT_PLAN_PLANNER_H
+#define GPUSORT_PLAN_PLANNER_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+
+/* Installs the planner hooks; once, when the library is loaded. */
+extern void planner_install_hooks(void);
+
+/* Plans a query, but not for pg_stat_gpusort, which counts the sorts of queries that are meant to run. */
+extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string);
+
+#endif							/* GPUSORT_PLAN_PLANNER_H */

@@ -1,0 +1,193 @@
+/*
+ * service/connection.c
+ *		A backend's connection to gpusortd.
+ *
+ * The protocol is in cuda/daemon/client.c, which knows nothing of PostgreSQL.  Here is how a backend waits: for the socket and for its
+ * latch together, so that a cancel, a timeout or the postmaster's death ends the wait at once.  The descriptor of the socket is counted with
+ * those that PostgreSQL keeps from its own use.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/fd.h"
+#include "storage/latch.h"
+#include "utils/timestamp.h"
+
+#include "base/wait_events.h"
+#include "service/connection.h"
+#include "service/state.h"
+
+/* Greeting takes a service that is well less than a millisecond. */
+#define GPU_CLIENT_TIMEOUT_MS 1000
+
+/*
+ * So long, in milliseconds, is it believed what was found out: that there is a service or not, that it doesn't answer; at most until
+ * another one is started.
+ */
+#define BELIEVE_ANSWER_MS 1000
+#define BELIEVE_SILENCE_MS 10000
+
+/* What this process knows of the service. */
+static struct
+{
+	TimestampTz until;			/* it is believed so long */
+	int64		starts;			/* and until gpusortd is started once more than so often */
+	bool		ready;
+	bool		silent;			/* not ready, as it does not answer */
+	char		why_not[256];
+} known;
+
+static int	connections;		/* that this process has */
+
+/* Milliseconds until then; -1: there is no such time. */
+static long
+milliseconds_left(TimestampTz deadline)
+{
+	return deadline == 0 ? -1 : TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+}
+
+/* Waits for the socket as arg says, a GpuClientWait or NULL. */
+static bool
+wait_for_socket(void *arg, int fd, bool for_writing)
+{
+	static const GpuClientWait plain = {0, GPUSORT_WAIT_CONNECT};
+	const GpuClientWait *how = arg != NULL ? arg : &plain;
+	uint32		event = gpusort_wait_event(how->event);
+	int			wanted = for_writing ? WL_SOCKET_WRITEABLE : WL_SOCKET_READABLE;
+
+	for (;;)
+	{
+		long		timeout = milliseconds_left(how->deadline);
+		int			events;
+
+		if (timeout == 0)
+			return false;
+		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | wanted | (timeout > 0 ? WL_TIMEOUT : 0),
+								   fd, timeout, event);
+		if (events & WL_LATCH_SET)
+			ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (events & wanted)
+			return true;
+	}
+}
+
+bool
+gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
+{
+	GpuClientWait until = {TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms), GPUSORT_WAIT_CONNECT};
+	bool		connected;
+
+	if (!AcquireExternalFD())
+	{
+		*why_not = "this process has too many files open";
+		return false;
+	}
+	PG_TRY();
+	{
+		connected = gpusortd_connect(client, GPU_CLIENT_SOCKET, wait_for_socket, &until);
+	}
+	PG_CATCH();
+	{
+		gpusortd_close(client);
+		ReleaseExternalFD();
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+	if (!connected)
+	{
+		*why_not = milliseconds_left(until.deadline) == 0 ? "gpusortd does not answer" : pstrdup(client->message);
+		gpusortd_close(client);
+		ReleaseExternalFD();
+		return false;
+	}
+	client->wait_arg = NULL;
+	connections++;
+	return true;
+}
+
+void
+gpu_client_close(GpusortdClient *client)
+{
+	if (client->fd < 0)
+		return;
+	gpusortd_close(client);
+	ReleaseExternalFD();
+	connections--;
+}
+
+int
+gpu_client_count(void)
+{
+	return connections;
+}
+
+/* ---------------------------------------------------------------- what is known of the service */
+
+/* How often the launcher has started gpusortd. */
+static int64
+count_starts(void)
+{
+	GpuServiceState state;
+
+	return gpu_service_state(&state) ? state.starts : 0;
+}
+
+static bool
+still_known(void)
+{
+	return known.until > GetCurrentTimestamp() && known.starts == count_starts();
+}
+
+/* What was found out when gpusortd had been started so often. */
+static void
+remember(int64 starts, bool ready, bool silent, const char *why_not)
+{
+	known.ready = ready;
+	known.silent = silent;
+	strlcpy(known.why_not, why_not, sizeof(known.why_not));
+	known.starts = starts;
+	known.until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), silent ? BELIEVE_SILENCE_MS : BELIEVE_ANSWER_MS);
+}
+
+bool
+gpu_client_open(GpusortdClient *client, const char **why_not)
+{
+	TimestampTz start = GetCurrentTimestamp();
+	int64		starts = count_starts();
+
+	if (known.silent && still_known())
+	{
+		*why_not = known.why_not;
+		return false;
+	}
+	if (!gpu_client_connect(client, GPU_CLIENT_TIMEOUT_MS, why_not))
+	{
+		remember(starts, false, TimestampDifferenceExceeds(start, GetCurrentTimestamp(), GPU_CLIENT_TIMEOUT_MS), *why_not);
+		return false;
+	}
+	if (client->welcome.devices == 0)
+	{
+		*why_not = "gpusortd has no device";
+		remember(starts, false, false, *why_not);
+		gpu_client_close(client);
+		return false;
+	}
+	remember(starts, true, false, "");
+	return true;
+}
+
+bool
+gpu_client_ready(const char **why_not)
+{
+	if (!still_known())
+	{
+		GpusortdClient client;
+		const char *ignored;
+
+		if (gpu_client_open(&client, &ignored))
+			gpu_client_close(&client);
+	}
+	*why_not = known.why_not;
+	return known.ready;
+}

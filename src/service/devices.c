@@ -1,0 +1,135 @@
+/*
+ * service/devices.c
+ *		gpusort_devices(): what sorts can run on, and if there is no GPU, why not.
+ *
+ * gpusortd itself is asked, over a short connection; if there is none, the launcher knows why.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+#include "utils/tuplestore.h"
+
+#include "base/pg_compat.h"
+#include "service/connection.h"
+#include "service/state.h"
+
+PG_FUNCTION_INFO_V1(gpusort_devices);
+
+/* For gpusortd's answer. */
+#define ANSWER_TIMEOUT_MS 2000
+
+/* A row of the result. */
+enum
+{
+	COLUMN_DEVICE,
+	COLUMN_NAME,
+	COLUMN_MEMORY,
+	COLUMN_MAX_MEMORY,
+	COLUMN_FREE_MEMORY,
+	COLUMN_JOBS,
+	COLUMN_STATE,
+	COLUMN_REASON,
+	COLUMNS
+};
+
+/* A device of which nothing but this is known. */
+static void
+put_bare_row(ReturnSetInfo *result, const char *device, const char *state, const char *reason)
+{
+	Datum		values[COLUMNS] = {0};
+	bool		nulls[COLUMNS];
+
+	memset(nulls, true, sizeof(nulls));
+	values[COLUMN_DEVICE] = CStringGetTextDatum(device);
+	values[COLUMN_STATE] = CStringGetTextDatum(state);
+	nulls[COLUMN_DEVICE] = nulls[COLUMN_STATE] = false;
+	if (reason != NULL)
+	{
+		values[COLUMN_REASON] = CStringGetTextDatum(reason);
+		nulls[COLUMN_REASON] = false;
+	}
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+static void
+put_gpu_row(ReturnSetInfo *result, const GpusortdDevice *device)
+{
+	Datum		values[COLUMNS] = {0};
+	bool		nulls[COLUMNS] = {0};
+
+	values[COLUMN_DEVICE] = CStringGetTextDatum(psprintf("cuda %u", device->number));
+	values[COLUMN_NAME] = CStringGetTextDatum(pnstrdup(device->name, strnlen(device->name, sizeof(device->name))));
+	values[COLUMN_MEMORY] = Int64GetDatum((int64) device->memory_bytes);
+	values[COLUMN_MAX_MEMORY] = Int64GetDatum((int64) device->limit_bytes);
+	values[COLUMN_FREE_MEMORY] = Int64GetDatum((int64) device->free_bytes);
+	values[COLUMN_JOBS] = Int32GetDatum((int32) device->jobs);
+	values[COLUMN_STATE] = CStringGetTextDatum("ready");
+	nulls[COLUMN_REASON] = true;
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+/* Seconds from now until then, rounded up. */
+static long
+seconds_until(TimestampTz then)
+{
+	return (TimestampDifferenceMilliseconds(GetCurrentTimestamp(), then) + 999) / 1000;
+}
+
+/* The one row for GPUs where gpusortd can't be asked; why_not: what came of the attempt. */
+static void
+put_unavailable_row(ReturnSetInfo *result, const char *why_not)
+{
+	GpuServiceState service;
+
+	if (!gpu_service_state(&service))
+	{
+		put_bare_row(result, "cuda", "unavailable", "gpusort is not in shared_preload_libraries");
+		return;
+	}
+	switch (service.phase)
+	{
+		case GPU_SERVICE_UNBORN:
+			put_bare_row(result, "cuda", "unavailable",
+						 "the gpusort launcher has not started yet; if it never does, max_worker_processes is too low");
+			break;
+		case GPU_SERVICE_STARTING:
+			put_bare_row(result, "cuda", "starting", "gpusortd is starting");
+			break;
+		case GPU_SERVICE_READY:
+			put_bare_row(result, "cuda", "unavailable", why_not);
+			break;
+		case GPU_SERVICE_ENDING:
+			put_bare_row(result, "cuda", "unavailable", psprintf("gpusortd is ending: %s", service.reason));
+			break;
+		case GPU_SERVICE_WAITING:
+			put_bare_row(result, "cuda", "unavailable", psprintf("gpusortd %s; it is started again in %ld s", service.reason,
+																 seconds_until(service.next_start)));
+			break;
+		case GPU_SERVICE_OFF:
+			put_bare_row(result, "cuda", "unavailable", service.reason);
+			break;
+	}
+}
+
+Datum
+gpusort_devices(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	GpusortdClient client;
+	const char *why_not;
+
+	InitMaterializedSRF(fcinfo, 0);
+	put_bare_row(result, "cpu", "ready", NULL);
+	if (!gpu_client_connect(&client, ANSWER_TIMEOUT_MS, &why_not))
+	{
+		put_unavailable_row(result, why_not);
+		return (Datum) 0;
+	}
+	gpu_client_close(&client);
+	for (uint32 i = 0; i < client.welcome.devices; i++)
+		put_gpu_row(result, &client.welcome.device[i]);
+	return (Datum) 0;
+}

@@ -1,0 +1,453 @@
+/*
+ * service/launcher.c
+ *		The background worker that keeps gpusortd alive.
+ *
+ * gpusortd is started with the server and ends with it.  When it ends before that, it is started again after a delay that doubles
+ * from one end to the next, until it has served for a while.  Where starting it again can't help, as there is no GPU,
+ * no such program, or a setting that it refuses, the launcher says so once and does nothing until the configuration is loaded
+ * again.  A change of the settings that gpusortd is started with ends it, too, and starts it with the new ones.
+ *
+ * The launcher asks gpusortd every few seconds whether it is there.  One that doesn't answer is killed: the kernel then closes its
+ * connections, so that the backends that wait for it go on without it.
+ *
+ * The launcher itself only waits, for its latch, for lines of gpusortd's log, for answers and for time to pass.  Whichever way
+ * it ends, its exit callback ends gpusortd; after a crash, the kernel does (process.c).  What it knows, others know by
+ * state.h.
+ */
+#include "postgres.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/stringinfo.h"
+#include "libpq/pqsignal.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#include "base/guc.h"
+#include "base/pg_compat.h"
+#include "base/stopwatch.h"
+#include "service/connection.h"
+#include "service/launcher.h"
+#include "service/process.h"
+#include "service/state.h"
+#include "service/watchdog.h"
+
+#define FIRST_DELAY_MS 1000		/* before it is started again */
+#define LAST_DELAY_MS 60000
+#define SERVED_LONG_MS 60000	/* after that the delays begin anew */
+#define START_TIMEOUT_MS 120000 /* CUDA takes its time with many cards */
+#define END_TIMEOUT_MS 5000
+#define ASK_STARTING_MS 50		/* between questions */
+#define ASK_READY_MS 5000
+#define ASK_AGAIN_MS 100		/* between looks at a question that is open */
+#define LAUNCHER_RESTART_S 5
+
+#define MAX_ARGUMENTS 64
+
+static GpuProcess process = GPU_PROCESS_NONE;
+static GpuWatchdog watchdog = GPU_WATCHDOG_NONE;
+static GpuServicePhase phase = GPU_SERVICE_UNBORN;
+static Stopwatch in_phase;		/* since the phase began */
+static Stopwatch since_ready;	/* since gpusortd answered for the first time */
+static bool served;				/* has it? */
+static int	delay_ms;			/* in phase WAITING */
+static int	next_delay_ms = FIRST_DELAY_MS;
+static char *command;			/* its arguments, as text; NULL: it was never started */
+static const char *told_to_end; /* why, in phase ENDING */
+static const char *const settings_changed = "its settings have changed";
+
+/* Enters a phase, and lets others know. */
+static void
+enter_phase(GpuServicePhase new_phase, const char *reason)
+{
+	phase = new_phase;
+	in_phase = stopwatch_start();
+	gpu_service_enter_phase(phase, process.pid, phase == GPU_SERVICE_WAITING ? delay_ms : 0, reason);
+}
+
+void
+gpu_launcher_register(void)
+{
+	BackgroundWorker worker = {0};
+
+	if (!process_shared_preload_libraries_in_progress || !IsPostmasterEnvironment || IsBinaryUpgrade)
+		return;
+	strlcpy(worker.bgw_name, "gpusort launcher", sizeof(worker.bgw_name));
+	strlcpy(worker.bgw_type, "gpusort launcher", sizeof(worker.bgw_type));
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = LAUNCHER_RESTART_S;
+	strlcpy(worker.bgw_library_name, "gpusort", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "gpu_launcher_main", sizeof(worker.bgw_function_name));
+	RegisterBackgroundWorker(&worker);
+}
+
+/* ---------------------------------------------------------------- starting gpusortd */
+
+/* The program's path, in the current memory context. */
+static char *
+gpusortd_path(void)
+{
+	char		path[MAXPGPATH];
+
+	if (gpusort_gpusortd_path[0] != '\0')
+		return pstrdup(gpusort_gpusortd_path);
+	strlcpy(path, my_exec_path, sizeof(path));
+	get_parent_directory(path);
+	join_path_components(path, path, "gpusortd");
+	return pstrdup(path);
+}
+
+/* Splits gpusort.gpusortd_options at blanks. */
+static int
+append_options(char **argv, int argc)
+{
+	char	   *rest = NULL;
+	char	   *option = strtok_r(pstrdup(gpusort_gpusortd_options), " \t\n", &rest);
+
+	for (; option != NULL && argc < MAX_ARGUMENTS; option = strtok_r(NULL, " \t\n", &rest))
+		argv[argc++] = option;
+	return argc;
+}
+
+/* gpusortd's arguments as the settings are now, in the current memory context. */
+static void
+make_arguments(char *argv[MAX_ARGUMENTS + 1])
+{
+	int			argc = 0;
+
+	argv[argc++] = gpusortd_path();
+	argv[argc++] = "--socket";
+	argv[argc++] = GPU_CLIENT_SOCKET;
+	argv[argc++] = "--parent-fd";
+	argv[argc++] = psprintf("%d", GPU_PROCESS_PARENT_FD);
+	argv[argc++] = "--max-device-memory";
+	argv[argc++] = guc_device_memory_argument();
+	argv[argc++] = "--staging-memory";
+	argv[argc++] = psprintf("%dM", gpusort_staging_memory);
+	if (gpusort_device_list[0] != '\0')
+	{
+		argv[argc++] = "--devices";
+		argv[argc++] = gpusort_device_list;
+	}
+	argc = append_options(argv, argc);
+	argv[argc] = NULL;
+}
+
+/* All that gpusortd is started with, as one text. */
+static char *
+describe_command(char **argv)
+{
+	StringInfoData text;
+
+	initStringInfo(&text);
+	for (; *argv != NULL; argv++)
+		appendStringInfo(&text, "%s\n", *argv);
+	return text.data;
+}
+
+static void
+remember_command(char **argv)
+{
+	char	   *text = describe_command(argv);
+
+	if (command != NULL)
+		pfree(command);
+	command = MemoryContextStrdup(TopMemoryContext, text);
+}
+
+/* There is no gpusortd until the configuration is loaded again: says why, once. */
+static void
+give_up(const char *reason, const char *hint)
+{
+	ereport(LOG,
+			(errmsg("gpusort has no GPU: %s", reason),
+			 errdetail("Sorts run on the CPU. gpusortd is not started before the configuration is loaded again."),
+			 errhint("%s", hint)));
+	enter_phase(GPU_SERVICE_OFF, reason);
+}
+
+static void
+wait_before_next_start(const char *reason)
+{
+	delay_ms = next_delay_ms;
+	next_delay_ms = Min(delay_ms * 2, LAST_DELAY_MS);
+	ereport(WARNING,
+			(errmsg("gpusortd: %s", reason),
+			 errdetail("Sorts run on the CPU meanwhile. It is started again in %d s.", delay_ms / 1000)));
+	enter_phase(GPU_SERVICE_WAITING, reason);
+}
+
+static void
+start_gpusortd(void)
+{
+	char	   *argv[MAX_ARGUMENTS + 1];
+
+	make_arguments(argv);
+	remember_command(argv);
+	if (guc_no_devices())
+	{
+		enter_phase(GPU_SERVICE_OFF, "gpusort.devices is \"none\"");
+		return;
+	}
+	if (access(argv[0], X_OK) != 0)
+	{
+		give_up(psprintf("there is no program \"%s\"", argv[0]),
+				"Build it with \"make gpusortd\", which needs nvcc, and install it, or set gpusort.devices to \"none\".");
+		return;
+	}
+	served = false;
+	gpu_watchdog_reset(&watchdog);
+	if (gpu_process_start(&process, argv))
+		enter_phase(GPU_SERVICE_STARTING, "");
+	else
+		wait_before_next_start(psprintf("could not be started: %m"));
+}
+
+/* ---------------------------------------------------------------- ending it */
+
+/* Tells it to end; why: a string that lives on. */
+static void
+tell_to_end(const char *why, int signal_number)
+{
+	told_to_end = why;
+	gpu_watchdog_reset(&watchdog);
+	(void) kill(process.pid, signal_number);
+	enter_phase(GPU_SERVICE_ENDING, why);
+}
+
+/* The end of gpusortd in words, in the current memory context. */
+static const char *
+describe_end(int status)
+{
+	const char *why = process.last_words;
+	char	   *how;
+
+	if (WIFSIGNALED(status))
+		how = psprintf("was ended by signal %d", WTERMSIG(status));
+	else
+		how = psprintf("ended with status %d", WEXITSTATUS(status));
+	if (told_to_end != NULL)
+		return psprintf("%s, and %s", told_to_end, how);
+	return why[0] != '\0' ? psprintf("%s: %s", how, why) : how;
+}
+
+/* It has ended: what now? */
+static void
+note_end(int status)
+{
+	const char *reason = describe_end(status);
+	int			code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	bool		start_now = told_to_end == settings_changed;
+
+	if (served && stopwatch_ms(since_ready) >= SERVED_LONG_MS)
+		next_delay_ms = FIRST_DELAY_MS;
+	gpu_watchdog_reset(&watchdog);
+	told_to_end = NULL;
+	if (start_now)
+	{
+		start_gpusortd();
+		return;
+	}
+	switch (code)
+	{
+		case 2:
+			give_up(psprintf("gpusortd %s", reason), "Correct the settings whose names begin with \"gpusort.\", and reload.");
+			break;
+		case 5:
+			give_up(psprintf("gpusortd %s", reason),
+					"If there is a GPU, see whether nvidia-smi shows it; else set gpusort.devices to \"none\".");
+			break;
+		case 127:
+			give_up(psprintf("gpusortd %s", reason), "Build and install gpusortd for this machine, and reload.");
+			break;
+		default:
+			wait_before_next_start(reason);
+			break;
+	}
+}
+
+static void
+end_at_exit(int code, Datum argument)
+{
+	gpu_process_end(&process);
+}
+
+/* ---------------------------------------------------------------- settings */
+
+/* The configuration was loaded again: gpusortd with the new settings, or another attempt. */
+static void
+reload(void)
+{
+	char	   *argv[MAX_ARGUMENTS + 1];
+
+	ConfigReloadPending = false;
+	ProcessConfigFile(PGC_SIGHUP);
+	make_arguments(argv);
+	next_delay_ms = FIRST_DELAY_MS;
+	if (process.pid == 0)
+		start_gpusortd();
+	else if (command != NULL && strcmp(command, describe_command(argv)) != 0 && phase != GPU_SERVICE_ENDING)
+	{
+		ereport(LOG, (errmsg("gpusortd is started again, as its settings have changed")));
+		tell_to_end(settings_changed, SIGTERM);
+	}
+}
+
+/* ---------------------------------------------------------------- watching it */
+
+/* It runs, and has not answered yet. */
+static void
+watch_starting(void)
+{
+	if (gpu_watchdog_ask(&watchdog) == GPU_WATCHDOG_ANSWERED)
+	{
+		served = true;
+		since_ready = stopwatch_start();
+		enter_phase(GPU_SERVICE_READY, "");
+	}
+	else if (stopwatch_ms(in_phase) > START_TIMEOUT_MS)
+		tell_to_end("did not come up", SIGKILL);
+}
+
+/* The time between two questions: some of them within the time that an answer may take. */
+static double
+ask_interval(void)
+{
+	return Min(ASK_READY_MS, gpusort_service_timeout / 2);
+}
+
+/* It has answered before: does it still? */
+static void
+watch_ready(void)
+{
+	GpuWatchdogAnswer answer;
+
+	if (gpusort_service_timeout == 0)
+	{
+		gpu_watchdog_reset(&watchdog);
+		return;
+	}
+	if (!watchdog.asking && stopwatch_ms(watchdog.since) < ask_interval())
+		return;
+	answer = gpu_watchdog_ask(&watchdog);
+	if (answer == GPU_WATCHDOG_NO_SOCKET)
+		tell_to_end("had lost its socket", SIGTERM);
+	else if (answer == GPU_WATCHDOG_NOT_YET && stopwatch_ms(watchdog.since) > gpusort_service_timeout)
+		tell_to_end("did not answer within gpusort.service_timeout", SIGKILL);
+}
+
+/* Does what is due. */
+static void
+step(void)
+{
+	switch (phase)
+	{
+		case GPU_SERVICE_UNBORN:
+			start_gpusortd();
+			break;
+		case GPU_SERVICE_STARTING:
+			watch_starting();
+			break;
+		case GPU_SERVICE_READY:
+			watch_ready();
+			break;
+		case GPU_SERVICE_ENDING:
+			if (stopwatch_ms(in_phase) > END_TIMEOUT_MS)
+				(void) kill(process.pid, SIGKILL);
+			break;
+		case GPU_SERVICE_WAITING:
+			if (stopwatch_ms(in_phase) >= delay_ms)
+				start_gpusortd();
+			break;
+		case GPU_SERVICE_OFF:
+			break;
+	}
+}
+
+/* Milliseconds until something is due; -1: nothing is. */
+static long
+time_to_next_step(void)
+{
+	switch (phase)
+	{
+		case GPU_SERVICE_STARTING:
+			return ASK_STARTING_MS;
+		case GPU_SERVICE_READY:
+			if (gpusort_service_timeout == 0)
+				return -1;
+			return watchdog.asking ? ASK_AGAIN_MS : Max((long) (ask_interval() - stopwatch_ms(watchdog.since)), 0) + 1;
+		case GPU_SERVICE_ENDING:
+			return Max((long) (END_TIMEOUT_MS - stopwatch_ms(in_phase)), ASK_AGAIN_MS);
+		case GPU_SERVICE_WAITING:
+			return Max((long) (delay_ms - stopwatch_ms(in_phase)), 0) + 1;
+		default:
+			return -1;
+	}
+}
+
+/* Waits for whatever comes first. */
+static void
+wait_for_news(long timeout)
+{
+	WaitEventSet *set = create_wait_event_set(4);
+	WaitEvent	event;
+
+	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
+	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
+	if (process.log_fd >= 0)
+		AddWaitEventToSet(set, WL_SOCKET_READABLE, process.log_fd, NULL, NULL);
+	if (watchdog.fd >= 0)
+		AddWaitEventToSet(set, WL_SOCKET_READABLE, watchdog.fd, NULL, NULL);
+	(void) WaitEventSetWait(set, timeout, &event, 1, PG_WAIT_EXTENSION);
+	FreeWaitEventSet(set);
+	ResetLatch(MyLatch);
+}
+
+/* ---------------------------------------------------------------- the worker */
+
+static void
+handle_child_signal(SIGNAL_ARGS)
+{
+	int			save_errno = errno;
+
+	SetLatch(MyLatch);
+	errno = save_errno;
+}
+
+void
+gpu_launcher_main(Datum argument)
+{
+	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "gpusort launcher", ALLOCSET_DEFAULT_SIZES);
+	int			status;
+
+	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGCHLD, handle_child_signal);
+	BackgroundWorkerUnblockSignals();
+	on_proc_exit(end_at_exit, 0);
+	MemoryContextSwitchTo(context);
+
+	while (!ShutdownRequestPending)
+	{
+		MemoryContextReset(context);
+		if (ConfigReloadPending)
+			reload();
+		gpu_process_read_log(&process);
+		if (gpu_process_has_ended(&process, &status))
+			note_end(status);
+		step();
+		wait_for_news(time_to_next_step());
+	}
+	/* With this status the postmaster starts the worker again, if it goes on itself. */
+	proc_exit(1);
+}

@@ -1,0 +1,95 @@
+/*
+ * service/watchdog.c
+ *		Is there anybody at gpusortd's socket?
+ *
+ * A process that is stopped, or stuck, still has a socket, and the kernel even accepts connections for it.  So the question
+ * is a HELLO, as of any client, and the answer is whatever comes back.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "storage/fd.h"
+
+#include "service/connection.h"
+#include "service/watchdog.h"
+
+typedef struct Question
+{
+	GpusortdHeader header;
+	GpusortdHello hello;
+} Question;
+
+static void
+hang_up(GpuWatchdog *watchdog)
+{
+	if (watchdog->fd < 0)
+		return;
+	close(watchdog->fd);
+	ReleaseExternalFD();
+	watchdog->fd = -1;
+}
+
+/* Connects and greets.  Where that is not possible just now, as too many others try, it is tried again later. */
+static GpuWatchdogAnswer
+call(GpuWatchdog *watchdog)
+{
+	static const Question question = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_HELLO, sizeof(GpusortdHello), 0}, {0}};
+	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = GPU_CLIENT_SOCKET};
+
+	watchdog->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (watchdog->fd < 0)
+		return GPU_WATCHDOG_NOT_YET;
+	ReserveExternalFD();
+	if (connect(watchdog->fd, (struct sockaddr *) &address, sizeof(address)) != 0)
+	{
+		bool		nobody = errno == ENOENT || errno == ECONNREFUSED;
+
+		hang_up(watchdog);
+		return nobody ? GPU_WATCHDOG_NO_SOCKET : GPU_WATCHDOG_NOT_YET;
+	}
+	if (send(watchdog->fd, &question, sizeof(question), MSG_NOSIGNAL) != sizeof(question))
+		hang_up(watchdog);
+	return GPU_WATCHDOG_NOT_YET;
+}
+
+/* Has something come back? */
+static GpuWatchdogAnswer
+listen_for_answer(GpuWatchdog *watchdog)
+{
+	char		byte;
+	ssize_t		got = recv(watchdog->fd, &byte, 1, MSG_DONTWAIT);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return GPU_WATCHDOG_NOT_YET;
+	/* Or closed without a word: it has no room for one more connection, but it is there. */
+	hang_up(watchdog);
+	return GPU_WATCHDOG_ANSWERED;
+}
+
+GpuWatchdogAnswer
+gpu_watchdog_ask(GpuWatchdog *watchdog)
+{
+	GpuWatchdogAnswer answer;
+
+	if (!watchdog->asking)
+	{
+		watchdog->asking = true;
+		watchdog->since = stopwatch_start();
+	}
+	answer = watchdog->fd < 0 ? call(watchdog) : listen_for_answer(watchdog);
+	if (answer == GPU_WATCHDOG_ANSWERED)
+		gpu_watchdog_reset(watchdog);
+	return answer;
+}
+
+void
+gpu_watchdog_reset(GpuWatchdog *watchdog)
+{
+	hang_up(watchdog);
+	watchdog->asking = false;
+	watchdog->since = stopwatch_start();
+}

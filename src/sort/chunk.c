@@ -1,0 +1,67 @@
+/*
+ * sort/chunk.c
+ *		Filling chunks; see chunk.h for what is in one.
+ */
+#include "postgres.h"
+
+#include "sort/chunk.h"
+
+void
+chunk_reset(Chunk *chunk)
+{
+	chunk->front = 0;
+	chunk->back = chunk->size;
+	chunk->nrows = 0;
+	chunk->ascending = true;
+	chunk->descending = true;
+	memset(chunk->key_differs, 0, sizeof(chunk->key_differs));
+}
+
+/* Notes whether the last but one and the last record of the chunk are in order. */
+static void
+note_variable_order(Chunk *chunk, const char *record)
+{
+	uint64		previous_offset = *(uint64 *) (chunk->base + chunk->front - sizeof(uint64));
+	int			order = record_compare_keys(chunk->base + previous_offset, record);
+
+	chunk->ascending &= order <= 0;
+	chunk->descending &= order > 0;
+}
+
+char *
+chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size)
+{
+	Size		padded_size = TYPEALIGN(8, key_size);
+	char	   *entry = chunk->base + chunk->front;
+	char	   *record;
+	char	   *key_place;
+
+	chunk->back -= RECORD_HEADER_SIZE + padded_size + row_size;
+	record = chunk->base + chunk->back;
+	key_place = record + RECORD_HEADER_SIZE;
+	*(uint64 *) record = key_size;
+	if (padded_size > 0)
+		*(uint64 *) (key_place + padded_size - sizeof(uint64)) = 0;
+	memcpy(key_place, key, key_size);
+
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+		note_variable_order(chunk, record);
+
+	((uint64 *) entry)[0] = padded_size > 0 ? *(uint64 *) key_place : 0;
+	((uint64 *) entry)[1] = chunk->back;
+	chunk->front += chunk_entry_size(0);
+	chunk->nrows++;
+	return key_place + padded_size;
+}
+
+int
+record_compare_keys(const char *a, const char *b)
+{
+	Size		a_size = TYPEALIGN(8, record_key_length(a));
+	Size		b_size = TYPEALIGN(8, record_key_length(b));
+	int			order = memcmp(record_key(a), record_key(b), Min(a_size, b_size));
+
+	if (order != 0)
+		return order;
+	return a_size < b_size ? -1 : a_size > b_size;
+}

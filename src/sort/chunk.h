@@ -1,0 +1,173 @@
+/*
+ * sort/chunk.h
+ *		Fixed-size buffers of encoded sort keys and rows.
+ *
+ * A chunk is the unit of everything: filling, sorting, spilling, handing out.
+ * It holds no pointers, only offsets from its own start, so that it can be
+ * moved, shared or sent away as it is.
+ *
+ *	  base                                                        base + size
+ *	  | entry 0 | entry 1 | ... entry n-1 |   free   | row n-1 | ... | row 0 |
+ *	            entries grow upwards  -->      <--  rows grow downwards
+ *
+ * Fixed keys (width W, a multiple of 8): an entry is W bytes of key, then the
+ * uint64 offset of the row (a MinimalTuple).
+ *
+ * Variable keys: an entry is the first 8 bytes of the key, zero-padded, then the
+ * uint64 offset of a record: uint64 key length, the key zero-padded to a
+ * multiple of 8 bytes, the row (a MinimalTuple).
+ *
+ * All offsets, and the size of every part, are multiples of 8.
+ */
+#ifndef GPUSORT_SORT_CHUNK_H
+#define GPUSORT_SORT_CHUNK_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "port/pg_bswap.h"
+
+/* The widest fixed key in 64-bit words. */
+#define KEY_MAX_WORDS 4
+
+typedef struct Chunk
+{
+	struct Chunk *next;			/* the next chunk in feed order */
+	char	   *base;			/* start of the buffer, 8-byte aligned */
+	Size		size;			/* bytes in the buffer */
+	Size		front;			/* bytes used by entries, from base upwards */
+	Size		back;			/* offset of the lowest row so far */
+	uint64		nrows;
+	uint64		max_rows;		/* the chunk is full at so many rows, whatever its bytes */
+
+	/* What the feed saw pass: lets a device squeeze keys and skip work. */
+	bool		ascending;		/* no key is less than the one before it */
+	bool		descending;		/* each key is less than the one before it */
+	uint64		key_differs[KEY_MAX_WORDS]; /* fixed: bits in which a key differs from the chunk's
+											 * first one, as loaded from memory */
+} Chunk;
+
+/* 8 bytes of key, as loaded from memory, as an integer that orders as they do. */
+#ifdef WORDS_BIGENDIAN
+#define KEY_WORD_TO_HOST(word) (word)
+#else
+#define KEY_WORD_TO_HOST(word) pg_bswap64(word)
+#endif
+
+/* The record of a variable key: header, key, row. */
+#define RECORD_HEADER_SIZE sizeof(uint64)
+
+static inline Size
+record_key_length(const char *record)
+{
+	return *(const uint64 *) record;
+}
+
+static inline const char *
+record_key(const char *record)
+{
+	return record + RECORD_HEADER_SIZE;
+}
+
+static inline MinimalTuple
+record_row(const char *record)
+{
+	return (MinimalTuple) (record + RECORD_HEADER_SIZE + TYPEALIGN(8, record_key_length(record)));
+}
+
+/*
+ * Orders two records by their keys: less than, equal to or more than 0.  As keys end in no zero byte, of
+ * two that agree as far as both go, the longer one is the greater.
+ */
+extern int	record_compare_keys(const char *a, const char *b);
+
+/* Bytes from the start of an entry to that of the next. */
+static inline Size
+chunk_entry_size(int key_width)
+{
+	return (key_width > 0 ? key_width : 8) + sizeof(uint64);
+}
+
+static inline bool
+chunk_has_room(const Chunk *chunk, Size bytes)
+{
+	return chunk->back - chunk->front >= bytes && chunk->nrows < chunk->max_rows;
+}
+
+/* Bytes of the keys and rows in the chunk. */
+static inline Size
+chunk_bytes(const Chunk *chunk)
+{
+	return chunk->front + (chunk->size - chunk->back);
+}
+
+/* Bytes of a row in a chunk. */
+static inline Size
+row_stored_size(MinimalTuple row)
+{
+	return TYPEALIGN(8, row->t_len);
+}
+
+/* Makes the chunk empty. */
+extern void chunk_reset(Chunk *chunk);
+
+/*
+ * Adds a row with a fixed key to a chunk that has room for it.  The caller writes the key, of key_width bytes,
+ * to the address that chunk_reserve_fixed returns, and the row to *row, which has room for row_size bytes (a
+ * multiple of 8); then calls chunk_commit_fixed, which notes the order and the bits of the key.
+ */
+static inline char *
+chunk_reserve_fixed(Chunk *chunk, int key_width, Size row_size, char **row)
+{
+	char	   *entry = chunk->base + chunk->front;
+
+	chunk->back -= row_size;
+	*row = chunk->base + chunk->back;
+	*(uint64 *) (entry + key_width) = chunk->back;
+	return entry;
+}
+
+/* Compares two keys of nwords words in memcmp order: less than, equal to or more than 0. */
+static inline int
+compare_key_words(const uint64 *a, const uint64 *b, int nwords)
+{
+	for (int i = 0; i < nwords; i++)
+	{
+		if (a[i] != b[i])
+			return KEY_WORD_TO_HOST(a[i]) < KEY_WORD_TO_HOST(b[i]) ? -1 : 1;
+	}
+	return 0;
+}
+
+static inline void
+chunk_commit_fixed(Chunk *chunk, int key_width)
+{
+	const uint64 *key = (const uint64 *) (chunk->base + chunk->front);
+	const uint64 *first = (const uint64 *) chunk->base;
+	Size		entry_size = chunk_entry_size(key_width);
+	int			nwords = key_width / sizeof(uint64);
+
+	for (int i = 0; i < nwords; i++)
+		chunk->key_differs[i] |= key[i] ^ first[i];
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+	{
+		int			order = compare_key_words((const uint64 *) ((const char *) key - entry_size), key, nwords);
+
+		chunk->ascending &= order <= 0;
+		chunk->descending &= order > 0;
+	}
+	chunk->front += entry_size;
+	chunk->nrows++;
+}
+
+/* Adds a variable key of key_size bytes; returns where the caller writes the row_size bytes of the row. */
+extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
+
+/* Bytes that chunk_append_variable takes. */
+static inline Size
+chunk_variable_size(Size key_size, Size row_size)
+{
+	return chunk_entry_size(0) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
+}
+
+#endif							/* GPUSORT_SORT_CHUNK_H */

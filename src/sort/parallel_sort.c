@@ -1,0 +1,402 @@
+/*
+ * sort/parallel_sort.c
+ *		Several processes sort the rows of chunks together: the phases, and what every process does in them.
+ *
+ *	  sample			all: some rows at random
+ *	  plan				the first process chooses splitters
+ *	  classify			all: slices of the chunks are taken from a shared counter; each row's bucket, and how many of a process's
+ *						rows a bucket gets
+ *	  sample, plan, refine	again while there is a bucket too large to be one process's work: splitters of its own, and its rows
+ *						are classified by them, wherever they are; no row has moved yet
+ *	  place				the first process adds up: where each process's rows of each bucket go
+ *	  scatter			all: each process's slices, to the items
+ *	  sort the buckets	all: taken from a shared counter, large ones first
+ *
+ * and between any two of them all processes wait for each other.  Each phase's own work is that of the serial sorts.
+ *
+ * A bucket is too large with one part in 2 * nprocesses of the rows.  That takes a frequent value, in one of several words or
+ * in 8 bytes of strings, so its rows have equal words, and the next word decides; see parallel_sort_splitters.c.
+ *
+ * Nobody owns anything here but its private memory: a process that is interrupted leaves, and the memory context that was
+ * current releases that.  What is shared belongs to whoever gave it.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "sort/parallel_sort_state.h"
+#include "sort/sample_sort_parts.h"
+#include "sort/string_sort.h"
+
+/* ---------------------------------------------------------------- the shared memory */
+
+/* Hands out parts of the shared memory, or only adds up their sizes if there is none. */
+typedef struct Layout
+{
+	char	   *memory;
+	Size		used;
+} Layout;
+
+static void *
+layout_take(Layout *layout, Size size)
+{
+	void	   *part = layout->memory != NULL ? layout->memory + layout->used : NULL;
+
+	layout->used += TYPEALIGN(SORT_CACHE_LINE, size);
+	return part;
+}
+
+/* Rows of a slice: so many that there are some slices for each process. */
+static uint64
+slice_rows(uint64 nrows, int nprocesses)
+{
+	return Min(nrows / (SORT_SLICES_PER_PROCESS * nprocesses) + 1, SORT_SLICE_ROWS);
+}
+
+static uint64
+max_slices(uint64 nrows, uint64 nchunks, int nprocesses)
+{
+	return nrows / slice_rows(nrows, nprocesses) + nchunks;
+}
+
+static int
+max_buckets(uint64 nrows, int nprocesses)
+{
+	return Max(SORT_FULL_ROUNDS * parallel_sort_round_buckets(nrows, nprocesses),
+			   Min(nrows / SORT_ROWS_PER_BUCKET, SORT_PARALLEL_BUCKETS));
+}
+
+/* Gives everything in a sort of these facts its place. */
+static void
+lay_out(ParallelSort *sort, Layout *layout, int nwords, uint64 nchunks)
+{
+	Size		nbuckets = max_buckets(sort->nrows, sort->nprocesses);
+	Size		nround = PARALLEL_ROUND_RANGES(sort->nprocesses);
+
+	sort->max_buckets = nbuckets;
+	sort->max_round_ranges = nround;
+	sort->max_ranges = nround * SORT_PARALLEL_ROUNDS;
+	layout_take(layout, sizeof(ParallelSort));
+	sort->items = layout_take(layout, sort->nrows * SAMPLE_SORT_ITEM_SIZE(nwords));
+	sort->bucket_of = layout_take(layout, sort->nrows * sizeof(uint16));
+	sort->words = layout_take(layout, sort->variable ? sort->nrows * sizeof(uint64) : 0);
+	sort->slices = layout_take(layout, max_slices(sort->nrows, nchunks, sort->nprocesses) * sizeof(ParallelSlice));
+	sort->samples = layout_take(layout, parallel_sort_samples(sort->nrows, sort->nprocesses) * sizeof(ParallelSample));
+	sort->buckets = layout_take(layout, nbuckets * sizeof(ParallelBucket));
+	sort->ranges = layout_take(layout, sort->max_ranges * sizeof(ParallelRange));
+	sort->trees = layout_take(layout, nround * sizeof(SplitterTree));
+	sort->range_of = layout_take(layout, nbuckets * sizeof(int16));
+	sort->counts = layout_take(layout, sort->nprocesses * nbuckets * sizeof(uint64));
+	sort->longest = layout_take(layout, sort->nprocesses * nround * sizeof(uint64));
+	sort->order = layout_take(layout, nbuckets * sizeof(uint16));
+	sort->tasks = layout_take(layout, nbuckets * sizeof(ParallelTask));
+}
+
+Size
+parallel_sort_shared_size(bool variable, int nwords, uint64 nrows, uint64 nchunks, int nprocesses)
+{
+	ParallelSort sort = {.nprocesses = nprocesses, .variable = variable, .nrows = nrows};
+	Layout		layout = {NULL, 0};
+
+	lay_out(&sort, &layout, nwords, nchunks);
+	return layout.used;
+}
+
+/* Cuts the chunks into slices. */
+static void
+make_slices(ParallelSort *sort)
+{
+	uint64		step = slice_rows(sort->nrows, sort->nprocesses);
+	uint64		position = 0;
+
+	for (const Chunk *chunk = sort->chunks; chunk != NULL; chunk = chunk->next)
+		for (uint64 first = 0; first < chunk->nrows; first += step)
+		{
+			ParallelSlice *slice = &sort->slices[sort->nslices++];
+
+			slice->chunk = chunk;
+			slice->first = first;
+			slice->position = position;
+			slice->nrows = Min(chunk->nrows - first, step);
+			position += slice->nrows;
+		}
+	Assert(position == sort->nrows);
+}
+
+ParallelSort *
+parallel_sort_init(void *memory, const ParallelSortInput *input)
+{
+	ParallelSort *sort = memory;
+	Layout		layout = {memory, 0};
+	uint64		nchunks = 0;
+
+	for (const Chunk *chunk = input->chunks; chunk != NULL; chunk = chunk->next)
+		nchunks++;
+	memset(sort, 0, sizeof(ParallelSort));
+	sort->nprocesses = input->nprocesses;
+	sort->variable = input->variable;
+	sort->chunks = input->chunks;
+	sort->nrows = input->nrows;
+	if (sort->variable)
+		key_squeeze_plan_identity(&sort->squeeze, 1);
+	else
+		sort->squeeze = input->squeeze;
+	sort->alone = sort->nprocesses == 1 || sort->nrows < SORT_PARALLEL_MIN_ROWS;
+	sort->huge_bucket = sort->nrows / PARALLEL_ROUND_RANGES(sort->nprocesses);
+	sort->nsamples = parallel_sort_samples(sort->nrows, sort->nprocesses);
+	sort->nranges = 1;
+	sort->round_ranges = 1;
+	pg_atomic_init_u64(&sort->next_slice, 0);
+	pg_atomic_init_u64(&sort->next_task, 0);
+	lay_out(sort, &layout, sort->squeeze.nwords, nchunks);
+	if (!sort->alone)
+		make_slices(sort);
+	return sort;
+}
+
+void *
+parallel_sort_items(const ParallelSort *sort)
+{
+	return sort->items;
+}
+
+/* ---------------------------------------------------------------- private memory */
+
+static Size
+bucket_sorter_size(bool variable, int nwords, uint64 nrows)
+{
+	return variable ? string_sort_scratch_size(nrows) : sample_sort_scratch_size(nrows, nwords);
+}
+
+Size
+parallel_sort_private_size(bool variable, int nwords, uint64 nrows, int nprocesses)
+{
+	Size		alone = bucket_sorter_size(variable, nwords, nrows);
+
+	if (nprocesses == 1 || nrows < SORT_PARALLEL_MIN_ROWS)
+		return alone;
+	return alone + parallel_sort_plan_size(nrows, nprocesses) +
+		nprocesses * (parallel_refiner_size(PARALLEL_ROUND_RANGES(nprocesses)) +
+					  bucket_sorter_size(variable, nwords, nrows / PARALLEL_ROUND_RANGES(nprocesses)));
+}
+
+/* ---------------------------------------------------------------- all rows */
+
+/*
+ * Takes slices and classifies their rows by the first word.  As this process has to refine and scatter them as well, it
+ * takes not many more than its share, even if it is the first one here.
+ */
+static void
+classify_slices(ParallelSort *sort, int process)
+{
+	uint64	   *counts = parallel_sort_counts(sort, process);
+	int			share = sort->nslices / sort->nprocesses;
+
+	memset(counts, 0, sort->nbuckets * sizeof(uint64));
+	for (int n = 0; n <= share + share / SORT_EXTRA_SLICES; n++)
+	{
+		uint64		i = pg_atomic_fetch_add_u64(&sort->next_slice, 1);
+		ParallelSlice *slice;
+
+		if (i >= sort->nslices)
+			break;
+		slice = &sort->slices[i];
+		slice->process = process;
+		sample_sort_classify_entries(&sort->trees[0], slice->chunk, slice->first, slice->nrows, &sort->squeeze,
+									 sort->bucket_of + slice->position, counts);
+	}
+}
+
+/* Classifies the rows of this process's slices that are in buckets to be distributed further. */
+static void
+refine_slices(ParallelSort *sort, int process)
+{
+	ParallelRefiner *refiner = parallel_refiner_create(sort, process);
+
+	for (int i = 0; i < sort->nslices; i++)
+	{
+		if (sort->slices[i].process == process)
+			parallel_refiner_classify(refiner, &sort->slices[i]);
+	}
+	pfree(refiner);
+}
+
+/* Scatters a slice whose rows have their words elsewhere, if not in buckets of the first distribution. */
+static void
+scatter_refined_strings(const ParallelSort *sort, const ParallelSlice *slice, uint64 *ends)
+{
+	StringSortItem *items = (StringSortItem *) sort->items;
+	const uint64 *entry = (const uint64 *) slice->chunk->base + slice->first * 2;
+	const uint16 *bucket_of = sort->bucket_of + slice->position;
+	const uint64 *words = sort->words + slice->position;
+
+	for (int i = 0; i < slice->nrows; i++, entry += 2)
+	{
+		int			bucket = bucket_of[i];
+		StringSortItem *to = &items[ends[bucket]++];
+
+		to->word = bucket < sort->nfirst_buckets ? KEY_WORD_TO_HOST(entry[0]) : words[i];
+		to->record = slice->chunk->base + entry[1];
+		__builtin_prefetch((char *) to + SORT_WRITE_AHEAD, 1);
+	}
+	CHECK_FOR_INTERRUPTS();
+}
+
+/* Puts this process's rows where their buckets' parts are. */
+static void
+scatter_slices(ParallelSort *sort, int process)
+{
+	uint64	   *ends = parallel_sort_counts(sort, process);
+
+	for (int i = 0; i < sort->nslices; i++)
+	{
+		const ParallelSlice *slice = &sort->slices[i];
+
+		if (slice->process != process)
+			continue;
+		if (sort->variable && sort->nbuckets > sort->nfirst_buckets)
+			scatter_refined_strings(sort, slice, ends);
+		else
+			sample_sort_scatter_entries(ends, slice->chunk, slice->first, slice->nrows, &sort->squeeze,
+										sort->bucket_of + slice->position, sort->items);
+	}
+}
+
+/* ---------------------------------------------------------------- buckets */
+
+/* A process's sorter of buckets of either kind of keys. */
+typedef struct BucketSorter
+{
+	uint64		max_items;
+	SampleSorter *fixed;
+	StringSorter *strings;
+} BucketSorter;
+
+static void
+bucket_sorter_create(BucketSorter *sorter, const ParallelSort *sort, uint64 max_items)
+{
+	sorter->max_items = max_items;
+	sorter->fixed = sort->variable ? NULL : sample_sorter_create(max_items, sort->squeeze.nwords);
+	sorter->strings = sort->variable ? string_sorter_create(max_items) : NULL;
+}
+
+static void
+bucket_sorter_free(BucketSorter *sorter)
+{
+	if (sorter->fixed != NULL)
+		sample_sorter_free(sorter->fixed);
+	if (sorter->strings != NULL)
+		string_sorter_free(sorter->strings);
+}
+
+/* Sorts one bucket.  One that could not be distributed has a sorter of its own. */
+static void
+sort_bucket(const ParallelSort *sort, BucketSorter *sorter, const ParallelBucket *bucket)
+{
+	char	   *items = sort->items + bucket->start * SAMPLE_SORT_ITEM_SIZE(sort->squeeze.nwords);
+
+	if (bucket->nrows <= 1 || bucket->kind == BUCKET_FINISHED)
+		return;
+	if (bucket->nrows > sorter->max_items)
+	{
+		BucketSorter larger;
+
+		bucket_sorter_create(&larger, sort, bucket->nrows);
+		sort_bucket(sort, &larger, bucket);
+		bucket_sorter_free(&larger);
+	}
+	else if (sort->variable)
+		string_sorter_sort(sorter->strings, (StringSortItem *) items, bucket->nrows, bucket->depth,
+						   bucket->kind == BUCKET_BY_WORD);
+	else
+		sample_sorter_sort_from(sorter->fixed, items, bucket->nrows, bucket->depth);
+}
+
+static uint64
+largest_bucket(const ParallelSort *sort)
+{
+	uint64		largest = 0;
+
+	for (int i = 0; i < sort->norder; i++)
+	{
+		const ParallelBucket *bucket = &sort->buckets[sort->order[i]];
+
+		if (bucket->kind != BUCKET_FINISHED)
+			largest = Max(largest, bucket->nrows);
+	}
+	return largest;
+}
+
+/* Takes tasks and sorts their buckets. */
+static void
+sort_buckets(ParallelSort *sort)
+{
+	BucketSorter sorter;
+	uint64		i;
+
+	bucket_sorter_create(&sorter, sort, Min(largest_bucket(sort), sort->huge_bucket));
+	while ((i = pg_atomic_fetch_add_u64(&sort->next_task, 1)) < sort->ntasks)
+	{
+		const ParallelTask *task = &sort->tasks[i];
+
+		for (int b = 0; b < task->nbuckets; b++)
+		{
+			sort_bucket(sort, &sorter, &sort->buckets[sort->order[task->first + b]]);
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+	bucket_sorter_free(&sorter);
+}
+
+/* ---------------------------------------------------------------- the sort */
+
+static void
+sort_alone(ParallelSort *sort)
+{
+	if (sort->variable)
+		string_sort_chunks(sort->chunks, sort->nrows, (StringSortItem *) sort->items);
+	else
+		sample_sort_chunks(sort->chunks, sort->nrows, &sort->squeeze, sort->items);
+}
+
+/* All processes find each row's bucket. */
+static void
+classify(ParallelSort *sort, int process, const ParallelSortSync *sync)
+{
+	for (;;)
+	{
+		parallel_sort_draw_samples(sort, process);
+		sync->wait(sync->arg);
+		if (process == 0)
+			parallel_sort_choose_splitters(sort);
+		sync->wait(sync->arg);
+		if (sort->nrounds == 0)
+			classify_slices(sort, process);
+		else
+			refine_slices(sort, process);
+		sync->wait(sync->arg);
+		if (process == 0)
+			parallel_sort_end_round(sort);
+		sync->wait(sync->arg);
+		if (sort->round_ranges == 0)
+			break;
+	}
+}
+
+void
+parallel_sort_run(ParallelSort *sort, int process, const ParallelSortSync *sync)
+{
+	if (sort->alone)
+	{
+		if (process == 0)
+			sort_alone(sort);
+	}
+	else
+	{
+		classify(sort, process, sync);
+		scatter_slices(sort, process);
+		sync->wait(sync->arg);
+		sort_buckets(sort);
+	}
+	sync->wait(sync->arg);
+}

@@ -1,0 +1,285 @@
+/*
+ * sort/sorted_rows.c
+ *		The rows of a list of chunks in key order.
+ *
+ * Inputs that are in order already, forwards or backwards, are recognised by what the feed noted in the
+ * chunks: nothing is sorted then, and no items are made.
+ */
+#include "postgres.h"
+
+#include "base/huge_memory.h"
+#include "sort/sample_sort.h"
+#include "sort/sorted_rows.h"
+#include "sort/string_sort.h"
+
+/* How many rows ahead of the reader rows are prefetched, and records whose key's length says where their row is. */
+#define ROW_PREFETCH_DISTANCE 12
+#define RECORD_PREFETCH_DISTANCE 24
+
+/* So many bytes of a row are prefetched at most; whoever reads all of a wide row gets the rest from the processor's own prefetching. */
+#define PREFETCHED_ROW_BYTES 72
+
+static int
+key_words(const SortKey *key)
+{
+	return key->width / sizeof(uint64);
+}
+
+Size
+sorted_rows_parallel_memory(const SortKey *key, uint64 nrows, uint64 nchunks, int nprocesses)
+{
+	int			nwords = key->variable ? 1 : key_words(key);
+
+	return parallel_sort_shared_size(key->variable, nwords, nrows, nchunks, nprocesses) +
+		parallel_sort_private_size(key->variable, nwords, nrows, nprocesses);
+}
+
+Size
+sorted_rows_memory(const SortKey *key, uint64 nrows)
+{
+	if (key->variable)
+		return nrows * sizeof(StringSortItem) + string_sort_scratch_size(nrows);
+	return nrows * SAMPLE_SORT_ITEM_SIZE(key_words(key)) + sample_sort_scratch_size(nrows, key_words(key));
+}
+
+/* ---------------------------------------------------------------- the order of the input */
+
+static const char *
+first_entry(const Chunk *chunk)
+{
+	return chunk->base;
+}
+
+static const char *
+last_entry(const Chunk *chunk, Size entry_size)
+{
+	return chunk->base + chunk->front - entry_size;
+}
+
+static const char *
+entry_record(const Chunk *chunk, const char *entry)
+{
+	return chunk->base + ((const uint64 *) entry)[1];
+}
+
+/* Compares the last key of a chunk with the first of another. */
+static int
+compare_across(const SortKey *key, const Chunk *chunk, const Chunk *next)
+{
+	const char *last = last_entry(chunk, chunk_entry_size(key->width));
+
+	if (key->variable)
+		return record_compare_keys(entry_record(chunk, last), entry_record(next, first_entry(next)));
+	return memcmp(last, first_entry(next), key->width);
+}
+
+/* Are the rows in order as they came (ascending), or is the reverse of it in order (descending)? */
+static void
+input_order(const SortKey *key, const Chunk *chunks, bool *ascending, bool *descending)
+{
+	*ascending = *descending = true;
+	for (const Chunk *chunk = chunks; chunk != NULL && (*ascending || *descending); chunk = chunk->next)
+	{
+		*ascending &= chunk->ascending;
+		*descending &= chunk->descending;
+		if (chunk->next != NULL)
+		{
+			int			order = compare_across(key, chunk, chunk->next);
+
+			*ascending &= order <= 0;
+			*descending &= order > 0;
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- keys */
+
+/* What the fixed keys of all chunks have in common. */
+static void
+find_variation(const SortKey *key, const Chunk *chunks, KeyVariation *variation)
+{
+	const uint64 *first = (const uint64 *) first_entry(chunks);
+
+	memset(variation, 0, sizeof(*variation));
+	for (int w = 0; w < key_words(key); w++)
+	{
+		variation->first[w] = KEY_WORD_TO_HOST(first[w]);
+		for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+		{
+			uint64		differs = chunk->key_differs[w] | (((const uint64 *) first_entry(chunk))[w] ^ first[w]);
+
+			variation->differs[w] |= KEY_WORD_TO_HOST(differs);
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- an input in order */
+
+/* Lists the chunks, for sorted_rows_entry to find rows in. */
+static void
+list_chunks(SortedRows *sorted, const Chunk *chunks, bool backwards)
+{
+	int			n = 0;
+
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+		sorted->nchunks++;
+	sorted->chunks = palloc(sizeof(Chunk *) * sorted->nchunks);
+	sorted->first_row = palloc(sizeof(uint64) * (sorted->nchunks + 1));
+	sorted->first_row[0] = 0;
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+	{
+		sorted->chunks[n] = chunk;
+		sorted->first_row[n + 1] = sorted->first_row[n] + chunk->nrows;
+		n++;
+	}
+	sorted->backwards = backwards;
+}
+
+/* The chunk that holds the row. */
+static int
+find_chunk(const SortedRows *sorted, uint64 row)
+{
+	int			low = 0;
+	int			high = sorted->nchunks - 1;
+
+	while (low < high)
+	{
+		int			middle = (low + high + 1) / 2;
+
+		if (sorted->first_row[middle] <= row)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+const char *
+sorted_rows_entry(SortedRows *sorted, uint64 i)
+{
+	uint64		row = sorted->backwards ? sorted->nrows - 1 - i : i;
+
+	if (unlikely(row < sorted->first_row[sorted->current] || row >= sorted->first_row[sorted->current + 1]))
+		sorted->current = find_chunk(sorted, row);
+	return sorted->chunks[sorted->current]->base + (row - sorted->first_row[sorted->current]) * sorted->entry_size;
+}
+
+/* ---------------------------------------------------------------- the sort */
+
+static void
+make_items(SortedRows *sorted, const Chunk *chunks)
+{
+	sorted->items = huge_alloc(sorted->nrows * sorted->item_size);
+	if (sorted->variable)
+		string_sort_chunks(chunks, sorted->nrows, (StringSortItem *) sorted->items);
+	else
+		sample_sort_chunks(chunks, sorted->nrows, &sorted->squeeze, sorted->items);
+}
+
+static Size
+average_row_size(const Chunk *chunks, uint64 nrows)
+{
+	uint64		bytes = 0;
+
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+		bytes += chunk->size - chunk->back;
+	return bytes / nrows;
+}
+
+bool
+sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
+{
+	bool		ascending;
+	bool		descending;
+
+	memset(sorted, 0, sizeof(*sorted));
+	sorted->variable = key->variable;
+	sorted->nrows = nrows;
+	sorted->row_size = PREFETCHED_ROW_BYTES;
+	sorted->method = sorted_rows_method(sorted);
+	if (nrows == 0)
+		return false;
+
+	sorted->entry_size = chunk_entry_size(key->width);
+	if (!key->variable)
+	{
+		KeyVariation variation;
+
+		find_variation(key, chunks, &variation);
+		key_squeeze_plan(&sorted->squeeze, &variation, key_words(key));
+		sorted->row_size = average_row_size(chunks, nrows);
+	}
+	sorted->item_size =
+		sorted->variable ? sizeof(StringSortItem) : SAMPLE_SORT_ITEM_SIZE(sorted->squeeze.nwords);
+	input_order(key, chunks, &ascending, &descending);
+	if (!ascending && !descending)
+		return true;
+	sorted->method = ascending ? "already in order" : "reversal";
+	list_chunks(sorted, chunks, !ascending);
+	return false;
+}
+
+void
+sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
+{
+	if (sorted_rows_prepare(sorted, key, chunks, nrows))
+	{
+		sorted->own_items = true;
+		make_items(sorted, chunks);
+	}
+}
+
+Size
+sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses)
+{
+	return parallel_sort_shared_size(sorted->variable, sorted->variable ? 1 : sorted->squeeze.nwords, sorted->nrows,
+									 nchunks, nprocesses);
+}
+
+ParallelSort *
+sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses)
+{
+	ParallelSortInput input = {nprocesses, chunks, sorted->nrows, sorted->variable, sorted->squeeze};
+	ParallelSort *sort = parallel_sort_init(memory, &input);
+
+	sorted->items = parallel_sort_items(sort);
+	return sort;
+}
+
+void
+sorted_rows_free(SortedRows *sorted)
+{
+	if (sorted->own_items)
+		pfree(sorted->items);
+	if (sorted->chunks != NULL)
+	{
+		pfree(sorted->chunks);
+		pfree(sorted->first_row);
+	}
+	memset(sorted, 0, sizeof(*sorted));
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* A row's first bytes and its last ones, usually of one cache line or of two neighbours. */
+static inline void
+prefetch_row(const char *row, Size size)
+{
+	__builtin_prefetch(row);
+	__builtin_prefetch(row + size - 1);
+}
+
+void
+sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction)
+{
+	int64		near = (int64) i + direction * ROW_PREFETCH_DISTANCE;
+	int64		far = (int64) i + direction * RECORD_PREFETCH_DISTANCE;
+
+	if (sorted->items == NULL)
+		return;					/* rows in order need no help */
+	if (near >= 0 && near < (int64) sorted->nrows)
+		prefetch_row((const char *) sorted_rows_row(sorted, near),
+					 Min(Max(sorted->row_size, 1), PREFETCHED_ROW_BYTES));
+	if (sorted->variable && far >= 0 && far < (int64) sorted->nrows)
+		__builtin_prefetch(sorted_rows_address(sorted, far));
+}
