@@ -17,12 +17,13 @@ OBJS = $(SOURCES:.c=.o) $(CLIENT_OBJS)
 # Calls inside the library go straight, not through its table of exported functions.
 SHLIB_LINK = -Wl,-Bsymbolic-functions
 
+# With COVERAGE=1 the code counts the executions of its lines, for tools/coverage.
 # Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
 # compiler; clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
 PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda/daemon
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror)
+	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage)
 
 # regress/schedule is the one list of regression tests; installcheck runs them one after the other.
 REGRESS = $(shell sed -n 's/^test: *//p' regress/schedule)
@@ -105,6 +106,7 @@ help:
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
 	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
 	@echo "make lint            compilers' warnings, cppcheck, shellcheck, perlcritic, pyflakes (tools/setup lint installs them)"
+	@echo "make coverage        which lines of src/ the tests reach (COVERAGE_OPTIONS='--lines ...'; tools/coverage --help)"
 	@echo "make bench           bench/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/orderby --help)"
 	@echo "make bench-gpu       the same with a GPU and many cores: bench/gpu_orderby (BENCH='--suites \"headline types\" ...'; --help)"
 
@@ -118,6 +120,8 @@ format:
 	tools/format
 lint:
 	tools/lint
+coverage:
+	tools/coverage $(COVERAGE_OPTIONS)
 random:
 	tools/test --only random --random-seconds $(or $(DURATION),60) $(if $(SEED),--seed $(SEED))
 bench:
@@ -125,4 +129,4 @@ bench:
 bench-gpu:
 	bench/gpu_orderby $(BENCH)
 
-.PHONY: all install installcheck clean help setup demo test format lint random bench bench-gpu
+.PHONY: all install installcheck clean help setup demo test format lint coverage random bench bench-gpu
