@@ -1,4 +1,7 @@
 # shellcheck shell=bash
+# Variables of the caller's:
+# shellcheck disable=SC2154
+#
 # What bench/gpu_orderby learns of single runs besides their time: stages, memory, CPU time, waits.  To be sourced; method_settings, case_query,
 # add_line, $table, $output and $scratch are the caller's.
 
@@ -48,7 +51,8 @@ service_cpu_seconds() {
 	local process directory
 	directory=$(sql -c 'SHOW data_directory')
 	for process in /proc/[0-9]*; do
-		[ "$(cat "$process/comm" 2>/dev/null)" = gpusortd ] && [ "$(readlink "$process/cwd")" = "$directory" ] || continue
+		[ "$(cat "$process/comm" 2>/dev/null)" = gpusortd ] || continue
+		[ "$(readlink "$process/cwd")" = "$directory" ] || continue
 		sed 's/^.*) //' "$process/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ print $12 / ticks, $13 / ticks }'
 	done
 }

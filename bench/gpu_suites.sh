@@ -1,4 +1,7 @@
 # shellcheck shell=bash
+# Variables of the caller's, and for it:
+# shellcheck disable=SC2154,SC2034
+#
 # The suites of bench/gpu_orderby: what is sorted, how, and by which methods.  To be sourced; workers and most_workers are set.
 #
 # A visit to such a machine is short: PostgreSQL's slow plans run once or twice.

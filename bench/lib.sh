@@ -1,4 +1,7 @@
 # shellcheck shell=bash
+# Variables for the caller:
+# shellcheck disable=SC2034
+#
 # Shell functions shared by bench/orderby and bench/gpu_orderby: tables to sort, and what plans must look like.  To be sourced
 # after tools/lib.sh.
 

@@ -1,3 +1,7 @@
+# shellcheck shell=bash
+# Variables for the caller:
+# shellcheck disable=SC2034
+#
 # Shell functions shared by tools/, bench/orderby and .ci/run.  To be sourced.
 #
 # What they build is a *private installation*: a copy of the installed PostgreSQL's program, library and
@@ -20,6 +24,26 @@ step() { printf '== %s\n' "$*"; }
 die() {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
 	exit 1
+}
+
+# ---- the sources ----
+
+# Prints the files of the repository that match the patterns (git's, such as '*.c'), one a line: those that git knows, and new ones
+# that it does not ignore.
+source_files() {
+	local file
+	git -C "$REPOSITORY" -c safe.directory='*' ls-files --cached --others --exclude-standard -- "$@" | sort -u |
+		while IFS= read -r file; do
+			[ ! -f "$REPOSITORY/$file" ] || printf '%s\n' "$file"
+		done
+}
+
+# Prints the scripts whose first line names one of the interpreters (a regular expression), one a line.
+scripts_of() {
+	local file
+	source_files | while IFS= read -r file; do
+		! head -n 1 "$REPOSITORY/$file" | grep -aqE "^#!.*[/ ]($1)( |\$)" || printf '%s\n' "$file"
+	done
 }
 
 # ---- users ----
@@ -130,7 +154,7 @@ enter_workspace() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	trap 'exit 129' HUP
-	cd "$WORK"
+	cd "$WORK" || die "cannot enter $WORK"
 }
 
 leave() {

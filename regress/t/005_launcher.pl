@@ -135,7 +135,7 @@ is($node->safe_psql('postgres', "SELECT device, state, memory > free_memory, max
 my ($pid) = gpusortd_pids($node);
 my $launcher = parent_of($pid);
 my $socket = $node->data_dir . '/pg_stat_tmp/gpusort.sock';
-is((stat $socket)[2] & 0777, 0600, 'the socket is for the owner alone');
+is(substr(sprintf('%o', (stat $socket)[2]), -3), '600', 'the socket is for the owner alone');
 unlike(slurp_file("/proc/$pid/maps"), qr!/dev/zero|/SYSV|/PostgreSQL\.!, 'it has none of the server\'s shared memory');
 my @files = map { readlink "/proc/$pid/fd/$_" } grep { /^\d/ } slurp_dir("/proc/$pid/fd");
 is(count_of(join(' ', @files), 'pipe:'), 2, 'of its files, it has the pipes made for it');

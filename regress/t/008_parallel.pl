@@ -48,8 +48,9 @@ sub slurp
 {
 	my ($file) = @_;
 	open my $in, '<', $file or return '';
-	local $/;
-	return scalar <$in>;
+	my $text = do { local $/; <$in> };
+	close $in;
+	return $text;
 }
 
 # Waits until no parallel worker is left, and says what is.
