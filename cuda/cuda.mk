@@ -1,4 +1,5 @@
-# The device library, its checks and its benchmarks, and gpusortd.  Included by the Makefile; paths are from the repository's root.
+# The device library, its checks and its benchmarks, and gpusortd.  Included by the Makefile; paths are from
+# the repository's root.
 #
 #	CUDA_ARCHS=90       architectures of the library to make machine code for; PTX of the last is there for newer cards
 #	PROGRAM_ARCHS=90    those of gpucheck and gpubench, if fewer will do

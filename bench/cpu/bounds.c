@@ -2,9 +2,9 @@
  * bounds.c
  *		Bounded sorts: the rows that are kept are those that are wanted, and not many more.
  *
- * Several filters take turns, as the processes of a sort would.  Rows that are kept go to chunks, out of which rows are cut
- * now and then; some of them come back, as those do that a device refuses, and are fed again.  In the end an oracle that has
- * seen all keys says which rows had to be there.
+ * Several filters take turns, as the processes of a sort would.  Rows that are kept go to chunks, out of
+ * which rows are cut now and then; some of them come back, as those do that a device refuses, and are fed
+ * again.  In the end an oracle that has seen all keys says which rows had to be there.
  */
 #include "postgres.h"
 
@@ -18,37 +18,37 @@
 /* One case: what is sorted, and how it comes. */
 typedef struct BoundCase
 {
-	uint64		n;
-	uint64		wanted;
-	bool		with_ties;
-	int			words;			/* of fixed keys; 0: variable ones */
-	uint64		values;			/* different keys at most; 0: any number */
-	Size		common;			/* bytes that all variable keys begin with */
-	int			order;			/* 1 ascending, -1 descending, 0 none */
-	int			nfilters;
-	uint64		refused;		/* one in so many of the rows that were kept comes back; 0: none */
+	uint64 n;
+	uint64 wanted;
+	bool with_ties;
+	int words;	   /* of fixed keys; 0: variable ones */
+	uint64 values; /* different keys at most; 0: any number */
+	Size common;   /* bytes that all variable keys begin with */
+	int order;	   /* 1 ascending, -1 descending, 0 none */
+	int nfilters;
+	uint64 refused; /* one in so many of the rows that were kept comes back; 0: none */
 } BoundCase;
 
 /* A key as it is fed. */
 typedef struct CaseKey
 {
-	Size		size;
-	uint8		bytes[KEY_SIZE_MAX];
+	Size size;
+	uint8 bytes[KEY_SIZE_MAX];
 } CaseKey;
 
 /* The running case. */
 typedef struct BoundRun
 {
 	const BoundCase *spec;
-	SortKey		key;
-	SortBound	bound;
+	SortKey key;
+	SortBound bound;
 	BoundFilter *filters[FILTERS_MAX];
-	BoundFilter *second;		/* of rows that were refused */
-	Chunk	   *chunks;
-	Chunk	   *filling;
-	CaseKey    *keys;			/* of all rows */
-	uint64	   *refused;
-	uint64		nrefused;
+	BoundFilter *second; /* of rows that were refused */
+	Chunk *chunks;
+	Chunk *filling;
+	CaseKey *keys; /* of all rows */
+	uint64 *refused;
+	uint64 nrefused;
 } BoundRun;
 
 /* ---------------------------------------------------------------- keys */
@@ -56,7 +56,7 @@ typedef struct BoundRun
 static uint64
 key_number(const BoundCase *spec, uint64 i)
 {
-	uint64		number = spec->order > 0 ? i : spec->order < 0 ? spec->n - i : random64();
+	uint64 number = spec->order > 0 ? i : spec->order < 0 ? spec->n - i : random64();
 
 	return spec->values > 0 ? number % spec->values : number;
 }
@@ -64,7 +64,7 @@ key_number(const BoundCase *spec, uint64 i)
 static void
 make_key(const BoundCase *spec, uint64 i, CaseKey *key)
 {
-	uint64		number = KEY_WORD_TO_HOST(key_number(spec, i));
+	uint64 number = KEY_WORD_TO_HOST(key_number(spec, i));
 
 	if (spec->words > 0)
 	{
@@ -89,7 +89,7 @@ make_key(const BoundCase *spec, uint64 i, CaseKey *key)
 static int
 compare_keys(const CaseKey *a, const CaseKey *b)
 {
-	int			order = memcmp(a->bytes, b->bytes, Min(a->size, b->size));
+	int order = memcmp(a->bytes, b->bytes, Min(a->size, b->size));
 
 	return order != 0 ? order : (a->size > b->size) - (a->size < b->size);
 }
@@ -113,9 +113,10 @@ static void
 keep_row(BoundRun *run, uint64 row)
 {
 	const CaseKey *key = &run->keys[row];
-	int			width = run->key.width;
-	Size		size = width > 0 ? chunk_entry_size(width) + row_size(row) : chunk_variable_size(key->size, row_size(row));
-	char	   *place;
+	int width = run->key.width;
+	Size size =
+		width > 0 ? chunk_entry_size(width) + row_size(row) : chunk_variable_size(key->size, row_size(row));
+	char *place;
 
 	if (run->filling == NULL || !chunk_has_room(run->filling, size))
 	{
@@ -159,7 +160,7 @@ cut_chunks(BoundRun *run)
 {
 	for (Chunk *chunk = run->chunks; chunk != NULL; chunk = chunk->next)
 	{
-		uint64		before = chunk->nrows;
+		uint64 before = chunk->nrows;
 
 		if (bound_cut_chunk(&run->bound, run->key.width, chunk) != before - chunk->nrows)
 			fail("a chunk was cut by another number of rows", "bounds", run->spec->n, run->spec->words);
@@ -192,7 +193,7 @@ feed_rows(BoundRun *run)
 static void
 find_rows(const BoundRun *run, bool *is_there)
 {
-	Size		entry_size = chunk_entry_size(run->key.width);
+	Size entry_size = chunk_entry_size(run->key.width);
 
 	for (const Chunk *chunk = run->chunks; chunk != NULL; chunk = chunk->next)
 	{
@@ -201,7 +202,7 @@ find_rows(const BoundRun *run, bool *is_there)
 			const char *entry = chunk->base + i * entry_size;
 			const char *place = chunk->base + *(const uint64 *) (entry + entry_size - sizeof(uint64));
 			const char *row_place = run->key.variable ? (const char *) record_row(place) : place;
-			uint64		row = *(const uint64 *) row_place;
+			uint64 row = *(const uint64 *) row_place;
 			const CaseKey *key = &run->keys[row];
 
 			if (row >= run->spec->n || is_there[row])
@@ -209,8 +210,9 @@ find_rows(const BoundRun *run, bool *is_there)
 			is_there[row] = true;
 			if (row_size(row) > 8 && row_place[row_size(row) - 1] != (char) (row & 0x7f))
 				fail("a row has changed", "bounds", run->spec->n, run->spec->words);
-			if (run->key.variable ? record_key_length(place) != key->size || memcmp(record_key(place), key->bytes, key->size) != 0
-				: memcmp(entry, key->bytes, key->size) != 0)
+			if (run->key.variable ? record_key_length(place) != key->size ||
+										memcmp(record_key(place), key->bytes, key->size) != 0
+								  : memcmp(entry, key->bytes, key->size) != 0)
 				fail("a key has changed", "bounds", run->spec->n, run->spec->words);
 		}
 	}
@@ -220,10 +222,10 @@ static void
 prove(const BoundRun *run)
 {
 	const BoundCase *spec = run->spec;
-	CaseKey    *sorted = palloc(sizeof(CaseKey) * spec->n);
-	bool	   *is_there = palloc(spec->n);
+	CaseKey *sorted = palloc(sizeof(CaseKey) * spec->n);
+	bool *is_there = palloc(spec->n);
 	const CaseKey *last = &sorted[Min(spec->wanted, spec->n) - 1];
-	uint64		enough = 0;
+	uint64 enough = 0;
 
 	memcpy(sorted, run->keys, sizeof(CaseKey) * spec->n);
 	qsort(sorted, spec->n, sizeof(CaseKey), compare_for_qsort);
@@ -231,7 +233,7 @@ prove(const BoundRun *run)
 	find_rows(run, is_there);
 	for (uint64 row = 0; row < spec->n; row++)
 	{
-		int			order = compare_keys(&run->keys[row], last);
+		int order = compare_keys(&run->keys[row], last);
 
 		if (!is_there[row] && (order < 0 || (order == 0 && spec->with_ties)))
 			fail("a row that is wanted is not there", "bounds", spec->n, spec->words);
@@ -248,8 +250,8 @@ static void
 prove_few_kept(const BoundRun *run)
 {
 	const BoundCase *spec = run->spec;
-	double		wanted = spec->wanted;
-	uint64		kept = spec->n - run->bound.dropped;
+	double wanted = spec->wanted;
+	uint64 kept = spec->n - run->bound.dropped;
 
 	if (spec->order == 0 && spec->values == 0 && spec->refused == 0 && spec->common < 32 &&
 		kept > 1.2 * wanted + 3.0 * BOUND_SAMPLES * spec->nfilters)
@@ -261,8 +263,8 @@ prove_few_kept(const BoundRun *run)
 static void
 run_case(const BoundCase *spec)
 {
-	BoundRun	run = {.spec = spec};
-	Size		live = live_bytes;
+	BoundRun run = {.spec = spec};
+	Size live = live_bytes;
 
 	run.key.variable = spec->words == 0;
 	run.key.width = spec->words * sizeof(uint64);
@@ -292,8 +294,8 @@ check_bounds(void)
 
 	for (int i = 0; i < 400; i++)
 	{
-		uint64		n = sizes[random_below(lengthof(sizes))];
-		BoundCase	spec = {
+		uint64 n = sizes[random_below(lengthof(sizes))];
+		BoundCase spec = {
 			.n = n,
 			.wanted = random_below(2) ? 1 + random_below(n) : 1 + random_below(Min(n, 50)),
 			.with_ties = random_below(3) == 0,
@@ -302,7 +304,7 @@ check_bounds(void)
 			.common = commons[random_below(lengthof(commons))],
 			.order = (int) random_below(3) - 1,
 			.nfilters = 1 + (int) random_below(FILTERS_MAX),
-			.refused = random_below(3) == 0 ? 1 + random_below(30) : 0
+			.refused = random_below(3) == 0 ? 1 + random_below(30) : 0,
 		};
 
 		run_case(&spec);

@@ -20,15 +20,15 @@
 MemoryContext CurrentMemoryContext = NULL;
 volatile sig_atomic_t InterruptPending = false;
 
-Size		live_bytes;
-Size		peak_bytes;
+Size live_bytes;
+Size peak_bytes;
 
 #define HEADER_SIZE 64
 
 void *
 MemoryContextAllocHuge(MemoryContext context, Size size)
 {
-	char	   *p = aligned_alloc(HEADER_SIZE, TYPEALIGN(HEADER_SIZE, size) + HEADER_SIZE);
+	char *p = aligned_alloc(HEADER_SIZE, TYPEALIGN(HEADER_SIZE, size) + HEADER_SIZE);
 
 	if (p == NULL)
 		abort();
@@ -88,12 +88,12 @@ ExceptionalCondition(const char *condition, const char *type, const char *file, 
 
 /* Random numbers, splitmix64. */
 
-uint64		random_state;
+uint64 random_state;
 
 uint64
 random64(void)
 {
-	uint64		z = (random_state += UINT64CONST(0x9E3779B97F4A7C15));
+	uint64 z = (random_state += UINT64CONST(0x9E3779B97F4A7C15));
 
 	z = (z ^ (z >> 30)) * UINT64CONST(0xBF58476D1CE4E5B9);
 	z = (z ^ (z >> 27)) * UINT64CONST(0x94D049BB133111EB);
@@ -121,7 +121,7 @@ now_ns(void)
 Chunk *
 make_chunk(Size size)
 {
-	Chunk	   *chunk = palloc(sizeof(Chunk));
+	Chunk *chunk = palloc(sizeof(Chunk));
 
 	memset(chunk, 0, sizeof(Chunk));
 	chunk->base = huge_alloc(size);
@@ -135,7 +135,7 @@ free_chunks(Chunk *chunk)
 {
 	while (chunk != NULL)
 	{
-		Chunk	   *next = chunk->next;
+		Chunk *next = chunk->next;
 
 		pfree(chunk->base);
 		pfree(chunk);

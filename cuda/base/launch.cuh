@@ -15,7 +15,7 @@
 static inline DevSortStatus
 device_attribute(cudaDeviceAttr attribute, int *value)
 {
-	int			device;
+	int device;
 
 	CHECK_CUDA(cudaGetDevice(&device), "asking for the device");
 	CHECK_CUDA(cudaDeviceGetAttribute(value, attribute, device), "asking about the device");
@@ -23,8 +23,8 @@ device_attribute(cudaDeviceAttr attribute, int *value)
 }
 
 /*
- * Lets a kernel use so much dynamic shared memory on the current device.  What was allowed once stays so: small sorts feel
- * the call.
+ * Lets a kernel use so much dynamic shared memory on the current device.  What was allowed once stays so:
+ * small sorts feel the call.
  */
 template <auto kernel>
 static inline DevSortStatus
@@ -33,15 +33,16 @@ allow_shared_memory(size_t bytes)
 	static std::mutex mutex;
 	static size_t allowed[LAUNCH_KNOWN_DEVICES];
 	std::lock_guard<std::mutex> lock(mutex);
-	int			device;
+	int device;
 
 	CHECK_CUDA(cudaGetDevice(&device), "asking for the device");
 	if (device < LAUNCH_KNOWN_DEVICES && allowed[device] >= bytes)
 		return status_ok();
-	CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) bytes), "asking for shared memory");
+	CHECK_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int) bytes),
+			   "asking for shared memory");
 	if (device < LAUNCH_KNOWN_DEVICES)
 		allowed[device] = bytes;
 	return status_ok();
 }
 
-#endif							/* DEVSORT_LAUNCH_CUH */
+#endif /* DEVSORT_LAUNCH_CUH */

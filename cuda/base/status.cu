@@ -11,7 +11,7 @@ DevSortStatus
 status_make(DevSortCode code, const char *format, ...)
 {
 	DevSortStatus status;
-	va_list		arguments;
+	va_list arguments;
 
 	status.code = code;
 	va_start(arguments, format);
@@ -35,15 +35,17 @@ status_from_cuda(cudaError_t error, const char *doing)
 		case cudaErrorInsufficientDriver:
 		case cudaErrorNoKernelImageForDevice:
 		case cudaErrorUnsupportedPtxVersion:
-			return status_make(DEVSORT_NO_DEVICE, "no usable CUDA device while %s: %s", doing, cudaGetErrorString(error));
+			return status_make(DEVSORT_NO_DEVICE, "no usable CUDA device while %s: %s", doing,
+							   cudaGetErrorString(error));
 		default:
-			return status_make(DEVSORT_DEVICE_FAILED, "%s while %s (%s)", cudaGetErrorString(error), doing, cudaGetErrorName(error));
+			return status_make(DEVSORT_DEVICE_FAILED, "%s while %s (%s)", cudaGetErrorString(error), doing,
+							   cudaGetErrorName(error));
 	}
 }
 
 #ifdef DEVSORT_FAULTS
 
-static int	fault_countdown[] = {-1, -1};
+static int fault_countdown[] = {-1, -1};
 
 void
 devsort_fault_arm(DevSortFault fault, int countdown)

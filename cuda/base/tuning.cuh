@@ -7,7 +7,10 @@
 
 /* ---- sample sort ---- */
 
-/* Leaves hold so many pairs on average at most, and hardly ever more than the base case can sort: 8192, or 4096 on small cards. */
+/*
+ * Leaves hold so many pairs on average at most, and hardly ever more than the base case can sort: 8192, or
+ * 4096 on small cards.
+ */
 #define SAMPLE_LEAF_MEAN 2304
 
 /* Samples a splitter.  Leischner, Osipov, Sanders, section 5: a = 30, 15 for wide keys. */
@@ -30,8 +33,8 @@
 #define LEAF_ITEMS 8
 
 /*
- * Blocks of so many threads that a multiprocessor holds at a time: more hide more latency, but have fewer registers.  Devices of
- * compute capability 7.5 hold 1024 threads.
+ * Blocks of so many threads that a multiprocessor holds at a time: more hide more latency, but have fewer
+ * registers.  Devices of compute capability 7.5 hold 1024 threads.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define LEAF_RESIDENT_BLOCKS(threads) (1024 / (threads))
@@ -39,7 +42,10 @@
 #define LEAF_RESIDENT_BLOCKS(threads) (1536 / (threads))
 #endif
 
-/* Blocks to launch for each that the device holds: more even out the leaves' sizes, but an empty class costs more. */
+/*
+ * Blocks to launch for each that the device holds: more even out the leaves' sizes, but an empty class costs
+ * more.
+ */
 #define LEAF_ROUNDS 4
 
 /* Up to so many leaves the class of small ones is left out. */
@@ -49,8 +55,8 @@
 #define LEAF_SMALL_SUB_BUCKET 8
 
 /*
- * Comparisons a pair, on average, past which a leaf is given to the merge sort.  Threads of a warp that rank pairs of the same
- * sub-bucket read the same key at a time, so comparisons are cheap.
+ * Comparisons a pair, on average, past which a leaf is given to the merge sort.  Threads of a warp that rank
+ * pairs of the same sub-bucket read the same key at a time, so comparisons are cheap.
  */
 #define LEAF_MAX_WORK 96
 
@@ -63,8 +69,9 @@
 #define BUCKET_ONE_LEVEL_SAMPLES 512
 
 /*
- * Blocks of so many threads for a multiprocessor.  With the 64 registers a thread that this leaves, two blocks of 512 threads, 15 pairs
- * each, sort 2^27 pairs of 12 bytes in tiles in 3.3 ms on an H100 (2026-11-21); one such block at a time takes 5.3 ms.
+ * Blocks of so many threads for a multiprocessor.  With the 64 registers a thread that this leaves, two
+ * blocks of 512 threads, 15 pairs each, sort 2^27 pairs of 12 bytes in tiles in 3.3 ms on an H100
+ * (2026-11-21); one such block at a time takes 5.3 ms.
  */
 #define BUCKET_RESIDENT_BLOCKS(threads) (1024 / (threads))
 
@@ -73,4 +80,4 @@
 /* Pairs a thread, odd: then consecutive threads write to different banks. */
 #define MERGE_ITEMS 15
 
-#endif							/* DEVSORT_SORT_TUNING_CUH */
+#endif /* DEVSORT_SORT_TUNING_CUH */

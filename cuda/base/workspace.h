@@ -2,8 +2,9 @@
  * workspace.h
  *		Laying out a workspace: the same function that takes the pieces also measures them.
  *
- * An algorithm has one function that takes its pieces from a Workspace into a struct.  Called on workspace_measure() it
- * only adds up; called on the caller's memory it gives addresses.  So the two can't disagree.
+ * An algorithm has one function that takes its pieces from a Workspace into a struct.  Called on
+ * workspace_measure() it only adds up; called on the caller's memory it gives addresses.  So the two can't
+ * disagree.
  */
 #ifndef DEVSORT_WORKSPACE_H
 #define DEVSORT_WORKSPACE_H
@@ -14,14 +15,14 @@
 
 typedef struct Workspace
 {
-	char	   *base;			/* NULL when measuring */
-	size_t		used;
+	char *base; /* NULL when measuring */
+	size_t used;
 } Workspace;
 
 static inline Workspace
 workspace_measure(void)
 {
-	Workspace	workspace = {NULL, 0};
+	Workspace workspace = {NULL, 0};
 
 	return workspace;
 }
@@ -29,7 +30,7 @@ workspace_measure(void)
 static inline Workspace
 workspace_open(void *memory)
 {
-	Workspace	workspace = {(char *) memory, 0};
+	Workspace workspace = {(char *) memory, 0};
 
 	return workspace;
 }
@@ -39,9 +40,10 @@ template <typename T>
 static inline T *
 workspace_take(Workspace *workspace, size_t count)
 {
-	size_t		at = workspace->used;
+	size_t at = workspace->used;
 
-	workspace->used += (count * sizeof(T) + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+	workspace->used +=
+		(count * sizeof(T) + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
 	return workspace->base ? (T *) (workspace->base + at) : NULL;
 }
 
@@ -56,7 +58,8 @@ workspace_bytes(const Workspace *measured)
 static inline DevSortStatus
 workspace_check(void *memory, size_t bytes, const Workspace *measured, Workspace *workspace)
 {
-	uintptr_t	aligned = ((uintptr_t) memory + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
+	uintptr_t aligned =
+		((uintptr_t) memory + WORKSPACE_ALIGNMENT - 1) / WORKSPACE_ALIGNMENT * WORKSPACE_ALIGNMENT;
 
 	if (memory == NULL || bytes < workspace_bytes(measured))
 		return status_make(DEVSORT_INVALID, "the workspace has %zu bytes, but %zu are needed",
@@ -65,4 +68,4 @@ workspace_check(void *memory, size_t bytes, const Workspace *measured, Workspace
 	return status_ok();
 }
 
-#endif							/* DEVSORT_WORKSPACE_H */
+#endif /* DEVSORT_WORKSPACE_H */

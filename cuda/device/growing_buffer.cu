@@ -2,21 +2,22 @@
  * growing_buffer.cu
  *		Device memory that grows without moving, within a budget.
  *
- * A buffer is a range of addresses, reserved once for the most that it may ever hold, with memory mapped behind its
- * beginning: CUDA's virtual memory management.  Growing maps more memory behind the end of what is there, so nothing is
- * copied and no pointer changes.
+ * A buffer is a range of addresses, reserved once for the most that it may ever hold, with memory mapped
+ * behind its beginning: CUDA's virtual memory management.  Growing maps more memory behind the end of what is
+ * there, so nothing is copied and no pointer changes.
  *
- * So that many small demands don't become many calls of the driver, a buffer grows by more than was asked for: by an
- * eighth of its size and at least by BUFFER_STEP_MIN, but not past what was reserved, and by no more than an eighth of
- * what the budget has left, which other buffers will want too.  If that is less than was asked for, or if the device
- * hasn't as much, or if the caller wants it so, it grows by exactly what was asked for, rounded up to the device's granularity.  The budget counts what
- * is mapped, the rounding included.
+ * So that many small demands don't become many calls of the driver, a buffer grows by more than was asked
+ * for: by an eighth of its size and at least by BUFFER_STEP_MIN, but not past what was reserved, and by no
+ * more than an eighth of what the budget has left, which other buffers will want too.  If that is less than
+ * was asked for, or if the device hasn't as much, or if the caller wants it so, it grows by exactly what was
+ * asked for, rounded up to the device's granularity.  The budget counts what is mapped, the rounding
+ * included.
  *
- * A mapping keeps its memory alive.  So the handle of each piece is given back as soon as it is mapped, and there is no
- * list of pieces: unmapping the whole range frees them all.
+ * A mapping keeps its memory alive.  So the handle of each piece is given back as soon as it is mapped, and
+ * there is no list of pieces: unmapping the whole range frees them all.
  *
- * Only the driver has these functions.  They are looked up at run time, so that the program isn't linked to libcuda and
- * loads where there is no driver.
+ * Only the driver has these functions.  They are looked up at run time, so that the program isn't linked to
+ * libcuda and loads where there is no driver.
  */
 #include <cstdlib>
 
@@ -49,10 +50,10 @@ struct DevSortBuffer
 	DriverCalls driver;
 	DevSortBudget *budget;
 	CUmemAllocationProp memory; /* what to create: memory of one device */
-	size_t		granularity;
-	size_t		max_bytes;
-	size_t		reserved;		/* max_bytes, rounded up to the granularity */
-	size_t		capacity;		/* mapped from the beginning on, a multiple of the granularity */
+	size_t granularity;
+	size_t max_bytes;
+	size_t reserved; /* max_bytes, rounded up to the granularity */
+	size_t capacity; /* mapped from the beginning on, a multiple of the granularity */
 	CUdeviceptr address;
 };
 
@@ -83,7 +84,8 @@ driver_find(const char *name, void **function)
 	CHECK_CUDA(cudaGetDriverEntryPointByVersion(name, function, DRIVER_INTERFACE, cudaEnableDefault, &found),
 			   "looking for the driver's functions");
 #else
-	CHECK_CUDA(cudaGetDriverEntryPoint(name, function, cudaEnableDefault, &found), "looking for the driver's functions");
+	CHECK_CUDA(cudaGetDriverEntryPoint(name, function, cudaEnableDefault, &found),
+			   "looking for the driver's functions");
 #endif
 	if (found != cudaDriverEntryPointSuccess)
 		return status_make(DEVSORT_NO_DEVICE, "the CUDA driver is too old: it has no %s", name);
@@ -110,7 +112,7 @@ driver_find_all(DriverCalls *driver)
 static DevSortStatus
 buffer_prepare(DevSortBuffer *buffer)
 {
-	int			device;
+	int device;
 
 	CHECK_CUDA(cudaGetDevice(&device), "asking for the current device");
 	CHECK_CUDA(cudaFree(NULL), "making a context");
@@ -122,7 +124,8 @@ buffer_prepare(DevSortBuffer *buffer)
 														   CU_MEM_ALLOC_GRANULARITY_RECOMMENDED)),
 			   "asking for the granularity of device memory");
 	if (buffer->max_bytes > SIZE_MAX - buffer->granularity)
-		return status_make(DEVSORT_INVALID, "a buffer of %zu bytes is larger than any memory", buffer->max_bytes);
+		return status_make(DEVSORT_INVALID, "a buffer of %zu bytes is larger than any memory",
+						   buffer->max_bytes);
 	buffer->reserved = round_up(buffer->max_bytes, buffer->granularity);
 	return status_ok();
 }
@@ -169,7 +172,7 @@ devsort_buffer_create(DevSortBudget *budget, size_t max_bytes, DevSortBuffer **b
 static size_t
 buffer_choose_step(size_t capacity, size_t reserved, size_t granularity, size_t left, size_t needed)
 {
-	size_t		step = capacity / BUFFER_STEP_DIVISOR;
+	size_t step = capacity / BUFFER_STEP_DIVISOR;
 
 	if (step < BUFFER_STEP_MIN)
 		step = BUFFER_STEP_MIN;
@@ -183,9 +186,10 @@ buffer_choose_step(size_t capacity, size_t reserved, size_t granularity, size_t 
 
 /* Takes memory from the device: *bytes if it has as much, else `needed`, and says which in *bytes. */
 static cudaError_t
-buffer_create_memory(const DevSortBuffer *buffer, size_t needed, size_t *bytes, CUmemGenericAllocationHandle *handle)
+buffer_create_memory(const DevSortBuffer *buffer, size_t needed, size_t *bytes,
+					 CUmemGenericAllocationHandle *handle)
 {
-	CUresult	result = buffer->driver.create(handle, *bytes, &buffer->memory, 0);
+	CUresult result = buffer->driver.create(handle, *bytes, &buffer->memory, 0);
 
 	if (result == CUDA_ERROR_OUT_OF_MEMORY && *bytes > needed)
 	{
@@ -198,7 +202,8 @@ buffer_create_memory(const DevSortBuffer *buffer, size_t needed, size_t *bytes, 
 static DevSortStatus
 buffer_map(const DevSortBuffer *buffer, size_t bytes, CUmemGenericAllocationHandle handle)
 {
-	CHECK_CUDA_MEMORY(driver_error(buffer->driver.map(buffer->address + buffer->capacity, bytes, 0, handle, 0)),
+	CHECK_CUDA_MEMORY(driver_error(
+						  buffer->driver.map(buffer->address + buffer->capacity, bytes, 0, handle, 0)),
 					  "mapping device memory");
 	return status_ok();
 }
@@ -210,7 +215,8 @@ buffer_allow_access(const DevSortBuffer *buffer, size_t bytes)
 
 	access.location = buffer->memory.location;
 	access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-	CHECK_CUDA_MEMORY(driver_error(buffer->driver.set_access(buffer->address + buffer->capacity, bytes, &access, 1)),
+	CHECK_CUDA_MEMORY(driver_error(
+						  buffer->driver.set_access(buffer->address + buffer->capacity, bytes, &access, 1)),
 					  "allowing access to device memory");
 	return status_ok();
 }
@@ -243,15 +249,16 @@ buffer_extend(DevSortBuffer *buffer, size_t needed, size_t step)
 static DevSortStatus
 buffer_explain_out_of_memory(const DevSortBuffer *buffer, size_t bytes, size_t needed)
 {
-	size_t		free_bytes = 0;
-	size_t		total_bytes = 0;
+	size_t free_bytes = 0;
+	size_t total_bytes = 0;
 
 	if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess)
 		(void) cudaGetLastError();
-	return status_make(DEVSORT_OUT_OF_MEMORY,
-					   "out of device memory: a buffer was to grow from %zu to %zu bytes, which takes %zu more, "
-					   "and the device has %zu of its %zu bytes free",
-					   buffer->capacity, bytes, needed, free_bytes, total_bytes);
+	return status_make(
+		DEVSORT_OUT_OF_MEMORY,
+		"out of device memory: a buffer was to grow from %zu to %zu bytes, which takes %zu more, "
+		"and the device has %zu of its %zu bytes free",
+		buffer->capacity, bytes, needed, free_bytes, total_bytes);
 }
 
 static DevSortStatus
@@ -259,25 +266,29 @@ buffer_grow(DevSortBuffer *buffer, size_t bytes, bool exactly)
 {
 	const DevSortBudget *budget;
 	DevSortStatus status;
-	size_t		needed;
-	size_t		step;
-	size_t		left;
+	size_t needed;
+	size_t step;
+	size_t left;
 
 	if (buffer == NULL)
 		return status_make(DEVSORT_INVALID, "buffer is NULL");
 	if (bytes > buffer->max_bytes)
-		return status_make(DEVSORT_INVALID, "a buffer made for at most %zu bytes can't grow to %zu", buffer->max_bytes, bytes);
+		return status_make(DEVSORT_INVALID, "a buffer made for at most %zu bytes can't grow to %zu",
+						   buffer->max_bytes, bytes);
 	if (bytes <= buffer->capacity)
 		return status_ok();
 	budget = buffer->budget;
 	left = budget->limit > budget->used ? budget->limit - budget->used : 0;
 	needed = round_up(bytes, buffer->granularity) - buffer->capacity;
 	if (needed > left)
-		return status_make(DEVSORT_OVER_BUDGET,
-						   "over the budget: a buffer was to grow from %zu to %zu bytes, which takes %zu more, "
-						   "and %zu of the budget of %zu bytes are used",
-						   buffer->capacity, bytes, needed, budget->used, budget->limit);
-	step = exactly ? needed : buffer_choose_step(buffer->capacity, buffer->reserved, buffer->granularity, left, needed);
+		return status_make(
+			DEVSORT_OVER_BUDGET,
+			"over the budget: a buffer was to grow from %zu to %zu bytes, which takes %zu more, "
+			"and %zu of the budget of %zu bytes are used",
+			buffer->capacity, bytes, needed, budget->used, budget->limit);
+	step = exactly
+			   ? needed
+			   : buffer_choose_step(buffer->capacity, buffer->reserved, buffer->granularity, left, needed);
 	status = buffer_extend(buffer, needed, step);
 	if (status.code == DEVSORT_OUT_OF_MEMORY)
 		return buffer_explain_out_of_memory(buffer, bytes, needed);

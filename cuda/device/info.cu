@@ -2,8 +2,9 @@
  * info.cu
  *		Which devices there are, and why there may be none.
  *
- * The program is linked to the CUDA runtime alone, which loads the driver when it is first asked something.  So these
- * functions work on any machine, and their statuses are what the user gets to read where a driver or a device is missing.
+ * The program is linked to the CUDA runtime alone, which loads the driver when it is first asked something.
+ * So these functions work on any machine, and their statuses are what the user gets to read where a driver or
+ * a device is missing.
  */
 #include <cstdio>
 #include <cstring>
@@ -18,8 +19,8 @@
 static DevSortStatus
 device_explain_none(cudaError_t error)
 {
-	int			driver = 0;
-	int			runtime = 0;
+	int driver = 0;
+	int runtime = 0;
 
 	/* Not sticky, but the next launch would report it. */
 	(void) cudaGetLastError();
@@ -37,12 +38,15 @@ device_explain_none(cudaError_t error)
 static DevSortStatus
 device_check_age(int device, bool *usable)
 {
-	int			major;
-	int			minor;
+	int major;
+	int minor;
 
-	CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "asking for the device's age");
-	CHECK_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "asking for the device's age");
-	*usable = major > OLDEST_COMPUTE_MAJOR || (major == OLDEST_COMPUTE_MAJOR && minor >= OLDEST_COMPUTE_MINOR);
+	CHECK_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device),
+			   "asking for the device's age");
+	CHECK_CUDA(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device),
+			   "asking for the device's age");
+	*usable =
+		major > OLDEST_COMPUTE_MAJOR || (major == OLDEST_COMPUTE_MAJOR && minor >= OLDEST_COMPUTE_MINOR);
 	return status_ok();
 }
 
@@ -51,7 +55,7 @@ DevSortStatus
 devsort_device_count(int *count)
 {
 	cudaError_t error;
-	int			found = 0;
+	int found = 0;
 
 	if (count == NULL)
 		return status_make(DEVSORT_INVALID, "count is NULL");
@@ -63,7 +67,7 @@ devsort_device_count(int *count)
 		return device_explain_none(cudaErrorNoDevice);
 	for (int device = 0; device < found; device++)
 	{
-		bool		usable = false;
+		bool usable = false;
 
 		RETURN_IF_FAILED(device_check_age(device, &usable));
 		if (usable)
@@ -83,7 +87,8 @@ device_read_properties(int device, DevSortDevice *description)
 	cudaDeviceProp properties;
 
 	CHECK_CUDA(cudaGetDeviceProperties(&properties, device), "asking for the device's properties");
-	snprintf(description->name, sizeof(description->name), "%.*s", (int) sizeof(description->name) - 1, properties.name);
+	snprintf(description->name, sizeof(description->name), "%.*s", (int) sizeof(description->name) - 1,
+			 properties.name);
 	description->compute_major = properties.major;
 	description->compute_minor = properties.minor;
 	description->multiprocessors = properties.multiProcessorCount;
@@ -97,7 +102,7 @@ device_read_properties(int device, DevSortDevice *description)
 static DevSortStatus
 device_read_memory(DevSortDevice *description)
 {
-	size_t		total;
+	size_t total;
 
 	CHECK_CUDA(cudaMemGetInfo(&description->free_bytes, &total), "asking for the device's free memory");
 	return status_ok();
@@ -108,9 +113,9 @@ DevSortStatus
 devsort_device_describe(int device, DevSortDevice *description)
 {
 	DevSortStatus status;
-	int			count;
-	int			previous;
-	bool		usable = false;
+	int count;
+	int previous;
+	bool usable = false;
 
 	if (description == NULL)
 		return status_make(DEVSORT_INVALID, "description is NULL");
@@ -121,7 +126,8 @@ devsort_device_describe(int device, DevSortDevice *description)
 	RETURN_IF_FAILED(device_read_properties(device, description));
 	RETURN_IF_FAILED(device_check_age(device, &usable));
 	if (!usable)
-		return status_make(DEVSORT_NO_DEVICE, "CUDA device %d (%s) has compute capability %d.%d, %d.%d or later is needed",
+		return status_make(DEVSORT_NO_DEVICE,
+						   "CUDA device %d (%s) has compute capability %d.%d, %d.%d or later is needed",
 						   device, description->name, description->compute_major, description->compute_minor,
 						   OLDEST_COMPUTE_MAJOR, OLDEST_COMPUTE_MINOR);
 	CHECK_CUDA(cudaGetDevice(&previous), "asking for the current device");

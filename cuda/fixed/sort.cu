@@ -20,15 +20,18 @@ check_shape(const DevSortFixedJob *job)
 		return status_make(DEVSORT_INVALID, "no job is given");
 	RETURN_IF_FAILED(check_algorithm(job->algorithm));
 	if (job->key_bytes != 4 && (job->key_bytes < 8 || job->key_bytes > 32 || job->key_bytes % 8 != 0))
-		return status_make(DEVSORT_INVALID, "keys of %d bytes cannot be sorted; allowed are 4, 8, 16, 24 and 32",
+		return status_make(DEVSORT_INVALID,
+						   "keys of %d bytes cannot be sorted; allowed are 4, 8, 16, 24 and 32",
 						   job->key_bytes);
 	if (job->n > DEVSORT_MAX_ROWS)
 		return status_make(DEVSORT_INVALID, "%llu rows are too many; at most %llu can be sorted",
 						   (unsigned long long) job->n, (unsigned long long) DEVSORT_MAX_ROWS);
-	if (job->samples != 0 &&
-		(job->samples < MIN_SAMPLES || job->samples > MAX_SAMPLES || (job->samples & (job->samples - 1)) != 0))
-		return status_make(DEVSORT_INVALID, "bucket sort cannot take %d samples; allowed are powers of two from %d to %d, and 0",
-						   job->samples, MIN_SAMPLES, MAX_SAMPLES);
+	if (job->samples != 0 && (job->samples < MIN_SAMPLES || job->samples > MAX_SAMPLES ||
+							  (job->samples & (job->samples - 1)) != 0))
+		return status_make(
+			DEVSORT_INVALID,
+			"bucket sort cannot take %d samples; allowed are powers of two from %d to %d, and 0",
+			job->samples, MIN_SAMPLES, MAX_SAMPLES);
 	return status_ok();
 }
 
@@ -38,8 +41,8 @@ check_pointer(const char *name, const void *pointer, bool may_be_null)
 	if (pointer == NULL && !may_be_null)
 		return status_make(DEVSORT_INVALID, "%s is NULL", name);
 	if ((uintptr_t) pointer % POINTER_ALIGNMENT != 0)
-		return status_make(DEVSORT_INVALID, "%s is at %p; an address aligned to %d bytes is needed", name, pointer,
-						   POINTER_ALIGNMENT);
+		return status_make(DEVSORT_INVALID, "%s is at %p; an address aligned to %d bytes is needed", name,
+						   pointer, POINTER_ALIGNMENT);
 	return status_ok();
 }
 
@@ -47,8 +50,8 @@ static DevSortStatus
 check_format(DevSortKeyFormat format)
 {
 	if (format != DEVSORT_KEY_BYTES && format != DEVSORT_KEY_WORDS)
-		return status_make(DEVSORT_INVALID, "key format %d does not exist; allowed are %d and %d", (int) format,
-						   (int) DEVSORT_KEY_BYTES, (int) DEVSORT_KEY_WORDS);
+		return status_make(DEVSORT_INVALID, "key format %d does not exist; allowed are %d and %d",
+						   (int) format, (int) DEVSORT_KEY_BYTES, (int) DEVSORT_KEY_WORDS);
 	return status_ok();
 }
 
@@ -60,13 +63,19 @@ check_pointers(const DevSortFixedJob *job)
 	RETURN_IF_FAILED(check_pointer("indexes", job->indexes, true));
 	RETURN_IF_FAILED(check_pointer("sorted_indexes", job->sorted_indexes, true));
 	if (job->keys == job->sorted_keys)
-		return status_make(DEVSORT_INVALID, "keys and sorted_keys are the same memory; the result needs memory of its own");
+		return status_make(DEVSORT_INVALID,
+						   "keys and sorted_keys are the same memory; the result needs memory of its own");
 	if (job->indexes && job->indexes == job->sorted_indexes)
-		return status_make(DEVSORT_INVALID, "indexes and sorted_indexes are the same memory; the result needs memory of its own");
+		return status_make(
+			DEVSORT_INVALID,
+			"indexes and sorted_indexes are the same memory; the result needs memory of its own");
 	return status_ok();
 }
 
-/* The payloads to sort with: the job's, or row numbers in memory taken for them; NULL if keys alone are sorted. */
+/*
+ * The payloads to sort with: the job's, or row numbers in memory taken for them; NULL if keys alone are
+ * sorted.
+ */
 static uint32_t *
 take_values(Workspace *workspace, const DevSortFixedJob *job)
 {
@@ -86,9 +95,11 @@ measure(Workspace *workspace, const DevSortFixedJob *job)
 	}
 	(void) take_values(workspace, job);
 	if (job->key_bytes == 4)
-		pair_sort_measure<uint32_t>(workspace, job->algorithm, job->n, job->sorted_indexes != NULL, job->samples);
+		pair_sort_measure<uint32_t>(workspace, job->algorithm, job->n, job->sorted_indexes != NULL,
+									job->samples);
 	else
-		pair_sort_measure<uint64_t>(workspace, job->algorithm, job->n, job->sorted_indexes != NULL, job->samples);
+		pair_sort_measure<uint64_t>(workspace, job->algorithm, job->n, job->sorted_indexes != NULL,
+									job->samples);
 }
 
 /* Sorts keys that are integers of type Key. */
@@ -118,7 +129,7 @@ sort_integers(const DevSortFixedJob *job, Workspace *workspace, cudaStream_t str
 DevSortStatus
 devsort_fixed_memory(const DevSortFixedJob *job, size_t *workspace_size)
 {
-	Workspace	measured = workspace_measure();
+	Workspace measured = workspace_measure();
 
 	RETURN_IF_FAILED(check_shape(job));
 	if (workspace_size == NULL)
@@ -131,8 +142,8 @@ devsort_fixed_memory(const DevSortFixedJob *job, size_t *workspace_size)
 DevSortStatus
 devsort_fixed(const DevSortFixedJob *job, void *workspace_memory, size_t workspace_size, DevSortStream stream)
 {
-	Workspace	measured = workspace_measure();
-	Workspace	workspace;
+	Workspace measured = workspace_measure();
+	Workspace workspace;
 
 	RETURN_IF_FAILED(check_shape(job));
 	RETURN_IF_FAILED(check_format(job->format));

@@ -11,11 +11,11 @@
 static int
 list_runs(SqueezeRun *run, int runs, int word, uint64_t varying)
 {
-	int			bit = 63;
+	int bit = 63;
 
 	while (bit >= 0)
 	{
-		int			top = bit;
+		int top = bit;
 
 		while (bit >= 0 && (varying >> bit & 1))
 			bit--;
@@ -43,14 +43,15 @@ gap_after(const SqueezeRun *run)
 static int
 merge_narrowest(SqueezeRun *run, int runs)
 {
-	int			narrowest = 0;
+	int narrowest = 0;
 
 	for (int i = 1; i < runs - 1; i++)
 	{
 		if (gap_after(&run[i]) < gap_after(&run[narrowest]))
 			narrowest = i;
 	}
-	run[narrowest].length = (uint8_t) (run[narrowest].shift + run[narrowest].length - run[narrowest + 1].shift);
+	run[narrowest].length =
+		(uint8_t) (run[narrowest].shift + run[narrowest].length - run[narrowest + 1].shift);
 	run[narrowest].shift = run[narrowest + 1].shift;
 	for (int i = narrowest + 1; i < runs - 1; i++)
 		run[i] = run[i + 1];
@@ -60,9 +61,9 @@ merge_narrowest(SqueezeRun *run, int runs)
 SqueezePlan
 squeeze_plan(const uint64_t *varying, int words)
 {
-	SqueezeRun	run[MAX_RUNS_BEFORE_MERGING];
+	SqueezeRun run[MAX_RUNS_BEFORE_MERGING];
 	SqueezePlan plan = {};
-	int			runs = 0;
+	int runs = 0;
 
 	for (int word = 0; word < words; word++)
 		runs = list_runs(run, runs, word, varying[word]);
@@ -84,13 +85,13 @@ SqueezePlan
 squeeze_slice(const SqueezePlan *plan, int from, int count)
 {
 	SqueezePlan slice = {};
-	int			at = 0;
+	int at = 0;
 
 	for (int i = 0; i < plan->runs; i++)
 	{
 		const SqueezeRun *run = &plan->run[i];
-		int			first = from > at ? from - at : 0;
-		int			end = from + count < at + run->length ? from + count - at : run->length;
+		int first = from > at ? from - at : 0;
+		int end = from + count < at + run->length ? from + count - at : run->length;
 
 		if (first < end)
 		{

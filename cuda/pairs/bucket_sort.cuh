@@ -2,9 +2,10 @@
  * bucket_sort.cuh
  *		The bucket sort's driver: steps 1 to 8 once or twice, then step 9.
  *
- * Dehne and Zaboli sort the s buckets of at most 2n/s rows by a bitonic sort over all multiprocessors.  Here steps 1 to 8 are
- * applied to all buckets once more, with as many samples as make every bucket then fit one block, by the same
- * guarantee; step 9 is a sort inside a block.  Nothing is read back and nothing depends on the keys.
+ * Dehne and Zaboli sort the s buckets of at most 2n/s rows by a bitonic sort over all multiprocessors.  Here
+ * steps 1 to 8 are applied to all buckets once more, with as many samples as make every bucket then fit one
+ * block, by the same guarantee; step 9 is a sort inside a block.  Nothing is read back and nothing depends on
+ * the keys.
  */
 #ifndef DEVSORT_BUCKET_SORT_CUH
 #define DEVSORT_BUCKET_SORT_CUH
@@ -23,19 +24,19 @@
 /* How a sort of n pairs goes; depends on n, the block's size and s alone. */
 struct BucketShape
 {
-	uint32_t	tile;
-	int			levels;
-	uint32_t	s[BUCKET_MAX_LEVELS];	/* samples of a sublist, buckets of a segment */
-	uint32_t	nsegments[BUCKET_MAX_LEVELS + 1];	/* before each level; the last: after all */
-	uint32_t	limit[BUCKET_MAX_LEVELS];	/* most sublists */
-	uint64_t	largest;		/* bound of the buckets after the last level */
+	uint32_t tile;
+	int levels;
+	uint32_t s[BUCKET_MAX_LEVELS];			   /* samples of a sublist, buckets of a segment */
+	uint32_t nsegments[BUCKET_MAX_LEVELS + 1]; /* before each level; the last: after all */
+	uint32_t limit[BUCKET_MAX_LEVELS];		   /* most sublists */
+	uint64_t largest;						   /* bound of the buckets after the last level */
 };
 
 /* The bound of section 4: most rows of a bucket that a segment of n rows is cut into. */
 static inline uint64_t
 bucket_bound(uint64_t n, uint32_t tile, uint32_t s)
 {
-	uint64_t	m = (n + tile - 1) / tile;
+	uint64_t m = (n + tile - 1) / tile;
 
 	return 2 * m * ((tile + s - 1) / s);
 }
@@ -44,7 +45,7 @@ bucket_bound(uint64_t n, uint32_t tile, uint32_t s)
 static inline uint32_t
 samples_for(uint64_t n, uint32_t tile)
 {
-	uint32_t	s = 32;
+	uint32_t s = 32;
 
 	while (bucket_bound(n, tile, s) > tile && s < BUCKET_MAX_SAMPLES)
 		s += 32;
@@ -55,7 +56,7 @@ static inline BucketShape
 bucket_shape(uint64_t n, uint32_t tile, int samples)
 {
 	BucketShape shape = {};
-	uint32_t	most = BUCKET_ONE_LEVEL_SAMPLES;
+	uint32_t most = BUCKET_ONE_LEVEL_SAMPLES;
 
 	shape.tile = tile;
 	shape.nsegments[0] = 1;
@@ -87,17 +88,18 @@ bucket_shape(uint64_t n, uint32_t tile, int samples)
 template <typename Key>
 struct BucketSpace
 {
-	uint32_t   *starts[BUCKET_MAX_LEVELS + 1];	/* of the segments before each level, of the buckets after the last */
-	uint32_t   *firsts;
-	Piece	   *sublists;
-	Key		   *samples;
-	uint32_t   *origins;		/* of the samples: see SAMPLE_SUBLIST_BITS */
-	Key		   *sorted_samples;
-	uint32_t   *sorted_origins;
-	uint32_t   *sizes;			/* of the parts; in the place of samples, which are done with by then */
-	uint32_t   *locations;
-	uint16_t   *ends;
-	Workspace	rest;			/* of the samples' sort, of the scan */
+	/* of the segments before each level, of the buckets after the last */
+	uint32_t *starts[BUCKET_MAX_LEVELS + 1];
+	uint32_t *firsts;
+	Piece *sublists;
+	Key *samples;
+	uint32_t *origins; /* of the samples: see SAMPLE_SUBLIST_BITS */
+	Key *sorted_samples;
+	uint32_t *sorted_origins;
+	uint32_t *sizes; /* of the parts; in the place of samples, which are done with by then */
+	uint32_t *locations;
+	uint16_t *ends;
+	Workspace rest; /* of the samples' sort, of the scan */
 };
 
 template <typename Key>
@@ -105,13 +107,13 @@ static BucketSpace<Key>
 bucket_space_take(Workspace *workspace, const BucketShape *shape)
 {
 	BucketSpace<Key> space = {};
-	size_t		nsamples = 0;
-	uint32_t	sublists = 0;
-	uint32_t	segments = 1;
+	size_t nsamples = 0;
+	uint32_t sublists = 0;
+	uint32_t segments = 1;
 
 	for (int level = 0; level < shape->levels; level++)
 	{
-		size_t		here = (size_t) shape->limit[level] * shape->s[level];
+		size_t here = (size_t) shape->limit[level] * shape->s[level];
 
 		nsamples = here > nsamples ? here : nsamples;
 		sublists = shape->limit[level] > sublists ? shape->limit[level] : sublists;
@@ -137,20 +139,20 @@ bucket_space_take(Workspace *workspace, const BucketShape *shape)
 }
 
 /*
- * What sorts of up to n pairs need.  A larger sort may need less, where more rows change the shape; so all shapes that come up
- * below n are measured, each at its largest n.
+ * What sorts of up to n pairs need.  A larger sort may need less, where more rows change the shape; so all
+ * shapes that come up below n are measured, each at its largest n.
  */
 template <typename Key>
 static size_t
 bucket_space_upto(size_t used, uint64_t n, uint32_t tile, int samples)
 {
-	size_t		most = used;
+	size_t most = used;
 
 	for (;;)
 	{
 		BucketShape shape = bucket_shape(n, tile, samples);
-		Workspace	workspace = {NULL, used};
-		uint64_t	smaller = 0;	/* has another shape, or is 0 */
+		Workspace workspace = {NULL, used};
+		uint64_t smaller = 0; /* has another shape, or is 0 */
 
 		bucket_space_take<Key>(&workspace, &shape);
 		most = workspace.used > most ? workspace.used : most;
@@ -158,7 +160,7 @@ bucket_space_upto(size_t used, uint64_t n, uint32_t tile, int samples)
 			return most;
 		while (n - smaller > 1)
 		{
-			uint64_t	middle = smaller + (n - smaller) / 2;
+			uint64_t middle = smaller + (n - smaller) / 2;
 			BucketShape there = bucket_shape(middle, tile, samples);
 
 			if (there.levels == shape.levels && there.s[0] == shape.s[0])
@@ -175,15 +177,15 @@ template <typename Key>
 void
 bucket_sort_measure(Workspace *workspace, uint64_t n, int samples)
 {
-	size_t		large = bucket_space_upto<Key>(workspace->used, n, BUCKET_THREADS_LARGE * BUCKET_ITEMS, samples);
-	size_t		small = bucket_space_upto<Key>(workspace->used, n, BUCKET_THREADS_SMALL * BUCKET_ITEMS, samples);
+	size_t large = bucket_space_upto<Key>(workspace->used, n, BUCKET_THREADS_LARGE * BUCKET_ITEMS, samples);
+	size_t small = bucket_space_upto<Key>(workspace->used, n, BUCKET_THREADS_SMALL * BUCKET_ITEMS, samples);
 
 	workspace->used = large > small ? large : small;
 }
 
 /*
- * Step 4: sorts the samples of all segments at once: a segment's are all before, or equal to, the next one's, and the sort
- * is stable.
+ * Step 4: sorts the samples of all segments at once: a segment's are all before, or equal to, the next one's,
+ * and the sort is stable.
  */
 template <typename Key>
 static DevSortStatus
@@ -212,21 +214,28 @@ static DevSortStatus
 bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const BucketSpace<Key> *space, int level,
 			 BucketPairs<Key> *pairs, cudaStream_t stream)
 {
-	const bool	first = level == 0;
-	uint32_t	s = shape->s[level];
-	uint32_t	limit = shape->limit[level];
-	uint64_t	nsamples = (uint64_t) limit * s;
-	size_t		sort_bytes = shared_pairs_bytes<Key, has_values>(THREADS * BUCKET_ITEMS);
-	size_t		move_bytes = s * (sizeof(uint32_t) + sizeof(uint16_t));
-	uint32_t	nbuckets = shape->nsegments[level + 1];
-	Pieces		sublists = {space->starts[level], shape->nsegments[level], (uint32_t) job->n, shape->tile, limit,
-							space->sublists, space->firsts};
+	const bool first = level == 0;
+	uint32_t s = shape->s[level];
+	uint32_t limit = shape->limit[level];
+	uint64_t nsamples = (uint64_t) limit * s;
+	size_t sort_bytes = shared_pairs_bytes<Key, has_values>(THREADS * BUCKET_ITEMS);
+	size_t move_bytes = s * (sizeof(uint32_t) + sizeof(uint16_t));
+	uint32_t nbuckets = shape->nsegments[level + 1];
+	Pieces sublists = {space->starts[level],
+					   shape->nsegments[level],
+					   (uint32_t) job->n,
+					   shape->tile,
+					   limit,
+					   space->sublists,
+					   space->firsts};
 
 	RETURN_IF_FAILED(cut_segments(&sublists, stream));
 	stage_begin(job->stages, first ? "local sort" : "sublist local sort", stream);
 	RETURN_IF_FAILED((allow_shared_memory<sort_sublists_kernel<Key, has_values, THREADS>>(sort_bytes)));
-	sort_sublists_kernel<Key, has_values, THREADS><<<limit, THREADS, sort_bytes, stream>>>
-		(sublists, s, *pairs, first, key_order_make<Key>(first && job->big_endian), space->samples, space->origins);
+	sort_sublists_kernel<Key, has_values, THREADS>
+		<<<limit, THREADS, sort_bytes, stream>>>(sublists, s, *pairs, first,
+												 key_order_make<Key>(first && job->big_endian),
+												 space->samples, space->origins);
 	CHECK_LAUNCH("sorting sublists");
 	/* At the first level the sorted sublists are in the other array now. */
 	if (first)
@@ -238,19 +247,21 @@ bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 	RETURN_IF_FAILED(sort_samples(space, nsamples, stream));
 
 	stage_begin(job->stages, first ? "sample indexing" : "sublist sample indexing", stream);
-	index_samples_kernel<<<limit, 256, s * sizeof(uint32_t), stream>>>
-		(sublists, s, pairs->keys, space->sorted_samples, space->sorted_origins, space->sizes, space->ends);
+	index_samples_kernel<<<limit, 256, s * sizeof(uint32_t), stream>>>(sublists, s, pairs->keys,
+																	   space->sorted_samples,
+																	   space->sorted_origins, space->sizes,
+																	   space->ends);
 	CHECK_LAUNCH("indexing samples");
 
 	stage_begin(job->stages, first ? "prefix sum" : "sublist prefix sum", stream);
 	RETURN_IF_FAILED(exclusive_sum(space->sizes, space->locations, nsamples, &space->rest, stream));
-	start_buckets_kernel<<<nbuckets / 256 + 1, 256, 0, stream>>>
-		(sublists, s, space->locations, (uint32_t) job->n, space->starts[level + 1]);
+	start_buckets_kernel<<<nbuckets / 256 + 1, 256, 0, stream>>>(sublists, s, space->locations,
+																 (uint32_t) job->n, space->starts[level + 1]);
 	CHECK_LAUNCH("starting buckets");
 
 	stage_begin(job->stages, first ? "relocation" : "sublist relocation", stream);
-	relocate_kernel<Key, has_values, THREADS><<<limit, THREADS, move_bytes, stream>>>
-		(sublists, s, *pairs, space->ends, space->locations);
+	relocate_kernel<Key, has_values, THREADS>
+		<<<limit, THREADS, move_bytes, stream>>>(sublists, s, *pairs, space->ends, space->locations);
 	CHECK_LAUNCH("relocating");
 	*pairs = bucket_pairs_swapped(pairs);
 	return status_ok();
@@ -259,15 +270,19 @@ bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 /* Step 9 for the buckets that blocks of THREADS can sort, but blocks of smaller_threads can't. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
-sort_buckets(const PairSortJob<Key> *job, const BucketShape *shape, const BucketSpace<Key> *space, uint32_t smaller_threads,
-			 const BucketPairs<Key> *pairs, cudaStream_t stream)
+sort_buckets(const PairSortJob<Key> *job, const BucketShape *shape, const BucketSpace<Key> *space,
+			 uint32_t smaller_threads, const BucketPairs<Key> *pairs, cudaStream_t stream)
 {
-	size_t		bytes = shared_pairs_bytes<Key, has_values>(THREADS * BUCKET_ITEMS);
+	size_t bytes = shared_pairs_bytes<Key, has_values>(THREADS * BUCKET_ITEMS);
 
 	RETURN_IF_FAILED((allow_shared_memory<sort_buckets_kernel<Key, has_values, THREADS>>(bytes)));
-	sort_buckets_kernel<Key, has_values, THREADS><<<shape->nsegments[shape->levels], THREADS, bytes, stream>>>
-		(space->starts[shape->levels], smaller_threads * BUCKET_ITEMS, *pairs,
-		 key_order_make<Key>(shape->levels == 0 && job->big_endian), key_order_make<Key>(job->big_endian));
+	sort_buckets_kernel<Key, has_values, THREADS>
+		<<<shape->nsegments[shape->levels], THREADS, bytes, stream>>>(space->starts[shape->levels],
+																	  smaller_threads * BUCKET_ITEMS, *pairs,
+																	  key_order_make<Key>(shape->levels ==
+																							  0 &&
+																						  job->big_endian),
+																	  key_order_make<Key>(job->big_endian));
 	CHECK_LAUNCH("sorting buckets");
 	return status_ok();
 }
@@ -276,25 +291,29 @@ template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 bucket_sort_with(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
 {
-	Workspace	mine = *workspace;
+	Workspace mine = *workspace;
 	BucketShape shape = bucket_shape(job->n, THREADS * BUCKET_ITEMS, job->samples);
 	BucketSpace<Key> space = bucket_space_take<Key>(&mine, &shape);
 	BucketPairs<Key> pairs = {job->keys, job->values, job->sorted_keys, job->sorted_values};
 
 	if (shape.largest > shape.tile)
-		return status_make(DEVSORT_INVALID,
-						   "s = %d leaves buckets of up to %llu rows, more than the %u that a block can sort; take more samples",
-						   job->samples, (unsigned long long) shape.largest, shape.tile);
+		return status_make(
+			DEVSORT_INVALID,
+			"s = %d leaves buckets of up to %llu rows, more than the %u that a block can sort; take more samples",
+			job->samples, (unsigned long long) shape.largest, shape.tile);
 	start_whole_kernel<<<1, 1, 0, stream>>>(space.starts[0], (uint32_t) job->n);
 	CHECK_LAUNCH("making the first segment");
 	for (int level = 0; level < shape.levels; level++)
-		RETURN_IF_FAILED((bucket_level<Key, has_values, THREADS>(job, &shape, &space, level, &pairs, stream)));
+		RETURN_IF_FAILED(
+			(bucket_level<Key, has_values, THREADS>(job, &shape, &space, level, &pairs, stream)));
 	pairs.to_keys = job->sorted_keys;
 	pairs.to_values = job->sorted_values;
 	stage_begin(job->stages, "bucket sort", stream);
 	RETURN_IF_FAILED((sort_buckets<Key, has_values, THREADS / 4>(job, &shape, &space, 0, &pairs, stream)));
-	RETURN_IF_FAILED((sort_buckets<Key, has_values, THREADS / 2>(job, &shape, &space, THREADS / 4, &pairs, stream)));
-	RETURN_IF_FAILED((sort_buckets<Key, has_values, THREADS>(job, &shape, &space, THREADS / 2, &pairs, stream)));
+	RETURN_IF_FAILED(
+		(sort_buckets<Key, has_values, THREADS / 2>(job, &shape, &space, THREADS / 4, &pairs, stream)));
+	RETURN_IF_FAILED(
+		(sort_buckets<Key, has_values, THREADS>(job, &shape, &space, THREADS / 2, &pairs, stream)));
 	return status_ok();
 }
 
@@ -302,16 +321,17 @@ template <typename Key>
 DevSortStatus
 bucket_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
 {
-	int			available;
+	int available;
 
 	if (job->n == 0)
 		return status_ok();
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
 	if ((size_t) available >= BUCKET_THREADS_LARGE * BUCKET_ITEMS * (sizeof(Key) + sizeof(uint32_t)))
-		return job->sorted_values ? bucket_sort_with<Key, true, BUCKET_THREADS_LARGE>(job, workspace, stream)
-			: bucket_sort_with<Key, false, BUCKET_THREADS_LARGE>(job, workspace, stream);
+		return job->sorted_values
+				   ? bucket_sort_with<Key, true, BUCKET_THREADS_LARGE>(job, workspace, stream)
+				   : bucket_sort_with<Key, false, BUCKET_THREADS_LARGE>(job, workspace, stream);
 	return job->sorted_values ? bucket_sort_with<Key, true, BUCKET_THREADS_SMALL>(job, workspace, stream)
-		: bucket_sort_with<Key, false, BUCKET_THREADS_SMALL>(job, workspace, stream);
+							  : bucket_sort_with<Key, false, BUCKET_THREADS_SMALL>(job, workspace, stream);
 }
 
-#endif							/* DEVSORT_BUCKET_SORT_CUH */
+#endif /* DEVSORT_BUCKET_SORT_CUH */

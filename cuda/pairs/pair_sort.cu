@@ -12,8 +12,9 @@ SampleRareWays sample_rare_ways = {SAMPLE_OVERSAMPLING, LEAF_MAX_WORK, 0, 0, 0};
 #endif
 
 /*
- * What DEVSORT_AUTO is for this Key.  On an H100 (2026-11-21, 2^27 pairs with a 4-byte value, `gpubench rates`): 4-byte keys 4.42 ms by
- * radix, 4.46 by sample sort, 11 by bucket sort, alone 3.22 and 3.29; 8-byte keys 12.7 by radix, 6.2 by sample sort, 15 by bucket sort.
+ * What DEVSORT_AUTO is for this Key.  On an H100 (2026-11-21, 2^27 pairs with a 4-byte value,
+ * `gpubench rates`): 4-byte keys 4.42 ms by radix, 4.46 by sample sort, 11 by bucket sort, alone 3.22 and
+ * 3.29; 8-byte keys 12.7 by radix, 6.2 by sample sort, 15 by bucket sort.
  */
 template <typename Key>
 static DevSortAlgorithm

@@ -8,12 +8,12 @@
  *	one level	input -> leaves in the output, sorted where they are
  *	two levels	input -> buckets in the output -> leaves in the input -> sorted into the output
  *
- * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the list of leaves that came
- * out larger than a block can sort is read back; there hardly ever is one, and each is sampled again with
- * other random numbers, as a sort of its own.
+ * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the
+ * list of leaves that came out larger than a block can sort is read back; there hardly ever is one, and each
+ * is sampled again with other random numbers, as a sort of its own.
  *
- * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes) sorts by CUB's
- * radix sort instead.
+ * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes)
+ * sorts by CUB's radix sort instead.
  */
 #ifndef DEVSORT_SAMPLE_SORT_CUH
 #define DEVSORT_SAMPLE_SORT_CUH
@@ -48,19 +48,19 @@
 /* How a sort of n pairs goes; depends on n alone. */
 struct SampleShape
 {
-	int			levels;
-	int			log_ways[SAMPLE_MAX_LEVELS];
-	uint32_t	nbuckets[SAMPLE_MAX_LEVELS];	/* after each level */
-	uint32_t	nleaves;
-	uint32_t	nsamples;
-	bool		wide_buckets;	/* bucket numbers of 2 bytes */
+	int levels;
+	int log_ways[SAMPLE_MAX_LEVELS];
+	uint32_t nbuckets[SAMPLE_MAX_LEVELS]; /* after each level */
+	uint32_t nleaves;
+	uint32_t nsamples;
+	bool wide_buckets; /* bucket numbers of 2 bytes */
 };
 
 static inline SampleShape
 sample_shape(uint64_t n)
 {
 	SampleShape shape = {};
-	int			log_leaves = 0;
+	int log_leaves = 0;
 
 	shape.nleaves = 1;
 	if (n <= SAMPLE_BLOCK)
@@ -85,19 +85,19 @@ sample_shape(uint64_t n)
 template <typename Key>
 struct SampleSpace
 {
-	Key		   *sample;
-	Key		   *sorted_sample;
-	Key		   *splitters;
-	char	   *buckets;		/* one bucket number for each pair */
-	uint32_t   *zeros;			/* what must begin as zeros: sizes, starts and list lengths */
-	size_t		nzeros;
-	uint32_t   *sizes[SAMPLE_MAX_LEVELS];	/* nbuckets */
-	uint32_t   *starts[SAMPLE_MAX_LEVELS];	/* of the buckets after each level, nbuckets + 1 */
-	uint32_t   *lengths;
-	uint32_t   *first_tiles;
-	Piece	   *tiles;
-	uint32_t   *lists;
-	Workspace	rest;			/* of the scans, or of the sample's own sort */
+	Key *sample;
+	Key *sorted_sample;
+	Key *splitters;
+	char *buckets;	 /* one bucket number for each pair */
+	uint32_t *zeros; /* what must begin as zeros: sizes, starts and list lengths */
+	size_t nzeros;
+	uint32_t *sizes[SAMPLE_MAX_LEVELS];	 /* nbuckets */
+	uint32_t *starts[SAMPLE_MAX_LEVELS]; /* of the buckets after each level, nbuckets + 1 */
+	uint32_t *lengths;
+	uint32_t *first_tiles;
+	Piece *tiles;
+	uint32_t *lists;
+	Workspace rest; /* of the scans, or of the sample's own sort */
 };
 
 template <typename Key>
@@ -135,9 +135,9 @@ void
 sample_sort_measure(Workspace *workspace, uint64_t n)
 {
 	SampleShape shape = sample_shape(n);
-	Workspace	main = *workspace;
-	Workspace	scan;
-	Workspace	fallback = *workspace;
+	Workspace main = *workspace;
+	Workspace scan;
+	Workspace fallback = *workspace;
 
 	sample_space_take<Key>(&main, n);
 	if (shape.levels > 0)
@@ -162,10 +162,10 @@ sample_sort_measure(Workspace *workspace, uint64_t n)
 template <typename Key>
 struct PairArrays
 {
-	Key		   *keys;
-	uint32_t   *values;
-	Key		   *other_keys;
-	uint32_t   *other_values;
+	Key *keys;
+	uint32_t *values;
+	Key *other_keys;
+	uint32_t *other_values;
 };
 
 template <typename Key>
@@ -180,22 +180,23 @@ pair_arrays_swap(PairArrays<Key> *arrays)
 /* Phase 1. */
 template <typename Key>
 static DevSortStatus
-choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, cudaStream_t stream)
+choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+				 cudaStream_t stream)
 {
-	const int	threads = 256;
+	const int threads = 256;
 	PairSortJob<Key> sampling = {};
 
 	stage_begin(job->stages, "sample", stream);
-	draw_sample_kernel<<<(shape->nsamples + threads - 1) / threads, threads, 0, stream>>>
-		(job->keys, job->n, shape->nsamples, job->seed, key_order_make<Key>(job->big_endian), space->sample);
+	draw_sample_kernel<<<(shape->nsamples + threads - 1) / threads, threads, 0, stream>>>(
+		job->keys, job->n, shape->nsamples, job->seed, key_order_make<Key>(job->big_endian), space->sample);
 	CHECK_LAUNCH("drawing a sample");
 	sampling.n = shape->nsamples;
 	sampling.keys = space->sample;
 	sampling.sorted_keys = space->sorted_sample;
 	sampling.seed = job->seed + 1;
 	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
-	pick_splitters_kernel<<<(shape->nleaves + threads - 1) / threads, threads, 0, stream>>>
-		(space->sorted_sample, shape->nsamples, shape->nleaves, space->splitters);
+	pick_splitters_kernel<<<(shape->nleaves + threads - 1) / threads, threads, 0, stream>>>(
+		space->sorted_sample, shape->nsamples, shape->nleaves, space->splitters);
 	CHECK_LAUNCH("picking splitters");
 	return status_ok();
 }
@@ -203,26 +204,36 @@ choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const Sa
 /* Phases 2 to 4 of one level, with bucket numbers of type Bucket. */
 template <typename Key, typename Bucket>
 static DevSortStatus
-distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, int level,
-				PairArrays<Key> *arrays, cudaStream_t stream)
+distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+				int level, PairArrays<Key> *arrays, cudaStream_t stream)
 {
-	int			log_ways = shape->log_ways[level];
-	uint32_t	nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
-	uint32_t	nbuckets = shape->nbuckets[level];
-	uint32_t	limit = pieces_limit(job->n, nsegments, SAMPLE_TILE);
-	Pieces		tiles = {level == 0 ? NULL : space->starts[level - 1], nsegments, (uint32_t) job->n, SAMPLE_TILE, limit,
-						 space->tiles, space->first_tiles};
-	uint32_t   *cursors = space->starts[level] + 1;
-	size_t		tree_bytes = (sizeof(Key) + sizeof(uint32_t)) << log_ways;
-	size_t		scatter_bytes = scatter_shared_bytes<Key>(log_ways);
-	Bucket	   *buckets = (Bucket *) space->buckets;
+	int log_ways = shape->log_ways[level];
+	uint32_t nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
+	uint32_t nbuckets = shape->nbuckets[level];
+	uint32_t limit = pieces_limit(job->n, nsegments, SAMPLE_TILE);
+	Pieces tiles = {level == 0 ? NULL : space->starts[level - 1],
+					nsegments,
+					(uint32_t) job->n,
+					SAMPLE_TILE,
+					limit,
+					space->tiles,
+					space->first_tiles};
+	uint32_t *cursors = space->starts[level] + 1;
+	size_t tree_bytes = (sizeof(Key) + sizeof(uint32_t)) << log_ways;
+	size_t scatter_bytes = scatter_shared_bytes<Key>(log_ways);
+	Bucket *buckets = (Bucket *) space->buckets;
 
 	if (level > 0)
 		RETURN_IF_FAILED(cut_segments(&tiles, stream));
 	stage_begin(job->stages, level == 0 ? "count 1" : "count 2", stream);
-	count_buckets_kernel<Key, Bucket><<<limit, SAMPLE_TILE_THREADS, tree_bytes, stream>>>
-		(arrays->keys, key_order_make<Key>(job->big_endian), tiles, space->splitters,
-		 level + 1 < shape->levels ? 1u << shape->log_ways[level + 1] : 1, log_ways, buckets, space->sizes[level]);
+	count_buckets_kernel<Key, Bucket>
+		<<<limit, SAMPLE_TILE_THREADS, tree_bytes, stream>>>(arrays->keys,
+															 key_order_make<Key>(job->big_endian), tiles,
+															 space->splitters,
+															 level + 1 < shape->levels
+																 ? 1u << shape->log_ways[level + 1]
+																 : 1,
+															 log_ways, buckets, space->sizes[level]);
 	CHECK_LAUNCH("counting buckets");
 	/* A bucket's cursor begins at its start and ends at its end, the next one's start. */
 	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], cursors, nbuckets, &space->rest, stream));
@@ -231,14 +242,18 @@ distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const Sam
 	if (job->sorted_values)
 	{
 		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, true>>(scatter_bytes)));
-		scatter_kernel<Key, Bucket, true><<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>
-			(arrays->keys, arrays->values, buckets, tiles, log_ways, cursors, arrays->other_keys, arrays->other_values);
+		scatter_kernel<Key, Bucket, true>
+			<<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(arrays->keys, arrays->values, buckets,
+																	tiles, log_ways, cursors,
+																	arrays->other_keys, arrays->other_values);
 	}
 	else
 	{
 		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, false>>(scatter_bytes)));
-		scatter_kernel<Key, Bucket, false><<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>
-			(arrays->keys, NULL, buckets, tiles, log_ways, cursors, arrays->other_keys, NULL);
+		scatter_kernel<Key, Bucket, false>
+			<<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(arrays->keys, NULL, buckets, tiles,
+																	log_ways, cursors, arrays->other_keys,
+																	NULL);
 	}
 	CHECK_LAUNCH("scattering");
 	pair_arrays_swap(arrays);
@@ -250,9 +265,8 @@ static DevSortStatus
 distribute(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, int level,
 		   PairArrays<Key> *arrays, cudaStream_t stream)
 {
-	return shape->wide_buckets
-		? distribute_with<Key, uint16_t>(job, shape, space, level, arrays, stream)
-		: distribute_with<Key, uint8_t>(job, shape, space, level, arrays, stream);
+	return shape->wide_buckets ? distribute_with<Key, uint16_t>(job, shape, space, level, arrays, stream)
+							   : distribute_with<Key, uint8_t>(job, shape, space, level, arrays, stream);
 }
 
 /* What each class of leaves can hold on this device. */
@@ -260,17 +274,17 @@ template <typename Key, bool has_values>
 static DevSortStatus
 leaf_capacities(Leaves *leaves)
 {
-	const size_t reserved = 4096;	/* for what kernels declare themselves */
+	const size_t reserved = 4096; /* for what kernels declare themselves */
 	const uint32_t threads[LEAF_CLASSES] = {LEAF_THREADS_SMALL, LEAF_THREADS_MEDIUM, LEAF_THREADS_LARGE};
-	size_t		bytes_a_pair = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
-	int			available;
+	size_t bytes_a_pair = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
+	int available;
 
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
 	for (int kind = 0; kind < LEAF_CLASSES; kind++)
 	{
-		size_t		fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + reserved;
-		size_t		fitting = ((size_t) available > fixed ? available - fixed : 0) / bytes_a_pair;
-		uint32_t	wanted = threads[kind] * LEAF_ITEMS;
+		size_t fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + reserved;
+		size_t fitting = ((size_t) available > fixed ? available - fixed : 0) / bytes_a_pair;
+		uint32_t wanted = threads[kind] * LEAF_ITEMS;
 
 		/* A class that this device has no room for is as large as the one before, and stays empty. */
 		leaves->capacity[kind] = fitting >= wanted ? wanted : (uint32_t) fitting / 256 * 256;
@@ -286,14 +300,17 @@ leaf_capacities(Leaves *leaves)
 /* Sorts the leaves of one class, in as many blocks as the device holds several times over. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
-sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafPairs<Key> *pairs, cudaStream_t stream)
+sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafPairs<Key> *pairs,
+				cudaStream_t stream)
 {
-	size_t		bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
-	uint32_t	nblocks = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS) * LEAF_ROUNDS;
+	size_t bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
+	uint32_t nblocks = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS) * LEAF_ROUNDS;
 
 	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, THREADS>>(bytes)));
-	leaf_sort_kernel<Key, has_values, THREADS><<<nblocks < leaves->count ? nblocks : leaves->count, THREADS, bytes, stream>>>
-		(*leaves, kind, *pairs);
+	leaf_sort_kernel<
+		Key, has_values,
+		THREADS> < <<nblocks<leaves->count ? nblocks : leaves->count, THREADS, bytes, stream>>>(*leaves, kind,
+																								*pairs);
 	CHECK_LAUNCH("sorting leaves");
 	return status_ok();
 }
@@ -301,15 +318,18 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 /* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
-sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks, const LeafPairs<Key> *pairs,
-				 cudaStream_t stream)
+sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks,
+				 const LeafPairs<Key> *pairs, cudaStream_t stream)
 {
-	uint32_t	above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
-	size_t		bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
+	uint32_t above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
+	size_t bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
 
 	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values, THREADS>>(bytes)));
-	hard_leaf_kernel<Key, has_values, THREADS><<<nblocks < leaves->count ? nblocks : leaves->count, THREADS, bytes, stream>>>
-		(*leaves, *pairs, above);
+	hard_leaf_kernel<
+		Key, has_values,
+		THREADS> < <<nblocks<leaves->count ? nblocks : leaves->count, THREADS, bytes, stream>>>(*leaves,
+																								*pairs,
+																								above);
 	CHECK_LAUNCH("merge sorting leaves");
 	return status_ok();
 }
@@ -319,51 +339,57 @@ template <typename Key, bool has_values>
 static DevSortStatus
 sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, cudaStream_t stream)
 {
-	int			multiprocessors;
-	uint32_t	few_blocks;
+	int multiprocessors;
+	uint32_t few_blocks;
 
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors));
 	few_blocks = leaves->count < 2 * (uint32_t) multiprocessors ? leaves->count : 2 * multiprocessors;
 	if (leaves->starts == NULL)
-		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>
-						  (leaves, LEAF_MEDIUM, multiprocessors, pairs, stream)));
+		RETURN_IF_FAILED(
+			(sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
+																   pairs, stream)));
 	else
 	{
-		list_leaves_kernel<<<(leaves->count + LEAF_THREADS_SMALL - 1) / LEAF_THREADS_SMALL, LEAF_THREADS_SMALL, 0, stream>>>
-			(*leaves, splitters);
+		list_leaves_kernel<<<(leaves->count + LEAF_THREADS_SMALL - 1) / LEAF_THREADS_SMALL,
+							 LEAF_THREADS_SMALL, 0, stream>>>(*leaves, splitters);
 		CHECK_LAUNCH("listing leaves");
 		if (leaves->capacity[LEAF_LARGE] > leaves->capacity[LEAF_MEDIUM])
-			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>
-							  (leaves, LEAF_LARGE, multiprocessors, pairs, stream)));
-		RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>
-						  (leaves, LEAF_MEDIUM, multiprocessors, pairs, stream)));
+			RETURN_IF_FAILED(
+				(sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>(leaves, LEAF_LARGE, multiprocessors,
+																	  pairs, stream)));
+		RETURN_IF_FAILED(
+			(sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
+																   pairs, stream)));
 		if (leaves->capacity[LEAF_SMALL] > 0)
-			RETURN_IF_FAILED((sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>
-							  (leaves, LEAF_SMALL, multiprocessors, pairs, stream)));
+			RETURN_IF_FAILED(
+				(sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL, multiprocessors,
+																	  pairs, stream)));
 		if (pairs->keys != pairs->sorted_keys)
 		{
-			copy_equal_leaves_kernel<Key, has_values><<<4 * few_blocks, LEAF_THREADS_MEDIUM, 0, stream>>>(*leaves, *pairs);
+			copy_equal_leaves_kernel<Key, has_values>
+				<<<4 * few_blocks, LEAF_THREADS_MEDIUM, 0, stream>>>(*leaves, *pairs);
 			CHECK_LAUNCH("copying leaves");
 		}
 	}
 	/* One size of blocks for few leaves, whichever they have: see LEAF_FEW. */
 	if (leaves->count > LEAF_FEW)
 	{
-		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 4>
-						  (leaves, 0, few_blocks * 4, pairs, stream)));
-		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 2>
-						  (leaves, HARD_LEAF_THREADS / 4, few_blocks * 2, pairs, stream)));
+		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 4>(leaves, 0, few_blocks * 4,
+																				   pairs, stream)));
+		RETURN_IF_FAILED(
+			(sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 2>(leaves, HARD_LEAF_THREADS / 4,
+																	  few_blocks * 2, pairs, stream)));
 	}
-	RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS>
-					  (leaves, leaves->count > LEAF_FEW ? HARD_LEAF_THREADS / 2 : 0, few_blocks, pairs, stream)));
+	RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS>(
+		leaves, leaves->count > LEAF_FEW ? HARD_LEAF_THREADS / 2 : 0, few_blocks, pairs, stream)));
 	return status_ok();
 }
 
 /* Sorts pairs first .. first + n - 1, all between the same splitters, again, or all if that is what it is. */
 template <typename Key>
-static DevSortStatus
-sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, uint32_t first, uint32_t n, bool by_radix, int depth,
-				const Workspace *workspace, cudaStream_t stream);
+static DevSortStatus sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays,
+									 uint32_t first, uint32_t n, bool by_radix, int depth,
+									 const Workspace *workspace, cudaStream_t stream);
 
 /* Reads back which leaves are oversized, and sorts them. */
 template <typename Key>
@@ -371,8 +397,8 @@ static DevSortStatus
 sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const Leaves *leaves, int depth,
 			   const Workspace *workspace, cudaStream_t stream)
 {
-	uint32_t	lengths[LEAF_KINDS];
-	uint32_t	count;
+	uint32_t lengths[LEAF_KINDS];
+	uint32_t count;
 	std::vector<uint32_t> oversized;
 
 	CHECK_CUDA(cudaMemcpyAsync(lengths, leaves->lengths, sizeof(lengths), cudaMemcpyDeviceToHost, stream),
@@ -387,12 +413,13 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 		return sort_part_again(job, arrays, 0, leaves->n, true, depth, workspace, stream);
 
 	oversized.resize(count);
-	CHECK_CUDA(cudaMemcpy(oversized.data(), leaves->lists + (size_t) LEAF_OVERSIZED * leaves->count, count * sizeof(uint32_t),
-						  cudaMemcpyDeviceToHost), "reading the oversized leaves");
+	CHECK_CUDA(cudaMemcpy(oversized.data(), leaves->lists + (size_t) LEAF_OVERSIZED * leaves->count,
+						  count * sizeof(uint32_t), cudaMemcpyDeviceToHost),
+			   "reading the oversized leaves");
 	/* Their bounds replace their numbers before the workspace is used again. */
 	for (uint32_t i = 0; i < count; i++)
 	{
-		uint32_t	bounds[2];
+		uint32_t bounds[2];
 
 		CHECK_CUDA(cudaMemcpy(bounds, leaves->starts + oversized[i], sizeof(bounds), cudaMemcpyDeviceToHost),
 				   "reading the bounds of a leaf");
@@ -400,8 +427,8 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 		oversized.push_back(bounds[1] - bounds[0]);
 	}
 	for (uint32_t i = 0; i < count; i++)
-		RETURN_IF_FAILED(sort_part_again(job, arrays, oversized[i], oversized[count + i], depth >= SAMPLE_MAX_DEPTH, depth,
-										 workspace, stream));
+		RETURN_IF_FAILED(sort_part_again(job, arrays, oversized[i], oversized[count + i],
+										 depth >= SAMPLE_MAX_DEPTH, depth, workspace, stream));
 	return status_ok();
 }
 
@@ -410,7 +437,7 @@ template <typename Key>
 static DevSortStatus
 can_distribute(const SampleShape *shape, bool *can)
 {
-	int			available;
+	int available;
 
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
 	*can = (size_t) available >= scatter_shared_bytes<Key>(shape->log_ways[0]) + 1024;
@@ -421,13 +448,13 @@ template <typename Key>
 static DevSortStatus
 sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
 {
-	Workspace	mine = *workspace;
+	Workspace mine = *workspace;
 	SampleShape shape = sample_shape(job->n);
 	SampleSpace<Key> space = sample_space_take<Key>(&mine, job->n);
 	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
-	Leaves		leaves = {};
+	Leaves leaves = {};
 	LeafPairs<Key> pairs;
-	bool		can = true;
+	bool can = true;
 
 	if (job->n == 0)
 		return status_ok();
@@ -449,7 +476,8 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	leaves.lists = space.lists;
 	leaves.lengths = space.lengths;
 	leaves.max_work = MAX_WORK;
-	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values, key_order_make<Key>(job->big_endian)};
+	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values,
+			 key_order_make<Key>(job->big_endian)};
 	stage_begin(job->stages, "leaves", stream);
 	if (job->sorted_values)
 	{
@@ -468,10 +496,10 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 
 template <typename Key>
 static DevSortStatus
-sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, uint32_t first, uint32_t n, bool by_radix, int depth,
-				const Workspace *workspace, cudaStream_t stream)
+sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, uint32_t first, uint32_t n,
+				bool by_radix, int depth, const Workspace *workspace, cudaStream_t stream)
 {
-	bool		in_output = arrays->keys == job->sorted_keys;
+	bool in_output = arrays->keys == job->sorted_keys;
 	PairSortJob<Key> part = *job;
 
 	part.n = n;
@@ -491,10 +519,12 @@ sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, uint
 		RETURN_IF_FAILED(sample_sort_at_depth(&part, depth + 1, workspace, stream));
 	if (in_output)
 	{
-		CHECK_CUDA(cudaMemcpyAsync(part.keys, part.sorted_keys, n * sizeof(Key), cudaMemcpyDeviceToDevice, stream),
+		CHECK_CUDA(cudaMemcpyAsync(part.keys, part.sorted_keys, n * sizeof(Key), cudaMemcpyDeviceToDevice,
+								   stream),
 				   "copying a sorted part");
 		if (job->sorted_values)
-			CHECK_CUDA(cudaMemcpyAsync(part.values, part.sorted_values, n * sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
+			CHECK_CUDA(cudaMemcpyAsync(part.values, part.sorted_values, n * sizeof(uint32_t),
+									   cudaMemcpyDeviceToDevice, stream),
 					   "copying a sorted part");
 	}
 	return status_ok();
@@ -507,4 +537,4 @@ sample_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_
 	return sample_sort_at_depth(job, 0, workspace, stream);
 }
 
-#endif							/* DEVSORT_SAMPLE_SORT_CUH */
+#endif /* DEVSORT_SAMPLE_SORT_CUH */

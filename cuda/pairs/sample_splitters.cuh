@@ -2,12 +2,13 @@
  * sample_splitters.cuh
  *		Phase 1 of the sample sort: a random sample, sorted, gives the splitters of all leaves at once.
  *
- * Leischner, Osipov, Sanders, section 5, "Phase 1", sample again for every bucket that they distribute.  Here one larger sample
- * serves both levels: every ways-th splitter of the leaves is a splitter of the first level.
+ * Leischner, Osipov, Sanders, section 5, "Phase 1", sample again for every bucket that they distribute.  Here
+ * one larger sample serves both levels: every ways-th splitter of the leaves is a splitter of the first
+ * level.
  *
- * Leaf j takes the keys in (splitter[j - 1], splitter[j]].  A key that is several splitters, because it is frequent, gets a leaf of
- * its own: keys are integers, so the first of its splitters is lowered by one, and the leaf (key - 1, key] holds nothing
- * else and needs no more sorting.
+ * Leaf j takes the keys in (splitter[j - 1], splitter[j]].  A key that is several splitters, because it is
+ * frequent, gets a leaf of its own: keys are integers, so the first of its splitters is lowered by one, and
+ * the leaf (key - 1, key] holds nothing else and needs no more sorting.
  */
 #ifndef DEVSORT_SAMPLE_SPLITTERS_CUH
 #define DEVSORT_SAMPLE_SPLITTERS_CUH
@@ -19,7 +20,7 @@
 static __device__ __forceinline__ uint64_t
 random_number(uint64_t seed, uint64_t i)
 {
-	uint64_t	x = seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
+	uint64_t x = seed + (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
 
 	x = (x ^ (x >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
 	x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
@@ -31,9 +32,9 @@ template <typename Key>
 static __global__ void
 draw_sample_kernel(const Key *keys, uint64_t n, uint32_t nsamples, uint64_t seed, KeyOrder order, Key *sample)
 {
-	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint64_t	from;
-	uint64_t	to;
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	uint64_t from;
+	uint64_t to;
 
 	if (i >= nsamples)
 		return;
@@ -47,15 +48,16 @@ template <typename Key>
 static __global__ void
 pick_splitters_kernel(const Key *sample, uint32_t nsamples, uint32_t nleaves, Key *splitters)
 {
-	uint32_t	i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint32_t	step = nsamples / nleaves;
-	Key			key;
+	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+	uint32_t step = nsamples / nleaves;
+	Key key;
 
 	if (i + 1 >= nleaves)
 		return;
 	key = sample[(i + 1) * step - 1];
 	/* The first of several equal ones. */
-	if (key > 0 && i + 2 < nleaves && sample[(i + 2) * step - 1] == key && (i == 0 || sample[i * step - 1] != key))
+	if (key > 0 && i + 2 < nleaves && sample[(i + 2) * step - 1] == key &&
+		(i == 0 || sample[i * step - 1] != key))
 		key--;
 	splitters[i] = key;
 }
@@ -65,14 +67,15 @@ template <typename Key>
 static __device__ __forceinline__ bool
 leaf_has_one_key(const Key *splitters, uint32_t nleaves, uint32_t leaf)
 {
-	Key			last = leaf + 1 < nleaves ? splitters[leaf] : ~(Key) 0;
+	Key last = leaf + 1 < nleaves ? splitters[leaf] : ~(Key) 0;
 
 	return leaf == 0 ? last == 0 : last - splitters[leaf - 1] <= 1;
 }
 
 /*
- * Loads the splitters first, first + step, ... as a complete binary search tree of ways - 1 nodes, node 1 the root, nodes
- * 2j and 2j + 1 the children of j (section 5, Algorithm 2).  For all threads of a block; a barrier must follow.
+ * Loads the splitters first, first + step, ... as a complete binary search tree of ways - 1 nodes, node 1 the
+ * root, nodes 2j and 2j + 1 the children of j (section 5, Algorithm 2).  For all threads of a block; a
+ * barrier must follow.
  */
 template <typename Key>
 static __device__ __forceinline__ void
@@ -80,8 +83,8 @@ load_splitter_tree(const Key *splitters, uint32_t first, uint32_t step, int log_
 {
 	for (uint32_t node = threadIdx.x; node < (1u << log_ways); node += blockDim.x)
 	{
-		int			depth = 31 - __clz((int) (node | 1));
-		uint32_t	place = (2 * (node - (1u << depth)) + 1) * (1u << (log_ways - depth - 1));
+		int depth = 31 - __clz((int) (node | 1));
+		uint32_t place = (2 * (node - (1u << depth)) + 1) * (1u << (log_ways - depth - 1));
 
 		if (node > 0)
 			tree[node] = splitters[first + place * step - 1];
@@ -107,4 +110,4 @@ walk_splitter_tree(const Key *tree, int log_ways, const Key (&keys)[ITEMS], uint
 		buckets[i] -= 1u << log_ways;
 }
 
-#endif							/* DEVSORT_SAMPLE_SPLITTERS_CUH */
+#endif /* DEVSORT_SAMPLE_SPLITTERS_CUH */

@@ -3,8 +3,8 @@
  *		A merge sort inside one block, in shared memory.
  *
  * Every thread sorts MERGE_ITEMS consecutive pairs in its registers; then runs are merged two by two.  In a
- * merge each thread finds by binary search where its part of the result begins in either run (the merge
- * path) and produces it alone.  What is done does not depend on the keys, but for bank conflicts.
+ * merge each thread finds by binary search where its part of the result begins in either run (the merge path)
+ * and produces it alone.  What is done does not depend on the keys, but for bank conflicts.
  */
 #ifndef DEVSORT_BLOCK_MERGE_CUH
 #define DEVSORT_BLOCK_MERGE_CUH
@@ -13,7 +13,10 @@
 #include "primitives/block_scan.cuh"
 #include "primitives/key_order.cuh"
 
-/* Sorts a thread's pairs by odd-even transposition, which leaves equal keys where they are: padding stays last. */
+/*
+ * Sorts a thread's pairs by odd-even transposition, which leaves equal keys where they are: padding stays
+ * last.
+ */
 template <typename Key, bool has_values>
 static __device__ __forceinline__ void
 thread_sort(Key (&keys)[MERGE_ITEMS], uint32_t (&values)[MERGE_ITEMS])
@@ -24,9 +27,9 @@ thread_sort(Key (&keys)[MERGE_ITEMS], uint32_t (&values)[MERGE_ITEMS])
 #pragma unroll
 		for (int i = round & 1; i + 1 < MERGE_ITEMS; i += 2)
 		{
-			bool		swap = keys[i + 1] < keys[i];
-			Key			key = keys[i];
-			uint32_t	value = values[i];
+			bool swap = keys[i + 1] < keys[i];
+			Key key = keys[i];
+			uint32_t value = values[i];
 
 			keys[i] = swap ? keys[i + 1] : keys[i];
 			keys[i + 1] = swap ? key : keys[i + 1];
@@ -44,12 +47,12 @@ template <typename Key>
 static __device__ __forceinline__ uint32_t
 merge_path(const Key *a, uint32_t na, const Key *b, uint32_t nb, uint32_t diagonal)
 {
-	uint32_t	low = diagonal > nb ? diagonal - nb : 0;
-	uint32_t	high = diagonal < na ? diagonal : na;
+	uint32_t low = diagonal > nb ? diagonal - nb : 0;
+	uint32_t high = diagonal < na ? diagonal : na;
 
 	while (low < high)
 	{
-		uint32_t	middle = (low + high) / 2;
+		uint32_t middle = (low + high) / 2;
 
 		if (b[diagonal - 1 - middle] < a[middle])
 			high = middle;
@@ -60,26 +63,27 @@ merge_path(const Key *a, uint32_t na, const Key *b, uint32_t nb, uint32_t diagon
 }
 
 /*
- * Merges runs of `width` pairs, two by two, each thread MERGE_ITEMS pairs of the result; from shared memory to
- * registers.  n is how many pairs there are in all.
+ * Merges runs of `width` pairs, two by two, each thread MERGE_ITEMS pairs of the result; from shared memory
+ * to registers.  n is how many pairs there are in all.
  */
 template <typename Key, bool has_values>
 static __device__ __forceinline__ void
 merge_runs(const Key *shared_keys, const uint32_t *shared_values, uint32_t n, uint32_t width,
 		   Key (&keys)[MERGE_ITEMS], uint32_t (&values)[MERGE_ITEMS])
 {
-	uint32_t	first = threadIdx.x * MERGE_ITEMS;
-	uint32_t	start = first / (2 * width) * (2 * width);
-	uint32_t	a_end = min(start + width, n);
-	uint32_t	b_end = min(start + 2 * width, n);
-	uint32_t	a;
-	uint32_t	b;
-	Key			a_key;
-	Key			b_key;
+	uint32_t first = threadIdx.x * MERGE_ITEMS;
+	uint32_t start = first / (2 * width) * (2 * width);
+	uint32_t a_end = min(start + width, n);
+	uint32_t b_end = min(start + 2 * width, n);
+	uint32_t a;
+	uint32_t b;
+	Key a_key;
+	Key b_key;
 
 	if (first >= n)
 		return;
-	a = start + merge_path(shared_keys + start, a_end - start, shared_keys + a_end, b_end - a_end, first - start);
+	a = start +
+		merge_path(shared_keys + start, a_end - start, shared_keys + a_end, b_end - a_end, first - start);
 	b = a_end + (first - start) - (a - start);
 	/* Never past these two runs: other warps may be writing there. */
 	a_key = shared_keys[min(a, b_end - 1)];
@@ -87,9 +91,9 @@ merge_runs(const Key *shared_keys, const uint32_t *shared_values, uint32_t n, ui
 #pragma unroll
 	for (int i = 0; i < MERGE_ITEMS; i++)
 	{
-		bool		take_a = b >= b_end || (a < a_end && !(b_key < a_key));
-		uint32_t	from = take_a ? a : b;
-		Key			next = shared_keys[min(from + 1, b_end - 1)];
+		bool take_a = b >= b_end || (a < a_end && !(b_key < a_key));
+		uint32_t from = take_a ? a : b;
+		Key next = shared_keys[min(from + 1, b_end - 1)];
 
 		keys[i] = take_a ? a_key : b_key;
 		if (has_values)
@@ -102,38 +106,35 @@ merge_runs(const Key *shared_keys, const uint32_t *shared_values, uint32_t n, ui
 }
 
 /*
- * The block's pairs in shared memory.  Two halves of 4 bytes are sorted as one integer of 8, the value behind the key:
- * one access each instead of two.
+ * The block's pairs in shared memory.  Two halves of 4 bytes are sorted as one integer of 8, the value behind
+ * the key: one access each instead of two.
  */
 template <typename Key, bool has_values>
 struct SharedPairs
 {
 	typedef Key Sorted;
 	static constexpr bool SORTS_VALUES = has_values;
-	Key		   *keys;
-	uint32_t   *values;
+	Key *keys;
+	uint32_t *values;
 
 	__device__ __forceinline__ SharedPairs(char *shared, uint32_t capacity)
 		: keys((Key *) shared), values((uint32_t *) ((Key *) shared + capacity))
 	{
 	}
 
-	__device__ __forceinline__ void
-	put(uint32_t at, Key key, uint32_t value)
+	__device__ __forceinline__ void put(uint32_t at, Key key, uint32_t value)
 	{
 		keys[at] = key;
 		if (has_values)
 			values[at] = value;
 	}
 
-	__device__ __forceinline__ Key
-	key(uint32_t at) const
+	__device__ __forceinline__ Key key(uint32_t at) const
 	{
 		return keys[at];
 	}
 
-	__device__ __forceinline__ uint32_t
-	value(uint32_t at) const
+	__device__ __forceinline__ uint32_t value(uint32_t at) const
 	{
 		return values[at];
 	}
@@ -144,28 +145,24 @@ struct SharedPairs<uint32_t, true>
 {
 	typedef uint64_t Sorted;
 	static constexpr bool SORTS_VALUES = false;
-	uint64_t   *keys;
-	uint32_t   *values;
+	uint64_t *keys;
+	uint32_t *values;
 
-	__device__ __forceinline__ SharedPairs(char *shared, uint32_t)
-		: keys((uint64_t *) shared), values(NULL)
+	__device__ __forceinline__ SharedPairs(char *shared, uint32_t) : keys((uint64_t *) shared), values(NULL)
 	{
 	}
 
-	__device__ __forceinline__ void
-	put(uint32_t at, uint32_t key, uint32_t value)
+	__device__ __forceinline__ void put(uint32_t at, uint32_t key, uint32_t value)
 	{
 		keys[at] = (uint64_t) key << 32 | value;
 	}
 
-	__device__ __forceinline__ uint32_t
-	key(uint32_t at) const
+	__device__ __forceinline__ uint32_t key(uint32_t at) const
 	{
 		return (uint32_t) (keys[at] >> 32);
 	}
 
-	__device__ __forceinline__ uint32_t
-	value(uint32_t at) const
+	__device__ __forceinline__ uint32_t value(uint32_t at) const
 	{
 		return (uint32_t) keys[at];
 	}
@@ -189,8 +186,8 @@ merge_barrier(uint32_t run)
 }
 
 /*
- * Sorts the n pairs, at most MERGE_ITEMS for each thread of the block, where they are.  All threads call it, after a
- * barrier; the result is there behind a barrier.
+ * Sorts the n pairs, at most MERGE_ITEMS for each thread of the block, where they are.  All threads call it,
+ * after a barrier; the result is there behind a barrier.
  */
 template <typename Key, bool has_values>
 static __device__ __forceinline__ void
@@ -198,9 +195,9 @@ block_merge_sort(const SharedPairs<Key, has_values> &pairs, uint32_t n)
 {
 	typedef typename SharedPairs<Key, has_values>::Sorted Sorted;
 	constexpr bool moves_values = SharedPairs<Key, has_values>::SORTS_VALUES;
-	uint32_t	first = threadIdx.x * MERGE_ITEMS;
-	Sorted		keys[MERGE_ITEMS];
-	uint32_t	values[MERGE_ITEMS];
+	uint32_t first = threadIdx.x * MERGE_ITEMS;
+	Sorted keys[MERGE_ITEMS];
+	uint32_t values[MERGE_ITEMS];
 
 #pragma unroll
 	for (int i = 0; i < MERGE_ITEMS; i++)
@@ -231,14 +228,15 @@ block_merge_sort(const SharedPairs<Key, has_values> &pairs, uint32_t n)
 }
 
 /*
- * Which rows a block's pairs are: `first` and following; or, if npieces is not 0, of every npieces * WARP_SIZE rows a
- * piece of WARP_SIZE, another one each time, so that no regularity of the input repeats in it.
+ * Which rows a block's pairs are: `first` and following; or, if npieces is not 0, of every npieces *
+ * WARP_SIZE rows a piece of WARP_SIZE, another one each time, so that no regularity of the input repeats in
+ * it.
  */
 struct BlockSource
 {
-	uint64_t	first;
-	uint32_t	npieces;
-	uint32_t	piece;
+	uint64_t first;
+	uint32_t npieces;
+	uint32_t piece;
 };
 
 #define BLOCK_SOURCE_ROTATION 40503
@@ -246,27 +244,29 @@ struct BlockSource
 static __device__ __forceinline__ uint64_t
 block_source_row(const BlockSource &source, uint32_t at)
 {
-	uint32_t	round = at / WARP_SIZE;
+	uint32_t round = at / WARP_SIZE;
 
 	if (source.npieces == 0)
 		return source.first + at;
-	return ((uint64_t) round * source.npieces + (source.piece + round * BLOCK_SOURCE_ROTATION) % source.npieces) * WARP_SIZE +
-		at % WARP_SIZE;
+	return ((uint64_t) round * source.npieces +
+			(source.piece + round * BLOCK_SOURCE_ROTATION) % source.npieces) *
+			   WARP_SIZE +
+		   at % WARP_SIZE;
 }
 
 /*
- * Sorts n pairs of a block, from keys in one order of bytes to sorted_keys, maybe the same rows, in another; they stay
- * in shared memory.
+ * Sorts n pairs of a block, from keys in one order of bytes to sorted_keys, maybe the same rows, in another;
+ * they stay in shared memory.
  */
 template <typename Key, bool has_values, int THREADS>
 static __device__ __forceinline__ void
 block_sort_pairs(SharedPairs<Key, has_values> *block, uint32_t n, const Key *keys, const uint32_t *values,
-				 BlockSource source, KeyOrder order,
-				 Key *sorted_keys, uint32_t *sorted_values, KeyOrder sorted_order)
+				 BlockSource source, KeyOrder order, Key *sorted_keys, uint32_t *sorted_values,
+				 KeyOrder sorted_order)
 {
 	for (uint32_t at = threadIdx.x; at < n; at += THREADS)
 	{
-		uint64_t	row = block_source_row(source, at);
+		uint64_t row = block_source_row(source, at);
 
 		block->put(at, key_order_apply(order, keys[row]), has_values ? values[row] : 0);
 	}
@@ -280,4 +280,4 @@ block_sort_pairs(SharedPairs<Key, has_values> *block, uint32_t n, const Key *key
 	}
 }
 
-#endif							/* DEVSORT_BLOCK_MERGE_CUH */
+#endif /* DEVSORT_BLOCK_MERGE_CUH */

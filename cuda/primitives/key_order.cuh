@@ -2,8 +2,9 @@
  * key_order.cuh
  *		Keys as integers, whichever way round their bytes stand in memory.
  *
- * A byte string in memcmp order is a big-endian integer.  One byte permutation with selectors that the host chose turns
- * what was loaded into an integer and back, at the same cost for both formats and without a second copy of each kernel.
+ * A byte string in memcmp order is a big-endian integer.  One byte permutation with selectors that the host
+ * chose turns what was loaded into an integer and back, at the same cost for both formats and without a
+ * second copy of each kernel.
  */
 #ifndef DEVSORT_KEY_ORDER_CUH
 #define DEVSORT_KEY_ORDER_CUH
@@ -12,8 +13,8 @@
 
 struct KeyOrder
 {
-	uint32_t	low;			/* selects the bytes of the integer's lower half */
-	uint32_t	high;			/* and of its upper half */
+	uint32_t low;  /* selects the bytes of the integer's lower half */
+	uint32_t high; /* and of its upper half */
 };
 
 /* Keys that are integers already. */
@@ -36,8 +37,8 @@ key_order_make(bool big_endian)
 static __device__ __forceinline__ uint64_t
 key_order_apply(KeyOrder order, uint64_t key)
 {
-	uint32_t	lower = (uint32_t) key;
-	uint32_t	upper = (uint32_t) (key >> 32);
+	uint32_t lower = (uint32_t) key;
+	uint32_t upper = (uint32_t) (key >> 32);
 
 	return (uint64_t) __byte_perm(lower, upper, order.high) << 32 | __byte_perm(lower, upper, order.low);
 }
@@ -61,4 +62,4 @@ key_width(uint32_t key)
 	return 32 - __clz((int) key);
 }
 
-#endif							/* DEVSORT_KEY_ORDER_CUH */
+#endif /* DEVSORT_KEY_ORDER_CUH */

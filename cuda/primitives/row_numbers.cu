@@ -6,10 +6,10 @@
 
 #define FILL_THREADS 256
 
-static __global__ void __launch_bounds__(FILL_THREADS)
-fill_kernel(uint32_t *rows, uint64_t n)
+static __global__ void
+__launch_bounds__(FILL_THREADS) fill_kernel(uint32_t *rows, uint64_t n)
 {
-	uint64_t	i = blockIdx.x * (uint64_t) FILL_THREADS + threadIdx.x;
+	uint64_t i = blockIdx.x * (uint64_t) FILL_THREADS + threadIdx.x;
 
 	if (i < n)
 		rows[i] = (uint32_t) i;

@@ -10,4 +10,4 @@
 /* Writes 0 .. n - 1; n may be 0. */
 DevSortStatus row_numbers_fill(uint32_t *rows, uint64_t n, cudaStream_t stream);
 
-#endif							/* DEVSORT_ROW_NUMBERS_H */
+#endif /* DEVSORT_ROW_NUMBERS_H */

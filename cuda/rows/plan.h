@@ -10,4 +10,4 @@
 /* Is n allowed, and is every array there that n rows need? */
 DevSortStatus rows_check_pointers(const DevSortRowsJob *job);
 
-#endif							/* DEVSORT_ROW_PLAN_H */
+#endif /* DEVSORT_ROW_PLAN_H */

@@ -2,20 +2,22 @@
  * rounds.cu
  *		Sorting by keys that are longer than 64 bits, a piece a round: what comes after a round's sort.
  *
- * Three kernels.  The first compares neighbours, writes settled rows to their places and leaves two bits a row.  The host
- * reads how many rows are left; if none are, that was all.  (Here the user may finish rows, and a kernel counts again.)  The
- * second sums up the tiles' counts in one block, the third
- * moves the rows that are left together, by ranks that come from the bits alone.
+ * Three kernels.  The first compares neighbours, writes settled rows to their places and leaves two bits a
+ * row.  The host reads how many rows are left; if none are, that was all.  (Here the user may finish rows,
+ * and a kernel counts again.)  The second sums up the tiles' counts in one block, the third moves the rows
+ * that are left together, by ranks that come from the bits alone.
  *
- * The numbers of the segments are kept in the array of the sorted keys, which is free from the third kernel until the
- * next sort.
+ * The numbers of the segments are kept in the array of the sorted keys, which is free from the third kernel
+ * until the next sort.
  */
 #include <utility>
 
 #include "primitives/block_scan.cuh"
 #include "segments/rounds.h"
 
-/* A tile is what a block of the first and third kernel looks at; a warp takes ROUND_ITEMS words of its bits. */
+/*
+ * A tile is what a block of the first and third kernel looks at; a warp takes ROUND_ITEMS words of its bits.
+ */
 #define ROUND_THREADS 256
 #define ROUND_ITEMS 8
 #define ROUND_TILE (ROUND_THREADS * ROUND_ITEMS)
@@ -39,7 +41,7 @@ segment_rounds_words(uint64_t n)
 void
 segment_rounds_take(Workspace *workspace, uint64_t n, SegmentRounds *rounds)
 {
-	uint64_t	tiles = tile_count(n);
+	uint64_t tiles = tile_count(n);
 
 	rounds->sorted_rows = workspace_take<uint32_t>(workspace, n);
 	rounds->places = workspace_take<uint32_t>(workspace, n);
@@ -61,7 +63,7 @@ segment_rounds_begin(SegmentRounds *rounds, uint64_t n)
 int
 segment_rounds_bits(const SegmentRounds *rounds)
 {
-	int			bits = 0;
+	int bits = 0;
 
 	while ((rounds->segments - 1) >> bits != 0)
 		bits++;
@@ -71,7 +73,7 @@ segment_rounds_bits(const SegmentRounds *rounds)
 RoundRows
 segment_rounds_input(const SegmentRounds *rounds)
 {
-	RoundRows	input;
+	RoundRows input;
 
 	input.count = rounds->count;
 	input.keys = rounds->keys;
@@ -93,7 +95,8 @@ segment_rounds_places(const SegmentRounds *rounds)
 }
 
 DevSortStatus
-segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Workspace *workspace, cudaStream_t stream)
+segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Workspace *workspace,
+					cudaStream_t stream)
 {
 	PairSortJob<uint64_t> job = {};
 
@@ -114,37 +117,38 @@ segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Wo
 static __device__ __forceinline__ uint32_t
 next_depth(const SegmentRounds &rounds, uint64_t key)
 {
-	uint64_t	segment = rounds.piece_bits < 64 ? key >> rounds.piece_bits : 0;
+	uint64_t segment = rounds.piece_bits < 64 ? key >> rounds.piece_bits : 0;
 
 	return rounds.depths[segment] + rounds.taken;
 }
 
 /*
- * Marks unsettled rows and heads of segments, and counts them.  Writes settled rows to their places, unless places is
- * NULL: then they are there already.
+ * Marks unsettled rows and heads of segments, and counts them.  Writes settled rows to their places, unless
+ * places is NULL: then they are there already.
  */
-static __global__ void __launch_bounds__(ROUND_THREADS)
-mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint32_t *__restrict__ rows,
-			const uint32_t *__restrict__ places, uint32_t *__restrict__ head_depths, SettleRule rule)
+static __global__ void
+__launch_bounds__(ROUND_THREADS)
+	mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint32_t *__restrict__ rows,
+				const uint32_t *__restrict__ places, uint32_t *__restrict__ head_depths, SettleRule rule)
 {
 	__shared__ uint32_t sums[WARP_SIZE + 1];
-	int			lane = threadIdx.x % WARP_SIZE;
-	uint64_t	first = blockIdx.x * (uint64_t) ROUND_TILE + threadIdx.x / WARP_SIZE * (ROUND_ITEMS * 32);
-	uint32_t	my_unsettled = 0;
-	uint32_t	my_heads = 0;
-	uint32_t	total;
+	int lane = threadIdx.x % WARP_SIZE;
+	uint64_t first = blockIdx.x * (uint64_t) ROUND_TILE + threadIdx.x / WARP_SIZE * (ROUND_ITEMS * 32);
+	uint32_t my_unsettled = 0;
+	uint32_t my_heads = 0;
+	uint32_t total;
 
 #pragma unroll
 	for (int item = 0; item < ROUND_ITEMS; item++)
 	{
-		uint64_t	i = first + item * 32 + lane;
-		bool		unsettled = false;
-		bool		head = false;
+		uint64_t i = first + item * 32 + lane;
+		bool unsettled = false;
+		bool head = false;
 
 		if (i < rounds.count)
 		{
-			uint64_t	key = keys[i];
-			bool		tail = i + 1 == rounds.count || keys[i + 1] != key;
+			uint64_t key = keys[i];
+			bool tail = i + 1 == rounds.count || keys[i + 1] != key;
 
 			head = i == 0 || keys[i - 1] != key;
 			unsettled = !(head && tail) && (key & rule.mask) >= rule.below;
@@ -155,8 +159,8 @@ mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint3
 				head_depths[i] = next_depth(rounds, key);
 		}
 
-		uint32_t	unsettled_word = __ballot_sync(ALL_LANES, unsettled);
-		uint32_t	head_word = __ballot_sync(ALL_LANES, head);
+		uint32_t unsettled_word = __ballot_sync(ALL_LANES, unsettled);
+		uint32_t head_word = __ballot_sync(ALL_LANES, head);
 
 		if (lane == item)
 		{
@@ -181,19 +185,19 @@ mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint3
 }
 
 /* Turns the tiles' counts into the sums of those before.  One block. */
-static __global__ void __launch_bounds__(SCAN_THREADS)
-scan_tiles_kernel(uint2 *tiles, uint64_t count)
+static __global__ void
+__launch_bounds__(SCAN_THREADS) scan_tiles_kernel(uint2 *tiles, uint64_t count)
 {
 	__shared__ uint32_t sums_x[WARP_SIZE + 1];
 	__shared__ uint32_t sums_y[WARP_SIZE + 1];
-	uint2		before = make_uint2(0, 0);
+	uint2 before = make_uint2(0, 0);
 
 	for (uint64_t start = 0; start < count; start += SCAN_THREADS * SCAN_ITEMS)
 	{
-		uint64_t	first = start + threadIdx.x * SCAN_ITEMS;
-		uint2		tile[SCAN_ITEMS];
-		uint2		mine = make_uint2(0, 0);
-		uint2		total;
+		uint64_t first = start + threadIdx.x * SCAN_ITEMS;
+		uint2 tile[SCAN_ITEMS];
+		uint2 mine = make_uint2(0, 0);
+		uint2 total;
 
 #pragma unroll
 		for (int item = 0; item < SCAN_ITEMS; item++)
@@ -228,44 +232,48 @@ existing_rows(uint64_t first, uint64_t count)
 }
 
 /* Moves the rows that are left together, with their places and the numbers of their new segments. */
-static __global__ void __launch_bounds__(ROUND_THREADS)
-compact_kernel(SegmentRounds rounds, const uint32_t *__restrict__ sorted_rows, const uint32_t *__restrict__ places,
-			   const uint32_t *__restrict__ head_depths, uint32_t *segments)
+static __global__ void
+__launch_bounds__(ROUND_THREADS)
+	compact_kernel(SegmentRounds rounds, const uint32_t *__restrict__ sorted_rows,
+				   const uint32_t *__restrict__ places, const uint32_t *__restrict__ head_depths,
+				   uint32_t *segments)
 {
 	__shared__ uint32_t sums[WARP_SIZE + 1];
-	int			lane = threadIdx.x % WARP_SIZE;
-	uint64_t	first = blockIdx.x * (uint64_t) ROUND_TILE + threadIdx.x / WARP_SIZE * (ROUND_ITEMS * 32);
-	uint2		before = rounds.tiles[blockIdx.x];
-	uint32_t	my_kept = 0;
-	uint32_t	my_heads = 0;
-	uint32_t	my_rank;
-	uint32_t	total;
+	int lane = threadIdx.x % WARP_SIZE;
+	uint64_t first = blockIdx.x * (uint64_t) ROUND_TILE + threadIdx.x / WARP_SIZE * (ROUND_ITEMS * 32);
+	uint2 before = rounds.tiles[blockIdx.x];
+	uint32_t my_kept = 0;
+	uint32_t my_heads = 0;
+	uint32_t my_rank;
+	uint32_t total;
 
 	if (rounds.keep_settled)
 		before.x = blockIdx.x * ROUND_TILE;
 	if (lane < ROUND_ITEMS)
 	{
-		my_kept = rounds.keep_settled ? existing_rows(first + lane * 32, rounds.count) : rounds.unsettled[first / 32 + lane];
+		my_kept = rounds.keep_settled ? existing_rows(first + lane * 32, rounds.count)
+									  : rounds.unsettled[first / 32 + lane];
 		my_heads = rounds.heads[first / 32 + lane];
 	}
-	my_rank = block_exclusive_sum((uint32_t) __popc(my_kept) << 16 | (uint32_t) __popc(my_heads), sums, &total);
+	my_rank =
+		block_exclusive_sum((uint32_t) __popc(my_kept) << 16 | (uint32_t) __popc(my_heads), sums, &total);
 	if (total == 0)
 		return;
 
 #pragma unroll
 	for (int item = 0; item < ROUND_ITEMS; item++)
 	{
-		uint32_t	kept = __shfl_sync(ALL_LANES, my_kept, item);
-		uint32_t	heads = __shfl_sync(ALL_LANES, my_heads, item);
-		uint32_t	rank = __shfl_sync(ALL_LANES, my_rank, item);
-		uint32_t	lower_lanes = (1u << lane) - 1;
-		uint64_t	i = first + item * 32 + lane;
+		uint32_t kept = __shfl_sync(ALL_LANES, my_kept, item);
+		uint32_t heads = __shfl_sync(ALL_LANES, my_heads, item);
+		uint32_t rank = __shfl_sync(ALL_LANES, my_rank, item);
+		uint32_t lower_lanes = (1u << lane) - 1;
+		uint64_t i = first + item * 32 + lane;
 
 		if (kept >> lane & 1)
 		{
-			uint32_t	to = before.x + (rank >> 16) + __popc(kept & lower_lanes);
-			bool		head = heads >> lane & 1;
-			uint32_t	segment = before.y + (rank & 0xFFFF) + __popc(heads & lower_lanes) + head - 1;
+			uint32_t to = before.x + (rank >> 16) + __popc(kept & lower_lanes);
+			bool head = heads >> lane & 1;
+			uint32_t segment = before.y + (rank & 0xFFFF) + __popc(heads & lower_lanes) + head - 1;
 
 			rounds.rows[to] = sorted_rows[i];
 			rounds.next_places[to] = places ? places[i] : (uint32_t) i;
@@ -277,14 +285,14 @@ compact_kernel(SegmentRounds rounds, const uint32_t *__restrict__ sorted_rows, c
 }
 
 /* Takes finished rows out of the bits, and counts again what is left.  A block a tile. */
-static __global__ void __launch_bounds__(ROUND_TILE_WORDS)
-drop_kernel(SegmentRounds rounds, const uint32_t *__restrict__ finished)
+static __global__ void
+__launch_bounds__(ROUND_TILE_WORDS) drop_kernel(SegmentRounds rounds, const uint32_t *__restrict__ finished)
 {
 	__shared__ uint32_t sums[WARP_SIZE + 1];
-	uint64_t	word = blockIdx.x * (uint64_t) ROUND_TILE_WORDS + threadIdx.x;
-	uint32_t	unsettled = rounds.unsettled[word] & ~finished[word];
-	uint32_t	heads = rounds.heads[word] & ~finished[word];
-	uint32_t	total;
+	uint64_t word = blockIdx.x * (uint64_t) ROUND_TILE_WORDS + threadIdx.x;
+	uint32_t unsettled = rounds.unsettled[word] & ~finished[word];
+	uint32_t heads = rounds.heads[word] & ~finished[word];
+	uint32_t total;
 
 	rounds.unsettled[word] = unsettled;
 	rounds.heads[word] = heads;
@@ -314,11 +322,11 @@ read_total(SegmentRounds *rounds, cudaStream_t stream)
 DevSortStatus
 segment_rounds_mark(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream)
 {
-	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream), "clearing the count of unsettled rows");
-	mark_kernel<<<(unsigned) tile_count(rounds->count), ROUND_THREADS, 0, stream>>>(*rounds, rounds->sorted_keys,
-																				   segment_rounds_sorted_rows(rounds),
-																				   segment_rounds_places(rounds),
-																				   segment_rounds_head_depths(rounds), rule);
+	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream),
+			   "clearing the count of unsettled rows");
+	mark_kernel<<<(unsigned) tile_count(rounds->count), ROUND_THREADS, 0, stream>>>(
+		*rounds, rounds->sorted_keys, segment_rounds_sorted_rows(rounds), segment_rounds_places(rounds),
+		segment_rounds_head_depths(rounds), rule);
 	CHECK_LAUNCH("marking settled rows");
 	return read_total(rounds, stream);
 }
@@ -326,7 +334,8 @@ segment_rounds_mark(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream)
 DevSortStatus
 segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_t stream)
 {
-	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream), "clearing the count of unsettled rows");
+	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream),
+			   "clearing the count of unsettled rows");
 	drop_kernel<<<(unsigned) tile_count(rounds->count), ROUND_TILE_WORDS, 0, stream>>>(*rounds, finished);
 	CHECK_LAUNCH("taking out finished rows");
 	return read_total(rounds, stream);
@@ -335,7 +344,7 @@ segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_
 DevSortStatus
 segment_rounds_compact(SegmentRounds *rounds, cudaStream_t stream)
 {
-	unsigned	tiles = (unsigned) tile_count(rounds->count);
+	unsigned tiles = (unsigned) tile_count(rounds->count);
 
 	if (rounds->unsettled_count == 0)
 	{
@@ -346,7 +355,8 @@ segment_rounds_compact(SegmentRounds *rounds, cudaStream_t stream)
 	scan_tiles_kernel<<<1, SCAN_THREADS, 0, stream>>>(rounds->tiles, tiles);
 	CHECK_LAUNCH("summing up unsettled rows");
 	compact_kernel<<<tiles, ROUND_THREADS, 0, stream>>>(*rounds, segment_rounds_sorted_rows(rounds),
-														segment_rounds_places(rounds), segment_rounds_head_depths(rounds),
+														segment_rounds_places(rounds),
+														segment_rounds_head_depths(rounds),
 														(uint32_t *) rounds->sorted_keys);
 	CHECK_LAUNCH("moving unsettled rows together");
 	rounds->round++;

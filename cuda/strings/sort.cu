@@ -2,20 +2,20 @@
  * sort.cu
  *		Sorting byte strings: segment-id radix sort.
  *
- * Deshpande and Narayanan, "Can GPUs Sort Strings Efficiently?" (HiPC 2013), algorithm 1.  Rounds (segments/rounds.h) sort
- * a few bytes of every string that has not found its place, together with the number of its segment; a segment are the
- * strings that agree in all bytes so far.  Both optimisations of their section III are here and can be switched off:
- * singletons leave (III.A), and segment numbers take as few bits as they need, so that keys hold as many bytes of the
- * string as they can (III.B).
+ * Deshpande and Narayanan, "Can GPUs Sort Strings Efficiently?" (HiPC 2013), algorithm 1.  Rounds
+ * (segments/rounds.h) sort a few bytes of every string that has not found its place, together with the number
+ * of its segment; a segment are the strings that agree in all bytes so far.  Both optimisations of their
+ * section III are here and can be switched off: singletons leave (III.A), and segment numbers take as few
+ * bits as they need, so that keys hold as many bytes of the string as they can (III.B).
  *
- * Different from the paper even where job->as_published asks for its algorithm: strings have offsets and may hold any byte, so
- * keys say where a string ends (key.h); equal strings leave together as soon as they have ended; segment numbers
- * are fitted by the bit, not by the byte.
+ * Different from the paper even where job->as_published asks for its algorithm: strings have offsets and may
+ * hold any byte, so keys say where a string ends (key.h); equal strings leave together as soon as they have
+ * ended; segment numbers are fitted by the bit, not by the byte.
  *
  * Without as_published, there are fewer rounds:
  *	- characters take as few bits as their variety needs (codes.h);
- *	- each segment has a depth of its own, and goes on behind what its strings have in common, however many bytes these
- *	  are (load.h);
+ *	- each segment has a depth of its own, and goes on behind what its strings have in common, however many
+ *	  bytes these are (load.h);
  *	- segments of few strings are sorted at once (finish.h).
  */
 #include <utility>
@@ -33,12 +33,16 @@
 #define SKIP_LAST_LIMIT (UINT32_C(1) << 20)
 
 /*
- * After the first round, only if the last one made the segments no more than 1/SKIP_GROWTH more: where strings differ anyway, to compare
- * them costs more than the next round (10 million paths on an H100, 2026-11-21: 12.9 ms with every skip, 9.3 with these).
+ * After the first round, only if the last one made the segments no more than 1/SKIP_GROWTH more: where
+ * strings differ anyway, to compare them costs more than the next round (10 million paths on an H100,
+ * 2026-11-21: 12.9 ms with every skip, 9.3 with these).
  */
 #define SKIP_GROWTH 4
 
-/* Longer strings are refused: depths of segments have 32 bits, and are at most a round behind the end of a string. */
+/*
+ * Longer strings are refused: depths of segments have 32 bits, and are at most a round behind the end of a
+ * string.
+ */
 #define STRING_LONGEST (UINT32_MAX - 65536)
 
 static DevSortStatus
@@ -80,9 +84,9 @@ struct StringPieces
 
 	/* Not as published: */
 	StringSurvey *survey;
-	uint32_t   *depths;			/* of each segment: bytes that its strings have in common, as far as is known */
-	uint32_t   *next_depths;
-	uint32_t   *finished;		/* a bit a sorted row: it belongs to a segment that was finished at once */
+	uint32_t *depths; /* of each segment: bytes that its strings have in common, as far as is known */
+	uint32_t *next_depths;
+	uint32_t *finished; /* a bit a sorted row: it belongs to a segment that was finished at once */
 };
 
 /* The workspace: these arrays, and after them what the rounds' sorts need. */
@@ -116,7 +120,7 @@ measure(Workspace *workspace, const DevSortStringsJob *job)
 DevSortStatus
 devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_size)
 {
-	Workspace	measured = workspace_measure();
+	Workspace measured = workspace_measure();
 
 	RETURN_IF_FAILED(check_shape(job));
 	if (workspace_size == NULL)
@@ -126,14 +130,17 @@ devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_size)
 	return status_ok();
 }
 
-/* A round of the paper: the next bytes of all strings that are left, all from the same depth on.  Moves *depth. */
+/*
+ * A round of the paper: the next bytes of all strings that are left, all from the same depth on.  Moves
+ * *depth.
+ */
 static DevSortStatus
-sort_published_round(const DevSortStringsJob *job, SegmentRounds *rounds, const StringText *text, uint64_t *depth,
-					 const Workspace *workspace, cudaStream_t stream)
+sort_published_round(const DevSortStringsJob *job, SegmentRounds *rounds, const StringText *text,
+					 uint64_t *depth, const Workspace *workspace, cudaStream_t stream)
 {
-	RoundRows	input = segment_rounds_input(rounds);
-	int			bytes = string_key_bytes(job->fixed_segment_ids ? FIXED_SEGMENT_BITS : segment_rounds_bits(rounds));
-	SettleRule	rule = {STRING_COUNT_MASK, string_key_limit(bytes)};
+	RoundRows input = segment_rounds_input(rounds);
+	int bytes = string_key_bytes(job->fixed_segment_ids ? FIXED_SEGMENT_BITS : segment_rounds_bits(rounds));
+	SettleRule rule = {STRING_COUNT_MASK, string_key_limit(bytes)};
 
 	stage_begin(job->stages, "load", stream);
 	RETURN_IF_FAILED(string_load_plain(&input, text, *depth, bytes, stream));
@@ -147,10 +154,10 @@ sort_published_round(const DevSortStringsJob *job, SegmentRounds *rounds, const 
 }
 
 static DevSortStatus
-sort_as_published(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text, const Workspace *workspace,
-				  cudaStream_t stream)
+sort_as_published(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
+				  const Workspace *workspace, cudaStream_t stream)
 {
-	uint64_t	depth = 0;
+	uint64_t depth = 0;
 
 	segment_rounds_begin(&pieces->rounds, job->n);
 	while (pieces->rounds.count > 0)
@@ -163,7 +170,7 @@ static DevSortStatus
 settle_round(StringPieces *pieces, const StringText *text, const StringCodes *codes, cudaStream_t stream)
 {
 	SegmentRounds *rounds = &pieces->rounds;
-	SettleRule	rule = {(UINT64_C(1) << codes->bits) - 1, 1};	/* the last code is 0 */
+	SettleRule rule = {(UINT64_C(1) << codes->bits) - 1, 1}; /* the last code is 0 */
 
 	RETURN_IF_FAILED(segment_rounds_mark(rounds, rule, stream));
 	if (rounds->unsettled_count > 0 && rounds->unsettled_count / rounds->heads_count < FINISH_MEAN_SIZE)
@@ -177,24 +184,24 @@ settle_round(StringPieces *pieces, const StringText *text, const StringCodes *co
 static DevSortStatus
 skip_common(StringPieces *pieces, const StringText *text, uint32_t limit, cudaStream_t stream)
 {
-	RoundRows	input = segment_rounds_input(&pieces->rounds);
+	RoundRows input = segment_rounds_input(&pieces->rounds);
 
-	RETURN_IF_FAILED(string_skip_common(&input, text, pieces->rounds.segments, pieces->depths, pieces->next_depths, limit,
-										stream));
+	RETURN_IF_FAILED(string_skip_common(&input, text, pieces->rounds.segments, pieces->depths,
+										pieces->next_depths, limit, stream));
 	std::swap(pieces->depths, pieces->next_depths);
 	return status_ok();
 }
 
 /* One round: load, sort, settle; and how far the next one may skip. */
 static DevSortStatus
-sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text, const StringCodes *codes,
-		   uint32_t skip_limit, const Workspace *workspace, cudaStream_t stream)
+sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
+		   const StringCodes *codes, uint32_t skip_limit, const Workspace *workspace, cudaStream_t stream)
 {
 	SegmentRounds *rounds = &pieces->rounds;
-	RoundRows	input = segment_rounds_input(rounds);
-	bool		is_first = rounds->round == 0;
-	uint64_t	segments_before = rounds->segments;
-	int			characters = codes->bits == 0 ? 0 : (64 - segment_rounds_bits(rounds)) / codes->bits;
+	RoundRows input = segment_rounds_input(rounds);
+	bool is_first = rounds->round == 0;
+	uint64_t segments_before = rounds->segments;
+	int characters = codes->bits == 0 ? 0 : (64 - segment_rounds_bits(rounds)) / codes->bits;
 
 	stage_begin(job->stages, "load", stream);
 	RETURN_IF_FAILED(string_load_coded(&input, text, codes, pieces->depths, characters, stream));
@@ -208,7 +215,8 @@ sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 
 	stage_begin(job->stages, "segments", stream);
 	RETURN_IF_FAILED(settle_round(pieces, text, codes, stream));
-	if (rounds->count == 0 || (!is_first && rounds->segments > segments_before + segments_before / SKIP_GROWTH))
+	if (rounds->count == 0 ||
+		(!is_first && rounds->segments > segments_before + segments_before / SKIP_GROWTH))
 		return status_ok();
 	stage_begin(job->stages, "load", stream);
 	return skip_common(pieces, text, skip_limit, stream);
@@ -216,12 +224,12 @@ sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 
 /* The survey, and rounds until all strings have found their places. */
 static DevSortStatus
-sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text, const Workspace *workspace,
-		   cudaStream_t stream)
+sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
+		   const Workspace *workspace, cudaStream_t stream)
 {
 	StringSurvey survey;
 	StringCodes codes;
-	uint32_t	skip_limit = SKIP_FIRST_LIMIT;
+	uint32_t skip_limit = SKIP_FIRST_LIMIT;
 
 	stage_begin(job->stages, "load", stream);
 	RETURN_IF_FAILED(string_survey(text, job->n, pieces->survey, &survey, stream));
@@ -232,7 +240,8 @@ sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 		return status_make(DEVSORT_INVALID, "a string has %s%u bytes; at most %u can be sorted",
 						   survey.longest == UINT32_MAX ? "at least " : "", survey.longest, STRING_LONGEST);
 	codes = string_codes_make(&survey);
-	CHECK_CUDA(cudaMemcpyAsync(pieces->depths, &pieces->survey->prefix, sizeof(uint32_t), cudaMemcpyDeviceToDevice, stream),
+	CHECK_CUDA(cudaMemcpyAsync(pieces->depths, &pieces->survey->prefix, sizeof(uint32_t),
+							   cudaMemcpyDeviceToDevice, stream),
 			   "setting the depth of strings");
 	segment_rounds_begin(&pieces->rounds, job->n);
 	while (pieces->rounds.count > 0)
@@ -245,12 +254,13 @@ sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 }
 
 DevSortStatus
-devsort_strings(const DevSortStringsJob *job, void *workspace_memory, size_t workspace_size, DevSortStream stream)
+devsort_strings(const DevSortStringsJob *job, void *workspace_memory, size_t workspace_size,
+				DevSortStream stream)
 {
-	Workspace	measured = workspace_measure();
-	Workspace	workspace;
+	Workspace measured = workspace_measure();
+	Workspace workspace;
 	StringPieces pieces = {};
-	StringText	text;
+	StringText text;
 
 	RETURN_IF_FAILED(check_shape(job));
 	if (job->rounds)

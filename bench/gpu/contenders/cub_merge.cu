@@ -9,8 +9,7 @@
 template <typename Key>
 struct Less
 {
-	__host__ __device__ bool
-	operator()(const Key &a, const Key &b) const
+	__host__ __device__ bool operator()(const Key &a, const Key &b) const
 	{
 		return a < b;
 	}
@@ -19,8 +18,7 @@ struct Less
 template <int words>
 struct Less<WideKey<words>>
 {
-	__host__ __device__ bool
-	operator()(const WideKey<words> &a, const WideKey<words> &b) const
+	__host__ __device__ bool operator()(const WideKey<words> &a, const WideKey<words> &b) const
 	{
 		for (int w = 0; w < words - 1; w++)
 		{
@@ -35,8 +33,9 @@ template <typename Key>
 static DevSortStatus
 merge_pairs(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream)
 {
-	CHECK_CUDA(cub::DeviceMergeSort::SortPairs(temp, *bytes, (Key *) arrays->keys, arrays->values, (uint32_t) arrays->n,
-											   Less<Key>(), stream), "merge sorting with CUB");
+	CHECK_CUDA(cub::DeviceMergeSort::SortPairs(temp, *bytes, (Key *) arrays->keys, arrays->values,
+											   (uint32_t) arrays->n, Less<Key>(), stream),
+			   "merge sorting with CUB");
 	return status_ok();
 }
 
@@ -44,7 +43,8 @@ template <typename Key>
 static DevSortStatus
 merge_keys(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream)
 {
-	CHECK_CUDA(cub::DeviceMergeSort::SortKeys(temp, *bytes, (Key *) arrays->keys, (uint32_t) arrays->n, Less<Key>(), stream),
+	CHECK_CUDA(cub::DeviceMergeSort::SortKeys(temp, *bytes, (Key *) arrays->keys, (uint32_t) arrays->n,
+											  Less<Key>(), stream),
 			   "merge sorting with CUB");
 	return status_ok();
 }
@@ -52,15 +52,17 @@ merge_keys(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream)
 static DevSortStatus
 merge_dispatch(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream)
 {
-	bool		wide = arrays->type->key_bytes == 8;
+	bool wide = arrays->type->key_bytes == 8;
 
 	arrays->result_keys = arrays->keys;
 	arrays->result_values = arrays->values;
 	if (arrays->type->floats)
 		return merge_keys<float>(arrays, temp, bytes, stream);
 	if (arrays->values)
-		return wide ? merge_pairs<uint64_t>(arrays, temp, bytes, stream) : merge_pairs<uint32_t>(arrays, temp, bytes, stream);
-	return wide ? merge_keys<uint64_t>(arrays, temp, bytes, stream) : merge_keys<uint32_t>(arrays, temp, bytes, stream);
+		return wide ? merge_pairs<uint64_t>(arrays, temp, bytes, stream)
+					: merge_pairs<uint32_t>(arrays, temp, bytes, stream);
+	return wide ? merge_keys<uint64_t>(arrays, temp, bytes, stream)
+				: merge_keys<uint32_t>(arrays, temp, bytes, stream);
 }
 
 /* With values only. */
@@ -83,7 +85,7 @@ merge_wide_dispatch(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t 
 static DevSortStatus
 merge_memory(const SortArrays *arrays, size_t *bytes)
 {
-	SortArrays	copy = *arrays;
+	SortArrays copy = *arrays;
 
 	return merge_dispatch(&copy, NULL, bytes, NULL);
 }
@@ -91,7 +93,7 @@ merge_memory(const SortArrays *arrays, size_t *bytes)
 static DevSortStatus
 merge_sort(SortArrays *arrays, cudaStream_t stream)
 {
-	size_t		bytes = arrays->workspace_bytes;
+	size_t bytes = arrays->workspace_bytes;
 
 	return merge_dispatch(arrays, arrays->workspace, &bytes, stream);
 }
@@ -99,7 +101,7 @@ merge_sort(SortArrays *arrays, cudaStream_t stream)
 static DevSortStatus
 merge_wide_memory(const SortArrays *arrays, size_t *bytes)
 {
-	SortArrays	copy = *arrays;
+	SortArrays copy = *arrays;
 
 	return merge_wide_dispatch(&copy, NULL, bytes, NULL);
 }
@@ -107,7 +109,7 @@ merge_wide_memory(const SortArrays *arrays, size_t *bytes)
 static DevSortStatus
 merge_wide_sort(SortArrays *arrays, cudaStream_t stream)
 {
-	size_t		bytes = arrays->workspace_bytes;
+	size_t bytes = arrays->workspace_bytes;
 
 	return merge_wide_dispatch(arrays, arrays->workspace, &bytes, stream);
 }

@@ -2,8 +2,8 @@
  * cub_radix.cu
  *		CUB's radix sort of keys of 4 and 8 bytes, in both of its forms.
  *
- * The plain form leaves its input alone and takes a copy of it as workspace; the form with double buffers sorts between input
- * and output, wherever the result ends up.
+ * The plain form leaves its input alone and takes a copy of it as workspace; the form with double buffers
+ * sorts between input and output, wherever the result ends up.
  */
 #include <cub/device/device_radix_sort.cuh>
 
@@ -14,18 +14,21 @@ template <typename Key>
 static DevSortStatus
 radix_plain(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream)
 {
-	const Key  *keys = (const Key *) arrays->keys;
-	Key		   *sorted_keys = (Key *) arrays->sorted_keys;
-	uint32_t	n = (uint32_t) arrays->n;
-	const int	bits = (int) sizeof(Key) * 8;
+	const Key *keys = (const Key *) arrays->keys;
+	Key *sorted_keys = (Key *) arrays->sorted_keys;
+	uint32_t n = (uint32_t) arrays->n;
+	const int bits = (int) sizeof(Key) * 8;
 
 	arrays->result_keys = arrays->sorted_keys;
 	arrays->result_values = arrays->sorted_values;
 	if (arrays->values)
-		CHECK_CUDA(cub::DeviceRadixSort::SortPairs(temp, *bytes, keys, sorted_keys, (const uint32_t *) arrays->values,
-												   arrays->sorted_values, n, 0, bits, stream), "sorting with CUB");
+		CHECK_CUDA(cub::DeviceRadixSort::SortPairs(temp, *bytes, keys, sorted_keys,
+												   (const uint32_t *) arrays->values, arrays->sorted_values,
+												   n, 0, bits, stream),
+				   "sorting with CUB");
 	else
-		CHECK_CUDA(cub::DeviceRadixSort::SortKeys(temp, *bytes, keys, sorted_keys, n, 0, bits, stream), "sorting with CUB");
+		CHECK_CUDA(cub::DeviceRadixSort::SortKeys(temp, *bytes, keys, sorted_keys, n, 0, bits, stream),
+				   "sorting with CUB");
 	return status_ok();
 }
 
@@ -35,13 +38,15 @@ radix_double_buffer(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t 
 {
 	cub::DoubleBuffer<Key> keys((Key *) arrays->keys, (Key *) arrays->sorted_keys);
 	cub::DoubleBuffer<uint32_t> values(arrays->values, arrays->sorted_values);
-	uint32_t	n = (uint32_t) arrays->n;
-	const int	bits = (int) sizeof(Key) * 8;
+	uint32_t n = (uint32_t) arrays->n;
+	const int bits = (int) sizeof(Key) * 8;
 
 	if (arrays->values)
-		CHECK_CUDA(cub::DeviceRadixSort::SortPairs(temp, *bytes, keys, values, n, 0, bits, stream), "sorting with CUB");
+		CHECK_CUDA(cub::DeviceRadixSort::SortPairs(temp, *bytes, keys, values, n, 0, bits, stream),
+				   "sorting with CUB");
 	else
-		CHECK_CUDA(cub::DeviceRadixSort::SortKeys(temp, *bytes, keys, n, 0, bits, stream), "sorting with CUB");
+		CHECK_CUDA(cub::DeviceRadixSort::SortKeys(temp, *bytes, keys, n, 0, bits, stream),
+				   "sorting with CUB");
 	arrays->result_keys = keys.Current();
 	arrays->result_values = values.Current();
 	return status_ok();
@@ -68,7 +73,7 @@ double_buffer_dispatch(SortArrays *arrays, void *temp, size_t *bytes, cudaStream
 static DevSortStatus
 plain_memory(const SortArrays *arrays, size_t *bytes)
 {
-	SortArrays	copy = *arrays;
+	SortArrays copy = *arrays;
 
 	return plain_dispatch(&copy, NULL, bytes, NULL);
 }
@@ -76,7 +81,7 @@ plain_memory(const SortArrays *arrays, size_t *bytes)
 static DevSortStatus
 plain_sort(SortArrays *arrays, cudaStream_t stream)
 {
-	size_t		bytes = arrays->workspace_bytes;
+	size_t bytes = arrays->workspace_bytes;
 
 	return plain_dispatch(arrays, arrays->workspace, &bytes, stream);
 }
@@ -84,7 +89,7 @@ plain_sort(SortArrays *arrays, cudaStream_t stream)
 static DevSortStatus
 double_buffer_memory(const SortArrays *arrays, size_t *bytes)
 {
-	SortArrays	copy = *arrays;
+	SortArrays copy = *arrays;
 
 	return double_buffer_dispatch(&copy, NULL, bytes, NULL);
 }
@@ -92,10 +97,11 @@ double_buffer_memory(const SortArrays *arrays, size_t *bytes)
 static DevSortStatus
 double_buffer_sort(SortArrays *arrays, cudaStream_t stream)
 {
-	size_t		bytes = arrays->workspace_bytes;
+	size_t bytes = arrays->workspace_bytes;
 
 	return double_buffer_dispatch(arrays, arrays->workspace, &bytes, stream);
 }
 
 const Contender contender_cub_radix = {"cub-radix", false, plain_memory, plain_sort};
-const Contender contender_cub_radix_double_buffer = {"cub-radix-double-buffer", false, double_buffer_memory, double_buffer_sort};
+const Contender contender_cub_radix_double_buffer = {"cub-radix-double-buffer", false, double_buffer_memory,
+													 double_buffer_sort};

@@ -1,6 +1,7 @@
 /*
  * cub_wide.cu
- *		CUB's radix sort of keys of 16, 24 and 32 bytes, by a decomposer: word after word, the last word first.
+ *		CUB's radix sort of keys of 16, 24 and 32 bytes, by a decomposer: word after word, the last word
+ *		first.
  */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/version.cuh>
@@ -12,8 +13,7 @@
 
 struct DecomposeTwo
 {
-	__host__ __device__ cuda::std::tuple<uint64_t &, uint64_t &>
-	operator()(WideKey<2> &key) const
+	__host__ __device__ cuda::std::tuple<uint64_t &, uint64_t &> operator()(WideKey<2> &key) const
 	{
 		return {key.word[0], key.word[1]};
 	}
@@ -21,8 +21,7 @@ struct DecomposeTwo
 
 struct DecomposeThree
 {
-	__host__ __device__ cuda::std::tuple<uint64_t &, uint64_t &, uint64_t &>
-	operator()(WideKey<3> &key) const
+	__host__ __device__ cuda::std::tuple<uint64_t &, uint64_t &, uint64_t &> operator()(WideKey<3> &key) const
 	{
 		return {key.word[0], key.word[1], key.word[2]};
 	}
@@ -30,8 +29,8 @@ struct DecomposeThree
 
 struct DecomposeFour
 {
-	__host__ __device__ cuda::std::tuple<uint64_t &, uint64_t &, uint64_t &, uint64_t &>
-	operator()(WideKey<4> &key) const
+	__host__ __device__ cuda::std::tuple<uint64_t &, uint64_t &, uint64_t &, uint64_t &> operator()(
+		WideKey<4> &key) const
 	{
 		return {key.word[0], key.word[1], key.word[2], key.word[3]};
 	}
@@ -42,8 +41,9 @@ static DevSortStatus
 radix_wide(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream)
 {
 	CHECK_CUDA(cub::DeviceRadixSort::SortPairs(temp, *bytes, (const WideKey<words> *) arrays->keys,
-											   (WideKey<words> *) arrays->sorted_keys, (const uint32_t *) arrays->values,
-											   arrays->sorted_values, (uint32_t) arrays->n, Decomposer{}, stream),
+											   (WideKey<words> *) arrays->sorted_keys,
+											   (const uint32_t *) arrays->values, arrays->sorted_values,
+											   (uint32_t) arrays->n, Decomposer{}, stream),
 			   "sorting with CUB");
 	return status_ok();
 }
@@ -82,7 +82,7 @@ wide_dispatch(SortArrays *arrays, void *temp, size_t *bytes, cudaStream_t stream
 static DevSortStatus
 wide_memory(const SortArrays *arrays, size_t *bytes)
 {
-	SortArrays	copy = *arrays;
+	SortArrays copy = *arrays;
 
 	return wide_dispatch(&copy, NULL, bytes, NULL);
 }
@@ -90,7 +90,7 @@ wide_memory(const SortArrays *arrays, size_t *bytes)
 static DevSortStatus
 wide_sort(SortArrays *arrays, cudaStream_t stream)
 {
-	size_t		bytes = arrays->workspace_bytes;
+	size_t bytes = arrays->workspace_bytes;
 
 	return wide_dispatch(arrays, arrays->workspace, &bytes, stream);
 }

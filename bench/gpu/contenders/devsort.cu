@@ -2,8 +2,8 @@
  * devsort.cu
  *		The device library's sorts as contenders.
  *
- * It knows no floats: their bits are mapped to integers of the same order before the sort and back after it, and both
- * passes belong to the work.
+ * It knows no floats: their bits are mapped to integers of the same order before the sort and back after it,
+ * and both passes belong to the work.
  */
 #include "gpu/contenders/contenders.h"
 
@@ -25,7 +25,7 @@ ordered_to_float(uint32_t ordered)
 static __global__ void
 map_floats_kernel(uint32_t *keys, uint64_t n, bool back)
 {
-	uint64_t	i = (uint64_t) blockIdx.x * MAP_THREADS + threadIdx.x;
+	uint64_t i = (uint64_t) blockIdx.x * MAP_THREADS + threadIdx.x;
 
 	if (i < n)
 		keys[i] = back ? ordered_to_float(keys[i]) : float_to_ordered(keys[i]);
@@ -34,7 +34,8 @@ map_floats_kernel(uint32_t *keys, uint64_t n, bool back)
 static DevSortStatus
 map_floats(void *keys, uint64_t n, bool back, cudaStream_t stream)
 {
-	map_floats_kernel<<<(unsigned int) ((n + MAP_THREADS - 1) / MAP_THREADS), MAP_THREADS, 0, stream>>>((uint32_t *) keys, n, back);
+	map_floats_kernel<<<(unsigned int) ((n + MAP_THREADS - 1) / MAP_THREADS), MAP_THREADS, 0, stream>>>(
+		(uint32_t *) keys, n, back);
 	CHECK_LAUNCH("mapping floats");
 	return status_ok();
 }
@@ -116,14 +117,15 @@ bucket_sort(SortArrays *arrays, cudaStream_t stream)
 }
 
 const Contender contender_sample = {"sample", false, sample_memory, sample_sort};
-const Contender contender_sample_numbering = {"sample-numbering", false, sample_numbering_memory, sample_numbering_sort};
+const Contender contender_sample_numbering = {"sample-numbering", false, sample_numbering_memory,
+											  sample_numbering_sort};
 const Contender contender_bucket = {"bucket", false, bucket_memory, bucket_sort};
 
 SortArrays
 sort_arrays_measure(const KeyType *type, uint64_t n)
 {
 	static char nowhere[256] __attribute__((aligned(256)));
-	SortArrays	arrays = {};
+	SortArrays arrays = {};
 
 	arrays.type = type;
 	arrays.n = n;
@@ -137,10 +139,11 @@ sort_arrays_measure(const KeyType *type, uint64_t n)
 size_t
 contender_total_bytes(const Contender *contender, const KeyType *type, uint64_t n)
 {
-	SortArrays	arrays = sort_arrays_measure(type, n);
-	size_t		workspace_bytes;
+	SortArrays arrays = sort_arrays_measure(type, n);
+	size_t workspace_bytes;
 
 	if (contender->memory(&arrays, &workspace_bytes).code != DEVSORT_OK)
 		return 0;
-	return workspace_bytes + (contender->in_place ? 1 : 2) * n * (size_t) (type->key_bytes + type->value_bytes);
+	return workspace_bytes +
+		   (contender->in_place ? 1 : 2) * n * (size_t) (type->key_bytes + type->value_bytes);
 }

@@ -1,8 +1,10 @@
 /*
  * thrust.cu
- *		Thrust's sorts: with a comparator (a merge sort), the default (a radix sort), and strings by a comparator.
+ *		Thrust's sorts: with a comparator (a merge sort), the default (a radix sort), and strings by a
+ *		comparator.
  *
- * Thrust allocates for itself; here it does so from the caller's workspace, so that what is timed is the sort.
+ * Thrust allocates for itself; here it does so from the caller's workspace, so that what is timed is the
+ * sort.
  */
 #include <new>
 
@@ -23,14 +25,13 @@ struct WorkspaceAllocator
 {
 	typedef char value_type;
 
-	char	   *next;
-	char	   *end;
+	char *next;
+	char *end;
 
-	char *
-	allocate(std::ptrdiff_t bytes)
+	char *allocate(std::ptrdiff_t bytes)
 	{
-		size_t		rounded = ((size_t) bytes + THRUST_ALIGNMENT - 1) / THRUST_ALIGNMENT * THRUST_ALIGNMENT;
-		char	   *memory = next;
+		size_t rounded = ((size_t) bytes + THRUST_ALIGNMENT - 1) / THRUST_ALIGNMENT * THRUST_ALIGNMENT;
+		char *memory = next;
 
 		if (rounded > (size_t) (end - next))
 			throw std::bad_alloc();
@@ -38,8 +39,7 @@ struct WorkspaceAllocator
 		return memory;
 	}
 
-	void
-	deallocate(char *, size_t)
+	void deallocate(char *, size_t)
 	{
 	}
 };
@@ -47,8 +47,7 @@ struct WorkspaceAllocator
 /* Not thrust::less: that would be a radix sort. */
 struct OwnLess
 {
-	__host__ __device__ bool
-	operator()(uint32_t a, uint32_t b) const
+	__host__ __device__ bool operator()(uint32_t a, uint32_t b) const
 	{
 		return a < b;
 	}
@@ -83,21 +82,22 @@ thrust_memory(const SortArrays *arrays, size_t *bytes)
 static DevSortStatus
 thrust_merge_sort(SortArrays *arrays, cudaStream_t stream)
 {
-	uint32_t   *keys = (uint32_t *) arrays->keys;
-	uint32_t   *values = arrays->values;
-	uint64_t	n = arrays->n;
+	uint32_t *keys = (uint32_t *) arrays->keys;
+	uint32_t *values = arrays->values;
+	uint64_t n = arrays->n;
 
 	arrays->result_keys = keys;
 	arrays->result_values = values;
-	return run_caught(arrays->workspace, arrays->workspace_bytes, stream,
-					  [=](const auto &policy) { thrust::sort_by_key(policy, keys, keys + n, values, OwnLess()); });
+	return run_caught(arrays->workspace, arrays->workspace_bytes, stream, [=](const auto &policy) {
+		thrust::sort_by_key(policy, keys, keys + n, values, OwnLess());
+	});
 }
 
 static DevSortStatus
 thrust_default_sort(SortArrays *arrays, cudaStream_t stream)
 {
-	uint32_t   *keys = (uint32_t *) arrays->keys;
-	uint64_t	n = arrays->n;
+	uint32_t *keys = (uint32_t *) arrays->keys;
+	uint64_t n = arrays->n;
 
 	arrays->result_keys = keys;
 	arrays->result_values = NULL;
@@ -113,8 +113,7 @@ struct StringLess
 {
 	DeviceStrings strings;
 
-	__device__ bool
-	operator()(uint32_t a, uint32_t b) const
+	__device__ bool operator()(uint32_t a, uint32_t b) const
 	{
 		return strings_compare(strings, a, b) < 0;
 	}
@@ -127,10 +126,11 @@ thrust_strings_memory(uint64_t n)
 }
 
 DevSortStatus
-thrust_strings_sort(const DeviceStrings *strings, uint32_t *indexes, void *workspace, size_t workspace_bytes, cudaStream_t stream)
+thrust_strings_sort(const DeviceStrings *strings, uint32_t *indexes, void *workspace, size_t workspace_bytes,
+					cudaStream_t stream)
 {
-	StringLess	less = {*strings};
-	uint64_t	n = strings->n;
+	StringLess less = {*strings};
+	uint64_t n = strings->n;
 
 	return run_caught(workspace, workspace_bytes, stream,
 					  [=](const auto &policy) { thrust::sort(policy, indexes, indexes + n, less); });

@@ -2,8 +2,8 @@
  * datasets.cu
  *		Making the string data sets: the table, files, and the simple generators.
  *
- * A string is a function of its number, so that all processors make strings at the same time: once to learn the lengths,
- * once more to write them where they belong.
+ * A string is a function of its number, so that all processors make strings at the same time: once to learn
+ * the lengths, once more to write them where they belong.
  */
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ write_artificial_4(uint64_t i, uint64_t seed, uint8_t *out)
 {
 	static const uint16_t rarer[] = {27525, 11560, 4855, 2039, 857, 360, 151, 63};
 	StringRandom random(seed, i);
-	size_t		length = 13 + (size_t) (-3.0 * log(1 - random.fraction()));
+	size_t length = 13 + (size_t) (-3.0 * log(1 - random.fraction()));
 
 	if (random.below(100000) == 0)
 	{
@@ -37,8 +37,8 @@ write_artificial_4(uint64_t i, uint64_t seed, uint8_t *out)
 	length = std::min<size_t>(80, length);
 	for (size_t at = 0; at < length; at++)
 	{
-		uint64_t	bits = random.next() >> 48;
-		int			letter = 0;
+		uint64_t bits = random.next() >> 48;
+		int letter = 0;
 
 		while (letter < 8 && bits < rarer[letter])
 			letter++;
@@ -51,7 +51,7 @@ static size_t
 write_artificial_5(uint64_t i, uint64_t seed, uint8_t *out)
 {
 	StringRandom random(seed, i);
-	size_t		length = 1 + random.below(100);
+	size_t length = 1 + random.below(100);
 
 	memset(out, 'A', length);
 	return length;
@@ -61,7 +61,7 @@ static size_t
 write_random(uint64_t i, uint64_t seed, uint8_t *out)
 {
 	StringRandom random(seed, i);
-	size_t		length = 92 + random.below(18);
+	size_t length = 92 + random.below(18);
 
 	for (size_t at = 0; at < length; at++)
 		out[at] = (uint8_t) (33 + random.below(94));
@@ -72,7 +72,7 @@ static size_t
 write_genome(uint64_t i, uint64_t seed, uint8_t *out)
 {
 	StringRandom random(seed, i);
-	uint64_t	bits = random.next();
+	uint64_t bits = random.next();
 
 	for (int at = 0; at < 9; at++, bits >>= 2)
 		out[at] = (uint8_t) "acgt"[bits & 3];
@@ -94,9 +94,9 @@ const Dataset datasets[NDATASETS] = {
 
 /* Calls work(first, last) for parts of 0 .. n, on all processors. */
 static void
-run_in_parts(uint64_t n, const std::function<void (uint64_t, uint64_t)> &work)
+run_in_parts(uint64_t n, const std::function<void(uint64_t, uint64_t)> &work)
 {
-	uint64_t	parts = std::max(1u, std::thread::hardware_concurrency());
+	uint64_t parts = std::max(1u, std::thread::hardware_concurrency());
 	std::vector<std::thread> threads;
 
 	for (uint64_t part = 0; part < parts; part++)
@@ -107,12 +107,11 @@ run_in_parts(uint64_t n, const std::function<void (uint64_t, uint64_t)> &work)
 
 /* Fills a set by a function that writes string i and returns its length. */
 static void
-make_set(uint64_t n, const std::function<size_t (uint64_t, uint8_t *)> &write, StringSet *set)
+make_set(uint64_t n, const std::function<size_t(uint64_t, uint8_t *)> &write, StringSet *set)
 {
 	set->offsets.assign(n + 1, 0);
-	run_in_parts(n, [&](uint64_t first, uint64_t last)
-	{
-		uint8_t		scratch[STRING_MAX];
+	run_in_parts(n, [&](uint64_t first, uint64_t last) {
+		uint8_t scratch[STRING_MAX];
 
 		for (uint64_t i = first; i < last; i++)
 			set->offsets[i + 1] = write(i, scratch);
@@ -120,13 +119,12 @@ make_set(uint64_t n, const std::function<size_t (uint64_t, uint8_t *)> &write, S
 	for (uint64_t i = 0; i < n; i++)
 		set->offsets[i + 1] += set->offsets[i];
 	set->bytes.resize(set->offsets[n]);
-	run_in_parts(n, [&](uint64_t first, uint64_t last)
-	{
-		uint8_t		scratch[STRING_MAX];
+	run_in_parts(n, [&](uint64_t first, uint64_t last) {
+		uint8_t scratch[STRING_MAX];
 
 		for (uint64_t i = first; i < last; i++)
 		{
-			size_t		length = write(i, scratch);
+			size_t length = write(i, scratch);
 
 			memcpy(set->bytes.data() + set->offsets[i], scratch, length);
 		}
@@ -154,7 +152,7 @@ read_lines(const std::string &path, std::vector<std::string> *lines)
 static size_t
 write_copy_prefix(const Dataset *dataset, uint64_t copy, bool copied, uint8_t *out)
 {
-	size_t		length = 0;
+	size_t length = 0;
 
 	if (!copied)
 		return 0;
@@ -169,16 +167,16 @@ write_copy_prefix(const Dataset *dataset, uint64_t copy, bool copied, uint8_t *o
 static uint64_t
 scattering_step(uint64_t n)
 {
-	uint64_t	step = (uint64_t) (0.6180339887 * (double) n) | 1;
-	uint64_t	a;
-	uint64_t	b;
+	uint64_t step = (uint64_t) (0.6180339887 * (double) n) | 1;
+	uint64_t a;
+	uint64_t b;
 
 	do
 	{
 		step += 2;
 		for (a = n, b = step; b != 0;)
 		{
-			uint64_t	rest = a % b;
+			uint64_t rest = a % b;
 
 			a = b;
 			b = rest;
@@ -188,23 +186,26 @@ scattering_step(uint64_t n)
 }
 
 static void
-make_from_lines(const Dataset *dataset, uint64_t n, const std::vector<std::string> &lines, const std::string &path, StringSet *set)
+make_from_lines(const Dataset *dataset, uint64_t n, const std::vector<std::string> &lines,
+				const std::string &path, StringSet *set)
 {
-	uint64_t	nlines = lines.size();
-	uint64_t	copies = (n + nlines - 1) / nlines;
-	uint64_t	step = scattering_step(n);
+	uint64_t nlines = lines.size();
+	uint64_t copies = (n + nlines - 1) / nlines;
+	uint64_t step = scattering_step(n);
 
-	make_set(n, [&](uint64_t i, uint8_t *out)
-	{
-		uint64_t	from = (uint64_t) ((unsigned __int128) i * step % n);
+	make_set(
+		n,
+		[&](uint64_t i, uint8_t *out) {
+		uint64_t from = (uint64_t) ((unsigned __int128) i * step % n);
 		const std::string &line = lines[nlines > n ? from * (nlines / n) : from % nlines];
-		size_t		prefix = write_copy_prefix(dataset, from / nlines, copies > 1, out);
+		size_t prefix = write_copy_prefix(dataset, from / nlines, copies > 1, out);
 
 		memcpy(out + prefix, line.data(), line.size());
 		return prefix + line.size();
-	}, set);
+		},
+		set);
 	set->source = path + ": " + std::to_string(nlines) + " lines" +
-		(copies > 1 ? " in " + std::to_string(copies) + " copies with prefixes" : "");
+				  (copies > 1 ? " in " + std::to_string(copies) + " copies with prefixes" : "");
 }
 
 void
@@ -218,30 +219,34 @@ dataset_make(const Dataset *dataset, uint64_t n, const char *data, uint64_t seed
 		make_from_lines(dataset, n, lines, path, set);
 		return;
 	}
-	make_set(n, [&](uint64_t i, uint8_t *out) { return dataset->writer(i, seed, out); }, set);
+	make_set(
+		n, [&](uint64_t i, uint8_t *out) { return dataset->writer(i, seed, out); }, set);
 	set->source = "generated";
 }
 
 void
 dataset_thin(const StringSet *set, int k, StringSet *result)
 {
-	make_set(set->offsets.size() - 1, [&](uint64_t i, uint8_t *out)
-	{
-		size_t		length = 0;
+	make_set(
+		set->offsets.size() - 1,
+		[&](uint64_t i, uint8_t *out) {
+		size_t length = 0;
 
 		for (uint64_t at = set->offsets[i] + (uint64_t) k - 1; at < set->offsets[i + 1]; at += (uint64_t) k)
 			out[length++] = set->bytes[at];
 		return length;
-	}, result);
+		},
+		result);
 	result->source = set->source;
 }
 
 void
 dataset_stretch(const StringSet *set, int k, StringSet *result)
 {
-	make_set(set->offsets.size() - 1, [&](uint64_t i, uint8_t *out)
-	{
-		size_t		length = 0;
+	make_set(
+		set->offsets.size() - 1,
+		[&](uint64_t i, uint8_t *out) {
+		size_t length = 0;
 
 		for (uint64_t at = set->offsets[i]; at < set->offsets[i + 1]; at++)
 		{
@@ -249,6 +254,7 @@ dataset_stretch(const StringSet *set, int k, StringSet *result)
 				out[length++] = set->bytes[at];
 		}
 		return length;
-	}, result);
+		},
+		result);
 	result->source = set->source;
 }

@@ -2,8 +2,8 @@
  * text.cu
  *		Generators of what natural data looks like: words, URLs, sentences, paths, lists of calls.
  *
- * Words are made of syllables: a consonant, a vowel, and every second one with a consonant at the end.  What is made so can be
- * taken apart in one way only, so that different numbers give different words.
+ * Words are made of syllables: a consonant, a vowel, and every second one with a consonant at the end.  What
+ * is made so can be taken apart in one way only, so that different numbers give different words.
  */
 #include <cstdio>
 #include <cstring>
@@ -15,7 +15,7 @@
 static size_t
 write_text(const char *text, uint8_t *out)
 {
-	size_t		length = strlen(text);
+	size_t length = strlen(text);
 
 	memcpy(out, text, length);
 	return length;
@@ -37,7 +37,7 @@ static size_t
 write_name(uint64_t number, int syllables, uint8_t *out)
 {
 	StringRandom random(number, 1);
-	size_t		length = 0;
+	size_t length = 0;
 
 	for (int i = 0; i < syllables; i++)
 		length += write_syllable(random.below(NSYLLABLES), out + length);
@@ -48,8 +48,8 @@ write_name(uint64_t number, int syllables, uint8_t *out)
 size_t
 write_words(uint64_t i, uint64_t, uint8_t *out)
 {
-	uint64_t	spelled = i * UINT64_C(38490073) % UINT64_C(100000000);
-	size_t		length = 0;
+	uint64_t spelled = i * UINT64_C(38490073) % UINT64_C(100000000);
+	size_t length = 0;
 
 	if (i % 5000 < 2)
 		length = write_name(i / 5000, 15, out);
@@ -62,15 +62,15 @@ write_words(uint64_t i, uint64_t, uint8_t *out)
 size_t
 write_dictcalls(uint64_t i, uint64_t seed, uint8_t *out)
 {
-	static const char *const calls[] = {"mov ", "add ", "ld ", "st ", "cmp ", "call ", "ret ", "push ", "pop ", "jmp ", "sub ",
-	"xor ", "and ", "lea ", "shl ", "nop "};
+	static const char *const calls[] = {"mov ", "add ", "ld ",	"st ",	"cmp ", "call ", "ret ", "push ",
+										"pop ", "jmp ", "sub ", "xor ", "and ", "lea ",	 "shl ", "nop "};
 	StringRandom random(seed, i);
-	uint64_t	ncalls = 3 + random.below(5);
-	size_t		length = 0;
+	uint64_t ncalls = 3 + random.below(5);
+	size_t length = 0;
 
 	for (uint64_t call = 0; call < ncalls; call++)
 	{
-		double		skewed = random.fraction();
+		double skewed = random.fraction();
 
 		length += write_text(calls[(int) (16 * skewed * skewed)], out + length);
 	}
@@ -82,12 +82,12 @@ size_t
 write_url(uint64_t i, uint64_t seed, uint8_t *out)
 {
 	static const char *const domains[] = {".com/", ".org/", ".net/", ".edu/", ".de/", ".co.uk/"};
-	double		skewed = StringRandom(seed, i).fraction();
-	uint64_t	page = (uint64_t) (2500000 * skewed * skewed * skewed);
+	double skewed = StringRandom(seed, i).fraction();
+	uint64_t page = (uint64_t) (2500000 * skewed * skewed * skewed);
 	StringRandom random(seed, page + (UINT64_C(1) << 40));
-	double		popular = random.fraction();
-	uint64_t	host = (uint64_t) (30000 * popular * popular);
-	size_t		length = write_text("http://www.", out);
+	double popular = random.fraction();
+	uint64_t host = (uint64_t) (30000 * popular * popular);
+	size_t length = write_text("http://www.", out);
 
 	length += write_name(host, 2 + (int) (host % 3), out + length);
 	length += write_text(domains[host % 6], out + length);
@@ -106,16 +106,16 @@ size_t
 write_sentences(uint64_t i, uint64_t seed, uint8_t *out)
 {
 	StringRandom random(seed, i);
-	size_t		limit = 20 + random.below(52) + random.below(52);
-	uint64_t	beginning = random.below(3) ? 0 : 1 + random.below(400);
+	size_t limit = 20 + random.below(52) + random.below(52);
+	uint64_t beginning = random.below(3) ? 0 : 1 + random.below(400);
 	StringRandom words = StringRandom(seed, beginning + (UINT64_C(1) << 40));
-	uint64_t	shared = beginning ? 2 + beginning % 7 : 0;
-	size_t		length = 0;
+	uint64_t shared = beginning ? 2 + beginning % 7 : 0;
+	size_t length = 0;
 
 	for (uint64_t word = 0; word == 0 || length < limit; word++)
 	{
-		double		skewed = word < shared ? words.fraction() : random.fraction();
-		uint64_t	rank = (uint64_t) (8000 * skewed * skewed * skewed * skewed);
+		double skewed = word < shared ? words.fraction() : random.fraction();
+		uint64_t rank = (uint64_t) (8000 * skewed * skewed * skewed * skewed);
 
 		length += write_name(rank, rank < 100 ? 1 + (int) (rank % 2) : 2 + (int) (rank % 3), out + length);
 		out[length++] = ' ';
@@ -124,16 +124,21 @@ write_sentences(uint64_t i, uint64_t seed, uint8_t *out)
 	return length;
 }
 
-/* Two million files, 30 to a directory, on five nodes; a file is named after its directory, its group and its number. */
+/*
+ * Two million files, 30 to a directory, on five nodes; a file is named after its directory, its group and its
+ * number.
+ */
 size_t
 write_pc_filelist(uint64_t i, uint64_t seed, uint8_t *out)
 {
-	static const char *const tops[] = {"usr/share/doc/", "usr/lib/python3/dist-packages/", "usr/include/", "var/lib/dpkg/info/",
-	"usr/share/locale/", "home/projects/source/", "usr/src/linux-headers/", "opt/application/resources/"};
+	static const char *const tops[] = {"usr/share/doc/",		 "usr/lib/python3/dist-packages/",
+									   "usr/include/",			 "var/lib/dpkg/info/",
+									   "usr/share/locale/",		 "home/projects/source/",
+									   "usr/src/linux-headers/", "opt/application/resources/"};
 	static const char *const ends[] = {".html", ".py", ".h", ".c", ".so", ".png", ".txt", ".list"};
-	uint64_t	file = i * UINT64_C(1299709) % 10000000;
-	uint64_t	directory = file % 2000000 / 30;
-	size_t		length = (size_t) snprintf((char *) out, 16, "node%u/", (unsigned int) (file / 2000000) + 1);
+	uint64_t file = i * UINT64_C(1299709) % 10000000;
+	uint64_t directory = file % 2000000 / 30;
+	size_t length = (size_t) snprintf((char *) out, 16, "node%u/", (unsigned int) (file / 2000000) + 1);
 
 	length += write_text(tops[directory % 8], out + length);
 	length += write_name(seed % 1000 + directory / 512, 3, out + length);

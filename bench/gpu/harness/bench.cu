@@ -24,7 +24,7 @@
 static DevSortStatus
 make_directory(const char *path)
 {
-	char		prefix[512];
+	char prefix[512];
 
 	for (size_t i = 1; i <= strlen(path) && i < sizeof(prefix); i++)
 	{
@@ -41,8 +41,8 @@ make_directory(const char *path)
 static void
 name_directory(Bench *bench)
 {
-	char		slug[sizeof(bench->device.name)];
-	size_t		length = 0;
+	char slug[sizeof(bench->device.name)];
+	size_t length = 0;
 
 	for (const char *c = bench->device.name; *c; c++)
 	{
@@ -60,9 +60,9 @@ name_directory(Bench *bench)
 DevSortStatus
 bench_open(Bench *bench, const Options *options)
 {
-	time_t		now = time(NULL);
-	struct tm	utc;
-	int			count;
+	time_t now = time(NULL);
+	struct tm utc;
+	int count;
 
 	memset(bench, 0, sizeof(*bench));
 	bench->options = *options;
@@ -101,8 +101,8 @@ bench_close(Bench *bench)
 size_t
 bench_available(const Bench *bench)
 {
-	size_t		free_bytes = 0;
-	size_t		total_bytes;
+	size_t free_bytes = 0;
+	size_t total_bytes;
 
 	if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess)
 		return 0;
@@ -133,7 +133,7 @@ bench_seed(Bench *bench)
 int
 bench_repeats(const Bench *bench, uint64_t n)
 {
-	int			repeats = bench->options.repeat;
+	int repeats = bench->options.repeat;
 
 	if (n >= UINT64_C(1) << 27)
 		repeats = std::max(3, repeats - 2);
@@ -145,7 +145,7 @@ bench_repeats(const Bench *bench, uint64_t n)
 void
 bench_fail(Bench *bench, const DevSortStatus *status, const char *format, ...)
 {
-	va_list		arguments;
+	va_list arguments;
 
 	bench->failures++;
 	fflush(stdout);
@@ -174,7 +174,7 @@ bench_flush(Bench *bench, size_t bytes)
 DevSortStatus
 bench_time(Bench *bench, BenchWork work, void *arg, Times *times)
 {
-	float		ms;
+	float ms;
 
 	CHECK_CUDA(cudaEventRecord(bench->begin, bench->stream), "recording an event");
 	RETURN_IF_FAILED(work(arg, bench->stream));
@@ -189,8 +189,8 @@ bench_time(Bench *bench, BenchWork work, void *arg, Times *times)
 double
 times_median(const Times *times)
 {
-	float		sorted[BENCH_MAX_REPEATS];
-	int			half = times->count / 2;
+	float sorted[BENCH_MAX_REPEATS];
+	int half = times->count / 2;
 
 	if (times->count == 0)
 		return 0;

@@ -54,7 +54,7 @@ stage_times_reset(StageTimes *times)
 static void
 add_time(StageTimes *times, const char *name, double ms)
 {
-	int			i = 0;
+	int i = 0;
 
 	while (i < times->nnames && strcmp(times->names[i], name) != 0)
 		i++;
@@ -76,11 +76,12 @@ stage_times_collect(StageTimes *times)
 		return status_make(DEVSORT_INVALID, "the job had more than %d stages", STAGES_MAX_EVENTS);
 	for (int i = 0; i + 1 < times->nevents; i++)
 	{
-		float		ms;
+		float ms;
 
 		if (times->event_stages[i] == NULL)
 			continue;
-		CHECK_CUDA(cudaEventElapsedTime(&ms, times->events[i], times->events[i + 1]), "reading a stage's time");
+		CHECK_CUDA(cudaEventElapsedTime(&ms, times->events[i], times->events[i + 1]),
+				   "reading a stage's time");
 		add_time(times, times->event_stages[i], ms);
 	}
 	return status_ok();

@@ -1,9 +1,10 @@
 /*
  * bucket.cu
- *		The figures of Dehne, Zaboli: Deterministic Sample Sort For GPUs, section 5, and Parallel Sorting for GPUs, section 5.
+ *		The figures of Dehne, Zaboli: Deterministic Sample Sort For GPUs, section 5, and Parallel Sorting for
+ *		GPUs, section 5.
  *
- * Time by step over n; the trade-off over s; the spread over distributions; bytes per key and the largest n that fits, and
- * one sort of so many keys that it shows.
+ * Time by step over n; the trade-off over s; the spread over distributions; bytes per key and the largest n
+ * that fits, and one sort of so many keys that it shows.
  */
 #include <algorithm>
 
@@ -36,7 +37,7 @@ choose_bucket(SortCase *sort_case, const KeyType *type)
 static DevSortStatus
 report_stages(Bench *bench, Report *report, SortCase *sort_case, StageTimes *stages, int samples)
 {
-	Times		times = {};
+	Times times = {};
 
 	stage_times_reset(stages);
 	sort_case->arrays.stages = &stages->stages;
@@ -45,7 +46,7 @@ report_stages(Bench *bench, Report *report, SortCase *sort_case, StageTimes *sta
 	RETURN_IF_FAILED(stage_times_collect(stages));
 	for (int i = 0; i < stages->nnames; i++)
 	{
-		ReportRow	row = {};
+		ReportRow row = {};
 
 		row.algorithm = "bucket";
 		row.distribution = "uniform";
@@ -63,7 +64,7 @@ report_stages(Bench *bench, Report *report, SortCase *sort_case, StageTimes *sta
 static void
 measure_steps(Bench *bench, Report *report, const KeyType *type, StageTimes *stages, int max_log_n)
 {
-	SortCase	sort_case;
+	SortCase sort_case;
 
 	choose_bucket(&sort_case, type);
 	for (int log_n = FIRST_LOG_N; log_n <= max_log_n && !sort_case.stopped[0]; log_n++)
@@ -87,9 +88,9 @@ measure_steps(Bench *bench, Report *report, const KeyType *type, StageTimes *sta
 static DevSortStatus
 measure_samples(Bench *bench, Report *report, SortCase *sort_case, StageTimes *stages, int samples)
 {
-	Times		warm_up = {};
-	char		columns[64];
-	int			repeats = bench_repeats(bench, sort_case->arrays.n);
+	Times warm_up = {};
+	char columns[64];
+	int repeats = bench_repeats(bench, sort_case->arrays.n);
 
 	sort_case->arrays.stages = NULL;
 	sort_case->arrays.samples = samples;
@@ -107,12 +108,12 @@ measure_samples(Bench *bench, Report *report, SortCase *sort_case, StageTimes *s
 static DevSortStatus
 prepare_samples(Bench *bench, SortCase *sort_case, uint64_t n)
 {
-	SortArrays	arrays = sort_arrays_measure(sort_case->type, n);
-	size_t		needed = 0;
+	SortArrays arrays = sort_arrays_measure(sort_case->type, n);
+	size_t needed = 0;
 
 	for (int samples = 16; samples <= 1024; samples *= 2)
 	{
-		size_t		bytes;
+		size_t bytes;
 
 		arrays.samples = samples;
 		RETURN_IF_FAILED(contender_bucket.memory(&arrays, &bytes));
@@ -121,7 +122,8 @@ prepare_samples(Bench *bench, SortCase *sort_case, uint64_t n)
 	RETURN_IF_FAILED(bench_reserve(bench, sort_case_bytes(sort_case, n) + needed));
 	RETURN_IF_FAILED(sort_case_prepare(bench, sort_case, UNIFORM, n));
 	/* The workspace is the last piece, and the pool goes on behind it. */
-	sort_case->arrays.workspace_bytes = bench->pool_bytes - (size_t) ((char *) sort_case->arrays.workspace - bench->pool);
+	sort_case->arrays.workspace_bytes =
+		bench->pool_bytes - (size_t) ((char *) sort_case->arrays.workspace - bench->pool);
 	return status_ok();
 }
 
@@ -129,9 +131,10 @@ prepare_samples(Bench *bench, SortCase *sort_case, uint64_t n)
 static void
 measure_trade_off(Bench *bench, Report *report, const KeyType *type, StageTimes *stages, int max_log_n)
 {
-	for (int log_n = std::min(TRADE_OFF_FIRST_LOG_N, max_log_n); log_n <= std::min(TRADE_OFF_LAST_LOG_N, max_log_n); log_n++)
+	for (int log_n = std::min(TRADE_OFF_FIRST_LOG_N, max_log_n);
+		 log_n <= std::min(TRADE_OFF_LAST_LOG_N, max_log_n); log_n++)
 	{
-		SortCase	sort_case;
+		SortCase sort_case;
 		DevSortStatus status;
 
 		choose_bucket(&sort_case, type);
@@ -155,16 +158,17 @@ measure_trade_off(Bench *bench, Report *report, const KeyType *type, StageTimes 
 static void
 measure_distributions(Bench *bench, Report *report, const KeyType *type, int max_log_n)
 {
-	double		fastest = 0;
-	double		slowest = 0;
-	SortCase	sort_case;
+	double fastest = 0;
+	double slowest = 0;
+	SortCase sort_case;
 
 	choose_bucket(&sort_case, type);
 	for (int distribution = 0; distribution < NDISTRIBUTIONS; distribution++)
 	{
-		double		ms;
+		double ms;
 
-		sort_case_measure(bench, &sort_case, (Distribution) distribution, UINT64_C(1) << std::min(max_log_n, MEMORY_LOG_N));
+		sort_case_measure(bench, &sort_case, (Distribution) distribution,
+						  UINT64_C(1) << std::min(max_log_n, MEMORY_LOG_N));
 		if (sort_case.stopped[0])
 			return;
 		sort_case_report(report, &sort_case, (Distribution) distribution, "distributions,0,0,total");
@@ -179,34 +183,35 @@ measure_distributions(Bench *bench, Report *report, const KeyType *type, int max
 static void
 report_memory(const Bench *bench, FILE *file, const Contender *contender, const KeyType *type)
 {
-	double		per_key = (double) contender_total_bytes(contender, type, UINT64_C(1) << MEMORY_LOG_N) / (1 << MEMORY_LOG_N);
-	size_t		limit = bench_available(bench);
-	uint64_t	low = 0;
-	uint64_t	high = DEVSORT_MAX_ROWS;
+	double per_key =
+		(double) contender_total_bytes(contender, type, UINT64_C(1) << MEMORY_LOG_N) / (1 << MEMORY_LOG_N);
+	size_t limit = bench_available(bench);
+	uint64_t low = 0;
+	uint64_t high = DEVSORT_MAX_ROWS;
 
 	while (low < high)
 	{
-		uint64_t	middle = low + (high - low + 1) / 2;
-		size_t		bytes = contender_total_bytes(contender, type, middle);
+		uint64_t middle = low + (high - low + 1) / 2;
+		size_t bytes = contender_total_bytes(contender, type, middle);
 
 		if (bytes > 0 && bytes <= limit)
 			low = middle;
 		else
 			high = middle - 1;
 	}
-	fprintf(file, "%s,%s,%s,%s,%s,%.2f,%llu\n", bench->device.name, bench->date, bench->options.commit, contender->name,
-			type->name, per_key, (unsigned long long) low);
-	printf("memory   %-24s %-10s %6.2f bytes a key, at most %llu keys\n", contender->name, type->name, per_key,
-		   (unsigned long long) low);
+	fprintf(file, "%s,%s,%s,%s,%s,%.2f,%llu\n", bench->device.name, bench->date, bench->options.commit,
+			contender->name, type->name, per_key, (unsigned long long) low);
+	printf("memory   %-24s %-10s %6.2f bytes a key, at most %llu keys\n", contender->name, type->name,
+		   per_key, (unsigned long long) low);
 }
 
 static void
 measure_memory(Bench *bench)
 {
 	static const Contender *const contenders[] = {&contender_sample, &contender_bucket, &contender_cub_radix,
-	&contender_cub_radix_double_buffer, &contender_cub_merge};
-	char		path[sizeof(bench->out) + 32];
-	FILE	   *file;
+												  &contender_cub_radix_double_buffer, &contender_cub_merge};
+	char path[sizeof(bench->out) + 32];
+	FILE *file;
 
 	snprintf(path, sizeof(path), "%s/memory.csv", bench->out);
 	file = fopen(path, "w");
@@ -231,23 +236,26 @@ static DevSortStatus
 measure_large(Bench *bench, Report *report)
 {
 	const KeyType *type = &key_types[0];
-	int			log_n = std::min(LARGE_LOG_N, bench->options.max_log_n + 2);
-	Workspace	pool;
-	SortCase	sort_case;
+	int log_n = std::min(LARGE_LOG_N, bench->options.max_log_n + 2);
+	Workspace pool;
+	SortCase sort_case;
 	SortArrays *arrays = &sort_case.arrays;
 
 	choose_bucket(&sort_case, type);
-	while (contender_total_bytes(&contender_bucket, type, UINT64_C(1) << log_n) + (1 << 20) > bench_available(bench) && log_n > 20)
+	while (contender_total_bytes(&contender_bucket, type, UINT64_C(1) << log_n) + (1 << 20) >
+			   bench_available(bench) &&
+		   log_n > 20)
 		log_n--;
 	*arrays = sort_arrays_measure(type, UINT64_C(1) << log_n);
 	RETURN_IF_FAILED(contender_bucket.memory(arrays, &arrays->workspace_bytes));
-	RETURN_IF_FAILED(bench_reserve(bench, contender_total_bytes(&contender_bucket, type, arrays->n) + (1 << 20)));
+	RETURN_IF_FAILED(
+		bench_reserve(bench, contender_total_bytes(&contender_bucket, type, arrays->n) + (1 << 20)));
 	pool = workspace_open(bench->pool);
 	sort_case.pristine_keys = arrays->keys = workspace_take<uint32_t>(&pool, arrays->n);
 	arrays->sorted_keys = workspace_take<uint32_t>(&pool, arrays->n);
 	arrays->workspace = workspace_take<char>(&pool, arrays->workspace_bytes);
-	RETURN_IF_FAILED(distribution_fill(UNIFORM, bench_seed(bench), arrays->n, type->key_bytes, DEVSORT_KEY_WORDS, arrays->keys,
-									   bench->stream));
+	RETURN_IF_FAILED(distribution_fill(UNIFORM, bench_seed(bench), arrays->n, type->key_bytes,
+									   DEVSORT_KEY_WORDS, arrays->keys, bench->stream));
 	RETURN_IF_FAILED(verify_checksum(type, arrays->keys, arrays->n, &sort_case.checksum, bench->stream));
 	RETURN_IF_FAILED(sort_case_run(bench, &sort_case, &contender_bucket, &sort_case.times[0]));
 	RETURN_IF_FAILED(sort_case_verify(bench, &sort_case));
@@ -258,10 +266,10 @@ measure_large(Bench *bench, Report *report)
 void
 suite_bucket(Bench *bench)
 {
-	int			max_log_n = bench->options.max_log_n;
+	int max_log_n = bench->options.max_log_n;
 	StageTimes *stages = NULL;
-	SortCase	largest;
-	Report		report;
+	SortCase largest;
+	Report report;
 	DevSortStatus status = report_open(&report, bench, "bucket", "bucket", "figure,samples,step,stage");
 
 	choose_bucket(&largest, &key_types[1]);

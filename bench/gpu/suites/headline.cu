@@ -2,8 +2,8 @@
  * headline.cu
  *		What the project claims, from one run: ratios at 2^27 rows, competitors in turn.
  *
- * Every time is also given as a multiple of its floor: what reading and writing keys and values once takes at the rate of a
- * device copy measured here.
+ * Every time is also given as a multiple of its floor: what reading and writing keys and values once takes at
+ * the rate of a device copy measured here.
  */
 #include <algorithm>
 
@@ -29,17 +29,18 @@ static const KeyType key_types[] = {
 
 typedef struct CopyWork
 {
-	char	   *from;
-	char	   *to;
-	size_t		bytes;
+	char *from;
+	char *to;
+	size_t bytes;
 } CopyWork;
 
 static DevSortStatus
 copy_work(void *arg, cudaStream_t stream)
 {
-	CopyWork   *work = (CopyWork *) arg;
+	CopyWork *work = (CopyWork *) arg;
 
-	CHECK_CUDA(cudaMemcpyAsync(work->to, work->from, work->bytes, cudaMemcpyDeviceToDevice, stream), "copying on the device");
+	CHECK_CUDA(cudaMemcpyAsync(work->to, work->from, work->bytes, cudaMemcpyDeviceToDevice, stream),
+			   "copying on the device");
 	return status_ok();
 }
 
@@ -47,11 +48,11 @@ copy_work(void *arg, cudaStream_t stream)
 static DevSortStatus
 measure_copy(Bench *bench, Report *report, double *bandwidth)
 {
-	size_t		half = std::min(COPY_BYTES, bench->pool_bytes / 2);
-	CopyWork	work = {bench->pool, bench->pool + half, half};
-	Times		times = {};
-	Times		warm_up = {};
-	ReportRow	row = {};
+	size_t half = std::min(COPY_BYTES, bench->pool_bytes / 2);
+	CopyWork work = {bench->pool, bench->pool + half, half};
+	Times times = {};
+	Times warm_up = {};
+	ReportRow row = {};
 
 	RETURN_IF_FAILED(bench_time(bench, copy_work, &work, &warm_up));
 	for (int repeat = 0; repeat < COPY_REPEATS; repeat++)
@@ -71,7 +72,7 @@ measure_copy(Bench *bench, Report *report, double *bandwidth)
 static void
 choose_contenders(SortCase *sort_case, const KeyType *type)
 {
-	bool		wide = type->key_bytes > 8;
+	bool wide = type->key_bytes > 8;
 
 	*sort_case = {};
 	sort_case->type = type;
@@ -89,17 +90,18 @@ choose_contenders(SortCase *sort_case, const KeyType *type)
 static double
 floor_ms(const SortCase *sort_case, double bandwidth)
 {
-	return 2.0 * sort_case->arrays.n * (sort_case->type->key_bytes + sort_case->type->value_bytes) / bandwidth * 1000;
+	return 2.0 * sort_case->arrays.n * (sort_case->type->key_bytes + sort_case->type->value_bytes) /
+		   bandwidth * 1000;
 }
 
 /* One contender's row; reference_ms is the time to compare with, 0 if there is none. */
 static void
-report_contender(Report *report, const SortCase *sort_case, int which, Distribution distribution, const char *part,
-				 double bandwidth, double reference_ms)
+report_contender(Report *report, const SortCase *sort_case, int which, Distribution distribution,
+				 const char *part, double bandwidth, double reference_ms)
 {
-	double		floor = floor_ms(sort_case, bandwidth);
-	double		median = times_median(&sort_case->times[which]);
-	ReportRow	row = {};
+	double floor = floor_ms(sort_case, bandwidth);
+	double median = times_median(&sort_case->times[which]);
+	ReportRow row = {};
 
 	row.algorithm = sort_case->contenders[which]->name;
 	row.distribution = distribution_name(distribution);
@@ -109,15 +111,16 @@ report_contender(Report *report, const SortCase *sort_case, int which, Distribut
 	row.median_ms = median;
 	row.min_ms = times_min(&sort_case->times[which]);
 	row.repeats = sort_case->times[which].count;
-	report_write(report, &row, "%s,%.4g,%.4g,%.4g", part, floor, median / floor, reference_ms > 0 ? median / reference_ms : 0);
+	report_write(report, &row, "%s,%.4g,%.4g,%.4g", part, floor, median / floor,
+				 reference_ms > 0 ? median / reference_ms : 0);
 }
 
 /* All contenders on uniform keys. */
 static void
 measure_ratios(Bench *bench, Report *report, const KeyType *type, int log_n, double bandwidth)
 {
-	SortCase	sort_case;
-	double		sample_ms;
+	SortCase sort_case;
+	double sample_ms;
 
 	choose_contenders(&sort_case, type);
 	sort_case_measure(bench, &sort_case, UNIFORM, UINT64_C(1) << log_n);
@@ -128,7 +131,8 @@ measure_ratios(Bench *bench, Report *report, const KeyType *type, int log_n, dou
 			continue;
 		report_contender(report, &sort_case, which, UNIFORM, "ratios", bandwidth, sample_ms);
 		printf("headline %-6s %-24s %8.3f ms = %5.2f x floor", type->name, sort_case.contenders[which]->name,
-			   times_median(&sort_case.times[which]), times_median(&sort_case.times[which]) / floor_ms(&sort_case, bandwidth));
+			   times_median(&sort_case.times[which]),
+			   times_median(&sort_case.times[which]) / floor_ms(&sort_case, bandwidth));
 		if (sample_ms > 0)
 			printf(" = %5.2f x sample", times_median(&sort_case.times[which]) / sample_ms);
 		printf("\n");
@@ -137,19 +141,20 @@ measure_ratios(Bench *bench, Report *report, const KeyType *type, int log_n, dou
 
 /* One sort on all ten distributions. */
 static void
-measure_spread(Bench *bench, Report *report, const KeyType *type, const Contender *contender, int log_n, double bandwidth)
+measure_spread(Bench *bench, Report *report, const KeyType *type, const Contender *contender, int log_n,
+			   double bandwidth)
 {
-	double		uniform = 0;
-	double		fastest = 0;
-	double		slowest = 0;
-	int			slowest_distribution = UNIFORM;
-	SortCase	sort_case = {};
+	double uniform = 0;
+	double fastest = 0;
+	double slowest = 0;
+	int slowest_distribution = UNIFORM;
+	SortCase sort_case = {};
 
 	sort_case.type = type;
 	sort_case.contenders[sort_case.ncontenders++] = contender;
 	for (int distribution = UNIFORM; distribution < NDISTRIBUTIONS; distribution++)
 	{
-		double		ms;
+		double ms;
 
 		sort_case_measure(bench, &sort_case, (Distribution) distribution, UINT64_C(1) << log_n);
 		if (sort_case.stopped[0])
@@ -163,15 +168,15 @@ measure_spread(Bench *bench, Report *report, const KeyType *type, const Contende
 		fastest = std::min(fastest, ms);
 		slowest = std::max(slowest, ms);
 	}
-	printf("headline %-6s %-24s slowest (%s) / uniform = %.3f, slowest / fastest = %.3f\n", type->name, contender->name,
-		   distribution_name(slowest_distribution), slowest / uniform, slowest / fastest);
+	printf("headline %-6s %-24s slowest (%s) / uniform = %.3f, slowest / fastest = %.3f\n", type->name,
+		   contender->name, distribution_name(slowest_distribution), slowest / uniform, slowest / fastest);
 }
 
 /* Reserves for the widest keys; no more rows than fit. */
 static DevSortStatus
 reserve_widest(Bench *bench, int *log_n)
 {
-	SortCase	widest;
+	SortCase widest;
 
 	*log_n = std::min(bench->options.quick ? QUICK_LOG_N : HEADLINE_LOG_N, bench->options.max_log_n);
 	choose_contenders(&widest, &key_types[NKEY_TYPES - 1]);
@@ -181,9 +186,9 @@ reserve_widest(Bench *bench, int *log_n)
 void
 suite_headline(Bench *bench)
 {
-	double		bandwidth;
-	int			log_n;
-	Report		report;
+	double bandwidth;
+	int log_n;
+	Report report;
 	DevSortStatus status = report_open(&report, bench, "headline", "headline", columns);
 
 	if (status.code == DEVSORT_OK)

@@ -2,19 +2,16 @@
  * rates.cu
  *		Sorting rates over n: figures 3 to 5 of Leischner, Osipov, Sanders, GPU Sample Sort, section 6.
  *
- * Six distributions, five kinds of keys, n = 2^17 .. 2^28.  The bucket sort papers' comparison with sample sort and merge sort
- * (Dehne, Zaboli 2010, figures 6 and 7) is the same data.
+ * Six distributions, five kinds of keys, n = 2^17 .. 2^28.  The bucket sort papers' comparison with sample
+ * sort and merge sort (Dehne, Zaboli 2010, figures 6 and 7) is the same data.
  */
 #include "gpu/suites/sort_case.h"
 
 #define FIRST_LOG_N 17
 
 static const KeyType key_types[] = {
-	{"u32", 4, 0, false},
-	{"u64", 8, 0, false},
-	{"u32+u32", 4, 4, false},
-	{"u64+u32", 8, 4, false},
-	{"float", 4, 0, true},
+	{"u32", 4, 0, false},	  {"u64", 8, 0, false},	 {"u32+u32", 4, 4, false},
+	{"u64+u32", 8, 4, false}, {"float", 4, 0, true},
 };
 
 #define NKEY_TYPES (sizeof(key_types) / sizeof(key_types[0]))
@@ -40,16 +37,16 @@ choose_contenders(SortCase *sort_case, const KeyType *type)
 static void
 measure_type(Bench *bench, Report *report, const KeyType *type, int max_log_n)
 {
-	int			step = bench->options.quick ? 3 : 1;
+	int step = bench->options.quick ? 3 : 1;
 
 	for (int distribution = 0; distribution < PAPER_DISTRIBUTIONS; distribution++)
 	{
-		SortCase	sort_case;
+		SortCase sort_case;
 
 		choose_contenders(&sort_case, type);
 		for (int log_n = FIRST_LOG_N; log_n <= max_log_n; log_n += step)
 		{
-			uint64_t	n = UINT64_C(1) << log_n;
+			uint64_t n = UINT64_C(1) << log_n;
 
 			sort_case_measure(bench, &sort_case, (Distribution) distribution, n);
 			sort_case_report(report, &sort_case, (Distribution) distribution, type->name);
@@ -60,13 +57,13 @@ measure_type(Bench *bench, Report *report, const KeyType *type, int max_log_n)
 void
 suite_rates(Bench *bench)
 {
-	int			max_log_n = bench->options.max_log_n;
-	Report		report;
+	int max_log_n = bench->options.max_log_n;
+	Report report;
 	DevSortStatus status = report_open(&report, bench, "rates", "rates", "key_type");
 
 	for (size_t i = 0; i < NKEY_TYPES && status.code == DEVSORT_OK; i++)
 	{
-		SortCase	sort_case;
+		SortCase sort_case;
 
 		choose_contenders(&sort_case, &key_types[i]);
 		status = sort_case_reserve(bench, &sort_case, &max_log_n);

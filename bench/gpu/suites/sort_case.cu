@@ -13,12 +13,12 @@
 static size_t
 workspace_needed(const SortCase *sort_case, uint64_t n)
 {
-	SortArrays	arrays = sort_arrays_measure(sort_case->type, n);
-	size_t		needed = verify_scratch_bytes(n);
+	SortArrays arrays = sort_arrays_measure(sort_case->type, n);
+	size_t needed = verify_scratch_bytes(n);
 
 	for (int i = 0; i < sort_case->ncontenders; i++)
 	{
-		size_t		bytes;
+		size_t bytes;
 
 		/* Who cannot say will fail when run, and be told then. */
 		if (sort_case->contenders[i]->memory(&arrays, &bytes).code == DEVSORT_OK)
@@ -30,8 +30,8 @@ workspace_needed(const SortCase *sort_case, uint64_t n)
 static void
 take_arrays(Workspace *pool, SortCase *sort_case, uint64_t n, size_t workspace_size)
 {
-	size_t		key_bytes = n * (size_t) sort_case->type->key_bytes;
-	size_t		values = sort_case->type->value_bytes ? n : 0;
+	size_t key_bytes = n * (size_t) sort_case->type->key_bytes;
+	size_t values = sort_case->type->value_bytes ? n : 0;
 	SortArrays *arrays = &sort_case->arrays;
 
 	memset(arrays, 0, sizeof(*arrays));
@@ -54,9 +54,9 @@ take_arrays(Workspace *pool, SortCase *sort_case, uint64_t n, size_t workspace_s
 size_t
 sort_case_bytes(const SortCase *sort_case, uint64_t n)
 {
-	SortCase	copy = *sort_case;
-	Workspace	pool = workspace_measure();
-	size_t		workspace_size = workspace_needed(sort_case, n);
+	SortCase copy = *sort_case;
+	Workspace pool = workspace_measure();
+	size_t workspace_size = workspace_needed(sort_case, n);
 
 	take_arrays(&pool, &copy, n, workspace_size);
 	return workspace_bytes(&pool);
@@ -65,7 +65,7 @@ sort_case_bytes(const SortCase *sort_case, uint64_t n)
 DevSortStatus
 sort_case_reserve(Bench *bench, const SortCase *sort_case, int *log_n)
 {
-	size_t		bytes = sort_case_bytes(sort_case, UINT64_C(1) << *log_n);
+	size_t bytes = sort_case_bytes(sort_case, UINT64_C(1) << *log_n);
 
 	while (bytes > bench_available(bench) && *log_n > 10)
 		bytes = sort_case_bytes(sort_case, UINT64_C(1) << --*log_n);
@@ -76,11 +76,12 @@ DevSortStatus
 sort_case_prepare(Bench *bench, SortCase *sort_case, Distribution distribution, uint64_t n)
 {
 	const KeyType *type = sort_case->type;
-	size_t		bytes = sort_case_bytes(sort_case, n);
-	Workspace	pool = workspace_open(bench->pool);
+	size_t bytes = sort_case_bytes(sort_case, n);
+	Workspace pool = workspace_open(bench->pool);
 
 	if (bytes > bench->pool_bytes)
-		return status_make(DEVSORT_INVALID, "%zu bytes are needed, the pool has %zu", bytes, bench->pool_bytes);
+		return status_make(DEVSORT_INVALID, "%zu bytes are needed, the pool has %zu", bytes,
+						   bench->pool_bytes);
 	take_arrays(&pool, sort_case, n, workspace_needed(sort_case, n));
 	sort_case->arrays.seed = bench_seed(bench);
 	RETURN_IF_FAILED(distribution_fill(distribution, bench_seed(bench), n, type->key_bytes, DEVSORT_KEY_WORDS,
@@ -101,7 +102,7 @@ typedef struct SortWork
 static DevSortStatus
 sort_work(void *arg, cudaStream_t stream)
 {
-	SortWork   *work = (SortWork *) arg;
+	SortWork *work = (SortWork *) arg;
 
 	return work->contender->sort(work->arrays, stream);
 }
@@ -110,15 +111,17 @@ DevSortStatus
 sort_case_run(Bench *bench, SortCase *sort_case, const Contender *contender, Times *times)
 {
 	SortArrays *arrays = &sort_case->arrays;
-	size_t		key_bytes = arrays->n * (size_t) sort_case->type->key_bytes;
-	size_t		value_bytes = arrays->n * (size_t) sort_case->type->value_bytes;
-	SortWork	work = {contender, arrays};
+	size_t key_bytes = arrays->n * (size_t) sort_case->type->key_bytes;
+	size_t value_bytes = arrays->n * (size_t) sort_case->type->value_bytes;
+	SortWork work = {contender, arrays};
 
 	if (arrays->keys != sort_case->pristine_keys)
-		CHECK_CUDA(cudaMemcpyAsync(arrays->keys, sort_case->pristine_keys, key_bytes, cudaMemcpyDeviceToDevice, bench->stream),
+		CHECK_CUDA(cudaMemcpyAsync(arrays->keys, sort_case->pristine_keys, key_bytes,
+								   cudaMemcpyDeviceToDevice, bench->stream),
 				   "copying keys");
 	if (value_bytes)
-		CHECK_CUDA(cudaMemcpyAsync(arrays->values, sort_case->pristine_values, value_bytes, cudaMemcpyDeviceToDevice, bench->stream),
+		CHECK_CUDA(cudaMemcpyAsync(arrays->values, sort_case->pristine_values, value_bytes,
+								   cudaMemcpyDeviceToDevice, bench->stream),
 				   "copying values");
 	RETURN_IF_FAILED(bench_flush(bench, key_bytes + value_bytes));
 	return bench_time(bench, sort_work, &work, times);
@@ -127,33 +130,35 @@ sort_case_run(Bench *bench, SortCase *sort_case, const Contender *contender, Tim
 DevSortStatus
 sort_case_verify(Bench *bench, SortCase *sort_case)
 {
-	return verify_sorted(&sort_case->arrays, sort_case->pristine_keys, sort_case->checksum, sort_case->arrays.workspace,
-						 bench->stream);
+	return verify_sorted(&sort_case->arrays, sort_case->pristine_keys, sort_case->checksum,
+						 sort_case->arrays.workspace, bench->stream);
 }
 
 /* The run that is checked also warms up. */
 static DevSortStatus
 run_and_verify(Bench *bench, SortCase *sort_case, const Contender *contender)
 {
-	Times		untimed = {};
+	Times untimed = {};
 
 	RETURN_IF_FAILED(sort_case_run(bench, sort_case, contender, &untimed));
 	return sort_case_verify(bench, sort_case);
 }
 
 static void
-stop_contender(Bench *bench, SortCase *sort_case, int which, Distribution distribution, const DevSortStatus *status)
+stop_contender(Bench *bench, SortCase *sort_case, int which, Distribution distribution,
+			   const DevSortStatus *status)
 {
 	sort_case->stopped[which] = true;
-	bench_fail(bench, status, "%s, %s, %s, n = %llu", sort_case->contenders[which]->name, sort_case->type->name,
-			   distribution_name(distribution), (unsigned long long) sort_case->arrays.n);
+	bench_fail(bench, status, "%s, %s, %s, n = %llu", sort_case->contenders[which]->name,
+			   sort_case->type->name, distribution_name(distribution),
+			   (unsigned long long) sort_case->arrays.n);
 }
 
 void
 sort_case_measure(Bench *bench, SortCase *sort_case, Distribution distribution, uint64_t n)
 {
 	DevSortStatus status = sort_case_prepare(bench, sort_case, distribution, n);
-	int			repeats = bench_repeats(bench, n);
+	int repeats = bench_repeats(bench, n);
 
 	for (int which = 0; which < sort_case->ncontenders; which++)
 	{
@@ -189,7 +194,7 @@ sort_case_report(Report *report, const SortCase *sort_case, Distribution distrib
 	for (int which = 0; which < sort_case->ncontenders; which++)
 	{
 		const Times *times = &sort_case->times[which];
-		ReportRow	row = {};
+		ReportRow row = {};
 
 		if (sort_case->stopped[which])
 			continue;

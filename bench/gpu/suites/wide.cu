@@ -29,7 +29,7 @@ choose_contenders(SortCase *sort_case, const KeyType *type)
 static void
 measure_type(Bench *bench, Report *report, const KeyType *type, int max_log_n)
 {
-	SortCase	sort_case;
+	SortCase sort_case;
 
 	choose_contenders(&sort_case, type);
 	for (int log_n = FIRST_LOG_N; log_n <= max_log_n; log_n += bench->options.quick ? 2 : 1)
@@ -40,7 +40,8 @@ measure_type(Bench *bench, Report *report, const KeyType *type, int max_log_n)
 	for (int distribution = UNIFORM + 1; distribution < NDISTRIBUTIONS; distribution++)
 	{
 		choose_contenders(&sort_case, type);
-		sort_case_measure(bench, &sort_case, (Distribution) distribution, UINT64_C(1) << std::min(max_log_n, DISTRIBUTIONS_LOG_N));
+		sort_case_measure(bench, &sort_case, (Distribution) distribution,
+						  UINT64_C(1) << std::min(max_log_n, DISTRIBUTIONS_LOG_N));
 		sort_case_report(report, &sort_case, (Distribution) distribution, type->name);
 	}
 }
@@ -48,9 +49,9 @@ measure_type(Bench *bench, Report *report, const KeyType *type, int max_log_n)
 void
 suite_wide(Bench *bench)
 {
-	int			max_log_n = std::min(bench->options.max_log_n, LAST_LOG_N);
-	SortCase	largest;
-	Report		report;
+	int max_log_n = std::min(bench->options.max_log_n, LAST_LOG_N);
+	SortCase largest;
+	Report report;
 	DevSortStatus status = report_open(&report, bench, "wide", "wide", "key_type");
 
 	choose_contenders(&largest, &key_types[2]);

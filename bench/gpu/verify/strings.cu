@@ -12,7 +12,7 @@
 /* At the beginning of the scratch; a bitmap of the strings seen follows. */
 struct StringFindings
 {
-	unsigned long long strangers;	/* out of range or twice there */
+	unsigned long long strangers; /* out of range or twice there */
 	unsigned long long disorders;
 	unsigned long long sum;
 	unsigned long long sum_of_squares;
@@ -22,10 +22,11 @@ struct StringFindings
 static __global__ void
 rows_kernel(const uint32_t *indexes, uint64_t n, uint32_t *seen, StringFindings *findings)
 {
-	for (uint64_t i = (uint64_t) blockIdx.x * CHECK_THREADS + threadIdx.x; i < n; i += (uint64_t) CHECK_BLOCKS * CHECK_THREADS)
+	for (uint64_t i = (uint64_t) blockIdx.x * CHECK_THREADS + threadIdx.x; i < n;
+		 i += (uint64_t) CHECK_BLOCKS * CHECK_THREADS)
 	{
-		uint32_t	row = indexes[i];
-		uint32_t	bit = 1u << row % 32;
+		uint32_t row = indexes[i];
+		uint32_t bit = 1u << row % 32;
 
 		if (row >= n || (atomicOr(&seen[row / 32], bit) & bit))
 			atomicAdd(&findings->strangers, 1ull);
@@ -65,20 +66,24 @@ strings_check_scratch_bytes(uint64_t n)
 static DevSortStatus
 read_findings(const StringFindings *findings, StringFindings *copy, cudaStream_t stream)
 {
-	CHECK_CUDA(cudaMemcpyAsync(copy, findings, sizeof(*copy), cudaMemcpyDeviceToHost, stream), "reading the check's findings");
+	CHECK_CUDA(cudaMemcpyAsync(copy, findings, sizeof(*copy), cudaMemcpyDeviceToHost, stream),
+			   "reading the check's findings");
 	CHECK_CUDA(cudaStreamSynchronize(stream), "checking sorted strings");
 	return status_ok();
 }
 
 DevSortStatus
-strings_check(const DeviceStrings *strings, const uint32_t *indexes, void *scratch, TieLengths *ties, cudaStream_t stream)
+strings_check(const DeviceStrings *strings, const uint32_t *indexes, void *scratch, TieLengths *ties,
+			  cudaStream_t stream)
 {
 	StringFindings *findings = (StringFindings *) scratch;
 	StringFindings found;
-	double		pairs = strings->n > 1 ? (double) (strings->n - 1) : 1;
+	double pairs = strings->n > 1 ? (double) (strings->n - 1) : 1;
 
-	CHECK_CUDA(cudaMemsetAsync(scratch, 0, strings_check_scratch_bytes(strings->n), stream), "clearing the check's scratch");
-	rows_kernel<<<CHECK_BLOCKS, CHECK_THREADS, 0, stream>>>(indexes, strings->n, (uint32_t *) (findings + 1), findings);
+	CHECK_CUDA(cudaMemsetAsync(scratch, 0, strings_check_scratch_bytes(strings->n), stream),
+			   "clearing the check's scratch");
+	rows_kernel<<<CHECK_BLOCKS, CHECK_THREADS, 0, stream>>>(indexes, strings->n, (uint32_t *) (findings + 1),
+															findings);
 	CHECK_LAUNCH("checking the strings' numbers");
 	RETURN_IF_FAILED(read_findings(findings, &found, stream));
 	if (found.strangers)

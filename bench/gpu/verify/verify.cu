@@ -2,8 +2,8 @@
  * verify.cu
  *		Checking results on the device, and making what the distributions do not.
  *
- * Keys alone: in order, and the sum of their hashes is the input's.  With values, which were row numbers: every row is there
- * once (a bitmap), and the key beside it is that row's.
+ * Keys alone: in order, and the sum of their hashes is the input's.  With values, which were row numbers:
+ * every row is there once (a bitmap), and the key beside it is that row's.
  */
 #include "gpu/verify/verify.h"
 
@@ -17,7 +17,7 @@ struct Findings
 {
 	unsigned long long checksum;
 	unsigned long long disorders;
-	unsigned long long strangers;	/* rows out of range or twice there, or with another row's key */
+	unsigned long long strangers; /* rows out of range or twice there, or with another row's key */
 };
 
 static __device__ uint64_t
@@ -45,8 +45,8 @@ key_less(const void *keys, uint64_t a, uint64_t b, int key_bytes, bool floats)
 		return ((const float *) keys)[a] < ((const float *) keys)[b];
 	for (int word = 0; word < (key_bytes + 7) / 8; word++)
 	{
-		uint64_t	a_word = key_word(keys, a, key_bytes, word);
-		uint64_t	b_word = key_word(keys, b, key_bytes, word);
+		uint64_t a_word = key_word(keys, a, key_bytes, word);
+		uint64_t b_word = key_word(keys, b, key_bytes, word);
 
 		if (a_word != b_word)
 			return a_word < b_word;
@@ -79,9 +79,10 @@ checksum_kernel(const void *keys, uint64_t n, int key_bytes, Findings *findings)
 {
 	unsigned long long sum = 0;
 
-	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n; i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
+	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n;
+		 i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
 	{
-		uint64_t	hash = 0;
+		uint64_t hash = 0;
 
 		for (int word = 0; word < (key_bytes + 7) / 8; word++)
 			hash = mix_bits(hash + key_word(keys, i, key_bytes, word) + 1);
@@ -102,15 +103,17 @@ order_kernel(const void *keys, uint64_t n, int key_bytes, bool floats, Findings 
 }
 
 static __global__ void
-rows_kernel(const void *keys, const uint32_t *values, const void *input_keys, uint64_t n, int key_bytes, uint32_t *seen,
-			Findings *findings)
+rows_kernel(const void *keys, const uint32_t *values, const void *input_keys, uint64_t n, int key_bytes,
+			uint32_t *seen, Findings *findings)
 {
-	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n; i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
+	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n;
+		 i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
 	{
-		uint32_t	row = values[i];
-		uint32_t	bit = 1u << row % 32;
+		uint32_t row = values[i];
+		uint32_t bit = 1u << row % 32;
 
-		if (row >= n || (atomicOr(&seen[row / 32], bit) & bit) || !key_equal(keys, i, input_keys, row, key_bytes))
+		if (row >= n || (atomicOr(&seen[row / 32], bit) & bit) ||
+			!key_equal(keys, i, input_keys, row, key_bytes))
 			atomicAdd(&findings->strangers, 1ull);
 	}
 }
@@ -131,7 +134,8 @@ findings_clear(Findings **findings, cudaStream_t stream)
 static DevSortStatus
 findings_read(const Findings *findings, Findings *copy, cudaStream_t stream)
 {
-	CHECK_CUDA(cudaMemcpyAsync(copy, findings, sizeof(Findings), cudaMemcpyDeviceToHost, stream), "reading the checks' findings");
+	CHECK_CUDA(cudaMemcpyAsync(copy, findings, sizeof(Findings), cudaMemcpyDeviceToHost, stream),
+			   "reading the checks' findings");
 	CHECK_CUDA(cudaStreamSynchronize(stream), "checking a result");
 	return status_ok();
 }
@@ -139,8 +143,8 @@ findings_read(const Findings *findings, Findings *copy, cudaStream_t stream)
 DevSortStatus
 verify_checksum(const KeyType *type, const void *keys, uint64_t n, uint64_t *checksum, cudaStream_t stream)
 {
-	Findings   *findings = NULL;
-	Findings	found;
+	Findings *findings = NULL;
+	Findings found;
 
 	RETURN_IF_FAILED(findings_clear(&findings, stream));
 	checksum_kernel<<<VERIFY_BLOCKS, VERIFY_THREADS, 0, stream>>>(keys, n, type->key_bytes, findings);
@@ -157,36 +161,44 @@ verify_scratch_bytes(uint64_t n)
 }
 
 DevSortStatus
-verify_sorted(const SortArrays *result, const void *input_keys, uint64_t input_checksum, void *scratch, cudaStream_t stream)
+verify_sorted(const SortArrays *result, const void *input_keys, uint64_t input_checksum, void *scratch,
+			  cudaStream_t stream)
 {
-	int			key_bytes = result->type->key_bytes;
-	uint64_t	n = result->n;
-	Findings   *findings = NULL;
-	Findings	found;
+	int key_bytes = result->type->key_bytes;
+	uint64_t n = result->n;
+	Findings *findings = NULL;
+	Findings found;
 
 	RETURN_IF_FAILED(findings_clear(&findings, stream));
-	checksum_kernel<<<VERIFY_BLOCKS, VERIFY_THREADS, 0, stream>>>(result->result_keys, n, key_bytes, findings);
+	checksum_kernel<<<VERIFY_BLOCKS, VERIFY_THREADS, 0, stream>>>(result->result_keys, n, key_bytes,
+																  findings);
 	CHECK_LAUNCH("summing up the result");
-	order_kernel<<<VERIFY_BLOCKS, VERIFY_THREADS, 0, stream>>>(result->result_keys, n, key_bytes, result->type->floats, findings);
+	order_kernel<<<VERIFY_BLOCKS, VERIFY_THREADS, 0, stream>>>(result->result_keys, n, key_bytes,
+															   result->type->floats, findings);
 	CHECK_LAUNCH("checking the result's order");
 	if (result->result_values)
 	{
-		CHECK_CUDA(cudaMemsetAsync(scratch, 0, verify_scratch_bytes(n), stream), "clearing the bitmap of rows");
-		rows_kernel<<<VERIFY_BLOCKS, VERIFY_THREADS, 0, stream>>>(result->result_keys, result->result_values, input_keys, n, key_bytes,
+		CHECK_CUDA(cudaMemsetAsync(scratch, 0, verify_scratch_bytes(n), stream),
+				   "clearing the bitmap of rows");
+		rows_kernel<<<VERIFY_BLOCKS, VERIFY_THREADS, 0, stream>>>(result->result_keys, result->result_values,
+																  input_keys, n, key_bytes,
 																  (uint32_t *) scratch, findings);
 		CHECK_LAUNCH("checking the result's rows");
 	}
 	RETURN_IF_FAILED(findings_read(findings, &found, stream));
 	if (found.disorders || found.strangers || found.checksum != input_checksum)
-		return status_make(DEVSORT_DEVICE_FAILED, "wrong result: %llu keys out of order, %llu wrong rows, the keys are %s",
-						   found.disorders, found.strangers, found.checksum == input_checksum ? "the input's" : "others");
+		return status_make(DEVSORT_DEVICE_FAILED,
+						   "wrong result: %llu keys out of order, %llu wrong rows, the keys are %s",
+						   found.disorders, found.strangers,
+						   found.checksum == input_checksum ? "the input's" : "others");
 	return status_ok();
 }
 
 static __global__ void
 make_floats_kernel(void *keys, uint64_t n)
 {
-	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n; i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
+	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n;
+		 i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
 		((float *) keys)[i] = (float) (int32_t) (((const uint32_t *) keys)[i] ^ 0x80000000u);
 }
 
@@ -201,7 +213,8 @@ make_floats(void *keys, uint64_t n, cudaStream_t stream)
 static __global__ void
 row_numbers_kernel(uint32_t *values, uint64_t n)
 {
-	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n; i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
+	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n;
+		 i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
 		values[i] = (uint32_t) i;
 }
 
@@ -217,16 +230,17 @@ make_row_numbers(uint32_t *values, uint64_t n, cudaStream_t stream)
 static __device__ uint32_t
 permute(uint64_t i, uint64_t n, int half_bits, uint64_t seed)
 {
-	uint64_t	mask = (UINT64_C(1) << half_bits) - 1;
+	uint64_t mask = (UINT64_C(1) << half_bits) - 1;
 
 	do
 	{
-		uint64_t	left = i >> half_bits;
-		uint64_t	right = i & mask;
+		uint64_t left = i >> half_bits;
+		uint64_t right = i & mask;
 
 		for (int round = 0; round < 4; round++)
 		{
-			uint64_t	next = left ^ (mix_bits(right + seed + (uint64_t) round * UINT64_C(0x9E3779B97F4A7C15)) & mask);
+			uint64_t next =
+				left ^ (mix_bits(right + seed + (uint64_t) round * UINT64_C(0x9E3779B97F4A7C15)) & mask);
 
 			left = right;
 			right = next;
@@ -239,14 +253,15 @@ permute(uint64_t i, uint64_t n, int half_bits, uint64_t seed)
 static __global__ void
 permutation_kernel(uint32_t *values, uint64_t n, int half_bits, uint64_t seed)
 {
-	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n; i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
+	for (uint64_t i = (uint64_t) blockIdx.x * VERIFY_THREADS + threadIdx.x; i < n;
+		 i += (uint64_t) VERIFY_BLOCKS * VERIFY_THREADS)
 		values[i] = permute(i, n, half_bits, seed);
 }
 
 DevSortStatus
 make_permutation(uint32_t *values, uint64_t n, uint64_t seed, cudaStream_t stream)
 {
-	int			half_bits = 1;
+	int half_bits = 1;
 
 	while (UINT64_C(1) << (2 * half_bits) < n)
 		half_bits++;

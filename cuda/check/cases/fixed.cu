@@ -12,7 +12,7 @@
 static __global__ void
 payload_fill_kernel(uint32_t *payloads, uint64_t n, PayloadRule rule)
 {
-	uint64_t	i = (uint64_t) blockIdx.x * THREADS + threadIdx.x;
+	uint64_t i = (uint64_t) blockIdx.x * THREADS + threadIdx.x;
 
 	if (i < n)
 		payloads[i] = (uint32_t) i * rule.multiplier + rule.offset;
@@ -21,7 +21,7 @@ payload_fill_kernel(uint32_t *payloads, uint64_t n, PayloadRule rule)
 static bool
 fill_payloads(FixedRunner *runner, Why *why)
 {
-	uint64_t	n = runner->fixed.n;
+	uint64_t n = runner->fixed.n;
 
 	if (n == 0 || runner->job.indexes == NULL)
 		return true;
@@ -34,7 +34,7 @@ fill_payloads(FixedRunner *runner, Why *why)
 static bool
 reserve_host(FixedRunner *runner, Why *why)
 {
-	size_t		bytes = runner->fixed.n * (2 * (size_t) runner->fixed.key_bytes + sizeof(uint32_t)) + 1;
+	size_t bytes = runner->fixed.n * (2 * (size_t) runner->fixed.key_bytes + sizeof(uint32_t)) + 1;
 
 	if (bytes <= runner->host_bytes)
 		return true;
@@ -50,9 +50,9 @@ open_buffers(FixedRunner *runner, Why *why)
 {
 	const FixedCase *fixed = &runner->fixed;
 	DevSortFixedJob *job = &runner->job;
-	size_t		key_bytes = fixed->n * (size_t) fixed->key_bytes;
-	size_t		index_bytes = fixed->n * sizeof(uint32_t);
-	void	   *any = (void *) 4096;
+	size_t key_bytes = fixed->n * (size_t) fixed->key_bytes;
+	size_t index_bytes = fixed->n * sizeof(uint32_t);
+	void *any = (void *) 4096;
 
 	job->keys = any;
 	job->sorted_keys = any;
@@ -93,16 +93,21 @@ fixed_prepare(FixedRunner *runner, const FixedCase *fixed, Why *why)
 	job.samples = fixed->samples;
 	runner->fixed = *fixed;
 	runner->job = job;
-	runner->rule.multiplier = fixed->payload == PAYLOAD_GIVEN ? (uint32_t) (fixed->seed * 2654435761u) | 1 : 1;
+	runner->rule.multiplier =
+		fixed->payload == PAYLOAD_GIVEN ? (uint32_t) (fixed->seed * 2654435761u) | 1 : 1;
 	runner->rule.offset = fixed->payload == PAYLOAD_GIVEN ? (uint32_t) (fixed->seed >> 16) : 0;
 	if (!open_buffers(runner, why) || !reserve_host(runner, why) || !fill_payloads(runner, why))
 		return false;
-	if (!why_status(why, distribution_fill(fixed->distribution, fixed->seed, fixed->n, fixed->key_bytes, fixed->format,
-										   runner->job.keys, stream), "distribution_fill"))
+	if (!why_status(why,
+					distribution_fill(fixed->distribution, fixed->seed, fixed->n, fixed->key_bytes,
+									  fixed->format, runner->job.keys, stream),
+					"distribution_fill"))
 		return false;
-	return why_cuda(why, cudaMemcpyAsync(runner->host, runner->job.keys, fixed->n * fixed->key_bytes, cudaMemcpyDeviceToHost,
-										 stream), "copying the keys") &&
-		why_cuda(why, cudaStreamSynchronize(stream), "making the keys");
+	return why_cuda(why,
+					cudaMemcpyAsync(runner->host, runner->job.keys, fixed->n * fixed->key_bytes,
+									cudaMemcpyDeviceToHost, stream),
+					"copying the keys") &&
+		   why_cuda(why, cudaStreamSynchronize(stream), "making the keys");
 }
 
 DevSortStatus
@@ -115,20 +120,29 @@ bool
 fixed_prove(FixedRunner *runner, Why *why)
 {
 	const FixedCase *fixed = &runner->fixed;
-	size_t		key_bytes = fixed->n * (size_t) fixed->key_bytes;
-	uint32_t   *payloads = (uint32_t *) (runner->host + 2 * key_bytes);
-	FixedResult result = {fixed->format, fixed->key_bytes, fixed->n, runner->host, runner->host + key_bytes,
-						  runner->job.sorted_indexes ? payloads : NULL, runner->rule};
+	size_t key_bytes = fixed->n * (size_t) fixed->key_bytes;
+	uint32_t *payloads = (uint32_t *) (runner->host + 2 * key_bytes);
+	FixedResult result = {fixed->format,
+						  fixed->key_bytes,
+						  fixed->n,
+						  runner->host,
+						  runner->host + key_bytes,
+						  runner->job.sorted_indexes ? payloads : NULL,
+						  runner->rule};
 
 	if (!guarded_intact(&runner->guarded, why))
 		return false;
 	if (fixed->n == 0)
 		return true;
-	if (!why_cuda(why, cudaMemcpy(runner->host + key_bytes, runner->job.sorted_keys, key_bytes, cudaMemcpyDeviceToHost),
+	if (!why_cuda(why,
+				  cudaMemcpy(runner->host + key_bytes, runner->job.sorted_keys, key_bytes,
+							 cudaMemcpyDeviceToHost),
 				  "copying the sorted keys"))
 		return false;
 	if (runner->job.sorted_indexes &&
-		!why_cuda(why, cudaMemcpy(payloads, runner->job.sorted_indexes, fixed->n * sizeof(uint32_t), cudaMemcpyDeviceToHost),
+		!why_cuda(why,
+				  cudaMemcpy(payloads, runner->job.sorted_indexes, fixed->n * sizeof(uint32_t),
+							 cudaMemcpyDeviceToHost),
 				  "copying the sorted payloads"))
 		return false;
 	return oracle_check_fixed(&result, why);
@@ -138,7 +152,7 @@ bool
 fixed_run(FixedRunner *runner, const FixedCase *fixed, Why *why)
 {
 	return fixed_prepare(runner, fixed, why) && why_status(why, fixed_sort(runner), "devsort_fixed") &&
-		fixed_prove(runner, why);
+		   fixed_prove(runner, why);
 }
 
 void
@@ -154,9 +168,10 @@ FixedName
 fixed_name(const FixedCase *fixed)
 {
 	static const char *const payloads[] = {"payloads given", "implicit payloads", "keys alone"};
-	FixedName	name;
+	FixedName name;
 
-	snprintf(name.text, sizeof(name.text), "--algorithm %s --width %d --distribution %s --n %llu --seed %llu fixed (%s, %s, s %d)",
+	snprintf(name.text, sizeof(name.text),
+			 "--algorithm %s --width %d --distribution %s --n %llu --seed %llu fixed (%s, %s, s %d)",
 			 algorithm_name(fixed->algorithm), fixed->key_bytes, distribution_name(fixed->distribution),
 			 (unsigned long long) fixed->n, (unsigned long long) fixed->seed, payloads[fixed->payload],
 			 fixed->format == DEVSORT_KEY_BYTES ? "bytes" : "words", fixed->samples);
@@ -166,7 +181,7 @@ fixed_name(const FixedCase *fixed)
 void
 fixed_check(Check *check, FixedRunner *runner, const FixedCase *fixed)
 {
-	Why			why = {};
+	Why why = {};
 
 	check_case(check, fixed_run(runner, fixed, &why), &why, "%s", fixed_name(fixed).text);
 }

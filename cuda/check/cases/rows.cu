@@ -2,8 +2,8 @@
  * rows.cu
  *		One gather of rows, from making them to comparing the result byte by byte.
  *
- * The windows are told apart by where their bytes go: each is copied behind the one before, and the sum must be the rows in
- * order.  That a window is as full as it can be is checked on the way.
+ * The windows are told apart by where their bytes go: each is copied behind the one before, and the sum must
+ * be the rows in order.  That a window is as full as it can be is checked on the way.
  */
 #include <algorithm>
 #include <numeric>
@@ -13,8 +13,8 @@
 
 #define MEGABYTE_WORDS (1024 * 1024 / 8)
 
-static const char *const length_names[NROWS_LENGTHS] = {"empty", "8 bytes", "24 to 256 bytes", "0 to 64 bytes",
-														"up to 16 KB", "some of 1 MB"};
+static const char *const length_names[NROWS_LENGTHS] = {"empty",		 "8 bytes",		"24 to 256 bytes",
+														"0 to 64 bytes", "up to 16 KB", "some of 1 MB"};
 static const char *const order_names[NROWS_ORDERS] = {"shuffled", "in order", "reversed"};
 
 const char *
@@ -32,7 +32,7 @@ rows_order_name(int order)
 static uint64_t
 make_length_words(const RowsCase *rows_case, uint64_t i)
 {
-	uint64_t	random = distribution_random(rows_case->seed, i, 0);
+	uint64_t random = distribution_random(rows_case->seed, i, 0);
 
 	switch (rows_case->length)
 	{
@@ -55,7 +55,7 @@ static void
 make_order(RowsRunner *runner)
 {
 	const RowsCase *rows_case = &runner->rows_case;
-	uint64_t	n = rows_case->n;
+	uint64_t n = rows_case->n;
 
 	runner->order.resize(n);
 	std::iota(runner->order.begin(), runner->order.end(), 0);
@@ -69,7 +69,7 @@ static void
 make_rows(RowsRunner *runner)
 {
 	const RowsCase *rows_case = &runner->rows_case;
-	uint64_t	words = 0;
+	uint64_t words = 0;
 
 	runner->offsets.assign(1, 0);
 	runner->sorted_offsets.assign(1, 0);
@@ -77,7 +77,7 @@ make_rows(RowsRunner *runner)
 	runner->longest = 0;
 	for (uint64_t i = 0; i < rows_case->n; i++)
 	{
-		uint64_t	length = make_length_words(rows_case, i);
+		uint64_t length = make_length_words(rows_case, i);
 
 		words += length;
 		runner->offsets.push_back(words * 8);
@@ -98,8 +98,8 @@ static bool
 open_buffers(RowsRunner *runner, Why *why)
 {
 	DevSortRowsJob *job = &runner->job;
-	uint64_t	n = runner->rows_case.n;
-	void	   *any = (void *) 4096;
+	uint64_t n = runner->rows_case.n;
+	void *any = (void *) 4096;
 
 	job->n = n;
 	job->rows = (const uint8_t *) any;
@@ -136,12 +136,18 @@ rows_prepare(RowsRunner *runner, const RowsCase *rows_case, Why *why)
 	if (!open_buffers(runner, why))
 		return false;
 	return why_cuda(why, cudaStreamSynchronize(runner->guarded.stream), "filling with garbage") &&
-		why_cuda(why, cudaMemcpy((void *) runner->job.rows, runner->rows.data(), runner->rows.size() * 8,
-								 cudaMemcpyHostToDevice), "copying the rows") &&
-		why_cuda(why, cudaMemcpy((void *) runner->job.offsets, runner->offsets.data(), runner->offsets.size() * 8,
-								 cudaMemcpyHostToDevice), "copying the offsets") &&
-		why_cuda(why, cudaMemcpy((void *) runner->job.order, runner->order.data(), runner->order.size() * 4,
-								 cudaMemcpyHostToDevice), "copying the order");
+		   why_cuda(why,
+					cudaMemcpy((void *) runner->job.rows, runner->rows.data(), runner->rows.size() * 8,
+							   cudaMemcpyHostToDevice),
+					"copying the rows") &&
+		   why_cuda(why,
+					cudaMemcpy((void *) runner->job.offsets, runner->offsets.data(),
+							   runner->offsets.size() * 8, cudaMemcpyHostToDevice),
+					"copying the offsets") &&
+		   why_cuda(why,
+					cudaMemcpy((void *) runner->job.order, runner->order.data(), runner->order.size() * 4,
+							   cudaMemcpyHostToDevice),
+					"copying the order");
 }
 
 /* Is the window as full as it can be, and of the length it should have? */
@@ -149,16 +155,17 @@ static DevSortStatus
 check_window(const RowsRunner *runner, uint64_t first, uint64_t count, size_t bytes)
 {
 	const std::vector<uint64_t> &offsets = runner->sorted_offsets;
-	uint64_t	n = runner->rows_case.n;
+	uint64_t n = runner->rows_case.n;
 
 	if (count == 0 || count > n - first)
 		return status_make(DEVSORT_INVALID, "window at row %llu has %llu rows", (unsigned long long) first,
 						   (unsigned long long) count);
 	if (bytes != offsets[first + count] - offsets[first] || bytes > runner->window_bytes)
-		return status_make(DEVSORT_INVALID, "window at row %llu has %zu bytes", (unsigned long long) first, bytes);
+		return status_make(DEVSORT_INVALID, "window at row %llu has %zu bytes", (unsigned long long) first,
+						   bytes);
 	if (first + count < n && offsets[first + count + 1] - offsets[first] <= runner->window_bytes)
-		return status_make(DEVSORT_INVALID, "window at row %llu of %llu rows has room for more", (unsigned long long) first,
-						   (unsigned long long) count);
+		return status_make(DEVSORT_INVALID, "window at row %llu of %llu rows has room for more",
+						   (unsigned long long) first, (unsigned long long) count);
 	return status_ok();
 }
 
@@ -167,23 +174,25 @@ static DevSortStatus
 gather_windows(RowsRunner *runner)
 {
 	cudaStream_t stream = runner->guarded.stream;
-	uint64_t	first = 0;
-	uint64_t	count;
-	size_t		bytes;
+	uint64_t first = 0;
+	uint64_t count;
+	size_t bytes;
 
 	while (first < runner->rows_case.n)
 	{
-		size_t		at = runner->got.size();
-		uint8_t    *window;
+		size_t at = runner->got.size();
+		uint8_t *window;
 
-		RETURN_IF_FAILED(devsort_rows_window(&runner->job, first, runner->window_bytes, &count, &bytes, stream));
+		RETURN_IF_FAILED(
+			devsort_rows_window(&runner->job, first, runner->window_bytes, &count, &bytes, stream));
 		RETURN_IF_FAILED(check_window(runner, first, count, bytes));
 		/* At the end of the buffer: what is written after the rows is written outside. */
 		window = runner->window + (runner->window_bytes - bytes) / 16 * 16;
 		RETURN_IF_FAILED(devsort_rows_gather(&runner->job, first, count, window, stream));
 		runner->got.resize(at + bytes / 8);
-		RETURN_IF_FAILED(status_from_cuda(cudaMemcpyAsync(runner->got.data() + at, window, bytes, cudaMemcpyDeviceToHost,
-														  stream), "copying a window"));
+		RETURN_IF_FAILED(status_from_cuda(cudaMemcpyAsync(runner->got.data() + at, window, bytes,
+														  cudaMemcpyDeviceToHost, stream),
+										  "copying a window"));
 		RETURN_IF_FAILED(status_from_cuda(cudaStreamSynchronize(stream), "gathering"));
 		first += count;
 	}
@@ -197,7 +206,8 @@ DevSortStatus
 rows_plan_and_gather(RowsRunner *runner)
 {
 	runner->got.clear();
-	RETURN_IF_FAILED(devsort_rows_plan(&runner->job, runner->workspace, runner->workspace_bytes, runner->guarded.stream));
+	RETURN_IF_FAILED(
+		devsort_rows_plan(&runner->job, runner->workspace, runner->workspace_bytes, runner->guarded.stream));
 	return gather_windows(runner);
 }
 
@@ -207,7 +217,9 @@ rows_prove(RowsRunner *runner, Why *why)
 	std::vector<uint64_t> offsets(runner->sorted_offsets.size());
 
 	if (!guarded_intact(&runner->guarded, why) ||
-		!why_cuda(why, cudaMemcpy(offsets.data(), runner->job.sorted_offsets, offsets.size() * 8, cudaMemcpyDeviceToHost),
+		!why_cuda(why,
+				  cudaMemcpy(offsets.data(), runner->job.sorted_offsets, offsets.size() * 8,
+							 cudaMemcpyDeviceToHost),
 				  "copying the sorted offsets"))
 		return false;
 	for (size_t i = 0; i < offsets.size(); i++)
@@ -229,6 +241,6 @@ rows_prove(RowsRunner *runner, Why *why)
 bool
 rows_run(RowsRunner *runner, const RowsCase *rows_case, Why *why)
 {
-	return rows_prepare(runner, rows_case, why) && why_status(why, rows_plan_and_gather(runner), "gathering rows") &&
-		rows_prove(runner, why);
+	return rows_prepare(runner, rows_case, why) &&
+		   why_status(why, rows_plan_and_gather(runner), "gathering rows") && rows_prove(runner, why);
 }

@@ -17,8 +17,10 @@ enum
 };
 
 static const char *const kind_names[NSTRINGS_KINDS] = {
-	"binary letters", "all bytes", "zeros and ones", "many equal", "shared prefixes", "prefixes of one another",
-	"one long string", "all empty", "all equal", "zero bytes", "long twins",
+	"binary letters",  "all bytes",		  "zeros and ones",
+	"many equal",	   "shared prefixes", "prefixes of one another",
+	"one long string", "all empty",		  "all equal",
+	"zero bytes",	   "long twins",
 };
 
 const char *
@@ -38,7 +40,7 @@ is_twin(const StringsCase *strings, uint64_t i)
 static uint8_t
 make_byte(const StringsCase *strings, uint64_t source, uint64_t at)
 {
-	uint64_t	random = distribution_random(strings->seed, source, CHOICE_BYTES + at / 8) >> (at % 8 * 8);
+	uint64_t random = distribution_random(strings->seed, source, CHOICE_BYTES + at / 8) >> (at % 8 * 8);
 
 	switch (strings->kind)
 	{
@@ -58,7 +60,7 @@ make_byte(const StringsCase *strings, uint64_t source, uint64_t at)
 static uint64_t
 make_length(const StringsCase *strings, uint64_t i, uint64_t source)
 {
-	uint64_t	limit = (uint64_t) strings->longest + 1;
+	uint64_t limit = (uint64_t) strings->longest + 1;
 
 	if (is_twin(strings, i))
 		return LONG_TWIN + (uint64_t) (i > strings->n / 2);
@@ -109,12 +111,12 @@ make_strings(StringsRunner *runner)
 	runner->offsets.push_back(runner->bytes.size());
 	for (uint64_t i = 0; i < strings->n; i++)
 	{
-		uint64_t	source = make_source(strings, i);
-		uint64_t	length = make_length(strings, i, source);
+		uint64_t source = make_source(strings, i);
+		uint64_t length = make_length(strings, i, source);
 
 		for (uint64_t at = 0; at < length; at++)
 		{
-			bool		own = strings->kind == STRINGS_SHARED_PREFIX && at + 3 >= length;
+			bool own = strings->kind == STRINGS_SHARED_PREFIX && at + 3 >= length;
 
 			runner->bytes.push_back(make_byte(strings, own ? strings->n + i : source, at));
 		}
@@ -126,9 +128,9 @@ static bool
 open_buffers(StringsRunner *runner, Why *why)
 {
 	DevSortStringsJob *job = &runner->job;
-	size_t		misalignment = runner->strings.misalignment;
-	size_t		readable = (misalignment + runner->bytes.size() + 7) / 8 * 8;
-	void	   *any = (void *) 4096;
+	size_t misalignment = runner->strings.misalignment;
+	size_t readable = (misalignment + runner->bytes.size() + 7) / 8 * 8;
+	void *any = (void *) 4096;
 
 	job->bytes = (const uint8_t *) any;
 	job->offsets = (const uint64_t *) any;
@@ -169,10 +171,14 @@ strings_prepare(StringsRunner *runner, const StringsCase *strings, Why *why)
 		return false;
 	/* The pattern is written by the stream, the copies do not wait for it by themselves. */
 	return why_cuda(why, cudaStreamSynchronize(runner->guarded.stream), "filling with garbage") &&
-		why_cuda(why, cudaMemcpy((void *) runner->job.bytes, runner->bytes.data(), runner->bytes.size(),
-								 cudaMemcpyHostToDevice), "copying the strings") &&
-		why_cuda(why, cudaMemcpy((void *) runner->job.offsets, runner->offsets.data(),
-								 runner->offsets.size() * sizeof(uint64_t), cudaMemcpyHostToDevice), "copying the offsets");
+		   why_cuda(why,
+					cudaMemcpy((void *) runner->job.bytes, runner->bytes.data(), runner->bytes.size(),
+							   cudaMemcpyHostToDevice),
+					"copying the strings") &&
+		   why_cuda(why,
+					cudaMemcpy((void *) runner->job.offsets, runner->offsets.data(),
+							   runner->offsets.size() * sizeof(uint64_t), cudaMemcpyHostToDevice),
+					"copying the offsets");
 }
 
 DevSortStatus
@@ -184,14 +190,16 @@ strings_sort(StringsRunner *runner)
 bool
 strings_prove(StringsRunner *runner, Why *why)
 {
-	uint64_t	n = runner->strings.n;
+	uint64_t n = runner->strings.n;
 	StringsResult result;
 
 	runner->sorted_indexes.resize(n);
 	if (!guarded_intact(&runner->guarded, why))
 		return false;
-	if (n > 0 && !why_cuda(why, cudaMemcpy(runner->sorted_indexes.data(), runner->job.sorted_indexes, n * sizeof(uint32_t),
-										   cudaMemcpyDeviceToHost), "copying the sorted indexes"))
+	if (n > 0 && !why_cuda(why,
+						   cudaMemcpy(runner->sorted_indexes.data(), runner->job.sorted_indexes,
+									  n * sizeof(uint32_t), cudaMemcpyDeviceToHost),
+						   "copying the sorted indexes"))
 		return false;
 	if (runner->rounds < 0)
 		return why_say(why, "the number of rounds was not told");
@@ -205,19 +213,20 @@ strings_prove(StringsRunner *runner, Why *why)
 bool
 strings_run(StringsRunner *runner, const StringsCase *strings, Why *why)
 {
-	return strings_prepare(runner, strings, why) && why_status(why, strings_sort(runner), "devsort_strings") &&
-		strings_prove(runner, why);
+	return strings_prepare(runner, strings, why) &&
+		   why_status(why, strings_sort(runner), "devsort_strings") && strings_prove(runner, why);
 }
 
 void
 strings_check(Check *check, StringsRunner *runner, const StringsCase *strings)
 {
-	Why			why = {};
-	bool		passed = strings_run(runner, strings, &why);
+	Why why = {};
+	bool passed = strings_run(runner, strings, &why);
 
-	check_case(check, passed, &why,
-			   "%s, %s, n %llu, longest %d, misaligned by %d, as_published %d, keep_singletons %d, fixed_segment_ids %d, rounds %d, seed %llu",
-			   algorithm_name(strings->algorithm), kind_names[strings->kind], (unsigned long long) strings->n, strings->longest,
-			   strings->misalignment, strings->as_published, strings->keep_singletons, strings->fixed_segment_ids, runner->rounds,
-			   (unsigned long long) strings->seed);
+	check_case(
+		check, passed, &why,
+		"%s, %s, n %llu, longest %d, misaligned by %d, as_published %d, keep_singletons %d, fixed_segment_ids %d, rounds %d, seed %llu",
+		algorithm_name(strings->algorithm), kind_names[strings->kind], (unsigned long long) strings->n,
+		strings->longest, strings->misalignment, strings->as_published, strings->keep_singletons,
+		strings->fixed_segment_ids, runner->rounds, (unsigned long long) strings->seed);
 }

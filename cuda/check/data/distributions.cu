@@ -2,8 +2,8 @@
  * distributions.cu
  *		Keys of known distributions.
  *
- * Randomness is hashing: the finaliser of a 64-bit mixer over (seed, number of the value, index of the key).  All arithmetic
- * is on integers, zipf's included, so that host and device agree to the bit.
+ * Randomness is hashing: the finaliser of a 64-bit mixer over (seed, number of the value, index of the key).
+ * All arithmetic is on integers, zipf's included, so that host and device agree to the bit.
  */
 #include <cstring>
 
@@ -16,8 +16,9 @@
 #define FILL_THREADS 256
 
 static const char *const distribution_names[NCHECKED_DISTRIBUTIONS] = {
-	"uniform", "gaussian", "bucket-sorted", "staggered", "deterministic-duplicates", "sorted", "reversed",
-	"zipf", "all-equal", "two-values", "shared-prefix", "mid-duplicates", "near-sorted", "low-entropy",
+	"uniform",		 "gaussian",	   "bucket-sorted", "staggered",   "deterministic-duplicates",
+	"sorted",		 "reversed",	   "zipf",			"all-equal",   "two-values",
+	"shared-prefix", "mid-duplicates", "near-sorted",	"low-entropy",
 };
 
 const char *
@@ -52,7 +53,7 @@ mix_bits(uint64_t x)
 __host__ __device__ uint64_t
 distribution_random(uint64_t seed, uint64_t i, uint64_t number)
 {
-	uint64_t	start = mix_bits(seed + (number + 1) * UINT64_C(0xD1342543DE82EF95));
+	uint64_t start = mix_bits(seed + (number + 1) * UINT64_C(0xD1342543DE82EF95));
 
 	return mix_bits(start + (i + 1) * UINT64_C(0x9E3779B97F4A7C15));
 }
@@ -72,7 +73,7 @@ scale_to(uint64_t random, uint64_t limit)
 static __host__ __device__ uint64_t
 value_in_slot(uint64_t slot, uint64_t random)
 {
-	uint64_t	width = UINT64_MAX / PAPER_BLOCKS;
+	uint64_t width = UINT64_MAX / PAPER_BLOCKS;
 
 	return slot * width + scale_to(random, width);
 }
@@ -88,7 +89,7 @@ bucket_sorted_value(uint64_t i, uint64_t n, uint64_t random)
 static __host__ __device__ uint64_t
 staggered_value(uint64_t i, uint64_t n, uint64_t random)
 {
-	uint64_t	block = i * PAPER_BLOCKS / n;
+	uint64_t block = i * PAPER_BLOCKS / n;
 
 	if (block < PAPER_BLOCKS / 2)
 		return value_in_slot(2 * block + 1, random);
@@ -99,7 +100,7 @@ staggered_value(uint64_t i, uint64_t n, uint64_t random)
 static __host__ __device__ uint64_t
 rising_value(uint64_t i, uint64_t n, uint64_t random)
 {
-	uint64_t	step = UINT64_MAX / n;
+	uint64_t step = UINT64_MAX / n;
 
 	return i * step + scale_to(random, step);
 }
@@ -107,7 +108,7 @@ rising_value(uint64_t i, uint64_t n, uint64_t random)
 static __host__ __device__ uint64_t
 floor_log2(uint64_t x)
 {
-	uint64_t	log = 0;
+	uint64_t log = 0;
 
 	while (x >>= 1)
 		log++;
@@ -118,8 +119,8 @@ floor_log2(uint64_t x)
 static __host__ __device__ uint64_t
 duplicates_value(uint64_t i, uint64_t n)
 {
-	uint64_t	left = PAPER_BLOCKS - i * PAPER_BLOCKS / n;
-	uint64_t	value = floor_log2(n);
+	uint64_t left = PAPER_BLOCKS - i * PAPER_BLOCKS / n;
+	uint64_t value = floor_log2(n);
 
 	for (uint64_t limit = PAPER_BLOCKS; left * 2 <= limit && value > 0; limit /= 2)
 		value--;
@@ -135,14 +136,16 @@ static __host__ __device__ uint64_t
 zipf_value(uint64_t n, uint64_t random)
 {
 	const uint64_t one = UINT64_C(1) << 32;
-	uint64_t	ranks = n / 8 < 2 ? 2 : n / 8;
-	uint64_t	whole = floor_log2(ranks + 1);
-	uint64_t	mantissa = ((ranks + 1) << 32 >> whole) - one;
-	uint64_t	log = (whole << 32) + (mantissa * (UINT64_C(5783174049) - (UINT64_C(1488206753) * mantissa >> 32)) >> 32);
-	uint64_t	exponent = scale_to(random, log);
-	uint64_t	fraction = exponent & (one - 1);
-	uint64_t	power = one + (fraction * (UINT64_C(2819646063) + (UINT64_C(1475321233) * fraction >> 32)) >> 32);
-	uint64_t	rank = power << (exponent >> 32) >> 32;
+	uint64_t ranks = n / 8 < 2 ? 2 : n / 8;
+	uint64_t whole = floor_log2(ranks + 1);
+	uint64_t mantissa = ((ranks + 1) << 32 >> whole) - one;
+	uint64_t log =
+		(whole << 32) + (mantissa * (UINT64_C(5783174049) - (UINT64_C(1488206753) * mantissa >> 32)) >> 32);
+	uint64_t exponent = scale_to(random, log);
+	uint64_t fraction = exponent & (one - 1);
+	uint64_t power =
+		one + (fraction * (UINT64_C(2819646063) + (UINT64_C(1475321233) * fraction >> 32)) >> 32);
+	uint64_t rank = power << (exponent >> 32) >> 32;
 
 	return rank > ranks ? ranks : rank;
 }
@@ -151,13 +154,13 @@ zipf_value(uint64_t n, uint64_t random)
 static __host__ __device__ uint64_t
 leading_value(Distribution distribution, uint64_t seed, uint64_t i, uint64_t n)
 {
-	uint64_t	random = distribution_random(seed, i, 0);
+	uint64_t random = distribution_random(seed, i, 0);
 
 	switch (distribution)
 	{
 		case GAUSSIAN:
 			return random / 4 + distribution_random(seed, i, 4) / 4 + distribution_random(seed, i, 5) / 4 +
-				distribution_random(seed, i, 6) / 4;
+				   distribution_random(seed, i, 6) / 4;
 		case BUCKET_SORTED:
 			return bucket_sorted_value(i, n, random);
 		case STAGGERED:
@@ -194,8 +197,8 @@ set_random(uint64_t seed, uint64_t which, int nwords, uint64_t words[4])
 static __host__ __device__ void
 set_shared_prefix(uint64_t seed, uint64_t i, int key_bytes, uint64_t words[4])
 {
-	uint64_t	prefix = distribution_random(seed, distribution_random(seed, i, 4) % 16, 5);
-	int			shift = key_bytes == 4 ? 48 : 32;
+	uint64_t prefix = distribution_random(seed, distribution_random(seed, i, 4) % 16, 5);
+	int shift = key_bytes == 4 ? 48 : 32;
 
 	set_random(seed, i, (key_bytes + 7) / 8, words);
 	words[0] = key_bytes > 8 ? prefix : (prefix >> shift << shift) | (words[0] >> (64 - shift));
@@ -205,13 +208,15 @@ static __host__ __device__ void
 set_low_entropy(uint64_t seed, uint64_t i, int nwords, uint64_t words[4])
 {
 	for (int w = 0; w < nwords; w++)
-		words[w] = distribution_random(seed, i, w) & distribution_random(seed, i, w + 4) & distribution_random(seed, i, w + 8);
+		words[w] = distribution_random(seed, i, w) & distribution_random(seed, i, w + 4) &
+				   distribution_random(seed, i, w + 8);
 }
 
 __host__ __device__ void
-distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t n, int key_bytes, uint64_t words[4])
+distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t n, int key_bytes,
+				 uint64_t words[4])
 {
-	int			nwords = (key_bytes + 7) / 8;
+	int nwords = (key_bytes + 7) / 8;
 
 	switch (distribution)
 	{
@@ -248,7 +253,7 @@ distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t 
 static __device__ uint64_t
 swap_bytes(uint64_t word)
 {
-	uint32_t	high = (uint32_t) (word >> 32);
+	uint32_t high = (uint32_t) (word >> 32);
 
 	return (uint64_t) __byte_perm((uint32_t) word, 0, 0x0123) << 32 | __byte_perm(high, 0, 0x0123);
 }
@@ -256,16 +261,16 @@ swap_bytes(uint64_t word)
 static __global__ void
 fill_kernel(Distribution distribution, uint64_t seed, uint64_t n, int key_bytes, bool swap, void *keys)
 {
-	uint64_t	i = (uint64_t) blockIdx.x * FILL_THREADS + threadIdx.x;
-	int			nwords = key_bytes / 8;
-	uint64_t	words[4];
+	uint64_t i = (uint64_t) blockIdx.x * FILL_THREADS + threadIdx.x;
+	int nwords = key_bytes / 8;
+	uint64_t words[4];
 
 	if (i >= n)
 		return;
 	distribution_key(distribution, seed, i, n, key_bytes, words);
 	if (key_bytes == 4)
 	{
-		uint32_t	word = (uint32_t) words[0];
+		uint32_t word = (uint32_t) words[0];
 
 		((uint32_t *) keys)[i] = swap ? __byte_perm(word, 0, 0x0123) : word;
 		return;
@@ -275,14 +280,14 @@ fill_kernel(Distribution distribution, uint64_t seed, uint64_t n, int key_bytes,
 }
 
 DevSortStatus
-distribution_fill(Distribution distribution, uint64_t seed, uint64_t n, int key_bytes, DevSortKeyFormat format,
-				  void *device_keys, cudaStream_t stream)
+distribution_fill(Distribution distribution, uint64_t seed, uint64_t n, int key_bytes,
+				  DevSortKeyFormat format, void *device_keys, cudaStream_t stream)
 {
 	unsigned int blocks = (unsigned int) ((n + FILL_THREADS - 1) / FILL_THREADS);
 
 	if (n == 0)
 		return status_ok();
-	fill_kernel<<<blocks, FILL_THREADS, 0, stream>>>(distribution, seed, n, key_bytes, format == DEVSORT_KEY_BYTES,
-													 device_keys);
+	fill_kernel<<<blocks, FILL_THREADS, 0, stream>>>(distribution, seed, n, key_bytes,
+													 format == DEVSORT_KEY_BYTES, device_keys);
 	return status_from_cuda(cudaGetLastError(), "making keys");
 }

@@ -13,7 +13,7 @@
 bool
 why_say(Why *why, const char *format, ...)
 {
-	va_list		arguments;
+	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(why->text, sizeof(why->text), format, arguments);
@@ -43,7 +43,8 @@ why_failure(Why *why, DevSortStatus status, int code, const char *doing)
 	if (status.code == DEVSORT_OK)
 		return why_say(why, "%s: should fail, and did not", doing);
 	if (code >= 0 && status.code != code)
-		return why_say(why, "%s: should fail with code %d, failed with %d, %s", doing, code, (int) status.code, status.message);
+		return why_say(why, "%s: should fail with code %d, failed with %d, %s", doing, code,
+					   (int) status.code, status.message);
 	if (memchr(status.message, '\0', sizeof(status.message)) == NULL || status.message[0] == '\0')
 		return why_say(why, "%s: failed without a message", doing);
 	return true;
@@ -52,7 +53,7 @@ why_failure(Why *why, DevSortStatus status, int code, const char *doing)
 bool
 check_group_begin(Check *check, const char *format, ...)
 {
-	va_list		arguments;
+	va_list arguments;
 
 	va_start(arguments, format);
 	vsnprintf(check->group, sizeof(check->group), format, arguments);
@@ -75,8 +76,8 @@ check_group_begin(Check *check, const char *format, ...)
 void
 check_case(Check *check, bool passed, const Why *why, const char *format, ...)
 {
-	va_list		arguments;
-	char		which[480];
+	va_list arguments;
+	char which[480];
 
 	check->group_cases++;
 	if (passed)
@@ -104,7 +105,7 @@ device_is_lost(void)
 void
 check_group_end(Check *check)
 {
-	bool		passed = check->group_failures == 0;
+	bool passed = check->group_failures == 0;
 
 	if (check->group_cases == 0)
 	{
@@ -179,15 +180,15 @@ check_wants(const Check *check, int algorithm, int width, int distribution)
 	const CheckOptions *options = &check->options;
 
 	return (options->algorithm < 0 || algorithm < 0 || options->algorithm == algorithm) &&
-		(options->width == 0 || width == 0 || options->width == width) &&
-		(options->distribution < 0 || distribution < 0 || options->distribution == distribution);
+		   (options->width == 0 || width == 0 || options->width == width) &&
+		   (options->distribution < 0 || distribution < 0 || options->distribution == distribution);
 }
 
 size_t
 device_free_bytes(void)
 {
-	size_t		free_bytes;
-	size_t		total_bytes;
+	size_t free_bytes;
+	size_t total_bytes;
 
 	if (cudaDeviceSynchronize() != cudaSuccess || cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess)
 		return 0;
@@ -197,7 +198,7 @@ device_free_bytes(void)
 bool
 device_memory_is_back(size_t before, Why *why)
 {
-	size_t		after = 0;
+	size_t after = 0;
 
 	for (int tries = 0; tries < 5; tries++)
 	{

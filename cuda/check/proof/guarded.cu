@@ -11,15 +11,15 @@
 
 typedef struct Zones
 {
-	uint64_t	begins[GUARDED_MAX_PIECES + 1];
-	uint64_t	ends[GUARDED_MAX_PIECES + 1];
+	uint64_t begins[GUARDED_MAX_PIECES + 1];
+	uint64_t ends[GUARDED_MAX_PIECES + 1];
 } Zones;
 
 /* Eight bytes of the pattern. */
 static __device__ uint64_t
 pattern_word(uint64_t salt, uint64_t word)
 {
-	uint64_t	x = (word + salt) * UINT64_C(0x9E3779B97F4A7C15);
+	uint64_t x = (word + salt) * UINT64_C(0x9E3779B97F4A7C15);
 
 	return (x ^ (x >> 29)) * UINT64_C(0xBF58476D1CE4E5B9);
 }
@@ -27,7 +27,7 @@ pattern_word(uint64_t salt, uint64_t word)
 static __global__ void
 pattern_fill_kernel(uint64_t *memory, uint64_t nwords, uint64_t salt)
 {
-	uint64_t	step = (uint64_t) gridDim.x * THREADS;
+	uint64_t step = (uint64_t) gridDim.x * THREADS;
 
 	for (uint64_t i = (uint64_t) blockIdx.x * THREADS + threadIdx.x; i < nwords; i += step)
 		memory[i] = pattern_word(salt, i);
@@ -61,8 +61,8 @@ guarded_reset(Guarded *guarded, uint64_t salt)
 int
 guarded_add(Guarded *guarded, size_t bytes)
 {
-	int			piece = guarded->npieces++;
-	size_t		off_alignment = 16 * (1 + piece * 7 % 15);
+	int piece = guarded->npieces++;
+	size_t off_alignment = 16 * (1 + piece * 7 % 15);
 
 	guarded->begins[piece] = align_up(guarded->used + GUARD_BYTES) + off_alignment;
 	guarded->ends[piece] = guarded->begins[piece] + bytes;
@@ -76,7 +76,8 @@ grow_memory(Guarded *guarded, size_t bytes, Why *why)
 {
 	guarded_release(guarded);
 	if (!why_cuda(why, cudaMalloc(&guarded->memory, bytes), "allocating the buffers of a check") ||
-		!why_cuda(why, cudaMalloc(&guarded->damages, sizeof(uint32_t) * (GUARDED_MAX_PIECES + 1)), "allocating flags"))
+		!why_cuda(why, cudaMalloc(&guarded->damages, sizeof(uint32_t) * (GUARDED_MAX_PIECES + 1)),
+				  "allocating flags"))
 	{
 		guarded_release(guarded);
 		return false;
@@ -88,12 +89,13 @@ grow_memory(Guarded *guarded, size_t bytes, Why *why)
 bool
 guarded_open(Guarded *guarded, Why *why)
 {
-	size_t		bytes = align_up(guarded->used + GUARD_BYTES);
+	size_t bytes = align_up(guarded->used + GUARD_BYTES);
 
 	if (bytes > guarded->memory_bytes && !grow_memory(guarded, bytes, why))
 		return false;
 	guarded->used = bytes;
-	pattern_fill_kernel<<<FILL_BLOCKS, THREADS, 0, guarded->stream>>>((uint64_t *) guarded->memory, bytes / 8, guarded->salt);
+	pattern_fill_kernel<<<FILL_BLOCKS, THREADS, 0, guarded->stream>>>((uint64_t *) guarded->memory, bytes / 8,
+																	  guarded->salt);
 	return why_cuda(why, cudaGetLastError(), "filling with garbage");
 }
 
@@ -106,28 +108,32 @@ guarded_piece(const Guarded *guarded, int piece)
 bool
 guarded_intact(Guarded *guarded, Why *why)
 {
-	int			nzones = guarded->npieces + 1;
-	Zones		zones = {};
-	uint32_t	damages[GUARDED_MAX_PIECES + 1] = {};
+	int nzones = guarded->npieces + 1;
+	Zones zones = {};
+	uint32_t damages[GUARDED_MAX_PIECES + 1] = {};
 
 	for (int zone = 0; zone < nzones; zone++)
 	{
 		zones.begins[zone] = zone == 0 ? 0 : guarded->ends[zone - 1];
 		zones.ends[zone] = zone == guarded->npieces ? guarded->used : guarded->begins[zone];
 	}
-	if (!why_cuda(why, cudaMemsetAsync(guarded->damages, 0, sizeof(damages), guarded->stream), "clearing flags"))
+	if (!why_cuda(why, cudaMemsetAsync(guarded->damages, 0, sizeof(damages), guarded->stream),
+				  "clearing flags"))
 		return false;
-	pattern_check_kernel<<<nzones, THREADS, 0, guarded->stream>>>((const uint8_t *) guarded->memory, zones, guarded->salt,
-																  guarded->damages);
+	pattern_check_kernel<<<nzones, THREADS, 0, guarded->stream>>>((const uint8_t *) guarded->memory, zones,
+																  guarded->salt, guarded->damages);
 	if (!why_cuda(why, cudaGetLastError(), "checking guard zones") ||
-		!why_cuda(why, cudaMemcpyAsync(damages, guarded->damages, sizeof(damages), cudaMemcpyDeviceToHost, guarded->stream),
+		!why_cuda(why,
+				  cudaMemcpyAsync(damages, guarded->damages, sizeof(damages), cudaMemcpyDeviceToHost,
+								  guarded->stream),
 				  "reading flags") ||
 		!why_cuda(why, cudaStreamSynchronize(guarded->stream), "waiting for the sort"))
 		return false;
 	for (int zone = 0; zone < nzones; zone++)
 	{
 		if (damages[zone])
-			return why_say(why, "written outside of the buffers: before buffer %d of %d", zone, guarded->npieces);
+			return why_say(why, "written outside of the buffers: before buffer %d of %d", zone,
+						   guarded->npieces);
 	}
 	return true;
 }

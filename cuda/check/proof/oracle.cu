@@ -2,8 +2,8 @@
  * oracle.cu
  *		Proofs, on the host, that a sort's result is right.
  *
- * Keys without payloads can't be followed: small inputs are sorted again by std::sort, large ones must have the same sum and
- * the same exclusive or of strong hashes as the result.
+ * Keys without payloads can't be followed: small inputs are sorted again by std::sort, large ones must have
+ * the same sum and the same exclusive or of strong hashes as the result.
  */
 #include <algorithm>
 #include <atomic>
@@ -23,8 +23,9 @@ template <typename Work>
 static void
 run_parallel(uint64_t n, const Work &work)
 {
-	uint64_t	threads = std::min<uint64_t>(std::min<uint64_t>(MAX_THREADS, std::thread::hardware_concurrency()),
-											 n / ROWS_PER_THREAD);
+	uint64_t threads =
+		std::min<uint64_t>(std::min<uint64_t>(MAX_THREADS, std::thread::hardware_concurrency()),
+						   n / ROWS_PER_THREAD);
 	std::vector<std::thread> others;
 
 	if (threads < 2)
@@ -43,23 +44,20 @@ run_parallel(uint64_t n, const Work &work)
 class FirstWrong
 {
 public:
-	void
-	note(uint64_t row)
+	void note(uint64_t row)
 	{
-		uint64_t	seen = first.load();
+		uint64_t seen = first.load();
 
 		while (row < seen && !first.compare_exchange_weak(seen, row))
 			;
 	}
 
-	bool
-	none() const
+	bool none() const
 	{
 		return first.load() == UINT64_MAX;
 	}
 
-	unsigned long long
-	row() const
+	unsigned long long row() const
 	{
 		return first.load();
 	}
@@ -82,8 +80,8 @@ key_compare(DevSortKeyFormat format, int key_bytes, const uint8_t *a, const uint
 		return memcmp(a, b, key_bytes);
 	if (key_bytes == 4)
 	{
-		uint32_t	x;
-		uint32_t	y;
+		uint32_t x;
+		uint32_t y;
 
 		memcpy(&x, a, 4);
 		memcpy(&y, b, 4);
@@ -91,8 +89,8 @@ key_compare(DevSortKeyFormat format, int key_bytes, const uint8_t *a, const uint
 	}
 	for (int at = 0; at < key_bytes; at += 8)
 	{
-		uint64_t	x;
-		uint64_t	y;
+		uint64_t x;
+		uint64_t y;
 
 		memcpy(&x, a + at, 8);
 		memcpy(&y, b + at, 8);
@@ -102,11 +100,14 @@ key_compare(DevSortKeyFormat format, int key_bytes, const uint8_t *a, const uint
 	return 0;
 }
 
-/* The odd number's inverse modulo 2^32, by Newton's iteration: every step doubles the right bits, of which 3 are right at first. */
+/*
+ * The odd number's inverse modulo 2^32, by Newton's iteration: every step doubles the right bits, of which 3
+ * are right at first.
+ */
 static uint32_t
 inverse_of(uint32_t odd)
 {
-	uint32_t	inverse = odd;
+	uint32_t inverse = odd;
 
 	for (int step = 0; step < 4; step++)
 		inverse *= 2 - odd * inverse;
@@ -116,12 +117,13 @@ inverse_of(uint32_t odd)
 static bool
 check_rising(const FixedResult *result, Why *why)
 {
-	FirstWrong	wrong;
+	FirstWrong wrong;
 
 	run_parallel(result->n, [&](uint64_t begin, uint64_t end) {
 		for (uint64_t i = std::max<uint64_t>(begin, 1); i < end; i++)
 		{
-			if (key_compare(result->format, result->key_bytes, key_at(result->sorted_keys, i - 1, result->key_bytes),
+			if (key_compare(result->format, result->key_bytes,
+							key_at(result->sorted_keys, i - 1, result->key_bytes),
 							key_at(result->sorted_keys, i, result->key_bytes)) > 0)
 				return wrong.note(i);
 		}
@@ -133,23 +135,23 @@ check_rising(const FixedResult *result, Why *why)
 static bool
 check_payloads(const FixedResult *result, Why *why)
 {
-	uint32_t	inverse = inverse_of(result->rule.multiplier);
+	uint32_t inverse = inverse_of(result->rule.multiplier);
 	std::vector<uint8_t> seen(result->n);
-	FirstWrong	outside;
-	FirstWrong	twice;
-	FirstWrong	changed;
+	FirstWrong outside;
+	FirstWrong twice;
+	FirstWrong changed;
 
 	run_parallel(result->n, [&](uint64_t begin, uint64_t end) {
 		for (uint64_t i = begin; i < end; i++)
 		{
-			uint32_t	row = (result->sorted_payloads[i] - result->rule.offset) * inverse;
+			uint32_t row = (result->sorted_payloads[i] - result->rule.offset) * inverse;
 
 			if (row >= result->n)
 				return outside.note(i);
 			if (__atomic_exchange_n(&seen[row], 1, __ATOMIC_RELAXED))
 				return twice.note(i);
-			if (memcmp(key_at(result->keys, row, result->key_bytes), key_at(result->sorted_keys, i, result->key_bytes),
-					   result->key_bytes) != 0)
+			if (memcmp(key_at(result->keys, row, result->key_bytes),
+					   key_at(result->sorted_keys, i, result->key_bytes), result->key_bytes) != 0)
 				return changed.note(i);
 		}
 	});
@@ -174,17 +176,18 @@ check_sorted_again(const FixedResult *result, Why *why)
 	});
 	for (uint64_t i = 0; i < result->n; i++)
 	{
-		if (memcmp(key_at(result->keys, order[i], result->key_bytes), key_at(result->sorted_keys, i, result->key_bytes),
-				   result->key_bytes) != 0)
-			return why_say(why, "key %llu of the result is not the one std::sort has there", (unsigned long long) i);
+		if (memcmp(key_at(result->keys, order[i], result->key_bytes),
+				   key_at(result->sorted_keys, i, result->key_bytes), result->key_bytes) != 0)
+			return why_say(why, "key %llu of the result is not the one std::sort has there",
+						   (unsigned long long) i);
 	}
 	return true;
 }
 
 typedef struct MultisetHash
 {
-	uint64_t	sum;
-	uint64_t	exclusive_or;
+	uint64_t sum;
+	uint64_t exclusive_or;
 } MultisetHash;
 
 static MultisetHash
@@ -198,11 +201,11 @@ hash_keys(const void *keys, const FixedResult *result)
 
 		for (uint64_t i = begin; i < end; i++)
 		{
-			uint64_t	hash = 0;
+			uint64_t hash = 0;
 
 			for (int at = 0; at < result->key_bytes; at += 8)
 			{
-				uint64_t	word = 0;
+				uint64_t word = 0;
 
 				memcpy(&word, key_at(keys, i, result->key_bytes) + at, std::min(8, result->key_bytes - at));
 				hash = distribution_random(hash, word, at);
@@ -243,10 +246,12 @@ oracle_check_fixed(const FixedResult *result, Why *why)
 static bool
 string_is_less(const StringsResult *result, uint32_t a, uint32_t b)
 {
-	uint64_t	a_bytes = result->offsets[a + UINT64_C(1)] - result->offsets[a];
-	uint64_t	b_bytes = result->offsets[b + UINT64_C(1)] - result->offsets[b];
-	uint64_t	common = std::min(a_bytes, b_bytes);
-	int			order = common == 0 ? 0 : memcmp(result->bytes + result->offsets[a], result->bytes + result->offsets[b], common);
+	uint64_t a_bytes = result->offsets[a + UINT64_C(1)] - result->offsets[a];
+	uint64_t b_bytes = result->offsets[b + UINT64_C(1)] - result->offsets[b];
+	uint64_t common = std::min(a_bytes, b_bytes);
+	int order = common == 0
+					? 0
+					: memcmp(result->bytes + result->offsets[a], result->bytes + result->offsets[b], common);
 
 	return order != 0 ? order < 0 : a_bytes < b_bytes;
 }
@@ -255,16 +260,17 @@ bool
 oracle_check_strings(const StringsResult *result, Why *why)
 {
 	std::vector<uint8_t> seen(result->n);
-	FirstWrong	wrong;
+	FirstWrong wrong;
 
 	for (uint64_t i = 0; i < result->n; i++)
 	{
-		uint32_t	row = result->sorted_indexes[i];
+		uint32_t row = result->sorted_indexes[i];
 
 		if (row >= result->n)
 			return why_say(why, "index %llu of the result, %u, is not below n", (unsigned long long) i, row);
 		if (seen[row])
-			return why_say(why, "index %llu of the result, %u, comes a second time", (unsigned long long) i, row);
+			return why_say(why, "index %llu of the result, %u, comes a second time", (unsigned long long) i,
+						   row);
 		seen[row] = 1;
 	}
 	run_parallel(result->n, [&](uint64_t begin, uint64_t end) {

@@ -2,9 +2,9 @@
  * bucket_bound.cu
  *		The guarantee of the bucket sort: no bucket has more than 2n/s rows, whatever the keys.
  *
- * Dehne and Zaboli, "Deterministic Sample Sort For GPUs", section 4, step 8.  After a sort its workspace still says where the
- * buckets of each level began.  They are held against the bound of the paper where all sublists are full, and else
- * against that of full ones.
+ * Dehne and Zaboli, "Deterministic Sample Sort For GPUs", section 4, step 8.  After a sort its workspace
+ * still says where the buckets of each level began.  They are held against the bound of the paper where all
+ * sublists are full, and else against that of full ones.
  */
 #include <vector>
 
@@ -17,19 +17,19 @@ typedef uint64_t Key;
 struct BoundCase
 {
 	Distribution distribution;
-	uint64_t	n;
-	int			samples;
-	uint64_t	seed;
-	uint64_t	largest[BUCKET_MAX_LEVELS];
-	uint64_t	bound[BUCKET_MAX_LEVELS];
+	uint64_t n;
+	int samples;
+	uint64_t seed;
+	uint64_t largest[BUCKET_MAX_LEVELS];
+	uint64_t bound[BUCKET_MAX_LEVELS];
 };
 
 /* Sorts in memory that holds keys, sorted keys and workspace one after the other. */
 static bool
 bound_sort(BoundCase *bound, char *memory, size_t array_bytes, size_t workspace_size, Why *why)
 {
-	Workspace	measured = workspace_measure();
-	Workspace	workspace;
+	Workspace measured = workspace_measure();
+	Workspace workspace;
 	DevSortFixedJob job = {};
 
 	job.algorithm = DEVSORT_BUCKET;
@@ -39,23 +39,28 @@ bound_sort(BoundCase *bound, char *memory, size_t array_bytes, size_t workspace_
 	job.keys = memory;
 	job.sorted_keys = memory + array_bytes;
 	job.samples = bound->samples;
-	if (!why_status(why, distribution_fill(bound->distribution, bound->seed, bound->n, sizeof(Key), DEVSORT_KEY_WORDS, memory, NULL),
+	if (!why_status(why,
+					distribution_fill(bound->distribution, bound->seed, bound->n, sizeof(Key),
+									  DEVSORT_KEY_WORDS, memory, NULL),
 					"making keys") ||
 		!why_status(why, devsort_fixed(&job, memory + 2 * array_bytes, workspace_size, NULL), "sorting") ||
 		!why_cuda(why, cudaDeviceSynchronize(), "sorting") ||
-		!why_status(why, workspace_check(memory + 2 * array_bytes, workspace_size, &measured, &workspace), "opening the workspace"))
+		!why_status(why, workspace_check(memory + 2 * array_bytes, workspace_size, &measured, &workspace),
+					"opening the workspace"))
 		return false;
 
 	BucketShape shape = bucket_shape(bound->n, BUCKET_THREADS_LARGE * BUCKET_ITEMS, bound->samples);
 	BucketSpace<Key> space = bucket_space_take<Key>(&workspace, &shape);
-	uint64_t	segment_bound = bound->n;
+	uint64_t segment_bound = bound->n;
 
 	for (int level = 0; level < shape.levels; level++)
 	{
-		uint32_t	nbuckets = shape.nsegments[level + 1];
+		uint32_t nbuckets = shape.nsegments[level + 1];
 		std::vector<uint32_t> starts(nbuckets + 1);
 
-		if (!why_cuda(why, cudaMemcpy(starts.data(), space.starts[level + 1], (nbuckets + 1) * sizeof(uint32_t), cudaMemcpyDeviceToHost),
+		if (!why_cuda(why,
+					  cudaMemcpy(starts.data(), space.starts[level + 1], (nbuckets + 1) * sizeof(uint32_t),
+								 cudaMemcpyDeviceToHost),
 					  "reading where buckets begin"))
 			return false;
 		segment_bound = bucket_bound(segment_bound, shape.tile, shape.s[level]);
@@ -64,7 +69,7 @@ bound_sort(BoundCase *bound, char *memory, size_t array_bytes, size_t workspace_
 		bound->bound[level] = segment_bound;
 		for (uint32_t i = 0; i < nbuckets; i++)
 		{
-			uint64_t	size = (uint64_t) starts[i + 1] - starts[i];
+			uint64_t size = (uint64_t) starts[i + 1] - starts[i];
 
 			bound->largest[level] = size > bound->largest[level] ? size : bound->largest[level];
 		}
@@ -72,7 +77,8 @@ bound_sort(BoundCase *bound, char *memory, size_t array_bytes, size_t workspace_
 			return why_say(why, "level %d's buckets are from %u to %u", level, starts[0], starts[nbuckets]);
 		if (bound->largest[level] > bound->bound[level])
 			return why_say(why, "a bucket of level %d has %llu rows; the bound is %llu", level,
-						   (unsigned long long) bound->largest[level], (unsigned long long) bound->bound[level]);
+						   (unsigned long long) bound->largest[level],
+						   (unsigned long long) bound->bound[level]);
 	}
 	return true;
 }
@@ -80,11 +86,11 @@ bound_sort(BoundCase *bound, char *memory, size_t array_bytes, size_t workspace_
 static bool
 bound_run(BoundCase *bound, Why *why)
 {
-	size_t		array_bytes = (bound->n * sizeof(Key) + 255) / 256 * 256;
-	size_t		workspace_size;
+	size_t array_bytes = (bound->n * sizeof(Key) + 255) / 256 * 256;
+	size_t workspace_size;
 	DevSortFixedJob job = {};
-	char	   *memory;
-	bool		passed;
+	char *memory;
+	bool passed;
 
 	job.algorithm = DEVSORT_BUCKET;
 	job.key_bytes = sizeof(Key);
@@ -102,9 +108,10 @@ void
 check_bucket_bound(Check *check)
 {
 	const uint32_t tile = BUCKET_THREADS_LARGE * BUCKET_ITEMS;
-	const uint64_t sizes[] = {tile + 1, 40 * (uint64_t) tile, 250 * (uint64_t) tile, 1000003, 5000011, 640 * (uint64_t) tile};
-	const int	samples[] = {0, 32, 64, 256, 512};
-	int			shared_memory = 0;
+	const uint64_t sizes[] = {tile + 1, 40 * (uint64_t) tile, 250 * (uint64_t) tile, 1000003,
+							  5000011,	640 * (uint64_t) tile};
+	const int samples[] = {0, 32, 64, 256, 512};
+	int shared_memory = 0;
 
 	cudaDeviceGetAttribute(&shared_memory, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0);
 	if ((size_t) shared_memory < tile * (sizeof(Key) + sizeof(uint32_t)))
@@ -121,13 +128,13 @@ check_bucket_bound(Check *check)
 		{
 			for (int s : samples)
 			{
-				BoundCase	bound = {(Distribution) distribution, n, s, check_random(check) >> 16, {0}, {0}};
-				Why			why = {};
+				BoundCase bound = {(Distribution) distribution, n, s, check_random(check) >> 16, {0}, {0}};
+				Why why = {};
 
 				if (check->options.has_n && n != check->options.n)
 					continue;
-				check_case(check, bound_run(&bound, &why), &why, "n %llu, s %d, seed %llu", (unsigned long long) n, s,
-						   (unsigned long long) bound.seed);
+				check_case(check, bound_run(&bound, &why), &why, "n %llu, s %d, seed %llu",
+						   (unsigned long long) n, s, (unsigned long long) bound.seed);
 			}
 		}
 		check_group_end(check);

@@ -22,8 +22,10 @@ write_pattern(DevSortBuffer *buffer, size_t from, size_t to, Why *why)
 
 	for (size_t i = 0; i < bytes.size(); i++)
 		bytes[i] = pattern_byte(from + i);
-	return why_cuda(why, cudaMemcpy((char *) devsort_buffer_address(buffer) + from, bytes.data(), bytes.size(),
-									cudaMemcpyHostToDevice), "writing to the buffer");
+	return why_cuda(why,
+					cudaMemcpy((char *) devsort_buffer_address(buffer) + from, bytes.data(), bytes.size(),
+							   cudaMemcpyHostToDevice),
+					"writing to the buffer");
 }
 
 static bool
@@ -44,16 +46,18 @@ read_pattern(DevSortBuffer *buffer, size_t to, Why *why)
 
 /* Usable up to its capacity, and still at `address`? */
 static bool
-buffer_is_sound(DevSortBuffer *buffer, const DevSortBudget *budget, size_t wanted, const void *address, Why *why)
+buffer_is_sound(DevSortBuffer *buffer, const DevSortBudget *budget, size_t wanted, const void *address,
+				Why *why)
 {
-	size_t		capacity = devsort_buffer_capacity(buffer);
+	size_t capacity = devsort_buffer_capacity(buffer);
 
 	if (capacity < wanted)
 		return why_say(why, "the capacity is %zu, not the %zu asked for", capacity, wanted);
 	if (devsort_buffer_address(buffer) != address)
 		return why_say(why, "the buffer has moved");
 	if (budget->used < capacity || budget->used > budget->limit)
-		return why_say(why, "%zu bytes of a budget of %zu are used, the capacity is %zu", budget->used, budget->limit, capacity);
+		return why_say(why, "%zu bytes of a budget of %zu are used, the capacity is %zu", budget->used,
+					   budget->limit, capacity);
 	return true;
 }
 
@@ -61,21 +65,21 @@ static bool
 grow_in_steps(Check *check, DevSortBudget *budget, DevSortBuffer *buffer, Why *why)
 {
 	const void *address = devsort_buffer_address(buffer);
-	size_t		filled = 0;
+	size_t filled = 0;
 
 	if (address == NULL)
 		return why_say(why, "the buffer has no address");
 	for (size_t wanted = 1; wanted < 200 * MEGABYTE; wanted = wanted * 3 + check_random_below(check, 1000))
 	{
 		if (!why_status(why, devsort_buffer_grow(buffer, wanted), "devsort_buffer_grow") ||
-			!buffer_is_sound(buffer, budget, wanted, address, why) || !write_pattern(buffer, filled, wanted, why) ||
-			!read_pattern(buffer, wanted, why))
+			!buffer_is_sound(buffer, budget, wanted, address, why) ||
+			!write_pattern(buffer, filled, wanted, why) || !read_pattern(buffer, wanted, why))
 			return false;
 		filled = wanted;
 	}
 	/* Less than there is changes nothing. */
 	return why_status(why, devsort_buffer_grow(buffer, 10), "devsort_buffer_grow to less") &&
-		buffer_is_sound(buffer, budget, filled, address, why) && read_pattern(buffer, filled, why);
+		   buffer_is_sound(buffer, budget, filled, address, why) && read_pattern(buffer, filled, why);
 }
 
 static bool
@@ -83,7 +87,7 @@ check_steps(Check *check, Why *why)
 {
 	DevSortBudget budget = {1024 * MEGABYTE, 0};
 	DevSortBuffer *buffer = NULL;
-	bool		passed;
+	bool passed;
 
 	if (!why_status(why, devsort_buffer_create(&budget, 512 * MEGABYTE, &buffer), "devsort_buffer_create"))
 		return false;
@@ -100,14 +104,16 @@ check_steps(Check *check, Why *why)
 static bool
 grow_too_far(DevSortBuffer *buffer, const DevSortBudget *budget, size_t bytes, int code, Why *why)
 {
-	size_t		capacity = devsort_buffer_capacity(buffer);
-	size_t		used = budget->used;
-	void	   *address = devsort_buffer_address(buffer);
+	size_t capacity = devsort_buffer_capacity(buffer);
+	size_t used = budget->used;
+	void *address = devsort_buffer_address(buffer);
 
 	if (!why_failure(why, devsort_buffer_grow(buffer, bytes), code, "devsort_buffer_grow"))
 		return false;
-	if (devsort_buffer_capacity(buffer) != capacity || budget->used != used || devsort_buffer_address(buffer) != address)
-		return why_say(why, "a growth that failed changed the buffer: capacity %zu, was %zu; used %zu, was %zu",
+	if (devsort_buffer_capacity(buffer) != capacity || budget->used != used ||
+		devsort_buffer_address(buffer) != address)
+		return why_say(why,
+					   "a growth that failed changed the buffer: capacity %zu, was %zu; used %zu, was %zu",
 					   devsort_buffer_capacity(buffer), capacity, budget->used, used);
 	return true;
 }
@@ -118,13 +124,16 @@ check_over_budget(Check *, Why *why)
 	DevSortBudget budget = {64 * MEGABYTE, 0};
 	DevSortBuffer *first = NULL;
 	DevSortBuffer *second = NULL;
-	bool		passed;
+	bool passed;
 
-	passed = why_status(why, devsort_buffer_create(&budget, 1024 * MEGABYTE, &first), "devsort_buffer_create") &&
+	passed =
+		why_status(why, devsort_buffer_create(&budget, 1024 * MEGABYTE, &first), "devsort_buffer_create") &&
 		why_status(why, devsort_buffer_create(&budget, 1024 * MEGABYTE, &second), "devsort_buffer_create") &&
 		why_status(why, devsort_buffer_grow(first, 20 * MEGABYTE), "devsort_buffer_grow") &&
-		write_pattern(first, 0, 20 * MEGABYTE, why) && grow_too_far(first, &budget, 512 * MEGABYTE, DEVSORT_OVER_BUDGET, why) &&
-		read_pattern(first, 20 * MEGABYTE, why) && why_status(why, devsort_buffer_grow(second, 24 * MEGABYTE), "second buffer") &&
+		write_pattern(first, 0, 20 * MEGABYTE, why) &&
+		grow_too_far(first, &budget, 512 * MEGABYTE, DEVSORT_OVER_BUDGET, why) &&
+		read_pattern(first, 20 * MEGABYTE, why) &&
+		why_status(why, devsort_buffer_grow(second, 24 * MEGABYTE), "second buffer") &&
 		grow_too_far(second, &budget, 48 * MEGABYTE, DEVSORT_OVER_BUDGET, why) &&
 		why_status(why, devsort_buffer_grow(first, 32 * MEGABYTE), "devsort_buffer_grow after a failure") &&
 		write_pattern(first, 20 * MEGABYTE, 32 * MEGABYTE, why) && read_pattern(first, 32 * MEGABYTE, why) &&
@@ -141,12 +150,14 @@ check_out_of_memory(Check *, Why *why)
 {
 	DevSortBudget budget = {SIZE_MAX, 0};
 	DevSortBuffer *buffer = NULL;
-	size_t		free_bytes = device_free_bytes();
-	bool		passed;
+	size_t free_bytes = device_free_bytes();
+	bool passed;
 
 	if (free_bytes == 0)
 		return why_say(why, "the free memory is not known");
-	passed = why_status(why, devsort_buffer_create(&budget, free_bytes + 4096 * MEGABYTE, &buffer), "devsort_buffer_create") &&
+	passed =
+		why_status(why, devsort_buffer_create(&budget, free_bytes + 4096 * MEGABYTE, &buffer),
+				   "devsort_buffer_create") &&
 		why_status(why, devsort_buffer_grow(buffer, 30 * MEGABYTE), "devsort_buffer_grow") &&
 		write_pattern(buffer, 0, 30 * MEGABYTE, why) &&
 		grow_too_far(buffer, &budget, free_bytes + 1024 * MEGABYTE, DEVSORT_OUT_OF_MEMORY, why) &&
@@ -164,10 +175,11 @@ check_nothing(Check *, Why *why)
 {
 	DevSortBudget budget = {64 * MEGABYTE, 0};
 	DevSortBuffer *buffer = NULL;
-	bool		passed;
+	bool passed;
 
 	devsort_buffer_destroy(NULL);
-	passed = why_status(why, devsort_buffer_create(&budget, 10 * MEGABYTE, &buffer), "devsort_buffer_create") &&
+	passed =
+		why_status(why, devsort_buffer_create(&budget, 10 * MEGABYTE, &buffer), "devsort_buffer_create") &&
 		why_status(why, devsort_buffer_grow(buffer, 0), "devsort_buffer_grow to nothing");
 	devsort_buffer_destroy(buffer);
 	return passed;
@@ -181,10 +193,12 @@ check_many_buffers(Check *check, Why *why)
 	for (int i = 0; i < 50; i++)
 	{
 		DevSortBuffer *buffer = NULL;
-		bool		passed;
+		bool passed;
 
-		passed = why_status(why, devsort_buffer_create(&budget, 1024 * MEGABYTE, &buffer), "devsort_buffer_create") &&
-			why_status(why, devsort_buffer_grow(buffer, 1 + check_random_below(check, 100 * MEGABYTE)), "devsort_buffer_grow");
+		passed = why_status(why, devsort_buffer_create(&budget, 1024 * MEGABYTE, &buffer),
+							"devsort_buffer_create") &&
+				 why_status(why, devsort_buffer_grow(buffer, 1 + check_random_below(check, 100 * MEGABYTE)),
+							"devsort_buffer_grow");
 		devsort_buffer_destroy(buffer);
 		if (!passed)
 			return false;
@@ -195,7 +209,7 @@ check_many_buffers(Check *check, Why *why)
 typedef struct BufferCase
 {
 	const char *name;
-	bool		(*run) (Check *check, Why *why);
+	bool (*run)(Check *check, Why *why);
 } BufferCase;
 
 static const BufferCase buffer_cases[] = {
@@ -211,9 +225,9 @@ check_buffer(Check *check)
 {
 	for (const BufferCase &buffer_case : buffer_cases)
 	{
-		Why			why = {};
-		size_t		before;
-		bool		passed;
+		Why why = {};
+		size_t before;
+		bool passed;
 
 		if (!check_group_begin(check, "buffer: %s", buffer_case.name))
 			continue;

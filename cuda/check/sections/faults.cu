@@ -2,9 +2,10 @@
  * faults.cu
  *		Every operation of the library, failed on purpose at every place where it can.
  *
- * The k-th launch (or allocation) of an operation is made to fail, for k = 0, 1, 2 and so on until the operation has no k-th
- * one.  Each time it must return a failure with a message, write nothing outside of its buffers, and leave nothing behind: the
- * operation must be right when it is done again, and all device memory must be back at the end.
+ * The k-th launch (or allocation) of an operation is made to fail, for k = 0, 1, 2 and so on until the
+ * operation has no k-th one.  Each time it must return a failure with a message, write nothing outside of its
+ * buffers, and leave nothing behind: the operation must be right when it is done again, and all device memory
+ * must be back at the end.
  */
 #include <algorithm>
 
@@ -31,8 +32,8 @@ public:
 };
 
 /* A sort or gather as the other sections run it: what they make ready, do and prove. */
-template <typename Runner, typename Case, bool (*prepare_case)(Runner *, const Case *, Why *), DevSortStatus (*perform_case)(Runner *),
-		  bool (*prove_case)(Runner *, Why *)>
+template <typename Runner, typename Case, bool (*prepare_case)(Runner *, const Case *, Why *),
+		  DevSortStatus (*perform_case)(Runner *), bool (*prove_case)(Runner *, Why *)>
 class CaseTarget : public FaultTarget
 {
 public:
@@ -40,35 +41,31 @@ public:
 	{
 	}
 
-	bool
-	prepare(Why *why) override
+	bool prepare(Why *why) override
 	{
 		return prepare_case(&runner, &given, why);
 	}
 
-	DevSortStatus
-	perform() override
+	DevSortStatus perform() override
 	{
 		return perform_case(&runner);
 	}
 
-	bool
-	prove(Why *why) override
+	bool prove(Why *why) override
 	{
 		return prove_case(&runner, why);
 	}
 
-	bool
-	unharmed(Why *why) override
+	bool unharmed(Why *why) override
 	{
 		return guarded_intact(&runner.guarded, why);
 	}
 
 protected:
-	Runner		runner = {};	/* released by who inherits it */
+	Runner runner = {}; /* released by who inherits it */
 
 private:
-	Case		given;
+	Case given;
 };
 
 class FixedTarget : public CaseTarget<FixedRunner, FixedCase, fixed_prepare, fixed_sort, fixed_prove>
@@ -82,7 +79,8 @@ public:
 	}
 };
 
-class StringsTarget : public CaseTarget<StringsRunner, StringsCase, strings_prepare, strings_sort, strings_prove>
+class StringsTarget
+	: public CaseTarget<StringsRunner, StringsCase, strings_prepare, strings_sort, strings_prove>
 {
 public:
 	using CaseTarget::CaseTarget;
@@ -108,14 +106,12 @@ public:
 class BufferTarget : public FaultTarget
 {
 public:
-	bool
-	prepare(Why *) override
+	bool prepare(Why *) override
 	{
 		return true;
 	}
 
-	DevSortStatus
-	perform() override
+	DevSortStatus perform() override
 	{
 		DevSortBuffer *buffer = NULL;
 		DevSortStatus status = devsort_buffer_create(&budget, (size_t) 1 << 30, &buffer);
@@ -128,14 +124,12 @@ public:
 		return status;
 	}
 
-	bool
-	prove(Why *why) override
+	bool prove(Why *why) override
 	{
 		return unharmed(why);
 	}
 
-	bool
-	unharmed(Why *why) override
+	bool unharmed(Why *why) override
 	{
 		return budget.used == 0 || why_say(why, "%zu bytes of the budget are still used", budget.used);
 	}
@@ -148,30 +142,26 @@ private:
 class DevicesTarget : public FaultTarget
 {
 public:
-	bool
-	prepare(Why *) override
+	bool prepare(Why *) override
 	{
 		return true;
 	}
 
-	DevSortStatus
-	perform() override
+	DevSortStatus perform() override
 	{
 		DevSortDevice device;
-		int			count;
+		int count;
 		DevSortStatus status = devsort_device_count(&count);
 
 		return status.code == DEVSORT_OK ? devsort_device_describe(0, &device) : status;
 	}
 
-	bool
-	prove(Why *) override
+	bool prove(Why *) override
 	{
 		return true;
 	}
 
-	bool
-	unharmed(Why *) override
+	bool unharmed(Why *) override
 	{
 		return true;
 	}
@@ -180,14 +170,15 @@ public:
 static bool
 run_unharmed(FaultTarget *target, Why *why)
 {
-	return target->prepare(why) && why_status(why, target->perform(), "without a fault") && target->prove(why);
+	return target->prepare(why) && why_status(why, target->perform(), "without a fault") &&
+		   target->prove(why);
 }
 
 /* Was the armed fault still to come?  Disarms it. */
 static bool
 fault_is_left(DevSortFault fault, int countdown)
 {
-	bool		left = false;
+	bool left = false;
 
 	for (int i = 0; i <= countdown && !left; i++)
 		left = fault_strikes(fault);
@@ -200,7 +191,7 @@ static bool
 run_fault(FaultTarget *target, DevSortFault fault, int k, bool *end, Why *why)
 {
 	DevSortStatus status;
-	bool		left;
+	bool left;
 
 	*end = false;
 	if (!target->prepare(why))
@@ -213,9 +204,12 @@ run_fault(FaultTarget *target, DevSortFault fault, int k, bool *end, Why *why)
 		*end = true;
 		return why_status(why, status, "with a fault that is still to come") && target->prove(why);
 	}
-	return why_failure(why, status, fault == DEVSORT_FAULT_MEMORY ? (int) DEVSORT_OUT_OF_MEMORY : (int) DEVSORT_DEVICE_FAILED,
-					   "with a fault") && why_cuda(why, cudaDeviceSynchronize(), "waiting after a fault") &&
-		target->unharmed(why) && run_unharmed(target, why);
+	return why_failure(why, status,
+					   fault == DEVSORT_FAULT_MEMORY ? (int) DEVSORT_OUT_OF_MEMORY
+													 : (int) DEVSORT_DEVICE_FAILED,
+					   "with a fault") &&
+		   why_cuda(why, cudaDeviceSynchronize(), "waiting after a fault") && target->unharmed(why) &&
+		   run_unharmed(target, why);
 }
 
 /* All faults of a kind; those of the first `all`, then more and more of them left out. */
@@ -223,10 +217,10 @@ static void
 run_faults(Check *check, FaultTarget *target, DevSortFault fault, const char *name, int all)
 {
 	const char *kind = fault == DEVSORT_FAULT_MEMORY ? "allocation" : "launch";
-	Why			why = {};
-	bool		end = false;
-	bool		passed = run_unharmed(target, &why);
-	size_t		before = device_free_bytes();
+	Why why = {};
+	bool end = false;
+	bool passed = run_unharmed(target, &why);
+	size_t before = device_free_bytes();
 
 	for (int k = 0; passed && !end; k += k < all ? 1 : k / 8 + 1)
 	{
@@ -242,7 +236,7 @@ run_faults(Check *check, FaultTarget *target, DevSortFault fault, const char *na
 static void
 run_target(Check *check, FaultTarget *target, const char *name)
 {
-	int			all = check->options.quick ? 8 : 64;
+	int all = check->options.quick ? 8 : 64;
 
 	if (!check_group_begin(check, "faults: %s", name))
 		return;
@@ -255,14 +249,20 @@ static void
 check_fixed_faults(Check *check, uint64_t n)
 {
 	const DevSortAlgorithm algorithms[] = {DEVSORT_SAMPLE, DEVSORT_BUCKET, DEVSORT_RADIX};
-	const int	widths[] = {4, 8, 16, 24, 32};
+	const int widths[] = {4, 8, 16, 24, 32};
 
 	for (DevSortAlgorithm algorithm : algorithms)
 	{
 		for (int width : widths)
 		{
-			FixedCase	fixed = {algorithm, width, width % 3 ? DEVSORT_KEY_BYTES : DEVSORT_KEY_WORDS, PAYLOAD_IMPLICIT,
-								 width > 8 ? SHARED_PREFIX : UNIFORM, n, check_random(check) >> 16, 0};
+			FixedCase fixed = {algorithm,
+							   width,
+							   width % 3 ? DEVSORT_KEY_BYTES : DEVSORT_KEY_WORDS,
+							   PAYLOAD_IMPLICIT,
+							   width > 8 ? SHARED_PREFIX : UNIFORM,
+							   n,
+							   check_random(check) >> 16,
+							   0};
 			FixedTarget target(fixed);
 
 			if (check_wants(check, algorithm, width, -1))
@@ -278,9 +278,10 @@ check_strings_faults(Check *check, uint64_t n)
 
 	for (DevSortAlgorithm algorithm : algorithms)
 	{
-		StringsCase strings = {algorithm, STRINGS_SHARED_PREFIX, n, 40, 3, false, false, false, check_random(check) >> 16};
+		StringsCase strings = {algorithm, STRINGS_SHARED_PREFIX,	n, 40, 3, false, false,
+							   false,	  check_random(check) >> 16};
 		StringsTarget target(strings);
-		Why			name;
+		Why name;
 
 		why_say(&name, "strings, %s, n %llu, seed %llu", algorithm_name(algorithm), (unsigned long long) n,
 				(unsigned long long) strings.seed);
@@ -292,9 +293,10 @@ check_strings_faults(Check *check, uint64_t n)
 void
 check_faults(Check *check)
 {
-	uint64_t	n = check->options.has_n ? check->options.n : 100000;
-	RowsCase	rows_case = {ROWS_NARROW, ROWS_SHUFFLED, std::min<uint64_t>(n, 20000), 1 << 20, check_random(check) >> 16};
-	RowsTarget	rows(rows_case);
+	uint64_t n = check->options.has_n ? check->options.n : 100000;
+	RowsCase rows_case = {ROWS_NARROW, ROWS_SHUFFLED, std::min<uint64_t>(n, 20000), 1 << 20,
+						  check_random(check) >> 16};
+	RowsTarget rows(rows_case);
 	BufferTarget buffer;
 	DevicesTarget devices;
 

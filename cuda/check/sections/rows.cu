@@ -7,11 +7,12 @@
 static void
 run_and_count(Check *check, RowsRunner *runner, const RowsCase *rows_case)
 {
-	Why			why = {};
-	bool		passed = rows_run(runner, rows_case, &why);
+	Why why = {};
+	bool passed = rows_run(runner, rows_case, &why);
 
-	check_case(check, passed, &why, "rows: %s, %s, n %llu, window %zu, seed %llu", rows_length_name(rows_case->length),
-			   rows_order_name(rows_case->order), (unsigned long long) rows_case->n, rows_case->window_bytes,
+	check_case(check, passed, &why, "rows: %s, %s, n %llu, window %zu, seed %llu",
+			   rows_length_name(rows_case->length), rows_order_name(rows_case->order),
+			   (unsigned long long) rows_case->n, rows_case->window_bytes,
 			   (unsigned long long) rows_case->seed);
 }
 
@@ -27,7 +28,7 @@ check_length(Check *check, RowsRunner *runner, RowsLength length)
 		{
 			for (size_t window : windows)
 			{
-				RowsCase	rows_case = {length, (RowsOrder) order, n, window, check_random(check) >> 16};
+				RowsCase rows_case = {length, (RowsOrder) order, n, window, check_random(check) >> 16};
 
 				/* Small windows of many rows would be thousands of calls. */
 				if (n / (window / 256) <= 400 && (n <= 1025 || length != ROWS_WIDE))
@@ -41,13 +42,13 @@ static void
 check_many(Check *check, RowsRunner *runner)
 {
 	const RowsLength lengths[] = {ROWS_NARROW, ROWS_WITH_EMPTY, ROWS_OF_8};
-	uint64_t	n = check->options.has_n ? check->options.n : check->options.quick ? 300001 : 3000001;
+	uint64_t n = check->options.has_n ? check->options.n : check->options.quick ? 300001 : 3000001;
 
 	for (RowsLength length : lengths)
 	{
 		for (int order = 0; order < NROWS_ORDERS; order++)
 		{
-			RowsCase	rows_case = {length, (RowsOrder) order, n, (size_t) 8 << 20, check_random(check) >> 16};
+			RowsCase rows_case = {length, (RowsOrder) order, n, (size_t) 8 << 20, check_random(check) >> 16};
 
 			run_and_count(check, runner, &rows_case);
 		}
@@ -58,25 +59,31 @@ check_many(Check *check, RowsRunner *runner)
 static void
 check_row_too_long(Check *check, RowsRunner *runner)
 {
-	RowsCase	rows_case = {ROWS_NARROW, ROWS_IN_ORDER, 100, 4096, check_random(check) >> 16};
-	uint64_t	count = 0;
-	size_t		bytes = 0;
-	Why			why = {};
-	bool		passed = rows_prepare(runner, &rows_case, &why) && why_status(&why, rows_plan_and_gather(runner), "gathering rows");
+	RowsCase rows_case = {ROWS_NARROW, ROWS_IN_ORDER, 100, 4096, check_random(check) >> 16};
+	uint64_t count = 0;
+	size_t bytes = 0;
+	Why why = {};
+	bool passed = rows_prepare(runner, &rows_case, &why) &&
+				  why_status(&why, rows_plan_and_gather(runner), "gathering rows");
 
 	if (passed)
-		passed = why_failure(&why, devsort_rows_window(&runner->job, 3, 16, &count, &bytes, runner->guarded.stream),
+		passed = why_failure(&why,
+							 devsort_rows_window(&runner->job, 3, 16, &count, &bytes, runner->guarded.stream),
 							 DEVSORT_INVALID, "devsort_rows_window");
 	if (passed)
-		passed = why_status(&why, devsort_rows_window(&runner->job, 3, 4096, &count, &bytes, runner->guarded.stream),
-							"devsort_rows_window") && rows_prove(runner, &why);
-	check_case(check, passed, &why, "row longer than the window, seed %llu", (unsigned long long) rows_case.seed);
+		passed =
+			why_status(&why,
+					   devsort_rows_window(&runner->job, 3, 4096, &count, &bytes, runner->guarded.stream),
+					   "devsort_rows_window") &&
+			rows_prove(runner, &why);
+	check_case(check, passed, &why, "row longer than the window, seed %llu",
+			   (unsigned long long) rows_case.seed);
 }
 
 void
 check_rows(Check *check)
 {
-	RowsRunner	runner = {};
+	RowsRunner runner = {};
 
 	for (int length = 0; length < NROWS_LENGTHS && !check->options.has_n; length++)
 	{

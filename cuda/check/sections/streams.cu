@@ -16,19 +16,24 @@ static const int widths[] = {4, 8, 16, 24, 32};
 typedef struct Sorter
 {
 	FixedRunner runner;
-	FixedCase	cases[SORTS_A_THREAD];
-	bool		passed[SORTS_A_THREAD];
-	Why			whys[SORTS_A_THREAD];
+	FixedCase cases[SORTS_A_THREAD];
+	bool passed[SORTS_A_THREAD];
+	Why whys[SORTS_A_THREAD];
 } Sorter;
 
 static FixedCase
 random_case(Check *check, uint64_t n)
 {
 	DevSortAlgorithm algorithm = algorithms[check_random_below(check, 4)];
-	int			width = widths[check_random_below(check, 5)];
-	FixedCase	fixed = {algorithm, width, (DevSortKeyFormat) check_random_below(check, 2),
-						 (FixedPayload) check_random_below(check, NPAYLOADS),
-						 (Distribution) check_random_below(check, NCHECKED_DISTRIBUTIONS), n, check_random(check) >> 16, 0};
+	int width = widths[check_random_below(check, 5)];
+	FixedCase fixed = {algorithm,
+					   width,
+					   (DevSortKeyFormat) check_random_below(check, 2),
+					   (FixedPayload) check_random_below(check, NPAYLOADS),
+					   (Distribution) check_random_below(check, NCHECKED_DISTRIBUTIONS),
+					   n,
+					   check_random(check) >> 16,
+					   0};
 
 	return fixed;
 }
@@ -52,14 +57,15 @@ static void
 check_two_streams(Check *check)
 {
 	static Sorter sorters[2];
-	uint64_t	rows = check->options.has_n ? check->options.n + 1 : 300000;
-	Why			why = {};
+	uint64_t rows = check->options.has_n ? check->options.n + 1 : 300000;
+	Why why = {};
 	std::thread other;
 
 	for (Sorter &sorter : sorters)
 	{
 		sorter_make(check, &sorter, rows);
-		if (!why_cuda(&why, cudaStreamCreateWithFlags(&sorter.runner.guarded.stream, cudaStreamNonBlocking), "making a stream"))
+		if (!why_cuda(&why, cudaStreamCreateWithFlags(&sorter.runner.guarded.stream, cudaStreamNonBlocking),
+					  "making a stream"))
 			check_case(check, false, &why, "stream");
 	}
 	other = std::thread(sorter_run, &sorters[1]);
@@ -68,11 +74,12 @@ check_two_streams(Check *check)
 	for (Sorter &sorter : sorters)
 	{
 		for (int i = 0; i < SORTS_A_THREAD; i++)
-			check_case(check, sorter.passed[i], &sorter.whys[i], "two threads, %s", fixed_name(&sorter.cases[i]).text);
+			check_case(check, sorter.passed[i], &sorter.whys[i], "two threads, %s",
+					   fixed_name(&sorter.cases[i]).text);
 	}
 	for (int i = 0; i < SORTS_A_THREAD; i++)
 	{
-		bool		passed = true;
+		bool passed = true;
 
 		for (Sorter &sorter : sorters)
 			passed = passed && fixed_prepare(&sorter.runner, &sorter.cases[i], &why);
@@ -100,11 +107,16 @@ sort_and_release(Check *check, int sorts, Why *why)
 	{
 		FixedRunner fixed_runner = {};
 		StringsRunner strings_runner = {};
-		FixedCase	fixed = random_case(check, check_random_below(check, 20000));
-		StringsCase strings = {fixed.algorithm, (StringsKind) (i % NSTRINGS_KINDS), fixed.n / 4, 20, i % 8, false, false, false, fixed.seed};
-		bool		passed;
+		FixedCase fixed = random_case(check, check_random_below(check, 20000));
+		StringsCase strings = {fixed.algorithm, (StringsKind) (i % NSTRINGS_KINDS),
+							   fixed.n / 4,		20,
+							   i % 8,			false,
+							   false,			false,
+							   fixed.seed};
+		bool passed;
 
-		passed = i % 4 == 0 ? strings_run(&strings_runner, &strings, why) : fixed_run(&fixed_runner, &fixed, why);
+		passed =
+			i % 4 == 0 ? strings_run(&strings_runner, &strings, why) : fixed_run(&fixed_runner, &fixed, why);
 		fixed_release(&fixed_runner);
 		guarded_release(&strings_runner.guarded);
 		if (!passed)
@@ -116,10 +128,10 @@ sort_and_release(Check *check, int sorts, Why *why)
 static void
 check_leaks(Check *check)
 {
-	Why			why = {};
-	uint64_t	random_state = check->random_state;
-	size_t		before;
-	bool		passed;
+	Why why = {};
+	uint64_t random_state = check->random_state;
+	size_t before;
+	bool passed;
 
 	/* The same sorts before: the first load code to the device. */
 	passed = sort_and_release(check, 200, &why);

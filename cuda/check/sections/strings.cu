@@ -1,7 +1,7 @@
 /*
  * strings.cu
- *		Sorts of strings: every kind, algorithm, alignment, with all that the library has, and as published with both of the paper's
- *		optimisations on and off.
+ *		Sorts of strings: every kind, algorithm, alignment, with all that the library has, and as published
+ *		with both of the paper's optimisations on and off.
  */
 #include "check/cases/strings.h"
 
@@ -12,7 +12,8 @@ static const DevSortAlgorithm algorithms[] = {DEVSORT_SAMPLE, DEVSORT_BUCKET, DE
 static const uint64_t small_sizes[] = {0, 1, 2, 31, 32, 33, 1023, 1024, 1025, 4097, 8193};
 
 static StringsCase
-make_case(Check *check, DevSortAlgorithm algorithm, StringsKind kind, uint64_t n, int longest, unsigned int turn)
+make_case(Check *check, DevSortAlgorithm algorithm, StringsKind kind, uint64_t n, int longest,
+		  unsigned int turn)
 {
 	StringsCase strings = {};
 
@@ -26,7 +27,10 @@ make_case(Check *check, DevSortAlgorithm algorithm, StringsKind kind, uint64_t n
 	strings.fixed_segment_ids = turn % NSWITCHES >= 3;
 	strings.seed = check_random(check) >> 16;
 
-	/* A long string that is kept to its end would need a sort for each few of its bytes; so do twins, as published. */
+	/*
+	 * A long string that is kept to its end would need a sort for each few of its bytes; so do twins, as
+	 * published.
+	 */
 	if (kind == STRINGS_ONE_LONG)
 		strings.keep_singletons = false;
 	if (kind == STRINGS_LONG_TWINS)
@@ -62,7 +66,8 @@ check_large_sizes(Check *check, StringsRunner *runner, DevSortAlgorithm algorith
 	for (int kind = 0; kind < NSTRINGS_KINDS; kind++)
 	{
 		StringsCase middle = make_case(check, algorithm, (StringsKind) kind, 100003, 100, turn);
-		StringsCase large = make_case(check, algorithm, (StringsKind) kind, (UINT64_C(1) << 20) + kind, 24, 0);
+		StringsCase large =
+			make_case(check, algorithm, (StringsKind) kind, (UINT64_C(1) << 20) + kind, 24, 0);
 
 		turn++;
 		large.misalignment = turn % 8;
@@ -90,7 +95,8 @@ check_algorithm(Check *check, StringsRunner *runner, DevSortAlgorithm algorithm)
 {
 	for (int kind = 0; kind < NSTRINGS_KINDS; kind++)
 	{
-		if (!check_group_begin(check, "strings: %s, %s, small sizes", algorithm_name(algorithm), strings_kind_name(kind)))
+		if (!check_group_begin(check, "strings: %s, %s, small sizes", algorithm_name(algorithm),
+							   strings_kind_name(kind)))
 			continue;
 		check_small_sizes(check, runner, algorithm, (StringsKind) kind);
 		check_group_end(check);

@@ -1,9 +1,11 @@
 /*
  * client.c
- *		The client's side of gpusortd's protocol: connections, and the begin and end of a job; client.h says how it is used.
+ *		The client's side of gpusortd's protocol: connections, and the begin and end of a job; client.h says
+ *		how it is used.
  *
  * feed.c gives chunks to gpusortd, fetch.c gets the result, messages.c sends and receives for all of them.
- * All that a client holds is in its struct: the socket, the mapped chunks, and a file that came with a message.
+ * All that a client holds is in its struct: the socket, the mapped chunks, and a file that came with a
+ * message.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -36,7 +38,7 @@ bool
 gpusortd_connect(GpusortdClient *client, const char *socket_path, GpusortdWait wait, void *wait_arg)
 {
 	GpusortdHello hello = {0};
-	GpusortdAnswer		body;
+	GpusortdAnswer body;
 
 	memset(client, 0, sizeof(*client));
 	client->fd = -1;
@@ -81,11 +83,11 @@ map_chunks(GpusortdClient *client)
 {
 	const GpusortdJob *job = &client->job;
 	struct stat file;
-	void	   *address;
+	void *address;
 
-	if (job->chunks == 0 || job->chunks > GPUSORTD_MAX_CHUNKS || job->chunk_bytes > GPUSORTD_MAX_CHUNK_BYTES ||
-		client->passed_fd < 0 || fstat(client->passed_fd, &file) != 0 ||
-		(uint64_t) file.st_size < job->chunks * job->chunk_bytes)
+	if (job->chunks == 0 || job->chunks > GPUSORTD_MAX_CHUNKS ||
+		job->chunk_bytes > GPUSORTD_MAX_CHUNK_BYTES || client->passed_fd < 0 ||
+		fstat(client->passed_fd, &file) != 0 || (uint64_t) file.st_size < job->chunks * job->chunk_bytes)
 		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent no chunk memory");
 	client->memory_bytes = job->chunks * job->chunk_bytes;
 	address = mmap(NULL, client->memory_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, client->passed_fd, 0);
@@ -111,7 +113,7 @@ reset_job(GpusortdClient *client)
 static bool
 enter_job(GpusortdClient *client, GpusortdType type, const void *request)
 {
-	GpusortdAnswer		body;
+	GpusortdAnswer body;
 
 	reset_job(client);
 	if (!gpusortd_send_message(client, type, request))
@@ -142,7 +144,7 @@ gpusortd_end(GpusortdClient *client)
 {
 	GpusortdEnd end = {0};
 	GpusortdType type;
-	GpusortdAnswer		body;
+	GpusortdAnswer body;
 
 	if (!client->in_job)
 		return true;

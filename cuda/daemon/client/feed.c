@@ -2,8 +2,9 @@
  * feed.c
  *		Giving chunks to gpusortd, up to the sort.
  *
- * A chunk is the caller's from gpusortd_take_chunk to gpusortd_submit_chunk, and gpusortd's from there to its CHUNK_FREE, which is read
- * when somebody waits for one.  Of a chunk that was refused the contents stay, until the caller says that it has them elsewhere.
+ * A chunk is the caller's from gpusortd_take_chunk to gpusortd_submit_chunk, and gpusortd's from there to its
+ * CHUNK_FREE, which is read when somebody waits for one.  Of a chunk that was refused the contents stay,
+ * until the caller says that it has them elsewhere.
  */
 #include <string.h>
 
@@ -12,8 +13,8 @@
 int
 gpusortd_take_chunk(GpusortdClient *client)
 {
-	GpusortdAnswer		body;
-	int			chunk;
+	GpusortdAnswer body;
+	int chunk;
 
 	while ((chunk = gpusortd_find_idle_chunk(client)) < 0 && client->refused == 0)
 	{
@@ -49,7 +50,7 @@ gpusortd_submit_chunk(GpusortdClient *client, int chunk, uint64_t rows, uint64_t
 bool
 gpusortd_flush(GpusortdClient *client)
 {
-	GpusortdAnswer		body;
+	GpusortdAnswer body;
 
 	while (client->submitted > 0)
 	{
@@ -74,13 +75,14 @@ bool
 gpusortd_perform(GpusortdClient *client)
 {
 	GpusortdPerform perform = {0};
-	GpusortdAnswer		body;
+	GpusortdAnswer body;
 
 	if (!gpusortd_flush(client))
 		return false;
 	if (client->refused > 0)
 		return gpusortd_fail(client, GPUSORTD_MEMORY_FULL, "the device's memory is full");
-	if (!gpusortd_send_message(client, GPUSORTD_PERFORM, &perform) || !gpusortd_receive_expected(client, GPUSORTD_SORTED, &body))
+	if (!gpusortd_send_message(client, GPUSORTD_PERFORM, &perform) ||
+		!gpusortd_receive_expected(client, GPUSORTD_SORTED, &body))
 		return false;
 	client->sorted = body.sorted;
 	/* Nothing is being filled any more: all chunks are for windows. */

@@ -2,15 +2,15 @@
  * fetch.c
  *		Getting the result from gpusortd, window by window.
  *
- * All idle chunks are on their way with the next windows, while the caller reads the last one.  Another direction, or another place, makes
- * what was asked for ahead useless: it is received, and dropped.
+ * All idle chunks are on their way with the next windows, while the caller reads the last one.  Another
+ * direction, or another place, makes what was asked for ahead useless: it is received, and dropped.
  */
 #include "daemon/client/messages.h"
 
 static bool
 ask_for_window(GpusortdClient *client, uint64_t position)
 {
-	int			chunk = gpusortd_find_idle_chunk(client);
+	int chunk = gpusortd_find_idle_chunk(client);
 	GpusortdFetch fetch = {(uint32_t) chunk, client->backward, position};
 
 	if (!gpusortd_send_message(client, GPUSORTD_FETCH, &fetch))
@@ -23,13 +23,14 @@ ask_for_window(GpusortdClient *client, uint64_t position)
 static bool
 receive_window(GpusortdClient *client, GpusortdRows *window)
 {
-	GpusortdAnswer		body;
+	GpusortdAnswer body;
 
 	if (!gpusortd_receive_expected(client, GPUSORTD_ROWS, &body))
 		return false;
 	if (body.rows.chunk >= client->job.chunks || client->chunk[body.rows.chunk] != GPUSORTD_CHUNK_FETCHING ||
 		body.rows.bytes > client->job.chunk_bytes)
-		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd returned rows that it was not asked for");
+		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR,
+							 "gpusortd returned rows that it was not asked for");
 	client->fetching--;
 	client->chunk[body.rows.chunk] = GPUSORTD_CHUNK_IDLE;
 	*window = body.rows;

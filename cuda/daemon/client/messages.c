@@ -2,8 +2,8 @@
  * messages.c
  *		Messages of the client, as messages.h describes them.
  *
- * The socket does not block.  Whenever it would have to, the caller's wait function is called, which may leave by a non-local
- * exit: nothing here holds anything then that the client's struct does not know.
+ * The socket does not block.  Whenever it would have to, the caller's wait function is called, which may
+ * leave by a non-local exit: nothing here holds anything then that the client's struct does not know.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -60,7 +60,7 @@ send_bytes(GpusortdClient *client, const char *bytes, size_t length, bool *broke
 {
 	while (length > 0)
 	{
-		ssize_t		sent = send(client->fd, bytes, length, MSG_NOSIGNAL);
+		ssize_t sent = send(client->fd, bytes, length, MSG_NOSIGNAL);
 
 		if (sent < 0)
 		{
@@ -91,19 +91,21 @@ keep_passed_fd(GpusortdClient *client, struct msghdr *message)
 static bool
 receive_bytes(GpusortdClient *client, void *to, size_t length)
 {
-	char	   *at = to;
+	char *at = to;
 
 	while (length > 0)
 	{
 		union
 		{
 			struct cmsghdr header;
-			char		bytes[CMSG_SPACE(sizeof(int))];
-		}			control;
+			char bytes[CMSG_SPACE(sizeof(int))];
+		} control;
 		struct iovec vector = {at, length};
-		struct msghdr message = {.msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes,
-			.msg_controllen = sizeof(control.bytes)};
-		ssize_t		got = recvmsg(client->fd, &message, MSG_CMSG_CLOEXEC);
+		struct msghdr message = {.msg_iov = &vector,
+								 .msg_iovlen = 1,
+								 .msg_control = control.bytes,
+								 .msg_controllen = sizeof(control.bytes)};
+		ssize_t got = recvmsg(client->fd, &message, MSG_CMSG_CLOEXEC);
 
 		if (got == 0)
 			return gpusortd_fail(client, GPUSORTD_DISCONNECTED, "gpusortd closed the connection");
@@ -129,8 +131,8 @@ gpusortd_receive_message(GpusortdClient *client, GpusortdType *type, GpusortdAns
 
 	if (!receive_bytes(client, &header, sizeof(header)))
 		return false;
-	if (header.magic != GPUSORTD_MAGIC || header.version != GPUSORTD_VERSION || header.type < GPUSORTD_WELCOME ||
-		(int) header.length != gpusortd_message_length(header.type))
+	if (header.magic != GPUSORTD_MAGIC || header.version != GPUSORTD_VERSION ||
+		header.type < GPUSORTD_WELCOME || (int) header.length != gpusortd_message_length(header.type))
 		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd is of another version");
 	*type = (GpusortdType) header.type;
 	return receive_bytes(client, body, header.length);
@@ -147,7 +149,8 @@ static bool
 note_chunk_free(GpusortdClient *client, const GpusortdChunkFree *freed)
 {
 	if (freed->chunk >= client->job.chunks || client->chunk[freed->chunk] != GPUSORTD_CHUNK_SUBMITTED)
-		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd returned a chunk that it did not have");
+		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR,
+							 "gpusortd returned a chunk that it did not have");
 	client->submitted--;
 	client->refused += freed->refused != 0;
 	client->chunk[freed->chunk] = freed->refused != 0 ? GPUSORTD_CHUNK_REFUSED : GPUSORTD_CHUNK_IDLE;
@@ -182,7 +185,7 @@ read_last_words(GpusortdClient *client)
 {
 	GpusortdClient before = *client;
 	GpusortdType type;
-	GpusortdAnswer		body;
+	GpusortdAnswer body;
 
 	while (gpusortd_receive_message(client, &type, &body))
 	{
@@ -195,9 +198,10 @@ read_last_words(GpusortdClient *client)
 bool
 gpusortd_send_message(GpusortdClient *client, GpusortdType type, const void *body)
 {
-	GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, (uint16_t) type, (uint32_t) gpusortd_message_length(type), 0};
-	char		bytes[GPUSORTD_MAX_MESSAGE];
-	bool		broken = false;
+	GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, (uint16_t) type,
+							 (uint32_t) gpusortd_message_length(type), 0};
+	char bytes[GPUSORTD_MAX_MESSAGE];
+	bool broken = false;
 
 	if (client->fd < 0)
 		return gpusortd_fail(client, GPUSORTD_DISCONNECTED, "there is no connection to gpusortd");

@@ -2,11 +2,12 @@
  * host.cc
  *		The device layer without a device: host memory, std::sort and memcpy, for tests.
  *
- * It keeps what the real one keeps: a copy of every chunk is taken first and looked at then, memory is limited, jobs are
- * independent.  There are two devices, so that the sharing out of jobs can be tested too.
+ * It keeps what the real one keeps: a copy of every chunk is taken first and looked at then, memory is
+ * limited, jobs are independent.  There are two devices, so that the sharing out of jobs can be tested too.
  *
- * A fault strikes at the n-th call of the layer: memory that can't be had, a device that is lost from then on, a crash.
- * The fault "slow" makes every call take some milliseconds.  As a driver does, it has a thread of its own from open on.
+ * A fault strikes at the n-th call of the layer: memory that can't be had, a device that is lost from then
+ * on, a crash.  The fault "slow" makes every call take some milliseconds.  As a driver does, it has a thread
+ * of its own from open on.
  */
 #include <algorithm>
 #include <atomic>
@@ -37,8 +38,8 @@ enum class FaultKind
 
 struct FaultPlan
 {
-	FaultKind	kind = FaultKind::none;
-	uint64_t	number = 0;		/* the call that it strikes at; slow: milliseconds */
+	FaultKind kind = FaultKind::none;
+	uint64_t number = 0; /* the call that it strikes at; slow: milliseconds */
 	std::atomic<uint64_t> calls{0};
 };
 
@@ -46,7 +47,7 @@ struct FaultPlan
 static Outcome
 fault_ask(FaultPlan *plan)
 {
-	uint64_t	call = ++plan->calls;
+	uint64_t call = ++plan->calls;
 
 	switch (plan->kind)
 	{
@@ -74,7 +75,7 @@ static bool
 fault_parse(const std::string &text, FaultPlan *plan)
 {
 	static const char *const names[] = {"none", "alloc", "lost", "slow", "crash"};
-	size_t		colon = text.find(':');
+	size_t colon = text.find(':');
 
 	if (text.empty())
 		return true;
@@ -100,21 +101,18 @@ struct HostStrings
 	std::vector<uint8_t> bytes;
 	std::vector<uint64_t> ends;
 
-	void
-	append(const uint8_t *string, uint64_t length)
+	void append(const uint8_t *string, uint64_t length)
 	{
 		bytes.insert(bytes.end(), string, string + length);
 		ends.push_back(bytes.size());
 	}
 
-	const uint8_t *
-	at(uint64_t i) const
+	const uint8_t *at(uint64_t i) const
 	{
 		return bytes.data() + (i > 0 ? ends[i - 1] : 0);
 	}
 
-	uint64_t
-	length(uint64_t i) const
+	uint64_t length(uint64_t i) const
 	{
 		return ends[i] - (i > 0 ? ends[i - 1] : 0);
 	}
@@ -123,7 +121,7 @@ struct HostStrings
 static uint64_t
 host_memory_needed(const JobShape &shape, const JobSize &size)
 {
-	uint64_t	keys = shape.key_bytes > 0 ? size.rows * shape.key_bytes : size.key_bytes;
+	uint64_t keys = shape.key_bytes > 0 ? size.rows * shape.key_bytes : size.key_bytes;
 
 	return HOST_JOB_OVERHEAD + keys + size.row_bytes + size.rows * 4 * sizeof(uint64_t);
 }
@@ -139,8 +137,7 @@ public:
 	Outcome submit(const FilledChunk &chunk) override;
 	Outcome perform(GpusortdSorted *sorted) override;
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) override;
-	Outcome
-	finish_fetch() override
+	Outcome finish_fetch() override
 	{
 		return fault_ask(faults);
 	}
@@ -150,21 +147,22 @@ private:
 	bool may_take(const FilledChunk &chunk);
 	bool append(const ChunkCopy &copy, uint64_t i);
 
-	JobShape	shape;
+	JobShape shape;
 	MemoryPromise *promise;
-	FaultPlan  *faults;
-	std::mutex	mutex;			/* of all that follows, while chunks come */
+	FaultPlan *faults;
+	std::mutex mutex; /* of all that follows, while chunks come */
 	HostStrings keys;
 	HostStrings rows;
 	std::vector<uint64_t> order;
-	std::vector<uint64_t> places;	/* where each row of the result begins, and the end */
-	uint64_t	feed_us = 0;
+	std::vector<uint64_t> places; /* where each row of the result begins, and the end */
+	uint64_t feed_us = 0;
 };
 
 static uint64_t
 microseconds_since(std::chrono::steady_clock::time_point start)
 {
-	return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+	return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start)
+		.count();
 }
 
 /* Takes entry i of a chunk's copy, unless it is malformed. */
@@ -195,12 +193,15 @@ HostJob::append(const ChunkCopy &copy, uint64_t i)
 	return true;
 }
 
-/* Is there memory for what the job may be with this chunk?  How long its keys and rows are, its region says only together. */
+/*
+ * Is there memory for what the job may be with this chunk?  How long its keys and rows are, its region says
+ * only together.
+ */
 bool
 HostJob::may_take(const FilledChunk &chunk)
 {
-	JobSize		most = size();
-	uint64_t	region = shape.chunk_bytes - chunk.back;
+	JobSize most = size();
+	uint64_t region = shape.chunk_bytes - chunk.back;
 
 	most.rows += chunk.rows;
 	most.key_bytes += shape.key_bytes > 0 ? chunk.rows * shape.key_bytes : region;
@@ -211,10 +212,10 @@ HostJob::may_take(const FilledChunk &chunk)
 Outcome
 HostJob::submit(const FilledChunk &chunk)
 {
-	auto		start = std::chrono::steady_clock::now();
+	auto start = std::chrono::steady_clock::now();
 	std::vector<uint64_t> entries(chunk.front / 8);
 	std::vector<uint64_t> region((shape.chunk_bytes - chunk.back) / 8);
-	Outcome		outcome = fault_ask(faults);
+	Outcome outcome = fault_ask(faults);
 
 	if (!outcome.ok())
 		return outcome;
@@ -222,8 +223,13 @@ HostJob::submit(const FilledChunk &chunk)
 	if (!region.empty())
 		memcpy(region.data(), chunk.base + chunk.back, region.size() * 8);
 
-	ChunkCopy	copy = {(const uint8_t *) entries.data(), (const uint8_t *) region.data(), chunk.rows, chunk.back,
-						shape.chunk_bytes, shape.key_bytes, shape.words};
+	ChunkCopy copy = {(const uint8_t *) entries.data(),
+					  (const uint8_t *) region.data(),
+					  chunk.rows,
+					  chunk.back,
+					  shape.chunk_bytes,
+					  shape.key_bytes,
+					  shape.words};
 	std::lock_guard<std::mutex> lock(mutex);
 
 	if (!may_take(chunk))
@@ -231,7 +237,8 @@ HostJob::submit(const FilledChunk &chunk)
 	for (uint64_t i = 0; i < chunk.rows; i++)
 	{
 		if (!append(copy, i))
-			return {GPUSORTD_BAD_CHUNK, "entry " + std::to_string(i) + " of a chunk has no row where it says"};
+			return {GPUSORTD_BAD_CHUNK,
+					"entry " + std::to_string(i) + " of a chunk has no row where it says"};
 	}
 	feed_us += microseconds_since(start);
 	return {};
@@ -240,7 +247,7 @@ HostJob::submit(const FilledChunk &chunk)
 JobSize
 HostJob::size() const
 {
-	JobSize		size;
+	JobSize size;
 
 	size.rows = rows.ends.size();
 	size.key_bytes = keys.bytes.size();
@@ -251,19 +258,19 @@ HostJob::size() const
 Outcome
 HostJob::perform(GpusortdSorted *sorted)
 {
-	auto		start = std::chrono::steady_clock::now();
-	Outcome		outcome = fault_ask(faults);
-	uint64_t	n = rows.ends.size();
+	auto start = std::chrono::steady_clock::now();
+	Outcome outcome = fault_ask(faults);
+	uint64_t n = rows.ends.size();
 
 	if (!outcome.ok())
 		return outcome;
 	order.resize(n);
 	for (uint64_t i = 0; i < n; i++)
 		order[i] = i;
-	std::sort(order.begin(), order.end(), [this](uint64_t a, uint64_t b)
-			  {
-				  return std::lexicographical_compare(keys.at(a), keys.at(a) + keys.length(a), keys.at(b), keys.at(b) + keys.length(b));
-			  });
+	std::sort(order.begin(), order.end(), [this](uint64_t a, uint64_t b) {
+		return std::lexicographical_compare(keys.at(a), keys.at(a) + keys.length(a), keys.at(b),
+											keys.at(b) + keys.length(b));
+	});
 	places.assign(1, 0);
 	for (uint64_t row : order)
 		places.push_back(places.back() + rows.length(row));
@@ -280,9 +287,9 @@ HostJob::perform(GpusortdSorted *sorted)
 Outcome
 HostJob::start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window)
 {
-	Outcome		outcome = fault_ask(faults);
-	uint64_t	first = position;
-	uint64_t	end = position;
+	Outcome outcome = fault_ask(faults);
+	uint64_t first = position;
+	uint64_t end = position;
 
 	if (!outcome.ok())
 		return outcome;
@@ -308,14 +315,12 @@ public:
 			driver.join();
 	}
 
-	const char *
-	name() const override
+	const char *name() const override
 	{
 		return "host memory";
 	}
 
-	Outcome
-	open(const std::vector<int> &wanted, uint64_t, std::vector<DeviceDescription> *devices) override
+	Outcome open(const std::vector<int> &wanted, uint64_t, std::vector<DeviceDescription> *devices) override
 	{
 		for (int number = 0; wanted.empty() && number < HOST_DEVICES; number++)
 			devices->push_back({number, "host memory", HOST_DEVICE_MEMORY});
@@ -329,45 +334,40 @@ public:
 		return {};
 	}
 
-	uint64_t
-	keep_memory(int, uint64_t) override
+	uint64_t keep_memory(int, uint64_t) override
 	{
 		return 0;
 	}
 
-	void
-	tidy() override
+	void tidy() override
 	{
 	}
 
-	Outcome
-	register_memory(void *, size_t) override
+	Outcome register_memory(void *, size_t) override
 	{
 		return fault_ask(&faults);
 	}
 
-	void
-	unregister_memory(void *) override
+	void unregister_memory(void *) override
 	{
 	}
 
-	uint64_t
-	memory_needed(const JobShape &shape, const JobSize &size) override
+	uint64_t memory_needed(const JobShape &shape, const JobSize &size) override
 	{
 		return host_memory_needed(shape, size);
 	}
 
-	Outcome
-	begin(int, const JobShape &shape, const JobSize &, MemoryPromise *promise, std::unique_ptr<DeviceJob> *job) override
+	Outcome begin(int, const JobShape &shape, const JobSize &, MemoryPromise *promise,
+				  std::unique_ptr<DeviceJob> *job) override
 	{
-		Outcome		outcome = fault_ask(&faults);
+		Outcome outcome = fault_ask(&faults);
 
 		if (outcome.ok())
 			*job = std::make_unique<HostJob>(shape, promise, &faults);
 		return outcome;
 	}
 
-	FaultPlan	faults;
+	FaultPlan faults;
 
 private:
 	std::promise<void> ended;
@@ -377,7 +377,7 @@ private:
 std::unique_ptr<DeviceLayer>
 device_layer_host(const std::string &fault, std::string *why_not)
 {
-	auto		layer = std::make_unique<HostLayer>();
+	auto layer = std::make_unique<HostLayer>();
 
 	if (!fault_parse(fault, &layer->faults))
 	{

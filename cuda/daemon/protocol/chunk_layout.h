@@ -2,14 +2,15 @@
  * chunk_layout.h
  *		What must be true of the entries of a chunk before anything is copied by them.
  *
- * src/sort/chunk.h says what a chunk is: entries upwards from its start, rows or records downwards from its end, without gaps.
- * So entry i's row ends where entry i - 1's begins, the first one's at the chunk's end; and the last one's begins at
- * `back`.  A client may have written anything else, and may write while gpusortd reads.  So both device layers copy the
- * chunk to memory of their own first, and then ask these functions, which are the same on host and device, about the copy.
- * What passes can't make anyone read or write outside of the chunk's copy.
+ * src/sort/chunk.h says what a chunk is: entries upwards from its start, rows or records downwards from its
+ * end, without gaps.  So entry i's row ends where entry i - 1's begins, the first one's at the chunk's end;
+ * and the last one's begins at `back`.  A client may have written anything else, and may write while gpusortd
+ * reads.  So both device layers copy the chunk to memory of their own first, and then ask these functions,
+ * which are the same on host and device, about the copy.  What passes can't make anyone read or write outside
+ * of the chunk's copy.
  *
- * Where words ride in place of rows, fixed keys have them as the second part of their entries and no rows at all; the
- * records of variable keys have a word where a row would be.
+ * Where words ride in place of rows, fixed keys have them as the second part of their entries and no rows at
+ * all; the records of variable keys have a word where a row would be.
  */
 #ifndef GPUSORTD_CHUNK_LAYOUT_H
 #define GPUSORTD_CHUNK_LAYOUT_H
@@ -42,21 +43,21 @@ chunk_entry_bytes(uint32_t key_bytes)
 typedef struct ChunkCopy
 {
 	const uint8_t *entries;
-	const uint8_t *region;		/* from `back` to the chunk's end */
-	uint64_t	rows;
-	uint64_t	back;
-	uint64_t	end;			/* the chunk's bytes */
-	uint32_t	key_bytes;
-	uint32_t	words;			/* words ride */
+	const uint8_t *region; /* from `back` to the chunk's end */
+	uint64_t rows;
+	uint64_t back;
+	uint64_t end; /* the chunk's bytes */
+	uint32_t key_bytes;
+	uint32_t words; /* words ride */
 } ChunkCopy;
 
 /* The part of the region that belongs to an entry. */
 typedef struct ChunkExtent
 {
-	uint64_t	begin;			/* in the region */
-	uint64_t	bytes;
-	uint64_t	key_bytes;		/* variable keys: the key's length, and with header and padding */
-	uint64_t	key_part;
+	uint64_t begin; /* in the region */
+	uint64_t bytes;
+	uint64_t key_bytes; /* variable keys: the key's length, and with header and padding */
+	uint64_t key_part;
 } ChunkExtent;
 
 CHUNK_FUNCTION uint64_t
@@ -70,8 +71,8 @@ chunk_entry_word(const ChunkCopy *chunk, uint64_t i)
 CHUNK_FUNCTION bool
 chunk_find_extent(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 {
-	uint64_t	begin = chunk_entry_word(chunk, i);
-	uint64_t	end = i > 0 ? chunk_entry_word(chunk, i - 1) : chunk->end;
+	uint64_t begin = chunk_entry_word(chunk, i);
+	uint64_t end = i > 0 ? chunk_entry_word(chunk, i - 1) : chunk->end;
 
 	if (begin < chunk->back || end > chunk->end || begin >= end || (begin | end) % 8 != 0 ||
 		(i == chunk->rows - 1 && begin != chunk->back))
@@ -87,16 +88,19 @@ chunk_find_extent(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 CHUNK_FUNCTION bool
 chunk_row_fits(const uint8_t *row, uint64_t bytes)
 {
-	uint64_t	length = *(const uint32_t *) row;
+	uint64_t length = *(const uint32_t *) row;
 
 	return length > 0 && (length + 7) / 8 * 8 == bytes;
 }
 
-/* Finds the key and the row of entry i of a chunk with variable keys: the key is at begin + 8, the row at begin + key_part. */
+/*
+ * Finds the key and the row of entry i of a chunk with variable keys: the key is at begin + 8, the row at
+ * begin + key_part.
+ */
 CHUNK_FUNCTION bool
 chunk_find_record(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 {
-	uint64_t	row_bytes;
+	uint64_t row_bytes;
 
 	if (!chunk_find_extent(chunk, i, extent) || extent->bytes < 2 * sizeof(uint64_t))
 		return false;
@@ -105,15 +109,16 @@ chunk_find_record(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 		return false;
 	extent->key_part = sizeof(uint64_t) + (extent->key_bytes + 7) / 8 * 8;
 	row_bytes = extent->bytes - extent->key_part;
-	return chunk->words ? row_bytes == sizeof(uint64_t) :
-		chunk_row_fits(chunk->region + extent->begin + extent->key_part, row_bytes);
+	return chunk->words ? row_bytes == sizeof(uint64_t)
+						: chunk_row_fits(chunk->region + extent->begin + extent->key_part, row_bytes);
 }
 
 /* Finds the row of entry i of a chunk with fixed keys whose rows ride. */
 CHUNK_FUNCTION bool
 chunk_find_row(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 {
-	return chunk_find_extent(chunk, i, extent) && chunk_row_fits(chunk->region + extent->begin, extent->bytes);
+	return chunk_find_extent(chunk, i, extent) &&
+		   chunk_row_fits(chunk->region + extent->begin, extent->bytes);
 }
 
-#endif							/* GPUSORTD_CHUNK_LAYOUT_H */
+#endif /* GPUSORTD_CHUNK_LAYOUT_H */

@@ -46,9 +46,9 @@ SegmentPool::destroy(Segment segment)
 Outcome
 SegmentPool::map(Segment *segment)
 {
-	uint64_t	bytes = chunk_bytes * segment->chunks;
-	void	   *address;
-	Outcome		outcome;
+	uint64_t bytes = chunk_bytes * segment->chunks;
+	void *address;
+	Outcome outcome;
 
 	segment->fd = memfd_create("gpusortd chunks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (segment->fd < 0 || ftruncate(segment->fd, bytes) != 0 || fallocate(segment->fd, 0, 0, bytes) != 0 ||
@@ -69,8 +69,8 @@ SegmentPool::map(Segment *segment)
 Outcome
 SegmentPool::make(uint32_t chunks, Segment *segment)
 {
-	Segment		made;
-	Outcome		outcome;
+	Segment made;
+	Outcome outcome;
 
 	made.chunks = chunks;
 	outcome = map(&made);
@@ -88,8 +88,8 @@ SegmentPool::make(uint32_t chunks, Segment *segment)
 }
 
 /*
- * Under the lock: a free segment of that size.  False: there is none, but its chunks may be made now and are counted; free ones of
- * the other size that were in the way are gone.
+ * Under the lock: a free segment of that size.  False: there is none, but its chunks may be made now and are
+ * counted; free ones of the other size that were in the way are gone.
  */
 bool
 SegmentPool::take_free(uint32_t chunks, Segment *segment)
@@ -137,7 +137,7 @@ SegmentPool::give_back(Segment segment)
 bool
 SegmentPool::prepare_one(uint32_t chunks)
 {
-	Segment		segment;
+	Segment segment;
 
 	{
 		std::lock_guard<std::mutex> lock(mutex);
@@ -160,11 +160,10 @@ SegmentPool::prepare(const std::vector<uint32_t> &sizes, size_t first)
 		if (!prepare_one(sizes[i]))
 			return;
 	}
-	preparing = std::thread([this, sizes, first]
-							{
-								for (size_t i = first; i < sizes.size() && prepare_one(sizes[i]); i++)
-									;
-							});
+	preparing = std::thread([this, sizes, first] {
+		for (size_t i = first; i < sizes.size() && prepare_one(sizes[i]); i++)
+			;
+	});
 }
 
 /* ---- admission ---- */
@@ -178,8 +177,9 @@ bytes_left(const GateDevice &device)
 GateDevice *
 Gate::most_free()
 {
-	return &*std::max_element(devices.begin(), devices.end(), [](const GateDevice &a, const GateDevice &b)
-							  { return bytes_left(a) < bytes_left(b); });
+	return &*std::max_element(devices.begin(), devices.end(), [](const GateDevice &a, const GateDevice &b) {
+		return bytes_left(a) < bytes_left(b);
+	});
 }
 
 /* Under the lock: admits from the queue's head as long as there is something for it. */
@@ -188,9 +188,9 @@ Gate::admit_waiting()
 {
 	while (!queue.empty() && free_chunks >= queue.front()->chunks)
 	{
-		Admission  *next = queue.front();
+		Admission *next = queue.front();
 		GateDevice *device = most_free();
-		uint64_t	one = 1;
+		uint64_t one = 1;
 
 		if (bytes_left(*device) < next->share)
 			return;
@@ -207,8 +207,8 @@ Gate::admit_waiting()
 std::unique_ptr<Admission>
 Gate::enter(uint64_t bytes, uint32_t chunks)
 {
-	int			event = eventfd(0, EFD_CLOEXEC);
-	uint64_t	most = 0;
+	int event = eventfd(0, EFD_CLOEXEC);
+	uint64_t most = 0;
 
 	if (event < 0)
 		return nullptr;

@@ -2,14 +2,15 @@
  * server.cc
  *		Listening, and the threads of the connections.
  *
- * The socket is for the user that gpusortd runs as, and for root: its mode says so, and so does the kernel of whoever
- * connects.  A lock on a file beside it, held as long as gpusortd lives, tells a socket that a dead one left behind, which is
- * replaced, from that of a living one, which is not.
+ * The socket is for the user that gpusortd runs as, and for root: its mode says so, and so does the kernel of
+ * whoever connects.  A lock on a file beside it, held as long as gpusortd lives, tells a socket that a dead
+ * one left behind, which is replaced, from that of a living one, which is not.
  *
- * gpusortd ends on SIGTERM, SIGINT or SIGQUIT, when the descriptor that its parent holds the other end of is closed, and after a
- * device was lost, as CUDA can't recover in the same process.  Ending, it shuts the connections for reading: each
- * thread finishes what it is at, sends its answer, and sees the end of its client.  One that can't send, because its client reads
- * nothing, gives up before long.  If a thread doesn't end, because a device hangs, a watchdog ends the process.
+ * gpusortd ends on SIGTERM, SIGINT or SIGQUIT, when the descriptor that its parent holds the other end of is
+ * closed, and after a device was lost, as CUDA can't recover in the same process.  Ending, it shuts the
+ * connections for reading: each thread finishes what it is at, sends its answer, and sees the end of its
+ * client.  One that can't send, because its client reads nothing, gives up before long.  If a thread doesn't
+ * end, because a device hangs, a watchdog ends the process.
  */
 #include <algorithm>
 #include <cerrno>
@@ -41,7 +42,10 @@
 #define MAX_CONNECTIONS 4096
 #define TIDY_SECONDS 10
 
-/* A client with so many answers unread that no more can be sent for so long is given up: no client of ours ever is. */
+/*
+ * A client with so many answers unread that no more can be sent for so long is given up: no client of ours
+ * ever is.
+ */
 #define SEND_SECONDS 3
 
 /* Segments that are there before the first client; one of 8 chunks takes some 20 ms. */
@@ -50,9 +54,9 @@
 void
 log_line(const char *level, const char *format, ...)
 {
-	char		line[1024];
-	va_list		arguments;
-	int			length = snprintf(line, sizeof(line), "%s: ", level);
+	char line[1024];
+	va_list arguments;
+	int length = snprintf(line, sizeof(line), "%s: ", level);
 
 	va_start(arguments, format);
 	vsnprintf(line + length, sizeof(line) - length - 1, format, arguments);
@@ -69,13 +73,13 @@ log_line(const char *level, const char *format, ...)
 /* ---- the service ---- */
 
 /*
- * Segments for a query or two with many helpers; the layer for tests needs no more than a few.  The first client, small or
- * large, finds one of its size.
+ * Segments for a query or two with many helpers; the layer for tests needs no more than a few.  The first
+ * client, small or large, finds one of its size.
  */
 std::vector<uint32_t>
 Service::first_segments() const
 {
-	uint32_t	large = settings.host_memory ? 1 : 4;
+	uint32_t large = settings.host_memory ? 1 : 4;
 	std::vector<uint32_t> sizes = {small_segment(), large_segment()};
 
 	sizes.insert(sizes.end(), large - 1, large_segment());
@@ -88,14 +92,14 @@ Service::open()
 {
 	std::vector<DeviceDescription> found;
 	std::vector<GateDevice> devices;
-	Outcome		outcome = layer->open(settings.devices, settings.chunk_bytes, &found);
+	Outcome outcome = layer->open(settings.devices, settings.chunk_bytes, &found);
 
 	if (!outcome.ok())
 		return outcome;
 	for (const DeviceDescription &device : found)
 	{
-		uint64_t	share = device.memory_bytes / 100 * settings.device_memory_percent;
-		uint64_t	limit = settings.device_memory > 0 ? settings.device_memory : share;
+		uint64_t share = device.memory_bytes / 100 * settings.device_memory_percent;
+		uint64_t limit = settings.device_memory > 0 ? settings.device_memory : share;
 
 		if (devices.size() < GPUSORTD_MAX_DEVICES)
 			devices.push_back({device, limit - layer->keep_memory(device.number, limit), 0, 0});
@@ -105,12 +109,14 @@ Service::open()
 	stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (stop_event < 0)
 		return {GPUSORTD_NO_RESOURCES, "too many files are open"};
-	segments = std::make_unique<SegmentPool>(layer.get(), settings.chunk_bytes, settings.staging_memory / settings.chunk_bytes);
+	segments = std::make_unique<SegmentPool>(layer.get(), settings.chunk_bytes,
+											 settings.staging_memory / settings.chunk_bytes);
 	segments->prepare(first_segments(), READY_SEGMENTS);
 	gate = std::make_unique<Gate>(devices, segments->most_chunks);
 	for (const GateDevice &device : devices)
-		log_line("LOG", "device %d: %s, %llu MB, up to %llu MB of them for sorting", device.description.number,
-				 device.description.name.c_str(), (unsigned long long) device.description.memory_bytes >> 20,
+		log_line("LOG", "device %d: %s, %llu MB, up to %llu MB of them for sorting",
+				 device.description.number, device.description.name.c_str(),
+				 (unsigned long long) device.description.memory_bytes >> 20,
 				 (unsigned long long) device.limit >> 20);
 	return {};
 }
@@ -124,7 +130,7 @@ Service::~Service()
 void
 Service::stop(int status)
 {
-	uint64_t	one = 1;
+	uint64_t one = 1;
 
 	if (!stopping.exchange(true))
 		exit_status = status;
@@ -152,7 +158,7 @@ std::shared_ptr<SharedJob>
 Service::find(uint64_t id, uint64_t token)
 {
 	std::lock_guard<std::mutex> lock(jobs_mutex);
-	auto		found = jobs.find(id);
+	auto found = jobs.find(id);
 	std::shared_ptr<SharedJob> job = found != jobs.end() ? found->second.lock() : nullptr;
 
 	return job != nullptr && job->token == token ? job : nullptr;
@@ -162,7 +168,7 @@ Service::find(uint64_t id, uint64_t token)
 
 struct Connection
 {
-	int			fd;
+	int fd;
 	std::thread thread;
 	std::atomic<bool> done{false};
 };
@@ -189,20 +195,20 @@ private:
 	void end_connections();
 	void tidy_now_and_then();
 
-	Service    *service;
+	Service *service;
 	std::string path;
 	std::string lock_name;
-	int			lock_fd = -1;
-	int			listen_fd = -1;
-	int			signal_fd = -1;
+	int lock_fd = -1;
+	int listen_fd = -1;
+	int signal_fd = -1;
 	struct stat bound = {};
 	std::list<Connection> connections;
 	std::chrono::steady_clock::time_point tidied;
 };
 
 /*
- * Takes the lock file.  The last holder may have removed it between our opening and locking it: then what we have
- * locked isn't what the next one would find, and we try again.
+ * Takes the lock file.  The last holder may have removed it between our opening and locking it: then what we
+ * have locked isn't what the next one would find, and we try again.
  */
 bool
 Server::lock_path()
@@ -251,13 +257,14 @@ bool
 Server::bind_socket()
 {
 	struct sockaddr_un address = {};
-	mode_t		mask;
-	int			result;
+	mode_t mask;
+	int result;
 
 	address.sun_family = AF_UNIX;
 	if (path.size() >= sizeof(address.sun_path))
 	{
-		log_line("FATAL", "the socket's path \"%s\" is longer than %zu bytes", path.c_str(), sizeof(address.sun_path) - 1);
+		log_line("FATAL", "the socket's path \"%s\" is longer than %zu bytes", path.c_str(),
+				 sizeof(address.sun_path) - 1);
 		return false;
 	}
 	path.copy(address.sun_path, path.size());
@@ -288,7 +295,7 @@ raise_file_limit()
 static sigset_t
 ending_signals()
 {
-	sigset_t	signals;
+	sigset_t signals;
 
 	sigemptyset(&signals);
 	for (int signal : {SIGTERM, SIGINT, SIGQUIT})
@@ -299,7 +306,7 @@ ending_signals()
 void
 server_block_signals()
 {
-	sigset_t	signals = ending_signals();
+	sigset_t signals = ending_signals();
 
 	pthread_sigmask(SIG_BLOCK, &signals, nullptr);
 }
@@ -307,7 +314,7 @@ server_block_signals()
 bool
 Server::open()
 {
-	sigset_t	signals = ending_signals();
+	sigset_t signals = ending_signals();
 
 	raise_file_limit();
 	path = service->settings.socket_path;
@@ -321,7 +328,8 @@ Server::~Server()
 {
 	struct stat found;
 
-	if (bound.st_ino != 0 && lstat(path.c_str(), &found) == 0 && found.st_ino == bound.st_ino && found.st_dev == bound.st_dev)
+	if (bound.st_ino != 0 && lstat(path.c_str(), &found) == 0 && found.st_ino == bound.st_ino &&
+		found.st_dev == bound.st_dev)
 		unlink(path.c_str());
 	if (lock_fd >= 0)
 	{
@@ -339,7 +347,7 @@ static bool
 peer_is_allowed(int fd)
 {
 	struct ucred peer;
-	socklen_t	length = sizeof(peer);
+	socklen_t length = sizeof(peer);
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
 		return false;
@@ -353,7 +361,7 @@ void
 Server::accept_one()
 {
 	struct timeval patience = {SEND_SECONDS, 0};
-	int			fd = accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC);
+	int fd = accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC);
 
 	if (fd < 0)
 	{
@@ -379,15 +387,14 @@ Server::start(int fd)
 	connection->fd = fd;
 	try
 	{
-		connection->thread = std::thread([this, connection]
-										 {
-											 uint64_t	one = 1;
+		connection->thread = std::thread([this, connection] {
+			uint64_t one = 1;
 
-											 session_run(service, connection->fd);
-											 shutdown(connection->fd, SHUT_RDWR);
-											 connection->done = true;
-											 (void) !write(service->stop_event, &one, sizeof(one));
-										 });
+			session_run(service, connection->fd);
+			shutdown(connection->fd, SHUT_RDWR);
+			connection->done = true;
+			(void) !write(service->stop_event, &one, sizeof(one));
+		});
 	}
 	catch (const std::system_error &error)
 	{
@@ -418,13 +425,12 @@ void
 Server::end_connections()
 {
 	std::promise<void> ended;
-	std::thread watchdog([&ended]
-						 {
-							 if (ended.get_future().wait_for(std::chrono::seconds(WATCHDOG_SECONDS)) == std::future_status::ready)
-								 return;
-							 log_line("FATAL", "a job does not end: giving up");
-							 _exit(4);
-						 });
+	std::thread watchdog([&ended] {
+		if (ended.get_future().wait_for(std::chrono::seconds(WATCHDOG_SECONDS)) == std::future_status::ready)
+			return;
+		log_line("FATAL", "a job does not end: giving up");
+		_exit(4);
+	});
 
 	for (Connection &connection : connections)
 		shutdown(connection.fd, SHUT_RD);
@@ -441,7 +447,7 @@ Server::end_connections()
 void
 Server::tidy_now_and_then()
 {
-	auto		now = std::chrono::steady_clock::now();
+	auto now = std::chrono::steady_clock::now();
 
 	if (now - tidied < std::chrono::seconds(TIDY_SECONDS))
 		return;
@@ -455,9 +461,11 @@ Server::run()
 	log_line("LOG", "listening at \"%s\", sorting with %s", path.c_str(), service->layer->name());
 	while (!service->stopping)
 	{
-		struct pollfd fds[4] = {{listen_fd, POLLIN, 0}, {signal_fd, POLLIN, 0}, {service->stop_event, POLLIN, 0},
+		struct pollfd fds[4] = {{listen_fd, POLLIN, 0},
+								{signal_fd, POLLIN, 0},
+								{service->stop_event, POLLIN, 0},
 								{service->settings.parent_fd, POLLIN, 0}};
-		uint64_t	events;
+		uint64_t events;
 
 		if (poll(fds, 4, TIDY_SECONDS * 1000) < 0)
 			continue;
@@ -478,7 +486,7 @@ Server::run()
 int
 server_run(Service *service)
 {
-	Server		server(service);
+	Server server(service);
 
 	return server.open() ? server.run() : 1;
 }

@@ -8,16 +8,17 @@
  *	                        |  \--JOIN---> helping                 |
  *	                        ^------------------END-----------------+
  *
- * A message that isn't allowed in the state, or isn't one at all, is a protocol error and closes the connection.  A job
- * that fails is told of once; from then on its messages are dropped, for the client may have sent some before it
- * could know, until END, and the connection is ready again.
+ * A message that isn't allowed in the state, or isn't one at all, is a protocol error and closes the
+ * connection.  A job that fails is told of once; from then on its messages are dropped, for the client may
+ * have sent some before it could know, until END, and the connection is ready again.
  *
- * Each message is done before the next is read, but for FETCH: as long as more of them are there to be read, DEVICE_FETCHES are under
- * way at a time.  Answers come in order all the same.  What a message says is checked here; what is in a chunk is checked by the
- * device layer, after copying it.
+ * Each message is done before the next is read, but for FETCH: as long as more of them are there to be read,
+ * DEVICE_FETCHES are under way at a time.  Answers come in order all the same.  What a message says is
+ * checked here; what is in a chunk is checked by the device layer, after copying it.
  *
- * However the connection ends, the destructor gives back what it holds.  The thread looks at the socket between
- * messages, and while it waits in the queue; a sort that is under way on the device can't be stopped, and is at most a second.
+ * However the connection ends, the destructor gives back what it holds.  The thread looks at the socket
+ * between messages, and while it waits in the queue; a sort that is under way on the device can't be stopped,
+ * and is at most a second.
  */
 #include <algorithm>
 #include <cerrno>
@@ -58,7 +59,7 @@ Session::protocol_error(const std::string &text)
 void
 Session::run()
 {
-	Message		message;
+	Message message;
 
 	while (wait_for_message() && read_message(&message) && handle(message))
 		;
@@ -136,13 +137,13 @@ Session::dispatch(const Message &message)
 }
 
 /*
- * Tells the client of a failure.  The job is over, and lets go of the device's memory now; but it goes on without a
- * helper that could not begin to help, or came too late to.
+ * Tells the client of a failure.  The job is over, and lets go of the device's memory now; but it goes on
+ * without a helper that could not begin to help, or came too late to.
  */
 bool
 Session::fail(const Outcome &outcome)
 {
-	bool		sent;
+	bool sent;
 
 	if (job != nullptr && !(helper && (state == SessionState::ready || outcome.code == GPUSORTD_JOB_OVER)))
 		job->fail(outcome);
@@ -185,14 +186,14 @@ static bool
 begin_is_valid(const GpusortdBegin &wanted)
 {
 	return wanted.key_bytes % 8 == 0 && wanted.key_bytes <= 32 && wanted.algorithm <= GPUSORTD_RADIX &&
-		wanted.payload <= GPUSORTD_WORDS_RIDE && wanted.reserved == 0;
+		   wanted.payload <= GPUSORTD_WORDS_RIDE && wanted.reserved == 0;
 }
 
 /* What BEGIN estimates, within reason. */
 static JobSize
 expected_size(const GpusortdBegin &wanted)
 {
-	JobSize		size;
+	JobSize size;
 
 	size.rows = std::min(wanted.expected_rows, DEVICE_MOST_ROWS);
 	size.key_bytes = std::min(wanted.expected_key_bytes, MOST_EXPECTED_BYTES);
@@ -204,24 +205,25 @@ expected_size(const GpusortdBegin &wanted)
 static uint32_t
 choose_chunks(const Service &service, const JobSize &size, uint32_t key_bytes)
 {
-	uint64_t	bytes = size.rows * chunk_entry_bytes(key_bytes) + size.key_bytes + size.row_bytes;
+	uint64_t bytes = size.rows * chunk_entry_bytes(key_bytes) + size.key_bytes + size.row_bytes;
 
-	return bytes > 0 && bytes <= SMALL_JOB_CHUNKS * service.settings.chunk_bytes ? service.small_segment() : service.large_segment();
+	return bytes > 0 && bytes <= SMALL_JOB_CHUNKS * service.settings.chunk_bytes ? service.small_segment()
+																				 : service.large_segment();
 }
 
 bool
 Session::begin(const GpusortdBegin &wanted)
 {
-	JobSize		expected = expected_size(wanted);
-	bool		admitted = false;
-	uint32_t	chunks;
-	Outcome		outcome;
+	JobSize expected = expected_size(wanted);
+	bool admitted = false;
+	uint32_t chunks;
+	Outcome outcome;
 
 	if (!begin_is_valid(wanted))
 		return fail({GPUSORTD_INVALID, "BEGIN asks for a sort that there is not"});
 	job = std::make_shared<SharedJob>();
-	job->shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm, wanted.payload == GPUSORTD_WORDS_RIDE,
-				  service->segments->chunk_bytes};
+	job->shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm,
+				  wanted.payload == GPUSORTD_WORDS_RIDE, service->segments->chunk_bytes};
 	chunks = choose_chunks(*service, expected, wanted.key_bytes);
 	waiting = service->gate->enter(service->layer->memory_needed(job->shape, expected), chunks);
 	if (waiting == nullptr)
@@ -243,7 +245,7 @@ Session::begin(const GpusortdBegin &wanted)
 bool
 Session::wait_for_admission(bool *admitted)
 {
-	Message		message;
+	Message message;
 
 	*admitted = waiting->admitted();
 	if (*admitted)
@@ -286,7 +288,7 @@ Session::join(const GpusortdJoin &wanted)
 bool
 Session::lend_segment(uint32_t chunks, SessionState next)
 {
-	Outcome		outcome = service->segments->take(chunks, &segment);
+	Outcome outcome = service->segments->take(chunks, &segment);
 	GpusortdJob lent = {};
 
 	if (!outcome.ok())

@@ -2,7 +2,8 @@
  * session.h
  *		One connection, as a class: its state, and a function a message.
  *
- * session.cc has the loop, and all that comes before rows do; session_job.cc feeding, sorting, returning, ending.
+ * session.cc has the loop, and all that comes before rows do; session_job.cc feeding, sorting, returning,
+ * ending.
  */
 #ifndef GPUSORTD_SESSION_H
 #define GPUSORTD_SESSION_H
@@ -57,18 +58,18 @@ private:
 	bool end();
 	void leave_job();
 
-	Service    *service;
-	Wire		wire;
+	Service *service;
+	Wire wire;
 	SessionState state = SessionState::greeting;
 	std::shared_ptr<SharedJob> job;
-	std::unique_ptr<Admission> waiting;	/* in the queue */
-	bool		helper = false;
-	uint32_t	place_chunks = 0;	/* helper: the gate counts so many chunks as lent to it */
-	Segment		segment;
-	uint64_t	rows = 0;		/* of the result */
-	uint64_t	position = 0;	/* of the next fetch */
-	uint64_t	fetch_us = 0;
-	std::deque<GpusortdRows> fetches;	/* under way, and what will be answered */
+	std::unique_ptr<Admission> waiting; /* in the queue */
+	bool helper = false;
+	uint32_t place_chunks = 0; /* helper: the gate counts so many chunks as lent to it */
+	Segment segment;
+	uint64_t rows = 0;	   /* of the result */
+	uint64_t position = 0; /* of the next fetch */
+	uint64_t fetch_us = 0;
+	std::deque<GpusortdRows> fetches; /* under way, and what will be answered */
 };
 
-#endif							/* GPUSORTD_SESSION_H */
+#endif /* GPUSORTD_SESSION_H */

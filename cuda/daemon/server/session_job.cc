@@ -13,22 +13,23 @@
 static bool
 submit_is_valid(const GpusortdSubmit &filled, const JobShape &shape, uint32_t chunks)
 {
-	uint64_t	entry_bytes = chunk_entry_bytes(shape.key_bytes);
+	uint64_t entry_bytes = chunk_entry_bytes(shape.key_bytes);
 
 	return filled.chunk < chunks && filled.reserved == 0 && filled.rows <= shape.chunk_bytes / entry_bytes &&
-		filled.front == filled.rows * entry_bytes && filled.front <= filled.back && filled.back <= shape.chunk_bytes &&
-		filled.back % 8 == 0;
+		   filled.front == filled.rows * entry_bytes && filled.front <= filled.back &&
+		   filled.back <= shape.chunk_bytes && filled.back % 8 == 0;
 }
 
 bool
 Session::submit(const GpusortdSubmit &filled)
 {
 	GpusortdChunkFree freed = {filled.chunk, GPUSORTD_OK};
-	Outcome		outcome;
+	Outcome outcome;
 
 	if (!submit_is_valid(filled, job->shape, segment.chunks))
 		return fail({GPUSORTD_INVALID, "SUBMIT describes no chunk"});
-	outcome = job->submit({segment.base + filled.chunk * job->shape.chunk_bytes, filled.rows, filled.front, filled.back});
+	outcome = job->submit(
+		{segment.base + filled.chunk * job->shape.chunk_bytes, filled.rows, filled.front, filled.back});
 	if (outcome.code == GPUSORTD_MEMORY_FULL)
 		freed.refused = GPUSORTD_MEMORY_FULL;
 	else if (!outcome.ok())
@@ -42,7 +43,7 @@ bool
 Session::perform()
 {
 	GpusortdSorted sorted = {};
-	Outcome		outcome = job->perform(&sorted);
+	Outcome outcome = job->perform(&sorted);
 
 	if (!outcome.ok())
 		return fail(outcome);
@@ -55,29 +56,32 @@ Session::perform()
 static uint64_t
 microseconds_since(std::chrono::steady_clock::time_point start)
 {
-	return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+	return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start)
+		.count();
 }
 
 /* Starts a fetch; it is answered when it is finished. */
 bool
 Session::fetch(const GpusortdFetch &wanted)
 {
-	auto		start = std::chrono::steady_clock::now();
-	uint64_t	from = wanted.position == GPUSORTD_NEXT ? position : wanted.position;
-	Window		window = {};
-	Outcome		outcome;
+	auto start = std::chrono::steady_clock::now();
+	uint64_t from = wanted.position == GPUSORTD_NEXT ? position : wanted.position;
+	Window window = {};
+	Outcome outcome;
 
 	if (wanted.chunk >= segment.chunks || wanted.backward > 1 || from > rows)
 	{
 		if (!finish_fetches())
 			return false;
-		return state == SessionState::failed || fail({GPUSORTD_INVALID, "FETCH asks for rows that there are not"});
+		return state == SessionState::failed ||
+			   fail({GPUSORTD_INVALID, "FETCH asks for rows that there are not"});
 	}
 	if (fetches.size() == DEVICE_FETCHES && !finish_fetch())
 		return false;
 	if (state == SessionState::failed)
 		return true;
-	outcome = job->start_fetch(from, wanted.backward, segment.base + wanted.chunk * job->shape.chunk_bytes, &window);
+	outcome = job->start_fetch(from, wanted.backward, segment.base + wanted.chunk * job->shape.chunk_bytes,
+							   &window);
 	if (!outcome.ok())
 		return fail(outcome);
 	fetches.push_back({wanted.chunk, 0, window.first, window.rows, window.bytes});
@@ -90,9 +94,9 @@ Session::fetch(const GpusortdFetch &wanted)
 bool
 Session::finish_fetch()
 {
-	auto		start = std::chrono::steady_clock::now();
+	auto start = std::chrono::steady_clock::now();
 	GpusortdRows answer = fetches.front();
-	Outcome		outcome;
+	Outcome outcome;
 
 	if (answer.rows > 0)
 		outcome = job->finish_fetch();
@@ -127,8 +131,8 @@ Session::end()
 }
 
 /*
- * Gives back all that the connection holds of its job.  What the device does with the segment's chunks ends first; then the
- * segment goes, before the place at the gate that stands for it.
+ * Gives back all that the connection holds of its job.  What the device does with the segment's chunks ends
+ * first; then the segment goes, before the place at the gate that stands for it.
  */
 void
 Session::leave_job()

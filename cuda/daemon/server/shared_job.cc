@@ -18,7 +18,8 @@ public:
 			job->users++;
 		}
 		else
-			why_not = job->failure.ok() ? Outcome{GPUSORTD_JOB_OVER, "the job takes no more chunks"} : job->failure;
+			why_not =
+				job->failure.ok() ? Outcome{GPUSORTD_JOB_OVER, "the job takes no more chunks"} : job->failure;
 	}
 
 	~Use()
@@ -29,9 +30,9 @@ public:
 			job->unused.notify_all();
 	}
 
-	SharedJob  *job;
-	DeviceJob  *device_job = nullptr;	/* NULL: it is too late */
-	Outcome		why_not;
+	SharedJob *job;
+	DeviceJob *device_job = nullptr; /* NULL: it is too late */
+	Outcome why_not;
 };
 
 Outcome
@@ -58,7 +59,7 @@ SharedJob::describe(GpusortdJob *lent)
 Outcome
 SharedJob::submit(const FilledChunk &chunk)
 {
-	Use			use(this, State::feeding);
+	Use use(this, State::feeding);
 
 	if (use.device_job == nullptr)
 		return use.why_not;
@@ -76,8 +77,8 @@ SharedJob::perform(GpusortdSorted *sorted)
 		unused.wait(lock, [this] { return users == 0; });
 	}
 
-	Use			use(this, State::sorting);
-	Outcome		outcome = use.device_job != nullptr ? use.device_job->perform(sorted) : use.why_not;
+	Use use(this, State::sorting);
+	Outcome outcome = use.device_job != nullptr ? use.device_job->perform(sorted) : use.why_not;
 	std::lock_guard<std::mutex> lock(mutex);
 
 	if (outcome.ok() && state == State::sorting)
@@ -88,15 +89,16 @@ SharedJob::perform(GpusortdSorted *sorted)
 Outcome
 SharedJob::start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window)
 {
-	Use			use(this, State::sorted);
+	Use use(this, State::sorted);
 
-	return use.device_job != nullptr ? use.device_job->start_fetch(position, backward, target, window) : use.why_not;
+	return use.device_job != nullptr ? use.device_job->start_fetch(position, backward, target, window)
+									 : use.why_not;
 }
 
 Outcome
 SharedJob::finish_fetch()
 {
-	Use			use(this, State::sorted);
+	Use use(this, State::sorted);
 
 	return use.device_job != nullptr ? use.device_job->finish_fetch() : use.why_not;
 }

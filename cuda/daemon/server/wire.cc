@@ -22,11 +22,11 @@ say(std::string *why, const std::string &what)
 bool
 Wire::read_bytes(void *to, size_t bytes)
 {
-	char	   *at = (char *) to;
+	char *at = (char *) to;
 
 	while (bytes > 0)
 	{
-		ssize_t		got = recv(fd, at, bytes, 0);
+		ssize_t got = recv(fd, at, bytes, 0);
 
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -50,15 +50,16 @@ bool
 Wire::read(Message *message, std::string *why)
 {
 	GpusortdHeader header;
-	int			length;
+	int length;
 
 	if (!read_bytes(&header, sizeof(header)))
 		return false;
 	if (header.magic != GPUSORTD_MAGIC)
 		return say(why, "this is not the protocol of gpusortd");
 	if (header.version != GPUSORTD_VERSION)
-		return say(why, "version " + std::to_string(header.version) + " of the protocol, this gpusortd speaks version " +
-							  std::to_string(GPUSORTD_VERSION));
+		return say(why, "version " + std::to_string(header.version) +
+							" of the protocol, this gpusortd speaks version " +
+							std::to_string(GPUSORTD_VERSION));
 	length = header.type <= GPUSORTD_END ? gpusortd_message_length(header.type) : -1;
 	if (length < 0)
 		return say(why, "unknown message type " + std::to_string(header.type));
@@ -72,7 +73,7 @@ bool
 Wire::send_body(GpusortdType type, const void *body, size_t length, int passed_fd)
 {
 	GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, (uint16_t) type, (uint32_t) length, 0};
-	char		bytes[GPUSORTD_MAX_MESSAGE];
+	char bytes[GPUSORTD_MAX_MESSAGE];
 	struct iovec vector = {bytes, sizeof(header) + length};
 	struct msghdr message = {};
 	alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -95,7 +96,7 @@ Wire::send_body(GpusortdType type, const void *body, size_t length, int passed_f
 	}
 	while (vector.iov_len > 0)
 	{
-		ssize_t		sent = sendmsg(fd, &message, MSG_NOSIGNAL);
+		ssize_t sent = sendmsg(fd, &message, MSG_NOSIGNAL);
 
 		if (sent < 0 && errno == EINTR)
 			continue;

@@ -41,19 +41,18 @@ public:
 
 	/* Sends a message, maybe with a file; false: the client is gone. */
 	template <typename Body>
-	bool
-	send(GpusortdType type, const Body &body, int passed_fd = -1)
+	bool send(GpusortdType type, const Body &body, int passed_fd = -1)
 	{
 		return send_body(type, &body, sizeof(body), passed_fd);
 	}
 
 	bool send_error(GpusortdCode code, const std::string &text);
 
-	const int	fd;				/* whose owner closes it */
+	const int fd; /* whose owner closes it */
 
 private:
 	bool read_bytes(void *to, size_t bytes);
 	bool send_body(GpusortdType type, const void *body, size_t bytes, int passed_fd);
 };
 
-#endif							/* GPUSORTD_WIRE_H */
+#endif /* GPUSORTD_WIRE_H */

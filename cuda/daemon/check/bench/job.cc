@@ -2,9 +2,10 @@
  * job.cc
  *		One measured job: processes that feed it together, one of which sorts it and fetches the result.
  *
- * All processes know of each other by a struct in shared memory.  Feeding is timed from when all are connected until the last
- * is through; keys are pseudo-random numbers, so that whoever fetches can tell whether the result is right: rows come
- * in the order of their numbers' images, and the sum of their numbers is known.
+ * All processes know of each other by a struct in shared memory.  Feeding is timed from when all are
+ * connected until the last is through; keys are pseudo-random numbers, so that whoever fetches can tell
+ * whether the result is right: rows come in the order of their numbers' images, and the sum of their numbers
+ * is known.
  */
 #include <algorithm>
 #include <atomic>
@@ -23,12 +24,12 @@
 /* What the processes of one job tell each other. */
 struct BenchShare
 {
-	std::atomic<uint64_t> job;	/* 0: not begun */
+	std::atomic<uint64_t> job; /* 0: not begun */
 	std::atomic<uint64_t> token;
 	std::atomic<int> connected;
 	std::atomic<int> fed;
 	std::atomic<bool> failed;
-	BenchTimes	times;
+	BenchTimes times;
 };
 
 double
@@ -79,17 +80,17 @@ entry_bytes(const BenchCase &wanted)
 static void
 put_row(const BenchCase &wanted, char *entry, char *record, uint64_t offset, uint64_t number)
 {
-	uint64_t	key = image(number);
-	uint64_t	bytes = __builtin_bswap64(key);
-	uint32_t	entry_key = wanted.key_bytes > 0 ? wanted.key_bytes : 8;
-	char	   *row = record + record_bytes(wanted) - wanted.row_bytes;
+	uint64_t key = image(number);
+	uint64_t bytes = __builtin_bswap64(key);
+	uint32_t entry_key = wanted.key_bytes > 0 ? wanted.key_bytes : 8;
+	char *row = record + record_bytes(wanted) - wanted.row_bytes;
 
 	for (uint32_t at = 0; at < entry_key; at += 8)
 		memcpy(entry + at, &bytes, 8);
 	memcpy(entry + entry_key, &offset, 8);
 	if (wanted.key_bytes == 0)
 	{
-		uint64_t	length = VARIABLE_KEY_BYTES;
+		uint64_t length = VARIABLE_KEY_BYTES;
 
 		memcpy(record, &length, 8);
 		memcpy(record + 8, &bytes, 8);
@@ -105,27 +106,29 @@ put_row(const BenchCase &wanted, char *entry, char *record, uint64_t offset, uin
 static bool
 feed_rows(GpusortdClient *client, const BenchCase &wanted, uint64_t number, uint64_t end, BenchTimes *times)
 {
-	uint64_t	record = record_bytes(wanted);
-	uint64_t	entry = entry_bytes(wanted);
-	uint64_t	most = client->job.chunk_bytes / (record + entry);
+	uint64_t record = record_bytes(wanted);
+	uint64_t entry = entry_bytes(wanted);
+	uint64_t most = client->job.chunk_bytes / (record + entry);
 
 	while (number < end)
 	{
-		int			chunk = gpusortd_take_chunk(client);
-		uint64_t	rows = std::min(most, end - number);
-		double		start = bench_now();
+		int chunk = gpusortd_take_chunk(client);
+		uint64_t rows = std::min(most, end - number);
+		double start = bench_now();
 
 		if (chunk < 0)
 			return false;
 		for (uint64_t i = 0; i < rows; i++)
 		{
-			uint64_t	offset = client->job.chunk_bytes - (i + 1) * record;
+			uint64_t offset = client->job.chunk_bytes - (i + 1) * record;
 
-			put_row(wanted, gpusortd_chunk(client, chunk) + i * entry, gpusortd_chunk(client, chunk) + offset, offset, number++);
+			put_row(wanted, gpusortd_chunk(client, chunk) + i * entry, gpusortd_chunk(client, chunk) + offset,
+					offset, number++);
 		}
 		times->fill += bench_now() - start;
 		times->chunks++;
-		if (!gpusortd_submit_chunk(client, chunk, rows, rows * entry, client->job.chunk_bytes - rows * record))
+		if (!gpusortd_submit_chunk(client, chunk, rows, rows * entry,
+								   client->job.chunk_bytes - rows * record))
 			return false;
 	}
 	return gpusortd_flush(client);
@@ -142,8 +145,8 @@ first_row(const BenchCase &wanted, int feeder)
 help(const std::string &socket_path, const BenchCase &wanted, int feeder, BenchShare *share)
 {
 	GpusortdClient client;
-	BenchTimes	times = {};
-	bool		ok = gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr);
+	BenchTimes times = {};
+	bool ok = gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr);
 
 	while (share->job == 0 && !share->failed)
 		usleep(50);
@@ -164,7 +167,7 @@ static bool
 fetch_rows(GpusortdClient *client, BenchTimes *times)
 {
 	GpusortdRows window;
-	uint64_t	position = 0;
+	uint64_t position = 0;
 
 	do
 	{
@@ -182,9 +185,9 @@ static bool
 check_rows(GpusortdClient *client, const BenchCase &wanted)
 {
 	GpusortdRows window;
-	uint64_t	position = 0;
-	uint64_t	last = 0;
-	uint64_t	numbers = 0;
+	uint64_t position = 0;
+	uint64_t last = 0;
+	uint64_t numbers = 0;
 
 	do
 	{
@@ -193,7 +196,7 @@ check_rows(GpusortdClient *client, const BenchCase &wanted)
 		position += window.rows;
 		for (uint64_t i = 0; i < window.rows; i++)
 		{
-			uint64_t	row[3];
+			uint64_t row[3];
 
 			memcpy(row, gpusortd_chunk(client, window.chunk) + i * wanted.row_bytes, sizeof(row));
 			if ((position > window.rows || i > 0) && row[2] <= last)
@@ -233,9 +236,9 @@ lead(const std::string &socket_path, const BenchCase &wanted, bool check_result,
 {
 	GpusortdClient client;
 	BenchTimes *times = &share->times;
-	double		start = bench_now();
-	bool		ok = begin_job(&client, socket_path, wanted, share);
-	double		begun = bench_now();
+	double start = bench_now();
+	bool ok = begin_job(&client, socket_path, wanted, share);
+	double begun = bench_now();
 
 	times->begin = begun - start;
 	if (ok && !feed_rows(&client, wanted, 0, first_row(wanted, 1), times))
@@ -265,15 +268,16 @@ lead(const std::string &socket_path, const BenchCase &wanted, bool check_result,
 bool
 bench_run(const std::string &socket_path, const BenchCase &wanted, bool check_result, BenchTimes *times)
 {
-	size_t		bytes = sizeof(BenchShare) * wanted.jobs;
-	BenchShare *shares = (BenchShare *) mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	size_t bytes = sizeof(BenchShare) * wanted.jobs;
+	BenchShare *shares =
+		(BenchShare *) mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	std::vector<pid_t> pids;
-	bool		ok = true;
-	int			status;
+	bool ok = true;
+	int status;
 
 	for (int i = 0; i < wanted.jobs * wanted.feeders; i++)
 	{
-		pid_t		pid = wanted.jobs * wanted.feeders == 1 ? 0 : fork();
+		pid_t pid = wanted.jobs * wanted.feeders == 1 ? 0 : fork();
 		BenchShare *share = &shares[i / wanted.feeders];
 
 		if (pid == 0 && i % wanted.feeders > 0)

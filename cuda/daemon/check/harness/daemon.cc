@@ -42,8 +42,8 @@ become_program(const std::vector<std::string> &arguments, int output)
 static int
 open_fds(pid_t pid)
 {
-	DIR		   *folder = opendir(("/proc/" + std::to_string(pid) + "/fd").c_str());
-	int			count = 0;
+	DIR *folder = opendir(("/proc/" + std::to_string(pid) + "/fd").c_str());
+	int count = 0;
 
 	while (folder != nullptr && readdir(folder) != nullptr)
 		count++;
@@ -57,7 +57,7 @@ Daemon::holdings() const
 {
 	std::ifstream status("/proc/" + std::to_string(pid) + "/status");
 	std::string word;
-	Holdings	found = {open_fds(pid), 0, 0};
+	Holdings found = {open_fds(pid), 0, 0};
 
 	while (status >> word)
 	{
@@ -78,8 +78,8 @@ warm_up(const Daemon &daemon)
 {
 	for (uint32_t key_bytes = 0; options.cuda && !options.bench && key_bytes <= 16; key_bytes += 16)
 	{
-		Random		random(1);
-		JobRows		rows({key_bytes, GPUSORTD_AUTO, false, 10000, 60, 20, 8}, &random);
+		Random random(1);
+		JobRows rows({key_bytes, GPUSORTD_AUTO, false, 10000, 60, 20, 8}, &random);
 		GpusortdClient client;
 		std::string why;
 
@@ -91,15 +91,16 @@ warm_up(const Daemon &daemon)
 
 Daemon::Daemon(const std::vector<std::string> &more)
 {
-	char		name[] = "/tmp/daemoncheck-XXXXXX";
+	char name[] = "/tmp/daemoncheck-XXXXXX";
 	std::vector<std::string> arguments;
-	int			log;
+	int log;
 
 	folder = mkdtemp(name);
 	socket_path = folder + "/socket";
 	arguments = {"--socket", socket_path};
 	if (!options.cuda)
-		arguments.insert(arguments.end(), {"--host-memory-layer", "--chunk-size", "64k", "--chunks", "4", "--staging-memory", "8M"});
+		arguments.insert(arguments.end(), {"--host-memory-layer", "--chunk-size", "64k", "--chunks", "4",
+										   "--staging-memory", "8M"});
 	arguments.insert(arguments.end(), more.begin(), more.end());
 	log = open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0600);
 	pid = fork();
@@ -109,7 +110,7 @@ Daemon::Daemon(const std::vector<std::string> &more)
 	for (int i = 0; i < 15000 && running(); i++)
 	{
 		GpusortdClient client;
-		bool		connected = gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr);
+		bool connected = gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr);
 
 		gpusortd_close(&client);
 		if (connected)
@@ -118,7 +119,8 @@ Daemon::Daemon(const std::vector<std::string> &more)
 	}
 	warm_up(*this);
 	/* The threads of these connections end. */
-	for (Holdings before = {}; running() && (at_start.threads == 0 || at_start.threads != before.threads); sleep_ms(5))
+	for (Holdings before = {}; running() && (at_start.threads == 0 || at_start.threads != before.threads);
+		 sleep_ms(5))
 	{
 		before = at_start;
 		at_start = holdings();
@@ -135,7 +137,7 @@ Daemon::~Daemon()
 bool
 Daemon::running()
 {
-	int			status;
+	int status;
 
 	if (pid > 0 && waitpid(pid, &status, WNOHANG) == pid)
 		pid = -1;
@@ -145,7 +147,7 @@ Daemon::running()
 int
 Daemon::reap(int seconds)
 {
-	int			status;
+	int status;
 
 	for (int i = 0; i < seconds * 500; i++)
 	{
@@ -181,18 +183,18 @@ Daemon::wait()
 bool
 Daemon::settles()
 {
-	Holdings	now = {};
+	Holdings now = {};
 
 	for (int i = 0; i < 500 && running(); i++)
 	{
 		std::string link(100, '\0');
 		std::string fds = "/proc/" + std::to_string(pid) + "/fd/";
-		int			segments = 0;
-		DIR		   *fd_folder = opendir(fds.c_str());
+		int segments = 0;
+		DIR *fd_folder = opendir(fds.c_str());
 
 		for (struct dirent *entry; fd_folder != nullptr && (entry = readdir(fd_folder)) != nullptr;)
 		{
-			ssize_t		length = readlink((fds + entry->d_name).c_str(), &link[0], link.size());
+			ssize_t length = readlink((fds + entry->d_name).c_str(), &link[0], link.size());
 
 			segments += length > 0 && link.compare(0, 8, "/memfd:g") == 0;
 		}
@@ -204,8 +206,8 @@ Daemon::settles()
 			return true;
 		sleep_ms(10);
 	}
-	note("gpusortd holds %d files and %d threads, at its start %d and %d", now.files, now.threads, at_start.files,
-		 at_start.threads);
+	note("gpusortd holds %d files and %d threads, at its start %d and %d", now.files, now.threads,
+		 at_start.files, at_start.threads);
 	return false;
 }
 
@@ -215,11 +217,12 @@ nothing_is_promised(const Daemon &daemon)
 	for (int i = 0; i < 500; i++)
 	{
 		GpusortdClient client;
-		bool		right = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) && client.welcome.devices > 0;
+		bool right = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) &&
+					 client.welcome.devices > 0;
 
 		for (uint32_t device = 0; device < client.welcome.devices; device++)
 			right &= client.welcome.device[device].jobs == 0 &&
-				client.welcome.device[device].free_bytes == client.welcome.device[device].limit_bytes;
+					 client.welcome.device[device].free_bytes == client.welcome.device[device].limit_bytes;
 		gpusortd_close(&client);
 		if (right)
 			return true;
@@ -231,11 +234,11 @@ nothing_is_promised(const Daemon &daemon)
 int
 run_program(const std::vector<std::string> &arguments, std::string *output)
 {
-	int			ends[2];
-	char		buffer[4096];
-	ssize_t		got;
-	int			status;
-	pid_t		pid;
+	int ends[2];
+	char buffer[4096];
+	ssize_t got;
+	int status;
+	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -1;

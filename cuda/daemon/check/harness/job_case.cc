@@ -2,9 +2,10 @@
  * job_case.cc
  *		Jobs with known answers.
  *
- * A row begins with its length, as a MinimalTuple does, and has its number in its second word.  So whatever comes back
- * can be compared with what was sent; a result is right if every row is there once, unchanged, and no key is less than the one before
- * it.  Ties may come in any order, but in the same one however the result is read.
+ * A row begins with its length, as a MinimalTuple does, and has its number in its second word.  So whatever
+ * comes back can be compared with what was sent; a result is right if every row is there once, unchanged, and
+ * no key is less than the one before it.  Ties may come in any order, but in the same one however the result
+ * is read.
  */
 #include <algorithm>
 #include <cstring>
@@ -16,7 +17,7 @@
 static std::string
 make_key(const JobCase &job, Random *random)
 {
-	uint64_t	length = job.key_bytes > 0 ? job.key_bytes : random_below(random, job.longest_key + 1);
+	uint64_t length = job.key_bytes > 0 ? job.key_bytes : random_below(random, job.longest_key + 1);
 	std::string key(length, 'k');
 
 	for (uint64_t i = 0; i < std::min<uint64_t>(length, job.different_bytes); i++)
@@ -30,14 +31,14 @@ make_key(const JobCase &job, Random *random)
 static std::string
 make_row(const JobCase &job, uint64_t number, Random *random)
 {
-	uint32_t	length = 16 + random_below(random, job.longest_row - 16 + 1);
+	uint32_t length = 16 + random_below(random, job.longest_row - 16 + 1);
 	std::string row((length + 7) / 8 * 8, '\0');
 
 	if (job.words)
 		return std::string((const char *) &number, sizeof(number));
 	for (size_t i = 16; i < row.size(); i += 8)
 	{
-		uint64_t	word = (*random) ();
+		uint64_t word = (*random)();
 
 		memcpy(&row[i], &word, sizeof(word));
 	}
@@ -73,7 +74,7 @@ random_case(Random *random)
 {
 	static const uint32_t widths[] = {0, 0, 8, 16, 24, 32};
 	static const uint64_t most_rows[] = {0, 1, 2, 33, 1000, 20000};
-	JobCase		job = {};
+	JobCase job = {};
 
 	job.key_bytes = widths[random_below(random, 6)];
 	job.algorithm = random_below(random, 4);
@@ -88,9 +89,12 @@ random_case(Random *random)
 std::string
 describe(const JobCase &job)
 {
-	return std::to_string(job.rows) + (job.words ? " words" : " rows up to " + std::to_string(job.longest_row) + " bytes") + ", " +
-		(job.key_bytes > 0 ? "keys of " + std::to_string(job.key_bytes) : "keys up to " + std::to_string(job.longest_key)) +
-		", " + std::to_string(job.different_bytes) + " of them different, algorithm " + std::to_string(job.algorithm);
+	return std::to_string(job.rows) +
+		   (job.words ? " words" : " rows up to " + std::to_string(job.longest_row) + " bytes") + ", " +
+		   (job.key_bytes > 0 ? "keys of " + std::to_string(job.key_bytes)
+							  : "keys up to " + std::to_string(job.longest_key)) +
+		   ", " + std::to_string(job.different_bytes) + " of them different, algorithm " +
+		   std::to_string(job.algorithm);
 }
 
 /* ---- feeding ---- */
@@ -103,11 +107,11 @@ put_row(char *chunk, const JobRows &rows, uint64_t row, uint64_t *front, uint64_
 	const std::string &bytes = rows.rows[row];
 	std::string entry = key;
 	std::string record = rows.job.words ? "" : bytes;
-	uint64_t	word;
+	uint64_t word;
 
 	if (rows.job.key_bytes == 0)
 	{
-		uint64_t	length = key.size();
+		uint64_t length = key.size();
 
 		record = std::string((const char *) &length, sizeof(length)) + key;
 		record.resize((record.size() + 7) / 8 * 8);
@@ -130,14 +134,15 @@ put_row(char *chunk, const JobRows &rows, uint64_t row, uint64_t *front, uint64_
 bool
 feed_chunk(GpusortdClient *client, const JobRows &rows, uint64_t *row, uint64_t end, uint64_t most)
 {
-	int			chunk = gpusortd_take_chunk(client);
-	uint64_t	first = *row;
-	uint64_t	front = 0;
-	uint64_t	back = client->job.chunk_bytes;
+	int chunk = gpusortd_take_chunk(client);
+	uint64_t first = *row;
+	uint64_t front = 0;
+	uint64_t back = client->job.chunk_bytes;
 
 	if (chunk < 0)
 		return false;
-	while (*row < end && *row - first < most && put_row(gpusortd_chunk(client, chunk), rows, *row, &front, &back))
+	while (*row < end && *row - first < most &&
+		   put_row(gpusortd_chunk(client, chunk), rows, *row, &front, &back))
 		++*row;
 	return gpusortd_submit_chunk(client, chunk, *row - first, front, back);
 }
@@ -147,7 +152,8 @@ feed(GpusortdClient *client, const JobRows &rows, uint64_t first, uint64_t end, 
 {
 	while (first < end)
 	{
-		if (!feed_chunk(client, rows, &first, end, random_below(random, 4) == 0 ? random_below(random, 50) : UINT64_MAX))
+		if (!feed_chunk(client, rows, &first, end,
+						random_below(random, 4) == 0 ? random_below(random, 50) : UINT64_MAX))
 			return false;
 	}
 	return true;
@@ -159,7 +165,7 @@ feed(GpusortdClient *client, const JobRows &rows, uint64_t first, uint64_t end, 
 static int64_t
 recognize(const JobRows &rows, const char *at, uint64_t left)
 {
-	uint64_t	number;
+	uint64_t number;
 
 	if (left < (rows.job.words ? 8 : 16))
 		return -1;
@@ -172,15 +178,16 @@ recognize(const JobRows &rows, const char *at, uint64_t left)
 
 /* The numbers of a window's rows; false if they are not all there is in it. */
 static bool
-read_window(GpusortdClient *client, const JobRows &rows, const GpusortdRows &window, std::vector<uint32_t> *numbers)
+read_window(GpusortdClient *client, const JobRows &rows, const GpusortdRows &window,
+			std::vector<uint32_t> *numbers)
 {
 	const char *chunk = gpusortd_chunk(client, window.chunk);
-	uint64_t	at = 0;
+	uint64_t at = 0;
 
 	numbers->clear();
 	for (uint64_t i = 0; i < window.rows; i++)
 	{
-		int64_t		number = recognize(rows, chunk + at, window.bytes - at);
+		int64_t number = recognize(rows, chunk + at, window.bytes - at);
 
 		if (number < 0)
 			return false;
@@ -236,15 +243,16 @@ fetch_all(GpusortdClient *client, JobRows *rows, std::string *why)
 
 /* Does the window at this position, or before it, have the rows that it should? */
 static bool
-check_window(GpusortdClient *client, const JobRows &rows, const GpusortdRows &window, bool backward, uint64_t position,
-			 std::string *why)
+check_window(GpusortdClient *client, const JobRows &rows, const GpusortdRows &window, bool backward,
+			 uint64_t position, std::string *why)
 {
 	std::vector<uint32_t> numbers;
-	bool		at_end = position == (backward ? 0 : rows.order.size());
+	bool at_end = position == (backward ? 0 : rows.order.size());
 
 	if ((backward ? window.first + window.rows : window.first) != position || (window.rows == 0) != at_end)
-		return say(why, "a window " + std::string(backward ? "before " : "at ") + std::to_string(position) + " has " +
-				   std::to_string(window.rows) + " rows from " + std::to_string(window.first));
+		return say(why, "a window " + std::string(backward ? "before " : "at ") + std::to_string(position) +
+							" has " + std::to_string(window.rows) + " rows from " +
+							std::to_string(window.first));
 	if (!read_window(client, rows, window, &numbers) ||
 		!std::equal(numbers.begin(), numbers.end(), rows.order.begin() + window.first))
 		return say(why, "a window at " + std::to_string(window.first) + " has other rows than before");
@@ -257,11 +265,13 @@ fetch_around(GpusortdClient *client, const JobRows &rows, Random *random, std::s
 	for (int i = 0; i < 12; i++)
 	{
 		/* All of it backwards and forwards, then from anywhere to anywhere. */
-		bool		backward = i == 0 || (i > 1 && random_below(random, 2) == 0);
-		bool		jump = i > 1;
-		uint64_t	position = i == 0 ? rows.order.size() : i == 1 ? 0 : random_below(random, rows.order.size() + 1);
-		uint64_t	ask = i == 0 || jump ? position : GPUSORTD_NEXT;
-		uint64_t	windows = jump ? 1 + random_below(random, 6) : UINT64_MAX;
+		bool backward = i == 0 || (i > 1 && random_below(random, 2) == 0);
+		bool jump = i > 1;
+		uint64_t position = i == 0	 ? rows.order.size()
+							: i == 1 ? 0
+									 : random_below(random, rows.order.size() + 1);
+		uint64_t ask = i == 0 || jump ? position : GPUSORTD_NEXT;
+		uint64_t windows = jump ? 1 + random_below(random, 6) : UINT64_MAX;
 		GpusortdRows window = {};
 
 		for (uint64_t w = 0; w < windows && (w == 0 || window.rows > 0); w++)
@@ -278,7 +288,8 @@ fetch_around(GpusortdClient *client, const JobRows &rows, Random *random, std::s
 }
 
 bool
-run_job(GpusortdClient *client, const std::string &socket_path, JobRows *rows, Random *random, std::string *why)
+run_job(GpusortdClient *client, const std::string &socket_path, JobRows *rows, Random *random,
+		std::string *why)
 {
 	GpusortdBegin begin = rows->begin();
 
@@ -296,10 +307,10 @@ run_job(GpusortdClient *client, const std::string &socket_path, JobRows *rows, R
 bool
 still_sorts(const Daemon &daemon, Random *random)
 {
-	JobRows		rows(random_case(random), random);
+	JobRows rows(random_case(random), random);
 	GpusortdClient client;
 	std::string why;
-	bool		right = run_job(&client, daemon.socket_path, &rows, random, &why);
+	bool right = run_job(&client, daemon.socket_path, &rows, random, &why);
 
 	gpusortd_close(&client);
 	if (!right)

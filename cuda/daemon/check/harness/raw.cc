@@ -17,7 +17,7 @@ int
 raw_connect(const std::string &path)
 {
 	struct sockaddr_un address = {};
-	int			fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	address.sun_family = AF_UNIX;
 	path.copy(address.sun_path, sizeof(address.sun_path) - 1);
@@ -65,9 +65,9 @@ std::string
 raw_receive(int fd, int ms, bool *closed)
 {
 	std::string all;
-	char		buffer[8192];
+	char buffer[8192];
 	struct pollfd poll_fd = {fd, POLLIN, 0};
-	ssize_t		got = 1;
+	ssize_t got = 1;
 
 	while (got > 0 && poll(&poll_fd, 1, ms) > 0)
 	{

@@ -8,7 +8,7 @@
 #include "daemon/check/harness/check.h"
 
 /* A socket; -1: it could not be connected. */
-int			raw_connect(const std::string &path);
+int raw_connect(const std::string &path);
 
 /* The bytes of a message. */
 std::string raw_message(unsigned int type, const std::string &body);
@@ -21,9 +21,9 @@ raw_message(unsigned int type, const Body &body)
 }
 
 /* Sends what the socket takes, with so many files, and asks nobody whether it arrived. */
-void		raw_send(int fd, const std::string &bytes, int files = 0);
+void raw_send(int fd, const std::string &bytes, int files = 0);
 
 /* All that is answered until gpusortd closes the connection, or says nothing for so long. */
 std::string raw_receive(int fd, int ms, bool *closed = nullptr);
 
-#endif							/* DAEMON_RAW_H */
+#endif /* DAEMON_RAW_H */

@@ -15,13 +15,14 @@
 
 /* The first `steps` steps of a job, the last of which may be left in the middle. */
 static void
-go_some_steps(const std::string &socket_path, const JobRows &rows, int steps, bool wait_for_it, GpusortdClient *client)
+go_some_steps(const std::string &socket_path, const JobRows &rows, int steps, bool wait_for_it,
+			  GpusortdClient *client)
 {
 	GpusortdBegin begin = rows.begin();
 	GpusortdRows window;
-	uint64_t	row = 0;
-	Random		random(1);
-	bool		ok = gpusortd_connect(client, socket_path.c_str(), nullptr, nullptr);
+	uint64_t row = 0;
+	Random random(1);
+	bool ok = gpusortd_connect(client, socket_path.c_str(), nullptr, nullptr);
 
 	if (steps > 1)
 		ok = ok && gpusortd_begin(client, &begin);
@@ -34,7 +35,8 @@ go_some_steps(const std::string &socket_path, const JobRows &rows, int steps, bo
 	if (steps == 6 && !wait_for_it)
 	{
 		/* PERFORM without waiting for SORTED. */
-		GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_PERFORM, sizeof(GpusortdPerform), 0};
+		GpusortdHeader header = {GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_PERFORM, sizeof(GpusortdPerform),
+								 0};
 		GpusortdPerform perform = {0};
 
 		(void) !write(client->fd, &header, sizeof(header));
@@ -65,7 +67,8 @@ check_closing(Daemon *daemon, const JobRows &rows, Random *random)
 			go_some_steps(daemon->socket_path, rows, steps, wait_for_it, &client);
 			gpusortd_close(&client);
 		}
-		check(daemon->settles() && still_sorts(*daemon, random), "a client closes its connection after step %d", steps);
+		check(daemon->settles() && still_sorts(*daemon, random),
+			  "a client closes its connection after step %d", steps);
 	}
 }
 
@@ -74,8 +77,8 @@ check_killing(Daemon *daemon, const JobRows &rows, Random *random)
 {
 	for (int steps = 1; steps <= STEPS; steps++)
 	{
-		pid_t		pids[6];
-		int			status;
+		pid_t pids[6];
+		int status;
 
 		for (pid_t &pid : pids)
 		{
@@ -98,17 +101,17 @@ check_killing(Daemon *daemon, const JobRows &rows, Random *random)
 static void
 check_killing_anywhere(Daemon *daemon, Random *random)
 {
-	auto		end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
-	int			killed = 0;
+	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
+	int killed = 0;
 
 	while (std::chrono::steady_clock::now() < end)
 	{
-		pid_t		pids[4];
-		int			status;
+		pid_t pids[4];
+		int status;
 
 		for (pid_t &pid : pids)
 		{
-			uint64_t	seed = (*random) ();
+			uint64_t seed = (*random)();
 
 			pid = fork();
 			for (Random mine(seed); pid == 0;)
@@ -129,9 +132,9 @@ check_killing_anywhere(Daemon *daemon, Random *random)
 static void
 check_stopped(Daemon *daemon, const JobRows &rows, Random *random)
 {
-	pid_t		pids[STEPS];
-	int			status;
-	bool		stopped = true;
+	pid_t pids[STEPS];
+	int status;
+	bool stopped = true;
 
 	for (int steps = 1; steps <= STEPS; steps++)
 	{
@@ -159,11 +162,11 @@ check_stopped(Daemon *daemon, const JobRows &rows, Random *random)
 static void
 check_growth(Daemon *daemon, Random *random)
 {
-	JobRows		rows({8, 0, false, 3000, 60, 0, 8}, random);
-	long		before = 0;
-	long		grown;
+	JobRows rows({8, 0, false, 3000, 60, 0, 8}, random);
+	long before = 0;
+	long grown;
 	std::string why;
-	bool		right = true;
+	bool right = true;
 
 	for (int i = 0; i < 400 && right; i++)
 	{
@@ -175,14 +178,15 @@ check_growth(Daemon *daemon, Random *random)
 			before = daemon->holdings().resident_kb;
 	}
 	grown = daemon->holdings().resident_kb - before;
-	check(right && grown < (options.cuda ? 65536 : 8192) && daemon->settles(), "300 more jobs make it grow by %ld kB %s", grown, why.c_str());
+	check(right && grown < (options.cuda ? 65536 : 8192) && daemon->settles(),
+		  "300 more jobs make it grow by %ld kB %s", grown, why.c_str());
 }
 
 void
 check_clients(Random *random)
 {
-	Daemon		daemon;
-	JobRows		rows({0, 0, false, 20000, 60, 20, 8}, random);
+	Daemon daemon;
+	JobRows rows({0, 0, false, 20000, 60, 20, 8}, random);
 
 	check_closing(&daemon, rows, random);
 	check_killing(&daemon, rows, random);

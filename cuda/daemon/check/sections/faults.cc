@@ -12,14 +12,17 @@
 /* Calls that gpusortd makes for segments that it prepares, of which a client sees nothing if they fail. */
 #define BACKGROUND_CALLS 6
 
-/* Runs a job; GPUSORTD_OK if all was right, the client's code if it was told of a failure, -1 if something was wrong. */
+/*
+ * Runs a job; GPUSORTD_OK if all was right, the client's code if it was told of a failure, -1 if something
+ * was wrong.
+ */
 static int
 run_with_fault(Daemon *daemon, const JobCase &job, std::string *why)
 {
-	Random		random(7);
-	JobRows		rows(job, &random);
+	Random random(7);
+	JobRows rows(job, &random);
 	GpusortdClient client;
-	int			code = GPUSORTD_OK;
+	int code = GPUSORTD_OK;
 
 	if (!run_job(&client, daemon->socket_path, &rows, &random, why))
 		code = client.code != GPUSORTD_OK ? (int) client.code : -1;
@@ -32,13 +35,13 @@ static void
 check_alloc(const JobCase &job)
 {
 	std::string why;
-	int			last = 0;
-	int			in_vain = 0;
+	int last = 0;
+	int in_vain = 0;
 
 	for (int call = 1; call < MOST_CALLS && last == 0; call++)
 	{
-		Daemon		daemon({"--fault", "alloc:" + std::to_string(call)});
-		int			code = run_with_fault(&daemon, job, &why);
+		Daemon daemon({"--fault", "alloc:" + std::to_string(call)});
+		int code = run_with_fault(&daemon, job, &why);
 		std::string again;
 
 		if ((code != GPUSORTD_OK && code != GPUSORTD_MEMORY_FULL) || !daemon.running() || !daemon.settles() ||
@@ -54,17 +57,19 @@ check_alloc(const JobCase &job)
 	check(last > BACKGROUND_CALLS + 4, "no memory at any of the first %d calls", last - 1);
 }
 
-/* The device is lost: the client is told or the connection ends, and gpusortd ends by itself with status 3. */
+/*
+ * The device is lost: the client is told or the connection ends, and gpusortd ends by itself with status 3.
+ */
 static void
 check_lost(const JobCase &job)
 {
 	std::string why;
-	int			last = 0;
+	int last = 0;
 
 	for (int call = 1; call < MOST_CALLS && last == 0; call++)
 	{
-		Daemon		daemon({"--fault", "lost:" + std::to_string(call)});
-		int			code = run_with_fault(&daemon, job, &why);
+		Daemon daemon({"--fault", "lost:" + std::to_string(call)});
+		int code = run_with_fault(&daemon, job, &why);
 
 		for (int i = 0; i < 1500 && code != GPUSORTD_OK && daemon.running(); i++)
 			std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -83,16 +88,17 @@ check_lost(const JobCase &job)
 static void
 check_lost_for_all()
 {
-	Daemon		daemon({"--fault", "lost:30"});
-	Random		random(7);
-	JobRows		rows({8, 0, false, 20000, 60, 0, 8}, &random);
+	Daemon daemon({"--fault", "lost:30"});
+	Random random(7);
+	JobRows rows({8, 0, false, 20000, 60, 0, 8}, &random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient client[2];
-	bool		ok = true;
-	bool		told = true;
+	bool ok = true;
+	bool told = true;
 
 	for (GpusortdClient &one : client)
-		ok = ok && gpusortd_connect(&one, daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&one, &begin);
+		ok = ok && gpusortd_connect(&one, daemon.socket_path.c_str(), nullptr, nullptr) &&
+			 gpusortd_begin(&one, &begin);
 	check(ok && client[0].job.device != client[1].job.device, "jobs on two devices");
 	for (GpusortdClient &one : client)
 	{
@@ -101,7 +107,8 @@ check_lost_for_all()
 		told &= one.code == GPUSORTD_DEVICE_LOST || one.code == GPUSORTD_DISCONNECTED;
 		gpusortd_close(&one);
 	}
-	check(told && daemon.wait() == 3, "when one is lost both clients learn it, and gpusortd ends with status 3");
+	check(told && daemon.wait() == 3,
+		  "when one is lost both clients learn it, and gpusortd ends with status 3");
 }
 
 /* gpusortd dies: every client learns it at once. */
@@ -109,12 +116,12 @@ static void
 check_crash(const JobCase &job)
 {
 	std::string why;
-	int			last = 0;
+	int last = 0;
 
 	for (int call = 1; call < MOST_CALLS && last == 0; call++)
 	{
-		Daemon		daemon({"--fault", "crash:" + std::to_string(call)});
-		int			code = run_with_fault(&daemon, job, &why);
+		Daemon daemon({"--fault", "crash:" + std::to_string(call)});
+		int code = run_with_fault(&daemon, job, &why);
 
 		if (code == GPUSORTD_OK)
 			last = call;
@@ -127,25 +134,28 @@ check_crash(const JobCase &job)
 	check(last > 4, "a crash at any of the first %d calls", last - 1);
 }
 
-/* Slow calls: the job is right all the same; who leaves in the middle leaves nothing; SIGTERM needn't wait for long. */
+/*
+ * Slow calls: the job is right all the same; who leaves in the middle leaves nothing; SIGTERM needn't wait
+ * for long.
+ */
 static void
 check_slow(const JobCase &job)
 {
-	Daemon		daemon({"--fault", "slow:20"});
+	Daemon daemon({"--fault", "slow:20"});
 	std::string why;
-	Random		random(7);
-	JobRows		rows(job, &random);
+	Random random(7);
+	JobRows rows(job, &random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient client;
-	bool		ok;
+	bool ok;
 
 	check(run_with_fault(&daemon, job, &why) == GPUSORTD_OK, "slow calls %s", why.c_str());
-	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin) &&
-		feed(&client, rows, 0, job.rows, &random);
+	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) &&
+		 gpusortd_begin(&client, &begin) && feed(&client, rows, 0, job.rows, &random);
 	gpusortd_close(&client);
 	check(ok && daemon.settles(), "a client leaves in the middle of slow calls");
-	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin) &&
-		feed(&client, rows, 0, job.rows, &random);
+	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) &&
+		 gpusortd_begin(&client, &begin) && feed(&client, rows, 0, job.rows, &random);
 	check(ok && daemon.end() == 0, "SIGTERM in the middle of slow calls");
 	gpusortd_close(&client);
 }

@@ -1,9 +1,11 @@
 /*
  * helpers.cc
- *		Helpers that are in the middle of something while their leader goes on: who waits, who is stopped, who still feeds.
+ *		Helpers that are in the middle of something while their leader goes on: who waits, who is stopped, who
+ *		still feeds.
  *
- * A leader never waits for what a helper's process does; a helper that comes too late is told so.  What gpusortd has
- * acknowledged is in the result, and nothing else is.  No wait here is without end, so a deadlock is a failed test.
+ * A leader never waits for what a helper's process does; a helper that comes too late is told so.  What
+ * gpusortd has acknowledged is in the result, and nothing else is.  No wait here is without end, so a
+ * deadlock is a failed test.
  */
 #include <algorithm>
 #include <chrono>
@@ -38,14 +40,15 @@ begin_job(GpusortdClient *leader, const Daemon &daemon, const JobRows &rows)
 {
 	GpusortdBegin begin = rows.begin();
 
-	return gpusortd_connect(leader, daemon.socket_path.c_str(), wait_patiently, nullptr) && gpusortd_begin(leader, &begin);
+	return gpusortd_connect(leader, daemon.socket_path.c_str(), wait_patiently, nullptr) &&
+		   gpusortd_begin(leader, &begin);
 }
 
 static bool
 join_job(GpusortdClient *helper, const Daemon &daemon, const GpusortdJob &job)
 {
 	return gpusortd_connect(helper, daemon.socket_path.c_str(), wait_patiently, nullptr) &&
-		gpusortd_join(helper, job.job, job.token);
+		   gpusortd_join(helper, job.job, job.token);
 }
 
 /* How the leader goes on. */
@@ -60,27 +63,30 @@ static const char *const ending_names[] = {"sorts", "ends the job", "closes its 
 
 /* ---- a stopped helper ---- */
 
-/* In a process of its own: feeds a chunk, takes another one, stops; goes on, and must be told that it is too late. */
+/*
+ * In a process of its own: feeds a chunk, takes another one, stops; goes on, and must be told that it is too
+ * late.
+ */
 [[noreturn]] static void
 help_and_stop(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows)
 {
 	GpusortdClient helper;
-	uint64_t	row = 0;
-	bool		ok = join_job(&helper, daemon, job) && feed_chunk(&helper, rows, &row, rows.job.rows, CHUNK_ROWS) &&
-		gpusortd_flush(&helper) && gpusortd_take_chunk(&helper) >= 0;
+	uint64_t row = 0;
+	bool ok = join_job(&helper, daemon, job) && feed_chunk(&helper, rows, &row, rows.job.rows, CHUNK_ROWS) &&
+			  gpusortd_flush(&helper) && gpusortd_take_chunk(&helper) >= 0;
 
 	if (!ok)
 		_exit(1);
 	kill(getpid(), SIGSTOP);
 	ok = feed_chunk(&helper, rows, &row, rows.job.rows, CHUNK_ROWS) && !gpusortd_flush(&helper) &&
-		helper.code == GPUSORTD_JOB_OVER && gpusortd_end(&helper);
+		 helper.code == GPUSORTD_JOB_OVER && gpusortd_end(&helper);
 	_exit(ok ? 0 : 2);
 }
 
 static bool
 go_on(GpusortdClient *leader, JobRows *rows, Ending ending, Random *random, std::string *why)
 {
-	bool		ok = feed(leader, *rows, CHUNK_ROWS, rows->job.rows, random);
+	bool ok = feed(leader, *rows, CHUNK_ROWS, rows->job.rows, random);
 
 	switch (ending)
 	{
@@ -98,13 +104,13 @@ go_on(GpusortdClient *leader, JobRows *rows, Ending ending, Random *random, std:
 static void
 check_stopped_helper(Ending ending, Random *random)
 {
-	Daemon		daemon;
-	JobRows		rows({8, GPUSORTD_AUTO, false, 5000, 60, 0, 8}, random);
+	Daemon daemon;
+	JobRows rows({8, GPUSORTD_AUTO, false, 5000, 60, 0, 8}, random);
 	GpusortdClient leader;
 	std::string why;
-	bool		ok = begin_job(&leader, daemon, rows);
-	pid_t		pid = ok ? fork() : -1;
-	int			status = 0;
+	bool ok = begin_job(&leader, daemon, rows);
+	pid_t pid = ok ? fork() : -1;
+	int status = 0;
 
 	if (pid == 0)
 	{
@@ -118,7 +124,8 @@ check_stopped_helper(Ending ending, Random *random)
 	check(ok, "a helper feeds a chunk and is stopped");
 	ok = ok && go_on(&leader, &rows, ending, random, &why);
 	check(ok, "its leader %s meanwhile %s %s", ending_names[(int) ending], leader.message, why.c_str());
-	check(nothing_is_promised(daemon) && still_sorts(daemon, random), "the job's memory is free, others sort");
+	check(nothing_is_promised(daemon) && still_sorts(daemon, random),
+		  "the job's memory is free, others sort");
 	if (pid > 0 && kill(pid, SIGCONT) == 0)
 		waitpid(pid, &status, 0);
 	check(status == 0, "the helper goes on, and is told that it is too late: %x", status);
@@ -131,9 +138,9 @@ check_stopped_helper(Ending ending, Random *random)
 /* What one of them has fed: rows from `first` on, of which gpusortd has acknowledged those up to `taken`. */
 struct Fed
 {
-	uint64_t	taken;
+	uint64_t taken;
 	GpusortdCode code;
-	bool		ended;
+	bool ended;
 };
 
 /* Feeds until it is told that it is too late, with some chunks on their way most of the time. */
@@ -141,9 +148,9 @@ static void
 help(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows, uint64_t first, Fed *fed)
 {
 	GpusortdClient helper;
-	uint64_t	row = first;
-	uint64_t	chunks = 0;
-	bool		ok = join_job(&helper, daemon, job);
+	uint64_t row = first;
+	uint64_t chunks = 0;
+	bool ok = join_job(&helper, daemon, job);
 
 	while (ok && row < first + ROWS_OF_HELPER)
 	{
@@ -162,21 +169,22 @@ static bool
 fetch_numbers(GpusortdClient *client, const JobRows &rows, std::vector<bool> *seen)
 {
 	GpusortdRows window;
-	uint64_t	last = UINT64_MAX;
+	uint64_t last = UINT64_MAX;
 
 	do
 	{
-		uint64_t	at = 0;
+		uint64_t at = 0;
 
 		if (!gpusortd_fetch(client, false, GPUSORTD_NEXT, &window))
 			return false;
 		for (uint64_t i = 0; i < window.rows; i++)
 		{
 			const char *row = gpusortd_chunk(client, window.chunk) + at;
-			uint64_t	number;
+			uint64_t number;
 
 			memcpy(&number, row + 8, sizeof(number));
-			if (number >= rows.rows.size() || (*seen)[number] || memcmp(row, rows.rows[number].data(), rows.rows[number].size()) != 0 ||
+			if (number >= rows.rows.size() || (*seen)[number] ||
+				memcmp(row, rows.rows[number].data(), rows.rows[number].size()) != 0 ||
 				(last != UINT64_MAX && rows.keys[last] > rows.keys[number]))
 				return false;
 			(*seen)[number] = true;
@@ -207,18 +215,22 @@ result_is_what_was_taken(GpusortdClient *leader, const JobRows &rows, const std:
 	return true;
 }
 
-/* The leader goes on at a random moment; the number of helpers who were told that it was too late, -1: something was wrong. */
+/*
+ * The leader goes on at a random moment; the number of helpers who were told that it was too late, -1:
+ * something was wrong.
+ */
 static int
 race(const Daemon &daemon, const JobRows &rows, Ending ending, Random *random)
 {
 	GpusortdClient leader;
 	std::vector<Fed> fed(HELPERS, Fed{});
 	std::vector<std::thread> threads;
-	bool		ok = begin_job(&leader, daemon, rows);
-	int			late = 0;
+	bool ok = begin_job(&leader, daemon, rows);
+	int late = 0;
 
 	for (int i = 0; i < HELPERS && ok; i++)
-		threads.emplace_back(help, std::cref(daemon), leader.job, std::cref(rows), (uint64_t) i * ROWS_OF_HELPER, &fed[i]);
+		threads.emplace_back(help, std::cref(daemon), leader.job, std::cref(rows),
+							 (uint64_t) i * ROWS_OF_HELPER, &fed[i]);
 	std::this_thread::sleep_for(std::chrono::microseconds(random_below(random, 15000)));
 	if (ending == Ending::perform)
 		ok = ok && gpusortd_perform(&leader);
@@ -242,16 +254,17 @@ race(const Daemon &daemon, const JobRows &rows, Ending ending, Random *random)
 static void
 check_races(Ending ending, Random *random)
 {
-	Daemon		daemon;
-	JobRows		rows({8, GPUSORTD_AUTO, false, HELPERS * ROWS_OF_HELPER, 60, 0, 8}, random);
-	int			late = 0;
-	int			races;
+	Daemon daemon;
+	JobRows rows({8, GPUSORTD_AUTO, false, HELPERS * ROWS_OF_HELPER, 60, 0, 8}, random);
+	int late = 0;
+	int races;
 
 	for (races = 0; races < 10; races++)
 	{
-		int			more = race(daemon, rows, ending, random);
+		int more = race(daemon, rows, ending, random);
 
-		if (!check(more >= 0, "a leader %s in the middle of its helpers' feeding", ending_names[(int) ending]))
+		if (!check(more >= 0, "a leader %s in the middle of its helpers' feeding",
+				   ending_names[(int) ending]))
 			break;
 		late += more;
 	}
@@ -261,17 +274,20 @@ check_races(Ending ending, Random *random)
 
 /* ---- who reads no answers ---- */
 
-/* It asks for answers until gpusortd can't send them any more.  Others sort, and gpusortd ends as it was asked to. */
+/*
+ * It asks for answers until gpusortd can't send them any more.  Others sort, and gpusortd ends as it was
+ * asked to.
+ */
 static void
 check_deaf(Random *random)
 {
-	Daemon		daemon;
-	JobRows		rows({8, GPUSORTD_AUTO, false, 10, 60, 0, 8}, random);
+	Daemon daemon;
+	JobRows rows({8, GPUSORTD_AUTO, false, 10, 60, 0, 8}, random);
 	GpusortdClient client;
-	bool		ok = begin_job(&client, daemon, rows);
+	bool ok = begin_job(&client, daemon, rows);
 	std::string empty = raw_message(GPUSORTD_SUBMIT, GpusortdSubmit{0, 0, 0, 0, client.job.chunk_bytes});
 	struct pollfd poll_fd = {client.fd, POLLOUT, 0};
-	uint64_t	sent = 0;
+	uint64_t sent = 0;
 
 	while (ok && poll(&poll_fd, 1, 200) > 0 && (poll_fd.revents & POLLOUT) != 0 && sent < 1000000)
 	{

@@ -2,8 +2,8 @@
  * messages.cc
  *		Messages that no client of ours would send.
  *
- * Each is answered with an error or a closed connection; and after all of them gpusortd lives, holds what it held at its
- * start, and sorts.
+ * Each is answered with an error or a closed connection; and after all of them gpusortd lives, holds what it
+ * held at its start, and sorts.
  */
 #include <chrono>
 #include <cstring>
@@ -14,8 +14,8 @@
 
 #include "daemon/check/harness/raw.h"
 
-static const unsigned int client_types[] = {GPUSORTD_HELLO, GPUSORTD_BEGIN, GPUSORTD_JOIN, GPUSORTD_SUBMIT, GPUSORTD_PERFORM,
-	GPUSORTD_FETCH, GPUSORTD_END};
+static const unsigned int client_types[] = {GPUSORTD_HELLO,	  GPUSORTD_BEGIN, GPUSORTD_JOIN, GPUSORTD_SUBMIT,
+											GPUSORTD_PERFORM, GPUSORTD_FETCH, GPUSORTD_END};
 
 /* ---- what is answered ---- */
 
@@ -55,16 +55,16 @@ path_to_state(int state)
 }
 
 /*
- * The last error after sending this in that state; *closed: gpusortd then closed the connection.  Waits long for the error
- * that is expected, and only for a while for one that shouldn't come (expected -1).
+ * The last error after sending this in that state; *closed: gpusortd then closed the connection.  Waits long
+ * for the error that is expected, and only for a while for one that shouldn't come (expected -1).
  */
 static int
 provoke(const std::string &socket_path, int state, const std::string &bytes, int expected, bool *closed)
 {
-	int			fd = raw_connect(socket_path);
+	int fd = raw_connect(socket_path);
 	std::string answer;
 	struct pollfd poll_fd = {fd, POLLIN, 0};
-	char		byte;
+	char byte;
 
 	raw_send(fd, path_to_state(state) + bytes);
 	*closed = false;
@@ -85,21 +85,21 @@ provoke(const std::string &socket_path, int state, const std::string &bytes, int
 static void
 check_headers(const std::string &socket_path)
 {
-	bool		right = true;
+	bool right = true;
 
 	for (int state = 0; state < 5; state++)
 	{
 		for (unsigned int type : client_types)
 		{
-			int			length = gpusortd_message_length(type);
+			int length = gpusortd_message_length(type);
 			std::string good = raw_message(type, std::string(length, '\0'));
 
 			for (int wrong = 0; wrong < 6; wrong++)
 			{
 				GpusortdHeader header;
 				std::string bytes = good;
-				bool		closed;
-				int			code;
+				bool closed;
+				int code;
 
 				memcpy(&header, good.data(), sizeof(header));
 				header.magic += wrong == 0;
@@ -111,7 +111,8 @@ check_headers(const std::string &socket_path)
 				code = provoke(socket_path, state, bytes, GPUSORTD_PROTOCOL_ERROR, &closed);
 				if (code != GPUSORTD_PROTOCOL_ERROR || !closed)
 				{
-					note("state %s, type %u, wrong %d: code %d, closed %d", state_names[state], type, wrong, code, closed);
+					note("state %s, type %u, wrong %d: code %d, closed %d", state_names[state], type, wrong,
+						 code, closed);
 					right = false;
 				}
 			}
@@ -132,7 +133,7 @@ check_truncated(const std::string &socket_path)
 
 			for (size_t length = 0; length < bytes.size(); length++)
 			{
-				int			fd = raw_connect(socket_path);
+				int fd = raw_connect(socket_path);
 
 				raw_send(fd, path_to_state(state) + bytes.substr(0, length));
 				close(fd);
@@ -142,7 +143,10 @@ check_truncated(const std::string &socket_path)
 	check(true, "messages were cut off at every byte");
 }
 
-/* What a message of zeros is answered with, where it is allowed: -1 but for JOIN, for which there is no such job. */
+/*
+ * What a message of zeros is answered with, where it is allowed: -1 but for JOIN, for which there is no such
+ * job.
+ */
 static int
 allowed_code(int state, unsigned int type)
 {
@@ -157,19 +161,21 @@ check_states(const std::string &socket_path)
 {
 	/* Which of client_types are allowed in which state; a failed job's messages are dropped. */
 	static const char *const allowed[] = {"1000000", "0110000", "0001101", "0000011", "0111111"};
-	bool		right = true;
+	bool right = true;
 
 	for (int state = 0; state < 5; state++)
 	{
 		for (int i = 0; i < 8; i++)
 		{
 			unsigned int type = i < 7 ? client_types[i] : (unsigned int) GPUSORTD_WELCOME;
-			bool		may = i < 7 && allowed[state][i] == '1';
-			bool		closed;
+			bool may = i < 7 && allowed[state][i] == '1';
+			bool closed;
 			std::string bytes = raw_message(type, std::string(gpusortd_message_length(type), '\0'));
-			int			code = provoke(socket_path, state, bytes, may ? allowed_code(state, type) : GPUSORTD_PROTOCOL_ERROR, &closed);
+			int code = provoke(socket_path, state, bytes,
+							   may ? allowed_code(state, type) : GPUSORTD_PROTOCOL_ERROR, &closed);
 
-			if (may ? code != allowed_code(state, type) || closed : code != GPUSORTD_PROTOCOL_ERROR || !closed)
+			if (may ? code != allowed_code(state, type) || closed
+					: code != GPUSORTD_PROTOCOL_ERROR || !closed)
 			{
 				note("state %s, type %u: code %d, closed %d", state_names[state], type, code, closed);
 				right = false;
@@ -182,10 +188,11 @@ check_states(const std::string &socket_path)
 static void
 check_code(const std::string &socket_path, int state, const std::string &bytes, int code, const char *what)
 {
-	bool		closed;
-	int			got = provoke(socket_path, state, bytes, code, &closed);
+	bool closed;
+	int got = provoke(socket_path, state, bytes, code, &closed);
 
-	check(got == code && !closed, "%s: code %d, expected %d, %s", what, got, code, closed ? "closed" : "open");
+	check(got == code && !closed, "%s: code %d, expected %d, %s", what, got, code,
+		  closed ? "closed" : "open");
 }
 
 /* Numbers outside of what is allowed fail the job, and leave the connection. */
@@ -195,20 +202,34 @@ check_numbers(const std::string &socket_path)
 	const uint64_t big = UINT64_MAX;
 
 	for (uint32_t key_bytes : {1u, 7u, 40u, 0xFFFFFFFFu, 0xFFFFFFF8u})
-		check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{key_bytes, 0, 0, 0, 0, 0, 0}), GPUSORTD_INVALID,
-				   "BEGIN: width");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 4, 0, 0, 0, 0, 0}), GPUSORTD_INVALID, "BEGIN: algorithm");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 2, 0, 0, 0, 0}), GPUSORTD_INVALID, "BEGIN: payload");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 0, 1, 0, 0, 0}), GPUSORTD_INVALID, "BEGIN: reserved");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{0, 0, 0, 0, big, big, big}), -1, "BEGIN: huge estimates");
-	check_code(socket_path, 1, raw_message(GPUSORTD_JOIN, GpusortdJoin{big, big}), GPUSORTD_JOB_OVER, "JOIN: no such job");
-	for (GpusortdSubmit submit : std::vector<GpusortdSubmit>{
-			 {64, 0, 1, 16, 1024}, {UINT32_MAX, 0, 1, 16, 1024}, {0, 1, 1, 16, 1024}, {0, 0, 2, 16, 1024}, {0, 0, big, 16, 1024},
-			 {0, 0, UINT64_C(1) << 60, 0, 1024}, {0, 0, 1, 15, 1024}, {0, 0, 1, 16, 8}, {0, 0, 1, 16, 1025}, {0, 0, 1, 16, big},
-			 {0, 0, 1, 16, big - 7}, {0, 0, 1, big, 1024}, {0, 0, 1, 16, UINT64_C(1) << 31}})
+		check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{key_bytes, 0, 0, 0, 0, 0, 0}),
+				   GPUSORTD_INVALID, "BEGIN: width");
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 4, 0, 0, 0, 0, 0}),
+			   GPUSORTD_INVALID, "BEGIN: algorithm");
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 2, 0, 0, 0, 0}),
+			   GPUSORTD_INVALID, "BEGIN: payload");
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 0, 1, 0, 0, 0}),
+			   GPUSORTD_INVALID, "BEGIN: reserved");
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{0, 0, 0, 0, big, big, big}), -1,
+			   "BEGIN: huge estimates");
+	check_code(socket_path, 1, raw_message(GPUSORTD_JOIN, GpusortdJoin{big, big}), GPUSORTD_JOB_OVER,
+			   "JOIN: no such job");
+	for (GpusortdSubmit submit : std::vector<GpusortdSubmit>{{64, 0, 1, 16, 1024},
+															 {UINT32_MAX, 0, 1, 16, 1024},
+															 {0, 1, 1, 16, 1024},
+															 {0, 0, 2, 16, 1024},
+															 {0, 0, big, 16, 1024},
+															 {0, 0, UINT64_C(1) << 60, 0, 1024},
+															 {0, 0, 1, 15, 1024},
+															 {0, 0, 1, 16, 8},
+															 {0, 0, 1, 16, 1025},
+															 {0, 0, 1, 16, big},
+															 {0, 0, 1, 16, big - 7},
+															 {0, 0, 1, big, 1024},
+															 {0, 0, 1, 16, UINT64_C(1) << 31}})
 		check_code(socket_path, 2, raw_message(GPUSORTD_SUBMIT, submit), GPUSORTD_INVALID, "SUBMIT");
-	for (GpusortdFetch fetch : std::vector<GpusortdFetch>{{64, 0, 0}, {UINT32_MAX, 0, 0}, {0, 2, 0}, {0, 0, 1}, {0, 1, 1},
-			 {0, 0, big - 1}})
+	for (GpusortdFetch fetch : std::vector<GpusortdFetch>{
+			 {64, 0, 0}, {UINT32_MAX, 0, 0}, {0, 2, 0}, {0, 0, 1}, {0, 1, 1}, {0, 0, big - 1}})
 		check_code(socket_path, 3, raw_message(GPUSORTD_FETCH, fetch), GPUSORTD_INVALID, "FETCH");
 }
 
@@ -220,12 +241,13 @@ check_chunk(const std::string &socket_path, uint32_t key_bytes, int word, uint64
 {
 	GpusortdClient client;
 	GpusortdBegin begin = {key_bytes, 0, 0, 0, 3, 0, 100};
-	uint64_t	entry_words = (key_bytes > 0 ? key_bytes : 8) / 8 + 1;
-	uint64_t	record_words = key_bytes > 0 ? 3 : 5;
-	bool		ok = gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin);
-	uint64_t   *chunk = (uint64_t *) client.memory;
-	uint64_t	end = ok ? client.job.chunk_bytes / 8 : 0;
-	uint64_t	back = end;
+	uint64_t entry_words = (key_bytes > 0 ? key_bytes : 8) / 8 + 1;
+	uint64_t record_words = key_bytes > 0 ? 3 : 5;
+	bool ok =
+		gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin);
+	uint64_t *chunk = (uint64_t *) client.memory;
+	uint64_t end = ok ? client.job.chunk_bytes / 8 : 0;
+	uint64_t back = end;
 
 	if (!check(ok, "a job for a malformed chunk begins"))
 		return;
@@ -244,10 +266,11 @@ check_chunk(const std::string &socket_path, uint32_t key_bytes, int word, uint64
 		chunk[back + word - 100] = value;
 	else if (word >= 0)
 		chunk[word] = value;
-	ok = gpusortd_take_chunk(&client) == 0 && gpusortd_submit_chunk(&client, 0, 3, 3 * entry_words * 8, back * 8) &&
-		gpusortd_flush(&client);
-	check(ok == good && (good || client.code == GPUSORTD_BAD_CHUNK), "keys of %u bytes, word %d of a chunk is %llx: code %d",
-		  key_bytes, word, (unsigned long long) value, ok ? 0 : (int) client.code);
+	ok = gpusortd_take_chunk(&client) == 0 &&
+		 gpusortd_submit_chunk(&client, 0, 3, 3 * entry_words * 8, back * 8) && gpusortd_flush(&client);
+	check(ok == good && (good || client.code == GPUSORTD_BAD_CHUNK),
+		  "keys of %u bytes, word %d of a chunk is %llx: code %d", key_bytes, word,
+		  (unsigned long long) value, ok ? 0 : (int) client.code);
 	check(gpusortd_end(&client), "and the connection is ready again");
 	gpusortd_close(&client);
 }
@@ -255,11 +278,12 @@ check_chunk(const std::string &socket_path, uint32_t key_bytes, int word, uint64
 static void
 check_chunks(const std::string &socket_path)
 {
-	const uint64_t values[] = {0, 1, 8, 16, 40, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, UINT64_C(1) << 32};
+	const uint64_t values[] =
+		{0, 1, 8, 16, 40, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, UINT64_C(1) << 32};
 
 	for (uint32_t key_bytes : {8u, 32u, 0u})
 	{
-		int			offset_word = key_bytes > 0 ? key_bytes / 8 : 1;
+		int offset_word = key_bytes > 0 ? key_bytes / 8 : 1;
 
 		check_chunk(socket_path, key_bytes, -1, 0, true);
 		for (uint64_t value : values)
@@ -280,37 +304,41 @@ check_chunks(const std::string &socket_path)
 static void
 check_random_chunks(const std::string &socket_path, Random *random)
 {
-	auto		end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
-	int			chunks = 0;
-	int			taken = 0;
-	bool		right = true;
+	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
+	int chunks = 0;
+	int taken = 0;
+	bool right = true;
 
 	while (right && std::chrono::steady_clock::now() < end)
 	{
-		uint32_t	key_bytes = random_below(random, 2) * 8;
-		JobRows		rows({key_bytes, 0, false, 1 + random_below(random, 40), 60, 20, 8}, random);
+		uint32_t key_bytes = random_below(random, 2) * 8;
+		JobRows rows({key_bytes, 0, false, 1 + random_below(random, 40), 60, 20, 8}, random);
 		GpusortdBegin begin = rows.begin();
 		GpusortdClient client;
-		uint64_t	row = 0;
+		uint64_t row = 0;
 
-		right = gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr) && gpusortd_begin(&client, &begin) &&
-			feed_chunk(&client, rows, &row, rows.job.rows, UINT64_MAX) && gpusortd_flush(&client);
+		right = gpusortd_connect(&client, socket_path.c_str(), nullptr, nullptr) &&
+				gpusortd_begin(&client, &begin) &&
+				feed_chunk(&client, rows, &row, rows.job.rows, UINT64_MAX) && gpusortd_flush(&client);
 		/* The same chunk again, with some words changed, while it is being read. */
 		for (int i = 0; i < 20 && right; i++)
 		{
-			uint64_t   *words = (uint64_t *) client.memory;
-			uint64_t	all = client.job.chunk_bytes / 8;
-			uint64_t	entries = rows.job.rows * 2;
-			GpusortdSubmit submit = {0, 0, rows.job.rows, entries * 8, client.job.chunk_bytes - random_below(random, 200) * 8};
+			uint64_t *words = (uint64_t *) client.memory;
+			uint64_t all = client.job.chunk_bytes / 8;
+			uint64_t entries = rows.job.rows * 2;
+			GpusortdSubmit submit = {0, 0, rows.job.rows, entries * 8,
+									 client.job.chunk_bytes - random_below(random, 200) * 8};
 
 			for (int change = 0; change < 3; change++)
 			{
-				uint64_t	at = random_below(random, 2) ? random_below(random, entries) : all - 1 - random_below(random, 200);
+				uint64_t at = random_below(random, 2) ? random_below(random, entries)
+													  : all - 1 - random_below(random, 200);
 
-				words[at] = random_below(random, 2) ? (*random) () : client.job.chunk_bytes - random_below(random, 300);
+				words[at] = random_below(random, 2) ? (*random)()
+													: client.job.chunk_bytes - random_below(random, 300);
 			}
 			raw_send(client.fd, raw_message(GPUSORTD_SUBMIT, submit));
-			words[random_below(random, entries)] = (*random) ();
+			words[random_below(random, entries)] = (*random)();
 			chunks++;
 		}
 		(void) gpusortd_perform(&client);
@@ -326,7 +354,7 @@ check_random_chunks(const std::string &socket_path, Random *random)
 static void
 check_passed_files(const std::string &socket_path)
 {
-	int			fd = raw_connect(socket_path);
+	int fd = raw_connect(socket_path);
 
 	raw_send(fd, path_to_state(1), 3);
 	check(raw_receive(fd, 100).size() > 0, "files passed to gpusortd");
@@ -336,11 +364,11 @@ check_passed_files(const std::string &socket_path)
 void
 check_messages(Random *random)
 {
-	Daemon		daemon;
-	JobRows		rows({0, 0, false, 5000, 60, 20, 8}, random);
+	Daemon daemon;
+	JobRows rows({0, 0, false, 5000, 60, 20, 8}, random);
 	GpusortdClient client;
 	std::string why;
-	long		grown;
+	long grown;
 
 	check_headers(daemon.socket_path);
 	check_truncated(daemon.socket_path);

@@ -4,7 +4,9 @@
  */
 #include "daemon/device/cuda/arena.h"
 
-/* An arena that is larger than this is not worth keeping: its job took much longer than getting memory takes. */
+/*
+ * An arena that is larger than this is not worth keeping: its job took much longer than getting memory takes.
+ */
 #define KEPT_ARENA_BYTES (UINT64_C(256) << 20)
 #define KEPT_ARENAS 32
 
@@ -27,7 +29,8 @@ static DevSortStatus
 open_stream(cudaStream_t *stream, cudaEvent_t *done)
 {
 	CHECK_CUDA(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "making a stream");
-	CHECK_CUDA(cudaEventCreateWithFlags(done, cudaEventBlockingSync | cudaEventDisableTiming), "making an event");
+	CHECK_CUDA(cudaEventCreateWithFlags(done, cudaEventBlockingSync | cudaEventDisableTiming),
+			   "making an event");
 	return status_ok();
 }
 
@@ -36,7 +39,8 @@ Arena::open()
 {
 	CHECK_CUDA(cudaSetDevice(device), "choosing the device");
 	RETURN_IF_FAILED(open_stream(&stream, &done));
-	CHECK_CUDA_MEMORY(cudaHostAlloc((void **) &answers, sizeof(LaneAnswer) * LANES, cudaHostAllocPortable | cudaHostAllocMapped),
+	CHECK_CUDA_MEMORY(cudaHostAlloc((void **) &answers, sizeof(LaneAnswer) * LANES,
+									cudaHostAllocPortable | cudaHostAllocMapped),
 					  "allocating pinned memory");
 	for (int i = 0; i < LANES; i++)
 	{
@@ -72,7 +76,8 @@ void
 Arena::release_buffers()
 {
 	(void) cudaSetDevice(device);
-	for (DeviceMemory *memory : {&keys, &key_offsets, &rows, &row_offsets, &order, &sorted_keys, &places, &workspace})
+	for (DeviceMemory *memory :
+		 {&keys, &key_offsets, &rows, &row_offsets, &order, &sorted_keys, &places, &workspace})
 		memory->release();
 	for (Lane &lane : lanes)
 	{
@@ -86,7 +91,7 @@ Arena::release_buffers()
 void
 ArenaPool::limit_kept(uint64_t bytes)
 {
-	bool		too_much;
+	bool too_much;
 
 	{
 		std::lock_guard<std::mutex> lock(mutex);
@@ -118,7 +123,7 @@ ArenaPool::take(std::unique_ptr<Arena> *arena)
 void
 ArenaPool::give_back(std::unique_ptr<Arena> arena, bool broken)
 {
-	bool		keep;
+	bool keep;
 
 	{
 		std::lock_guard<std::mutex> lock(mutex);
@@ -151,11 +156,11 @@ ArenaPool::release_idle(std::chrono::seconds idle_for)
 
 	{
 		std::lock_guard<std::mutex> lock(mutex);
-		auto		until = std::chrono::steady_clock::now() - idle_for;
+		auto until = std::chrono::steady_clock::now() - idle_for;
 
 		for (auto next = idle.begin(); next != idle.end();)
 		{
-			auto		arena = next++;
+			auto arena = next++;
 
 			if ((*arena)->left <= until && (*arena)->kept > 0)
 				old.splice(old.begin(), idle, arena);

@@ -2,16 +2,18 @@
  * feed.cu
  *		Taking chunks: the feeding of a job on a GPU.
  *
- * Keys, rows and where each row begins gather in buffers that grow without moving.  Fixed keys: a chunk's entries go to its
- * lane's memory, its rows straight to their place, and a kernel makes dense keys and offsets of the entries.  Variable keys: the
- * whole chunk goes to the lane's memory, is measured, and kernels share it out into keys and rows.
+ * Keys, rows and where each row begins gather in buffers that grow without moving.  Fixed keys: a chunk's
+ * entries go to its lane's memory, its rows straight to their place, and a kernel makes dense keys and
+ * offsets of the entries.  Variable keys: the whole chunk goes to the lane's memory, is measured, and kernels
+ * share it out into keys and rows.
  *
- * Several threads bring chunks at a time, and each takes a lane: a stream with memory for a chunk.  Under the mutex a chunk
- * only reserves its place; copying and taking apart go on beside others', so that the way to the device is never idle.  If a
- * chunk turns out malformed, or something fails, the place stays empty; but then the job is over.
+ * Several threads bring chunks at a time, and each takes a lane: a stream with memory for a chunk.  Under the
+ * mutex a chunk only reserves its place; copying and taking apart go on beside others', so that the way to
+ * the device is never idle.  If a chunk turns out malformed, or something fails, the place stays empty; but
+ * then the job is over.
  *
- * Memory is promised in steps: to a plan that is somewhat larger than what there is, or that BEGIN's estimates made.  Buffers
- * grow in steps too, at most to the plan.
+ * Memory is promised in steps: to a plan that is somewhat larger than what there is, or that BEGIN's
+ * estimates made.  Buffers grow in steps too, at most to the plan.
  */
 #include <algorithm>
 
@@ -59,7 +61,8 @@ smaller(const JobSize &a, const JobSize &b)
 static bool
 covers(const JobSize &size, const JobSize &wanted)
 {
-	return wanted.rows <= size.rows && wanted.key_bytes <= size.key_bytes && wanted.row_bytes <= size.row_bytes;
+	return wanted.rows <= size.rows && wanted.key_bytes <= size.key_bytes &&
+		   wanted.row_bytes <= size.row_bytes;
 }
 
 /* ---- lanes ---- */
@@ -69,11 +72,11 @@ DevSortStatus
 CudaJob::take_lane(uint64_t chunk_rows, Lane **lane)
 {
 	std::unique_lock<std::mutex> lock(mutex);
-	Lane	   *free_lane = NULL;
+	Lane *free_lane = NULL;
 
 	for (;;)
 	{
-		int			lanes = job_lanes(shape, planned);
+		int lanes = job_lanes(shape, planned);
 
 		for (int i = lanes - 1; i >= 0; i--)
 			free_lane = arena->lanes[i].busy ? free_lane : &arena->lanes[i];
@@ -83,7 +86,8 @@ CudaJob::take_lane(uint64_t chunk_rows, Lane **lane)
 	}
 	RETURN_IF_FAILED(grow(&free_lane->chunk, shape.chunk_bytes, shape.chunk_bytes));
 	if (shape.key_bytes == 0)
-		RETURN_IF_FAILED(grow(&free_lane->plan, plan_memory(chunk_rows), plan_memory(shape.chunk_bytes / chunk_entry_bytes(0))));
+		RETURN_IF_FAILED(grow(&free_lane->plan, plan_memory(chunk_rows),
+							  plan_memory(shape.chunk_bytes / chunk_entry_bytes(0))));
 	free_lane->busy = true;
 	*lane = free_lane;
 	return status_ok();
@@ -106,7 +110,7 @@ CudaJob::leave_lane(Lane *lane)
 bool
 CudaJob::plan_for(const JobSize &wanted, const JobSize &more)
 {
-	JobSize		roomy = sum(sum(wanted, part(wanted, PLAN_DIVISOR)), times(more, PLAN_CHUNKS));
+	JobSize roomy = sum(sum(wanted, part(wanted, PLAN_DIVISOR)), times(more, PLAN_CHUNKS));
 
 	for (const JobSize &size : {larger(planned, roomy), larger(planned, wanted), larger(grown, wanted)})
 	{
@@ -122,11 +126,12 @@ CudaJob::plan_for(const JobSize &wanted, const JobSize &more)
 DevSortStatus
 CudaJob::grow_to(const JobSize &size)
 {
-	uint64_t	offsets = (size.rows + 1) * sizeof(uint64_t);
+	uint64_t offsets = (size.rows + 1) * sizeof(uint64_t);
 
 	if (shape.key_bytes == 0)
 		RETURN_IF_FAILED(grow(&arena->key_offsets, offsets));
-	RETURN_IF_FAILED(grow(&arena->keys, shape.key_bytes == 0 ? size.key_bytes + sizeof(uint64_t) : size.rows * shape.key_bytes));
+	RETURN_IF_FAILED(grow(&arena->keys, shape.key_bytes == 0 ? size.key_bytes + sizeof(uint64_t)
+															 : size.rows * shape.key_bytes));
 	RETURN_IF_FAILED(grow(&arena->row_offsets, offsets));
 	RETURN_IF_FAILED(grow(&arena->rows, size.row_bytes));
 	grown = larger(grown, size);
@@ -137,8 +142,9 @@ CudaJob::grow_to(const JobSize &size)
 DevSortStatus
 CudaJob::grow_for(const JobSize &wanted)
 {
-	JobSize		more = {wanted.rows - taken.rows, wanted.key_bytes - taken.key_bytes, wanted.row_bytes - taken.row_bytes};
-	JobSize		roomy = larger(times(wanted, 2), sum(wanted, times(more, GROW_CHUNKS)));
+	JobSize more = {wanted.rows - taken.rows, wanted.key_bytes - taken.key_bytes,
+					wanted.row_bytes - taken.row_bytes};
+	JobSize roomy = larger(times(wanted, 2), sum(wanted, times(more, GROW_CHUNKS)));
 	DevSortStatus status = grow_to(larger(wanted, smaller(roomy, planned)));
 
 	if (status.code != DEVSORT_OUT_OF_MEMORY)
@@ -152,7 +158,7 @@ DevSortStatus
 CudaJob::reserve(const JobSize &more, JobSize *before)
 {
 	std::lock_guard<std::mutex> lock(mutex);
-	JobSize		wanted = sum(taken, more);
+	JobSize wanted = sum(taken, more);
 
 	if (wanted.rows > DEVICE_MOST_ROWS || (!covers(planned, wanted) && !plan_for(wanted, more)))
 		return status_make(DEVSORT_OVER_BUDGET, "no more device memory can be promised to the job");
@@ -169,7 +175,8 @@ static DevSortStatus
 copy_in(uint8_t *to, const uint8_t *from, uint64_t bytes, cudaStream_t stream)
 {
 	if (bytes > 0)
-		CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream), "copying a chunk to the device");
+		CHECK_CUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream),
+				   "copying a chunk to the device");
 	return status_ok();
 }
 
@@ -192,17 +199,19 @@ CudaJob::target(const Lane *lane, const JobSize &before) const
 DevSortStatus
 CudaJob::take_fixed(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy)
 {
-	uint64_t	region_bytes = shape.words ? 0 : shape.chunk_bytes - chunk.back;
-	uint64_t	row_bytes = shape.words ? chunk.rows * sizeof(uint64_t) : region_bytes;
-	JobSize		before;
+	uint64_t region_bytes = shape.words ? 0 : shape.chunk_bytes - chunk.back;
+	uint64_t row_bytes = shape.words ? chunk.rows * sizeof(uint64_t) : region_bytes;
+	JobSize before;
 	ExtractTarget to;
 
 	RETURN_IF_FAILED(reserve({chunk.rows, chunk.rows * shape.key_bytes, row_bytes}, &before));
 	to = target(lane, before);
 	copy->region = to.rows + before.row_bytes;
 	RETURN_IF_FAILED(copy_in(lane->chunk.as<uint8_t>(), chunk.base, chunk.front, lane->stream));
-	RETURN_IF_FAILED(copy_in(to.rows + before.row_bytes, chunk.base + chunk.back, region_bytes, lane->stream));
-	RETURN_IF_FAILED(shape.words ? extract_fixed_words(copy, &to, lane->stream) : extract_fixed_rows(copy, &to, lane->stream));
+	RETURN_IF_FAILED(
+		copy_in(to.rows + before.row_bytes, chunk.base + chunk.back, region_bytes, lane->stream));
+	RETURN_IF_FAILED(shape.words ? extract_fixed_words(copy, &to, lane->stream)
+								 : extract_fixed_rows(copy, &to, lane->stream));
 	return wait(lane);
 }
 
@@ -210,31 +219,34 @@ CudaJob::take_fixed(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy)
 DevSortStatus
 CudaJob::measure_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy, const ExtractPlan &plan)
 {
-	uint8_t    *region = lane->chunk.as<uint8_t>() + chunk.front;
+	uint8_t *region = lane->chunk.as<uint8_t>() + chunk.front;
 
 	copy->region = region;
 	RETURN_IF_FAILED(copy_in(lane->chunk.as<uint8_t>(), chunk.base, chunk.front, lane->stream));
 	RETURN_IF_FAILED(copy_in(region, chunk.base + chunk.back, shape.chunk_bytes - chunk.back, lane->stream));
 	RETURN_IF_FAILED(extract_variable_plan(copy, &plan, &lane->answer->malformed, lane->stream));
-	CHECK_CUDA(cudaMemcpyAsync(&lane->answer->key_bytes, plan.key_sums + chunk.rows, sizeof(uint32_t), cudaMemcpyDeviceToHost,
-							   lane->stream), "asking for the length of a chunk's keys");
-	CHECK_CUDA(cudaMemcpyAsync(&lane->answer->part_bytes, plan.part_sums + chunk.rows, sizeof(uint32_t), cudaMemcpyDeviceToHost,
-							   lane->stream), "asking for the length of a chunk's keys");
+	CHECK_CUDA(cudaMemcpyAsync(&lane->answer->key_bytes, plan.key_sums + chunk.rows, sizeof(uint32_t),
+							   cudaMemcpyDeviceToHost, lane->stream),
+			   "asking for the length of a chunk's keys");
+	CHECK_CUDA(cudaMemcpyAsync(&lane->answer->part_bytes, plan.part_sums + chunk.rows, sizeof(uint32_t),
+							   cudaMemcpyDeviceToHost, lane->stream),
+			   "asking for the length of a chunk's keys");
 	return wait(lane);
 }
 
 DevSortStatus
 CudaJob::take_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy)
 {
-	Workspace	opened = workspace_open(lane->plan.as<void>());
+	Workspace opened = workspace_open(lane->plan.as<void>());
 	ExtractPlan plan = extract_plan_take(&opened, chunk.rows);
-	JobSize		before;
+	JobSize before;
 	ExtractTarget to;
 
 	RETURN_IF_FAILED(measure_variable(lane, chunk, copy, plan));
 	if (lane->answer->malformed != 0)
 		return status_ok();
-	RETURN_IF_FAILED(reserve({chunk.rows, lane->answer->key_bytes, shape.chunk_bytes - chunk.back - lane->answer->part_bytes},
+	RETURN_IF_FAILED(reserve({chunk.rows, lane->answer->key_bytes,
+							  shape.chunk_bytes - chunk.back - lane->answer->part_bytes},
 							 &before));
 	to = target(lane, before);
 	RETURN_IF_FAILED(extract_variable_copy(copy, &plan, &to, lane->stream));
@@ -244,7 +256,7 @@ CudaJob::take_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy)
 DevSortStatus
 CudaJob::take_chunk(Lane *lane, const FilledChunk &chunk)
 {
-	ChunkCopy	copy = {};
+	ChunkCopy copy = {};
 
 	lane->answer->malformed = 0;
 	copy.entries = lane->chunk.as<uint8_t>();
@@ -259,10 +271,10 @@ CudaJob::take_chunk(Lane *lane, const FilledChunk &chunk)
 Outcome
 CudaJob::submit(const FilledChunk &chunk)
 {
-	auto		start = std::chrono::steady_clock::now();
-	Lane	   *lane = NULL;
+	auto start = std::chrono::steady_clock::now();
+	Lane *lane = NULL;
 	DevSortStatus status = status_from_cuda(cudaSetDevice(arena->device), "choosing the device");
-	bool		malformed = false;
+	bool malformed = false;
 
 	if (status.code == DEVSORT_OK)
 		status = take_lane(chunk.rows, &lane);

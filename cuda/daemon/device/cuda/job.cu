@@ -2,11 +2,12 @@
  * job.cu
  *		A job on a GPU, with the device library: from its begin to its end, and the sort.
  *
- * When all chunks are there (feed.cu), keys are sorted with row numbers as payload, a prefix sum finds each row's place in
- * the result, and the result is cut into windows.  Rows are gathered window by window, when they are fetched (fetch.cu).
+ * When all chunks are there (feed.cu), keys are sorted with row numbers as payload, a prefix sum finds each
+ * row's place in the result, and the result is cut into windows.  Rows are gathered window by window, when
+ * they are fetched (fetch.cu).
  *
- * Each job has an arena of its own, with streams of its own, so jobs overlap.  A large job gives back what only its sort needed;
- * a small one keeps it, for the next one's sake.
+ * Each job has an arena of its own, with streams of its own, so jobs overlap.  A large job gives back what
+ * only its sort needed; a small one keeps it, for the next one's sake.
  */
 #include <algorithm>
 
@@ -18,7 +19,8 @@
 uint64_t
 microseconds_since(std::chrono::steady_clock::time_point start)
 {
-	return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+	return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start)
+		.count();
 }
 
 /* What was expected is planned for, if it was promised. */
@@ -26,7 +28,7 @@ CudaJob::CudaJob(ArenaPool *arenas, uint64_t device_bytes, const JobShape &asked
 				 MemoryPromise *its_promise)
 	: pool(arenas), most(device_bytes), shape(asked), promise(its_promise)
 {
-	JobSize		all = expected;
+	JobSize all = expected;
 
 	if (shape.key_bytes > 0)
 		all.key_bytes = expected.rows * shape.key_bytes;
@@ -63,7 +65,8 @@ CudaJob::~CudaJob()
 Outcome
 CudaJob::finish(const DevSortStatus &status)
 {
-	if (status.code != DEVSORT_OK && status.code != DEVSORT_OVER_BUDGET && status.code != DEVSORT_OUT_OF_MEMORY)
+	if (status.code != DEVSORT_OK && status.code != DEVSORT_OVER_BUDGET &&
+		status.code != DEVSORT_OUT_OF_MEMORY)
 	{
 		broken = true;
 		(void) cudaDeviceSynchronize();
@@ -71,7 +74,10 @@ CudaJob::finish(const DevSortStatus &status)
 	return outcome_from(status);
 }
 
-/* While chunks come: under the mutex.  at_most: what this buffer will hold in any job, if that isn't up to the whole device. */
+/*
+ * While chunks come: under the mutex.  at_most: what this buffer will hold in any job, if that isn't up to
+ * the whole device.
+ */
 DevSortStatus
 CudaJob::grow(DeviceMemory *memory, uint64_t bytes, uint64_t at_most)
 {
@@ -117,7 +123,7 @@ CudaJob::sort_variable(uint64_t workspace_bytes)
 DevSortStatus
 CudaJob::sort()
 {
-	size_t		workspace_bytes;
+	size_t workspace_bytes;
 
 	CHECK_CUDA(cudaSetDevice(arena->device), "choosing the device");
 	RETURN_IF_FAILED(sort_memory(shape, taken.rows, &workspace_bytes));
@@ -156,7 +162,7 @@ CudaJob::rows_job() const
 DevSortStatus
 CudaJob::plan_rows()
 {
-	size_t		rows_bytes;
+	size_t rows_bytes;
 	DevSortRowsJob job;
 
 	RETURN_IF_FAILED(grow(&arena->places, (taken.rows + 1) * sizeof(uint64_t)));
@@ -164,10 +170,12 @@ CudaJob::plan_rows()
 		RETURN_IF_FAILED(grow(&arena->lanes[i].chunk, shape.chunk_bytes, shape.chunk_bytes));
 	job = rows_job();
 	RETURN_IF_FAILED(devsort_rows_memory(&job, &rows_bytes));
-	RETURN_IF_FAILED(grow(&arena->workspace, std::max<uint64_t>(rows_bytes, windows_memory(taken.row_bytes, shape.chunk_bytes))));
+	RETURN_IF_FAILED(
+		grow(&arena->workspace,
+			 std::max<uint64_t>(rows_bytes, windows_memory(taken.row_bytes, shape.chunk_bytes))));
 	RETURN_IF_FAILED(devsort_rows_plan(&job, arena->workspace.as<void>(), rows_bytes, arena->stream));
-	RETURN_IF_FAILED(windows_find(arena->places.as<uint64_t>(), taken.rows, taken.row_bytes, shape.chunk_bytes,
-								  arena->workspace.as<void>(), arena->stream, &windows));
+	RETURN_IF_FAILED(windows_find(arena->places.as<uint64_t>(), taken.rows, taken.row_bytes,
+								  shape.chunk_bytes, arena->workspace.as<void>(), arena->stream, &windows));
 	if (!job_keeps_buffers(shape, planned))
 		arena->workspace.release();
 	promise->lower(arena->budget.used - std::min<uint64_t>(arena->kept, arena->budget.used));
@@ -177,7 +185,7 @@ CudaJob::plan_rows()
 Outcome
 CudaJob::perform(GpusortdSorted *sorted)
 {
-	auto		start = std::chrono::steady_clock::now();
+	auto start = std::chrono::steady_clock::now();
 	DevSortStatus status = status_ok();
 
 	*sorted = {};

@@ -17,7 +17,8 @@
 class CudaJob : public DeviceJob
 {
 public:
-	CudaJob(ArenaPool *arenas, uint64_t device_bytes, const JobShape &asked, const JobSize &expected, MemoryPromise *its_promise);
+	CudaJob(ArenaPool *arenas, uint64_t device_bytes, const JobShape &asked, const JobSize &expected,
+			MemoryPromise *its_promise);
 	~CudaJob() override;
 
 	DevSortStatus open();
@@ -41,7 +42,8 @@ private:
 	DevSortStatus take_chunk(Lane *lane, const FilledChunk &chunk);
 	DevSortStatus take_fixed(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy);
 	DevSortStatus take_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy);
-	DevSortStatus measure_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy, const ExtractPlan &plan);
+	DevSortStatus measure_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy,
+								   const ExtractPlan &plan);
 	ExtractTarget target(const Lane *lane, const JobSize &before) const;
 
 	/* sorting */
@@ -57,28 +59,28 @@ private:
 	DevSortStatus find_window(uint64_t position, bool backward, Window *window);
 	DevSortStatus copy_out(Lane *lane, const Window &window, uint8_t *target);
 
-	ArenaPool  *pool;
-	uint64_t	most;			/* bytes of the device: no buffer can be larger */
-	JobShape	shape;
+	ArenaPool *pool;
+	uint64_t most; /* bytes of the device: no buffer can be larger */
+	JobShape shape;
 	MemoryPromise *promise;
 	std::unique_ptr<Arena> arena;
-	std::atomic<bool> broken{false};	/* a call failed that may have left work behind */
-	bool		brief;			/* threads wait for it by spinning */
+	std::atomic<bool> broken{false}; /* a call failed that may have left work behind */
+	bool brief;						 /* threads wait for it by spinning */
 
 	/* All up to the next comment is under the mutex while chunks come. */
-	std::mutex	mutex;
+	std::mutex mutex;
 	std::condition_variable lane_left;
-	JobSize		taken;			/* chunks under way included */
-	JobSize		planned;		/* of such a job all buffers are promised */
-	JobSize		grown;			/* the feed's buffers have room for it */
-	uint64_t	highest = 0;	/* bytes of device memory */
-	uint64_t	feed_us = 0;
+	JobSize taken;		  /* chunks under way included */
+	JobSize planned;	  /* of such a job all buffers are promised */
+	JobSize grown;		  /* the feed's buffers have room for it */
+	uint64_t highest = 0; /* bytes of device memory */
+	uint64_t feed_us = 0;
 
 	std::vector<WindowStart> windows;
 	unsigned int fetches_started = 0;
 	unsigned int fetches_finished = 0;
 };
 
-uint64_t	microseconds_since(std::chrono::steady_clock::time_point start);
+uint64_t microseconds_since(std::chrono::steady_clock::time_point start);
 
-#endif							/* GPUSORTD_CUDA_JOB_H */
+#endif /* GPUSORTD_CUDA_JOB_H */

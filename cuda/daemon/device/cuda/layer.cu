@@ -2,8 +2,8 @@
  * layer.cu
  *		The device layer proper: GPUs.
  *
- * It knows the devices, pins chunk memory for all of them at once, and sorts a small job on each before any client comes
- * (warm_up.cu); job.cu does the work.
+ * It knows the devices, pins chunk memory for all of them at once, and sorts a small job on each before any
+ * client comes (warm_up.cu); job.cu does the work.
  */
 #include <algorithm>
 #include <cstdlib>
@@ -22,25 +22,24 @@ struct CudaDevice
 	}
 
 	const uint64_t memory_bytes;
-	ArenaPool	arenas;
+	ArenaPool arenas;
 };
 
 class CudaLayer : public DeviceLayer
 {
 public:
-	const char *
-	name() const override
+	const char *name() const override
 	{
 		return "CUDA";
 	}
 
-	Outcome open(const std::vector<int> &wanted, uint64_t chunk_bytes, std::vector<DeviceDescription> *devices) override;
+	Outcome open(const std::vector<int> &wanted, uint64_t chunk_bytes,
+				 std::vector<DeviceDescription> *devices) override;
 	uint64_t keep_memory(int device, uint64_t limit) override;
 	void tidy() override;
 	Outcome register_memory(void *memory, size_t bytes) override;
 	void unregister_memory(void *memory) override;
-	uint64_t
-	memory_needed(const JobShape &shape, const JobSize &size) override
+	uint64_t memory_needed(const JobShape &shape, const JobSize &size) override
 	{
 		return job_memory(shape, size);
 	}
@@ -57,7 +56,8 @@ private:
 CudaDevice *
 CudaLayer::find(int device)
 {
-	return &*std::find_if(known.begin(), known.end(), [device](const CudaDevice &one) { return one.arenas.device == device; });
+	return &*std::find_if(known.begin(), known.end(),
+						  [device](const CudaDevice &one) { return one.arenas.device == device; });
 }
 
 /* A device that is too old is passed over, unless it was asked for. */
@@ -65,8 +65,8 @@ Outcome
 CudaLayer::open(const std::vector<int> &wanted, uint64_t chunk_bytes, std::vector<DeviceDescription> *devices)
 {
 	std::vector<int> numbers = wanted;
-	int			count;
-	Outcome		outcome;
+	int count;
+	Outcome outcome;
 
 	/* All kernels are loaded with the context, and not when a client first needs one. */
 	(void) setenv("CUDA_MODULE_LOADING", "EAGER", 0);
@@ -97,7 +97,7 @@ CudaLayer::open(const std::vector<int> &wanted, uint64_t chunk_bytes, std::vecto
 uint64_t
 CudaLayer::keep_memory(int device, uint64_t limit)
 {
-	uint64_t	kept = std::min(limit / KEPT_DIVISOR, KEPT_MOST);
+	uint64_t kept = std::min(limit / KEPT_DIVISOR, KEPT_MOST);
 
 	find(device)->arenas.limit_kept(kept);
 	return kept;
@@ -133,8 +133,8 @@ CudaLayer::begin(int device, const JobShape &shape, const JobSize &expected, Mem
 				 std::unique_ptr<DeviceJob> *job)
 {
 	CudaDevice *on = find(device);
-	auto		made = std::make_unique<CudaJob>(&on->arenas, on->memory_bytes, shape, expected, promise);
-	Outcome		outcome = outcome_from(made->open());
+	auto made = std::make_unique<CudaJob>(&on->arenas, on->memory_bytes, shape, expected, promise);
+	Outcome outcome = outcome_from(made->open());
 
 	if (outcome.ok())
 		*job = std::move(made);

@@ -2,8 +2,9 @@
  * memory.cu
  *		How much device memory a job takes.
  *
- * How much memory a job is promised is memory_needed's sum of all its buffers at their largest; so what was accepted can be
- * sorted and returned.  Only if another program takes the device's memory, sorting may fail for want of it.
+ * How much memory a job is promised is memory_needed's sum of all its buffers at their largest; so what was
+ * accepted can be sorted and returned.  Only if another program takes the device's memory, sorting may fail
+ * for want of it.
  */
 #include <algorithm>
 
@@ -11,7 +12,10 @@
 #include "daemon/device/cuda/chunk_extract.h"
 #include "daemon/device/cuda/result_windows.h"
 
-/* Buffers grow to multiples of this, or of what the device has for granularity; that is 2 MB on all there are. */
+/*
+ * Buffers grow to multiples of this, or of what the device has for granularity; that is 2 MB on all there
+ * are.
+ */
 #define BUFFER_GRANULARITY (UINT64_C(2) << 20)
 
 /* From so many chunks on a job has more than two lanes, and gives back what it needs no more. */
@@ -103,7 +107,7 @@ sort_memory(const JobShape &shape, uint64_t n, size_t *bytes)
 uint64_t
 plan_memory(uint64_t rows)
 {
-	Workspace	measured = workspace_measure();
+	Workspace measured = workspace_measure();
 
 	extract_plan_take(&measured, rows);
 	return workspace_bytes(&measured);
@@ -112,7 +116,8 @@ plan_memory(uint64_t rows)
 static bool
 is_large(const JobShape &shape, const JobSize &size)
 {
-	return size.rows * chunk_entry_bytes(shape.key_bytes) + size.key_bytes + size.row_bytes > LARGE_JOB_CHUNKS * shape.chunk_bytes;
+	return size.rows * chunk_entry_bytes(shape.key_bytes) + size.key_bytes + size.row_bytes >
+		   LARGE_JOB_CHUNKS * shape.chunk_bytes;
 }
 
 int
@@ -132,15 +137,17 @@ uint64_t
 job_memory(const JobShape &shape, const JobSize &size)
 {
 	DevSortRowsJob rows = {};
-	bool		variable = shape.key_bytes == 0;
-	uint64_t	keys = variable ? size.key_bytes + sizeof(uint64_t) : size.rows * shape.key_bytes;
-	uint64_t	offsets = mapped((size.rows + 1) * sizeof(uint64_t));
-	uint64_t	lane = mapped(shape.chunk_bytes) + (variable ? mapped(plan_memory(shape.chunk_bytes / chunk_entry_bytes(0))) : 0);
-	size_t		sort_bytes = 0;
-	size_t		rows_bytes = 0;
-	uint64_t	always = mapped(size.row_bytes) + offsets + mapped(size.rows * sizeof(uint32_t)) + job_lanes(shape, size) * lane;
-	uint64_t	sorting;
-	uint64_t	returning;
+	bool variable = shape.key_bytes == 0;
+	uint64_t keys = variable ? size.key_bytes + sizeof(uint64_t) : size.rows * shape.key_bytes;
+	uint64_t offsets = mapped((size.rows + 1) * sizeof(uint64_t));
+	uint64_t lane = mapped(shape.chunk_bytes) +
+					(variable ? mapped(plan_memory(shape.chunk_bytes / chunk_entry_bytes(0))) : 0);
+	size_t sort_bytes = 0;
+	size_t rows_bytes = 0;
+	uint64_t always = mapped(size.row_bytes) + offsets + mapped(size.rows * sizeof(uint32_t)) +
+					  job_lanes(shape, size) * lane;
+	uint64_t sorting;
+	uint64_t returning;
 
 	rows.n = size.rows;
 	if (size.rows > DEVICE_MOST_ROWS || sort_memory(shape, size.rows, &sort_bytes).code != DEVSORT_OK ||

@@ -17,16 +17,14 @@ public:
 		release();
 	}
 
-	void
-	release()
+	void release()
 	{
 		devsort_buffer_destroy(buffer);
 		buffer = NULL;
 	}
 
 	/* Makes so many bytes usable, and no more; what is there stays. */
-	DevSortStatus
-	grow(DevSortBudget *budget, uint64_t most, uint64_t bytes)
+	DevSortStatus grow(DevSortBudget *budget, uint64_t most, uint64_t bytes)
 	{
 		if (buffer == NULL)
 			RETURN_IF_FAILED(devsort_buffer_create(budget, most, &buffer));
@@ -34,8 +32,7 @@ public:
 	}
 
 	template <typename T>
-	T *
-	as() const
+	T *as() const
 	{
 		return buffer != NULL ? (T *) devsort_buffer_address(buffer) : NULL;
 	}
@@ -45,9 +42,12 @@ private:
 };
 
 /* What a failure of the library or of CUDA is for the client. */
-Outcome		outcome_from(const DevSortStatus &status);
+Outcome outcome_from(const DevSortStatus &status);
 
-/* What the library is to sort; the pointers are yet to be set, but are not NULL where it looks at that to measure. */
+/*
+ * What the library is to sort; the pointers are yet to be set, but are not NULL where it looks at that to
+ * measure.
+ */
 DevSortFixedJob fixed_job(const JobShape &shape, uint64_t n);
 DevSortStringsJob strings_job(const JobShape &shape, uint64_t n);
 
@@ -55,16 +55,18 @@ DevSortStringsJob strings_job(const JobShape &shape, uint64_t n);
 DevSortStatus sort_memory(const JobShape &shape, uint64_t n, size_t *bytes);
 
 /* The workspace for taking apart a chunk with variable keys. */
-uint64_t	plan_memory(uint64_t rows);
+uint64_t plan_memory(uint64_t rows);
 
 /* Chunks of a job of that size that are worth having on their way at a time. */
-int			job_lanes(const JobShape &shape, const JobSize &size);
+int job_lanes(const JobShape &shape, const JobSize &size);
 
-/* Does it keep the buffers of its feed and sort until its end, for the next job?  Else they are given back when it is sorted. */
-bool		job_keeps_buffers(const JobShape &shape, const JobSize &size);
+/*
+ * Does it keep the buffers of its feed and sort until its end, for the next job?  Else they are given back
+ * when it is sorted.
+ */
+bool job_keeps_buffers(const JobShape &shape, const JobSize &size);
 
 /* An upper bound of all buffers of a job. */
-uint64_t	job_memory(const JobShape &shape, const JobSize &size);
+uint64_t job_memory(const JobShape &shape, const JobSize &size);
 
-
-#endif							/* GPUSORTD_CUDA_MEMORY_H */
+#endif /* GPUSORTD_CUDA_MEMORY_H */

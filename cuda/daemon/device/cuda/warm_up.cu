@@ -9,7 +9,10 @@
 
 #define WARM_UP_ROWS 50000
 
-/* A row is its length and its number; a record of a variable key has 8 bytes of key, as all have that are sorted here. */
+/*
+ * A row is its length and its number; a record of a variable key has 8 bytes of key, as all have that are
+ * sorted here.
+ */
 #define ROW_BYTES 24
 #define RECORD_BYTES (16 + ROW_BYTES)
 
@@ -21,20 +24,17 @@ public:
 	{
 	}
 
-	uint64_t
-	bytes() const override
+	uint64_t bytes() const override
 	{
 		return all;
 	}
 
-	bool
-	raise(uint64_t wanted) override
+	bool raise(uint64_t wanted) override
 	{
 		return wanted <= all;
 	}
 
-	void
-	lower(uint64_t) override
+	void lower(uint64_t) override
 	{
 	}
 
@@ -52,14 +52,14 @@ key_of_row(uint64_t i)
 static FilledChunk
 fill_chunk(const JobShape &shape, uint64_t rows, uint8_t *chunk)
 {
-	uint64_t	back = shape.chunk_bytes;
-	uint8_t    *entry = chunk;
+	uint64_t back = shape.chunk_bytes;
+	uint8_t *entry = chunk;
 
 	for (uint64_t i = 0; i < rows; i++)
 	{
-		uint64_t	key = __builtin_bswap64(key_of_row(i));
-		uint64_t	record[RECORD_BYTES / 8] = {sizeof(key), key, ROW_BYTES, i, 0};
-		uint64_t	skip = shape.key_bytes > 0 ? 16 : 0;
+		uint64_t key = __builtin_bswap64(key_of_row(i));
+		uint64_t record[RECORD_BYTES / 8] = {sizeof(key), key, ROW_BYTES, i, 0};
+		uint64_t skip = shape.key_bytes > 0 ? 16 : 0;
 
 		back -= RECORD_BYTES - skip;
 		memcpy(chunk + back, (const uint8_t *) record + skip, RECORD_BYTES - skip);
@@ -75,12 +75,12 @@ fill_chunk(const JobShape &shape, uint64_t rows, uint8_t *chunk)
 static Outcome
 check_result(DeviceJob *job, uint64_t rows, uint8_t *chunk)
 {
-	uint64_t	last = 0;
-	Window		window = {};
+	uint64_t last = 0;
+	Window window = {};
 
 	for (uint64_t next = 0; next < rows; next += window.rows)
 	{
-		Outcome		outcome = job->start_fetch(next, false, chunk, &window);
+		Outcome outcome = job->start_fetch(next, false, chunk, &window);
 
 		if (outcome.ok())
 			outcome = job->finish_fetch();
@@ -90,7 +90,7 @@ check_result(DeviceJob *job, uint64_t rows, uint8_t *chunk)
 			return outcome;
 		for (uint64_t i = 0; i < window.rows; i++)
 		{
-			uint64_t	row[ROW_BYTES / 8];
+			uint64_t row[ROW_BYTES / 8];
 
 			memcpy(row, chunk + i * ROW_BYTES, ROW_BYTES);
 			if (row[0] != ROW_BYTES || row[1] >= rows || key_of_row(row[1]) <= last)
@@ -104,12 +104,13 @@ check_result(DeviceJob *job, uint64_t rows, uint8_t *chunk)
 static Outcome
 sort_one_chunk(ArenaPool *arenas, uint64_t device_bytes, const JobShape &shape)
 {
-	uint64_t	rows = std::min<uint64_t>(WARM_UP_ROWS, shape.chunk_bytes / (chunk_entry_bytes(shape.key_bytes) + RECORD_BYTES));
+	uint64_t rows = std::min<uint64_t>(WARM_UP_ROWS, shape.chunk_bytes /
+														 (chunk_entry_bytes(shape.key_bytes) + RECORD_BYTES));
 	std::vector<uint64_t> memory(shape.chunk_bytes / 8);
-	uint8_t    *chunk = (uint8_t *) memory.data();
+	uint8_t *chunk = (uint8_t *) memory.data();
 	WholeDevice promise(device_bytes);
-	CudaJob		job(arenas, device_bytes, shape, {}, &promise);
-	Outcome		outcome = outcome_from(job.open());
+	CudaJob job(arenas, device_bytes, shape, {}, &promise);
+	Outcome outcome = outcome_from(job.open());
 	GpusortdSorted sorted;
 
 	if (outcome.ok())
@@ -122,7 +123,7 @@ sort_one_chunk(ArenaPool *arenas, uint64_t device_bytes, const JobShape &shape)
 Outcome
 warm_up(ArenaPool *arenas, uint64_t device_bytes, uint64_t chunk_bytes)
 {
-	Outcome		outcome;
+	Outcome outcome;
 
 	for (uint32_t key_bytes : {8, 16, 0})
 	{
