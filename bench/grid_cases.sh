@@ -1,9 +1,14 @@
 # shellcheck shell=bash
-# The cases of bench/modes_grid: keys, shapes of queries, and the tables they read.  To be sourced after bench/lib.sh.
+# Variables of the caller's; $1 is a parameter of SQL:
+# shellcheck disable=SC2154,SC2016
+#
+# The cases of bench/modes_grid: keys, shapes of queries, and the tables they read.  To be sourced after
+# bench/lib.sh.
 
 # ---- keys ----
 
-# Name | columns, out of a number n of the distribution | ORDER BY | distribution | bytes of padding, for rows of about 120 bytes
+# Name | columns, out of a number n of the distribution | ORDER BY | distribution | bytes of padding, for rows
+# of about 120 bytes
 grid_keys=(
 	'int8|n AS k|k|uniform|79'
 	'two|(n % 1000)::int4 AS k, n AS k2|k, k2|uniform|71'
@@ -28,9 +33,9 @@ key_field() {
 
 # ---- shapes ----
 
-# Name | keys | how | query.  How: explain (EXPLAIN ANALYZE of the query), ctas (of CREATE TABLE AS), execute ARGUMENT (of a prepared
-# statement with a generic plan), cursor ROWS (DECLARE, MOVE, CLOSE).  {w}, {n} ...: tables, see make_relation; {k}: the key's columns;
-# {rows}: rows of a table.
+# Name | keys | how | query.  How: explain (EXPLAIN ANALYZE of the query), ctas (of CREATE TABLE AS), execute
+# ARGUMENT (of a prepared statement with a generic plan), cursor ROWS (DECLARE, MOVE, CLOSE).  {w}, {n} ...:
+# tables, see make_relation; {k}: the key's columns; {rows}: rows of a table.
 all_keys='int8 two duplicates sorted nearly reversed numeric text icu paths'
 grid_shapes=(
 	"plain|$all_keys|explain|SELECT * FROM {w} ORDER BY {k}"
@@ -80,7 +85,8 @@ is_quick() {
 	if [ "$2" -ge 1000000 ]; then [[ $1 =~ $quick_large ]]; elif [ "$2" -lt 100000 ]; then [[ $1 =~ $quick_small ]]; fi
 }
 
-# Prints the cases, one a line: shape|key|how|query|rows|work_mem|workers, those that use the same tables together.
+# Prints the cases, one a line: shape|key|how|query|rows|work_mem|workers, those that use the same tables
+# together.
 list_grid() {
 	local count shape keys how query key memory processes
 	for count in $sizes; do
@@ -104,8 +110,12 @@ list_grid() {
 # The columns of the rows of a key, as a table is made of them.
 wide_columns() { echo "$(key_field "$1" 2 "$2"), i AS id, repeat('x', $(key_field "$1" 5 "$2")) AS pad"; }
 
-# Makes gpusort_grid.LETTER_KEY if it is not there: w, wide rows of about 120 bytes; n, the key and an id; x, like w with an index on k;
-# v, a view of w in order; h and r, like w in partitions, by hash and by ranges of k; d, 1000 names for joins.
+# Those that are there.
+declare -A relations
+
+# Makes gpusort_grid.LETTER_KEY if it is not there: w, wide rows of about 120 bytes; n, the key and an id; x,
+# like w with an index on k; v, a view of w in order; h and r, like w in partitions, by hash and by ranges of
+# k; d, 1000 names for joins.
 make_relation() {
 	local letter=$1 key=$2 count=$3 relation=gpusort_grid.$1_$2 part bound order
 	[ -z "${relations[$relation]:-}" ] || return 0
