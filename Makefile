@@ -1,14 +1,14 @@
 # gpusort: sorts of large results on a GPU, or faster on the CPU.
 #
-# Builds with PGXS against the PostgreSQL that PG_CONFIG names.  `make help` lists the targets.
-# The targets that set up a machine themselves (demo, test, bench, random, setup) must work before there
-# is any PostgreSQL, so nothing here may fail when pg_config is missing.
+# Builds with PGXS against the PostgreSQL that PG_CONFIG names.  `make help` lists the targets.  The targets
+# that set up a machine themselves (demo, test, bench, random, setup) must work before there is any
+# PostgreSQL, so nothing here may fail when pg_config is missing.
 
 MODULE_big = gpusort
 EXTENSION = gpusort
 DATA = sql/gpusort--1.0.sql
 # The client of gpusortd is a part of the extension; cuda.mk compiles it once more for gpusortd's tests.
-CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client*.c)))
+CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client/*.c)))
 # src/ has rooms; their READMEs say which may include which.
 SOURCES = $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 SOURCE_HEADERS = $(wildcard src/*/*.h src/*/*/*.h)
@@ -17,11 +17,11 @@ OBJS = $(SOURCES:.c=.o) $(CLIENT_OBJS)
 # Calls inside the library go straight, not through its table of exported functions.
 SHLIB_LINK = -Wl,-Bsymbolic-functions
 
-# With COVERAGE=1 the code counts the executions of its lines, for tools/coverage.
-# Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
-# compiler; clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
+# With COVERAGE=1 the code counts the executions of its lines, for tools/coverage.  Warnings are errors with
+# WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any compiler; clang would warn about
+# those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda/daemon
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage)
 
@@ -41,7 +41,7 @@ include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
 $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client*.h cuda/daemon/protocol.h)
+$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
 
 # The compiler's warnings, without its code: for tools/lint.
 syntax: $(OBJS:.o=.syntax)
@@ -62,14 +62,14 @@ uninstall-gpusortd:
 .PHONY: install-gpusortd uninstall-gpusortd
 
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
-# cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare otherwise, and
-# through the plain C that other processors run.
+# cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare
+# otherwise, and through the plain C that other processors run.
 CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c src/sort/parallel_sort*.c) \
-	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c base/huge_memory.c)
+	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c base/huge_memory.c)
 CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
-	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
+	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
 		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm -pthread
 else
 all install installcheck:

@@ -2,8 +2,8 @@
 # Variables of the caller's:
 # shellcheck disable=SC2154
 #
-# What bench/gpu_orderby learns of single runs besides their time: stages, memory, CPU time, waits.  To be sourced; method_settings, case_query,
-# add_line, $table, $output and $scratch are the caller's.
+# What bench/gpu_orderby learns of single runs besides their time: stages, memory, CPU time, waits.  To be
+# sourced; method_settings, case_query, add_line, $table, $output and $scratch are the caller's.
 
 # One run with EXPLAIN ANALYZE: its text to explain/, stages and the backend's memory to details.csv.
 explain_once() {
@@ -46,7 +46,8 @@ sample_waits() {
 	done | sql
 }
 
-# User and system seconds of the server's gpusortd, which works in its data directory; nothing if there is none.
+# User and system seconds of the server's gpusortd, which works in its data directory; nothing if there is
+# none.
 service_cpu_seconds() {
 	local process directory
 	directory=$(sql -c 'SHOW data_directory')

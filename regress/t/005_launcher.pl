@@ -1,5 +1,5 @@
-# The launcher keeps gpusortd alive: it starts it, starts it again, kills one that hangs, gives up where that is no use,
-# and leaves nothing behind. gpusort_devices() tells what is going on in each of these states.
+# The launcher keeps gpusortd alive: it starts it, starts it again, kills one that hangs, gives up where that
+# is no use, and leaves nothing behind.  gpusort_devices() tells what is going on in each of these states.
 use strict;
 use warnings;
 
@@ -231,7 +231,8 @@ wait_until_ready('and with devices there is');
 
 # ---- it can't be ----
 
-# Sets something, waits for the reason to be known, and for what a launcher that goes on trying would do meanwhile.
+# Sets something, waits for the reason to be known, and for what a launcher that goes on trying would do
+# meanwhile.
 sub check_given_up
 {
 	my ($what, $reason, $hint, %settings) = @_;

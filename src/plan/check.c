@@ -2,7 +2,8 @@
  * plan/check.c
  *		gpusort_check(query): which of a query's sorts are taken, and why the others are not.
  *
- * The query is planned as the session's settings would have it, and the finished plan is read.  It is not executed.
+ * The query is planned as the session's settings would have it, and the finished plan is read.  It is not
+ * executed.
  */
 #include "postgres.h"
 
@@ -28,8 +29,8 @@ PG_FUNCTION_INFO_V1(gpusort_check);
 typedef struct CheckContext
 {
 	ReturnSetInfo *result;
-	List	   *deparse_context;
-	bool		use_prefix;
+	List *deparse_context;
+	bool use_prefix;
 } CheckContext;
 
 /* ---------------------------------------------------------------- the plan */
@@ -38,7 +39,7 @@ static char *
 join_strings(List *strings)
 {
 	StringInfoData out;
-	ListCell   *cell;
+	ListCell *cell;
 
 	initStringInfo(&out);
 	foreach(cell, strings)
@@ -50,15 +51,16 @@ static void
 check_node(Plan *plan, List *ancestors, void *arg)
 {
 	CheckContext *context = arg;
-	bool		taken = sort_plan_is_gpusort(plan);
-	Datum		values[3];
-	bool		nulls[3] = {false, false, false};
-	List	   *deparse_context;
+	bool taken = sort_plan_is_gpusort(plan);
+	Datum values[3];
+	bool nulls[3] = {false, false, false};
+	List *deparse_context;
 
 	if (!taken && !IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
 	deparse_context = set_deparse_context_plan(context->deparse_context, plan, ancestors);
-	values[0] = CStringGetTextDatum(join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix)));
+	values[0] =
+		CStringGetTextDatum(join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix)));
 	values[1] = BoolGetDatum(taken);
 	nulls[2] = taken;
 	values[2] = taken ? (Datum) 0 : CStringGetTextDatum(sort_why_not_taken(plan, ancestors).words);
@@ -68,9 +70,9 @@ check_node(Plan *plan, List *ancestors, void *arg)
 static void
 check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 {
-	Bitmapset  *relations = NULL;
+	Bitmapset *relations = NULL;
 	CheckContext context = {.result = result, .use_prefix = list_length(stmt->rtable) > 1};
-	ListCell   *cell;
+	ListCell *cell;
 
 	if (stmt->rtable != NIL)
 		relations = bms_add_range(NULL, 1, list_length(stmt->rtable));
@@ -87,7 +89,7 @@ check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 static void
 check_query(Query *query, const char *query_string, ReturnSetInfo *result)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	if (query->commandType != CMD_UTILITY)
 	{
@@ -107,17 +109,17 @@ check_query(Query *query, const char *query_string, ReturnSetInfo *result)
 Datum
 gpusort_check(PG_FUNCTION_ARGS)
 {
-	char	   *query_string = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	ListCell   *statement;
+	char *query_string = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	ListCell *statement;
 
 	InitMaterializedSRF(fcinfo, 0);
 	foreach(statement, pg_parse_query(query_string))
 	{
-		Oid		   *param_types = NULL;
-		int			nparams = 0;
-		List	   *queries = pg_analyze_and_rewrite_varparams(lfirst_node(RawStmt, statement), query_string,
-															   &param_types, &nparams, NULL);
-		ListCell   *cell;
+		Oid *param_types = NULL;
+		int nparams = 0;
+		List *queries = pg_analyze_and_rewrite_varparams(lfirst_node(RawStmt, statement), query_string,
+														 &param_types, &nparams, NULL);
+		ListCell *cell;
 
 		foreach(cell, queries)
 			check_query(lfirst_node(Query, cell), query_string, (ReturnSetInfo *) fcinfo->resultinfo);

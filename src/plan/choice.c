@@ -2,8 +2,8 @@
  * plan/choice.c
  *		Which sorts are worth taking, and why those of a finished plan were not taken.
  *
- * The planner's part in gpusort (planner.c) and whoever tells a person about it decide by the same predicates, so that the
- * reason given is the reason there was.
+ * The planner's part in gpusort (planner.c) and whoever tells a person about it decide by the same
+ * predicates, so that the reason given is the reason there was.
  */
 #include "postgres.h"
 
@@ -28,8 +28,8 @@ sort_worth_taking(double rows, double limit_rows, Declined *why_not)
 		return declined_because(why_not, DECLINED_MODE_OFF, "gpusort.mode is off");
 	if (limit_rows > 0 && limit_rows <= rows / TOP_N_FRACTION)
 		return declined_because(why_not, DECLINED_LIMIT,
-								psprintf("the LIMIT keeps %.0f of about %.0f rows, a case for top-N heapsort", limit_rows,
-										 rows));
+								psprintf("the LIMIT keeps %.0f of about %.0f rows, a case for top-N heapsort",
+										 limit_rows, rows));
 	if (gpusort_mode == GPUSORT_MODE_AUTO && rows < gpusort_min_rows)
 		return declined_because(why_not, DECLINED_FEW_ROWS,
 								psprintf("about %.0f rows are expected, gpusort.min_rows is %d", rows,
@@ -44,7 +44,7 @@ sort_repeats_volatile(List *exprs)
 		return false;
 	for (int i = 0; i < list_length(exprs); i++)
 	{
-		Node	   *expr = list_nth(exprs, i);
+		Node *expr = list_nth(exprs, i);
 
 		if (!contain_volatile_functions(expr))
 			continue;
@@ -97,7 +97,7 @@ const_or(Node *node, double otherwise)
 static const Limit *
 limit_above(List *ancestors)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, ancestors)
 	{
@@ -126,7 +126,7 @@ rows_wanted(List *ancestors)
 static bool
 is_parallel(List *ancestors)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, ancestors)
 	{
@@ -140,8 +140,8 @@ is_parallel(List *ancestors)
 static bool
 output_repeats_volatile(const Plan *plan)
 {
-	List	   *exprs = NIL;
-	ListCell   *cell;
+	List *exprs = NIL;
+	ListCell *cell;
 
 	foreach(cell, plan->targetlist)
 		exprs = lappend(exprs, lfirst_node(TargetEntry, cell)->expr);
@@ -151,7 +151,7 @@ output_repeats_volatile(const Plan *plan)
 static bool
 columns_supported(const Plan *sort, Declined *why_not)
 {
-	int			ncolumns;
+	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
 
 	for (int i = 0; i < ncolumns; i++)
@@ -166,9 +166,10 @@ Declined
 sort_why_not_taken(const Plan *sort, List *ancestors)
 {
 	const char *use = purpose(ancestors != NIL ? linitial(ancestors) : NULL);
-	Declined	why_not = {.reason = DECLINED_COST};
+	Declined why_not = {.reason = DECLINED_COST};
 
-	if (!columns_supported(sort, &why_not) || !sort_worth_taking(sort->plan_rows, rows_wanted(ancestors), &why_not))
+	if (!columns_supported(sort, &why_not) ||
+		!sort_worth_taking(sort->plan_rows, rows_wanted(ancestors), &why_not))
 		return why_not;
 	if (use != NULL)
 	{
@@ -181,7 +182,8 @@ sort_why_not_taken(const Plan *sort, List *ancestors)
 		why_not.words = "the sort's input computes one volatile expression twice";
 	}
 	else if (IsA(sort, IncrementalSort))
-		why_not.words = "the input is in order by its first columns: an incremental sort is expected to be cheaper";
+		why_not.words =
+			"the input is in order by its first columns: an incremental sort is expected to be cheaper";
 	else if (is_parallel(ancestors))
 		why_not.words = "PostgreSQL's parallel plan is expected to be cheaper";
 	else
@@ -193,7 +195,7 @@ sort_why_not_taken(const Plan *sort, List *ancestors)
 static void
 count_node(Plan *plan, List *ancestors, void *context)
 {
-	Declined	why_not;
+	Declined why_not;
 
 	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
@@ -205,7 +207,7 @@ count_node(Plan *plan, List *ancestors, void *context)
 void
 sort_count_declined(const PlannedStmt *stmt)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	plan_walk(stmt->planTree, NIL, count_node, NULL);
 	foreach(cell, stmt->subplans)

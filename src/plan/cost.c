@@ -2,7 +2,8 @@
  * plan/cost.c
  *		What a GpuSort costs, in the planner's units.
  *
- * With n rows, and cpu_operator_cost (c) as the unit of processor work, on the cpu device, sorted by p processes:
+ * With n rows, and cpu_operator_cost (c) as the unit of processor work, on the cpu device, sorted by p
+ * processes:
  *
  *		startup	= input + n * c * (FEED + KEY_BYTE * key bytes) + n * c * SORT * log2(n) / p + spilled pages
  *		run		= n * c * RETURN
@@ -12,16 +13,17 @@
  *		startup	= input + n * c * (FEED + KEY_BYTE * key bytes) + c * CUDA_JOB + n * c * (CUDA_SORT + CUDA_BYTE * bytes of a row)
  *		run		= n * c * CUDA_RETURN
  *
- * FEED: encode the key, copy the row. SORT: each doubling of n adds one level to the splitter tree or the
- * base case.  RETURN: hand out the row, from the cache thanks to prefetching.  KEY_BYTE: encoding, moving and looking at key bytes.
- * CUDA_JOB: connecting, launching, the last chunk's way there and the first one's way back.  CUDA_BYTE: the way back; the way there is
- * over when the input is.  Whether rows fit in the device's memory is not known here.
+ * FEED: encode the key, copy the row.  SORT: each doubling of n adds one level to the splitter tree or the
+ * base case.  RETURN: hand out the row, from the cache thanks to prefetching.  KEY_BYTE: encoding, moving and
+ * looking at key bytes.  CUDA_JOB: connecting, launching, the last chunk's way there and the first one's way
+ * back.  CUDA_BYTE: the way back; the way there is over when the input is.  Whether rows fit in the device's
+ * memory is not known here.
  *
  * Spilled pages are written once and read once a merge pass, three quarters of them in sequence, as cost_sort
  * assumes it too.
  *
- * Where several processes feed the sort, each pays FEED and KEY_BYTE for its rows, below the Gather; parallel_tuple_cost is charged only
- * for rows that find no room in memory, which alone pass the Gather.
+ * Where several processes feed the sort, each pays FEED and KEY_BYTE for its rows, below the Gather;
+ * parallel_tuple_cost is charged only for rows that find no room in memory, which alone pass the Gather.
  *
  * The constants are measured against what cost_sort charges for what PostgreSQL's own sort takes;
  * docs/architecture.md says how to measure them again.
@@ -53,14 +55,17 @@
 /* The same in a temporary file. */
 #define STORED_ROW_OVERHEAD MAXALIGN(SizeofMinimalTupleHeader)
 
-/* Merges of runs that memory can't hold together are rare; one pass is charged for each further factor of this. */
+/*
+ * Merges of runs that memory can't hold together are rare; one pass is charged for each further factor of
+ * this.
+ */
 #define ASSUMED_FAN_IN 500.0
 
 static Cost
 spill_cost(double bytes, double memory)
 {
-	double		pages = ceil(bytes / BLCKSZ);
-	double		passes = Max(1.0, ceil(log(Max(bytes / memory, 1.0)) / log(ASSUMED_FAN_IN)));
+	double pages = ceil(bytes / BLCKSZ);
+	double passes = Max(1.0, ceil(log(Max(bytes / memory, 1.0)) / log(ASSUMED_FAN_IN)));
 
 	return 2.0 * pages * passes * (0.75 * seq_page_cost + 0.25 * random_page_cost);
 }
@@ -82,10 +87,11 @@ feed_cost(double rows, const SortCostInput *sort)
 static Cost
 sort_cost(double n, const SortCostInput *sort)
 {
-	Cost		cost;
+	Cost cost;
 
 	if (sort->on_gpu)
-		return cpu_operator_cost * (CUDA_JOB_COST + n * (CUDA_SORT_COST + CUDA_BYTE_COST * (row_bytes(sort) + ROW_OVERHEAD)));
+		return cpu_operator_cost *
+			   (CUDA_JOB_COST + n * (CUDA_SORT_COST + CUDA_BYTE_COST * (row_bytes(sort) + ROW_OVERHEAD)));
 	cost = n * cpu_operator_cost * SORT_COST * log2(n);
 	if (n * (row_bytes(sort) + ROW_OVERHEAD) <= sort->memory)
 		return cost / sort->processes;
@@ -96,11 +102,12 @@ sort_cost(double n, const SortCostInput *sort)
 static void
 add_sort_cost(Path *path, Cost startup, const SortCostInput *sort)
 {
-	double		n = Max(sort->rows, 2.0);
+	double n = Max(sort->rows, 2.0);
 
 	path->rows = sort->rows;
 	path->startup_cost = startup + sort_cost(n, sort);
-	path->total_cost = path->startup_cost + n * cpu_operator_cost * (sort->on_gpu ? CUDA_RETURN_COST : RETURN_COST);
+	path->total_cost =
+		path->startup_cost + n * cpu_operator_cost * (sort->on_gpu ? CUDA_RETURN_COST : RETURN_COST);
 }
 
 void

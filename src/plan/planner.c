@@ -2,18 +2,19 @@
  * plan/planner.c
  *		Offering GpuSort to the planner.
  *
- * For a query's ORDER BY, create_upper_paths_hook adds a GpuSort path over the cheapest input; the planner's own
- * comparison of costs decides, in mode auto.  In mode force, paths that sort are taken out of the competition.
+ * For a query's ORDER BY, create_upper_paths_hook adds a GpuSort path over the cheapest input; the planner's
+ * own comparison of costs decides, in mode auto.  In mode force, paths that sort are taken out of the
+ * competition.
  *
  * The path's only child is a Sort path, made by the planner's own functions, over the real input: so that the
- * planner works out the sort columns of the plan as it would for its own
- * sort.  PlanCustomPath then takes the Sort node's place.
+ * planner works out the sort columns of the plan as it would for its own sort.  PlanCustomPath then takes the
+ * Sort node's place.
  *
- * Where the input has a partial path, a second GpuSort path stands over a Gather of GpuSortFeed over that: several processes
- * feed one sort then.
+ * Where the input has a partial path, a second GpuSort path stands over a Gather of GpuSortFeed over that:
+ * several processes feed one sort then.
  *
- * What must wait until the plan is finished (sort_plan_finish) is done in planner_hook, for the nodes
- * that were made while planning this query.
+ * What must wait until the plan is finished (sort_plan_finish) is done in planner_hook, for the nodes that
+ * were made while planning this query.
  */
 #include "postgres.h"
 
@@ -64,37 +65,37 @@ column_matches(const PathKey *pathkey, const PathTarget *target, int column)
 static SortColumnSpec
 column_spec(const PathKey *pathkey, const PathTarget *target, int column)
 {
-	Expr	   *expr = list_nth(target->exprs, column);
+	Expr *expr = list_nth(target->exprs, column);
 	EquivalenceClass *ec = pathkey->pk_eclass;
-	EquivalenceMember *member = ec->ec_has_volatile ? linitial(ec->ec_members)
-		: find_ec_member_matching_expr(ec, expr, NULL);
+	EquivalenceMember *member =
+		ec->ec_has_volatile ? linitial(ec->ec_members) : find_ec_member_matching_expr(ec, expr, NULL);
 
-	return (SortColumnSpec) {
+	return (SortColumnSpec){
 		.attno = column + 1,
 		.type = exprType((Node *) expr),
 		.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
 		.collation = ec->ec_collation,
-		.nulls_first = pathkey->pk_nulls_first
+		.nulls_first = pathkey->pk_nulls_first,
 	};
 }
 
 /*
- * Can the rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that can, since the
- * planner picks one of them later.  Fills columns, one a pathkey.
+ * Can the rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that can,
+ * since the planner picks one of them later.  Fills columns, one a pathkey.
  */
 static bool
 pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *columns)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, pathkeys)
 	{
 		const PathKey *pathkey = lfirst_node(PathKey, cell);
-		bool		found = false;
+		bool found = false;
 
 		for (int i = 0; i < list_length(target->exprs); i++)
 		{
-			Declined	why_not;
+			Declined why_not;
 
 			if (!column_matches(pathkey, target, i))
 				continue;
@@ -128,25 +129,26 @@ static bool
 query_is_volatile(PlannerInfo *root)
 {
 	return contain_volatile_functions((Node *) root->parse) ||
-		query_tree_walker(root->parse, has_volatile_subplan, root, QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+		   query_tree_walker(root->parse, has_volatile_subplan, root,
+							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
 }
 
 /* ---------------------------------------------------------------- paths */
 
-static Plan *plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
-							   List *custom_plans);
+static Plan *plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
+							   List *clauses, List *custom_plans);
 
-static Plan *plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
-							List *custom_plans);
+static Plan *plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
+							List *clauses, List *custom_plans);
 
 static const CustomPathMethods path_methods = {
 	.CustomName = GPUSORT_NODE_NAME,
-	.PlanCustomPath = plan_gpusort_path
+	.PlanCustomPath = plan_gpusort_path,
 };
 
 static const CustomPathMethods feed_path_methods = {
 	.CustomName = GPUSORT_FEED_NODE_NAME,
-	.PlanCustomPath = plan_feed_path
+	.PlanCustomPath = plan_feed_path,
 };
 
 static bool path_sorts(const Path *path);
@@ -155,7 +157,7 @@ static bool path_sorts(const Path *path);
 static bool
 merge_append_sorts(const MergeAppendPath *merge)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, merge->subpaths)
 	{
@@ -203,7 +205,7 @@ static Path *
 create_feeding_gather(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, const SortCostInput *cost)
 {
 	CustomPath *feed = makeNode(CustomPath);
-	double		passed_rows = cost_passed_rows(cost);
+	double passed_rows = cost_passed_rows(cost);
 
 	feed->path.pathtype = T_CustomScan;
 	feed->path.parent = ordered_rel;
@@ -215,14 +217,15 @@ create_feeding_gather(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial,
 	feed->methods = &feed_path_methods;
 	cost_gpusort_feed(&feed->path, partial, cost);
 	path_inherit_disabled(&feed->path, partial, false);
-	return (Path *) create_gather_path(root, ordered_rel, &feed->path, partial->pathtarget, NULL, &passed_rows);
+	return (Path *) create_gather_path(root, ordered_rel, &feed->path, partial->pathtarget, NULL,
+									   &passed_rows);
 }
 
 /* Takes the paths that sort out of the rel's list, in favour of the one to be added. */
 static void
 remove_sorting_paths(RelOptInfo *rel)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, rel->pathlist)
 	{
@@ -233,10 +236,14 @@ remove_sorting_paths(RelOptInfo *rel)
 
 /* Adds the path to ordered_rel, with the output that is wanted of that. */
 static void
-add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, Path *input, PathTarget *target)
+add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, Path *input,
+				 PathTarget *target)
 {
 	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
-	/* a volatile output column must not be taken for an equal column of the input: a node of its own computes it */
+	/*
+	 * a volatile output column must not be taken for an equal column of the input: a node of its own computes
+	 * it
+	 */
 	if (!contain_volatile_functions((Node *) target->exprs))
 		path->flags |= CUSTOMPATH_SUPPORT_PROJECTION;
 	if (input->pathtarget != target)
@@ -249,7 +256,7 @@ add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, P
 static Path *
 partial_input(const PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *ordered_rel)
 {
-	Path	   *partial;
+	Path *partial;
 
 	if (!ordered_rel->consider_parallel || input_rel->partial_pathlist == NIL)
 		return NULL;
@@ -259,12 +266,16 @@ partial_input(const PlannerInfo *root, const RelOptInfo *input_rel, const RelOpt
 	return partial;
 }
 
-/* Adds the paths of a GpuSort on one device: one that reads its input alone, and one whose input several processes feed. */
+/*
+ * Adds the paths of a GpuSort on one device: one that reads its input alone, and one whose input several
+ * processes feed.
+ */
 static void
-add_gpusort_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel, PathTarget *target, SortCostInput cost)
+add_gpusort_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel, PathTarget *target,
+				  SortCostInput cost)
 {
-	Path	   *input = input_rel->cheapest_total_path;
-	Path	   *partial = partial_input(root, input_rel, ordered_rel);
+	Path *input = input_rel->cheapest_total_path;
+	Path *partial = partial_input(root, input_rel, ordered_rel);
 	CustomPath *path = create_gpusort_path(root, ordered_rel, input, cost.on_gpu);
 
 	cost.processes = 1;
@@ -279,25 +290,28 @@ add_gpusort_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_
 	add_gpusort_path(root, ordered_rel, path, input, target);
 }
 
-/* Adds the paths of a GpuSort on each device that the settings allow; the cuda device where it is there, or is asked for. */
+/*
+ * Adds the paths of a GpuSort on each device that the settings allow; the cuda device where it is there, or
+ * is asked for.
+ */
 static void
-add_paths_by_device(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel, const SortColumnSpec *columns,
-					PathTarget *target)
+add_paths_by_device(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel,
+					const SortColumnSpec *columns, PathTarget *target)
 {
 	const Path *input = input_rel->cheapest_total_path;
-	int			width = input->pathtarget->width;
+	int width = input->pathtarget->width;
 	const char *why_not;
 	SortCostInput cost = {
 		.rows = input->rows,
 		.width = width,
 		.key_width = sort_key_estimate_width(list_length(root->sort_pathkeys), columns, width),
-		.memory = guc_sort_memory()
+		.memory = guc_sort_memory(),
 	};
 
 	if (gpusort_backend != GPUSORT_BACKEND_CUDA)
 		add_gpusort_paths(root, input_rel, ordered_rel, target, cost);
 	cost.on_gpu = gpusort_backend == GPUSORT_BACKEND_CUDA ||
-		(gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
+				  (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
 	if (cost.on_gpu)
 		add_gpusort_paths(root, input_rel, ordered_rel, target, cost);
 }
@@ -306,13 +320,13 @@ add_paths_by_device(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordere
 static void
 consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel)
 {
-	Path	   *input = input_rel->cheapest_total_path;
+	Path *input = input_rel->cheapest_total_path;
 	SortColumnSpec *columns;
 	PathTarget *target;
-	Declined	why_not;
+	Declined why_not;
 
-	if (root->sort_pathkeys == NIL || ordered_rel->pathlist == NIL || input == NULL || input->param_info != NULL ||
-		pathkeys_contained_in(root->sort_pathkeys, input->pathkeys))
+	if (root->sort_pathkeys == NIL || ordered_rel->pathlist == NIL || input == NULL ||
+		input->param_info != NULL || pathkeys_contained_in(root->sort_pathkeys, input->pathkeys))
 		return;
 	columns = palloc(sizeof(SortColumnSpec) * list_length(root->sort_pathkeys));
 	target = ((Path *) linitial(ordered_rel->pathlist))->pathtarget;
@@ -339,7 +353,8 @@ remember_node(CustomScan *plan, const CustomPath *path)
 
 /* The feed is finished with the GpuSort above it. */
 static Plan *
-plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses, List *custom_plans)
+plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
+			   List *custom_plans)
 {
 	return &sort_plan_feed(linitial(custom_plans), tlist)->scan.plan;
 }
@@ -352,7 +367,7 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 		/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
 		.junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
 		.restartable = !query_is_volatile(root),
-		.on_gpu = linitial_int(best_path->custom_private) != 0
+		.on_gpu = linitial_int(best_path->custom_private) != 0,
 	};
 
 	return remember_node(sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options), best_path);
@@ -372,8 +387,8 @@ finish_node(CustomScan *plan)
 /* ---------------------------------------------------------------- hooks */
 
 static void
-gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
-						   void *extra)
+gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+						   RelOptInfo *output_rel, void *extra)
 {
 	if (prev_create_upper_paths_hook != NULL)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
@@ -384,15 +399,16 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 static PlannedStmt *
 gpusort_planner(Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params)
 {
-	List	   *outer_nodes = made_nodes;
+	List *outer_nodes = made_nodes;
 	PlannedStmt *result;
-	ListCell   *cell;
+	ListCell *cell;
 
 	made_nodes = NIL;
 	PG_TRY();
 	{
-		result = prev_planner_hook != NULL ? prev_planner_hook(parse, query_string, cursor_options, bound_params)
-			: standard_planner(parse, query_string, cursor_options, bound_params);
+		result = prev_planner_hook != NULL
+					 ? prev_planner_hook(parse, query_string, cursor_options, bound_params)
+					 : standard_planner(parse, query_string, cursor_options, bound_params);
 		foreach(cell, made_nodes)
 			finish_node(lfirst_node(CustomScan, cell));
 		if (counting && gpusort_mode != GPUSORT_MODE_OFF)
@@ -409,7 +425,7 @@ gpusort_planner(Query *parse, const char *query_string, int cursor_options, Para
 PlannedStmt *
 planner_plan_uncounted(Query *query, const char *query_string)
 {
-	bool		was_counting = counting;
+	bool was_counting = counting;
 	PlannedStmt *result;
 
 	counting = false;

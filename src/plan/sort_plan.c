@@ -15,12 +15,12 @@
 /* Members of custom_private, lists: the first four are as long as there are sort columns. */
 enum
 {
-	PRIVATE_ATTNOS,				/* ints */
-	PRIVATE_SORTOPS,			/* oids */
-	PRIVATE_COLLATIONS,			/* oids */
-	PRIVATE_NULLS_FIRST,		/* ints */
-	PRIVATE_OPTIONS,			/* one int of the bits below */
-	PRIVATE_UNUSED				/* ints, attnos of the input; set when the plan is finished */
+	PRIVATE_ATTNOS,		 /* ints */
+	PRIVATE_SORTOPS,	 /* oids */
+	PRIVATE_COLLATIONS,	 /* oids */
+	PRIVATE_NULLS_FIRST, /* ints */
+	PRIVATE_OPTIONS,	 /* one int of the bits below */
+	PRIVATE_UNUSED		 /* ints, attnos of the input; set when the plan is finished */
 };
 
 enum
@@ -45,12 +45,12 @@ sort_plan_register(const CustomScanMethods *gpusort_methods, const CustomScanMet
 static List *
 columns_to_private(const Sort *sort, const SortPlanOptions *options)
 {
-	List	   *attnos = NIL;
-	List	   *sortops = NIL;
-	List	   *collations = NIL;
-	List	   *nulls_first = NIL;
-	int			bits = (options->junk_is_unused ? OPTION_JUNK_IS_UNUSED : 0) |
-		(options->restartable ? OPTION_RESTARTABLE : 0) | (options->on_gpu ? OPTION_ON_GPU : 0);
+	List *attnos = NIL;
+	List *sortops = NIL;
+	List *collations = NIL;
+	List *nulls_first = NIL;
+	int bits = (options->junk_is_unused ? OPTION_JUNK_IS_UNUSED : 0) |
+			   (options->restartable ? OPTION_RESTARTABLE : 0) | (options->on_gpu ? OPTION_ON_GPU : 0);
 
 	for (int i = 0; i < sort->numCols; i++)
 	{
@@ -104,7 +104,7 @@ is_feed(const Plan *plan)
 CustomScan *
 sort_plan_feed_of(const CustomScan *plan)
 {
-	Plan	   *input = plan->scan.plan.lefttree;
+	Plan *input = plan->scan.plan.lefttree;
 
 	if (IsA(input, Gather) && is_feed(input->lefttree))
 		return (CustomScan *) input->lefttree;
@@ -122,7 +122,7 @@ column_type(const Plan *plan, AttrNumber attno)
 static SortColumnSpec *
 gpusort_columns(const CustomScan *plan, int *ncolumns)
 {
-	List	   *attnos = list_nth(plan->custom_private, PRIVATE_ATTNOS);
+	List *attnos = list_nth(plan->custom_private, PRIVATE_ATTNOS);
 	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * list_length(attnos));
 
 	*ncolumns = list_length(attnos);
@@ -183,8 +183,8 @@ sort_plan_is_on_gpu(const CustomScan *plan)
 Bitmapset *
 sort_plan_unused_columns(const CustomScan *plan)
 {
-	Bitmapset  *unused = NULL;
-	ListCell   *cell;
+	Bitmapset *unused = NULL;
+	ListCell *cell;
 
 	foreach(cell, (List *) list_nth(plan->custom_private, PRIVATE_UNUSED))
 		unused = bms_add_member(unused, lfirst_int(cell));
@@ -202,9 +202,9 @@ is_sort_junk(const TargetEntry *column)
 static List *
 find_unused_columns(const CustomScan *plan)
 {
-	Bitmapset  *used = NULL;
-	List	   *unused = NIL;
-	ListCell   *cell;
+	Bitmapset *used = NULL;
+	List *unused = NIL;
+	ListCell *cell;
 
 	foreach(cell, plan->scan.plan.targetlist)
 	{
@@ -223,12 +223,13 @@ find_unused_columns(const CustomScan *plan)
 static void
 refer_to_input(CustomScan *plan)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, plan->custom_scan_tlist)
 	{
 		TargetEntry *column = lfirst_node(TargetEntry, cell);
-		TargetEntry *input = list_nth_node(TargetEntry, plan->scan.plan.lefttree->targetlist, column->resno - 1);
+		TargetEntry *input =
+			list_nth_node(TargetEntry, plan->scan.plan.lefttree->targetlist, column->resno - 1);
 
 		column->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, input);
 	}
@@ -245,12 +246,15 @@ sort_plan_finish(CustomScan *plan)
 void
 sort_plan_finish_feed(CustomScan *feed, const CustomScan *gpusort)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	feed->custom_private = copyObject(gpusort->custom_private);
 	refer_to_input(feed);
 
-	/* setrefs.c leaves constants in the output, and takes one of two equal columns for the other: here it is the scan tuple, column by column */
+	/*
+	 * setrefs.c leaves constants in the output, and takes one of two equal columns for the other: here it is
+	 * the scan tuple, column by column
+	 */
 	foreach(cell, feed->scan.plan.targetlist)
 	{
 		TargetEntry *column = lfirst_node(TargetEntry, cell);
