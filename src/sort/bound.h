@@ -49,6 +49,7 @@ typedef struct SortBound
 
 	/* How often any of the rest was changed, but counts. */
 	pg_atomic_uint32 version;
+	char unused[PG_CACHE_LINE_SIZE]; /* all read the version for every row; what follows is written often */
 
 	slock_t mutex;	   /* of all that follows */
 	uint32 generation; /* how often the splitters were replaced */
@@ -84,6 +85,9 @@ typedef struct BoundFilter
 	uint64 dropped;		  /* rows, in all */
 	uint64 dropped_added; /* of them, those that the bound knows of */
 } BoundFilter;
+
+/* Bytes that the bound and the filters of so many processes take. */
+extern Size bound_memory(int processes);
 
 /* The first rows of a sort by key are wanted; memory is all zeros. */
 extern void bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool with_ties);
