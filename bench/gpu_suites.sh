@@ -12,6 +12,7 @@
 # Data is a name of data_columns.  Output is one of
 #
 #	drained		SELECT ... OFFSET 1000000000: all rows are sorted and returned, none is sent
+#	firstN		the same for ORDER BY ... LIMIT N
 #	copy		COPY (SELECT ...) TO '/dev/null', by the server
 #	ctas		CREATE UNLOGGED TABLE ... AS SELECT ...
 #	again		drained, three times in each of many connections, one after the other
@@ -24,7 +25,7 @@
 # ORDER BY), serial and parallel (PostgreSQL's own), cuda and cpu (gpusort with that device; 0 workers: the
 # serial feed).
 
-all_suites='headline sizes types widths outputs workers sessions startup profile'
+all_suites='headline limits sizes types widths outputs workers sessions startup profile'
 
 # The columns of a table, SQL out of a row's number i and a random int8 n.
 data_columns() {
@@ -46,6 +47,15 @@ suite_headline() {
 cuda0:3 cuda0-64MB:2 cuda$workers:3 cuda$most_workers:3 cuda$workers-64MB:3 cpu0:1 cpu$workers:2 cpu$most_workers:2"
 	echo "headline|text C, int8|narrow|50000000|pad COLLATE \"C\", id|drained|1|3|serial:1 parallel$workers:1 \
 cuda0:2 cuda$workers:3 cuda$most_workers:3 cpu$workers:1"
+}
+
+# The first rows of a large table: PostgreSQL keeps them in a heap, gpusort drops what can't be among them.
+suite_limits() {
+	local first methods="serial:1 parallel$workers:2 parallel$most_workers:2 \
+cuda0:2 cuda$workers:2 cuda$most_workers:3 cpu0:2 cpu$workers:2 cpu$most_workers:3"
+	for first in 100 10000 1000000 10000000; do
+		echo "limits|LIMIT $first|narrow|50000000|id|first$first|1|0.4|$methods"
+	done
 }
 
 # PostgreSQL's own sort of 200 million rows would take minutes; its serial one of 50 million is in the suite

@@ -304,13 +304,11 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 				cudaStream_t stream)
 {
 	size_t bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
-	uint32_t nblocks = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS) * LEAF_ROUNDS;
+	uint32_t resident = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS) * LEAF_ROUNDS;
+	uint32_t nblocks = resident < leaves->count ? resident : leaves->count;
 
 	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, THREADS>>(bytes)));
-	leaf_sort_kernel<
-		Key, has_values,
-		THREADS> < <<nblocks<leaves->count ? nblocks : leaves->count, THREADS, bytes, stream>>>(*leaves, kind,
-																								*pairs);
+	leaf_sort_kernel<Key, has_values, THREADS><<<nblocks, THREADS, bytes, stream>>>(*leaves, kind, *pairs);
 	CHECK_LAUNCH("sorting leaves");
 	return status_ok();
 }
@@ -324,12 +322,9 @@ sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblock
 	uint32_t above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
 	size_t bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
 
+	nblocks = nblocks < leaves->count ? nblocks : leaves->count;
 	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values, THREADS>>(bytes)));
-	hard_leaf_kernel<
-		Key, has_values,
-		THREADS> < <<nblocks<leaves->count ? nblocks : leaves->count, THREADS, bytes, stream>>>(*leaves,
-																								*pairs,
-																								above);
+	hard_leaf_kernel<Key, has_values, THREADS><<<nblocks, THREADS, bytes, stream>>>(*leaves, *pairs, above);
 	CHECK_LAUNCH("merge sorting leaves");
 	return status_ok();
 }

@@ -270,11 +270,11 @@ sort_share_alloc(SortShare *share, Size size)
  * them.
  */
 static bool
-allocate_pages(char *from, Size size)
+allocate_pages(const char *from, Size size)
 {
 	for (const SortShareMapping *mapping = mappings; mapping != NULL; mapping = mapping->next)
 	{
-		char *start = mapping->address;
+		const char *start = mapping->address;
 
 		if (start != NULL && from >= start && from < start + mapping->size)
 			return fallocate(mapping->fd, 0, from - start, size) == 0;

@@ -31,7 +31,7 @@ typedef struct LimitAbove
 /* ---------------------------------------------------------------- which Limit */
 
 static bool
-is_among(PlanState *child, PlanState **children, int n)
+is_among(const PlanState *child, PlanState **children, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
@@ -43,7 +43,7 @@ is_among(PlanState *child, PlanState **children, int n)
 
 /* Does a bound pass from this node to this child? */
 static bool
-bound_passes(PlanState *parent, PlanState *child)
+bound_passes(PlanState *parent, const PlanState *child)
 {
 	switch (nodeTag(parent))
 	{

@@ -49,6 +49,7 @@ typedef struct SortBound
 
 	/* How often any of the rest was changed, but counts. */
 	pg_atomic_uint32 version;
+	char unused[PG_CACHE_LINE_SIZE]; /* all read the version for every row; what follows is written often */
 
 	slock_t mutex;	   /* of all that follows */
 	uint32 generation; /* how often the splitters were replaced */
