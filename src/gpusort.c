@@ -7,6 +7,7 @@
 #include "fmgr.h"
 
 #include "base/guc.h"
+#include "exec/limit_above.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
 #include "monitor/counters.h"
@@ -27,5 +28,6 @@ _PG_init(void)
 	shared_memory_install_hooks();
 	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods);
 	planner_install_hooks();
+	limit_above_install_hook();
 	gpu_launcher_register();
 }

@@ -188,6 +188,26 @@ sort_share_create(Size size, Size header_size)
 	return share;
 }
 
+SortBound *
+sort_share_create_bound(SortShare *share, const SortRequest *request)
+{
+	SortBound  *bound;
+
+	if (request->rows_wanted == 0)
+		return NULL;
+	if (share == NULL)
+		bound = palloc0(sizeof(SortBound));
+	else
+	{
+		bound = sort_share_alloc(share, sizeof(SortBound));
+		if (bound == NULL || !sort_share_populate(bound, sizeof(SortBound)))
+			return NULL;
+		share->bound = bound;
+	}
+	bound_init(bound, request->key, request->rows_wanted, request->with_ties);
+	return bound;
+}
+
 /* Opens the first process's file. */
 static bool
 open_file_of(SortShareMapping *mapping, const SortShareHandle *handle)

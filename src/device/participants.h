@@ -69,6 +69,7 @@ struct SortShare
 	int			nmet;			/* processes that wait for the others to come as far */
 	uint32		meeting;		/* how often all have met */
 	Size		used;			/* bytes handed out, this header included */
+	SortBound  *bound;			/* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
@@ -77,6 +78,12 @@ struct SortShare
  * a SortShare, all zeros but for the SortShare itself.  NULL: there is none to be had.  Freed with CurrentMemoryContext.
  */
 extern SortShare *sort_share_create(Size size, Size header_size);
+
+/*
+ * What the request says of the rows wanted, for all processes: in the shared memory, of which it takes sizeof(SortBound), or without any in
+ * CurrentMemoryContext.  NULL: all are wanted, or there is no memory left to say so.
+ */
+extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
 /* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */
 extern SortShare *sort_share_attach(const SortShareHandle *handle);

@@ -15,6 +15,9 @@
  * when its part of the input is over; who joined is done then.  A row for which there is no chunk is the caller's to pass to the
  * first process, which puts it by way of get_chunk, after its own finish_feed or before, and performs when all others are done.
  *
+ * If the first rows of the order alone are wanted, whoever feeds leaves out those that sorter->bound says can't be among them (sort/bound.h),
+ * and the device may do so as well; rows that come after those wanted may be missing then.
+ *
  * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to the current
  * resource owner; so an error or a cancel releases everything without a call to end.
  *
@@ -30,6 +33,7 @@
 
 #include "key/sort_key.h"
 #include "monitor/sort_stats.h"
+#include "sort/bound.h"
 #include "sort/chunk.h"
 
 typedef struct SortDevice SortDevice;
@@ -38,6 +42,7 @@ typedef struct SortDevice SortDevice;
 typedef struct Sorter
 {
 	const SortDevice *device;
+	SortBound  *bound;			/* which of its rows are wanted; NULL: all */
 	const char *failure;		/* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
 } Sorter;
@@ -51,6 +56,8 @@ typedef struct SortRequest
 	bool		random_access;	/* will it be read backwards, again, or from a mark? */
 	bool		shared;			/* will other processes feed it too? */
 	int			processes;		/* at most, this one included */
+	uint64		rows_wanted;	/* the first so many are; 0: all */
+	bool		with_ties;		/* and those equal to the last of them */
 	double		expected_rows;
 	double		expected_row_bytes; /* of one row, without its key */
 	double		expected_key_bytes; /* of one key */

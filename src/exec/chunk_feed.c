@@ -11,11 +11,12 @@
 #include "monitor/progress.h"
 
 void
-sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused, bool with_others)
+sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused, SortFeedSource source)
 {
 	feed->sorter = sorter;
 	feed->key = key;
-	feed->with_others = with_others;
+	feed->source = source;
+	feed->filter = sorter->bound != NULL ? bound_filter_create(sorter->bound, source != SORT_FEED_PASSED_ON) : NULL;
 	feed->chunk = NULL;
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
@@ -56,7 +57,8 @@ next_chunk(SortFeed *feed, Size bytes)
 	const SortDevice *device = feed->sorter->device;
 
 	put_chunk(feed);
-	feed->chunk = feed->with_others ? device->try_chunk(feed->sorter, bytes) : device->get_chunk(feed->sorter, bytes);
+	feed->chunk = feed->source == SORT_FEED_WITH_OTHERS ? device->try_chunk(feed->sorter, bytes)
+		: device->get_chunk(feed->sorter, bytes);
 	return feed->chunk;
 }
 
@@ -68,47 +70,101 @@ chunk_for(SortFeed *feed, Size bytes)
 	return next_chunk(feed, bytes);
 }
 
+/* Can't the row with this key be wanted? Then it is left out. */
 static inline bool
-put_fixed(SortFeed *feed, TupleTableSlot *slot)
+leave_out(SortFeed *feed, const uint8 *key, Size size)
+{
+	BoundFilter *filter = feed->filter;
+
+	if (!bound_filter_drops(filter, key, size))
+		return false;
+	filter->dropped++;
+	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
+		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
+	return true;
+}
+
+/* With the key that is in place, unless it is to be copied there. */
+static inline bool
+put_fixed(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
 {
 	const RowSource *row = &feed->row;
 	int			width = feed->key->width;
-	Size		row_size = row_source_size(row);
-	Chunk	   *chunk = chunk_for(feed, chunk_entry_size(width) + row_size);
+	Size		row_size;
+	Chunk	   *chunk;
 	char	   *key_place;
 	char	   *row_place;
 
+	row_source_open(&feed->row, slot);
+	row_size = row_source_size(row);
+	chunk = chunk_for(feed, chunk_entry_size(width) + row_size);
 	if (unlikely(chunk == NULL))
 		return false;
 	key_place = chunk_reserve_fixed(chunk, width, row_size, &row_place);
-	sort_key_encode_fixed(feed->key, slot, (uint8 *) key_place);
+	if (key != NULL)
+		memcpy(key_place, key, width);
+	else
+		sort_key_encode_fixed(feed->key, slot, (uint8 *) key_place);
 	row_source_write(row, row_place);
 	chunk_commit_fixed(chunk, width);
 	return true;
 }
 
 static inline bool
-put_variable(SortFeed *feed, TupleTableSlot *slot)
+put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size key_size)
 {
 	const RowSource *row = &feed->row;
-	Size		key_size;
-	const uint8 *key = sort_key_encode_variable(feed->key, slot, &key_size);
-	Size		row_size = row_source_size(row);
-	Chunk	   *chunk = chunk_for(feed, chunk_variable_size(key_size, row_size));
+	Size		row_size;
+	Chunk	   *chunk;
 
+	row_source_open(&feed->row, slot);
+	row_size = row_source_size(row);
+	chunk = chunk_for(feed, chunk_variable_size(key_size, row_size));
 	if (unlikely(chunk == NULL))
 		return false;
 	row_source_write(row, chunk_append_variable(chunk, key, key_size, row_size));
 	return true;
 }
 
+/* A row of which the key decides whether it is wanted. */
+static bool
+put_if_wanted(SortFeed *feed, TupleTableSlot *slot)
+{
+	uint64		fixed[KEY_MAX_WORDS];
+	const uint8 *key = (const uint8 *) fixed;
+	Size		size = feed->key->width;
+
+	if (feed->key->variable)
+		key = sort_key_encode_variable(feed->key, slot, &size);
+	else
+		sort_key_encode_fixed(feed->key, slot, (uint8 *) fixed);
+	if (leave_out(feed, key, size))
+		return true;
+	if (unlikely(!(feed->key->variable ? put_variable(feed, slot, key, size) : put_fixed(feed, slot, key))))
+		return false;
+	bound_filter_note(feed->filter, key, size);
+	return true;
+}
+
+/* A row that is wanted. */
+static inline bool
+put_row(SortFeed *feed, TupleTableSlot *slot)
+{
+	const uint8 *key;
+	Size		size;
+
+	if (!feed->key->variable)
+		return put_fixed(feed, slot, NULL);
+	key = sort_key_encode_variable(feed->key, slot, &size);
+	return put_variable(feed, slot, key, size);
+}
+
 bool
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
 {
-	row_source_open(&feed->row, slot);
-	if (unlikely(!(feed->key->variable ? put_variable(feed, slot) : put_fixed(feed, slot))))
+	if (unlikely(!(feed->filter != NULL ? put_if_wanted(feed, slot) : put_row(feed, slot))))
 		return false;
-	if (unlikely(feed->chunk->nrows % PROGRESS_ROWS == 0))
+	if (unlikely(feed->chunk != NULL && feed->chunk->nrows % PROGRESS_ROWS == 0))
 		note_progress(feed);
 	return true;
 }
@@ -117,4 +173,8 @@ void
 sort_feed_end(SortFeed *feed)
 {
 	put_chunk(feed);
+	if (feed->filter == NULL)
+		return;
+	bound_filter_free(feed->filter);
+	feed->filter = NULL;
 }

@@ -12,11 +12,20 @@
 #include "device/sorter.h"
 #include "exec/row_source.h"
 
+/* Whose rows are fed. */
+typedef enum SortFeedSource
+{
+	SORT_FEED_ALONE,			/* this process reads all of the input */
+	SORT_FEED_WITH_OTHERS,		/* its part of it, as others do; rows may find no room */
+	SORT_FEED_PASSED_ON			/* what others read and passed on, though the device may have had it before */
+} SortFeedSource;
+
 typedef struct SortFeed
 {
 	Sorter	   *sorter;
 	SortKey    *key;
-	bool		with_others;	/* do other processes feed the same sort? Then rows may find no room */
+	SortFeedSource source;
+	BoundFilter *filter;		/* NULL: all rows are wanted */
 	Chunk	   *chunk;			/* the one being filled, or NULL */
 	RowSource	row;
 
@@ -26,9 +35,10 @@ typedef struct SortFeed
 } SortFeed;
 
 /* unused: columns (attnos) that need not be kept beside the keys, NULL: none. */
-extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused, bool with_others);
+extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused,
+							SortFeedSource source);
 
-/* Encodes the slot's key and copies its row.  False: the sorter has failed or, with others, there is no room for this row. */
+/* Encodes the slot's key and copies its row, unless it is not wanted.  False: the sorter has failed or, with others, there is no room for this row. */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
 
 /* Hands the last chunk to the device. */

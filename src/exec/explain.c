@@ -75,6 +75,12 @@ explain_method_text(const GpuSortState *state, const SorterStats *stats, Explain
 	if (stats->processes > 1)
 		appendStringInfo(out, "  Processes: %d", stats->processes);
 	appendStringInfoChar(out, '\n');
+	if (stats->rows_wanted > 0)
+	{
+		appendStringInfoSpaces(out, es->indent * 2);
+		appendStringInfo(out, "Bound: " UINT64_FORMAT "  Rows Dropped: " UINT64_FORMAT "\n", stats->rows_wanted,
+						 stats->rows_dropped);
+	}
 	if (stats->device_memory == 0)
 		return;
 	appendStringInfoSpaces(out, es->indent * 2);
@@ -101,6 +107,11 @@ explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState
 	ExplainPropertyInteger("Runs", NULL, stats->runs, es);
 	ExplainPropertyInteger("Merge Passes", NULL, stats->merge_passes, es);
 	ExplainPropertyInteger("Processes", NULL, stats->processes, es);
+	if (stats->rows_wanted > 0)
+	{
+		ExplainPropertyInteger("Bound", NULL, stats->rows_wanted, es);
+		ExplainPropertyInteger("Rows Dropped", NULL, stats->rows_dropped, es);
+	}
 	ExplainPropertyInteger("Device Memory", "kB", kilobytes(stats->device_memory), es);
 	ExplainPropertyInteger("Transferred In", "kB", kilobytes(stats->bytes_in), es);
 	ExplainPropertyInteger("Transferred Out", "kB", kilobytes(stats->bytes_out), es);

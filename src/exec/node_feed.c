@@ -138,7 +138,7 @@ begin_feeding(GpuSortFeedState *state)
 		const SortDevice *device = state->sorter->device;
 
 		sort_feed_begin(&state->feed, state->sorter, feed_key(state),
-						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan), true);
+						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan), SORT_FEED_WITH_OTHERS);
 	}
 	MemoryContextSwitchTo(old);
 	return stage;

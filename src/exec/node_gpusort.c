@@ -52,6 +52,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	int			ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
 
+	limit_above_expect();
 	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
 	state->unused = sort_plan_unused_columns((CustomScan *) plan);
 	state->restartable = sort_plan_is_restartable((CustomScan *) plan);
@@ -138,7 +139,8 @@ read_input(GpuSortState *state)
 
 	state->began_reading = true;
 	sort_feed_begin(&feed, state->sorter, state->key,
-					state->sorter->device->keeps_sort_columns ? NULL : state->unused, false);
+					state->sorter->device->keeps_sort_columns ? NULL : state->unused,
+					state->feed != NULL ? SORT_FEED_PASSED_ON : SORT_FEED_ALONE);
 	for (;;)
 	{
 		TupleTableSlot *slot = ExecProcNode(input);
@@ -163,6 +165,8 @@ make_request(GpuSortState *state, SortRequest *request)
 	request->memory_limit = guc_sort_memory();
 	request->random_access = state->random_access;
 	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
+	request->rows_wanted = state->wanted.rows;
+	request->with_ties = state->wanted.with_ties;
 	request->processes = request->shared ? 1 + ((Gather *) input)->num_workers : 1;
 	request->expected_rows = state->css.ss.ps.plan->plan_rows;
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
@@ -235,6 +239,7 @@ sort_input(GpuSortState *state, const SortDevice *device)
 
 	/* The input is always read forwards. */
 	estate->es_direction = ForwardScanDirection;
+	state->wanted = limit_rows_wanted(state->limit);
 	state->returned_rows = false;
 	state->rows_returned = 0;
 	state->began_reading = false;
@@ -300,6 +305,7 @@ rescan_gpusort(CustomScanState *css)
 {
 	GpuSortState *state = (GpuSortState *) css;
 	PlanState  *input = outerPlanState(css);
+	RowsWanted	wanted = limit_rows_wanted(state->limit);
 
 	if (state->sorter == NULL)
 	{
@@ -308,7 +314,8 @@ rescan_gpusort(CustomScanState *css)
 			ExecReScan(input);
 		return;
 	}
-	if (input->chgParam == NULL && state->sorter->device->has_random_access(state->sorter))
+	if (input->chgParam == NULL && rows_wanted_suffice(&state->wanted, &wanted) &&
+		state->sorter->device->has_random_access(state->sorter))
 	{
 		ExecClearTuple(css->ss.ss_ScanTupleSlot);
 		state->sorter->device->rewind(state->sorter);

@@ -12,6 +12,7 @@
 
 #include "device/sorter.h"
 #include "exec/chunk_feed.h"
+#include "exec/limit_above.h"
 #include "monitor/progress.h"
 
 typedef struct GpuSortState
@@ -19,6 +20,8 @@ typedef struct GpuSortState
 	CustomScanState css;		/* must be first */
 	bool		random_access;	/* may be read backwards, again, or from a mark */
 	bool		restartable;	/* may the input be read once more? */
+	LimitState *limit;			/* above it, whose bound reaches it; NULL: none */
+	RowsWanted	wanted;			/* of the sorter's rows */
 	struct GpuSortFeedState *feed;	/* below the Gather that is the input; NULL: an input of another kind */
 	SortKey    *key;
 	int			key_width;		/* bytes of a key, by estimate */

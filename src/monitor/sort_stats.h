@@ -19,6 +19,8 @@ typedef struct SorterStats
 	double		sort_ms;		/* sorting in memory */
 	double		spill_ms;		/* writing runs */
 	double		merge_ms;		/* merging them but for the merge on the fly */
+	uint64		rows_wanted;	/* the first so many of the order; 0: all */
+	uint64		rows_dropped;	/* that were read, but can't be among them */
 	int			processes;		/* that fed it, and sorted with the cpu device; 1: this one alone */
 
 	/* Of devices with memory of their own; else 0. */

@@ -54,6 +54,71 @@ chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_si
 	return key_place + padded_size;
 }
 
+/* ---------------------------------------------------------------- taking rows out */
+
+/* Moves a row, or record, to the lowest place in use, which is never below where it stands. */
+static char *
+keep_record(Chunk *chunk, const char *record, Size size)
+{
+	chunk->back -= size;
+	return memmove(chunk->base + chunk->back, record, size);
+}
+
+static void
+keep_fixed(Chunk *chunk, int key_width, const char *entry, Size row_size)
+{
+	uint64		offset = *(const uint64 *) (entry + key_width);
+	char	   *to = memmove(chunk->base + chunk->front, entry, key_width);
+
+	(void) keep_record(chunk, chunk->base + offset, row_size);
+	*(uint64 *) (to + key_width) = chunk->back;
+	chunk_commit_fixed(chunk, key_width);
+}
+
+static void
+keep_variable(Chunk *chunk, const char *entry, Size record_size)
+{
+	uint64		first_word = ((const uint64 *) entry)[0];
+	uint64		offset = ((const uint64 *) entry)[1];
+	uint64	   *to = (uint64 *) (chunk->base + chunk->front);
+	char	   *record = keep_record(chunk, chunk->base + offset, record_size);
+
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+		note_variable_order(chunk, record);
+	to[0] = first_word;
+	to[1] = chunk->back;
+	chunk->front += chunk_entry_size(0);
+	chunk->nrows++;
+}
+
+/* Rows are gone through as they came: downwards in memory, so that those still to be looked at are below where the kept ones go. */
+uint64
+chunk_keep_only(Chunk *chunk, int key_width, ChunkPredicate keep, void *arg)
+{
+	Size		entry_size = chunk_entry_size(key_width);
+	uint64		nrows = chunk->nrows;
+	uint64		end = chunk->size;
+
+	chunk_reset(chunk);
+	for (uint64 i = 0; i < nrows; i++)
+	{
+		const char *entry = chunk->base + i * entry_size;
+		uint64		offset = *(const uint64 *) (entry + entry_size - sizeof(uint64));
+		const char *record = chunk->base + offset;
+		Size		size = end - offset;
+
+		end = offset;
+		if (key_width > 0 ? !keep((const uint8 *) entry, key_width, arg)
+			: !keep((const uint8 *) record_key(record), record_key_length(record), arg))
+			continue;
+		if (key_width > 0)
+			keep_fixed(chunk, key_width, entry, size);
+		else
+			keep_variable(chunk, entry, size);
+	}
+	return nrows - chunk->nrows;
+}
+
 int
 record_compare_keys(const char *a, const char *b)
 {

@@ -94,6 +94,13 @@ chunk_has_room(const Chunk *chunk, Size bytes)
 	return chunk->back - chunk->front >= bytes && chunk->nrows < chunk->max_rows;
 }
 
+/* Has a filled chunk enough room to be filled further? */
+static inline bool
+chunk_is_open(const Chunk *chunk)
+{
+	return chunk->back - chunk->front >= chunk->size / 4;
+}
+
 /* Bytes of the keys and rows in the chunk. */
 static inline Size
 chunk_bytes(const Chunk *chunk)
@@ -162,6 +169,12 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
 
 /* Adds a variable key of key_size bytes; returns where the caller writes the row_size bytes of the row. */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
+
+/* Is a row with this key to stay? */
+typedef bool (*ChunkPredicate) (const uint8 *key, Size size, void *arg);
+
+/* Takes out the rows that are not to stay, and makes room by that; returns how many.  key_width: 0 if keys are variable. */
+extern uint64 chunk_keep_only(Chunk *chunk, int key_width, ChunkPredicate keep, void *arg);
 
 /* Bytes that chunk_append_variable takes. */
 static inline Size

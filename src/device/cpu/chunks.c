@@ -116,6 +116,7 @@ cpu_sort_chunks(CpuSorter *sorter)
 {
 	Stopwatch	watch = stopwatch_start();
 
+	cpu_close_open_chunks(sorter);
 	sorter_stats_note_memory(&sorter->stats,
 							 sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows));
 	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
@@ -153,15 +154,29 @@ cpu_spill(CpuSorter *sorter)
 
 /* ---------------------------------------------------------------- handing out and taking back */
 
+/* A chunk that is ready to be filled, or filled further, with as many rows as can be sorted then, one at least. */
+static Chunk *
+hand_out(const CpuSorter *sorter, Chunk *chunk, uint64 coming)
+{
+	uint64		rows = rows_within_limit(sorter, 0);
+	uint64		others = sorter->nrows + coming;
+
+	chunk->max_rows = Max(rows > others ? rows - others : 0, chunk->nrows + 1);
+	chunk->next = NULL;
+	return chunk;
+}
+
 /* A chunk in the process's own memory, or one that was taken over; spills where there is no room for it. */
 static Chunk *
 get_own_chunk(CpuSorter *sorter, Size at_least)
 {
-	Chunk	   *chunk = take_empty_chunk(sorter, at_least);
+	Chunk	   *chunk = cpu_take_open_chunk(sorter, at_least);
 	Size		size = chunk_size(sorter, at_least);
 	uint64		coming = sorter->shared != NULL ? sorter->shared->reserved_rows : 0;
-	uint64		rows;
 
+	if (chunk != NULL)
+		return hand_out(sorter, chunk, coming);
+	chunk = take_empty_chunk(sorter, at_least);
 	if (sorter->nrows > 0 &&
 		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + coming + CHUNK_ROWS_MIN)
 	{
@@ -170,6 +185,8 @@ get_own_chunk(CpuSorter *sorter, Size at_least)
 			chunk->next = sorter->empty_chunks;
 			sorter->empty_chunks = chunk;
 		}
+		if (cpu_cut_for_room(sorter))
+			return get_own_chunk(sorter, at_least);
 		cpu_spill(sorter);
 		chunk = take_empty_chunk(sorter, at_least);
 	}
@@ -182,18 +199,15 @@ get_own_chunk(CpuSorter *sorter, Size at_least)
 		grow_chunk_size(sorter);
 		sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory);
 	}
-	rows = rows_within_limit(sorter, 0);
-	chunk->max_rows = rows > sorter->nrows + coming ? rows - sorter->nrows - coming : 1;
-	chunk->next = NULL;
 	chunk_reset(chunk);
-	return chunk;
+	return hand_out(sorter, chunk, coming);
 }
 
 void
 cpu_collect_chunks(CpuSorter *sorter)
 {
 	Chunk	  **collected = sorter->chunks_end;
-	uint64		nrows = shared_chunks_collect(sorter->shared, &sorter->chunks_end);
+	uint64		nrows = shared_chunks_collect(sorter->shared, &sorter->chunks_end, &sorter->empty_chunks);
 
 	if (nrows > 0)
 	{
@@ -252,7 +266,7 @@ cpu_put_chunk(Sorter *base, Chunk *chunk)
 
 	if (sorter->shared != NULL && chunk != sorter->own_chunk)
 	{
-		shared_chunks_put(sorter->shared, chunk);
+		shared_chunks_put(sorter->shared, sorter->key, chunk);
 		return;
 	}
 	sorter->own_chunk = NULL;
@@ -261,4 +275,5 @@ cpu_put_chunk(Sorter *base, Chunk *chunk)
 	sorter->nrows += chunk->nrows;
 	sorter->stats.rows += chunk->nrows;
 	sorter->stats.bytes += chunk_bytes(chunk);
+	(void) cpu_cut_many(sorter);
 }

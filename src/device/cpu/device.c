@@ -13,6 +13,7 @@
  * first process has only to return the rows.
  *
  *		chunks.c		memory, chunks, spilling
+ *		cut.c			rows that are not wanted any more are taken out of chunks
  *		shared_chunks.c		chunks that several processes fill
  *		joint_sort.c		several processes sort
  */
@@ -29,6 +30,24 @@
 #define MEMORY_LIMIT_MIN ((Size) 512 * 1024)
 
 /* ---------------------------------------------------------------- the device */
+
+static SortShare *
+cpu_share(Sorter *base)
+{
+	CpuSorter  *sorter = (CpuSorter *) base;
+
+	return sorter->shared != NULL ? &sorter->shared->base : NULL;
+}
+
+static void
+create_bound(CpuSorter *sorter, const SortRequest *request)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	sorter->base.bound = sort_share_create_bound(cpu_share(&sorter->base), request);
+	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows_wanted : 0;
+	MemoryContextSwitchTo(old);
+}
 
 static Sorter *
 cpu_begin(const SortRequest *request)
@@ -51,18 +70,11 @@ cpu_begin(const SortRequest *request)
 		sorter->shared = shared_chunks_create(sorter->limit, request->processes);
 		MemoryContextSwitchTo(old);
 	}
+	create_bound(sorter, request);
 	return &sorter->base;
 }
 
 /* ---------------------------------------------------------------- several processes */
-
-static SortShare *
-cpu_share(Sorter *base)
-{
-	CpuSorter  *sorter = (CpuSorter *) base;
-
-	return sorter->shared != NULL ? &sorter->shared->base : NULL;
-}
 
 static bool
 cpu_enter(Sorter *base)
@@ -89,6 +101,7 @@ cpu_join(SortShare *share, const SortKey *key)
 	sorter->base.device = &sort_device_cpu;
 	sorter->key = key;
 	sorter->context = context;
+	sorter->base.bound = share->bound;
 	sorter->shared = (SharedChunks *) share;
 	sorter->process = process;
 	return &sorter->base;
@@ -233,6 +246,8 @@ static void
 cpu_get_stats(const Sorter *base, SorterStats *stats)
 {
 	*stats = ((const CpuSorter *) base)->stats;
+	if (base->bound != NULL)
+		stats->rows_dropped = bound_dropped(base->bound);
 }
 
 static void

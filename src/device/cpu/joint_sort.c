@@ -27,6 +27,7 @@ prepare(SharedChunks *shared, const SortKey *key)
 	int			nprocesses = shared->base.nentered;
 	Size		size;
 
+	shared_chunks_close_open(shared);
 	if (nprocesses < 2 || !fits_within_limit(shared, key) ||
 		!sorted_rows_prepare(&shared->sorted, key, shared->filled, shared->filled_rows))
 		return;

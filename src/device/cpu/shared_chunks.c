@@ -8,6 +8,7 @@
  */
 #include "postgres.h"
 
+#include "base/wait_events.h"
 #include "device/cpu/shared_chunks.h"
 #include "sort/sorted_rows.h"
 
@@ -51,31 +52,61 @@ most_rows(const SortKey *key, Size size)
 	return size / (chunk_entry_size(key->width) + MAXALIGN(SizeofMinimalTupleHeader)) + 1;
 }
 
+/* Can so many more rows be sorted, beside so many more bytes of chunks? The caller holds the lock. */
+static bool
+fits(const SharedChunks *shared, const SortKey *key, Size size, uint64 rows)
+{
+	return !shared->base.overflowed &&
+		shared->chunk_memory + size +
+		sorted_rows_memory(key, shared->filled_rows + shared->reserved_rows + rows) <= shared->limit;
+}
+
+/* A chunk that is partly filled, if there is one with room for so many bytes. */
+static Chunk *
+take_open(SharedChunks *shared, const SortKey *key, Size at_least)
+{
+	Chunk	   *chunk = NULL;
+
+	SpinLockAcquire(&shared->base.mutex);
+	for (Chunk **link = &shared->open; *link != NULL; link = &(*link)->next)
+	{
+		uint64		more_rows = (*link)->max_rows - (*link)->nrows;
+
+		if ((*link)->back - (*link)->front < at_least || more_rows == 0 || !fits(shared, key, 0, more_rows))
+			continue;
+		chunk = *link;
+		*link = chunk->next;
+		shared->filled_rows -= chunk->nrows;
+		shared->reserved_rows += chunk->max_rows;
+		break;
+	}
+	SpinLockRelease(&shared->base.mutex);
+	return chunk;
+}
+
 /* Sets memory and rows aside for a chunk, if there is room for them. */
 static bool
 reserve(SharedChunks *shared, const SortKey *key, Size at_least, Size *size, uint64 *rows)
 {
-	bool		fits;
-	Size		needed;
+	bool		has_room;
 
 	SpinLockAcquire(&shared->base.mutex);
 	*size = chunk_size(shared, at_least);
 	*rows = most_rows(key, *size);
-	needed = shared->chunk_memory + *size +
-		sorted_rows_memory(key, shared->filled_rows + shared->reserved_rows + *rows);
-	fits = needed <= shared->limit && !shared->base.overflowed;
-	if (fits)
+	has_room = fits(shared, key, *size, *rows);
+	if (has_room)
 	{
 		shared->nchunks++;
 		shared->chunk_memory += *size;
 		shared->reserved_rows += *rows;
 	}
 	SpinLockRelease(&shared->base.mutex);
-	return fits;
+	return has_room;
 }
 
-Chunk *
-shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least)
+/* A new chunk. */
+static Chunk *
+make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 {
 	Size		size;
 	uint64		rows;
@@ -101,24 +132,182 @@ shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least)
 	return chunk;
 }
 
-void
-shared_chunks_put(SharedChunks *shared, Chunk *chunk)
+/* ---------------------------------------------------------------- rows that are not wanted any more */
+
+/* Appends a chunk to the filled ones.  The caller holds the lock. */
+static void
+append_filled(SharedChunks *shared, Chunk *chunk)
 {
 	chunk->next = NULL;
+	*shared->filled_end = chunk;
+	shared->filled_end = &chunk->next;
+}
+
+/* Takes all chunks to be cut, if there are at least so many rows and nobody else is at it; NULL: not now. */
+static Chunk *
+begin_cutting(SharedChunks *shared, uint64 at_least, uint64 *nrows)
+{
+	Chunk	   *chunks = NULL;
+
+	SpinLockAcquire(&shared->base.mutex);
+	if (!shared->cutting && shared->filled_rows >= at_least && !shared->base.overflowed)
+	{
+		*shared->filled_end = shared->open;
+		chunks = shared->filled;
+		*nrows = shared->filled_rows;
+		shared->filled = shared->open = NULL;
+		shared->filled_end = &shared->filled;
+		shared->filled_rows = 0;
+		shared->reserved_rows += *nrows;
+		shared->cutting = true;
+	}
+	SpinLockRelease(&shared->base.mutex);
+	return chunks;
+}
+
+/* Gives chunks back of which rows were taken out; there were so many in them before, and fewer are left. */
+static void
+end_cutting(SharedChunks *shared, Chunk *chunks, uint64 nrows)
+{
+	uint64		left = 0;
+
+	SpinLockAcquire(&shared->base.mutex);
+	while (chunks != NULL)
+	{
+		Chunk	   *chunk = chunks;
+
+		chunks = chunk->next;
+		left += chunk->nrows;
+		if (chunk->nrows > 0 && !chunk_is_open(chunk))
+			append_filled(shared, chunk);
+		else
+		{
+			chunk->next = shared->open;
+			shared->open = chunk;
+		}
+	}
+	shared->reserved_rows -= nrows;
+	shared->filled_rows += left;
+	shared->cut_rows = left;
+	shared->cutting = false;
+	SpinLockRelease(&shared->base.mutex);
+	ConditionVariableBroadcast(&shared->base.changed);
+}
+
+/* Takes rows out of the filled chunks, if there are at least so many; false: there are not, or another process is at it. */
+static bool
+cut(SharedChunks *shared, const SortKey *key, uint64 at_least)
+{
+	uint64		nrows;
+	Chunk	   *chunks = begin_cutting(shared, at_least, &nrows);
+
+	if (chunks == NULL)
+		return false;
+	for (Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+		(void) bound_cut_chunk(shared->base.bound, key->width, chunk);
+	end_cutting(shared, chunks, nrows);
+	return true;
+}
+
+static bool
+is_cutting(SharedChunks *shared)
+{
+	bool		cutting;
+
+	SpinLockAcquire(&shared->base.mutex);
+	cutting = shared->cutting;
+	SpinLockRelease(&shared->base.mutex);
+	return cutting;
+}
+
+/* Makes room by taking rows out, or waits until another process has done so, which itself waits for nobody; false: no use. */
+static bool
+cut_for_room(SharedChunks *shared, const SortKey *key)
+{
+	bool		waited = false;
+
+	if (shared->base.bound == NULL)
+		return false;
+	if (cut(shared, key, bound_rows_to_cut_for_room(shared->cut_rows)))
+		return true;
+	for (; is_cutting(shared); waited = true)
+		ConditionVariableSleep(&shared->base.changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
+	ConditionVariableCancelSleep();
+	return waited;
+}
+
+/* ---------------------------------------------------------------- handing out and taking back */
+
+Chunk *
+shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least)
+{
+	for (;;)
+	{
+		Chunk	   *chunk = take_open(shared, key, at_least);
+
+		if (chunk == NULL)
+			chunk = make_chunk(shared, key, at_least);
+		if (chunk != NULL || !cut_for_room(shared, key))
+			return chunk;
+	}
+}
+
+void
+shared_chunks_put(SharedChunks *shared, const SortKey *key, Chunk *chunk)
+{
+	const SortBound *bound = shared->base.bound;
+
 	SpinLockAcquire(&shared->base.mutex);
 	shared->reserved_rows -= chunk->max_rows;
 	shared->filled_rows += chunk->nrows;
-	*shared->filled_end = chunk;
-	shared->filled_end = &chunk->next;
+	append_filled(shared, chunk);
 	SpinLockRelease(&shared->base.mutex);
+	if (bound != NULL)
+		(void) cut(shared, key, bound_rows_to_cut(bound, shared->cut_rows));
+}
+
+/* The caller holds the lock, or there is nobody else. */
+static Chunk *
+close_open(SharedChunks *shared)
+{
+	Chunk	   *empty = NULL;
+
+	while (shared->open != NULL)
+	{
+		Chunk	   *chunk = shared->open;
+
+		shared->open = chunk->next;
+		if (chunk->nrows > 0)
+			append_filled(shared, chunk);
+		else
+		{
+			chunk->next = empty;
+			empty = chunk;
+		}
+	}
+	return empty;
+}
+
+void
+shared_chunks_close_open(SharedChunks *shared)
+{
+	shared->open = close_open(shared);
 }
 
 uint64
-shared_chunks_collect(SharedChunks *shared, Chunk ***end)
+shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty)
 {
 	uint64		nrows;
 
 	SpinLockAcquire(&shared->base.mutex);
+	for (Chunk *chunk = close_open(shared); chunk != NULL;)
+	{
+		Chunk	   *next = chunk->next;
+
+		chunk->next = *empty;
+		*empty = chunk;
+		chunk = next;
+	}
 	nrows = shared->filled_rows;
 	if (shared->filled != NULL)
 	{

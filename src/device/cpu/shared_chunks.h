@@ -23,7 +23,10 @@ typedef struct SharedChunks
 	uint64		reserved_rows;	/* that the chunks being filled may get */
 	Chunk	   *filled;			/* since the last collection, in the order they came */
 	Chunk	  **filled_end;
-	uint64		filled_rows;	/* in them */
+	uint64		filled_rows;	/* in them, and in those that are open */
+	Chunk	   *open;			/* partly filled, after rows were taken out, or empty */
+	bool		cutting;		/* a process takes rows out; they count as reserved */
+	uint64		cut_rows;		/* so many were left the last time */
 
 	/* When the sort is closed (joint_sort.h): */
 	char	   *sort_memory;	/* NULL: the leader will sort alone */
@@ -40,11 +43,14 @@ extern SharedChunks *shared_chunks_create(Size limit, int processes);
 /* An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or rows are passed up already. */
 extern Chunk *shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least);
 
-/* Takes back a chunk, filled. */
-extern void shared_chunks_put(SharedChunks *shared, Chunk *chunk);
+/* Takes back a chunk, filled.  Takes rows that are not wanted any more out of all, if there are many. */
+extern void shared_chunks_put(SharedChunks *shared, const SortKey *key, Chunk *chunk);
 
-/* Appends the filled chunks to a list, whose end it moves; returns the number of their rows. */
-extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end);
+/* Partly filled chunks are taken for filled ones.  For one process, when no other uses the chunks. */
+extern void shared_chunks_close_open(SharedChunks *shared);
+
+/* Appends the filled chunks to a list, whose end it moves, and puts empty ones before another; returns the number of rows. */
+extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty);
 
 /* Is this chunk one of these? */
 static inline bool

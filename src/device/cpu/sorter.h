@@ -24,6 +24,8 @@ typedef struct CpuSorter
 	Chunk	   *chunks;			/* filled, in feed order */
 	Chunk	  **chunks_end;
 	Chunk	   *empty_chunks;	/* from an earlier run */
+	Chunk	   *open_chunks;	/* partly filled, after rows were taken out */
+	uint64		cut_rows;		/* so many rows were left then */
 	Size		chunk_memory;	/* bytes of all chunks */
 	Size		next_chunk_size;	/* 0: none was made yet */
 	uint64		nrows;			/* in the filled chunks */
@@ -49,6 +51,19 @@ extern void cpu_take_chunks_over(CpuSorter *sorter);
 
 /* In the first process: the chunks that were filled meanwhile become its own. */
 extern void cpu_collect_chunks(CpuSorter *sorter);
+
+/*
+ * Takes rows that can't be wanted any more out of the filled chunks, if their number may be worth it: most of them, so that
+ * memory stays small; or enough to make room, where there is none.  True: some chunk has room now.
+ */
+extern bool cpu_cut_many(CpuSorter *sorter);
+extern bool cpu_cut_for_room(CpuSorter *sorter);
+
+/* A partly filled chunk with room for so many bytes, to be filled further, or NULL. */
+extern Chunk *cpu_take_open_chunk(CpuSorter *sorter, Size at_least);
+
+/* Partly filled chunks are taken for filled ones. */
+extern void cpu_close_open_chunks(CpuSorter *sorter);
 
 /* Sorts the filled chunks in memory. */
 extern void cpu_sort_chunks(CpuSorter *sorter);

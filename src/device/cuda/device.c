@@ -15,6 +15,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "utils/memutils.h"
 
 #include "base/guc.h"
@@ -23,12 +25,26 @@
 /* More than this is no estimate; the planner's may be any number. */
 #define ESTIMATE_MAX 1e15
 
+/*
+ * How many rows come to the device, if they come in no order: of the i-th one that is read, a share of wanted / i is kept
+ * from when as many have come as are wanted.
+ */
+static double
+expected_rows_kept(const SortRequest *request)
+{
+	double		wanted = request->rows_wanted;
+
+	if (request->rows_wanted == 0 || wanted >= request->expected_rows)
+		return request->expected_rows;
+	return Min(request->expected_rows, wanted * (1 + log(request->expected_rows / wanted)) + BOUND_SAMPLES * request->processes);
+}
+
 /* What the service is told beforehand. */
 static void
 estimate_job(CudaSorter *sorter, const SortRequest *request)
 {
 	GpusortdBegin *estimate = &sorter->estimate;
-	double		rows = Min(request->expected_rows, ESTIMATE_MAX);
+	double		rows = Min(expected_rows_kept(request), ESTIMATE_MAX);
 
 	estimate->key_bytes = request->key->width;
 	estimate->algorithm = gpusort_algorithm;
@@ -36,6 +52,16 @@ estimate_job(CudaSorter *sorter, const SortRequest *request)
 	estimate->expected_rows = rows;
 	estimate->expected_key_bytes = Min(rows * request->expected_key_bytes, ESTIMATE_MAX);
 	estimate->expected_row_bytes = Min(rows * request->expected_row_bytes, ESTIMATE_MAX);
+}
+
+static void
+create_bound(CudaSorter *sorter, const SortRequest *request)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	sorter->base.bound = sort_share_create_bound(cuda_share(&sorter->base), request);
+	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows_wanted : 0;
+	MemoryContextSwitchTo(old);
 }
 
 static Sorter *
@@ -49,6 +75,7 @@ cuda_begin(const SortRequest *request)
 	estimate_job(sorter, request);
 	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
 		cuda_share_create(sorter);
+	create_bound(sorter, request);
 	return &sorter->base;
 }
 
@@ -185,6 +212,8 @@ static void
 cuda_get_stats(const Sorter *base, SorterStats *stats)
 {
 	*stats = ((const CudaSorter *) base)->stats;
+	if (base->bound != NULL)
+		stats->rows_dropped = bound_dropped(base->bound);
 }
 
 static void

@@ -102,7 +102,7 @@ void
 cuda_share_create(CudaSorter *sorter)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	CudaShare  *share = (CudaShare *) sort_share_create(sizeof(CudaShare), sizeof(CudaShare));
+	CudaShare  *share = (CudaShare *) sort_share_create(sizeof(CudaShare) + sizeof(SortBound), sizeof(CudaShare));
 
 	MemoryContextSwitchTo(old);
 	if (share == NULL)
@@ -185,6 +185,7 @@ cuda_join(SortShare *share, const SortKey *key)
 	if (process < 0)
 		return NULL;
 	sorter = cuda_sorter_create(key);
+	sorter->base.bound = share->bound;
 	sorter->share = (CudaShare *) share;
 	sorter->helps = true;
 	sorter->process = process;

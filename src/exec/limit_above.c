@@ -1,0 +1,152 @@
+/*
+ * exec/limit_above.c
+ *		How many of a GpuSort's rows the Limit above it wants.
+ *
+ * A bound passes the nodes that return no row which their input did not, and every row that it did: those that PostgreSQL's own
+ * ExecSetTupleBound passes, each input of an Append and of a MergeAppend included.
+ *
+ * FETCH FIRST ... WITH TIES bounds a sort only if both compare the same columns; so no subquery may stand between the two, which
+ * could be sorted by more.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+
+#include "exec/limit_above.h"
+#include "exec/node_gpusort.h"
+
+static ExecutorStart_hook_type prev_executor_start_hook;
+
+/* GpuSorts whose executor has not finished starting. */
+static int	expected = 0;
+
+/* What is known above a node while a plan is walked through. */
+typedef struct LimitAbove
+{
+	PlanState  *parent;
+	LimitState *limit;			/* whose bound reaches the parent's input; NULL: none */
+} LimitAbove;
+
+/* ---------------------------------------------------------------- which Limit */
+
+static bool
+is_among(PlanState *child, PlanState **children, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		if (children[i] == child)
+			return true;
+	}
+	return false;
+}
+
+/* Does a bound pass from this node to this child? */
+static bool
+bound_passes(PlanState *parent, PlanState *child)
+{
+	switch (nodeTag(parent))
+	{
+		case T_LimitState:
+		case T_ResultState:
+		case T_GatherState:
+		case T_GatherMergeState:
+			return child == outerPlanState(parent);
+		case T_SubqueryScanState:
+			return parent->qual == NULL && child == ((SubqueryScanState *) parent)->subplan;
+		case T_AppendState:
+			return is_among(child, ((AppendState *) parent)->appendplans, ((AppendState *) parent)->as_nplans);
+		case T_MergeAppendState:
+			return is_among(child, ((MergeAppendState *) parent)->mergeplans, ((MergeAppendState *) parent)->ms_nplans);
+		default:
+			return false;
+	}
+}
+
+/* The Limit whose bound reaches this node, which is an input of another or a subplan of it. */
+static LimitState *
+limit_for(PlanState *node, const LimitAbove *above)
+{
+	if (above->parent == NULL || !bound_passes(above->parent, node))
+		return NULL;
+	if (IsA(above->parent, LimitState))
+		return (LimitState *) above->parent;
+	if (above->limit != NULL && above->limit->limitOption == LIMIT_OPTION_WITH_TIES && IsA(above->parent, SubqueryScanState))
+		return NULL;
+	return above->limit;
+}
+
+/* Tells the GpuSorts from here on downwards. */
+static bool
+tell_sorts(PlanState *node, void *arg)
+{
+	LimitState *limit = limit_for(node, arg);
+	LimitAbove	here = {.parent = node, .limit = limit};
+
+	if (node_is_gpusort(node))
+		((GpuSortState *) node)->limit = limit;
+	return planstate_tree_walker(node, tell_sorts, &here);
+}
+
+/* ---------------------------------------------------------------- the hook */
+
+static void
+gpusort_executor_start(QueryDesc *query, int eflags)
+{
+	int			outer = expected;
+
+	expected = 0;
+	PG_TRY();
+	{
+		if (prev_executor_start_hook != NULL)
+			prev_executor_start_hook(query, eflags);
+		else
+			standard_ExecutorStart(query, eflags);
+		if (expected > 0 && query->planstate != NULL)
+		{
+			LimitAbove	nothing = {NULL, NULL};
+
+			(void) tell_sorts(query->planstate, &nothing);
+		}
+	}
+	PG_FINALLY();
+	{
+		expected = outer;
+	}
+	PG_END_TRY();
+}
+
+void
+limit_above_install_hook(void)
+{
+	prev_executor_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = gpusort_executor_start;
+}
+
+void
+limit_above_expect(void)
+{
+	expected++;
+}
+
+/* ---------------------------------------------------------------- what it wants */
+
+RowsWanted
+limit_rows_wanted(const LimitState *limit)
+{
+	RowsWanted	wanted = {0, false};
+
+	if (limit == NULL || limit->noCount || limit->count <= 0 || limit->lstate == LIMIT_INITIAL)
+		return wanted;
+	wanted.rows = (uint64) limit->count + (uint64) limit->offset;
+	wanted.with_ties = limit->limitOption == LIMIT_OPTION_WITH_TIES;
+	return wanted;
+}
+
+bool
+rows_wanted_suffice(const RowsWanted *were, const RowsWanted *are)
+{
+	if (were->rows == 0)
+		return true;
+	return are->rows != 0 && are->rows <= were->rows && (were->with_ties || !are->with_ties);
+}
