@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """Measures sorts on a running server and fits src/plan/cost_table.h to them; tools/calibrate calls it.
 
-	calibrate.py --counts PROGRAM [--rows N,N,...] [--runs N] [--device cpu|cuda] [--keep] [--observations FILE]
-
 A sort's time is a sum of terms (src/plan/cost_terms.h): the program counts how many of each it has, and what is fitted here, by
 least squares of relative errors without negative numbers, is how long each takes.
 
 What is measured of a sort is a cursor: FETCH 1 less the bare scan gives the time to the first row, MOVE ALL that of the
-rest; of a parallel plan, which cursors have none of, the time of all.  Scan, PostgreSQL's Sort and GpuSort take turns, and the least of
-several runs counts, since everything that disturbs makes them longer.
+rest, in processor time, which other work on the machine disturbs least; of a parallel plan, which cursors have none of, the time
+of all by the clock.  Scan, PostgreSQL's Sort and GpuSort take turns, and the least of several runs counts.
 """
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -78,6 +77,7 @@ class Session:
 		self.run('SET client_min_messages = warning')
 		for setting in settings:
 			self.run('SET ' + setting)
+		self.backend = self.run('SELECT pg_backend_pid()')[0]
 
 	def send(self, text):
 		"""Runs commands of psql, and returns the lines that come."""
@@ -95,18 +95,32 @@ class Session:
 	def run(self, statement):
 		return self.send(statement + ';')
 
-	def times(self, statements):
-		"""Milliseconds of each statement, whose results are not printed."""
-		lines = self.send('\\timing on\n\\o /dev/null\n' + '\n'.join(s + ';' for s in statements) + '\n\\o\n\\timing off')
-		return [float(line.split()[1]) for line in lines if line.startswith('Time: ')]
+	def processor_ms(self):
+		"""Milliseconds of processor time that the session's backend has had."""
+		with open('/proc/%s/schedstat' % self.backend) as file:
+			return int(file.read().split()[0]) / 1e6
+
+	def processor_times(self, statements):
+		"""Milliseconds of processor time of each statement, whose results are not printed."""
+		at = [self.processor_ms()]
+		for statement in statements:
+			self.send('\\o /dev/null\n' + statement + ';\n\\o')
+			at.append(self.processor_ms())
+		return [after - before for before, after in zip(at, at[1:])]
 
 	def cursor(self, query):
-		"""Milliseconds to the first row and of all others."""
-		times = self.times(['BEGIN', 'DECLARE c NO SCROLL CURSOR FOR ' + query, 'FETCH 1 FROM c', 'MOVE ALL FROM c', 'COMMIT'])
+		"""Milliseconds of processor time to the first row and of all others."""
+		times = self.processor_times(['BEGIN', 'DECLARE c NO SCROLL CURSOR FOR ' + query, 'FETCH 1 FROM c', 'MOVE ALL FROM c', 'COMMIT'])
 		return times[2], times[3]
 
-	def drain(self, query):
-		return self.times([query + ' OFFSET 1000000000'])[0]
+	def drained(self, query):
+		"""Milliseconds of this process's time."""
+		return self.processor_times([query + ' OFFSET 1000000000'])[0]
+
+	def elapsed(self, query):
+		"""Milliseconds by the clock: what several processes do."""
+		lines = self.send('\\timing on\n\\o /dev/null\n' + query + ' OFFSET 1000000000;\n\\o\n\\timing off')
+		return float(lines[-1].split()[1])
 
 	def plan(self, query):
 		return '\n'.join(self.run('EXPLAIN (COSTS OFF) ' + query))
@@ -115,18 +129,21 @@ class Session:
 		return float(re.search(r'\.\.([\d.]+) rows', self.run('EXPLAIN ' + query)[0]).group(1))
 
 
-def make_table(session, rows):
-	name = 'gpusort_calibrate_%d' % rows
-	columns = ', '.join('%s AS %s' % (sql, column) for column, (sql, _) in COLUMNS.items())
-	session.run('DROP TABLE IF EXISTS ' + name)
+def make_table(session, table, columns, rows):
+	columns = ', '.join('%s AS %s' % (COLUMNS[column][0], column) for column in columns)
+	session.run('DROP TABLE IF EXISTS ' + table)
 	session.run('CREATE UNLOGGED TABLE %s AS SELECT %s FROM (SELECT i, hashint8extended(i, 0) AS x, hashint8extended(i, 1) AS y '
-				'FROM (SELECT generate_series(1::bigint, %d) AS i) g) h' % (name, columns, rows))
-	session.run('VACUUM ANALYZE ' + name)
-	session.run('SELECT count(*) FROM ' + name)
-	return name
+				'FROM (SELECT generate_series(1::bigint, %d) AS i) g) h' % (table, columns, rows))
+	session.run('VACUUM ANALYZE ' + table)
+	session.run('SELECT count(*) FROM ' + table)
 
 
 # ---- sorts and what is known of them ----
+
+TABLE = 'gpusort_calibrate'
+
+SORT_ARGUMENTS = ('rows', 'key_name', 'payload', 'memory_mb', 'workers', 'limit')
+
 
 class Sort:
 	"""One sort: the query, and its shape as calibrate_counts reads it."""
@@ -135,6 +152,9 @@ class Sort:
 		self.rows, self.key_name, self.keys, self.payload = rows, key_name, KEYS[key_name], payload
 		self.memory_mb, self.workers, self.limit = memory_mb, workers, limit
 		self.columns = list(dict.fromkeys([key.name for key in self.keys] + payload))
+
+	def arguments(self):
+		return {name: getattr(self, name) for name in SORT_ARGUMENTS}
 
 	def name(self):
 		parts = [self.key_name, '+'.join(self.payload) or 'alone', str(self.rows), '%d MB' % self.memory_mb]
@@ -147,49 +167,44 @@ class Sort:
 		order = ', '.join(key.name + key.collation for key in self.keys)
 		return self.scan(table) + ' ORDER BY ' + order + (' LIMIT %d' % self.limit if self.limit else '')
 
-	def shape(self, whose, device):
+	def shape(self, whose, device, cores):
 		fixed = all(key.fixed() for key in self.keys)
 		key_bytes = sum(1 + key.width if key.fixed() else key.stored() for key in self.keys)
 		words = [whose, self.rows, self.limit or -1, sum(COLUMNS[c][1] for c in self.columns), int(len(self.columns) == 1),
 				 int(self.key_name == 'sorted'), 0, (key_bytes + 7) // 8 * 8 if fixed else key_bytes, int(fixed), self.memory_mb * 1048576,
-				 self.workers + 1, os.cpu_count(), 1 if self.workers else 0, 1, int(device == 'cuda' and whose == 'g'), len(self.keys)]
+				 self.workers + 1, cores, 1 if self.workers else 0, 1, int(device == 'cuda' and whose == 'g'), len(self.keys)]
 		for key in self.keys:
 			words += [CLASSES[key.key_class], key.width, key.distinct, key.leading]
 		return ' '.join(str(word) for word in words)
 
 
-def sorts_to_measure(row_counts):
-	sorts = []
-	for rows in row_counts:
-		for key_name in KEYS:
-			for payload in ([], ['pad'], ['pad', 'wide']):
-				if payload or key_name in ('int8', 'sorted', 'text', 'numeric', 'uuid'):
-					sorts.append(Sort(rows, key_name, payload, 1024))
-		sorts.append(Sort(rows, 'int8', ['vast'], 1024))
-		if rows < 100000:
-			continue
-		for key_name in ('int8', 'numeric', 'text', 'paths ICU', 'two ints'):
-			for payload in (['pad'], ['pad', 'wide']):
-				sorts.append(Sort(rows, key_name, payload, 4))
-	for rows in row_counts:
-		for workers in (1, 2):
-			for key_name in ('int8', 'text', 'paths ICU'):
-				for payload in (['pad'], ['pad', 'wide']):
-					sorts.append(Sort(rows, key_name, payload, 1024, workers))
-	for rows in row_counts:
-		for key_name in ('int8', 'numeric', 'text', 'text ICU'):
-			for limit in (10, rows // 100):
-				sorts.append(Sort(rows, key_name, ['pad', 'wide'], 1024, 0, limit))
+def sorts_of_key(key_name, rows):
+	"""The sorts of a table: in memory, with little of it, with a LIMIT, by several processes."""
+	sorts = [Sort(rows, key_name, payload, 1024) for payload in ([], ['pad'], ['pad', 'wide'])
+			 if payload or key_name in ('int8', 'sorted', 'text', 'numeric', 'uuid')]
+	if key_name == 'int8':
+		sorts.append(Sort(rows, key_name, ['vast'], 1024))
+	if rows >= 100000 and key_name in ('int8', 'numeric', 'text', 'paths ICU', 'two ints'):
+		sorts += [Sort(rows, key_name, payload, 4) for payload in (['pad'], ['pad', 'wide'])]
+	if key_name in ('int8', 'numeric', 'text', 'text ICU'):
+		sorts += [Sort(rows, key_name, ['pad', 'wide'], 1024, 0, limit) for limit in (10, rows // 100, rows // 5)]
+	if key_name in ('int8', 'text') and (rows < 2000 or rows >= 100000):
+		sorts += [Sort(rows, key_name, payload, 1024, workers) for payload in (['pad'], ['pad', 'wide']) for workers in (1, 2)]
 	return sorts
 
 
 # ---- measuring ----
 
+def is_leader_alone(sort):
+	"""Is what the leader does alone measured, while workers do the rest? Of small sorts it is how long a parallel plan takes to launch."""
+	return sort.workers > 0 and sort.rows >= 10000
+
+
 def settings_of(sort, what, device):
 	workers = 0 if what == 'scan' else sort.workers
 	return ['gpusort.mode = ' + ('force' if what == 'g' else 'off'), 'gpusort.backend = ' + device, "work_mem = '%dMB'" % sort.memory_mb, 'cursor_tuple_fraction = 1', 'jit = off',
 			'max_parallel_workers_per_gather = %d' % workers, 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-			'min_parallel_table_scan_size = 0']
+			'min_parallel_table_scan_size = 0', 'parallel_leader_participation = ' + ('off' if is_leader_alone(sort) else 'on')]
 
 
 class Sessions:
@@ -207,10 +222,9 @@ class Sessions:
 class Measured:
 	"""The least times of a sort's scan, of PostgreSQL's Sort and of GpuSort; lists of first and rest, or of all."""
 
-	def __init__(self, sort, device, sessions):
-		self.sort, self.device, self.sessions = sort, device, sessions
-		self.table = 'gpusort_calibrate_%d' % sort.rows
-		self.query, self.scan = sort.query(self.table), sort.scan(self.table)
+	def __init__(self, sort, device, cores, sessions=None):
+		self.sort, self.device, self.cores, self.sessions = sort, device, cores, sessions
+		self.query, self.scan = sort.query(TABLE), sort.scan(TABLE)
 		self.methods = None		# what is measured, once plans were looked at
 		self.cost = None
 		self.best = {}
@@ -237,14 +251,18 @@ class Measured:
 		for what in self.methods:
 			if what == 'scan':
 				self.note(what, [sum(self.session(what).cursor(self.scan))])
-			elif self.sort.workers or self.sort.limit:
-				self.note(what, [self.session(what).drain(self.query)])
+			elif is_leader_alone(self.sort):
+				self.note(what, [self.session(what).drained(self.query)])
+			elif self.sort.workers:
+				self.note(what, [self.session(what).elapsed(self.query)])
 			else:
 				self.note(what, self.session(what).cursor(self.query))
 
 	def input_ms(self):
 		"""What of the time is the scan's: its processes share it."""
-		return self.best['scan'][0] / min(self.sort.workers + 1, os.cpu_count())
+		if is_leader_alone(self.sort):
+			return 0
+		return self.best['scan'][0] / min(self.sort.workers + 1, self.cores)
 
 	def observations(self):
 		"""Which method, its shape or cost, and milliseconds, first and rest or all, without the scan; the scan's own as well."""
@@ -252,8 +270,25 @@ class Measured:
 		for what in self.methods[1:]:
 			times = list(self.best[what])
 			times[0] = max(times[0] - self.input_ms(), 0.001)
-			found.append((what, self.sort.shape(what, self.device), times))
+			found.append((what, self.sort.shape(what, self.device, self.cores), times))
 		return found
+
+
+def save(measured, version, file_name):
+	with open(file_name, 'w') as file:
+		json.dump({'version': version, 'sorts': [dict(m.sort.arguments(), device=m.device, cores=m.cores, cost=m.cost, methods=m.methods, best=m.best)
+												 for m in measured]}, file, indent=0)
+
+
+def load(file_name):
+	with open(file_name) as file:
+		saved = json.load(file)
+	measured = []
+	for entry in saved['sorts']:
+		m = Measured(Sort(*(entry[name] for name in SORT_ARGUMENTS)), entry['device'], entry['cores'])
+		m.cost, m.methods, m.best = entry['cost'], entry['methods'], entry['best']
+		measured.append(m)
+	return measured, saved['version']
 
 
 # ---- fitting ----
@@ -314,6 +349,16 @@ def scaled_rest(sort, rest):
 	return [c * part for c in rest]
 
 
+def counts_of(counter, m, what, shape):
+	"""Counts until the first row and for the rest, as far as they were measured."""
+	first, rest = counter.count([shape])[0]
+	rest = scaled_rest(m.sort, rest)
+	if is_leader_alone(m.sort):
+		first = [0] * len(first)
+		rest = [c if name.startswith('PG_GATHER' if what == 'p' else 'RETURN') else 0 for name, c in zip(counter.names, rest)]
+	return first, rest
+
+
 def fit_all(counter, measured):
 	fit = Fit(counter.names, counter.defaults)
 	input_term = counter.names.index('INPUT')
@@ -322,8 +367,7 @@ def fit_all(counter, measured):
 			if what == 'scan':
 				fit.add(m.sort.name() + ' scan', [shape if i == input_term else 0 for i in range(len(counter.names))], times[0], times[0])
 				continue
-			first, rest = counter.count([shape])[0]
-			rest = scaled_rest(m.sort, rest)
+			first, rest = counts_of(counter, m, what, shape)
 			label = '%s %s' % (m.sort.name(), what)
 			if len(times) == 1:
 				fit.add(label + ' all', [a + b for a, b in zip(first, rest)], times[0], times[0] + m.input_ms())
@@ -348,8 +392,8 @@ def print_residuals(counter, measured, values, out):
 		for what, shape, times in m.observations():
 			if what == 'scan':
 				continue
-			first, rest = counter.count([shape])[0]
-			found[what] = (sum(times) + scan, predicted_ms(first, values) + predicted_ms(scaled_rest(m.sort, rest), values) + scan)
+			first, rest = counts_of(counter, m, what, shape)
+			found[what] = (sum(times) + scan, predicted_ms(first, values) + predicted_ms(rest, values) + scan)
 		if len(found) < 2:
 			continue
 		ratios = [found['g'][i] / found['p'][i] for i in (0, 1)]
@@ -373,41 +417,42 @@ def print_table(counter, fit, values, comment, out):
 	out.write('};\n\n#endif\t\t\t\t\t\t\t/* GPUSORT_PLAN_COST_TABLE_H */\n')
 
 
+def measure(options):
+	"""All sorts, measured on the server; and its version."""
+	session, sessions, measured = Session(['max_parallel_workers_per_gather = 0']), Sessions(), []
+	for key_name in KEYS:
+		for rows in (int(n) for n in options.rows.split(',')):
+			sys.stderr.write('%s, %d rows\n' % (key_name, rows))
+			sorts = [Measured(sort, options.device, os.cpu_count(), sessions) for sort in sorts_of_key(key_name, rows)]
+			make_table(session, TABLE, list(dict.fromkeys(column for m in sorts for column in m.sort.columns)), rows)
+			for _ in range(options.runs * (1 if rows > 100000 else 5)):
+				for m in sorts:
+					m.turn()
+			measured += sorts
+	session.run('DROP TABLE ' + TABLE)
+	return measured, session.run('SHOW server_version')[0]
+
+
 def main():
 	parser = argparse.ArgumentParser()
 	parser.add_argument('--counts', required=True)
 	parser.add_argument('--rows', default='1000,3000,10000,100000,1000000')
-	parser.add_argument('--runs', type=int, default=4)
+	parser.add_argument('--runs', type=int, default=3)
 	parser.add_argument('--device', default='cpu')
-	parser.add_argument('--keep', action='store_true')
-	parser.add_argument('--observations')
+	parser.add_argument('--save')
+	parser.add_argument('--fit')
 	parser.add_argument('--about', default='')
 	options = parser.parse_args()
-	row_counts = [int(n) for n in options.rows.split(',')]
+	measured, version = load(options.fit) if options.fit else measure(options)
+	if options.save:
+		save(measured, version, options.save)
 	counter = Counter(options.counts)
-	session = Session(['max_parallel_workers_per_gather = 0'])
-	for rows in row_counts:
-		make_table(session, rows)
-	sessions = Sessions()
-	measured = [Measured(sort, options.device, sessions) for sort in sorts_to_measure(row_counts)]
-	for m in measured:
-		for _ in range(options.runs if m.sort.rows > 100000 else options.runs * 4):
-			m.turn()
-	if options.observations:
-		import pickle
-		for m in measured:
-			m.sessions = None
-		pickle.dump(measured, open(options.observations, 'wb'))
 	fit, values = fit_all(counter, measured)
 	errors = print_residuals(counter, measured, values, sys.stderr)
-	version = session.run('SHOW server_version')[0]
-	comment = [options.about, 'PostgreSQL %s, device %s; %d sorts of %s rows.' % (version, options.device, len(measured), options.rows),
+	comment = [options.about, 'PostgreSQL %s, device %s; %d sorts.' % (version, measured[0].device, len(measured)),
 			   'Ratio of the two times, expected against measured: off by %.0f %% in the median, %.0f %% at the 90th percentile.'
 			   % (100 * errors[len(errors) // 2], 100 * errors[len(errors) * 9 // 10])]
 	print_table(counter, fit, values, comment, sys.stdout)
-	if not options.keep:
-		for rows in row_counts:
-			session.run('DROP TABLE gpusort_calibrate_%d' % rows)
 
 
 if __name__ == '__main__':

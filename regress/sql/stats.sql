@@ -89,8 +89,8 @@ DEALLOCATE prepared;
 RESET plan_cache_mode;
 SELECT counters('postgresql');
 -- Not when gpusort_check looks at a plan, an error in it included, nor in mode off.
-SELECT * FROM gpusort_check('SELECT * FROM counted ORDER BY j');
-SELECT * FROM gpusort_check('SELECT * FROM counted ORDER BY j, 1 / 0');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM counted ORDER BY j');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM counted ORDER BY j, 1 / 0');
 SET gpusort.mode = off;
 SELECT run('SELECT * FROM counted ORDER BY j');
 SELECT counters('postgresql');

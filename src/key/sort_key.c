@@ -80,16 +80,16 @@ sort_key_create_twin(const SortKey *key)
 	return twin;
 }
 
-int
-sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width)
+double
+sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths, bool *is_fixed)
 {
 	SortKeyColumn *cols = palloc0(ncols * sizeof(SortKeyColumn));
-	int			width = 0;
-	int			fixed;
+	double width = 0;
+	int fixed;
 
 	for (int i = 0; i < ncols; i++)
 	{
-		Declined	why_not;
+		Declined why_not;
 
 		if (!sort_key_describe(&columns[i], &cols[i], &why_not))
 			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
@@ -98,13 +98,14 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width)
 		if (cols[i].width > 0)
 			width += 1 + cols[i].width;
 		else if (OidIsValid(cols[i].collation))
-			width += 8 + 2 * avg_width;
+			width += 8 + 2 * widths[i];
 		else
-			width += 2 + avg_width;
+			width += 2 + widths[i];
 	}
 
 	fixed = fixed_key_width(ncols, cols);
 	pfree(cols);
+	*is_fixed = fixed > 0;
 	return fixed > 0 ? fixed : width;
 }
 

@@ -63,7 +63,9 @@ COST_TERM(SPILL, "a row written to a sorted run and read back once")
 COST_TERM(SPILL_BYTE, "a byte of it and its key")
 COST_TERM(MERGE_LEVEL, "a level of merging runs")
 COST_TERM(PASS, "a row that found no room and is passed to the leader")
-COST_TERM(BOUND, "a row that a bounded sort encodes and refuses")
+COST_TERM(START_BOUND, "a bounded sort, more than another one, whatever its rows")
+COST_TERM(BOUND, "a row that a bounded sort looks at")
+COST_TERM(BOUND_KEPT, "one that it keeps, for the time being, more than another sort")
 
 /* GpuSort on the cuda device; its rows are fed as on the other one */
 COST_TERM(CUDA_JOB, "a job, whatever its rows")

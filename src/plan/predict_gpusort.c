@@ -25,6 +25,9 @@
 /* Runs are merged with a buffer of this size each. */
 #define MERGE_BUFFER_BYTES (16.0 * 1024)
 
+/* So many rows are kept until a bounded sort knows enough to refuse others (sort/bound.h). */
+#define BOUND_SAMPLES 1024
+
 /* Fewer rows are sorted by one process (sort/tuning.h). */
 #define JOINT_MIN_ROWS 65536
 
@@ -180,14 +183,18 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 {
 	double rows = Max(shape->rows, 2);
 	double wanted = shape->wanted < 0 ? rows : Max(1, shape->wanted);
-	double kept = wanted < rows ? Min(rows, wanted * (1 + log(rows / wanted))) : rows;
+	double kept = wanted < rows ? Min(rows, wanted * (1 + log(rows / wanted)) + BOUND_SAMPLES) : rows;
 	double running = running_processes(shape);
 
 	memset(counts, 0, sizeof(*counts));
 	counts->first[COST_START] += 1;
 	count_encoding(shape, rows / running, counts->first);
 	if (kept < rows)
+	{
+		counts->first[COST_START_BOUND] += 1;
 		counts->first[COST_BOUND] += rows / running;
+		counts->first[COST_BOUND_KEPT] += kept / running;
+	}
 	count_feed(shape, kept / running, counts->first);
 	count_fed(shape, kept, counts);
 	counts->first[COST_PASS] += shape->pass * predict_passed_rows(shape);

@@ -17,6 +17,7 @@
 
 #include "access/htup_details.h"
 
+#include "base/pg_compat.h"
 #include "plan/predict_parts.h"
 
 /* Bytes a row takes in memory besides its tuple: an entry to sort, and what the allocator keeps. */
@@ -30,6 +31,12 @@
 
 /* Abbreviated keys are given up where they tell fewer values apart than this part of all. */
 #define ABBREVIATION_WORTH 0.1
+
+/*
+ * What a radix sort takes, as a part of the comparisons in its place: a Sort of 20 million int8, serial, took 1.75 s where
+ * it had taken 2.9 s, in which comparisons were 1.3 s.
+ */
+#define RADIX_SHARE 0.15
 
 static double
 tuple_bytes(const SortShape *shape)
@@ -66,6 +73,13 @@ leading_term(const SortKeyShape *key)
 		default:
 			return COST_PG_LEVEL_PLAIN;
 	}
+}
+
+static bool
+by_radix(const SortKeyShape *key)
+{
+	return postgres_sorts_by_radix &&
+		(key->class == KEY_INT || key->class == KEY_ABBREVIATED || key->class == KEY_TEXT || key->class == KEY_ICU);
 }
 
 /* Counts comparisons in which this column decides by its whole values. */
@@ -118,7 +132,7 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 		double cheap = i == 0 ? Min(more, levels_of(abbreviated_values(shape, rows)) + (is_string(key) ? 0 : 1)) : 0;
 
 		if (cheap > 0)
-			counts[leading_term(key)] += total * cheap;
+			counts[leading_term(key)] += total * cheap * (by_radix(key) ? RADIX_SHARE : 1);
 		count_ties(shape, key, total * (more - cheap), counts);
 		seen = together;
 		levels += more;
