@@ -1,14 +1,14 @@
 # gpusort: sorts of large results on a GPU, or faster on the CPU.
 #
-# Builds with PGXS against the PostgreSQL that PG_CONFIG names.  `make help` lists the targets.
-# The targets that set up a machine themselves (demo, test, bench, random, setup) must work before there
-# is any PostgreSQL, so nothing here may fail when pg_config is missing.
+# Builds with PGXS against the PostgreSQL that PG_CONFIG names.  `make help` lists the targets.  The targets
+# that set up a machine themselves (demo, test, bench, random, setup) must work before there is any
+# PostgreSQL, so nothing here may fail when pg_config is missing.
 
 MODULE_big = gpusort
 EXTENSION = gpusort
 DATA = sql/gpusort--1.0.sql
 # The client of gpusortd is a part of the extension; cuda.mk compiles it once more for gpusortd's tests.
-CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client*.c)))
+CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client/*.c)))
 # src/ has rooms; their READMEs say which may include which.
 SOURCES = $(sort $(wildcard src/*.c src/*/*.c src/*/*/*.c))
 SOURCE_HEADERS = $(wildcard src/*/*.h src/*/*/*.h)
@@ -17,12 +17,13 @@ OBJS = $(SOURCES:.c=.o) $(CLIENT_OBJS)
 # Calls inside the library go straight, not through its table of exported functions.
 SHLIB_LINK = -Wl,-Bsymbolic-functions
 
-# Warnings are errors with WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any
-# compiler; clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
+# With COVERAGE=1 the code counts the executions of its lines, for tools/coverage.  Warnings are errors with
+# WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any compiler; clang would warn about
+# those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda/daemon
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror)
+	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage)
 
 # regress/schedule is the one list of regression tests; installcheck runs them one after the other.
 REGRESS = $(shell sed -n 's/^test: *//p' regress/schedule)
@@ -40,7 +41,14 @@ include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
 $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client*.h cuda/daemon/protocol.h)
+$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
+
+# The compiler's warnings, without its code: for tools/lint.
+syntax: $(OBJS:.o=.syntax)
+$(CLIENT_OBJS:.o=.syntax): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
+$(OBJS:.o=.syntax): %.syntax: %.c
+	@$(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only $<
+.PHONY: syntax $(OBJS:.o=.syntax)
 
 # gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.
 GPUSORTD = cuda/daemon/gpusortd
@@ -54,14 +62,14 @@ uninstall-gpusortd:
 .PHONY: install-gpusortd uninstall-gpusortd
 
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
-# cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare otherwise, and
-# through the plain C that other processors run.
+# cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare
+# otherwise, and through the plain C that other processors run.
 CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c src/sort/parallel_sort*.c) \
-	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c base/huge_memory.c)
+	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c base/huge_memory.c)
 CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
-	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
+	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
 		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm -pthread
 else
 all install installcheck:
@@ -96,6 +104,9 @@ help:
 	@echo "make demo            millions of rows, the same ORDER BY without and with gpusort, times and plans"
 	@echo "make test            every test, ends with 'N passed, N failed'"
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
+	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
+	@echo "make lint            compilers' warnings, cppcheck, shellcheck, perlcritic, pyflakes (tools/setup lint installs them)"
+	@echo "make coverage        which lines of src/ the tests reach (COVERAGE_OPTIONS='--lines ...'; tools/coverage --help)"
 	@echo "make bench           bench/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/orderby --help)"
 	@echo "make bench-gpu       the same with a GPU and many cores: bench/gpu_orderby (BENCH='--suites \"headline types\" ...'; --help)"
 
@@ -105,6 +116,12 @@ demo:
 	tools/demo
 test:
 	tools/test
+format:
+	tools/format
+lint:
+	tools/lint
+coverage:
+	tools/coverage $(COVERAGE_OPTIONS)
 random:
 	tools/test --only random --random-seconds $(or $(DURATION),60) $(if $(SEED),--seed $(SEED))
 bench:
@@ -112,4 +129,4 @@ bench:
 bench-gpu:
 	bench/gpu_orderby $(BENCH)
 
-.PHONY: all install installcheck clean help setup demo test random bench bench-gpu
+.PHONY: all install installcheck clean help setup demo test format lint coverage random bench bench-gpu

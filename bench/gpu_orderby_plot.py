@@ -23,7 +23,8 @@ import matplotlib.pyplot as plt
 NUMBERS = {"rows": int, "sessions": int, "sort": int, "run": int, "ms": float, "value": float}
 COLOURS = {"scan": "#8d99ae", "serial": "#1d4e89", "parallel": "#5fa8d3", "cuda": "#c1121f", "cpu": "#e08e0b"}
 STAGES = ["queue", "feed", "sort", "spill", "merge", "return"]
-# What a device does while another stage lasts: copying while rows are read, gathering while they are returned.
+# What a device does while another stage lasts: copying while rows are read, gathering while they are
+# returned.
 WITHIN = {"transfer": "feed", "gather": "return"}
 
 

@@ -1,6 +1,9 @@
 # shellcheck shell=bash
-# What bench/gpu_orderby learns of single runs besides their time: stages, memory, CPU time, waits.  To be sourced; method_settings, case_query,
-# add_line, $table, $output and $scratch are the caller's.
+# Variables of the caller's:
+# shellcheck disable=SC2154
+#
+# What bench/gpu_orderby learns of single runs besides their time: stages, memory, CPU time, waits.  To be
+# sourced; method_settings, case_query, add_line, $table, $output and $scratch are the caller's.
 
 # One run with EXPLAIN ANALYZE: its text to explain/, stages and the backend's memory to details.csv.
 explain_once() {
@@ -43,12 +46,14 @@ sample_waits() {
 	done | sql
 }
 
-# User and system seconds of the server's gpusortd, which works in its data directory; nothing if there is none.
+# User and system seconds of the server's gpusortd, which works in its data directory; nothing if there is
+# none.
 service_cpu_seconds() {
 	local process directory
 	directory=$(sql -c 'SHOW data_directory')
 	for process in /proc/[0-9]*; do
-		[ "$(cat "$process/comm" 2>/dev/null)" = gpusortd ] && [ "$(readlink "$process/cwd")" = "$directory" ] || continue
+		[ "$(cat "$process/comm" 2>/dev/null)" = gpusortd ] || continue
+		[ "$(readlink "$process/cwd")" = "$directory" ] || continue
 		sed 's/^.*) //' "$process/stat" | awk -v ticks="$(getconf CLK_TCK)" '{ print $12 / ticks, $13 / ticks }'
 	done
 }

@@ -1,24 +1,31 @@
 # shellcheck shell=bash
-# The suites of bench/gpu_orderby: what is sorted, how, and by which methods.  To be sourced; workers and most_workers are set.
+# Variables of the caller's, and for it:
+# shellcheck disable=SC2154,SC2034
+#
+# The suites of bench/gpu_orderby: what is sorted, how, and by which methods.  To be sourced; workers and
+# most_workers are set.
 #
 # A visit to such a machine is short: PostgreSQL's slow plans run once or twice.
 #
-# A case is a line:  suite|case|data|rows|ORDER BY|output|sessions|relative cost|methods with runs
+# A case is a line: suite|case|data|rows|ORDER BY|output|sessions|relative cost|methods with runs
 #
 # Data is a name of data_columns.  Output is one of
 #
 #	drained		SELECT ... OFFSET 1000000000: all rows are sorted and returned, none is sent
+#	firstN		the same for ORDER BY ... LIMIT N
 #	copy		COPY (SELECT ...) TO '/dev/null', by the server
 #	ctas		CREATE UNLOGGED TABLE ... AS SELECT ...
 #	again		drained, three times in each of many connections, one after the other
 #	profile		drained, once, with what the processes' CPU time and waits were
 #
-# The relative cost is how many times as long as an int8 key PostgreSQL's sort takes about; for the estimate of --list alone.
+# The relative cost is how many times as long as an int8 key PostgreSQL's sort takes about; for the estimate
+# of --list alone.
 #
-# A method is KIND[WORKERS][-MEMORY]:RUNS, with gpusort.work_mem = MEMORY if there is one.  Kinds: scan (no ORDER BY), serial and
-# parallel (PostgreSQL's own), cuda and cpu (gpusort with that device; 0 workers: the serial feed).
+# A method is KIND[WORKERS][-MEMORY]:RUNS, with gpusort.work_mem = MEMORY if there is one.  Kinds: scan (no
+# ORDER BY), serial and parallel (PostgreSQL's own), cuda and cpu (gpusort with that device; 0 workers: the
+# serial feed).
 
-all_suites='headline sizes types widths outputs workers sessions startup profile'
+all_suites='headline limits sizes types widths outputs workers sessions startup profile'
 
 # The columns of a table, SQL out of a row's number i and a random int8 n.
 data_columns() {
@@ -42,7 +49,17 @@ cuda0:3 cuda0-64MB:2 cuda$workers:3 cuda$most_workers:3 cuda$workers-64MB:3 cpu0
 cuda0:2 cuda$workers:3 cuda$most_workers:3 cpu$workers:1"
 }
 
-# PostgreSQL's own sort of 200 million rows would take minutes; its serial one of 50 million is in the suite headline.
+# The first rows of a large table: PostgreSQL keeps them in a heap, gpusort drops what can't be among them.
+suite_limits() {
+	local first methods="serial:1 parallel$workers:2 parallel$most_workers:2 \
+cuda0:2 cuda$workers:2 cuda$most_workers:3 cpu0:2 cpu$workers:2 cpu$most_workers:3"
+	for first in 100 10000 1000000 10000000; do
+		echo "limits|LIMIT $first|narrow|50000000|id|first$first|1|0.4|$methods"
+	done
+}
+
+# PostgreSQL's own sort of 200 million rows would take minutes; its serial one of 50 million is in the suite
+# headline.
 suite_sizes() {
 	local millions postgresql
 	for millions in 1 10 50 200; do
@@ -103,7 +120,8 @@ suite_profile() {
 	echo "profile|text C, int8|narrow|50000000|pad COLLATE \"C\", id|profile|1|3|cuda0:1 cuda$workers:1 cpu$workers:1"
 }
 
-# Seconds that the runs of a case take about, on 16 cores of 2026 with an H100: for planning a visit, not for results.
+# Seconds that the runs of a case take about, on 16 cores of 2026 with an H100: for planning a visit, not for
+# results.
 estimate_seconds() {
 	local rows=$1 sessions=$2 cost=$3 methods=$4
 	tr ' ' '\n' <<<"$methods" | awk -F: -v rows="$rows" -v sessions="$sessions" -v cost="$cost" '

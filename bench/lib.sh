@@ -1,6 +1,9 @@
 # shellcheck shell=bash
-# Shell functions shared by bench/orderby and bench/gpu_orderby: tables to sort, and what plans must look like.  To be sourced
-# after tools/lib.sh.
+# Variables for the caller:
+# shellcheck disable=SC2034
+#
+# Shell functions shared by bench/orderby and bench/gpu_orderby: tables to sort, and what plans must look
+# like.  To be sourced after tools/lib.sh.
 
 # ---- tables ----
 
@@ -28,7 +31,8 @@ types=(
 	'text ICU|md5(n::text) AS k|k COLLATE "en-US-x-icu"'
 )
 
-# The rows from .. to of a table with these columns, SQL out of the row's number i and a number n of the distribution.
+# The rows from .. to of a table with these columns, SQL out of the row's number i and a number n of the
+# distribution.
 made_up_rows() {
 	local columns=$1 distribution=$2 from=$3 to=$4
 	cat <<-EOT
@@ -39,7 +43,8 @@ made_up_rows() {
 	EOT
 }
 
-# Makes an unlogged table of so many rows, which so many sessions insert at once (1: in the order of i), vacuums and reads it.
+# Makes an unlogged table of so many rows, which so many sessions insert at once (1: in the order of i),
+# vacuums and reads it.
 make_table() {
 	local table=$1 columns=$2 distribution=$3 count=$4 sessions=$5 part pid inserting=()
 	sql -c "DROP TABLE IF EXISTS $table" -c "CREATE UNLOGGED TABLE $table AS $(made_up_rows "$columns" "$distribution" 1 0)"
@@ -60,7 +65,8 @@ settle_table() {
 
 # ---- methods ----
 
-# For a parallel plan: the costs of handing rows from process to process are taken out, or there might be none to time.
+# For a parallel plan: the costs of handing rows from process to process are taken out, or there might be none
+# to time.
 parallel_settings() {
 	echo "SET max_parallel_workers_per_gather = $1; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
 }

@@ -1,4 +1,5 @@
-# The device library, its checks and its benchmarks, and gpusortd.  Included by the Makefile; paths are from the repository's root.
+# The device library, its checks and its benchmarks, and gpusortd.  Included by the Makefile; paths are from
+# the repository's root.
 #
 #	CUDA_ARCHS=90       architectures of the library to make machine code for; PTX of the last is there for newer cards
 #	PROGRAM_ARCHS=90    those of gpucheck and gpubench, if fewer will do
@@ -25,19 +26,21 @@ cuda_nvcc = $(or $(NVCC),$(error No nvcc in the PATH or in /usr/local/cuda/bin: 
 #	cuda/build-program    gpubench, and the parts of gpucheck that it shares
 #	cuda/build-faults     gpucheck, and the library with faults to inject
 cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS))
-cuda/build-program/%: cuda_compile = $(cuda_flags) -Icuda/check $(call cuda_machine_code,$(PROGRAM_ARCHS))
-cuda/build-faults/%: cuda_compile = $(cuda_flags) -Icuda/check -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
+cuda/build-program/%: cuda_compile = $(cuda_flags) -Ibench $(call cuda_machine_code,$(PROGRAM_ARCHS))
+cuda/build-faults/%: cuda_compile = $(cuda_flags) -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
 
-library_objects = $(patsubst cuda/%.cu,cuda/build/%.o,$(sort $(wildcard cuda/*.cu)))
-check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(sort $(wildcard cuda/*.cu cuda/check/*.cu)))
-bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu)) $(bench_shared))
-bench_shared = cuda/check/distributions.cu
+library_rooms = base device primitives pairs segments fixed strings rows
+library_sources = $(sort $(wildcard $(library_rooms:%=cuda/%/*.cu)))
+library_objects = $(library_sources:cuda/%.cu=cuda/build/%.o)
+check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu cuda/check/*/*.cu)))
+bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu bench/gpu/*/*.cu)) $(bench_shared))
+bench_shared = cuda/check/data/distributions.cu
 
 cuda: cuda/libdevsort.a
 
 cuda/libdevsort.a: $(library_objects)
 	rm -f $@
-	$(AR) rcs $@ $(library_objects)
+	$(AR) qcs $@ $(library_objects)
 
 cuda/check/gpucheck: $(check_objects)
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(check_objects)
@@ -46,10 +49,11 @@ bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(bench_objects) cuda/libdevsort.a
 
 # gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
-daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -Icuda/daemon -MMD -MF $(@:.o=.d)
-daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(sort $(wildcard cuda/daemon/*.c cuda/daemon/*.cc cuda/daemon/*.cu))))
-daemon_check_objects = $(patsubst cuda/%.c,cuda/build/%.o,$(sort $(wildcard cuda/daemon/client*.c))) \
-	$(patsubst cuda/%.cc,cuda/build/%.o,$(sort $(wildcard cuda/daemon/check/*.cc)))
+daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -MMD -MP -MF $(@:.o=.d)
+client_sources = $(sort $(wildcard cuda/daemon/client/*.c))
+daemon_sources = $(client_sources) $(sort $(wildcard cuda/daemon/*.cc $(addprefix cuda/daemon/,server/*.cc device/*.cc device/cuda/*.cu)))
+daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(daemon_sources)))
+daemon_check_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(client_sources) $(sort $(wildcard cuda/daemon/check/*.cc cuda/daemon/check/*/*.cc))))
 
 cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(daemon_objects) cuda/libdevsort.a
@@ -72,13 +76,13 @@ cuda/build/flags cuda/build-program/flags cuda/build-faults/flags: FORCE
 
 cuda/build/%.o: cuda/%.cu cuda/build/flags
 	@mkdir -p $(@D)
-	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 cuda/build-program/%.o: %.cu cuda/build-program/flags
 	@mkdir -p $(@D)
-	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 	@mkdir -p $(@D)
-	$(cuda_nvcc) $(cuda_compile) -MMD -MF $(@:.o=.d) -c -o $@ $<
+	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
 -include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(daemon_objects) $(daemon_check_objects))
 

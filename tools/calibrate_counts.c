@@ -2,9 +2,9 @@
  * calibrate_counts.c
  *		For tools/calibrate: what plan/predict.c would count for sorts, without a server.
  *
- * Reads a sort a line, numbers in the order of the format below, and writes two lines for each: how many of each term until the
- * first row, and for the rest.  The first word is p for PostgreSQL's Sort and g for GpuSort.  With an argument
- * it writes the terms' names and what they are.
+ * Reads a sort a line, numbers in the order of the format below, and writes two lines for each: how many of
+ * each term until the first row, and for the rest.  The first word is p for PostgreSQL's Sort and g for
+ * GpuSort.  With an argument it writes the terms' names and what they are.
  */
 #include "postgres.h"
 
@@ -35,9 +35,10 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 {
 	int single_column, in_order, fixed_key, on_gpu;
 
-	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted, &shape->width,
-			  &single_column, &in_order, &shape->groups, &shape->key_bytes, &fixed_key, &shape->memory,
-			  &shape->processes, &shape->cores, &shape->launch, &shape->pass, &on_gpu, &shape->nkeys) != 15 ||
+	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted,
+			  &shape->width, &single_column, &in_order, &shape->groups, &shape->key_bytes, &fixed_key,
+			  &shape->memory, &shape->processes, &shape->cores, &shape->launch, &shape->pass, &on_gpu,
+			  &shape->nkeys) != 15 ||
 		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
 		return false;
 	for (int i = 0; i < shape->nkeys; i++)

@@ -1,11 +1,14 @@
+# shellcheck shell=bash
+# Variables for the caller:
+# shellcheck disable=SC2034
+#
 # Shell functions shared by tools/, bench/orderby and .ci/run.  To be sourced.
 #
-# What they build is a *private installation*: a copy of the installed PostgreSQL's program, library and
-# share folders below a temporary folder, with gpusort installed into it by `make install DESTDIR=`.
-# PostgreSQL finds its files relative to its own executable, so such a copy runs as it is; the system's
-# PostgreSQL and its clusters are never written to.  A *throwaway cluster* in the same folder
-# listens on a Unix socket alone.  leave() stops the cluster and removes the folder, on
-# success, on errors and on Ctrl-C.
+# What they build is a *private installation*: a copy of the installed PostgreSQL's program, library and share
+# folders below a temporary folder, with gpusort installed into it by `make install DESTDIR=`.  PostgreSQL
+# finds its files relative to its own executable, so such a copy runs as it is; the system's PostgreSQL and
+# its clusters are never written to.  A *throwaway cluster* in the same folder listens on a Unix socket alone.
+# leave() stops the cluster and removes the folder, on success, on errors and on Ctrl-C.
 
 # Nothing of the caller's may send a client of ours to another server.
 unset PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSERVICE PGOPTIONS PGDATA PGTZ \
@@ -20,6 +23,26 @@ step() { printf '== %s\n' "$*"; }
 die() {
 	printf '%s: %s\n' "${0##*/}" "$*" >&2
 	exit 1
+}
+
+# ---- the sources ----
+
+# Prints the files of the repository that match the patterns (git's, such as '*.c'), one a line: those that
+# git knows, and new ones that it does not ignore.
+source_files() {
+	local file
+	git -C "$REPOSITORY" -c safe.directory='*' ls-files --cached --others --exclude-standard -- "$@" | sort -u |
+		while IFS= read -r file; do
+			[ ! -f "$REPOSITORY/$file" ] || printf '%s\n' "$file"
+		done
+}
+
+# Prints the scripts whose first line names one of the interpreters (a regular expression), one a line.
+scripts_of() {
+	local file
+	source_files | while IFS= read -r file; do
+		! head -n 1 "$REPOSITORY/$file" | grep -aqE "^#!.*[/ ]($1)( |\$)" || printf '%s\n' "$file"
+	done
 }
 
 # ---- users ----
@@ -66,8 +89,8 @@ pg_config_is_complete() {
 		[ -x "$bin/postgres" ] && [ -x "$bin/initdb" ] && [ -f "$headers/postgres.h" ] && [ -f "$pgxs" ]
 }
 
-# Prints the pg_config to use: $PG_CONFIG if set, else the newest complete one of the distribution's
-# packages, else that of the PATH.  Fails if there is none.
+# Prints the pg_config to use: $PG_CONFIG if set, else the newest complete one of the distribution's packages,
+# else that of the PATH.  Fails if there is none.
 find_pg_config() {
 	local version candidate
 	if [ -n "${PG_CONFIG:-}" ]; then
@@ -94,7 +117,8 @@ nvcc_is_recent() {
 	[ "${release:-0}" -ge 12 ]
 }
 
-# Prints the nvcc to use: $NVCC if set, else that of the PATH, else that of /usr/local/cuda.  Fails if there is none.
+# Prints the nvcc to use: $NVCC if set, else that of the PATH, else that of /usr/local/cuda.  Fails if there
+# is none.
 find_nvcc() {
 	local candidate
 	if [ -n "${NVCC:-}" ]; then
@@ -120,8 +144,8 @@ card_architecture() {
 
 # ---- the temporary folder ----
 
-# Makes $WORK, readable by and owned by the unprivileged user, removed by leave().
-# Not below the repository, which that user may be unable to reach (/root), and not in /tmp, which may be memory.
+# Makes $WORK, readable by and owned by the unprivileged user, removed by leave().  Not below the repository,
+# which that user may be unable to reach (/root), and not in /tmp, which may be memory.
 enter_workspace() {
 	WORK=$(mktemp -d "${GPUSORT_TMPDIR:-/var/tmp}/gpusort.XXXXXX")
 	chmod 755 "$WORK"
@@ -130,7 +154,7 @@ enter_workspace() {
 	trap 'exit 130' INT
 	trap 'exit 143' TERM
 	trap 'exit 129' HUP
-	cd "$WORK"
+	cd "$WORK" || die "cannot enter $WORK"
 }
 
 leave() {
@@ -173,9 +197,10 @@ gpusortd_is_current() {
 			\( -name '*.cu' -o -name '*.cuh' -o -name '*.cc' -o -name '*.c' -o -name '*.h' \) -newer "$program" -print -quit)" ]
 }
 
-# Sees to a gpusortd in $WORK/source: the repository's, or one that is built for this machine's card, or for an H100 where
-# there is none: its layer in host memory is enough for tests.  Without nvcc there is none.  Arguments go to make: with other
-# flags than those of the device library's checks all would be compiled twice.
+# Sees to a gpusortd in $WORK/source: the repository's, or one that is built for this machine's card, or for
+# an H100 where there is none: its layer in host memory is enough for tests.  Without nvcc there is none.
+# Arguments go to make: with other flags than those of the device library's checks all would be compiled
+# twice.
 build_gpusortd() {
 	local nvcc log=$WORK/gpusortd.log
 	! gpusortd_is_current || return 0
@@ -186,8 +211,8 @@ build_gpusortd() {
 		>"$log" 2>&1 || { cat "$log" >&2 && die "gpusortd could not be built"; }
 }
 
-# Builds gpusort (arguments go to make) and installs it with a copy of PostgreSQL below $WORK/pg; gpusortd too, if
-# $with_gpusortd is set.  Sets BINDIR, the copy's programs.
+# Builds gpusort (arguments go to make) and installs it with a copy of PostgreSQL below $WORK/pg; gpusortd
+# too, if $with_gpusortd is set.  Sets BINDIR, the copy's programs.
 build_private_installation() {
 	local pg_config folder make_log=$WORK/build.log
 	pg_config=$(find_pg_config) || die "no PostgreSQL to build against; run 'make setup'"
@@ -252,8 +277,8 @@ wait_for_devices() {
 
 # ---- timing ----
 
-# Milliseconds that a query takes in a session of its own with the given settings; its result is not printed.  Fails, and prints
-# nothing, if the query does.
+# Milliseconds that a query takes in a session of its own with the given settings; its result is not printed.
+# Fails, and prints nothing, if the query does.
 time_query() {
 	local settings=$1 query=$2 output
 	output=$(sql <<-EOT

@@ -7,8 +7,8 @@
  *	  cpu_sort strings [rows [name]]	the same of variable keys
  *	  cpu_sort parallel N [rows [name]]	ns a row by the clock of one process and of N that sort together
  *
- * Every result is checked before its time is printed: the items are a permutation of
- * the entries, and their keys are in order.  --check compares with qsort as well.
+ * Every result is checked before its time is printed: the items are a permutation of the entries, and their
+ * keys are in order.  --check compares with qsort as well.
  */
 #include "postgres.h"
 
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
 #include "sort/key_squeeze.h"
 #include "sort/sample_sort.h"
@@ -42,10 +42,11 @@ typedef enum Distribution
 	NDISTRIBUTIONS
 } Distribution;
 
-static const char *const distribution_name[] = {
-	"uniform", "uniform 32 bit", "100 distinct", "sqrt(n) distinct", "zipf", "all equal", "two values", "90% one value",
-	"sorted", "reversed", "nearly sorted", "organ pipe", "exponential", "staggered"
-};
+static const char *const distribution_name[] = {"uniform",			"uniform 32 bit", "100 distinct",
+												"sqrt(n) distinct", "zipf",			  "all equal",
+												"two values",		"90% one value",  "sorted",
+												"reversed",			"nearly sorted",  "organ pipe",
+												"exponential",		"staggered"};
 
 static uint64
 distribution_key(Distribution d, uint64 i, uint64 n)
@@ -59,13 +60,13 @@ distribution_key(Distribution d, uint64 i, uint64 n)
 		case FEW_DISTINCT:
 			return random_below(100) * UINT64CONST(0x0123456789ABCDEF);
 		case SQRT_DISTINCT:
-			{
-				uint64		root = 1;
+		{
+			uint64 root = 1;
 
-				while (root * root < n)
-					root *= 2;
-				return random_below(root) * UINT64CONST(0x9E3779B97F4A7C15);
-			}
+			while (root * root < n)
+				root *= 2;
+			return random_below(root) * UINT64CONST(0x9E3779B97F4A7C15);
+		}
 		case ZIPF:
 			/* P(rank > r) ~ 1/r */
 			return (uint64) (1.0 / (((random64() >> 11) + 1) * 0x1p-53)) * UINT64CONST(0x9E3779B97F4A7C15);
@@ -93,30 +94,30 @@ distribution_key(Distribution d, uint64 i, uint64 n)
 }
 
 /*
- * Chunks of n fixed keys.  The distribution makes the words behind `lead`; the words before it are constant or, with
- * `lead_values`, take so many values.  Rows are 8 bytes, the row's number.
+ * Chunks of n fixed keys.  The distribution makes the words behind `lead`; the words before it are constant
+ * or, with `lead_values`, take so many values.  Rows are 8 bytes, the row's number.
  */
 typedef struct FixedSpec
 {
 	Distribution distribution;
-	int			full_words;
-	int			lead;
-	uint64		lead_values;
-	uint64		mask;			/* and-ed with the distributed words */
+	int full_words;
+	int lead;
+	uint64 lead_values;
+	uint64 mask; /* and-ed with the distributed words */
 } FixedSpec;
 
 static Chunk *
 make_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, KeyVariation *variation)
 {
-	Size		entry_size = (spec->full_words + 1) * sizeof(uint64);
-	Chunk	   *first = NULL;
-	Chunk	  **link = &first;
-	Chunk	   *chunk = NULL;
+	Size entry_size = (spec->full_words + 1) * sizeof(uint64);
+	Chunk *first = NULL;
+	Chunk **link = &first;
+	Chunk *chunk = NULL;
 
 	memset(variation, 0, sizeof(*variation));
 	for (uint64 i = 0; i < n; i++)
 	{
-		uint64	   *entry;
+		uint64 *entry;
 
 		if (chunk == NULL || chunk->back - chunk->front < entry_size + sizeof(uint64))
 		{
@@ -128,8 +129,8 @@ make_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, KeyVariation *varia
 		entry = (uint64 *) (chunk->base + chunk->front);
 		for (int w = 0; w < spec->full_words; w++)
 		{
-			uint64		word = w < spec->lead ? random_below(spec->lead_values) * 0x0101 :
-				distribution_key(spec->distribution, i, n) & spec->mask;
+			uint64 word = w < spec->lead ? random_below(spec->lead_values) * 0x0101
+										 : distribution_key(spec->distribution, i, n) & spec->mask;
 
 			entry[w] = KEY_WORD_TO_HOST(word);
 			if (i == 0)
@@ -143,7 +144,7 @@ make_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, KeyVariation *varia
 	return first;
 }
 
-static int	compare_words;
+static int compare_words;
 
 static int
 compare_entries(const void *a, const void *b)
@@ -155,24 +156,24 @@ compare_entries(const void *a, const void *b)
 static void
 check_fixed(const char *name, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, const uint64 *items)
 {
-	int			stride = squeeze->full_words + 1;
-	uint64	   *full = huge_alloc((n + 1) * stride * sizeof(uint64));
-	uint64		key[KEY_MAX_WORDS];
-	uint8	   *seen = palloc(n + 1);
+	int stride = squeeze->full_words + 1;
+	uint64 *full = huge_alloc((n + 1) * stride * sizeof(uint64));
+	uint64 key[KEY_MAX_WORDS];
+	uint8 *seen = palloc(n + 1);
 
 	memset(seen, 0, n + 1);
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 		for (uint64 i = 0; i < chunk->nrows; i++)
 		{
 			const uint64 *entry = (const uint64 *) chunk->base + i * stride;
-			uint64		row = *(uint64 *) (chunk->base + entry[stride - 1]);
+			uint64 row = *(uint64 *) (chunk->base + entry[stride - 1]);
 
 			memcpy(full + row * stride, entry, (stride - 1) * sizeof(uint64));
 		}
 	for (uint64 i = 0; i < n; i++)
 	{
 		const uint64 *item = items + i * (squeeze->nwords + 1);
-		uint64		row = *(uint64 *) (uintptr_t) item[squeeze->nwords];
+		uint64 row = *(uint64 *) (uintptr_t) item[squeeze->nwords];
 
 		if (row >= n || seen[row])
 			fail("not a permutation", name, n, squeeze->nwords);
@@ -209,10 +210,10 @@ static double
 run_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, int repeat, int *nwords)
 {
 	KeyVariation variation;
-	KeySqueeze	squeeze;
-	Chunk	   *chunks = make_fixed(spec, n, chunk_size, &variation);
-	uint64	   *items;
-	double		best = 0;
+	KeySqueeze squeeze;
+	Chunk *chunks = make_fixed(spec, n, chunk_size, &variation);
+	uint64 *items;
+	double best = 0;
 
 	key_squeeze_plan(&squeeze, &variation, spec->full_words);
 	*nwords = squeeze.nwords;
@@ -220,9 +221,9 @@ run_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, int repeat, int *nwo
 	memset(items, 0, (n + 1) * SAMPLE_SORT_ITEM_SIZE(squeeze.nwords));
 	for (int r = 0; r < repeat; r++)
 	{
-		Size		before = live_bytes;
-		double		start = now_ns();
-		double		took;
+		Size before = live_bytes;
+		double start = now_ns();
+		double took;
 
 		peak_bytes = live_bytes;
 		sample_sort_chunks(chunks, n, &squeeze, items);
@@ -232,7 +233,8 @@ run_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, int repeat, int *nwo
 		if (live_bytes != before)
 			fail("memory is left", distribution_name[spec->distribution], n, squeeze.nwords);
 		if (peak_bytes - before > sample_sort_scratch_size(n, squeeze.nwords))
-			fail("more scratch memory than announced", distribution_name[spec->distribution], n, squeeze.nwords);
+			fail("more scratch memory than announced", distribution_name[spec->distribution], n,
+				 squeeze.nwords);
 	}
 	check_fixed(distribution_name[spec->distribution], chunks, n, &squeeze, items);
 	pfree(items);
@@ -242,7 +244,8 @@ run_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, int repeat, int *nwo
 
 /* Sorts one input by several processes, and checks it. */
 static void
-run_fixed_parallel(const char *name, const FixedSpec *spec, uint64 n, Size chunk_size, int processes, bool print)
+run_fixed_parallel(const char *name, const FixedSpec *spec, uint64 n, Size chunk_size, int processes,
+				   bool print)
 {
 	KeyVariation variation;
 	ParallelSortInput input = {1, make_fixed(spec, n, chunk_size, &variation), n, false};
@@ -269,21 +272,25 @@ check_squeeze(void)
 {
 	for (int round = 0; round < 20000; round++)
 	{
-		int			words = 1 + random_below(KEY_MAX_WORDS);
+		int words = 1 + random_below(KEY_MAX_WORDS);
 		KeyVariation variation;
-		KeySqueeze	squeeze;
-		uint64		key[2][KEY_MAX_WORDS];
-		uint64		squeezed[2][KEY_MAX_WORDS];
-		uint64		again[KEY_MAX_WORDS];
-		int			order = 0;
-		int			squeezed_order = 0;
-		int			nbits = 0;
+		KeySqueeze squeeze;
+		uint64 key[2][KEY_MAX_WORDS];
+		uint64 squeezed[2][KEY_MAX_WORDS];
+		uint64 again[KEY_MAX_WORDS];
+		int order = 0;
+		int squeezed_order = 0;
+		int nbits = 0;
 
 		for (int w = 0; w < words; w++)
 		{
 			variation.first[w] = random64();
-			variation.differs[w] = random_below(3) == 0 ? 0 : random64() & (random_below(2) ? random64() : ~UINT64CONST(0))
-				& (random_below(2) ? (random64() >> random_below(64)) << random_below(64) : ~UINT64CONST(0));
+			variation.differs[w] =
+				random_below(3) == 0
+					? 0
+					: random64() & (random_below(2) ? random64() : ~UINT64CONST(0)) &
+						  (random_below(2) ? (random64() >> random_below(64)) << random_below(64)
+										   : ~UINT64CONST(0));
 			nbits += __builtin_popcountll(variation.differs[w]);
 		}
 		key_squeeze_plan(&squeeze, &variation, words);
@@ -293,7 +300,7 @@ check_squeeze(void)
 			fail("more words than needed", "squeeze", round, words);
 		for (int k = 0; k < 2; k++)
 		{
-			uint64		loaded[KEY_MAX_WORDS];
+			uint64 loaded[KEY_MAX_WORDS];
 
 			for (int w = 0; w < words; w++)
 			{
@@ -317,34 +324,38 @@ check_squeeze(void)
 static void
 check_all(void)
 {
-	static const uint64 edges[] = {0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 130, 255, 256,
-		257, 511, 512, 513, 1000, 4095, 4096, 4097, 20000, 65535, 65536, 65537, 100000, 600000};
+	static const uint64 edges[] = {0,	 1,		2,	   3,	  4,	 7,		 8,		9,	  15,	16,
+								   17,	 31,	32,	   33,	  63,	 64,	 65,	127,  128,	129,
+								   130,	 255,	256,   257,	  511,	 512,	 513,	1000, 4095, 4096,
+								   4097, 20000, 65535, 65536, 65537, 100000, 600000};
 	static const uint64 masks[] = {~UINT64CONST(0), 0xFFFF, UINT64CONST(0xFF000000000000FF), 0x7};
-	int			nwords;
+	int nwords;
 
 	check_squeeze();
 	for (int e = 0; e < lengthof(edges); e++)
 		for (int d = 0; d < NDISTRIBUTIONS; d++)
 			for (int words = 1; words <= KEY_MAX_WORDS; words++)
 			{
-				FixedSpec	spec = {d, words, random_below(words), 1 + random_below(1 + edges[e] / (1 + random_below(1000))),
-					masks[random_below(lengthof(masks))]};
+				FixedSpec spec = {d, words, random_below(words),
+								  1 + random_below(1 + edges[e] / (1 + random_below(1000))),
+								  masks[random_below(lengthof(masks))]};
 
 				if (edges[e] > 100000 && words != 1 + (int) random_below(KEY_MAX_WORDS))
 					continue;
 				run_fixed(&spec, edges[e], random_below(2) ? 4096 : 1024 * 1024, 1, &nwords);
-				run_fixed_parallel(distribution_name[d], &spec, edges[e], random_below(2) ? 4096 : 1024 * 1024,
-								   1 + random_below(7), false);
+				run_fixed_parallel(distribution_name[d], &spec, edges[e],
+								   random_below(2) ? 4096 : 1024 * 1024, 1 + random_below(7), false);
 			}
 	check_strings(edges, lengthof(edges));
+	check_bounds();
 }
 
 /* Times one case, and prints it; processes: 0: by the processor's time, else one against so many. */
 static void
 bench_case(const char *name, const char *only, const FixedSpec *spec, uint64 n, int processes)
 {
-	int			nwords;
-	double		ns;
+	int nwords;
+	double ns;
 
 	if (strncmp(name, only, strlen(only)) != 0)
 		return;
@@ -364,8 +375,8 @@ bench_fixed(uint64 n, const char *only, int processes)
 	static const struct
 	{
 		const char *name;
-		FixedSpec	spec;
-	}			wide[] = {
+		FixedSpec spec;
+	} wide[] = {
 		{"24-byte entry, 8 bytes vary", {UNIFORM, 2, 1, 1, ~UINT64CONST(0)}},
 		{"nullable (int4, int8)", {UNIFORM, 2, 0, 1, UINT64CONST(0x00FFFFFF00FFFFFF)}},
 		{"2 words", {UNIFORM, 2, 0, 1, ~UINT64CONST(0)}},
@@ -379,7 +390,7 @@ bench_fixed(uint64 n, const char *only, int processes)
 
 	for (int d = 0; d < NDISTRIBUTIONS; d++)
 	{
-		FixedSpec	spec = {d, 1, 0, 1, ~UINT64CONST(0)};
+		FixedSpec spec = {d, 1, 0, 1, ~UINT64CONST(0)};
 
 		bench_case(distribution_name[d], only, &spec, n, processes);
 	}
@@ -391,9 +402,9 @@ int
 main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
-	int			processes = strcmp(what, "parallel") == 0 && argc > 2 ? atoi(argv[2]) : 0;
-	int			rest = processes > 0 ? 3 : 2;
-	uint64		number = argc > rest ? strtoull(argv[rest], NULL, 10) : 0;
+	int processes = strcmp(what, "parallel") == 0 && argc > 2 ? atoi(argv[2]) : 0;
+	int rest = processes > 0 ? 3 : 2;
+	uint64 number = argc > rest ? strtoull(argv[rest], NULL, 10) : 0;
 	const char *only = argc > rest + 1 ? argv[rest + 1] : "";
 
 	random_state = 1;
@@ -412,7 +423,9 @@ main(int argc, char **argv)
 		bench_strings(number ? number : 5000000, only, processes);
 	else if (strcmp(what, "fixed") != 0)
 	{
-		fprintf(stderr, "usage: cpu_sort --check [seed] | fixed [rows [name]] | strings [rows [name]] | parallel N [rows [name]]\n");
+		fprintf(
+			stderr,
+			"usage: cpu_sort --check [seed] | fixed [rows [name]] | strings [rows [name]] | parallel N [rows [name]]\n");
 		return 2;
 	}
 	return 0;

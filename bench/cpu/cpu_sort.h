@@ -13,8 +13,8 @@
 #define CHUNK_SIZE ((Size) 8 * 1024 * 1024)
 
 /* server.c: the server's part, memory that is counted, and random numbers. */
-extern Size live_bytes;			/* allocated now */
-extern Size peak_bytes;			/* the most since it was last set */
+extern Size live_bytes; /* allocated now */
+extern Size peak_bytes; /* the most since it was last set */
 extern uint64 random_state;
 
 extern uint64 random64(void);
@@ -24,6 +24,9 @@ extern Chunk *make_chunk(Size size);
 extern void free_chunks(Chunk *chunk);
 extern void fail(const char *what, const char *name, uint64 n, int words) __attribute__((noreturn));
 
+/* bounds.c: sorts of which the first rows are wanted. */
+extern void check_bounds(void);
+
 /* strings.c: variable keys. */
 extern void check_strings(const uint64 *sizes, int nsizes);
 extern void bench_strings(uint64 n, const char *only, int processes);
@@ -31,15 +34,16 @@ extern void bench_strings(uint64 n, const char *only, int processes);
 /* parallel.c: a sort by several processes, and what came of it. */
 typedef struct ParallelRun
 {
-	void	   *shared;			/* memory: copies of the chunks, the items */
-	Size		size;
-	void	   *items;
-	double		wall_ns;
-	double		cpu_ns;			/* of the process that took the most */
+	void *shared; /* memory: copies of the chunks, the items */
+	Size size;
+	void *items;
+	double wall_ns;
+	double cpu_ns; /* of the process that took the most */
 } ParallelRun;
 
 extern void parallel_run(ParallelRun *run, const ParallelSortInput *input, const char *name);
 extern void parallel_run_free(ParallelRun *run);
-extern void print_parallel(const char *name, const ParallelSortInput *input, const ParallelRun *one, const ParallelRun *many);
+extern void print_parallel(const char *name, const ParallelSortInput *input, const ParallelRun *one,
+						   const ParallelRun *many);
 
-#endif							/* GPUSORT_CPU_SORT_H */
+#endif /* GPUSORT_CPU_SORT_H */

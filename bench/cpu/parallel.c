@@ -2,8 +2,8 @@
  * parallel.c
  *		Runs parallel sorts for cpu_sort, with processes and memory as the server has them.
  *
- * The chunks are copied to shared memory, where the sort's own memory is too.  This process is the first one; a child
- * that fails ends it, and the children end with it.
+ * The chunks are copied to shared memory, where the sort's own memory is too.  This process is the first one;
+ * a child that fails ends it, and the children end with it.
  */
 #include "postgres.h"
 
@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "base/stopwatch.h"
 
 #define MAX_PROCESSES 64
@@ -27,9 +27,9 @@
 typedef struct Shared
 {
 	pthread_barrier_t barrier;
-	double		cpu_ns[MAX_PROCESSES];
-	Size		peak[MAX_PROCESSES];	/* bytes of private memory */
-	Size		left[MAX_PROCESSES];	/* bytes that the sort did not give back */
+	double cpu_ns[MAX_PROCESSES];
+	Size peak[MAX_PROCESSES]; /* bytes of private memory */
+	Size left[MAX_PROCESSES]; /* bytes that the sort did not give back */
 } Shared;
 
 static void
@@ -41,7 +41,7 @@ wait_for_others(void *arg)
 static void
 child_ended(int signal)
 {
-	int			status;
+	int status;
 
 	while (waitpid(-1, &status, WNOHANG) > 0)
 	{
@@ -53,7 +53,7 @@ child_ended(int signal)
 static Size
 shared_size(const ParallelSortInput *input, uint64 *nchunks)
 {
-	Size		size = TYPEALIGN(4096, sizeof(Shared));
+	Size size = TYPEALIGN(4096, sizeof(Shared));
 
 	*nchunks = 0;
 	for (const Chunk *chunk = input->chunks; chunk != NULL; chunk = chunk->next)
@@ -61,7 +61,8 @@ shared_size(const ParallelSortInput *input, uint64 *nchunks)
 		size += sizeof(Chunk) + chunk->size;
 		(*nchunks)++;
 	}
-	return size + parallel_sort_shared_size(input->variable, input->squeeze.nwords, input->nrows, *nchunks, input->nprocesses);
+	return size + parallel_sort_shared_size(input->variable, input->squeeze.nwords, input->nrows, *nchunks,
+											input->nprocesses);
 }
 
 /* Copies the chunks to where *to is; the copy takes their place in the input. */
@@ -72,7 +73,7 @@ share_chunks(ParallelSortInput *input, char **to)
 
 	while (*link != NULL)
 	{
-		Chunk	   *copy = (Chunk *) *to;
+		Chunk *copy = (Chunk *) *to;
 
 		*copy = **link;
 		copy->base = *to + sizeof(Chunk);
@@ -87,8 +88,8 @@ static void
 run_process(Shared *shared, ParallelSort *sort, int process)
 {
 	ParallelSortSync sync = {wait_for_others, &shared->barrier};
-	Size		before = live_bytes;
-	double		start;
+	Size before = live_bytes;
+	double start;
 
 	peak_bytes = live_bytes;
 	wait_for_others(&shared->barrier);
@@ -112,7 +113,7 @@ run_processes(Shared *shared, ParallelSort *sort, int nprocesses)
 	fflush(stdout);
 	for (int p = 1; p < nprocesses; p++)
 	{
-		pid_t		pid = fork();
+		pid_t pid = fork();
 
 		if (pid < 0)
 			fail("can't fork", "parallel", 0, 0);
@@ -135,19 +136,20 @@ void
 parallel_run(ParallelRun *run, const ParallelSortInput *original, const char *name)
 {
 	ParallelSortInput input = *original;
-	uint64		nchunks;
-	Size		peak = 0;
-	Stopwatch	watch;
-	Shared	   *shared;
+	uint64 nchunks;
+	Size peak = 0;
+	Stopwatch watch;
+	Shared *shared;
 	ParallelSort *sort;
-	char	   *memory;
+	char *memory;
 
 	run->size = shared_size(&input, &nchunks);
-	run->shared = mmap(NULL, run->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	run->shared =
+		mmap(NULL, run->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (run->shared == MAP_FAILED)
 		fail("no shared memory", name, input.nrows, input.squeeze.nwords);
 #ifdef MADV_HUGEPAGE
-	(void) madvise(run->shared, run->size, MADV_HUGEPAGE);	/* as the server asks for them */
+	(void) madvise(run->shared, run->size, MADV_HUGEPAGE); /* as the server asks for them */
 #endif
 	shared = run->shared;
 	memory = (char *) run->shared + TYPEALIGN(4096, sizeof(Shared));
@@ -166,7 +168,8 @@ parallel_run(ParallelRun *run, const ParallelSortInput *original, const char *na
 		if (shared->left[p] != 0)
 			fail("memory is left", name, input.nrows, input.squeeze.nwords);
 	}
-	if (peak > parallel_sort_private_size(input.variable, input.squeeze.nwords, input.nrows, input.nprocesses))
+	if (peak >
+		parallel_sort_private_size(input.variable, input.squeeze.nwords, input.nrows, input.nprocesses))
 		fail("more private memory than announced", name, input.nrows, input.squeeze.nwords);
 }
 
@@ -178,12 +181,14 @@ parallel_run_free(ParallelRun *run)
 
 /* Prints what one process takes, and several. */
 void
-print_parallel(const char *name, const ParallelSortInput *input, const ParallelRun *one, const ParallelRun *many)
+print_parallel(const char *name, const ParallelSortInput *input, const ParallelRun *one,
+			   const ParallelRun *many)
 {
-	double		n = Max(input->nrows, 1);
+	double n = Max(input->nrows, 1);
 
-	printf("%-32s clock: 1 process %6.1f ns/row, %d processes %6.1f; processor: 1 process %6.1f, the slowest of %d %6.1f, %.2f times\n",
-		   name, one->wall_ns / n, input->nprocesses, many->wall_ns / n, one->cpu_ns / n, input->nprocesses, many->cpu_ns / n,
-		   one->cpu_ns / many->cpu_ns);
+	printf(
+		"%-32s clock: 1 process %6.1f ns/row, %d processes %6.1f; processor: 1 process %6.1f, the slowest of %d %6.1f, %.2f times\n",
+		name, one->wall_ns / n, input->nprocesses, many->wall_ns / n, one->cpu_ns / n, input->nprocesses,
+		many->cpu_ns / n, one->cpu_ns / many->cpu_ns);
 	fflush(stdout);
 }

@@ -9,9 +9,10 @@
 #include <time.h>
 
 #include "miscadmin.h"
+#include "storage/s_lock.h"
 #include "utils/memutils.h"
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
 
 /* The server's part, as far as the sorts use it.  Memory is counted, and must be given back. */
@@ -19,15 +20,15 @@
 MemoryContext CurrentMemoryContext = NULL;
 volatile sig_atomic_t InterruptPending = false;
 
-Size		live_bytes;
-Size		peak_bytes;
+Size live_bytes;
+Size peak_bytes;
 
 #define HEADER_SIZE 64
 
 void *
 MemoryContextAllocHuge(MemoryContext context, Size size)
 {
-	char	   *p = aligned_alloc(HEADER_SIZE, TYPEALIGN(HEADER_SIZE, size) + HEADER_SIZE);
+	char *p = aligned_alloc(HEADER_SIZE, TYPEALIGN(HEADER_SIZE, size) + HEADER_SIZE);
 
 	if (p == NULL)
 		abort();
@@ -49,11 +50,24 @@ palloc(Size size)
 	return MemoryContextAllocHuge(CurrentMemoryContext, size);
 }
 
+void *
+palloc0(Size size)
+{
+	return memset(palloc(size), 0, size);
+}
+
 void
 pfree(void *p)
 {
 	live_bytes -= *(Size *) ((char *) p - HEADER_SIZE);
 	free((char *) p - HEADER_SIZE);
+}
+
+/* Nobody waits here: there is one process. */
+int
+s_lock(volatile slock_t *lock, const char *file, int line, const char *func)
+{
+	abort();
 }
 
 void
@@ -74,12 +88,12 @@ ExceptionalCondition(const char *condition, const char *type, const char *file, 
 
 /* Random numbers, splitmix64. */
 
-uint64		random_state;
+uint64 random_state;
 
 uint64
 random64(void)
 {
-	uint64		z = (random_state += UINT64CONST(0x9E3779B97F4A7C15));
+	uint64 z = (random_state += UINT64CONST(0x9E3779B97F4A7C15));
 
 	z = (z ^ (z >> 30)) * UINT64CONST(0xBF58476D1CE4E5B9);
 	z = (z ^ (z >> 27)) * UINT64CONST(0x94D049BB133111EB);
@@ -107,7 +121,7 @@ now_ns(void)
 Chunk *
 make_chunk(Size size)
 {
-	Chunk	   *chunk = palloc(sizeof(Chunk));
+	Chunk *chunk = palloc(sizeof(Chunk));
 
 	memset(chunk, 0, sizeof(Chunk));
 	chunk->base = huge_alloc(size);
@@ -121,7 +135,7 @@ free_chunks(Chunk *chunk)
 {
 	while (chunk != NULL)
 	{
-		Chunk	   *next = chunk->next;
+		Chunk *next = chunk->next;
 
 		pfree(chunk->base);
 		pfree(chunk);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cpu_sort.h"
+#include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
 #include "sort/string_sort.h"
 
@@ -26,9 +26,9 @@ typedef enum StringKind
 	NSTRING_KINDS
 } StringKind;
 
-static const char *const string_name[] = {
-	"random", "paths", "words", "1000-byte prefix", "one huge segment", "a, aa, aaa ...", "1 MB, equal", "short", "16-byte prefix"
-};
+static const char *const string_name[] =
+	{"random",		   "paths",		  "words", "1000-byte prefix", "one huge segment",
+	 "a, aa, aaa ...", "1 MB, equal", "short", "16-byte prefix"};
 
 #define MAX_STRING ((Size) 1024 * 1024 + 64)
 
@@ -36,8 +36,9 @@ static const char *const string_name[] = {
 static Size
 make_string(StringKind kind, uint64 i, uint64 n, char *s)
 {
-	static const char *const part[] = {"usr", "local", "share", "lib", "python3.11", "site-packages", "postgresql", "include"};
-	Size		len = 0;
+	static const char *const part[] = {"usr",		 "local",		  "share",		"lib",
+									   "python3.11", "site-packages", "postgresql", "include"};
+	Size len = 0;
 
 	switch (kind)
 	{
@@ -51,22 +52,23 @@ make_string(StringKind kind, uint64 i, uint64 n, char *s)
 				len += sprintf(s + len, "/%s", part[random_below(p < 3 ? 2 : 8)]);
 			return len + sprintf(s + len, "/file%06llu.c", (unsigned long long) random_below(1000000));
 		case STRING_WORDS:
-			{
-				uint64		rank = (uint64) (1.0 / (((random64() >> 11) + 1) * 0x1p-53)) % 50000;
-				uint64		bits = (rank + 1) * UINT64CONST(0x9E3779B97F4A7C15);
+		{
+			uint64 rank = (uint64) (1.0 / (((random64() >> 11) + 1) * 0x1p-53)) % 50000;
+			uint64 bits = (rank + 1) * UINT64CONST(0x9E3779B97F4A7C15);
 
-				len = 3 + bits % 12;
-				for (Size j = 0; j < len; j++)
-					s[j] = 'a' + ((bits >> (j * 4)) + j * rank) % 26;
-				return len;
-			}
+			len = 3 + bits % 12;
+			for (Size j = 0; j < len; j++)
+				s[j] = 'a' + ((bits >> (j * 4)) + j * rank) % 26;
+			return len;
+		}
 		case STRING_SHARED_PREFIX:
 			memset(s, 'p', 1000);
 			return 1000 + sprintf(s + 1000, "%llu", (unsigned long long) random_below(n));
 		case STRING_SKEWED:
 			if (random_below(100) < 60)
 				return sprintf(s, "the same%08llu", (unsigned long long) random_below(n));
-			return sprintf(s, "%08llutail%llu", (unsigned long long) random_below(n / 4 + 1), (unsigned long long) random_below(100));
+			return sprintf(s, "%08llutail%llu", (unsigned long long) random_below(n / 4 + 1),
+						   (unsigned long long) random_below(100));
 		case STRING_LADDER:
 			len = random_below(2000);
 			memset(s, 'a', len);
@@ -89,17 +91,17 @@ make_string(StringKind kind, uint64 i, uint64 n, char *s)
 static Chunk *
 make_strings(StringKind kind, uint64 n)
 {
-	Chunk	   *first = NULL;
-	Chunk	  **link = &first;
-	Chunk	   *chunk = NULL;
-	char	   *s = palloc(MAX_STRING);
+	Chunk *first = NULL;
+	Chunk **link = &first;
+	Chunk *chunk = NULL;
+	char *s = palloc(MAX_STRING);
 
 	for (uint64 i = 0; i < n; i++)
 	{
-		Size		len = make_string(kind, i, n, s);
-		Size		padded = TYPEALIGN(8, len);
-		uint64	   *entry;
-		char	   *record;
+		Size len = make_string(kind, i, n, s);
+		Size padded = TYPEALIGN(8, len);
+		uint64 *entry;
+		char *record;
 
 		if (chunk == NULL || chunk->back - chunk->front < padded + 4 * sizeof(uint64))
 		{
@@ -125,9 +127,9 @@ make_strings(StringKind kind, uint64 n)
 static int
 compare_records(const char *a, const char *b)
 {
-	Size		la = *(const uint64 *) a;
-	Size		lb = *(const uint64 *) b;
-	int			cmp = memcmp(a + 8, b + 8, Min(la, lb));
+	Size la = *(const uint64 *) a;
+	Size lb = *(const uint64 *) b;
+	int cmp = memcmp(a + 8, b + 8, Min(la, lb));
 
 	return cmp ? cmp : (la > lb) - (la < lb);
 }
@@ -136,12 +138,12 @@ compare_records(const char *a, const char *b)
 static void
 check_order(const char *name, const StringSortItem *items, uint64 n)
 {
-	uint8	   *seen = palloc(n + 1);
+	uint8 *seen = palloc(n + 1);
 
 	memset(seen, 0, n + 1);
 	for (uint64 i = 0; i < n; i++)
 	{
-		uint64		row = *(uint64 *) (items[i].record + 8 + TYPEALIGN(8, *(uint64 *) items[i].record));
+		uint64 row = *(uint64 *) (items[i].record + 8 + TYPEALIGN(8, *(uint64 *) items[i].record));
 
 		if (row >= n || seen[row])
 			fail("not a permutation", name, n, 0);
@@ -156,16 +158,16 @@ check_order(const char *name, const StringSortItem *items, uint64 n)
 static double
 run_strings(StringKind kind, uint64 n, int repeat)
 {
-	Chunk	   *chunks = make_strings(kind, n);
+	Chunk *chunks = make_strings(kind, n);
 	StringSortItem *items = huge_alloc((n + 1) * sizeof(StringSortItem));
-	double		best = 0;
+	double best = 0;
 
 	memset(items, 0, (n + 1) * sizeof(StringSortItem));
 	for (int r = 0; r < repeat; r++)
 	{
-		Size		before = live_bytes;
-		double		start = now_ns();
-		double		took;
+		Size before = live_bytes;
+		double start = now_ns();
+		double took;
 
 		peak_bytes = live_bytes;
 		string_sort_chunks(chunks, n, items);
@@ -212,7 +214,9 @@ check_strings(const uint64 *sizes, int nsizes)
 	for (int kind = 0; kind < NSTRING_KINDS; kind++)
 		for (int e = 0; e < nsizes; e++)
 		{
-			if (sizes[e] > (kind == STRING_LONG_EQUAL ? 33 : kind == STRING_LADDER || kind == STRING_SHARED_PREFIX ? 20000 : 600000))
+			if (sizes[e] > (kind == STRING_LONG_EQUAL								? 33
+							: kind == STRING_LADDER || kind == STRING_SHARED_PREFIX ? 20000
+																					: 600000))
 				break;
 			run_strings(kind, sizes[e], 1);
 			run_strings_parallel(kind, sizes[e], 1 + random_below(7), false);
@@ -224,14 +228,17 @@ bench_strings(uint64 n, const char *only, int processes)
 {
 	for (int kind = 0; kind < NSTRING_KINDS; kind++)
 	{
-		uint64		rows = kind == STRING_LONG_EQUAL ? Min(n, 1000) : kind == STRING_SHARED_PREFIX || kind == STRING_LADDER ? Min(n, 100000) : n;
+		uint64 rows = kind == STRING_LONG_EQUAL								  ? Min(n, 1000)
+					  : kind == STRING_SHARED_PREFIX || kind == STRING_LADDER ? Min(n, 100000)
+																			  : n;
 
 		if (strncmp(string_name[kind], only, strlen(only)) != 0)
 			continue;
 		if (processes > 0)
 			run_strings_parallel(kind, rows, processes, true);
 		else
-			printf("%-32s %9llu rows %9.1f ns/row\n", string_name[kind], (unsigned long long) rows, run_strings(kind, rows, 2));
+			printf("%-32s %9llu rows %9.1f ns/row\n", string_name[kind], (unsigned long long) rows,
+				   run_strings(kind, rows, 2));
 		fflush(stdout);
 	}
 }

@@ -1,6 +1,7 @@
 /*
  * gpubench.cu
- *		Measures the device library against the libraries on the card at hand: the options, and the list of suites.
+ *		Measures the device library against the libraries on the card at hand: the options, and the list of
+ *		suites.
  *
  * Results are CSV files, from which bench/gpu/plot draws the papers' figures.
  */
@@ -8,18 +9,19 @@
 #include <cstring>
 #include <ctime>
 
-#include "bench.h"
+#include "gpu/harness/bench.h"
 
 typedef struct Suite
 {
 	const char *name;
-	void		(*run) (Bench *bench);
+	void (*run)(Bench *bench);
 	const char *what;
 } Suite;
 
 static const Suite suites[] = {
 	{"rates", suite_rates, "sorting rate over n = 2^17 .. 2^28, six distributions, five kinds of keys"},
-	{"bucket", suite_bucket, "bucket sort: time by step, over s, over distributions; bytes per key, the largest n"},
+	{"bucket", suite_bucket,
+	 "bucket sort: time by step, over s, over distributions; bytes per key, the largest n"},
 	{"wide", suite_wide, "keys of 16, 24 and 32 bytes with a row number"},
 	{"strings", suite_strings, "the ten data sets of the string sort paper, its tables and figure 4"},
 	{"gather", suite_gather, "rows of 24 to 256 bytes in random order"},
@@ -35,27 +37,28 @@ print_help(void)
 		   "Usage: gpubench [SUITE...] [OPTION...]\n\nSuites (all, if none is named):\n");
 	for (size_t i = 0; i < NSUITES; i++)
 		printf("  %-16s %s\n", suites[i].name, suites[i].what);
-	printf("\nOptions:\n"
-		   "  --out DIR        where the CSV files go (bench/results/gpu-CARD-DATE)\n"
-		   "  --data DIR       files words, url, sentences, genome, dictcalls, pc-filelist, a string a line, to sort instead\n"
-		   "                   of generated ones; a file with fewer lines than the paper's set is repeated with prefixes\n"
-		   "  --max-log-n N    at most 2^N rows (28)\n"
-		   "  --repeat R       times every sort is timed; more where it is short, fewer where it is long (5)\n"
-		   "  --quick          fewer and smaller sizes: a look, not a result\n"
-		   "  --seed S         of all that is random (the time)\n"
-		   "  --commit ID      what the results are labelled with\n"
-		   "  --device D       which card (0)\n"
-		   "  --help           this text\n\n"
-		   "Every result is checked on the device before it is timed.  What fails is said on stderr and left out; the exit\n"
-		   "status is then 1.  Draw the figures with bench/gpu/plot DIR.\n");
+	printf(
+		"\nOptions:\n"
+		"  --out DIR        where the CSV files go (bench/results/gpu-CARD-DATE)\n"
+		"  --data DIR       files words, url, sentences, genome, dictcalls, pc-filelist, a string a line, to sort instead\n"
+		"                   of generated ones; a file with fewer lines than the paper's set is repeated with prefixes\n"
+		"  --max-log-n N    at most 2^N rows (28)\n"
+		"  --repeat R       times every sort is timed; more where it is short, fewer where it is long (5)\n"
+		"  --quick          fewer and smaller sizes: a look, not a result\n"
+		"  --seed S         of all that is random (the time)\n"
+		"  --commit ID      what the results are labelled with\n"
+		"  --device D       which card (0)\n"
+		"  --help           this text\n\n"
+		"Every result is checked on the device before it is timed.  What fails is said on stderr and left out; the exit\n"
+		"status is then 1.  Draw the figures with bench/gpu/plot DIR.\n");
 }
 
 /* A number from low to high. */
 static uint64_t
 parse_number(const char *option, const char *text, uint64_t low, uint64_t high)
 {
-	char	   *end;
-	uint64_t	number = text ? strtoull(text, &end, 10) : 0;
+	char *end;
+	uint64_t number = text ? strtoull(text, &end, 10) : 0;
 
 	if (text == NULL || *text == '\0' || *text == '-' || *end != '\0' || number < low || number > high)
 	{
@@ -115,7 +118,7 @@ parse_suite(bool chosen[NSUITES], const char *name)
 static void
 parse_arguments(int argc, char **argv, Options *options, bool chosen[NSUITES])
 {
-	bool		any = false;
+	bool any = false;
 
 	for (int i = 1; i < argc; i++)
 	{
@@ -149,9 +152,9 @@ parse_arguments(int argc, char **argv, Options *options, bool chosen[NSUITES])
 int
 main(int argc, char **argv)
 {
-	Options		options = {};
-	bool		chosen[NSUITES] = {};
-	Bench		bench;
+	Options options = {};
+	bool chosen[NSUITES] = {};
+	Bench bench;
 	DevSortStatus status;
 
 	options.seed = (uint64_t) time(NULL);
@@ -165,8 +168,9 @@ main(int argc, char **argv)
 		return 1;
 	}
 	printf("gpubench on %s, driver %d.%d, CUDA %d.%d, seed %llu, results in %s\n", bench.device.name,
-		   bench.device.driver_version / 1000, bench.device.driver_version % 1000 / 10, bench.device.runtime_version / 1000,
-		   bench.device.runtime_version % 1000 / 10, (unsigned long long) options.seed, bench.out);
+		   bench.device.driver_version / 1000, bench.device.driver_version % 1000 / 10,
+		   bench.device.runtime_version / 1000, bench.device.runtime_version % 1000 / 10,
+		   (unsigned long long) options.seed, bench.out);
 	for (size_t i = 0; i < NSUITES; i++)
 	{
 		if (chosen[i])

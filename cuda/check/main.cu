@@ -2,51 +2,45 @@
  * main.cu
  *		gpucheck: the checks of the device library.
  *
- * Prints a line a group of cases, and exits with 1 if one failed.  Without a device the sections that need one are
- * skipped and counted as such.
+ * Prints a line a group of cases, and exits with 1 if one failed.  Without a device the sections that need
+ * one are skipped and counted as such.
  */
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
 
-#include "check.h"
+#include "check/harness/check.h"
 
 typedef struct CheckSection
 {
 	const char *name;
-	bool		needs_device;
-	void		(*run) (Check *check);
+	bool needs_device;
+	void (*run)(Check *check);
 } CheckSection;
 
 static const CheckSection sections[] = {
-	{"oracle", false, check_oracle},
-	{"arguments", false, check_arguments},
-	{"fixed", true, check_fixed},
-	{"bucket-bound", true, check_bucket_bound},
-	{"rare", true, check_rare},
-	{"strings", true, check_strings},
-	{"rows", true, check_rows},
-	{"buffer", true, check_buffer},
-	{"streams", true, check_streams},
-	{"faults", true, check_faults},
+	{"oracle", false, check_oracle},  {"arguments", false, check_arguments},
+	{"fixed", true, check_fixed},	  {"bucket-bound", true, check_bucket_bound},
+	{"rare", true, check_rare},		  {"strings", true, check_strings},
+	{"rows", true, check_rows},		  {"buffer", true, check_buffer},
+	{"streams", true, check_streams}, {"faults", true, check_faults},
 };
 
 static void
 print_usage(FILE *to)
 {
-	fprintf(to,
-			"gpucheck [option ...] [section ...]: checks of the device library\n"
-			"  --host               only what needs no device\n"
-			"  --quick              a part, in less than a minute\n"
-			"  --algorithm NAME     auto, sample, bucket or radix only\n"
-			"  --width BYTES        keys of 4, 8, 16, 24 or 32 bytes only\n"
-			"  --distribution NAME  of fixed keys\n"
-			"  --n ROWS             this size only: fixed keys (every combination), strings, rows\n"
-			"  --seed NUMBER        of all that is random; default: the time\n"
-			"  --seconds NUMBER     for random cases of fixed keys; default 150, with --quick 5\n"
-			"  --list               names the groups and distributions, runs nothing\n"
-			"sections:");
+	fprintf(to, "gpucheck [option ...] [section ...]: checks of the device library\n"
+				"  --host               only what needs no device\n"
+				"  --quick              a part, in less than a minute\n"
+				"  --algorithm NAME     auto, sample, bucket or radix only\n"
+				"  --width BYTES        keys of 4, 8, 16, 24 or 32 bytes only\n"
+				"  --distribution NAME  of fixed keys\n"
+				"  --n ROWS             this size only: fixed keys (every combination), strings, rows\n"
+				"  --seed NUMBER        of all that is random; default: the time\n"
+				"  --seconds NUMBER     for random cases of fixed keys; default 150, with --quick 5\n"
+				"  --list               names the groups and distributions, runs nothing\n"
+				"sections:");
 	for (const CheckSection &section : sections)
 		fprintf(to, " %s", section.name);
 	fprintf(to, "\n");
@@ -63,8 +57,8 @@ usage_error(const char *what, const char *value)
 static uint64_t
 parse_number(const char *option, const char *value)
 {
-	char	   *end;
-	uint64_t	number = strtoull(value, &end, 10);
+	char *end;
+	uint64_t number = strtoull(value, &end, 10);
 
 	if (*value < '0' || *value > '9' || *end != '\0')
 		usage_error(option, value);
@@ -72,9 +66,9 @@ parse_number(const char *option, const char *value)
 }
 
 static int
-parse_name(const char *option, const char *value, int (*by_name) (const char *name))
+parse_name(const char *option, const char *value, int (*by_name)(const char *name))
 {
-	int			found = by_name(value);
+	int found = by_name(value);
 
 	if (found < 0)
 		usage_error(option, value);
@@ -84,7 +78,7 @@ parse_name(const char *option, const char *value, int (*by_name) (const char *na
 static int
 parse_width(const char *value)
 {
-	uint64_t	width = parse_number("--width", value);
+	uint64_t width = parse_number("--width", value);
 
 	if (width != 4 && (width < 8 || width > 32 || width % 8 != 0))
 		usage_error("--width is 4, 8, 16, 24 or 32, not", value);
@@ -139,7 +133,7 @@ parse_options(int argc, char **argv)
 	options.distribution = -1;
 	options.seed = (uint64_t) time(NULL);
 	options.seconds = -1;
-	options.only = argv;		/* names move to the front, where the options were */
+	options.only = argv; /* names move to the front, where the options were */
 	for (int i = 1; i < argc; i++)
 	{
 		if (strcmp(argv[i], "--help") == 0)
@@ -184,7 +178,7 @@ static bool
 find_device(DevSortStatus *reason)
 {
 	DevSortDevice device;
-	int			count;
+	int count;
 
 	*reason = devsort_device_count(&count);
 	if (reason->code != DEVSORT_OK)
@@ -192,8 +186,9 @@ find_device(DevSortStatus *reason)
 	*reason = devsort_device_describe(0, &device);
 	if (reason->code != DEVSORT_OK)
 		return false;
-	printf("# %s, compute capability %d.%d, %zu of %zu bytes free, driver %d, runtime %d\n", device.name, device.compute_major,
-		   device.compute_minor, device.free_bytes, device.memory_bytes, device.driver_version, device.runtime_version);
+	printf("# %s, compute capability %d.%d, %zu of %zu bytes free, driver %d, runtime %d\n", device.name,
+		   device.compute_major, device.compute_minor, device.free_bytes, device.memory_bytes,
+		   device.driver_version, device.runtime_version);
 	return true;
 }
 
@@ -217,7 +212,7 @@ main(int argc, char **argv)
 {
 	static Check check;
 	DevSortStatus no_device = {};
-	bool		has_device = false;
+	bool has_device = false;
 
 	check.options = parse_options(argc, argv);
 	if (check.options.list)

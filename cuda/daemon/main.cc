@@ -2,8 +2,9 @@
  * main.cc
  *		gpusortd: sorts for PostgreSQL's backends on GPUs, in a process of its own.
  *
- * The options; service.h says who does the rest.  Exit statuses: 0 ended as asked; 1 could not start; 2 wrong options; 3 a
- * device was lost, and starting again may help; 4 a job hung; 5 there is no device that can be used.
+ * The options; service.h says who does the rest.  Exit statuses: 0 ended as asked; 1 could not start; 2 wrong
+ * options; 3 a device was lost, and starting again may help; 4 a job hung; 5 there is no device that can be
+ * used.
  */
 #include <algorithm>
 #include <cstdio>
@@ -12,25 +13,26 @@
 
 #include <unistd.h>
 
-#include "service.h"
+#include "daemon/server/service.h"
 
 static void
 print_usage(FILE *to)
 {
-	fprintf(to,
-			"gpusortd --socket PATH [option ...]: sorts on GPUs for PostgreSQL's backends\n"
-			"  --socket PATH              listen there; mode 0600, for this user alone\n"
-			"  --devices LIST             numbers of the devices to use, as 0,2; default: all\n"
-			"  --max-device-memory SIZE   of each device, in bytes (k, M, G: kibi-, mebi-, gibibytes) or as 80%%, the default\n"
-			"  --staging-memory SIZE      pinned host memory for chunks on their way; default 1G\n"
-			"  --chunk-size SIZE          of a chunk, a multiple of 4k; default 4M\n"
-			"  --chunks NUMBER            of a connection; default 8\n"
-			"  --parent-fd NUMBER         end when the other end of this pipe is closed\n"
-			"  --self-test                sort a job through a socket with every device layer that can be used, and end\n"
-			"  --version, --help\n"
-			"for tests:\n"
-			"  --host-memory-layer        no GPU: sort in host memory\n"
-			"  --fault KIND:NUMBER        with it: alloc, lost or crash at that call of the layer; slow: milliseconds a call\n");
+	fprintf(
+		to,
+		"gpusortd --socket PATH [option ...]: sorts on GPUs for PostgreSQL's backends\n"
+		"  --socket PATH              listen there; mode 0600, for this user alone\n"
+		"  --devices LIST             numbers of the devices to use, as 0,2; default: all\n"
+		"  --max-device-memory SIZE   of each device, in bytes (k, M, G: kibi-, mebi-, gibibytes) or as 80%%, the default\n"
+		"  --staging-memory SIZE      pinned host memory for chunks on their way; default 1G\n"
+		"  --chunk-size SIZE          of a chunk, a multiple of 4k; default 4M\n"
+		"  --chunks NUMBER            of a connection; default 8\n"
+		"  --parent-fd NUMBER         end when the other end of this pipe is closed\n"
+		"  --self-test                sort a job through a socket with every device layer that can be used, and end\n"
+		"  --version, --help\n"
+		"for tests:\n"
+		"  --host-memory-layer        no GPU: sort in host memory\n"
+		"  --fault KIND:NUMBER        with it: alloc, lost or crash at that call of the layer; slow: milliseconds a call\n");
 }
 
 [[noreturn]] static void
@@ -44,11 +46,12 @@ usage_error(const char *what, const char *value)
 static uint64_t
 parse_size(const char *option, const char *value)
 {
-	char	   *end;
-	uint64_t	number = strtoull(value, &end, 10);
-	int			shift = *end == 'k' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+	char *end;
+	uint64_t number = strtoull(value, &end, 10);
+	int shift = *end == 'k' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
 
-	if (*value < '0' || *value > '9' || end[shift > 0] != '\0' || number == 0 || number > (UINT64_C(1) << 50 >> shift))
+	if (*value < '0' || *value > '9' || end[shift > 0] != '\0' || number == 0 ||
+		number > (UINT64_C(1) << 50 >> shift))
 		usage_error(option, value);
 	return number << shift;
 }
@@ -56,8 +59,8 @@ parse_size(const char *option, const char *value)
 static uint64_t
 parse_number(const char *option, const char *value, uint64_t most)
 {
-	char	   *end;
-	uint64_t	number = strtoull(value, &end, 10);
+	char *end;
+	uint64_t number = strtoull(value, &end, 10);
 
 	if (*value < '0' || *value > '9' || *end != '\0' || number > most)
 		usage_error(option, value);
@@ -87,7 +90,7 @@ parse_devices(Settings *settings, const char *option, const char *value)
 
 	for (size_t at = 0; at <= list.size();)
 	{
-		size_t		comma = std::min(list.find(',', at), list.size());
+		size_t comma = std::min(list.find(',', at), list.size());
 
 		settings->devices.push_back(parse_number(option, list.substr(at, comma - at).c_str(), 1000));
 		at = comma + 1;
@@ -127,7 +130,8 @@ static void
 check_settings(const Settings &settings)
 {
 	if (settings.chunk_bytes % 4096 != 0 || settings.chunk_bytes > GPUSORTD_MAX_CHUNK_BYTES)
-		usage_error("--chunk-size must be a multiple of 4k up to 1G, not", std::to_string(settings.chunk_bytes).c_str());
+		usage_error("--chunk-size must be a multiple of 4k up to 1G, not",
+					std::to_string(settings.chunk_bytes).c_str());
 	if (settings.chunks == 0)
 		usage_error("--chunks must be at least 1, not", "0");
 	if (settings.staging_memory < settings.chunk_bytes * settings.chunks)
@@ -141,13 +145,14 @@ static int
 serve(const Settings &settings)
 {
 	std::string why_not;
-	std::unique_ptr<DeviceLayer> layer = settings.host_memory ? device_layer_host(settings.fault, &why_not) : device_layer_cuda();
+	std::unique_ptr<DeviceLayer> layer =
+		settings.host_memory ? device_layer_host(settings.fault, &why_not) : device_layer_cuda();
 
 	if (layer == nullptr)
 		usage_error("--fault:", why_not.c_str());
 
-	Service		service(settings, std::move(layer));
-	Outcome		outcome = service.open();
+	Service service(settings, std::move(layer));
+	Outcome outcome = service.open();
 
 	if (!outcome.ok())
 	{
@@ -160,8 +165,8 @@ serve(const Settings &settings)
 int
 main(int argc, char **argv)
 {
-	Settings	settings;
-	bool		self_test = false;
+	Settings settings;
+	bool self_test = false;
 
 	for (int i = 1; i < argc; i++)
 	{

@@ -2,8 +2,8 @@
  * self_test.cc
  *		gpusortd --self-test: whole jobs through a socket, with every device layer that can be used here.
  *
- * A thread runs the server in a folder of its own, this one is its client.  The jobs are small; cuda/daemon/check has the
- * tests proper.  No device is no failure: the line says why there is none.
+ * A thread runs the server in a folder of its own, this one is its client.  The jobs are small;
+ * cuda/daemon/check has the tests proper.  No device is no failure: the line says why there is none.
  */
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +12,8 @@
 
 #include <unistd.h>
 
-#include "client.h"
-#include "service.h"
+#include "daemon/client/client.h"
+#include "daemon/server/service.h"
 
 #define SELF_TEST_ROWS 200000
 #define SELF_TEST_ROW_BYTES 32
@@ -30,19 +30,19 @@ mix(uint64_t number)
 static bool
 fill_and_submit(GpusortdClient *client, uint64_t *row)
 {
-	int			number = gpusortd_take_chunk(client);
-	char	   *chunk = number >= 0 ? gpusortd_chunk(client, number) : nullptr;
-	uint64_t	first = *row;
-	uint64_t	front = 0;
-	uint64_t	back = client->job.chunk_bytes;
+	int number = gpusortd_take_chunk(client);
+	char *chunk = number >= 0 ? gpusortd_chunk(client, number) : nullptr;
+	uint64_t first = *row;
+	uint64_t front = 0;
+	uint64_t back = client->job.chunk_bytes;
 
 	if (number < 0)
 		return false;
 	for (; *row < SELF_TEST_ROWS && back - front >= SELF_TEST_ROW_BYTES + 16; ++*row)
 	{
-		uint64_t	key = mix(*row + 1);
-		uint64_t	stored[SELF_TEST_ROW_BYTES / 8] = {SELF_TEST_ROW_BYTES, *row, key, 0};
-		uint64_t	entry[2] = {__builtin_bswap64(key), back -= SELF_TEST_ROW_BYTES};
+		uint64_t key = mix(*row + 1);
+		uint64_t stored[SELF_TEST_ROW_BYTES / 8] = {SELF_TEST_ROW_BYTES, *row, key, 0};
+		uint64_t entry[2] = {__builtin_bswap64(key), back -= SELF_TEST_ROW_BYTES};
 
 		memcpy(chunk + back, stored, sizeof(stored));
 		memcpy(chunk + front, entry, sizeof(entry));
@@ -56,8 +56,8 @@ static bool
 check_result(GpusortdClient *client)
 {
 	std::vector<bool> seen(SELF_TEST_ROWS);
-	uint64_t	last = 0;
-	uint64_t	rows = 0;
+	uint64_t last = 0;
+	uint64_t rows = 0;
 	GpusortdRows window;
 
 	do
@@ -66,13 +66,14 @@ check_result(GpusortdClient *client)
 			return false;
 		for (uint64_t i = 0; i < window.rows; i++, rows++)
 		{
-			uint64_t	row[SELF_TEST_ROW_BYTES / 8];
+			uint64_t row[SELF_TEST_ROW_BYTES / 8];
 
 			memcpy(row, gpusortd_chunk(client, window.chunk) + i * sizeof(row), sizeof(row));
 			if (row[1] >= SELF_TEST_ROWS || seen[row[1]] || row[2] != mix(row[1] + 1) || row[2] < last)
 			{
 				client->code = GPUSORTD_INVALID;
-				snprintf(client->message, sizeof(client->message), "row %llu of the result is wrong", (unsigned long long) rows);
+				snprintf(client->message, sizeof(client->message), "row %llu of the result is wrong",
+						 (unsigned long long) rows);
 				return false;
 			}
 			seen[row[1]] = true;
@@ -89,8 +90,9 @@ check_result(GpusortdClient *client)
 static bool
 sort_once(GpusortdClient *client, const char *socket_path, uint32_t algorithm)
 {
-	GpusortdBegin begin = {8, algorithm, GPUSORTD_ROWS_RIDE, 0, SELF_TEST_ROWS, 0, SELF_TEST_ROWS * SELF_TEST_ROW_BYTES};
-	uint64_t	row = 0;
+	GpusortdBegin begin =
+		{8, algorithm, GPUSORTD_ROWS_RIDE, 0, SELF_TEST_ROWS, 0, SELF_TEST_ROWS * SELF_TEST_ROW_BYTES};
+	uint64_t row = 0;
 
 	if (!gpusortd_connect(client, socket_path, nullptr, nullptr) || !gpusortd_begin(client, &begin))
 		return false;
@@ -109,10 +111,10 @@ test_layer(Settings settings, std::unique_ptr<DeviceLayer> layer, const std::str
 	std::string name = layer->name();
 
 	settings.socket_path = folder + "/socket";
-	Service		service(settings, std::move(layer));
-	Outcome		outcome = service.open();
-	bool		sorted = true;
-	int			status = -1;
+	Service service(settings, std::move(layer));
+	Outcome outcome = service.open();
+	bool sorted = true;
+	int status = -1;
 
 	if (!outcome.ok())
 	{
@@ -143,10 +145,10 @@ test_layer(Settings settings, std::unique_ptr<DeviceLayer> layer, const std::str
 int
 self_test_run(const Settings &settings)
 {
-	char		folder[] = "/tmp/gpusortd-XXXXXX";
+	char folder[] = "/tmp/gpusortd-XXXXXX";
 	std::string why_not;
-	Settings	of_host = settings;
-	bool		ok;
+	Settings of_host = settings;
+	bool ok;
 
 	if (mkdtemp(folder) == nullptr)
 	{

@@ -1,7 +1,7 @@
 # Cancel and statement_timeout in every stage of a sort: at once, and nothing is left behind.
 #
-# There is no way to stop a sort at a given stage from outside, so each kind of sort is timed once and
-# then interrupted at many points of that time.
+# There is no way to stop a sort at a given stage from outside, so each kind of sort is timed once and then
+# interrupted at many points of that time.
 use strict;
 use warnings;
 
@@ -26,8 +26,8 @@ my %sorts = (
 	'a row at a time through files' => [ '1MB', "SELECT count(*) FROM (SELECT * FROM r ORDER BY t, k OFFSET 0) s, generate_series(1, 2)" ],
 );
 
-# Runs the statement in a session with a timeout, and then another sort.  Returns the milliseconds it took, whether it
-# was cancelled, and what was left of the session.
+# Runs the statement in a session with a timeout, and then another sort.  Returns the milliseconds it took,
+# whether it was cancelled, and what was left of the session.
 sub interrupt_by_timeout
 {
 	my ($memory, $query, $timeout_ms) = @_;

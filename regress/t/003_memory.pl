@@ -1,4 +1,5 @@
-# A thousand sorts in one session do not grow its memory; a sort keeps to its limit; running out of memory is one error.
+# A thousand sorts in one session do not grow its memory; a sort keeps to its limit; running out of memory is
+# one error.
 use strict;
 use warnings;
 
@@ -11,7 +12,8 @@ use Test::More;
 my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'shared_buffers = 128MB', 'max_connections = 20');
 create_rows($node, 5000);
 
-# A round of ten sorts of all kinds, one of them failing half way; errors are caught so that the memory of a failed sort counts.
+# A round of ten sorts of all kinds, one of them failing half way; errors are caught so that the memory of a
+# failed sort counts.
 $node->safe_psql('postgres', <<'EOT');
 CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE FUNCTION sorts(times int) RETURNS void LANGUAGE plpgsql AS $$
@@ -72,8 +74,8 @@ sub status_field
 	return $kb;
 }
 
-# Megabytes by which the peak of a session's memory grows in a sort of the whole table.  The session has touched all
-# shared buffers of the table before, so that what grows is its own.
+# Megabytes by which the peak of a session's memory grows in a sort of the whole table.  The session has
+# touched all shared buffers of the table before, so that what grows is its own.
 sub peak_growth
 {
 	my ($limit_mb, $query) = @_;

@@ -1,5 +1,5 @@
-# The launcher keeps gpusortd alive: it starts it, starts it again, kills one that hangs, gives up where that is no use,
-# and leaves nothing behind. gpusort_devices() tells what is going on in each of these states.
+# The launcher keeps gpusortd alive: it starts it, starts it again, kills one that hangs, gives up where that
+# is no use, and leaves nothing behind.  gpusort_devices() tells what is going on in each of these states.
 use strict;
 use warnings;
 
@@ -135,7 +135,7 @@ is($node->safe_psql('postgres', "SELECT device, state, memory > free_memory, max
 my ($pid) = gpusortd_pids($node);
 my $launcher = parent_of($pid);
 my $socket = $node->data_dir . '/pg_stat_tmp/gpusort.sock';
-is((stat $socket)[2] & 0777, 0600, 'the socket is for the owner alone');
+is(substr(sprintf('%o', (stat $socket)[2]), -3), '600', 'the socket is for the owner alone');
 unlike(slurp_file("/proc/$pid/maps"), qr!/dev/zero|/SYSV|/PostgreSQL\.!, 'it has none of the server\'s shared memory');
 my @files = map { readlink "/proc/$pid/fd/$_" } grep { /^\d/ } slurp_dir("/proc/$pid/fd");
 is(count_of(join(' ', @files), 'pipe:'), 2, 'of its files, it has the pipes made for it');
@@ -231,7 +231,8 @@ wait_until_ready('and with devices there is');
 
 # ---- it can't be ----
 
-# Sets something, waits for the reason to be known, and for what a launcher that goes on trying would do meanwhile.
+# Sets something, waits for the reason to be known, and for what a launcher that goes on trying would do
+# meanwhile.
 sub check_given_up
 {
 	my ($what, $reason, $hint, %settings) = @_;

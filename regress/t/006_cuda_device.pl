@@ -1,5 +1,5 @@
-# The cuda device with a gpusortd that sorts in host memory: all regression tests, device memory that is full, and a
-# service that fails at any stage of a query: right rows or one clear error, and nothing left behind.
+# The cuda device with a gpusortd that sorts in host memory: all regression tests, device memory that is full,
+# and a service that fails at any stage of a query: right rows or one clear error, and nothing left behind.
 use strict;
 use warnings;
 
@@ -95,7 +95,8 @@ sub fallbacks
 	return $node->safe_psql('postgres', "SELECT fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'");
 }
 
-# Has a session wait in the middle of reading the input of its sort; does something, and lets it go on.  Returns the session.
+# Has a session wait in the middle of reading the input of its sort; does something, and lets it go on.
+# Returns the session.
 sub while_feeding
 {
 	my ($sql, $action) = @_;
@@ -137,7 +138,8 @@ sub kill_service
 	die 'gpusortd does not end';
 }
 
-# What a backend has of the service: sockets, its own one to the client among them, files of shared memory, mapped chunks.
+# What a backend has of the service: sockets, its own one to the client among them, files of shared memory,
+# mapped chunks.
 sub holdings
 {
 	my ($pid) = @_;
@@ -171,7 +173,8 @@ sub regression_tests
 	cmp_ok($node->safe_psql('postgres', "SELECT sorts FROM pg_stat_gpusort WHERE device = 'cuda'") - $before, '>', 100, 'which sort on the device');
 	return;
 }
-# All of them but one that resets the counters of sorts, one that begins without the library, and one of the cpu device alone.
+# All of them but one that resets the counters of sorts, one that begins without the library, and one of the
+# cpu device alone.
 my %others = map { $_ => 1 } qw(stats plans spill);
 regression_tests('in device memory', grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule'));
 

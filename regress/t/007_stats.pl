@@ -143,7 +143,8 @@ $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
 is(progress('pid'), '', 'none after a termination');
 eval { $session->{run}->finish; };
 
-# A sort that workers feed: their rows are those of the leader's sort.  Workers can't wait for locks, but for a file to go.
+# A sort that workers feed: their rows are those of the leader's sort.  Workers can't wait for locks, but for
+# a file to go.
 $session = $node->background_psql('postgres');
 $pid = $session->query('SELECT pg_backend_pid()');
 $node->safe_psql('postgres', <<'EOT');

@@ -1,5 +1,6 @@
-# Sorts that several processes feed: interrupted in every stage, with workers that fail, end or find no room, and many at a time.
-# Whatever happens, nobody hangs, no process, file, descriptor or mapping is left behind, and the next sort is right.
+# Sorts that several processes feed: interrupted in every stage, with workers that fail, end or find no room,
+# and many at a time.  Whatever happens, nobody hangs, no process, file, descriptor or mapping is left behind,
+# and the next sort is right.
 use strict;
 use warnings;
 
@@ -48,8 +49,9 @@ sub slurp
 {
 	my ($file) = @_;
 	open my $in, '<', $file or return '';
-	local $/;
-	return scalar <$in>;
+	my $text = do { local $/; <$in> };
+	close $in;
+	return $text;
 }
 
 # Waits until no parallel worker is left, and says what is.

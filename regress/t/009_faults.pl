@@ -1,8 +1,10 @@
-# gpusortd fails while eight sessions sort: killed, frozen, without its socket, its device lost, at every stage of a query.
-# Each gets right rows or one clear error, that only where rows were returned already or can't be read again; PostgreSQL goes on;
-# nothing is left behind; and every session sorts on the device again as soon as gpusortd is back.
+# gpusortd fails while eight sessions sort: killed, frozen, without its socket, its device lost, at every
+# stage of a query.  Each gets right rows or one clear error, that only where rows were returned already or
+# can't be read again; PostgreSQL goes on; nothing is left behind; and every session sorts on the device again
+# as soon as gpusortd is back.
 #
-# With GPUSORT_TEST_CARD=1 gpusortd sorts on the machine's GPU, and the faults are those that come from outside of it.
+# With GPUSORT_TEST_CARD=1 gpusortd sorts on the machine's GPU, and the faults are those that come from
+# outside of it.
 use strict;
 use warnings;
 

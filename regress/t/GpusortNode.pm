@@ -24,7 +24,8 @@ sub start_node
 	return $node;
 }
 
-# Makes the table r (or another): id, a random int8, a text of 32 bytes with many duplicates of its first half.
+# Makes the table r (or another): id, a random int8, a text of 32 bytes with many duplicates of its first
+# half.
 sub create_rows
 {
 	my ($node, $rows, $table) = @_;
@@ -57,8 +58,8 @@ sub gpusortd_is_installed
 	return -x "$folder/gpusortd" || grep { -x "$_/gpusortd" } split /:/, $ENV{PATH};
 }
 
-# The processes that a server's launcher has started, gpusortd or whatever stands for it; those alone that are not
-# about to be reaped.
+# The processes that a server's launcher has started, gpusortd or whatever stands for it; those alone that are
+# not about to be reaped.
 sub gpusortd_pids
 {
 	my ($node) = @_;
@@ -88,8 +89,8 @@ sub is_frozen
 	return 1;
 }
 
-# Stops a server's gpusortd, and returns its pid.  The signal alone leaves it time for an answer or two: on a busy machine the
-# thread that shall stop the others has to wait for its turn.
+# Stops a server's gpusortd, and returns its pid.  The signal alone leaves it time for an answer or two: on a
+# busy machine the thread that shall stop the others has to wait for its turn.
 sub freeze_gpusortd
 {
 	my ($node) = @_;

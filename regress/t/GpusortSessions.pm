@@ -1,7 +1,8 @@
-# GpusortSessions: sessions that sort at the same time, stopped at a chosen stage of their queries, and what became of them.
+# GpusortSessions: sessions that sort at the same time, stopped at a chosen stage of their queries, and what
+# became of them.
 #
-# Gates are advisory locks that a monitoring session holds: gate 1 is passed by one row of each sort's input, gate 2 by one row of
-# its result.  Whoever comes to a closed one waits.
+# Gates are advisory locks that a monitoring session holds: gate 1 is passed by one row of each sort's input,
+# gate 2 by one row of its result.  Whoever comes to a closed one waits.
 package GpusortSessions;
 
 use strict;
@@ -51,7 +52,8 @@ sub open_session
 	return $psql;
 }
 
-# Sessions for these descriptions: name, query with columns id, key (what it is ordered by), rest; parallel, by_cursor, volatile.
+# Sessions for these descriptions: name, query with columns id, key (what it is ordered by), rest; parallel,
+# by_cursor, volatile.
 sub new
 {
 	my ($class, $node, @descriptions) = @_;
@@ -184,8 +186,8 @@ sub finish_statement
 	return ($output, $errors);
 }
 
-# Counts lines of the results and errors of a session into %$counts: right, returned (an error after rows were returned), volatile (an
-# error as the input can't be read again), cancelled, other.  Prints what can't be.
+# Counts lines of the results and errors of a session into %$counts: right, returned (an error after rows were
+# returned), volatile (an error as the input can't be read again), cancelled, other.  Prints what can't be.
 sub count_outcome
 {
 	my ($session, $output, $errors, $counts) = @_;

@@ -9,26 +9,26 @@
 
 typedef enum DeclinedReason
 {
-	DECLINED_MODE_OFF,			/* never counted */
+	DECLINED_MODE_OFF, /* never counted */
 	DECLINED_FEW_ROWS,
 	DECLINED_LIMIT,
 	DECLINED_TYPE,
 	DECLINED_OPERATOR,
 	DECLINED_COLLATION,
-	DECLINED_VOLATILE,			/* one volatile expression computed twice */
-	DECLINED_PURPOSE,			/* no ORDER BY, but a merge join or the like */
-	DECLINED_COST,				/* PostgreSQL's plan is expected to be cheaper */
+	DECLINED_VOLATILE, /* one volatile expression computed twice */
+	DECLINED_PURPOSE,  /* no ORDER BY, but a merge join or the like */
+	DECLINED_COST,	   /* PostgreSQL's plan is expected to be cheaper */
 	DECLINED_REASONS
 } DeclinedReason;
 
 typedef struct Declined
 {
 	DeclinedReason reason;
-	const char *words;			/* palloc'd or static, a sentence fragment */
+	const char *words; /* palloc'd or static, a sentence fragment */
 } Declined;
 
 /* Fills a Declined, and is false, for functions that decide. */
 #define declined_because(why_not, the_reason, the_words) \
-	(*(why_not) = (Declined) {.reason = (the_reason), .words = (the_words)}, false)
+	(*(why_not) = (Declined){.reason = (the_reason), .words = (the_words)}, false)
 
-#endif							/* GPUSORT_BASE_DECLINED_H */
+#endif /* GPUSORT_BASE_DECLINED_H */

@@ -11,40 +11,34 @@
 
 #include "base/guc.h"
 
-int			gpusort_mode = GPUSORT_MODE_AUTO;
-int			gpusort_backend = GPUSORT_BACKEND_AUTO;
-int			gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
-int			gpusort_min_rows = 2000;
-int			gpusort_work_mem = -1;
-char	   *gpusort_max_device_memory;
-int			gpusort_staging_memory = 1024;
-char	   *gpusort_device_list;
-int			gpusort_service_timeout = 10000;
-int			gpusort_queue_timeout = 10000;
-char	   *gpusort_gpusortd_path;
-char	   *gpusort_gpusortd_options;
+int gpusort_mode = GPUSORT_MODE_AUTO;
+int gpusort_backend = GPUSORT_BACKEND_AUTO;
+int gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
+int gpusort_min_rows = 2000;
+int gpusort_work_mem = -1;
+char *gpusort_max_device_memory;
+int gpusort_staging_memory = 1024;
+char *gpusort_device_list;
+int gpusort_service_timeout = 10000;
+int gpusort_queue_timeout = 10000;
+char *gpusort_gpusortd_path;
+char *gpusort_gpusortd_options;
 
-static const struct config_enum_entry mode_options[] = {
-	{"auto", GPUSORT_MODE_AUTO, false},
-	{"off", GPUSORT_MODE_OFF, false},
-	{"force", GPUSORT_MODE_FORCE, false},
-	{NULL, 0, false}
-};
+static const struct config_enum_entry mode_options[] = {{"auto", GPUSORT_MODE_AUTO, false},
+														{"off", GPUSORT_MODE_OFF, false},
+														{"force", GPUSORT_MODE_FORCE, false},
+														{NULL, 0, false}};
 
-static const struct config_enum_entry backend_options[] = {
-	{"auto", GPUSORT_BACKEND_AUTO, false},
-	{"cpu", GPUSORT_BACKEND_CPU, false},
-	{"cuda", GPUSORT_BACKEND_CUDA, false},
-	{NULL, 0, false}
-};
+static const struct config_enum_entry backend_options[] = {{"auto", GPUSORT_BACKEND_AUTO, false},
+														   {"cpu", GPUSORT_BACKEND_CPU, false},
+														   {"cuda", GPUSORT_BACKEND_CUDA, false},
+														   {NULL, 0, false}};
 
-static const struct config_enum_entry algorithm_options[] = {
-	{"auto", GPUSORT_ALGORITHM_AUTO, false},
-	{"sample", GPUSORT_ALGORITHM_SAMPLE, false},
-	{"bucket", GPUSORT_ALGORITHM_BUCKET, false},
-	{"radix", GPUSORT_ALGORITHM_RADIX, false},
-	{NULL, 0, false}
-};
+static const struct config_enum_entry algorithm_options[] = {{"auto", GPUSORT_ALGORITHM_AUTO, false},
+															 {"sample", GPUSORT_ALGORITHM_SAMPLE, false},
+															 {"bucket", GPUSORT_ALGORITHM_BUCKET, false},
+															 {"radix", GPUSORT_ALGORITHM_RADIX, false},
+															 {NULL, 0, false}};
 
 /* The smallest work_mem that PostgreSQL takes. */
 #define WORK_MEM_MIN_KB 64
@@ -62,8 +56,8 @@ check_work_mem(int *newval, void **extra, GucSource source)
 static bool
 parse_device_memory(const char *value, int *percent, int *megabytes, const char **hint)
 {
-	char	   *end;
-	long		number = strtol(value, &end, 10);
+	char *end;
+	long number = strtol(value, &end, 10);
 
 	*percent = *megabytes = -1;
 	*hint = NULL;
@@ -78,13 +72,14 @@ parse_device_memory(const char *value, int *percent, int *megabytes, const char 
 static bool
 check_max_device_memory(char **newval, void **extra, GucSource source)
 {
-	int			percent;
-	int			megabytes;
+	int percent;
+	int megabytes;
 	const char *hint;
 
 	if (parse_device_memory(*newval, &percent, &megabytes, &hint))
 		return true;
-	GUC_check_errdetail("The memory of each device is a percentage from 1%% to 100%%, or a size such as 20GB.");
+	GUC_check_errdetail(
+		"The memory of each device is a percentage from 1%% to 100%%, or a size such as 20GB.");
 	if (hint != NULL)
 		GUC_check_errhint("%s", _(hint));
 	return false;
@@ -100,7 +95,7 @@ check_devices(char **newval, void **extra, GucSource source)
 		return true;
 	while (*at >= '0' && *at <= '9')
 	{
-		size_t		digits = strspn(at, "0123456789");
+		size_t digits = strspn(at, "0123456789");
 
 		if (digits <= 3 && at[digits] == '\0')
 			return true;
@@ -108,7 +103,8 @@ check_devices(char **newval, void **extra, GucSource source)
 			break;
 		at += digits + 1;
 	}
-	GUC_check_errdetail("Devices are \"none\", or their numbers, such as \"0,2\", or nothing for all of them.");
+	GUC_check_errdetail(
+		"Devices are \"none\", or their numbers, such as \"0,2\", or nothing for all of them.");
 	return false;
 }
 
@@ -117,44 +113,49 @@ static void
 define_service_settings(void)
 {
 	DefineCustomStringVariable("gpusort.max_device_memory", "Memory that sorts may use on each GPU.",
-							   "A percentage of the device's memory, or a size.", &gpusort_max_device_memory, "80%",
-							   PGC_SIGHUP, 0, check_max_device_memory, NULL, NULL);
-	DefineCustomIntVariable("gpusort.staging_memory", "Host memory for rows on their way to and from GPUs.", NULL,
-							&gpusort_staging_memory, 1024, 32, 1024 * 1024, PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+							   "A percentage of the device's memory, or a size.", &gpusort_max_device_memory,
+							   "80%", PGC_SIGHUP, 0, check_max_device_memory, NULL, NULL);
+	DefineCustomIntVariable("gpusort.staging_memory", "Host memory for rows on their way to and from GPUs.",
+							NULL, &gpusort_staging_memory, 1024, 32, 1024 * 1024, PGC_SIGHUP, GUC_UNIT_MB,
+							NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.devices", "The GPUs to sort on, by number.",
-							   "Empty: all; none: no GPU is used, and gpusortd is not started.", &gpusort_device_list, "",
-							   PGC_SIGHUP, 0, check_devices, NULL, NULL);
-	DefineCustomIntVariable("gpusort.service_timeout", "A gpusortd that does not answer for so long is killed and started again.",
-							"0: never.", &gpusort_service_timeout, 10000, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS, NULL, NULL,
-							NULL);
+							   "Empty: all; none: no GPU is used, and gpusortd is not started.",
+							   &gpusort_device_list, "", PGC_SIGHUP, 0, check_devices, NULL, NULL);
+	DefineCustomIntVariable("gpusort.service_timeout",
+							"A gpusortd that does not answer for so long is killed and started again.",
+							"0: never.", &gpusort_service_timeout, 10000, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS,
+							NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.gpusortd_path", "The program that sorts on GPUs.",
-							   "Empty: gpusortd in the folder of the server's programs.", &gpusort_gpusortd_path, "",
-							   PGC_SIGHUP, GUC_SUPERUSER_ONLY, NULL, NULL, NULL);
+							   "Empty: gpusortd in the folder of the server's programs.",
+							   &gpusort_gpusortd_path, "", PGC_SIGHUP, GUC_SUPERUSER_ONLY, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.gpusortd_options", "More options for gpusortd, for tests.", NULL,
-							   &gpusort_gpusortd_options, "", PGC_SIGHUP, GUC_SUPERUSER_ONLY | GUC_NOT_IN_SAMPLE, NULL,
-							   NULL, NULL);
+							   &gpusort_gpusortd_options, "", PGC_SIGHUP,
+							   GUC_SUPERUSER_ONLY | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 }
 
 void
 guc_define_all(void)
 {
-	DefineCustomEnumVariable("gpusort.mode", "Whether sorts are taken off PostgreSQL's hands.",
-							 "auto: where that is expected to be cheaper; off: never; force: wherever it is possible.",
-							 &gpusort_mode, GPUSORT_MODE_AUTO, mode_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
-							 NULL);
+	DefineCustomEnumVariable(
+		"gpusort.mode", "Whether sorts are taken off PostgreSQL's hands.",
+		"auto: where that is expected to be cheaper; off: never; force: wherever it is possible.",
+		&gpusort_mode, GPUSORT_MODE_AUTO, mode_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomEnumVariable("gpusort.backend", "The device that sorts.", NULL, &gpusort_backend,
-							 GPUSORT_BACKEND_AUTO, backend_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+							 GPUSORT_BACKEND_AUTO, backend_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
+							 NULL);
 	DefineCustomEnumVariable("gpusort.algorithm", "How keys of fixed width are sorted.",
-							 "By devices that know the algorithm; others take the one they have.", &gpusort_algorithm,
-							 GPUSORT_ALGORITHM_AUTO, algorithm_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.min_rows", "Sorts of fewer rows, by estimate, are left alone in mode auto.", NULL,
+							 "By devices that know the algorithm; others take the one they have.",
+							 &gpusort_algorithm, GPUSORT_ALGORITHM_AUTO, algorithm_options, PGC_USERSET,
+							 GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.min_rows",
+							"Sorts of fewer rows, by estimate, are left alone in mode auto.", NULL,
 							&gpusort_min_rows, 2000, 0, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",
 							"-1 means as work_mem.", &gpusort_work_mem, -1, -1, MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL, NULL);
 	DefineCustomIntVariable("gpusort.queue_timeout", "How long a sort waits for GPU memory that others have.",
-							"Then the CPU sorts. -1: no limit.", &gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
-							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
+							"Then the CPU sorts. -1: no limit.", &gpusort_queue_timeout, 10000, -1, INT_MAX,
+							PGC_USERSET, GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
 	define_service_settings();
 	MarkGUCPrefixReserved("gpusort");
 }
@@ -168,8 +169,8 @@ guc_sort_memory(void)
 char *
 guc_device_memory_argument(void)
 {
-	int			percent;
-	int			megabytes;
+	int percent;
+	int megabytes;
 	const char *hint;
 
 	(void) parse_device_memory(gpusort_max_device_memory, &percent, &megabytes, &hint);

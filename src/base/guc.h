@@ -9,16 +9,16 @@
 
 typedef enum GpuSortMode
 {
-	GPUSORT_MODE_AUTO,			/* take a sort where that is expected to be cheaper */
-	GPUSORT_MODE_OFF,			/* plan as if gpusort were not there */
-	GPUSORT_MODE_FORCE			/* take every eligible sort, whatever its size and cost */
+	GPUSORT_MODE_AUTO, /* take a sort where that is expected to be cheaper */
+	GPUSORT_MODE_OFF,  /* plan as if gpusort were not there */
+	GPUSORT_MODE_FORCE /* take every eligible sort, whatever its size and cost */
 } GpuSortMode;
 
 typedef enum GpuSortBackend
 {
-	GPUSORT_BACKEND_AUTO,		/* the device that is expected to be the cheaper one */
+	GPUSORT_BACKEND_AUTO, /* the device that is expected to be the cheaper one */
 	GPUSORT_BACKEND_CPU,
-	GPUSORT_BACKEND_CUDA		/* as long as there is one, else the CPU */
+	GPUSORT_BACKEND_CUDA /* as long as there is one, else the CPU */
 } GpuSortBackend;
 
 /* How fixed keys are sorted, by devices that know several ways; the numbers are gpusortd's. */
@@ -30,19 +30,19 @@ typedef enum GpuSortAlgorithm
 	GPUSORT_ALGORITHM_RADIX
 } GpuSortAlgorithm;
 
-extern int	gpusort_mode;
-extern int	gpusort_backend;
-extern int	gpusort_algorithm;
-extern int	gpusort_min_rows;
-extern int	gpusort_work_mem;	/* kB; -1: as work_mem */
+extern int gpusort_mode;
+extern int gpusort_backend;
+extern int gpusort_algorithm;
+extern int gpusort_min_rows;
+extern int gpusort_work_mem; /* kB; -1: as work_mem */
 
 /* What the launcher starts gpusortd with. */
 extern char *gpusort_max_device_memory; /* as 80%, or with a unit */
-extern int	gpusort_staging_memory; /* MB */
-extern char *gpusort_device_list;	/* as 0,2; empty: all; none: no gpusortd */
-extern int	gpusort_queue_timeout;	/* ms that a sort waits for device memory; -1: no limit */
-extern int	gpusort_service_timeout;	/* ms; 0: none */
-extern char *gpusort_gpusortd_path; /* empty: beside the server's programs */
+extern int gpusort_staging_memory;		/* MB */
+extern char *gpusort_device_list;		/* as 0,2; empty: all; none: no gpusortd */
+extern int gpusort_queue_timeout;		/* ms that a sort waits for device memory; -1: no limit */
+extern int gpusort_service_timeout;		/* ms; 0: none */
+extern char *gpusort_gpusortd_path;		/* empty: beside the server's programs */
 extern char *gpusort_gpusortd_options;
 
 extern void guc_define_all(void);
@@ -56,4 +56,4 @@ extern bool guc_no_devices(void);
 /* The host memory that one sort may use, in bytes. */
 extern Size guc_sort_memory(void);
 
-#endif							/* GPUSORT_BASE_GUC_H */
+#endif /* GPUSORT_BASE_GUC_H */

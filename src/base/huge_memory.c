@@ -2,15 +2,15 @@
  * base/huge_memory.c
  *		Large allocations, on huge pages where that pays.
  *
- * Sorting touches memory in no order, and with 4 kB pages most touches miss the TLB.  Where transparent huge pages are
- * set to "madvise", the usual default, memory must ask for them.
+ * Sorting touches memory in no order, and with 4 kB pages most touches miss the TLB.  Where transparent huge
+ * pages are set to "madvise", the usual default, memory must ask for them.
  *
- * But in a virtual machine that returns free memory to its host, free huge pages are just what was returned: the host has to
- * find memory for each again when it is first touched, 5 ms and more instead of 0.2 for 2 MB, which costs more than
- * huge pages gain; small pages are taken from what is at hand.  (Sorting 20 million rows: 2.4 s on huge
- * pages that are at hand, 2.9 s on small ones, 5 to 8 s on huge ones that were returned; Firecracker, Linux 6.18.)
- * So the pages are touched one by one as they are allocated, and the first slow one ends the asking for
- * them, for a while.
+ * But in a virtual machine that returns free memory to its host, free huge pages are just what was returned:
+ * the host has to find memory for each again when it is first touched, 5 ms and more instead of 0.2 for 2 MB,
+ * which costs more than huge pages gain; small pages are taken from what is at hand.  (Sorting 20 million
+ * rows: 2.4 s on huge pages that are at hand, 2.9 s on small ones, 5 to 8 s on huge ones that were returned;
+ * Firecracker, Linux 6.18.)  So the pages are touched one by one as they are allocated, and the first slow
+ * one ends the asking for them, for a while.
  */
 #include "postgres.h"
 
@@ -52,7 +52,7 @@ touch_huge_pages(char *from, char *to)
 {
 	for (char *page = from; page < to; page += HUGE_PAGE_SIZE)
 	{
-		Stopwatch	watch = stopwatch_start();
+		Stopwatch watch = stopwatch_start();
 
 		CHECK_FOR_INTERRUPTS();
 		*(volatile char *) page = 0;
@@ -68,7 +68,10 @@ touch_huge_pages(char *from, char *to)
 
 #endif
 
-/* Has the kernel provide the pages of a range in one go: cheaper than one fault each, where the kernel can (Linux 5.14). */
+/*
+ * Has the kernel provide the pages of a range in one go: cheaper than one fault each, where the kernel can
+ * (Linux 5.14).
+ */
 static void
 populate(char *from, char *to)
 {
@@ -85,15 +88,15 @@ populate(char *from, char *to)
 void *
 huge_alloc(Size size)
 {
-	char	   *p = MemoryContextAllocHuge(CurrentMemoryContext, size);
+	char *p = MemoryContextAllocHuge(CurrentMemoryContext, size);
 
 	if (size < HUGE_ALLOC_MIN)
 		return p;
 #ifdef MADV_HUGEPAGE
 	if (huge_pages_pay())
 	{
-		char	   *from = (char *) TYPEALIGN(HUGE_PAGE_SIZE, p);
-		char	   *to = (char *) TYPEALIGN_DOWN(HUGE_PAGE_SIZE, p + size);
+		char *from = (char *) TYPEALIGN(HUGE_PAGE_SIZE, p);
+		char *to = (char *) TYPEALIGN_DOWN(HUGE_PAGE_SIZE, p + size);
 
 		/* It is advice: where the kernel takes none, the memory is as good but slower. */
 		if (to > from && madvise(from, to - from, MADV_HUGEPAGE) == 0)

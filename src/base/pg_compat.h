@@ -14,7 +14,8 @@
 #endif
 
 /* BufFileWrite takes a pointer to const from 16 on. */
-#define buffile_write(file, bytes, size) BufFileWrite((file), unconstify(void *, (const void *) (bytes)), (size))
+#define buffile_write(file, bytes, size) \
+	BufFileWrite((file), unconstify(void *, (const void *) (bytes)), (size))
 #define buffile_read(file, bytes, size) BufFileRead((file), (bytes), (size))
 
 /* Ordering operators are described by a CompareType from 18 on, before by a btree strategy. */
@@ -44,10 +45,10 @@
 static inline size_t
 pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_locale_t locale)
 {
-	UChar	   *chars;
-	int32_t		nchars = icu_to_uchar(&chars, src, srclen);
-	int32_t		size = ucol_getSortKey(locale->info.icu.ucol, chars, nchars,
-									   (uint8_t *) dest, Min(destsize, PG_INT32_MAX));
+	UChar *chars;
+	int32_t nchars = icu_to_uchar(&chars, src, srclen);
+	int32_t size =
+		ucol_getSortKey(locale->info.icu.ucol, chars, nchars, (uint8_t *) dest, Min(destsize, PG_INT32_MAX));
 
 	pfree(chars);
 	return size - 1;
@@ -84,8 +85,9 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define path_inherit_disabled(path, input, disabled) \
 	((path)->disabled_nodes = (input)->disabled_nodes + ((disabled) ? 1 : 0))
 #else
-#define path_inherit_disabled(path, input, disabled) \
-	((path)->startup_cost += (disabled) ? disable_cost : 0, (path)->total_cost += (disabled) ? disable_cost : 0)
+#define path_inherit_disabled(path, input, disabled)        \
+	((path)->startup_cost += (disabled) ? disable_cost : 0, \
+	 (path)->total_cost += (disabled) ? disable_cost : 0)
 #endif
 
 /* Does EXPLAIN name a column's table? With more than one, of which dead ones are not counted from 18 on. */
@@ -103,19 +105,20 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #endif
 
 /*
- * A custom scan whose scan tuples are not virtual says so in slotOps from 16 on, when its state is made; before, its
- * slot is replaced when it begins.
+ * A custom scan whose scan tuples are not virtual says so in slotOps from 16 on, when its state is made;
+ * before, its slot is replaced when it begins.
  */
 #if PG_VERSION_NUM >= 160000
 #define custom_scan_set_slot_ops(css, ops) ((css)->slotOps = (ops))
 #define custom_scan_apply_slot_ops(css, estate, ops) ((void) 0)
 #else
 #define custom_scan_set_slot_ops(css, ops) ((void) 0)
-#define custom_scan_apply_slot_ops(css, estate, ops) \
-	do { \
-		TupleDesc	scan_desc_ = (css)->ss.ss_ScanTupleSlot->tts_tupleDescriptor; \
-		ExecInitScanTupleSlot((estate), &(css)->ss, scan_desc_, (ops)); \
-		ExecAssignScanProjectionInfoWithVarno(&(css)->ss, INDEX_VAR); \
+#define custom_scan_apply_slot_ops(css, estate, ops)                            \
+	do                                                                          \
+	{                                                                           \
+		TupleDesc scan_desc_ = (css)->ss.ss_ScanTupleSlot->tts_tupleDescriptor; \
+		ExecInitScanTupleSlot((estate), &(css)->ss, scan_desc_, (ops));         \
+		ExecAssignScanProjectionInfoWithVarno(&(css)->ss, INDEX_VAR);           \
 	} while (0)
 #endif
 
@@ -131,4 +134,4 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define create_wait_event_set(nevents) CreateWaitEventSet(CurrentMemoryContext, (nevents))
 #endif
 
-#endif							/* GPUSORT_BASE_PG_COMPAT_H */
+#endif /* GPUSORT_BASE_PG_COMPAT_H */

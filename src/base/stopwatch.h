@@ -11,13 +11,13 @@
 
 typedef struct Stopwatch
 {
-	instr_time	start;
+	instr_time start;
 } Stopwatch;
 
 static inline Stopwatch
 stopwatch_start(void)
 {
-	Stopwatch	watch;
+	Stopwatch watch;
 
 	INSTR_TIME_SET_CURRENT(watch.start);
 	return watch;
@@ -26,11 +26,11 @@ stopwatch_start(void)
 static inline double
 stopwatch_ms(Stopwatch watch)
 {
-	instr_time	now;
+	instr_time now;
 
 	INSTR_TIME_SET_CURRENT(now);
 	INSTR_TIME_SUBTRACT(now, watch.start);
 	return INSTR_TIME_GET_MILLISEC(now);
 }
 
-#endif							/* GPUSORT_BASE_STOPWATCH_H */
+#endif /* GPUSORT_BASE_STOPWATCH_H */

@@ -2,22 +2,18 @@
  * base/wait_events.c
  *		What a sort waits for, as pg_stat_activity shows it.
  *
- * From PostgreSQL 17 on each kind of wait has a name of its own; the server hands out the numbers, the same to all
- * processes.  Before, all of them are shown as "Extension".
+ * From PostgreSQL 17 on each kind of wait has a name of its own; the server hands out the numbers, the same
+ * to all processes.  Before, all of them are shown as "Extension".
  */
 #include "postgres.h"
 
 #include "base/pg_compat.h"
 #include "base/wait_events.h"
 
-static const char *const wait_names[] = {
-	[GPUSORT_WAIT_CONNECT] = "GpuSortConnect",
-	[GPUSORT_WAIT_QUEUE] = "GpuSortQueue",
-	[GPUSORT_WAIT_FEED] = "GpuSortFeed",
-	[GPUSORT_WAIT_SORT] = "GpuSortSort",
-	[GPUSORT_WAIT_FETCH] = "GpuSortFetch",
-	[GPUSORT_WAIT_PROCESSES] = "GpuSortProcesses"
-};
+static const char *const wait_names[] =
+	{[GPUSORT_WAIT_CONNECT] = "GpuSortConnect", [GPUSORT_WAIT_QUEUE] = "GpuSortQueue",
+	 [GPUSORT_WAIT_FEED] = "GpuSortFeed",		[GPUSORT_WAIT_SORT] = "GpuSortSort",
+	 [GPUSORT_WAIT_FETCH] = "GpuSortFetch",		[GPUSORT_WAIT_PROCESSES] = "GpuSortProcesses"};
 
 StaticAssertDecl(lengthof(wait_names) == GPUSORT_WAITS, "every kind of wait has a name");
 

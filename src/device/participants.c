@@ -1,13 +1,16 @@
 /*
  * device/participants.c
- *		What the processes of one sort have in common: memory at the same address in all of them, and who of them is how far.
+ *		What the processes of one sort have in common: memory at the same address in all of them, and who of
+ *		them is how far.
  *
- * The memory is a memfd, mapped at a random address of a range that neither programs nor the kernel use otherwise. As
- * PostgreSQL's processes are children of one postmaster, what is free in one is nearly always free in the others; where it
- * isn't, or where there is no /proc, sort_share_attach says so, and that process has no part in the sort.
+ * The memory is a memfd, mapped at a random address of a range that neither programs nor the kernel use
+ * otherwise.  As PostgreSQL's processes are children of one postmaster, what is free in one is nearly always
+ * free in the others; where it isn't, or where there is no /proc, sort_share_attach says so, and that process
+ * has no part in the sort.
  *
- * The file descriptor and the mapping belong to the memory context that was current, by way of a reset callback: so
- * errors, cancels and aborts release them. The memory itself lasts until the last process has let go of it.
+ * The file descriptor and the mapping belong to the memory context that was current, by way of a reset
+ * callback: so errors, cancels and aborts release them.  The memory itself lasts until the last process has
+ * let go of it.
  */
 #include "postgres.h"
 
@@ -48,10 +51,10 @@
 typedef struct SortShareMapping
 {
 	MemoryContextCallback callback;
-	struct SortShareMapping *next;	/* in this process */
-	int			fd;				/* -1: none */
-	void	   *address;		/* NULL: not mapped */
-	Size		size;
+	struct SortShareMapping *next; /* in this process */
+	int fd;						   /* -1: none */
+	void *address;				   /* NULL: not mapped */
+	Size size;
 } SortShareMapping;
 
 static SortShareMapping *mappings = NULL;
@@ -110,8 +113,9 @@ static bool
 map_at(SortShareMapping *mapping, uint64 address, Size size)
 {
 #ifdef MAP_FIXED_NOREPLACE
-	void	   *wanted = (void *) (uintptr_t) address;
-	void	   *p = mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, mapping->fd, 0);
+	void *wanted = (void *) (uintptr_t) address;
+	void *p = mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+				   mapping->fd, 0);
 
 	if (p == MAP_FAILED)
 		return false;
@@ -137,7 +141,7 @@ map_somewhere(SortShareMapping *mapping, Size size)
 {
 	for (int i = 0; i < ADDRESS_TRIES; i++)
 	{
-		uint64		step = pg_prng_uint64_range(&pg_global_prng_state, 0, ADDRESS_STEPS - 1);
+		uint64 step = pg_prng_uint64_range(&pg_global_prng_state, 0, ADDRESS_STEPS - 1);
 
 		if (map_at(mapping, ADDRESS_FIRST + step * ADDRESS_STEP, size))
 			return true;
@@ -167,7 +171,7 @@ SortShare *
 sort_share_create(Size size, Size header_size)
 {
 	SortShareMapping *mapping = mapping_create();
-	SortShare  *share;
+	SortShare *share;
 
 	size = TYPEALIGN(SHARE_PAGE_SIZE, size + MAXALIGN(header_size));
 	if (!open_new_file(mapping, size) || !map_somewhere(mapping, size) ||
@@ -191,7 +195,7 @@ sort_share_create(Size size, Size header_size)
 SortBound *
 sort_share_create_bound(SortShare *share, const SortRequest *request)
 {
-	SortBound  *bound;
+	SortBound *bound;
 
 	if (request->rows_wanted == 0)
 		return NULL;
@@ -212,7 +216,7 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 static bool
 open_file_of(SortShareMapping *mapping, const SortShareHandle *handle)
 {
-	char		path[64];
+	char path[64];
 	struct stat status;
 
 	if (!AcquireExternalFD())
@@ -228,7 +232,7 @@ SortShare *
 sort_share_attach(const SortShareHandle *handle)
 {
 	SortShareMapping *mapping;
-	SortShare  *share;
+	SortShare *share;
 
 	if (handle->pid == 0)
 		return NULL;
@@ -248,7 +252,7 @@ sort_share_attach(const SortShareHandle *handle)
 void *
 sort_share_alloc(SortShare *share, Size size)
 {
-	void	   *result = NULL;
+	void *result = NULL;
 
 	size = TYPEALIGN(8, size);
 	SpinLockAcquire(&share->mutex);
@@ -261,13 +265,16 @@ sort_share_alloc(SortShare *share, Size size)
 	return result;
 }
 
-/* Has pages of the file made that stand at this address, by older kernels; false: there is no memory for them. */
+/*
+ * Has pages of the file made that stand at this address, by older kernels; false: there is no memory for
+ * them.
+ */
 static bool
-allocate_pages(char *from, Size size)
+allocate_pages(const char *from, Size size)
 {
 	for (const SortShareMapping *mapping = mappings; mapping != NULL; mapping = mapping->next)
 	{
-		char	   *start = mapping->address;
+		const char *start = mapping->address;
 
 		if (start != NULL && from >= start && from < start + mapping->size)
 			return fallocate(mapping->fd, 0, from - start, size) == 0;
@@ -291,8 +298,8 @@ provide_pages(char *from, Size size)
 bool
 sort_share_populate(void *memory, Size size)
 {
-	char	   *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);
-	char	   *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, (char *) memory + size);
+	char *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);
+	char *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, (char *) memory + size);
 
 	for (char *step = from; step < to; step += POPULATE_STEP)
 	{
@@ -311,8 +318,8 @@ void
 sort_share_discard(void *memory, Size size)
 {
 #ifdef MADV_REMOVE
-	char	   *from = (char *) TYPEALIGN(SMALL_PAGE_SIZE, memory);
-	char	   *to = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, (char *) memory + size);
+	char *from = (char *) TYPEALIGN(SMALL_PAGE_SIZE, memory);
+	char *to = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, (char *) memory + size);
 
 	if (from < to)
 		(void) madvise(from, to - from, MADV_REMOVE);
@@ -324,7 +331,7 @@ sort_share_discard(void *memory, Size size)
 int
 sort_share_enter(SortShare *share)
 {
-	int			process = -1;
+	int process = -1;
 
 	SpinLockAcquire(&share->mutex);
 	if (!share->closed && share->nentered < SORT_SHARE_MAX_PROCESSES)
@@ -364,7 +371,7 @@ typedef enum FeedOutcome
 {
 	FEED_GOES_ON,
 	FEED_CLOSED,
-	FEED_BROKEN					/* rows were passed up, or the device has failed */
+	FEED_BROKEN /* rows were passed up, or the device has failed */
 } FeedOutcome;
 
 /* How the feeding stands; closes the sort if that is due. */
@@ -402,7 +409,7 @@ sort_share_wait_all_fed(SortShare *share)
 static bool
 have_met(SortShare *share, uint32 meeting)
 {
-	bool		met;
+	bool met;
 
 	SpinLockAcquire(&share->mutex);
 	met = share->meeting != meeting;
@@ -413,8 +420,8 @@ have_met(SortShare *share, uint32 meeting)
 void
 sort_share_meet(SortShare *share)
 {
-	uint32		meeting;
-	bool		last;
+	uint32 meeting;
+	bool last;
 
 	SpinLockAcquire(&share->mutex);
 	meeting = share->meeting;
@@ -438,7 +445,7 @@ sort_share_meet(SortShare *share)
 static bool
 others_are_fed(SortShare *share)
 {
-	bool		fed = true;
+	bool fed = true;
 
 	SpinLockAcquire(&share->mutex);
 	for (int i = 0; i < share->nentered; i++)

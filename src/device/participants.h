@@ -1,21 +1,24 @@
 /*
  * device/participants.h
- *		What the processes of one sort have in common: memory at the same address in all of them, and who of them is how far.
+ *		What the processes of one sort have in common: memory at the same address in all of them, and who of
+ *		them is how far.
  *
- * The process that begins the sort creates the memory, and it lives as long as the sorter: not in the query's dynamic shared
- * memory, which is gone when the Gather has shut down, and nothing of /dev/shm, which is small in containers.  It is a file without a
- * name (memfd), which the others open by the first one's /proc entry; pointers into it mean the same to all.
+ * The process that begins the sort creates the memory, and it lives as long as the sorter: not in the query's
+ * dynamic shared memory, which is gone when the Gather has shut down, and nothing of /dev/shm, which is small
+ * in containers.  It is a file without a name (memfd), which the others open by the first one's /proc entry;
+ * pointers into it mean the same to all.
  *
- * Who comes too late has no part in the sort: it reads nothing of its input, for the others have read all.  Who can't map the memory at
- * that address knows nothing of the others: it reads its input and passes all rows up to the first process as tuples.
+ * Who comes too late has no part in the sort: it reads nothing of its input, for the others have read all.
+ * Who can't map the memory at that address knows nothing of the others: it reads its input and passes all
+ * rows up to the first process as tuples.
  *
  * The life of a sort with several processes:
  *
  *		feeding		processes enter, fill chunks, and leave when their part of the input is over
  *		closed		nobody may enter any more: all that entered were done with feeding
  *
- * As a parallel scan hands out all of its input, the input is over when those who entered are through with it: who has not
- * entered until then has nothing to read.
+ * As a parallel scan hands out all of its input, the input is over when those who entered are through with
+ * it: who has not entered until then has nothing to read.
  */
 #ifndef GPUSORT_DEVICE_PARTICIPANTS_H
 #define GPUSORT_DEVICE_PARTICIPANTS_H
@@ -33,55 +36,57 @@
 /* Finds the memory from another process; fixed size, without pointers to anything else. */
 typedef struct SortShareHandle
 {
-	int			pid;			/* of the first process; 0: there is nothing to share */
-	int			fd;				/* there */
-	uint64		address;
-	uint64		size;
+	int pid; /* of the first process; 0: there is nothing to share */
+	int fd;	 /* there */
+	uint64 address;
+	uint64 size;
 } SortShareHandle;
 
 /* What one process did, for EXPLAIN. */
 typedef struct SortShareProcess
 {
-	int			pid;
-	int			worker_number;	/* ParallelWorkerNumber; -1: the leader */
-	bool		fed;			/* is it through with its part of the input? */
-	uint64		rows;			/* that it fed */
-	double		feed_ms;
-	double		sort_ms;
+	int pid;
+	int worker_number; /* ParallelWorkerNumber; -1: the leader */
+	bool fed;		   /* is it through with its part of the input? */
+	uint64 rows;	   /* that it fed */
+	double feed_ms;
+	double sort_ms;
 } SortShareProcess;
 
 /* At the start of the shared memory; a device has its own things behind it. */
 struct SortShare
 {
-	uint32		magic;
-	bool		on_gpu;			/* of which device? */
+	uint32 magic;
+	bool on_gpu; /* of which device? */
 	SortShareHandle handle;
 
-	slock_t		mutex;			/* of all that follows but the processes' own entries */
-	ConditionVariable changed;	/* closed, overflowed or failed became true, or nfed changed */
-	int			nentered;
-	int			nfed;			/* processes that are through with their part of the input */
-	bool		closed;
-	bool		overflowed;		/* some row is passed up to the first process, for want of room */
-	bool		failed;			/* the device can't go on: the sort must start again */
+	slock_t mutex;			   /* of all that follows but the processes' own entries */
+	ConditionVariable changed; /* closed, overflowed or failed became true, or nfed changed */
+	int nentered;
+	int nfed; /* processes that are through with their part of the input */
+	bool closed;
+	bool overflowed; /* some row is passed up to the first process, for want of room */
+	bool failed;	 /* the device can't go on: the sort must start again */
 	SortFailureReason failure_reason;
-	char		failure[256];
-	int			nmet;			/* processes that wait for the others to come as far */
-	uint32		meeting;		/* how often all have met */
-	Size		used;			/* bytes handed out, this header included */
-	SortBound  *bound;			/* NULL: all rows are wanted */
+	char failure[256];
+	int nmet;		  /* processes that wait for the others to come as far */
+	uint32 meeting;	  /* how often all have met */
+	Size used;		  /* bytes handed out, this header included */
+	SortBound *bound; /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
 /*
- * Makes memory of so many bytes, of which none is in use before it is written to; header_size are the device's own struct that begins with
- * a SortShare, all zeros but for the SortShare itself.  NULL: there is none to be had.  Freed with CurrentMemoryContext.
+ * Makes memory of so many bytes, of which none is in use before it is written to; header_size are the
+ * device's own struct that begins with a SortShare, all zeros but for the SortShare itself.  NULL: there is
+ * none to be had.  Freed with CurrentMemoryContext.
  */
 extern SortShare *sort_share_create(Size size, Size header_size);
 
 /*
- * What the request says of the rows wanted, for all processes: in the shared memory, of which it takes sizeof(SortBound), or without any in
- * CurrentMemoryContext.  NULL: all are wanted, or there is no memory left to say so.
+ * What the request says of the rows wanted, for all processes: in the shared memory, of which it takes
+ * sizeof(SortBound), or without any in CurrentMemoryContext.  NULL: all are wanted, or there is no memory
+ * left to say so.
  */
 extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
@@ -92,16 +97,19 @@ extern SortShare *sort_share_attach(const SortShareHandle *handle);
 extern void *sort_share_alloc(SortShare *share, Size size);
 
 /*
- * Has the kernel provide memory that was handed out, before it is touched; checks for interrupts.  False: there is none, and touching it
- * might be fatal.
+ * Has the kernel provide memory that was handed out, before it is touched; checks for interrupts.  False:
+ * there is none, and touching it might be fatal.
  */
 extern bool sort_share_populate(void *memory, Size size);
 
 /* Gives the pages of memory that was handed out back to the kernel; they are zeros when touched again. */
 extern void sort_share_discard(void *memory, Size size);
 
-/* This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of the input. */
-extern int	sort_share_enter(SortShare *share);
+/*
+ * This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of
+ * the input.
+ */
+extern int sort_share_enter(SortShare *share);
 
 /* This process, which has entered, fed so many rows in so long, for EXPLAIN. */
 extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
@@ -110,12 +118,15 @@ extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 extern void sort_share_note_fed(SortShare *share, int process);
 
 /*
- * Waits until all that entered are through with the input, and closes the sort: true.  False, and not closed: rows were passed up, or
- * the device has failed.  Checks for interrupts.
+ * Waits until all that entered are through with the input, and closes the sort: true.  False, and not closed:
+ * rows were passed up, or the device has failed.  Checks for interrupts.
  */
 extern bool sort_share_wait_all_fed(SortShare *share);
 
-/* Waits until all that entered have called this, once more; after the sort was closed. Checks for interrupts. */
+/*
+ * Waits until all that entered have called this, once more; after the sort was closed.  Checks for
+ * interrupts.
+ */
 extern void sort_share_meet(SortShare *share);
 
 /* Waits until all others that entered are through; no matter what else.  For the first process. */
@@ -124,4 +135,4 @@ extern void sort_share_wait_others(SortShare *share);
 extern void sort_share_note_overflow(SortShare *share);
 extern void sort_share_fail(SortShare *share, SortFailureReason reason, const char *message);
 
-#endif							/* GPUSORT_DEVICE_PARTICIPANTS_H */
+#endif /* GPUSORT_DEVICE_PARTICIPANTS_H */

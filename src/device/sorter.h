@@ -10,19 +10,22 @@
  *		device->next(sorter, forward), rewind, mark, restore, in any order
  *		device->end(sorter)
  *
- * Several processes may feed one sort: one of them begins it, with request->shared, and hands what share returns to the others
- * (participants.h), which join.  Each, the first one included, which enters before, fills chunks from try_chunk and calls finish_feed
- * when its part of the input is over; who joined is done then.  A row for which there is no chunk is the caller's to pass to the
- * first process, which puts it by way of get_chunk, after its own finish_feed or before, and performs when all others are done.
+ * Several processes may feed one sort: one of them begins it, with request->shared, and hands what share
+ * returns to the others (participants.h), which join.  Each, the first one included, which enters before,
+ * fills chunks from try_chunk and calls finish_feed when its part of the input is over; who joined is done
+ * then.  A row for which there is no chunk is the caller's to pass to the first process, which puts it by way
+ * of get_chunk, after its own finish_feed or before, and performs when all others are done.
  *
- * If the first rows of the order alone are wanted, whoever feeds leaves out those that sorter->bound says can't be among them (sort/bound.h),
- * and the device may do so as well; rows that come after those wanted may be missing then.
+ * If the first rows of the order alone are wanted, whoever feeds leaves out those that sorter->bound says
+ * can't be among them (sort/bound.h), and the device may do so as well; rows that come after those wanted may
+ * be missing then.
  *
- * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to the current
- * resource owner; so an error or a cancel releases everything without a call to end.
+ * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to
+ * the current resource owner; so an error or a cancel releases everything without a call to end.
  *
- * A device that can't go on, such as a GPU that is lost, raises no error: it sets sorter->failure, and from then on only end
- * may be called.  No row is lost by that, for the caller reads its input once more, for another device.
+ * A device that can't go on, such as a GPU that is lost, raises no error: it sets sorter->failure, and from
+ * then on only end may be called.  No row is lost by that, for the caller reads its input once more, for
+ * another device.
  */
 #ifndef GPUSORT_DEVICE_SORTER_H
 #define GPUSORT_DEVICE_SORTER_H
@@ -42,25 +45,25 @@ typedef struct SortDevice SortDevice;
 typedef struct Sorter
 {
 	const SortDevice *device;
-	SortBound  *bound;			/* which of its rows are wanted; NULL: all */
-	const char *failure;		/* why it can't go on, a sentence; NULL: it can */
+	SortBound *bound;	 /* which of its rows are wanted; NULL: all */
+	const char *failure; /* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
 } Sorter;
 
 /* What is to be sorted. */
 typedef struct SortRequest
 {
-	const SortKey *key;			/* must live as long as the sorter */
-	TupleDesc	desc;			/* of the rows; as long */
-	Size		memory_limit;	/* bytes of host memory */
-	bool		random_access;	/* will it be read backwards, again, or from a mark? */
-	bool		shared;			/* will other processes feed it too? */
-	int			processes;		/* at most, this one included */
-	uint64		rows_wanted;	/* the first so many are; 0: all */
-	bool		with_ties;		/* and those equal to the last of them */
-	double		expected_rows;
-	double		expected_row_bytes; /* of one row, without its key */
-	double		expected_key_bytes; /* of one key */
+	const SortKey *key; /* must live as long as the sorter */
+	TupleDesc desc;		/* of the rows; as long */
+	Size memory_limit;	/* bytes of host memory */
+	bool random_access; /* will it be read backwards, again, or from a mark? */
+	bool shared;		/* will other processes feed it too? */
+	int processes;		/* at most, this one included */
+	uint64 rows_wanted; /* the first so many are; 0: all */
+	bool with_ties;		/* and those equal to the last of them */
+	double expected_rows;
+	double expected_row_bytes; /* of one row, without its key */
+	double expected_key_bytes; /* of one key */
 } SortRequest;
 
 typedef struct SortShare SortShare; /* participants.h */
@@ -70,64 +73,69 @@ struct SortDevice
 	const char *name;
 
 	/* Must rows keep their sort columns, though nothing looks at them after the sort? */
-	bool		keeps_sort_columns;
+	bool keeps_sort_columns;
 
 	/* A sorter; it may have failed already. */
-	Sorter	   *(*begin) (const SortRequest *request);
+	Sorter *(*begin)(const SortRequest *request);
 
 	/*
-	 * An empty chunk with room for at least one row of so many bytes, entry and all; makes room where there is none.  NULL: the
-	 * sorter has failed.
+	 * An empty chunk with room for at least one row of so many bytes, entry and all; makes room where there
+	 * is none.  NULL: the sorter has failed.
 	 */
-	Chunk	   *(*get_chunk) (Sorter *sorter, Size at_least);
+	Chunk *(*get_chunk)(Sorter *sorter, Size at_least);
 
 	/* The same, where several processes feed; NULL also if there is no room now, or not for such a row. */
-	Chunk	   *(*try_chunk) (Sorter *sorter, Size at_least);
+	Chunk *(*try_chunk)(Sorter *sorter, Size at_least);
 
 	/* Takes back a chunk that get_chunk or try_chunk gave, filled. */
-	void		(*put_chunk) (Sorter *sorter, Chunk *chunk);
+	void (*put_chunk)(Sorter *sorter, Chunk *chunk);
 
-	/* Rows that were put, but for which there was no room after all: one a call, NULL: no more.  For whoever feeds with others. */
-	MinimalTuple (*take_back) (Sorter *sorter);
+	/*
+	 * Rows that were put, but for which there was no room after all: one a call, NULL: no more.  For whoever
+	 * feeds with others.
+	 */
+	MinimalTuple (*take_back)(Sorter *sorter);
 
 	/* What other processes need to join, in memory that is shared with them; NULL: they can't. */
-	SortShare  *(*share) (Sorter *sorter);
+	SortShare *(*share)(Sorter *sorter);
 
 	/*
-	 * The first process takes part in feeding from now on, as the others do once they have joined.  False: it is too late, and nothing
-	 * is left to be fed.  NULL: several processes can't feed this device; all rows come through the Gather.
+	 * The first process takes part in feeding from now on, as the others do once they have joined.  False: it
+	 * is too late, and nothing is left to be fed.  NULL: several processes can't feed this device; all rows
+	 * come through the Gather.
 	 */
-	bool		(*enter) (Sorter *sorter);
+	bool (*enter)(Sorter *sorter);
 
 	/* In another process: a sorter to feed.  NULL: it is too late, and nothing is left to be fed. */
-	Sorter	   *(*join) (SortShare *share, const SortKey *key);
+	Sorter *(*join)(SortShare *share, const SortKey *key);
 
 	/*
-	 * This process's part of the input is over, and no chunk is outstanding.  There may be rows to take back then.  May wait for
-	 * others and sort together with them.
+	 * This process's part of the input is over, and no chunk is outstanding.  There may be rows to take back
+	 * then.  May wait for others and sort together with them.
 	 */
-	void		(*finish_feed) (Sorter *sorter);
+	void (*finish_feed)(Sorter *sorter);
 
 	/* Sorts.  No chunk may be outstanding. */
-	void		(*perform) (Sorter *sorter);
+	void (*perform)(Sorter *sorter);
 
 	/*
-	 * The next row in this direction, or NULL at the end, or if the sorter has failed; the row is good until the next call.
+	 * The next row in this direction, or NULL at the end, or if the sorter has failed; the row is good until
+	 * the next call.
 	 */
-	MinimalTuple (*next) (Sorter *sorter, bool forward);
+	MinimalTuple (*next)(Sorter *sorter, bool forward);
 
 	/* Back before the first row; remember the position; go back to the one remembered. */
-	void		(*rewind) (Sorter *sorter);
-	void		(*mark) (Sorter *sorter);
-	void		(*restore) (Sorter *sorter);
+	void (*rewind)(Sorter *sorter);
+	void (*mark)(Sorter *sorter);
+	void (*restore)(Sorter *sorter);
 
 	/* Can rewind, mark, restore and backward reads be used? Known after perform. */
-	bool		(*has_random_access) (const Sorter *sorter);
+	bool (*has_random_access)(const Sorter *sorter);
 
-	void		(*get_stats) (const Sorter *sorter, SorterStats *stats);
+	void (*get_stats)(const Sorter *sorter, SorterStats *stats);
 
 	/* Releases everything.  Never called after an error. */
-	void		(*end) (Sorter *sorter);
+	void (*end)(Sorter *sorter);
 };
 
 /* The device can't go on. message: as long-lived as the sorter. */
@@ -147,4 +155,4 @@ extern const SortDevice sort_device_cpu;
 /* Sorts on GPUs, in a service of its own process; not always there. */
 extern const SortDevice sort_device_cuda;
 
-#endif							/* GPUSORT_DEVICE_SORTER_H */
+#endif /* GPUSORT_DEVICE_SORTER_H */

@@ -2,8 +2,7 @@
  * exec/chunk_feed.c
  *		Rows into chunks: the way from a slot to a device.
  *
- * Each row is copied once, to where it stays until it is returned; its key is
- * encoded in place beside it.
+ * Each row is copied once, to where it stays until it is returned; its key is encoded in place beside it.
  */
 #include "postgres.h"
 
@@ -16,7 +15,8 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *u
 	feed->sorter = sorter;
 	feed->key = key;
 	feed->source = source;
-	feed->filter = sorter->bound != NULL ? bound_filter_create(sorter->bound, source != SORT_FEED_PASSED_ON) : NULL;
+	feed->filter =
+		sorter->bound != NULL ? bound_filter_create(sorter->bound, source != SORT_FEED_PASSED_ON) : NULL;
 	feed->chunk = NULL;
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
@@ -27,8 +27,8 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *u
 static void
 note_progress(SortFeed *feed)
 {
-	uint64		rows = feed->chunk->nrows;
-	Size		bytes = chunk_bytes(feed->chunk);
+	uint64 rows = feed->chunk->nrows;
+	Size bytes = chunk_bytes(feed->chunk);
 
 	progress_note_fed(feed->sorter, rows - feed->noted_rows, bytes - feed->noted_bytes);
 	feed->noted_rows = rows;
@@ -39,7 +39,7 @@ note_progress(SortFeed *feed)
 static void
 put_chunk(SortFeed *feed)
 {
-	Chunk	   *chunk = feed->chunk;
+	Chunk *chunk = feed->chunk;
 
 	if (chunk == NULL)
 		return;
@@ -58,7 +58,7 @@ next_chunk(SortFeed *feed, Size bytes)
 
 	put_chunk(feed);
 	feed->chunk = feed->source == SORT_FEED_WITH_OTHERS ? device->try_chunk(feed->sorter, bytes)
-		: device->get_chunk(feed->sorter, bytes);
+														: device->get_chunk(feed->sorter, bytes);
 	return feed->chunk;
 }
 
@@ -89,11 +89,11 @@ static inline bool
 put_fixed(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
 {
 	const RowSource *row = &feed->row;
-	int			width = feed->key->width;
-	Size		row_size;
-	Chunk	   *chunk;
-	char	   *key_place;
-	char	   *row_place;
+	int width = feed->key->width;
+	Size row_size;
+	Chunk *chunk;
+	char *key_place;
+	char *row_place;
 
 	row_source_open(&feed->row, slot);
 	row_size = row_source_size(row);
@@ -114,8 +114,8 @@ static inline bool
 put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size key_size)
 {
 	const RowSource *row = &feed->row;
-	Size		row_size;
-	Chunk	   *chunk;
+	Size row_size;
+	Chunk *chunk;
 
 	row_source_open(&feed->row, slot);
 	row_size = row_source_size(row);
@@ -130,9 +130,9 @@ put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size key_si
 static bool
 put_if_wanted(SortFeed *feed, TupleTableSlot *slot)
 {
-	uint64		fixed[KEY_MAX_WORDS];
+	uint64 fixed[KEY_MAX_WORDS];
 	const uint8 *key = (const uint8 *) fixed;
-	Size		size = feed->key->width;
+	Size size = feed->key->width;
 
 	if (feed->key->variable)
 		key = sort_key_encode_variable(feed->key, slot, &size);
@@ -151,7 +151,7 @@ static inline bool
 put_row(SortFeed *feed, TupleTableSlot *slot)
 {
 	const uint8 *key;
-	Size		size;
+	Size size;
 
 	if (!feed->key->variable)
 		return put_fixed(feed, slot, NULL);

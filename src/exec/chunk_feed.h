@@ -15,33 +15,36 @@
 /* Whose rows are fed. */
 typedef enum SortFeedSource
 {
-	SORT_FEED_ALONE,			/* this process reads all of the input */
-	SORT_FEED_WITH_OTHERS,		/* its part of it, as others do; rows may find no room */
-	SORT_FEED_PASSED_ON			/* what others read and passed on, though the device may have had it before */
+	SORT_FEED_ALONE,	   /* this process reads all of the input */
+	SORT_FEED_WITH_OTHERS, /* its part of it, as others do; rows may find no room */
+	SORT_FEED_PASSED_ON	   /* what others read and passed on, though the device may have had it before */
 } SortFeedSource;
 
 typedef struct SortFeed
 {
-	Sorter	   *sorter;
-	SortKey    *key;
+	Sorter *sorter;
+	SortKey *key;
 	SortFeedSource source;
-	BoundFilter *filter;		/* NULL: all rows are wanted */
-	Chunk	   *chunk;			/* the one being filled, or NULL */
-	RowSource	row;
+	BoundFilter *filter; /* NULL: all rows are wanted */
+	Chunk *chunk;		 /* the one being filled, or NULL */
+	RowSource row;
 
 	/* What of the chunk being filled is counted in the progress view already. */
-	uint64		noted_rows;
-	Size		noted_bytes;
+	uint64 noted_rows;
+	Size noted_bytes;
 } SortFeed;
 
 /* unused: columns (attnos) that need not be kept beside the keys, NULL: none. */
 extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused,
 							SortFeedSource source);
 
-/* Encodes the slot's key and copies its row, unless it is not wanted.  False: the sorter has failed or, with others, there is no room for this row. */
+/*
+ * Encodes the slot's key and copies its row, unless it is not wanted.  False: the sorter has failed or, with
+ * others, there is no room for this row.
+ */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
 
 /* Hands the last chunk to the device. */
 extern void sort_feed_end(SortFeed *feed);
 
-#endif							/* GPUSORT_EXEC_CHUNK_FEED_H */
+#endif /* GPUSORT_EXEC_CHUNK_FEED_H */

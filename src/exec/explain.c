@@ -29,20 +29,22 @@ explain_stage(const char *word, const char *label, double ms, bool had_it, Expla
 	if (es->format != EXPLAIN_FORMAT_TEXT)
 		ExplainPropertyFloat(label, "ms", ms, 3, es);
 	else if (had_it)
-		appendStringInfo(es->str, "%s%s=%.3f ms", es->str->data[es->str->len - 1] == ':' ? " " : "  ", word, ms);
+		appendStringInfo(es->str, "%s%s=%.3f ms", es->str->data[es->str->len - 1] == ':' ? " " : "  ", word,
+						 ms);
 }
 
 /*
- * Where the time went, over all loops.  What the node took besides reading and sorting, it took to return rows.  A device
- * copies while rows are read, and gathers while they are returned; those two are within feed and return.
+ * Where the time went, over all loops.  What the node took besides reading and sorting, it took to return
+ * rows.  A device copies while rows are read, and gathers while they are returned; those two are within feed
+ * and return.
  */
 static void
 explain_stages(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
 {
-	double		before_return_ms =
+	double before_return_ms =
 		stats->queue_ms + state->feed_ms + stats->sort_ms + stats->spill_ms + stats->merge_ms;
-	double		return_ms = Max(state->css.ss.ps.instrument->total * 1000.0 - before_return_ms, 0.0);
-	bool		transferred = stats->device_memory > 0;
+	double return_ms = Max(state->css.ss.ps.instrument->total * 1000.0 - before_return_ms, 0.0);
+	bool transferred = stats->device_memory > 0;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
@@ -64,34 +66,36 @@ explain_stages(const GpuSortState *state, const SorterStats *stats, ExplainState
 static void
 explain_method_text(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
 {
-	StringInfo	out = es->str;
+	StringInfo out = es->str;
 
 	appendStringInfoSpaces(out, es->indent * 2);
-	appendStringInfo(out, "Sort Method: %s  Device: %s  Memory: " INT64_FORMAT "kB", stats->method, state->device,
-					 kilobytes(stats->peak_memory));
+	appendStringInfo(out, "Sort Method: %s  Device: %s  Memory: " INT64_FORMAT "kB", stats->method,
+					 state->device, kilobytes(stats->peak_memory));
 	if (stats->disk_bytes > 0)
-		appendStringInfo(out, "  Disk: " INT64_FORMAT "kB  Runs: %d  Merge Passes: %d", kilobytes(stats->disk_bytes),
-						 stats->runs, stats->merge_passes);
+		appendStringInfo(out, "  Disk: " INT64_FORMAT "kB  Runs: %d  Merge Passes: %d",
+						 kilobytes(stats->disk_bytes), stats->runs, stats->merge_passes);
 	if (stats->processes > 1)
 		appendStringInfo(out, "  Processes: %d", stats->processes);
 	appendStringInfoChar(out, '\n');
 	if (stats->rows_wanted > 0)
 	{
 		appendStringInfoSpaces(out, es->indent * 2);
-		appendStringInfo(out, "Bound: " UINT64_FORMAT "  Rows Dropped: " UINT64_FORMAT "\n", stats->rows_wanted,
-						 stats->rows_dropped);
+		appendStringInfo(out, "Bound: " UINT64_FORMAT "  Rows Dropped: " UINT64_FORMAT "\n",
+						 stats->rows_wanted, stats->rows_dropped);
 	}
 	if (stats->device_memory == 0)
 		return;
 	appendStringInfoSpaces(out, es->indent * 2);
-	appendStringInfo(out, "Device Memory: " INT64_FORMAT "kB  In: " INT64_FORMAT "kB  Out: " INT64_FORMAT "kB\n",
-					 kilobytes(stats->device_memory), kilobytes(stats->bytes_in), kilobytes(stats->bytes_out));
+	appendStringInfo(out,
+					 "Device Memory: " INT64_FORMAT "kB  In: " INT64_FORMAT "kB  Out: " INT64_FORMAT "kB\n",
+					 kilobytes(stats->device_memory), kilobytes(stats->bytes_in),
+					 kilobytes(stats->bytes_out));
 }
 
 static void
 explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
 {
-	bool		on_disk = stats->disk_bytes > 0;
+	bool on_disk = stats->disk_bytes > 0;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
@@ -100,7 +104,8 @@ explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState
 	}
 	ExplainPropertyText("Sort Method", stats->method, es);
 	ExplainPropertyText("Device", state->device, es);
-	ExplainPropertyInteger("Sort Space Used", "kB", kilobytes(on_disk ? stats->disk_bytes : stats->peak_memory), es);
+	ExplainPropertyInteger("Sort Space Used", "kB",
+						   kilobytes(on_disk ? stats->disk_bytes : stats->peak_memory), es);
 	ExplainPropertyText("Sort Space Type", on_disk ? "Disk" : "Memory", es);
 	ExplainPropertyInteger("Peak Memory", "kB", kilobytes(stats->peak_memory), es);
 	ExplainPropertyInteger("Disk Usage", "kB", kilobytes(stats->disk_bytes), es);
@@ -121,7 +126,7 @@ explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState
 static void
 explain_process(const SortShareProcess *process, ExplainState *es)
 {
-	bool		is_leader = process->worker_number < 0;
+	bool is_leader = process->worker_number < 0;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
@@ -154,8 +159,8 @@ explain_process(const SortShareProcess *process, ExplainState *es)
 static void
 explain_processes(const GpuSortState *state, ExplainState *es)
 {
-	Sorter	   *sorter = state->sorter;
-	SortShare  *share;
+	Sorter *sorter = state->sorter;
+	SortShare *share;
 
 	if (sorter == NULL || !state->performed || sorter->device->share == NULL)
 		return;
@@ -171,8 +176,8 @@ explain_processes(const GpuSortState *state, ExplainState *es)
 void
 explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 {
-	Plan	   *plan = state->css.ss.ps.plan;
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
+	Plan *plan = state->css.ss.ps.plan;
+	List *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
 	SorterStats stats;
 
 	ExplainPropertyList("Sort Key", deparse_sort_keys(plan, context, explain_use_prefix(es)), es);

@@ -15,4 +15,4 @@
 /* All of a GpuSort's properties. */
 extern void explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es);
 
-#endif							/* GPUSORT_EXEC_EXPLAIN_H */
+#endif /* GPUSORT_EXEC_EXPLAIN_H */

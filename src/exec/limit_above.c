@@ -2,11 +2,11 @@
  * exec/limit_above.c
  *		How many of a GpuSort's rows the Limit above it wants.
  *
- * A bound passes the nodes that return no row which their input did not, and every row that it did: those that PostgreSQL's own
- * ExecSetTupleBound passes, each input of an Append and of a MergeAppend included.
+ * A bound passes the nodes that return no row which their input did not, and every row that it did: those
+ * that PostgreSQL's own ExecSetTupleBound passes, each input of an Append and of a MergeAppend included.
  *
- * FETCH FIRST ... WITH TIES bounds a sort only if both compare the same columns; so no subquery may stand between the two, which
- * could be sorted by more.
+ * FETCH FIRST ... WITH TIES bounds a sort only if both compare the same columns; so no subquery may stand
+ * between the two, which could be sorted by more.
  */
 #include "postgres.h"
 
@@ -19,19 +19,19 @@
 static ExecutorStart_hook_type prev_executor_start_hook;
 
 /* GpuSorts whose executor has not finished starting. */
-static int	expected = 0;
+static int expected = 0;
 
 /* What is known above a node while a plan is walked through. */
 typedef struct LimitAbove
 {
-	PlanState  *parent;
-	LimitState *limit;			/* whose bound reaches the parent's input; NULL: none */
+	PlanState *parent;
+	LimitState *limit; /* whose bound reaches the parent's input; NULL: none */
 } LimitAbove;
 
 /* ---------------------------------------------------------------- which Limit */
 
 static bool
-is_among(PlanState *child, PlanState **children, int n)
+is_among(const PlanState *child, PlanState **children, int n)
 {
 	for (int i = 0; i < n; i++)
 	{
@@ -43,7 +43,7 @@ is_among(PlanState *child, PlanState **children, int n)
 
 /* Does a bound pass from this node to this child? */
 static bool
-bound_passes(PlanState *parent, PlanState *child)
+bound_passes(PlanState *parent, const PlanState *child)
 {
 	switch (nodeTag(parent))
 	{
@@ -55,9 +55,11 @@ bound_passes(PlanState *parent, PlanState *child)
 		case T_SubqueryScanState:
 			return parent->qual == NULL && child == ((SubqueryScanState *) parent)->subplan;
 		case T_AppendState:
-			return is_among(child, ((AppendState *) parent)->appendplans, ((AppendState *) parent)->as_nplans);
+			return is_among(child, ((AppendState *) parent)->appendplans,
+							((AppendState *) parent)->as_nplans);
 		case T_MergeAppendState:
-			return is_among(child, ((MergeAppendState *) parent)->mergeplans, ((MergeAppendState *) parent)->ms_nplans);
+			return is_among(child, ((MergeAppendState *) parent)->mergeplans,
+							((MergeAppendState *) parent)->ms_nplans);
 		default:
 			return false;
 	}
@@ -71,7 +73,8 @@ limit_for(PlanState *node, const LimitAbove *above)
 		return NULL;
 	if (IsA(above->parent, LimitState))
 		return (LimitState *) above->parent;
-	if (above->limit != NULL && above->limit->limitOption == LIMIT_OPTION_WITH_TIES && IsA(above->parent, SubqueryScanState))
+	if (above->limit != NULL && above->limit->limitOption == LIMIT_OPTION_WITH_TIES &&
+		IsA(above->parent, SubqueryScanState))
 		return NULL;
 	return above->limit;
 }
@@ -81,7 +84,7 @@ static bool
 tell_sorts(PlanState *node, void *arg)
 {
 	LimitState *limit = limit_for(node, arg);
-	LimitAbove	here = {.parent = node, .limit = limit};
+	LimitAbove here = {.parent = node, .limit = limit};
 
 	if (node_is_gpusort(node))
 		((GpuSortState *) node)->limit = limit;
@@ -93,7 +96,7 @@ tell_sorts(PlanState *node, void *arg)
 static void
 gpusort_executor_start(QueryDesc *query, int eflags)
 {
-	int			outer = expected;
+	int outer = expected;
 
 	expected = 0;
 	PG_TRY();
@@ -104,7 +107,7 @@ gpusort_executor_start(QueryDesc *query, int eflags)
 			standard_ExecutorStart(query, eflags);
 		if (expected > 0 && query->planstate != NULL)
 		{
-			LimitAbove	nothing = {NULL, NULL};
+			LimitAbove nothing = {NULL, NULL};
 
 			(void) tell_sorts(query->planstate, &nothing);
 		}
@@ -134,7 +137,7 @@ limit_above_expect(void)
 RowsWanted
 limit_rows_wanted(const LimitState *limit)
 {
-	RowsWanted	wanted = {0, false};
+	RowsWanted wanted = {0, false};
 
 	if (limit == NULL || limit->noCount || limit->count <= 0 || limit->lstate == LIMIT_INITIAL)
 		return wanted;

@@ -2,16 +2,17 @@
  * exec/node_feed.c
  *		The executor node GpuSortFeed.
  *
- * It stands below a Gather whose parent is a GpuSort.  In the leader and in each worker it reads its child and feeds the rows to
- * the one sort of the GpuSort, so that no row goes through the Gather: as a rule the node returns nothing.
+ * It stands below a Gather whose parent is a GpuSort.  In the leader and in each worker it reads its child
+ * and feeds the rows to the one sort of the GpuSort, so that no row goes through the Gather: as a rule the
+ * node returns nothing.
  *
- * The GpuSort begins the sort and gives it to the leader's feed; workers find it by a handle in the dynamic shared memory of the
- * parallel query, which is all that stands there: the sort outlives it.
+ * The GpuSort begins the sort and gives it to the leader's feed; workers find it by a handle in the dynamic
+ * shared memory of the parallel query, which is all that stands there: the sort outlives it.
  *
- * A row for which the sort has no room is returned, and from then on so is every row of this process: the GpuSort gets them
- * from the Gather, and makes room by spilling.  A worker that can't open the sort's memory returns all of its rows; it
- * must not skip its part of the input, for it may be the only process that reads it.  One that comes when the
- * sort is closed has nothing to read (device/participants.h).
+ * A row for which the sort has no room is returned, and from then on so is every row of this process: the
+ * GpuSort gets them from the Gather, and makes room by spilling.  A worker that can't open the sort's memory
+ * returns all of its rows; it must not skip its part of the input, for it may be the only process that reads
+ * it.  One that comes when the sort is closed has nothing to read (device/participants.h).
  *
  * If the sort's device fails, each process stops, and the GpuSort starts again.
  */
@@ -32,21 +33,21 @@ typedef enum FeedStage
 {
 	FEED_NOT_BEGUN,
 	FEED_FEEDING,
-	FEED_PASSING,				/* returning the rest of the input */
-	FEED_TAKING_BACK,			/* returning what the device did not keep after all */
+	FEED_PASSING,	  /* returning the rest of the input */
+	FEED_TAKING_BACK, /* returning what the device did not keep after all */
 	FEED_DONE
 } FeedStage;
 
 struct GpuSortFeedState
 {
-	CustomScanState css;		/* must be first */
-	FeedStage	stage;
-	Sorter	   *sorter;			/* leader: the GpuSort's; worker: NULL until it has joined */
-	SortShareHandle *handle;	/* worker: in dynamic shared memory */
-	SortKey    *key;			/* NULL: not made yet */
-	SortFeed	feed;
-	Stopwatch	watch;
-	uint64		rows;			/* that were fed */
+	CustomScanState css; /* must be first */
+	FeedStage stage;
+	Sorter *sorter;			 /* leader: the GpuSort's; worker: NULL until it has joined */
+	SortShareHandle *handle; /* worker: in dynamic shared memory */
+	SortKey *key;			 /* NULL: not made yet */
+	SortFeed feed;
+	Stopwatch watch;
+	uint64 rows; /* that were fed */
 };
 
 static const CustomExecMethods feed_exec_methods;
@@ -65,9 +66,10 @@ create_feed_state(CustomScan *plan)
 GpuSortFeedState *
 node_feed_below(const PlanState *gather)
 {
-	PlanState  *child = IsA(gather, GatherState) ? outerPlanState(gather) : NULL;
+	PlanState *child = IsA(gather, GatherState) ? outerPlanState(gather) : NULL;
 
-	if (child == NULL || !IsA(child, CustomScanState) || ((CustomScanState *) child)->methods != &feed_exec_methods)
+	if (child == NULL || !IsA(child, CustomScanState) ||
+		((CustomScanState *) child)->methods != &feed_exec_methods)
 		return NULL;
 	return (GpuSortFeedState *) child;
 }
@@ -95,7 +97,7 @@ feed_key(GpuSortFeedState *state)
 {
 	if (state->key == NULL)
 	{
-		int			ncolumns;
+		int ncolumns;
 		SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
 
 		state->key = sort_key_create(ncolumns, columns);
@@ -107,7 +109,7 @@ feed_key(GpuSortFeedState *state)
 static FeedStage
 join_sort(GpuSortFeedState *state)
 {
-	SortShare  *share = state->handle != NULL ? sort_share_attach(state->handle) : NULL;
+	SortShare *share = state->handle != NULL ? sort_share_attach(state->handle) : NULL;
 
 	if (share == NULL)
 		return FEED_PASSING;
@@ -121,7 +123,7 @@ begin_feeding(GpuSortFeedState *state)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-	FeedStage	stage;
+	FeedStage stage;
 
 	state->watch = stopwatch_start();
 	state->rows = 0;
@@ -138,7 +140,8 @@ begin_feeding(GpuSortFeedState *state)
 		const SortDevice *device = state->sorter->device;
 
 		sort_feed_begin(&state->feed, state->sorter, feed_key(state),
-						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan), SORT_FEED_WITH_OTHERS);
+						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan),
+						SORT_FEED_WITH_OTHERS);
 	}
 	MemoryContextSwitchTo(old);
 	return stage;
@@ -150,7 +153,7 @@ begin_feeding(GpuSortFeedState *state)
 static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
 {
-	PlanState  *input = outerPlanState(state);
+	PlanState *input = outerPlanState(state);
 
 	for (;;)
 	{
@@ -178,13 +181,16 @@ static void
 note_own_part(GpuSortFeedState *state)
 {
 	const SortDevice *device = state->sorter->device;
-	SortShare  *share = device->share != NULL ? device->share(state->sorter) : NULL;
+	SortShare *share = device->share != NULL ? device->share(state->sorter) : NULL;
 
 	if (share != NULL)
 		sort_share_note_rows(share, state->rows, stopwatch_ms(state->watch));
 }
 
-/* Feeds this process's part of the input, or as much of it as there is room for; returns the first row that found none, or NULL. */
+/*
+ * Feeds this process's part of the input, or as much of it as there is room for; returns the first row that
+ * found none, or NULL.
+ */
 static TupleTableSlot *
 feed(GpuSortFeedState *state)
 {
@@ -283,7 +289,7 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) css;
 	SortShareHandle *handle = coordinate;
-	SortShare  *share = NULL;
+	SortShare *share = NULL;
 
 	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->device->share != NULL)
 		share = state->sorter->device->share(state->sorter);
@@ -308,10 +314,10 @@ static const CustomExecMethods feed_exec_methods = {
 	.EstimateDSMCustomScan = estimate_dsm,
 	.InitializeDSMCustomScan = initialize_dsm,
 	.ReInitializeDSMCustomScan = initialize_dsm,
-	.InitializeWorkerCustomScan = initialize_worker
+	.InitializeWorkerCustomScan = initialize_worker,
 };
 
 const CustomScanMethods gpusort_feed_scan_methods = {
 	.CustomName = GPUSORT_FEED_NODE_NAME,
-	.CreateCustomScanState = create_feed_state
+	.CreateCustomScanState = create_feed_state,
 };

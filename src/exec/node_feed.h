@@ -1,6 +1,7 @@
 /*
  * exec/node_feed.h
- *		The executor node GpuSortFeed: in each process of a parallel plan, it feeds the sort of the GpuSort above the Gather.
+ *		The executor node GpuSortFeed: in each process of a parallel plan, it feeds the sort of the GpuSort
+ *		above the Gather.
  */
 #ifndef GPUSORT_EXEC_NODE_FEED_H
 #define GPUSORT_EXEC_NODE_FEED_H
@@ -21,9 +22,9 @@ extern const CustomScanMethods gpusort_feed_scan_methods;
 extern GpuSortFeedState *node_feed_below(const PlanState *gather);
 
 /*
- * In the first process: this sorter is to be fed, here and in the workers that the Gather is going to start; NULL: it is gone.  The
- * sorter must stay until all workers have ended.
+ * In the first process: this sorter is to be fed, here and in the workers that the Gather is going to start;
+ * NULL: it is gone.  The sorter must stay until all workers have ended.
  */
 extern void node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter);
 
-#endif							/* GPUSORT_EXEC_NODE_FEED_H */
+#endif /* GPUSORT_EXEC_NODE_FEED_H */

@@ -2,14 +2,14 @@
  * exec/node_gpusort.c
  *		The executor node GpuSort.
  *
- * Like a Sort node it reads all of its input when the first row is asked for, sorts, and returns the rows; all
- * of the sorting is behind the device interface (device/sorter.h).
+ * Like a Sort node it reads all of its input when the first row is asked for, sorts, and returns the rows;
+ * all of the sorting is behind the device interface (device/sorter.h).
  *
- * Where the plan is a parallel one, the input is a Gather over GpuSortFeed nodes (node_feed.c), which feed the same sorter from
- * several processes.
+ * Where the plan is a parallel one, the input is a Gather over GpuSortFeed nodes (node_feed.c), which feed
+ * the same sorter from several processes.
  *
- * Its slot of scan tuples holds the sorted rows as minimal tuples; where the plan wants
- * other columns than the input's, the node projects.
+ * Its slot of scan tuples holds the sorted rows as minimal tuples; where the plan wants other columns than
+ * the input's, the node projects.
  */
 #include "postgres.h"
 
@@ -48,8 +48,8 @@ static void
 begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 {
 	GpuSortState *state = (GpuSortState *) css;
-	Plan	   *plan = css->ss.ps.plan;
-	int			ncolumns;
+	Plan *plan = css->ss.ps.plan;
+	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
 
 	limit_above_expect();
@@ -95,7 +95,9 @@ ms_besides_feed(const SorterStats *stats)
 	return stats->queue_ms + stats->sort_ms + stats->spill_ms + stats->merge_ms;
 }
 
-/* Counts a sort that was performed; when_read: what it had done when its input was read, which took read_ms. */
+/*
+ * Counts a sort that was performed; when_read: what it had done when its input was read, which took read_ms.
+ */
 static void
 note_performed(GpuSortState *state, double read_ms, const SorterStats *when_read)
 {
@@ -128,14 +130,14 @@ release_sorter(GpuSortState *state)
 }
 
 /*
- * Reads the whole input into the sorter, unless that fails.  If the input is a Gather over feeds, these put the rows into the sorter, and
- * only those that found no room come out here.
+ * Reads the whole input into the sorter, unless that fails.  If the input is a Gather over feeds, these put
+ * the rows into the sorter, and only those that found no room come out here.
  */
 static void
 read_input(GpuSortState *state)
 {
-	PlanState  *input = outerPlanState(state);
-	SortFeed	feed;
+	PlanState *input = outerPlanState(state);
+	SortFeed feed;
 
 	state->began_reading = true;
 	sort_feed_begin(&feed, state->sorter, state->key,
@@ -157,7 +159,7 @@ read_input(GpuSortState *state)
 static void
 make_request(GpuSortState *state, SortRequest *request)
 {
-	Plan	   *input = outerPlan(state->css.ss.ps.plan);
+	Plan *input = outerPlan(state->css.ss.ps.plan);
 
 	memset(request, 0, sizeof(*request));
 	request->key = state->key;
@@ -179,8 +181,8 @@ sort_with(GpuSortState *state, const SortDevice *device)
 {
 	SortRequest request;
 	SorterStats when_read;
-	Stopwatch	watch = stopwatch_start();
-	double		read_ms;
+	Stopwatch watch = stopwatch_start();
+	double read_ms;
 
 	make_request(state, &request);
 	progress_start(state->progress, device->name, request.expected_rows, request.processes);
@@ -208,21 +210,25 @@ static void
 fall_back(GpuSortState *state)
 {
 	const Sorter *sorter = state->sorter;
-	char	   *failure = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sorter->failure);
+	char *failure = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sorter->failure);
 	const char *device = sorter->device->name;
 
 	stats_count_fallback(device, sorter->failure_reason);
 	if (state->returned_rows || (state->began_reading && !state->restartable))
-		ereport(ERROR,
-				(errcode(ERRCODE_SYSTEM_ERROR), errmsg("the sort on device \"%s\" could not be completed", device),
-				 errdetail("Reason: %s.", failure),
-				 state->returned_rows ?
-				 errhint("Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".") :
-				 errhint("The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_SYSTEM_ERROR),
+			 errmsg("the sort on device \"%s\" could not be completed", device),
+			 errdetail("Reason: %s.", failure),
+			 state->returned_rows
+				 ? errhint(
+					   "Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".")
+				 : errhint(
+					   "The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
 	state->fallback = failure;
 	state->fallback_device = device;
-	state->performed = false;	/* it did nothing that counts */
+	state->performed = false; /* it did nothing that counts */
 	release_sorter(state);
 	if (state->began_reading)
 		ExecReScan(outerPlanState(state));
@@ -233,7 +239,7 @@ fall_back(GpuSortState *state)
 static void
 sort_input(GpuSortState *state, const SortDevice *device)
 {
-	EState	   *estate = state->css.ss.ps.state;
+	EState *estate = state->css.ss.ps.state;
 	ScanDirection direction = estate->es_direction;
 	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 
@@ -285,7 +291,8 @@ exec_gpusort(CustomScanState *css)
 
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->sorter == NULL))
-		sort_input(state, sort_plan_is_on_gpu((CustomScan *) css->ss.ps.plan) ? &sort_device_cuda : &sort_device_cpu);
+		sort_input(state, sort_plan_is_on_gpu((CustomScan *) css->ss.ps.plan) ? &sort_device_cuda
+																			  : &sort_device_cpu);
 	row = next_row(state, ScanDirectionIsForward(css->ss.ps.state->es_direction));
 	if (row == NULL)
 	{
@@ -304,8 +311,8 @@ static void
 rescan_gpusort(CustomScanState *css)
 {
 	GpuSortState *state = (GpuSortState *) css;
-	PlanState  *input = outerPlanState(css);
-	RowsWanted	wanted = limit_rows_wanted(state->limit);
+	PlanState *input = outerPlanState(css);
+	RowsWanted wanted = limit_rows_wanted(state->limit);
 
 	if (state->sorter == NULL)
 	{
@@ -365,10 +372,10 @@ static const CustomExecMethods exec_methods = {
 	.ReScanCustomScan = rescan_gpusort,
 	.MarkPosCustomScan = mark_gpusort,
 	.RestrPosCustomScan = restore_gpusort,
-	.ExplainCustomScan = explain_gpusort
+	.ExplainCustomScan = explain_gpusort,
 };
 
 const CustomScanMethods gpusort_scan_methods = {
 	.CustomName = GPUSORT_NODE_NAME,
-	.CreateCustomScanState = create_gpusort_state
+	.CreateCustomScanState = create_gpusort_state,
 };

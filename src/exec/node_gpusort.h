@@ -17,28 +17,29 @@
 
 typedef struct GpuSortState
 {
-	CustomScanState css;		/* must be first */
-	bool		random_access;	/* may be read backwards, again, or from a mark */
-	bool		restartable;	/* may the input be read once more? */
-	LimitState *limit;			/* above it, whose bound reaches it; NULL: none */
-	RowsWanted	wanted;			/* of the sorter's rows */
-	struct GpuSortFeedState *feed;	/* below the Gather that is the input; NULL: an input of another kind */
-	SortKey    *key;
-	int			key_width;		/* bytes of a key, by estimate */
-	Bitmapset  *unused;			/* columns of the input that need not be kept */
-	Sorter	   *sorter;			/* NULL until the first row is asked for */
-	bool		performed;		/* does the sorter return rows? */
-	bool		began_reading;	/* the input, for this sorter */
-	bool		returned_rows;	/* any, of this sorter */
-	uint64		rows_returned;	/* by this sorter, those returned again included */
-	Progress   *progress;		/* NULL until the first row is asked for */
+	CustomScanState css;		   /* must be first */
+	bool random_access;			   /* may be read backwards, again, or from a mark */
+	bool restartable;			   /* may the input be read once more? */
+	LimitState *limit;			   /* above it, whose bound reaches it; NULL: none */
+	RowsWanted wanted;			   /* of the sorter's rows */
+	struct GpuSortFeedState *feed; /* below the Gather that is the input; NULL: an input of another kind */
+	SortKey *key;
+	int key_width;		  /* bytes of a key, by estimate */
+	Bitmapset *unused;	  /* columns of the input that need not be kept */
+	Sorter *sorter;		  /* NULL until the first row is asked for */
+	bool performed;		  /* does the sorter return rows? */
+	bool began_reading;	  /* the input, for this sorter */
+	bool returned_rows;	  /* any, of this sorter */
+	uint64 rows_returned; /* by this sorter, those returned again included */
+	Progress *progress;	  /* NULL until the first row is asked for */
 
 	/* For EXPLAIN ANALYZE. */
-	const char *device;			/* of the last sort performed; NULL: none was */
-	SorterStats past;			/* of the sorts that are over; the rest of it is of the last one, but for times and transfers */
-	double		feed_ms;		/* all sorts: reading the input, encoding and copying */
-	const char *fallback;		/* why a device was given up, the last time; NULL: none was */
-	const char *fallback_device;	/* that one */
+	const char *device; /* of the last sort performed; NULL: none was */
+	/* of the sorts that are over; the rest of it is of the last one, but for times and transfers */
+	SorterStats past;
+	double feed_ms;				 /* all sorts: reading the input, encoding and copying */
+	const char *fallback;		 /* why a device was given up, the last time; NULL: none was */
+	const char *fallback_device; /* that one */
 } GpuSortState;
 
 /* Methods of the node, to be registered under its name. */
@@ -50,4 +51,4 @@ extern void node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats
 /* Is this state a GpuSort's? */
 extern bool node_is_gpusort(const PlanState *state);
 
-#endif							/* GPUSORT_EXEC_NODE_GPUSORT_H */
+#endif /* GPUSORT_EXEC_NODE_GPUSORT_H */

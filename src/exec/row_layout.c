@@ -10,19 +10,19 @@
 
 typedef struct RowLayoutColumn
 {
-	int			index;			/* into the slot's values */
-	uint32		offset;			/* in the row */
-	int			length;			/* in bytes */
-	bool		by_value;
+	int index;	   /* into the slot's values */
+	uint32 offset; /* in the row */
+	int length;	   /* in bytes */
+	bool by_value;
 } RowLayoutColumn;
 
 /* The header of a row with these columns missing. */
 static void
 make_header(RowLayout *layout, const Bitmapset *unused)
 {
-	int			natts = layout->desc->natts;
-	bool		has_bitmap = unused != NULL;
-	Size		length = SizeofMinimalTupleHeader + (has_bitmap ? BITMAPLEN(natts) : 0);
+	int natts = layout->desc->natts;
+	bool has_bitmap = unused != NULL;
+	Size length = SizeofMinimalTupleHeader + (has_bitmap ? BITMAPLEN(natts) : 0);
 	MinimalTuple row;
 
 	layout->header_length = MAXALIGN(length);
@@ -45,7 +45,7 @@ make_header(RowLayout *layout, const Bitmapset *unused)
 static bool
 place_columns(RowLayout *layout, const Bitmapset *unused)
 {
-	uint32		offset = 0;
+	uint32 offset = 0;
 
 	for (int i = 0; i < layout->desc->natts; i++)
 	{
@@ -72,7 +72,7 @@ place_columns(RowLayout *layout, const Bitmapset *unused)
 RowLayout *
 row_layout_create(TupleDesc desc, const Bitmapset *unused)
 {
-	RowLayout  *layout = palloc0(sizeof(RowLayout));
+	RowLayout *layout = palloc0(sizeof(RowLayout));
 
 	layout->desc = desc;
 	layout->columns = palloc(sizeof(RowLayoutColumn) * Max(desc->natts, 1));
@@ -84,7 +84,7 @@ row_layout_create(TupleDesc desc, const Bitmapset *unused)
 bool
 row_layout_fits(const RowLayout *layout, const TupleTableSlot *slot)
 {
-	bool		any_null = false;
+	bool any_null = false;
 
 	if (!layout->usable)
 		return false;
@@ -100,7 +100,7 @@ row_layout_write(const RowLayout *layout, const TupleTableSlot *slot, char *dst)
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const RowLayoutColumn *column = &layout->columns[i];
-		Datum		value = slot->tts_values[column->index];
+		Datum value = slot->tts_values[column->index];
 
 		if (!column->by_value)
 			memcpy(dst + column->offset, DatumGetPointer(value), column->length);

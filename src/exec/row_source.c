@@ -3,9 +3,9 @@
  *		A slot's row as a MinimalTuple, measured first and written in place after.
  *
  * A heap row is a MinimalTuple but for what precedes its infomask, and a minimal tuple is one as it is: both
- * are copied byte by byte.  A virtual row, such as a projection's result, is put together
- * column by column, by a layout if the columns are of fixed width; then columns that nothing looks at after the sort, such as the `name COLLATE "C"` of an ORDER BY
- * that is no output column, are left out.
+ * are copied byte by byte.  A virtual row, such as a projection's result, is put together column by column,
+ * by a layout if the columns are of fixed width; then columns that nothing looks at after the sort, such as
+ * the `name COLLATE "C"` of an ORDER BY that is no output column, are left out.
  */
 #include "postgres.h"
 
@@ -35,7 +35,7 @@ row_source_init(RowSource *source, const Bitmapset *unused)
 static const bool *
 null_columns(const RowSource *source, const TupleTableSlot *slot, int ncolumns)
 {
-	int			attno = -1;
+	int attno = -1;
 
 	if (source->unused == NULL)
 		return slot->tts_isnull;
@@ -61,8 +61,8 @@ layout_for(RowSource *source, TupleDesc desc)
 static void
 open_columns(RowSource *source, TupleTableSlot *slot)
 {
-	TupleDesc	desc = slot->tts_tupleDescriptor;
-	Size		length = SizeofMinimalTupleHeader;
+	TupleDesc desc = slot->tts_tupleDescriptor;
+	Size length = SizeofMinimalTupleHeader;
 
 	slot_getallattrs(slot);
 	source->stored = NULL;
@@ -86,11 +86,12 @@ row_source_open(RowSource *source, TupleTableSlot *slot)
 	source->slot = slot;
 	if (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot))
 	{
-		HeapTuple	tuple = ((HeapTupleTableSlot *) slot)->tuple;
+		HeapTuple tuple = ((HeapTupleTableSlot *) slot)->tuple;
 
 		if (tuple != NULL)
 		{
-			open_stored(source, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET, tuple->t_len - MINIMAL_TUPLE_OFFSET);
+			open_stored(source, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET,
+						tuple->t_len - MINIMAL_TUPLE_OFFSET);
 			return;
 		}
 	}
@@ -111,15 +112,15 @@ static void
 write_columns(const RowSource *source, MinimalTuple row)
 {
 	TupleTableSlot *slot = source->slot;
-	TupleDesc	desc = slot->tts_tupleDescriptor;
-	Size		header_length = source->length - source->data_length;
+	TupleDesc desc = slot->tts_tupleDescriptor;
+	Size header_length = source->length - source->data_length;
 
 	memset(row, 0, row_source_size(source));
 	row->t_len = source->length;
 	row->t_hoff = header_length + MINIMAL_TUPLE_OFFSET;
 	HeapTupleHeaderSetNatts(row, desc->natts);
-	heap_fill_tuple(desc, slot->tts_values, unconstify(bool *, source->isnull), (char *) row + header_length, source->data_length,
-					&row->t_infomask, source->has_nulls ? row->t_bits : NULL);
+	heap_fill_tuple(desc, slot->tts_values, unconstify(bool *, source->isnull), (char *) row + header_length,
+					source->data_length, &row->t_infomask, source->has_nulls ? row->t_bits : NULL);
 }
 
 void

@@ -2,9 +2,8 @@
  * exec/row_source.h
  *		A slot's row as a MinimalTuple, measured first and written in place after.
  *
- * The copy that ExecCopySlotMinimalTuple makes costs an allocation and, for a row that is in
- * a table's page, nothing else that is needed; this one copies the row once, to
- * where it stays.
+ * The copy that ExecCopySlotMinimalTuple makes costs an allocation and, for a row that is in a table's page,
+ * nothing else that is needed; this one copies the row once, to where it stays.
  */
 #ifndef GPUSORT_EXEC_ROW_SOURCE_H
 #define GPUSORT_EXEC_ROW_SOURCE_H
@@ -20,19 +19,19 @@
 typedef struct RowSource
 {
 	/* Set once. */
-	const Bitmapset *unused;	/* columns (attnos) that may be left out, to be read as NULL */
-	bool	   *isnull_copy;	/* with unused columns: room for a flag each column */
+	const Bitmapset *unused; /* columns (attnos) that may be left out, to be read as NULL */
+	bool *isnull_copy;		 /* with unused columns: room for a flag each column */
 	MemoryContext context;
-	RowLayout  *layout;			/* for the slots that were seen last, or NULL */
+	RowLayout *layout; /* for the slots that were seen last, or NULL */
 
 	/* Of the current row. */
 	TupleTableSlot *slot;
-	const char *stored;			/* the row from its infomask on as some slot holds it, or NULL */
-	bool		by_layout;		/* not stored: to be written by the layout? */
-	uint32		length;			/* t_len of the MinimalTuple */
-	uint32		data_length;	/* neither: bytes of the columns */
-	const bool *isnull;			/* neither: is a column NULL or left out? */
-	bool		has_nulls;		/* neither: is any? */
+	const char *stored; /* the row from its infomask on as some slot holds it, or NULL */
+	bool by_layout;		/* not stored: to be written by the layout? */
+	uint32 length;		/* t_len of the MinimalTuple */
+	uint32 data_length; /* neither: bytes of the columns */
+	const bool *isnull; /* neither: is a column NULL or left out? */
+	bool has_nulls;		/* neither: is any? */
 } RowSource;
 
 /* For rows with these columns left out where they are put together; in CurrentMemoryContext. */
@@ -45,10 +44,12 @@ row_source_size(const RowSource *source)
 	return TYPEALIGN(8, (Size) source->length);
 }
 
-/* Finds the slot's row and its length.  The slot must hold a row and must not change before row_source_write. */
+/*
+ * Finds the slot's row and its length.  The slot must hold a row and must not change before row_source_write.
+ */
 extern void row_source_open(RowSource *source, TupleTableSlot *slot);
 
 /* Writes the row to dst, 8-byte aligned. */
 extern void row_source_write(const RowSource *source, char *dst);
 
-#endif							/* GPUSORT_EXEC_ROW_SOURCE_H */
+#endif /* GPUSORT_EXEC_ROW_SOURCE_H */

@@ -2,13 +2,14 @@
  * files/external_sort.c
  *		The part of a sort that does not fit in memory: sorted runs, their merging, reading the result.
  *
- * Runs stand on levels: those written out of memory on the lowest one.  A level holds as many runs as can be merged at once, each
- * through a reader's buffer, within the memory limit; when it is full its runs are merged into one on the next
- * level.  So every row is written once a level, and the number of runs, and of open files, one a level, stays small however much
- * is sorted in however little memory.
+ * Runs stand on levels: those written out of memory on the lowest one.  A level holds as many runs as can be
+ * merged at once, each through a reader's buffer, within the memory limit; when it is full its runs are
+ * merged into one on the next level.  So every row is written once a level, and the number of runs, and of
+ * open files, one a level, stays small however much is sorted in however little memory.
  *
- * When the last run is there, the lowest levels are merged until the rest can be merged at once.  That last merge is
- * done on the fly, row by row as they are asked for; or, where the reader wants to go backwards, into a row store.
+ * When the last run is there, the lowest levels are merged until the rest can be merged at once.  That last
+ * merge is done on the fly, row by row as they are asked for; or, where the reader wants to go backwards,
+ * into a row store.
  */
 #include "postgres.h"
 
@@ -26,33 +27,33 @@
 
 #define MERGE_BUFFER_MIN ((Size) 16 * 1024)
 #define MERGE_BUFFER_MAX ((Size) 1024 * 1024)
-#define MERGE_FAN_IN_MIN MAX_LEVELS	/* then too many runs mean a level with more than one */
+#define MERGE_FAN_IN_MIN MAX_LEVELS /* then too many runs mean a level with more than one */
 #define MERGE_FAN_IN_MAX 1024
 
 /* What an open BufFile takes. */
 #define BUFFILE_MEMORY (BLCKSZ + 256)
 
-#define INTERRUPTS_EVERY 1024	/* rows */
+#define INTERRUPTS_EVERY 1024 /* rows */
 
 typedef struct RunLevel
 {
-	RunFile    *file;			/* of all its runs; NULL: there are none */
-	Run		  **runs;			/* room for fan_in of them */
-	int			nruns;
+	RunFile *file; /* of all its runs; NULL: there are none */
+	Run **runs;	   /* room for fan_in of them */
+	int nruns;
 } RunLevel;
 
 struct ExternalSort
 {
 	const SortKey *key;
-	Size		limit;
-	bool		random_access;
+	Size limit;
+	bool random_access;
 	MemoryContext context;
 	SorterStats *stats;
 
-	int			fan_in;			/* runs that can be merged at once */
-	RunLevel	levels[MAX_LEVELS];
-	Merger	   *merger;			/* the merge on the fly */
-	RowStore   *store;			/* with random access */
+	int fan_in; /* runs that can be merged at once */
+	RunLevel levels[MAX_LEVELS];
+	Merger *merger;	 /* the merge on the fly */
+	RowStore *store; /* with random access */
 	RowStorePosition mark;
 };
 
@@ -60,7 +61,7 @@ struct ExternalSort
 static int
 merge_fan_in(Size limit)
 {
-	Size		fan_in = limit / (MERGE_BUFFER_MIN + RUN_READER_OVERHEAD);
+	Size fan_in = limit / (MERGE_BUFFER_MIN + RUN_READER_OVERHEAD);
 
 	return Max(MERGE_FAN_IN_MIN, Min(MERGE_FAN_IN_MAX, fan_in));
 }
@@ -85,7 +86,7 @@ external_sort_create(const SortKey *key, Size memory_limit, bool random_access, 
 static Run *
 add_run(ExternalSort *external, int level_number, const KeySqueeze *squeeze)
 {
-	RunLevel   *level = &external->levels[level_number];
+	RunLevel *level = &external->levels[level_number];
 
 	Assert(level->nruns < external->fan_in);
 	if (level->runs == NULL)
@@ -103,13 +104,13 @@ take_runs(RunLevel *level, int nruns, Run **runs)
 	level->nruns -= nruns;
 	memmove(level->runs, level->runs + nruns, sizeof(Run *) * level->nruns);
 	if (level->nruns == 0)
-		level->file = NULL;		/* goes with the last of them */
+		level->file = NULL; /* goes with the last of them */
 }
 
 static int
 count_runs(const ExternalSort *external)
 {
-	int			nruns = 0;
+	int nruns = 0;
 
 	for (int i = 0; i < MAX_LEVELS; i++)
 		nruns += external->levels[i].nruns;
@@ -143,8 +144,8 @@ void
 external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
-	Stopwatch	watch = stopwatch_start();
-	Run		   *run = add_run(external, 0, sorted->variable ? NULL : &sorted->squeeze);
+	Stopwatch watch = stopwatch_start();
+	Run *run = add_run(external, 0, sorted->variable ? NULL : &sorted->squeeze);
 
 	write_rows(sorted, run);
 	external_sort_end_run(external, run, stopwatch_ms(watch));
@@ -155,7 +156,7 @@ external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 static Run *
 add_run_of_whole_keys(ExternalSort *external, int level)
 {
-	KeySqueeze	whole;
+	KeySqueeze whole;
 
 	if (external->key->variable)
 		return add_run(external, level, NULL);
@@ -167,7 +168,7 @@ Run *
 external_sort_begin_run(ExternalSort *external)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
-	Run		   *run = add_run_of_whole_keys(external, 0);
+	Run *run = add_run_of_whole_keys(external, 0);
 
 	MemoryContextSwitchTo(old);
 	return run;
@@ -176,7 +177,7 @@ external_sort_begin_run(ExternalSort *external)
 Size
 external_sort_memory(const ExternalSort *external)
 {
-	Size		bytes = count_runs(external) * sizeof(Run);
+	Size bytes = count_runs(external) * sizeof(Run);
 
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
@@ -192,8 +193,8 @@ external_sort_memory(const ExternalSort *external)
 static Merger *
 begin_merge(ExternalSort *external, Run **runs, int nruns)
 {
-	Size		share = external->limit / (nruns + 1);
-	Size		buffer = share > RUN_READER_OVERHEAD ? share - RUN_READER_OVERHEAD : 0;
+	Size share = external->limit / (nruns + 1);
+	Size buffer = share > RUN_READER_OVERHEAD ? share - RUN_READER_OVERHEAD : 0;
 
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
 	sorter_stats_note_memory(external->stats,
@@ -222,9 +223,9 @@ write_merged(Merger *merger, Run *run)
 static void
 merge_up(ExternalSort *external, int level, int nruns)
 {
-	Run		  **runs = palloc(sizeof(Run *) * nruns);
-	Merger	   *merger;
-	Run		   *run;
+	Run **runs = palloc(sizeof(Run *) * nruns);
+	Merger *merger;
+	Run *run;
 
 	take_runs(&external->levels[level], nruns, runs);
 	merger = begin_merge(external, runs, nruns);
@@ -245,8 +246,8 @@ void
 external_sort_merge_full_levels(ExternalSort *external)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
-	Stopwatch	watch = stopwatch_start();
-	int			level = 0;
+	Stopwatch watch = stopwatch_start();
+	int level = 0;
 
 	/* from the highest of the full levels down, so that there is always room above */
 	while (external->levels[level + 1].nruns == external->fan_in)
@@ -261,12 +262,12 @@ external_sort_merge_full_levels(ExternalSort *external)
 static void
 reduce_runs(ExternalSort *external)
 {
-	int			level = 0;
-	int			excess;
+	int level = 0;
+	int excess;
 
 	while ((excess = count_runs(external) - external->fan_in) > 0)
 	{
-		int			nruns = Min(excess + 1, external->levels[level].nruns);
+		int nruns = Min(excess + 1, external->levels[level].nruns);
 
 		if (nruns > 1 && external->levels[level + 1].nruns < external->fan_in)
 			merge_up(external, level, nruns);
@@ -279,13 +280,13 @@ reduce_runs(ExternalSort *external)
 static Merger *
 begin_last_merge(ExternalSort *external)
 {
-	int			nruns = count_runs(external);
-	Run		  **runs = palloc(sizeof(Run *) * nruns);
-	int			n = 0;
+	int nruns = count_runs(external);
+	Run **runs = palloc(sizeof(Run *) * nruns);
+	int n = 0;
 
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
-		int			of_level = external->levels[i].nruns;
+		int of_level = external->levels[i].nruns;
 
 		if (of_level > 0)
 			take_runs(&external->levels[i], of_level, runs + n);
@@ -297,9 +298,9 @@ begin_last_merge(ExternalSort *external)
 static void
 merge_into_store(ExternalSort *external)
 {
-	Merger	   *merger = begin_last_merge(external);
+	Merger *merger = begin_last_merge(external);
 	const RunReader *reader;
-	uint64		nrows = 0;
+	uint64 nrows = 0;
 
 	external->store = row_store_create();
 	while ((reader = merger_next(merger)) != NULL)
@@ -316,7 +317,7 @@ void
 external_sort_finish(ExternalSort *external)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
-	Stopwatch	watch = stopwatch_start();
+	Stopwatch watch = stopwatch_start();
 
 	reduce_runs(external);
 	if (external->random_access)

@@ -14,8 +14,8 @@
 typedef struct ExternalSort ExternalSort;
 
 /*
- * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on.  memory_limit:
- * bytes for merging; random_access: the result will be read backwards or again; stats: where it
+ * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on.
+ * memory_limit: bytes for merging; random_access: the result will be read backwards or again; stats: where it
  * counts bytes, runs, passes, time and the highest use of memory.
  */
 extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit, bool random_access,
@@ -25,8 +25,9 @@ extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit,
 extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
 
 /*
- * A run for the caller to write, row by row in order (run.h): variable keys, or squeezed ones that are the full
- * key's words in host order.  Then end_run, which takes the milliseconds that writing took.  Must not be full.
+ * A run for the caller to write, row by row in order (run.h): variable keys, or squeezed ones that are the
+ * full key's words in host order.  Then end_run, which takes the milliseconds that writing took.  Must not be
+ * full.
  */
 extern Run *external_sort_begin_run(ExternalSort *external);
 extern void external_sort_end_run(ExternalSort *external, const Run *run, double ms);
@@ -52,4 +53,4 @@ extern void external_sort_restore(ExternalSort *external);
 /* Removes the files. */
 extern void external_sort_end(ExternalSort *external);
 
-#endif							/* GPUSORT_FILES_EXTERNAL_SORT_H */
+#endif /* GPUSORT_FILES_EXTERNAL_SORT_H */

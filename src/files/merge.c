@@ -3,8 +3,8 @@
  *		Merging sorted runs by a loser tree.
  *
  * The tree's leaves are the runs; every inner node remembers the run that lost there, so that replacing the
- * winner's record costs one comparison a level.  The nodes hold the first 8 bytes of the keys, which
- * decide most comparisons without a branch to be mispredicted and without a look at the runs.
+ * winner's record costs one comparison a level.  The nodes hold the first 8 bytes of the keys, which decide
+ * most comparisons without a branch to be mispredicted and without a look at the runs.
  */
 #include "postgres.h"
 
@@ -12,26 +12,29 @@
 
 typedef struct Contender
 {
-	uint64		word;			/* of the run's current record */
-	uint64		run;
+	uint64 word; /* of the run's current record */
+	uint64 run;
 } Contender;
 
 struct Merger
 {
-	int			nruns;
-	bool		started;
-	Contender	winner;			/* the least record */
-	Contender  *losers;			/* losers[i], 1 <= i < nruns: who lost at inner node i */
-	RunReader  *readers;
+	int nruns;
+	bool started;
+	Contender winner;  /* the least record */
+	Contender *losers; /* losers[i], 1 <= i < nruns: who lost at inner node i */
+	RunReader *readers;
 };
 
-/* Of two records that agree in their first 8 bytes, does a's come first?  Ties go to the earlier run, ended runs come last. */
+/*
+ * Of two records that agree in their first 8 bytes, does a's come first?  Ties go to the earlier run, ended
+ * runs come last.
+ */
 static pg_noinline bool
 comes_first_by_rest(const Merger *merger, const Contender *a, const Contender *b)
 {
 	const RunReader *reader_a = &merger->readers[a->run];
 	const RunReader *reader_b = &merger->readers[b->run];
-	int			order;
+	int order;
 
 	if (reader_a->ended || reader_b->ended)
 		return !reader_a->ended;
@@ -50,19 +53,19 @@ comes_first(const Merger *merger, const Contender *a, const Contender *b)
 static Contender
 contender(const Merger *merger, int run)
 {
-	return (Contender) {.word = merger->readers[run].word, .run = run};
+	return (Contender){.word = merger->readers[run].word, .run = run};
 }
 
 /* Plays run's record up from its leaf to the root. */
 static inline void
 replay(Merger *merger, int run)
 {
-	Contender	winner = contender(merger, run);
+	Contender winner = contender(merger, run);
 
 	for (int node = (run + merger->nruns) / 2; node > 0; node /= 2)
 	{
-		Contender	rival = merger->losers[node];
-		bool		rival_wins = comes_first(merger, &rival, &winner);
+		Contender rival = merger->losers[node];
+		bool rival_wins = comes_first(merger, &rival, &winner);
 
 		merger->losers[node].word = rival_wins ? winner.word : rival.word;
 		merger->losers[node].run = rival_wins ? winner.run : rival.run;
@@ -76,9 +79,9 @@ replay(Merger *merger, int run)
 static Contender
 play(Merger *merger, int node)
 {
-	Contender	left;
-	Contender	right;
-	bool		left_wins;
+	Contender left;
+	Contender right;
+	bool left_wins;
 
 	if (node >= merger->nruns)
 		return contender(merger, node - merger->nruns);
@@ -92,7 +95,7 @@ play(Merger *merger, int node)
 Merger *
 merger_begin(Run **runs, int nruns, Size buffer_size)
 {
-	Merger	   *merger = palloc0(sizeof(Merger));
+	Merger *merger = palloc0(sizeof(Merger));
 
 	merger->nruns = nruns;
 	merger->losers = palloc0(sizeof(Contender) * nruns);

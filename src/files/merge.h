@@ -23,4 +23,4 @@ extern const RunReader *merger_next(Merger *merger);
 /* Drops the runs. */
 extern void merger_end(Merger *merger);
 
-#endif							/* GPUSORT_FILES_MERGE_H */
+#endif /* GPUSORT_FILES_MERGE_H */

@@ -14,7 +14,7 @@
 RowStore *
 row_store_create(void)
 {
-	RowStore   *store = palloc0(sizeof(RowStore));
+	RowStore *store = palloc0(sizeof(RowStore));
 
 	store->context = CurrentMemoryContext;
 	store->file = BufFileCreateTemp(false);
@@ -24,7 +24,7 @@ row_store_create(void)
 void
 row_store_write(RowStore *store, MinimalTuple row)
 {
-	uint64		size = row_stored_size(row);
+	uint64 size = row_stored_size(row);
 
 	buffile_write(store->file, &size, SIZE_FIELD);
 	buffile_write(store->file, row, size);
@@ -42,8 +42,8 @@ static void
 read_at(RowStore *store, uint64 offset, void *dst, Size size)
 {
 	if (BufFileSeek(store->file, 0, offset, SEEK_SET) != 0 || buffile_read(store->file, dst, size) != size)
-		ereport(ERROR,
-				(errcode_for_file_access(), errmsg("could not read a sort's temporary file: it ends too early")));
+		ereport(ERROR, (errcode_for_file_access(),
+						errmsg("could not read a sort's temporary file: it ends too early")));
 }
 
 static MinimalTuple
@@ -76,11 +76,11 @@ MinimalTuple
 row_store_next(RowStore *store, bool forward)
 {
 	RowStorePosition *position = &store->position;
-	uint64		size;
+	uint64 size;
 
 	if (forward)
 	{
-		uint64		next = position->on_row ? position->offset + position->size : position->offset;
+		uint64 next = position->on_row ? position->offset + position->size : position->offset;
 
 		if (next == store->bytes)
 			return step_off(store, store->bytes);

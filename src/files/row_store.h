@@ -16,19 +16,19 @@
 /* A position: on a row, or before the first, or after the last. */
 typedef struct RowStorePosition
 {
-	bool		on_row;
-	uint64		offset;			/* of the row, or where the next one would start */
-	uint64		size;			/* of the row in the file */
+	bool on_row;
+	uint64 offset; /* of the row, or where the next one would start */
+	uint64 size;   /* of the row in the file */
 } RowStorePosition;
 
 typedef struct RowStore
 {
-	MemoryContext context;		/* the one it was made in */
-	BufFile    *file;
-	uint64		bytes;
+	MemoryContext context; /* the one it was made in */
+	BufFile *file;
+	uint64 bytes;
 	RowStorePosition position;
-	char	   *row;			/* the row last read */
-	Size		row_capacity;
+	char *row; /* the row last read */
+	Size row_capacity;
 } RowStore;
 
 extern RowStore *row_store_create(void);
@@ -42,4 +42,4 @@ extern MinimalTuple row_store_next(RowStore *store, bool forward);
 
 extern void row_store_drop(RowStore *store);
 
-#endif							/* GPUSORT_FILES_ROW_STORE_H */
+#endif /* GPUSORT_FILES_ROW_STORE_H */

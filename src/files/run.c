@@ -10,7 +10,7 @@
 RunFile *
 run_file_create(void)
 {
-	RunFile    *file = palloc0(sizeof(RunFile));
+	RunFile *file = palloc0(sizeof(RunFile));
 
 	file->file = BufFileCreateTemp(false);
 	return file;
@@ -19,7 +19,7 @@ run_file_create(void)
 Run *
 run_create(RunFile *file, const KeySqueeze *squeeze)
 {
-	Run		   *run = palloc0(sizeof(Run));
+	Run *run = palloc0(sizeof(Run));
 
 	run->file = file;
 	run->offset = file->bytes;
@@ -59,7 +59,7 @@ void
 run_write_variable(Run *run, const uint8 *key, Size key_size, MinimalTuple row)
 {
 	static const char padding[sizeof(uint64)] = {0};
-	uint64		header = key_size;
+	uint64 header = key_size;
 
 	run_write(run, &header, sizeof(header));
 	run_write(run, key, key_size);
@@ -92,11 +92,11 @@ run_reader_open(RunReader *reader, Run *run, Size buffer_size)
 static void
 make_room(RunReader *reader, Size needed)
 {
-	Size		held = reader->end - reader->start;
+	Size held = reader->end - reader->start;
 
 	if (needed > reader->buffer_size)
 	{
-		char	   *larger = MemoryContextAllocHuge(CurrentMemoryContext, needed);
+		char *larger = MemoryContextAllocHuge(CurrentMemoryContext, needed);
 
 		memcpy(larger, reader->buffer + reader->start, held);
 		pfree(reader->buffer);
@@ -109,14 +109,17 @@ make_room(RunReader *reader, Size needed)
 	reader->end = held;
 }
 
-/* Makes the buffer hold at least so many bytes from start on, and whole blocks of the file beyond that as far as they fit. */
+/*
+ * Makes the buffer hold at least so many bytes from start on, and whole blocks of the file beyond that as far
+ * as they fit.
+ */
 static void
 fill_buffer(RunReader *reader, Size needed)
 {
-	uint64		from = reader->run->offset + reader->read;
-	uint64		unread = reader->run->bytes - reader->read;
-	Size		wanted;
-	Size		whole_blocks;
+	uint64 from = reader->run->offset + reader->read;
+	uint64 unread = reader->run->bytes - reader->read;
+	Size wanted;
+	Size whole_blocks;
 
 	make_room(reader, needed);
 	needed -= reader->end;
@@ -127,8 +130,8 @@ fill_buffer(RunReader *reader, Size needed)
 
 	if (wanted < needed || BufFileSeek(reader->run->file->file, 0, from, SEEK_SET) != 0 ||
 		buffile_read(reader->run->file->file, reader->buffer + reader->end, wanted) != wanted)
-		ereport(ERROR,
-				(errcode_for_file_access(), errmsg("could not read a sort's temporary file: it ends too early")));
+		ereport(ERROR, (errcode_for_file_access(),
+						errmsg("could not read a sort's temporary file: it ends too early")));
 	reader->end += wanted;
 	reader->read += wanted;
 }
@@ -156,8 +159,8 @@ row_offset(RunReader *reader)
 void
 run_reader_next(RunReader *reader)
 {
-	Size		offset;
-	Size		size;
+	Size offset;
+	Size size;
 	const char *record;
 
 	if (reader->start == reader->end && reader->read == reader->run->bytes)
@@ -176,7 +179,8 @@ run_reader_next(RunReader *reader)
 	if (reader->run->variable)
 	{
 		reader->record = record;
-		reader->word = record_key_length(record) > 0 ? KEY_WORD_TO_HOST(*(const uint64 *) record_key(record)) : 0;
+		reader->word =
+			record_key_length(record) > 0 ? KEY_WORD_TO_HOST(*(const uint64 *) record_key(record)) : 0;
 	}
 	else
 	{

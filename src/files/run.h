@@ -9,9 +9,10 @@
  *
  * The keys of a run are squeezed by a plan of its own, so the readers expand them.
  *
- * Several runs may share a file, for an open BufFile takes more than 8 kB of memory; but no run may be written to
- * a file while another one is read from it.  The files belong to the current resource owner: an abort removes them, and
- * temp_file_limit, log_temp_files and pg_stat_database see them like those of any sort.
+ * Several runs may share a file, for an open BufFile takes more than 8 kB of memory; but no run may be
+ * written to a file while another one is read from it.  The files belong to the current resource owner: an
+ * abort removes them, and temp_file_limit, log_temp_files and pg_stat_database see them like those of any
+ * sort.
  */
 #ifndef GPUSORT_FILES_RUN_H
 #define GPUSORT_FILES_RUN_H
@@ -26,27 +27,27 @@
 /* A file, closed and removed with the last of its runs. */
 typedef struct RunFile
 {
-	BufFile    *file;
-	uint64		bytes;			/* written so far, by all runs */
-	int			nruns;
+	BufFile *file;
+	uint64 bytes; /* written so far, by all runs */
+	int nruns;
 } RunFile;
 
 typedef struct Run
 {
-	RunFile    *file;
-	uint64		offset;			/* where it starts */
-	bool		variable;		/* variable keys? */
-	KeySqueeze	squeeze;		/* fixed keys */
-	uint64		bytes;			/* written so far */
-	uint64		rows;
+	RunFile *file;
+	uint64 offset;		/* where it starts */
+	bool variable;		/* variable keys? */
+	KeySqueeze squeeze; /* fixed keys */
+	uint64 bytes;		/* written so far */
+	uint64 rows;
 } Run;
 
 /* A new file without runs, in CurrentMemoryContext. */
 extern RunFile *run_file_create(void);
 
 /*
- * A new run at the file's end, in CurrentMemoryContext, to be written before the next one there.
- * squeeze: how its fixed keys are squeezed; NULL: variable keys.
+ * A new run at the file's end, in CurrentMemoryContext, to be written before the next one there. squeeze: how
+ * its fixed keys are squeezed; NULL: variable keys.
  */
 extern Run *run_create(RunFile *file, const KeySqueeze *squeeze);
 
@@ -65,19 +66,19 @@ extern void run_drop(Run *run);
 /* Reads a run once, from its start. */
 typedef struct RunReader
 {
-	Run		   *run;
-	char	   *buffer;
-	Size		buffer_size;
-	Size		start;			/* the next record stands here in the buffer */
-	Size		end;			/* the buffer is filled so far */
-	uint64		read;			/* bytes of the run that have come into the buffer */
+	Run *run;
+	char *buffer;
+	Size buffer_size;
+	Size start;	 /* the next record stands here in the buffer */
+	Size end;	 /* the buffer is filled so far */
+	uint64 read; /* bytes of the run that have come into the buffer */
 
 	/* The current record. */
-	bool		ended;			/* there is none */
-	uint64		word;			/* the first 8 bytes of the key, host order; all ones if ended */
+	bool ended;	 /* there is none */
+	uint64 word; /* the first 8 bytes of the key, host order; all ones if ended */
 	MinimalTuple row;
-	const char *record;			/* variable keys */
-	uint64		key[KEY_MAX_WORDS]; /* fixed keys: the full key, host order */
+	const char *record;		   /* variable keys */
+	uint64 key[KEY_MAX_WORDS]; /* fixed keys: the full key, host order */
 } RunReader;
 
 /* Bytes of memory that a reader takes besides its buffer. */
@@ -90,9 +91,9 @@ extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size);
 extern void run_reader_next(RunReader *reader);
 
 /* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
-extern int	run_reader_compare_rest(const RunReader *a, const RunReader *b);
+extern int run_reader_compare_rest(const RunReader *a, const RunReader *b);
 
 /* Drops the run and the buffer. */
 extern void run_reader_close(RunReader *reader);
 
-#endif							/* GPUSORT_FILES_RUN_H */
+#endif /* GPUSORT_FILES_RUN_H */

@@ -2,10 +2,9 @@
  * key/describe.c
  *		Which columns can be encoded exactly, and how: the one table of types.
  *
- * A column's order is that of its operator's family for its base type.  Only
- * the default ordering of a type that is in the table counts, and the bytewise
- * ones of text_pattern_ops and bpchar_pattern_ops; for types of text the
- * collation has a say too.
+ * A column's order is that of its operator's family for its base type.  Only the default ordering of a type
+ * that is in the table counts, and the bytewise ones of text_pattern_ops and bpchar_pattern_ops; for types of
+ * text the collation has a say too.
  */
 #include "postgres.h"
 
@@ -25,11 +24,11 @@
 
 typedef struct SortKeyType
 {
-	Oid			type;
+	Oid type;
 	SortKeyKind kind;
-	uint8		width;			/* bytes of a value; 0 if variable */
-	SortKeyAppend append;		/* NULL if fixed */
-	bool		self_marked;	/* see SortKeyColumn */
+	uint8 width;		  /* bytes of a value; 0 if variable */
+	SortKeyAppend append; /* NULL if fixed */
+	bool self_marked;	  /* see SortKeyColumn */
 } SortKeyType;
 
 static const SortKeyType sort_key_types[] = {
@@ -95,13 +94,13 @@ find_type(Oid type)
 static char
 collation_provider(Oid collation, char **name)
 {
-	char		provider;
+	char provider;
 
 	if (collation == DEFAULT_COLLATION_OID)
 	{
-		HeapTuple	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
-		Datum		collate;
-		bool		isnull;
+		HeapTuple tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+		Datum collate;
+		bool isnull;
 
 		if (!HeapTupleIsValid(tuple))
 			elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
@@ -112,7 +111,7 @@ collation_provider(Oid collation, char **name)
 	}
 	else
 	{
-		HeapTuple	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+		HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
 		Form_pg_collation form;
 
 		if (!HeapTupleIsValid(tuple))
@@ -129,13 +128,14 @@ collation_provider(Oid collation, char **name)
 static bool
 describe_collation(Oid collation, bool *icu, Declined *why_not)
 {
-	char	   *name;
-	char		provider;
+	char *name;
+	char provider;
 	const char *setting;
 
 	*icu = false;
 	if (!OidIsValid(collation))
-		return declined_because(why_not, DECLINED_COLLATION, "no collation could be derived for the sort column");
+		return declined_because(why_not, DECLINED_COLLATION,
+								"no collation could be derived for the sort column");
 	if (pg_collate_is_c(collation))
 		return true;
 
@@ -146,7 +146,8 @@ describe_collation(Oid collation, bool *icu, Declined *why_not)
 										 provider == COLLPROVIDER_LIBC ? "libc" : "unknown"));
 	if (!sort_key_icu_exact(collation, &setting))
 		return declined_because(why_not, DECLINED_COLLATION,
-								psprintf("collation \"%s\" of provider icu has no exact sort key: %s", name, setting));
+								psprintf("collation \"%s\" of provider icu has no exact sort key: %s", name,
+										 setting));
 	*icu = true;
 	return true;
 }
@@ -156,20 +157,20 @@ static bool
 is_pattern_family(SortKeyKind kind, Oid opfamily)
 {
 	return (kind == SORT_KEY_TEXT && opfamily == TEXT_PATTERN_BTREE_FAM_OID) ||
-		(kind == SORT_KEY_BPCHAR && opfamily == BPCHAR_PATTERN_BTREE_FAM_OID);
+		   (kind == SORT_KEY_BPCHAR && opfamily == BPCHAR_PATTERN_BTREE_FAM_OID);
 }
 
 bool
 sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not)
 {
-	Oid			type = getBaseType(spec->type);
+	Oid type = getBaseType(spec->type);
 	const SortKeyType *entry = find_type(type);
 	TypeCacheEntry *typcache;
-	Oid			opfamily;
-	Oid			opcintype;
+	Oid opfamily;
+	Oid opcintype;
 	CompareType direction;
-	bool		bytewise;
-	bool		icu = false;
+	bool bytewise;
+	bool icu = false;
 
 	if (entry == NULL)
 		return declined_because(why_not, DECLINED_TYPE,
@@ -180,15 +181,14 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 		!((bytewise = is_pattern_family(entry->kind, opfamily)) ||
 		  (opfamily == typcache->btree_opf && opcintype == typcache->btree_opintype)))
 	{
-		char	   *opname = get_opname(spec->sortop);
+		char *opname = get_opname(spec->sortop);
 
 		return declined_because(why_not, DECLINED_OPERATOR,
 								psprintf("operator %s is not the default ordering of type %s",
 										 opname ? opname : "(unknown)", format_type_be(spec->type)));
 	}
 
-	if (!bytewise && type_is_collatable(type) &&
-		!describe_collation(spec->collation, &icu, why_not))
+	if (!bytewise && type_is_collatable(type) && !describe_collation(spec->collation, &icu, why_not))
 		return false;
 
 	memset(col, 0, sizeof(*col));

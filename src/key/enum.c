@@ -2,15 +2,13 @@
  * key/enum.c
  *		The order of an enum's values.
  *
- * Enum values are oids that don't order as they should: pg_enum.enumsortorder
- * says how.  It is read once, by the snapshot of the query, so that all the
- * processes of a parallel query see the same; a small hash table then answers
- * for every row.
+ * Enum values are oids that don't order as they should: pg_enum.enumsortorder says how.  It is read once, by
+ * the snapshot of the query, so that all the processes of a parallel query see the same; a small hash table
+ * then answers for every row.
  *
- * A value that is not in the table was added since: pg_enum is read again
- * as it stands now.  ALTER TYPE sometimes renumbers all the values of an enum to
- * make room.  If that happened in between, keys made before and after do not
- * agree, and the sort ends with an error that asks to retry it.
+ * A value that is not in the table was added since: pg_enum is read again as it stands now.  ALTER TYPE
+ * sometimes renumbers all the values of an enum to make room.  If that happened in between, keys made before
+ * and after do not agree, and the sort ends with an error that asks to retry it.
  */
 #include "postgres.h"
 
@@ -31,25 +29,25 @@
 
 typedef struct EnumSlot
 {
-	Oid			value;			/* InvalidOid: empty */
-	uint32		order;
+	Oid value; /* InvalidOid: empty */
+	uint32 order;
 } EnumSlot;
 
 struct SortKeyEnum
 {
-	Oid			type;
+	Oid type;
 	MemoryContext context;
-	EnumSlot   *slots;			/* open addressing, at most half of them used */
-	uint32		nslots;
-	uint32		nvalues;
-	int			shift;			/* 32 - log2(nslots) */
+	EnumSlot *slots; /* open addressing, at most half of them used */
+	uint32 nslots;
+	uint32 nvalues;
+	int shift; /* 32 - log2(nslots) */
 };
 
 /* The slot that holds the value, or the empty one where it belongs. */
 static inline EnumSlot *
 find_slot(const SortKeyEnum *order, Oid value)
 {
-	uint32		i = (value * FIBONACCI_HASH) >> order->shift;
+	uint32 i = (value * FIBONACCI_HASH) >> order->shift;
 
 	while (order->slots[i].value != value && OidIsValid(order->slots[i].value))
 		i = (i + 1) & (order->nslots - 1);
@@ -59,8 +57,8 @@ find_slot(const SortKeyEnum *order, Oid value)
 static void
 resize_slots(SortKeyEnum *order, int log2)
 {
-	EnumSlot   *old = order->slots;
-	uint32		nold = order->nslots;
+	EnumSlot *old = order->slots;
+	uint32 nold = order->nslots;
 
 	order->nslots = UINT32_C(1) << log2;
 	order->shift = 32 - log2;
@@ -77,16 +75,15 @@ resize_slots(SortKeyEnum *order, int log2)
 static void
 add_value(SortKeyEnum *order, Oid value, uint32 position)
 {
-	EnumSlot   *slot = find_slot(order, value);
+	EnumSlot *slot = find_slot(order, value);
 
 	if (OidIsValid(slot->value))
 	{
 		if (slot->order != position)
-			ereport(ERROR,
-					(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					 errmsg("values of type %s were renumbered while being sorted",
-							format_type_be(order->type)),
-					 errhint("Retry the query.")));
+			ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+							errmsg("values of type %s were renumbered while being sorted",
+								   format_type_be(order->type)),
+							errhint("Retry the query.")));
 		return;
 	}
 
@@ -100,10 +97,10 @@ add_value(SortKeyEnum *order, Oid value, uint32 position)
 static void
 read_values(SortKeyEnum *order, Snapshot snapshot)
 {
-	Relation	rel = table_open(EnumRelationId, AccessShareLock);
+	Relation rel = table_open(EnumRelationId, AccessShareLock);
 	ScanKeyData scankey;
 	SysScanDesc scan;
-	HeapTuple	tuple;
+	HeapTuple tuple;
 
 	ScanKeyInit(&scankey, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(order->type));
@@ -133,15 +130,14 @@ sort_key_enum_create(Oid type)
 uint32
 sort_key_enum_order(SortKeyEnum *order, Oid value)
 {
-	EnumSlot   *slot = find_slot(order, value);
+	EnumSlot *slot = find_slot(order, value);
 
 	if (unlikely(slot->value != value))
 	{
 		read_values(order, NULL);
 		slot = find_slot(order, value);
 		if (slot->value != value)
-			elog(ERROR, "enum value %u not found in type %s", value,
-				 format_type_be(order->type));
+			elog(ERROR, "enum value %u not found in type %s", value, format_type_be(order->type));
 	}
 	return slot->order;
 }

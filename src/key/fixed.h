@@ -2,9 +2,8 @@
  * key/fixed.h
  *		Encoders of the types of fixed width.
  *
- * Inline, as they run for every row: one switch on the column's kind, one or
- * two stores.  Values become unsigned numbers in the order of the type, and
- * are stored with the most significant byte first.
+ * Inline, as they run for every row: one switch on the column's kind, one or two stores.  Values become
+ * unsigned numbers in the order of the type, and are stored with the most significant byte first.
  */
 #ifndef GPUSORT_KEY_FIXED_H
 #define GPUSORT_KEY_FIXED_H
@@ -42,7 +41,7 @@ sort_key_store64(uint8 *dst, uint64 value)
 static inline uint64
 sort_key_load64(const uint8 *src)
 {
-	uint64		value;
+	uint64 value;
 
 	memcpy(&value, src, sizeof(value));
 	return pg_ntoh64(value);
@@ -67,14 +66,13 @@ sort_key_order_int64(int64 value)
 }
 
 /*
- * IEEE floats order as sign and magnitude: set the sign bit of positive ones,
- * complement negative ones.  Adding zero makes -0 into +0; all NaNs are one
- * value, larger than infinity.
+ * IEEE floats order as sign and magnitude: set the sign bit of positive ones, complement negative ones.
+ * Adding zero makes -0 into +0; all NaNs are one value, larger than infinity.
  */
 static inline uint32
 sort_key_order_float4(float4 value)
 {
-	uint32		bits;
+	uint32 bits;
 
 	if (unlikely(isnan(value)))
 		return PG_UINT32_MAX;
@@ -86,7 +84,7 @@ sort_key_order_float4(float4 value)
 static inline uint64
 sort_key_order_float8(float8 value)
 {
-	uint64		bits;
+	uint64 bits;
 
 	if (unlikely(isnan(value)))
 		return PG_UINT64_MAX;
@@ -99,24 +97,23 @@ sort_key_order_float8(float8 value)
 static inline void
 sort_key_store_timetz(uint8 *dst, const TimeTzADT *value, uint64 invert)
 {
-	int64		utc = value->time + value->zone * USECS_PER_SEC;
+	int64 utc = value->time + value->zone * USECS_PER_SEC;
 
 	sort_key_store64(dst, sort_key_order_int64(utc) ^ invert);
 	sort_key_store32(dst + 8, sort_key_order_int32(value->zone) ^ (uint32) invert);
 }
 
 /*
- * An interval orders by its length, a month being 30 days and a day 24
- * hours: whole days, rounded down, and the microseconds left, 5 bytes each.
- * Fewer than 2^37 days of either sign are possible, and a day has fewer than
- * 2^37 microseconds.  The infinities of 17 and later are the extreme values.
+ * An interval orders by its length, a month being 30 days and a day 24 hours: whole days, rounded down, and
+ * the microseconds left, 5 bytes each.  Fewer than 2^37 days of either sign are possible, and a day has fewer
+ * than 2^37 microseconds.  The infinities of 17 and later are the extreme values.
  */
 static inline void
 sort_key_store_interval(uint8 *dst, const Interval *value, uint64 invert)
 {
-	int64		days = value->month * INT64CONST(30) + value->day;
-	int64		rest = value->time % USECS_PER_DAY;
-	uint64		high;
+	int64 days = value->month * INT64CONST(30) + value->day;
+	int64 rest = value->time % USECS_PER_DAY;
+	uint64 high;
 
 	days += value->time / USECS_PER_DAY;
 	if (rest < 0)
@@ -175,7 +172,7 @@ sort_key_order64(const SortKeyColumn *col, Datum value)
 static inline uint32
 sort_key_order32(const SortKeyColumn *col, Datum value)
 {
-	uint32		invert = (uint32) col->invert;
+	uint32 invert = (uint32) col->invert;
 
 	switch (col->kind)
 	{
@@ -239,4 +236,4 @@ sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
 	}
 }
 
-#endif							/* GPUSORT_KEY_FIXED_H */
+#endif /* GPUSORT_KEY_FIXED_H */

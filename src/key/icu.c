@@ -2,18 +2,15 @@
  * key/icu.c
  *		Variable sort keys of text under an ICU collation.
  *
- * ICU's sort keys compare as bytes just as its collator compares strings.  They
- * hold no zero byte but the one at their end, which is kept.  A nondeterministic
- * collation needs no more.  A deterministic one takes strings that ICU finds
- * equal by their bytes: these follow, with a zero byte of their own at the end.
+ * ICU's sort keys compare as bytes just as its collator compares strings.  They hold no zero byte but the one
+ * at their end, which is kept.  A nondeterministic collation needs no more.  A deterministic one takes
+ * strings that ICU finds equal by their bytes: these follow, with a zero byte of their own at the end.
  * Either way the encoding is prefix-free.
  *
- * ICU takes 15 to 20 ns a character to make a sort key, more than all else that
- * is done to a row.  Keys of ASCII strings are put together by ourselves where
- * that is known to give the same bytes (icu_ascii.c).  For others, since
- * columns of text often repeat their values, short strings are looked up in a
- * cache first, with two places for each hash value.  While that finds next to
- * nothing it rests.
+ * ICU takes 15 to 20 ns a character to make a sort key, more than all else that is done to a row.  Keys of
+ * ASCII strings are put together by ourselves where that is known to give the same bytes (icu_ascii.c).  For
+ * others, since columns of text often repeat their values, short strings are looked up in a cache first, with
+ * two places for each hash value.  While that finds next to nothing it rests.
  */
 #include "postgres.h"
 
@@ -34,46 +31,45 @@
 #define REPLACEMENT_CHARACTER 0xFFFD
 #define MAX_REORDER_CODES 256
 
-#define ASCII_AFTER 5000		/* rows after which it pays to look at the collator's characters */
-#define ASCII_MAX_LENGTH 65536	/* longer strings are left to ICU */
+#define ASCII_AFTER 5000	   /* rows after which it pays to look at the collator's characters */
+#define ASCII_MAX_LENGTH 65536 /* longer strings are left to ICU */
 
-#define CACHE_SETS 4096			/* a power of 2 */
-#define CACHE_WAYS 2			/* entries of a set */
-#define CACHE_ENTRY_BYTES 188	/* of a string and its sort key; longer ones are not cached */
-#define CACHE_PERIOD 4096		/* look-ups after which the cache is judged */
-#define CACHE_MIN_HITS (CACHE_PERIOD / 16)	/* with fewer of them it doesn't pay */
-#define CACHE_REST (32 * CACHE_PERIOD)	/* rows after which it gets another try */
+#define CACHE_SETS 4096					   /* a power of 2 */
+#define CACHE_WAYS 2					   /* entries of a set */
+#define CACHE_ENTRY_BYTES 188			   /* of a string and its sort key; longer ones are not cached */
+#define CACHE_PERIOD 4096				   /* look-ups after which the cache is judged */
+#define CACHE_MIN_HITS (CACHE_PERIOD / 16) /* with fewer of them it doesn't pay */
+#define CACHE_REST (32 * CACHE_PERIOD)	   /* rows after which it gets another try */
 
 typedef struct CacheEntry
 {
-	uint16		len;			/* of the string */
-	uint16		size;			/* of the sort key; 0: empty */
-	uint8		bytes[CACHE_ENTRY_BYTES];	/* the string, then the sort key */
+	uint16 len;						/* of the string */
+	uint16 size;					/* of the sort key; 0: empty */
+	uint8 bytes[CACHE_ENTRY_BYTES]; /* the string, then the sort key */
 } CacheEntry;
 
 struct SortKeyIcu
 {
 	pg_locale_t locale;
-	bool		utf8;			/* is the database's encoding UTF-8? */
-	UChar	   *chars;			/* the string in UTF-16 */
-	int32		chars_size;
-	CacheEntry *cache;			/* CACHE_SETS times CACHE_WAYS of them */
-	int			lookups;		/* in this period */
-	int			hits;			/* in this period */
-	int			rest;			/* rows for which the cache is not used */
-	int			until_ascii;	/* rows before ASCII strings are tried another way */
-	const IcuAscii *ascii;		/* for ASCII strings, or NULL */
+	bool utf8;	  /* is the database's encoding UTF-8? */
+	UChar *chars; /* the string in UTF-16 */
+	int32 chars_size;
+	CacheEntry *cache;	   /* CACHE_SETS times CACHE_WAYS of them */
+	int lookups;		   /* in this period */
+	int hits;			   /* in this period */
+	int rest;			   /* rows for which the cache is not used */
+	int until_ascii;	   /* rows before ASCII strings are tried another way */
+	const IcuAscii *ascii; /* for ASCII strings, or NULL */
 };
 
 /*
- * ICU promises that sort keys order as its comparison does.  With a few
- * settings it does not keep that.  Random strings of many scripts found, in
- * ICU 72, 76 and 78, strings that the two order differently with:
+ * ICU promises that sort keys order as its comparison does.  With a few settings it does not keep that.
+ * Random strings of many scripts found, in ICU 72, 76 and 78, strings that the two order differently with:
  *
  *	- alternate handling "shifted", as th has it: 0045 0027, 0045 0027 FF9E
  *	- backwards accents, as fr-CA has them: 00FC, 00FC FEFF 0301
- *	- normalization, as bo, el, he, hi, vi and others have it, if combining
- *	  marks above FFFF are out of order: 0039 1D170 0F7A, 0039 1D170 0F7A 0598
+ *	- normalization, as bo, el, he, hi, vi and others have it, if combining marks above FFFF are out of order:
+ *	  0039 1D170 0F7A, 0039 1D170 0F7A 0598
  *	- identical strength: 0061 0320, 0061 05A0 0320
  *	- Latin moved before digits: 0041, 0033
  *
@@ -82,10 +78,10 @@ struct SortKeyIcu
 bool
 sort_key_icu_exact(Oid collation, const char **setting)
 {
-	UCollator  *collator = pg_newlocale_from_collation(collation)->info.icu.ucol;
-	int32_t		reorder[MAX_REORDER_CODES];
-	int32_t		nreorder;
-	UErrorCode	status = U_ZERO_ERROR;
+	UCollator *collator = pg_newlocale_from_collation(collation)->info.icu.ucol;
+	int32_t reorder[MAX_REORDER_CODES];
+	int32_t nreorder;
+	UErrorCode status = U_ZERO_ERROR;
 
 	*setting = NULL;
 	if (ucol_getAttribute(collator, UCOL_ALTERNATE_HANDLING, &status) != UCOL_NON_IGNORABLE)
@@ -124,22 +120,21 @@ sort_key_icu_create(Oid collation)
 }
 
 /*
- * Converts UTF-8 to icu->chars; returns the number of them.  Bytes that are no
- * UTF-8 become U+FFFD, as they do when ICU compares UTF-8 strings.
+ * Converts UTF-8 to icu->chars; returns the number of them.  Bytes that are no UTF-8 become U+FFFD, as they
+ * do when ICU compares UTF-8 strings.
  */
 static int32
 convert_utf8(SortKeyIcu *icu, const char *bytes, Size len)
 {
-	UErrorCode	status = U_ZERO_ERROR;
-	uint8		all = 0;
-	int32		nchars;
+	UErrorCode status = U_ZERO_ERROR;
+	uint8 all = 0;
+	int32 nchars;
 
 	if (unlikely(len > icu->chars_size))
 	{
 		icu->chars_size = pg_nextpower2_32(len);
 		pfree(icu->chars);
-		icu->chars = MemoryContextAllocHuge(GetMemoryChunkContext(icu),
-											icu->chars_size * sizeof(UChar));
+		icu->chars = MemoryContextAllocHuge(GetMemoryChunkContext(icu), icu->chars_size * sizeof(UChar));
 	}
 
 	/* mostly it is all ASCII, and that goes many bytes at a time */
@@ -151,11 +146,10 @@ convert_utf8(SortKeyIcu *icu, const char *bytes, Size len)
 	if ((all & 0x80) == 0)
 		return len;
 
-	u_strFromUTF8WithSub(icu->chars, icu->chars_size, &nchars, bytes, len,
-						 REPLACEMENT_CHARACTER, NULL, &status);
+	u_strFromUTF8WithSub(icu->chars, icu->chars_size, &nchars, bytes, len, REPLACEMENT_CHARACTER, NULL,
+						 &status);
 	if (U_FAILURE(status))
-		ereport(ERROR,
-				(errmsg("%s failed: %s", "u_strFromUTF8WithSub", u_errorName(status))));
+		ereport(ERROR, (errmsg("%s failed: %s", "u_strFromUTF8WithSub", u_errorName(status))));
 	return nchars;
 }
 
@@ -165,13 +159,12 @@ store_sort_key(SortKeyIcu *icu, int32 nchars, const char *bytes, Size len, uint8
 {
 	if (icu->utf8)
 	{
-		int32		size = ucol_getSortKey(icu->locale->info.icu.ucol, icu->chars, nchars,
-										   dst, Min(room, PG_INT32_MAX));
+		int32 size =
+			ucol_getSortKey(icu->locale->info.icu.ucol, icu->chars, nchars, dst, Min(room, PG_INT32_MAX));
 
 		if (size <= 0)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("sort key generation failed for a string of %zu bytes", len)));
+			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+							errmsg("sort key generation failed for a string of %zu bytes", len)));
 		return size;
 	}
 	return pg_strnxfrm((char *) dst, room, bytes, len, icu->locale) + 1;
@@ -181,10 +174,10 @@ store_sort_key(SortKeyIcu *icu, int32 nchars, const char *bytes, Size len, uint8
 static Size
 append_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
-	int32		nchars = icu->utf8 ? convert_utf8(icu, bytes, len) : 0;
-	uint8	   *dst = sort_key_reserve(key, 2 * len + 16);
-	Size		room = key->buffer_size - key->length;
-	Size		size = store_sort_key(icu, nchars, bytes, len, dst, room);
+	int32 nchars = icu->utf8 ? convert_utf8(icu, bytes, len) : 0;
+	uint8 *dst = sort_key_reserve(key, 2 * len + 16);
+	Size room = key->buffer_size - key->length;
+	Size size = store_sort_key(icu, nchars, bytes, len, dst, room);
 
 	if (unlikely(size > room))
 	{
@@ -221,10 +214,10 @@ cache_is_worth_it(SortKeyIcu *icu, Size len)
 static void
 append_cached_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
-	uint32		hash = hash_bytes((const unsigned char *) bytes, len);
+	uint32 hash = hash_bytes((const unsigned char *) bytes, len);
 	CacheEntry *set = &icu->cache[(hash & (CACHE_SETS - 1)) * CACHE_WAYS];
 	CacheEntry *victim = &set[icu->lookups % CACHE_WAYS];
-	Size		size;
+	Size size;
 
 	for (CacheEntry *entry = set; entry < set + CACHE_WAYS; entry++)
 	{
@@ -251,7 +244,7 @@ append_cached_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size le
 static bool
 append_ascii_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
-	Size		size;
+	Size size;
 
 	if (unlikely(icu->until_ascii >= 0 && icu->until_ascii-- == 0))
 		icu->ascii = icu_ascii_get(icu->locale->info.icu.ucol);
@@ -266,11 +259,11 @@ void
 sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 {
 	SortKeyIcu *icu = col->icu;
-	Size		len;
+	Size len;
 	const char *bytes = sort_key_text_bytes(key, col, value, &len);
 
 	if (append_ascii_sort_key(key, icu, bytes, len))
-		;						/* done */
+		; /* done */
 	else if (cache_is_worth_it(icu, len))
 		append_cached_sort_key(key, icu, bytes, len);
 	else
@@ -278,7 +271,7 @@ sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 
 	if (icu->locale->deterministic)
 	{
-		uint8	   *dst = sort_key_reserve(key, len + 1);
+		uint8 *dst = sort_key_reserve(key, len + 1);
 
 		memcpy(dst, bytes, len);
 		dst[len] = 0;
@@ -286,7 +279,7 @@ sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 	}
 }
 
-#else							/* !USE_ICU: no column is described as such */
+#else /* !USE_ICU: no column is described as such */
 
 bool
 sort_key_icu_exact(Oid collation, const char **setting)
@@ -307,4 +300,4 @@ sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 	elog(ERROR, "PostgreSQL was built without ICU");
 }
 
-#endif							/* USE_ICU */
+#endif /* USE_ICU */

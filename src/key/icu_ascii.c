@@ -2,19 +2,20 @@
  * key/icu_ascii.c
  *		ICU sort keys of ASCII strings, put together from those of single characters.
  *
- * ucol_getSortKey takes 15 to 20 ns a character, for it is made for any script.  Where a character's weights do not
- * depend on its neighbours, the key of a string is its characters' weights one after the other, level by level:
+ * ucol_getSortKey takes 15 to 20 ns a character, for it is made for any script.  Where a character's weights
+ * do not depend on its neighbours, the key of a string is its characters' weights one after the other, level
+ * by level:
  *
  *		primary weights 01 secondary weights 01 tertiary weights 00
  *
- * in a form that ICU's collation design documents describe ("sort keys", compression): primary weights that begin with the same
- * compressible byte hold it once, and a byte 03 or FF says whether the next one that differs is lower or
- * higher; on the other levels runs of the common weight become counts.
+ * in a form that ICU's collation design documents describe ("sort keys", compression): primary weights that
+ * begin with the same compressible byte hold it once, and a byte 03 or FF says whether the next one that
+ * differs is lower or higher; on the other levels runs of the common weight become counts.
  *
- * What the characters' weights are is learned from the sort keys that ICU gives for them alone and doubled.  That
- * neighbours do not matter is known if no contraction consists of ASCII characters.  And because all this is
- * knowledge of another library's insides, a collator is used this way only if some thousand random strings
- * give, to the byte, the keys that ICU gives.  Everything else is left to ICU.
+ * What the characters' weights are is learned from the sort keys that ICU gives for them alone and doubled.
+ * That neighbours do not matter is known if no contraction consists of ASCII characters.  And because all
+ * this is knowledge of another library's insides, a collator is used this way only if some thousand random
+ * strings give, to the byte, the keys that ICU gives.  Everything else is left to ICU.
  */
 #include "postgres.h"
 
@@ -28,7 +29,7 @@
 #include "utils/memutils.h"
 
 #define NCHARS 128
-#define MAX_KEY 64				/* bytes of the key of one or two characters */
+#define MAX_KEY 64 /* bytes of the key of one or two characters */
 
 #define LEVEL_SEPARATOR 0x01
 #define LOWER_LEAD_FOLLOWS 0x03
@@ -38,9 +39,9 @@
 /* How runs of the common weight are counted: at the end of a level, or before a higher weight. */
 typedef struct CommonRun
 {
-	int			step;			/* the most that one byte counts */
-	uint8		middle;			/* the byte for a full step, when more follow */
-	uint8		high;			/* minus the count: the byte before a higher weight */
+	int step;	  /* the most that one byte counts */
+	uint8 middle; /* the byte for a full step, when more follow */
+	uint8 high;	  /* minus the count: the byte before a higher weight */
 } CommonRun;
 
 static const CommonRun secondary_run = {0x21, COMMON_WEIGHT + 0x20, COMMON_WEIGHT + 0x40};
@@ -48,21 +49,21 @@ static const CommonRun tertiary_run = {0x61, COMMON_WEIGHT + 0x60, COMMON_WEIGHT
 
 typedef struct AsciiChar
 {
-	bool		simple;			/* known, and not ignored */
-	bool		compressible;
-	uint8		nrest;			/* bytes of the primary weight after the first */
-	uint8		ntertiary;		/* bytes of the tertiary weight; 0: the common one */
-	uint8		rest[4];
-	uint8		tertiary[2];
-	uint32		primary;		/* left-aligned */
+	bool simple; /* known, and not ignored */
+	bool compressible;
+	uint8 nrest;	 /* bytes of the primary weight after the first */
+	uint8 ntertiary; /* bytes of the tertiary weight; 0: the common one */
+	uint8 rest[4];
+	uint8 tertiary[2];
+	uint32 primary; /* left-aligned */
 } AsciiChar;
 
 struct IcuAscii
 {
 	struct IcuAscii *next;
-	UCollator  *collator;
-	bool		usable;
-	AsciiChar	chars[256];		/* those from NCHARS on are never simple */
+	UCollator *collator;
+	bool usable;
+	AsciiChar chars[256]; /* those from NCHARS on are never simple */
 };
 
 /* All collators of this process so far. */
@@ -81,12 +82,15 @@ write_common_run(uint8 *dst, Size count, const CommonRun *run, bool before_highe
 	return dst;
 }
 
-/* Writes the primary weights; NULL if a character is not simple.  *all_common: are all tertiary weights the common one? */
+/*
+ * Writes the primary weights; NULL if a character is not simple.  *all_common: are all tertiary weights the
+ * common one?
+ */
 static inline uint8 *
 write_primaries(const IcuAscii *ascii, const char *bytes, Size len, uint8 *dst, bool *all_common)
 {
-	uint32		previous = 0;	/* the weight whose lead byte later ones may share; 0: none */
-	uint32		ntertiary = 0;
+	uint32 previous = 0; /* the weight whose lead byte later ones may share; 0: none */
+	uint32 ntertiary = 0;
 
 	for (Size i = 0; i < len; i++)
 	{
@@ -112,7 +116,7 @@ write_primaries(const IcuAscii *ascii, const char *bytes, Size len, uint8 *dst, 
 static uint8 *
 write_tertiaries(const IcuAscii *ascii, const char *bytes, Size len, uint8 *dst)
 {
-	Size		ncommon = 0;
+	Size ncommon = 0;
 
 	for (Size i = 0; i < len; i++)
 	{
@@ -135,8 +139,8 @@ write_tertiaries(const IcuAscii *ascii, const char *bytes, Size len, uint8 *dst)
 Size
 icu_ascii_sort_key(const IcuAscii *ascii, const char *bytes, Size len, uint8 *dst)
 {
-	bool		all_common;
-	uint8	   *p;
+	bool all_common;
+	uint8 *p;
 
 	if (len == 0)
 		return 0;
@@ -160,11 +164,11 @@ icu_ascii_sort_key(const IcuAscii *ascii, const char *bytes, Size len, uint8 *ds
 static bool
 has_usual_levels(UCollator *collator)
 {
-	UErrorCode	status = U_ZERO_ERROR;
-	bool		usual = ucol_getStrength(collator) == UCOL_TERTIARY &&
-		ucol_getAttribute(collator, UCOL_CASE_LEVEL, &status) == UCOL_OFF &&
-		ucol_getAttribute(collator, UCOL_CASE_FIRST, &status) == UCOL_OFF &&
-		ucol_getAttribute(collator, UCOL_NUMERIC_COLLATION, &status) == UCOL_OFF;
+	UErrorCode status = U_ZERO_ERROR;
+	bool usual = ucol_getStrength(collator) == UCOL_TERTIARY &&
+				 ucol_getAttribute(collator, UCOL_CASE_LEVEL, &status) == UCOL_OFF &&
+				 ucol_getAttribute(collator, UCOL_CASE_FIRST, &status) == UCOL_OFF &&
+				 ucol_getAttribute(collator, UCOL_NUMERIC_COLLATION, &status) == UCOL_OFF;
 
 	return usual && U_SUCCESS(status);
 }
@@ -184,17 +188,17 @@ is_ascii(const UChar *chars, int32 nchars)
 static bool
 has_ascii_contraction(UCollator *collator)
 {
-	UErrorCode	status = U_ZERO_ERROR;
-	USet	   *contractions = uset_openEmpty();
-	bool		found = false;
+	UErrorCode status = U_ZERO_ERROR;
+	USet *contractions = uset_openEmpty();
+	bool found = false;
 
 	ucol_getContractionsAndExpansions(collator, contractions, NULL, true, &status);
 	for (int32 i = 0; i < uset_getItemCount(contractions) && U_SUCCESS(status) && !found; i++)
 	{
-		UChar		chars[64];
-		UChar32		from;
-		UChar32		to;
-		int32		nchars = uset_getItem(contractions, i, &from, &to, chars, lengthof(chars), &status);
+		UChar chars[64];
+		UChar32 from;
+		UChar32 to;
+		int32 nchars = uset_getItem(contractions, i, &from, &to, chars, lengthof(chars), &status);
 
 		found = nchars > 0 && U_SUCCESS(status) && is_ascii(chars, nchars);
 	}
@@ -206,9 +210,9 @@ has_ascii_contraction(UCollator *collator)
 static bool
 learn_weights(UCollator *collator, UChar ch, AsciiChar *c)
 {
-	uint8		key[MAX_KEY];
-	int32		size = ucol_getSortKey(collator, &ch, 1, key, sizeof(key));
-	int			nprimary = 0;
+	uint8 key[MAX_KEY];
+	int32 size = ucol_getSortKey(collator, &ch, 1, key, sizeof(key));
+	int nprimary = 0;
 	const uint8 *tertiary;
 
 	if (size <= 0 || size > sizeof(key))
@@ -238,10 +242,10 @@ learn_weights(UCollator *collator, UChar ch, AsciiChar *c)
 static bool
 learn_compression(UCollator *collator, UChar ch, AsciiChar *c)
 {
-	UChar		twice[2] = {ch, ch};
-	uint8		key[MAX_KEY];
-	int32		size = ucol_getSortKey(collator, twice, 2, key, sizeof(key));
-	int			nprimary = 1 + c->nrest;
+	UChar twice[2] = {ch, ch};
+	uint8 key[MAX_KEY];
+	int32 size = ucol_getSortKey(collator, twice, 2, key, sizeof(key));
+	int nprimary = 1 + c->nrest;
 
 	if (size <= 2 * nprimary || size > sizeof(key))
 		return false;
@@ -254,7 +258,7 @@ learn_characters(IcuAscii *ascii)
 {
 	for (int ch = 1; ch < NCHARS; ch++)
 	{
-		AsciiChar  *c = &ascii->chars[ch];
+		AsciiChar *c = &ascii->chars[ch];
 
 		c->simple = learn_weights(ascii->collator, ch, c) && learn_compression(ascii->collator, ch, c);
 	}
@@ -269,16 +273,18 @@ learn_characters(IcuAscii *ascii)
 static Size
 random_string(pg_prng_state *prng, char *bytes)
 {
-	static const char *const classes[] = {"abcdefghijklmnopqrstuvwxyz", "aA", "abcABC019", "/usr/lib-2.0_X", "0123456789"};
-	uint64		kind = pg_prng_uint64(prng) % (lengthof(classes) + 3);
-	Size		limit = pg_prng_uint64(prng) % 8 == 0 ? PROOF_MAX_LENGTH : 24;
-	Size		len = 1 + pg_prng_uint64(prng) % limit;
+	static const char *const classes[] = {"abcdefghijklmnopqrstuvwxyz", "aA", "abcABC019", "/usr/lib-2.0_X",
+										  "0123456789"};
+	uint64 kind = pg_prng_uint64(prng) % (lengthof(classes) + 3);
+	Size limit = pg_prng_uint64(prng) % 8 == 0 ? PROOF_MAX_LENGTH : 24;
+	Size len = 1 + pg_prng_uint64(prng) % limit;
 
 	for (Size i = 0; i < len; i++)
 	{
-		uint64		r = pg_prng_uint64(prng);
+		uint64 r = pg_prng_uint64(prng);
 
-		bytes[i] = kind < lengthof(classes) ? classes[kind][r % strlen(classes[kind])] : (char) (1 + r % (NCHARS - 1));
+		bytes[i] = kind < lengthof(classes) ? classes[kind][r % strlen(classes[kind])]
+											: (char) (1 + r % (NCHARS - 1));
 	}
 	return len;
 }
@@ -287,17 +293,17 @@ random_string(pg_prng_state *prng, char *bytes)
 static bool
 key_is_exact(const IcuAscii *ascii, const char *bytes, Size len)
 {
-	uint8		mine[ICU_ASCII_ROOM(PROOF_MAX_LENGTH)];
-	uint8		theirs[ICU_ASCII_ROOM(PROOF_MAX_LENGTH)];
-	UChar		chars[PROOF_MAX_LENGTH];
-	Size		size = icu_ascii_sort_key(ascii, bytes, len, mine);
+	uint8 mine[ICU_ASCII_ROOM(PROOF_MAX_LENGTH)];
+	uint8 theirs[ICU_ASCII_ROOM(PROOF_MAX_LENGTH)];
+	UChar chars[PROOF_MAX_LENGTH];
+	Size size = icu_ascii_sort_key(ascii, bytes, len, mine);
 
 	if (size == 0)
 		return true;
 	for (Size i = 0; i < len; i++)
 		chars[i] = bytes[i];
 	return ucol_getSortKey(ascii->collator, chars, len, theirs, sizeof(theirs)) == size &&
-		memcmp(mine, theirs, size) == 0;
+		   memcmp(mine, theirs, size) == 0;
 }
 
 /* All pairs of characters, and random strings. */
@@ -305,7 +311,7 @@ static bool
 prove(const IcuAscii *ascii)
 {
 	pg_prng_state prng;
-	char		bytes[PROOF_MAX_LENGTH];
+	char bytes[PROOF_MAX_LENGTH];
 
 	for (int a = 1; a < NCHARS; a++)
 	{
@@ -329,7 +335,7 @@ prove(const IcuAscii *ascii)
 const IcuAscii *
 icu_ascii_get(UCollator *collator)
 {
-	IcuAscii   *ascii;
+	IcuAscii *ascii;
 
 	for (ascii = known; ascii != NULL; ascii = ascii->next)
 	{
@@ -348,4 +354,4 @@ icu_ascii_get(UCollator *collator)
 	return ascii->usable ? ascii : NULL;
 }
 
-#endif							/* USE_ICU */
+#endif /* USE_ICU */

@@ -2,13 +2,12 @@
  * key/numeric.c
  *		Variable sort keys of numeric.
  *
- * A numeric is a sign, a weight and digits to base 10000, the first of them
- * times 10000^weight.  For positive values the weight decides first, then the
- * digits one by one, and the one with digits left when the other has none
- * is the larger.  The scale that it is shown with does not count.
+ * A numeric is a sign, a weight and digits to base 10000, the first of them times 10000^weight.  For positive
+ * values the weight decides first, then the digits one by one, and the one with digits left when the other
+ * has none is the larger.  The scale that it is shown with does not count.
  *
- * The key is one byte for sign and weight, chosen from 02 - FE so that it
- * needs no marker before it, then the digits:
+ * The key is one byte for sign and weight, chosen from 02 - FE so that it needs no marker before it, then the
+ * digits:
  *
  *	02 -infinity			81 weight below -40, as two bytes more
  *	03 large negative		82 - FB weight -40 to 81
@@ -16,11 +15,10 @@
  *	7E small negative		FD +infinity
  *	80 zero					FE NaN
  *
- * Digits take 14 bits each, as 4096 + digit.  That is 01... or 1... in bits,
- * so two zero bits end the digits: less than any digit, and never read as
- * the start of one, which makes the encoding prefix-free.  The last byte is
- * filled up with zero bits.  Four digits are 7 bytes: with the first byte
- * the 8 bytes that a sort looks at first hold 13 to 16 decimal digits.
+ * Digits take 14 bits each, as 4096 + digit.  That is 01... or 1... in bits, so two zero bits end the digits:
+ * less than any digit, and never read as the start of one, which makes the encoding prefix-free.  The last
+ * byte is filled up with zero bits.  Four digits are 7 bytes: with the first byte the 8 bytes that a sort
+ * looks at first hold 13 to 16 decimal digits.
  *
  * A negative value is the complement of all the bytes of its positive one.
  */
@@ -29,47 +27,46 @@
 #include "key/fixed.h"
 
 /*
- * The type's format on disk, which pg_upgrade relies on: a 16-bit header, in the
- * long form a 16-bit weight, and 16-bit digits.  See the comments on struct
- * NumericData in PostgreSQL's numeric.c.
+ * The type's format on disk, which pg_upgrade relies on: a 16-bit header, in the long form a 16-bit weight,
+ * and 16-bit digits.  See the comments on struct NumericData in PostgreSQL's numeric.c.
  */
-#define HEADER_FORM_MASK		0xC000
-#define HEADER_LONG_NEGATIVE	0x4000
-#define HEADER_SHORT			0x8000
-#define HEADER_SPECIAL			0xC000
-#define SPECIAL_INFINITE		0x1000
-#define SPECIAL_NEGATIVE		0x2000
-#define SHORT_NEGATIVE			0x2000
-#define SHORT_WEIGHT_SIGN		0x0040
-#define SHORT_WEIGHT_MASK		0x003F
+#define HEADER_FORM_MASK 0xC000
+#define HEADER_LONG_NEGATIVE 0x4000
+#define HEADER_SHORT 0x8000
+#define HEADER_SPECIAL 0xC000
+#define SPECIAL_INFINITE 0x1000
+#define SPECIAL_NEGATIVE 0x2000
+#define SHORT_NEGATIVE 0x2000
+#define SHORT_WEIGHT_SIGN 0x0040
+#define SHORT_WEIGHT_MASK 0x003F
 
-#define CODE_MINUS_INFINITY		0x02
-#define CODE_ZERO				0x80
-#define CODE_SMALL				0x81
-#define CODE_FIRST				0x82
-#define CODE_LARGE				0xFC
-#define CODE_PLUS_INFINITY		0xFD
-#define CODE_NAN				0xFE
+#define CODE_MINUS_INFINITY 0x02
+#define CODE_ZERO 0x80
+#define CODE_SMALL 0x81
+#define CODE_FIRST 0x82
+#define CODE_LARGE 0xFC
+#define CODE_PLUS_INFINITY 0xFD
+#define CODE_NAN 0xFE
 
-#define WEIGHT_MIN				(-40)
-#define WEIGHT_MAX				(WEIGHT_MIN + CODE_LARGE - CODE_FIRST - 1)
+#define WEIGHT_MIN (-40)
+#define WEIGHT_MAX (WEIGHT_MIN + CODE_LARGE - CODE_FIRST - 1)
 
-#define DIGIT_BITS				14
-#define DIGIT_BIAS				4096
-#define END_BITS				2
+#define DIGIT_BITS 14
+#define DIGIT_BIAS 4096
+#define END_BITS 2
 
 typedef struct NumericParts
 {
-	bool		negative;
-	int			weight;
-	int			ndigits;
-	const char *digits;			/* int16 each, maybe not aligned */
+	bool negative;
+	int weight;
+	int ndigits;
+	const char *digits; /* int16 each, maybe not aligned */
 } NumericParts;
 
 static inline uint64
 biased_digit(const char *digits, int i)
 {
-	int16		digit;
+	int16 digit;
 
 	memcpy(&digit, digits + i * sizeof(digit), sizeof(digit));
 	Assert(digit >= 0 && digit < 10000);
@@ -81,8 +78,8 @@ static inline bool
 parse_numeric(struct varlena *value, NumericParts *parts, uint8 *code)
 {
 	const char *data = VARDATA_ANY(value);
-	Size		size = VARSIZE_ANY_EXHDR(value);
-	uint16		header;
+	Size size = VARSIZE_ANY_EXHDR(value);
+	uint16 header;
 
 	memcpy(&header, data, sizeof(header));
 	parts->digits = data + sizeof(header);
@@ -96,13 +93,14 @@ parse_numeric(struct varlena *value, NumericParts *parts, uint8 *code)
 	}
 	else if ((header & HEADER_FORM_MASK) == HEADER_SPECIAL)
 	{
-		*code = !(header & SPECIAL_INFINITE) ? CODE_NAN :
-			(header & SPECIAL_NEGATIVE) ? CODE_MINUS_INFINITY : CODE_PLUS_INFINITY;
+		*code = !(header & SPECIAL_INFINITE)  ? CODE_NAN
+				: (header & SPECIAL_NEGATIVE) ? CODE_MINUS_INFINITY
+											  : CODE_PLUS_INFINITY;
 		return false;
 	}
 	else
 	{
-		int16		weight;
+		int16 weight;
 
 		memcpy(&weight, parts->digits, sizeof(weight));
 		parts->digits += sizeof(weight);
@@ -146,7 +144,7 @@ store_weight(uint8 *dst, int weight, uint64 invert)
 static inline uint8 *
 store_digits(uint8 *dst, const char *digits, int ndigits, uint64 invert)
 {
-	uint64		word = 0;
+	uint64 word = 0;
 
 	for (; ndigits >= 4; ndigits -= 4)
 	{
@@ -168,10 +166,10 @@ void
 sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value)
 {
 	NumericParts parts;
-	uint8		code = CODE_ZERO;
-	uint64		invert;
-	uint8	   *start;
-	uint8	   *end;
+	uint8 code = CODE_ZERO;
+	uint64 invert;
+	uint8 *start;
+	uint8 *end;
 
 	if (parse_numeric(sort_key_detoast(key, value), &parts, &code))
 		strip_zero_digits(&parts);

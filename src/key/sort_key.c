@@ -2,12 +2,11 @@
  * key/sort_key.c
  *		Normalized sort keys: the encoder of whole rows.
  *
- * describe.c decides what each column becomes, fixed.h and
- * the sort_key_*.c files encode values; here they are put one after the
- * other.  types.h says why the result orders as PostgreSQL does.
+ * describe.c decides what each column becomes, fixed.h and the sort_key_*.c files encode values; here they
+ * are put one after the other.  types.h says why the result orders as PostgreSQL does.
  *
- * Rows are encoded by the million: nothing is allocated for a row but where a
- * value has to be detoasted, and that is freed before the next one.
+ * Rows are encoded by the million: nothing is allocated for a row but where a value has to be detoasted, and
+ * that is freed before the next one.
  */
 #include "postgres.h"
 
@@ -22,7 +21,7 @@
 static int
 fixed_key_width(int ncols, const SortKeyColumn *cols)
 {
-	int			width = 0;
+	int width = 0;
 
 	for (int i = 0; i < ncols; i++)
 	{
@@ -37,7 +36,7 @@ fixed_key_width(int ncols, const SortKeyColumn *cols)
 SortKey *
 sort_key_create(int ncols, const SortColumnSpec *columns)
 {
-	SortKey    *key = palloc0(sizeof(SortKey));
+	SortKey *key = palloc0(sizeof(SortKey));
 
 	key->ncols = ncols;
 	key->cols = palloc0(ncols * sizeof(SortKeyColumn));
@@ -45,7 +44,7 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	for (int i = 0; i < ncols; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
-		Declined	why_not;
+		Declined why_not;
 
 		if (!sort_key_describe(&columns[i], col, &why_not))
 			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
@@ -62,8 +61,7 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	{
 		key->buffer_size = INITIAL_BUFFER_SIZE;
 		key->buffer = palloc(key->buffer_size);
-		key->scratch = AllocSetContextCreate(CurrentMemoryContext,
-											 "gpusort detoasted sort keys",
+		key->scratch = AllocSetContextCreate(CurrentMemoryContext, "gpusort detoasted sort keys",
 											 ALLOCSET_DEFAULT_SIZES);
 	}
 	return key;
@@ -72,7 +70,7 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 SortKey *
 sort_key_create_twin(const SortKey *key)
 {
-	SortKey    *twin = palloc(sizeof(SortKey));
+	SortKey *twin = palloc(sizeof(SortKey));
 
 	*twin = *key;
 	if (twin->variable)
@@ -113,8 +111,8 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 static inline bool
 encode_single(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
 {
-	uint64		marker = (uint64) (isnull ? col->null_marker : col->value_marker) << 56;
-	uint64		word;
+	uint64 marker = (uint64) (isnull ? col->null_marker : col->value_marker) << 56;
+	uint64 word;
 
 	if (col->width == 8)
 	{
@@ -167,8 +165,8 @@ sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 static inline void
 append_value(SortKey *key, SortKeyColumn *col, Datum value)
 {
-	uint8	   *dst = sort_key_reserve(key, 1 + col->width);
-	Size		start;
+	uint8 *dst = sort_key_reserve(key, 1 + col->width);
+	Size start;
 
 	if (!col->self_marked)
 	{
@@ -187,7 +185,7 @@ append_value(SortKey *key, SortKeyColumn *col, Datum value)
 	col->append(key, col, value);
 	if (col->descending)
 	{
-		uint8	   *end = key->buffer + key->length;
+		uint8 *end = key->buffer + key->length;
 
 		for (uint8 *byte = key->buffer + start; byte < end; byte++)
 			*byte = ~*byte;
@@ -228,7 +226,7 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 void
 sort_key_grow(SortKey *key, Size more)
 {
-	Size		size = key->buffer_size;
+	Size size = key->buffer_size;
 
 	while (size - key->length < more)
 		size *= 2;

@@ -2,18 +2,15 @@
  * key/sort_key.h
  *		Normalized sort keys: bytes whose order is the SQL order.
  *
- * Every supported sort key, of one or more columns, becomes a byte string
- * such that comparing two of them as unsigned bytes (memcmp) gives exactly
- * PostgreSQL's order; equal keys are equal for PostgreSQL too.
+ * Every supported sort key, of one or more columns, becomes a byte string such that comparing two of them as
+ * unsigned bytes (memcmp) gives exactly PostgreSQL's order; equal keys are equal for PostgreSQL too.
  *
- *	- All columns of fixed width: a *fixed key* of SortKey.width bytes, a
- *	  multiple of 8, padded with zero bytes at its end.
- *	- Otherwise: a *variable key*.  No key is a proper prefix of another but for
- *	  trailing zero bytes; keys compare as if they were continued by zero
- *	  bytes for ever, and trailing zero bytes may be left out.
+ *	- All columns of fixed width: a *fixed key* of SortKey.width bytes, a multiple of 8, padded with zero
+ *	  bytes at its end.
+ *	- Otherwise: a *variable key*.  No key is a proper prefix of another but for trailing zero bytes; keys
+ *	  compare as if they were continued by zero bytes for ever, and trailing zero bytes may be left out.
  *
- * What can't be encoded exactly is not supported, and sort_key_supported says
- * why in words for a person.
+ * What can't be encoded exactly is not supported, and sort_key_supported says why in words for a person.
  */
 #ifndef GPUSORT_KEY_SORT_KEY_H
 #define GPUSORT_KEY_SORT_KEY_H
@@ -32,59 +29,60 @@ typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private */
 
 typedef struct SortKey
 {
-	int			ncols;
-	bool		variable;		/* a variable key? */
-	int			width;			/* bytes of a fixed key, a multiple of 8; 0 if variable */
-	AttrNumber	last_attno;		/* the highest column of the slot that the key reads */
-	SortKeyColumn *cols;		/* ncols of them */
-	uint8	   *buffer;			/* variable: the key being built */
-	Size		buffer_size;
-	Size		length;			/* variable: bytes of the key so far */
-	MemoryContext scratch;		/* variable: for detoasted values; reset after each row */
-	bool		detoasted;		/* variable: is there anything in scratch? */
+	int ncols;
+	bool variable;		   /* a variable key? */
+	int width;			   /* bytes of a fixed key, a multiple of 8; 0 if variable */
+	AttrNumber last_attno; /* the highest column of the slot that the key reads */
+	SortKeyColumn *cols;   /* ncols of them */
+	uint8 *buffer;		   /* variable: the key being built */
+	Size buffer_size;
+	Size length;		   /* variable: bytes of the key so far */
+	MemoryContext scratch; /* variable: for detoasted values; reset after each row */
+	bool detoasted;		   /* variable: is there anything in scratch? */
 } SortKey;
 
 /* One sort column as a Sort node or a path describes it. */
 typedef struct SortColumnSpec
 {
-	AttrNumber	attno;			/* the column of the input */
-	Oid			type;			/* exprType of that column; domains are allowed */
-	Oid			sortop;			/* ordering operator: '<' or '>' of a btree opfamily */
-	Oid			collation;		/* collation to sort by, or InvalidOid */
-	bool		nulls_first;
+	AttrNumber attno; /* the column of the input */
+	Oid type;		  /* exprType of that column; domains are allowed */
+	Oid sortop;		  /* ordering operator: '<' or '>' of a btree opfamily */
+	Oid collation;	  /* collation to sort by, or InvalidOid */
+	bool nulls_first;
 } SortColumnSpec;
 
 /* Can this column be encoded exactly?  If not, *why_not says why, as "type jsonb has no exact sort key". */
 extern bool sort_key_supported(const SortColumnSpec *column, Declined *why_not);
 
 /*
- * The bytes of key a row, on average, of columns whose values have so many bytes; is it a fixed key?  Every column must be
- * supported.
+ * The bytes of key a row, on average, of columns whose values have so many bytes; is it a fixed key?  Every
+ * column must be supported.
  */
-extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths, bool *is_fixed);
+extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths,
+									  bool *is_fixed);
 
 /*
- * Makes an encoder in CurrentMemoryContext; all it owns goes with that context.
- * Every column must be supported.  It may raise errors of opening a collation.
+ * Makes an encoder in CurrentMemoryContext; all it owns goes with that context.  Every column must be
+ * supported.  It may raise errors of opening a collation.
  */
 extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
 
 /*
- * Another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one: to be used while what the first
- * one returned is still needed.
+ * Another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one: to be used
+ * while what the first one returned is still needed.
  */
 extern SortKey *sort_key_create_twin(const SortKey *key);
 
 /*
- * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Of all
- * types enums alone can raise an error: if their values are renumbered meanwhile.
+ * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Of all types enums alone can raise
+ * an error: if their values are renumbered meanwhile.
  */
 extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst);
 
 /*
- * Encodes the slot's row; returns the key, *len bytes long, trailing zero
- * bytes dropped.  The result is valid until the next call, and belongs to the SortKey.
+ * Encodes the slot's row; returns the key, *len bytes long, trailing zero bytes dropped.  The result is valid
+ * until the next call, and belongs to the SortKey.
  */
 extern const uint8 *sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len);
 
-#endif							/* GPUSORT_KEY_SORT_KEY_H */
+#endif /* GPUSORT_KEY_SORT_KEY_H */

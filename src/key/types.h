@@ -2,20 +2,18 @@
  * key/types.h
  *		What a sort column is, inside the sort_key files.
  *
- * A column's encoding is its *marker*, which tells NULL from a value and puts
- * the NULLs first or last, and then the value's bytes, complemented if the
- * column is sorted descending.
+ * A column's encoding is its *marker*, which tells NULL from a value and puts the NULLs first or last, and
+ * then the value's bytes, complemented if the column is sorted descending.
  *
- * Every column encoding is prefix-free: of two different encodings of one
- * column neither is a prefix of the other.  Fixed widths are so by nature, and
- * each variable encoder says how it comes by it.  All exactness rests on that:
+ * Every column encoding is prefix-free: of two different encodings of one column neither is a prefix of the
+ * other.  Fixed widths are so by nature, and each variable encoder says how it comes by it.  All exactness
+ * rests on that:
  *
  *	- Complementing bytes turns the order round, and keeps the property.
- *	- Of two rows, take the first column whose encodings differ.  They differ in
- *	  a byte that both of them have, and all before is equal: that byte decides
- *	  as the column does, and what follows it, later columns, padding or zero
- *	  bytes left out at the end, is never looked at.  The byte itself, if it
- *	  was a zero at the end and left out, is read as a zero again.
+ *	- Of two rows, take the first column whose encodings differ.  They differ in a byte that both of them
+ *	  have, and all before is equal: that byte decides as the column does, and what follows it, later columns,
+ *	  padding or zero bytes left out at the end, is never looked at.  The byte itself, if it was a zero at the
+ *	  end and left out, is read as a zero again.
  *	- If no column differs, the keys are the same bytes.
  */
 #ifndef GPUSORT_KEY_TYPES_H
@@ -28,8 +26,8 @@
 typedef enum SortKeyKind
 {
 	/* fixed width, see fixed.h */
-	SORT_KEY_BOOL,				/* bool */
-	SORT_KEY_UINT8,				/* "char", which compares unsigned */
+	SORT_KEY_BOOL,	/* bool */
+	SORT_KEY_UINT8, /* "char", which compares unsigned */
 	SORT_KEY_INT16,
 	SORT_KEY_INT32,
 	SORT_KEY_UINT32,
@@ -37,52 +35,51 @@ typedef enum SortKeyKind
 	SORT_KEY_UINT64,
 	SORT_KEY_FLOAT4,
 	SORT_KEY_FLOAT8,
-	SORT_KEY_BYTES6,			/* pointer to bytes in order */
+	SORT_KEY_BYTES6, /* pointer to bytes in order */
 	SORT_KEY_BYTES8,
 	SORT_KEY_BYTES16,
-	SORT_KEY_TID,				/* ItemPointer */
-	SORT_KEY_TIMETZ,			/* TimeTzADT * */
-	SORT_KEY_INTERVAL,			/* Interval * */
-	SORT_KEY_ENUM,				/* oid of a pg_enum row */
+	SORT_KEY_TID,	   /* ItemPointer */
+	SORT_KEY_TIMETZ,   /* TimeTzADT * */
+	SORT_KEY_INTERVAL, /* Interval * */
+	SORT_KEY_ENUM,	   /* oid of a pg_enum row */
 	/* variable width */
-	SORT_KEY_TEXT,				/* varlena */
-	SORT_KEY_BPCHAR,			/* varlena, trailing blanks don't count */
-	SORT_KEY_NAME,				/* Name */
+	SORT_KEY_TEXT,	 /* varlena */
+	SORT_KEY_BPCHAR, /* varlena, trailing blanks don't count */
+	SORT_KEY_NAME,	 /* Name */
 	SORT_KEY_BYTEA,
-	SORT_KEY_BIT,				/* VarBit * */
+	SORT_KEY_BIT, /* VarBit * */
 	SORT_KEY_NUMERIC,
-	SORT_KEY_INET				/* inet or cidr */
+	SORT_KEY_INET /* inet or cidr */
 } SortKeyKind;
 
 /* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
-typedef void (*SortKeyAppend) (SortKey *key, SortKeyColumn *col, Datum value);
+typedef void (*SortKeyAppend)(SortKey *key, SortKeyColumn *col, Datum value);
 
 typedef struct SortKeyIcu SortKeyIcu;	/* icu.c */
 typedef struct SortKeyEnum SortKeyEnum; /* enum.c */
 
 struct SortKeyColumn
 {
-	int			attidx;			/* index into tts_values */
+	int attidx; /* index into tts_values */
 	SortKeyKind kind;
-	uint8		width;			/* bytes of a value; 0 if variable */
-	uint8		null_marker;
-	uint8		value_marker;
-	bool		self_marked;	/* the value's first byte is 01 - FE and does as the marker */
-	bool		descending;
-	uint64		invert;			/* all ones if descending, else 0 */
-	SortKeyAppend append;		/* NULL if fixed */
-	Oid			type;			/* base type */
-	Oid			collation;		/* sorts by this ICU collation, or InvalidOid */
+	uint8 width; /* bytes of a value; 0 if variable */
+	uint8 null_marker;
+	uint8 value_marker;
+	bool self_marked; /* the value's first byte is 01 - FE and does as the marker */
+	bool descending;
+	uint64 invert;		  /* all ones if descending, else 0 */
+	SortKeyAppend append; /* NULL if fixed */
+	Oid type;			  /* base type */
+	Oid collation;		  /* sorts by this ICU collation, or InvalidOid */
 	SortKeyIcu *icu;
 	SortKeyEnum *enum_order;
 };
 
 /*
- * Fills in what is known of the column without looking at data, all but icu
- * and enum_order.  False if it can't be encoded exactly, *why_not tells why.
+ * Fills in what is known of the column without looking at data, all but icu and enum_order.  False if it
+ * can't be encoded exactly, *why_not tells why.
  */
-extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col,
-							  Declined *why_not);
+extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
 
 /* Makes room in key->buffer for "more" bytes after key->length. */
 extern void sort_key_grow(SortKey *key, Size more);
@@ -98,9 +95,8 @@ extern void sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum valu
 extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
 
 /*
- * Do the sort keys of this ICU collation order as its comparisons do?  If not,
- * *setting names what is in the way.  Raises PostgreSQL's own error if the
- * collation can't be opened.
+ * Do the sort keys of this ICU collation order as its comparisons do?  If not, *setting names what is in the
+ * way.  Raises PostgreSQL's own error if the collation can't be opened.
  */
 extern bool sort_key_icu_exact(Oid collation, const char **setting);
 
@@ -139,7 +135,7 @@ sort_key_text_bytes(SortKey *key, const SortKeyColumn *col, Datum datum, Size *l
 {
 	struct varlena *value;
 	const char *bytes;
-	Size		n;
+	Size n;
 
 	if (col->kind == SORT_KEY_NAME)
 	{
@@ -158,4 +154,4 @@ sort_key_text_bytes(SortKey *key, const SortKeyColumn *col, Datum datum, Size *l
 	return bytes;
 }
 
-#endif							/* GPUSORT_KEY_TYPES_H */
+#endif /* GPUSORT_KEY_TYPES_H */

@@ -2,9 +2,9 @@
  * monitor/counters.c
  *		Counters of sorts, for the view pg_stat_gpusort.
  *
- * With the library in shared_preload_libraries the counters are in shared memory: every process counts there, and they last
- * until they are reset or the server starts again.  Otherwise each process has its own, and a parallel
- * worker's are lost.
+ * With the library in shared_preload_libraries the counters are in shared memory: every process counts there,
+ * and they last until they are reset or the server starts again.  Otherwise each process has its own, and a
+ * parallel worker's are lost.
  *
  * They are touched once a sort and once a declined sort of a plan, so one spinlock does for all of them.
  */
@@ -25,14 +25,14 @@ PG_FUNCTION_INFO_V1(gpusort_stat_reset);
 
 typedef struct DeviceCounters
 {
-	uint64		sorts;
-	uint64		parallel_sorts;
-	uint64		rows;
-	uint64		bytes;
-	double		device_ms;
-	uint64		spills;
-	uint64		temp_bytes;
-	uint64		fallbacks[SORT_FAILURE_REASONS];
+	uint64 sorts;
+	uint64 parallel_sorts;
+	uint64 rows;
+	uint64 bytes;
+	double device_ms;
+	uint64 spills;
+	uint64 temp_bytes;
+	uint64 fallbacks[SORT_FAILURE_REASONS];
 } DeviceCounters;
 
 static const char *const device_names[] = {"cpu", "cuda"};
@@ -43,36 +43,32 @@ static const char *const device_names[] = {"cpu", "cuda"};
 typedef struct Counters
 {
 	DeviceCounters devices[NDEVICES];
-	uint64		declined[DECLINED_REASONS];
+	uint64 declined[DECLINED_REASONS];
 	TimestampTz reset_at;
 } Counters;
 
 typedef struct StatsMemory
 {
-	slock_t		mutex;			/* of all the rest */
-	Counters	counters;
+	slock_t mutex; /* of all the rest */
+	Counters counters;
 } StatsMemory;
 
 /* Reasons as the view names them; they are not to change. */
-static const char *const failure_names[] = {
-	[SORT_FAILURE_NO_SERVICE] = "no service",
-	[SORT_FAILURE_DISCONNECTED] = "disconnected",
-	[SORT_FAILURE_DEVICE_LOST] = "device lost",
-	[SORT_FAILURE_MEMORY] = "memory",
-	[SORT_FAILURE_PROTOCOL] = "protocol"
-};
+static const char *const failure_names[] = {[SORT_FAILURE_NO_SERVICE] = "no service",
+											[SORT_FAILURE_DISCONNECTED] = "disconnected",
+											[SORT_FAILURE_DEVICE_LOST] = "device lost",
+											[SORT_FAILURE_MEMORY] = "memory",
+											[SORT_FAILURE_PROTOCOL] = "protocol"};
 
-static const char *const declined_names[] = {
-	[DECLINED_MODE_OFF] = "mode",
-	[DECLINED_FEW_ROWS] = "few rows",
-	[DECLINED_LIMIT] = "limit",
-	[DECLINED_TYPE] = "type",
-	[DECLINED_OPERATOR] = "operator",
-	[DECLINED_COLLATION] = "collation",
-	[DECLINED_VOLATILE] = "repeated volatile expression",
-	[DECLINED_PURPOSE] = "no ORDER BY",
-	[DECLINED_COST] = "cost"
-};
+static const char *const declined_names[] = {[DECLINED_MODE_OFF] = "mode",
+											 [DECLINED_FEW_ROWS] = "few rows",
+											 [DECLINED_LIMIT] = "limit",
+											 [DECLINED_TYPE] = "type",
+											 [DECLINED_OPERATOR] = "operator",
+											 [DECLINED_COLLATION] = "collation",
+											 [DECLINED_VOLATILE] = "repeated volatile expression",
+											 [DECLINED_PURPOSE] = "no ORDER BY",
+											 [DECLINED_COST] = "cost"};
 
 StaticAssertDecl(lengthof(failure_names) == SORT_FAILURE_REASONS, "every failure has a name");
 StaticAssertDecl(lengthof(declined_names) == DECLINED_REASONS, "every reason has a name");
@@ -105,7 +101,7 @@ stats_shmem_size(void)
 void
 stats_shmem_init(void)
 {
-	bool		found;
+	bool found;
 
 	memory = ShmemInitStruct("gpusort statistics", sizeof(StatsMemory), &found);
 	if (!found)
@@ -164,7 +160,7 @@ stats_count_declined(DeclinedReason reason)
 static Counters
 read_counters(void)
 {
-	Counters	counters;
+	Counters counters;
 
 	SpinLockAcquire(&memory->mutex);
 	counters = memory->counters;
@@ -175,7 +171,7 @@ read_counters(void)
 static uint64
 sum(const uint64 *counts, int n)
 {
-	uint64		total = 0;
+	uint64 total = 0;
 
 	for (int i = 0; i < n; i++)
 		total += counts[i];
@@ -192,7 +188,8 @@ counts_as_jsonb(const uint64 *counts, const char *const *names, int n)
 	for (int i = 0; i < n; i++)
 	{
 		if (counts[i] > 0)
-			appendStringInfo(&json, "%s\"%s\": " UINT64_FORMAT, json.len > 0 ? ", " : "", names[i], counts[i]);
+			appendStringInfo(&json, "%s\"%s\": " UINT64_FORMAT, json.len > 0 ? ", " : "", names[i],
+							 counts[i]);
 	}
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(psprintf("{%s}", json.data)));
 }
@@ -218,8 +215,8 @@ enum
 static void
 put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counters, TimestampTz reset_at)
 {
-	Datum		values[COLUMNS] = {0};
-	bool		nulls[COLUMNS] = {false};
+	Datum values[COLUMNS] = {0};
+	bool nulls[COLUMNS] = {false};
 
 	values[COLUMN_DEVICE] = CStringGetTextDatum(name);
 	values[COLUMN_SORTS] = Int64GetDatum(counters->sorts);
@@ -230,7 +227,8 @@ put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counte
 	values[COLUMN_SPILLS] = Int64GetDatum(counters->spills);
 	values[COLUMN_TEMP_BYTES] = Int64GetDatum(counters->temp_bytes);
 	values[COLUMN_FALLBACKS] = Int64GetDatum(sum(counters->fallbacks, SORT_FAILURE_REASONS));
-	values[COLUMN_FALLBACK_REASONS] = counts_as_jsonb(counters->fallbacks, failure_names, SORT_FAILURE_REASONS);
+	values[COLUMN_FALLBACK_REASONS] =
+		counts_as_jsonb(counters->fallbacks, failure_names, SORT_FAILURE_REASONS);
 	nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] = true;
 	values[COLUMN_STATS_RESET] = TimestampTzGetDatum(reset_at);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
@@ -239,11 +237,12 @@ put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counte
 static void
 put_postgresql(ReturnSetInfo *result, const Counters *counters)
 {
-	Datum		values[COLUMNS] = {0};
-	bool		nulls[COLUMNS];
+	Datum values[COLUMNS] = {0};
+	bool nulls[COLUMNS];
 
 	memset(nulls, true, sizeof(nulls));
-	nulls[COLUMN_DEVICE] = nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] = nulls[COLUMN_STATS_RESET] = false;
+	nulls[COLUMN_DEVICE] = nulls[COLUMN_DECLINED] = nulls[COLUMN_DECLINED_REASONS] =
+		nulls[COLUMN_STATS_RESET] = false;
 	values[COLUMN_DEVICE] = CStringGetTextDatum("postgresql");
 	values[COLUMN_DECLINED] = Int64GetDatum(sum(counters->declined, DECLINED_REASONS));
 	values[COLUMN_DECLINED_REASONS] = counts_as_jsonb(counters->declined, declined_names, DECLINED_REASONS);
@@ -255,7 +254,7 @@ Datum
 gpusort_stat_get(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	Counters	counters = read_counters();
+	Counters counters = read_counters();
 
 	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < NDEVICES; i++)

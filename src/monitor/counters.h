@@ -26,4 +26,4 @@ extern void stats_count_fallback(const char *device, SortFailureReason reason);
 /* Counts a sort of a plan that is left to PostgreSQL. */
 extern void stats_count_declined(DeclinedReason reason);
 
-#endif							/* GPUSORT_MONITOR_COUNTERS_H */
+#endif /* GPUSORT_MONITOR_COUNTERS_H */

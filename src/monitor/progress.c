@@ -2,16 +2,17 @@
  * monitor/progress.c
  *		How far running sorts are, for the view pg_stat_progress_gpusort.
  *
- * A process has a list of its running sorts, and one slot in which it shows the one that last entered a phase: of a sort
- * above another, that is the lower one until it returns its rows, then the upper one.  When that ends it is the one that
- * began last.  The slots are in shared
- * memory, one a process, if the library is in shared_preload_libraries; else each process has one that nobody else sees.
+ * A process has a list of its running sorts, and one slot in which it shows the one that last entered a
+ * phase: of a sort above another, that is the lower one until it returns its rows, then the upper one.  When
+ * that ends it is the one that began last.  The slots are in shared memory, one a process, if the library is
+ * in shared_preload_libraries; else each process has one that nobody else sees.
  *
- * Whoever writes to a slot or reads it holds its spinlock.  That is some times a second: rows are noted by the thousand.
- * Parallel workers that feed a sort add their rows to the slot of their leader, in fields of their own.
+ * Whoever writes to a slot or reads it holds its spinlock.  That is some times a second: rows are noted by
+ * the thousand.  Parallel workers that feed a sort add their rows to the slot of their leader, in fields of
+ * their own.
  *
- * A sort leaves the list with the memory context that its Progress is in, so after any error; a process that exits
- * clears its slot.
+ * A sort leaves the list with the memory context that its Progress is in, so after any error; a process that
+ * exits clears its slot.
  */
 #include "postgres.h"
 
@@ -36,59 +37,57 @@ PG_FUNCTION_INFO_V1(gpusort_stat_get_progress);
 /* What a slot shows. */
 typedef struct ProgressState
 {
-	int			pid;			/* 0: nothing */
-	Oid			datid;
-	Oid			userid;			/* of the session */
-	char		device[16];
+	int pid; /* 0: nothing */
+	Oid datid;
+	Oid userid; /* of the session */
+	char device[16];
 	ProgressPhase phase;
-	int			processes;
-	uint64		expected_rows;
-	uint64		rows_in;		/* read by this process */
-	uint64		bytes_in;
-	uint64		rows_out;
+	int processes;
+	uint64 expected_rows;
+	uint64 rows_in; /* read by this process */
+	uint64 bytes_in;
+	uint64 rows_out;
 	TimestampTz started_at;
 } ProgressState;
 
 /* What parallel workers have read. */
 typedef struct ProgressOfWorkers
 {
-	uint64		rows_in;
-	uint64		bytes_in;
+	uint64 rows_in;
+	uint64 bytes_in;
 } ProgressOfWorkers;
 
 typedef struct ProgressSlot
 {
-	slock_t		mutex;			/* of all the rest */
+	slock_t mutex; /* of all the rest */
 	ProgressState state;
 	ProgressOfWorkers workers;
 } ProgressSlot;
 
 struct Progress
 {
-	Progress   *next;
-	bool		running;		/* in the list? */
-	const Sorter *sorter;		/* NULL: not known yet */
+	Progress *next;
+	bool running;		  /* in the list? */
+	const Sorter *sorter; /* NULL: not known yet */
 	ProgressState state;
-	ProgressOfWorkers workers;	/* while another sort is shown */
+	ProgressOfWorkers workers; /* while another sort is shown */
 	MemoryContextCallback callback;
 };
 
-static const char *const phase_names[] = {
-	[PROGRESS_WAITING] = "waiting for device",
-	[PROGRESS_READING] = "reading input",
-	[PROGRESS_SORTING] = "sorting",
-	[PROGRESS_WRITING] = "writing runs",
-	[PROGRESS_MERGING] = "merging",
-	[PROGRESS_RETURNING] = "returning rows"
-};
+static const char *const phase_names[] = {[PROGRESS_WAITING] = "waiting for device",
+										  [PROGRESS_READING] = "reading input",
+										  [PROGRESS_SORTING] = "sorting",
+										  [PROGRESS_WRITING] = "writing runs",
+										  [PROGRESS_MERGING] = "merging",
+										  [PROGRESS_RETURNING] = "returning rows"};
 
 StaticAssertDecl(lengthof(phase_names) == PROGRESS_PHASES, "every phase has a name");
 
 static ProgressSlot local_slot;
-static ProgressSlot *shared_slots;	/* MaxBackends of them; NULL: there is only the local one */
+static ProgressSlot *shared_slots; /* MaxBackends of them; NULL: there is only the local one */
 
-static Progress *running;		/* this process's sorts, the last one begun first */
-static Progress *shown;			/* the one in the slot, or NULL */
+static Progress *running; /* this process's sorts, the last one begun first */
+static Progress *shown;	  /* the one in the slot, or NULL */
 
 /* ---------------------------------------------------------------- slots */
 
@@ -101,7 +100,7 @@ progress_shmem_size(void)
 void
 progress_shmem_init(void)
 {
-	bool		found;
+	bool found;
 
 	shared_slots = ShmemInitStruct("gpusort progress", progress_shmem_size(), &found);
 	if (found)
@@ -186,7 +185,7 @@ end_with_context(void *arg)
 Progress *
 progress_create(void)
 {
-	Progress   *progress = palloc0(sizeof(Progress));
+	Progress *progress = palloc0(sizeof(Progress));
 
 	progress->callback.func = end_with_context;
 	progress->callback.arg = progress;
@@ -200,15 +199,15 @@ progress_start(Progress *progress, const char *device, double expected_rows, int
 	prepare_slot();
 	progress_end(progress);
 	progress->sorter = NULL;
-	progress->workers = (ProgressOfWorkers) {0};
-	progress->state = (ProgressState) {
+	progress->workers = (ProgressOfWorkers){0};
+	progress->state = (ProgressState){
 		.pid = MyProcPid,
 		.datid = MyDatabaseId,
 		.userid = GetSessionUserId(),
 		.phase = PROGRESS_WAITING,
 		.processes = processes,
 		.expected_rows = (uint64) Min(Max(expected_rows, 0.0), 1e18),
-		.started_at = GetCurrentTimestamp()
+		.started_at = GetCurrentTimestamp(),
 	};
 	strlcpy(progress->state.device, device, sizeof(progress->state.device));
 	progress->next = running;
@@ -240,7 +239,7 @@ progress_note_returned(Progress *progress, uint64 rows)
 void
 progress_end(Progress *progress)
 {
-	Progress  **link = &running;
+	Progress **link = &running;
 
 	if (!progress->running)
 		return;
@@ -261,7 +260,7 @@ progress_end(Progress *progress)
 static Progress *
 find(const Sorter *sorter)
 {
-	Progress   *progress = running;
+	Progress *progress = running;
 
 	while (progress != NULL && progress->sorter != sorter)
 		progress = progress->next;
@@ -271,7 +270,7 @@ find(const Sorter *sorter)
 ProgressPhase
 progress_enter(const Sorter *sorter, ProgressPhase phase)
 {
-	Progress   *progress = find(sorter);
+	Progress *progress = find(sorter);
 	ProgressPhase left = phase;
 
 	if (progress != NULL)
@@ -287,7 +286,7 @@ progress_enter(const Sorter *sorter, ProgressPhase phase)
 static void
 note_fed_to_leader(uint64 rows, uint64 bytes)
 {
-	PGPROC	   *leader = MyProc->lockGroupLeader;
+	PGPROC *leader = MyProc->lockGroupLeader;
 	ProgressSlot *slot;
 
 	if (shared_slots == NULL || leader == NULL || leader == MyProc)
@@ -302,7 +301,7 @@ note_fed_to_leader(uint64 rows, uint64 bytes)
 void
 progress_note_fed(const Sorter *sorter, uint64 rows, uint64 bytes)
 {
-	Progress   *progress = find(sorter);
+	Progress *progress = find(sorter);
 
 	if (progress != NULL)
 	{
@@ -341,8 +340,8 @@ may_see(Oid userid)
 static void
 put_sort(ReturnSetInfo *result, const ProgressState *state, const ProgressOfWorkers *workers)
 {
-	Datum		values[COLUMNS] = {0};
-	bool		nulls[COLUMNS] = {false};
+	Datum values[COLUMNS] = {0};
+	bool nulls[COLUMNS] = {false};
 
 	values[COLUMN_PID] = Int32GetDatum(state->pid);
 	values[COLUMN_DATID] = ObjectIdGetDatum(state->datid);
@@ -366,7 +365,7 @@ Datum
 gpusort_stat_get_progress(PG_FUNCTION_ARGS)
 {
 	ProgressSlot *slots = shared_slots != NULL ? shared_slots : &local_slot;
-	int			nslots = shared_slots != NULL ? MaxBackends : 1;
+	int nslots = shared_slots != NULL ? MaxBackends : 1;
 
 	prepare_slot();
 	InitMaterializedSRF(fcinfo, 0);

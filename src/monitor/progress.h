@@ -12,11 +12,11 @@
 
 typedef enum ProgressPhase
 {
-	PROGRESS_WAITING,			/* for the device to take the sort */
+	PROGRESS_WAITING, /* for the device to take the sort */
 	PROGRESS_READING,
 	PROGRESS_SORTING,
-	PROGRESS_WRITING,			/* runs */
-	PROGRESS_MERGING,			/* them */
+	PROGRESS_WRITING, /* runs */
+	PROGRESS_MERGING, /* them */
 	PROGRESS_RETURNING,
 	PROGRESS_PHASES
 } ProgressPhase;
@@ -30,7 +30,9 @@ typedef struct Sorter Sorter;
 extern Size progress_shmem_size(void);
 extern void progress_shmem_init(void);
 
-/* For sorts one after the other.  In CurrentMemoryContext; when that is deleted or reset, the sort is over. */
+/*
+ * For sorts one after the other.  In CurrentMemoryContext; when that is deleted or reset, the sort is over.
+ */
 extern Progress *progress_create(void);
 
 /* A sort of so many rows, by estimate, fed by so many processes, begins; it waits for the device. */
@@ -57,4 +59,4 @@ extern ProgressPhase progress_enter(const Sorter *sorter, ProgressPhase phase);
  */
 extern void progress_note_fed(const Sorter *sorter, uint64 rows, uint64 bytes);
 
-#endif							/* GPUSORT_MONITOR_PROGRESS_H */
+#endif /* GPUSORT_MONITOR_PROGRESS_H */

@@ -2,8 +2,8 @@
  * monitor/shared_memory.c
  *		What the processes of a server share for the views and the launcher.
  *
- * Only a library in shared_preload_libraries can have a part of the server's shared memory.  Loaded in any other way, there is
- * none, and the views show a session what it did itself.
+ * Only a library in shared_preload_libraries can have a part of the server's shared memory.  Loaded in any
+ * other way, there is none, and the views show a session what it did itself.
  */
 #include "postgres.h"
 
@@ -25,7 +25,8 @@ request_memory(void)
 {
 	if (prev_shmem_request_hook != NULL)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(add_size(stats_shmem_size(), add_size(progress_shmem_size(), gpu_service_shmem_size())));
+	RequestAddinShmemSpace(
+		add_size(stats_shmem_size(), add_size(progress_shmem_size(), gpu_service_shmem_size())));
 }
 
 static void

@@ -8,4 +8,4 @@
 /* Asks for shared memory if the library is in shared_preload_libraries; once, when it is loaded. */
 extern void shared_memory_install_hooks(void);
 
-#endif							/* GPUSORT_MONITOR_SHARED_MEMORY_H */
+#endif /* GPUSORT_MONITOR_SHARED_MEMORY_H */

@@ -9,27 +9,27 @@
 
 typedef struct SorterStats
 {
-	const char *method;			/* the algorithm in words */
-	uint64		rows;
-	uint64		bytes;			/* of the keys and rows that were put */
-	Size		peak_memory;	/* bytes of host memory at the highest */
-	uint64		disk_bytes;		/* bytes written to temporary files; 0: all in memory */
-	int			runs;			/* sorted runs written there */
-	int			merge_passes;	/* merges of all of them, the one on the fly included */
-	double		sort_ms;		/* sorting in memory */
-	double		spill_ms;		/* writing runs */
-	double		merge_ms;		/* merging them but for the merge on the fly */
-	uint64		rows_wanted;	/* the first so many of the order; 0: all */
-	uint64		rows_dropped;	/* that were read, but can't be among them */
-	int			processes;		/* that fed it, and sorted with the cpu device; 1: this one alone */
+	const char *method; /* the algorithm in words */
+	uint64 rows;
+	uint64 bytes;		 /* of the keys and rows that were put */
+	Size peak_memory;	 /* bytes of host memory at the highest */
+	uint64 disk_bytes;	 /* bytes written to temporary files; 0: all in memory */
+	int runs;			 /* sorted runs written there */
+	int merge_passes;	 /* merges of all of them, the one on the fly included */
+	double sort_ms;		 /* sorting in memory */
+	double spill_ms;	 /* writing runs */
+	double merge_ms;	 /* merging them but for the merge on the fly */
+	uint64 rows_wanted;	 /* the first so many of the order; 0: all */
+	uint64 rows_dropped; /* that were read, but can't be among them */
+	int processes;		 /* that fed it, and sorted with the cpu device; 1: this one alone */
 
 	/* Of devices with memory of their own; else 0. */
-	Size		device_memory;	/* bytes at the highest */
-	uint64		bytes_in;		/* bytes of keys and rows that went there */
-	uint64		bytes_out;		/* and came back */
-	double		transfer_ms;	/* copying chunks there and taking them apart, while the input is read */
-	double		gather_ms;		/* waiting for rows to be put in order and to come back, while they are returned */
-	double		queue_ms;		/* waiting for device memory that others had */
+	Size device_memory; /* bytes at the highest */
+	uint64 bytes_in;	/* bytes of keys and rows that went there */
+	uint64 bytes_out;	/* and came back */
+	double transfer_ms; /* copying chunks there and taking them apart, while the input is read */
+	double gather_ms;	/* waiting for rows to be put in order and to come back, while they are returned */
+	double queue_ms;	/* waiting for device memory that others had */
 } SorterStats;
 
 /* Memory is in use, so many bytes. */
@@ -42,12 +42,12 @@ sorter_stats_note_memory(SorterStats *stats, Size bytes)
 /* Why a device can't go on, for statistics; the sorter (device/sorter.h) says it in words. */
 typedef enum SortFailureReason
 {
-	SORT_FAILURE_NO_SERVICE,	/* nobody serves the device */
-	SORT_FAILURE_DISCONNECTED,	/* the service ended meanwhile, or answers no more */
+	SORT_FAILURE_NO_SERVICE,   /* nobody serves the device */
+	SORT_FAILURE_DISCONNECTED, /* the service ended meanwhile, or answers no more */
 	SORT_FAILURE_DEVICE_LOST,
-	SORT_FAILURE_MEMORY,		/* none left on the device or for transfers */
-	SORT_FAILURE_PROTOCOL,		/* the service does not understand us */
+	SORT_FAILURE_MEMORY,   /* none left on the device or for transfers */
+	SORT_FAILURE_PROTOCOL, /* the service does not understand us */
 	SORT_FAILURE_REASONS
 } SortFailureReason;
 
-#endif							/* GPUSORT_MONITOR_SORT_STATS_H */
+#endif /* GPUSORT_MONITOR_SORT_STATS_H */

@@ -1,8 +1,10 @@
 /*
  * plan/check.c
- *		gpusort_check(query): which of a query's sorts are taken, why the others are not, and how long they are expected to take.
+ *		gpusort_check(query): which of a query's sorts are taken, why the others are not, and how long they
+ *		are expected to take.
  *
- * The query is planned as the session's settings would have it, and the finished plan is read.  It is not executed.
+ * The query is planned as the session's settings would have it, and the finished plan is read.  It is not
+ * executed.
  */
 #include "postgres.h"
 
@@ -31,8 +33,8 @@ PG_FUNCTION_INFO_V1(gpusort_check);
 typedef struct CheckContext
 {
 	ReturnSetInfo *result;
-	List	   *deparse_context;
-	bool		use_prefix;
+	List *deparse_context;
+	bool use_prefix;
 	List *rtable;
 } CheckContext;
 
@@ -42,7 +44,7 @@ static char *
 join_strings(List *strings)
 {
 	StringInfoData out;
-	ListCell   *cell;
+	ListCell *cell;
 
 	initStringInfo(&out);
 	foreach(cell, strings)
@@ -114,9 +116,11 @@ check_node(Plan *plan, List *ancestors, void *arg)
 static void
 check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 {
-	Bitmapset  *relations = NULL;
-	CheckContext context = {.result = result, .use_prefix = list_length(stmt->rtable) > 1, .rtable = stmt->rtable};
-	ListCell   *cell;
+	Bitmapset *relations = NULL;
+	CheckContext context = {.result = result,
+							.use_prefix = list_length(stmt->rtable) > 1,
+							.rtable = stmt->rtable};
+	ListCell *cell;
 
 	if (stmt->rtable != NIL)
 		relations = bms_add_range(NULL, 1, list_length(stmt->rtable));
@@ -133,7 +137,7 @@ check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 static void
 check_query(Query *query, const char *query_string, ReturnSetInfo *result)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	if (query->commandType != CMD_UTILITY)
 	{
@@ -153,17 +157,17 @@ check_query(Query *query, const char *query_string, ReturnSetInfo *result)
 Datum
 gpusort_check(PG_FUNCTION_ARGS)
 {
-	char	   *query_string = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	ListCell   *statement;
+	char *query_string = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	ListCell *statement;
 
 	InitMaterializedSRF(fcinfo, 0);
 	foreach(statement, pg_parse_query(query_string))
 	{
-		Oid		   *param_types = NULL;
-		int			nparams = 0;
-		List	   *queries = pg_analyze_and_rewrite_varparams(lfirst_node(RawStmt, statement), query_string,
-															   &param_types, &nparams, NULL);
-		ListCell   *cell;
+		Oid *param_types = NULL;
+		int nparams = 0;
+		List *queries = pg_analyze_and_rewrite_varparams(lfirst_node(RawStmt, statement), query_string,
+														 &param_types, &nparams, NULL);
+		ListCell *cell;
 
 		foreach(cell, queries)
 			check_query(lfirst_node(Query, cell), query_string, (ReturnSetInfo *) fcinfo->resultinfo);

@@ -2,8 +2,8 @@
  * plan/choice.c
  *		Which sorts are worth taking, and why those of a finished plan were not taken.
  *
- * The planner's part in gpusort (planner.c) and whoever tells a person about it decide by the same predicates, so that the
- * reason given is the reason there was.
+ * The planner's part in gpusort (planner.c) and whoever tells a person about it decide by the same
+ * predicates, so that the reason given is the reason there was.
  */
 #include "postgres.h"
 
@@ -38,7 +38,7 @@ sort_repeats_volatile(List *exprs)
 		return false;
 	for (int i = 0; i < list_length(exprs); i++)
 	{
-		Node	   *expr = list_nth(exprs, i);
+		Node *expr = list_nth(exprs, i);
 
 		if (!contain_volatile_functions(expr))
 			continue;
@@ -83,7 +83,7 @@ purpose(const Plan *parent)
 static bool
 is_parallel(List *ancestors)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, ancestors)
 	{
@@ -97,8 +97,8 @@ is_parallel(List *ancestors)
 static bool
 output_repeats_volatile(const Plan *plan)
 {
-	List	   *exprs = NIL;
-	ListCell   *cell;
+	List *exprs = NIL;
+	ListCell *cell;
 
 	foreach(cell, plan->targetlist)
 		exprs = lappend(exprs, lfirst_node(TargetEntry, cell)->expr);
@@ -108,7 +108,7 @@ output_repeats_volatile(const Plan *plan)
 static bool
 columns_supported(const Plan *sort, Declined *why_not)
 {
-	int			ncolumns;
+	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
 
 	for (int i = 0; i < ncolumns; i++)
@@ -124,7 +124,7 @@ sort_why_not_taken(const Plan *sort, List *ancestors)
 {
 	const char *use = purpose(ancestors != NIL ? linitial(ancestors) : NULL);
 	double wanted = shape_rows_wanted(ancestors);
-	Declined	why_not = {.reason = DECLINED_COST};
+	Declined why_not = {.reason = DECLINED_COST};
 
 	if (!columns_supported(sort, &why_not) || !sort_worth_taking(shape_rows(sort, ancestors), &why_not))
 		return why_not;
@@ -141,11 +141,13 @@ sort_why_not_taken(const Plan *sort, List *ancestors)
 	else if (wanted >= 0 && wanted < shape_rows(sort, ancestors))
 	{
 		why_not.reason = DECLINED_LIMIT;
-		why_not.words = psprintf("the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper", wanted,
-								 shape_rows(sort, ancestors));
+		why_not.words = psprintf(
+			"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
+			wanted, shape_rows(sort, ancestors));
 	}
 	else if (IsA(sort, IncrementalSort))
-		why_not.words = "the input is in order by its first columns: an incremental sort is expected to be cheaper";
+		why_not.words =
+			"the input is in order by its first columns: an incremental sort is expected to be cheaper";
 	else if (is_parallel(ancestors))
 		why_not.words = "PostgreSQL's parallel plan is expected to be cheaper";
 	else
@@ -157,7 +159,7 @@ sort_why_not_taken(const Plan *sort, List *ancestors)
 static void
 count_node(Plan *plan, List *ancestors, void *context)
 {
-	Declined	why_not;
+	Declined why_not;
 
 	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
@@ -169,7 +171,7 @@ count_node(Plan *plan, List *ancestors, void *context)
 void
 sort_count_declined(const PlannedStmt *stmt)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	plan_walk(stmt->planTree, NIL, count_node, NULL);
 	foreach(cell, stmt->subplans)

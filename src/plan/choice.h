@@ -12,20 +12,24 @@
 #include "base/declined.h"
 
 /*
- * Is a sort of so many rows (an estimate) one that the settings leave to PostgreSQL whatever its keys?  Then *why_not says why.
+ * Is a sort of so many rows (an estimate) one that the settings leave to PostgreSQL whatever its keys?  Then
+ * *why_not says why.
  */
 extern bool sort_worth_taking(double rows, Declined *why_not);
 
 /*
- * Does a list of output columns compute one volatile expression twice?  setrefs.c finds the columns of a custom scan
- * by comparing expressions and would take one for the other.
+ * Does a list of output columns compute one volatile expression twice?  setrefs.c finds the columns of a
+ * custom scan by comparing expressions and would take one for the other.
  */
 extern bool sort_repeats_volatile(List *exprs);
 
-/* Why is this Sort or IncrementalSort of a finished plan, below these ancestors, the innermost first, not a GpuSort? */
+/*
+ * Why is this Sort or IncrementalSort of a finished plan, below these ancestors, the innermost first, not a
+ * GpuSort?
+ */
 extern Declined sort_why_not_taken(const Plan *sort, List *ancestors);
 
 /* Counts the sorts of a finished plan that are left to PostgreSQL, by reason, for pg_stat_gpusort. */
 extern void sort_count_declined(const PlannedStmt *stmt);
 
-#endif							/* GPUSORT_PLAN_CHOICE_H */
+#endif /* GPUSORT_PLAN_CHOICE_H */

@@ -2,8 +2,9 @@
  * plan/column_stats.c
  *		What the statistics say of a sort column.
  *
- * The width of its values, how many there are, how many of their first 8 bytes there are (an abbreviated key holds no more),
- * and whether the table has them in order.  All of that is read from one row of pg_statistic, which is in the system's cache.
+ * The width of its values, how many there are, how many of their first 8 bytes there are (an abbreviated key
+ * holds no more), and whether the table has them in order.  All of that is read from one row of pg_statistic,
+ * which is in the system's cache.
  */
 #include "postgres.h"
 
@@ -26,7 +27,10 @@
 /* As many bytes of a string as an abbreviated key has. */
 #define LEADING_BYTES 8
 
-/* If at least this part of a histogram's bounds differ from the one before in their first bytes, nearly all values do. */
+/*
+ * If at least this part of a histogram's bounds differ from the one before in their first bytes, nearly all
+ * values do.
+ */
 #define ALL_DIFFER 0.9
 
 /* ---------------------------------------------------------------- a row of pg_statistic */
@@ -39,12 +43,13 @@ same_leading_bytes(Datum a, Datum b)
 	Size size = Min(VARSIZE_ANY_EXHDR(string), LEADING_BYTES);
 
 	return size == Min(VARSIZE_ANY_EXHDR(other), LEADING_BYTES) &&
-		memcmp(VARDATA_ANY(string), VARDATA_ANY(other), size) == 0;
+		   memcmp(VARDATA_ANY(string), VARDATA_ANY(other), size) == 0;
 }
 
 /*
- * How many different first bytes strings have, from a histogram of them.  Of b bounds u differ from the one before: where u is
- * small there are about so many, and the more of them differ, the more there must be between two of them.
+ * How many different first bytes strings have, from a histogram of them.  Of b bounds u differ from the one
+ * before: where u is small there are about so many, and the more of them differ, the more there must be
+ * between two of them.
  */
 static double
 leading_values(HeapTuple tuple)
@@ -86,7 +91,7 @@ is_string(Oid type)
 static ColumnStats
 stats_of_type(Oid type, int32 typmod)
 {
-	return (ColumnStats) {.width = get_typavgwidth(type, typmod)};
+	return (ColumnStats){.width = get_typavgwidth(type, typmod)};
 }
 
 /* may_read: may the user see values of the table? */
@@ -117,8 +122,8 @@ column_stats_of_expr(PlannerInfo *root, Node *expr)
 	examine_variable(root, expr, 0, &variable);
 	if (HeapTupleIsValid(variable.statsTuple))
 	{
-		stats = stats_of_tuple(variable.statsTuple, exprType(expr), variable.rel != NULL ? variable.rel->tuples : 0,
-							   variable.acl_ok);
+		stats = stats_of_tuple(variable.statsTuple, exprType(expr),
+							   variable.rel != NULL ? variable.rel->tuples : 0, variable.acl_ok);
 		if (variable.isunique && variable.rel != NULL)
 			stats.distinct = variable.rel->tuples;
 	}
@@ -148,7 +153,8 @@ find_table_column(const Plan *plan, AttrNumber attno, List *rtable, Oid *relid, 
 	if (IS_SPECIAL_VARNO(var->varno))
 		return false;
 	if (IsA(plan, SubqueryScan))
-		return find_table_column(((const SubqueryScan *) plan)->subplan, var->varattno, rtable, relid, column);
+		return find_table_column(((const SubqueryScan *) plan)->subplan, var->varattno, rtable, relid,
+								 column);
 	table = rt_fetch(var->varno, rtable);
 	*relid = table->relid;
 	*column = var->varattno;
@@ -181,7 +187,8 @@ column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable)
 
 	if (!find_table_column(plan, attno, rtable, &relid, &column))
 		return stats;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid), Int16GetDatum(column), BoolGetDatum(false));
+	tuple =
+		SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid), Int16GetDatum(column), BoolGetDatum(false));
 	if (!HeapTupleIsValid(tuple))
 		return stats;
 	stats = stats_of_tuple(tuple, type, table_rows(relid),

@@ -2,15 +2,15 @@
  * plan/cost.c
  *		What a GpuSort costs, in the planner's units: PostgreSQL's own cost times the ratio of the two times.
  *
- * PostgreSQL's cost of a Sort knows neither how long a type's comparisons take nor how wide its values are, so no formula in its
- * units could be right for both sorts.  But the planner compares our path with its own.  So the time of both is predicted
- * (predict.c), and a GpuSort over the same input costs
+ * PostgreSQL's cost of a Sort knows neither how long a type's comparisons take nor how wide its values are,
+ * so no formula in its units could be right for both sorts.  But the planner compares our path with its own.
+ * So the time of both is predicted (predict.c), and a GpuSort over the same input costs
  *
  *		input + (cost of PostgreSQL's sort, above its input) * (time of the GpuSort) / (time of PostgreSQL's sort)
  *
- * which is the cheaper one of two if and only if it is the faster one.  The path to compare with, the rival, is the one that PostgreSQL
- * would choose of its own for the part of the rows that is wanted.  Where inputs differ (several processes read one of them) their
- * times, by their costs, come into it in the same units:
+ * which is the cheaper one of two if and only if it is the faster one.  The path to compare with, the rival,
+ * is the one that PostgreSQL would choose of its own for the part of the rows that is wanted.  Where inputs
+ * differ (several processes read one of them) their times, by their costs, come into it in the same units:
  *
  *		cost of the rival + (time of ours - time of the rival) * (cost of its sort) / (time of its sort)
  *
@@ -107,7 +107,8 @@ cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, const SortShap
 	if (rival_shape->groups > 0 || startup <= 0)
 	{
 		yardstick->cost_per_first_ms = yardstick->cost_per_ms;
-		yardstick->startup_cost = yardstick->total_cost - (yardstick->time.all - yardstick->time.first) * yardstick->cost_per_ms;
+		yardstick->startup_cost =
+			yardstick->total_cost - (yardstick->time.all - yardstick->time.first) * yardstick->cost_per_ms;
 		return;
 	}
 	yardstick->cost_per_first_ms = cost_per_ms(startup, sort.first);

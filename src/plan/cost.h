@@ -15,36 +15,36 @@
 /* Milliseconds that a path is expected to take, with its input. */
 typedef struct PathTime
 {
-	SortTime sort;				/* the sort alone */
-	double first;				/* until the first row is there */
-	double all;					/* until the last one is */
-	double wanted;				/* until that part of the rows is there that the query wants */
+	SortTime sort; /* the sort alone */
+	double first;  /* until the first row is there */
+	double all;	   /* until the last one is */
+	double wanted; /* until that part of the rows is there that the query wants */
 } PathTime;
 
 /* What GpuSort's paths are measured by. */
 typedef struct CostYardstick
 {
 	Rival rival;
-	SortShape shape;			/* of the sort */
-	SortShape rival_shape;		/* as the rival does it */
+	SortShape shape;	   /* of the sort */
+	SortShape rival_shape; /* as the rival does it */
 	PathTime time;
-	double fraction;			/* what part of the rows the query wants, up to 1 */
-	const Path *serial_input;	/* the cheapest one that a single process reads */
-	Cost startup_cost;			/* of the rival, without what an enable_ setting adds to its sort */
+	double fraction;		  /* what part of the rows the query wants, up to 1 */
+	const Path *serial_input; /* the cheapest one that a single process reads */
+	Cost startup_cost;		  /* of the rival, without what an enable_ setting adds to its sort */
 	Cost total_cost;
-	double cost_per_first_ms;	/* units of cost that a millisecond is worth, before the first row */
-	double cost_per_ms;			/* in all */
+	double cost_per_first_ms; /* units of cost that a millisecond is worth, before the first row */
+	double cost_per_ms;		  /* in all */
 } CostYardstick;
 
 /* What part of a path's rows the query wants: a number of them, a fraction, or all if it says nothing. */
 extern double wanted_fraction(const PlannerInfo *root, double rows);
 
 /*
- * Fills the yardstick; shape: what is known of the sort, whoever does it and by however many processes; with_ties: the LIMIT is one
- * that PostgreSQL's sort isn't told.
+ * Fills the yardstick; shape: what is known of the sort, whoever does it and by however many processes;
+ * with_ties: the LIMIT is one that PostgreSQL's sort isn't told.
  */
-extern void cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, const SortShape *shape, double fraction,
-								const Path *serial_input, bool with_ties);
+extern void cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, const SortShape *shape,
+								double fraction, const Path *serial_input, bool with_ties);
 
 /* The times of a GpuSort of this shape over an input, which is partial if it has several processes. */
 extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const Path *input);
@@ -52,4 +52,4 @@ extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShap
 /* Sets the startup and total cost of a path that takes so long. */
 extern void cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path);
 
-#endif							/* GPUSORT_PLAN_COST_H */
+#endif /* GPUSORT_PLAN_COST_H */

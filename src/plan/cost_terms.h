@@ -2,8 +2,9 @@
  * plan/cost_terms.h
  *		What the time of a sort is the sum of: one line a term, its name and what one of it is.
  *
- * predict.c counts how many of each a sort has, cost_table.h says how many nanoseconds one takes, and tools/calibrate
- * measures these.  A level is one comparison a row: n rows that all differ take log2(n) levels.
+ * predict.c counts how many of each a sort has, cost_table.h says how many nanoseconds one takes, and
+ * tools/calibrate measures these.  A level is one comparison a row: n rows that all differ take log2(n)
+ * levels.
  */
 
 /* PostgreSQL's Sort */
@@ -19,7 +20,8 @@ COST_TERM(PG_LEVEL_INT, "a level of integers and dates: comparisons compiled int
 COST_TERM(PG_LEVEL_PLAIN, "a level of other types that have a comparison function for sorts")
 COST_TERM(PG_LEVEL_FUNCTION, "a level of types that are compared through the function manager")
 COST_TERM(PG_LEVEL_ABBREVIATED, "a level of abbreviated keys")
-COST_TERM(PG_TIE, "a level in which a column after one that ties, or what an abbreviated key left out, decides")
+COST_TERM(PG_TIE,
+		  "a level in which a column after one that ties, or what an abbreviated key left out, decides")
 COST_TERM(PG_TIE_NUMERIC, "the same, more for numeric")
 COST_TERM(PG_TIE_TEXT, "the same, more for strings in bytewise collations")
 COST_TERM(PG_TIE_ICU, "the same, more for strings in ICU collations")

@@ -18,7 +18,7 @@ static void
 append_sort_options(StringInfo out, const SortColumnSpec *column)
 {
 	TypeCacheEntry *type = lookup_type_cache(column->type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
-	bool		descending = column->sortop == type->gt_opr;
+	bool descending = column->sortop == type->gt_opr;
 
 	if (OidIsValid(column->collation) && column->collation != get_typcollation(column->type))
 		appendStringInfo(out, " COLLATE %s", quote_identifier(get_collation_name(column->collation)));
@@ -36,14 +36,14 @@ append_sort_options(StringInfo out, const SortColumnSpec *column)
 List *
 deparse_sort_keys(const Plan *plan, List *context, bool use_prefix)
 {
-	int			ncolumns;
+	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
-	List	   *keys = NIL;
+	List *keys = NIL;
 
 	for (int i = 0; i < ncolumns; i++)
 	{
 		TargetEntry *input = list_nth_node(TargetEntry, plan->lefttree->targetlist, columns[i].attno - 1);
-		Node	   *reference = (Node *) makeVarFromTargetEntry(OUTER_VAR, input);
+		Node *reference = (Node *) makeVarFromTargetEntry(OUTER_VAR, input);
 		StringInfoData key;
 
 		initStringInfo(&key);

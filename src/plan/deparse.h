@@ -12,4 +12,4 @@
 /* The sort columns of a Sort or GpuSort as Sort prints them, strings; context is set to the plan node. */
 extern List *deparse_sort_keys(const Plan *plan, List *context, bool use_prefix);
 
-#endif							/* GPUSORT_PLAN_DEPARSE_H */
+#endif /* GPUSORT_PLAN_DEPARSE_H */

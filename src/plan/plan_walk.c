@@ -30,8 +30,8 @@ listed_children(Plan *plan)
 void
 plan_walk(Plan *plan, List *ancestors, plan_visitor visit, void *context)
 {
-	List	   *below;
-	ListCell   *cell;
+	List *below;
+	ListCell *cell;
 
 	check_stack_depth();
 	if (plan == NULL)

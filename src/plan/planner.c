@@ -2,20 +2,21 @@
  * plan/planner.c
  *		Offering GpuSort to the planner.
  *
- * For a query's ORDER BY, create_upper_paths_hook looks at the path that PostgreSQL would choose of its own.  If that one sorts, and a
- * GpuSort is expected to be faster (cost.c), a GpuSort path over the cheapest input is added, at a lower cost.  If it doesn't sort, the
- * plan is another one than a sort's, and stays: a GpuSort takes the place of a Sort, it is never the reason for another plan.
- * In mode force paths that sort are taken out of the competition, and a GpuSort comes in, however long it takes.
+ * For a query's ORDER BY, create_upper_paths_hook looks at the path that PostgreSQL would choose of its own.
+ * If that one sorts, and a GpuSort is expected to be faster (cost.c), a GpuSort path over the cheapest input
+ * is added, at a lower cost.  If it doesn't sort, the plan is another one than a sort's, and stays: a GpuSort
+ * takes the place of a Sort, it is never the reason for another plan.  In mode force paths that sort are
+ * taken out of the competition, and a GpuSort comes in, however long it takes.
  *
  * The path's only child is a Sort path, made by the planner's own functions, over the real input: so that the
- * planner works out the sort columns of the plan as it would for its own
- * sort.  PlanCustomPath then takes the Sort node's place.
+ * planner works out the sort columns of the plan as it would for its own sort.  PlanCustomPath then takes the
+ * Sort node's place.
  *
- * Where the input has a partial path, a GpuSort may stand over a Gather of GpuSortFeed over that: several processes
- * feed one sort then.  Of one process or several, and of the devices, the fastest is taken.
+ * Where the input has a partial path, a GpuSort may stand over a Gather of GpuSortFeed over that: several
+ * processes feed one sort then.  Of one process or several, and of the devices, the fastest is taken.
  *
- * What must wait until the plan is finished (sort_plan_finish) is done in planner_hook, for the nodes
- * that were made while planning this query.
+ * What must wait until the plan is finished (sort_plan_finish) is done in planner_hook, for the nodes that
+ * were made while planning this query.
  */
 #include "postgres.h"
 
@@ -69,37 +70,35 @@ column_matches(const PathKey *pathkey, const PathTarget *target, int column)
 static SortColumnSpec
 column_spec(const PathKey *pathkey, const PathTarget *target, int column)
 {
-	Expr	   *expr = list_nth(target->exprs, column);
+	Expr *expr = list_nth(target->exprs, column);
 	EquivalenceClass *ec = pathkey->pk_eclass;
-	EquivalenceMember *member = ec->ec_has_volatile ? linitial(ec->ec_members)
-		: find_ec_member_matching_expr(ec, expr, NULL);
+	EquivalenceMember *member =
+		ec->ec_has_volatile ? linitial(ec->ec_members) : find_ec_member_matching_expr(ec, expr, NULL);
 
-	return (SortColumnSpec) {
-		.attno = column + 1,
-		.type = exprType((Node *) expr),
-		.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
-		.collation = ec->ec_collation,
-		.nulls_first = pathkey->pk_nulls_first
-	};
+	return (SortColumnSpec){.attno = column + 1,
+							.type = exprType((Node *) expr),
+							.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
+							.collation = ec->ec_collation,
+							.nulls_first = pathkey->pk_nulls_first};
 }
 
 /*
- * Can the rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that can, since the
- * planner picks one of them later.  Fills columns, one a pathkey.
+ * Can the rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that can,
+ * since the planner picks one of them later.  Fills columns, one a pathkey.
  */
 static bool
 pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *columns)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, pathkeys)
 	{
 		const PathKey *pathkey = lfirst_node(PathKey, cell);
-		bool		found = false;
+		bool found = false;
 
 		for (int i = 0; i < list_length(target->exprs); i++)
 		{
-			Declined	why_not;
+			Declined why_not;
 
 			if (!column_matches(pathkey, target, i))
 				continue;
@@ -133,31 +132,28 @@ static bool
 query_is_volatile(PlannerInfo *root)
 {
 	return contain_volatile_functions((Node *) root->parse) ||
-		query_tree_walker(root->parse, has_volatile_subplan, root, QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+		   query_tree_walker(root->parse, has_volatile_subplan, root,
+							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
 }
 
 /* ---------------------------------------------------------------- paths */
 
-static Plan *plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
-							   List *custom_plans);
+static Plan *plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
+							   List *clauses, List *custom_plans);
 
-static Plan *plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
-							List *custom_plans);
+static Plan *plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
+							List *clauses, List *custom_plans);
 
-static const CustomPathMethods path_methods = {
-	.CustomName = GPUSORT_NODE_NAME,
-	.PlanCustomPath = plan_gpusort_path
-};
+static const CustomPathMethods path_methods = {.CustomName = GPUSORT_NODE_NAME,
+											   .PlanCustomPath = plan_gpusort_path};
 
-static const CustomPathMethods feed_path_methods = {
-	.CustomName = GPUSORT_FEED_NODE_NAME,
-	.PlanCustomPath = plan_feed_path
-};
+static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_NODE_NAME,
+													.PlanCustomPath = plan_feed_path};
 
 /* A GpuSort that might be made, and how long it would take. */
 typedef struct Candidate
 {
-	Path *partial;				/* what several processes would read, or NULL */
+	Path *partial; /* what several processes would read, or NULL */
 	SortShape shape;
 	PathTime time;
 } Candidate;
@@ -169,8 +165,10 @@ candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick)
 	double expected = sort_time_total(&candidate->shape, candidate->time.sort);
 	double expected_of_postgres = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
 
-	return list_make4(makeInteger(candidate->shape.on_gpu), makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
-					  makeFloat(psprintf("%.3f", expected)), makeFloat(psprintf("%.3f", expected_of_postgres)));
+	return list_make4(makeInteger(candidate->shape.on_gpu),
+					  makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
+					  makeFloat(psprintf("%.3f", expected)),
+					  makeFloat(psprintf("%.3f", expected_of_postgres)));
 }
 
 /* A GpuSort over this input, its cost not set. */
@@ -190,7 +188,10 @@ create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input)
 	return path;
 }
 
-/* The partial path's rows, fed to a sort above the Gather that is returned; their costs are a part of the sort's. */
+/*
+ * The partial path's rows, fed to a sort above the Gather that is returned; their costs are a part of the
+ * sort's.
+ */
 static Path *
 create_feeding_gather(PlannerInfo *root, RelOptInfo *ordered_rel, const Candidate *candidate)
 {
@@ -209,14 +210,15 @@ create_feeding_gather(PlannerInfo *root, RelOptInfo *ordered_rel, const Candidat
 	feed->custom_paths = list_make1(partial);
 	feed->methods = &feed_path_methods;
 	path_inherit_disabled(&feed->path, partial, false);
-	return (Path *) create_gather_path(root, ordered_rel, &feed->path, partial->pathtarget, NULL, &passed_rows);
+	return (Path *) create_gather_path(root, ordered_rel, &feed->path, partial->pathtarget, NULL,
+									   &passed_rows);
 }
 
 /* Takes the paths that sort out of the rel's list, in favour of the one to be added. */
 static void
 remove_sorting_paths(RelOptInfo *rel)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, rel->pathlist)
 	{
@@ -227,10 +229,14 @@ remove_sorting_paths(RelOptInfo *rel)
 
 /* Adds the path to ordered_rel, with the output that is wanted of that. */
 static void
-add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, Path *input, PathTarget *target)
+add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, Path *input,
+				 PathTarget *target)
 {
 	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
-	/* a volatile output column must not be taken for an equal column of the input: a node of its own computes it */
+	/*
+	 * a volatile output column must not be taken for an equal column of the input: a node of its own computes
+	 * it
+	 */
 	if (!contain_volatile_functions((Node *) target->exprs))
 		path->flags |= CUSTOMPATH_SUPPORT_PROJECTION;
 	if (input->pathtarget != target)
@@ -243,7 +249,7 @@ add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, P
 static Path *
 partial_input(const PlannerInfo *root, const RelOptInfo *input_rel, const RelOptInfo *ordered_rel)
 {
-	Path	   *partial;
+	Path *partial;
 
 	if (!ordered_rel->consider_parallel || input_rel->partial_pathlist == NIL)
 		return NULL;
@@ -253,7 +259,10 @@ partial_input(const PlannerInfo *root, const RelOptInfo *input_rel, const RelOpt
 	return partial;
 }
 
-/* Predicts a GpuSort on one device, by one process or, over a partial path, by several; keeps it if it is the fastest so far. */
+/*
+ * Predicts a GpuSort on one device, by one process or, over a partial path, by several; keeps it if it is the
+ * fastest so far.
+ */
 static void
 consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, bool on_gpu, Candidate *best)
 {
@@ -269,14 +278,17 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 		*best = candidate;
 }
 
-/* The fastest GpuSort on the devices that the settings allow: the cuda device where it is there, or is asked for. */
+/*
+ * The fastest GpuSort on the devices that the settings allow: the cuda device where it is there, or is asked
+ * for.
+ */
 static Candidate
 fastest_candidate(const CostYardstick *yardstick, Path *input, Path *partial)
 {
 	Candidate best = {.shape.rows = 0};
 	const char *why_not;
 	bool with_cuda = gpusort_backend == GPUSORT_BACKEND_CUDA ||
-		(gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
+					 (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
 
 	for (int on_gpu = 0; on_gpu <= (with_cuda ? 1 : 0); on_gpu++)
 	{
@@ -290,8 +302,8 @@ fastest_candidate(const CostYardstick *yardstick, Path *input, Path *partial)
 }
 
 static void
-add_candidate(PlannerInfo *root, RelOptInfo *ordered_rel, const CostYardstick *yardstick, const Candidate *candidate,
-			  Path *input, PathTarget *target)
+add_candidate(PlannerInfo *root, RelOptInfo *ordered_rel, const CostYardstick *yardstick,
+			  const Candidate *candidate, Path *input, PathTarget *target)
 {
 	CustomPath *path;
 
@@ -310,8 +322,9 @@ add_candidate(PlannerInfo *root, RelOptInfo *ordered_rel, const CostYardstick *y
 }
 
 /*
- * How many rows the LIMIT above the sort lets through, -1: all.  It may be that of an outer query, if that passes on what it wants; and
- * where its count is a parameter, it is what the planner assumes then, a part of the rows.
+ * How many rows the LIMIT above the sort lets through, -1: all.  It may be that of an outer query, if that
+ * passes on what it wants; and where its count is a parameter, it is what the planner assumes then, a part of
+ * the rows.
  */
 static double
 rows_wanted(const PlannerInfo *root, double rows)
@@ -361,11 +374,12 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	CostYardstick yardstick;
 	Candidate candidate;
 
-	if (root->sort_pathkeys == NIL || ordered_rel->pathlist == NIL || input == NULL || input->param_info != NULL ||
-		pathkeys_contained_in(root->sort_pathkeys, input->pathkeys))
+	if (root->sort_pathkeys == NIL || ordered_rel->pathlist == NIL || input == NULL ||
+		input->param_info != NULL || pathkeys_contained_in(root->sort_pathkeys, input->pathkeys))
 		return;
 	fraction = wanted_fraction(root, input->rows);
-	if (!sort_worth_taking(input->rows, &why_not) || !rival_find(input_rel, ordered_rel, fraction, force, &rival))
+	if (!sort_worth_taking(input->rows, &why_not) ||
+		!rival_find(input_rel, ordered_rel, fraction, force, &rival))
 		return;
 	columns = palloc(sizeof(SortColumnSpec) * list_length(root->sort_pathkeys));
 	target = ((Path *) linitial(ordered_rel->pathlist))->pathtarget;
@@ -373,7 +387,8 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 		sort_repeats_volatile(input->pathtarget->exprs))
 		return;
 	describe_sort(root, input, columns, &shape);
-	cost_yardstick_init(&yardstick, &rival, &shape, fraction, input, root->parse->limitOption == LIMIT_OPTION_WITH_TIES);
+	cost_yardstick_init(&yardstick, &rival, &shape, fraction, input,
+						root->parse->limitOption == LIMIT_OPTION_WITH_TIES);
 	candidate = fastest_candidate(&yardstick, input, partial_input(root, input_rel, ordered_rel));
 	if (!force && candidate.time.wanted >= yardstick.time.wanted)
 		return;
@@ -396,7 +411,8 @@ remember_node(CustomScan *plan, const CustomPath *path)
 
 /* The feed is finished with the GpuSort above it. */
 static Plan *
-plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses, List *custom_plans)
+plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
+			   List *custom_plans)
 {
 	return &sort_plan_feed(linitial(custom_plans), tlist)->scan.plan;
 }
@@ -405,15 +421,14 @@ static Plan *
 plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 				  List *custom_plans)
 {
-	SortPlanOptions options = {
-		/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
-		.junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
-		.restartable = !query_is_volatile(root),
-		.on_gpu = intVal(linitial(best_path->custom_private)) != 0,
-		.key_bytes = intVal(lsecond(best_path->custom_private)),
-		.expected_ms = floatVal(lthird(best_path->custom_private)),
-		.postgres_ms = floatVal(lfourth(best_path->custom_private))
-	};
+	SortPlanOptions options =
+		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
+		 .junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
+		 .restartable = !query_is_volatile(root),
+		 .on_gpu = intVal(linitial(best_path->custom_private)) != 0,
+		 .key_bytes = intVal(lsecond(best_path->custom_private)),
+		 .expected_ms = floatVal(lthird(best_path->custom_private)),
+		 .postgres_ms = floatVal(lfourth(best_path->custom_private))};
 
 	return remember_node(sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options), best_path);
 }
@@ -432,8 +447,8 @@ finish_node(CustomScan *plan)
 /* ---------------------------------------------------------------- hooks */
 
 static void
-gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
-						   void *extra)
+gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+						   RelOptInfo *output_rel, void *extra)
 {
 	if (prev_create_upper_paths_hook != NULL)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
@@ -444,15 +459,16 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 static PlannedStmt *
 gpusort_planner(Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params)
 {
-	List	   *outer_nodes = made_nodes;
+	List *outer_nodes = made_nodes;
 	PlannedStmt *result;
-	ListCell   *cell;
+	ListCell *cell;
 
 	made_nodes = NIL;
 	PG_TRY();
 	{
-		result = prev_planner_hook != NULL ? prev_planner_hook(parse, query_string, cursor_options, bound_params)
-			: standard_planner(parse, query_string, cursor_options, bound_params);
+		result = prev_planner_hook != NULL
+					 ? prev_planner_hook(parse, query_string, cursor_options, bound_params)
+					 : standard_planner(parse, query_string, cursor_options, bound_params);
 		foreach(cell, made_nodes)
 			finish_node(lfirst_node(CustomScan, cell));
 		if (counting && gpusort_mode != GPUSORT_MODE_OFF)
@@ -469,7 +485,7 @@ gpusort_planner(Query *parse, const char *query_string, int cursor_options, Para
 PlannedStmt *
 planner_plan_uncounted(Query *query, const char *query_string)
 {
-	bool		was_counting = counting;
+	bool was_counting = counting;
 	PlannedStmt *result;
 
 	counting = false;

@@ -16,4 +16,4 @@ extern void planner_install_hooks(void);
 /* Plans a query, but not for pg_stat_gpusort, which counts the sorts of queries that are meant to run. */
 extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string);
 
-#endif							/* GPUSORT_PLAN_PLANNER_H */
+#endif /* GPUSORT_PLAN_PLANNER_H */

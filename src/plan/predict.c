@@ -2,12 +2,13 @@
  * plan/predict.c
  *		How long a sort takes, by PostgreSQL's Sort and by GpuSort.
  *
- * The time is a sum: so many rows put, so many levels of comparisons, so many bytes written, each times what one of it
- * takes (cost_table.h, which tools/calibrate makes).  predict_postgres.c and predict_gpusort.c count.
+ * The time is a sum: so many rows put, so many levels of comparisons, so many bytes written, each times what
+ * one of it takes (cost_table.h, which tools/calibrate makes).  predict_postgres.c and predict_gpusort.c
+ * count.
  *
- * What both sides have in common is told apart here as far as it is not a number of something: rows that are in no
- * order and larger than a cache are far away when they are returned; what counts as a cache is CACHE_BYTES, and the
- * part of the rows beyond it is taken to be missed.
+ * What both sides have in common is told apart here as far as it is not a number of something: rows that are
+ * in no order and larger than a cache are far away when they are returned; what counts as a cache is
+ * CACHE_BYTES, and the part of the rows beyond it is taken to be missed.
  */
 #include "postgres.h"
 
@@ -67,7 +68,7 @@ milliseconds(const double *counts)
 static SortTime
 time_of(const CostCounts *counts)
 {
-	return (SortTime) {.first = milliseconds(counts->first), .rest = milliseconds(counts->rest)};
+	return (SortTime){.first = milliseconds(counts->first), .rest = milliseconds(counts->rest)};
 }
 
 SortTime

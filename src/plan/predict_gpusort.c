@@ -2,12 +2,13 @@
  * plan/predict_gpusort.c
  *		What GpuSort does for a sort: the counts that its time is predicted from.
  *
- * Each row is copied once and its key encoded beside it, by all processes that feed; the keys are sorted, by all of them
- * too if there are rows enough; the leader returns the rows.  Past its memory the cpu device writes sorted runs and merges
- * them; of a parallel feed, what finds no room then is passed to the leader, which goes on alone.
+ * Each row is copied once and its key encoded beside it, by all processes that feed; the keys are sorted, by
+ * all of them too if there are rows enough; the leader returns the rows.  Past its memory the cpu device
+ * writes sorted runs and merges them; of a parallel feed, what finds no room then is passed to the leader,
+ * which goes on alone.
  *
- * With a bound, a row is encoded, and copied only if its key is below what has been seen to be the bound's: of n rows about
- * k (1 + ln(n / k)), for k wanted.
+ * With a bound, a row is encoded, and copied only if its key is below what has been seen to be the bound's:
+ * of n rows about k (1 + ln(n / k)), for k wanted.
  */
 #include "postgres.h"
 
@@ -19,7 +20,7 @@
 
 /* Bytes a row takes in memory besides tuple and key: its entry, its item while it is sorted. */
 #define ENTRY_BYTES 8
-#define RECORD_BYTES 16			/* more, with a key of no fixed width */
+#define RECORD_BYTES 16 /* more, with a key of no fixed width */
 #define ITEM_BYTES 18
 
 /* Runs are merged with a buffer of this size each. */
@@ -40,7 +41,8 @@ tuple_bytes(const SortShape *shape)
 static double
 stored_bytes(const SortShape *shape)
 {
-	return tuple_bytes(shape) + ENTRY_BYTES + MAXALIGN((int) shape->key_bytes) + (shape->fixed_key ? 0 : RECORD_BYTES);
+	return tuple_bytes(shape) + ENTRY_BYTES + MAXALIGN((int) shape->key_bytes) +
+		   (shape->fixed_key ? 0 : RECORD_BYTES);
 }
 
 double
@@ -108,7 +110,8 @@ count_sort(const SortShape *shape, double rows, double times, double *counts)
 	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
 	counts[shape->fixed_key ? COST_SORT_FIXED_LEVEL : COST_SORT_STRING_LEVEL] += times * levels;
 	if (!shape->fixed_key && key->leading > 0 && key->leading < key_values(key, rows))
-		counts[COST_SORT_STRING_TIE] += times * (1 - levels_of(key->leading) / levels) * Max(0, key->width / 8 - 1);
+		counts[COST_SORT_STRING_TIE] +=
+			times * (1 - levels_of(key->leading) / levels) * Max(0, key->width / 8 - 1);
 }
 
 static void
@@ -201,7 +204,10 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 	if (shape->processes > 1)
 		count_launch(shape, counts);
 
-	/* What is returned of the rows kept is no more than what is wanted; sort_time_total takes its part of all rows. */
+	/*
+	 * What is returned of the rows kept is no more than what is wanted; sort_time_total takes its part of all
+	 * rows.
+	 */
 	for (int i = 0; i < COST_TERMS && kept < rows; i++)
 		counts->rest[i] *= rows / kept;
 }

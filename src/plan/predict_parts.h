@@ -21,4 +21,4 @@ extern double key_values(const SortKeyShape *key, double rows);
 
 extern void count_launch(const SortShape *shape, CostCounts *counts);
 
-#endif							/* GPUSORT_PLAN_PREDICT_PARTS_H */
+#endif /* GPUSORT_PLAN_PREDICT_PARTS_H */

@@ -2,14 +2,14 @@
  * plan/predict_postgres.c
  *		What PostgreSQL's Sort does for a sort: the counts that its time is predicted from.
  *
- * In memory: every row is copied into a tuple, its first column abbreviated where the type can be; a quicksort that
- * puts equal values aside, so that d different values take log2(d) levels and one more; the rows are returned from
- * where they were put.  A level is cheap where the first column decides, and dear where an abbreviated key or the
- * first column ties: the rows themselves are looked at then.
+ * In memory: every row is copied into a tuple, its first column abbreviated where the type can be; a
+ * quicksort that puts equal values aside, so that d different values take log2(d) levels and one more; the
+ * rows are returned from where they were put.  A level is cheap where the first column decides, and dear
+ * where an abbreviated key or the first column ties: the rows themselves are looked at then.
  *
- * Past its memory it writes sorted runs and merges them, comparing whole values, since abbreviated keys are not kept.
- * With a bound that fits in memory it keeps a heap of the rows wanted, without abbreviated keys.  A parallel plan
- * is a Sort in each process and a Gather Merge.
+ * Past its memory it writes sorted runs and merges them, comparing whole values, since abbreviated keys are
+ * not kept.  With a bound that fits in memory it keeps a heap of the rows wanted, without abbreviated keys.
+ * A parallel plan is a Sort in each process and a Gather Merge.
  */
 #include "postgres.h"
 
@@ -33,8 +33,8 @@
 #define ABBREVIATION_WORTH 0.1
 
 /*
- * What a radix sort takes, as a part of the comparisons in its place: a Sort of 20 million int8, serial, took 1.75 s where
- * it had taken 2.9 s, in which comparisons were 1.3 s.
+ * What a radix sort takes, as a part of the comparisons in its place: a Sort of 20 million int8, serial, took
+ * 1.75 s where it had taken 2.9 s, in which comparisons were 1.3 s.
  */
 #define RADIX_SHARE 0.15
 
@@ -78,8 +78,8 @@ leading_term(const SortKeyShape *key)
 static bool
 by_radix(const SortKeyShape *key)
 {
-	return postgres_sorts_by_radix &&
-		(key->class == KEY_INT || key->class == KEY_ABBREVIATED || key->class == KEY_TEXT || key->class == KEY_ICU);
+	return postgres_sorts_by_radix && (key->class == KEY_INT || key->class == KEY_ABBREVIATED ||
+									   key->class == KEY_TEXT || key->class == KEY_ICU);
 }
 
 /* Counts comparisons in which this column decides by its whole values. */
@@ -120,8 +120,8 @@ static void
 count_quicksort(const SortShape *shape, double total, double rows, double *counts)
 {
 	double most = shape->in_order ? 1 : levels_of(rows);
-	double seen = 1;			/* rows told apart so far */
-	double levels = 0;			/* that took so many */
+	double seen = 1;   /* rows told apart so far */
+	double levels = 0; /* that took so many */
 
 	for (int i = 0; i < shape->nkeys && levels < most; i++)
 	{
@@ -129,7 +129,8 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 		double together = Min(rows, seen * key_values(key, rows));
 		bool last = i == shape->nkeys - 1 || together >= rows;
 		double more = Min(most - levels, levels_of(together) - levels + (last ? 1 : 0));
-		double cheap = i == 0 ? Min(more, levels_of(abbreviated_values(shape, rows)) + (is_string(key) ? 0 : 1)) : 0;
+		double cheap =
+			i == 0 ? Min(more, levels_of(abbreviated_values(shape, rows)) + (is_string(key) ? 0 : 1)) : 0;
 
 		if (cheap > 0)
 			counts[leading_term(key)] += total * cheap * (by_radix(key) ? RADIX_SHARE : 1);
@@ -238,7 +239,7 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 	double in_group = rows / groups;
 
 	count_put(shape, rows, counts->rest);
-	count_ties(shape, &shape->keys[0], rows, counts->rest);	/* is it the same group still? */
+	count_ties(shape, &shape->keys[0], rows, counts->rest); /* is it the same group still? */
 	count_whole_comparisons(shape, rows * levels_of(in_group), counts->rest);
 	count_get(shape, rows, true, counts->rest);
 	counts->rest[COST_PG_GROUP] += groups;

@@ -75,7 +75,8 @@ describe(const RelOptInfo *input_rel, Rival *rival)
 	rival->columns_in_order = 0;
 	if (IsA(sort, GatherMergePath))
 	{
-		rival->processes = ((const GatherMergePath *) sort)->num_workers + (parallel_leader_participation ? 1 : 0);
+		rival->processes =
+			((const GatherMergePath *) sort)->num_workers + (parallel_leader_participation ? 1 : 0);
 		sort = below_projection(((const GatherMergePath *) sort)->subpath);
 	}
 	if (IsA(sort, IncrementalSortPath))
@@ -83,11 +84,12 @@ describe(const RelOptInfo *input_rel, Rival *rival)
 	if (IsA(sort, SortPath) || IsA(sort, IncrementalSortPath))
 		rival->input = ((const SortPath *) sort)->subpath;
 	else
-		rival->input = input_rel->cheapest_total_path;	/* a merge of sorts, as if it were one of all rows */
+		rival->input = input_rel->cheapest_total_path; /* a merge of sorts, as if it were one of all rows */
 }
 
 bool
-rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fraction, bool sorting_only, Rival *rival)
+rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fraction, bool sorting_only,
+		   Rival *rival)
 {
 	const Path *path = cheapest_path(ordered_rel, fraction, sorting_only);
 

@@ -2,8 +2,9 @@
  * plan/shape.c
  *		The shape of a sort, as its time is predicted from, by its columns and their statistics.
  *
- * What parallel_setup_cost and parallel_tuple_cost say, compared with their defaults, is how much of the time that it takes
- * to launch processes and to pass rows between them is charged: who sets them to nothing wants parallel plans.
+ * What parallel_setup_cost and parallel_tuple_cost say, compared with their defaults, is how much of the time
+ * that it takes to launch processes and to pass rows between them is charged: who sets them to nothing wants
+ * parallel plans.
  */
 #include "postgres.h"
 
@@ -21,7 +22,10 @@
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 
-/* From this correlation with the table's order on rows are taken to be in order: one of ten thousand out of place makes less. */
+/*
+ * From this correlation with the table's order on rows are taken to be in order: one of ten thousand out of
+ * place makes less.
+ */
 #define IN_ORDER_CORRELATION 0.99999
 
 /* ---------------------------------------------------------------- the machine */
@@ -46,7 +50,10 @@ class_of_text(Oid collation)
 	return !OidIsValid(collation) || pg_collate_is_c(collation) ? KEY_TEXT : KEY_ICU;
 }
 
-/* How PostgreSQL compares values of the type in a sort: integers in its own code, others by support for sorting, or by functions. */
+/*
+ * How PostgreSQL compares values of the type in a sort: integers in its own code, others by support for
+ * sorting, or by functions.
+ */
 static SortKeyClass
 class_of(const SortColumnSpec *column)
 {
@@ -113,17 +120,16 @@ estimate_key(SortShape *shape, int ncolumns, const SortColumnSpec *columns, cons
 /* ---------------------------------------------------------------- shapes */
 
 bool
-shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats, bool table_order)
+shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats,
+		   bool table_order)
 {
 	SortKeyShape *keys = palloc(sizeof(SortKeyShape) * ncolumns);
 
 	for (int i = 0; i < ncolumns; i++)
-		keys[i] = (SortKeyShape) {
-			.class = class_of(&columns[i]),
-			.width = stats[i].width,
-			.distinct = stats[i].distinct,
-			.leading = stats[i].leading
-		};
+		keys[i] = (SortKeyShape){.class = class_of(&columns[i]),
+								 .width = stats[i].width,
+								 .distinct = stats[i].distinct,
+								 .leading = stats[i].leading};
 	shape->wanted = -1;
 	shape->nkeys = ncolumns;
 	shape->keys = keys;

@@ -15,13 +15,13 @@
 /* Members of custom_private, lists: the first four are as long as there are sort columns. */
 enum
 {
-	PRIVATE_ATTNOS,				/* ints */
-	PRIVATE_SORTOPS,			/* oids */
-	PRIVATE_COLLATIONS,			/* oids */
-	PRIVATE_NULLS_FIRST,		/* ints */
-	PRIVATE_OPTIONS,			/* one int of the bits below */
-	PRIVATE_EXPECTED,			/* Integer, two Floats: bytes of a key, milliseconds here and by PostgreSQL's sort */
-	PRIVATE_UNUSED				/* ints, attnos of the input; set when the plan is finished */
+	PRIVATE_ATTNOS,		 /* ints */
+	PRIVATE_SORTOPS,	 /* oids */
+	PRIVATE_COLLATIONS,	 /* oids */
+	PRIVATE_NULLS_FIRST, /* ints */
+	PRIVATE_OPTIONS,	 /* one int of the bits below */
+	PRIVATE_EXPECTED,	 /* Integer, two Floats: bytes of a key, milliseconds here and by PostgreSQL's sort */
+	PRIVATE_UNUSED		 /* ints, attnos of the input; set when the plan is finished */
 };
 
 enum
@@ -46,12 +46,12 @@ sort_plan_register(const CustomScanMethods *gpusort_methods, const CustomScanMet
 static List *
 columns_to_private(const Sort *sort, const SortPlanOptions *options)
 {
-	List	   *attnos = NIL;
-	List	   *sortops = NIL;
-	List	   *collations = NIL;
-	List	   *nulls_first = NIL;
-	int			bits = (options->junk_is_unused ? OPTION_JUNK_IS_UNUSED : 0) |
-		(options->restartable ? OPTION_RESTARTABLE : 0) | (options->on_gpu ? OPTION_ON_GPU : 0);
+	List *attnos = NIL;
+	List *sortops = NIL;
+	List *collations = NIL;
+	List *nulls_first = NIL;
+	int bits = (options->junk_is_unused ? OPTION_JUNK_IS_UNUSED : 0) |
+			   (options->restartable ? OPTION_RESTARTABLE : 0) | (options->on_gpu ? OPTION_ON_GPU : 0);
 
 	for (int i = 0; i < sort->numCols; i++)
 	{
@@ -60,8 +60,10 @@ columns_to_private(const Sort *sort, const SortPlanOptions *options)
 		collations = lappend_oid(collations, sort->collations[i]);
 		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
 	}
-	return lappend(lappend(lappend(list_make4(attnos, sortops, collations, nulls_first), list_make1_int(bits)),
-						   list_make3(makeInteger(options->key_bytes), makeFloat(psprintf("%.3f", options->expected_ms)),
+	return lappend(lappend(lappend(list_make4(attnos, sortops, collations, nulls_first),
+								   list_make1_int(bits)),
+						   list_make3(makeInteger(options->key_bytes),
+									  makeFloat(psprintf("%.3f", options->expected_ms)),
 									  makeFloat(psprintf("%.3f", options->postgres_ms)))),
 				   NIL);
 }
@@ -108,7 +110,7 @@ is_feed(const Plan *plan)
 CustomScan *
 sort_plan_feed_of(const CustomScan *plan)
 {
-	Plan	   *input = plan->scan.plan.lefttree;
+	Plan *input = plan->scan.plan.lefttree;
 
 	if (IsA(input, Gather) && is_feed(input->lefttree))
 		return (CustomScan *) input->lefttree;
@@ -126,7 +128,7 @@ column_type(const Plan *plan, AttrNumber attno)
 static SortColumnSpec *
 gpusort_columns(const CustomScan *plan, int *ncolumns)
 {
-	List	   *attnos = list_nth(plan->custom_private, PRIVATE_ATTNOS);
+	List *attnos = list_nth(plan->custom_private, PRIVATE_ATTNOS);
 	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * list_length(attnos));
 
 	*ncolumns = list_length(attnos);
@@ -205,8 +207,8 @@ sort_plan_postgres_ms(const CustomScan *plan)
 Bitmapset *
 sort_plan_unused_columns(const CustomScan *plan)
 {
-	Bitmapset  *unused = NULL;
-	ListCell   *cell;
+	Bitmapset *unused = NULL;
+	ListCell *cell;
 
 	foreach(cell, (List *) list_nth(plan->custom_private, PRIVATE_UNUSED))
 		unused = bms_add_member(unused, lfirst_int(cell));
@@ -224,9 +226,9 @@ is_sort_junk(const TargetEntry *column)
 static List *
 find_unused_columns(const CustomScan *plan)
 {
-	Bitmapset  *used = NULL;
-	List	   *unused = NIL;
-	ListCell   *cell;
+	Bitmapset *used = NULL;
+	List *unused = NIL;
+	ListCell *cell;
 
 	foreach(cell, plan->scan.plan.targetlist)
 	{
@@ -245,12 +247,13 @@ find_unused_columns(const CustomScan *plan)
 static void
 refer_to_input(CustomScan *plan)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	foreach(cell, plan->custom_scan_tlist)
 	{
 		TargetEntry *column = lfirst_node(TargetEntry, cell);
-		TargetEntry *input = list_nth_node(TargetEntry, plan->scan.plan.lefttree->targetlist, column->resno - 1);
+		TargetEntry *input =
+			list_nth_node(TargetEntry, plan->scan.plan.lefttree->targetlist, column->resno - 1);
 
 		column->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, input);
 	}
@@ -267,12 +270,15 @@ sort_plan_finish(CustomScan *plan)
 void
 sort_plan_finish_feed(CustomScan *feed, const CustomScan *gpusort)
 {
-	ListCell   *cell;
+	ListCell *cell;
 
 	feed->custom_private = copyObject(gpusort->custom_private);
 	refer_to_input(feed);
 
-	/* setrefs.c leaves constants in the output, and takes one of two equal columns for the other: here it is the scan tuple, column by column */
+	/*
+	 * setrefs.c leaves constants in the output, and takes one of two equal columns for the other: here it is
+	 * the scan tuple, column by column
+	 */
 	foreach(cell, feed->scan.plan.targetlist)
 	{
 		TargetEntry *column = lfirst_node(TargetEntry, cell);

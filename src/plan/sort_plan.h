@@ -2,8 +2,9 @@
  * plan/sort_plan.h
  *		The plan nodes GpuSort and GpuSortFeed: what a Sort node says, in a CustomScan.
  *
- * A GpuSort's input is its lefttree, as for a Sort.  Its scan tuples are the input's, column by column; the sort
- * columns stand in custom_private.  A GpuSortFeed, below the Gather that is a GpuSort's input, is a copy of it as to all that.
+ * A GpuSort's input is its lefttree, as for a Sort.  Its scan tuples are the input's, column by column; the
+ * sort columns stand in custom_private.  A GpuSortFeed, below the Gather that is a GpuSort's input, is a copy
+ * of it as to all that.
  */
 #ifndef GPUSORT_PLAN_SORT_PLAN_H
 #define GPUSORT_PLAN_SORT_PLAN_H
@@ -20,17 +21,18 @@
 #define GPUSORT_FEED_NODE_NAME "GpuSortFeed"
 
 /* Registers the nodes' methods; once, when the library is loaded. */
-extern void sort_plan_register(const CustomScanMethods *gpusort_methods, const CustomScanMethods *feed_methods);
+extern void sort_plan_register(const CustomScanMethods *gpusort_methods,
+							   const CustomScanMethods *feed_methods);
 
 /* What a GpuSort is told besides what a Sort is. */
 typedef struct SortPlanOptions
 {
-	bool		junk_is_unused; /* what the output has for this sort alone, resjunk, no node above looks at */
-	bool		restartable;	/* the input gives the same rows when read once more: it has no volatile functions */
-	bool		on_gpu;			/* which device is expected to be the cheaper one */
-	int key_bytes;				/* of a row's key, expected */
-	double expected_ms;			/* time that it is expected to take, without its input */
-	double postgres_ms;			/* and that PostgreSQL's sort in its place would take */
+	bool junk_is_unused; /* what the output has for this sort alone, resjunk, no node above looks at */
+	bool restartable;	 /* the input gives the same rows when read once more: it has no volatile functions */
+	bool on_gpu;		 /* which device is expected to be the cheaper one */
+	int key_bytes;		 /* of a row's key, expected */
+	double expected_ms;	 /* time that it is expected to take, without its input */
+	double postgres_ms;	 /* and that PostgreSQL's sort in its place would take */
 } SortPlanOptions;
 
 /* A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output. */
@@ -56,17 +58,20 @@ extern int sort_plan_key_bytes(const CustomScan *plan);
 extern double sort_plan_expected_ms(const CustomScan *plan);
 extern double sort_plan_postgres_ms(const CustomScan *plan);
 
-/* The columns of the input that need not be kept beside their keys, since nothing looks at them after the sort. */
+/*
+ * The columns of the input that need not be kept beside their keys, since nothing looks at them after the
+ * sort.
+ */
 extern Bitmapset *sort_plan_unused_columns(const CustomScan *plan);
 
 /*
- * Completes the node when setrefs.c and the labeling of the output are done: finds the unused columns, and makes the
- * scan tuple refer to the input's columns, as a Sort's target list does. (setrefs.c needs the expressions themselves
- * there, but EXPLAIN can't print all of them out of place.)
+ * Completes the node when setrefs.c and the labeling of the output are done: finds the unused columns, and
+ * makes the scan tuple refer to the input's columns, as a Sort's target list does.  (setrefs.c needs the
+ * expressions themselves there, but EXPLAIN can't print all of them out of place.)
  */
 extern void sort_plan_finish(CustomScan *plan);
 
 /* The same for a feed, once the GpuSort above it is finished. */
 extern void sort_plan_finish_feed(CustomScan *feed, const CustomScan *gpusort);
 
-#endif							/* GPUSORT_PLAN_SORT_PLAN_H */
+#endif /* GPUSORT_PLAN_SORT_PLAN_H */

@@ -2,9 +2,9 @@
  * service/connection.c
  *		A backend's connection to gpusortd.
  *
- * The protocol is in cuda/daemon/client.c, which knows nothing of PostgreSQL.  Here is how a backend waits: for the socket and for its
- * latch together, so that a cancel, a timeout or the postmaster's death ends the wait at once.  The descriptor of the socket is counted with
- * those that PostgreSQL keeps from its own use.
+ * The protocol is in cuda/daemon/client/, which knows nothing of PostgreSQL.  Here is how a backend waits:
+ * for the socket and for its latch together, so that a cancel, a timeout or the postmaster's death ends the
+ * wait at once.  The descriptor of the socket is counted with those that PostgreSQL keeps from its own use.
  */
 #include "postgres.h"
 
@@ -21,8 +21,8 @@
 #define GPU_CLIENT_TIMEOUT_MS 1000
 
 /*
- * So long, in milliseconds, is it believed what was found out: that there is a service or not, that it doesn't answer; at most until
- * another one is started.
+ * So long, in milliseconds, is it believed what was found out: that there is a service or not, that it
+ * doesn't answer; at most until another one is started.
  */
 #define BELIEVE_ANSWER_MS 1000
 #define BELIEVE_SILENCE_MS 10000
@@ -30,14 +30,14 @@
 /* What this process knows of the service. */
 static struct
 {
-	TimestampTz until;			/* it is believed so long */
-	int64		starts;			/* and until gpusortd is started once more than so often */
-	bool		ready;
-	bool		silent;			/* not ready, as it does not answer */
-	char		why_not[256];
+	TimestampTz until; /* it is believed so long */
+	int64 starts;	   /* and until gpusortd is started once more than so often */
+	bool ready;
+	bool silent; /* not ready, as it does not answer */
+	char why_not[256];
 } known;
 
-static int	connections;		/* that this process has */
+static int connections; /* that this process has */
 
 /* Milliseconds until then; -1: there is no such time. */
 static long
@@ -52,18 +52,20 @@ wait_for_socket(void *arg, int fd, bool for_writing)
 {
 	static const GpuClientWait plain = {0, GPUSORT_WAIT_CONNECT};
 	const GpuClientWait *how = arg != NULL ? arg : &plain;
-	uint32		event = gpusort_wait_event(how->event);
-	int			wanted = for_writing ? WL_SOCKET_WRITEABLE : WL_SOCKET_READABLE;
+	uint32 event = gpusort_wait_event(how->event);
+	int wanted = for_writing ? WL_SOCKET_WRITEABLE : WL_SOCKET_READABLE;
 
 	for (;;)
 	{
-		long		timeout = milliseconds_left(how->deadline);
-		int			events;
+		long timeout = milliseconds_left(how->deadline);
+		int events;
 
 		if (timeout == 0)
 			return false;
-		events = WaitLatchOrSocket(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | wanted | (timeout > 0 ? WL_TIMEOUT : 0),
-								   fd, timeout, event);
+		events =
+			WaitLatchOrSocket(MyLatch,
+							  WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | wanted | (timeout > 0 ? WL_TIMEOUT : 0),
+							  fd, timeout, event);
 		if (events & WL_LATCH_SET)
 			ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
@@ -75,8 +77,9 @@ wait_for_socket(void *arg, int fd, bool for_writing)
 bool
 gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 {
-	GpuClientWait until = {TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms), GPUSORT_WAIT_CONNECT};
-	bool		connected;
+	GpuClientWait until = {TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms),
+						   GPUSORT_WAIT_CONNECT};
+	bool connected;
 
 	if (!AcquireExternalFD())
 	{
@@ -96,7 +99,8 @@ gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 	PG_END_TRY();
 	if (!connected)
 	{
-		*why_not = milliseconds_left(until.deadline) == 0 ? "gpusortd does not answer" : pstrdup(client->message);
+		*why_not =
+			milliseconds_left(until.deadline) == 0 ? "gpusortd does not answer" : pstrdup(client->message);
 		gpusortd_close(client);
 		ReleaseExternalFD();
 		return false;
@@ -147,14 +151,15 @@ remember(int64 starts, bool ready, bool silent, const char *why_not)
 	known.silent = silent;
 	strlcpy(known.why_not, why_not, sizeof(known.why_not));
 	known.starts = starts;
-	known.until = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), silent ? BELIEVE_SILENCE_MS : BELIEVE_ANSWER_MS);
+	known.until =
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), silent ? BELIEVE_SILENCE_MS : BELIEVE_ANSWER_MS);
 }
 
 bool
 gpu_client_open(GpusortdClient *client, const char **why_not)
 {
 	TimestampTz start = GetCurrentTimestamp();
-	int64		starts = count_starts();
+	int64 starts = count_starts();
 
 	if (known.silent && still_known())
 	{
@@ -163,7 +168,8 @@ gpu_client_open(GpusortdClient *client, const char **why_not)
 	}
 	if (!gpu_client_connect(client, GPU_CLIENT_TIMEOUT_MS, why_not))
 	{
-		remember(starts, false, TimestampDifferenceExceeds(start, GetCurrentTimestamp(), GPU_CLIENT_TIMEOUT_MS), *why_not);
+		remember(starts, false,
+				 TimestampDifferenceExceeds(start, GetCurrentTimestamp(), GPU_CLIENT_TIMEOUT_MS), *why_not);
 		return false;
 	}
 	if (client->welcome.devices == 0)

@@ -9,46 +9,48 @@
 
 #include "utils/timestamp.h"
 
-#include "client.h"
 #include "base/wait_events.h"
+#include "daemon/client/client.h"
 
 /*
- * Where gpusortd listens, from the data directory, in which all server processes work.  Base backups and pg_rewind leave the contents
- * of that folder out; sockets elsewhere in the data directory confuse pg_rewind.
+ * Where gpusortd listens, from the data directory, in which all server processes work.  Base backups and
+ * pg_rewind leave the contents of that folder out; sockets elsewhere in the data directory confuse pg_rewind.
  */
 #define GPU_CLIENT_SOCKET "pg_stat_tmp/gpusort.sock"
 
 /*
- * Makes *client, connects and greets, within so many milliseconds; client->welcome tells the devices then.  False, and nothing is left
- * open: *why_not is the reason, in the current memory context.  Checks for interrupts.
+ * Makes *client, connects and greets, within so many milliseconds; client->welcome tells the devices then.
+ * False, and nothing is left open: *why_not is the reason, in the current memory context.  Checks for
+ * interrupts.
  *
- * Afterwards the client waits for the socket together with this process's latch for as long as it takes, and checks for
- * interrupts; the caller sees to it that gpu_client_close is called on errors too.
+ * Afterwards the client waits for the socket together with this process's latch for as long as it takes, and
+ * checks for interrupts; the caller sees to it that gpu_client_close is called on errors too.
  */
 extern bool gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not);
 
 /* How a client waits; its wait_arg may point to one, for as long as it is open. */
 typedef struct GpuClientWait
 {
-	TimestampTz deadline;		/* gives up then; 0: never */
-	GpuSortWait event;			/* what pg_stat_activity shows */
+	TimestampTz deadline; /* gives up then; 0: never */
+	GpuSortWait event;	  /* what pg_stat_activity shows */
 } GpuClientWait;
 
 /*
- * The same for a sort, which has no use for a service that is slow to answer: within GPU_CLIENT_TIMEOUT_MS.  A service that
- * did not answer counts as not there for some seconds, so that not each sort waits for it.
+ * The same for a sort, which has no use for a service that is slow to answer: within GPU_CLIENT_TIMEOUT_MS.
+ * A service that did not answer counts as not there for some seconds, so that not each sort waits for it.
  */
 extern bool gpu_client_open(GpusortdClient *client, const char **why_not);
 
 /*
- * Is there a service with a device to sort on? Asks it at most once a second; *why_not is good until the next call.
+ * Is there a service with a device to sort on?  Asks it at most once a second; *why_not is good until the
+ * next call.
  */
 extern bool gpu_client_ready(const char **why_not);
 
 /* How many connections this process has. */
-extern int	gpu_client_count(void);
+extern int gpu_client_count(void);
 
 /* Closes the connection; at any time, also again. */
 extern void gpu_client_close(GpusortdClient *client);
 
-#endif							/* GPUSORT_SERVICE_CONNECTION_H */
+#endif /* GPUSORT_SERVICE_CONNECTION_H */

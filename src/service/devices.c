@@ -39,8 +39,8 @@ enum
 static void
 put_bare_row(ReturnSetInfo *result, const char *device, const char *state, const char *reason)
 {
-	Datum		values[COLUMNS] = {0};
-	bool		nulls[COLUMNS];
+	Datum values[COLUMNS] = {0};
+	bool nulls[COLUMNS];
 
 	memset(nulls, true, sizeof(nulls));
 	values[COLUMN_DEVICE] = CStringGetTextDatum(device);
@@ -57,11 +57,12 @@ put_bare_row(ReturnSetInfo *result, const char *device, const char *state, const
 static void
 put_gpu_row(ReturnSetInfo *result, const GpusortdDevice *device)
 {
-	Datum		values[COLUMNS] = {0};
-	bool		nulls[COLUMNS] = {0};
+	Datum values[COLUMNS] = {0};
+	bool nulls[COLUMNS] = {0};
 
 	values[COLUMN_DEVICE] = CStringGetTextDatum(psprintf("cuda %u", device->number));
-	values[COLUMN_NAME] = CStringGetTextDatum(pnstrdup(device->name, strnlen(device->name, sizeof(device->name))));
+	values[COLUMN_NAME] =
+		CStringGetTextDatum(pnstrdup(device->name, strnlen(device->name, sizeof(device->name))));
 	values[COLUMN_MEMORY] = Int64GetDatum((int64) device->memory_bytes);
 	values[COLUMN_MAX_MEMORY] = Int64GetDatum((int64) device->limit_bytes);
 	values[COLUMN_FREE_MEMORY] = Int64GetDatum((int64) device->free_bytes);
@@ -92,8 +93,9 @@ put_unavailable_row(ReturnSetInfo *result, const char *why_not)
 	switch (service.phase)
 	{
 		case GPU_SERVICE_UNBORN:
-			put_bare_row(result, "cuda", "unavailable",
-						 "the gpusort launcher has not started yet; if it never does, max_worker_processes is too low");
+			put_bare_row(
+				result, "cuda", "unavailable",
+				"the gpusort launcher has not started yet; if it never does, max_worker_processes is too low");
 			break;
 		case GPU_SERVICE_STARTING:
 			put_bare_row(result, "cuda", "starting", "gpusortd is starting");
@@ -105,8 +107,9 @@ put_unavailable_row(ReturnSetInfo *result, const char *why_not)
 			put_bare_row(result, "cuda", "unavailable", psprintf("gpusortd is ending: %s", service.reason));
 			break;
 		case GPU_SERVICE_WAITING:
-			put_bare_row(result, "cuda", "unavailable", psprintf("gpusortd %s; it is started again in %ld s", service.reason,
-																 seconds_until(service.next_start)));
+			put_bare_row(result, "cuda", "unavailable",
+						 psprintf("gpusortd %s; it is started again in %ld s", service.reason,
+								  seconds_until(service.next_start)));
 			break;
 		case GPU_SERVICE_OFF:
 			put_bare_row(result, "cuda", "unavailable", service.reason);

@@ -2,17 +2,18 @@
  * service/launcher.c
  *		The background worker that keeps gpusortd alive.
  *
- * gpusortd is started with the server and ends with it.  When it ends before that, it is started again after a delay that doubles
- * from one end to the next, until it has served for a while.  Where starting it again can't help, as there is no GPU,
- * no such program, or a setting that it refuses, the launcher says so once and does nothing until the configuration is loaded
- * again.  A change of the settings that gpusortd is started with ends it, too, and starts it with the new ones.
+ * gpusortd is started with the server and ends with it.  When it ends before that, it is started again after
+ * a delay that doubles from one end to the next, until it has served for a while.  Where starting it again
+ * can't help, as there is no GPU, no such program, or a setting that it refuses, the launcher says so once
+ * and does nothing until the configuration is loaded again.  A change of the settings that gpusortd is
+ * started with ends it, too, and starts it with the new ones.
  *
- * The launcher asks gpusortd every few seconds whether it is there.  One that doesn't answer is killed: the kernel then closes its
- * connections, so that the backends that wait for it go on without it.
+ * The launcher asks gpusortd every few seconds whether it is there.  One that doesn't answer is killed: the
+ * kernel then closes its connections, so that the backends that wait for it go on without it.
  *
- * The launcher itself only waits, for its latch, for lines of gpusortd's log, for answers and for time to pass.  Whichever way
- * it ends, its exit callback ends gpusortd; after a crash, the kernel does (process.c).  What it knows, others know by
- * state.h.
+ * The launcher itself only waits, for its latch, for lines of gpusortd's log, for answers and for time to
+ * pass.  Whichever way it ends, its exit callback ends gpusortd; after a crash, the kernel does (process.c).
+ * What it knows, others know by state.h.
  */
 #include "postgres.h"
 
@@ -41,14 +42,14 @@
 #include "service/state.h"
 #include "service/watchdog.h"
 
-#define FIRST_DELAY_MS 1000		/* before it is started again */
+#define FIRST_DELAY_MS 1000 /* before it is started again */
 #define LAST_DELAY_MS 60000
 #define SERVED_LONG_MS 60000	/* after that the delays begin anew */
 #define START_TIMEOUT_MS 120000 /* CUDA takes its time with many cards */
 #define END_TIMEOUT_MS 5000
-#define ASK_STARTING_MS 50		/* between questions */
+#define ASK_STARTING_MS 50 /* between questions */
 #define ASK_READY_MS 5000
-#define ASK_AGAIN_MS 100		/* between looks at a question that is open */
+#define ASK_AGAIN_MS 100 /* between looks at a question that is open */
 #define LAUNCHER_RESTART_S 5
 
 #define MAX_ARGUMENTS 64
@@ -56,11 +57,11 @@
 static GpuProcess process = GPU_PROCESS_NONE;
 static GpuWatchdog watchdog = GPU_WATCHDOG_NONE;
 static GpuServicePhase phase = GPU_SERVICE_UNBORN;
-static Stopwatch in_phase;		/* since the phase began */
-static Stopwatch since_ready;	/* since gpusortd answered for the first time */
-static bool served;				/* has it? */
-static int	delay_ms;			/* in phase WAITING */
-static int	next_delay_ms = FIRST_DELAY_MS;
+static Stopwatch in_phase;	  /* since the phase began */
+static Stopwatch since_ready; /* since gpusortd answered for the first time */
+static bool served;			  /* has it? */
+static int delay_ms;		  /* in phase WAITING */
+static int next_delay_ms = FIRST_DELAY_MS;
 static char *command;			/* its arguments, as text; NULL: it was never started */
 static const char *told_to_end; /* why, in phase ENDING */
 static const char *const settings_changed = "its settings have changed";
@@ -97,7 +98,7 @@ gpu_launcher_register(void)
 static char *
 gpusortd_path(void)
 {
-	char		path[MAXPGPATH];
+	char path[MAXPGPATH];
 
 	if (gpusort_gpusortd_path[0] != '\0')
 		return pstrdup(gpusort_gpusortd_path);
@@ -111,8 +112,8 @@ gpusortd_path(void)
 static int
 append_options(char **argv, int argc)
 {
-	char	   *rest = NULL;
-	char	   *option = strtok_r(pstrdup(gpusort_gpusortd_options), " \t\n", &rest);
+	char *rest = NULL;
+	char *option = strtok_r(pstrdup(gpusort_gpusortd_options), " \t\n", &rest);
 
 	for (; option != NULL && argc < MAX_ARGUMENTS; option = strtok_r(NULL, " \t\n", &rest))
 		argv[argc++] = option;
@@ -123,7 +124,7 @@ append_options(char **argv, int argc)
 static void
 make_arguments(char *argv[MAX_ARGUMENTS + 1])
 {
-	int			argc = 0;
+	int argc = 0;
 
 	argv[argc++] = gpusortd_path();
 	argv[argc++] = "--socket";
@@ -158,7 +159,7 @@ describe_command(char **argv)
 static void
 remember_command(char **argv)
 {
-	char	   *text = describe_command(argv);
+	char *text = describe_command(argv);
 
 	if (command != NULL)
 		pfree(command);
@@ -171,7 +172,8 @@ give_up(const char *reason, const char *hint)
 {
 	ereport(LOG,
 			(errmsg("gpusort has no GPU: %s", reason),
-			 errdetail("Sorts run on the CPU. gpusortd is not started before the configuration is loaded again."),
+			 errdetail(
+				 "Sorts run on the CPU. gpusortd is not started before the configuration is loaded again."),
 			 errhint("%s", hint)));
 	enter_phase(GPU_SERVICE_OFF, reason);
 }
@@ -190,7 +192,7 @@ wait_before_next_start(const char *reason)
 static void
 start_gpusortd(void)
 {
-	char	   *argv[MAX_ARGUMENTS + 1];
+	char *argv[MAX_ARGUMENTS + 1];
 
 	make_arguments(argv);
 	remember_command(argv);
@@ -201,8 +203,9 @@ start_gpusortd(void)
 	}
 	if (access(argv[0], X_OK) != 0)
 	{
-		give_up(psprintf("there is no program \"%s\"", argv[0]),
-				"Build it with \"make gpusortd\", which needs nvcc, and install it, or set gpusort.devices to \"none\".");
+		give_up(
+			psprintf("there is no program \"%s\"", argv[0]),
+			"Build it with \"make gpusortd\", which needs nvcc, and install it, or set gpusort.devices to \"none\".");
 		return;
 	}
 	served = false;
@@ -230,7 +233,7 @@ static const char *
 describe_end(int status)
 {
 	const char *why = process.last_words;
-	char	   *how;
+	char *how;
 
 	if (WIFSIGNALED(status))
 		how = psprintf("was ended by signal %d", WTERMSIG(status));
@@ -246,8 +249,8 @@ static void
 note_end(int status)
 {
 	const char *reason = describe_end(status);
-	int			code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	bool		start_now = told_to_end == settings_changed;
+	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	bool start_now = told_to_end == settings_changed;
 
 	if (served && stopwatch_ms(since_ready) >= SERVED_LONG_MS)
 		next_delay_ms = FIRST_DELAY_MS;
@@ -261,14 +264,17 @@ note_end(int status)
 	switch (code)
 	{
 		case 2:
-			give_up(psprintf("gpusortd %s", reason), "Correct the settings whose names begin with \"gpusort.\", and reload.");
+			give_up(psprintf("gpusortd %s", reason),
+					"Correct the settings whose names begin with \"gpusort.\", and reload.");
 			break;
 		case 5:
-			give_up(psprintf("gpusortd %s", reason),
-					"If there is a GPU, see whether nvidia-smi shows it; else set gpusort.devices to \"none\".");
+			give_up(
+				psprintf("gpusortd %s", reason),
+				"If there is a GPU, see whether nvidia-smi shows it; else set gpusort.devices to \"none\".");
 			break;
 		case 127:
-			give_up(psprintf("gpusortd %s", reason), "Build and install gpusortd for this machine, and reload.");
+			give_up(psprintf("gpusortd %s", reason),
+					"Build and install gpusortd for this machine, and reload.");
 			break;
 		default:
 			wait_before_next_start(reason);
@@ -288,7 +294,7 @@ end_at_exit(int code, Datum argument)
 static void
 reload(void)
 {
-	char	   *argv[MAX_ARGUMENTS + 1];
+	char *argv[MAX_ARGUMENTS + 1];
 
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
@@ -385,7 +391,8 @@ time_to_next_step(void)
 		case GPU_SERVICE_READY:
 			if (gpusort_service_timeout == 0)
 				return -1;
-			return watchdog.asking ? ASK_AGAIN_MS : Max((long) (ask_interval() - stopwatch_ms(watchdog.since)), 0) + 1;
+			return watchdog.asking ? ASK_AGAIN_MS
+								   : Max((long) (ask_interval() - stopwatch_ms(watchdog.since)), 0) + 1;
 		case GPU_SERVICE_ENDING:
 			return Max((long) (END_TIMEOUT_MS - stopwatch_ms(in_phase)), ASK_AGAIN_MS);
 		case GPU_SERVICE_WAITING:
@@ -400,7 +407,7 @@ static void
 wait_for_news(long timeout)
 {
 	WaitEventSet *set = create_wait_event_set(4);
-	WaitEvent	event;
+	WaitEvent event;
 
 	AddWaitEventToSet(set, WL_LATCH_SET, PGINVALID_SOCKET, MyLatch, NULL);
 	AddWaitEventToSet(set, WL_EXIT_ON_PM_DEATH, PGINVALID_SOCKET, NULL, NULL);
@@ -418,7 +425,7 @@ wait_for_news(long timeout)
 static void
 handle_child_signal(SIGNAL_ARGS)
 {
-	int			save_errno = errno;
+	int save_errno = errno;
 
 	SetLatch(MyLatch);
 	errno = save_errno;
@@ -427,8 +434,9 @@ handle_child_signal(SIGNAL_ARGS)
 void
 gpu_launcher_main(Datum argument)
 {
-	MemoryContext context = AllocSetContextCreate(TopMemoryContext, "gpusort launcher", ALLOCSET_DEFAULT_SIZES);
-	int			status;
+	MemoryContext context =
+		AllocSetContextCreate(TopMemoryContext, "gpusort launcher", ALLOCSET_DEFAULT_SIZES);
+	int status;
 
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);

@@ -12,4 +12,4 @@ extern void gpu_launcher_register(void);
 
 extern PGDLLEXPORT void gpu_launcher_main(Datum argument);
 
-#endif							/* GPUSORT_SERVICE_LAUNCHER_H */
+#endif /* GPUSORT_SERVICE_LAUNCHER_H */

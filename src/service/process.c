@@ -2,11 +2,13 @@
  * service/process.c
  *		gpusortd as a child process: starting it, its log lines, its end.
  *
- * The child has nothing of the server's: it runs another program, so it is not attached to shared memory; all descriptors are closed
- * but those made for it; its signals are as a program finds them when it starts.  It is in a session of its own, as the
- * postmaster signals whole process groups, and SIGQUIT would make it dump core.
+ * The child has nothing of the server's: it runs another program, so it is not attached to shared memory; all
+ * descriptors are closed but those made for it; its signals are as a program finds them when it starts.  It
+ * is in a session of its own, as the postmaster signals whole process groups, and SIGQUIT would make it dump
+ * core.
  *
- * It can't outlive its parent: the kernel kills it then, and before that a gpusortd that is well has seen its --parent-fd closed.
+ * It can't outlive its parent: the kernel kills it then, and before that a gpusortd that is well has seen its
+ * --parent-fd closed.
  */
 #include "postgres.h"
 
@@ -34,7 +36,7 @@
 static void
 reset_signals(void)
 {
-	sigset_t	none;
+	sigset_t none;
 
 	for (int i = 1; i < NSIG; i++)
 		(void) signal(i, SIG_DFL);
@@ -46,14 +48,14 @@ reset_signals(void)
 static bool
 close_descriptors_above(int last)
 {
-	DIR		   *dir = opendir("/proc/self/fd");
+	DIR *dir = opendir("/proc/self/fd");
 	struct dirent *entry;
 
 	if (dir == NULL)
 		return false;
 	while ((entry = readdir(dir)) != NULL)
 	{
-		int			fd = atoi(entry->d_name);
+		int fd = atoi(entry->d_name);
 
 		if (fd > last && fd != dirfd(dir))
 			(void) close(fd);
@@ -66,8 +68,8 @@ close_descriptors_above(int last)
 pg_noreturn static void
 exit_child(const char *doing)
 {
-	char		line[256];
-	int			length = snprintf(line, sizeof(line), "FATAL: %s: %s\n", doing, strerror(errno));
+	char line[256];
+	int length = snprintf(line, sizeof(line), "FATAL: %s: %s\n", doing, strerror(errno));
 
 	(void) !write(STDERR_FILENO, line, Min(length, (int) sizeof(line) - 1));
 	_exit(127);
@@ -77,7 +79,7 @@ exit_child(const char *doing)
 pg_noreturn static void
 run_child(char **argv, pid_t parent, int log_fd, int parent_fd)
 {
-	int			null_fd;
+	int null_fd;
 
 	if (dup2(log_fd, STDERR_FILENO) < 0)
 		_exit(127);
@@ -85,7 +87,8 @@ run_child(char **argv, pid_t parent, int log_fd, int parent_fd)
 	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0)
 		exit_child("could not open \"/dev/null\"");
 	/* dup2 of a descriptor to itself would leave it to be closed by exec. */
-	if (parent_fd == GPU_PROCESS_PARENT_FD ? fcntl(parent_fd, F_SETFD, 0) != 0 : dup2(parent_fd, GPU_PROCESS_PARENT_FD) < 0)
+	if (parent_fd == GPU_PROCESS_PARENT_FD ? fcntl(parent_fd, F_SETFD, 0) != 0
+										   : dup2(parent_fd, GPU_PROCESS_PARENT_FD) < 0)
 		exit_child("could not duplicate a file descriptor");
 	if (!close_descriptors_above(GPU_PROCESS_PARENT_FD))
 		exit_child("could not open \"/proc/self/fd\"");
@@ -126,12 +129,12 @@ make_pipe(int fds[2])
 bool
 gpu_process_start(GpuProcess *process, char **argv)
 {
-	int			log_pipe[2];
-	int			parent_pipe[2];
-	pid_t		parent = getpid();
-	pid_t		pid;
-	sigset_t	all;
-	sigset_t	before;
+	int log_pipe[2];
+	int parent_pipe[2];
+	pid_t parent = getpid();
+	pid_t pid;
+	sigset_t all;
+	sigset_t before;
 
 	if (!make_pipe(log_pipe))
 		return false;
@@ -175,8 +178,8 @@ after(const char *line, const char *prefix)
 }
 
 /*
- * Writes one line to the server's log.  The first FATAL is kept instead: it is the reason for the end, which the launcher
- * reports when it comes.
+ * Writes one line to the server's log.  The first FATAL is kept instead: it is the reason for the end, which
+ * the launcher reports when it comes.
  */
 static void
 log_line(GpuProcess *process, const char *line)
@@ -210,8 +213,8 @@ take_character(GpuProcess *process, char c)
 void
 gpu_process_read_log(GpuProcess *process)
 {
-	char		bytes[1024];
-	ssize_t		got;
+	char bytes[1024];
+	ssize_t got;
 
 	while (process->log_fd >= 0)
 	{
@@ -233,7 +236,7 @@ gpu_process_read_log(GpuProcess *process)
 bool
 gpu_process_has_ended(GpuProcess *process, int *status)
 {
-	pid_t		pid;
+	pid_t pid;
 
 	if (process->pid == 0)
 		return false;
@@ -256,8 +259,8 @@ gpu_process_has_ended(GpuProcess *process, int *status)
 static bool
 ends_within(GpuProcess *process, double milliseconds)
 {
-	Stopwatch	watch = stopwatch_start();
-	int			status;
+	Stopwatch watch = stopwatch_start();
+	int status;
 
 	while (!gpu_process_has_ended(process, &status))
 	{

@@ -14,11 +14,11 @@
 
 typedef struct SharedState
 {
-	slock_t		mutex;
+	slock_t mutex;
 	GpuServiceState service;
 } SharedState;
 
-static SharedState *shared;		/* NULL: not loaded by shared_preload_libraries */
+static SharedState *shared; /* NULL: not loaded by shared_preload_libraries */
 Size
 gpu_service_shmem_size(void)
 {
@@ -28,7 +28,7 @@ gpu_service_shmem_size(void)
 void
 gpu_service_shmem_init(void)
 {
-	bool		found;
+	bool found;
 
 	shared = ShmemInitStruct("gpusort service", sizeof(SharedState), &found);
 	if (found)

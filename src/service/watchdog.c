@@ -2,8 +2,8 @@
  * service/watchdog.c
  *		Is there anybody at gpusortd's socket?
  *
- * A process that is stopped, or stuck, still has a socket, and the kernel even accepts connections for it.  So the question
- * is a HELLO, as of any client, and the answer is whatever comes back.
+ * A process that is stopped, or stuck, still has a socket, and the kernel even accepts connections for it.
+ * So the question is a HELLO, as of any client, and the answer is whatever comes back.
  */
 #include "postgres.h"
 
@@ -33,11 +33,15 @@ hang_up(GpuWatchdog *watchdog)
 	watchdog->fd = -1;
 }
 
-/* Connects and greets.  Where that is not possible just now, as too many others try, it is tried again later. */
+/*
+ * Connects and greets.  Where that is not possible just now, as too many others try, it is tried again later.
+ */
 static GpuWatchdogAnswer
 call(GpuWatchdog *watchdog)
 {
-	static const Question question = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_HELLO, sizeof(GpusortdHello), 0}, {0}};
+	static const Question question = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_HELLO,
+									   sizeof(GpusortdHello), 0},
+									  {0}};
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = GPU_CLIENT_SOCKET};
 
 	watchdog->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -46,7 +50,7 @@ call(GpuWatchdog *watchdog)
 	ReserveExternalFD();
 	if (connect(watchdog->fd, (struct sockaddr *) &address, sizeof(address)) != 0)
 	{
-		bool		nobody = errno == ENOENT || errno == ECONNREFUSED;
+		bool nobody = errno == ENOENT || errno == ECONNREFUSED;
 
 		hang_up(watchdog);
 		return nobody ? GPU_WATCHDOG_NO_SOCKET : GPU_WATCHDOG_NOT_YET;
@@ -60,8 +64,8 @@ call(GpuWatchdog *watchdog)
 static GpuWatchdogAnswer
 listen_for_answer(GpuWatchdog *watchdog)
 {
-	char		byte;
-	ssize_t		got = recv(watchdog->fd, &byte, 1, MSG_DONTWAIT);
+	char byte;
+	ssize_t got = recv(watchdog->fd, &byte, 1, MSG_DONTWAIT);
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return GPU_WATCHDOG_NOT_YET;

@@ -11,19 +11,22 @@
 
 typedef enum GpuWatchdogAnswer
 {
-	GPU_WATCHDOG_NOT_YET,		/* no answer so far */
+	GPU_WATCHDOG_NOT_YET, /* no answer so far */
 	GPU_WATCHDOG_ANSWERED,
-	GPU_WATCHDOG_NO_SOCKET		/* nobody listens, or there is not even a socket */
+	GPU_WATCHDOG_NO_SOCKET /* nobody listens, or there is not even a socket */
 } GpuWatchdogAnswer;
 
 typedef struct GpuWatchdog
 {
-	bool		asking;			/* a question is open */
-	Stopwatch	since;			/* when it was asked, or answered */
-	int			fd;				/* where the answer will come; -1: to be asked once more */
+	bool asking;	 /* a question is open */
+	Stopwatch since; /* when it was asked, or answered */
+	int fd;			 /* where the answer will come; -1: to be asked once more */
 } GpuWatchdog;
 
-#define GPU_WATCHDOG_NONE {.fd = -1}
+#define GPU_WATCHDOG_NONE \
+	{                     \
+		.fd = -1          \
+	}
 
 /* Asks, unless a question is open, and looks for the answer.  Never waits. */
 extern GpuWatchdogAnswer gpu_watchdog_ask(GpuWatchdog *watchdog);
@@ -31,4 +34,4 @@ extern GpuWatchdogAnswer gpu_watchdog_ask(GpuWatchdog *watchdog);
 /* Forgets a question. */
 extern void gpu_watchdog_reset(GpuWatchdog *watchdog);
 
-#endif							/* GPUSORT_SERVICE_WATCHDOG_H */
+#endif /* GPUSORT_SERVICE_WATCHDOG_H */

@@ -2,13 +2,14 @@
  * sort/bound.c
  *		Which rows of a sort can still be among the first ones that are wanted.
  *
- * The threshold is right because n rows that were counted, and so were kept, are not above it, and only rows above it are
- * dropped.  Of rows that equal it those may be dropped that come after the n were counted: one of the n takes
- * their place, and which of several equal rows comes first is nobody's business.  (Not if the equal ones
- * are wanted too; and not rows that may be among the n themselves, because they come a second time.)
+ * The threshold is right because n rows that were counted, and so were kept, are not above it, and only rows
+ * above it are dropped.  Of rows that equal it those may be dropped that come after the n were counted: one
+ * of the n takes their place, and which of several equal rows comes first is nobody's business.  (Not if the
+ * equal ones are wanted too; and not rows that may be among the n themselves, because they come a second
+ * time.)
  *
- * A key longer than what is looked at is taken to be greater than a key that ends there, which it is, and equal to all others that
- * are longer and agree so far.  Such keys are counted together and kept together.
+ * A key longer than what is looked at is taken to be greater than a key that ends there, which it is, and
+ * equal to all others that are longer and agree so far.  Such keys are counted together and kept together.
  */
 #include "postgres.h"
 
@@ -41,7 +42,7 @@ load_key(const SortBound *bound, const uint8 *key, Size size, BoundKey *result)
 {
 	if (bound->variable)
 	{
-		Size		looked_at = Min(size, BOUND_KEY_BYTES);
+		Size looked_at = Min(size, BOUND_KEY_BYTES);
 
 		memcpy(result->words, key, looked_at);
 		memset((char *) result->words + looked_at, 0, BOUND_KEY_BYTES - looked_at);
@@ -66,11 +67,11 @@ is_whole(const SortBound *bound, const BoundKey *key)
 static int
 find_splitter(const BoundKey *splitters, int n, const BoundKey *key, int nwords)
 {
-	int			low = 0;
+	int low = 0;
 
 	while (n > low)
 	{
-		int			middle = (low + n) / 2;
+		int middle = (low + n) / 2;
 
 		if (compare_bound_keys(&splitters[middle], key, nwords) < 0)
 			low = middle + 1;
@@ -85,12 +86,12 @@ static int
 find_bucket(const BoundFilter *filter, const BoundKey *key)
 {
 	const uint64 *first = filter->first_words;
-	int			length = filter->nsplitters;
-	uint64		word = key->words[0];
+	int length = filter->nsplitters;
+	uint64 word = key->words[0];
 
 	while (length > 1)
 	{
-		int			half = length / 2;
+		int half = length / 2;
 
 		first += first[half - 1] < word ? half : 0;
 		length -= half;
@@ -100,7 +101,8 @@ find_bucket(const BoundFilter *filter, const BoundKey *key)
 	if (first == filter->first_words + filter->nsplitters || *first > word)
 		return first - filter->first_words;
 	length = first - filter->first_words;
-	return length + find_splitter(filter->splitters + length, filter->nsplitters - length, key, filter->bound->nwords);
+	return length +
+		   find_splitter(filter->splitters + length, filter->nsplitters - length, key, filter->bound->nwords);
 }
 
 /* ---------------------------------------------------------------- beginning */
@@ -142,7 +144,7 @@ bound_filter_create(SortBound *bound, bool counts_rows)
 void
 bound_filter_refresh(BoundFilter *filter)
 {
-	SortBound  *bound = filter->bound;
+	SortBound *bound = filter->bound;
 
 	SpinLockAcquire(&bound->mutex);
 	filter->version = pg_atomic_read_u32(&bound->version);
@@ -150,15 +152,15 @@ bound_filter_refresh(BoundFilter *filter)
 	if (bound->has_threshold)
 		filter->threshold = bound->splitters[bound->nsplitters - 1];
 	SpinLockRelease(&bound->mutex);
-	filter->drops_equal =
-		filter->has_threshold && filter->counts_rows && !bound->with_ties && is_whole(bound, &filter->threshold);
+	filter->drops_equal = filter->has_threshold && filter->counts_rows && !bound->with_ties &&
+						  is_whole(bound, &filter->threshold);
 }
 
 bool
 bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size)
 {
-	BoundKey	loaded;
-	int			order;
+	BoundKey loaded;
+	int order;
 
 	load_key(filter->bound, key, size, &loaded);
 	order = compare_bound_keys(&loaded, &filter->threshold, filter->bound->nwords);
@@ -168,14 +170,14 @@ bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size)
 typedef struct CutContext
 {
 	const SortBound *bound;
-	BoundKey	threshold;
+	BoundKey threshold;
 } CutContext;
 
 static bool
 not_above_threshold(const uint8 *key, Size size, void *arg)
 {
 	const CutContext *context = arg;
-	BoundKey	loaded;
+	BoundKey loaded;
 
 	load_key(context->bound, key, size, &loaded);
 	return compare_bound_keys(&loaded, &context->threshold, context->bound->nwords) <= 0;
@@ -192,9 +194,9 @@ add_dropped(SortBound *bound, uint64 rows)
 uint64
 bound_cut_chunk(SortBound *bound, int key_width, Chunk *chunk)
 {
-	CutContext	context = {.bound = bound};
-	bool		has_threshold;
-	uint64		cut;
+	CutContext context = {.bound = bound};
+	bool has_threshold;
+	uint64 cut;
 
 	SpinLockAcquire(&bound->mutex);
 	has_threshold = bound->has_threshold;
@@ -211,7 +213,7 @@ bound_cut_chunk(SortBound *bound, int key_width, Chunk *chunk)
 uint64
 bound_dropped(SortBound *bound)
 {
-	uint64		dropped;
+	uint64 dropped;
 
 	SpinLockAcquire(&bound->mutex);
 	dropped = bound->dropped;
@@ -221,15 +223,18 @@ bound_dropped(SortBound *bound)
 
 /* ---------------------------------------------------------------- counting */
 
-/* Takes over the splitters of now; what was counted up to an old one counts up to the new one that is not below it. */
+/*
+ * Takes over the splitters of now; what was counted up to an old one counts up to the new one that is not
+ * below it.
+ */
 static void
 adopt_splitters(BoundFilter *filter)
 {
-	SortBound  *bound = filter->bound;
-	BoundKey	old_splitters[BOUND_SPLITTERS];
-	uint32		old_counts[BOUND_SPLITTERS];
-	int			nold = filter->nsplitters;
-	bool		is_first = filter->generation == 0;
+	SortBound *bound = filter->bound;
+	BoundKey old_splitters[BOUND_SPLITTERS];
+	uint32 old_counts[BOUND_SPLITTERS];
+	int nold = filter->nsplitters;
+	bool is_first = filter->generation == 0;
 
 	memcpy(old_splitters, filter->splitters, sizeof(BoundKey) * nold);
 	memcpy(old_counts, filter->counts, sizeof(uint32) * nold);
@@ -244,7 +249,7 @@ adopt_splitters(BoundFilter *filter)
 		filter->first_words[i] = filter->splitters[i].words[0];
 	for (int i = 0; i < nold; i++)
 	{
-		int			bucket = find_splitter(filter->splitters, filter->nsplitters, &old_splitters[i], bound->nwords);
+		int bucket = find_splitter(filter->splitters, filter->nsplitters, &old_splitters[i], bound->nwords);
 
 		if (bucket < filter->nsplitters)
 			filter->counts[bucket] += old_counts[i];
@@ -252,7 +257,7 @@ adopt_splitters(BoundFilter *filter)
 	/* keys that were kept before there were any splitters */
 	for (uint64 i = 0; is_first && i < Min(filter->noted, BOUND_SAMPLES); i++)
 	{
-		int			bucket = find_bucket(filter, &filter->samples[i]);
+		int bucket = find_bucket(filter, &filter->samples[i]);
 
 		if (bucket < filter->nsplitters)
 			filter->counts[bucket]++;
@@ -263,7 +268,7 @@ adopt_splitters(BoundFilter *filter)
 static void
 lower_threshold(SortBound *bound)
 {
-	uint64		rows = 0;
+	uint64 rows = 0;
 
 	for (int i = 0; i < bound->nsplitters; i++)
 	{
@@ -284,8 +289,8 @@ lower_threshold(SortBound *bound)
 static bool
 add_counts(BoundFilter *filter)
 {
-	SortBound  *bound = filter->bound;
-	bool		is_current;
+	SortBound *bound = filter->bound;
+	bool is_current;
 
 	SpinLockAcquire(&bound->mutex);
 	is_current = bound->generation == filter->generation;
@@ -313,8 +318,8 @@ add_all_counts(BoundFilter *filter)
 /* A splitter to be. */
 typedef struct NewSplitter
 {
-	BoundKey	key;
-	int			old;			/* the old splitter that it is; -1: none */
+	BoundKey key;
+	int old; /* the old splitter that it is; -1: none */
 } NewSplitter;
 
 static int
@@ -322,26 +327,26 @@ compare_new_splitters(const void *a, const void *b, void *nwords)
 {
 	const NewSplitter *x = a;
 	const NewSplitter *y = b;
-	int			order = compare_bound_keys(&x->key, &y->key, *(int *) nwords);
+	int order = compare_bound_keys(&x->key, &y->key, *(int *) nwords);
 
 	/* of equal ones the old one comes first, and the others are left out */
 	return order != 0 ? order : y->old - x->old;
 }
 
 /*
- * The old splitters, fewer than half of what there is room for, and between them keys kept lately; in order, all different.
- * Returns their number.
+ * The old splitters, fewer than half of what there is room for, and between them keys kept lately; in order,
+ * all different.  Returns their number.
  */
 static int
 choose_splitters(const BoundFilter *filter, NewSplitter *chosen)
 {
-	int			nwords = filter->bound->nwords;
-	uint64		nsamples = Min(filter->fresh, BOUND_SAMPLES);
-	int			nold = filter->nsplitters;
-	int			step = (nsamples + BOUND_SPLITTERS - nold - 1) / Max(BOUND_SPLITTERS - nold, 1);
+	int nwords = filter->bound->nwords;
+	uint64 nsamples = Min(filter->fresh, BOUND_SAMPLES);
+	int nold = filter->nsplitters;
+	int step = (nsamples + BOUND_SPLITTERS - nold - 1) / Max(BOUND_SPLITTERS - nold, 1);
 	NewSplitter *samples = palloc(sizeof(NewSplitter) * (nsamples + nold));
-	int			nkept = 0;
-	int			n = 0;
+	int nkept = 0;
+	int n = 0;
 
 	for (uint64 i = 0; i < nsamples; i++)
 	{
@@ -375,8 +380,8 @@ choose_splitters(const BoundFilter *filter, NewSplitter *chosen)
 static void
 install_splitters(BoundFilter *filter, const NewSplitter *chosen, int n)
 {
-	SortBound  *bound = filter->bound;
-	uint64		counts[BOUND_SPLITTERS];
+	SortBound *bound = filter->bound;
+	uint64 counts[BOUND_SPLITTERS];
 
 	SpinLockAcquire(&bound->mutex);
 	if (bound->generation == filter->generation && bound->nsplitters == filter->nsplitters)
@@ -398,13 +403,14 @@ static void
 refine_splitters(BoundFilter *filter)
 {
 	NewSplitter *chosen = palloc(sizeof(NewSplitter) * BOUND_SPLITTERS);
-	int			n = choose_splitters(filter, chosen);
+	int n = choose_splitters(filter, chosen);
 
 	filter->fresh = 0;
 	if (n > filter->nsplitters)
 		install_splitters(filter, chosen, n);
 	/* where few keys are different, this need not be tried again and again */
-	filter->refine_at = n > filter->nsplitters + BOUND_SPLITTERS / 8 ? FRESH_SAMPLES_MIN : filter->refine_at * 2;
+	filter->refine_at =
+		n > filter->nsplitters + BOUND_SPLITTERS / 8 ? FRESH_SAMPLES_MIN : filter->refine_at * 2;
 	pfree(chosen);
 }
 
@@ -429,7 +435,7 @@ bound_filter_flush(BoundFilter *filter)
 void
 bound_filter_note(BoundFilter *filter, const uint8 *key, Size size)
 {
-	BoundKey   *sample;
+	BoundKey *sample;
 
 	if (!filter->counts_rows)
 		return;
@@ -437,7 +443,7 @@ bound_filter_note(BoundFilter *filter, const uint8 *key, Size size)
 	load_key(filter->bound, key, size, sample);
 	if (filter->generation > 0)
 	{
-		int			bucket = find_bucket(filter, sample);
+		int bucket = find_bucket(filter, sample);
 
 		if (bucket < filter->nsplitters)
 			filter->counts[bucket]++;

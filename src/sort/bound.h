@@ -2,17 +2,17 @@
  * sort/bound.h
  *		Which rows of a sort can still be among the first ones that are wanted.
  *
- * A sort under a LIMIT wants its first n rows.  While its rows come, the keys of those that are kept are counted between
- * splitters.  As soon as n of them are not above some splitter, that is the *threshold*: a row with a greater key can't come
- * any more.  The more rows have come, the lower it is; splitters above it are given up, and new ones taken from
- * the keys that were kept lately, so that it stays as fine as it was.
+ * A sort under a LIMIT wants its first n rows.  While its rows come, the keys of those that are kept are
+ * counted between splitters.  As soon as n of them are not above some splitter, that is the *threshold*: a
+ * row with a greater key can't come any more.  The more rows have come, the lower it is; splitters above it
+ * are given up, and new ones taken from the keys that were kept lately, so that it stays as fine as it was.
  *
- * SortBound is what all processes of one sort know, in memory that they share, and BoundFilter what one process that feeds it has of
- * its own: it counts for itself, and adds that up now and then.  Any splitters and any rhythm give right thresholds; they decide how
- * many rows are kept in vain alone.
+ * SortBound is what all processes of one sort know, in memory that they share, and BoundFilter what one
+ * process that feeds it has of its own: it counts for itself, and adds that up now and then.  Any splitters
+ * and any rhythm give right thresholds; they decide how many rows are kept in vain alone.
  *
- * Every row that was counted must have gone to the sort, once, and must not be dropped as long as its key is not above the
- * threshold.
+ * Every row that was counted must have gone to the sort, once, and must not be dropped as long as its key is
+ * not above the threshold.
  */
 #ifndef GPUSORT_SORT_BOUND_H
 #define GPUSORT_SORT_BOUND_H
@@ -36,52 +36,54 @@
 /* A key as far as it is looked at, as integers that order as keys do. */
 typedef struct BoundKey
 {
-	uint64		words[BOUND_KEY_WORDS];
+	uint64 words[BOUND_KEY_WORDS];
 } BoundKey;
 
 /* In memory of all processes of the sort; all zeros but for what bound_init sets. */
 typedef struct SortBound
 {
-	uint64		rows;			/* so many are wanted; at least 1 */
-	bool		with_ties;		/* and those that are equal to the last of them */
-	bool		variable;		/* keys */
-	int			nwords;			/* of a key that count */
+	uint64 rows;	/* so many are wanted; at least 1 */
+	bool with_ties; /* and those that are equal to the last of them */
+	bool variable;	/* keys */
+	int nwords;		/* of a key that count */
 
 	/* How often any of the rest was changed, but counts. */
 	pg_atomic_uint32 version;
+	char unused[PG_CACHE_LINE_SIZE]; /* all read the version for every row; what follows is written often */
 
-	slock_t		mutex;			/* of all that follows */
-	uint32		generation;		/* how often the splitters were replaced */
-	int			nsplitters;
-	bool		has_threshold;	/* it is the last splitter */
-	uint64		dropped;		/* rows */
-	uint64		counts[BOUND_SPLITTERS];	/* of keys up to this splitter, and above the one before it */
-	BoundKey	splitters[BOUND_SPLITTERS]; /* ascending */
+	slock_t mutex;	   /* of all that follows */
+	uint32 generation; /* how often the splitters were replaced */
+	int nsplitters;
+	bool has_threshold;					 /* it is the last splitter */
+	uint64 dropped;						 /* rows */
+	uint64 counts[BOUND_SPLITTERS];		 /* of keys up to this splitter, and above the one before it */
+	BoundKey splitters[BOUND_SPLITTERS]; /* ascending */
 } SortBound;
 
 /* One process's own. */
 typedef struct BoundFilter
 {
-	SortBound  *bound;
-	bool		counts_rows;	/* false: they may have been counted already, and must be kept if they equal the threshold */
-	uint32		version;		/* of what follows */
-	bool		has_threshold;
-	bool		drops_equal;	/* may a row be dropped that equals the threshold? */
-	BoundKey	threshold;
+	SortBound *bound;
+	/* false: they may have been counted already, and must be kept if they equal the threshold */
+	bool counts_rows;
+	uint32 version; /* of what follows */
+	bool has_threshold;
+	bool drops_equal; /* may a row be dropped that equals the threshold? */
+	BoundKey threshold;
 
-	uint32		generation;
-	int			nsplitters;
-	BoundKey   *splitters;		/* as they were when the generation began */
-	uint64	   *first_words;	/* of them */
-	uint32	   *counts;			/* of keys not yet added to the bound */
-	uint64		noted;			/* keys that were kept */
-	uint64		flush_at;		/* they are added up when noted comes to this */
-	uint64		flush_interval;
-	BoundKey   *samples;		/* of them, the last BOUND_SAMPLES */
-	uint64		fresh;			/* keys kept since this process last chose splitters */
-	uint64		refine_at;		/* it does so again when there are so many */
-	uint64		dropped;		/* rows, in all */
-	uint64		dropped_added;	/* of them, those that the bound knows of */
+	uint32 generation;
+	int nsplitters;
+	BoundKey *splitters; /* as they were when the generation began */
+	uint64 *first_words; /* of them */
+	uint32 *counts;		 /* of keys not yet added to the bound */
+	uint64 noted;		 /* keys that were kept */
+	uint64 flush_at;	 /* they are added up when noted comes to this */
+	uint64 flush_interval;
+	BoundKey *samples;	  /* of them, the last BOUND_SAMPLES */
+	uint64 fresh;		  /* keys kept since this process last chose splitters */
+	uint64 refine_at;	  /* it does so again when there are so many */
+	uint64 dropped;		  /* rows, in all */
+	uint64 dropped_added; /* of them, those that the bound knows of */
 } BoundFilter;
 
 /* The first rows of a sort by key are wanted; memory is all zeros. */
@@ -105,10 +107,15 @@ extern void bound_filter_flush(BoundFilter *filter);
 /* The row with this key was kept. */
 extern void bound_filter_note(BoundFilter *filter, const uint8 *key, Size size);
 
-/* Takes rows that can't come any more out of a chunk of keys of this width (0: variable).  Returns how many. */
+/*
+ * Takes rows that can't come any more out of a chunk of keys of this width (0: variable).  Returns how many.
+ */
 extern uint64 bound_cut_chunk(SortBound *bound, int key_width, Chunk *chunk);
 
-/* With so many rows in chunks it is worth while to take out those that can't come any more, when left were left the last time. */
+/*
+ * With so many rows in chunks it is worth while to take out those that can't come any more, when left were
+ * left the last time.
+ */
 static inline uint64
 bound_rows_to_cut(const SortBound *bound, uint64 left)
 {
@@ -129,20 +136,20 @@ extern uint64 bound_dropped(SortBound *bound);
 static inline uint64
 bound_first_word(const uint8 *key, Size size)
 {
-	uint64		word = 0;
+	uint64 word = 0;
 
 	memcpy(&word, key, size < sizeof(word) ? size : sizeof(word));
 	return KEY_WORD_TO_HOST(word);
 }
 
 /*
- * May the row with this key be dropped?  Fixed keys have the sort's width, variable ones any size.  The row must be noted if it is
- * kept.
+ * May the row with this key be dropped?  Fixed keys have the sort's width, variable ones any size.  The row
+ * must be noted if it is kept.
  */
 static inline bool
 bound_filter_drops(BoundFilter *filter, const uint8 *key, Size size)
 {
-	uint64		word;
+	uint64 word;
 
 	if (unlikely(filter->version != pg_atomic_read_u32(&filter->bound->version)))
 		bound_filter_refresh(filter);
@@ -154,4 +161,4 @@ bound_filter_drops(BoundFilter *filter, const uint8 *key, Size size)
 	return bound_filter_drops_close(filter, key, size);
 }
 
-#endif							/* GPUSORT_SORT_BOUND_H */
+#endif /* GPUSORT_SORT_BOUND_H */

@@ -21,8 +21,8 @@ chunk_reset(Chunk *chunk)
 static void
 note_variable_order(Chunk *chunk, const char *record)
 {
-	uint64		previous_offset = *(uint64 *) (chunk->base + chunk->front - sizeof(uint64));
-	int			order = record_compare_keys(chunk->base + previous_offset, record);
+	uint64 previous_offset = *(uint64 *) (chunk->base + chunk->front - sizeof(uint64));
+	int order = record_compare_keys(chunk->base + previous_offset, record);
 
 	chunk->ascending &= order <= 0;
 	chunk->descending &= order > 0;
@@ -31,10 +31,10 @@ note_variable_order(Chunk *chunk, const char *record)
 char *
 chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size)
 {
-	Size		padded_size = TYPEALIGN(8, key_size);
-	char	   *entry = chunk->base + chunk->front;
-	char	   *record;
-	char	   *key_place;
+	Size padded_size = TYPEALIGN(8, key_size);
+	char *entry = chunk->base + chunk->front;
+	char *record;
+	char *key_place;
 
 	chunk->back -= RECORD_HEADER_SIZE + padded_size + row_size;
 	record = chunk->base + chunk->back;
@@ -67,8 +67,8 @@ keep_record(Chunk *chunk, const char *record, Size size)
 static void
 keep_fixed(Chunk *chunk, int key_width, const char *entry, Size row_size)
 {
-	uint64		offset = *(const uint64 *) (entry + key_width);
-	char	   *to = memmove(chunk->base + chunk->front, entry, key_width);
+	uint64 offset = *(const uint64 *) (entry + key_width);
+	char *to = memmove(chunk->base + chunk->front, entry, key_width);
 
 	(void) keep_record(chunk, chunk->base + offset, row_size);
 	*(uint64 *) (to + key_width) = chunk->back;
@@ -78,10 +78,10 @@ keep_fixed(Chunk *chunk, int key_width, const char *entry, Size row_size)
 static void
 keep_variable(Chunk *chunk, const char *entry, Size record_size)
 {
-	uint64		first_word = ((const uint64 *) entry)[0];
-	uint64		offset = ((const uint64 *) entry)[1];
-	uint64	   *to = (uint64 *) (chunk->base + chunk->front);
-	char	   *record = keep_record(chunk, chunk->base + offset, record_size);
+	uint64 first_word = ((const uint64 *) entry)[0];
+	uint64 offset = ((const uint64 *) entry)[1];
+	uint64 *to = (uint64 *) (chunk->base + chunk->front);
+	char *record = keep_record(chunk, chunk->base + offset, record_size);
 
 	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
 		note_variable_order(chunk, record);
@@ -91,25 +91,28 @@ keep_variable(Chunk *chunk, const char *entry, Size record_size)
 	chunk->nrows++;
 }
 
-/* Rows are gone through as they came: downwards in memory, so that those still to be looked at are below where the kept ones go. */
+/*
+ * Rows are gone through as they came: downwards in memory, so that those still to be looked at are below
+ * where the kept ones go.
+ */
 uint64
 chunk_keep_only(Chunk *chunk, int key_width, ChunkPredicate keep, void *arg)
 {
-	Size		entry_size = chunk_entry_size(key_width);
-	uint64		nrows = chunk->nrows;
-	uint64		end = chunk->size;
+	Size entry_size = chunk_entry_size(key_width);
+	uint64 nrows = chunk->nrows;
+	uint64 end = chunk->size;
 
 	chunk_reset(chunk);
 	for (uint64 i = 0; i < nrows; i++)
 	{
 		const char *entry = chunk->base + i * entry_size;
-		uint64		offset = *(const uint64 *) (entry + entry_size - sizeof(uint64));
+		uint64 offset = *(const uint64 *) (entry + entry_size - sizeof(uint64));
 		const char *record = chunk->base + offset;
-		Size		size = end - offset;
+		Size size = end - offset;
 
 		end = offset;
 		if (key_width > 0 ? !keep((const uint8 *) entry, key_width, arg)
-			: !keep((const uint8 *) record_key(record), record_key_length(record), arg))
+						  : !keep((const uint8 *) record_key(record), record_key_length(record), arg))
 			continue;
 		if (key_width > 0)
 			keep_fixed(chunk, key_width, entry, size);
@@ -122,9 +125,9 @@ chunk_keep_only(Chunk *chunk, int key_width, ChunkPredicate keep, void *arg)
 int
 record_compare_keys(const char *a, const char *b)
 {
-	Size		a_size = TYPEALIGN(8, record_key_length(a));
-	Size		b_size = TYPEALIGN(8, record_key_length(b));
-	int			order = memcmp(record_key(a), record_key(b), Min(a_size, b_size));
+	Size a_size = TYPEALIGN(8, record_key_length(a));
+	Size b_size = TYPEALIGN(8, record_key_length(b));
+	int order = memcmp(record_key(a), record_key(b), Min(a_size, b_size));
 
 	if (order != 0)
 		return order;

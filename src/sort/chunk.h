@@ -2,20 +2,18 @@
  * sort/chunk.h
  *		Fixed-size buffers of encoded sort keys and rows.
  *
- * A chunk is the unit of everything: filling, sorting, spilling, handing out.
- * It holds no pointers, only offsets from its own start, so that it can be
- * moved, shared or sent away as it is.
+ * A chunk is the unit of everything: filling, sorting, spilling, handing out.  It holds no pointers, only
+ * offsets from its own start, so that it can be moved, shared or sent away as it is.
  *
  *	  base                                                        base + size
  *	  | entry 0 | entry 1 | ... entry n-1 |   free   | row n-1 | ... | row 0 |
  *	            entries grow upwards  -->      <--  rows grow downwards
  *
- * Fixed keys (width W, a multiple of 8): an entry is W bytes of key, then the
- * uint64 offset of the row (a MinimalTuple).
+ * Fixed keys (width W, a multiple of 8): an entry is W bytes of key, then the uint64 offset of the row (a
+ * MinimalTuple).
  *
- * Variable keys: an entry is the first 8 bytes of the key, zero-padded, then the
- * uint64 offset of a record: uint64 key length, the key zero-padded to a
- * multiple of 8 bytes, the row (a MinimalTuple).
+ * Variable keys: an entry is the first 8 bytes of the key, zero-padded, then the uint64 offset of a record:
+ * uint64 key length, the key zero-padded to a multiple of 8 bytes, the row (a MinimalTuple).
  *
  * All offsets, and the size of every part, are multiples of 8.
  */
@@ -32,18 +30,18 @@
 
 typedef struct Chunk
 {
-	struct Chunk *next;			/* the next chunk in feed order */
-	char	   *base;			/* start of the buffer, 8-byte aligned */
-	Size		size;			/* bytes in the buffer */
-	Size		front;			/* bytes used by entries, from base upwards */
-	Size		back;			/* offset of the lowest row so far */
-	uint64		nrows;
-	uint64		max_rows;		/* the chunk is full at so many rows, whatever its bytes */
+	struct Chunk *next; /* the next chunk in feed order */
+	char *base;			/* start of the buffer, 8-byte aligned */
+	Size size;			/* bytes in the buffer */
+	Size front;			/* bytes used by entries, from base upwards */
+	Size back;			/* offset of the lowest row so far */
+	uint64 nrows;
+	uint64 max_rows; /* the chunk is full at so many rows, whatever its bytes */
 
 	/* What the feed saw pass: lets a device squeeze keys and skip work. */
-	bool		ascending;		/* no key is less than the one before it */
-	bool		descending;		/* each key is less than the one before it */
-	uint64		key_differs[KEY_MAX_WORDS]; /* fixed: bits in which a key differs from the chunk's
+	bool ascending;					   /* no key is less than the one before it */
+	bool descending;				   /* each key is less than the one before it */
+	uint64 key_differs[KEY_MAX_WORDS]; /* fixed: bits in which a key differs from the chunk's
 											 * first one, as loaded from memory */
 } Chunk;
 
@@ -76,10 +74,10 @@ record_row(const char *record)
 }
 
 /*
- * Orders two records by their keys: less than, equal to or more than 0.  As keys end in no zero byte, of
- * two that agree as far as both go, the longer one is the greater.
+ * Orders two records by their keys: less than, equal to or more than 0.  As keys end in no zero byte, of two
+ * that agree as far as both go, the longer one is the greater.
  */
-extern int	record_compare_keys(const char *a, const char *b);
+extern int record_compare_keys(const char *a, const char *b);
 
 /* Bytes from the start of an entry to that of the next. */
 static inline Size
@@ -119,14 +117,14 @@ row_stored_size(MinimalTuple row)
 extern void chunk_reset(Chunk *chunk);
 
 /*
- * Adds a row with a fixed key to a chunk that has room for it.  The caller writes the key, of key_width bytes,
- * to the address that chunk_reserve_fixed returns, and the row to *row, which has room for row_size bytes (a
- * multiple of 8); then calls chunk_commit_fixed, which notes the order and the bits of the key.
+ * Adds a row with a fixed key to a chunk that has room for it.  The caller writes the key, of key_width
+ * bytes, to the address that chunk_reserve_fixed returns, and the row to *row, which has room for row_size
+ * bytes (a multiple of 8); then calls chunk_commit_fixed, which notes the order and the bits of the key.
  */
 static inline char *
 chunk_reserve_fixed(Chunk *chunk, int key_width, Size row_size, char **row)
 {
-	char	   *entry = chunk->base + chunk->front;
+	char *entry = chunk->base + chunk->front;
 
 	chunk->back -= row_size;
 	*row = chunk->base + chunk->back;
@@ -151,14 +149,14 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
 {
 	const uint64 *key = (const uint64 *) (chunk->base + chunk->front);
 	const uint64 *first = (const uint64 *) chunk->base;
-	Size		entry_size = chunk_entry_size(key_width);
-	int			nwords = key_width / sizeof(uint64);
+	Size entry_size = chunk_entry_size(key_width);
+	int nwords = key_width / sizeof(uint64);
 
 	for (int i = 0; i < nwords; i++)
 		chunk->key_differs[i] |= key[i] ^ first[i];
 	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
 	{
-		int			order = compare_key_words((const uint64 *) ((const char *) key - entry_size), key, nwords);
+		int order = compare_key_words((const uint64 *) ((const char *) key - entry_size), key, nwords);
 
 		chunk->ascending &= order <= 0;
 		chunk->descending &= order > 0;
@@ -171,9 +169,12 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
 
 /* Is a row with this key to stay? */
-typedef bool (*ChunkPredicate) (const uint8 *key, Size size, void *arg);
+typedef bool (*ChunkPredicate)(const uint8 *key, Size size, void *arg);
 
-/* Takes out the rows that are not to stay, and makes room by that; returns how many.  key_width: 0 if keys are variable. */
+/*
+ * Takes out the rows that are not to stay, and makes room by that; returns how many.  key_width: 0 if keys
+ * are variable.
+ */
 extern uint64 chunk_keep_only(Chunk *chunk, int key_width, ChunkPredicate keep, void *arg);
 
 /* Bytes that chunk_append_variable takes. */
@@ -183,4 +184,4 @@ chunk_variable_size(Size key_size, Size row_size)
 	return chunk_entry_size(0) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
 }
 
-#endif							/* GPUSORT_SORT_CHUNK_H */
+#endif /* GPUSORT_SORT_CHUNK_H */

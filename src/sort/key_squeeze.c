@@ -2,12 +2,10 @@
  * sort/key_squeeze.c
  *		Which bits of a fixed key to keep, and where to put them.
  *
- * The plan starts with the runs of varying bits, joins runs across the narrowest
- * gaps as long as that costs no word (fewer pieces make a faster squeeze; the
- * bits of a gap are carried along, which changes no order), and lays the pieces out
- * one after the other from the most significant bit down.  A piece that would
- * straddle two words of the squeezed key is cut in two, so that every word but the
- * last is full.
+ * The plan starts with the runs of varying bits, joins runs across the narrowest gaps as long as that costs
+ * no word (fewer pieces make a faster squeeze; the bits of a gap are carried along, which changes no order),
+ * and lays the pieces out one after the other from the most significant bit down.  A piece that would
+ * straddle two words of the squeezed key is cut in two, so that every word but the last is full.
  */
 #include "postgres.h"
 
@@ -19,26 +17,26 @@
 /* Runs of bits to keep: bit 0 is the key's most significant one. */
 typedef struct BitRun
 {
-	int			start;
-	int			end;			/* one past the last bit */
+	int start;
+	int end; /* one past the last bit */
 } BitRun;
 
 /* Cutting at the ends of squeezed words makes this many more pieces at most. */
 #define MAX_RUNS (KEY_SQUEEZE_MAX_PIECES - (KEY_MAX_WORDS - 1))
 
-static int	find_runs(const KeyVariation *variation, int full_words, BitRun *runs);
-static int	count_bits(const BitRun *runs, int nruns);
-static int	narrowest_gap(const BitRun *runs, int nruns);
+static int find_runs(const KeyVariation *variation, int full_words, BitRun *runs);
+static int count_bits(const BitRun *runs, int nruns);
+static int narrowest_gap(const BitRun *runs, int nruns);
 static void join_runs(BitRun *runs, int *nruns, int at);
 static void lay_out(KeySqueeze *squeeze, const BitRun *runs, int nruns);
 
 void
 key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_words)
 {
-	BitRun		runs[KEY_BITS];
-	int			nruns;
-	int			nbits;
-	int			room;
+	BitRun runs[KEY_BITS];
+	int nruns;
+	int nbits;
+	int room;
 
 	Assert(full_words >= 1 && full_words <= KEY_MAX_WORDS);
 
@@ -48,15 +46,15 @@ key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_wo
 
 	for (;;)
 	{
-		int			at = narrowest_gap(runs, nruns);
-		int			gap;
+		int at = narrowest_gap(runs, nruns);
+		int gap;
 
 		if (at < 0)
 			break;
 		gap = runs[at + 1].start - runs[at].end;
 		if (gap > room && nruns <= MAX_RUNS)
 			break;
-		room -= gap;			/* may go below zero: then a word more is the price of few pieces */
+		room -= gap; /* may go below zero: then a word more is the price of few pieces */
 		join_runs(runs, &nruns, at);
 	}
 
@@ -92,14 +90,14 @@ key_squeeze_expand_words(const KeySqueeze *squeeze, const uint64 *squeezed, uint
 		const KeySqueezePiece *piece = &squeeze->pieces[p];
 
 		words[piece->from_word] |= ((squeezed[piece->to_word] >> piece->to_shift) & piece->mask)
-			<< piece->from_shift;
+								   << piece->from_shift;
 	}
 }
 
 void
 key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full)
 {
-	uint64		words[KEY_MAX_WORDS];
+	uint64 words[KEY_MAX_WORDS];
 
 	key_squeeze_expand_words(squeeze, squeezed, words);
 	for (int w = 0; w < squeeze->full_words; w++)
@@ -111,7 +109,7 @@ key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *ful
 static int
 find_runs(const KeyVariation *variation, int full_words, BitRun *runs)
 {
-	int			nruns = 0;
+	int nruns = 0;
 
 	for (int bit = 0; bit < full_words * WORD_BITS; bit++)
 	{
@@ -132,7 +130,7 @@ find_runs(const KeyVariation *variation, int full_words, BitRun *runs)
 static int
 count_bits(const BitRun *runs, int nruns)
 {
-	int			nbits = 0;
+	int nbits = 0;
 
 	for (int r = 0; r < nruns; r++)
 		nbits += runs[r].end - runs[r].start;
@@ -143,12 +141,12 @@ count_bits(const BitRun *runs, int nruns)
 static int
 narrowest_gap(const BitRun *runs, int nruns)
 {
-	int			best = -1;
-	int			best_gap = WORD_BITS;
+	int best = -1;
+	int best_gap = WORD_BITS;
 
 	for (int r = 0; r + 1 < nruns; r++)
 	{
-		int			gap = runs[r + 1].start - runs[r].end;
+		int gap = runs[r + 1].start - runs[r].end;
 
 		if (runs[r].start / WORD_BITS == runs[r + 1].start / WORD_BITS && gap < best_gap)
 		{
@@ -172,22 +170,22 @@ join_runs(BitRun *runs, int *nruns, int at)
 static void
 lay_out(KeySqueeze *squeeze, const BitRun *runs, int nruns)
 {
-	int			nbits = count_bits(runs, nruns);
-	int			pos = 0;
+	int nbits = count_bits(runs, nruns);
+	int pos = 0;
 
 	squeeze->nwords = Max(1, (nbits + WORD_BITS - 1) / WORD_BITS);
 	squeeze->npieces = 0;
 	for (int r = 0; r < nruns; r++)
 	{
-		int			start = runs[r].start;
+		int start = runs[r].start;
 
 		while (start < runs[r].end)
 		{
 			KeySqueezePiece *piece = &squeeze->pieces[squeeze->npieces++];
-			int			to_word = pos / WORD_BITS;
-			int			word_bits = to_word == squeeze->nwords - 1 ? nbits - to_word * WORD_BITS : WORD_BITS;
-			int			at = pos % WORD_BITS;
-			int			len = Min(runs[r].end - start, word_bits - at);
+			int to_word = pos / WORD_BITS;
+			int word_bits = to_word == squeeze->nwords - 1 ? nbits - to_word * WORD_BITS : WORD_BITS;
+			int at = pos % WORD_BITS;
+			int len = Min(runs[r].end - start, word_bits - at);
 
 			Assert(squeeze->npieces <= KEY_SQUEEZE_MAX_PIECES);
 			piece->from_word = start / WORD_BITS;

@@ -2,10 +2,9 @@
  * sort/key_squeeze.h
  *		Fixed keys with the bits that never vary taken out.
  *
- * The feed notes which bits differ between any two keys (KeyVariation).  Where all keys agree
- * in a bit, it can't decide any comparison: a squeezed key holds the others
- * alone, in the same order, in as few 64-bit words as they need.  Nothing is
- * lost: expanding gives the full key back.
+ * The feed notes which bits differ between any two keys (KeyVariation).  Where all keys agree in a bit, it
+ * can't decide any comparison: a squeezed key holds the others alone, in the same order, in as few 64-bit
+ * words as they need.  Nothing is lost: expanding gives the full key back.
  */
 #ifndef GPUSORT_SORT_KEY_SQUEEZE_H
 #define GPUSORT_SORT_KEY_SQUEEZE_H
@@ -16,30 +15,36 @@
 
 #define KEY_SQUEEZE_MAX_PIECES 16
 
-/* What the keys of one sort have in common. Words are in host order, i.e. byte-swapped on little-endian machines. */
+/*
+ * What the keys of one sort have in common.  Words are in host order, i.e. byte-swapped on little-endian
+ * machines.
+ */
 typedef struct KeyVariation
 {
-	uint64		first[KEY_MAX_WORDS];	/* the first key */
-	uint64		differs[KEY_MAX_WORDS]; /* bits in which some key differs from it */
+	uint64 first[KEY_MAX_WORDS];   /* the first key */
+	uint64 differs[KEY_MAX_WORDS]; /* bits in which some key differs from it */
 } KeyVariation;
 
-/* One run of neighbouring bits, none across a word's end: where it stands in the full and in the squeezed key. */
+/*
+ * One run of neighbouring bits, none across a word's end: where it stands in the full and in the squeezed
+ * key.
+ */
 typedef struct KeySqueezePiece
 {
-	int			from_word;
-	int			from_shift;		/* distance of its lowest bit from bit 0 of from_word */
-	int			to_word;
-	int			to_shift;
-	uint64		mask;			/* its bits, moved down to bit 0 */
+	int from_word;
+	int from_shift; /* distance of its lowest bit from bit 0 of from_word */
+	int to_word;
+	int to_shift;
+	uint64 mask; /* its bits, moved down to bit 0 */
 } KeySqueezePiece;
 
 typedef struct KeySqueeze
 {
-	int			full_words;		/* words of a full key */
-	int			nwords;			/* words of a squeezed key, at least 1 */
-	int			npieces;		/* 0 if all keys are equal */
+	int full_words;									/* words of a full key */
+	int nwords;										/* words of a squeezed key, at least 1 */
+	int npieces;									/* 0 if all keys are equal */
 	KeySqueezePiece pieces[KEY_SQUEEZE_MAX_PIECES]; /* from the most significant one down */
-	uint64		constant[KEY_MAX_WORDS];	/* the full key's bits outside the pieces */
+	uint64 constant[KEY_MAX_WORDS];					/* the full key's bits outside the pieces */
 } KeySqueeze;
 
 /* Plans the squeezing of keys of full_words words (1 .. KEY_MAX_WORDS). */
@@ -62,8 +67,8 @@ key_squeeze_piece(const KeySqueezePiece *piece, const uint64 *full)
 }
 
 /*
- * Squeezes the key at full (key bytes, 8-byte aligned) into squeezed, nwords words.  npieces and nwords
- * are those of the plan; a hot loop passes constants, so that its copy unrolls.
+ * Squeezes the key at full (key bytes, 8-byte aligned) into squeezed, nwords words.  npieces and nwords are
+ * those of the plan; a hot loop passes constants, so that its copy unrolls.
  */
 static pg_attribute_always_inline void
 key_squeeze_apply(const KeySqueeze *squeeze, int npieces, int nwords, const uint64 *full, uint64 *squeezed)
@@ -71,7 +76,8 @@ key_squeeze_apply(const KeySqueeze *squeeze, int npieces, int nwords, const uint
 	for (int w = 0; w < nwords; w++)
 		squeezed[w] = 0;
 	for (int p = 0; p < npieces; p++)
-		squeezed[nwords == 1 ? 0 : squeeze->pieces[p].to_word] |= key_squeeze_piece(&squeeze->pieces[p], full);
+		squeezed[nwords == 1 ? 0 : squeeze->pieces[p].to_word] |=
+			key_squeeze_piece(&squeeze->pieces[p], full);
 }
 
-#endif							/* GPUSORT_SORT_KEY_SQUEEZE_H */
+#endif /* GPUSORT_SORT_KEY_SQUEEZE_H */

@@ -12,13 +12,15 @@
  *	  scatter			all: each process's slices, to the items
  *	  sort the buckets	all: taken from a shared counter, large ones first
  *
- * and between any two of them all processes wait for each other.  Each phase's own work is that of the serial sorts.
+ * and between any two of them all processes wait for each other.  Each phase's own work is that of the serial
+ * sorts.
  *
- * A bucket is too large with one part in 2 * nprocesses of the rows.  That takes a frequent value, in one of several words or
- * in 8 bytes of strings, so its rows have equal words, and the next word decides; see parallel_sort_splitters.c.
+ * A bucket is too large with one part in 2 * nprocesses of the rows.  That takes a frequent value, in one of
+ * several words or in 8 bytes of strings, so its rows have equal words, and the next word decides; see
+ * parallel_sort_splitters.c.
  *
- * Nobody owns anything here but its private memory: a process that is interrupted leaves, and the memory context that was
- * current releases that.  What is shared belongs to whoever gave it.
+ * Nobody owns anything here but its private memory: a process that is interrupted leaves, and the memory
+ * context that was current releases that.  What is shared belongs to whoever gave it.
  */
 #include "postgres.h"
 
@@ -33,14 +35,14 @@
 /* Hands out parts of the shared memory, or only adds up their sizes if there is none. */
 typedef struct Layout
 {
-	char	   *memory;
-	Size		used;
+	char *memory;
+	Size used;
 } Layout;
 
 static void *
 layout_take(Layout *layout, Size size)
 {
-	void	   *part = layout->memory != NULL ? layout->memory + layout->used : NULL;
+	void *part = layout->memory != NULL ? layout->memory + layout->used : NULL;
 
 	layout->used += TYPEALIGN(SORT_CACHE_LINE, size);
 	return part;
@@ -70,8 +72,8 @@ max_buckets(uint64 nrows, int nprocesses)
 static void
 lay_out(ParallelSort *sort, Layout *layout, int nwords, uint64 nchunks)
 {
-	Size		nbuckets = max_buckets(sort->nrows, sort->nprocesses);
-	Size		nround = PARALLEL_ROUND_RANGES(sort->nprocesses);
+	Size nbuckets = max_buckets(sort->nrows, sort->nprocesses);
+	Size nround = PARALLEL_ROUND_RANGES(sort->nprocesses);
 
 	sort->max_buckets = nbuckets;
 	sort->max_round_ranges = nround;
@@ -80,8 +82,10 @@ lay_out(ParallelSort *sort, Layout *layout, int nwords, uint64 nchunks)
 	sort->items = layout_take(layout, sort->nrows * SAMPLE_SORT_ITEM_SIZE(nwords));
 	sort->bucket_of = layout_take(layout, sort->nrows * sizeof(uint16));
 	sort->words = layout_take(layout, sort->variable ? sort->nrows * sizeof(uint64) : 0);
-	sort->slices = layout_take(layout, max_slices(sort->nrows, nchunks, sort->nprocesses) * sizeof(ParallelSlice));
-	sort->samples = layout_take(layout, parallel_sort_samples(sort->nrows, sort->nprocesses) * sizeof(ParallelSample));
+	sort->slices =
+		layout_take(layout, max_slices(sort->nrows, nchunks, sort->nprocesses) * sizeof(ParallelSlice));
+	sort->samples =
+		layout_take(layout, parallel_sort_samples(sort->nrows, sort->nprocesses) * sizeof(ParallelSample));
 	sort->buckets = layout_take(layout, nbuckets * sizeof(ParallelBucket));
 	sort->ranges = layout_take(layout, sort->max_ranges * sizeof(ParallelRange));
 	sort->trees = layout_take(layout, nround * sizeof(SplitterTree));
@@ -96,7 +100,7 @@ Size
 parallel_sort_shared_size(bool variable, int nwords, uint64 nrows, uint64 nchunks, int nprocesses)
 {
 	ParallelSort sort = {.nprocesses = nprocesses, .variable = variable, .nrows = nrows};
-	Layout		layout = {NULL, 0};
+	Layout layout = {NULL, 0};
 
 	lay_out(&sort, &layout, nwords, nchunks);
 	return layout.used;
@@ -106,8 +110,8 @@ parallel_sort_shared_size(bool variable, int nwords, uint64 nrows, uint64 nchunk
 static void
 make_slices(ParallelSort *sort)
 {
-	uint64		step = slice_rows(sort->nrows, sort->nprocesses);
-	uint64		position = 0;
+	uint64 step = slice_rows(sort->nrows, sort->nprocesses);
+	uint64 position = 0;
 
 	for (const Chunk *chunk = sort->chunks; chunk != NULL; chunk = chunk->next)
 		for (uint64 first = 0; first < chunk->nrows; first += step)
@@ -127,8 +131,8 @@ ParallelSort *
 parallel_sort_init(void *memory, const ParallelSortInput *input)
 {
 	ParallelSort *sort = memory;
-	Layout		layout = {memory, 0};
-	uint64		nchunks = 0;
+	Layout layout = {memory, 0};
+	uint64 nchunks = 0;
 
 	for (const Chunk *chunk = input->chunks; chunk != NULL; chunk = chunk->next)
 		nchunks++;
@@ -171,39 +175,39 @@ bucket_sorter_size(bool variable, int nwords, uint64 nrows)
 Size
 parallel_sort_private_size(bool variable, int nwords, uint64 nrows, int nprocesses)
 {
-	Size		alone = bucket_sorter_size(variable, nwords, nrows);
+	Size alone = bucket_sorter_size(variable, nwords, nrows);
 
 	if (nprocesses == 1 || nrows < SORT_PARALLEL_MIN_ROWS)
 		return alone;
 	return alone + parallel_sort_plan_size(nrows, nprocesses) +
-		nprocesses * (parallel_refiner_size(PARALLEL_ROUND_RANGES(nprocesses)) +
-					  bucket_sorter_size(variable, nwords, nrows / PARALLEL_ROUND_RANGES(nprocesses)));
+		   nprocesses * (parallel_refiner_size(PARALLEL_ROUND_RANGES(nprocesses)) +
+						 bucket_sorter_size(variable, nwords, nrows / PARALLEL_ROUND_RANGES(nprocesses)));
 }
 
 /* ---------------------------------------------------------------- all rows */
 
 /*
- * Takes slices and classifies their rows by the first word.  As this process has to refine and scatter them as well, it
- * takes not many more than its share, even if it is the first one here.
+ * Takes slices and classifies their rows by the first word.  As this process has to refine and scatter them
+ * as well, it takes not many more than its share, even if it is the first one here.
  */
 static void
 classify_slices(ParallelSort *sort, int process)
 {
-	uint64	   *counts = parallel_sort_counts(sort, process);
-	int			share = sort->nslices / sort->nprocesses;
+	uint64 *counts = parallel_sort_counts(sort, process);
+	int share = sort->nslices / sort->nprocesses;
 
 	memset(counts, 0, sort->nbuckets * sizeof(uint64));
 	for (int n = 0; n <= share + share / SORT_EXTRA_SLICES; n++)
 	{
-		uint64		i = pg_atomic_fetch_add_u64(&sort->next_slice, 1);
+		uint64 i = pg_atomic_fetch_add_u64(&sort->next_slice, 1);
 		ParallelSlice *slice;
 
 		if (i >= sort->nslices)
 			break;
 		slice = &sort->slices[i];
 		slice->process = process;
-		sample_sort_classify_entries(&sort->trees[0], slice->chunk, slice->first, slice->nrows, &sort->squeeze,
-									 sort->bucket_of + slice->position, counts);
+		sample_sort_classify_entries(&sort->trees[0], slice->chunk, slice->first, slice->nrows,
+									 &sort->squeeze, sort->bucket_of + slice->position, counts);
 	}
 }
 
@@ -232,7 +236,7 @@ scatter_refined_strings(const ParallelSort *sort, const ParallelSlice *slice, ui
 
 	for (int i = 0; i < slice->nrows; i++, entry += 2)
 	{
-		int			bucket = bucket_of[i];
+		int bucket = bucket_of[i];
 		StringSortItem *to = &items[ends[bucket]++];
 
 		to->word = bucket < sort->nfirst_buckets ? KEY_WORD_TO_HOST(entry[0]) : words[i];
@@ -246,7 +250,7 @@ scatter_refined_strings(const ParallelSort *sort, const ParallelSlice *slice, ui
 static void
 scatter_slices(ParallelSort *sort, int process)
 {
-	uint64	   *ends = parallel_sort_counts(sort, process);
+	uint64 *ends = parallel_sort_counts(sort, process);
 
 	for (int i = 0; i < sort->nslices; i++)
 	{
@@ -267,7 +271,7 @@ scatter_slices(ParallelSort *sort, int process)
 /* A process's sorter of buckets of either kind of keys. */
 typedef struct BucketSorter
 {
-	uint64		max_items;
+	uint64 max_items;
 	SampleSorter *fixed;
 	StringSorter *strings;
 } BucketSorter;
@@ -293,7 +297,7 @@ bucket_sorter_free(BucketSorter *sorter)
 static void
 sort_bucket(const ParallelSort *sort, BucketSorter *sorter, const ParallelBucket *bucket)
 {
-	char	   *items = sort->items + bucket->start * SAMPLE_SORT_ITEM_SIZE(sort->squeeze.nwords);
+	char *items = sort->items + bucket->start * SAMPLE_SORT_ITEM_SIZE(sort->squeeze.nwords);
 
 	if (bucket->nrows <= 1 || bucket->kind == BUCKET_FINISHED)
 		return;
@@ -315,7 +319,7 @@ sort_bucket(const ParallelSort *sort, BucketSorter *sorter, const ParallelBucket
 static uint64
 largest_bucket(const ParallelSort *sort)
 {
-	uint64		largest = 0;
+	uint64 largest = 0;
 
 	for (int i = 0; i < sort->norder; i++)
 	{
@@ -332,7 +336,7 @@ static void
 sort_buckets(ParallelSort *sort)
 {
 	BucketSorter sorter;
-	uint64		i;
+	uint64 i;
 
 	bucket_sorter_create(&sorter, sort, Min(largest_bucket(sort), sort->huge_bucket));
 	while ((i = pg_atomic_fetch_add_u64(&sort->next_task, 1)) < sort->ntasks)

@@ -4,8 +4,8 @@
  *
  * The chunks, and the memory that parallel_sort_init is given, must be at the same addresses in all of them.
  *
- * Source: Leischner, Osipov, Sanders, "GPU sample sort" (IPDPS 2010), whose phases are parallel by nature; see
- * parallel_sort.c.
+ * Source: Leischner, Osipov, Sanders, "GPU sample sort" (IPDPS 2010), whose phases are parallel by nature;
+ * see parallel_sort.c.
  */
 #ifndef GPUSORT_SORT_PARALLEL_SORT_H
 #define GPUSORT_SORT_PARALLEL_SORT_H
@@ -19,40 +19,50 @@ typedef struct ParallelSort ParallelSort;
 
 typedef struct ParallelSortInput
 {
-	int			nprocesses;		/* that will call parallel_sort_run */
+	int nprocesses; /* that will call parallel_sort_run */
 	const Chunk *chunks;
-	uint64		nrows;			/* in all of them */
-	bool		variable;		/* variable keys? */
-	KeySqueeze	squeeze;		/* of fixed keys */
+	uint64 nrows;		/* in all of them */
+	bool variable;		/* variable keys? */
+	KeySqueeze squeeze; /* of fixed keys */
 } ParallelSortInput;
 
-/* How the processes meet: wait returns when all nprocesses have called it, and what they wrote before is seen by all. */
+/*
+ * How the processes meet: wait returns when all nprocesses have called it, and what they wrote before is seen
+ * by all.
+ */
 typedef struct ParallelSortSync
 {
-	void		(*wait) (void *arg);
-	void	   *arg;
+	void (*wait)(void *arg);
+	void *arg;
 } ParallelSortSync;
 
 /*
- * Bytes of shared memory that a sort takes, the items included; nwords: of a squeezed key, 1 if keys are variable. Most of it is touched
- * only as far as it is needed.
+ * Bytes of shared memory that a sort takes, the items included; nwords: of a squeezed key, 1 if keys are
+ * variable.  Most of it is touched only as far as it is needed.
  */
-extern Size parallel_sort_shared_size(bool variable, int nwords, uint64 nrows, uint64 nchunks, int nprocesses);
+extern Size parallel_sort_shared_size(bool variable, int nwords, uint64 nrows, uint64 nchunks,
+									  int nprocesses);
 
-/* Bytes that all processes together take at most of their own; of these some sixth only where keys are very uneven. */
+/*
+ * Bytes that all processes together take at most of their own; of these some sixth only where keys are very
+ * uneven.
+ */
 extern Size parallel_sort_private_size(bool variable, int nwords, uint64 nrows, int nprocesses);
 
-/* Lays a sort out in parallel_sort_shared_size bytes of shared memory, for all to run.  Nothing is to be freed. */
+/*
+ * Lays a sort out in parallel_sort_shared_size bytes of shared memory, for all to run.  Nothing is to be
+ * freed.
+ */
 extern ParallelSort *parallel_sort_init(void *memory, const ParallelSortInput *input);
 
 /*
- * Sorts.  Every process calls this once, with a number from 0 to nprocesses - 1 of its own; when it returns, all are done.
- * Private memory is that of CurrentMemoryContext, freed on return.  Checks for interrupts; if one of them ends the call, the
- * others wait for this process until they are interrupted too.
+ * Sorts.  Every process calls this once, with a number from 0 to nprocesses - 1 of its own; when it returns,
+ * all are done.  Private memory is that of CurrentMemoryContext, freed on return.  Checks for interrupts; if
+ * one of them ends the call, the others wait for this process until they are interrupted too.
  */
 extern void parallel_sort_run(ParallelSort *sort, int process, const ParallelSortSync *sync);
 
 /* The items in order, as sample_sort_chunks and string_sort_chunks make them; in the shared memory. */
 extern void *parallel_sort_items(const ParallelSort *sort);
 
-#endif							/* GPUSORT_SORT_PARALLEL_SORT_H */
+#endif /* GPUSORT_SORT_PARALLEL_SORT_H */

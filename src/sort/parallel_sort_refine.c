@@ -1,9 +1,11 @@
 /*
  * sort/parallel_sort_refine.c
- *		Every process's part of the later rounds of a parallel sort: rows in buckets that are too large go on to other buckets.
+ *		Every process's part of the later rounds of a parallel sort: rows in buckets that are too large go on
+ *		to other buckets.
  *
- * Nothing moves: a row has its bucket's number changed.  The rows of a slice are listed range by range, and then classified
- * as in the first round.  A string's word is kept for the scatter, for it took a cache miss to get it.
+ * Nothing moves: a row has its bucket's number changed.  The rows of a slice are listed range by range, and
+ * then classified as in the first round.  A string's word is kept for the scatter, for it took a cache miss
+ * to get it.
  */
 #include "postgres.h"
 
@@ -15,10 +17,10 @@
 struct ParallelRefiner
 {
 	ParallelSort *sort;
-	uint64	   *counts;			/* this process's, by bucket */
-	uint64	   *longest;		/* this process's, by range of the round */
-	uint16		rows[SORT_SLICE_ROWS];	/* of a slice, range by range */
-	int			ends[FLEXIBLE_ARRAY_MEMBER];	/* of the part in no range, and of each range's */
+	uint64 *counts;					 /* this process's, by bucket */
+	uint64 *longest;				 /* this process's, by range of the round */
+	uint16 rows[SORT_SLICE_ROWS];	 /* of a slice, range by range */
+	int ends[FLEXIBLE_ARRAY_MEMBER]; /* of the part in no range, and of each range's */
 };
 
 StaticAssertDecl(SORT_SLICE_ROWS <= PG_UINT16_MAX, "a row of a slice must fit");
@@ -49,14 +51,14 @@ list_rows(ParallelRefiner *refiner, const ParallelSlice *slice)
 {
 	const ParallelSort *sort = refiner->sort;
 	const uint16 *bucket_of = sort->bucket_of + slice->position;
-	int			start = 0;
+	int start = 0;
 
 	memset(refiner->ends, 0, (sort->round_ranges + 1) * sizeof(int));
 	for (int i = 0; i < slice->nrows; i++)
 		refiner->ends[sort->range_of[bucket_of[i]] + 1]++;
 	for (int r = 0; r <= sort->round_ranges; r++)
 	{
-		int			n = refiner->ends[r];
+		int n = refiner->ends[r];
 
 		refiner->ends[r] = start;
 		start += n;
@@ -67,11 +69,11 @@ list_rows(ParallelRefiner *refiner, const ParallelSlice *slice)
 
 /* Loads the words of rows with fixed keys. */
 static void
-load_fixed(const ParallelSort *sort, const ParallelSlice *slice, const ParallelRange *range, const uint16 *rows, int n,
-		   uint64 *words)
+load_fixed(const ParallelSort *sort, const ParallelSlice *slice, const ParallelRange *range,
+		   const uint16 *rows, int n, uint64 *words)
 {
 	const KeySqueeze *squeeze = &sort->squeeze;
-	int			stride = squeeze->full_words + 1;
+	int stride = squeeze->full_words + 1;
 	const uint64 *entries = (const uint64 *) slice->chunk->base + slice->first * stride;
 
 	memset(words, 0, n * sizeof(uint64));
@@ -87,31 +89,32 @@ load_fixed(const ParallelSort *sort, const ParallelSlice *slice, const ParallelR
 }
 
 /*
- * Loads the words of strings at the depth of their range.  Those that do not agree with the others up to there get their
- * buckets at once, and are taken out of rows.  Returns how many are left.
+ * Loads the words of strings at the depth of their range.  Those that do not agree with the others up to
+ * there get their buckets at once, and are taken out of rows.  Returns how many are left.
  */
 static int
-load_strings(ParallelRefiner *refiner, const ParallelSlice *slice, int number, uint16 *rows, int n, uint64 *words)
+load_strings(ParallelRefiner *refiner, const ParallelSlice *slice, int number, uint16 *rows, int n,
+			 uint64 *words)
 {
 	ParallelSort *sort = refiner->sort;
 	const ParallelRange *range = &sort->ranges[sort->round_first + number];
-	uint64		longest = refiner->longest[number];
-	int			kept = 0;
+	uint64 longest = refiner->longest[number];
+	int kept = 0;
 
 	for (int i = 0; i < n; i++)
 		__builtin_prefetch(parallel_slice_record(slice, rows[i]));
 	for (int i = 0; i < n; i++)
 	{
-		int			row = rows[i];
+		int row = rows[i];
 		const char *record = parallel_slice_record(slice, row);
-		uint64		agreed = range->from;
+		uint64 agreed = range->from;
 
 		if (range->depth > range->from)
 			agreed = record_key_agreement(record, range->reference, range->from, range->depth);
 		if (agreed < range->depth)
 		{
-			bool		before = record_key_word(record, agreed) < record_key_word(range->reference, agreed);
-			int			bucket = before ? range->first : range->first + range->nbuckets - 1;
+			bool before = record_key_word(record, agreed) < record_key_word(range->reference, agreed);
+			int bucket = before ? range->first : range->first + range->nbuckets - 1;
 
 			sort->bucket_of[slice->position + row] = bucket;
 			refiner->counts[bucket]++;
@@ -132,19 +135,20 @@ classify_rows(ParallelRefiner *refiner, const ParallelSlice *slice, int number, 
 {
 	ParallelSort *sort = refiner->sort;
 	const ParallelRange *range = &sort->ranges[sort->round_first + number];
-	uint16	   *bucket_of = sort->bucket_of + slice->position;
-	uint64		words[SORT_BLOCK];
-	uint16		buckets[SORT_BLOCK];
+	uint16 *bucket_of = sort->bucket_of + slice->position;
+	uint64 words[SORT_BLOCK];
+	uint16 buckets[SORT_BLOCK];
 
 	for (int i = 0; i < nrows; i += SORT_BLOCK)
 	{
-		int			n = Min(nrows - i, SORT_BLOCK);
+		int n = Min(nrows - i, SORT_BLOCK);
 
 		if (sort->variable)
 			n = load_strings(refiner, slice, number, rows + i, n, words);
 		else
 			load_fixed(sort, slice, range, rows + i, n, words);
-		splitter_tree_classify(&sort->trees[number], words, 1, n, buckets, refiner->counts + range->tree_first);
+		splitter_tree_classify(&sort->trees[number], words, 1, n, buckets,
+							   refiner->counts + range->tree_first);
 		for (int j = 0; j < n; j++)
 			bucket_of[rows[i + j]] = range->tree_first + buckets[j];
 		CHECK_FOR_INTERRUPTS();
@@ -156,5 +160,6 @@ parallel_refiner_classify(ParallelRefiner *refiner, const ParallelSlice *slice)
 {
 	list_rows(refiner, slice);
 	for (int r = 0; r < refiner->sort->round_ranges; r++)
-		classify_rows(refiner, slice, r, refiner->rows + refiner->ends[r], refiner->ends[r + 1] - refiner->ends[r]);
+		classify_rows(refiner, slice, r, refiner->rows + refiner->ends[r],
+					  refiner->ends[r + 1] - refiner->ends[r]);
 }

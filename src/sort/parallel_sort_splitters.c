@@ -2,16 +2,17 @@
  * sort/parallel_sort_splitters.c
  *		The plan of a parallel sort, which the first process makes: splitters, and where everything goes.
  *
- * A round distributes some ranges: the first round all rows, a later one each bucket that the round before left too large.
- * Its samples are rows at random positions; a row in none of the ranges is no sample.  So a range has as many samples, and gets
- * as many buckets, as its size deserves, and the buckets of all rounds come out about equally large.
+ * A round distributes some ranges: the first round all rows, a later one each bucket that the round before
+ * left too large.  Its samples are rows at random positions; a row in none of the ranges is no sample.  So a
+ * range has as many samples, and gets as many buckets, as its size deserves, and the buckets of all rounds
+ * come out about equally large.
  *
- * Fixed keys: a bucket of equal words goes on to the next word; any other to the same word again.  Strings: the samples
- * tell how far the range's keys agree, and the word behind that decides.  Rows for which this is not true go into a bucket
- * before all others or behind them.
+ * Fixed keys: a bucket of equal words goes on to the next word; any other to the same word again.  Strings:
+ * the samples tell how far the range's keys agree, and the word behind that decides.  Rows for which this is
+ * not true go into a bucket before all others or behind them.
  *
- * When no bucket is too large, or it can't be helped, the buckets are brought into order, which is a walk through the tree of
- * ranges, and each process's part of each bucket gets its place.
+ * When no bucket is too large, or it can't be helped, the buckets are brought into order, which is a walk
+ * through the tree of ranges, and each process's part of each bucket gets its place.
  *
  * Nothing here depends on the samples but the time it takes: any splitters give the right order.
  */
@@ -29,7 +30,7 @@
 static int
 first_log_leaves(uint64 nrows, int nprocesses)
 {
-	int			log_leaves = sample_sort_log_leaves(Max(nrows, 2 * SORT_TARGET_BASE));
+	int log_leaves = sample_sort_log_leaves(Max(nrows, 2 * SORT_TARGET_BASE));
 
 	while ((1 << log_leaves) < SORT_BUCKETS_PER_PROCESS * nprocesses && log_leaves < SORT_MAX_LOG_BUCKETS)
 		log_leaves++;
@@ -47,12 +48,15 @@ parallel_sort_samples(uint64 nrows, int nprocesses)
 	return sample_sort_nsamples(nrows, first_log_leaves(nrows, nprocesses), SORT_OVERSAMPLING_CHUNKS);
 }
 
-/* A leaf has SORT_OVERSAMPLING_CHUNKS samples, if its range has more than the fewest leaves, and makes two buckets at most. */
+/*
+ * A leaf has SORT_OVERSAMPLING_CHUNKS samples, if its range has more than the fewest leaves, and makes two
+ * buckets at most.
+ */
 int
 parallel_sort_round_buckets(uint64 nrows, int nprocesses)
 {
 	return 2 * (parallel_sort_samples(nrows, nprocesses) / SORT_OVERSAMPLING_CHUNKS) +
-		PARALLEL_ROUND_RANGES(nprocesses) * MIN_RANGE_BUCKETS;
+		   PARALLEL_ROUND_RANGES(nprocesses) * MIN_RANGE_BUCKETS;
 }
 
 Size
@@ -68,7 +72,7 @@ static uint64
 entry_word(const ParallelSort *sort, const ParallelSlice *slice, int row, int word)
 {
 	const uint64 *entries = (const uint64 *) slice->chunk->base;
-	uint64		key[KEY_MAX_WORDS];
+	uint64 key[KEY_MAX_WORDS];
 
 	key_squeeze_apply(&sort->squeeze, sort->squeeze.npieces, sort->squeeze.nwords,
 					  entries + (slice->first + row) * (sort->squeeze.full_words + 1), key);
@@ -79,15 +83,15 @@ entry_word(const ParallelSort *sort, const ParallelSlice *slice, int row, int wo
 void
 parallel_sort_draw_samples(ParallelSort *sort, int process)
 {
-	uint64		random = UINT64CONST(0x9E3779B97F4A7C15) * (sort->nrounds * sort->nprocesses + process + 1);
-	int			first = (uint64) sort->nsamples * process / sort->nprocesses;
-	int			end = (uint64) sort->nsamples * (process + 1) / sort->nprocesses;
+	uint64 random = UINT64CONST(0x9E3779B97F4A7C15) * (sort->nrounds * sort->nprocesses + process + 1);
+	int first = (uint64) sort->nsamples * process / sort->nprocesses;
+	int end = (uint64) sort->nsamples * (process + 1) / sort->nprocesses;
 	const ParallelSlice *slice = sort->slices;
 
 	for (int i = first; i < end; i++)
 	{
 		ParallelSample *sample = &sort->samples[i];
-		uint64		position = sample_sort_position(&random, i, sort->nsamples, sort->nrows);
+		uint64 position = sample_sort_position(&random, i, sort->nsamples, sort->nrows);
 
 		while (position - slice->position >= slice->nrows)
 			slice++;
@@ -95,7 +99,8 @@ parallel_sort_draw_samples(ParallelSort *sort, int process)
 		sample->row = position - slice->position;
 		sample->range = sort->nrounds == 0 ? 0 : sort->range_of[sort->bucket_of[position]];
 		if (sample->range >= 0 && !(sort->variable && sort->nrounds > 0))
-			sample->word = entry_word(sort, slice, sample->row, sort->ranges[sort->round_first + sample->range].depth);
+			sample->word =
+				entry_word(sort, slice, sample->row, sort->ranges[sort->round_first + sample->range].depth);
 		if (i % SORT_BLOCK == 0)
 			CHECK_FOR_INTERRUPTS();
 	}
@@ -106,7 +111,7 @@ static void
 choose_depth(const ParallelSort *sort, ParallelRange *range, int number)
 {
 	const char *reference = NULL;
-	uint64		depth = range->from;
+	uint64 depth = range->from;
 
 	for (int i = 0; i < sort->nsamples; i++)
 	{
@@ -132,7 +137,7 @@ choose_depth(const ParallelSort *sort, ParallelRange *range, int number)
 static int
 load_samples(const ParallelSort *sort, const ParallelRange *range, int number, uint64 *words)
 {
-	int			n = 0;
+	int n = 0;
 
 	for (int i = 0; i < sort->nsamples; i++)
 	{
@@ -149,14 +154,14 @@ load_samples(const ParallelSort *sort, const ParallelRange *range, int number, u
 }
 
 /*
- * Chooses a range's splitters from the words of its n samples, of which a power of two are used; there is room for
- * SAMPLE_WORDS of them.
+ * Chooses a range's splitters from the words of its n samples, of which a power of two are used; there is
+ * room for SAMPLE_WORDS of them.
  */
 static void
 choose_splitters(SplitterTree *tree, uint64 *words, int n)
 {
-	int			used = 1 << LOG_MIN_LEAVES;
-	int			log_leaves = LOG_MIN_LEAVES;
+	int used = 1 << LOG_MIN_LEAVES;
+	int log_leaves = LOG_MIN_LEAVES;
 
 	while (n < used)
 		words[n++] = 0;
@@ -173,7 +178,7 @@ choose_splitters(SplitterTree *tree, uint64 *words, int n)
 static void
 number_buckets(ParallelSort *sort, ParallelRange *range, const SplitterTree *tree)
 {
-	int			others = sort->variable && sort->nrounds > 0 ? 1 : 0;
+	int others = sort->variable && sort->nrounds > 0 ? 1 : 0;
 
 	range->first = sort->nbuckets;
 	range->tree_first = range->first + others;
@@ -186,7 +191,7 @@ number_buckets(ParallelSort *sort, ParallelRange *range, const SplitterTree *tre
 void
 parallel_sort_choose_splitters(ParallelSort *sort)
 {
-	uint64	   *words = palloc(SAMPLE_WORDS(sort->nsamples) * sizeof(uint64));
+	uint64 *words = palloc(SAMPLE_WORDS(sort->nsamples) * sizeof(uint64));
 
 	for (int r = 0; r < sort->round_ranges; r++)
 	{
@@ -209,7 +214,7 @@ parallel_sort_choose_splitters(ParallelSort *sort)
 static uint64
 longest_key(const ParallelSort *sort, int number)
 {
-	uint64		longest = 0;
+	uint64 longest = 0;
 
 	for (int p = 0; p < sort->nprocesses; p++)
 		longest = Max(longest, parallel_sort_longest(sort, p)[number]);
@@ -266,8 +271,8 @@ describe_buckets(ParallelSort *sort)
 static void
 open_ranges(ParallelSort *sort)
 {
-	int			first = sort->ranges[sort->round_first].first;
-	int			end = sort->nbuckets;
+	int first = sort->ranges[sort->round_first].first;
+	int end = sort->nbuckets;
 
 	sort->nrounds++;
 	sort->round_first = sort->nranges;
@@ -291,7 +296,10 @@ open_ranges(ParallelSort *sort)
 
 /* ---------------------------------------------------------------- places */
 
-/* Gives the buckets of a range, and of the ranges below it, their places from *next on, and each process its part. */
+/*
+ * Gives the buckets of a range, and of the ranges below it, their places from *next on, and each process its
+ * part.
+ */
 static void
 place_range(ParallelSort *sort, const ParallelRange *range, uint64 *next)
 {
@@ -308,8 +316,8 @@ place_range(ParallelSort *sort, const ParallelRange *range, uint64 *next)
 		sort->order[sort->norder++] = b;
 		for (int p = 0; p < sort->nprocesses; p++)
 		{
-			uint64	   *place = &parallel_sort_counts(sort, p)[b];
-			uint64		n = *place;
+			uint64 *place = &parallel_sort_counts(sort, p)[b];
+			uint64 n = *place;
 
 			*place = *next;
 			*next += n;
@@ -320,8 +328,8 @@ place_range(ParallelSort *sort, const ParallelRange *range, uint64 *next)
 static int
 compare_tasks(const void *a, const void *b)
 {
-	uint64		a_rows = ((const ParallelTask *) a)->nrows;
-	uint64		b_rows = ((const ParallelTask *) b)->nrows;
+	uint64 a_rows = ((const ParallelTask *) a)->nrows;
+	uint64 b_rows = ((const ParallelTask *) b)->nrows;
 
 	return (a_rows < b_rows) - (a_rows > b_rows);
 }
@@ -330,7 +338,7 @@ compare_tasks(const void *a, const void *b)
 static void
 make_tasks(ParallelSort *sort)
 {
-	uint64		enough = sort->nrows / (SORT_TASKS_PER_PROCESS * sort->nprocesses);
+	uint64 enough = sort->nrows / (SORT_TASKS_PER_PROCESS * sort->nprocesses);
 	ParallelTask task = {0, 0, 0};
 
 	for (int i = 0; i < sort->norder; i++)
@@ -343,7 +351,7 @@ make_tasks(ParallelSort *sort)
 		if (task.nrows > enough || i == sort->norder - 1)
 		{
 			sort->tasks[sort->ntasks++] = task;
-			task = (ParallelTask) {0, i + 1, 0};
+			task = (ParallelTask){0, i + 1, 0};
 		}
 	}
 	qsort(sort->tasks, sort->ntasks, sizeof(ParallelTask), compare_tasks);
@@ -355,7 +363,7 @@ make_tasks(ParallelSort *sort)
 void
 parallel_sort_end_round(ParallelSort *sort)
 {
-	uint64		end = 0;
+	uint64 end = 0;
 
 	describe_buckets(sort);
 	open_ranges(sort);

@@ -17,97 +17,97 @@
 typedef struct ParallelSlice
 {
 	const Chunk *chunk;
-	uint64		first;			/* entry of the chunk */
-	uint64		position;		/* rows in the slices before this one */
-	int			nrows;
-	int			process;		/* that classified it, and will scatter it */
+	uint64 first;	 /* entry of the chunk */
+	uint64 position; /* rows in the slices before this one */
+	int nrows;
+	int process; /* that classified it, and will scatter it */
 } ParallelSlice;
 
 typedef enum ParallelBucketKind
 {
-	BUCKET_BY_WORD,				/* keys may differ from the word at depth on, which the items hold */
-	BUCKET_SEGMENT,				/* strings that agree before depth; the items' words mean nothing */
-	BUCKET_FINISHED				/* all keys are equal */
+	BUCKET_BY_WORD, /* keys may differ from the word at depth on, which the items hold */
+	BUCKET_SEGMENT, /* strings that agree before depth; the items' words mean nothing */
+	BUCKET_FINISHED /* all keys are equal */
 } ParallelBucketKind;
 
 typedef struct ParallelBucket
 {
-	uint64		nrows;
-	uint64		start;			/* its first item */
-	uint64		depth;			/* keys agree before it; fixed: in words, strings: in bytes, a multiple of 8 */
-	int			range;			/* that distributes it further; -1: none */
+	uint64 nrows;
+	uint64 start; /* its first item */
+	uint64 depth; /* keys agree before it; fixed: in words, strings: in bytes, a multiple of 8 */
+	int range;	  /* that distributes it further; -1: none */
 	ParallelBucketKind kind;
 } ParallelBucket;
 
 /* A distribution: of all rows, or of one bucket. Its own buckets have consecutive numbers. */
 typedef struct ParallelRange
 {
-	int			first;			/* its first bucket */
-	int			nbuckets;
-	int			tree_first;		/* the first bucket of the tree; strings: there may be one before them and one behind */
-	uint64		depth;			/* of the word that decides */
-	uint64		from;			/* strings: all agree before it */
-	const char *reference;		/* strings: the record that most agree with between from and depth */
+	int first; /* its first bucket */
+	int nbuckets;
+	int tree_first; /* the first bucket of the tree; strings: there may be one before them and one behind */
+	uint64 depth;	/* of the word that decides */
+	uint64 from;	/* strings: all agree before it */
+	const char *reference; /* strings: the record that most agree with between from and depth */
 } ParallelRange;
 
 /* A row that was drawn. */
 typedef struct ParallelSample
 {
 	const ParallelSlice *slice;
-	int			row;			/* of the slice */
-	int			range;			/* of the round, that it is in; -1: none */
-	uint64		word;			/* that it is distributed by; strings: in the first round only */
+	int row;	 /* of the slice */
+	int range;	 /* of the round, that it is in; -1: none */
+	uint64 word; /* that it is distributed by; strings: in the first round only */
 } ParallelSample;
 
 /* Buckets whose sorting is one piece of work: neighbours in the list of buckets in order. */
 typedef struct ParallelTask
 {
-	uint64		nrows;
-	int			first;
-	int			nbuckets;
+	uint64 nrows;
+	int first;
+	int nbuckets;
 } ParallelTask;
 
 struct ParallelSort
 {
-	int			nprocesses;
-	bool		variable;
-	bool		alone;			/* too few rows, or processes: the first process sorts */
+	int nprocesses;
+	bool variable;
+	bool alone; /* too few rows, or processes: the first process sorts */
 	const Chunk *chunks;
-	uint64		nrows;
-	KeySqueeze	squeeze;
-	uint64		huge_bucket;	/* a bucket of more rows is distributed by all */
+	uint64 nrows;
+	KeySqueeze squeeze;
+	uint64 huge_bucket; /* a bucket of more rows is distributed by all */
 
-	char	   *items;
-	uint16	   *bucket_of;		/* each row's bucket, by position */
-	uint64	   *words;			/* strings: each row's word at the depth of its bucket, if not of the first distribution */
+	char *items;
+	uint16 *bucket_of; /* each row's bucket, by position */
+	uint64 *words; /* strings: each row's word at the depth of its bucket, if not of the first distribution */
 
 	ParallelSlice *slices;
-	int			nslices;
+	int nslices;
 	pg_atomic_uint64 next_slice;
 
-	int			nsamples;
-	ParallelSample *samples;	/* of this round */
+	int nsamples;
+	ParallelSample *samples; /* of this round */
 
-	int			max_buckets;
+	int max_buckets;
 	ParallelBucket *buckets;
-	int			nbuckets;
-	int			nfirst_buckets; /* of the first distribution */
-	int			max_ranges;
+	int nbuckets;
+	int nfirst_buckets; /* of the first distribution */
+	int max_ranges;
 	ParallelRange *ranges;
-	int			nranges;
-	int			round_first;	/* the first range of this round; the last one is nranges - 1 */
-	int			nrounds;
-	int			round_ranges;	/* of this round; 0: all is distributed */
-	int			max_round_ranges;
-	SplitterTree *trees;		/* of this round's ranges */
-	int16	   *range_of;		/* this round's range that distributes a bucket, counted from round_first; -1: none */
-	uint64	   *counts;			/* by process and bucket; after the last round, where the next item goes */
-	uint64	   *longest;		/* strings: length of the longest key, by process and range of this round */
+	int nranges;
+	int round_first; /* the first range of this round; the last one is nranges - 1 */
+	int nrounds;
+	int round_ranges; /* of this round; 0: all is distributed */
+	int max_round_ranges;
+	SplitterTree *trees; /* of this round's ranges */
+	int16 *range_of; /* this round's range that distributes a bucket, counted from round_first; -1: none */
+	uint64 *counts;	 /* by process and bucket; after the last round, where the next item goes */
+	uint64 *longest; /* strings: length of the longest key, by process and range of this round */
 
-	uint16	   *order;			/* the buckets that are not distributed further, in key order */
-	int			norder;
-	ParallelTask *tasks;		/* largest first */
-	int			ntasks;
+	uint16 *order; /* the buckets that are not distributed further, in key order */
+	int norder;
+	ParallelTask *tasks; /* largest first */
+	int ntasks;
 	pg_atomic_uint64 next_task;
 };
 
@@ -136,9 +136,9 @@ parallel_slice_record(const ParallelSlice *slice, int row)
 extern void parallel_sort_draw_samples(ParallelSort *sort, int process);
 extern void parallel_sort_choose_splitters(ParallelSort *sort);
 extern void parallel_sort_end_round(ParallelSort *sort);
-extern Size parallel_sort_plan_size(uint64 nrows, int nprocesses);	/* bytes of private memory */
-extern int	parallel_sort_samples(uint64 nrows, int nprocesses);	/* of a round */
-extern int	parallel_sort_round_buckets(uint64 nrows, int nprocesses);	/* the most of a round */
+extern Size parallel_sort_plan_size(uint64 nrows, int nprocesses);	  /* bytes of private memory */
+extern int parallel_sort_samples(uint64 nrows, int nprocesses);		  /* of a round */
+extern int parallel_sort_round_buckets(uint64 nrows, int nprocesses); /* the most of a round */
 
 /* parallel_sort_refine.c: one slice's rows in buckets that are distributed further. */
 typedef struct ParallelRefiner ParallelRefiner;
@@ -147,4 +147,4 @@ extern ParallelRefiner *parallel_refiner_create(ParallelSort *sort, int process)
 extern Size parallel_refiner_size(int nranges);
 extern void parallel_refiner_classify(ParallelRefiner *refiner, const ParallelSlice *slice);
 
-#endif							/* GPUSORT_SORT_PARALLEL_SORT_STATE_H */
+#endif /* GPUSORT_SORT_PARALLEL_SORT_STATE_H */

@@ -10,9 +10,9 @@
  *	  sort the buckets	each one by the same distribution into the scratch memory, whose small buckets
  *						come back sorted by the base case; large ones recurse
  *
- * Samples are random, so no input order is worse than another.  Buckets that are too large for the scratch memory, as those of one
- * value in the first of several words may be, are distributed in place; and should bad luck make too many distributions
- * one inside the other, heapsort ends it.
+ * Samples are random, so no input order is worse than another.  Buckets that are too large for the scratch
+ * memory, as those of one value in the first of several words may be, are distributed in place; and should
+ * bad luck make too many distributions one inside the other, heapsort ends it.
  *
  * The scratch memory belongs to the sorter; a longjmp out of a sort leaves it to its context.
  */
@@ -37,33 +37,33 @@ StaticAssertDecl(SAMPLE_SORT_MAX_WORDS == KEY_MAX_WORDS, "a width for every sque
 typedef struct SortLevel
 {
 	SplitterTree tree;
-	uint64		counts[SORT_MAX_BUCKETS];
-	uint64		ends[SORT_MAX_BUCKETS]; /* where the bucket's next item goes; after the scatter, its end */
+	uint64 counts[SORT_MAX_BUCKETS];
+	uint64 ends[SORT_MAX_BUCKETS]; /* where the bucket's next item goes; after the scatter, its end */
 } SortLevel;
 
 struct SampleSorter
 {
-	int			nwords;
-	uint64		capacity;		/* items in scratch */
-	uint64		random;			/* state of the random numbers; the seed is fixed, so sorts can be repeated */
-	void	   *scratch;		/* items, or the buckets of all rows while chunks are distributed */
-	uint16	   *oracle;			/* the bucket of each item of one distribution */
-	uint64	   *sample;			/* 2 * nsamples words */
+	int nwords;
+	uint64 capacity; /* items in scratch */
+	uint64 random;	 /* state of the random numbers; the seed is fixed, so sorts can be repeated */
+	void *scratch;	 /* items, or the buckets of all rows while chunks are distributed */
+	uint16 *oracle;	 /* the bucket of each item of one distribution */
+	uint64 *sample;	 /* 2 * nsamples words */
 	MemoryContext context;
-	SortLevel  *levels[SORT_MAX_DEPTH]; /* made when first used */
+	SortLevel *levels[SORT_MAX_DEPTH]; /* made when first used */
 };
 
 static uint64 scratch_capacity(uint64 nrows);
 static Size scratch_items_size(uint64 nrows, int nwords);
-static int	sample_capacity(uint64 nrows);
+static int sample_capacity(uint64 nrows);
 static SortLevel *sample_sorter_level(SampleSorter *sorter, int depth);
 
 /* Equal steps to the base case. */
 int
 sample_sort_log_leaves(uint64 n)
 {
-	int			log_all = pg_leftmost_one_pos64((n - 1) / SORT_TARGET_BASE) + 1;
-	int			nlevels = (log_all + SORT_MAX_LOG_BUCKETS - 1) / SORT_MAX_LOG_BUCKETS;
+	int log_all = pg_leftmost_one_pos64((n - 1) / SORT_TARGET_BASE) + 1;
+	int nlevels = (log_all + SORT_MAX_LOG_BUCKETS - 1) / SORT_MAX_LOG_BUCKETS;
 
 	return (log_all + nlevels - 1) / nlevels;
 }
@@ -71,7 +71,7 @@ sample_sort_log_leaves(uint64 n)
 int
 sample_sort_nsamples(uint64 n, int log_leaves, int oversampling)
 {
-	int			nsamples = oversampling << log_leaves;
+	int nsamples = oversampling << log_leaves;
 
 	while (nsamples > n)
 		nsamples /= 2;
@@ -82,8 +82,8 @@ sample_sort_nsamples(uint64 n, int log_leaves, int oversampling)
 uint64
 sample_sort_position(uint64 *random, int i, int nsamples, uint64 n)
 {
-	uint64		stretch = n / nsamples;
-	uint64		x = *random;
+	uint64 stretch = n / nsamples;
+	uint64 x = *random;
 
 	x ^= x >> 12;
 	x ^= x << 25;
@@ -96,7 +96,7 @@ sample_sort_position(uint64 *random, int i, int nsamples, uint64 n)
 static inline void
 exchange_words(uint64 *a, uint64 *b)
 {
-	uint64		low = Min(*a, *b);
+	uint64 low = Min(*a, *b);
 
 	*b = Max(*a, *b);
 	*a = low;
@@ -105,8 +105,8 @@ exchange_words(uint64 *a, uint64 *b)
 uint64 *
 sample_sort_words(uint64 *sample, int n)
 {
-	uint64	   *from = sample;
-	uint64	   *to = sample + n;
+	uint64 *from = sample;
+	uint64 *to = sample + n;
 
 	for (int i = 0; i < n; i += 4)
 	{
@@ -118,7 +118,7 @@ sample_sort_words(uint64 *sample, int n)
 	}
 	for (int len = 4; len < n; len *= 2)
 	{
-		uint64	   *swap = to;
+		uint64 *swap = to;
 
 		for (int i = 0; i < n; i += 2 * len)
 			packed_merge(from + i, from + i + len, len, 1, to + i);
@@ -153,7 +153,7 @@ bucket_is_finished(const SplitterTree *tree, int bucket, int word, int nwords)
 static void
 bucket_starts(SortLevel *level)
 {
-	uint64		start = 0;
+	uint64 start = 0;
 
 	for (int b = 0; b < level->tree.nbuckets; b++)
 	{
@@ -201,10 +201,9 @@ sample_sort_chunks(const Chunk *chunks, uint64 nrows, const KeySqueeze *squeeze,
 Size
 sample_sort_scratch_size(uint64 nrows, int nwords)
 {
-	return sizeof(SampleSorter)
-		+ scratch_items_size(nrows, nwords)
-		+ 2 * sample_capacity(nrows) * sizeof(uint64)
-		+ (nrows > PACKED_MAX ? SORT_MAX_DEPTH * sizeof(SortLevel) : 0);
+	return sizeof(SampleSorter) + scratch_items_size(nrows, nwords) +
+		   2 * sample_capacity(nrows) * sizeof(uint64) +
+		   (nrows > PACKED_MAX ? SORT_MAX_DEPTH * sizeof(SortLevel) : 0);
 }
 
 SampleSorter *
@@ -293,8 +292,8 @@ sample_sort_classify_entries(const SplitterTree *tree, const Chunk *chunk, uint6
 }
 
 void
-sample_sort_scatter_entries(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries, const KeySqueeze *squeeze,
-							const uint16 *buckets, void *items)
+sample_sort_scatter_entries(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
+							const KeySqueeze *squeeze, const uint16 *buckets, void *items)
 {
 	switch (squeeze->nwords)
 	{
@@ -337,7 +336,8 @@ scratch_capacity(uint64 nrows)
 static Size
 scratch_items_size(uint64 nrows, int nwords)
 {
-	return Max(nrows * sizeof(uint16), scratch_capacity(nrows) * (SAMPLE_SORT_ITEM_SIZE(nwords) + sizeof(uint16)));
+	return Max(nrows * sizeof(uint16),
+			   scratch_capacity(nrows) * (SAMPLE_SORT_ITEM_SIZE(nwords) + sizeof(uint16)));
 }
 
 /* The largest sample, in words. */

@@ -3,8 +3,8 @@
  *		Sample sort of fixed keys in host memory, out of chunks.
  *
  * Source: Leischner, Osipov, Sanders, "GPU sample sort" (IPDPS 2010), for the structure: oversampled
- * splitters, a branch-free search tree, histogram, prefix sum, scatter, equal-key
- * buckets that need no more sorting, recursion, a base case.
+ * splitters, a branch-free search tree, histogram, prefix sum, scatter, equal-key buckets that need no more
+ * sorting, recursion, a base case.
  */
 #ifndef GPUSORT_SORT_SAMPLE_SORT_H
 #define GPUSORT_SORT_SAMPLE_SORT_H
@@ -17,22 +17,24 @@
 /* The widest key in 64-bit words; SORT_KEY_MAX_FIXED_WIDTH / 8. */
 #define SAMPLE_SORT_MAX_WORDS 4
 
-/* An item of nwords key words: uint64 key[nwords] (host order, most significant word first), then the row's address. */
+/*
+ * An item of nwords key words: uint64 key[nwords] (host order, most significant word first), then the row's
+ * address.
+ */
 #define SAMPLE_SORT_ITEM_SIZE(nwords) (((nwords) + 1) * sizeof(uint64))
 
 /*
- * Sorts the entries of fixed-key chunks.  items has room for nrows items of
- * squeeze->nwords words; on return it holds them in order.  The scratch memory it
- * takes (palloc in CurrentMemoryContext, freed on return) is at most
- * sample_sort_scratch_size(nrows, nwords).  Checks for interrupts.
+ * Sorts the entries of fixed-key chunks.  items has room for nrows items of squeeze->nwords words; on return
+ * it holds them in order.  The scratch memory it takes (palloc in CurrentMemoryContext, freed on return) is
+ * at most sample_sort_scratch_size(nrows, nwords).  Checks for interrupts.
  */
 extern void sample_sort_chunks(const Chunk *chunks, uint64 nrows, const KeySqueeze *squeeze, void *items);
 extern Size sample_sort_scratch_size(uint64 nrows, int nwords);
 
 /*
- * The same core for items in place, many times over with the same scratch memory: sorts of up to
- * max_items items of nwords words each.  The memory, again within sample_sort_scratch_size, is
- * that of CurrentMemoryContext at the creation; sample_sorter_free or the context's reset releases it.
+ * The same core for items in place, many times over with the same scratch memory: sorts of up to max_items
+ * items of nwords words each.  The memory, again within sample_sort_scratch_size, is that of
+ * CurrentMemoryContext at the creation; sample_sorter_free or the context's reset releases it.
  */
 typedef struct SampleSorter SampleSorter;
 
@@ -42,4 +44,4 @@ extern void sample_sorter_sort_chunks(SampleSorter *sorter, const Chunk *chunks,
 extern void sample_sorter_sort(SampleSorter *sorter, void *items, uint64 nitems);
 extern void sample_sorter_free(SampleSorter *sorter);
 
-#endif							/* GPUSORT_SORT_SAMPLE_SORT_H */
+#endif /* GPUSORT_SORT_SAMPLE_SORT_H */

@@ -1,14 +1,16 @@
 /*
  * sort/sample_sort_chunks_impl.h
- *		The sample sort's way from chunks to items of KEY_WORDS key words; included behind sample_sort_impl.h, once for each width.
+ *		The sample sort's way from chunks to items of KEY_WORDS key words; included behind sample_sort_impl.h,
+ *		once for each width.
  */
 
 /* Makes items of the entries from first to before end, up to SORT_BLOCK of them.  Returns how many. */
 static pg_attribute_always_inline int
-FN(load_block_as) (const Chunk *chunk, uint64 first, uint64 end, const KeySqueeze *squeeze, int npieces, Item *block)
+FN(load_block_as)(const Chunk *chunk, uint64 first, uint64 end, const KeySqueeze *squeeze, int npieces,
+				  Item *block)
 {
-	int			n = Min(end - first, SORT_BLOCK);
-	int			stride = squeeze->full_words + 1;
+	int n = Min(end - first, SORT_BLOCK);
+	int stride = squeeze->full_words + 1;
 	const uint64 *entry = (const uint64 *) chunk->base + first * stride;
 
 	for (int i = 0; i < n; i++, entry += stride)
@@ -20,33 +22,33 @@ FN(load_block_as) (const Chunk *chunk, uint64 first, uint64 end, const KeySqueez
 }
 
 static inline int
-FN(load_block) (const Chunk *chunk, uint64 first, uint64 end, const KeySqueeze *squeeze, Item *block)
+FN(load_block)(const Chunk *chunk, uint64 first, uint64 end, const KeySqueeze *squeeze, Item *block)
 {
 	switch (squeeze->npieces)
 	{
 		case 1:
-			return FN(load_block_as) (chunk, first, end, squeeze, 1, block);
+			return FN(load_block_as)(chunk, first, end, squeeze, 1, block);
 		case 2:
-			return FN(load_block_as) (chunk, first, end, squeeze, 2, block);
+			return FN(load_block_as)(chunk, first, end, squeeze, 2, block);
 		case 3:
-			return FN(load_block_as) (chunk, first, end, squeeze, 3, block);
+			return FN(load_block_as)(chunk, first, end, squeeze, 3, block);
 		default:
-			return FN(load_block_as) (chunk, first, end, squeeze, squeeze->npieces, block);
+			return FN(load_block_as)(chunk, first, end, squeeze, squeeze->npieces, block);
 	}
 }
 
 static void
-FN(choose_chunk_splitters) (SampleSorter *sorter, SplitterTree *tree, const Chunk *chunk, uint64 n,
-							const KeySqueeze *squeeze)
+FN(choose_chunk_splitters)(SampleSorter *sorter, SplitterTree *tree, const Chunk *chunk, uint64 n,
+						   const KeySqueeze *squeeze)
 {
-	int			log_leaves = sample_sort_log_leaves(n);
-	int			nsamples = sample_sort_nsamples(n, log_leaves, SORT_OVERSAMPLING_CHUNKS);
-	uint64		chunk_start = 0;
+	int log_leaves = sample_sort_log_leaves(n);
+	int nsamples = sample_sort_nsamples(n, log_leaves, SORT_OVERSAMPLING_CHUNKS);
+	uint64 chunk_start = 0;
 
 	for (int i = 0; i < nsamples; i++)
 	{
-		uint64		position = sample_sort_position(&sorter->random, i, nsamples, n);
-		uint64		key[KEY_WORDS];
+		uint64 position = sample_sort_position(&sorter->random, i, nsamples, n);
+		uint64 key[KEY_WORDS];
 
 		while (position - chunk_start >= chunk->nrows)
 		{
@@ -54,24 +56,28 @@ FN(choose_chunk_splitters) (SampleSorter *sorter, SplitterTree *tree, const Chun
 			chunk = chunk->next;
 		}
 		key_squeeze_apply(squeeze, squeeze->npieces, KEY_WORDS,
-						  (const uint64 *) chunk->base + (position - chunk_start) * (squeeze->full_words + 1), key);
+						  (const uint64 *) chunk->base + (position - chunk_start) * (squeeze->full_words + 1),
+						  key);
 		sorter->sample[i] = key[0];
 	}
 	splitter_tree_choose(tree, sample_sort_words(sorter->sample, nsamples), nsamples, log_leaves);
 }
 
-/* Writes the buckets of nentries entries from the given one on, by the first word of their keys, and counts them. */
+/*
+ * Writes the buckets of nentries entries from the given one on, by the first word of their keys, and counts
+ * them.
+ */
 static void
-FN(classify_entries) (const SplitterTree *tree, const Chunk *chunk, uint64 first, uint64 nentries,
-					  const KeySqueeze *squeeze, uint16 *buckets, uint64 *counts)
+FN(classify_entries)(const SplitterTree *tree, const Chunk *chunk, uint64 first, uint64 nentries,
+					 const KeySqueeze *squeeze, uint16 *buckets, uint64 *counts)
 {
-	Item		block[SORT_BLOCK];
-	uint64		end = first + nentries;
-	int			n;
+	Item block[SORT_BLOCK];
+	uint64 end = first + nentries;
+	int n;
 
 	for (uint64 i = first; i < end; i += n)
 	{
-		n = FN(load_block) (chunk, i, end, squeeze, block);
+		n = FN(load_block)(chunk, i, end, squeeze, block);
 		splitter_tree_classify(tree, block[0].key, ITEM_STRIDE, n, buckets, counts);
 		buckets += n;
 		CHECK_FOR_INTERRUPTS();
@@ -80,19 +86,19 @@ FN(classify_entries) (const SplitterTree *tree, const Chunk *chunk, uint64 first
 
 /* Makes items of nentries entries from the given one on, and puts each where its bucket's next item goes. */
 static void
-FN(scatter_entries) (uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
-					 const KeySqueeze *squeeze, const uint16 *buckets, Item *items)
+FN(scatter_entries)(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
+					const KeySqueeze *squeeze, const uint16 *buckets, Item *items)
 {
-	Item		block[SORT_BLOCK];
-	uint64		end = first + nentries;
-	int			n;
+	Item block[SORT_BLOCK];
+	uint64 end = first + nentries;
+	int n;
 
 	for (uint64 i = first; i < end; i += n)
 	{
-		n = FN(load_block) (chunk, i, end, squeeze, block);
+		n = FN(load_block)(chunk, i, end, squeeze, block);
 		for (int j = 0; j < n; j++)
 		{
-			Item	   *to = &items[ends[*buckets++]++];
+			Item *to = &items[ends[*buckets++]++];
 
 			*to = block[j];
 			prefetch_for_write((char *) to + SORT_WRITE_AHEAD);
@@ -103,17 +109,17 @@ FN(scatter_entries) (uint64 *ends, const Chunk *chunk, uint64 first, uint64 nent
 
 /* Copies all entries, up to PACKED_MAX of them. */
 static void
-FN(load_items) (const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
+FN(load_items)(const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
 {
-	Item		block[SORT_BLOCK];
+	Item block[SORT_BLOCK];
 
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 	{
-		int			n;
+		int n;
 
 		for (uint64 i = 0; i < chunk->nrows; i += n)
 		{
-			n = FN(load_block) (chunk, i, chunk->nrows, squeeze, block);
+			n = FN(load_block)(chunk, i, chunk->nrows, squeeze, block);
 			memcpy(items, block, n * sizeof(Item));
 			items += n;
 		}
@@ -122,43 +128,43 @@ FN(load_items) (const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
 
 /* The first distribution of a sort of chunks: into items. */
 static void
-FN(distribute_chunks) (SampleSorter *sorter, SortLevel *level, const Chunk *chunks, uint64 n,
-					   const KeySqueeze *squeeze, Item *items)
+FN(distribute_chunks)(SampleSorter *sorter, SortLevel *level, const Chunk *chunks, uint64 n,
+					  const KeySqueeze *squeeze, Item *items)
 {
-	uint16	   *buckets = sorter->scratch;
+	uint16 *buckets = sorter->scratch;
 
-	FN(choose_chunk_splitters) (sorter, &level->tree, chunks, n, squeeze);
+	FN(choose_chunk_splitters)(sorter, &level->tree, chunks, n, squeeze);
 	memset(level->counts, 0, level->tree.nbuckets * sizeof(uint64));
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 	{
-		FN(classify_entries) (&level->tree, chunk, 0, chunk->nrows, squeeze, buckets, level->counts);
+		FN(classify_entries)(&level->tree, chunk, 0, chunk->nrows, squeeze, buckets, level->counts);
 		buckets += chunk->nrows;
 	}
 	bucket_starts(level);
 	buckets = sorter->scratch;
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 	{
-		FN(scatter_entries) (level->ends, chunk, 0, chunk->nrows, squeeze, buckets, items);
+		FN(scatter_entries)(level->ends, chunk, 0, chunk->nrows, squeeze, buckets, items);
 		buckets += chunk->nrows;
 	}
 }
 
 /* The sort of chunks of n rows: one distribution straight out of the chunks, then each bucket by itself. */
 static void
-FN(sort_chunks) (SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, Item *items)
+FN(sort_chunks)(SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, Item *items)
 {
-	SortLevel  *level;
+	SortLevel *level;
 
 	if (n <= PACKED_MAX)
 	{
-		FN(load_items) (chunks, squeeze, items);
-		FN(sort_items) (sorter, items, n, 0, 0);
+		FN(load_items)(chunks, squeeze, items);
+		FN(sort_items)(sorter, items, n, 0, 0);
 		return;
 	}
 
 	level = sample_sorter_level(sorter, 0);
-	FN(distribute_chunks) (sorter, level, chunks, n, squeeze, items);
-	FN(sort_buckets) (sorter, level, items, 1, 0, 0);
+	FN(distribute_chunks)(sorter, level, chunks, n, squeeze, items);
+	FN(sort_buckets)(sorter, level, items, 1, 0, 0);
 }
 
 #undef IMPL_JOIN_

@@ -2,13 +2,12 @@
  * sort/sample_sort_packed.h
  *		The base case's core: sorts up to 128 packed keys without a branch on data.
  *
- * A packed key is a 64-bit number: a window of an item's key bits, then the item's index. The
- * top bits are set so that it is also a positive, normal double, and doubles in the order of
- * the numbers: baseline x86-64 has vector minimum and maximum for doubles, but none for
- * 64-bit integers.
+ * A packed key is a 64-bit number: a window of an item's key bits, then the item's index.  The top bits are
+ * set so that it is also a positive, normal double, and doubles in the order of the numbers: baseline x86-64
+ * has vector minimum and maximum for doubles, but none for 64-bit integers.
  *
- * Tiles are sorted as two interleaved columns by a sorting network, one column
- * a vector lane, and merged from both ends at once.
+ * Tiles are sorted as two interleaved columns by a sorting network, one column a vector lane, and merged from
+ * both ends at once.
  */
 #ifndef GPUSORT_SORT_SAMPLE_SORT_PACKED_H
 #define GPUSORT_SORT_SAMPLE_SORT_PACKED_H
@@ -19,12 +18,12 @@
 #include <emmintrin.h>
 #endif
 
-#define PACKED_MAX 128			/* keys in one sort */
-#define PACKED_TILE 32			/* keys in the largest network */
+#define PACKED_MAX 128 /* keys in one sort */
+#define PACKED_TILE 32 /* keys in the largest network */
 #define PACKED_INDEX_BITS 8
 #define PACKED_WINDOW_BITS 53
 #define PACKED_TOP (UINT64CONST(1) << 61)
-#define PACKED_PAD (PACKED_TOP | (PACKED_TOP - 1))	/* not below any packed key */
+#define PACKED_PAD (PACKED_TOP | (PACKED_TOP - 1)) /* not below any packed key */
 
 #define PACKED_INDEX_MASK ((UINT64CONST(1) << PACKED_INDEX_BITS) - 1)
 #define PACKED_LOST_BITS ((UINT64CONST(1) << (64 - PACKED_WINDOW_BITS)) - 1)
@@ -59,24 +58,27 @@ typedef int64 PackedPair __attribute__((vector_size(16), may_alias));
 #define packed_pair_max(a, b) (((b) & ((a) < (b))) | ((a) & ~((a) < (b))))
 #endif
 
-#define EXCHANGE(i, j) \
-	do { \
-		PackedPair	low_ = packed_pair_min(v[i], v[j]); \
-		\
-		v[j] = packed_pair_max(v[i], v[j]); \
-		v[i] = low_; \
+#define EXCHANGE(i, j)                                 \
+	do                                                 \
+	{                                                  \
+		PackedPair low_ = packed_pair_min(v[i], v[j]); \
+                                                       \
+		v[j] = packed_pair_max(v[i], v[j]);            \
+		v[i] = low_;                                   \
 	} while (0)
 
 /* Sorts the two columns of 4 rows. */
 static inline void
 packed_columns_4(uint64 *keys)
 {
-	PackedPair	v[4];
+	PackedPair v[4];
 
 	for (int r = 0; r < 4; r++)
 		v[r] = packed_pair_load(keys + 2 * r);
-	EXCHANGE(0, 1); EXCHANGE(2, 3);
-	EXCHANGE(0, 2); EXCHANGE(1, 3);
+	EXCHANGE(0, 1);
+	EXCHANGE(2, 3);
+	EXCHANGE(0, 2);
+	EXCHANGE(1, 3);
 	EXCHANGE(1, 2);
 	for (int r = 0; r < 4; r++)
 		packed_pair_store(keys + 2 * r, v[r]);
@@ -86,16 +88,29 @@ packed_columns_4(uint64 *keys)
 static inline void
 packed_columns_8(uint64 *keys)
 {
-	PackedPair	v[8];
+	PackedPair v[8];
 
 	for (int r = 0; r < 8; r++)
 		v[r] = packed_pair_load(keys + 2 * r);
-	EXCHANGE(0, 2); EXCHANGE(1, 3); EXCHANGE(4, 6); EXCHANGE(5, 7);
-	EXCHANGE(0, 4); EXCHANGE(1, 5); EXCHANGE(2, 6); EXCHANGE(3, 7);
-	EXCHANGE(0, 1); EXCHANGE(2, 3); EXCHANGE(4, 5); EXCHANGE(6, 7);
-	EXCHANGE(2, 4); EXCHANGE(3, 5);
-	EXCHANGE(1, 4); EXCHANGE(3, 6);
-	EXCHANGE(1, 2); EXCHANGE(3, 4); EXCHANGE(5, 6);
+	EXCHANGE(0, 2);
+	EXCHANGE(1, 3);
+	EXCHANGE(4, 6);
+	EXCHANGE(5, 7);
+	EXCHANGE(0, 4);
+	EXCHANGE(1, 5);
+	EXCHANGE(2, 6);
+	EXCHANGE(3, 7);
+	EXCHANGE(0, 1);
+	EXCHANGE(2, 3);
+	EXCHANGE(4, 5);
+	EXCHANGE(6, 7);
+	EXCHANGE(2, 4);
+	EXCHANGE(3, 5);
+	EXCHANGE(1, 4);
+	EXCHANGE(3, 6);
+	EXCHANGE(1, 2);
+	EXCHANGE(3, 4);
+	EXCHANGE(5, 6);
 	for (int r = 0; r < 8; r++)
 		packed_pair_store(keys + 2 * r, v[r]);
 }
@@ -104,26 +119,70 @@ packed_columns_8(uint64 *keys)
 static inline void
 packed_columns_16(uint64 *keys)
 {
-	PackedPair	v[16];
+	PackedPair v[16];
 
 	for (int r = 0; r < 16; r++)
 		v[r] = packed_pair_load(keys + 2 * r);
-	EXCHANGE(0, 13); EXCHANGE(1, 12); EXCHANGE(2, 15); EXCHANGE(3, 14);
-	EXCHANGE(4, 8); EXCHANGE(5, 6); EXCHANGE(7, 11); EXCHANGE(9, 10);
-	EXCHANGE(0, 5); EXCHANGE(1, 7); EXCHANGE(2, 9); EXCHANGE(3, 4);
-	EXCHANGE(6, 13); EXCHANGE(8, 14); EXCHANGE(10, 15); EXCHANGE(11, 12);
-	EXCHANGE(0, 1); EXCHANGE(2, 3); EXCHANGE(4, 5); EXCHANGE(6, 8);
-	EXCHANGE(7, 9); EXCHANGE(10, 11); EXCHANGE(12, 13); EXCHANGE(14, 15);
-	EXCHANGE(0, 2); EXCHANGE(1, 3); EXCHANGE(4, 10); EXCHANGE(5, 11);
-	EXCHANGE(6, 7); EXCHANGE(8, 9); EXCHANGE(12, 14); EXCHANGE(13, 15);
-	EXCHANGE(1, 2); EXCHANGE(3, 12); EXCHANGE(4, 6); EXCHANGE(5, 7);
-	EXCHANGE(8, 10); EXCHANGE(9, 11); EXCHANGE(13, 14);
-	EXCHANGE(1, 4); EXCHANGE(2, 6); EXCHANGE(5, 8); EXCHANGE(7, 10);
-	EXCHANGE(9, 13); EXCHANGE(11, 14);
-	EXCHANGE(2, 4); EXCHANGE(3, 6); EXCHANGE(9, 12); EXCHANGE(11, 13);
-	EXCHANGE(3, 5); EXCHANGE(6, 8); EXCHANGE(7, 9); EXCHANGE(10, 12);
-	EXCHANGE(3, 4); EXCHANGE(5, 6); EXCHANGE(7, 8); EXCHANGE(9, 10); EXCHANGE(11, 12);
-	EXCHANGE(6, 7); EXCHANGE(8, 9);
+	EXCHANGE(0, 13);
+	EXCHANGE(1, 12);
+	EXCHANGE(2, 15);
+	EXCHANGE(3, 14);
+	EXCHANGE(4, 8);
+	EXCHANGE(5, 6);
+	EXCHANGE(7, 11);
+	EXCHANGE(9, 10);
+	EXCHANGE(0, 5);
+	EXCHANGE(1, 7);
+	EXCHANGE(2, 9);
+	EXCHANGE(3, 4);
+	EXCHANGE(6, 13);
+	EXCHANGE(8, 14);
+	EXCHANGE(10, 15);
+	EXCHANGE(11, 12);
+	EXCHANGE(0, 1);
+	EXCHANGE(2, 3);
+	EXCHANGE(4, 5);
+	EXCHANGE(6, 8);
+	EXCHANGE(7, 9);
+	EXCHANGE(10, 11);
+	EXCHANGE(12, 13);
+	EXCHANGE(14, 15);
+	EXCHANGE(0, 2);
+	EXCHANGE(1, 3);
+	EXCHANGE(4, 10);
+	EXCHANGE(5, 11);
+	EXCHANGE(6, 7);
+	EXCHANGE(8, 9);
+	EXCHANGE(12, 14);
+	EXCHANGE(13, 15);
+	EXCHANGE(1, 2);
+	EXCHANGE(3, 12);
+	EXCHANGE(4, 6);
+	EXCHANGE(5, 7);
+	EXCHANGE(8, 10);
+	EXCHANGE(9, 11);
+	EXCHANGE(13, 14);
+	EXCHANGE(1, 4);
+	EXCHANGE(2, 6);
+	EXCHANGE(5, 8);
+	EXCHANGE(7, 10);
+	EXCHANGE(9, 13);
+	EXCHANGE(11, 14);
+	EXCHANGE(2, 4);
+	EXCHANGE(3, 6);
+	EXCHANGE(9, 12);
+	EXCHANGE(11, 13);
+	EXCHANGE(3, 5);
+	EXCHANGE(6, 8);
+	EXCHANGE(7, 9);
+	EXCHANGE(10, 12);
+	EXCHANGE(3, 4);
+	EXCHANGE(5, 6);
+	EXCHANGE(7, 8);
+	EXCHANGE(9, 10);
+	EXCHANGE(11, 12);
+	EXCHANGE(6, 7);
+	EXCHANGE(8, 9);
 	for (int r = 0; r < 16; r++)
 		packed_pair_store(keys + 2 * r, v[r]);
 }
@@ -131,24 +190,24 @@ packed_columns_16(uint64 *keys)
 #undef EXCHANGE
 
 /*
- * Merges two sorted runs of len keys each into out, whose front and back are filled at once:
- * two chains of dependent steps instead of one.  A run's keys are stride apart.
+ * Merges two sorted runs of len keys each into out, whose front and back are filled at once: two chains of
+ * dependent steps instead of one.  A run's keys are stride apart.
  */
 static pg_attribute_always_inline void
 packed_merge(const uint64 *a, const uint64 *b, int len, int stride, uint64 *out)
 {
 	const uint64 *a_back = a + (len - 1) * stride;
 	const uint64 *b_back = b + (len - 1) * stride;
-	uint64	   *out_back = out + 2 * len - 1;
+	uint64 *out_back = out + 2 * len - 1;
 
 	for (int t = 0; t < len; t++)
 	{
-		uint64		va = *a;
-		uint64		vb = *b;
-		uint64		ua = *a_back;
-		uint64		ub = *b_back;
-		ptrdiff_t	from_a = va <= vb;
-		ptrdiff_t	from_a_back = ua > ub;
+		uint64 va = *a;
+		uint64 vb = *b;
+		uint64 ua = *a_back;
+		uint64 ub = *b_back;
+		ptrdiff_t from_a = va <= vb;
+		ptrdiff_t from_a_back = ua > ub;
 
 		*out++ = from_a ? va : vb;
 		a += from_a * stride;
@@ -163,9 +222,9 @@ packed_merge(const uint64 *a, const uint64 *b, int len, int stride, uint64 *out)
 static inline const uint64 *
 packed_sort(PackedKeys *packed, int n)
 {
-	uint64	   *from = packed->keys;
-	uint64	   *to = packed->other;
-	int			padded = n <= 8 ? 8 : n <= 16 ? 16 : n <= 32 ? 32 : n <= 64 ? 64 : PACKED_MAX;
+	uint64 *from = packed->keys;
+	uint64 *to = packed->other;
+	int padded = n <= 8 ? 8 : n <= 16 ? 16 : n <= 32 ? 32 : n <= 64 ? 64 : PACKED_MAX;
 
 	for (int i = n; i < padded; i++)
 		from[i] = PACKED_PAD;
@@ -189,7 +248,7 @@ packed_sort(PackedKeys *packed, int n)
 	}
 	for (int len = PACKED_TILE; len < padded; len *= 2)
 	{
-		uint64	   *swap = from;
+		uint64 *swap = from;
 
 		from = to;
 		to = swap;
@@ -199,4 +258,4 @@ packed_sort(PackedKeys *packed, int n)
 	return to;
 }
 
-#endif							/* GPUSORT_SORT_SAMPLE_SORT_PACKED_H */
+#endif /* GPUSORT_SORT_SAMPLE_SORT_PACKED_H */

@@ -2,11 +2,11 @@
  * sort/sample_sort_tree.h
  *		Splitters as an implicit search tree, walked without branches.
  *
- * Source: Leischner, Osipov, Sanders, "GPU sample sort", section 5, phases 1 and 2, algorithm 2; several
- * keys go down the tree side by side to hide the latency of each step.
+ * Source: Leischner, Osipov, Sanders, "GPU sample sort", section 5, phases 1 and 2, algorithm 2; several keys
+ * go down the tree side by side to hide the latency of each step.
  *
- * Buckets without equal-key buckets: bucket b holds the keys in (splitter[b-1], splitter[b]].
- * With them: bucket 2b holds those strictly between, bucket 2b+1 those equal to splitter[b].
+ * Buckets without equal-key buckets: bucket b holds the keys in (splitter[b-1], splitter[b]].  With them:
+ * bucket 2b holds those strictly between, bucket 2b+1 those equal to splitter[b].
  */
 #ifndef GPUSORT_SORT_SAMPLE_SORT_TREE_H
 #define GPUSORT_SORT_SAMPLE_SORT_TREE_H
@@ -20,11 +20,11 @@
 
 typedef struct SplitterTree
 {
-	int			log_leaves;
-	bool		equal_buckets;	/* do keys equal to a splitter have their own bucket? */
-	int			nbuckets;
-	uint64		tree[SORT_MAX_SPLITTERS];	/* [1] is the root, [2i] and [2i + 1] the children of [i] */
-	uint64		splitter[SORT_MAX_SPLITTERS];	/* in order; the last ones may repeat */
+	int log_leaves;
+	bool equal_buckets; /* do keys equal to a splitter have their own bucket? */
+	int nbuckets;
+	uint64 tree[SORT_MAX_SPLITTERS];	 /* [1] is the root, [2i] and [2i + 1] the children of [i] */
+	uint64 splitter[SORT_MAX_SPLITTERS]; /* in order; the last ones may repeat */
 } SplitterTree;
 
 /* Puts splitter[] into the order of the tree. */
@@ -33,8 +33,8 @@ splitter_tree_build(SplitterTree *tree)
 {
 	for (int level = 0; level < tree->log_leaves; level++)
 	{
-		int			nodes = 1 << level;
-		int			step = (1 << tree->log_leaves) >> level;
+		int nodes = 1 << level;
+		int step = (1 << tree->log_leaves) >> level;
 
 		for (int i = 0; i < nodes; i++)
 			tree->tree[nodes + i] = tree->splitter[i * step + step / 2 - 1];
@@ -42,18 +42,18 @@ splitter_tree_build(SplitterTree *tree)
 }
 
 /*
- * Chooses 2^log_leaves - 1 splitters from a sorted sample, and equal-key buckets if
- * a splitter would come twice: then its key is frequent.
+ * Chooses 2^log_leaves - 1 splitters from a sorted sample, and equal-key buckets if a splitter would come
+ * twice: then its key is frequent.
  */
 static inline void
 splitter_tree_choose(SplitterTree *tree, const uint64 *sample, int nsamples, int log_leaves)
 {
-	int			leaves = 1 << log_leaves;
-	int			n = 0;
+	int leaves = 1 << log_leaves;
+	int n = 0;
 
 	for (int i = 1; i < leaves; i++)
 	{
-		uint64		candidate = sample[(uint64) i * nsamples / leaves];
+		uint64 candidate = sample[(uint64) i * nsamples / leaves];
 
 		if (n == 0 || tree->splitter[n - 1] != candidate)
 			tree->splitter[n++] = candidate;
@@ -79,15 +79,18 @@ splitter_tree_bucket(const SplitterTree *tree, bool equal_buckets, uint32 leaf, 
 }
 
 /*
- * One step down: to the left child if the key is not above the splitter, else to the right one.  Compilers take five
- * instructions for it, where a comparison and an addition with carry do: 5.3 against 3.0 ns for 10 steps.
+ * One step down: to the left child if the key is not above the splitter, else to the right one.  Compilers
+ * take five instructions for it, where a comparison and an addition with carry do: 5.3 against 3.0 ns for 10
+ * steps.
  */
 static pg_attribute_always_inline uint64
 splitter_tree_step(const SplitterTree *tree, uint64 node, uint64 key)
 {
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(SORT_PORTABLE)
 	__asm__("cmpq %[key], %[splitter]\n\tadcq %[node], %[node]"
-			: [node] "+r" (node) : [key] "r" (key), [splitter] "m" (tree->tree[node]) : "cc");
+			: [node] "+r"(node)
+			: [key] "r"(key), [splitter] "m"(tree->tree[node])
+			: "cc");
 	return node;
 #else
 	return 2 * node + (tree->tree[node] < key);
@@ -96,17 +99,17 @@ splitter_tree_step(const SplitterTree *tree, uint64 node, uint64 key)
 
 /* Classifies the n keys found every stride words: writes their buckets, and counts them. */
 static pg_attribute_always_inline void
-splitter_tree_classify_as(const SplitterTree *tree, bool equal_buckets, const uint64 *keys, int stride,
-						  int n, uint16 *buckets, uint64 *counts)
+splitter_tree_classify_as(const SplitterTree *tree, bool equal_buckets, const uint64 *keys, int stride, int n,
+						  uint16 *buckets, uint64 *counts)
 {
-	const int	log_leaves = tree->log_leaves;
+	const int log_leaves = tree->log_leaves;
 	const uint32 leaves = 1 << log_leaves;
-	int			i = 0;
+	int i = 0;
 
 	for (; i + SORT_TREE_WIDTH <= n; i += SORT_TREE_WIDTH)
 	{
-		uint64		key[SORT_TREE_WIDTH];
-		uint64		node[SORT_TREE_WIDTH];
+		uint64 key[SORT_TREE_WIDTH];
+		uint64 node[SORT_TREE_WIDTH];
 
 		for (int j = 0; j < SORT_TREE_WIDTH; j++)
 		{
@@ -118,7 +121,7 @@ splitter_tree_classify_as(const SplitterTree *tree, bool equal_buckets, const ui
 				node[j] = splitter_tree_step(tree, node[j], key[j]);
 		for (int j = 0; j < SORT_TREE_WIDTH; j++)
 		{
-			uint32		bucket = splitter_tree_bucket(tree, equal_buckets, node[j] - leaves, key[j]);
+			uint32 bucket = splitter_tree_bucket(tree, equal_buckets, node[j] - leaves, key[j]);
 
 			buckets[i + j] = bucket;
 			counts[bucket]++;
@@ -126,8 +129,8 @@ splitter_tree_classify_as(const SplitterTree *tree, bool equal_buckets, const ui
 	}
 	for (; i < n; i++)
 	{
-		uint64		key = keys[(size_t) i * stride];
-		uint64		node = 1;
+		uint64 key = keys[(size_t) i * stride];
+		uint64 node = 1;
 
 		for (int level = 0; level < log_leaves; level++)
 			node = splitter_tree_step(tree, node, key);
@@ -137,8 +140,8 @@ splitter_tree_classify_as(const SplitterTree *tree, bool equal_buckets, const ui
 }
 
 static pg_attribute_always_inline void
-splitter_tree_classify(const SplitterTree *tree, const uint64 *keys, int stride,
-					   int n, uint16 *buckets, uint64 *counts)
+splitter_tree_classify(const SplitterTree *tree, const uint64 *keys, int stride, int n, uint16 *buckets,
+					   uint64 *counts)
 {
 	if (tree->equal_buckets)
 		splitter_tree_classify_as(tree, true, keys, stride, n, buckets, counts);
@@ -146,4 +149,4 @@ splitter_tree_classify(const SplitterTree *tree, const uint64 *keys, int stride,
 		splitter_tree_classify_as(tree, false, keys, stride, n, buckets, counts);
 }
 
-#endif							/* GPUSORT_SORT_SAMPLE_SORT_TREE_H */
+#endif /* GPUSORT_SORT_SAMPLE_SORT_TREE_H */

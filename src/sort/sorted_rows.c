@@ -12,11 +12,17 @@
 #include "sort/sorted_rows.h"
 #include "sort/string_sort.h"
 
-/* How many rows ahead of the reader rows are prefetched, and records whose key's length says where their row is. */
+/*
+ * How many rows ahead of the reader rows are prefetched, and records whose key's length says where their row
+ * is.
+ */
 #define ROW_PREFETCH_DISTANCE 12
 #define RECORD_PREFETCH_DISTANCE 24
 
-/* So many bytes of a row are prefetched at most; whoever reads all of a wide row gets the rest from the processor's own prefetching. */
+/*
+ * So many bytes of a row are prefetched at most; whoever reads all of a wide row gets the rest from the
+ * processor's own prefetching.
+ */
 #define PREFETCHED_ROW_BYTES 72
 
 static int
@@ -28,10 +34,10 @@ key_words(const SortKey *key)
 Size
 sorted_rows_parallel_memory(const SortKey *key, uint64 nrows, uint64 nchunks, int nprocesses)
 {
-	int			nwords = key->variable ? 1 : key_words(key);
+	int nwords = key->variable ? 1 : key_words(key);
 
 	return parallel_sort_shared_size(key->variable, nwords, nrows, nchunks, nprocesses) +
-		parallel_sort_private_size(key->variable, nwords, nrows, nprocesses);
+		   parallel_sort_private_size(key->variable, nwords, nrows, nprocesses);
 }
 
 Size
@@ -84,7 +90,7 @@ input_order(const SortKey *key, const Chunk *chunks, bool *ascending, bool *desc
 		*descending &= chunk->descending;
 		if (chunk->next != NULL)
 		{
-			int			order = compare_across(key, chunk, chunk->next);
+			int order = compare_across(key, chunk, chunk->next);
 
 			*ascending &= order <= 0;
 			*descending &= order > 0;
@@ -106,7 +112,7 @@ find_variation(const SortKey *key, const Chunk *chunks, KeyVariation *variation)
 		variation->first[w] = KEY_WORD_TO_HOST(first[w]);
 		for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 		{
-			uint64		differs = chunk->key_differs[w] | (((const uint64 *) first_entry(chunk))[w] ^ first[w]);
+			uint64 differs = chunk->key_differs[w] | (((const uint64 *) first_entry(chunk))[w] ^ first[w]);
 
 			variation->differs[w] |= KEY_WORD_TO_HOST(differs);
 		}
@@ -119,7 +125,7 @@ find_variation(const SortKey *key, const Chunk *chunks, KeyVariation *variation)
 static void
 list_chunks(SortedRows *sorted, const Chunk *chunks, bool backwards)
 {
-	int			n = 0;
+	int n = 0;
 
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 		sorted->nchunks++;
@@ -139,12 +145,12 @@ list_chunks(SortedRows *sorted, const Chunk *chunks, bool backwards)
 static int
 find_chunk(const SortedRows *sorted, uint64 row)
 {
-	int			low = 0;
-	int			high = sorted->nchunks - 1;
+	int low = 0;
+	int high = sorted->nchunks - 1;
 
 	while (low < high)
 	{
-		int			middle = (low + high + 1) / 2;
+		int middle = (low + high + 1) / 2;
 
 		if (sorted->first_row[middle] <= row)
 			low = middle;
@@ -157,11 +163,12 @@ find_chunk(const SortedRows *sorted, uint64 row)
 const char *
 sorted_rows_entry(SortedRows *sorted, uint64 i)
 {
-	uint64		row = sorted->backwards ? sorted->nrows - 1 - i : i;
+	uint64 row = sorted->backwards ? sorted->nrows - 1 - i : i;
 
 	if (unlikely(row < sorted->first_row[sorted->current] || row >= sorted->first_row[sorted->current + 1]))
 		sorted->current = find_chunk(sorted, row);
-	return sorted->chunks[sorted->current]->base + (row - sorted->first_row[sorted->current]) * sorted->entry_size;
+	return sorted->chunks[sorted->current]->base +
+		   (row - sorted->first_row[sorted->current]) * sorted->entry_size;
 }
 
 /* ---------------------------------------------------------------- the sort */
@@ -179,7 +186,7 @@ make_items(SortedRows *sorted, const Chunk *chunks)
 static Size
 average_row_size(const Chunk *chunks, uint64 nrows)
 {
-	uint64		bytes = 0;
+	uint64 bytes = 0;
 
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 		bytes += chunk->size - chunk->back;
@@ -189,8 +196,8 @@ average_row_size(const Chunk *chunks, uint64 nrows)
 bool
 sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
 {
-	bool		ascending;
-	bool		descending;
+	bool ascending;
+	bool descending;
 
 	memset(sorted, 0, sizeof(*sorted));
 	sorted->variable = key->variable;
@@ -232,8 +239,8 @@ sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, ui
 Size
 sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses)
 {
-	return parallel_sort_shared_size(sorted->variable, sorted->variable ? 1 : sorted->squeeze.nwords, sorted->nrows,
-									 nchunks, nprocesses);
+	return parallel_sort_shared_size(sorted->variable, sorted->variable ? 1 : sorted->squeeze.nwords,
+									 sorted->nrows, nchunks, nprocesses);
 }
 
 ParallelSort *
@@ -272,11 +279,11 @@ prefetch_row(const char *row, Size size)
 void
 sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction)
 {
-	int64		near = (int64) i + direction * ROW_PREFETCH_DISTANCE;
-	int64		far = (int64) i + direction * RECORD_PREFETCH_DISTANCE;
+	int64 near = (int64) i + direction * ROW_PREFETCH_DISTANCE;
+	int64 far = (int64) i + direction * RECORD_PREFETCH_DISTANCE;
 
 	if (sorted->items == NULL)
-		return;					/* rows in order need no help */
+		return; /* rows in order need no help */
 	if (near >= 0 && near < (int64) sorted->nrows)
 		prefetch_row((const char *) sorted_rows_row(sorted, near),
 					 Min(Max(sorted->row_size, 1), PREFETCHED_ROW_BYTES));

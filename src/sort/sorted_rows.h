@@ -2,8 +2,8 @@
  * sort/sorted_rows.h
  *		The rows of a list of chunks in key order.
  *
- * Either an array of items that point to the rows; or, if the rows were in order or in reverse order already, the chunks
- * themselves.
+ * Either an array of items that point to the rows; or, if the rows were in order or in reverse order already,
+ * the chunks themselves.
  */
 #ifndef GPUSORT_SORT_SORTED_ROWS_H
 #define GPUSORT_SORT_SORTED_ROWS_H
@@ -17,25 +17,25 @@
 
 typedef struct SortedRows
 {
-	bool		variable;
-	const char *method;			/* how they were sorted, in words */
-	uint64		nrows;
-	KeySqueeze	squeeze;		/* fixed keys */
-	Size		row_size;		/* bytes of a row, on average; 0: not known */
+	bool variable;
+	const char *method; /* how they were sorted, in words */
+	uint64 nrows;
+	KeySqueeze squeeze; /* fixed keys */
+	Size row_size;		/* bytes of a row, on average; 0: not known */
 
 	/* SampleSort items or StringSortItems, nrows of them; NULL: the chunks are in order. */
-	char	   *items;
-	Size		item_size;
-	bool		own_items;		/* to be freed with the rest */
+	char *items;
+	Size item_size;
+	bool own_items; /* to be freed with the rest */
 
 	/* The chunks. */
-	bool		backwards;		/* the last row is the first */
-	Size		entry_size;
-	int			nchunks;
+	bool backwards; /* the last row is the first */
+	Size entry_size;
+	int nchunks;
 	const Chunk **chunks;
-	uint64	   *first_row;		/* of each chunk, and nrows after the last */
-	int			current;		/* the chunk looked at last */
-	uint64		key[KEY_MAX_WORDS]; /* the squeezed key asked for last */
+	uint64 *first_row;		   /* of each chunk, and nrows after the last */
+	int current;			   /* the chunk looked at last */
+	uint64 key[KEY_MAX_WORDS]; /* the squeezed key asked for last */
 } SortedRows;
 
 /* Bytes that sorting nrows rows takes at most, besides the chunks. */
@@ -45,9 +45,10 @@ extern Size sorted_rows_memory(const SortKey *key, uint64 nrows);
 extern void sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
 
 /*
- * The same by several processes, in steps: sorted_rows_prepare finds out whether there is anything to sort, false if not; then
- * sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes that all have at the same address, as they have the
- * chunks.  When all have run it (parallel_sort_run), the rows can be read, as long as that memory is there.
+ * The same by several processes, in steps: sorted_rows_prepare finds out whether there is anything to sort,
+ * false if not; then sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes that all
+ * have at the same address, as they have the chunks.  When all have run it (parallel_sort_run), the rows can
+ * be read, as long as that memory is there.
  */
 extern bool sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
 extern Size sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses);
@@ -77,14 +78,15 @@ sorted_rows_address(SortedRows *sorted, uint64 i)
 	if (likely(sorted->items != NULL))
 		return *(char *const *) (sorted->items + (i + 1) * sorted->item_size - sizeof(char *));
 	entry = sorted_rows_entry(sorted, i);
-	return sorted->chunks[sorted->current]->base + *(const uint64 *) (entry + sorted->entry_size - sizeof(uint64));
+	return sorted->chunks[sorted->current]->base +
+		   *(const uint64 *) (entry + sorted->entry_size - sizeof(uint64));
 }
 
 /* The i-th row; touches it only where keys are variable. */
 static inline MinimalTuple
 sorted_rows_row(SortedRows *sorted, uint64 i)
 {
-	char	   *address = sorted_rows_address(sorted, i);
+	char *address = sorted_rows_address(sorted, i);
 
 	return sorted->variable ? record_row(address) : (MinimalTuple) address;
 }
@@ -103,4 +105,4 @@ sorted_rows_key(SortedRows *sorted, uint64 i)
 /* Asks for the rows a few places on to be brought into the cache; direction is 1 or -1. */
 extern void sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction);
 
-#endif							/* GPUSORT_SORT_SORTED_ROWS_H */
+#endif /* GPUSORT_SORT_SORTED_ROWS_H */

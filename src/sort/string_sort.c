@@ -2,15 +2,15 @@
  * sort/string_sort.c
  *		Sort of variable keys in host memory, eight bytes at a time.
  *
- * The entries of the chunks hold the first 8 bytes, so the first sort is that of one-word fixed
- * keys and touches no record.  Then comes every segment, a run of items whose keys agree in all bytes so far:
+ * The entries of the chunks hold the first 8 bytes, so the first sort is that of one-word fixed keys and
+ * touches no record.  Then comes every segment, a run of items whose keys agree in all bytes so far:
  *	  skip				the longest common prefix, in one comparison of whole keys
  *	  load words		the next 8 bytes of each key, prefetched: these cache misses are the cost
  *	  sort				by the words just loaded; the runs of equal words are the next segments
  * and a segment is finished when it is one item, or all of its keys have ended.
  *
- * Segments that wait are on an explicit stack.  They share no item and hold more than SORT_SMALL_SEGMENT each, so
- * their number is bounded; the small ones are sorted at once, by insertion.
+ * Segments that wait are on an explicit stack.  They share no item and hold more than SORT_SMALL_SEGMENT
+ * each, so their number is bounded; the small ones are sorted at once, by insertion.
  */
 #include "postgres.h"
 
@@ -29,15 +29,15 @@
 typedef struct Segment
 {
 	StringSortItem *items;
-	uint64		nitems;
-	uint64		depth;			/* a multiple of WORD_BYTES */
+	uint64 nitems;
+	uint64 depth; /* a multiple of WORD_BYTES */
 } Segment;
 
 struct StringSorter
 {
-	SampleSorter *words;		/* sorts by words */
-	Segment    *waiting;		/* a stack */
-	uint64		nwaiting;
+	SampleSorter *words; /* sorts by words */
+	Segment *waiting;	 /* a stack */
+	uint64 nwaiting;
 };
 
 static uint64 max_waiting(uint64 nrows);
@@ -47,14 +47,15 @@ static void sort_small_segment(StringSortItem *items, int n, uint64 depth);
 static void sort_pair(StringSortItem *items, uint64 depth);
 static uint64 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth);
 static uint64 guess_depth(const StringSortItem *items, uint64 n, uint64 depth);
-static uint64 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest, bool *distinct);
+static uint64 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest,
+						 bool *distinct);
 static uint64 common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest);
 
 void
 string_sort_chunks(const Chunk *chunks, uint64 nrows, StringSortItem *items)
 {
 	StringSorter *sorter = string_sorter_create(nrows);
-	KeySqueeze	first_word;
+	KeySqueeze first_word;
 
 	key_squeeze_plan_identity(&first_word, 1);
 	sample_sorter_sort_chunks(sorter->words, chunks, nrows, &first_word, items);
@@ -68,7 +69,8 @@ string_sorter_create(uint64 max_items)
 {
 	StringSorter *sorter = palloc(sizeof(StringSorter));
 
-	StaticAssertStmt(sizeof(StringSortItem) == SAMPLE_SORT_ITEM_SIZE(1), "items must be those of the sample sort");
+	StaticAssertStmt(sizeof(StringSortItem) == SAMPLE_SORT_ITEM_SIZE(1),
+					 "items must be those of the sample sort");
 
 	sorter->words = sample_sorter_create(max_items, 1);
 	sorter->waiting = huge_alloc(max_waiting(max_items) * sizeof(Segment));
@@ -93,7 +95,7 @@ string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint64 nitems, u
 		sort_runs(sorter, items, nitems, depth);
 	}
 	else if (nitems > SORT_SMALL_SEGMENT)
-		sorter->waiting[sorter->nwaiting++] = (Segment) {items, nitems, depth};
+		sorter->waiting[sorter->nwaiting++] = (Segment){items, nitems, depth};
 	else if (nitems > 1)
 		sort_small_segment(items, nitems, depth);
 	sort_waiting(sorter);
@@ -116,8 +118,8 @@ sort_waiting(StringSorter *sorter)
 {
 	while (sorter->nwaiting > 0)
 	{
-		Segment		segment = sorter->waiting[--sorter->nwaiting];
-		uint64		depth = load_distinct_words(segment.items, segment.nitems, segment.depth);
+		Segment segment = sorter->waiting[--sorter->nwaiting];
+		uint64 depth = load_distinct_words(segment.items, segment.nitems, segment.depth);
 
 		if (depth == NO_DEPTH)
 			continue;
@@ -134,21 +136,21 @@ prefetch_key(const StringSortItem *item, uint64 depth)
 }
 
 /*
- * Finds the runs of equal words in items sorted by the words at depth.  Large ones are put on the stack; small ones are sorted
- * a few runs later, when their records, fetched at once, have arrived.
+ * Finds the runs of equal words in items sorted by the words at depth.  Large ones are put on the stack;
+ * small ones are sorted a few runs later, when their records, fetched at once, have arrived.
  */
 static void
 sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 {
-	Segment		fetched[SORT_FETCHED_SEGMENTS];
-	uint64		nfetched = 0;
-	uint64		end;
+	Segment fetched[SORT_FETCHED_SEGMENTS];
+	uint64 nfetched = 0;
+	uint64 end;
 
 	depth += WORD_BYTES;
 	for (uint64 start = 0; start < n; start = end)
 	{
-		uint64		word = items[start].word;
-		Segment    *segment;
+		uint64 word = items[start].word;
+		Segment *segment;
 
 		for (end = start + 1; end < n && items[end].word == word; end++)
 		{
@@ -182,7 +184,7 @@ sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 static void
 sort_pair(StringSortItem *items, uint64 depth)
 {
-	uint64		longest = Max(record_key_length(items[0].record), record_key_length(items[1].record));
+	uint64 longest = Max(record_key_length(items[0].record), record_key_length(items[1].record));
 
 	depth = record_key_agreement(items[0].record, items[1].record, depth, longest);
 	if (depth < longest && record_key_word(items[0].record, depth) > record_key_word(items[1].record, depth))
@@ -195,13 +197,13 @@ sort_pair(StringSortItem *items, uint64 depth)
 }
 
 /*
- * Sorts a segment of at most SORT_SMALL_SEGMENT items.  It recurses into strictly smaller segments alone, since
- * words are loaded where not all are equal.
+ * Sorts a segment of at most SORT_SMALL_SEGMENT items.  It recurses into strictly smaller segments alone,
+ * since words are loaded where not all are equal.
  */
 static void
 sort_small_segment(StringSortItem *items, int n, uint64 depth)
 {
-	int			end;
+	int end;
 
 	CHECK_FOR_INTERRUPTS();
 	if (n == 2)
@@ -216,7 +218,7 @@ sort_small_segment(StringSortItem *items, int n, uint64 depth)
 	for (int i = 1; i < n; i++)
 	{
 		StringSortItem item = items[i];
-		int			j = i;
+		int j = i;
 
 		for (; j > 0 && items[j - 1].word > item.word; j--)
 			items[j] = items[j - 1];
@@ -232,22 +234,22 @@ sort_small_segment(StringSortItem *items, int n, uint64 depth)
 }
 
 /*
- * Loads the words of a segment at the first depth, from the given one on, where they are not all equal.  Returns this
- * depth, or NO_DEPTH if all keys are equal.
+ * Loads the words of a segment at the first depth, from the given one on, where they are not all equal.
+ * Returns this depth, or NO_DEPTH if all keys are equal.
  *
- * Records are read as seldom as can be: a few of them tell how long the common prefix may be, and one pass over all checks
- * this and loads the words behind it.
+ * Records are read as seldom as can be: a few of them tell how long the common prefix may be, and one pass
+ * over all checks this and loads the words behind it.
  */
 static uint64
 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth)
 {
-	uint64		guess = n > SORT_SMALL_SEGMENT ? guess_depth(items, n, depth) : depth;
-	uint64		longest;
-	bool		distinct;
+	uint64 guess = n > SORT_SMALL_SEGMENT ? guess_depth(items, n, depth) : depth;
+	uint64 longest;
+	bool distinct;
 
 	for (;;)
 	{
-		uint64		agreed = load_words(items, n, depth, guess, &longest, &distinct);
+		uint64 agreed = load_words(items, n, depth, guess, &longest, &distinct);
 
 		if (agreed < guess)
 			load_words(items, n, agreed, agreed, &longest, &distinct);
@@ -267,20 +269,21 @@ load_distinct_words(StringSortItem *items, uint64 n, uint64 depth)
 static uint64
 guess_depth(const StringSortItem *items, uint64 n, uint64 depth)
 {
-	uint64		guess = common_depth(items, n, n / SORT_PREFIX_SAMPLE + 1, depth, record_key_length(items[0].record));
+	uint64 guess =
+		common_depth(items, n, n / SORT_PREFIX_SAMPLE + 1, depth, record_key_length(items[0].record));
 
 	return guess == NO_DEPTH ? depth : guess;
 }
 
 /*
- * Loads the words at the depth guess, where keys that agree from depth on are expected to differ first, and finds the longest
- * key, and whether the words differ.  Returns the depth up to which all keys do agree, at most guess; if it is less, the words
- * are undefined.
+ * Loads the words at the depth guess, where keys that agree from depth on are expected to differ first, and
+ * finds the longest key, and whether the words differ.  Returns the depth up to which all keys do agree, at
+ * most guess; if it is less, the words are undefined.
  */
 static uint64
 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest, bool *distinct)
 {
-	uint64		differs = 0;
+	uint64 differs = 0;
 
 	*longest = 0;
 	for (uint64 i = 0; i < n; i++)
@@ -315,13 +318,13 @@ record_key_agreement(const char *a, const char *b, uint64 depth, uint64 end)
 }
 
 /*
- * The first depth, from the given one on, where some key's word differs from the first item's, among every step-th
- * item; NO_DEPTH if there is none before longest.  Each key is read once, as far as it agrees.
+ * The first depth, from the given one on, where some key's word differs from the first item's, among every
+ * step-th item; NO_DEPTH if there is none before longest.  Each key is read once, as far as it agrees.
  */
 static uint64
 common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest)
 {
-	uint64		common = longest;
+	uint64 common = longest;
 
 	for (uint64 i = step; i < n && common > depth; i += step)
 	{

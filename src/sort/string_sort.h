@@ -2,10 +2,9 @@
  * sort/string_sort.h
  *		Sort of variable keys in host memory, out of chunks.
  *
- * Source: the segment-id scheme of Deshpande and Narayanan ("Can GPUs sort strings
- * efficiently?", HiPC 2013), in the shape that suits a CPU: the items are
- * sorted by 8 bytes of their keys at a time, and only the segments whose 8 bytes are
- * equal go on to the next bytes, so no common prefix is compared twice.
+ * Source: the segment-id scheme of Deshpande and Narayanan ("Can GPUs sort strings efficiently?", HiPC 2013),
+ * in the shape that suits a CPU: the items are sorted by 8 bytes of their keys at a time, and only the
+ * segments whose 8 bytes are equal go on to the next bytes, so no common prefix is compared twice.
  */
 #ifndef GPUSORT_SORT_STRING_SORT_H
 #define GPUSORT_SORT_STRING_SORT_H
@@ -16,26 +15,28 @@
 
 typedef struct StringSortItem
 {
-	uint64		word;			/* 8 bytes of the key at the current depth, host order; undefined after the sort */
-	char	   *record;			/* the record in its chunk: key length, key, row; see chunk.h */
+	uint64 word;  /* 8 bytes of the key at the current depth, host order; undefined after the sort */
+	char *record; /* the record in its chunk: key length, key, row; see chunk.h */
 } StringSortItem;
 
 /*
- * Sorts the entries of variable-key chunks.  items has room for nrows items; on return it
- * holds them in key order.  Scratch memory as for sample_sort_chunks.  Checks for interrupts.
+ * Sorts the entries of variable-key chunks.  items has room for nrows items; on return it holds them in key
+ * order.  Scratch memory as for sample_sort_chunks.  Checks for interrupts.
  */
 extern void string_sort_chunks(const Chunk *chunks, uint64 nrows, StringSortItem *items);
 extern Size string_sort_scratch_size(uint64 nrows);
 
 /*
- * The same core for items in place, many times over with the same scratch memory: sorts of up to max_items items whose
- * keys agree in their first depth bytes, a multiple of 8.  With loaded, the items' words are those at depth; else they are
- * loaded.  The memory, again within string_sort_scratch_size, is that of CurrentMemoryContext.
+ * The same core for items in place, many times over with the same scratch memory: sorts of up to max_items
+ * items whose keys agree in their first depth bytes, a multiple of 8.  With loaded, the items' words are
+ * those at depth; else they are loaded.  The memory, again within string_sort_scratch_size, is that of
+ * CurrentMemoryContext.
  */
 typedef struct StringSorter StringSorter;
 
 extern StringSorter *string_sorter_create(uint64 max_items);
-extern void string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint64 nitems, uint64 depth, bool loaded);
+extern void string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint64 nitems, uint64 depth,
+							   bool loaded);
 extern void string_sorter_free(StringSorter *sorter);
 
 /* The key's word at depth, in host order; zero behind its end. */
@@ -53,4 +54,4 @@ record_key_word(const char *record, uint64 depth)
  */
 extern uint64 record_key_agreement(const char *a, const char *b, uint64 depth, uint64 end);
 
-#endif							/* GPUSORT_SORT_STRING_SORT_H */
+#endif /* GPUSORT_SORT_STRING_SORT_H */

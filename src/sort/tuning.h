@@ -2,8 +2,8 @@
  * sort/tuning.h
  *		The tuned constants of the host-memory sorts, in one place.
  *
- * Measured with bench/cpu/cpu_sort on a 2-core Intel Xeon (Sapphire Rapids class, 2.3 GHz, 2 MB L2),
- * gcc 12 -O3, 2026-11-21, other work on the machine: +-1 ns in 27 a row for 20 million uniform one-word keys.
+ * Measured with bench/cpu/cpu_sort on a 2-core Intel Xeon (Sapphire Rapids class, 2.3 GHz, 2 MB L2), gcc 12
+ * -O3, 2026-11-21, other work on the machine: +-1 ns in 27 a row for 20 million uniform one-word keys.
  */
 #ifndef GPUSORT_SORT_TUNING_H
 #define GPUSORT_SORT_TUNING_H
@@ -15,8 +15,8 @@
 #define SORT_TARGET_BASE 20
 
 /*
- * Samples taken per bucket: out of the chunks, and out of a bucket in the caches.  There 4 cost 5.3 ns a row and 2
- * cost 2.8, while 1 gives 0.5 back in larger base cases.
+ * Samples taken per bucket: out of the chunks, and out of a bucket in the caches.  There 4 cost 5.3 ns a row
+ * and 2 cost 2.8, while 1 gives 0.5 back in larger base cases.
  */
 #define SORT_OVERSAMPLING_CHUNKS 16
 #define SORT_OVERSAMPLING_ITEMS 2
@@ -28,9 +28,9 @@
 #define SORT_COPY_BLOCK 65536
 
 /*
- * The scratch memory holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket out of the chunks is
- * expected to hold a 1024th.  (Tests compile with little of it, and with less depth, to get to what happens else by bad luck
- * alone.)
+ * The scratch memory holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket out of the chunks
+ * is expected to hold a 1024th.  (Tests compile with little of it, and with less depth, to get to what
+ * happens else by bad luck alone.)
  */
 #ifndef SORT_SCRATCH_SHARE
 #define SORT_SCRATCH_SHARE 8
@@ -46,8 +46,8 @@
 #define SORT_TREE_WIDTH 5
 
 /*
- * The scatter out of the chunks fetches the line so many bytes ahead of each write to a bucket: 6.2 instead of 17 ns
- * a row, +-0.5.
+ * The scatter out of the chunks fetches the line so many bytes ahead of each write to a bucket: 6.2 instead
+ * of 17 ns a row, +-0.5.
  */
 #define SORT_WRITE_AHEAD 128
 #define SORT_CACHE_LINE 64
@@ -65,8 +65,8 @@
 #define SORT_PREFIX_SAMPLE 16
 
 /*
- * Rows of a chunk that a process takes at a time, when several sort together, at the most; few rows make so many slices for
- * each process.  One takes no more than a fourth above its share.
+ * Rows of a chunk that a process takes at a time, when several sort together, at the most; few rows make so
+ * many slices for each process.  One takes no more than a fourth above its share.
  */
 #ifndef SORT_SLICE_ROWS
 #define SORT_SLICE_ROWS 8192
@@ -74,18 +74,24 @@
 #define SORT_SLICES_PER_PROCESS 32
 #define SORT_EXTRA_SLICES 4
 
-/* Fewer rows are sorted by one process: it takes 2 ms for so many, and to wait for each other six times takes a part of one. */
+/*
+ * Fewer rows are sorted by one process: it takes 2 ms for so many, and to wait for each other six times takes
+ * a part of one.
+ */
 #ifndef SORT_PARALLEL_MIN_ROWS
 #define SORT_PARALLEL_MIN_ROWS 65536
 #endif
 
-/* Buckets of the first distribution, at the least, and pieces of work that buckets are put together to; for each process. */
+/*
+ * Buckets of the first distribution, at the least, and pieces of work that buckets are put together to; for
+ * each process.
+ */
 #define SORT_BUCKETS_PER_PROCESS 16
 #define SORT_TASKS_PER_PROCESS 32
 
 /*
- * Buckets of all distributions by all processes together, at the most: one for so many rows, up to this, or as many as a few rounds
- * have that distribute all rows.
+ * Buckets of all distributions by all processes together, at the most: one for so many rows, up to this, or
+ * as many as a few rounds have that distribute all rows.
  */
 #define SORT_ROWS_PER_BUCKET 64
 #define SORT_PARALLEL_BUCKETS 16384
@@ -94,4 +100,4 @@
 /* Distributions by all processes, one inside the other, at the most. */
 #define SORT_PARALLEL_ROUNDS 64
 
-#endif							/* GPUSORT_SORT_TUNING_H */
+#endif /* GPUSORT_SORT_TUNING_H */

@@ -10,19 +10,19 @@
 
 #include <signal.h>
 
-#include "bench.h"
+#include "daemon/check/bench/bench.h"
 
 CheckOptions options;
 
 static std::mutex report_mutex;
-static int	passed_count = 0;
-static int	failed_count = 0;
+static int passed_count = 0;
+static int failed_count = 0;
 
 bool
 check(bool passed, const char *what, ...)
 {
 	std::lock_guard<std::mutex> lock(report_mutex);
-	va_list		arguments;
+	va_list arguments;
 
 	passed_count += passed;
 	failed_count += !passed;
@@ -39,7 +39,7 @@ void
 note(const char *format, ...)
 {
 	std::lock_guard<std::mutex> lock(report_mutex);
-	va_list		arguments;
+	va_list arguments;
 
 	printf("#   ");
 	va_start(arguments, format);
@@ -52,34 +52,31 @@ note(const char *format, ...)
 struct Section
 {
 	const char *name;
-	bool		host_only;		/* needs the layer in host memory */
-	void		(*run) (Random *random);
+	bool host_only; /* needs the layer in host memory */
+	void (*run)(Random *random);
 };
 
 static const Section sections[] = {
-	{"program", true, check_program},
-	{"jobs", false, check_jobs},
-	{"clients", false, check_clients},
-	{"helpers", false, check_helpers},
-	{"admission", true, check_admission},
-	{"full", false, check_full},
-	{"messages", false, check_messages},
-	{"fuzz", false, check_fuzz},
+	{"program", true, check_program},	  {"jobs", false, check_jobs},
+	{"clients", false, check_clients},	  {"helpers", false, check_helpers},
+	{"admission", true, check_admission}, {"full", false, check_full},
+	{"messages", false, check_messages},  {"fuzz", false, check_fuzz},
 	{"faults", true, check_faults},
 };
 
 static void
 print_usage(FILE *to)
 {
-	fprintf(to,
-			"daemoncheck [option ...] [section ...]: tests of gpusortd\n"
-			"  --program PATH    gpusortd; default: the one above this program's folder\n"
-			"  --cuda            sort on a GPU, not in host memory\n"
-			"  --seed NUMBER     of all that is random\n"
-			"  --seconds NUMBER  of random jobs, and of random messages; default 5\n"
-			"  --bench           no tests: how fast rows go through gpusortd\n"
-			"  --fewer NUMBER    so many times fewer rows in the large cases of --bench; default 1 with --cuda, 100 without\n"
-			"sections:");
+	fprintf(
+		to,
+		"daemoncheck [option ...] [section ...]: tests of gpusortd\n"
+		"  --program PATH    gpusortd; default: the one above this program's folder\n"
+		"  --cuda            sort on a GPU, not in host memory\n"
+		"  --seed NUMBER     of all that is random\n"
+		"  --seconds NUMBER  of random jobs, and of random messages; default 5\n"
+		"  --bench           no tests: how fast rows go through gpusortd\n"
+		"  --fewer NUMBER    so many times fewer rows in the large cases of --bench; default 1 with --cuda, 100 without\n"
+		"sections:");
 	for (const Section &section : sections)
 		fprintf(to, " %s", section.name);
 	fprintf(to, "\n");
@@ -88,7 +85,7 @@ print_usage(FILE *to)
 static bool
 is_wanted(const Section &section, const std::vector<std::string> &names)
 {
-	bool		wanted = names.empty();
+	bool wanted = names.empty();
 
 	for (const std::string &name : names)
 		wanted |= name == section.name;
@@ -101,7 +98,7 @@ parse_options(int argc, char **argv, std::vector<std::string> *names)
 {
 	for (int i = 1; i < argc; i++)
 	{
-		bool		more = i + 1 < argc;
+		bool more = i + 1 < argc;
 
 		if (strcmp(argv[i], "--cuda") == 0)
 			options.cuda = true;
@@ -129,7 +126,8 @@ main(int argc, char **argv)
 	std::vector<std::string> names;
 	std::string self = argv[0];
 
-	options.program = (self.find('/') == std::string::npos ? "." : self.substr(0, self.rfind('/'))) + "/../gpusortd";
+	options.program =
+		(self.find('/') == std::string::npos ? "." : self.substr(0, self.rfind('/'))) + "/../gpusortd";
 	if (!parse_options(argc, argv, &names))
 	{
 		print_usage(stderr);
@@ -141,7 +139,7 @@ main(int argc, char **argv)
 	printf("# seed %llu\n", (unsigned long long) options.seed);
 	for (const Section &section : sections)
 	{
-		Random		random(options.seed);
+		Random random(options.seed);
 
 		if (!is_wanted(section, names))
 			continue;

@@ -2,9 +2,9 @@
  * device/cpu/chunks.c
  *		The cpu device's memory: chunks within the limit, and runs in temporary files past it.
  *
- * Chunks are counted as they are allocated; a chunk's max_rows keeps room for the arrays that sorting takes.  Where several
- * processes feed, their chunks come from shared memory, until the first process takes all over and goes on alone, in its own
- * memory and with the chunks that it has taken over.
+ * Chunks are counted as they are allocated; a chunk's max_rows keeps room for the arrays that sorting takes.
+ * Where several processes feed, their chunks come from shared memory, until the first process takes all over
+ * and goes on alone, in its own memory and with the chunks that it has taken over.
  */
 #include "postgres.h"
 
@@ -13,7 +13,9 @@
 #include "device/cpu/sorter.h"
 #include "monitor/progress.h"
 
-/* The first chunk is small, for the sake of small sorts; each next one is twice as large, up to the largest. */
+/*
+ * The first chunk is small, for the sake of small sorts; each next one is twice as large, up to the largest.
+ */
 #define CHUNK_SIZE_MIN ((Size) 64 * 1024)
 #define CHUNK_SIZE_MAX ((Size) 32 * 1024 * 1024)
 
@@ -29,10 +31,10 @@
 static uint64
 rows_within_limit(const CpuSorter *sorter, Size more_chunk)
 {
-	Size		used = sorter->chunk_memory + more_chunk +
-		(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
-	Size		left = sorter->limit > used ? sorter->limit - used : 0;
-	uint64		rows = left / (sorted_rows_memory(sorter->key, 1 << 20) >> 20);
+	Size used = sorter->chunk_memory + more_chunk +
+				(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
+	Size left = sorter->limit > used ? sorter->limit - used : 0;
+	uint64 rows = left / (sorted_rows_memory(sorter->key, 1 << 20) >> 20);
 
 	while (rows > 0 && sorted_rows_memory(sorter->key, rows) > left)
 		rows -= rows / 64 + 1;
@@ -43,7 +45,7 @@ static Chunk *
 chunk_create(CpuSorter *sorter, Size size)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	Chunk	   *chunk = palloc0(sizeof(Chunk));
+	Chunk *chunk = palloc0(sizeof(Chunk));
 
 	chunk->size = TYPEALIGN_DOWN(8, size);
 	chunk->base = huge_alloc(chunk->size);
@@ -70,7 +72,7 @@ cpu_free_chunks(CpuSorter *sorter, Chunk **list)
 {
 	while (*list != NULL)
 	{
-		Chunk	   *chunk = *list;
+		Chunk *chunk = *list;
 
 		*list = chunk->next;
 		chunk_free(sorter, chunk);
@@ -83,7 +85,7 @@ take_empty_chunk(CpuSorter *sorter, Size at_least)
 {
 	for (Chunk **link = &sorter->empty_chunks; *link != NULL; link = &(*link)->next)
 	{
-		Chunk	   *chunk = *link;
+		Chunk *chunk = *link;
 
 		if (chunk->size >= at_least)
 		{
@@ -104,7 +106,7 @@ chunk_size(const CpuSorter *sorter, Size at_least)
 static void
 grow_chunk_size(CpuSorter *sorter)
 {
-	Size		largest = Max(CHUNK_SIZE_MIN, Min(CHUNK_SIZE_MAX, sorter->limit / CHUNKS_PER_LIMIT));
+	Size largest = Max(CHUNK_SIZE_MIN, Min(CHUNK_SIZE_MAX, sorter->limit / CHUNKS_PER_LIMIT));
 
 	sorter->next_chunk_size = Min(Max(sorter->next_chunk_size, CHUNK_SIZE_MIN) * 2, largest);
 }
@@ -114,7 +116,7 @@ grow_chunk_size(CpuSorter *sorter)
 void
 cpu_sort_chunks(CpuSorter *sorter)
 {
-	Stopwatch	watch = stopwatch_start();
+	Stopwatch watch = stopwatch_start();
 
 	cpu_close_open_chunks(sorter);
 	sorter_stats_note_memory(&sorter->stats,
@@ -130,7 +132,8 @@ cpu_spill(CpuSorter *sorter)
 	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
 
 	if (sorter->external == NULL)
-		sorter->external = external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
+		sorter->external =
+			external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
 	cpu_sort_chunks(sorter);
 	progress_enter(&sorter->base, PROGRESS_WRITING);
 	external_sort_add_run(sorter->external, &sorter->sorted);
@@ -154,12 +157,15 @@ cpu_spill(CpuSorter *sorter)
 
 /* ---------------------------------------------------------------- handing out and taking back */
 
-/* A chunk that is ready to be filled, or filled further, with as many rows as can be sorted then, one at least. */
+/*
+ * A chunk that is ready to be filled, or filled further, with as many rows as can be sorted then, one at
+ * least.
+ */
 static Chunk *
 hand_out(const CpuSorter *sorter, Chunk *chunk, uint64 coming)
 {
-	uint64		rows = rows_within_limit(sorter, 0);
-	uint64		others = sorter->nrows + coming;
+	uint64 rows = rows_within_limit(sorter, 0);
+	uint64 others = sorter->nrows + coming;
 
 	chunk->max_rows = Max(rows > others ? rows - others : 0, chunk->nrows + 1);
 	chunk->next = NULL;
@@ -170,9 +176,9 @@ hand_out(const CpuSorter *sorter, Chunk *chunk, uint64 coming)
 static Chunk *
 get_own_chunk(CpuSorter *sorter, Size at_least)
 {
-	Chunk	   *chunk = cpu_take_open_chunk(sorter, at_least);
-	Size		size = chunk_size(sorter, at_least);
-	uint64		coming = sorter->shared != NULL ? sorter->shared->reserved_rows : 0;
+	Chunk *chunk = cpu_take_open_chunk(sorter, at_least);
+	Size size = chunk_size(sorter, at_least);
+	uint64 coming = sorter->shared != NULL ? sorter->shared->reserved_rows : 0;
 
 	if (chunk != NULL)
 		return hand_out(sorter, chunk, coming);
@@ -206,8 +212,8 @@ get_own_chunk(CpuSorter *sorter, Size at_least)
 void
 cpu_collect_chunks(CpuSorter *sorter)
 {
-	Chunk	  **collected = sorter->chunks_end;
-	uint64		nrows = shared_chunks_collect(sorter->shared, &sorter->chunks_end, &sorter->empty_chunks);
+	Chunk **collected = sorter->chunks_end;
+	uint64 nrows = shared_chunks_collect(sorter->shared, &sorter->chunks_end, &sorter->empty_chunks);
 
 	if (nrows > 0)
 	{
@@ -229,13 +235,13 @@ cpu_take_chunks_over(CpuSorter *sorter)
 Chunk *
 cpu_get_chunk(Sorter *base, Size at_least)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->shared == NULL)
 		return get_own_chunk(sorter, at_least);
 	if (!sorter->alone)
 	{
-		Chunk	   *chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
+		Chunk *chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
 
 		if (chunk != NULL)
 			return chunk;
@@ -248,8 +254,8 @@ cpu_get_chunk(Sorter *base, Size at_least)
 Chunk *
 cpu_try_chunk(Sorter *base, Size at_least)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
-	Chunk	   *chunk;
+	CpuSorter *sorter = (CpuSorter *) base;
+	Chunk *chunk;
 
 	if (sorter->shared == NULL)
 		return get_own_chunk(sorter, at_least);
@@ -262,7 +268,7 @@ cpu_try_chunk(Sorter *base, Size at_least)
 void
 cpu_put_chunk(Sorter *base, Chunk *chunk)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->shared != NULL && chunk != sorter->own_chunk)
 	{

@@ -2,9 +2,9 @@
  * device/cpu/cut.c
  *		A bounded sort of the cpu device: rows that are not wanted any more are taken out of filled chunks.
  *
- * The feed leaves out rows that can't be wanted (sort/bound.h), but the longer it goes on, the more of the rows that it kept at
- * first can't be wanted either.  When there are several times as many rows as are wanted, or when memory is full, they are
- * taken out.  A chunk that has much room then is filled further.
+ * The feed leaves out rows that can't be wanted (sort/bound.h), but the longer it goes on, the more of the
+ * rows that it kept at first can't be wanted either.  When there are several times as many rows as are
+ * wanted, or when memory is full, they are taken out.  A chunk that has much room then is filled further.
  *
  * shared_chunks.c does the same where several processes feed.
  */
@@ -25,22 +25,23 @@ count_chunk(CpuSorter *sorter, const Chunk *chunk, int sign)
 static void
 cut_chunks(CpuSorter *sorter)
 {
-	Chunk	   *chunks = sorter->chunks;
+	Chunk *chunks = sorter->chunks;
 
 	sorter->chunks = NULL;
 	sorter->chunks_end = &sorter->chunks;
 	while (chunks != NULL)
 	{
-		Chunk	   *chunk = chunks;
-		Chunk	  **list;
+		Chunk *chunk = chunks;
+		Chunk **list;
 
 		chunks = chunk->next;
 		count_chunk(sorter, chunk, -1);
 		(void) bound_cut_chunk(sorter->base.bound, sorter->key->width, chunk);
 		if (chunk->nrows > 0)
 			count_chunk(sorter, chunk, 1);
-		list = chunk->nrows == 0 ? &sorter->empty_chunks
-			: chunk_is_open(chunk) ? &sorter->open_chunks : sorter->chunks_end;
+		list = chunk->nrows == 0	  ? &sorter->empty_chunks
+			   : chunk_is_open(chunk) ? &sorter->open_chunks
+									  : sorter->chunks_end;
 		chunk->next = *list;
 		*list = chunk;
 		if (list == sorter->chunks_end)
@@ -51,7 +52,7 @@ cut_chunks(CpuSorter *sorter)
 static bool
 cut(CpuSorter *sorter)
 {
-	uint64		rows = sorter->nrows;
+	uint64 rows = sorter->nrows;
 
 	cpu_close_open_chunks(sorter);
 	cut_chunks(sorter);
@@ -70,7 +71,8 @@ cpu_cut_many(CpuSorter *sorter)
 bool
 cpu_cut_for_room(CpuSorter *sorter)
 {
-	return sorter->base.bound != NULL && sorter->nrows >= bound_rows_to_cut_for_room(sorter->cut_rows) && cut(sorter);
+	return sorter->base.bound != NULL && sorter->nrows >= bound_rows_to_cut_for_room(sorter->cut_rows) &&
+		   cut(sorter);
 }
 
 Chunk *
@@ -78,7 +80,7 @@ cpu_take_open_chunk(CpuSorter *sorter, Size at_least)
 {
 	for (Chunk **link = &sorter->open_chunks; *link != NULL; link = &(*link)->next)
 	{
-		Chunk	   *chunk = *link;
+		Chunk *chunk = *link;
 
 		if (chunk->back - chunk->front < at_least)
 			continue;

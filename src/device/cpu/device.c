@@ -2,15 +2,14 @@
  * device/cpu/device.c
  *		The cpu device: sorts in the backend's own memory, past its limit in temporary files.
  *
- * Filled chunks are kept.  As long as chunks and the arrays that sorting them takes stay within the limit, all is
- * in memory: perform sorts, next walks over the sorted items.  When the next chunk would
- * not fit, what is there is sorted and handed to an external sort as a run, and the chunks
- * are filled again.
+ * Filled chunks are kept.  As long as chunks and the arrays that sorting them takes stay within the limit,
+ * all is in memory: perform sorts, next walks over the sorted items.  When the next chunk would not fit, what
+ * is there is sorted and handed to an external sort as a run, and the chunks are filled again.
  *
- * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within the same limit.  When the
- * limit is reached, they get no more, and rows come to the first process, which takes the filled chunks
- * over and goes on alone, as above.  Otherwise they sort together when the input is over (joint_sort.h), and the
- * first process has only to return the rows.
+ * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within
+ * the same limit.  When the limit is reached, they get no more, and rows come to the first process, which
+ * takes the filled chunks over and goes on alone, as above.  Otherwise they sort together when the input is
+ * over (joint_sort.h), and the first process has only to return the rows.
  *
  *		chunks.c		memory, chunks, spilling
  *		cut.c			rows that are not wanted any more are taken out of chunks
@@ -34,7 +33,7 @@
 static SortShare *
 cpu_share(Sorter *base)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	return sorter->shared != NULL ? &sorter->shared->base : NULL;
 }
@@ -52,8 +51,9 @@ create_bound(CpuSorter *sorter, const SortRequest *request)
 static Sorter *
 cpu_begin(const SortRequest *request)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
-	CpuSorter  *sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
+	CpuSorter *sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
 
 	sorter->base.device = &sort_device_cpu;
 	sorter->key = request->key;
@@ -79,7 +79,7 @@ cpu_begin(const SortRequest *request)
 static bool
 cpu_enter(Sorter *base)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->shared == NULL)
 		return true;
@@ -90,9 +90,9 @@ cpu_enter(Sorter *base)
 static Sorter *
 cpu_join(SortShare *share, const SortKey *key)
 {
-	int			process = sort_share_enter(share);
+	int process = sort_share_enter(share);
 	MemoryContext context;
-	CpuSorter  *sorter;
+	CpuSorter *sorter;
 
 	if (process < 0)
 		return NULL;
@@ -110,9 +110,9 @@ cpu_join(SortShare *share, const SortKey *key)
 static void
 cpu_finish_feed(Sorter *base)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
-	SortShare  *share = sorter->shared != NULL ? &sorter->shared->base : NULL;
-	Stopwatch	watch;
+	CpuSorter *sorter = (CpuSorter *) base;
+	SortShare *share = sorter->shared != NULL ? &sorter->shared->base : NULL;
+	Stopwatch watch;
 	MemoryContext old;
 
 	if (share == NULL)
@@ -131,7 +131,7 @@ cpu_finish_feed(Sorter *base)
 static MinimalTuple
 cpu_take_back(Sorter *base)
 {
-	return NULL;				/* whoever gets a chunk may keep it */
+	return NULL; /* whoever gets a chunk may keep it */
 }
 
 /* Takes over what all processes fed, none of which may still feed.  True: they have sorted it too. */
@@ -139,15 +139,16 @@ static bool
 finish_sharing(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
-	bool		is_sorted;
+	bool is_sorted;
 
 	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
 		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
 	is_sorted = !sorter->alone && joint_sort_result(shared, &sorter->sorted);
 	if (is_sorted)
-		sorter_stats_note_memory(&sorter->stats, shared->chunk_memory +
-								 sorted_rows_parallel_memory(sorter->key, shared->filled_rows, shared->nchunks,
-															 shared->base.nentered));
+		sorter_stats_note_memory(&sorter->stats,
+								 shared->chunk_memory +
+									 sorted_rows_parallel_memory(sorter->key, shared->filled_rows,
+																 shared->nchunks, shared->base.nentered));
 	if (!sorter->alone)
 		cpu_take_chunks_over(sorter);
 	cpu_collect_chunks(sorter);
@@ -158,9 +159,9 @@ finish_sharing(CpuSorter *sorter)
 static void
 cpu_perform(Sorter *base)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	bool		is_sorted = sorter->shared != NULL && finish_sharing(sorter);
+	bool is_sorted = sorter->shared != NULL && finish_sharing(sorter);
 
 	if (sorter->external == NULL)
 	{
@@ -184,8 +185,8 @@ cpu_perform(Sorter *base)
 static inline MinimalTuple
 next_in_memory(CpuSorter *sorter, bool forward)
 {
-	int64		end = sorter->sorted.nrows;
-	int64		position = sorter->position + (forward ? 1 : -1);
+	int64 end = sorter->sorted.nrows;
+	int64 position = sorter->position + (forward ? 1 : -1);
 
 	sorter->position = Max(-1, Min(end, position));
 	if (position < 0 || position >= end)
@@ -197,7 +198,7 @@ next_in_memory(CpuSorter *sorter, bool forward)
 static MinimalTuple
 cpu_next(Sorter *base, bool forward)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->external != NULL)
 		return external_sort_next(sorter->external, forward);
@@ -207,7 +208,7 @@ cpu_next(Sorter *base, bool forward)
 static void
 cpu_rewind(Sorter *base)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	sorter->position = -1;
 	if (sorter->external != NULL)
@@ -217,7 +218,7 @@ cpu_rewind(Sorter *base)
 static void
 cpu_mark(Sorter *base)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	sorter->mark = sorter->position;
 	if (sorter->external != NULL)
@@ -227,7 +228,7 @@ cpu_mark(Sorter *base)
 static void
 cpu_restore(Sorter *base)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	sorter->position = sorter->mark;
 	if (sorter->external != NULL)
@@ -253,7 +254,7 @@ cpu_get_stats(const Sorter *base, SorterStats *stats)
 static void
 cpu_end(Sorter *base)
 {
-	CpuSorter  *sorter = (CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);

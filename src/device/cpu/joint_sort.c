@@ -2,11 +2,13 @@
  * device/cpu/joint_sort.c
  *		The processes that fed a sort of the cpu device sort it together.
  *
- * The process that entered first, which need not be the leader, prepares: it looks through the chunks and lays out what is to be shared.
- * Then all have the kernel provide that memory, each a part of it, and sort (sort/parallel_sort.h).  If there is too little memory for that,
- * nothing happens here, and the leader sorts alone when it performs.
+ * The process that entered first, which need not be the leader, prepares: it looks through the chunks and
+ * lays out what is to be shared.  Then all have the kernel provide that memory, each a part of it, and sort
+ * (sort/parallel_sort.h).  If there is too little memory for that, nothing happens here, and the leader sorts
+ * alone when it performs.
  *
- * Whoever is interrupted leaves the others waiting; they are interrupted too, for an error in one process of a parallel query ends all.
+ * Whoever is interrupted leaves the others waiting; they are interrupted too, for an error in one process of
+ * a parallel query ends all.
  */
 #include "postgres.h"
 
@@ -16,16 +18,17 @@
 static bool
 fits_within_limit(const SharedChunks *shared, const SortKey *key)
 {
-	return shared->chunk_memory +
-		sorted_rows_parallel_memory(key, shared->filled_rows, shared->nchunks, shared->base.nentered) <= shared->limit;
+	return shared->chunk_memory + sorted_rows_parallel_memory(key, shared->filled_rows, shared->nchunks,
+															  shared->base.nentered) <=
+		   shared->limit;
 }
 
 /* Looks whether there is something to sort, and takes memory for it, if there is enough. */
 static void
 prepare(SharedChunks *shared, const SortKey *key)
 {
-	int			nprocesses = shared->base.nentered;
-	Size		size;
+	int nprocesses = shared->base.nentered;
+	Size size;
 
 	shared_chunks_close_open(shared);
 	if (nprocesses < 2 || !fits_within_limit(shared, key) ||
@@ -40,8 +43,8 @@ prepare(SharedChunks *shared, const SortKey *key)
 static void
 populate_part(SharedChunks *shared, int process)
 {
-	Size		first = shared->sort_memory_size * process / shared->base.nentered;
-	Size		end = shared->sort_memory_size * (process + 1) / shared->base.nentered;
+	Size first = shared->sort_memory_size * process / shared->base.nentered;
+	Size end = shared->sort_memory_size * (process + 1) / shared->base.nentered;
 
 	if (!sort_share_populate(shared->sort_memory + first, end - first))
 		shared->no_memory = true;
@@ -68,7 +71,8 @@ joint_sort(SharedChunks *shared, int process, const SortKey *key)
 	if (shared->no_memory)
 		return;
 	if (process == 0)
-		shared->sort = sorted_rows_share(&shared->sorted, shared->sort_memory, shared->filled, shared->base.nentered);
+		shared->sort =
+			sorted_rows_share(&shared->sorted, shared->sort_memory, shared->filled, shared->base.nentered);
 	sort_share_meet(&shared->base);
 	parallel_sort_run(shared->sort, process, &sync);
 	if (process == 0)

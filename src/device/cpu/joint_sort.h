@@ -12,12 +12,13 @@
 #include "sort/sorted_rows.h"
 
 /*
- * To be called by every process that entered, when all are through with the input and the sort is closed.  Sorts what the
- * chunks hold, if the memory limit allows it and it pays; returns when that is done.  Checks for interrupts.
+ * To be called by every process that entered, when all are through with the input and the sort is closed.
+ * Sorts what the chunks hold, if the memory limit allows it and it pays; returns when that is done.  Checks
+ * for interrupts.
  */
 extern void joint_sort(SharedChunks *shared, int process, const SortKey *key);
 
 /* In the first process, later: the rows in order, if they were sorted and no more have come since. */
 extern bool joint_sort_result(const SharedChunks *shared, SortedRows *sorted);
 
-#endif							/* GPUSORT_DEVICE_CPU_JOINT_SORT_H */
+#endif /* GPUSORT_DEVICE_CPU_JOINT_SORT_H */

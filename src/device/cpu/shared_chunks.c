@@ -2,9 +2,10 @@
  * device/cpu/shared_chunks.c
  *		Chunks that several processes fill for one sort of the cpu device, in memory that they share.
  *
- * A chunk is handed out only if it fits within the limit together with what sorting all rows takes, those included that
- * chunks being filled may yet get: so many rows are reserved when a chunk is taken, and what was not used of them is free again when it is
- * put.  Chunks are small beside the limit, that each process may hold one which is not full.
+ * A chunk is handed out only if it fits within the limit together with what sorting all rows takes, those
+ * included that chunks being filled may yet get: so many rows are reserved when a chunk is taken, and what
+ * was not used of them is free again when it is put.  Chunks are small beside the limit, that each process
+ * may hold one which is not full.
  */
 #include "postgres.h"
 
@@ -12,11 +13,14 @@
 #include "device/cpu/shared_chunks.h"
 #include "sort/sorted_rows.h"
 
-/* Chunks grow from the one size to the other, as long as all processes' chunks together are a small part of the limit. */
+/*
+ * Chunks grow from the one size to the other, as long as all processes' chunks together are a small part of
+ * the limit.
+ */
 #define SHARED_CHUNK_SIZE_MIN ((Size) 64 * 1024)
 #define SHARED_CHUNK_SIZE_MAX ((Size) 1024 * 1024)
 #define SHARED_CHUNKS_PER_LIMIT 16
-#define SHARED_CHUNKS_BEFORE_GROWTH 4	/* each process's share of them, at the size they grow to */
+#define SHARED_CHUNKS_BEFORE_GROWTH 4 /* each process's share of them, at the size they grow to */
 
 /* Room in the shared memory besides what the limit counts: headers of chunks and rounding. */
 #define SHARED_MEMORY_SLACK ((Size) 1024 * 1024)
@@ -24,7 +28,7 @@
 SharedChunks *
 shared_chunks_create(Size limit, int processes)
 {
-	Size		size = limit + limit / 64 + SHARED_MEMORY_SLACK;
+	Size size = limit + limit / 64 + SHARED_MEMORY_SLACK;
 	SharedChunks *shared = (SharedChunks *) sort_share_create(size, sizeof(SharedChunks));
 
 	if (shared == NULL)
@@ -39,8 +43,8 @@ shared_chunks_create(Size limit, int processes)
 static Size
 chunk_size(const SharedChunks *shared, Size at_least)
 {
-	Size		largest = Min(SHARED_CHUNK_SIZE_MAX, shared->limit / (SHARED_CHUNKS_PER_LIMIT * shared->processes));
-	Size		size = Min(largest, shared->chunk_memory / (SHARED_CHUNKS_BEFORE_GROWTH * shared->processes));
+	Size largest = Min(SHARED_CHUNK_SIZE_MAX, shared->limit / (SHARED_CHUNKS_PER_LIMIT * shared->processes));
+	Size size = Min(largest, shared->chunk_memory / (SHARED_CHUNKS_BEFORE_GROWTH * shared->processes));
 
 	return TYPEALIGN(8, Max(Max(size, SHARED_CHUNK_SIZE_MIN), at_least));
 }
@@ -57,20 +61,21 @@ static bool
 fits(const SharedChunks *shared, const SortKey *key, Size size, uint64 rows)
 {
 	return !shared->base.overflowed &&
-		shared->chunk_memory + size +
-		sorted_rows_memory(key, shared->filled_rows + shared->reserved_rows + rows) <= shared->limit;
+		   shared->chunk_memory + size +
+				   sorted_rows_memory(key, shared->filled_rows + shared->reserved_rows + rows) <=
+			   shared->limit;
 }
 
 /* A chunk that is partly filled, if there is one with room for so many bytes. */
 static Chunk *
 take_open(SharedChunks *shared, const SortKey *key, Size at_least)
 {
-	Chunk	   *chunk = NULL;
+	Chunk *chunk = NULL;
 
 	SpinLockAcquire(&shared->base.mutex);
 	for (Chunk **link = &shared->open; *link != NULL; link = &(*link)->next)
 	{
-		uint64		more_rows = (*link)->max_rows - (*link)->nrows;
+		uint64 more_rows = (*link)->max_rows - (*link)->nrows;
 
 		if ((*link)->back - (*link)->front < at_least || more_rows == 0 || !fits(shared, key, 0, more_rows))
 			continue;
@@ -88,7 +93,7 @@ take_open(SharedChunks *shared, const SortKey *key, Size at_least)
 static bool
 reserve(SharedChunks *shared, const SortKey *key, Size at_least, Size *size, uint64 *rows)
 {
-	bool		has_room;
+	bool has_room;
 
 	SpinLockAcquire(&shared->base.mutex);
 	*size = chunk_size(shared, at_least);
@@ -108,9 +113,9 @@ reserve(SharedChunks *shared, const SortKey *key, Size at_least, Size *size, uin
 static Chunk *
 make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 {
-	Size		size;
-	uint64		rows;
-	Chunk	   *chunk;
+	Size size;
+	uint64 rows;
+	Chunk *chunk;
 
 	if (!reserve(shared, key, at_least, &size, &rows))
 		return NULL;
@@ -147,7 +152,7 @@ append_filled(SharedChunks *shared, Chunk *chunk)
 static Chunk *
 begin_cutting(SharedChunks *shared, uint64 at_least, uint64 *nrows)
 {
-	Chunk	   *chunks = NULL;
+	Chunk *chunks = NULL;
 
 	SpinLockAcquire(&shared->base.mutex);
 	if (!shared->cutting && shared->filled_rows >= at_least && !shared->base.overflowed)
@@ -169,12 +174,12 @@ begin_cutting(SharedChunks *shared, uint64 at_least, uint64 *nrows)
 static void
 end_cutting(SharedChunks *shared, Chunk *chunks, uint64 nrows)
 {
-	uint64		left = 0;
+	uint64 left = 0;
 
 	SpinLockAcquire(&shared->base.mutex);
 	while (chunks != NULL)
 	{
-		Chunk	   *chunk = chunks;
+		Chunk *chunk = chunks;
 
 		chunks = chunk->next;
 		left += chunk->nrows;
@@ -194,12 +199,15 @@ end_cutting(SharedChunks *shared, Chunk *chunks, uint64 nrows)
 	ConditionVariableBroadcast(&shared->base.changed);
 }
 
-/* Takes rows out of the filled chunks, if there are at least so many; false: there are not, or another process is at it. */
+/*
+ * Takes rows out of the filled chunks, if there are at least so many; false: there are not, or another
+ * process is at it.
+ */
 static bool
 cut(SharedChunks *shared, const SortKey *key, uint64 at_least)
 {
-	uint64		nrows;
-	Chunk	   *chunks = begin_cutting(shared, at_least, &nrows);
+	uint64 nrows;
+	Chunk *chunks = begin_cutting(shared, at_least, &nrows);
 
 	if (chunks == NULL)
 		return false;
@@ -212,7 +220,7 @@ cut(SharedChunks *shared, const SortKey *key, uint64 at_least)
 static bool
 is_cutting(SharedChunks *shared)
 {
-	bool		cutting;
+	bool cutting;
 
 	SpinLockAcquire(&shared->base.mutex);
 	cutting = shared->cutting;
@@ -220,11 +228,14 @@ is_cutting(SharedChunks *shared)
 	return cutting;
 }
 
-/* Makes room by taking rows out, or waits until another process has done so, which itself waits for nobody; false: no use. */
+/*
+ * Makes room by taking rows out, or waits until another process has done so, which itself waits for nobody;
+ * false: no use.
+ */
 static bool
 cut_for_room(SharedChunks *shared, const SortKey *key)
 {
-	bool		waited = false;
+	bool waited = false;
 
 	if (shared->base.bound == NULL)
 		return false;
@@ -243,7 +254,7 @@ shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least)
 {
 	for (;;)
 	{
-		Chunk	   *chunk = take_open(shared, key, at_least);
+		Chunk *chunk = take_open(shared, key, at_least);
 
 		if (chunk == NULL)
 			chunk = make_chunk(shared, key, at_least);
@@ -270,11 +281,11 @@ shared_chunks_put(SharedChunks *shared, const SortKey *key, Chunk *chunk)
 static Chunk *
 close_open(SharedChunks *shared)
 {
-	Chunk	   *empty = NULL;
+	Chunk *empty = NULL;
 
 	while (shared->open != NULL)
 	{
-		Chunk	   *chunk = shared->open;
+		Chunk *chunk = shared->open;
 
 		shared->open = chunk->next;
 		if (chunk->nrows > 0)
@@ -297,12 +308,12 @@ shared_chunks_close_open(SharedChunks *shared)
 uint64
 shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty)
 {
-	uint64		nrows;
+	uint64 nrows;
 
 	SpinLockAcquire(&shared->base.mutex);
 	for (Chunk *chunk = close_open(shared); chunk != NULL;)
 	{
-		Chunk	   *next = chunk->next;
+		Chunk *next = chunk->next;
 
 		chunk->next = *empty;
 		*empty = chunk;

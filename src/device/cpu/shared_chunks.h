@@ -15,32 +15,38 @@
 /* At the start of the shared memory; the mutex of base guards all that changes. */
 typedef struct SharedChunks
 {
-	SortShare	base;
-	Size		limit;			/* bytes of chunks and of sorting their rows */
-	int			processes;		/* at most */
-	int			nchunks;		/* handed out */
-	Size		chunk_memory;	/* bytes of them */
-	uint64		reserved_rows;	/* that the chunks being filled may get */
-	Chunk	   *filled;			/* since the last collection, in the order they came */
-	Chunk	  **filled_end;
-	uint64		filled_rows;	/* in them, and in those that are open */
-	Chunk	   *open;			/* partly filled, after rows were taken out, or empty */
-	bool		cutting;		/* a process takes rows out; they count as reserved */
-	uint64		cut_rows;		/* so many were left the last time */
+	SortShare base;
+	Size limit;			  /* bytes of chunks and of sorting their rows */
+	int processes;		  /* at most */
+	int nchunks;		  /* handed out */
+	Size chunk_memory;	  /* bytes of them */
+	uint64 reserved_rows; /* that the chunks being filled may get */
+	Chunk *filled;		  /* since the last collection, in the order they came */
+	Chunk **filled_end;
+	uint64 filled_rows; /* in them, and in those that are open */
+	Chunk *open;		/* partly filled, after rows were taken out, or empty */
+	bool cutting;		/* a process takes rows out; they count as reserved */
+	uint64 cut_rows;	/* so many were left the last time */
 
 	/* When the sort is closed (joint_sort.h): */
-	char	   *sort_memory;	/* NULL: the leader will sort alone */
-	Size		sort_memory_size;
-	bool		no_memory;		/* the kernel has less */
+	char *sort_memory; /* NULL: the leader will sort alone */
+	Size sort_memory_size;
+	bool no_memory; /* the kernel has less */
 	ParallelSort *sort;
-	SortedRows	sorted;			/* the result */
-	bool		is_sorted;
+	SortedRows sorted; /* the result */
+	bool is_sorted;
 } SharedChunks;
 
-/* For a sort by this many processes within limit bytes; NULL: there is no memory to share. Belongs to CurrentMemoryContext. */
+/*
+ * For a sort by this many processes within limit bytes; NULL: there is no memory to share.  Belongs to
+ * CurrentMemoryContext.
+ */
 extern SharedChunks *shared_chunks_create(Size limit, int processes);
 
-/* An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or rows are passed up already. */
+/*
+ * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or rows are
+ * passed up already.
+ */
 extern Chunk *shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least);
 
 /* Takes back a chunk, filled.  Takes rows that are not wanted any more out of all, if there are many. */
@@ -49,7 +55,10 @@ extern void shared_chunks_put(SharedChunks *shared, const SortKey *key, Chunk *c
 /* Partly filled chunks are taken for filled ones.  For one process, when no other uses the chunks. */
 extern void shared_chunks_close_open(SharedChunks *shared);
 
-/* Appends the filled chunks to a list, whose end it moves, and puts empty ones before another; returns the number of rows. */
+/*
+ * Appends the filled chunks to a list, whose end it moves, and puts empty ones before another; returns the
+ * number of rows.
+ */
 extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty);
 
 /* Is this chunk one of these? */
@@ -57,7 +66,7 @@ static inline bool
 shared_chunks_own(const SharedChunks *shared, const Chunk *chunk)
 {
 	return shared != NULL && (const char *) chunk > (const char *) shared &&
-		(const char *) chunk < (const char *) shared + shared->base.handle.size;
+		   (const char *) chunk < (const char *) shared + shared->base.handle.size;
 }
 
-#endif							/* GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H */
+#endif /* GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H */

@@ -1,6 +1,6 @@
 /*
  * device/cpu/sorter.h
- *		The cpu device's sorter: what device.c and chunks.c know of one sort. Private to them.
+ *		The cpu device's sorter: what device.c and chunks.c know of one sort.  Private to them.
  */
 #ifndef GPUSORT_DEVICE_CPU_SORTER_H
 #define GPUSORT_DEVICE_CPU_SORTER_H
@@ -14,31 +14,31 @@
 
 typedef struct CpuSorter
 {
-	Sorter		base;
+	Sorter base;
 	const SortKey *key;
-	Size		limit;
-	bool		random_access;
-	MemoryContext context;		/* all that the sorter holds */
+	Size limit;
+	bool random_access;
+	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;
 
-	Chunk	   *chunks;			/* filled, in feed order */
-	Chunk	  **chunks_end;
-	Chunk	   *empty_chunks;	/* from an earlier run */
-	Chunk	   *open_chunks;	/* partly filled, after rows were taken out */
-	uint64		cut_rows;		/* so many rows were left then */
-	Size		chunk_memory;	/* bytes of all chunks */
-	Size		next_chunk_size;	/* 0: none was made yet */
-	uint64		nrows;			/* in the filled chunks */
+	Chunk *chunks; /* filled, in feed order */
+	Chunk **chunks_end;
+	Chunk *empty_chunks;  /* from an earlier run */
+	Chunk *open_chunks;	  /* partly filled, after rows were taken out */
+	uint64 cut_rows;	  /* so many rows were left then */
+	Size chunk_memory;	  /* bytes of all chunks */
+	Size next_chunk_size; /* 0: none was made yet */
+	uint64 nrows;		  /* in the filled chunks */
 
-	SharedChunks *shared;		/* NULL: this process alone feeds */
-	int			process;		/* this one's number among them; -1: it does not feed with them */
-	bool		alone;			/* shared: the first process has taken the chunks over */
-	Chunk	   *own_chunk;		/* shared: the chunk that the first process fills alone */
+	SharedChunks *shared; /* NULL: this process alone feeds */
+	int process;		  /* this one's number among them; -1: it does not feed with them */
+	bool alone;			  /* shared: the first process has taken the chunks over */
+	Chunk *own_chunk;	  /* shared: the chunk that the first process fills alone */
 
-	ExternalSort *external;		/* NULL: all rows are in memory, in sorted once performed */
+	ExternalSort *external; /* NULL: all rows are in memory, in sorted once performed */
 	SortedRows sorted;
-	int64		position;		/* in sorted: the row last returned, -1 before the first, nrows after the last */
-	int64		mark;
+	int64 position; /* in sorted: the row last returned, -1 before the first, nrows after the last */
+	int64 mark;
 } CpuSorter;
 
 /* The chunk functions of the device. */
@@ -53,8 +53,9 @@ extern void cpu_take_chunks_over(CpuSorter *sorter);
 extern void cpu_collect_chunks(CpuSorter *sorter);
 
 /*
- * Takes rows that can't be wanted any more out of the filled chunks, if their number may be worth it: most of them, so that
- * memory stays small; or enough to make room, where there is none.  True: some chunk has room now.
+ * Takes rows that can't be wanted any more out of the filled chunks, if their number may be worth it: most of
+ * them, so that memory stays small; or enough to make room, where there is none.  True: some chunk has room
+ * now.
  */
 extern bool cpu_cut_many(CpuSorter *sorter);
 extern bool cpu_cut_for_room(CpuSorter *sorter);
@@ -74,4 +75,4 @@ extern void cpu_spill(CpuSorter *sorter);
 /* Frees the chunks of this list, which is empty then. */
 extern void cpu_free_chunks(CpuSorter *sorter, Chunk **list);
 
-#endif							/* GPUSORT_DEVICE_CPU_SORTER_H */
+#endif /* GPUSORT_DEVICE_CPU_SORTER_H */

@@ -2,8 +2,9 @@
  * device/cuda/device.c
  *		The cuda device: gpusortd, a service of its own process, sorts on GPUs.
  *
- * Filled chunks leave while the input is still read.  After the last one the service sorts and puts whole rows in order, and they
- * come back a window at a time; they stay on the device until the sort ends, so they can be read again in both directions.
+ * Filled chunks leave while the input is still read.  After the last one the service sorts and puts whole
+ * rows in order, and they come back a window at a time; they stay on the device until the sort ends, so they
+ * can be read again in both directions.
  *
  *		sorter.c	beginning, failing, letting go
  *		feed.c		the connection and the chunks on their way
@@ -26,17 +27,18 @@
 #define ESTIMATE_MAX 1e15
 
 /*
- * How many rows come to the device, if they come in no order: of the i-th one that is read, a share of wanted / i is kept
- * from when as many have come as are wanted.
+ * How many rows come to the device, if they come in no order: of the i-th one that is read, a share of wanted
+ * / i is kept from when as many have come as are wanted.
  */
 static double
 expected_rows_kept(const SortRequest *request)
 {
-	double		wanted = request->rows_wanted;
+	double wanted = request->rows_wanted;
 
 	if (request->rows_wanted == 0 || wanted >= request->expected_rows)
 		return request->expected_rows;
-	return Min(request->expected_rows, wanted * (1 + log(request->expected_rows / wanted)) + BOUND_SAMPLES * request->processes);
+	return Min(request->expected_rows,
+			   wanted * (1 + log(request->expected_rows / wanted)) + BOUND_SAMPLES * request->processes);
 }
 
 /* What the service is told beforehand. */
@@ -44,7 +46,7 @@ static void
 estimate_job(CudaSorter *sorter, const SortRequest *request)
 {
 	GpusortdBegin *estimate = &sorter->estimate;
-	double		rows = Min(expected_rows_kept(request), ESTIMATE_MAX);
+	double rows = Min(expected_rows_kept(request), ESTIMATE_MAX);
 
 	estimate->key_bytes = request->key->width;
 	estimate->algorithm = gpusort_algorithm;
@@ -90,13 +92,13 @@ cuda_get_chunk(Sorter *base, Size at_least)
 		return cuda_open_lone_chunk(sorter, at_least);
 	for (;;)
 	{
-		bool		is_full = false;
+		bool is_full = false;
 
 		if (!cuda_submit_refused(sorter))
 			return NULL;
 		if (sorter->refused == NULL)
 		{
-			int			number = cuda_take_chunk(sorter, &is_full);
+			int number = cuda_take_chunk(sorter, &is_full);
 
 			if (number >= 0)
 				return cuda_open_chunk(sorter, number);
@@ -152,7 +154,8 @@ cuda_perform(Sorter *base)
 static pg_noinline MinimalTuple
 next_row_elsewhere(CudaSorter *sorter, bool forward)
 {
-	return sorter->external != NULL ? external_sort_next(sorter->external, forward) : cuda_look_for_row(sorter, forward);
+	return sorter->external != NULL ? external_sort_next(sorter->external, forward)
+									: cuda_look_for_row(sorter, forward);
 }
 
 static MinimalTuple

@@ -2,9 +2,10 @@
  * device/cuda/feed.c
  *		The cuda device's way of rows to gpusortd: the connection, the job, and its chunks.
  *
- * A sort has a connection of its own.  The chunks are memory of the service that is mapped here while there is a job; a
- * filled one goes off at once and comes back empty, or refused if the device's memory is full.  Refused chunks are
- * copied before the job ends, as its memory goes with it, and submitted again to the next one.
+ * A sort has a connection of its own.  The chunks are memory of the service that is mapped here while there
+ * is a job; a filled one goes off at once and comes back empty, or refused if the device's memory is full.
+ * Refused chunks are copied before the job ends, as its memory goes with it, and submitted again to the next
+ * one.
  */
 #include "postgres.h"
 
@@ -37,28 +38,30 @@ static bool
 gave_up_waiting(const CudaSorter *sorter)
 {
 	return sorter->client.code == GPUSORTD_DISCONNECTED && sorter->wait.deadline != 0 &&
-		GetCurrentTimestamp() >= sorter->wait.deadline;
+		   GetCurrentTimestamp() >= sorter->wait.deadline;
 }
 
 /*
- * Begins a job, once there is memory for it; how long it waited is told apart.  Others may hold that memory for as long as a cursor
- * is open.  If this process itself has another sort there, which may be what it would wait for, it doesn't wait; unless it has begun to
- * spill, when much is done already.
+ * Begins a job, once there is memory for it; how long it waited is told apart.  Others may hold that memory
+ * for as long as a cursor is open.  If this process itself has another sort there, which may be what it would
+ * wait for, it doesn't wait; unless it has begun to spill, when much is done already.
  */
 bool
 cuda_begin_job(CudaSorter *sorter)
 {
-	Stopwatch	watch = stopwatch_start();
-	bool		begun;
+	Stopwatch watch = stopwatch_start();
+	bool begun;
 
 	sorter->wait.event = GPUSORT_WAIT_QUEUE;
 	if (gpusort_queue_timeout >= 0)
-		sorter->wait.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
+		sorter->wait.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
+															Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
 	sorter->client.never_queue = sorter->external == NULL && gpu_client_count() > 1;
 	begun = gpusortd_begin(&sorter->client, &sorter->estimate);
 	sorter->stats.queue_ms += stopwatch_ms(watch);
 	if (!begun && gave_up_waiting(sorter))
-		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "other sorts have the device's memory (gpusort.queue_timeout)");
+		return cuda_fail(sorter, SORT_FAILURE_MEMORY,
+						 "other sorts have the device's memory (gpusort.queue_timeout)");
 	if (!begun)
 		return cuda_client_failed(sorter);
 	sorter->wait.deadline = 0;
@@ -79,7 +82,7 @@ cuda_end_job(CudaSorter *sorter)
 int
 cuda_take_chunk(CudaSorter *sorter, bool *is_full)
 {
-	int			number;
+	int number;
 
 	sorter->wait.event = GPUSORT_WAIT_FEED;
 	number = gpusortd_take_chunk(&sorter->client);
@@ -92,7 +95,7 @@ cuda_take_chunk(CudaSorter *sorter, bool *is_full)
 Chunk *
 cuda_open_chunk(CudaSorter *sorter, int number)
 {
-	Chunk	   *chunk = &sorter->chunks[number];
+	Chunk *chunk = &sorter->chunks[number];
 
 	chunk->next = NULL;
 	chunk->base = gpusortd_chunk(&sorter->client, number);
@@ -106,7 +109,8 @@ bool
 cuda_submit_chunk(CudaSorter *sorter, Chunk *chunk)
 {
 	sorter->wait.event = GPUSORT_WAIT_FEED;
-	if (!gpusortd_submit_chunk(&sorter->client, chunk - sorter->chunks, chunk->nrows, chunk->front, chunk->back))
+	if (!gpusortd_submit_chunk(&sorter->client, chunk - sorter->chunks, chunk->nrows, chunk->front,
+							   chunk->back))
 		return cuda_client_failed(sorter);
 	sorter->stats.bytes_in += chunk->front + chunk->size - chunk->back;
 	return true;
@@ -128,7 +132,7 @@ copy_chunk(Chunk *to, const Chunk *from)
 static void
 keep_refused(CudaSorter *sorter, const Chunk *chunk)
 {
-	Chunk	   *copy = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
+	Chunk *copy = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
 
 	copy->base = MemoryContextAllocHuge(sorter->context, chunk->size);
 	copy->size = chunk->size;
@@ -148,7 +152,7 @@ cuda_free_chunk(Chunk *chunk)
 bool
 cuda_flush(CudaSorter *sorter)
 {
-	Size		copied = 0;
+	Size copied = 0;
 
 	sorter->wait.event = GPUSORT_WAIT_FEED;
 	if (!gpusortd_flush(&sorter->client))
@@ -170,10 +174,10 @@ cuda_submit_refused(CudaSorter *sorter)
 {
 	while (sorter->refused != NULL)
 	{
-		Chunk	   *from = sorter->refused;
-		bool		is_full;
-		int			number = cuda_take_chunk(sorter, &is_full);
-		Chunk	   *to;
+		Chunk *from = sorter->refused;
+		bool is_full;
+		int number = cuda_take_chunk(sorter, &is_full);
+		Chunk *to;
 
 		if (number < 0)
 			return is_full;

@@ -2,14 +2,16 @@
  * device/cuda/parallel_feed.c
  *		The cuda device with several processes that feed one sort.
  *
- * Each process has a connection of its own to gpusortd, and chunks of its own; their rows go to one job, which the first
- * process begins and performs.  What the processes share is who is how far, and the job's number and token.
+ * Each process has a connection of its own to gpusortd, and chunks of its own; their rows go to one job,
+ * which the first process begins and performs.  What the processes share is who is how far, and the job's
+ * number and token.
  *
- * When the device's memory is full, each process comes to hear of it: its chunk is refused, or it sees that another's was.
- * Then it leaves the job: it keeps the rows that were refused, to be returned through the Gather, closes its connection and
- * says that it is through.  The first process waits for that before it performs what is on the device into a run, for rows of
- * a process that still fed would be lost with the job.  It never waits for a process that waits for it: who has left
- * needs it only to return rows, and who has not returns none.
+ * When the device's memory is full, each process comes to hear of it: its chunk is refused, or it sees that
+ * another's was.  Then it leaves the job: it keeps the rows that were refused, to be returned through the
+ * Gather, closes its connection and says that it is through.  The first process waits for that before it
+ * performs what is on the device into a run, for rows of a process that still fed would be lost with the job.
+ * It never waits for a process that waits for it: who has left needs it only to return rows, and who has not
+ * returns none.
  *
  * A process that can't connect or join feeds nothing, and returns all of its rows through the Gather.
  */
@@ -25,9 +27,9 @@
 bool
 cuda_share_is_alive(CudaSorter *sorter)
 {
-	SortShare  *share = &sorter->share->base;
+	SortShare *share = &sorter->share->base;
 	SortFailureReason reason;
-	char		message[sizeof(share->failure)];
+	char message[sizeof(share->failure)];
 
 	if (sorter->base.failure != NULL)
 		return false;
@@ -60,8 +62,8 @@ Chunk *
 cuda_try_chunk(Sorter *base, Size at_least)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
-	bool		is_full;
-	int			number;
+	bool is_full;
+	int number;
 
 	if (!cuda_share_is_alive(sorter))
 		return NULL;
@@ -102,7 +104,8 @@ void
 cuda_share_create(CudaSorter *sorter)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	CudaShare  *share = (CudaShare *) sort_share_create(sizeof(CudaShare) + sizeof(SortBound), sizeof(CudaShare));
+	CudaShare *share =
+		(CudaShare *) sort_share_create(sizeof(CudaShare) + sizeof(SortBound), sizeof(CudaShare));
 
 	MemoryContextSwitchTo(old);
 	if (share == NULL)
@@ -179,7 +182,7 @@ join_job(CudaSorter *sorter)
 Sorter *
 cuda_join(SortShare *share, const SortKey *key)
 {
-	int			process = sort_share_enter(share);
+	int process = sort_share_enter(share);
 	CudaSorter *sorter;
 
 	if (process < 0)
@@ -199,8 +202,8 @@ cuda_join(SortShare *share, const SortKey *key)
 static MinimalTuple
 chunk_row(const Chunk *chunk, const SortKey *key, uint64 i)
 {
-	Size		entry_size = chunk_entry_size(key->width);
-	char	   *place = chunk->base + *(const uint64 *) (chunk->base + (i + 1) * entry_size - sizeof(uint64));
+	Size entry_size = chunk_entry_size(key->width);
+	char *place = chunk->base + *(const uint64 *) (chunk->base + (i + 1) * entry_size - sizeof(uint64));
 
 	return key->variable ? record_row(place) : (MinimalTuple) place;
 }
@@ -209,7 +212,7 @@ MinimalTuple
 cuda_take_back(Sorter *base)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
-	Chunk	   *chunk;
+	Chunk *chunk;
 
 	if (!sorter->helps)
 		return NULL;

@@ -2,9 +2,10 @@
  * device/cuda/rows.c
  *		The cuda device's sorted rows: windows of them, in chunks that come back from gpusortd.
  *
- * The whole result stays on the device.  A window is a part of it that stands here in a chunk, row after row; the next ones in
- * the same direction are under way meanwhile.  Reading forwards inside a window needs nothing but the rows' own lengths
- * (cuda_next_row); for all else the places of its rows are found first, once a window.
+ * The whole result stays on the device.  A window is a part of it that stands here in a chunk, row after row;
+ * the next ones in the same direction are under way meanwhile.  Reading forwards inside a window needs
+ * nothing but the rows' own lengths (cuda_next_row); for all else the places of its rows are found first,
+ * once a window.
  */
 #include "postgres.h"
 
@@ -64,13 +65,15 @@ in_window(const CudaSorter *sorter, int64 row)
 	return row >= sorter->window_first && row < sorter->window_first + sorter->window_rows;
 }
 
-/* Makes the window one that begins, or backwards ends, with this row.  Streams on where that is the next one. */
+/*
+ * Makes the window one that begins, or backwards ends, with this row.  Streams on where that is the next one.
+ */
 static bool
 fetch_window(CudaSorter *sorter, bool backward, int64 row)
 {
-	int64		next = backward ? sorter->window_first - 1 : sorter->window_first + sorter->window_rows;
-	uint64		position = backward ? row + 1 : row;
-	Stopwatch	watch = stopwatch_start();
+	int64 next = backward ? sorter->window_first - 1 : sorter->window_first + sorter->window_rows;
+	uint64 position = backward ? row + 1 : row;
+	Stopwatch watch = stopwatch_start();
 	GpusortdRows window;
 
 	if (sorter->window != NULL && row == next)
@@ -94,7 +97,7 @@ fetch_window(CudaSorter *sorter, bool backward, int64 row)
 static bool
 find_offsets(CudaSorter *sorter)
 {
-	Size		offset = 0;
+	Size offset = 0;
 
 	if (sorter->window_rows > sorter->offsets_capacity)
 	{
@@ -111,7 +114,8 @@ find_offsets(CudaSorter *sorter)
 		offset += row_stored_size((MinimalTuple) (sorter->window + offset));
 	}
 	if (offset != sorter->window_bytes)
-		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd returned rows of other lengths than it said");
+		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL,
+						 "gpusortd returned rows of other lengths than it said");
 	sorter->offsets_known = true;
 	return true;
 }
@@ -120,7 +124,7 @@ find_offsets(CudaSorter *sorter)
 static bool
 go_to_row(CudaSorter *sorter, int64 row)
 {
-	int64		i = row - sorter->window_first;
+	int64 i = row - sorter->window_first;
 
 	sorter->end = sorter->window + sorter->window_bytes;
 	if (i == 0)
@@ -137,7 +141,7 @@ go_to_row(CudaSorter *sorter, int64 row)
 MinimalTuple
 cuda_look_for_row(CudaSorter *sorter, bool forward)
 {
-	int64		row = sorter->position + (forward ? 1 : -1);
+	int64 row = sorter->position + (forward ? 1 : -1);
 	MinimalTuple found;
 
 	if (row < 0 || row >= sorter->nrows)

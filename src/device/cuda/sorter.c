@@ -2,8 +2,8 @@
  * device/cuda/sorter.c
  *		The cuda device's sorter as such: how it begins, fails and lets go.
  *
- * The connection is closed, and with it all ended that the service does for the sort, by a callback of the sorter's
- * memory context: after errors, too.
+ * The connection is closed, and with it all ended that the service does for the sort, by a callback of the
+ * sorter's memory context: after errors, too.
  */
 #include "postgres.h"
 
@@ -21,7 +21,8 @@ close_connection(void *arg)
 CudaSorter *
 cuda_sorter_create(const SortKey *key)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda device", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda device", ALLOCSET_DEFAULT_SIZES);
 	CudaSorter *sorter = MemoryContextAllocZero(context, sizeof(CudaSorter));
 	MemoryContextCallback *callback = MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
 

@@ -1,7 +1,7 @@
 /*
  * device/cuda/sorter.h
- *		The cuda device's sorter: what sorter.c and, above it, feed.c, rows.c, spill.c, parallel_feed.c and device.c know
- *		of one sort.
+ *		The cuda device's sorter: what sorter.c and, above it, feed.c, rows.c, spill.c, parallel_feed.c and
+ *		device.c know of one sort.
  *
  * Private to these files.  Functions that return a bool return false when the sorter has failed.
  */
@@ -18,70 +18,76 @@
 /* What processes share. */
 typedef struct CudaShare
 {
-	SortShare	base;
-	uint64		job;
-	uint64		token;
-	uint64		bytes_in;		/* that processes which have left moved */
+	SortShare base;
+	uint64 job;
+	uint64 token;
+	uint64 bytes_in; /* that processes which have left moved */
 } CudaShare;
 
 typedef struct CudaSorter
 {
-	Sorter		base;
+	Sorter base;
 
 	/* The next row, for the hot path. */
-	char	   *at;				/* where it stands, if that is before end */
-	char	   *end;			/* of the window; equal to at: the next row must be looked for */
-	int64		position;		/* the row last returned, -1 before the first, nrows after the last */
+	char *at;		/* where it stands, if that is before end */
+	char *end;		/* of the window; equal to at: the next row must be looked for */
+	int64 position; /* the row last returned, -1 before the first, nrows after the last */
 
 	const SortKey *key;
-	TupleDesc	desc;			/* of the rows */
-	Size		limit;
-	bool		random_access;
-	MemoryContext context;		/* all that the sorter holds */
+	TupleDesc desc; /* of the rows */
+	Size limit;
+	bool random_access;
+	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;
 
 	/* The connection, and the job there. */
 	GpusortdClient client;
 	GpuClientWait wait;
 	GpusortdBegin estimate;
-	Chunk		chunks[GPUSORTD_MAX_CHUNKS];	/* those being filled, by their number */
+	Chunk chunks[GPUSORTD_MAX_CHUNKS]; /* those being filled, by their number */
 
 	/* What found no room on the device; the chunks are copies in the backend's own memory. */
-	Chunk	   *refused;
-	ExternalSort *external;		/* NULL: all rows are on the device, or will be */
-	SortKey    *encoder;		/* makes the keys of rows that come back */
-	Chunk	   *lone;			/* a chunk in the backend's memory for a row that fits no other */
+	Chunk *refused;
+	ExternalSort *external; /* NULL: all rows are on the device, or will be */
+	SortKey *encoder;		/* makes the keys of rows that come back */
+	Chunk *lone;			/* a chunk in the backend's memory for a row that fits no other */
 
 	/* The result: a window of it is here. */
-	int64		nrows;
-	int64		mark;
-	char	   *window;			/* NULL: none */
-	int64		window_first;	/* so many rows are before it */
-	int64		window_rows;
-	Size		window_bytes;
-	uint32	   *offsets;		/* of its rows, in units of 8 bytes, once somebody asked for them */
-	int64		offsets_capacity;
-	bool		offsets_known;
+	int64 nrows;
+	int64 mark;
+	char *window;		/* NULL: none */
+	int64 window_first; /* so many rows are before it */
+	int64 window_rows;
+	Size window_bytes;
+	uint32 *offsets; /* of its rows, in units of 8 bytes, once somebody asked for them */
+	int64 offsets_capacity;
+	bool offsets_known;
 
 	/* Several processes feed it. */
-	CudaShare  *share;			/* NULL: this one alone */
-	bool		helps;			/* another process has begun the job */
-	int			process;		/* number of this one among those that feed; -1: it doesn't */
-	bool		has_left;		/* this process feeds the job no more */
-	bool		others_left;	/* nor do the others */
-	uint64		taken_back;		/* rows of the first chunk refused that take_back has returned */
+	CudaShare *share;  /* NULL: this one alone */
+	bool helps;		   /* another process has begun the job */
+	int process;	   /* number of this one among those that feed; -1: it doesn't */
+	bool has_left;	   /* this process feeds the job no more */
+	bool others_left;  /* nor do the others */
+	uint64 taken_back; /* rows of the first chunk refused that take_back has returned */
 } CudaSorter;
 
 /* ---- sorter.c: beginning, failing, letting go ---- */
 
-/* A sorter in CurrentMemoryContext that is not connected yet; its connection is closed with its memory context. */
+/*
+ * A sorter in CurrentMemoryContext that is not connected yet; its connection is closed with its memory
+ * context.
+ */
 extern CudaSorter *cuda_sorter_create(const SortKey *key);
 
 /* The sorter fails; for the latter, as a call of the client has.  False. */
 extern bool cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message);
 extern bool cuda_client_failed(CudaSorter *sorter);
 
-/* With several processes: this one feeds the job no more, whatever is under way; who helps closes its connection. */
+/*
+ * With several processes: this one feeds the job no more, whatever is under way; who helps closes its
+ * connection.
+ */
 extern void cuda_leave(CudaSorter *sorter);
 
 /* The position was changed; the window is gone. */
@@ -105,8 +111,10 @@ extern bool cuda_connect(CudaSorter *sorter);
 extern bool cuda_begin_job(CudaSorter *sorter);
 extern bool cuda_end_job(CudaSorter *sorter);
 
-/* The number of a chunk to fill; -1: the sorter has failed, or, with *is_full, the device's memory is full. */
-extern int	cuda_take_chunk(CudaSorter *sorter, bool *is_full);
+/*
+ * The number of a chunk to fill; -1: the sorter has failed, or, with *is_full, the device's memory is full.
+ */
+extern int cuda_take_chunk(CudaSorter *sorter, bool *is_full);
 extern Chunk *cuda_open_chunk(CudaSorter *sorter, int number);
 extern bool cuda_submit_chunk(CudaSorter *sorter, Chunk *chunk);
 
@@ -174,4 +182,4 @@ extern bool cuda_share_take_over(CudaSorter *sorter);
 /* The same, when the input is over. */
 extern bool cuda_share_finish(CudaSorter *sorter);
 
-#endif							/* GPUSORT_DEVICE_CUDA_SORTER_H */
+#endif /* GPUSORT_DEVICE_CUDA_SORTER_H */

@@ -2,10 +2,10 @@
  * device/cuda/spill.c
  *		The cuda device's way out when the device's memory is full: runs in temporary files.
  *
- * What is on the device is sorted there and comes back as a sorted run, which goes to a file; a new job takes what was
- * refused, and the sort goes on.  At the end what is on the device becomes the last run, and an external sort merges all of them.
- * Keys don't come back from the device, so they are made again out of the rows; that is why rows keep
- * their sort columns.
+ * What is on the device is sorted there and comes back as a sorted run, which goes to a file; a new job takes
+ * what was refused, and the sort goes on.  At the end what is on the device becomes the last run, and an
+ * external sort merges all of them.  Keys don't come back from the device, so they are made again out of the
+ * rows; that is why rows keep their sort columns.
  *
  * A row that is longer than a chunk becomes a run of its own, from memory of the backend.
  */
@@ -18,7 +18,7 @@
 #include "device/cuda/sorter.h"
 #include "monitor/progress.h"
 
-#define INTERRUPTS_EVERY 1024	/* rows */
+#define INTERRUPTS_EVERY 1024 /* rows */
 
 static void
 create_external(CudaSorter *sorter)
@@ -27,7 +27,8 @@ create_external(CudaSorter *sorter)
 
 	if (sorter->external == NULL)
 	{
-		sorter->external = external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
+		sorter->external =
+			external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
 		sorter->encoder = sort_key_create_twin(sorter->key);
 	}
 	MemoryContextSwitchTo(old);
@@ -47,8 +48,8 @@ begin_run(CudaSorter *sorter)
 static void
 write_fixed(const CudaSorter *sorter, Run *run, const uint64 *key, MinimalTuple row)
 {
-	int			nwords = sorter->key->width / sizeof(uint64);
-	uint64		words[KEY_MAX_WORDS];
+	int nwords = sorter->key->width / sizeof(uint64);
+	uint64 words[KEY_MAX_WORDS];
 
 	for (int i = 0; i < nwords; i++)
 		words[i] = KEY_WORD_TO_HOST(key[i]);
@@ -61,14 +62,14 @@ write_row(CudaSorter *sorter, Run *run, TupleTableSlot *slot, MinimalTuple row)
 {
 	if (sorter->key->variable)
 	{
-		Size		key_size;
+		Size key_size;
 		const uint8 *key = sort_key_encode_variable(sorter->encoder, slot, &key_size);
 
 		run_write_variable(run, key, key_size, row);
 	}
 	else
 	{
-		uint64		key[KEY_MAX_WORDS];
+		uint64 key[KEY_MAX_WORDS];
 
 		sort_key_encode_fixed(sorter->encoder, slot, (uint8 *) key);
 		write_fixed(sorter, run, key, row);
@@ -79,8 +80,8 @@ write_row(CudaSorter *sorter, Run *run, TupleTableSlot *slot, MinimalTuple row)
 static bool
 write_job(CudaSorter *sorter)
 {
-	Run		   *run = begin_run(sorter);
-	Stopwatch	watch = stopwatch_start();
+	Run *run = begin_run(sorter);
+	Stopwatch watch = stopwatch_start();
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(sorter->desc, &TTSOpsMinimalTuple);
 	MinimalTuple row;
 
@@ -113,7 +114,7 @@ static bool
 spill_job(CudaSorter *sorter)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	bool		done;
+	bool done;
 
 	check_no_chunk_is_filled(sorter);
 	done = cuda_sort_job(sorter) && (sorter->nrows == 0 || write_job(sorter)) && cuda_end_job(sorter);
@@ -152,7 +153,7 @@ cuda_finish_external(CudaSorter *sorter)
 Chunk *
 cuda_open_lone_chunk(CudaSorter *sorter, Size size)
 {
-	Chunk	   *chunk = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
+	Chunk *chunk = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
 
 	chunk->size = TYPEALIGN(8, size);
 	chunk->base = MemoryContextAllocHuge(sorter->context, chunk->size);
@@ -166,10 +167,10 @@ cuda_open_lone_chunk(CudaSorter *sorter, Size size)
 void
 cuda_put_lone_chunk(CudaSorter *sorter)
 {
-	Chunk	   *chunk = sorter->lone;
+	Chunk *chunk = sorter->lone;
 	const char *place = chunk->base + chunk->back;
-	Run		   *run = begin_run(sorter);
-	Stopwatch	watch = stopwatch_start();
+	Run *run = begin_run(sorter);
+	Stopwatch watch = stopwatch_start();
 
 	if (sorter->key->variable)
 		run_write_record(run, place);

@@ -1,0 +1,83 @@
+/*
+ * tuning.cuh
+ *		Every constant of the sorts that was tuned, with what it was measured on.
+ */
+#ifndef DEVSORT_SORT_TUNING_CUH
+#define DEVSORT_SORT_TUNING_CUH
+
+/* ---- sample sort ---- */
+
+/*
+ * Leaves hold so many pairs on average at most, and hardly ever more than the base case can sort: 8192, or
+ * 4096 on small cards.
+ */
+#define SAMPLE_LEAF_MEAN 2304
+
+/* Samples a splitter.  Leischner, Osipov, Sanders, section 5: a = 30, 15 for wide keys. */
+#define SAMPLE_OVERSAMPLING 16
+
+/* Ways of one distribution: as few levels as these allow. */
+#define SAMPLE_LOG_WAYS 9
+
+/* A tile of the distribution is what one block counts and scatters at a time. */
+#define SAMPLE_TILE_THREADS 512
+#define SAMPLE_TILE_ITEMS 16
+#define SAMPLE_TILE (SAMPLE_TILE_THREADS * SAMPLE_TILE_ITEMS)
+
+/* How often an oversized leaf is sampled again before CUB's radix sort ends it. */
+#define SAMPLE_MAX_DEPTH 3
+
+/* ---- the base case: leaves sorted by one block ---- */
+
+/* Pairs a thread; the leaf classes differ in threads a block. */
+#define LEAF_ITEMS 8
+
+/*
+ * Blocks of so many threads that a multiprocessor holds at a time: more hide more latency, but have fewer
+ * registers.  Devices of compute capability 7.5 hold 1024 threads.
+ */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#define LEAF_RESIDENT_BLOCKS(threads) (1024 / (threads))
+#else
+#define LEAF_RESIDENT_BLOCKS(threads) (1536 / (threads))
+#endif
+
+/*
+ * Blocks to launch for each that the device holds: more even out the leaves' sizes, but an empty class costs
+ * more.
+ */
+#define LEAF_ROUNDS 4
+
+/* Up to so many leaves the class of small ones is left out. */
+#define LEAF_FEW 512
+
+/* Sub-buckets up to this size are ranked at once, without a look at what is in them. */
+#define LEAF_SMALL_SUB_BUCKET 8
+
+/*
+ * Comparisons a pair, on average, past which a leaf is given to the merge sort.  Threads of a warp that rank
+ * pairs of the same sub-bucket read the same key at a time, so comparisons are cheap.
+ */
+#define LEAF_MAX_WORK 96
+
+/* ---- bucket sort ---- */
+
+/* Samples of a sublist, and buckets, at the first of two levels; more if the second would need more. */
+#define BUCKET_SAMPLES 256
+
+/* One level is enough up to so many. */
+#define BUCKET_ONE_LEVEL_SAMPLES 512
+
+/*
+ * Blocks of so many threads for a multiprocessor.  With the 64 registers a thread that this leaves, two
+ * blocks of 512 threads, 15 pairs each, sort 2^27 pairs of 12 bytes in tiles in 3.3 ms on an H100
+ * (2026-11-21); one such block at a time takes 5.3 ms.
+ */
+#define BUCKET_RESIDENT_BLOCKS(threads) (1024 / (threads))
+
+/* ---- merge sort inside a block ---- */
+
+/* Pairs a thread, odd: then consecutive threads write to different banks. */
+#define MERGE_ITEMS 15
+
+#endif /* DEVSORT_SORT_TUNING_CUH */

@@ -1,0 +1,281 @@
+/*
+ * arguments.cu
+ *		Arguments outside of what devsort.h allows, and how much memory the sorts ask for.  Needs no device.
+ *
+ * The addresses here are never valid: a call that does not refuse its arguments fails with another code.
+ */
+#include <cstdio>
+
+#include "check/harness/check.h"
+
+/* By how much a few rows more may need less: pieces of the workspace are rounded up. */
+#define ROUNDING 4096
+
+static const int widths[] = {4, 8, 16, 24, 32};
+
+static DevSortFixedJob
+valid_fixed_job(void)
+{
+	DevSortFixedJob job = {};
+
+	job.algorithm = DEVSORT_SAMPLE;
+	job.format = DEVSORT_KEY_WORDS;
+	job.key_bytes = 8;
+	job.n = 100000;
+	job.keys = (void *) 0x10000000;
+	job.sorted_keys = (void *) 0x20000000;
+	job.indexes = (uint32_t *) 0x30000000;
+	job.sorted_indexes = (uint32_t *) 0x40000000;
+	return job;
+}
+
+typedef struct BadFixed
+{
+	const char *what;
+	bool seen_by_memory; /* does devsort_fixed_memory look at it? */
+	void (*spoil)(DevSortFixedJob *job);
+} BadFixed;
+
+static const BadFixed bad_fixed[] =
+	{
+		{"key of 0 bytes", true, [](DevSortFixedJob *job) { job->key_bytes = 0; }},
+		{"key of 5 bytes", true, [](DevSortFixedJob *job) { job->key_bytes = 5; }},
+		{"key of 12 bytes", true, [](DevSortFixedJob *job) { job->key_bytes = 12; }},
+		{"key of 40 bytes", true, [](DevSortFixedJob *job) { job->key_bytes = 40; }},
+		{"key of -8 bytes", true, [](DevSortFixedJob *job) { job->key_bytes = -8; }},
+		{"too many rows", true, [](DevSortFixedJob *job) { job->n = DEVSORT_MAX_ROWS + 1; }},
+		{"2^63 rows", true, [](DevSortFixedJob *job) { job->n = UINT64_C(1) << 63; }},
+		{"no such algorithm", true, [](DevSortFixedJob *job) { job->algorithm = (DevSortAlgorithm) 17; }},
+		{"no such format", false, [](DevSortFixedJob *job) { job->format = (DevSortKeyFormat) 7; }},
+		{"no keys", false, [](DevSortFixedJob *job) { job->keys = NULL; }},
+		{"no sorted keys", false, [](DevSortFixedJob *job) { job->sorted_keys = NULL; }},
+		{"17 samples", true,
+		 [](DevSortFixedJob *job) {
+	job->algorithm = DEVSORT_BUCKET;
+	job->samples = 17;
+		 }},
+		{"8 samples", true,
+		 [](DevSortFixedJob *job) {
+	job->algorithm = DEVSORT_BUCKET;
+	job->samples = 8;
+		 }},
+					  {"2048 samples", true,
+					   [](DevSortFixedJob *job) {
+	job->algorithm = DEVSORT_BUCKET;
+	job->samples = 2048;
+					   }},
+	{"-64 samples", true,
+	 [](DevSortFixedJob *job) {
+	job->algorithm = DEVSORT_BUCKET;
+	job->samples = -64;
+	 }},
+	};
+
+static void
+expect_invalid(Check *check, DevSortStatus status, const char *function, const char *what)
+{
+	Why why = {};
+	bool passed = why_failure(&why, status, DEVSORT_INVALID, function);
+
+	check_case(check, passed, &why, "%s", what);
+}
+
+static void
+check_fixed_arguments(Check *check)
+{
+	void *workspace = (void *) 0x50000000;
+	size_t huge = (size_t) 1 << 60;
+	size_t bytes;
+
+	for (const BadFixed &bad : bad_fixed)
+	{
+		DevSortFixedJob job = valid_fixed_job();
+
+		bad.spoil(&job);
+		if (bad.seen_by_memory)
+			expect_invalid(check, devsort_fixed_memory(&job, &bytes), "devsort_fixed_memory", bad.what);
+		expect_invalid(check, devsort_fixed(&job, workspace, huge, NULL), "devsort_fixed", bad.what);
+	}
+	for (int algorithm = 0; algorithm < 4; algorithm++)
+	{
+		for (int width : widths)
+		{
+			DevSortFixedJob job = valid_fixed_job();
+			Why why = {};
+
+			job.algorithm = (DevSortAlgorithm) algorithm;
+			job.key_bytes = width;
+			bytes = 0;
+			check_case(check, why_status(&why, devsort_fixed_memory(&job, &bytes), "devsort_fixed_memory"),
+					   &why, "%s, %d bytes", algorithm_name(algorithm), width);
+			if (bytes > 0)
+				expect_invalid(check, devsort_fixed(&job, workspace, bytes - 1, NULL), "devsort_fixed",
+							   "workspace too small");
+			expect_invalid(check, devsort_fixed(&job, NULL, huge, NULL), "devsort_fixed", "no workspace");
+		}
+	}
+}
+
+static DevSortStringsJob
+valid_strings_job(void)
+{
+	DevSortStringsJob job = {};
+
+	job.algorithm = DEVSORT_SAMPLE;
+	job.n = 100000;
+	job.bytes = (const uint8_t *) 0x10000000;
+	job.offsets = (const uint64_t *) 0x20000000;
+	job.sorted_indexes = (uint32_t *) 0x30000000;
+	return job;
+}
+
+typedef struct BadStrings
+{
+	const char *what;
+	bool seen_by_memory;
+	void (*spoil)(DevSortStringsJob *job);
+} BadStrings;
+
+static const BadStrings bad_strings[] = {
+	{"too many strings", true, [](DevSortStringsJob *job) { job->n = DEVSORT_MAX_ROWS + 1; }},
+	{"no such algorithm", true, [](DevSortStringsJob *job) { job->algorithm = (DevSortAlgorithm) -1; }},
+	{"no offsets", false, [](DevSortStringsJob *job) { job->offsets = NULL; }},
+	{"no sorted indexes", false, [](DevSortStringsJob *job) { job->sorted_indexes = NULL; }},
+};
+
+static void
+check_strings_arguments(Check *check)
+{
+	DevSortStringsJob valid = valid_strings_job();
+	void *workspace = (void *) 0x50000000;
+	size_t huge = (size_t) 1 << 60;
+	size_t bytes = 0;
+	Why why = {};
+
+	for (const BadStrings &bad : bad_strings)
+	{
+		DevSortStringsJob job = valid_strings_job();
+
+		bad.spoil(&job);
+		if (bad.seen_by_memory)
+			expect_invalid(check, devsort_strings_memory(&job, &bytes), "devsort_strings_memory", bad.what);
+		expect_invalid(check, devsort_strings(&job, workspace, huge, NULL), "devsort_strings", bad.what);
+	}
+	bytes = 0;
+	check_case(check, why_status(&why, devsort_strings_memory(&valid, &bytes), "devsort_strings_memory"),
+			   &why, "valid job");
+	if (bytes > 0)
+		expect_invalid(check, devsort_strings(&valid, workspace, bytes - 1, NULL), "devsort_strings",
+					   "workspace too small");
+	expect_invalid(check, devsort_strings(&valid, NULL, huge, NULL), "devsort_strings", "no workspace");
+}
+
+static DevSortRowsJob
+valid_rows_job(void)
+{
+	DevSortRowsJob job = {};
+
+	job.n = 100000;
+	job.rows = (const uint8_t *) 0x10000000;
+	job.offsets = (const uint64_t *) 0x20000000;
+	job.order = (const uint32_t *) 0x30000000;
+	job.sorted_offsets = (uint64_t *) 0x40000000;
+	return job;
+}
+
+static void
+check_rows_arguments(Check *check)
+{
+	void *workspace = (void *) 0x50000000;
+	DevSortRowsJob job = valid_rows_job();
+	size_t huge = (size_t) 1 << 60;
+	size_t bytes = 0;
+	uint64_t count;
+	Why why = {};
+
+	check_case(check, why_status(&why, devsort_rows_memory(&job, &bytes), "devsort_rows_memory"), &why,
+			   "valid job");
+	if (bytes > 0)
+		expect_invalid(check, devsort_rows_plan(&job, workspace, bytes - 1, NULL), "devsort_rows_plan",
+					   "workspace too small");
+	expect_invalid(check, devsort_rows_plan(&job, NULL, huge, NULL), "devsort_rows_plan", "no workspace");
+	expect_invalid(check, devsort_rows_window(&job, job.n + 1, 4096, &count, &bytes, NULL),
+				   "devsort_rows_window", "first past n");
+	expect_invalid(check, devsort_rows_gather(&job, 0, 1, NULL, NULL), "devsort_rows_gather", "no window");
+	expect_invalid(check, devsort_rows_gather(&job, job.n - 1, 2, (uint8_t *) workspace, NULL),
+				   "devsort_rows_gather", "rows past n");
+	expect_invalid(check, devsort_rows_gather(&job, 1, UINT64_MAX, (uint8_t *) workspace, NULL),
+				   "devsort_rows_gather", "count that wraps around");
+	job.order = NULL;
+	expect_invalid(check, devsort_rows_plan(&job, workspace, huge, NULL), "devsort_rows_plan", "no order");
+	job = valid_rows_job();
+	job.offsets = NULL;
+	expect_invalid(check, devsort_rows_plan(&job, workspace, huge, NULL), "devsort_rows_plan", "no offsets");
+	job = valid_rows_job();
+	job.n = DEVSORT_MAX_ROWS + 1;
+	expect_invalid(check, devsort_rows_memory(&job, &bytes), "devsort_rows_memory", "too many rows");
+}
+
+/* The workspace must not shrink as rows come, and its size must be known for every n that is allowed. */
+static void
+check_memory_sizes(Check *check, int algorithm, int width, bool with_indexes)
+{
+	DevSortFixedJob job = valid_fixed_job();
+	size_t before = 0;
+	size_t bytes = 0;
+	Why why = {};
+
+	job.algorithm = (DevSortAlgorithm) algorithm;
+	job.key_bytes = width;
+	if (!with_indexes)
+		job.indexes = job.sorted_indexes = NULL;
+	for (uint64_t n = 0; n <= DEVSORT_MAX_ROWS; n = n + n / 3 + 1)
+	{
+		bool passed;
+
+		job.n = n;
+		passed = why_status(&why, devsort_fixed_memory(&job, &bytes), "devsort_fixed_memory");
+		if (passed && bytes + ROUNDING < before)
+			passed = why_say(&why, "%zu bytes, but %zu for fewer rows", bytes, before);
+		if (passed && bytes > (size_t) 1 << 40)
+			passed = why_say(&why, "%zu bytes can't be meant", bytes);
+		check_case(check, passed, &why, "%s, %d bytes, n %llu, indexes %d", algorithm_name(algorithm), width,
+				   (unsigned long long) n, with_indexes);
+		before = bytes;
+	}
+	job.n = UINT64_C(1) << 27;
+	if (devsort_fixed_memory(&job, &bytes).code == DEVSORT_OK)
+		printf("# workspace, %s, %d bytes, %s, 2^27 rows: %.2f bytes a key\n", algorithm_name(algorithm),
+			   width, with_indexes ? "indexes" : "keys alone", (double) bytes / (double) job.n);
+}
+
+void
+check_arguments(Check *check)
+{
+	const struct
+	{
+		const char *name;
+		void (*run)(Check *check);
+	} groups[] = {{"fixed keys", check_fixed_arguments},
+				  {"strings", check_strings_arguments},
+				  {"rows", check_rows_arguments}};
+
+	for (const auto &group : groups)
+	{
+		if (!check_group_begin(check, "arguments: %s", group.name))
+			continue;
+		group.run(check);
+		check_group_end(check);
+	}
+	if (!check_group_begin(check, "arguments: memory of fixed keys"))
+		return;
+	for (int algorithm = 0; algorithm < 4; algorithm++)
+	{
+		for (int width : widths)
+		{
+			check_memory_sizes(check, algorithm, width, true);
+			check_memory_sizes(check, algorithm, width, false);
+		}
+	}
+	check_group_end(check);
+}

@@ -1,0 +1,70 @@
+/*
+ * rare.cu
+ *		The sample sort's ways that ordinary inputs and seeds hardly ever take.
+ *
+ * With one sample a splitter the leaves' sizes vary so much that some are larger than a block can sort and
+ * are distributed again, or, where there are too many of them, all is radix sorted.  With no work allowed to
+ * a leaf, those whose keys are not evenly spread are merge sorted.  The results are proved as always, and
+ * each way must have been taken.
+ */
+#include "check/cases/fixed.h"
+#include "pairs/sample_sort.h"
+
+static void
+check_rare_sorts(Check *check, int width)
+{
+	static FixedRunner runner;
+	const uint64_t sizes[] = {4097, 20000, 300001, 1048576, 3000017, 9000001};
+
+	for (uint64_t n : sizes)
+	{
+		for (int distribution = 0; distribution < NCHECKED_DISTRIBUTIONS; distribution++)
+		{
+			FixedCase fixed = {DEVSORT_SAMPLE,
+							   width,
+							   (DevSortKeyFormat) check_random_below(check, 2),
+							   (FixedPayload) check_random_below(check, NPAYLOADS),
+							   (Distribution) distribution,
+							   n,
+							   check_random(check) >> 16,
+							   0};
+			Why why = {};
+
+			if ((check->options.has_n && check->options.n != n) ||
+				!check_wants(check, DEVSORT_SAMPLE, width, distribution))
+				continue;
+			check_case(check, fixed_run(&runner, &fixed, &why), &why, "%d bytes, %s, n %llu, seed %llu",
+					   width, distribution_name(distribution), (unsigned long long) n,
+					   (unsigned long long) fixed.seed);
+		}
+	}
+	fixed_release(&runner);
+}
+
+void
+check_rare(Check *check)
+{
+	const SampleRareWays usual = sample_rare_ways;
+	const bool all = !check->options.has_n && check->options.distribution < 0;
+
+	for (int width : {4, 8})
+	{
+		Why why = {};
+
+		if (!check_wants(check, DEVSORT_SAMPLE, width, -1) ||
+			!check_group_begin(check, "rare ways: sample, %d bytes", width))
+			continue;
+		sample_rare_ways = {1, 0, 0, 0, 0};
+		check_rare_sorts(check, width);
+		why_say(&why, "%llu leaves distributed again, %llu merge sorted, %llu parts by radix",
+				(unsigned long long) sample_rare_ways.oversized, (unsigned long long) sample_rare_ways.hard,
+				(unsigned long long) sample_rare_ways.by_radix);
+		if (all)
+			check_case(check,
+					   sample_rare_ways.oversized > 0 && sample_rare_ways.hard > 0 &&
+						   sample_rare_ways.by_radix > 0,
+					   &why, "every way is taken");
+		sample_rare_ways = usual;
+		check_group_end(check);
+	}
+}

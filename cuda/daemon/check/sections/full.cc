@@ -1,0 +1,80 @@
+/*
+ * full.cc
+ *		A device whose memory is full in the middle of a feed: chunks come back, what was taken is sorted.
+ *
+ * On a card rows are wide, for the least that a job takes there are some tens of megabytes.
+ */
+#include "daemon/check/harness/check.h"
+
+static JobCase
+large_case(uint32_t key_bytes)
+{
+	return options.cuda ? JobCase{key_bytes, 0, false, 150000, 2000, 20, 8}
+						: JobCase{key_bytes, 0, false, 60000, 60, 20, 8};
+}
+
+/*
+ * Feeds until a chunk is refused; the rows that were taken, which are the first ones, and those that were
+ * not.
+ */
+static bool
+feed_until_full(GpusortdClient *client, const JobRows &rows, uint64_t *taken, uint64_t *refused)
+{
+	std::vector<uint64_t> chunk_rows;
+	uint64_t row = 0;
+
+	while (row < rows.job.rows)
+	{
+		uint64_t first = row;
+
+		if (!feed_chunk(client, rows, &row, rows.job.rows, UINT64_MAX))
+			break;
+		chunk_rows.push_back(row - first);
+	}
+	if (row == rows.job.rows || client->code != GPUSORTD_MEMORY_FULL || !gpusortd_flush(client) ||
+		client->refused == 0)
+		return false;
+	*taken = *refused = 0;
+	for (size_t i = 0; i < chunk_rows.size(); i++)
+		*(i + client->refused < chunk_rows.size() ? taken : refused) += chunk_rows[i];
+	return true;
+}
+
+static void
+check_one(uint32_t key_bytes, Random *random)
+{
+	Daemon daemon({"--devices", "0", "--max-device-memory", options.cuda ? "96M" : "2M"});
+	JobRows rows(large_case(key_bytes), random);
+	GpusortdBegin begin = rows.begin();
+	GpusortdClient client;
+	uint64_t taken = 0;
+	uint64_t refused = 0;
+	std::string why;
+	bool ok;
+
+	begin.expected_rows = 10;
+	begin.expected_row_bytes = 0;
+	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) &&
+		 gpusortd_begin(&client, &begin) && feed_until_full(&client, rows, &taken, &refused);
+	check(ok && taken > 0, "keys of %u bytes: the memory is full after %llu rows", key_bytes,
+		  (unsigned long long) taken);
+	rows.keys.resize(taken);
+	rows.rows.resize(taken);
+	check(!gpusortd_perform(&client) && client.code == GPUSORTD_MEMORY_FULL,
+		  "refused chunks are not forgotten by mistake");
+	gpusortd_forget_refused(&client);
+	check(gpusortd_perform(&client) && client.sorted.rows == taken && fetch_all(&client, &rows, &why) &&
+			  gpusortd_end(&client),
+		  "what was taken, %llu rows, is sorted, %llu were refused %s", (unsigned long long) taken,
+		  (unsigned long long) refused, why.c_str());
+	check(still_sorts(daemon, random), "and the next job is");
+	gpusortd_close(&client);
+	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
+}
+
+void
+check_full(Random *random)
+{
+	check_one(8, random);
+	check_one(0, random);
+}

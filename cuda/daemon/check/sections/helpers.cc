@@ -1,0 +1,312 @@
+/*
+ * helpers.cc
+ *		Helpers that are in the middle of something while their leader goes on: who waits, who is stopped, who
+ *		still feeds.
+ *
+ * A leader never waits for what a helper's process does; a helper that comes too late is told so.  What
+ * gpusortd has acknowledged is in the result, and nothing else is.  No wait here is without end, so a
+ * deadlock is a failed test.
+ */
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <thread>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/check/harness/raw.h"
+
+#define HELPERS 4
+#define ROWS_OF_HELPER 20000
+#define CHUNK_ROWS 50
+#define PATIENCE_MS 20000
+
+/* Waits for the socket, but not for ever. */
+static bool
+wait_patiently(void *, int fd, bool for_writing)
+{
+	struct pollfd poll_fd = {fd, (short) (for_writing ? POLLOUT : POLLIN), 0};
+
+	return poll(&poll_fd, 1, PATIENCE_MS) > 0;
+}
+
+static bool
+begin_job(GpusortdClient *leader, const Daemon &daemon, const JobRows &rows)
+{
+	GpusortdBegin begin = rows.begin();
+
+	return gpusortd_connect(leader, daemon.socket_path.c_str(), wait_patiently, nullptr) &&
+		   gpusortd_begin(leader, &begin);
+}
+
+static bool
+join_job(GpusortdClient *helper, const Daemon &daemon, const GpusortdJob &job)
+{
+	return gpusortd_connect(helper, daemon.socket_path.c_str(), wait_patiently, nullptr) &&
+		   gpusortd_join(helper, job.job, job.token);
+}
+
+/* How the leader goes on. */
+enum class Ending
+{
+	perform,
+	end,
+	close
+};
+
+static const char *const ending_names[] = {"sorts", "ends the job", "closes its connection"};
+
+/* ---- a stopped helper ---- */
+
+/*
+ * In a process of its own: feeds a chunk, takes another one, stops; goes on, and must be told that it is too
+ * late.
+ */
+[[noreturn]] static void
+help_and_stop(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows)
+{
+	GpusortdClient helper;
+	uint64_t row = 0;
+	bool ok = join_job(&helper, daemon, job) && feed_chunk(&helper, rows, &row, rows.job.rows, CHUNK_ROWS) &&
+			  gpusortd_flush(&helper) && gpusortd_take_chunk(&helper) >= 0;
+
+	if (!ok)
+		_exit(1);
+	kill(getpid(), SIGSTOP);
+	ok = feed_chunk(&helper, rows, &row, rows.job.rows, CHUNK_ROWS) && !gpusortd_flush(&helper) &&
+		 helper.code == GPUSORTD_JOB_OVER && gpusortd_end(&helper);
+	_exit(ok ? 0 : 2);
+}
+
+static bool
+go_on(GpusortdClient *leader, JobRows *rows, Ending ending, Random *random, std::string *why)
+{
+	bool ok = feed(leader, *rows, CHUNK_ROWS, rows->job.rows, random);
+
+	switch (ending)
+	{
+		case Ending::perform:
+			return ok && gpusortd_perform(leader) && fetch_all(leader, rows, why) && gpusortd_end(leader);
+		case Ending::end:
+			return ok && gpusortd_end(leader);
+		case Ending::close:
+			gpusortd_close(leader);
+			return ok;
+	}
+	return false;
+}
+
+static void
+check_stopped_helper(Ending ending, Random *random)
+{
+	Daemon daemon;
+	JobRows rows({8, GPUSORTD_AUTO, false, 5000, 60, 0, 8}, random);
+	GpusortdClient leader;
+	std::string why;
+	bool ok = begin_job(&leader, daemon, rows);
+	pid_t pid = ok ? fork() : -1;
+	int status = 0;
+
+	if (pid == 0)
+	{
+		GpusortdJob job = leader.job;
+
+		/* Or the connection would stay open when the leader closes it. */
+		gpusortd_close(&leader);
+		help_and_stop(daemon, job, rows);
+	}
+	ok = ok && waitpid(pid, &status, WUNTRACED) == pid && WIFSTOPPED(status);
+	check(ok, "a helper feeds a chunk and is stopped");
+	ok = ok && go_on(&leader, &rows, ending, random, &why);
+	check(ok, "its leader %s meanwhile %s %s", ending_names[(int) ending], leader.message, why.c_str());
+	check(nothing_is_promised(daemon) && still_sorts(daemon, random),
+		  "the job's memory is free, others sort");
+	if (pid > 0 && kill(pid, SIGCONT) == 0)
+		waitpid(pid, &status, 0);
+	check(status == 0, "the helper goes on, and is told that it is too late: %x", status);
+	gpusortd_close(&leader);
+	check(daemon.settles(), "all is given back");
+}
+
+/* ---- helpers in the middle of feeding ---- */
+
+/* What one of them has fed: rows from `first` on, of which gpusortd has acknowledged those up to `taken`. */
+struct Fed
+{
+	uint64_t taken;
+	GpusortdCode code;
+	bool ended;
+};
+
+/* Feeds until it is told that it is too late, with some chunks on their way most of the time. */
+static void
+help(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows, uint64_t first, Fed *fed)
+{
+	GpusortdClient helper;
+	uint64_t row = first;
+	uint64_t chunks = 0;
+	bool ok = join_job(&helper, daemon, job);
+
+	while (ok && row < first + ROWS_OF_HELPER)
+	{
+		ok = feed_chunk(&helper, rows, &row, first + ROWS_OF_HELPER, CHUNK_ROWS);
+		chunks += ok;
+	}
+	ok = ok && gpusortd_flush(&helper);
+	fed->taken = std::min<uint64_t>(first + (chunks - helper.submitted) * CHUNK_ROWS, first + ROWS_OF_HELPER);
+	fed->code = ok ? GPUSORTD_OK : helper.code;
+	fed->ended = gpusortd_end(&helper);
+	gpusortd_close(&helper);
+}
+
+/* Which rows came back?  False: something did that was not sent, or twice, or out of order. */
+static bool
+fetch_numbers(GpusortdClient *client, const JobRows &rows, std::vector<bool> *seen)
+{
+	GpusortdRows window;
+	uint64_t last = UINT64_MAX;
+
+	do
+	{
+		uint64_t at = 0;
+
+		if (!gpusortd_fetch(client, false, GPUSORTD_NEXT, &window))
+			return false;
+		for (uint64_t i = 0; i < window.rows; i++)
+		{
+			const char *row = gpusortd_chunk(client, window.chunk) + at;
+			uint64_t number;
+
+			memcpy(&number, row + 8, sizeof(number));
+			if (number >= rows.rows.size() || (*seen)[number] ||
+				memcmp(row, rows.rows[number].data(), rows.rows[number].size()) != 0 ||
+				(last != UINT64_MAX && rows.keys[last] > rows.keys[number]))
+				return false;
+			(*seen)[number] = true;
+			at += rows.rows[number].size();
+			last = number;
+		}
+	} while (window.rows > 0);
+	return true;
+}
+
+/* The result has exactly the rows that gpusortd acknowledged. */
+static bool
+result_is_what_was_taken(GpusortdClient *leader, const JobRows &rows, const std::vector<Fed> &fed)
+{
+	std::vector<bool> seen(rows.rows.size());
+
+	if (!fetch_numbers(leader, rows, &seen))
+		return false;
+	for (uint64_t row = 0; row < rows.rows.size(); row++)
+	{
+		if (seen[row] != (row < fed[row / ROWS_OF_HELPER].taken))
+		{
+			note("row %llu came back or not, of %llu acknowledged", (unsigned long long) row,
+				 (unsigned long long) fed[row / ROWS_OF_HELPER].taken);
+			return false;
+		}
+	}
+	return true;
+}
+
+/*
+ * The leader goes on at a random moment; the number of helpers who were told that it was too late, -1:
+ * something was wrong.
+ */
+static int
+race(const Daemon &daemon, const JobRows &rows, Ending ending, Random *random)
+{
+	GpusortdClient leader;
+	std::vector<Fed> fed(HELPERS, Fed{});
+	std::vector<std::thread> threads;
+	bool ok = begin_job(&leader, daemon, rows);
+	int late = 0;
+
+	for (int i = 0; i < HELPERS && ok; i++)
+		threads.emplace_back(help, std::cref(daemon), leader.job, std::cref(rows),
+							 (uint64_t) i * ROWS_OF_HELPER, &fed[i]);
+	std::this_thread::sleep_for(std::chrono::microseconds(random_below(random, 15000)));
+	if (ending == Ending::perform)
+		ok = ok && gpusortd_perform(&leader);
+	else if (ending == Ending::end)
+		ok = ok && gpusortd_end(&leader);
+	else
+		gpusortd_close(&leader);
+	for (std::thread &thread : threads)
+		thread.join();
+	for (const Fed &one : fed)
+	{
+		ok = ok && (one.code == GPUSORTD_OK || one.code == GPUSORTD_JOB_OVER) && one.ended;
+		late += one.code == GPUSORTD_JOB_OVER;
+	}
+	if (ending == Ending::perform)
+		ok = ok && result_is_what_was_taken(&leader, rows, fed) && gpusortd_end(&leader);
+	gpusortd_close(&leader);
+	return ok ? late : -1;
+}
+
+static void
+check_races(Ending ending, Random *random)
+{
+	Daemon daemon;
+	JobRows rows({8, GPUSORTD_AUTO, false, HELPERS * ROWS_OF_HELPER, 60, 0, 8}, random);
+	int late = 0;
+	int races;
+
+	for (races = 0; races < 10; races++)
+	{
+		int more = race(daemon, rows, ending, random);
+
+		if (!check(more >= 0, "a leader %s in the middle of its helpers' feeding",
+				   ending_names[(int) ending]))
+			break;
+		late += more;
+	}
+	check(late > 0, "of %d helpers %d were told that it is too late", races * HELPERS, late);
+	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
+}
+
+/* ---- who reads no answers ---- */
+
+/*
+ * It asks for answers until gpusortd can't send them any more.  Others sort, and gpusortd ends as it was
+ * asked to.
+ */
+static void
+check_deaf(Random *random)
+{
+	Daemon daemon;
+	JobRows rows({8, GPUSORTD_AUTO, false, 10, 60, 0, 8}, random);
+	GpusortdClient client;
+	bool ok = begin_job(&client, daemon, rows);
+	std::string empty = raw_message(GPUSORTD_SUBMIT, GpusortdSubmit{0, 0, 0, 0, client.job.chunk_bytes});
+	struct pollfd poll_fd = {client.fd, POLLOUT, 0};
+	uint64_t sent = 0;
+
+	while (ok && poll(&poll_fd, 1, 200) > 0 && (poll_fd.revents & POLLOUT) != 0 && sent < 1000000)
+	{
+		raw_send(client.fd, empty);
+		sent++;
+	}
+	check(ok && sent < 1000000, "a client asks %llu times and reads no answer", (unsigned long long) sent);
+	check(still_sorts(daemon, random), "others sort");
+	check(daemon.end() == 0, "and gpusortd ends on SIGTERM");
+	gpusortd_close(&client);
+}
+
+void
+check_helpers(Random *random)
+{
+	for (Ending ending : {Ending::perform, Ending::end, Ending::close})
+	{
+		check_stopped_helper(ending, random);
+		check_races(ending, random);
+	}
+	check_deaf(random);
+}

@@ -1,0 +1,328 @@
+/*
+ * resources.cc
+ *		Promises of device memory, and segments of chunk memory; resources.h says how.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "daemon/server/resources.h"
+
+/* ---- chunk memory ---- */
+
+SegmentPool::SegmentPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t most)
+	: chunk_bytes(size_of_chunk), most_chunks(most), layer(device_layer)
+{
+}
+
+SegmentPool::~SegmentPool()
+{
+	ending = true;
+	if (preparing.joinable())
+		preparing.join();
+	for (const Segment &segment : free_segments)
+		destroy(segment);
+}
+
+void
+SegmentPool::destroy(Segment segment)
+{
+	if (segment.base != nullptr)
+	{
+		layer->unregister_memory(segment.base);
+		munmap(segment.base, chunk_bytes * segment.chunks);
+	}
+	if (segment.fd >= 0)
+		close(segment.fd);
+}
+
+/* Allocates all of it at once, so that running out of memory is an error here and no signal later. */
+Outcome
+SegmentPool::map(Segment *segment)
+{
+	uint64_t bytes = chunk_bytes * segment->chunks;
+	void *address;
+	Outcome outcome;
+
+	segment->fd = memfd_create("gpusortd chunks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (segment->fd < 0 || ftruncate(segment->fd, bytes) != 0 || fallocate(segment->fd, 0, 0, bytes) != 0 ||
+		fcntl(segment->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+		return {GPUSORTD_NO_RESOURCES, std::string("could not make chunk memory: ") + strerror(errno)};
+	address = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, segment->fd, 0);
+	if (address == MAP_FAILED)
+		return {GPUSORTD_NO_RESOURCES, std::string("could not map chunk memory: ") + strerror(errno)};
+	outcome = layer->register_memory(address, bytes);
+	if (outcome.ok())
+		segment->base = (uint8_t *) address;
+	else
+		munmap(address, bytes);
+	return outcome;
+}
+
+/* A segment whose chunks are counted as made. */
+Outcome
+SegmentPool::make(uint32_t chunks, Segment *segment)
+{
+	Segment made;
+	Outcome outcome;
+
+	made.chunks = chunks;
+	outcome = map(&made);
+	if (outcome.ok())
+	{
+		*segment = made;
+		return outcome;
+	}
+	destroy(made);
+
+	std::lock_guard<std::mutex> lock(mutex);
+
+	made_chunks -= chunks;
+	return outcome;
+}
+
+/*
+ * Under the lock: a free segment of that size.  False: there is none, but its chunks may be made now and are
+ * counted; free ones of the other size that were in the way are gone.
+ */
+bool
+SegmentPool::take_free(uint32_t chunks, Segment *segment)
+{
+	for (auto found = free_segments.rbegin(); found != free_segments.rend(); ++found)
+	{
+		if (found->chunks == chunks)
+		{
+			*segment = *found;
+			free_segments.erase(std::next(found).base());
+			return true;
+		}
+	}
+	while (made_chunks + chunks > most_chunks && !free_segments.empty())
+	{
+		made_chunks -= free_segments.front().chunks;
+		destroy(free_segments.front());
+		free_segments.erase(free_segments.begin());
+	}
+	made_chunks += chunks;
+	return false;
+}
+
+Outcome
+SegmentPool::take(uint32_t chunks, Segment *segment)
+{
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+
+		if (take_free(chunks, segment))
+			return {};
+	}
+	return make(chunks, segment);
+}
+
+void
+SegmentPool::give_back(Segment segment)
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	free_segments.push_back(segment);
+}
+
+/* False: there is no room for it, or it could not be made; clients will be told why when they ask. */
+bool
+SegmentPool::prepare_one(uint32_t chunks)
+{
+	Segment segment;
+
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+
+		if (ending || made_chunks + chunks > most_chunks)
+			return false;
+		made_chunks += chunks;
+	}
+	if (!make(chunks, &segment).ok())
+		return false;
+	give_back(segment);
+	return true;
+}
+
+void
+SegmentPool::prepare(const std::vector<uint32_t> &sizes, size_t first)
+{
+	for (size_t i = 0; i < first; i++)
+	{
+		if (!prepare_one(sizes[i]))
+			return;
+	}
+	preparing = std::thread([this, sizes, first] {
+		for (size_t i = first; i < sizes.size() && prepare_one(sizes[i]); i++)
+			;
+	});
+}
+
+/* ---- admission ---- */
+
+static uint64_t
+bytes_left(const GateDevice &device)
+{
+	return device.limit - device.promised;
+}
+
+GateDevice *
+Gate::most_free()
+{
+	return &*std::max_element(devices.begin(), devices.end(), [](const GateDevice &a, const GateDevice &b) {
+		return bytes_left(a) < bytes_left(b);
+	});
+}
+
+/* Under the lock: admits from the queue's head as long as there is something for it. */
+void
+Gate::admit_waiting()
+{
+	while (!queue.empty() && free_chunks >= queue.front()->chunks)
+	{
+		Admission *next = queue.front();
+		GateDevice *device = most_free();
+		uint64_t one = 1;
+
+		if (bytes_left(*device) < next->share)
+			return;
+		device->promised += next->share;
+		device->jobs++;
+		free_chunks -= next->chunks;
+		next->place = device;
+		queue.pop_front();
+		(void) !write(next->event, &one, sizeof(one));
+	}
+}
+
+/* A job that expects more than any device has gets all that one may have, and is told when that is full. */
+std::unique_ptr<Admission>
+Gate::enter(uint64_t bytes, uint32_t chunks)
+{
+	int event = eventfd(0, EFD_CLOEXEC);
+	uint64_t most = 0;
+
+	if (event < 0)
+		return nullptr;
+	for (const GateDevice &device : devices)
+		most = std::max(most, device.limit);
+
+	std::unique_ptr<Admission> admission(new Admission(this, event, std::min(bytes, most), chunks));
+	std::lock_guard<std::mutex> lock(mutex);
+
+	queue.push_back(admission.get());
+	admit_waiting();
+	return admission;
+}
+
+Admission::~Admission()
+{
+	{
+		std::lock_guard<std::mutex> lock(gate->mutex);
+
+		if (place != nullptr)
+		{
+			place->promised -= share;
+			place->jobs--;
+			gate->free_chunks += chunks;
+		}
+		else
+			gate->queue.remove(this);
+		gate->admit_waiting();
+	}
+	close(event);
+}
+
+bool
+Admission::admitted() const
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	return place != nullptr;
+}
+
+int
+Admission::device() const
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	return place->description.number;
+}
+
+uint64_t
+Admission::bytes() const
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	return share;
+}
+
+uint64_t
+Admission::before() const
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	return std::distance(gate->queue.begin(), std::find(gate->queue.begin(), gate->queue.end(), this));
+}
+
+bool
+Admission::raise(uint64_t bytes)
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	if (bytes <= share)
+		return true;
+	if (bytes - share > bytes_left(*place))
+		return false;
+	place->promised += bytes - share;
+	share = bytes;
+	return true;
+}
+
+void
+Admission::lower(uint64_t bytes)
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	if (bytes >= share)
+		return;
+	place->promised -= share - bytes;
+	share = bytes;
+	gate->admit_waiting();
+}
+
+bool
+Gate::take_chunks(uint32_t chunks)
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	if (free_chunks < chunks)
+		return false;
+	free_chunks -= chunks;
+	return true;
+}
+
+void
+Gate::release_chunks(uint32_t chunks)
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	free_chunks += chunks;
+	admit_waiting();
+}
+
+std::vector<GateDevice>
+Gate::describe()
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	return devices;
+}

@@ -1,0 +1,307 @@
+/*
+ * session.cc
+ *		One connection: a thread that reads a message, does what it says, and answers.
+ *
+ * A connection has one job at a time, its own or one that it joined to help to feed:
+ *
+ *	  greeting --HELLO--> ready --BEGIN--> feeding --PERFORM--> sorted
+ *	                        |  \--JOIN---> helping                 |
+ *	                        ^------------------END-----------------+
+ *
+ * A message that isn't allowed in the state, or isn't one at all, is a protocol error and closes the
+ * connection.  A job that fails is told of once; from then on its messages are dropped, for the client may
+ * have sent some before it could know, until END, and the connection is ready again.
+ *
+ * Each message is done before the next is read, but for FETCH: as long as more of them are there to be read,
+ * DEVICE_FETCHES are under way at a time.  Answers come in order all the same.  What a message says is
+ * checked here; what is in a chunk is checked by the device layer, after copying it.
+ *
+ * However the connection ends, the destructor gives back what it holds.  The thread looks at the socket
+ * between messages, and while it waits in the queue; a sort that is under way on the device can't be stopped,
+ * and is at most a second.
+ */
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+#include <poll.h>
+#include <sys/random.h>
+
+#include "daemon/protocol/chunk_layout.h"
+#include "daemon/server/session.h"
+
+/* More is no estimate: keeps sums of estimates far from overflowing. */
+#define MOST_EXPECTED_BYTES (UINT64_C(1) << 48)
+
+/* Jobs that are expected to fill no more chunks than this are small: they get a small segment. */
+#define SMALL_JOB_CHUNKS 2
+
+/* False: the client has closed the connection, or can't be understood and has been told. */
+bool
+Session::read_message(Message *message)
+{
+	std::string why;
+
+	return wire.read(message, &why) || (!why.empty() && protocol_error(why));
+}
+
+/* The connection is at its end. */
+bool
+Session::protocol_error(const std::string &text)
+{
+	log_line("WARNING", "closing a connection: %s", text.c_str());
+	(void) wire.send_error(GPUSORTD_PROTOCOL_ERROR, text);
+	return false;
+}
+
+/* ---- the loop ---- */
+
+void
+Session::run()
+{
+	Message message;
+
+	while (wait_for_message() && read_message(&message) && handle(message))
+		;
+}
+
+/* As long as no message is there, answers fetches that are under way. */
+bool
+Session::wait_for_message()
+{
+	while (!fetches.empty() && !wire.can_read())
+	{
+		if (!finish_fetch())
+			return false;
+	}
+	return true;
+}
+
+/* False: the connection is at its end. */
+bool
+Session::handle(const Message &message)
+{
+	try
+	{
+		return dispatch(message);
+	}
+	catch (const std::bad_alloc &)
+	{
+		if (job == nullptr)
+			return false;
+		return fail({GPUSORTD_NO_RESOURCES, "gpusortd is out of host memory"});
+	}
+}
+
+bool
+Session::dispatch(const Message &message)
+{
+	if (message.type != GPUSORTD_FETCH && !finish_fetches())
+		return false;
+	if (state == SessionState::failed && message.type != GPUSORTD_END)
+		return message.type != GPUSORTD_HELLO || protocol_error("HELLO after the greeting");
+	switch (message.type)
+	{
+		case GPUSORTD_HELLO:
+			if (state == SessionState::greeting)
+				return message.hello.flags == 0 ? hello() : protocol_error("unknown flags in HELLO");
+			break;
+		case GPUSORTD_BEGIN:
+			if (state == SessionState::ready)
+				return begin(message.begin);
+			break;
+		case GPUSORTD_JOIN:
+			if (state == SessionState::ready)
+				return join(message.join);
+			break;
+		case GPUSORTD_SUBMIT:
+			if (state == SessionState::feeding || state == SessionState::helping)
+				return submit(message.submit);
+			break;
+		case GPUSORTD_PERFORM:
+			if (state == SessionState::feeding)
+				return perform();
+			break;
+		case GPUSORTD_FETCH:
+			if (state == SessionState::sorted)
+				return fetch(message.fetch);
+			break;
+		case GPUSORTD_END:
+			if (state != SessionState::greeting && state != SessionState::ready)
+				return end();
+			break;
+		default:
+			break;
+	}
+	return protocol_error("message type " + std::to_string(message.type) + " is not allowed now");
+}
+
+/*
+ * Tells the client of a failure.  The job is over, and lets go of the device's memory now; but it goes on
+ * without a helper that could not begin to help, or came too late to.
+ */
+bool
+Session::fail(const Outcome &outcome)
+{
+	bool sent;
+
+	if (job != nullptr && !(helper && (state == SessionState::ready || outcome.code == GPUSORTD_JOB_OVER)))
+		job->fail(outcome);
+	fetches.clear();
+	state = SessionState::failed;
+	sent = wire.send_error(outcome.code, outcome.message);
+	if (outcome.code == GPUSORTD_DEVICE_LOST)
+	{
+		log_line("FATAL", "the device failed: %s", outcome.message.c_str());
+		service->stop(3);
+	}
+	return sent;
+}
+
+bool
+Session::hello()
+{
+	GpusortdWelcome welcome = {};
+
+	welcome.host_memory = service->settings.host_memory;
+	welcome.chunk_bytes = service->segments->chunk_bytes;
+	for (const GateDevice &device : service->gate->describe())
+	{
+		GpusortdDevice *to = &welcome.device[welcome.devices++];
+
+		device.description.name.copy(to->name, sizeof(to->name) - 1);
+		to->number = device.description.number;
+		to->jobs = device.jobs;
+		to->memory_bytes = device.description.memory_bytes;
+		to->limit_bytes = device.limit;
+		to->free_bytes = device.limit - device.promised;
+	}
+	state = SessionState::ready;
+	return wire.send(GPUSORTD_WELCOME, welcome);
+}
+
+/* ---- beginning ---- */
+
+static bool
+begin_is_valid(const GpusortdBegin &wanted)
+{
+	return wanted.key_bytes % 8 == 0 && wanted.key_bytes <= 32 && wanted.algorithm <= GPUSORTD_RADIX &&
+		   wanted.payload <= GPUSORTD_WORDS_RIDE && wanted.reserved == 0;
+}
+
+/* What BEGIN estimates, within reason. */
+static JobSize
+expected_size(const GpusortdBegin &wanted)
+{
+	JobSize size;
+
+	size.rows = std::min(wanted.expected_rows, DEVICE_MOST_ROWS);
+	size.key_bytes = std::min(wanted.expected_key_bytes, MOST_EXPECTED_BYTES);
+	size.row_bytes = std::min(wanted.expected_row_bytes, MOST_EXPECTED_BYTES);
+	return size;
+}
+
+/* The chunks that a job of that size gets; of unknown size: many. */
+static uint32_t
+choose_chunks(const Service &service, const JobSize &size, uint32_t key_bytes)
+{
+	uint64_t bytes = size.rows * chunk_entry_bytes(key_bytes) + size.key_bytes + size.row_bytes;
+
+	return bytes > 0 && bytes <= SMALL_JOB_CHUNKS * service.settings.chunk_bytes ? service.small_segment()
+																				 : service.large_segment();
+}
+
+bool
+Session::begin(const GpusortdBegin &wanted)
+{
+	JobSize expected = expected_size(wanted);
+	bool admitted = false;
+	uint32_t chunks;
+	Outcome outcome;
+
+	if (!begin_is_valid(wanted))
+		return fail({GPUSORTD_INVALID, "BEGIN asks for a sort that there is not"});
+	job = std::make_shared<SharedJob>();
+	job->shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm,
+				  wanted.payload == GPUSORTD_WORDS_RIDE, service->segments->chunk_bytes};
+	chunks = choose_chunks(*service, expected, wanted.key_bytes);
+	waiting = service->gate->enter(service->layer->memory_needed(job->shape, expected), chunks);
+	if (waiting == nullptr)
+		return fail({GPUSORTD_NO_RESOURCES, "gpusortd has too many files open"});
+	if (!wait_for_admission(&admitted))
+		return false;
+	if (!admitted)
+		return true;
+	outcome = job->begin(service->layer.get(), expected, std::move(waiting));
+	if (!outcome.ok())
+		return fail(outcome);
+	if (getrandom(&job->token, sizeof(job->token), 0) != (ssize_t) sizeof(job->token))
+		return fail({GPUSORTD_NO_RESOURCES, "no random numbers"});
+	service->publish(job);
+	return lend_segment(chunks, SessionState::feeding);
+}
+
+/* Waits in the queue, and for the client's END.  False: the connection is at its end. */
+bool
+Session::wait_for_admission(bool *admitted)
+{
+	Message message;
+
+	*admitted = waiting->admitted();
+	if (*admitted)
+		return true;
+	if (!wire.send(GPUSORTD_QUEUED, GpusortdQueued{waiting->before()}))
+		return false;
+	for (;;)
+	{
+		struct pollfd fds[2] = {{wire.fd, POLLIN, 0}, {waiting->event_fd(), POLLIN, 0}};
+
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return false;
+		if (fds[0].revents != 0)
+			break;
+		if (fds[1].revents != 0)
+		{
+			*admitted = true;
+			return true;
+		}
+	}
+	if (!read_message(&message))
+		return false;
+	return message.type == GPUSORTD_END ? end() : protocol_error("only END is allowed in the queue");
+}
+
+bool
+Session::join(const GpusortdJoin &wanted)
+{
+	helper = true;
+	job = service->find(wanted.job, wanted.token);
+	if (job == nullptr)
+		return fail({GPUSORTD_JOB_OVER, "the job to join does not exist, or is over"});
+	if (!service->gate->take_chunks(service->small_segment()))
+		return fail({GPUSORTD_STAGING_FULL, "all chunk memory is in use"});
+	place_chunks = service->small_segment();
+	return lend_segment(place_chunks, SessionState::helping);
+}
+
+/* A segment for this connection; then the client may begin to fill chunks. */
+bool
+Session::lend_segment(uint32_t chunks, SessionState next)
+{
+	Outcome outcome = service->segments->take(chunks, &segment);
+	GpusortdJob lent = {};
+
+	if (!outcome.ok())
+		return fail(outcome);
+	job->describe(&lent);
+	lent.chunks = segment.chunks;
+	lent.chunk_bytes = service->segments->chunk_bytes;
+	state = next;
+	return wire.send(GPUSORTD_JOB, lent, segment.fd);
+}
+
+void
+session_run(Service *service, int fd)
+{
+	Session(service, fd).run();
+}

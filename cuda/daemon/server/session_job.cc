@@ -1,0 +1,160 @@
+/*
+ * session_job.cc
+ *		A connection's rows: feeding, sorting, returning, ending.
+ */
+#include <chrono>
+
+#include "daemon/protocol/chunk_layout.h"
+#include "daemon/server/session.h"
+
+/* ---- feeding ---- */
+
+/* What SUBMIT says of a chunk; that it is true is for the device layer to find out. */
+static bool
+submit_is_valid(const GpusortdSubmit &filled, const JobShape &shape, uint32_t chunks)
+{
+	uint64_t entry_bytes = chunk_entry_bytes(shape.key_bytes);
+
+	return filled.chunk < chunks && filled.reserved == 0 && filled.rows <= shape.chunk_bytes / entry_bytes &&
+		   filled.front == filled.rows * entry_bytes && filled.front <= filled.back &&
+		   filled.back <= shape.chunk_bytes && filled.back % 8 == 0;
+}
+
+bool
+Session::submit(const GpusortdSubmit &filled)
+{
+	GpusortdChunkFree freed = {filled.chunk, GPUSORTD_OK};
+	Outcome outcome;
+
+	if (!submit_is_valid(filled, job->shape, segment.chunks))
+		return fail({GPUSORTD_INVALID, "SUBMIT describes no chunk"});
+	outcome = job->submit(
+		{segment.base + filled.chunk * job->shape.chunk_bytes, filled.rows, filled.front, filled.back});
+	if (outcome.code == GPUSORTD_MEMORY_FULL)
+		freed.refused = GPUSORTD_MEMORY_FULL;
+	else if (!outcome.ok())
+		return fail(outcome);
+	return wire.send(GPUSORTD_CHUNK_FREE, freed);
+}
+
+/* ---- sorting, returning ---- */
+
+bool
+Session::perform()
+{
+	GpusortdSorted sorted = {};
+	Outcome outcome = job->perform(&sorted);
+
+	if (!outcome.ok())
+		return fail(outcome);
+	rows = sorted.rows;
+	position = 0;
+	state = SessionState::sorted;
+	return wire.send(GPUSORTD_SORTED, sorted);
+}
+
+static uint64_t
+microseconds_since(std::chrono::steady_clock::time_point start)
+{
+	return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start)
+		.count();
+}
+
+/* Starts a fetch; it is answered when it is finished. */
+bool
+Session::fetch(const GpusortdFetch &wanted)
+{
+	auto start = std::chrono::steady_clock::now();
+	uint64_t from = wanted.position == GPUSORTD_NEXT ? position : wanted.position;
+	Window window = {};
+	Outcome outcome;
+
+	if (wanted.chunk >= segment.chunks || wanted.backward > 1 || from > rows)
+	{
+		if (!finish_fetches())
+			return false;
+		return state == SessionState::failed ||
+			   fail({GPUSORTD_INVALID, "FETCH asks for rows that there are not"});
+	}
+	if (fetches.size() == DEVICE_FETCHES && !finish_fetch())
+		return false;
+	if (state == SessionState::failed)
+		return true;
+	outcome = job->start_fetch(from, wanted.backward, segment.base + wanted.chunk * job->shape.chunk_bytes,
+							   &window);
+	if (!outcome.ok())
+		return fail(outcome);
+	fetches.push_back({wanted.chunk, 0, window.first, window.rows, window.bytes});
+	position = wanted.backward ? window.first : window.first + window.rows;
+	fetch_us += microseconds_since(start);
+	return true;
+}
+
+/* Waits for the fetch that was started first, and answers it.  False: the connection is at its end. */
+bool
+Session::finish_fetch()
+{
+	auto start = std::chrono::steady_clock::now();
+	GpusortdRows answer = fetches.front();
+	Outcome outcome;
+
+	if (answer.rows > 0)
+		outcome = job->finish_fetch();
+	if (!outcome.ok())
+		return fail(outcome);
+	fetches.pop_front();
+	fetch_us += microseconds_since(start);
+	return wire.send(GPUSORTD_ROWS, answer);
+}
+
+bool
+Session::finish_fetches()
+{
+	while (!fetches.empty())
+	{
+		if (!finish_fetch())
+			return false;
+	}
+	return true;
+}
+
+/* ---- ending ---- */
+
+bool
+Session::end()
+{
+	GpusortdEnded ended = {fetch_us};
+
+	leave_job();
+	state = SessionState::ready;
+	return wire.send(GPUSORTD_ENDED, ended);
+}
+
+/*
+ * Gives back all that the connection holds of its job.  What the device does with the segment's chunks ends
+ * first; then the segment goes, before the place at the gate that stands for it.
+ */
+void
+Session::leave_job()
+{
+	std::unique_ptr<Admission> place = std::move(waiting);
+
+	if (job != nullptr && !helper)
+	{
+		std::unique_ptr<Admission> of_job = job->end();
+
+		service->withdraw(job);
+		if (of_job != nullptr)
+			place = std::move(of_job);
+	}
+	if (segment.base != nullptr)
+		service->segments->give_back(segment);
+	segment = {};
+	if (place_chunks > 0)
+		service->gate->release_chunks(place_chunks);
+	place_chunks = 0;
+	job.reset();
+	helper = false;
+	fetches.clear();
+	fetch_us = 0;
+}

@@ -1,0 +1,132 @@
+/*
+ * shared_job.cc
+ *		The states of a job, and the calls of its device's job; shared_job.h says how they go together.
+ */
+#include "daemon/server/shared_job.h"
+
+/* A call of the device's job, in one state of the job. */
+class SharedJob::Use
+{
+public:
+	Use(SharedJob *used, State needed) : job(used)
+	{
+		std::lock_guard<std::mutex> lock(job->mutex);
+
+		if (job->state == needed)
+		{
+			device_job = job->device_job.get();
+			job->users++;
+		}
+		else
+			why_not =
+				job->failure.ok() ? Outcome{GPUSORTD_JOB_OVER, "the job takes no more chunks"} : job->failure;
+	}
+
+	~Use()
+	{
+		std::lock_guard<std::mutex> lock(job->mutex);
+
+		if (device_job != nullptr && --job->users == 0)
+			job->unused.notify_all();
+	}
+
+	SharedJob *job;
+	DeviceJob *device_job = nullptr; /* NULL: it is too late */
+	Outcome why_not;
+};
+
+Outcome
+SharedJob::begin(DeviceLayer *layer, const JobSize &expected, std::unique_ptr<Admission> its_admission)
+{
+	admission = std::move(its_admission);
+	return layer->begin(admission->device(), shape, expected, admission.get(), &device_job);
+}
+
+void
+SharedJob::describe(GpusortdJob *lent)
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	lent->job = id;
+	lent->token = token;
+	if (admission != nullptr)
+	{
+		lent->device = admission->device();
+		lent->promised_bytes = admission->bytes();
+	}
+}
+
+Outcome
+SharedJob::submit(const FilledChunk &chunk)
+{
+	Use use(this, State::feeding);
+
+	if (use.device_job == nullptr)
+		return use.why_not;
+	return chunk.rows > 0 ? use.device_job->submit(chunk) : Outcome();
+}
+
+Outcome
+SharedJob::perform(GpusortdSorted *sorted)
+{
+	{
+		std::unique_lock<std::mutex> lock(mutex);
+
+		if (state == State::feeding)
+			state = State::sorting;
+		unused.wait(lock, [this] { return users == 0; });
+	}
+
+	Use use(this, State::sorting);
+	Outcome outcome = use.device_job != nullptr ? use.device_job->perform(sorted) : use.why_not;
+	std::lock_guard<std::mutex> lock(mutex);
+
+	if (outcome.ok() && state == State::sorting)
+		state = State::sorted;
+	return outcome;
+}
+
+Outcome
+SharedJob::start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window)
+{
+	Use use(this, State::sorted);
+
+	return use.device_job != nullptr ? use.device_job->start_fetch(position, backward, target, window)
+									 : use.why_not;
+}
+
+Outcome
+SharedJob::finish_fetch()
+{
+	Use use(this, State::sorted);
+
+	return use.device_job != nullptr ? use.device_job->finish_fetch() : use.why_not;
+}
+
+/* Destroys the device's job, when nobody uses it any more. */
+void
+SharedJob::close(std::unique_lock<std::mutex> *lock)
+{
+	state = State::over;
+	unused.wait(*lock, [this] { return users == 0; });
+	device_job.reset();
+}
+
+void
+SharedJob::fail(const Outcome &outcome)
+{
+	std::unique_lock<std::mutex> lock(mutex);
+
+	if (failure.ok() && state != State::over)
+		failure = outcome;
+	close(&lock);
+}
+
+std::unique_ptr<Admission>
+SharedJob::end()
+{
+	std::unique_lock<std::mutex> lock(mutex);
+
+	close(&lock);
+	return std::move(admission);
+}

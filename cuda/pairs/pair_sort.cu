@@ -1,0 +1,63 @@
+/*
+ * pair_sort.cu
+ *		Chooses the algorithm.
+ */
+#include "base/tuning.cuh"
+#include "pairs/bucket_sort.h"
+#include "pairs/radix_sort.h"
+#include "pairs/sample_sort.h"
+
+#ifdef DEVSORT_FAULTS
+SampleRareWays sample_rare_ways = {SAMPLE_OVERSAMPLING, LEAF_MAX_WORK, 0, 0, 0};
+#endif
+
+/*
+ * What DEVSORT_AUTO is for this Key.  On an H100 (2026-11-21, 2^27 pairs with a 4-byte value,
+ * `gpubench rates`): 4-byte keys 4.42 ms by radix, 4.46 by sample sort, 11 by bucket sort, alone 3.22 and
+ * 3.29; 8-byte keys 12.7 by radix, 6.2 by sample sort, 15 by bucket sort.
+ */
+template <typename Key>
+static DevSortAlgorithm
+resolve_algorithm(DevSortAlgorithm algorithm)
+{
+	if (algorithm != DEVSORT_AUTO)
+		return algorithm;
+	return sizeof(Key) == 4 ? DEVSORT_RADIX : DEVSORT_SAMPLE;
+}
+
+template <typename Key>
+void
+pair_sort_measure(Workspace *workspace, DevSortAlgorithm algorithm, uint64_t n, bool has_values, int samples)
+{
+	switch (resolve_algorithm<Key>(algorithm))
+	{
+		case DEVSORT_BUCKET:
+			bucket_sort_measure<Key>(workspace, n, samples);
+			break;
+		case DEVSORT_RADIX:
+			radix_sort_measure<Key>(workspace, n, has_values, false);
+			break;
+		default:
+			sample_sort_measure<Key>(workspace, n);
+	}
+}
+
+template <typename Key>
+DevSortStatus
+pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	switch (resolve_algorithm<Key>(job->algorithm))
+	{
+		case DEVSORT_BUCKET:
+			return bucket_sort(job, workspace, stream);
+		case DEVSORT_RADIX:
+			return radix_sort(job, false, workspace, stream);
+		default:
+			return sample_sort(job, workspace, stream);
+	}
+}
+
+template void pair_sort_measure<uint32_t>(Workspace *, DevSortAlgorithm, uint64_t, bool, int);
+template void pair_sort_measure<uint64_t>(Workspace *, DevSortAlgorithm, uint64_t, bool, int);
+template DevSortStatus pair_sort<uint32_t>(const PairSortJob<uint32_t> *, const Workspace *, cudaStream_t);
+template DevSortStatus pair_sort<uint64_t>(const PairSortJob<uint64_t> *, const Workspace *, cudaStream_t);

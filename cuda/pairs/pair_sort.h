@@ -1,0 +1,63 @@
+/*
+ * pair_sort.h
+ *		Sorting (key, value) pairs whose key is one unsigned integer: what everything wider is made of.
+ *
+ * Internal.  Key is uint32_t or uint64_t, values are uint32_t.  Sorting keys of 16 to 32 bytes (wide_sort.cu)
+ * and strings (strings/sort.cu) means sorting such pairs, several times if need be.
+ */
+#ifndef DEVSORT_PAIR_SORT_H
+#define DEVSORT_PAIR_SORT_H
+
+#include "base/workspace.h"
+
+/*
+ * n pairs at keys, values, which are overwritten; the result is at sorted_keys, sorted_values.  values and
+ * sorted_values are both NULL when keys alone are sorted.  n is at most DEVSORT_MAX_ROWS, 0 is allowed.
+ */
+template <typename Key>
+struct PairSortJob
+{
+	DevSortAlgorithm algorithm; /* DEVSORT_AUTO: what measured fastest for this Key */
+	uint64_t n;
+	Key *keys;
+	uint32_t *values;
+	Key *sorted_keys;
+	uint32_t *sorted_values;
+	bool big_endian; /* keys are byte strings in memcmp order, not native integers */
+	uint64_t seed;
+	int samples; /* bucket sort's s; 0: the tuned one */
+	const DevSortStages *stages;
+};
+
+/*
+ * Takes what pair_sort needs for up to n pairs, with or without values, from the workspace (or measures it).
+ */
+template <typename Key>
+void pair_sort_measure(Workspace *workspace, DevSortAlgorithm algorithm, uint64_t n, bool has_values,
+					   int samples);
+
+/*
+ * Sorts in a workspace whose rest is at least what pair_sort_measure takes; leaves workspace->used as it was.
+ */
+template <typename Key>
+DevSortStatus pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream);
+
+/* Is there such an algorithm? */
+static inline DevSortStatus
+check_algorithm(DevSortAlgorithm algorithm)
+{
+	if ((int) algorithm < DEVSORT_AUTO || (int) algorithm > DEVSORT_RADIX)
+		return status_make(DEVSORT_INVALID, "algorithm %d does not exist; allowed are %d to %d",
+						   (int) algorithm, (int) DEVSORT_AUTO, (int) DEVSORT_RADIX);
+	return status_ok();
+}
+
+/* Tells the caller's stage hook; no-op without one. */
+static inline void
+stage_begin(const DevSortStages *stages, const char *stage, cudaStream_t stream)
+{
+	if (stages)
+		stages->begin(stages->arg, stage, stream);
+}
+
+#endif /* DEVSORT_PAIR_SORT_H */

@@ -1,0 +1,535 @@
+/*
+ * sample_sort.cuh
+ *		The sample sort's driver.
+ *
+ * Sorted are pairs, or keys alone, that move between two arrays: the caller's input and output.
+ *
+ *	no level	up to SAMPLE_BLOCK pairs are one leaf
+ *	one level	input -> leaves in the output, sorted where they are
+ *	two levels	input -> buckets in the output -> leaves in the input -> sorted into the output
+ *
+ * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the
+ * list of leaves that came out larger than a block can sort is read back; there hardly ever is one, and each
+ * is sampled again with other random numbers, as a sort of its own.
+ *
+ * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes)
+ * sorts by CUB's radix sort instead.
+ */
+#ifndef DEVSORT_SAMPLE_SORT_CUH
+#define DEVSORT_SAMPLE_SORT_CUH
+
+#include <vector>
+
+#include "base/launch.cuh"
+#include "pairs/leaf_sort.cuh"
+#include "pairs/radix_sort.h"
+#include "pairs/sample_distribution.cuh"
+#include "pairs/sample_sort.h"
+#include "primitives/device_scan.h"
+
+/* One block sorts so many pairs on every device; LEAF_THREADS_MEDIUM is the class for it. */
+#define SAMPLE_BLOCK (LEAF_THREADS_MEDIUM * LEAF_ITEMS)
+
+#define SAMPLE_MAX_LEVELS 2
+
+/* More oversized leaves than this are not bad luck: radix sort all. */
+#define SAMPLE_MAX_OVERSIZED 64
+
+#ifdef DEVSORT_FAULTS
+#define OVERSAMPLING ((uint32_t) sample_rare_ways.oversampling)
+#define MAX_WORK ((uint32_t) sample_rare_ways.leaf_max_work)
+#define COUNT_RARE_WAY(way, times) (sample_rare_ways.way += (times))
+#else
+#define OVERSAMPLING SAMPLE_OVERSAMPLING
+#define MAX_WORK LEAF_MAX_WORK
+#define COUNT_RARE_WAY(way, times) ((void) (times))
+#endif
+
+/* How a sort of n pairs goes; depends on n alone. */
+struct SampleShape
+{
+	int levels;
+	int log_ways[SAMPLE_MAX_LEVELS];
+	uint32_t nbuckets[SAMPLE_MAX_LEVELS]; /* after each level */
+	uint32_t nleaves;
+	uint32_t nsamples;
+	bool wide_buckets; /* bucket numbers of 2 bytes */
+};
+
+static inline SampleShape
+sample_shape(uint64_t n)
+{
+	SampleShape shape = {};
+	int log_leaves = 0;
+
+	shape.nleaves = 1;
+	if (n <= SAMPLE_BLOCK)
+		return shape;
+	while ((n >> log_leaves) > SAMPLE_LEAF_MEAN)
+		log_leaves++;
+	shape.levels = log_leaves <= SAMPLE_LOG_WAYS ? 1 : 2;
+	shape.log_ways[0] = shape.levels == 1 ? log_leaves : (log_leaves + 1) / 2;
+	shape.log_ways[1] = log_leaves - shape.log_ways[0];
+	shape.nleaves = 1u << log_leaves;
+	shape.nbuckets[0] = 1u << shape.log_ways[0];
+	shape.nbuckets[1] = shape.nleaves;
+	shape.wide_buckets = shape.log_ways[0] > 8;
+	/* A sample that one block sorts, unless there are two levels. */
+	shape.nsamples = shape.nleaves * OVERSAMPLING;
+	if (shape.levels == 1 && shape.nsamples > SAMPLE_BLOCK)
+		shape.nsamples = SAMPLE_BLOCK;
+	return shape;
+}
+
+/* What a sort takes from the workspace. */
+template <typename Key>
+struct SampleSpace
+{
+	Key *sample;
+	Key *sorted_sample;
+	Key *splitters;
+	char *buckets;	 /* one bucket number for each pair */
+	uint32_t *zeros; /* what must begin as zeros: sizes, starts and list lengths */
+	size_t nzeros;
+	uint32_t *sizes[SAMPLE_MAX_LEVELS];	 /* nbuckets */
+	uint32_t *starts[SAMPLE_MAX_LEVELS]; /* of the buckets after each level, nbuckets + 1 */
+	uint32_t *lengths;
+	uint32_t *first_tiles;
+	Piece *tiles;
+	uint32_t *lists;
+	Workspace rest; /* of the scans, or of the sample's own sort */
+};
+
+template <typename Key>
+static SampleSpace<Key>
+sample_space_take(Workspace *workspace, uint64_t n)
+{
+	SampleShape shape = sample_shape(n);
+	SampleSpace<Key> space = {};
+
+	space.nzeros = LEAF_KINDS;
+	for (int level = 0; level < shape.levels; level++)
+		space.nzeros += 2 * (size_t) shape.nbuckets[level] + 1;
+	space.zeros = workspace_take<uint32_t>(workspace, space.nzeros);
+	space.lengths = space.zeros;
+	space.lists = workspace_take<uint32_t>(workspace, (size_t) LEAF_KINDS * shape.nleaves);
+	if (shape.levels == 0)
+		return space;
+	space.sample = workspace_take<Key>(workspace, shape.nsamples);
+	space.sorted_sample = workspace_take<Key>(workspace, shape.nsamples);
+	space.splitters = workspace_take<Key>(workspace, shape.nleaves);
+	space.buckets = workspace_take<char>(workspace, n * (shape.wide_buckets ? 2 : 1));
+	for (int level = 0; level < shape.levels; level++)
+	{
+		space.sizes[level] = level == 0 ? space.zeros + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
+		space.starts[level] = space.sizes[level] + shape.nbuckets[level];
+	}
+	space.first_tiles = workspace_take<uint32_t>(workspace, shape.nbuckets[0] + 1);
+	space.tiles = workspace_take<Piece>(workspace, pieces_limit(n, shape.nbuckets[0], SAMPLE_TILE));
+	space.rest = *workspace;
+	return space;
+}
+
+template <typename Key>
+void
+sample_sort_measure(Workspace *workspace, uint64_t n)
+{
+	SampleShape shape = sample_shape(n);
+	Workspace main = *workspace;
+	Workspace scan;
+	Workspace fallback = *workspace;
+
+	sample_space_take<Key>(&main, n);
+	if (shape.levels > 0)
+	{
+		scan = main;
+		exclusive_sum_measure(&scan, shape.nleaves);
+		sample_sort_measure<Key>(&main, shape.nsamples);
+		main.used = main.used > scan.used ? main.used : scan.used;
+		/* A leaf that is sorted again may have fewer levels, and bucket numbers of 2 bytes for that. */
+		if (shape.levels > 1)
+		{
+			scan = *workspace;
+			sample_sort_measure<Key>(&scan, (uint64_t) SAMPLE_LEAF_MEAN << SAMPLE_LOG_WAYS);
+			main.used = main.used > scan.used ? main.used : scan.used;
+		}
+		radix_sort_measure<Key>(&fallback, n, true, true);
+	}
+	workspace->used = main.used > fallback.used ? main.used : fallback.used;
+}
+
+/* Where the pairs are now and where they go next; a distribution swaps the two. */
+template <typename Key>
+struct PairArrays
+{
+	Key *keys;
+	uint32_t *values;
+	Key *other_keys;
+	uint32_t *other_values;
+};
+
+template <typename Key>
+static void
+pair_arrays_swap(PairArrays<Key> *arrays)
+{
+	PairArrays<Key> before = *arrays;
+
+	*arrays = {before.other_keys, before.other_values, before.keys, before.values};
+}
+
+/* Phase 1. */
+template <typename Key>
+static DevSortStatus
+choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+				 cudaStream_t stream)
+{
+	const int threads = 256;
+	PairSortJob<Key> sampling = {};
+
+	stage_begin(job->stages, "sample", stream);
+	draw_sample_kernel<<<(shape->nsamples + threads - 1) / threads, threads, 0, stream>>>(
+		job->keys, job->n, shape->nsamples, job->seed, key_order_make<Key>(job->big_endian), space->sample);
+	CHECK_LAUNCH("drawing a sample");
+	sampling.n = shape->nsamples;
+	sampling.keys = space->sample;
+	sampling.sorted_keys = space->sorted_sample;
+	sampling.seed = job->seed + 1;
+	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
+	pick_splitters_kernel<<<(shape->nleaves + threads - 1) / threads, threads, 0, stream>>>(
+		space->sorted_sample, shape->nsamples, shape->nleaves, space->splitters);
+	CHECK_LAUNCH("picking splitters");
+	return status_ok();
+}
+
+/* Phases 2 to 4 of one level, with bucket numbers of type Bucket. */
+template <typename Key, typename Bucket>
+static DevSortStatus
+distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+				int level, PairArrays<Key> *arrays, cudaStream_t stream)
+{
+	int log_ways = shape->log_ways[level];
+	uint32_t nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
+	uint32_t nbuckets = shape->nbuckets[level];
+	uint32_t limit = pieces_limit(job->n, nsegments, SAMPLE_TILE);
+	Pieces tiles = {level == 0 ? NULL : space->starts[level - 1],
+					nsegments,
+					(uint32_t) job->n,
+					SAMPLE_TILE,
+					limit,
+					space->tiles,
+					space->first_tiles};
+	uint32_t *cursors = space->starts[level] + 1;
+	size_t tree_bytes = (sizeof(Key) + sizeof(uint32_t)) << log_ways;
+	size_t scatter_bytes = scatter_shared_bytes<Key>(log_ways);
+	Bucket *buckets = (Bucket *) space->buckets;
+
+	if (level > 0)
+		RETURN_IF_FAILED(cut_segments(&tiles, stream));
+	stage_begin(job->stages, level == 0 ? "count 1" : "count 2", stream);
+	count_buckets_kernel<Key, Bucket>
+		<<<limit, SAMPLE_TILE_THREADS, tree_bytes, stream>>>(arrays->keys,
+															 key_order_make<Key>(job->big_endian), tiles,
+															 space->splitters,
+															 level + 1 < shape->levels
+																 ? 1u << shape->log_ways[level + 1]
+																 : 1,
+															 log_ways, buckets, space->sizes[level]);
+	CHECK_LAUNCH("counting buckets");
+	/* A bucket's cursor begins at its start and ends at its end, the next one's start. */
+	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], cursors, nbuckets, &space->rest, stream));
+
+	stage_begin(job->stages, level == 0 ? "scatter 1" : "scatter 2", stream);
+	if (job->sorted_values)
+	{
+		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, true>>(scatter_bytes)));
+		scatter_kernel<Key, Bucket, true>
+			<<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(arrays->keys, arrays->values, buckets,
+																	tiles, log_ways, cursors,
+																	arrays->other_keys, arrays->other_values);
+	}
+	else
+	{
+		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, false>>(scatter_bytes)));
+		scatter_kernel<Key, Bucket, false>
+			<<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(arrays->keys, NULL, buckets, tiles,
+																	log_ways, cursors, arrays->other_keys,
+																	NULL);
+	}
+	CHECK_LAUNCH("scattering");
+	pair_arrays_swap(arrays);
+	return status_ok();
+}
+
+template <typename Key>
+static DevSortStatus
+distribute(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, int level,
+		   PairArrays<Key> *arrays, cudaStream_t stream)
+{
+	return shape->wide_buckets ? distribute_with<Key, uint16_t>(job, shape, space, level, arrays, stream)
+							   : distribute_with<Key, uint8_t>(job, shape, space, level, arrays, stream);
+}
+
+/* What each class of leaves can hold on this device. */
+template <typename Key, bool has_values>
+static DevSortStatus
+leaf_capacities(Leaves *leaves)
+{
+	const size_t reserved = 4096; /* for what kernels declare themselves */
+	const uint32_t threads[LEAF_CLASSES] = {LEAF_THREADS_SMALL, LEAF_THREADS_MEDIUM, LEAF_THREADS_LARGE};
+	size_t bytes_a_pair = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
+	int available;
+
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
+	for (int kind = 0; kind < LEAF_CLASSES; kind++)
+	{
+		size_t fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + reserved;
+		size_t fitting = ((size_t) available > fixed ? available - fixed : 0) / bytes_a_pair;
+		uint32_t wanted = threads[kind] * LEAF_ITEMS;
+
+		/* A class that this device has no room for is as large as the one before, and stays empty. */
+		leaves->capacity[kind] = fitting >= wanted ? wanted : (uint32_t) fitting / 256 * 256;
+		if (kind > 0 && leaves->capacity[kind] < leaves->capacity[kind - 1])
+			leaves->capacity[kind] = leaves->capacity[kind - 1];
+	}
+	/* Few leaves don't fill the device: one class less to launch counts for more. */
+	if (leaves->count <= LEAF_FEW)
+		leaves->capacity[LEAF_SMALL] = 0;
+	return status_ok();
+}
+
+/* Sorts the leaves of one class, in as many blocks as the device holds several times over. */
+template <typename Key, bool has_values, int THREADS>
+static DevSortStatus
+sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafPairs<Key> *pairs,
+				cudaStream_t stream)
+{
+	size_t bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
+	uint32_t resident = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS) * LEAF_ROUNDS;
+	uint32_t nblocks = resident < leaves->count ? resident : leaves->count;
+
+	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, THREADS>>(bytes)));
+	leaf_sort_kernel<Key, has_values, THREADS><<<nblocks, THREADS, bytes, stream>>>(*leaves, kind, *pairs);
+	CHECK_LAUNCH("sorting leaves");
+	return status_ok();
+}
+
+/* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
+template <typename Key, bool has_values, int THREADS>
+static DevSortStatus
+sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks,
+				 const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	uint32_t above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
+	size_t bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
+
+	nblocks = nblocks < leaves->count ? nblocks : leaves->count;
+	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values, THREADS>>(bytes)));
+	hard_leaf_kernel<Key, has_values, THREADS><<<nblocks, THREADS, bytes, stream>>>(*leaves, *pairs, above);
+	CHECK_LAUNCH("merge sorting leaves");
+	return status_ok();
+}
+
+/* Sorts all leaves but the oversized, the large ones first. */
+template <typename Key, bool has_values>
+static DevSortStatus
+sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	int multiprocessors;
+	uint32_t few_blocks;
+
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors));
+	few_blocks = leaves->count < 2 * (uint32_t) multiprocessors ? leaves->count : 2 * multiprocessors;
+	if (leaves->starts == NULL)
+		RETURN_IF_FAILED(
+			(sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
+																   pairs, stream)));
+	else
+	{
+		list_leaves_kernel<<<(leaves->count + LEAF_THREADS_SMALL - 1) / LEAF_THREADS_SMALL,
+							 LEAF_THREADS_SMALL, 0, stream>>>(*leaves, splitters);
+		CHECK_LAUNCH("listing leaves");
+		if (leaves->capacity[LEAF_LARGE] > leaves->capacity[LEAF_MEDIUM])
+			RETURN_IF_FAILED(
+				(sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>(leaves, LEAF_LARGE, multiprocessors,
+																	  pairs, stream)));
+		RETURN_IF_FAILED(
+			(sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
+																   pairs, stream)));
+		if (leaves->capacity[LEAF_SMALL] > 0)
+			RETURN_IF_FAILED(
+				(sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL, multiprocessors,
+																	  pairs, stream)));
+		if (pairs->keys != pairs->sorted_keys)
+		{
+			copy_equal_leaves_kernel<Key, has_values>
+				<<<4 * few_blocks, LEAF_THREADS_MEDIUM, 0, stream>>>(*leaves, *pairs);
+			CHECK_LAUNCH("copying leaves");
+		}
+	}
+	/* One size of blocks for few leaves, whichever they have: see LEAF_FEW. */
+	if (leaves->count > LEAF_FEW)
+	{
+		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 4>(leaves, 0, few_blocks * 4,
+																				   pairs, stream)));
+		RETURN_IF_FAILED(
+			(sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 2>(leaves, HARD_LEAF_THREADS / 4,
+																	  few_blocks * 2, pairs, stream)));
+	}
+	RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS>(
+		leaves, leaves->count > LEAF_FEW ? HARD_LEAF_THREADS / 2 : 0, few_blocks, pairs, stream)));
+	return status_ok();
+}
+
+/* Sorts pairs first .. first + n - 1, all between the same splitters, again, or all if that is what it is. */
+template <typename Key>
+static DevSortStatus sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays,
+									 uint32_t first, uint32_t n, bool by_radix, int depth,
+									 const Workspace *workspace, cudaStream_t stream);
+
+/* Reads back which leaves are oversized, and sorts them. */
+template <typename Key>
+static DevSortStatus
+sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const Leaves *leaves, int depth,
+			   const Workspace *workspace, cudaStream_t stream)
+{
+	uint32_t lengths[LEAF_KINDS];
+	uint32_t count;
+	std::vector<uint32_t> oversized;
+
+	CHECK_CUDA(cudaMemcpyAsync(lengths, leaves->lengths, sizeof(lengths), cudaMemcpyDeviceToHost, stream),
+			   "reading the number of oversized leaves");
+	CHECK_CUDA(cudaStreamSynchronize(stream), "sample sorting");
+	count = lengths[LEAF_OVERSIZED];
+	COUNT_RARE_WAY(oversized, count);
+	COUNT_RARE_WAY(hard, lengths[LEAF_HARD]);
+	if (count == 0)
+		return status_ok();
+	if (count > SAMPLE_MAX_OVERSIZED)
+		return sort_part_again(job, arrays, 0, leaves->n, true, depth, workspace, stream);
+
+	oversized.resize(count);
+	CHECK_CUDA(cudaMemcpy(oversized.data(), leaves->lists + (size_t) LEAF_OVERSIZED * leaves->count,
+						  count * sizeof(uint32_t), cudaMemcpyDeviceToHost),
+			   "reading the oversized leaves");
+	/* Their bounds replace their numbers before the workspace is used again. */
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint32_t bounds[2];
+
+		CHECK_CUDA(cudaMemcpy(bounds, leaves->starts + oversized[i], sizeof(bounds), cudaMemcpyDeviceToHost),
+				   "reading the bounds of a leaf");
+		oversized[i] = bounds[0];
+		oversized.push_back(bounds[1] - bounds[0]);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		RETURN_IF_FAILED(sort_part_again(job, arrays, oversized[i], oversized[count + i],
+										 depth >= SAMPLE_MAX_DEPTH, depth, workspace, stream));
+	return status_ok();
+}
+
+/* Has this device the shared memory that a tile takes? */
+template <typename Key>
+static DevSortStatus
+can_distribute(const SampleShape *shape, bool *can)
+{
+	int available;
+
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
+	*can = (size_t) available >= scatter_shared_bytes<Key>(shape->log_ways[0]) + 1024;
+	return status_ok();
+}
+
+template <typename Key>
+static DevSortStatus
+sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
+{
+	Workspace mine = *workspace;
+	SampleShape shape = sample_shape(job->n);
+	SampleSpace<Key> space = sample_space_take<Key>(&mine, job->n);
+	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
+	Leaves leaves = {};
+	LeafPairs<Key> pairs;
+	bool can = true;
+
+	if (job->n == 0)
+		return status_ok();
+	if (shape.levels > 0)
+		RETURN_IF_FAILED(can_distribute<Key>(&shape, &can));
+	if (!can)
+		return radix_sort(job, true, workspace, stream);
+	CHECK_CUDA(cudaMemsetAsync(space.zeros, 0, space.nzeros * sizeof(uint32_t), stream), "clearing counters");
+	if (shape.levels > 0)
+	{
+		RETURN_IF_FAILED(choose_splitters(job, &shape, &space, stream));
+		for (int level = 0; level < shape.levels; level++)
+			RETURN_IF_FAILED(distribute(job, &shape, &space, level, &arrays, stream));
+	}
+
+	leaves.starts = shape.levels > 0 ? space.starts[shape.levels - 1] : NULL;
+	leaves.count = shape.nleaves;
+	leaves.n = (uint32_t) job->n;
+	leaves.lists = space.lists;
+	leaves.lengths = space.lengths;
+	leaves.max_work = MAX_WORK;
+	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values,
+			 key_order_make<Key>(job->big_endian)};
+	stage_begin(job->stages, "leaves", stream);
+	if (job->sorted_values)
+	{
+		RETURN_IF_FAILED((leaf_capacities<Key, true>(&leaves)));
+		RETURN_IF_FAILED((sort_leaves<Key, true>(&leaves, space.splitters, &pairs, stream)));
+	}
+	else
+	{
+		RETURN_IF_FAILED((leaf_capacities<Key, false>(&leaves)));
+		RETURN_IF_FAILED((sort_leaves<Key, false>(&leaves, space.splitters, &pairs, stream)));
+	}
+	if (shape.levels > 0)
+		RETURN_IF_FAILED(sort_oversized(job, &arrays, &leaves, depth, workspace, stream));
+	return status_ok();
+}
+
+template <typename Key>
+static DevSortStatus
+sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, uint32_t first, uint32_t n,
+				bool by_radix, int depth, const Workspace *workspace, cudaStream_t stream)
+{
+	bool in_output = arrays->keys == job->sorted_keys;
+	PairSortJob<Key> part = *job;
+
+	part.n = n;
+	part.keys = arrays->keys + first;
+	part.sorted_keys = arrays->other_keys + first;
+	if (job->sorted_values)
+	{
+		part.values = arrays->values + first;
+		part.sorted_values = arrays->other_values + first;
+	}
+	part.seed = job->seed + depth + 2;
+	part.stages = NULL;
+	COUNT_RARE_WAY(by_radix, by_radix);
+	if (by_radix)
+		RETURN_IF_FAILED(radix_sort(&part, true, workspace, stream));
+	else
+		RETURN_IF_FAILED(sample_sort_at_depth(&part, depth + 1, workspace, stream));
+	if (in_output)
+	{
+		CHECK_CUDA(cudaMemcpyAsync(part.keys, part.sorted_keys, n * sizeof(Key), cudaMemcpyDeviceToDevice,
+								   stream),
+				   "copying a sorted part");
+		if (job->sorted_values)
+			CHECK_CUDA(cudaMemcpyAsync(part.values, part.sorted_values, n * sizeof(uint32_t),
+									   cudaMemcpyDeviceToDevice, stream),
+					   "copying a sorted part");
+	}
+	return status_ok();
+}
+
+template <typename Key>
+DevSortStatus
+sample_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	return sample_sort_at_depth(job, 0, workspace, stream);
+}
+
+#endif /* DEVSORT_SAMPLE_SORT_CUH */

@@ -1,0 +1,65 @@
+/*
+ * key_order.cuh
+ *		Keys as integers, whichever way round their bytes stand in memory.
+ *
+ * A byte string in memcmp order is a big-endian integer.  One byte permutation with selectors that the host
+ * chose turns what was loaded into an integer and back, at the same cost for both formats and without a
+ * second copy of each kernel.
+ */
+#ifndef DEVSORT_KEY_ORDER_CUH
+#define DEVSORT_KEY_ORDER_CUH
+
+#include <cstdint>
+
+struct KeyOrder
+{
+	uint32_t low;  /* selects the bytes of the integer's lower half */
+	uint32_t high; /* and of its upper half */
+};
+
+/* Keys that are integers already. */
+static __host__ __device__ inline KeyOrder
+key_order_native(void)
+{
+	return {0x3210u, 0x7654u};
+}
+
+template <typename Key>
+static inline KeyOrder
+key_order_make(bool big_endian)
+{
+	if (!big_endian)
+		return key_order_native();
+	return sizeof(Key) == 8 ? KeyOrder{0x4567u, 0x0123u} : KeyOrder{0x0123u, 0x0123u};
+}
+
+/* From memory to an integer and back: the permutation is its own inverse. */
+static __device__ __forceinline__ uint64_t
+key_order_apply(KeyOrder order, uint64_t key)
+{
+	uint32_t lower = (uint32_t) key;
+	uint32_t upper = (uint32_t) (key >> 32);
+
+	return (uint64_t) __byte_perm(lower, upper, order.high) << 32 | __byte_perm(lower, upper, order.low);
+}
+
+static __device__ __forceinline__ uint32_t
+key_order_apply(KeyOrder order, uint32_t key)
+{
+	return __byte_perm(key, 0, order.low);
+}
+
+/* Number of significant bits. */
+static __device__ __forceinline__ int
+key_width(uint64_t key)
+{
+	return 64 - __clzll((long long) key);
+}
+
+static __device__ __forceinline__ int
+key_width(uint32_t key)
+{
+	return 32 - __clz((int) key);
+}
+
+#endif /* DEVSORT_KEY_ORDER_CUH */

@@ -1,0 +1,160 @@
+/*
+ * rounds.h
+ *		Sorting by keys that are longer than 64 bits, a piece a round.
+ *
+ * The method of Deshpande and Narayanan, "Can GPUs Sort Strings Efficiently?" (HiPC 2013), section III, in
+ * the form that the wide fixed keys and the strings share.  A segment is a group of rows that agree in all
+ * pieces so far.  In every round
+ *
+ *	1. the user loads a key of 64 bits for each row that is left: the number of its segment in as few bits as
+ *	   the numbers need, below it the row's next piece;
+ *	2. segment_rounds_sort sorts the pairs of key and row number;
+ *	3. segment_rounds_settle finds the rows that are settled: those whose key is nobody else's, and those of
+ *	   which the user's SettleRule says that equal keys are equal rows.  They are written to their place in
+ *	   the result.  The others are moved together, and the groups of equal keys among them are the segments of
+ *	   the next round.
+ *
+ * The rows of a segment are neighbours in the result too, and stay in its range of places.  So the places
+ * that are still open, kept in ascending order, are those of the sorted rows that are left, one by one.  In
+ * the first round every place is open, and the pairs are sorted straight into the result.
+ *
+ * Only row numbers and 64-bit keys move.  What the rows consist of is known to the user alone.
+ *
+ * segment_rounds_settle has two halves, between which a user may place rows himself: segment_rounds_mark
+ * marks what is unsettled, and segment_rounds_compact moves it together.  Segments may also have depths, how
+ * far their rows have been looked at, that are handed down from segments to the parts they fall into.
+ */
+#ifndef DEVSORT_SEGMENT_ROUNDS_H
+#define DEVSORT_SEGMENT_ROUNDS_H
+
+#include "pairs/pair_sort.h"
+
+struct SegmentRounds
+{
+	/* Set by the user: arrays of n elements. */
+	uint64_t *keys; /* where the user loads keys to */
+	uint64_t *sorted_keys;
+	uint32_t *rows;	 /* the row numbers that belong to keys */
+	uint32_t *order; /* the result: row numbers in their order */
+
+	/* Set by the user: how to sort. */
+	DevSortAlgorithm algorithm;
+	uint64_t seed;
+	int samples;
+	bool keep_settled; /* do not take settled rows out: all rows take part in all rounds */
+
+	/*
+	 * Set by the user before segment_rounds_mark, if segments have depths, n / 2 of each; else NULL.  Not
+	 * with keep_settled.
+	 */
+	const uint32_t *depths; /* of the segments of this round */
+	uint32_t *next_depths;	/* and of the next one, written by segment_rounds_compact */
+	uint32_t taken;			/* what this round adds */
+	int piece_bits;			/* bits of its keys below the segment's number */
+
+	/* Taken by segment_rounds_take. */
+	uint32_t *sorted_rows; /* from the second round on */
+	uint32_t *places;	   /* the open places, one a row; from the second round on */
+	uint32_t *next_places;
+	uint32_t *unsettled;	   /* a bit a sorted row */
+	uint32_t *heads;		   /* a bit a sorted row: it begins a segment of the next round */
+	uint2 *tiles;			   /* unsettled rows and heads, by tile; then the sums of those before */
+	unsigned long long *total; /* unsettled rows << 32 | heads */
+
+	/* The state. */
+	uint64_t count; /* rows that are left */
+	uint64_t segments;
+	/* after segment_rounds_mark: what count will be, if settled rows are not kept */
+	uint64_t unsettled_count;
+	uint64_t heads_count; /* and segments */
+	int round;			  /* from 0 */
+};
+
+/* Equal keys are equal rows if (key & mask) < below. */
+struct SettleRule
+{
+	uint64_t mask;
+	uint64_t below;
+};
+
+/* What a kernel that loads keys needs to know of the round. */
+struct RoundRows
+{
+	uint64_t count;
+	uint64_t *keys;			  /* to be written, count of them */
+	uint32_t *rows;			  /* the row numbers; to be written in the first round */
+	const uint32_t *segments; /* NULL in the first round: all rows are in segment 0 */
+};
+
+/* Takes the arrays for up to n rows from the workspace (or measures them). */
+void segment_rounds_take(Workspace *workspace, uint64_t n, SegmentRounds *rounds);
+
+/* Begins with n rows in one segment. */
+void segment_rounds_begin(SegmentRounds *rounds, uint64_t n);
+
+/* How many bits the segments' numbers take: 0 for a single one. */
+int segment_rounds_bits(const SegmentRounds *rounds);
+
+/* What to load keys from and to. */
+RoundRows segment_rounds_input(const SegmentRounds *rounds);
+
+/*
+ * Sorts what was loaded.  The rest of the workspace is what pair_sort_measure takes for n pairs with values.
+ */
+DevSortStatus segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages,
+								  const Workspace *workspace, cudaStream_t stream);
+
+/* Ends the round.  rounds->count becomes 0 when the result is complete.  Waits for the stream. */
+DevSortStatus segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream);
+
+/*
+ * The first half: settled rows are in their places, unsettled ones are marked and counted.  Waits for the
+ * stream.
+ */
+DevSortStatus segment_rounds_mark(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream);
+
+/*
+ * Takes segments out whose rows are all in `finished`, a bit a sorted row (segment_rounds_words of them): the
+ * user has written them to their places.  Waits for the stream.
+ */
+DevSortStatus segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_t stream);
+
+/* The second half.  rounds->count becomes 0 when the result is complete. */
+DevSortStatus segment_rounds_compact(SegmentRounds *rounds, cudaStream_t stream);
+
+/* Where the round's sorted row numbers are; and their places, or NULL if each stands in its place. */
+uint32_t *segment_rounds_sorted_rows(const SegmentRounds *rounds);
+const uint32_t *segment_rounds_places(const SegmentRounds *rounds);
+
+/* Words of a bit a row for n rows. */
+uint64_t segment_rounds_words(uint64_t n);
+
+/* Between the two halves: the depth of the next round at every head of a segment, by sorted row. */
+static inline uint32_t *
+segment_rounds_head_depths(const SegmentRounds *rounds)
+{
+	return (uint32_t *) rounds->keys;
+}
+
+#ifdef __CUDACC__
+
+/* The row number of the round's i-th row. */
+static __device__ __forceinline__ uint32_t
+round_row(const RoundRows &input, uint64_t i)
+{
+	if (input.segments)
+		return input.rows[i];
+	input.rows[i] = (uint32_t) i;
+	return (uint32_t) i;
+}
+
+/* The segment of the round's i-th row. */
+static __device__ __forceinline__ uint64_t
+round_segment(const RoundRows &input, uint64_t i)
+{
+	return input.segments ? input.segments[i] : 0;
+}
+
+#endif /* __CUDACC__ */
+
+#endif /* DEVSORT_SEGMENT_ROUNDS_H */

@@ -1,0 +1,111 @@
+/*
+ * load.cu
+ *		What a round of the string sort loads, and what it need not look at.
+ *
+ * A thread a row.  Neighbours are of the same segment and so look alike, but lie anywhere in memory: what
+ * counts is how many sectors of memory a row touches.
+ */
+#include "strings/key.h"
+#include "strings/load.h"
+#include "strings/text.cuh"
+
+#define LOAD_THREADS 256
+
+static unsigned
+block_count(uint64_t rows)
+{
+	return (unsigned) ((rows + LOAD_THREADS - 1) / LOAD_THREADS);
+}
+
+static __global__ void
+__launch_bounds__(LOAD_THREADS) load_coded_kernel(RoundRows input, StringText text, StringCodes codes,
+												  const uint32_t *depths, int characters)
+{
+	__shared__ uint16_t code[256];
+	uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
+	int shift = characters * codes.bits; /* 0 in a first and only round */
+
+	block_copy_codes(codes, code);
+	if (i >= input.count)
+		return;
+
+	uint64_t segment = round_segment(input, i);
+	StringRest rest = string_rest(text, round_row(input, i), depths[segment]);
+	uint64_t key = codes.bits == 0 ? rest.remaining : string_load_codes(rest, code, codes.bits, characters);
+
+	input.keys[i] = shift < 64 ? segment << shift | key : key;
+}
+
+static __global__ void
+__launch_bounds__(LOAD_THREADS) load_plain_kernel(RoundRows input, StringText text, uint64_t depth, int bytes)
+{
+	uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
+
+	if (i >= input.count)
+		return;
+
+	uint64_t segment = round_segment(input, i);
+	StringRest rest = string_rest(text, round_row(input, i), depth);
+	uint64_t next = 0;
+
+	if (rest.remaining > 0)
+		next = string_load_word(rest.at, rest.remaining < (uint64_t) bytes ? (int) rest.remaining : bytes);
+	input.keys[i] = string_key_pack(segment, next, rest.remaining, bytes);
+}
+
+/* Lowers moved[segment] to where this row and the one before it differ. */
+static __global__ void
+__launch_bounds__(LOAD_THREADS) skip_common_kernel(RoundRows input, StringText text, const uint32_t *depths,
+												   uint32_t *moved, uint32_t limit)
+{
+	uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
+
+	if (i == 0 || i >= input.count || input.segments[i - 1] != input.segments[i])
+		return;
+
+	uint32_t segment = input.segments[i];
+	uint32_t depth = depths[segment];
+	uint32_t seen = *(volatile uint32_t *) &moved[segment];
+	uint32_t enough = seen == UINT32_MAX || seen - depth > limit ? limit : seen - depth;
+
+	if (enough == 0)
+		return;
+
+	StringRest before = string_rest(text, input.rows[i - 1], depth);
+	StringRest mine = string_rest(text, input.rows[i], depth);
+	uint32_t differ = depth + (uint32_t) string_count_common(before, mine, enough);
+
+	if (differ < seen)
+		atomicMin(&moved[segment], differ);
+}
+
+DevSortStatus
+string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes,
+				  const uint32_t *depths, int characters, cudaStream_t stream)
+{
+	load_coded_kernel<<<block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, *codes, depths,
+																			  characters);
+	CHECK_LAUNCH("loading the next characters of strings");
+	return status_ok();
+}
+
+DevSortStatus
+string_load_plain(const RoundRows *input, const StringText *text, uint64_t depth, int bytes,
+				  cudaStream_t stream)
+{
+	load_plain_kernel<<<block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, depth, bytes);
+	CHECK_LAUNCH("loading the next bytes of strings");
+	return status_ok();
+}
+
+DevSortStatus
+string_skip_common(const RoundRows *input, const StringText *text, uint64_t segments, const uint32_t *depths,
+				   uint32_t *moved, uint32_t limit, cudaStream_t stream)
+{
+	CHECK_CUDA(cudaMemsetAsync(moved, 0xFF, segments * sizeof(*moved), stream),
+			   "clearing what strings have in common");
+	skip_common_kernel<<<block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, depths, moved,
+																			   limit);
+	CHECK_LAUNCH("finding what strings have in common");
+	return status_ok();
+}

@@ -1,0 +1,30 @@
+/*
+ * load.h
+ *		What a round of the string sort loads, and what it need not look at.
+ */
+#ifndef DEVSORT_STRING_LOAD_H
+#define DEVSORT_STRING_LOAD_H
+
+#include "segments/rounds.h"
+#include "strings/codes.h"
+
+/*
+ * Loads as keys the segment and the codes of the next `characters` characters, from the depth of the segment
+ * on.  With codes of 0 bits, which one round is enough for: what remains of the strings.
+ */
+DevSortStatus string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes,
+								const uint32_t *depths, int characters, cudaStream_t stream);
+
+/* Loads keys of key.h: the next `bytes` bytes of all strings, from byte `depth` on. */
+DevSortStatus string_load_plain(const RoundRows *input, const StringText *text, uint64_t depth, int bytes,
+								cudaStream_t stream);
+
+/*
+ * Moves each segment's depth behind what its strings have in common, by at most `limit` bytes: from depths to
+ * moved.  Every segment has two rows or more.  Not in the first round.
+ */
+DevSortStatus string_skip_common(const RoundRows *input, const StringText *text, uint64_t segments,
+								 const uint32_t *depths, uint32_t *moved, uint32_t limit,
+								 cudaStream_t stream);
+
+#endif /* DEVSORT_STRING_LOAD_H */

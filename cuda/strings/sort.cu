@@ -1,0 +1,288 @@
+/*
+ * sort.cu
+ *		Sorting byte strings: segment-id radix sort.
+ *
+ * Deshpande and Narayanan, "Can GPUs Sort Strings Efficiently?" (HiPC 2013), algorithm 1.  Rounds
+ * (segments/rounds.h) sort a few bytes of every string that has not found its place, together with the number
+ * of its segment; a segment are the strings that agree in all bytes so far.  Both optimisations of their
+ * section III are here and can be switched off: singletons leave (III.A), and segment numbers take as few
+ * bits as they need, so that keys hold as many bytes of the string as they can (III.B).
+ *
+ * Different from the paper even where job->as_published asks for its algorithm: strings have offsets and may
+ * hold any byte, so keys say where a string ends (key.h); equal strings leave together as soon as they have
+ * ended; segment numbers are fitted by the bit, not by the byte.
+ *
+ * Without as_published, there are fewer rounds:
+ *	- characters take as few bits as their variety needs (codes.h);
+ *	- each segment has a depth of its own, and goes on behind what its strings have in common, however many
+ *	  bytes these are (load.h);
+ *	- segments of few strings are sorted at once (finish.h).
+ */
+#include <utility>
+
+#include "primitives/row_numbers.h"
+#include "strings/finish.h"
+#include "strings/key.h"
+#include "strings/load.h"
+
+/* Bits of segment numbers that are not fitted to their number. */
+#define FIXED_SEGMENT_BITS 32
+
+/* How many bytes the first round skips at most; every further one twice as many, up to the last. */
+#define SKIP_FIRST_LIMIT 256
+#define SKIP_LAST_LIMIT (UINT32_C(1) << 20)
+
+/*
+ * After the first round, only if the last one made the segments no more than 1/SKIP_GROWTH more: where
+ * strings differ anyway, to compare them costs more than the next round (10 million paths on an H100,
+ * 2026-11-21: 12.9 ms with every skip, 9.3 with these).
+ */
+#define SKIP_GROWTH 4
+
+/*
+ * Longer strings are refused: depths of segments have 32 bits, and are at most a round behind the end of a
+ * string.
+ */
+#define STRING_LONGEST (UINT32_MAX - 65536)
+
+static DevSortStatus
+check_shape(const DevSortStringsJob *job)
+{
+	if (job == NULL)
+		return status_make(DEVSORT_INVALID, "no job is given");
+	RETURN_IF_FAILED(check_algorithm(job->algorithm));
+	if (job->n > DEVSORT_MAX_ROWS)
+		return status_make(DEVSORT_INVALID, "%llu strings are too many; at most %llu can be sorted",
+						   (unsigned long long) job->n, (unsigned long long) DEVSORT_MAX_ROWS);
+	return status_ok();
+}
+
+/* bytes may be NULL: all strings may be empty. */
+static DevSortStatus
+check_pointers(const DevSortStringsJob *job)
+{
+	if (job->offsets == NULL || (uintptr_t) job->offsets % 16 != 0)
+		return status_make(DEVSORT_INVALID, "offsets is %p; an address aligned to 16 bytes is needed",
+						   (const void *) job->offsets);
+	if (job->sorted_indexes == NULL || (uintptr_t) job->sorted_indexes % 16 != 0)
+		return status_make(DEVSORT_INVALID, "sorted_indexes is %p; an address aligned to 16 bytes is needed",
+						   (void *) job->sorted_indexes);
+	return status_ok();
+}
+
+/* Without what the paper does not have. */
+static bool
+is_as_published(const DevSortStringsJob *job)
+{
+	return job->as_published || job->keep_singletons || job->fixed_segment_ids;
+}
+
+/* The arrays of a sort. */
+struct StringPieces
+{
+	SegmentRounds rounds;
+
+	/* Not as published: */
+	StringSurvey *survey;
+	uint32_t *depths; /* of each segment: bytes that its strings have in common, as far as is known */
+	uint32_t *next_depths;
+	uint32_t *finished; /* a bit a sorted row: it belongs to a segment that was finished at once */
+};
+
+/* The workspace: these arrays, and after them what the rounds' sorts need. */
+static void
+take_pieces(Workspace *workspace, const DevSortStringsJob *job, StringPieces *pieces)
+{
+	SegmentRounds *rounds = &pieces->rounds;
+
+	if (!is_as_published(job))
+	{
+		pieces->survey = workspace_take<StringSurvey>(workspace, 1);
+		pieces->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+		pieces->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+		pieces->finished = workspace_take<uint32_t>(workspace, segment_rounds_words(job->n));
+	}
+	rounds->keys = workspace_take<uint64_t>(workspace, job->n);
+	rounds->sorted_keys = workspace_take<uint64_t>(workspace, job->n);
+	rounds->rows = workspace_take<uint32_t>(workspace, job->n);
+	segment_rounds_take(workspace, job->n, rounds);
+}
+
+static void
+measure(Workspace *workspace, const DevSortStringsJob *job)
+{
+	StringPieces unused;
+
+	take_pieces(workspace, job, &unused);
+	pair_sort_measure<uint64_t>(workspace, job->algorithm, job->n, true, 0);
+}
+
+DevSortStatus
+devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_size)
+{
+	Workspace measured = workspace_measure();
+
+	RETURN_IF_FAILED(check_shape(job));
+	if (workspace_size == NULL)
+		return status_make(DEVSORT_INVALID, "workspace_bytes is NULL");
+	measure(&measured, job);
+	*workspace_size = workspace_bytes(&measured);
+	return status_ok();
+}
+
+/*
+ * A round of the paper: the next bytes of all strings that are left, all from the same depth on.  Moves
+ * *depth.
+ */
+static DevSortStatus
+sort_published_round(const DevSortStringsJob *job, SegmentRounds *rounds, const StringText *text,
+					 uint64_t *depth, const Workspace *workspace, cudaStream_t stream)
+{
+	RoundRows input = segment_rounds_input(rounds);
+	int bytes = string_key_bytes(job->fixed_segment_ids ? FIXED_SEGMENT_BITS : segment_rounds_bits(rounds));
+	SettleRule rule = {STRING_COUNT_MASK, string_key_limit(bytes)};
+
+	stage_begin(job->stages, "load", stream);
+	RETURN_IF_FAILED(string_load_plain(&input, text, *depth, bytes, stream));
+	*depth += (uint64_t) bytes;
+
+	stage_begin(job->stages, "sort", stream);
+	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
+
+	stage_begin(job->stages, "segments", stream);
+	return segment_rounds_settle(rounds, rule, stream);
+}
+
+static DevSortStatus
+sort_as_published(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
+				  const Workspace *workspace, cudaStream_t stream)
+{
+	uint64_t depth = 0;
+
+	segment_rounds_begin(&pieces->rounds, job->n);
+	while (pieces->rounds.count > 0)
+		RETURN_IF_FAILED(sort_published_round(job, &pieces->rounds, text, &depth, workspace, stream));
+	return status_ok();
+}
+
+/* After a round's sort: settle, and finish what is small. */
+static DevSortStatus
+settle_round(StringPieces *pieces, const StringText *text, const StringCodes *codes, cudaStream_t stream)
+{
+	SegmentRounds *rounds = &pieces->rounds;
+	SettleRule rule = {(UINT64_C(1) << codes->bits) - 1, 1}; /* the last code is 0 */
+
+	RETURN_IF_FAILED(segment_rounds_mark(rounds, rule, stream));
+	if (rounds->unsettled_count > 0 && rounds->unsettled_count / rounds->heads_count < FINISH_MEAN_SIZE)
+		RETURN_IF_FAILED(string_finish(rounds, text, codes, pieces->finished, stream));
+	RETURN_IF_FAILED(segment_rounds_compact(rounds, stream));
+	std::swap(pieces->depths, pieces->next_depths);
+	return status_ok();
+}
+
+/* What the strings of each segment have in common need not be sorted by.  Not in the first round. */
+static DevSortStatus
+skip_common(StringPieces *pieces, const StringText *text, uint32_t limit, cudaStream_t stream)
+{
+	RoundRows input = segment_rounds_input(&pieces->rounds);
+
+	RETURN_IF_FAILED(string_skip_common(&input, text, pieces->rounds.segments, pieces->depths,
+										pieces->next_depths, limit, stream));
+	std::swap(pieces->depths, pieces->next_depths);
+	return status_ok();
+}
+
+/* One round: load, sort, settle; and how far the next one may skip. */
+static DevSortStatus
+sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
+		   const StringCodes *codes, uint32_t skip_limit, const Workspace *workspace, cudaStream_t stream)
+{
+	SegmentRounds *rounds = &pieces->rounds;
+	RoundRows input = segment_rounds_input(rounds);
+	bool is_first = rounds->round == 0;
+	uint64_t segments_before = rounds->segments;
+	int characters = codes->bits == 0 ? 0 : (64 - segment_rounds_bits(rounds)) / codes->bits;
+
+	stage_begin(job->stages, "load", stream);
+	RETURN_IF_FAILED(string_load_coded(&input, text, codes, pieces->depths, characters, stream));
+	rounds->depths = pieces->depths;
+	rounds->next_depths = pieces->next_depths;
+	rounds->taken = (uint32_t) characters;
+	rounds->piece_bits = characters * codes->bits;
+
+	stage_begin(job->stages, "sort", stream);
+	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
+
+	stage_begin(job->stages, "segments", stream);
+	RETURN_IF_FAILED(settle_round(pieces, text, codes, stream));
+	if (rounds->count == 0 ||
+		(!is_first && rounds->segments > segments_before + segments_before / SKIP_GROWTH))
+		return status_ok();
+	stage_begin(job->stages, "load", stream);
+	return skip_common(pieces, text, skip_limit, stream);
+}
+
+/* The survey, and rounds until all strings have found their places. */
+static DevSortStatus
+sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
+		   const Workspace *workspace, cudaStream_t stream)
+{
+	StringSurvey survey;
+	StringCodes codes;
+	uint32_t skip_limit = SKIP_FIRST_LIMIT;
+
+	stage_begin(job->stages, "load", stream);
+	RETURN_IF_FAILED(string_survey(text, job->n, pieces->survey, &survey, stream));
+	if (survey.prefix > 0 && survey.longest == survey.prefix)
+		return row_numbers_fill(job->sorted_indexes, job->n, stream);
+
+	if (survey.longest > STRING_LONGEST)
+		return status_make(DEVSORT_INVALID, "a string has %s%u bytes; at most %u can be sorted",
+						   survey.longest == UINT32_MAX ? "at least " : "", survey.longest, STRING_LONGEST);
+	codes = string_codes_make(&survey);
+	CHECK_CUDA(cudaMemcpyAsync(pieces->depths, &pieces->survey->prefix, sizeof(uint32_t),
+							   cudaMemcpyDeviceToDevice, stream),
+			   "setting the depth of strings");
+	segment_rounds_begin(&pieces->rounds, job->n);
+	while (pieces->rounds.count > 0)
+	{
+		RETURN_IF_FAILED(sort_round(job, pieces, text, &codes, skip_limit, workspace, stream));
+		if (skip_limit < SKIP_LAST_LIMIT)
+			skip_limit *= 2;
+	}
+	return status_ok();
+}
+
+DevSortStatus
+devsort_strings(const DevSortStringsJob *job, void *workspace_memory, size_t workspace_size,
+				DevSortStream stream)
+{
+	Workspace measured = workspace_measure();
+	Workspace workspace;
+	StringPieces pieces = {};
+	StringText text;
+
+	RETURN_IF_FAILED(check_shape(job));
+	if (job->rounds)
+		*job->rounds = 0;
+	if (job->n == 0)
+		return status_ok();
+	RETURN_IF_FAILED(check_pointers(job));
+	measure(&measured, job);
+	RETURN_IF_FAILED(workspace_check(workspace_memory, workspace_size, &measured, &workspace));
+
+	take_pieces(&workspace, job, &pieces);
+	pieces.rounds.order = job->sorted_indexes;
+	pieces.rounds.algorithm = job->algorithm;
+	pieces.rounds.seed = job->seed;
+	pieces.rounds.keep_settled = job->keep_singletons;
+	text = {job->bytes, job->offsets};
+	if (is_as_published(job))
+		RETURN_IF_FAILED(sort_as_published(job, &pieces, &text, &workspace, stream));
+	else
+		RETURN_IF_FAILED(sort_coded(job, &pieces, &text, &workspace, stream));
+	stage_begin(job->stages, NULL, stream);
+	if (job->rounds)
+		*job->rounds = pieces.rounds.round;
+	return status_ok();
+}
