@@ -20,7 +20,7 @@ ICU = ' COLLATE "und-x-icu"'
 
 # Columns of the tables, SQL out of the row's number i and random integers x, y; their bytes.
 COLUMNS = {
-	'k': ('x', 8), 'srt': ('i', 8), 'dup': ('(x % 100)::int4', 4), 'a': ('(y % 1000)::int4', 4), 'b': ('y', 8),
+	'g10': ('i / 10', 8), 'g1000': ('i / 1000', 8), 'k': ('x', 8), 'srt': ('i', 8), 'dup': ('(x % 100)::int4', 4), 'a': ('(y % 1000)::int4', 4), 'b': ('y', 8),
 	'f': ('x / 1000.0::float8', 8), 'u': ('md5(x::text)::uuid', 16), 'tm': ("time '00:00' + (x % 86400000000) * interval '1 microsecond'", 8),
 	'num': ('(x % 1000000000000)::numeric / 100', 11), 't': ('md5(i::text) COLLATE "C"', 33),
 	'p': ("('/usr/share/doc/' || substr(md5((x % 20000)::text), 1, 8) || '/lib' || substr(md5(y::text), 1, 20)) COLLATE \"C\"", 48),
@@ -30,11 +30,14 @@ COLUMNS = {
 
 
 class Key:
-	"""A sort column: its name, class, number of values (0: all differ), and how many first 8 bytes these have."""
+	"""A sort column: its name, class, number of values (0: all differ; negative: a part of the rows), and how many first 8 bytes these have."""
 
 	def __init__(self, name, key_class, distinct=0, leading=0, collation=''):
 		self.name, self.key_class, self.distinct, self.leading, self.collation = name, key_class, distinct, leading, collation
 		self.width = COLUMNS[name][1]
+
+	def values(self, rows):
+		return -self.distinct * rows if self.distinct < 0 else self.distinct
 
 	def stored(self):
 		"""Bytes in a variable key."""
@@ -60,6 +63,8 @@ KEYS = {
 	'text ICU': [Key('t', 'icu', 0, 0, ICU)],
 	'paths ICU': [Key('p', 'icu', 0, 1, ICU)],
 	'two ints': [Key('a', 'int', 1000), Key('b', 'int')],
+	'groups of 10': [Key('g10', 'int', -0.1), Key('k', 'int')],
+	'groups of 1000': [Key('g1000', 'int', -0.001), Key('t', 'text')],
 	'int, numeric': [Key('dup', 'int', 100), Key('num', 'numeric')],
 	'int, text': [Key('dup', 'int', 100), Key('t', 'text')],
 	'int, ICU': [Key('dup', 'int', 100), Key('t', 'icu', 0, 0, ICU)],
@@ -160,21 +165,29 @@ class Sort:
 		parts = [self.key_name, '+'.join(self.payload) or 'alone', str(self.rows), '%d MB' % self.memory_mb]
 		return ', '.join(parts + (['%d workers' % self.workers] if self.workers else []) + (['limit %d' % self.limit] if self.limit else []))
 
-	def scan(self, table):
-		return 'SELECT %s FROM %s' % (', '.join(self.columns), table)
+	def is_incremental(self):
+		"""Is the table read in the order of its first sort column?"""
+		return self.key_name.startswith('groups')
+
+	def groups(self):
+		return self.keys[0].values(self.rows) if self.is_incremental() else 0
 
 	def query(self, table):
 		order = ', '.join(key.name + key.collation for key in self.keys)
-		return self.scan(table) + ' ORDER BY ' + order + (' LIMIT %d' % self.limit if self.limit else '')
+		return 'SELECT %s FROM %s ORDER BY %s' % (', '.join(self.columns), table, order) + (' LIMIT %d' % self.limit if self.limit else '')
+
+	def scan(self, table):
+		"""What is sorted."""
+		return 'SELECT %s FROM %s' % (', '.join(self.columns), table) + (' ORDER BY ' + self.keys[0].name if self.is_incremental() else '')
 
 	def shape(self, whose, device, cores):
 		fixed = all(key.fixed() for key in self.keys)
 		key_bytes = sum(1 + key.width if key.fixed() else key.stored() for key in self.keys)
 		words = [whose, self.rows, self.limit or -1, sum(COLUMNS[c][1] for c in self.columns), int(len(self.columns) == 1),
-				 int(self.key_name == 'sorted'), 0, (key_bytes + 7) // 8 * 8 if fixed else key_bytes, int(fixed), self.memory_mb * 1048576,
+				 int(self.key_name == 'sorted'), self.groups() if whose == 'p' else 0, (key_bytes + 7) // 8 * 8 if fixed else key_bytes, int(fixed), self.memory_mb * 1048576,
 				 self.workers + 1, cores, 1 if self.workers else 0, 1, int(device == 'cuda' and whose == 'g'), len(self.keys)]
 		for key in self.keys:
-			words += [CLASSES[key.key_class], key.width, key.distinct, key.leading]
+			words += [CLASSES[key.key_class], key.width, key.values(self.rows), key.leading]
 		return ' '.join(str(word) for word in words)
 
 
@@ -204,7 +217,7 @@ def settings_of(sort, what, device):
 	workers = 0 if what == 'scan' else sort.workers
 	return ['gpusort.mode = ' + ('force' if what == 'g' else 'off'), 'gpusort.backend = ' + device, "work_mem = '%dMB'" % sort.memory_mb, 'cursor_tuple_fraction = 1', 'jit = off',
 			'max_parallel_workers_per_gather = %d' % workers, 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-			'min_parallel_table_scan_size = 0', 'parallel_leader_participation = ' + ('off' if is_leader_alone(sort) else 'on')]
+			'min_parallel_table_scan_size = 0', 'enable_seqscan = ' + ('off' if sort.is_incremental() else 'on'), 'parallel_leader_participation = ' + ('off' if is_leader_alone(sort) else 'on')]
 
 
 class Sessions:
@@ -236,6 +249,8 @@ class Measured:
 		plan = self.session(what).plan(self.query)
 		if ('GpuSort)' in plan) != (what == 'g') or 'Sort' not in plan:
 			return False
+		if self.sort.is_incremental() and what == 'p' and 'Incremental Sort' not in plan:
+			return False
 		return self.sort.workers == 0 or ('GpuSortFeed' if what == 'g' else 'Gather Merge') in plan
 
 	def prepare(self):
@@ -266,9 +281,11 @@ class Measured:
 
 	def observations(self):
 		"""Which method, its shape or cost, and milliseconds, first and rest or all, without the scan; the scan's own as well."""
-		found = [('scan', self.cost, self.best['scan'])]
+		found = [('scan', self.cost, self.best['scan'])] if not self.sort.is_incremental() else []
 		for what in self.methods[1:]:
 			times = list(self.best[what])
+			if self.sort.is_incremental():
+				times = [sum(times)]	# the first row is there when a part of the scan is done
 			times[0] = max(times[0] - self.input_ms(), 0.001)
 			found.append((what, self.sort.shape(what, self.device, self.cores), times))
 		return found
@@ -425,6 +442,8 @@ def measure(options):
 			sys.stderr.write('%s, %d rows\n' % (key_name, rows))
 			sorts = [Measured(sort, options.device, os.cpu_count(), sessions) for sort in sorts_of_key(key_name, rows)]
 			make_table(session, TABLE, list(dict.fromkeys(column for m in sorts for column in m.sort.columns)), rows)
+			if sorts[0].sort.is_incremental():
+				session.run('CREATE INDEX ON %s (%s)' % (TABLE, sorts[0].sort.keys[0].name))
 			for _ in range(options.runs * (1 if rows > 100000 else 5)):
 				for m in sorts:
 					m.turn()

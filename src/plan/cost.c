@@ -21,6 +21,7 @@
 #include <math.h>
 
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 
 #include "plan/cost.h"
 #include "plan/shape.h"
@@ -45,15 +46,33 @@ without_disabled(Cost cost)
 	return cost - floor(cost / disable_cost) * disable_cost;
 }
 
-/* Several processes share their input's time, whatever part of its cost the planner thinks they don't. */
+/* A Gather's cost is mostly what the settings say of launching and passing rows; its time is predicted. */
+static double
+gather_ms(const CostYardstick *yardstick, const GatherPath *gather)
+{
+	SortShape shape = yardstick->shape;
+
+	shape.rows = gather->path.rows;
+	shape.processes = gather->num_workers + (parallel_leader_participation ? 1 : 0);
+	return predict_input(without_disabled(gather->subpath->total_cost)) + predict_gather(&shape);
+}
+
+/*
+ * The time an input takes by itself.  Several processes share it, whatever part of its cost the planner thinks they don't; what a process
+ * alone would pay for is not known if that is a Gather.
+ */
 static double
 input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path *input)
 {
+	const Path *serial = path_below_projection(yardstick->serial_input);
 	double cost = without_disabled(input->total_cost);
-	double running = Min(shape->processes, shape->cores);
+	double running = Max(1, Min(shape->processes, shape->cores));
 
-	if (shape->processes > 1)
-		cost = Min(cost, without_disabled(yardstick->serial_input->total_cost) / Max(running, 1));
+	input = path_below_projection(input);
+	if (IsA(input, GatherPath))
+		return gather_ms(yardstick, (const GatherPath *) input);
+	if (shape->processes > 1 && !IsA(serial, GatherPath))
+		cost = Min(cost, without_disabled(serial->total_cost) / running);
 	return predict_input(cost);
 }
 

@@ -98,6 +98,17 @@ sort_time_total(const SortShape *shape, SortTime time)
 }
 
 double
+predict_gather(const SortShape *shape)
+{
+	CostCounts counts = {.first = {0}};
+
+	count_launch(shape, &counts);
+	counts.first[COST_PG_GATHER] = shape->rows;
+	counts.first[COST_PG_GATHER_BYTE] = shape->rows * MAXALIGN(shape->width);
+	return milliseconds(counts.first);
+}
+
+double
 predict_input(double cost)
 {
 	return cost * cost_table[COST_INPUT] / 1e6;

@@ -88,6 +88,9 @@ extern double sort_time_total(const SortShape *shape, SortTime time);
 extern double gpusort_row_memory(const SortShape *shape);
 extern double predict_passed_rows(const SortShape *shape);
 
+/* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */
+extern double predict_gather(const SortShape *shape);
+
 /* Milliseconds that an input of this cost takes. */
 extern double predict_input(double cost);
 

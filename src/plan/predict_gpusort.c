@@ -23,6 +23,12 @@
 #define RECORD_BYTES 16 /* more, with a key of no fixed width */
 #define ITEM_BYTES 18
 
+/*
+ * The first strings in an ICU collation take longer, as long as it is not known how its characters' keys are put
+ * together (key/icu_ascii.c).
+ */
+#define ICU_EARLY_ROWS 5000
+
 /* Runs are merged with a buffer of this size each. */
 #define MERGE_BUFFER_BYTES (16.0 * 1024)
 
@@ -72,6 +78,7 @@ count_encoding(const SortShape *shape, double rows, double *counts)
 			case KEY_ICU:
 				counts[COST_START_ICU] += 1;
 				counts[COST_ENCODE_ICU] += rows;
+				counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_EARLY_ROWS);
 				counts[COST_KEY_BYTE] += 2 * rows * key->width;
 				counts[COST_ICU_BYTE] += rows * key->width;
 				break;

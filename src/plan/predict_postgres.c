@@ -29,6 +29,9 @@
 #define MERGE_ORDER_MIN 6.0
 #define MERGE_ORDER_MAX 500.0
 
+/* An incremental sort sorts so many rows at a time, however small their groups are. */
+#define INCREMENTAL_MIN_ROWS 32
+
 /* Abbreviated keys are given up where they tell fewer values apart than this part of all. */
 #define ABBREVIATION_WORTH 0.1
 
@@ -231,22 +234,24 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 	count_get(shape, rows, false, counts->rest);
 }
 
-/* Sorts group after group; the first row is there after the first of them. */
+/*
+ * Sorts group after group, small ones together; the first row is there after the first of them.  Each row is compared with the
+ * group's, to find its end, and then by all columns within what is sorted at a time.
+ */
 static void
 count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 {
-	double groups = Min(shape->groups, rows);
-	double in_group = rows / groups;
+	double sorts = Max(1, Min(shape->groups, rows / INCREMENTAL_MIN_ROWS));
 
 	count_put(shape, rows, counts->rest);
-	count_ties(shape, &shape->keys[0], rows, counts->rest); /* is it the same group still? */
-	count_whole_comparisons(shape, rows * levels_of(in_group), counts->rest);
+	count_whole_comparisons(shape, rows * levels_of(rows / sorts), counts->rest);
 	count_get(shape, rows, true, counts->rest);
-	counts->rest[COST_PG_GROUP] += groups;
+	counts->rest[COST_PG_INCREMENTAL] += rows;
+	counts->rest[COST_PG_GROUP] += sorts;
 	for (int i = 0; i < COST_TERMS; i++)
 	{
-		counts->first[i] += counts->rest[i] / groups;
-		counts->rest[i] -= counts->rest[i] / groups;
+		counts->first[i] += counts->rest[i] / sorts;
+		counts->rest[i] -= counts->rest[i] / sorts;
 	}
 }
 

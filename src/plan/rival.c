@@ -39,8 +39,8 @@ path_sorts(const Path *path)
 	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
 }
 
-static const Path *
-below_projection(const Path *path)
+const Path *
+path_below_projection(const Path *path)
 {
 	while (IsA(path, ProjectionPath))
 		path = ((const ProjectionPath *) path)->subpath;
@@ -77,7 +77,7 @@ describe(const RelOptInfo *input_rel, Rival *rival)
 	{
 		rival->processes =
 			((const GatherMergePath *) sort)->num_workers + (parallel_leader_participation ? 1 : 0);
-		sort = below_projection(((const GatherMergePath *) sort)->subpath);
+		sort = path_below_projection(((const GatherMergePath *) sort)->subpath);
 	}
 	if (IsA(sort, IncrementalSortPath))
 		rival->columns_in_order = ((const IncrementalSortPath *) sort)->nPresortedCols;
@@ -95,7 +95,7 @@ rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fr
 
 	if (path == NULL || !path_sorts(path))
 		return false;
-	rival->path = below_projection(path);
+	rival->path = path_below_projection(path);
 	describe(input_rel, rival);
 	return true;
 }

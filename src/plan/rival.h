@@ -22,6 +22,9 @@ typedef struct Rival
 /* Is it a path of PostgreSQL's that gets its order from a sort? */
 extern bool path_sorts(const Path *path);
 
+/* The path that is there but for the output columns. */
+extern const Path *path_below_projection(const Path *path);
+
 /*
  * The path of ordered_rel that PostgreSQL would choose, of those that sort if sorting_only is set, for so
  * large a part of its rows.  False: that one doesn't sort, or there is none.
