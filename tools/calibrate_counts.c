@@ -33,10 +33,10 @@ print_counts(const double *counts)
 static bool
 read_shape(SortShape *shape, SortKeyShape *keys)
 {
-	int single_column, in_order, fixed_key, on_gpu;
+	int single_column, order, fixed_key, on_gpu;
 
 	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted,
-			  &shape->width, &single_column, &in_order, &shape->groups, &shape->key_bytes, &fixed_key,
+			  &shape->width, &single_column, &order, &shape->groups, &shape->key_bytes, &fixed_key,
 			  &shape->memory, &shape->processes, &shape->cores, &shape->launch, &shape->pass, &on_gpu,
 			  &shape->nkeys) != 15 ||
 		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
@@ -50,7 +50,7 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 		keys[i].class = class;
 	}
 	shape->single_column = single_column;
-	shape->in_order = in_order;
+	shape->order = order;
 	shape->fixed_key = fixed_key;
 	shape->on_gpu = on_gpu;
 	shape->keys = keys;

@@ -58,8 +58,8 @@ gather_ms(const CostYardstick *yardstick, const GatherPath *gather)
 }
 
 /*
- * The time an input takes by itself.  Several processes share it, whatever part of its cost the planner thinks they don't; what a process
- * alone would pay for is not known if that is a Gather.
+ * The time an input takes by itself.  Several processes share it, whatever part of its cost the planner
+ * thinks they don't; what a process alone would pay for is not known if that is a Gather.
  */
 static double
 input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path *input)

@@ -22,9 +22,15 @@
 double
 share_far(const SortShape *shape, double bytes)
 {
-	if (shape->in_order || bytes <= CACHE_BYTES)
+	if (shape->order != ORDER_NONE || bytes <= CACHE_BYTES)
 		return 0;
 	return 1 - CACHE_BYTES / bytes;
+}
+
+double
+bytes_beyond_cache(double bytes)
+{
+	return Max(0, bytes - CACHE_BYTES);
 }
 
 double

@@ -30,6 +30,15 @@ typedef enum SortKeyClass
 	KEY_ICU	  /* strings in ICU collations */
 } SortKeyClass;
 
+/* The order that rows come in, compared with the one that is wanted. */
+typedef enum RowOrder
+{
+	ORDER_NONE,
+	ORDER_NEARLY, /* all but a few */
+	ORDER_EXACT,
+	ORDER_REVERSED
+} RowOrder;
+
 typedef struct SortKeyShape
 {
 	SortKeyClass class;
@@ -45,7 +54,7 @@ typedef struct SortShape
 	double wanted;		/* the most rows that are wanted; -1: all */
 	int width;			/* bytes of a row's columns */
 	bool single_column; /* the sort column is the only one */
-	bool in_order;		/* the rows come in order already */
+	RowOrder order;		/* that the rows come in */
 	double groups;		/* they come in order by their first columns, in so many groups; 0: they don't */
 	int nkeys;
 	const SortKeyShape *keys;

@@ -24,8 +24,8 @@
 #define ITEM_BYTES 18
 
 /*
- * The first strings in an ICU collation take longer, as long as it is not known how its characters' keys are put
- * together (key/icu_ascii.c).
+ * The first strings in an ICU collation take longer, as long as it is not known how its characters' keys are
+ * put together (key/icu_ascii.c).
  */
 #define ICU_EARLY_ROWS 5000
 
@@ -112,10 +112,14 @@ count_sort(const SortShape *shape, double rows, double times, double *counts)
 	const SortKeyShape *key = &shape->keys[0];
 	double levels = levels_of(different_rows(shape, rows)) + 1;
 
-	if (shape->in_order)
+	if (shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED)
 		return;
 	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
-	counts[shape->fixed_key ? COST_SORT_FIXED_LEVEL : COST_SORT_STRING_LEVEL] += times * levels;
+	if (shape->fixed_key)
+		counts[shape->order == ORDER_NEARLY ? COST_SORT_NEARLY_LEVEL : COST_SORT_FIXED_LEVEL] +=
+			times * levels;
+	else
+		counts[COST_SORT_STRING_LEVEL] += times * levels;
 	if (!shape->fixed_key && key->leading > 0 && key->leading < key_values(key, rows))
 		counts[COST_SORT_STRING_TIE] +=
 			times * (1 - levels_of(key->leading) / levels) * Max(0, key->width / 8 - 1);
@@ -175,25 +179,36 @@ count_fed(const SortShape *shape, double rows, CostCounts *counts)
 	else
 	{
 		count_sort(shape, rows, rows / processes, counts->first);
+		counts->first[COST_MEMORY_BYTE] +=
+			bytes_beyond_cache(rows * gpusort_row_memory(shape)) / running_processes(shape);
 		count_return(shape, rows, false, counts->rest);
 	}
 }
 
-/* How many rows find no room in memory and pass the Gather: none on a GPU, whose memory is not known here. */
+/* How many of the rows are copied and sorted: with a bound not all. */
+static double
+kept_rows(const SortShape *shape)
+{
+	double rows = Max(shape->rows, 2);
+	double wanted = shape->wanted < 0 ? rows : Max(1, shape->wanted);
+
+	return wanted < rows ? Min(rows, wanted * (1 + log(rows / wanted)) + BOUND_SAMPLES) : rows;
+}
+
+/* None on a GPU, whose memory is not known here. */
 double
 predict_passed_rows(const SortShape *shape)
 {
 	if (shape->on_gpu || shape->processes <= 1)
 		return 0;
-	return Max(0, shape->rows - shape->memory / gpusort_row_memory(shape));
+	return Max(0, kept_rows(shape) - shape->memory / gpusort_row_memory(shape));
 }
 
 void
 count_gpusort(const SortShape *shape, CostCounts *counts)
 {
 	double rows = Max(shape->rows, 2);
-	double wanted = shape->wanted < 0 ? rows : Max(1, shape->wanted);
-	double kept = wanted < rows ? Min(rows, wanted * (1 + log(rows / wanted)) + BOUND_SAMPLES) : rows;
+	double kept = kept_rows(shape);
 	double running = running_processes(shape);
 
 	memset(counts, 0, sizeof(*counts));

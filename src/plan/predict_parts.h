@@ -10,6 +10,9 @@
 /* What part of accesses in no order to so many bytes misses the cache. */
 extern double share_far(const SortShape *shape, double bytes);
 
+/* Bytes of memory beyond the cache: they are touched for the first time, and pages come from the kernel. */
+extern double bytes_beyond_cache(double bytes);
+
 /* Comparisons a row that tell so many values apart. */
 extern double levels_of(double values);
 

@@ -59,10 +59,17 @@ memory_bytes(const SortShape *shape)
 
 /* ---------------------------------------------------------------- comparisons */
 
-/* What the first column is compared by, where that is not by all of the value. */
+/*
+ * What the first column is compared by, where that is not by all of the value.  If rows are in order, or
+ * nearly, the processor foresees what comes out.
+ */
 static CostTerm
-leading_term(const SortKeyShape *key)
+leading_term(const SortShape *shape)
 {
+	const SortKeyShape *key = &shape->keys[0];
+
+	if (shape->order != ORDER_NONE && key->class != KEY_FUNCTION)
+		return COST_PG_LEVEL_NEARLY;
 	switch (key->class)
 	{
 		case KEY_INT:
@@ -76,13 +83,6 @@ leading_term(const SortKeyShape *key)
 		default:
 			return COST_PG_LEVEL_PLAIN;
 	}
-}
-
-static bool
-by_radix(const SortKeyShape *key)
-{
-	return postgres_sorts_by_radix && (key->class == KEY_INT || key->class == KEY_ABBREVIATED ||
-									   key->class == KEY_TEXT || key->class == KEY_ICU);
 }
 
 /* Counts comparisons in which this column decides by its whole values. */
@@ -105,7 +105,27 @@ is_string(const SortKeyShape *key)
 	return key->class == KEY_TEXT || key->class == KEY_ICU;
 }
 
-/* How many different abbreviated keys the first column has; 0: they are not worth having, or it has none. */
+static bool
+can_be_abbreviated(const SortKeyShape *key)
+{
+	return is_string(key) || key->class == KEY_NUMERIC || key->class == KEY_ABBREVIATED;
+}
+
+/* With a bound no column is abbreviated. */
+static bool
+is_abbreviated(const SortShape *shape)
+{
+	return shape->wanted < 0 && can_be_abbreviated(&shape->keys[0]);
+}
+
+static bool
+by_radix(const SortShape *shape)
+{
+	return postgres_sorts_by_radix && (shape->keys[0].class == KEY_INT ||
+									   (is_abbreviated(shape) && shape->keys[0].class != KEY_NUMERIC));
+}
+
+/* How many different abbreviated keys there are; 0: they are not worth having. */
 static double
 abbreviated_values(const SortShape *shape, double rows)
 {
@@ -118,11 +138,27 @@ abbreviated_values(const SortShape *shape, double rows)
 	return leading < ABBREVIATION_WORTH * values ? 0 : leading;
 }
 
+/*
+ * In how many levels of a quicksort does what is compared first decide, an abbreviated key or the whole first
+ * column?
+ */
+static double
+first_levels(const SortShape *shape, double rows)
+{
+	const SortKeyShape *key = &shape->keys[0];
+
+	if (is_abbreviated(shape))
+		return levels_of(abbreviated_values(shape, rows)) + (is_string(key) ? 0 : 1);
+	if (can_be_abbreviated(key))
+		return 0;
+	return levels_of(key_values(key, rows)) + 1;
+}
+
 /* Counts the comparisons that sort so many rows in memory, so many rows at a time. */
 static void
 count_quicksort(const SortShape *shape, double total, double rows, double *counts)
 {
-	double most = shape->in_order ? 1 : levels_of(rows);
+	double most = shape->order == ORDER_EXACT ? 1 : levels_of(rows);
 	double seen = 1;   /* rows told apart so far */
 	double levels = 0; /* that took so many */
 
@@ -132,11 +168,10 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 		double together = Min(rows, seen * key_values(key, rows));
 		bool last = i == shape->nkeys - 1 || together >= rows;
 		double more = Min(most - levels, levels_of(together) - levels + (last ? 1 : 0));
-		double cheap =
-			i == 0 ? Min(more, levels_of(abbreviated_values(shape, rows)) + (is_string(key) ? 0 : 1)) : 0;
+		double cheap = i == 0 ? Min(more, first_levels(shape, rows)) : 0;
 
 		if (cheap > 0)
-			counts[leading_term(key)] += total * cheap * (by_radix(key) ? RADIX_SHARE : 1);
+			counts[leading_term(shape)] += total * cheap * (by_radix(shape) ? RADIX_SHARE : 1);
 		count_ties(shape, key, total * (more - cheap), counts);
 		seen = together;
 		levels += more;
@@ -149,7 +184,7 @@ count_whole_comparisons(const SortShape *shape, double times, double *counts)
 {
 	const SortKeyShape *key = &shape->keys[0];
 
-	if (is_string(key) || key->class == KEY_NUMERIC || key->class == KEY_ABBREVIATED)
+	if (can_be_abbreviated(key))
 		count_ties(shape, key, times, counts);
 	else
 		counts[key->class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION : COST_PG_LEVEL_PLAIN] += times;
@@ -172,6 +207,8 @@ count_abbreviation(const SortShape *shape, double rows, double *counts)
 {
 	const SortKeyShape *key = &shape->keys[0];
 
+	if (!is_abbreviated(shape))
+		return;
 	if (key->class == KEY_NUMERIC)
 		counts[COST_PG_CONVERT_NUMERIC] += rows;
 	else if (is_string(key) && abbreviated_values(shape, rows) > 0)
@@ -185,7 +222,7 @@ count_abbreviation(const SortShape *shape, double rows, double *counts)
 static void
 count_get(const SortShape *shape, double rows, bool in_sequence, double *counts)
 {
-	counts[COST_PG_GET] += rows;
+	counts[shape->single_column ? COST_PG_GET_DATUM : COST_PG_GET] += rows;
 	counts[COST_PG_GET_BYTE] += rows * tuple_bytes(shape);
 	if (!in_sequence && tuple_bytes(shape) > 0)
 		counts[COST_PG_GET_FAR] += rows * share_far(shape, rows * memory_bytes(shape));
@@ -199,6 +236,7 @@ count_in_memory(const SortShape *shape, double rows, CostCounts *counts)
 	count_put(shape, rows, counts->first);
 	count_abbreviation(shape, rows, counts->first);
 	count_quicksort(shape, rows, rows, counts->first);
+	counts->first[COST_PG_MEMORY_BYTE] += bytes_beyond_cache(rows * memory_bytes(shape));
 	count_get(shape, rows, false, counts->rest);
 }
 
@@ -235,8 +273,8 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 }
 
 /*
- * Sorts group after group, small ones together; the first row is there after the first of them.  Each row is compared with the
- * group's, to find its end, and then by all columns within what is sorted at a time.
+ * Sorts group after group, small ones together; the first row is there after the first of them.  Each row is
+ * compared with the group's, to find its end, and then by all columns within what is sorted at a time.
  */
 static void
 count_incremental(const SortShape *shape, double rows, CostCounts *counts)

@@ -28,6 +28,9 @@
  */
 #define IN_ORDER_CORRELATION 0.99999
 
+/* From this one on nearly so: one row of a hundred out of place makes less. */
+#define NEARLY_CORRELATION 0.98
+
 /* ---------------------------------------------------------------- the machine */
 
 /* Processors that this process may use; a parallel plan is taken to have two, or nobody would want any. */
@@ -86,17 +89,20 @@ class_of(const SortColumnSpec *column)
 	}
 }
 
-static bool
-in_order(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, double rows)
+/* The order of rows that come in that of their table. */
+static RowOrder
+order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, double rows)
 {
 	Oid opfamily;
 	Oid type;
 	CompareType direction;
 
-	if (fabs(stats->correlation) < IN_ORDER_CORRELATION || (ncolumns > 1 && stats->distinct < rows) ||
+	if (fabs(stats->correlation) < NEARLY_CORRELATION || (ncolumns > 1 && stats->distinct < rows) ||
 		!get_ordering_op_properties(column->sortop, &opfamily, &type, &direction))
-		return false;
-	return (direction == COMPARE_GT) == (stats->correlation < 0);
+		return ORDER_NONE;
+	if ((direction == COMPARE_GT) != (stats->correlation < 0))
+		return fabs(stats->correlation) < IN_ORDER_CORRELATION ? ORDER_NONE : ORDER_REVERSED;
+	return fabs(stats->correlation) < IN_ORDER_CORRELATION ? ORDER_NEARLY : ORDER_EXACT;
 }
 
 static bool
@@ -133,7 +139,7 @@ shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const 
 	shape->wanted = -1;
 	shape->nkeys = ncolumns;
 	shape->keys = keys;
-	shape->in_order = table_order && in_order(ncolumns, &columns[0], &stats[0], shape->rows);
+	shape->order = table_order ? order_of(ncolumns, &columns[0], &stats[0], shape->rows) : ORDER_NONE;
 	shape->memory = (double) work_mem * 1024;
 	shape->processes = 1;
 	shape->cores = count_cores();
@@ -159,7 +165,8 @@ shape_for_gpusort(const SortShape *shape)
 
 	ours.memory = guc_sort_memory();
 	ours.groups = 0;
-	ours.in_order = shape->in_order && shape->processes <= 1;
+	if (shape->processes > 1 && shape->order != ORDER_NONE)
+		ours.order = ORDER_NEARLY;
 	return ours;
 }
 

@@ -12,7 +12,7 @@
 #include "plan/predict.h"
 
 /*
- * Fills what depends on the sort columns: keys (palloc'd), their bytes, and in_order; for rows that come in
+ * Fills what depends on the sort columns: keys (palloc'd), their bytes, and the order, for rows that come in
  * the order of their table if table_order is set.  All else is PostgreSQL's defaults: one process, work_mem,
  * all rows.  False: one of the columns can't be encoded, so that the shape is good for PostgreSQL's sort
  * alone.
