@@ -260,15 +260,19 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 	count_get(shape, rows, true, counts->rest);
 }
 
-/* A heap of the rows wanted: each row is compared once, and k (1 + ln(n / k)) of them go into the heap. */
+/* A heap of the rows wanted: each row is compared once, and those that are kept go down the heap. */
 static void
 count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *counts)
 {
-	double kept = wanted * (1 + log(rows / wanted));
+	double in_heap = 2 * rows_kept(shape, rows, wanted) * levels_of(wanted);
 
 	count_put(shape, rows, counts->first);
 	counts->first[COST_PG_HEAP] += rows;
-	count_whole_comparisons(shape, rows + 2 * kept * levels_of(wanted), counts->first);
+	if (can_be_abbreviated(&shape->keys[0]))
+		count_whole_comparisons(shape, rows + in_heap, counts->first);
+	else
+		counts->first[COST_PG_HEAP_LEVEL] += rows + in_heap;
+	counts->first[COST_PG_HEAP_FAR] += in_heap * share_far(shape, wanted * memory_bytes(shape));
 	count_get(shape, rows, false, counts->rest);
 }
 
