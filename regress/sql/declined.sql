@@ -23,26 +23,30 @@ FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-
 
 CREATE TABLE kinds (id int, j jsonb, a int4[], r int4range, p point3, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
 SET gpusort.mode = force;
-SELECT (gpusort_check('SELECT * FROM kinds ORDER BY ' || key)).*
-FROM unnest('{id,j,a,r,p,t,c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key;
-SELECT (gpusort_check(format('SELECT * FROM kinds ORDER BY i COLLATE %I', c))).*
-FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-x-icu,el-x-icu,sv-x-icu}'::text[]) AS c;
-SELECT * FROM gpusort_check('SELECT * FROM generate_series(1, 1000) AS g ORDER BY g LIMIT 3');
-SELECT * FROM gpusort_check('SELECT n, row_number() OVER (ORDER BY x) FROM kinds');
+SELECT sort_key, taken, reason
+FROM unnest('{id,j,a,r,p,t,c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key,
+	gpusort_check('SELECT * FROM kinds ORDER BY ' || key);
+SELECT sort_key, taken, reason
+FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-x-icu,el-x-icu,sv-x-icu}'::text[]) AS c,
+	gpusort_check(format('SELECT * FROM kinds ORDER BY i COLLATE %I', c));
+SET gpusort.mode = auto;
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series(1, 3000) AS g ORDER BY g LIMIT 3');
+SET gpusort.mode = force;
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT n, row_number() OVER (ORDER BY x) FROM kinds');
 -- A row for every sort of the query's plan; none if there is none.
-SELECT * FROM gpusort_check('SELECT 1');
-SELECT * FROM gpusort_check('SELECT * FROM (SELECT * FROM kinds ORDER BY j LIMIT 5) s ORDER BY id');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT 1');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM (SELECT * FROM kinds ORDER BY j LIMIT 5) s ORDER BY id');
 -- The query is planned, never executed.
 CREATE SEQUENCE never;
-SELECT * FROM gpusort_check('SELECT nextval(''never'') AS n FROM kinds ORDER BY 1');
-SELECT * FROM gpusort_check('INSERT INTO kinds (id) SELECT id FROM kinds ORDER BY n');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT nextval(''never'') AS n FROM kinds ORDER BY 1');
+SELECT sort_key, taken, reason FROM gpusort_check('INSERT INTO kinds (id) SELECT id FROM kinds ORDER BY n');
 SELECT count(*) FROM kinds;
 SELECT is_called FROM never;
 -- What the modes say.
 SET gpusort.mode = auto;
-SELECT * FROM gpusort_check('SELECT * FROM generate_series(1, 20) AS g ORDER BY g');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series(1, 20) AS g ORDER BY g');
 SET gpusort.mode = off;
-SELECT * FROM gpusort_check('SELECT * FROM kinds ORDER BY id');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM kinds ORDER BY id');
 RESET gpusort.mode;
 
 DROP TABLE kinds;

@@ -70,7 +70,8 @@ SELECT check_parallel('SELECT id, k % 1000 AS m, 5 AS five, upper(t) AS u FROM p
 	check_parallel('SELECT p.id, name, k FROM p JOIN few USING (g)', 'name COLLATE "C", k') AS hash_join,
 	check_parallel('SELECT * FROM parts', 'k') AS partitioned,
 	check_parallel('SELECT id, k FROM p UNION ALL SELECT id + 40000, other FROM others', 'k') AS appended,
-	check_parallel('SELECT id, t, (SELECT max(g) FROM few) AS m FROM p', 't COLLATE "C"') AS init_plan;
+	check_parallel('SELECT id, t, (SELECT max(g) FROM few) AS m FROM p', 't COLLATE "C"') AS init_plan,
+	check_parallel('SELECT * FROM p ORDER BY id LIMIT 500', 'k') AS limited;
 SET enable_hashjoin = off;
 SELECT check_parallel('SELECT p.id, other FROM p JOIN others USING (id)', 'other') AS merge_or_loop;
 RESET enable_hashjoin;
@@ -79,8 +80,7 @@ SELECT check_parallel('SELECT p.id, other, others.ctid FROM p LEFT JOIN others U
 RESET enable_mergejoin;
 -- Where PostgreSQL has no parallel plan, neither is there a feed.
 CREATE FUNCTION restricted(bigint) RETURNS bigint LANGUAGE plpgsql PARALLEL RESTRICTED AS 'BEGIN RETURN $1; END';
-SELECT check_parallel('SELECT id, restricted(k) AS r FROM p', 'r', taken => false) AS restricted,
-	check_parallel('SELECT * FROM p ORDER BY id LIMIT 500', 'k', taken => false) AS limited;
+SELECT check_parallel('SELECT id, restricted(k) AS r FROM p', 'r', taken => false) AS restricted;
 DROP FUNCTION restricted;
 
 -- Around the sort.

@@ -55,6 +55,9 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 }
 #endif
 
+/* Sort orders integers and abbreviated keys in memory by radix from 19 on, without comparing them. */
+#define postgres_sorts_by_radix (PG_VERSION_NUM >= 190000)
+
 /* Extensions name their wait events from 17 on; before, there is one for all of them. */
 #include "utils/wait_event.h"
 #if PG_VERSION_NUM < 170000

@@ -56,7 +56,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
 	state->unused = sort_plan_unused_columns((CustomScan *) plan);
 	state->restartable = sort_plan_is_restartable((CustomScan *) plan);
-	state->key_width = sort_key_estimate_width(ncolumns, columns, plan->plan_width);
+	state->key_width = sort_plan_key_bytes((CustomScan *) plan);
 	custom_scan_apply_slot_ops(css, estate, &TTSOpsMinimalTuple);
 
 	/* The input is read forwards and, unless its parameters change, once. */

@@ -78,11 +78,11 @@ sort_key_create_twin(const SortKey *key)
 	return twin;
 }
 
-int
-sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width)
+double
+sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths, bool *is_fixed)
 {
 	SortKeyColumn *cols = palloc0(ncols * sizeof(SortKeyColumn));
-	int width = 0;
+	double width = 0;
 	int fixed;
 
 	for (int i = 0; i < ncols; i++)
@@ -96,13 +96,14 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width)
 		if (cols[i].width > 0)
 			width += 1 + cols[i].width;
 		else if (OidIsValid(cols[i].collation))
-			width += 8 + 2 * avg_width;
+			width += 8 + 2 * widths[i];
 		else
-			width += 2 + avg_width;
+			width += 2 + widths[i];
 	}
 
 	fixed = fixed_key_width(ncols, cols);
 	pfree(cols);
+	*is_fixed = fixed > 0;
 	return fixed > 0 ? fixed : width;
 }
 

@@ -54,8 +54,12 @@ typedef struct SortColumnSpec
 /* Can this column be encoded exactly?  If not, *why_not says why, as "type jsonb has no exact sort key". */
 extern bool sort_key_supported(const SortColumnSpec *column, Declined *why_not);
 
-/* The average bytes of key a row for costing; variable columns are guessed from avg_width. */
-extern int sort_key_estimate_width(int ncols, const SortColumnSpec *columns, int avg_width);
+/*
+ * The bytes of key a row, on average, of columns whose values have so many bytes; is it a fixed key?  Every
+ * column must be supported.
+ */
+extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths,
+									  bool *is_fixed);
 
 /*
  * Makes an encoder in CurrentMemoryContext; all it owns goes with that context.  Every column must be

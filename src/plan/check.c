@@ -1,11 +1,14 @@
 /*
  * plan/check.c
- *		gpusort_check(query): which of a query's sorts are taken, and why the others are not.
+ *		gpusort_check(query): which of a query's sorts are taken, why the others are not, and how long they
+ *		are expected to take.
  *
  * The query is planned as the session's settings would have it, and the finished plan is read.  It is not
  * executed.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
@@ -21,6 +24,7 @@
 #include "plan/deparse.h"
 #include "plan/plan_walk.h"
 #include "plan/planner.h"
+#include "plan/shape.h"
 #include "plan/sort_plan.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
@@ -31,6 +35,7 @@ typedef struct CheckContext
 	ReturnSetInfo *result;
 	List *deparse_context;
 	bool use_prefix;
+	List *rtable;
 } CheckContext;
 
 /* ---------------------------------------------------------------- the plan */
@@ -47,23 +52,64 @@ join_strings(List *strings)
 	return out.data;
 }
 
+/* Columns of the result. */
+enum
+{
+	COLUMN_SORT_KEY,
+	COLUMN_TAKEN,
+	COLUMN_REASON,
+	COLUMN_EXPECTED_MS,
+	COLUMN_POSTGRESQL_MS,
+	COLUMNS
+};
+
+/* Milliseconds, without digits that say nothing. */
+static Datum
+milliseconds(double ms)
+{
+	return Float8GetDatum(rint(ms * 1000) / 1000);
+}
+
+/* The two times, of a sort that is taken as they were predicted when that was decided. */
+static void
+fill_times(Plan *plan, List *ancestors, List *rtable, Datum *values, bool *nulls)
+{
+	SortShape shape;
+	SortShape ours;
+
+	if (sort_plan_is_gpusort(plan))
+	{
+		values[COLUMN_EXPECTED_MS] = milliseconds(sort_plan_expected_ms((CustomScan *) plan));
+		values[COLUMN_POSTGRESQL_MS] = milliseconds(sort_plan_postgres_ms((CustomScan *) plan));
+		return;
+	}
+	nulls[COLUMN_EXPECTED_MS] = !shape_of_plan(&shape, plan, ancestors, rtable);
+	values[COLUMN_POSTGRESQL_MS] = milliseconds(sort_time_total(&shape, predict_postgres_sort(&shape)));
+	if (nulls[COLUMN_EXPECTED_MS])
+		return;
+	ours = shape_for_gpusort(&shape);
+	values[COLUMN_EXPECTED_MS] = milliseconds(sort_time_total(&ours, predict_gpusort(&ours)));
+}
+
 static void
 check_node(Plan *plan, List *ancestors, void *arg)
 {
 	CheckContext *context = arg;
 	bool taken = sort_plan_is_gpusort(plan);
-	Datum values[3];
-	bool nulls[3] = {false, false, false};
+	Datum values[COLUMNS] = {0};
+	bool nulls[COLUMNS] = {false};
 	List *deparse_context;
 
 	if (!taken && !IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
 	deparse_context = set_deparse_context_plan(context->deparse_context, plan, ancestors);
-	values[0] =
+	values[COLUMN_SORT_KEY] =
 		CStringGetTextDatum(join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix)));
-	values[1] = BoolGetDatum(taken);
-	nulls[2] = taken;
-	values[2] = taken ? (Datum) 0 : CStringGetTextDatum(sort_why_not_taken(plan, ancestors).words);
+	values[COLUMN_TAKEN] = BoolGetDatum(taken);
+	nulls[COLUMN_REASON] = taken;
+	if (!taken)
+		values[COLUMN_REASON] = CStringGetTextDatum(sort_why_not_taken(plan, ancestors).words);
+	fill_times(plan, ancestors, context->rtable, values, nulls);
 	tuplestore_putvalues(context->result->setResult, context->result->setDesc, values, nulls);
 }
 
@@ -71,7 +117,9 @@ static void
 check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 {
 	Bitmapset *relations = NULL;
-	CheckContext context = {.result = result, .use_prefix = list_length(stmt->rtable) > 1};
+	CheckContext context = {.result = result,
+							.use_prefix = list_length(stmt->rtable) > 1,
+							.rtable = stmt->rtable};
 	ListCell *cell;
 
 	if (stmt->rtable != NIL)

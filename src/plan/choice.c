@@ -14,22 +14,16 @@
 #include "monitor/counters.h"
 #include "plan/choice.h"
 #include "plan/plan_walk.h"
+#include "plan/shape.h"
 #include "plan/sort_plan.h"
-
-/* A LIMIT that keeps at most one row in so many is best served by a heap of the rows wanted. */
-#define TOP_N_FRACTION 10.0
 
 /* ---------------------------------------------------------------- decisions */
 
 bool
-sort_worth_taking(double rows, double limit_rows, Declined *why_not)
+sort_worth_taking(double rows, Declined *why_not)
 {
 	if (gpusort_mode == GPUSORT_MODE_OFF)
 		return declined_because(why_not, DECLINED_MODE_OFF, "gpusort.mode is off");
-	if (limit_rows > 0 && limit_rows <= rows / TOP_N_FRACTION)
-		return declined_because(why_not, DECLINED_LIMIT,
-								psprintf("the LIMIT keeps %.0f of about %.0f rows, a case for top-N heapsort",
-										 limit_rows, rows));
 	if (gpusort_mode == GPUSORT_MODE_AUTO && rows < gpusort_min_rows)
 		return declined_because(why_not, DECLINED_FEW_ROWS,
 								psprintf("about %.0f rows are expected, gpusort.min_rows is %d", rows,
@@ -85,43 +79,6 @@ purpose(const Plan *parent)
 	}
 }
 
-static double
-const_or(Node *node, double otherwise)
-{
-	if (node != NULL && IsA(node, Const) && !((Const *) node)->constisnull)
-		return (double) DatumGetInt64(((Const *) node)->constvalue);
-	return otherwise;
-}
-
-/* The LIMIT that the sort's rows go to, if nothing on the way needs all of them; else NULL. */
-static const Limit *
-limit_above(List *ancestors)
-{
-	ListCell *cell;
-
-	foreach(cell, ancestors)
-	{
-		const Plan *plan = lfirst(cell);
-
-		if (IsA(plan, Limit))
-			return (const Limit *) plan;
-		if (!IsA(plan, GatherMerge) && !IsA(plan, Gather) && !IsA(plan, Result) && !IsA(plan, LockRows))
-			return NULL;
-	}
-	return NULL;
-}
-
-/* How many of the sort's rows are wanted; -1: all. */
-static double
-rows_wanted(List *ancestors)
-{
-	const Limit *limit = limit_above(ancestors);
-
-	if (limit == NULL || limit->limitCount == NULL)
-		return -1;
-	return const_or(limit->limitCount, limit->plan.plan_rows) + const_or(limit->limitOffset, 0);
-}
-
 /* Is one of the plans a Gather or Gather Merge? */
 static bool
 is_parallel(List *ancestors)
@@ -166,10 +123,10 @@ Declined
 sort_why_not_taken(const Plan *sort, List *ancestors)
 {
 	const char *use = purpose(ancestors != NIL ? linitial(ancestors) : NULL);
+	double wanted = shape_rows_wanted(ancestors);
 	Declined why_not = {.reason = DECLINED_COST};
 
-	if (!columns_supported(sort, &why_not) ||
-		!sort_worth_taking(sort->plan_rows, rows_wanted(ancestors), &why_not))
+	if (!columns_supported(sort, &why_not) || !sort_worth_taking(shape_rows(sort, ancestors), &why_not))
 		return why_not;
 	if (use != NULL)
 	{
@@ -180,6 +137,13 @@ sort_why_not_taken(const Plan *sort, List *ancestors)
 	{
 		why_not.reason = DECLINED_VOLATILE;
 		why_not.words = "the sort's input computes one volatile expression twice";
+	}
+	else if (wanted >= 0 && wanted < shape_rows(sort, ancestors))
+	{
+		why_not.reason = DECLINED_LIMIT;
+		why_not.words = psprintf(
+			"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
+			wanted, shape_rows(sort, ancestors));
 	}
 	else if (IsA(sort, IncrementalSort))
 		why_not.words =
@@ -199,7 +163,7 @@ count_node(Plan *plan, List *ancestors, void *context)
 
 	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
-	if (sort_worth_taking(plan->plan_rows, rows_wanted(ancestors), &why_not))
+	if (sort_worth_taking(shape_rows(plan, ancestors), &why_not))
 		why_not = sort_why_not_taken(plan, ancestors);
 	stats_count_declined(why_not.reason);
 }

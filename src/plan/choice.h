@@ -12,10 +12,10 @@
 #include "base/declined.h"
 
 /*
- * Is a sort of so many rows (an estimate), of which limit_rows at most are wanted (-1: all), one that the
- * settings leave to PostgreSQL whatever its keys?  Then *why_not says why.
+ * Is a sort of so many rows (an estimate) one that the settings leave to PostgreSQL whatever its keys?  Then
+ * *why_not says why.
  */
-extern bool sort_worth_taking(double rows, double limit_rows, Declined *why_not);
+extern bool sort_worth_taking(double rows, Declined *why_not);
 
 /*
  * Does a list of output columns compute one volatile expression twice?  setrefs.c finds the columns of a

@@ -1,136 +1,153 @@
 /*
  * plan/cost.c
- *		What a GpuSort costs, in the planner's units.
+ *		What a GpuSort costs, in the planner's units: PostgreSQL's own cost times the ratio of the two times.
  *
- * With n rows, and cpu_operator_cost (c) as the unit of processor work, on the cpu device, sorted by p
- * processes:
+ * PostgreSQL's cost of a Sort knows neither how long a type's comparisons take nor how wide its values are,
+ * so no formula in its units could be right for both sorts.  But the planner compares our path with its own.
+ * So the time of both is predicted (predict.c), and a GpuSort over the same input costs
  *
- *		startup	= input + n * c * (FEED + KEY_BYTE * key bytes) + n * c * SORT * log2(n) / p + spilled pages
- *		run		= n * c * RETURN
+ *		input + (cost of PostgreSQL's sort, above its input) * (time of the GpuSort) / (time of PostgreSQL's sort)
  *
- * On the cuda device:
+ * which is the cheaper one of two if and only if it is the faster one.  The path to compare with, the rival,
+ * is the one that PostgreSQL would choose of its own for the part of the rows that is wanted.  Where inputs
+ * differ (several processes read one of them) their times, by their costs, come into it in the same units:
  *
- *		startup	= input + n * c * (FEED + KEY_BYTE * key bytes) + c * CUDA_JOB + n * c * (CUDA_SORT + CUDA_BYTE * bytes of a row)
- *		run		= n * c * CUDA_RETURN
+ *		cost of the rival + (time of ours - time of the rival) * (cost of its sort) / (time of its sort)
  *
- * FEED: encode the key, copy the row.  SORT: each doubling of n adds one level to the splitter tree or the
- * base case.  RETURN: hand out the row, from the cache thanks to prefetching.  KEY_BYTE: encoding, moving and
- * looking at key bytes.  CUDA_JOB: connecting, launching, the last chunk's way there and the first one's way
- * back.  CUDA_BYTE: the way back; the way there is over when the input is.  Whether rows fit in the device's
- * memory is not known here.
- *
- * Spilled pages are written once and read once a merge pass, three quarters of them in sequence, as cost_sort
- * assumes it too.
- *
- * Where several processes feed the sort, each pays FEED and KEY_BYTE for its rows, below the Gather;
- * parallel_tuple_cost is charged only for rows that find no room in memory, which alone pass the Gather.
- *
- * The constants are measured against what cost_sort charges for what PostgreSQL's own sort takes;
- * docs/architecture.md says how to measure them again.
+ * which is the formula above if the inputs are the same one.
  */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 
 #include "plan/cost.h"
+#include "plan/shape.h"
 
-/* In units of cpu_operator_cost a row; see docs/architecture.md, "The cost formula". */
-#define FEED_COST 8.0
-#define SORT_COST 0.4
-#define RETURN_COST 4.0
-#define KEY_BYTE_COST 0.1
+/* Nothing costs less than this part of what PostgreSQL's path costs. */
+#define LEAST_SHARE 0.01
 
-#define CUDA_JOB_COST 300000.0
-#define CUDA_SORT_COST 0.3
-#define CUDA_BYTE_COST 0.003
-#define CUDA_RETURN_COST 2.0
+double
+wanted_fraction(const PlannerInfo *root, double rows)
+{
+	double fraction = root->tuple_fraction;
 
-/* Memory a row takes besides its columns and its key: tuple header, row offset, sort item. */
-#define ROW_OVERHEAD (MAXALIGN(SizeofMinimalTupleHeader) + 32)
+	if (fraction >= 1)
+		fraction /= Max(rows, 1);
+	return fraction <= 0 || fraction > 1 ? 1 : fraction;
+}
 
-/* The same in a temporary file. */
-#define STORED_ROW_OVERHEAD MAXALIGN(SizeofMinimalTupleHeader)
+/* The cost without what an enable_ setting that is off has added to it. */
+static Cost
+without_disabled(Cost cost)
+{
+	return cost - floor(cost / disable_cost) * disable_cost;
+}
+
+/* A Gather's cost is mostly what the settings say of launching and passing rows; its time is predicted. */
+static double
+gather_ms(const CostYardstick *yardstick, const GatherPath *gather)
+{
+	SortShape shape = yardstick->shape;
+
+	shape.rows = gather->path.rows;
+	shape.processes = gather->num_workers + (parallel_leader_participation ? 1 : 0);
+	return predict_input(without_disabled(gather->subpath->total_cost)) + predict_gather(&shape);
+}
 
 /*
- * Merges of runs that memory can't hold together are rare; one pass is charged for each further factor of
- * this.
+ * The time an input takes by itself.  Several processes share it, whatever part of its cost the planner
+ * thinks they don't; what a process alone would pay for is not known if that is a Gather.
  */
-#define ASSUMED_FAN_IN 500.0
-
-static Cost
-spill_cost(double bytes, double memory)
+static double
+input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path *input)
 {
-	double pages = ceil(bytes / BLCKSZ);
-	double passes = Max(1.0, ceil(log(Max(bytes / memory, 1.0)) / log(ASSUMED_FAN_IN)));
+	const Path *serial = path_below_projection(yardstick->serial_input);
+	double cost = without_disabled(input->total_cost);
+	double running = Max(1, Min(shape->processes, shape->cores));
 
-	return 2.0 * pages * passes * (0.75 * seq_page_cost + 0.25 * random_page_cost);
+	input = path_below_projection(input);
+	if (IsA(input, GatherPath))
+		return gather_ms(yardstick, (const GatherPath *) input);
+	if (shape->processes > 1 && !IsA(serial, GatherPath))
+		cost = Min(cost, without_disabled(serial->total_cost) / running);
+	return predict_input(cost);
+}
+
+static PathTime
+add_input(const CostYardstick *yardstick, const SortShape *shape, const Path *input, SortTime sort)
+{
+	PathTime time = {.sort = sort};
+	double ms = input_ms(yardstick, shape, input);
+
+	/* An incremental sort has read only a part of its input when its first row is there. */
+	time.first = sort.first + (shape->groups > 1 ? ms / shape->groups : ms);
+	time.all = sort.first + sort.rest + ms;
+	time.wanted = time.first + yardstick->fraction * (time.all - time.first);
+	return time;
 }
 
 static double
-row_bytes(const SortCostInput *sort)
+cost_per_ms(Cost cost, double ms)
 {
-	return MAXALIGN(sort->width) + sort->key_width;
-}
-
-/* Encoding keys and copying rows. */
-static Cost
-feed_cost(double rows, const SortCostInput *sort)
-{
-	return rows * cpu_operator_cost * (FEED_COST + KEY_BYTE_COST * sort->key_width);
-}
-
-/* Sorting what was fed, on the device or in memory or by way of files. */
-static Cost
-sort_cost(double n, const SortCostInput *sort)
-{
-	Cost cost;
-
-	if (sort->on_gpu)
-		return cpu_operator_cost *
-			   (CUDA_JOB_COST + n * (CUDA_SORT_COST + CUDA_BYTE_COST * (row_bytes(sort) + ROW_OVERHEAD)));
-	cost = n * cpu_operator_cost * SORT_COST * log2(n);
-	if (n * (row_bytes(sort) + ROW_OVERHEAD) <= sort->memory)
-		return cost / sort->processes;
-	return cost + spill_cost(n * (row_bytes(sort) + STORED_ROW_OVERHEAD), sort->memory);
-}
-
-/* Sorting and returning. */
-static void
-add_sort_cost(Path *path, Cost startup, const SortCostInput *sort)
-{
-	double n = Max(sort->rows, 2.0);
-
-	path->rows = sort->rows;
-	path->startup_cost = startup + sort_cost(n, sort);
-	path->total_cost =
-		path->startup_cost + n * cpu_operator_cost * (sort->on_gpu ? CUDA_RETURN_COST : RETURN_COST);
+	if (cost > 0 && ms > 0)
+		return cost / ms;
+	return 1 / predict_input(1);
 }
 
 void
-cost_gpusort(Path *path, const Path *input, const SortCostInput *sort)
+cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, const SortShape *shape, double fraction,
+					const Path *serial_input, bool with_ties)
 {
-	add_sort_cost(path, input->total_cost + feed_cost(Max(sort->rows, 2.0), sort), sort);
+	SortTime sort;
+	SortShape *rival_shape = &yardstick->rival_shape;
+	Cost startup;
+	Cost total;
+
+	yardstick->rival = *rival;
+	yardstick->fraction = fraction;
+	yardstick->serial_input = serial_input;
+	yardstick->shape = *shape;
+	*rival_shape = *shape;
+	rival_shape->processes = rival->processes;
+	if (rival->columns_in_order > 0)
+		rival_shape->groups = shape_groups(shape, rival->columns_in_order);
+	if (with_ties)
+		rival_shape->wanted = -1;
+	sort = predict_postgres_sort(rival_shape);
+	yardstick->time = add_input(yardstick, rival_shape, rival->input, sort);
+
+	total = without_disabled(rival->path->total_cost - rival->input->total_cost);
+	startup = without_disabled(rival->path->startup_cost - rival->input->total_cost);
+	yardstick->cost_per_ms = cost_per_ms(total, sort.first + sort.rest);
+	yardstick->total_cost = rival->input->total_cost + total;
+	if (rival_shape->groups > 0 || startup <= 0)
+	{
+		yardstick->cost_per_first_ms = yardstick->cost_per_ms;
+		yardstick->startup_cost =
+			yardstick->total_cost - (yardstick->time.all - yardstick->time.first) * yardstick->cost_per_ms;
+		return;
+	}
+	yardstick->cost_per_first_ms = cost_per_ms(startup, sort.first);
+	yardstick->startup_cost = rival->input->total_cost + startup;
+}
+
+PathTime
+cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const Path *input)
+{
+	return add_input(yardstick, shape, input, predict_gpusort(shape));
 }
 
 void
-cost_gpusort_of_feeds(Path *path, const Path *input, const SortCostInput *sort)
+cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path)
 {
-	add_sort_cost(path, input->total_cost, sort);
-}
+	const PathTime *rival = &yardstick->time;
+	Cost startup = yardstick->startup_cost + (time->first - rival->first) * yardstick->cost_per_first_ms;
+	Cost total = yardstick->total_cost + (time->all - rival->all) * yardstick->cost_per_ms;
 
-void
-cost_gpusort_feed(Path *path, const Path *partial, const SortCostInput *sort)
-{
-	path->rows = partial->rows;
-	path->startup_cost = path->total_cost = partial->total_cost + feed_cost(partial->rows, sort);
-}
-
-double
-cost_passed_rows(const SortCostInput *sort)
-{
-	return sort->on_gpu ? 0.0 : Max(0.0, sort->rows - sort->memory / (row_bytes(sort) + ROW_OVERHEAD));
+	path->rows = yardstick->shape.rows;
+	path->total_cost = Max(total, LEAST_SHARE * yardstick->total_cost);
+	path->startup_cost = Min(path->total_cost, Max(startup, LEAST_SHARE * yardstick->startup_cost));
 }

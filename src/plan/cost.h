@@ -1,6 +1,6 @@
 /*
  * plan/cost.h
- *		What a GpuSort costs, in the planner's units.
+ *		What a GpuSort costs, in the planner's units: PostgreSQL's own cost times the ratio of the two times.
  */
 #ifndef GPUSORT_PLAN_COST_H
 #define GPUSORT_PLAN_COST_H
@@ -9,30 +9,47 @@
 
 #include "nodes/pathnodes.h"
 
-/* What is to be sorted, and by how many processes. */
-typedef struct SortCostInput
+#include "plan/predict.h"
+#include "plan/rival.h"
+
+/* Milliseconds that a path is expected to take, with its input. */
+typedef struct PathTime
 {
-	double rows;
-	int width;	   /* bytes of a row, without its key */
-	int key_width; /* bytes of a key */
-	double memory; /* bytes of host memory */
-	int processes; /* that feed, this one included; with the cpu device they sort together */
-	bool on_gpu;   /* on the cuda device */
-} SortCostInput;
+	SortTime sort; /* the sort alone */
+	double first;  /* until the first row is there */
+	double all;	   /* until the last one is */
+	double wanted; /* until that part of the rows is there that the query wants */
+} PathTime;
 
-/* Sets the startup and total cost of a sort by this process alone, on top of its input's cost. */
-extern void cost_gpusort(Path *path, const Path *input, const SortCostInput *sort);
+/* What GpuSort's paths are measured by. */
+typedef struct CostYardstick
+{
+	Rival rival;
+	SortShape shape;	   /* of the sort */
+	SortShape rival_shape; /* as the rival does it */
+	PathTime time;
+	double fraction;		  /* what part of the rows the query wants, up to 1 */
+	const Path *serial_input; /* the cheapest one that a single process reads */
+	Cost startup_cost;		  /* of the rival, without what an enable_ setting adds to its sort */
+	Cost total_cost;
+	double cost_per_first_ms; /* units of cost that a millisecond is worth, before the first row */
+	double cost_per_ms;		  /* in all */
+} CostYardstick;
 
-/* The same for a sort that several processes have fed; input is the Gather, which has the cost of feeding. */
-extern void cost_gpusort_of_feeds(Path *path, const Path *input, const SortCostInput *sort);
-
-/* One process's part of feeding: the rows of a partial path. */
-extern void cost_gpusort_feed(Path *path, const Path *partial, const SortCostInput *sort);
+/* What part of a path's rows the query wants: a number of them, a fraction, or all if it says nothing. */
+extern double wanted_fraction(const PlannerInfo *root, double rows);
 
 /*
- * How many rows find no room in memory, and pass the Gather: none on the cuda device, whose memory is not
- * known here.
+ * Fills the yardstick; shape: what is known of the sort, whoever does it and by however many processes;
+ * with_ties: the LIMIT is one that PostgreSQL's sort isn't told.
  */
-extern double cost_passed_rows(const SortCostInput *sort);
+extern void cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, const SortShape *shape,
+								double fraction, const Path *serial_input, bool with_ties);
+
+/* The times of a GpuSort of this shape over an input, which is partial if it has several processes. */
+extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const Path *input);
+
+/* Sets the startup and total cost of a path that takes so long. */
+extern void cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path);
 
 #endif /* GPUSORT_PLAN_COST_H */

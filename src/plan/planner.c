@@ -2,16 +2,18 @@
  * plan/planner.c
  *		Offering GpuSort to the planner.
  *
- * For a query's ORDER BY, create_upper_paths_hook adds a GpuSort path over the cheapest input; the planner's
- * own comparison of costs decides, in mode auto.  In mode force, paths that sort are taken out of the
- * competition.
+ * For a query's ORDER BY, create_upper_paths_hook looks at the path that PostgreSQL would choose of its own.
+ * If that one sorts, and a GpuSort is expected to be faster (cost.c), a GpuSort path over the cheapest input
+ * is added, at a lower cost.  If it doesn't sort, the plan is another one than a sort's, and stays: a GpuSort
+ * takes the place of a Sort, it is never the reason for another plan.  In mode force paths that sort are
+ * taken out of the competition, and a GpuSort comes in, however long it takes.
  *
  * The path's only child is a Sort path, made by the planner's own functions, over the real input: so that the
  * planner works out the sort columns of the plan as it would for its own sort.  PlanCustomPath then takes the
  * Sort node's place.
  *
- * Where the input has a partial path, a second GpuSort path stands over a Gather of GpuSortFeed over that:
- * several processes feed one sort then.
+ * Where the input has a partial path, a GpuSort may stand over a Gather of GpuSortFeed over that: several
+ * processes feed one sort then.  Of one process or several, and of the devices, the fastest is taken.
  *
  * What must wait until the plan is finished (sort_plan_finish) is done in planner_hook, for the nodes that
  * were made while planning this query.
@@ -19,6 +21,7 @@
 #include "postgres.h"
 
 #include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
@@ -36,6 +39,8 @@
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/planner.h"
+#include "plan/rival.h"
+#include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/connection.h"
 
@@ -70,13 +75,11 @@ column_spec(const PathKey *pathkey, const PathTarget *target, int column)
 	EquivalenceMember *member =
 		ec->ec_has_volatile ? linitial(ec->ec_members) : find_ec_member_matching_expr(ec, expr, NULL);
 
-	return (SortColumnSpec){
-		.attno = column + 1,
-		.type = exprType((Node *) expr),
-		.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
-		.collation = ec->ec_collation,
-		.nulls_first = pathkey->pk_nulls_first,
-	};
+	return (SortColumnSpec){.attno = column + 1,
+							.type = exprType((Node *) expr),
+							.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
+							.collation = ec->ec_collation,
+							.nulls_first = pathkey->pk_nulls_first};
 }
 
 /*
@@ -141,50 +144,36 @@ static Plan *plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *b
 static Plan *plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist,
 							List *clauses, List *custom_plans);
 
-static const CustomPathMethods path_methods = {
-	.CustomName = GPUSORT_NODE_NAME,
-	.PlanCustomPath = plan_gpusort_path,
-};
+static const CustomPathMethods path_methods = {.CustomName = GPUSORT_NODE_NAME,
+											   .PlanCustomPath = plan_gpusort_path};
 
-static const CustomPathMethods feed_path_methods = {
-	.CustomName = GPUSORT_FEED_NODE_NAME,
-	.PlanCustomPath = plan_feed_path,
-};
+static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_NODE_NAME,
+													.PlanCustomPath = plan_feed_path};
 
-static bool path_sorts(const Path *path);
-
-/* Must an input of the merge be sorted? The plan gets Sort nodes over those that come in another order. */
-static bool
-merge_append_sorts(const MergeAppendPath *merge)
+/* A GpuSort that might be made, and how long it would take. */
+typedef struct Candidate
 {
-	ListCell *cell;
+	Path *partial; /* what several processes would read, or NULL */
+	SortShape shape;
+	PathTime time;
+} Candidate;
 
-	foreach(cell, merge->subpaths)
-	{
-		const Path *input = lfirst(cell);
+/* What a path says of its GpuSort. */
+static List *
+candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick)
+{
+	double expected = sort_time_total(&candidate->shape, candidate->time.sort);
+	double expected_of_postgres = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
 
-		if (!pathkeys_contained_in(merge->path.pathkeys, input->pathkeys) || path_sorts(input))
-			return true;
-	}
-	return false;
+	return list_make4(makeInteger(candidate->shape.on_gpu),
+					  makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
+					  makeFloat(psprintf("%.3f", expected)),
+					  makeFloat(psprintf("%.3f", expected_of_postgres)));
 }
 
-/* Is it a path of PostgreSQL's that gets its order from a sort? */
-static bool
-path_sorts(const Path *path)
-{
-	if (IsA(path, ProjectionPath))
-		return path_sorts(((const ProjectionPath *) path)->subpath);
-	if (IsA(path, GatherMergePath))
-		return path_sorts(((const GatherMergePath *) path)->subpath);
-	if (IsA(path, MergeAppendPath))
-		return merge_append_sorts((const MergeAppendPath *) path);
-	return IsA(path, SortPath) || IsA(path, IncrementalSortPath);
-}
-
-/* A GpuSort over this input, its cost not set. custom_private says whether it is on the cuda device. */
+/* A GpuSort over this input, its cost not set. */
 static CustomPath *
-create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input, bool on_gpu)
+create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input)
 {
 	CustomPath *path = makeNode(CustomPath);
 
@@ -195,17 +184,20 @@ create_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, Path *input, boo
 	path->path.pathkeys = root->sort_pathkeys;
 	path->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	path->custom_paths = list_make1(create_sort_path(root, ordered_rel, input, root->sort_pathkeys, -1.0));
-	path->custom_private = list_make1_int(on_gpu);
 	path->methods = &path_methods;
 	return path;
 }
 
-/* The partial path's rows, fed to a sort above the Gather that is returned. */
+/*
+ * The partial path's rows, fed to a sort above the Gather that is returned; their costs are a part of the
+ * sort's.
+ */
 static Path *
-create_feeding_gather(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial, const SortCostInput *cost)
+create_feeding_gather(PlannerInfo *root, RelOptInfo *ordered_rel, const Candidate *candidate)
 {
 	CustomPath *feed = makeNode(CustomPath);
-	double passed_rows = cost_passed_rows(cost);
+	Path *partial = candidate->partial;
+	double passed_rows = predict_passed_rows(&candidate->shape);
 
 	feed->path.pathtype = T_CustomScan;
 	feed->path.parent = ordered_rel;
@@ -213,9 +205,10 @@ create_feeding_gather(PlannerInfo *root, RelOptInfo *ordered_rel, Path *partial,
 	feed->path.parallel_aware = true;
 	feed->path.parallel_safe = true;
 	feed->path.parallel_workers = partial->parallel_workers;
+	feed->path.rows = partial->rows;
+	feed->path.startup_cost = feed->path.total_cost = partial->total_cost;
 	feed->custom_paths = list_make1(partial);
 	feed->methods = &feed_path_methods;
-	cost_gpusort_feed(&feed->path, partial, cost);
 	path_inherit_disabled(&feed->path, partial, false);
 	return (Path *) create_gather_path(root, ordered_rel, &feed->path, partial->pathtarget, NULL,
 									   &passed_rows);
@@ -267,76 +260,141 @@ partial_input(const PlannerInfo *root, const RelOptInfo *input_rel, const RelOpt
 }
 
 /*
- * Adds the paths of a GpuSort on one device: one that reads its input alone, and one whose input several
- * processes feed.
+ * Predicts a GpuSort on one device, by one process or, over a partial path, by several; keeps it if it is the
+ * fastest so far.
  */
 static void
-add_gpusort_paths(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel, PathTarget *target,
-				  SortCostInput cost)
+consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, bool on_gpu, Candidate *best)
 {
-	Path *input = input_rel->cheapest_total_path;
-	Path *partial = partial_input(root, input_rel, ordered_rel);
-	CustomPath *path = create_gpusort_path(root, ordered_rel, input, cost.on_gpu);
+	Candidate candidate = {.partial = partial, .shape = yardstick->shape};
 
-	cost.processes = 1;
-	cost_gpusort(&path->path, input, &cost);
-	add_gpusort_path(root, ordered_rel, path, input, target);
-	if (partial == NULL)
-		return;
-	cost.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
-	input = create_feeding_gather(root, ordered_rel, partial, &cost);
-	path = create_gpusort_path(root, ordered_rel, input, cost.on_gpu);
-	cost_gpusort_of_feeds(&path->path, input, &cost);
+	candidate.shape.processes = 1;
+	if (partial != NULL)
+		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
+	candidate.shape = shape_for_gpusort(&candidate.shape);
+	candidate.shape.on_gpu = on_gpu;
+	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : input);
+	if (best->shape.rows == 0 || candidate.time.wanted < best->time.wanted)
+		*best = candidate;
+}
+
+/*
+ * The fastest GpuSort on the devices that the settings allow: the cuda device where it is there, or is asked
+ * for.
+ */
+static Candidate
+fastest_candidate(const CostYardstick *yardstick, Path *input, Path *partial)
+{
+	Candidate best = {.shape.rows = 0};
+	const char *why_not;
+	bool with_cuda = gpusort_backend == GPUSORT_BACKEND_CUDA ||
+					 (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
+
+	for (int on_gpu = 0; on_gpu <= (with_cuda ? 1 : 0); on_gpu++)
+	{
+		if (!on_gpu && gpusort_backend == GPUSORT_BACKEND_CUDA)
+			continue;
+		consider_candidate(yardstick, input, NULL, on_gpu, &best);
+		if (partial != NULL)
+			consider_candidate(yardstick, input, partial, on_gpu, &best);
+	}
+	return best;
+}
+
+static void
+add_candidate(PlannerInfo *root, RelOptInfo *ordered_rel, const CostYardstick *yardstick,
+			  const Candidate *candidate, Path *input, PathTarget *target)
+{
+	CustomPath *path;
+
+	if (candidate->partial != NULL)
+		input = create_feeding_gather(root, ordered_rel, candidate);
+	path = create_gpusort_path(root, ordered_rel, input);
+	path->custom_private = candidate_to_private(candidate, yardstick);
+	cost_set(yardstick, &candidate->time, &path->path);
+	if (candidate->partial != NULL)
+	{
+		/* EXPLAIN should not show an input that is dearer than what reads it */
+		input->total_cost = Min(input->total_cost, path->path.startup_cost);
+		input->startup_cost = Min(input->startup_cost, input->total_cost);
+	}
 	add_gpusort_path(root, ordered_rel, path, input, target);
 }
 
 /*
- * Adds the paths of a GpuSort on each device that the settings allow; the cuda device where it is there, or
- * is asked for.
+ * How many rows the LIMIT above the sort lets through, -1: all.  It may be that of an outer query, if that
+ * passes on what it wants; and where its count is a parameter, it is what the planner assumes then, a part of
+ * the rows.
  */
-static void
-add_paths_by_device(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel,
-					const SortColumnSpec *columns, PathTarget *target)
+static double
+rows_wanted(const PlannerInfo *root, double rows)
 {
-	const Path *input = input_rel->cheapest_total_path;
-	int width = input->pathtarget->width;
-	const char *why_not;
-	SortCostInput cost = {
-		.rows = input->rows,
-		.width = width,
-		.key_width = sort_key_estimate_width(list_length(root->sort_pathkeys), columns, width),
-		.memory = guc_sort_memory(),
-	};
+	const PlannerInfo *outer = root->parent_root;
 
-	if (gpusort_backend != GPUSORT_BACKEND_CUDA)
-		add_gpusort_paths(root, input_rel, ordered_rel, target, cost);
-	cost.on_gpu = gpusort_backend == GPUSORT_BACKEND_CUDA ||
-				  (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
-	if (cost.on_gpu)
-		add_gpusort_paths(root, input_rel, ordered_rel, target, cost);
+	if (root->limit_tuples >= 0)
+		return root->limit_tuples;
+	if (root->parse->limitCount != NULL)
+		return root->tuple_fraction > 0 ? wanted_fraction(root, rows) * rows : -1;
+	if (outer == NULL || limit_needed(root->parse) || root->tuple_fraction <= 0 ||
+		root->tuple_fraction != outer->tuple_fraction)
+		return -1;
+	return rows_wanted(outer, rows);
 }
 
-/* Adds GpuSort paths for the query's ORDER BY to ordered_rel, if there are any to add. */
+/* What is known of the sort, whoever does it. */
+static void
+describe_sort(PlannerInfo *root, const Path *input, const SortColumnSpec *columns, SortShape *shape)
+{
+	int ncolumns = list_length(root->sort_pathkeys);
+	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
+	const Path *scan = IsA(input, ProjectionPath) ? ((const ProjectionPath *) input)->subpath : input;
+
+	for (int i = 0; i < ncolumns; i++)
+		stats[i] = column_stats_of_expr(root, list_nth(input->pathtarget->exprs, columns[i].attno - 1));
+	memset(shape, 0, sizeof(*shape));
+	shape->rows = input->rows;
+	shape->width = input->pathtarget->width;
+	shape->single_column = list_length(input->pathtarget->exprs) == 1;
+	(void) shape_init(shape, ncolumns, columns, stats, scan->pathtype == T_SeqScan);
+	shape->wanted = rows_wanted(root, shape->rows);
+}
+
+/* Adds a GpuSort path for the query's ORDER BY to ordered_rel, if there is one to add. */
 static void
 consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel)
 {
 	Path *input = input_rel->cheapest_total_path;
+	bool force = gpusort_mode == GPUSORT_MODE_FORCE;
 	SortColumnSpec *columns;
 	PathTarget *target;
 	Declined why_not;
+	Rival rival;
+	double fraction;
+	SortShape shape;
+	CostYardstick yardstick;
+	Candidate candidate;
 
 	if (root->sort_pathkeys == NIL || ordered_rel->pathlist == NIL || input == NULL ||
 		input->param_info != NULL || pathkeys_contained_in(root->sort_pathkeys, input->pathkeys))
 		return;
+	fraction = wanted_fraction(root, input->rows);
+	if (!sort_worth_taking(input->rows, &why_not) ||
+		!rival_find(input_rel, ordered_rel, fraction, force, &rival))
+		return;
 	columns = palloc(sizeof(SortColumnSpec) * list_length(root->sort_pathkeys));
 	target = ((Path *) linitial(ordered_rel->pathlist))->pathtarget;
-	if (!sort_worth_taking(input->rows, root->limit_tuples, &why_not) ||
-		!pathkeys_supported(root->sort_pathkeys, input->pathtarget, columns) ||
+	if (!pathkeys_supported(root->sort_pathkeys, input->pathtarget, columns) ||
 		sort_repeats_volatile(input->pathtarget->exprs))
 		return;
-	if (gpusort_mode == GPUSORT_MODE_FORCE)
+	describe_sort(root, input, columns, &shape);
+	cost_yardstick_init(&yardstick, &rival, &shape, fraction, input,
+						root->parse->limitOption == LIMIT_OPTION_WITH_TIES);
+	candidate = fastest_candidate(&yardstick, input, partial_input(root, input_rel, ordered_rel));
+	if (!force && candidate.time.wanted >= yardstick.time.wanted)
+		return;
+	if (force)
 		remove_sorting_paths(ordered_rel);
-	add_paths_by_device(root, input_rel, ordered_rel, columns, target);
+	add_candidate(root, ordered_rel, &yardstick, &candidate, input, target);
 }
 
 /* Remembers a node that is to be finished when the whole plan is made. */
@@ -363,12 +421,14 @@ static Plan *
 plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 				  List *custom_plans)
 {
-	SortPlanOptions options = {
-		/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
-		.junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
-		.restartable = !query_is_volatile(root),
-		.on_gpu = linitial_int(best_path->custom_private) != 0,
-	};
+	SortPlanOptions options =
+		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
+		 .junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
+		 .restartable = !query_is_volatile(root),
+		 .on_gpu = intVal(linitial(best_path->custom_private)) != 0,
+		 .key_bytes = intVal(lsecond(best_path->custom_private)),
+		 .expected_ms = floatVal(lthird(best_path->custom_private)),
+		 .postgres_ms = floatVal(lfourth(best_path->custom_private))};
 
 	return remember_node(sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options), best_path);
 }

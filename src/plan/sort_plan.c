@@ -20,6 +20,7 @@ enum
 	PRIVATE_COLLATIONS,	 /* oids */
 	PRIVATE_NULLS_FIRST, /* ints */
 	PRIVATE_OPTIONS,	 /* one int of the bits below */
+	PRIVATE_EXPECTED,	 /* Integer, two Floats: bytes of a key, milliseconds here and by PostgreSQL's sort */
 	PRIVATE_UNUSED		 /* ints, attnos of the input; set when the plan is finished */
 };
 
@@ -59,7 +60,12 @@ columns_to_private(const Sort *sort, const SortPlanOptions *options)
 		collations = lappend_oid(collations, sort->collations[i]);
 		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
 	}
-	return lappend(lappend(list_make4(attnos, sortops, collations, nulls_first), list_make1_int(bits)), NIL);
+	return lappend(lappend(lappend(list_make4(attnos, sortops, collations, nulls_first),
+								   list_make1_int(bits)),
+						   list_make3(makeInteger(options->key_bytes),
+									  makeFloat(psprintf("%.3f", options->expected_ms)),
+									  makeFloat(psprintf("%.3f", options->postgres_ms)))),
+				   NIL);
 }
 
 CustomScan *
@@ -178,6 +184,24 @@ bool
 sort_plan_is_on_gpu(const CustomScan *plan)
 {
 	return has_option(plan, OPTION_ON_GPU);
+}
+
+int
+sort_plan_key_bytes(const CustomScan *plan)
+{
+	return intVal(linitial(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
+}
+
+double
+sort_plan_expected_ms(const CustomScan *plan)
+{
+	return floatVal(lsecond(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
+}
+
+double
+sort_plan_postgres_ms(const CustomScan *plan)
+{
+	return floatVal(lthird(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
 }
 
 Bitmapset *

@@ -30,6 +30,9 @@ typedef struct SortPlanOptions
 	bool junk_is_unused; /* what the output has for this sort alone, resjunk, no node above looks at */
 	bool restartable;	 /* the input gives the same rows when read once more: it has no volatile functions */
 	bool on_gpu;		 /* which device is expected to be the cheaper one */
+	int key_bytes;		 /* of a row's key, expected */
+	double expected_ms;	 /* time that it is expected to take, without its input */
+	double postgres_ms;	 /* and that PostgreSQL's sort in its place would take */
 } SortPlanOptions;
 
 /* A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output. */
@@ -50,6 +53,10 @@ extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 /* As the options said. */
 extern bool sort_plan_is_restartable(const CustomScan *plan);
 extern bool sort_plan_is_on_gpu(const CustomScan *plan);
+
+extern int sort_plan_key_bytes(const CustomScan *plan);
+extern double sort_plan_expected_ms(const CustomScan *plan);
+extern double sort_plan_postgres_ms(const CustomScan *plan);
 
 /*
  * The columns of the input that need not be kept beside their keys, since nothing looks at them after the

@@ -1,0 +1,52 @@
+--
+-- What is taken in mode auto, with the defaults: where a GpuSort is expected to be faster than PostgreSQL's own plan.
+--
+CREATE TABLE c AS SELECT i AS id, noise(i) AS k, (noise(i) % 100)::int AS g, (noise(i) % 1000000000)::numeric / 100 AS n, md5(i::text) COLLATE "C" AS t,
+	('/usr/share/doc/packages/group-' || i % 30 || '/component-' || i % 70 || '/README') COLLATE "C" AS path, md5(i::text) COLLATE "und-x-icu" AS icu,
+	repeat('x', 50) AS filler
+FROM generate_series(1, 100000) AS i;
+CREATE INDEX ON c (id);
+VACUUM ANALYZE c;
+SET work_mem = '256MB';
+SHOW gpusort.mode;
+SELECT key, uses_gpusort('SELECT * FROM c ORDER BY ' || key) AS taken
+FROM unnest('{k,"g, k",n,t,path,icu,"g, path"}'::text[]) AS key;
+-- With little memory as well.
+SET work_mem = '4MB';
+SELECT key, uses_gpusort('SELECT * FROM c ORDER BY ' || key) AS taken FROM unnest('{k,n,t,path,icu}'::text[]) AS key;
+SET work_mem = '256MB';
+-- A few thousand rows are enough, a few are not.
+SELECT uses_gpusort('SELECT * FROM c WHERE id <= 10000 ORDER BY n') AS ten_thousand, uses_gpusort('SELECT * FROM c WHERE id <= 1000 ORDER BY n') AS one_thousand;
+
+-- A sort is replaced, but no plan that does without a sort above: one sort is both for the groups and for the order.
+SET enable_hashagg = off;
+SELECT uses_gpusort('SELECT k, count(*) FROM c GROUP BY k ORDER BY k') AS sorted_groups;
+RESET enable_hashagg;
+SELECT uses_gpusort('SELECT t, count(*) FROM c GROUP BY t ORDER BY t') AS many_groups,
+	plan_contains('SELECT t, count(*) FROM c GROUP BY t ORDER BY t', 'HashAggregate') AS hashed,
+	uses_gpusort('SELECT t, count(*) FROM c GROUP BY t ORDER BY count(*) DESC') AS by_count;
+-- Few rows are wanted: the index has them.
+SELECT uses_gpusort('SELECT * FROM c ORDER BY id') AS index_order, uses_gpusort('SELECT EXISTS (SELECT * FROM c ORDER BY id OFFSET 10)') AS "exists",
+	plan_contains('SELECT EXISTS (SELECT * FROM c ORDER BY id OFFSET 10)', 'Index') AS exists_by_index;
+SET random_page_cost = 40;
+SELECT uses_gpusort('SELECT * FROM c WHERE g < 50 ORDER BY id, k') AS all_of_it,
+	uses_gpusort('SELECT EXISTS (SELECT * FROM c WHERE g < 50 ORDER BY id, k OFFSET 10)') AS some,
+	plan_contains('SELECT EXISTS (SELECT * FROM c WHERE g < 50 ORDER BY id, k OFFSET 10)', 'Index') AS some_by_index;
+RESET random_page_cost;
+
+-- gpusort_check says how long both would take, of sorts that are taken and of others.
+SELECT sort_key, taken, expected_ms > 0 AS expected, expected_ms < postgresql_ms AS faster
+FROM unnest('{k,n,t,path,icu,"filler COLLATE \"C.utf8\""}'::text[]) AS key, gpusort_check('SELECT * FROM c ORDER BY ' || key);
+SELECT sort_key, taken, reason, expected_ms > 0 AS expected, postgresql_ms > 0 AS of_postgresql
+FROM gpusort_check('SELECT t, count(*) OVER (ORDER BY n) FROM c ORDER BY k DESC');
+-- The width of a column is that of the column, not of the row.
+ALTER TABLE c ADD COLUMN wide text;
+UPDATE c SET wide = repeat('y', 1500) WHERE id <= 1000;
+DELETE FROM c WHERE id > 1000;
+VACUUM ANALYZE c;
+SET gpusort.mode = force;
+SELECT a.expected_ms / b.expected_ms < 1.5 AS width_of_the_column
+FROM gpusort_check('SELECT t, wide FROM c ORDER BY t') a, gpusort_check('SELECT k, wide FROM c ORDER BY k') b;
+RESET gpusort.mode;
+
+DROP TABLE c;

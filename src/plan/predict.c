@@ -1,0 +1,129 @@
+/*
+ * plan/predict.c
+ *		How long a sort takes, by PostgreSQL's Sort and by GpuSort.
+ *
+ * The time is a sum: so many rows put, so many levels of comparisons, so many bytes written, each times what
+ * one of it takes (cost_table.h, which tools/calibrate makes).  predict_postgres.c and predict_gpusort.c
+ * count.
+ *
+ * What both sides have in common is told apart here as far as it is not a number of something: rows that are
+ * in no order and larger than a cache are far away when they are returned; what counts as a cache is
+ * CACHE_BYTES, and the part of the rows beyond it is taken to be missed.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "plan/cost_table.h"
+#include "plan/predict_parts.h"
+
+#define CACHE_BYTES (2.0 * 1024 * 1024)
+
+double
+share_far(const SortShape *shape, double bytes)
+{
+	if (shape->order != ORDER_NONE || bytes <= CACHE_BYTES)
+		return 0;
+	return 1 - CACHE_BYTES / bytes;
+}
+
+double
+bytes_beyond_cache(double bytes)
+{
+	return Max(0, bytes - CACHE_BYTES);
+}
+
+double
+levels_of(double values)
+{
+	return values > 1 ? log2(values) : 0;
+}
+
+double
+running_processes(const SortShape *shape)
+{
+	return Max(1, Min(shape->processes, shape->cores));
+}
+
+double
+rows_kept(const SortShape *shape, double rows, double wanted)
+{
+	if (wanted >= rows || shape->order == ORDER_REVERSED)
+		return rows;
+	return shape->order == ORDER_NONE ? Min(rows, wanted * (1 + log(rows / wanted))) : wanted;
+}
+
+double
+key_values(const SortKeyShape *key, double rows)
+{
+	return key->distinct > 0 ? Min(key->distinct, rows) : rows;
+}
+
+/* Workers that a parallel plan starts are the processes but for the leader, whether it takes part or not. */
+void
+count_launch(const SortShape *shape, CostCounts *counts)
+{
+	counts->first[COST_LAUNCH] += shape->launch;
+	counts->first[COST_LAUNCH_WORKER] += shape->launch * Max(1, shape->processes - 1);
+}
+
+/* ---------------------------------------------------------------- time */
+
+static double
+milliseconds(const double *counts)
+{
+	double ns = 0;
+
+	for (int i = 0; i < COST_TERMS; i++)
+		ns += counts[i] * cost_table[i];
+	return ns / 1e6;
+}
+
+static SortTime
+time_of(const CostCounts *counts)
+{
+	return (SortTime){.first = milliseconds(counts->first), .rest = milliseconds(counts->rest)};
+}
+
+SortTime
+predict_postgres_sort(const SortShape *shape)
+{
+	CostCounts counts;
+
+	count_postgres_sort(shape, &counts);
+	return time_of(&counts);
+}
+
+SortTime
+predict_gpusort(const SortShape *shape)
+{
+	CostCounts counts;
+
+	count_gpusort(shape, &counts);
+	return time_of(&counts);
+}
+
+double
+sort_time_total(const SortShape *shape, SortTime time)
+{
+	double part = shape->wanted < 0 ? 1 : Min(1, shape->wanted / Max(shape->rows, 1));
+
+	return time.first + part * time.rest;
+}
+
+double
+predict_gather(const SortShape *shape)
+{
+	CostCounts counts = {.first = {0}};
+
+	count_launch(shape, &counts);
+	counts.first[COST_PG_GATHER] = shape->rows;
+	counts.first[COST_PG_GATHER_BYTE] = shape->rows * MAXALIGN(shape->width);
+	return milliseconds(counts.first);
+}
+
+double
+predict_input(double cost)
+{
+	return cost * cost_table[COST_INPUT] / 1e6;
+}

@@ -1,0 +1,106 @@
+/*
+ * plan/predict.h
+ *		How long a sort takes, by PostgreSQL's Sort and by GpuSort.
+ *
+ * A prediction is for the sort alone, without the time that its input takes.  Nothing here needs a running
+ * server: tools/calibrate links it into a program of its own.
+ */
+#ifndef GPUSORT_PLAN_PREDICT_H
+#define GPUSORT_PLAN_PREDICT_H
+
+#include "postgres.h"
+
+typedef enum CostTerm
+{
+#define COST_TERM(name, what) COST_##name,
+#include "plan/cost_terms.h"
+#undef COST_TERM
+	COST_TERMS
+} CostTerm;
+
+/* How a sort column is compared and encoded. */
+typedef enum SortKeyClass
+{
+	KEY_INT,		 /* what PostgreSQL compares without a call: int4, int8, date, timestamp */
+	KEY_PLAIN,		 /* other types of fixed width */
+	KEY_FUNCTION,	 /* the same, without support for sorting: compared through the function manager */
+	KEY_ABBREVIATED, /* fixed width, of which PostgreSQL sorts the first 8 bytes: uuid, macaddr */
+	KEY_NUMERIC,
+	KEY_TEXT, /* strings in bytewise collations, and what is encoded like them */
+	KEY_ICU	  /* strings in ICU collations */
+} SortKeyClass;
+
+/* The order that rows come in, compared with the one that is wanted. */
+typedef enum RowOrder
+{
+	ORDER_NONE,
+	ORDER_NEARLY, /* all but a few */
+	ORDER_EXACT,
+	ORDER_REVERSED
+} RowOrder;
+
+typedef struct SortKeyShape
+{
+	SortKeyClass class;
+	double width;	 /* bytes of a value on average */
+	double distinct; /* how many values are expected; 0: all differ */
+	double leading;	 /* of strings: how many different first 8 bytes; 0: as many as values */
+} SortKeyShape;
+
+/* What is to be sorted, by whom. */
+typedef struct SortShape
+{
+	double rows;
+	double wanted;		/* the most rows that are wanted; -1: all */
+	int width;			/* bytes of a row's columns */
+	bool single_column; /* the sort column is the only one */
+	RowOrder order;		/* that the rows come in */
+	double groups;		/* they come in order by their first columns, in so many groups; 0: they don't */
+	int nkeys;
+	const SortKeyShape *keys;
+	double key_bytes; /* of a GpuSort's key, as it is kept beside its row */
+	bool fixed_key;	  /* is that one of fixed width? */
+	double memory;	  /* bytes that the sort may use; PostgreSQL's: each process */
+	int processes;	  /* that sort, or feed, the leader included if it takes part */
+	int cores;		  /* processes that run at the same time */
+	double launch;	  /* how much of COST_LAUNCH is charged; 0: the plan is serial */
+	double pass;	  /* how much of COST_PASS is charged */
+	bool on_gpu;
+} SortShape;
+
+/* How many of each term. */
+typedef struct CostCounts
+{
+	double first[COST_TERMS]; /* until the first row is there */
+	double rest[COST_TERMS];  /* to return all others */
+} CostCounts;
+
+/* Milliseconds. */
+typedef struct SortTime
+{
+	double first;
+	double rest;
+} SortTime;
+
+extern void count_postgres_sort(const SortShape *shape, CostCounts *counts);
+extern void count_gpusort(const SortShape *shape, CostCounts *counts);
+
+extern SortTime predict_postgres_sort(const SortShape *shape);
+extern SortTime predict_gpusort(const SortShape *shape);
+
+/* Of all rows, or of those wanted. */
+extern double sort_time_total(const SortShape *shape, SortTime time);
+
+/*
+ * Bytes of memory that a row of a GpuSort takes, and how many of its rows find no room and pass the Gather.
+ */
+extern double gpusort_row_memory(const SortShape *shape);
+extern double predict_passed_rows(const SortShape *shape);
+
+/* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */
+extern double predict_gather(const SortShape *shape);
+
+/* Milliseconds that an input of this cost takes. */
+extern double predict_input(double cost);
+
+#endif /* GPUSORT_PLAN_PREDICT_H */

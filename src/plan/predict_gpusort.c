@@ -1,0 +1,249 @@
+/*
+ * plan/predict_gpusort.c
+ *		What GpuSort does for a sort: the counts that its time is predicted from.
+ *
+ * Each row is copied once and its key encoded beside it, by all processes that feed; the keys are sorted, by
+ * all of them too if there are rows enough; the leader returns the rows.  Past its memory the cpu device
+ * writes sorted runs and merges them; of a parallel feed, what finds no room then is passed to the leader,
+ * which goes on alone.
+ *
+ * With a bound, a row is encoded, and copied only if its key is below what has been seen to be the bound's:
+ * of n rows about k (1 + ln(n / k)), for k wanted.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+
+#include "plan/predict_parts.h"
+
+/* Bytes a row takes in memory besides tuple and key: its entry, its item while it is sorted. */
+#define ENTRY_BYTES 8
+#define RECORD_BYTES 16 /* more, with a key of no fixed width */
+#define ITEM_BYTES 18
+
+/*
+ * The first strings in an ICU collation take longer, as long as it is not known how its characters' keys are
+ * put together (key/icu_ascii.c).
+ */
+#define ICU_EARLY_ROWS 5000
+
+/* Runs are merged with a buffer of this size each. */
+#define MERGE_BUFFER_BYTES (16.0 * 1024)
+
+/* So many rows are kept until a bounded sort knows enough to refuse others (sort/bound.h). */
+#define BOUND_SAMPLES 1024
+
+/* And so many times those wanted, before the others are dropped. */
+#define DROP_FACTOR 3
+
+/* Fewer rows are sorted by one process (sort/tuning.h). */
+#define JOINT_MIN_ROWS 65536
+
+static double
+tuple_bytes(const SortShape *shape)
+{
+	return MAXALIGN(SizeofMinimalTupleHeader + shape->width);
+}
+
+static double
+stored_bytes(const SortShape *shape)
+{
+	return tuple_bytes(shape) + ENTRY_BYTES + MAXALIGN((int) shape->key_bytes) +
+		   (shape->fixed_key ? 0 : RECORD_BYTES);
+}
+
+double
+gpusort_row_memory(const SortShape *shape)
+{
+	return stored_bytes(shape) + ITEM_BYTES;
+}
+
+/* ---------------------------------------------------------------- stages */
+
+static void
+count_encoding(const SortShape *shape, double rows, double *counts)
+{
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		const SortKeyShape *key = &shape->keys[i];
+
+		switch (key->class)
+		{
+			case KEY_NUMERIC:
+				counts[COST_ENCODE_NUMERIC] += rows;
+				break;
+			case KEY_TEXT:
+				counts[COST_ENCODE_TEXT] += rows;
+				counts[COST_KEY_BYTE] += rows * key->width;
+				break;
+			case KEY_ICU:
+				counts[COST_START_ICU] += 1;
+				counts[COST_ENCODE_ICU] += rows;
+				counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_EARLY_ROWS);
+				counts[COST_KEY_BYTE] += 2 * rows * key->width;
+				counts[COST_ICU_BYTE] += rows * key->width;
+				break;
+			default:
+				counts[COST_ENCODE_FIXED] += rows;
+		}
+	}
+}
+
+static void
+count_feed(const SortShape *shape, double rows, double *counts)
+{
+	counts[COST_FEED] += rows;
+	counts[COST_FEED_BYTE] += rows * stored_bytes(shape);
+}
+
+/* How many rows differ by all columns. */
+static double
+different_rows(const SortShape *shape, double rows)
+{
+	double values = 1;
+
+	for (int i = 0; i < shape->nkeys && values < rows; i++)
+		values *= key_values(&shape->keys[i], rows);
+	return Min(values, rows);
+}
+
+static void
+count_sort(const SortShape *shape, double rows, double times, double *counts)
+{
+	const SortKeyShape *key = &shape->keys[0];
+	double levels = levels_of(different_rows(shape, rows)) + 1;
+
+	if (shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED)
+		return;
+	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
+	if (shape->fixed_key)
+		counts[shape->order == ORDER_NEARLY ? COST_SORT_NEARLY_LEVEL : COST_SORT_FIXED_LEVEL] +=
+			times * levels;
+	else
+		counts[COST_SORT_STRING_LEVEL] += times * levels;
+	if (!shape->fixed_key && key->leading > 0 && key->leading < key_values(key, rows))
+		counts[COST_SORT_STRING_TIE] +=
+			times * (1 - levels_of(key->leading) / levels) * Max(0, key->width / 8 - 1);
+}
+
+static void
+count_return(const SortShape *shape, double rows, bool in_sequence, double *counts)
+{
+	double far = in_sequence ? 0 : share_far(shape, rows * stored_bytes(shape));
+
+	counts[COST_RETURN] += rows;
+	counts[COST_RETURN_BYTE] += rows * tuple_bytes(shape);
+	counts[COST_RETURN_FAR] += rows * far;
+	if (shape->processes > 1)
+		counts[COST_RETURN_SHARED] += rows * far;
+}
+
+/* ---------------------------------------------------------------- kinds of sorts */
+
+static void
+count_external(const SortShape *shape, double rows, CostCounts *counts)
+{
+	double bytes = stored_bytes(shape) - ENTRY_BYTES;
+	double runs = Max(2, ceil(rows * gpusort_row_memory(shape) / shape->memory));
+	double order = Max(4, shape->memory / MERGE_BUFFER_BYTES);
+	double passes = Max(1, ceil(log(runs) / log(order)));
+
+	count_sort(shape, rows / runs, rows, counts->first);
+	counts->first[COST_SPILL] += rows * (passes - 0.5);
+	counts->first[COST_SPILL_BYTE] += rows * bytes * (passes - 0.5);
+	counts->first[COST_MERGE_LEVEL] += rows * Max(0, levels_of(runs) - levels_of(order));
+	counts->rest[COST_SPILL] += rows * 0.5;
+	counts->rest[COST_SPILL_BYTE] += rows * bytes * 0.5;
+	counts->rest[COST_MERGE_LEVEL] += rows * levels_of(Min(runs, order));
+	count_return(shape, rows, true, counts->rest);
+}
+
+static void
+count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
+{
+	counts->first[COST_CUDA_JOB] += 1;
+	counts->first[COST_CUDA_SORT] += rows;
+	counts->first[COST_CUDA_BYTE] += rows * stored_bytes(shape);
+	counts->rest[COST_CUDA_RETURN] += rows;
+}
+
+/* Sorts and returns rows that were fed. */
+static void
+count_fed(const SortShape *shape, double rows, CostCounts *counts)
+{
+	double processes = rows >= JOINT_MIN_ROWS ? running_processes(shape) : 1;
+
+	if (shape->on_gpu)
+		count_on_gpu(shape, rows, counts);
+	else if (rows * gpusort_row_memory(shape) > shape->memory)
+		count_external(shape, rows, counts);
+	else
+	{
+		count_sort(shape, rows, rows / processes, counts->first);
+		counts->first[COST_MEMORY_BYTE] +=
+			bytes_beyond_cache(rows * gpusort_row_memory(shape)) / running_processes(shape);
+		count_return(shape, rows, false, counts->rest);
+	}
+}
+
+/* How many of the rows are copied: with a bound not all. */
+static double
+kept_rows(const SortShape *shape)
+{
+	double rows = Max(shape->rows, 2);
+	double wanted = shape->wanted < 0 ? rows : Max(1, shape->wanted);
+
+	return wanted < rows ? Min(rows, rows_kept(shape, rows, wanted) + BOUND_SAMPLES) : rows;
+}
+
+/*
+ * How many are left to be sorted: the first ones that were copied are dropped when there are many more than
+ * wanted.
+ */
+static double
+left_rows(const SortShape *shape, double kept)
+{
+	return shape->wanted < 0 ? kept : Min(kept, DROP_FACTOR * Max(1, shape->wanted) + BOUND_SAMPLES);
+}
+
+/* None on a GPU, whose memory is not known here. */
+double
+predict_passed_rows(const SortShape *shape)
+{
+	if (shape->on_gpu || shape->processes <= 1)
+		return 0;
+	return Max(0, left_rows(shape, kept_rows(shape)) - shape->memory / gpusort_row_memory(shape));
+}
+
+void
+count_gpusort(const SortShape *shape, CostCounts *counts)
+{
+	double rows = Max(shape->rows, 2);
+	double kept = kept_rows(shape);
+	double left = left_rows(shape, kept);
+	double running = running_processes(shape);
+
+	memset(counts, 0, sizeof(*counts));
+	counts->first[COST_START] += 1;
+	count_encoding(shape, rows / running, counts->first);
+	if (shape->wanted >= 0 && shape->wanted < rows)
+	{
+		counts->first[COST_START_BOUND] += 1;
+		counts->first[COST_BOUND] += rows / running;
+		counts->first[COST_BOUND_KEPT] += kept / running;
+	}
+	count_feed(shape, kept / running, counts->first);
+	count_fed(shape, left, counts);
+	counts->first[COST_PASS] += shape->pass * predict_passed_rows(shape);
+	if (shape->processes > 1)
+		count_launch(shape, counts);
+
+	/*
+	 * No more of those that are left is returned than is wanted, but sort_time_total takes its part of all
+	 * rows.
+	 */
+	for (int i = 0; i < COST_TERMS && left < rows; i++)
+		counts->rest[i] *= rows / left;
+}

@@ -1,0 +1,35 @@
+/*
+ * plan/rival.h
+ *		PostgreSQL's own path for an ORDER BY, which a GpuSort has to be faster than.
+ */
+#ifndef GPUSORT_PLAN_RIVAL_H
+#define GPUSORT_PLAN_RIVAL_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+#include "plan/predict.h"
+
+typedef struct Rival
+{
+	const Path *path;  /* what sorts: a Sort, an IncrementalSort, a GatherMerge over one, a MergeAppend */
+	const Path *input; /* what is sorted; of several processes, a partial path */
+	int processes;
+	int columns_in_order; /* the input is in order by so many columns */
+} Rival;
+
+/* Is it a path of PostgreSQL's that gets its order from a sort? */
+extern bool path_sorts(const Path *path);
+
+/* The path that is there but for the output columns. */
+extern const Path *path_below_projection(const Path *path);
+
+/*
+ * The path of ordered_rel that PostgreSQL would choose, of those that sort if sorting_only is set, for so
+ * large a part of its rows.  False: that one doesn't sort, or there is none.
+ */
+extern bool rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fraction,
+					   bool sorting_only, Rival *rival);
+
+#endif /* GPUSORT_PLAN_RIVAL_H */

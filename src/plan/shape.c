@@ -1,0 +1,250 @@
+/*
+ * plan/shape.c
+ *		The shape of a sort, as its time is predicted from, by its columns and their statistics.
+ *
+ * What parallel_setup_cost and parallel_tuple_cost say, compared with their defaults, is how much of the time
+ * that it takes to launch processes and to pass rows between them is charged: who sets them to nothing wants
+ * parallel plans.
+ */
+#include "postgres.h"
+
+#include <math.h>
+#include <sched.h>
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+
+#include "base/guc.h"
+#include "base/pg_compat.h"
+#include "plan/shape.h"
+#include "plan/sort_plan.h"
+
+/*
+ * From this correlation with the table's order on rows are taken to be in order: one of ten thousand out of
+ * place makes less.
+ */
+#define IN_ORDER_CORRELATION 0.99999
+
+/* From this one on nearly so: one row of a hundred out of place makes less. */
+#define NEARLY_CORRELATION 0.98
+
+/* ---------------------------------------------------------------- the machine */
+
+/* Processors that this process may use; a parallel plan is taken to have two, or nobody would want any. */
+static int
+count_cores(void)
+{
+	static int cores;
+	cpu_set_t set;
+
+	if (cores == 0)
+		cores = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 2;
+	return Max(cores, 2);
+}
+
+/* ---------------------------------------------------------------- columns */
+
+static SortKeyClass
+class_of_text(Oid collation)
+{
+	return !OidIsValid(collation) || pg_collate_is_c(collation) ? KEY_TEXT : KEY_ICU;
+}
+
+/*
+ * How PostgreSQL compares values of the type in a sort: integers in its own code, others by support for
+ * sorting, or by functions.
+ */
+static SortKeyClass
+class_of(const SortColumnSpec *column)
+{
+	Oid type = getBaseType(column->type);
+
+	switch (type)
+	{
+		case INT4OID:
+		case INT8OID:
+		case DATEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			return KEY_INT;
+		case INT2OID:
+		case OIDOID:
+		case FLOAT4OID:
+		case FLOAT8OID:
+			return KEY_PLAIN;
+		case UUIDOID:
+		case MACADDROID:
+		case INETOID:
+		case CIDROID:
+			return KEY_ABBREVIATED;
+		case NUMERICOID:
+			return KEY_NUMERIC;
+		case BYTEAOID:
+			return KEY_TEXT;
+		default:
+			return type_is_collatable(type) ? class_of_text(column->collation) : KEY_FUNCTION;
+	}
+}
+
+/* The order of rows that come in that of their table. */
+static RowOrder
+order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, double rows)
+{
+	Oid opfamily;
+	Oid type;
+	CompareType direction;
+
+	if (fabs(stats->correlation) < NEARLY_CORRELATION || (ncolumns > 1 && stats->distinct < rows) ||
+		!get_ordering_op_properties(column->sortop, &opfamily, &type, &direction))
+		return ORDER_NONE;
+	if ((direction == COMPARE_GT) != (stats->correlation < 0))
+		return fabs(stats->correlation) < IN_ORDER_CORRELATION ? ORDER_NONE : ORDER_REVERSED;
+	return fabs(stats->correlation) < IN_ORDER_CORRELATION ? ORDER_NEARLY : ORDER_EXACT;
+}
+
+static bool
+estimate_key(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats)
+{
+	double *widths = palloc(sizeof(double) * ncolumns);
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		Declined why_not;
+
+		if (!sort_key_supported(&columns[i], &why_not))
+			return false;
+		widths[i] = stats[i].width;
+	}
+	shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
+	pfree(widths);
+	return true;
+}
+
+/* ---------------------------------------------------------------- shapes */
+
+bool
+shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats,
+		   bool table_order)
+{
+	SortKeyShape *keys = palloc(sizeof(SortKeyShape) * ncolumns);
+
+	for (int i = 0; i < ncolumns; i++)
+		keys[i] = (SortKeyShape){.class = class_of(&columns[i]),
+								 .width = stats[i].width,
+								 .distinct = stats[i].distinct,
+								 .leading = stats[i].leading};
+	shape->wanted = -1;
+	shape->nkeys = ncolumns;
+	shape->keys = keys;
+	shape->order = table_order ? order_of(ncolumns, &columns[0], &stats[0], shape->rows) : ORDER_NONE;
+	shape->memory = (double) work_mem * 1024;
+	shape->processes = 1;
+	shape->cores = count_cores();
+	shape->launch = parallel_setup_cost / DEFAULT_PARALLEL_SETUP_COST;
+	shape->pass = parallel_tuple_cost / DEFAULT_PARALLEL_TUPLE_COST;
+	return estimate_key(shape, ncolumns, columns, stats);
+}
+
+double
+shape_groups(const SortShape *shape, int columns_in_order)
+{
+	double groups = 1;
+
+	for (int i = 0; i < Min(columns_in_order, shape->nkeys); i++)
+		groups *= shape->keys[i].distinct > 0 ? shape->keys[i].distinct : shape->rows;
+	return Max(1, Min(groups, shape->rows));
+}
+
+SortShape
+shape_for_gpusort(const SortShape *shape)
+{
+	SortShape ours = *shape;
+
+	ours.memory = guc_sort_memory();
+	ours.groups = 0;
+	if (shape->processes > 1 && shape->order != ORDER_NONE)
+		ours.order = ORDER_NEARLY;
+	return ours;
+}
+
+/* ---------------------------------------------------------------- finished plans */
+
+static double
+const_or(Node *node, double otherwise)
+{
+	if (node != NULL && IsA(node, Const) && !((Const *) node)->constisnull)
+		return (double) DatumGetInt64(((Const *) node)->constvalue);
+	return otherwise;
+}
+
+/* The LIMIT that the sort's rows go to, if nothing on the way needs all of them; else NULL. */
+static const Limit *
+limit_above(List *ancestors)
+{
+	ListCell *cell;
+
+	foreach(cell, ancestors)
+	{
+		const Plan *plan = lfirst(cell);
+
+		if (IsA(plan, Limit))
+			return (const Limit *) plan;
+		if (!IsA(plan, GatherMerge) && !IsA(plan, Gather) && !IsA(plan, Result) && !IsA(plan, LockRows))
+			return NULL;
+	}
+	return NULL;
+}
+
+double
+shape_rows_wanted(List *ancestors)
+{
+	const Limit *limit = limit_above(ancestors);
+
+	if (limit == NULL || limit->limitCount == NULL)
+		return -1;
+	return const_or(limit->limitCount, limit->plan.plan_rows) + const_or(limit->limitOffset, 0);
+}
+
+/* The Gather Merge whose processes sort, or NULL. */
+static const GatherMerge *
+gather_merge_above(List *ancestors)
+{
+	const Plan *parent = ancestors != NIL ? linitial(ancestors) : NULL;
+
+	return parent != NULL && IsA(parent, GatherMerge) ? (const GatherMerge *) parent : NULL;
+}
+
+double
+shape_rows(const Plan *sort, List *ancestors)
+{
+	const GatherMerge *gather = gather_merge_above(ancestors);
+
+	return gather != NULL ? gather->plan.plan_rows : sort->plan_rows;
+}
+
+bool
+shape_of_plan(SortShape *shape, const Plan *sort, List *ancestors, List *rtable)
+{
+	int ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
+	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
+	const GatherMerge *gather = gather_merge_above(ancestors);
+	bool supported;
+
+	memset(shape, 0, sizeof(*shape));
+	for (int i = 0; i < ncolumns; i++)
+		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, rtable);
+	shape->rows = shape_rows(sort, ancestors);
+	shape->width = sort->lefttree->plan_width;
+	shape->single_column = list_length(sort->lefttree->targetlist) == 1;
+	supported = shape_init(shape, ncolumns, columns, stats, IsA(sort->lefttree, SeqScan));
+	shape->wanted = shape_rows_wanted(ancestors);
+	if (gather != NULL)
+		shape->processes = gather->num_workers + (parallel_leader_participation ? 1 : 0);
+	if (IsA(sort, IncrementalSort))
+		shape->groups = shape_groups(shape, ((const IncrementalSort *) sort)->nPresortedCols);
+	return supported;
+}

@@ -1,0 +1,45 @@
+/*
+ * plan/shape.h
+ *		The shape of a sort, as its time is predicted from, by its columns and their statistics.
+ */
+#ifndef GPUSORT_PLAN_SHAPE_H
+#define GPUSORT_PLAN_SHAPE_H
+
+#include "postgres.h"
+
+#include "key/sort_key.h"
+#include "plan/column_stats.h"
+#include "plan/predict.h"
+
+/*
+ * Fills what depends on the sort columns: keys (palloc'd), their bytes, and the order, for rows that come in
+ * the order of their table if table_order is set.  All else is PostgreSQL's defaults: one process, work_mem,
+ * all rows.  False: one of the columns can't be encoded, so that the shape is good for PostgreSQL's sort
+ * alone.
+ */
+extern bool shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns,
+					   const ColumnStats *stats, bool table_order);
+
+/* How many groups the rows come in, if they are in order by their first columns already. */
+extern double shape_groups(const SortShape *shape, int columns_in_order);
+
+/*
+ * The shape of a GpuSort of the same rows: the memory is another setting's, and several processes don't keep
+ * an order.
+ */
+extern SortShape shape_for_gpusort(const SortShape *shape);
+
+/*
+ * How many rows a sort of a finished plan has, below these ancestors, in all processes; how many of them are
+ * wanted, -1: all.
+ */
+extern double shape_rows(const Plan *sort, List *ancestors);
+extern double shape_rows_wanted(List *ancestors);
+
+/*
+ * The shape of a Sort or IncrementalSort of a finished plan, below these ancestors.  False: no GpuSort can do
+ * it.
+ */
+extern bool shape_of_plan(SortShape *shape, const Plan *sort, List *ancestors, List *rtable);
+
+#endif /* GPUSORT_PLAN_SHAPE_H */

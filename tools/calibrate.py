@@ -1,0 +1,429 @@
+#!/usr/bin/env python3
+"""Measures sorts on a running server and fits src/plan/cost_table.h to them; tools/calibrate calls it.
+
+A sort's time is a sum of terms (src/plan/cost_terms.h): the program counts how many of each it has, and what is
+fitted here, by least squares of relative errors without negative numbers, is how long each takes.
+
+What is measured of a sort is a cursor's FETCH 1, which less the bare scan gives the time to the first row, and the
+time that the query takes in all.  It is processor time, which other work on the machine disturbs least.  Of parallel
+plans it is that of a leader that does nothing but what no worker can do, and, by the clock, that of small sorts,
+which is what launching takes.  Scan, PostgreSQL's Sort and GpuSort take turns, and the least of several runs counts.
+"""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+
+from calibrate_fit import Counter, fit_all, print_residuals, print_table
+
+CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6}
+ORDERS = {'nearly sorted': 1, 'sorted': 2, 'reversed': 3}
+ICU = ' COLLATE "und-x-icu"'
+
+# Columns of the tables, SQL out of the row's number i and random integers x, y; their bytes.
+COLUMNS = {
+    'k': ('x', 8),
+    'srt': ('i', 8),
+    'rev': ('-i', 8),
+    'near': ('CASE WHEN i % 1000 = 0 THEN x ELSE i END', 8),
+    'g10': ('i / 10', 8),
+    'g1000': ('i / 1000', 8),
+    'dup': ('(x % 100)::int4', 4),
+    'a': ('(y % 1000)::int4', 4),
+    'b': ('y', 8),
+    'f': ('x / 1000.0::float8', 8),
+    'u': ('md5(x::text)::uuid', 16),
+    'tm': ("time '00:00' + (x % 86400000000) * interval '1 microsecond'", 8),
+    'num': ('(x % 1000000000000)::numeric / 100', 11),
+    't': ('md5(i::text) COLLATE "C"', 33),
+    'p': ("('/usr/share/doc/' || substr(md5((x % 20000)::text), 1, 8) || '/lib' || "
+          "substr(md5(y::text), 1, 20)) COLLATE \"C\"", 48),
+    's': ("substr(md5((y % 50000)::text), 1, 6) COLLATE \"C\"", 7),
+    'pad': ("substr('padding', 1, 5)", 6),
+    'wide': ("repeat('x', 100)", 101),
+    'vast': ("repeat('x', 400)", 404),
+}
+
+
+class Key:
+    """A sort column: its class; how many values it has (0: all differ; negative: a part of the rows), and how many
+    different first 8 bytes these have (0: as many)."""
+
+    def __init__(self, name, key_class, distinct=0, leading=0, collation=''):
+        self.name, self.key_class, self.collation = name, key_class, collation
+        self.distinct, self.leading = distinct, leading
+        self.width = COLUMNS[name][1]
+
+    def values(self, rows):
+        return -self.distinct * rows if self.distinct < 0 else self.distinct
+
+    def stored(self):
+        """Bytes in a variable key."""
+        if self.key_class == 'icu':
+            return 8 + 2 * self.width
+        return self.width + 1
+
+    def fixed(self):
+        return self.key_class in ('int', 'plain', 'function', 'abbreviated')
+
+
+KEYS = {
+    'int8': [Key('k', 'int')],
+    'sorted': [Key('srt', 'int')],
+    'nearly sorted': [Key('near', 'int')],
+    'reversed': [Key('rev', 'int')],
+    'duplicates': [Key('dup', 'int', 100)],
+    'float8': [Key('f', 'plain')],
+    'time': [Key('tm', 'function')],
+    'uuid': [Key('u', 'abbreviated')],
+    'numeric': [Key('num', 'numeric')],
+    'text': [Key('t', 'text')],
+    'short text': [Key('s', 'text', 50000)],
+    'paths': [Key('p', 'text', 0, 1)],
+    'text ICU': [Key('t', 'icu', 0, 0, ICU)],
+    'paths ICU': [Key('p', 'icu', 0, 1, ICU)],
+    'two ints': [Key('a', 'int', 1000), Key('b', 'int')],
+    'groups of 10': [Key('g10', 'int', -0.1), Key('k', 'int')],
+    'groups of 1000': [Key('g1000', 'int', -0.001), Key('t', 'text')],
+    'int, numeric': [Key('dup', 'int', 100), Key('num', 'numeric')],
+    'int, text': [Key('dup', 'int', 100), Key('t', 'text')],
+    'int, ICU': [Key('dup', 'int', 100), Key('t', 'icu', 0, 0, ICU)],
+}
+
+
+# ---- the server ----
+
+class Session:
+    """A psql that lives as long as the measurements: a session's first queries load what later ones have."""
+
+    by_clock = False
+
+    def __init__(self, settings):
+        command = os.environ.get('PSQL', 'psql').split() + ['-X', '-q', '-A', '-t']
+        self.psql = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     stderr=subprocess.STDOUT, text=True)
+        self.run('SET client_min_messages = warning')
+        for setting in settings:
+            self.run('SET ' + setting)
+        self.backend = self.run('SELECT pg_backend_pid()')[0]
+
+    def send(self, text):
+        """Runs commands of psql, and returns the lines that come."""
+        self.psql.stdin.write(text + '\n\\echo calibrate-end\n')
+        self.psql.stdin.flush()
+        lines = []
+        while True:
+            line = self.psql.stdout.readline()
+            if line == '' or re.match(r'(ERROR|FATAL|psql:)', line):
+                sys.exit('calibrate: %s in: %s' % (line.strip() or 'psql ended', text))
+            if line == 'calibrate-end\n':
+                return lines
+            lines.append(line.rstrip('\n'))
+
+    def run(self, statement):
+        return self.send(statement + ';')
+
+    def processor_ms(self):
+        """Milliseconds of processor time that the session's backend has had; where a card works too, by the clock."""
+        if Session.by_clock:
+            return time.perf_counter() * 1000
+        with open('/proc/%s/schedstat' % self.backend) as file:
+            return int(file.read().split()[0]) / 1e6
+
+    def processor_times(self, statements):
+        """Milliseconds of processor time of each statement, whose results are not printed."""
+        at = [self.processor_ms()]
+        for statement in statements:
+            self.send('\\o /dev/null\n' + statement + ';\n\\o')
+            at.append(self.processor_ms())
+        return [after - before for before, after in zip(at, at[1:])]
+
+    def cursor(self, query):
+        """Milliseconds of processor time to the first row and of all others."""
+        times = self.processor_times(['BEGIN', 'DECLARE c NO SCROLL CURSOR FOR ' + query, 'FETCH 1 FROM c',
+                                      'MOVE ALL FROM c', 'COMMIT'])
+        return times[2], times[3]
+
+    def drained(self, query):
+        """Milliseconds of this process's time."""
+        return self.processor_times([query + ' OFFSET 1000000000'])[0]
+
+    def elapsed(self, query):
+        """Milliseconds by the clock: what several processes do."""
+        lines = self.send('\\timing on\n\\o /dev/null\n%s OFFSET 1000000000;\n\\o\n\\timing off' % query)
+        return float(lines[-1].split()[1])
+
+    def plan(self, query):
+        return '\n'.join(self.run('EXPLAIN (COSTS OFF) ' + query))
+
+    def cost(self, query):
+        return float(re.search(r'\.\.([\d.]+) rows', self.run('EXPLAIN ' + query)[0]).group(1))
+
+
+def make_table(session, table, columns, rows):
+    columns = ', '.join('%s AS %s' % (COLUMNS[column][0], column) for column in columns)
+    session.run('DROP TABLE IF EXISTS ' + table)
+    session.run('CREATE UNLOGGED TABLE %s AS SELECT %s '
+                'FROM (SELECT i, hashint8extended(i, 0) AS x, hashint8extended(i, 1) AS y '
+                'FROM (SELECT generate_series(1::bigint, %d) AS i) g) h' % (table, columns, rows))
+    session.run('VACUUM ANALYZE ' + table)
+    session.run('SELECT count(*) FROM ' + table)
+
+
+# ---- sorts and what is known of them ----
+
+TABLE = 'gpusort_calibrate'
+
+# What is lost in the noise counts as so little.
+LEAST_MS = 0.001
+
+SORT_ARGUMENTS = ('rows', 'key_name', 'payload', 'memory_mb', 'workers', 'limit')
+
+
+class Sort:
+    """One sort: the query, and its shape as calibrate_counts reads it."""
+
+    def __init__(self, rows, key_name, payload, memory_mb, workers=0, limit=0):
+        self.rows, self.key_name, self.keys, self.payload = rows, key_name, KEYS[key_name], payload
+        self.memory_mb, self.workers, self.limit = memory_mb, workers, limit
+        self.columns = list(dict.fromkeys([key.name for key in self.keys] + payload))
+
+    def arguments(self):
+        return {name: getattr(self, name) for name in SORT_ARGUMENTS}
+
+    def name(self):
+        parts = [self.key_name, '+'.join(self.payload) or 'alone', str(self.rows), '%d MB' % self.memory_mb]
+        if self.workers:
+            parts.append('%d workers' % self.workers)
+        if self.limit:
+            parts.append('limit %d' % self.limit)
+        return ', '.join(parts)
+
+    def is_leader_alone(self):
+        """Is it measured what the leader does alone while workers do all else? Of small sorts, what launching takes."""
+        return self.workers > 0 and self.rows >= 10000
+
+    def is_incremental(self):
+        """Is the table read in the order of its first sort column?"""
+        return self.key_name.startswith('groups')
+
+    def groups(self):
+        return self.keys[0].values(self.rows) if self.is_incremental() else 0
+
+    def columns_of(self, table):
+        return 'SELECT %s FROM %s' % (', '.join(self.columns), table)
+
+    def query(self, table):
+        order = ', '.join(key.name + key.collation for key in self.keys)
+        limit = ' LIMIT %d' % self.limit if self.limit else ''
+        return '%s ORDER BY %s%s' % (self.columns_of(table), order, limit)
+
+    def scan(self, table):
+        """What is sorted."""
+        order = ' ORDER BY ' + self.keys[0].name if self.is_incremental() else ''
+        return self.columns_of(table) + order
+
+    def shape(self, whose, device, cores):
+        fixed = all(key.fixed() for key in self.keys)
+        key_bytes = sum(1 + key.width if key.fixed() else key.stored() for key in self.keys)
+        if fixed:
+            key_bytes = (key_bytes + 7) // 8 * 8
+        words = [whose, self.rows, self.limit or -1, sum(COLUMNS[c][1] for c in self.columns)]
+        words += [int(len(self.columns) == 1), ORDERS.get(self.key_name, 0), self.groups() if whose == 'p' else 0]
+        words += [key_bytes, int(fixed), self.memory_mb * 1048576]
+        words += [self.workers + 1, cores, int(self.workers > 0), 1, int(device == 'cuda' and whose == 'g')]
+        words.append(len(self.keys))
+        for key in self.keys:
+            words += [CLASSES[key.key_class], key.width, key.values(self.rows), key.leading]
+        return ' '.join(str(word) for word in words)
+
+
+def sorts_of_key(key_name, rows):
+    """The sorts of a table: in memory, with little of it, with a LIMIT, by several processes."""
+    payloads = (['pad'], ['pad', 'wide'])
+    sorts = [Sort(rows, key_name, payload, 1024) for payload in payloads]
+    if key_name in ('int8', 'sorted', 'nearly sorted', 'text', 'numeric', 'uuid'):
+        sorts.append(Sort(rows, key_name, [], 1024))
+    if key_name == 'int8':
+        sorts.append(Sort(rows, key_name, ['vast'], 1024))
+    if rows >= 100000 and key_name in ('int8', 'numeric', 'text', 'paths ICU', 'two ints'):
+        sorts += [Sort(rows, key_name, payload, 4) for payload in payloads]
+    if key_name in ('int8', 'numeric', 'text', 'text ICU'):
+        limits = (10, rows // 100, rows // 5, rows // 2)
+        sorts += [Sort(rows, key_name, payloads[1], 1024, 0, limit) for limit in limits]
+    if key_name in ('int8', 'text') and (rows == 1000 or rows >= 100000):
+        sorts += [Sort(rows, key_name, payload, 1024, workers) for payload in payloads for workers in (1, 2)]
+    return sorts
+
+
+# ---- measuring ----
+
+def on_off(condition):
+    return 'on' if condition else 'off'
+
+
+def settings_of(sort, what, device):
+    return ['gpusort.mode = ' + ('force' if what == 'g' else 'off'),
+            'gpusort.backend = ' + device,
+            "work_mem = '%dMB'" % sort.memory_mb,
+            'jit = off',
+            'cursor_tuple_fraction = 1',
+            'max_parallel_workers_per_gather = %d' % (0 if what == 'scan' else sort.workers),
+            'parallel_setup_cost = 0',
+            'parallel_tuple_cost = 0',
+            'min_parallel_table_scan_size = 0',
+            'parallel_leader_participation = ' + on_off(not sort.is_leader_alone()),
+            'enable_seqscan = ' + on_off(not sort.is_incremental())]
+
+
+class Sessions:
+    """Sessions by their settings, opened when they are asked for."""
+
+    def __init__(self):
+        self.open = {}
+
+    def get(self, settings):
+        if tuple(settings) not in self.open:
+            self.open[tuple(settings)] = Session(settings)
+        return self.open[tuple(settings)]
+
+
+class Measured:
+    """The least times of a sort's scan, of PostgreSQL's Sort and of GpuSort; lists of first and rest, or of all."""
+
+    def __init__(self, sort, device, cores, sessions=None):
+        self.sort, self.device, self.cores, self.sessions = sort, device, cores, sessions
+        self.query, self.scan = sort.query(TABLE), sort.scan(TABLE)
+        self.methods = None     # what is measured, once plans were looked at
+        self.cost = None
+        self.best = {}
+
+    def session(self, what):
+        return self.sessions.get(settings_of(self.sort, what, self.device))
+
+    def has_plan(self, what):
+        plan = self.session(what).plan(self.query)
+        if ('GpuSort)' in plan) != (what == 'g') or 'Sort' not in plan:
+            return False
+        if self.sort.is_incremental() and what == 'p' and 'Incremental Sort' not in plan:
+            return False
+        return self.sort.workers == 0 or ('GpuSortFeed' if what == 'g' else 'Gather Merge') in plan
+
+    def prepare(self):
+        self.cost = self.session('scan').cost(self.scan)
+        self.methods = ['scan'] + [what for what in ('p', 'g') if self.has_plan(what)]
+
+    def note(self, what, times):
+        self.best[what] = [min(pair) for pair in zip(times, self.best.get(what, times))]
+
+    def run(self, what):
+        """Milliseconds of one run; as far as it is told apart, to the first row and in all."""
+        session = self.session(what)
+        if what == 'scan':
+            return [session.drained(self.scan)]
+        if self.sort.is_leader_alone():
+            return [session.drained(self.query)]
+        if self.sort.workers:
+            return [session.elapsed(self.query)]
+        if self.sort.limit:
+            first, rest = session.cursor(self.query)
+            return [first, first + rest]
+        return [session.cursor(self.query)[0], session.drained(self.query)]
+
+    def turn(self):
+        if self.methods is None:
+            self.prepare()
+        for what in self.methods:
+            self.note(what, self.run(what))
+
+    def input_ms(self):
+        """What of the time is the scan's: its processes share it."""
+        if self.sort.is_leader_alone():
+            return 0
+        return self.best['scan'][0] / min(self.sort.workers + 1, self.cores)
+
+    def observations(self):
+        """Which method; its shape, or cost of a scan; milliseconds without the scan, to the first row and after it, or
+        of all."""
+        found = [('scan', self.cost, self.best['scan'])] if not self.sort.is_incremental() else []
+        for what in self.methods[1:]:
+            times = list(self.best[what])
+            if self.sort.is_incremental():      # the first row is there when a part of the scan is done
+                times = times[1:]
+            elif len(times) == 2:
+                times[1] = max(times[1] - times[0], LEAST_MS)
+            times[0] = max(times[0] - self.input_ms(), LEAST_MS)
+            found.append((what, self.sort.shape(what, self.device, self.cores), times))
+        return found
+
+
+def save(measured, version, file_name):
+    sorts = [dict(m.sort.arguments(), device=m.device, cores=m.cores, cost=m.cost, methods=m.methods, best=m.best)
+             for m in measured]
+    with open(file_name, 'w') as file:
+        json.dump({'version': version, 'sorts': sorts}, file, indent=0)
+
+
+def load(file_name):
+    with open(file_name) as file:
+        saved = json.load(file)
+    measured = []
+    for entry in saved['sorts']:
+        m = Measured(Sort(*(entry[name] for name in SORT_ARGUMENTS)), entry['device'], entry['cores'])
+        m.cost, m.methods, m.best = entry['cost'], entry['methods'], entry['best']
+        measured.append(m)
+    return measured, saved['version']
+
+
+# ---- all of it ----
+
+def measure(options):
+    """All sorts, measured on the server; and its version."""
+    session, sessions, measured = Session(['max_parallel_workers_per_gather = 0']), Sessions(), []
+    for key_name in KEYS:
+        for rows in (int(n) for n in options.rows.split(',')):
+            sys.stderr.write('%s, %d rows\n' % (key_name, rows))
+            sorts = [Measured(sort, options.device, os.cpu_count(), sessions)
+                     for sort in sorts_of_key(key_name, rows)]
+            columns = list(dict.fromkeys(column for m in sorts for column in m.sort.columns))
+            make_table(session, TABLE, columns, rows)
+            if sorts[0].sort.is_incremental():
+                session.run('CREATE INDEX ON %s (%s)' % (TABLE, sorts[0].sort.keys[0].name))
+            for _ in range(options.runs * (1 if rows > 100000 else 5)):
+                for m in sorts:
+                    m.turn()
+            measured += sorts
+    session.run('DROP TABLE ' + TABLE)
+    return measured, session.run('SHOW server_version')[0]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument('--counts', required=True)
+    parser.add_argument('--rows', default='300,1000,3000,10000,100000,1000000')
+    parser.add_argument('--runs', type=int, default=3)
+    parser.add_argument('--device', default='cpu')
+    parser.add_argument('--save')
+    parser.add_argument('--fit')
+    parser.add_argument('--about', default='')
+    options = parser.parse_args()
+    Session.by_clock = options.device != 'cpu'
+    measured, version = load(options.fit) if options.fit else measure(options)
+    if options.save:
+        save(measured, version, options.save)
+    counter = Counter(options.counts)
+    fit, values = fit_all(counter, measured)
+    errors = print_residuals(counter, measured, values, sys.stderr)
+    comment = [options.about,
+               'PostgreSQL %s, device %s; %d sorts.' % (version, measured[0].device, len(measured)),
+               'Ratio of the two times, expected against measured: off by %.0f %% in the median, %.0f %% at the'
+               % (100 * errors[len(errors) // 2], 100 * errors[len(errors) * 9 // 10]),
+               '90th percentile.']
+    print_table(counter, fit, values, comment, sys.stdout)
+
+
+if __name__ == '__main__':
+    main()

@@ -1,0 +1,86 @@
+/*
+ * calibrate_counts.c
+ *		For tools/calibrate: what plan/predict.c would count for sorts, without a server.
+ *
+ * Reads a sort a line, numbers in the order of the format below, and writes two lines for each: how many of
+ * each term until the first row, and for the rest.  The first word is p for PostgreSQL's Sort and g for
+ * GpuSort.  With an argument it writes the terms' names and what they are.
+ */
+#include "postgres.h"
+
+#include "plan/cost_table.h"
+#include "plan/predict.h"
+
+#undef printf
+#undef fprintf
+
+#define MAX_KEYS 8
+
+static const char *const names[][2] = {
+#define COST_TERM(name, what) {#name, what},
+#include "plan/cost_terms.h"
+#undef COST_TERM
+};
+
+static void
+print_counts(const double *counts)
+{
+	for (int i = 0; i < COST_TERMS; i++)
+		printf("%.17g%c", counts[i], i == COST_TERMS - 1 ? '\n' : ' ');
+}
+
+/* Reads the rest of a line whose first word was read. */
+static bool
+read_shape(SortShape *shape, SortKeyShape *keys)
+{
+	int single_column, order, fixed_key, on_gpu;
+
+	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted,
+			  &shape->width, &single_column, &order, &shape->groups, &shape->key_bytes, &fixed_key,
+			  &shape->memory, &shape->processes, &shape->cores, &shape->launch, &shape->pass, &on_gpu,
+			  &shape->nkeys) != 15 ||
+		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
+		return false;
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		int class;
+
+		if (scanf("%d %lf %lf %lf", &class, &keys[i].width, &keys[i].distinct, &keys[i].leading) != 4)
+			return false;
+		keys[i].class = class;
+	}
+	shape->single_column = single_column;
+	shape->order = order;
+	shape->fixed_key = fixed_key;
+	shape->on_gpu = on_gpu;
+	shape->keys = keys;
+	return true;
+}
+
+int
+main(int argc, char **argv)
+{
+	char whose;
+
+	for (int i = 0; argc > 1 && i < COST_TERMS; i++)
+		printf("%s\t%.6g\t%s\n", names[i][0], cost_table[i], names[i][1]);
+	while (argc == 1 && scanf(" %c", &whose) == 1)
+	{
+		SortShape shape;
+		SortKeyShape keys[MAX_KEYS];
+		CostCounts counts;
+
+		if (!read_shape(&shape, keys))
+		{
+			fprintf(stderr, "calibrate_counts: a line that is no sort\n");
+			return 1;
+		}
+		if (whose == 'g')
+			count_gpusort(&shape, &counts);
+		else
+			count_postgres_sort(&shape, &counts);
+		print_counts(counts.first);
+		print_counts(counts.rest);
+	}
+	return 0;
+}

@@ -1,0 +1,133 @@
+"""How tools/calibrate.py fits src/plan/cost_table.h to what it measured, and prints that."""
+import subprocess
+
+class Fit:
+    def __init__(self, names, defaults):
+        self.names, self.defaults, self.rows = names, defaults, []
+
+    def add(self, counts, ms, scale):
+        """Counts of terms that took so long; errors count by the scale, the whole query's time."""
+        self.rows.append((counts, ms * 1e6, 1 / (scale * 1e6)))
+
+    def solve(self):
+        """Least squares without negative numbers, one coordinate at a time.  A term that nothing measured keeps its
+        number."""
+        size = len(self.names)
+        gram = [[0.0] * size for _ in range(size)]
+        right = [0.0] * size
+        for counts, ns, weight in self.rows:
+            present = [(i, c * weight) for i, c in enumerate(counts) if c]
+            for i, c in present:
+                right[i] += c * ns * weight
+                for j, d in present:
+                    gram[i][j] += c * d
+        values = [0.0 if gram[i][i] else default for i, default in enumerate(self.defaults)]
+        for _ in range(40000):
+            change = 0
+            for i in range(size):
+                if gram[i][i]:
+                    row = gram[i]
+                    error = right[i] - sum(g * v for g, v in zip(row, values))
+                    value = max(0.0, values[i] + error / row[i])
+                    change = max(change, abs(value - values[i]) * gram[i][i] ** 0.5)
+                    values[i] = value
+            if change < 1e-7:
+                break
+        return values
+
+    def measured(self, name):
+        return any(row[0][self.names.index(name)] for row in self.rows)
+
+
+class Counter:
+    """The program that counts terms."""
+
+    def __init__(self, program):
+        self.program = program
+        terms = [line.split('\t') for line in self.run(['names'], '')]
+        self.names, self.meanings = [term[0] for term in terms], [term[2] for term in terms]
+        self.defaults = [float(term[1]) for term in terms]
+
+    def run(self, arguments, text):
+        return subprocess.run([self.program] + arguments, input=text, capture_output=True, text=True,
+                              check=True).stdout.splitlines()
+
+    def count(self, shape):
+        """Counts until the first row, and for the rest."""
+        return [[float(word) for word in line.split()] for line in self.run([], shape + '\n')]
+
+
+def scaled_rest(sort, rest):
+    """What is returned under a LIMIT is a part of the rest, which is counted for all rows."""
+    part = sort.limit / sort.rows if sort.limit else 1
+    return [c * part for c in rest]
+
+
+def counts_of(counter, m, what, shape):
+    """Counts until the first row and for the rest, as far as they were measured."""
+    first, rest = counter.count(shape)
+    rest = scaled_rest(m.sort, rest)
+    if m.sort.is_leader_alone():
+        leaders = 'PG_GATHER' if what == 'p' else 'RETURN'
+        first = [0] * len(first)
+        rest = [c if name.startswith(leaders) else 0 for name, c in zip(counter.names, rest)]
+    return first, rest
+
+
+def fit_all(counter, measured):
+    fit = Fit(counter.names, counter.defaults)
+    input_term = counter.names.index('INPUT')
+    for m in measured:
+        for what, shape, times in m.observations():
+            if what == 'scan':
+                fit.add([shape if i == input_term else 0 for i in range(len(counter.names))], times[0], times[0])
+                continue
+            first, rest = counts_of(counter, m, what, shape)
+            whole = sum(times) + m.input_ms()
+            if len(times) == 1:
+                fit.add([a + b for a, b in zip(first, rest)], times[0], whole)
+            else:
+                fit.add(first, times[0], whole)
+                fit.add(rest, times[1], whole)
+    return fit, fit.solve()
+
+
+# ---- results ----
+
+def predicted_ms(counts, values):
+    return sum(c * v for c, v in zip(counts, values)) / 1e6
+
+
+def print_residuals(counter, measured, values, out):
+    """For every sort, measured and expected milliseconds with the scan, and the two ratios."""
+    errors = []
+    out.write('sort; scan, PostgreSQL and GpuSort measured; the two expected; their ratio measured and expected\n')
+    for m in measured:
+        scan, found = m.input_ms(), {}
+        for what, shape, times in m.observations():
+            if what == 'scan':
+                continue
+            first, rest = counts_of(counter, m, what, shape)
+            found[what] = (sum(times) + scan, predicted_ms(first, values) + predicted_ms(rest, values) + scan)
+        if len(found) < 2:
+            continue
+        ratios = [found['g'][i] / found['p'][i] for i in (0, 1)]
+        errors.append(abs(ratios[1] / ratios[0] - 1))
+        wrong_side = '  <> 1' if (ratios[0] < 1) != (ratios[1] < 1) else ''
+        out.write('%-50s %8.1f %8.1f %8.1f  %8.1f %8.1f  %.2f %.2f%s\n' % (
+            m.sort.name(), scan, found['p'][0], found['g'][0], found['p'][1], found['g'][1], *ratios, wrong_side))
+    errors.sort()
+    return errors
+
+
+def print_table(counter, fit, values, comment, out):
+    out.write("/*\n * plan/cost_table.h\n"
+              " *\t\tWhat each term of a sort's time takes, in nanoseconds; tools/calibrate wrote it.\n *\n")
+    for line in comment:
+        out.write(' * %s\n' % line)
+    out.write(' */\n#ifndef GPUSORT_PLAN_COST_TABLE_H\n#define GPUSORT_PLAN_COST_TABLE_H\n\n'
+              '#include "plan/predict.h"\n\nstatic const double cost_table[COST_TERMS] = {\n')
+    for name, value, meaning in zip(counter.names, values, counter.meanings):
+        note = '' if fit.measured(name) else ', not measured'
+        out.write('\t/* %s%s */\n\t[COST_%s] = %.4g,\n' % (meaning, note, name, value))
+    out.write('};\n\n#endif /* GPUSORT_PLAN_COST_TABLE_H */\n')
