@@ -129,7 +129,7 @@ bound_rows_to_cut(const SortBound *bound, uint64 left)
 static inline uint64
 bound_rows_to_cut_for_room(uint64 left)
 {
-	return left + left / 4 + 1;
+	return left + left / 8 + 1;
 }
 
 /* How many rows were dropped by all processes: those that have flushed. */

@@ -96,7 +96,7 @@ chunk_has_room(const Chunk *chunk, Size bytes)
 static inline bool
 chunk_is_open(const Chunk *chunk)
 {
-	return chunk->back - chunk->front >= chunk->size / 4;
+	return chunk->back - chunk->front >= chunk->size / 16;
 }
 
 /* Bytes of the keys and rows in the chunk. */
