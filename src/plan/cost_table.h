@@ -3,7 +3,7 @@
  *		What each term of a sort's time takes, in nanoseconds; tools/calibrate wrote it.
  *
  * AMD EPYC, 2 cores, 2026-11-22.  PostgreSQL 15.18 (Debian 15.18-0+deb12u1), device cpu; 422 sorts.  Ratio of
- * the two times, expected against measured: off by 12 % in the median, 39 % at the 90th percentile.
+ * the two times, expected against measured: off by 11 % in the median, 32 % at the 90th percentile.
  */
 #ifndef GPUSORT_PLAN_COST_TABLE_H
 #define GPUSORT_PLAN_COST_TABLE_H
@@ -14,127 +14,131 @@ static const double cost_table[COST_TERMS] = {
 	/* a Sort, whatever its rows */
 	[COST_PG_START] = 0,
 	/* a row copied into a tuple of its own */
-	[COST_PG_PUT] = 4.577,
+	[COST_PG_PUT] = 7.616,
 	/* a byte of it */
-	[COST_PG_PUT_BYTE] = 0.07758,
+	[COST_PG_PUT_BYTE] = 0.0945,
 	/* a byte of memory, of what is more than a cache */
-	[COST_PG_MEMORY_BYTE] = 0.4209,
+	[COST_PG_MEMORY_BYTE] = 0.4105,
 	/* the only column of a row, put as a datum */
 	[COST_PG_PUT_DATUM] = 0,
 	/* a numeric abbreviated */
-	[COST_PG_CONVERT_NUMERIC] = 0,
+	[COST_PG_CONVERT_NUMERIC] = 6.379,
 	/* a string in a bytewise collation abbreviated */
-	[COST_PG_CONVERT_TEXT] = 45.57,
+	[COST_PG_CONVERT_TEXT] = 43.95,
 	/* a string in an ICU collation abbreviated */
-	[COST_PG_CONVERT_ICU] = 299.1,
+	[COST_PG_CONVERT_ICU] = 297.7,
 	/* a byte of it */
-	[COST_PG_CONVERT_ICU_BYTE] = 1.242e-12,
+	[COST_PG_CONVERT_ICU_BYTE] = 1.285e-12,
 	/* a level of integers and dates: comparisons compiled into the sort */
-	[COST_PG_LEVEL_INT] = 6.327,
+	[COST_PG_LEVEL_INT] = 5.717,
 	/* a level of other types that have a comparison function for sorts */
-	[COST_PG_LEVEL_PLAIN] = 10.69,
+	[COST_PG_LEVEL_PLAIN] = 9.413,
 	/* a level of types that are compared through the function manager */
-	[COST_PG_LEVEL_FUNCTION] = 7.986,
+	[COST_PG_LEVEL_FUNCTION] = 7.648,
 	/* a level of abbreviated keys */
-	[COST_PG_LEVEL_ABBREVIATED] = 5.548,
+	[COST_PG_LEVEL_ABBREVIATED] = 5.313,
 	/* a level of any of these but functions, if the rows are in order or nearly */
-	[COST_PG_LEVEL_NEARLY] = 2.832,
+	[COST_PG_LEVEL_NEARLY] = 2.603,
 	/* a level in which a later column, or what an abbreviated key left out, decides */
-	[COST_PG_TIE] = 11.6,
+	[COST_PG_TIE] = 11.25,
 	/* the same, more for numeric */
-	[COST_PG_TIE_NUMERIC] = 24.83,
+	[COST_PG_TIE_NUMERIC] = 25.6,
 	/* the same, more for strings in bytewise collations */
-	[COST_PG_TIE_TEXT] = 2.013,
+	[COST_PG_TIE_TEXT] = 2.244,
 	/* the same, more for strings in ICU collations */
-	[COST_PG_TIE_ICU] = 43.91,
+	[COST_PG_TIE_ICU] = 44.59,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_TIE_FAR] = 20.28,
-	/* a row looked at by a top-N heapsort, beyond putting it and comparing it once */
-	[COST_PG_HEAP] = 0,
+	[COST_PG_TIE_FAR] = 23.27,
+	/* a row looked at by a top-N heapsort */
+	[COST_PG_HEAP] = 1.434,
+	/* a comparison in its heap, of types other than numeric and strings */
+	[COST_PG_HEAP_LEVEL] = 11.11,
+	/* a comparison in it, of any type, as far as the heap is larger than a cache */
+	[COST_PG_HEAP_FAR] = 22.02,
 	/* a row returned */
-	[COST_PG_GET] = 23.11,
+	[COST_PG_GET] = 22.31,
 	/* the only column of a row returned */
-	[COST_PG_GET_DATUM] = 18.02,
+	[COST_PG_GET_DATUM] = 16.91,
 	/* a byte of it */
-	[COST_PG_GET_BYTE] = 0.01641,
+	[COST_PG_GET_BYTE] = 0.01835,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_GET_FAR] = 85.12,
+	[COST_PG_GET_FAR] = 85.88,
 	/* a row written to a temporary file and read back once */
-	[COST_PG_SPILL] = 80.9,
+	[COST_PG_SPILL] = 94.6,
 	/* a byte of it */
-	[COST_PG_SPILL_BYTE] = 0.5817,
+	[COST_PG_SPILL_BYTE] = 0.712,
 	/* a row of an incremental sort, more than of another */
-	[COST_PG_INCREMENTAL] = 1.686,
+	[COST_PG_INCREMENTAL] = 10.08,
 	/* a sort of one group or some small ones in it */
-	[COST_PG_GROUP] = 456.2,
+	[COST_PG_GROUP] = 259.9,
 	/* a row passed from process to process in a Gather Merge */
-	[COST_PG_GATHER] = 62.95,
+	[COST_PG_GATHER] = 67.04,
 	/* a byte of it */
-	[COST_PG_GATHER_BYTE] = 0.2251,
+	[COST_PG_GATHER_BYTE] = 0.2461,
 	/* a parallel plan's beginning and end */
-	[COST_LAUNCH] = 6.279e+06,
+	[COST_LAUNCH] = 5.785e+06,
 	/* a worker of it */
-	[COST_LAUNCH_WORKER] = 3.709e+04,
+	[COST_LAUNCH_WORKER] = 1.848e+05,
 	/* a unit of the planner's cost, of an input that is in memory */
-	[COST_INPUT] = 1325,
+	[COST_INPUT] = 1321,
 	/* a GpuSort, whatever its rows */
 	[COST_START] = 0,
 	/* an ICU collation made ready for one */
-	[COST_START_ICU] = 3671,
+	[COST_START_ICU] = 0,
 	/* a row copied beside its key */
-	[COST_FEED] = 5.888,
+	[COST_FEED] = 1.739,
 	/* a byte of it */
-	[COST_FEED_BYTE] = 0.1636,
+	[COST_FEED_BYTE] = 0.09405,
 	/* a byte of memory, of what is more than a cache */
-	[COST_MEMORY_BYTE] = 0.1417,
+	[COST_MEMORY_BYTE] = 0.1661,
 	/* a column of fixed width encoded */
-	[COST_ENCODE_FIXED] = 1.212,
+	[COST_ENCODE_FIXED] = 10.8,
 	/* a numeric encoded */
-	[COST_ENCODE_NUMERIC] = 22.2,
+	[COST_ENCODE_NUMERIC] = 20.93,
 	/* a string encoded bytewise */
-	[COST_ENCODE_TEXT] = 3.689,
+	[COST_ENCODE_TEXT] = 13.08,
 	/* a string encoded by an ICU collation */
 	[COST_ENCODE_ICU] = 0,
 	/* one of the first strings in an ICU collation, more */
-	[COST_ENCODE_ICU_EARLY] = 689.3,
+	[COST_ENCODE_ICU_EARLY] = 674,
 	/* a byte of a string's key */
-	[COST_KEY_BYTE] = 0.2163,
+	[COST_KEY_BYTE] = 0,
 	/* a byte of a string in an ICU collation, more */
-	[COST_ICU_BYTE] = 2.607,
+	[COST_ICU_BYTE] = 3.082,
 	/* a row with a key of fixed width sorted */
-	[COST_SORT_FIXED] = 4.402,
+	[COST_SORT_FIXED] = 0,
 	/* a level of them */
-	[COST_SORT_FIXED_LEVEL] = 2.805,
+	[COST_SORT_FIXED_LEVEL] = 2.81,
 	/* a level of them, if the rows are nearly in order */
-	[COST_SORT_NEARLY_LEVEL] = 1.527,
+	[COST_SORT_NEARLY_LEVEL] = 1.59,
 	/* a row with another key sorted */
 	[COST_SORT_STRING] = 0,
 	/* a level of them */
-	[COST_SORT_STRING_LEVEL] = 2.561,
+	[COST_SORT_STRING_LEVEL] = 2.696,
 	/* 8 more bytes of such a key looked at, because the first ones tie */
-	[COST_SORT_STRING_TIE] = 0,
+	[COST_SORT_STRING_TIE] = 2.36,
 	/* a row returned */
-	[COST_RETURN] = 20.28,
+	[COST_RETURN] = 19.91,
 	/* a byte of it */
-	[COST_RETURN_BYTE] = 0.04798,
+	[COST_RETURN_BYTE] = 0.05269,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_RETURN_FAR] = 4.165,
+	[COST_RETURN_FAR] = 3.89,
 	/* the same, more if several processes fed it */
-	[COST_RETURN_SHARED] = 33.09,
+	[COST_RETURN_SHARED] = 34.52,
 	/* a row written to a sorted run and read back once */
-	[COST_SPILL] = 21.09,
+	[COST_SPILL] = 18.97,
 	/* a byte of it and its key */
-	[COST_SPILL_BYTE] = 1.058,
+	[COST_SPILL_BYTE] = 1.117,
 	/* a level of merging runs */
 	[COST_MERGE_LEVEL] = 0,
 	/* a row that found no room and is passed to the leader, not measured */
 	[COST_PASS] = 200,
 	/* a bounded sort, more than another one, whatever its rows */
-	[COST_START_BOUND] = 1.104e+05,
+	[COST_START_BOUND] = 3.209e+04,
 	/* a row that a bounded sort looks at */
-	[COST_BOUND] = 15.85,
+	[COST_BOUND] = 15.95,
 	/* one that it keeps, for the time being, more than another sort */
-	[COST_BOUND_KEPT] = 53.1,
+	[COST_BOUND_KEPT] = 88.59,
 	/* a job, whatever its rows, not measured */
 	[COST_CUDA_JOB] = 2e+06,
 	/* a row sorted there, not measured */

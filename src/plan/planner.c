@@ -335,7 +335,7 @@ rows_wanted(const PlannerInfo *root, double rows)
 		return root->limit_tuples;
 	if (root->parse->limitCount != NULL)
 		return root->tuple_fraction > 0 ? wanted_fraction(root, rows) * rows : -1;
-	if (outer == NULL || root->parse->limitOffset != NULL || root->tuple_fraction <= 0 ||
+	if (outer == NULL || limit_needed(root->parse) || root->tuple_fraction <= 0 ||
 		root->tuple_fraction != outer->tuple_fraction)
 		return -1;
 	return rows_wanted(outer, rows);

@@ -46,6 +46,14 @@ running_processes(const SortShape *shape)
 }
 
 double
+rows_kept(const SortShape *shape, double rows, double wanted)
+{
+	if (wanted >= rows || shape->order == ORDER_REVERSED)
+		return rows;
+	return shape->order == ORDER_NONE ? Min(rows, wanted * (1 + log(rows / wanted))) : wanted;
+}
+
+double
 key_values(const SortKeyShape *key, double rows)
 {
 	return key->distinct > 0 ? Min(key->distinct, rows) : rows;

@@ -35,6 +35,9 @@
 /* So many rows are kept until a bounded sort knows enough to refuse others (sort/bound.h). */
 #define BOUND_SAMPLES 1024
 
+/* And so many times those wanted, before the others are dropped. */
+#define DROP_FACTOR 3
+
 /* Fewer rows are sorted by one process (sort/tuning.h). */
 #define JOINT_MIN_ROWS 65536
 
@@ -185,14 +188,24 @@ count_fed(const SortShape *shape, double rows, CostCounts *counts)
 	}
 }
 
-/* How many of the rows are copied and sorted: with a bound not all. */
+/* How many of the rows are copied: with a bound not all. */
 static double
 kept_rows(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
 	double wanted = shape->wanted < 0 ? rows : Max(1, shape->wanted);
 
-	return wanted < rows ? Min(rows, wanted * (1 + log(rows / wanted)) + BOUND_SAMPLES) : rows;
+	return wanted < rows ? Min(rows, rows_kept(shape, rows, wanted) + BOUND_SAMPLES) : rows;
+}
+
+/*
+ * How many are left to be sorted: the first ones that were copied are dropped when there are many more than
+ * wanted.
+ */
+static double
+left_rows(const SortShape *shape, double kept)
+{
+	return shape->wanted < 0 ? kept : Min(kept, DROP_FACTOR * Max(1, shape->wanted) + BOUND_SAMPLES);
 }
 
 /* None on a GPU, whose memory is not known here. */
@@ -201,7 +214,7 @@ predict_passed_rows(const SortShape *shape)
 {
 	if (shape->on_gpu || shape->processes <= 1)
 		return 0;
-	return Max(0, kept_rows(shape) - shape->memory / gpusort_row_memory(shape));
+	return Max(0, left_rows(shape, kept_rows(shape)) - shape->memory / gpusort_row_memory(shape));
 }
 
 void
@@ -209,27 +222,28 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 {
 	double rows = Max(shape->rows, 2);
 	double kept = kept_rows(shape);
+	double left = left_rows(shape, kept);
 	double running = running_processes(shape);
 
 	memset(counts, 0, sizeof(*counts));
 	counts->first[COST_START] += 1;
 	count_encoding(shape, rows / running, counts->first);
-	if (kept < rows)
+	if (shape->wanted >= 0 && shape->wanted < rows)
 	{
 		counts->first[COST_START_BOUND] += 1;
 		counts->first[COST_BOUND] += rows / running;
 		counts->first[COST_BOUND_KEPT] += kept / running;
 	}
 	count_feed(shape, kept / running, counts->first);
-	count_fed(shape, kept, counts);
+	count_fed(shape, left, counts);
 	counts->first[COST_PASS] += shape->pass * predict_passed_rows(shape);
 	if (shape->processes > 1)
 		count_launch(shape, counts);
 
 	/*
-	 * What is returned of the rows kept is no more than what is wanted; sort_time_total takes its part of all
+	 * No more of those that are left is returned than is wanted, but sort_time_total takes its part of all
 	 * rows.
 	 */
-	for (int i = 0; i < COST_TERMS && kept < rows; i++)
-		counts->rest[i] *= rows / kept;
+	for (int i = 0; i < COST_TERMS && left < rows; i++)
+		counts->rest[i] *= rows / left;
 }

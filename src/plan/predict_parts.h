@@ -19,6 +19,12 @@ extern double levels_of(double values);
 /* How many of the processes run at the same time. */
 extern double running_processes(const SortShape *shape);
 
+/*
+ * How many rows a sort that wants so many of them has to keep for a while: they are lower than what was seen
+ * before.
+ */
+extern double rows_kept(const SortShape *shape, double rows, double wanted);
+
 /* How many different values the column has in so many rows. */
 extern double key_values(const SortKeyShape *key, double rows);
 
