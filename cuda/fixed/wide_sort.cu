@@ -52,7 +52,12 @@ take_pieces(Workspace *workspace, const DevSortFixedJob *job, WidePieces *pieces
 	bool both_fit;
 
 	rounds->keys = workspace_take<uint64_t>(&sorted_keys, job->n);
-	both_fit = sorted_keys.used + job->n * sizeof(uint64_t) <= job->n * (uint64_t) job->key_bytes;
+	/*
+	 * Two arrays of 16-byte keys fit only if n happens to need no alignment; more keys must not need less
+	 * memory.
+	 */
+	both_fit = job->key_bytes > 2 * (int) sizeof(uint64_t) &&
+			   sorted_keys.used + job->n * sizeof(uint64_t) <= job->n * (uint64_t) job->key_bytes;
 	rounds->sorted_keys = workspace_take<uint64_t>(both_fit ? &sorted_keys : workspace, job->n);
 
 	/* Payloads that are row numbers are the order itself; others are written by the gather only. */

@@ -98,9 +98,11 @@ BEGIN
 	RETURN format('ok: %s pairs', pairs);
 END $$;
 
--- 1000 pairs, one sort each: keys of one and of several columns, unique and not, without and with WITH TIES, and through a subquery.
-SELECT check_bounds('k', 'SELECT * FROM b ORDER BY k LIMIT %1$s OFFSET %2$s', 200, 100) AS int8,
-	check_bounds('v NULLS FIRST', 'SELECT * FROM b ORDER BY v NULLS FIRST OFFSET %2$s LIMIT %1$s', 150, 200) AS few_values,
+-- 1000 pairs, one sort each: keys of one and of several columns, unique and not, in order already (then the first rows to come are those
+-- wanted, and nothing makes up for one that is lost), without and with WITH TIES, and through a subquery.
+SELECT check_bounds('k', 'SELECT * FROM b ORDER BY k LIMIT %1$s OFFSET %2$s', 100, 100) AS int8,
+	check_bounds('id', 'SELECT * FROM b ORDER BY id LIMIT %1$s OFFSET %2$s', 150, 150) AS sorted,
+	check_bounds('v NULLS FIRST', 'SELECT * FROM b ORDER BY v NULLS FIRST OFFSET %2$s LIMIT %1$s', 100, 200) AS few_values,
 	check_bounds('t DESC', 'SELECT * FROM b ORDER BY t DESC LIMIT %1$s OFFSET %2$s', 150, 300) AS text_c,
 	check_bounds('u', 'SELECT * FROM b ORDER BY u LIMIT %1$s OFFSET %2$s', 100, 400) AS text_icu;
 SELECT check_bounds('v DESC, t', 'SELECT * FROM b ORDER BY v DESC, t LIMIT %1$s OFFSET %2$s', 100, 500) AS two_columns,

@@ -8,8 +8,9 @@
  * open files, one a level, stays small however much is sorted in however little memory.
  *
  * When the last run is there, the lowest levels are merged until the rest can be merged at once.  That last
- * merge is done on the fly, row by row as they are asked for; or, where the reader wants to go backwards,
- * into a row store.
+ * merge is done on the fly, row by row as they are asked for.  Where the reader may want to read again or to
+ * go backwards, which few do that may, the runs are kept: to be merged once more, or, when somebody really
+ * goes backwards, into a row store.
  */
 #include "postgres.h"
 
@@ -52,8 +53,12 @@ struct ExternalSort
 
 	int fan_in; /* runs that can be merged at once */
 	RunLevel levels[MAX_LEVELS];
-	Merger *merger;	 /* the merge on the fly */
-	RowStore *store; /* with random access */
+	Merger *merger;	 /* the merge on the fly; NULL: the store is there */
+	Run **last_runs; /* that it merges */
+	int nlast_runs;
+	uint64 returned; /* rows, by it */
+	bool at_end;	 /* it has no more */
+	RowStore *store; /* with random access, once that was needed */
 	RowStorePosition mark;
 };
 
@@ -232,7 +237,7 @@ merge_up(ExternalSort *external, int level, int nruns)
 	run = add_run_of_whole_keys(external, level + 1);
 	write_merged(merger, run);
 	external->stats->disk_bytes += run->bytes;
-	merger_end(merger);
+	merger_end(merger, true);
 	pfree(runs);
 }
 
@@ -276,41 +281,30 @@ reduce_runs(ExternalSort *external)
 	}
 }
 
-/* Takes all runs off their levels and merges them. */
-static Merger *
-begin_last_merge(ExternalSort *external)
+/* Takes all runs off their levels, for the last merge. */
+static void
+take_last_runs(ExternalSort *external)
 {
-	int nruns = count_runs(external);
-	Run **runs = palloc(sizeof(Run *) * nruns);
-	int n = 0;
-
+	external->last_runs = palloc(sizeof(Run *) * count_runs(external));
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
 		int of_level = external->levels[i].nruns;
 
 		if (of_level > 0)
-			take_runs(&external->levels[i], of_level, runs + n);
-		n += of_level;
+			take_runs(&external->levels[i], of_level, external->last_runs + external->nlast_runs);
+		external->nlast_runs += of_level;
 	}
-	return begin_merge(external, runs, nruns);
 }
 
+/* Begins the last merge, or begins it again. */
 static void
-merge_into_store(ExternalSort *external)
+begin_last_merge(ExternalSort *external)
 {
-	Merger *merger = begin_last_merge(external);
-	const RunReader *reader;
-	uint64 nrows = 0;
-
-	external->store = row_store_create();
-	while ((reader = merger_next(merger)) != NULL)
-	{
-		if (nrows++ % INTERRUPTS_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-		row_store_write(external->store, reader->row);
-	}
-	external->stats->disk_bytes += external->store->bytes;
-	merger_end(merger);
+	if (external->merger != NULL)
+		merger_end(external->merger, false);
+	external->merger = begin_merge(external, external->last_runs, external->nlast_runs);
+	external->returned = 0;
+	external->at_end = false;
 }
 
 void
@@ -320,40 +314,106 @@ external_sort_finish(ExternalSort *external)
 	Stopwatch watch = stopwatch_start();
 
 	reduce_runs(external);
-	if (external->random_access)
-		merge_into_store(external);
-	else
-		external->merger = begin_last_merge(external);
+	take_last_runs(external);
+	begin_last_merge(external);
 	external->stats->merge_ms += stopwatch_ms(watch);
 	MemoryContextSwitchTo(old);
 }
 
 /* ---------------------------------------------------------------- reading */
 
-MinimalTuple
-external_sort_next(ExternalSort *external, bool forward)
+/* Merges all rows into a store, and takes their place in it that they had in the merge on the fly. */
+static void
+merge_into_store(ExternalSort *external)
+{
+	uint64 position = external->returned + (external->at_end ? 1 : 0);
+	const RunReader *reader;
+
+	begin_last_merge(external);
+	external->store = row_store_create();
+	while ((reader = merger_next(external->merger)) != NULL)
+	{
+		if (external->returned++ % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		row_store_write(external->store, reader->row);
+	}
+	external->stats->disk_bytes += external->store->bytes;
+	merger_end(external->merger, true);
+	external->merger = NULL;
+	row_store_rewind(external->store);
+	for (; position > 0; position--)
+	{
+		if (position % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		(void) row_store_next(external->store, true);
+	}
+}
+
+static void
+need_store(ExternalSort *external)
+{
+	MemoryContext old;
+	Stopwatch watch;
+
+	Assert(external->random_access);
+	if (external->store != NULL)
+		return;
+	old = MemoryContextSwitchTo(external->context);
+	watch = stopwatch_start();
+	merge_into_store(external);
+	external->stats->merge_ms += stopwatch_ms(watch);
+	MemoryContextSwitchTo(old);
+}
+
+/* The next row of the merge on the fly. */
+static MinimalTuple
+next_merged(ExternalSort *external)
 {
 	MemoryContext old;
 	const RunReader *reader;
 
-	if (external->store != NULL)
-		return row_store_next(external->store, forward);
-	Assert(forward);
+	if (external->at_end)
+		return NULL;
 	old = MemoryContextSwitchTo(external->context);
 	reader = merger_next(external->merger);
 	MemoryContextSwitchTo(old);
-	return reader != NULL ? reader->row : NULL;
+	external->at_end = reader == NULL;
+	if (reader == NULL)
+		return NULL;
+	external->returned++;
+	return reader->row;
+}
+
+MinimalTuple
+external_sort_next(ExternalSort *external, bool forward)
+{
+	if (external->store == NULL && forward)
+		return next_merged(external);
+	need_store(external);
+	return row_store_next(external->store, forward);
 }
 
 void
 external_sort_rewind(ExternalSort *external)
 {
-	row_store_rewind(external->store);
+	MemoryContext old;
+
+	if (external->store != NULL)
+	{
+		row_store_rewind(external->store);
+		return;
+	}
+	if (external->returned == 0 && !external->at_end)
+		return;
+	old = MemoryContextSwitchTo(external->context);
+	begin_last_merge(external);
+	MemoryContextSwitchTo(old);
 }
 
 void
 external_sort_mark(ExternalSort *external)
 {
+	need_store(external);
 	external->mark = external->store->position;
 }
 
@@ -367,7 +427,7 @@ void
 external_sort_end(ExternalSort *external)
 {
 	if (external->merger != NULL)
-		merger_end(external->merger);
+		merger_end(external->merger, true);
 	if (external->store != NULL)
 		row_store_drop(external->store);
 	for (int i = 0; i < MAX_LEVELS; i++)

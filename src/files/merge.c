@@ -127,10 +127,14 @@ merger_next(Merger *merger)
 }
 
 void
-merger_end(Merger *merger)
+merger_end(Merger *merger, bool drop_runs)
 {
 	for (int i = 0; i < merger->nruns; i++)
+	{
 		run_reader_close(&merger->readers[i]);
+		if (drop_runs)
+			run_drop(merger->readers[i].run);
+	}
 	pfree(merger->readers);
 	pfree(merger->losers);
 	pfree(merger);

@@ -11,16 +11,13 @@
 
 typedef struct Merger Merger;
 
-/*
- * Merges nruns runs, which it owns from here on, in CurrentMemoryContext, each read through a buffer of
- * buffer_size bytes.
- */
+/* Merges nruns runs, in CurrentMemoryContext, each read through a buffer of buffer_size bytes. */
 extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size);
 
 /* The reader whose current record is the next one of all, good until the next call; NULL at the end. */
 extern const RunReader *merger_next(Merger *merger);
 
-/* Drops the runs. */
-extern void merger_end(Merger *merger);
+/* The runs stay, or are dropped too. */
+extern void merger_end(Merger *merger, bool drop_runs);
 
 #endif /* GPUSORT_FILES_MERGE_H */

@@ -205,6 +205,5 @@ run_reader_compare_rest(const RunReader *a, const RunReader *b)
 void
 run_reader_close(RunReader *reader)
 {
-	run_drop(reader->run);
 	pfree(reader->buffer);
 }

@@ -63,7 +63,7 @@ extern void run_write_variable(Run *run, const uint8 *key, Size key_size, Minima
 /* Removes the run, and the file with its last one. */
 extern void run_drop(Run *run);
 
-/* Reads a run once, from its start. */
+/* Reads a run from its start. */
 typedef struct RunReader
 {
 	Run *run;
@@ -93,7 +93,7 @@ extern void run_reader_next(RunReader *reader);
 /* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
 extern int run_reader_compare_rest(const RunReader *a, const RunReader *b);
 
-/* Drops the run and the buffer. */
+/* Frees the buffer; the run stays. */
 extern void run_reader_close(RunReader *reader);
 
 #endif /* GPUSORT_FILES_RUN_H */

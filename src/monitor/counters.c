@@ -129,7 +129,7 @@ stats_count_sort(const char *device, const SorterStats *stats)
 	SpinLockAcquire(&memory->mutex);
 	counters->sorts++;
 	counters->parallel_sorts += stats->processes > 1 ? 1 : 0;
-	counters->rows += stats->rows;
+	counters->rows += stats->rows + stats->rows_dropped;
 	counters->bytes += stats->bytes;
 	counters->device_ms += stats->sort_ms;
 	counters->spills += stats->disk_bytes > 0 ? 1 : 0;

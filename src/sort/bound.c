@@ -107,6 +107,15 @@ find_bucket(const BoundFilter *filter, const BoundKey *key)
 
 /* ---------------------------------------------------------------- beginning */
 
+Size
+bound_memory(int processes)
+{
+	Size filter = sizeof(BoundFilter) + sizeof(BoundKey) * BOUND_SAMPLES +
+				  (sizeof(BoundKey) + sizeof(uint64) + sizeof(uint32)) * BOUND_SPLITTERS;
+
+	return sizeof(SortBound) + processes * filter;
+}
+
 void
 bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool with_ties)
 {

@@ -86,6 +86,9 @@ typedef struct BoundFilter
 	uint64 dropped_added; /* of them, those that the bound knows of */
 } BoundFilter;
 
+/* Bytes that the bound and the filters of so many processes take. */
+extern Size bound_memory(int processes);
+
 /* The first rows of a sort by key are wanted; memory is all zeros. */
 extern void bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool with_ties);
 

@@ -216,6 +216,15 @@ check_rows_arguments(Check *check)
 	expect_invalid(check, devsort_rows_memory(&job, &bytes), "devsort_rows_memory", "too many rows");
 }
 
+/* A third more rows, in turn one fewer than fill whole lines of memory, and as many. */
+static uint64_t
+following(uint64_t n)
+{
+	uint64_t more = n + n / 3 + 32;
+
+	return n % 32 == 31 ? n + 1 : more - more % 32 + 31;
+}
+
 /* The workspace must not shrink as rows come, and its size must be known for every n that is allowed. */
 static void
 check_memory_sizes(Check *check, int algorithm, int width, bool with_indexes)
@@ -229,7 +238,7 @@ check_memory_sizes(Check *check, int algorithm, int width, bool with_indexes)
 	job.key_bytes = width;
 	if (!with_indexes)
 		job.indexes = job.sorted_indexes = NULL;
-	for (uint64_t n = 0; n <= DEVSORT_MAX_ROWS; n = n + n / 3 + 1)
+	for (uint64_t n = 0; n <= DEVSORT_MAX_ROWS; n = following(n))
 	{
 		bool passed;
 

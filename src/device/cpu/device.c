@@ -48,6 +48,15 @@ create_bound(CpuSorter *sorter, const SortRequest *request)
 	MemoryContextSwitchTo(old);
 }
 
+/* Bytes of memory for chunks and for sorting them. */
+static Size
+limit_for_rows(const SortRequest *request)
+{
+	Size filters = request->rows_wanted > 0 ? bound_memory(request->processes) : 0;
+
+	return Max(request->memory_limit, filters + MEMORY_LIMIT_MIN) - filters;
+}
+
 static Sorter *
 cpu_begin(const SortRequest *request)
 {
@@ -57,7 +66,7 @@ cpu_begin(const SortRequest *request)
 
 	sorter->base.device = &sort_device_cpu;
 	sorter->key = request->key;
-	sorter->limit = Max(request->memory_limit, MEMORY_LIMIT_MIN);
+	sorter->limit = limit_for_rows(request);
 	sorter->random_access = request->random_access;
 	sorter->stats.processes = 1;
 	sorter->context = context;
