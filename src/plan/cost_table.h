@@ -3,7 +3,7 @@
  *		What each term of a sort's time takes, in nanoseconds; tools/calibrate wrote it.
  *
  * AMD EPYC, 2 cores, 2026-11-22.  PostgreSQL 15.18 (Debian 15.18-0+deb12u1), device cpu; 422 sorts.  Ratio of
- * the two times, expected against measured: off by 11 % in the median, 30 % at the 90th percentile.
+ * the two times, expected against measured: off by 11 % in the median, 32 % at the 90th percentile.
  */
 #ifndef GPUSORT_PLAN_COST_TABLE_H
 #define GPUSORT_PLAN_COST_TABLE_H
@@ -14,69 +14,69 @@ static const double cost_table[COST_TERMS] = {
 	/* a Sort, whatever its rows */
 	[COST_PG_START] = 0,
 	/* a row copied into a tuple of its own */
-	[COST_PG_PUT] = 6.472,
+	[COST_PG_PUT] = 7.616,
 	/* a byte of it */
-	[COST_PG_PUT_BYTE] = 0.06192,
+	[COST_PG_PUT_BYTE] = 0.0945,
 	/* a byte of memory, of what is more than a cache */
-	[COST_PG_MEMORY_BYTE] = 0.4469,
+	[COST_PG_MEMORY_BYTE] = 0.4105,
 	/* the only column of a row, put as a datum */
 	[COST_PG_PUT_DATUM] = 0,
 	/* a numeric abbreviated */
-	[COST_PG_CONVERT_NUMERIC] = 7.038,
+	[COST_PG_CONVERT_NUMERIC] = 6.379,
 	/* a string in a bytewise collation abbreviated */
-	[COST_PG_CONVERT_TEXT] = 45.7,
+	[COST_PG_CONVERT_TEXT] = 43.95,
 	/* a string in an ICU collation abbreviated */
-	[COST_PG_CONVERT_ICU] = 298.7,
+	[COST_PG_CONVERT_ICU] = 297.7,
 	/* a byte of it */
-	[COST_PG_CONVERT_ICU_BYTE] = 1.217e-12,
+	[COST_PG_CONVERT_ICU_BYTE] = 1.285e-12,
 	/* a level of integers and dates: comparisons compiled into the sort */
-	[COST_PG_LEVEL_INT] = 6.034,
+	[COST_PG_LEVEL_INT] = 5.717,
 	/* a level of other types that have a comparison function for sorts */
-	[COST_PG_LEVEL_PLAIN] = 9.602,
+	[COST_PG_LEVEL_PLAIN] = 9.413,
 	/* a level of types that are compared through the function manager */
-	[COST_PG_LEVEL_FUNCTION] = 7.896,
+	[COST_PG_LEVEL_FUNCTION] = 7.648,
 	/* a level of abbreviated keys */
-	[COST_PG_LEVEL_ABBREVIATED] = 5.484,
+	[COST_PG_LEVEL_ABBREVIATED] = 5.313,
 	/* a level of any of these but functions, if the rows are in order or nearly */
-	[COST_PG_LEVEL_NEARLY] = 2.738,
+	[COST_PG_LEVEL_NEARLY] = 2.603,
 	/* a level in which a later column, or what an abbreviated key left out, decides */
-	[COST_PG_TIE] = 12.5,
+	[COST_PG_TIE] = 11.25,
 	/* the same, more for numeric */
-	[COST_PG_TIE_NUMERIC] = 24.09,
+	[COST_PG_TIE_NUMERIC] = 25.6,
 	/* the same, more for strings in bytewise collations */
-	[COST_PG_TIE_TEXT] = 1.207,
+	[COST_PG_TIE_TEXT] = 2.244,
 	/* the same, more for strings in ICU collations */
-	[COST_PG_TIE_ICU] = 43.16,
+	[COST_PG_TIE_ICU] = 44.59,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_TIE_FAR] = 19.2,
-	/* a row looked at by a top-N heapsort, beyond putting it and comparing it once */
-	[COST_PG_HEAP] = 0,
+	[COST_PG_TIE_FAR] = 23.27,
+	/* a row looked at by a top-N heapsort */
+	[COST_PG_HEAP] = 1.434,
 	/* a comparison in its heap, of types other than numeric and strings */
-	[COST_PG_HEAP_LEVEL] = 13.86,
+	[COST_PG_HEAP_LEVEL] = 11.11,
 	/* a comparison in it, of any type, as far as the heap is larger than a cache */
-	[COST_PG_HEAP_FAR] = 7.132,
+	[COST_PG_HEAP_FAR] = 22.02,
 	/* a row returned */
-	[COST_PG_GET] = 22,
+	[COST_PG_GET] = 22.31,
 	/* the only column of a row returned */
-	[COST_PG_GET_DATUM] = 16.9,
+	[COST_PG_GET_DATUM] = 16.91,
 	/* a byte of it */
-	[COST_PG_GET_BYTE] = 0.01984,
+	[COST_PG_GET_BYTE] = 0.01835,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_GET_FAR] = 86.05,
+	[COST_PG_GET_FAR] = 85.88,
 	/* a row written to a temporary file and read back once */
-	[COST_PG_SPILL] = 82,
+	[COST_PG_SPILL] = 94.6,
 	/* a byte of it */
-	[COST_PG_SPILL_BYTE] = 0.6076,
+	[COST_PG_SPILL_BYTE] = 0.712,
 	/* a row of an incremental sort, more than of another */
-	[COST_PG_INCREMENTAL] = 13.42,
+	[COST_PG_INCREMENTAL] = 10.08,
 	/* a sort of one group or some small ones in it */
-	[COST_PG_GROUP] = 269,
+	[COST_PG_GROUP] = 259.9,
 	/* a row passed from process to process in a Gather Merge */
 	[COST_PG_GATHER] = 67.04,
 	/* a byte of it */
 	[COST_PG_GATHER_BYTE] = 0.2461,
 	/* a parallel plan's beginning and end */
-	[COST_LAUNCH] = 5.786e+06,
+	[COST_LAUNCH] = 5.785e+06,
 	/* a worker of it */
 	[COST_LAUNCH_WORKER] = 1.848e+05,
 	/* a unit of the planner's cost, of an input that is in memory */

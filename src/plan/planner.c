@@ -38,6 +38,7 @@
 #include "key/sort_key.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
+#include "plan/pathkeys.h"
 #include "plan/planner.h"
 #include "plan/rival.h"
 #include "plan/shape.h"
@@ -54,64 +55,6 @@ static List *made_nodes = NIL;
 static bool counting = true;
 
 /* ---------------------------------------------------------------- decisions */
-
-/* Does this output column of the input supply the pathkey? */
-static bool
-column_matches(const PathKey *pathkey, const PathTarget *target, int column)
-{
-	EquivalenceClass *ec = pathkey->pk_eclass;
-
-	if (ec->ec_has_volatile)
-		return ec->ec_sortref != 0 && get_pathtarget_sortgroupref(target, column) == ec->ec_sortref;
-	return find_ec_member_matching_expr(ec, list_nth(target->exprs, column), NULL) != NULL;
-}
-
-/* The sort column that the pathkey would have on this output column of the input. */
-static SortColumnSpec
-column_spec(const PathKey *pathkey, const PathTarget *target, int column)
-{
-	Expr *expr = list_nth(target->exprs, column);
-	EquivalenceClass *ec = pathkey->pk_eclass;
-	EquivalenceMember *member =
-		ec->ec_has_volatile ? linitial(ec->ec_members) : find_ec_member_matching_expr(ec, expr, NULL);
-
-	return (SortColumnSpec){.attno = column + 1,
-							.type = exprType((Node *) expr),
-							.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
-							.collation = ec->ec_collation,
-							.nulls_first = pathkey->pk_nulls_first};
-}
-
-/*
- * Can the rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that can,
- * since the planner picks one of them later.  Fills columns, one a pathkey.
- */
-static bool
-pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *columns)
-{
-	ListCell *cell;
-
-	foreach(cell, pathkeys)
-	{
-		const PathKey *pathkey = lfirst_node(PathKey, cell);
-		bool found = false;
-
-		for (int i = 0; i < list_length(target->exprs); i++)
-		{
-			Declined why_not;
-
-			if (!column_matches(pathkey, target, i))
-				continue;
-			columns[foreach_current_index(cell)] = column_spec(pathkey, target, i);
-			if (!sort_key_supported(&columns[foreach_current_index(cell)], &why_not))
-				return false;
-			found = true;
-		}
-		if (!found)
-			return false;
-	}
-	return true;
-}
 
 static bool query_is_volatile(PlannerInfo *root);
 

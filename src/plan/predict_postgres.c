@@ -85,12 +85,15 @@ leading_term(const SortShape *shape)
 	}
 }
 
-/* Counts comparisons in which this column decides by its whole values. */
+/*
+ * Counts comparisons in which this column decides by its whole values, of rows of which such a part is far
+ * away.
+ */
 static void
-count_ties(const SortShape *shape, const SortKeyShape *key, double times, double *counts)
+count_ties(const SortKeyShape *key, double times, double far, double *counts)
 {
 	counts[COST_PG_TIE] += times;
-	counts[COST_PG_TIE_FAR] += times * share_far(shape, shape->rows * memory_bytes(shape));
+	counts[COST_PG_TIE_FAR] += times * far;
 	if (key->class == KEY_NUMERIC)
 		counts[COST_PG_TIE_NUMERIC] += times;
 	else if (key->class == KEY_TEXT)
@@ -159,6 +162,7 @@ static void
 count_quicksort(const SortShape *shape, double total, double rows, double *counts)
 {
 	double most = shape->order == ORDER_EXACT ? 1 : levels_of(rows);
+	double far = share_far(shape, rows * memory_bytes(shape));
 	double seen = 1;   /* rows told apart so far */
 	double levels = 0; /* that took so many */
 
@@ -172,7 +176,7 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 
 		if (cheap > 0)
 			counts[leading_term(shape)] += total * cheap * (by_radix(shape) ? RADIX_SHARE : 1);
-		count_ties(shape, key, total * (more - cheap), counts);
+		count_ties(key, total * (more - cheap), far, counts);
 		seen = together;
 		levels += more;
 	}
@@ -180,12 +184,12 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 
 /* Counts so many comparisons of the first columns' whole values. */
 static void
-count_whole_comparisons(const SortShape *shape, double times, double *counts)
+count_whole_comparisons(const SortShape *shape, double times, double far, double *counts)
 {
 	const SortKeyShape *key = &shape->keys[0];
 
 	if (can_be_abbreviated(key))
-		count_ties(shape, key, times, counts);
+		count_ties(key, times, far, counts);
 	else
 		counts[key->class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION : COST_PG_LEVEL_PLAIN] += times;
 }
@@ -255,8 +259,8 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 	counts->first[COST_PG_SPILL_BYTE] += rows * bytes * (passes - 0.5);
 	counts->rest[COST_PG_SPILL] += rows * 0.5;
 	counts->rest[COST_PG_SPILL_BYTE] += rows * bytes * 0.5;
-	count_whole_comparisons(shape, rows * levels_of(Min(runs, order)), counts->rest);
-	count_whole_comparisons(shape, rows * Max(0, levels_of(runs) - levels_of(order)), counts->first);
+	count_whole_comparisons(shape, rows * levels_of(Min(runs, order)), 0, counts->rest);
+	count_whole_comparisons(shape, rows * Max(0, levels_of(runs) - levels_of(order)), 0, counts->first);
 	count_get(shape, rows, true, counts->rest);
 }
 
@@ -269,9 +273,9 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 	count_put(shape, rows, counts->first);
 	counts->first[COST_PG_HEAP] += rows;
 	if (can_be_abbreviated(&shape->keys[0]))
-		count_whole_comparisons(shape, rows + in_heap, counts->first);
+		count_whole_comparisons(shape, rows + in_heap, 0, counts->first);
 	else
-		counts->first[COST_PG_HEAP_LEVEL] += rows + in_heap;
+		counts->first[COST_PG_HEAP_LEVEL] += in_heap;
 	counts->first[COST_PG_HEAP_FAR] += in_heap * share_far(shape, wanted * memory_bytes(shape));
 	count_get(shape, rows, false, counts->rest);
 }
@@ -286,7 +290,7 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 	double sorts = Max(1, Min(shape->groups, rows / INCREMENTAL_MIN_ROWS));
 
 	count_put(shape, rows, counts->rest);
-	count_whole_comparisons(shape, rows * levels_of(rows / sorts), counts->rest);
+	count_whole_comparisons(shape, rows * levels_of(rows / sorts), 0, counts->rest);
 	count_get(shape, rows, true, counts->rest);
 	counts->rest[COST_PG_INCREMENTAL] += rows;
 	counts->rest[COST_PG_GROUP] += sorts;
