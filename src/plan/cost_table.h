@@ -10,67 +10,70 @@
 
 #include "plan/predict.h"
 
+/* how much of a processor each process of a parallel plan after the first adds */
+#define COST_PROCESSOR_SHARE 0.5
+
 static const double cost_table[COST_TERMS] = {
 	/* a Sort, whatever its rows */
 	[COST_PG_START] = 0,
 	/* a row copied into a tuple of its own */
-	[COST_PG_PUT] = 7.616,
+	[COST_PG_PUT] = 6.932,
 	/* a byte of it */
-	[COST_PG_PUT_BYTE] = 0.0945,
+	[COST_PG_PUT_BYTE] = 0.09773,
 	/* a byte of memory, of what is more than a cache */
-	[COST_PG_MEMORY_BYTE] = 0.4105,
+	[COST_PG_MEMORY_BYTE] = 0.4085,
 	/* the only column of a row, put as a datum */
 	[COST_PG_PUT_DATUM] = 0,
 	/* a numeric abbreviated */
-	[COST_PG_CONVERT_NUMERIC] = 6.379,
+	[COST_PG_CONVERT_NUMERIC] = 2.635,
 	/* a string in a bytewise collation abbreviated */
-	[COST_PG_CONVERT_TEXT] = 43.95,
+	[COST_PG_CONVERT_TEXT] = 44.01,
 	/* a string in an ICU collation abbreviated */
-	[COST_PG_CONVERT_ICU] = 297.7,
+	[COST_PG_CONVERT_ICU] = 297.8,
 	/* a byte of it */
-	[COST_PG_CONVERT_ICU_BYTE] = 1.285e-12,
+	[COST_PG_CONVERT_ICU_BYTE] = 1.283e-12,
 	/* a level of integers and dates: comparisons compiled into the sort */
-	[COST_PG_LEVEL_INT] = 5.717,
+	[COST_PG_LEVEL_INT] = 5.735,
 	/* a level of other types that have a comparison function for sorts */
-	[COST_PG_LEVEL_PLAIN] = 9.413,
+	[COST_PG_LEVEL_PLAIN] = 9.743,
 	/* a level of types that are compared through the function manager */
-	[COST_PG_LEVEL_FUNCTION] = 7.648,
+	[COST_PG_LEVEL_FUNCTION] = 7.683,
 	/* a level of abbreviated keys */
-	[COST_PG_LEVEL_ABBREVIATED] = 5.313,
+	[COST_PG_LEVEL_ABBREVIATED] = 5.335,
 	/* a level of any of these but functions, if the rows are in order or nearly */
-	[COST_PG_LEVEL_NEARLY] = 2.603,
+	[COST_PG_LEVEL_NEARLY] = 2.626,
 	/* a level in which a later column, or what an abbreviated key left out, decides */
-	[COST_PG_TIE] = 11.25,
+	[COST_PG_TIE] = 11.39,
 	/* the same, more for numeric */
-	[COST_PG_TIE_NUMERIC] = 25.6,
+	[COST_PG_TIE_NUMERIC] = 25.73,
 	/* the same, more for strings in bytewise collations */
-	[COST_PG_TIE_TEXT] = 2.244,
+	[COST_PG_TIE_TEXT] = 2.249,
 	/* the same, more for strings in ICU collations */
-	[COST_PG_TIE_ICU] = 44.59,
+	[COST_PG_TIE_ICU] = 44.61,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_TIE_FAR] = 23.27,
-	/* a row looked at by a top-N heapsort */
-	[COST_PG_HEAP] = 1.434,
+	[COST_PG_TIE_FAR] = 23.14,
+	/* a row looked at by a top-N heapsort, beyond putting it and comparing it once */
+	[COST_PG_HEAP] = 0.1697,
 	/* a comparison in its heap, of types other than numeric and strings */
-	[COST_PG_HEAP_LEVEL] = 11.11,
+	[COST_PG_HEAP_LEVEL] = 10.09,
 	/* a comparison in it, of any type, as far as the heap is larger than a cache */
-	[COST_PG_HEAP_FAR] = 22.02,
+	[COST_PG_HEAP_FAR] = 22.38,
 	/* a row returned */
-	[COST_PG_GET] = 22.31,
+	[COST_PG_GET] = 22.32,
 	/* the only column of a row returned */
 	[COST_PG_GET_DATUM] = 16.91,
 	/* a byte of it */
-	[COST_PG_GET_BYTE] = 0.01835,
+	[COST_PG_GET_BYTE] = 0.01821,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_GET_FAR] = 85.88,
+	[COST_PG_GET_FAR] = 85.89,
 	/* a row written to a temporary file and read back once */
-	[COST_PG_SPILL] = 94.6,
+	[COST_PG_SPILL] = 94.43,
 	/* a byte of it */
-	[COST_PG_SPILL_BYTE] = 0.712,
+	[COST_PG_SPILL_BYTE] = 0.7088,
 	/* a row of an incremental sort, more than of another */
-	[COST_PG_INCREMENTAL] = 10.08,
+	[COST_PG_INCREMENTAL] = 7.032,
 	/* a sort of one group or some small ones in it */
-	[COST_PG_GROUP] = 259.9,
+	[COST_PG_GROUP] = 316.2,
 	/* a row passed from process to process in a Gather Merge */
 	[COST_PG_GATHER] = 67.04,
 	/* a byte of it */
@@ -81,6 +84,8 @@ static const double cost_table[COST_TERMS] = {
 	[COST_LAUNCH_WORKER] = 1.848e+05,
 	/* a unit of the planner's cost, of an input that is in memory */
 	[COST_INPUT] = 1321,
+	/* a row that an index scan fetches from anywhere in a table larger than a cache, not measured */
+	[COST_INPUT_FETCH] = 600,
 	/* a GpuSort, whatever its rows */
 	[COST_START] = 0,
 	/* an ICU collation made ready for one */
