@@ -77,6 +77,7 @@ COST_TERM(PASS, "a row that found no room and is passed to the leader")
 COST_TERM(START_BOUND, "a bounded sort, more than another one, whatever its rows")
 COST_TERM(BOUND, "a row that a bounded sort looks at")
 COST_TERM(BOUND_KEPT, "one that it keeps, for the time being, more than another sort")
+COST_TERM(BOUND_EARLY, "one of the first that it keeps, more than another one")
 
 /* GpuSort on the cuda device; its rows are fed as on the other one */
 COST_TERM(CUDA_JOB, "a job, whatever its rows")
