@@ -228,6 +228,39 @@ SELECT check_bounds('k', 'SELECT * FROM b ORDER BY k LIMIT %1$s OFFSET %2$s', 12
 RESET gpusort.work_mem;
 SELECT check_bounds('v', 'SELECT * FROM b ORDER BY v LIMIT %1$s OFFSET %2$s', 12, 1400) AS few_values,
 	check_bounds('t, v', 'SELECT * FROM b ORDER BY t, v OFFSET %2$s FETCH FIRST %1$s ROWS WITH TIES', 12, 1500, ties => true) AS ties;
+-- Several processes cut their chunks back and fill them further: many times, in little memory, and where what is wanted doesn't fit.
+-- (PL/pgSQL's EXECUTE ... INTO would leave the workers out.)
+CREATE TABLE crowd AS SELECT i AS id, noise(i, 20) AS k, md5(i::text) COLLATE "C" AS t FROM generate_series(1, 100000) AS i;
+ANALYZE crowd;
+CREATE VIEW first_rows AS
+	SELECT (SELECT md5(string_agg(id::text, ',')) FROM (SELECT * FROM crowd ORDER BY k LIMIT 300) s) AS few,
+		(SELECT md5(string_agg(id::text, ',')) FROM (SELECT * FROM crowd ORDER BY k DESC LIMIT 3000) s) AS some,
+		(SELECT md5(string_agg(id::text, ',')) FROM (SELECT * FROM crowd ORDER BY t LIMIT 2000) s) AS some_text,
+		(SELECT md5(string_agg(id::text, ',')) FROM (SELECT * FROM crowd ORDER BY t LIMIT 30000) s) AS much_text;
+SET gpusort.mode = off;
+CREATE TEMP TABLE first_rows_off AS SELECT * FROM first_rows;
+SET gpusort.mode = force;
+CREATE TEMP TABLE first_rows_force AS SELECT * FROM first_rows;
+SET gpusort.work_mem = '64kB';
+CREATE TEMP TABLE first_rows_little AS SELECT * FROM first_rows;
+SELECT o.* IS NOT DISTINCT FROM f.* AS same, o.* IS NOT DISTINCT FROM l.* AS same_with_little
+FROM first_rows_off o, first_rows_force f, first_rows_little l;
+RESET gpusort.work_mem;
+-- What EXPLAIN says of it, in two formats.
+CREATE FUNCTION bound_lines(query text, format text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE format('EXPLAIN (ANALYZE, VERBOSE, TIMING OFF, COSTS OFF, FORMAT %s) %s', format, query) LOOP
+		RETURN QUERY SELECT regexp_replace(part, 'Dropped(.*) [1-9]\d*', 'Dropped\1 N') FROM regexp_split_to_table(line, '\n') AS part
+			WHERE part ~ 'Bound|Dropped';
+	END LOOP;
+END $$;
+SELECT bound_lines('SELECT * FROM crowd ORDER BY k LIMIT 3000', 'text');
+SELECT bound_lines('SELECT * FROM crowd ORDER BY k LIMIT 3000', 'json');
+DROP FUNCTION bound_lines;
+DROP VIEW first_rows;
+DROP TABLE crowd, first_rows_off, first_rows_force, first_rows_little;
 SET gpusort.mode = force;
 SELECT plan_contains('SELECT * FROM b ORDER BY k LIMIT (SELECT 10)', 'Parallel Custom Scan (GpuSortFeed)') AS feed;
 RESET gpusort.mode;

@@ -75,6 +75,9 @@ struct SortDevice
 	/* Must rows keep their sort columns, though nothing looks at them after the sort? */
 	bool keeps_sort_columns;
 
+	/* May rows that were put come back by take_back? */
+	bool may_refuse_rows;
+
 	/* A sorter; it may have failed already. */
 	Sorter *(*begin)(const SortRequest *request);
 

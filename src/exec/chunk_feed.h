@@ -15,7 +15,7 @@
 /* Whose rows are fed. */
 typedef enum SortFeedSource
 {
-	SORT_FEED_ALONE,	   /* this process reads all of the input */
+	SORT_FEED_ALONE,	   /* this process reads all of the input, or what no other could feed */
 	SORT_FEED_WITH_OTHERS, /* its part of it, as others do; rows may find no room */
 	SORT_FEED_PASSED_ON	   /* what others read and passed on, though the device may have had it before */
 } SortFeedSource;

@@ -142,7 +142,8 @@ read_input(GpuSortState *state)
 	state->began_reading = true;
 	sort_feed_begin(&feed, state->sorter, state->key,
 					state->sorter->device->keeps_sort_columns ? NULL : state->unused,
-					state->feed != NULL ? SORT_FEED_PASSED_ON : SORT_FEED_ALONE);
+					state->feed != NULL && state->sorter->device->may_refuse_rows ? SORT_FEED_PASSED_ON
+																				  : SORT_FEED_ALONE);
 	for (;;)
 	{
 		TupleTableSlot *slot = ExecProcNode(input);
