@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 
-from calibrate_fit import Counter, fit_all, print_residuals, print_table
+from calibrate_fit import Counter, fit_all, fit_share, print_residuals, print_table
 
 CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6}
 ORDERS = {'nearly sorted': 1, 'sorted': 2, 'reversed': 3}
@@ -72,6 +72,7 @@ class Key:
 
 KEYS = {
     'int8': [Key('k', 'int')],
+    'int8, vast rows': [Key('k', 'int')],
     'sorted': [Key('srt', 'int')],
     'nearly sorted': [Key('near', 'int')],
     'reversed': [Key('rev', 'int')],
@@ -180,15 +181,16 @@ TABLE = 'gpusort_calibrate'
 # What is lost in the noise counts as so little.
 LEAST_MS = 0.001
 
-SORT_ARGUMENTS = ('rows', 'key_name', 'payload', 'memory_mb', 'workers', 'limit')
+SORT_ARGUMENTS = ('rows', 'key_name', 'payload', 'memory_mb', 'workers', 'limit', 'alone')
 
 
 class Sort:
     """One sort: the query, and its shape as calibrate_counts reads it."""
 
-    def __init__(self, rows, key_name, payload, memory_mb, workers=0, limit=0):
+    def __init__(self, rows, key_name, payload, memory_mb, workers=0, limit=0, alone=False):
         self.rows, self.key_name, self.keys, self.payload = rows, key_name, KEYS[key_name], payload
         self.memory_mb, self.workers, self.limit = memory_mb, workers, limit
+        self.alone = alone      # what the leader does alone is measured, while workers do all else
         self.columns = list(dict.fromkeys([key.name for key in self.keys] + payload))
 
     def arguments(self):
@@ -202,9 +204,9 @@ class Sort:
             parts.append('limit %d' % self.limit)
         return ', '.join(parts)
 
-    def is_leader_alone(self):
-        """Is it measured what the leader does alone while workers do all else? Of small sorts, what launching takes."""
-        return self.workers > 0 and self.rows >= 10000
+    def is_shared(self):
+        """Is it measured how much faster several processes are?  (Of small sorts, what launching takes.)"""
+        return self.workers > 0 and not self.alone and self.rows >= 10000
 
     def is_incremental(self):
         """Is the table read in the order of its first sort column?"""
@@ -226,7 +228,7 @@ class Sort:
         order = ' ORDER BY ' + self.keys[0].name if self.is_incremental() else ''
         return self.columns_of(table) + order
 
-    def shape(self, whose, device, cores):
+    def shape(self, whose, device, cores, share=1):
         fixed = all(key.fixed() for key in self.keys)
         key_bytes = sum(1 + key.width if key.fixed() else key.stored() for key in self.keys)
         if fixed:
@@ -234,7 +236,7 @@ class Sort:
         words = [whose, self.rows, self.limit or -1, sum(COLUMNS[c][1] for c in self.columns)]
         words += [int(len(self.columns) == 1), ORDERS.get(self.key_name, 0), self.groups() if whose == 'p' else 0]
         words += [key_bytes, int(fixed), self.memory_mb * 1048576]
-        words += [self.workers + 1, cores, int(self.workers > 0), 1, int(device == 'cuda' and whose == 'g')]
+        words += [self.workers + 1, cores, share, int(self.workers > 0), 1, int(device == 'cuda' and whose == 'g')]
         words.append(len(self.keys))
         for key in self.keys:
             words += [CLASSES[key.key_class], key.width, key.values(self.rows), key.leading]
@@ -243,12 +245,12 @@ class Sort:
 
 def sorts_of_key(key_name, rows):
     """The sorts of a table: in memory, with little of it, with a LIMIT, by several processes."""
+    if key_name == 'int8, vast rows':
+        return [Sort(rows, key_name, ['vast'], 1024)]
     payloads = (['pad'], ['pad', 'wide'])
     sorts = [Sort(rows, key_name, payload, 1024) for payload in payloads]
     if key_name in ('int8', 'sorted', 'nearly sorted', 'text', 'numeric', 'uuid'):
         sorts.append(Sort(rows, key_name, [], 1024))
-    if key_name == 'int8':
-        sorts.append(Sort(rows, key_name, ['vast'], 1024))
     if rows >= 100000 and key_name in ('int8', 'numeric', 'text', 'paths ICU', 'two ints'):
         sorts += [Sort(rows, key_name, payload, 4) for payload in payloads]
     if key_name in ('int8', 'numeric', 'text', 'text ICU'):
@@ -256,6 +258,8 @@ def sorts_of_key(key_name, rows):
         sorts += [Sort(rows, key_name, payloads[1], 1024, 0, limit) for limit in limits]
     if key_name in ('int8', 'text') and (rows == 1000 or rows >= 100000):
         sorts += [Sort(rows, key_name, payload, 1024, workers) for payload in payloads for workers in (1, 2)]
+    if key_name in ('int8', 'text') and rows >= 100000:
+        sorts += [Sort(rows, key_name, payload, 1024, 2, 0, True) for payload in payloads]
     return sorts
 
 
@@ -275,7 +279,7 @@ def settings_of(sort, what, device):
             'parallel_setup_cost = 0',
             'parallel_tuple_cost = 0',
             'min_parallel_table_scan_size = 0',
-            'parallel_leader_participation = ' + on_off(not sort.is_leader_alone()),
+            'parallel_leader_participation = ' + on_off(not sort.alone),
             'enable_seqscan = ' + on_off(not sort.is_incremental())]
 
 
@@ -324,7 +328,7 @@ class Measured:
         session = self.session(what)
         if what == 'scan':
             return [session.drained(self.scan)]
-        if self.sort.is_leader_alone():
+        if self.sort.alone:
             return [session.drained(self.query)]
         if self.sort.workers:
             return [session.elapsed(self.query)]
@@ -339,11 +343,11 @@ class Measured:
         for what in self.methods:
             self.note(what, self.run(what))
 
-    def input_ms(self):
+    def input_ms(self, share=1):
         """What of the time is the scan's: its processes share it."""
-        if self.sort.is_leader_alone():
+        if self.sort.alone:
             return 0
-        return self.best['scan'][0] / min(self.sort.workers + 1, self.cores)
+        return self.best['scan'][0] / (1 + (min(self.sort.workers + 1, self.cores) - 1) * share)
 
     def observations(self):
         """Which method; its shape, or cost of a scan; milliseconds without the scan, to the first row and after it, or
@@ -372,7 +376,8 @@ def load(file_name):
         saved = json.load(file)
     measured = []
     for entry in saved['sorts']:
-        m = Measured(Sort(*(entry[name] for name in SORT_ARGUMENTS)), entry['device'], entry['cores'])
+        sort = Sort(*(entry[name] for name in SORT_ARGUMENTS))
+        m = Measured(sort, entry['device'], entry['cores'])
         m.cost, m.methods, m.best = entry['cost'], entry['methods'], entry['best']
         measured.append(m)
     return measured, saved['version']
@@ -416,13 +421,14 @@ def main():
         save(measured, version, options.save)
     counter = Counter(options.counts)
     fit, values = fit_all(counter, measured)
-    errors = print_residuals(counter, measured, values, sys.stderr)
+    share = fit_share(counter, measured, values)
+    errors = print_residuals(counter, measured, values, share, sys.stderr)
     comment = [options.about,
                'PostgreSQL %s, device %s; %d sorts.' % (version, measured[0].device, len(measured)),
                'Ratio of the two times, expected against measured: off by %.0f %% in the median, %.0f %% at the'
                % (100 * errors[len(errors) // 2], 100 * errors[len(errors) * 9 // 10]),
                '90th percentile.']
-    print_table(counter, fit, values, comment, sys.stdout)
+    print_table(counter, fit, values, share, comment, sys.stdout)
 
 
 if __name__ == '__main__':

@@ -35,10 +35,10 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 {
 	int single_column, order, fixed_key, on_gpu;
 
-	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted,
+	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %lf %d %d", &shape->rows, &shape->wanted,
 			  &shape->width, &single_column, &order, &shape->groups, &shape->key_bytes, &fixed_key,
-			  &shape->memory, &shape->processes, &shape->cores, &shape->launch, &shape->pass, &on_gpu,
-			  &shape->nkeys) != 15 ||
+			  &shape->memory, &shape->processes, &shape->cores, &shape->share, &shape->launch, &shape->pass,
+			  &on_gpu, &shape->nkeys) != 16 ||
 		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
 		return false;
 	for (int i = 0; i < shape->nkeys; i++)
@@ -62,6 +62,8 @@ main(int argc, char **argv)
 {
 	char whose;
 
+	if (argc > 1)
+		printf("PROCESSOR_SHARE\t%.6g\n", COST_PROCESSOR_SHARE);
 	for (int i = 0; argc > 1 && i < COST_TERMS; i++)
 		printf("%s\t%.6g\t%s\n", names[i][0], cost_table[i], names[i][1]);
 	while (argc == 1 && scanf(" %c", &whose) == 1)

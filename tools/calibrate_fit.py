@@ -44,7 +44,8 @@ class Counter:
 
     def __init__(self, program):
         self.program = program
-        terms = [line.split('\t') for line in self.run(['names'], '')]
+        lines = [line.split('\t') for line in self.run(['names'], '')]
+        self.share, terms = float(lines[0][1]), lines[1:]
         self.names, self.meanings = [term[0] for term in terms], [term[2] for term in terms]
         self.defaults = [float(term[1]) for term in terms]
 
@@ -67,7 +68,7 @@ def counts_of(counter, m, what, shape):
     """Counts until the first row and for the rest, as far as they were measured."""
     first, rest = counter.count(shape)
     rest = scaled_rest(m.sort, rest)
-    if m.sort.is_leader_alone():
+    if m.sort.alone:
         leaders = 'PG_GATHER' if what == 'p' else 'RETURN'
         first = [0] * len(first)
         rest = [c if name.startswith(leaders) else 0 for name, c in zip(counter.names, rest)]
@@ -78,6 +79,8 @@ def fit_all(counter, measured):
     fit = Fit(counter.names, counter.defaults)
     input_term = counter.names.index('INPUT')
     for m in measured:
+        if m.sort.is_shared():
+            continue
         for what, shape, times in m.observations():
             if what == 'scan':
                 fit.add([shape if i == input_term else 0 for i in range(len(counter.names))], times[0], times[0])
@@ -92,21 +95,41 @@ def fit_all(counter, measured):
     return fit, fit.solve()
 
 
+def share_error(counter, measured, values, share):
+    """The sum of squared relative errors of what several processes take, if each adds so much of a processor."""
+    total = 0
+    for m in measured:
+        for what in m.methods[1:] if m.sort.is_shared() else []:
+            first, rest = counter.count(m.sort.shape(what, m.device, m.cores, share))
+            expected = predicted_ms(first, values) + predicted_ms(rest, values) + m.input_ms(share)
+            total += (expected / m.best[what][0] - 1) ** 2
+    return total
+
+
+def fit_share(counter, measured, values):
+    """How much of a processor each process after the first adds."""
+    if not any(m.sort.is_shared() for m in measured):
+        return counter.share
+    return min((n / 20 for n in range(2, 21)), key=lambda share: share_error(counter, measured, values, share))
+
+
 # ---- results ----
 
 def predicted_ms(counts, values):
     return sum(c * v for c, v in zip(counts, values)) / 1e6
 
 
-def print_residuals(counter, measured, values, out):
+def print_residuals(counter, measured, values, share, out):
     """For every sort, measured and expected milliseconds with the scan, and the two ratios."""
     errors = []
     out.write('sort; scan, PostgreSQL and GpuSort measured; the two expected; their ratio measured and expected\n')
     for m in measured:
-        scan, found = m.input_ms(), {}
+        scan, found = m.input_ms(share), {}
         for what, shape, times in m.observations():
             if what == 'scan':
                 continue
+            if m.sort.is_shared():
+                shape, times = m.sort.shape(what, m.device, m.cores, share), [m.best[what][0] - scan]
             first, rest = counts_of(counter, m, what, shape)
             found[what] = (sum(times) + scan, predicted_ms(first, values) + predicted_ms(rest, values) + scan)
         if len(found) < 2:
@@ -120,13 +143,15 @@ def print_residuals(counter, measured, values, out):
     return errors
 
 
-def print_table(counter, fit, values, comment, out):
+def print_table(counter, fit, values, share, comment, out):
     out.write("/*\n * plan/cost_table.h\n"
               " *\t\tWhat each term of a sort's time takes, in nanoseconds; tools/calibrate wrote it.\n *\n")
     for line in comment:
         out.write(' * %s\n' % line)
     out.write(' */\n#ifndef GPUSORT_PLAN_COST_TABLE_H\n#define GPUSORT_PLAN_COST_TABLE_H\n\n'
-              '#include "plan/predict.h"\n\nstatic const double cost_table[COST_TERMS] = {\n')
+              '#include "plan/predict.h"\n\n'
+              '/* how much of a processor each process of a parallel plan after the first adds */\n'
+              '#define COST_PROCESSOR_SHARE %g\n\nstatic const double cost_table[COST_TERMS] = {\n' % share)
     for name, value, meaning in zip(counter.names, values, counter.meanings):
         note = '' if fit.measured(name) else ', not measured'
         out.write('\t/* %s%s */\n\t[COST_%s] = %.4g,\n' % (meaning, note, name, value))

@@ -66,13 +66,14 @@ input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path *inp
 {
 	const Path *serial = path_below_projection(yardstick->serial_input);
 	double cost = without_disabled(input->total_cost);
-	double running = Max(1, Min(shape->processes, shape->cores));
 
 	input = path_below_projection(input);
 	if (IsA(input, GatherPath))
 		return gather_ms(yardstick, (const GatherPath *) input);
+	if (shape->groups > 0 && IsA(input, IndexPath) && input->pathtype == T_IndexScan)
+		return predict_input(cost) + predict_fetches(shape);
 	if (shape->processes > 1 && !IsA(serial, GatherPath))
-		cost = Min(cost, without_disabled(serial->total_cost) / running);
+		cost = Min(cost, without_disabled(serial->total_cost) / running_processes(shape));
 	return predict_input(cost);
 }
 

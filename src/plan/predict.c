@@ -14,6 +14,8 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
+
 #include "plan/cost_table.h"
 #include "plan/predict_parts.h"
 
@@ -42,7 +44,9 @@ levels_of(double values)
 double
 running_processes(const SortShape *shape)
 {
-	return Max(1, Min(shape->processes, shape->cores));
+	double share = shape->share > 0 ? shape->share : COST_PROCESSOR_SHARE;
+
+	return 1 + Max(0, Min(shape->processes, shape->cores) - 1) * share;
 }
 
 double
@@ -120,6 +124,15 @@ predict_gather(const SortShape *shape)
 	counts.first[COST_PG_GATHER] = shape->rows;
 	counts.first[COST_PG_GATHER_BYTE] = shape->rows * MAXALIGN(shape->width);
 	return milliseconds(counts.first);
+}
+
+double
+predict_fetches(const SortShape *shape)
+{
+	double elsewhere = 1 - shape->correlation * shape->correlation;
+	double bytes = shape->rows * (shape->width + SizeofHeapTupleHeader);
+
+	return shape->rows * elsewhere * share_far(shape, bytes) * cost_table[COST_INPUT_FETCH] / 1e6;
 }
 
 double

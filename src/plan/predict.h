@@ -55,6 +55,7 @@ typedef struct SortShape
 	int width;			/* bytes of a row's columns */
 	bool single_column; /* the sort column is the only one */
 	RowOrder order;		/* that the rows come in */
+	double correlation; /* of the first column with the order of its table */
 	double groups;		/* they come in order by their first columns, in so many groups; 0: they don't */
 	int nkeys;
 	const SortKeyShape *keys;
@@ -62,7 +63,8 @@ typedef struct SortShape
 	bool fixed_key;	  /* is that one of fixed width? */
 	double memory;	  /* bytes that the sort may use; PostgreSQL's: each process */
 	int processes;	  /* that sort, or feed, the leader included if it takes part */
-	int cores;		  /* processes that run at the same time */
+	int cores;		  /* processors that there are for them */
+	double share;	  /* how much of one each process after the first adds; 0: as the table says */
 	double launch;	  /* how much of COST_LAUNCH is charged; 0: the plan is serial */
 	double pass;	  /* how much of COST_PASS is charged */
 	bool on_gpu;
@@ -88,6 +90,9 @@ extern void count_gpusort(const SortShape *shape, CostCounts *counts);
 extern SortTime predict_postgres_sort(const SortShape *shape);
 extern SortTime predict_gpusort(const SortShape *shape);
 
+/* How many times as much the processes do as one of them would. */
+extern double running_processes(const SortShape *shape);
+
 /* Of all rows, or of those wanted. */
 extern double sort_time_total(const SortShape *shape, SortTime time);
 
@@ -99,6 +104,12 @@ extern double predict_passed_rows(const SortShape *shape);
 
 /* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */
 extern double predict_gather(const SortShape *shape);
+
+/*
+ * Milliseconds that an index scan in the order of the first column takes longer, since it goes to and fro in
+ * the table.
+ */
+extern double predict_fetches(const SortShape *shape);
 
 /* Milliseconds that an input of this cost takes. */
 extern double predict_input(double cost);

@@ -35,6 +35,9 @@
 /* So many rows are kept until a bounded sort knows enough to refuse others (sort/bound.h). */
 #define BOUND_SAMPLES 1024
 
+/* With so many rows it has made its splitters several times. */
+#define BOUND_EARLY_ROWS 4000
+
 /* And so many times those wanted, before the others are dropped. */
 #define DROP_FACTOR 3
 
@@ -233,6 +236,7 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 		counts->first[COST_START_BOUND] += 1;
 		counts->first[COST_BOUND] += rows / running;
 		counts->first[COST_BOUND_KEPT] += kept / running;
+		counts->first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
 	}
 	count_feed(shape, kept / running, counts->first);
 	count_fed(shape, left, counts);

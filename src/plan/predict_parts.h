@@ -16,9 +16,6 @@ extern double bytes_beyond_cache(double bytes);
 /* Comparisons a row that tell so many values apart. */
 extern double levels_of(double values);
 
-/* How many of the processes run at the same time. */
-extern double running_processes(const SortShape *shape);
-
 /*
  * How many rows a sort that wants so many of them has to keep for a while: they are lower than what was seen
  * before.

@@ -259,8 +259,13 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 	counts->first[COST_PG_SPILL_BYTE] += rows * bytes * (passes - 0.5);
 	counts->rest[COST_PG_SPILL] += rows * 0.5;
 	counts->rest[COST_PG_SPILL_BYTE] += rows * bytes * 0.5;
-	count_whole_comparisons(shape, rows * levels_of(Min(runs, order)), 0, counts->rest);
-	count_whole_comparisons(shape, rows * Max(0, levels_of(runs) - levels_of(order)), 0, counts->first);
+	if (shape->order == ORDER_EXACT)
+		counts->rest[COST_PG_LEVEL_NEARLY] += rows; /* of one run after the other */
+	else
+	{
+		count_whole_comparisons(shape, rows * levels_of(Min(runs, order)), 0, counts->rest);
+		count_whole_comparisons(shape, rows * Max(0, levels_of(runs) - levels_of(order)), 0, counts->first);
+	}
 	count_get(shape, rows, true, counts->rest);
 }
 
@@ -272,8 +277,9 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 
 	count_put(shape, rows, counts->first);
 	counts->first[COST_PG_HEAP] += rows;
+	count_whole_comparisons(shape, rows, 0, counts->first);
 	if (can_be_abbreviated(&shape->keys[0]))
-		count_whole_comparisons(shape, rows + in_heap, 0, counts->first);
+		count_whole_comparisons(shape, in_heap, 0, counts->first);
 	else
 		counts->first[COST_PG_HEAP_LEVEL] += in_heap;
 	counts->first[COST_PG_HEAP_FAR] += in_heap * share_far(shape, wanted * memory_bytes(shape));

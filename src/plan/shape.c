@@ -140,6 +140,7 @@ shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const 
 	shape->nkeys = ncolumns;
 	shape->keys = keys;
 	shape->order = table_order ? order_of(ncolumns, &columns[0], &stats[0], shape->rows) : ORDER_NONE;
+	shape->correlation = stats[0].correlation;
 	shape->memory = (double) work_mem * 1024;
 	shape->processes = 1;
 	shape->cores = count_cores();
@@ -165,7 +166,7 @@ shape_for_gpusort(const SortShape *shape)
 
 	ours.memory = guc_sort_memory();
 	ours.groups = 0;
-	if (shape->processes > 1 && shape->order != ORDER_NONE)
+	if (shape->processes > 1 && shape->order == ORDER_EXACT)
 		ours.order = ORDER_NEARLY;
 	return ours;
 }
