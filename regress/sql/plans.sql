@@ -10,7 +10,7 @@ SHOW gpusort.mode;
 -- auto: large sorts that fit in memory.
 SET work_mem = '64MB';
 SELECT uses_gpusort('SELECT * FROM big ORDER BY k') AS large, uses_gpusort('SELECT * FROM small ORDER BY k') AS small;
--- Few rows are wanted: a heap of so many is cheaper.
+-- Few rows are wanted: all others are dropped as they are read, sooner than by a heap.
 SELECT uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 10') AS small_limit,
 	uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 10 OFFSET 20') AS small_offset,
 	uses_gpusort('SELECT * FROM big ORDER BY k OFFSET 20') AS offset_alone,
