@@ -213,6 +213,25 @@ FETCH PRIOR FROM c;
 COMMIT;
 RESET gpusort.mode;
 
+-- Ties by fewer columns than the sort has: those of a subquery, which is no node of the plan, and where one of the columns compared is a constant.
+CREATE TABLE tied AS SELECT i % 50 AS g, i % 5 AS h, i AS id FROM generate_series(1, 20000) AS i;
+ANALYZE tied;
+CREATE VIEW tied_rows AS
+	SELECT (SELECT sum(id) FROM (SELECT * FROM (SELECT * FROM tied ORDER BY g, id DESC OFFSET 0) s ORDER BY g FETCH FIRST 5 ROWS WITH TIES) t) AS fewer,
+		(SELECT sum(id) FROM (SELECT * FROM (SELECT * FROM tied WHERE h = 3 ORDER BY g, id DESC OFFSET 0) s WHERE h = 3 ORDER BY h, g FETCH FIRST 5 ROWS WITH TIES) t) AS constant,
+		(SELECT sum(id) FROM (SELECT * FROM tied WHERE h = 3 ORDER BY h, g FETCH FIRST 5 ROWS WITH TIES) t) AS same,
+		(SELECT sum(id) FROM (SELECT g + 1 AS g, id FROM (SELECT * FROM tied ORDER BY g, id DESC OFFSET 0) s ORDER BY s.g FETCH FIRST 5 ROWS WITH TIES) t) AS computed;
+SET gpusort.mode = off;
+CREATE TEMP TABLE tied_rows_off AS SELECT * FROM tied_rows;
+SET gpusort.mode = force;
+SELECT plan_contains('SELECT * FROM (SELECT * FROM tied ORDER BY g, id DESC OFFSET 0) s ORDER BY g FETCH FIRST 5 ROWS WITH TIES', 'GpuSort') AS taken,
+	plan_contains('SELECT * FROM (SELECT * FROM tied ORDER BY g, id DESC OFFSET 0) s ORDER BY g FETCH FIRST 5 ROWS WITH TIES', 'Subquery Scan') AS subquery_scan;
+SELECT o.fewer = f.fewer AS fewer, o.constant = f.constant AS constant, o.same = f.same AS same, o.computed = f.computed AS computed
+FROM tied_rows_off o, tied_rows f;
+RESET gpusort.mode;
+DROP VIEW tied_rows;
+DROP TABLE tied, tied_rows_off;
+
 -- With little memory, and by several processes.
 INSERT INTO b SELECT id + 3000 * i, noise(id, 10 + i), v, t, u, part, filler FROM b, generate_series(1, 3) AS i;
 ANALYZE b;

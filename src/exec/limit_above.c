@@ -5,8 +5,10 @@
  * A bound passes the nodes that return no row which their input did not, and every row that it did: those
  * that PostgreSQL's own ExecSetTupleBound passes, each input of an Append and of a MergeAppend included.
  *
- * FETCH FIRST ... WITH TIES bounds a sort only if both compare the same columns; so no subquery may stand
- * between the two, which could be sorted by more.
+ * FETCH FIRST ... WITH TIES wants all rows that equal the last one in the columns that it compares.  A sort
+ * by more columns, such as a subquery's own, would drop some of them; so that bounds a sort only which is
+ * right below it, and which sorts by no other columns.  (That a subquery stood between doesn't show: the
+ * planner takes subquery scans out that do nothing.)
  */
 #include "postgres.h"
 
@@ -15,6 +17,7 @@
 
 #include "exec/limit_above.h"
 #include "exec/node_gpusort.h"
+#include "plan/sort_plan.h"
 
 static ExecutorStart_hook_type prev_executor_start_hook;
 
@@ -71,12 +74,41 @@ limit_for(PlanState *node, const LimitAbove *above)
 {
 	if (above->parent == NULL || !bound_passes(above->parent, node))
 		return NULL;
-	if (IsA(above->parent, LimitState))
-		return (LimitState *) above->parent;
-	if (above->limit != NULL && above->limit->limitOption == LIMIT_OPTION_WITH_TIES &&
-		IsA(above->parent, SubqueryScanState))
-		return NULL;
-	return above->limit;
+	return IsA(above->parent, LimitState) ? (LimitState *) above->parent : above->limit;
+}
+
+/* Does the Limit right above a GpuSort compare this sort column, one of its input, to find ties? */
+static bool
+compares_column(const Limit *limit, const Plan *sort, AttrNumber attno)
+{
+	for (int i = 0; i < limit->uniqNumCols; i++)
+	{
+		const TargetEntry *output = list_nth_node(TargetEntry, sort->targetlist, limit->uniqColIdx[i] - 1);
+
+		if (IsA(output->expr, Var) && ((const Var *) output->expr)->varno == INDEX_VAR &&
+			((const Var *) output->expr)->varattno == attno)
+			return true;
+	}
+	return false;
+}
+
+/* May the sort leave out what comes after the rows that the Limit wants? */
+static bool
+may_bound(LimitState *limit, PlanState *sort, const LimitAbove *above)
+{
+	int ncolumns;
+	SortColumnSpec *columns;
+	bool all_compared = true;
+
+	if (limit == NULL || limit->limitOption != LIMIT_OPTION_WITH_TIES)
+		return limit != NULL;
+	if (above->parent != &limit->ps)
+		return false;
+	columns = sort_plan_columns(sort->plan, &ncolumns);
+	for (int i = 0; i < ncolumns; i++)
+		all_compared &= compares_column((const Limit *) limit->ps.plan, sort->plan, columns[i].attno);
+	pfree(columns);
+	return all_compared;
 }
 
 /* Tells the GpuSorts from here on downwards. */
@@ -87,7 +119,7 @@ tell_sorts(PlanState *node, void *arg)
 	LimitAbove here = {.parent = node, .limit = limit};
 
 	if (node_is_gpusort(node))
-		((GpuSortState *) node)->limit = limit;
+		((GpuSortState *) node)->limit = may_bound(limit, node, arg) ? limit : NULL;
 	return planstate_tree_walker(node, tell_sorts, &here);
 }
 
