@@ -132,7 +132,7 @@ static const double cost_table[COST_TERMS] = {
 	[COST_RETURN_SHARED] = 34.08,
 	/* a row written to a sorted run and read back once */
 	[COST_SPILL] = 18.29,
-	/* a byte of it and its key */
+	/* a byte of it, and of its key if that is written */
 	[COST_SPILL_BYTE] = 1.106,
 	/* a level of merging runs */
 	[COST_MERGE_LEVEL] = 0,
