@@ -101,6 +101,16 @@ typedef struct Candidate
 	PathTime time;
 } Candidate;
 
+/* How long the cpu device would take for it. */
+static double
+candidate_cpu_ms(const Candidate *candidate)
+{
+	SortShape shape = candidate->shape;
+
+	shape.on_gpu = false;
+	return sort_time_total(&shape, predict_gpusort(&shape));
+}
+
 /* What a path says of its GpuSort. */
 static List *
 candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick)
@@ -108,10 +118,11 @@ candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick)
 	double expected = sort_time_total(&candidate->shape, candidate->time.sort);
 	double expected_of_postgres = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
 
-	return list_make4(makeInteger(candidate->shape.on_gpu),
+	return list_make5(makeInteger(candidate->shape.on_gpu),
 					  makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
 					  makeFloat(psprintf("%.3f", expected)),
-					  makeFloat(psprintf("%.3f", expected_of_postgres)));
+					  makeFloat(psprintf("%.3f", expected_of_postgres)),
+					  makeFloat(psprintf("%.3f", candidate_cpu_ms(candidate))));
 }
 
 /* A GpuSort over this input, its cost not set. */
@@ -371,7 +382,8 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 		 .on_gpu = intVal(linitial(best_path->custom_private)) != 0,
 		 .key_bytes = intVal(lsecond(best_path->custom_private)),
 		 .expected_ms = floatVal(lthird(best_path->custom_private)),
-		 .postgres_ms = floatVal(lfourth(best_path->custom_private))};
+		 .postgres_ms = floatVal(lfourth(best_path->custom_private)),
+		 .cpu_ms = floatVal(list_nth(best_path->custom_private, 4))};
 
 	return remember_node(sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options), best_path);
 }

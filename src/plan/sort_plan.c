@@ -20,7 +20,8 @@ enum
 	PRIVATE_COLLATIONS,	 /* oids */
 	PRIVATE_NULLS_FIRST, /* ints */
 	PRIVATE_OPTIONS,	 /* one int of the bits below */
-	PRIVATE_EXPECTED,	 /* Integer, two Floats: bytes of a key, milliseconds here and by PostgreSQL's sort */
+	/* Integer, three Floats: bytes of a key, milliseconds here, by PostgreSQL's sort and on the cpu device */
+	PRIVATE_EXPECTED,
 	PRIVATE_UNUSED		 /* ints, attnos of the input; set when the plan is finished */
 };
 
@@ -62,9 +63,10 @@ columns_to_private(const Sort *sort, const SortPlanOptions *options)
 	}
 	return lappend(lappend(lappend(list_make4(attnos, sortops, collations, nulls_first),
 								   list_make1_int(bits)),
-						   list_make3(makeInteger(options->key_bytes),
+						   list_make4(makeInteger(options->key_bytes),
 									  makeFloat(psprintf("%.3f", options->expected_ms)),
-									  makeFloat(psprintf("%.3f", options->postgres_ms)))),
+									  makeFloat(psprintf("%.3f", options->postgres_ms)),
+									  makeFloat(psprintf("%.3f", options->cpu_ms)))),
 				   NIL);
 }
 
@@ -202,6 +204,12 @@ double
 sort_plan_postgres_ms(const CustomScan *plan)
 {
 	return floatVal(lthird(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
+}
+
+double
+sort_plan_cpu_ms(const CustomScan *plan)
+{
+	return floatVal(lfourth(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
 }
 
 Bitmapset *

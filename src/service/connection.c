@@ -35,6 +35,7 @@ static struct
 	bool ready;
 	bool silent; /* not ready, as it does not answer */
 	char why_not[256];
+	uint64 device_memory; /* of the device with the most of it */
 } known;
 
 static int connections; /* that this process has */
@@ -179,8 +180,17 @@ gpu_client_open(GpusortdClient *client, const char **why_not)
 		gpu_client_close(client);
 		return false;
 	}
+	known.device_memory = 0;
+	for (uint32 i = 0; i < client->welcome.devices; i++)
+		known.device_memory = Max(known.device_memory, client->welcome.device[i].limit_bytes);
 	remember(starts, true, false, "");
 	return true;
+}
+
+double
+gpu_client_device_memory(void)
+{
+	return known.device_memory;
 }
 
 bool

@@ -47,6 +47,9 @@ extern bool gpu_client_open(GpusortdClient *client, const char **why_not);
  */
 extern bool gpu_client_ready(const char **why_not);
 
+/* Bytes of memory that sorts may use on the GPU with the most of it, as last told; 0: not known. */
+extern double gpu_client_device_memory(void);
+
 /* How many connections this process has. */
 extern int gpu_client_count(void);
 
