@@ -158,9 +158,11 @@ guc_define_all(void)
 	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",
 							"-1 means as work_mem.", &gpusort_work_mem, -1, -1, MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL, NULL);
-	DefineCustomIntVariable("gpusort.queue_timeout", "How long a sort waits at most for GPU memory that others have.",
-							"It waits no longer than the CPU would take for it. -1: no limit but that.", &gpusort_queue_timeout, 10000, -1, INT_MAX,
-							PGC_USERSET, GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.queue_timeout",
+							"How long a sort waits at most for GPU memory that others have.",
+							"It waits no longer than the CPU would take for it. -1: no limit but that.",
+							&gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
+							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
 	define_service_settings();
 	MarkGUCPrefixReserved("gpusort");
 }

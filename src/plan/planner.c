@@ -227,6 +227,8 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.on_gpu = on_gpu;
+	if (on_gpu)
+		candidate.shape.device_memory = gpu_client_device_memory();
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : input);
 	if (best->shape.rows == 0 || candidate.time.wanted < best->time.wanted)
 		*best = candidate;

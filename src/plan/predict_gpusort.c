@@ -24,7 +24,9 @@
 #define RECORD_BYTES 16 /* more, with a key of no fixed width */
 #define ITEM_BYTES 18
 
-/* The same on a GPU, besides its key: where it begins and where it goes, its number, a part of a workspace. */
+/*
+ * The same on a GPU, besides its key: where it begins and where it goes, its number, a part of a workspace.
+ */
 #define GPU_ROW_BYTES 40
 
 /*

@@ -21,7 +21,6 @@
 #include "base/pg_compat.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
-#include "service/connection.h"
 
 /*
  * From this correlation with the table's order on rows are taken to be in order: one of ten thousand out of
@@ -166,7 +165,6 @@ shape_for_gpusort(const SortShape *shape)
 	SortShape ours = *shape;
 
 	ours.memory = guc_sort_memory();
-	ours.device_memory = gpu_client_device_memory();
 	ours.groups = 0;
 	if (shape->processes > 1 && shape->order == ORDER_EXACT)
 		ours.order = ORDER_NEARLY;

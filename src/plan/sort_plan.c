@@ -22,7 +22,7 @@ enum
 	PRIVATE_OPTIONS,	 /* one int of the bits below */
 	/* Integer, three Floats: bytes of a key, milliseconds here, by PostgreSQL's sort and on the cpu device */
 	PRIVATE_EXPECTED,
-	PRIVATE_UNUSED		 /* ints, attnos of the input; set when the plan is finished */
+	PRIVATE_UNUSED /* ints, attnos of the input; set when the plan is finished */
 };
 
 enum

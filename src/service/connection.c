@@ -190,7 +190,9 @@ gpu_client_open(GpusortdClient *client, const char **why_not)
 double
 gpu_client_device_memory(void)
 {
-	return known.device_memory;
+	const char *ignored;
+
+	return gpu_client_ready(&ignored) ? known.device_memory : 0;
 }
 
 bool

@@ -19,7 +19,7 @@
 #define QUEUE_TIMEOUT_MIN_MS 100
 
 /* So long a small sort waits all the same: in that time what idle sorts have can be moved out of its way. */
-#define PATIENCE_MIN_MS 200
+#define PATIENCE_MIN_MS 250
 
 /* ---------------------------------------------------------------- connection */
 

@@ -2,10 +2,10 @@
  * device/cuda/rows.c
  *		The cuda device's sorted rows: windows of them, in chunks that come back from gpusortd.
  *
- * The whole result stays with the service, unless it is small.  A window is a part of it that stands here in a chunk, row after row;
- * the next ones in the same direction are under way meanwhile.  Reading forwards inside a window needs
- * nothing but the rows' own lengths (cuda_next_row); for all else the places of its rows are found first,
- * once a window.
+ * The whole result stays with the service, unless it is small.  A window is a part of it that stands here in
+ * a chunk, row after row; the next ones in the same direction are under way meanwhile.  Reading forwards
+ * inside a window needs nothing but the rows' own lengths (cuda_next_row); for all else the places of its
+ * rows are found first, once a window.
  */
 #include "postgres.h"
 

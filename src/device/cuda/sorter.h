@@ -44,7 +44,7 @@ typedef struct CudaSorter
 	GpusortdClient client;
 	GpuClientWait wait;
 	GpusortdBegin estimate;
-	double patience_ms; /* so long it waits for memory at most */
+	double patience_ms;				   /* so long it waits for memory at most */
 	Chunk chunks[GPUSORTD_MAX_CHUNKS]; /* those being filled, by their number */
 
 	/* What found no room on the device; the chunks are copies in the backend's own memory. */
