@@ -24,8 +24,8 @@
 #define ITEM_BYTES 18
 
 /*
- * The first strings in an ICU collation take longer, as long as it is not known how its characters' keys are
- * put together (key/icu_ascii.c).
+ * The first strings in an ICU collation take longer, as long as a process does not know how its characters'
+ * keys are put together (key/icu_ascii.c).
  */
 #define ICU_EARLY_ROWS 5000
 
@@ -105,7 +105,9 @@ count_first_strings(const SortShape *shape, double rows, double *counts)
 {
 	for (int i = 0; i < shape->nkeys; i++)
 	{
-		if (shape->keys[i].class == KEY_ICU)
+		const SortKeyShape *key = &shape->keys[i];
+
+		if (key->class == KEY_ICU && (!key->known || shape->processes > 1))
 		{
 			counts[COST_START_ICU] += 1;
 			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_EARLY_ROWS);
@@ -197,6 +199,7 @@ count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 {
 	counts->first[COST_CUDA_JOB] += 1;
 	counts->first[COST_CUDA_SORT] += rows;
+	counts->first[COST_CUDA_KEY_BYTE] += rows * shape->key_bytes;
 	counts->first[COST_CUDA_BYTE] += rows * stored_bytes(shape);
 	counts->rest[COST_CUDA_RETURN] += rows;
 }
