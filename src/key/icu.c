@@ -106,6 +106,12 @@ sort_key_icu_exact(Oid collation, const char **setting)
 	return *setting == NULL;
 }
 
+bool
+sort_key_knows_collation(Oid collation)
+{
+	return icu_ascii_is_known(pg_newlocale_from_collation(collation)->info.icu.ucol);
+}
+
 SortKeyIcu *
 sort_key_icu_create(Oid collation)
 {
@@ -290,6 +296,12 @@ bool
 sort_key_icu_exact(Oid collation, const char **setting)
 {
 	*setting = "PostgreSQL was built without ICU";
+	return false;
+}
+
+bool
+sort_key_knows_collation(Oid collation)
+{
 	return false;
 }
 

@@ -82,5 +82,6 @@ COST_TERM(BOUND_EARLY, "one of the first that it keeps, more than another one")
 /* GpuSort on the cuda device; its rows are fed as on the other one */
 COST_TERM(CUDA_JOB, "a job, whatever its rows")
 COST_TERM(CUDA_SORT, "a row sorted there")
+COST_TERM(CUDA_KEY_BYTE, "a byte of its key, sorted there")
 COST_TERM(CUDA_BYTE, "a byte of a row and its key on its way back")
 COST_TERM(CUDA_RETURN, "a row returned")

@@ -30,8 +30,8 @@
 #define GPU_ROW_BYTES 40
 
 /*
- * The first strings in an ICU collation take longer, as long as it is not known how its characters' keys are
- * put together (key/icu_ascii.c).
+ * The first strings in an ICU collation take longer, as long as a process does not know how its characters'
+ * keys are put together (key/icu_ascii.c).
  */
 #define ICU_EARLY_ROWS 5000
 
@@ -111,7 +111,9 @@ count_first_strings(const SortShape *shape, double rows, double *counts)
 {
 	for (int i = 0; i < shape->nkeys; i++)
 	{
-		if (shape->keys[i].class == KEY_ICU)
+		const SortKeyShape *key = &shape->keys[i];
+
+		if (key->class == KEY_ICU && (!key->known || shape->processes > 1))
 		{
 			counts[COST_START_ICU] += 1;
 			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_EARLY_ROWS);
@@ -231,6 +233,7 @@ count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 
 	counts->first[COST_CUDA_JOB] += runs;
 	counts->first[COST_CUDA_SORT] += rows;
+	counts->first[COST_CUDA_KEY_BYTE] += rows * shape->key_bytes;
 	counts->first[COST_CUDA_BYTE] += rows * stored_bytes(shape);
 	if (runs > 1)
 	{
