@@ -246,7 +246,8 @@ is($out, '0', 'and leaves no file');
 
 # ---- device memory that others have ----
 
-# There are two devices; each has room for one sort, whose result can't leave it (011_fairness has those that can).
+# There are two devices; each has room for one sort, whose result can't leave it (011_fairness has those that
+# can).
 serve('gpusortd_options' => '--host-memory-layer', 'max_device_memory' => '38MB', 'idle_memory' => 0);
 my @holders = map { $node->background_psql('postgres') } 1 .. 2;
 $_->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 10 IN c') foreach @holders;
