@@ -63,6 +63,33 @@ $session->query_safe('COMMIT');
 is(join(' ', temporary_files($node)), '', 'no temporary files');
 $session->quit;
 
+# What a node holds while its query runs does not grow with the rows of its input, though the children of a
+# MergeAppend return slots of two kinds by turns, nor with the times that it sorts.
+$node->safe_psql('postgres', <<'EOT');
+CREATE TABLE parted (a int, b int) PARTITION BY HASH (a);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parted SELECT i, hashint4(i) FROM generate_series(1, 20000) AS i;
+CREATE INDEX ON parted (a);
+VACUUM ANALYZE parted;
+EOT
+
+# Bytes that a query holds when so many of its rows were returned, but for what is being sorted.
+sub held_after
+{
+	my ($rows, $query) = @_;
+	return $node->safe_psql('postgres', "SET enable_seqscan = off; BEGIN; DECLARE c CURSOR FOR $query; MOVE $rows IN c;" .
+		q(SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name <> 'GpuSort cpu device'));
+}
+my $alternating = 'SELECT * FROM (SELECT a, b + 1 AS b FROM parted ORDER BY a LIMIT %d) s ORDER BY b';
+like($node->safe_psql('postgres', 'SET enable_seqscan = off; EXPLAIN ' . sprintf($alternating, 20000)), qr/GpuSort.*Merge Append/s, 'a sort over a MergeAppend');
+my ($held_few, $held_many) = map { held_after(1, sprintf($alternating, $_)) } 1000, 20000;
+cmp_ok($held_many - $held_few, '<', 65536, "held with 1000 rows: $held_few bytes, with 20000: $held_many");
+my $rescanned = 'SELECT ARRAY(SELECT a + 1 FROM parted_0 WHERE a < g % 3 + 20 ORDER BY b) FROM generate_series(1, 10000) AS g';
+like($node->safe_psql('postgres', "SET enable_seqscan = off; EXPLAIN $rescanned"), qr/SubPlan.*GpuSort/s, 'a sort in a subquery');
+($held_few, $held_many) = map { held_after($_, $rescanned) } 100, 9000;
+cmp_ok($held_many - $held_few, '<', 65536, "held after 100 sorts: $held_few bytes, after 9000: $held_many");
+
 # The memory of a sort stays within its limit: the peak of the process grows by not much more.
 $node->safe_psql('postgres', 'DROP TABLE r');
 create_rows($node, 400000);

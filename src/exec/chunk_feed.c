@@ -6,12 +6,19 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "exec/chunk_feed.h"
 #include "monitor/progress.h"
 
 void
-sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused, SortFeedSource source)
+sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused,
+				SortFeedSource source)
 {
+	MemoryContext old;
+
+	feed->context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort feed", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(feed->context);
 	feed->sorter = sorter;
 	feed->key = key;
 	feed->source = source;
@@ -20,7 +27,8 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *u
 	feed->chunk = NULL;
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
-	row_source_init(&feed->row, unused);
+	row_source_init(&feed->row, desc, unused);
+	MemoryContextSwitchTo(old);
 }
 
 /* Counts what was added to the chunk since the last time. */
@@ -173,8 +181,7 @@ void
 sort_feed_end(SortFeed *feed)
 {
 	put_chunk(feed);
-	if (feed->filter == NULL)
-		return;
-	bound_filter_free(feed->filter);
-	feed->filter = NULL;
+	if (feed->filter != NULL)
+		bound_filter_free(feed->filter);
+	MemoryContextDelete(feed->context);
 }

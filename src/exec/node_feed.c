@@ -140,6 +140,7 @@ begin_feeding(GpuSortFeedState *state)
 		const SortDevice *device = state->sorter->device;
 
 		sort_feed_begin(&state->feed, state->sorter, feed_key(state),
+						ExecGetResultType(outerPlanState(state)),
 						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan),
 						SORT_FEED_WITH_OTHERS);
 	}
@@ -198,12 +199,12 @@ feed(GpuSortFeedState *state)
 	TupleTableSlot *refused = feed_rows(state);
 
 	count_fed_rows(state);
+	sort_feed_end(&state->feed);
 	if (state->sorter->failure != NULL)
 	{
 		state->stage = FEED_DONE;
 		return NULL;
 	}
-	sort_feed_end(&state->feed);
 	note_own_part(state);
 	device->finish_feed(state->sorter);
 	state->stage = refused != NULL ? FEED_PASSING : FEED_TAKING_BACK;

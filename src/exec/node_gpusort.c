@@ -140,7 +140,7 @@ read_input(GpuSortState *state)
 	SortFeed feed;
 
 	state->began_reading = true;
-	sort_feed_begin(&feed, state->sorter, state->key,
+	sort_feed_begin(&feed, state->sorter, state->key, ExecGetResultType(input),
 					state->sorter->device->keeps_sort_columns ? NULL : state->unused,
 					state->feed != NULL && state->sorter->device->may_refuse_rows ? SORT_FEED_PASSED_ON
 																				  : SORT_FEED_ALONE);
@@ -152,7 +152,7 @@ read_input(GpuSortState *state)
 			break;
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(&feed, slot))
-			return;
+			break;
 	}
 	sort_feed_end(&feed);
 }
@@ -225,7 +225,7 @@ fall_back(GpuSortState *state)
 				 ? errhint(
 					   "Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".")
 				 : errhint(
-					   "The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
+					   "The query has volatile functions below the sort, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
 	state->fallback = failure;
 	state->fallback_device = device;
