@@ -22,6 +22,7 @@
 #include "exec/explain.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
+#include "key/key_row.h"
 #include "monitor/counters.h"
 #include "plan/sort_plan.h"
 
@@ -63,8 +64,10 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	state->feed = node_feed_below(outerPlanState(css));
-	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
-		state->key = sort_key_create(ncolumns, columns);
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	state->key = sort_key_create(ncolumns, columns);
+	state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(css)), state->unused);
 }
 
 /* ---------------------------------------------------------------- statistics */
@@ -185,6 +188,7 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	Stopwatch watch = stopwatch_start();
 	double read_ms;
 
+	sort_device_set_layout(device, state->key);
 	make_request(state, &request);
 	progress_start(state->progress, device->name, request.expected_rows, request.processes);
 	state->sorter = device->begin(&request);
