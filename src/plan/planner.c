@@ -324,8 +324,8 @@ describe_sort(PlannerInfo *root, const Path *input, const SortColumnSpec *column
 	memset(shape, 0, sizeof(*shape));
 	shape->rows = input->rows;
 	shape->width = input->pathtarget->width;
-	shape->single_column = list_length(input->pathtarget->exprs) == 1;
-	(void) shape_init(shape, ncolumns, columns, stats, scan->pathtype == T_SeqScan);
+	(void) shape_init(shape, list_length(input->pathtarget->exprs), ncolumns, columns, stats,
+					  scan->pathtype == T_SeqScan);
 	shape->wanted = rows_wanted(root, shape->rows);
 }
 
