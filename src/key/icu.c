@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "base/pg_compat.h"
 #include "key/icu_ascii.h"
 #include "key/types.h"
 
@@ -78,7 +79,7 @@ struct SortKeyIcu
 bool
 sort_key_icu_exact(Oid collation, const char **setting)
 {
-	UCollator *collator = pg_newlocale_from_collation(collation)->info.icu.ucol;
+	UCollator *collator = pg_locale_icu_collator(pg_newlocale_from_collation(collation));
 	int32_t reorder[MAX_REORDER_CODES];
 	int32_t nreorder;
 	UErrorCode status = U_ZERO_ERROR;
@@ -159,8 +160,8 @@ store_sort_key(SortKeyIcu *icu, int32 nchars, const char *bytes, Size len, uint8
 {
 	if (icu->utf8)
 	{
-		int32 size =
-			ucol_getSortKey(icu->locale->info.icu.ucol, icu->chars, nchars, dst, Min(room, PG_INT32_MAX));
+		int32 size = ucol_getSortKey(pg_locale_icu_collator(icu->locale), icu->chars, nchars, dst,
+									 Min(room, PG_INT32_MAX));
 
 		if (size <= 0)
 			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -247,7 +248,7 @@ append_ascii_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len
 	Size size;
 
 	if (unlikely(icu->until_ascii >= 0 && icu->until_ascii-- == 0))
-		icu->ascii = icu_ascii_get(icu->locale->info.icu.ucol);
+		icu->ascii = icu_ascii_get(pg_locale_icu_collator(icu->locale));
 	if (icu->ascii == NULL || len > ASCII_MAX_LENGTH)
 		return false;
 	size = icu_ascii_sort_key(icu->ascii, bytes, len, sort_key_reserve(key, ICU_ASCII_ROOM(len)));
