@@ -113,7 +113,7 @@ help:
 setup:
 	tools/setup build test
 demo:
-	tools/demo
+	tools/demo $(DEMO)
 test:
 	tools/test
 format:
