@@ -102,7 +102,7 @@ help:
 	@echo "their own, and leave existing clusters alone:"
 	@echo "make setup           only install what is needed to build and test"
 	@echo "make demo            millions of rows, the same ORDER BY without and with gpusort, times and plans (DEMO='--rows 100000 ...')"
-	@echo "make test            every test, ends with 'N passed, N failed'"
+	@echo "make test            every test, ends with 'N passed, N failed' (TEST='--only regress ...'; tools/test --help)"
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
 	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
 	@echo "make lint            compilers' warnings, cppcheck, shellcheck, perlcritic, pyflakes (tools/setup lint installs them)"
@@ -115,7 +115,7 @@ setup:
 demo:
 	tools/demo $(DEMO)
 test:
-	tools/test
+	tools/test $(TEST)
 format:
 	tools/format
 lint:

@@ -28,6 +28,9 @@ die() {
 
 # ---- the sources ----
 
+# Is this a working tree, with git to ask about it?  A release's archive is none.
+is_working_tree() { git -C "$REPOSITORY" -c safe.directory='*' rev-parse --is-inside-work-tree >/dev/null 2>&1; }
+
 # Prints the files of the repository that match the patterns (git's, such as '*.c'), one a line: those that
 # git knows, and new ones that it does not ignore.
 source_files() {
