@@ -110,7 +110,7 @@ sort_key_icu_exact(Oid collation, const char **setting)
 bool
 sort_key_knows_collation(Oid collation)
 {
-	return icu_ascii_is_known(pg_newlocale_from_collation(collation)->info.icu.ucol);
+	return icu_ascii_is_known(pg_locale_icu_collator(pg_newlocale_from_collation(collation)));
 }
 
 SortKeyIcu *
@@ -122,7 +122,10 @@ sort_key_icu_create(Oid collation)
 	icu->utf8 = GetDatabaseEncoding() == PG_UTF8;
 	icu->chars_size = INITIAL_CHARS;
 	icu->chars = palloc(icu->chars_size * sizeof(UChar));
-	icu->until_ascii = !icu->utf8 ? -1 : icu_ascii_is_known(icu->locale->info.icu.ucol) ? 0 : ASCII_AFTER;
+	if (icu->utf8)
+		icu->until_ascii = icu_ascii_is_known(pg_locale_icu_collator(icu->locale)) ? 0 : ASCII_AFTER;
+	else
+		icu->until_ascii = -1;
 	icu->context = CurrentMemoryContext;
 	return icu;
 }
