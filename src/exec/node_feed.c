@@ -20,6 +20,7 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 
 #include "base/pg_compat.h"

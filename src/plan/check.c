@@ -19,6 +19,7 @@
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/ruleutils.h"
+#include "utils/tuplestore.h"
 
 #include "plan/choice.h"
 #include "plan/deparse.h"

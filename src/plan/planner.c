@@ -428,7 +428,7 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 }
 
 static PlannedStmt *
-gpusort_planner(Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params)
+gpusort_planner(planner_hook_parameters)
 {
 	List *outer_nodes = made_nodes;
 	PlannedStmt *result;
@@ -437,9 +437,8 @@ gpusort_planner(Query *parse, const char *query_string, int cursor_options, Para
 	made_nodes = NIL;
 	PG_TRY();
 	{
-		result = prev_planner_hook != NULL
-					 ? prev_planner_hook(parse, query_string, cursor_options, bound_params)
-					 : standard_planner(parse, query_string, cursor_options, bound_params);
+		result = prev_planner_hook != NULL ? prev_planner_hook(planner_hook_arguments)
+										   : standard_planner(planner_hook_arguments);
 		foreach(cell, made_nodes)
 			finish_node(lfirst_node(CustomScan, cell));
 		if (counting && gpusort_mode != GPUSORT_MODE_OFF)
@@ -462,7 +461,7 @@ planner_plan_uncounted(Query *query, const char *query_string)
 	counting = false;
 	PG_TRY();
 	{
-		result = pg_plan_query(query, query_string, CURSOR_OPT_PARALLEL_OK, NULL);
+		result = pg_plan_unexplained_query(query, query_string, CURSOR_OPT_PARALLEL_OK, NULL);
 	}
 	PG_FINALLY();
 	{
