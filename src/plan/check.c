@@ -4,13 +4,14 @@
  *		are expected to take.
  *
  * The query is planned as the session's settings would have it, and the finished plan is read.  It is not
- * executed.
+ * executed; but the permissions to do so are checked, as EXPLAIN checks them.
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "nodes/nodeFuncs.h"
@@ -20,6 +21,7 @@
 #include "utils/builtins.h"
 #include "utils/ruleutils.h"
 
+#include "base/pg_compat.h"
 #include "plan/choice.h"
 #include "plan/deparse.h"
 #include "plan/plan_walk.h"
@@ -113,6 +115,7 @@ check_node(Plan *plan, List *ancestors, void *arg)
 	tuplestore_putvalues(context->result->setResult, context->result->setDesc, values, nulls);
 }
 
+/* Whoever may EXPLAIN the statement may have its plan checked, for that tells the planner's estimates. */
 static void
 check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 {
@@ -122,6 +125,7 @@ check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 							.rtable = stmt->rtable};
 	ListCell *cell;
 
+	plan_check_permissions(stmt);
 	if (stmt->rtable != NIL)
 		relations = bms_add_range(NULL, 1, list_length(stmt->rtable));
 	context.deparse_context =
