@@ -43,7 +43,6 @@
 #include "plan/rival.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
-#include "service/connection.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 static planner_hook_type prev_planner_hook;
@@ -229,11 +228,9 @@ static Candidate
 fastest_candidate(const CostYardstick *yardstick, Path *input, Path *partial)
 {
 	Candidate best = {.shape.rows = 0};
-	const char *why_not;
-	bool with_cuda = gpusort_backend == GPUSORT_BACKEND_CUDA ||
-					 (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
+	bool with_gpu = sort_may_use_gpu();
 
-	for (int on_gpu = 0; on_gpu <= (with_cuda ? 1 : 0); on_gpu++)
+	for (int on_gpu = 0; on_gpu <= (with_gpu ? 1 : 0); on_gpu++)
 	{
 		if (!on_gpu && gpusort_backend == GPUSORT_BACKEND_CUDA)
 			continue;
