@@ -71,6 +71,11 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define GetNumberFromPGProc(proc) ((proc)->pgprocno)
 #endif
 
+/* planner_hook_parameters are those of a planner_hook, planner_hook_arguments hand the same on. */
+#define planner_hook_parameters \
+	Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params
+#define planner_hook_arguments parse, query_string, cursor_options, bound_params
+
 /*
  * Raises the executor's error if this user may not do what the plan does; takes a list of its own for that
  * from 16 on.
