@@ -109,6 +109,16 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define node_instrumentation_total_ms(instrument) ((instrument)->total * 1000.0)
 #endif
 
+/*
+ * Raises the executor's error if this user may not do what the plan does; takes a list of its own for that
+ * from 16 on.
+ */
+#if PG_VERSION_NUM >= 160000
+#define plan_check_permissions(stmt) ((void) ExecCheckPermissions((stmt)->rtable, (stmt)->permInfos, true))
+#else
+#define plan_check_permissions(stmt) ((void) ExecCheckRTPerms((stmt)->rtable, true))
+#endif
+
 /* The ordering operator of a pathkey for columns of this type. */
 #if PG_VERSION_NUM >= 180000
 #define pathkey_sort_operator(pathkey, type) \
