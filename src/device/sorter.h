@@ -55,6 +55,7 @@ typedef struct SortRequest
 {
 	const SortKey *key; /* must live as long as the sorter */
 	TupleDesc desc;		/* of the rows; as long */
+	bool complete_rows; /* do they hold all their sort columns? */
 	Size memory_limit;	/* bytes of host memory */
 	bool random_access; /* will it be read backwards, again, or from a mark? */
 	bool shared;		/* will other processes feed it too? */
@@ -74,6 +75,9 @@ struct SortDevice
 
 	/* Must rows keep their sort columns, though nothing looks at them after the sort? */
 	bool keeps_sort_columns;
+
+	/* Are rows kept though they can be made of their keys? */
+	bool keeps_rows;
 
 	/* May rows that were put come back by take_back? */
 	bool may_refuse_rows;
@@ -140,6 +144,13 @@ struct SortDevice
 	/* Releases everything.  Never called after an error. */
 	void (*end)(Sorter *sorter);
 };
+
+/* To be called before begin or join: are keys to be kept alone by this device? */
+static inline void
+sort_device_set_layout(const SortDevice *device, SortKey *key)
+{
+	key->alone = key->rows != NULL && !device->keeps_rows;
+}
 
 /* The device can't go on. message: as long-lived as the sorter. */
 static inline void

@@ -22,6 +22,7 @@
 #include "exec/explain.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
+#include "key/key_row.h"
 #include "monitor/counters.h"
 #include "plan/sort_plan.h"
 
@@ -63,8 +64,10 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	state->feed = node_feed_below(outerPlanState(css));
-	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
-		state->key = sort_key_create(ncolumns, columns);
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	state->key = sort_key_create(ncolumns, columns);
+	state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(css)), state->unused);
 }
 
 /* ---------------------------------------------------------------- statistics */
@@ -140,7 +143,7 @@ read_input(GpuSortState *state)
 	SortFeed feed;
 
 	state->began_reading = true;
-	sort_feed_begin(&feed, state->sorter, state->key,
+	sort_feed_begin(&feed, state->sorter, state->key, ExecGetResultType(input),
 					state->sorter->device->keeps_sort_columns ? NULL : state->unused,
 					state->feed != NULL && state->sorter->device->may_refuse_rows ? SORT_FEED_PASSED_ON
 																				  : SORT_FEED_ALONE);
@@ -152,19 +155,34 @@ read_input(GpuSortState *state)
 			break;
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(&feed, slot))
-			return;
+			break;
 	}
 	sort_feed_end(&feed);
 }
 
+/* Do the rows that this device gets hold all their sort columns? */
+static bool
+rows_are_complete(const GpuSortState *state, const SortDevice *device)
+{
+	int ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
+	bool complete = true;
+
+	for (int i = 0; i < ncolumns && !device->keeps_sort_columns; i++)
+		complete &= !bms_is_member(columns[i].attno, state->unused);
+	pfree(columns);
+	return complete;
+}
+
 static void
-make_request(GpuSortState *state, SortRequest *request)
+make_request(const GpuSortState *state, const SortDevice *device, SortRequest *request)
 {
 	Plan *input = outerPlan(state->css.ss.ps.plan);
 
 	memset(request, 0, sizeof(*request));
 	request->key = state->key;
 	request->desc = ExecGetResultType(outerPlanState(state));
+	request->complete_rows = rows_are_complete(state, device);
 	request->memory_limit = guc_sort_memory();
 	request->random_access = state->random_access;
 	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
@@ -185,7 +203,8 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	Stopwatch watch = stopwatch_start();
 	double read_ms;
 
-	make_request(state, &request);
+	sort_device_set_layout(device, state->key);
+	make_request(state, device, &request);
 	progress_start(state->progress, device->name, request.expected_rows, request.processes);
 	state->sorter = device->begin(&request);
 	progress_set_sorter(state->progress, state->sorter);
@@ -225,7 +244,7 @@ fall_back(GpuSortState *state)
 				 ? errhint(
 					   "Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".")
 				 : errhint(
-					   "The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
+					   "The query has volatile functions below the sort, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
 	state->fallback = failure;
 	state->fallback_device = device;

@@ -26,6 +26,7 @@
 #define SORT_KEY_MAX_FIXED_WIDTH 32
 
 typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private */
+typedef struct KeyRow KeyRow;				/* key_row.h */
 
 typedef struct SortKey
 {
@@ -39,6 +40,10 @@ typedef struct SortKey
 	Size length;		   /* variable: bytes of the key so far */
 	MemoryContext scratch; /* variable: for detoasted values; reset after each row */
 	bool detoasted;		   /* variable: is there anything in scratch? */
+
+	/* Of the sort, set by whoever begins it. */
+	KeyRow *rows; /* what makes rows of their keys, NULL if that can't be */
+	bool alone;	  /* are rows made so, and not kept? */
 } SortKey;
 
 /* One sort column as a Sort node or a path describes it. */
@@ -60,6 +65,12 @@ extern bool sort_key_supported(const SortColumnSpec *column, Declined *why_not);
  */
 extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths,
 									  bool *is_fixed);
+
+/*
+ * Does this process know already how the strings of this collation, of ICU, are encoded the quick way?
+ * Raises PostgreSQL's own error if it can't be opened.
+ */
+extern bool sort_key_knows_collation(Oid collation);
 
 /*
  * Makes an encoder in CurrentMemoryContext; all it owns goes with that context.  Every column must be

@@ -49,6 +49,7 @@ chunk_create(CpuSorter *sorter, Size size)
 
 	chunk->size = TYPEALIGN_DOWN(8, size);
 	chunk->base = huge_alloc(chunk->size);
+	chunk_set_layout(chunk, sorter->key);
 	sorter->chunk_memory += chunk->size;
 	MemoryContextSwitchTo(old);
 	return chunk;
@@ -119,9 +120,8 @@ cpu_sort_chunks(CpuSorter *sorter)
 	Stopwatch watch = stopwatch_start();
 
 	cpu_close_open_chunks(sorter);
-	sorter_stats_note_memory(&sorter->stats,
-							 sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows));
 	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
+	sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
 	sorter->stats.sort_ms += stopwatch_ms(watch);
 }
 
@@ -132,8 +132,8 @@ cpu_spill(CpuSorter *sorter)
 	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
 
 	if (sorter->external == NULL)
-		sorter->external =
-			external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
+		sorter->external = external_sort_create(sorter->key, sorter->complete_rows, sorter->limit,
+												sorter->random_access, &sorter->stats);
 	cpu_sort_chunks(sorter);
 	progress_enter(&sorter->base, PROGRESS_WRITING);
 	external_sort_add_run(sorter->external, &sorter->sorted);

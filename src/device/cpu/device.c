@@ -66,6 +66,7 @@ cpu_begin(const SortRequest *request)
 
 	sorter->base.device = &sort_device_cpu;
 	sorter->key = request->key;
+	sorter->complete_rows = request->complete_rows ? request->desc : NULL;
 	sorter->limit = limit_for_rows(request);
 	sorter->random_access = request->random_access;
 	sorter->stats.processes = 1;
@@ -152,7 +153,7 @@ finish_sharing(CpuSorter *sorter)
 
 	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
 		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
-	is_sorted = !sorter->alone && joint_sort_result(shared, &sorter->sorted);
+	is_sorted = !sorter->alone && joint_sort_result(shared, sorter->key, &sorter->sorted);
 	if (is_sorted)
 		sorter_stats_note_memory(&sorter->stats,
 								 shared->chunk_memory +
