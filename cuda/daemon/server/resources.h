@@ -130,7 +130,10 @@ public:
 	 */
 	std::unique_ptr<Admission> enter(uint64_t bytes, uint32_t chunks);
 
-	/* Chunk memory for a connection that helps a job which was admitted already: now or not at all. */
+	/*
+	 * Chunk memory for a connection that helps a job which was admitted already: now or not at all, and none
+	 * that the head of the queue needs.
+	 */
 	bool take_chunks(uint32_t chunks);
 	void release_chunks(uint32_t chunks);
 

@@ -266,6 +266,8 @@ Session::wait_for_admission(bool *admitted)
 			return true;
 		}
 	}
+	/* Whatever it says, it is out of the queue; nobody waits for the rest of what it sends. */
+	waiting.reset();
 	if (!read_message(&message))
 		return false;
 	return message.type == GPUSORTD_END ? end() : protocol_error("only END is allowed in the queue");

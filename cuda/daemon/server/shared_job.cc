@@ -56,14 +56,27 @@ SharedJob::describe(GpusortdJob *lent)
 	}
 }
 
+/*
+ * A chunk that failed has spoiled the job: that is noted while its call counts as under way, so that nobody
+ * begins to sort before.
+ */
 Outcome
 SharedJob::submit(const FilledChunk &chunk)
 {
 	Use use(this, State::feeding);
+	Outcome outcome;
 
 	if (use.device_job == nullptr)
 		return use.why_not;
-	return chunk.rows > 0 ? use.device_job->submit(chunk) : Outcome();
+	if (chunk.rows > 0)
+		outcome = use.device_job->submit(chunk);
+	if (!outcome.ok() && outcome.code != GPUSORTD_MEMORY_FULL)
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+
+		end_with(outcome);
+	}
+	return outcome;
 }
 
 Outcome
@@ -103,11 +116,19 @@ SharedJob::finish_fetch()
 	return use.device_job != nullptr ? use.device_job->finish_fetch() : use.why_not;
 }
 
+/* Under the lock.  The first failure counts. */
+void
+SharedJob::end_with(const Outcome &outcome)
+{
+	if (failure.ok() && state != State::over)
+		failure = outcome;
+	state = State::over;
+}
+
 /* Destroys the device's job, when nobody uses it any more. */
 void
 SharedJob::close(std::unique_lock<std::mutex> *lock)
 {
-	state = State::over;
 	unused.wait(*lock, [this] { return users == 0; });
 	device_job.reset();
 }
@@ -117,8 +138,7 @@ SharedJob::fail(const Outcome &outcome)
 {
 	std::unique_lock<std::mutex> lock(mutex);
 
-	if (failure.ok() && state != State::over)
-		failure = outcome;
+	end_with(outcome);
 	close(&lock);
 }
 
@@ -127,6 +147,7 @@ SharedJob::end()
 {
 	std::unique_lock<std::mutex> lock(mutex);
 
+	state = State::over;
 	close(&lock);
 	return std::move(admission);
 }

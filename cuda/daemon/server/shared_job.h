@@ -58,6 +58,7 @@ private:
 
 	class Use;
 
+	void end_with(const Outcome &outcome);
 	void close(std::unique_lock<std::mutex> *lock);
 
 	std::mutex mutex;

@@ -135,6 +135,26 @@ check_queue_broken()
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
+/* Who begins a message in the queue and stops is out of it: a device is not held for the rest. */
+static void
+check_queue_stalled()
+{
+	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
+	GpusortdClient client[3];
+	bool ok = ask(&client[0], daemon, 60 * MIB) && answer(&client[0]) == GPUSORTD_JOB;
+
+	for (int i = 1; i < 3; i++)
+		ok = ok && ask(&client[i], daemon, 60 * MIB) && answer(&client[i]) == GPUSORTD_QUEUED;
+	raw_send(client[1].fd, raw_message(GPUSORTD_END, std::string()).substr(0, 4));
+	std::this_thread::sleep_for(std::chrono::milliseconds(100));
+	gpusortd_close(&client[0]);
+	check(ok && answer(&client[2]) == GPUSORTD_JOB,
+		  "a client that stops in the middle of a message holds no place in the queue");
+	gpusortd_close(&client[1]);
+	gpusortd_close(&client[2]);
+	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
+}
+
 /* Jobs go to the device with the most left. */
 static void
 check_devices()
@@ -206,12 +226,37 @@ check_staging()
 	check(daemon.settles(), "all is given back");
 }
 
+/* Helpers take no chunk memory that a job waits for. */
+static void
+check_staging_of_head()
+{
+	Daemon daemon({"--staging-memory", "512k"});
+	GpusortdBegin small = {8, 0, 0, 0, 1, 0, 0};
+	GpusortdClient client[4];
+	bool ok = ask(&client[0], daemon, MIB) && answer(&client[0], &client[0].job) == GPUSORTD_JOB &&
+			  gpusortd_connect(&client[1], daemon.socket_path.c_str(), nullptr, nullptr) &&
+			  gpusortd_begin(&client[1], &small) && ask(&client[2], daemon, MIB) &&
+			  answer(&client[2]) == GPUSORTD_QUEUED;
+
+	check(ok && gpusortd_connect(&client[3], daemon.socket_path.c_str(), nullptr, nullptr) &&
+			  !gpusortd_join(&client[3], client[0].job.job, client[0].job.token) &&
+			  client[3].code == GPUSORTD_STAGING_FULL,
+		  "a helper gets no chunk memory while a job waits for it");
+	gpusortd_close(&client[1]);
+	check(answer(&client[2]) == GPUSORTD_JOB, "which gets it");
+	for (GpusortdClient &one : client)
+		gpusortd_close(&one);
+	check(daemon.settles(), "all is given back");
+}
+
 void
 check_admission(Random *)
 {
 	check_queue();
 	check_queue_left();
 	check_queue_broken();
+	check_queue_stalled();
 	check_devices();
 	check_staging();
+	check_staging_of_head();
 }
