@@ -70,11 +70,11 @@ CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
 	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
-		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgport -lm -pthread
+		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport -lm -pthread
 else
 all install installcheck:
 	@echo "No PostgreSQL to build against: '$(PG_CONFIG) --pgxs' names no file." >&2
-	@echo "Set PG_CONFIG to the pg_config of a PostgreSQL 15 to 18 with its server headers, or run 'make setup'," >&2
+	@echo "Set PG_CONFIG to the pg_config of a PostgreSQL 15 to 19 with its server headers, or run 'make setup'," >&2
 	@echo "which installs the distribution's packages." >&2
 	@false
 clean:
@@ -101,8 +101,8 @@ help:
 	@echo "These install what is missing (Debian packages, as root or through sudo), work on a throwaway cluster of"
 	@echo "their own, and leave existing clusters alone:"
 	@echo "make setup           only install what is needed to build and test"
-	@echo "make demo            millions of rows, the same ORDER BY without and with gpusort, times and plans"
-	@echo "make test            every test, ends with 'N passed, N failed'"
+	@echo "make demo            millions of rows, the same ORDER BY without and with gpusort, times and plans (DEMO='--rows 100000 ...')"
+	@echo "make test            every test, ends with 'N passed, N failed' (TEST='--only regress ...'; tools/test --help)"
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
 	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
 	@echo "make lint            compilers' warnings, cppcheck, shellcheck, perlcritic, pyflakes (tools/setup lint installs them)"
@@ -113,9 +113,9 @@ help:
 setup:
 	tools/setup build test
 demo:
-	tools/demo
+	tools/demo $(DEMO)
 test:
-	tools/test
+	tools/test $(TEST)
 format:
 	tools/format
 lint:

@@ -25,6 +25,7 @@ cuda_nvcc = $(or $(NVCC),$(error No nvcc in the PATH or in /usr/local/cuda/bin: 
 #	cuda/build            the library, and gpusortd with its tests in cuda/build/daemon
 #	cuda/build-program    gpubench, and the parts of gpucheck that it shares
 #	cuda/build-faults     gpucheck, and the library with faults to inject
+#	cuda/build-fake       gpusortd's CUDA layer over a CUDA runtime in host memory, and layercheck
 cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS))
 cuda/build-program/%: cuda_compile = $(cuda_flags) -Ibench $(call cuda_machine_code,$(PROGRAM_ARCHS))
 cuda/build-faults/%: cuda_compile = $(cuda_flags) -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
@@ -53,14 +54,32 @@ daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icud
 client_sources = $(sort $(wildcard cuda/daemon/client/*.c))
 daemon_sources = $(client_sources) $(sort $(wildcard cuda/daemon/*.cc $(addprefix cuda/daemon/,server/*.cc device/*.cc device/cuda/*.cu)))
 daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(daemon_sources)))
-daemon_check_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(client_sources) $(sort $(wildcard cuda/daemon/check/*.cc cuda/daemon/check/*/*.cc))))
+daemon_check_sources = $(sort $(wildcard cuda/daemon/check/*.cc $(addprefix cuda/daemon/check/,bench/*.cc harness/*.cc sections/*.cc)))
+daemon_check_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(client_sources) $(daemon_check_sources)))
 
 cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(daemon_objects) cuda/libdevsort.a
 
-# It runs gpusortd.
-cuda/daemon/check/daemoncheck: $(daemon_check_objects) cuda/daemon/gpusortd
+# It runs gpusortd, or the one over a CUDA runtime in host memory.
+cuda/daemon/check/daemoncheck: $(daemon_check_objects) cuda/daemon/gpusortd cuda/daemon/fake/gpusortd
 	$(CXX) -pthread -o $@ $(daemon_check_objects)
+
+# The CUDA layer as C++, over a CUDA runtime in host memory: no nvcc, no card; it can be made to fail at any
+# call.
+fake_sources = $(sort $(wildcard cuda/daemon/device/cuda/*.cu cuda/device/*.cu cuda/daemon/fake/*.cc)) cuda/base/status.cu
+fake_objects = $(fake_sources:cuda/%=cuda/build-fake/%.o)
+layercheck_objects = $(patsubst cuda/%,cuda/build-fake/%.o,$(sort $(wildcard cuda/daemon/check/layer/*.cc)))
+
+cuda/daemon/check/layer/layercheck: $(layercheck_objects) $(fake_objects)
+	$(CXX) -pthread -o $@ $^
+
+# The whole of gpusortd with it, for daemoncheck --fake-cuda.
+cuda/daemon/fake/gpusortd: $(filter-out cuda/build/daemon/device/cuda/%,$(daemon_objects)) $(fake_objects)
+	$(CXX) -pthread -o $@ $^
+
+cuda/build-fake/%.o: cuda/% cuda/cuda.mk
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(daemon_flags) -Icuda/daemon/fake/include -x c++ -c -o $@ $<
 
 cuda/build/daemon/%.o: cuda/daemon/%.c cuda/cuda.mk
 	@mkdir -p $(@D)
@@ -84,7 +103,8 @@ cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 	@mkdir -p $(@D)
 	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
--include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(daemon_objects) $(daemon_check_objects))
+-include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(daemon_objects) $(daemon_check_objects) \
+	$(fake_objects) $(layercheck_objects))
 
 gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench cuda/daemon/check/daemoncheck
 gpucheck: cuda/check/gpucheck
@@ -94,9 +114,12 @@ gpubench: bench/gpu/gpubench
 gpusortd: cuda/daemon/gpusortd
 gpusortd-check: cuda/daemon/check/daemoncheck
 	cuda/daemon/check/daemoncheck $(GPUSORTD_CHECK)
+gpusortd-layercheck: cuda/daemon/check/layer/layercheck
+	cuda/daemon/check/layer/layercheck
 
 # Removed by `make clean`.
-CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench \
-	cuda/daemon/gpusortd cuda/daemon/check/daemoncheck
+CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/build-fake cuda/libdevsort.a cuda/check/gpucheck \
+	bench/gpu/gpubench cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
+	cuda/daemon/fake/gpusortd
 
-.PHONY: cuda gpubuild gpucheck gpubench gpusortd gpusortd-check FORCE
+.PHONY: cuda gpubuild gpucheck gpubench gpusortd gpusortd-check gpusortd-layercheck FORCE

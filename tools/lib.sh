@@ -16,7 +16,8 @@ unset PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSERVICE
 export LC_ALL=C.UTF-8
 
 REPOSITORY=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-SUPPORTED_VERSIONS='18 17 16 15'
+SUPPORTED_VERSIONS='19 18 17 16 15'
+SUPPORTED_IN_WORDS="PostgreSQL ${SUPPORTED_VERSIONS##* } to ${SUPPORTED_VERSIONS%% *}"
 
 say() { printf '%s\n' "$*"; }
 step() { printf '== %s\n' "$*"; }
@@ -26,6 +27,9 @@ die() {
 }
 
 # ---- the sources ----
+
+# Is this a working tree, with git to ask about it?  A release's archive is none.
+is_working_tree() { git -C "$REPOSITORY" -c safe.directory='*' rev-parse --is-inside-work-tree >/dev/null 2>&1; }
 
 # Prints the files of the repository that match the patterns (git's, such as '*.c'), one a line: those that
 # git knows, and new ones that it does not ignore.
@@ -94,7 +98,7 @@ pg_config_is_complete() {
 find_pg_config() {
 	local version candidate
 	if [ -n "${PG_CONFIG:-}" ]; then
-		pg_config_is_complete "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG names no PostgreSQL 15 to 18 with server and headers"
+		pg_config_is_complete "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG names no $SUPPORTED_IN_WORDS with server and headers"
 		echo "$PG_CONFIG"
 		return
 	fi

@@ -19,6 +19,7 @@
 
 #include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
+#include "base/pg_compat.h"
 #include "sort/key_squeeze.h"
 #include "sort/sample_sort.h"
 
@@ -448,6 +449,7 @@ main(int argc, char **argv)
 	uint64 number = argc > rest ? strtoull(argv[rest], NULL, 10) : 0;
 	const char *only = argc > rest + 1 ? argv[rest + 1] : "";
 
+	pg_initialize_timing();
 	random_state = 1;
 	if (strcmp(what, "--check") == 0)
 	{

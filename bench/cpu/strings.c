@@ -23,12 +23,13 @@ typedef enum StringKind
 	STRING_LONG_EQUAL,
 	STRING_SHORT,
 	STRING_SHARED_16,
+	STRING_STAIRCASE,
 	NSTRING_KINDS
 } StringKind;
 
 static const char *const string_name[] =
 	{"random",		   "paths",		  "words", "1000-byte prefix", "one huge segment",
-	 "a, aa, aaa ...", "1 MB, equal", "short", "16-byte prefix"};
+	 "a, aa, aaa ...", "1 MB, equal", "short", "16-byte prefix",   "staircase"};
 
 #define MAX_STRING ((Size) 1024 * 1024 + 64)
 
@@ -83,8 +84,29 @@ make_string(StringKind kind, uint64 i, uint64 n, char *s)
 			return len;
 		case STRING_SHARED_16:
 			return sprintf(s, "customer-account%012llu", (unsigned long long) random_below(n * 10));
+		case STRING_STAIRCASE:
+			len = random_below(5000);
+			memset(s, 'a', len);
+			return len + sprintf(s + len, random_below(4) ? "%llu" : "b%llu", (unsigned long long) i / 5000);
 		default:
 			return 0;
+	}
+}
+
+/* Most rows of a check, or a benchmark: some strings are long. */
+static uint64
+most_rows(StringKind kind, uint64 of_short, uint64 of_long, uint64 of_longest)
+{
+	switch (kind)
+	{
+		case STRING_LONG_EQUAL:
+			return of_longest;
+		case STRING_LADDER:
+		case STRING_STAIRCASE:
+		case STRING_SHARED_PREFIX:
+			return of_long;
+		default:
+			return of_short;
 	}
 }
 
@@ -214,9 +236,7 @@ check_strings(const uint64 *sizes, int nsizes)
 	for (int kind = 0; kind < NSTRING_KINDS; kind++)
 		for (int e = 0; e < nsizes; e++)
 		{
-			if (sizes[e] > (kind == STRING_LONG_EQUAL								? 33
-							: kind == STRING_LADDER || kind == STRING_SHARED_PREFIX ? 20000
-																					: 600000))
+			if (sizes[e] > most_rows(kind, 600000, 20000, 33))
 				break;
 			run_strings(kind, sizes[e], 1);
 			run_strings_parallel(kind, sizes[e], 1 + random_below(7), false);
@@ -228,9 +248,7 @@ bench_strings(uint64 n, const char *only, int processes)
 {
 	for (int kind = 0; kind < NSTRING_KINDS; kind++)
 	{
-		uint64 rows = kind == STRING_LONG_EQUAL								  ? Min(n, 1000)
-					  : kind == STRING_SHARED_PREFIX || kind == STRING_LADDER ? Min(n, 100000)
-																			  : n;
+		uint64 rows = Min(n, most_rows(kind, n, 100000, 1000));
 
 		if (strncmp(string_name[kind], only, strlen(only)) != 0)
 			continue;

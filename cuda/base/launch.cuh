@@ -1,6 +1,6 @@
 /*
  * launch.cuh
- *		What kernels need before they are launched.
+ *		What kernels need before they are launched, and launching those that need no shared memory.
  */
 #ifndef DEVSORT_LAUNCH_CUH
 #define DEVSORT_LAUNCH_CUH
@@ -42,6 +42,21 @@ allow_shared_memory(size_t bytes)
 			   "asking for shared memory");
 	if (device < LAUNCH_KNOWN_DEVICES)
 		allowed[device] = bytes;
+	return status_ok();
+}
+
+/* Queues so many blocks of a kernel; `doing` as for status_from_cuda. */
+template <typename... Parameters, typename... Arguments>
+static inline DevSortStatus
+launch(const char *doing, void (*kernel)(Parameters...), unsigned int blocks, unsigned int threads,
+	   cudaStream_t stream, Arguments... arguments)
+{
+	cudaLaunchConfig_t config = {};
+
+	config.gridDim.x = blocks;
+	config.blockDim.x = threads;
+	config.stream = stream;
+	CHECK_CUDA(cudaLaunchKernelEx(&config, kernel, arguments...), doing);
 	return status_ok();
 }
 

@@ -3,8 +3,8 @@
  *		gpusortd: sorts for PostgreSQL's backends on GPUs, in a process of its own.
  *
  * The options; service.h says who does the rest.  Exit statuses: 0 ended as asked; 1 could not start; 2 wrong
- * options; 3 a device was lost, and starting again may help; 4 a job hung; 5 there is no device that can be
- * used.
+ * options; 3 a device was lost, and starting again may help; 4 a device hung; 5 there is no device that can
+ * be used.
  */
 #include <algorithm>
 #include <cstdio>
@@ -28,12 +28,13 @@ print_usage(FILE *to)
 		"  --idle-memory SIZE         host memory for the results of clients that fetch nothing for a while; default 4G\n"
 		"  --chunk-size SIZE          of a chunk, a multiple of 4k; default 4M\n"
 		"  --chunks NUMBER            of a connection; default 8\n"
+		"  --device-timeout SECONDS   end if a device takes longer for anything; default 60\n"
 		"  --parent-fd NUMBER         end when the other end of this pipe is closed\n"
 		"  --self-test                sort a job through a socket with every device layer that can be used, and end\n"
 		"  --version, --help\n"
 		"for tests:\n"
 		"  --host-memory-layer        no GPU: sort in host memory\n"
-		"  --fault KIND:NUMBER        with it: alloc, lost or crash at that call of the layer; slow: milliseconds a call\n");
+		"  --fault KIND:NUMBER        with it: alloc, lost, hang or crash at that call of the layer; slow: milliseconds a call\n");
 }
 
 [[noreturn]] static void
@@ -120,6 +121,8 @@ parse_option(Settings *settings, const char *option, const char *value)
 		settings->chunk_bytes = parse_size(option, value);
 	else if (strcmp(option, "--chunks") == 0)
 		settings->chunks = parse_number(option, value, GPUSORTD_MAX_CHUNKS);
+	else if (strcmp(option, "--device-timeout") == 0)
+		settings->device_timeout = parse_number(option, value, 1 << 20);
 	else if (strcmp(option, "--parent-fd") == 0)
 		settings->parent_fd = parse_number(option, value, 1 << 20);
 	else if (strcmp(option, "--fault") == 0)
@@ -140,19 +143,32 @@ check_settings(const Settings &settings)
 	if (settings.staging_memory < settings.chunk_bytes * settings.chunks)
 		usage_error("--staging-memory must have room for the chunks of one connection, not only",
 					std::to_string(settings.staging_memory).c_str());
+	if (settings.device_timeout == 0)
+		usage_error("--device-timeout must be at least 1, not", "0");
 	if (!settings.fault.empty() && !settings.host_memory)
 		usage_error("without --host-memory-layer there is no --fault", settings.fault.c_str());
+}
+
+/* Nothing can be had back from a device that hangs: the thread that waits for it can't even be ended. */
+static void
+give_up(unsigned int seconds)
+{
+	log_line("FATAL", "a device has not answered for %u seconds", seconds);
+	_exit(4);
 }
 
 static int
 serve(const Settings &settings)
 {
 	std::string why_not;
+	unsigned int timeout = settings.device_timeout;
 	std::unique_ptr<DeviceLayer> layer =
 		settings.host_memory ? device_layer_host(settings.fault, &why_not) : device_layer_cuda();
 
 	if (layer == nullptr)
 		usage_error("--fault:", why_not.c_str());
+
+	layer = device_layer_watched(std::move(layer), timeout, [timeout] { give_up(timeout); });
 
 	Service service(settings, std::move(layer));
 	Outcome outcome = service.open();

@@ -33,6 +33,9 @@
 /* Rows a thread of the extraction. */
 #define EXTRACT_ITEMS 4
 
+/* Two arrays of 64-bit keys, aligned, fit in one of wider keys from half as many rows on. */
+#define FEW_ROWS (WORKSPACE_ALIGNMENT / sizeof(uint64_t))
+
 struct WidePieces
 {
 	unsigned long long *varying; /* SQUEEZE_MAX_WORDS words */
@@ -40,25 +43,35 @@ struct WidePieces
 };
 
 /*
+ * Takes the second array of 64-bit keys, behind the first one in sorted_keys if keys are wider than 16 bytes.
+ * There it has room but for very few rows, because of the alignment; these get it from the workspace, which
+ * has as much for all others too: more rows must not need less memory.
+ */
+static uint64_t *
+take_second_keys(Workspace *workspace, Workspace *sorted_keys, const DevSortFixedJob *job)
+{
+	uint64_t *few;
+
+	if (job->key_bytes <= 2 * (int) sizeof(uint64_t))
+		return workspace_take<uint64_t>(workspace, job->n);
+	few = workspace_take<uint64_t>(workspace, FEW_ROWS);
+	if (sorted_keys->used + job->n * sizeof(uint64_t) > job->n * (uint64_t) job->key_bytes)
+		return few;
+	return workspace_take<uint64_t>(sorted_keys, job->n);
+}
+
+/*
  * The workspace: what the job's own arrays have no room for, then what the rounds' sorts need.  sorted_keys
- * has room for one array of 64-bit keys, and for a second one, aligned, if keys are wider than 16 bytes (and
- * there are not very few).
+ * has room for one array of 64-bit keys, or two.
  */
 static void
 take_pieces(Workspace *workspace, const DevSortFixedJob *job, WidePieces *pieces)
 {
 	Workspace sorted_keys = workspace_open(job->sorted_keys);
 	SegmentRounds *rounds = &pieces->rounds;
-	bool both_fit;
 
 	rounds->keys = workspace_take<uint64_t>(&sorted_keys, job->n);
-	/*
-	 * Two arrays of 16-byte keys fit only if n happens to need no alignment; more keys must not need less
-	 * memory.
-	 */
-	both_fit = job->key_bytes > 2 * (int) sizeof(uint64_t) &&
-			   sorted_keys.used + job->n * sizeof(uint64_t) <= job->n * (uint64_t) job->key_bytes;
-	rounds->sorted_keys = workspace_take<uint64_t>(both_fit ? &sorted_keys : workspace, job->n);
+	rounds->sorted_keys = take_second_keys(workspace, &sorted_keys, job);
 
 	/* Payloads that are row numbers are the order itself; others are written by the gather only. */
 	rounds->order = job->sorted_indexes && !job->indexes ? job->sorted_indexes

@@ -69,7 +69,7 @@ CREATE DOMAIN alone_domain AS int2 CHECK (VALUE > -32769);
 SELECT check_keys('SELECT int2::alone_domain FROM alone ORDER BY 1') AS domain;
 
 -- In order already, in reverse order, all the same.
-CREATE TABLE alone_ordered AS SELECT i::int8 AS i, -i AS j, 7 AS same FROM generate_series(1, 20000) AS i;
+CREATE TABLE alone_ordered AS SELECT i::int8 AS i, -i AS j, 7 AS same, noise(i) AS k FROM generate_series(1, 100000) AS i;
 ANALYZE alone_ordered;
 SELECT check_keys('SELECT i FROM alone_ordered ORDER BY i') AS in_order, check_keys('SELECT i FROM alone_ordered ORDER BY i DESC') AS reversed,
 	check_keys('SELECT i, j FROM alone_ordered ORDER BY j, i') AS both, check_keys('SELECT same FROM alone_ordered ORDER BY same') AS same;
@@ -85,7 +85,11 @@ SET min_parallel_table_scan_size = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SELECT check_keys('SELECT timetz, int8 FROM alone ORDER BY int8 DESC, timetz') AS parallel,
-	check_keys('SELECT a.int8, b.i FROM alone a, alone_ordered b WHERE b.i <= 5 ORDER BY b.i, a.int8') AS joint;
+	check_keys('SELECT k, same FROM alone_ordered ORDER BY same, k') AS joint;
+SET gpusort.mode = force;
+SELECT plan_contains('SELECT timetz, int8 FROM alone ORDER BY int8 DESC, timetz', 'GpuSortFeed') AS parallel,
+	plan_contains('SELECT k, same FROM alone_ordered ORDER BY same, k', 'GpuSortFeed') AS joint;
+RESET gpusort.mode;
 SET gpusort.work_mem = '64kB';
 SELECT check_keys('SELECT timetz, int8 FROM alone ORDER BY int8 DESC, timetz') AS parallel_spilled;
 RESET gpusort.work_mem;
@@ -105,7 +109,7 @@ FETCH ABSOLUTE 2 FROM c;
 FETCH BACKWARD ALL FROM c;
 COMMIT;
 SET gpusort.mode = force;
-SELECT g, (SELECT array_agg(i) FROM (SELECT i FROM alone_ordered WHERE i % 5000 < g ORDER BY i DESC OFFSET 0) s) FROM generate_series(1, 3) AS g;
+SELECT g, (SELECT array_agg(i) FROM (SELECT i FROM alone_ordered WHERE i % 25000 < g ORDER BY i DESC OFFSET 0) s) FROM generate_series(1, 3) AS g;
 RESET gpusort.mode;
 DROP TABLE alone, alone_ordered;
 DROP DOMAIN alone_domain;

@@ -154,6 +154,13 @@ RESET max_parallel_workers;
 SELECT check_parallel('SELECT * FROM p', 'k') AS works_on;
 RESET gpusort.mode;
 
+-- Again without a parameter that changed below it, since more of its rows are wanted.
+SET gpusort.mode = force;
+EXPLAIN (COSTS OFF) SELECT n, s.id FROM generate_series(1, 3) AS n, LATERAL (SELECT id FROM p ORDER BY k LIMIT n) s;
+SELECT n, s.id FROM generate_series(1, 3) AS n, LATERAL (SELECT id FROM p ORDER BY k LIMIT n) s;
+RESET gpusort.mode;
+SELECT n, s.id FROM generate_series(3, 3) AS n, LATERAL (SELECT id FROM p ORDER BY k LIMIT n) s;
+
 -- By cost: a large table is fed in parallel, if workers come cheaply enough; nothing is where there may be none.
 SET gpusort.mode = auto;
 SELECT plan_contains('SELECT * FROM p ORDER BY k', 'GpuSortFeed') AS cheap_workers;

@@ -10,13 +10,14 @@ SHOW gpusort.mode;
 -- auto: large sorts that fit in memory.
 SET work_mem = '64MB';
 SELECT uses_gpusort('SELECT * FROM big ORDER BY k') AS large, uses_gpusort('SELECT * FROM small ORDER BY k') AS small;
--- Few rows are wanted: all others are dropped as they are read, sooner than by a heap, if these are many.
+-- Few rows are wanted: all others are dropped as they are read, sooner than by a heap, if these are many.  Floats where
+-- all are sorted, for integers are by radix from 19 on.
 SELECT uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 10') AS small_limit,
 	uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 10 OFFSET 20') AS small_offset,
 	uses_gpusort('SELECT * FROM big WHERE id <= 5000 ORDER BY k LIMIT 10') AS of_few_rows,
-	uses_gpusort('SELECT * FROM big WHERE id <= 5000 ORDER BY k') AS few_rows,
+	uses_gpusort('SELECT * FROM big WHERE id <= 5000 ORDER BY k::float8') AS few_rows,
 	uses_gpusort('SELECT * FROM big ORDER BY k OFFSET 20') AS offset_alone,
-	uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 190000') AS large_limit;
+	uses_gpusort('SELECT * FROM big ORDER BY k::float8 LIMIT 190000') AS large_limit;
 -- The order is there, or a part of it.
 SELECT uses_gpusort('SELECT * FROM big ORDER BY id') AS index_order,
 	plan_contains('SELECT * FROM big ORDER BY id', 'Index Scan') AS index_scan,

@@ -59,7 +59,8 @@ SELECT check_sort('SELECT * FROM forms', 'k') AS fixed, check_sort('SELECT * FRO
 SELECT check_query('SELECT id, s FROM forms ORDER BY t COLLATE "C", id') AS without_t, check_query('SELECT s, filler FROM forms ORDER BY s, filler COLLATE "C", k') AS without_k,
 	check_query('SELECT filler FROM forms ORDER BY id') AS without_id, check_query('SELECT id FROM forms ORDER BY id') AS id_alone,
 	check_query('SELECT t FROM forms ORDER BY t COLLATE "C"') AS t_alone;
--- They take no more of the disk than PostgreSQL's tapes.
+-- They take no more of the disk than PostgreSQL's tapes, if it has any: from 17 on it doesn't count the memory of values of
+-- a single column that are passed by reference.
 CREATE FUNCTION disk_kb(query text, mode text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -78,7 +79,7 @@ SELECT disk_kb('SELECT id FROM s ORDER BY id', 'force') <= 1.1 * disk_kb('SELECT
 SET work_mem = '1MB';
 SELECT query, disk_kb(query, 'off') off, disk_kb(query, 'force') force FROM unnest(ARRAY['SELECT * FROM s ORDER BY k', 'SELECT * FROM s ORDER BY t', 'SELECT t FROM s ORDER BY t', 'SELECT n FROM s ORDER BY n',
 	'SELECT t FROM s ORDER BY t COLLATE "und-x-icu"', 'SELECT k, g, id FROM s ORDER BY g, k', 'SELECT * FROM forms ORDER BY t, k', 'SELECT id FROM forms ORDER BY t']) AS query
-	WHERE coalesce(disk_kb(query, 'force') > 1.1 * disk_kb(query, 'off'), true);
+	WHERE disk_kb(query, 'force') IS NULL OR disk_kb(query, 'force') > 1.1 * disk_kb(query, 'off');
 SET gpusort.work_mem = '64kB';
 -- Temporary tablespaces are used as for any other temporary file.
 SELECT check_query('SELECT id FROM (SELECT * FROM s ORDER BY t, id OFFSET 100) q WHERE id % 7 = 0') AS through_a_subquery,

@@ -34,6 +34,35 @@ SELECT check_type('macaddr8', 'substr(md5(i::text), 1, 16)',
 	'{00:00:00:00:00:00:00:00,ff:ff:ff:ff:ff:ff:ff:ff,00:00:00:00:00:00:00:01,80:00:00:00:00:00:00:00}') AS macaddr8;
 SELECT check_type('pg_lsn', '''0/0''::pg_lsn + (n & 9223372036854775807)::numeric', '{0/0,0/1,FFFFFFFF/FFFFFFFF,80000000/0,7FFFFFFF/FFFFFFFF}') AS pg_lsn;
 
+-- What a Datum has beside a value of fewer bytes depends on where that comes from: a stored oid is extended by its
+-- sign, a computed one by zeros.  Each value is there in both kinds; the oracle sorts wide ones.
+CREATE TABLE narrow AS SELECT i AS id, (noise(i) & 4294967295)::oid AS o, (noise(i) % 32768)::int2 AS i2, (noise(i) % 2147483648)::int4 AS i4,
+	date '2000-01-01' + (noise(i) % 1000000)::int AS d, noise(i)::float4 AS f4
+FROM generate_series(1, 3000) AS i;
+CREATE FUNCTION check_narrow(stored text, computed text, widened text) RETURNS text
+LANGUAGE plpgsql SET gpusort.mode = force AS $$
+DECLARE
+	narrow_and_wide text := format('SELECT v, id, %s AS wide FROM (SELECT id, %s AS v FROM narrow UNION ALL SELECT id, %s FROM narrow) u',
+		widened, stored, computed);
+	by_value text[];
+	by_wide_value text[];
+BEGIN
+	IF NOT uses_gpusort(narrow_and_wide || ' ORDER BY v, id DESC') THEN
+		RETURN 'gpusort is not in the plan';
+	END IF;
+	EXECUTE format('SELECT array_agg(v || '' '' || id) FROM (%s ORDER BY v, id DESC) s', narrow_and_wide) INTO by_value;
+	EXECUTE format('SELECT array_agg(v || '' '' || id) FROM (%s ORDER BY wide, id DESC) s', narrow_and_wide) INTO by_wide_value;
+	RETURN CASE WHEN by_value = by_wide_value THEN 'ok' ELSE 'out of order' END;
+END $$;
+SELECT stored, check_narrow(stored, computed, widened) FROM (VALUES
+	('o', '(noise(id) & 4294967295)::oid', 'v::int8'),
+	('i2', '(noise(id) % 32768)::int2', 'v::int8'),
+	('i4', '(noise(id) % 2147483648)::int4', 'v::int8'),
+	('d', 'date ''2000-01-01'' + (noise(id) % 1000000)::int', '(v - date ''2000-01-01'')::int8'),
+	('f4', 'noise(id)::float4', 'v::float8')) AS columns (stored, computed, widened);
+DROP FUNCTION check_narrow;
+DROP TABLE narrow;
+
 -- Enums sort by the order of their declaration, which is not that of their OIDs once a value was added in between.
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 ALTER TYPE mood ADD VALUE 'glum' BEFORE 'ok';

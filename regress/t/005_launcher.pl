@@ -15,6 +15,8 @@ plan skip_all => 'gpusortd is not installed (make gpusortd)' unless gpusortd_is_
 my $reason_of_cuda = q(SELECT state || ': ' || reason FROM gpusort_devices() WHERE device LIKE 'cuda%');
 my $is_ready = q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices());
 
+# As a shell starts what it runs in the background.
+local $SIG{INT} = 'IGNORE';
 my $node = start_node(
 	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '--host-memory-layer'",
 	'gpusort.staging_memory = 64MB', 'gpusort.service_timeout = 0', 'restart_after_crash = on',

@@ -247,7 +247,7 @@ is($out, '0', 'and leaves no file');
 
 # ---- device memory that others have ----
 
-# There are two devices; each has room for one sort, whose result can't leave it (011_fairness has those that
+# There are two devices; each has room for one sort, whose result can't leave it (012_fairness has those that
 # can).
 serve('gpusortd_options' => '--host-memory-layer', 'max_device_memory' => '38MB', 'idle_memory' => 0);
 my @holders = map { $node->background_psql('postgres') } 1 .. 2;

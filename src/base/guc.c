@@ -8,6 +8,7 @@
 
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/plancache.h"
 
 #include "base/guc.h"
 
@@ -51,6 +52,14 @@ check_work_mem(int *newval, void **extra, GucSource source)
 		return true;
 	GUC_check_errdetail("A sort's memory is -1 (as work_mem) or at least %d kB.", WORK_MEM_MIN_KB);
 	return false;
+}
+
+/* Plans that are kept were made for the old mode. */
+static void
+assign_mode(int newval, void *extra)
+{
+	if (newval != gpusort_mode)
+		ResetPlanCache();
 }
 
 /* A percentage, or a size; the two results are -1 where they don't apply. */
@@ -144,7 +153,7 @@ guc_define_all(void)
 	DefineCustomEnumVariable(
 		"gpusort.mode", "Whether sorts are taken off PostgreSQL's hands.",
 		"auto: where that is expected to be cheaper; off: never; force: wherever it is possible.",
-		&gpusort_mode, GPUSORT_MODE_AUTO, mode_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+		&gpusort_mode, GPUSORT_MODE_AUTO, mode_options, PGC_USERSET, GUC_EXPLAIN, NULL, assign_mode, NULL);
 	DefineCustomEnumVariable("gpusort.backend", "The device that sorts.", NULL, &gpusort_backend,
 							 GPUSORT_BACKEND_AUTO, backend_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
 							 NULL);

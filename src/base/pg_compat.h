@@ -1,6 +1,6 @@
 /*
  * base/pg_compat.h
- *		The differences between PostgreSQL 15, 16, 17 and 18, in one place.
+ *		The differences between PostgreSQL 15, 16, 17, 18 and 19, in one place.
  *
  * Wrappers carry the name and the shape of the newest release's interface.
  */
@@ -9,8 +9,8 @@
 
 #include "postgres.h"
 
-#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 190000
-#error "gpusort builds on PostgreSQL 15 to 18"
+#if PG_VERSION_NUM < 150000 || PG_VERSION_NUM >= 200000
+#error "gpusort builds on PostgreSQL 15 to 19"
 #endif
 
 /* BufFileWrite takes a pointer to const from 16 on. */
@@ -38,6 +38,13 @@
 #define pg_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
+/* The collator of an ICU collation; the provider's part of a locale lost its name in 19. */
+#if PG_VERSION_NUM >= 190000
+#define pg_locale_icu_collator(locale) ((locale)->icu.ucol)
+#else
+#define pg_locale_icu_collator(locale) ((locale)->info.icu.ucol)
+#endif
+
 /* A string's sort key by its collation, without the zero byte at its end; new in 16, here for ICU alone. */
 #if PG_VERSION_NUM < 160000 && defined(USE_ICU)
 #include "utils/pg_locale.h"
@@ -47,8 +54,8 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 {
 	UChar *chars;
 	int32_t nchars = icu_to_uchar(&chars, src, srclen);
-	int32_t size =
-		ucol_getSortKey(locale->info.icu.ucol, chars, nchars, (uint8_t *) dest, Min(destsize, PG_INT32_MAX));
+	int32_t size = ucol_getSortKey(pg_locale_icu_collator(locale), chars, nchars, (uint8_t *) dest,
+								   Min(destsize, PG_INT32_MAX));
 
 	pfree(chars);
 	return size - 1;
@@ -69,6 +76,47 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #include "storage/proc.h"
 #define MyProcNumber (MyProc->pgprocno)
 #define GetNumberFromPGProc(proc) ((proc)->pgprocno)
+#endif
+
+/*
+ * The planner, its hook and what calls them know EXPLAIN's state from 19 on.  planner_hook_parameters are
+ * those of a planner_hook, planner_hook_arguments hand the same on.
+ */
+#if PG_VERSION_NUM >= 190000
+#define planner_hook_parameters \
+	Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params, ExplainState *es
+#define planner_hook_arguments parse, query_string, cursor_options, bound_params, es
+#define pg_plan_unexplained_query(query, query_string, cursor_options, bound_params) \
+	pg_plan_query((query), (query_string), (cursor_options), (bound_params), NULL)
+#else
+#define planner_hook_parameters \
+	Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params
+#define planner_hook_arguments parse, query_string, cursor_options, bound_params
+#define pg_plan_unexplained_query(query, query_string, cursor_options, bound_params) \
+	pg_plan_query((query), (query_string), (cursor_options), (bound_params))
+#endif
+
+/* Clocks are set up before they are read from 19 on; the server does so itself, other programs must. */
+#include "portability/instr_time.h"
+#if PG_VERSION_NUM < 190000
+#define pg_initialize_timing() ((void) 0)
+#endif
+
+/* What a node took altogether, when its loops have ended: an instr_time from 19 on, before seconds. */
+#if PG_VERSION_NUM >= 190000
+#define node_instrumentation_total_ms(instrument) INSTR_TIME_GET_MILLISEC((instrument)->instr.total)
+#else
+#define node_instrumentation_total_ms(instrument) ((instrument)->total * 1000.0)
+#endif
+
+/*
+ * Raises the executor's error if this user may not do what the plan does; takes a list of its own for that
+ * from 16 on.
+ */
+#if PG_VERSION_NUM >= 160000
+#define plan_check_permissions(stmt) ((void) ExecCheckPermissions((stmt)->rtable, (stmt)->permInfos, true))
+#else
+#define plan_check_permissions(stmt) ((void) ExecCheckRTPerms((stmt)->rtable, true))
 #endif
 
 /* The ordering operator of a pathkey for columns of this type. */

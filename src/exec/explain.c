@@ -7,8 +7,10 @@
 #include "postgres.h"
 
 #include "commands/explain.h"
+#include "executor/instrument.h"
 #include "utils/ruleutils.h"
 
+#include "base/pg_compat.h"
 #include "device/participants.h"
 #include "exec/explain.h"
 #include "plan/deparse.h"
@@ -43,7 +45,8 @@ explain_stages(const GpuSortState *state, const SorterStats *stats, ExplainState
 {
 	double before_return_ms =
 		stats->queue_ms + state->feed_ms + stats->sort_ms + stats->spill_ms + stats->merge_ms;
-	double return_ms = Max(state->css.ss.ps.instrument->total * 1000.0 - before_return_ms, 0.0);
+	double return_ms =
+		Max(node_instrumentation_total_ms(state->css.ss.ps.instrument) - before_return_ms, 0.0);
 	bool transferred = stats->device_memory > 0;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)

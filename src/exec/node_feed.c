@@ -20,6 +20,7 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 
 #include "base/pg_compat.h"
@@ -86,8 +87,14 @@ static void
 begin_feed(CustomScanState *css, EState *estate, int eflags)
 {
 	custom_scan_apply_slot_ops(css, estate, &TTSOpsMinimalTuple);
+	sort_plan_refer_to_input(css->ss.ps.plan);
 	outerPlanState(css) = ExecInitNode(outerPlan(css->ss.ps.plan), estate, eflags);
-	Assert(css->ss.ps.ps_ProjInfo == NULL);
+
+	/*
+	 * The rows are the input's, whatever setrefs.c has made of the output: it leaves constants there, and
+	 * takes one of two equal columns for the other.
+	 */
+	css->ss.ps.ps_ProjInfo = NULL;
 }
 
 /* ---------------------------------------------------------------- joining the sort */

@@ -24,6 +24,7 @@
 #include "exec/node_gpusort.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
+#include "plan/choice.h"
 #include "plan/sort_plan.h"
 
 static const CustomExecMethods exec_methods;
@@ -54,6 +55,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
 
 	limit_above_expect();
+	sort_plan_refer_to_input(plan);
 	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
 	state->unused = sort_plan_unused_columns((CustomScan *) plan);
 	state->restartable = sort_plan_is_restartable((CustomScan *) plan);
@@ -91,6 +93,13 @@ node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats)
 	stats->gather_ms += past.gather_ms;
 }
 
+/* Is this a lock's recheck of rows that were changed (EvalPlanQual)? */
+static bool
+is_recheck(const GpuSortState *state)
+{
+	return state->css.ss.ps.state->es_epq_active != NULL;
+}
+
 /* What the sorter did so far besides being fed: the time of it. */
 static double
 ms_besides_feed(const SorterStats *stats)
@@ -110,7 +119,8 @@ note_performed(GpuSortState *state, double read_ms, const SorterStats *when_read
 	state->device = state->sorter->device->name;
 	state->feed_ms += read_ms - ms_besides_feed(when_read);
 	state->sorter->device->get_stats(state->sorter, &stats);
-	stats_count_sort(state->device, &stats);
+	if (!is_recheck(state))
+		stats_count_sort(state->device, &stats);
 	progress_note_processes(state->progress, stats.processes);
 	progress_enter(state->sorter, PROGRESS_RETURNING);
 }
@@ -302,6 +312,22 @@ next_row(GpuSortState *state, bool forward)
 	return row;
 }
 
+/*
+ * The device to begin with, by what the settings are now: the plan may be an old one.  A lock's recheck,
+ * which runs the plan again for each row that was changed meanwhile, sorts that one row here.
+ */
+static const SortDevice *
+choose_device(const GpuSortState *state)
+{
+	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
+
+	if (is_recheck(state) || !sort_may_use_gpu())
+		return &sort_device_cpu;
+	if (gpusort_backend == GPUSORT_BACKEND_AUTO && !sort_plan_is_faster_on_gpu(plan))
+		return &sort_device_cpu;
+	return &sort_device_cuda;
+}
+
 static TupleTableSlot *
 exec_gpusort(CustomScanState *css)
 {
@@ -312,8 +338,7 @@ exec_gpusort(CustomScanState *css)
 
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->sorter == NULL))
-		sort_input(state, sort_plan_is_on_gpu((CustomScan *) css->ss.ps.plan) ? &sort_device_cuda
-																			  : &sort_device_cpu);
+		sort_input(state, choose_device(state));
 	row = next_row(state, ScanDirectionIsForward(css->ss.ps.state->es_direction));
 	if (row == NULL)
 	{

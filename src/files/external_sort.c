@@ -165,16 +165,18 @@ write_rows(SortedRows *sorted, Run *run)
 {
 	for (uint64 i = 0; i < sorted->nrows; i++)
 	{
-		const char *address;
-
 		if (i % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		sorted_rows_prefetch(sorted, i, 1);
-		address = sorted->rows == NULL ? sorted_rows_address(sorted, i) : NULL;
 		if (sorted->variable)
-			run_write_variable(run, record_key(address), record_key_length(address), record_row(address));
+		{
+			const char *record = sorted_rows_address(sorted, i);
+
+			run_write_variable(run, record_key(record), record_key_length(record), record_row(record));
+		}
 		else
-			run_write_fixed(run, sorted_rows_key(sorted, i), (MinimalTuple) address);
+			run_write_fixed(run, sorted_rows_key(sorted, i),
+							sorted->rows == NULL ? (MinimalTuple) sorted_rows_address(sorted, i) : NULL);
 	}
 }
 

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "base/pg_compat.h"
 #include "key/icu_ascii.h"
 #include "key/types.h"
 
@@ -79,7 +80,7 @@ struct SortKeyIcu
 bool
 sort_key_icu_exact(Oid collation, const char **setting)
 {
-	UCollator *collator = pg_newlocale_from_collation(collation)->info.icu.ucol;
+	UCollator *collator = pg_locale_icu_collator(pg_newlocale_from_collation(collation));
 	int32_t reorder[MAX_REORDER_CODES];
 	int32_t nreorder;
 	UErrorCode status = U_ZERO_ERROR;
@@ -109,7 +110,7 @@ sort_key_icu_exact(Oid collation, const char **setting)
 bool
 sort_key_knows_collation(Oid collation)
 {
-	return icu_ascii_is_known(pg_newlocale_from_collation(collation)->info.icu.ucol);
+	return icu_ascii_is_known(pg_locale_icu_collator(pg_newlocale_from_collation(collation)));
 }
 
 SortKeyIcu *
@@ -121,7 +122,10 @@ sort_key_icu_create(Oid collation)
 	icu->utf8 = GetDatabaseEncoding() == PG_UTF8;
 	icu->chars_size = INITIAL_CHARS;
 	icu->chars = palloc(icu->chars_size * sizeof(UChar));
-	icu->until_ascii = !icu->utf8 ? -1 : icu_ascii_is_known(icu->locale->info.icu.ucol) ? 0 : ASCII_AFTER;
+	if (icu->utf8)
+		icu->until_ascii = icu_ascii_is_known(pg_locale_icu_collator(icu->locale)) ? 0 : ASCII_AFTER;
+	else
+		icu->until_ascii = -1;
 	icu->context = CurrentMemoryContext;
 	return icu;
 }
@@ -166,8 +170,8 @@ store_sort_key(SortKeyIcu *icu, int32 nchars, const char *bytes, Size len, uint8
 {
 	if (icu->utf8)
 	{
-		int32 size =
-			ucol_getSortKey(icu->locale->info.icu.ucol, icu->chars, nchars, dst, Min(room, PG_INT32_MAX));
+		int32 size = ucol_getSortKey(pg_locale_icu_collator(icu->locale), icu->chars, nchars, dst,
+									 Min(room, PG_INT32_MAX));
 
 		if (size <= 0)
 			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -258,7 +262,7 @@ append_ascii_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len
 	Size size;
 
 	if (unlikely(icu->until_ascii >= 0 && icu->until_ascii-- == 0))
-		icu->ascii = icu_ascii_get(icu->locale->info.icu.ucol);
+		icu->ascii = icu_ascii_get(pg_locale_icu_collator(icu->locale));
 	if (icu->ascii == NULL || len > ASCII_MAX_LENGTH)
 		return false;
 	size = icu_ascii_sort_key(icu->ascii, bytes, len, sort_key_reserve(key, ICU_ASCII_ROOM(len)));

@@ -244,6 +244,22 @@ key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused)
 	return result;
 }
 
+bool
+key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts)
+{
+	Bitmapset *told = NULL;
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		SortKeyColumn column;
+		Declined why_not;
+
+		if (sort_key_describe(&columns[i], &column, &why_not) && value_length(column.kind) > 0)
+			told = bms_add_member(told, columns[i].attno);
+	}
+	return bms_num_members(told) == natts;
+}
+
 static inline bool
 is_null(const KeyRowColumn *column, const uint8 *key)
 {

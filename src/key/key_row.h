@@ -24,6 +24,12 @@ typedef struct KeyRow KeyRow;
  */
 extern KeyRow *key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused);
 
+/*
+ * Do sort columns of fixed keys say all of a row of so many columns?  All of them must be supported.  For the
+ * planner, which doesn't know of unused columns.
+ */
+extern bool key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts);
+
 /* The row of this key.  It stands in memory of the KeyRow, a multiple of 8 bytes, until the next call. */
 extern MinimalTuple key_row_make(KeyRow *rows, const uint8 *key);
 

@@ -4,13 +4,14 @@
  *		are expected to take.
  *
  * The query is planned as the session's settings would have it, and the finished plan is read.  It is not
- * executed.
+ * executed; but the permissions to do so are checked, as EXPLAIN checks them.
  */
 #include "postgres.h"
 
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "nodes/nodeFuncs.h"
@@ -19,7 +20,9 @@
 #include "tcop/utility.h"
 #include "utils/builtins.h"
 #include "utils/ruleutils.h"
+#include "utils/tuplestore.h"
 
+#include "base/pg_compat.h"
 #include "plan/choice.h"
 #include "plan/deparse.h"
 #include "plan/plan_walk.h"
@@ -113,6 +116,24 @@ check_node(Plan *plan, List *ancestors, void *arg)
 	tuplestore_putvalues(context->result->setResult, context->result->setDesc, values, nulls);
 }
 
+/* Has EXPLAIN's words for the columns of a GpuSort's input. */
+static void
+prepare_node(Plan *plan, List *ancestors, void *context)
+{
+	sort_plan_refer_to_input(plan);
+}
+
+static void
+visit_plans(PlannedStmt *stmt, plan_visitor visit, void *context)
+{
+	ListCell *cell;
+
+	plan_walk(stmt->planTree, NIL, visit, context);
+	foreach(cell, stmt->subplans)
+		plan_walk(lfirst(cell), NIL, visit, context);
+}
+
+/* Whoever may EXPLAIN the statement may have its plan checked, for that tells the planner's estimates. */
 static void
 check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 {
@@ -120,15 +141,14 @@ check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 	CheckContext context = {.result = result,
 							.use_prefix = list_length(stmt->rtable) > 1,
 							.rtable = stmt->rtable};
-	ListCell *cell;
 
+	plan_check_permissions(stmt);
 	if (stmt->rtable != NIL)
 		relations = bms_add_range(NULL, 1, list_length(stmt->rtable));
 	context.deparse_context =
 		deparse_context_for_plan_tree(stmt, select_rtable_names_for_explain(stmt->rtable, relations));
-	plan_walk(stmt->planTree, NIL, check_node, &context);
-	foreach(cell, stmt->subplans)
-		plan_walk(lfirst(cell), NIL, check_node, &context);
+	visit_plans(stmt, prepare_node, NULL);
+	visit_plans(stmt, check_node, &context);
 }
 
 /* ---------------------------------------------------------------- the query */

@@ -16,6 +16,7 @@
 #include "plan/plan_walk.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
+#include "service/state.h"
 
 /* ---------------------------------------------------------------- decisions */
 
@@ -29,6 +30,13 @@ sort_worth_taking(double rows, Declined *why_not)
 								psprintf("about %.0f rows are expected, gpusort.min_rows is %d", rows,
 										 gpusort_min_rows));
 	return true;
+}
+
+bool
+sort_may_use_gpu(void)
+{
+	return gpusort_backend == GPUSORT_BACKEND_CUDA ||
+		   (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_service_ready());
 }
 
 bool

@@ -18,6 +18,12 @@
 extern bool sort_worth_taking(double rows, Declined *why_not);
 
 /*
+ * Do the settings let sorts go to the GPU, and, where they leave the choice, is there one?  Of both it is
+ * what is so now: of a plan that is made, or of a sort that begins.
+ */
+extern bool sort_may_use_gpu(void);
+
+/*
  * Does a list of output columns compute one volatile expression twice?  setrefs.c finds the columns of a
  * custom scan by comparing expressions and would take one for the other.
  */

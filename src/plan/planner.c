@@ -15,8 +15,8 @@
  * Where the input has a partial path, a GpuSort may stand over a Gather of GpuSortFeed over that: several
  * processes feed one sort then.  Of one process or several, and of the devices, the fastest is taken.
  *
- * What must wait until the plan is finished (sort_plan_finish) is done in planner_hook, for the nodes that
- * were made while planning this query.
+ * Nodes are complete when PlanCustomPath has made them: planner_hook only counts.  It may not even see the
+ * plans, if another extension has a planner_hook, too.
  */
 #include "postgres.h"
 
@@ -31,7 +31,6 @@
 #include "optimizer/planner.h"
 #include "tcop/tcopprot.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
@@ -43,13 +42,10 @@
 #include "plan/rival.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
-#include "service/connection.h"
+#include "service/state.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 static planner_hook_type prev_planner_hook;
-
-/* GpuSort nodes made since the innermost planner call began. */
-static List *made_nodes = NIL;
 
 /* Are the sorts of finished plans counted? */
 static bool counting = true;
@@ -138,14 +134,26 @@ candidate_cpu_ms(const Candidate *candidate)
 	return sort_time_total(&shape, predict_gpusort(&shape));
 }
 
+/* Is the GpuSort expected to be faster on the cuda device than on the cpu device, whichever was chosen? */
+static bool
+is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
+{
+	SortShape shape = candidate->shape;
+	PathTime other;
+
+	shape.on_gpu = !shape.on_gpu;
+	other = cost_time_gpusort(yardstick, &shape, candidate->partial != NULL ? candidate->partial : input);
+	return shape.on_gpu == (other.wanted < candidate->time.wanted);
+}
+
 /* What a path says of its GpuSort. */
 static List *
-candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick)
+candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
 {
 	double expected = sort_time_total(&candidate->shape, candidate->time.sort);
 	double expected_of_postgres = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
 
-	return list_make5(makeInteger(candidate->shape.on_gpu),
+	return list_make5(makeInteger(is_faster_on_gpu(candidate, yardstick, input)),
 					  makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
 					  makeFloat(psprintf("%.3f", expected)),
 					  makeFloat(psprintf("%.3f", expected_of_postgres)),
@@ -254,8 +262,7 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.on_gpu = on_gpu;
-	if (on_gpu)
-		candidate.shape.device_memory = gpu_client_device_memory();
+	candidate.shape.device_memory = gpu_service_device_memory();
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : input);
 	if (best->shape.rows == 0 || candidate.time.wanted < best->time.wanted)
 		*best = candidate;
@@ -269,11 +276,9 @@ static Candidate
 fastest_candidate(const CostYardstick *yardstick, Path *input, Path *partial)
 {
 	Candidate best = {.shape.rows = 0};
-	const char *why_not;
-	bool with_cuda = gpusort_backend == GPUSORT_BACKEND_CUDA ||
-					 (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_client_ready(&why_not));
+	bool with_gpu = sort_may_use_gpu();
 
-	for (int on_gpu = 0; on_gpu <= (with_cuda ? 1 : 0); on_gpu++)
+	for (int on_gpu = 0; on_gpu <= (with_gpu ? 1 : 0); on_gpu++)
 	{
 		if (!on_gpu && gpusort_backend == GPUSORT_BACKEND_CUDA)
 			continue;
@@ -288,12 +293,13 @@ static void
 add_candidate(PlannerInfo *root, RelOptInfo *ordered_rel, const CostYardstick *yardstick,
 			  const Candidate *candidate, Path *input, PathTarget *target)
 {
+	List *private = candidate_to_private(candidate, yardstick, input);
 	CustomPath *path;
 
 	if (candidate->partial != NULL)
 		input = create_feeding_gather(root, ordered_rel, candidate);
 	path = create_gpusort_path(root, ordered_rel, input);
-	path->custom_private = candidate_to_private(candidate, yardstick);
+	path->custom_private = private;
 	cost_set(yardstick, &candidate->time, &path->path);
 	if (candidate->partial != NULL)
 	{
@@ -337,8 +343,8 @@ describe_sort(PlannerInfo *root, const Path *input, const SortColumnSpec *column
 	memset(shape, 0, sizeof(*shape));
 	shape->rows = input->rows;
 	shape->width = input->pathtarget->width;
-	shape->single_column = list_length(input->pathtarget->exprs) == 1;
-	(void) shape_init(shape, ncolumns, columns, stats, scan->pathtype == T_SeqScan);
+	(void) shape_init(shape, list_length(input->pathtarget->exprs), ncolumns, columns, stats,
+					  scan->pathtype == T_SeqScan);
 	shape->wanted = rows_wanted(root, shape->rows);
 }
 
@@ -380,24 +386,38 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	add_candidate(root, ordered_rel, &yardstick, &candidate, input, target);
 }
 
-/* Remembers a node that is to be finished when the whole plan is made. */
-static Plan *
-remember_node(CustomScan *plan, const CustomPath *path)
-{
-	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(plan));
-
-	plan->flags = path->flags;
-	made_nodes = lappend(made_nodes, plan);
-	MemoryContextSwitchTo(old);
-	return &plan->scan.plan;
-}
-
-/* The feed is finished with the GpuSort above it. */
+/* The GpuSort that is made above it completes it. */
 static Plan *
 plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 			   List *custom_plans)
 {
 	return &sort_plan_feed(linitial(custom_plans), tlist)->scan.plan;
+}
+
+/*
+ * The columns (resnos) of an output that are there for the sort alone: those of the query's output that it
+ * does not return.  NULL also if this is not the query's output, but what that is computed from.
+ */
+static Bitmapset *
+find_sort_junk(const PlannerInfo *root, List *output)
+{
+	Bitmapset *junk = NULL;
+	ListCell *output_cell;
+	ListCell *query_cell;
+
+	if (list_length(output) != list_length(root->processed_tlist))
+		return NULL;
+	forboth(output_cell, output, query_cell, root->processed_tlist)
+	{
+		const TargetEntry *column = lfirst_node(TargetEntry, output_cell);
+		const TargetEntry *wanted = lfirst_node(TargetEntry, query_cell);
+
+		if (!equal(column->expr, wanted->expr))
+			return NULL;
+		if (wanted->resjunk && wanted->ressortgroupref != 0)
+			junk = bms_add_member(junk, column->resno);
+	}
+	return junk;
 }
 
 static Plan *
@@ -407,26 +427,18 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 	const Path *sorted = linitial(best_path->custom_paths);
 	SortPlanOptions options =
 		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
-		 .junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
+		 .output_is_used = root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
+		 .sort_junk = find_sort_junk(root, tlist),
 		 .restartable = !sort_input_is_volatile(root, sorted->pathtarget->exprs),
-		 .on_gpu = intVal(linitial(best_path->custom_private)) != 0,
+		 .is_faster_on_gpu = intVal(linitial(best_path->custom_private)) != 0,
 		 .key_bytes = intVal(lsecond(best_path->custom_private)),
 		 .expected_ms = floatVal(lthird(best_path->custom_private)),
 		 .postgres_ms = floatVal(lfourth(best_path->custom_private)),
 		 .cpu_ms = floatVal(list_nth(best_path->custom_private, 4))};
+	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
 
-	return remember_node(sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options), best_path);
-}
-
-/* Completes a GpuSort of the finished plan, and the feed below it, if there is one. */
-static void
-finish_node(CustomScan *plan)
-{
-	CustomScan *feed = sort_plan_feed_of(plan);
-
-	sort_plan_finish(plan);
-	if (feed != NULL)
-		sort_plan_finish_feed(feed, plan);
+	plan->flags = best_path->flags;
+	return &plan->scan.plan;
 }
 
 /* ---------------------------------------------------------------- hooks */
@@ -442,28 +454,13 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 }
 
 static PlannedStmt *
-gpusort_planner(Query *parse, const char *query_string, int cursor_options, ParamListInfo bound_params)
+gpusort_planner(planner_hook_parameters)
 {
-	List *outer_nodes = made_nodes;
-	PlannedStmt *result;
-	ListCell *cell;
+	PlannedStmt *result = prev_planner_hook != NULL ? prev_planner_hook(planner_hook_arguments)
+													: standard_planner(planner_hook_arguments);
 
-	made_nodes = NIL;
-	PG_TRY();
-	{
-		result = prev_planner_hook != NULL
-					 ? prev_planner_hook(parse, query_string, cursor_options, bound_params)
-					 : standard_planner(parse, query_string, cursor_options, bound_params);
-		foreach(cell, made_nodes)
-			finish_node(lfirst_node(CustomScan, cell));
-		if (counting && gpusort_mode != GPUSORT_MODE_OFF)
-			sort_count_declined(result);
-	}
-	PG_FINALLY();
-	{
-		made_nodes = outer_nodes;
-	}
-	PG_END_TRY();
+	if (counting && gpusort_mode != GPUSORT_MODE_OFF)
+		sort_count_declined(result);
 	return result;
 }
 
@@ -476,7 +473,7 @@ planner_plan_uncounted(Query *query, const char *query_string)
 	counting = false;
 	PG_TRY();
 	{
-		result = pg_plan_query(query, query_string, CURSOR_OPT_PARALLEL_OK, NULL);
+		result = pg_plan_unexplained_query(query, query_string, CURSOR_OPT_PARALLEL_OK, NULL);
 	}
 	PG_FINALLY();
 	{

@@ -62,6 +62,7 @@ typedef struct SortShape
 	const SortKeyShape *keys;
 	double key_bytes; /* of a GpuSort's key, as it is kept beside its row */
 	bool fixed_key;	  /* is that one of fixed width? */
+	bool keys_alone;  /* does it say all of the row, so that the cpu device keeps no rows? */
 	double memory;	  /* bytes that the sort may use; PostgreSQL's: each process */
 	int processes;	  /* that sort, or feed, the leader included if it takes part */
 	int cores;		  /* processors that there are for them */

@@ -73,6 +73,8 @@ stored_bytes(const SortShape *shape)
 double
 gpusort_row_memory(const SortShape *shape)
 {
+	if (shape->keys_alone && !shape->on_gpu)
+		return MAXALIGN((int) shape->key_bytes) + ITEM_BYTES;
 	return stored_bytes(shape) + ITEM_BYTES;
 }
 

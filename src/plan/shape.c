@@ -19,6 +19,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
+#include "key/key_row.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 
@@ -134,8 +135,8 @@ find_known_collations(int ncolumns, const SortColumnSpec *columns, SortKeyShape 
 /* ---------------------------------------------------------------- shapes */
 
 bool
-shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats,
-		   bool table_order)
+shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec *columns,
+		   const ColumnStats *stats, bool table_order)
 {
 	SortKeyShape *keys = palloc(sizeof(SortKeyShape) * ncolumns);
 
@@ -145,6 +146,7 @@ shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const 
 								 .distinct = stats[i].distinct,
 								 .leading = stats[i].leading};
 	shape->wanted = -1;
+	shape->single_column = row_columns == 1;
 	shape->nkeys = ncolumns;
 	shape->keys = keys;
 	shape->order = table_order ? order_of(ncolumns, &columns[0], &stats[0], shape->rows) : ORDER_NONE;
@@ -156,6 +158,7 @@ shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const 
 	shape->pass = parallel_tuple_cost / DEFAULT_PARALLEL_TUPLE_COST;
 	if (!estimate_key(shape, ncolumns, columns, stats))
 		return false;
+	shape->keys_alone = shape->fixed_key && key_row_possible(ncolumns, columns, row_columns);
 	find_known_collations(ncolumns, columns, keys);
 	return true;
 }
@@ -251,8 +254,8 @@ shape_of_plan(SortShape *shape, const Plan *sort, List *ancestors, List *rtable)
 		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, rtable);
 	shape->rows = shape_rows(sort, ancestors);
 	shape->width = sort->lefttree->plan_width;
-	shape->single_column = list_length(sort->lefttree->targetlist) == 1;
-	supported = shape_init(shape, ncolumns, columns, stats, IsA(sort->lefttree, SeqScan));
+	supported = shape_init(shape, list_length(sort->lefttree->targetlist), ncolumns, columns, stats,
+						   IsA(sort->lefttree, SeqScan));
 	shape->wanted = shape_rows_wanted(ancestors);
 	if (gather != NULL)
 		shape->processes = gather->num_workers + (parallel_leader_participation ? 1 : 0);

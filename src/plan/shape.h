@@ -12,12 +12,12 @@
 #include "plan/predict.h"
 
 /*
- * Fills what depends on the sort columns: keys (palloc'd), their bytes, and the order, for rows that come in
- * the order of their table if table_order is set.  All else is PostgreSQL's defaults: one process, work_mem,
- * all rows.  False: one of the columns can't be encoded, so that the shape is good for PostgreSQL's sort
- * alone.
+ * Fills what depends on the sort columns, of rows of so many columns: keys (palloc'd), their bytes, and the
+ * order, for rows that come in the order of their table if table_order is set.  All else is PostgreSQL's
+ * defaults: one process, work_mem, all rows.  False: one of the columns can't be encoded, so that the shape
+ * is good for PostgreSQL's sort alone.
  */
-extern bool shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns,
+extern bool shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec *columns,
 					   const ColumnStats *stats, bool table_order);
 
 /* How many groups the rows come in, if they are in order by their first columns already. */

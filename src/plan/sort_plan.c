@@ -6,9 +6,7 @@
 
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
-#include "access/sysattr.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/optimizer.h"
 
 #include "plan/sort_plan.h"
 
@@ -22,14 +20,14 @@ enum
 	PRIVATE_OPTIONS,	 /* one int of the bits below */
 	/* Integer, three Floats: bytes of a key, milliseconds here, by PostgreSQL's sort and on the cpu device */
 	PRIVATE_EXPECTED,
-	PRIVATE_UNUSED /* ints, attnos of the input; set when the plan is finished */
+	PRIVATE_UNUSED, /* ints, attnos of the input */
+	PRIVATE_INPUT	/* TargetEntries, the input's columns by reference */
 };
 
 enum
 {
-	OPTION_JUNK_IS_UNUSED = 1,
-	OPTION_RESTARTABLE = 2,
-	OPTION_ON_GPU = 4
+	OPTION_RESTARTABLE = 1,
+	OPTION_FASTER_ON_GPU = 2
 };
 
 static const CustomScanMethods *node_methods;
@@ -44,15 +42,121 @@ sort_plan_register(const CustomScanMethods *gpusort_methods, const CustomScanMet
 	RegisterCustomScanMethods(feed_methods);
 }
 
+/* ---------------------------------------------------------------- columns that nothing looks at */
+
+/* Expressions of the output, and the columns of the input that they need. */
+typedef struct NeededColumns
+{
+	List *input; /* TargetEntries */
+	Bitmapset *resnos;
+	bool all; /* not known: any of them */
+} NeededColumns;
+
+/* Does setrefs.c take this expression of the output for that column of the input? */
+static bool
+is_column(const Node *expr, const TargetEntry *column)
+{
+	const Node *input = (const Node *) column->expr;
+
+	if (nodeTag(expr) != nodeTag(input))
+		return false;
+	if (IsA(expr, Var))
+		return ((const Var *) expr)->varno == ((const Var *) input)->varno &&
+			   ((const Var *) expr)->varattno == ((const Var *) input)->varattno;
+	if (IsA(expr, PlaceHolderVar))
+		return ((const PlaceHolderVar *) expr)->phid == ((const PlaceHolderVar *) input)->phid;
+	return equal(expr, input);
+}
+
+/* The input's columns that are this expression; equal ones are all named. */
+static Bitmapset *
+columns_of(const Node *expr, List *input)
+{
+	Bitmapset *resnos = NULL;
+	ListCell *cell;
+
+	foreach(cell, input)
+	{
+		if (is_column(expr, lfirst_node(TargetEntry, cell)))
+			resnos = bms_add_member(resnos, lfirst_node(TargetEntry, cell)->resno);
+	}
+	return resnos;
+}
+
+/* Notes the columns that an expression needs, as setrefs.c finds them: the whole of it, or its parts. */
+static bool
+note_needed(Node *expr, void *arg)
+{
+	NeededColumns *needed = arg;
+	Bitmapset *resnos;
+
+	if (expr == NULL)
+		return false;
+	resnos = columns_of(expr, needed->input);
+	needed->resnos = bms_add_members(needed->resnos, resnos);
+	if (resnos != NULL)
+		return false;
+	needed->all |= IsA(expr, Var);
+	return expression_tree_walker(expr, note_needed, arg);
+}
+
+/* The input's columns (attnos) that no output column needs but those that are there for the sort alone. */
 static List *
-columns_to_private(const Sort *sort, const SortPlanOptions *options)
+find_unused_columns(List *targetlist, List *input, const SortPlanOptions *options)
+{
+	NeededColumns needed = {.input = input, .all = options->output_is_used};
+	List *unused = NIL;
+	ListCell *cell;
+
+	foreach(cell, targetlist)
+	{
+		TargetEntry *output = lfirst_node(TargetEntry, cell);
+
+		if (!bms_is_member(output->resno, options->sort_junk) ||
+			columns_of((Node *) output->expr, input) == NULL)
+			(void) note_needed((Node *) output->expr, &needed);
+	}
+	for (int attno = 1; !needed.all && attno <= list_length(input); attno++)
+	{
+		if (!bms_is_member(attno, needed.resnos))
+			unused = lappend_int(unused, attno);
+	}
+	return unused;
+}
+
+/* ---------------------------------------------------------------- making nodes */
+
+/* The input's columns by reference. */
+static List *
+refer_to_columns(List *input)
+{
+	List *references = NIL;
+	ListCell *cell;
+
+	foreach(cell, input)
+	{
+		TargetEntry *reference = flatCopyTargetEntry(lfirst_node(TargetEntry, cell));
+
+		reference->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, lfirst_node(TargetEntry, cell));
+		references = lappend(references, reference);
+	}
+	return references;
+}
+
+static List *
+columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 {
 	List *attnos = NIL;
 	List *sortops = NIL;
 	List *collations = NIL;
 	List *nulls_first = NIL;
-	int bits = (options->junk_is_unused ? OPTION_JUNK_IS_UNUSED : 0) |
-			   (options->restartable ? OPTION_RESTARTABLE : 0) | (options->on_gpu ? OPTION_ON_GPU : 0);
+	int bits = (options->restartable ? OPTION_RESTARTABLE : 0) |
+			   (options->is_faster_on_gpu ? OPTION_FASTER_ON_GPU : 0);
+	List *expected =
+		list_make4(makeInteger(options->key_bytes), makeFloat(psprintf("%.3f", options->expected_ms)),
+				   makeFloat(psprintf("%.3f", options->postgres_ms)),
+				   makeFloat(psprintf("%.3f", options->cpu_ms)));
+	List *private;
 
 	for (int i = 0; i < sort->numCols; i++)
 	{
@@ -61,27 +165,34 @@ columns_to_private(const Sort *sort, const SortPlanOptions *options)
 		collations = lappend_oid(collations, sort->collations[i]);
 		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
 	}
-	return lappend(lappend(lappend(list_make4(attnos, sortops, collations, nulls_first),
-								   list_make1_int(bits)),
-						   list_make4(makeInteger(options->key_bytes),
-									  makeFloat(psprintf("%.3f", options->expected_ms)),
-									  makeFloat(psprintf("%.3f", options->postgres_ms)),
-									  makeFloat(psprintf("%.3f", options->cpu_ms)))),
-				   NIL);
+	private = list_make4(attnos, sortops, collations, nulls_first);
+	private = lappend(private, list_make1_int(bits));
+	private = lappend(private, expected);
+	private = lappend(private, find_unused_columns(targetlist, sort->plan.targetlist, options));
+	return lappend(private, refer_to_columns(sort->plan.targetlist));
+}
+
+static bool
+is_feed(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == feed_node_methods;
 }
 
 CustomScan *
 sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 {
 	CustomScan *plan = makeNode(CustomScan);
+	Plan *input = sort->plan.lefttree;
 
 	plan->scan.plan.targetlist = targetlist;
-	plan->scan.plan.lefttree = sort->plan.lefttree;
+	plan->scan.plan.lefttree = input;
 	plan->flags =
 		CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE | CUSTOMPATH_SUPPORT_PROJECTION;
 	plan->custom_scan_tlist = copyObject(sort->plan.targetlist);
-	plan->custom_private = columns_to_private(sort, options);
+	plan->custom_private = columns_to_private(sort, targetlist, options);
 	plan->methods = node_methods;
+	if (IsA(input, Gather) && is_feed(input->lefttree))
+		((CustomScan *) input->lefttree)->custom_private = copyObject(plan->custom_private);
 	return plan;
 }
 
@@ -97,26 +208,21 @@ sort_plan_feed(Plan *input, List *targetlist)
 	return plan;
 }
 
+void
+sort_plan_refer_to_input(Plan *plan)
+{
+	CustomScan *scan = (CustomScan *) plan;
+
+	if (sort_plan_is_gpusort(plan) || is_feed(plan))
+		scan->custom_scan_tlist = list_nth(scan->custom_private, PRIVATE_INPUT);
+}
+
+/* ---------------------------------------------------------------- what nodes say */
+
 bool
 sort_plan_is_gpusort(const Plan *plan)
 {
 	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == node_methods;
-}
-
-static bool
-is_feed(const Plan *plan)
-{
-	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == feed_node_methods;
-}
-
-CustomScan *
-sort_plan_feed_of(const CustomScan *plan)
-{
-	Plan *input = plan->scan.plan.lefttree;
-
-	if (IsA(input, Gather) && is_feed(input->lefttree))
-		return (CustomScan *) input->lefttree;
-	return NULL;
 }
 
 static Oid
@@ -183,9 +289,9 @@ sort_plan_is_restartable(const CustomScan *plan)
 }
 
 bool
-sort_plan_is_on_gpu(const CustomScan *plan)
+sort_plan_is_faster_on_gpu(const CustomScan *plan)
 {
-	return has_option(plan, OPTION_ON_GPU);
+	return has_option(plan, OPTION_FASTER_ON_GPU);
 }
 
 int
@@ -221,77 +327,4 @@ sort_plan_unused_columns(const CustomScan *plan)
 	foreach(cell, (List *) list_nth(plan->custom_private, PRIVATE_UNUSED))
 		unused = bms_add_member(unused, lfirst_int(cell));
 	return unused;
-}
-
-/* Is the output column there for the sort alone? */
-static bool
-is_sort_junk(const TargetEntry *column)
-{
-	return column->resjunk && column->ressortgroupref != 0 && IsA(column->expr, Var);
-}
-
-/* The input's columns that no output column needs but those that are there for the sort alone. */
-static List *
-find_unused_columns(const CustomScan *plan)
-{
-	Bitmapset *used = NULL;
-	List *unused = NIL;
-	ListCell *cell;
-
-	foreach(cell, plan->scan.plan.targetlist)
-	{
-		if (!is_sort_junk(lfirst_node(TargetEntry, cell)))
-			pull_varattnos((Node *) lfirst(cell), INDEX_VAR, &used);
-	}
-	for (int attno = 1; attno <= list_length(plan->custom_scan_tlist); attno++)
-	{
-		if (!bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, used))
-			unused = lappend_int(unused, attno);
-	}
-	return unused;
-}
-
-/* Makes the scan tuple refer to the input's columns. */
-static void
-refer_to_input(CustomScan *plan)
-{
-	ListCell *cell;
-
-	foreach(cell, plan->custom_scan_tlist)
-	{
-		TargetEntry *column = lfirst_node(TargetEntry, cell);
-		TargetEntry *input =
-			list_nth_node(TargetEntry, plan->scan.plan.lefttree->targetlist, column->resno - 1);
-
-		column->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, input);
-	}
-}
-
-void
-sort_plan_finish(CustomScan *plan)
-{
-	if (has_option(plan, OPTION_JUNK_IS_UNUSED))
-		lfirst(list_nth_cell(plan->custom_private, PRIVATE_UNUSED)) = find_unused_columns(plan);
-	refer_to_input(plan);
-}
-
-void
-sort_plan_finish_feed(CustomScan *feed, const CustomScan *gpusort)
-{
-	ListCell *cell;
-
-	feed->custom_private = copyObject(gpusort->custom_private);
-	refer_to_input(feed);
-
-	/*
-	 * setrefs.c leaves constants in the output, and takes one of two equal columns for the other: here it is
-	 * the scan tuple, column by column
-	 */
-	foreach(cell, feed->scan.plan.targetlist)
-	{
-		TargetEntry *column = lfirst_node(TargetEntry, cell);
-		TargetEntry *scan_column = list_nth_node(TargetEntry, feed->custom_scan_tlist, column->resno - 1);
-
-		column->expr = (Expr *) makeVarFromTargetEntry(INDEX_VAR, scan_column);
-	}
 }

@@ -5,6 +5,9 @@
  * A GpuSort's input is its lefttree, as for a Sort.  Its scan tuples are the input's, column by column; the
  * sort columns stand in custom_private.  A GpuSortFeed, below the Gather that is a GpuSort's input, is a copy
  * of it as to all that.
+ *
+ * The nodes are complete when the planner has made them: the finished plan may come past no hook of ours, for
+ * other extensions have hooks, too, and some store plans.
  */
 #ifndef GPUSORT_PLAN_SORT_PLAN_H
 #define GPUSORT_PLAN_SORT_PLAN_H
@@ -27,33 +30,34 @@ extern void sort_plan_register(const CustomScanMethods *gpusort_methods,
 /* What a GpuSort is told besides what a Sort is. */
 typedef struct SortPlanOptions
 {
-	bool junk_is_unused; /* what the output has for this sort alone, resjunk, no node above looks at */
-	bool restartable;	 /* the input gives the same rows when read once more: nothing below is volatile */
-	bool on_gpu;		 /* which device is expected to be the cheaper one */
-	int key_bytes;		 /* of a row's key, expected */
-	double expected_ms;	 /* time that it is expected to take, without its input */
-	double postgres_ms;	 /* and that PostgreSQL's sort in its place would take */
-	double cpu_ms;		 /* or the cpu device */
+	bool output_is_used;   /* all columns of the output are, those for the sort alone included */
+	Bitmapset *sort_junk;  /* resnos of the output for the sort alone, at which no node above looks */
+	bool restartable;	   /* the input gives the same rows when read once more: nothing below is volatile */
+	bool is_faster_on_gpu; /* of the two devices, by the prediction */
+	int key_bytes;		   /* of a row's key, expected */
+	double expected_ms;	   /* time that it is expected to take, without its input */
+	double postgres_ms;	   /* and that PostgreSQL's sort in its place would take */
+	double cpu_ms;		   /* or the cpu device */
 } SortPlanOptions;
 
-/* A GpuSort in the place of sort, over sort's input; before or after setrefs.c. targetlist is the output. */
+/*
+ * A GpuSort in the place of sort, over sort's input; before setrefs.c. targetlist is the output.  It is
+ * complete, and so is the feed below it, if there is one.
+ */
 extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *options);
 
-/* A GpuSortFeed over this input; it is told the rest by the GpuSort that is made above it. */
+/* A GpuSortFeed over this input; the GpuSort that is made above it completes it. */
 extern CustomScan *sort_plan_feed(Plan *input, List *targetlist);
 
 /* Is this a GpuSort? */
 extern bool sort_plan_is_gpusort(const Plan *plan);
-
-/* The GpuSortFeed below the Gather that is the input of this GpuSort, or NULL. */
-extern CustomScan *sort_plan_feed_of(const CustomScan *plan);
 
 /* The sort columns of a GpuSort, a GpuSortFeed or a Sort, in a palloc'd array. */
 extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 
 /* As the options said. */
 extern bool sort_plan_is_restartable(const CustomScan *plan);
-extern bool sort_plan_is_on_gpu(const CustomScan *plan);
+extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan);
 
 extern int sort_plan_key_bytes(const CustomScan *plan);
 extern double sort_plan_expected_ms(const CustomScan *plan);
@@ -67,13 +71,11 @@ extern double sort_plan_cpu_ms(const CustomScan *plan);
 extern Bitmapset *sort_plan_unused_columns(const CustomScan *plan);
 
 /*
- * Completes the node when setrefs.c and the labeling of the output are done: finds the unused columns, and
- * makes the scan tuple refer to the input's columns, as a Sort's target list does.  (setrefs.c needs the
- * expressions themselves there, but EXPLAIN can't print all of them out of place.)
+ * Makes the scan tuple of a GpuSort or GpuSortFeed, other nodes are left alone, refer to the input's columns,
+ * as a Sort's target list does, for whoever prints the plan: setrefs.c needs the expressions themselves
+ * there, but not all of them can be printed out of their place.  The plan may be a cached one that others
+ * execute: what they do is the same before and after, and doing it again changes nothing.
  */
-extern void sort_plan_finish(CustomScan *plan);
-
-/* The same for a feed, once the GpuSort above it is finished. */
-extern void sort_plan_finish_feed(CustomScan *feed, const CustomScan *gpusort);
+extern void sort_plan_refer_to_input(Plan *plan);
 
 #endif /* GPUSORT_PLAN_SORT_PLAN_H */

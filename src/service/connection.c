@@ -20,24 +20,6 @@
 /* Greeting takes a service that is well less than a millisecond. */
 #define GPU_CLIENT_TIMEOUT_MS 1000
 
-/*
- * So long, in milliseconds, is it believed what was found out: that there is a service or not, that it
- * doesn't answer; at most until another one is started.
- */
-#define BELIEVE_ANSWER_MS 1000
-#define BELIEVE_SILENCE_MS 10000
-
-/* What this process knows of the service. */
-static struct
-{
-	TimestampTz until; /* it is believed so long */
-	int64 starts;	   /* and until gpusortd is started once more than so often */
-	bool ready;
-	bool silent; /* not ready, as it does not answer */
-	char why_not[256];
-	uint64 device_memory; /* of the device with the most of it */
-} known;
-
 static int connections; /* that this process has */
 
 /* Milliseconds until then; -1: there is no such time. */
@@ -127,85 +109,25 @@ gpu_client_count(void)
 	return connections;
 }
 
-/* ---------------------------------------------------------------- what is known of the service */
-
-/* How often the launcher has started gpusortd. */
-static int64
-count_starts(void)
-{
-	GpuServiceState state;
-
-	return gpu_service_state(&state) ? state.starts : 0;
-}
-
-static bool
-still_known(void)
-{
-	return known.until > GetCurrentTimestamp() && known.starts == count_starts();
-}
-
-/* What was found out when gpusortd had been started so often. */
-static void
-remember(int64 starts, bool ready, bool silent, const char *why_not)
-{
-	known.ready = ready;
-	known.silent = silent;
-	strlcpy(known.why_not, why_not, sizeof(known.why_not));
-	known.starts = starts;
-	known.until =
-		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), silent ? BELIEVE_SILENCE_MS : BELIEVE_ANSWER_MS);
-}
-
 bool
 gpu_client_open(GpusortdClient *client, const char **why_not)
 {
 	TimestampTz start = GetCurrentTimestamp();
-	int64 starts = count_starts();
 
-	if (known.silent && still_known())
-	{
-		*why_not = known.why_not;
+	*why_not = "gpusortd does not answer";
+	if (gpu_service_silent())
 		return false;
-	}
 	if (!gpu_client_connect(client, GPU_CLIENT_TIMEOUT_MS, why_not))
 	{
-		remember(starts, false,
-				 TimestampDifferenceExceeds(start, GetCurrentTimestamp(), GPU_CLIENT_TIMEOUT_MS), *why_not);
+		if (TimestampDifferenceExceeds(start, GetCurrentTimestamp(), GPU_CLIENT_TIMEOUT_MS))
+			gpu_service_note_silence();
 		return false;
 	}
 	if (client->welcome.devices == 0)
 	{
 		*why_not = "gpusortd has no device";
-		remember(starts, false, false, *why_not);
 		gpu_client_close(client);
 		return false;
 	}
-	known.device_memory = 0;
-	for (uint32 i = 0; i < client->welcome.devices; i++)
-		known.device_memory = Max(known.device_memory, client->welcome.device[i].limit_bytes);
-	remember(starts, true, false, "");
 	return true;
-}
-
-double
-gpu_client_device_memory(void)
-{
-	const char *ignored;
-
-	return gpu_client_ready(&ignored) ? known.device_memory : 0;
-}
-
-bool
-gpu_client_ready(const char **why_not)
-{
-	if (!still_known())
-	{
-		GpusortdClient client;
-		const char *ignored;
-
-		if (gpu_client_open(&client, &ignored))
-			gpu_client_close(&client);
-	}
-	*why_not = known.why_not;
-	return known.ready;
 }

@@ -37,18 +37,10 @@ typedef struct GpuClientWait
 
 /*
  * The same for a sort, which has no use for a service that is slow to answer: within GPU_CLIENT_TIMEOUT_MS.
- * A service that did not answer counts as not there for some seconds, so that not each sort waits for it.
+ * A service that did not answer somebody counts as not there until it has answered the launcher, so that not
+ * each sort waits for it.
  */
 extern bool gpu_client_open(GpusortdClient *client, const char **why_not);
-
-/*
- * Is there a service with a device to sort on?  Asks it at most once a second; *why_not is good until the
- * next call.
- */
-extern bool gpu_client_ready(const char **why_not);
-
-/* Bytes of memory that sorts may use on the GPU with the most of it, as last told; 0: not known. */
-extern double gpu_client_device_memory(void);
 
 /* How many connections this process has. */
 extern int gpu_client_count(void);

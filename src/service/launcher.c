@@ -8,8 +8,9 @@
  * and does nothing until the configuration is loaded again.  A change of the settings that gpusortd is
  * started with ends it, too, and starts it with the new ones.
  *
- * The launcher asks gpusortd every few seconds whether it is there.  One that doesn't answer is killed: the
- * kernel then closes its connections, so that the backends that wait for it go on without it.
+ * The launcher asks gpusortd every few seconds whether it is there, and how its devices are.  One that
+ * doesn't answer is killed: the kernel then closes its connections, so that the backends that wait for it go
+ * on without it.
  *
  * The launcher itself only waits, for its latch, for lines of gpusortd's log, for answers and for time to
  * pass.  Whichever way it ends, its exit callback ends gpusortd; after a crash, the kernel does (process.c).
@@ -50,6 +51,7 @@
 #define ASK_STARTING_MS 50 /* between questions */
 #define ASK_READY_MS 5000
 #define ASK_AGAIN_MS 100 /* between looks at a question that is open */
+#define SILENT_MS 1000	 /* after that it is known not to answer */
 #define LAUNCHER_RESTART_S 5
 
 #define MAX_ARGUMENTS 64
@@ -319,6 +321,7 @@ watch_starting(void)
 {
 	if (gpu_watchdog_ask(&watchdog) == GPU_WATCHDOG_ANSWERED)
 	{
+		gpu_service_note_answer(watchdog.welcomed ? &watchdog.answer.welcome : NULL);
 		served = true;
 		since_ready = stopwatch_start();
 		enter_phase(GPU_SERVICE_READY, "");
@@ -331,7 +334,14 @@ watch_starting(void)
 static double
 ask_interval(void)
 {
-	return Min(ASK_READY_MS, gpusort_service_timeout / 2);
+	return gpusort_service_timeout == 0 ? ASK_READY_MS : Min(ASK_READY_MS, gpusort_service_timeout / 2);
+}
+
+/* Is a question open, or due? */
+static bool
+is_asking(void)
+{
+	return watchdog.asking || stopwatch_ms(watchdog.since) >= ask_interval() || gpu_service_silent();
 }
 
 /* It has answered before: does it still? */
@@ -340,14 +350,16 @@ watch_ready(void)
 {
 	GpuWatchdogAnswer answer;
 
-	if (gpusort_service_timeout == 0)
-	{
-		gpu_watchdog_reset(&watchdog);
-		return;
-	}
-	if (!watchdog.asking && stopwatch_ms(watchdog.since) < ask_interval())
+	if (!is_asking())
 		return;
 	answer = gpu_watchdog_ask(&watchdog);
+	if (answer == GPU_WATCHDOG_ANSWERED)
+		gpu_service_note_answer(watchdog.welcomed ? &watchdog.answer.welcome : NULL);
+	else if (!gpu_service_silent() &&
+			 (answer == GPU_WATCHDOG_NO_SOCKET || stopwatch_ms(watchdog.since) > SILENT_MS))
+		gpu_service_note_silence();
+	if (gpusort_service_timeout == 0)
+		return;
 	if (answer == GPU_WATCHDOG_NO_SOCKET)
 		tell_to_end("had lost its socket", SIGTERM);
 	else if (answer == GPU_WATCHDOG_NOT_YET && stopwatch_ms(watchdog.since) > gpusort_service_timeout)
@@ -391,10 +403,8 @@ time_to_next_step(void)
 		case GPU_SERVICE_STARTING:
 			return ASK_STARTING_MS;
 		case GPU_SERVICE_READY:
-			if (gpusort_service_timeout == 0)
-				return -1;
-			return watchdog.asking ? ASK_AGAIN_MS
-								   : Max((long) (ask_interval() - stopwatch_ms(watchdog.since)), 0) + 1;
+			return is_asking() ? ASK_AGAIN_MS
+							   : Max((long) (ask_interval() - stopwatch_ms(watchdog.since)), 0) + 1;
 		case GPU_SERVICE_ENDING:
 			return Max((long) (END_TIMEOUT_MS - stopwatch_ms(in_phase)), ASK_AGAIN_MS);
 		case GPU_SERVICE_WAITING:
@@ -445,6 +455,7 @@ gpu_launcher_main(Datum argument)
 	pqsignal(SIGCHLD, handle_child_signal);
 	BackgroundWorkerUnblockSignals();
 	on_proc_exit(end_at_exit, 0);
+	gpu_service_set_launcher();
 	MemoryContextSwitchTo(context);
 
 	while (!ShutdownRequestPending)

@@ -2,10 +2,13 @@
  * service/state.c
  *		What the server's processes know about gpusortd, by way of the launcher.
  *
- * It stands in shared memory; the launcher alone writes to it.
+ * It stands in shared memory, so that the planner needs nothing else: it must not wait for gpusortd.  The
+ * launcher writes to it what gpusortd answers; a backend, that it got no answer, or no memory.
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
+#include "storage/latch.h"
 #include "storage/shmem.h"
 #include "storage/spin.h"
 #include "utils/timestamp.h"
@@ -15,10 +18,12 @@
 typedef struct SharedState
 {
 	slock_t mutex;
+	Latch *launcher; /* of the launcher's process, or what was one; NULL: there was none yet */
 	GpuServiceState service;
 } SharedState;
 
 static SharedState *shared; /* NULL: not loaded by shared_preload_libraries */
+
 Size
 gpu_service_shmem_size(void)
 {
@@ -47,6 +52,97 @@ gpu_service_state(GpuServiceState *state)
 	*state = shared->service;
 	SpinLockRelease(&shared->mutex);
 	return true;
+}
+
+bool
+gpu_service_ready(void)
+{
+	GpuServiceState service;
+
+	return gpu_service_state(&service) && service.phase == GPU_SERVICE_READY && !service.silent &&
+		   service.ndevices > 0;
+}
+
+uint64
+gpu_service_device_memory(void)
+{
+	GpuServiceState service;
+	uint64 most = 0;
+
+	if (!gpu_service_state(&service))
+		return 0;
+	for (int i = 0; i < service.ndevices; i++)
+		most = Max(most, service.devices[i].limit_bytes);
+	return most;
+}
+
+bool
+gpu_service_silent(void)
+{
+	return shared != NULL && shared->service.silent;
+}
+
+void
+gpu_service_note_silence(void)
+{
+	Latch *launcher;
+
+	if (shared == NULL)
+		return;
+	SpinLockAcquire(&shared->mutex);
+	shared->service.silent = true;
+	launcher = shared->launcher;
+	SpinLockRelease(&shared->mutex);
+	if (launcher != NULL)
+		SetLatch(launcher);
+}
+
+void
+gpu_service_note_memory_short(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (shared == NULL)
+		return;
+	SpinLockAcquire(&shared->mutex);
+	shared->service.memory_short = now;
+	SpinLockRelease(&shared->mutex);
+}
+
+/* ---------------------------------------------------------------- the launcher */
+
+void
+gpu_service_set_launcher(void)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->launcher = MyLatch;
+	SpinLockRelease(&shared->mutex);
+}
+
+static void
+copy_devices(GpuServiceState *service, const GpusortdWelcome *welcome)
+{
+	service->ndevices = Min(welcome->devices, GPUSORTD_MAX_DEVICES);
+	for (int i = 0; i < service->ndevices; i++)
+	{
+		const GpusortdDevice *device = &welcome->device[i];
+
+		service->devices[i] = (GpuServiceDevice){.number = device->number,
+												 .jobs = device->jobs,
+												 .memory_bytes = device->memory_bytes,
+												 .limit_bytes = device->limit_bytes,
+												 .free_bytes = device->free_bytes};
+	}
+}
+
+void
+gpu_service_note_answer(const GpusortdWelcome *welcome)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->service.silent = false;
+	if (welcome != NULL)
+		copy_devices(&shared->service, welcome);
+	SpinLockRelease(&shared->mutex);
 }
 
 void

@@ -9,6 +9,8 @@
 
 #include "datatype/timestamp.h"
 
+#include "daemon/protocol/protocol.h"
+
 typedef enum GpuServicePhase
 {
 	GPU_SERVICE_UNBORN,	  /* the launcher has not come to it yet */
@@ -19,6 +21,16 @@ typedef enum GpuServicePhase
 	GPU_SERVICE_OFF		  /* there is none, until the configuration is changed and loaded again */
 } GpuServicePhase;
 
+/* A device as gpusortd described it when it was asked last. */
+typedef struct GpuServiceDevice
+{
+	uint32 number;
+	uint32 jobs;		 /* being worked on */
+	uint64 memory_bytes; /* of the device */
+	uint64 limit_bytes;	 /* that gpusortd may use */
+	uint64 free_bytes;	 /* of these, not promised to a job */
+} GpuServiceDevice;
+
 typedef struct GpuServiceState
 {
 	GpuServicePhase phase;
@@ -27,14 +39,43 @@ typedef struct GpuServiceState
 	TimestampTz since;		/* when the phase began */
 	TimestampTz next_start; /* in phase WAITING */
 	char reason[320];		/* for this phase, in words; empty in phases STARTING and READY */
+
+	bool silent;			  /* it did not answer somebody, and has not answered since */
+	TimestampTz memory_short; /* when a sort last found no memory there; 0: never */
+	int ndevices;
+	GpuServiceDevice devices[GPUSORTD_MAX_DEVICES];
 } GpuServiceState;
 
 /* The shared memory of it (monitor/shared_memory.c). */
 extern Size gpu_service_shmem_size(void);
 extern void gpu_service_shmem_init(void);
 
+/*
+ * Is there a service with a device, that answers?  As far as is known here: nobody is asked, so the answer
+ * may be some seconds old.
+ */
+extern bool gpu_service_ready(void);
+
+/* Bytes of memory that sorts may use on the GPU with the most of it; 0: not known. */
+extern uint64 gpu_service_device_memory(void);
+
+/* Did it fail to answer somebody, and has not answered since? */
+extern bool gpu_service_silent(void);
+
+/* It did not answer; the launcher will ask it at once, and until it answers nobody else need try. */
+extern void gpu_service_note_silence(void);
+
+/* A sort found no memory there. */
+extern void gpu_service_note_memory_short(void);
+
 /* What is known now.  False: nothing, for there is no launcher, as the library was loaded otherwise. */
 extern bool gpu_service_state(GpuServiceState *state);
+
+/* Of the launcher alone: this process is to be woken when there is something to be asked. */
+extern void gpu_service_set_launcher(void);
+
+/* Of the launcher alone: it has answered; welcome: its devices, NULL: it did not say. */
+extern void gpu_service_note_answer(const GpusortdWelcome *welcome);
 
 /*
  * Of the launcher alone: a phase begins.  next_start_ms: until the next start, in phase WAITING; reason: ""

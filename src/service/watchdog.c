@@ -3,7 +3,8 @@
  *		Is there anybody at gpusortd's socket?
  *
  * A process that is stopped, or stuck, still has a socket, and the kernel even accepts connections for it.
- * So the question is a HELLO, as of any client, and the answer is whatever comes back.
+ * So the question is a HELLO, as of any client, and the answer is whatever comes back; its devices, if all is
+ * well.
  */
 #include "postgres.h"
 
@@ -31,6 +32,7 @@ hang_up(GpuWatchdog *watchdog)
 	close(watchdog->fd);
 	ReleaseExternalFD();
 	watchdog->fd = -1;
+	watchdog->received = 0;
 }
 
 /*
@@ -60,16 +62,25 @@ call(GpuWatchdog *watchdog)
 	return GPU_WATCHDOG_NOT_YET;
 }
 
-/* Has something come back? */
+/* Has something come back, and all of it? */
 static GpuWatchdogAnswer
 listen_for_answer(GpuWatchdog *watchdog)
 {
-	char byte;
-	ssize_t got = recv(watchdog->fd, &byte, 1, MSG_DONTWAIT);
+	static const GpusortdHeader welcome = {GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_WELCOME,
+										   sizeof(GpusortdWelcome), 0};
+	char *answer = (char *) &watchdog->answer;
+	ssize_t got = recv(watchdog->fd, answer + watchdog->received,
+					   sizeof(watchdog->answer) - watchdog->received, MSG_DONTWAIT);
+	bool complete;
 
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return GPU_WATCHDOG_NOT_YET;
+	watchdog->received += Max(got, 0);
+	complete = watchdog->received == sizeof(watchdog->answer);
 	/* Or closed without a word: it has no room for one more connection, but it is there. */
+	if (got > 0 && !complete && memcmp(answer, &welcome, Min(watchdog->received, sizeof(welcome))) == 0)
+		return GPU_WATCHDOG_NOT_YET;
+	watchdog->welcomed = complete && memcmp(answer, &welcome, sizeof(welcome)) == 0;
 	hang_up(watchdog);
 	return GPU_WATCHDOG_ANSWERED;
 }

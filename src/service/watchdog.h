@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "base/stopwatch.h"
+#include "daemon/protocol/protocol.h"
 
 typedef enum GpuWatchdogAnswer
 {
@@ -16,11 +17,20 @@ typedef enum GpuWatchdogAnswer
 	GPU_WATCHDOG_NO_SOCKET /* nobody listens, or there is not even a socket */
 } GpuWatchdogAnswer;
 
+typedef struct GpuWatchdogMessage
+{
+	GpusortdHeader header;
+	GpusortdWelcome welcome;
+} GpuWatchdogMessage;
+
 typedef struct GpuWatchdog
 {
 	bool asking;	 /* a question is open */
 	Stopwatch since; /* when it was asked, or answered */
 	int fd;			 /* where the answer will come; -1: to be asked once more */
+	bool welcomed;	 /* did the last answer tell of its devices? */
+	Size received;	 /* bytes of the answer */
+	GpuWatchdogMessage answer;
 } GpuWatchdog;
 
 #define GPU_WATCHDOG_NONE \

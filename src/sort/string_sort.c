@@ -9,6 +9,11 @@
  *	  sort				by the words just loaded; the runs of equal words are the next segments
  * and a segment is finished when it is one item, or all of its keys have ended.
  *
+ * That would go over a staircase, keys that leave a common prefix one after the other as in a, aa, aaa, once
+ * for every few steps.  It is sorted by where each key leaves one of the longest instead, in one round: those
+ * that are less than it there come first, the earlier they leave it the earlier, then the others the other
+ * way round.  Keys that leave it in the same place are the next segments.
+ *
  * Segments that wait are on an explicit stack.  They share no item and hold more than SORT_SMALL_SEGMENT
  * each, so their number is bounded; the small ones are sorted at once, by insertion.
  */
@@ -45,10 +50,13 @@ struct StringSorter
 
 static uint64 max_waiting(uint64 nrows);
 static void sort_waiting(StringSorter *sorter);
+static void sort_segment(StringSorter *sorter, const Segment *segment, uint64 guess);
+static const char *find_staircase(const Segment *segment, uint64 guess);
+static void load_agreements(const Segment *segment, const char *pivot);
 static void sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth);
 static void sort_small_segment(StringSortItem *items, int n, uint64 depth);
 static void sort_pair(StringSortItem *items, uint64 depth);
-static uint64 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth);
+static uint64 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess);
 static uint64 guess_depth(const StringSortItem *items, uint64 n, uint64 depth);
 static uint64 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest,
 						 bool *distinct);
@@ -122,13 +130,30 @@ sort_waiting(StringSorter *sorter)
 	while (sorter->nwaiting > 0)
 	{
 		Segment segment = sorter->waiting[--sorter->nwaiting];
-		uint64 depth = load_distinct_words(segment.items, segment.nitems, segment.depth);
+		uint64 guess = guess_depth(segment.items, segment.nitems, segment.depth);
+		const char *pivot = find_staircase(&segment, guess);
 
-		if (depth == NO_DEPTH)
-			continue;
-		sample_sorter_sort(sorter->words, segment.items, segment.nitems);
-		sort_runs(sorter, segment.items, segment.nitems, depth);
+		if (pivot != NULL)
+		{
+			load_agreements(&segment, pivot);
+			sample_sorter_sort(sorter->words, segment.items, segment.nitems);
+			sort_runs(sorter, segment.items, segment.nitems, NO_DEPTH);
+		}
+		else
+			sort_segment(sorter, &segment, guess);
 	}
+}
+
+/* Sorts a segment whose keys are expected to differ first at the depth guess, by the words there. */
+static void
+sort_segment(StringSorter *sorter, const Segment *segment, uint64 guess)
+{
+	uint64 depth = load_distinct_words(segment->items, segment->nitems, segment->depth, guess);
+
+	if (depth == NO_DEPTH)
+		return;
+	sample_sorter_sort(sorter->words, segment->items, segment->nitems);
+	sort_runs(sorter, segment->items, segment->nitems, depth);
 }
 
 static inline void
@@ -138,18 +163,106 @@ prefetch_key(const StringSortItem *item, uint64 depth)
 	__builtin_prefetch(record_key(item->record) + depth);
 }
 
+/* ---------------------------------------------------------------- staircases */
+
+/* The word of a key that doesn't leave the pivot at all. */
+#define AGREES_ALL (UINT64CONST(1) << 63)
+
+/* The longest of the samples of a segment. */
+static const char *
+longest_sample(const Segment *segment, uint64 step)
+{
+	const char *longest = segment->items[0].record;
+
+	for (uint64 i = step; i < segment->nitems; i += step)
+	{
+		if (record_key_length(segment->items[i].record) > record_key_length(longest))
+			longest = segment->items[i].record;
+	}
+	return longest;
+}
+
 /*
- * Finds the runs of equal words in items sorted by the words at depth.  Large ones are put on the stack;
- * small ones are sorted a few runs later, when their records, fetched at once, have arrived.
+ * If the keys of a segment leave one of the longest at many depths, far behind the first of them, guess: that
+ * one; else NULL.
+ */
+static const char *
+find_staircase(const Segment *segment, uint64 guess)
+{
+	uint64 step = segment->nitems / SORT_PREFIX_SAMPLE + 1;
+	uint64 from = guess + SORT_STAIRCASE_BYTES;
+	uint64 depths[SORT_STAIRCASE_STEPS];
+	int ndepths = 0;
+	const char *pivot;
+	uint64 end;
+
+	if (segment->nitems < SORT_STAIRCASE_MIN)
+		return NULL;
+	pivot = longest_sample(segment, step);
+	if (record_key_length(pivot) <= from)
+		return NULL;
+	end = Min(record_key_length(pivot), guess + SORT_STAIRCASE_REACH);
+	for (uint64 i = 0; i < segment->nitems && ndepths < SORT_STAIRCASE_STEPS; i += step)
+	{
+		uint64 depth = record_key_agreement(segment->items[i].record, pivot, guess, end);
+		bool is_new = depth >= from && depth < end;
+
+		for (int j = 0; j < ndepths; j++)
+			is_new &= depths[j] != depth;
+		if (is_new)
+			depths[ndepths++] = depth;
+	}
+	return ndepths == SORT_STAIRCASE_STEPS ? pivot : NULL;
+}
+
+/* Loads words that order keys by where they leave the pivot, and on which side. */
+static void
+load_agreements(const Segment *segment, const char *pivot)
+{
+	for (uint64 i = 0; i < segment->nitems; i++)
+	{
+		StringSortItem *item = &segment->items[i];
+		uint64 longest = Max(record_key_length(item->record), record_key_length(pivot));
+		uint64 depth;
+
+		if (i + SORT_PREFETCH_DISTANCE < segment->nitems)
+			prefetch_key(&segment->items[i + SORT_PREFETCH_DISTANCE], segment->depth);
+		depth = record_key_agreement(item->record, pivot, segment->depth, longest);
+		if (depth >= longest)
+			item->word = AGREES_ALL;
+		else if (record_key_word(item->record, depth) < record_key_word(pivot, depth))
+			item->word = depth;
+		else
+			item->word = ~depth;
+		if (i % SORT_BLOCK == SORT_BLOCK - 1)
+			CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* The depth up to which keys of this word agree, where words are those of load_agreements. */
+static inline uint64
+agreed_depth(uint64 word)
+{
+	return word < AGREES_ALL ? word : ~word;
+}
+
+/* ---------------------------------------------------------------- runs */
+
+/*
+ * Finds the runs of equal words in items sorted by the words at depth, or by those of load_agreements if that
+ * is NO_DEPTH.  Large ones are put on the stack; small ones are sorted a few runs later, when their records,
+ * fetched at once, have arrived.
  */
 static void
 sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 {
 	Segment fetched[SORT_FETCHED_SEGMENTS];
 	uint64 nfetched = 0;
+	bool by_agreement = depth == NO_DEPTH;
 	uint64 end;
 
-	depth += WORD_BYTES;
+	if (!by_agreement)
+		depth += WORD_BYTES;
 	for (uint64 start = 0; start < n; start = end)
 	{
 		uint64 word = items[start].word;
@@ -162,16 +275,18 @@ sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 		}
 		if (start / SORT_COPY_BLOCK != end / SORT_COPY_BLOCK)
 			CHECK_FOR_INTERRUPTS();
-		if (end - start == 1)
+		if (end - start == 1 || (by_agreement && word == AGREES_ALL))
 			continue;
 
+		if (by_agreement)
+			depth = agreed_depth(word);
 		if (end - start > SORT_SMALL_SEGMENT)
 			segment = &sorter->waiting[sorter->nwaiting++];
 		else
 		{
 			segment = &fetched[nfetched % SORT_FETCHED_SEGMENTS];
 			if (nfetched++ >= SORT_FETCHED_SEGMENTS)
-				sort_small_segment(segment->items, segment->nitems, depth);
+				sort_small_segment(segment->items, segment->nitems, segment->depth);
 			for (uint64 i = start; i < end; i++)
 				prefetch_key(&items[i], depth);
 		}
@@ -180,7 +295,7 @@ sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 		segment->depth = depth;
 	}
 	for (uint64 i = 0; i < Min(nfetched, SORT_FETCHED_SEGMENTS); i++)
-		sort_small_segment(fetched[i].items, fetched[i].nitems, depth);
+		sort_small_segment(fetched[i].items, fetched[i].nitems, fetched[i].depth);
 }
 
 /* Sorts two items. */
@@ -214,7 +329,7 @@ sort_small_segment(StringSortItem *items, int n, uint64 depth)
 		sort_pair(items, depth);
 		return;
 	}
-	depth = load_distinct_words(items, n, depth);
+	depth = load_distinct_words(items, n, depth, depth);
 	if (depth == NO_DEPTH)
 		return;
 
@@ -240,13 +355,12 @@ sort_small_segment(StringSortItem *items, int n, uint64 depth)
  * Loads the words of a segment at the first depth, from the given one on, where they are not all equal.
  * Returns this depth, or NO_DEPTH if all keys are equal.
  *
- * Records are read as seldom as can be: a few of them tell how long the common prefix may be, and one pass
- * over all checks this and loads the words behind it.
+ * Records are read as seldom as can be: a few of them told how long the common prefix may be, the guess, and
+ * one pass over all checks this and loads the words behind it.
  */
 static uint64
-load_distinct_words(StringSortItem *items, uint64 n, uint64 depth)
+load_distinct_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess)
 {
-	uint64 guess = n > SORT_SMALL_SEGMENT ? guess_depth(items, n, depth) : depth;
 	uint64 longest;
 	bool distinct;
 

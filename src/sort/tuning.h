@@ -65,6 +65,16 @@
 #define SORT_PREFIX_SAMPLE 16
 
 /*
+ * A segment of at least so many strings is a staircase if, of those samples, these many leave the longest one
+ * at different depths, each so many bytes beyond where the first one left it; further than the reach is not
+ * looked.  100,000 strings of up to 5000 bytes: 0.75 instead of 10.2 us each, +-0.1.
+ */
+#define SORT_STAIRCASE_MIN 64
+#define SORT_STAIRCASE_STEPS 4
+#define SORT_STAIRCASE_BYTES 64
+#define SORT_STAIRCASE_REACH 65536
+
+/*
  * Rows of a chunk that a process takes at a time, when several sort together, at the most; few rows make so
  * many slices for each process.  One takes no more than a fourth above its share.
  */

@@ -8,8 +8,8 @@
 
 #include "check/harness/check.h"
 
-/* By how much a few rows more may need less: pieces of the workspace are rounded up. */
-#define ROUNDING 4096
+/* Random numbers of rows that are compared with larger ones. */
+#define MEMORY_PAIRS 20000
 
 static const int widths[] = {4, 8, 16, 24, 32};
 
@@ -244,7 +244,7 @@ check_memory_sizes(Check *check, int algorithm, int width, bool with_indexes)
 
 		job.n = n;
 		passed = why_status(&why, devsort_fixed_memory(&job, &bytes), "devsort_fixed_memory");
-		if (passed && bytes + ROUNDING < before)
+		if (passed && bytes < before)
 			passed = why_say(&why, "%zu bytes, but %zu for fewer rows", bytes, before);
 		if (passed && bytes > (size_t) 1 << 40)
 			passed = why_say(&why, "%zu bytes can't be meant", bytes);
@@ -256,6 +256,84 @@ check_memory_sizes(Check *check, int algorithm, int width, bool with_indexes)
 	if (devsort_fixed_memory(&job, &bytes).code == DEVSORT_OK)
 		printf("# workspace, %s, %d bytes, %s, 2^27 rows: %.2f bytes a key\n", algorithm_name(algorithm),
 			   width, with_indexes ? "indexes" : "keys alone", (double) bytes / (double) job.n);
+}
+
+/* The workspace for n rows. */
+typedef DevSortStatus (*MemoryOfRows)(DevSortAlgorithm algorithm, int width, uint64_t n, size_t *bytes);
+
+static DevSortStatus
+memory_of_fixed(DevSortAlgorithm algorithm, int width, uint64_t n, size_t *bytes)
+{
+	DevSortFixedJob job = valid_fixed_job();
+
+	job.algorithm = algorithm;
+	job.key_bytes = width;
+	job.indexes = NULL;
+	job.n = n;
+	return devsort_fixed_memory(&job, bytes);
+}
+
+static DevSortStatus
+memory_of_strings(DevSortAlgorithm algorithm, int, uint64_t n, size_t *bytes)
+{
+	DevSortStringsJob job = valid_strings_job();
+
+	job.algorithm = algorithm;
+	job.n = n;
+	return devsort_strings_memory(&job, bytes);
+}
+
+static DevSortStatus
+memory_of_rows(DevSortAlgorithm, int, uint64_t n, size_t *bytes)
+{
+	DevSortRowsJob job = valid_rows_job();
+
+	job.n = n;
+	return devsort_rows_memory(&job, bytes);
+}
+
+/* Of any two numbers of rows, near each other or not, the larger one must not need less memory. */
+static void
+check_memory_grows(Check *check, MemoryOfRows memory, const char *what, int algorithm, int width)
+{
+	uint64_t broken_n = 0;
+	uint64_t broken_more = 0;
+	Why why = {};
+
+	for (int i = 0; i < MEMORY_PAIRS; i++)
+	{
+		uint64_t n = check_random_below(check, UINT64_C(2) << check_random_below(check, 31));
+		uint64_t more = n + 1 + check_random_below(check, i % 3 == 0 ? n + 1 : 70);
+		size_t fewer_bytes = 0;
+		size_t more_bytes = 0;
+
+		if (memory((DevSortAlgorithm) algorithm, width, n, &fewer_bytes).code == DEVSORT_OK &&
+			memory((DevSortAlgorithm) algorithm, width, more, &more_bytes).code == DEVSORT_OK &&
+			more_bytes < fewer_bytes)
+		{
+			broken_n = n;
+			broken_more = more;
+			why_say(&why, "%zu bytes, then %zu", fewer_bytes, more_bytes);
+		}
+	}
+	check_case(check, broken_more == 0, &why, "%s, %s, %d bytes: %llu rows, then %llu", what,
+			   algorithm_name(algorithm), width, (unsigned long long) broken_n,
+			   (unsigned long long) broken_more);
+}
+
+static void
+check_all_memory_grows(Check *check)
+{
+	if (!check_group_begin(check, "arguments: memory grows with rows"))
+		return;
+	for (int algorithm = 0; algorithm < 4; algorithm++)
+	{
+		for (int width : widths)
+			check_memory_grows(check, memory_of_fixed, "fixed keys", algorithm, width);
+		check_memory_grows(check, memory_of_strings, "strings", algorithm, 0);
+	}
+	check_memory_grows(check, memory_of_rows, "rows", DEVSORT_AUTO, 0);
+	check_group_end(check);
 }
 
 void
@@ -276,6 +354,7 @@ check_arguments(Check *check)
 		group.run(check);
 		check_group_end(check);
 	}
+	check_all_memory_grows(check);
 	if (!check_group_begin(check, "arguments: memory of fixed keys"))
 		return;
 	for (int algorithm = 0; algorithm < 4; algorithm++)

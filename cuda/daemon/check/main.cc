@@ -72,6 +72,7 @@ print_usage(FILE *to)
 		"daemoncheck [option ...] [section ...]: tests of gpusortd\n"
 		"  --program PATH    gpusortd; default: the one above this program's folder\n"
 		"  --cuda            sort on a GPU, not in host memory\n"
+		"  --fake-cuda       the same over a CUDA runtime in host memory, with the gpusortd in daemon/fake\n"
 		"  --seed NUMBER     of all that is random\n"
 		"  --seconds NUMBER  of random jobs, and of random messages; default 5\n"
 		"  --bench           no tests: how fast rows go through gpusortd\n"
@@ -92,6 +93,12 @@ is_wanted(const Section &section, const std::vector<std::string> &names)
 	return wanted;
 }
 
+static std::string
+folder_of(const std::string &path)
+{
+	return path.find('/') == std::string::npos ? "." : path.substr(0, path.rfind('/'));
+}
+
 /* False: not understood. */
 static bool
 parse_options(int argc, char **argv, std::vector<std::string> *names)
@@ -102,6 +109,11 @@ parse_options(int argc, char **argv, std::vector<std::string> *names)
 
 		if (strcmp(argv[i], "--cuda") == 0)
 			options.cuda = true;
+		else if (strcmp(argv[i], "--fake-cuda") == 0)
+		{
+			options.cuda = options.small = true;
+			options.program = folder_of(argv[0]) + "/../fake/gpusortd";
+		}
 		else if (strcmp(argv[i], "--program") == 0 && more)
 			options.program = argv[++i];
 		else if (strcmp(argv[i], "--seed") == 0 && more)
@@ -124,10 +136,8 @@ int
 main(int argc, char **argv)
 {
 	std::vector<std::string> names;
-	std::string self = argv[0];
 
-	options.program =
-		(self.find('/') == std::string::npos ? "." : self.substr(0, self.rfind('/'))) + "/../gpusortd";
+	options.program = folder_of(argv[0]) + "/../gpusortd";
 	if (!parse_options(argc, argv, &names))
 	{
 		print_usage(stderr);

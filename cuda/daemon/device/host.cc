@@ -6,8 +6,8 @@
  * limited, jobs are independent.  There are two devices, so that the sharing out of jobs can be tested too.
  *
  * A fault strikes at the n-th call of the layer: memory that can't be had, a device that is lost from then
- * on, a crash.  The fault "slow" makes every call take some milliseconds.  As a driver does, it has a thread
- * of its own from open on.
+ * on, one that never answers, a crash.  The fault "slow" makes every call take some milliseconds.  As a
+ * driver does, it has a thread of its own from open on.
  */
 #include <algorithm>
 #include <atomic>
@@ -32,6 +32,7 @@ enum class FaultKind
 	none,
 	alloc,
 	lost,
+	hang,
 	slow,
 	crash
 };
@@ -64,6 +65,10 @@ fault_ask(FaultPlan *plan)
 			if (call >= plan->number)
 				return {GPUSORTD_DEVICE_LOST, "fault: the device is lost"};
 			break;
+		case FaultKind::hang:
+			while (call == plan->number)
+				std::this_thread::sleep_for(std::chrono::hours(1));
+			break;
 		case FaultKind::crash:
 			if (call == plan->number)
 				abort();
@@ -74,7 +79,7 @@ fault_ask(FaultPlan *plan)
 static bool
 fault_parse(const std::string &text, FaultPlan *plan)
 {
-	static const char *const names[] = {"none", "alloc", "lost", "slow", "crash"};
+	static const char *const names[] = {"none", "alloc", "lost", "hang", "slow", "crash"};
 	size_t colon = text.find(':');
 
 	if (text.empty())
@@ -392,7 +397,8 @@ device_layer_host(const std::string &fault, std::string *why_not)
 
 	if (!fault_parse(fault, &layer->faults))
 	{
-		*why_not = "\"" + fault + "\" is no fault: alloc:CALL, lost:CALL, crash:CALL or slow:MILLISECONDS";
+		*why_not = "\"" + fault +
+				   "\" is no fault: alloc:CALL, lost:CALL, hang:CALL, crash:CALL or slow:MILLISECONDS";
 		return nullptr;
 	}
 	return layer;

@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -168,10 +169,16 @@ public:
 };
 
 /*
- * The fault that a test asks for: KIND:STEP, KIND one of alloc, lost, slow, crash; STEP counts the layer's
- * calls from 1.
+ * The fault that a test asks for: KIND:STEP, KIND one of alloc, lost, hang, slow, crash; STEP counts the
+ * layer's calls from 1.
  */
 std::unique_ptr<DeviceLayer> device_layer_host(const std::string &fault, std::string *why_not);
 std::unique_ptr<DeviceLayer> device_layer_cuda();
+
+/*
+ * The same layer; when_late is called, from a thread of its own, if a call but open takes so many seconds.
+ */
+std::unique_ptr<DeviceLayer> device_layer_watched(std::unique_ptr<DeviceLayer> layer, unsigned int seconds,
+												  const std::function<void()> &when_late);
 
 #endif /* GPUSORTD_DEVICE_LAYER_H */

@@ -12,6 +12,11 @@
 
 #include "daemon/server/resources.h"
 
+/* Older C libraries lack it. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
 /* ---- chunk memory ---- */
 
 SegmentPool::SegmentPool(DeviceLayer *device_layer, uint64_t size_of_chunk, uint32_t most)
@@ -41,6 +46,16 @@ SegmentPool::destroy(Segment segment)
 		close(segment.fd);
 }
 
+/* A kernel may ask that memory be made unexecutable; one before 6.3 doesn't know how. */
+static int
+make_memory_file()
+{
+	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create("gpusortd chunks", flags | MFD_NOEXEC_SEAL);
+
+	return fd < 0 && errno == EINVAL ? memfd_create("gpusortd chunks", flags) : fd;
+}
+
 /* Allocates all of it at once, so that running out of memory is an error here and no signal later. */
 Outcome
 SegmentPool::map(Segment *segment)
@@ -49,7 +64,7 @@ SegmentPool::map(Segment *segment)
 	void *address;
 	Outcome outcome;
 
-	segment->fd = memfd_create("gpusortd chunks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	segment->fd = make_memory_file();
 	if (segment->fd < 0 || ftruncate(segment->fd, bytes) != 0 || fallocate(segment->fd, 0, 0, bytes) != 0 ||
 		fcntl(segment->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
 		return {GPUSORTD_NO_RESOURCES, std::string("could not make chunk memory: ") + strerror(errno)};

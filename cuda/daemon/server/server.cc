@@ -99,7 +99,8 @@ Service::open()
 	for (const DeviceDescription &device : found)
 	{
 		uint64_t share = device.memory_bytes / 100 * settings.device_memory_percent;
-		uint64_t limit = settings.device_memory > 0 ? settings.device_memory : share;
+		uint64_t limit =
+			settings.device_memory > 0 ? std::min(settings.device_memory, device.memory_bytes) : share;
 
 		if (devices.size() < GPUSORTD_MAX_DEVICES)
 			devices.push_back({device, limit - layer->keep_memory(device.number, limit), 0, 0});

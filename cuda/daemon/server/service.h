@@ -24,8 +24,9 @@ struct Settings
 	uint64_t staging_memory = UINT64_C(1) << 30;
 	uint64_t idle_memory = UINT64_C(4) << 30; /* host memory for what idle jobs leave behind */
 	uint64_t chunk_bytes = UINT64_C(4) << 20;
-	uint32_t chunks = 8; /* of a connection */
-	int parent_fd = -1;	 /* ends when this is closed at the other end; -1: no parent */
+	uint32_t chunks = 8;		  /* of a connection */
+	uint32_t device_timeout = 60; /* seconds that a call of the layer may take */
+	int parent_fd = -1;			  /* ends when this is closed at the other end; -1: no parent */
 	bool host_memory = false;
 	std::string fault;
 };

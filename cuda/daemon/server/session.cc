@@ -306,7 +306,9 @@ Session::wait_for_admission(bool *admitted)
 		if (fds[1].revents != 0)
 			return !waiting->refused() || refuse(admitted);
 	}
+	/* Whatever it says, it is out of the queue; nobody waits for the rest of what it sends. */
 	*admitted = false;
+	waiting.reset();
 	if (!read_message(&message))
 		return false;
 	return message.type == GPUSORTD_END ? end() : protocol_error("only END is allowed in the queue");

@@ -64,7 +64,10 @@ SharedJob::describe(GpusortdJob *lent)
 	}
 }
 
-/* If there is no memory for the chunk, those who rest make room for it. */
+/*
+ * If there is no memory for the chunk, those who rest make room for it.  A chunk that failed has spoiled the
+ * job: that is noted while its call counts as under way, so that nobody begins to sort before.
+ */
 Outcome
 SharedJob::submit(const FilledChunk &chunk)
 {
@@ -78,6 +81,12 @@ SharedJob::submit(const FilledChunk &chunk)
 	outcome = use.device_job->submit(chunk);
 	for (int i = 0; outcome.code == GPUSORTD_MEMORY_FULL && i < MOST_RAISES && admission->make_room(); i++)
 		outcome = use.device_job->submit(chunk);
+	if (!outcome.ok() && outcome.code != GPUSORTD_MEMORY_FULL)
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+
+		end_with(outcome);
+	}
 	return outcome;
 }
 
@@ -150,10 +159,13 @@ SharedJob::give_back(std::chrono::milliseconds unused_for, IdleMemory *idle,
 					 const std::function<bool()> &interrupted)
 {
 	{
-		std::lock_guard<std::mutex> lock(mutex);
+		std::unique_lock<std::mutex> lock(mutex);
 
 		if (state == State::over)
+		{
+			close(&lock);
 			admission->leave_device();
+		}
 		else if (state == State::feeding && is_idle(unused_for))
 			device_job->trim();
 		if (state != State::sorted || admission->bytes() == 0)
@@ -211,11 +223,19 @@ SharedJob::set_aside(IdleMemory *idle, const std::function<bool()> &interrupted)
 
 /* ---- the end ---- */
 
+/* Under the lock.  The first failure counts. */
+void
+SharedJob::end_with(const Outcome &outcome)
+{
+	if (failure.ok() && state != State::over)
+		failure = outcome;
+	state = State::over;
+}
+
 /* Destroys the device's job, when nobody uses it any more. */
 void
 SharedJob::close(std::unique_lock<std::mutex> *lock)
 {
-	state = State::over;
 	unused.wait(*lock, [this] { return users == 0; });
 	device_job.reset();
 	aside.reset();
@@ -227,8 +247,7 @@ SharedJob::fail(const Outcome &outcome)
 {
 	std::unique_lock<std::mutex> lock(mutex);
 
-	if (failure.ok() && state != State::over)
-		failure = outcome;
+	end_with(outcome);
 	close(&lock);
 }
 
@@ -237,6 +256,7 @@ SharedJob::end()
 {
 	std::unique_lock<std::mutex> lock(mutex);
 
+	state = State::over;
 	close(&lock);
 	return std::move(admission);
 }

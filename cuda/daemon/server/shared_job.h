@@ -81,6 +81,7 @@ private:
 
 	class Use;
 
+	void end_with(const Outcome &outcome);
 	void close(std::unique_lock<std::mutex> *lock);
 	bool is_idle(std::chrono::milliseconds unused_for) const;
 	void trim(std::chrono::milliseconds unused_for);

@@ -11,6 +11,7 @@
 #include "utils/memutils.h"
 
 #include "device/cuda/sorter.h"
+#include "service/state.h"
 
 static void
 close_connection(void *arg)
@@ -81,6 +82,8 @@ bool
 cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message)
 {
 	sorter_fail(&sorter->base, reason, MemoryContextStrdup(sorter->context, message));
+	if (sorter->base.failure_reason == SORT_FAILURE_MEMORY)
+		gpu_service_note_memory_short();
 	cuda_forget_place(sorter);
 	if (sorter->share != NULL)
 	{

@@ -23,6 +23,7 @@ struct CheckOptions
 {
 	std::string program; /* gpusortd */
 	bool cuda = false;
+	bool small = false; /* chunks as in host memory, even with cuda */
 	uint64_t seed = 1;
 	int seconds = 5; /* of random jobs, and of random messages */
 	bool bench = false;

@@ -99,8 +99,9 @@ Daemon::Daemon(const std::vector<std::string> &more)
 	socket_path = folder + "/socket";
 	arguments = {"--socket", socket_path};
 	if (!options.cuda)
-		arguments.insert(arguments.end(), {"--host-memory-layer", "--chunk-size", "64k", "--chunks", "4",
-										   "--staging-memory", "8M"});
+		arguments.push_back("--host-memory-layer");
+	if (!options.cuda || options.small)
+		arguments.insert(arguments.end(), {"--chunk-size", "64k", "--chunks", "4", "--staging-memory", "8M"});
 	arguments.insert(arguments.end(), more.begin(), more.end());
 	log = open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0600);
 	pid = fork();

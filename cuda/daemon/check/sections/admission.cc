@@ -13,17 +13,18 @@
 struct Full
 {
 	explicit Full(const Daemon &daemon)
-		: greedy{{daemon, 60 * MIB}, {daemon, 1024 * MIB}, {daemon, 60 * MIB}}, modest(daemon, 15 * MIB)
+		: greedy{{daemon, 60 * MIB}, {daemon, 1024 * MIB}, {daemon, 60 * MIB}},
+		  modest(std::make_unique<BusyJob>(daemon, 15 * MIB))
 	{
 	}
 
 	bool begun() const
 	{
-		return greedy[0].begun && greedy[1].begun && greedy[2].begun && modest.begun;
+		return greedy[0].begun && greedy[1].begun && greedy[2].begun && modest->begun;
 	}
 
 	BusyJob greedy[3];
-	BusyJob modest;
+	std::unique_ptr<BusyJob> modest;
 };
 
 /* What it takes besides rows is little. */
@@ -44,7 +45,7 @@ check_first_promise()
 
 	for (const BusyJob &job : full.greedy)
 		ok = ok && job.begun && job.client.job.promised_bytes == 25 * MIB;
-	check(ok && full.modest.begun && is_about(full.modest.client.job.promised_bytes, 15 * MIB),
+	check(ok && full.modest->begun && is_about(full.modest->client.job.promised_bytes, 15 * MIB),
 		  "a job is promised what it expects to need, up to a fourth of the device");
 	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr);
 	check(ok && client.welcome.devices == 1 && client.welcome.device[0].jobs == 4 &&
@@ -127,6 +128,28 @@ check_queue_broken()
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
+/* Who begins a message in the queue and stops is out of it: a device is not held for the rest. */
+static void
+check_queue_stalled()
+{
+	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
+	auto full = std::make_unique<Full>(daemon);
+	GpusortdClient client[2];
+	bool ok = full->begun();
+
+	for (GpusortdClient &one : client)
+		ok = ok && ask_for_job(&one, daemon, 20 * MIB) && next_message(&one) == GPUSORTD_QUEUED;
+	raw_send(client[0].fd, raw_message(GPUSORTD_END, std::string()).substr(0, 4));
+	std::this_thread::sleep_for(std::chrono::milliseconds(100));
+	full->modest.reset();
+	check(ok && next_message(&client[1]) == GPUSORTD_JOB,
+		  "a client that stops in the middle of a message holds no place in the queue");
+	for (GpusortdClient &one : client)
+		gpusortd_close(&one);
+	full.reset();
+	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
+}
+
 /* Jobs go to the device with the most left. */
 static void
 check_devices()
@@ -201,24 +224,28 @@ check_small_segments()
 	check(daemon.settles(), "all is given back");
 }
 
-/* A helper takes no chunk that the head of the queue waits for. */
+/* Helpers take no chunk memory that a job waits for. */
 static void
-check_helper_and_queue()
+check_staging_of_head()
 {
 	Daemon daemon({"--staging-memory", "512k"});
-	BusyJob leader(daemon, MIB);
-	BusyJob small(daemon, 1);
+	auto leader = std::make_unique<BusyJob>(daemon, MIB);
+	auto small = std::make_unique<BusyJob>(daemon, 1);
 	GpusortdClient waiting;
 	GpusortdClient helper;
-	bool ok = leader.begun && small.begun && ask_for_job(&waiting, daemon, MIB) &&
+	bool ok = leader->begun && small->begun && ask_for_job(&waiting, daemon, MIB) &&
 			  next_message(&waiting) == GPUSORTD_QUEUED &&
 			  gpusortd_connect(&helper, daemon.socket_path.c_str(), nullptr, nullptr);
 
-	check(ok && !gpusortd_join(&helper, leader.client.job.job, leader.client.job.token) &&
+	check(ok && !gpusortd_join(&helper, leader->client.job.job, leader->client.job.token) &&
 			  helper.code == GPUSORTD_STAGING_FULL,
-		  "a helper takes no chunks that the queue waits for");
+		  "a helper gets no chunk memory while a job waits for it");
+	small.reset();
+	check(next_message(&waiting) == GPUSORTD_JOB, "which gets it");
+	leader.reset();
 	gpusortd_close(&waiting);
 	gpusortd_close(&helper);
+	check(daemon.settles(), "all is given back");
 }
 
 void
@@ -228,8 +255,9 @@ check_admission(Random *)
 	check_queue();
 	check_queue_left();
 	check_queue_broken();
+	check_queue_stalled();
 	check_devices();
 	check_staging();
 	check_small_segments();
-	check_helper_and_queue();
+	check_staging_of_head();
 }

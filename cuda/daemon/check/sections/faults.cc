@@ -134,6 +134,27 @@ check_crash(const JobCase &job)
 	check(last > 4, "a crash at any of the first %d calls", last - 1);
 }
 
+/* A device does not answer: gpusortd gives up, and every client learns it. */
+static void
+check_hang(const JobCase &job)
+{
+	std::string why;
+	int last = 0;
+	int wrong = 0;
+
+	/* Each takes seconds: two while rows are fed, one for the sort, one for the result. */
+	for (int call : {4, 12, 22, 60})
+	{
+		Daemon daemon({"--fault", "hang:" + std::to_string(call), "--device-timeout", "1"});
+		int code = run_with_fault(&daemon, job, &why);
+
+		last = call;
+		if (code != GPUSORTD_OK && (code != GPUSORTD_DISCONNECTED || daemon.wait() != 4))
+			wrong++;
+	}
+	check(wrong == 0, "no answer at some of the first %d calls: %s", last, why.c_str());
+}
+
 /*
  * Slow calls: the job is right all the same; who leaves in the middle leaves nothing; SIGTERM needn't wait
  * for long.
@@ -172,6 +193,7 @@ check_faults(Random *)
 		check_alloc(job);
 		check_lost(job);
 		check_crash(job);
+		check_hang(job);
 		check_slow(job);
 	}
 }

@@ -11,9 +11,11 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <thread>
 
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -24,6 +26,7 @@
 #define HELPERS 4
 #define ROWS_OF_HELPER 20000
 #define CHUNK_ROWS 50
+#define SPOILED_RACES 200
 #define PATIENCE_MS 20000
 
 /* Waits for the socket, but not for ever. */
@@ -272,6 +275,93 @@ check_races(Ending ending, Random *random)
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
+/* ---- a chunk that spoils the job ---- */
+
+/* Submits a chunk whose only entry has its row elsewhere.  False: it could not. */
+static bool
+submit_malformed(GpusortdClient *helper)
+{
+	int chunk = gpusortd_take_chunk(helper);
+	uint64_t end = helper->job.chunk_bytes;
+	uint64_t entry[2] = {0, 8};
+	uint64_t row[2] = {16, 0};
+
+	if (chunk < 0)
+		return false;
+	memcpy(gpusortd_chunk(helper, chunk), entry, sizeof(entry));
+	memcpy(gpusortd_chunk(helper, chunk) + end - sizeof(row), row, sizeof(row));
+	return gpusortd_submit_chunk(helper, chunk, 1, sizeof(entry), end - sizeof(row));
+}
+
+/*
+ * A helper spoils the job as its leader sorts: either the helper is told that it is too late, or the leader
+ * that its job has failed.
+ */
+static bool
+race_to_spoil(const Daemon &daemon, const JobRows &rows, Random *random, int *late)
+{
+	GpusortdClient leader;
+	GpusortdClient helper;
+	GpusortdBegin begin = rows.begin();
+	bool ok = gpusortd_connect(&leader, daemon.socket_path.c_str(), wait_patiently, nullptr) &&
+			  gpusortd_begin(&leader, &begin) && join_job(&helper, daemon, leader.job) &&
+			  feed(&leader, rows, 0, rows.job.rows, random) && gpusortd_flush(&leader) &&
+			  submit_malformed(&helper);
+	bool sorted;
+
+	std::this_thread::sleep_for(std::chrono::microseconds(random_below(random, 1000)));
+	sorted = ok && gpusortd_perform(&leader);
+	ok = ok && !gpusortd_flush(&helper) &&
+		 (sorted ? helper.code == GPUSORTD_JOB_OVER
+				 : helper.code == GPUSORTD_BAD_CHUNK && leader.code == GPUSORTD_BAD_CHUNK);
+	if (!ok)
+		note("the leader was told %d, its helper %d", sorted ? GPUSORTD_OK : (int) leader.code,
+			 (int) helper.code);
+	*late += sorted;
+	gpusortd_close(&leader);
+	gpusortd_close(&helper);
+	return ok;
+}
+
+/*
+ * gpusortd on one processor, where its threads change places at any moment, and slow enough that the leader
+ * asks while the helper's chunk is being taken.
+ */
+static std::unique_ptr<Daemon>
+start_on_one_processor()
+{
+	std::vector<std::string> slow = {"--fault", "slow:1"};
+	std::unique_ptr<Daemon> daemon;
+	cpu_set_t all;
+	cpu_set_t one;
+	int first = 0;
+
+	(void) sched_getaffinity(0, sizeof(all), &all);
+	while (first < CPU_SETSIZE - 1 && !CPU_ISSET(first, &all))
+		first++;
+	CPU_ZERO(&one);
+	CPU_SET(first, &one);
+	(void) sched_setaffinity(0, sizeof(one), &one);
+	daemon = std::make_unique<Daemon>(options.cuda ? std::vector<std::string>() : slow);
+	(void) sched_setaffinity(0, sizeof(all), &all);
+	return daemon;
+}
+
+static void
+check_spoiled(Random *random)
+{
+	std::unique_ptr<Daemon> daemon = start_on_one_processor();
+	JobRows rows({8, GPUSORTD_AUTO, false, 10, 60, 0, 8}, random);
+	int late = 0;
+	int races = 0;
+
+	while (races < SPOILED_RACES && race_to_spoil(*daemon, rows, random, &late))
+		races++;
+	check(races == SPOILED_RACES, "of %d jobs that a helper spoils none is sorted, %d were before", races,
+		  late);
+	check(daemon->settles() && nothing_is_promised(*daemon), "all is given back");
+}
+
 /* ---- who reads no answers ---- */
 
 /*
@@ -308,5 +398,6 @@ check_helpers(Random *random)
 		check_stopped_helper(ending, random);
 		check_races(ending, random);
 	}
+	check_spoiled(random);
 	check_deaf(random);
 }

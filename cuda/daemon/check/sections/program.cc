@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -17,6 +18,10 @@
 #include <unistd.h>
 
 #include "daemon/check/harness/check.h"
+
+/* As the kernel has them; older C libraries don't. */
+#define NOEXEC_SEAL 0x0008U
+#define SEAL_EXEC 0x0020
 
 static bool
 exists(const std::string &path)
@@ -59,6 +64,7 @@ check_options()
 											   {"--socket", "/tmp/x", "--devices", "0,0"},
 											   {"--socket", "/tmp/x", "--chunks", "0"},
 											   {"--socket", "/tmp/x", "--chunks", "65"},
+											   {"--socket", "/tmp/x", "--device-timeout", "0"},
 											   {"--socket", "/tmp/x", "--fault", "alloc:1"},
 											   {"--socket", "/tmp/x", "--host-memory-layer", "--fault",
 												"alloc"}})
@@ -95,6 +101,60 @@ check_socket()
 		  "a second gpusortd does not take the socket of a living one");
 	check(daemon.end() == 0 && !exists(daemon.socket_path) && !exists(daemon.socket_path + ".lock"),
 		  "it ends on SIGTERM, and removes its socket");
+}
+
+/* No device has more memory than there is, whatever the option says. */
+static void
+check_device_memory()
+{
+	Daemon daemon({"--max-device-memory", "1000G"});
+	GpusortdClient client;
+	bool ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr);
+
+	for (uint32_t i = 0; ok && i < client.welcome.devices; i++)
+		ok = client.welcome.device[i].limit_bytes <= client.welcome.device[i].memory_bytes;
+	check(ok, "no more device memory is offered than there is");
+	gpusortd_close(&client);
+}
+
+/* The seals of a process's chunk memory; -1: it has none. */
+static int
+chunk_memory_seals(const Daemon &daemon)
+{
+	std::string folder = "/proc/" + std::to_string(daemon.pid) + "/fd/";
+	int seals = -1;
+
+	for (int number = 0; number < 1000 && seals < 0; number++)
+	{
+		std::string path = folder + std::to_string(number);
+		char link[16] = {};
+		int fd;
+
+		if (readlink(path.c_str(), link, sizeof(link) - 1) < 0 || strncmp(link, "/memfd:gpusort", 14) != 0)
+			continue;
+		fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+		seals = fcntl(fd, F_GET_SEALS);
+		close(fd);
+	}
+	return seals;
+}
+
+/* Chunk memory keeps its size, and can't be made executable, which vm.memfd_noexec = 2 asks for. */
+static void
+check_seals()
+{
+	Daemon daemon;
+	int wanted = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+	int fd = memfd_create("daemoncheck", MFD_CLOEXEC | NOEXEC_SEAL);
+
+	if (fd >= 0)
+	{
+		wanted |= SEAL_EXEC;
+		close(fd);
+	}
+	else
+		note("skipped: memory that can't be made executable, which needs Linux 6.3");
+	check((chunk_memory_seals(daemon) & wanted) == wanted, "chunk memory is sealed");
 }
 
 /* What a killed gpusortd left behind is replaced; what is no socket is not. */
@@ -223,6 +283,8 @@ check_program(Random *random)
 {
 	check_options();
 	check_socket();
+	check_device_memory();
+	check_seals();
 	check_stale();
 	check_parent();
 	check_end_with_clients(random);

@@ -116,8 +116,12 @@ ArenaPool::take(std::unique_ptr<Arena> *arena)
 			return status_ok();
 		}
 	}
-	*arena = std::make_unique<Arena>(device);
-	return (*arena)->open();
+
+	auto made = std::make_unique<Arena>(device);
+
+	RETURN_IF_FAILED(made->open());
+	*arena = std::move(made);
+	return status_ok();
 }
 
 void

@@ -40,6 +40,7 @@ struct Lane
 	DeviceMemory plan; /* variable keys */
 	LaneAnswer *answer = NULL;
 	bool busy = false;
+	bool counted = false; /* the rows of its chunk have a place in the job */
 };
 
 struct Arena
@@ -82,6 +83,7 @@ public:
 	{
 	}
 
+	/* One that is ready, or none. */
 	DevSortStatus take(std::unique_ptr<Arena> *arena);
 
 	/* Of a job whose work is done; a broken one is not used again. */

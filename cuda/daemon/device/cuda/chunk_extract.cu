@@ -6,6 +6,7 @@
  * two sums tell where keys and rows go, and a warp a record copies them, for they are of any length.
  */
 #include "daemon/device/cuda/chunk_extract.h"
+#include "base/launch.cuh"
 #include "primitives/device_scan.h"
 
 #define EXTRACT_THREADS 256
@@ -67,17 +68,15 @@ __launch_bounds__(EXTRACT_THREADS) extract_fixed_words_kernel(ChunkCopy chunk, E
 DevSortStatus
 extract_fixed_rows(const ChunkCopy *chunk, const ExtractTarget *target, cudaStream_t stream)
 {
-	extract_fixed_rows_kernel<<<block_count(chunk->rows), EXTRACT_THREADS, 0, stream>>>(*chunk, *target);
-	CHECK_LAUNCH("taking a chunk of rows apart");
-	return status_ok();
+	return launch("taking a chunk of rows apart", extract_fixed_rows_kernel, block_count(chunk->rows),
+				  EXTRACT_THREADS, stream, *chunk, *target);
 }
 
 DevSortStatus
 extract_fixed_words(const ChunkCopy *chunk, const ExtractTarget *target, cudaStream_t stream)
 {
-	extract_fixed_words_kernel<<<block_count(chunk->rows), EXTRACT_THREADS, 0, stream>>>(*chunk, *target);
-	CHECK_LAUNCH("taking a chunk of words apart");
-	return status_ok();
+	return launch("taking a chunk of words apart", extract_fixed_words_kernel, block_count(chunk->rows),
+				  EXTRACT_THREADS, stream, *chunk, *target);
 }
 
 /* ---- variable keys ---- */
@@ -124,9 +123,8 @@ extract_variable_plan(const ChunkCopy *chunk, const ExtractPlan *plan, uint32_t 
 {
 	uint64_t n = chunk->rows;
 
-	measure_records_kernel<<<block_count(n + 1), EXTRACT_THREADS, 0, stream>>>(*chunk, plan->key_bytes,
-																			   plan->key_parts, malformed);
-	CHECK_LAUNCH("measuring the records of a chunk");
+	RETURN_IF_FAILED(launch("measuring the records of a chunk", measure_records_kernel, block_count(n + 1),
+							EXTRACT_THREADS, stream, *chunk, plan->key_bytes, plan->key_parts, malformed));
 	RETURN_IF_FAILED(exclusive_sum(plan->key_bytes, plan->key_sums, n + 1, &plan->scan, stream));
 	return exclusive_sum(plan->key_parts, plan->part_sums, n + 1, &plan->scan, stream);
 }
@@ -171,8 +169,7 @@ DevSortStatus
 extract_variable_copy(const ChunkCopy *chunk, const ExtractPlan *plan, const ExtractTarget *target,
 					  cudaStream_t stream)
 {
-	copy_records_kernel<<<block_count(chunk->rows * WARP_THREADS), EXTRACT_THREADS, 0, stream>>>(
-		*chunk, *target, plan->key_sums, plan->part_sums);
-	CHECK_LAUNCH("copying the records of a chunk");
-	return status_ok();
+	return launch("copying the records of a chunk", copy_records_kernel,
+				  block_count(chunk->rows * WARP_THREADS), EXTRACT_THREADS, stream, *chunk, *target,
+				  plan->key_sums, plan->part_sums);
 }

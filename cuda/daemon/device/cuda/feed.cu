@@ -9,8 +9,8 @@
  *
  * Several threads bring chunks at a time, and each takes a lane: a stream with memory for a chunk.  Under the
  * mutex a chunk only reserves its place; copying and taking apart go on beside others', so that the way to
- * the device is never idle.  If a chunk turns out malformed, or something fails, the place stays empty; but
- * then the job is over.
+ * the device is never idle.  If a chunk turns out malformed, or something fails, even for want of memory, the
+ * place stays empty; but then the job is over.
  *
  * Memory is promised in steps: to a plan that is somewhat larger than what there is, or that BEGIN's
  * estimates made.  Buffers grow in steps too, at most to the plan.
@@ -155,7 +155,7 @@ CudaJob::grow_for(const JobSize &wanted)
 
 /* Finds the place of a chunk behind those that came before it. */
 DevSortStatus
-CudaJob::reserve(const JobSize &more, JobSize *before)
+CudaJob::reserve(Lane *lane, const JobSize &more, JobSize *before)
 {
 	std::lock_guard<std::mutex> lock(mutex);
 	JobSize wanted = sum(taken, more);
@@ -166,6 +166,7 @@ CudaJob::reserve(const JobSize &more, JobSize *before)
 		RETURN_IF_FAILED(grow_for(wanted));
 	*before = taken;
 	taken = wanted;
+	lane->counted = true;
 	return status_ok();
 }
 
@@ -204,7 +205,7 @@ CudaJob::take_fixed(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy)
 	JobSize before;
 	ExtractTarget to;
 
-	RETURN_IF_FAILED(reserve({chunk.rows, chunk.rows * shape.key_bytes, row_bytes}, &before));
+	RETURN_IF_FAILED(reserve(lane, {chunk.rows, chunk.rows * shape.key_bytes, row_bytes}, &before));
 	to = target(lane, before);
 	copy->region = to.rows + before.row_bytes;
 	RETURN_IF_FAILED(copy_in(lane->chunk.as<uint8_t>(), chunk.base, chunk.front, lane->stream));
@@ -245,7 +246,8 @@ CudaJob::take_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy)
 	RETURN_IF_FAILED(measure_variable(lane, chunk, copy, plan));
 	if (lane->answer->malformed != 0)
 		return status_ok();
-	RETURN_IF_FAILED(reserve({chunk.rows, lane->answer->key_bytes,
+	RETURN_IF_FAILED(reserve(lane,
+							 {chunk.rows, lane->answer->key_bytes,
 							  shape.chunk_bytes - chunk.back - lane->answer->part_bytes},
 							 &before));
 	to = target(lane, before);
@@ -259,6 +261,7 @@ CudaJob::take_chunk(Lane *lane, const FilledChunk &chunk)
 	ChunkCopy copy = {};
 
 	lane->answer->malformed = 0;
+	lane->counted = false;
 	copy.entries = lane->chunk.as<uint8_t>();
 	copy.rows = chunk.rows;
 	copy.back = chunk.back;
@@ -268,30 +271,42 @@ CudaJob::take_chunk(Lane *lane, const FilledChunk &chunk)
 	return shape.key_bytes > 0 ? take_fixed(lane, chunk, &copy) : take_variable(lane, chunk, &copy);
 }
 
+/*
+ * What a chunk that failed is for the client: refused for want of memory only if its rows have no place yet.
+ */
+Outcome
+CudaJob::give_up_chunk(const Lane *lane, const DevSortStatus &status)
+{
+	Outcome outcome = finish(status);
+
+	if (lane->counted && outcome.code == GPUSORTD_MEMORY_FULL)
+		outcome.code = GPUSORTD_NO_RESOURCES;
+	return outcome;
+}
+
 Outcome
 CudaJob::submit(const FilledChunk &chunk)
 {
 	auto start = std::chrono::steady_clock::now();
 	Lane *lane = NULL;
 	DevSortStatus status = status_from_cuda(cudaSetDevice(arena->device), "choosing the device");
-	bool malformed = false;
+	Outcome outcome;
 
 	if (status.code == DEVSORT_OK)
 		status = take_lane(chunk.rows, &lane);
-	if (lane != NULL)
-	{
-		status = take_chunk(lane, chunk);
-		malformed = status.code == DEVSORT_OK && lane->answer->malformed != 0;
-		leave_lane(lane);
-	}
-	{
-		std::lock_guard<std::mutex> lock(mutex);
+	if (lane == NULL)
+		return finish(status);
+	status = take_chunk(lane, chunk);
+	if (status.code != DEVSORT_OK)
+		outcome = give_up_chunk(lane, status);
+	else if (lane->answer->malformed != 0)
+		outcome = {GPUSORTD_BAD_CHUNK, "an entry of a chunk has no row where it says"};
+	leave_lane(lane);
 
-		feed_us += microseconds_since(start);
-	}
-	if (malformed)
-		return {GPUSORTD_BAD_CHUNK, "an entry of a chunk has no row where it says"};
-	return finish(status);
+	std::lock_guard<std::mutex> lock(mutex);
+
+	feed_us += microseconds_since(start);
+	return outcome;
 }
 
 /* ---- pauses ---- */

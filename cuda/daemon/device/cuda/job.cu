@@ -51,26 +51,33 @@ CudaJob::~CudaJob()
 	if (arena == nullptr)
 		return;
 	(void) cudaSetDevice(arena->device);
-	(void) cudaStreamSynchronize(arena->stream);
-	for (const Lane &lane : arena->lanes)
-	{
-		if (lane.stream != NULL)
-			(void) cudaStreamSynchronize(lane.stream);
-	}
-	(void) cudaGetLastError();
+	wait_for_all();
 	pool->give_back(std::move(arena), broken);
 }
 
-/* After a failure nothing of the call may be under way: its chunk may be another client's soon. */
+/* Whatever is under way, or has failed. */
+void
+CudaJob::wait_for_all()
+{
+	(void) cudaStreamSynchronize(arena->stream);
+	for (const Lane &lane : arena->lanes)
+		(void) cudaStreamSynchronize(lane.stream);
+	/* None of this is the next launch's to report. */
+	(void) cudaGetLastError();
+}
+
+/*
+ * After a failure nothing of the call may be under way: its chunk may be another client's soon.  Who is over
+ * the budget has not begun anything.
+ */
 Outcome
 CudaJob::finish(const DevSortStatus &status)
 {
+	if (status.code != DEVSORT_OK && status.code != DEVSORT_OVER_BUDGET)
+		wait_for_all();
 	if (status.code != DEVSORT_OK && status.code != DEVSORT_OVER_BUDGET &&
 		status.code != DEVSORT_OUT_OF_MEMORY)
-	{
 		broken = true;
-		(void) cudaDeviceSynchronize();
-	}
 	return outcome_from(status);
 }
 

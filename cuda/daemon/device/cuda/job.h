@@ -30,6 +30,7 @@ public:
 	Outcome finish_fetch() override;
 
 private:
+	void wait_for_all();
 	Outcome finish(const DevSortStatus &status);
 	DevSortStatus grow(DeviceMemory *memory, uint64_t bytes, uint64_t at_most = 0);
 	DevSortStatus wait(const Lane *lane);
@@ -37,7 +38,7 @@ private:
 	/* feeding */
 	DevSortStatus take_lane(uint64_t chunk_rows, Lane **lane);
 	void leave_lane(Lane *lane);
-	DevSortStatus reserve(const JobSize &more, JobSize *before);
+	DevSortStatus reserve(Lane *lane, const JobSize &more, JobSize *before);
 	bool plan_for(const JobSize &wanted, const JobSize &more);
 	DevSortStatus grow_for(const JobSize &wanted);
 	DevSortStatus grow_to(const JobSize &size);
@@ -46,6 +47,7 @@ private:
 	DevSortStatus take_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy);
 	DevSortStatus measure_variable(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy,
 								   const ExtractPlan &plan);
+	Outcome give_up_chunk(const Lane *lane, const DevSortStatus &status);
 	ExtractTarget target(const Lane *lane, const JobSize &before) const;
 
 	/* sorting */

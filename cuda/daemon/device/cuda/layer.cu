@@ -110,11 +110,14 @@ CudaLayer::tidy()
 		device.arenas.release_idle(std::chrono::seconds(KEPT_SECONDS));
 }
 
+/* A thread's device is device 0 until it chooses one, and that may be none of ours. */
 Outcome
 CudaLayer::register_memory(void *memory, size_t bytes)
 {
-	cudaError_t error = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
+	cudaError_t error = cudaSetDevice(known.front().arenas.device);
 
+	if (error == cudaSuccess)
+		error = cudaHostRegister(memory, bytes, cudaHostRegisterPortable);
 	if (error == cudaSuccess)
 		return {};
 	/* The devices are as they were; and the next launch must not report it. */
@@ -125,6 +128,7 @@ CudaLayer::register_memory(void *memory, size_t bytes)
 void
 CudaLayer::unregister_memory(void *memory)
 {
+	(void) cudaSetDevice(known.front().arenas.device);
 	(void) cudaHostUnregister(memory);
 }
 

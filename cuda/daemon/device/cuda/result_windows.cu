@@ -10,6 +10,7 @@
  * Two neighbouring windows of a zone have more than a window's bytes together, or they would be one; a zone's
  * windows reach into the next zone by at most a row.  So a zone has at most ZONE_SLOTS windows.
  */
+#include "base/launch.cuh"
 #include "daemon/device/cuda/result_windows.h"
 
 #define ZONE_WINDOWS 16
@@ -100,9 +101,9 @@ windows_find(const uint64_t *places, uint64_t n, uint64_t row_bytes, uint64_t wi
 	uint64_t zones = zone_count(row_bytes, window_bytes);
 	std::vector<Zone> found(zones);
 
-	find_windows_kernel<<<(unsigned int) ((zones + ZONE_THREADS - 1) / ZONE_THREADS), ZONE_THREADS, 0,
-						  stream>>>(places, n, window_bytes, zones, (Zone *) workspace);
-	CHECK_LAUNCH("cutting the result into windows");
+	RETURN_IF_FAILED(launch("cutting the result into windows", find_windows_kernel,
+							(unsigned int) ((zones + ZONE_THREADS - 1) / ZONE_THREADS), ZONE_THREADS, stream,
+							places, n, window_bytes, zones, (Zone *) workspace));
 	CHECK_CUDA(cudaMemcpyAsync(found.data(), workspace, zones * sizeof(Zone), cudaMemcpyDeviceToHost, stream),
 			   "reading where windows begin");
 	CHECK_CUDA(cudaStreamSynchronize(stream), "cutting the result into windows");

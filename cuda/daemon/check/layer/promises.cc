@@ -1,0 +1,43 @@
+/*
+ * promises.cc
+ *		What is promised to a job is enough for it, and for any that turns out smaller.
+ */
+#include "daemon/check/layer/check.h"
+#include "daemon/fake/fake_cuda.h"
+
+#define ROUNDS 20
+#define MOST_ROWS 60000
+
+/* A job that is promised what more rows would need, and gets no more. */
+static bool
+smaller_job_fits(DeviceLayer *layer, const JobShape &shape, std::mt19937_64 *random)
+{
+	JobRows planned = {shape, 1 + (*random)() % MOST_ROWS, UINT64_MAX};
+	JobRows fed = {shape, 1 + (*random)() % planned.rows, UINT64_MAX};
+	JobSize expected = size_of(planned);
+	uint64_t bytes = layer->memory_needed(shape, expected);
+	Promise promise(bytes, bytes);
+	std::string why;
+	Outcome outcome = run_job(layer, fed, expected, &promise, &why);
+
+	if (!outcome.ok() || !why.empty())
+		note("%llu rows planned, %llu fed: %s %s", (unsigned long long) planned.rows,
+			 (unsigned long long) fed.rows, outcome.message.c_str(), why.c_str());
+	return outcome.ok() && why.empty();
+}
+
+void
+check_promises(std::mt19937_64 *random)
+{
+	for (const JobShape &shape : all_shapes())
+	{
+		std::unique_ptr<DeviceLayer> layer = open_layer();
+		int rounds = 0;
+
+		while (layer != nullptr && rounds < ROUNDS && smaller_job_fits(layer.get(), shape, random))
+			rounds++;
+		layer.reset();
+		check(rounds == ROUNDS && nothing_is_held(), "%s: %d jobs smaller than planned fit",
+			  describe(shape).c_str(), rounds);
+	}
+}

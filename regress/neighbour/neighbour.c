@@ -1,0 +1,116 @@
+/*
+ * regress/neighbour/neighbour.c
+ *		Another extension's hooks, for tests: they need not ask those that were there before.
+ *
+ * neighbour.plans says where its plans come from:
+ *
+ *		chain		the hook that was there before, or the planner, as is the custom
+ *		standard	always the planner itself
+ *		stored		the planner itself the first time; from then on a copy of that plan, for the same
+ *					statement; but not for plans that are made for certain parameters
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "optimizer/planner.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+#include "base/pg_compat.h"
+
+PG_MODULE_MAGIC;
+
+extern PGDLLEXPORT void _PG_init(void);
+
+typedef enum PlansFrom
+{
+	PLANS_CHAIN,
+	PLANS_STANDARD,
+	PLANS_STORED
+} PlansFrom;
+
+static const struct config_enum_entry plans_options[] = {{"chain", PLANS_CHAIN, false},
+														 {"standard", PLANS_STANDARD, false},
+														 {"stored", PLANS_STORED, false},
+														 {NULL, 0, false}};
+
+typedef struct StoredPlan
+{
+	char *text;
+	int location; /* of the statement in the text */
+	PlannedStmt *plan;
+} StoredPlan;
+
+static int plans_from = PLANS_CHAIN;
+static List *stored_plans = NIL; /* in TopMemoryContext, for as long as the process lives */
+static planner_hook_type prev_planner_hook;
+static ExecutorStart_hook_type prev_executor_start_hook;
+
+/* The plan stored for a statement, or NULL. */
+static PlannedStmt *
+find_plan(const char *text, int location)
+{
+	ListCell *cell;
+
+	foreach(cell, stored_plans)
+	{
+		const StoredPlan *stored = lfirst(cell);
+
+		if (stored->location == location && strcmp(stored->text, text) == 0)
+			return stored->plan;
+	}
+	return NULL;
+}
+
+static void
+store_plan(const char *text, int location, PlannedStmt *plan)
+{
+	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
+	StoredPlan *stored = palloc(sizeof(StoredPlan));
+
+	stored->text = pstrdup(text);
+	stored->location = location;
+	stored->plan = copyObject(plan);
+	stored_plans = lappend(stored_plans, stored);
+	MemoryContextSwitchTo(old);
+}
+
+static PlannedStmt *
+neighbour_planner(planner_hook_parameters)
+{
+	PlannedStmt *stored = NULL;
+	PlannedStmt *plan;
+
+	if (plans_from == PLANS_CHAIN && prev_planner_hook != NULL)
+		return prev_planner_hook(planner_hook_arguments);
+	if (plans_from == PLANS_STORED && bound_params == NULL)
+		stored = find_plan(query_string, parse->stmt_location);
+	if (stored != NULL)
+		return copyObject(stored);
+	plan = standard_planner(planner_hook_arguments);
+	if (plans_from == PLANS_STORED && bound_params == NULL)
+		store_plan(query_string, parse->stmt_location, plan);
+	return plan;
+}
+
+/* As with plans: only as is the custom are others asked. */
+static void
+neighbour_executor_start(QueryDesc *query, int eflags)
+{
+	if (plans_from == PLANS_CHAIN && prev_executor_start_hook != NULL)
+		prev_executor_start_hook(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+}
+
+void
+_PG_init(void)
+{
+	DefineCustomEnumVariable("neighbour.plans", "Where its plans come from.", NULL, &plans_from, PLANS_CHAIN,
+							 plans_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	prev_planner_hook = planner_hook;
+	planner_hook = neighbour_planner;
+	prev_executor_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = neighbour_executor_start;
+}

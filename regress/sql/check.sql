@@ -1,0 +1,44 @@
+--
+-- gpusort_check of statements whose sorts are not simply those of a SELECT's ORDER BY; settings of the service.
+--
+CREATE TABLE checked (id int, k int8, t text COLLATE "C");
+INSERT INTO checked SELECT i, noise(i), 'text ' || i % 100 FROM generate_series(1, 5000) AS i;
+ANALYZE checked;
+SET gpusort.mode = force;
+-- Sorts in subqueries of expressions.
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT id, ARRAY(SELECT k FROM checked c WHERE c.id % 10 = o.id ORDER BY t) FROM checked o WHERE id < 10 ORDER BY k');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM checked WHERE k = (SELECT k FROM checked ORDER BY t, k LIMIT 1)');
+-- Statements that contain a query; several of them.
+SELECT sort_key, taken FROM gpusort_check('EXPLAIN (COSTS OFF) SELECT * FROM checked ORDER BY k');
+SELECT sort_key, taken FROM gpusort_check('CREATE TABLE copied AS SELECT * FROM checked ORDER BY t');
+SELECT sort_key, taken FROM gpusort_check('DECLARE c CURSOR FOR SELECT * FROM checked ORDER BY id DESC');
+SELECT sort_key, taken FROM gpusort_check('SELECT * FROM checked ORDER BY k; SELECT 1; SELECT * FROM checked ORDER BY t');
+SELECT to_regclass('copied') AS not_executed;
+SELECT * FROM gpusort_check('VACUUM checked');
+-- What a sort is for, if it is not an ORDER BY.
+SET enable_hashagg = off;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT k, count(*) FROM checked GROUP BY k');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT DISTINCT k FROM checked');
+SELECT DISTINCT taken, reason FROM gpusort_check('SELECT k FROM checked UNION SELECT id FROM checked');
+SELECT DISTINCT taken, reason FROM gpusort_check('SELECT k FROM checked INTERSECT SELECT id FROM checked');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT rank() OVER (ORDER BY t) FROM checked');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM checked a JOIN checked b USING (k)');
+RESET enable_hashagg;
+RESET enable_hashjoin;
+RESET enable_nestloop;
+-- One input of several is in order; the other is sorted, to be merged with it.
+CREATE TABLE parts (a int, b int) PARTITION BY LIST (b);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES IN (1);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES IN (2);
+INSERT INTO parts SELECT i, 1 + i / 2500 FROM generate_series(1, 4999) AS i;
+CREATE INDEX ON parts_1 (a);
+ANALYZE parts;
+SET gpusort.mode = auto;
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT a FROM parts ORDER BY a LIMIT 100');
+RESET gpusort.mode;
+DROP TABLE checked, parts;
+
+ALTER SYSTEM SET gpusort.max_device_memory = '5 apples';
+ALTER SYSTEM SET gpusort.max_device_memory = '101%';

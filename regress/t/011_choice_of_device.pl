@@ -1,0 +1,161 @@
+# Which device a sort goes to is decided by the settings and the service of when it begins, whatever they were
+# when it was planned; planning asks nobody; and what a lock rechecks is sorted in the backend.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+plan skip_all => 'gpusortd is not installed (make gpusortd)' unless gpusortd_is_installed();
+
+my $node = start_node(
+	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '--host-memory-layer'",
+	'gpusort.staging_memory = 64MB', 'gpusort.service_timeout = 0');
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
+create_rows($node, 20000);
+
+sub wait_until_ready
+{
+	$node->poll_query_until('postgres', q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()))
+	  or die "gpusortd did not start:\n" . $node->safe_psql('postgres', 'SELECT * FROM gpusort_devices()');
+	return;
+}
+
+sub sorts_of
+{
+	my ($device) = @_;
+
+	return $node->safe_psql('postgres', "SELECT sorts FROM pg_stat_gpusort WHERE device = '$device'");
+}
+
+# ---- cached plans ----
+
+wait_until_ready();
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_safe('SET gpusort.mode = force; SET plan_cache_mode = force_generic_plan; SET gpusort.backend = cuda');
+$session->query_safe('PREPARE p AS SELECT id FROM r ORDER BY k');
+
+sub explain_prepared
+{
+	return scalar $session->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE p');
+}
+
+like(explain_prepared(), qr/Device: cuda/, 'a prepared statement');
+$session->query_safe('SET gpusort.backend = cpu');
+my $plan = explain_prepared();
+like($plan, qr/Device: cpu/, 'leaves the device when the setting does');
+unlike($plan, qr/Fallback/, 'which is no fallback');
+is($session->query('SELECT generic_plans FROM pg_prepared_statements'), '2', 'though its plan is the same');
+$session->query_safe('SET gpusort.backend = cuda');
+like(explain_prepared(), qr/Device: cuda/, 'and comes back');
+$session->query_safe('SET gpusort.mode = off');
+unlike(explain_prepared(), qr/GpuSort/, 'mode off is obeyed by a prepared statement');
+$session->query_safe('SET gpusort.mode = force');
+like(explain_prepared(), qr/GpuSort/, 'and so is mode force');
+$session->query_safe('BEGIN; SET LOCAL gpusort.mode = off');
+unlike(explain_prepared(), qr/GpuSort/, 'mode off in a transaction');
+$session->query_safe('ROLLBACK');
+like(explain_prepared(), qr/GpuSort/, 'until that has ended');
+$node->append_conf('postgresql.conf', 'gpusort.mode = off');
+$session->query_safe('RESET gpusort.mode');
+$node->reload;
+ok($node->poll_query_until('postgres', q(SELECT current_setting('gpusort.mode') = 'off')), 'mode off by a reload');
+unlike(explain_prepared(), qr/GpuSort/, 'is obeyed by a prepared statement');
+$session->query_safe('SET gpusort.mode = force');
+
+# In a function, whose plans are kept.
+$session->query_safe(<<'EOT');
+CREATE FUNCTION sorted() RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	line record;
+	result bigint := 0;
+BEGIN
+	FOR line IN SELECT id FROM r ORDER BY k LOOP
+		result := line.id;
+	END LOOP;
+	RETURN result;
+END $$;
+EOT
+my $last = $session->query('SELECT sorted()');
+my ($before_cuda, $before_cpu) = (sorts_of('cuda'), sorts_of('cpu'));
+is($session->query('SELECT sorted()'), $last, 'a function');
+is(sorts_of('cuda'), $before_cuda + 1, 'sorts on the device');
+$session->query_safe('SET gpusort.backend = cpu');
+is($session->query('SELECT sorted()'), $last, 'and elsewhere');
+is(sorts_of('cuda') . ' ' . sorts_of('cpu'), ($before_cuda + 1) . ' ' . ($before_cpu + 1), 'when the setting says so');
+$session->query_safe('SET gpusort.mode = off');
+is($session->query('SELECT sorted()'), $last, 'or by PostgreSQL');
+is(sorts_of('cuda') . ' ' . sorts_of('cpu'), ($before_cuda + 1) . ' ' . ($before_cpu + 1), 'in mode off');
+$session->quit;
+
+# ---- rechecks ----
+
+# Rows that are changed while a sorted SELECT ... FOR UPDATE waits for the first of them: each is checked
+# again by the whole plan, the sort included.
+use constant CHANGED => 500;
+$node->safe_psql('postgres', 'CREATE TABLE locked AS SELECT id, k, t FROM r WHERE id <= 1000; ALTER TABLE locked ADD PRIMARY KEY (id)');
+my $writer = $node->background_psql('postgres');
+$writer->query_safe('BEGIN; UPDATE locked SET t = t || id WHERE id <= ' . CHANGED);
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_safe('SET gpusort.mode = force; SET gpusort.backend = cuda');
+($before_cuda, $before_cpu) = (sorts_of('cuda'), sorts_of('cpu'));
+$session->query_until(qr/started/,
+	"\\echo started\nWITH l AS (SELECT id, t FROM locked ORDER BY k, id FOR UPDATE) SELECT count(*), sum((length(t) > 64)::int), md5(string_agg(id::text, ',')) FROM l;\n");
+ok($node->poll_query_until('postgres', q(SELECT count(*) > 0 FROM pg_locks WHERE NOT granted)), 'a sorted SELECT ... FOR UPDATE waits');
+$writer->query_safe('COMMIT');
+$writer->quit;
+is($session->query('SELECT 1'),
+	$node->safe_psql('postgres', "SET gpusort.mode = off; SELECT count(*), sum((length(t) > 64)::int), md5(string_agg(id::text, ',' ORDER BY k, id)) FROM locked") . "\n1",
+	'and returns the changed rows');
+is(sorts_of('cuda') - $before_cuda, 1, 'by one sort on the device');
+is(sorts_of('cpu') - $before_cpu, 0, 'and none that counts elsewhere');
+$session->quit;
+
+# ---- planning asks nobody ----
+
+my $frozen = freeze_gpusortd($node);
+END { kill 'CONT', $frozen if defined $frozen }
+
+# Who connects to a gpusortd that is stopped waits for a second.  On a busy machine some may take as long
+# without connecting, but not each time.
+sub explains_in_time
+{
+	my ($what, $backend) = @_;
+	my $in_time = 0;
+
+	foreach (1 .. 10)
+	{
+		my ($status) = $node->psql('postgres', "SET gpusort.mode = auto; SET gpusort.backend = $backend; SET statement_timeout = '900ms'; EXPLAIN SELECT * FROM r ORDER BY k");
+		$in_time++ if $status == 0;
+		last if $in_time > 0;
+	}
+	cmp_ok($in_time, '>', 0, "$what: a new session plans without it");
+	return;
+}
+
+explains_in_time('frozen', $_) foreach 'auto', 'cuda';
+
+# One session finds out that it does not answer; the others know by that.
+like($node->safe_psql('postgres', 'SET gpusort.mode = force; SET gpusort.backend = cuda; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY k'),
+	qr/Device: cpu.*Fallback: cuda: gpusortd does not answer/s, 'frozen: a sort does without it');
+my $in_time = grep {
+	($node->psql('postgres', "SET gpusort.mode = force; SET gpusort.backend = cuda; SET statement_timeout = '900ms'; SELECT count(*) FROM (SELECT id FROM r WHERE id < 10 ORDER BY k OFFSET 0) s"))[0] == 0
+} 1 .. 10;
+cmp_ok($in_time, '>', 0, 'frozen: so do those of other sessions, which do not wait for it');
+kill 'CONT', $frozen;
+undef $frozen;
+my $device = '';
+foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+{
+	($device) = $node->safe_psql('postgres', 'SET gpusort.mode = force; SET gpusort.backend = cuda; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY k') =~ /Device: (\w+)/;
+	last if $device eq 'cuda';
+	usleep(100_000);
+}
+is($device, 'cuda', 'once it answers again, it sorts again');
+
+$node->stop;
+done_testing();
