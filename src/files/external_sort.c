@@ -24,12 +24,18 @@
 #include "files/run.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
+#ifndef MAX_LEVELS
 #define MAX_LEVELS 16
+#endif
 
+#ifndef MERGE_BUFFER_MIN
 #define MERGE_BUFFER_MIN ((Size) 16 * 1024)
+#endif
 #define MERGE_BUFFER_MAX ((Size) 1024 * 1024)
 #define MERGE_FAN_IN_MIN MAX_LEVELS /* then too many runs mean a level with more than one */
+#ifndef MERGE_FAN_IN_MAX
 #define MERGE_FAN_IN_MAX 1024
+#endif
 
 /* What an open BufFile takes. */
 #define BUFFILE_MEMORY (BLCKSZ + 256)
@@ -62,11 +68,16 @@ struct ExternalSort
 	RowStorePosition mark;
 };
 
-/* How many runs can be merged at once, each through a buffer of the least size? */
+/*
+ * How many runs can be merged at once, each through a buffer of the least size, beside a level of as many
+ * runs?
+ */
 static int
 merge_fan_in(Size limit)
 {
-	Size fan_in = limit / (MERGE_BUFFER_MIN + RUN_READER_OVERHEAD);
+	Size for_files = 2 * BUFFILE_MEMORY;
+	Size for_run = MERGE_BUFFER_MIN + RUN_READER_OVERHEAD + sizeof(Run) + 2 * sizeof(Run *);
+	Size fan_in = limit > for_files ? (limit - for_files) / for_run : 0;
 
 	return Max(MERGE_FAN_IN_MIN, Min(MERGE_FAN_IN_MAX, fan_in));
 }
@@ -198,12 +209,12 @@ external_sort_memory(const ExternalSort *external)
 static Merger *
 begin_merge(ExternalSort *external, Run **runs, int nruns)
 {
-	Size share = external->limit / (nruns + 1);
+	Size used = external_sort_memory(external);
+	Size share = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
 	Size buffer = share > RUN_READER_OVERHEAD ? share - RUN_READER_OVERHEAD : 0;
 
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
-	sorter_stats_note_memory(external->stats,
-							 external_sort_memory(external) + (buffer + RUN_READER_OVERHEAD) * nruns);
+	sorter_stats_note_memory(external->stats, used + (buffer + RUN_READER_OVERHEAD) * nruns);
 	external->stats->merge_passes++;
 	return merger_begin(runs, nruns, buffer);
 }
