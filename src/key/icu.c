@@ -31,10 +31,16 @@
 #define REPLACEMENT_CHARACTER 0xFFFD
 #define MAX_REORDER_CODES 256
 
-#define ASCII_AFTER 5000	   /* rows after which it pays to look at the collator's characters */
+/* Rows after which it pays to look at the collator's characters. */
+#ifndef ICU_ASCII_AFTER
+#define ICU_ASCII_AFTER 5000
+#endif
 #define ASCII_MAX_LENGTH 65536 /* longer strings are left to ICU */
 
-#define CACHE_SETS 4096					   /* a power of 2 */
+/* A power of 2. */
+#ifndef ICU_CACHE_SETS
+#define ICU_CACHE_SETS 4096
+#endif
 #define CACHE_WAYS 2					   /* entries of a set */
 #define CACHE_ENTRY_BYTES 188			   /* of a string and its sort key; longer ones are not cached */
 #define CACHE_PERIOD 4096				   /* look-ups after which the cache is judged */
@@ -54,7 +60,7 @@ struct SortKeyIcu
 	bool utf8;	  /* is the database's encoding UTF-8? */
 	UChar *chars; /* the string in UTF-16 */
 	int32 chars_size;
-	CacheEntry *cache;	   /* CACHE_SETS times CACHE_WAYS of them */
+	CacheEntry *cache;	   /* ICU_CACHE_SETS times CACHE_WAYS of them */
 	int lookups;		   /* in this period */
 	int hits;			   /* in this period */
 	int rest;			   /* rows for which the cache is not used */
@@ -114,8 +120,8 @@ sort_key_icu_create(Oid collation)
 	icu->utf8 = GetDatabaseEncoding() == PG_UTF8;
 	icu->chars_size = INITIAL_CHARS;
 	icu->chars = palloc(icu->chars_size * sizeof(UChar));
-	icu->until_ascii = icu->utf8 ? ASCII_AFTER : -1;
-	icu->cache = palloc0(CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
+	icu->until_ascii = icu->utf8 ? ICU_ASCII_AFTER : -1;
+	icu->cache = palloc0(ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
 	return icu;
 }
 
@@ -179,6 +185,7 @@ append_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
 	Size room = key->buffer_size - key->length;
 	Size size = store_sort_key(icu, nchars, bytes, len, dst, room);
 
+	key->asked_icu++;
 	if (unlikely(size > room))
 	{
 		dst = sort_key_reserve(key, size);
@@ -215,7 +222,7 @@ static void
 append_cached_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
 	uint32 hash = hash_bytes((const unsigned char *) bytes, len);
-	CacheEntry *set = &icu->cache[(hash & (CACHE_SETS - 1)) * CACHE_WAYS];
+	CacheEntry *set = &icu->cache[(hash & (ICU_CACHE_SETS - 1)) * CACHE_WAYS];
 	CacheEntry *victim = &set[icu->lookups % CACHE_WAYS];
 	Size size;
 

@@ -37,6 +37,7 @@ typedef struct SortKey
 	uint8 *buffer;		   /* variable: the key being built */
 	Size buffer_size;
 	Size length;		   /* variable: bytes of the key so far */
+	uint64 asked_icu;	   /* strings of which ICU was asked for the sort key, so far */
 	MemoryContext scratch; /* variable: for detoasted values; reset after each row */
 	bool detoasted;		   /* variable: is there anything in scratch? */
 } SortKey;
@@ -66,6 +67,9 @@ extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, 
  * supported.  It may raise errors of opening a collation.
  */
 extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
+
+/* Is a column's order that of an ICU collation? */
+extern bool sort_key_uses_icu(const SortKey *key);
 
 /*
  * Another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one: to be used
