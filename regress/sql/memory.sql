@@ -45,7 +45,8 @@ BEGIN
 END $$;
 SELECT check_limits('SELECT * FROM m ORDER BY k', 6144) AS fixed, check_limits('SELECT * FROM m ORDER BY t', 8192) AS variable,
 	check_limits('SELECT * FROM m WHERE id <= 1000 ORDER BY k', 1024) AS few,
-	check_limits('SELECT k, repeat(t, 1000 + id) FROM m WHERE id <= 200 ORDER BY k', 4096) AS wide;
+	check_limits('SELECT k, repeat(t, 1000 + id) FROM m WHERE id <= 200 ORDER BY k', 4096) AS wide,
+	check_limits('SELECT k, t, CASE WHEN id % 5000 = 0 THEN repeat(t, 8000) END FROM m WHERE id <= 20000 ORDER BY k', 4096) AS some_wide;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;

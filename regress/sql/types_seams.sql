@@ -4,6 +4,16 @@
 SET timezone = 'UTC';
 SET client_min_messages = warning;
 
+CREATE COLLATION case_is_equal (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE COLLATION capitals_first (provider = icu, locale = 'und-u-kf-upper');
+-- Enough values, each put before an earlier one, that numbering between two neighbours needs fractions.
+CREATE TYPE shade AS ENUM ('shade 1');
+DO $$ BEGIN
+	FOR i IN 2 .. 60 LOOP
+		EXECUTE format('ALTER TYPE shade ADD VALUE %L BEFORE %L', 'shade ' || i, 'shade ' || abs(noise(i) % (i - 1)) + 1);
+	END LOOP;
+END $$;
+
 -- Every seam three times, one value in seven NULL, in no order.
 CREATE FUNCTION check_seams(type text, collation_name text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -32,8 +42,8 @@ END $$;
 SELECT oid::regtype AS type, check_seams(oid::regtype::text) AS result
 FROM pg_type WHERE typtype = 'b' AND typcollation = 0 AND typnamespace = 'pg_catalog'::regnamespace AND seams(oid) IS NOT NULL ORDER BY oid;
 SELECT type, collation_name, check_seams(type, collation_name) AS result
-FROM unnest('{text,varchar,char(30),name}'::text[]) AS type, unnest('{C,und-x-icu,sv-x-icu,ignore_case,upper_first}'::text[]) AS collation_name;
-SELECT check_seams('many') AS enum;
+FROM unnest('{text,varchar,char(30),name}'::text[]) AS type, unnest('{C,und-x-icu,sv-x-icu,case_is_equal,capitals_first}'::text[]) AS collation_name;
+SELECT check_seams('shade') AS enum;
 
 -- The same through runs in temporary files, many rows, with few values of short strings that have long sort keys.
 SET gpusort.work_mem = '512kB';
