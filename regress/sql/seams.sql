@@ -18,13 +18,14 @@ LANGUAGE sql IMMUTABLE AS $$
 $$;
 
 -- The weight of the first digit, to base 10000, takes one byte from -40 to 81, three beyond; on disk it has a short form from -64 to 63.
--- Digits go four at a time, and the scale does not count.
+-- Digits go four at a time: values of one to ten digits, each of which continues the one before.  The scale does not count.
 CREATE FUNCTION numeric_seams() RETURNS text[]
 LANGUAGE sql IMMUTABLE AS $$
 	SELECT array_agg(sign || mantissa || 'e' || 4 * weight) ||
 		'{0,0.0000,NaN,Infinity,-Infinity,1e131068,-1e131068,1e-16383,-1e-16383,1.00000000000000000000000000000000000000000000000000000000000000000000}'
 	FROM unnest('{-66,-65,-64,-63,-62,-42,-41,-40,-39,-2,-1,0,1,2,3,62,63,64,65,80,81,82,83}'::int[]) AS weight,
-		unnest('{1,1.0001,2.00010000000200000003,2.0001000000020000000300000004,9999,9999.9999}'::text[]) AS mantissa, unnest('{"",-}'::text[]) AS sign
+		unnest('{"",-}'::text[]) AS sign,
+		(SELECT '2.' || left('000100020003000400050006000700080009', 4 * n) FROM generate_series(0, 9) AS n UNION ALL VALUES ('1'), ('9999'), ('9999.9999')) AS m (mantissa)
 $$;
 
 -- Strings that end at, before and behind every eighth byte, in several ways; short ones with long ICU sort keys; in both cases.
