@@ -17,7 +17,8 @@ import subprocess
 import sys
 import time
 
-from calibrate_fit import Counter, fit_all, fit_share, print_residuals, print_table
+from calibrate_fit import (Counter, fit_all, fit_card, fit_share, print_card_terms, print_residuals,
+                           print_table)
 
 CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6}
 ORDERS = {'nearly sorted': 1, 'sorted': 2, 'reversed': 3}
@@ -250,8 +251,14 @@ class Sort:
         return ' '.join(str(word) for word in words)
 
 
-def sorts_of_key(key_name, rows):
+# Keys of all kinds of sorts that a card has.
+KEYS_FOR_CARD = ('int8', 'two ints', 'uuid', 'text', 'paths')
+
+
+def sorts_of_key(key_name, rows, device):
     """The sorts of a table: in memory, with little of it, with a LIMIT, by several processes."""
+    if device != 'cpu':
+        return [Sort(rows, key_name, payload, 1024) for payload in (['pad'], ['pad', 'wide'])]
     if key_name == 'int8, vast rows':
         return [Sort(rows, key_name, ['vast'], 1024)]
     payloads = (['pad'], ['pad', 'wide'])
@@ -395,11 +402,11 @@ def load(file_name):
 def measure(options):
     """All sorts, measured on the server; and its version."""
     session, sessions, measured = Session(['max_parallel_workers_per_gather = 0']), Sessions(), []
-    for key_name in KEYS:
+    for key_name in KEYS if options.device == 'cpu' else KEYS_FOR_CARD:
         for rows in (int(n) for n in options.rows.split(',')):
             sys.stderr.write('%s, %d rows\n' % (key_name, rows))
             sorts = [Measured(sort, options.device, os.cpu_count(), sessions)
-                     for sort in sorts_of_key(key_name, rows)]
+                     for sort in sorts_of_key(key_name, rows, options.device)]
             columns = list(dict.fromkeys(column for m in sorts for column in m.sort.columns))
             make_table(session, TABLE, columns, rows)
             if sorts[0].sort.is_incremental():
@@ -427,6 +434,12 @@ def main():
     if options.save:
         save(measured, version, options.save)
     counter = Counter(options.counts)
+    if measured[0].device != 'cpu':
+        values, pace = fit_card(counter, measured)
+        sys.stderr.write('PostgreSQL takes %.2f times as long here as the table says\n' % pace)
+        print_residuals(counter, measured, [value * pace for value in values], counter.share, sys.stderr)
+        print_card_terms(counter, values, sys.stdout)
+        return
     fit, values = fit_all(counter, measured)
     share = fit_share(counter, measured, values)
     errors = print_residuals(counter, measured, values, share, sys.stderr)

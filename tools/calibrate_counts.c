@@ -48,6 +48,7 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 		if (scanf("%d %lf %lf %lf", &class, &keys[i].width, &keys[i].distinct, &keys[i].leading) != 4)
 			return false;
 		keys[i].class = class;
+		keys[i].known = true; /* the least time of several runs in one session counts */
 	}
 	shape->single_column = single_column;
 	shape->order = order;

@@ -95,6 +95,29 @@ def fit_all(counter, measured):
     return fit, fit.solve()
 
 
+def fit_card(counter, measured):
+    """The terms of a card, all others being kept; and how many times as long as they say PostgreSQL's sorts take here.
+    What was measured is brought to the pace of the processor that they were measured on."""
+    fit = Fit(counter.names, counter.defaults)
+    of_card = [name.startswith('CUDA_') for name in counter.names]
+    paces, parts = [], []
+    for m in measured:
+        for what, shape, times in m.observations():
+            if what == 'scan':
+                continue
+            first, rest = counts_of(counter, m, what, shape)
+            if what == 'p':
+                counts = [a + b for a, b in zip(first, rest)]
+                paces.append(sum(times) / predicted_ms(counts, counter.defaults))
+            else:
+                parts += [(counts, ms, sum(times)) for counts, ms in zip((first, rest), times)]
+    pace = sorted(paces)[len(paces) // 2]
+    for counts, ms, whole in parts:
+        known = predicted_ms([0 if card else c for c, card in zip(counts, of_card)], counter.defaults)
+        fit.add([c if card else 0 for c, card in zip(counts, of_card)], ms / pace - known, whole / pace)
+    return fit.solve(), pace
+
+
 def share_error(counter, measured, values, share):
     """The sum of squared relative errors of what several processes take, if each adds so much of a processor."""
     total = 0
@@ -143,6 +166,17 @@ def print_residuals(counter, measured, values, share, out):
     return errors
 
 
+def print_term(name, value, meaning, note, out):
+    out.write('\t/* %s%s */\n\t[COST_%s] = %.4g,\n' % (meaning, note, name, value))
+
+
+def print_card_terms(counter, values, out):
+    """What of the table is a card's."""
+    for name, value, meaning in zip(counter.names, values, counter.meanings):
+        if name.startswith('CUDA_'):
+            print_term(name, value, meaning, '', out)
+
+
 def print_table(counter, fit, values, share, comment, out):
     out.write("/*\n * plan/cost_table.h\n"
               " *\t\tWhat each term of a sort's time takes, in nanoseconds; tools/calibrate wrote it.\n *\n")
@@ -154,5 +188,5 @@ def print_table(counter, fit, values, share, comment, out):
               '#define COST_PROCESSOR_SHARE %g\n\nstatic const double cost_table[COST_TERMS] = {\n' % share)
     for name, value, meaning in zip(counter.names, values, counter.meanings):
         note = '' if fit.measured(name) else ', not measured'
-        out.write('\t/* %s%s */\n\t[COST_%s] = %.4g,\n' % (meaning, note, name, value))
+        print_term(name, value, meaning, note, out)
     out.write('};\n\n#endif /* GPUSORT_PLAN_COST_TABLE_H */\n')

@@ -48,7 +48,7 @@ BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
 	RETURN (plan -> 0 -> 'Plan' ->> 'Sort Keys by ICU')::bigint;
 END $$;
-SELECT locale, asked BETWEEN 1 AND 5000 AS few_questions, asked = 20000 AS all_of_them
+SELECT locale, asked <= 5000 AS few_questions, asked = 20000 AS all_of_them
 FROM unnest(ARRAY['und-x-icu', 'en-US-x-icu', 'de-AT-x-icu', 'fr-x-icu', 'zh-x-icu', 'cs-x-icu', 'by_number', 'upper_first', 'ignore_case']) AS locale,
 	asked_icu(format('SELECT * FROM counted ORDER BY ascii COLLATE %I', locale)) AS asked;
 SELECT asked_icu('SELECT * FROM counted ORDER BY few COLLATE "und-x-icu"') < 10000 AS remembered, asked_icu('SELECT * FROM counted ORDER BY few COLLATE "C"') AS not_icu;

@@ -14,7 +14,7 @@
 int gpusort_mode = GPUSORT_MODE_AUTO;
 int gpusort_backend = GPUSORT_BACKEND_AUTO;
 int gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
-int gpusort_min_rows = 2000;
+int gpusort_min_rows = 500;
 int gpusort_work_mem = -1;
 char *gpusort_max_device_memory;
 int gpusort_staging_memory = 1024;
@@ -149,7 +149,7 @@ guc_define_all(void)
 							 GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows",
 							"Sorts of fewer rows, by estimate, are left alone in mode auto.", NULL,
-							&gpusort_min_rows, 2000, 0, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+							&gpusort_min_rows, 500, 0, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",
 							"-1 means as work_mem.", &gpusort_work_mem, -1, -1, MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL, NULL);

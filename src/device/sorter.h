@@ -55,6 +55,7 @@ typedef struct SortRequest
 {
 	const SortKey *key; /* must live as long as the sorter */
 	TupleDesc desc;		/* of the rows; as long */
+	bool complete_rows; /* do they hold all their sort columns? */
 	Size memory_limit;	/* bytes of host memory */
 	bool random_access; /* will it be read backwards, again, or from a mark? */
 	bool shared;		/* will other processes feed it too? */

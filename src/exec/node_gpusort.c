@@ -157,14 +157,29 @@ read_input(GpuSortState *state)
 	sort_feed_end(&feed);
 }
 
+/* Do the rows that this device gets hold all their sort columns? */
+static bool
+rows_are_complete(const GpuSortState *state, const SortDevice *device)
+{
+	int ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
+	bool complete = true;
+
+	for (int i = 0; i < ncolumns && !device->keeps_sort_columns; i++)
+		complete &= !bms_is_member(columns[i].attno, state->unused);
+	pfree(columns);
+	return complete;
+}
+
 static void
-make_request(GpuSortState *state, SortRequest *request)
+make_request(const GpuSortState *state, const SortDevice *device, SortRequest *request)
 {
 	Plan *input = outerPlan(state->css.ss.ps.plan);
 
 	memset(request, 0, sizeof(*request));
 	request->key = state->key;
 	request->desc = ExecGetResultType(outerPlanState(state));
+	request->complete_rows = rows_are_complete(state, device);
 	request->memory_limit = guc_sort_memory();
 	request->random_access = state->random_access;
 	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
@@ -185,7 +200,7 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	Stopwatch watch = stopwatch_start();
 	double read_ms;
 
-	make_request(state, &request);
+	make_request(state, device, &request);
 	progress_start(state->progress, device->name, request.expected_rows, request.processes);
 	state->sorter = device->begin(&request);
 	progress_set_sorter(state->progress, state->sorter);

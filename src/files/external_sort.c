@@ -42,6 +42,15 @@
 
 #define INTERRUPTS_EVERY 1024 /* rows */
 
+/*
+ * Rows that hold their sort columns are written without their keys, and these are made again when they are
+ * read; but for keys of less than this part of a row, which are next to nothing, and those of more than so
+ * many times a row, which are of columns that are compressed or stored out of line.
+ */
+#define SMALL_KEY_PART 8
+#define LARGE_KEY_TIMES 4
+#define KEY_SAMPLES 64 /* rows that are looked at to know */
+
 typedef struct RunLevel
 {
 	RunFile *file; /* of all its runs; NULL: there are none */
@@ -52,6 +61,7 @@ typedef struct RunLevel
 struct ExternalSort
 {
 	const SortKey *key;
+	RowKeys *row_keys; /* NULL: rows don't hold their sort columns */
 	Size limit;
 	bool random_access;
 	MemoryContext context;
@@ -83,11 +93,13 @@ merge_fan_in(Size limit)
 }
 
 ExternalSort *
-external_sort_create(const SortKey *key, Size memory_limit, bool random_access, SorterStats *stats)
+external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool random_access,
+					 SorterStats *stats)
 {
 	ExternalSort *external = palloc0(sizeof(ExternalSort));
 
 	external->key = key;
+	external->row_keys = rows != NULL ? row_keys_create(key, rows) : NULL;
 	external->limit = memory_limit;
 	external->fan_in = merge_fan_in(memory_limit);
 	external->random_access = random_access;
@@ -100,7 +112,7 @@ external_sort_create(const SortKey *key, Size memory_limit, bool random_access, 
 
 /* A new run on a level that has room for it. */
 static Run *
-add_run(ExternalSort *external, int level_number, const KeySqueeze *squeeze)
+add_run(ExternalSort *external, int level_number, const RunFormat *format)
 {
 	RunLevel *level = &external->levels[level_number];
 
@@ -109,7 +121,7 @@ add_run(ExternalSort *external, int level_number, const KeySqueeze *squeeze)
 		level->runs = palloc(sizeof(Run *) * external->fan_in);
 	if (level->file == NULL)
 		level->file = run_file_create();
-	return level->runs[level->nruns++] = run_create(level->file, squeeze);
+	return level->runs[level->nruns++] = run_create(level->file, format);
 }
 
 /* Takes the first nruns runs of a level off it, to runs. */
@@ -133,18 +145,40 @@ count_runs(const ExternalSort *external)
 	return nruns;
 }
 
+/* Is making the keys again out of rows better than having them written and read? */
+static bool
+leave_out_keys(const ExternalSort *external, SortedRows *sorted)
+{
+	uint64 step = sorted->nrows / KEY_SAMPLES + 1;
+	Size keys = 0;
+	Size rows = 0;
+
+	if (external->row_keys == NULL)
+		return false;
+	for (uint64 i = 0; i < sorted->nrows; i += step)
+	{
+		keys += sorted->variable ? record_key_length(sorted_rows_address(sorted, i))
+								 : sorted->squeeze.nwords * sizeof(uint64);
+		rows += sorted_rows_row(sorted, i)->t_len;
+	}
+	return keys * SMALL_KEY_PART > rows && keys <= rows * LARGE_KEY_TIMES;
+}
+
 static void
 write_rows(SortedRows *sorted, Run *run)
 {
 	for (uint64 i = 0; i < sorted->nrows; i++)
 	{
+		const char *address;
+
 		if (i % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		sorted_rows_prefetch(sorted, i, 1);
+		address = sorted_rows_address(sorted, i);
 		if (sorted->variable)
-			run_write_record(run, sorted_rows_address(sorted, i));
+			run_write_variable(run, record_key(address), record_key_length(address), record_row(address));
 		else
-			run_write_fixed(run, sorted_rows_key(sorted, i), sorted_rows_row(sorted, i));
+			run_write_fixed(run, sorted_rows_key(sorted, i), (MinimalTuple) address);
 	}
 }
 
@@ -161,31 +195,36 @@ external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	Stopwatch watch = stopwatch_start();
-	Run *run = add_run(external, 0, sorted->variable ? NULL : &sorted->squeeze);
+	RunFormat format = {.variable = sorted->variable, .without_keys = leave_out_keys(external, sorted)};
+	Run *run;
 
+	if (!sorted->variable)
+		format.squeeze = sorted->squeeze;
+	run = add_run(external, 0, &format);
 	write_rows(sorted, run);
 	external_sort_end_run(external, run, stopwatch_ms(watch));
 	MemoryContextSwitchTo(old);
 }
 
-/* A new run on a level for keys that are whole: of such as have nothing in common that is known. */
+/* A new run on a level, not of rows whose keys have something in common that is known. */
 static Run *
-add_run_of_whole_keys(ExternalSort *external, int level)
+add_run_of_any(ExternalSort *external, int level, bool without_keys)
 {
-	KeySqueeze whole;
+	RunFormat format = {.variable = external->key->variable, .without_keys = without_keys};
 
-	if (external->key->variable)
-		return add_run(external, level, NULL);
-	key_squeeze_plan_identity(&whole, external->key->width / sizeof(uint64));
-	return add_run(external, level, &whole);
+	if (!format.variable)
+		key_squeeze_plan_identity(&format.squeeze, external->key->width / sizeof(uint64));
+	return add_run(external, level, &format);
 }
 
 Run *
 external_sort_begin_run(ExternalSort *external)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
-	Run *run = add_run_of_whole_keys(external, 0);
+	Run *run;
 
+	Assert(external->row_keys != NULL);
+	run = add_run_of_any(external, 0, true);
 	MemoryContextSwitchTo(old);
 	return run;
 }
@@ -210,13 +249,18 @@ static Merger *
 begin_merge(ExternalSort *external, Run **runs, int nruns)
 {
 	Size used = external_sort_memory(external);
-	Size share = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
-	Size buffer = share > RUN_READER_OVERHEAD ? share - RUN_READER_OVERHEAD : 0;
+	Size overhead = 0;
+	Size share;
+	Size buffer;
 
+	for (int i = 0; i < nruns; i++)
+		overhead = Max(overhead, run_reader_overhead(runs[i]));
+	share = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
+	buffer = share > overhead ? share - overhead : 0;
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
-	sorter_stats_note_memory(external->stats, used + (buffer + RUN_READER_OVERHEAD) * nruns);
+	sorter_stats_note_memory(external->stats, used + (buffer + overhead) * nruns);
 	external->stats->merge_passes++;
-	return merger_begin(runs, nruns, buffer);
+	return merger_begin(runs, nruns, buffer, external->row_keys);
 }
 
 static void
@@ -228,10 +272,10 @@ write_merged(Merger *merger, Run *run)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		if (run->variable)
-			run_write_record(run, reader->record);
+		if (run->format.variable)
+			run_write_variable(run, reader->key, reader->key_size, reader->row);
 		else
-			run_write_fixed(run, reader->key, reader->row);
+			run_write_fixed(run, reader->fixed_key, reader->row);
 	}
 }
 
@@ -240,12 +284,15 @@ static void
 merge_up(ExternalSort *external, int level, int nruns)
 {
 	Run **runs = palloc(sizeof(Run *) * nruns);
+	bool without_keys = false;
 	Merger *merger;
 	Run *run;
 
 	take_runs(&external->levels[level], nruns, runs);
+	for (int i = 0; i < nruns; i++)
+		without_keys |= runs[i]->format.without_keys;
 	merger = begin_merge(external, runs, nruns);
-	run = add_run_of_whole_keys(external, level + 1);
+	run = add_run_of_any(external, level + 1, without_keys);
 	write_merged(merger, run);
 	external->stats->disk_bytes += run->bytes;
 	merger_end(merger, true);
@@ -446,4 +493,6 @@ external_sort_end(ExternalSort *external)
 		for (int j = 0; j < external->levels[i].nruns; j++)
 			run_drop(external->levels[i].runs[j]);
 	}
+	if (external->row_keys != NULL)
+		row_keys_end(external->row_keys);
 }

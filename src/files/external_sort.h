@@ -14,20 +14,20 @@
 typedef struct ExternalSort ExternalSort;
 
 /*
- * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on.
+ * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on. rows:
+ * of rows that hold all their sort columns; NULL: they don't, or not all; key and rows must outlive it.
  * memory_limit: bytes for merging; random_access: the result will be read backwards or again; stats: where it
  * counts bytes, runs, passes, time and the highest use of memory.
  */
-extern ExternalSort *external_sort_create(const SortKey *key, Size memory_limit, bool random_access,
-										  SorterStats *stats);
+extern ExternalSort *external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit,
+										  bool random_access, SorterStats *stats);
 
 /* Writes the rows out as a run.  Must not be full. */
 extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
 
 /*
- * A run for the caller to write, row by row in order (run.h): variable keys, or squeezed ones that are the
- * full key's words in host order.  Then end_run, which takes the milliseconds that writing took.  Must not be
- * full.
+ * A run without keys for the caller to write, row by row in order (run.h), if rows hold their sort columns.
+ * Then end_run, which takes the milliseconds that writing took.  Must not be full.
  */
 extern Run *external_sort_begin_run(ExternalSort *external);
 extern void external_sort_end_run(ExternalSort *external, const Run *run, double ms);

@@ -93,7 +93,7 @@ play(Merger *merger, int node)
 }
 
 Merger *
-merger_begin(Run **runs, int nruns, Size buffer_size)
+merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys)
 {
 	Merger *merger = palloc0(sizeof(Merger));
 
@@ -101,7 +101,7 @@ merger_begin(Run **runs, int nruns, Size buffer_size)
 	merger->losers = palloc0(sizeof(Contender) * nruns);
 	merger->readers = palloc0(sizeof(RunReader) * nruns);
 	for (int i = 0; i < nruns; i++)
-		run_reader_open(&merger->readers[i], runs[i], buffer_size);
+		run_reader_open(&merger->readers[i], runs[i], buffer_size, row_keys);
 	return merger;
 }
 

@@ -11,8 +11,11 @@
 
 typedef struct Merger Merger;
 
-/* Merges nruns runs, in CurrentMemoryContext, each read through a buffer of buffer_size bytes. */
-extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size);
+/*
+ * Merges nruns runs, in CurrentMemoryContext, each read through a buffer of buffer_size bytes.  row_keys: for
+ * runs without keys; it must outlive the merger.
+ */
+extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys);
 
 /* The reader whose current record is the next one of all, good until the next call; NULL at the end. */
 extern const RunReader *merger_next(Merger *merger);

@@ -2,14 +2,25 @@
  * files/row_store.c
  *		Sorted rows in a temporary file, read in both directions from any place.
  *
- * A row stands between two copies of its size, so that either neighbour can be found.
+ * A row stands between two copies of its length (t_len), so that either neighbour can be found.  What
+ * precedes its infomask2, that length and padding, is not written besides.
  */
 #include "postgres.h"
 
 #include "base/pg_compat.h"
 #include "files/row_store.h"
 
-#define SIZE_FIELD sizeof(uint64)
+/* Where a row begins in the file. */
+#define ROW_BODY_OFFSET offsetof(MinimalTupleData, t_infomask2)
+
+#define LENGTH_FIELD sizeof(uint32)
+
+/* Bytes that a row of this length takes in the file. */
+static inline uint64
+stored_size(uint32 length)
+{
+	return length - ROW_BODY_OFFSET + 2 * LENGTH_FIELD;
+}
 
 RowStore *
 row_store_create(void)
@@ -24,12 +35,10 @@ row_store_create(void)
 void
 row_store_write(RowStore *store, MinimalTuple row)
 {
-	uint64 size = row_stored_size(row);
-
-	buffile_write(store->file, &size, SIZE_FIELD);
-	buffile_write(store->file, row, size);
-	buffile_write(store->file, &size, SIZE_FIELD);
-	store->bytes += size + 2 * SIZE_FIELD;
+	buffile_write(store->file, &row->t_len, LENGTH_FIELD);
+	buffile_write(store->file, (const char *) row + ROW_BODY_OFFSET, row->t_len - ROW_BODY_OFFSET);
+	buffile_write(store->file, &row->t_len, LENGTH_FIELD);
+	store->bytes += stored_size(row->t_len);
 }
 
 void
@@ -47,20 +56,22 @@ read_at(RowStore *store, uint64 offset, void *dst, Size size)
 }
 
 static MinimalTuple
-read_row(RowStore *store, uint64 offset, uint64 size)
+read_row(RowStore *store, uint64 offset, uint32 length)
 {
-	if (size > store->row_capacity)
+	if (length > store->row_capacity)
 	{
 		if (store->row != NULL)
 			pfree(store->row);
-		store->row = MemoryContextAllocHuge(store->context, size);
-		store->row_capacity = size;
+		store->row = MemoryContextAllocHuge(store->context, length);
+		store->row_capacity = length;
+		memset(store->row, 0, ROW_BODY_OFFSET);
 	}
-	read_at(store, offset + SIZE_FIELD, store->row, size);
+	store->row->t_len = length;
+	read_at(store, offset + LENGTH_FIELD, (char *) store->row + ROW_BODY_OFFSET, length - ROW_BODY_OFFSET);
 	store->position.on_row = true;
 	store->position.offset = offset;
-	store->position.size = size + 2 * SIZE_FIELD;
-	return (MinimalTuple) store->row;
+	store->position.size = stored_size(length);
+	return store->row;
 }
 
 /* Leaves the rows; offset is 0 or the end of the file. */
@@ -76,7 +87,7 @@ MinimalTuple
 row_store_next(RowStore *store, bool forward)
 {
 	RowStorePosition *position = &store->position;
-	uint64 size;
+	uint32 length;
 
 	if (forward)
 	{
@@ -84,13 +95,13 @@ row_store_next(RowStore *store, bool forward)
 
 		if (next == store->bytes)
 			return step_off(store, store->bytes);
-		read_at(store, next, &size, SIZE_FIELD);
-		return read_row(store, next, size);
+		read_at(store, next, &length, LENGTH_FIELD);
+		return read_row(store, next, length);
 	}
 	if (position->offset == 0)
 		return step_off(store, 0);
-	read_at(store, position->offset - SIZE_FIELD, &size, SIZE_FIELD);
-	return read_row(store, position->offset - size - 2 * SIZE_FIELD, size);
+	read_at(store, position->offset - LENGTH_FIELD, &length, LENGTH_FIELD);
+	return read_row(store, position->offset - stored_size(length), length);
 }
 
 void

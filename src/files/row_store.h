@@ -27,7 +27,7 @@ typedef struct RowStore
 	BufFile *file;
 	uint64 bytes;
 	RowStorePosition position;
-	char *row; /* the row last read */
+	MinimalTuple row; /* the row last read */
 	Size row_capacity;
 } RowStore;
 

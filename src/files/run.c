@@ -7,6 +7,19 @@
 #include "base/pg_compat.h"
 #include "files/run.h"
 
+/* Where a row's body begins: behind t_len, the padding, and the fields of RowHeader. */
+#define ROW_BODY_OFFSET SizeofMinimalTupleHeader
+
+/* Bytes that a number takes at most, and that the fields of a RowHeader take. */
+#define NUMBER_SIZE_MAX 10
+#define ROW_HEADER_SIZE 5
+
+/* A head and a key's size. */
+#define HEAD_SIZE_MAX (2 * NUMBER_SIZE_MAX + ROW_HEADER_SIZE)
+
+/* What a record has before its row's body, but for a variable key. */
+#define FRONT_SIZE_MAX (HEAD_SIZE_MAX + KEY_MAX_WORDS * sizeof(uint64))
+
 RunFile *
 run_file_create(void)
 {
@@ -17,55 +30,15 @@ run_file_create(void)
 }
 
 Run *
-run_create(RunFile *file, const KeySqueeze *squeeze)
+run_create(RunFile *file, const RunFormat *format)
 {
 	Run *run = palloc0(sizeof(Run));
 
 	run->file = file;
 	run->offset = file->bytes;
-	run->variable = squeeze == NULL;
-	if (squeeze != NULL)
-		run->squeeze = *squeeze;
+	run->format = *format;
 	file->nruns++;
 	return run;
-}
-
-static inline void
-run_write(Run *run, const void *bytes, Size size)
-{
-	buffile_write(run->file->file, bytes, size);
-	run->file->bytes += size;
-	run->bytes += size;
-}
-
-void
-run_write_fixed(Run *run, const uint64 *key, MinimalTuple row)
-{
-	run_write(run, key, run->squeeze.nwords * sizeof(uint64));
-	run_write(run, row, row_stored_size(row));
-	run->rows++;
-}
-
-void
-run_write_record(Run *run, const char *record)
-{
-	MinimalTuple row = record_row(record);
-
-	run_write(run, record, (const char *) row - record + row_stored_size(row));
-	run->rows++;
-}
-
-void
-run_write_variable(Run *run, const uint8 *key, Size key_size, MinimalTuple row)
-{
-	static const char padding[sizeof(uint64)] = {0};
-	uint64 header = key_size;
-
-	run_write(run, &header, sizeof(header));
-	run_write(run, key, key_size);
-	run_write(run, padding, TYPEALIGN(8, key_size) - key_size);
-	run_write(run, row, row_stored_size(row));
-	run->rows++;
 }
 
 void
@@ -79,13 +52,123 @@ run_drop(Run *run)
 	pfree(run);
 }
 
-void
-run_reader_open(RunReader *reader, Run *run, Size buffer_size)
+/* ---------------------------------------------------------------- writing */
+
+static inline void
+run_write(Run *run, const void *bytes, Size size)
 {
+	buffile_write(run->file->file, bytes, size);
+	run->file->bytes += size;
+	run->bytes += size;
+}
+
+/* Stores a number at dst; returns what is behind it. */
+static inline uint8 *
+store_number(uint8 *dst, uint64 number)
+{
+	for (; number >= 0x80; number >>= 7)
+		*dst++ = (uint8) number | 0x80;
+	*dst++ = (uint8) number;
+	return dst;
+}
+
+static inline bool
+row_header_is(const RowHeader *header, MinimalTuple row)
+{
+	return row->t_infomask2 == header->t_infomask2 && row->t_infomask == header->t_infomask &&
+		   row->t_hoff == header->t_hoff;
+}
+
+/* Stores a row's head at dst; returns what is behind it. */
+static inline uint8 *
+store_head(Run *run, uint8 *dst, MinimalTuple row)
+{
+	bool same = row_header_is(&run->header, row);
+
+	dst = store_number(dst, (uint64) (row->t_len - ROW_BODY_OFFSET) << 1 | (same ? 0 : 1));
+	if (same)
+		return dst;
+	run->header = (RowHeader){row->t_infomask2, row->t_infomask, row->t_hoff};
+	memcpy(dst, &row->t_infomask2, sizeof(uint16));
+	memcpy(dst + 2, &row->t_infomask, sizeof(uint16));
+	dst[4] = row->t_hoff;
+	return dst + ROW_HEADER_SIZE;
+}
+
+static inline void
+write_body(Run *run, MinimalTuple row)
+{
+	run_write(run, (const char *) row + ROW_BODY_OFFSET, row->t_len - ROW_BODY_OFFSET);
+	run->largest_row = Max(run->largest_row, row->t_len);
+	run->rows++;
+}
+
+void
+run_write_fixed(Run *run, const uint64 *key, MinimalTuple row)
+{
+	uint8 front[FRONT_SIZE_MAX];
+	uint8 *end = store_head(run, front, row);
+
+	if (!run->format.without_keys)
+	{
+		memcpy(end, key, run->format.squeeze.nwords * sizeof(uint64));
+		end += run->format.squeeze.nwords * sizeof(uint64);
+	}
+	run_write(run, front, end - front);
+	write_body(run, row);
+}
+
+void
+run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row)
+{
+	uint8 front[FRONT_SIZE_MAX];
+	uint8 *end = store_head(run, front, row);
+
+	if (!run->format.without_keys)
+	{
+		end = store_number(end, key_size);
+		run_write(run, front, end - front);
+		run_write(run, key, key_size);
+		run->largest_key = Max(run->largest_key, key_size);
+	}
+	else
+		run_write(run, front, end - front);
+	write_body(run, row);
+}
+
+void
+run_write_row(Run *run, MinimalTuple row)
+{
+	uint8 front[FRONT_SIZE_MAX];
+	uint8 *end = store_head(run, front, row);
+
+	Assert(run->format.without_keys);
+	run_write(run, front, end - front);
+	write_body(run, row);
+}
+
+/* ---------------------------------------------------------------- reading */
+
+Size
+run_reader_overhead(const Run *run)
+{
+	return RUN_READER_OVERHEAD + MAXALIGN(run->largest_row) + MAXALIGN(run->largest_key);
+}
+
+void
+run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKeys *row_keys)
+{
+	Assert(row_keys != NULL || !run->format.without_keys);
 	memset(reader, 0, sizeof(*reader));
 	reader->run = run;
-	reader->buffer_size = TYPEALIGN(8, buffer_size);
+	reader->row_keys = row_keys;
+	reader->buffer_size = buffer_size;
 	reader->buffer = palloc(reader->buffer_size);
+	reader->row = MemoryContextAllocHuge(CurrentMemoryContext, Max(run->largest_row, ROW_BODY_OFFSET));
+	memset(reader->row, 0, ROW_BODY_OFFSET);
+	reader->key_room = MAXALIGN(Max(run->largest_key, sizeof(uint64)));
+	if (run->format.variable)
+		reader->key = MemoryContextAllocHuge(CurrentMemoryContext, reader->key_room);
 }
 
 /* Moves what is left in the buffer to its start, in a larger one if so many bytes need it. */
@@ -144,60 +227,146 @@ need(RunReader *reader, Size bytes)
 	return reader->buffer + reader->start;
 }
 
-/* Bytes of the record at the reader's start that precede its row. */
-static inline Size
-row_offset(RunReader *reader)
+/* Reads a number at *src, which moves behind it. */
+static inline uint64
+read_number(const uint8 **src)
 {
-	const char *record;
+	const uint8 *byte = *src;
+	uint64 number = *byte & 0x7f;
 
-	if (!reader->run->variable)
-		return reader->run->squeeze.nwords * sizeof(uint64);
-	record = need(reader, RECORD_HEADER_SIZE);
-	return (const char *) record_row(record) - record;
+	for (int shift = 7; *byte++ & 0x80; shift += 7)
+		number |= (uint64) (*byte & 0x7f) << shift;
+	*src = byte;
+	return number;
+}
+
+/* What a record says of its parts. */
+typedef struct RecordParts
+{
+	Size front; /* bytes before the key, if that is variable, else before the body */
+	Size key;	/* bytes of a variable key that is written */
+	Size body;
+} RecordParts;
+
+static inline void
+read_row_header(RunReader *reader, const uint8 *src)
+{
+	memcpy(&reader->row->t_infomask2, src, sizeof(uint16));
+	memcpy(&reader->row->t_infomask, src + 2, sizeof(uint16));
+	reader->row->t_hoff = src[4];
+}
+
+/* Reads what stands before the row's body, but for a variable key. */
+static inline void
+read_front(RunReader *reader, const uint8 *front, RecordParts *parts)
+{
+	const RunFormat *format = &reader->run->format;
+	const uint8 *at = front;
+	uint64 number = read_number(&at);
+
+	parts->body = number >> 1;
+	parts->key = 0;
+	if (number & 1)
+	{
+		read_row_header(reader, at);
+		at += ROW_HEADER_SIZE;
+	}
+	if (!format->without_keys)
+	{
+		if (format->variable)
+			parts->key = read_number(&at);
+		else
+		{
+			uint64 squeezed[KEY_MAX_WORDS];
+
+			memcpy(squeezed, at, format->squeeze.nwords * sizeof(uint64));
+			key_squeeze_expand_words(&format->squeeze, squeezed, reader->fixed_key);
+			at += format->squeeze.nwords * sizeof(uint64);
+		}
+	}
+	parts->front = at - front;
+}
+
+/* The current record has this variable key. */
+static inline void
+keep_key(RunReader *reader, const void *key, Size size)
+{
+	if (unlikely(size > reader->key_room))
+	{
+		reader->key_room = Max(MAXALIGN(size), 2 * reader->key_room);
+		reader->key = repalloc_huge(reader->key, reader->key_room);
+	}
+	if (size < sizeof(uint64))
+		memset(reader->key, 0, sizeof(uint64));
+	memcpy(reader->key, key, size);
+	reader->key_size = size;
+}
+
+/* Makes the key of the reader's row. */
+static inline void
+make_key(RunReader *reader)
+{
+	const uint8 *key;
+	Size size;
+
+	if (!reader->run->format.variable)
+	{
+		row_keys_fixed(reader->row_keys, reader->row, reader->fixed_key);
+		return;
+	}
+	key = row_keys_variable(reader->row_keys, reader->row, &size);
+	keep_key(reader, key, size);
+}
+
+static inline uint64
+first_word(const RunReader *reader)
+{
+	return reader->run->format.variable ? KEY_WORD_TO_HOST(*(const uint64 *) reader->key)
+										: reader->fixed_key[0];
 }
 
 void
 run_reader_next(RunReader *reader)
 {
-	Size offset;
-	Size size;
+	Size left = reader->end - reader->start + (reader->run->bytes - reader->read);
+	RecordParts parts;
 	const char *record;
 
-	if (reader->start == reader->end && reader->read == reader->run->bytes)
+	if (left == 0)
 	{
 		reader->ended = true;
 		reader->word = ~UINT64CONST(0);
 		return;
 	}
-	offset = row_offset(reader);
-	record = need(reader, offset + sizeof(uint64));
-	size = offset + row_stored_size((MinimalTuple) (record + offset));
-	record = need(reader, size);
-
-	reader->start += size;
-	reader->row = (MinimalTuple) (record + offset);
-	if (reader->run->variable)
-	{
-		reader->record = record;
-		reader->word =
-			record_key_length(record) > 0 ? KEY_WORD_TO_HOST(*(const uint64 *) record_key(record)) : 0;
-	}
-	else
-	{
-		key_squeeze_expand_words(&reader->run->squeeze, (const uint64 *) record, reader->key);
-		reader->word = reader->key[0];
-	}
+	read_front(reader, (const uint8 *) need(reader, Min(left, FRONT_SIZE_MAX)), &parts);
+	record = need(reader, parts.front + parts.key + parts.body);
+	reader->row->t_len = ROW_BODY_OFFSET + parts.body;
+	memcpy((char *) reader->row + ROW_BODY_OFFSET, record + parts.front + parts.key, parts.body);
+	if (reader->run->format.without_keys)
+		make_key(reader);
+	else if (reader->run->format.variable)
+		keep_key(reader, record + parts.front, parts.key);
+	reader->word = first_word(reader);
+	reader->start += parts.front + parts.key + parts.body;
 }
 
 int
 run_reader_compare_rest(const RunReader *a, const RunReader *b)
 {
-	if (a->run->variable)
-		return record_compare_keys(a->record, b->record);
-	for (int w = 1; w < a->run->squeeze.full_words; w++)
+	int order;
+
+	if (a->run->format.variable)
 	{
-		if (a->key[w] != b->key[w])
-			return a->key[w] < b->key[w] ? -1 : 1;
+		order = memcmp(a->key, b->key, Min(a->key_size, b->key_size));
+		if (order != 0)
+			return order;
+		/* keys end in no zero byte */
+		return a->key_size == b->key_size ? 0 : a->key_size < b->key_size ? -1 : 1;
+	}
+	for (int w = 1; w < a->run->format.squeeze.full_words; w++)
+	{
+		if (a->fixed_key[w] != b->fixed_key[w])
+			return a->fixed_key[w] < b->fixed_key[w] ? -1 : 1;
 	}
 	return 0;
 }
@@ -206,4 +375,7 @@ void
 run_reader_close(RunReader *reader)
 {
 	pfree(reader->buffer);
+	pfree(reader->row);
+	if (reader->key != NULL)
+		pfree(reader->key);
 }

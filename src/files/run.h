@@ -2,10 +2,15 @@
  * files/run.h
  *		Sorted runs in temporary files: writing them and reading them back.
  *
- * A run is a part of a file: records one after the other, all parts 8-byte aligned:
+ * A run is a part of a file: records one after the other, nothing between them, each in three parts.
  *
- *		fixed key			the words of the squeezed key, host order; the row
- *		variable key		the record of sort/chunk.h: uint64 length, padded key; the row
+ *		head	a number of 7 bits a byte, the low ones first, the eighth bit set in all bytes but the last:
+ *				the bytes of the row's body, doubled, and 1 more if the fields of its header are not those of
+ *				the row before; then these, t_infomask2, t_infomask and t_hoff, 5 bytes
+ *		key		fixed: the words of the squeezed key, host order; variable: its size, a number as above, and
+ *				its bytes; nothing where the row holds its sort columns, and making the key again out of them
+ *				is better than having it written and read
+ *		body	what a MinimalTuple has after its header's fields: the map of NULLs, the columns
  *
  * The keys of a run are squeezed by a plan of its own, so the readers expand them.
  *
@@ -19,8 +24,10 @@
 
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "storage/buffile.h"
 
+#include "files/row_keys.h"
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 
@@ -32,33 +39,48 @@ typedef struct RunFile
 	int nruns;
 } RunFile;
 
+/* How a run's keys are written. */
+typedef struct RunFormat
+{
+	bool variable;		/* variable keys? */
+	bool without_keys;	/* to be made again out of the rows? */
+	KeySqueeze squeeze; /* fixed keys that are written */
+} RunFormat;
+
+/* What the rows of a run have in common most of the time. */
+typedef struct RowHeader
+{
+	uint16 t_infomask2;
+	uint16 t_infomask;
+	uint8 t_hoff;
+} RowHeader;
+
 typedef struct Run
 {
 	RunFile *file;
-	uint64 offset;		/* where it starts */
-	bool variable;		/* variable keys? */
-	KeySqueeze squeeze; /* fixed keys */
-	uint64 bytes;		/* written so far */
+	uint64 offset; /* where it starts */
+	RunFormat format;
+	RowHeader header; /* of the row written last */
+	uint64 bytes;	  /* written so far */
 	uint64 rows;
+	Size largest_row; /* bytes of memory for any of its rows */
+	Size largest_key; /* and for any of its variable keys that are written */
 } Run;
 
 /* A new file without runs, in CurrentMemoryContext. */
 extern RunFile *run_file_create(void);
 
-/*
- * A new run at the file's end, in CurrentMemoryContext, to be written before the next one there. squeeze: how
- * its fixed keys are squeezed; NULL: variable keys.
- */
-extern Run *run_create(RunFile *file, const KeySqueeze *squeeze);
+/* A new run at the file's end, in CurrentMemoryContext, to be written before the next one there. */
+extern Run *run_create(RunFile *file, const RunFormat *format);
 
-/* Adds a row with its key: squeeze.nwords words of a fixed key. */
+/* Adds a row; its key, squeeze.nwords words, counts only if keys are written. */
 extern void run_write_fixed(Run *run, const uint64 *key, MinimalTuple row);
 
-/* Adds a record with a variable key. */
-extern void run_write_record(Run *run, const char *record);
+/* The same with a variable key. */
+extern void run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row);
 
-/* The same of a key and a row that stand apart. */
-extern void run_write_variable(Run *run, const uint8 *key, Size key_size, MinimalTuple row);
+/* Adds a row to a run without keys. */
+extern void run_write_row(Run *run, MinimalTuple row);
 
 /* Removes the run, and the file with its last one. */
 extern void run_drop(Run *run);
@@ -67,6 +89,7 @@ extern void run_drop(Run *run);
 typedef struct RunReader
 {
 	Run *run;
+	RowKeys *row_keys; /* makes keys that are not written */
 	char *buffer;
 	Size buffer_size;
 	Size start;	 /* the next record stands here in the buffer */
@@ -74,18 +97,26 @@ typedef struct RunReader
 	uint64 read; /* bytes of the run that have come into the buffer */
 
 	/* The current record. */
-	bool ended;	 /* there is none */
-	uint64 word; /* the first 8 bytes of the key, host order; all ones if ended */
-	MinimalTuple row;
-	const char *record;		   /* variable keys */
-	uint64 key[KEY_MAX_WORDS]; /* fixed keys: the full key, host order */
+	bool ended;						 /* there is none */
+	uint64 word;					 /* the first 8 bytes of the key, host order; all ones if ended */
+	MinimalTuple row;				 /* room for the run's largest one */
+	uint64 fixed_key[KEY_MAX_WORDS]; /* the full key, host order */
+	char *key;						 /* variable */
+	Size key_size;
+	Size key_room;
 } RunReader;
 
-/* Bytes of memory that a reader takes besides its buffer. */
+/* Bytes of memory that a reader of the run takes besides its buffer, but for keys that are not written. */
+extern Size run_reader_overhead(const Run *run);
+
+/* The same of a run of small rows. */
 #define RUN_READER_OVERHEAD (sizeof(RunReader) + sizeof(Run))
 
-/* Positions the reader before the first record.  Its buffer grows where a record is larger. */
-extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size);
+/*
+ * Positions the reader before the first record.  Its buffer grows where a record is larger.  row_keys: may be
+ * NULL if the run has keys.
+ */
+extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKeys *row_keys);
 
 /* Goes to the next record; the one before is gone.  Stays at the end. */
 extern void run_reader_next(RunReader *reader);
@@ -93,7 +124,7 @@ extern void run_reader_next(RunReader *reader);
 /* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
 extern int run_reader_compare_rest(const RunReader *a, const RunReader *b);
 
-/* Frees the buffer; the run stays. */
+/* Frees what the reader has; the run stays. */
 extern void run_reader_close(RunReader *reader);
 
 #endif /* GPUSORT_FILES_RUN_H */

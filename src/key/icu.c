@@ -60,7 +60,8 @@ struct SortKeyIcu
 	bool utf8;	  /* is the database's encoding UTF-8? */
 	UChar *chars; /* the string in UTF-16 */
 	int32 chars_size;
-	CacheEntry *cache;	   /* ICU_CACHE_SETS times CACHE_WAYS of them */
+	MemoryContext context; /* the one it was made in */
+	CacheEntry *cache;	   /* ICU_CACHE_SETS times CACHE_WAYS of them; NULL: not needed yet */
 	int lookups;		   /* in this period */
 	int hits;			   /* in this period */
 	int rest;			   /* rows for which the cache is not used */
@@ -111,6 +112,12 @@ sort_key_icu_exact(Oid collation, const char **setting)
 	return *setting == NULL;
 }
 
+bool
+sort_key_knows_collation(Oid collation)
+{
+	return icu_ascii_is_known(pg_newlocale_from_collation(collation)->info.icu.ucol);
+}
+
 SortKeyIcu *
 sort_key_icu_create(Oid collation)
 {
@@ -120,8 +127,8 @@ sort_key_icu_create(Oid collation)
 	icu->utf8 = GetDatabaseEncoding() == PG_UTF8;
 	icu->chars_size = INITIAL_CHARS;
 	icu->chars = palloc(icu->chars_size * sizeof(UChar));
-	icu->until_ascii = icu->utf8 ? ICU_ASCII_AFTER : -1;
-	icu->cache = palloc0(ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
+	icu->until_ascii = !icu->utf8 ? -1 : icu_ascii_is_known(icu->locale->info.icu.ucol) ? 0 : ICU_ASCII_AFTER;
+	icu->context = CurrentMemoryContext;
 	return icu;
 }
 
@@ -222,10 +229,14 @@ static void
 append_cached_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
 	uint32 hash = hash_bytes((const unsigned char *) bytes, len);
-	CacheEntry *set = &icu->cache[(hash & (ICU_CACHE_SETS - 1)) * CACHE_WAYS];
-	CacheEntry *victim = &set[icu->lookups % CACHE_WAYS];
+	CacheEntry *set;
+	CacheEntry *victim;
 	Size size;
 
+	if (unlikely(icu->cache == NULL))
+		icu->cache = MemoryContextAllocZero(icu->context, ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
+	set = &icu->cache[(hash & (ICU_CACHE_SETS - 1)) * CACHE_WAYS];
+	victim = &set[icu->lookups % CACHE_WAYS];
 	for (CacheEntry *entry = set; entry < set + CACHE_WAYS; entry++)
 	{
 		if (entry->len == len && entry->size > 0 && memcmp(entry->bytes, bytes, len) == 0)
@@ -292,6 +303,12 @@ bool
 sort_key_icu_exact(Oid collation, const char **setting)
 {
 	*setting = "PostgreSQL was built without ICU";
+	return false;
+}
+
+bool
+sort_key_knows_collation(Oid collation)
+{
 	return false;
 }
 

@@ -332,16 +332,29 @@ prove(const IcuAscii *ascii)
 	return true;
 }
 
+static IcuAscii *
+find_known(const UCollator *collator)
+{
+	IcuAscii *ascii = known;
+
+	while (ascii != NULL && ascii->collator != collator)
+		ascii = ascii->next;
+	return ascii;
+}
+
+bool
+icu_ascii_is_known(UCollator *collator)
+{
+	return find_known(collator) != NULL;
+}
+
 const IcuAscii *
 icu_ascii_get(UCollator *collator)
 {
-	IcuAscii *ascii;
+	IcuAscii *ascii = find_known(collator);
 
-	for (ascii = known; ascii != NULL; ascii = ascii->next)
-	{
-		if (ascii->collator == collator)
-			return ascii->usable ? ascii : NULL;
-	}
+	if (ascii != NULL)
+		return ascii->usable ? ascii : NULL;
 	ascii = MemoryContextAllocZero(TopMemoryContext, sizeof(IcuAscii));
 	ascii->collator = collator;
 	if (has_usual_levels(collator) && !has_ascii_contraction(collator))

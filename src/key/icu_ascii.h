@@ -19,6 +19,9 @@ typedef struct IcuAscii IcuAscii;
  */
 extern const IcuAscii *icu_ascii_get(UCollator *collator);
 
+/* Has this process asked for them already? */
+extern bool icu_ascii_is_known(UCollator *collator);
+
 /* Bytes that icu_ascii_sort_key may write for a string of so many bytes. */
 #define ICU_ASCII_ROOM(len) (9 * (len) + 16)
 

@@ -63,6 +63,12 @@ extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, 
 									  bool *is_fixed);
 
 /*
+ * Does this process know already how the strings of this collation, of ICU, are encoded the quick way?
+ * Raises PostgreSQL's own error if it can't be opened.
+ */
+extern bool sort_key_knows_collation(Oid collation);
+
+/*
  * Makes an encoder in CurrentMemoryContext; all it owns goes with that context.  Every column must be
  * supported.  It may raise errors of opening a collation.
  */

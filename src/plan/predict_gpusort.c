@@ -24,10 +24,17 @@
 #define ITEM_BYTES 18
 
 /*
- * The first strings in an ICU collation take longer, as long as it is not known how its characters' keys are
- * put together (key/icu_ascii.c).
+ * The first strings in an ICU collation take longer, as long as a process does not know how its characters'
+ * keys are put together (key/icu_ascii.c).
  */
 #define ICU_EARLY_ROWS 5000
+
+/*
+ * What a row takes in a run besides its columns, and which part of it a key is at least that is not written
+ * but made again (files/external_sort.c).
+ */
+#define RUN_ROW_BYTES 3
+#define RUN_KEY_PART 8
 
 /* Runs are merged with a buffer of this size each. */
 #define MERGE_BUFFER_BYTES (16.0 * 1024)
@@ -82,14 +89,28 @@ count_encoding(const SortShape *shape, double rows, double *counts)
 				counts[COST_KEY_BYTE] += rows * key->width;
 				break;
 			case KEY_ICU:
-				counts[COST_START_ICU] += 1;
 				counts[COST_ENCODE_ICU] += rows;
-				counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_EARLY_ROWS);
 				counts[COST_KEY_BYTE] += 2 * rows * key->width;
 				counts[COST_ICU_BYTE] += rows * key->width;
 				break;
 			default:
 				counts[COST_ENCODE_FIXED] += rows;
+		}
+	}
+}
+
+/* What comes to the encoding of that many rows the first time. */
+static void
+count_first_strings(const SortShape *shape, double rows, double *counts)
+{
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		const SortKeyShape *key = &shape->keys[i];
+
+		if (key->class == KEY_ICU && (!key->known || shape->processes > 1))
+		{
+			counts[COST_START_ICU] += 1;
+			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_EARLY_ROWS);
 		}
 	}
 }
@@ -145,20 +166,30 @@ count_return(const SortShape *shape, double rows, bool in_sequence, double *coun
 
 /* ---------------------------------------------------------------- kinds of sorts */
 
+/* Rows written to runs and read back, a part of them or all of them several times. */
+static void
+count_spill(const SortShape *shape, double rows, double *counts)
+{
+	double bytes = RUN_ROW_BYTES + shape->width;
+	bool with_keys = shape->key_bytes * RUN_KEY_PART <= bytes;
+
+	counts[COST_SPILL] += rows;
+	counts[COST_SPILL_BYTE] += rows * (bytes + (with_keys ? shape->key_bytes : 0));
+	if (!with_keys)
+		count_encoding(shape, rows, counts);
+}
+
 static void
 count_external(const SortShape *shape, double rows, CostCounts *counts)
 {
-	double bytes = stored_bytes(shape) - ENTRY_BYTES;
 	double runs = Max(2, ceil(rows * gpusort_row_memory(shape) / shape->memory));
 	double order = Max(4, shape->memory / MERGE_BUFFER_BYTES);
 	double passes = Max(1, ceil(log(runs) / log(order)));
 
 	count_sort(shape, rows / runs, rows, counts->first);
-	counts->first[COST_SPILL] += rows * (passes - 0.5);
-	counts->first[COST_SPILL_BYTE] += rows * bytes * (passes - 0.5);
+	count_spill(shape, rows * (passes - 0.5), counts->first);
 	counts->first[COST_MERGE_LEVEL] += rows * Max(0, levels_of(runs) - levels_of(order));
-	counts->rest[COST_SPILL] += rows * 0.5;
-	counts->rest[COST_SPILL_BYTE] += rows * bytes * 0.5;
+	count_spill(shape, rows * 0.5, counts->rest);
 	counts->rest[COST_MERGE_LEVEL] += rows * levels_of(Min(runs, order));
 	count_return(shape, rows, true, counts->rest);
 }
@@ -168,6 +199,7 @@ count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 {
 	counts->first[COST_CUDA_JOB] += 1;
 	counts->first[COST_CUDA_SORT] += rows;
+	counts->first[COST_CUDA_KEY_BYTE] += rows * shape->key_bytes;
 	counts->first[COST_CUDA_BYTE] += rows * stored_bytes(shape);
 	counts->rest[COST_CUDA_RETURN] += rows;
 }
@@ -231,6 +263,7 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 	memset(counts, 0, sizeof(*counts));
 	counts->first[COST_START] += 1;
 	count_encoding(shape, rows / running, counts->first);
+	count_first_strings(shape, rows / running, counts->first);
 	if (shape->wanted >= 0 && shape->wanted < rows)
 	{
 		counts->first[COST_START_BOUND] += 1;

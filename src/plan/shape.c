@@ -123,6 +123,14 @@ estimate_key(SortShape *shape, int ncolumns, const SortColumnSpec *columns, cons
 	return true;
 }
 
+/* Of columns that are supported: are there strings whose collation this process has at hand? */
+static void
+find_known_collations(int ncolumns, const SortColumnSpec *columns, SortKeyShape *keys)
+{
+	for (int i = 0; i < ncolumns; i++)
+		keys[i].known = keys[i].class == KEY_ICU && sort_key_knows_collation(columns[i].collation);
+}
+
 /* ---------------------------------------------------------------- shapes */
 
 bool
@@ -146,7 +154,10 @@ shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const 
 	shape->cores = count_cores();
 	shape->launch = parallel_setup_cost / DEFAULT_PARALLEL_SETUP_COST;
 	shape->pass = parallel_tuple_cost / DEFAULT_PARALLEL_TUPLE_COST;
-	return estimate_key(shape, ncolumns, columns, stats);
+	if (!estimate_key(shape, ncolumns, columns, stats))
+		return false;
+	find_known_collations(ncolumns, columns, keys);
+	return true;
 }
 
 double

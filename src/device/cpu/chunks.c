@@ -134,8 +134,8 @@ cpu_spill(CpuSorter *sorter)
 	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
 
 	if (sorter->external == NULL)
-		sorter->external =
-			external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
+		sorter->external = external_sort_create(sorter->key, sorter->complete_rows, sorter->limit,
+												sorter->random_access, &sorter->stats);
 	cpu_sort_chunks(sorter);
 	progress_enter(&sorter->base, PROGRESS_WRITING);
 	external_sort_add_run(sorter->external, &sorter->sorted);

@@ -66,6 +66,7 @@ cpu_begin(const SortRequest *request)
 
 	sorter->base.device = &sort_device_cpu;
 	sorter->key = request->key;
+	sorter->complete_rows = request->complete_rows ? request->desc : NULL;
 	sorter->limit = limit_for_rows(request);
 	sorter->random_access = request->random_access;
 	sorter->stats.processes = 1;

@@ -16,6 +16,7 @@ typedef struct CpuSorter
 {
 	Sorter base;
 	const SortKey *key;
+	TupleDesc complete_rows; /* of rows that hold all their sort columns; NULL: they don't */
 	Size limit;
 	bool random_access;
 	MemoryContext context; /* all that the sorter holds */

@@ -49,7 +49,6 @@ typedef struct CudaSorter
 	/* What found no room on the device; the chunks are copies in the backend's own memory. */
 	Chunk *refused;
 	ExternalSort *external; /* NULL: all rows are on the device, or will be */
-	SortKey *encoder;		/* makes the keys of rows that come back */
 	Chunk *lone;			/* a chunk in the backend's memory for a row that fits no other */
 
 	/* The result: a window of it is here. */

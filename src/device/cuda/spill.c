@@ -4,8 +4,8 @@
  *
  * What is on the device is sorted there and comes back as a sorted run, which goes to a file; a new job takes
  * what was refused, and the sort goes on.  At the end what is on the device becomes the last run, and an
- * external sort merges all of them.  Keys don't come back from the device, so they are made again out of the
- * rows; that is why rows keep their sort columns.
+ * external sort merges all of them.  Keys don't come back from the device, nor does the external sort need
+ * them where rows hold their sort columns; that is why they keep them.
  *
  * A row that is longer than a chunk becomes a run of its own, from memory of the backend.
  */
@@ -26,11 +26,8 @@ create_external(CudaSorter *sorter)
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
 	if (sorter->external == NULL)
-	{
-		sorter->external =
-			external_sort_create(sorter->key, sorter->limit, sorter->random_access, &sorter->stats);
-		sorter->encoder = sort_key_create_twin(sorter->key);
-	}
+		sorter->external = external_sort_create(sorter->key, sorter->desc, sorter->limit,
+												sorter->random_access, &sorter->stats);
 	MemoryContextSwitchTo(old);
 }
 
@@ -44,45 +41,12 @@ begin_run(CudaSorter *sorter)
 	return external_sort_begin_run(sorter->external);
 }
 
-/* Writes a row with its fixed key, which is in memcmp order. */
-static void
-write_fixed(const CudaSorter *sorter, Run *run, const uint64 *key, MinimalTuple row)
-{
-	int nwords = sorter->key->width / sizeof(uint64);
-	uint64 words[KEY_MAX_WORDS];
-
-	for (int i = 0; i < nwords; i++)
-		words[i] = KEY_WORD_TO_HOST(key[i]);
-	run_write_fixed(run, words, row);
-}
-
-/* Writes the slot's row with its key. */
-static void
-write_row(CudaSorter *sorter, Run *run, TupleTableSlot *slot, MinimalTuple row)
-{
-	if (sorter->key->variable)
-	{
-		Size key_size;
-		const uint8 *key = sort_key_encode_variable(sorter->encoder, slot, &key_size);
-
-		run_write_variable(run, key, key_size, row);
-	}
-	else
-	{
-		uint64 key[KEY_MAX_WORDS];
-
-		sort_key_encode_fixed(sorter->encoder, slot, (uint8 *) key);
-		write_fixed(sorter, run, key, row);
-	}
-}
-
 /* Writes the sorted rows of the job as a run. */
 static bool
 write_job(CudaSorter *sorter)
 {
 	Run *run = begin_run(sorter);
 	Stopwatch watch = stopwatch_start();
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(sorter->desc, &TTSOpsMinimalTuple);
 	MinimalTuple row;
 
 	progress_enter(&sorter->base, PROGRESS_WRITING);
@@ -90,10 +54,8 @@ write_job(CudaSorter *sorter)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		ExecStoreMinimalTuple(row, slot, false);
-		write_row(sorter, run, slot, row);
+		run_write_row(run, row);
 	}
-	ExecDropSingleTupleTableSlot(slot);
 	external_sort_end_run(sorter->external, run, stopwatch_ms(watch));
 	return sorter->base.failure == NULL;
 }
@@ -172,10 +134,7 @@ cuda_put_lone_chunk(CudaSorter *sorter)
 	Run *run = begin_run(sorter);
 	Stopwatch watch = stopwatch_start();
 
-	if (sorter->key->variable)
-		run_write_record(run, place);
-	else
-		write_fixed(sorter, run, (const uint64 *) chunk->base, (MinimalTuple) place);
+	run_write_row(run, sorter->key->variable ? record_row(place) : (MinimalTuple) place);
 	external_sort_end_run(sorter->external, run, stopwatch_ms(watch));
 	sorter->stats.rows++;
 	sorter->stats.bytes += chunk->front + chunk->size - chunk->back;
