@@ -25,7 +25,7 @@ END $$;
 CREATE FUNCTION numbers(query text, setting text DEFAULT 'work_mem', value text DEFAULT '64MB') RETURNS TABLE (ours float8, theirs float8, startup float8, total float8)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config(setting, value, true);
+	PERFORM set_config('work_mem', '64MB', true), set_config(setting, value, true);
 	RETURN QUERY SELECT short(expected_ms), short(postgresql_ms), c.startup, c.total FROM gpusort_check(query), costs(query) AS c;
 END $$;
 
@@ -42,7 +42,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 ALTER TABLE n SET (parallel_workers = 1);
-SELECT workers, n.* FROM unnest('{0,1}'::text[]) AS workers, numbers('SELECT * FROM n ORDER BY t', 'max_parallel_workers_per_gather', workers) AS n;
+SELECT workers, n.* FROM unnest('{0,1}'::text[]) AS workers, numbers('SELECT * FROM n ORDER BY few, t', 'max_parallel_workers_per_gather', workers) AS n;
 
 DROP TABLE n;
 DROP FUNCTION short, costs, numbers;
