@@ -49,7 +49,7 @@ SELECT check_seams('shade') AS enum;
 SET gpusort.work_mem = '512kB';
 CREATE TABLE many_seams AS
 	SELECT i AS id, CASE WHEN noise(i) % 5 <> 0 THEN (seams)[1 + abs(noise(i)) % cardinality(seams)]::numeric END AS n,
-		CASE WHEN noise(i, 1) % 5 <> 0 THEN repeat('ﷺ', 1 + i % 4) || i % 1500 END AS t
+		CASE WHEN noise(i, 1) % 5 <> 0 THEN repeat('ﷺ', 1 + i % 4) || left(md5((i % 1500)::text) || 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', 5 + i % 1500 % 50) END AS t
 	FROM seams('numeric'), generate_series(1, 12000) AS i;
 SELECT check_sort('SELECT * FROM many_seams', 'n, id') AS numeric, check_sort('SELECT * FROM many_seams', 't COLLATE "und-x-icu" DESC, n') AS text;
 
