@@ -75,7 +75,7 @@ BEGIN
 	END IF;
 	RETURN true;
 END $$;
-SELECT keys, check_parallel('SELECT * FROM p WHERE slow(id)', keys) AS result
+SELECT keys, check_parallel('SELECT * FROM p WHERE slow(id)', keys, CASE WHEN keys !~ 'icu' THEN true END) AS result
 FROM unnest('{k,"g, k DESC","f NULLS FIRST, g, id","t COLLATE \"C\" DESC","g, t COLLATE \"C\", k","t COLLATE \"und-x-icu\"","left(t, 2) COLLATE \"C\", id"}'::text[]) AS keys;
 SET gpusort.mode = force;
 SELECT processes > 1 AS several_processes FROM (SELECT max(substring(line FROM 'Processes: (\d+)')::int) AS processes FROM generate_series(1, 3), explain_raw('SELECT * FROM p WHERE slow(id) ORDER BY t COLLATE "C"') AS line) s;
