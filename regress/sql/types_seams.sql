@@ -45,12 +45,13 @@ SELECT type, collation_name, check_seams(type, collation_name) AS result
 FROM unnest('{text,varchar,char(30),name}'::text[]) AS type, unnest('{C,und-x-icu,sv-x-icu,case_is_equal,capitals_first}'::text[]) AS collation_name;
 SELECT check_seams('shade') AS enum;
 
--- The same through runs in temporary files, many rows, with short strings that have long sort keys, each some times.
-SET gpusort.work_mem = '512kB';
+-- The same with many rows, in memory and through runs in temporary files, with short strings that have long sort keys, each some times.
 CREATE TABLE many_seams AS
 	SELECT i AS id, CASE WHEN noise(i) % 5 <> 0 THEN (seams)[1 + abs(noise(i)) % cardinality(seams)]::numeric END AS n,
 		CASE WHEN noise(i, 1) % 5 <> 0 THEN repeat('ﷺ', 1 + i % 4) || left(md5((i % 1500)::text) || 'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx', 5 + i % 1500 % 50) END AS t
 	FROM seams('numeric'), generate_series(1, 12000) AS i;
+SELECT check_sort('SELECT * FROM many_seams', 'n, id') AS numeric, check_sort('SELECT * FROM many_seams', 't COLLATE "und-x-icu" DESC, n') AS text;
+SET gpusort.work_mem = '512kB';
 SELECT check_sort('SELECT * FROM many_seams', 'n, id') AS numeric, check_sort('SELECT * FROM many_seams', 't COLLATE "und-x-icu" DESC, n') AS text;
 
 -- Keys of which nothing but the markers of NULLs is left, eight of them and more.
