@@ -114,13 +114,13 @@ keep_row(BoundRun *run, uint64 row)
 {
 	const CaseKey *key = &run->keys[row];
 	int width = run->key.width;
-	Size size =
-		width > 0 ? chunk_entry_size(width) + row_size(row) : chunk_variable_size(key->size, row_size(row));
+	Size size = width > 0 ? chunk_entry_size(width, true) + row_size(row)
+						  : chunk_variable_size(key->size, row_size(row));
 	char *place;
 
 	if (run->filling == NULL || !chunk_has_room(run->filling, size))
 	{
-		run->filling = make_chunk(BOUND_CHUNK_SIZE);
+		run->filling = make_chunk(BOUND_CHUNK_SIZE, width, true);
 		run->filling->max_rows = PG_UINT64_MAX;
 		chunk_reset(run->filling);
 		run->filling->next = run->chunks;
@@ -162,7 +162,7 @@ cut_chunks(BoundRun *run)
 	{
 		uint64 before = chunk->nrows;
 
-		if (bound_cut_chunk(&run->bound, run->key.width, chunk) != before - chunk->nrows)
+		if (bound_cut_chunk(&run->bound, chunk) != before - chunk->nrows)
 			fail("a chunk was cut by another number of rows", "bounds", run->spec->n, run->spec->words);
 	}
 }
@@ -193,7 +193,7 @@ feed_rows(BoundRun *run)
 static void
 find_rows(const BoundRun *run, bool *is_there)
 {
-	Size entry_size = chunk_entry_size(run->key.width);
+	Size entry_size = chunk_entry_size(run->key.width, true);
 
 	for (const Chunk *chunk = run->chunks; chunk != NULL; chunk = chunk->next)
 	{

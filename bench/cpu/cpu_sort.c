@@ -4,6 +4,7 @@
  *
  *	  cpu_sort --check [seed]		every distribution, width and edge size against an oracle; exits 1 at a failure
  *	  cpu_sort fixed [rows [name]]	ns of processor time a row of fixed keys, by distribution and width
+ *	  cpu_sort keys [rows [name]]	the same of keys without rows
  *	  cpu_sort strings [rows [name]]	the same of variable keys
  *	  cpu_sort parallel N [rows [name]]	ns a row by the clock of one process and of N that sort together
  *
@@ -95,7 +96,7 @@ distribution_key(Distribution d, uint64 i, uint64 n)
 
 /*
  * Chunks of n fixed keys.  The distribution makes the words behind `lead`; the words before it are constant
- * or, with `lead_values`, take so many values.  Rows are 8 bytes, the row's number.
+ * or, with `lead_values`, take so many values.  Rows are 8 bytes, the row's number, unless keys stand alone.
  */
 typedef struct FixedSpec
 {
@@ -104,12 +105,14 @@ typedef struct FixedSpec
 	int lead;
 	uint64 lead_values;
 	uint64 mask; /* and-ed with the distributed words */
+	bool alone;
 } FixedSpec;
 
 static Chunk *
 make_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, KeyVariation *variation)
 {
-	Size entry_size = (spec->full_words + 1) * sizeof(uint64);
+	int key_width = spec->full_words * sizeof(uint64);
+	Size row_size = spec->alone ? 0 : sizeof(uint64);
 	Chunk *first = NULL;
 	Chunk **link = &first;
 	Chunk *chunk = NULL;
@@ -119,13 +122,11 @@ make_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, KeyVariation *varia
 	{
 		uint64 *entry;
 
-		if (chunk == NULL || chunk->back - chunk->front < entry_size + sizeof(uint64))
+		if (chunk == NULL || chunk->back - chunk->front < key_width + 2 * row_size)
 		{
-			chunk = *link = make_chunk(chunk_size);
+			chunk = *link = make_chunk(chunk_size, key_width, !spec->alone);
 			link = &chunk->next;
 		}
-		chunk->back -= sizeof(uint64);
-		*(uint64 *) (chunk->base + chunk->back) = i;
 		entry = (uint64 *) (chunk->base + chunk->front);
 		for (int w = 0; w < spec->full_words; w++)
 		{
@@ -137,8 +138,13 @@ make_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, KeyVariation *varia
 				variation->first[w] = word;
 			variation->differs[w] |= word ^ variation->first[w];
 		}
-		entry[spec->full_words] = chunk->back;
-		chunk->front += entry_size;
+		if (!spec->alone)
+		{
+			chunk->back -= sizeof(uint64);
+			*(uint64 *) (chunk->base + chunk->back) = i;
+			entry[spec->full_words] = chunk->back;
+		}
+		chunk->front += chunk->entry_size;
 		chunk->nrows++;
 	}
 	return first;
@@ -152,9 +158,33 @@ compare_entries(const void *a, const void *b)
 	return memcmp(a, b, compare_words * sizeof(uint64));
 }
 
+/* Checks items against the chunks: their keys are those of qsort. */
+static void
+check_keys(const char *name, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, Size item_size,
+		   const char *items)
+{
+	Size width = squeeze->full_words * sizeof(uint64);
+	char *full = huge_alloc((n + 1) * width);
+	char *to = full;
+	uint64 key[KEY_MAX_WORDS];
+
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+		for (uint64 i = 0; i < chunk->nrows; i++, to += width)
+			memcpy(to, chunk->base + i * chunk->entry_size, width);
+	compare_words = squeeze->full_words;
+	qsort(full, n, width, compare_entries);
+	for (uint64 i = 0; i < n; i++)
+	{
+		key_squeeze_expand(squeeze, (const uint64 *) (items + i * item_size), (uint8 *) key);
+		if (memcmp(key, full + i * width, width) != 0)
+			fail("not qsort's result", name, n, squeeze->nwords);
+	}
+	pfree(full);
+}
+
 /* Checks items against the chunks: each row once, with its own key, in order. */
 static void
-check_fixed(const char *name, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, const uint64 *items)
+check_rows(const char *name, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, const uint64 *items)
 {
 	int stride = squeeze->full_words + 1;
 	uint64 *full = huge_alloc((n + 1) * stride * sizeof(uint64));
@@ -190,19 +220,20 @@ check_fixed(const char *name, const Chunk *chunks, uint64 n, const KeySqueeze *s
 				fail("not in order", name, n, squeeze->nwords);
 		}
 	}
-	if (n <= 100000)
-	{
-		compare_words = stride - 1;
-		qsort(full, n, stride * sizeof(uint64), compare_entries);
-		for (uint64 i = 0; i < n; i++)
-		{
-			key_squeeze_expand(squeeze, items + i * (squeeze->nwords + 1), (uint8 *) key);
-			if (memcmp(key, full + i * stride, (stride - 1) * sizeof(uint64)) != 0)
-				fail("not qsort's result", name, n, squeeze->nwords);
-		}
-	}
 	pfree(seen);
 	pfree(full);
+}
+
+static void
+check_fixed(const char *name, const FixedSpec *spec, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze,
+			const void *items)
+{
+	SortItemKind item = {squeeze->nwords, !spec->alone};
+
+	if (!spec->alone)
+		check_rows(name, chunks, n, squeeze, items);
+	if (spec->alone || n <= 100000)
+		check_keys(name, chunks, n, squeeze, sort_item_size(item), items);
 }
 
 /* Sorts one input `repeat` times and checks it; returns the least ns a row. */
@@ -212,13 +243,15 @@ run_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, int repeat, int *nwo
 	KeyVariation variation;
 	KeySqueeze squeeze;
 	Chunk *chunks = make_fixed(spec, n, chunk_size, &variation);
+	SortItemKind item;
 	uint64 *items;
 	double best = 0;
 
 	key_squeeze_plan(&squeeze, &variation, spec->full_words);
 	*nwords = squeeze.nwords;
-	items = huge_alloc((n + 1) * SAMPLE_SORT_ITEM_SIZE(squeeze.nwords));
-	memset(items, 0, (n + 1) * SAMPLE_SORT_ITEM_SIZE(squeeze.nwords));
+	item = (SortItemKind){squeeze.nwords, !spec->alone};
+	items = huge_alloc((n + 1) * sort_item_size(item));
+	memset(items, 0, (n + 1) * sort_item_size(item));
 	for (int r = 0; r < repeat; r++)
 	{
 		Size before = live_bytes;
@@ -232,11 +265,11 @@ run_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, int repeat, int *nwo
 			best = took;
 		if (live_bytes != before)
 			fail("memory is left", distribution_name[spec->distribution], n, squeeze.nwords);
-		if (peak_bytes - before > sample_sort_scratch_size(n, squeeze.nwords))
+		if (peak_bytes - before > sample_sort_scratch_size(n, item))
 			fail("more scratch memory than announced", distribution_name[spec->distribution], n,
 				 squeeze.nwords);
 	}
-	check_fixed(distribution_name[spec->distribution], chunks, n, &squeeze, items);
+	check_fixed(distribution_name[spec->distribution], spec, chunks, n, &squeeze, items);
 	pfree(items);
 	free_chunks(chunks);
 	return best;
@@ -259,7 +292,7 @@ run_fixed_parallel(const char *name, const FixedSpec *spec, uint64 n, Size chunk
 	}
 	input.nprocesses = processes;
 	parallel_run(&runs[1], &input, name);
-	check_fixed(name, input.chunks, n, &input.squeeze, runs[1].items);
+	check_fixed(name, spec, input.chunks, n, &input.squeeze, runs[1].items);
 	if (print)
 		print_parallel(name, &input, &runs[0], &runs[1]);
 	parallel_run_free(&runs[1]);
@@ -336,9 +369,12 @@ check_all(void)
 		for (int d = 0; d < NDISTRIBUTIONS; d++)
 			for (int words = 1; words <= KEY_MAX_WORDS; words++)
 			{
-				FixedSpec spec = {d, words, random_below(words),
+				FixedSpec spec = {d,
+								  words,
+								  random_below(words),
 								  1 + random_below(1 + edges[e] / (1 + random_below(1000))),
-								  masks[random_below(lengthof(masks))]};
+								  masks[random_below(lengthof(masks))],
+								  random_below(2)};
 
 				if (edges[e] > 100000 && words != 1 + (int) random_below(KEY_MAX_WORDS))
 					continue;
@@ -370,7 +406,7 @@ bench_case(const char *name, const char *only, const FixedSpec *spec, uint64 n, 
 }
 
 static void
-bench_fixed(uint64 n, const char *only, int processes)
+bench_fixed(uint64 n, const char *only, int processes, bool alone)
 {
 	static const struct
 	{
@@ -390,12 +426,17 @@ bench_fixed(uint64 n, const char *only, int processes)
 
 	for (int d = 0; d < NDISTRIBUTIONS; d++)
 	{
-		FixedSpec spec = {d, 1, 0, 1, ~UINT64CONST(0)};
+		FixedSpec spec = {d, 1, 0, 1, ~UINT64CONST(0), alone};
 
 		bench_case(distribution_name[d], only, &spec, n, processes);
 	}
 	for (int i = 0; i < lengthof(wide); i++)
-		bench_case(wide[i].name, only, &wide[i].spec, n, processes);
+	{
+		FixedSpec spec = wide[i].spec;
+
+		spec.alone = alone;
+		bench_case(wide[i].name, only, &spec, n, processes);
+	}
 }
 
 int
@@ -417,15 +458,15 @@ main(int argc, char **argv)
 		printf("all checks passed\n");
 		return 0;
 	}
-	if (strcmp(what, "fixed") == 0 || processes > 0)
-		bench_fixed(number ? number : 20000000, only, processes);
+	if (strcmp(what, "fixed") == 0 || strcmp(what, "keys") == 0 || processes > 0)
+		bench_fixed(number ? number : 20000000, only, processes, strcmp(what, "keys") == 0);
 	if (strcmp(what, "strings") == 0 || processes > 0)
 		bench_strings(number ? number : 5000000, only, processes);
-	else if (strcmp(what, "fixed") != 0)
+	else if (strcmp(what, "fixed") != 0 && strcmp(what, "keys") != 0)
 	{
 		fprintf(
 			stderr,
-			"usage: cpu_sort --check [seed] | fixed [rows [name]] | strings [rows [name]] | parallel N [rows [name]]\n");
+			"usage: cpu_sort --check [seed] | fixed [rows [name]] | keys [rows [name]] | strings [rows [name]] | parallel N [rows [name]]\n");
 		return 2;
 	}
 	return 0;

@@ -20,7 +20,7 @@ extern uint64 random_state;
 extern uint64 random64(void);
 extern uint64 random_below(uint64 n);
 extern double now_ns(void);
-extern Chunk *make_chunk(Size size);
+extern Chunk *make_chunk(Size size, int key_width, bool has_rows);
 extern void free_chunks(Chunk *chunk);
 extern void fail(const char *what, const char *name, uint64 n, int words) __attribute__((noreturn));
 

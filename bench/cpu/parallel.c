@@ -61,8 +61,8 @@ shared_size(const ParallelSortInput *input, uint64 *nchunks)
 		size += sizeof(Chunk) + chunk->size;
 		(*nchunks)++;
 	}
-	return size + parallel_sort_shared_size(input->variable, input->squeeze.nwords, input->nrows, *nchunks,
-											input->nprocesses);
+	return size + parallel_sort_shared_size(input->variable, parallel_sort_item(input), input->nrows,
+											*nchunks, input->nprocesses);
 }
 
 /* Copies the chunks to where *to is; the copy takes their place in the input. */
@@ -169,7 +169,7 @@ parallel_run(ParallelRun *run, const ParallelSortInput *original, const char *na
 			fail("memory is left", name, input.nrows, input.squeeze.nwords);
 	}
 	if (peak >
-		parallel_sort_private_size(input.variable, input.squeeze.nwords, input.nrows, input.nprocesses))
+		parallel_sort_private_size(input.variable, parallel_sort_item(&input), input.nrows, input.nprocesses))
 		fail("more private memory than announced", name, input.nrows, input.squeeze.nwords);
 }
 

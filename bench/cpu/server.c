@@ -119,7 +119,7 @@ now_ns(void)
 /* Chunks */
 
 Chunk *
-make_chunk(Size size)
+make_chunk(Size size, int key_width, bool has_rows)
 {
 	Chunk *chunk = palloc(sizeof(Chunk));
 
@@ -127,6 +127,8 @@ make_chunk(Size size)
 	chunk->base = huge_alloc(size);
 	chunk->size = size;
 	chunk->back = size;
+	chunk->key_width = key_width;
+	chunk->entry_size = chunk_entry_size(key_width, has_rows);
 	return chunk;
 }
 

@@ -105,7 +105,7 @@ make_strings(StringKind kind, uint64 n)
 
 		if (chunk == NULL || chunk->back - chunk->front < padded + 4 * sizeof(uint64))
 		{
-			chunk = *link = make_chunk(CHUNK_SIZE);
+			chunk = *link = make_chunk(CHUNK_SIZE, 0, true);
 			link = &chunk->next;
 		}
 		chunk->back -= padded + 2 * sizeof(uint64);

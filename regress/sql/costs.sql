@@ -16,7 +16,7 @@ SET work_mem = '4MB';
 SELECT key, uses_gpusort('SELECT * FROM c ORDER BY ' || key) AS taken FROM unnest('{k,n,t,path,icu}'::text[]) AS key;
 SET work_mem = '256MB';
 -- A few thousand rows are enough, a few are not.
-SELECT uses_gpusort('SELECT * FROM c WHERE id <= 10000 ORDER BY n') AS ten_thousand, uses_gpusort('SELECT * FROM c WHERE id <= 1000 ORDER BY n') AS one_thousand;
+SELECT uses_gpusort('SELECT * FROM c WHERE id <= 10000 ORDER BY n') AS ten_thousand, uses_gpusort('SELECT * FROM c WHERE id <= 300 ORDER BY n') AS three_hundred;
 
 -- A sort is replaced, but no plan that does without a sort above: one sort is both for the groups and for the order.
 SET enable_hashagg = off;

@@ -138,7 +138,7 @@ SELECT * FROM analyzed_text('SELECT * FROM e ORDER BY c');
 SELECT * FROM analyzed_text('SELECT * FROM e WHERE a < 0 ORDER BY c');
 SELECT * FROM analyzed_text('SELECT * FROM e ORDER BY c', 'TIMING ON') AS line WHERE line LIKE '%Stages%';
 SET gpusort.work_mem = '64kB';
-SELECT regexp_replace(line, 'Runs: [0-9]+', 'Runs: N') FROM analyzed_text('SELECT * FROM e ORDER BY a, id', 'TIMING ON') AS line WHERE line ~ 'Sort Method|Stages';
+SELECT regexp_replace(line, 'Runs: [0-9]+', 'Runs: N') FROM analyzed_text('SELECT e.* FROM e, generate_series(1, 20) ORDER BY a, id', 'TIMING ON') AS line WHERE line ~ 'Sort Method|Stages';
 RESET gpusort.work_mem;
 SELECT plan ->> 'Node Type' AS node_type, plan ->> 'Custom Plan Provider' AS provider, (plan ->> 'Actual Rows')::numeric::int AS rows, plan -> 'Sort Key' AS sort_key
 FROM analyzed('SELECT * FROM e ORDER BY a, c') AS plan;

@@ -3,7 +3,7 @@
 --
 CREATE TABLE big AS SELECT i AS id, noise(i) AS k, (noise(i) % 100)::int AS g, repeat('x', 20) AS filler FROM generate_series(1, 200000) AS i;
 CREATE INDEX ON big (id);
-CREATE TABLE small AS SELECT * FROM big WHERE id <= 1000;
+CREATE TABLE small AS SELECT * FROM big WHERE id <= 400;
 VACUUM ANALYZE big, small;
 SHOW gpusort.mode;
 

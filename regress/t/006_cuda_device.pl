@@ -29,6 +29,7 @@ create_rows($node, ROWS);
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
 ALTER DATABASE postgres SET gpusort.mode = force;
+CREATE SEQUENCE calls;
 -- Waits at one row of a scan for whoever has the lock; not volatile, as far as the planner knows.
 CREATE FUNCTION gate(id bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
 BEGIN
@@ -275,11 +276,22 @@ like($output, qr/^\Q$right{'fixed keys'}\E$/m, 'killed while the input is read: 
 is($errors, '', 'and no error');
 is(fallbacks(), $before + 1, 'which counts as a fallback');
 
-foreach my $volatile ('random()', '(SELECT random() + id)')
+# What is volatile above the sort is evaluated for rows that are returned, and none was.
+$before = fallbacks();
+wait_until_ready();
+($output, $errors) = outcome(while_feeding(
+	q(SELECT count(*), count(DISTINCT n), min(n) FROM (SELECT nextval('calls') AS n FROM r WHERE gate(id) ORDER BY k, id LIMIT ceil(random()) * 1000) s), sub { kill_service() }));
+like($output, qr/^1000\|1000\|1$/m, 'the same with volatile functions above the sort: right rows');
+is($errors, '', 'and no error');
+is(fallbacks(), $before + 1, 'which counts as a fallback');
+
+foreach my $volatile (
+	'SELECT id FROM r WHERE gate(id) AND random() >= 0 ORDER BY k, id', 'SELECT id, (SELECT random() + id) FROM r WHERE gate(id) ORDER BY k, id',
+	'SELECT id FROM r WHERE gate(id) ORDER BY k, random()', 'SELECT count(*) FROM r WHERE gate(id) GROUP BY k, floor(random()) ORDER BY 1')
 {
 	wait_until_ready();
-	($output, $errors) = outcome(while_feeding("SELECT id, $volatile FROM r WHERE gate(id) ORDER BY k, id", sub { kill_service() }));
-	is($output, '1', "the same of a query with $volatile: no rows");
+	($output, $errors) = outcome(while_feeding($volatile, sub { kill_service() }));
+	is($output, '1', "the same of $volatile: no rows");
 	like($errors, qr/ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  The query has volatile functions/, 'but one error');
 	unlike($errors, qr/ERROR.*ERROR/s, 'and no more than one');
 }

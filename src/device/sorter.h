@@ -76,6 +76,9 @@ struct SortDevice
 	/* Must rows keep their sort columns, though nothing looks at them after the sort? */
 	bool keeps_sort_columns;
 
+	/* Are rows kept though they can be made of their keys? */
+	bool keeps_rows;
+
 	/* May rows that were put come back by take_back? */
 	bool may_refuse_rows;
 
@@ -141,6 +144,13 @@ struct SortDevice
 	/* Releases everything.  Never called after an error. */
 	void (*end)(Sorter *sorter);
 };
+
+/* To be called before begin or join: are keys to be kept alone by this device? */
+static inline void
+sort_device_set_layout(const SortDevice *device, SortKey *key)
+{
+	key->alone = key->rows != NULL && !device->keeps_rows;
+}
 
 /* The device can't go on. message: as long-lived as the sorter. */
 static inline void

@@ -6,12 +6,19 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "exec/chunk_feed.h"
 #include "monitor/progress.h"
 
 void
-sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused, SortFeedSource source)
+sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused,
+				SortFeedSource source)
 {
+	MemoryContext old;
+
+	feed->context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort feed", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(feed->context);
 	feed->sorter = sorter;
 	feed->key = key;
 	feed->source = source;
@@ -20,7 +27,8 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *u
 	feed->chunk = NULL;
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
-	row_source_init(&feed->row, unused);
+	row_source_init(&feed->row, desc, unused);
+	MemoryContextSwitchTo(old);
 }
 
 /* Counts what was added to the chunk since the last time. */
@@ -84,9 +92,31 @@ leave_out(SortFeed *feed, const uint8 *key, Size size)
 	return true;
 }
 
-/* With the key that is in place, unless it is to be copied there. */
+/* Puts the key there, the slot's unless it is encoded already. */
+static inline void
+write_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, char *place)
+{
+	if (key != NULL)
+		memcpy(place, key, feed->key->width);
+	else
+		sort_key_encode_fixed(feed->key, slot, (uint8 *) place);
+}
+
+/* A row that its key says all of. */
 static inline bool
-put_fixed(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
+put_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
+{
+	Chunk *chunk = chunk_for(feed, feed->key->width);
+
+	if (unlikely(chunk == NULL))
+		return false;
+	write_key(feed, slot, key, chunk_reserve_key(chunk));
+	chunk_commit_fixed(chunk, feed->key->width);
+	return true;
+}
+
+static inline bool
+put_key_and_row(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
 {
 	const RowSource *row = &feed->row;
 	int width = feed->key->width;
@@ -97,17 +127,21 @@ put_fixed(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
 
 	row_source_open(&feed->row, slot);
 	row_size = row_source_size(row);
-	chunk = chunk_for(feed, chunk_entry_size(width) + row_size);
+	chunk = chunk_for(feed, chunk_entry_size(width, true) + row_size);
 	if (unlikely(chunk == NULL))
 		return false;
 	key_place = chunk_reserve_fixed(chunk, width, row_size, &row_place);
-	if (key != NULL)
-		memcpy(key_place, key, width);
-	else
-		sort_key_encode_fixed(feed->key, slot, (uint8 *) key_place);
+	write_key(feed, slot, key, key_place);
 	row_source_write(row, row_place);
 	chunk_commit_fixed(chunk, width);
 	return true;
+}
+
+/* With the key that is encoded already, or NULL. */
+static inline bool
+put_fixed(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
+{
+	return feed->key->alone ? put_key(feed, slot, key) : put_key_and_row(feed, slot, key);
 }
 
 static inline bool
@@ -173,8 +207,7 @@ void
 sort_feed_end(SortFeed *feed)
 {
 	put_chunk(feed);
-	if (feed->filter == NULL)
-		return;
-	bound_filter_free(feed->filter);
-	feed->filter = NULL;
+	if (feed->filter != NULL)
+		bound_filter_free(feed->filter);
+	MemoryContextDelete(feed->context);
 }

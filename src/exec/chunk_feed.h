@@ -25,8 +25,9 @@ typedef struct SortFeed
 	Sorter *sorter;
 	SortKey *key;
 	SortFeedSource source;
-	BoundFilter *filter; /* NULL: all rows are wanted */
-	Chunk *chunk;		 /* the one being filled, or NULL */
+	MemoryContext context; /* all that the feed holds */
+	BoundFilter *filter;   /* NULL: all rows are wanted */
+	Chunk *chunk;		   /* the one being filled, or NULL */
 	RowSource row;
 
 	/* What of the chunk being filled is counted in the progress view already. */
@@ -34,9 +35,12 @@ typedef struct SortFeed
 	Size noted_bytes;
 } SortFeed;
 
-/* unused: columns (attnos) that need not be kept beside the keys, NULL: none. */
-extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const Bitmapset *unused,
-							SortFeedSource source);
+/*
+ * Below CurrentMemoryContext.  desc: of the rows; unused: columns (attnos) that need not be kept beside the
+ * keys, NULL: none.
+ */
+extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc,
+							const Bitmapset *unused, SortFeedSource source);
 
 /*
  * Encodes the slot's key and copies its row, unless it is not wanted.  False: the sorter has failed or, with
@@ -44,7 +48,7 @@ extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, const 
  */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
 
-/* Hands the last chunk to the device. */
+/* Hands the last chunk to the device, if that goes on, and releases all that the feed holds. */
 extern void sort_feed_end(SortFeed *feed);
 
 #endif /* GPUSORT_EXEC_CHUNK_FEED_H */

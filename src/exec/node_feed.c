@@ -27,6 +27,7 @@
 #include "device/participants.h"
 #include "exec/chunk_feed.h"
 #include "exec/node_feed.h"
+#include "key/key_row.h"
 #include "plan/sort_plan.h"
 
 typedef enum FeedStage
@@ -101,6 +102,8 @@ feed_key(GpuSortFeedState *state)
 		SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
 
 		state->key = sort_key_create(ncolumns, columns);
+		state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(state)),
+										  sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
 	}
 	return state->key;
 }
@@ -110,10 +113,13 @@ static FeedStage
 join_sort(GpuSortFeedState *state)
 {
 	SortShare *share = state->handle != NULL ? sort_share_attach(state->handle) : NULL;
+	const SortDevice *device;
 
 	if (share == NULL)
 		return FEED_PASSING;
-	state->sorter = (share->on_gpu ? &sort_device_cuda : &sort_device_cpu)->join(share, feed_key(state));
+	device = share->on_gpu ? &sort_device_cuda : &sort_device_cpu;
+	sort_device_set_layout(device, feed_key(state));
+	state->sorter = device->join(share, state->key);
 	return state->sorter != NULL ? FEED_FEEDING : FEED_DONE;
 }
 
@@ -139,7 +145,8 @@ begin_feeding(GpuSortFeedState *state)
 	{
 		const SortDevice *device = state->sorter->device;
 
-		sort_feed_begin(&state->feed, state->sorter, feed_key(state),
+		sort_device_set_layout(device, feed_key(state));
+		sort_feed_begin(&state->feed, state->sorter, state->key, ExecGetResultType(outerPlanState(state)),
 						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan),
 						SORT_FEED_WITH_OTHERS);
 	}
@@ -198,12 +205,12 @@ feed(GpuSortFeedState *state)
 	TupleTableSlot *refused = feed_rows(state);
 
 	count_fed_rows(state);
+	sort_feed_end(&state->feed);
 	if (state->sorter->failure != NULL)
 	{
 		state->stage = FEED_DONE;
 		return NULL;
 	}
-	sort_feed_end(&state->feed);
 	note_own_part(state);
 	device->finish_feed(state->sorter);
 	state->stage = refused != NULL ? FEED_PASSING : FEED_TAKING_BACK;

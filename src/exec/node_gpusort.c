@@ -22,6 +22,7 @@
 #include "exec/explain.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
+#include "key/key_row.h"
 #include "monitor/counters.h"
 #include "plan/sort_plan.h"
 
@@ -63,8 +64,10 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	state->feed = node_feed_below(outerPlanState(css));
-	if (!(eflags & EXEC_FLAG_EXPLAIN_ONLY))
-		state->key = sort_key_create(ncolumns, columns);
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+	state->key = sort_key_create(ncolumns, columns);
+	state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(css)), state->unused);
 }
 
 /* ---------------------------------------------------------------- statistics */
@@ -140,7 +143,7 @@ read_input(GpuSortState *state)
 	SortFeed feed;
 
 	state->began_reading = true;
-	sort_feed_begin(&feed, state->sorter, state->key,
+	sort_feed_begin(&feed, state->sorter, state->key, ExecGetResultType(input),
 					state->sorter->device->keeps_sort_columns ? NULL : state->unused,
 					state->feed != NULL && state->sorter->device->may_refuse_rows ? SORT_FEED_PASSED_ON
 																				  : SORT_FEED_ALONE);
@@ -152,7 +155,7 @@ read_input(GpuSortState *state)
 			break;
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(&feed, slot))
-			return;
+			break;
 	}
 	sort_feed_end(&feed);
 }
@@ -200,6 +203,7 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	Stopwatch watch = stopwatch_start();
 	double read_ms;
 
+	sort_device_set_layout(device, state->key);
 	make_request(state, device, &request);
 	progress_start(state->progress, device->name, request.expected_rows, request.processes);
 	state->sorter = device->begin(&request);
@@ -240,7 +244,7 @@ fall_back(GpuSortState *state)
 				 ? errhint(
 					   "Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".")
 				 : errhint(
-					   "The query has volatile functions, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
+					   "The query has volatile functions below the sort, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
 	state->fallback = failure;
 	state->fallback_device = device;

@@ -20,7 +20,7 @@ typedef struct RowLayoutColumn
 static void
 make_header(RowLayout *layout, const Bitmapset *unused)
 {
-	int natts = layout->desc->natts;
+	int natts = layout->natts;
 	bool has_bitmap = unused != NULL;
 	Size length = SizeofMinimalTupleHeader + (has_bitmap ? BITMAPLEN(natts) : 0);
 	MinimalTuple row;
@@ -43,13 +43,13 @@ make_header(RowLayout *layout, const Bitmapset *unused)
 
 /* Places the columns; false if one is of variable width. */
 static bool
-place_columns(RowLayout *layout, const Bitmapset *unused)
+place_columns(RowLayout *layout, TupleDesc desc, const Bitmapset *unused)
 {
 	uint32 offset = 0;
 
-	for (int i = 0; i < layout->desc->natts; i++)
+	for (int i = 0; i < layout->natts; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(layout->desc, i);
+		Form_pg_attribute att = TupleDescAttr(desc, i);
 		RowLayoutColumn *column = &layout->columns[layout->ncolumns];
 
 		if (bms_is_member(i + 1, unused))
@@ -74,10 +74,10 @@ row_layout_create(TupleDesc desc, const Bitmapset *unused)
 {
 	RowLayout *layout = palloc0(sizeof(RowLayout));
 
-	layout->desc = desc;
+	layout->natts = desc->natts;
 	layout->columns = palloc(sizeof(RowLayoutColumn) * Max(desc->natts, 1));
 	make_header(layout, unused);
-	layout->usable = place_columns(layout, unused);
+	layout->usable = place_columns(layout, desc, unused);
 	return layout;
 }
 
@@ -86,6 +86,7 @@ row_layout_fits(const RowLayout *layout, const TupleTableSlot *slot)
 {
 	bool any_null = false;
 
+	Assert(slot->tts_tupleDescriptor->natts == layout->natts);
 	if (!layout->usable)
 		return false;
 	for (int i = 0; i < layout->ncolumns; i++)

@@ -16,10 +16,10 @@
 
 typedef struct RowLayout
 {
-	TupleDesc desc; /* of the rows it is for */
-	bool usable;	/* are all columns that are kept of fixed width? */
-	uint32 length;	/* t_len */
-	int ncolumns;	/* that are kept */
+	int natts;	   /* of the rows it is for */
+	bool usable;   /* are all columns that are kept of fixed width? */
+	uint32 length; /* t_len */
+	int ncolumns;  /* that are kept */
 	struct RowLayoutColumn *columns;
 	uint32 header_length; /* a multiple of 8 */
 	char *header;		  /* the row up to its first column */

@@ -22,13 +22,13 @@ open_stored(RowSource *source, const void *minimal_start, uint32 length)
 }
 
 void
-row_source_init(RowSource *source, const Bitmapset *unused)
+row_source_init(RowSource *source, TupleDesc desc, const Bitmapset *unused)
 {
 	memset(source, 0, sizeof(*source));
 	source->unused = unused;
-	source->context = CurrentMemoryContext;
+	source->layout = row_layout_create(desc, unused);
 	if (unused != NULL)
-		source->isnull_copy = palloc(sizeof(bool) * MaxTupleAttributeNumber);
+		source->isnull_copy = palloc(sizeof(bool) * desc->natts);
 }
 
 /* Which columns are NULL or left out? */
@@ -45,19 +45,6 @@ null_columns(const RowSource *source, const TupleTableSlot *slot, int ncolumns)
 	return source->isnull_copy;
 }
 
-static const RowLayout *
-layout_for(RowSource *source, TupleDesc desc)
-{
-	if (unlikely(source->layout == NULL || source->layout->desc != desc))
-	{
-		MemoryContext old = MemoryContextSwitchTo(source->context);
-
-		source->layout = row_layout_create(desc, source->unused);
-		MemoryContextSwitchTo(old);
-	}
-	return source->layout;
-}
-
 static void
 open_columns(RowSource *source, TupleTableSlot *slot)
 {
@@ -66,7 +53,7 @@ open_columns(RowSource *source, TupleTableSlot *slot)
 
 	slot_getallattrs(slot);
 	source->stored = NULL;
-	source->by_layout = row_layout_fits(layout_for(source, desc), slot);
+	source->by_layout = row_layout_fits(source->layout, slot);
 	if (source->by_layout)
 	{
 		source->length = source->layout->length;

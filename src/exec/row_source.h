@@ -21,8 +21,7 @@ typedef struct RowSource
 	/* Set once. */
 	const Bitmapset *unused; /* columns (attnos) that may be left out, to be read as NULL */
 	bool *isnull_copy;		 /* with unused columns: room for a flag each column */
-	MemoryContext context;
-	RowLayout *layout; /* for the slots that were seen last, or NULL */
+	RowLayout *layout;
 
 	/* Of the current row. */
 	TupleTableSlot *slot;
@@ -34,8 +33,11 @@ typedef struct RowSource
 	bool has_nulls;		/* neither: is any? */
 } RowSource;
 
-/* For rows with these columns left out where they are put together; in CurrentMemoryContext. */
-extern void row_source_init(RowSource *source, const Bitmapset *unused);
+/*
+ * For rows of this kind, whichever slots they come in, with the unused columns left out where they are put
+ * together; in CurrentMemoryContext.
+ */
+extern void row_source_init(RowSource *source, TupleDesc desc, const Bitmapset *unused);
 
 /* Bytes that row_source_write will write, a multiple of 8. */
 static inline Size

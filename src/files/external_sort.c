@@ -22,6 +22,7 @@
 #include "files/merge.h"
 #include "files/row_store.h"
 #include "files/run.h"
+#include "key/key_row.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
 #ifndef MAX_LEVELS
@@ -147,14 +148,12 @@ count_runs(const ExternalSort *external)
 
 /* Is making the keys again out of rows better than having them written and read? */
 static bool
-leave_out_keys(const ExternalSort *external, SortedRows *sorted)
+keys_are_better_made(SortedRows *sorted)
 {
 	uint64 step = sorted->nrows / KEY_SAMPLES + 1;
 	Size keys = 0;
 	Size rows = 0;
 
-	if (external->row_keys == NULL)
-		return false;
 	for (uint64 i = 0; i < sorted->nrows; i += step)
 	{
 		keys += sorted->variable ? record_key_length(sorted_rows_address(sorted, i))
@@ -162,6 +161,14 @@ leave_out_keys(const ExternalSort *external, SortedRows *sorted)
 		rows += sorted_rows_row(sorted, i)->t_len;
 	}
 	return keys * SMALL_KEY_PART > rows && keys <= rows * LARGE_KEY_TIMES;
+}
+
+static RunContent
+choose_content(const ExternalSort *external, SortedRows *sorted)
+{
+	if (sorted->rows != NULL)
+		return RUN_KEYS;
+	return external->row_keys != NULL && keys_are_better_made(sorted) ? RUN_ROWS : RUN_KEYS_AND_ROWS;
 }
 
 static void
@@ -174,7 +181,7 @@ write_rows(SortedRows *sorted, Run *run)
 		if (i % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		sorted_rows_prefetch(sorted, i, 1);
-		address = sorted_rows_address(sorted, i);
+		address = sorted->rows == NULL ? sorted_rows_address(sorted, i) : NULL;
 		if (sorted->variable)
 			run_write_variable(run, record_key(address), record_key_length(address), record_row(address));
 		else
@@ -195,7 +202,7 @@ external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	Stopwatch watch = stopwatch_start();
-	RunFormat format = {.variable = sorted->variable, .without_keys = leave_out_keys(external, sorted)};
+	RunFormat format = {.variable = sorted->variable, .content = choose_content(external, sorted)};
 	Run *run;
 
 	if (!sorted->variable)
@@ -208,9 +215,9 @@ external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 
 /* A new run on a level, not of rows whose keys have something in common that is known. */
 static Run *
-add_run_of_any(ExternalSort *external, int level, bool without_keys)
+add_run_of_any(ExternalSort *external, int level, RunContent content)
 {
-	RunFormat format = {.variable = external->key->variable, .without_keys = without_keys};
+	RunFormat format = {.variable = external->key->variable, .content = content};
 
 	if (!format.variable)
 		key_squeeze_plan_identity(&format.squeeze, external->key->width / sizeof(uint64));
@@ -224,7 +231,7 @@ external_sort_begin_run(ExternalSort *external)
 	Run *run;
 
 	Assert(external->row_keys != NULL);
-	run = add_run_of_any(external, 0, true);
+	run = add_run_of_any(external, 0, RUN_ROWS);
 	MemoryContextSwitchTo(old);
 	return run;
 }
@@ -284,15 +291,19 @@ static void
 merge_up(ExternalSort *external, int level, int nruns)
 {
 	Run **runs = palloc(sizeof(Run *) * nruns);
-	bool without_keys = false;
+	RunContent content;
 	Merger *merger;
 	Run *run;
 
 	take_runs(&external->levels[level], nruns, runs);
+	content = runs[0]->format.content;
 	for (int i = 0; i < nruns; i++)
-		without_keys |= runs[i]->format.without_keys;
+	{
+		if (runs[i]->format.content == RUN_ROWS)
+			content = RUN_ROWS;
+	}
 	merger = begin_merge(external, runs, nruns);
-	run = add_run_of_any(external, level + 1, without_keys);
+	run = add_run_of_any(external, level + 1, content);
 	write_merged(merger, run);
 	external->stats->disk_bytes += run->bytes;
 	merger_end(merger, true);
@@ -380,6 +391,19 @@ external_sort_finish(ExternalSort *external)
 
 /* ---------------------------------------------------------------- reading */
 
+/* The current row of a reader, good until the next call. */
+static MinimalTuple
+row_of(const ExternalSort *external, const RunReader *reader)
+{
+	uint64 key[KEY_MAX_WORDS];
+
+	if (reader->run->format.content != RUN_KEYS)
+		return reader->row;
+	for (int i = 0; i < reader->run->format.squeeze.full_words; i++)
+		key[i] = KEY_WORD_TO_HOST(reader->fixed_key[i]);
+	return key_row_make(external->key->rows, (const uint8 *) key);
+}
+
 /* Merges all rows into a store, and takes their place in it that they had in the merge on the fly. */
 static void
 merge_into_store(ExternalSort *external)
@@ -393,7 +417,7 @@ merge_into_store(ExternalSort *external)
 	{
 		if (external->returned++ % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		row_store_write(external->store, reader->row);
+		row_store_write(external->store, row_of(external, reader));
 	}
 	external->stats->disk_bytes += external->store->bytes;
 	merger_end(external->merger, true);
@@ -439,7 +463,7 @@ next_merged(ExternalSort *external)
 	if (reader == NULL)
 		return NULL;
 	external->returned++;
-	return reader->row;
+	return row_of(external, reader);
 }
 
 MinimalTuple

@@ -13,7 +13,7 @@ typedef struct Merger Merger;
 
 /*
  * Merges nruns runs, in CurrentMemoryContext, each read through a buffer of buffer_size bytes.  row_keys: for
- * runs without keys; it must outlive the merger.
+ * runs of rows; it must outlive the merger.
  */
 extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys);
 

@@ -103,47 +103,64 @@ write_body(Run *run, MinimalTuple row)
 	run->rows++;
 }
 
-void
-run_write_fixed(Run *run, const uint64 *key, MinimalTuple row)
+/* A row without its key. */
+static inline void
+write_row(Run *run, MinimalTuple row)
 {
 	uint8 front[FRONT_SIZE_MAX];
-	uint8 *end = store_head(run, front, row);
+	const uint8 *end = store_head(run, front, row);
 
-	if (!run->format.without_keys)
-	{
-		memcpy(end, key, run->format.squeeze.nwords * sizeof(uint64));
-		end += run->format.squeeze.nwords * sizeof(uint64);
-	}
 	run_write(run, front, end - front);
-	write_body(run, row);
-}
-
-void
-run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row)
-{
-	uint8 front[FRONT_SIZE_MAX];
-	uint8 *end = store_head(run, front, row);
-
-	if (!run->format.without_keys)
-	{
-		end = store_number(end, key_size);
-		run_write(run, front, end - front);
-		run_write(run, key, key_size);
-		run->largest_key = Max(run->largest_key, key_size);
-	}
-	else
-		run_write(run, front, end - front);
 	write_body(run, row);
 }
 
 void
 run_write_row(Run *run, MinimalTuple row)
 {
-	uint8 front[FRONT_SIZE_MAX];
-	uint8 *end = store_head(run, front, row);
+	Assert(run->format.content == RUN_ROWS);
+	write_row(run, row);
+}
 
-	Assert(run->format.without_keys);
+void
+run_write_fixed(Run *run, const uint64 *key, MinimalTuple row)
+{
+	Size key_size = run->format.squeeze.nwords * sizeof(uint64);
+	uint8 front[FRONT_SIZE_MAX];
+	uint8 *end;
+
+	switch (run->format.content)
+	{
+		case RUN_ROWS:
+			write_row(run, row);
+			break;
+		case RUN_KEYS:
+			run_write(run, key, key_size);
+			run->rows++;
+			break;
+		case RUN_KEYS_AND_ROWS:
+			end = store_head(run, front, row);
+			memcpy(end, key, key_size);
+			run_write(run, front, end + key_size - front);
+			write_body(run, row);
+			break;
+	}
+}
+
+void
+run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row)
+{
+	uint8 front[FRONT_SIZE_MAX];
+	uint8 *end;
+
+	if (run->format.content == RUN_ROWS)
+	{
+		write_row(run, row);
+		return;
+	}
+	end = store_number(store_head(run, front, row), key_size);
 	run_write(run, front, end - front);
+	run_write(run, key, key_size);
+	run->largest_key = Max(run->largest_key, key_size);
 	write_body(run, row);
 }
 
@@ -158,7 +175,7 @@ run_reader_overhead(const Run *run)
 void
 run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKeys *row_keys)
 {
-	Assert(row_keys != NULL || !run->format.without_keys);
+	Assert(row_keys != NULL || run->format.content != RUN_ROWS);
 	memset(reader, 0, sizeof(*reader));
 	reader->run = run;
 	reader->row_keys = row_keys;
@@ -256,6 +273,18 @@ read_row_header(RunReader *reader, const uint8 *src)
 	reader->row->t_hoff = src[4];
 }
 
+/* Reads a squeezed key, and returns what is behind it. */
+static inline const uint8 *
+read_fixed_key(RunReader *reader, const uint8 *src)
+{
+	const KeySqueeze *squeeze = &reader->run->format.squeeze;
+	uint64 squeezed[KEY_MAX_WORDS];
+
+	memcpy(squeezed, src, squeeze->nwords * sizeof(uint64));
+	key_squeeze_expand_words(squeeze, squeezed, reader->fixed_key);
+	return src + squeeze->nwords * sizeof(uint64);
+}
+
 /* Reads what stands before the row's body, but for a variable key. */
 static inline void
 read_front(RunReader *reader, const uint8 *front, RecordParts *parts)
@@ -271,18 +300,12 @@ read_front(RunReader *reader, const uint8 *front, RecordParts *parts)
 		read_row_header(reader, at);
 		at += ROW_HEADER_SIZE;
 	}
-	if (!format->without_keys)
+	if (format->content == RUN_KEYS_AND_ROWS)
 	{
 		if (format->variable)
 			parts->key = read_number(&at);
 		else
-		{
-			uint64 squeezed[KEY_MAX_WORDS];
-
-			memcpy(squeezed, at, format->squeeze.nwords * sizeof(uint64));
-			key_squeeze_expand_words(&format->squeeze, squeezed, reader->fixed_key);
-			at += format->squeeze.nwords * sizeof(uint64);
-		}
+			at = read_fixed_key(reader, at);
 	}
 	parts->front = at - front;
 }
@@ -325,12 +348,37 @@ first_word(const RunReader *reader)
 										: reader->fixed_key[0];
 }
 
+static void
+read_key(RunReader *reader)
+{
+	Size size = reader->run->format.squeeze.nwords * sizeof(uint64);
+
+	(void) read_fixed_key(reader, (const uint8 *) need(reader, size));
+	reader->start += size;
+}
+
+/* left: so many bytes of the run are still to be read. */
+static void
+read_row(RunReader *reader, Size left)
+{
+	RecordParts parts;
+	const char *record;
+
+	read_front(reader, (const uint8 *) need(reader, Min(left, FRONT_SIZE_MAX)), &parts);
+	record = need(reader, parts.front + parts.key + parts.body);
+	reader->row->t_len = ROW_BODY_OFFSET + parts.body;
+	memcpy((char *) reader->row + ROW_BODY_OFFSET, record + parts.front + parts.key, parts.body);
+	if (reader->run->format.content == RUN_ROWS)
+		make_key(reader);
+	else if (reader->run->format.variable)
+		keep_key(reader, record + parts.front, parts.key);
+	reader->start += parts.front + parts.key + parts.body;
+}
+
 void
 run_reader_next(RunReader *reader)
 {
 	Size left = reader->end - reader->start + (reader->run->bytes - reader->read);
-	RecordParts parts;
-	const char *record;
 
 	if (left == 0)
 	{
@@ -338,16 +386,11 @@ run_reader_next(RunReader *reader)
 		reader->word = ~UINT64CONST(0);
 		return;
 	}
-	read_front(reader, (const uint8 *) need(reader, Min(left, FRONT_SIZE_MAX)), &parts);
-	record = need(reader, parts.front + parts.key + parts.body);
-	reader->row->t_len = ROW_BODY_OFFSET + parts.body;
-	memcpy((char *) reader->row + ROW_BODY_OFFSET, record + parts.front + parts.key, parts.body);
-	if (reader->run->format.without_keys)
-		make_key(reader);
-	else if (reader->run->format.variable)
-		keep_key(reader, record + parts.front, parts.key);
+	if (reader->run->format.content == RUN_KEYS)
+		read_key(reader);
+	else
+		read_row(reader, left);
 	reader->word = first_word(reader);
-	reader->start += parts.front + parts.key + parts.body;
 }
 
 int

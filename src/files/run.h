@@ -12,6 +12,8 @@
  *				is better than having it written and read
  *		body	what a MinimalTuple has after its header's fields: the map of NULLs, the columns
  *
+ * Of rows that their keys say all of (key/key_row.h) there are the keys alone.
+ *
  * The keys of a run are squeezed by a plan of its own, so the readers expand them.
  *
  * Several runs may share a file, for an open BufFile takes more than 8 kB of memory; but no run may be
@@ -39,12 +41,18 @@ typedef struct RunFile
 	int nruns;
 } RunFile;
 
-/* How a run's keys are written. */
+typedef enum RunContent
+{
+	RUN_KEYS_AND_ROWS,
+	RUN_ROWS, /* which keys are made of */
+	RUN_KEYS  /* fixed ones, which rows are made of */
+} RunContent;
+
 typedef struct RunFormat
 {
+	RunContent content;
 	bool variable;		/* variable keys? */
-	bool without_keys;	/* to be made again out of the rows? */
-	KeySqueeze squeeze; /* fixed keys that are written */
+	KeySqueeze squeeze; /* of fixed keys that are written */
 } RunFormat;
 
 /* What the rows of a run have in common most of the time. */
@@ -73,13 +81,13 @@ extern RunFile *run_file_create(void);
 /* A new run at the file's end, in CurrentMemoryContext, to be written before the next one there. */
 extern Run *run_create(RunFile *file, const RunFormat *format);
 
-/* Adds a row; its key, squeeze.nwords words, counts only if keys are written. */
+/* Adds a row and its key, squeeze.nwords words; of the two counts what the run is to hold. */
 extern void run_write_fixed(Run *run, const uint64 *key, MinimalTuple row);
 
 /* The same with a variable key. */
 extern void run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row);
 
-/* Adds a row to a run without keys. */
+/* Adds a row to a run of rows. */
 extern void run_write_row(Run *run, MinimalTuple row);
 
 /* Removes the run, and the file with its last one. */
@@ -113,8 +121,8 @@ extern Size run_reader_overhead(const Run *run);
 #define RUN_READER_OVERHEAD (sizeof(RunReader) + sizeof(Run))
 
 /*
- * Positions the reader before the first record.  Its buffer grows where a record is larger.  row_keys: may be
- * NULL if the run has keys.
+ * Positions the reader before the first record.  Its buffer grows where a record is larger.  row_keys: for a
+ * run of rows.
  */
 extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKeys *row_keys);
 

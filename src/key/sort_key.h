@@ -26,6 +26,7 @@
 #define SORT_KEY_MAX_FIXED_WIDTH 32
 
 typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private */
+typedef struct KeyRow KeyRow;				/* key_row.h */
 
 typedef struct SortKey
 {
@@ -40,6 +41,10 @@ typedef struct SortKey
 	uint64 asked_icu;	   /* strings of which ICU was asked for the sort key, so far */
 	MemoryContext scratch; /* variable: for detoasted values; reset after each row */
 	bool detoasted;		   /* variable: is there anything in scratch? */
+
+	/* Of the sort, set by whoever begins it. */
+	KeyRow *rows; /* what makes rows of their keys, NULL if that can't be */
+	bool alone;	  /* are rows made so, and not kept? */
 } SortKey;
 
 /* One sort column as a Sort node or a path describes it. */

@@ -70,13 +70,40 @@ has_volatile_subplan(Node *node, void *root)
 	return expression_tree_walker(node, has_volatile_subplan, root);
 }
 
-/* Could reading the query's rows once more give others, or do something twice? */
+/* Could evaluating this part of the query once more give other rows, or do something twice? */
+static bool
+is_volatile(Query *query, PlannerInfo *root)
+{
+	return contain_volatile_functions((Node *) query) ||
+		   query_tree_walker(query, has_volatile_subplan, root,
+							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+}
+
 static bool
 query_is_volatile(PlannerInfo *root)
 {
-	return contain_volatile_functions((Node *) root->parse) ||
-		   query_tree_walker(root->parse, has_volatile_subplan, root,
-							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+	return is_volatile(root->parse, root);
+}
+
+/*
+ * The same of what is below the query's sort, whose input has these columns: not the LIMIT, nor what of the
+ * output is computed from the sorted rows.  Columns that the query groups or sorts by are below it.
+ */
+static bool
+sort_input_is_volatile(PlannerInfo *root, List *columns)
+{
+	Query below = *root->parse;
+	ListCell *cell;
+
+	below.limitOffset = below.limitCount = NULL;
+	below.targetList = NIL;
+	foreach(cell, root->parse->targetList)
+	{
+		if (lfirst_node(TargetEntry, cell)->ressortgroupref != 0)
+			below.targetList = lappend(below.targetList, lfirst(cell));
+	}
+	return is_volatile(&below, root) || contain_volatile_functions((Node *) columns) ||
+		   has_volatile_subplan((Node *) columns, root);
 }
 
 /* ---------------------------------------------------------------- paths */
@@ -364,10 +391,11 @@ static Plan *
 plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 				  List *custom_plans)
 {
+	const Path *sorted = linitial(best_path->custom_paths);
 	SortPlanOptions options =
 		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
 		 .junk_is_unused = root->parse->limitOption != LIMIT_OPTION_WITH_TIES,
-		 .restartable = !query_is_volatile(root),
+		 .restartable = !sort_input_is_volatile(root, sorted->pathtarget->exprs),
 		 .on_gpu = intVal(linitial(best_path->custom_private)) != 0,
 		 .key_bytes = intVal(lsecond(best_path->custom_private)),
 		 .expected_ms = floatVal(lthird(best_path->custom_private)),

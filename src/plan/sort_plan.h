@@ -28,7 +28,7 @@ extern void sort_plan_register(const CustomScanMethods *gpusort_methods,
 typedef struct SortPlanOptions
 {
 	bool junk_is_unused; /* what the output has for this sort alone, resjunk, no node above looks at */
-	bool restartable;	 /* the input gives the same rows when read once more: it has no volatile functions */
+	bool restartable;	 /* the input gives the same rows when read once more: nothing below is volatile */
 	bool on_gpu;		 /* which device is expected to be the cheaper one */
 	int key_bytes;		 /* of a row's key, expected */
 	double expected_ms;	 /* time that it is expected to take, without its input */

@@ -201,7 +201,7 @@ add_dropped(SortBound *bound, uint64 rows)
 }
 
 uint64
-bound_cut_chunk(SortBound *bound, int key_width, Chunk *chunk)
+bound_cut_chunk(SortBound *bound, Chunk *chunk)
 {
 	CutContext context = {.bound = bound};
 	bool has_threshold;
@@ -214,7 +214,7 @@ bound_cut_chunk(SortBound *bound, int key_width, Chunk *chunk)
 	SpinLockRelease(&bound->mutex);
 	if (!has_threshold)
 		return 0;
-	cut = chunk_keep_only(chunk, key_width, not_above_threshold, &context);
+	cut = chunk_keep_only(chunk, not_above_threshold, &context);
 	add_dropped(bound, cut);
 	return cut;
 }

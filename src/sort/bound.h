@@ -118,7 +118,7 @@ extern void bound_filter_note(BoundFilter *filter, const uint8 *key, Size size);
 /*
  * Takes rows that can't come any more out of a chunk of keys of this width (0: variable).  Returns how many.
  */
-extern uint64 bound_cut_chunk(SortBound *bound, int key_width, Chunk *chunk);
+extern uint64 bound_cut_chunk(SortBound *bound, Chunk *chunk);
 
 /*
  * With so many rows in chunks it is worth while to take out those that can't come any more, when left were

@@ -49,7 +49,7 @@ chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_si
 
 	((uint64 *) entry)[0] = padded_size > 0 ? *(uint64 *) key_place : 0;
 	((uint64 *) entry)[1] = chunk->back;
-	chunk->front += chunk_entry_size(0);
+	chunk->front += chunk->entry_size;
 	chunk->nrows++;
 	return key_place + padded_size;
 }
@@ -65,14 +65,16 @@ keep_record(Chunk *chunk, const char *record, Size size)
 }
 
 static void
-keep_fixed(Chunk *chunk, int key_width, const char *entry, Size row_size)
+keep_fixed(Chunk *chunk, const char *entry, const char *row, Size row_size)
 {
-	uint64 offset = *(const uint64 *) (entry + key_width);
-	char *to = memmove(chunk->base + chunk->front, entry, key_width);
+	char *to = memmove(chunk_reserve_key(chunk), entry, chunk->key_width);
 
-	(void) keep_record(chunk, chunk->base + offset, row_size);
-	*(uint64 *) (to + key_width) = chunk->back;
-	chunk_commit_fixed(chunk, key_width);
+	if (chunk_has_rows(chunk))
+	{
+		(void) keep_record(chunk, row, row_size);
+		*(uint64 *) (to + chunk->key_width) = chunk->back;
+	}
+	chunk_commit_fixed(chunk, chunk->key_width);
 }
 
 static void
@@ -87,7 +89,7 @@ keep_variable(Chunk *chunk, const char *entry, Size record_size)
 		note_variable_order(chunk, record);
 	to[0] = first_word;
 	to[1] = chunk->back;
-	chunk->front += chunk_entry_size(0);
+	chunk->front += chunk->entry_size;
 	chunk->nrows++;
 }
 
@@ -96,26 +98,27 @@ keep_variable(Chunk *chunk, const char *entry, Size record_size)
  * where the kept ones go.
  */
 uint64
-chunk_keep_only(Chunk *chunk, int key_width, ChunkPredicate keep, void *arg)
+chunk_keep_only(Chunk *chunk, ChunkPredicate keep, void *arg)
 {
-	Size entry_size = chunk_entry_size(key_width);
+	bool fixed = chunk->key_width > 0;
 	uint64 nrows = chunk->nrows;
 	uint64 end = chunk->size;
 
 	chunk_reset(chunk);
 	for (uint64 i = 0; i < nrows; i++)
 	{
-		const char *entry = chunk->base + i * entry_size;
-		uint64 offset = *(const uint64 *) (entry + entry_size - sizeof(uint64));
+		const char *entry = chunk->base + i * chunk->entry_size;
+		uint64 offset =
+			chunk_has_rows(chunk) ? *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64)) : end;
 		const char *record = chunk->base + offset;
 		Size size = end - offset;
 
 		end = offset;
-		if (key_width > 0 ? !keep((const uint8 *) entry, key_width, arg)
-						  : !keep((const uint8 *) record_key(record), record_key_length(record), arg))
+		if (fixed ? !keep((const uint8 *) entry, chunk->key_width, arg)
+				  : !keep((const uint8 *) record_key(record), record_key_length(record), arg))
 			continue;
-		if (key_width > 0)
-			keep_fixed(chunk, key_width, entry, size);
+		if (fixed)
+			keep_fixed(chunk, entry, record, size);
 		else
 			keep_variable(chunk, entry, size);
 	}

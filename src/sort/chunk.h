@@ -10,7 +10,7 @@
  *	            entries grow upwards  -->      <--  rows grow downwards
  *
  * Fixed keys (width W, a multiple of 8): an entry is W bytes of key, then the uint64 offset of the row (a
- * MinimalTuple).
+ * MinimalTuple).  Where rows can be made of their keys, the entry is the key, and there are no rows.
  *
  * Variable keys: an entry is the first 8 bytes of the key, zero-padded, then the uint64 offset of a record:
  * uint64 key length, the key zero-padded to a multiple of 8 bytes, the row (a MinimalTuple).
@@ -25,6 +25,8 @@
 #include "access/htup_details.h"
 #include "port/pg_bswap.h"
 
+#include "key/sort_key.h"
+
 /* The widest fixed key in 64-bit words. */
 #define KEY_MAX_WORDS 4
 
@@ -37,6 +39,8 @@ typedef struct Chunk
 	Size back;			/* offset of the lowest row so far */
 	uint64 nrows;
 	uint64 max_rows; /* the chunk is full at so many rows, whatever its bytes */
+	int key_width;	 /* of fixed keys; 0: variable keys */
+	int entry_size;	 /* bytes from the start of an entry to that of the next */
 
 	/* What the feed saw pass: lets a device squeeze keys and skip work. */
 	bool ascending;					   /* no key is less than the one before it */
@@ -79,11 +83,18 @@ record_row(const char *record)
  */
 extern int record_compare_keys(const char *a, const char *b);
 
-/* Bytes from the start of an entry to that of the next. */
+/* Bytes from the start of an entry to that of the next; key_width: 0 if keys are variable. */
 static inline Size
-chunk_entry_size(int key_width)
+chunk_entry_size(int key_width, bool has_rows)
 {
-	return (key_width > 0 ? key_width : 8) + sizeof(uint64);
+	return (key_width > 0 ? key_width : 8) + (has_rows ? sizeof(uint64) : 0);
+}
+
+/* Are there rows besides the keys? */
+static inline bool
+chunk_has_rows(const Chunk *chunk)
+{
+	return chunk->entry_size > chunk->key_width;
 }
 
 static inline bool
@@ -113,18 +124,33 @@ row_stored_size(MinimalTuple row)
 	return TYPEALIGN(8, row->t_len);
 }
 
+/* Says what will be in the chunk: keys of this kind, with rows or alone. */
+static inline void
+chunk_set_layout(Chunk *chunk, const SortKey *key)
+{
+	chunk->key_width = key->width;
+	chunk->entry_size = chunk_entry_size(key->width, !key->alone);
+}
+
 /* Makes the chunk empty. */
 extern void chunk_reset(Chunk *chunk);
 
 /*
  * Adds a row with a fixed key to a chunk that has room for it.  The caller writes the key, of key_width
  * bytes, to the address that chunk_reserve_fixed returns, and the row to *row, which has room for row_size
- * bytes (a multiple of 8); then calls chunk_commit_fixed, which notes the order and the bits of the key.
+ * bytes (a multiple of 8); then calls chunk_commit_fixed, which notes the order and the bits of the key.  A
+ * key without a row goes to where chunk_reserve_key says.
  */
+static inline char *
+chunk_reserve_key(Chunk *chunk)
+{
+	return chunk->base + chunk->front;
+}
+
 static inline char *
 chunk_reserve_fixed(Chunk *chunk, int key_width, Size row_size, char **row)
 {
-	char *entry = chunk->base + chunk->front;
+	char *entry = chunk_reserve_key(chunk);
 
 	chunk->back -= row_size;
 	*row = chunk->base + chunk->back;
@@ -149,7 +175,7 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
 {
 	const uint64 *key = (const uint64 *) (chunk->base + chunk->front);
 	const uint64 *first = (const uint64 *) chunk->base;
-	Size entry_size = chunk_entry_size(key_width);
+	Size entry_size = chunk->entry_size;
 	int nwords = key_width / sizeof(uint64);
 
 	for (int i = 0; i < nwords; i++)
@@ -171,17 +197,14 @@ extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size
 /* Is a row with this key to stay? */
 typedef bool (*ChunkPredicate)(const uint8 *key, Size size, void *arg);
 
-/*
- * Takes out the rows that are not to stay, and makes room by that; returns how many.  key_width: 0 if keys
- * are variable.
- */
-extern uint64 chunk_keep_only(Chunk *chunk, int key_width, ChunkPredicate keep, void *arg);
+/* Takes out the rows that are not to stay, and makes room by that; returns how many. */
+extern uint64 chunk_keep_only(Chunk *chunk, ChunkPredicate keep, void *arg);
 
 /* Bytes that chunk_append_variable takes. */
 static inline Size
 chunk_variable_size(Size key_size, Size row_size)
 {
-	return chunk_entry_size(0) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
+	return chunk_entry_size(0, true) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
 }
 
 #endif /* GPUSORT_SORT_CHUNK_H */

@@ -70,7 +70,7 @@ max_buckets(uint64 nrows, int nprocesses)
 
 /* Gives everything in a sort of these facts its place. */
 static void
-lay_out(ParallelSort *sort, Layout *layout, int nwords, uint64 nchunks)
+lay_out(ParallelSort *sort, Layout *layout, uint64 nchunks)
 {
 	Size nbuckets = max_buckets(sort->nrows, sort->nprocesses);
 	Size nround = PARALLEL_ROUND_RANGES(sort->nprocesses);
@@ -79,7 +79,7 @@ lay_out(ParallelSort *sort, Layout *layout, int nwords, uint64 nchunks)
 	sort->max_round_ranges = nround;
 	sort->max_ranges = nround * SORT_PARALLEL_ROUNDS;
 	layout_take(layout, sizeof(ParallelSort));
-	sort->items = layout_take(layout, sort->nrows * SAMPLE_SORT_ITEM_SIZE(nwords));
+	sort->items = layout_take(layout, sort->nrows * sort_item_size(sort->item));
 	sort->bucket_of = layout_take(layout, sort->nrows * sizeof(uint16));
 	sort->words = layout_take(layout, sort->variable ? sort->nrows * sizeof(uint64) : 0);
 	sort->slices =
@@ -97,12 +97,12 @@ lay_out(ParallelSort *sort, Layout *layout, int nwords, uint64 nchunks)
 }
 
 Size
-parallel_sort_shared_size(bool variable, int nwords, uint64 nrows, uint64 nchunks, int nprocesses)
+parallel_sort_shared_size(bool variable, SortItemKind item, uint64 nrows, uint64 nchunks, int nprocesses)
 {
-	ParallelSort sort = {.nprocesses = nprocesses, .variable = variable, .nrows = nrows};
+	ParallelSort sort = {.nprocesses = nprocesses, .variable = variable, .item = item, .nrows = nrows};
 	Layout layout = {NULL, 0};
 
-	lay_out(&sort, &layout, nwords, nchunks);
+	lay_out(&sort, &layout, nchunks);
 	return layout.used;
 }
 
@@ -145,6 +145,7 @@ parallel_sort_init(void *memory, const ParallelSortInput *input)
 		key_squeeze_plan_identity(&sort->squeeze, 1);
 	else
 		sort->squeeze = input->squeeze;
+	sort->item = parallel_sort_item(input);
 	sort->alone = sort->nprocesses == 1 || sort->nrows < SORT_PARALLEL_MIN_ROWS;
 	sort->huge_bucket = sort->nrows / PARALLEL_ROUND_RANGES(sort->nprocesses);
 	sort->nsamples = parallel_sort_samples(sort->nrows, sort->nprocesses);
@@ -152,7 +153,7 @@ parallel_sort_init(void *memory, const ParallelSortInput *input)
 	sort->round_ranges = 1;
 	pg_atomic_init_u64(&sort->next_slice, 0);
 	pg_atomic_init_u64(&sort->next_task, 0);
-	lay_out(sort, &layout, sort->squeeze.nwords, nchunks);
+	lay_out(sort, &layout, nchunks);
 	if (!sort->alone)
 		make_slices(sort);
 	return sort;
@@ -167,21 +168,21 @@ parallel_sort_items(const ParallelSort *sort)
 /* ---------------------------------------------------------------- private memory */
 
 static Size
-bucket_sorter_size(bool variable, int nwords, uint64 nrows)
+bucket_sorter_size(bool variable, SortItemKind item, uint64 nrows)
 {
-	return variable ? string_sort_scratch_size(nrows) : sample_sort_scratch_size(nrows, nwords);
+	return variable ? string_sort_scratch_size(nrows) : sample_sort_scratch_size(nrows, item);
 }
 
 Size
-parallel_sort_private_size(bool variable, int nwords, uint64 nrows, int nprocesses)
+parallel_sort_private_size(bool variable, SortItemKind item, uint64 nrows, int nprocesses)
 {
-	Size alone = bucket_sorter_size(variable, nwords, nrows);
+	Size alone = bucket_sorter_size(variable, item, nrows);
 
 	if (nprocesses == 1 || nrows < SORT_PARALLEL_MIN_ROWS)
 		return alone;
 	return alone + parallel_sort_plan_size(nrows, nprocesses) +
 		   nprocesses * (parallel_refiner_size(PARALLEL_ROUND_RANGES(nprocesses)) +
-						 bucket_sorter_size(variable, nwords, nrows / PARALLEL_ROUND_RANGES(nprocesses)));
+						 bucket_sorter_size(variable, item, nrows / PARALLEL_ROUND_RANGES(nprocesses)));
 }
 
 /* ---------------------------------------------------------------- all rows */
@@ -280,7 +281,7 @@ static void
 bucket_sorter_create(BucketSorter *sorter, const ParallelSort *sort, uint64 max_items)
 {
 	sorter->max_items = max_items;
-	sorter->fixed = sort->variable ? NULL : sample_sorter_create(max_items, sort->squeeze.nwords);
+	sorter->fixed = sort->variable ? NULL : sample_sorter_create(max_items, sort->item);
 	sorter->strings = sort->variable ? string_sorter_create(max_items) : NULL;
 }
 
@@ -297,7 +298,7 @@ bucket_sorter_free(BucketSorter *sorter)
 static void
 sort_bucket(const ParallelSort *sort, BucketSorter *sorter, const ParallelBucket *bucket)
 {
-	char *items = sort->items + bucket->start * SAMPLE_SORT_ITEM_SIZE(sort->squeeze.nwords);
+	char *items = sort->items + bucket->start * sort_item_size(sort->item);
 
 	if (bucket->nrows <= 1 || bucket->kind == BUCKET_FINISHED)
 		return;

@@ -14,6 +14,7 @@
 
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
+#include "sort/sample_sort.h"
 
 typedef struct ParallelSort ParallelSort;
 
@@ -26,6 +27,14 @@ typedef struct ParallelSortInput
 	KeySqueeze squeeze; /* of fixed keys */
 } ParallelSortInput;
 
+/* What the items are. */
+static inline SortItemKind
+parallel_sort_item(const ParallelSortInput *input)
+{
+	return input->variable || input->nrows == 0 ? (SortItemKind){1, true}
+												: sort_item_kind(input->chunks, input->squeeze.nwords);
+}
+
 /*
  * How the processes meet: wait returns when all nprocesses have called it, and what they wrote before is seen
  * by all.
@@ -37,17 +46,17 @@ typedef struct ParallelSortSync
 } ParallelSortSync;
 
 /*
- * Bytes of shared memory that a sort takes, the items included; nwords: of a squeezed key, 1 if keys are
- * variable.  Most of it is touched only as far as it is needed.
+ * Bytes of shared memory that a sort takes, the items included.  Most of it is touched only as far as it is
+ * needed.
  */
-extern Size parallel_sort_shared_size(bool variable, int nwords, uint64 nrows, uint64 nchunks,
+extern Size parallel_sort_shared_size(bool variable, SortItemKind item, uint64 nrows, uint64 nchunks,
 									  int nprocesses);
 
 /*
  * Bytes that all processes together take at most of their own; of these some sixth only where keys are very
  * uneven.
  */
-extern Size parallel_sort_private_size(bool variable, int nwords, uint64 nrows, int nprocesses);
+extern Size parallel_sort_private_size(bool variable, SortItemKind item, uint64 nrows, int nprocesses);
 
 /*
  * Lays a sort out in parallel_sort_shared_size bytes of shared memory, for all to run.  Nothing is to be

@@ -73,7 +73,7 @@ load_fixed(const ParallelSort *sort, const ParallelSlice *slice, const ParallelR
 		   const uint16 *rows, int n, uint64 *words)
 {
 	const KeySqueeze *squeeze = &sort->squeeze;
-	int stride = squeeze->full_words + 1;
+	int stride = slice->chunk->entry_size / sizeof(uint64);
 	const uint64 *entries = (const uint64 *) slice->chunk->base + slice->first * stride;
 
 	memset(words, 0, n * sizeof(uint64));

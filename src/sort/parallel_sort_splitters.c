@@ -71,11 +71,11 @@ parallel_sort_plan_size(uint64 nrows, int nprocesses)
 static uint64
 entry_word(const ParallelSort *sort, const ParallelSlice *slice, int row, int word)
 {
-	const uint64 *entries = (const uint64 *) slice->chunk->base;
+	const char *entry = slice->chunk->base + (slice->first + row) * slice->chunk->entry_size;
 	uint64 key[KEY_MAX_WORDS];
 
-	key_squeeze_apply(&sort->squeeze, sort->squeeze.npieces, sort->squeeze.nwords,
-					  entries + (slice->first + row) * (sort->squeeze.full_words + 1), key);
+	key_squeeze_apply(&sort->squeeze, sort->squeeze.npieces, sort->squeeze.nwords, (const uint64 *) entry,
+					  key);
 	return key[word];
 }
 

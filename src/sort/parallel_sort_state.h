@@ -75,6 +75,7 @@ struct ParallelSort
 	const Chunk *chunks;
 	uint64 nrows;
 	KeySqueeze squeeze;
+	SortItemKind item;
 	uint64 huge_bucket; /* a bucket of more rows is distributed by all */
 
 	char *items;

@@ -44,6 +44,8 @@ typedef struct SortLevel
 struct SampleSorter
 {
 	int nwords;
+	const struct SampleSortMethods *methods;
+	int max_depth;	 /* distributions one inside the other */
 	uint64 capacity; /* items in scratch */
 	uint64 random;	 /* state of the random numbers; the seed is fixed, so sorts can be repeated */
 	void *scratch;	 /* items, or the buckets of all rows while chunks are distributed */
@@ -54,7 +56,7 @@ struct SampleSorter
 };
 
 static uint64 scratch_capacity(uint64 nrows);
-static Size scratch_items_size(uint64 nrows, int nwords);
+static Size scratch_items_size(uint64 nrows, SortItemKind kind);
 static int sample_capacity(uint64 nrows);
 static SortLevel *sample_sorter_level(SampleSorter *sorter, int depth);
 
@@ -176,6 +178,19 @@ only_bucket(const SortLevel *level, uint64 n)
 	return -1;
 }
 
+/* The sort for one kind of items. */
+typedef struct SampleSortMethods
+{
+	void (*sort_chunks)(SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze,
+						void *items);
+	void (*sort_items)(SampleSorter *sorter, void *items, uint64 n, int word, int depth);
+	void (*classify_entries)(const SplitterTree *tree, const Chunk *chunk, uint64 first, uint64 nentries,
+							 const KeySqueeze *squeeze, uint16 *buckets, uint64 *counts);
+	void (*scatter_entries)(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
+							const KeySqueeze *squeeze, const uint16 *buckets, void *items);
+} SampleSortMethods;
+
+#define ITEM_HAS_ROW 1
 #define KEY_WORDS 1
 #include "sort/sample_sort_impl.h"
 #include "sort/sample_sort_chunks_impl.h"
@@ -188,36 +203,83 @@ only_bucket(const SortLevel *level, uint64 n)
 #define KEY_WORDS 4
 #include "sort/sample_sort_impl.h"
 #include "sort/sample_sort_chunks_impl.h"
+#undef ITEM_HAS_ROW
+
+#define ITEM_HAS_ROW 0
+#define KEY_WORDS 1
+#include "sort/sample_sort_impl.h"
+#include "sort/sample_sort_chunks_impl.h"
+#define KEY_WORDS 2
+#include "sort/sample_sort_impl.h"
+#include "sort/sample_sort_chunks_impl.h"
+#define KEY_WORDS 3
+#include "sort/sample_sort_impl.h"
+#include "sort/sample_sort_chunks_impl.h"
+#define KEY_WORDS 4
+#include "sort/sample_sort_impl.h"
+#include "sort/sample_sort_chunks_impl.h"
+#undef ITEM_HAS_ROW
+
+static const SampleSortMethods *
+methods_for(SortItemKind kind)
+{
+	static const SampleSortMethods *const methods[2][KEY_MAX_WORDS] = {{&methods_1_0, &methods_2_0,
+																		&methods_3_0, &methods_4_0},
+																	   {&methods_1_1, &methods_2_1,
+																		&methods_3_1, &methods_4_1}};
+
+	return methods[kind.has_row ? 1 : 0][kind.nwords - 1];
+}
 
 void
 sample_sort_chunks(const Chunk *chunks, uint64 nrows, const KeySqueeze *squeeze, void *items)
 {
-	SampleSorter *sorter = sample_sorter_create(nrows, squeeze->nwords);
+	SampleSorter *sorter;
 
+	if (nrows == 0)
+		return;
+	sorter = sample_sorter_create(nrows, sort_item_kind(chunks, squeeze->nwords));
 	sample_sorter_sort_chunks(sorter, chunks, nrows, squeeze, items);
 	sample_sorter_free(sorter);
 }
 
-Size
-sample_sort_scratch_size(uint64 nrows, int nwords)
+/*
+ * How many distributions one inside the other a sort of so many items may need: as many as leave buckets of
+ * PACKED_MAX items, if each makes parts of a 64th at most, and one for each word; with one to spare.  Each
+ * takes memory, which a sort of few items hasn't got.
+ */
+static int
+depth_limit(uint64 nitems, SortItemKind kind)
 {
-	return sizeof(SampleSorter) + scratch_items_size(nrows, nwords) +
+	int depth = kind.nwords + 1;
+
+	for (uint64 n = nitems; n > PACKED_MAX; n /= 64)
+		depth++;
+	return Min(depth, SORT_MAX_DEPTH);
+}
+
+Size
+sample_sort_scratch_size(uint64 nrows, SortItemKind kind)
+{
+	return sizeof(SampleSorter) + scratch_items_size(nrows, kind) +
 		   2 * sample_capacity(nrows) * sizeof(uint64) +
-		   (nrows > PACKED_MAX ? SORT_MAX_DEPTH * sizeof(SortLevel) : 0);
+		   (nrows > PACKED_MAX ? depth_limit(nrows, kind) * sizeof(SortLevel) : 0);
 }
 
 SampleSorter *
-sample_sorter_create(uint64 max_items, int nwords)
+sample_sorter_create(uint64 max_items, SortItemKind kind)
 {
 	SampleSorter *sorter = palloc(sizeof(SampleSorter));
 
 	memset(sorter, 0, sizeof(SampleSorter));
-	sorter->nwords = nwords;
+	sorter->nwords = kind.nwords;
+	sorter->methods = methods_for(kind);
+	sorter->max_depth = depth_limit(max_items, kind);
 	sorter->capacity = scratch_capacity(max_items);
 	sorter->random = UINT64CONST(0x9E3779B97F4A7C15);
 	sorter->context = CurrentMemoryContext;
-	sorter->scratch = huge_alloc(scratch_items_size(max_items, nwords));
-	sorter->oracle = (uint16 *) ((char *) sorter->scratch + sorter->capacity * SAMPLE_SORT_ITEM_SIZE(nwords));
+	sorter->scratch = huge_alloc(scratch_items_size(max_items, kind));
+	sorter->oracle = (uint16 *) ((char *) sorter->scratch + sorter->capacity * sort_item_size(kind));
 	sorter->sample = palloc(2 * sample_capacity(max_items) * sizeof(uint64));
 	return sorter;
 }
@@ -227,21 +289,7 @@ sample_sorter_sort_chunks(SampleSorter *sorter, const Chunk *chunks, uint64 nrow
 						  void *items)
 {
 	Assert(sorter->nwords == squeeze->nwords);
-	switch (sorter->nwords)
-	{
-		case 1:
-			sort_chunks_1(sorter, chunks, nrows, squeeze, items);
-			break;
-		case 2:
-			sort_chunks_2(sorter, chunks, nrows, squeeze, items);
-			break;
-		case 3:
-			sort_chunks_3(sorter, chunks, nrows, squeeze, items);
-			break;
-		default:
-			sort_chunks_4(sorter, chunks, nrows, squeeze, items);
-			break;
-	}
+	sorter->methods->sort_chunks(sorter, chunks, nrows, squeeze, items);
 }
 
 void
@@ -253,63 +301,23 @@ sample_sorter_sort(SampleSorter *sorter, void *items, uint64 nitems)
 void
 sample_sorter_sort_from(SampleSorter *sorter, void *items, uint64 nitems, int word)
 {
-	switch (sorter->nwords)
-	{
-		case 1:
-			sort_items_1(sorter, items, nitems, word, 0);
-			break;
-		case 2:
-			sort_items_2(sorter, items, nitems, word, 0);
-			break;
-		case 3:
-			sort_items_3(sorter, items, nitems, word, 0);
-			break;
-		default:
-			sort_items_4(sorter, items, nitems, word, 0);
-			break;
-	}
+	sorter->methods->sort_items(sorter, items, nitems, word, 0);
 }
 
 void
 sample_sort_classify_entries(const SplitterTree *tree, const Chunk *chunk, uint64 first, uint64 nentries,
 							 const KeySqueeze *squeeze, uint16 *buckets, uint64 *counts)
 {
-	switch (squeeze->nwords)
-	{
-		case 1:
-			classify_entries_1(tree, chunk, first, nentries, squeeze, buckets, counts);
-			break;
-		case 2:
-			classify_entries_2(tree, chunk, first, nentries, squeeze, buckets, counts);
-			break;
-		case 3:
-			classify_entries_3(tree, chunk, first, nentries, squeeze, buckets, counts);
-			break;
-		default:
-			classify_entries_4(tree, chunk, first, nentries, squeeze, buckets, counts);
-			break;
-	}
+	methods_for(sort_item_kind(chunk, squeeze->nwords))
+		->classify_entries(tree, chunk, first, nentries, squeeze, buckets, counts);
 }
 
 void
 sample_sort_scatter_entries(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
 							const KeySqueeze *squeeze, const uint16 *buckets, void *items)
 {
-	switch (squeeze->nwords)
-	{
-		case 1:
-			scatter_entries_1(ends, chunk, first, nentries, squeeze, buckets, items);
-			break;
-		case 2:
-			scatter_entries_2(ends, chunk, first, nentries, squeeze, buckets, items);
-			break;
-		case 3:
-			scatter_entries_3(ends, chunk, first, nentries, squeeze, buckets, items);
-			break;
-		default:
-			scatter_entries_4(ends, chunk, first, nentries, squeeze, buckets, items);
-			break;
-	}
+	methods_for(sort_item_kind(chunk, squeeze->nwords))
+		->scatter_entries(ends, chunk, first, nentries, squeeze, buckets, items);
 }
 
 void
@@ -334,10 +342,9 @@ scratch_capacity(uint64 nrows)
 
 /* The scratch memory holds items with the bucket of each or, before, the buckets of all rows. */
 static Size
-scratch_items_size(uint64 nrows, int nwords)
+scratch_items_size(uint64 nrows, SortItemKind kind)
 {
-	return Max(nrows * sizeof(uint16),
-			   scratch_capacity(nrows) * (SAMPLE_SORT_ITEM_SIZE(nwords) + sizeof(uint16)));
+	return Max(nrows * sizeof(uint16), scratch_capacity(nrows) * (sort_item_size(kind) + sizeof(uint16)));
 }
 
 /* The largest sample, in words. */

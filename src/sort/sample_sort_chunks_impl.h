@@ -10,13 +10,15 @@ FN(load_block_as)(const Chunk *chunk, uint64 first, uint64 end, const KeySqueeze
 				  Item *block)
 {
 	int n = Min(end - first, SORT_BLOCK);
-	int stride = squeeze->full_words + 1;
+	int stride = squeeze->full_words + ITEM_HAS_ROW;
 	const uint64 *entry = (const uint64 *) chunk->base + first * stride;
 
 	for (int i = 0; i < n; i++, entry += stride)
 	{
 		key_squeeze_apply(squeeze, npieces, KEY_WORDS, entry, block[i].key);
+#if ITEM_HAS_ROW
 		block[i].address = (uint64) (uintptr_t) (chunk->base + entry[stride - 1]);
+#endif
 	}
 	return n;
 }
@@ -56,7 +58,8 @@ FN(choose_chunk_splitters)(SampleSorter *sorter, SplitterTree *tree, const Chunk
 			chunk = chunk->next;
 		}
 		key_squeeze_apply(squeeze, squeeze->npieces, KEY_WORDS,
-						  (const uint64 *) chunk->base + (position - chunk_start) * (squeeze->full_words + 1),
+						  (const uint64 *) chunk->base +
+							  (position - chunk_start) * (squeeze->full_words + ITEM_HAS_ROW),
 						  key);
 		sorter->sample[i] = key[0];
 	}
@@ -87,8 +90,9 @@ FN(classify_entries)(const SplitterTree *tree, const Chunk *chunk, uint64 first,
 /* Makes items of nentries entries from the given one on, and puts each where its bucket's next item goes. */
 static void
 FN(scatter_entries)(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
-					const KeySqueeze *squeeze, const uint16 *buckets, Item *items)
+					const KeySqueeze *squeeze, const uint16 *buckets, void *place)
 {
+	Item *items = place;
 	Item block[SORT_BLOCK];
 	uint64 end = first + nentries;
 	int n;
@@ -151,8 +155,9 @@ FN(distribute_chunks)(SampleSorter *sorter, SortLevel *level, const Chunk *chunk
 
 /* The sort of chunks of n rows: one distribution straight out of the chunks, then each bucket by itself. */
 static void
-FN(sort_chunks)(SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, Item *items)
+FN(sort_chunks)(SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, void *place)
 {
+	Item *items = place;
 	SortLevel *level;
 
 	if (n <= PACKED_MAX)
@@ -166,6 +171,9 @@ FN(sort_chunks)(SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySq
 	FN(distribute_chunks)(sorter, level, chunks, n, squeeze, items);
 	FN(sort_buckets)(sorter, level, items, 1, 0, 0);
 }
+
+static const SampleSortMethods FN(methods) = {FN(sort_chunks), FN(sort_items), FN(classify_entries),
+											  FN(scatter_entries)};
 
 #undef IMPL_JOIN_
 #undef IMPL_JOIN

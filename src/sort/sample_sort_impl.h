@@ -1,26 +1,29 @@
 /*
  * sort/sample_sort_impl.h
- *		The sample sort for items of KEY_WORDS key words; included once for each width.
+ *		The sample sort for items of KEY_WORDS key words and, with ITEM_HAS_ROW, a row's address; included
+ *		once for each.
  *
  * Every distribution looks at one word of the keys.  Keys that are frequent in this word get a bucket of
  * their own, and that bucket goes on to the next word, or is finished after the last one.  So the splitter
  * tree costs the same for every width.
  */
 
-#define IMPL_JOIN_(name, words) name##_##words
-#define IMPL_JOIN(name, words) IMPL_JOIN_(name, words)
-#define FN(name) IMPL_JOIN(name, KEY_WORDS)
+#define IMPL_JOIN_(name, words, has_row) name##_##words##_##has_row
+#define IMPL_JOIN(name, words, has_row) IMPL_JOIN_(name, words, has_row)
+#define FN(name) IMPL_JOIN(name, KEY_WORDS, ITEM_HAS_ROW)
 #define Item FN(Item)
 
 typedef struct Item
 {
 	uint64 key[KEY_WORDS];
+#if ITEM_HAS_ROW
 	uint64 address;
+#endif
 } Item;
 
-#define ITEM_STRIDE (KEY_WORDS + 1) /* in words */
+#define ITEM_STRIDE (KEY_WORDS + ITEM_HAS_ROW) /* in words */
 
-static void FN(sort_items)(SampleSorter *sorter, Item *items, uint64 n, int word, int depth);
+static void FN(sort_items)(SampleSorter *sorter, void *place, uint64 n, int word, int depth);
 
 /* Compares two keys from the given word on. */
 static inline bool
@@ -292,8 +295,9 @@ FN(sort_buckets)(SampleSorter *sorter, const SortLevel *level, Item *items, uint
 
 /* Sorts items that agree in the words before this one, in place. */
 static void
-FN(sort_items)(SampleSorter *sorter, Item *items, uint64 n, int word, int depth)
+FN(sort_items)(SampleSorter *sorter, void *place, uint64 n, int word, int depth)
 {
+	Item *items = place;
 	SortLevel *level;
 	uint16 *oracle;
 	bool in_place;
@@ -306,7 +310,7 @@ FN(sort_items)(SampleSorter *sorter, Item *items, uint64 n, int word, int depth)
 			FN(sort_base)(sorter->scratch, items, n, word);
 		return;
 	}
-	if (depth >= SORT_MAX_DEPTH)
+	if (depth >= sorter->max_depth)
 	{
 		FN(sort_by_heap)(items, n, word);
 		return;

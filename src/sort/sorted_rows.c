@@ -31,21 +31,40 @@ key_words(const SortKey *key)
 	return key->width / sizeof(uint64);
 }
 
+/* The widest items that there may be. */
+static SortItemKind
+widest_item(const SortKey *key)
+{
+	return (SortItemKind){key->variable ? 1 : key_words(key), !key->alone};
+}
+
 Size
 sorted_rows_parallel_memory(const SortKey *key, uint64 nrows, uint64 nchunks, int nprocesses)
 {
-	int nwords = key->variable ? 1 : key_words(key);
+	SortItemKind item = widest_item(key);
 
-	return parallel_sort_shared_size(key->variable, nwords, nrows, nchunks, nprocesses) +
-		   parallel_sort_private_size(key->variable, nwords, nrows, nprocesses);
+	return parallel_sort_shared_size(key->variable, item, nrows, nchunks, nprocesses) +
+		   parallel_sort_private_size(key->variable, item, nrows, nprocesses);
+}
+
+/* Of one process that sorts nrows rows to such items. */
+static Size
+sort_memory(bool variable, SortItemKind item, uint64 nrows)
+{
+	return nrows * sort_item_size(item) +
+		   (variable ? string_sort_scratch_size(nrows) : sample_sort_scratch_size(nrows, item));
 }
 
 Size
 sorted_rows_memory(const SortKey *key, uint64 nrows)
 {
-	if (key->variable)
-		return nrows * sizeof(StringSortItem) + string_sort_scratch_size(nrows);
-	return nrows * SAMPLE_SORT_ITEM_SIZE(key_words(key)) + sample_sort_scratch_size(nrows, key_words(key));
+	return sort_memory(key->variable, widest_item(key), nrows);
+}
+
+Size
+sorted_rows_used(const SortedRows *sorted)
+{
+	return sorted->items != NULL ? sort_memory(sorted->variable, sorted->item, sorted->nrows) : 0;
 }
 
 /* ---------------------------------------------------------------- the order of the input */
@@ -57,9 +76,9 @@ first_entry(const Chunk *chunk)
 }
 
 static const char *
-last_entry(const Chunk *chunk, Size entry_size)
+last_entry(const Chunk *chunk)
 {
-	return chunk->base + chunk->front - entry_size;
+	return chunk->base + chunk->front - chunk->entry_size;
 }
 
 static const char *
@@ -72,7 +91,7 @@ entry_record(const Chunk *chunk, const char *entry)
 static int
 compare_across(const SortKey *key, const Chunk *chunk, const Chunk *next)
 {
-	const char *last = last_entry(chunk, chunk_entry_size(key->width));
+	const char *last = last_entry(chunk);
 
 	if (key->variable)
 		return record_compare_keys(entry_record(chunk, last), entry_record(next, first_entry(next)));
@@ -207,7 +226,8 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 	if (nrows == 0)
 		return false;
 
-	sorted->entry_size = chunk_entry_size(key->width);
+	sorted->entry_size = chunks->entry_size;
+	sorted->rows = key->alone ? key->rows : NULL;
 	if (!key->variable)
 	{
 		KeyVariation variation;
@@ -216,8 +236,8 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 		key_squeeze_plan(&sorted->squeeze, &variation, key_words(key));
 		sorted->row_size = average_row_size(chunks, nrows);
 	}
-	sorted->item_size =
-		sorted->variable ? sizeof(StringSortItem) : SAMPLE_SORT_ITEM_SIZE(sorted->squeeze.nwords);
+	sorted->item = sort_item_kind(chunks, key->variable ? 1 : sorted->squeeze.nwords);
+	sorted->item_size = sort_item_size(sorted->item);
 	input_order(key, chunks, &ascending, &descending);
 	if (!ascending && !descending)
 		return true;
@@ -239,8 +259,7 @@ sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, ui
 Size
 sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses)
 {
-	return parallel_sort_shared_size(sorted->variable, sorted->variable ? 1 : sorted->squeeze.nwords,
-									 sorted->nrows, nchunks, nprocesses);
+	return parallel_sort_shared_size(sorted->variable, sorted->item, sorted->nrows, nchunks, nprocesses);
 }
 
 ParallelSort *
@@ -268,6 +287,18 @@ sorted_rows_free(SortedRows *sorted)
 
 /* ---------------------------------------------------------------- reading */
 
+MinimalTuple
+sorted_rows_make_row(SortedRows *sorted, uint64 i)
+{
+	uint64 key[KEY_MAX_WORDS];
+
+	if (sorted->items == NULL)
+		return key_row_make(sorted->rows, (const uint8 *) sorted_rows_entry(sorted, i));
+	key_squeeze_expand(&sorted->squeeze, (const uint64 *) (sorted->items + i * sorted->item_size),
+					   (uint8 *) key);
+	return key_row_make(sorted->rows, (const uint8 *) key);
+}
+
 /* A row's first bytes and its last ones, usually of one cache line or of two neighbours. */
 static inline void
 prefetch_row(const char *row, Size size)
@@ -282,8 +313,8 @@ sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction)
 	int64 near = (int64) i + direction * ROW_PREFETCH_DISTANCE;
 	int64 far = (int64) i + direction * RECORD_PREFETCH_DISTANCE;
 
-	if (sorted->items == NULL)
-		return; /* rows in order need no help */
+	if (sorted->items == NULL || sorted->rows != NULL)
+		return; /* rows in order need no help, nor those that are made of their keys */
 	if (near >= 0 && near < (int64) sorted->nrows)
 		prefetch_row((const char *) sorted_rows_row(sorted, near),
 					 Min(Max(sorted->row_size, 1), PREFETCHED_ROW_BYTES));

@@ -10,6 +10,7 @@
 
 #include "postgres.h"
 
+#include "key/key_row.h"
 #include "key/sort_key.h"
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
@@ -21,10 +22,12 @@ typedef struct SortedRows
 	const char *method; /* how they were sorted, in words */
 	uint64 nrows;
 	KeySqueeze squeeze; /* fixed keys */
+	KeyRow *rows;		/* what makes them of their keys; NULL: there are rows */
 	Size row_size;		/* bytes of a row, on average; 0: not known */
 
 	/* SampleSort items or StringSortItems, nrows of them; NULL: the chunks are in order. */
 	char *items;
+	SortItemKind item;
 	Size item_size;
 	bool own_items; /* to be freed with the rest */
 
@@ -40,6 +43,9 @@ typedef struct SortedRows
 
 /* Bytes that sorting nrows rows takes at most, besides the chunks. */
 extern Size sorted_rows_memory(const SortKey *key, uint64 nrows);
+
+/* Bytes that sorting these rows did take, by one process. */
+extern Size sorted_rows_used(const SortedRows *sorted);
 
 /* Sorts the rows of the chunks, in CurrentMemoryContext. */
 extern void sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
@@ -69,7 +75,7 @@ extern void sorted_rows_free(SortedRows *sorted);
 /* The place of the i-th entry, where rows are read from the chunks. */
 extern const char *sorted_rows_entry(SortedRows *sorted, uint64 i);
 
-/* The address of the i-th row, or of its record if keys are variable. */
+/* The address of the i-th row, or of its record if keys are variable, where there are rows. */
 static inline char *
 sorted_rows_address(SortedRows *sorted, uint64 i)
 {
@@ -82,12 +88,18 @@ sorted_rows_address(SortedRows *sorted, uint64 i)
 		   *(const uint64 *) (entry + sorted->entry_size - sizeof(uint64));
 }
 
-/* The i-th row; touches it only where keys are variable. */
+/* The i-th row, made of its key. */
+extern MinimalTuple sorted_rows_make_row(SortedRows *sorted, uint64 i);
+
+/* The i-th row, good until the next call; touches it only where keys are variable. */
 static inline MinimalTuple
 sorted_rows_row(SortedRows *sorted, uint64 i)
 {
-	char *address = sorted_rows_address(sorted, i);
+	char *address;
 
+	if (sorted->rows != NULL)
+		return sorted_rows_make_row(sorted, i);
+	address = sorted_rows_address(sorted, i);
 	return sorted->variable ? record_row(address) : (MinimalTuple) address;
 }
 

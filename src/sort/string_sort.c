@@ -25,6 +25,9 @@
 #define WORD_BYTES sizeof(uint64)
 #define NO_DEPTH (~UINT64CONST(0))
 
+/* A StringSortItem, as the sample sort knows it. */
+static const SortItemKind word_item = {1, true};
+
 /* Keys that agree in their first depth bytes. */
 typedef struct Segment
 {
@@ -69,10 +72,9 @@ string_sorter_create(uint64 max_items)
 {
 	StringSorter *sorter = palloc(sizeof(StringSorter));
 
-	StaticAssertStmt(sizeof(StringSortItem) == SAMPLE_SORT_ITEM_SIZE(1),
-					 "items must be those of the sample sort");
+	Assert(sizeof(StringSortItem) == sort_item_size(word_item));
 
-	sorter->words = sample_sorter_create(max_items, 1);
+	sorter->words = sample_sorter_create(max_items, word_item);
 	sorter->waiting = huge_alloc(max_waiting(max_items) * sizeof(Segment));
 	sorter->nwaiting = 0;
 	return sorter;
@@ -104,7 +106,8 @@ string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint64 nitems, u
 Size
 string_sort_scratch_size(uint64 nrows)
 {
-	return sizeof(StringSorter) + sample_sort_scratch_size(nrows, 1) + max_waiting(nrows) * sizeof(Segment);
+	return sizeof(StringSorter) + sample_sort_scratch_size(nrows, word_item) +
+		   max_waiting(nrows) * sizeof(Segment);
 }
 
 static uint64

@@ -37,7 +37,7 @@
 #define SORT_SCRATCH_MIN 65536
 #endif
 
-/* Distributions one inside the other before heapsort takes over. */
+/* Distributions one inside the other before heapsort takes over, at the most. */
 #ifndef SORT_MAX_DEPTH
 #define SORT_MAX_DEPTH 16
 #endif

@@ -51,6 +51,7 @@ chunk_create(CpuSorter *sorter, Size size)
 
 	chunk->size = TYPEALIGN_DOWN(8, size);
 	chunk->base = huge_alloc(chunk->size);
+	chunk_set_layout(chunk, sorter->key);
 	sorter->chunk_memory += chunk->size;
 	MemoryContextSwitchTo(old);
 	return chunk;
@@ -121,9 +122,8 @@ cpu_sort_chunks(CpuSorter *sorter)
 	Stopwatch watch = stopwatch_start();
 
 	cpu_close_open_chunks(sorter);
-	sorter_stats_note_memory(&sorter->stats,
-							 sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows));
 	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
+	sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
 	sorter->stats.sort_ms += stopwatch_ms(watch);
 }
 

@@ -36,7 +36,7 @@ cut_chunks(CpuSorter *sorter)
 
 		chunks = chunk->next;
 		count_chunk(sorter, chunk, -1);
-		(void) bound_cut_chunk(sorter->base.bound, sorter->key->width, chunk);
+		(void) bound_cut_chunk(sorter->base.bound, chunk);
 		if (chunk->nrows > 0)
 			count_chunk(sorter, chunk, 1);
 		list = chunk->nrows == 0	  ? &sorter->empty_chunks

@@ -153,7 +153,7 @@ finish_sharing(CpuSorter *sorter)
 
 	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
 		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
-	is_sorted = !sorter->alone && joint_sort_result(shared, &sorter->sorted);
+	is_sorted = !sorter->alone && joint_sort_result(shared, sorter->key, &sorter->sorted);
 	if (is_sorted)
 		sorter_stats_note_memory(&sorter->stats,
 								 shared->chunk_memory +

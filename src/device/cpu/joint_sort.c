@@ -81,12 +81,13 @@ joint_sort(SharedChunks *shared, int process, const SortKey *key)
 }
 
 bool
-joint_sort_result(const SharedChunks *shared, SortedRows *sorted)
+joint_sort_result(const SharedChunks *shared, const SortKey *key, SortedRows *sorted)
 {
 	if (!shared->is_sorted || shared->sorted.nrows != shared->filled_rows)
 		return false;
 	*sorted = shared->sorted;
 	/* what was a constant of the program in another process may be elsewhere in this one */
 	sorted->method = sorted_rows_method(sorted);
+	sorted->rows = key->alone ? key->rows : NULL;
 	return true;
 }

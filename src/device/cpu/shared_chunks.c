@@ -55,7 +55,9 @@ chunk_size(const SharedChunks *shared, Size at_least)
 static uint64
 most_rows(const SortKey *key, Size size)
 {
-	return size / (chunk_entry_size(key->width) + MAXALIGN(SizeofMinimalTupleHeader)) + 1;
+	Size least_row = key->alone ? 0 : MAXALIGN(SizeofMinimalTupleHeader);
+
+	return size / (chunk_entry_size(key->width, !key->alone) + least_row) + 1;
 }
 
 /* Can so many more rows be sorted, beside so many more bytes of chunks? The caller holds the lock. */
@@ -135,6 +137,7 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 	chunk->size = size;
 	chunk->max_rows = rows;
 	chunk->next = NULL;
+	chunk_set_layout(chunk, key);
 	chunk_reset(chunk);
 	return chunk;
 }
@@ -214,7 +217,7 @@ cut(SharedChunks *shared, const SortKey *key, uint64 at_least)
 	if (chunks == NULL)
 		return false;
 	for (Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
-		(void) bound_cut_chunk(shared->base.bound, key->width, chunk);
+		(void) bound_cut_chunk(shared->base.bound, chunk);
 	end_cutting(shared, chunks, nrows);
 	return true;
 }

@@ -233,6 +233,7 @@ cuda_end(Sorter *base)
 const SortDevice sort_device_cuda = {
 	.name = "cuda",
 	.keeps_sort_columns = true,
+	.keeps_rows = true,
 	.may_refuse_rows = true,
 	.begin = cuda_begin,
 	.get_chunk = cuda_get_chunk,

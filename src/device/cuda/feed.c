@@ -101,6 +101,7 @@ cuda_open_chunk(CudaSorter *sorter, int number)
 	chunk->base = gpusortd_chunk(&sorter->client, number);
 	chunk->size = sorter->client.job.chunk_bytes;
 	chunk->max_rows = PG_UINT64_MAX;
+	chunk_set_layout(chunk, sorter->key);
 	chunk_reset(chunk);
 	return chunk;
 }

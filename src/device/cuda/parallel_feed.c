@@ -202,7 +202,7 @@ cuda_join(SortShare *share, const SortKey *key)
 static MinimalTuple
 chunk_row(const Chunk *chunk, const SortKey *key, uint64 i)
 {
-	Size entry_size = chunk_entry_size(key->width);
+	Size entry_size = chunk_entry_size(key->width, true);
 	char *place = chunk->base + *(const uint64 *) (chunk->base + (i + 1) * entry_size - sizeof(uint64));
 
 	return key->variable ? record_row(place) : (MinimalTuple) place;

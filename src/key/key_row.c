@@ -1,0 +1,287 @@
+/*
+ * key/key_row.c
+ *		Rows that are made of their keys: the encoders of fixed.h the other way round.
+ *
+ * Values are written where they stand in the row, as the bytes that they are there.  Rows without NULLs, or
+ * all of them with the same columns left out, have these at the same places: their header is made once.
+ */
+#include "postgres.h"
+
+#include "access/tupmacs.h"
+
+#include "key/fixed.h"
+#include "key/key_row.h"
+
+/* Every column takes at least two bytes of the key: its marker and a value. */
+#define MAX_COLUMNS (SORT_KEY_MAX_FIXED_WIDTH / 2)
+
+/* A column of the row. */
+typedef struct KeyRowColumn
+{
+	int index;
+	int length; /* in bytes */
+	char align;
+	uint32 offset; /* in a row without NULLs */
+
+	/* In the key. */
+	int marker_offset; /* the value is behind it */
+	uint8 value_marker;
+	SortKeyKind kind;
+	uint64 invert;
+} KeyRowColumn;
+
+struct KeyRow
+{
+	int natts;
+	int ncolumns; /* that are not left out */
+	KeyRowColumn columns[MAX_COLUMNS];
+	MinimalTuple full_row;	  /* one without NULLs but for the columns left out */
+	MinimalTuple partial_row; /* any other */
+};
+
+/* ---------------------------------------------------------------- values */
+
+/* Bytes of a value in a row; 0: it can't be told from its encoding. */
+static int
+value_length(SortKeyKind kind)
+{
+	switch (kind)
+	{
+		case SORT_KEY_BOOL:
+		case SORT_KEY_UINT8:
+			return 1;
+		case SORT_KEY_INT16:
+			return 2;
+		case SORT_KEY_INT32:
+		case SORT_KEY_UINT32:
+			return 4;
+		case SORT_KEY_BYTES6:
+		case SORT_KEY_TID:
+			return 6;
+		case SORT_KEY_INT64:
+		case SORT_KEY_UINT64:
+		case SORT_KEY_BYTES8:
+			return 8;
+		case SORT_KEY_TIMETZ:
+			return 12;
+		case SORT_KEY_BYTES16:
+			return 16;
+		default:
+			return 0; /* of floats the zeros and NaNs, of intervals the months, of enums the oids are lost */
+	}
+}
+
+static inline uint16
+load16(const uint8 *src)
+{
+	uint16 value;
+
+	memcpy(&value, src, sizeof(value));
+	return pg_ntoh16(value);
+}
+
+static inline uint32
+load32(const uint8 *src)
+{
+	uint32 value;
+
+	memcpy(&value, src, sizeof(value));
+	return pg_ntoh32(value);
+}
+
+static inline void
+decode_bytes(const uint8 *src, int n, uint64 invert, char *dst)
+{
+	for (int i = 0; i < n; i++)
+		dst[i] = src[i] ^ (uint8) invert;
+}
+
+static inline void
+decode_tid(const uint8 *src, uint64 invert, ItemPointer value)
+{
+	ItemPointerSet(value, load32(src) ^ (uint32) invert, load16(src + 4) ^ (uint16) invert);
+}
+
+static inline void
+decode_timetz(const uint8 *src, uint64 invert, TimeTzADT *value)
+{
+	int64 utc = (int64) sort_key_order_int64(sort_key_load64(src) ^ invert);
+
+	value->zone = (int32) sort_key_order_int32(load32(src + 8) ^ (uint32) invert);
+	value->time = utc - value->zone * USECS_PER_SEC;
+}
+
+/*
+ * Writes the value that src encodes to its place in a row; the sign bit of integers is turned back as it was
+ * turned.
+ */
+static inline void
+decode_value(const KeyRowColumn *column, const uint8 *src, char *dst)
+{
+	uint64 invert = column->invert;
+
+	switch (column->kind)
+	{
+		case SORT_KEY_BOOL:
+		case SORT_KEY_UINT8:
+			*(uint8 *) dst = *src ^ (uint8) invert;
+			break;
+		case SORT_KEY_INT16:
+			*(uint16 *) dst = sort_key_order_int16(load16(src) ^ (uint16) invert);
+			break;
+		case SORT_KEY_INT32:
+			*(uint32 *) dst = sort_key_order_int32(load32(src) ^ (uint32) invert);
+			break;
+		case SORT_KEY_UINT32:
+			*(uint32 *) dst = load32(src) ^ (uint32) invert;
+			break;
+		case SORT_KEY_INT64:
+			*(uint64 *) dst = sort_key_order_int64(sort_key_load64(src) ^ invert);
+			break;
+		case SORT_KEY_UINT64:
+			*(uint64 *) dst = sort_key_load64(src) ^ invert;
+			break;
+		case SORT_KEY_BYTES6:
+		case SORT_KEY_BYTES8:
+		case SORT_KEY_BYTES16:
+			decode_bytes(src, column->length, invert, dst);
+			break;
+		case SORT_KEY_TID:
+			decode_tid(src, invert, (ItemPointer) dst);
+			break;
+		case SORT_KEY_TIMETZ:
+			decode_timetz(src, invert, (TimeTzADT *) dst);
+			break;
+		default:
+			pg_unreachable();
+	}
+}
+
+/* ---------------------------------------------------------------- rows */
+
+/* A row's header; returns where its columns begin. */
+static uint32
+begin_row(MinimalTuple row, int natts, bool has_nulls)
+{
+	uint32 length = MAXALIGN(SizeofMinimalTupleHeader + (has_nulls ? BITMAPLEN(natts) : 0));
+
+	memset(row, 0, length);
+	row->t_hoff = length + MINIMAL_TUPLE_OFFSET;
+	row->t_infomask |= has_nulls ? HEAP_HASNULL : 0;
+	HeapTupleHeaderSetNatts(row, natts);
+	return length;
+}
+
+/* Finds this column of the row in the key; false: it isn't there, or does not tell the value. */
+static bool
+find_column(const SortKey *key, TupleDesc desc, int index, KeyRowColumn *column)
+{
+	Form_pg_attribute att = TupleDescAttr(desc, index);
+	int marker_offset = 0;
+
+	for (int i = 0; i < key->ncols; i++)
+	{
+		const SortKeyColumn *sort_column = &key->cols[i];
+
+		if (sort_column->attidx == index && !att->attisdropped)
+		{
+			column->index = index;
+			column->length = value_length(sort_column->kind);
+			column->align = att->attalign;
+			column->marker_offset = marker_offset;
+			column->value_marker = sort_column->value_marker;
+			column->kind = sort_column->kind;
+			column->invert = sort_column->invert;
+			return column->length > 0 && column->length == att->attlen;
+		}
+		marker_offset += 1 + sort_column->width;
+	}
+	return false;
+}
+
+/* Places the columns in rows without NULLs. */
+static void
+make_full_row(KeyRow *rows)
+{
+	uint32 offset = begin_row(rows->full_row, rows->natts, rows->ncolumns < rows->natts);
+
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		KeyRowColumn *column = &rows->columns[i];
+
+		column->offset = att_align_nominal(offset, column->align);
+		offset = column->offset + column->length;
+		if (rows->ncolumns < rows->natts)
+			rows->full_row->t_bits[column->index >> 3] |= 1 << (column->index & 7);
+	}
+	rows->full_row->t_len = offset;
+}
+
+KeyRow *
+key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused)
+{
+	KeyRow rows = {.natts = desc->natts};
+	KeyRow *result;
+	Size size;
+
+	if (key->variable)
+		return NULL;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (bms_is_member(i + 1, unused))
+			continue;
+		if (!find_column(key, desc, i, &rows.columns[rows.ncolumns]))
+			return NULL;
+		rows.ncolumns++;
+	}
+	/* as much as all columns take, each aligned */
+	size = MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(desc->natts)) + 2 * SORT_KEY_MAX_FIXED_WIDTH;
+	rows.full_row = palloc0(size);
+	rows.partial_row = palloc0(size);
+	make_full_row(&rows);
+	result = palloc(sizeof(KeyRow));
+	*result = rows;
+	return result;
+}
+
+static inline bool
+is_null(const KeyRowColumn *column, const uint8 *key)
+{
+	return key[column->marker_offset] != column->value_marker;
+}
+
+/* A row some of whose columns are NULL. */
+static pg_noinline MinimalTuple
+make_partial_row(const KeyRow *rows, const uint8 *key)
+{
+	MinimalTuple row = rows->partial_row;
+	uint32 offset = begin_row(row, rows->natts, true);
+
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		const KeyRowColumn *column = &rows->columns[i];
+
+		if (is_null(column, key))
+			continue;
+		offset = att_align_nominal(offset, column->align);
+		decode_value(column, key + column->marker_offset + 1, (char *) row + offset);
+		offset += column->length;
+		row->t_bits[column->index >> 3] |= 1 << (column->index & 7);
+	}
+	row->t_len = offset;
+	return row;
+}
+
+MinimalTuple
+key_row_make(KeyRow *rows, const uint8 *key)
+{
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		const KeyRowColumn *column = &rows->columns[i];
+
+		if (unlikely(is_null(column, key)))
+			return make_partial_row(rows, key);
+		decode_value(column, key + column->marker_offset + 1, (char *) rows->full_row + column->offset);
+	}
+	return rows->full_row;
+}
