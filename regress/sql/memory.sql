@@ -53,6 +53,11 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SELECT check_limits('SELECT * FROM m ORDER BY k', 7168) AS fixed_in_parallel, check_limits('SELECT * FROM m ORDER BY t', 9216) AS variable_in_parallel;
+-- So many rows that all processes sort them.
+CREATE TABLE joint AS SELECT i AS id, noise(i) AS k FROM generate_series(1, 80000) AS i;
+VACUUM ANALYZE joint;
+ALTER TABLE joint SET (parallel_workers = 2);
+SELECT check_limits('SELECT * FROM joint ORDER BY k', 9216, 4864) AS sorted_together;
 SET max_parallel_workers_per_gather = 0;
 RESET gpusort.work_mem;
 
@@ -98,5 +103,5 @@ SELECT growth_kb('SELECT id FROM (SELECT * FROM toasted WHERE note_memory(id) OF
 SET gpusort.mode = force;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500;
 
-DROP TABLE m, toasted;
+DROP TABLE m, joint, toasted;
 DROP FUNCTION memory_kb, note_memory, noted_reverse, growth_kb, check_limits, explained;
