@@ -21,9 +21,17 @@ SHLIB_LINK = -Wl,-Bsymbolic-functions
 # WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any compiler; clang would warn about
 # those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT))
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage)
+
+# Thresholds lowered, so that tests with few rows and little memory reach what takes many otherwise: of the
+# sorts (recursion, scratch memory, the plain C that other processors run), and with TIGHT=1, for tests alone,
+# of chunks, runs, the ways of ICU's sort keys, and bounds as well.
+SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
+	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
+MEMORY_TIGHT = -DCHUNK_SIZE_MIN=4096 -DCHUNK_SIZE_MAX=16384 -DSHARED_CHUNK_SIZE_MIN=4096 -DSHARED_CHUNK_SIZE_MAX=16384 \
+	-DMAX_LEVELS=6 -DMERGE_BUFFER_MIN=512 -DMERGE_FAN_IN_MAX=6 -DICU_ASCII_AFTER=50 -DICU_CACHE_SETS=4 -DBOUND_TIGHT
 
 # regress/schedule is the one list of regression tests; installcheck runs them one after the other.
 REGRESS = $(shell sed -n 's/^test: *//p' regress/schedule)
@@ -66,10 +74,8 @@ uninstall-gpusortd:
 # otherwise, and through the plain C that other processors run.
 CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c src/sort/parallel_sort*.c) \
 	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c base/huge_memory.c)
-CPU_SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
-	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
-	$(CC) $(if $(findstring tight,$@),$(CPU_SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
+	$(CC) $(if $(findstring tight,$@),$(SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
 		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport -lm -pthread
 else
 all install installcheck:

@@ -267,6 +267,11 @@ stop_cluster() {
 	fi
 }
 
+# Ends the sessions of the cluster at once, whatever they are doing.
+restart_cluster() {
+	as_user "$BINDIR/pg_ctl" -D "$WORK/data" -l "$WORK/server.log" -m immediate -w -t 60 restart >/dev/null || die "the server did not start again"
+}
+
 # psql that stops at the first error and prints bare results.  PSQL may be another command, with arguments.
 sql() { PGOPTIONS='-c client_min_messages=warning' ${PSQL:-psql} -X -q -A -t -v ON_ERROR_STOP=1 "$@"; }
 

@@ -4,17 +4,18 @@
 CREATE TABLE c AS SELECT i AS id, noise(i) AS k, md5(i::text) COLLATE "C" AS t FROM generate_series(1, 20000) AS i;
 
 -- Walks through a scrollable cursor in random steps; the rows seen, and how many there are.
-CREATE FUNCTION walk(query text, steps int) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION walk(query text, steps int, seed int) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	c refcursor;
 	r record;
 	seen text := '';
 	jump int;
 BEGIN
+	SELECT NULL::int AS id INTO r;
 	OPEN c SCROLL FOR EXECUTE query;
 	FOR i IN 1 .. steps LOOP
-		jump := (noise(i, 7) % 50)::int;
-		CASE noise(i, 8) & 15
+		jump := (noise(i, 7 + 2 * seed) % 50)::int;
+		CASE noise(i, 8 + 2 * seed) & 15
 			WHEN 0 THEN FETCH FIRST FROM c INTO r;
 			WHEN 1 THEN FETCH LAST FROM c INTO r;
 			WHEN 2 THEN FETCH ABSOLUTE jump * 300 FROM c INTO r;
@@ -31,18 +32,20 @@ BEGIN
 	CLOSE c;
 	RETURN seen;
 END $$;
-CREATE FUNCTION check_walk(query text, steps int DEFAULT 400) RETURNS text LANGUAGE plpgsql SET gpusort.mode = off AS $$
+CREATE FUNCTION check_walk(query text, steps int DEFAULT 400, seed int DEFAULT 0) RETURNS text LANGUAGE plpgsql SET gpusort.mode = off AS $$
 DECLARE
-	off text := walk(query, steps);
+	off text := walk(query, steps, seed);
 BEGIN
 	PERFORM set_config('gpusort.mode', 'force', true);
-	RETURN CASE WHEN off = '' THEN 'nothing seen' WHEN NOT uses_gpusort(query) THEN 'not taken' WHEN walk(query, steps) = off THEN 'ok' ELSE 'differ' END;
+	RETURN CASE WHEN off = '' THEN 'nothing seen' WHEN NOT uses_gpusort(query) THEN 'not taken' WHEN walk(query, steps, seed) = off THEN 'ok' ELSE 'differ' END;
 END $$;
 SELECT check_walk('SELECT * FROM c ORDER BY k') AS fixed, check_walk('SELECT * FROM c ORDER BY t DESC') AS variable,
 	check_walk('SELECT * FROM c WHERE id < 40 ORDER BY k') AS few, check_walk('SELECT * FROM c WHERE id = 1 ORDER BY k') AS one,
 	check_walk('SELECT * FROM c WHERE id < 0 ORDER BY k', 50) AS none;
 SET gpusort.work_mem = '64kB';
 SELECT check_walk('SELECT * FROM c ORDER BY k') AS fixed, check_walk('SELECT * FROM c ORDER BY t DESC') AS variable;
+-- What the first steps are makes a difference: rows are merged as they are asked for until the first step back.
+SELECT check_walk('SELECT * FROM c WHERE id <= 8000 ORDER BY k', 7, seed) AS result, count(*) FROM generate_series(1, 60) AS seed GROUP BY 1;
 RESET gpusort.work_mem;
 
 SET gpusort.mode = force;

@@ -31,6 +31,9 @@ FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-
 	gpusort_check(format('SELECT * FROM kinds ORDER BY i COLLATE %I', c));
 SET gpusort.mode = auto;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series(1, 3000) AS g ORDER BY g LIMIT 3');
+-- What OFFSET skips is sorted as well.
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series(1, 3000) AS g ORDER BY g LIMIT 3 OFFSET 4');
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series(1, 3000) AS g ORDER BY g OFFSET 2 FETCH FIRST 1 ROW WITH TIES');
 SET gpusort.mode = force;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT n, row_number() OVER (ORDER BY x) FROM kinds');
 -- A row for every sort of the query's plan; none if there is none.

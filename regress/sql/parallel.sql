@@ -52,6 +52,9 @@ BEGIN
 	END LOOP;
 END $$;
 
+CREATE FUNCTION explain_raw(query text) RETURNS SETOF text
+LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF) ' || query; END $$;
+
 SET gpusort.mode = force;
 EXPLAIN (COSTS OFF) SELECT * FROM p ORDER BY k;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT 1 AS one, id + 1 AS next, t FROM p WHERE g < 50 ORDER BY t COLLATE "C", k DESC;
@@ -64,6 +67,21 @@ SELECT check_parallel('SELECT * FROM p', 'k') AS fixed, check_parallel('SELECT *
 	check_parallel('SELECT * FROM p', 'f NULLS FIRST, id') AS nulls, check_parallel('SELECT * FROM p', 't COLLATE "C"') AS variable,
 	check_parallel('SELECT * FROM p', 'g') AS few_values, check_parallel('SELECT * FROM p', 'id') AS in_order,
 	check_parallel('SELECT * FROM p', 't COLLATE "und-x-icu" DESC, id') AS icu;
+-- The processes wait for each other here and there, so that all of them have rows: with low thresholds (make TIGHT=1) they also sort together.
+CREATE FUNCTION slow(id int) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
+BEGIN
+	IF id % 8000 = 1 THEN
+		PERFORM pg_sleep(0.02);
+	END IF;
+	RETURN true;
+END $$;
+SELECT keys, check_parallel('SELECT * FROM p WHERE slow(id)', keys, CASE WHEN keys !~ 'icu' THEN true END) AS result
+FROM unnest('{k,"g, k DESC","f NULLS FIRST, g, id","t COLLATE \"C\" DESC","g, t COLLATE \"C\", k","t COLLATE \"und-x-icu\"","left(t, 2) COLLATE \"C\", id"}'::text[]) AS keys;
+SET gpusort.mode = force;
+SELECT processes > 1 AS several_processes FROM (SELECT max(substring(line FROM 'Processes: (\d+)')::int) AS processes FROM generate_series(1, 3), explain_raw('SELECT * FROM p WHERE slow(id) ORDER BY t COLLATE "C"') AS line) s;
+-- The feeds' rows, each process's and in all, are those of the table.
+SELECT (substring(line FROM 'rows=(\d+)')::int * substring(line FROM 'loops=(\d+)')::int + 50) / 100 * 100 AS fed FROM explain_raw('SELECT * FROM p WHERE slow(id) ORDER BY k') AS line WHERE line ~ 'GpuSortFeed';
+RESET gpusort.mode;
 -- Inputs of all kinds.
 SELECT check_parallel('SELECT id, k % 1000 AS m, 5 AS five, upper(t) AS u FROM p WHERE g % 3 = 1', 'm, id') AS projected,
 	check_parallel('SELECT * FROM p WHERE id < 0', 'k') AS empty, check_parallel('SELECT * FROM p WHERE id = 5', 'k') AS one_row,
@@ -172,4 +190,4 @@ SELECT plan_contains('SELECT * FROM p ORDER BY k', 'GpuSortFeed') AS no_parallel
 
 DROP TABLE p, few, others, parts;
 DROP FUNCTION check_parallel;
-DROP FUNCTION explain_parallel;
+DROP FUNCTION explain_parallel, explain_raw, slow;

@@ -98,6 +98,12 @@ SET gpusort.mode = auto;
 SELECT run('SELECT * FROM counted ORDER BY j');
 SELECT counters('postgresql');
 
+-- Rows that a LIMIT drops are counted, their bytes are not.
+SET gpusort.mode = force;
+SELECT gpusort_stat_reset();
+SELECT run('SELECT * FROM counted ORDER BY k LIMIT 10');
+SELECT rows, bytes BETWEEN 1 AND 1000000 AS few_bytes FROM pg_stat_gpusort WHERE device = 'cpu';
+
 -- Who may look, and who may reset.
 CREATE ROLE regress_gpusort_user;
 SET ROLE regress_gpusort_user;

@@ -36,3 +36,22 @@ FROM unnest(ARRAY['und-x-icu', 'en-US-x-icu', 'de-AT-x-icu', 'fr-x-icu', 'sv-x-i
 -- through temporary files
 SET gpusort.work_mem = '512kB';
 SELECT check_sort('SELECT * FROM ascii_strings', 's COLLATE "en-US-x-icu", id') AS spilled;
+RESET gpusort.work_mem;
+
+-- Which way keys are made: how often ICU is asked of 20,000 ASCII strings, all different, and of 20,000 others, of which there are two.
+CREATE TABLE counted AS SELECT i AS id, md5(i::text) AS ascii, (ARRAY['é', 'ﷺﷺﷺﷺ'])[1 + i % 2] AS few FROM generate_series(1, 20000) AS i;
+ANALYZE counted;
+CREATE FUNCTION asked_icu(query text) RETURNS bigint LANGUAGE plpgsql SET gpusort.mode = force AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Sort Keys by ICU')::bigint;
+END $$;
+SELECT locale, asked <= 5000 AS few_questions, asked = 20000 AS all_of_them
+FROM unnest(ARRAY['und-x-icu', 'en-US-x-icu', 'de-AT-x-icu', 'fr-x-icu', 'zh-x-icu', 'cs-x-icu', 'by_number', 'upper_first', 'ignore_case']) AS locale,
+	asked_icu(format('SELECT * FROM counted ORDER BY ascii COLLATE %I', locale)) AS asked;
+SELECT asked_icu('SELECT * FROM counted ORDER BY few COLLATE "und-x-icu"') < 10000 AS remembered, asked_icu('SELECT * FROM counted ORDER BY few COLLATE "C"') AS not_icu;
+
+DROP TABLE ascii_strings, counted;
+DROP FUNCTION random_character, asked_icu;

@@ -125,6 +125,17 @@ explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState
 	ExplainPropertyInteger("Transferred Out", "kB", kilobytes(stats->bytes_out), es);
 }
 
+/*
+ * How often ICU was asked, which is slow, over all loops.  Processes that feed a sort together have encoders
+ * of their own.
+ */
+static void
+explain_icu(const GpuSortState *state, ExplainState *es)
+{
+	if (state->feed == NULL && sort_key_uses_icu(state->key))
+		ExplainPropertyUInteger("Sort Keys by ICU", NULL, state->key->asked_icu, es);
+}
+
 /* One process's part of the feeding. */
 static void
 explain_process(const SortShareProcess *process, ExplainState *es)
@@ -192,6 +203,8 @@ explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Fallback", psprintf("%s: %s", state->fallback_device, state->fallback), es);
 	if (es->timing && state->css.ss.ps.instrument != NULL)
 		explain_stages(state, &stats, es);
-	if (es->verbose)
-		explain_processes(state, es);
+	if (!es->verbose)
+		return;
+	explain_icu(state, es);
+	explain_processes(state, es);
 }

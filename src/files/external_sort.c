@@ -25,12 +25,18 @@
 #include "key/key_row.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
+#ifndef MAX_LEVELS
 #define MAX_LEVELS 16
+#endif
 
+#ifndef MERGE_BUFFER_MIN
 #define MERGE_BUFFER_MIN ((Size) 16 * 1024)
+#endif
 #define MERGE_BUFFER_MAX ((Size) 1024 * 1024)
 #define MERGE_FAN_IN_MIN MAX_LEVELS /* then too many runs mean a level with more than one */
+#ifndef MERGE_FAN_IN_MAX
 #define MERGE_FAN_IN_MAX 1024
+#endif
 
 /* What an open BufFile takes. */
 #define BUFFILE_MEMORY (BLCKSZ + 256)
@@ -73,11 +79,16 @@ struct ExternalSort
 	RowStorePosition mark;
 };
 
-/* How many runs can be merged at once, each through a buffer of the least size? */
+/*
+ * How many runs can be merged at once, each through a buffer of the least size, beside a level of as many
+ * runs?
+ */
 static int
 merge_fan_in(Size limit)
 {
-	Size fan_in = limit / (MERGE_BUFFER_MIN + RUN_READER_OVERHEAD);
+	Size for_files = 2 * BUFFILE_MEMORY;
+	Size for_run = MERGE_BUFFER_MIN + RUN_READER_OVERHEAD + sizeof(Run) + 2 * sizeof(Run *);
+	Size fan_in = limit > for_files ? (limit - for_files) / for_run : 0;
 
 	return Max(MERGE_FAN_IN_MIN, Min(MERGE_FAN_IN_MAX, fan_in));
 }
@@ -246,16 +257,17 @@ external_sort_memory(const ExternalSort *external)
 static Merger *
 begin_merge(ExternalSort *external, Run **runs, int nruns)
 {
+	Size used = external_sort_memory(external);
 	Size overhead = 0;
 	Size share;
 	Size buffer;
 
 	for (int i = 0; i < nruns; i++)
 		overhead = Max(overhead, run_reader_overhead(runs[i]));
-	share = external->limit / (nruns + 1);
+	share = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
 	buffer = share > overhead ? share - overhead : 0;
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
-	sorter_stats_note_memory(external->stats, external_sort_memory(external) + (buffer + overhead) * nruns);
+	sorter_stats_note_memory(external->stats, used + (buffer + overhead) * nruns);
 	external->stats->merge_passes++;
 	return merger_begin(runs, nruns, buffer, external->row_keys);
 }

@@ -32,10 +32,16 @@
 #define REPLACEMENT_CHARACTER 0xFFFD
 #define MAX_REORDER_CODES 256
 
-#define ASCII_AFTER 5000	   /* rows after which it pays to look at the collator's characters */
+/* Rows after which it pays to look at the collator's characters. */
+#ifndef ICU_ASCII_AFTER
+#define ICU_ASCII_AFTER 5000
+#endif
 #define ASCII_MAX_LENGTH 65536 /* longer strings are left to ICU */
 
-#define CACHE_SETS 4096					   /* a power of 2 */
+/* A power of 2. */
+#ifndef ICU_CACHE_SETS
+#define ICU_CACHE_SETS 4096
+#endif
 #define CACHE_WAYS 2					   /* entries of a set */
 #define CACHE_ENTRY_BYTES 188			   /* of a string and its sort key; longer ones are not cached */
 #define CACHE_PERIOD 4096				   /* look-ups after which the cache is judged */
@@ -56,7 +62,7 @@ struct SortKeyIcu
 	UChar *chars; /* the string in UTF-16 */
 	int32 chars_size;
 	MemoryContext context; /* the one it was made in */
-	CacheEntry *cache;	   /* CACHE_SETS times CACHE_WAYS of them; NULL: not needed yet */
+	CacheEntry *cache;	   /* ICU_CACHE_SETS times CACHE_WAYS of them; NULL: not needed yet */
 	int lookups;		   /* in this period */
 	int hits;			   /* in this period */
 	int rest;			   /* rows for which the cache is not used */
@@ -123,7 +129,7 @@ sort_key_icu_create(Oid collation)
 	icu->chars_size = INITIAL_CHARS;
 	icu->chars = palloc(icu->chars_size * sizeof(UChar));
 	if (icu->utf8)
-		icu->until_ascii = icu_ascii_is_known(pg_locale_icu_collator(icu->locale)) ? 0 : ASCII_AFTER;
+		icu->until_ascii = icu_ascii_is_known(pg_locale_icu_collator(icu->locale)) ? 0 : ICU_ASCII_AFTER;
 	else
 		icu->until_ascii = -1;
 	icu->context = CurrentMemoryContext;
@@ -190,6 +196,7 @@ append_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
 	Size room = key->buffer_size - key->length;
 	Size size = store_sort_key(icu, nchars, bytes, len, dst, room);
 
+	key->asked_icu++;
 	if (unlikely(size > room))
 	{
 		dst = sort_key_reserve(key, size);
@@ -231,8 +238,8 @@ append_cached_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size le
 	Size size;
 
 	if (unlikely(icu->cache == NULL))
-		icu->cache = MemoryContextAllocZero(icu->context, CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
-	set = &icu->cache[(hash & (CACHE_SETS - 1)) * CACHE_WAYS];
+		icu->cache = MemoryContextAllocZero(icu->context, ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
+	set = &icu->cache[(hash & (ICU_CACHE_SETS - 1)) * CACHE_WAYS];
 	victim = &set[icu->lookups % CACHE_WAYS];
 	for (CacheEntry *entry = set; entry < set + CACHE_WAYS; entry++)
 	{

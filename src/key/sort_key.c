@@ -67,6 +67,17 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	return key;
 }
 
+bool
+sort_key_uses_icu(const SortKey *key)
+{
+	for (int i = 0; i < key->ncols; i++)
+	{
+		if (key->cols[i].icu != NULL)
+			return true;
+	}
+	return false;
+}
+
 SortKey *
 sort_key_create_twin(const SortKey *key)
 {

@@ -38,6 +38,7 @@ typedef struct SortKey
 	uint8 *buffer;		   /* variable: the key being built */
 	Size buffer_size;
 	Size length;		   /* variable: bytes of the key so far */
+	uint64 asked_icu;	   /* strings of which ICU was asked for the sort key, so far */
 	MemoryContext scratch; /* variable: for detoasted values; reset after each row */
 	bool detoasted;		   /* variable: is there anything in scratch? */
 
@@ -77,6 +78,9 @@ extern bool sort_key_knows_collation(Oid collation);
  * supported.  It may raise errors of opening a collation.
  */
 extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
+
+/* Is a column's order that of an ICU collation? */
+extern bool sort_key_uses_icu(const SortKey *key);
 
 /*
  * Another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one: to be used

@@ -30,8 +30,13 @@
 #define BOUND_KEY_BYTES ((BOUND_KEY_WORDS - 1) * sizeof(uint64))
 
 /* Splitters at most, and keys kept lately that a process remembers, a power of two. */
+#ifndef BOUND_TIGHT
 #define BOUND_SPLITTERS 256
 #define BOUND_SAMPLES 1024
+#else
+#define BOUND_SPLITTERS 16
+#define BOUND_SAMPLES 32
+#endif
 
 /* A key as far as it is looked at, as integers that order as keys do. */
 typedef struct BoundKey

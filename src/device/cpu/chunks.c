@@ -16,8 +16,10 @@
 /*
  * The first chunk is small, for the sake of small sorts; each next one is twice as large, up to the largest.
  */
+#ifndef CHUNK_SIZE_MIN
 #define CHUNK_SIZE_MIN ((Size) 64 * 1024)
 #define CHUNK_SIZE_MAX ((Size) 32 * 1024 * 1024)
+#endif
 
 /* A limit shrinks the largest chunk to one in so many, so that the last one wastes little. */
 #define CHUNKS_PER_LIMIT 16

@@ -17,8 +17,10 @@
  * Chunks grow from the one size to the other, as long as all processes' chunks together are a small part of
  * the limit.
  */
+#ifndef SHARED_CHUNK_SIZE_MIN
 #define SHARED_CHUNK_SIZE_MIN ((Size) 64 * 1024)
 #define SHARED_CHUNK_SIZE_MAX ((Size) 1024 * 1024)
+#endif
 #define SHARED_CHUNKS_PER_LIMIT 16
 #define SHARED_CHUNKS_BEFORE_GROWTH 4 /* each process's share of them, at the size they grow to */
 

@@ -136,6 +136,30 @@ check_stopped_helper(Ending ending, Random *random)
 	check(daemon.settles(), "all is given back");
 }
 
+/* ---- many helpers, one after the other ---- */
+
+/* More than there is chunk memory for at a time. */
+static void
+check_coming_and_going(Random *random)
+{
+	Daemon daemon;
+	JobRows rows({8, GPUSORTD_AUTO, false, 100, 60, 0, 8}, random);
+	GpusortdClient leader;
+	bool ok = begin_job(&leader, daemon, rows);
+	int helped = 0;
+
+	while (ok && helped < 300)
+	{
+		GpusortdClient helper;
+
+		ok = join_job(&helper, daemon, leader.job) && gpusortd_end(&helper);
+		helped += ok;
+		gpusortd_close(&helper);
+	}
+	check(ok, "300 helpers come and go, chunk memory is there for each: %d", helped);
+	gpusortd_close(&leader);
+}
+
 /* ---- helpers in the middle of feeding ---- */
 
 /* What one of them has fed: rows from `first` on, of which gpusortd has acknowledged those up to `taken`. */
@@ -398,6 +422,7 @@ check_helpers(Random *random)
 		check_stopped_helper(ending, random);
 		check_races(ending, random);
 	}
+	check_coming_and_going(random);
 	check_spoiled(random);
 	check_deaf(random);
 }

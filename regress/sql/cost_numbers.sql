@@ -1,0 +1,48 @@
+--
+-- Costs and expected times as numbers, to two digits: that a term is missing or counted twice shows.  They are what the formulas of src/plan give
+-- for this table, of which ANALYZE looks at every row; a change of a formula or of its constants changes them, and nothing else should.
+--
+CREATE TABLE costed AS SELECT i AS id, noise(i) AS k, (i % 10)::int AS few, noise(i, 1)::numeric / 1000 AS n, md5(i::text) COLLATE "C" AS t,
+	'/usr/share/doc/' || i % 50 || '/' || md5(i::text) AS path, repeat('x', 200) AS filler
+FROM generate_series(1, 20000) AS i;
+VACUUM ANALYZE costed;
+SET gpusort.mode = force;
+SET gpusort.backend = cpu;
+
+-- To two digits.
+CREATE FUNCTION short(x float8) RETURNS float8 LANGUAGE sql AS $$
+	SELECT CASE WHEN x > 0 THEN round(x::numeric, 1 - floor(log(x))::int)::float8 ELSE x END
+$$;
+CREATE FUNCTION costs(query text) RETURNS TABLE (startup float8, total float8)
+LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN QUERY SELECT short((plan -> 0 -> 'Plan' ->> 'Startup Cost')::float8), short((plan -> 0 -> 'Plan' ->> 'Total Cost')::float8);
+END $$;
+-- With another value of a setting, for this query alone.
+CREATE FUNCTION numbers(query text, setting text DEFAULT 'work_mem', value text DEFAULT '64MB') RETURNS TABLE (ours float8, theirs float8, startup float8, total float8)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('work_mem', '64MB', true), set_config(setting, value, true);
+	RETURN QUERY SELECT short(expected_ms), short(postgresql_ms), c.startup, c.total FROM gpusort_check(query), costs(query) AS c;
+END $$;
+
+-- Kinds of keys; rows; columns that are kept.
+SELECT key, n.* FROM unnest('{k,few,"few, k","n DESC",t,"path COLLATE \"C\"","path COLLATE \"und-x-icu\"","id","k DESC, t, n"}'::text[]) AS key, numbers('SELECT * FROM costed ORDER BY ' || key) AS n;
+SELECT rows, n.* FROM unnest('{100,2000,20000}'::int[]) AS rows, numbers(format('SELECT * FROM costed WHERE id <= %s ORDER BY k', rows)) AS n;
+SELECT columns, n.* FROM unnest('{k,"k, id","k, filler"}'::text[]) AS columns, numbers(format('SELECT %s FROM costed ORDER BY k', columns)) AS n;
+-- Memory: with little of it both go to files.
+SELECT memory, n.* FROM unnest('{512kB,1MB,4MB,64MB}'::text[]) AS memory, numbers('SELECT * FROM costed ORDER BY k', 'work_mem', memory) AS n;
+-- How many rows are wanted.
+SELECT bound, n.* FROM unnest('{LIMIT 1,LIMIT 1000,LIMIT 1000 OFFSET 5000,LIMIT 15000,OFFSET 100}'::text[]) AS bound, numbers('SELECT * FROM costed ORDER BY k ' || bound) AS n;
+-- Several processes, as many as the planner takes any machine to have.
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+ALTER TABLE costed SET (parallel_workers = 1);
+SELECT workers, n.* FROM unnest('{0,1}'::text[]) AS workers, numbers('SELECT * FROM costed ORDER BY few, t', 'max_parallel_workers_per_gather', workers) AS n;
+
+DROP TABLE costed;
+DROP FUNCTION short, costs, numbers;

@@ -1,0 +1,107 @@
+--
+-- The memory of a sort: what EXPLAIN says against every limit, and what grows while one sort runs.
+--
+SET client_min_messages = warning;
+-- Of the cpu device, also on a server whose default is another one.
+SET gpusort.backend = cpu;
+CREATE TABLE m AS SELECT i AS id, noise(i) AS k, md5(i::text) COLLATE "C" AS t, repeat('f', 20) AS filler FROM generate_series(1, 40000) AS i;
+VACUUM ANALYZE m;
+ALTER TABLE m SET (parallel_workers = 2);
+
+-- The line of EXPLAIN ANALYZE that tells a property of the sort, as a number.
+CREATE FUNCTION explained(query text, property text) RETURNS bigint
+LANGUAGE plpgsql SET gpusort.mode = force AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> property)::bigint;
+END $$;
+
+-- The limits in steps of 256 kB at which a sort's peak is above its limit, or below half of it although it went to files; how many go to files.
+CREATE FUNCTION check_limits(query text, most_kb int, least_kb int DEFAULT 512) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	peak bigint;
+	spilled int := 0;
+	wrong text := '';
+	n int := 0;
+BEGIN
+	FOR kb IN least_kb .. most_kb BY 256 LOOP
+		PERFORM set_config('gpusort.work_mem', kb || 'kB', true);
+		peak := explained(query, 'Peak Memory');
+		IF explained(query, 'Disk Usage') > 0 THEN
+			spilled := spilled + 1;
+			IF peak < kb / 2 THEN
+				wrong := wrong || format(' %s: unused, %s', kb, peak);
+			END IF;
+		END IF;
+		IF peak > kb THEN
+			wrong := wrong || format(' %s: %s', kb, peak);
+		END IF;
+		n := n + 1;
+	END LOOP;
+	RETURN CASE WHEN wrong = '' THEN 'ok, ' || CASE WHEN spilled = 0 THEN 'none' WHEN spilled = n THEN 'all' ELSE 'some' END || ' through files' ELSE wrong END;
+END $$;
+-- Where runs are merged each holds its longest row, whatever the limit; so wide rows need more.
+SELECT check_limits('SELECT * FROM m ORDER BY k', 6144) AS fixed, check_limits('SELECT * FROM m ORDER BY t', 8192) AS variable,
+	check_limits('SELECT * FROM m WHERE id <= 1000 ORDER BY k', 1024) AS few,
+	check_limits('SELECT k, repeat(t, 1000 + id) FROM m WHERE id <= 200 ORDER BY k', 4096, 1024) AS wide,
+	check_limits('SELECT k, t, CASE WHEN id % 5000 = 0 THEN repeat(t, 8000) END FROM m WHERE id <= 20000 ORDER BY k', 5120, 2560) AS some_wide;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT check_limits('SELECT * FROM m ORDER BY k', 7168) AS fixed_in_parallel, check_limits('SELECT * FROM m ORDER BY t', 9216) AS variable_in_parallel;
+-- So many rows that all processes sort them.
+CREATE TABLE joint AS SELECT i AS id, noise(i) AS k FROM generate_series(1, 80000) AS i;
+VACUUM ANALYZE joint;
+ALTER TABLE joint SET (parallel_workers = 2);
+SELECT check_limits('SELECT * FROM joint ORDER BY k', 9216, 4864) AS sorted_together;
+SET max_parallel_workers_per_gather = 0;
+RESET gpusort.work_mem;
+
+-- Kilobytes of all memory contexts of this session but the sort's own, when the function is called for the 1000th and the 9000th row: in the sort's
+-- input, where keys have been made, and above it, where rows are projected.
+CREATE FUNCTION memory_kb() RETURNS bigint LANGUAGE sql VOLATILE AS $$
+	SELECT sum(total_bytes)::bigint / 1024 FROM pg_backend_memory_contexts WHERE name <> 'GpuSort cpu device'
+$$;
+-- Not volatile, as far as the planner knows: so it may be computed above the sort, by the sort's node.
+CREATE FUNCTION note_memory(n int) RETURNS boolean LANGUAGE plpgsql STABLE COST 1000 AS $$
+BEGIN
+	IF n IN (1000, 9000) THEN
+		PERFORM set_config('noted.kb_' || n, memory_kb()::text, false);
+	END IF;
+	RETURN true;
+END $$;
+CREATE FUNCTION noted_reverse(t text) RETURNS text LANGUAGE plpgsql STABLE COST 1000 AS 'BEGIN RETURN reverse(t); END';
+CREATE FUNCTION growth_kb(query text) RETURNS text LANGUAGE plpgsql SET gpusort.mode = force SET gpusort.work_mem = '4MB' AS $$
+DECLARE
+	r record;
+	grown bigint;
+BEGIN
+	IF NOT uses_gpusort(query) THEN
+		RETURN 'not taken';
+	END IF;
+	PERFORM set_config('noted.kb_1000', '', false), set_config('noted.kb_9000', '', false);
+	FOR r IN EXECUTE query LOOP
+		NULL;
+	END LOOP;
+	grown := nullif(current_setting('noted.kb_9000'), '')::bigint - nullif(current_setting('noted.kb_1000'), '')::bigint;
+	RETURN CASE WHEN grown < 1024 THEN 'ok' ELSE coalesce(grown || ' kB', 'not noted') END;
+END $$;
+-- Values that are compressed, and others that stand elsewhere: 3 kB each.
+CREATE TABLE toasted (id int, compressed text COLLATE "C", external text);
+ALTER TABLE toasted ALTER external SET STORAGE EXTERNAL;
+INSERT INTO toasted SELECT i, repeat(i::text || ' ', 3000 / length(i || ' ')), repeat(md5(i::text), 100) FROM generate_series(1, 10000) AS i;
+VACUUM ANALYZE toasted;
+SELECT growth_kb('SELECT id FROM (SELECT * FROM toasted WHERE note_memory(id) OFFSET 0) s ORDER BY compressed') AS compressed_keys,
+	growth_kb('SELECT id FROM (SELECT * FROM toasted WHERE note_memory(id) OFFSET 0) s ORDER BY external COLLATE "und-x-icu"') AS external_keys,
+	growth_kb('SELECT id FROM (SELECT id, upper(compressed) AS u FROM toasted WHERE note_memory(id) OFFSET 0) s ORDER BY u COLLATE "C" DESC') AS projected_keys,
+	growth_kb('SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500') AS projected_rows;
+-- That is the node's own projection: no other node computes it.
+SET gpusort.mode = force;
+EXPLAIN (COSTS OFF, VERBOSE) SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500;
+
+DROP TABLE m, joint, toasted;
+DROP FUNCTION memory_kb, note_memory, noted_reverse, growth_kb, check_limits, explained;

@@ -1,0 +1,131 @@
+--
+-- Values on every seam of an encoding: where a type's sort key changes its form, its length, a byte that counts, or lies beside a marker.
+-- The tests of types and the random test (regress/random_sorts) take their data from here.
+--
+
+-- Whole numbers beside every power of two within the bounds.
+CREATE FUNCTION integer_seams(low numeric, high numeric) RETURNS numeric[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(DISTINCT v) FROM (
+		SELECT sign * trunc(2::numeric ^ k) + d AS v FROM generate_series(0, 64) AS k, unnest('{-1,1}'::int[]) AS sign, unnest('{-1,0,1}'::int[]) AS d
+	) s WHERE v BETWEEN low AND high
+$$;
+
+-- Powers of two of both signs, and what is no number.
+CREATE FUNCTION float_seams(low int, high int) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(sign * 2::float8 ^ k)::text[] || '{0,-0,NaN,Infinity,-Infinity}' FROM generate_series(low, high, 7) AS k, unnest('{-1,1}'::float8[]) AS sign
+$$;
+
+-- The weight of the first digit, to base 10000, takes one byte from -40 to 81, three beyond; on disk it has a short form from -64 to 63.
+-- Digits go four at a time: values of one to ten digits, each of which continues the one before.  The scale does not count.
+CREATE FUNCTION numeric_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(sign || mantissa || 'e' || 4 * weight) ||
+		'{0,0.0000,NaN,Infinity,-Infinity,1e131068,-1e131068,1e-16383,-1e-16383,1.00000000000000000000000000000000000000000000000000000000000000000000}'
+	FROM unnest('{-66,-65,-64,-63,-62,-42,-41,-40,-39,-2,-1,0,1,2,3,62,63,64,65,80,81,82,83}'::int[]) AS weight,
+		unnest('{"",-}'::text[]) AS sign,
+		(SELECT '2.' || left('000100020003000400050006000700080009', 4 * n) FROM generate_series(0, 9) AS n UNION ALL VALUES ('1'), ('9999'), ('9999.9999')) AS m (mantissa)
+$$;
+
+-- Strings that end at, before and behind every eighth byte, in several ways; short ones with long ICU sort keys; in both cases.
+CREATE FUNCTION text_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(v) FROM (
+		SELECT repeat('a', length) || tail AS v FROM generate_series(0, 17) AS length, unnest(ARRAY['', ' ', E'\001', E'\177', 'é', 'A', 'b  ']) AS tail
+		UNION ALL SELECT repeat(c, n) FROM unnest(ARRAY['ﷺ', E'a\u0301\u0323', '㌫', '😀', E'\uffff', 'ß', 'Z', '-']) AS c, unnest('{1,2,3,7,8,9,20,21,300}'::int[]) AS n
+	) s
+$$;
+
+CREATE FUNCTION bytea_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg('\x' || repeat(a, m) || repeat(b, n)) FROM unnest('{00,01,ff}'::text[]) AS a, unnest('{00,01,fe,ff}'::text[]) AS b,
+		unnest('{0,1,2,7,8}'::int[]) AS m, unnest('{0,1,2,8}'::int[]) AS n
+$$;
+
+-- Bytes of which all are the same but one.
+CREATE FUNCTION hex_seams(bytes int) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(repeat(a, i) || b || repeat(a, bytes - 1 - i)) FROM unnest('{00,ff}'::text[]) AS a, unnest('{00,01,7f,80,ff}'::text[]) AS b, generate_series(0, bytes - 1) AS i
+$$;
+
+CREATE FUNCTION bit_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(repeat(a, m) || repeat(b, n)) FROM unnest('{0,1}'::text[]) AS a, unnest('{0,1}'::text[]) AS b,
+		unnest('{0,1,6,7,8,9,16,63,64}'::int[]) AS m, unnest('{0,1,2,8}'::int[]) AS n
+$$;
+
+CREATE FUNCTION inet_seams() RETURNS inet[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(set_masklen(address::inet, mask)) FROM unnest('{0.0.0.0,0.0.0.1,127.255.255.255,128.0.0.0,255.255.255.255,::,::1,7fff::,8000::,ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff}'::text[]) AS address,
+		unnest('{0,1,7,8,9,15,16,17,31,32,33,63,64,65,127,128}'::int[]) AS mask WHERE mask <= 32 OR address LIKE '%:%'
+$$;
+
+-- Days are 24 hours, months 30 days, and the lower 16 bits of the microseconds stand apart.
+CREATE FUNCTION interval_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(format('%s mons %s days %s us', m, d, us)) FROM unnest('{0,1,-1,2147483647,-2147483648}'::int[]) AS m, unnest('{0,1,-1,30,-30}'::int[]) AS d,
+		unnest('{0,1,-1,65535,65536,65537,-65536,86399999999,86400000000,86400000001,-86400000000,-86400000001,2592000000000}'::bigint[]) AS us
+$$;
+
+-- The literals of a type, which may be an enum; NULL: nothing is known of it.
+CREATE FUNCTION seams(type regtype) RETURNS text[]
+LANGUAGE sql STABLE AS $$
+	SELECT CASE type::text
+		WHEN 'boolean' THEN '{t,f}'
+		WHEN '"char"' THEN ARRAY['', 'a', '~', E'\001', E'\177', 'é', '€', '😀']
+		WHEN 'smallint' THEN integer_seams(-32768, 32767)::text[]
+		WHEN 'integer' THEN integer_seams(-2147483648, 2147483647)::text[]
+		WHEN 'bigint' THEN integer_seams(-9223372036854775808, 9223372036854775807)::text[]
+		WHEN 'xid8' THEN integer_seams(0, 18446744073709551615)::text[]
+		WHEN 'money' THEN (SELECT array_agg(v / 100)::text[] FROM unnest(integer_seams(-9223372036854775808, 9223372036854775807)) AS v)
+		WHEN 'tid' THEN (SELECT array_agg(format('(%s,%s)', block, line)) FROM unnest(integer_seams(0, 4294967295)) AS block, unnest('{0,1,255,256,65535}'::int[]) AS line)
+		WHEN 'pg_lsn' THEN (SELECT array_agg(to_hex(high::bigint) || '/' || low) FROM unnest(integer_seams(0, 4294967295)) AS high, unnest('{0,1,80000000,FFFFFFFF}'::text[]) AS low)
+		WHEN 'real' THEN float_seams(-149, 127)
+		WHEN 'double precision' THEN float_seams(-1074, 1023)
+		WHEN 'date' THEN (SELECT array_agg(date '2000-01-01' + d::int)::text[] || '{infinity,-infinity,4713-01-01 BC,5874897-12-31}' FROM unnest(integer_seams(-2400000, 2000000000)) AS d)
+		WHEN 'time without time zone' THEN (SELECT array_agg(time '00:00' + us::float8 * interval '1 us')::text[] || '{24:00}' FROM unnest(integer_seams(0, 86399999999)) AS us)
+		WHEN 'time with time zone' THEN (SELECT array_agg(t || z) FROM unnest('{00:00,00:00:00.000001,12:00,13:00,23:59:59.999999,24:00}'::text[]) AS t, unnest('{+00,+01,-01,+15:59:59,-15:59:59}'::text[]) AS z)
+		WHEN 'timestamp without time zone' THEN (SELECT array_agg(timestamp '2000-01-01' + us::float8 * interval '1 us')::text[] || '{infinity,-infinity,4713-01-01 BC,294276-12-31 23:59:59.999999}'
+			FROM unnest(integer_seams(-200000000000000000, 9000000000000000000)) AS us)
+		WHEN 'timestamp with time zone' THEN (SELECT array_agg(timestamp '2000-01-01' + us::float8 * interval '1 us')::text[] || '{infinity,-infinity,4713-01-01 BC,294276-12-31}'
+			FROM unnest(integer_seams(-200000000000000000, 9000000000000000000)) AS us)
+		WHEN 'interval' THEN interval_seams()
+		WHEN 'uuid' THEN hex_seams(16)
+		WHEN 'macaddr' THEN hex_seams(6)
+		WHEN 'macaddr8' THEN hex_seams(8)
+		WHEN 'text' THEN text_seams()
+		WHEN 'character varying' THEN text_seams()
+		WHEN 'character' THEN text_seams()
+		WHEN 'name' THEN (SELECT array_agg(left(v, 20)) || repeat('x', 63) FROM unnest(text_seams()) AS v)
+		WHEN 'bytea' THEN bytea_seams()
+		WHEN 'bit' THEN bit_seams()
+		WHEN 'bit varying' THEN bit_seams()
+		WHEN 'numeric' THEN numeric_seams()
+		WHEN 'inet' THEN inet_seams()::text[]
+		WHEN 'cidr' THEN (SELECT array_agg(network(a))::text[] FROM unnest(inet_seams()) AS a)
+		ELSE CASE
+			WHEN type::text ~ '^(oid|reg\w+)$' THEN integer_seams(0, 4294967295)::text[]
+			ELSE (SELECT array_agg(enumlabel::text) FROM pg_enum WHERE enumtypid = type)
+		END
+	END
+$$;
+
+-- The table of supported types (src/key/describe.c), as it shows: gpusort takes a sort by a column of the type.
+CREATE FUNCTION is_taken_by_type(type regtype) RETURNS boolean
+LANGUAGE plpgsql SET gpusort.mode = force SET client_min_messages = warning AS $$
+DECLARE
+	taken boolean;
+BEGIN
+	EXECUTE format('CREATE TEMP TABLE of_type (v %s)', type);
+	BEGIN
+		taken := uses_gpusort('SELECT * FROM of_type ORDER BY v');
+	EXCEPTION WHEN undefined_function OR indeterminate_collation THEN
+		taken := false;
+	END;
+	DROP TABLE of_type;
+	RETURN taken;
+END $$;
+SELECT count(*) > 30 AS many, string_agg(oid::regtype::text, ' ') FILTER (WHERE seams(oid) IS NULL) AS without_seams
+FROM (SELECT oid FROM pg_type WHERE typtype = 'b' AND typcategory <> 'A' AND typnamespace = 'pg_catalog'::regnamespace AND is_taken_by_type(oid)) t;
+SELECT seams('jsonb') AS nothing_is_known, cardinality(seams('numeric')) > 200 AS many_of_numeric;
