@@ -240,7 +240,7 @@ foreach my $order ('k', 't', "CASE WHEN id % 20 = 0 THEN repeat(t, 10000) ELSE t
 }
 like($node->safe_psql('postgres', "EXPLAIN (ANALYZE, COSTS OFF) $long ORDER BY k"), qr/Device: cuda .*Runs: 21/, 'are a run each');
 
-my ($status, $out, $err) = $node->psql('postgres', "SET temp_file_limit = '5MB'; $queries{'fixed keys'}; SELECT count(*) FROM pg_ls_tmpdir()", on_error_stop => 0);
+my ($status, $out, $err) = $node->psql('postgres', "SET temp_file_limit = '2MB'; $queries{'fixed keys'}; SELECT count(*) FROM pg_ls_tmpdir()", on_error_stop => 0);
 like($err, qr/ERROR:  temporary file size exceeds "?temp_file_limit"?/, 'temp_file_limit is obeyed');
 is($out, '0', 'and leaves no file');
 
