@@ -57,7 +57,7 @@ SELECT count(*) FROM (SELECT * FROM r WHERE id <= 50000 ORDER BY t OFFSET 0) s;
 EOT
 	# The sort may need less than the larger limits; it must not need many times the size of its rows.
 	my $limited = $err =~ /ERROR:  temporary file size exceeds "?temp_file_limit"? \(\d+kB\)/;
-	ok($limited || $limit_mb > 9, "$limit_mb MB of files: " . ($limited ? 'one clear error' : 'enough'));
+	ok($limited || $limit_mb > 6, "$limit_mb MB of files: " . ($limited ? 'one clear error' : 'enough'));
 	is($out, $limited ? "0\n50000" : "100000\n0\n50000", 'no file is left and the session works on');
 }
 my ($status, $out, $err) = $node->psql('postgres', "SET temp_file_limit = '40MB'; $sort;");

@@ -68,34 +68,38 @@ is_column(const Node *expr, const TargetEntry *column)
 	return equal(expr, input);
 }
 
-/* The input's columns that are this expression; equal ones are all named. */
-static Bitmapset *
-columns_of(const Node *expr, List *input)
+/* The input's column (resno) that setrefs.c takes for this expression, the first that is it; 0: none. */
+static AttrNumber
+column_of(const Node *expr, List *input)
 {
-	Bitmapset *resnos = NULL;
 	ListCell *cell;
 
 	foreach(cell, input)
 	{
 		if (is_column(expr, lfirst_node(TargetEntry, cell)))
-			resnos = bms_add_member(resnos, lfirst_node(TargetEntry, cell)->resno);
+			return lfirst_node(TargetEntry, cell)->resno;
 	}
-	return resnos;
+	return 0;
 }
 
-/* Notes the columns that an expression needs, as setrefs.c finds them: the whole of it, or its parts. */
+/*
+ * Notes the columns that an expression needs, as setrefs.c finds them: the whole of it, or its parts, but for
+ * constants.
+ */
 static bool
 note_needed(Node *expr, void *arg)
 {
 	NeededColumns *needed = arg;
-	Bitmapset *resnos;
+	AttrNumber resno;
 
-	if (expr == NULL)
+	if (expr == NULL || IsA(expr, Const))
 		return false;
-	resnos = columns_of(expr, needed->input);
-	needed->resnos = bms_add_members(needed->resnos, resnos);
-	if (resnos != NULL)
+	resno = column_of(expr, needed->input);
+	if (resno != 0)
+	{
+		needed->resnos = bms_add_member(needed->resnos, resno);
 		return false;
+	}
 	needed->all |= IsA(expr, Var);
 	return expression_tree_walker(expr, note_needed, arg);
 }
@@ -112,8 +116,7 @@ find_unused_columns(List *targetlist, List *input, const SortPlanOptions *option
 	{
 		TargetEntry *output = lfirst_node(TargetEntry, cell);
 
-		if (!bms_is_member(output->resno, options->sort_junk) ||
-			columns_of((Node *) output->expr, input) == NULL)
+		if (!bms_is_member(output->resno, options->sort_junk) || column_of((Node *) output->expr, input) == 0)
 			(void) note_needed((Node *) output->expr, &needed);
 	}
 	for (int attno = 1; !needed.all && attno <= list_length(input); attno++)
