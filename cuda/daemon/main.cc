@@ -25,6 +25,7 @@ print_usage(FILE *to)
 		"  --devices LIST             numbers of the devices to use, as 0,2; default: all\n"
 		"  --max-device-memory SIZE   of each device, in bytes (k, M, G: kibi-, mebi-, gibibytes) or as 80%%, the default\n"
 		"  --staging-memory SIZE      pinned host memory for chunks on their way; default 1G\n"
+		"  --idle-memory SIZE         host memory for the results of clients that fetch nothing for a while; default 4G\n"
 		"  --chunk-size SIZE          of a chunk, a multiple of 4k; default 4M\n"
 		"  --chunks NUMBER            of a connection; default 8\n"
 		"  --device-timeout SECONDS   end if a device takes longer for anything; default 60\n"
@@ -114,6 +115,8 @@ parse_option(Settings *settings, const char *option, const char *value)
 		parse_device_memory(settings, option, value);
 	else if (strcmp(option, "--staging-memory") == 0)
 		settings->staging_memory = parse_size(option, value);
+	else if (strcmp(option, "--idle-memory") == 0)
+		settings->idle_memory = strcmp(value, "0") == 0 ? 0 : parse_size(option, value);
 	else if (strcmp(option, "--chunk-size") == 0)
 		settings->chunk_bytes = parse_size(option, value);
 	else if (strcmp(option, "--chunks") == 0)

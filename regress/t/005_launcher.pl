@@ -189,18 +189,19 @@ set(service_timeout => undef);
 
 # A sort under way does without gpusortd then, and is right.
 create_rows($node, 200000);
-set(gpusortd_options => '--host-memory-layer --fault slow:500', service_timeout => '500ms');
-ok(wait_until(sub { my ($now) = gpusortd_pids($node); return $now && eval { slurp_file("/proc/$now/cmdline") } =~ /slow:500/ }), 'a slow gpusortd');
+set(gpusortd_options => '--host-memory-layer --chunk-size 64k --fault slow:100', service_timeout => '500ms');
+ok(wait_until(sub { my ($now) = gpusortd_pids($node); return $now && eval { slurp_file("/proc/$now/cmdline") } =~ /slow:100/ }), 'a slow gpusortd');
 wait_until_ready('is ready');
 my $session = $node->background_psql('postgres');
 $session->query_safe('SET gpusort.mode = force; SET gpusort.backend = cuda');
 $session->query_until(qr/started/,
 	"\\echo started\nSELECT count(*), bool_and(k >= before) FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT * FROM r ORDER BY k OFFSET 0) s) s2;\n");
-ok($node->poll_query_until('postgres', 'SELECT sum(jobs) = 1 FROM gpusort_devices()'), 'a sort is on the device');
+ok( $node->poll_query_until('postgres', "SELECT device = 'cuda' AND phase = 'reading input' FROM pg_stat_progress_gpusort"),
+	'a sort is on the device');
 $offset = -s $node->logfile;
 freeze_gpusortd($node);
 like($session->query('SELECT fallbacks FROM pg_stat_gpusort WHERE device = \'cuda\''), qr/^200000\|t\s+1$/, 'gpusortd hangs, and the sort is done on the CPU');
-like(log_since($offset), qr/did not answer within/, 'as gpusortd was killed');
+ok(wait_until(sub { log_since($offset) =~ /did not answer within/ }), 'as gpusortd was killed');
 $session->quit;
 set(gpusortd_options => undef, service_timeout => undef);
 wait_until_ready('and started again');

@@ -19,6 +19,7 @@ int gpusort_min_rows = 500;
 int gpusort_work_mem = -1;
 char *gpusort_max_device_memory;
 int gpusort_staging_memory = 1024;
+int gpusort_idle_memory = 4096;
 char *gpusort_device_list;
 int gpusort_service_timeout = 10000;
 int gpusort_queue_timeout = 10000;
@@ -127,6 +128,10 @@ define_service_settings(void)
 	DefineCustomIntVariable("gpusort.staging_memory", "Host memory for rows on their way to and from GPUs.",
 							NULL, &gpusort_staging_memory, 1024, 32, 1024 * 1024, PGC_SIGHUP, GUC_UNIT_MB,
 							NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.idle_memory",
+							"Host memory for sorted rows on GPUs of which nobody fetched for a while.",
+							"0: they stay on the GPU.", &gpusort_idle_memory, 4096, 0, 1024 * 1024,
+							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.devices", "The GPUs to sort on, by number.",
 							   "Empty: all; none: no GPU is used, and gpusortd is not started.",
 							   &gpusort_device_list, "", PGC_SIGHUP, 0, check_devices, NULL, NULL);
@@ -162,9 +167,11 @@ guc_define_all(void)
 	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",
 							"-1 means as work_mem.", &gpusort_work_mem, -1, -1, MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL, NULL);
-	DefineCustomIntVariable("gpusort.queue_timeout", "How long a sort waits for GPU memory that others have.",
-							"Then the CPU sorts. -1: no limit.", &gpusort_queue_timeout, 10000, -1, INT_MAX,
-							PGC_USERSET, GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.queue_timeout",
+							"How long a sort waits at most for GPU memory that others have.",
+							"It waits no longer than the CPU would take for it. -1: no limit but that.",
+							&gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
+							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
 	define_service_settings();
 	MarkGUCPrefixReserved("gpusort");
 }

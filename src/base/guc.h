@@ -39,6 +39,7 @@ extern int gpusort_work_mem; /* kB; -1: as work_mem */
 /* What the launcher starts gpusortd with. */
 extern char *gpusort_max_device_memory; /* as 80%, or with a unit */
 extern int gpusort_staging_memory;		/* MB */
+extern int gpusort_idle_memory;			/* MB */
 extern char *gpusort_device_list;		/* as 0,2; empty: all; none: no gpusortd */
 extern int gpusort_queue_timeout;		/* ms that a sort waits for device memory; -1: no limit */
 extern int gpusort_service_timeout;		/* ms; 0: none */

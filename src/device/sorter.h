@@ -65,6 +65,7 @@ typedef struct SortRequest
 	double expected_rows;
 	double expected_row_bytes; /* of one row, without its key */
 	double expected_key_bytes; /* of one key */
+	double cpu_ms;			   /* milliseconds that the cpu device is expected to take */
 } SortRequest;
 
 typedef struct SortShare SortShare; /* participants.h */

@@ -202,6 +202,7 @@ make_request(const GpuSortState *state, const SortDevice *device, SortRequest *r
 	request->expected_rows = state->css.ss.ps.plan->plan_rows;
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected_key_bytes = state->key_width;
+	request->cpu_ms = sort_plan_cpu_ms((CustomScan *) state->css.ss.ps.plan);
 }
 
 /* Reads and sorts with this device; false: the sorter has failed. */

@@ -42,6 +42,7 @@
 #include "plan/rival.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
+#include "service/state.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 static planner_hook_type prev_planner_hook;
@@ -123,6 +124,16 @@ typedef struct Candidate
 	PathTime time;
 } Candidate;
 
+/* How long the cpu device would take for it. */
+static double
+candidate_cpu_ms(const Candidate *candidate)
+{
+	SortShape shape = candidate->shape;
+
+	shape.on_gpu = false;
+	return sort_time_total(&shape, predict_gpusort(&shape));
+}
+
 /* Is the GpuSort expected to be faster on the cuda device than on the cpu device, whichever was chosen? */
 static bool
 is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
@@ -142,10 +153,11 @@ candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick,
 	double expected = sort_time_total(&candidate->shape, candidate->time.sort);
 	double expected_of_postgres = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
 
-	return list_make4(makeInteger(is_faster_on_gpu(candidate, yardstick, input)),
+	return list_make5(makeInteger(is_faster_on_gpu(candidate, yardstick, input)),
 					  makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
 					  makeFloat(psprintf("%.3f", expected)),
-					  makeFloat(psprintf("%.3f", expected_of_postgres)));
+					  makeFloat(psprintf("%.3f", expected_of_postgres)),
+					  makeFloat(psprintf("%.3f", candidate_cpu_ms(candidate))));
 }
 
 /* A GpuSort over this input, its cost not set. */
@@ -250,6 +262,7 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.on_gpu = on_gpu;
+	candidate.shape.device_memory = gpu_service_device_memory();
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : input);
 	if (best->shape.rows == 0 || candidate.time.wanted < best->time.wanted)
 		*best = candidate;
@@ -420,7 +433,8 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 		 .is_faster_on_gpu = intVal(linitial(best_path->custom_private)) != 0,
 		 .key_bytes = intVal(lsecond(best_path->custom_private)),
 		 .expected_ms = floatVal(lthird(best_path->custom_private)),
-		 .postgres_ms = floatVal(lfourth(best_path->custom_private))};
+		 .postgres_ms = floatVal(lfourth(best_path->custom_private)),
+		 .cpu_ms = floatVal(list_nth(best_path->custom_private, 4))};
 	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
 
 	plan->flags = best_path->flags;

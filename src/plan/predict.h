@@ -70,6 +70,7 @@ typedef struct SortShape
 	double launch;	  /* how much of COST_LAUNCH is charged; 0: the plan is serial */
 	double pass;	  /* how much of COST_PASS is charged */
 	bool on_gpu;
+	double device_memory; /* bytes of a GPU's memory that a sort may have; 0: not known */
 } SortShape;
 
 /* How many of each term. */

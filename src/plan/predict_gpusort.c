@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "access/htup_details.h"
@@ -22,6 +23,11 @@
 #define ENTRY_BYTES 8
 #define RECORD_BYTES 16 /* more, with a key of no fixed width */
 #define ITEM_BYTES 18
+
+/*
+ * The same on a GPU, besides its key: where it begins and where it goes, its number, a part of a workspace.
+ */
+#define GPU_ROW_BYTES 40
 
 /*
  * The first strings in an ICU collation take longer, as long as a process does not know how its characters'
@@ -181,14 +187,13 @@ count_spill(const SortShape *shape, double rows, double *counts)
 		count_encoding(shape, rows, counts);
 }
 
+/* Runs written, but not sorted; merged, and their rows returned. */
 static void
-count_external(const SortShape *shape, double rows, CostCounts *counts)
+count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
 {
-	double runs = Max(2, ceil(rows * gpusort_row_memory(shape) / shape->memory));
 	double order = Max(4, shape->memory / MERGE_BUFFER_BYTES);
 	double passes = Max(1, ceil(log(runs) / log(order)));
 
-	count_sort(shape, rows / runs, rows, counts->first);
 	count_spill(shape, rows * (passes - 0.5), counts->first);
 	counts->first[COST_MERGE_LEVEL] += rows * Max(0, levels_of(runs) - levels_of(order));
 	count_spill(shape, rows * 0.5, counts->rest);
@@ -197,13 +202,48 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 }
 
 static void
+count_external(const SortShape *shape, double rows, CostCounts *counts)
+{
+	double runs = Max(2, ceil(rows * gpusort_row_memory(shape) / shape->memory));
+
+	count_sort(shape, rows / runs, rows, counts->first);
+	count_runs(shape, rows, runs, counts);
+}
+
+/*
+ * Bytes of a GPU's memory that a row takes at the highest, about: it, its key, and that sorted or what a sort
+ * of strings takes.
+ */
+static double
+gpu_row_memory(const SortShape *shape)
+{
+	return tuple_bytes(shape) + 2 * MAXALIGN((int) shape->key_bytes) + GPU_ROW_BYTES;
+}
+
+/* How many rows a GPU's memory holds. */
+static double
+rows_on_gpu(const SortShape *shape)
+{
+	return shape->device_memory > 0 ? Max(1, shape->device_memory / gpu_row_memory(shape)) : DBL_MAX;
+}
+
+/* What doesn't fit there comes back in sorted runs, which go to files. */
+static void
 count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 {
-	counts->first[COST_CUDA_JOB] += 1;
+	double runs = Max(1, ceil(rows / rows_on_gpu(shape)));
+
+	counts->first[COST_CUDA_JOB] += runs;
 	counts->first[COST_CUDA_SORT] += rows;
 	counts->first[COST_CUDA_KEY_BYTE] += rows * shape->key_bytes;
 	counts->first[COST_CUDA_BYTE] += rows * stored_bytes(shape);
-	counts->rest[COST_CUDA_RETURN] += rows;
+	if (runs > 1)
+	{
+		counts->first[COST_CUDA_RETURN] += rows;
+		count_runs(shape, rows, runs, counts);
+	}
+	else
+		counts->rest[COST_CUDA_RETURN] += rows;
 }
 
 /* Sorts and returns rows that were fed. */
@@ -245,13 +285,12 @@ left_rows(const SortShape *shape, double kept)
 	return shape->wanted < 0 ? kept : Min(kept, DROP_FACTOR * Max(1, shape->wanted) + BOUND_SAMPLES);
 }
 
-/* None on a GPU, whose memory is not known here. */
 double
 predict_passed_rows(const SortShape *shape)
 {
-	if (shape->on_gpu || shape->processes <= 1)
-		return 0;
-	return Max(0, left_rows(shape, kept_rows(shape)) - shape->memory / gpusort_row_memory(shape));
+	double room = shape->on_gpu ? rows_on_gpu(shape) : shape->memory / gpusort_row_memory(shape);
+
+	return shape->processes > 1 ? Max(0, left_rows(shape, kept_rows(shape)) - room) : 0;
 }
 
 void

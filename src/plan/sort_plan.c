@@ -18,9 +18,10 @@ enum
 	PRIVATE_COLLATIONS,	 /* oids */
 	PRIVATE_NULLS_FIRST, /* ints */
 	PRIVATE_OPTIONS,	 /* one int of the bits below */
-	PRIVATE_EXPECTED,	 /* Integer, two Floats: bytes of a key, milliseconds here and by PostgreSQL's sort */
-	PRIVATE_UNUSED,		 /* ints, attnos of the input */
-	PRIVATE_INPUT		 /* TargetEntries, the input's columns by reference */
+	/* Integer, three Floats: bytes of a key, milliseconds here, by PostgreSQL's sort and on the cpu device */
+	PRIVATE_EXPECTED,
+	PRIVATE_UNUSED, /* ints, attnos of the input */
+	PRIVATE_INPUT	/* TargetEntries, the input's columns by reference */
 };
 
 enum
@@ -155,8 +156,9 @@ columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *op
 	int bits = (options->restartable ? OPTION_RESTARTABLE : 0) |
 			   (options->is_faster_on_gpu ? OPTION_FASTER_ON_GPU : 0);
 	List *expected =
-		list_make3(makeInteger(options->key_bytes), makeFloat(psprintf("%.3f", options->expected_ms)),
-				   makeFloat(psprintf("%.3f", options->postgres_ms)));
+		list_make4(makeInteger(options->key_bytes), makeFloat(psprintf("%.3f", options->expected_ms)),
+				   makeFloat(psprintf("%.3f", options->postgres_ms)),
+				   makeFloat(psprintf("%.3f", options->cpu_ms)));
 	List *private;
 
 	for (int i = 0; i < sort->numCols; i++)
@@ -311,6 +313,12 @@ double
 sort_plan_postgres_ms(const CustomScan *plan)
 {
 	return floatVal(lthird(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
+}
+
+double
+sort_plan_cpu_ms(const CustomScan *plan)
+{
+	return floatVal(lfourth(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
 }
 
 Bitmapset *

@@ -37,6 +37,7 @@ typedef struct SortPlanOptions
 	int key_bytes;		   /* of a row's key, expected */
 	double expected_ms;	   /* time that it is expected to take, without its input */
 	double postgres_ms;	   /* and that PostgreSQL's sort in its place would take */
+	double cpu_ms;		   /* or the cpu device */
 } SortPlanOptions;
 
 /*
@@ -61,6 +62,7 @@ extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan);
 extern int sort_plan_key_bytes(const CustomScan *plan);
 extern double sort_plan_expected_ms(const CustomScan *plan);
 extern double sort_plan_postgres_ms(const CustomScan *plan);
+extern double sort_plan_cpu_ms(const CustomScan *plan);
 
 /*
  * The columns of the input that need not be kept beside their keys, since nothing looks at them after the

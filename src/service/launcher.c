@@ -137,6 +137,8 @@ make_arguments(char *argv[MAX_ARGUMENTS + 1])
 	argv[argc++] = guc_device_memory_argument();
 	argv[argc++] = "--staging-memory";
 	argv[argc++] = psprintf("%dM", gpusort_staging_memory);
+	argv[argc++] = "--idle-memory";
+	argv[argc++] = gpusort_idle_memory == 0 ? "0" : psprintf("%dM", gpusort_idle_memory);
 	if (gpusort_device_list[0] != '\0')
 	{
 		argv[argc++] = "--devices";

@@ -128,7 +128,7 @@ enter_job(GpusortdClient *client, GpusortdType type, const void *request)
 bool
 gpusortd_begin(GpusortdClient *client, const GpusortdBegin *begin)
 {
-	return enter_job(client, GPUSORTD_BEGIN, begin);
+	return gpusortd_drop_windows(client) && enter_job(client, GPUSORTD_BEGIN, begin);
 }
 
 bool

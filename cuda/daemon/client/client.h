@@ -9,6 +9,7 @@
  *		chunk = gpusortd_take_chunk, filled by the caller, gpusortd_submit_chunk, again and again
  *		gpusortd_perform		(who joined: gpusortd_flush)
  *		gpusortd_fetch, in any direction, again and again
+ *		gpusortd_begin again, for another job in the place of this one, or
  *		gpusortd_end			and gpusortd_begin again, or
  *		gpusortd_close
  *
@@ -79,7 +80,10 @@ typedef struct GpusortdClient
 /* Makes *client, connects and greets; wait may be NULL: plain poll. */
 bool gpusortd_connect(GpusortdClient *client, const char *socket_path, GpusortdWait wait, void *wait_arg);
 
-/* Begins a job; waits in the queue, if there is one, unless never_queue is set. */
+/*
+ * Begins a job; waits in the queue, if there is one, unless never_queue is set.  After gpusortd_perform: the
+ * next job has the memory of the last one, and doesn't wait.
+ */
 bool gpusortd_begin(GpusortdClient *client, const GpusortdBegin *begin);
 
 /* Helps to feed the job of another connection, whose client->job says which one. */

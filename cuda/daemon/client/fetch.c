@@ -37,9 +37,8 @@ receive_window(GpusortdClient *client, GpusortdRows *window)
 	return true;
 }
 
-/* Forgets the windows that were asked for ahead, and asks for the one at another place. */
-static bool
-turn(GpusortdClient *client, bool backward, uint64_t position)
+bool
+gpusortd_drop_windows(GpusortdClient *client)
 {
 	GpusortdRows dropped;
 
@@ -48,6 +47,15 @@ turn(GpusortdClient *client, bool backward, uint64_t position)
 		if (!receive_window(client, &dropped))
 			return false;
 	}
+	return true;
+}
+
+/* Forgets the windows that were asked for ahead, and asks for the one at another place. */
+static bool
+turn(GpusortdClient *client, bool backward, uint64_t position)
+{
+	if (!gpusortd_drop_windows(client))
+		return false;
 	if (position == GPUSORTD_NEXT && client->streaming)
 		position = client->window.first + (backward ? 0 : client->window.rows);
 	client->backward = backward;

@@ -44,6 +44,9 @@ bool gpusortd_receive_message(GpusortdClient *client, GpusortdType *type, Gpusor
 /* Receives messages up to one of this type; an ERROR is a failure. */
 bool gpusortd_receive_expected(GpusortdClient *client, GpusortdType expected, GpusortdAnswer *body);
 
+/* Receives, and forgets, the windows that were asked for ahead. */
+bool gpusortd_drop_windows(GpusortdClient *client);
+
 /* The number of a chunk that is of no use now; -1: there is none. */
 int gpusortd_find_idle_chunk(const GpusortdClient *client);
 

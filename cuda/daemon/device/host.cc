@@ -147,6 +147,16 @@ public:
 		return fault_ask(faults);
 	}
 
+	uint64_t least() override
+	{
+		return host_memory_needed(shape, size());
+	}
+
+	void trim() override
+	{
+		promise->lower(least());
+	}
+
 private:
 	JobSize size() const;
 	bool may_take(const FilledChunk &chunk);
@@ -283,9 +293,10 @@ HostJob::perform(GpusortdSorted *sorted)
 	sorted->rows = n;
 	sorted->key_bytes = keys.bytes.size();
 	sorted->row_bytes = rows.bytes.size();
-	sorted->device_bytes = host_memory_needed(shape, size());
+	sorted->device_bytes = least();
 	sorted->feed_us = feed_us;
 	sorted->sort_us = microseconds_since(start);
+	trim();
 	return {};
 }
 

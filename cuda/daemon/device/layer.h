@@ -110,6 +110,13 @@ public:
 	 */
 	virtual Outcome submit(const FilledChunk &chunk) = 0;
 
+	/*
+	 * While no chunk is being taken: so much memory is enough for the job as it is, to be sorted and
+	 * returned; and lowers the promise to that.  Chunks may come all the same, if it can be raised again.
+	 */
+	virtual uint64_t least() = 0;
+	virtual void trim() = 0;
+
 	/* Sorts, once.  Fills in all of *sorted. */
 	virtual Outcome perform(GpusortdSorted *sorted) = 0;
 

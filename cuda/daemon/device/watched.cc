@@ -108,6 +108,18 @@ public:
 		return job->submit(chunk);
 	}
 
+	uint64_t least() override
+	{
+		return job->least();
+	}
+
+	void trim() override
+	{
+		Watch::Call call(watch);
+
+		job->trim();
+	}
+
 	Outcome perform(GpusortdSorted *sorted) override
 	{
 		Watch::Call call(watch);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GPUSORTD_MAGIC UINT32_C(0x44535047) /* "GPSD" */
-#define GPUSORTD_VERSION 1
+#define GPUSORTD_VERSION 2
 
 #define GPUSORTD_MAX_DEVICES 16
 #define GPUSORTD_MAX_CHUNKS 64
@@ -150,6 +150,7 @@ typedef struct GpusortdWelcome
 	uint32_t devices;
 	uint32_t host_memory; /* 1: no real devices */
 	uint64_t chunk_bytes; /* no row with its entry can be longer */
+	uint64_t idle_bytes;  /* of host memory, of jobs that rest */
 	GpusortdDevice device[GPUSORTD_MAX_DEVICES];
 } GpusortdWelcome;
 
@@ -221,7 +222,7 @@ static_assert(sizeof(GpusortdPerform) == 8, "wire format");
 static_assert(sizeof(GpusortdFetch) == 16, "wire format");
 static_assert(sizeof(GpusortdEnd) == 8, "wire format");
 static_assert(sizeof(GpusortdDevice) == 96, "wire format");
-static_assert(sizeof(GpusortdWelcome) == 16 + 96 * GPUSORTD_MAX_DEVICES, "wire format");
+static_assert(sizeof(GpusortdWelcome) == 24 + 96 * GPUSORTD_MAX_DEVICES, "wire format");
 static_assert(sizeof(GpusortdQueued) == 8, "wire format");
 static_assert(sizeof(GpusortdJob) == 40, "wire format");
 static_assert(sizeof(GpusortdChunkFree) == 8, "wire format");

@@ -1,14 +1,12 @@
 /*
  * resources.cc
- *		Promises of device memory, and segments of chunk memory; resources.h says how.
+ *		Segments of chunk memory, and idle memory; resources.h says how.
  */
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iterator>
 
 #include <fcntl.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -40,7 +38,8 @@ SegmentPool::destroy(Segment segment)
 {
 	if (segment.base != nullptr)
 	{
-		layer->unregister_memory(segment.base);
+		if (!segment.retired)
+			layer->unregister_memory(segment.base);
 		munmap(segment.base, chunk_bytes * segment.chunks);
 	}
 	if (segment.fd >= 0)
@@ -145,7 +144,21 @@ SegmentPool::give_back(Segment segment)
 {
 	std::lock_guard<std::mutex> lock(mutex);
 
-	free_segments.push_back(segment);
+	if (segment.retired)
+		destroy(segment);
+	else
+		free_segments.push_back(segment);
+}
+
+void
+SegmentPool::retire(Segment *segment)
+{
+	layer->unregister_memory(segment->base);
+	segment->retired = true;
+
+	std::lock_guard<std::mutex> lock(mutex);
+
+	made_chunks -= segment->chunks;
 }
 
 /* False: there is no room for it, or it could not be made; clients will be told why when they ask. */
@@ -181,163 +194,45 @@ SegmentPool::prepare(const std::vector<uint32_t> &sizes, size_t first)
 	});
 }
 
-/* ---- admission ---- */
+/* ---- idle memory ---- */
 
-static uint64_t
-bytes_left(const GateDevice &device)
+bool
+IdleMemory::take(uint64_t bytes)
 {
-	return device.limit - device.promised;
+	uint64_t before = taken;
+
+	while (bytes <= limit - before)
+	{
+		if (taken.compare_exchange_weak(before, before + bytes))
+			return true;
+	}
+	return false;
 }
 
-GateDevice *
-Gate::most_free()
-{
-	return &*std::max_element(devices.begin(), devices.end(), [](const GateDevice &a, const GateDevice &b) {
-		return bytes_left(a) < bytes_left(b);
-	});
-}
-
-/* Under the lock: admits from the queue's head as long as there is something for it. */
 void
-Gate::admit_waiting()
+IdleMemory::give_back(uint64_t bytes)
 {
-	while (!queue.empty() && free_chunks >= queue.front()->chunks)
-	{
-		Admission *next = queue.front();
-		GateDevice *device = most_free();
-		uint64_t one = 1;
-
-		if (bytes_left(*device) < next->share)
-			return;
-		device->promised += next->share;
-		device->jobs++;
-		free_chunks -= next->chunks;
-		next->place = device;
-		queue.pop_front();
-		(void) !write(next->event, &one, sizeof(one));
-	}
-}
-
-/* A job that expects more than any device has gets all that one may have, and is told when that is full. */
-std::unique_ptr<Admission>
-Gate::enter(uint64_t bytes, uint32_t chunks)
-{
-	int event = eventfd(0, EFD_CLOEXEC);
-	uint64_t most = 0;
-
-	if (event < 0)
-		return nullptr;
-	for (const GateDevice &device : devices)
-		most = std::max(most, device.limit);
-
-	std::unique_ptr<Admission> admission(new Admission(this, event, std::min(bytes, most), chunks));
-	std::lock_guard<std::mutex> lock(mutex);
-
-	queue.push_back(admission.get());
-	admit_waiting();
-	return admission;
-}
-
-Admission::~Admission()
-{
-	{
-		std::lock_guard<std::mutex> lock(gate->mutex);
-
-		if (place != nullptr)
-		{
-			place->promised -= share;
-			place->jobs--;
-			gate->free_chunks += chunks;
-		}
-		else
-			gate->queue.remove(this);
-		gate->admit_waiting();
-	}
-	close(event);
+	taken -= bytes;
 }
 
 bool
-Admission::admitted() const
+IdleShare::take(IdleMemory *from, uint64_t wanted)
 {
-	std::lock_guard<std::mutex> lock(gate->mutex);
-
-	return place != nullptr;
-}
-
-int
-Admission::device() const
-{
-	std::lock_guard<std::mutex> lock(gate->mutex);
-
-	return place->description.number;
-}
-
-uint64_t
-Admission::bytes() const
-{
-	std::lock_guard<std::mutex> lock(gate->mutex);
-
-	return share;
-}
-
-uint64_t
-Admission::before() const
-{
-	std::lock_guard<std::mutex> lock(gate->mutex);
-
-	return std::distance(gate->queue.begin(), std::find(gate->queue.begin(), gate->queue.end(), this));
-}
-
-bool
-Admission::raise(uint64_t bytes)
-{
-	std::lock_guard<std::mutex> lock(gate->mutex);
-
-	if (bytes <= share)
-		return true;
-	if (bytes - share > bytes_left(*place))
-		return false;
-	place->promised += bytes - share;
-	share = bytes;
+	if (wanted > bytes)
+	{
+		if (!from->take(wanted - bytes))
+			return false;
+		memory = from;
+		bytes = wanted;
+	}
 	return true;
 }
 
 void
-Admission::lower(uint64_t bytes)
+IdleShare::give_back()
 {
-	std::lock_guard<std::mutex> lock(gate->mutex);
-
-	if (bytes >= share)
-		return;
-	place->promised -= share - bytes;
-	share = bytes;
-	gate->admit_waiting();
-}
-
-bool
-Gate::take_chunks(uint32_t chunks)
-{
-	std::lock_guard<std::mutex> lock(mutex);
-
-	if (free_chunks < chunks + (queue.empty() ? 0 : queue.front()->chunks))
-		return false;
-	free_chunks -= chunks;
-	return true;
-}
-
-void
-Gate::release_chunks(uint32_t chunks)
-{
-	std::lock_guard<std::mutex> lock(mutex);
-
-	free_chunks += chunks;
-	admit_waiting();
-}
-
-std::vector<GateDevice>
-Gate::describe()
-{
-	std::lock_guard<std::mutex> lock(mutex);
-
-	return devices;
+	if (memory != nullptr)
+		memory->give_back(bytes);
+	memory = nullptr;
+	bytes = 0;
 }

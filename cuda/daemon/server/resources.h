@@ -1,24 +1,21 @@
 /*
  * resources.h
- *		What jobs share: the memory of the devices, and chunk memory.
- *
- * Device memory is promised, not handed out: the gate keeps account of how much each job was promised, and
- * admits no job for which there is nothing left.  Who comes first is admitted first, even if a later, smaller
- * job would fit already: so no job waits for ever.  A job goes to the device with the most left.  A promise
- * can be raised while the job runs, if there is something left; if not the job is told that the memory is
- * full, and nobody waits for anybody.
+ *		Host memory that jobs share: chunk memory, and memory for what idle jobs leave behind.
  *
  * Chunk memory is a pool of segments, each some chunks in a memfd that is sealed against changes of its size.
  * They are made when first needed, or before that in the background, registered with the devices once, and
  * lent to one connection at a time.  There are large and small ones: helpers, and jobs that will have few
  * rows, get small ones, so that there are enough.  A client may keep its mapping of a segment that is lent to
  * another; all clients are the same user's.
+ *
+ * A segment of a connection that rests is retired, if others need its place: it is no longer pinned, and the
+ * connection keeps it to its end, with whatever its client has yet to read there.  That, and the results of
+ * jobs that rest, is idle memory, of which there is a limit.
  */
 #ifndef GPUSORTD_RESOURCES_H
 #define GPUSORTD_RESOURCES_H
 
 #include <atomic>
-#include <list>
 #include <mutex>
 #include <thread>
 
@@ -31,6 +28,7 @@ struct Segment
 	int fd = -1;
 	uint8_t *base = nullptr;
 	uint32_t chunks = 0;
+	bool retired = false; /* not pinned, and not of the pool any more */
 };
 
 /* Who takes a segment has the gate's leave: so there are never more than most_chunks lent. */
@@ -48,6 +46,9 @@ public:
 
 	Outcome take(uint32_t chunks, Segment *segment);
 	void give_back(Segment segment);
+
+	/* The segment leaves the pool, which may make another one in its place. */
+	void retire(Segment *segment);
 
 	const uint64_t chunk_bytes;
 	const uint32_t most_chunks;
@@ -67,87 +68,55 @@ private:
 	std::thread preparing;
 };
 
-/* ---- admission ---- */
+/* ---- idle memory ---- */
 
-struct GateDevice
-{
-	DeviceDescription description;
-	uint64_t limit;
-	uint64_t promised;
-	uint32_t jobs;
-};
-
-class Gate;
-
-/* One job's place in the queue, and then its share.  Left by destroying it, from whatever state. */
-class Admission : public MemoryPromise
+/* How much there is of it, and how much is taken.  From any thread. */
+class IdleMemory
 {
 public:
-	~Admission() override;
-
-	/* Becomes readable when admitted. */
-	int event_fd() const
+	explicit IdleMemory(uint64_t most) : limit(most)
 	{
-		return event;
 	}
 
-	bool admitted() const;
+	bool has_room(uint64_t bytes) const
+	{
+		return bytes <= limit - taken;
+	}
 
-	/* Once admitted: the device's number, and the bytes promised. */
-	int device() const;
-	uint64_t bytes() const override;
-	bool raise(uint64_t bytes) override;
-	void lower(uint64_t bytes) override;
-
-	/* Jobs in the queue before this one. */
-	uint64_t before() const;
-
-	const uint32_t chunks; /* of chunk memory */
+	uint64_t bytes() const
+	{
+		return taken;
+	}
 
 private:
-	friend class Gate;
-	Admission(Gate *its_gate, int event_fd, uint64_t bytes, uint32_t its_chunks)
-		: chunks(its_chunks), gate(its_gate), event(event_fd), share(bytes)
-	{
-	}
+	friend class IdleShare;
+	bool take(uint64_t bytes);
+	void give_back(uint64_t bytes);
 
-	Gate *gate;
-	int event;
-	uint64_t share;				 /* wanted, then promised */
-	GateDevice *place = nullptr; /* once admitted */
+	const uint64_t limit;
+	std::atomic<uint64_t> taken{0};
 };
 
-class Gate
+/* Some of it, given back by its destructor. */
+class IdleShare
 {
 public:
-	Gate(std::vector<GateDevice> all_devices, uint32_t chunks)
-		: devices(std::move(all_devices)), free_chunks(chunks)
+	IdleShare() = default;
+	IdleShare(const IdleShare &) = delete;
+	IdleShare &operator=(const IdleShare &) = delete;
+
+	~IdleShare()
 	{
+		give_back();
 	}
 
-	/*
-	 * Takes a place at the end of the queue, for a job that is expected to need so much; NULL: no files left.
-	 */
-	std::unique_ptr<Admission> enter(uint64_t bytes, uint32_t chunks);
-
-	/*
-	 * Chunk memory for a connection that helps a job which was admitted already: now or not at all, and none
-	 * that the head of the queue needs.
-	 */
-	bool take_chunks(uint32_t chunks);
-	void release_chunks(uint32_t chunks);
-
-	std::vector<GateDevice> describe();
+	/* What it has already counts; false: there is not as much. */
+	bool take(IdleMemory *from, uint64_t wanted);
+	void give_back();
 
 private:
-	friend class Admission;
-	void admit_waiting();
-	GateDevice *most_free();
-
-	std::mutex mutex;
-	std::vector<GateDevice> devices;
-	uint32_t free_chunks;
-	std::list<Admission *> queue;
+	IdleMemory *memory = nullptr;
+	uint64_t bytes = 0;
 };
 
 #endif /* GPUSORTD_RESOURCES_H */

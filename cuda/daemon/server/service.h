@@ -22,6 +22,7 @@ struct Settings
 	uint64_t device_memory = 0; /* bytes of each device; 0: by percentage */
 	uint32_t device_memory_percent = 80;
 	uint64_t staging_memory = UINT64_C(1) << 30;
+	uint64_t idle_memory = UINT64_C(4) << 30; /* host memory for what idle jobs leave behind */
 	uint64_t chunk_bytes = UINT64_C(4) << 20;
 	uint32_t chunks = 8;		  /* of a connection */
 	uint32_t device_timeout = 60; /* seconds that a call of the layer may take */
@@ -33,7 +34,7 @@ struct Settings
 struct Service
 {
 	Service(const Settings &its_settings, std::unique_ptr<DeviceLayer> its_layer)
-		: settings(its_settings), layer(std::move(its_layer))
+		: settings(its_settings), layer(std::move(its_layer)), idle_memory(its_settings.idle_memory)
 	{
 	}
 
@@ -67,6 +68,7 @@ struct Service
 	std::unique_ptr<DeviceLayer> layer;
 	std::unique_ptr<SegmentPool> segments;
 	std::unique_ptr<Gate> gate;
+	IdleMemory idle_memory;
 	std::atomic<bool> stopping{false};
 	std::atomic<int> exit_status{0};
 	int stop_event = -1;

@@ -8,6 +8,9 @@
  *	                        |  \--JOIN---> helping                 |
  *	                        ^------------------END-----------------+
  *
+ * BEGIN is allowed in the state sorted, too: another job takes the place of the one that is over, without
+ * waiting for it.
+ *
  * A message that isn't allowed in the state, or isn't one at all, is a protocol error and closes the
  * connection.  A job that fails is told of once; from then on its messages are dropped, for the client may
  * have sent some before it could know, until END, and the connection is ready again.
@@ -65,7 +68,7 @@ Session::run()
 		;
 }
 
-/* As long as no message is there, answers fetches that are under way. */
+/* As long as no message is there, answers fetches that are under way; then the job rests. */
 bool
 Session::wait_for_message()
 {
@@ -74,7 +77,7 @@ Session::wait_for_message()
 		if (!finish_fetch())
 			return false;
 	}
-	return true;
+	return !fetches.empty() || rest();
 }
 
 /* False: the connection is at its end. */
@@ -107,7 +110,7 @@ Session::dispatch(const Message &message)
 				return message.hello.flags == 0 ? hello() : protocol_error("unknown flags in HELLO");
 			break;
 		case GPUSORTD_BEGIN:
-			if (state == SessionState::ready)
+			if (state == SessionState::ready || state == SessionState::sorted)
 				return begin(message.begin);
 			break;
 		case GPUSORTD_JOIN:
@@ -165,6 +168,7 @@ Session::hello()
 
 	welcome.host_memory = service->settings.host_memory;
 	welcome.chunk_bytes = service->segments->chunk_bytes;
+	welcome.idle_bytes = service->idle_memory.bytes();
 	for (const GateDevice &device : service->gate->describe())
 	{
 		GpusortdDevice *to = &welcome.device[welcome.devices++];
@@ -211,34 +215,73 @@ choose_chunks(const Service &service, const JobSize &size, uint32_t key_bytes)
 																				 : service.large_segment();
 }
 
+/* A job of its own; or another one in the place of that which is sorted. */
 bool
 Session::begin(const GpusortdBegin &wanted)
 {
 	JobSize expected = expected_size(wanted);
+	JobShape shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm,
+					  wanted.payload == GPUSORTD_WORDS_RIDE, service->segments->chunk_bytes};
+	std::unique_ptr<Admission> place;
 	bool admitted = false;
-	uint32_t chunks;
-	Outcome outcome;
 
 	if (!begin_is_valid(wanted))
 		return fail({GPUSORTD_INVALID, "BEGIN asks for a sort that there is not"});
-	job = std::make_shared<SharedJob>();
-	job->shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm,
-				  wanted.payload == GPUSORTD_WORDS_RIDE, service->segments->chunk_bytes};
-	chunks = choose_chunks(*service, expected, wanted.key_bytes);
-	waiting = service->gate->enter(service->layer->memory_needed(job->shape, expected), chunks);
+	place = place_of_last_job();
+	if (place != nullptr)
+		return start_job(expected, shape, std::move(place));
+	waiting = service->gate->enter(service->layer->memory_needed(shape, expected),
+								   service->layer->memory_needed(shape, {}),
+								   choose_chunks(*service, expected, wanted.key_bytes));
 	if (waiting == nullptr)
 		return fail({GPUSORTD_NO_RESOURCES, "gpusortd has too many files open"});
 	if (!wait_for_admission(&admitted))
 		return false;
-	if (!admitted)
-		return true;
-	outcome = job->begin(service->layer.get(), expected, std::move(waiting));
+	return !admitted || start_job(expected, shape, std::move(waiting));
+}
+
+/* The last job is over.  Its place, if it still has one on the device. */
+std::unique_ptr<Admission>
+Session::place_of_last_job()
+{
+	std::unique_ptr<Admission> place;
+
+	if (job == nullptr || job->place()->bytes() == 0)
+	{
+		leave_job();
+		return nullptr;
+	}
+	service->withdraw(job);
+	place = job->end();
+	fetch_us = 0;
+	return place;
+}
+
+bool
+Session::start_job(const JobSize &expected, const JobShape &shape, std::unique_ptr<Admission> place)
+{
+	uint32_t chunks = place->chunks_lent();
+	Outcome outcome;
+
+	job = std::make_shared<SharedJob>();
+	job->shape = shape;
+	outcome = job->begin(service->layer.get(), expected, std::move(place));
 	if (!outcome.ok())
 		return fail(outcome);
 	if (getrandom(&job->token, sizeof(job->token), 0) != (ssize_t) sizeof(job->token))
 		return fail({GPUSORTD_NO_RESOURCES, "no random numbers"});
 	service->publish(job);
-	return lend_segment(chunks, SessionState::feeding);
+	return segment.base != nullptr ? send_segment(SessionState::feeding)
+								   : lend_segment(chunks, SessionState::feeding);
+}
+
+/* There is nobody to wait for.  The place in the queue is gone, and the connection is ready for END. */
+bool
+Session::refuse(bool *admitted)
+{
+	*admitted = false;
+	waiting.reset();
+	return fail({GPUSORTD_MEMORY_FULL, "idle sorts have the device's memory"});
 }
 
 /* Waits in the queue, and for the client's END.  False: the connection is at its end. */
@@ -247,9 +290,9 @@ Session::wait_for_admission(bool *admitted)
 {
 	Message message;
 
-	*admitted = waiting->admitted();
-	if (*admitted)
-		return true;
+	*admitted = true;
+	if (!waiting->waits())
+		return !waiting->refused() || refuse(admitted);
 	if (!wire.send(GPUSORTD_QUEUED, GpusortdQueued{waiting->before()}))
 		return false;
 	for (;;)
@@ -261,12 +304,10 @@ Session::wait_for_admission(bool *admitted)
 		if (fds[0].revents != 0)
 			break;
 		if (fds[1].revents != 0)
-		{
-			*admitted = true;
-			return true;
-		}
+			return !waiting->refused() || refuse(admitted);
 	}
 	/* Whatever it says, it is out of the queue; nobody waits for the rest of what it sends. */
+	*admitted = false;
 	waiting.reset();
 	if (!read_message(&message))
 		return false;
@@ -291,10 +332,15 @@ bool
 Session::lend_segment(uint32_t chunks, SessionState next)
 {
 	Outcome outcome = service->segments->take(chunks, &segment);
+
+	return outcome.ok() ? send_segment(next) : fail(outcome);
+}
+
+bool
+Session::send_segment(SessionState next)
+{
 	GpusortdJob lent = {};
 
-	if (!outcome.ok())
-		return fail(outcome);
 	job->describe(&lent);
 	lent.chunks = segment.chunks;
 	lent.chunk_bytes = service->segments->chunk_bytes;

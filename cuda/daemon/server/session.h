@@ -3,7 +3,7 @@
  *		One connection, as a class: its state, and a function a message.
  *
  * session.cc has the loop, and all that comes before rows do; session_job.cc feeding, sorting, returning,
- * ending.
+ * ending; session_rest.cc what becomes of a job while its client is busy elsewhere.
  */
 #ifndef GPUSORTD_SESSION_H
 #define GPUSORTD_SESSION_H
@@ -47,9 +47,13 @@ private:
 	bool wait_for_message();
 	bool hello();
 	bool begin(const GpusortdBegin &wanted);
+	bool start_job(const JobSize &expected, const JobShape &shape, std::unique_ptr<Admission> place);
+	std::unique_ptr<Admission> place_of_last_job();
+	bool refuse(bool *admitted);
 	bool wait_for_admission(bool *admitted);
 	bool join(const GpusortdJoin &wanted);
 	bool lend_segment(uint32_t chunks, SessionState next);
+	bool send_segment(SessionState next);
 	bool submit(const GpusortdSubmit &filled);
 	bool perform();
 	bool fetch(const GpusortdFetch &wanted);
@@ -57,6 +61,9 @@ private:
 	bool finish_fetches();
 	bool end();
 	void leave_job();
+
+	bool rest();
+	bool give_back(const Holding &wanted);
 
 	Service *service;
 	Wire wire;
@@ -66,6 +73,7 @@ private:
 	bool helper = false;
 	uint32_t place_chunks = 0; /* helper: the gate counts so many chunks as lent to it */
 	Segment segment;
+	IdleShare idle_share;  /* for the segment, once it is retired */
 	uint64_t rows = 0;	   /* of the result */
 	uint64_t position = 0; /* of the next fetch */
 	uint64_t fetch_us = 0;

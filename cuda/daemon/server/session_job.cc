@@ -150,6 +150,7 @@ Session::leave_job()
 	if (segment.base != nullptr)
 		service->segments->give_back(segment);
 	segment = {};
+	idle_share.give_back();
 	if (place_chunks > 0)
 		service->gate->release_chunks(place_chunks);
 	place_chunks = 0;

@@ -2,7 +2,12 @@
  * shared_job.cc
  *		The states of a job, and the calls of its device's job; shared_job.h says how they go together.
  */
+#include <new>
+
 #include "daemon/server/shared_job.h"
+
+/* A chunk is refused when it has found no room so often, though others had made some. */
+#define MOST_RAISES 3
 
 /* A call of the device's job, in one state of the job. */
 class SharedJob::Use
@@ -26,7 +31,10 @@ public:
 	{
 		std::lock_guard<std::mutex> lock(job->mutex);
 
-		if (device_job != nullptr && --job->users == 0)
+		if (device_job == nullptr)
+			return;
+		job->last_used = std::chrono::steady_clock::now();
+		if (--job->users == 0)
 			job->unused.notify_all();
 	}
 
@@ -57,8 +65,8 @@ SharedJob::describe(GpusortdJob *lent)
 }
 
 /*
- * A chunk that failed has spoiled the job: that is noted while its call counts as under way, so that nobody
- * begins to sort before.
+ * If there is no memory for the chunk, those who rest make room for it.  A chunk that failed has spoiled the
+ * job: that is noted while its call counts as under way, so that nobody begins to sort before.
  */
 Outcome
 SharedJob::submit(const FilledChunk &chunk)
@@ -68,7 +76,10 @@ SharedJob::submit(const FilledChunk &chunk)
 
 	if (use.device_job == nullptr)
 		return use.why_not;
-	if (chunk.rows > 0)
+	if (chunk.rows == 0)
+		return outcome;
+	outcome = use.device_job->submit(chunk);
+	for (int i = 0; outcome.code == GPUSORTD_MEMORY_FULL && i < MOST_RAISES && admission->make_room(); i++)
 		outcome = use.device_job->submit(chunk);
 	if (!outcome.ok() && outcome.code != GPUSORTD_MEMORY_FULL)
 	{
@@ -95,7 +106,10 @@ SharedJob::perform(GpusortdSorted *sorted)
 	std::lock_guard<std::mutex> lock(mutex);
 
 	if (outcome.ok() && state == State::sorting)
+	{
 		state = State::sorted;
+		result_bytes = sorted->row_bytes;
+	}
 	return outcome;
 }
 
@@ -116,6 +130,99 @@ SharedJob::finish_fetch()
 	return use.device_job != nullptr ? use.device_job->finish_fetch() : use.why_not;
 }
 
+/* ---- giving back ---- */
+
+/* Under the lock. */
+bool
+SharedJob::is_idle(std::chrono::milliseconds unused_for) const
+{
+	return users == 0 && std::chrono::steady_clock::now() - last_used >= unused_for;
+}
+
+uint64_t
+SharedJob::spare(std::chrono::milliseconds unused_for, const IdleMemory &idle)
+{
+	std::lock_guard<std::mutex> lock(mutex);
+	uint64_t promised = admission->bytes();
+
+	if (state == State::over)
+		return promised;
+	if (!is_idle(unused_for) || state == State::sorting)
+		return 0;
+	if (state == State::feeding)
+		return promised - std::min(promised, device_job->least());
+	return stays || (aside == nullptr && !idle.has_room(result_bytes)) ? 0 : promised;
+}
+
+Outcome
+SharedJob::give_back(std::chrono::milliseconds unused_for, IdleMemory *idle,
+					 const std::function<bool()> &interrupted)
+{
+	{
+		std::unique_lock<std::mutex> lock(mutex);
+
+		if (state == State::over)
+		{
+			close(&lock);
+			admission->leave_device();
+		}
+		else if (state == State::feeding && is_idle(unused_for))
+			device_job->trim();
+		if (state != State::sorted || admission->bytes() == 0)
+			return {};
+	}
+	try
+	{
+		return set_aside(idle, interrupted);
+	}
+	catch (const std::bad_alloc &)
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+
+		stays = true;
+		aside.reset();
+		idle_share.give_back();
+		return {};
+	}
+}
+
+/* Copies the rest of the result; then lets go of the device's job. */
+Outcome
+SharedJob::set_aside(IdleMemory *idle, const std::function<bool()> &interrupted)
+{
+	bool all = false;
+
+	{
+		Use use(this, State::sorted);
+
+		if (use.device_job == nullptr || !idle_share.take(idle, result_bytes))
+			return {};
+		if (aside == nullptr)
+			aside = std::make_unique<HostResult>(shape);
+		while (!all)
+		{
+			Outcome outcome;
+
+			if (interrupted())
+				return {};
+			outcome = aside->take(use.device_job, &all);
+			if (!outcome.ok())
+				return outcome;
+		}
+	}
+
+	std::lock_guard<std::mutex> lock(mutex);
+
+	if (state == State::sorted)
+	{
+		device_job = std::move(aside);
+		admission->leave_device();
+	}
+	return {};
+}
+
+/* ---- the end ---- */
+
 /* Under the lock.  The first failure counts. */
 void
 SharedJob::end_with(const Outcome &outcome)
@@ -131,6 +238,8 @@ SharedJob::close(std::unique_lock<std::mutex> *lock)
 {
 	unused.wait(*lock, [this] { return users == 0; });
 	device_job.reset();
+	aside.reset();
+	idle_share.give_back();
 }
 
 void

@@ -8,12 +8,20 @@
  * Calls go to the device's job beside each other while chunks come.  Who changes the state first keeps others
  * from beginning a call, then waits for those under way.  So nobody holds a lock while a device works, and
  * the device's job is never destroyed under somebody's hands.
+ *
+ * A job that nobody has worked with for a while can give back memory of the device: while it is being fed,
+ * what it was promised and has no use for yet; when it is sorted, all of it, as the result is copied to host
+ * memory.
  */
 #ifndef GPUSORTD_SHARED_JOB_H
 #define GPUSORTD_SHARED_JOB_H
 
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 
+#include "daemon/device/host_result.h"
+#include "daemon/server/gate.h"
 #include "daemon/server/resources.h"
 
 class SharedJob
@@ -33,6 +41,21 @@ public:
 	Outcome perform(GpusortdSorted *sorted);
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window);
 	Outcome finish_fetch();
+
+	/*
+	 * To be asked by the connection that began the job: bytes of the promise that it could give back, as it
+	 * has not been used for so long; and has it give them back.  A result is copied window by window, as long
+	 * as nobody interrupts; what was copied until then need not be copied again.
+	 */
+	uint64_t spare(std::chrono::milliseconds unused_for, const IdleMemory &idle);
+	Outcome give_back(std::chrono::milliseconds unused_for, IdleMemory *idle,
+					  const std::function<bool()> &interrupted);
+
+	/* The job's place at the gate; NULL: it never got one. */
+	Admission *place() const
+	{
+		return admission.get();
+	}
 
 	/*
 	 * The job is over; it lets go of the device's memory now, and tells why to whoever asks.  The first
@@ -60,14 +83,24 @@ private:
 
 	void end_with(const Outcome &outcome);
 	void close(std::unique_lock<std::mutex> *lock);
+	bool is_idle(std::chrono::milliseconds unused_for) const;
+	void trim(std::chrono::milliseconds unused_for);
+	Outcome set_aside(IdleMemory *idle, const std::function<bool()> &interrupted);
 
 	std::mutex mutex;
 	std::condition_variable unused;
 	State state = State::feeding;
 	int users = 0; /* calls under way */
+	std::chrono::steady_clock::time_point last_used = std::chrono::steady_clock::now();
 	Outcome failure;
 	std::unique_ptr<Admission> admission;
 	std::unique_ptr<DeviceJob> device_job;
+
+	/* Of the sorted job; used by the connection that began it alone, but for close. */
+	uint64_t result_bytes = 0;
+	std::unique_ptr<HostResult> aside; /* so far */
+	IdleShare idle_share;			   /* that it takes, or will take */
+	bool stays = false;				   /* on the device: there is no host memory for it */
 };
 
 #endif /* GPUSORTD_SHARED_JOB_H */

@@ -39,11 +39,11 @@ Wire::read_bytes(void *to, size_t bytes)
 }
 
 bool
-Wire::can_read() const
+Wire::can_read(int within_ms) const
 {
 	struct pollfd poll_fd = {fd, POLLIN, 0};
 
-	return poll(&poll_fd, 1, 0) > 0;
+	return poll(&poll_fd, 1, within_ms) > 0;
 }
 
 bool

@@ -36,8 +36,8 @@ public:
 	/* False: the client is gone; or *why says what is wrong with its message. */
 	bool read(Message *message, std::string *why);
 
-	/* Is there something to be read now, or the end? */
-	bool can_read() const;
+	/* Is there something to be read, or the end, now or within some milliseconds? */
+	bool can_read(int within_ms = 0) const;
 
 	/* Sends a message, maybe with a file; false: the client is gone. */
 	template <typename Body>

@@ -3,8 +3,8 @@
  *		The cuda device: gpusortd, a service of its own process, sorts on GPUs.
  *
  * Filled chunks leave while the input is still read.  After the last one the service sorts and puts whole
- * rows in order, and they come back a window at a time; they stay on the device until the sort ends, so they
- * can be read again in both directions.
+ * rows in order, and they come back a window at a time; they stay with the service until the sort ends, so
+ * they can be read again in both directions.
  *
  *		sorter.c	beginning, failing, letting go
  *		feed.c		the connection and the chunks on their way
@@ -74,6 +74,7 @@ cuda_begin(const SortRequest *request)
 	sorter->desc = request->desc;
 	sorter->limit = request->memory_limit;
 	sorter->random_access = request->random_access;
+	sorter->patience_ms = request->cpu_ms;
 	estimate_job(sorter, request);
 	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
 		cuda_share_create(sorter);
@@ -143,7 +144,7 @@ cuda_perform(Sorter *base)
 	if (!cuda_share_finish(sorter) || !settle_chunks(sorter))
 		return;
 	if (sorter->external == NULL)
-		(void) cuda_sort_job(sorter);
+		(void) (cuda_sort_job(sorter) && cuda_keep_small_result(sorter));
 	else
 		(void) cuda_finish_external(sorter);
 }

@@ -18,6 +18,9 @@
 /* Even a service that has memory takes some milliseconds to answer. */
 #define QUEUE_TIMEOUT_MIN_MS 100
 
+/* So long a small sort waits all the same: in that time what idle sorts have can be moved out of its way. */
+#define PATIENCE_MIN_MS 250
+
 /* ---------------------------------------------------------------- connection */
 
 bool
@@ -42,9 +45,24 @@ gave_up_waiting(const CudaSorter *sorter)
 }
 
 /*
- * Begins a job, once there is memory for it; how long it waited is told apart.  Others may hold that memory
- * for as long as a cursor is open.  If this process itself has another sort there, which may be what it would
- * wait for, it doesn't wait; unless it has begun to spill, when much is done already.
+ * How long it may wait in the queue, in milliseconds: no longer than the cpu device would take.  So a wait is
+ * never in vain for long; and it has an end though the deadlock detector knows nothing of it, for those who
+ * have the memory may wait for a lock of this process.
+ */
+static int
+queue_patience(const CudaSorter *sorter)
+{
+	double patience = Max(sorter->patience_ms, PATIENCE_MIN_MS);
+
+	if (gpusort_queue_timeout >= 0)
+		patience = Min(patience, Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
+	return (int) Min(patience, INT_MAX);
+}
+
+/*
+ * How long it waited for memory is told apart.  If this process itself has another sort there, which may be
+ * what it would wait for, it doesn't wait.  A sort that spills goes on in the place of its last job, and
+ * waits for nobody, unless that place was given to others while the run was being written.
  */
 bool
 cuda_begin_job(CudaSorter *sorter)
@@ -52,29 +70,19 @@ cuda_begin_job(CudaSorter *sorter)
 	Stopwatch watch = stopwatch_start();
 	bool begun;
 
+	cuda_forget_window(sorter);
 	sorter->wait.event = GPUSORT_WAIT_QUEUE;
-	if (gpusort_queue_timeout >= 0)
-		sorter->wait.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(),
-															Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
+	sorter->wait.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), queue_patience(sorter));
 	sorter->client.never_queue = sorter->external == NULL && gpu_client_count() > 1;
 	begun = gpusortd_begin(&sorter->client, &sorter->estimate);
 	sorter->stats.queue_ms += stopwatch_ms(watch);
 	if (!begun && gave_up_waiting(sorter))
-		return cuda_fail(sorter, SORT_FAILURE_MEMORY,
-						 "other sorts have the device's memory (gpusort.queue_timeout)");
+		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
 	if (!begun)
 		return cuda_client_failed(sorter);
 	sorter->wait.deadline = 0;
 	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes);
 	return true;
-}
-
-bool
-cuda_end_job(CudaSorter *sorter)
-{
-	cuda_forget_window(sorter);
-	sorter->wait.event = GPUSORT_WAIT_FETCH;
-	return gpusortd_end(&sorter->client) || cuda_client_failed(sorter);
 }
 
 /* ---------------------------------------------------------------- chunks */

@@ -2,10 +2,10 @@
  * device/cuda/rows.c
  *		The cuda device's sorted rows: windows of them, in chunks that come back from gpusortd.
  *
- * The whole result stays on the device.  A window is a part of it that stands here in a chunk, row after row;
- * the next ones in the same direction are under way meanwhile.  Reading forwards inside a window needs
- * nothing but the rows' own lengths (cuda_next_row); for all else the places of its rows are found first,
- * once a window.
+ * The whole result stays with the service, unless it is small.  A window is a part of it that stands here in
+ * a chunk, row after row; the next ones in the same direction are under way meanwhile.  Reading forwards
+ * inside a window needs nothing but the rows' own lengths (cuda_next_row); for all else the places of its
+ * rows are found first, once a window.
  */
 #include "postgres.h"
 
@@ -90,6 +90,34 @@ fetch_window(CudaSorter *sorter, bool backward, int64 row)
 	sorter->stats.bytes_out += window.bytes;
 	if (window.rows == 0 || row != (int64) (backward ? window.first + window.rows - 1 : window.first))
 		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd returned other rows than it was asked for");
+	return true;
+}
+
+/*
+ * A window with all rows can as well be memory of the backend's own: an open cursor of few rows then keeps
+ * nobody from anything.
+ */
+bool
+cuda_keep_small_result(CudaSorter *sorter)
+{
+	const GpusortdSorted *sorted = &sorter->client.sorted;
+
+	if (sorted->row_bytes > Min(sorter->client.job.chunk_bytes, sorter->limit))
+		return true;
+	if (sorter->nrows > 0)
+	{
+		char *copy;
+
+		if (!fetch_window(sorter, false, 0))
+			return false;
+		if (sorter->window_rows < sorter->nrows)
+			return true;
+		copy = MemoryContextAllocHuge(sorter->context, sorter->window_bytes);
+		memcpy(copy, sorter->window, sorter->window_bytes);
+		sorter->window = copy;
+		sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes + sorter->window_bytes);
+	}
+	gpu_client_close(&sorter->client);
 	return true;
 }
 

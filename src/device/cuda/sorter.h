@@ -44,6 +44,7 @@ typedef struct CudaSorter
 	GpusortdClient client;
 	GpuClientWait wait;
 	GpusortdBegin estimate;
+	double patience_ms;				   /* so long it waits for memory at most */
 	Chunk chunks[GPUSORTD_MAX_CHUNKS]; /* those being filled, by their number */
 
 	/* What found no room on the device; the chunks are copies in the backend's own memory. */
@@ -107,8 +108,9 @@ cuda_forget_window(CudaSorter *sorter)
 /* ---- feed.c: connection, job, chunks ---- */
 
 extern bool cuda_connect(CudaSorter *sorter);
+
+/* Begins a job, in the place of the last one if there is one, which is sorted. */
 extern bool cuda_begin_job(CudaSorter *sorter);
-extern bool cuda_end_job(CudaSorter *sorter);
 
 /*
  * The number of a chunk to fill; -1: the sorter has failed, or, with *is_full, the device's memory is full.
@@ -140,6 +142,12 @@ extern void cuda_put_lone_chunk(CudaSorter *sorter);
 
 /* Sorts what is on the device, and goes before its first row. */
 extern bool cuda_sort_job(CudaSorter *sorter);
+
+/*
+ * After that: a result that is small is kept here, and the connection closed, so that the service has nothing
+ * of the sort any more.
+ */
+extern bool cuda_keep_small_result(CudaSorter *sorter);
 
 /* The next row where it is not at hand, or NULL. */
 extern MinimalTuple cuda_look_for_row(CudaSorter *sorter, bool forward);

@@ -79,7 +79,7 @@ spill_job(CudaSorter *sorter)
 	bool done;
 
 	check_no_chunk_is_filled(sorter);
-	done = cuda_sort_job(sorter) && (sorter->nrows == 0 || write_job(sorter)) && cuda_end_job(sorter);
+	done = cuda_sort_job(sorter) && (sorter->nrows == 0 || write_job(sorter));
 
 	MemoryContextSwitchTo(old);
 	return done;
@@ -103,6 +103,7 @@ cuda_finish_external(CudaSorter *sorter)
 {
 	if (!spill_job(sorter))
 		return false;
+	cuda_forget_window(sorter);
 	gpu_client_close(&sorter->client);
 	progress_enter(&sorter->base, PROGRESS_MERGING);
 	external_sort_finish(sorter->external);

@@ -9,8 +9,10 @@
 #ifndef DAEMON_CHECK_H
 #define DAEMON_CHECK_H
 
+#include <atomic>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <sys/types.h>
@@ -138,12 +140,44 @@ bool run_job(GpusortdClient *client, const std::string &socket_path, JobRows *ro
 /* Does a random job, in a connection of its own, come out right? */
 bool still_sorts(const Daemon &daemon, Random *random);
 
+/* ---- jobs that are there for the others' sake ---- */
+
+/* Asks for a job that expects so many bytes of rows, without waiting for the answer. */
+bool ask_for_job(GpusortdClient *client, const Daemon &daemon, uint64_t expected_bytes);
+
+/* The type of the next message; 0: none comes.  *body is what is in it. */
+int next_message(GpusortdClient *client, void *body = nullptr);
+
+/* Does nothing come for so many milliseconds? */
+bool is_silent(GpusortdClient *client, int milliseconds = 300);
+
+/* A job that never rests: it submits chunks without rows. */
+class BusyJob
+{
+public:
+	BusyJob(const Daemon &daemon, uint64_t expected_bytes);
+	~BusyJob();
+
+	BusyJob(const BusyJob &) = delete;
+	BusyJob &operator=(const BusyJob &) = delete;
+
+	bool begun = false;
+	GpusortdClient client;
+
+private:
+	void work();
+
+	std::atomic<bool> ending{false};
+	std::thread thread;
+};
+
 /* ---- the tests ---- */
 
 void check_jobs(Random *random);
 void check_program(Random *random);
 void check_clients(Random *random);
 void check_admission(Random *random);
+void check_idle(Random *random);
 void check_messages(Random *random);
 void check_fuzz(Random *random);
 void check_full(Random *random);

@@ -68,6 +68,7 @@ struct JobRows
 	JobShape shape;
 	uint64_t rows;
 	uint64_t most_of_chunk;
+	bool rests = false; /* after each chunk the job gives back what it can, and then no chunk is refused */
 };
 
 /* The size that BEGIN would tell for these rows. */

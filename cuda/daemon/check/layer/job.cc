@@ -159,9 +159,20 @@ fill_chunk(const JobRows &rows, uint64_t *next, uint64_t step, ChunkMemory *memo
 
 /* ---- a job ---- */
 
+/* Between two chunks. */
+static Outcome
+rest(DeviceJob *job, const MemoryPromise *promise)
+{
+	job->trim();
+	return promise->bytes() == job->least()
+			   ? Outcome()
+			   : Outcome{GPUSORTD_INVALID, "a job that rests keeps more than it needs"};
+}
+
 /* Feeds numbers from `first` on, `step` apart; those that were taken are noted. */
 static Outcome
-feed(DeviceJob *job, const JobRows &rows, uint64_t first, uint64_t step, std::vector<bool> *taken)
+feed(DeviceJob *job, const MemoryPromise *promise, const JobRows &rows, uint64_t first, uint64_t step,
+	 std::vector<bool> *taken)
 {
 	static std::mutex mutex;
 	ChunkMemory memory;
@@ -172,7 +183,9 @@ feed(DeviceJob *job, const JobRows &rows, uint64_t first, uint64_t step, std::ve
 		FilledChunk chunk = fill_chunk(rows, &next, step, &memory);
 		Outcome outcome = job->submit(chunk);
 
-		if (!outcome.ok() && outcome.code != GPUSORTD_MEMORY_FULL)
+		if (outcome.ok() && rows.rests)
+			outcome = rest(job, promise);
+		if (!outcome.ok() && (rows.rests || outcome.code != GPUSORTD_MEMORY_FULL))
 			return outcome;
 		/* Whatever happened, the chunk is the client's again. */
 		std::fill(memory.words.begin(), memory.words.end(), UINT64_MAX);
@@ -263,7 +276,7 @@ run_job(DeviceLayer *layer, const JobRows &rows, const JobSize &expected, Memory
 
 	why->clear();
 	if (outcome.ok())
-		outcome = feed(job.get(), rows, 0, 1, &taken);
+		outcome = feed(job.get(), promise, rows, 0, 1, &taken);
 	return outcome.ok() ? finish_job(job.get(), rows, taken, why) : outcome;
 }
 
@@ -279,7 +292,7 @@ run_job_in_threads(DeviceLayer *layer, const JobRows &rows, int threads, MemoryP
 
 	why->clear();
 	for (int i = 0; i < threads && outcome.ok(); i++)
-		feeders.emplace_back([&, i] { outcomes[i] = feed(job.get(), rows, i, threads, &taken); });
+		feeders.emplace_back([&, i] { outcomes[i] = feed(job.get(), promise, rows, i, threads, &taken); });
 	for (std::thread &feeder : feeders)
 		feeder.join();
 	for (const Outcome &one : outcomes)

@@ -8,12 +8,12 @@
 #define ROUNDS 20
 #define MOST_ROWS 60000
 
-/* A job that is promised what more rows would need, and gets no more. */
+/* A job that is promised what more rows would need, and gets no more, after rests either. */
 static bool
-smaller_job_fits(DeviceLayer *layer, const JobShape &shape, std::mt19937_64 *random)
+smaller_job_fits(DeviceLayer *layer, const JobShape &shape, bool rests, std::mt19937_64 *random)
 {
 	JobRows planned = {shape, 1 + (*random)() % MOST_ROWS, UINT64_MAX};
-	JobRows fed = {shape, 1 + (*random)() % planned.rows, UINT64_MAX};
+	JobRows fed = {shape, 1 + (*random)() % planned.rows, UINT64_MAX, rests};
 	JobSize expected = size_of(planned);
 	uint64_t bytes = layer->memory_needed(shape, expected);
 	Promise promise(bytes, bytes);
@@ -26,18 +26,25 @@ smaller_job_fits(DeviceLayer *layer, const JobShape &shape, std::mt19937_64 *ran
 	return outcome.ok() && why.empty();
 }
 
+static void
+check_smaller_jobs(const JobShape &shape, bool rests, std::mt19937_64 *random)
+{
+	std::unique_ptr<DeviceLayer> layer = open_layer();
+	int rounds = 0;
+
+	while (layer != nullptr && rounds < ROUNDS && smaller_job_fits(layer.get(), shape, rests, random))
+		rounds++;
+	layer.reset();
+	check(rounds == ROUNDS && nothing_is_held(), "%s: %d jobs smaller than planned fit%s",
+		  describe(shape).c_str(), rounds, rests ? ", and rest" : "");
+}
+
 void
 check_promises(std::mt19937_64 *random)
 {
 	for (const JobShape &shape : all_shapes())
 	{
-		std::unique_ptr<DeviceLayer> layer = open_layer();
-		int rounds = 0;
-
-		while (layer != nullptr && rounds < ROUNDS && smaller_job_fits(layer.get(), shape, random))
-			rounds++;
-		layer.reset();
-		check(rounds == ROUNDS && nothing_is_held(), "%s: %d jobs smaller than planned fit",
-			  describe(shape).c_str(), rounds);
+		for (bool rests : {false, true})
+			check_smaller_jobs(shape, rests, random);
 	}
 }

@@ -2,55 +2,56 @@
  * admission.cc
  *		Who gets device memory and chunk memory, and when; what happens when there is none left.
  */
-#include <chrono>
-#include <cstring>
-#include <thread>
-
-#include <poll.h>
-#include <sys/socket.h>
+#include <list>
+#include <memory>
 
 #include "daemon/check/harness/raw.h"
 
 #define MIB (UINT64_C(1) << 20)
 
-/* A job that expects this much, asked for without waiting for the answer. */
-static bool
-ask(GpusortdClient *client, const Daemon &daemon, uint64_t expected_bytes)
+/* Of 100 MB: three jobs that would like to have more than a fourth, and one that leaves 10 MB. */
+struct Full
 {
-	struct
+	explicit Full(const Daemon &daemon)
+		: greedy{{daemon, 60 * MIB}, {daemon, 1024 * MIB}, {daemon, 60 * MIB}},
+		  modest(std::make_unique<BusyJob>(daemon, 15 * MIB))
 	{
-		GpusortdHeader header;
-		GpusortdBegin begin;
-	} message = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_BEGIN, sizeof(GpusortdBegin), 0},
-				 {8, 0, 0, 0, 0, 0, expected_bytes}};
+	}
 
-	return gpusortd_connect(client, daemon.socket_path.c_str(), nullptr, nullptr) &&
-		   send(client->fd, &message, sizeof(message), MSG_NOSIGNAL) == (ssize_t) sizeof(message);
-}
+	bool begun() const
+	{
+		return greedy[0].begun && greedy[1].begun && greedy[2].begun && modest->begun;
+	}
 
-/* The type of the next message; 0: none comes.  *body is what is in it. */
-static int
-answer(GpusortdClient *client, void *body = nullptr)
-{
-	struct pollfd poll_fd = {client->fd, POLLIN, 0};
-	GpusortdHeader header = {};
-	char rest[GPUSORTD_MAX_MESSAGE];
+	BusyJob greedy[3];
+	std::unique_ptr<BusyJob> modest;
+};
 
-	if (poll(&poll_fd, 1, 5000) <= 0 ||
-		recv(client->fd, &header, sizeof(header), MSG_WAITALL) != (ssize_t) sizeof(header) ||
-		recv(client->fd, rest, header.length, MSG_WAITALL) != (ssize_t) header.length)
-		return 0;
-	if (body != nullptr)
-		memcpy(body, rest, header.length);
-	return header.type;
-}
-
+/* What it takes besides rows is little. */
 static bool
-is_silent(GpusortdClient *client)
+is_about(uint64_t bytes, uint64_t expected)
 {
-	struct pollfd poll_fd = {client->fd, POLLIN, 0};
+	return bytes >= expected && bytes < expected + MIB;
+}
 
-	return poll(&poll_fd, 1, 200) == 0;
+/* Whatever a job expects, it is promised a fourth of the device before it has sent a row. */
+static void
+check_first_promise()
+{
+	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
+	Full full(daemon);
+	GpusortdClient client;
+	bool ok = true;
+
+	for (const BusyJob &job : full.greedy)
+		ok = ok && job.begun && job.client.job.promised_bytes == 25 * MIB;
+	check(ok && full.modest->begun && is_about(full.modest->client.job.promised_bytes, 15 * MIB),
+		  "a job is promised what it expects to need, up to a fourth of the device");
+	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr);
+	check(ok && client.welcome.devices == 1 && client.welcome.device[0].jobs == 4 &&
+			  is_about(client.welcome.device[0].free_bytes, 9 * MIB),
+		  "WELCOME tells of it");
+	gpusortd_close(&client);
 }
 
 /* First come, first served, even where a later one would fit. */
@@ -58,36 +59,26 @@ static void
 check_queue()
 {
 	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
-	GpusortdClient client[5];
-	GpusortdQueued queued[5] = {};
-	bool ok;
+	auto full = std::make_unique<Full>(daemon);
+	GpusortdClient client[4];
+	GpusortdQueued queued[4] = {};
+	bool ok = full->begun();
 
-	ok = ask(&client[0], daemon, 60 * MIB) && answer(&client[0]) == GPUSORTD_JOB;
-	check(ok, "a job gets what it expects to need");
-	ok = ask(&client[1], daemon, 60 * MIB) && answer(&client[1], &queued[1]) == GPUSORTD_QUEUED &&
-		 ask(&client[2], daemon, 10 * MIB) && answer(&client[2], &queued[2]) == GPUSORTD_QUEUED &&
-		 ask(&client[3], daemon, 10 * MIB) && answer(&client[3], &queued[3]) == GPUSORTD_QUEUED &&
-		 ask(&client[4], daemon, 10 * MIB) && answer(&client[4], &queued[4]) == GPUSORTD_QUEUED;
-	check(ok && queued[1].before == 0 && queued[2].before == 1 && queued[3].before == 2 &&
-			  queued[4].before == 3,
-		  "others wait in a queue, small ones behind a large one");
-	check(is_silent(&client[2]), "and go on waiting");
-	gpusortd_close(&client[3]);
-	gpusortd_close(&client[0]);
-	check(answer(&client[1]) == GPUSORTD_JOB && answer(&client[2]) == GPUSORTD_JOB &&
-			  answer(&client[4]) == GPUSORTD_JOB,
-		  "when it ends they are admitted, but for one that left");
-	for (int i : {1, 2, 4})
+	for (int i = 0; i < 4; i++)
+		ok = ok && ask_for_job(&client[i], daemon, (i == 0 ? 20 : 5) * MIB) &&
+			 next_message(&client[i], &queued[i]) == GPUSORTD_QUEUED;
+	check(ok && queued[0].before == 0 && queued[1].before == 1 && queued[2].before == 2 &&
+			  queued[3].before == 3,
+		  "jobs wait in a queue, small ones behind a large one");
+	check(is_silent(&client[0]) && is_silent(&client[1]), "as long as others work");
+	gpusortd_close(&client[2]);
+	full.reset();
+	check(next_message(&client[0]) == GPUSORTD_JOB && next_message(&client[1]) == GPUSORTD_JOB &&
+			  next_message(&client[3]) == GPUSORTD_JOB,
+		  "when these end they are admitted, but for one that left");
+	for (int i : {0, 1, 3})
 		gpusortd_close(&client[i]);
-	check(daemon.settles(), "all is given back");
-	check(ask(&client[0], daemon, 1024 * MIB) && answer(&client[0]) == GPUSORTD_JOB,
-		  "who expects more than there is gets all");
-	ok = gpusortd_connect(&client[1], daemon.socket_path.c_str(), nullptr, nullptr);
-	check(ok && client[1].welcome.devices == 1 && client[1].welcome.device[0].jobs == 1 &&
-			  client[1].welcome.device[0].free_bytes == 0,
-		  "WELCOME tells of it");
-	gpusortd_close(&client[0]);
-	gpusortd_close(&client[1]);
+	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
 /* END in the queue. */
@@ -95,17 +86,19 @@ static void
 check_queue_left()
 {
 	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
-	GpusortdClient client[3];
+	auto full = std::make_unique<Full>(daemon);
+	GpusortdClient client[2];
 	bool ok;
 
-	ok = ask(&client[0], daemon, 60 * MIB) && answer(&client[0]) == GPUSORTD_JOB &&
-		 ask(&client[1], daemon, 60 * MIB) && answer(&client[1]) == GPUSORTD_QUEUED &&
-		 ask(&client[2], daemon, 10 * MIB) && answer(&client[2]) == GPUSORTD_QUEUED;
-	client[1].in_job = true;
-	check(ok && gpusortd_end(&client[1]) && answer(&client[2]) == GPUSORTD_JOB,
+	ok = full->begun() && ask_for_job(&client[0], daemon, 20 * MIB) &&
+		 next_message(&client[0]) == GPUSORTD_QUEUED && ask_for_job(&client[1], daemon, 5 * MIB) &&
+		 next_message(&client[1]) == GPUSORTD_QUEUED;
+	client[0].in_job = true;
+	check(ok && gpusortd_end(&client[0]) && next_message(&client[1]) == GPUSORTD_JOB,
 		  "END leaves the queue to the next one");
 	for (GpusortdClient &one : client)
 		gpusortd_close(&one);
+	full.reset();
 	check(daemon.settles(), "all is given back");
 }
 
@@ -114,8 +107,8 @@ static void
 check_queue_broken()
 {
 	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
-	GpusortdClient first;
-	bool ok = ask(&first, daemon, 60 * MIB) && answer(&first) == GPUSORTD_JOB;
+	auto full = std::make_unique<Full>(daemon);
+	bool ok = full->begun();
 
 	for (unsigned int type = GPUSORTD_HELLO; type < GPUSORTD_END; type++)
 	{
@@ -123,15 +116,15 @@ check_queue_broken()
 		GpusortdError error = {};
 		bool closed = false;
 
-		ok = ok && ask(&client, daemon, 60 * MIB) && answer(&client) == GPUSORTD_QUEUED;
+		ok = ok && ask_for_job(&client, daemon, 20 * MIB) && next_message(&client) == GPUSORTD_QUEUED;
 		raw_send(client.fd, raw_message(type, std::string(gpusortd_message_length(type), '\0')));
-		ok = ok && answer(&client, &error) == GPUSORTD_ERROR && error.code == GPUSORTD_PROTOCOL_ERROR;
+		ok = ok && next_message(&client, &error) == GPUSORTD_ERROR && error.code == GPUSORTD_PROTOCOL_ERROR;
 		(void) raw_receive(client.fd, 5000, &closed);
 		ok = ok && closed;
 		gpusortd_close(&client);
 	}
 	check(ok, "messages other than END in the queue close the connection");
-	gpusortd_close(&first);
+	full.reset();
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
@@ -140,18 +133,20 @@ static void
 check_queue_stalled()
 {
 	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
-	GpusortdClient client[3];
-	bool ok = ask(&client[0], daemon, 60 * MIB) && answer(&client[0]) == GPUSORTD_JOB;
+	auto full = std::make_unique<Full>(daemon);
+	GpusortdClient client[2];
+	bool ok = full->begun();
 
-	for (int i = 1; i < 3; i++)
-		ok = ok && ask(&client[i], daemon, 60 * MIB) && answer(&client[i]) == GPUSORTD_QUEUED;
-	raw_send(client[1].fd, raw_message(GPUSORTD_END, std::string()).substr(0, 4));
+	for (GpusortdClient &one : client)
+		ok = ok && ask_for_job(&one, daemon, 20 * MIB) && next_message(&one) == GPUSORTD_QUEUED;
+	raw_send(client[0].fd, raw_message(GPUSORTD_END, std::string()).substr(0, 4));
 	std::this_thread::sleep_for(std::chrono::milliseconds(100));
-	gpusortd_close(&client[0]);
-	check(ok && answer(&client[2]) == GPUSORTD_JOB,
+	full->modest.reset();
+	check(ok && next_message(&client[1]) == GPUSORTD_JOB,
 		  "a client that stops in the middle of a message holds no place in the queue");
-	gpusortd_close(&client[1]);
-	gpusortd_close(&client[2]);
+	for (GpusortdClient &one : client)
+		gpusortd_close(&one);
+	full.reset();
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
@@ -160,17 +155,12 @@ static void
 check_devices()
 {
 	Daemon daemon({"--max-device-memory", "100M"});
-	GpusortdClient client[3];
-	GpusortdJob job[3] = {};
-	bool ok = true;
+	BusyJob job[3] = {{daemon, 10 * MIB}, {daemon, 20 * MIB}, {daemon, 20 * MIB}};
 
-	for (int i = 0; i < 3; i++)
-		ok = ok && ask(&client[i], daemon, (i == 0 ? 30 : 60) * MIB) &&
-			 answer(&client[i], &job[i]) == GPUSORTD_JOB;
-	check(ok && job[0].device != job[1].device && job[2].device == job[0].device,
+	check(job[0].begun && job[1].begun && job[2].begun &&
+			  job[0].client.job.device != job[1].client.job.device &&
+			  job[2].client.job.device == job[0].client.job.device,
 		  "jobs are shared out to two devices");
-	for (GpusortdClient &one : client)
-		gpusortd_close(&one);
 }
 
 /* Chunk memory for two jobs only, or for one with two helpers, who get half as much each. */
@@ -178,17 +168,18 @@ static void
 check_staging()
 {
 	Daemon daemon({"--staging-memory", "512k"});
-	GpusortdClient client[5];
+	auto first = std::make_unique<BusyJob>(daemon, MIB);
+	auto second = std::make_unique<BusyJob>(daemon, MIB);
+	GpusortdClient client[4];
 	bool ok;
 
-	ok = ask(&client[0], daemon, MIB) && answer(&client[0]) == GPUSORTD_JOB && ask(&client[1], daemon, MIB) &&
-		 answer(&client[1]) == GPUSORTD_JOB && ask(&client[2], daemon, MIB) &&
-		 answer(&client[2]) == GPUSORTD_QUEUED;
+	ok = first->begun && second->begun && ask_for_job(&client[0], daemon, MIB) &&
+		 next_message(&client[0]) == GPUSORTD_QUEUED && is_silent(&client[0]);
 	check(ok, "a job waits for chunk memory");
+	first.reset();
+	check(next_message(&client[0]) == GPUSORTD_JOB, "and gets it");
+	second.reset();
 	gpusortd_close(&client[0]);
-	check(answer(&client[2]) == GPUSORTD_JOB, "and gets it");
-	gpusortd_close(&client[1]);
-	gpusortd_close(&client[2]);
 	check(daemon.settles(), "all is given back");
 
 	GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0};
@@ -209,20 +200,27 @@ check_staging()
 	check(gpusortd_perform(&client[0]), "and the job goes on without");
 	for (int i = 0; i < 4; i++)
 		gpusortd_close(&client[i]);
+	check(daemon.settles(), "all is given back");
+}
 
-	/* Small jobs have small segments, which are made of large ones' memory. */
-	begin.expected_rows = 1;
-	ok = true;
+/* Small jobs have small segments, which are made of large ones' memory. */
+static void
+check_small_segments()
+{
+	Daemon daemon({"--staging-memory", "512k"});
+	std::list<BusyJob> small;
+	GpusortdClient large;
+	bool ok = true;
+
 	for (int i = 0; i < 4; i++)
-		ok = ok && gpusortd_connect(&client[i], daemon.socket_path.c_str(), nullptr, nullptr) &&
-			 gpusortd_begin(&client[i], &begin) && client[i].job.chunks == 2;
-	check(ok && ask(&client[4], daemon, MIB) && answer(&client[4]) == GPUSORTD_QUEUED,
+		ok = small.emplace_back(daemon, 1).begun && small.back().client.job.chunks == 2 && ok;
+	check(ok && ask_for_job(&large, daemon, MIB) && next_message(&large) == GPUSORTD_QUEUED,
 		  "four small jobs have room for two");
-	gpusortd_close(&client[0]);
-	gpusortd_close(&client[1]);
-	check(answer(&client[4]) == GPUSORTD_JOB, "and a large one for two of them");
-	for (int i = 2; i < 5; i++)
-		gpusortd_close(&client[i]);
+	small.pop_back();
+	small.pop_back();
+	check(next_message(&large) == GPUSORTD_JOB, "and a large one for two of them");
+	small.clear();
+	gpusortd_close(&large);
 	check(daemon.settles(), "all is given back");
 }
 
@@ -231,32 +229,35 @@ static void
 check_staging_of_head()
 {
 	Daemon daemon({"--staging-memory", "512k"});
-	GpusortdBegin small = {8, 0, 0, 0, 1, 0, 0};
-	GpusortdClient client[4];
-	bool ok = ask(&client[0], daemon, MIB) && answer(&client[0], &client[0].job) == GPUSORTD_JOB &&
-			  gpusortd_connect(&client[1], daemon.socket_path.c_str(), nullptr, nullptr) &&
-			  gpusortd_begin(&client[1], &small) && ask(&client[2], daemon, MIB) &&
-			  answer(&client[2]) == GPUSORTD_QUEUED;
+	auto leader = std::make_unique<BusyJob>(daemon, MIB);
+	auto small = std::make_unique<BusyJob>(daemon, 1);
+	GpusortdClient waiting;
+	GpusortdClient helper;
+	bool ok = leader->begun && small->begun && ask_for_job(&waiting, daemon, MIB) &&
+			  next_message(&waiting) == GPUSORTD_QUEUED &&
+			  gpusortd_connect(&helper, daemon.socket_path.c_str(), nullptr, nullptr);
 
-	check(ok && gpusortd_connect(&client[3], daemon.socket_path.c_str(), nullptr, nullptr) &&
-			  !gpusortd_join(&client[3], client[0].job.job, client[0].job.token) &&
-			  client[3].code == GPUSORTD_STAGING_FULL,
+	check(ok && !gpusortd_join(&helper, leader->client.job.job, leader->client.job.token) &&
+			  helper.code == GPUSORTD_STAGING_FULL,
 		  "a helper gets no chunk memory while a job waits for it");
-	gpusortd_close(&client[1]);
-	check(answer(&client[2]) == GPUSORTD_JOB, "which gets it");
-	for (GpusortdClient &one : client)
-		gpusortd_close(&one);
+	small.reset();
+	check(next_message(&waiting) == GPUSORTD_JOB, "which gets it");
+	leader.reset();
+	gpusortd_close(&waiting);
+	gpusortd_close(&helper);
 	check(daemon.settles(), "all is given back");
 }
 
 void
 check_admission(Random *)
 {
+	check_first_promise();
 	check_queue();
 	check_queue_left();
 	check_queue_broken();
 	check_queue_stalled();
 	check_devices();
 	check_staging();
+	check_small_segments();
 	check_staging_of_head();
 }

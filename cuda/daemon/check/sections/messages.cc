@@ -160,7 +160,7 @@ static void
 check_states(const std::string &socket_path)
 {
 	/* Which of client_types are allowed in which state; a failed job's messages are dropped. */
-	static const char *const allowed[] = {"1000000", "0110000", "0001101", "0000011", "0111111"};
+	static const char *const allowed[] = {"1000000", "0110000", "0001101", "0100011", "0111111"};
 	bool right = true;
 
 	for (int state = 0; state < 5; state++)

@@ -308,3 +308,30 @@ CudaJob::submit(const FilledChunk &chunk)
 	feed_us += microseconds_since(start);
 	return outcome;
 }
+
+/* ---- pauses ---- */
+
+/* What the buffers of the feed have become. */
+uint64_t
+CudaJob::least()
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	return job_memory(shape, grown);
+}
+
+/* Lanes that a job of that size doesn't have give back their memory: it is not in that sum. */
+void
+CudaJob::trim()
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	(void) cudaSetDevice(arena->device);
+	planned = grown;
+	for (int i = job_lanes(shape, planned); i < LANES; i++)
+	{
+		arena->lanes[i].chunk.release();
+		arena->lanes[i].plan.release();
+	}
+	promise->lower(job_memory(shape, planned));
+}

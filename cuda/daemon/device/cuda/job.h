@@ -23,6 +23,8 @@ public:
 
 	DevSortStatus open();
 	Outcome submit(const FilledChunk &chunk) override;
+	uint64_t least() override;
+	void trim() override;
 	Outcome perform(GpusortdSorted *sorted) override;
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) override;
 	Outcome finish_fetch() override;
