@@ -52,12 +52,12 @@ SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
-SELECT check_limits('SELECT * FROM m ORDER BY k', 7168) AS fixed_in_parallel, check_limits('SELECT * FROM m ORDER BY t', 9216) AS variable_in_parallel;
+SELECT check_limits('SELECT * FROM m ORDER BY k', 12288) AS fixed_in_parallel, check_limits('SELECT * FROM m ORDER BY t', 14336) AS variable_in_parallel;
 -- So many rows that all processes sort them.
 CREATE TABLE joint AS SELECT i AS id, noise(i) AS k FROM generate_series(1, 80000) AS i;
 VACUUM ANALYZE joint;
 ALTER TABLE joint SET (parallel_workers = 2);
-SELECT check_limits('SELECT * FROM joint ORDER BY k', 9216, 4864) AS sorted_together;
+SELECT check_limits('SELECT * FROM joint ORDER BY k', 12288, 4864) AS sorted_together;
 SET max_parallel_workers_per_gather = 0;
 RESET gpusort.work_mem;
 
