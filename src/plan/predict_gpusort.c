@@ -54,6 +54,9 @@
 /* And so many times those wanted, before the others are dropped. */
 #define DROP_FACTOR 3
 
+/* The same where there is no room (bound_rows_to_cut_for_room). */
+#define LEAST_DROP_FACTOR 1.125
+
 /* Fewer rows are sorted by one process (sort/tuning.h). */
 #define JOINT_MIN_ROWS 65536
 
@@ -296,20 +299,33 @@ kept_rows(const SortShape *shape)
 	return wanted < rows ? Min(rows, rows_kept(shape, rows, wanted) + BOUND_SAMPLES) : rows;
 }
 
+/* How many rows there is memory for. */
+static double
+room_for_rows(const SortShape *shape)
+{
+	return shape->on_gpu ? rows_on_gpu(shape) : shape->memory / gpusort_row_memory(shape);
+}
+
 /*
  * How many are left to be sorted: the first ones that were copied are dropped when there are many more than
- * wanted.
+ * wanted, or no room for more.
  */
 static double
 left_rows(const SortShape *shape, double kept)
 {
-	return shape->wanted < 0 ? kept : Min(kept, DROP_FACTOR * Max(1, shape->wanted) + BOUND_SAMPLES);
+	double wanted = Max(1, shape->wanted);
+	double most = DROP_FACTOR * wanted + BOUND_SAMPLES;
+	double least = LEAST_DROP_FACTOR * wanted + BOUND_SAMPLES;
+
+	if (shape->wanted < 0)
+		return kept;
+	return Min(kept, Min(most, Max(least, room_for_rows(shape))));
 }
 
 double
 predict_passed_rows(const SortShape *shape)
 {
-	double room = shape->on_gpu ? rows_on_gpu(shape) : shape->memory / gpusort_row_memory(shape);
+	double room = room_for_rows(shape);
 
 	return shape->processes > 1 ? Max(0, left_rows(shape, kept_rows(shape)) - room) : 0;
 }
@@ -318,10 +334,8 @@ double
 predict_gpusort_temp(const SortShape *shape)
 {
 	double rows = left_rows(shape, kept_rows(shape));
-	bool fits =
-		shape->on_gpu ? rows <= rows_on_gpu(shape) : rows * gpusort_row_memory(shape) <= shape->memory;
 
-	if (fits)
+	if (rows <= room_for_rows(shape))
 		return 0;
 	return rows * (shape->keys_alone ? shape->key_bytes : run_bytes(shape));
 }

@@ -315,11 +315,23 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 	}
 }
 
+/*
+ * What a row of a heap takes: tuples are allocated one by one, in sizes that are powers of two, and the array
+ * of entries has been doubled as long as there was room.
+ */
+static double
+heap_bytes(const SortShape *shape)
+{
+	double tuple = tuple_bytes(shape);
+
+	return 1.5 * SORT_ENTRY_BYTES + (tuple > 0 ? exp2(ceil(log2(tuple))) + ALLOCATION_BYTES : 0);
+}
+
 /* Does a heap of the rows wanted do? */
 static bool
 is_top_n(const SortShape *shape, double rows, double wanted)
 {
-	return wanted * 2 < rows && wanted * memory_bytes(shape) <= shape->memory;
+	return wanted * 2 < rows && wanted * heap_bytes(shape) <= shape->memory;
 }
 
 static double
