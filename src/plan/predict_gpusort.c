@@ -66,9 +66,18 @@ tuple_bytes(const SortShape *shape)
 	return MAXALIGN(SizeofMinimalTupleHeader + shape->width);
 }
 
+/* Does the cpu device keep keys, and no rows? */
+static bool
+keeps_keys_alone(const SortShape *shape)
+{
+	return shape->keys_alone && !shape->on_gpu;
+}
+
 static double
 stored_bytes(const SortShape *shape)
 {
+	if (keeps_keys_alone(shape))
+		return MAXALIGN((int) shape->key_bytes);
 	return tuple_bytes(shape) + ENTRY_BYTES + MAXALIGN((int) shape->key_bytes) +
 		   (shape->fixed_key ? 0 : RECORD_BYTES);
 }
@@ -76,8 +85,6 @@ stored_bytes(const SortShape *shape)
 double
 gpusort_row_memory(const SortShape *shape)
 {
-	if (shape->keys_alone && !shape->on_gpu)
-		return MAXALIGN((int) shape->key_bytes) + ITEM_BYTES;
 	return stored_bytes(shape) + ITEM_BYTES;
 }
 
@@ -187,17 +194,19 @@ count_return(const SortShape *shape, double rows, bool in_sequence, double *coun
 
 /* ---------------------------------------------------------------- kinds of sorts */
 
-/* Are keys written beside their rows? */
+/* Are keys written beside their rows, or in their place? */
 static bool
 runs_have_keys(const SortShape *shape)
 {
-	return shape->key_bytes * RUN_KEY_PART <= RUN_ROW_BYTES + shape->width;
+	return keeps_keys_alone(shape) || shape->key_bytes * RUN_KEY_PART <= RUN_ROW_BYTES + shape->width;
 }
 
 /* Bytes that a row takes in a run. */
 static double
 run_bytes(const SortShape *shape)
 {
+	if (keeps_keys_alone(shape))
+		return shape->width;
 	return RUN_ROW_BYTES + shape->width + (runs_have_keys(shape) ? shape->key_bytes : 0);
 }
 
@@ -337,7 +346,7 @@ predict_gpusort_temp(const SortShape *shape)
 
 	if (rows <= room_for_rows(shape))
 		return 0;
-	return rows * (shape->keys_alone ? shape->key_bytes : run_bytes(shape));
+	return rows * run_bytes(shape);
 }
 
 void

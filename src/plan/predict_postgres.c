@@ -61,7 +61,9 @@ memory_bytes(const SortShape *shape)
 static double
 temp_bytes(const SortShape *shape)
 {
-	return tuple_bytes(shape) + sizeof(uint32) * 2;
+	double tuple = tuple_bytes(shape);
+
+	return tuple > 0 ? tuple + sizeof(uint32) * 2 : sizeof(Datum) + sizeof(uint32);
 }
 
 /* ---------------------------------------------------------------- comparisons */
