@@ -84,5 +84,10 @@ def span(numbers):
     return "%d" % low if low == high else "%d to %d" % (low, high)
 
 
+def repetitions(counts):
+    """How often something was measured, in words."""
+    return "one run each" if set(counts) == {1} else "medians of %s runs" % span(counts)
+
+
 def power(n):
     return "2^%d" % round(math.log2(n))

@@ -1,12 +1,12 @@
 """Tables of gpubench's results: fixed keys, stages, rows."""
 
-from result_tables.common import digits, in_words, only, paragraph, power, read_rows, select, span, table, thousands, values_of
+from result_tables.common import digits, in_words, only, paragraph, power, read_rows, repetitions, select, table, thousands, values_of
 
 
-def source(rows, repeats=None):
+def source(rows):
     """What rows of gpubench were measured on, and how often."""
-    runs = span([row["repeats"] for row in rows] if repeats is None else repeats)
-    return "%s, CUDA %s, %s, commit %s; medians of %s runs." % (in_words(values_of(rows, "card")), rows[0]["cuda"], rows[0]["date"], in_words(values_of(rows, "commit")), runs)
+    return "%s, CUDA %s, %s, commit %s; %s." % (in_words(values_of(rows, "card")), rows[0]["cuda"], rows[0]["date"],
+                                                in_words(values_of(rows, "commit")), repetitions([row["repeats"] for row in rows]))
 
 
 def key_type(row):

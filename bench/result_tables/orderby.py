@@ -2,7 +2,7 @@
 import re
 import statistics
 
-from result_tables.common import in_words, paragraph, read_rows, select, span, table, thousands, values_of
+from result_tables.common import in_words, paragraph, read_rows, repetitions, select, table, thousands, values_of
 
 
 def method_times(rows):
@@ -15,9 +15,9 @@ def method_times(rows):
 
 
 def orderby_source(rows):
-    runs = span(len(str(row["times_ms"]).split()) for row in rows)
-    return "PostgreSQL %s, %s, %d cores, %s, commit %s; medians of %s runs." % (
-        str(rows[0]["postgresql"]).split()[0], rows[0]["cpu"], rows[0]["cores"], str(rows[0]["date"])[:10], in_words(values_of(rows, "commit")), runs)
+    return "PostgreSQL %s, %s, %d cores, %s, commit %s; %s." % (
+        str(rows[0]["postgresql"]).split()[0], rows[0]["cpu"], rows[0]["cores"], str(rows[0]["date"])[:10], in_words(values_of(rows, "commit")),
+        repetitions([len(row["times_ms"].split()) for row in rows]))
 
 
 def cases_of(rows):
@@ -39,11 +39,11 @@ def orderby(*files):
         for case in cases_of(rows):
             ms = method_times(of_case(rows, case))
             best = min(ms["serial"], ms.get("parallel1", ms["serial"]))
-            lines.append([case[0], case[1], thousands(case[2]), str(case[3])] +
+            lines.append([case[0], case[1], thousands(case[2])] +
                          [thousands(ms[method]) if method in ms else "" for method in ("serial", "parallel", "gpusort", "gpusort1")] +
                          ["%.2f" % (ms["serial"] / ms["gpusort"]), "%.2f" % (ms["parallel"] / ms["gpusort"]),
                           "%.2f" % (best / ms["gpusort1"]) if "gpusort1" in ms else ""])
-    yield from table(["key", "values", "rows", "memory", "serial", "parallel", "gpusort", "gpusort, 1 worker", "serial / gpusort",
+    yield from table(["key", "values", "rows", "serial", "parallel", "gpusort", "gpusort, 1 worker", "serial / gpusort",
                       "parallel / gpusort", "best with at most 1 worker / gpusort, 1 worker"], lines, left=2)
 
 
@@ -51,7 +51,7 @@ def orderby_versions(*files):
     """bench/orderby with two versions of PostgreSQL, beside each other."""
     measured = [read_rows("", name) for name in files]
     versions = [str(rows[0]["postgresql"]).split()[0] for rows in measured]
-    yield from paragraph(" ".join(orderby_source(rows) for rows in measured))
+    yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
     yield ""
     lines = []
     for case in cases_of(measured[0]):
@@ -77,9 +77,9 @@ def case_medians(rows):
 
 
 def gpu_source(rows, medians):
-    return "%s, %d cores, PostgreSQL %s, %s, commit %s; medians of %s runs." % (
+    return "%s, %d cores, PostgreSQL %s, %s, commit %s; %s." % (
         rows[0]["card"], rows[0]["cores"], str(rows[0]["postgresql"]).split()[0], str(rows[0]["date"])[:10],
-        in_words(values_of(rows, "commit")), span([runs for _, runs in medians.values()]))
+        in_words(values_of(rows, "commit")), repetitions([runs for _, runs in medians.values()]))
 
 
 def sessions(folder):
@@ -109,16 +109,27 @@ def sessions(folder):
     yield from table(heads + ["processes, %d sessions" % max(counts.values())], lines)
 
 
+def best_of(medians, case, methods, kinds):
+    """The least median of a case's methods of these kinds, or None; not of those with a memory limit."""
+    times = [medians[case, method][0] for method in methods if (case, method) in medians and re.sub(r"[0-9]+$", "", method) in kinds]
+    return min(times) if times else None
+
+
 def gpu_orderby(suite, folder):
     """A suite of bench/gpu_orderby: milliseconds by case and method, with the number of runs."""
     rows = select(read_rows(folder, "runs.csv"), suite=suite)
     medians = case_medians(rows)
     methods = values_of(rows, "method")
-    yield from paragraph("Milliseconds. " + gpu_source(rows, medians))
+    yield from paragraph("Milliseconds, and in brackets the runs. " + gpu_source(rows, medians))
     yield ""
     lines = []
     for case in values_of(rows, "case"):
         count = select(rows, case=case)[0]["rows"]
+        rival, ours = (best_of(medians, case, methods, kinds) for kinds in (("serial", "parallel"), ("cuda",)))
         lines.append([str(case), thousands(count)] +
-                     ["%s (%d)" % (thousands(medians[case, method][0]), medians[case, method][1]) if (case, method) in medians else "" for method in methods])
-    yield from table(["case", "rows"] + ["%s (runs)" % method for method in methods], lines)
+                     ["%s (%d)" % (thousands(medians[case, method][0]), medians[case, method][1]) if (case, method) in medians else "" for method in methods] +
+                     ["%.1f" % (rival / ours) if rival and ours else ""])
+    heads = ["case", "rows"] + [str(method) for method in methods] + ["best of PostgreSQL / best of cuda"]
+    # No such column where PostgreSQL's sorts were not timed.
+    keep = len(heads) if any(line[-1] for line in lines) else len(heads) - 1
+    yield from table(heads[:keep], [line[:keep] for line in lines])

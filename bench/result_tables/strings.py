@@ -2,7 +2,7 @@
 import math
 import statistics
 
-from result_tables.common import digits, only, paragraph, read_rows, select, span, table, thousands, values_of
+from result_tables.common import digits, only, paragraph, read_rows, repetitions, select, table, thousands, values_of
 from result_tables.gpubench import source
 
 # Sets that the library knows a way around: see below the table in performance.md.
@@ -97,8 +97,8 @@ def strings_host(folder):
     """Table VIII: one processor of the host."""
     rows, cell = string_table(folder)
     host = read_rows(folder, "strings-host.csv")
-    yield from paragraph("%s One processor of the host by std::sort: %s run%s." % (
-        source(select(rows, algorithm="segments")), span([row["repeats"] for row in host]), "" if max(row["repeats"] for row in host) == 1 else "s"))
+    yield from paragraph("%s One processor of the host by std::sort: %s." % (
+        source(select(rows, algorithm="segments")), repetitions([row["repeats"] for row in host])))
     yield ""
     yield from table(["set", "strings", "card, ms", "host, ms", "host / card"], [
         [str(row["distribution"]), thousands(row["n"]), "%.2f" % cell[row["distribution"], "segments"]["median_ms"], thousands(row["median_ms"]),
