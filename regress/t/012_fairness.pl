@@ -208,6 +208,27 @@ $node->safe_psql('postgres', q(SELECT pg_cancel_backend(pid) FROM pg_stat_activi
 $session->quit;
 $locker->quit;
 
+# ---- the device's own time ----
+
+# Which a sort waits for, though it is longer than a small sort waits for others.
+SKIP:
+{
+	skip 'a card is as fast as it is', 6 if $on_card;
+	serve('gpusortd_options' => "$layer --fault slow:600");
+	my $of_few = 'SELECT id, k FROM few ORDER BY k';
+	my $slow = $node->safe_psql('postgres', "EXPLAIN (ANALYZE) $of_few");
+	like($slow, qr/Device: cuda(?!.*Fallback)/s, 'a device that takes long for each of its steps is waited for');
+	unlike($slow, qr/queue=/, 'which is no time in the queue');
+	serve('gpusortd_options' => "$layer --fault slow:3000");
+	like(executed('', $of_few), qr/Device: cpu.*Fallback: cuda: the device takes too long to begin/s, 'but not for ever, and that is the reason');
+	my ($status, $out, $err) = $node->psql('postgres', "SET statement_timeout = '500ms'; $of_few");
+	like($err, qr/canceling statement due to statement timeout/, 'and who waits for it can be cancelled');
+	is($out, '', 'without rows');
+	$node->poll_query_until('postgres', q(SELECT jobs = 0 FROM gpusort_devices() WHERE device LIKE 'cuda%')) or die 'a job stays';
+	pass('nothing is left of either');
+	serve('gpusortd_options' => $layer);
+}
+
 # ---- costs ----
 
 sub expected_ms

@@ -148,6 +148,12 @@ bool ask_for_job(GpusortdClient *client, const Daemon &daemon, uint64_t expected
 /* The type of the next message; 0: none comes.  *body is what is in it. */
 int next_message(GpusortdClient *client, void *body = nullptr);
 
+/* Do the next messages say that it is out of the queue, and has its job? */
+bool leaves_queue(GpusortdClient *client);
+
+/* The type of the first message that is not of the queue; 0: none comes.  *body is what is in it. */
+int message_after_queue(GpusortdClient *client, void *body = nullptr);
+
 /* Does nothing come for so many milliseconds? */
 bool is_silent(GpusortdClient *client, int milliseconds = 300);
 
