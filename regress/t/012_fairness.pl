@@ -29,17 +29,8 @@ my $node = start_node(
 	"gpusort.max_device_memory = '$small'", "gpusort.work_mem = '4MB'", 'max_connections = 100');
 create_rows($node, $rows);
 create_rows($node, 2000, 'few');
-$node->safe_psql('postgres', <<'EOT');
-CREATE EXTENSION gpusort;
--- Waits at one row of a scan for whoever has the lock; not volatile, as far as the planner knows.
-CREATE FUNCTION gate(id bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-	IF id = 1000 THEN
-		PERFORM pg_advisory_xact_lock_shared(1);
-	END IF;
-	RETURN true;
-END $$;
-EOT
+create_gate($node, 1000);
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
 
 my $query = 'SELECT id, k, t FROM r ORDER BY k';
 my $right = $node->safe_psql('postgres', 'SET gpusort.mode = off; SELECT md5(string_agg(id::text, \',\')) FROM (SELECT id FROM r ORDER BY k OFFSET 0) s');
