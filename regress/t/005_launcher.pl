@@ -214,7 +214,7 @@ wait_until_ready('the real one again');
 $offset = -s $node->logfile;
 unlink $socket or die;
 set(service_timeout => '1s');
-ok(wait_until(sub { log_since($offset) =~ /had lost its socket, and ended with status 0/ }), 'a gpusortd without a socket is ended');
+ok(wait_until(sub { log_since($offset) =~ /had lost its socket, and ended with status 0\n[^\n]*It is started again at once/ }), 'a gpusortd without a socket is ended');
 wait_until_ready('and started again');
 
 # ---- it hangs ----

@@ -66,6 +66,7 @@ static int delay_ms;			/* in phase WAITING */
 static char *command;			/* its arguments, as text; NULL: it was never started */
 static const char *told_to_end; /* why, in phase ENDING */
 static const char *const settings_changed = "its settings have changed";
+static const char *const lost_socket = "had lost its socket";
 
 /* Enters a phase, and lets others know. */
 static void
@@ -257,7 +258,7 @@ note_end(int status)
 	const char *reason = describe_end(status);
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	bool start_now = told_to_end == settings_changed;
-	GpuEnd end = {status, told_to_end != NULL, stopwatch_ms(since_start),
+	GpuEnd end = {status, told_to_end != NULL && told_to_end != lost_socket, stopwatch_ms(since_start),
 				  served ? stopwatch_ms(since_ready) : -1};
 
 	gpu_watchdog_reset(&watchdog);
@@ -363,8 +364,9 @@ watch_ready(void)
 		gpu_service_note_silence();
 	if (gpusort_service_timeout == 0)
 		return;
+	/* Or it is ending already, which looks the same for a moment. */
 	if (answer == GPU_WATCHDOG_NO_SOCKET)
-		tell_to_end("had lost its socket", SIGTERM);
+		tell_to_end(lost_socket, SIGTERM);
 	else if (answer == GPU_WATCHDOG_NOT_YET && stopwatch_ms(watchdog.since) > gpusort_service_timeout)
 		tell_to_end("did not answer within gpusort.service_timeout", SIGKILL);
 }

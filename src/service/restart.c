@@ -5,9 +5,10 @@
  * Where it failed by itself, by a crash or with a status, or had to be killed as it hung, it is likely to
  * fail again: the delay doubles from one failure to the next, until it has served for a while.
  *
- * Somebody else's signal says nothing about it, so it is started again at once; only that two starts are some
- * time apart, whoever strikes however often.  But the kernel strikes too, where memory is short.  So an end
- * from outside that comes before it was ready, for the second time in a row, counts as a failure of its own.
+ * Somebody else's signal says nothing about it, nor does a socket that somebody has removed; so it is started
+ * again at once, only that two starts are some time apart, whoever strikes however often.  But the kernel
+ * strikes too, where memory is short.  So an end from outside that comes before it was ready, for the second
+ * time in a row, counts as a failure of its own.
  */
 #include "postgres.h"
 
@@ -27,7 +28,7 @@
 static bool
 ended_from_outside(const GpuEnd *end)
 {
-	if (end->told)
+	if (end->hung)
 		return false;
 	if (WIFEXITED(end->status))
 		return WEXITSTATUS(end->status) == 0;

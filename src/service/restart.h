@@ -25,7 +25,7 @@ typedef struct GpuRestart
 typedef struct GpuEnd
 {
 	int status;			/* as waitpid gives it */
-	bool told;			/* the launcher had it end */
+	bool hung;			/* the launcher killed it, as it did not answer */
 	double since_start; /* milliseconds */
 	double since_ready; /* milliseconds; negative: it has not been ready */
 } GpuEnd;
