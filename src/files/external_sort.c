@@ -258,16 +258,13 @@ static Merger *
 begin_merge(ExternalSort *external, Run **runs, int nruns)
 {
 	Size used = external_sort_memory(external);
-	Size overhead = 0;
-	Size share;
 	Size buffer;
 
 	for (int i = 0; i < nruns; i++)
-		overhead = Max(overhead, run_reader_overhead(runs[i]));
-	share = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
-	buffer = share > overhead ? share - overhead : 0;
+		used += run_reader_overhead(runs[i]);
+	buffer = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
-	sorter_stats_note_memory(external->stats, used + (buffer + overhead) * nruns);
+	sorter_stats_note_memory(external->stats, used + buffer * nruns);
 	external->stats->merge_passes++;
 	return merger_begin(runs, nruns, buffer, external->row_keys);
 }
