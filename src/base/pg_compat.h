@@ -26,6 +26,11 @@
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
+/* A type that is new in 19: no column has it before. */
+#if PG_VERSION_NUM < 190000
+#define REGDATABASEOID InvalidOid
+#endif
+
 /* Access to varlenas left postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
