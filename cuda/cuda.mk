@@ -60,8 +60,10 @@ daemon_check_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(client_sour
 cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(daemon_objects) cuda/libdevsort.a
 
-# It runs gpusortd, or the one over a CUDA runtime in host memory.
-cuda/daemon/check/daemoncheck: $(daemon_check_objects) cuda/daemon/gpusortd cuda/daemon/fake/gpusortd
+# It runs gpusortd, or the one over a CUDA runtime in host memory; that one alone needs no nvcc
+# (CHECKED_GPUSORTD=cuda/daemon/fake/gpusortd).
+CHECKED_GPUSORTD ?= cuda/daemon/gpusortd cuda/daemon/fake/gpusortd
+cuda/daemon/check/daemoncheck: $(daemon_check_objects) $(CHECKED_GPUSORTD)
 	$(CXX) -pthread -o $@ $(daemon_check_objects)
 
 # The CUDA layer as C++, over a CUDA runtime in host memory: no nvcc, no card; it can be made to fail at any

@@ -8,9 +8,17 @@ use Cwd ();
 use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Test2::API qw(test2_stack);
+use Test::More ();
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(start_node create_rows create_gate temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
+
+# For those who only want to know whether there is a failure: the first one ends the test.
+if ($ENV{GPUSORT_STOP_AT_FAILURE})
+{
+	test2_stack()->top->listen(sub { my ($hub, $event) = @_; Test::More::BAIL_OUT('a failure') if $event->facet_data->{assert} && $event->causes_fail });
+}
 
 # Starts a server; the arguments are lines of postgresql.conf.
 sub start_node

@@ -2,6 +2,8 @@
  * admission.cc
  *		Who gets device memory and chunk memory, and when; what happens when there is none left.
  */
+#include <cinttypes>
+#include <fstream>
 #include <list>
 #include <memory>
 
@@ -78,6 +80,35 @@ check_queue()
 	for (int i : {0, 1, 3})
 		gpusortd_close(&client[i]);
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
+}
+
+/* A job that is sorted needs less: others have the rest at once, however busy it is with its result. */
+static void
+check_lowered(Random *random)
+{
+	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
+	Full full(daemon);
+	JobRows rows({8, 0, false, 100, 60, 0, 8}, random);
+	GpusortdBegin begin = rows.begin();
+	GpusortdClient sorted;
+	GpusortdClient waiting;
+	bool ok;
+
+	begin.expected_row_bytes = 9 * MIB;
+	ok = full.begun() && gpusortd_connect(&sorted, daemon.socket_path.c_str(), nullptr, nullptr) &&
+		 gpusortd_begin(&sorted, &begin) && feed(&sorted, rows, 0, 100, random) &&
+		 ask_for_job(&waiting, daemon, 5 * MIB) && next_message(&waiting) == GPUSORTD_QUEUED &&
+		 gpusortd_perform(&sorted);
+	for (int i = 0; i < 250 && ok && is_silent(&waiting, 20); i++)
+	{
+		GpusortdRows window;
+
+		ok = gpusortd_fetch(&sorted, false, 0, &window);
+	}
+	check(ok && !is_silent(&waiting, 0) && next_message(&waiting) == GPUSORTD_JOB,
+		  "what a job no longer needs once it is sorted is another's");
+	gpusortd_close(&waiting);
+	gpusortd_close(&sorted);
 }
 
 /* END in the queue. */
@@ -201,6 +232,25 @@ check_staging()
 	check(daemon.settles(), "all is given back");
 }
 
+/* Bytes of chunk memory that gpusortd has, lent or not. */
+static uint64_t
+chunk_memory(const Daemon &daemon)
+{
+	std::ifstream maps("/proc/" + std::to_string(daemon.pid) + "/maps");
+	uint64_t bytes = 0;
+
+	for (std::string line; std::getline(maps, line);)
+	{
+		uint64_t from;
+		uint64_t to;
+
+		if (line.find("gpusortd chunks") != std::string::npos &&
+			sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
+			bytes += to - from;
+	}
+	return bytes;
+}
+
 /* Small jobs have small segments, which are made of large ones' memory. */
 static void
 check_small_segments()
@@ -217,6 +267,8 @@ check_small_segments()
 	small.pop_back();
 	small.pop_back();
 	check(leaves_queue(&large), "and a large one for two of them");
+	check(chunk_memory(daemon) == 512 << 10, "in the memory that these had: %" PRIu64 " bytes in all",
+		  chunk_memory(daemon));
 	small.clear();
 	gpusortd_close(&large);
 	check(daemon.settles(), "all is given back");
@@ -247,10 +299,11 @@ check_staging_of_head()
 }
 
 void
-check_admission(Random *)
+check_admission(Random *random)
 {
 	check_first_promise();
 	check_queue();
+	check_lowered(random);
 	check_queue_left();
 	check_queue_broken();
 	check_queue_stalled();
