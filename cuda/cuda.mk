@@ -70,7 +70,8 @@ cuda/daemon/check/daemoncheck: $(daemon_check_objects) $(CHECKED_GPUSORTD)
 # call.
 fake_sources = $(sort $(wildcard cuda/daemon/device/cuda/*.cu cuda/device/*.cu cuda/daemon/fake/*.cc)) cuda/base/status.cu
 fake_objects = $(fake_sources:cuda/%=cuda/build-fake/%.o)
-layercheck_objects = $(patsubst cuda/%,cuda/build-fake/%.o,$(sort $(wildcard cuda/daemon/check/layer/*.cc)))
+layercheck_sources = $(sort $(wildcard cuda/daemon/check/layer/*.cc)) cuda/daemon/check/harness/report.cc
+layercheck_objects = $(layercheck_sources:cuda/%=cuda/build-fake/%.o)
 
 cuda/daemon/check/layer/layercheck: $(layercheck_objects) $(fake_objects)
 	$(CXX) -pthread -o $@ $^

@@ -75,8 +75,7 @@ check_queue()
 	check(is_silent(&client[0]) && is_silent(&client[1]), "as long as others work");
 	gpusortd_close(&client[2]);
 	full.reset();
-	check(next_message(&client[0]) == GPUSORTD_JOB && next_message(&client[1]) == GPUSORTD_JOB &&
-			  next_message(&client[3]) == GPUSORTD_JOB,
+	check(leaves_queue(&client[0]) && leaves_queue(&client[1]) && leaves_queue(&client[3]),
 		  "when these end they are admitted, but for one that left");
 	for (int i : {0, 1, 3})
 		gpusortd_close(&client[i]);
@@ -125,8 +124,7 @@ check_queue_left()
 		 next_message(&client[0]) == GPUSORTD_QUEUED && ask_for_job(&client[1], daemon, 5 * MIB) &&
 		 next_message(&client[1]) == GPUSORTD_QUEUED;
 	client[0].in_job = true;
-	check(ok && gpusortd_end(&client[0]) && next_message(&client[1]) == GPUSORTD_JOB,
-		  "END leaves the queue to the next one");
+	check(ok && gpusortd_end(&client[0]) && leaves_queue(&client[1]), "END leaves the queue to the next one");
 	for (GpusortdClient &one : client)
 		gpusortd_close(&one);
 	full.reset();
@@ -173,7 +171,7 @@ check_queue_stalled()
 	raw_send(client[0].fd, raw_message(GPUSORTD_END, std::string()).substr(0, 4));
 	std::this_thread::sleep_for(std::chrono::milliseconds(100));
 	full->modest.reset();
-	check(ok && next_message(&client[1]) == GPUSORTD_JOB,
+	check(ok && leaves_queue(&client[1]),
 		  "a client that stops in the middle of a message holds no place in the queue");
 	for (GpusortdClient &one : client)
 		gpusortd_close(&one);
@@ -208,7 +206,7 @@ check_staging()
 		 next_message(&client[0]) == GPUSORTD_QUEUED && is_silent(&client[0]);
 	check(ok, "a job waits for chunk memory");
 	first.reset();
-	check(next_message(&client[0]) == GPUSORTD_JOB, "and gets it");
+	check(leaves_queue(&client[0]), "and gets it");
 	second.reset();
 	gpusortd_close(&client[0]);
 	check(daemon.settles(), "all is given back");
@@ -268,7 +266,7 @@ check_small_segments()
 		  "four small jobs have room for two");
 	small.pop_back();
 	small.pop_back();
-	check(next_message(&large) == GPUSORTD_JOB, "and a large one for two of them");
+	check(leaves_queue(&large), "and a large one for two of them");
 	check(chunk_memory(daemon) == 512 << 10, "in the memory that these had: %" PRIu64 " bytes in all",
 		  chunk_memory(daemon));
 	small.clear();
@@ -293,7 +291,7 @@ check_staging_of_head()
 			  helper.code == GPUSORTD_STAGING_FULL,
 		  "a helper gets no chunk memory while a job waits for it");
 	small.reset();
-	check(next_message(&waiting) == GPUSORTD_JOB, "which gets it");
+	check(leaves_queue(&waiting), "which gets it");
 	leader.reset();
 	gpusortd_close(&waiting);
 	gpusortd_close(&helper);
