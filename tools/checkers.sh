@@ -10,7 +10,8 @@
 # and what palloc does if the server was built with USE_VALGRIND; other servers' pieces of memory are told
 # apart no further than malloc does.
 #
-# Each process writes what it finds into a file of its own in $WORK/reports.
+# What valgrind finds is in files in $WORK/reports, one a process.  The sanitizers end a process at its first
+# mistake, and write into the server's log.
 
 # Before the build, and before the cluster: how these are done under the checker $1.
 use_checker() {
@@ -21,8 +22,8 @@ use_checker() {
 		asan)
 			build_flags=(SANITIZE=1)
 			command="env LD_PRELOAD=$(realpath "$(gcc -print-file-name=libasan.so)")
-				ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1:log_path=$WORK/reports/asan
-				UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1:log_path=$WORK/reports/ubsan"
+				ASAN_OPTIONS=detect_leaks=0:detect_stack_use_after_return=0:abort_on_error=1
+				UBSAN_OPTIONS=print_stacktrace=1:abort_on_error=1"
 			: "${GPUSORT_TIME_FACTOR:=5}"
 			;;
 		valgrind)
@@ -45,6 +46,7 @@ use_checker() {
 count_reports() {
 	local report found=0
 	as_user "$BINDIR/pg_ctl" -D "$WORK/data" -m fast -w stop >/dev/null || true
+	grep -aE -A 30 'ERROR: AddressSanitizer|runtime error: ' "$WORK/server.log" | as_user tee "$WORK/reports/server.log" >/dev/null || true
 	for report in "$WORK"/reports/*; do
 		[ -s "$report" ] || continue
 		head -n 60 "$report"

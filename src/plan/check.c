@@ -161,7 +161,7 @@ check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 {
 	Bitmapset *relations = NULL;
 	CheckContext context = {.result = result,
-							.use_prefix = list_length(stmt->rtable) > 1,
+							.use_prefix = explain_rtable_size(stmt->rtable) > 1,
 							.rtable = stmt->rtable};
 
 	plan_check_permissions(stmt);

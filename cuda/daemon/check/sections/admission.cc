@@ -298,6 +298,25 @@ check_staging_of_head()
 	check(daemon.settles(), "all is given back");
 }
 
+/* What a helper had is the queue's when it is through. */
+static void
+check_staging_of_helper()
+{
+	Daemon daemon({"--staging-memory", "512k"});
+	BusyJob leader(daemon, MIB);
+	GpusortdClient helper;
+	GpusortdClient waiting;
+	bool ok = leader.begun && gpusortd_connect(&helper, daemon.socket_path.c_str(), nullptr, nullptr) &&
+			  gpusortd_join(&helper, leader.client.job.job, leader.client.job.token) &&
+			  ask_for_job(&waiting, daemon, MIB) && next_message(&waiting) == GPUSORTD_QUEUED;
+
+	check(ok && is_silent(&waiting), "a job waits for the chunk memory of a helper");
+	check(gpusortd_end(&helper) && next_message(&waiting) == GPUSORTD_JOB,
+		  "and gets it when the helper is through");
+	gpusortd_close(&waiting);
+	gpusortd_close(&helper);
+}
+
 void
 check_admission(Random *random)
 {
@@ -311,4 +330,5 @@ check_admission(Random *random)
 	check_staging();
 	check_small_segments();
 	check_staging_of_head();
+	check_staging_of_helper();
 }
