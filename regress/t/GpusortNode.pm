@@ -20,11 +20,14 @@ if ($ENV{GPUSORT_STOP_AT_FAILURE})
 	test2_stack()->top->listen(sub { my ($hub, $event) = @_; Test::More::BAIL_OUT('a failure') if $event->facet_data->{assert} && $event->causes_fail });
 }
 
-# Starts a server; the arguments are lines of postgresql.conf.
+# Starts a server; the arguments are lines of postgresql.conf.  It has a card of the machine if these name a
+# setting of gpusortd.
 sub start_node
 {
 	my ($name, @settings) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
+
+	push @settings, "gpusort.devices = 'none'" if -e '/dev/nvidiactl' && !grep { /^gpusort\.(gpusortd_|devices)/ } @settings;
 
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
 	$node->append_conf('postgresql.conf', join("\n", 'jit = off', 'fsync = off', 'max_parallel_workers_per_gather = 0', @settings, ''));

@@ -105,7 +105,7 @@ check_lowered(Random *random)
 
 		ok = gpusortd_fetch(&sorted, false, 0, &window);
 	}
-	check(ok && !is_silent(&waiting, 0) && next_message(&waiting) == GPUSORTD_JOB,
+	check(ok && !is_silent(&waiting, 0) && leaves_queue(&waiting),
 		  "what a job no longer needs once it is sorted is another's");
 	gpusortd_close(&waiting);
 	gpusortd_close(&sorted);
@@ -311,8 +311,7 @@ check_staging_of_helper()
 			  ask_for_job(&waiting, daemon, MIB) && next_message(&waiting) == GPUSORTD_QUEUED;
 
 	check(ok && is_silent(&waiting), "a job waits for the chunk memory of a helper");
-	check(gpusortd_end(&helper) && next_message(&waiting) == GPUSORTD_JOB,
-		  "and gets it when the helper is through");
+	check(gpusortd_end(&helper) && leaves_queue(&waiting), "and gets it when the helper is through");
 	gpusortd_close(&waiting);
 	gpusortd_close(&helper);
 }
