@@ -25,6 +25,7 @@
 #include "utils/memutils.h"
 
 #include "base/pg_compat.h"
+#include "index/block_file.h"
 #include "index/block_writer.h"
 
 /*
@@ -38,10 +39,10 @@
 struct BlockWriter
 {
 	Relation relation;
+	BlockFile *file;
 	bool needs_wal;
 	XLogRecPtr redo_at_begin; /* where the last checkpoint began when this writer did */
 	BlockNumber allocated;	  /* the next block's number */
-	BlockNumber written;	  /* blocks that the file has */
 	BlockNumber window;		  /* the first block of the window */
 	bool filled[WINDOW_BLOCKS];
 	char *pages; /* of the window */
@@ -54,6 +55,7 @@ block_writer_begin(Relation relation)
 	char *memory = palloc(WINDOW_BLOCKS * BLCKSZ + MEMORY_ALIGNMENT);
 
 	writer->relation = relation;
+	writer->file = block_file_open(relation);
 	writer->needs_wal = RelationNeedsWAL(relation);
 	writer->redo_at_begin = GetRedoRecPtr();
 	writer->pages = (char *) TYPEALIGN(MEMORY_ALIGNMENT, memory);
@@ -85,22 +87,18 @@ log_blocks(BlockWriter *writer, BlockNumber *blocks, Page *pages, int n)
 		log_newpages(&writer->relation->rd_locator, MAIN_FORKNUM, n, blocks, pages, true);
 }
 
-/* One block at its place, or behind the last one. */
+/* Writes consecutive blocks; those that nothing was filled into are zero, and have no checksum. */
 static void
-write_block(BlockWriter *writer, BlockNumber block, Page page)
+write_blocks(BlockWriter *writer, BlockNumber first, char *pages, int n)
 {
-	SMgrRelation file = RelationGetSmgr(writer->relation);
-
-	if (!PageIsNew(page))
-		PageSetChecksum(page, block);
-	if (block < writer->written)
-		smgrwrite(file, MAIN_FORKNUM, block, page, true);
-	else
+	for (int i = 0; i < n; i++)
 	{
-		Assert(block == writer->written);
-		smgrextend(file, MAIN_FORKNUM, block, page, true);
-		writer->written++;
+		Page page = (Page) (pages + (Size) i * BLCKSZ);
+
+		if (!PageIsNew(page))
+			PageSetChecksum(page, first + i);
 	}
+	block_file_write(writer->file, first, pages, n);
 }
 
 /* With a cost limit, as VACUUM FULL may have one, blocks that are written count. */
@@ -132,8 +130,7 @@ flush_window(BlockWriter *writer)
 			memset(window_page(writer, i), 0, BLCKSZ);
 	}
 	log_blocks(writer, blocks, pages, n);
-	for (int i = 0; i < nblocks; i++)
-		write_block(writer, writer->window + i, window_page(writer, i));
+	write_blocks(writer, writer->window, writer->pages, nblocks);
 	writer->window += nblocks;
 	memset(writer->filled, 0, sizeof(writer->filled));
 	delay_for_cost(nblocks);
@@ -163,7 +160,7 @@ block_writer_put(BlockWriter *writer, BlockNumber block, Page page)
 	if (block < writer->window)
 	{
 		log_blocks(writer, &block, &page, 1);
-		write_block(writer, block, page);
+		write_blocks(writer, block, (char *) page, 1);
 	}
 	else
 		memcpy(block_writer_page(writer, block), page, BLCKSZ);
@@ -194,6 +191,7 @@ block_writer_finish(BlockWriter *writer)
 {
 	while (writer->window < writer->allocated)
 		flush_window(writer);
+	block_file_close(writer->file);
 	if (!RelationUsesLocalBuffers(writer->relation))
 		sync_or_register(writer);
 }

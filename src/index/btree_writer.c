@@ -24,9 +24,21 @@ struct BtreeWriter
 	BtreeLevels levels;
 	bool deduplicates;
 	int nkeys;
+	bool bytes_decide;	  /* all keys are of fixed width: equal ones are the same bytes */
 	BTDedupState pending; /* the tuple that waits, with its tids; no item: there is none */
 	IndexTuple base;	  /* memory for that tuple */
 };
+
+static bool
+has_fixed_width(Relation index, int nkeys)
+{
+	for (int i = 0; i < nkeys; i++)
+	{
+		if (TupleDescAttr(RelationGetDescr(index), i)->attlen < 0)
+			return false;
+	}
+	return true;
+}
 
 static BTDedupState
 make_pending(void)
@@ -48,6 +60,7 @@ btree_writer_begin(Relation heap, Relation index)
 	writer->deduplicates =
 		writer->levels.key->allequalimage && !index->rd_index->indisunique && BTGetDeduplicateItems(index);
 	writer->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	writer->bytes_decide = has_fixed_width(index, writer->nkeys);
 	if (writer->deduplicates)
 	{
 		writer->pending = make_pending();
@@ -67,7 +80,7 @@ is_equal(const BtreeWriter *writer, IndexTuple a, IndexTuple b)
 {
 	if (a->t_info == b->t_info && memcmp(a + 1, b + 1, IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
 		return true;
-	return _bt_keep_natts_fast(writer->levels.index, a, b) > writer->nkeys;
+	return !writer->bytes_decide && _bt_keep_natts_fast(writer->levels.index, a, b) > writer->nkeys;
 }
 
 static void
