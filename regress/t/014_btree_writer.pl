@@ -25,6 +25,7 @@ sub start_writer_node
 	$server->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION amcheck;
 CREATE FUNCTION rebuild_by_writer(index regclass) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
+CREATE FUNCTION rebuild_by_writers(index regclass, nranges int, nworkers int) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
 CREATE FUNCTION first_difference(a regclass, b regclass) RETURNS text LANGUAGE C STRICT AS 'btree_writer';
 -- The same index twice, built by PostgreSQL and by the writer: what is different; nothing, as a rule.
 CREATE FUNCTION differences(relation regclass, uniqueness text, definition text) RETURNS text LANGUAGE plpgsql AS $$
@@ -38,6 +39,17 @@ BEGIN
 	result := first_difference('built_by_postgres', 'built_by_writer');
 	DROP INDEX built_by_postgres, built_by_writer;
 	RETURN coalesce(result, 'none');
+END $$;
+-- An index that several processes write: its blocks, and those of PostgreSQL's.
+CREATE FUNCTION sizes(relation regclass, uniqueness text, definition text, nranges int, nworkers int) RETURNS TABLE (written bigint, usual bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE %s INDEX built_by_writers ON %s %s', uniqueness, relation, definition);
+	usual := pg_relation_size('built_by_writers') / 8192;
+	PERFORM rebuild_by_writers('built_by_writers', nranges, nworkers);
+	PERFORM bt_index_parent_check('built_by_writers', true, true);
+	written := pg_relation_size('built_by_writers') / 8192;
+	DROP INDEX built_by_writers;
+	RETURN NEXT;
 END $$;
 EOT
 	return $server;
@@ -98,21 +110,27 @@ my %definitions = (
 	wide => [ '(t)', '(t, i)', '(i, t)', '(t) INCLUDE (i)', '(t) WITH (fillfactor = 10)', '(t) WITH (fillfactor = 100)', '(t) WITH (deduplicate_items = off)' ],
 	packed => [ '(t)', '(t, i)', '(i, t)' ]);
 
-sub check_kinds
+# What checks make of each index: their names, and what to call, with the first arguments.
+sub calls_for_indexes
 {
-	my ($persistence) = @_;
-	my $set_up = sprintf $tables, $persistence;
-	my @checks;
+	my @calls;
 
-	# The expected answers and the statements, for one session.
 	foreach my $table (sort keys %definitions)
 	{
 		foreach my $definition (@{ $definitions{$table} })
 		{
 			my ($unique, $rest) = $definition =~ /^(unique)? ?(.*)$/;
-			push @checks, [ "$table $definition", q{SELECT differences('} . $table . q{', '} . ($unique // '') . qq{', \$\$$rest\$\$)} ];
+			push @calls, [ "$table $definition", qq{('$table', '} . ($unique // '') . qq{', \$\$$rest\$\$} ];
 		}
 	}
+	return @calls;
+}
+
+sub check_kinds
+{
+	my ($persistence) = @_;
+	my $set_up = sprintf $tables, $persistence;
+	my @checks = map { [ $_->[0], "SELECT differences$_->[1])" ] } calls_for_indexes();
 	my @results = lines_of($node->safe_psql('postgres', join(";\n", 'SET client_min_messages = warning', $set_up, (map { $_->[1] } @checks), 'DROP TABLE ' . join(', ', keys %definitions), '')));
 	foreach my $i (0 .. $#checks)
 	{
@@ -122,6 +140,29 @@ sub check_kinds
 }
 
 check_kinds($_) foreach '', 'UNLOGGED', 'TEMPORARY';
+
+# ---- several writers
+
+# Blocks that they leave empty, in their last extents, and leaves that the ends of ranges leave half filled.
+sub check_writers
+{
+	my ($persistence) = @_;
+	my @processes = ([ 1, 0 ], [ 2, 1 ], [ 3, 0 ], [ 7, 2 ], [ 40, 3 ]);
+	my @checks = calls_for_indexes();
+
+	$node->safe_psql('postgres', sprintf $tables, $persistence);
+	foreach my $i (0 .. $#checks)
+	{
+		my ($nranges, $nworkers) = @{ $processes[ $i % @processes ] };
+		my $more = $node->safe_psql('postgres', "SELECT written - usual FROM sizes$checks[$i][1], $nranges, $nworkers)");
+		my $most = 32 * ($nworkers + 1) + 2 * $nranges;
+		ok($more >= -2 * $nranges && $more <= $most, lc("$persistence $checks[$i][0], $nranges ranges, $nworkers workers") . ": $more more blocks, $most at most");
+	}
+	$node->safe_psql('postgres', 'DROP TABLE ' . join(', ', keys %definitions));
+	return;
+}
+
+check_writers($_) foreach '', 'UNLOGGED';
 
 # ---- sizes: no tuple, one, and so on, so that pages and levels are full to the last tuple
 
@@ -143,6 +184,13 @@ foreach my $case (
 			"SELECT n, d FROM generate_series(0, $most, $step) AS n, differences('steps', '', format('$definition WHERE i <= %s', n)) AS d WHERE d <> 'none'"),
 		'',
 		"$definition of 0 to $most tuples");
+}
+
+# Ranges that are empty, or have a tuple, or some leaves, which may be full.
+foreach my $definition ('(t)', '(t) WITH (fillfactor = 100)', '(t) WITH (fillfactor = 10)', '(few)', '(few) WITH (fillfactor = 100)')
+{
+	is( $node->safe_psql('postgres', "SELECT count(*) FROM generate_series(0, 100) AS n, sizes('steps', '', format('$definition WHERE i <= %s', n), 3 + n % 5, 0)"),
+		101, "$definition of 0 to 100 tuples in ranges");
 }
 
 # ---- a tuple that is too large

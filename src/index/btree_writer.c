@@ -12,6 +12,7 @@
 
 #include "base/pg_compat.h"
 #include "index/btree_levels.h"
+#include "index/btree_range.h"
 #include "index/btree_writer.h"
 
 /*
@@ -22,6 +23,7 @@
 struct BtreeWriter
 {
 	BtreeLevels levels;
+	BtreeShare *share; /* NULL: this is the only one */
 	bool deduplicates;
 	int nkeys;
 	bool bytes_decide;	  /* all keys are of fixed width: equal ones are the same bytes */
@@ -51,12 +53,12 @@ make_pending(void)
 	return pending;
 }
 
-BtreeWriter *
-btree_writer_begin(Relation heap, Relation index)
+static BtreeWriter *
+make_writer(Relation heap, Relation index, BlockWriter *blocks)
 {
 	BtreeWriter *writer = palloc0(sizeof(BtreeWriter));
 
-	btree_levels_begin(&writer->levels, heap, index);
+	btree_levels_begin(&writer->levels, heap, index, blocks);
 	writer->deduplicates =
 		writer->levels.key->allequalimage && !index->rd_index->indisunique && BTGetDeduplicateItems(index);
 	writer->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
@@ -124,7 +126,13 @@ add_deduplicated(BtreeWriter *writer, IndexTuple tuple)
 	begin_pending(writer, tuple);
 }
 
-/* ---------------------------------------------------------------- the stream */
+/* What waits for an equal tuple waits no longer. */
+static void
+end_tuples(BtreeWriter *writer)
+{
+	if (writer->deduplicates && writer->pending->nitems > 0)
+		end_pending(writer);
+}
 
 void
 btree_writer_add(BtreeWriter *writer, IndexTuple tuple)
@@ -135,10 +143,61 @@ btree_writer_add(BtreeWriter *writer, IndexTuple tuple)
 		btree_levels_add(&writer->levels, tuple);
 }
 
+/* ---------------------------------------------------------------- one writer */
+
+BtreeWriter *
+btree_writer_begin(Relation heap, Relation index)
+{
+	BlockWriter *blocks = block_writer_begin(index);
+
+	/* The metapage comes last, but stands first. */
+	(void) block_writer_allocate(blocks);
+	return make_writer(heap, index, blocks);
+}
+
 void
 btree_writer_finish(BtreeWriter *writer)
 {
-	if (writer->deduplicates && writer->pending->nitems > 0)
-		end_pending(writer);
+	end_tuples(writer);
 	btree_levels_finish(&writer->levels);
+}
+
+/* ---------------------------------------------------------------- several writers */
+
+BtreeWriter *
+btree_writer_join(BtreeShare *share, Relation heap, Relation index)
+{
+	BtreeWriter *writer = make_writer(heap, index, block_writer_join(index, btree_share_blocks(share)));
+
+	writer->share = share;
+	return writer;
+}
+
+void
+btree_writer_begin_range(BtreeWriter *writer, int range)
+{
+	btree_range_begin(&writer->levels, writer->share, range);
+}
+
+void
+btree_writer_end_range(BtreeWriter *writer)
+{
+	end_tuples(writer);
+	btree_range_end(&writer->levels);
+}
+
+void
+btree_writer_leave(BtreeWriter *writer)
+{
+	block_writer_finish(writer->levels.blocks);
+}
+
+void
+btree_writers_finish(BtreeShare *share, Relation heap, Relation index)
+{
+	BtreeLevels levels;
+
+	btree_levels_begin(&levels, heap, index, block_writer_resume(index, btree_share_blocks(share)));
+	btree_ranges_join(&levels, share);
+	btree_levels_finish(&levels);
 }
