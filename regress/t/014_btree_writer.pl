@@ -110,12 +110,13 @@ my %definitions = (
 	wide => [ '(t)', '(t, i)', '(i, t)', '(t) INCLUDE (i)', '(t) WITH (fillfactor = 10)', '(t) WITH (fillfactor = 100)', '(t) WITH (deduplicate_items = off)' ],
 	packed => [ '(t)', '(t, i)', '(i, t)' ]);
 
-# What checks make of each index: their names, and what to call, with the first arguments.
+# What checks make of each index of these tables: a name, and what a function is called with, at first.
 sub calls_for_indexes
 {
+	my (@of) = @_;
 	my @calls;
 
-	foreach my $table (sort keys %definitions)
+	foreach my $table (@of)
 	{
 		foreach my $definition (@{ $definitions{$table} })
 		{
@@ -128,9 +129,9 @@ sub calls_for_indexes
 
 sub check_kinds
 {
-	my ($persistence) = @_;
+	my ($persistence, @of) = @_;
 	my $set_up = sprintf $tables, $persistence;
-	my @checks = map { [ $_->[0], "SELECT differences$_->[1])" ] } calls_for_indexes();
+	my @checks = map { [ $_->[0], "SELECT differences$_->[1])" ] } calls_for_indexes(@of);
 	my @results = lines_of($node->safe_psql('postgres', join(";\n", 'SET client_min_messages = warning', $set_up, (map { $_->[1] } @checks), 'DROP TABLE ' . join(', ', keys %definitions), '')));
 	foreach my $i (0 .. $#checks)
 	{
@@ -139,16 +140,17 @@ sub check_kinds
 	return;
 }
 
-check_kinds($_) foreach '', 'UNLOGGED', 'TEMPORARY';
+check_kinds('', sort keys %definitions);
+check_kinds($_, 'packed', 'wide') foreach 'UNLOGGED', 'TEMPORARY';
 
 # ---- several writers
 
 # Blocks that they leave empty, in their last extents, and leaves that the ends of ranges leave half filled.
 sub check_writers
 {
-	my ($persistence) = @_;
+	my ($persistence, @of) = @_;
 	my @processes = ([ 1, 0 ], [ 2, 1 ], [ 3, 0 ], [ 7, 2 ], [ 40, 3 ]);
-	my @checks = calls_for_indexes();
+	my @checks = calls_for_indexes(@of);
 
 	$node->safe_psql('postgres', sprintf $tables, $persistence);
 	foreach my $i (0 .. $#checks)
@@ -162,7 +164,8 @@ sub check_writers
 	return;
 }
 
-check_writers($_) foreach '', 'UNLOGGED';
+check_writers('', sort keys %definitions);
+check_writers('UNLOGGED', 'packed', 'wide');
 
 # ---- sizes: no tuple, one, and so on, so that pages and levels are full to the last tuple
 
