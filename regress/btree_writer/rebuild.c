@@ -12,6 +12,7 @@
 #include "access/genam.h"
 #include "access/table.h"
 #include "catalog/index.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "utils/rel.h"
 
@@ -24,6 +25,7 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(rebuild_by_writer);
+PG_FUNCTION_INFO_V1(rebuild_after_checkpoint);
 PG_FUNCTION_INFO_V1(rebuild_by_writers);
 
 #if PG_VERSION_NUM < 160000
@@ -52,6 +54,19 @@ build_alone(Relation heap, Relation index, struct IndexInfo *info)
 	btree_writer_finish(writer);
 	tuplesort_end(sort);
 	return result;
+}
+
+/*
+ * PostgreSQL has the next checkpoint sync a file that it makes: this has done so when the first page is
+ * written.
+ */
+static IndexBuildResult *
+build_after_checkpoint(Relation heap, Relation index, struct IndexInfo *info)
+{
+	SPI_connect();
+	SPI_execute("CHECKPOINT", false, 0);
+	SPI_finish();
+	return build_alone(heap, index, info);
 }
 
 static IndexBuildResult *
@@ -89,6 +104,13 @@ Datum
 rebuild_by_writer(PG_FUNCTION_ARGS)
 {
 	rebuild(PG_GETARG_OID(0), build_alone);
+	PG_RETURN_VOID();
+}
+
+Datum
+rebuild_after_checkpoint(PG_FUNCTION_ARGS)
+{
+	rebuild(PG_GETARG_OID(0), build_after_checkpoint);
 	PG_RETURN_VOID();
 }
 

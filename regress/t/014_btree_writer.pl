@@ -25,6 +25,7 @@ sub start_writer_node
 	$server->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION amcheck;
 CREATE FUNCTION rebuild_by_writer(index regclass) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
+CREATE FUNCTION rebuild_after_checkpoint(index regclass) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
 CREATE FUNCTION rebuild_by_writers(index regclass, nranges int, nworkers int) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
 CREATE FUNCTION first_difference(a regclass, b regclass) RETURNS text LANGUAGE C STRICT AS 'btree_writer';
 -- The same index twice, built by PostgreSQL and by the writer: what is different; nothing, as a rule.
@@ -301,7 +302,7 @@ foreach my $persistence ('', 'UNLOGGED')
 {
 	my $table = lc "synced$persistence";
 
-	$synced->safe_psql('postgres', sprintf $indexes, $persistence, $table, ALONE);
+	$synced->safe_psql('postgres', sprintf($indexes, $persistence, $table, ALONE) . "SELECT rebuild_after_checkpoint('${table}_t')");
 	my $file = $synced->safe_psql('postgres', "SELECT pg_relation_filepath('${table}_t')");
 	my $offset = -s $synced->logfile;
 	$synced->safe_psql('postgres', 'CHECKPOINT');
