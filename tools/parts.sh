@@ -175,6 +175,8 @@ run_tap_test() {
 	name=$(basename "$test" .pl)
 	log=$WORK/$name.log
 	as_user mkdir -p "$WORK/tap"
+	# Servers that it has left, as tests do that fail, would be in its way.
+	rm -rf "$WORK/tap/tmp_check/t_${name}_"*
 	cd "$WORK/source" || die "no sources"
 	run_limited 900 "$log" env PATH="$PATH" PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress" \
 		TESTDIR="$WORK/tap" TESTDATADIR="$WORK/tap/tmp_check" TESTLOGDIR="$WORK/tap/tmp_check/log" \
@@ -203,16 +205,19 @@ run_tap_test() {
 	say "FAILED: $name (status $status)"
 }
 
-# A library with hooks of its own, for 010_neighbours.
-build_neighbour() {
-	local log=$WORK/neighbour.log
-	as_user make -C "$WORK/source/regress/neighbour" PG_CONFIG="$(find_pg_config)" with_llvm=no DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
-		{ cat "$log" >&2 && die "regress/neighbour could not be built"; }
+# Libraries that are there for tests alone: one with hooks of its own, one that builds indexes by parts of
+# gpusort.
+build_test_modules() {
+	local module log=$WORK/modules.log
+	for module in neighbour btree_writer; do
+		as_user make -C "$WORK/source/regress/$module" PG_CONFIG="$(find_pg_config)" with_llvm=no DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
+			{ cat "$log" >&2 && die "regress/$module could not be built"; }
+	done
 }
 
 run_tap_tests() {
 	local test
-	build_neighbour
+	build_test_modules
 	for test in $(find "$WORK/source/regress/t" -name '*.pl' -exec basename {} .pl ';' | sort | chosen); do
 		run_tap_test "$WORK/source/regress/t/$test.pl"
 	done
