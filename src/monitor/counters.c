@@ -69,7 +69,9 @@ static const char *const declined_names[] = {[DECLINED_MODE_OFF] = "mode",
 											 [DECLINED_COLLATION] = "collation",
 											 [DECLINED_VOLATILE] = "repeated volatile expression",
 											 [DECLINED_PURPOSE] = "no ORDER BY",
-											 [DECLINED_COST] = "cost"};
+											 [DECLINED_COST] = "cost",
+											 [DECLINED_CATALOG] = "system table",
+											 [DECLINED_TABLE] = "table access method"};
 
 StaticAssertDecl(lengthof(failure_names) == SORT_FAILURE_REASONS, "every failure has a name");
 StaticAssertDecl(lengthof(declined_names) == DECLINED_REASONS, "every reason has a name");

@@ -1,0 +1,276 @@
+/*
+ * index/build.c
+ *		Builds a B-tree by a sort of ours.
+ *
+ *		feed		the heap is scanned, by several processes if PostgreSQL wants so (joint_feed.c); each
+ *				tuple becomes a key (index_key.c) and an index tuple (index_feed.c) in the sort's chunks
+ *		sort		a device sorts (device/sorter.h), spilling where maintenance_work_mem is short
+ *		load		tuples come back in order, a unique index is checked (unique.c), pages are written
+ *				(btree_writer.c)
+ *
+ * If the device fails before the first page is written, the cpu device begins anew; after that it is an
+ * error, and the transaction's abort removes the index's file.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/backend_progress.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/guc.h"
+#include "base/pg_compat.h"
+#include "index/btree_writer.h"
+#include "index/build.h"
+#include "index/choice.h"
+#include "index/index_key.h"
+#include "index/joint_feed.h"
+#include "index/unique.h"
+#include "key/key_row.h"
+#include "monitor/counters.h"
+#include "monitor/progress.h"
+#include "plan/choice.h"
+
+/* What the cpu device takes for a row, at most: a build waits no longer for a card. */
+#define CPU_NS_PER_ROW 1000
+
+/* Tuples loaded between two reports of progress. */
+#define REPORT_EVERY 1024
+
+typedef struct IndexBuild
+{
+	HeapFeed feed;
+	double expected_rows;
+	double row_bytes; /* of one row without its key, by estimate */
+	double key_bytes; /* of its key */
+	Progress *progress;
+} IndexBuild;
+
+static void
+report(int param, int64 value)
+{
+	pgstat_progress_update_param(param, value);
+}
+
+/* ---------------------------------------------------------------- feed and sort */
+
+static void
+make_request(const IndexBuild *build, SortRequest *request)
+{
+	int nworkers = build->feed.info->ii_ParallelWorkers;
+
+	memset(request, 0, sizeof(*request));
+	request->key = build->feed.key;
+	request->desc = NULL;
+	request->complete_rows = false;
+	request->memory_limit = (Size) maintenance_work_mem * 1024;
+	request->shared = nworkers > 0;
+	request->processes = 1 + nworkers;
+	request->expected_rows = build->expected_rows;
+	request->expected_row_bytes = build->row_bytes;
+	request->expected_key_bytes = build->key_bytes;
+	request->cpu_ms = build->expected_rows * CPU_NS_PER_ROW / 1e6;
+}
+
+static void
+feed(IndexBuild *build)
+{
+	int nworkers = build->feed.info->ii_ParallelWorkers;
+
+	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	progress_enter(build->feed.sorter, PROGRESS_READING);
+	if (nworkers > 0)
+		heap_feed_jointly(&build->feed, nworkers);
+	else
+		heap_feed_alone(&build->feed);
+	report(PROGRESS_CREATEIDX_TUPLES_TOTAL, build->feed.index_tuples);
+}
+
+static void
+sort(IndexBuild *build)
+{
+	Sorter *sorter = build->feed.sorter;
+	SorterStats stats;
+
+	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
+	progress_enter(sorter, PROGRESS_SORTING);
+	sorter->device->perform(sorter);
+	if (sorter->failure != NULL)
+		return;
+	sorter->device->get_stats(sorter, &stats);
+	stats_count_sort(sorter->device->name, &stats);
+	progress_note_processes(build->progress, stats.processes);
+	progress_enter(sorter, PROGRESS_RETURNING);
+}
+
+/* Has the sorter of a device hold all tuples in order; false: it has failed. */
+static bool
+feed_and_sort(IndexBuild *build, const SortDevice *device)
+{
+	SortRequest request;
+	Sorter *sorter;
+
+	sort_device_set_layout(device, build->feed.key);
+	make_request(build, &request);
+	progress_start(build->progress, device->name, request.expected_rows, request.processes);
+	sorter = build->feed.sorter = device->begin(&request);
+	progress_set_sorter(build->progress, sorter);
+	if (sorter->failure == NULL)
+		feed(build);
+	if (sorter->failure == NULL)
+		sort(build);
+	return sorter->failure == NULL;
+}
+
+static void
+release_sorter(IndexBuild *build)
+{
+	progress_end(build->progress);
+	build->feed.sorter->device->end(build->feed.sorter);
+	build->feed.sorter = NULL;
+}
+
+/* The device has failed before it returned anything. */
+static void
+fall_back(IndexBuild *build)
+{
+	const Sorter *sorter = build->feed.sorter;
+
+	stats_count_fallback(sorter->device->name, sorter->failure_reason);
+	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", sorter->failure)));
+	release_sorter(build);
+}
+
+/* ---------------------------------------------------------------- load */
+
+/* The next tuple in order, its tid still marked; NULL: there is none, or the device has failed. */
+static inline IndexTuple
+next_tuple(Sorter *sorter)
+{
+	MinimalTuple row = sorter->device->next(sorter, true);
+
+	return row != NULL ? &((IndexRow *) row)->tuple : NULL;
+}
+
+/* A tuple may stand in memory that the sorter shares with others: this is a copy, with the heap's tid. */
+static inline IndexTuple
+copy_tuple(IndexTuple tuple, IndexTuple copy)
+{
+	memcpy(copy, tuple, IndexTupleSize(tuple));
+	copy->t_tid = tid_unmark(tuple->t_tid);
+	return copy;
+}
+
+static void
+check_failure(const IndexBuild *build)
+{
+	const Sorter *sorter = build->feed.sorter;
+
+	if (sorter->failure == NULL)
+		return;
+	ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR),
+					errmsg("the sort for index \"%s\" on device \"%s\" could not be completed",
+						   RelationGetRelationName(build->feed.index), sorter->device->name),
+					errdetail("Reason: %s.", sorter->failure),
+					errhint("Build the index again, or set gpusort.backend to \"cpu\".")));
+}
+
+/* Writes the tree; tuple is the first tuple, NULL: there is none. */
+static void
+load(IndexBuild *build, IndexTuple tuple)
+{
+	HeapFeed *feed = &build->feed;
+	BtreeWriter *writer = btree_writer_begin(feed->heap, feed->index);
+	UniqueCheck *check = NULL;
+	IndexTuple copy = palloc(INDEX_SIZE_MASK + 1);
+	uint64 loaded = 0;
+
+	if (feed->info->ii_Unique)
+		check = unique_check_create(feed->heap, feed->index, !feed->info->ii_NullsNotDistinct);
+	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_LEAF_LOAD);
+	for (; tuple != NULL; tuple = next_tuple(feed->sorter))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (check != NULL && tid_is_alive(tuple->t_tid))
+			unique_check_next(check, tuple);
+		btree_writer_add(writer, copy_tuple(tuple, copy));
+		if (++loaded % REPORT_EVERY == 0)
+		{
+			report(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+			progress_note_returned(build->progress, loaded);
+		}
+	}
+	check_failure(build);
+	if (loaded != (uint64) feed->index_tuples)
+		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
+			 RelationGetRelationName(feed->index), loaded, feed->index_tuples);
+	btree_writer_finish(writer);
+	report(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+}
+
+/* ---------------------------------------------------------------- the build */
+
+static const SortDevice *
+choose_device(void)
+{
+	return sort_may_use_gpu() ? &sort_device_cuda : &sort_device_cpu;
+}
+
+static void
+run_build(IndexBuild *build)
+{
+	const SortDevice *device = choose_device();
+	IndexTuple first = NULL;
+
+	build->progress = progress_create();
+	build->feed.key = index_key_create(build->feed.index);
+	build->expected_rows = index_build_rows(build->feed.heap);
+	index_key_estimate(build->feed.index, &build->row_bytes, &build->key_bytes);
+	while (!feed_and_sort(build, device) ||
+		   ((first = next_tuple(build->feed.sorter)) == NULL && build->feed.sorter->failure != NULL))
+	{
+		fall_back(build);
+		device = &sort_device_cpu;
+	}
+	load(build, first);
+	release_sorter(build);
+}
+
+/* The build is not ours. */
+static IndexBuildResult *
+leave_to_postgres(Relation heap, Relation index, IndexInfo *info, const Declined *why_not)
+{
+	if (why_not->reason != DECLINED_MODE_OFF)
+		stats_count_declined(why_not->reason);
+	ereport(DEBUG1, (errmsg_internal("gpusort leaves the build of index \"%s\" to PostgreSQL: %s",
+									 RelationGetRelationName(index), why_not->words)));
+	return btbuild(heap, index, info);
+}
+
+IndexBuildResult *
+index_build_btree(Relation heap, Relation index, IndexInfo *info)
+{
+	IndexBuild build = {.feed = {.heap = heap, .index = index, .info = info}};
+	IndexBuildResult *result;
+	MemoryContext context;
+	MemoryContext old;
+	Declined why_not;
+
+	if (!index_build_is_ours(heap, index, &why_not))
+		return leave_to_postgres(heap, index, info, &why_not);
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
+	context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort index build", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	run_build(&build);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+
+	result = palloc(sizeof(IndexBuildResult));
+	result->heap_tuples = build.feed.heap_tuples;
+	result->index_tuples = build.feed.index_tuples;
+	return result;
+}

@@ -1,0 +1,66 @@
+/*
+ * index/choice.c
+ *		Which builds of indexes are ours.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/tableam.h"
+#include "catalog/catalog.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "base/guc.h"
+#include "index/choice.h"
+#include "index/index_key.h"
+
+/* In mode auto, tables that are expected to have no more rows are left alone: nobody waits for them. */
+#define ROWS_MIN 10000
+
+bool
+index_builds_are_on(Declined *why_not)
+{
+	if (gpusort_mode == GPUSORT_MODE_OFF)
+		return declined_because(why_not, DECLINED_MODE_OFF, "gpusort.mode is off");
+	if (!gpusort_create_index)
+		return declined_because(why_not, DECLINED_MODE_OFF, "gpusort.create_index is off");
+	return true;
+}
+
+double
+index_build_rows(Relation heap)
+{
+	BlockNumber pages;
+	double rows;
+	double all_visible;
+
+	table_relation_estimate_size(heap, NULL, &pages, &rows, &all_visible);
+	return rows;
+}
+
+/* A table that holds nothing, or whose file does, has no need of an estimate. */
+static bool
+is_large_enough(Relation heap, Declined *why_not)
+{
+	double rows;
+
+	if (gpusort_mode == GPUSORT_MODE_FORCE)
+		return true;
+	rows = RelationGetNumberOfBlocks(heap) > 0 ? index_build_rows(heap) : 0;
+	if (rows > ROWS_MIN)
+		return true;
+	return declined_because(why_not, DECLINED_FEW_ROWS,
+							psprintf("the table has about %.0f rows, which is not more than %d", rows, ROWS_MIN));
+}
+
+bool
+index_build_is_ours(Relation heap, Relation index, Declined *why_not)
+{
+	if (!index_builds_are_on(why_not))
+		return false;
+	if (!IsNormalProcessingMode() || IsCatalogRelation(heap) || IsToastRelation(heap))
+		return declined_because(why_not, DECLINED_CATALOG, "the table is a system table");
+	if (heap->rd_tableam != GetHeapamTableAmRoutine())
+		return declined_because(why_not, DECLINED_TABLE, "the table's access method is not heap");
+	return is_large_enough(heap, why_not) && index_key_supported(index, why_not);
+}
