@@ -184,16 +184,19 @@ run_tap_test() {
 	say "FAILED: $name (status $status)"
 }
 
-# A library with hooks of its own, for 010_neighbours.
-build_neighbour() {
-	local log=$WORK/neighbour.log
-	as_user make -C "$WORK/source/regress/neighbour" PG_CONFIG="$(find_pg_config)" with_llvm=no DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
-		{ cat "$log" >&2 && die "regress/neighbour could not be built"; }
+# Libraries that are there for tests alone: one with hooks of its own, one that builds indexes by parts of
+# gpusort.
+build_test_modules() {
+	local module log=$WORK/modules.log
+	for module in neighbour btree_writer; do
+		as_user make -C "$WORK/source/regress/$module" PG_CONFIG="$(find_pg_config)" with_llvm=no DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
+			{ cat "$log" >&2 && die "regress/$module could not be built"; }
+	done
 }
 
 run_tap_tests() {
 	local test
-	build_neighbour
+	build_test_modules
 	for test in "$WORK"/source/regress/t/*.pl; do
 		[ ! -e "$test" ] || run_tap_test "$test"
 	done

@@ -182,6 +182,7 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define create_wait_event_set(nevents) CreateWaitEventSet(CurrentMemoryContext, (nevents))
 #endif
 
+<<<<<<< HEAD
 /* Descriptions of rows that were put together are finished from 19 on. */
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(desc) ((void) (desc))
@@ -219,6 +220,56 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 	pstmt, query_string, read_only_tree, context, params, query_env, dest, qc
 #if PG_VERSION_NUM >= 190000
 #define T_ClusterStmt T_RepackStmt
+=======
+/* A relation's file is named by a locator from 16 on, before by a node. */
+#if PG_VERSION_NUM < 160000
+#define rd_locator rd_node
+#endif
+
+/* Memory for direct I/O has a type from 16 on. */
+#if PG_VERSION_NUM < 160000
+#define PGIOAlignedBlock PGAlignedBlock
+#endif
+
+/*
+ * A file can be registered for the next checkpoint's sync from 17 on.  Before, a write of any block registers
+ * its segment.
+ */
+#if PG_VERSION_NUM < 170000
+#include "storage/smgr.h"
+
+static inline void
+smgrregistersync(SMgrRelation file, ForkNumber fork)
+{
+	BlockNumber nblocks = smgrnblocks(file, fork);
+	PGIOAlignedBlock page;
+
+	for (BlockNumber block = 0; block < nblocks; block += Min(RELSEG_SIZE, nblocks - block))
+	{
+		smgrread(file, fork, block, page.data);
+		smgrwrite(file, fork, block, page.data, false);
+	}
+}
+#endif
+
+/* A page's checksum is always set in place from 19 on. */
+#if PG_VERSION_NUM < 190000
+#define PageSetChecksum(page, block) PageSetChecksumInplace((page), (block))
+#endif
+
+/* ANALYZE has cost delays of its own from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define cost_delay_point(is_analyze) vacuum_delay_point(is_analyze)
+#else
+#define cost_delay_point(is_analyze) vacuum_delay_point()
+#endif
+
+/* The size of a leaf's largest tuple is a constant from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define bt_max_item_size(page) BTMaxItemSize
+#else
+#define bt_max_item_size(page) BTMaxItemSize(page)
+>>>>>>> writer
 #endif
 
 #endif /* GPUSORT_BASE_PG_COMPAT_H */
