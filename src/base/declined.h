@@ -20,8 +20,7 @@ typedef enum DeclinedReason
 	DECLINED_COST,	   /* PostgreSQL's plan is expected to be cheaper */
 
 	/* Of builds of indexes alone. */
-	DECLINED_CATALOG, /* a table of the system's own */
-	DECLINED_TABLE,	  /* a table access method that is not heap */
+	DECLINED_TABLE, /* a table access method that is not heap */
 	DECLINED_REASONS
 } DeclinedReason;
 

@@ -182,7 +182,6 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define create_wait_event_set(nevents) CreateWaitEventSet(CurrentMemoryContext, (nevents))
 #endif
 
-<<<<<<< HEAD
 /* Descriptions of rows that were put together are finished from 19 on. */
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(desc) ((void) (desc))
@@ -213,14 +212,14 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #endif
 
 /* The same of statements that are not planned; CLUSTER became a kind of REPACK in 19. */
-#define process_utility_parameters                                                                      \
+#define process_utility_parameters                                                                    \
 	PlannedStmt *pstmt, const char *query_string, bool read_only_tree, ProcessUtilityContext context, \
 		ParamListInfo params, QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc
-#define process_utility_arguments \
-	pstmt, query_string, read_only_tree, context, params, query_env, dest, qc
+#define process_utility_arguments pstmt, query_string, read_only_tree, context, params, query_env, dest, qc
 #if PG_VERSION_NUM >= 190000
 #define T_ClusterStmt T_RepackStmt
-=======
+#endif
+
 /* A relation's file is named by a locator from 16 on, before by a node. */
 #if PG_VERSION_NUM < 160000
 #define rd_locator rd_node
@@ -269,7 +268,6 @@ smgrregistersync(SMgrRelation file, ForkNumber fork)
 #define bt_max_item_size(page) BTMaxItemSize
 #else
 #define bt_max_item_size(page) BTMaxItemSize(page)
->>>>>>> writer
 #endif
 
 #endif /* GPUSORT_BASE_PG_COMPAT_H */

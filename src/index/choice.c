@@ -6,8 +6,6 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
-#include "catalog/catalog.h"
-#include "miscadmin.h"
 #include "storage/bufmgr.h"
 
 #include "base/guc.h"
@@ -50,7 +48,8 @@ is_large_enough(Relation heap, Declined *why_not)
 	if (rows > ROWS_MIN)
 		return true;
 	return declined_because(why_not, DECLINED_FEW_ROWS,
-							psprintf("the table has about %.0f rows, which is not more than %d", rows, ROWS_MIN));
+							psprintf("the table has about %.0f rows, which is not more than %d", rows,
+									 ROWS_MIN));
 }
 
 bool
@@ -58,8 +57,6 @@ index_build_is_ours(Relation heap, Relation index, Declined *why_not)
 {
 	if (!index_builds_are_on(why_not))
 		return false;
-	if (!IsNormalProcessingMode() || IsCatalogRelation(heap) || IsToastRelation(heap))
-		return declined_because(why_not, DECLINED_CATALOG, "the table is a system table");
 	if (heap->rd_tableam != GetHeapamTableAmRoutine())
 		return declined_because(why_not, DECLINED_TABLE, "the table's access method is not heap");
 	return is_large_enough(heap, why_not) && index_key_supported(index, why_not);

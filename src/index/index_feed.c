@@ -32,7 +32,8 @@ create_slot(IndexFeed *feed)
 IndexFeed *
 index_feed_create(Relation index, SortKey *key, Sorter *sorter, IndexFeedPass pass, void *pass_arg)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort index feed", ALLOCSET_SMALL_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort index feed", ALLOCSET_SMALL_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	IndexFeed *feed = palloc0(sizeof(IndexFeed));
 

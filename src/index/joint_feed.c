@@ -6,10 +6,10 @@
  * (device/participants.h).  PostgreSQL's own scan for builds decides which tuples these are.
  *
  * A worker whose tuple finds no room is through with the sort: from there on it passes all tuples to the
- * leader, through a queue in the dynamic shared memory.  The leader puts them by way of get_chunk, which makes
- * room by spilling: when its own part of the scan is over, or, if it has found no room itself, in between.
- * It never waits for a worker that waits for it: a worker says that it is through before it passes its first
- * tuple, and the leader waits for others only until somebody has said so.
+ * leader, through a queue in the dynamic shared memory.  The leader puts them by way of get_chunk, which
+ * makes room by spilling: when its own part of the scan is over, or, if it has found no room itself, in
+ * between.  It never waits for a worker that waits for it: a worker says that it is through before it passes
+ * its first tuple, and the leader waits for others only until somebody has said so.
  */
 #include "postgres.h"
 

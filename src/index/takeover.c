@@ -9,7 +9,8 @@
  * nothing else, and ambuild decides anew each time.  The copy lives as long as the process, and an entry that
  * somebody has open keeps its routine when it is invalidated.
  *
- * Indexes of other access methods, and those whose routine somebody else has changed, are left alone.
+ * Indexes of system tables and of other access methods, and those whose routine somebody else has changed,
+ * are left alone.
  *
  * With max_parallel_maintenance_workers = 0 the planner isn't asked.  So statements that may build indexes
  * run with 1 instead, and the hook sees to it that no worker comes of that.
@@ -17,7 +18,7 @@
 #include "postgres.h"
 
 #include "access/amapi.h"
-#include "access/transam.h"
+#include "catalog/catalog.h"
 #include "catalog/pg_am_d.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
@@ -81,7 +82,7 @@ take_over_indexes(Oid heap_oid)
 	if (heap == NULL)
 		return;
 	init_routines();
-	indexes = RelationGetIndexList(heap);
+	indexes = IsSystemRelation(heap) ? NIL : RelationGetIndexList(heap);
 	foreach(cell, indexes)
 	{
 		Relation index = RelationIdGetRelation(lfirst_oid(cell));
@@ -108,7 +109,7 @@ look_at_table(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 		return;
 	if (workers_forbidden)
 		rel->rel_parallel_workers = 0;
-	if (index_builds_are_on(&why_not) && relid >= FirstNormalObjectId)
+	if (index_builds_are_on(&why_not) && OidIsValid(relid))
 		take_over_indexes(relid);
 }
 

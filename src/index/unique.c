@@ -57,7 +57,9 @@ key_has_null(const UniqueCheck *check, IndexTuple tuple)
 	return false;
 }
 
-/* Have the tuple and the last one the same key?  Looks at the last column first, which differs the soonest. */
+/*
+ * Have the tuple and the last one the same key?  Looks at the last column first, which differs the soonest.
+ */
 static bool
 equals_last(const UniqueCheck *check, IndexTuple tuple)
 {
@@ -70,8 +72,9 @@ equals_last(const UniqueCheck *check, IndexTuple tuple)
 
 		if (isnull != last_isnull)
 			return false;
-		if (!isnull && DatumGetInt32(FunctionCall2Coll(check->compare[i - 1],
-													   check->index->rd_indcollation[i - 1], last, value)) != 0)
+		if (!isnull &&
+			DatumGetInt32(FunctionCall2Coll(check->compare[i - 1], check->index->rd_indcollation[i - 1], last,
+											value)) != 0)
 			return false;
 	}
 	return true;

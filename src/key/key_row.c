@@ -35,9 +35,9 @@ struct KeyRow
 	int natts;
 	int ncolumns; /* that are not left out */
 	KeyRowColumn columns[MAX_COLUMNS];
-	Size null_bits;	  /* where a row has its null bitmap */
-	bool is_index;	  /* are the rows index tuples? */
-	KeyRowColumn tid; /* then that of the tuple */
+	Size null_bits;			  /* where a row has its null bitmap */
+	bool is_index;			  /* are the rows index tuples? */
+	KeyRowColumn tid;		  /* then that of the tuple */
 	MinimalTuple full_row;	  /* one without NULLs but for the columns left out */
 	MinimalTuple partial_row; /* any other */
 };

@@ -70,7 +70,6 @@ static const char *const declined_names[] = {[DECLINED_MODE_OFF] = "mode",
 											 [DECLINED_VOLATILE] = "repeated volatile expression",
 											 [DECLINED_PURPOSE] = "no ORDER BY",
 											 [DECLINED_COST] = "cost",
-											 [DECLINED_CATALOG] = "system table",
 											 [DECLINED_TABLE] = "table access method"};
 
 StaticAssertDecl(lengthof(failure_names) == SORT_FAILURE_REASONS, "every failure has a name");
