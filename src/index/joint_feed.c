@@ -2,8 +2,8 @@
  * index/joint_feed.c
  *		Feeds a build's sort from the heap, by this process and workers of its own.
  *
- * Every process takes parts of one scan of the heap and puts index tuples into the one sort
- * (device/participants.h).  PostgreSQL's own scan for builds decides which tuples these are.
+ * Every process takes parts of one scan of the heap (heap_scan.h) and puts index tuples into the one sort
+ * (device/participants.h).  A concurrent build, which has a snapshot, is PostgreSQL's own scan.
  *
  * A worker whose tuple finds no room is through with the sort: from there on it passes all tuples to the
  * leader, through a queue in the dynamic shared memory.  The leader puts them by way of get_chunk, which
@@ -31,6 +31,7 @@
 #include "base/pg_compat.h"
 #include "base/wait_events.h"
 #include "device/participants.h"
+#include "index/heap_scan.h"
 #include "index/index_feed.h"
 #include "index/index_key.h"
 #include "index/joint_feed.h"
@@ -56,6 +57,7 @@ typedef struct JointShared
 	Oid index;
 	bool concurrent;
 	SortShareHandle sort; /* pid 0: the sorter can't be shared */
+	HeapScanShare blocks; /* of a build that is not concurrent */
 
 	slock_t mutex; /* of all that follows */
 	double heap_tuples;
@@ -80,16 +82,32 @@ typedef struct JointFeed
 
 extern PGDLLEXPORT void gpusort_index_worker(dsm_segment *segment, shm_toc *toc);
 
+/*
+ * Scans this process's part of the heap.  snapshot_scan: the parallel scan of a concurrent build; NULL: there
+ * is this process alone.
+ */
+static double
+scan_heap(Relation heap, Relation index, IndexInfo *info, HeapScanShare *blocks,
+		  ParallelTableScanDesc snapshot_scan, bool progress, IndexBuildCallback callback, void *state)
+{
+	if (!info->ii_Concurrent)
+		return heap_scan_part(heap, index, info, blocks, progress, callback, state);
+	return table_index_build_scan(heap, index, info, true, progress, callback, state,
+								  snapshot_scan != NULL ? beginscan_parallel(heap, snapshot_scan) : NULL);
+}
+
 /* ---------------------------------------------------------------- one process */
 
 void
 heap_feed_alone(HeapFeed *base)
 {
 	IndexFeed *feed = index_feed_create(base->index, base->key, base->sorter, NULL, NULL);
+	HeapScanShare blocks;
 
+	heap_scan_share_init(&blocks, base->heap);
 	index_feed_open(feed, SORT_FEED_ALONE);
-	base->heap_tuples = table_index_build_scan(base->heap, base->index, base->info, true, true,
-											   index_feed_callback, feed, NULL);
+	base->heap_tuples =
+		scan_heap(base->heap, base->index, base->info, &blocks, NULL, true, index_feed_callback, feed);
 	base->index_tuples = feed->fed;
 	index_feed_end(feed);
 }
@@ -250,6 +268,7 @@ make_shared(JointFeed *joint)
 	joint->shared->concurrent = base->info->ii_Concurrent;
 	if (share != NULL)
 		joint->shared->sort = share->handle;
+	heap_scan_share_init(&joint->shared->blocks, base->heap);
 	SpinLockInit(&joint->shared->mutex);
 	shm_toc_insert(toc, KEY_SHARED, joint->shared);
 
@@ -346,9 +365,8 @@ heap_feed_jointly(HeapFeed *base, int nworkers)
 	}
 	joint.feed = index_feed_create(base->index, base->key, base->sorter, leader_refused, &joint);
 	index_feed_open(joint.feed, SORT_FEED_WITH_OTHERS);
-	base->heap_tuples =
-		table_index_build_scan(base->heap, base->index, base->info, true, true, leader_callback, &joint,
-							   beginscan_parallel(base->heap, joint.scan));
+	base->heap_tuples = scan_heap(base->heap, base->index, base->info, &joint.shared->blocks, joint.scan, true,
+								  leader_callback, &joint);
 	base->index_tuples = joint.feed->fed;
 	WaitForParallelWorkersToAttach(joint.context);
 	if (!joint.alone)
@@ -428,8 +446,8 @@ scan_part(WorkerFeed *worker, SortKey *key, ParallelTableScanDesc scan)
 	info->ii_Concurrent = worker->shared->concurrent;
 	if (worker->sorter != NULL)
 		index_feed_open(feed, SORT_FEED_WITH_OTHERS);
-	heap_tuples = table_index_build_scan(worker->heap, worker->index, info, true, false, index_feed_callback,
-										 feed, beginscan_parallel(worker->heap, scan));
+	heap_tuples = scan_heap(worker->heap, worker->index, info, &worker->shared->blocks, scan, false,
+							index_feed_callback, feed);
 	note_scanned(worker->shared, heap_tuples, feed->fed, info->ii_BrokenHotChain);
 	finish_feed(worker, feed);
 	index_feed_end(feed);
