@@ -33,9 +33,13 @@
 #include "monitor/counters.h"
 #include "monitor/progress.h"
 #include "plan/choice.h"
+#include "sort/sorted_rows.h"
 
 /* What the cpu device takes for a row, at most: a build waits no longer for a card. */
 #define CPU_NS_PER_ROW 1000
+
+/* Chunks are not full to the last byte: one part in so many of the memory is lost by that. */
+#define MEMORY_SLACK 8
 
 /* Tuples loaded between two reports of progress. */
 #define REPORT_EVERY 1024
@@ -75,6 +79,26 @@ make_request(const IndexBuild *build, SortRequest *request)
 	request->cpu_ms = build->expected_rows * CPU_NS_PER_ROW / 1e6;
 }
 
+/* Says why there are not as many workers as the setting allows, if anybody asks for such messages. */
+static void
+report_workers(const IndexBuild *build)
+{
+	const HeapFeed *feed = &build->feed;
+	int planned = feed->info->ii_ParallelWorkers;
+	const char *why = NULL;
+
+	if (!message_level_is_interesting(DEBUG1))
+		return;
+	if (feed->workers < planned)
+		why = "no more background workers were free, see max_parallel_workers and max_worker_processes";
+	else if (planned < max_parallel_maintenance_workers)
+		why = index_build_why_few_workers(feed->heap, feed->index, planned);
+	if (why != NULL)
+		ereport(DEBUG1, (errmsg_internal("gpusort builds index \"%s\" with %d of %d workers: %s",
+										 RelationGetRelationName(feed->index), feed->workers,
+										 max_parallel_maintenance_workers, why)));
+}
+
 static void
 feed(IndexBuild *build)
 {
@@ -86,7 +110,23 @@ feed(IndexBuild *build)
 		heap_feed_jointly(&build->feed, nworkers);
 	else
 		heap_feed_alone(&build->feed);
+	report_workers(build);
 	report(PROGRESS_CREATEIDX_TUPLES_TOTAL, build->feed.index_tuples);
+}
+
+/* The build has needed temporary files: would more memory have helped? */
+static void
+report_spill(const IndexBuild *build, const SorterStats *stats)
+{
+	Size needed = stats->bytes + sorted_rows_memory(build->feed.key, stats->rows);
+	int megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
+
+	ereport(NOTICE,
+			(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted by way of temporary files",
+					RelationGetRelationName(build->feed.index)),
+			 errdetail("%.0f tuples took " UINT64_FORMAT " MB of temporary files.", build->feed.index_tuples,
+					   stats->disk_bytes / (1024 * 1024) + 1),
+			 errhint("With maintenance_work_mem of about %d MB it is built in memory, in less time.", megabytes)));
 }
 
 static void
@@ -103,6 +143,8 @@ sort(IndexBuild *build)
 	sorter->device->get_stats(sorter, &stats);
 	stats_count_sort(sorter->device->name, &stats);
 	progress_note_processes(build->progress, stats.processes);
+	if (stats.disk_bytes > 0)
+		report_spill(build, &stats);
 	progress_enter(sorter, PROGRESS_RETURNING);
 }
 
@@ -236,6 +278,7 @@ run_build(IndexBuild *build)
 		device = &sort_device_cpu;
 	}
 	load(build, first);
+	stats_count_index_build(build->feed.sorter->device->name);
 	release_sorter(build);
 }
 

@@ -6,6 +6,10 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
+#include "catalog/pg_proc.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/clauses.h"
 #include "storage/bufmgr.h"
 
 #include "base/guc.h"
@@ -14,6 +18,9 @@
 
 /* In mode auto, tables that are expected to have no more rows are left alone: nobody waits for them. */
 #define ROWS_MIN 10000
+
+/* PostgreSQL wants as much of maintenance_work_mem for each process of a parallel build. */
+#define KILOBYTES_PER_PROCESS (32 * 1024)
 
 bool
 index_builds_are_on(Declined *why_not)
@@ -50,6 +57,32 @@ is_large_enough(Relation heap, Declined *why_not)
 	return declined_because(why_not, DECLINED_FEW_ROWS,
 							psprintf("the table has about %.0f rows, which is not more than %d", rows,
 									 ROWS_MIN));
+}
+
+static bool
+is_parallel_safe_expression(Node *expression)
+{
+	Query query = {.type = T_Query, .targetList = list_make1(makeTargetEntry((Expr *) expression, 1, NULL, false))};
+
+	return expression == NULL || max_parallel_hazard(&query) == PROPARALLEL_SAFE;
+}
+
+/* By the rules of plan_create_index_workers(), in their order. */
+const char *
+index_build_why_few_workers(Relation heap, Relation index, int nworkers)
+{
+	int limit = RelationGetParallelWorkers(heap, -1);
+
+	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
+		return "the table is a temporary one";
+	if (!is_parallel_safe_expression((Node *) RelationGetIndexExpressions(index)) ||
+		!is_parallel_safe_expression((Node *) RelationGetIndexPredicate(index)))
+		return "an expression of the index is not parallel safe";
+	if (limit >= 0 && nworkers == limit)
+		return "the table's parallel_workers says so";
+	if (maintenance_work_mem / (nworkers + 2) < KILOBYTES_PER_PROCESS)
+		return "maintenance_work_mem has not 32 MB for each process";
+	return "the table is not large enough for more, see min_parallel_table_scan_size";
 }
 
 bool

@@ -17,6 +17,12 @@ extern bool index_builds_are_on(Declined *why_not);
 /* Is the build of this index on this table ours?  If not, *why_not says why. */
 extern bool index_build_is_ours(Relation heap, Relation index, Declined *why_not);
 
+/*
+ * Why does PostgreSQL let only so many workers take part in a build, and not as many as
+ * max_parallel_maintenance_workers says?  Words for a person.
+ */
+extern const char *index_build_why_few_workers(Relation heap, Relation index, int nworkers);
+
 /* How many rows the table is expected to have. */
 extern double index_build_rows(Relation heap);
 
