@@ -2,26 +2,29 @@
  * regress/btree_writer/rebuild.c
  *		Builds an index anew, by PostgreSQL's scan and sort and gpusort's page writer, for tests.
  *
- * CREATE FUNCTION rebuild_by_writer(index regclass) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
+ * CREATE FUNCTION rebuild_by_writer(index regclass) RETURNS void LANGUAGE C STRICT AS 'btree_writer'; CREATE
+ * FUNCTION rebuild_by_writers(index regclass, nranges int, nworkers int) RETURNS void LANGUAGE C STRICT
+ *		AS 'btree_writer';
  */
 #include "postgres.h"
 
 #include "access/amapi.h"
 #include "access/genam.h"
 #include "access/table.h"
-#include "access/tableam.h"
 #include "catalog/index.h"
 #include "fmgr.h"
-#include "miscadmin.h"
 #include "utils/rel.h"
-#include "utils/tuplesort.h"
 
 #include "base/pg_compat.h"
 #include "index/btree_writer.h"
 
+#include "scan.h"
+#include "together.h"
+
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(rebuild_by_writer);
+PG_FUNCTION_INFO_V1(rebuild_by_writers);
 
 #if PG_VERSION_NUM < 160000
 #define RelationSetNewRelfilenumber(index, persistence) RelationSetNewRelfilenode((index), (persistence))
@@ -31,56 +34,43 @@ PG_FUNCTION_INFO_V1(rebuild_by_writer);
 	index_build((heap), (index), (info), (is_reindex), (parallel))
 #endif
 
-typedef struct Build
-{
-	Tuplesortstate *sort;
-	double tuples;
-} Build;
+/* For the build that is under way. */
+static int build_nranges;
+static int build_nworkers;
 
-static void
-sort_tuple(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool is_alive, void *state)
-{
-	Build *build = state;
-
-	tuplesort_putindextuplevalues(build->sort, index, tid, values, isnull);
-	build->tuples++;
-}
-
-/* In place of btbuild(); violations of a unique index are not looked for. */
+/* In place of btbuild(). */
 static IndexBuildResult *
-build_by_writer(Relation heap, Relation index, struct IndexInfo *info)
+build_alone(Relation heap, Relation index, struct IndexInfo *info)
 {
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
-	Build build = {0};
-	BtreeWriter *writer;
+	Tuplesortstate *sort = scan_and_sort(heap, index, info, result);
+	BtreeWriter *writer = btree_writer_begin(heap, index);
 	IndexTuple tuple;
 
-	build.sort =
-		tuplesort_begin_index_btree(heap, index, false, false, maintenance_work_mem, NULL, TUPLESORT_NONE);
-	result->heap_tuples = table_index_build_scan(heap, index, info, true, false, sort_tuple, &build, NULL);
-	result->index_tuples = build.tuples;
-	tuplesort_performsort(build.sort);
-
-	writer = btree_writer_begin(heap, index);
-	while ((tuple = tuplesort_getindextuple(build.sort, true)) != NULL)
+	while ((tuple = tuplesort_getindextuple(sort, true)) != NULL)
 		btree_writer_add(writer, tuple);
 	btree_writer_finish(writer);
-	tuplesort_end(build.sort);
+	tuplesort_end(sort);
 	return result;
 }
 
-/* As REINDEX, with another build routine for as long as that takes. */
-Datum
-rebuild_by_writer(PG_FUNCTION_ARGS)
+static IndexBuildResult *
+build_with_others(Relation heap, Relation index, struct IndexInfo *info)
 {
-	Oid index_id = PG_GETARG_OID(0);
+	return build_together(heap, index, info, build_nranges, build_nworkers);
+}
+
+/* As REINDEX, with another build routine for as long as that takes. */
+static void
+rebuild(Oid index_id, ambuild_function ambuild)
+{
 	Relation heap = table_open(IndexGetRelation(index_id, false), ShareLock);
 	Relation index = index_open(index_id, AccessExclusiveLock);
 	IndexAmRoutine routine = *index->rd_indam;
 	void *original = (void *) index->rd_indam;
 
 	RelationSetNewRelfilenumber(index, index->rd_rel->relpersistence);
-	routine.ambuild = build_by_writer;
+	routine.ambuild = ambuild;
 	index->rd_indam = &routine;
 	PG_TRY();
 	{
@@ -93,5 +83,21 @@ rebuild_by_writer(PG_FUNCTION_ARGS)
 	PG_END_TRY();
 	index_close(index, NoLock);
 	table_close(heap, NoLock);
+}
+
+Datum
+rebuild_by_writer(PG_FUNCTION_ARGS)
+{
+	rebuild(PG_GETARG_OID(0), build_alone);
+	PG_RETURN_VOID();
+}
+
+/* By so many ranges, and so many workers besides this process. */
+Datum
+rebuild_by_writers(PG_FUNCTION_ARGS)
+{
+	build_nranges = PG_GETARG_INT32(1);
+	build_nworkers = PG_GETARG_INT32(2);
+	rebuild(PG_GETARG_OID(0), build_with_others);
 	PG_RETURN_VOID();
 }

@@ -11,20 +11,21 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 plan skip_all => 'the test module is not installed (make -C regress/btree_writer install)'
-  unless -e "$1/btree_writer.so" || `pg_config --pkglibdir` =~ /(.*)/ && -e "$1/btree_writer.so";
+  unless `pg_config --pkglibdir` =~ /(.*)/ && -e "$1/btree_writer.so";
 
-my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C.UTF-8', '--data-checksums' ]);
-$node->append_conf('postgresql.conf', <<'EOT');
-max_parallel_maintenance_workers = 0
-wal_consistency_checking = 'btree'
-max_wal_size = 4GB
-autovacuum = off
-EOT
-$node->start;
-$node->safe_psql('postgres', <<'EOT');
+# A server with the module; the arguments are lines of postgresql.conf.
+sub start_writer_node
+{
+	my ($name, @settings) = @_;
+	my $server = PostgreSQL::Test::Cluster->new($name);
+
+	$server->init(allows_streaming => 1, extra => [ '--encoding=UTF8', '--locale=C.UTF-8', '--data-checksums' ]);
+	$server->append_conf('postgresql.conf', join("\n", 'max_parallel_maintenance_workers = 0', 'autovacuum = off', 'max_wal_size = 4GB', @settings, ''));
+	$server->start;
+	$server->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION amcheck;
 CREATE FUNCTION rebuild_by_writer(index regclass) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
+CREATE FUNCTION rebuild_by_writers(index regclass, nranges int, nworkers int) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
 CREATE FUNCTION first_difference(a regclass, b regclass) RETURNS text LANGUAGE C STRICT AS 'btree_writer';
 -- The same index twice, built by PostgreSQL and by the writer: what is different; nothing, as a rule.
 CREATE FUNCTION differences(relation regclass, uniqueness text, definition text) RETURNS text LANGUAGE plpgsql AS $$
@@ -39,14 +40,29 @@ BEGIN
 	DROP INDEX built_by_postgres, built_by_writer;
 	RETURN coalesce(result, 'none');
 END $$;
+-- An index that several processes write: its blocks, and those of PostgreSQL's.
+CREATE FUNCTION sizes(relation regclass, uniqueness text, definition text, nranges int, nworkers int) RETURNS TABLE (written bigint, usual bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE %s INDEX built_by_writers ON %s %s', uniqueness, relation, definition);
+	usual := pg_relation_size('built_by_writers') / 8192;
+	PERFORM rebuild_by_writers('built_by_writers', nranges, nworkers);
+	PERFORM bt_index_parent_check('built_by_writers', true, true);
+	written := pg_relation_size('built_by_writers') / 8192;
+	DROP INDEX built_by_writers;
+	RETURN NEXT;
+END $$;
 EOT
+	return $server;
+}
+
+my $node = start_writer_node('main', q(wal_consistency_checking = 'btree'));
 
 # Tables, by the persistence that is put for %s.
 my $tables = <<'EOT';
 CREATE %1$s TABLE numbers AS
 	SELECT i, hashint8extended(i, 0) AS random, i %% 100 AS few, 1 AS one,
 		CASE WHEN i %% 3 > 0 THEN hashint8extended(i, 1) %% 1000 END AS some_null, NULL::int AS no_value
-	FROM generate_series(1, 60000) AS i;
+	FROM generate_series(1, 30000) AS i;
 CREATE %1$s TABLE texts AS
 	SELECT i, md5(i::text) AS hash, md5((i %% 700)::text) COLLATE "C" AS repeated,
 		repeat(i::text, i %% 50) AS any_length, 'always' || i / 500 AS steps
@@ -94,21 +110,27 @@ my %definitions = (
 	wide => [ '(t)', '(t, i)', '(i, t)', '(t) INCLUDE (i)', '(t) WITH (fillfactor = 10)', '(t) WITH (fillfactor = 100)', '(t) WITH (deduplicate_items = off)' ],
 	packed => [ '(t)', '(t, i)', '(i, t)' ]);
 
-sub check_kinds
+# What checks make of each index: their names, and what to call, with the first arguments.
+sub calls_for_indexes
 {
-	my ($persistence) = @_;
-	my $set_up = sprintf $tables, $persistence;
-	my @checks;
+	my @calls;
 
-	# The expected answers and the statements, for one session.
 	foreach my $table (sort keys %definitions)
 	{
 		foreach my $definition (@{ $definitions{$table} })
 		{
 			my ($unique, $rest) = $definition =~ /^(unique)? ?(.*)$/;
-			push @checks, [ "$table $definition", q{SELECT differences('} . $table . q{', '} . ($unique // '') . qq{', \$\$$rest\$\$)} ];
+			push @calls, [ "$table $definition", qq{('$table', '} . ($unique // '') . qq{', \$\$$rest\$\$} ];
 		}
 	}
+	return @calls;
+}
+
+sub check_kinds
+{
+	my ($persistence) = @_;
+	my $set_up = sprintf $tables, $persistence;
+	my @checks = map { [ $_->[0], "SELECT differences$_->[1])" ] } calls_for_indexes();
 	my @results = lines_of($node->safe_psql('postgres', join(";\n", 'SET client_min_messages = warning', $set_up, (map { $_->[1] } @checks), 'DROP TABLE ' . join(', ', keys %definitions), '')));
 	foreach my $i (0 .. $#checks)
 	{
@@ -119,5 +141,157 @@ sub check_kinds
 
 check_kinds($_) foreach '', 'UNLOGGED', 'TEMPORARY';
 
+# ---- several writers
+
+# Blocks that they leave empty, in their last extents, and leaves that the ends of ranges leave half filled.
+sub check_writers
+{
+	my ($persistence) = @_;
+	my @processes = ([ 1, 0 ], [ 2, 1 ], [ 3, 0 ], [ 7, 2 ], [ 40, 3 ]);
+	my @checks = calls_for_indexes();
+
+	$node->safe_psql('postgres', sprintf $tables, $persistence);
+	foreach my $i (0 .. $#checks)
+	{
+		my ($nranges, $nworkers) = @{ $processes[ $i % @processes ] };
+		my $more = $node->safe_psql('postgres', "SELECT written - usual FROM sizes$checks[$i][1], $nranges, $nworkers)");
+		my $most = 32 * ($nworkers + 1) + 2 * $nranges;
+		ok($more >= -2 * $nranges && $more <= $most, lc("$persistence $checks[$i][0], $nranges ranges, $nworkers workers") . ": $more more blocks, $most at most");
+	}
+	$node->safe_psql('postgres', 'DROP TABLE ' . join(', ', keys %definitions));
+	return;
+}
+
+check_writers($_) foreach '', 'UNLOGGED';
+
+# ---- sizes: no tuple, one, and so on, so that pages and levels are full to the last tuple
+
+$node->safe_psql('postgres', <<'EOT');
+CREATE TABLE steps AS SELECT i, i % 3 AS few, repeat(md5(i::text), 18) AS t FROM generate_series(1, 5000) AS i;
+ALTER TABLE steps ALTER t SET STORAGE EXTERNAL;
+UPDATE steps SET t = t || '';
+VACUUM FULL steps;
+EOT
+foreach my $case (
+	[ '(t)', 300, 1 ], [ '(t) WITH (fillfactor = 100)', 300, 1 ], [ '(t) WITH (fillfactor = 10)', 60, 1 ],
+	[ '(i) WITH (fillfactor = 10)', 120, 1 ], [ '(i)', 2000, 19 ], [ '(i) WITH (fillfactor = 100)', 420, 1 ],
+	[ '(few)', 5000, 61 ], [ '(few) WITH (fillfactor = 100)', 5000, 61 ], [ '(few, t)', 100, 1 ])
+{
+	my ($definition, $most, $step) = @$case;
+
+	is( $node->safe_psql(
+			'postgres',
+			"SELECT n, d FROM generate_series(0, $most, $step) AS n, differences('steps', '', format('$definition WHERE i <= %s', n)) AS d WHERE d <> 'none'"),
+		'',
+		"$definition of 0 to $most tuples");
+}
+
+# Ranges that are empty, or have a tuple, or some leaves, which may be full.
+foreach my $definition ('(t)', '(t) WITH (fillfactor = 100)', '(t) WITH (fillfactor = 10)', '(few)', '(few) WITH (fillfactor = 100)')
+{
+	is( $node->safe_psql('postgres', "SELECT count(*) FROM generate_series(0, 100) AS n, sizes('steps', '', format('$definition WHERE i <= %s', n), 3 + n % 5, 0)"),
+		101, "$definition of 0 to 100 tuples in ranges");
+}
+
+# ---- a tuple that is too large
+
+$node->safe_psql('postgres', <<'EOT');
+CREATE FUNCTION value(i int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT i::text $$;
+CREATE INDEX steps_value ON steps (value(i));
+CREATE OR REPLACE FUNCTION value(i int) RETURNS text LANGUAGE plpgsql IMMUTABLE AS
+	$$ BEGIN RETURN CASE WHEN i = 4711 THEN (SELECT string_agg(md5(j::text), '') FROM generate_series(1, 190) AS j) ELSE i::text END; END $$;
+EOT
+my @errors = map { ($node->psql('postgres', "\\set VERBOSITY verbose\n$_"))[2] } 'REINDEX INDEX steps_value', q{SELECT rebuild_by_writer('steps_value')};
+s/^LOCATION.*//m, s/^CONTEXT.*//m foreach @errors;
+like($errors[1], qr/ERROR:  54000: index row size \d+ exceeds btree version 4 maximum 2704 for index "steps_value"/, 'a tuple that is too large');
+is($errors[1], $errors[0], q(PostgreSQL's error));
+is($node->safe_psql('postgres', q{SELECT bt_index_parent_check('steps_value')}), '', 'the index is as it was');
+
+# ---- a replica
+
+$node->backup('backup');
+my $replica = PostgreSQL::Test::Cluster->new('replica');
+$replica->init_from_backup($node, 'backup', has_streaming => 1);
+$replica->start;
+
+# Indexes of every form, in a table of their own, built by the writer.
+my $indexes = <<'EOT';
+CREATE %1$s TABLE %2$s AS SELECT i, i %% 50 AS few, repeat(md5(i::text), 20) AS t FROM generate_series(1, 30000) AS i;
+CREATE INDEX %2$s_i ON %2$s (i);
+CREATE INDEX %2$s_few ON %2$s (few);
+CREATE INDEX %2$s_t ON %2$s (t) INCLUDE (i);
+CREATE INDEX %2$s_empty ON %2$s (i) WHERE i < 0;
+SELECT rebuild_by_writer(indexrelid) FROM pg_index WHERE indrelid = '%2$s'::regclass;
+EOT
+
+# Are a table's indexes as they have to be?  A replica can't lock them for all that can be asked.
+sub check_indexes
+{
+	my ($server, $table, $what) = @_;
+	my $check = $server->safe_psql('postgres', 'SELECT pg_is_in_recovery()') eq 't' ? 'bt_index_check(indexrelid, true)' : 'bt_index_parent_check(indexrelid, true, true)';
+
+	is($server->safe_psql('postgres', "SELECT count($check) FROM pg_index WHERE indrelid = '$table'::regclass"), 4, $what);
+	return;
+}
+
+sub insert_rows
+{
+	my ($server, $table, $rows) = @_;
+
+	$server->safe_psql('postgres', "INSERT INTO $table SELECT i, i % 70, repeat(md5((-i)::text), 20) FROM generate_series(-$rows, $rows) AS i");
+	return;
+}
+
+$node->safe_psql('postgres', sprintf $indexes, '', 'logged');
+$node->wait_for_catchup($replica);
+check_indexes($replica, 'logged', 'on a replica');
+insert_rows($node, 'logged', 3000);
+$node->wait_for_catchup($replica);
+check_indexes($node, 'logged', 'with new rows');
+check_indexes($replica, 'logged', 'with new rows, on a replica');
+$replica->stop;
+
+# ---- crashes, restarts and checksums
+
+$node->safe_psql('postgres', sprintf $indexes, 'UNLOGGED', 'unlogged');
+check_indexes($node, 'unlogged', 'unlogged');
+$node->restart;
+check_indexes($node, 'unlogged', 'unlogged, after a restart');
+$node->safe_psql('postgres', sprintf $indexes, '', 'crashed');
+$node->stop('immediate');
+$node->start;
+check_indexes($node, 'crashed', 'after a crash');
+check_indexes($node, 'unlogged', 'unlogged, after a crash');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM unlogged'), 0, 'unlogged rows are gone');
+insert_rows($node, 'unlogged', 1000);
+check_indexes($node, 'unlogged', 'unlogged, with new rows');
 $node->stop;
+command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums');
+
+# Without the log, within the transaction that makes the table.
+my $minimal = start_writer_node('minimal', 'wal_level = minimal', 'max_wal_senders = 0', 'wal_skip_threshold = 64kB');
+my $before = $minimal->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
+$minimal->safe_psql('postgres', 'BEGIN; ' . sprintf($indexes, '', 'skipped') . 'COMMIT');
+cmp_ok($minimal->safe_psql('postgres', "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$before') < 1000000"), 'eq', 't', 'nothing is logged that need not be');
+$minimal->stop('immediate');
+$minimal->start;
+check_indexes($minimal, 'skipped', 'not logged, after a crash');
+$minimal->stop;
+command_ok([ 'pg_checksums', '--check', '-D', $minimal->data_dir ], 'checksums of what was not logged');
+
+# ---- files are synced at the next checkpoint
+
+my $synced = start_writer_node('synced', 'fsync = on', 'log_checkpoints = on', 'log_min_messages = debug1');
+foreach my $persistence ('', 'UNLOGGED')
+{
+	my $table = lc "synced$persistence";
+
+	$synced->safe_psql('postgres', sprintf $indexes, $persistence, $table);
+	my $file = $synced->safe_psql('postgres', "SELECT pg_relation_filepath('${table}_t')");
+	my $offset = -s $synced->logfile;
+	$synced->safe_psql('postgres', 'CHECKPOINT');
+	like(slurp_file($synced->logfile, $offset), qr/checkpoint sync: number=\d+ file=\Q$file\E /, "synced by the next checkpoint: $table");
+}
+$synced->stop;
+
 done_testing();

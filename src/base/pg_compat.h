@@ -225,6 +225,13 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define rd_locator rd_node
 #endif
 
+/* The name of a relation's file, palloc'ed; relpathbackend() returns it by value from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define relation_path(rel, fork) pstrdup(relpathbackend((rel)->rd_locator, (rel)->rd_backend, (fork)).str)
+#else
+#define relation_path(rel, fork) relpathbackend((rel)->rd_locator, (rel)->rd_backend, (fork))
+#endif
+
 /* Memory for direct I/O has a type from 16 on. */
 #if PG_VERSION_NUM < 160000
 #define PGIOAlignedBlock PGAlignedBlock

@@ -1,11 +1,13 @@
 /*
  * index/block_writer.c
- *		Writes the blocks of a new file, past the buffer pool.
+ *		Writes the blocks of a new file, past the buffer pool, by one process or several.
  *
- * Blocks are filled in a window, a piece of memory that stands for some consecutive blocks of the file.  When
- * a block behind the window is wanted, the window is logged, written and moved on.  Blocks that take longer
- * are filled elsewhere and put later: into the window if it hasn't passed them, else over the zeros that it
- * left there.  So all but a few blocks leave in the order of the file.
+ * A writer takes an extent, some consecutive blocks of the file, and fills it in a window, a piece of memory
+ * of that size; when a block of its next extent is wanted, the window is logged, written and moved there.
+ * Blocks that take longer are filled elsewhere and put later: into the window if it hasn't passed them, else
+ * over the zeros that it left there.  So all but a few blocks leave in large writes, and those of one writer
+ * in the order of the file.  A writer among several writes what is left of its last extent as zeros and
+ * leaves it to the last one, which puts all its blocks one by one.
  *
  * Storage that is written past the buffer pool is known to no checkpoint.  With every block in the log, redo
  * brings all back that was written since the last checkpoint began; hence the file need only be synced at
@@ -25,55 +27,146 @@
 #include "utils/memutils.h"
 
 #include "base/pg_compat.h"
+#include "index/block_file.h"
 #include "index/block_writer.h"
 
 /*
- * Blocks of the window: as many as fit into one record of the log, which is small enough to stay in a cache.
+ * Blocks of an extent: as many as fit into one record of the log, which is small enough to stay in a cache.
  */
-#define WINDOW_BLOCKS 32
+#define EXTENT_BLOCKS 32
 
 /* What direct I/O wants memory aligned to. */
 #define MEMORY_ALIGNMENT 4096
 
+typedef enum Role
+{
+	THE_ONLY_ONE,
+	ONE_OF_SEVERAL,
+	THE_LAST
+} Role;
+
 struct BlockWriter
 {
 	Relation relation;
+	BlockFile *file;
+	Role role;
+	BlockShare *share;
 	bool needs_wal;
-	XLogRecPtr redo_at_begin; /* where the last checkpoint began when this writer did */
-	BlockNumber allocated;	  /* the next block's number */
-	BlockNumber written;	  /* blocks that the file has */
-	BlockNumber window;		  /* the first block of the window */
-	bool filled[WINDOW_BLOCKS];
+	BlockNumber extent; /* where the writer's last extent begins */
+	BlockRun run;		/* what of it was not allocated yet */
+	BlockNumber window; /* the extent whose blocks are in memory; InvalidBlockNumber: none */
+	bool filled[EXTENT_BLOCKS];
 	char *pages; /* of the window */
 };
+
+void
+block_share_init(BlockShare *share, BlockNumber next)
+{
+	pg_atomic_init_u32(&share->next, next);
+	share->redo_at_begin = GetRedoRecPtr();
+	SpinLockInit(&share->mutex);
+	share->nleft = 0;
+}
+
+static BlockWriter *
+make_writer(Relation relation, BlockShare *share, Role role)
+{
+	BlockWriter *writer = palloc0(sizeof(BlockWriter));
+	char *memory;
+
+	writer->relation = relation;
+	writer->file = block_file_open(relation);
+	writer->role = role;
+	writer->share = share;
+	writer->needs_wal = RelationNeedsWAL(relation);
+	writer->window = InvalidBlockNumber;
+	if (role != THE_LAST)
+	{
+		memory = palloc(EXTENT_BLOCKS * BLCKSZ + MEMORY_ALIGNMENT);
+		writer->pages = (char *) TYPEALIGN(MEMORY_ALIGNMENT, memory);
+	}
+	return writer;
+}
 
 BlockWriter *
 block_writer_begin(Relation relation)
 {
-	BlockWriter *writer = palloc0(sizeof(BlockWriter));
-	char *memory = palloc(WINDOW_BLOCKS * BLCKSZ + MEMORY_ALIGNMENT);
+	BlockShare *share = palloc(sizeof(BlockShare));
 
-	writer->relation = relation;
-	writer->needs_wal = RelationNeedsWAL(relation);
-	writer->redo_at_begin = GetRedoRecPtr();
-	writer->pages = (char *) TYPEALIGN(MEMORY_ALIGNMENT, memory);
-	return writer;
+	block_share_init(share, 0);
+	return make_writer(relation, share, THE_ONLY_ONE);
+}
+
+BlockWriter *
+block_writer_join(Relation relation, BlockShare *share)
+{
+	return make_writer(relation, share, ONE_OF_SEVERAL);
+}
+
+BlockWriter *
+block_writer_resume(Relation relation, BlockShare *share)
+{
+	return make_writer(relation, share, THE_LAST);
+}
+
+/* ---------------------------------------------------------------- extents */
+
+/* New blocks at the end of the file. */
+static void
+take_extent(BlockWriter *writer, int nblocks)
+{
+	BlockNumber first = pg_atomic_fetch_add_u32(&writer->share->next, nblocks);
+
+	if (first > MaxBlockNumber - EXTENT_BLOCKS)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("cannot extend relation \"%s\" beyond %u blocks",
+							   RelationGetRelationName(writer->relation), InvalidBlockNumber)));
+	writer->run.next = writer->extent = first;
+	writer->run.end = first + nblocks;
 }
 
 BlockNumber
 block_writer_allocate(BlockWriter *writer)
 {
-	if (writer->allocated == InvalidBlockNumber)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("cannot extend relation \"%s\" beyond %u blocks",
-							   RelationGetRelationName(writer->relation), InvalidBlockNumber)));
-	return writer->allocated++;
+	BlockShare *share = writer->share;
+
+	if (writer->run.next == writer->run.end)
+	{
+		if (writer->role != THE_LAST)
+			take_extent(writer, EXTENT_BLOCKS);
+		else if (share->nleft > 0)
+			writer->run = share->left[--share->nleft];
+		else
+			take_extent(writer, 1);
+	}
+	return writer->run.next++;
+}
+
+/* Leaves the rest of the extent to the last writer. */
+static void
+give_rest(BlockWriter *writer)
+{
+	BlockShare *share = writer->share;
+
+	if (writer->run.next == writer->run.end)
+		return;
+	SpinLockAcquire(&share->mutex);
+	if (share->nleft < BLOCK_RUNS_MAX)
+		share->left[share->nleft++] = writer->run;
+	SpinLockRelease(&share->mutex);
 }
 
 /* ---------------------------------------------------------------- the window */
 
+static inline bool
+is_in_window(const BlockWriter *writer, BlockNumber block)
+{
+	return writer->window != InvalidBlockNumber && block >= writer->window &&
+		   block < writer->window + EXTENT_BLOCKS;
+}
+
 static inline Page
-window_page(BlockWriter *writer, int i)
+window_page(const BlockWriter *writer, int i)
 {
 	return (Page) (writer->pages + (Size) i * BLCKSZ);
 }
@@ -85,22 +178,18 @@ log_blocks(BlockWriter *writer, BlockNumber *blocks, Page *pages, int n)
 		log_newpages(&writer->relation->rd_locator, MAIN_FORKNUM, n, blocks, pages, true);
 }
 
-/* One block at its place, or behind the last one. */
+/* Writes consecutive blocks; those that nothing was filled into are zero, and have no checksum. */
 static void
-write_block(BlockWriter *writer, BlockNumber block, Page page)
+write_blocks(BlockWriter *writer, BlockNumber first, char *pages, int n)
 {
-	SMgrRelation file = RelationGetSmgr(writer->relation);
-
-	if (!PageIsNew(page))
-		PageSetChecksum(page, block);
-	if (block < writer->written)
-		smgrwrite(file, MAIN_FORKNUM, block, page, true);
-	else
+	for (int i = 0; i < n; i++)
 	{
-		Assert(block == writer->written);
-		smgrextend(file, MAIN_FORKNUM, block, page, true);
-		writer->written++;
+		Page page = (Page) (pages + (Size) i * BLCKSZ);
+
+		if (!PageIsNew(page))
+			PageSetChecksum(page, first + i);
 	}
+	block_file_write(writer->file, first, pages, n);
 }
 
 /* With a cost limit, as VACUUM FULL may have one, blocks that are written count. */
@@ -112,15 +201,26 @@ delay_for_cost(int nblocks)
 	cost_delay_point(false);
 }
 
-/* Logs and writes the window, with zeros where nothing was filled, and moves it behind its last block. */
+/* Blocks of the window that the file will have: all, but those that a file's only writer did not need. */
+static int
+window_blocks(const BlockWriter *writer)
+{
+	if (writer->role == THE_ONLY_ONE && writer->window == writer->extent)
+		return writer->run.next - writer->window;
+	return EXTENT_BLOCKS;
+}
+
+/* Logs and writes the window, with zeros where nothing was filled. */
 static void
 flush_window(BlockWriter *writer)
 {
-	int nblocks = Min(writer->allocated - writer->window, WINDOW_BLOCKS);
-	BlockNumber blocks[WINDOW_BLOCKS];
-	Page pages[WINDOW_BLOCKS];
+	BlockNumber blocks[EXTENT_BLOCKS];
+	Page pages[EXTENT_BLOCKS];
+	int nblocks = window_blocks(writer);
 	int n = 0;
 
+	if (writer->window == InvalidBlockNumber)
+		return;
 	for (int i = 0; i < nblocks; i++)
 	{
 		if (writer->filled[i])
@@ -132,44 +232,46 @@ flush_window(BlockWriter *writer)
 			memset(window_page(writer, i), 0, BLCKSZ);
 	}
 	log_blocks(writer, blocks, pages, n);
-	for (int i = 0; i < nblocks; i++)
-		write_block(writer, writer->window + i, window_page(writer, i));
-	writer->window += nblocks;
+	write_blocks(writer, writer->window, writer->pages, nblocks);
+	writer->window = InvalidBlockNumber;
 	memset(writer->filled, 0, sizeof(writer->filled));
 	delay_for_cost(nblocks);
-}
-
-/* Moves the window on until it has a block; returns the block's place in it. */
-static int
-window_at(BlockWriter *writer, BlockNumber block)
-{
-	while (block - writer->window >= WINDOW_BLOCKS)
-		flush_window(writer);
-	return block - writer->window;
 }
 
 Page
 block_writer_page(BlockWriter *writer, BlockNumber block)
 {
-	int i = window_at(writer, block);
+	if (!is_in_window(writer, block))
+	{
+		flush_window(writer);
+		writer->window = writer->extent;
+	}
+	Assert(is_in_window(writer, block));
+	writer->filled[block - writer->window] = true;
+	return window_page(writer, block - writer->window);
+}
 
-	writer->filled[i] = true;
-	return window_page(writer, i);
+void
+block_writer_take_back(BlockWriter *writer, BlockNumber block, Page copy)
+{
+	Assert(is_in_window(writer, block));
+	memcpy(copy, window_page(writer, block - writer->window), BLCKSZ);
+	writer->filled[block - writer->window] = false;
 }
 
 void
 block_writer_put(BlockWriter *writer, BlockNumber block, Page page)
 {
-	if (block < writer->window)
+	if (is_in_window(writer, block))
+		memcpy(block_writer_page(writer, block), page, BLCKSZ);
+	else
 	{
 		log_blocks(writer, &block, &page, 1);
-		write_block(writer, block, page);
+		write_blocks(writer, block, (char *) page, 1);
 	}
-	else
-		memcpy(block_writer_page(writer, block), page, BLCKSZ);
 }
 
-/* ---------------------------------------------------------------- fsync */
+/* ---------------------------------------------------------------- the end */
 
 /* Has the next checkpoint sync the file, or does so now if one has begun that knew nothing of it. */
 static void
@@ -181,7 +283,7 @@ sync_or_register(BlockWriter *writer)
 	/* No checkpoint may begin between the question and the registration. */
 	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
-	checkpoint_began = writer->needs_wal && writer->redo_at_begin != GetRedoRecPtr();
+	checkpoint_began = writer->needs_wal && writer->share->redo_at_begin != GetRedoRecPtr();
 	if (!checkpoint_began)
 		smgrregistersync(file, MAIN_FORKNUM);
 	MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
@@ -192,8 +294,10 @@ sync_or_register(BlockWriter *writer)
 void
 block_writer_finish(BlockWriter *writer)
 {
-	while (writer->window < writer->allocated)
-		flush_window(writer);
-	if (!RelationUsesLocalBuffers(writer->relation))
+	flush_window(writer);
+	block_file_close(writer->file);
+	if (writer->role == ONE_OF_SEVERAL)
+		give_rest(writer);
+	else if (!RelationUsesLocalBuffers(writer->relation))
 		sync_or_register(writer);
 }

@@ -23,17 +23,14 @@
 #include "index/btree_levels.h"
 
 void
-btree_levels_begin(BtreeLevels *levels, Relation heap, Relation index)
+btree_levels_begin(BtreeLevels *levels, Relation heap, Relation index, BlockWriter *blocks)
 {
+	memset(levels, 0, sizeof(*levels));
 	levels->heap = heap;
 	levels->index = index;
+	levels->blocks = blocks;
 	levels->key = _bt_mkscankey(index, NULL);
 	levels->key->allequalimage = _bt_allequalimage(index, true);
-	levels->blocks = block_writer_begin(index);
-	levels->leaves = NULL;
-	/* The metapage comes last, but stands first. */
-	if (block_writer_allocate(levels->blocks) != BTREE_METAPAGE)
-		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 }
 
 /* ---------------------------------------------------------------- pages */
@@ -126,7 +123,7 @@ begin_page(BtreeLevels *levels, BtreeLevel *level, BlockNumber block, BlockNumbe
 {
 	BTPageOpaque opaque;
 
-	if (level->number == 0)
+	if (level->in_place)
 		level->page = block_writer_page(levels->blocks, block);
 	level->block = block;
 	_bt_pageinit(level->page, BLCKSZ);
@@ -142,25 +139,31 @@ begin_page(BtreeLevels *levels, BtreeLevel *level, BlockNumber block, BlockNumbe
 static void
 end_page(BtreeLevels *levels, BtreeLevel *level)
 {
-	if (level->number > 0)
+	if (!level->in_place)
 		block_writer_put(levels->blocks, level->block, level->page);
+}
+
+static BtreeLevel *
+make_level(BtreeLevels *levels, uint32 number, bool in_place)
+{
+	BtreeLevel *level = palloc0(sizeof(BtreeLevel));
+
+	level->number = number;
+	level->in_place = in_place;
+	level->spared = number == 0 ? BTGetTargetPageFreeSpace(levels->index)
+								: BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
+	if (!in_place)
+		level->page = palloc(BLCKSZ);
+	level->low_key = palloc0(sizeof(IndexTupleData));
+	remove_key(level->low_key);
+	return level;
 }
 
 static BtreeLevel *
 begin_level(BtreeLevels *levels, uint32 number)
 {
-	BtreeLevel *level = palloc0(sizeof(BtreeLevel));
+	BtreeLevel *level = make_level(levels, number, number == 0);
 
-	level->number = number;
-	if (number == 0)
-		level->spared = BTGetTargetPageFreeSpace(levels->index);
-	else
-	{
-		level->spared = BLCKSZ * (100 - BTREE_NONLEAF_FILLFACTOR) / 100;
-		level->page = palloc(BLCKSZ);
-	}
-	level->low_key = palloc0(sizeof(IndexTupleData));
-	remove_key(level->low_key);
 	begin_page(levels, level, block_writer_allocate(levels->blocks), P_NONE);
 	return level;
 }
@@ -183,23 +186,54 @@ append_tuple(BtreeLevel *level, IndexTuple tuple, Size size)
 
 static void add_tuple(BtreeLevels *levels, BtreeLevel *level, IndexTuple tuple);
 
-/* The level above gets a downlink to a page that is complete. */
+/* The level above gets a downlink to a page. */
 static void
-add_downlink(BtreeLevels *levels, BtreeLevel *level, IndexTuple low_key, BlockNumber block)
+add_downlink(BtreeLevels *levels, BtreeLevel *level, IndexTuple downlink)
 {
 	if (level->parent == NULL)
 		level->parent = begin_level(levels, level->number + 1);
-	BTreeTupleSetDownLink(low_key, block);
-	add_tuple(levels, level->parent, low_key);
+	add_tuple(levels, level->parent, downlink);
 }
 
-/* What tells the page's tuples from the one that moves to the next page; palloc'ed. */
-static IndexTuple
-make_high_key(BtreeLevels *levels, BtreeLevel *level, IndexTuple moving)
+/* A page is complete: writes it, and has a downlink of its low key. */
+static void
+link_page(BtreeLevels *levels, BtreeLevel *level)
 {
+	IndexTuple downlink = level->low_key;
+
+	BTreeTupleSetDownLink(downlink, level->block);
+	if (levels->leaf_is_complete != NULL)
+		levels->leaf_is_complete(levels, downlink);
+	else
+	{
+		end_page(levels, level);
+		add_downlink(levels, level, downlink);
+	}
+	level->low_key = NULL;
+	pfree(downlink);
+}
+
+/* What tells the page's tuples from those of the next one; palloc'ed. */
+static IndexTuple
+make_high_key(const BtreeLevels *levels, const BtreeLevel *level, IndexTuple first_right)
+{
+	IndexTuple last_left = page_tuple(level->page, page_items(level->page));
+
 	if (level->number > 0)
-		return CopyIndexTuple(moving);
-	return _bt_truncate(levels->index, page_tuple(level->page, page_items(level->page)), moving, levels->key);
+		return CopyIndexTuple(first_right);
+	return _bt_truncate(levels->index, last_left, first_right, levels->key);
+}
+
+/* Completes a page, of which the next one is known: its first tuple, and its place. */
+static void
+complete_page(BtreeLevels *levels, BtreeLevel *level, IndexTuple first_right, BlockNumber next)
+{
+	IndexTuple high_key = make_high_key(levels, level, first_right);
+
+	page_store(level->page, PageGetItemId(level->page, P_HIKEY), high_key, IndexTupleSize(high_key));
+	BTPageGetOpaque(level->page)->btpo_next = next;
+	link_page(levels, level);
+	level->low_key = high_key;
 }
 
 /* The page is full: completes it, and begins the next one with its last tuple. */
@@ -208,20 +242,13 @@ turn_page(BtreeLevels *levels, BtreeLevel *level)
 {
 	PGAlignedBlock moving;
 	Size moving_size = page_take_last(level->page, moving.data);
-	IndexTuple low_key = level->low_key;
 	BlockNumber block = level->block;
 	BlockNumber next = block_writer_allocate(levels->blocks);
 
 	CHECK_FOR_INTERRUPTS();
-	level->low_key = make_high_key(levels, level, (IndexTuple) moving.data);
-	page_store(level->page, PageGetItemId(level->page, P_HIKEY), level->low_key,
-			   IndexTupleSize(level->low_key));
-	BTPageGetOpaque(level->page)->btpo_next = next;
-	end_page(levels, level);
+	complete_page(levels, level, (IndexTuple) moving.data, next);
 	begin_page(levels, level, next, block);
 	append_tuple(level, (IndexTuple) moving.data, moving_size);
-	add_downlink(levels, level, low_key, block);
-	pfree(low_key);
 }
 
 /*
@@ -266,11 +293,13 @@ static void
 finish_level(BtreeLevels *levels, BtreeLevel *level)
 {
 	page_remove_high_key(level->page);
-	if (level->parent == NULL)
-		BTPageGetOpaque(level->page)->btpo_flags |= BTP_ROOT;
+	if (level->parent != NULL)
+		link_page(levels, level);
 	else
-		add_downlink(levels, level, level->low_key, level->block);
-	end_page(levels, level);
+	{
+		BTPageGetOpaque(level->page)->btpo_flags |= BTP_ROOT;
+		end_page(levels, level);
+	}
 }
 
 void
@@ -289,4 +318,39 @@ btree_levels_finish(BtreeLevels *levels)
 	_bt_initmetapage((Page) metapage.data, root, height, levels->key->allequalimage);
 	block_writer_put(levels->blocks, BTREE_METAPAGE, (Page) metapage.data);
 	block_writer_finish(levels->blocks);
+}
+
+/* ---------------------------------------------------------------- leaves that others have filled */
+
+void
+btree_levels_take_leaf(BtreeLevels *levels, Page page, BlockNumber block, IndexTuple low_key)
+{
+	if (levels->leaves == NULL)
+		levels->leaves = make_level(levels, 0, false);
+	memcpy(levels->leaves->page, page, BLCKSZ);
+	levels->leaves->block = block;
+	if (low_key != NULL)
+		levels->leaves->low_key = CopyIndexTuple(low_key);
+}
+
+void
+btree_levels_put_leaf(BtreeLevels *levels)
+{
+	link_page(levels, levels->leaves);
+}
+
+void
+btree_levels_end_leaf(BtreeLevels *levels, IndexTuple first_right, BlockNumber next)
+{
+	/* Without room for the largest high key that this can give the last tuple gets a leaf of its own. */
+	if (page_free_space(levels->leaves->page) <
+		MAXALIGN(IndexTupleSize(first_right)) + MAXALIGN(sizeof(ItemPointerData)))
+		turn_page(levels, levels->leaves);
+	complete_page(levels, levels->leaves, first_right, next);
+}
+
+void
+btree_levels_pass_leaf(BtreeLevels *levels, IndexTuple downlink)
+{
+	add_downlink(levels, levels->leaves, downlink);
 }

@@ -20,6 +20,7 @@ typedef struct BtreeLevel
 {
 	struct BtreeLevel *parent; /* NULL: there is none yet */
 	uint32 number;			   /* 0: leaves */
+	bool in_place;			   /* are its pages filled where they are written from? */
 	Size spared;			   /* bytes that a page shall keep free */
 	Page page;				   /* the one that is being filled */
 	BlockNumber block;		   /* where it belongs */
@@ -34,10 +35,17 @@ struct BtreeLevels
 	BTScanInsert key; /* for comparisons, with allequalimage */
 	BlockWriter *blocks;
 	BtreeLevel *leaves; /* NULL: no tuple yet */
+
+	/*
+	 * For a part of the leaves alone: told of each leaf that is complete, but was not written yet, and of its
+	 * downlink.  NULL: the levels above get that.
+	 */
+	void (*leaf_is_complete)(BtreeLevels *levels, IndexTuple downlink);
+	void *arg;
 };
 
 /* For an empty index; the levels are the caller's memory, what they hold is in CurrentMemoryContext. */
-extern void btree_levels_begin(BtreeLevels *levels, Relation heap, Relation index);
+extern void btree_levels_begin(BtreeLevels *levels, Relation heap, Relation index, BlockWriter *blocks);
 
 /*
  * Adds the next tuple of the leaves, copied.  One that is too large for a third of a page is PostgreSQL's
@@ -47,5 +55,19 @@ extern void btree_levels_add(BtreeLevels *levels, IndexTuple tuple);
 
 /* Writes the last page of each level, and the metapage. */
 extern void btree_levels_finish(BtreeLevels *levels);
+
+/* ---------------------------------------------------------------- leaves that others have filled */
+
+/* Has this be the last leaf, whose place is block; copied.  low_key: as a page's, NULL: as it stands. */
+extern void btree_levels_take_leaf(BtreeLevels *levels, Page page, BlockNumber block, IndexTuple low_key);
+
+/* Writes the last leaf, which is complete. */
+extern void btree_levels_put_leaf(BtreeLevels *levels);
+
+/* The same, but it lacks the high key: the next leaf has this first tuple and this place. */
+extern void btree_levels_end_leaf(BtreeLevels *levels, IndexTuple first_right, BlockNumber next);
+
+/* The next leaf is complete and written, and has this downlink. */
+extern void btree_levels_pass_leaf(BtreeLevels *levels, IndexTuple downlink);
 
 #endif /* GPUSORT_INDEX_BTREE_LEVELS_H */

@@ -12,6 +12,7 @@
 
 #include "base/pg_compat.h"
 #include "index/btree_levels.h"
+#include "index/btree_range.h"
 #include "index/btree_writer.h"
 
 /*
@@ -22,11 +23,24 @@
 struct BtreeWriter
 {
 	BtreeLevels levels;
+	BtreeShare *share; /* NULL: this is the only one */
 	bool deduplicates;
 	int nkeys;
+	bool bytes_decide;	  /* all keys are of fixed width: equal ones are the same bytes */
 	BTDedupState pending; /* the tuple that waits, with its tids; no item: there is none */
 	IndexTuple base;	  /* memory for that tuple */
 };
+
+static bool
+has_fixed_width(Relation index, int nkeys)
+{
+	for (int i = 0; i < nkeys; i++)
+	{
+		if (TupleDescAttr(RelationGetDescr(index), i)->attlen < 0)
+			return false;
+	}
+	return true;
+}
 
 static BTDedupState
 make_pending(void)
@@ -39,15 +53,16 @@ make_pending(void)
 	return pending;
 }
 
-BtreeWriter *
-btree_writer_begin(Relation heap, Relation index)
+static BtreeWriter *
+make_writer(Relation heap, Relation index, BlockWriter *blocks)
 {
 	BtreeWriter *writer = palloc0(sizeof(BtreeWriter));
 
-	btree_levels_begin(&writer->levels, heap, index);
+	btree_levels_begin(&writer->levels, heap, index, blocks);
 	writer->deduplicates =
 		writer->levels.key->allequalimage && !index->rd_index->indisunique && BTGetDeduplicateItems(index);
 	writer->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
+	writer->bytes_decide = has_fixed_width(index, writer->nkeys);
 	if (writer->deduplicates)
 	{
 		writer->pending = make_pending();
@@ -67,7 +82,7 @@ is_equal(const BtreeWriter *writer, IndexTuple a, IndexTuple b)
 {
 	if (a->t_info == b->t_info && memcmp(a + 1, b + 1, IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
 		return true;
-	return _bt_keep_natts_fast(writer->levels.index, a, b) > writer->nkeys;
+	return !writer->bytes_decide && _bt_keep_natts_fast(writer->levels.index, a, b) > writer->nkeys;
 }
 
 static void
@@ -111,7 +126,13 @@ add_deduplicated(BtreeWriter *writer, IndexTuple tuple)
 	begin_pending(writer, tuple);
 }
 
-/* ---------------------------------------------------------------- the stream */
+/* What waits for an equal tuple waits no longer. */
+static void
+end_tuples(BtreeWriter *writer)
+{
+	if (writer->deduplicates && writer->pending->nitems > 0)
+		end_pending(writer);
+}
 
 void
 btree_writer_add(BtreeWriter *writer, IndexTuple tuple)
@@ -122,10 +143,61 @@ btree_writer_add(BtreeWriter *writer, IndexTuple tuple)
 		btree_levels_add(&writer->levels, tuple);
 }
 
+/* ---------------------------------------------------------------- one writer */
+
+BtreeWriter *
+btree_writer_begin(Relation heap, Relation index)
+{
+	BlockWriter *blocks = block_writer_begin(index);
+
+	/* The metapage comes last, but stands first. */
+	(void) block_writer_allocate(blocks);
+	return make_writer(heap, index, blocks);
+}
+
 void
 btree_writer_finish(BtreeWriter *writer)
 {
-	if (writer->deduplicates && writer->pending->nitems > 0)
-		end_pending(writer);
+	end_tuples(writer);
 	btree_levels_finish(&writer->levels);
+}
+
+/* ---------------------------------------------------------------- several writers */
+
+BtreeWriter *
+btree_writer_join(BtreeShare *share, Relation heap, Relation index)
+{
+	BtreeWriter *writer = make_writer(heap, index, block_writer_join(index, btree_share_blocks(share)));
+
+	writer->share = share;
+	return writer;
+}
+
+void
+btree_writer_begin_range(BtreeWriter *writer, int range)
+{
+	btree_range_begin(&writer->levels, writer->share, range);
+}
+
+void
+btree_writer_end_range(BtreeWriter *writer)
+{
+	end_tuples(writer);
+	btree_range_end(&writer->levels);
+}
+
+void
+btree_writer_leave(BtreeWriter *writer)
+{
+	block_writer_finish(writer->levels.blocks);
+}
+
+void
+btree_writers_finish(BtreeShare *share, Relation heap, Relation index)
+{
+	BtreeLevels levels;
+
+	btree_levels_begin(&levels, heap, index, block_writer_resume(index, btree_share_blocks(share)));
+	btree_ranges_join(&levels, share);
+	btree_levels_finish(&levels);
 }

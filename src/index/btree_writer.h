@@ -10,6 +10,8 @@
 #include "access/itup.h"
 #include "utils/rel.h"
 
+#include "index/btree_range.h"
+
 typedef struct BtreeWriter BtreeWriter;
 
 /*
@@ -26,5 +28,27 @@ extern void btree_writer_add(BtreeWriter *writer, IndexTuple tuple);
 
 /* Completes the index, and sees to it that its file will be on disk when it must be. */
 extern void btree_writer_finish(BtreeWriter *writer);
+
+/* ---------------------------------------------------------------- several writers */
+
+/*
+ * Several processes may write one index together: the order is cut into ranges, each of which is written by
+ * one of them.  The first process makes room for a BtreeShare in dynamic shared memory and calls
+ * btree_share_init(), the others call btree_share_attach() (btree_range.h); then each one joins, writes whole
+ * ranges one by one, in any order, and leaves.  After all have left the first process finishes the index.
+ */
+
+/* In CurrentMemoryContext, about 300 kB. */
+extern BtreeWriter *btree_writer_join(BtreeShare *share, Relation heap, Relation index);
+
+/* What is added from now on is this range, from 0. */
+extern void btree_writer_begin_range(BtreeWriter *writer, int range);
+extern void btree_writer_end_range(BtreeWriter *writer);
+
+/* Writes what is left of this writer's. */
+extern void btree_writer_leave(BtreeWriter *writer);
+
+/* As btree_writer_finish(); ranges that nobody wrote are empty. */
+extern void btree_writers_finish(BtreeShare *share, Relation heap, Relation index);
 
 #endif /* GPUSORT_INDEX_BTREE_WRITER_H */
