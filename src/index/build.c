@@ -23,6 +23,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
+#include "base/stopwatch.h"
 #include "index/btree_writer.h"
 #include "index/build.h"
 #include "index/choice.h"
@@ -38,6 +39,9 @@
 /* What the cpu device takes for a row, at most: a build waits no longer for a card. */
 #define CPU_NS_PER_ROW 1000
 
+/* With gpusort.backend auto, tables of fewer rows don't go to a card. */
+#define GPU_ROWS_MIN 1e6
+
 /* Chunks are not full to the last byte: one part in so many of the memory is lost by that. */
 #define MEMORY_SLACK 8
 
@@ -51,6 +55,9 @@ typedef struct IndexBuild
 	double row_bytes; /* of one row without its key, by estimate */
 	double key_bytes; /* of its key */
 	Progress *progress;
+	Stopwatch watch; /* since the build began */
+	double sorted_ms; /* until all tuples were in order */
+	SorterStats stats;
 } IndexBuild;
 
 static void
@@ -133,18 +140,19 @@ static void
 sort(IndexBuild *build)
 {
 	Sorter *sorter = build->feed.sorter;
-	SorterStats stats;
+	SorterStats *stats = &build->stats;
 
 	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 	progress_enter(sorter, PROGRESS_SORTING);
 	sorter->device->perform(sorter);
 	if (sorter->failure != NULL)
 		return;
-	sorter->device->get_stats(sorter, &stats);
-	stats_count_sort(sorter->device->name, &stats);
-	progress_note_processes(build->progress, stats.processes);
-	if (stats.disk_bytes > 0)
-		report_spill(build, &stats);
+	build->sorted_ms = stopwatch_ms(build->watch);
+	sorter->device->get_stats(sorter, stats);
+	stats_count_sort(sorter->device->name, stats);
+	progress_note_processes(build->progress, stats->processes);
+	if (stats->disk_bytes > 0)
+		report_spill(build, stats);
 	progress_enter(sorter, PROGRESS_RETURNING);
 }
 
@@ -256,20 +264,38 @@ load(IndexBuild *build, IndexTuple tuple)
 /* ---------------------------------------------------------------- the build */
 
 static const SortDevice *
-choose_device(void)
+choose_device(const IndexBuild *build)
 {
-	return sort_may_use_gpu() ? &sort_device_cuda : &sort_device_cpu;
+	bool large = gpusort_backend == GPUSORT_BACKEND_CUDA || build->expected_rows >= GPU_ROWS_MIN;
+
+	return large && sort_may_use_gpu() ? &sort_device_cuda : &sort_device_cpu;
+}
+
+/* The times of the stages; where several processes sorted, in the middle of their feed, that of the longest. */
+static void
+report_stages(const IndexBuild *build)
+{
+	const SorterStats *stats = &build->stats;
+	double sort_ms = stats->sort_ms + stats->spill_ms + stats->merge_ms;
+
+	ereport(DEBUG1,
+			(errmsg_internal("gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, feed %.0f ms, sort %.0f ms, load %.0f ms",
+							 RelationGetRelationName(build->feed.index), build->feed.sorter->device->name,
+							 build->feed.index_tuples, stats->processes, Max(build->sorted_ms - sort_ms, 0),
+							 sort_ms, stopwatch_ms(build->watch) - build->sorted_ms)));
 }
 
 static void
 run_build(IndexBuild *build)
 {
-	const SortDevice *device = choose_device();
+	const SortDevice *device;
 	IndexTuple first = NULL;
 
+	build->watch = stopwatch_start();
 	build->progress = progress_create();
 	build->feed.key = index_key_create(build->feed.index);
 	build->expected_rows = index_build_rows(build->feed.heap);
+	device = choose_device(build);
 	index_key_estimate(build->feed.index, &build->row_bytes, &build->key_bytes);
 	while (!feed_and_sort(build, device) ||
 		   ((first = next_tuple(build->feed.sorter)) == NULL && build->feed.sorter->failure != NULL))
@@ -279,6 +305,7 @@ run_build(IndexBuild *build)
 	}
 	load(build, first);
 	stats_count_index_build(build->feed.sorter->device->name);
+	report_stages(build);
 	release_sorter(build);
 }
 
