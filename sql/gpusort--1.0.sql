@@ -4,13 +4,13 @@
 \echo Use "CREATE EXTENSION gpusort" to load this file. \quit
 
 CREATE FUNCTION gpusort_check(query text, OUT sort_key text, OUT taken boolean, OUT reason text,
-	OUT expected_ms double precision, OUT postgresql_ms double precision)
+	OUT expected_ms double precision, OUT postgresql_ms double precision, OUT how text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE;
 
 COMMENT ON FUNCTION gpusort_check(text) IS
-'one row a sort in the query''s plan: is it taken by gpusort, and why not; the milliseconds that it is expected to take by gpusort and by PostgreSQL''s sort, without its input; plans the query, does not run it';
+'one row a sort in the query''s plan: is it taken by gpusort, and why not; the milliseconds that it is expected to take by gpusort and by PostgreSQL''s sort, without its input; for CREATE INDEX the build, and how it would be done; plans the query, does not run it';
 
 CREATE FUNCTION gpusort_devices(OUT device text, OUT name text, OUT memory bigint, OUT max_memory bigint,
 	OUT free_memory bigint, OUT jobs integer, OUT state text, OUT reason text)

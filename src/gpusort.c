@@ -10,6 +10,7 @@
 #include "exec/limit_above.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
+#include "index/check.h"
 #include "index/takeover.h"
 #include "monitor/counters.h"
 #include "monitor/shared_memory.h"
@@ -31,5 +32,6 @@ _PG_init(void)
 	planner_install_hooks();
 	limit_above_install_hook();
 	index_takeover_install_hooks();
+	index_check_install();
 	gpu_launcher_register();
 }

@@ -109,3 +109,26 @@ SET maintenance_work_mem = '1MB';
 INSERT INTO st_unlogged SELECT noise(i), i, md5(i::text) FROM generate_series(1, 30000) AS i;
 \set VERBOSITY terse
 CREATE INDEX st_unlogged_k ON st_unlogged (t);
+\set VERBOSITY default
+-- What gpusort_check says beforehand: nothing is built.
+SET gpusort.mode = auto;
+SET maintenance_work_mem = '64MB';
+SELECT sort_key, taken, reason LIKE 'the table has about % rows, which is not more than 10000' AS few FROM gpusort_check('CREATE INDEX checked_1 ON st_table (k, t DESC NULLS LAST)');
+SET gpusort.mode = force;
+SET gpusort.backend = cpu;
+SELECT sort_key, taken, reason, regexp_replace(how, '\d+ MB', 'N MB', 'g') AS how, expected_ms FROM gpusort_check('CREATE UNIQUE INDEX checked_1 ON st_table (k, t DESC NULLS LAST) INCLUDE (id)');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX CONCURRENTLY ON st_table (lower(t) text_pattern_ops, (k + 1)) WHERE k > 5');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_parts (t)');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_json (j)');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t COLLATE "default")');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table USING hash (t)');
+SET gpusort.create_index = off;
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t)');
+RESET gpusort.create_index;
+SET maintenance_work_mem = '1MB';
+ALTER TABLE st_unlogged SET (parallel_workers = 2);
+SET max_parallel_maintenance_workers = 3;
+SELECT regexp_replace(how, '\d+ MB', 'N MB', 'g') AS how FROM gpusort_check('CREATE INDEX ON st_unlogged (t)');
+SELECT * FROM gpusort_check('CREATE INDEX ON st_table (no_such_column)');
+SELECT * FROM gpusort_check('CREATE INDEX ON no_such_table (k)');
+SELECT count(*) FROM pg_class WHERE relname LIKE 'checked%';

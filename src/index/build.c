@@ -21,7 +21,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "base/guc.h"
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "index/btree_writer.h"
@@ -33,14 +32,10 @@
 #include "key/key_row.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
-#include "plan/choice.h"
 #include "sort/sorted_rows.h"
 
 /* What the cpu device takes for a row, at most: a build waits no longer for a card. */
 #define CPU_NS_PER_ROW 1000
-
-/* With gpusort.backend auto, tables of fewer rows don't go to a card. */
-#define GPU_ROWS_MIN 1e6
 
 /* Chunks are not full to the last byte: one part in so many of the memory is lost by that. */
 #define MEMORY_SLACK 8
@@ -263,14 +258,6 @@ load(IndexBuild *build, IndexTuple tuple)
 
 /* ---------------------------------------------------------------- the build */
 
-static const SortDevice *
-choose_device(const IndexBuild *build)
-{
-	bool large = gpusort_backend == GPUSORT_BACKEND_CUDA || build->expected_rows >= GPU_ROWS_MIN;
-
-	return large && sort_may_use_gpu() ? &sort_device_cuda : &sort_device_cpu;
-}
-
 /* The times of the stages; where several processes sorted, in the middle of their feed, that of the longest. */
 static void
 report_stages(const IndexBuild *build)
@@ -295,7 +282,7 @@ run_build(IndexBuild *build)
 	build->progress = progress_create();
 	build->feed.key = index_key_create(build->feed.index);
 	build->expected_rows = index_build_rows(build->feed.heap);
-	device = choose_device(build);
+	device = index_build_uses_gpu(build->expected_rows) ? &sort_device_cuda : &sort_device_cpu;
 	index_key_estimate(build->feed.index, &build->row_bytes, &build->key_bytes);
 	while (!feed_and_sort(build, device) ||
 		   ((first = next_tuple(build->feed.sorter)) == NULL && build->feed.sorter->failure != NULL))

@@ -15,12 +15,13 @@
 #include "base/guc.h"
 #include "index/choice.h"
 #include "index/index_key.h"
+#include "plan/choice.h"
 
 /* In mode auto, tables that are expected to have no more rows are left alone: nobody waits for them. */
 #define ROWS_MIN 10000
 
-/* PostgreSQL wants as much of maintenance_work_mem for each process of a parallel build. */
-#define KILOBYTES_PER_PROCESS (32 * 1024)
+/* With gpusort.backend auto, tables of fewer rows don't go to a card. */
+#define GPU_ROWS_MIN 1e6
 
 bool
 index_builds_are_on(Declined *why_not)
@@ -59,8 +60,8 @@ is_large_enough(Relation heap, Declined *why_not)
 									 ROWS_MIN));
 }
 
-static bool
-is_parallel_safe_expression(Node *expression)
+bool
+index_is_parallel_safe(Node *expression)
 {
 	Query query = {.type = T_Query, .targetList = list_make1(makeTargetEntry((Expr *) expression, 1, NULL, false))};
 
@@ -75,22 +76,34 @@ index_build_why_few_workers(Relation heap, Relation index, int nworkers)
 
 	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
 		return "the table is a temporary one";
-	if (!is_parallel_safe_expression((Node *) RelationGetIndexExpressions(index)) ||
-		!is_parallel_safe_expression((Node *) RelationGetIndexPredicate(index)))
+	if (!index_is_parallel_safe((Node *) RelationGetIndexExpressions(index)) ||
+		!index_is_parallel_safe((Node *) RelationGetIndexPredicate(index)))
 		return "an expression of the index is not parallel safe";
 	if (limit >= 0 && nworkers == limit)
 		return "the table's parallel_workers says so";
-	if (maintenance_work_mem / (nworkers + 2) < KILOBYTES_PER_PROCESS)
+	if (maintenance_work_mem / (nworkers + 2) < INDEX_KILOBYTES_PER_PROCESS)
 		return "maintenance_work_mem has not 32 MB for each process";
 	return "the table is not large enough for more, see min_parallel_table_scan_size";
 }
 
 bool
-index_build_is_ours(Relation heap, Relation index, Declined *why_not)
+index_build_uses_gpu(double rows)
+{
+	return (gpusort_backend == GPUSORT_BACKEND_CUDA || rows >= GPU_ROWS_MIN) && sort_may_use_gpu();
+}
+
+bool
+index_table_is_ours(Relation heap, Declined *why_not)
 {
 	if (!index_builds_are_on(why_not))
 		return false;
 	if (heap->rd_tableam != GetHeapamTableAmRoutine())
 		return declined_because(why_not, DECLINED_TABLE, "the table's access method is not heap");
-	return is_large_enough(heap, why_not) && index_key_supported(index, why_not);
+	return is_large_enough(heap, why_not);
+}
+
+bool
+index_build_is_ours(Relation heap, Relation index, Declined *why_not)
+{
+	return index_table_is_ours(heap, why_not) && index_key_supported(index, why_not);
 }
