@@ -105,6 +105,7 @@ SELECT count(*), min(k), max(k) FROM st_table WHERE k BETWEEN 4000 AND 8000;
 SELECT * FROM bad_indexes();
 -- A spill is told of.
 RESET client_min_messages;
+SET gpusort.backend = cpu;
 SET maintenance_work_mem = '1MB';
 INSERT INTO st_unlogged SELECT noise(i), i, md5(i::text) FROM generate_series(1, 30000) AS i;
 \set VERBOSITY terse
@@ -115,7 +116,6 @@ SET gpusort.mode = auto;
 SET maintenance_work_mem = '64MB';
 SELECT sort_key, taken, reason LIKE 'the table has about % rows, which is not more than 10000' AS few FROM gpusort_check('CREATE INDEX checked_1 ON st_table (k, t DESC NULLS LAST)');
 SET gpusort.mode = force;
-SET gpusort.backend = cpu;
 SELECT sort_key, taken, reason, regexp_replace(how, '\d+ MB', 'N MB', 'g') AS how, expected_ms FROM gpusort_check('CREATE UNIQUE INDEX checked_1 ON st_table (k, t DESC NULLS LAST) INCLUDE (id)');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX CONCURRENTLY ON st_table (lower(t) text_pattern_ops, (k + 1)) WHERE k > 5');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_parts (t)');
