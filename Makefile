@@ -17,21 +17,23 @@ OBJS = $(SOURCES:.c=.o) $(CLIENT_OBJS)
 # Calls inside the library go straight, not through its table of exported functions.
 SHLIB_LINK = -Wl,-Bsymbolic-functions
 
-# With COVERAGE=1 the code counts the executions of its lines, for tools/coverage.  Warnings are errors with
-# WERROR=1.  PostgreSQL hands the flags of the gcc it was built with to any compiler; clang would warn about
-# those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
+# With COVERAGE=1 the code counts the executions of its lines, for tools/coverage; with SANITIZE=1 gcc's
+# sanitizers check it, for tools/test --under asan.  Warnings are errors with WERROR=1.  PostgreSQL hands the
+# flags of the gcc it was built with to any compiler; clang would warn about those it doesn't know, and about
+# gcc's attributes in PostgreSQL's headers.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
 PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT))
 PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage)
+	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage) \
+	$(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all)
 
 # Thresholds lowered, so that tests with few rows and little memory reach what takes many otherwise: of the
 # sorts (recursion, scratch memory, the plain C that other processors run), and with TIGHT=1, for tests alone,
-# of chunks, runs, the ways of ICU's sort keys, and bounds as well.
+# of chunks, runs, the ways of ICU's sort keys, bounds, and workers that take part as well.
 SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 MEMORY_TIGHT = -DCHUNK_SIZE_MIN=4096 -DCHUNK_SIZE_MAX=16384 -DSHARED_CHUNK_SIZE_MIN=4096 -DSHARED_CHUNK_SIZE_MAX=16384 \
-	-DMAX_LEVELS=6 -DMERGE_BUFFER_MIN=512 -DMERGE_FAN_IN_MAX=6 -DICU_ASCII_AFTER=50 -DICU_CACHE_SETS=4 -DBOUND_TIGHT
+	-DMAX_LEVELS=6 -DMERGE_BUFFER_MIN=512 -DMERGE_FAN_IN_MAX=6 -DICU_ASCII_AFTER=50 -DICU_CACHE_SETS=4 -DBOUND_TIGHT -DSORT_SHARE_WORKERS=3
 
 # regress/schedule is the one list of regression tests; installcheck runs them one after the other.
 REGRESS = $(shell sed -n 's/^test: *//p' regress/schedule)

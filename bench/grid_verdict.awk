@@ -5,8 +5,10 @@
 # PostgreSQL sorted; temporary bytes of off, auto, force; runs of each; the verdict.
 #
 #	SLOWER	auto takes more than 1.1 times as long as off, and 0.5 ms more
-#	LEFT	force is faster than off, and auto keeps less than three quarters of that, by more than 0.5 ms and 3 percent of off
-#	TEMP	auto has a fourth and 1 MB more of temporary files than off
+#	LEFT	force is faster than off without what TEMP says, and auto keeps less than three quarters of that, by more than 0.5 ms and
+#		3 percent of off
+#	TEMP	auto has clearly more of temporary files than off: a fourth and 1 MB more
+function has_more(method) { return temp[method] > 1.25 * temp["off"] + 1048576 }
 BEGIN { FS = "|" }
 {
 	if (!($1 in ms)) {
@@ -29,16 +31,16 @@ END {
 	for (method in ms)
 		ms[method] = fewest[work[method]]
 	force = "force_cpu"
-	if ("force_cuda" in ms && ms["force_cuda"] < ms[force])
+	if ("force_cuda" in ms && (has_more(force) || ms["force_cuda"] < ms[force]))
 		force = "force_cuda"
 	off = ms["off"]
 	noise = 0.03 * off > 0.5 ? 0.03 * off : 0.5
-	gain = device[force] == "-" ? 0 : off - ms[force]
+	gain = device[force] == "-" || has_more(force) ? 0 : off - ms[force]
 	if (ms["auto"] > 1.1 * off && ms["auto"] > off + 0.5)
 		verdict = "SLOWER"
 	else if (gain > noise && ms["auto"] > off - 0.75 * gain + noise)
 		verdict = "LEFT"
-	if (temp["auto"] > 1.25 * temp["off"] + 1048576)
+	if (has_more("auto"))
 		verdict = verdict (verdict == "" ? "" : "+") "TEMP"
 	printf "%.3f|%.3f|%.3f|%s|%s|%d|%d|%d|%d|%s\n", off, ms["auto"], ms[force], device["auto"], device[force],
 		temp["off"], temp["auto"], temp[force], runs, verdict == "" ? "ok" : verdict

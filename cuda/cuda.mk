@@ -60,15 +60,18 @@ daemon_check_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(client_sour
 cuda/daemon/gpusortd: $(daemon_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(daemon_objects) cuda/libdevsort.a
 
-# It runs gpusortd, or the one over a CUDA runtime in host memory.
-cuda/daemon/check/daemoncheck: $(daemon_check_objects) cuda/daemon/gpusortd cuda/daemon/fake/gpusortd
+# It runs gpusortd, or the one over a CUDA runtime in host memory; that one alone needs no nvcc
+# (CHECKED_GPUSORTD=cuda/daemon/fake/gpusortd).
+CHECKED_GPUSORTD ?= cuda/daemon/gpusortd cuda/daemon/fake/gpusortd
+cuda/daemon/check/daemoncheck: $(daemon_check_objects) $(CHECKED_GPUSORTD)
 	$(CXX) -pthread -o $@ $(daemon_check_objects)
 
 # The CUDA layer as C++, over a CUDA runtime in host memory: no nvcc, no card; it can be made to fail at any
 # call.
 fake_sources = $(sort $(wildcard cuda/daemon/device/cuda/*.cu cuda/device/*.cu cuda/daemon/fake/*.cc)) cuda/base/status.cu
 fake_objects = $(fake_sources:cuda/%=cuda/build-fake/%.o)
-layercheck_objects = $(patsubst cuda/%,cuda/build-fake/%.o,$(sort $(wildcard cuda/daemon/check/layer/*.cc)))
+layercheck_sources = $(sort $(wildcard cuda/daemon/check/layer/*.cc)) cuda/daemon/check/harness/report.cc
+layercheck_objects = $(layercheck_sources:cuda/%=cuda/build-fake/%.o)
 
 cuda/daemon/check/layer/layercheck: $(layercheck_objects) $(fake_objects)
 	$(CXX) -pthread -o $@ $^

@@ -77,6 +77,7 @@ KEYS = {
     'sorted': [Key('srt', 'int')],
     'nearly sorted': [Key('near', 'int')],
     'reversed': [Key('rev', 'int')],
+    'int8 by index': [Key('k', 'int')],
     'duplicates': [Key('dup', 'int', 100)],
     'float8': [Key('f', 'plain')],
     'time': [Key('tm', 'function')],
@@ -220,6 +221,10 @@ class Sort:
         """Is the table read in the order of its first sort column?"""
         return self.key_name.startswith('groups')
 
+    def is_by_index(self):
+        """Is the order not sorted, but that of an index?"""
+        return self.key_name.endswith('by index')
+
     def groups(self):
         return self.keys[0].values(self.rows) if self.is_incremental() else 0
 
@@ -259,6 +264,8 @@ def sorts_of_key(key_name, rows, device):
     """The sorts of a table: in memory, with little of it, with a LIMIT, by several processes."""
     if device != 'cpu':
         return [Sort(rows, key_name, payload, 1024) for payload in (['pad'], ['pad', 'wide'])]
+    if key_name == 'int8 by index':
+        return [Sort(rows, key_name, payload, 1024) for payload in (['pad'], ['pad', 'wide'])]
     if key_name == 'int8, vast rows':
         return [Sort(rows, key_name, ['vast'], 1024)]
     payloads = (['pad'], ['pad', 'wide'])
@@ -294,7 +301,8 @@ def settings_of(sort, what, device):
             'parallel_tuple_cost = 0',
             'min_parallel_table_scan_size = 0',
             'parallel_leader_participation = ' + on_off(not sort.alone),
-            'enable_seqscan = ' + on_off(not sort.is_incremental())]
+            'enable_sort = ' + on_off(not sort.is_by_index()),
+            'enable_seqscan = ' + on_off(not (sort.is_incremental() or sort.is_by_index()))]
 
 
 class Sessions:
@@ -331,6 +339,9 @@ class Measured:
         return self.sort.workers == 0 or ('GpuSortFeed' if what == 'g' else 'Gather Merge') in plan
 
     def prepare(self):
+        if self.sort.is_by_index():
+            self.cost, self.methods = self.session('index').cost(self.query), ['index']
+            return
         self.cost = self.session('scan').cost(self.scan)
         self.methods = ['scan'] + [what for what in ('p', 'g') if self.has_plan(what)]
 
@@ -340,6 +351,8 @@ class Measured:
     def run(self, what):
         """Milliseconds of one run; as far as it is told apart, to the first row and in all."""
         session = self.session(what)
+        if what == 'index':
+            return [session.drained(self.query)]
         if what == 'scan':
             return [session.drained(self.scan)]
         if self.sort.alone:
@@ -366,6 +379,8 @@ class Measured:
     def observations(self):
         """Which method; its shape, or cost of a scan; milliseconds without the scan, to the first row and after it, or
         of all."""
+        if self.sort.is_by_index():
+            return [('index', self.sort.shape('i', self.device, self.cores), self.best['index'])]
         found = [('scan', self.cost, [max(self.best['scan'][0], LEAST_MS)])] if not self.sort.is_incremental() else []
         for what in self.methods[1:]:
             times = list(self.best[what])
@@ -385,11 +400,14 @@ def save(measured, version, file_name):
         json.dump({'version': version, 'sorts': sorts}, file, indent=0)
 
 
-def load(file_name):
-    with open(file_name) as file:
-        saved = json.load(file)
-    measured = []
-    for entry in saved['sorts']:
+def load(file_names):
+    """What several files say, together."""
+    measured, entries = [], []
+    for file_name in file_names.split(','):
+        with open(file_name) as file:
+            saved = json.load(file)
+        entries += saved['sorts']
+    for entry in entries:
         sort = Sort(*(entry[name] for name in SORT_ARGUMENTS))
         m = Measured(sort, entry['device'], entry['cores'])
         m.cost, m.methods, m.best = entry['cost'], entry['methods'], entry['best']
@@ -403,13 +421,15 @@ def measure(options):
     """All sorts, measured on the server; and its version."""
     session, sessions, measured = Session(['max_parallel_workers_per_gather = 0']), Sessions(), []
     for key_name in KEYS if options.device == 'cpu' else KEYS_FOR_CARD:
+        if not re.fullmatch(options.keys, key_name):
+            continue
         for rows in (int(n) for n in options.rows.split(',')):
             sys.stderr.write('%s, %d rows\n' % (key_name, rows))
             sorts = [Measured(sort, options.device, os.cpu_count(), sessions)
                      for sort in sorts_of_key(key_name, rows, options.device)]
             columns = list(dict.fromkeys(column for m in sorts for column in m.sort.columns))
             make_table(session, TABLE, columns, rows)
-            if sorts[0].sort.is_incremental():
+            if sorts[0].sort.is_incremental() or sorts[0].sort.is_by_index():
                 session.run('CREATE INDEX ON %s (%s)' % (TABLE, sorts[0].sort.keys[0].name))
             for _ in range(options.runs * (1 if rows > 100000 else 5)):
                 for m in sorts:
@@ -424,6 +444,8 @@ def main():
     parser.add_argument('--counts', required=True)
     parser.add_argument('--rows', default='300,1000,3000,10000,100000,1000000')
     parser.add_argument('--runs', type=int, default=3)
+    parser.add_argument('--keys', default='.*')
+    parser.add_argument('--terms', default='.*')
     parser.add_argument('--device', default='cpu')
     parser.add_argument('--save')
     parser.add_argument('--fit')
@@ -440,9 +462,9 @@ def main():
         print_residuals(counter, measured, [value * pace for value in values], counter.share, sys.stderr)
         print_card_terms(counter, values, sys.stdout)
         return
-    fit, values = fit_all(counter, measured)
+    fit, values = fit_all(counter, measured, options.terms)
     share = fit_share(counter, measured, values)
-    errors = print_residuals(counter, measured, values, share, sys.stderr)
+    errors = print_residuals(counter, measured, values, share, sys.stderr) or [0]
     comment = [options.about,
                'PostgreSQL %s, device %s; %d sorts.' % (version, measured[0].device, len(measured)),
                'Ratio of the two times, expected against measured: off by %.0f %% in the median, %.0f %% at the'

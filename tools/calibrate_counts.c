@@ -3,8 +3,9 @@
  *		For tools/calibrate: what plan/predict.c would count for sorts, without a server.
  *
  * Reads a sort a line, numbers in the order of the format below, and writes two lines for each: how many of
- * each term until the first row, and for the rest.  The first word is p for PostgreSQL's Sort and g for
- * GpuSort.  With an argument it writes the terms' names and what they are.
+ * each term until the first row, and for the rest.  The first word is p for PostgreSQL's Sort, g for GpuSort
+ * and i for an index scan, but for the cost of that.  With an argument it writes the terms' names and what
+ * they are.
  */
 #include "postgres.h"
 
@@ -80,6 +81,8 @@ main(int argc, char **argv)
 		}
 		if (whose == 'g')
 			count_gpusort(&shape, &counts);
+		else if (whose == 'i')
+			counts = (CostCounts){.first[COST_INPUT_FETCH] = count_fetches(&shape)};
 		else
 			count_postgres_sort(&shape, &counts);
 		print_counts(counts.first);

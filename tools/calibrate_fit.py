@@ -1,9 +1,10 @@
 """How tools/calibrate.py fits src/plan/cost_table.h to what it measured, and prints that."""
+import re
 import subprocess
 
 class Fit:
     def __init__(self, names, defaults):
-        self.names, self.defaults, self.rows = names, defaults, []
+        self.names, self.defaults, self.rows, self.seen = names, defaults, [], set()
 
     def add(self, counts, ms, scale):
         """Counts of terms that took so long; errors count by the scale, the whole query's time."""
@@ -36,7 +37,7 @@ class Fit:
         return values
 
     def measured(self, name):
-        return any(row[0][self.names.index(name)] for row in self.rows)
+        return name in self.seen
 
 
 class Counter:
@@ -75,23 +76,35 @@ def counts_of(counter, m, what, shape):
     return first, rest
 
 
-def fit_all(counter, measured):
-    fit = Fit(counter.names, counter.defaults)
+def parts_of(counter, m):
+    """Counts, milliseconds that they took, and those of the whole query; of each part of it that was measured."""
     input_term = counter.names.index('INPUT')
+    for what, shape, times in m.observations():
+        if what == 'scan':
+            yield [shape if i == input_term else 0 for i in range(len(counter.names))], times[0], times[0]
+            continue
+        first, rest = counts_of(counter, m, what, shape)
+        if what == 'index':
+            first[input_term] += m.cost
+        whole = sum(times) + (m.input_ms() if what != 'index' else 0)
+        if len(times) == 1:
+            yield [a + b for a, b in zip(first, rest)], times[0], whole
+        else:
+            yield first, times[0], whole
+            yield rest, times[1], whole
+
+
+def fit_all(counter, measured, wanted='.*'):
+    """The terms whose names match; the others are kept."""
+    fit = Fit(counter.names, counter.defaults)
+    free = [bool(re.fullmatch(wanted, name)) for name in counter.names]
     for m in measured:
         if m.sort.is_shared():
             continue
-        for what, shape, times in m.observations():
-            if what == 'scan':
-                fit.add([shape if i == input_term else 0 for i in range(len(counter.names))], times[0], times[0])
-                continue
-            first, rest = counts_of(counter, m, what, shape)
-            whole = sum(times) + m.input_ms()
-            if len(times) == 1:
-                fit.add([a + b for a, b in zip(first, rest)], times[0], whole)
-            else:
-                fit.add(first, times[0], whole)
-                fit.add(rest, times[1], whole)
+        for counts, ms, whole in parts_of(counter, m):
+            fit.seen.update(name for name, count in zip(counter.names, counts) if count)
+            known = predicted_ms([0 if f else c for c, f in zip(counts, free)], counter.defaults)
+            fit.add([c if f else 0 for c, f in zip(counts, free)], ms - known, whole)
     return fit, fit.solve()
 
 
@@ -147,6 +160,8 @@ def print_residuals(counter, measured, values, share, out):
     errors = []
     out.write('sort; scan, PostgreSQL and GpuSort measured; the two expected; their ratio measured and expected\n')
     for m in measured:
+        if m.sort.is_by_index():
+            continue
         scan, found = m.input_ms(share), {}
         for what, shape, times in m.observations():
             if what == 'scan':

@@ -240,7 +240,8 @@ build_private_installation() {
 
 # ---- the throwaway cluster ----
 
-# Starts a cluster in $WORK/data with the settings of the file(s) given, and lets clients find it.
+# Starts a cluster in $WORK/data with the settings of the file(s) given, and lets clients find it.  Its server
+# is $server_program if that is set.
 start_cluster() {
 	as_user "$BINDIR/initdb" -D "$WORK/data" -U postgres --auth=trust --no-sync \
 		--encoding=UTF8 --locale=C.UTF-8 >"$WORK/initdb.log" 2>&1 || { cat "$WORK/initdb.log" >&2 && die "initdb failed"; }
@@ -253,7 +254,7 @@ start_cluster() {
 		autovacuum = off
 		jit = off
 	EOT
-	as_user "$BINDIR/pg_ctl" -D "$WORK/data" -l "$WORK/server.log" -w -t 60 start >/dev/null || {
+	as_user "$BINDIR/pg_ctl" -D "$WORK/data" ${server_program:+-p "$server_program"} -l "$WORK/server.log" -w -t 180 start >/dev/null || {
 		cat "$WORK/server.log" >&2
 		die "the server did not start"
 	}
@@ -269,7 +270,7 @@ stop_cluster() {
 
 # Ends the sessions of the cluster at once, whatever they are doing.
 restart_cluster() {
-	as_user "$BINDIR/pg_ctl" -D "$WORK/data" -l "$WORK/server.log" -m immediate -w -t 60 restart >/dev/null || die "the server did not start again"
+	as_user "$BINDIR/pg_ctl" -D "$WORK/data" ${server_program:+-p "$server_program"} -l "$WORK/server.log" -m immediate -w -t 180 restart >/dev/null || die "the server did not start again"
 }
 
 # psql that stops at the first error and prints bare results.  PSQL may be another command, with arguments.

@@ -8,7 +8,8 @@
 # servers were doing.
 #
 # Wanted from the caller: build_flags, the arguments of make; the throwaway cluster, where sessions are
-# needed; and time_limit, if all parts shall have the same limit.
+# needed; time_limit, if all parts shall have the same limit; and chosen_tests, a regular expression, if not
+# all tests of a part shall run.
 
 passed=0 failed=0
 
@@ -115,6 +116,15 @@ count_pg_regress() {
 	fi
 }
 
+# Prints those names, one a line, that are to run.
+chosen() { grep -xE "${chosen_tests:-.*}"; }
+
+# The tests of regress/schedule that are to run, after those that provide functions for them, in words.
+chosen_regression_tests() {
+	printf '%s\n' setup seams
+	sed -n 's/^test: *//p' "$WORK/source/regress/schedule" | tr ' ' '\n' | chosen | grep -vxE 'setup|seams'
+}
+
 # Runs one of the two programs within so many seconds.
 run_pg_regress() {
 	local name=$1 limit=$2 log=$WORK/$1.log status timed_out
@@ -130,17 +140,22 @@ run_pg_regress() {
 	fi
 }
 
-# The tests of regress/schedule, or those given.
+# The tests of regress/schedule that are to run, or those given.
 run_regression_tests() {
 	local tests=("$@")
-	[ $# != 0 ] || tests=(--schedule=regress/schedule)
+	if [ $# = 0 ] && [ -n "${chosen_tests:-}" ]; then
+		mapfile -t tests < <(chosen_regression_tests)
+	elif [ $# = 0 ]; then
+		tests=(--schedule=regress/schedule)
+	fi
 	run_pg_regress regress 900 "$PGXS_DIR/src/test/regress/pg_regress" --inputdir=regress --dbname=gpusort_regression "${tests[@]}"
 }
 
-# All specs, or those given.
+# All specs that are to run, or those given.
 run_isolation_tests() {
 	local specs=("$@")
-	[ $# != 0 ] || mapfile -t specs < <(find "$WORK/source/regress/specs" -name '*.spec' -exec basename {} .spec ';' | sort)
+	[ $# != 0 ] || mapfile -t specs < <(find "$WORK/source/regress/specs" -name '*.spec' -exec basename {} .spec ';' | sort | chosen)
+	[ ${#specs[@]} != 0 ] || return 0
 	run_pg_regress isolation 300 "$PGXS_DIR/src/test/isolation/pg_isolation_regress" --inputdir=regress --dbname=gpusort_isolation "${specs[@]}"
 }
 
@@ -160,6 +175,8 @@ run_tap_test() {
 	name=$(basename "$test" .pl)
 	log=$WORK/$name.log
 	as_user mkdir -p "$WORK/tap"
+	# Servers that it has left, as tests do that fail, would be in its way.
+	rm -rf "$WORK/tap/tmp_check/t_${name}_"*
 	cd "$WORK/source" || die "no sources"
 	run_limited 900 "$log" env PATH="$PATH" PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress" \
 		TESTDIR="$WORK/tap" TESTDATADIR="$WORK/tap/tmp_check" TESTLOGDIR="$WORK/tap/tmp_check/log" \
@@ -197,8 +214,8 @@ build_test_modules() {
 run_tap_tests() {
 	local test
 	build_test_modules
-	for test in "$WORK"/source/regress/t/*.pl; do
-		[ ! -e "$test" ] || run_tap_test "$test"
+	for test in $(find "$WORK/source/regress/t" -name '*.pl' -exec basename {} .pl ';' | sort | chosen); do
+		run_tap_test "$WORK/source/regress/t/$test.pl"
 	done
 }
 

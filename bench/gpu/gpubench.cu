@@ -26,6 +26,9 @@ static const Suite suites[] = {
 	{"strings", suite_strings, "the ten data sets of the string sort paper, its tables and figure 4"},
 	{"gather", suite_gather, "rows of 24 to 256 bytes in random order"},
 	{"headline", suite_headline, "all that is claimed, at 2^27 rows, as a table of ratios"},
+	{"stages", suite_stages, "time by stage at 2^27 rows, as a share of the rate of a device copy"},
+	{"variance", suite_variance, "100 sorts each, with other keys every time: mean, deviation, extremes"},
+	{"strings-host", suite_strings_host, "the ten data sets sorted by one processor of the host"},
 };
 
 #define NSUITES (sizeof(suites) / sizeof(suites[0]))
@@ -43,7 +46,7 @@ print_help(void)
 		"  --data DIR       files words, url, sentences, genome, dictcalls, pc-filelist, a string a line, to sort instead\n"
 		"                   of generated ones; a file with fewer lines than the paper's set is repeated with prefixes\n"
 		"  --max-log-n N    at most 2^N rows (28)\n"
-		"  --repeat R       times every sort is timed; more where it is short, fewer where it is long (5)\n"
+		"  --repeat R       times every sort is timed; about twice as often up to 2^22 rows (5)\n"
 		"  --quick          fewer and smaller sizes: a look, not a result\n"
 		"  --seed S         of all that is random (the time)\n"
 		"  --commit ID      what the results are labelled with\n"

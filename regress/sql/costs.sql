@@ -34,6 +34,16 @@ SELECT uses_gpusort('SELECT * FROM c WHERE g < 50 ORDER BY id, k') AS all_of_it,
 	uses_gpusort('SELECT EXISTS (SELECT * FROM c WHERE g < 50 ORDER BY id, k OFFSET 10)') AS some,
 	plan_contains('SELECT EXISTS (SELECT * FROM c WHERE g < 50 ORDER BY id, k OFFSET 10)', 'Index') AS some_by_index;
 RESET random_page_cost;
+-- An index in another order than the table's fetches rows from all over it; few rows it has soon. Clearly more temporary files than
+-- PostgreSQL's own plan would write are no gain.
+CREATE INDEX ON c (k);
+SELECT uses_gpusort('SELECT * FROM c ORDER BY k') AS all_of_it, uses_gpusort('SELECT * FROM c ORDER BY k LIMIT 100') AS some,
+	uses_gpusort('SELECT k FROM c ORDER BY k') AS index_only, uses_gpusort('SELECT * FROM c ORDER BY id') AS table_order;
+SET work_mem = '4MB';
+SELECT uses_gpusort('SELECT * FROM c ORDER BY k') AS with_files, plan_contains('SELECT * FROM c ORDER BY k', 'Index') AS by_index,
+	uses_gpusort('SELECT * FROM c ORDER BY k, id') AS with_more_files;
+SELECT sort_key, taken, reason, expected_ms > 0 AS expected, postgresql_ms > 0 AS of_postgresql FROM gpusort_check('SELECT * FROM c ORDER BY k, id');
+SET work_mem = '256MB';
 
 -- gpusort_check says how long both would take, of sorts that are taken and of others.
 SELECT sort_key, taken, expected_ms > 0 AS expected, expected_ms < postgresql_ms AS faster

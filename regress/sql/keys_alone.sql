@@ -1,11 +1,11 @@
 --
 -- Rows that their sort key says all of are not kept: they are made of their keys again.
 --
--- Values of every type, their extremes among them, many of them more than once, and NULLs.
+-- Values of every type, their extremes among them, many of them more than once, and NULLs, in other rows of one column than of another.
 CREATE FUNCTION seldom(value text, extremes text[], i int) RETURNS text
 LANGUAGE sql IMMUTABLE AS $$
-	SELECT CASE WHEN noise(i, 3) % 11 = 0 THEN NULL
-		WHEN noise(i, 4) % 7 = 0 THEN extremes[i % cardinality(extremes) + 1] ELSE value END
+	SELECT CASE WHEN noise(i, 3 + length(extremes::text)) % 11 = 0 THEN NULL
+		WHEN noise(i, 4 + length(extremes::text)) % 7 = 0 THEN extremes[i % cardinality(extremes) + 1] ELSE value END
 $$;
 CREATE TABLE alone AS
 SELECT seldom((n % 2 = 0)::text, '{t,f}', i)::bool AS bool, seldom(chr(32 + (i % 90)), '{"",a,~}', i)::"char" AS "char",
@@ -63,6 +63,8 @@ SELECT check_keys('SELECT bool, int8, "char", int2, tid FROM alone ORDER BY tid 
 	check_keys('SELECT int4 + 1 AS next, int4 IS NULL AS is_null FROM alone WHERE int4 < 0 OR int4 IS NULL ORDER BY is_null, next') AS expressions,
 	check_keys('SELECT 1 AS one FROM alone ORDER BY int8') AS nothing_is_kept,
 	check_keys('SELECT int8, int8 FROM alone ORDER BY int8') AS twice,
+	check_keys('SELECT 5 AS five, int8, 6 AS six, int2 FROM alone ORDER BY int2, int8') AS between_constants,
+	check_keys('SELECT 5 AS five, int8, 6 AS six, int2 FROM alone WHERE int8 <> 0 AND int2 <> 0 ORDER BY int2, int8') AS without_nulls,
 	check_keys('SELECT int4, text FROM alone ORDER BY int4, text', false) AS not_of_fixed_width,
 	check_keys('SELECT int4, text FROM alone WHERE int8 % 3 = 0 ORDER BY text', false) AS not_sorted_by;
 CREATE DOMAIN alone_domain AS int2 CHECK (VALUE > -32769);

@@ -48,6 +48,9 @@ SELECT check_limits('SELECT * FROM m ORDER BY k', 6144) AS fixed, check_limits('
 	check_limits('SELECT * FROM m WHERE id <= 1000 ORDER BY k', 1024) AS few,
 	check_limits('SELECT k, repeat(t, 1000 + id) FROM m WHERE id <= 200 ORDER BY k', 4096, 1024) AS wide,
 	check_limits('SELECT k, t, CASE WHEN id % 5000 = 0 THEN repeat(t, 8000) END FROM m WHERE id <= 20000 ORDER BY k', 5120, 2560) AS some_wide;
+-- One row as large as half of the limit, when there are runs already: other chunks make room for it, and it is one of the runs' alone.
+SELECT check_limits('SELECT k, t, CASE WHEN id = 10000 THEN repeat(t, 32000) END FROM m WHERE id <= 20000 ORDER BY k', 5120, 2304) AS one_wide,
+	check_limits('SELECT k, t, CASE WHEN id = 30000 THEN repeat(t, 64000) END FROM m ORDER BY k', 6144, 4352) AS one_wider;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
@@ -57,7 +60,7 @@ SELECT check_limits('SELECT * FROM m ORDER BY k', 12288) AS fixed_in_parallel, c
 CREATE TABLE joint AS SELECT i AS id, noise(i) AS k FROM generate_series(1, 80000) AS i;
 VACUUM ANALYZE joint;
 ALTER TABLE joint SET (parallel_workers = 2);
-SELECT check_limits('SELECT * FROM joint ORDER BY k', 12288, 4864) AS sorted_together;
+SELECT check_limits('SELECT * FROM joint ORDER BY k', 12288, 4864) AS sorted_together, check_limits('SELECT * FROM joint ORDER BY id', 4864) AS narrow_in_parallel;
 SET max_parallel_workers_per_gather = 0;
 RESET gpusort.work_mem;
 

@@ -82,6 +82,12 @@ SELECT processes > 1 AS several_processes FROM (SELECT max(substring(line FROM '
 -- The feeds' rows, each process's and in all, are those of the table.
 SELECT (substring(line FROM 'rows=(\d+)')::int * substring(line FROM 'loops=(\d+)')::int + 50) / 100 * 100 AS fed FROM explain_raw('SELECT * FROM p WHERE slow(id) ORDER BY k') AS line WHERE line ~ 'GpuSortFeed';
 RESET gpusort.mode;
+-- One worker more than take part with low thresholds: its rows come when the others have sorted theirs.
+SET max_parallel_workers_per_gather = 4;
+ALTER TABLE p SET (parallel_workers = 4);
+SELECT keys, check_parallel('SELECT * FROM p WHERE slow(id)', keys) AS result FROM unnest('{k,"g, t COLLATE \"C\", k"}'::text[]) AS keys;
+SET max_parallel_workers_per_gather = 3;
+ALTER TABLE p SET (parallel_workers = 3);
 -- Inputs of all kinds.
 SELECT check_parallel('SELECT id, k % 1000 AS m, 5 AS five, upper(t) AS u FROM p WHERE g % 3 = 1', 'm, id') AS projected,
 	check_parallel('SELECT * FROM p WHERE id < 0', 'k') AS empty, check_parallel('SELECT * FROM p WHERE id = 5', 'k') AS one_row,

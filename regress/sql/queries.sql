@@ -42,6 +42,8 @@ SELECT check_query('SELECT id, generate_series(1, id % 3) FROM q ORDER BY k') AS
 	check_query('SELECT id FROM q ORDER BY k LIMIT NULL OFFSET 5') AS limit_null;
 SELECT setval('n', 1);
 SET gpusort.mode = force;
+-- A volatile expression that is there twice has values of its own in either place.
+SELECT count(*) FILTER (WHERE a = b) AS the_same FROM (SELECT random() AS a, random() AS b FROM q ORDER BY a, b OFFSET 0) s;
 -- A volatile function is called in the order of the rows that come out.
 SELECT count(*) AS calls, bool_and(v = place) AS in_order
 FROM (SELECT v - min(v) OVER () + 1 AS v, row_number() OVER (ORDER BY k) AS place FROM (SELECT nextval('n') AS v, k FROM q ORDER BY k OFFSET 0) s) s2;

@@ -80,9 +80,39 @@ SET work_mem = '1MB';
 SELECT query, disk_kb(query, 'off') off, disk_kb(query, 'force') force FROM unnest(ARRAY['SELECT * FROM s ORDER BY k', 'SELECT * FROM s ORDER BY t', 'SELECT t FROM s ORDER BY t', 'SELECT n FROM s ORDER BY n',
 	'SELECT t FROM s ORDER BY t COLLATE "und-x-icu"', 'SELECT k, g, id FROM s ORDER BY g, k', 'SELECT * FROM forms ORDER BY t, k', 'SELECT id FROM forms ORDER BY t']) AS query
 	WHERE disk_kb(query, 'force') IS NULL OR disk_kb(query, 'force') > 1.1 * disk_kb(query, 'off');
+-- Nor does a scroll cursor at any time, wherever it goes; and it sees the same rows.
+CREATE FUNCTION scrolled(query text, mode text, limit_kb bigint, OUT seen text, OUT kb bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	c refcursor;
+	r record;
+	step int;
+BEGIN
+	PERFORM set_config('gpusort.mode', mode, true), set_config('temp_file_limit', limit_kb::text, true);
+	OPEN c SCROLL FOR EXECUTE query;
+	FOREACH step IN ARRAY ARRAY[1, 5000, -1, 1, -1, 1, 1, -2, -313, 1, -1, -4000, 2000, -1, 9000, 1000000, -1, 1, -1, -12000, -1000000, 1, 700, -1] LOOP
+		FETCH RELATIVE step FROM c INTO r;
+		seen := concat_ws(' ', seen, coalesce(md5(r::text), '-'));
+	END LOOP;
+	MOVE LAST FROM c;
+	LOOP
+		FETCH PRIOR FROM c INTO r;
+		EXIT WHEN NOT FOUND;
+		seen := md5(seen || r::text);
+	END LOOP;
+	FETCH FIRST FROM c INTO r;
+	seen := md5(seen || r::text);
+	kb := (SELECT sum(size) FROM pg_ls_tmpdir() WHERE name LIKE 'pgsql_tmp' || pg_backend_pid() || '.%') / 1024;
+	CLOSE c;
+EXCEPTION WHEN configuration_limit_exceeded THEN
+	seen := SQLERRM;
+END $$;
+SELECT count(*) AS queries, count(*) FILTER (WHERE o.seen = f.seen) AS same, string_agg(DISTINCT query || ': ' || f.seen, E'\n') FILTER (WHERE o.seen <> f.seen) AS different
+FROM unnest(ARRAY['SELECT * FROM s ORDER BY k, id', 'SELECT * FROM s ORDER BY t', 'SELECT k, g FROM s ORDER BY g, k', 'SELECT n, id FROM s ORDER BY n, id',
+	'SELECT id FROM s ORDER BY id', 'SELECT * FROM forms ORDER BY t, k, id', 'SELECT filler, id FROM forms ORDER BY length(filler), id']) AS query,
+	LATERAL scrolled(query, 'off', -1) AS o, LATERAL scrolled(query, 'force', o.kb * 11 / 10) AS f;
 SET gpusort.work_mem = '64kB';
 -- Temporary tablespaces are used as for any other temporary file.
 SELECT check_query('SELECT id FROM (SELECT * FROM s ORDER BY t, id OFFSET 100) q WHERE id % 7 = 0') AS through_a_subquery,
 	check_query('SELECT * FROM s ORDER BY k LIMIT 15000 OFFSET 10000') AS limit_and_offset;
 DROP TABLE s, wide, forms;
-DROP FUNCTION spills, disk_kb;
+DROP FUNCTION spills, disk_kb, scrolled;

@@ -26,18 +26,11 @@ my $node = start_node(
 	'gpusort.staging_memory = 512MB', 'gpusort.service_timeout = 0', 'gpusort.backend = cuda',
 	'shared_buffers = 32MB', 'max_connections = 30');
 create_rows($node, ROWS);
+create_gate($node, 150000);
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
 ALTER DATABASE postgres SET gpusort.mode = force;
 CREATE SEQUENCE calls;
--- Waits at one row of a scan for whoever has the lock; not volatile, as far as the planner knows.
-CREATE FUNCTION gate(id bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-	IF id = 150000 THEN
-		PERFORM pg_advisory_xact_lock_shared(1);
-	END IF;
-	RETURN true;
-END $$;
 CREATE FUNCTION digest(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;

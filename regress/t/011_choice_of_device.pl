@@ -106,6 +106,11 @@ $session->query_safe('SET gpusort.mode = force; SET gpusort.backend = cuda');
 $session->query_until(qr/started/,
 	"\\echo started\nWITH l AS (SELECT id, t FROM locked ORDER BY k, id FOR UPDATE) SELECT count(*), sum((length(t) > 64)::int), md5(string_agg(id::text, ',')) FROM l;\n");
 ok($node->poll_query_until('postgres', q(SELECT count(*) > 0 FROM pg_locks WHERE NOT granted)), 'a sorted SELECT ... FOR UPDATE waits');
+# Whatever else is sorted on the device falls back from now on.
+my $fallbacks = q(SELECT fallbacks FROM pg_stat_gpusort WHERE device = 'cuda');
+my $before_fallbacks = $node->safe_psql('postgres', $fallbacks);
+my ($killed) = gpusortd_pids($node);
+kill 'KILL', $killed;
 $writer->query_safe('COMMIT');
 $writer->quit;
 is($session->query('SELECT 1'),
@@ -113,7 +118,14 @@ is($session->query('SELECT 1'),
 	'and returns the changed rows');
 is(sorts_of('cuda') - $before_cuda, 1, 'by one sort on the device');
 is(sorts_of('cpu') - $before_cpu, 0, 'and none that counts elsewhere');
+is($node->safe_psql('postgres', $fallbacks), $before_fallbacks, 'nor tries to be one there');
 $session->quit;
+foreach (1 .. 1800)
+{
+	last if grep { $_ != $killed } gpusortd_pids($node);
+	usleep(100_000);
+}
+wait_until_ready();
 
 # ---- planning asks nobody ----
 

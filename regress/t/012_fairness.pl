@@ -29,17 +29,8 @@ my $node = start_node(
 	"gpusort.max_device_memory = '$small'", "gpusort.work_mem = '4MB'", 'max_connections = 100');
 create_rows($node, $rows);
 create_rows($node, 2000, 'few');
-$node->safe_psql('postgres', <<'EOT');
-CREATE EXTENSION gpusort;
--- Waits at one row of a scan for whoever has the lock; not volatile, as far as the planner knows.
-CREATE FUNCTION gate(id bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-	IF id = 1000 THEN
-		PERFORM pg_advisory_xact_lock_shared(1);
-	END IF;
-	RETURN true;
-END $$;
-EOT
+create_gate($node, 1000);
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
 
 my $query = 'SELECT id, k, t FROM r ORDER BY k';
 my $right = $node->safe_psql('postgres', 'SET gpusort.mode = off; SELECT md5(string_agg(id::text, \',\')) FROM (SELECT id FROM r ORDER BY k OFFSET 0) s');
@@ -207,6 +198,27 @@ cmp_ok(device('max_memory - free_memory'), '<=', $free / 4, 'a sort that expects
 $node->safe_psql('postgres', q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT count(*)%'));
 $session->quit;
 $locker->quit;
+
+# ---- the device's own time ----
+
+# Which a sort waits for, though it is longer than a small sort waits for others.
+SKIP:
+{
+	skip 'a card is as fast as it is', 6 if $on_card;
+	serve('gpusortd_options' => "$layer --fault slow:600");
+	my $of_few = 'SELECT id, k FROM few ORDER BY k';
+	my $slow = $node->safe_psql('postgres', "EXPLAIN (ANALYZE) $of_few");
+	like($slow, qr/Device: cuda(?!.*Fallback)/s, 'a device that takes long for each of its steps is waited for');
+	unlike($slow, qr/queue=/, 'which is no time in the queue');
+	serve('gpusortd_options' => "$layer --fault slow:3000");
+	like(executed('', $of_few), qr/Device: cpu.*Fallback: cuda: the device takes too long to begin/s, 'but not for ever, and that is the reason');
+	my ($status, $out, $err) = $node->psql('postgres', "SET statement_timeout = '500ms'; $of_few");
+	like($err, qr/canceling statement due to statement timeout/, 'and who waits for it can be cancelled');
+	is($out, '', 'without rows');
+	$node->poll_query_until('postgres', q(SELECT jobs = 0 FROM gpusort_devices() WHERE device LIKE 'cuda%')) or die 'a job stays';
+	pass('nothing is left of either');
+	serve('gpusortd_options' => $layer);
+}
 
 # ---- costs ----
 

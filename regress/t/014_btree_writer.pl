@@ -202,7 +202,7 @@ CREATE OR REPLACE FUNCTION value(i int) RETURNS text LANGUAGE plpgsql IMMUTABLE 
 	$$ BEGIN RETURN CASE WHEN i = 4711 THEN (SELECT string_agg(md5(j::text), '') FROM generate_series(1, 190) AS j) ELSE i::text END; END $$;
 EOT
 my @errors = map { ($node->psql('postgres', "\\set VERBOSITY verbose\n$_"))[2] } 'REINDEX INDEX steps_value', q{SELECT rebuild_by_writer('steps_value')};
-s/^LOCATION.*//m, s/^CONTEXT.*//m foreach @errors;
+s/^(?:LOCATION|CONTEXT).*//mg foreach @errors;
 like($errors[1], qr/ERROR:  54000: index row size \d+ exceeds btree version 4 maximum 2704 for index "steps_value"/, 'a tuple that is too large');
 is($errors[1], $errors[0], q(PostgreSQL's error));
 is($node->safe_psql('postgres', q{SELECT bt_index_parent_check('steps_value')}), '', 'the index is as it was');
@@ -214,15 +214,17 @@ my $replica = PostgreSQL::Test::Cluster->new('replica');
 $replica->init_from_backup($node, 'backup', has_streaming => 1);
 $replica->start;
 
-# Indexes of every form, in a table of their own, built by the writer.
+# Indexes of every form, in a table of their own, built by one writer or several.
 my $indexes = <<'EOT';
 CREATE %1$s TABLE %2$s AS SELECT i, i %% 50 AS few, repeat(md5(i::text), 20) AS t FROM generate_series(1, 30000) AS i;
 CREATE INDEX %2$s_i ON %2$s (i);
 CREATE INDEX %2$s_few ON %2$s (few);
 CREATE INDEX %2$s_t ON %2$s (t) INCLUDE (i);
 CREATE INDEX %2$s_empty ON %2$s (i) WHERE i < 0;
-SELECT rebuild_by_writer(indexrelid) FROM pg_index WHERE indrelid = '%2$s'::regclass;
+SELECT %3$s FROM pg_index WHERE indrelid = '%2$s'::regclass;
 EOT
+use constant ALONE => 'rebuild_by_writer(indexrelid)';
+use constant TOGETHER => 'rebuild_by_writers(indexrelid, 5, 2)';
 
 # Are a table's indexes as they have to be?  A replica can't lock them for all that can be asked.
 sub check_indexes
@@ -242,22 +244,27 @@ sub insert_rows
 	return;
 }
 
-$node->safe_psql('postgres', sprintf $indexes, '', 'logged');
-$node->wait_for_catchup($replica);
-check_indexes($replica, 'logged', 'on a replica');
-insert_rows($node, 'logged', 3000);
-$node->wait_for_catchup($replica);
-check_indexes($node, 'logged', 'with new rows');
-check_indexes($replica, 'logged', 'with new rows, on a replica');
+foreach my $case ([ 'logged', ALONE ], [ 'logged_together', TOGETHER ])
+{
+	my ($table, $by) = @$case;
+
+	$node->safe_psql('postgres', sprintf $indexes, '', $table, $by);
+	$node->wait_for_catchup($replica);
+	check_indexes($replica, $table, "$table, on a replica");
+	insert_rows($node, $table, 3000);
+	$node->wait_for_catchup($replica);
+	check_indexes($node, $table, "$table, with new rows");
+	check_indexes($replica, $table, "$table, with new rows, on a replica");
+}
 $replica->stop;
 
 # ---- crashes, restarts and checksums
 
-$node->safe_psql('postgres', sprintf $indexes, 'UNLOGGED', 'unlogged');
+$node->safe_psql('postgres', sprintf $indexes, 'UNLOGGED', 'unlogged', ALONE);
 check_indexes($node, 'unlogged', 'unlogged');
 $node->restart;
 check_indexes($node, 'unlogged', 'unlogged, after a restart');
-$node->safe_psql('postgres', sprintf $indexes, '', 'crashed');
+$node->safe_psql('postgres', sprintf $indexes, '', 'crashed', ALONE);
 $node->stop('immediate');
 $node->start;
 check_indexes($node, 'crashed', 'after a crash');
@@ -270,12 +277,17 @@ command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], 'checksums');
 
 # Without the log, within the transaction that makes the table.
 my $minimal = start_writer_node('minimal', 'wal_level = minimal', 'max_wal_senders = 0', 'wal_skip_threshold = 64kB');
-my $before = $minimal->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
-$minimal->safe_psql('postgres', 'BEGIN; ' . sprintf($indexes, '', 'skipped') . 'COMMIT');
-cmp_ok($minimal->safe_psql('postgres', "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$before') < 1000000"), 'eq', 't', 'nothing is logged that need not be');
+foreach my $case ([ 'skipped', ALONE ], [ 'skipped_together', TOGETHER ])
+{
+	my ($table, $by) = @$case;
+	my $before = $minimal->safe_psql('postgres', 'SELECT pg_current_wal_insert_lsn()');
+
+	$minimal->safe_psql('postgres', 'BEGIN; ' . sprintf($indexes, '', $table, $by) . 'COMMIT');
+	ok($minimal->safe_psql('postgres', "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '$before')") < 1000000, "$table: nothing is logged that need not be");
+}
 $minimal->stop('immediate');
 $minimal->start;
-check_indexes($minimal, 'skipped', 'not logged, after a crash');
+check_indexes($minimal, $_, "$_, after a crash") foreach 'skipped', 'skipped_together';
 $minimal->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $minimal->data_dir ], 'checksums of what was not logged');
 
@@ -286,7 +298,7 @@ foreach my $persistence ('', 'UNLOGGED')
 {
 	my $table = lc "synced$persistence";
 
-	$synced->safe_psql('postgres', sprintf $indexes, $persistence, $table);
+	$synced->safe_psql('postgres', sprintf $indexes, $persistence, $table, ALONE);
 	my $file = $synced->safe_psql('postgres', "SELECT pg_relation_filepath('${table}_t')");
 	my $offset = -s $synced->logfile;
 	$synced->safe_psql('postgres', 'CHECKPOINT');

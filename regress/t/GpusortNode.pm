@@ -8,9 +8,17 @@ use Cwd ();
 use Exporter 'import';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
+use Test2::API qw(test2_stack);
+use Test::More ();
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(start_node create_rows temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
+our @EXPORT = qw(start_node create_rows create_gate temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
+
+# For those who only want to know whether there is a failure: the first one ends the test.
+if ($ENV{GPUSORT_STOP_AT_FAILURE})
+{
+	test2_stack()->top->listen(sub { my ($hub, $event) = @_; Test::More::BAIL_OUT('a failure') if $event->facet_data->{assert} && $event->causes_fail });
+}
 
 # Starts a server; the arguments are lines of postgresql.conf.
 sub start_node
@@ -35,6 +43,24 @@ sub create_rows
 CREATE TABLE $table AS
 	SELECT i AS id, hashint8extended(i, 0) AS k, md5((i % 1000)::text) || md5(i::text) COLLATE "C" AS t FROM generate_series(1, $rows) AS i;
 VACUUM ANALYZE $table;
+EOT
+	return;
+}
+
+# Makes the function gate, which waits at the row with this id for whoever has the advisory lock 1; not
+# volatile, as far as the planner knows.
+sub create_gate
+{
+	my ($node, $id) = @_;
+
+	$node->safe_psql('postgres', <<"EOT");
+CREATE FUNCTION gate(id bigint) RETURNS boolean LANGUAGE plpgsql IMMUTABLE AS \$\$
+BEGIN
+	IF id = $id THEN
+		PERFORM pg_advisory_xact_lock_shared(1);
+	END IF;
+	RETURN true;
+END \$\$;
 EOT
 	return;
 }

@@ -26,6 +26,11 @@
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
+/* A type that is new in 19: no column has it before. */
+#if PG_VERSION_NUM < 190000
+#define REGDATABASEOID InvalidOid
+#endif
+
 /* Access to varlenas left postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -138,11 +143,25 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 	 (path)->total_cost += (disabled) ? disable_cost : 0)
 #endif
 
-/* Does EXPLAIN name a column's table? With more than one, of which dead ones are not counted from 18 on. */
+/* Does EXPLAIN name a column's table? With more than one, but what GROUP BY computes is one from 18 on. */
 #if PG_VERSION_NUM >= 180000
+#include "nodes/parsenodes.h"
+
 #define explain_use_prefix(es) ((es)->rtable_size > 1 || (es)->verbose)
+
+static inline int
+explain_rtable_size(const List *rtable)
+{
+	ListCell *cell;
+	int size = 0;
+
+	foreach(cell, rtable)
+		size += lfirst_node(RangeTblEntry, cell)->rtekind != RTE_GROUP;
+	return size;
+}
 #else
 #define explain_use_prefix(es) (list_length((es)->rtable) > 1 || (es)->verbose)
+#define explain_rtable_size(rtable) list_length(rtable)
 #endif
 
 /* EXPLAIN's own header was divided in 18. */

@@ -11,6 +11,7 @@ typedef enum GpuSortWait
 {
 	GPUSORT_WAIT_CONNECT,	/* the service to answer a new connection */
 	GPUSORT_WAIT_QUEUE,		/* device memory that other sorts have */
+	GPUSORT_WAIT_BEGIN,		/* the device to make ready what the sort needs */
 	GPUSORT_WAIT_FEED,		/* a chunk to be free */
 	GPUSORT_WAIT_SORT,		/* the device to sort */
 	GPUSORT_WAIT_FETCH,		/* sorted rows to come back */

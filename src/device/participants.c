@@ -42,6 +42,11 @@
 #define POPULATE_STEP ((Size) 8 * 1024 * 1024)
 #define SMALL_PAGE_SIZE ((uintptr_t) 4096)
 
+/* Workers that may take part, the first ones: all, but in tests. */
+#ifndef SORT_SHARE_WORKERS
+#define SORT_SHARE_WORKERS INT_MAX
+#endif
+
 /* Newer than many a system's headers; a kernel that doesn't know it says so. */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -234,7 +239,7 @@ sort_share_attach(const SortShareHandle *handle)
 	SortShareMapping *mapping;
 	SortShare *share;
 
-	if (handle->pid == 0)
+	if (handle->pid == 0 || ParallelWorkerNumber >= SORT_SHARE_WORKERS)
 		return NULL;
 	mapping = mapping_create();
 	if (open_file_of(mapping, handle) && map_at(mapping, handle->address, handle->size))

@@ -8,9 +8,7 @@
  * open files, one a level, stays small however much is sorted in however little memory.
  *
  * When the last run is there, the lowest levels are merged until the rest can be merged at once.  That last
- * merge is done on the fly, row by row as they are asked for.  Where the reader may want to read again or to
- * go backwards, which few do that may, the runs are kept: to be merged once more, or, when somebody really
- * goes backwards, into a row store.
+ * merge is done on the fly, row by row as they are asked for (merged_rows.c).
  */
 #include "postgres.h"
 
@@ -20,9 +18,8 @@
 #include "base/stopwatch.h"
 #include "files/external_sort.h"
 #include "files/merge.h"
-#include "files/row_store.h"
+#include "files/merged_rows.h"
 #include "files/run.h"
-#include "key/key_row.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
 #ifndef MAX_LEVELS
@@ -70,13 +67,7 @@ struct ExternalSort
 
 	int fan_in; /* runs that can be merged at once */
 	RunLevel levels[MAX_LEVELS];
-	Merger *merger;	 /* the merge on the fly; NULL: the store is there */
-	Run **last_runs; /* that it merges */
-	int nlast_runs;
-	uint64 returned; /* rows, by it */
-	bool at_end;	 /* it has no more */
-	RowStore *store; /* with random access, once that was needed */
-	RowStorePosition mark;
+	MergedRows *result; /* once the last run is there */
 };
 
 /*
@@ -253,21 +244,18 @@ external_sort_memory(const ExternalSort *external)
 
 /* ---------------------------------------------------------------- merging */
 
-/* A merger of these runs, with as large buffers as the limit allows. */
+/* A merger of these runs, with as large buffers as the limit allows beside so many bytes. */
 static Merger *
-begin_merge(ExternalSort *external, Run **runs, int nruns)
+begin_merge(ExternalSort *external, Run **runs, int nruns, Size beside)
 {
-	Size used = external_sort_memory(external);
-	Size overhead = 0;
-	Size share;
+	Size used = external_sort_memory(external) + beside;
 	Size buffer;
 
 	for (int i = 0; i < nruns; i++)
-		overhead = Max(overhead, run_reader_overhead(runs[i]));
-	share = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
-	buffer = share > overhead ? share - overhead : 0;
+		used += run_reader_overhead(runs[i]);
+	buffer = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
-	sorter_stats_note_memory(external->stats, used + (buffer + overhead) * nruns);
+	sorter_stats_note_memory(external->stats, used + buffer * nruns);
 	external->stats->merge_passes++;
 	return merger_begin(runs, nruns, buffer, external->row_keys);
 }
@@ -304,11 +292,11 @@ merge_up(ExternalSort *external, int level, int nruns)
 		if (runs[i]->format.content == RUN_ROWS)
 			content = RUN_ROWS;
 	}
-	merger = begin_merge(external, runs, nruns);
+	merger = begin_merge(external, runs, nruns, 0);
 	run = add_run_of_any(external, level + 1, content);
 	write_merged(merger, run);
 	external->stats->disk_bytes += run->bytes;
-	merger_end(merger, true);
+	merger_end(merger);
 	pfree(runs);
 }
 
@@ -352,30 +340,27 @@ reduce_runs(ExternalSort *external)
 	}
 }
 
-/* Takes all runs off their levels, for the last merge. */
+/* Takes all runs off their levels, and begins to merge them on the fly. */
 static void
-take_last_runs(ExternalSort *external)
+begin_last_merge(ExternalSort *external)
 {
-	external->last_runs = palloc(sizeof(Run *) * count_runs(external));
+	int nruns = count_runs(external);
+	Run **runs = palloc(sizeof(Run *) * nruns);
+	Run **end = runs;
+	Merger *merger;
+
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
 		int of_level = external->levels[i].nruns;
 
 		if (of_level > 0)
-			take_runs(&external->levels[i], of_level, external->last_runs + external->nlast_runs);
-		external->nlast_runs += of_level;
+			take_runs(&external->levels[i], of_level, end);
+		end += of_level;
 	}
-}
-
-/* Begins the last merge, or begins it again. */
-static void
-begin_last_merge(ExternalSort *external)
-{
-	if (external->merger != NULL)
-		merger_end(external->merger, false);
-	external->merger = begin_merge(external, external->last_runs, external->nlast_runs);
-	external->returned = 0;
-	external->at_end = false;
+	merger = begin_merge(external, runs, nruns, external->random_access ? merged_rows_memory(nruns) : 0);
+	external->result =
+		merged_rows_create(merger, external->key->rows, external->random_access, external->stats);
+	pfree(runs);
 }
 
 void
@@ -385,7 +370,6 @@ external_sort_finish(ExternalSort *external)
 	Stopwatch watch = stopwatch_start();
 
 	reduce_runs(external);
-	take_last_runs(external);
 	begin_last_merge(external);
 	external->stats->merge_ms += stopwatch_ms(watch);
 	MemoryContextSwitchTo(old);
@@ -393,127 +377,35 @@ external_sort_finish(ExternalSort *external)
 
 /* ---------------------------------------------------------------- reading */
 
-/* The current row of a reader, good until the next call. */
-static MinimalTuple
-row_of(const ExternalSort *external, const RunReader *reader)
-{
-	uint64 key[KEY_MAX_WORDS];
-
-	if (reader->run->format.content != RUN_KEYS)
-		return reader->row;
-	for (int i = 0; i < reader->run->format.squeeze.full_words; i++)
-		key[i] = KEY_WORD_TO_HOST(reader->fixed_key[i]);
-	return key_row_make(external->key->rows, (const uint8 *) key);
-}
-
-/* Merges all rows into a store, and takes their place in it that they had in the merge on the fly. */
-static void
-merge_into_store(ExternalSort *external)
-{
-	uint64 position = external->returned + (external->at_end ? 1 : 0);
-	const RunReader *reader;
-
-	begin_last_merge(external);
-	external->store = row_store_create();
-	while ((reader = merger_next(external->merger)) != NULL)
-	{
-		if (external->returned++ % INTERRUPTS_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-		row_store_write(external->store, row_of(external, reader));
-	}
-	external->stats->disk_bytes += external->store->bytes;
-	merger_end(external->merger, true);
-	external->merger = NULL;
-	row_store_rewind(external->store);
-	for (; position > 0; position--)
-	{
-		if (position % INTERRUPTS_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-		(void) row_store_next(external->store, true);
-	}
-}
-
-static void
-need_store(ExternalSort *external)
-{
-	MemoryContext old;
-	Stopwatch watch;
-
-	Assert(external->random_access);
-	if (external->store != NULL)
-		return;
-	old = MemoryContextSwitchTo(external->context);
-	watch = stopwatch_start();
-	merge_into_store(external);
-	external->stats->merge_ms += stopwatch_ms(watch);
-	MemoryContextSwitchTo(old);
-}
-
-/* The next row of the merge on the fly. */
-static MinimalTuple
-next_merged(ExternalSort *external)
-{
-	MemoryContext old;
-	const RunReader *reader;
-
-	if (external->at_end)
-		return NULL;
-	old = MemoryContextSwitchTo(external->context);
-	reader = merger_next(external->merger);
-	MemoryContextSwitchTo(old);
-	external->at_end = reader == NULL;
-	if (reader == NULL)
-		return NULL;
-	external->returned++;
-	return row_of(external, reader);
-}
-
 MinimalTuple
 external_sort_next(ExternalSort *external, bool forward)
 {
-	if (external->store == NULL && forward)
-		return next_merged(external);
-	need_store(external);
-	return row_store_next(external->store, forward);
+	return merged_rows_next(external->result, forward);
 }
 
 void
 external_sort_rewind(ExternalSort *external)
 {
-	MemoryContext old;
-
-	if (external->store != NULL)
-	{
-		row_store_rewind(external->store);
-		return;
-	}
-	if (external->returned == 0 && !external->at_end)
-		return;
-	old = MemoryContextSwitchTo(external->context);
-	begin_last_merge(external);
-	MemoryContextSwitchTo(old);
+	merged_rows_rewind(external->result);
 }
 
 void
 external_sort_mark(ExternalSort *external)
 {
-	need_store(external);
-	external->mark = external->store->position;
+	merged_rows_mark(external->result);
 }
 
 void
 external_sort_restore(ExternalSort *external)
 {
-	external->store->position = external->mark;
+	merged_rows_restore(external->result);
 }
 
 void
 external_sort_end(ExternalSort *external)
 {
-	if (external->merger != NULL)
-		merger_end(external->merger, true);
-	if (external->store != NULL)
-		row_store_drop(external->store);
+	if (external->result != NULL)
+		merged_rows_end(external->result);
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
 		for (int j = 0; j < external->levels[i].nruns; j++)

@@ -126,14 +126,44 @@ merger_next(Merger *merger)
 	return reader->ended ? NULL : reader;
 }
 
+int
+merger_runs(const Merger *merger)
+{
+	return merger->nruns;
+}
+
+int64
+merger_rows(const Merger *merger)
+{
+	int64 rows = 0;
+
+	for (int i = 0; i < merger->nruns; i++)
+		rows += merger->readers[i].run->rows;
+	return rows;
+}
+
 void
-merger_end(Merger *merger, bool drop_runs)
+merger_tell(const Merger *merger, RunPosition *places)
+{
+	for (int i = 0; i < merger->nruns; i++)
+		run_reader_tell(&merger->readers[i], &places[i]);
+}
+
+void
+merger_seek(Merger *merger, const RunPosition *places)
+{
+	for (int i = 0; i < merger->nruns; i++)
+		run_reader_seek(&merger->readers[i], &places[i]);
+	merger->started = false;
+}
+
+void
+merger_end(Merger *merger)
 {
 	for (int i = 0; i < merger->nruns; i++)
 	{
 		run_reader_close(&merger->readers[i]);
-		if (drop_runs)
-			run_drop(merger->readers[i].run);
+		run_drop(merger->readers[i].run);
 	}
 	pfree(merger->readers);
 	pfree(merger->losers);

@@ -20,7 +20,18 @@ extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *ro
 /* The reader whose current record is the next one of all, good until the next call; NULL at the end. */
 extern const RunReader *merger_next(Merger *merger);
 
-/* The runs stay, or are dropped too. */
-extern void merger_end(Merger *merger, bool drop_runs);
+/* How many runs it has, and how many rows these have. */
+extern int merger_runs(const Merger *merger);
+extern int64 merger_rows(const Merger *merger);
+
+/*
+ * Tells where the current record stands, one place for each run; and goes back there, so that this record is
+ * the next one.
+ */
+extern void merger_tell(const Merger *merger, RunPosition *places);
+extern void merger_seek(Merger *merger, const RunPosition *places);
+
+/* Drops the runs too. */
+extern void merger_end(Merger *merger);
 
 #endif /* GPUSORT_FILES_MERGE_H */

@@ -1,6 +1,6 @@
 /*
  * files/row_store.c
- *		Sorted rows in a temporary file, read in both directions from any place.
+ *		Rows in a temporary file, read in both directions.
  *
  * A row stands between two copies of its length (t_len), so that either neighbour can be found.  What
  * precedes its infomask2, that length and padding, is not written besides.
@@ -42,9 +42,18 @@ row_store_write(RowStore *store, MinimalTuple row)
 }
 
 void
-row_store_rewind(RowStore *store)
+row_store_clear(RowStore *store)
 {
-	memset(&store->position, 0, sizeof(store->position));
+	store->bytes = 0;
+	if (BufFileSeek(store->file, 0, 0, SEEK_SET) != 0)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not rewind a sort's temporary file")));
+}
+
+void
+row_store_go_behind(RowStore *store)
+{
+	store->offset = store->bytes;
+	store->size = 0;
 }
 
 static void
@@ -68,40 +77,25 @@ read_row(RowStore *store, uint64 offset, uint32 length)
 	}
 	store->row->t_len = length;
 	read_at(store, offset + LENGTH_FIELD, (char *) store->row + ROW_BODY_OFFSET, length - ROW_BODY_OFFSET);
-	store->position.on_row = true;
-	store->position.offset = offset;
-	store->position.size = stored_size(length);
+	store->offset = offset;
+	store->size = stored_size(length);
 	return store->row;
-}
-
-/* Leaves the rows; offset is 0 or the end of the file. */
-static MinimalTuple
-step_off(RowStore *store, uint64 offset)
-{
-	store->position.on_row = false;
-	store->position.offset = offset;
-	return NULL;
 }
 
 MinimalTuple
 row_store_next(RowStore *store, bool forward)
 {
-	RowStorePosition *position = &store->position;
+	uint64 next = store->offset + store->size;
 	uint32 length;
 
+	Assert(forward ? next < store->bytes : store->offset > 0);
 	if (forward)
 	{
-		uint64 next = position->on_row ? position->offset + position->size : position->offset;
-
-		if (next == store->bytes)
-			return step_off(store, store->bytes);
 		read_at(store, next, &length, LENGTH_FIELD);
 		return read_row(store, next, length);
 	}
-	if (position->offset == 0)
-		return step_off(store, 0);
-	read_at(store, position->offset - LENGTH_FIELD, &length, LENGTH_FIELD);
-	return read_row(store, position->offset - stored_size(length), length);
+	read_at(store, store->offset - LENGTH_FIELD, &length, LENGTH_FIELD);
+	return read_row(store, store->offset - stored_size(length), length);
 }
 
 void

@@ -1,8 +1,6 @@
 /*
  * files/row_store.h
- *		Sorted rows in a temporary file, read in both directions from any place.
- *
- * What a spilled sort becomes when it must be read backwards or again: scroll cursors, mark and restore.
+ *		Rows in a temporary file, read in both directions.
  */
 #ifndef GPUSORT_FILES_ROW_STORE_H
 #define GPUSORT_FILES_ROW_STORE_H
@@ -13,31 +11,27 @@
 
 #include "sort/chunk.h"
 
-/* A position: on a row, or before the first, or after the last. */
-typedef struct RowStorePosition
-{
-	bool on_row;
-	uint64 offset; /* of the row, or where the next one would start */
-	uint64 size;   /* of the row in the file */
-} RowStorePosition;
-
 typedef struct RowStore
 {
 	MemoryContext context; /* the one it was made in */
 	BufFile *file;
 	uint64 bytes;
-	RowStorePosition position;
 	MinimalTuple row; /* the row last read */
 	Size row_capacity;
+	uint64 offset; /* of that row, or where the next one would start */
+	uint64 size;   /* of that row in the file, or 0 */
 } RowStore;
 
 extern RowStore *row_store_create(void);
 extern void row_store_write(RowStore *store, MinimalTuple row);
 
-/* Back before the first row. */
-extern void row_store_rewind(RowStore *store);
+/* Forgets all rows, so that others can be written; the file keeps its size. */
+extern void row_store_clear(RowStore *store);
 
-/* The row after or before the position, which moves to it, or NULL; good until the next call. */
+/* To behind the last row, after rows were written. */
+extern void row_store_go_behind(RowStore *store);
+
+/* The row after or before the one last read, which there must be; good until the next call. */
 extern MinimalTuple row_store_next(RowStore *store, bool forward);
 
 extern void row_store_drop(RowStore *store);

@@ -380,6 +380,7 @@ run_reader_next(RunReader *reader)
 {
 	Size left = reader->end - reader->start + (reader->run->bytes - reader->read);
 
+	reader->at = reader->run->bytes - left;
 	if (left == 0)
 	{
 		reader->ended = true;
@@ -391,6 +392,24 @@ run_reader_next(RunReader *reader)
 	else
 		read_row(reader, left);
 	reader->word = first_word(reader);
+}
+
+void
+run_reader_tell(const RunReader *reader, RunPosition *place)
+{
+	place->at = reader->at;
+	place->header = (RowHeader){reader->row->t_infomask2, reader->row->t_infomask, reader->row->t_hoff};
+}
+
+void
+run_reader_seek(RunReader *reader, const RunPosition *place)
+{
+	reader->read = place->at;
+	reader->start = reader->end = 0;
+	reader->ended = false;
+	reader->row->t_infomask2 = place->header.t_infomask2;
+	reader->row->t_infomask = place->header.t_infomask;
+	reader->row->t_hoff = place->header.t_hoff;
 }
 
 int

@@ -106,6 +106,7 @@ typedef struct RunReader
 
 	/* The current record. */
 	bool ended;						 /* there is none */
+	uint64 at;						 /* where it begins in the run */
 	uint64 word;					 /* the first 8 bytes of the key, host order; all ones if ended */
 	MinimalTuple row;				 /* room for the run's largest one */
 	uint64 fixed_key[KEY_MAX_WORDS]; /* the full key, host order */
@@ -128,6 +129,17 @@ extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKe
 
 /* Goes to the next record; the one before is gone.  Stays at the end. */
 extern void run_reader_next(RunReader *reader);
+
+/* Where a record stands in its run. */
+typedef struct RunPosition
+{
+	uint64 at;
+	RowHeader header; /* its own, or that of the one before */
+} RunPosition;
+
+/* Tells where the current record stands, or the end; goes there, to before that record. */
+extern void run_reader_tell(const RunReader *reader, RunPosition *place);
+extern void run_reader_seek(RunReader *reader, const RunPosition *place);
 
 /* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
 extern int run_reader_compare_rest(const RunReader *a, const RunReader *b);

@@ -67,7 +67,7 @@ page_store(Page page, ItemId item, const IndexTupleData *tuple, Size size)
 		elog(ERROR, "failed to add item to the index page");
 	header->pd_upper -= size;
 	ItemIdSetNormal(item, header->pd_upper, size);
-	memcpy((char *) page + header->pd_upper, tuple, size);
+	btree_copy_tuple((char *) page + header->pd_upper, tuple, size);
 }
 
 /* PageAddItem() for what is known here: there is room, and the tuple goes behind all others. */

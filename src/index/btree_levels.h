@@ -56,6 +56,27 @@ extern void btree_levels_add(BtreeLevels *levels, IndexTuple tuple);
 /* Writes the last page of each level, and the metapage. */
 extern void btree_levels_finish(BtreeLevels *levels);
 
+/* memcpy(), with those sizes known to the compiler that most tuples have. */
+static inline void
+btree_copy_tuple(void *dst, const IndexTupleData *tuple, Size size)
+{
+	switch (size)
+	{
+		case 16:
+			memcpy(dst, tuple, 16);
+			break;
+		case 24:
+			memcpy(dst, tuple, 24);
+			break;
+		case 32:
+			memcpy(dst, tuple, 32);
+			break;
+		default:
+			memcpy(dst, tuple, size);
+			break;
+	}
+}
+
 /* ---------------------------------------------------------------- leaves that others have filled */
 
 /* Has this be the last leaf, whose place is block; copied.  low_key: as a page's, NULL: as it stands. */

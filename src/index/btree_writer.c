@@ -88,7 +88,7 @@ is_equal(const BtreeWriter *writer, IndexTuple a, IndexTuple b)
 static void
 begin_pending(BtreeWriter *writer, IndexTuple tuple)
 {
-	memcpy(writer->base, tuple, IndexTupleSize(tuple));
+	btree_copy_tuple(writer->base, tuple, IndexTupleSize(tuple));
 	_bt_dedup_start_pending(writer->pending, writer->base, InvalidOffsetNumber);
 }
 

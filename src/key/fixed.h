@@ -38,6 +38,24 @@ sort_key_store64(uint8 *dst, uint64 value)
 	memcpy(dst, &value, sizeof(value));
 }
 
+static inline uint16
+sort_key_load16(const uint8 *src)
+{
+	uint16 value;
+
+	memcpy(&value, src, sizeof(value));
+	return pg_ntoh16(value);
+}
+
+static inline uint32
+sort_key_load32(const uint8 *src)
+{
+	uint32 value;
+
+	memcpy(&value, src, sizeof(value));
+	return pg_ntoh32(value);
+}
+
 static inline uint64
 sort_key_load64(const uint8 *src)
 {

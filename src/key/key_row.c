@@ -74,24 +74,6 @@ value_length(SortKeyKind kind)
 	}
 }
 
-static inline uint16
-load16(const uint8 *src)
-{
-	uint16 value;
-
-	memcpy(&value, src, sizeof(value));
-	return pg_ntoh16(value);
-}
-
-static inline uint32
-load32(const uint8 *src)
-{
-	uint32 value;
-
-	memcpy(&value, src, sizeof(value));
-	return pg_ntoh32(value);
-}
-
 static inline void
 decode_bytes(const uint8 *src, int n, uint64 invert, char *dst)
 {
@@ -102,7 +84,7 @@ decode_bytes(const uint8 *src, int n, uint64 invert, char *dst)
 static inline void
 decode_tid(const uint8 *src, uint64 invert, ItemPointer value)
 {
-	ItemPointerSet(value, load32(src) ^ (uint32) invert, load16(src + 4) ^ (uint16) invert);
+	ItemPointerSet(value, sort_key_load32(src) ^ (uint32) invert, sort_key_load16(src + 4) ^ (uint16) invert);
 }
 
 static inline void
@@ -110,7 +92,7 @@ decode_timetz(const uint8 *src, uint64 invert, TimeTzADT *value)
 {
 	int64 utc = (int64) sort_key_order_int64(sort_key_load64(src) ^ invert);
 
-	value->zone = (int32) sort_key_order_int32(load32(src + 8) ^ (uint32) invert);
+	value->zone = (int32) sort_key_order_int32(sort_key_load32(src + 8) ^ (uint32) invert);
 	value->time = utc - value->zone * USECS_PER_SEC;
 }
 
@@ -130,13 +112,13 @@ decode_value(const KeyRowColumn *column, const uint8 *src, char *dst)
 			*(uint8 *) dst = *src ^ (uint8) invert;
 			break;
 		case SORT_KEY_INT16:
-			*(uint16 *) dst = sort_key_order_int16(load16(src) ^ (uint16) invert);
+			*(uint16 *) dst = sort_key_order_int16(sort_key_load16(src) ^ (uint16) invert);
 			break;
 		case SORT_KEY_INT32:
-			*(uint32 *) dst = sort_key_order_int32(load32(src) ^ (uint32) invert);
+			*(uint32 *) dst = sort_key_order_int32(sort_key_load32(src) ^ (uint32) invert);
 			break;
 		case SORT_KEY_UINT32:
-			*(uint32 *) dst = load32(src) ^ (uint32) invert;
+			*(uint32 *) dst = sort_key_load32(src) ^ (uint32) invert;
 			break;
 		case SORT_KEY_INT64:
 			*(uint64 *) dst = sort_key_order_int64(sort_key_load64(src) ^ invert);

@@ -22,6 +22,7 @@
 #include "utils/ruleutils.h"
 #include "utils/tuplestore.h"
 
+#include "base/guc.h"
 #include "base/pg_compat.h"
 #include "plan/check.h"
 #include "plan/choice.h"
@@ -136,6 +137,27 @@ fill_times(Plan *plan, List *ancestors, List *rtable, CheckedSort *sort)
 	sort->expected_ms = sort_time_total(&ours, predict_gpusort(&ours));
 }
 
+/* Why the sort was not taken; by the shapes that are known here more can be said than by the plan. */
+static const char *
+reason_of(const Plan *sort, List *ancestors, List *rtable)
+{
+	Declined why_not = sort_why_not_taken(sort, ancestors);
+	SortShape shape;
+	SortShape ours;
+	double bytes;
+
+	if (why_not.reason != DECLINED_COST && why_not.reason != DECLINED_LIMIT)
+		return why_not.words;
+	if (gpusort_mode != GPUSORT_MODE_AUTO || !shape_of_plan(&shape, sort, ancestors, rtable))
+		return why_not.words;
+	ours = shape_for_gpusort(&shape);
+	bytes = predict_gpusort_temp(&ours);
+	if (!temp_is_clearly_more(bytes, predict_postgres_temp(&shape)))
+		return why_not.words;
+	return psprintf("about %.0f MB of temporary files are expected here, %.0f MB by PostgreSQL's own sort",
+					bytes / 1e6, predict_postgres_temp(&shape) / 1e6);
+}
+
 static void
 check_node(Plan *plan, List *ancestors, void *arg)
 {
@@ -149,7 +171,7 @@ check_node(Plan *plan, List *ancestors, void *arg)
 	deparse_context = set_deparse_context_plan(context->deparse_context, plan, ancestors);
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
 	if (!taken)
-		sort.why_not = sort_why_not_taken(plan, ancestors).words;
+		sort.why_not = reason_of(plan, ancestors, context->rtable);
 	fill_times(plan, ancestors, context->rtable, &sort);
 	check_put(context->result, &sort);
 }
@@ -177,7 +199,7 @@ check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 {
 	Bitmapset *relations = NULL;
 	CheckContext context = {.result = result,
-							.use_prefix = list_length(stmt->rtable) > 1,
+							.use_prefix = explain_rtable_size(stmt->rtable) > 1,
 							.rtable = stmt->rtable};
 
 	plan_check_permissions(stmt);

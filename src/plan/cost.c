@@ -39,6 +39,12 @@ wanted_fraction(const PlannerInfo *root, double rows)
 	return fraction <= 0 || fraction > 1 ? 1 : fraction;
 }
 
+/*
+ * A GpuSort must take at most this part of the time of an index scan to come in its place: how long that
+ * takes depends on where in the table the rows are, of which little is known.
+ */
+#define INDEX_SCAN_SHARE 0.75
+
 /* The cost without what an enable_ setting that is off has added to it. */
 static Cost
 without_disabled(Cost cost)
@@ -98,14 +104,61 @@ cost_per_ms(Cost cost, double ms)
 	return 1 / predict_input(1);
 }
 
+/*
+ * An index scan that gives all rows in order; its sort is what it takes longer than a scan of the same rows.
+ */
+static PathTime
+time_index_scan(const CostYardstick *yardstick)
+{
+	const SortShape *shape = &yardstick->rival_shape;
+	double ms = predict_input(without_disabled(yardstick->rival.path->total_cost)) +
+				predict_fetches(shape) / running_processes(shape);
+	PathTime time = {.all = ms, .wanted = yardstick->fraction * ms};
+
+	time.sort.rest = Max(0, ms - input_ms(yardstick, shape, yardstick->serial_input));
+	return time;
+}
+
+static void
+measure_by_index_scan(CostYardstick *yardstick)
+{
+	const Path *path = yardstick->rival.path;
+
+	yardstick->time = time_index_scan(yardstick);
+	yardstick->startup_cost = without_disabled(path->startup_cost);
+	yardstick->total_cost = without_disabled(path->total_cost);
+	yardstick->cost_per_ms = yardstick->cost_per_first_ms =
+		cost_per_ms(yardstick->total_cost, yardstick->time.all);
+}
+
+static void
+measure_by_sort(CostYardstick *yardstick)
+{
+	const Rival *rival = &yardstick->rival;
+	const SortShape *shape = &yardstick->rival_shape;
+	SortTime sort = predict_postgres_sort(shape);
+	Cost total = without_disabled(rival->path->total_cost - rival->input->total_cost);
+	Cost startup = without_disabled(rival->path->startup_cost - rival->input->total_cost);
+
+	yardstick->time = add_input(yardstick, shape, rival->input, sort);
+	yardstick->cost_per_ms = cost_per_ms(total, sort.first + sort.rest);
+	yardstick->total_cost = rival->input->total_cost + total;
+	if (shape->groups > 0 || startup <= 0)
+	{
+		yardstick->cost_per_first_ms = yardstick->cost_per_ms;
+		yardstick->startup_cost =
+			yardstick->total_cost - (yardstick->time.all - yardstick->time.first) * yardstick->cost_per_ms;
+		return;
+	}
+	yardstick->cost_per_first_ms = cost_per_ms(startup, sort.first);
+	yardstick->startup_cost = rival->input->total_cost + startup;
+}
+
 void
 cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, const SortShape *shape, double fraction,
 					const Path *serial_input, bool with_ties)
 {
-	SortTime sort;
 	SortShape *rival_shape = &yardstick->rival_shape;
-	Cost startup;
-	Cost total;
 
 	yardstick->rival = *rival;
 	yardstick->fraction = fraction;
@@ -117,28 +170,32 @@ cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, const SortShap
 		rival_shape->groups = shape_groups(shape, rival->columns_in_order);
 	if (with_ties)
 		rival_shape->wanted = -1;
-	sort = predict_postgres_sort(rival_shape);
-	yardstick->time = add_input(yardstick, rival_shape, rival->input, sort);
-
-	total = without_disabled(rival->path->total_cost - rival->input->total_cost);
-	startup = without_disabled(rival->path->startup_cost - rival->input->total_cost);
-	yardstick->cost_per_ms = cost_per_ms(total, sort.first + sort.rest);
-	yardstick->total_cost = rival->input->total_cost + total;
-	if (rival_shape->groups > 0 || startup <= 0)
-	{
-		yardstick->cost_per_first_ms = yardstick->cost_per_ms;
-		yardstick->startup_cost =
-			yardstick->total_cost - (yardstick->time.all - yardstick->time.first) * yardstick->cost_per_ms;
-		return;
-	}
-	yardstick->cost_per_first_ms = cost_per_ms(startup, sort.first);
-	yardstick->startup_cost = rival->input->total_cost + startup;
+	if (rival->input == NULL)
+		measure_by_index_scan(yardstick);
+	else
+		measure_by_sort(yardstick);
 }
 
 PathTime
 cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const Path *input)
 {
 	return add_input(yardstick, shape, input, predict_gpusort(shape));
+}
+
+bool
+cost_is_lower(const CostYardstick *yardstick, const PathTime *time)
+{
+	double share = yardstick->rival.input == NULL ? INDEX_SCAN_SHARE : 1;
+
+	return time->wanted < share * yardstick->time.wanted;
+}
+
+bool
+cost_writes_more(const CostYardstick *yardstick, const SortShape *shape)
+{
+	double theirs = yardstick->rival.input == NULL ? 0 : predict_postgres_temp(&yardstick->rival_shape);
+
+	return temp_is_clearly_more(predict_gpusort_temp(shape), theirs);
 }
 
 void

@@ -36,6 +36,12 @@ typedef struct CostYardstick
 	double cost_per_ms;		  /* in all */
 } CostYardstick;
 
+/* Is the GpuSort, on one device, by so many processes, expected to be faster than the rival? */
+extern bool cost_is_lower(const CostYardstick *yardstick, const PathTime *time);
+
+/* Is it expected to write clearly more temporary files than the rival? */
+extern bool cost_writes_more(const CostYardstick *yardstick, const SortShape *shape);
+
 /* What part of a path's rows the query wants: a number of them, a fraction, or all if it says nothing. */
 extern double wanted_fraction(const PlannerInfo *root, double rows);
 

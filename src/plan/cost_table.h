@@ -54,11 +54,13 @@ static const double cost_table[COST_TERMS] = {
 	/* the same, more if the rows are in no order and more than a cache */
 	[COST_PG_TIE_FAR] = 22.17,
 	/* a row looked at by a top-N heapsort, beyond putting it and comparing it once */
-	[COST_PG_HEAP] = 2.901,
+	[COST_PG_HEAP] = 0,
+	/* a byte of it, of what is more than a cache */
+	[COST_PG_HEAP_BYTE] = 0.1554,
 	/* a comparison in its heap, of types other than numeric and strings */
-	[COST_PG_HEAP_LEVEL] = 5.144,
+	[COST_PG_HEAP_LEVEL] = 5.105,
 	/* a comparison in it, of any type, as far as the heap is larger than a cache */
-	[COST_PG_HEAP_FAR] = 19.77,
+	[COST_PG_HEAP_FAR] = 18.37,
 	/* a row returned */
 	[COST_PG_GET] = 20.94,
 	/* the only column of a row returned */
@@ -85,8 +87,8 @@ static const double cost_table[COST_TERMS] = {
 	[COST_LAUNCH_WORKER] = 8.904e+05,
 	/* a unit of the planner's cost, of an input that is in memory */
 	[COST_INPUT] = 1338,
-	/* a row that an index scan fetches from anywhere in a table larger than a cache, not measured */
-	[COST_INPUT_FETCH] = 600,
+	/* a row that an index scan fetches, for each doubling of the table beyond a cache, not measured */
+	[COST_INPUT_FETCH] = 60,
 	/* a GpuSort, whatever its rows */
 	[COST_START] = 0,
 	/* an ICU collation made ready for one */

@@ -3,10 +3,11 @@
  *		Offering GpuSort to the planner.
  *
  * For a query's ORDER BY, create_upper_paths_hook looks at the path that PostgreSQL would choose of its own.
- * If that one sorts, and a GpuSort is expected to be faster (cost.c), a GpuSort path over the cheapest input
- * is added, at a lower cost.  If it doesn't sort, the plan is another one than a sort's, and stays: a GpuSort
- * takes the place of a Sort, it is never the reason for another plan.  In mode force paths that sort are
- * taken out of the competition, and a GpuSort comes in, however long it takes.
+ * If that one sorts, or fetches the rows by an index, and a GpuSort is expected to be faster (cost.c) without
+ * clearly more temporary files, a GpuSort path over the cheapest input is added, at a lower cost.  If it gets
+ * the order in another way, the plan stays: a GpuSort takes the place of a Sort or an index scan, it is never
+ * the reason for another plan.  In mode force paths that sort are taken out of the competition, and a GpuSort
+ * comes in, however long it takes.
  *
  * The path's only child is a Sort path, made by the planner's own functions, over the real input: so that the
  * planner works out the sort columns of the plan as it would for its own sort.  PlanCustomPath then takes the
@@ -119,6 +120,7 @@ static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_N
 /* A GpuSort that might be made, and how long it would take. */
 typedef struct Candidate
 {
+	bool found;	   /* false: there is none */
 	Path *partial; /* what several processes would read, or NULL */
 	SortShape shape;
 	PathTime time;
@@ -255,7 +257,7 @@ partial_input(const PlannerInfo *root, const RelOptInfo *input_rel, const RelOpt
 static void
 consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, bool on_gpu, Candidate *best)
 {
-	Candidate candidate = {.partial = partial, .shape = yardstick->shape};
+	Candidate candidate = {.found = true, .partial = partial, .shape = yardstick->shape};
 
 	candidate.shape.processes = 1;
 	if (partial != NULL)
@@ -263,8 +265,10 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.on_gpu = on_gpu;
 	candidate.shape.device_memory = gpu_service_device_memory();
+	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
+		return;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : input);
-	if (best->shape.rows == 0 || candidate.time.wanted < best->time.wanted)
+	if (!best->found || candidate.time.wanted < best->time.wanted)
 		*best = candidate;
 }
 
@@ -275,7 +279,7 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 static Candidate
 fastest_candidate(const CostYardstick *yardstick, Path *input, Path *partial)
 {
-	Candidate best = {.shape.rows = 0};
+	Candidate best = {.found = false};
 	bool with_gpu = sort_may_use_gpu();
 
 	for (int on_gpu = 0; on_gpu <= (with_gpu ? 1 : 0); on_gpu++)
@@ -379,7 +383,7 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	cost_yardstick_init(&yardstick, &rival, &shape, fraction, input,
 						root->parse->limitOption == LIMIT_OPTION_WITH_TIES);
 	candidate = fastest_candidate(&yardstick, input, partial_input(root, input_rel, ordered_rel));
-	if (!force && candidate.time.wanted >= yardstick.time.wanted)
+	if (!candidate.found || !(force || cost_is_lower(&yardstick, &candidate.time)))
 		return;
 	if (force)
 		remove_sorting_paths(ordered_rel);

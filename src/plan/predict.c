@@ -21,6 +21,10 @@
 
 #define CACHE_BYTES (2.0 * 1024 * 1024)
 
+/* So many times as much in temporary files, and so many bytes more, are clearly more. */
+#define TEMP_FACTOR 1.25
+#define TEMP_BYTES (1024.0 * 1024)
+
 double
 share_far(const SortShape *shape, double bytes)
 {
@@ -127,12 +131,24 @@ predict_gather(const SortShape *shape)
 }
 
 double
-predict_fetches(const SortShape *shape)
+count_fetches(const SortShape *shape)
 {
 	double elsewhere = 1 - shape->correlation * shape->correlation;
 	double bytes = shape->rows * (shape->width + SizeofHeapTupleHeader);
 
-	return shape->rows * elsewhere * share_far(shape, bytes) * cost_table[COST_INPUT_FETCH] / 1e6;
+	return shape->rows * elsewhere * levels_of(bytes / CACHE_BYTES);
+}
+
+double
+predict_fetches(const SortShape *shape)
+{
+	return count_fetches(shape) * cost_table[COST_INPUT_FETCH] / 1e6;
+}
+
+bool
+temp_is_clearly_more(double ours, double theirs)
+{
+	return ours > TEMP_FACTOR * theirs + TEMP_BYTES;
 }
 
 double

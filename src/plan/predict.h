@@ -110,9 +110,17 @@ extern double predict_gather(const SortShape *shape);
 
 /*
  * Milliseconds that an index scan in the order of the first column takes longer, since it goes to and fro in
- * the table.
+ * the table; and how many of COST_INPUT_FETCH that are.
  */
 extern double predict_fetches(const SortShape *shape);
+extern double count_fetches(const SortShape *shape);
+
+/* Bytes of temporary files that the sort is expected to write, each counted once. */
+extern double predict_postgres_temp(const SortShape *shape);
+extern double predict_gpusort_temp(const SortShape *shape);
+
+/* Are our temporary files clearly more than theirs? */
+extern bool temp_is_clearly_more(double ours, double theirs);
 
 /* Milliseconds that an input of this cost takes. */
 extern double predict_input(double cost);

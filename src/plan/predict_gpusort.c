@@ -54,6 +54,9 @@
 /* And so many times those wanted, before the others are dropped. */
 #define DROP_FACTOR 3
 
+/* The same where there is no room (bound_rows_to_cut_for_room). */
+#define LEAST_DROP_FACTOR 1.125
+
 /* Fewer rows are sorted by one process (sort/tuning.h). */
 #define JOINT_MIN_ROWS 65536
 
@@ -63,9 +66,18 @@ tuple_bytes(const SortShape *shape)
 	return MAXALIGN(SizeofMinimalTupleHeader + shape->width);
 }
 
+/* Does the cpu device keep keys, and no rows? */
+static bool
+keeps_keys_alone(const SortShape *shape)
+{
+	return shape->keys_alone && !shape->on_gpu;
+}
+
 static double
 stored_bytes(const SortShape *shape)
 {
+	if (keeps_keys_alone(shape))
+		return MAXALIGN((int) shape->key_bytes);
 	return tuple_bytes(shape) + ENTRY_BYTES + MAXALIGN((int) shape->key_bytes) +
 		   (shape->fixed_key ? 0 : RECORD_BYTES);
 }
@@ -73,8 +85,6 @@ stored_bytes(const SortShape *shape)
 double
 gpusort_row_memory(const SortShape *shape)
 {
-	if (shape->keys_alone && !shape->on_gpu)
-		return MAXALIGN((int) shape->key_bytes) + ITEM_BYTES;
 	return stored_bytes(shape) + ITEM_BYTES;
 }
 
@@ -141,6 +151,17 @@ different_rows(const SortShape *shape, double rows)
 	return Min(values, rows);
 }
 
+/* 8 bytes each that a comparison of strings goes on for if the first ones tie; 0 if these tell them apart. */
+static double
+bytes_behind_ties(const SortShape *shape, double rows)
+{
+	const SortKeyShape *key = &shape->keys[0];
+
+	if (shape->fixed_key || key->leading <= 0 || key->leading >= key_values(key, rows))
+		return 0;
+	return Max(0, key->width / 8 - 1);
+}
+
 static void
 count_sort(const SortShape *shape, double rows, double times, double *counts)
 {
@@ -155,9 +176,8 @@ count_sort(const SortShape *shape, double rows, double times, double *counts)
 			times * levels;
 	else
 		counts[COST_SORT_STRING_LEVEL] += times * levels;
-	if (!shape->fixed_key && key->leading > 0 && key->leading < key_values(key, rows))
-		counts[COST_SORT_STRING_TIE] +=
-			times * (1 - levels_of(key->leading) / levels) * Max(0, key->width / 8 - 1);
+	counts[COST_SORT_STRING_TIE] +=
+		times * (1 - levels_of(key->leading) / levels) * bytes_behind_ties(shape, rows);
 }
 
 static void
@@ -174,16 +194,29 @@ count_return(const SortShape *shape, double rows, bool in_sequence, double *coun
 
 /* ---------------------------------------------------------------- kinds of sorts */
 
+/* Are keys written beside their rows, or in their place? */
+static bool
+runs_have_keys(const SortShape *shape)
+{
+	return keeps_keys_alone(shape) || shape->key_bytes * RUN_KEY_PART <= RUN_ROW_BYTES + shape->width;
+}
+
+/* Bytes that a row takes in a run. */
+static double
+run_bytes(const SortShape *shape)
+{
+	if (keeps_keys_alone(shape))
+		return shape->width;
+	return RUN_ROW_BYTES + shape->width + (runs_have_keys(shape) ? shape->key_bytes : 0);
+}
+
 /* Rows written to runs and read back, a part of them or all of them several times. */
 static void
 count_spill(const SortShape *shape, double rows, double *counts)
 {
-	double bytes = RUN_ROW_BYTES + shape->width;
-	bool with_keys = shape->key_bytes * RUN_KEY_PART <= bytes;
-
 	counts[COST_SPILL] += rows;
-	counts[COST_SPILL_BYTE] += rows * (bytes + (with_keys ? shape->key_bytes : 0));
-	if (!with_keys)
+	counts[COST_SPILL_BYTE] += rows * run_bytes(shape);
+	if (!runs_have_keys(shape))
 		count_encoding(shape, rows, counts);
 }
 
@@ -275,22 +308,45 @@ kept_rows(const SortShape *shape)
 	return wanted < rows ? Min(rows, rows_kept(shape, rows, wanted) + BOUND_SAMPLES) : rows;
 }
 
+/* How many rows there is memory for. */
+static double
+room_for_rows(const SortShape *shape)
+{
+	return shape->on_gpu ? rows_on_gpu(shape) : shape->memory / gpusort_row_memory(shape);
+}
+
 /*
  * How many are left to be sorted: the first ones that were copied are dropped when there are many more than
- * wanted.
+ * wanted, or no room for more.
  */
 static double
 left_rows(const SortShape *shape, double kept)
 {
-	return shape->wanted < 0 ? kept : Min(kept, DROP_FACTOR * Max(1, shape->wanted) + BOUND_SAMPLES);
+	double wanted = Max(1, shape->wanted);
+	double most = DROP_FACTOR * wanted + BOUND_SAMPLES;
+	double least = LEAST_DROP_FACTOR * wanted + BOUND_SAMPLES;
+
+	if (shape->wanted < 0)
+		return kept;
+	return Min(kept, Min(most, Max(least, room_for_rows(shape))));
 }
 
 double
 predict_passed_rows(const SortShape *shape)
 {
-	double room = shape->on_gpu ? rows_on_gpu(shape) : shape->memory / gpusort_row_memory(shape);
+	double room = room_for_rows(shape);
 
 	return shape->processes > 1 ? Max(0, left_rows(shape, kept_rows(shape)) - room) : 0;
+}
+
+double
+predict_gpusort_temp(const SortShape *shape)
+{
+	double rows = left_rows(shape, kept_rows(shape));
+
+	if (rows <= room_for_rows(shape))
+		return 0;
+	return rows * run_bytes(shape);
 }
 
 void
@@ -309,6 +365,8 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 	{
 		counts->first[COST_START_BOUND] += 1;
 		counts->first[COST_BOUND] += rows / running;
+		counts->first[COST_SORT_STRING_TIE] +=
+			rows / running / Max(1, shape->keys[0].leading) * bytes_behind_ties(shape, rows);
 		counts->first[COST_BOUND_KEPT] += kept / running;
 		counts->first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
 	}

@@ -57,6 +57,15 @@ memory_bytes(const SortShape *shape)
 	return SORT_ENTRY_BYTES + (tuple > 0 ? tuple + ALLOCATION_BYTES : 0);
 }
 
+/* Bytes that a row takes in a temporary file. */
+static double
+temp_bytes(const SortShape *shape)
+{
+	double tuple = tuple_bytes(shape);
+
+	return tuple > 0 ? tuple + sizeof(uint32) * 2 : sizeof(Datum) + sizeof(uint32);
+}
+
 /* ---------------------------------------------------------------- comparisons */
 
 /*
@@ -250,7 +259,7 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 	double runs = Max(2, ceil(rows * memory_bytes(shape) / shape->memory));
 	double order = Min(MERGE_ORDER_MAX, Max(MERGE_ORDER_MIN, shape->memory / MERGE_BUFFER_BYTES));
 	double passes = Max(1, ceil(log(runs) / log(order)));
-	double bytes = tuple_bytes(shape) + sizeof(uint32) * 2;
+	double bytes = temp_bytes(shape);
 
 	count_put(shape, rows, counts->first);
 	count_abbreviation(shape, rows, counts->first);
@@ -277,6 +286,7 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 
 	count_put(shape, rows, counts->first);
 	counts->first[COST_PG_HEAP] += rows;
+	counts->first[COST_PG_HEAP_BYTE] += bytes_beyond_cache(rows * tuple_bytes(shape));
 	count_whole_comparisons(shape, rows, 0, counts->first);
 	if (can_be_abbreviated(&shape->keys[0]))
 		count_whole_comparisons(shape, in_heap, 0, counts->first);
@@ -307,20 +317,56 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 	}
 }
 
+/*
+ * What a row of a heap takes: tuples are allocated one by one, in sizes that are powers of two, and the array
+ * of entries has been doubled as long as there was room.
+ */
+static double
+heap_bytes(const SortShape *shape)
+{
+	double tuple = tuple_bytes(shape);
+
+	return 1.5 * SORT_ENTRY_BYTES + (tuple > 0 ? exp2(ceil(log2(tuple))) + ALLOCATION_BYTES : 0);
+}
+
+/* Does a heap of the rows wanted do? */
+static bool
+is_top_n(const SortShape *shape, double rows, double wanted)
+{
+	return wanted * 2 < rows && wanted * heap_bytes(shape) <= shape->memory;
+}
+
+static double
+rows_wanted(const SortShape *shape, double rows)
+{
+	return shape->wanted < 0 ? rows : Max(1, shape->wanted);
+}
+
 static void
 count_serial(const SortShape *shape, double rows, CostCounts *counts)
 {
-	double wanted = shape->wanted < 0 ? rows : Max(1, shape->wanted);
+	double wanted = rows_wanted(shape, rows);
 
 	counts->first[COST_PG_START] += 1;
 	if (shape->groups > 0)
 		count_incremental(shape, rows, counts);
-	else if (wanted * 2 < rows && wanted * memory_bytes(shape) <= shape->memory)
+	else if (is_top_n(shape, rows, wanted))
 		count_top_n(shape, rows, wanted, counts);
 	else if (rows * memory_bytes(shape) > shape->memory)
 		count_external(shape, rows, counts);
 	else
 		count_in_memory(shape, rows, counts);
+}
+
+double
+predict_postgres_temp(const SortShape *shape)
+{
+	double rows = shape->rows / Max(1, shape->processes);
+	double at_a_time = shape->groups > 0 ? rows / Max(1, shape->groups) : rows;
+
+	if (is_top_n(shape, rows, rows_wanted(shape, rows)) || at_a_time * memory_bytes(shape) <= shape->memory)
+		return 0;
+	return shape->rows * temp_bytes(shape);
 }
 
 void

@@ -47,6 +47,16 @@ path_below_projection(const Path *path)
 	return path;
 }
 
+/* Does the path, of one process or several, fetch rows of a table in the order of an index? */
+static bool
+path_fetches_by_index(const Path *path)
+{
+	path = path_below_projection(path);
+	if (IsA(path, GatherMergePath))
+		path = path_below_projection(((const GatherMergePath *) path)->subpath);
+	return IsA(path, IndexPath) && path->pathtype == T_IndexScan;
+}
+
 static const Path *
 cheapest_path(const RelOptInfo *rel, double fraction, bool sorting_only)
 {
@@ -65,7 +75,7 @@ cheapest_path(const RelOptInfo *rel, double fraction, bool sorting_only)
 	return best;
 }
 
-/* What the path sorts, itself or in its processes. */
+/* What the path sorts, itself or in its processes, if it does. */
 static void
 describe(const RelOptInfo *input_rel, Rival *rival)
 {
@@ -78,6 +88,11 @@ describe(const RelOptInfo *input_rel, Rival *rival)
 		rival->processes =
 			((const GatherMergePath *) sort)->num_workers + (parallel_leader_participation ? 1 : 0);
 		sort = path_below_projection(((const GatherMergePath *) sort)->subpath);
+	}
+	if (path_fetches_by_index(sort))
+	{
+		rival->input = NULL;
+		return;
 	}
 	if (IsA(sort, IncrementalSortPath))
 		rival->columns_in_order = ((const IncrementalSortPath *) sort)->nPresortedCols;
@@ -93,7 +108,7 @@ rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fr
 {
 	const Path *path = cheapest_path(ordered_rel, fraction, sorting_only);
 
-	if (path == NULL || !path_sorts(path))
+	if (path == NULL || !(path_sorts(path) || path_fetches_by_index(path)))
 		return false;
 	rival->path = path_below_projection(path);
 	describe(input_rel, rival);

@@ -1,6 +1,8 @@
 /*
  * plan/rival.h
  *		PostgreSQL's own path for an ORDER BY, which a GpuSort has to be faster than.
+ *
+ * That is one which sorts, or an index scan that gives the rows in order.
  */
 #ifndef GPUSORT_PLAN_RIVAL_H
 #define GPUSORT_PLAN_RIVAL_H
@@ -14,7 +16,7 @@
 typedef struct Rival
 {
 	const Path *path;  /* what sorts: a Sort, an IncrementalSort, a GatherMerge over one, a MergeAppend */
-	const Path *input; /* what is sorted; of several processes, a partial path */
+	const Path *input; /* what is sorted; of several processes, a partial path; NULL: path reads an index */
 	int processes;
 	int columns_in_order; /* the input is in order by so many columns */
 } Rival;
@@ -27,7 +29,7 @@ extern const Path *path_below_projection(const Path *path);
 
 /*
  * The path of ordered_rel that PostgreSQL would choose, of those that sort if sorting_only is set, for so
- * large a part of its rows.  False: that one doesn't sort, or there is none.
+ * large a part of its rows.  False: there is none, or it neither sorts nor fetches rows by an index.
  */
 extern bool rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fraction,
 					   bool sorting_only, Rival *rival);

@@ -2,8 +2,8 @@
  * service/launcher.c
  *		The background worker that keeps gpusortd alive.
  *
- * gpusortd is started with the server and ends with it.  When it ends before that, it is started again after
- * a delay that doubles from one end to the next, until it has served for a while.  Where starting it again
+ * gpusortd is started with the server and ends with it.  When it ends before that, it is started again: at
+ * once if somebody else has ended it, after a growing delay if it fails (restart.c).  Where starting it again
  * can't help, as there is no GPU, no such program, or a setting that it refuses, the launcher says so once
  * and does nothing until the configuration is loaded again.  A change of the settings that gpusortd is
  * started with ends it, too, and starts it with the new ones.
@@ -40,12 +40,10 @@
 #include "service/connection.h"
 #include "service/launcher.h"
 #include "service/process.h"
+#include "service/restart.h"
 #include "service/state.h"
 #include "service/watchdog.h"
 
-#define FIRST_DELAY_MS 1000 /* before it is started again */
-#define LAST_DELAY_MS 60000
-#define SERVED_LONG_MS 60000	/* after that the delays begin anew */
 #define START_TIMEOUT_MS 120000 /* CUDA takes its time with many cards */
 #define END_TIMEOUT_MS 5000
 #define ASK_STARTING_MS 50 /* between questions */
@@ -59,14 +57,16 @@
 static GpuProcess process = GPU_PROCESS_NONE;
 static GpuWatchdog watchdog = GPU_WATCHDOG_NONE;
 static GpuServicePhase phase = GPU_SERVICE_UNBORN;
-static Stopwatch in_phase;	  /* since the phase began */
-static Stopwatch since_ready; /* since gpusortd answered for the first time */
-static bool served;			  /* has it? */
-static int delay_ms;		  /* in phase WAITING */
-static int next_delay_ms = FIRST_DELAY_MS;
+static GpuRestart restart = GPU_RESTART_NEW;
+static Stopwatch in_phase;		/* since the phase began */
+static Stopwatch since_start;	/* since gpusortd was started */
+static Stopwatch since_ready;	/* since it answered for the first time */
+static bool served;				/* has it? */
+static int delay_ms;			/* in phase WAITING */
 static char *command;			/* its arguments, as text; NULL: it was never started */
 static const char *told_to_end; /* why, in phase ENDING */
 static const char *const settings_changed = "its settings have changed";
+static const char *const lost_socket = "had lost its socket";
 
 /* Enters a phase, and lets others know. */
 static void
@@ -182,14 +182,16 @@ give_up(const char *reason, const char *hint)
 	enter_phase(GPU_SERVICE_OFF, reason);
 }
 
+/* It has ended, and is started again after so many milliseconds. */
 static void
-wait_before_next_start(const char *reason)
+wait_before_next_start(const char *reason, int milliseconds)
 {
-	delay_ms = next_delay_ms;
-	next_delay_ms = Min(delay_ms * 2, LAST_DELAY_MS);
-	ereport(WARNING,
-			(errmsg("gpusortd: %s", reason),
-			 errdetail("Sorts run on the CPU meanwhile. It is started again in %d s.", delay_ms / 1000)));
+	const char *when =
+		milliseconds < GPU_RESTART_FIRST_DELAY_MS ? "at once" : psprintf("in %d s", milliseconds / 1000);
+
+	ereport(WARNING, (errmsg("gpusortd: %s", reason),
+					  errdetail("Sorts run on the CPU meanwhile. It is started again %s.", when)));
+	delay_ms = milliseconds;
 	enter_phase(GPU_SERVICE_WAITING, reason);
 }
 
@@ -213,11 +215,12 @@ start_gpusortd(void)
 		return;
 	}
 	served = false;
+	since_start = stopwatch_start();
 	gpu_watchdog_reset(&watchdog);
 	if (gpu_process_start(&process, argv))
 		enter_phase(GPU_SERVICE_STARTING, "");
 	else
-		wait_before_next_start(psprintf("could not be started: %m"));
+		wait_before_next_start(psprintf("could not be started: %m"), gpu_restart_failed_delay(&restart));
 }
 
 /* ---------------------------------------------------------------- ending it */
@@ -255,9 +258,9 @@ note_end(int status)
 	const char *reason = describe_end(status);
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	bool start_now = told_to_end == settings_changed;
+	GpuEnd end = {status, told_to_end != NULL && told_to_end != lost_socket, stopwatch_ms(since_start),
+				  served ? stopwatch_ms(since_ready) : -1};
 
-	if (served && stopwatch_ms(since_ready) >= SERVED_LONG_MS)
-		next_delay_ms = FIRST_DELAY_MS;
 	gpu_watchdog_reset(&watchdog);
 	told_to_end = NULL;
 	if (start_now)
@@ -281,7 +284,7 @@ note_end(int status)
 					"Build and install gpusortd for this machine, and reload.");
 			break;
 		default:
-			wait_before_next_start(reason);
+			wait_before_next_start(reason, gpu_restart_delay(&restart, &end));
 			break;
 	}
 }
@@ -303,7 +306,7 @@ reload(void)
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	make_arguments(argv);
-	next_delay_ms = FIRST_DELAY_MS;
+	restart = (GpuRestart) GPU_RESTART_NEW;
 	if (process.pid == 0)
 		start_gpusortd();
 	else if (command != NULL && strcmp(command, describe_command(argv)) != 0 && phase != GPU_SERVICE_ENDING)
@@ -324,6 +327,7 @@ watch_starting(void)
 		gpu_service_note_answer(watchdog.welcomed ? &watchdog.answer.welcome : NULL);
 		served = true;
 		since_ready = stopwatch_start();
+		ereport(LOG, (errmsg("gpusortd is ready, %.0f ms after its start", stopwatch_ms(since_start))));
 		enter_phase(GPU_SERVICE_READY, "");
 	}
 	else if (stopwatch_ms(in_phase) > START_TIMEOUT_MS)
@@ -360,8 +364,9 @@ watch_ready(void)
 		gpu_service_note_silence();
 	if (gpusort_service_timeout == 0)
 		return;
+	/* Or it is ending already, which looks the same for a moment. */
 	if (answer == GPU_WATCHDOG_NO_SOCKET)
-		tell_to_end("had lost its socket", SIGTERM);
+		tell_to_end(lost_socket, SIGTERM);
 	else if (answer == GPU_WATCHDOG_NOT_YET && stopwatch_ms(watchdog.since) > gpusort_service_timeout)
 		tell_to_end("did not answer within gpusort.service_timeout", SIGKILL);
 }

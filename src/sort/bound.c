@@ -150,6 +150,40 @@ bound_filter_create(SortBound *bound, bool counts_rows)
 
 /* ---------------------------------------------------------------- dropping */
 
+/* The threshold as bytes, which a variable key is compared with faster than it is loaded. */
+static void
+unload_threshold(BoundFilter *filter)
+{
+	uint64 words[BOUND_KEY_WORDS - 1];
+
+	for (int i = 0; i < BOUND_KEY_WORDS - 1; i++)
+		words[i] = KEY_WORD_TO_HOST(filter->threshold.words[i]);
+	memcpy(filter->threshold_bytes, words, BOUND_KEY_BYTES);
+	filter->threshold_size = BOUND_KEY_BYTES;
+	while (filter->threshold_size > 0 && filter->threshold_bytes[filter->threshold_size - 1] == 0)
+		filter->threshold_size--;
+}
+
+/* As compare_bound_keys of the key, loaded, and the threshold. */
+static int
+compare_with_threshold(const BoundFilter *filter, const uint8 *key, Size size)
+{
+	Size looked_at = Min(size, BOUND_KEY_BYTES);
+	Size both = Min(looked_at, filter->threshold_size);
+	int order = memcmp(key, filter->threshold_bytes, both);
+
+	if (order != 0)
+		return order;
+	if (looked_at < filter->threshold_size)
+		return -1;
+	for (Size i = both; i < looked_at; i++)
+	{
+		if (key[i] != 0)
+			return 1;
+	}
+	return (int) (size > BOUND_KEY_BYTES) - (int) filter->threshold.words[BOUND_KEY_WORDS - 1];
+}
+
 void
 bound_filter_refresh(BoundFilter *filter)
 {
@@ -161,6 +195,8 @@ bound_filter_refresh(BoundFilter *filter)
 	if (bound->has_threshold)
 		filter->threshold = bound->splitters[bound->nsplitters - 1];
 	SpinLockRelease(&bound->mutex);
+	if (filter->has_threshold && bound->variable)
+		unload_threshold(filter);
 	filter->drops_equal = filter->has_threshold && filter->counts_rows && !bound->with_ties &&
 						  is_whole(bound, &filter->threshold);
 }
@@ -171,8 +207,13 @@ bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size)
 	BoundKey loaded;
 	int order;
 
-	load_key(filter->bound, key, size, &loaded);
-	order = compare_bound_keys(&loaded, &filter->threshold, filter->bound->nwords);
+	if (filter->bound->variable)
+		order = compare_with_threshold(filter, key, size);
+	else
+	{
+		load_key(filter->bound, key, size, &loaded);
+		order = compare_bound_keys(&loaded, &filter->threshold, filter->bound->nwords);
+	}
 	return order > 0 || (order == 0 && filter->drops_equal);
 }
 

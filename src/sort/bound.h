@@ -75,6 +75,8 @@ typedef struct BoundFilter
 	bool has_threshold;
 	bool drops_equal; /* may a row be dropped that equals the threshold? */
 	BoundKey threshold;
+	uint8 threshold_bytes[BOUND_KEY_BYTES]; /* the same as a variable key has it */
+	Size threshold_size;					/* up to its last byte that is not 0 */
 
 	uint32 generation;
 	int nsplitters;

@@ -258,3 +258,21 @@ dataset_stretch(const StringSet *set, int k, StringSet *result)
 		result);
 	result->source = set->source;
 }
+
+void
+dataset_double(const StringSet *set, StringSet *result)
+{
+	uint64_t n = set->offsets.size() - 1;
+
+	make_set(
+		2 * n,
+		[&](uint64_t i, uint8_t *out) {
+		uint64_t from = set->offsets[i % n];
+		size_t length = set->offsets[i % n + 1] - from;
+
+		memcpy(out, set->bytes.data() + from, length);
+		return length;
+		},
+		result);
+	result->source = set->source;
+}

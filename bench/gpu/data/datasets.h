@@ -52,6 +52,9 @@ void dataset_make(const Dataset *dataset, uint64_t n, const char *data, uint64_t
 void dataset_thin(const StringSet *set, int k, StringSet *result);
 void dataset_stretch(const StringSet *set, int k, StringSet *result);
 
+/* Table VII: all strings twice. */
+void dataset_double(const StringSet *set, StringSet *result);
+
 /* The writers of text.cu. */
 size_t write_dictcalls(uint64_t i, uint64_t seed, uint8_t *out);
 size_t write_words(uint64_t i, uint64_t seed, uint8_t *out);

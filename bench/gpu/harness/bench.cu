@@ -17,6 +17,10 @@
 /* More than the L2 cache of any card has. */
 #define FLUSH_BYTES ((size_t) 128 << 20)
 
+/* The copy that times are compared with, and how many of them. */
+#define COPY_BYTES ((size_t) 1 << 30)
+#define COPY_REPEATS 9
+
 /* Left to the driver and to the library's own small needs. */
 #define MARGIN_BYTES ((size_t) 768 << 20)
 
@@ -135,9 +139,7 @@ bench_repeats(const Bench *bench, uint64_t n)
 {
 	int repeats = bench->options.repeat;
 
-	if (n >= UINT64_C(1) << 27)
-		repeats = std::max(3, repeats - 2);
-	else if (n <= UINT64_C(1) << 22 && !bench->options.quick)
+	if (n <= UINT64_C(1) << 22 && !bench->options.quick)
 		repeats = 2 * repeats - 1;
 	return std::min(repeats, BENCH_MAX_REPEATS);
 }
@@ -203,4 +205,35 @@ double
 times_min(const Times *times)
 {
 	return times->count ? *std::min_element(times->ms, times->ms + times->count) : 0;
+}
+
+typedef struct CopyWork
+{
+	char *from;
+	char *to;
+	size_t bytes;
+} CopyWork;
+
+static DevSortStatus
+copy_work(void *arg, cudaStream_t stream)
+{
+	CopyWork *work = (CopyWork *) arg;
+
+	CHECK_CUDA(cudaMemcpyAsync(work->to, work->from, work->bytes, cudaMemcpyDeviceToDevice, stream),
+			   "copying on the device");
+	return status_ok();
+}
+
+DevSortStatus
+bench_time_copy(Bench *bench, Times *times, double *bytes)
+{
+	size_t half = std::min(COPY_BYTES, bench->pool_bytes / 2);
+	CopyWork work = {bench->pool, bench->pool + half, half};
+	Times warm_up = {};
+
+	*bytes = 2.0 * half;
+	RETURN_IF_FAILED(bench_time(bench, copy_work, &work, &warm_up));
+	for (int repeat = 0; repeat < COPY_REPEATS; repeat++)
+		RETURN_IF_FAILED(bench_time(bench, copy_work, &work, times));
+	return status_ok();
 }

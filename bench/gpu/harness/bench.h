@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "devsort.h"
 
-#define BENCH_MAX_REPEATS 31
+#define BENCH_MAX_REPEATS 128
 
 typedef struct Options
 {
@@ -60,7 +60,7 @@ size_t bench_available(const Bench *bench);
 /* A seed that no other case of this run has. */
 uint64_t bench_seed(Bench *bench);
 
-/* How often to time a sort of n rows: seldom where it takes long. */
+/* How often to time a sort of n rows: as often as was asked for, more often where it is short. */
 int bench_repeats(const Bench *bench, uint64_t n);
 
 /* Says what failed, and counts it.  Ends the program if the device cannot be used any more. */
@@ -86,6 +86,9 @@ DevSortStatus bench_time(Bench *bench, BenchWork work, void *arg, Times *times);
 
 double times_median(const Times *times);
 double times_min(const Times *times);
+
+/* Times copies within the pool, which are overwritten; *bytes is what one of them reads and writes. */
+DevSortStatus bench_time_copy(Bench *bench, Times *times, double *bytes);
 
 /* ---- stages ---- */
 
@@ -133,7 +136,8 @@ typedef struct ReportRow
 	uint64_t n;
 	double median_ms;
 	double min_ms;
-	double bytes; /* that the work must read and write; 0: keys and values once each way */
+	/* that the work must read and write; 0: keys and values once each way; negative: nobody can say */
+	double bytes;
 	int repeats;
 } ReportRow;
 
@@ -155,6 +159,9 @@ void suite_wide(Bench *bench);
 void suite_strings(Bench *bench);
 void suite_gather(Bench *bench);
 void suite_headline(Bench *bench);
+void suite_stages(Bench *bench);
+void suite_variance(Bench *bench);
+void suite_strings_host(Bench *bench);
 
 /* The whole of the gather suite, for another suite and file. */
 void gather_measure(Bench *bench, const char *suite, const char *file);

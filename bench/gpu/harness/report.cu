@@ -3,6 +3,7 @@
  *		Results as CSV and as lines.
  */
 #include <cerrno>
+#include <cmath>
 #include <cstdarg>
 #include <cstring>
 
@@ -37,7 +38,7 @@ void
 report_write(Report *report, const ReportRow *row, const char *format, ...)
 {
 	const Bench *bench = report->bench;
-	double bytes = row->bytes > 0 ? row->bytes : 2.0 * row->n * (row->key_bytes + row->value_bytes);
+	double bytes = row->bytes == 0 ? 2.0 * row->n * (row->key_bytes + row->value_bytes) : fmax(row->bytes, 0);
 	double seconds = row->median_ms / 1000;
 	double mkeys = seconds > 0 ? row->n / seconds / 1e6 : 0;
 	double gb = seconds > 0 ? bytes / seconds / 1e9 : 0;

@@ -2,9 +2,9 @@
  * gather.cu
  *		Rows in random order: how fast the gather puts them into another one.
  *
- * Rows of one length, and of eight lengths mixed, 4 GB of them or what there is memory for.  Rates are of
- * rows, each counted once, and of all that must pass through memory: rows read and written, the order,
- * offsets.
+ * Rows of one length, and of eight lengths mixed, 4 GB of them or what there is memory for.  The plan, which
+ * finds the rows' places, the gather itself, and both together.  Rates are of rows, each counted once, and of
+ * all that must pass through memory: rows read and written, the order, offsets.
  */
 #include <algorithm>
 
@@ -205,6 +205,7 @@ measure_lengths(Bench *bench, Report *report, const RowLengths *lengths, size_t 
 	double gather_bytes = 2.0 * bytes + (double) n * (sizeof(uint32_t) + 2 * sizeof(uint64_t));
 	Times plans = {};
 	Times gathers = {};
+	Times both = {};
 	Times warm_up = {};
 	size_t needed;
 	GatherCase gather;
@@ -224,9 +225,11 @@ measure_lengths(Bench *bench, Report *report, const RowLengths *lengths, size_t 
 	{
 		RETURN_IF_FAILED(bench_time(bench, plan_work, &gather, &plans));
 		RETURN_IF_FAILED(bench_time(bench, gather_work, &gather, &gathers));
+		both.ms[both.count++] = plans.ms[repeat] + gathers.ms[repeat];
 	}
 	report_times(report, "plan", lengths, n, &plans, (double) bytes, plan_bytes);
 	report_times(report, "gather", lengths, n, &gathers, (double) bytes, gather_bytes);
+	report_times(report, "both", lengths, n, &both, (double) bytes, plan_bytes + gather_bytes);
 	return status_ok();
 }
 

@@ -12,10 +12,6 @@
 #define HEADLINE_LOG_N 27
 #define QUICK_LOG_N 24
 
-/* The copy that sets the floor, and how many of them. */
-#define COPY_BYTES ((size_t) 1 << 30)
-#define COPY_REPEATS 9
-
 static const char columns[] = "part,floor_ms,times_floor,ratio_to_sample";
 
 static const KeyType key_types[] = {
@@ -27,42 +23,19 @@ static const KeyType key_types[] = {
 
 #define NKEY_TYPES (sizeof(key_types) / sizeof(key_types[0]))
 
-typedef struct CopyWork
-{
-	char *from;
-	char *to;
-	size_t bytes;
-} CopyWork;
-
-static DevSortStatus
-copy_work(void *arg, cudaStream_t stream)
-{
-	CopyWork *work = (CopyWork *) arg;
-
-	CHECK_CUDA(cudaMemcpyAsync(work->to, work->from, work->bytes, cudaMemcpyDeviceToDevice, stream),
-			   "copying on the device");
-	return status_ok();
-}
-
 /* Bytes a second, read and written, of a device copy; the pool is overwritten. */
 static DevSortStatus
 measure_copy(Bench *bench, Report *report, double *bandwidth)
 {
-	size_t half = std::min(COPY_BYTES, bench->pool_bytes / 2);
-	CopyWork work = {bench->pool, bench->pool + half, half};
 	Times times = {};
-	Times warm_up = {};
 	ReportRow row = {};
 
-	RETURN_IF_FAILED(bench_time(bench, copy_work, &work, &warm_up));
-	for (int repeat = 0; repeat < COPY_REPEATS; repeat++)
-		RETURN_IF_FAILED(bench_time(bench, copy_work, &work, &times));
-	*bandwidth = 2.0 * half / (times_median(&times) / 1000);
+	RETURN_IF_FAILED(bench_time_copy(bench, &times, &row.bytes));
+	*bandwidth = row.bytes / (times_median(&times) / 1000);
 	row.algorithm = "device-copy";
 	row.distribution = "none";
 	row.median_ms = times_median(&times);
 	row.min_ms = times_min(&times);
-	row.bytes = 2.0 * half;
 	row.repeats = times.count;
 	report_write(report, &row, "copy,0,0,0");
 	return status_ok();
@@ -139,7 +112,10 @@ measure_ratios(Bench *bench, Report *report, const KeyType *type, int log_n, dou
 	}
 }
 
-/* One sort on all ten distributions. */
+/*
+ * One sort on all distributions: the ten of the papers, and those whose keys crowd together more than any of
+ * these.
+ */
 static void
 measure_spread(Bench *bench, Report *report, const KeyType *type, const Contender *contender, int log_n,
 			   double bandwidth)
@@ -152,7 +128,7 @@ measure_spread(Bench *bench, Report *report, const KeyType *type, const Contende
 
 	sort_case.type = type;
 	sort_case.contenders[sort_case.ncontenders++] = contender;
-	for (int distribution = UNIFORM; distribution < NDISTRIBUTIONS; distribution++)
+	for (int distribution = UNIFORM; distribution < NCHECKED_DISTRIBUTIONS; distribution++)
 	{
 		double ms;
 

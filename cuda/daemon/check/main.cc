@@ -2,52 +2,15 @@
  * main.cc
  *		daemoncheck: the tests of gpusortd.
  */
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
 #include <signal.h>
 
 #include "daemon/check/bench/bench.h"
 
 CheckOptions options;
-
-static std::mutex report_mutex;
-static int passed_count = 0;
-static int failed_count = 0;
-
-bool
-check(bool passed, const char *what, ...)
-{
-	std::lock_guard<std::mutex> lock(report_mutex);
-	va_list arguments;
-
-	passed_count += passed;
-	failed_count += !passed;
-	printf("%s %d - ", passed ? "ok" : "not ok", passed_count + failed_count);
-	va_start(arguments, what);
-	vprintf(what, arguments);
-	va_end(arguments);
-	printf("\n");
-	fflush(stdout);
-	return passed;
-}
-
-void
-note(const char *format, ...)
-{
-	std::lock_guard<std::mutex> lock(report_mutex);
-	va_list arguments;
-
-	printf("#   ");
-	va_start(arguments, format);
-	vprintf(format, arguments);
-	va_end(arguments);
-	printf("\n");
-	fflush(stdout);
-}
 
 struct Section
 {
@@ -158,6 +121,5 @@ main(int argc, char **argv)
 		else
 			section.run(&random);
 	}
-	printf("# %d passed, %d failed\n", passed_count, failed_count);
-	return failed_count == 0 && passed_count > 0 ? 0 : 1;
+	return report_end();
 }

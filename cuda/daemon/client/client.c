@@ -105,30 +105,72 @@ reset_job(GpusortdClient *client)
 	unmap_chunks(client);
 	memset(client->chunk, 0, sizeof(client->chunk));
 	client->submitted = client->refused = client->fetching = 0;
-	client->streaming = client->in_job = false;
+	client->streaming = client->in_job = client->queued = false;
 	memset(&client->job, 0, sizeof(client->job));
 	memset(&client->sorted, 0, sizeof(client->sorted));
 }
 
 static bool
-enter_job(GpusortdClient *client, GpusortdType type, const void *request)
+ask_for_job(GpusortdClient *client, GpusortdType type, const void *request)
 {
+	reset_job(client);
+	client->in_job = gpusortd_send_message(client, type, request);
+	return client->in_job;
+}
+
+/* One of the answers on the way to a job: QUEUED and ADMITTED, if there is a queue, and JOB. */
+static bool
+receive_step(GpusortdClient *client)
+{
+	GpusortdType type;
 	GpusortdAnswer body;
 
-	reset_job(client);
-	if (!gpusortd_send_message(client, type, request))
+	if (!gpusortd_receive_answer(client, &type, &body))
 		return false;
-	client->in_job = true;
-	if (!gpusortd_receive_expected(client, GPUSORTD_JOB, &body))
-		return false;
-	client->job = body.job;
-	return map_chunks(client);
+	client->queued = type == GPUSORTD_QUEUED;
+	switch (type)
+	{
+		case GPUSORTD_QUEUED:
+			return !client->never_queue ||
+				   gpusortd_fail(client, GPUSORTD_MEMORY_FULL, "other sorts have the device's memory");
+		case GPUSORTD_ADMITTED:
+			return true;
+		case GPUSORTD_JOB:
+			client->job = body.job;
+			return map_chunks(client);
+		default:
+			return gpusortd_fail_unasked(client);
+	}
+}
+
+bool
+gpusortd_ask(GpusortdClient *client, const GpusortdBegin *begin)
+{
+	return gpusortd_drop_windows(client) && ask_for_job(client, GPUSORTD_BEGIN, begin) &&
+		   receive_step(client);
+}
+
+bool
+gpusortd_wait_in_queue(GpusortdClient *client)
+{
+	return !client->queued || receive_step(client);
+}
+
+bool
+gpusortd_receive_job(GpusortdClient *client)
+{
+	while (client->memory == NULL)
+	{
+		if (!receive_step(client))
+			return false;
+	}
+	return true;
 }
 
 bool
 gpusortd_begin(GpusortdClient *client, const GpusortdBegin *begin)
 {
-	return gpusortd_drop_windows(client) && enter_job(client, GPUSORTD_BEGIN, begin);
+	return gpusortd_ask(client, begin) && gpusortd_receive_job(client);
 }
 
 bool
@@ -136,7 +178,7 @@ gpusortd_join(GpusortdClient *client, uint64_t job, uint64_t token)
 {
 	GpusortdJoin join = {job, token};
 
-	return enter_job(client, GPUSORTD_JOIN, &join);
+	return ask_for_job(client, GPUSORTD_JOIN, &join) && gpusortd_receive_job(client);
 }
 
 bool

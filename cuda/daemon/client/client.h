@@ -5,7 +5,7 @@
  * A sort goes through these calls, in this order:
  *
  *		gpusortd_connect
- *		gpusortd_begin, or gpusortd_join
+ *		gpusortd_begin, or gpusortd_ask, gpusortd_wait_in_queue and gpusortd_receive_job; or gpusortd_join
  *		chunk = gpusortd_take_chunk, filled by the caller, gpusortd_submit_chunk, again and again
  *		gpusortd_perform		(who joined: gpusortd_flush)
  *		gpusortd_fetch, in any direction, again and again
@@ -54,11 +54,15 @@ typedef struct GpusortdClient
 	void *wait_arg;
 	GpusortdCode code; /* of the last failure */
 	char message[256];
-	/* the caller's: gpusortd_begin fails with GPUSORTD_MEMORY_FULL where the job would have to wait */
+	/*
+	 * the caller's: gpusortd_begin and gpusortd_ask fail with GPUSORTD_MEMORY_FULL where the job would have
+	 * to wait
+	 */
 	bool never_queue;
 
 	GpusortdWelcome welcome;
 	bool in_job;
+	bool queued; /* after gpusortd_ask: other jobs come first */
 	GpusortdJob job;
 	GpusortdSorted sorted; /* after gpusortd_perform */
 	GpusortdEnded ended;   /* after gpusortd_end */
@@ -85,6 +89,14 @@ bool gpusortd_connect(GpusortdClient *client, const char *socket_path, GpusortdW
  * next job has the memory of the last one, and doesn't wait.
  */
 bool gpusortd_begin(GpusortdClient *client, const GpusortdBegin *begin);
+
+/*
+ * The same in three steps, for who waits for other jobs in another way than for the device: asks for a job,
+ * and learns whether it is queued; waits as long as it is; waits until the device is ready for it.
+ */
+bool gpusortd_ask(GpusortdClient *client, const GpusortdBegin *begin);
+bool gpusortd_wait_in_queue(GpusortdClient *client);
+bool gpusortd_receive_job(GpusortdClient *client);
 
 /* Helps to feed the job of another connection, whose client->job says which one. */
 bool gpusortd_join(GpusortdClient *client, uint64_t job, uint64_t token);

@@ -158,25 +158,32 @@ note_chunk_free(GpusortdClient *client, const GpusortdChunkFree *freed)
 }
 
 bool
+gpusortd_receive_answer(GpusortdClient *client, GpusortdType *type, GpusortdAnswer *body)
+{
+	if (!gpusortd_receive_message(client, type, body))
+		return false;
+	if (*type == GPUSORTD_ERROR)
+		return fail_as_told(client, &body->error);
+	return *type != GPUSORTD_CHUNK_FREE || note_chunk_free(client, &body->chunk_free);
+}
+
+bool
 gpusortd_receive_expected(GpusortdClient *client, GpusortdType expected, GpusortdAnswer *body)
 {
 	GpusortdType type;
 
-	for (;;)
+	do
 	{
-		if (!gpusortd_receive_message(client, &type, body))
+		if (!gpusortd_receive_answer(client, &type, body))
 			return false;
-		if (type == GPUSORTD_CHUNK_FREE && !note_chunk_free(client, &body->chunk_free))
-			return false;
-		if (type == expected)
-			return true;
-		if (type == GPUSORTD_ERROR)
-			return fail_as_told(client, &body->error);
-		if (type == GPUSORTD_QUEUED && client->never_queue)
-			return gpusortd_fail(client, GPUSORTD_MEMORY_FULL, "other sorts have the device's memory");
-		if (type != GPUSORTD_CHUNK_FREE && type != GPUSORTD_QUEUED)
-			return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent an answer to no question");
-	}
+	} while (type == GPUSORTD_CHUNK_FREE && type != expected);
+	return type == expected || gpusortd_fail_unasked(client);
+}
+
+bool
+gpusortd_fail_unasked(GpusortdClient *client)
+{
+	return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent an answer to no question");
 }
 
 /* The connection can't be written to any more; maybe gpusortd said why before it closed it. */

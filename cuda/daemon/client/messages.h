@@ -18,6 +18,7 @@ typedef union GpusortdAnswer
 {
 	GpusortdWelcome welcome;
 	GpusortdQueued queued;
+	GpusortdAdmitted admitted;
 	GpusortdJob job;
 	GpusortdChunkFree chunk_free;
 	GpusortdSorted sorted;
@@ -28,6 +29,9 @@ typedef union GpusortdAnswer
 
 /* Notes a failure; false, always. */
 bool gpusortd_fail(GpusortdClient *client, GpusortdCode code, const char *message);
+
+/* The same for an answer that was not to be expected. */
+bool gpusortd_fail_unasked(GpusortdClient *client);
 
 /* The same for a call of the system, with errno's reason. */
 bool gpusortd_fail_system(GpusortdClient *client, const char *doing);
@@ -41,7 +45,10 @@ bool gpusortd_send_message(GpusortdClient *client, GpusortdType type, const void
 /* The next message, whatever it is. */
 bool gpusortd_receive_message(GpusortdClient *client, GpusortdType *type, GpusortdAnswer *body);
 
-/* Receives messages up to one of this type; an ERROR is a failure. */
+/* The next answer; CHUNK_FREE is noted, an ERROR is a failure. */
+bool gpusortd_receive_answer(GpusortdClient *client, GpusortdType *type, GpusortdAnswer *body);
+
+/* Receives answers up to one of this type, before which only CHUNK_FREE may come. */
 bool gpusortd_receive_expected(GpusortdClient *client, GpusortdType expected, GpusortdAnswer *body);
 
 /* Receives, and forgets, the windows that were asked for ahead. */

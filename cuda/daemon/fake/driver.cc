@@ -16,7 +16,6 @@
 
 #include "daemon/fake/fake_cuda.h"
 
-#define GRANULARITY ((size_t) 2 << 20)
 #define RUBBISH 0xA5
 #define RUBBISH_BYTES ((size_t) 64 << 10) /* at both ends: all of it takes too long */
 
@@ -64,7 +63,7 @@ driver_call()
 static CUresult
 get_granularity(size_t *granularity, const CUmemAllocationProp *, CUmemAllocationGranularity_flags)
 {
-	*granularity = GRANULARITY;
+	*granularity = FAKE_PAGE;
 	return driver_call();
 }
 
@@ -106,7 +105,7 @@ create(CUmemGenericAllocationHandle *handle, size_t bytes, const CUmemAllocation
 
 	if (result != CUDA_SUCCESS)
 		return result;
-	if (bytes % GRANULARITY != 0)
+	if (bytes % FAKE_PAGE != 0)
 		return CUDA_ERROR_INVALID_VALUE;
 	if (taken[device] + bytes > FAKE_DEVICE_MEMORY)
 		return CUDA_ERROR_OUT_OF_MEMORY;

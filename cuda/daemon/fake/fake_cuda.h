@@ -16,6 +16,7 @@
 
 #define FAKE_DEVICES 2
 #define FAKE_DEVICE_MEMORY (UINT64_C(1) << 30)
+#define FAKE_PAGE ((size_t) 2 << 20) /* what its memory is mapped in */
 
 /* ---- for tests ---- */
 

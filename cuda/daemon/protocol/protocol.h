@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GPUSORTD_MAGIC UINT32_C(0x44535047) /* "GPSD" */
-#define GPUSORTD_VERSION 2
+#define GPUSORTD_VERSION 3
 
 #define GPUSORTD_MAX_DEVICES 16
 #define GPUSORTD_MAX_CHUNKS 64
@@ -42,7 +42,8 @@ typedef enum GpusortdType
 	/* from gpusortd */
 	GPUSORTD_WELCOME = 101,
 	GPUSORTD_QUEUED,
-	GPUSORTD_JOB, /* comes with a file descriptor, the job's chunk memory */
+	GPUSORTD_ADMITTED, /* out of the queue */
+	GPUSORTD_JOB,	   /* comes with a file descriptor, the job's chunk memory */
 	GPUSORTD_CHUNK_FREE,
 	GPUSORTD_SORTED,
 	GPUSORTD_ROWS,
@@ -159,6 +160,11 @@ typedef struct GpusortdQueued
 	uint64_t before; /* jobs that come first */
 } GpusortdQueued;
 
+typedef struct GpusortdAdmitted
+{
+	uint64_t flags; /* 0 */
+} GpusortdAdmitted;
+
 /* All chunks are the client's at first. */
 typedef struct GpusortdJob
 {
@@ -224,6 +230,7 @@ static_assert(sizeof(GpusortdEnd) == 8, "wire format");
 static_assert(sizeof(GpusortdDevice) == 96, "wire format");
 static_assert(sizeof(GpusortdWelcome) == 24 + 96 * GPUSORTD_MAX_DEVICES, "wire format");
 static_assert(sizeof(GpusortdQueued) == 8, "wire format");
+static_assert(sizeof(GpusortdAdmitted) == 8, "wire format");
 static_assert(sizeof(GpusortdJob) == 40, "wire format");
 static_assert(sizeof(GpusortdChunkFree) == 8, "wire format");
 static_assert(sizeof(GpusortdSorted) == 56, "wire format");
@@ -257,6 +264,8 @@ gpusortd_message_length(unsigned int type)
 			return sizeof(GpusortdWelcome);
 		case GPUSORTD_QUEUED:
 			return sizeof(GpusortdQueued);
+		case GPUSORTD_ADMITTED:
+			return sizeof(GpusortdAdmitted);
 		case GPUSORTD_JOB:
 			return sizeof(GpusortdJob);
 		case GPUSORTD_CHUNK_FREE:

@@ -304,7 +304,7 @@ Session::wait_for_admission(bool *admitted)
 		if (fds[0].revents != 0)
 			break;
 		if (fds[1].revents != 0)
-			return !waiting->refused() || refuse(admitted);
+			return waiting->refused() ? refuse(admitted) : wire.send(GPUSORTD_ADMITTED, GpusortdAdmitted{});
 	}
 	/* Whatever it says, it is out of the queue; nobody waits for the rest of what it sends. */
 	*admitted = false;

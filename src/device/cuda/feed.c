@@ -21,6 +21,9 @@
 /* So long a small sort waits all the same: in that time what idle sorts have can be moved out of its way. */
 #define PATIENCE_MIN_MS 250
 
+/* And so long for the device itself, whose first sorts of a size take their time to find memory for it. */
+#define BEGIN_MIN_MS 2000
+
 /* ---------------------------------------------------------------- connection */
 
 bool
@@ -36,50 +39,95 @@ cuda_connect(CudaSorter *sorter)
 
 /* ---------------------------------------------------------------- job */
 
-/* Has it waited in the queue for as long as it may? */
-static bool
-gave_up_waiting(const CudaSorter *sorter)
+/* From now on it waits for this, and not longer than so many milliseconds. */
+static void
+set_patience(CudaSorter *sorter, GpuSortWait event, double milliseconds)
 {
-	return sorter->client.code == GPUSORTD_DISCONNECTED && sorter->wait.deadline != 0 &&
-		   GetCurrentTimestamp() >= sorter->wait.deadline;
+	sorter->wait.event = event;
+	sorter->wait.deadline =
+		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int) Min(milliseconds, INT_MAX));
 }
+
+/* A step of beginning has failed: because it took too long, or for a reason of its own. */
+static bool
+fail_to_begin(CudaSorter *sorter, SortFailureReason too_long, const char *message)
+{
+	if (sorter->client.code == GPUSORTD_DISCONNECTED && GetCurrentTimestamp() >= sorter->wait.deadline)
+		return cuda_fail(sorter, too_long, message);
+	return cuda_client_failed(sorter);
+}
+
+/* ---------------------------------------------------------------- waiting for other sorts */
 
 /*
  * How long it may wait in the queue, in milliseconds: no longer than the cpu device would take.  So a wait is
  * never in vain for long; and it has an end though the deadlock detector knows nothing of it, for those who
  * have the memory may wait for a lock of this process.
  */
-static int
+static double
 queue_patience(const CudaSorter *sorter)
 {
 	double patience = Max(sorter->patience_ms, PATIENCE_MIN_MS);
 
 	if (gpusort_queue_timeout >= 0)
 		patience = Min(patience, Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
-	return (int) Min(patience, INT_MAX);
+	return patience;
+}
+
+/* How long that took is told apart. */
+static bool
+wait_in_queue(CudaSorter *sorter)
+{
+	Stopwatch watch = stopwatch_start();
+	bool admitted;
+
+	if (!sorter->client.queued)
+		return true;
+	set_patience(sorter, GPUSORT_WAIT_QUEUE, queue_patience(sorter));
+	admitted = gpusortd_wait_in_queue(&sorter->client);
+	sorter->stats.queue_ms += stopwatch_ms(watch);
+	return admitted || fail_to_begin(sorter, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
+}
+
+/* ---------------------------------------------------------------- job */
+
+/*
+ * A step in which the device itself has something to do, as the job is its first of a size, may take as long
+ * as the cpu device would for the sort, or for a moment if that is more.
+ */
+static bool
+wait_for_device(CudaSorter *sorter, bool (*step)(CudaSorter *))
+{
+	set_patience(sorter, GPUSORT_WAIT_BEGIN, Max(sorter->patience_ms, BEGIN_MIN_MS));
+	return step(sorter) ||
+		   fail_to_begin(sorter, SORT_FAILURE_DISCONNECTED, "the device takes too long to begin");
+}
+
+static bool
+ask_for_job(CudaSorter *sorter)
+{
+	return gpusortd_ask(&sorter->client, &sorter->estimate);
+}
+
+static bool
+receive_job(CudaSorter *sorter)
+{
+	return gpusortd_receive_job(&sorter->client);
 }
 
 /*
- * How long it waited for memory is told apart.  If this process itself has another sort there, which may be
- * what it would wait for, it doesn't wait.  A sort that spills goes on in the place of its last job, and
- * waits for nobody, unless that place was given to others while the run was being written.
+ * If this process itself has another sort there, which may be what it would wait for, it doesn't wait in the
+ * queue.  A sort that spills goes on in the place of its last job, and waits for nobody, unless that place
+ * was given to others while the run was being written.
  */
 bool
 cuda_begin_job(CudaSorter *sorter)
 {
-	Stopwatch watch = stopwatch_start();
-	bool begun;
-
 	cuda_forget_window(sorter);
-	sorter->wait.event = GPUSORT_WAIT_QUEUE;
-	sorter->wait.deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), queue_patience(sorter));
 	sorter->client.never_queue = sorter->external == NULL && gpu_client_count() > 1;
-	begun = gpusortd_begin(&sorter->client, &sorter->estimate);
-	sorter->stats.queue_ms += stopwatch_ms(watch);
-	if (!begun && gave_up_waiting(sorter))
-		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
-	if (!begun)
-		return cuda_client_failed(sorter);
+	if (!wait_for_device(sorter, ask_for_job) || !wait_in_queue(sorter) ||
+		!wait_for_device(sorter, receive_job))
+		return false;
 	sorter->wait.deadline = 0;
 	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes);
 	return true;

@@ -50,6 +50,23 @@ next_message(GpusortdClient *client, void *body)
 }
 
 bool
+leaves_queue(GpusortdClient *client)
+{
+	return next_message(client) == GPUSORTD_ADMITTED && next_message(client) == GPUSORTD_JOB;
+}
+
+int
+message_after_queue(GpusortdClient *client, void *body)
+{
+	int type;
+
+	do
+		type = next_message(client, body);
+	while (type == GPUSORTD_QUEUED || type == GPUSORTD_ADMITTED);
+	return type;
+}
+
+bool
 is_silent(GpusortdClient *client, int milliseconds)
 {
 	struct pollfd poll_fd = {client->fd, POLLIN, 0};

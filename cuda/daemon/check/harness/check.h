@@ -1,6 +1,6 @@
 /*
  * check.h
- *		The tests of gpusortd: the report, the program under test, and jobs with known answers.
+ *		The tests of gpusortd: the program under test, and jobs with known answers.
  *
  * daemoncheck starts gpusortd, talks to it as its clients do and as they shouldn't, and prints a line a test,
  * "ok" or "not ok".  Without --cuda gpusortd sorts in host memory, so nearly everything is tested on any
@@ -17,6 +17,7 @@
 
 #include <sys/types.h>
 
+#include "daemon/check/harness/report.h"
 #include "daemon/client/client.h"
 
 struct CheckOptions
@@ -39,14 +40,6 @@ random_below(Random *random, uint64_t bound)
 {
 	return (*random)() % bound;
 }
-
-/* ---- the report ---- */
-
-/* A test; returns whether it passed. */
-bool check(bool passed, const char *what, ...) __attribute__((format(printf, 2, 3)));
-
-/* A line that is no test. */
-void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* ---- the program under test ---- */
 
@@ -147,6 +140,12 @@ bool ask_for_job(GpusortdClient *client, const Daemon &daemon, uint64_t expected
 
 /* The type of the next message; 0: none comes.  *body is what is in it. */
 int next_message(GpusortdClient *client, void *body = nullptr);
+
+/* Do the next messages say that it is out of the queue, and has its job? */
+bool leaves_queue(GpusortdClient *client);
+
+/* The type of the first message that is not of the queue; 0: none comes.  *body is what is in it. */
+int message_after_queue(GpusortdClient *client, void *body = nullptr);
 
 /* Does nothing come for so many milliseconds? */
 bool is_silent(GpusortdClient *client, int milliseconds = 300);

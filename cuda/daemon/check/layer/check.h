@@ -1,23 +1,16 @@
 /*
  * check.h
- *		Testing the CUDA layer by itself: the report, and jobs with known answers.
+ *		Testing the CUDA layer by itself: jobs with known answers, and what is left of them.
  */
 #ifndef LAYER_CHECK_H
 #define LAYER_CHECK_H
 
 #include <random>
 
+#include "daemon/check/harness/report.h"
 #include "daemon/device/layer.h"
 
 #define CHUNK_BYTES (UINT64_C(64) << 10)
-
-/* ---- the report ---- */
-
-/* A test; returns whether it passed. */
-bool check(bool passed, const char *what, ...) __attribute__((format(printf, 2, 3)));
-
-/* A line that is no test. */
-void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Has everything been given back, once no layer is left?  Says what was not. */
 bool nothing_is_held();

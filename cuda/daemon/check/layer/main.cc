@@ -2,45 +2,12 @@
  * main.cc
  *		layercheck: the tests of the CUDA layer over a CUDA runtime in host memory.
  */
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 #include "daemon/check/layer/check.h"
 #include "daemon/fake/fake_cuda.h"
-
-static int passed_count = 0;
-static int failed_count = 0;
-
-bool
-check(bool passed, const char *what, ...)
-{
-	va_list arguments;
-
-	passed_count += passed;
-	failed_count += !passed;
-	printf("%s %d - ", passed ? "ok" : "not ok", passed_count + failed_count);
-	va_start(arguments, what);
-	vprintf(what, arguments);
-	va_end(arguments);
-	printf("\n");
-	fflush(stdout);
-	return passed;
-}
-
-void
-note(const char *format, ...)
-{
-	va_list arguments;
-
-	printf("#   ");
-	va_start(arguments, format);
-	vprintf(format, arguments);
-	va_end(arguments);
-	printf("\n");
-	fflush(stdout);
-}
 
 bool
 nothing_is_held()
@@ -69,6 +36,5 @@ main(int argc, char **argv)
 	check_devices();
 	check_promises(&random);
 	check_faults();
-	printf("# %d passed, %d failed\n", passed_count, failed_count);
-	return failed_count == 0 ? 0 : 1;
+	return report_end();
 }

@@ -39,6 +39,44 @@ check_smaller_jobs(const JobShape &shape, bool rests, std::mt19937_64 *random)
 		  describe(shape).c_str(), rounds, rests ? ", and rest" : "");
 }
 
+/*
+ * A job whose keys, words and offsets fill pages to the last byte, but for the offset that ends the last row.
+ */
+static void
+check_full_pages(const JobShape &shape)
+{
+	JobRows rows = {shape, FAKE_PAGE / sizeof(uint64_t), UINT64_MAX};
+	std::unique_ptr<DeviceLayer> layer = open_layer();
+	JobSize expected = size_of(rows);
+	uint64_t bytes = layer != nullptr ? layer->memory_needed(shape, expected) : 0;
+	Promise promise(bytes, bytes);
+	std::string why;
+	bool right = layer != nullptr && run_job(layer.get(), rows, expected, &promise, &why).ok() && why.empty();
+
+	layer.reset();
+	check(right && nothing_is_held(), "%s: arrays that fill pages %s", describe(shape).c_str(), why.c_str());
+}
+
+/* A job that turns out much smaller than it expected: sorted, it is promised no more than it holds. */
+static void
+check_lowered(const JobShape &shape)
+{
+	JobRows rows = {shape, 1000, UINT64_MAX};
+	std::unique_ptr<DeviceLayer> layer = open_layer();
+	JobSize expected = size_of(rows);
+	std::string why;
+
+	expected.rows *= 1000;
+	expected.key_bytes *= 1000;
+	expected.row_bytes *= 1000;
+	uint64_t bytes = layer != nullptr ? layer->memory_needed(shape, expected) : 0;
+	Promise promise(bytes, bytes);
+	bool right = layer != nullptr && run_job(layer.get(), rows, expected, &promise, &why).ok() && why.empty();
+
+	check(right && promise.bytes() <= fake_holdings().bytes, "%s: a sorted job is promised what it holds %s",
+		  describe(shape).c_str(), why.c_str());
+}
+
 void
 check_promises(std::mt19937_64 *random)
 {
@@ -46,5 +84,7 @@ check_promises(std::mt19937_64 *random)
 	{
 		for (bool rests : {false, true})
 			check_smaller_jobs(shape, rests, random);
+		check_full_pages(shape);
+		check_lowered(shape);
 	}
 }

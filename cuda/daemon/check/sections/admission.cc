@@ -2,6 +2,8 @@
  * admission.cc
  *		Who gets device memory and chunk memory, and when; what happens when there is none left.
  */
+#include <cinttypes>
+#include <fstream>
 #include <list>
 #include <memory>
 
@@ -73,12 +75,40 @@ check_queue()
 	check(is_silent(&client[0]) && is_silent(&client[1]), "as long as others work");
 	gpusortd_close(&client[2]);
 	full.reset();
-	check(next_message(&client[0]) == GPUSORTD_JOB && next_message(&client[1]) == GPUSORTD_JOB &&
-			  next_message(&client[3]) == GPUSORTD_JOB,
+	check(leaves_queue(&client[0]) && leaves_queue(&client[1]) && leaves_queue(&client[3]),
 		  "when these end they are admitted, but for one that left");
 	for (int i : {0, 1, 3})
 		gpusortd_close(&client[i]);
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
+}
+
+/* A job that is sorted needs less: others have the rest at once, however busy it is with its result. */
+static void
+check_lowered(Random *random)
+{
+	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
+	Full full(daemon);
+	JobRows rows({8, 0, false, 100, 60, 0, 8}, random);
+	GpusortdBegin begin = rows.begin();
+	GpusortdClient sorted;
+	GpusortdClient waiting;
+	bool ok;
+
+	begin.expected_row_bytes = 9 * MIB;
+	ok = full.begun() && gpusortd_connect(&sorted, daemon.socket_path.c_str(), nullptr, nullptr) &&
+		 gpusortd_begin(&sorted, &begin) && feed(&sorted, rows, 0, 100, random) &&
+		 ask_for_job(&waiting, daemon, 5 * MIB) && next_message(&waiting) == GPUSORTD_QUEUED &&
+		 gpusortd_perform(&sorted);
+	for (int i = 0; i < 250 && ok && is_silent(&waiting, 20); i++)
+	{
+		GpusortdRows window;
+
+		ok = gpusortd_fetch(&sorted, false, 0, &window);
+	}
+	check(ok && !is_silent(&waiting, 0) && next_message(&waiting) == GPUSORTD_JOB,
+		  "what a job no longer needs once it is sorted is another's");
+	gpusortd_close(&waiting);
+	gpusortd_close(&sorted);
 }
 
 /* END in the queue. */
@@ -94,8 +124,7 @@ check_queue_left()
 		 next_message(&client[0]) == GPUSORTD_QUEUED && ask_for_job(&client[1], daemon, 5 * MIB) &&
 		 next_message(&client[1]) == GPUSORTD_QUEUED;
 	client[0].in_job = true;
-	check(ok && gpusortd_end(&client[0]) && next_message(&client[1]) == GPUSORTD_JOB,
-		  "END leaves the queue to the next one");
+	check(ok && gpusortd_end(&client[0]) && leaves_queue(&client[1]), "END leaves the queue to the next one");
 	for (GpusortdClient &one : client)
 		gpusortd_close(&one);
 	full.reset();
@@ -142,7 +171,7 @@ check_queue_stalled()
 	raw_send(client[0].fd, raw_message(GPUSORTD_END, std::string()).substr(0, 4));
 	std::this_thread::sleep_for(std::chrono::milliseconds(100));
 	full->modest.reset();
-	check(ok && next_message(&client[1]) == GPUSORTD_JOB,
+	check(ok && leaves_queue(&client[1]),
 		  "a client that stops in the middle of a message holds no place in the queue");
 	for (GpusortdClient &one : client)
 		gpusortd_close(&one);
@@ -177,7 +206,7 @@ check_staging()
 		 next_message(&client[0]) == GPUSORTD_QUEUED && is_silent(&client[0]);
 	check(ok, "a job waits for chunk memory");
 	first.reset();
-	check(next_message(&client[0]) == GPUSORTD_JOB, "and gets it");
+	check(leaves_queue(&client[0]), "and gets it");
 	second.reset();
 	gpusortd_close(&client[0]);
 	check(daemon.settles(), "all is given back");
@@ -203,6 +232,25 @@ check_staging()
 	check(daemon.settles(), "all is given back");
 }
 
+/* Bytes of chunk memory that gpusortd has, lent or not. */
+static uint64_t
+chunk_memory(const Daemon &daemon)
+{
+	std::ifstream maps("/proc/" + std::to_string(daemon.pid) + "/maps");
+	uint64_t bytes = 0;
+
+	for (std::string line; std::getline(maps, line);)
+	{
+		uint64_t from;
+		uint64_t to;
+
+		if (line.find("gpusortd chunks") != std::string::npos &&
+			sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64, &from, &to) == 2)
+			bytes += to - from;
+	}
+	return bytes;
+}
+
 /* Small jobs have small segments, which are made of large ones' memory. */
 static void
 check_small_segments()
@@ -218,7 +266,9 @@ check_small_segments()
 		  "four small jobs have room for two");
 	small.pop_back();
 	small.pop_back();
-	check(next_message(&large) == GPUSORTD_JOB, "and a large one for two of them");
+	check(leaves_queue(&large), "and a large one for two of them");
+	check(chunk_memory(daemon) == 512 << 10, "in the memory that these had: %" PRIu64 " bytes in all",
+		  chunk_memory(daemon));
 	small.clear();
 	gpusortd_close(&large);
 	check(daemon.settles(), "all is given back");
@@ -241,18 +291,38 @@ check_staging_of_head()
 			  helper.code == GPUSORTD_STAGING_FULL,
 		  "a helper gets no chunk memory while a job waits for it");
 	small.reset();
-	check(next_message(&waiting) == GPUSORTD_JOB, "which gets it");
+	check(leaves_queue(&waiting), "which gets it");
 	leader.reset();
 	gpusortd_close(&waiting);
 	gpusortd_close(&helper);
 	check(daemon.settles(), "all is given back");
 }
 
+/* What a helper had is the queue's when it is through. */
+static void
+check_staging_of_helper()
+{
+	Daemon daemon({"--staging-memory", "512k"});
+	BusyJob leader(daemon, MIB);
+	GpusortdClient helper;
+	GpusortdClient waiting;
+	bool ok = leader.begun && gpusortd_connect(&helper, daemon.socket_path.c_str(), nullptr, nullptr) &&
+			  gpusortd_join(&helper, leader.client.job.job, leader.client.job.token) &&
+			  ask_for_job(&waiting, daemon, MIB) && next_message(&waiting) == GPUSORTD_QUEUED;
+
+	check(ok && is_silent(&waiting), "a job waits for the chunk memory of a helper");
+	check(gpusortd_end(&helper) && next_message(&waiting) == GPUSORTD_JOB,
+		  "and gets it when the helper is through");
+	gpusortd_close(&waiting);
+	gpusortd_close(&helper);
+}
+
 void
-check_admission(Random *)
+check_admission(Random *random)
 {
 	check_first_promise();
 	check_queue();
+	check_lowered(random);
 	check_queue_left();
 	check_queue_broken();
 	check_queue_stalled();
@@ -260,4 +330,5 @@ check_admission(Random *)
 	check_staging();
 	check_small_segments();
 	check_staging_of_head();
+	check_staging_of_helper();
 }

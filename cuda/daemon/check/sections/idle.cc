@@ -94,8 +94,7 @@ check_cursor_goes_on(Random *random)
 	window.assign(gpusortd_chunk(&cursor, first.chunk), first.bytes);
 	ok = ok && ask_for_job(&next, daemon, 8 * MIB);
 	check(ok && next_message(&next) == GPUSORTD_QUEUED, "a job waits for memory that an open cursor has");
-	check(next_message(&next) == GPUSORTD_JOB && look(daemon).idle_bytes >= cursor.sorted.row_bytes,
-		  "and gets it");
+	check(leaves_queue(&next) && look(daemon).idle_bytes >= cursor.sorted.row_bytes, "and gets it");
 	check(window == std::string(gpusortd_chunk(&cursor, first.chunk), first.bytes),
 		  "the cursor keeps its window");
 	ok = gpusortd_fetch(&cursor, false, GPUSORTD_NEXT, &second);
@@ -115,13 +114,10 @@ check_no_idle_memory(Random *random)
 	GpusortdError error = {};
 	std::string why;
 	bool ok = sort_rows(&idle, daemon, rows, random);
-	int type;
 
 	wait_until_it_rests();
-	ok = ok && ask_for_job(&next, daemon, 2 * MIB);
-	while ((type = next_message(&next, &error)) == GPUSORTD_QUEUED)
-		;
-	check(ok && type == GPUSORTD_ERROR && error.code == GPUSORTD_MEMORY_FULL,
+	ok = ok && ask_for_job(&next, daemon, 2 * MIB) && message_after_queue(&next, &error) == GPUSORTD_ERROR;
+	check(ok && error.code == GPUSORTD_MEMORY_FULL,
 		  "where a result can't leave the device nobody waits for that");
 	next.in_job = true;
 	check(gpusortd_end(&next) && fetch_all(&idle, &rows, &why), "and it is whole %s", why.c_str());
@@ -144,13 +140,7 @@ check_estimates(Random *random)
 	for (GpusortdClient &one : absurd)
 		ok = ok && ask_for_job(&one, daemon, UINT64_C(1) << 40);
 	for (GpusortdClient &one : absurd)
-	{
-		int type;
-
-		while ((type = next_message(&one)) == GPUSORTD_QUEUED)
-			;
-		ok = ok && type == GPUSORTD_JOB;
-	}
+		ok = ok && message_after_queue(&one) == GPUSORTD_JOB;
 	check(ok, "six jobs that each expect more than there is are begun");
 	check(run_job(&next, daemon.socket_path, &rows, random, &why), "and another one is done %s", why.c_str());
 	gpusortd_close(&next);
@@ -233,7 +223,7 @@ check_next_job(Random *random)
 	ok = ok && feed(&client, more, 0, more.job.rows, random) && gpusortd_perform(&client) &&
 		 fetch_all(&client, &more, &why);
 	check(ok && is_silent(&waiting, 0), "is done before them %s", why.c_str());
-	check(gpusortd_end(&client) && next_message(&waiting) == GPUSORTD_JOB, "they come next");
+	check(gpusortd_end(&client) && leaves_queue(&waiting), "they come next");
 	gpusortd_close(&client);
 	gpusortd_close(&waiting);
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");

@@ -1,0 +1,93 @@
+"""Reading results, and Markdown."""
+import csv
+import math
+import os
+import sys
+import textwrap
+
+RESULTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "results")
+
+
+TEXTS = {"commit", "date", "times_ms", "session_ms", "stage", "source"}
+
+
+def number(column, text):
+    if column in TEXTS:
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def read_rows(folder, name):
+    """The rows of a CSV file, numbers as numbers."""
+    path = os.path.join(RESULTS, folder, name)
+    if not os.path.exists(path):
+        sys.exit("tables: there is no " + path)
+    with open(path, newline="") as file:
+        return [{column: number(column, text) for column, text in row.items() if column} for row in csv.DictReader(file)]
+
+
+def select(rows, /, **wanted):
+    return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
+
+
+def values_of(rows, column):
+    """The different values of a column, in order of first appearance."""
+    return list(dict.fromkeys(row[column] for row in rows))
+
+
+def only(rows, /, **wanted):
+    """The one row that there is, or None."""
+    found = select(rows, **wanted)
+    return found[0] if found else None
+
+
+# ---- Markdown ----
+
+
+def table(heads, rows, left=1):
+    """Lines of a table; all columns but the first `left` ones are numbers."""
+    yield "| " + " | ".join(heads) + " |"
+    yield "|" + "|".join(["---"] * left + ["--:"] * (len(heads) - left)) + "|"
+    for row in rows:
+        yield "| " + " | ".join(row) + " |"
+
+
+def paragraph(text):
+    return textwrap.wrap(text, 110, break_long_words=False, break_on_hyphens=False)
+
+
+def digits(value, places=3):
+    """So many significant digits, but all of them before the point."""
+    if value is None:
+        return ""
+    if value == 0:
+        return "0"
+    return "%.*f" % (max(0, places - 1 - math.floor(math.log10(abs(value)))), value)
+
+
+def thousands(value):
+    return "{:,.0f}".format(value)
+
+
+def in_words(items):
+    items = list(items)
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+def span(numbers):
+    """As 5, or 3 to 5."""
+    numbers = list(numbers)
+    low, high = min(numbers), max(numbers)
+    return "%d" % low if low == high else "%d to %d" % (low, high)
+
+
+def repetitions(counts):
+    """How often something was measured, in words."""
+    return "one run each" if set(counts) == {1} else "medians of %s runs" % span(counts)
+
+
+def power(n):
+    return "2^%d" % round(math.log2(n))

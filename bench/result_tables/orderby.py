@@ -1,0 +1,135 @@
+"""Tables of bench/orderby and bench/gpu_orderby."""
+import re
+import statistics
+
+from result_tables.common import in_words, paragraph, read_rows, repetitions, select, table, thousands, values_of
+
+
+def method_times(rows):
+    """Medians by method, and the better of PostgreSQL's parallel plans as `parallel`."""
+    ms = {row["method"]: row["median_ms"] for row in rows}
+    parallel = [ms[method] for method in ("parallel1", "parallel2") if method in ms]
+    if parallel:
+        ms["parallel"] = min(parallel)
+    return ms
+
+
+def orderby_source(rows):
+    return "PostgreSQL %s, %s, %d cores, %s, commit %s; %s." % (
+        str(rows[0]["postgresql"]).split()[0], rows[0]["cpu"], rows[0]["cores"], str(rows[0]["date"])[:10], in_words(values_of(rows, "commit")),
+        repetitions([len(row["times_ms"].split()) for row in rows]))
+
+
+def cases_of(rows):
+    """Case, distribution, rows, memory; in order of first appearance."""
+    return list(dict.fromkeys((row["case"], row["distribution"], row["rows"], row["memory"]) for row in rows))
+
+
+def of_case(rows, case):
+    return [row for row in rows if (row["case"], row["distribution"], row["rows"], row["memory"]) == case]
+
+
+def orderby(*files):
+    """bench/orderby: one table of several runs of it."""
+    measured = [read_rows("", name) for name in files]
+    yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
+    yield ""
+    lines = []
+    for rows in measured:
+        for case in cases_of(rows):
+            ms = method_times(of_case(rows, case))
+            best = min(ms["serial"], ms.get("parallel1", ms["serial"]))
+            lines.append([case[0], case[1], thousands(case[2])] +
+                         [thousands(ms[method]) if method in ms else "" for method in ("serial", "parallel", "gpusort", "gpusort1")] +
+                         ["%.2f" % (ms["serial"] / ms["gpusort"]), "%.2f" % (ms["parallel"] / ms["gpusort"]),
+                          "%.2f" % (best / ms["gpusort1"]) if "gpusort1" in ms else ""])
+    yield from table(["key", "values", "rows", "serial", "parallel", "gpusort", "gpusort, 1 worker", "serial / gpusort",
+                      "parallel / gpusort", "best with at most 1 worker / gpusort, 1 worker"], lines, left=2)
+
+
+def orderby_versions(*files):
+    """bench/orderby with two versions of PostgreSQL, beside each other."""
+    measured = [read_rows("", name) for name in files]
+    versions = [str(rows[0]["postgresql"]).split()[0] for rows in measured]
+    yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
+    yield ""
+    lines = []
+    for case in cases_of(measured[0]):
+        times = [method_times(of_case(rows, case)) for rows in measured]
+        if not all("gpusort" in ms for ms in times):
+            continue
+        lines.append([case[0], case[1], thousands(case[2])] + [thousands(ms[method]) for method in ("serial", "gpusort") for ms in times] +
+                     ["%.2f" % (ms[method] / ms["gpusort"]) for method in ("serial", "parallel") for ms in times])
+    yield from table(["key", "values", "rows"] + ["%s, %s" % (what, version) for what in ("serial", "gpusort", "serial / gpusort", "parallel / gpusort")
+                                                  for version in versions], lines, left=2)
+
+
+# ---- ORDER BY with a card ----
+
+
+def case_medians(rows):
+    """Median milliseconds and number of runs, by case and method."""
+    grouped = {}
+    for row in rows:
+        if row["sort"] == 1:
+            grouped.setdefault((row["case"], row["method"]), []).append(row["ms"])
+    return {key: (statistics.median(times), len(times)) for key, times in grouped.items()}
+
+
+def gpu_source(rows, medians):
+    return "%s, %d cores, PostgreSQL %s, %s, commit %s; %s." % (
+        rows[0]["card"], rows[0]["cores"], str(rows[0]["postgresql"]).split()[0], str(rows[0]["date"])[:10],
+        in_words(values_of(rows, "commit")), repetitions([runs for _, runs in medians.values()]))
+
+
+def sessions(folder):
+    """Several sessions that sort at once: the throughput of all against that of one."""
+    rows = select(read_rows(folder, "runs.csv"), suite="sessions")
+    medians = case_medians(rows)
+    counts = {row["case"]: row["sessions"] for row in rows}
+    one = next(case for case, count in counts.items() if count == 1)
+    yield from paragraph("%s rows a session. %s" % (thousands(rows[0]["rows"]), gpu_source(rows, medians)))
+    yield ""
+    lines = []
+    for method in values_of(rows, "method"):
+        line = [str(method)]
+        for case, count in counts.items():
+            ms = medians.get((case, method), (None, 0))[0]
+            line.append(thousands(ms) if ms else "")
+            if count > 1:
+                line.append("%.1f" % (count * medians[one, method][0] / ms) if ms else "")
+        workers = re.sub(r"\D", "", str(method).split("-")[0])
+        line.append("%d" % (max(counts.values()) * (int(workers or 0) + 1)))
+        lines.append(line)
+    heads = ["method"]
+    for case, count in counts.items():
+        heads.append("%d session%s, ms" % (count, "s" if count > 1 else ""))
+        if count > 1:
+            heads.append("throughput / that of one")
+    yield from table(heads + ["processes, %d sessions" % max(counts.values())], lines)
+
+
+def best_of(medians, case, methods, kinds):
+    """The least median of a case's methods of these kinds, or None; not of those with a memory limit."""
+    times = [medians[case, method][0] for method in methods if (case, method) in medians and re.sub(r"[0-9]+$", "", method) in kinds]
+    return min(times) if times else None
+
+
+def gpu_orderby(suite, folder):
+    """A suite of bench/gpu_orderby: milliseconds by case and method, with the number of runs."""
+    rows = select(read_rows(folder, "runs.csv"), suite=suite)
+    medians = case_medians(rows)
+    methods = values_of(rows, "method")
+    yield from paragraph("Milliseconds, and in brackets the runs. " + gpu_source(rows, medians))
+    yield ""
+    lines = []
+    for case in values_of(rows, "case"):
+        count = select(rows, case=case)[0]["rows"]
+        rival, ours = (best_of(medians, case, methods, kinds) for kinds in (("serial", "parallel"), ("cuda",)))
+        lines.append([str(case), thousands(count)] +
+                     ["%s (%d)" % (thousands(medians[case, method][0]), medians[case, method][1]) if (case, method) in medians else "" for method in methods] +
+                     ["%.1f" % (rival / ours) if rival and ours else ""])
+    heads = ["case", "rows"] + [str(method) for method in methods] + ["best of PostgreSQL / best of cuda"]
+    # No such column where PostgreSQL's sorts were not timed.
+    keep = len(heads) if any(line[-1] for line in lines) else len(heads) - 1
+    yield from table(heads[:keep], [line[:keep] for line in lines])

@@ -1,0 +1,215 @@
+/*
+ * files/merged_rows.c
+ *		The rows of a sort's last merge, as they are asked for.
+ *
+ * Forwards they come out of the merger and are kept nowhere.  Those who may want to read them again, or
+ * backwards, have the runs for that, which stay: where the merge stood in them is remembered at the beginning
+ * of every stretch of the rows, of which there are STRETCHES.  So any stretch can be merged again.
+ *
+ * To read a row that the merger has passed, its stretch and the one before are merged into a window, a row
+ * store, which can be read both ways.  The window is two stretches, so that who turns round where one of them
+ * ends has both sides at hand; and it is a small part of all rows, so that the runs and the window together
+ * take little more of the disk than the runs alone.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "base/stopwatch.h"
+#include "files/merged_rows.h"
+#include "files/row_store.h"
+
+#define STRETCHES 64
+#define INTERRUPTS_EVERY 1024 /* rows */
+
+struct MergedRows
+{
+	Merger *merger;
+	KeyRow *key_row;
+	MemoryContext context;
+	SorterStats *stats;
+	int64 nrows;
+	int64 merged;	/* this row is the merger's next one */
+	int64 position; /* the row last returned, -1 before the first, nrows after the last */
+	int64 mark;
+
+	/* With random access. */
+	int64 stretch_rows;
+	int64 next_stretch; /* the row with which the next one begins that is not known yet; -1: none is wanted */
+	RunPosition *places; /* at the beginnings of those that are known, one of each run */
+	RowStore *window;	 /* NULL: nobody went backwards yet */
+	int64 window_first;
+	int64 window_end;
+	int64 window_at;	/* where it is read: on this row, or before its first, or after its last */
+	uint64 window_most; /* bytes that it took at most */
+};
+
+MergedRows *
+merged_rows_create(Merger *merger, KeyRow *key_row, bool random_access, SorterStats *stats)
+{
+	MergedRows *rows = palloc0(sizeof(MergedRows));
+
+	rows->merger = merger;
+	rows->key_row = key_row;
+	rows->context = CurrentMemoryContext;
+	rows->stats = stats;
+	rows->nrows = merger_rows(merger);
+	rows->position = -1;
+	rows->next_stretch = -1;
+	if (random_access)
+	{
+		rows->stretch_rows = rows->nrows / STRETCHES + 1;
+		rows->next_stretch = 0;
+		rows->places = palloc(merged_rows_memory(merger_runs(merger)));
+	}
+	return rows;
+}
+
+Size
+merged_rows_memory(int nruns)
+{
+	return STRETCHES * nruns * sizeof(RunPosition);
+}
+
+void
+merged_rows_end(MergedRows *rows)
+{
+	merger_end(rows->merger);
+	if (rows->window != NULL)
+		row_store_drop(rows->window);
+	if (rows->places != NULL)
+		pfree(rows->places);
+	pfree(rows);
+}
+
+/* ---------------------------------------------------------------- merging */
+
+static inline RunPosition *
+places_of(const MergedRows *rows, int64 stretch)
+{
+	return rows->places + stretch * merger_runs(rows->merger);
+}
+
+/* The current row of a reader, good until the next call. */
+static inline MinimalTuple
+row_of(const MergedRows *rows, const RunReader *reader)
+{
+	uint64 key[KEY_MAX_WORDS];
+
+	if (reader->run->format.content != RUN_KEYS)
+		return reader->row;
+	for (int i = 0; i < reader->run->format.squeeze.full_words; i++)
+		key[i] = KEY_WORD_TO_HOST(reader->fixed_key[i]);
+	return key_row_make(rows->key_row, (const uint8 *) key);
+}
+
+/* The merger's next row, which there must be. */
+static MinimalTuple
+merge_row(MergedRows *rows)
+{
+	const RunReader *reader = merger_next(rows->merger);
+
+	if (unlikely(rows->merged == rows->next_stretch))
+	{
+		merger_tell(rows->merger, places_of(rows, rows->merged / rows->stretch_rows));
+		rows->next_stretch += rows->stretch_rows;
+	}
+	rows->merged++;
+	return row_of(rows, reader);
+}
+
+/* The first row of a stretch that is known will be the merger's next one. */
+static void
+go_to_stretch(MergedRows *rows, int64 stretch)
+{
+	merger_seek(rows->merger, places_of(rows, stretch));
+	rows->merged = stretch * rows->stretch_rows;
+}
+
+/* ---------------------------------------------------------------- the window */
+
+/* Merges the stretch of a row, and the one before, into the window, which is read from its end. */
+static void
+load_window(MergedRows *rows, int64 row)
+{
+	Stopwatch watch = stopwatch_start();
+	int64 stretch;
+
+	if (rows->places == NULL)
+		elog(ERROR, "sorted rows that are read once are read again");
+	stretch = row / rows->stretch_rows;
+	if (rows->window == NULL)
+		rows->window = row_store_create();
+	row_store_clear(rows->window);
+	go_to_stretch(rows, Max(stretch - 1, 0));
+	rows->window_first = rows->merged;
+	rows->window_end = Min((stretch + 1) * rows->stretch_rows, rows->nrows);
+	while (rows->merged < rows->window_end)
+	{
+		if (rows->merged % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		row_store_write(rows->window, merge_row(rows));
+	}
+	row_store_go_behind(rows->window);
+	rows->window_at = rows->window_end;
+	if (rows->window->bytes > rows->window_most)
+	{
+		rows->stats->disk_bytes += rows->window->bytes - rows->window_most;
+		rows->window_most = rows->window->bytes;
+	}
+	rows->stats->merge_ms += stopwatch_ms(watch);
+}
+
+/* A row that the merger has passed. */
+static MinimalTuple
+row_of_window(MergedRows *rows, int64 row)
+{
+	if (row < rows->window_first || row >= rows->window_end)
+		load_window(rows, row);
+	while (rows->window_at != row)
+	{
+		bool forward = rows->window_at < row;
+
+		(void) row_store_next(rows->window, forward);
+		rows->window_at += forward ? 1 : -1;
+	}
+	return rows->window->row;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+MinimalTuple
+merged_rows_next(MergedRows *rows, bool forward)
+{
+	int64 row = rows->position + (forward ? 1 : -1);
+	MemoryContext old;
+	MinimalTuple result;
+
+	rows->position = Max(-1, Min(rows->nrows, row));
+	if (row < 0 || row >= rows->nrows)
+		return NULL;
+	old = MemoryContextSwitchTo(rows->context);
+	result = row == rows->merged ? merge_row(rows) : row_of_window(rows, row);
+	MemoryContextSwitchTo(old);
+	return result;
+}
+
+void
+merged_rows_rewind(MergedRows *rows)
+{
+	rows->position = -1;
+	if (rows->merged > 0)
+		go_to_stretch(rows, 0);
+}
+
+void
+merged_rows_mark(MergedRows *rows)
+{
+	rows->mark = rows->position;
+}
+
+void
+merged_rows_restore(MergedRows *rows)
+{
+	rows->position = rows->mark;
+}
