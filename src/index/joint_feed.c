@@ -30,12 +30,14 @@
 #include "utils/snapmgr.h"
 
 #include "base/pg_compat.h"
+#include "base/stopwatch.h"
 #include "base/wait_events.h"
 #include "device/participants.h"
 #include "index/heap_scan.h"
 #include "index/index_feed.h"
 #include "index/index_key.h"
 #include "index/joint_feed.h"
+#include "index/load.h"
 
 /* Keys of the dynamic shared memory. */
 #define KEY_SHARED UINT64CONST(0xB100000000000001)
@@ -44,6 +46,7 @@
 #define KEY_QUERY_TEXT UINT64CONST(0xB100000000000004)
 #define KEY_WAL_USAGE UINT64CONST(0xB100000000000005)
 #define KEY_BUFFER_USAGE UINT64CONST(0xB100000000000006)
+#define KEY_LOAD UINT64CONST(0xB100000000000007)
 
 /* Bytes of a worker's queue. */
 #define QUEUE_SIZE ((Size) 64 * 1024)
@@ -61,6 +64,7 @@ typedef struct JointShared
 	HeapScanShare blocks; /* of a build that is not concurrent */
 
 	slock_t mutex; /* of all that follows */
+	bool passes;   /* a worker without a part in the sort passes its part of the heap */
 	double heap_tuples;
 	double index_tuples;
 	bool broken_hot_chain;
@@ -79,6 +83,8 @@ typedef struct JointFeed
 	shm_mq_handle **queues; /* of the workers; NULL: has ended */
 	WalUsage *wal_usage;
 	BufferUsage *buffer_usage;
+	LoadShare *load;
+	Stopwatch watch;
 } JointFeed;
 
 extern PGDLLEXPORT void gpusort_index_worker(dsm_segment *segment, shm_toc *toc);
@@ -248,7 +254,8 @@ estimate_shared(JointFeed *joint)
 	shm_toc_estimate_chunk(estimator, sizeof(JointShared));
 	shm_toc_estimate_chunk(estimator, table_parallelscan_estimate(joint->base->heap, joint->snapshot));
 	shm_toc_estimate_chunk(estimator, query_text_size());
-	shm_toc_estimate_keys(estimator, 3);
+	shm_toc_estimate_chunk(estimator, load_share_size(1 + joint->context->nworkers));
+	shm_toc_estimate_keys(estimator, 4);
 	estimate_array(joint->context, QUEUE_SIZE);
 	estimate_array(joint->context, sizeof(WalUsage));
 	estimate_array(joint->context, sizeof(BufferUsage));
@@ -283,6 +290,9 @@ make_shared(JointFeed *joint)
 		memcpy(text, debug_query_string, query_text_size());
 		shm_toc_insert(toc, KEY_QUERY_TEXT, text);
 	}
+	joint->load = shm_toc_allocate(toc, load_share_size(1 + joint->context->nworkers));
+	load_share_init(joint->load, 1 + joint->context->nworkers, joint->context->seg);
+	shm_toc_insert(toc, KEY_LOAD, joint->load);
 	joint->wal_usage = make_array(joint->context, KEY_WAL_USAGE, sizeof(WalUsage));
 	joint->buffer_usage = make_array(joint->context, KEY_BUFFER_USAGE, sizeof(BufferUsage));
 }
@@ -349,15 +359,39 @@ end_joint_feed(JointFeed *joint)
 	base->index_tuples += joint->shared->index_tuples;
 	base->info->ii_BrokenHotChain |= joint->shared->broken_hot_chain;
 	base->workers = joint->context->nworkers_launched;
+	if (base->is_loaded)
+	{
+		Load load = {base->heap, base->index, base->info, base->sorter};
+		uint64 loaded = load_finish(joint->load, &load);
+
+		if (loaded != (uint64) base->index_tuples)
+			elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
+				 RelationGetRelationName(base->index), loaded, base->index_tuples);
+	}
 	release_snapshot(joint);
 	DestroyParallelContext(joint->context);
 	ExitParallelMode();
 }
 
+/* All that were fed have been sorted, if that was done together: then they are loaded together as well. */
+static void
+load_with_others(JointFeed *joint)
+{
+	HeapFeed *base = joint->base;
+	Load load = {base->heap, base->index, base->info, base->sorter};
+	bool passes;
+
+	SpinLockAcquire(&joint->shared->mutex);
+	passes = joint->shared->passes;
+	SpinLockRelease(&joint->shared->mutex);
+	base->fed_ms = stopwatch_ms(joint->watch);
+	base->is_loaded = load_together(joint->load, joint->context->seg, &load, true, !passes && !joint->alone);
+}
+
 void
 heap_feed_jointly(HeapFeed *base, int nworkers)
 {
-	JointFeed joint = {.base = base};
+	JointFeed joint = {.base = base, .watch = stopwatch_start()};
 
 	if (!begin_joint_feed(&joint, nworkers))
 	{
@@ -376,6 +410,7 @@ heap_feed_jointly(HeapFeed *base, int nworkers)
 		if (base->sorter->failure == NULL)
 			base->sorter->device->finish_feed(base->sorter);
 	}
+	load_with_others(&joint);
 	drain_queues(&joint);
 	end_joint_feed(&joint);
 	index_feed_end(joint.feed);
@@ -391,6 +426,8 @@ typedef struct WorkerFeed
 	JointShared *shared;
 	Sorter *sorter; /* NULL: this process takes no part in the sort */
 	shm_mq_handle *queue;
+	dsm_segment *segment;
+	LoadShare *load;
 } WorkerFeed;
 
 /* This process puts no more tuples into the sort. */
@@ -436,6 +473,15 @@ note_scanned(JointShared *shared, double heap_tuples, double index_tuples, bool 
 	SpinLockRelease(&shared->mutex);
 }
 
+/* Before it takes any part of the heap: this process has none in the sort. */
+static void
+note_passes(JointShared *shared)
+{
+	SpinLockAcquire(&shared->mutex);
+	shared->passes = true;
+	SpinLockRelease(&shared->mutex);
+}
+
 /* Scans this process's part of the heap into the sort that key is for, or past it. */
 static void
 scan_part(WorkerFeed *worker, SortKey *key, ParallelTableScanDesc scan)
@@ -450,7 +496,13 @@ scan_part(WorkerFeed *worker, SortKey *key, ParallelTableScanDesc scan)
 	heap_tuples = scan_heap(worker->heap, worker->index, info, &worker->shared->blocks, scan, false,
 							index_feed_callback, feed);
 	note_scanned(worker->shared, heap_tuples, feed->fed, info->ii_BrokenHotChain);
-	finish_feed(worker, feed);
+	if (feed->is_open)
+	{
+		Load load = {worker->heap, worker->index, info, worker->sorter};
+
+		finish_feed(worker, feed);
+		(void) load_together(worker->load, worker->segment, &load, false, false);
+	}
 	index_feed_end(feed);
 }
 
@@ -481,6 +533,8 @@ scan_and_feed(WorkerFeed *worker, ParallelTableScanDesc scan)
 		if (worker->sorter == NULL)
 			return;
 	}
+	else
+		note_passes(worker->shared);
 	scan_part(worker, key, scan);
 	if (worker->sorter != NULL)
 	{
@@ -504,7 +558,9 @@ void
 gpusort_index_worker(dsm_segment *segment, shm_toc *toc)
 {
 	JointShared *shared = shm_toc_lookup(toc, KEY_SHARED, false);
-	WorkerFeed worker = {.shared = shared, .queue = attach_queue(segment, toc)};
+	WorkerFeed worker = {.shared = shared, .queue = attach_queue(segment, toc),
+						 .segment = segment,
+						 .load = shm_toc_lookup(toc, KEY_LOAD, false)};
 	LOCKMODE heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
 	LOCKMODE index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);

@@ -30,7 +30,7 @@
 #include "utils/relcache.h"
 
 #include "base/pg_compat.h"
-#include "index/build.h"
+#include "index/index_build.h"
 #include "index/choice.h"
 #include "index/takeover.h"
 

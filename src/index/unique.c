@@ -106,3 +106,9 @@ unique_check_next(UniqueCheck *check, IndexTuple tuple)
 	memcpy(check->last, tuple, IndexTupleSize(tuple));
 	check->has_last = true;
 }
+
+void
+unique_check_forget(UniqueCheck *check)
+{
+	check->has_last = false;
+}

@@ -21,4 +21,7 @@ extern UniqueCheck *unique_check_create(Relation heap, Relation index, bool null
  */
 extern void unique_check_next(UniqueCheck *check, IndexTuple tuple);
 
+/* What comes next has nothing before it. */
+extern void unique_check_forget(UniqueCheck *check);
+
 #endif /* GPUSORT_INDEX_UNIQUE_H */

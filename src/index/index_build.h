@@ -1,9 +1,9 @@
 /*
- * index/build.h
+ * index/index_build.h
  *		Builds a B-tree by a sort of ours.
  */
-#ifndef GPUSORT_INDEX_BUILD_H
-#define GPUSORT_INDEX_BUILD_H
+#ifndef GPUSORT_INDEX_INDEX_BUILD_H
+#define GPUSORT_INDEX_INDEX_BUILD_H
 
 #include "postgres.h"
 
@@ -17,4 +17,4 @@
  */
 extern IndexBuildResult *index_build_btree(Relation heap, Relation index, IndexInfo *info);
 
-#endif /* GPUSORT_INDEX_BUILD_H */
+#endif /* GPUSORT_INDEX_INDEX_BUILD_H */

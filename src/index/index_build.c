@@ -1,12 +1,12 @@
 /*
- * index/build.c
+ * index/index_build.c
  *		Builds a B-tree by a sort of ours.
  *
  *		feed		the heap is scanned, by several processes if PostgreSQL wants so (joint_feed.c); each
  *				tuple becomes a key (index_key.c) and an index tuple (index_feed.c) in the sort's chunks
  *		sort		a device sorts (device/sorter.h), spilling where maintenance_work_mem is short
  *		load		tuples come back in order, a unique index is checked (unique.c), pages are written
- *				(btree_writer.c)
+ *				(load.c, btree_writer.c), by all processes that have sorted together
  *
  * If the device fails before the first page is written, the cpu device begins anew; after that it is an
  * error, and the transaction's abort removes the index's file.
@@ -23,12 +23,11 @@
 
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
-#include "index/btree_writer.h"
-#include "index/build.h"
+#include "index/index_build.h"
 #include "index/choice.h"
 #include "index/index_key.h"
 #include "index/joint_feed.h"
-#include "index/unique.h"
+#include "index/load.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
@@ -39,9 +38,6 @@
 
 /* Chunks are not full to the last byte: one part in so many of the memory is lost by that. */
 #define MEMORY_SLACK 8
-
-/* Tuples loaded between two reports of progress. */
-#define REPORT_EVERY 1024
 
 typedef struct IndexBuild
 {
@@ -137,12 +133,13 @@ sort(IndexBuild *build)
 	Sorter *sorter = build->feed.sorter;
 	SorterStats *stats = &build->stats;
 
-	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
+	if (!build->feed.is_loaded)
+		report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 	progress_enter(sorter, PROGRESS_SORTING);
 	sorter->device->perform(sorter);
 	if (sorter->failure != NULL)
 		return;
-	build->sorted_ms = stopwatch_ms(build->watch);
+	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);
 	stats_count_sort(sorter->device->name, stats);
 	progress_note_processes(build->progress, stats->processes);
@@ -191,69 +188,18 @@ fall_back(IndexBuild *build)
 
 /* ---------------------------------------------------------------- load */
 
-/* The next tuple in order, its tid still marked; NULL: there is none, or the device has failed. */
-static inline IndexTuple
-next_tuple(Sorter *sorter)
-{
-	MinimalTuple row = sorter->device->next(sorter, true);
-
-	return row != NULL ? &((IndexRow *) row)->tuple : NULL;
-}
-
-/* A tuple may stand in memory that the sorter shares with others: this is a copy, with the heap's tid. */
-static inline IndexTuple
-copy_tuple(IndexTuple tuple, IndexTuple copy)
-{
-	memcpy(copy, tuple, IndexTupleSize(tuple));
-	copy->t_tid = tid_unmark(tuple->t_tid);
-	return copy;
-}
-
+/* Builds the tree; first is the first tuple, NULL: there is none. */
 static void
-check_failure(const IndexBuild *build)
-{
-	const Sorter *sorter = build->feed.sorter;
-
-	if (sorter->failure == NULL)
-		return;
-	ereport(ERROR, (errcode(ERRCODE_SYSTEM_ERROR),
-					errmsg("the sort for index \"%s\" on device \"%s\" could not be completed",
-						   RelationGetRelationName(build->feed.index), sorter->device->name),
-					errdetail("Reason: %s.", sorter->failure),
-					errhint("Build the index again, or set gpusort.backend to \"cpu\".")));
-}
-
-/* Writes the tree; tuple is the first tuple, NULL: there is none. */
-static void
-load(IndexBuild *build, IndexTuple tuple)
+load(IndexBuild *build, IndexTuple first)
 {
 	HeapFeed *feed = &build->feed;
-	BtreeWriter *writer = btree_writer_begin(feed->heap, feed->index);
-	UniqueCheck *check = NULL;
-	IndexTuple copy = palloc(INDEX_SIZE_MASK + 1);
-	uint64 loaded = 0;
+	Load load = {feed->heap, feed->index, feed->info, feed->sorter};
+	uint64 loaded = load_alone(&load, first);
 
-	if (feed->info->ii_Unique)
-		check = unique_check_create(feed->heap, feed->index, !feed->info->ii_NullsNotDistinct);
-	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_LEAF_LOAD);
-	for (; tuple != NULL; tuple = next_tuple(feed->sorter))
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (check != NULL && tid_is_alive(tuple->t_tid))
-			unique_check_next(check, tuple);
-		btree_writer_add(writer, copy_tuple(tuple, copy));
-		if (++loaded % REPORT_EVERY == 0)
-		{
-			report(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
-			progress_note_returned(build->progress, loaded);
-		}
-	}
-	check_failure(build);
 	if (loaded != (uint64) feed->index_tuples)
 		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
 			 RelationGetRelationName(feed->index), loaded, feed->index_tuples);
-	btree_writer_finish(writer);
-	report(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+	progress_note_returned(build->progress, loaded);
 }
 
 /* ---------------------------------------------------------------- the build */
@@ -272,6 +218,14 @@ report_stages(const IndexBuild *build)
 							 sort_ms, stopwatch_ms(build->watch) - build->sorted_ms)));
 }
 
+/* The first tuple, unless all are loaded; false: the sorter has failed. */
+static bool
+read_first(IndexBuild *build, IndexTuple *first)
+{
+	*first = build->feed.is_loaded ? NULL : load_next_tuple(build->feed.sorter);
+	return build->feed.sorter->failure == NULL;
+}
+
 static void
 run_build(IndexBuild *build)
 {
@@ -284,13 +238,13 @@ run_build(IndexBuild *build)
 	build->expected_rows = index_build_rows(build->feed.heap);
 	device = index_build_uses_gpu(build->expected_rows) ? &sort_device_cuda : &sort_device_cpu;
 	index_key_estimate(build->feed.index, &build->row_bytes, &build->key_bytes);
-	while (!feed_and_sort(build, device) ||
-		   ((first = next_tuple(build->feed.sorter)) == NULL && build->feed.sorter->failure != NULL))
+	while (!feed_and_sort(build, device) || !read_first(build, &first))
 	{
 		fall_back(build);
 		device = &sort_device_cpu;
 	}
-	load(build, first);
+	if (!build->feed.is_loaded)
+		load(build, first);
 	stats_count_index_build(build->feed.sorter->device->name);
 	report_stages(build);
 	release_sorter(build);
