@@ -1,5 +1,5 @@
-# Builds of indexes: cancelled at every stage, a crash, a replica, checksums, temporary files that may not grow,
-# and a gpusortd that sorts or fails: a right index or one clear error, and nothing left behind.
+# Builds of indexes: cancelled at every stage, a crash, a replica, checksums, temporary files that may not
+# grow, and a gpusortd that sorts or fails: a right index or one clear error, and nothing left behind.
 use strict;
 use warnings;
 

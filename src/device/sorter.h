@@ -125,8 +125,8 @@ struct SortDevice
 
 	/*
 	 * After finish_feed, in every process that fed, before the first one performs: have they sorted together,
-	 * so that each of them can read all of the rows, so many?  Then it can by next, forwards from the row that
-	 * it seeks.  NULL: rows are never there for others than the first process.
+	 * so that each of them can read all of the rows, so many?  Then it can by next, forwards from the row
+	 * that it seeks.  NULL: rows are never there for others than the first process.
 	 */
 	bool (*read_together)(Sorter *sorter, uint64 *nrows);
 

@@ -163,15 +163,18 @@ expressions_of(const IndexStmt *statement)
 static int
 count_processes(Relation heap, const IndexStmt *statement)
 {
-	RelOptInfo rel = {.reloptkind = RELOPT_BASEREL, .rel_parallel_workers = RelationGetParallelWorkers(heap, -1)};
+	RelOptInfo rel = {.reloptkind = RELOPT_BASEREL,
+					  .rel_parallel_workers = RelationGetParallelWorkers(heap, -1)};
 	int workers;
 
 	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP ||
-		!index_is_parallel_safe((Node *) expressions_of(statement)) || !index_is_parallel_safe(statement->whereClause))
+		!index_is_parallel_safe((Node *) expressions_of(statement)) ||
+		!index_is_parallel_safe(statement->whereClause))
 		return 1;
 	if (rel.rel_parallel_workers >= 0)
 		return 1 + Min(rel.rel_parallel_workers, max_parallel_maintenance_workers);
-	workers = compute_parallel_worker(&rel, RelationGetNumberOfBlocks(heap), -1, max_parallel_maintenance_workers);
+	workers =
+		compute_parallel_worker(&rel, RelationGetNumberOfBlocks(heap), -1, max_parallel_maintenance_workers);
 	while (workers > 0 && maintenance_work_mem / (workers + 1) < INDEX_KILOBYTES_PER_PROCESS)
 		workers--;
 	return workers + 1;
@@ -191,7 +194,8 @@ how_in_words(Relation heap, const IndexStmt *statement, const IndexShape *shape)
 	bool spills = !on_gpu && memory > maintenance_work_mem * 1024.0;
 
 	return psprintf("device %s, %d processes, about %.0f MB of memory, %s", on_gpu ? "cuda" : "cpu",
-					count_processes(heap, statement), Min(memory, on_gpu ? memory : maintenance_work_mem * 1024.0) / MEGABYTE,
+					count_processes(heap, statement),
+					Min(memory, on_gpu ? memory : maintenance_work_mem * 1024.0) / MEGABYTE,
 					spills ? psprintf("about %.0f MB of temporary files", rows * (key + row) / MEGABYTE)
 						   : "no temporary files");
 }
@@ -203,7 +207,8 @@ is_taken(Relation heap, const IndexStmt *statement, const IndexShape *shape, Dec
 {
 	if (strcmp(statement->accessMethod, "btree") != 0)
 		return declined_because(why_not, DECLINED_PURPOSE,
-								psprintf("the index is of access method %s, not btree", statement->accessMethod));
+								psprintf("the index is of access method %s, not btree",
+										 statement->accessMethod));
 	if (!index_table_is_ours(heap, why_not))
 		return false;
 	for (int i = 0; i < shape->nkeys; i++)
@@ -218,7 +223,8 @@ static void
 check_table(Relation heap, const IndexStmt *statement, const char *query_string, bool is_partition,
 			ReturnSetInfo *result)
 {
-	IndexStmt *analyzed = transformIndexStmt(RelationGetRelid(heap), copyObject(unconstify(IndexStmt *, statement)), query_string);
+	IndexStmt *analyzed = transformIndexStmt(RelationGetRelid(heap),
+											 copyObject(unconstify(IndexStmt *, statement)), query_string);
 	CheckedSort sort = {.expected_ms = -1, .postgres_ms = -1};
 	IndexShape shape = {0};
 	Declined why_not;

@@ -63,7 +63,8 @@ is_large_enough(Relation heap, Declined *why_not)
 bool
 index_is_parallel_safe(Node *expression)
 {
-	Query query = {.type = T_Query, .targetList = list_make1(makeTargetEntry((Expr *) expression, 1, NULL, false))};
+	Query query = {.type = T_Query,
+				   .targetList = list_make1(makeTargetEntry((Expr *) expression, 1, NULL, false))};
 
 	return expression == NULL || max_parallel_hazard(&query) == PROPARALLEL_SAFE;
 }

@@ -3,9 +3,10 @@
  *		A scan of a heap for a build, a page at a time, by one process or several.
  *
  * PostgreSQL's own scan for builds looks at one tuple at a time, locking its page for each of them.  Nearly
- * all pages need no such care: all of their tuples are alive, or this transaction's own, or dead to everybody.  Such a plain page
- * is locked once, to find its tuples, which are then read under the pin alone, as PostgreSQL does it: who
- * builds an index has locked out those that write, and nobody removes tuples from a pinned page.
+ * all pages need no such care: all of their tuples are alive, or this transaction's own, or dead to
+ * everybody.  Such a plain page is locked once, to find its tuples, which are then read under the pin alone,
+ * as PostgreSQL does it: who builds an index has locked out those that write, and nobody removes tuples from
+ * a pinned page.
  *
  * All other pages, with tuples that were deleted lately, or by transactions in progress, are left to
  * PostgreSQL's scan, which knows what to do about each of them.
@@ -75,8 +76,8 @@ begin_scan(HeapScan *scan, Relation heap, Relation index, IndexInfo *info, const
 	scan->oldest_xmin = GetOldestNonRemovableTransactionId(heap);
 	if (share->nblocks > (BlockNumber) NBuffers / 4)
 		scan->strategy = GetAccessStrategy(BAS_BULKREAD);
-	scan->looks_up = info->ii_NumIndexAttrs < MANY_COLUMNS && info->ii_Expressions == NIL &&
-					 info->ii_Predicate == NIL;
+	scan->looks_up =
+		info->ii_NumIndexAttrs < MANY_COLUMNS && info->ii_Expressions == NIL && info->ii_Predicate == NIL;
 	scan->estate = CreateExecutorState();
 	scan->econtext = GetPerTupleExprContext(scan->estate);
 	scan->slot = table_slot_create(heap, NULL);
@@ -105,7 +106,9 @@ is_own(HeapTuple tuple)
 	return TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 }
 
-/* Notes the tuples that are alive; false: there is one that it is not that simple for.  The page is locked. */
+/*
+ * Notes the tuples that are alive; false: there is one that it is not that simple for.  The page is locked.
+ */
 static bool
 find_tuples(HeapScan *scan, BlockNumber block, Buffer buffer)
 {
@@ -154,10 +157,11 @@ indexed_tid(const HeapScan *scan, const HeapTupleData *tuple)
 		return tid;
 	root = scan->root_offsets[ItemPointerGetOffsetNumber(&tid) - 1];
 	if (!OffsetNumberIsValid(root))
-		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-						errmsg_internal("failed to find parent tuple for heap-only tuple at (%u,%u) in table \"%s\"",
-										ItemPointerGetBlockNumber(&tid), ItemPointerGetOffsetNumber(&tid),
-										RelationGetRelationName(scan->heap))));
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_internal("failed to find parent tuple for heap-only tuple at (%u,%u) in table \"%s\"",
+								 ItemPointerGetBlockNumber(&tid), ItemPointerGetOffsetNumber(&tid),
+								 RelationGetRelationName(scan->heap))));
 	ItemPointerSetOffsetNumber(&tid, root);
 	return tid;
 }

@@ -26,7 +26,7 @@ extern void heap_scan_share_init(HeapScanShare *share, Relation heap);
  * Does what table_index_build_scan does, for the parts of the heap that this process gets to take; info must
  * not be that of a concurrent build.  progress: report how far all processes are.
  */
-extern double heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *share, bool progress,
-							 IndexBuildCallback callback, void *callback_state);
+extern double heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *share,
+							 bool progress, IndexBuildCallback callback, void *callback_state);
 
 #endif /* GPUSORT_INDEX_HEAP_SCAN_H */

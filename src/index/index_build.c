@@ -46,7 +46,7 @@ typedef struct IndexBuild
 	double row_bytes; /* of one row without its key, by estimate */
 	double key_bytes; /* of its key */
 	Progress *progress;
-	Stopwatch watch; /* since the build began */
+	Stopwatch watch;  /* since the build began */
 	double sorted_ms; /* until all tuples were in order */
 	SorterStats stats;
 } IndexBuild;
@@ -119,12 +119,14 @@ report_spill(const IndexBuild *build, const SorterStats *stats)
 	Size needed = stats->bytes + sorted_rows_memory(build->feed.key, stats->rows);
 	int megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
 
-	ereport(NOTICE,
-			(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted by way of temporary files",
-					RelationGetRelationName(build->feed.index)),
-			 errdetail("%.0f tuples took " UINT64_FORMAT " MB of temporary files.", build->feed.index_tuples,
-					   stats->disk_bytes / (1024 * 1024) + 1),
-			 errhint("With maintenance_work_mem of about %d MB it is built in memory, in less time.", megabytes)));
+	ereport(
+		NOTICE,
+		(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted by way of temporary files",
+				RelationGetRelationName(build->feed.index)),
+		 errdetail("%.0f tuples took " UINT64_FORMAT " MB of temporary files.", build->feed.index_tuples,
+				   stats->disk_bytes / (1024 * 1024) + 1),
+		 errhint("With maintenance_work_mem of about %d MB it is built in memory, in less time.",
+				 megabytes)));
 }
 
 static void
@@ -204,18 +206,22 @@ load(IndexBuild *build, IndexTuple first)
 
 /* ---------------------------------------------------------------- the build */
 
-/* The times of the stages; where several processes sorted, in the middle of their feed, that of the longest. */
+/*
+ * The times of the stages; where several processes sorted, in the middle of their feed, that of the longest.
+ */
 static void
 report_stages(const IndexBuild *build)
 {
 	const SorterStats *stats = &build->stats;
 	double sort_ms = stats->sort_ms + stats->spill_ms + stats->merge_ms;
 
-	ereport(DEBUG1,
-			(errmsg_internal("gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, feed %.0f ms, sort %.0f ms, load %.0f ms",
-							 RelationGetRelationName(build->feed.index), build->feed.sorter->device->name,
-							 build->feed.index_tuples, stats->processes, Max(build->sorted_ms - sort_ms, 0),
-							 sort_ms, stopwatch_ms(build->watch) - build->sorted_ms)));
+	ereport(
+		DEBUG1,
+		(errmsg_internal(
+			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, feed %.0f ms, sort %.0f ms, load %.0f ms",
+			RelationGetRelationName(build->feed.index), build->feed.sorter->device->name,
+			build->feed.index_tuples, stats->processes, Max(build->sorted_ms - sort_ms, 0), sort_ms,
+			stopwatch_ms(build->watch) - build->sorted_ms)));
 }
 
 /* The first tuple, unless all are loaded; false: the sorter has failed. */

@@ -400,8 +400,8 @@ heap_feed_jointly(HeapFeed *base, int nworkers)
 	}
 	joint.feed = index_feed_create(base->index, base->key, base->sorter, leader_refused, &joint);
 	index_feed_open(joint.feed, SORT_FEED_WITH_OTHERS);
-	base->heap_tuples = scan_heap(base->heap, base->index, base->info, &joint.shared->blocks, joint.scan, true,
-								  leader_callback, &joint);
+	base->heap_tuples = scan_heap(base->heap, base->index, base->info, &joint.shared->blocks, joint.scan,
+								  true, leader_callback, &joint);
 	base->index_tuples = joint.feed->fed;
 	WaitForParallelWorkersToAttach(joint.context);
 	if (!joint.alone)
@@ -558,7 +558,8 @@ void
 gpusort_index_worker(dsm_segment *segment, shm_toc *toc)
 {
 	JointShared *shared = shm_toc_lookup(toc, KEY_SHARED, false);
-	WorkerFeed worker = {.shared = shared, .queue = attach_queue(segment, toc),
+	WorkerFeed worker = {.shared = shared,
+						 .queue = attach_queue(segment, toc),
 						 .segment = segment,
 						 .load = shm_toc_lookup(toc, KEY_LOAD, false)};
 	LOCKMODE heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;

@@ -24,17 +24,17 @@ typedef struct HeapFeed
 	/* Filled by the scan. */
 	double heap_tuples; /* alive ones */
 	double index_tuples;
-	int workers;	   /* that were launched */
-	bool is_loaded;	   /* have they loaded the tuples into pages, too? */
-	double fed_ms;	   /* then: until all were sorted */
+	int workers;	/* that were launched */
+	bool is_loaded; /* have they loaded the tuples into pages, too? */
+	double fed_ms;	/* then: until all were sorted */
 } HeapFeed;
 
 /* This process alone scans the heap; the sorter may fail meanwhile. */
 extern void heap_feed_alone(HeapFeed *feed);
 
 /*
- * With up to so many workers, who sort, and load the index, together if the device can; the sorter was begun with SortRequest.shared.  Must not be called in a parallel
- * worker.
+ * With up to so many workers, who sort, and load the index, together if the device can; the sorter was begun
+ * with SortRequest.shared.  Must not be called in a parallel worker.
  */
 extern void heap_feed_jointly(HeapFeed *feed, int nworkers);
 

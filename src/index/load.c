@@ -53,7 +53,7 @@ struct LoadShare
 	pg_atomic_uint32 joined; /* processes, of which the first nloaders load */
 	pg_atomic_uint32 next_range;
 	pg_atomic_uint64 loaded; /* tuples, by all */
-	/* a BtreeShare behind it, aligned */
+							 /* a BtreeShare behind it, aligned */
 };
 
 /* ---------------------------------------------------------------- tuples */
@@ -63,12 +63,12 @@ typedef struct Loader
 {
 	const Load *load;
 	BtreeWriter *writer;
-	UniqueCheck *check;	 /* NULL: the index is not unique */
-	IndexTuple copy;	 /* room for any */
-	LoadShare *share;	 /* NULL: this process loads alone */
-	bool reports;		 /* does it report progress? */
-	uint64 loaded;		 /* by this process */
-	uint64 noted;		 /* of these, those that the share knows of */
+	UniqueCheck *check; /* NULL: the index is not unique */
+	IndexTuple copy;	/* room for any */
+	LoadShare *share;	/* NULL: this process loads alone */
+	bool reports;		/* does it report progress? */
+	uint64 loaded;		/* by this process */
+	uint64 noted;		/* of these, those that the share knows of */
 } Loader;
 
 IndexTuple

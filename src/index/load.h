@@ -48,7 +48,8 @@ extern void load_share_init(LoadShare *share, int nprocesses, dsm_segment *segme
  * tuples, if the first process finds that they can be loaded so; false: they are not.  may_load: nothing else
  * is to come; of the first process, and without meaning for the others.
  */
-extern bool load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first, bool may_load);
+extern bool load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first,
+						  bool may_load);
 
 /* The first process, when all others have ended: completes the tree.  Returns how many tuples it has. */
 extern uint64 load_finish(LoadShare *share, const Load *load);

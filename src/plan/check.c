@@ -231,10 +231,12 @@ check_query(Query *query, const char *query_string, ReturnSetInfo *result)
 	}
 	query = UtilityContainsQuery(query->utilityStmt);
 	if (query == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("this statement has no plan to check"),
-				 errdetail("Only a statement that the planner sees can contain sorts."),
-				 errhint("Give gpusort_check a SELECT, INSERT, UPDATE, DELETE, MERGE, VALUES or CREATE INDEX statement.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("this statement has no plan to check"),
+			 errdetail("Only a statement that the planner sees can contain sorts."),
+			 errhint(
+				 "Give gpusort_check a SELECT, INSERT, UPDATE, DELETE, MERGE, VALUES or CREATE INDEX statement.")));
 	foreach(cell, QueryRewrite(copyObject(query)))
 		check_query(lfirst_node(Query, cell), query_string, result);
 }
