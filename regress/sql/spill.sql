@@ -108,7 +108,7 @@ EXCEPTION WHEN configuration_limit_exceeded THEN
 END $$;
 SELECT count(*) AS queries, count(*) FILTER (WHERE o.seen = f.seen) AS same, string_agg(DISTINCT query || ': ' || f.seen, E'\n') FILTER (WHERE o.seen <> f.seen) AS different
 FROM unnest(ARRAY['SELECT * FROM s ORDER BY k, id', 'SELECT * FROM s ORDER BY t', 'SELECT k, g FROM s ORDER BY g, k', 'SELECT n, id FROM s ORDER BY n, id',
-	'SELECT id FROM s ORDER BY id', 'SELECT * FROM forms ORDER BY t, k, id', 'SELECT filler, id FROM forms ORDER BY length(filler), id']) AS query,
+	'SELECT id FROM s ORDER BY id', 'SELECT * FROM forms ORDER BY t, k, id', 'SELECT * FROM forms ORDER BY s, id', 'SELECT filler, id FROM forms ORDER BY length(filler), id']) AS query,
 	LATERAL scrolled(query, 'off', -1) AS o, LATERAL scrolled(query, 'force', o.kb * 11 / 10) AS f;
 SET gpusort.work_mem = '64kB';
 -- Temporary tablespaces are used as for any other temporary file.
