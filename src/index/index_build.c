@@ -98,7 +98,7 @@ report_workers(const IndexBuild *build)
 }
 
 static void
-feed(IndexBuild *build)
+feed_tuples(IndexBuild *build)
 {
 	int nworkers = build->feed.info->ii_ParallelWorkers;
 
@@ -129,8 +129,9 @@ report_spill(const IndexBuild *build, const SorterStats *stats)
 				 megabytes)));
 }
 
-static void
-sort(IndexBuild *build)
+/* False: the sorter has failed. */
+static bool
+sort_tuples(IndexBuild *build)
 {
 	Sorter *sorter = build->feed.sorter;
 	SorterStats *stats = &build->stats;
@@ -140,7 +141,7 @@ sort(IndexBuild *build)
 	progress_enter(sorter, PROGRESS_SORTING);
 	sorter->device->perform(sorter);
 	if (sorter->failure != NULL)
-		return;
+		return false;
 	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);
 	stats_count_sort(sorter->device->name, stats);
@@ -148,6 +149,7 @@ sort(IndexBuild *build)
 	if (stats->disk_bytes > 0)
 		report_spill(build, stats);
 	progress_enter(sorter, PROGRESS_RETURNING);
+	return true;
 }
 
 /* Has the sorter of a device hold all tuples in order; false: it has failed. */
@@ -163,10 +165,8 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 	sorter = build->feed.sorter = device->begin(&request);
 	progress_set_sorter(build->progress, sorter);
 	if (sorter->failure == NULL)
-		feed(build);
-	if (sorter->failure == NULL)
-		sort(build);
-	return sorter->failure == NULL;
+		feed_tuples(build);
+	return sorter->failure == NULL && sort_tuples(build);
 }
 
 static void
@@ -192,7 +192,7 @@ fall_back(IndexBuild *build)
 
 /* Builds the tree; first is the first tuple, NULL: there is none. */
 static void
-load(IndexBuild *build, IndexTuple first)
+load_tuples(IndexBuild *build, IndexTuple first)
 {
 	HeapFeed *feed = &build->feed;
 	Load load = {feed->heap, feed->index, feed->info, feed->sorter};
@@ -250,7 +250,7 @@ run_build(IndexBuild *build)
 		device = &sort_device_cpu;
 	}
 	if (!build->feed.is_loaded)
-		load(build, first);
+		load_tuples(build, first);
 	stats_count_index_build(build->feed.sorter->device->name);
 	report_stages(build);
 	release_sorter(build);

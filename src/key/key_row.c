@@ -192,7 +192,9 @@ end_row(const KeyRow *rows, MinimalTuple row, uint32 length)
 static inline void
 note_not_null(const KeyRow *rows, MinimalTuple row, int index)
 {
-	((uint8 *) row)[rows->null_bits + (index >> 3)] |= 1 << (index & 7);
+	uint8 *bits = (uint8 *) row + rows->null_bits;
+
+	bits[index >> 3] |= 1 << (index & 7);
 }
 
 /* Finds this column of the row in the key; false: it isn't there, or does not tell the value. */
