@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
 
@@ -69,17 +71,60 @@ index_feed_close(IndexFeed *feed)
 	sort_feed_end(&feed->rows);
 }
 
-/* Makes the row of the slot's columns. */
+/* Is there a value that PostgreSQL would not take into an index tuple as it is? */
+static inline bool
+has_large_value(const TupleTableSlot *slot, TupleDesc desc)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attlen != -1)
+			continue;
+		if (VARATT_IS_EXTERNAL(DatumGetPointer(slot->tts_values[i])) ||
+			VARSIZE_ANY(DatumGetPointer(slot->tts_values[i])) > TOAST_INDEX_TARGET)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * As index_form_tuple() does it, which also fetches and compresses large values, and knows what is too much.
+ */
 static void
-form_row(IndexFeed *feed)
+form_large_row(IndexFeed *feed)
 {
 	IndexTuple tuple =
 		index_form_tuple(RelationGetDescr(feed->index), feed->slot->tts_values, feed->slot->tts_isnull);
 
-	tuple->t_tid = feed->tid;
 	feed->row->t_len = INDEX_ROW_HEADER + IndexTupleSize(tuple);
 	memcpy(&feed->row->tuple, tuple, IndexTupleSize(tuple));
 	pfree(tuple);
+}
+
+/* Makes the row of the slot's columns, in place. */
+static void
+form_row(IndexFeed *feed)
+{
+	TupleDesc desc = RelationGetDescr(feed->index);
+	TupleTableSlot *slot = feed->slot;
+	IndexTuple tuple = &feed->row->tuple;
+	bool has_nulls = memchr(slot->tts_isnull, true, desc->natts) != NULL;
+	Size offset = IndexInfoFindDataOffset(has_nulls ? INDEX_NULL_MASK : 0);
+	Size data_size = heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
+	Size size = MAXALIGN(offset + data_size);
+	uint16 infomask = 0;
+
+	if (unlikely(size > INDEX_SIZE_MASK || has_large_value(slot, desc)))
+		form_large_row(feed);
+	else
+	{
+		memset(tuple, 0, size);
+		heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull, (char *) tuple + offset, data_size,
+						&infomask, has_nulls ? (void *) (tuple + 1) : NULL);
+		tuple->t_info = size | (has_nulls ? INDEX_NULL_MASK : 0) |
+						((infomask & HEAP_HASVARWIDTH) != 0 ? INDEX_VAR_MASK : 0);
+		feed->row->t_len = INDEX_ROW_HEADER + size;
+	}
+	tuple->t_tid = feed->tid;
 }
 
 /* Puts the slot's row, or passes it. */
