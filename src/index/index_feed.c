@@ -107,7 +107,7 @@ form_row(IndexFeed *feed)
 	TupleDesc desc = RelationGetDescr(feed->index);
 	TupleTableSlot *slot = feed->slot;
 	IndexTuple tuple = &feed->row->tuple;
-	bool has_nulls = memchr(slot->tts_isnull, true, desc->natts) != NULL;
+	bool has_nulls = memchr(slot->tts_isnull, 1, desc->natts) != NULL;
 	Size offset = IndexInfoFindDataOffset(has_nulls ? INDEX_NULL_MASK : 0);
 	Size data_size = heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
 	Size size = MAXALIGN(offset + data_size);
