@@ -25,12 +25,15 @@
 #define RANGES_PER_PROCESS 4
 
 /*
- * A process more for each so many tuples: each leaves some of the file's blocks unused at its end, 256 kB at
- * most, which is to be less than one part in a hundred of what it fills.
+ * A process more for each so many bytes of the index: each leaves some of the file's blocks unused at its
+ * end, 256 kB at most, which is to be less than one part in a hundred of what it fills.
  */
-#ifndef TUPLES_PER_LOADER
-#define TUPLES_PER_LOADER 4000000
+#ifndef BYTES_PER_LOADER
+#define BYTES_PER_LOADER (32 * 1024 * 1024)
 #endif
+
+/* Pairs of neighbours that are looked at to know how large an index will be. */
+#define SIZE_SAMPLES 64
 
 /* Tuples loaded between two reports of progress. */
 #define REPORT_EVERY 1024
@@ -179,12 +182,44 @@ load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment)
 	btree_share_init(btree_share_of(share), nprocesses * RANGES_PER_PROCESS, segment);
 }
 
+/*
+ * The bytes that the index will take, about: of tuples with the key of the one before, only the tids are
+ * kept.
+ */
+static double
+estimate_bytes(Sorter *sorter, uint64 ntuples)
+{
+	IndexTuple first = palloc(INDEX_SIZE_MASK + 1);
+	uint64 step = ntuples / SIZE_SAMPLES + 1;
+	double bytes = 0;
+	int nsamples = 0;
+
+	for (uint64 i = 0; i + 1 < ntuples; i += step, nsamples++)
+	{
+		IndexTuple tuple;
+		Size size;
+
+		sorter->device->seek(sorter, i);
+		tuple = load_next_tuple(sorter);
+		size = IndexTupleSize(tuple);
+		memcpy(first, tuple, size);
+		tuple = load_next_tuple(sorter);
+		if (IndexTupleSize(tuple) == size && memcmp(first + 1, tuple + 1, size - sizeof(IndexTupleData)) == 0)
+			bytes += sizeof(ItemPointerData);
+		else
+			bytes += size + sizeof(ItemIdData);
+	}
+	pfree(first);
+	return bytes / Max(nsamples, 1) * ntuples;
+}
+
 /* Decides for all, and is the first to join. */
 static void
-decide(LoadShare *share, bool may_load, uint64 ntuples)
+decide(LoadShare *share, Sorter *sorter, bool may_load, uint64 ntuples)
 {
 	share->ntuples = ntuples;
-	share->nloaders = Min((uint64) share->max_loaders, ntuples / TUPLES_PER_LOADER);
+	if (may_load)
+		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, ntuples) / BYTES_PER_LOADER);
 	share->nranges = share->nloaders * RANGES_PER_PROCESS;
 	pg_atomic_write_u32(&share->joined, 1);
 	pg_write_barrier();
@@ -252,7 +287,7 @@ load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_
 	uint32 range;
 
 	if (is_first)
-		decide(share, may_load && can_read, ntuples);
+		decide(share, load->sorter, may_load && can_read, ntuples);
 	if (!can_read || !is_decided_together(share))
 		return false;
 	if (is_first)
