@@ -4,13 +4,13 @@
 \echo Use "CREATE EXTENSION gpusort" to load this file. \quit
 
 CREATE FUNCTION gpusort_check(query text, OUT sort_key text, OUT taken boolean, OUT reason text,
-	OUT expected_ms double precision, OUT postgresql_ms double precision)
+	OUT expected_ms double precision, OUT postgresql_ms double precision, OUT how text)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE;
 
 COMMENT ON FUNCTION gpusort_check(text) IS
-'one row a sort in the query''s plan: is it taken by gpusort, and why not; the milliseconds that it is expected to take by gpusort and by PostgreSQL''s sort, without its input; plans the query, does not run it';
+'one row a sort in the query''s plan: is it taken by gpusort, and why not; the milliseconds that it is expected to take by gpusort and by PostgreSQL''s sort, without its input; for CREATE INDEX the build, and how it would be done; plans the query, does not run it';
 
 CREATE FUNCTION gpusort_devices(OUT device text, OUT name text, OUT memory bigint, OUT max_memory bigint,
 	OUT free_memory bigint, OUT jobs integer, OUT state text, OUT reason text)
@@ -21,7 +21,7 @@ LANGUAGE C STRICT VOLATILE;
 COMMENT ON FUNCTION gpusort_devices() IS
 'one row a device that can sort: its memory in bytes, how much of it sorts may use and how much of that is free, sorts under way; or why it is unavailable';
 
-CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT rows bigint, OUT bytes bigint,
+CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT index_builds bigint, OUT rows bigint, OUT bytes bigint,
 	OUT device_time double precision, OUT spills bigint, OUT temp_bytes bigint, OUT fallbacks bigint, OUT fallback_reasons jsonb,
 	OUT declined bigint, OUT declined_reasons jsonb, OUT stats_reset timestamptz)
 RETURNS SETOF record

@@ -10,6 +10,8 @@
 #include "exec/limit_above.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
+#include "index/check.h"
+#include "index/takeover.h"
 #include "monitor/counters.h"
 #include "monitor/shared_memory.h"
 #include "plan/planner.h"
@@ -29,5 +31,7 @@ _PG_init(void)
 	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods);
 	planner_install_hooks();
 	limit_above_install_hook();
+	index_takeover_install_hooks();
+	index_check_install();
 	gpu_launcher_register();
 }

@@ -18,6 +18,9 @@ typedef enum DeclinedReason
 	DECLINED_VOLATILE, /* one volatile expression computed twice */
 	DECLINED_PURPOSE,  /* no ORDER BY, but a merge join or the like */
 	DECLINED_COST,	   /* PostgreSQL's plan is expected to be cheaper */
+
+	/* Of builds of indexes alone. */
+	DECLINED_TABLE, /* a table access method that is not heap */
 	DECLINED_REASONS
 } DeclinedReason;
 

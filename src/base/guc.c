@@ -17,6 +17,7 @@ int gpusort_backend = GPUSORT_BACKEND_AUTO;
 int gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
 int gpusort_min_rows = 500;
 int gpusort_work_mem = -1;
+bool gpusort_create_index = true;
 char *gpusort_max_device_memory;
 int gpusort_staging_memory = 1024;
 int gpusort_idle_memory = 4096;
@@ -167,6 +168,9 @@ guc_define_all(void)
 	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",
 							"-1 means as work_mem.", &gpusort_work_mem, -1, -1, MAX_KILOBYTES, PGC_USERSET,
 							GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL, NULL);
+	DefineCustomBoolVariable("gpusort.create_index", "Whether builds of B-tree indexes are taken over.",
+							 "As far as gpusort.mode allows.", &gpusort_create_index, true, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.queue_timeout",
 							"How long a sort waits at most for GPU memory that others have.",
 							"It waits no longer than the CPU would take for it. -1: no limit but that.",

@@ -201,6 +201,44 @@ explain_rtable_size(const List *rtable)
 #define create_wait_event_set(nevents) CreateWaitEventSet(CurrentMemoryContext, (nevents))
 #endif
 
+/* Descriptions of rows that were put together are finished from 19 on. */
+#if PG_VERSION_NUM < 190000
+#define TupleDescFinalize(desc) ((void) (desc))
+#endif
+
+/* Scans of tables take flags from 19 on. */
+#if PG_VERSION_NUM >= 190000
+#define beginscan_parallel(rel, pscan) table_beginscan_parallel((rel), (pscan), SO_NONE)
+#else
+#define beginscan_parallel(rel, pscan) table_beginscan_parallel((rel), (pscan))
+#endif
+
+/* The hook that sees a table when the planner has looked it up is another one from 19 on. */
+#include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
+#if PG_VERSION_NUM >= 190000
+#define relation_info_hook build_simple_rel_hook
+#define relation_info_hook_type build_simple_rel_hook_type
+#define relation_info_hook_parameters PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define relation_info_hook_arguments root, rel, rte
+#define relation_info_hook_relid ((rte)->rtekind == RTE_RELATION ? (rte)->relid : InvalidOid)
+#else
+#define relation_info_hook get_relation_info_hook
+#define relation_info_hook_type get_relation_info_hook_type
+#define relation_info_hook_parameters PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel
+#define relation_info_hook_arguments root, relid, inhparent, rel
+#define relation_info_hook_relid relid
+#endif
+
+/* The same of statements that are not planned; CLUSTER became a kind of REPACK in 19. */
+#define process_utility_parameters                                                                    \
+	PlannedStmt *pstmt, const char *query_string, bool read_only_tree, ProcessUtilityContext context, \
+		ParamListInfo params, QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc
+#define process_utility_arguments pstmt, query_string, read_only_tree, context, params, query_env, dest, qc
+#if PG_VERSION_NUM >= 190000
+#define T_ClusterStmt T_RepackStmt
+#endif
+
 /* A relation's file is named by a locator from 16 on, before by a node. */
 #if PG_VERSION_NUM < 160000
 #define rd_locator rd_node

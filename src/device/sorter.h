@@ -123,6 +123,16 @@ struct SortDevice
 	 */
 	void (*finish_feed)(Sorter *sorter);
 
+	/*
+	 * After finish_feed, in every process that fed, before the first one performs: have they sorted together,
+	 * so that each of them can read all of the rows, so many?  Then it can by next, forwards from the row
+	 * that it seeks.  NULL: rows are never there for others than the first process.
+	 */
+	bool (*read_together)(Sorter *sorter, uint64 *nrows);
+
+	/* The next row is this one, from 0; for who reads together with others. */
+	void (*seek)(Sorter *sorter, uint64 row);
+
 	/* Sorts.  No chunk may be outstanding. */
 	void (*perform)(Sorter *sorter);
 

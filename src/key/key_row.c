@@ -35,6 +35,9 @@ struct KeyRow
 	int natts;
 	int ncolumns; /* that are not left out */
 	KeyRowColumn columns[MAX_COLUMNS];
+	Size null_bits;			  /* where a row has its null bitmap */
+	bool is_index;			  /* are the rows index tuples? */
+	KeyRowColumn tid;		  /* then that of the tuple */
 	MinimalTuple full_row;	  /* one without NULLs but for the columns left out */
 	MinimalTuple partial_row; /* any other */
 };
@@ -141,9 +144,9 @@ decode_value(const KeyRowColumn *column, const uint8 *src, char *dst)
 
 /* ---------------------------------------------------------------- rows */
 
-/* A row's header; returns where its columns begin. */
+/* The header of a MinimalTuple; returns where its columns begin. */
 static uint32
-begin_row(MinimalTuple row, int natts, bool has_nulls)
+begin_minimal_tuple(MinimalTuple row, int natts, bool has_nulls)
 {
 	uint32 length = MAXALIGN(SizeofMinimalTupleHeader + (has_nulls ? BITMAPLEN(natts) : 0));
 
@@ -152,6 +155,46 @@ begin_row(MinimalTuple row, int natts, bool has_nulls)
 	row->t_infomask |= has_nulls ? HEAP_HASNULL : 0;
 	HeapTupleHeaderSetNatts(row, natts);
 	return length;
+}
+
+/* The same of an index tuple. */
+static uint32
+begin_index_tuple(IndexRow *row, bool has_nulls)
+{
+	unsigned short info = has_nulls ? INDEX_NULL_MASK : 0;
+	uint32 length = INDEX_ROW_HEADER + IndexInfoFindDataOffset(info);
+
+	memset(row, 0, length);
+	row->tuple.t_info = info;
+	return length;
+}
+
+static uint32
+begin_row(const KeyRow *rows, MinimalTuple row, bool has_nulls)
+{
+	return rows->is_index ? begin_index_tuple((IndexRow *) row, has_nulls)
+						  : begin_minimal_tuple(row, rows->natts, has_nulls);
+}
+
+/* The row's columns end there. */
+static void
+end_row(const KeyRow *rows, MinimalTuple row, uint32 length)
+{
+	if (rows->is_index)
+	{
+		length = MAXALIGN(length);
+		((IndexRow *) row)->tuple.t_info |= length - INDEX_ROW_HEADER;
+	}
+	row->t_len = length;
+}
+
+/* This column of the row is not NULL; for rows that have any. */
+static inline void
+note_not_null(const KeyRow *rows, MinimalTuple row, int index)
+{
+	uint8 *bits = (uint8 *) row + rows->null_bits;
+
+	bits[index >> 3] |= 1 << (index & 7);
 }
 
 /* Finds this column of the row in the key; false: it isn't there, or does not tell the value. */
@@ -185,7 +228,8 @@ find_column(const SortKey *key, TupleDesc desc, int index, KeyRowColumn *column)
 static void
 make_full_row(KeyRow *rows)
 {
-	uint32 offset = begin_row(rows->full_row, rows->natts, rows->ncolumns < rows->natts);
+	bool has_nulls = rows->ncolumns < rows->natts;
+	uint32 offset = begin_row(rows, rows->full_row, has_nulls);
 
 	for (int i = 0; i < rows->ncolumns; i++)
 	{
@@ -193,18 +237,33 @@ make_full_row(KeyRow *rows)
 
 		column->offset = att_align_nominal(offset, column->align);
 		offset = column->offset + column->length;
-		if (rows->ncolumns < rows->natts)
-			rows->full_row->t_bits[column->index >> 3] |= 1 << (column->index & 7);
+		if (has_nulls)
+			note_not_null(rows, rows->full_row, column->index);
 	}
-	rows->full_row->t_len = offset;
+	end_row(rows, rows->full_row, offset);
+}
+
+/* A copy of this description, with its rows. */
+static KeyRow *
+finish_create(KeyRow *rows)
+{
+	/* as much as all columns take, each aligned */
+	Size header = Max(MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(rows->natts)),
+					  INDEX_ROW_HEADER + IndexInfoFindDataOffset(INDEX_NULL_MASK));
+	Size size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
+	KeyRow *result = palloc(sizeof(KeyRow));
+
+	rows->full_row = palloc0(size);
+	rows->partial_row = palloc0(size);
+	make_full_row(rows);
+	*result = *rows;
+	return result;
 }
 
 KeyRow *
 key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused)
 {
-	KeyRow rows = {.natts = desc->natts};
-	KeyRow *result;
-	Size size;
+	KeyRow rows = {.natts = desc->natts, .null_bits = offsetof(MinimalTupleData, t_bits)};
 
 	if (key->variable)
 		return NULL;
@@ -216,14 +275,27 @@ key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused)
 			return NULL;
 		rows.ncolumns++;
 	}
-	/* as much as all columns take, each aligned */
-	size = MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(desc->natts)) + 2 * SORT_KEY_MAX_FIXED_WIDTH;
-	rows.full_row = palloc0(size);
-	rows.partial_row = palloc0(size);
-	make_full_row(&rows);
-	result = palloc(sizeof(KeyRow));
-	*result = rows;
-	return result;
+	return finish_create(&rows);
+}
+
+KeyRow *
+key_row_create_index(const SortKey *key, TupleDesc desc)
+{
+	KeyRow rows = {.natts = desc->natts - 1,
+				   .ncolumns = desc->natts - 1,
+				   .null_bits = INDEX_ROW_HEADER + sizeof(IndexTupleData),
+				   .is_index = true};
+
+	if (key->variable)
+		return NULL;
+	for (int i = 0; i < rows.natts; i++)
+	{
+		if (!find_column(key, desc, i, &rows.columns[i]))
+			return NULL;
+	}
+	if (!find_column(key, desc, rows.natts, &rows.tid))
+		return NULL;
+	return finish_create(&rows);
 }
 
 bool
@@ -253,7 +325,7 @@ static pg_noinline MinimalTuple
 make_partial_row(const KeyRow *rows, const uint8 *key)
 {
 	MinimalTuple row = rows->partial_row;
-	uint32 offset = begin_row(row, rows->natts, true);
+	uint32 offset = begin_row(rows, row, true);
 
 	for (int i = 0; i < rows->ncolumns; i++)
 	{
@@ -264,14 +336,15 @@ make_partial_row(const KeyRow *rows, const uint8 *key)
 		offset = att_align_nominal(offset, column->align);
 		decode_value(column, key + column->marker_offset + 1, (char *) row + offset);
 		offset += column->length;
-		row->t_bits[column->index >> 3] |= 1 << (column->index & 7);
+		note_not_null(rows, row, column->index);
 	}
-	row->t_len = offset;
+	end_row(rows, row, offset);
 	return row;
 }
 
-MinimalTuple
-key_row_make(KeyRow *rows, const uint8 *key)
+/* The row of this key, but for the tuple's tid. */
+static inline MinimalTuple
+make_columns(KeyRow *rows, const uint8 *key)
 {
 	for (int i = 0; i < rows->ncolumns; i++)
 	{
@@ -282,4 +355,14 @@ key_row_make(KeyRow *rows, const uint8 *key)
 		decode_value(column, key + column->marker_offset + 1, (char *) rows->full_row + column->offset);
 	}
 	return rows->full_row;
+}
+
+MinimalTuple
+key_row_make(KeyRow *rows, const uint8 *key)
+{
+	MinimalTuple row = make_columns(rows, key);
+
+	if (rows->is_index)
+		decode_tid(key + rows->tid.marker_offset + 1, rows->tid.invert, &((IndexRow *) row)->tuple.t_tid);
+	return row;
 }

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/itup.h"
 #include "access/tupdesc.h"
 #include "nodes/bitmapset.h"
 
@@ -19,10 +20,29 @@
 typedef struct KeyRow KeyRow;
 
 /*
+ * An index tuple as a row: whatever takes MinimalTuples takes it, for that looks at t_len alone, and carries
+ * what is behind the header.  t_len counts all of it.
+ */
+typedef struct IndexRow
+{
+	uint32 t_len;
+	char unused[12]; /* zeros */
+	IndexTupleData tuple;
+} IndexRow;
+
+#define INDEX_ROW_HEADER offsetof(IndexRow, tuple)
+
+/*
  * What makes rows of this kind, their unused columns (attnos) NULL, of keys that SortKey encodes; NULL: keys
  * don't say all of the others.  In CurrentMemoryContext.
  */
 extern KeyRow *key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused);
+
+/*
+ * The same for rows that are index tuples (IndexRow): desc has the index's columns, and behind them one of
+ * type tid, the tuple's.
+ */
+extern KeyRow *key_row_create_index(const SortKey *key, TupleDesc desc);
 
 /*
  * Do sort columns of fixed keys say all of a row of so many columns?  All of them must be supported.  For the

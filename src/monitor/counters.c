@@ -28,6 +28,7 @@ typedef struct DeviceCounters
 {
 	uint64 sorts;
 	uint64 parallel_sorts;
+	uint64 index_builds;
 	uint64 rows;
 	uint64 bytes;
 	double device_ms;
@@ -69,7 +70,8 @@ static const char *const declined_names[] = {[DECLINED_MODE_OFF] = "mode",
 											 [DECLINED_COLLATION] = "collation",
 											 [DECLINED_VOLATILE] = "repeated volatile expression",
 											 [DECLINED_PURPOSE] = "no ORDER BY",
-											 [DECLINED_COST] = "cost"};
+											 [DECLINED_COST] = "cost",
+											 [DECLINED_TABLE] = "table access method"};
 
 StaticAssertDecl(lengthof(failure_names) == SORT_FAILURE_REASONS, "every failure has a name");
 StaticAssertDecl(lengthof(declined_names) == DECLINED_REASONS, "every reason has a name");
@@ -139,6 +141,16 @@ stats_count_sort(const char *device, const SorterStats *stats)
 }
 
 void
+stats_count_index_build(const char *device)
+{
+	DeviceCounters *counters = counters_of(device);
+
+	SpinLockAcquire(&memory->mutex);
+	counters->index_builds++;
+	SpinLockRelease(&memory->mutex);
+}
+
+void
 stats_count_fallback(const char *device, SortFailureReason reason)
 {
 	DeviceCounters *counters = counters_of(device);
@@ -200,6 +212,7 @@ enum
 	COLUMN_DEVICE,
 	COLUMN_SORTS,
 	COLUMN_PARALLEL_SORTS,
+	COLUMN_INDEX_BUILDS,
 	COLUMN_ROWS,
 	COLUMN_BYTES,
 	COLUMN_DEVICE_TIME,
@@ -222,6 +235,7 @@ put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counte
 	values[COLUMN_DEVICE] = CStringGetTextDatum(name);
 	values[COLUMN_SORTS] = Int64GetDatum(counters->sorts);
 	values[COLUMN_PARALLEL_SORTS] = Int64GetDatum(counters->parallel_sorts);
+	values[COLUMN_INDEX_BUILDS] = Int64GetDatum(counters->index_builds);
 	values[COLUMN_ROWS] = Int64GetDatum(counters->rows);
 	values[COLUMN_BYTES] = Int64GetDatum(counters->bytes);
 	values[COLUMN_DEVICE_TIME] = Float8GetDatum(counters->device_ms);

@@ -20,10 +20,13 @@ extern void stats_shmem_init(void);
 /* Counts a sort that was performed, by this process; device is a device's name. */
 extern void stats_count_sort(const char *device, const SorterStats *stats);
 
+/* Counts a build of an index that is complete; its sort is counted besides. */
+extern void stats_count_index_build(const char *device);
+
 /* Counts a sort that the device could not complete. */
 extern void stats_count_fallback(const char *device, SortFailureReason reason);
 
-/* Counts a sort of a plan that is left to PostgreSQL. */
+/* Counts a sort of a plan, or a build of an index, that is left to PostgreSQL. */
 extern void stats_count_declined(DeclinedReason reason);
 
 #endif /* GPUSORT_MONITOR_COUNTERS_H */

@@ -24,6 +24,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
+#include "plan/check.h"
 #include "plan/choice.h"
 #include "plan/deparse.h"
 #include "plan/plan_walk.h"
@@ -64,8 +65,17 @@ enum
 	COLUMN_REASON,
 	COLUMN_EXPECTED_MS,
 	COLUMN_POSTGRESQL_MS,
+	COLUMN_HOW,
 	COLUMNS
 };
+
+static CheckIndexStatement check_index_statement;
+
+void
+check_set_index_statement(CheckIndexStatement check)
+{
+	check_index_statement = check;
+}
 
 /* Milliseconds, without digits that say nothing. */
 static Datum
@@ -74,25 +84,57 @@ milliseconds(double ms)
 	return Float8GetDatum(rint(ms * 1000) / 1000);
 }
 
+static void
+put_text(const char *text, int column, Datum *values, bool *nulls)
+{
+	nulls[column] = text == NULL;
+	if (text != NULL)
+		values[column] = CStringGetTextDatum(text);
+}
+
+static void
+put_time(double ms, int column, Datum *values, bool *nulls)
+{
+	nulls[column] = ms < 0;
+	values[column] = milliseconds(ms);
+}
+
+void
+check_put(ReturnSetInfo *result, const CheckedSort *sort)
+{
+	Datum values[COLUMNS] = {0};
+	bool nulls[COLUMNS] = {false};
+
+	put_text(sort->sort_key, COLUMN_SORT_KEY, values, nulls);
+	values[COLUMN_TAKEN] = BoolGetDatum(sort->why_not == NULL);
+	put_text(sort->why_not, COLUMN_REASON, values, nulls);
+	put_time(sort->expected_ms, COLUMN_EXPECTED_MS, values, nulls);
+	put_time(sort->postgres_ms, COLUMN_POSTGRESQL_MS, values, nulls);
+	put_text(sort->how, COLUMN_HOW, values, nulls);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
 /* The two times, of a sort that is taken as they were predicted when that was decided. */
 static void
-fill_times(Plan *plan, List *ancestors, List *rtable, Datum *values, bool *nulls)
+fill_times(Plan *plan, List *ancestors, List *rtable, CheckedSort *sort)
 {
 	SortShape shape;
 	SortShape ours;
+	bool is_known;
 
 	if (sort_plan_is_gpusort(plan))
 	{
-		values[COLUMN_EXPECTED_MS] = milliseconds(sort_plan_expected_ms((CustomScan *) plan));
-		values[COLUMN_POSTGRESQL_MS] = milliseconds(sort_plan_postgres_ms((CustomScan *) plan));
+		sort->expected_ms = sort_plan_expected_ms((CustomScan *) plan);
+		sort->postgres_ms = sort_plan_postgres_ms((CustomScan *) plan);
 		return;
 	}
-	nulls[COLUMN_EXPECTED_MS] = !shape_of_plan(&shape, plan, ancestors, rtable);
-	values[COLUMN_POSTGRESQL_MS] = milliseconds(sort_time_total(&shape, predict_postgres_sort(&shape)));
-	if (nulls[COLUMN_EXPECTED_MS])
+	is_known = shape_of_plan(&shape, plan, ancestors, rtable);
+	sort->postgres_ms = sort_time_total(&shape, predict_postgres_sort(&shape));
+	sort->expected_ms = -1;
+	if (!is_known)
 		return;
 	ours = shape_for_gpusort(&shape);
-	values[COLUMN_EXPECTED_MS] = milliseconds(sort_time_total(&ours, predict_gpusort(&ours)));
+	sort->expected_ms = sort_time_total(&ours, predict_gpusort(&ours));
 }
 
 /* Why the sort was not taken; by the shapes that are known here more can be said than by the plan. */
@@ -121,21 +163,17 @@ check_node(Plan *plan, List *ancestors, void *arg)
 {
 	CheckContext *context = arg;
 	bool taken = sort_plan_is_gpusort(plan);
-	Datum values[COLUMNS] = {0};
-	bool nulls[COLUMNS] = {false};
+	CheckedSort sort = {NULL};
 	List *deparse_context;
 
 	if (!taken && !IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
 	deparse_context = set_deparse_context_plan(context->deparse_context, plan, ancestors);
-	values[COLUMN_SORT_KEY] =
-		CStringGetTextDatum(join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix)));
-	values[COLUMN_TAKEN] = BoolGetDatum(taken);
-	nulls[COLUMN_REASON] = taken;
+	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
 	if (!taken)
-		values[COLUMN_REASON] = CStringGetTextDatum(reason_of(plan, ancestors, context->rtable));
-	fill_times(plan, ancestors, context->rtable, values, nulls);
-	tuplestore_putvalues(context->result->setResult, context->result->setDesc, values, nulls);
+		sort.why_not = reason_of(plan, ancestors, context->rtable);
+	fill_times(plan, ancestors, context->rtable, &sort);
+	check_put(context->result, &sort);
 }
 
 /* Has EXPLAIN's words for the columns of a GpuSort's input. */
@@ -186,12 +224,19 @@ check_query(Query *query, const char *query_string, ReturnSetInfo *result)
 		check_plan(planner_plan_uncounted(query, query_string), result);
 		return;
 	}
+	if (IsA(query->utilityStmt, IndexStmt) && check_index_statement != NULL)
+	{
+		check_index_statement((IndexStmt *) query->utilityStmt, query_string, result);
+		return;
+	}
 	query = UtilityContainsQuery(query->utilityStmt);
 	if (query == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("this statement has no plan to check"),
-				 errdetail("Only a statement that the planner sees can contain sorts."),
-				 errhint("Give gpusort_check a SELECT, INSERT, UPDATE, DELETE, MERGE or VALUES statement.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("this statement has no plan to check"),
+			 errdetail("Only a statement that the planner sees can contain sorts."),
+			 errhint(
+				 "Give gpusort_check a SELECT, INSERT, UPDATE, DELETE, MERGE, VALUES or CREATE INDEX statement.")));
 	foreach(cell, QueryRewrite(copyObject(query)))
 		check_query(lfirst_node(Query, cell), query_string, result);
 }

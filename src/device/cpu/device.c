@@ -144,6 +144,24 @@ cpu_take_back(Sorter *base)
 	return NULL; /* whoever gets a chunk may keep it */
 }
 
+static bool
+cpu_read_together(Sorter *base, uint64 *nrows)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	if (sorter->shared == NULL || sorter->alone ||
+		!joint_sort_result(sorter->shared, sorter->key, &sorter->sorted))
+		return false;
+	*nrows = sorter->sorted.nrows;
+	return true;
+}
+
+static void
+cpu_seek(Sorter *base, uint64 row)
+{
+	((CpuSorter *) base)->position = (int64) row - 1;
+}
+
 /* Takes over what all processes fed, none of which may still feed.  True: they have sorted it too. */
 static bool
 finish_sharing(CpuSorter *sorter)
@@ -282,6 +300,8 @@ const SortDevice sort_device_cpu = {
 	.enter = cpu_enter,
 	.join = cpu_join,
 	.finish_feed = cpu_finish_feed,
+	.read_together = cpu_read_together,
+	.seek = cpu_seek,
 	.perform = cpu_perform,
 	.next = cpu_next,
 	.rewind = cpu_rewind,

@@ -1,0 +1,134 @@
+--
+-- Every statement that builds B-trees: how many of them gpusort builds, and amcheck's opinion of all indexes.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS amcheck;
+SET gpusort.mode = force;
+-- Runs a statement: how many indexes were built by gpusort in it?
+CREATE FUNCTION index_builds_of(statement text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	before bigint;
+BEGIN
+	SELECT sum(index_builds) INTO before FROM pg_stat_gpusort;
+	EXECUTE statement;
+	RETURN (SELECT sum(index_builds) - before FROM pg_stat_gpusort);
+END $$;
+-- What amcheck finds wrong with the valid indexes of this session's tables; nothing.
+CREATE FUNCTION bad_indexes() RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	index_name regclass;
+BEGIN
+	FOR index_name IN SELECT i.indexrelid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_class t ON t.oid = i.indrelid JOIN pg_am a ON a.oid = c.relam
+			WHERE c.relkind = 'i' AND a.amname = 'btree' AND t.relname LIKE 'st\_%' AND i.indisvalid LOOP
+		BEGIN
+			PERFORM bt_index_parent_check(index_name, true, true);
+		EXCEPTION WHEN OTHERS THEN
+			RETURN NEXT index_name || ': ' || SQLERRM;
+		END;
+	END LOOP;
+END $$;
+
+CREATE TABLE st_table (id int8, k int, t text COLLATE "C");
+INSERT INTO st_table SELECT noise(i), i, md5(i::text) FROM generate_series(1, 5000) AS i;
+CREATE TEMP TABLE st_temp AS SELECT * FROM st_table;
+CREATE UNLOGGED TABLE st_unlogged AS SELECT * FROM st_table;
+CREATE TABLE st_parts (id int8, k int, t text COLLATE "C") PARTITION BY RANGE (k);
+CREATE TABLE st_parts_1 PARTITION OF st_parts FOR VALUES FROM (0) TO (2000);
+CREATE TABLE st_parts_2 PARTITION OF st_parts FOR VALUES FROM (2000) TO (9000);
+INSERT INTO st_parts SELECT * FROM st_table;
+CREATE MATERIALIZED VIEW st_view AS SELECT noise(i) AS id, i AS k, md5(i::text) COLLATE "C" AS t FROM generate_series(1, 5000) AS i;
+CREATE TABLE st_json (j jsonb);
+CREATE FUNCTION statements() RETURNS TABLE (statement text, built bigint) LANGUAGE sql AS $$
+	SELECT s, index_builds_of(s) FROM unnest(ARRAY[
+		'CREATE INDEX st_table_t ON st_table (t)', 'CREATE UNIQUE INDEX st_table_k ON st_table (k)', 'ALTER TABLE st_table ADD PRIMARY KEY (id)', 'ALTER TABLE st_table ADD UNIQUE (t, k)',
+		'ALTER TABLE st_table ADD EXCLUDE USING btree (k WITH =)', 'CREATE INDEX st_temp_t ON st_temp (t)', 'CREATE INDEX st_unlogged_t ON st_unlogged (t)', 'CREATE INDEX ON st_parts (t)',
+		'ALTER TABLE st_parts ADD PRIMARY KEY (k, id)', 'CREATE INDEX st_view_t ON st_view (t)', 'REINDEX INDEX st_table_t', 'REINDEX TABLE st_table',
+		'ALTER TABLE st_table ALTER k TYPE int8', 'CLUSTER st_table USING st_table_t', 'REFRESH MATERIALIZED VIEW st_view', 'ALTER TABLE st_table SET UNLOGGED',
+		'ALTER TABLE st_table SET LOGGED', 'TRUNCATE st_unlogged', 'CREATE INDEX ON st_table USING hash (t)', 'CREATE INDEX ON st_table USING brin (k)']) AS s $$;
+SET max_parallel_maintenance_workers = 0;
+SELECT * FROM statements();
+SELECT * FROM bad_indexes();
+DROP INDEX st_table_t, st_table_k, st_temp_t, st_unlogged_t, st_view_t;
+ALTER TABLE st_table DROP CONSTRAINT st_table_pkey, DROP CONSTRAINT st_table_t_k_key, DROP CONSTRAINT st_table_k_excl;
+DROP INDEX st_table_t_idx, st_table_k_idx;
+ALTER TABLE st_table ALTER k TYPE int4;
+DROP TABLE st_parts;
+CREATE TABLE st_parts (id int8, k int, t text COLLATE "C") PARTITION BY RANGE (k);
+CREATE TABLE st_parts_1 PARTITION OF st_parts FOR VALUES FROM (0) TO (2000);
+CREATE TABLE st_parts_2 PARTITION OF st_parts FOR VALUES FROM (2000) TO (9000);
+INSERT INTO st_parts SELECT * FROM st_table;
+SET max_parallel_maintenance_workers = 2;
+SET min_parallel_table_scan_size = 0;
+SELECT string_agg(built::text, ' ') FROM statements();
+SELECT * FROM bad_indexes();
+
+-- Those that can't run in a function.
+CREATE FUNCTION builds_so_far() RETURNS bigint LANGUAGE sql AS $$ SELECT sum(index_builds)::bigint FROM pg_stat_gpusort $$;
+SELECT builds_so_far() AS before \gset
+CREATE INDEX CONCURRENTLY st_table_c ON st_table (t DESC, id);
+SELECT builds_so_far() - :before AS built;
+REINDEX INDEX CONCURRENTLY st_table_c;
+SELECT builds_so_far() - :before AS built;
+VACUUM FULL st_view;
+SELECT builds_so_far() - :before AS built;
+SET max_parallel_maintenance_workers = 0;
+CREATE UNIQUE INDEX CONCURRENTLY st_table_d ON st_table (t, id);
+SELECT builds_so_far() - :before AS built;
+REINDEX TABLE CONCURRENTLY st_view;
+SELECT builds_so_far() - :before AS built;
+VACUUM (FULL) st_view;
+SELECT builds_so_far() - :before AS built;
+SHOW max_parallel_maintenance_workers;
+SELECT * FROM bad_indexes();
+
+-- What is left to PostgreSQL, and why.
+SELECT gpusort_stat_reset();
+CREATE INDEX ON st_json (j);
+CREATE INDEX ON st_table (t COLLATE "default");
+SET gpusort.mode = auto;
+CREATE INDEX ON st_table (k);
+SET gpusort.create_index = off;
+CREATE INDEX ON st_table (k);
+SET gpusort.create_index = on;
+SET gpusort.mode = off;
+CREATE INDEX ON st_table (k);
+SELECT index_builds, declined, declined_reasons FROM pg_stat_gpusort WHERE device <> 'cuda';
+-- An index that is used at once, by inserts and scans, in the session that has built it.
+SET gpusort.mode = force;
+CREATE INDEX st_table_used ON st_table (k, id);
+INSERT INTO st_table SELECT noise(i), i, md5(i::text) FROM generate_series(5001, 9000) AS i;
+DELETE FROM st_table WHERE k % 3 = 0;
+SET enable_seqscan = off;
+SELECT count(*), min(k), max(k) FROM st_table WHERE k BETWEEN 4000 AND 8000;
+VACUUM st_table;
+SELECT count(*), min(k), max(k) FROM st_table WHERE k BETWEEN 4000 AND 8000;
+SELECT * FROM bad_indexes();
+-- A spill is told of.
+RESET client_min_messages;
+SET gpusort.backend = cpu;
+SET maintenance_work_mem = '1MB';
+INSERT INTO st_unlogged SELECT noise(i), i, md5(i::text) FROM generate_series(1, 30000) AS i;
+\set VERBOSITY terse
+CREATE INDEX st_unlogged_k ON st_unlogged (t);
+\set VERBOSITY default
+-- What gpusort_check says beforehand: nothing is built.
+SET gpusort.mode = auto;
+SET maintenance_work_mem = '64MB';
+SELECT sort_key, taken, reason LIKE 'the table has about % rows, which is not more than 10000' AS few FROM gpusort_check('CREATE INDEX checked_1 ON st_table (k, t DESC NULLS LAST)');
+SET gpusort.mode = force;
+SELECT sort_key, taken, reason, regexp_replace(how, '\d+ MB', 'N MB', 'g') AS how, expected_ms FROM gpusort_check('CREATE UNIQUE INDEX checked_1 ON st_table (k, t DESC NULLS LAST) INCLUDE (id)');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX CONCURRENTLY ON st_table (lower(t) text_pattern_ops, (k + 1)) WHERE k > 5');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_parts (t)');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_json (j)');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t COLLATE "default")');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table USING hash (t)');
+SET gpusort.create_index = off;
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t)');
+RESET gpusort.create_index;
+SET maintenance_work_mem = '1MB';
+ALTER TABLE st_unlogged SET (parallel_workers = 2);
+SET max_parallel_maintenance_workers = 3;
+SELECT regexp_replace(how, '\d+ MB', 'N MB', 'g') AS how FROM gpusort_check('CREATE INDEX ON st_unlogged (t)');
+SELECT * FROM gpusort_check('CREATE INDEX ON st_table (no_such_column)');
+SELECT * FROM gpusort_check('CREATE INDEX ON no_such_table (k)');
+SELECT count(*) FROM pg_class WHERE relname LIKE 'checked%';

@@ -1,0 +1,293 @@
+/*
+ * index/index_build.c
+ *		Builds a B-tree by a sort of ours.
+ *
+ *		feed		the heap is scanned, by several processes if PostgreSQL wants so (joint_feed.c); each
+ *				tuple becomes a key (index_key.c) and an index tuple (index_feed.c) in the sort's chunks
+ *		sort		a device sorts (device/sorter.h), spilling where maintenance_work_mem is short
+ *		load		tuples come back in order, a unique index is checked (unique.c), pages are written
+ *				(load.c, btree_writer.c), by all processes that have sorted together
+ *
+ * If the device fails before the first page is written, the cpu device begins anew; after that it is an
+ * error, and the transaction's abort removes the index's file.
+ */
+#include "postgres.h"
+
+#include "access/nbtree.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/backend_progress.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/pg_compat.h"
+#include "base/stopwatch.h"
+#include "index/index_build.h"
+#include "index/choice.h"
+#include "index/index_key.h"
+#include "index/joint_feed.h"
+#include "index/load.h"
+#include "key/key_row.h"
+#include "monitor/counters.h"
+#include "monitor/progress.h"
+#include "sort/sorted_rows.h"
+
+/* What the cpu device takes for a row, at most: a build waits no longer for a card. */
+#define CPU_NS_PER_ROW 1000
+
+/* Chunks are not full to the last byte: one part in so many of the memory is lost by that. */
+#define MEMORY_SLACK 8
+
+typedef struct IndexBuild
+{
+	HeapFeed feed;
+	double expected_rows;
+	double row_bytes; /* of one row without its key, by estimate */
+	double key_bytes; /* of its key */
+	Progress *progress;
+	Stopwatch watch;  /* since the build began */
+	double sorted_ms; /* until all tuples were in order */
+	SorterStats stats;
+} IndexBuild;
+
+static void
+report(int param, int64 value)
+{
+	pgstat_progress_update_param(param, value);
+}
+
+/* ---------------------------------------------------------------- feed and sort */
+
+static void
+make_request(const IndexBuild *build, SortRequest *request)
+{
+	int nworkers = build->feed.info->ii_ParallelWorkers;
+
+	memset(request, 0, sizeof(*request));
+	request->key = build->feed.key;
+	request->desc = NULL;
+	request->complete_rows = false;
+	request->memory_limit = (Size) maintenance_work_mem * 1024;
+	request->shared = nworkers > 0;
+	request->processes = 1 + nworkers;
+	request->expected_rows = build->expected_rows;
+	request->expected_row_bytes = build->row_bytes;
+	request->expected_key_bytes = build->key_bytes;
+	request->cpu_ms = build->expected_rows * CPU_NS_PER_ROW / 1e6;
+}
+
+/* Says why there are not as many workers as the setting allows, if anybody asks for such messages. */
+static void
+report_workers(const IndexBuild *build)
+{
+	const HeapFeed *feed = &build->feed;
+	int planned = feed->info->ii_ParallelWorkers;
+	const char *why = NULL;
+
+	if (!message_level_is_interesting(DEBUG1))
+		return;
+	if (feed->workers < planned)
+		why = "no more background workers were free, see max_parallel_workers and max_worker_processes";
+	else if (planned < max_parallel_maintenance_workers)
+		why = index_build_why_few_workers(feed->heap, feed->index, planned);
+	if (why != NULL)
+		ereport(DEBUG1, (errmsg_internal("gpusort builds index \"%s\" with %d of %d workers: %s",
+										 RelationGetRelationName(feed->index), feed->workers,
+										 max_parallel_maintenance_workers, why)));
+}
+
+static void
+feed_tuples(IndexBuild *build)
+{
+	int nworkers = build->feed.info->ii_ParallelWorkers;
+
+	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	progress_enter(build->feed.sorter, PROGRESS_READING);
+	if (nworkers > 0)
+		heap_feed_jointly(&build->feed, nworkers);
+	else
+		heap_feed_alone(&build->feed);
+	report_workers(build);
+	report(PROGRESS_CREATEIDX_TUPLES_TOTAL, build->feed.index_tuples);
+}
+
+/* The build has needed temporary files: would more memory have helped? */
+static void
+report_spill(const IndexBuild *build, const SorterStats *stats)
+{
+	Size needed = stats->bytes + sorted_rows_memory(build->feed.key, stats->rows);
+	int megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
+
+	ereport(
+		NOTICE,
+		(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted by way of temporary files",
+				RelationGetRelationName(build->feed.index)),
+		 errdetail("%.0f tuples took " UINT64_FORMAT " MB of temporary files.", build->feed.index_tuples,
+				   stats->disk_bytes / (1024 * 1024) + 1),
+		 errhint("With maintenance_work_mem of about %d MB it is built in memory, in less time.",
+				 megabytes)));
+}
+
+/* False: the sorter has failed. */
+static bool
+sort_tuples(IndexBuild *build)
+{
+	Sorter *sorter = build->feed.sorter;
+	SorterStats *stats = &build->stats;
+
+	if (!build->feed.is_loaded)
+		report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
+	progress_enter(sorter, PROGRESS_SORTING);
+	sorter->device->perform(sorter);
+	if (sorter->failure != NULL)
+		return false;
+	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
+	sorter->device->get_stats(sorter, stats);
+	stats_count_sort(sorter->device->name, stats);
+	progress_note_processes(build->progress, stats->processes);
+	if (stats->disk_bytes > 0)
+		report_spill(build, stats);
+	progress_enter(sorter, PROGRESS_RETURNING);
+	return true;
+}
+
+/* Has the sorter of a device hold all tuples in order; false: it has failed. */
+static bool
+feed_and_sort(IndexBuild *build, const SortDevice *device)
+{
+	SortRequest request;
+	Sorter *sorter;
+
+	sort_device_set_layout(device, build->feed.key);
+	make_request(build, &request);
+	progress_start(build->progress, device->name, request.expected_rows, request.processes);
+	sorter = build->feed.sorter = device->begin(&request);
+	progress_set_sorter(build->progress, sorter);
+	if (sorter->failure == NULL)
+		feed_tuples(build);
+	return sorter->failure == NULL && sort_tuples(build);
+}
+
+static void
+release_sorter(IndexBuild *build)
+{
+	progress_end(build->progress);
+	build->feed.sorter->device->end(build->feed.sorter);
+	build->feed.sorter = NULL;
+}
+
+/* The device has failed before it returned anything. */
+static void
+fall_back(IndexBuild *build)
+{
+	const Sorter *sorter = build->feed.sorter;
+
+	stats_count_fallback(sorter->device->name, sorter->failure_reason);
+	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", sorter->failure)));
+	release_sorter(build);
+}
+
+/* ---------------------------------------------------------------- load */
+
+/* Builds the tree; first is the first tuple, NULL: there is none. */
+static void
+load_tuples(IndexBuild *build, IndexTuple first)
+{
+	HeapFeed *feed = &build->feed;
+	Load load = {feed->heap, feed->index, feed->info, feed->sorter};
+	uint64 loaded = load_alone(&load, first);
+
+	if (loaded != (uint64) feed->index_tuples)
+		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
+			 RelationGetRelationName(feed->index), loaded, feed->index_tuples);
+	progress_note_returned(build->progress, loaded);
+}
+
+/* ---------------------------------------------------------------- the build */
+
+/*
+ * The times of the stages; where several processes sorted, in the middle of their feed, that of the longest.
+ */
+static void
+report_stages(const IndexBuild *build)
+{
+	const SorterStats *stats = &build->stats;
+	double sort_ms = stats->sort_ms + stats->spill_ms + stats->merge_ms;
+
+	ereport(
+		DEBUG1,
+		(errmsg_internal(
+			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, feed %.0f ms, sort %.0f ms, load %.0f ms",
+			RelationGetRelationName(build->feed.index), build->feed.sorter->device->name,
+			build->feed.index_tuples, stats->processes, Max(build->sorted_ms - sort_ms, 0), sort_ms,
+			stopwatch_ms(build->watch) - build->sorted_ms)));
+}
+
+/* The first tuple, unless all are loaded; false: the sorter has failed. */
+static bool
+read_first(IndexBuild *build, IndexTuple *first)
+{
+	*first = build->feed.is_loaded ? NULL : load_next_tuple(build->feed.sorter);
+	return build->feed.sorter->failure == NULL;
+}
+
+static void
+run_build(IndexBuild *build)
+{
+	const SortDevice *device;
+	IndexTuple first = NULL;
+
+	build->watch = stopwatch_start();
+	build->progress = progress_create();
+	build->feed.key = index_key_create(build->feed.index);
+	build->expected_rows = index_build_rows(build->feed.heap);
+	device = index_build_uses_gpu(build->expected_rows) ? &sort_device_cuda : &sort_device_cpu;
+	index_key_estimate(build->feed.index, &build->row_bytes, &build->key_bytes);
+	while (!feed_and_sort(build, device) || !read_first(build, &first))
+	{
+		fall_back(build);
+		device = &sort_device_cpu;
+	}
+	if (!build->feed.is_loaded)
+		load_tuples(build, first);
+	stats_count_index_build(build->feed.sorter->device->name);
+	report_stages(build);
+	release_sorter(build);
+}
+
+/* The build is not ours. */
+static IndexBuildResult *
+leave_to_postgres(Relation heap, Relation index, IndexInfo *info, const Declined *why_not)
+{
+	if (why_not->reason != DECLINED_MODE_OFF)
+		stats_count_declined(why_not->reason);
+	ereport(DEBUG1, (errmsg_internal("gpusort leaves the build of index \"%s\" to PostgreSQL: %s",
+									 RelationGetRelationName(index), why_not->words)));
+	return btbuild(heap, index, info);
+}
+
+IndexBuildResult *
+index_build_btree(Relation heap, Relation index, IndexInfo *info)
+{
+	IndexBuild build = {.feed = {.heap = heap, .index = index, .info = info}};
+	IndexBuildResult *result;
+	MemoryContext context;
+	MemoryContext old;
+	Declined why_not;
+
+	if (!index_build_is_ours(heap, index, &why_not))
+		return leave_to_postgres(heap, index, info, &why_not);
+	if (RelationGetNumberOfBlocks(index) != 0)
+		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
+	context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort index build", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	run_build(&build);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+
+	result = palloc(sizeof(IndexBuildResult));
+	result->heap_tuples = build.feed.heap_tuples;
+	result->index_tuples = build.feed.index_tuples;
+	return result;
+}

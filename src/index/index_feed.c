@@ -1,0 +1,178 @@
+/*
+ * index/index_feed.c
+ *		The values of a heap tuple into a build's sort: the callback of a scan of the heap.
+ *
+ * A slot brings both to the chunks: the values that the key is encoded from, and the row, an index tuple,
+ * that is made of them first, unless rows are made of their keys.
+ */
+#include "postgres.h"
+
+#include "access/heaptoast.h"
+#include "access/htup_details.h"
+#include "executor/tuptable.h"
+#include "utils/memutils.h"
+
+#include "base/pg_compat.h"
+#include "index/index_feed.h"
+#include "index/index_key.h"
+
+/* A slot that has all its columns, the last one being the tid, and a row. */
+static TupleTableSlot *
+create_slot(IndexFeed *feed)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(index_key_row_desc(feed->index), &TTSOpsMinimalTuple);
+	int natts = slot->tts_tupleDescriptor->natts;
+
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = natts;
+	slot->tts_values[natts - 1] = PointerGetDatum(&feed->tid);
+	slot->tts_isnull[natts - 1] = false;
+	((MinimalTupleTableSlot *) slot)->mintuple = (MinimalTuple) feed->row;
+	return slot;
+}
+
+IndexFeed *
+index_feed_create(Relation index, SortKey *key, Sorter *sorter, IndexFeedPass pass, void *pass_arg)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort index feed", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	IndexFeed *feed = palloc0(sizeof(IndexFeed));
+
+	feed->index = index;
+	feed->key = key;
+	feed->sorter = sorter;
+	feed->pass = pass;
+	feed->pass_arg = pass_arg;
+	feed->context = context;
+	feed->row = palloc0(INDEX_ROW_HEADER + INDEX_SIZE_MASK + 1);
+	feed->slot = create_slot(feed);
+	MemoryContextSwitchTo(old);
+	return feed;
+}
+
+void
+index_feed_open(IndexFeed *feed, SortFeedSource source)
+{
+	MemoryContext old = MemoryContextSwitchTo(feed->context);
+
+	sort_device_set_layout(feed->sorter->device, feed->key);
+	sort_feed_begin(&feed->rows, feed->sorter, feed->key, feed->slot->tts_tupleDescriptor, NULL, source);
+	feed->is_open = true;
+	MemoryContextSwitchTo(old);
+}
+
+void
+index_feed_close(IndexFeed *feed)
+{
+	if (!feed->is_open)
+		return;
+	feed->is_open = false;
+	sort_feed_end(&feed->rows);
+}
+
+/* Is there a value that PostgreSQL would not take into an index tuple as it is? */
+static inline bool
+has_large_value(const TupleTableSlot *slot, TupleDesc desc)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attlen != -1)
+			continue;
+		if (VARATT_IS_EXTERNAL(DatumGetPointer(slot->tts_values[i])) ||
+			VARSIZE_ANY(DatumGetPointer(slot->tts_values[i])) > TOAST_INDEX_TARGET)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * As index_form_tuple() does it, which also fetches and compresses large values, and knows what is too much.
+ */
+static void
+form_large_row(IndexFeed *feed)
+{
+	IndexTuple tuple =
+		index_form_tuple(RelationGetDescr(feed->index), feed->slot->tts_values, feed->slot->tts_isnull);
+
+	feed->row->t_len = INDEX_ROW_HEADER + IndexTupleSize(tuple);
+	memcpy(&feed->row->tuple, tuple, IndexTupleSize(tuple));
+	pfree(tuple);
+}
+
+/* Makes the row of the slot's columns, in place. */
+static void
+form_row(IndexFeed *feed)
+{
+	TupleDesc desc = RelationGetDescr(feed->index);
+	TupleTableSlot *slot = feed->slot;
+	IndexTuple tuple = &feed->row->tuple;
+	bool has_nulls = memchr(slot->tts_isnull, 1, desc->natts) != NULL;
+	Size offset = IndexInfoFindDataOffset(has_nulls ? INDEX_NULL_MASK : 0);
+	Size data_size = heap_compute_data_size(desc, slot->tts_values, slot->tts_isnull);
+	Size size = MAXALIGN(offset + data_size);
+	uint16 infomask = 0;
+
+	if (unlikely(size > INDEX_SIZE_MASK || has_large_value(slot, desc)))
+		form_large_row(feed);
+	else
+	{
+		memset(tuple, 0, size);
+		heap_fill_tuple(desc, slot->tts_values, slot->tts_isnull, (char *) tuple + offset, data_size,
+						&infomask, has_nulls ? (void *) (tuple + 1) : NULL);
+		tuple->t_info = size | (has_nulls ? INDEX_NULL_MASK : 0) |
+						((infomask & HEAP_HASVARWIDTH) != 0 ? INDEX_VAR_MASK : 0);
+		feed->row->t_len = INDEX_ROW_HEADER + size;
+	}
+	tuple->t_tid = feed->tid;
+}
+
+/* Puts the slot's row, or passes it. */
+static inline void
+put_or_pass(IndexFeed *feed)
+{
+	bool has_row = !feed->key->alone || !feed->is_open;
+
+	feed->fed++;
+	if (has_row)
+		form_row(feed);
+	if (likely(feed->is_open && sort_feed_put(&feed->rows, feed->slot)))
+		return;
+	if (feed->pass == NULL)
+		return;
+	if (!has_row)
+		form_row(feed);
+	feed->pass(feed, &feed->row->tuple, feed->pass_arg);
+}
+
+void
+index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool is_alive, void *state)
+{
+	IndexFeed *feed = state;
+	TupleTableSlot *slot = feed->slot;
+	int natts = slot->tts_tupleDescriptor->natts - 1;
+
+	memcpy(slot->tts_values, values, sizeof(Datum) * natts);
+	memcpy(slot->tts_isnull, isnull, sizeof(bool) * natts);
+	feed->tid = tid_mark(*tid, is_alive);
+	put_or_pass(feed);
+}
+
+void
+index_feed_put_tuple(IndexFeed *feed, IndexTuple tuple)
+{
+	TupleTableSlot *slot = feed->slot;
+
+	index_deform_tuple(tuple, RelationGetDescr(feed->index), slot->tts_values, slot->tts_isnull);
+	feed->tid = tuple->t_tid;
+	feed->row->t_len = INDEX_ROW_HEADER + IndexTupleSize(tuple);
+	memcpy(&feed->row->tuple, tuple, IndexTupleSize(tuple));
+	(void) sort_feed_put(&feed->rows, slot);
+}
+
+void
+index_feed_end(IndexFeed *feed)
+{
+	index_feed_close(feed);
+	MemoryContextDelete(feed->context);
+}
