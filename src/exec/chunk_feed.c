@@ -196,6 +196,7 @@ put_row(SortFeed *feed, TupleTableSlot *slot)
 bool
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
 {
+	row_source_fetch_ahead(slot);
 	if (unlikely(!(feed->filter != NULL ? put_if_wanted(feed, slot) : put_row(feed, slot))))
 		return false;
 	if (unlikely(feed->chunk != NULL && feed->chunk->nrows % PROGRESS_ROWS == 0))

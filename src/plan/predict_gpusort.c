@@ -339,6 +339,19 @@ predict_passed_rows(const SortShape *shape)
 	return shape->processes > 1 ? Max(0, left_rows(shape, kept_rows(shape)) - room) : 0;
 }
 
+/* A string that begins as the threshold does is looked at once more, as far as the two agree. */
+static void
+count_bound_ties(const SortShape *shape, double rows, double *counts)
+{
+	double ties = rows / Max(1, shape->keys[0].leading);
+	double bytes = bytes_behind_ties(shape, rows);
+
+	if (bytes <= 0)
+		return;
+	counts[COST_BOUND] += ties;
+	counts[COST_SORT_STRING_TIE] += ties * bytes;
+}
+
 double
 predict_gpusort_temp(const SortShape *shape)
 {
@@ -365,8 +378,7 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 	{
 		counts->first[COST_START_BOUND] += 1;
 		counts->first[COST_BOUND] += rows / running;
-		counts->first[COST_SORT_STRING_TIE] +=
-			rows / running / Max(1, shape->keys[0].leading) * bytes_behind_ties(shape, rows);
+		count_bound_ties(shape, rows / running, counts->first);
 		counts->first[COST_BOUND_KEPT] += kept / running;
 		counts->first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
 	}
