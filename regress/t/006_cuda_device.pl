@@ -167,9 +167,9 @@ sub regression_tests
 	cmp_ok($node->safe_psql('postgres', "SELECT sorts FROM pg_stat_gpusort WHERE device = 'cuda'") - $before, '>', 100, 'which sort on the device');
 	return;
 }
-# All of them but one that resets the counters of sorts, one that begins without the library, and two of the
+# All of them but two that reset the counters of sorts, one that begins without the library, and two of the
 # cpu device alone.
-my %others = map { $_ => 1 } qw(stats plans spill costs);
+my %others = map { $_ => 1 } qw(stats index_statements plans spill costs);
 regression_tests('in device memory', grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule'));
 
 sub random_sorts
