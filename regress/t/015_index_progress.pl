@@ -10,7 +10,7 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes qw(usleep);
 
-use constant { ROWS => 400000, STRETCH => 64, WORKERS => 2, ATTEMPTS => 5 };
+use constant { ROWS => 400000, STRETCH => 64, WORKERS => 2, ATTEMPTS => 10 };
 
 my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'gpusort.backend = cpu', 'autovacuum = off', 'shared_buffers = 256MB',
 	'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = ' . WORKERS, 'client_min_messages = warning');
