@@ -42,8 +42,9 @@
 
 /*
  * Rows that hold their sort columns are written without their keys, and these are made again when they are
- * read; but for keys of less than this part of a row, which are next to nothing, and those of more than so
- * many times a row, which are of columns that are compressed or stored out of line.
+ * read; but for keys of less than this part of a row, which are next to nothing, unless rows are index
+ * tuples, whose columns are at hand; and keys of more than so many times a row, which are of columns that are
+ * compressed or stored out of line.
  */
 #define SMALL_KEY_PART 8
 #define LARGE_KEY_TIMES 4
@@ -90,6 +91,8 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool
 {
 	ExternalSort *external = palloc0(sizeof(ExternalSort));
 
+	if (key->index_rows != NULL)
+		rows = key->index_rows;
 	external->key = key;
 	external->row_keys = rows != NULL ? row_keys_create(key, rows) : NULL;
 	external->limit = memory_limit;
@@ -139,7 +142,7 @@ count_runs(const ExternalSort *external)
 
 /* Is making the keys again out of rows better than having them written and read? */
 static bool
-keys_are_better_made(SortedRows *sorted)
+keys_are_better_made(const ExternalSort *external, SortedRows *sorted)
 {
 	uint64 step = sorted->nrows / KEY_SAMPLES + 1;
 	Size keys = 0;
@@ -151,7 +154,9 @@ keys_are_better_made(SortedRows *sorted)
 								 : sorted->squeeze.nwords * sizeof(uint64);
 		rows += sorted_rows_row(sorted, i)->t_len;
 	}
-	return keys * SMALL_KEY_PART > rows && keys <= rows * LARGE_KEY_TIMES;
+	if (keys * SMALL_KEY_PART <= rows && external->key->index_rows == NULL)
+		return false;
+	return keys <= rows * LARGE_KEY_TIMES;
 }
 
 static RunContent
@@ -159,7 +164,8 @@ choose_content(const ExternalSort *external, SortedRows *sorted)
 {
 	if (sorted->rows != NULL)
 		return RUN_KEYS;
-	return external->row_keys != NULL && keys_are_better_made(sorted) ? RUN_ROWS : RUN_KEYS_AND_ROWS;
+	return external->row_keys != NULL && keys_are_better_made(external, sorted) ? RUN_ROWS
+																				: RUN_KEYS_AND_ROWS;
 }
 
 static void

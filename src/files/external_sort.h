@@ -15,9 +15,10 @@ typedef struct ExternalSort ExternalSort;
 
 /*
  * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on. rows:
- * of rows that hold all their sort columns; NULL: they don't, or not all; key and rows must outlive it.
- * memory_limit: bytes for merging; random_access: the result will be read backwards or again; stats: where it
- * counts bytes, runs, passes, time and the highest use of memory.
+ * of rows that hold all their sort columns; NULL: they don't, or not all, unless the key says that they are
+ * index tuples; key and rows must outlive it.  memory_limit: bytes for merging; random_access: the result
+ * will be read backwards or again; stats: where it counts bytes, runs, passes, time and the highest use of
+ * memory.
  */
 extern ExternalSort *external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit,
 										  bool random_access, SorterStats *stats);
