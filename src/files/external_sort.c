@@ -20,6 +20,7 @@
 #include "files/merge.h"
 #include "files/merged_rows.h"
 #include "files/run.h"
+#include "files/shared_runs.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
 #ifndef MAX_LEVELS
@@ -66,6 +67,10 @@ struct ExternalSort
 	MemoryContext context;
 	SorterStats *stats;
 
+	FileSet *files; /* whose files are for other processes, too; NULL: this one alone */
+	int process;
+	int nfiles; /* made there so far */
+
 	int fan_in; /* runs that can be merged at once */
 	RunLevel levels[MAX_LEVELS];
 	MergedRows *result; /* once the last run is there */
@@ -103,7 +108,22 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool
 	return external;
 }
 
+void
+external_sort_share(ExternalSort *external, FileSet *files, int process)
+{
+	external->files = files;
+	external->process = process;
+}
+
 /* ---------------------------------------------------------------- runs */
+
+static RunFile *
+create_file(ExternalSort *external)
+{
+	if (external->files == NULL)
+		return run_file_create();
+	return run_file_create_shared(external->files, external->process, external->nfiles++);
+}
 
 /* A new run on a level that has room for it. */
 static Run *
@@ -115,7 +135,7 @@ add_run(ExternalSort *external, int level_number, const RunFormat *format)
 	if (level->runs == NULL)
 		level->runs = palloc(sizeof(Run *) * external->fan_in);
 	if (level->file == NULL)
-		level->file = run_file_create();
+		level->file = create_file(external);
 	return level->runs[level->nruns++] = run_create(level->file, format);
 }
 
@@ -238,7 +258,8 @@ external_sort_begin_run(ExternalSort *external)
 Size
 external_sort_memory(const ExternalSort *external)
 {
-	Size bytes = count_runs(external) * sizeof(Run);
+	Size of_run = sizeof(Run) + (external->files != NULL ? sizeof(RunPlace) * RUN_PLACES_MAX : 0);
+	Size bytes = count_runs(external) * of_run;
 
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
@@ -282,27 +303,34 @@ write_merged(Merger *merger, Run *run)
 	}
 }
 
-/* Merges the first nruns runs of a level into one on the next level, which has room for it. */
+/* Merges runs that were taken off their levels into one on this level, which has room for it. */
 static void
-merge_up(ExternalSort *external, int level, int nruns)
+merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 {
-	Run **runs = palloc(sizeof(Run *) * nruns);
-	RunContent content;
+	RunContent content = runs[0]->format.content;
 	Merger *merger;
 	Run *run;
 
-	take_runs(&external->levels[level], nruns, runs);
-	content = runs[0]->format.content;
 	for (int i = 0; i < nruns; i++)
 	{
 		if (runs[i]->format.content == RUN_ROWS)
 			content = RUN_ROWS;
 	}
 	merger = begin_merge(external, runs, nruns, 0);
-	run = add_run_of_any(external, level + 1, content);
+	run = add_run_of_any(external, level, content);
 	write_merged(merger, run);
 	external->stats->disk_bytes += run->bytes;
 	merger_end(merger);
+}
+
+/* Merges the first nruns runs of a level into one on the next level, which has room for it. */
+static void
+merge_up(ExternalSort *external, int level, int nruns)
+{
+	Run **runs = palloc(sizeof(Run *) * nruns);
+
+	take_runs(&external->levels[level], nruns, runs);
+	merge_runs(external, runs, nruns, level + 1);
 	pfree(runs);
 }
 
@@ -346,14 +374,12 @@ reduce_runs(ExternalSort *external)
 	}
 }
 
-/* Takes all runs off their levels, and begins to merge them on the fly. */
-static void
-begin_last_merge(ExternalSort *external)
+/* Takes all runs off their levels; palloc'd. */
+static Run **
+take_all_runs(ExternalSort *external, int *nruns)
 {
-	int nruns = count_runs(external);
-	Run **runs = palloc(sizeof(Run *) * nruns);
+	Run **runs = palloc(sizeof(Run *) * Max(count_runs(external), 1));
 	Run **end = runs;
-	Merger *merger;
 
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
@@ -363,6 +389,18 @@ begin_last_merge(ExternalSort *external)
 			take_runs(&external->levels[i], of_level, end);
 		end += of_level;
 	}
+	*nruns = end - runs;
+	return runs;
+}
+
+/* Begins to merge all runs on the fly. */
+static void
+begin_last_merge(ExternalSort *external)
+{
+	int nruns;
+	Run **runs = take_all_runs(external, &nruns);
+	Merger *merger;
+
 	merger = begin_merge(external, runs, nruns, external->random_access ? merged_rows_memory(nruns) : 0);
 	external->result =
 		merged_rows_create(merger, external->key->rows, external->random_access, external->stats);
@@ -378,6 +416,62 @@ external_sort_finish(ExternalSort *external)
 	reduce_runs(external);
 	begin_last_merge(external);
 	external->stats->merge_ms += stopwatch_ms(watch);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------- runs of several processes */
+
+/* Takes all runs off their levels, so many at most: the first ones, of the lowest levels, are merged. */
+static Run **
+take_few_runs(ExternalSort *external, int most, int *nruns)
+{
+	Run **runs;
+	int excess;
+
+	reduce_runs(external);
+	runs = take_all_runs(external, nruns);
+	excess = *nruns - most;
+	if (excess > 0)
+	{
+		merge_runs(external, runs, excess + 1, 0);
+		take_runs(&external->levels[0], 1, &runs[excess]);
+		memmove(runs, runs + excess, sizeof(Run *) * most);
+		*nruns = most;
+	}
+	return runs;
+}
+
+void
+external_sort_publish(ExternalSort *external, int nprocesses)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	Stopwatch watch = stopwatch_start();
+	int nruns;
+	Run **runs = take_few_runs(external, Max(external->fan_in / nprocesses, 1), &nruns);
+
+	shared_runs_publish(external->files, external->process, runs, nruns);
+	external->stats->merge_ms += stopwatch_ms(watch);
+	external_sort_end(external);
+	MemoryContextSwitchTo(old);
+}
+
+void
+external_sort_adopt(ExternalSort *external, FileSet *files, int nprocesses)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	RunLevel *level = &external->levels[0];
+	int nruns;
+	Run **runs = shared_runs_open(files, nprocesses, &nruns);
+
+	if (level->runs == NULL)
+		level->runs = palloc(sizeof(Run *) * external->fan_in);
+	for (int i = 0; i < nruns; i++)
+	{
+		if (external_sort_is_full(external))
+			external_sort_merge_full_levels(external);
+		level->runs[level->nruns++] = runs[i];
+	}
+	pfree(runs);
 	MemoryContextSwitchTo(old);
 }
 

@@ -175,6 +175,7 @@ release_sorter(IndexBuild *build)
 	progress_end(build->progress);
 	build->feed.sorter->device->end(build->feed.sorter);
 	build->feed.sorter = NULL;
+	heap_feed_end(&build->feed);
 }
 
 /* The device has failed before it returned anything. */
@@ -238,6 +239,7 @@ run_build(IndexBuild *build)
 	const SortDevice *device;
 	IndexTuple first = NULL;
 
+	build->feed.info->ii_ParallelWorkers = index_build_workers(build->feed.info->ii_ParallelWorkers);
 	build->watch = stopwatch_start();
 	build->progress = progress_create();
 	build->feed.key = index_key_create(build->feed.index);

@@ -32,8 +32,9 @@
 #define BYTES_PER_LOADER (32 * 1024 * 1024)
 #endif
 
-/* Pairs of neighbours that are looked at to know how large an index will be. */
-#define SIZE_SAMPLES 64
+/* Places where tuples are looked at to know how large an index will be, and how many there. */
+#define SIZE_SAMPLES 16
+#define SAMPLED_TUPLES 8
 
 /* Tuples loaded between two reports of progress. */
 #define REPORT_EVERY 1024
@@ -182,6 +183,28 @@ load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment)
 	btree_share_init(btree_share_of(share), nprocesses * RANGES_PER_PROCESS, segment);
 }
 
+/* Adds the bytes that the next tuples will take behind the one before; returns how many these are. */
+static int
+sample_tuples(Sorter *sorter, IndexTuple before, double *bytes)
+{
+	for (int n = 0; n <= SAMPLED_TUPLES; n++)
+	{
+		IndexTuple tuple = load_next_tuple(sorter);
+		Size size;
+
+		if (tuple == NULL)
+			return Max(n - 1, 0);
+		size = IndexTupleSize(tuple);
+		if (n > 0 && IndexTupleSize(before) == size &&
+			memcmp(before + 1, tuple + 1, size - sizeof(IndexTupleData)) == 0)
+			*bytes += sizeof(ItemPointerData);
+		else if (n > 0)
+			*bytes += size + sizeof(ItemIdData);
+		memcpy(before, tuple, size);
+	}
+	return SAMPLED_TUPLES;
+}
+
 /*
  * The bytes that the index will take, about: of tuples with the key of the one before, only the tids are
  * kept.
@@ -189,27 +212,16 @@ load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment)
 static double
 estimate_bytes(Sorter *sorter, uint64 ntuples)
 {
-	IndexTuple first = palloc(INDEX_SIZE_MASK + 1);
-	uint64 step = ntuples / SIZE_SAMPLES + 1;
+	IndexTuple before = palloc(INDEX_SIZE_MASK + 1);
 	double bytes = 0;
 	int nsamples = 0;
 
-	for (uint64 i = 0; i + 1 < ntuples; i += step, nsamples++)
+	for (int i = 0; i < SIZE_SAMPLES; i++)
 	{
-		IndexTuple tuple;
-		Size size;
-
-		sorter->device->seek(sorter, i);
-		tuple = load_next_tuple(sorter);
-		size = IndexTupleSize(tuple);
-		memcpy(first, tuple, size);
-		tuple = load_next_tuple(sorter);
-		if (IndexTupleSize(tuple) == size && memcmp(first + 1, tuple + 1, size - sizeof(IndexTupleData)) == 0)
-			bytes += sizeof(ItemPointerData);
-		else
-			bytes += size + sizeof(ItemIdData);
+		sorter->device->seek_range(sorter, i, SIZE_SAMPLES);
+		nsamples += sample_tuples(sorter, before, &bytes);
 	}
-	pfree(first);
+	pfree(before);
 	return bytes / Max(nsamples, 1) * ntuples;
 }
 
@@ -237,44 +249,35 @@ is_decided_together(LoadShare *share)
 	return pg_atomic_read_u32(&share->decision) == LOAD_TOGETHER;
 }
 
-/* The first tuple of a range may equal the last alive one before it. */
+/* The first alive tuple behind a range may equal the last one in it. */
 static void
-check_before(Loader *loader, uint64 first)
+check_behind(Loader *loader)
 {
 	Sorter *sorter = loader->load->sorter;
+	IndexTuple tuple;
 
-	for (uint64 i = first; i-- > 0;)
-	{
-		IndexTuple tuple;
-
-		sorter->device->seek(sorter, i);
-		tuple = load_next_tuple(sorter);
-		if (tid_is_alive(tuple->t_tid))
-		{
-			unique_check_next(loader->check, tuple);
-			break;
-		}
-	}
+	sorter->device->pass_range_end(sorter);
+	while ((tuple = load_next_tuple(sorter)) != NULL && !tid_is_alive(tuple->t_tid))
+		CHECK_FOR_INTERRUPTS();
+	if (tuple != NULL)
+		unique_check_next(loader->check, tuple);
 }
 
 static void
 load_range(Loader *loader, int range)
 {
-	const LoadShare *share = loader->share;
 	Sorter *sorter = loader->load->sorter;
-	uint64 first = share->ntuples * range / share->nranges;
-	uint64 end = share->ntuples * (range + 1) / share->nranges;
+	IndexTuple tuple;
 
 	if (loader->check != NULL)
-	{
 		unique_check_forget(loader->check);
-		check_before(loader, first);
-	}
-	sorter->device->seek(sorter, first);
+	sorter->device->seek_range(sorter, range, loader->share->nranges);
 	btree_writer_begin_range(loader->writer, range);
-	for (uint64 i = first; i < end; i++)
-		load_tuple(loader, load_next_tuple(sorter));
+	while ((tuple = load_next_tuple(sorter)) != NULL)
+		load_tuple(loader, tuple);
 	btree_writer_end_range(loader->writer);
+	if (loader->check != NULL)
+		check_behind(loader);
 }
 
 bool
