@@ -33,8 +33,8 @@
 #endif
 
 /* Places where tuples are looked at to know how large an index will be, and how many there. */
-#define SIZE_SAMPLES 16
-#define SAMPLED_TUPLES 8
+#define SIZE_SAMPLES 4
+#define SAMPLED_TUPLES 32
 
 /* Tuples loaded between two reports of progress. */
 #define REPORT_EVERY 1024
