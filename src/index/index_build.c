@@ -71,6 +71,7 @@ make_request(const IndexBuild *build, SortRequest *request)
 	request->memory_limit = (Size) maintenance_work_mem * 1024;
 	request->shared = nworkers > 0;
 	request->processes = 1 + nworkers;
+	request->read_jointly = request->shared;
 	request->expected_rows = build->expected_rows;
 	request->expected_row_bytes = build->row_bytes;
 	request->expected_key_bytes = build->key_bytes;

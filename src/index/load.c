@@ -39,9 +39,11 @@
 /* Tuples loaded between two reports of progress. */
 #define REPORT_EVERY 1024
 
+/* The first process decides twice: before rows are read together, and when they are there. */
 typedef enum LoadDecision
 {
 	LOAD_UNDECIDED,
+	LOAD_TRIED, /* all have fed the sort, so they may be able to read it */
 	LOAD_TOGETHER,
 	LOAD_ALONE
 } LoadDecision;
@@ -225,28 +227,56 @@ estimate_bytes(Sorter *sorter, uint64 ntuples)
 	return bytes / Max(nsamples, 1) * ntuples;
 }
 
-/* Decides for all, and is the first to join. */
 static void
-decide(LoadShare *share, Sorter *sorter, bool may_load, uint64 ntuples)
+decide(LoadShare *share, LoadDecision decision)
 {
-	share->ntuples = ntuples;
-	if (may_load)
-		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, ntuples) / BYTES_PER_LOADER);
-	share->nranges = share->nloaders * RANGES_PER_PROCESS;
-	pg_atomic_write_u32(&share->joined, 1);
 	pg_write_barrier();
-	pg_atomic_write_u32(&share->decision, may_load && share->nloaders > 1 ? LOAD_TOGETHER : LOAD_ALONE);
+	pg_atomic_write_u32(&share->decision, decision);
 	ConditionVariableBroadcast(&share->decided);
 }
 
-static bool
-is_decided_together(LoadShare *share)
+/* Waits until this is no longer how it stands. */
+static LoadDecision
+wait_for_decision(LoadShare *share, LoadDecision before)
 {
-	while (pg_atomic_read_u32(&share->decision) == LOAD_UNDECIDED)
+	uint32 decision;
+
+	while ((decision = pg_atomic_read_u32(&share->decision)) == before)
 		ConditionVariableSleep(&share->decided, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
-	return pg_atomic_read_u32(&share->decision) == LOAD_TOGETHER;
+	return decision;
+}
+
+/* In the first process, which is the first to join: do several processes load? */
+static bool
+decide_for_all(LoadShare *share, Sorter *sorter, bool may_load)
+{
+	bool together = false;
+
+	decide(share, may_load ? LOAD_TRIED : LOAD_ALONE);
+	if (!may_load)
+		return false;
+	if (sorter->device->read_together(sorter, &share->ntuples))
+	{
+		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
+		share->nranges = share->nloaders * RANGES_PER_PROCESS;
+		together = share->nloaders > 1 && sorter->failure == NULL;
+	}
+	pg_atomic_write_u32(&share->joined, 1);
+	decide(share, together ? LOAD_TOGETHER : LOAD_ALONE);
+	return together;
+}
+
+/* In the others: the same. */
+static bool
+is_decided_together(LoadShare *share, Sorter *sorter)
+{
+	uint64 ntuples;
+
+	return wait_for_decision(share, LOAD_UNDECIDED) != LOAD_ALONE &&
+		   sorter->device->read_together(sorter, &ntuples) &&
+		   wait_for_decision(share, LOAD_TRIED) == LOAD_TOGETHER;
 }
 
 /* The first alive tuple behind a range may equal the last one in it. */
@@ -259,6 +289,7 @@ check_behind(Loader *loader)
 	sorter->device->pass_range_end(sorter);
 	while ((tuple = load_next_tuple(sorter)) != NULL && !tid_is_alive(tuple->t_tid))
 		CHECK_FOR_INTERRUPTS();
+	check_failure(loader->load);
 	if (tuple != NULL)
 		unique_check_next(loader->check, tuple);
 }
@@ -275,6 +306,7 @@ load_range(Loader *loader, int range)
 	btree_writer_begin_range(loader->writer, range);
 	while ((tuple = load_next_tuple(sorter)) != NULL)
 		load_tuple(loader, tuple);
+	check_failure(loader->load);
 	btree_writer_end_range(loader->writer);
 	if (loader->check != NULL)
 		check_behind(loader);
@@ -283,15 +315,12 @@ load_range(Loader *loader, int range)
 bool
 load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first, bool may_load)
 {
-	const SortDevice *device = load->sorter->device;
-	uint64 ntuples = 0;
-	bool can_read = device->read_together != NULL && device->read_together(load->sorter, &ntuples);
 	Loader loader;
 	uint32 range;
 
-	if (is_first)
-		decide(share, load->sorter, may_load && can_read, ntuples);
-	if (!can_read || !is_decided_together(share))
+	if (load->sorter->device->read_together == NULL)
+		return false;
+	if (is_first ? !decide_for_all(share, load->sorter, may_load) : !is_decided_together(share, load->sorter))
 		return false;
 	if (is_first)
 		report_phase();
