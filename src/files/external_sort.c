@@ -258,13 +258,16 @@ external_sort_begin_run(ExternalSort *external)
 Size
 external_sort_memory(const ExternalSort *external)
 {
-	Size of_run = sizeof(Run) + (external->files != NULL ? sizeof(RunPlace) * RUN_PLACES_MAX : 0);
-	Size bytes = count_runs(external) * of_run;
+	Size bytes = count_runs(external) * sizeof(Run);
 
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
-		if (external->levels[i].nruns > 0)
+		const RunLevel *level = &external->levels[i];
+
+		if (level->nruns > 0)
 			bytes += external->fan_in * sizeof(Run *) + BUFFILE_MEMORY;
+		for (int j = 0; j < level->nruns; j++)
+			bytes += level->runs[j]->room_for_places * sizeof(RunPlace);
 	}
 	return bytes;
 }

@@ -24,6 +24,9 @@
 #define PLACE_DISTANCE_MIN (16 * 1024)
 #endif
 
+/* A run has room for so many of them at first. */
+#define RUN_PLACES_MIN 8
+
 /* What a record has before its row's body, but for a variable key. */
 #define FRONT_SIZE_MAX (HEAD_SIZE_MAX + KEY_MAX_WORDS * sizeof(uint64))
 
@@ -135,14 +138,24 @@ thin_places(Run *run)
 	run->place_distance *= 2;
 }
 
+static void
+add_room_for_places(Run *run)
+{
+	bool is_first = run->places == NULL;
+
+	run->room_for_places = is_first ? RUN_PLACES_MIN : Min(2 * run->room_for_places, RUN_PLACES_MAX);
+	run->places = is_first ? palloc(sizeof(RunPlace) * run->room_for_places)
+						   : repalloc(run->places, sizeof(RunPlace) * run->room_for_places);
+}
+
 /* The record that is written next has this key. */
 static void
 note_place(Run *run, const KeyStart *key)
 {
-	if (run->places == NULL)
-		run->places = palloc(sizeof(RunPlace) * RUN_PLACES_MAX);
-	else if (run->nplaces == RUN_PLACES_MAX)
+	if (run->nplaces == RUN_PLACES_MAX)
 		thin_places(run);
+	else if (run->nplaces == run->room_for_places)
+		add_room_for_places(run);
 	run->places[run->nplaces++] = (RunPlace){*key, {run->bytes, run->header}};
 	run->next_place = run->bytes + run->place_distance;
 }

@@ -111,6 +111,7 @@ typedef struct Run
 	/* Of files for several processes; the first place is the first record. */
 	RunPlace *places;
 	int nplaces;
+	int room_for_places;
 	uint64 place_distance; /* bytes between them */
 	uint64 next_place;	   /* the next one is noted there */
 } Run;
