@@ -220,12 +220,12 @@ report_stages(const IndexBuild *build)
 	ereport(
 		DEBUG1,
 		(errmsg_internal(
-			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, feed %.0f ms, sort %.0f ms, load %.0f ms, "
+			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, loaded by %d, feed %.0f ms, sort %.0f ms, load %.0f ms, "
 			"%zu kB of memory, " UINT64_FORMAT " kB of temporary files",
 			RelationGetRelationName(build->feed.index), build->feed.sorter->device->name,
-			build->feed.index_tuples, stats->processes, Max(build->sorted_ms - sort_ms, 0), sort_ms,
-			stopwatch_ms(build->watch) - build->sorted_ms, stats->peak_memory / 1024,
-			stats->disk_bytes / 1024)));
+			build->feed.index_tuples, stats->processes, build->feed.is_loaded ? build->feed.loaders : 1,
+			Max(build->sorted_ms - sort_ms, 0), sort_ms, stopwatch_ms(build->watch) - build->sorted_ms,
+			stats->peak_memory / 1024, stats->disk_bytes / 1024)));
 }
 
 /* The first tuple, unless all are loaded; false: the sorter has failed. */

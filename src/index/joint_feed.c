@@ -371,7 +371,7 @@ end_joint_feed(JointFeed *joint)
 	if (base->is_loaded)
 	{
 		Load load = {base->heap, base->index, base->info, base->sorter};
-		uint64 loaded = load_finish(joint->load, &load);
+		uint64 loaded = load_finish(joint->load, &load, &base->loaders);
 
 		if (loaded != (uint64) base->index_tuples)
 			elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",

@@ -27,6 +27,7 @@ typedef struct HeapFeed
 	double index_tuples;
 	int workers;			  /* that were launched */
 	bool is_loaded;			  /* have they loaded the tuples into pages, too? */
+	int loaders;			  /* then: how many of them, this process included */
 	double fed_ms;			  /* then: until all were sorted */
 	ParallelContext *context; /* of the workers, which have ended, and of what they have left; or NULL */
 } HeapFeed;

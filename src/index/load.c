@@ -339,7 +339,7 @@ load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_
 }
 
 uint64
-load_finish(LoadShare *share, const Load *load)
+load_finish(LoadShare *share, const Load *load, int *nloaders)
 {
 	uint64 loaded = pg_atomic_read_u64(&share->loaded);
 
@@ -347,6 +347,7 @@ load_finish(LoadShare *share, const Load *load)
 		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of " UINT64_FORMAT " tuples",
 			 RelationGetRelationName(load->index), loaded, share->ntuples);
 	btree_writers_finish(btree_share_of(share), load->heap, load->index);
+	*nloaders = Min(share->nloaders, pg_atomic_read_u32(&share->joined));
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
 	return loaded;
 }
