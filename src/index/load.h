@@ -51,7 +51,10 @@ extern void load_share_init(LoadShare *share, int nprocesses, dsm_segment *segme
 extern bool load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first,
 						  bool may_load);
 
-/* The first process, when all others have ended: completes the tree.  Returns how many tuples it has. */
-extern uint64 load_finish(LoadShare *share, const Load *load);
+/*
+ * The first process, when all others have ended: completes the tree.  Returns how many tuples it has;
+ * *nloaders: the processes that loaded them.
+ */
+extern uint64 load_finish(LoadShare *share, const Load *load, int *nloaders);
 
 #endif /* GPUSORT_INDEX_LOAD_H */
