@@ -172,7 +172,7 @@ count_processes(Relation heap, const IndexStmt *statement)
 		!index_is_parallel_safe(statement->whereClause))
 		return 1;
 	if (rel.rel_parallel_workers >= 0)
-		return 1 + Min(rel.rel_parallel_workers, max_parallel_maintenance_workers);
+		return 1 + index_build_workers(Min(rel.rel_parallel_workers, max_parallel_maintenance_workers));
 	workers =
 		compute_parallel_worker(&rel, RelationGetNumberOfBlocks(heap), -1, max_parallel_maintenance_workers);
 	while (workers > 0 && maintenance_work_mem / (workers + 1) < INDEX_KILOBYTES_PER_PROCESS)

@@ -70,6 +70,7 @@ make_request(const IndexBuild *build, SortRequest *request)
 	request->memory_limit = (Size) maintenance_work_mem * 1024;
 	request->shared = nworkers > 0;
 	request->processes = 1 + nworkers;
+	request->read_jointly = request->shared;
 	request->expected_rows = build->expected_rows;
 	request->expected_row_bytes = build->row_bytes;
 	request->expected_key_bytes = build->key_bytes;
@@ -175,6 +176,7 @@ release_sorter(IndexBuild *build)
 	progress_end(build->feed.progress);
 	build->feed.sorter->device->end(build->feed.sorter);
 	build->feed.sorter = NULL;
+	heap_feed_end(&build->feed);
 }
 
 /* The device has failed before it returned anything. */
@@ -218,10 +220,12 @@ report_stages(const IndexBuild *build)
 	ereport(
 		DEBUG1,
 		(errmsg_internal(
-			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, feed %.0f ms, sort %.0f ms, load %.0f ms",
+			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, loaded by %d, feed %.0f ms, sort %.0f ms, load %.0f ms, "
+			"%zu kB of memory, " UINT64_FORMAT " kB of temporary files",
 			RelationGetRelationName(build->feed.index), build->feed.sorter->device->name,
-			build->feed.index_tuples, stats->processes, Max(build->sorted_ms - sort_ms, 0), sort_ms,
-			stopwatch_ms(build->watch) - build->sorted_ms)));
+			build->feed.index_tuples, stats->processes, build->feed.is_loaded ? build->feed.loaders : 1,
+			Max(build->sorted_ms - sort_ms, 0), sort_ms, stopwatch_ms(build->watch) - build->sorted_ms,
+			stats->peak_memory / 1024, stats->disk_bytes / 1024)));
 }
 
 /* The first tuple, unless all are loaded; false: the sorter has failed. */
@@ -238,6 +242,7 @@ run_build(IndexBuild *build)
 	const SortDevice *device;
 	IndexTuple first = NULL;
 
+	build->feed.info->ii_ParallelWorkers = index_build_workers(build->feed.info->ii_ParallelWorkers);
 	build->watch = stopwatch_start();
 	build->feed.progress = progress_create();
 	build->feed.key = index_key_create(build->feed.index);

@@ -5,11 +5,15 @@
  * Every process takes parts of one scan of the heap (heap_scan.h) and puts index tuples into the one sort
  * (device/participants.h).  A concurrent build, which has a snapshot, is PostgreSQL's own scan.
  *
- * A worker whose tuple finds no room is through with the sort: from there on it passes all tuples to the
- * leader, through a queue in the dynamic shared memory.  The leader puts them by way of get_chunk, which
- * makes room by spilling: when its own part of the scan is over, or, if it has found no room itself, in
- * between.  It never waits for a worker that waits for it: a worker says that it is through before it passes
- * its first tuple, and the leader waits for others only until somebody has said so.
+ * A process that finds no room spills by itself, to files in a set that all share, if the device can do that.
+ * Otherwise a worker whose tuple finds no room is through with the sort, as is one that could not map the
+ * sort's memory: from there on it passes all tuples to the leader, through a queue in the dynamic shared
+ * memory.  The leader puts them by way of get_chunk, which makes room by spilling: when its own part of the
+ * scan is over, or, if it has found no room itself, in between.  It never waits for a worker that waits for
+ * it: a worker says that it is through before it passes its first tuple, and the leader waits for others only
+ * until somebody has said so.
+ *
+ * The files last as long as the dynamic shared memory, until the sorter has ended.
  */
 #include "postgres.h"
 
@@ -25,6 +29,7 @@
 #include "pgstat.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
+#include "storage/sharedfileset.h"
 #include "storage/shm_mq.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
@@ -68,6 +73,7 @@ typedef struct JointShared
 	bool concurrent;
 	SortShareHandle sort; /* pid 0: the sorter can't be shared */
 	HeapScanShare blocks; /* of a build that is not concurrent */
+	SharedFileSet files;  /* of processes that spill by themselves */
 
 	slock_t mutex; /* of all that follows */
 	bool passes;   /* a worker without a part in the sort passes its part of the heap */
@@ -294,6 +300,9 @@ make_shared(JointFeed *joint)
 	if (share != NULL)
 		joint->shared->sort = share->handle;
 	heap_scan_share_init(&joint->shared->blocks, base->heap);
+	SharedFileSetInit(&joint->shared->files, joint->context->seg);
+	if (device->spill_jointly != NULL)
+		device->spill_jointly(base->sorter, &joint->shared->files.fs);
 	SpinLockInit(&joint->shared->mutex);
 	shm_toc_insert(toc, KEY_SHARED, joint->shared);
 
@@ -379,15 +388,24 @@ end_joint_feed(JointFeed *joint)
 	if (base->is_loaded)
 	{
 		Load load = {base->heap, base->index, base->info, base->sorter, base->progress};
-		uint64 loaded = load_finish(joint->load, &load);
+		uint64 loaded = load_finish(joint->load, &load, &base->loaders);
 
 		if (loaded != (uint64) base->index_tuples)
 			elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
 				 RelationGetRelationName(base->index), loaded, base->index_tuples);
 	}
 	release_snapshot(joint);
-	DestroyParallelContext(joint->context);
+	base->context = joint->context;
+}
+
+void
+heap_feed_end(HeapFeed *base)
+{
+	if (base->context == NULL)
+		return;
+	DestroyParallelContext(base->context);
 	ExitParallelMode();
+	base->context = NULL;
 }
 
 /* All that were fed have been sorted, if that was done together: then they are loaded together as well. */
@@ -550,6 +568,11 @@ scan_and_feed(WorkerFeed *worker, ParallelTableScanDesc scan)
 		worker->sorter = device->join(share, key);
 		if (worker->sorter == NULL)
 			return;
+		if (device->spill_jointly != NULL)
+		{
+			SharedFileSetAttach(&worker->shared->files, worker->segment);
+			device->spill_jointly(worker->sorter, &worker->shared->files.fs);
+		}
 	}
 	else
 		note_passes(worker->shared);

@@ -59,7 +59,10 @@ extern bool load_together(LoadShare *share, dsm_segment *segment, const Load *lo
 /* The first process, while others load: reports how far all are. */
 extern void load_report(LoadShare *share, Progress *progress);
 
-/* The first process, when all others have ended: completes the tree.  Returns how many tuples it has. */
-extern uint64 load_finish(LoadShare *share, const Load *load);
+/*
+ * The first process, when all others have ended: completes the tree.  Returns how many tuples it has;
+ * *nloaders: the processes that loaded them.
+ */
+extern uint64 load_finish(LoadShare *share, const Load *load, int *nloaders);
 
 #endif /* GPUSORT_INDEX_LOAD_H */
