@@ -45,7 +45,6 @@ typedef struct IndexBuild
 	double expected_rows;
 	double row_bytes; /* of one row without its key, by estimate */
 	double key_bytes; /* of its key */
-	Progress *progress;
 	Stopwatch watch;  /* since the build began */
 	double sorted_ms; /* until all tuples were in order */
 	SorterStats stats;
@@ -110,7 +109,8 @@ feed_tuples(IndexBuild *build)
 	else
 		heap_feed_alone(&build->feed);
 	report_workers(build);
-	report(PROGRESS_CREATEIDX_TUPLES_TOTAL, build->feed.index_tuples);
+	if (!build->feed.is_loaded)
+		load_report_total(build->feed.index_tuples);
 }
 
 /* The build has needed temporary files: would more memory have helped? */
@@ -146,7 +146,7 @@ sort_tuples(IndexBuild *build)
 	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);
 	stats_count_sort(sorter->device->name, stats);
-	progress_note_processes(build->progress, stats->processes);
+	progress_note_processes(build->feed.progress, stats->processes);
 	if (stats->disk_bytes > 0)
 		report_spill(build, stats);
 	progress_enter(sorter, PROGRESS_RETURNING);
@@ -162,9 +162,9 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 
 	sort_device_set_layout(device, build->feed.key);
 	make_request(build, &request);
-	progress_start(build->progress, device->name, request.expected_rows, request.processes);
+	progress_start(build->feed.progress, device->name, request.expected_rows, request.processes);
 	sorter = build->feed.sorter = device->begin(&request);
-	progress_set_sorter(build->progress, sorter);
+	progress_set_sorter(build->feed.progress, sorter);
 	if (sorter->failure == NULL)
 		feed_tuples(build);
 	return sorter->failure == NULL && sort_tuples(build);
@@ -173,7 +173,7 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 static void
 release_sorter(IndexBuild *build)
 {
-	progress_end(build->progress);
+	progress_end(build->feed.progress);
 	build->feed.sorter->device->end(build->feed.sorter);
 	build->feed.sorter = NULL;
 	heap_feed_end(&build->feed);
@@ -188,6 +188,7 @@ fall_back(IndexBuild *build)
 	stats_count_fallback(sorter->device->name, sorter->failure_reason);
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", sorter->failure)));
 	release_sorter(build);
+	load_report_total(0);
 }
 
 /* ---------------------------------------------------------------- load */
@@ -197,13 +198,12 @@ static void
 load_tuples(IndexBuild *build, IndexTuple first)
 {
 	HeapFeed *feed = &build->feed;
-	Load load = {feed->heap, feed->index, feed->info, feed->sorter};
+	Load load = {feed->heap, feed->index, feed->info, feed->sorter, feed->progress};
 	uint64 loaded = load_alone(&load, first);
 
 	if (loaded != (uint64) feed->index_tuples)
 		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
 			 RelationGetRelationName(feed->index), loaded, feed->index_tuples);
-	progress_note_returned(build->progress, loaded);
 }
 
 /* ---------------------------------------------------------------- the build */
@@ -244,7 +244,7 @@ run_build(IndexBuild *build)
 
 	build->feed.info->ii_ParallelWorkers = index_build_workers(build->feed.info->ii_ParallelWorkers);
 	build->watch = stopwatch_start();
-	build->progress = progress_create();
+	build->feed.progress = progress_create();
 	build->feed.key = index_key_create(build->feed.index);
 	build->expected_rows = index_build_rows(build->feed.heap);
 	device = index_build_uses_gpu(build->expected_rows) ? &sort_device_cuda : &sort_device_cpu;

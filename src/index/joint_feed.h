@@ -12,6 +12,7 @@
 #include "utils/rel.h"
 
 #include "device/sorter.h"
+#include "monitor/progress.h"
 
 /* What is scanned, and what for. */
 typedef struct HeapFeed
@@ -21,6 +22,7 @@ typedef struct HeapFeed
 	IndexInfo *info; /* ii_BrokenHotChain is set if some process met one */
 	SortKey *key;
 	Sorter *sorter;
+	Progress *progress;
 
 	/* Filled by the scan. */
 	double heap_tuples; /* alive ones */

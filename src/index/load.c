@@ -72,7 +72,6 @@ typedef struct Loader
 	UniqueCheck *check; /* NULL: the index is not unique */
 	IndexTuple copy;	/* room for any */
 	LoadShare *share;	/* NULL: this process loads alone */
-	bool reports;		/* does it report progress? */
 	uint64 loaded;		/* by this process */
 	uint64 noted;		/* of these, those that the share knows of */
 } Loader;
@@ -96,6 +95,23 @@ init_loader(Loader *loader, const Load *load, BtreeWriter *writer)
 	loader->copy = palloc(INDEX_SIZE_MASK + 1);
 }
 
+void
+load_report_total(uint64 ntuples)
+{
+	const int params[] = {PROGRESS_CREATEIDX_TUPLES_TOTAL, PROGRESS_SCAN_BLOCKS_TOTAL,
+						  PROGRESS_SCAN_BLOCKS_DONE};
+	const int64 values[] = {ntuples, 0, 0};
+
+	pgstat_progress_update_multi_param(lengthof(params), params, values);
+}
+
+static void
+report_loaded(Progress *progress, uint64 loaded)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+	progress_note_returned(progress, loaded);
+}
+
 static void
 note_loaded(Loader *loader)
 {
@@ -104,8 +120,8 @@ note_loaded(Loader *loader)
 	if (loader->share != NULL)
 		all = pg_atomic_add_fetch_u64(&loader->share->loaded, loader->loaded - loader->noted);
 	loader->noted = loader->loaded;
-	if (loader->reports)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, all);
+	if (loader->load->progress != NULL)
+		report_loaded(loader->load->progress, all);
 }
 
 /* A tuple may stand in memory that is shared with others: what is added is a copy, with the heap's tid. */
@@ -146,7 +162,6 @@ load_alone(const Load *load, IndexTuple first)
 	Loader loader;
 
 	init_loader(&loader, load, btree_writer_begin(load->heap, load->index));
-	loader.reports = true;
 	report_phase();
 	for (IndexTuple tuple = first; tuple != NULL; tuple = load_next_tuple(load->sorter))
 		load_tuple(&loader, tuple);
@@ -279,6 +294,21 @@ is_decided_together(LoadShare *share, Sorter *sorter)
 		   wait_for_decision(share, LOAD_TRIED) == LOAD_TOGETHER;
 }
 
+/* The first process reports that this many tuples are loaded from now on. */
+static void
+report_load(const Load *load, uint64 ntuples)
+{
+	load_report_total(ntuples);
+	report_phase();
+	progress_enter(load->sorter, PROGRESS_RETURNING);
+}
+
+void
+load_report(LoadShare *share, Progress *progress)
+{
+	report_loaded(progress, pg_atomic_read_u64(&share->loaded));
+}
+
 /* The first alive tuple behind a range may equal the last one in it. */
 static void
 check_behind(Loader *loader)
@@ -323,14 +353,13 @@ load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_
 	if (is_first ? !decide_for_all(share, load->sorter, may_load) : !is_decided_together(share, load->sorter))
 		return false;
 	if (is_first)
-		report_phase();
+		report_load(load, share->ntuples);
 	else if (pg_atomic_fetch_add_u32(&share->joined, 1) >= share->nloaders)
 		return true;
 	else
 		btree_share_attach(btree_share_of(share), segment);
 	init_loader(&loader, load, btree_writer_join(btree_share_of(share), load->heap, load->index));
 	loader.share = share;
-	loader.reports = is_first;
 	while ((range = pg_atomic_fetch_add_u32(&share->next_range, 1)) < (uint32) share->nranges)
 		load_range(&loader, range);
 	btree_writer_leave(loader.writer);
@@ -348,6 +377,6 @@ load_finish(LoadShare *share, const Load *load, int *nloaders)
 			 RelationGetRelationName(load->index), loaded, share->ntuples);
 	btree_writers_finish(btree_share_of(share), load->heap, load->index);
 	*nloaders = Min(share->nloaders, pg_atomic_read_u32(&share->joined));
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+	load_report(share, load->progress);
 	return loaded;
 }
