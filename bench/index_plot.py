@@ -3,7 +3,7 @@
 
 Usage: index_plot.py FILE.csv [--out DIR]
 
-Needs Python 3 and matplotlib (Debian: python3-matplotlib).  Times are medians.
+Needs Python 3 and matplotlib (tools/setup plot installs it).  Times are medians.
 """
 import argparse
 import os
