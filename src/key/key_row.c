@@ -38,6 +38,7 @@ struct KeyRow
 	Size null_bits;			  /* where a row has its null bitmap */
 	bool is_index;			  /* are the rows index tuples? */
 	KeyRowColumn tid;		  /* then that of the tuple */
+	Size size;				  /* bytes of memory for a row */
 	MinimalTuple full_row;	  /* one without NULLs but for the columns left out */
 	MinimalTuple partial_row; /* any other */
 };
@@ -250,11 +251,11 @@ finish_create(KeyRow *rows)
 	/* as much as all columns take, each aligned */
 	Size header = Max(MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(rows->natts)),
 					  INDEX_ROW_HEADER + IndexInfoFindDataOffset(INDEX_NULL_MASK));
-	Size size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
 	KeyRow *result = palloc(sizeof(KeyRow));
 
-	rows->full_row = palloc0(size);
-	rows->partial_row = palloc0(size);
+	rows->size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
+	rows->full_row = palloc0(rows->size);
+	rows->partial_row = palloc0(rows->size);
 	make_full_row(rows);
 	*result = *rows;
 	return result;
@@ -320,13 +321,18 @@ is_null(const KeyRowColumn *column, const uint8 *key)
 	return key[column->marker_offset] != column->value_marker;
 }
 
-/* A row some of whose columns are NULL. */
+/*
+ * A row some of whose columns are NULL.  What is between and behind its values is zeros, as in all tuples,
+ * and not what an earlier row had there: amcheck, for one, compares index tuples as bytes.
+ */
 static pg_noinline MinimalTuple
 make_partial_row(const KeyRow *rows, const uint8 *key)
 {
 	MinimalTuple row = rows->partial_row;
-	uint32 offset = begin_row(rows, row, true);
+	uint32 offset;
 
+	memset(row, 0, rows->size);
+	offset = begin_row(rows, row, true);
 	for (int i = 0; i < rows->ncolumns; i++)
 	{
 		const KeyRowColumn *column = &rows->columns[i];
