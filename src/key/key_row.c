@@ -36,9 +36,9 @@ struct KeyRow
 	int ncolumns; /* that are not left out */
 	KeyRowColumn columns[MAX_COLUMNS];
 	Size null_bits;			  /* where a row has its null bitmap */
+	Size row_size;			  /* bytes that any row fits in */
 	bool is_index;			  /* are the rows index tuples? */
 	KeyRowColumn tid;		  /* then that of the tuple */
-	Size size;				  /* bytes of memory for a row */
 	MinimalTuple full_row;	  /* one without NULLs but for the columns left out */
 	MinimalTuple partial_row; /* any other */
 };
@@ -251,11 +251,12 @@ finish_create(KeyRow *rows)
 	/* as much as all columns take, each aligned */
 	Size header = Max(MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(rows->natts)),
 					  INDEX_ROW_HEADER + IndexInfoFindDataOffset(INDEX_NULL_MASK));
+	Size size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
 	KeyRow *result = palloc(sizeof(KeyRow));
 
-	rows->size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
-	rows->full_row = palloc0(rows->size);
-	rows->partial_row = palloc0(rows->size);
+	rows->row_size = size;
+	rows->full_row = palloc0(size);
+	rows->partial_row = palloc0(size);
 	make_full_row(rows);
 	*result = *rows;
 	return result;
@@ -321,17 +322,14 @@ is_null(const KeyRowColumn *column, const uint8 *key)
 	return key[column->marker_offset] != column->value_marker;
 }
 
-/*
- * A row some of whose columns are NULL.  What is between and behind its values is zeros, as in all tuples,
- * and not what an earlier row had there: amcheck, for one, compares index tuples as bytes.
- */
+/* A row some of whose columns are NULL. */
 static pg_noinline MinimalTuple
 make_partial_row(const KeyRow *rows, const uint8 *key)
 {
 	MinimalTuple row = rows->partial_row;
 	uint32 offset;
 
-	memset(row, 0, rows->size);
+	memset(row, 0, rows->row_size); /* what lies between and behind columns is the same in equal rows */
 	offset = begin_row(rows, row, true);
 	for (int i = 0; i < rows->ncolumns; i++)
 	{
