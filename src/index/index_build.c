@@ -25,6 +25,7 @@
 #include "base/stopwatch.h"
 #include "index/index_build.h"
 #include "index/choice.h"
+#include "index/device_choice.h"
 #include "index/index_key.h"
 #include "index/joint_feed.h"
 #include "index/load.h"
@@ -236,6 +237,22 @@ read_first(IndexBuild *build, IndexTuple *first)
 	return build->feed.sorter->failure == NULL;
 }
 
+static const SortDevice *
+choose_device(const IndexBuild *build)
+{
+	const SortKey *key = build->feed.key;
+	BuildShape shape = {
+		.rows = build->expected_rows,
+		.processes = 1 + build->feed.info->ii_ParallelWorkers,
+		.is_fixed = !key->variable,
+		.keys_alone = key->rows != NULL,
+		.key_bytes = build->key_bytes,
+		.row_bytes = build->row_bytes,
+	};
+
+	return build_uses_gpu(&shape) ? &sort_device_cuda : &sort_device_cpu;
+}
+
 static void
 run_build(IndexBuild *build)
 {
@@ -247,8 +264,8 @@ run_build(IndexBuild *build)
 	build->feed.progress = progress_create();
 	build->feed.key = index_key_create(build->feed.index);
 	build->expected_rows = index_build_rows(build->feed.heap);
-	device = index_build_uses_gpu(build->expected_rows) ? &sort_device_cuda : &sort_device_cpu;
 	index_key_estimate(build->feed.index, &build->row_bytes, &build->key_bytes);
+	device = choose_device(build);
 	while (!feed_and_sort(build, device) || !read_first(build, &first))
 	{
 		fall_back(build);

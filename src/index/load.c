@@ -16,6 +16,7 @@
 #include "utils/backend_progress.h"
 
 #include "base/wait_events.h"
+#include "index/btree_levels.h"
 #include "index/index_key.h"
 #include "index/load.h"
 #include "index/unique.h"
@@ -131,7 +132,7 @@ load_tuple(Loader *loader, IndexTuple tuple)
 	CHECK_FOR_INTERRUPTS();
 	if (loader->check != NULL && tid_is_alive(tuple->t_tid))
 		unique_check_next(loader->check, tuple);
-	memcpy(loader->copy, tuple, IndexTupleSize(tuple));
+	btree_copy_tuple(loader->copy, tuple, IndexTupleSize(tuple));
 	loader->copy->t_tid = tid_unmark(tuple->t_tid);
 	btree_writer_add(loader->writer, loader->copy);
 	if (++loader->loaded % REPORT_EVERY == 0)

@@ -94,16 +94,16 @@ bool
 Session::finish_fetch()
 {
 	auto start = std::chrono::steady_clock::now();
-	Fetch fetch = fetches.front();
+	Fetch first = fetches.front();
 	Outcome outcome;
 
 	fetches.pop_front();
-	if (fetch.answer.rows > 0)
-		outcome = job->finish_fetch(fetch.ticket);
+	if (first.answer.rows > 0)
+		outcome = job->finish_fetch(first.ticket);
 	if (!outcome.ok())
 		return fail(outcome);
 	fetch_us += microseconds_since(start);
-	return wire.send(GPUSORTD_ROWS, fetch.answer);
+	return wire.send(GPUSORTD_ROWS, first.answer);
 }
 
 bool
@@ -124,10 +124,10 @@ Session::finish_fetches()
 void
 Session::drop_fetches()
 {
-	for (const Fetch &fetch : fetches)
+	for (const Fetch &dropped : fetches)
 	{
-		if (fetch.answer.rows > 0)
-			(void) job->finish_fetch(fetch.ticket);
+		if (dropped.answer.rows > 0)
+			(void) job->finish_fetch(dropped.ticket);
 	}
 	fetches.clear();
 }
