@@ -159,6 +159,9 @@ run_regression_tests() {
 	run_pg_regress regress 900 "$PGXS_DIR/src/test/regress/pg_regress" --inputdir=regress --dbname=gpusort_regression "${tests[@]}"
 }
 
+# The same with low thresholds, by which more processes write an index than there are pages for.
+run_tight_regression_tests() { PGOPTIONS='-c tests.unused_blocks=200' run_regression_tests "$@"; }
+
 # All specs that are to run, or those given.
 run_isolation_tests() {
 	local specs=("$@")

@@ -388,7 +388,7 @@ feed_outcome(SortShare *share)
 	SpinLockAcquire(&share->mutex);
 	if (share->closed)
 		outcome = FEED_CLOSED;
-	else if (share->overflowed || share->failed)
+	else if ((share->overflowed && !share->spills_jointly) || share->failed)
 		outcome = FEED_BROKEN;
 	else if (share->nfed == share->nentered)
 	{

@@ -65,8 +65,9 @@ struct SortShare
 	int nentered;
 	int nfed; /* processes that are through with their part of the input */
 	bool closed;
-	bool overflowed; /* some row is passed up to the first process, for want of room */
-	bool failed;	 /* the device can't go on: the sort must start again */
+	bool overflowed;	 /* some row is passed up to the first process, for want of room */
+	bool spills_jointly; /* but then nothing is passed up: each process finds room for its rows by itself */
+	bool failed;		 /* the device can't go on: the sort must start again */
 	SortFailureReason failure_reason;
 	char failure[256];
 	int nmet;		  /* processes that wait for the others to come as far */
@@ -119,7 +120,7 @@ extern void sort_share_note_fed(SortShare *share, int process);
 
 /*
  * Waits until all that entered are through with the input, and closes the sort: true.  False, and not closed:
- * rows were passed up, or the device has failed.  Checks for interrupts.
+ * rows are passed up, or the device has failed.  Checks for interrupts.
  */
 extern bool sort_share_wait_all_fed(SortShare *share);
 

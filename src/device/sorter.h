@@ -33,6 +33,7 @@
 #include "postgres.h"
 
 #include "access/tupdesc.h"
+#include "storage/fileset.h"
 
 #include "key/sort_key.h"
 #include "monitor/sort_stats.h"
@@ -60,6 +61,7 @@ typedef struct SortRequest
 	bool random_access; /* will it be read backwards, again, or from a mark? */
 	bool shared;		/* will other processes feed it too? */
 	int processes;		/* at most, this one included */
+	bool read_jointly;	/* will all that feed it ask read_together? */
 	uint64 rows_wanted; /* the first so many are; 0: all */
 	bool with_ties;		/* and those equal to the last of them */
 	double expected_rows;
@@ -118,22 +120,34 @@ struct SortDevice
 	Sorter *(*join)(SortShare *share, const SortKey *key);
 
 	/*
+	 * In every process that feeds, the first one included, before it gets a chunk, and there before others
+	 * join: a process that finds no room is to spill by itself, to files of this set, and not to pass rows to
+	 * the first one.  Of index tuples, and without bounds.  files: must outlive the sorter.  NULL: the device
+	 * can't.
+	 */
+	void (*spill_jointly)(Sorter *sorter, FileSet *files);
+
+	/*
 	 * This process's part of the input is over, and no chunk is outstanding.  There may be rows to take back
 	 * then.  May wait for others and sort together with them.
 	 */
 	void (*finish_feed)(Sorter *sorter);
 
 	/*
-	 * After finish_feed, in every process that fed, before the first one performs: have they sorted together,
-	 * so that each of them can read all of the rows, so many?  Then it can by next, forwards from the row
-	 * that it seeks.  NULL: rows are never there for others than the first process.
+	 * After finish_feed, in every process that fed, before the first one performs, if the request said so:
+	 * are the rows sorted, so that each of them can read all of them, so many?  Then it can by next, in
+	 * ranges.  May sort, and wait for others.  NULL: rows are never there for others than the first process.
 	 */
 	bool (*read_together)(Sorter *sorter, uint64 *nrows);
 
-	/* The next row is this one, from 0; for who reads together with others. */
-	void (*seek)(Sorter *sorter, uint64 row);
+	/*
+	 * The next rows, forwards, are those of this range, one of nranges of the order that have about the same
+	 * number of rows; for who reads together with others.  pass_range_end: then those behind it.
+	 */
+	void (*seek_range)(Sorter *sorter, int range, int nranges);
+	void (*pass_range_end)(Sorter *sorter);
 
-	/* Sorts.  No chunk may be outstanding. */
+	/* Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding. */
 	void (*perform)(Sorter *sorter);
 
 	/*

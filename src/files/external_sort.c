@@ -20,6 +20,7 @@
 #include "files/merge.h"
 #include "files/merged_rows.h"
 #include "files/run.h"
+#include "files/shared_runs.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
 #ifndef MAX_LEVELS
@@ -42,8 +43,9 @@
 
 /*
  * Rows that hold their sort columns are written without their keys, and these are made again when they are
- * read; but for keys of less than this part of a row, which are next to nothing, and those of more than so
- * many times a row, which are of columns that are compressed or stored out of line.
+ * read; but for keys of less than this part of a row, which are next to nothing, unless rows are index
+ * tuples, whose columns are at hand; and keys of more than so many times a row, which are of columns that are
+ * compressed or stored out of line.
  */
 #define SMALL_KEY_PART 8
 #define LARGE_KEY_TIMES 4
@@ -64,6 +66,10 @@ struct ExternalSort
 	bool random_access;
 	MemoryContext context;
 	SorterStats *stats;
+
+	FileSet *files; /* whose files are for other processes, too; NULL: this one alone */
+	int process;
+	int nfiles; /* made there so far */
 
 	int fan_in; /* runs that can be merged at once */
 	RunLevel levels[MAX_LEVELS];
@@ -90,6 +96,8 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool
 {
 	ExternalSort *external = palloc0(sizeof(ExternalSort));
 
+	if (key->index_rows != NULL)
+		rows = key->index_rows;
 	external->key = key;
 	external->row_keys = rows != NULL ? row_keys_create(key, rows) : NULL;
 	external->limit = memory_limit;
@@ -100,7 +108,22 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool
 	return external;
 }
 
+void
+external_sort_share(ExternalSort *external, FileSet *files, int process)
+{
+	external->files = files;
+	external->process = process;
+}
+
 /* ---------------------------------------------------------------- runs */
+
+static RunFile *
+create_file(ExternalSort *external)
+{
+	if (external->files == NULL)
+		return run_file_create();
+	return run_file_create_shared(external->files, external->process, external->nfiles++);
+}
 
 /* A new run on a level that has room for it. */
 static Run *
@@ -112,7 +135,7 @@ add_run(ExternalSort *external, int level_number, const RunFormat *format)
 	if (level->runs == NULL)
 		level->runs = palloc(sizeof(Run *) * external->fan_in);
 	if (level->file == NULL)
-		level->file = run_file_create();
+		level->file = create_file(external);
 	return level->runs[level->nruns++] = run_create(level->file, format);
 }
 
@@ -139,7 +162,7 @@ count_runs(const ExternalSort *external)
 
 /* Is making the keys again out of rows better than having them written and read? */
 static bool
-keys_are_better_made(SortedRows *sorted)
+keys_are_better_made(const ExternalSort *external, SortedRows *sorted)
 {
 	uint64 step = sorted->nrows / KEY_SAMPLES + 1;
 	Size keys = 0;
@@ -151,7 +174,9 @@ keys_are_better_made(SortedRows *sorted)
 								 : sorted->squeeze.nwords * sizeof(uint64);
 		rows += sorted_rows_row(sorted, i)->t_len;
 	}
-	return keys * SMALL_KEY_PART > rows && keys <= rows * LARGE_KEY_TIMES;
+	if (keys * SMALL_KEY_PART <= rows && external->key->index_rows == NULL)
+		return false;
+	return keys <= rows * LARGE_KEY_TIMES;
 }
 
 static RunContent
@@ -159,7 +184,8 @@ choose_content(const ExternalSort *external, SortedRows *sorted)
 {
 	if (sorted->rows != NULL)
 		return RUN_KEYS;
-	return external->row_keys != NULL && keys_are_better_made(sorted) ? RUN_ROWS : RUN_KEYS_AND_ROWS;
+	return external->row_keys != NULL && keys_are_better_made(external, sorted) ? RUN_ROWS
+																				: RUN_KEYS_AND_ROWS;
 }
 
 static void
@@ -236,8 +262,12 @@ external_sort_memory(const ExternalSort *external)
 
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
-		if (external->levels[i].nruns > 0)
+		const RunLevel *level = &external->levels[i];
+
+		if (level->nruns > 0)
 			bytes += external->fan_in * sizeof(Run *) + BUFFILE_MEMORY;
+		for (int j = 0; j < level->nruns; j++)
+			bytes += level->runs[j]->room_for_places * sizeof(RunPlace);
 	}
 	return bytes;
 }
@@ -276,27 +306,34 @@ write_merged(Merger *merger, Run *run)
 	}
 }
 
-/* Merges the first nruns runs of a level into one on the next level, which has room for it. */
+/* Merges runs that were taken off their levels into one on this level, which has room for it. */
 static void
-merge_up(ExternalSort *external, int level, int nruns)
+merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 {
-	Run **runs = palloc(sizeof(Run *) * nruns);
-	RunContent content;
+	RunContent content = runs[0]->format.content;
 	Merger *merger;
 	Run *run;
 
-	take_runs(&external->levels[level], nruns, runs);
-	content = runs[0]->format.content;
 	for (int i = 0; i < nruns; i++)
 	{
 		if (runs[i]->format.content == RUN_ROWS)
 			content = RUN_ROWS;
 	}
 	merger = begin_merge(external, runs, nruns, 0);
-	run = add_run_of_any(external, level + 1, content);
+	run = add_run_of_any(external, level, content);
 	write_merged(merger, run);
 	external->stats->disk_bytes += run->bytes;
 	merger_end(merger);
+}
+
+/* Merges the first nruns runs of a level into one on the next level, which has room for it. */
+static void
+merge_up(ExternalSort *external, int level, int nruns)
+{
+	Run **runs = palloc(sizeof(Run *) * nruns);
+
+	take_runs(&external->levels[level], nruns, runs);
+	merge_runs(external, runs, nruns, level + 1);
 	pfree(runs);
 }
 
@@ -340,14 +377,12 @@ reduce_runs(ExternalSort *external)
 	}
 }
 
-/* Takes all runs off their levels, and begins to merge them on the fly. */
-static void
-begin_last_merge(ExternalSort *external)
+/* Takes all runs off their levels; palloc'd. */
+static Run **
+take_all_runs(ExternalSort *external, int *nruns)
 {
-	int nruns = count_runs(external);
-	Run **runs = palloc(sizeof(Run *) * nruns);
+	Run **runs = palloc(sizeof(Run *) * Max(count_runs(external), 1));
 	Run **end = runs;
-	Merger *merger;
 
 	for (int i = 0; i < MAX_LEVELS; i++)
 	{
@@ -357,6 +392,18 @@ begin_last_merge(ExternalSort *external)
 			take_runs(&external->levels[i], of_level, end);
 		end += of_level;
 	}
+	*nruns = end - runs;
+	return runs;
+}
+
+/* Begins to merge all runs on the fly. */
+static void
+begin_last_merge(ExternalSort *external)
+{
+	int nruns;
+	Run **runs = take_all_runs(external, &nruns);
+	Merger *merger;
+
 	merger = begin_merge(external, runs, nruns, external->random_access ? merged_rows_memory(nruns) : 0);
 	external->result =
 		merged_rows_create(merger, external->key->rows, external->random_access, external->stats);
@@ -372,6 +419,62 @@ external_sort_finish(ExternalSort *external)
 	reduce_runs(external);
 	begin_last_merge(external);
 	external->stats->merge_ms += stopwatch_ms(watch);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------- runs of several processes */
+
+/* Takes all runs off their levels, so many at most: the first ones, of the lowest levels, are merged. */
+static Run **
+take_few_runs(ExternalSort *external, int most, int *nruns)
+{
+	Run **runs;
+	int excess;
+
+	reduce_runs(external);
+	runs = take_all_runs(external, nruns);
+	excess = *nruns - most;
+	if (excess > 0)
+	{
+		merge_runs(external, runs, excess + 1, 0);
+		take_runs(&external->levels[0], 1, &runs[excess]);
+		memmove(runs, runs + excess, sizeof(Run *) * most);
+		*nruns = most;
+	}
+	return runs;
+}
+
+void
+external_sort_publish(ExternalSort *external, int nprocesses)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	Stopwatch watch = stopwatch_start();
+	int nruns;
+	Run **runs = take_few_runs(external, Max(external->fan_in / nprocesses, 1), &nruns);
+
+	shared_runs_publish(external->files, external->process, runs, nruns);
+	external->stats->merge_ms += stopwatch_ms(watch);
+	external_sort_end(external);
+	MemoryContextSwitchTo(old);
+}
+
+void
+external_sort_adopt(ExternalSort *external, FileSet *files, int nprocesses)
+{
+	MemoryContext old = MemoryContextSwitchTo(external->context);
+	RunLevel *level = &external->levels[0];
+	int nruns;
+	Run **runs = shared_runs_open(files, nprocesses, &nruns);
+
+	if (level->runs == NULL)
+		level->runs = palloc(sizeof(Run *) * external->fan_in);
+	for (int i = 0; i < nruns; i++)
+	{
+		if (external_sort_is_full(external))
+			external_sort_merge_full_levels(external);
+		level->runs[level->nruns++] = runs[i];
+	}
+	pfree(runs);
 	MemoryContextSwitchTo(old);
 }
 

@@ -7,6 +7,8 @@
 
 #include "postgres.h"
 
+#include "storage/fileset.h"
+
 #include "files/run.h"
 #include "monitor/sort_stats.h"
 #include "sort/sorted_rows.h"
@@ -15,12 +17,19 @@ typedef struct ExternalSort ExternalSort;
 
 /*
  * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on. rows:
- * of rows that hold all their sort columns; NULL: they don't, or not all; key and rows must outlive it.
- * memory_limit: bytes for merging; random_access: the result will be read backwards or again; stats: where it
- * counts bytes, runs, passes, time and the highest use of memory.
+ * of rows that hold all their sort columns; NULL: they don't, or not all, unless the key says that they are
+ * index tuples; key and rows must outlive it.  memory_limit: bytes for merging; random_access: the result
+ * will be read backwards or again; stats: where it counts bytes, runs, passes, time and the highest use of
+ * memory.
  */
 extern ExternalSort *external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit,
 										  bool random_access, SorterStats *stats);
+
+/*
+ * Before the first run: other processes are to read them.  The files are of this set, and this process has a
+ * number there, from 0.
+ */
+extern void external_sort_share(ExternalSort *external, FileSet *files, int process);
 
 /* Writes the rows out as a run.  Must not be full. */
 extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
@@ -49,6 +58,15 @@ extern MinimalTuple external_sort_next(ExternalSort *external, bool forward);
 extern void external_sort_rewind(ExternalSort *external);
 extern void external_sort_mark(ExternalSort *external);
 extern void external_sort_restore(ExternalSort *external);
+
+/*
+ * Instead of finish: merges runs until there are no more than can be merged at once with as many of each of
+ * nprocesses processes, publishes them (shared_runs.h), and ends.
+ */
+extern void external_sort_publish(ExternalSort *external, int nprocesses);
+
+/* Before finish: takes the runs that so many processes have published, besides its own. */
+extern void external_sort_adopt(ExternalSort *external, FileSet *files, int nprocesses);
 
 /* Removes the files. */
 extern void external_sort_end(ExternalSort *external);

@@ -19,7 +19,8 @@ typedef struct Contender
 struct Merger
 {
 	int nruns;
-	bool started;
+	bool positioned;   /* do the readers stand on their first records? */
+	bool started;	   /* then: is the winner known? */
 	Contender winner;  /* the least record */
 	Contender *losers; /* losers[i], 1 <= i < nruns: who lost at inner node i */
 	RunReader *readers;
@@ -117,7 +118,7 @@ merger_next(Merger *merger)
 	}
 	else
 	{
-		for (int i = 0; i < merger->nruns; i++)
+		for (int i = 0; i < merger->nruns && !merger->positioned; i++)
 			run_reader_next(&merger->readers[i]);
 		merger->winner = play(merger, 1);
 		merger->started = true;
@@ -154,7 +155,21 @@ merger_seek(Merger *merger, const RunPosition *places)
 {
 	for (int i = 0; i < merger->nruns; i++)
 		run_reader_seek(&merger->readers[i], &places[i]);
-	merger->started = false;
+	merger->positioned = merger->started = false;
+}
+
+void
+merger_skip(Merger *merger, const KeyStart *first)
+{
+	for (int i = 0; i < merger->nruns; i++)
+	{
+		RunReader *reader = &merger->readers[i];
+
+		do
+			run_reader_next(reader);
+		while (!reader->ended && run_reader_is_before(reader, first));
+	}
+	merger->positioned = true;
 }
 
 void

@@ -31,6 +31,9 @@ extern int64 merger_rows(const Merger *merger);
 extern void merger_tell(const Merger *merger, RunPosition *places);
 extern void merger_seek(Merger *merger, const RunPosition *places);
 
+/* After merger_seek, before the next record is asked for: leaves out those that come before this key. */
+extern void merger_skip(Merger *merger, const KeyStart *first);
+
 /* Drops the runs too. */
 extern void merger_end(Merger *merger);
 

@@ -90,19 +90,6 @@ places_of(const MergedRows *rows, int64 stretch)
 	return rows->places + stretch * merger_runs(rows->merger);
 }
 
-/* The current row of a reader, good until the next call. */
-static inline MinimalTuple
-row_of(const MergedRows *rows, const RunReader *reader)
-{
-	uint64 key[KEY_MAX_WORDS];
-
-	if (reader->run->format.content != RUN_KEYS)
-		return reader->row;
-	for (int i = 0; i < reader->run->format.squeeze.full_words; i++)
-		key[i] = KEY_WORD_TO_HOST(reader->fixed_key[i]);
-	return key_row_make(rows->key_row, (const uint8 *) key);
-}
-
 /* The merger's next row, which there must be. */
 static MinimalTuple
 merge_row(MergedRows *rows)
@@ -115,7 +102,7 @@ merge_row(MergedRows *rows)
 		rows->next_stretch += rows->stretch_rows;
 	}
 	rows->merged++;
-	return row_of(rows, reader);
+	return run_reader_row(reader, rows->key_row);
 }
 
 /* The first row of a stretch that is known will be the merger's next one. */

@@ -16,6 +16,7 @@ typedef struct RowKeys RowKeys;
 
 /*
  * For rows of this kind, which hold all their sort columns; in CurrentMemoryContext.  desc must outlive it.
+ * Rows are index tuples if the key says so.
  */
 extern RowKeys *row_keys_create(const SortKey *key, TupleDesc desc);
 

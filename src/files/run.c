@@ -4,6 +4,8 @@
  */
 #include "postgres.h"
 
+#include <fcntl.h>
+
 #include "base/pg_compat.h"
 #include "files/run.h"
 
@@ -17,6 +19,14 @@
 /* A head and a key's size. */
 #define HEAD_SIZE_MAX (2 * NUMBER_SIZE_MAX + ROW_HEADER_SIZE)
 
+/* Bytes between the places of a run, as long as there are not too many. */
+#ifndef PLACE_DISTANCE_MIN
+#define PLACE_DISTANCE_MIN (16 * 1024)
+#endif
+
+/* A run has room for so many of them at first. */
+#define RUN_PLACES_MIN 8
+
 /* What a record has before its row's body, but for a variable key. */
 #define FRONT_SIZE_MAX (HEAD_SIZE_MAX + KEY_MAX_WORDS * sizeof(uint64))
 
@@ -29,6 +39,60 @@ run_file_create(void)
 	return file;
 }
 
+static RunFile *
+shared_file(FileSet *set, int process, int number, char *name)
+{
+	RunFile *file = palloc0(sizeof(RunFile));
+
+	file->set = set;
+	file->process = process;
+	file->number = number;
+	snprintf(name, MAXPGPATH, "run.%d.%d", process, number);
+	return file;
+}
+
+RunFile *
+run_file_create_shared(FileSet *set, int process, int number)
+{
+	char name[MAXPGPATH];
+	RunFile *file = shared_file(set, process, number, name);
+
+	file->file = BufFileCreateFileSet(set, name);
+	return file;
+}
+
+RunFile *
+run_file_open_shared(FileSet *set, int process, int number)
+{
+	char name[MAXPGPATH];
+	RunFile *file = shared_file(set, process, number, name);
+
+	file->file = BufFileOpenFileSet(set, name, O_RDONLY, false);
+	file->stays = true;
+	return file;
+}
+
+void
+run_file_export(RunFile *file)
+{
+	BufFileExportFileSet(file->file);
+	file->stays = true;
+}
+
+static void
+run_file_close(RunFile *file)
+{
+	char name[MAXPGPATH];
+
+	BufFileClose(file->file);
+	if (file->set != NULL && !file->stays)
+	{
+		snprintf(name, MAXPGPATH, "run.%d.%d", file->process, file->number);
+		BufFileDeleteFileSet(file->set, name, false);
+	}
+	pfree(file);
+}
+
 Run *
 run_create(RunFile *file, const RunFormat *format)
 {
@@ -37,6 +101,8 @@ run_create(RunFile *file, const RunFormat *format)
 	run->file = file;
 	run->offset = file->bytes;
 	run->format = *format;
+	run->place_distance = PLACE_DISTANCE_MIN;
+	run->next_place = file->set != NULL ? 0 : PG_UINT64_MAX;
 	file->nruns++;
 	return run;
 }
@@ -45,11 +111,71 @@ void
 run_drop(Run *run)
 {
 	if (--run->file->nruns == 0)
-	{
-		BufFileClose(run->file->file);
-		pfree(run->file);
-	}
+		run_file_close(run->file);
+	if (run->places != NULL)
+		pfree(run->places);
 	pfree(run);
+}
+
+/* ---------------------------------------------------------------- places */
+
+static void
+variable_key_start(const void *key, Size size, KeyStart *start)
+{
+	memset(start, 0, sizeof(*start));
+	memcpy(start->words, key, Min(size, sizeof(start->words)));
+	for (int i = 0; i < KEY_MAX_WORDS; i++)
+		start->words[i] = KEY_WORD_TO_HOST(start->words[i]);
+}
+
+/* Every other place is forgotten. */
+static void
+thin_places(Run *run)
+{
+	for (int i = 0; i < RUN_PLACES_MAX / 2; i++)
+		run->places[i] = run->places[2 * i];
+	run->nplaces = RUN_PLACES_MAX / 2;
+	run->place_distance *= 2;
+}
+
+static void
+add_room_for_places(Run *run)
+{
+	bool is_first = run->places == NULL;
+
+	run->room_for_places = is_first ? RUN_PLACES_MIN : Min(2 * run->room_for_places, RUN_PLACES_MAX);
+	run->places = is_first ? palloc(sizeof(RunPlace) * run->room_for_places)
+						   : repalloc(run->places, sizeof(RunPlace) * run->room_for_places);
+}
+
+/* The record that is written next has this key. */
+static void
+note_place(Run *run, const KeyStart *key)
+{
+	if (run->nplaces == RUN_PLACES_MAX)
+		thin_places(run);
+	else if (run->nplaces == run->room_for_places)
+		add_room_for_places(run);
+	run->places[run->nplaces++] = (RunPlace){*key, {run->bytes, run->header}};
+	run->next_place = run->bytes + run->place_distance;
+}
+
+static pg_noinline void
+note_fixed_place(Run *run, const uint64 *key)
+{
+	KeyStart start = {0};
+
+	key_squeeze_expand_words(&run->format.squeeze, key, start.words);
+	note_place(run, &start);
+}
+
+static pg_noinline void
+note_variable_place(Run *run, const void *key, Size key_size)
+{
+	KeyStart start;
+
+	variable_key_start(key, key_size, &start);
+	note_place(run, &start);
 }
 
 /* ---------------------------------------------------------------- writing */
@@ -128,6 +254,8 @@ run_write_fixed(Run *run, const uint64 *key, MinimalTuple row)
 	uint8 front[FRONT_SIZE_MAX];
 	uint8 *end;
 
+	if (unlikely(run->bytes >= run->next_place))
+		note_fixed_place(run, key);
 	switch (run->format.content)
 	{
 		case RUN_ROWS:
@@ -152,6 +280,8 @@ run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row)
 	uint8 front[FRONT_SIZE_MAX];
 	uint8 *end;
 
+	if (unlikely(run->bytes >= run->next_place))
+		note_variable_place(run, key, key_size);
 	if (run->format.content == RUN_ROWS)
 	{
 		write_row(run, row);
@@ -431,6 +561,30 @@ run_reader_compare_rest(const RunReader *a, const RunReader *b)
 			return a->fixed_key[w] < b->fixed_key[w] ? -1 : 1;
 	}
 	return 0;
+}
+
+void
+run_reader_key_start(const RunReader *reader, KeyStart *start)
+{
+	if (reader->run->format.variable)
+		variable_key_start(reader->key, reader->key_size, start);
+	else
+	{
+		memset(start, 0, sizeof(*start));
+		memcpy(start->words, reader->fixed_key, reader->run->format.squeeze.full_words * sizeof(uint64));
+	}
+}
+
+MinimalTuple
+run_reader_row(const RunReader *reader, KeyRow *key_row)
+{
+	uint64 key[KEY_MAX_WORDS];
+
+	if (reader->run->format.content != RUN_KEYS)
+		return reader->row;
+	for (int i = 0; i < reader->run->format.squeeze.full_words; i++)
+		key[i] = KEY_WORD_TO_HOST(reader->fixed_key[i]);
+	return key_row_make(key_row, (const uint8 *) key);
 }
 
 void

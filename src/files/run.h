@@ -20,6 +20,9 @@
  * written to a file while another one is read from it.  The files belong to the current resource owner: an
  * abort removes them, and temp_file_limit, log_temp_files and pg_stat_database see them like those of any
  * sort.
+ *
+ * Runs that several processes read are in files of a FileSet, which its owner removes; what others need to
+ * know of them, places at which they can begin to read among it, is passed on by shared_runs.h.
  */
 #ifndef GPUSORT_FILES_RUN_H
 #define GPUSORT_FILES_RUN_H
@@ -28,8 +31,10 @@
 
 #include "access/htup_details.h"
 #include "storage/buffile.h"
+#include "storage/fileset.h"
 
 #include "files/row_keys.h"
+#include "key/key_row.h"
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 
@@ -39,6 +44,12 @@ typedef struct RunFile
 	BufFile *file;
 	uint64 bytes; /* written so far, by all runs */
 	int nruns;
+
+	/* For several processes. */
+	FileSet *set; /* NULL: for this one alone */
+	int process;  /* whose it is, and the number that it has there */
+	int number;
+	bool stays; /* others read it: closed, but not removed */
 } RunFile;
 
 typedef enum RunContent
@@ -63,6 +74,29 @@ typedef struct RowHeader
 	uint8 t_hoff;
 } RowHeader;
 
+/* Where a record stands in its run. */
+typedef struct RunPosition
+{
+	uint64 at;
+	RowHeader header; /* its own, or that of the one before */
+} RunPosition;
+
+/* The beginning of a key, zeros behind its end; of a fixed one all of it.  Words in host order. */
+typedef struct KeyStart
+{
+	uint64 words[KEY_MAX_WORDS];
+} KeyStart;
+
+/* A record at which reading can begin. */
+typedef struct RunPlace
+{
+	KeyStart key;
+	RunPosition position;
+} RunPlace;
+
+/* A run notes so many at most; half of them, once they were that many. */
+#define RUN_PLACES_MAX 128
+
 typedef struct Run
 {
 	RunFile *file;
@@ -73,10 +107,26 @@ typedef struct Run
 	uint64 rows;
 	Size largest_row; /* bytes of memory for any of its rows */
 	Size largest_key; /* and for any of its variable keys that are written */
+
+	/* Of files for several processes; the first place is the first record. */
+	RunPlace *places;
+	int nplaces;
+	int room_for_places;
+	uint64 place_distance; /* bytes between them */
+	uint64 next_place;	   /* the next one is noted there */
 } Run;
 
 /* A new file without runs, in CurrentMemoryContext. */
 extern RunFile *run_file_create(void);
+
+/* The same for several processes, in their files: of this process and number, which no other one has. */
+extern RunFile *run_file_create_shared(FileSet *set, int process, int number);
+
+/* In another process, when it has been exported: to be read. */
+extern RunFile *run_file_open_shared(FileSet *set, int process, int number);
+
+/* Nothing is written to it any more: others may open it. */
+extern void run_file_export(RunFile *file);
 
 /* A new run at the file's end, in CurrentMemoryContext, to be written before the next one there. */
 extern Run *run_create(RunFile *file, const RunFormat *format);
@@ -90,7 +140,7 @@ extern void run_write_variable(Run *run, const void *key, Size key_size, Minimal
 /* Adds a row to a run of rows. */
 extern void run_write_row(Run *run, MinimalTuple row);
 
-/* Removes the run, and the file with its last one. */
+/* Removes the run, and the file with its last one unless others read that. */
 extern void run_drop(Run *run);
 
 /* Reads a run from its start. */
@@ -130,19 +180,42 @@ extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKe
 /* Goes to the next record; the one before is gone.  Stays at the end. */
 extern void run_reader_next(RunReader *reader);
 
-/* Where a record stands in its run. */
-typedef struct RunPosition
-{
-	uint64 at;
-	RowHeader header; /* its own, or that of the one before */
-} RunPosition;
-
 /* Tells where the current record stands, or the end; goes there, to before that record. */
 extern void run_reader_tell(const RunReader *reader, RunPosition *place);
 extern void run_reader_seek(RunReader *reader, const RunPosition *place);
 
 /* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
 extern int run_reader_compare_rest(const RunReader *a, const RunReader *b);
+
+/* The beginning of the current record's key; there must be one. */
+extern void run_reader_key_start(const RunReader *reader, KeyStart *start);
+
+/* Orders beginnings of keys: less than, equal to or more than 0. */
+static inline int
+key_start_compare(const KeyStart *a, const KeyStart *b)
+{
+	for (int i = 0; i < KEY_MAX_WORDS; i++)
+	{
+		if (a->words[i] != b->words[i])
+			return a->words[i] < b->words[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+/* Does the current record, which there must be, come before this beginning of a key? */
+static inline bool
+run_reader_is_before(const RunReader *reader, const KeyStart *start)
+{
+	KeyStart own;
+
+	if (likely(reader->word != start->words[0]))
+		return reader->word < start->words[0];
+	run_reader_key_start(reader, &own);
+	return key_start_compare(&own, start) < 0;
+}
+
+/* The row of the current record, good until the next call; key_row makes it if the run has keys alone. */
+extern MinimalTuple run_reader_row(const RunReader *reader, KeyRow *key_row);
 
 /* Frees what the reader has; the run stays. */
 extern void run_reader_close(RunReader *reader);

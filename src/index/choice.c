@@ -15,13 +15,15 @@
 #include "base/guc.h"
 #include "index/choice.h"
 #include "index/index_key.h"
-#include "plan/choice.h"
 
-/* In mode auto, tables that are expected to have no more rows are left alone: nobody waits for them. */
-#define ROWS_MIN 10000
+/*
+ * In mode auto, tables that are expected to have no more rows are left alone: their builds take a millisecond
+ * either way (docs/performance.md).
+ */
+#define ROWS_MIN 1000
 
-/* With gpusort.backend auto, tables of fewer rows don't go to a card. */
-#define GPU_ROWS_MIN 1e6
+/* Kilobytes of maintenance_work_mem that a process needs, whatever the table's parallel_workers. */
+#define KILOBYTES_PER_PROCESS_MIN 512
 
 bool
 index_builds_are_on(Declined *why_not)
@@ -69,6 +71,12 @@ index_is_parallel_safe(Node *expression)
 	return expression == NULL || max_parallel_hazard(&query) == PROPARALLEL_SAFE;
 }
 
+int
+index_build_workers(int nworkers)
+{
+	return Max(Min(nworkers, maintenance_work_mem / KILOBYTES_PER_PROCESS_MIN - 1), 0);
+}
+
 /* By the rules of plan_create_index_workers(), in their order. */
 const char *
 index_build_why_few_workers(Relation heap, Relation index, int nworkers)
@@ -82,15 +90,11 @@ index_build_why_few_workers(Relation heap, Relation index, int nworkers)
 		return "an expression of the index is not parallel safe";
 	if (limit >= 0 && nworkers == limit)
 		return "the table's parallel_workers says so";
+	if (limit >= 0 && nworkers == index_build_workers(limit))
+		return "maintenance_work_mem has not 512 kB for each process";
 	if (maintenance_work_mem / (nworkers + 2) < INDEX_KILOBYTES_PER_PROCESS)
 		return "maintenance_work_mem has not 32 MB for each process";
 	return "the table is not large enough for more, see min_parallel_table_scan_size";
-}
-
-bool
-index_build_uses_gpu(double rows)
-{
-	return (gpusort_backend == GPUSORT_BACKEND_CUDA || rows >= GPU_ROWS_MIN) && sort_may_use_gpu();
 }
 
 bool

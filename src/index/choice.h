@@ -30,11 +30,14 @@ extern const char *index_build_why_few_workers(Relation heap, Relation index, in
 /* Kilobytes of maintenance_work_mem that PostgreSQL wants for each process of a parallel build. */
 #define INDEX_KILOBYTES_PER_PROCESS (32 * 1024)
 
+/*
+ * How many of the workers that PostgreSQL would have, which may be as many as a table's parallel_workers
+ * says, have memory to sort in?
+ */
+extern int index_build_workers(int nworkers);
+
 /* May an expression, or a list of them, be computed in a worker? NULL: yes. */
 extern bool index_is_parallel_safe(Node *expression);
-
-/* Does the build for a table of so many rows begin on a card? */
-extern bool index_build_uses_gpu(double rows);
 
 /* How many rows the table is expected to have. */
 extern double index_build_rows(Relation heap);

@@ -5,27 +5,35 @@
  * Every process takes parts of one scan of the heap (heap_scan.h) and puts index tuples into the one sort
  * (device/participants.h).  A concurrent build, which has a snapshot, is PostgreSQL's own scan.
  *
- * A worker whose tuple finds no room is through with the sort: from there on it passes all tuples to the
- * leader, through a queue in the dynamic shared memory.  The leader puts them by way of get_chunk, which
- * makes room by spilling: when its own part of the scan is over, or, if it has found no room itself, in
- * between.  It never waits for a worker that waits for it: a worker says that it is through before it passes
- * its first tuple, and the leader waits for others only until somebody has said so.
+ * A process that finds no room spills by itself, to files in a set that all share, if the device can do that.
+ * Otherwise a worker whose tuple finds no room is through with the sort, as is one that could not map the
+ * sort's memory: from there on it passes all tuples to the leader, through a queue in the dynamic shared
+ * memory.  The leader puts them by way of get_chunk, which makes room by spilling: when its own part of the
+ * scan is over, or, if it has found no room itself, in between.  It never waits for a worker that waits for
+ * it: a worker says that it is through before it passes its first tuple, and the leader waits for others only
+ * until somebody has said so.
+ *
+ * The files last as long as the dynamic shared memory, until the sorter has ended.
  */
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/nbtree.h"
 #include "access/parallel.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/index.h"
+#include "commands/progress.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/latch.h"
 #include "storage/proc.h"
+#include "storage/sharedfileset.h"
 #include "storage/shm_mq.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
+#include "utils/backend_progress.h"
 #include "utils/backend_status.h"
 #include "utils/snapmgr.h"
 
@@ -54,6 +62,9 @@
 /* The leader, while it feeds alone, looks into the queues each time it has put so many tuples. */
 #define LOOK_EVERY 1024
 
+/* Milliseconds between two reports of progress, while it waits for the others. */
+#define REPORT_EVERY_MS 100
+
 /* What leader and workers share. */
 typedef struct JointShared
 {
@@ -62,6 +73,7 @@ typedef struct JointShared
 	bool concurrent;
 	SortShareHandle sort; /* pid 0: the sorter can't be shared */
 	HeapScanShare blocks; /* of a build that is not concurrent */
+	SharedFileSet files;  /* of processes that spill by themselves */
 
 	slock_t mutex; /* of all that follows */
 	bool passes;   /* a worker without a part in the sort passes its part of the heap */
@@ -190,6 +202,16 @@ has_queues(const JointFeed *joint)
 	return false;
 }
 
+/* Reports how far all processes are, while this one waits. */
+static void
+report_progress(JointFeed *joint)
+{
+	if (joint->base->is_loaded)
+		load_report(joint->load, joint->base->progress);
+	else if (!joint->shared->concurrent)
+		heap_scan_report(&joint->shared->blocks);
+}
+
 /* Takes all that workers pass, until they have ended. */
 static void
 drain_queues(JointFeed *joint)
@@ -199,9 +221,10 @@ drain_queues(JointFeed *joint)
 		CHECK_FOR_INTERRUPTS();
 		if (look_into_queues(joint))
 			continue;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1,
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, REPORT_EVERY_MS,
 						 gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
 		ResetLatch(MyLatch);
+		report_progress(joint);
 	}
 }
 
@@ -277,6 +300,9 @@ make_shared(JointFeed *joint)
 	if (share != NULL)
 		joint->shared->sort = share->handle;
 	heap_scan_share_init(&joint->shared->blocks, base->heap);
+	SharedFileSetInit(&joint->shared->files, joint->context->seg);
+	if (device->spill_jointly != NULL)
+		device->spill_jointly(base->sorter, &joint->shared->files.fs);
 	SpinLockInit(&joint->shared->mutex);
 	shm_toc_insert(toc, KEY_SHARED, joint->shared);
 
@@ -361,16 +387,25 @@ end_joint_feed(JointFeed *joint)
 	base->workers = joint->context->nworkers_launched;
 	if (base->is_loaded)
 	{
-		Load load = {base->heap, base->index, base->info, base->sorter};
-		uint64 loaded = load_finish(joint->load, &load);
+		Load load = {base->heap, base->index, base->info, base->sorter, base->progress};
+		uint64 loaded = load_finish(joint->load, &load, &base->loaders);
 
 		if (loaded != (uint64) base->index_tuples)
 			elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
 				 RelationGetRelationName(base->index), loaded, base->index_tuples);
 	}
 	release_snapshot(joint);
-	DestroyParallelContext(joint->context);
+	base->context = joint->context;
+}
+
+void
+heap_feed_end(HeapFeed *base)
+{
+	if (base->context == NULL)
+		return;
+	DestroyParallelContext(base->context);
 	ExitParallelMode();
+	base->context = NULL;
 }
 
 /* All that were fed have been sorted, if that was done together: then they are loaded together as well. */
@@ -378,7 +413,7 @@ static void
 load_with_others(JointFeed *joint)
 {
 	HeapFeed *base = joint->base;
-	Load load = {base->heap, base->index, base->info, base->sorter};
+	Load load = {base->heap, base->index, base->info, base->sorter, base->progress};
 	bool passes;
 
 	SpinLockAcquire(&joint->shared->mutex);
@@ -407,6 +442,7 @@ heap_feed_jointly(HeapFeed *base, int nworkers)
 	if (!joint.alone)
 	{
 		index_feed_close(joint.feed);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 		if (base->sorter->failure == NULL)
 			base->sorter->device->finish_feed(base->sorter);
 	}
@@ -498,7 +534,7 @@ scan_part(WorkerFeed *worker, SortKey *key, ParallelTableScanDesc scan)
 	note_scanned(worker->shared, heap_tuples, feed->fed, info->ii_BrokenHotChain);
 	if (feed->is_open)
 	{
-		Load load = {worker->heap, worker->index, info, worker->sorter};
+		Load load = {worker->heap, worker->index, info, worker->sorter, NULL};
 
 		finish_feed(worker, feed);
 		(void) load_together(worker->load, worker->segment, &load, false, false);
@@ -532,6 +568,11 @@ scan_and_feed(WorkerFeed *worker, ParallelTableScanDesc scan)
 		worker->sorter = device->join(share, key);
 		if (worker->sorter == NULL)
 			return;
+		if (device->spill_jointly != NULL)
+		{
+			SharedFileSetAttach(&worker->shared->files, worker->segment);
+			device->spill_jointly(worker->sorter, &worker->shared->files.fs);
+		}
 	}
 	else
 		note_passes(worker->shared);

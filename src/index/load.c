@@ -16,6 +16,7 @@
 #include "utils/backend_progress.h"
 
 #include "base/wait_events.h"
+#include "index/btree_levels.h"
 #include "index/index_key.h"
 #include "index/load.h"
 #include "index/unique.h"
@@ -32,15 +33,18 @@
 #define BYTES_PER_LOADER (32 * 1024 * 1024)
 #endif
 
-/* Pairs of neighbours that are looked at to know how large an index will be. */
-#define SIZE_SAMPLES 64
+/* Places where tuples are looked at to know how large an index will be, and how many there. */
+#define SIZE_SAMPLES 4
+#define SAMPLED_TUPLES 32
 
 /* Tuples loaded between two reports of progress. */
 #define REPORT_EVERY 1024
 
+/* The first process decides twice: before rows are read together, and when they are there. */
 typedef enum LoadDecision
 {
 	LOAD_UNDECIDED,
+	LOAD_TRIED, /* all have fed the sort, so they may be able to read it */
 	LOAD_TOGETHER,
 	LOAD_ALONE
 } LoadDecision;
@@ -69,7 +73,6 @@ typedef struct Loader
 	UniqueCheck *check; /* NULL: the index is not unique */
 	IndexTuple copy;	/* room for any */
 	LoadShare *share;	/* NULL: this process loads alone */
-	bool reports;		/* does it report progress? */
 	uint64 loaded;		/* by this process */
 	uint64 noted;		/* of these, those that the share knows of */
 } Loader;
@@ -93,6 +96,23 @@ init_loader(Loader *loader, const Load *load, BtreeWriter *writer)
 	loader->copy = palloc(INDEX_SIZE_MASK + 1);
 }
 
+void
+load_report_total(uint64 ntuples)
+{
+	const int params[] = {PROGRESS_CREATEIDX_TUPLES_TOTAL, PROGRESS_SCAN_BLOCKS_TOTAL,
+						  PROGRESS_SCAN_BLOCKS_DONE};
+	const int64 values[] = {ntuples, 0, 0};
+
+	pgstat_progress_update_multi_param(lengthof(params), params, values);
+}
+
+static void
+report_loaded(Progress *progress, uint64 loaded)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+	progress_note_returned(progress, loaded);
+}
+
 static void
 note_loaded(Loader *loader)
 {
@@ -101,8 +121,8 @@ note_loaded(Loader *loader)
 	if (loader->share != NULL)
 		all = pg_atomic_add_fetch_u64(&loader->share->loaded, loader->loaded - loader->noted);
 	loader->noted = loader->loaded;
-	if (loader->reports)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, all);
+	if (loader->load->progress != NULL)
+		report_loaded(loader->load->progress, all);
 }
 
 /* A tuple may stand in memory that is shared with others: what is added is a copy, with the heap's tid. */
@@ -112,7 +132,7 @@ load_tuple(Loader *loader, IndexTuple tuple)
 	CHECK_FOR_INTERRUPTS();
 	if (loader->check != NULL && tid_is_alive(tuple->t_tid))
 		unique_check_next(loader->check, tuple);
-	memcpy(loader->copy, tuple, IndexTupleSize(tuple));
+	btree_copy_tuple(loader->copy, tuple, IndexTupleSize(tuple));
 	loader->copy->t_tid = tid_unmark(tuple->t_tid);
 	btree_writer_add(loader->writer, loader->copy);
 	if (++loader->loaded % REPORT_EVERY == 0)
@@ -143,7 +163,6 @@ load_alone(const Load *load, IndexTuple first)
 	Loader loader;
 
 	init_loader(&loader, load, btree_writer_begin(load->heap, load->index));
-	loader.reports = true;
 	report_phase();
 	for (IndexTuple tuple = first; tuple != NULL; tuple = load_next_tuple(load->sorter))
 		load_tuple(&loader, tuple);
@@ -182,6 +201,28 @@ load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment)
 	btree_share_init(btree_share_of(share), nprocesses * RANGES_PER_PROCESS, segment);
 }
 
+/* Adds the bytes that the next tuples will take behind the one before; returns how many these are. */
+static int
+sample_tuples(Sorter *sorter, IndexTuple before, double *bytes)
+{
+	for (int n = 0; n <= SAMPLED_TUPLES; n++)
+	{
+		IndexTuple tuple = load_next_tuple(sorter);
+		Size size;
+
+		if (tuple == NULL)
+			return Max(n - 1, 0);
+		size = IndexTupleSize(tuple);
+		if (n > 0 && IndexTupleSize(before) == size &&
+			memcmp(before + 1, tuple + 1, size - sizeof(IndexTupleData)) == 0)
+			*bytes += sizeof(ItemPointerData);
+		else if (n > 0)
+			*bytes += size + sizeof(ItemIdData);
+		memcpy(before, tuple, size);
+	}
+	return SAMPLED_TUPLES;
+}
+
 /*
  * The bytes that the index will take, about: of tuples with the key of the one before, only the tids are
  * kept.
@@ -189,116 +230,137 @@ load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment)
 static double
 estimate_bytes(Sorter *sorter, uint64 ntuples)
 {
-	IndexTuple first = palloc(INDEX_SIZE_MASK + 1);
-	uint64 step = ntuples / SIZE_SAMPLES + 1;
+	IndexTuple before = palloc(INDEX_SIZE_MASK + 1);
 	double bytes = 0;
 	int nsamples = 0;
 
-	for (uint64 i = 0; i + 1 < ntuples; i += step, nsamples++)
+	for (int i = 0; i < SIZE_SAMPLES; i++)
 	{
-		IndexTuple tuple;
-		Size size;
-
-		sorter->device->seek(sorter, i);
-		tuple = load_next_tuple(sorter);
-		size = IndexTupleSize(tuple);
-		memcpy(first, tuple, size);
-		tuple = load_next_tuple(sorter);
-		if (IndexTupleSize(tuple) == size && memcmp(first + 1, tuple + 1, size - sizeof(IndexTupleData)) == 0)
-			bytes += sizeof(ItemPointerData);
-		else
-			bytes += size + sizeof(ItemIdData);
+		sorter->device->seek_range(sorter, i, SIZE_SAMPLES);
+		nsamples += sample_tuples(sorter, before, &bytes);
 	}
-	pfree(first);
+	pfree(before);
 	return bytes / Max(nsamples, 1) * ntuples;
 }
 
-/* Decides for all, and is the first to join. */
 static void
-decide(LoadShare *share, Sorter *sorter, bool may_load, uint64 ntuples)
+decide(LoadShare *share, LoadDecision decision)
 {
-	share->ntuples = ntuples;
-	if (may_load)
-		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, ntuples) / BYTES_PER_LOADER);
-	share->nranges = share->nloaders * RANGES_PER_PROCESS;
-	pg_atomic_write_u32(&share->joined, 1);
 	pg_write_barrier();
-	pg_atomic_write_u32(&share->decision, may_load && share->nloaders > 1 ? LOAD_TOGETHER : LOAD_ALONE);
+	pg_atomic_write_u32(&share->decision, decision);
 	ConditionVariableBroadcast(&share->decided);
 }
 
-static bool
-is_decided_together(LoadShare *share)
+/* Waits until this is no longer how it stands. */
+static LoadDecision
+wait_for_decision(LoadShare *share, LoadDecision before)
 {
-	while (pg_atomic_read_u32(&share->decision) == LOAD_UNDECIDED)
+	uint32 decision;
+
+	while ((decision = pg_atomic_read_u32(&share->decision)) == before)
 		ConditionVariableSleep(&share->decided, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
-	return pg_atomic_read_u32(&share->decision) == LOAD_TOGETHER;
+	return decision;
 }
 
-/* The first tuple of a range may equal the last alive one before it. */
+/* In the first process, which is the first to join: do several processes load? */
+static bool
+decide_for_all(LoadShare *share, Sorter *sorter, bool may_load)
+{
+	bool together = false;
+
+	decide(share, may_load ? LOAD_TRIED : LOAD_ALONE);
+	if (!may_load)
+		return false;
+	if (sorter->device->read_together(sorter, &share->ntuples))
+	{
+		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
+		share->nranges = share->nloaders * RANGES_PER_PROCESS;
+		together = share->nloaders > 1 && sorter->failure == NULL;
+	}
+	pg_atomic_write_u32(&share->joined, 1);
+	decide(share, together ? LOAD_TOGETHER : LOAD_ALONE);
+	return together;
+}
+
+/* In the others: the same. */
+static bool
+is_decided_together(LoadShare *share, Sorter *sorter)
+{
+	uint64 ntuples;
+
+	return wait_for_decision(share, LOAD_UNDECIDED) != LOAD_ALONE &&
+		   sorter->device->read_together(sorter, &ntuples) &&
+		   wait_for_decision(share, LOAD_TRIED) == LOAD_TOGETHER;
+}
+
+/* The first process reports that this many tuples are loaded from now on. */
 static void
-check_before(Loader *loader, uint64 first)
+report_load(const Load *load, uint64 ntuples)
+{
+	load_report_total(ntuples);
+	report_phase();
+	progress_enter(load->sorter, PROGRESS_RETURNING);
+}
+
+void
+load_report(LoadShare *share, Progress *progress)
+{
+	report_loaded(progress, pg_atomic_read_u64(&share->loaded));
+}
+
+/* The first alive tuple behind a range may equal the last one in it. */
+static void
+check_behind(Loader *loader)
 {
 	Sorter *sorter = loader->load->sorter;
+	IndexTuple tuple;
 
-	for (uint64 i = first; i-- > 0;)
-	{
-		IndexTuple tuple;
-
-		sorter->device->seek(sorter, i);
-		tuple = load_next_tuple(sorter);
-		if (tid_is_alive(tuple->t_tid))
-		{
-			unique_check_next(loader->check, tuple);
-			break;
-		}
-	}
+	sorter->device->pass_range_end(sorter);
+	while ((tuple = load_next_tuple(sorter)) != NULL && !tid_is_alive(tuple->t_tid))
+		CHECK_FOR_INTERRUPTS();
+	check_failure(loader->load);
+	if (tuple != NULL)
+		unique_check_next(loader->check, tuple);
 }
 
 static void
 load_range(Loader *loader, int range)
 {
-	const LoadShare *share = loader->share;
 	Sorter *sorter = loader->load->sorter;
-	uint64 first = share->ntuples * range / share->nranges;
-	uint64 end = share->ntuples * (range + 1) / share->nranges;
+	IndexTuple tuple;
 
 	if (loader->check != NULL)
-	{
 		unique_check_forget(loader->check);
-		check_before(loader, first);
-	}
-	sorter->device->seek(sorter, first);
+	sorter->device->seek_range(sorter, range, loader->share->nranges);
 	btree_writer_begin_range(loader->writer, range);
-	for (uint64 i = first; i < end; i++)
-		load_tuple(loader, load_next_tuple(sorter));
+	while ((tuple = load_next_tuple(sorter)) != NULL)
+		load_tuple(loader, tuple);
+	check_failure(loader->load);
 	btree_writer_end_range(loader->writer);
+	if (loader->check != NULL)
+		check_behind(loader);
 }
 
 bool
 load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first, bool may_load)
 {
-	const SortDevice *device = load->sorter->device;
-	uint64 ntuples = 0;
-	bool can_read = device->read_together != NULL && device->read_together(load->sorter, &ntuples);
 	Loader loader;
 	uint32 range;
 
-	if (is_first)
-		decide(share, load->sorter, may_load && can_read, ntuples);
-	if (!can_read || !is_decided_together(share))
+	if (load->sorter->device->read_together == NULL)
+		return false;
+	if (is_first ? !decide_for_all(share, load->sorter, may_load) : !is_decided_together(share, load->sorter))
 		return false;
 	if (is_first)
-		report_phase();
+		report_load(load, share->ntuples);
 	else if (pg_atomic_fetch_add_u32(&share->joined, 1) >= share->nloaders)
 		return true;
 	else
 		btree_share_attach(btree_share_of(share), segment);
 	init_loader(&loader, load, btree_writer_join(btree_share_of(share), load->heap, load->index));
 	loader.share = share;
-	loader.reports = is_first;
 	while ((range = pg_atomic_fetch_add_u32(&share->next_range, 1)) < (uint32) share->nranges)
 		load_range(&loader, range);
 	btree_writer_leave(loader.writer);
@@ -307,7 +369,7 @@ load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_
 }
 
 uint64
-load_finish(LoadShare *share, const Load *load)
+load_finish(LoadShare *share, const Load *load, int *nloaders)
 {
 	uint64 loaded = pg_atomic_read_u64(&share->loaded);
 
@@ -315,6 +377,7 @@ load_finish(LoadShare *share, const Load *load)
 		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of " UINT64_FORMAT " tuples",
 			 RelationGetRelationName(load->index), loaded, share->ntuples);
 	btree_writers_finish(btree_share_of(share), load->heap, load->index);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+	*nloaders = Min(share->nloaders, pg_atomic_read_u32(&share->joined));
+	load_report(share, load->progress);
 	return loaded;
 }

@@ -45,6 +45,9 @@ typedef struct SortKey
 	/* Of the sort, set by whoever begins it. */
 	KeyRow *rows; /* what makes rows of their keys, NULL if that can't be */
 	bool alone;	  /* are rows made so, and not kept? */
+	TupleDesc
+		index_rows; /* of rows that are index tuples (key_row.h), the tid behind the index's columns, all
+						   * of which they hold; NULL: of rows that are MinimalTuples */
 } SortKey;
 
 /* One sort column as a Sort node or a path describes it. */

@@ -10,6 +10,7 @@
 
 #include "base/huge_memory.h"
 #include "base/stopwatch.h"
+#include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
 #include "monitor/progress.h"
 
@@ -26,6 +27,15 @@
 
 /* A chunk that could take fewer rows than this is not begun. */
 #define CHUNK_ROWS_MIN 32
+
+/* This process has so many bytes of chunks and of what sorts them. */
+static void
+note_memory(CpuSorter *sorter, Size bytes)
+{
+	sorter_stats_note_memory(&sorter->stats, bytes);
+	if (sorter->apart)
+		joint_spill_note_memory(sorter, bytes);
+}
 
 /* ---------------------------------------------------------------- chunks */
 
@@ -123,8 +133,23 @@ cpu_sort_chunks(CpuSorter *sorter)
 
 	cpu_close_open_chunks(sorter);
 	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
-	sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
+	note_memory(sorter, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
 	sorter->stats.sort_ms += stopwatch_ms(watch);
+}
+
+void
+cpu_begin_external(CpuSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	if (sorter->external == NULL)
+	{
+		sorter->external = external_sort_create(sorter->key, sorter->complete_rows, sorter->limit,
+												sorter->random_access, &sorter->stats);
+		if (sorter->apart && !sorter->published)
+			external_sort_share(sorter->external, sorter->files, sorter->process);
+	}
+	MemoryContextSwitchTo(old);
 }
 
 void
@@ -133,13 +158,12 @@ cpu_spill(CpuSorter *sorter)
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
 
-	if (sorter->external == NULL)
-		sorter->external = external_sort_create(sorter->key, sorter->complete_rows, sorter->limit,
-												sorter->random_access, &sorter->stats);
+	cpu_begin_external(sorter);
 	cpu_sort_chunks(sorter);
 	progress_enter(&sorter->base, PROGRESS_WRITING);
 	external_sort_add_run(sorter->external, &sorter->sorted);
 	sorted_rows_free(&sorter->sorted);
+	note_memory(sorter, sorter->chunk_memory);
 
 	*sorter->chunks_end = sorter->empty_chunks;
 	sorter->empty_chunks = sorter->chunks;
@@ -174,13 +198,12 @@ hand_out(const CpuSorter *sorter, Chunk *chunk, uint64 coming)
 	return chunk;
 }
 
-/* A chunk in the process's own memory, or one that was taken over; spills where there is no room for it. */
-static Chunk *
-get_own_chunk(CpuSorter *sorter, Size at_least)
+Chunk *
+cpu_get_own_chunk(CpuSorter *sorter, Size at_least)
 {
 	Chunk *chunk = cpu_take_open_chunk(sorter, at_least);
 	Size size = chunk_size(sorter, at_least);
-	uint64 coming = sorter->shared != NULL ? sorter->shared->reserved_rows : 0;
+	uint64 coming = sorter->shared != NULL && !sorter->apart ? sorter->shared->reserved_rows : 0;
 
 	if (chunk != NULL)
 		return hand_out(sorter, chunk, coming);
@@ -194,7 +217,7 @@ get_own_chunk(CpuSorter *sorter, Size at_least)
 			sorter->empty_chunks = chunk;
 		}
 		if (cpu_cut_for_room(sorter))
-			return get_own_chunk(sorter, at_least);
+			return cpu_get_own_chunk(sorter, at_least);
 		cpu_spill(sorter);
 		chunk = take_empty_chunk(sorter, at_least);
 	}
@@ -205,7 +228,7 @@ get_own_chunk(CpuSorter *sorter, Size at_least)
 			cpu_free_chunks(sorter, &sorter->empty_chunks);
 		chunk = chunk_create(sorter, size);
 		grow_chunk_size(sorter);
-		sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory);
+		note_memory(sorter, sorter->chunk_memory);
 	}
 	chunk_reset(chunk);
 	return hand_out(sorter, chunk, coming);
@@ -240,7 +263,9 @@ cpu_get_chunk(Sorter *base, Size at_least)
 	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->shared == NULL)
-		return get_own_chunk(sorter, at_least);
+		return cpu_get_own_chunk(sorter, at_least);
+	if (sorter->apart)
+		return sorter->own_chunk = joint_spill_get_chunk(sorter, at_least);
 	if (!sorter->alone)
 	{
 		Chunk *chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
@@ -250,7 +275,7 @@ cpu_get_chunk(Sorter *base, Size at_least)
 		cpu_take_chunks_over(sorter);
 	}
 	cpu_collect_chunks(sorter);
-	return sorter->own_chunk = get_own_chunk(sorter, at_least);
+	return sorter->own_chunk = cpu_get_own_chunk(sorter, at_least);
 }
 
 Chunk *
@@ -260,11 +285,24 @@ cpu_try_chunk(Sorter *base, Size at_least)
 	Chunk *chunk;
 
 	if (sorter->shared == NULL)
-		return get_own_chunk(sorter, at_least);
+		return cpu_get_own_chunk(sorter, at_least);
 	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
-	if (chunk == NULL)
-		sort_share_note_overflow(&sorter->shared->base);
-	return chunk;
+	if (chunk != NULL)
+		return chunk;
+	sort_share_note_overflow(&sorter->shared->base);
+	return sorter->files != NULL ? sorter->own_chunk = joint_spill_get_chunk(sorter, at_least) : NULL;
+}
+
+/* Gives a chunk back that this process shares with others. */
+static void
+put_shared_chunk(CpuSorter *sorter, Chunk *chunk)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	if (sorter->files != NULL)
+		sorter->filled_chunks = lappend(sorter->filled_chunks, chunk);
+	shared_chunks_put(sorter->shared, sorter->key, chunk);
+	MemoryContextSwitchTo(old);
 }
 
 void
@@ -274,7 +312,7 @@ cpu_put_chunk(Sorter *base, Chunk *chunk)
 
 	if (sorter->shared != NULL && chunk != sorter->own_chunk)
 	{
-		shared_chunks_put(sorter->shared, sorter->key, chunk);
+		put_shared_chunk(sorter, chunk);
 		return;
 	}
 	sorter->own_chunk = NULL;

@@ -8,13 +8,15 @@
  *
  * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within
  * the same limit.  When the limit is reached, they get no more, and rows come to the first process, which
- * takes the filled chunks over and goes on alone, as above.  Otherwise they sort together when the input is
+ * takes the filled chunks over and goes on alone, as above; or, index tuples, each process goes on so by
+ * itself, and all read what all have written (joint_spill.h).  Otherwise they sort together when the input is
  * over (joint_sort.h), and the first process has only to return the rows.
  *
  *		chunks.c		memory, chunks, spilling
  *		cut.c			rows that are not wanted any more are taken out of chunks
  *		shared_chunks.c		chunks that several processes fill
  *		joint_sort.c		several processes sort
+ *		joint_spill.c		several processes write runs, and read them
  */
 #include "postgres.h"
 
@@ -22,6 +24,7 @@
 
 #include "base/stopwatch.h"
 #include "device/cpu/joint_sort.h"
+#include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
 #include "monitor/progress.h"
 
@@ -112,6 +115,7 @@ cpu_join(SortShare *share, const SortKey *key)
 	sorter->key = key;
 	sorter->context = context;
 	sorter->base.bound = share->bound;
+	sorter->chunks_end = &sorter->chunks;
 	sorter->shared = (SharedChunks *) share;
 	sorter->process = process;
 	return &sorter->base;
@@ -130,6 +134,11 @@ cpu_finish_feed(Sorter *base)
 	sort_share_note_fed(share, sorter->process);
 	if (!sort_share_wait_all_fed(share))
 		return;
+	if (share->overflowed && share->spills_jointly)
+	{
+		joint_spill_finish(sorter);
+		return;
+	}
 	progress_enter(base, PROGRESS_SORTING);
 	watch = stopwatch_start();
 	old = MemoryContextSwitchTo(sorter->context);
@@ -144,11 +153,28 @@ cpu_take_back(Sorter *base)
 	return NULL; /* whoever gets a chunk may keep it */
 }
 
+static void
+cpu_spill_jointly(Sorter *base, FileSet *files)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	Assert(base->bound == NULL && sorter->key->index_rows != NULL);
+	if (sorter->shared == NULL)
+		return;
+	sorter->files = files;
+	sorter->shared->base.spills_jointly = true;
+}
+
 static bool
 cpu_read_together(Sorter *base, uint64 *nrows)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
+	if (sorter->published)
+	{
+		*nrows = sorter->shared->spilled_rows;
+		return true;
+	}
 	if (sorter->shared == NULL || sorter->alone ||
 		!joint_sort_result(sorter->shared, sorter->key, &sorter->sorted))
 		return false;
@@ -157,20 +183,36 @@ cpu_read_together(Sorter *base, uint64 *nrows)
 }
 
 static void
-cpu_seek(Sorter *base, uint64 row)
+cpu_seek_range(Sorter *base, int range, int nranges)
 {
-	((CpuSorter *) base)->position = (int64) row - 1;
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	if (sorter->published)
+	{
+		joint_spill_seek(sorter, range, nranges);
+		return;
+	}
+	sorter->position = (int64) (sorter->sorted.nrows * range / nranges) - 1;
+	sorter->range_end = sorter->sorted.nrows * (range + 1) / nranges;
 }
 
-/* Takes over what all processes fed, none of which may still feed.  True: they have sorted it too. */
+static void
+cpu_pass_range_end(Sorter *base)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	if (sorter->published)
+		run_ranges_pass_end(sorter->ranges);
+	sorter->range_end = sorter->sorted.nrows;
+}
+
+/* Takes over what all processes fed.  True: they have sorted it too. */
 static bool
-finish_sharing(CpuSorter *sorter)
+take_over(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
 	bool is_sorted;
 
-	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
-		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
 	is_sorted = !sorter->alone && joint_sort_result(shared, sorter->key, &sorter->sorted);
 	if (is_sorted)
 		sorter_stats_note_memory(&sorter->stats,
@@ -180,8 +222,22 @@ finish_sharing(CpuSorter *sorter)
 	if (!sorter->alone)
 		cpu_take_chunks_over(sorter);
 	cpu_collect_chunks(sorter);
-	sorter->stats.processes = Max(shared->base.nentered, 1);
 	return is_sorted;
+}
+
+/* None of the processes may still feed.  True: all are sorted. */
+static bool
+finish_sharing(CpuSorter *sorter)
+{
+	SharedChunks *shared = sorter->shared;
+
+	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
+		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
+	sorter->stats.processes = Max(shared->base.nentered, 1);
+	if (!sorter->published)
+		return take_over(sorter);
+	joint_spill_perform(sorter);
+	return true;
 }
 
 static void
@@ -191,11 +247,14 @@ cpu_perform(Sorter *base)
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	bool is_sorted = sorter->shared != NULL && finish_sharing(sorter);
 
-	if (sorter->external == NULL)
+	if (sorter->published)
+		sorter->stats.method = "external merge";
+	else if (sorter->external == NULL)
 	{
 		if (!is_sorted)
 			cpu_sort_chunks(sorter);
 		sorter->position = -1;
+		sorter->range_end = sorter->sorted.nrows;
 		sorter->stats.method = sorter->sorted.method;
 	}
 	else
@@ -213,7 +272,7 @@ cpu_perform(Sorter *base)
 static inline MinimalTuple
 next_in_memory(CpuSorter *sorter, bool forward)
 {
-	int64 end = sorter->sorted.nrows;
+	int64 end = sorter->range_end;
 	int64 position = sorter->position + (forward ? 1 : -1);
 
 	sorter->position = Max(-1, Min(end, position));
@@ -230,6 +289,8 @@ cpu_next(Sorter *base, bool forward)
 
 	if (sorter->external != NULL)
 		return external_sort_next(sorter->external, forward);
+	if (sorter->ranges != NULL)
+		return run_ranges_next(sorter->ranges);
 	return next_in_memory(sorter, forward);
 }
 
@@ -286,6 +347,8 @@ cpu_end(Sorter *base)
 
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
+	if (sorter->ranges != NULL)
+		run_ranges_end(sorter->ranges);
 	MemoryContextDelete(sorter->context);
 }
 
@@ -299,9 +362,11 @@ const SortDevice sort_device_cpu = {
 	.share = cpu_share,
 	.enter = cpu_enter,
 	.join = cpu_join,
+	.spill_jointly = cpu_spill_jointly,
 	.finish_feed = cpu_finish_feed,
 	.read_together = cpu_read_together,
-	.seek = cpu_seek,
+	.seek_range = cpu_seek_range,
+	.pass_range_end = cpu_pass_range_end,
 	.perform = cpu_perform,
 	.next = cpu_next,
 	.rewind = cpu_rewind,

@@ -144,10 +144,15 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 
 /* ---------------------------------------------------------------- rows that are not wanted any more */
 
-/* Appends a chunk to the filled ones.  The caller holds the lock. */
+/*
+ * Appends a chunk to the filled ones, unless these belong to the processes that filled them.  The caller
+ * holds the lock.
+ */
 static void
 append_filled(SharedChunks *shared, Chunk *chunk)
 {
+	if (shared->base.overflowed && shared->base.spills_jointly)
+		return;
 	chunk->next = NULL;
 	*shared->filled_end = chunk;
 	shared->filled_end = &chunk->next;

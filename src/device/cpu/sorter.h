@@ -10,6 +10,7 @@
 #include "device/cpu/shared_chunks.h"
 #include "device/sorter.h"
 #include "files/external_sort.h"
+#include "files/run_ranges.h"
 #include "sort/sorted_rows.h"
 
 typedef struct CpuSorter
@@ -34,18 +35,34 @@ typedef struct CpuSorter
 	SharedChunks *shared; /* NULL: this process alone feeds */
 	int process;		  /* this one's number among them; -1: it does not feed with them */
 	bool alone;			  /* shared: the first process has taken the chunks over */
-	Chunk *own_chunk;	  /* shared: the chunk that the first process fills alone */
+	Chunk *own_chunk;	  /* shared: the chunk that this process fills alone */
+
+	/* Shared, where each process writes what does not fit (joint_spill.h). */
+	FileSet *files;		 /* NULL: the first process alone does */
+	List *filled_chunks; /* of the shared ones, by this process */
+	bool apart;			 /* has this process gone apart? */
+	Size held;			 /* bytes that it had then */
+	Size noted_memory;	 /* bytes of its memory that count in that of all */
+	bool published;		 /* can all runs be read? */
+	RunRanges *ranges;	 /* their rows; NULL: nobody has read them yet */
 
 	ExternalSort *external; /* NULL: all rows are in memory, in sorted once performed */
 	SortedRows sorted;
 	int64 position; /* in sorted: the row last returned, -1 before the first, nrows after the last */
 	int64 mark;
+	int64 range_end; /* the first row in sorted behind those to be read */
 } CpuSorter;
 
 /* The chunk functions of the device. */
 extern Chunk *cpu_get_chunk(Sorter *base, Size at_least);
 extern Chunk *cpu_try_chunk(Sorter *base, Size at_least);
 extern void cpu_put_chunk(Sorter *base, Chunk *chunk);
+
+/* A chunk in the process's own memory, or one that was taken over; spills where there is no room for it. */
+extern Chunk *cpu_get_own_chunk(CpuSorter *sorter, Size at_least);
+
+/* The sort has runs from now on. */
+extern void cpu_begin_external(CpuSorter *sorter);
 
 /* The first process goes on alone: no other gets a chunk from now on. */
 extern void cpu_take_chunks_over(CpuSorter *sorter);

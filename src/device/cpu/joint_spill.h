@@ -1,0 +1,30 @@
+/*
+ * device/cpu/joint_spill.h
+ *		The processes that feed a sort of the cpu device write what does not fit, and read it, together.
+ */
+#ifndef GPUSORT_DEVICE_CPU_JOINT_SPILL_H
+#define GPUSORT_DEVICE_CPU_JOINT_SPILL_H
+
+#include "postgres.h"
+
+#include "device/cpu/sorter.h"
+
+/* There is no room for all: a chunk of this process's own, which spills by itself. */
+extern Chunk *joint_spill_get_chunk(CpuSorter *sorter, Size at_least);
+
+/*
+ * To be called by every process that entered, when all are through with the input and there was no room for
+ * it: writes what is left, passes its runs on, and waits until all have.  Checks for interrupts.
+ */
+extern void joint_spill_finish(CpuSorter *sorter);
+
+/* In the first process, when no other one feeds or reads: the next row is the first one of all. */
+extern void joint_spill_perform(CpuSorter *sorter);
+
+/* The next row is the first one of a range, one of nranges of the order (run_ranges.h). */
+extern void joint_spill_seek(CpuSorter *sorter, int range, int nranges);
+
+/* This process's memory has become so many bytes. */
+extern void joint_spill_note_memory(CpuSorter *sorter, Size bytes);
+
+#endif /* GPUSORT_DEVICE_CPU_JOINT_SPILL_H */
