@@ -38,6 +38,7 @@ CREATE INDEX sp_ascending_t ON sp_ascending (t);
 SELECT bt_index_parent_check(i, true, true) FROM unnest(ARRAY['sp_ascending_id', 'sp_ascending_t']::regclass[]) AS i;
 
 -- A key whose only two alive rows have so many dead ones between them that no process meets both in its range.
+\set SHOW_CONTEXT never
 CREATE TABLE sp_dead (k int, t text);
 ALTER TABLE sp_dead SET (parallel_workers = 3);
 BEGIN;
