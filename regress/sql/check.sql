@@ -42,3 +42,10 @@ DROP TABLE checked, parts;
 
 ALTER SYSTEM SET gpusort.max_device_memory = '5 apples';
 ALTER SYSTEM SET gpusort.max_device_memory = '101%';
+
+-- A library whose SQL is of another version: fewer columns, other types.
+CREATE FUNCTION fewer_columns(OUT device text, OUT sorts bigint) RETURNS SETOF record LANGUAGE c AS '$libdir/gpusort', 'gpusort_stat_get';
+SELECT * FROM fewer_columns();
+CREATE FUNCTION other_types(OUT device text, OUT name text, OUT memory text, OUT max_memory bigint, OUT free_memory bigint, OUT jobs integer, OUT state text, OUT reason text)
+RETURNS SETOF record LANGUAGE c AS '$libdir/gpusort', 'gpusort_devices';
+SELECT * FROM other_types();

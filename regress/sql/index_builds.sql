@@ -60,7 +60,7 @@ ANALYZE ix_kinds;
 
 SELECT definition, check_index('ix_kinds ' || definition) FROM unnest(ARRAY['(id)', '(few)', '(small DESC)', '(real8)', '(num)', '(t)', '(v)', '(n)', '(u)', '(ts)', '(day)', '(b)',
 	'(flag)', '(m)', '(p)', '(iv)', '(bits)', '(ip)', '(c)', '(wide COLLATE "C")', '(id DESC NULLS FIRST)', '(few NULLS FIRST)', '(few DESC NULLS LAST, ts DESC)',
-	'(few, t DESC, id)', '(id, id)', '(u, id)', '(id, u, few)', '(t text_pattern_ops)', '(c bpchar_pattern_ops DESC)', '(v varchar_pattern_ops, few NULLS FIRST)',
+	'(few NULLS FIRST, ts)', '(few, t DESC, id)', '(id, id)', '(u, id)', '(id, u, few)', '(t text_pattern_ops)', '(c bpchar_pattern_ops DESC)', '(v varchar_pattern_ops, few NULLS FIRST)',
 	'(few) INCLUDE (t, wide)', '(id) INCLUDE (few)', '(t) INCLUDE (num)', '(lower(t))', '((few + small), (num * 2) DESC)', '(id) WHERE few < 10',
 	'(few) WHERE t > ''8'' AND ts IS NULL', '(t) WHERE false', '(few) WITH (fillfactor = 50)', '(few) WITH (deduplicate_items = off)', '(num) WITH (fillfactor = 10)']) AS definition;
 SELECT definition, check_index('ix_kinds ' || definition, 'UNIQUE') FROM unnest(ARRAY['(id)', '(t)', '(few, id)', '(ts, id DESC) INCLUDE (few)', '(num, t)', '(lower(t)) WHERE few IS NULL']) AS definition;

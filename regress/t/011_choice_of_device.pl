@@ -92,6 +92,26 @@ is($session->query('SELECT sorted()'), $last, 'or by PostgreSQL');
 is(sorts_of('cuda') . ' ' . sorts_of('cpu'), ($before_cuda + 1) . ' ' . ($before_cpu + 1), 'in mode off');
 $session->quit;
 
+# ---- a LIMIT that the planner does not know ----
+
+# It guesses a tenth of the rows; the sort knows when it begins, and chooses by that.
+create_rows($node, 200000, 'many');
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_safe('SET gpusort.mode = force; SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0');
+$session->query_safe("SET work_mem = '256MB'; PREPARE first(bigint) AS SELECT * FROM many ORDER BY t LIMIT \$1");
+
+sub device_of_limit
+{
+	my ($limit) = @_;
+
+	return $session->query("EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) EXECUTE first($limit)") =~ /Device: (\w+)/ ? $1 : 'none';
+}
+
+is(device_of_limit(10), 'cpu', 'ten rows are sorted by the processor');
+is(device_of_limit(190000), 'cuda', 'nearly all by the card, with the same plan');
+is(device_of_limit(20), 'cpu', 'and again a few by the processor');
+$session->quit;
+
 # ---- rechecks ----
 
 # Rows that are changed while a sorted SELECT ... FOR UPDATE waits for the first of them: each is checked

@@ -313,8 +313,9 @@ next_row(GpuSortState *state, bool forward)
 }
 
 /*
- * The device to begin with, by what the settings are now: the plan may be an old one.  A lock's recheck,
- * which runs the plan again for each row that was changed meanwhile, sorts that one row here.
+ * The device to begin with, by what the settings are now, and by what a LIMIT above wants: the plan may be an
+ * old one, made before either was known.  A lock's recheck, which runs the plan again for each row that was
+ * changed meanwhile, sorts that one row here.
  */
 static const SortDevice *
 choose_device(const GpuSortState *state)
@@ -323,7 +324,8 @@ choose_device(const GpuSortState *state)
 
 	if (is_recheck(state) || !sort_may_use_gpu())
 		return &sort_device_cpu;
-	if (gpusort_backend == GPUSORT_BACKEND_AUTO && !sort_plan_is_faster_on_gpu(plan))
+	if (gpusort_backend == GPUSORT_BACKEND_AUTO &&
+		!sort_plan_is_faster_on_gpu(plan, limit_rows_wanted(state->limit).rows))
 		return &sort_device_cpu;
 	return &sort_device_cuda;
 }

@@ -32,7 +32,7 @@
 #define REPLACEMENT_CHARACTER 0xFFFD
 #define MAX_REORDER_CODES 256
 
-/* Rows after which it pays to look at the collator's characters. */
+/* Strings after which it pays to look at the collator's characters. */
 #ifndef ICU_ASCII_AFTER
 #define ICU_ASCII_AFTER 5000
 #endif
@@ -55,6 +55,9 @@ typedef struct CacheEntry
 	uint8 bytes[CACHE_ENTRY_BYTES]; /* the string, then the sort key */
 } CacheEntry;
 
+/* How many more, until the characters of the next collator are looked at. */
+static int strings_until_ascii = ICU_ASCII_AFTER;
+
 struct SortKeyIcu
 {
 	pg_locale_t locale;
@@ -66,7 +69,7 @@ struct SortKeyIcu
 	int lookups;		   /* in this period */
 	int hits;			   /* in this period */
 	int rest;			   /* rows for which the cache is not used */
-	int until_ascii;	   /* rows before ASCII strings are tried another way */
+	bool tries_ascii;	   /* is it still open whether ASCII strings go another way? */
 	const IcuAscii *ascii; /* for ASCII strings, or NULL */
 };
 
@@ -128,10 +131,7 @@ sort_key_icu_create(Oid collation)
 	icu->utf8 = GetDatabaseEncoding() == PG_UTF8;
 	icu->chars_size = INITIAL_CHARS;
 	icu->chars = palloc(icu->chars_size * sizeof(UChar));
-	if (icu->utf8)
-		icu->until_ascii = icu_ascii_is_known(pg_locale_icu_collator(icu->locale)) ? 0 : ICU_ASCII_AFTER;
-	else
-		icu->until_ascii = -1;
+	icu->tries_ascii = icu->utf8;
 	icu->context = CurrentMemoryContext;
 	return icu;
 }
@@ -262,14 +262,33 @@ append_cached_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size le
 	}
 }
 
+/*
+ * Looks at the collator's characters if this process has done so before, or has met strings enough, in all
+ * its sorts together.
+ */
+static void
+try_ascii(SortKeyIcu *icu)
+{
+	UCollator *collator = pg_locale_icu_collator(icu->locale);
+
+	if (!icu_ascii_is_known(collator))
+	{
+		if (strings_until_ascii-- > 0)
+			return;
+		strings_until_ascii = ICU_ASCII_AFTER;
+	}
+	icu->ascii = icu_ascii_get(collator);
+	icu->tries_ascii = false;
+}
+
 /* Appends the sort key of an ASCII string put together by ourselves; false if it can't be. */
 static bool
 append_ascii_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
 	Size size;
 
-	if (unlikely(icu->until_ascii >= 0 && icu->until_ascii-- == 0))
-		icu->ascii = icu_ascii_get(pg_locale_icu_collator(icu->locale));
+	if (unlikely(icu->tries_ascii))
+		try_ascii(icu);
 	if (icu->ascii == NULL || len > ASCII_MAX_LENGTH)
 		return false;
 	size = icu_ascii_sort_key(icu->ascii, bytes, len, sort_key_reserve(key, ICU_ASCII_ROOM(len)));

@@ -36,6 +36,7 @@ struct KeyRow
 	int ncolumns; /* that are not left out */
 	KeyRowColumn columns[MAX_COLUMNS];
 	Size null_bits;			  /* where a row has its null bitmap */
+	Size row_size;			  /* bytes that any row fits in */
 	bool is_index;			  /* are the rows index tuples? */
 	KeyRowColumn tid;		  /* then that of the tuple */
 	MinimalTuple full_row;	  /* one without NULLs but for the columns left out */
@@ -253,6 +254,7 @@ finish_create(KeyRow *rows)
 	Size size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
 	KeyRow *result = palloc(sizeof(KeyRow));
 
+	rows->row_size = size;
 	rows->full_row = palloc0(size);
 	rows->partial_row = palloc0(size);
 	make_full_row(rows);
@@ -325,8 +327,10 @@ static pg_noinline MinimalTuple
 make_partial_row(const KeyRow *rows, const uint8 *key)
 {
 	MinimalTuple row = rows->partial_row;
-	uint32 offset = begin_row(rows, row, true);
+	uint32 offset;
 
+	memset(row, 0, rows->row_size); /* what lies between and behind columns is the same in equal rows */
+	offset = begin_row(rows, row, true);
 	for (int i = 0; i < rows->ncolumns; i++)
 	{
 		const KeyRowColumn *column = &rows->columns[i];

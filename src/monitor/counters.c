@@ -10,6 +10,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "storage/shmem.h"
@@ -19,6 +20,7 @@
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
+#include "base/result_rows.h"
 #include "monitor/counters.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stat_get);
@@ -226,6 +228,10 @@ enum
 	COLUMNS
 };
 
+static const Oid column_types[COLUMNS] = {TEXTOID,	INT8OID,   INT8OID,	 INT8OID,		INT8OID,
+										  INT8OID,	FLOAT8OID, INT8OID,	 INT8OID,		INT8OID,
+										  JSONBOID, INT8OID,   JSONBOID, TIMESTAMPTZOID};
+
 static void
 put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counters, TimestampTz reset_at)
 {
@@ -268,10 +274,9 @@ put_postgresql(ReturnSetInfo *result, const Counters *counters)
 Datum
 gpusort_stat_get(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ReturnSetInfo *result = result_rows_begin(fcinfo, column_types, COLUMNS);
 	Counters counters = read_counters();
 
-	InitMaterializedSRF(fcinfo, 0);
 	for (int i = 0; i < NDEVICES; i++)
 		put_device(result, device_names[i], &counters.devices[i], counters.reset_at);
 	put_postgresql(result, &counters);

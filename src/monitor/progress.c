@@ -18,6 +18,7 @@
 
 #include "access/parallel.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -31,6 +32,7 @@
 #include "utils/tuplestore.h"
 
 #include "base/pg_compat.h"
+#include "base/result_rows.h"
 #include "monitor/progress.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stat_get_progress);
@@ -331,6 +333,9 @@ enum
 	COLUMNS
 };
 
+static const Oid column_types[COLUMNS] = {INT4OID, OIDOID,	TEXTOID, TEXTOID, INT8OID,
+										  INT8OID, INT8OID, INT8OID, INT4OID, TIMESTAMPTZOID};
+
 /* Others' sorts are shown as pg_stat_activity shows their queries. */
 static bool
 may_see(Oid userid)
@@ -369,7 +374,7 @@ gpusort_stat_get_progress(PG_FUNCTION_ARGS)
 	int nslots = shared_slots != NULL ? MaxBackends : 1;
 
 	prepare_slot();
-	InitMaterializedSRF(fcinfo, 0);
+	(void) result_rows_begin(fcinfo, column_types, COLUMNS);
 	for (int i = 0; i < nslots; i++)
 	{
 		ProgressState state;

@@ -24,6 +24,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
+#include "base/result_rows.h"
 #include "plan/check.h"
 #include "plan/choice.h"
 #include "plan/deparse.h"
@@ -68,6 +69,8 @@ enum
 	COLUMN_HOW,
 	COLUMNS
 };
+
+static const Oid column_types[COLUMNS] = {TEXTOID, BOOLOID, TEXTOID, FLOAT8OID, FLOAT8OID, TEXTOID};
 
 static CheckIndexStatement check_index_statement;
 
@@ -247,7 +250,7 @@ gpusort_check(PG_FUNCTION_ARGS)
 	char *query_string = text_to_cstring(PG_GETARG_TEXT_PP(0));
 	ListCell *statement;
 
-	InitMaterializedSRF(fcinfo, 0);
+	(void) result_rows_begin(fcinfo, column_types, COLUMNS);
 	foreach(statement, pg_parse_query(query_string))
 	{
 		Oid *param_types = NULL;

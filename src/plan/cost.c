@@ -45,6 +45,12 @@ wanted_fraction(const PlannerInfo *root, double rows)
  */
 #define INDEX_SCAN_SHARE 0.75
 
+/*
+ * Where a sort of all rows would take about the same time, a GpuSort may take as much longer: rows are
+ * expected too few more often than too many, and with more of them it is soon the faster one.
+ */
+#define SORT_SHARE 1.035
+
 /* The cost without what an enable_ setting that is off has added to it. */
 static Cost
 without_disabled(Cost cost)
@@ -182,12 +188,19 @@ cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const 
 	return add_input(yardstick, shape, input, predict_gpusort(shape));
 }
 
+/* The part of the rival's time that a GpuSort may take to come in its place. */
+static double
+share_allowed(const CostYardstick *yardstick)
+{
+	if (yardstick->rival.input == NULL)
+		return INDEX_SCAN_SHARE;
+	return yardstick->rival_shape.groups > 0 ? 1 : SORT_SHARE;
+}
+
 bool
 cost_is_lower(const CostYardstick *yardstick, const PathTime *time)
 {
-	double share = yardstick->rival.input == NULL ? INDEX_SCAN_SHARE : 1;
-
-	return time->wanted < share * yardstick->time.wanted;
+	return time->wanted < share_allowed(yardstick) * yardstick->time.wanted;
 }
 
 bool
@@ -202,8 +215,10 @@ void
 cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path)
 {
 	const PathTime *rival = &yardstick->time;
-	Cost startup = yardstick->startup_cost + (time->first - rival->first) * yardstick->cost_per_first_ms;
-	Cost total = yardstick->total_cost + (time->all - rival->all) * yardstick->cost_per_ms;
+	double share = Max(1, share_allowed(yardstick));
+	Cost startup =
+		yardstick->startup_cost + (time->first / share - rival->first) * yardstick->cost_per_first_ms;
+	Cost total = yardstick->total_cost + (time->all / share - rival->all) * yardstick->cost_per_ms;
 
 	path->rows = yardstick->shape.rows;
 	path->total_cost = Max(total, LEAST_SHARE * yardstick->total_cost);

@@ -2,8 +2,8 @@
  * plan/cost_table.h
  *		What each term of a sort's time takes, in nanoseconds; tools/calibrate wrote it.
  *
- * AMD EPYC, 2 cores, 2026-11-22.  PostgreSQL 15.18 (Debian 15.18-0+deb12u1), device cpu; 418 sorts.  Ratio of
- * the two times, expected against measured: off by 11 % in the median, 30 % at the 90th percentile.  Terms of
+ * AMD EPYC, 2 cores, 2026-11-22.  PostgreSQL 15.18 (Debian 15.18-0+deb12u1), device cpu; 442 sorts.  Ratio of
+ * the two times, expected against measured: off by 13 % in the median, 34 % at the 90th percentile.  Terms of
  * the cuda device: NVIDIA H200, 16 cores, 2026-11-22; 30 sorts.
  */
 #ifndef GPUSORT_PLAN_COST_TABLE_H
@@ -18,147 +18,149 @@ static const double cost_table[COST_TERMS] = {
 	/* a Sort, whatever its rows */
 	[COST_PG_START] = 0,
 	/* a row copied into a tuple of its own */
-	[COST_PG_PUT] = 14.62,
+	[COST_PG_PUT] = 4.8,
 	/* a byte of it */
 	[COST_PG_PUT_BYTE] = 0,
 	/* a byte of memory, of what is more than a cache */
-	[COST_PG_MEMORY_BYTE] = 0.4275,
+	[COST_PG_MEMORY_BYTE] = 0.2476,
 	/* the only column of a row, put as a datum */
 	[COST_PG_PUT_DATUM] = 0,
 	/* a numeric abbreviated */
-	[COST_PG_CONVERT_NUMERIC] = 9.52,
+	[COST_PG_CONVERT_NUMERIC] = 24.38,
 	/* a string in a bytewise collation abbreviated */
-	[COST_PG_CONVERT_TEXT] = 45.05,
+	[COST_PG_CONVERT_TEXT] = 42.39,
 	/* a string in an ICU collation abbreviated */
-	[COST_PG_CONVERT_ICU] = 298.4,
+	[COST_PG_CONVERT_ICU] = 257.4,
 	/* a byte of it */
-	[COST_PG_CONVERT_ICU_BYTE] = 1.516e-12,
+	[COST_PG_CONVERT_ICU_BYTE] = 5.363e-14,
 	/* a level of integers and dates: comparisons compiled into the sort */
-	[COST_PG_LEVEL_INT] = 5.643,
+	[COST_PG_LEVEL_INT] = 5.63,
 	/* a level of other types that have a comparison function for sorts */
-	[COST_PG_LEVEL_PLAIN] = 9.281,
+	[COST_PG_LEVEL_PLAIN] = 8.497,
 	/* a level of types that are compared through the function manager */
-	[COST_PG_LEVEL_FUNCTION] = 7.715,
+	[COST_PG_LEVEL_FUNCTION] = 7.222,
 	/* a level of abbreviated keys */
-	[COST_PG_LEVEL_ABBREVIATED] = 5.434,
+	[COST_PG_LEVEL_ABBREVIATED] = 5.255,
 	/* a level of any of these but functions, if the rows are in order or nearly */
-	[COST_PG_LEVEL_NEARLY] = 2.644,
+	[COST_PG_LEVEL_NEARLY] = 2.458,
 	/* a level in which a later column, or what an abbreviated key left out, decides */
-	[COST_PG_TIE] = 12.51,
+	[COST_PG_TIE] = 8.32,
 	/* the same, more for numeric */
-	[COST_PG_TIE_NUMERIC] = 25.45,
+	[COST_PG_TIE_NUMERIC] = 38.03,
 	/* the same, more for strings in bytewise collations */
-	[COST_PG_TIE_TEXT] = 2.06,
+	[COST_PG_TIE_TEXT] = 5.301,
 	/* the same, more for strings in ICU collations */
-	[COST_PG_TIE_ICU] = 44.5,
+	[COST_PG_TIE_ICU] = 36.52,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_TIE_FAR] = 22.17,
+	[COST_PG_TIE_FAR] = 23.27,
 	/* a row looked at by a top-N heapsort, beyond putting it and comparing it once */
 	[COST_PG_HEAP] = 0,
 	/* a byte of it, of what is more than a cache */
-	[COST_PG_HEAP_BYTE] = 0.1554,
+	[COST_PG_HEAP_BYTE] = 0.09095,
+	/* a row compared in it with the last one wanted, more for strings in ICU collations */
+	[COST_PG_HEAP_ICU] = 32.11,
 	/* a comparison in its heap, of types other than numeric and strings */
-	[COST_PG_HEAP_LEVEL] = 5.105,
+	[COST_PG_HEAP_LEVEL] = 5.059,
 	/* a comparison in it, of any type, as far as the heap is larger than a cache */
-	[COST_PG_HEAP_FAR] = 18.37,
+	[COST_PG_HEAP_FAR] = 14.84,
 	/* a row returned */
-	[COST_PG_GET] = 20.94,
+	[COST_PG_GET] = 23.99,
 	/* the only column of a row returned */
-	[COST_PG_GET_DATUM] = 16.59,
+	[COST_PG_GET_DATUM] = 14.54,
 	/* a byte of it */
-	[COST_PG_GET_BYTE] = 0.02806,
+	[COST_PG_GET_BYTE] = 0,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_GET_FAR] = 87.01,
+	[COST_PG_GET_FAR] = 49.46,
 	/* a row written to a temporary file and read back once */
-	[COST_PG_SPILL] = 82.5,
+	[COST_PG_SPILL] = 62.88,
 	/* a byte of it */
-	[COST_PG_SPILL_BYTE] = 0.721,
+	[COST_PG_SPILL_BYTE] = 0.6428,
 	/* a row of an incremental sort, more than of another */
-	[COST_PG_INCREMENTAL] = 16.14,
+	[COST_PG_INCREMENTAL] = 7.881,
 	/* a sort of one group or some small ones in it */
-	[COST_PG_GROUP] = 178.7,
+	[COST_PG_GROUP] = 153.8,
 	/* a row passed from process to process in a Gather Merge */
-	[COST_PG_GATHER] = 61.13,
+	[COST_PG_GATHER] = 53,
 	/* a byte of it */
-	[COST_PG_GATHER_BYTE] = 0.2601,
+	[COST_PG_GATHER_BYTE] = 0.2837,
 	/* a parallel plan's beginning and end */
-	[COST_LAUNCH] = 5.421e+06,
+	[COST_LAUNCH] = 5.396e+06,
 	/* a worker of it */
-	[COST_LAUNCH_WORKER] = 8.904e+05,
+	[COST_LAUNCH_WORKER] = 9.894e+04,
 	/* a unit of the planner's cost, of an input that is in memory */
-	[COST_INPUT] = 1338,
-	/* a row that an index scan fetches, for each doubling of the table beyond a cache, not measured */
-	[COST_INPUT_FETCH] = 60,
+	[COST_INPUT] = 1115,
+	/* a row that an index scan fetches, for each doubling of the table beyond a cache */
+	[COST_INPUT_FETCH] = 107.1,
 	/* a GpuSort, whatever its rows */
 	[COST_START] = 0,
-	/* an ICU collation made ready for one */
+	/* an ICU collation made ready for one, not measured */
 	[COST_START_ICU] = 0,
 	/* a row copied beside its key */
-	[COST_FEED] = 2.901,
+	[COST_FEED] = 5.759,
 	/* a byte of it */
-	[COST_FEED_BYTE] = 0.07169,
+	[COST_FEED_BYTE] = 0.05085,
 	/* a byte of memory, of what is more than a cache */
-	[COST_MEMORY_BYTE] = 0.2042,
+	[COST_MEMORY_BYTE] = 0.1272,
 	/* a column of fixed width encoded */
-	[COST_ENCODE_FIXED] = 10.53,
+	[COST_ENCODE_FIXED] = 7.783,
 	/* a numeric encoded */
-	[COST_ENCODE_NUMERIC] = 23.04,
+	[COST_ENCODE_NUMERIC] = 16.82,
 	/* a string encoded bytewise */
-	[COST_ENCODE_TEXT] = 13.07,
+	[COST_ENCODE_TEXT] = 10.18,
 	/* a string encoded by an ICU collation */
-	[COST_ENCODE_ICU] = 0,
-	/* one of the first strings in an ICU collation, more */
+	[COST_ENCODE_ICU] = 10.9,
+	/* one of the first strings in an ICU collation, more, not measured */
 	[COST_ENCODE_ICU_EARLY] = 670.4,
 	/* a byte of a string's key */
-	[COST_KEY_BYTE] = 0.06016,
+	[COST_KEY_BYTE] = 0.1061,
 	/* a byte of a string in an ICU collation, more */
-	[COST_ICU_BYTE] = 3.081,
+	[COST_ICU_BYTE] = 1.947,
 	/* a row with a key of fixed width sorted */
-	[COST_SORT_FIXED] = 1.021,
+	[COST_SORT_FIXED] = 11,
 	/* a level of them */
-	[COST_SORT_FIXED_LEVEL] = 2.688,
+	[COST_SORT_FIXED_LEVEL] = 1.042,
 	/* a level of them, if the rows are nearly in order */
-	[COST_SORT_NEARLY_LEVEL] = 1.495,
+	[COST_SORT_NEARLY_LEVEL] = 0.2551,
 	/* a row with another key sorted */
 	[COST_SORT_STRING] = 0,
 	/* a level of them */
-	[COST_SORT_STRING_LEVEL] = 2.687,
+	[COST_SORT_STRING_LEVEL] = 2.325,
 	/* 8 more bytes of such a key looked at, because the first ones tie */
-	[COST_SORT_STRING_TIE] = 1.998,
+	[COST_SORT_STRING_TIE] = 0.3586,
 	/* a row returned */
-	[COST_RETURN] = 20.25,
+	[COST_RETURN] = 19.87,
 	/* a byte of it */
-	[COST_RETURN_BYTE] = 0.05098,
+	[COST_RETURN_BYTE] = 0.04175,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_RETURN_FAR] = 3.07,
+	[COST_RETURN_FAR] = 0,
 	/* the same, more if several processes fed it */
-	[COST_RETURN_SHARED] = 34.08,
+	[COST_RETURN_SHARED] = 39.03,
 	/* a row written to a sorted run and read back once */
-	[COST_SPILL] = 18.29,
+	[COST_SPILL] = 30.45,
 	/* a byte of it, and of its key if that is written */
-	[COST_SPILL_BYTE] = 1.106,
+	[COST_SPILL_BYTE] = 0.9028,
 	/* a level of merging runs */
-	[COST_MERGE_LEVEL] = 0,
+	[COST_MERGE_LEVEL] = 1.031,
 	/* a row that found no room and is passed to the leader, not measured */
 	[COST_PASS] = 200,
 	/* a bounded sort, more than another one, whatever its rows */
-	[COST_START_BOUND] = 6508,
+	[COST_START_BOUND] = 2.443e+04,
 	/* a row that a bounded sort looks at */
-	[COST_BOUND] = 13.62,
+	[COST_BOUND] = 9.116,
 	/* one that it keeps, for the time being, more than another sort */
-	[COST_BOUND_KEPT] = 37.33,
+	[COST_BOUND_KEPT] = 44.65,
 	/* one of the first that it keeps, more than another one */
-	[COST_BOUND_EARLY] = 104.6,
+	[COST_BOUND_EARLY] = 66.46,
 	/* a job, whatever its rows */
-	[COST_CUDA_JOB] = 9.965e+05,
+	[COST_CUDA_JOB] = 7.749e+05,
 	/* a row sorted there */
 	[COST_CUDA_SORT] = 0,
 	/* a byte of its key, sorted there */
-	[COST_CUDA_KEY_BYTE] = 0.7173,
+	[COST_CUDA_KEY_BYTE] = 0.4158,
 	/* a byte of a row and its key on its way back */
-	[COST_CUDA_BYTE] = 0.1176,
+	[COST_CUDA_BYTE] = 0.09523,
 	/* a row returned */
-	[COST_CUDA_RETURN] = 8.987,
+	[COST_CUDA_RETURN] = 7.003,
 };
 
 #endif /* GPUSORT_PLAN_COST_TABLE_H */

@@ -148,6 +148,31 @@ is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, con
 	return shape.on_gpu == (other.wanted < candidate->time.wanted);
 }
 
+/*
+ * How many rows a LIMIT must want, at least, for the cuda device to be expected to be the faster one, to a
+ * power of 2; 0: whatever it wants, -1: never.  The planner has to guess what many a LIMIT wants; when the
+ * sort begins it is known.
+ */
+static double
+rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
+{
+	Candidate limited = *candidate;
+	double least = -1;
+
+	if (!sort_may_use_gpu())
+		return -1;
+	for (double wanted = Max(1, yardstick->shape.rows); wanted >= 1; wanted /= 2)
+	{
+		limited.shape.wanted = wanted;
+		limited.time = cost_time_gpusort(yardstick, &limited.shape,
+										 candidate->partial != NULL ? candidate->partial : input);
+		if (!is_faster_on_gpu(&limited, yardstick, input))
+			return least;
+		least = wanted;
+	}
+	return 0;
+}
+
 /* What a path says of its GpuSort. */
 static List *
 candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
@@ -155,11 +180,13 @@ candidate_to_private(const Candidate *candidate, const CostYardstick *yardstick,
 	double expected = sort_time_total(&candidate->shape, candidate->time.sort);
 	double expected_of_postgres = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
 
-	return list_make5(makeInteger(is_faster_on_gpu(candidate, yardstick, input)),
-					  makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
-					  makeFloat(psprintf("%.3f", expected)),
-					  makeFloat(psprintf("%.3f", expected_of_postgres)),
-					  makeFloat(psprintf("%.3f", candidate_cpu_ms(candidate))));
+	List *private =
+		list_make5(makeInteger(is_faster_on_gpu(candidate, yardstick, input)),
+				   makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
+				   makeFloat(psprintf("%.3f", expected)), makeFloat(psprintf("%.3f", expected_of_postgres)),
+				   makeFloat(psprintf("%.3f", candidate_cpu_ms(candidate))));
+
+	return lappend(private, makeFloat(psprintf("%.0f", rows_for_gpu(candidate, yardstick, input))));
 }
 
 /* A GpuSort over this input, its cost not set. */
@@ -438,7 +465,8 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 		 .key_bytes = intVal(lsecond(best_path->custom_private)),
 		 .expected_ms = floatVal(lthird(best_path->custom_private)),
 		 .postgres_ms = floatVal(lfourth(best_path->custom_private)),
-		 .cpu_ms = floatVal(list_nth(best_path->custom_private, 4))};
+		 .cpu_ms = floatVal(list_nth(best_path->custom_private, 4)),
+		 .rows_for_gpu = floatVal(list_nth(best_path->custom_private, 5))};
 	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
 
 	plan->flags = best_path->flags;

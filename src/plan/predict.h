@@ -99,10 +99,7 @@ extern double running_processes(const SortShape *shape);
 /* Of all rows, or of those wanted. */
 extern double sort_time_total(const SortShape *shape, SortTime time);
 
-/*
- * Bytes of memory that a row of a GpuSort takes, and how many of its rows find no room and pass the Gather.
- */
-extern double gpusort_row_memory(const SortShape *shape);
+/* How many rows of a GpuSort find no room and pass the Gather. */
 extern double predict_passed_rows(const SortShape *shape);
 
 /* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */

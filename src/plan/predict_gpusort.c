@@ -19,10 +19,19 @@
 
 #include "plan/predict_parts.h"
 
-/* Bytes a row takes in memory besides tuple and key: its entry, its item while it is sorted. */
+/* Bytes a row takes in memory besides tuple and key. */
 #define ENTRY_BYTES 8
 #define RECORD_BYTES 16 /* more, with a key of no fixed width */
+
+/*
+ * Those of its item while it is sorted: mostly a word of the key, and where the row is.  Room is kept for the
+ * whole key, and once more for a part of the items (sort/tuning.h), with 2 bytes each.
+ */
 #define ITEM_BYTES 18
+#define ITEM_STRING_BYTES 16
+#define SCRATCH_SHARE 8
+#define SCRATCH_MIN_ROWS 65536.0
+#define SCRATCH_ROW_BYTES 2
 
 /*
  * The same on a GPU, besides its key: where it begins and where it goes, its number, a part of a workspace.
@@ -82,10 +91,36 @@ stored_bytes(const SortShape *shape)
 		   (shape->fixed_key ? 0 : RECORD_BYTES);
 }
 
-double
-gpusort_row_memory(const SortShape *shape)
+/* Bytes that sorting touches, of a row and its item. */
+static double
+touched_bytes(const SortShape *shape)
 {
 	return stored_bytes(shape) + ITEM_BYTES;
+}
+
+/* The widest item that a row may have. */
+static double
+item_bytes(const SortShape *shape)
+{
+	if (!shape->fixed_key)
+		return ITEM_STRING_BYTES;
+	return MAXALIGN((int) shape->key_bytes) + (keeps_keys_alone(shape) ? 0 : sizeof(void *));
+}
+
+/* How many rows fit into the memory together with the room that is kept to sort them. */
+static double
+rows_in_memory(const SortShape *shape)
+{
+	double row = stored_bytes(shape) + item_bytes(shape);
+	double scratch = item_bytes(shape) + SCRATCH_ROW_BYTES;
+	double few = shape->memory / (row + scratch);
+	double many = (shape->memory - SCRATCH_MIN_ROWS * scratch) / row;
+
+	if (few <= SCRATCH_MIN_ROWS)
+		return few;
+	if (many <= SCRATCH_MIN_ROWS * SCRATCH_SHARE)
+		return many;
+	return shape->memory / (row + scratch / SCRATCH_SHARE);
 }
 
 /* ---------------------------------------------------------------- stages */
@@ -237,7 +272,7 @@ count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
 static void
 count_external(const SortShape *shape, double rows, CostCounts *counts)
 {
-	double runs = Max(2, ceil(rows * gpusort_row_memory(shape) / shape->memory));
+	double runs = Max(2, ceil(rows / rows_in_memory(shape)));
 
 	count_sort(shape, rows / runs, rows, counts->first);
 	count_runs(shape, rows, runs, counts);
@@ -287,13 +322,13 @@ count_fed(const SortShape *shape, double rows, CostCounts *counts)
 
 	if (shape->on_gpu)
 		count_on_gpu(shape, rows, counts);
-	else if (rows * gpusort_row_memory(shape) > shape->memory)
+	else if (rows > rows_in_memory(shape))
 		count_external(shape, rows, counts);
 	else
 	{
 		count_sort(shape, rows, rows / processes, counts->first);
 		counts->first[COST_MEMORY_BYTE] +=
-			bytes_beyond_cache(rows * gpusort_row_memory(shape)) / running_processes(shape);
+			bytes_beyond_cache(rows * touched_bytes(shape)) / running_processes(shape);
 		count_return(shape, rows, false, counts->rest);
 	}
 }
@@ -312,7 +347,7 @@ kept_rows(const SortShape *shape)
 static double
 room_for_rows(const SortShape *shape)
 {
-	return shape->on_gpu ? rows_on_gpu(shape) : shape->memory / gpusort_row_memory(shape);
+	return shape->on_gpu ? rows_on_gpu(shape) : rows_in_memory(shape);
 }
 
 /*

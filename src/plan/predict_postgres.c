@@ -288,6 +288,8 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 	counts->first[COST_PG_HEAP] += rows;
 	counts->first[COST_PG_HEAP_BYTE] += bytes_beyond_cache(rows * tuple_bytes(shape));
 	count_whole_comparisons(shape, rows, 0, counts->first);
+	if (shape->keys[0].class == KEY_ICU)
+		counts->first[COST_PG_HEAP_ICU] += rows;
 	if (can_be_abbreviated(&shape->keys[0]))
 		count_whole_comparisons(shape, in_heap, 0, counts->first);
 	else

@@ -156,9 +156,10 @@ columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *op
 	int bits = (options->restartable ? OPTION_RESTARTABLE : 0) |
 			   (options->is_faster_on_gpu ? OPTION_FASTER_ON_GPU : 0);
 	List *expected =
-		list_make4(makeInteger(options->key_bytes), makeFloat(psprintf("%.3f", options->expected_ms)),
+		list_make5(makeInteger(options->key_bytes), makeFloat(psprintf("%.3f", options->expected_ms)),
 				   makeFloat(psprintf("%.3f", options->postgres_ms)),
-				   makeFloat(psprintf("%.3f", options->cpu_ms)));
+				   makeFloat(psprintf("%.3f", options->cpu_ms)),
+				   makeFloat(psprintf("%.0f", options->rows_for_gpu)));
 	List *private;
 
 	for (int i = 0; i < sort->numCols; i++)
@@ -292,9 +293,13 @@ sort_plan_is_restartable(const CustomScan *plan)
 }
 
 bool
-sort_plan_is_faster_on_gpu(const CustomScan *plan)
+sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wanted)
 {
-	return has_option(plan, OPTION_FASTER_ON_GPU);
+	double least = floatVal(list_nth(list_nth(plan->custom_private, PRIVATE_EXPECTED), 4));
+
+	if (rows_wanted == 0)
+		return has_option(plan, OPTION_FASTER_ON_GPU);
+	return least >= 0 && rows_wanted >= least;
 }
 
 int

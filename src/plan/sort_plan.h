@@ -34,10 +34,12 @@ typedef struct SortPlanOptions
 	Bitmapset *sort_junk;  /* resnos of the output for the sort alone, at which no node above looks */
 	bool restartable;	   /* the input gives the same rows when read once more: nothing below is volatile */
 	bool is_faster_on_gpu; /* of the two devices, by the prediction */
-	int key_bytes;		   /* of a row's key, expected */
-	double expected_ms;	   /* time that it is expected to take, without its input */
-	double postgres_ms;	   /* and that PostgreSQL's sort in its place would take */
-	double cpu_ms;		   /* or the cpu device */
+	/* the same if a LIMIT is known when the sort begins: if it wants so many; -1: never */
+	double rows_for_gpu;
+	int key_bytes;		/* of a row's key, expected */
+	double expected_ms; /* time that it is expected to take, without its input */
+	double postgres_ms; /* and that PostgreSQL's sort in its place would take */
+	double cpu_ms;		/* or the cpu device */
 } SortPlanOptions;
 
 /*
@@ -57,7 +59,9 @@ extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 
 /* As the options said. */
 extern bool sort_plan_is_restartable(const CustomScan *plan);
-extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan);
+
+/* For a sort of which so many rows are wanted; 0: as many as the planner thought. */
+extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wanted);
 
 extern int sort_plan_key_bytes(const CustomScan *plan);
 extern double sort_plan_expected_ms(const CustomScan *plan);

@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
@@ -13,6 +14,7 @@
 #include "utils/tuplestore.h"
 
 #include "base/pg_compat.h"
+#include "base/result_rows.h"
 #include "service/connection.h"
 #include "service/state.h"
 
@@ -34,6 +36,9 @@ enum
 	COLUMN_REASON,
 	COLUMNS
 };
+
+static const Oid column_types[COLUMNS] = {TEXTOID, TEXTOID, INT8OID, INT8OID,
+										  INT8OID, INT4OID, TEXTOID, TEXTOID};
 
 /* A device of which nothing but this is known. */
 static void
@@ -120,11 +125,10 @@ put_unavailable_row(ReturnSetInfo *result, const char *why_not)
 Datum
 gpusort_devices(PG_FUNCTION_ARGS)
 {
-	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ReturnSetInfo *result = result_rows_begin(fcinfo, column_types, COLUMNS);
 	GpusortdClient client;
 	const char *why_not;
 
-	InitMaterializedSRF(fcinfo, 0);
 	put_bare_row(result, "cpu", "ready", NULL);
 	if (!gpu_client_connect(&client, ANSWER_TIMEOUT_MS, &why_not))
 	{
