@@ -38,6 +38,9 @@
 #define ITEM_BYTES 8
 #define ROW_ENTRY_BYTES 16
 
+/* Bytes of a row in a temporary file besides the tuple. */
+#define RUN_HEAD_BYTES 3
+
 /* What the statement says of the index's columns. */
 typedef struct IndexShape
 {
@@ -190,13 +193,14 @@ how_in_words(Relation heap, const IndexStmt *statement, const IndexShape *shape)
 	bool alone = is_fixed && key_row_possible(shape->nkeys, shape->keys, shape->ncolumns);
 	double row = alone ? 0 : INDEX_ROW_HEADER + sizeof(IndexTupleData) + shape->row_bytes + ROW_ENTRY_BYTES;
 	double memory = rows * ((is_fixed ? 2 * key : key) + row + ITEM_BYTES);
+	double on_disk = alone ? key : RUN_HEAD_BYTES + MAXALIGN(sizeof(IndexTupleData) + shape->row_bytes);
 	bool on_gpu = index_build_uses_gpu(rows);
 	bool spills = !on_gpu && memory > maintenance_work_mem * 1024.0;
 
 	return psprintf("device %s, %d processes, about %.0f MB of memory, %s", on_gpu ? "cuda" : "cpu",
 					count_processes(heap, statement),
 					Min(memory, on_gpu ? memory : maintenance_work_mem * 1024.0) / MEGABYTE,
-					spills ? psprintf("about %.0f MB of temporary files", rows * (key + row) / MEGABYTE)
+					spills ? psprintf("about %.0f MB of temporary files", rows * on_disk / MEGABYTE)
 						   : "no temporary files");
 }
 
