@@ -10,7 +10,11 @@
 # its clusters are never written to.  A *throwaway cluster* in the same folder listens on a Unix socket alone.
 # leave() stops the cluster and removes the folder, on success, on errors and on Ctrl-C.
 
-# Nothing of the caller's may send a client of ours to another server.
+# Nothing of the caller's may send a client of ours to another server, unless use_running_server says so.
+declare -A callers
+for variable in PGHOST PGPORT PGUSER PGDATABASE; do
+	callers[$variable]=${!variable:-}
+done
 unset PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSERVICE PGOPTIONS PGDATA PGTZ \
 	PGAPPNAME PGCLIENTENCODING PGSSLMODE PG_COLOR PSQLRC
 export LC_ALL=C.UTF-8
@@ -266,6 +270,15 @@ stop_cluster() {
 	if [ -f "$WORK/data/postmaster.pid" ]; then
 		as_user "$BINDIR/pg_ctl" -D "$WORK/data" -m immediate -w stop >/dev/null 2>&1 || true
 	fi
+}
+
+# Not a cluster of ours: clients find the server that the caller's environment names.
+use_running_server() {
+	local variable
+	for variable in "${!callers[@]}"; do
+		[ -z "${callers[$variable]}" ] || export "$variable=${callers[$variable]}"
+	done
+	sql -c 'SHOW gpusort.mode' >/dev/null || die "the server must run, with gpusort in shared_preload_libraries"
 }
 
 # Ends the sessions of the cluster at once, whatever they are doing.

@@ -20,11 +20,17 @@ typedef struct CheckSection
 } CheckSection;
 
 static const CheckSection sections[] = {
-	{"oracle", false, check_oracle},  {"arguments", false, check_arguments},
-	{"fixed", true, check_fixed},	  {"bucket-bound", true, check_bucket_bound},
-	{"rare", true, check_rare},		  {"strings", true, check_strings},
-	{"rows", true, check_rows},		  {"buffer", true, check_buffer},
-	{"streams", true, check_streams}, {"faults", true, check_faults},
+	{"oracle", false, check_oracle},
+	{"arguments", false, check_arguments},
+	{"string-keys", false, check_string_keys},
+	{"fixed", true, check_fixed},
+	{"bucket-bound", true, check_bucket_bound},
+	{"rare", true, check_rare},
+	{"strings", true, check_strings},
+	{"rows", true, check_rows},
+	{"buffer", true, check_buffer},
+	{"streams", true, check_streams},
+	{"faults", true, check_faults},
 };
 
 static void

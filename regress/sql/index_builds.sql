@@ -6,6 +6,9 @@ CREATE EXTENSION amcheck;
 SET gpusort.mode = force;
 CREATE FUNCTION builds() RETURNS bigint LANGUAGE sql AS $$ SELECT sum(index_builds)::bigint FROM pg_stat_gpusort $$;
 
+-- Bytes that writers may leave unused. With low thresholds (tools/test --only tight) there are several, of few pages each.
+CREATE FUNCTION unused_size() RETURNS bigint LANGUAGE sql AS $$ SELECT 8192 * coalesce(current_setting('tests.unused_blocks', true)::bigint, 0) $$;
+
 -- Is the index what PostgreSQL would have built? In front of that, was it built by gpusort?
 CREATE FUNCTION verify_index(index_name regclass, builds_before bigint) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -20,7 +23,7 @@ BEGIN
 	EXECUTE format('REINDEX INDEX %s', index_name);
 	PERFORM set_config('gpusort.create_index', 'on', true);
 	expected_size := pg_relation_size(index_name);
-	IF abs(actual_size - expected_size) > 0.01 * expected_size THEN
+	IF abs(actual_size - expected_size) > 0.01 * expected_size + unused_size() THEN
 		RETURN format('%s bytes, PostgreSQL has %s', actual_size, expected_size);
 	END IF;
 	RETURN 'ok';
@@ -133,6 +136,40 @@ SELECT same_violation('CREATE UNIQUE INDEX twice_id ON ix_twice (id)');
 UPDATE ix_twice SET t = 'other', k = k + 1 WHERE id = 9;
 INSERT INTO ix_twice VALUES (9, 'third', 0);
 SELECT same_violation('CREATE UNIQUE INDEX twice_id ON ix_twice (id)');
+
+-- Equal keys at each border of the ranges that several writers load, and about it: with low thresholds these are a
+-- twelfth of all tuples each. The first row of the key at this rank is alive, then come dead ones, then perhaps
+-- another alive one; so the one that a tuple has to be compared with is in the range before, or further away.
+CREATE TABLE ix_borders (k int8, is_dead bool) WITH (parallel_workers = 2);
+CREATE FUNCTION border_result(rows int, rank int, dead_rows int, is_twice bool) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	detail text;
+BEGIN
+	TRUNCATE ix_borders;
+	INSERT INTO ix_borders SELECT i, false FROM generate_series(1, rank) AS i;
+	INSERT INTO ix_borders SELECT rank, true FROM generate_series(1, dead_rows);
+	INSERT INTO ix_borders SELECT rank, false WHERE is_twice;
+	INSERT INTO ix_borders SELECT i, false FROM generate_series(rank + 1, rows - dead_rows) AS i;
+	DELETE FROM ix_borders WHERE is_dead;
+	BEGIN
+		CREATE UNIQUE INDEX borders_index ON ix_borders (k);
+		PERFORM bt_index_parent_check('borders_index', true, true);
+		DROP INDEX borders_index;
+		RETURN 'built';
+	EXCEPTION WHEN unique_violation THEN
+		GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
+		RETURN detail;
+	END;
+END $$;
+SET max_parallel_maintenance_workers = 2;
+SET maintenance_work_mem = '200MB';
+SELECT count(*) AS borders, string_agg(rank || ': ' || result, ', ') FILTER (WHERE result <> 'built') AS wrong_without, dead_rows
+FROM generate_series(1, 11) AS border, generate_series(-1, 1) AS beside, unnest(ARRAY[1, 1000]) AS dead_rows, LATERAL (SELECT 4000 * border / 12 + beside AS rank) AS r,
+	border_result(4000, LEAST(rank, 4000 - dead_rows), dead_rows, false) AS result GROUP BY dead_rows ORDER BY dead_rows;
+SELECT count(*) AS borders, string_agg(rank || ': ' || result, ', ') FILTER (WHERE result <> format('Key (k)=(%s) is duplicated.', rank)) AS wrong_with, dead_rows
+FROM generate_series(1, 11) AS border, generate_series(-1, 1) AS beside, unnest(ARRAY[0, 1, 1000]) AS dead_rows, LATERAL (SELECT LEAST(4000 * border / 12 + beside, 4000 - dead_rows) AS rank) AS r,
+	border_result(4000, rank, dead_rows, true) AS result GROUP BY dead_rows ORDER BY dead_rows;
+RESET maintenance_work_mem;
 
 -- Keys that are too large for a page.
 CREATE TABLE ix_large (t text COLLATE "C");

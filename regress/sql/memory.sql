@@ -19,7 +19,7 @@ BEGIN
 END $$;
 
 -- The limits in steps of 256 kB at which a sort's peak is above its limit, or below half of it although it went to files; how many go to files.
-CREATE FUNCTION check_limits(query text, most_kb int, least_kb int DEFAULT 512) RETURNS text
+CREATE FUNCTION check_limits(query text, most_kb int, least_kb int DEFAULT 512, half_is_used boolean DEFAULT true) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
 	peak bigint;
@@ -32,7 +32,7 @@ BEGIN
 		peak := explained(query, 'Peak Memory');
 		IF explained(query, 'Disk Usage') > 0 THEN
 			spilled := spilled + 1;
-			IF peak < kb / 2 THEN
+			IF half_is_used AND peak < kb / 2 THEN
 				wrong := wrong || format(' %s: unused, %s', kb, peak);
 			END IF;
 		END IF;
@@ -61,6 +61,13 @@ CREATE TABLE joint AS SELECT i AS id, noise(i) AS k FROM generate_series(1, 8000
 VACUUM ANALYZE joint;
 ALTER TABLE joint SET (parallel_workers = 2);
 SELECT check_limits('SELECT * FROM joint ORDER BY k', 12288, 4864) AS sorted_together, check_limits('SELECT * FROM joint ORDER BY id', 4864) AS narrow_in_parallel;
+-- Of keys alone the sort itself takes more than the chunks: those that are being filled when the limit comes near count, too.  How much is used then
+-- depends on how many processes come in time.
+CREATE TABLE ordered AS SELECT i AS id FROM generate_series(1, 300000) AS i;
+VACUUM ANALYZE ordered;
+ALTER TABLE ordered SET (parallel_workers = 4);
+SET max_parallel_workers_per_gather = 4;
+SELECT check_limits('SELECT id FROM ordered ORDER BY id', 6144, 2048, false) LIKE 'ok%' AS keys_alone_in_parallel;
 SET max_parallel_workers_per_gather = 0;
 RESET gpusort.work_mem;
 
@@ -106,5 +113,5 @@ SELECT growth_kb('SELECT id FROM (SELECT * FROM toasted WHERE note_memory(id) OF
 SET gpusort.mode = force;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500;
 
-DROP TABLE m, joint, toasted;
+DROP TABLE m, joint, ordered, toasted;
 DROP FUNCTION memory_kb, note_memory, noted_reverse, growth_kb, check_limits, explained;

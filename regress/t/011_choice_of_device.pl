@@ -1,5 +1,6 @@
 # Which device a sort goes to is decided by the settings and the service of when it begins, whatever they were
-# when it was planned; planning asks nobody; and what a lock rechecks is sorted in the backend.
+# when it was planned; planning asks nobody; and what a lock rechecks is sorted in the backend.  So it is with
+# builds of indexes.
 use strict;
 use warnings;
 
@@ -32,9 +33,36 @@ sub sorts_of
 	return $node->safe_psql('postgres', "SELECT sorts FROM pg_stat_gpusort WHERE device = '$device'");
 }
 
+wait_until_ready();
+
+# ---- builds of indexes ----
+
+# With gpusort.backend auto a build goes where it is expected to be faster; gpusort_check says where.
+$node->safe_psql('postgres', "CREATE TABLE few AS SELECT * FROM r; CREATE TABLE many AS SELECT i AS k, i::text COLLATE \"C\" AS t FROM generate_series(1::bigint, 200000) AS i; VACUUM ANALYZE");
+
+sub device_of_build
+{
+	my ($table, $workers, $memory, $columns) = @_;
+	my ($how, $built);
+
+	$columns = 'k' unless defined $columns;
+	$node->safe_psql('postgres', "ALTER TABLE $table SET (parallel_workers = $workers)");
+	$how = $node->safe_psql('postgres', "SET max_parallel_maintenance_workers = 7; SET maintenance_work_mem = '$memory'; SELECT how FROM gpusort_check('CREATE INDEX ON $table ($columns)')");
+	$node->psql('postgres', "SET max_parallel_maintenance_workers = 7; SET maintenance_work_mem = '$memory'; SET client_min_messages = debug1; CREATE INDEX i ON $table ($columns); DROP INDEX i",
+		stderr => \$built);
+	return join ', ', map { defined $_ ? $_ : '?' } ($how =~ /device (\w+), (\d+) processes/)[0, 1], ($built =~ /has built index "i" by device "(\w+)"/)[0];
+}
+
+is(device_of_build('few', 0, '64MB'), 'cpu, 1, cpu', 'few rows are not worth a job');
+is(device_of_build('many', 0, '64MB'), 'cuda, 1, cuda', 'one process: a card is faster');
+is(device_of_build('many', 7, '64MB'), 'cpu, 8, cpu', 'many processes are faster than a card');
+is(device_of_build('many', 2, '64MB'), 'cpu, 3, cpu', 'so are three');
+is(device_of_build('many', 2, '4MB'), 'cuda, 3, cuda', 'but not where they have too little memory');
+is(device_of_build('many', 2, '64MB', 't'), 'cuda, 3, cuda', 'strings: three processes');
+is(device_of_build('many', 7, '64MB', 't'), 'cpu, 8, cpu', 'many processes');
+
 # ---- cached plans ----
 
-wait_until_ready();
 my $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe('SET gpusort.mode = force; SET plan_cache_mode = force_generic_plan; SET gpusort.backend = cuda');
 $session->query_safe('PREPARE p AS SELECT id FROM r ORDER BY k');
@@ -95,10 +123,10 @@ $session->quit;
 # ---- a LIMIT that the planner does not know ----
 
 # It guesses a tenth of the rows; the sort knows when it begins, and chooses by that.
-create_rows($node, 200000, 'many');
+create_rows($node, 200000, 'limited');
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe('SET gpusort.mode = force; SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0');
-$session->query_safe("SET work_mem = '256MB'; PREPARE first(bigint) AS SELECT * FROM many ORDER BY t LIMIT \$1");
+$session->query_safe("SET work_mem = '256MB'; PREPARE first(bigint) AS SELECT * FROM limited ORDER BY t LIMIT \$1");
 
 sub device_of_limit
 {

@@ -184,6 +184,19 @@ EOT
 	}
 	is($node->safe_psql('postgres', q(SELECT index_builds FROM pg_stat_gpusort WHERE device = 'cuda')), 2, 'by nobody else');
 
+	# One that is large enough to be loaded by several processes, each of which reads from the device.
+	$node->safe_psql('postgres', 'CREATE UNLOGGED TABLE large AS SELECT hashint8extended(i, 0) AS k FROM generate_series(1, 3600000) AS i');
+	my ($status, $built, $messages) = $node->psql('postgres', <<'EOT');
+SET client_min_messages = debug1;
+SET gpusort.backend = cuda;
+SET maintenance_work_mem = '1GB';
+CREATE UNIQUE INDEX large_k ON large (k);
+SET client_min_messages = warning;
+SELECT checked('large_k');
+EOT
+	is($built, 'ok', 'a large one');
+	like($messages, qr/built index "large_k" by device "cuda": 3600000 tuples, [23] processes, loaded by [23],/, 'is loaded by all that have fed');
+
 	# Killed at several points of a build.
 	my ($good, $wrong) = (0, '');
 	foreach my $point (1 .. KILLS)

@@ -61,6 +61,7 @@ typedef struct SortRequest
 	bool random_access; /* will it be read backwards, again, or from a mark? */
 	bool shared;		/* will other processes feed it too? */
 	int processes;		/* at most, this one included */
+	bool read_jointly;	/* will all that feed it ask read_together? */
 	uint64 rows_wanted; /* the first so many are; 0: all */
 	bool with_ties;		/* and those equal to the last of them */
 	double expected_rows;
@@ -133,9 +134,9 @@ struct SortDevice
 	void (*finish_feed)(Sorter *sorter);
 
 	/*
-	 * After finish_feed, in every process that fed, before the first one performs: have they sorted together,
-	 * so that each of them can read all of the rows, so many?  Then it can by next, in ranges.  NULL: rows
-	 * are never there for others than the first process.
+	 * After finish_feed, in every process that fed, before the first one performs, if the request said so:
+	 * are the rows sorted, so that each of them can read all of them, so many?  Then it can by next, in
+	 * ranges.  May sort, and wait for others.  NULL: rows are never there for others than the first process.
 	 */
 	bool (*read_together)(Sorter *sorter, uint64 *nrows);
 
@@ -146,7 +147,7 @@ struct SortDevice
 	void (*seek_range)(Sorter *sorter, int range, int nranges);
 	void (*pass_range_end)(Sorter *sorter);
 
-	/* Sorts.  No chunk may be outstanding. */
+	/* Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding. */
 	void (*perform)(Sorter *sorter);
 
 	/*

@@ -15,6 +15,8 @@
 #include "index/btree_range.h"
 #include "index/btree_writer.h"
 
+StaticAssertDecl(sizeof(IndexTupleData) == sizeof(uint64), "tuples are compared by words");
+
 /*
  * The largest tuple with a posting list, and its line pointer: a tenth of a page, as PostgreSQL builds them.
  */
@@ -73,6 +75,24 @@ make_writer(Relation heap, Relation index, BlockWriter *blocks)
 
 /* ---------------------------------------------------------------- posting lists */
 
+/* Are two tuples the same bytes, but for their tids?  Most differ in the first words, if they do. */
+static inline bool
+is_same(const IndexTupleData *a, const IndexTupleData *b)
+{
+	const uint64 *words = (const uint64 *) a;
+	const uint64 *others = (const uint64 *) b;
+	int nwords = IndexTupleSize(a) / sizeof(uint64);
+
+	if (a->t_info != b->t_info)
+		return false;
+	for (int i = 1; i < nwords; i++)
+	{
+		if (words[i] != others[i])
+			return false;
+	}
+	return true;
+}
+
 /*
  * Are the keys of two tuples the same bytes?  As a rule the tuples are, but for their tids.  Others may
  * differ in how a value is stored.
@@ -80,7 +100,7 @@ make_writer(Relation heap, Relation index, BlockWriter *blocks)
 static inline bool
 is_equal(const BtreeWriter *writer, IndexTuple a, IndexTuple b)
 {
-	if (a->t_info == b->t_info && memcmp(a + 1, b + 1, IndexTupleSize(a) - sizeof(IndexTupleData)) == 0)
+	if (is_same(a, b))
 		return true;
 	return !writer->bytes_decide && _bt_keep_natts_fast(writer->levels.index, a, b) > writer->nkeys;
 }

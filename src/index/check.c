@@ -27,19 +27,13 @@
 #include "base/pg_compat.h"
 #include "index/check.h"
 #include "index/choice.h"
+#include "index/device_choice.h"
 #include "key/key_row.h"
 #include "plan/check.h"
 #include "plan/choice.h"
 
 /* A megabyte, for people. */
 #define MEGABYTE (1024.0 * 1024.0)
-
-/* Bytes of an item of a sort besides its key, and of what else there is for a row that is kept beside it. */
-#define ITEM_BYTES 8
-#define ROW_ENTRY_BYTES 16
-
-/* Bytes of a row in a temporary file besides the tuple. */
-#define RUN_HEAD_BYTES 3
 
 /* What the statement says of the index's columns. */
 typedef struct IndexShape
@@ -183,24 +177,33 @@ count_processes(Relation heap, const IndexStmt *statement)
 	return workers + 1;
 }
 
-static const char *
-how_in_words(Relation heap, const IndexStmt *statement, const IndexShape *shape)
+/* The build's sort, as the types of the columns let expect it. */
+static void
+describe_build(Relation heap, const IndexStmt *statement, const IndexShape *index, BuildShape *build)
 {
-	double rows = index_build_rows(heap);
-	bool is_fixed;
-	double key = sort_key_estimate_width(shape->nkeys, shape->keys, shape->widths, &is_fixed) + 1 +
-				 sizeof(ItemPointerData);
-	bool alone = is_fixed && key_row_possible(shape->nkeys, shape->keys, shape->ncolumns);
-	double row = alone ? 0 : INDEX_ROW_HEADER + sizeof(IndexTupleData) + shape->row_bytes + ROW_ENTRY_BYTES;
-	double memory = rows * ((is_fixed ? 2 * key : key) + row + ITEM_BYTES);
-	double on_disk = alone ? key : RUN_HEAD_BYTES + MAXALIGN(sizeof(IndexTupleData) + shape->row_bytes);
-	bool on_gpu = index_build_uses_gpu(rows);
-	bool spills = !on_gpu && memory > maintenance_work_mem * 1024.0;
+	build->rows = index_build_rows(heap);
+	build->processes = count_processes(heap, statement);
+	build->key_bytes = sort_key_estimate_width(index->nkeys, index->keys, index->widths, &build->is_fixed) +
+					   1 + sizeof(ItemPointerData);
+	build->keys_alone = build->is_fixed && key_row_possible(index->nkeys, index->keys, index->ncolumns);
+	build->row_bytes = INDEX_ROW_HEADER + sizeof(IndexTupleData) + index->row_bytes;
+}
 
+static const char *
+how_in_words(Relation heap, const IndexStmt *statement, const IndexShape *index)
+{
+	BuildShape build;
+	double memory;
+	bool on_gpu;
+	bool spills;
+
+	describe_build(heap, statement, index, &build);
+	on_gpu = build_uses_gpu(&build);
+	spills = !on_gpu && build_spills(&build);
+	memory = spills ? maintenance_work_mem * 1024.0 : build_memory(&build);
 	return psprintf("device %s, %d processes, about %.0f MB of memory, %s", on_gpu ? "cuda" : "cpu",
-					count_processes(heap, statement),
-					Min(memory, on_gpu ? memory : maintenance_work_mem * 1024.0) / MEGABYTE,
-					spills ? psprintf("about %.0f MB of temporary files", rows * on_disk / MEGABYTE)
+					build.processes, memory / MEGABYTE,
+					spills ? psprintf("about %.0f MB of temporary files", build_file_bytes(&build) / MEGABYTE)
 						   : "no temporary files");
 }
 

@@ -15,13 +15,12 @@
 #include "base/guc.h"
 #include "index/choice.h"
 #include "index/index_key.h"
-#include "plan/choice.h"
 
-/* In mode auto, tables that are expected to have no more rows are left alone: nobody waits for them. */
-#define ROWS_MIN 10000
-
-/* With gpusort.backend auto, tables of fewer rows don't go to a card. */
-#define GPU_ROWS_MIN 1e6
+/*
+ * In mode auto, tables that are expected to have no more rows are left alone: their builds take a millisecond
+ * either way (docs/performance.md).
+ */
+#define ROWS_MIN 1000
 
 /* Kilobytes of maintenance_work_mem that a process needs, whatever the table's parallel_workers. */
 #define KILOBYTES_PER_PROCESS_MIN 512
@@ -96,12 +95,6 @@ index_build_why_few_workers(Relation heap, Relation index, int nworkers)
 	if (maintenance_work_mem / (nworkers + 2) < INDEX_KILOBYTES_PER_PROCESS)
 		return "maintenance_work_mem has not 32 MB for each process";
 	return "the table is not large enough for more, see min_parallel_table_scan_size";
-}
-
-bool
-index_build_uses_gpu(double rows)
-{
-	return (gpusort_backend == GPUSORT_BACKEND_CUDA || rows >= GPU_ROWS_MIN) && sort_may_use_gpu();
 }
 
 bool

@@ -39,9 +39,6 @@ extern int index_build_workers(int nworkers);
 /* May an expression, or a list of them, be computed in a worker? NULL: yes. */
 extern bool index_is_parallel_safe(Node *expression);
 
-/* Does the build for a table of so many rows begin on a card? */
-extern bool index_build_uses_gpu(double rows);
-
 /* How many rows the table is expected to have. */
 extern double index_build_rows(Relation heap);
 

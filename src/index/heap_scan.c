@@ -65,6 +65,16 @@ heap_scan_share_init(HeapScanShare *share, Relation heap)
 {
 	share->nblocks = RelationGetNumberOfBlocks(heap);
 	pg_atomic_init_u64(&share->next, 0);
+	pg_atomic_init_u64(&share->done, 0);
+}
+
+void
+heap_scan_report(HeapScanShare *share)
+{
+	const int params[] = {PROGRESS_SCAN_BLOCKS_TOTAL, PROGRESS_SCAN_BLOCKS_DONE};
+	const int64 values[] = {share->nblocks, pg_atomic_read_u64(&share->done)};
+
+	pgstat_progress_update_multi_param(lengthof(params), params, values);
 }
 
 static void
@@ -268,15 +278,16 @@ heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *sh
 	scan->callback = callback;
 	scan->callback_state = callback_state;
 	if (progress)
-		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, share->nblocks);
+		heap_scan_report(share);
 	while ((first = pg_atomic_fetch_add_u64(&share->next, STRETCH)) < share->nblocks)
 	{
+		uint64 end = Min(first + STRETCH, share->nblocks);
+
+		scan_stretch(scan, first, end);
+		pg_atomic_fetch_add_u64(&share->done, end - first);
 		if (progress)
-			pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, first);
-		scan_stretch(scan, first, Min(first + STRETCH, share->nblocks));
+			heap_scan_report(share);
 	}
-	if (progress)
-		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, share->nblocks);
 	end_scan(scan);
 	heap_tuples = scan->heap_tuples;
 	pfree(scan);

@@ -18,13 +18,18 @@ typedef struct HeapScanShare
 {
 	BlockNumber nblocks;
 	pg_atomic_uint64 next; /* the first block that nobody has taken yet */
+	pg_atomic_uint64 done; /* blocks that have been scanned */
 } HeapScanShare;
 
 extern void heap_scan_share_init(HeapScanShare *share, Relation heap);
 
+/* Reports how many blocks all processes have scanned. */
+extern void heap_scan_report(HeapScanShare *share);
+
 /*
  * Does what table_index_build_scan does, for the parts of the heap that this process gets to take; info must
- * not be that of a concurrent build.  progress: report how far all processes are.
+ * not be that of a concurrent build.  progress: report how far all processes are, after each stretch of this
+ * one.
  */
 extern double heap_scan_part(Relation heap, Relation index, IndexInfo *info, HeapScanShare *share,
 							 bool progress, IndexBuildCallback callback, void *callback_state);

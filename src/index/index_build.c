@@ -25,6 +25,7 @@
 #include "base/stopwatch.h"
 #include "index/index_build.h"
 #include "index/choice.h"
+#include "index/device_choice.h"
 #include "index/index_key.h"
 #include "index/joint_feed.h"
 #include "index/load.h"
@@ -45,7 +46,6 @@ typedef struct IndexBuild
 	double expected_rows;
 	double row_bytes; /* of one row without its key, by estimate */
 	double key_bytes; /* of its key */
-	Progress *progress;
 	Stopwatch watch;  /* since the build began */
 	double sorted_ms; /* until all tuples were in order */
 	SorterStats stats;
@@ -71,6 +71,7 @@ make_request(const IndexBuild *build, SortRequest *request)
 	request->memory_limit = (Size) maintenance_work_mem * 1024;
 	request->shared = nworkers > 0;
 	request->processes = 1 + nworkers;
+	request->read_jointly = request->shared;
 	request->expected_rows = build->expected_rows;
 	request->expected_row_bytes = build->row_bytes;
 	request->expected_key_bytes = build->key_bytes;
@@ -109,7 +110,8 @@ feed_tuples(IndexBuild *build)
 	else
 		heap_feed_alone(&build->feed);
 	report_workers(build);
-	report(PROGRESS_CREATEIDX_TUPLES_TOTAL, build->feed.index_tuples);
+	if (!build->feed.is_loaded)
+		load_report_total(build->feed.index_tuples);
 }
 
 /* The build has needed temporary files: would more memory have helped? */
@@ -145,7 +147,7 @@ sort_tuples(IndexBuild *build)
 	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);
 	stats_count_sort(sorter->device->name, stats);
-	progress_note_processes(build->progress, stats->processes);
+	progress_note_processes(build->feed.progress, stats->processes);
 	if (stats->disk_bytes > 0)
 		report_spill(build, stats);
 	progress_enter(sorter, PROGRESS_RETURNING);
@@ -161,9 +163,9 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 
 	sort_device_set_layout(device, build->feed.key);
 	make_request(build, &request);
-	progress_start(build->progress, device->name, request.expected_rows, request.processes);
+	progress_start(build->feed.progress, device->name, request.expected_rows, request.processes);
 	sorter = build->feed.sorter = device->begin(&request);
-	progress_set_sorter(build->progress, sorter);
+	progress_set_sorter(build->feed.progress, sorter);
 	if (sorter->failure == NULL)
 		feed_tuples(build);
 	return sorter->failure == NULL && sort_tuples(build);
@@ -172,7 +174,7 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 static void
 release_sorter(IndexBuild *build)
 {
-	progress_end(build->progress);
+	progress_end(build->feed.progress);
 	build->feed.sorter->device->end(build->feed.sorter);
 	build->feed.sorter = NULL;
 	heap_feed_end(&build->feed);
@@ -187,6 +189,7 @@ fall_back(IndexBuild *build)
 	stats_count_fallback(sorter->device->name, sorter->failure_reason);
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", sorter->failure)));
 	release_sorter(build);
+	load_report_total(0);
 }
 
 /* ---------------------------------------------------------------- load */
@@ -196,13 +199,12 @@ static void
 load_tuples(IndexBuild *build, IndexTuple first)
 {
 	HeapFeed *feed = &build->feed;
-	Load load = {feed->heap, feed->index, feed->info, feed->sorter};
+	Load load = {feed->heap, feed->index, feed->info, feed->sorter, feed->progress};
 	uint64 loaded = load_alone(&load, first);
 
 	if (loaded != (uint64) feed->index_tuples)
 		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
 			 RelationGetRelationName(feed->index), loaded, feed->index_tuples);
-	progress_note_returned(build->progress, loaded);
 }
 
 /* ---------------------------------------------------------------- the build */
@@ -219,12 +221,12 @@ report_stages(const IndexBuild *build)
 	ereport(
 		DEBUG1,
 		(errmsg_internal(
-			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, feed %.0f ms, sort %.0f ms, load %.0f ms, "
+			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, loaded by %d, feed %.0f ms, sort %.0f ms, load %.0f ms, "
 			"%zu kB of memory, " UINT64_FORMAT " kB of temporary files",
 			RelationGetRelationName(build->feed.index), build->feed.sorter->device->name,
-			build->feed.index_tuples, stats->processes, Max(build->sorted_ms - sort_ms, 0), sort_ms,
-			stopwatch_ms(build->watch) - build->sorted_ms, stats->peak_memory / 1024,
-			stats->disk_bytes / 1024)));
+			build->feed.index_tuples, stats->processes, build->feed.is_loaded ? build->feed.loaders : 1,
+			Max(build->sorted_ms - sort_ms, 0), sort_ms, stopwatch_ms(build->watch) - build->sorted_ms,
+			stats->peak_memory / 1024, stats->disk_bytes / 1024)));
 }
 
 /* The first tuple, unless all are loaded; false: the sorter has failed. */
@@ -235,6 +237,22 @@ read_first(IndexBuild *build, IndexTuple *first)
 	return build->feed.sorter->failure == NULL;
 }
 
+static const SortDevice *
+choose_device(const IndexBuild *build)
+{
+	const SortKey *key = build->feed.key;
+	BuildShape shape = {
+		.rows = build->expected_rows,
+		.processes = 1 + build->feed.info->ii_ParallelWorkers,
+		.is_fixed = !key->variable,
+		.keys_alone = key->rows != NULL,
+		.key_bytes = build->key_bytes,
+		.row_bytes = build->row_bytes,
+	};
+
+	return build_uses_gpu(&shape) ? &sort_device_cuda : &sort_device_cpu;
+}
+
 static void
 run_build(IndexBuild *build)
 {
@@ -243,11 +261,11 @@ run_build(IndexBuild *build)
 
 	build->feed.info->ii_ParallelWorkers = index_build_workers(build->feed.info->ii_ParallelWorkers);
 	build->watch = stopwatch_start();
-	build->progress = progress_create();
+	build->feed.progress = progress_create();
 	build->feed.key = index_key_create(build->feed.index);
 	build->expected_rows = index_build_rows(build->feed.heap);
-	device = index_build_uses_gpu(build->expected_rows) ? &sort_device_cuda : &sort_device_cpu;
 	index_key_estimate(build->feed.index, &build->row_bytes, &build->key_bytes);
+	device = choose_device(build);
 	while (!feed_and_sort(build, device) || !read_first(build, &first))
 	{
 		fall_back(build);

@@ -18,10 +18,12 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/nbtree.h"
 #include "access/parallel.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/index.h"
+#include "commands/progress.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -31,6 +33,7 @@
 #include "storage/shm_mq.h"
 #include "storage/spin.h"
 #include "tcop/tcopprot.h"
+#include "utils/backend_progress.h"
 #include "utils/backend_status.h"
 #include "utils/snapmgr.h"
 
@@ -58,6 +61,9 @@
 
 /* The leader, while it feeds alone, looks into the queues each time it has put so many tuples. */
 #define LOOK_EVERY 1024
+
+/* Milliseconds between two reports of progress, while it waits for the others. */
+#define REPORT_EVERY_MS 100
 
 /* What leader and workers share. */
 typedef struct JointShared
@@ -196,6 +202,16 @@ has_queues(const JointFeed *joint)
 	return false;
 }
 
+/* Reports how far all processes are, while this one waits. */
+static void
+report_progress(JointFeed *joint)
+{
+	if (joint->base->is_loaded)
+		load_report(joint->load, joint->base->progress);
+	else if (!joint->shared->concurrent)
+		heap_scan_report(&joint->shared->blocks);
+}
+
 /* Takes all that workers pass, until they have ended. */
 static void
 drain_queues(JointFeed *joint)
@@ -205,9 +221,10 @@ drain_queues(JointFeed *joint)
 		CHECK_FOR_INTERRUPTS();
 		if (look_into_queues(joint))
 			continue;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH, -1,
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, REPORT_EVERY_MS,
 						 gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
 		ResetLatch(MyLatch);
+		report_progress(joint);
 	}
 }
 
@@ -370,8 +387,8 @@ end_joint_feed(JointFeed *joint)
 	base->workers = joint->context->nworkers_launched;
 	if (base->is_loaded)
 	{
-		Load load = {base->heap, base->index, base->info, base->sorter};
-		uint64 loaded = load_finish(joint->load, &load);
+		Load load = {base->heap, base->index, base->info, base->sorter, base->progress};
+		uint64 loaded = load_finish(joint->load, &load, &base->loaders);
 
 		if (loaded != (uint64) base->index_tuples)
 			elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
@@ -396,7 +413,7 @@ static void
 load_with_others(JointFeed *joint)
 {
 	HeapFeed *base = joint->base;
-	Load load = {base->heap, base->index, base->info, base->sorter};
+	Load load = {base->heap, base->index, base->info, base->sorter, base->progress};
 	bool passes;
 
 	SpinLockAcquire(&joint->shared->mutex);
@@ -425,6 +442,7 @@ heap_feed_jointly(HeapFeed *base, int nworkers)
 	if (!joint.alone)
 	{
 		index_feed_close(joint.feed);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 		if (base->sorter->failure == NULL)
 			base->sorter->device->finish_feed(base->sorter);
 	}
@@ -516,7 +534,7 @@ scan_part(WorkerFeed *worker, SortKey *key, ParallelTableScanDesc scan)
 	note_scanned(worker->shared, heap_tuples, feed->fed, info->ii_BrokenHotChain);
 	if (feed->is_open)
 	{
-		Load load = {worker->heap, worker->index, info, worker->sorter};
+		Load load = {worker->heap, worker->index, info, worker->sorter, NULL};
 
 		finish_feed(worker, feed);
 		(void) load_together(worker->load, worker->segment, &load, false, false);

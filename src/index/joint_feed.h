@@ -12,6 +12,7 @@
 #include "utils/rel.h"
 
 #include "device/sorter.h"
+#include "monitor/progress.h"
 
 /* What is scanned, and what for. */
 typedef struct HeapFeed
@@ -21,12 +22,14 @@ typedef struct HeapFeed
 	IndexInfo *info; /* ii_BrokenHotChain is set if some process met one */
 	SortKey *key;
 	Sorter *sorter;
+	Progress *progress;
 
 	/* Filled by the scan. */
 	double heap_tuples; /* alive ones */
 	double index_tuples;
 	int workers;			  /* that were launched */
 	bool is_loaded;			  /* have they loaded the tuples into pages, too? */
+	int loaders;			  /* then: how many of them, this process included */
 	double fed_ms;			  /* then: until all were sorted */
 	ParallelContext *context; /* of the workers, which have ended, and of what they have left; or NULL */
 } HeapFeed;

@@ -16,6 +16,7 @@
 #include "utils/backend_progress.h"
 
 #include "base/wait_events.h"
+#include "index/btree_levels.h"
 #include "index/index_key.h"
 #include "index/load.h"
 #include "index/unique.h"
@@ -39,9 +40,11 @@
 /* Tuples loaded between two reports of progress. */
 #define REPORT_EVERY 1024
 
+/* The first process decides twice: before rows are read together, and when they are there. */
 typedef enum LoadDecision
 {
 	LOAD_UNDECIDED,
+	LOAD_TRIED, /* all have fed the sort, so they may be able to read it */
 	LOAD_TOGETHER,
 	LOAD_ALONE
 } LoadDecision;
@@ -70,7 +73,6 @@ typedef struct Loader
 	UniqueCheck *check; /* NULL: the index is not unique */
 	IndexTuple copy;	/* room for any */
 	LoadShare *share;	/* NULL: this process loads alone */
-	bool reports;		/* does it report progress? */
 	uint64 loaded;		/* by this process */
 	uint64 noted;		/* of these, those that the share knows of */
 } Loader;
@@ -94,6 +96,23 @@ init_loader(Loader *loader, const Load *load, BtreeWriter *writer)
 	loader->copy = palloc(INDEX_SIZE_MASK + 1);
 }
 
+void
+load_report_total(uint64 ntuples)
+{
+	const int params[] = {PROGRESS_CREATEIDX_TUPLES_TOTAL, PROGRESS_SCAN_BLOCKS_TOTAL,
+						  PROGRESS_SCAN_BLOCKS_DONE};
+	const int64 values[] = {ntuples, 0, 0};
+
+	pgstat_progress_update_multi_param(lengthof(params), params, values);
+}
+
+static void
+report_loaded(Progress *progress, uint64 loaded)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+	progress_note_returned(progress, loaded);
+}
+
 static void
 note_loaded(Loader *loader)
 {
@@ -102,8 +121,8 @@ note_loaded(Loader *loader)
 	if (loader->share != NULL)
 		all = pg_atomic_add_fetch_u64(&loader->share->loaded, loader->loaded - loader->noted);
 	loader->noted = loader->loaded;
-	if (loader->reports)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, all);
+	if (loader->load->progress != NULL)
+		report_loaded(loader->load->progress, all);
 }
 
 /* A tuple may stand in memory that is shared with others: what is added is a copy, with the heap's tid. */
@@ -113,7 +132,7 @@ load_tuple(Loader *loader, IndexTuple tuple)
 	CHECK_FOR_INTERRUPTS();
 	if (loader->check != NULL && tid_is_alive(tuple->t_tid))
 		unique_check_next(loader->check, tuple);
-	memcpy(loader->copy, tuple, IndexTupleSize(tuple));
+	btree_copy_tuple(loader->copy, tuple, IndexTupleSize(tuple));
 	loader->copy->t_tid = tid_unmark(tuple->t_tid);
 	btree_writer_add(loader->writer, loader->copy);
 	if (++loader->loaded % REPORT_EVERY == 0)
@@ -144,7 +163,6 @@ load_alone(const Load *load, IndexTuple first)
 	Loader loader;
 
 	init_loader(&loader, load, btree_writer_begin(load->heap, load->index));
-	loader.reports = true;
 	report_phase();
 	for (IndexTuple tuple = first; tuple != NULL; tuple = load_next_tuple(load->sorter))
 		load_tuple(&loader, tuple);
@@ -225,28 +243,71 @@ estimate_bytes(Sorter *sorter, uint64 ntuples)
 	return bytes / Max(nsamples, 1) * ntuples;
 }
 
-/* Decides for all, and is the first to join. */
 static void
-decide(LoadShare *share, Sorter *sorter, bool may_load, uint64 ntuples)
+decide(LoadShare *share, LoadDecision decision)
 {
-	share->ntuples = ntuples;
-	if (may_load)
-		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, ntuples) / BYTES_PER_LOADER);
-	share->nranges = share->nloaders * RANGES_PER_PROCESS;
-	pg_atomic_write_u32(&share->joined, 1);
 	pg_write_barrier();
-	pg_atomic_write_u32(&share->decision, may_load && share->nloaders > 1 ? LOAD_TOGETHER : LOAD_ALONE);
+	pg_atomic_write_u32(&share->decision, decision);
 	ConditionVariableBroadcast(&share->decided);
 }
 
-static bool
-is_decided_together(LoadShare *share)
+/* Waits until this is no longer how it stands. */
+static LoadDecision
+wait_for_decision(LoadShare *share, LoadDecision before)
 {
-	while (pg_atomic_read_u32(&share->decision) == LOAD_UNDECIDED)
+	uint32 decision;
+
+	while ((decision = pg_atomic_read_u32(&share->decision)) == before)
 		ConditionVariableSleep(&share->decided, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
 	ConditionVariableCancelSleep();
 	pg_read_barrier();
-	return pg_atomic_read_u32(&share->decision) == LOAD_TOGETHER;
+	return decision;
+}
+
+/* In the first process, which is the first to join: do several processes load? */
+static bool
+decide_for_all(LoadShare *share, Sorter *sorter, bool may_load)
+{
+	bool together = false;
+
+	decide(share, may_load ? LOAD_TRIED : LOAD_ALONE);
+	if (!may_load)
+		return false;
+	if (sorter->device->read_together(sorter, &share->ntuples))
+	{
+		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
+		share->nranges = share->nloaders * RANGES_PER_PROCESS;
+		together = share->nloaders > 1 && sorter->failure == NULL;
+	}
+	pg_atomic_write_u32(&share->joined, 1);
+	decide(share, together ? LOAD_TOGETHER : LOAD_ALONE);
+	return together;
+}
+
+/* In the others: the same. */
+static bool
+is_decided_together(LoadShare *share, Sorter *sorter)
+{
+	uint64 ntuples;
+
+	return wait_for_decision(share, LOAD_UNDECIDED) != LOAD_ALONE &&
+		   sorter->device->read_together(sorter, &ntuples) &&
+		   wait_for_decision(share, LOAD_TRIED) == LOAD_TOGETHER;
+}
+
+/* The first process reports that this many tuples are loaded from now on. */
+static void
+report_load(const Load *load, uint64 ntuples)
+{
+	load_report_total(ntuples);
+	report_phase();
+	progress_enter(load->sorter, PROGRESS_RETURNING);
+}
+
+void
+load_report(LoadShare *share, Progress *progress)
+{
+	report_loaded(progress, pg_atomic_read_u64(&share->loaded));
 }
 
 /* The first alive tuple behind a range may equal the last one in it. */
@@ -259,6 +320,7 @@ check_behind(Loader *loader)
 	sorter->device->pass_range_end(sorter);
 	while ((tuple = load_next_tuple(sorter)) != NULL && !tid_is_alive(tuple->t_tid))
 		CHECK_FOR_INTERRUPTS();
+	check_failure(loader->load);
 	if (tuple != NULL)
 		unique_check_next(loader->check, tuple);
 }
@@ -275,6 +337,7 @@ load_range(Loader *loader, int range)
 	btree_writer_begin_range(loader->writer, range);
 	while ((tuple = load_next_tuple(sorter)) != NULL)
 		load_tuple(loader, tuple);
+	check_failure(loader->load);
 	btree_writer_end_range(loader->writer);
 	if (loader->check != NULL)
 		check_behind(loader);
@@ -283,25 +346,21 @@ load_range(Loader *loader, int range)
 bool
 load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first, bool may_load)
 {
-	const SortDevice *device = load->sorter->device;
-	uint64 ntuples = 0;
-	bool can_read = device->read_together != NULL && device->read_together(load->sorter, &ntuples);
 	Loader loader;
 	uint32 range;
 
-	if (is_first)
-		decide(share, load->sorter, may_load && can_read, ntuples);
-	if (!can_read || !is_decided_together(share))
+	if (load->sorter->device->read_together == NULL)
+		return false;
+	if (is_first ? !decide_for_all(share, load->sorter, may_load) : !is_decided_together(share, load->sorter))
 		return false;
 	if (is_first)
-		report_phase();
+		report_load(load, share->ntuples);
 	else if (pg_atomic_fetch_add_u32(&share->joined, 1) >= share->nloaders)
 		return true;
 	else
 		btree_share_attach(btree_share_of(share), segment);
 	init_loader(&loader, load, btree_writer_join(btree_share_of(share), load->heap, load->index));
 	loader.share = share;
-	loader.reports = is_first;
 	while ((range = pg_atomic_fetch_add_u32(&share->next_range, 1)) < (uint32) share->nranges)
 		load_range(&loader, range);
 	btree_writer_leave(loader.writer);
@@ -310,7 +369,7 @@ load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_
 }
 
 uint64
-load_finish(LoadShare *share, const Load *load)
+load_finish(LoadShare *share, const Load *load, int *nloaders)
 {
 	uint64 loaded = pg_atomic_read_u64(&share->loaded);
 
@@ -318,6 +377,7 @@ load_finish(LoadShare *share, const Load *load)
 		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of " UINT64_FORMAT " tuples",
 			 RelationGetRelationName(load->index), loaded, share->ntuples);
 	btree_writers_finish(btree_share_of(share), load->heap, load->index);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, loaded);
+	*nloaders = Min(share->nloaders, pg_atomic_read_u32(&share->joined));
+	load_report(share, load->progress);
 	return loaded;
 }

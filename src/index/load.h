@@ -14,6 +14,7 @@
 
 #include "device/sorter.h"
 #include "index/btree_writer.h"
+#include "monitor/progress.h"
 
 /* What is loaded into which index. */
 typedef struct Load
@@ -22,7 +23,11 @@ typedef struct Load
 	Relation index;
 	IndexInfo *info;
 	Sorter *sorter;
+	Progress *progress; /* of the build; NULL: another process reports it */
 } Load;
+
+/* The scan is over, and so many tuples are to be loaded: reports that. */
+extern void load_report_total(uint64 ntuples);
 
 /* The sorter's next tuple, its tid still marked; NULL: there is none, or the sorter has failed. */
 extern IndexTuple load_next_tuple(Sorter *sorter);
@@ -51,7 +56,13 @@ extern void load_share_init(LoadShare *share, int nprocesses, dsm_segment *segme
 extern bool load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first,
 						  bool may_load);
 
-/* The first process, when all others have ended: completes the tree.  Returns how many tuples it has. */
-extern uint64 load_finish(LoadShare *share, const Load *load);
+/* The first process, while others load: reports how far all are. */
+extern void load_report(LoadShare *share, Progress *progress);
+
+/*
+ * The first process, when all others have ended: completes the tree.  Returns how many tuples it has;
+ * *nloaders: the processes that loaded them.
+ */
+extern uint64 load_finish(LoadShare *share, const Load *load, int *nloaders);
 
 #endif /* GPUSORT_INDEX_LOAD_H */

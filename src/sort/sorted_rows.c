@@ -13,13 +13,6 @@
 #include "sort/string_sort.h"
 
 /*
- * How many rows ahead of the reader rows are prefetched, and records whose key's length says where their row
- * is.
- */
-#define ROW_PREFETCH_DISTANCE 12
-#define RECORD_PREFETCH_DISTANCE 24
-
-/*
  * So many bytes of a row are prefetched at most; whoever reads all of a wide row gets the rest from the
  * processor's own prefetching.
  */
@@ -307,17 +300,33 @@ prefetch_row(const char *row, Size size)
 	__builtin_prefetch(row + size - 1);
 }
 
-void
-sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction)
+static inline bool
+has_row(const SortedRows *sorted, int64 row)
 {
-	int64 near = (int64) i + direction * ROW_PREFETCH_DISTANCE;
-	int64 far = (int64) i + direction * RECORD_PREFETCH_DISTANCE;
+	return row >= 0 && row < (int64) sorted->nrows;
+}
+
+/*
+ * The rows of the next batch, and the records of the one after that, for a record says where its row is.
+ */
+void
+sorted_rows_prefetch_batch(SortedRows *sorted, uint64 i, int direction)
+{
+	Size size = Min(Max(sorted->row_size, 1), PREFETCHED_ROW_BYTES);
+	int64 row = (int64) i + direction * SORT_ROW_BATCH;
 
 	if (sorted->items == NULL || sorted->rows != NULL)
 		return; /* rows in order need no help, nor those that are made of their keys */
-	if (near >= 0 && near < (int64) sorted->nrows)
-		prefetch_row((const char *) sorted_rows_row(sorted, near),
-					 Min(Max(sorted->row_size, 1), PREFETCHED_ROW_BYTES));
-	if (sorted->variable && far >= 0 && far < (int64) sorted->nrows)
-		__builtin_prefetch(sorted_rows_address(sorted, far));
+	for (int n = 0; n < SORT_ROW_BATCH; n++, row += direction)
+	{
+		if (has_row(sorted, row))
+			prefetch_row((const char *) sorted_rows_row(sorted, row), size);
+	}
+	if (!sorted->variable)
+		return;
+	for (int n = 0; n < SORT_ROW_BATCH; n++, row += direction)
+	{
+		if (has_row(sorted, row))
+			__builtin_prefetch(sorted_rows_address(sorted, row));
+	}
 }

@@ -15,6 +15,7 @@
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 #include "sort/parallel_sort.h"
+#include "sort/tuning.h"
 
 typedef struct SortedRows
 {
@@ -114,7 +115,18 @@ sorted_rows_key(SortedRows *sorted, uint64 i)
 	return sorted->key;
 }
 
-/* Asks for the rows a few places on to be brought into the cache; direction is 1 or -1. */
-extern void sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction);
+/* For sorted_rows_prefetch. */
+extern void sorted_rows_prefetch_batch(SortedRows *sorted, uint64 i, int direction);
+
+/*
+ * Asks for the rows that come some places after the i-th to be brought into the cache; to be called for each
+ * row that is read.  direction is 1 or -1.
+ */
+static inline void
+sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction)
+{
+	if (i % SORT_ROW_BATCH == 0)
+		sorted_rows_prefetch_batch(sorted, i, direction);
+}
 
 #endif /* GPUSORT_SORT_SORTED_ROWS_H */

@@ -14,15 +14,6 @@
 
 static const char columns[] = "part,floor_ms,times_floor,ratio_to_sample";
 
-static const KeyType key_types[] = {
-	{"4+4", 4, 4, false},
-	{"8+4", 8, 4, false},
-	{"16+4", 16, 4, false},
-	{"32+4", 32, 4, false},
-};
-
-#define NKEY_TYPES (sizeof(key_types) / sizeof(key_types[0]))
-
 /* Bytes a second, read and written, of a device copy; the pool is overwritten. */
 static DevSortStatus
 measure_copy(Bench *bench, Report *report, double *bandwidth)
@@ -73,19 +64,11 @@ report_contender(Report *report, const SortCase *sort_case, int which, Distribut
 				 const char *part, double bandwidth, double reference_ms)
 {
 	double floor = floor_ms(sort_case, bandwidth);
-	double median = times_median(&sort_case->times[which]);
-	ReportRow row = {};
+	ReportRow row =
+		sort_case_row(sort_case, sort_case->contenders[which], distribution, &sort_case->times[which]);
 
-	row.algorithm = sort_case->contenders[which]->name;
-	row.distribution = distribution_name(distribution);
-	row.key_bytes = sort_case->type->key_bytes;
-	row.value_bytes = sort_case->type->value_bytes;
-	row.n = sort_case->arrays.n;
-	row.median_ms = median;
-	row.min_ms = times_min(&sort_case->times[which]);
-	row.repeats = sort_case->times[which].count;
-	report_write(report, &row, "%s,%.4g,%.4g,%.4g", part, floor, median / floor,
-				 reference_ms > 0 ? median / reference_ms : 0);
+	report_write(report, &row, "%s,%.4g,%.4g,%.4g", part, floor, row.median_ms / floor,
+				 reference_ms > 0 ? row.median_ms / reference_ms : 0);
 }
 
 /* All contenders on uniform keys. */
@@ -155,7 +138,7 @@ reserve_widest(Bench *bench, int *log_n)
 	SortCase widest;
 
 	*log_n = std::min(bench->options.quick ? QUICK_LOG_N : HEADLINE_LOG_N, bench->options.max_log_n);
-	choose_contenders(&widest, &key_types[NKEY_TYPES - 1]);
+	choose_contenders(&widest, &valued_types[NVALUED_TYPES - 1]);
 	return sort_case_reserve(bench, &widest, log_n);
 }
 
@@ -176,12 +159,12 @@ suite_headline(Bench *bench)
 		bench_fail(bench, &status, "headline");
 		return;
 	}
-	for (size_t i = 0; i < NKEY_TYPES; i++)
-		measure_ratios(bench, &report, &key_types[i], log_n, bandwidth);
-	for (size_t i = 0; i < NKEY_TYPES; i++)
-		measure_spread(bench, &report, &key_types[i], &contender_sample, log_n, bandwidth);
-	measure_spread(bench, &report, &key_types[0], &contender_bucket, log_n, bandwidth);
-	measure_spread(bench, &report, &key_types[1], &contender_bucket, log_n, bandwidth);
+	for (int i = 0; i < NVALUED_TYPES; i++)
+		measure_ratios(bench, &report, &valued_types[i], log_n, bandwidth);
+	for (int i = 0; i < NVALUED_TYPES; i++)
+		measure_spread(bench, &report, &valued_types[i], &contender_sample, log_n, bandwidth);
+	measure_spread(bench, &report, &valued_types[0], &contender_bucket, log_n, bandwidth);
+	measure_spread(bench, &report, &valued_types[1], &contender_bucket, log_n, bandwidth);
 	report_close(&report);
 	gather_measure(bench, "headline", "headline-gather");
 }

@@ -9,6 +9,13 @@
 #include "gpu/suites/sort_case.h"
 #include "gpu/verify/verify.h"
 
+const KeyType valued_types[NVALUED_TYPES] = {
+	{"4+4", 4, 4, false},
+	{"8+4", 8, 4, false},
+	{"16+4", 16, 4, false},
+	{"32+4", 32, 4, false},
+};
+
 /* What the contenders' workspaces and the check's scratch need, whichever is largest. */
 static size_t
 workspace_needed(const SortCase *sort_case, uint64_t n)
@@ -188,24 +195,33 @@ sort_case_measure(Bench *bench, SortCase *sort_case, Distribution distribution, 
 	}
 }
 
+ReportRow
+sort_case_row(const SortCase *sort_case, const Contender *contender, Distribution distribution,
+			  const Times *times)
+{
+	ReportRow row = {};
+
+	row.algorithm = contender->name;
+	row.distribution = distribution_name(distribution);
+	row.key_bytes = sort_case->type->key_bytes;
+	row.value_bytes = sort_case->type->value_bytes;
+	row.n = sort_case->arrays.n;
+	row.median_ms = times_median(times);
+	row.min_ms = times_min(times);
+	row.repeats = times->count;
+	return row;
+}
+
 void
 sort_case_report(Report *report, const SortCase *sort_case, Distribution distribution, const char *columns)
 {
 	for (int which = 0; which < sort_case->ncontenders; which++)
 	{
-		const Times *times = &sort_case->times[which];
-		ReportRow row = {};
+		ReportRow row;
 
 		if (sort_case->stopped[which])
 			continue;
-		row.algorithm = sort_case->contenders[which]->name;
-		row.distribution = distribution_name(distribution);
-		row.key_bytes = sort_case->type->key_bytes;
-		row.value_bytes = sort_case->type->value_bytes;
-		row.n = sort_case->arrays.n;
-		row.median_ms = times_median(times);
-		row.min_ms = times_min(times);
-		row.repeats = times->count;
+		row = sort_case_row(sort_case, sort_case->contenders[which], distribution, &sort_case->times[which]);
 		report_write(report, &row, "%s", columns);
 	}
 }

@@ -14,6 +14,10 @@
 
 #define CASE_MAX_CONTENDERS 8
 
+/* Keys of each number of words that sorts tell apart, each with a value; the widest comes last. */
+#define NVALUED_TYPES 4
+extern const KeyType valued_types[NVALUED_TYPES];
+
 typedef struct SortCase
 {
 	const KeyType *type;
@@ -47,6 +51,10 @@ DevSortStatus sort_case_verify(Bench *bench, SortCase *sort_case);
  * stderr, and stopped.
  */
 void sort_case_measure(Bench *bench, SortCase *sort_case, Distribution distribution, uint64_t n);
+
+/* The common columns of a row: a contender's times for the case's keys, sorted by it. */
+ReportRow sort_case_row(const SortCase *sort_case, const Contender *contender, Distribution distribution,
+						const Times *times);
 
 /* Writes a row for each contender that was not stopped. */
 void sort_case_report(Report *report, const SortCase *sort_case, Distribution distribution,

@@ -18,15 +18,6 @@
 
 static const char columns[] = "step,stage,bytes_per_row,copy_gb_per_s,share_of_copy";
 
-static const KeyType key_types[] = {
-	{"4+4", 4, 4, false},
-	{"8+4", 8, 4, false},
-	{"16+4", 16, 4, false},
-	{"32+4", 32, 4, false},
-};
-
-#define NKEY_TYPES (sizeof(key_types) / sizeof(key_types[0]))
-
 /* What a stage reads and writes: so many keys, values and further bytes a row. */
 typedef struct StageBytes
 {
@@ -107,20 +98,11 @@ report_series(Report *report, const SortCase *sort_case, const StageSeries *seri
 	for (int i = 0; i <= series->count; i++)
 	{
 		int bytes = stage_bytes(type, series->names[i]);
-		double ms = times_median(&series->times[i]);
-		ReportRow row = {};
+		ReportRow row = sort_case_row(sort_case, sort_case->contenders[0], UNIFORM, &series->times[i]);
 
-		row.algorithm = sort_case->contenders[0]->name;
-		row.distribution = distribution_name(UNIFORM);
-		row.key_bytes = type->key_bytes;
-		row.value_bytes = type->value_bytes;
-		row.n = sort_case->arrays.n;
-		row.median_ms = ms;
-		row.min_ms = times_min(&series->times[i]);
 		row.bytes = bytes > 0 ? (double) bytes * row.n : -1;
-		row.repeats = series->times[i].count;
 		report_write(report, &row, "%d,%s,%d,%.5g,%.4g", i, series->names[i], bytes, bandwidth / 1e9,
-					 bytes > 0 ? row.bytes / (ms / 1000) / bandwidth : 0);
+					 bytes > 0 ? row.bytes / (row.median_ms / 1000) / bandwidth : 0);
 	}
 }
 
@@ -155,17 +137,17 @@ measure_contender(Bench *bench, Report *report, const KeyType *type, const Conte
 static void
 measure_all(Bench *bench, Report *report, int log_n, StageTimes *stages, double bandwidth)
 {
-	for (size_t i = 0; i < NKEY_TYPES; i++)
+	for (int i = 0; i < NVALUED_TYPES; i++)
 	{
 		static const Contender *const contenders[] = {&contender_sample, &contender_bucket};
 
-		for (int which = 0; which < (key_types[i].key_bytes > 8 ? 1 : 2); which++)
+		for (int which = 0; which < (valued_types[i].key_bytes > 8 ? 1 : 2); which++)
 		{
-			DevSortStatus status =
-				measure_contender(bench, report, &key_types[i], contenders[which], log_n, stages, bandwidth);
+			DevSortStatus status = measure_contender(bench, report, &valued_types[i], contenders[which],
+													 log_n, stages, bandwidth);
 
 			if (status.code != DEVSORT_OK)
-				bench_fail(bench, &status, "stages, %s, %s", contenders[which]->name, key_types[i].name);
+				bench_fail(bench, &status, "stages, %s, %s", contenders[which]->name, valued_types[i].name);
 		}
 	}
 }
@@ -181,7 +163,7 @@ suite_stages(Bench *bench)
 	Report report;
 	DevSortStatus status = report_open(&report, bench, "stages", "stages", columns);
 
-	widest.type = &key_types[NKEY_TYPES - 1];
+	widest.type = &valued_types[NVALUED_TYPES - 1];
 	widest.contenders[widest.ncontenders++] = &contender_sample;
 	if (status.code == DEVSORT_OK)
 		status = sort_case_reserve(bench, &widest, &log_n);

@@ -58,21 +58,13 @@ report_contender(Report *report, const SortCase *sort_case, int which, Distribut
 	double sum = 0;
 	double squares = 0;
 	double mean;
-	ReportRow row = {};
+	ReportRow row = sort_case_row(sort_case, sort_case->contenders[which], distribution, times);
 
 	for (int i = 0; i < times->count; i++)
 		sum += times->ms[i];
 	mean = sum / times->count;
 	for (int i = 0; i < times->count; i++)
 		squares += (times->ms[i] - mean) * (times->ms[i] - mean);
-	row.algorithm = sort_case->contenders[which]->name;
-	row.distribution = distribution_name(distribution);
-	row.key_bytes = sort_case->type->key_bytes;
-	row.value_bytes = sort_case->type->value_bytes;
-	row.n = sort_case->arrays.n;
-	row.median_ms = times_median(times);
-	row.min_ms = times_min(times);
-	row.repeats = times->count;
 	report_write(report, &row, "%s,%.5g,%.4g,%.5g", sort_case->type->name, mean,
 				 sqrt(squares / std::max(1, times->count - 1)),
 				 *std::max_element(times->ms, times->ms + times->count));

@@ -18,7 +18,7 @@
 static const char *const distribution_names[NCHECKED_DISTRIBUTIONS] = {
 	"uniform",		 "gaussian",	   "bucket-sorted", "staggered",   "deterministic-duplicates",
 	"sorted",		 "reversed",	   "zipf",			"all-equal",   "two-values",
-	"shared-prefix", "mid-duplicates", "near-sorted",	"low-entropy",
+	"shared-prefix", "mid-duplicates", "near-sorted",	"low-entropy", "last-differs",
 };
 
 const char *
@@ -212,6 +212,19 @@ set_low_entropy(uint64_t seed, uint64_t i, int nwords, uint64_t words[4])
 				   distribution_random(seed, i, w + 8);
 }
 
+/* The last bit of a key is set, but not that of the last one. */
+static __host__ __device__ void
+set_last_differs(uint64_t seed, bool last, int key_bytes, uint64_t words[4])
+{
+	int nwords = (key_bytes + 7) / 8;
+	uint64_t bit = key_bytes == 4 ? UINT64_C(1) << 32 : 1;
+
+	set_random(seed, 0, nwords, words);
+	words[nwords - 1] |= bit;
+	if (last)
+		words[nwords - 1] ^= bit;
+}
+
 __host__ __device__ void
 distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t n, int key_bytes,
 				 uint64_t words[4])
@@ -240,6 +253,9 @@ distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t 
 			break;
 		case LOW_ENTROPY:
 			set_low_entropy(seed, i, nwords, words);
+			break;
+		case LAST_DIFFERS:
+			set_last_differs(seed, i == n - 1, key_bytes, words);
 			break;
 		default:
 			set_random(seed, i, nwords, words);

@@ -34,6 +34,7 @@ enum Distribution
 	MID_DUPLICATES,					/* every value about 30 times */
 	NEAR_SORTED,					/* sorted, but for one key in 64 */
 	LOW_ENTROPY,					/* the AND of three random keys */
+	LAST_DIFFERS,					/* all equal, but for one bit of the last key: it is the least */
 	NCHECKED_DISTRIBUTIONS
 };
 

@@ -99,6 +99,7 @@ bool device_memory_is_back(size_t before, Why *why);
 /* The sections; each in a file of its name in sections/. */
 void check_oracle(Check *check);
 void check_arguments(Check *check);
+void check_string_keys(Check *check);
 void check_fixed(Check *check);
 void check_strings(Check *check);
 void check_bucket_bound(Check *check);

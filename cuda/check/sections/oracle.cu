@@ -221,7 +221,7 @@ check_distributions(Check *check)
 		std::sort(values.begin(), values.end());
 		distinct = std::unique(values.begin(), values.end()) - values.begin();
 		right = right && rises == (d == SORTED || d == REVERSED || d == ALL_EQUAL);
-		if (d == ALL_EQUAL || d == TWO_VALUES)
+		if (d == ALL_EQUAL || d == TWO_VALUES || d == LAST_DIFFERS)
 			right = right && distinct == (d == ALL_EQUAL ? 1 : 2);
 		else if (d == DETERMINISTIC_DUPLICATES || d == ZIPF || d == MID_DUPLICATES)
 			right = right && distinct > 4 && distinct <= n / 8;

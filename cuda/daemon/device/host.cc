@@ -142,7 +142,7 @@ public:
 	Outcome submit(const FilledChunk &chunk) override;
 	Outcome perform(GpusortdSorted *sorted) override;
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) override;
-	Outcome finish_fetch() override
+	Outcome finish_fetch(uint64_t) override
 	{
 		return fault_ask(faults);
 	}
@@ -315,7 +315,7 @@ HostJob::start_fetch(uint64_t position, bool backward, uint8_t *target, Window *
 		first--;
 	for (uint64_t i = first; i < end; i++)
 		memcpy(target + (places[i] - places[first]), rows.at(order[i]), rows.length(order[i]));
-	*window = {first, end - first, places[end] - places[first]};
+	*window = {first, end - first, places[end] - places[first], 0};
 	return {};
 }
 

@@ -32,7 +32,7 @@ HostResult::take(DeviceJob *from, bool *all)
 
 	*all = outcome.ok() && window.rows == 0;
 	if (outcome.ok() && window.rows > 0)
-		outcome = from->finish_fetch();
+		outcome = from->finish_fetch(window.ticket);
 	if (!outcome.ok() || *all)
 		return outcome;
 	pieces.push_back({window, fitted(std::move(bytes), window.bytes, shape.chunk_bytes)});
@@ -71,7 +71,7 @@ HostResult::start_fetch(uint64_t position, bool backward, uint8_t *target, Windo
 	uint64_t inside = backward ? position - 1 : position;
 	uint64_t from;
 
-	*window = {position, 0, 0};
+	*window = {position, 0, 0, 0};
 	if (position == (backward ? 0 : rows))
 		return {};
 
@@ -88,7 +88,7 @@ HostResult::start_fetch(uint64_t position, bool backward, uint8_t *target, Windo
 }
 
 Outcome
-HostResult::finish_fetch()
+HostResult::finish_fetch(uint64_t)
 {
 	return {};
 }

@@ -16,7 +16,7 @@ public:
 	{
 	}
 
-	/* Takes the next window of a sorted job of which no fetch is under way; *all: there is none left. */
+	/* Takes the next window of a sorted job; *all: there is none left. */
 	Outcome take(DeviceJob *from, bool *all);
 
 	Outcome submit(const FilledChunk &chunk) override;
@@ -24,7 +24,7 @@ public:
 	uint64_t least() override;
 	void trim() override;
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) override;
-	Outcome finish_fetch() override;
+	Outcome finish_fetch(uint64_t ticket) override;
 
 private:
 	struct Piece

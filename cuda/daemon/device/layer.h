@@ -5,10 +5,10 @@
  * The one in cuda/ sorts on GPUs with the device library; host.cc in host memory, for tests, with faults to
  * inject.  Everything above this interface is the same for both, and knows nothing of CUDA.
  *
- * A job's chunks may come from several threads at a time; all other calls come from one at a time, though not
- * always from the same one, and not while a chunk is being taken.  Jobs don't know of each other.  All calls
- * but start_fetch wait until they are done: a client fills its next chunks meanwhile.  Nothing throws but
- * std::bad_alloc.
+ * A job's chunks may come from several threads at a time, and so may its fetches; all other calls come from
+ * one at a time, though not always from the same one, and not while a chunk is being taken or a fetch is
+ * begun.  Jobs don't know of each other.  All calls but start_fetch wait until they are done: a client fills
+ * its next chunks meanwhile.  Nothing throws but std::bad_alloc.
  */
 #ifndef GPUSORTD_DEVICE_LAYER_H
 #define GPUSORTD_DEVICE_LAYER_H
@@ -61,7 +61,7 @@ struct JobSize
 /* More rows than the library can number. */
 #define DEVICE_MOST_ROWS UINT64_C(0xFFFF0000)
 
-/* Fetches of one job that may be under way at a time. */
+/* Fetches of one connection that may be under way at a time. */
 #define DEVICE_FETCHES 2
 
 /*
@@ -82,6 +82,7 @@ struct Window
 	uint64_t first;
 	uint64_t rows;
 	uint64_t bytes;
+	uint64_t ticket; /* of the fetch that brings it */
 };
 
 /* How much memory of a device a job may take.  From any thread. */
@@ -127,8 +128,8 @@ public:
 	 */
 	virtual Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) = 0;
 
-	/* Waits for the fetch that was started first. */
-	virtual Outcome finish_fetch() = 0;
+	/* Waits for the fetch of that ticket. */
+	virtual Outcome finish_fetch(uint64_t ticket) = 0;
 };
 
 class DeviceLayer

@@ -134,11 +134,11 @@ public:
 		return job->start_fetch(position, backward, target, window);
 	}
 
-	Outcome finish_fetch() override
+	Outcome finish_fetch(uint64_t ticket) override
 	{
 		Watch::Call call(watch);
 
-		return job->finish_fetch();
+		return job->finish_fetch(ticket);
 	}
 
 private:

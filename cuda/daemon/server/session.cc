@@ -2,7 +2,8 @@
  * session.cc
  *		One connection: a thread that reads a message, does what it says, and answers.
  *
- * A connection has one job at a time, its own or one that it joined to help to feed:
+ * A connection has one job at a time, its own or one that it joined to help to feed, and to fetch from when
+ * it is sorted:
  *
  *	  greeting --HELLO--> ready --BEGIN--> feeding --PERFORM--> sorted
  *	                        |  \--JOIN---> helping                 |
@@ -126,7 +127,7 @@ Session::dispatch(const Message &message)
 				return perform();
 			break;
 		case GPUSORTD_FETCH:
-			if (state == SessionState::sorted)
+			if (state == SessionState::sorted || state == SessionState::helping)
 				return fetch(message.fetch);
 			break;
 		case GPUSORTD_END:
@@ -150,7 +151,7 @@ Session::fail(const Outcome &outcome)
 
 	if (job != nullptr && !(helper && (state == SessionState::ready || outcome.code == GPUSORTD_JOB_OVER)))
 		job->fail(outcome);
-	fetches.clear();
+	drop_fetches();
 	state = SessionState::failed;
 	sent = wire.send_error(outcome.code, outcome.message);
 	if (outcome.code == GPUSORTD_DEVICE_LOST)

@@ -23,6 +23,13 @@ enum class SessionState
 	failed
 };
 
+/* A fetch that is under way. */
+struct Fetch
+{
+	GpusortdRows answer;
+	uint64_t ticket;
+};
+
 class Session
 {
 public:
@@ -59,6 +66,7 @@ private:
 	bool fetch(const GpusortdFetch &wanted);
 	bool finish_fetch();
 	bool finish_fetches();
+	void drop_fetches();
 	bool end();
 	void leave_job();
 
@@ -74,10 +82,9 @@ private:
 	uint32_t place_chunks = 0; /* helper: the gate counts so many chunks as lent to it */
 	Segment segment;
 	IdleShare idle_share;  /* for the segment, once it is retired */
-	uint64_t rows = 0;	   /* of the result */
 	uint64_t position = 0; /* of the next fetch */
 	uint64_t fetch_us = 0;
-	std::deque<GpusortdRows> fetches; /* under way, and what will be answered */
+	std::deque<Fetch> fetches; /* under way */
 };
 
 #endif /* GPUSORTD_SESSION_H */

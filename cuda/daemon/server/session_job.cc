@@ -47,7 +47,6 @@ Session::perform()
 
 	if (!outcome.ok())
 		return fail(outcome);
-	rows = sorted.rows;
 	position = 0;
 	state = SessionState::sorted;
 	return wire.send(GPUSORTD_SORTED, sorted);
@@ -69,7 +68,7 @@ Session::fetch(const GpusortdFetch &wanted)
 	Window window = {};
 	Outcome outcome;
 
-	if (wanted.chunk >= segment.chunks || wanted.backward > 1 || from > rows)
+	if (wanted.chunk >= segment.chunks || wanted.backward > 1 || from > job->rows())
 	{
 		if (!finish_fetches())
 			return false;
@@ -84,7 +83,7 @@ Session::fetch(const GpusortdFetch &wanted)
 							   &window);
 	if (!outcome.ok())
 		return fail(outcome);
-	fetches.push_back({wanted.chunk, 0, window.first, window.rows, window.bytes});
+	fetches.push_back({{wanted.chunk, 0, window.first, window.rows, window.bytes}, window.ticket});
 	position = wanted.backward ? window.first : window.first + window.rows;
 	fetch_us += microseconds_since(start);
 	return true;
@@ -95,16 +94,16 @@ bool
 Session::finish_fetch()
 {
 	auto start = std::chrono::steady_clock::now();
-	GpusortdRows answer = fetches.front();
+	Fetch first = fetches.front();
 	Outcome outcome;
 
-	if (answer.rows > 0)
-		outcome = job->finish_fetch();
+	fetches.pop_front();
+	if (first.answer.rows > 0)
+		outcome = job->finish_fetch(first.ticket);
 	if (!outcome.ok())
 		return fail(outcome);
-	fetches.pop_front();
 	fetch_us += microseconds_since(start);
-	return wire.send(GPUSORTD_ROWS, answer);
+	return wire.send(GPUSORTD_ROWS, first.answer);
 }
 
 bool
@@ -116,6 +115,21 @@ Session::finish_fetches()
 			return false;
 	}
 	return true;
+}
+
+/*
+ * Waits for fetches that nobody wants to hear of any more: their chunks are not to be written to later.  If
+ * the job is over, the device's job was destroyed, and nothing is under way.
+ */
+void
+Session::drop_fetches()
+{
+	for (const Fetch &dropped : fetches)
+	{
+		if (dropped.answer.rows > 0)
+			(void) job->finish_fetch(dropped.ticket);
+	}
+	fetches.clear();
 }
 
 /* ---- ending ---- */
@@ -139,6 +153,7 @@ Session::leave_job()
 {
 	std::unique_ptr<Admission> place = std::move(waiting);
 
+	drop_fetches();
 	if (job != nullptr && !helper)
 	{
 		std::unique_ptr<Admission> of_job = job->end();
@@ -156,6 +171,5 @@ Session::leave_job()
 	place_chunks = 0;
 	job.reset();
 	helper = false;
-	fetches.clear();
 	fetch_us = 0;
 }

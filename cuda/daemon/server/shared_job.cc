@@ -23,8 +23,10 @@ public:
 			job->users++;
 		}
 		else
-			why_not =
-				job->failure.ok() ? Outcome{GPUSORTD_JOB_OVER, "the job takes no more chunks"} : job->failure;
+			why_not = job->failure.ok() ? Outcome{GPUSORTD_JOB_OVER, needed == State::sorted
+																		 ? "the job is not sorted, or over"
+																		 : "the job takes no more chunks"}
+										: job->failure;
 	}
 
 	~Use()
@@ -109,6 +111,7 @@ SharedJob::perform(GpusortdSorted *sorted)
 	{
 		state = State::sorted;
 		result_bytes = sorted->row_bytes;
+		result_rows = sorted->rows;
 	}
 	return outcome;
 }
@@ -117,17 +120,41 @@ Outcome
 SharedJob::start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window)
 {
 	Use use(this, State::sorted);
+	Outcome outcome;
 
-	return use.device_job != nullptr ? use.device_job->start_fetch(position, backward, target, window)
-									 : use.why_not;
+	if (use.device_job == nullptr)
+		return use.why_not;
+	outcome = use.device_job->start_fetch(position, backward, target, window);
+	if (outcome.ok() && window->rows > 0)
+	{
+		std::lock_guard<std::mutex> lock(mutex);
+
+		fetches++;
+	}
+	return outcome;
 }
 
 Outcome
-SharedJob::finish_fetch()
+SharedJob::finish_fetch(uint64_t ticket)
 {
 	Use use(this, State::sorted);
+	Outcome outcome;
 
-	return use.device_job != nullptr ? use.device_job->finish_fetch() : use.why_not;
+	if (use.device_job == nullptr)
+		return use.why_not;
+	outcome = use.device_job->finish_fetch(ticket);
+	std::lock_guard<std::mutex> lock(mutex);
+
+	fetches--;
+	return outcome;
+}
+
+uint64_t
+SharedJob::rows()
+{
+	std::lock_guard<std::mutex> lock(mutex);
+
+	return result_rows;
 }
 
 /* ---- giving back ---- */
@@ -186,7 +213,10 @@ SharedJob::give_back(std::chrono::milliseconds unused_for, IdleMemory *idle,
 	}
 }
 
-/* Copies the rest of the result; then lets go of the device's job. */
+/*
+ * Copies the rest of the result; then lets go of the device's job, unless others fetch from it: then another
+ * time.
+ */
 Outcome
 SharedJob::set_aside(IdleMemory *idle, const std::function<bool()> &interrupted)
 {
@@ -213,7 +243,7 @@ SharedJob::set_aside(IdleMemory *idle, const std::function<bool()> &interrupted)
 
 	std::lock_guard<std::mutex> lock(mutex);
 
-	if (state == State::sorted)
+	if (state == State::sorted && users == 0 && fetches == 0)
 	{
 		device_job = std::move(aside);
 		admission->leave_device();

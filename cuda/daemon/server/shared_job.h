@@ -1,6 +1,6 @@
 /*
  * shared_job.h
- *		A job, as several connections work on it: one began it, others may help to feed it.
+ *		A job, as several connections work on it: one began it, others may help to feed it, and fetch, too.
  *
  *		feeding ──perform──► sorting ──► sorted
  *		   └──────────────────┴───────────┴──fail, end──► over
@@ -40,7 +40,10 @@ public:
 	Outcome submit(const FilledChunk &chunk);
 	Outcome perform(GpusortdSorted *sorted);
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window);
-	Outcome finish_fetch();
+	Outcome finish_fetch(uint64_t ticket);
+
+	/* Of the result; 0 until the job is sorted. */
+	uint64_t rows();
 
 	/*
 	 * To be asked by the connection that began the job: bytes of the promise that it could give back, as it
@@ -95,6 +98,10 @@ private:
 	Outcome failure;
 	std::unique_ptr<Admission> admission;
 	std::unique_ptr<DeviceJob> device_job;
+
+	/* Of the sorted job, under the mutex. */
+	uint64_t result_rows = 0;
+	int fetches = 0; /* under way */
 
 	/* Of the sorted job; used by the connection that began it alone, but for close. */
 	uint64_t result_bytes = 0;

@@ -77,7 +77,7 @@ cuda_begin(const SortRequest *request)
 	sorter->patience_ms = request->cpu_ms;
 	estimate_job(sorter, request);
 	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
-		cuda_share_create(sorter);
+		cuda_share_create(sorter, request->read_jointly);
 	create_bound(sorter, request);
 	return &sorter->base;
 }
@@ -137,10 +137,27 @@ settle_chunks(CudaSorter *sorter)
 }
 
 static void
+cuda_rewind(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	sorter->position = -1;
+	cuda_forget_place(sorter);
+	if (sorter->external != NULL)
+		external_sort_rewind(sorter->external);
+}
+
+static void
 cuda_perform(Sorter *base)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
+	if (sorter->is_sorted)
+	{
+		sorter->range_end = sorter->nrows;
+		cuda_rewind(base);
+		return;
+	}
 	if (!cuda_share_finish(sorter) || !settle_chunks(sorter))
 		return;
 	if (sorter->external == NULL)
@@ -170,17 +187,6 @@ cuda_next(Sorter *base, bool forward)
 	sorter->at += row_stored_size(row);
 	sorter->position++;
 	return row;
-}
-
-static void
-cuda_rewind(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	sorter->position = -1;
-	cuda_forget_place(sorter);
-	if (sorter->external != NULL)
-		external_sort_rewind(sorter->external);
 }
 
 static void
@@ -245,6 +251,9 @@ const SortDevice sort_device_cuda = {
 	.enter = cuda_enter,
 	.join = cuda_join,
 	.finish_feed = cuda_finish_feed,
+	.read_together = cuda_read_together,
+	.seek_range = cuda_seek_range,
+	.pass_range_end = cuda_pass_range_end,
 	.perform = cuda_perform,
 	.next = cuda_next,
 	.rewind = cuda_rewind,

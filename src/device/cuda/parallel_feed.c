@@ -14,6 +14,9 @@
  * returns none.
  *
  * A process that can't connect or join feeds nothing, and returns all of its rows through the Gather.
+ *
+ * If all are to read the result, who is through keeps its connection, and reads by it what the first process
+ * has had sorted.
  */
 #include "postgres.h"
 
@@ -92,16 +95,63 @@ cuda_finish_feed(Sorter *base)
 		return;
 	if (!sorter->has_left && !cuda_flush(sorter))
 		return;
-	if (sorter->refused != NULL && sorter->share != NULL)
+	if (sorter->share == NULL)
+		return;
+	if (sorter->refused != NULL)
 		sort_share_note_overflow(&sorter->share->base);
-	if (sorter->share != NULL)
+	if (sorter->share->read_jointly && !sorter->share->base.overflowed)
+		cuda_note_through(sorter);
+	else
 		leave(sorter);
+}
+
+/* ---------------------------------------------------------------- reading together */
+
+/* Sorts, in the first process, for all. */
+static void
+sort_for_all(CudaSorter *sorter)
+{
+	CudaShare *share = sorter->share;
+
+	if (!cuda_share_finish(sorter) || !cuda_sort_job(sorter))
+		return;
+	sorter->is_sorted = true;
+	share->nrows = sorter->nrows;
+	share->is_sorted = true;
+}
+
+/* Is all that was fed on the device, and can all processes read it there? Waits for them to be through. */
+static bool
+can_be_read_together(CudaSorter *sorter)
+{
+	CudaShare *share = sorter->share;
+
+	return share != NULL && share->read_jointly && cuda_share_is_alive(sorter) &&
+		   sort_share_wait_all_fed(&share->base) && !share->incomplete;
+}
+
+bool
+cuda_read_together(Sorter *base, uint64 *nrows)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+	CudaShare *share = sorter->share;
+
+	if (!can_be_read_together(sorter))
+		return false;
+	if (!sorter->helps)
+		sort_for_all(sorter);
+	sort_share_meet(&share->base);
+	if (!cuda_share_is_alive(sorter) || !share->is_sorted)
+		return false;
+	*nrows = sorter->nrows = sorter->range_end = share->nrows;
+	sorter->position = -1;
+	return true;
 }
 
 /* ---------------------------------------------------------------- the first process */
 
 void
-cuda_share_create(CudaSorter *sorter)
+cuda_share_create(CudaSorter *sorter, bool read_jointly)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	CudaShare *share =
@@ -111,6 +161,7 @@ cuda_share_create(CudaSorter *sorter)
 	if (share == NULL)
 		return;
 	share->base.on_gpu = true;
+	share->read_jointly = read_jointly;
 	share->job = sorter->client.job.job;
 	share->token = sorter->client.job.token;
 	sorter->share = share;
@@ -194,7 +245,10 @@ cuda_join(SortShare *share, const SortKey *key)
 	sorter->process = process;
 	/* overflowed: the first process sets it before it looks who has entered */
 	if (share->overflowed || !join_job(sorter))
+	{
+		sorter->share->incomplete = true;
 		leave(sorter);
+	}
 	return &sorter->base;
 }
 

@@ -41,7 +41,7 @@ cuda_sort_job(CudaSorter *sorter)
 	if (!gpusortd_perform(&sorter->client))
 		return cuda_client_failed(sorter);
 	cuda_forget_window(sorter);
-	sorter->nrows = sorted->rows;
+	sorter->nrows = sorter->range_end = sorted->rows;
 	sorter->position = -1;
 	stats->method = method_in_words(sorter);
 	stats->rows += sorted->rows;
@@ -148,22 +148,50 @@ find_offsets(CudaSorter *sorter)
 	return true;
 }
 
-/* Goes to a row of the window. */
+/* Where the i-th row of the window begins, or its last one ends; NULL: the sorter has failed. */
+static char *
+place_in_window(CudaSorter *sorter, int64 i)
+{
+	if (i == 0)
+		return sorter->window;
+	if (i >= sorter->window_rows)
+		return sorter->window + sorter->window_bytes;
+	if (!sorter->offsets_known && !find_offsets(sorter))
+		return NULL;
+	return sorter->window + (Size) sorter->offsets[i] * 8;
+}
+
+/* Goes to a row of the window, to read from there to the window's end, or the range's. */
 static bool
 go_to_row(CudaSorter *sorter, int64 row)
 {
-	int64 i = row - sorter->window_first;
+	char *end = place_in_window(sorter, sorter->range_end - sorter->window_first);
+	char *at = end != NULL ? place_in_window(sorter, row - sorter->window_first) : NULL;
 
-	sorter->end = sorter->window + sorter->window_bytes;
-	if (i == 0)
-	{
-		sorter->at = sorter->window;
-		return true;
-	}
-	if (!sorter->offsets_known && !find_offsets(sorter))
+	if (at == NULL)
 		return false;
-	sorter->at = sorter->window + (Size) sorter->offsets[i] * 8;
+	sorter->at = at;
+	sorter->end = end;
 	return true;
+}
+
+void
+cuda_seek_range(Sorter *base, int range, int nranges)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	sorter->position = sorter->nrows * range / nranges - 1;
+	sorter->range_end = sorter->nrows * (range + 1) / nranges;
+	cuda_forget_place(sorter);
+}
+
+void
+cuda_pass_range_end(Sorter *base)
+{
+	CudaSorter *sorter = (CudaSorter *) base;
+
+	sorter->range_end = sorter->nrows;
+	cuda_forget_place(sorter);
 }
 
 MinimalTuple
@@ -175,6 +203,11 @@ cuda_look_for_row(CudaSorter *sorter, bool forward)
 	if (row < 0 || row >= sorter->nrows)
 	{
 		sorter->position = row < 0 ? -1 : sorter->nrows;
+		cuda_forget_place(sorter);
+		return NULL;
+	}
+	if (row >= sorter->range_end)
+	{
 		cuda_forget_place(sorter);
 		return NULL;
 	}

@@ -41,20 +41,30 @@ cuda_sorter_create(const SortKey *key)
 }
 
 void
-cuda_leave(CudaSorter *sorter)
+cuda_note_through(CudaSorter *sorter)
 {
-	if (sorter->has_left)
+	if (sorter->is_through)
 		return;
-	sorter->has_left = true;
+	sorter->is_through = true;
 	if (sorter->helps)
 	{
-		gpu_client_close(&sorter->client);
 		SpinLockAcquire(&sorter->share->base.mutex);
 		sorter->share->bytes_in += sorter->stats.bytes_in;
 		SpinLockRelease(&sorter->share->base.mutex);
 	}
 	if (sorter->process >= 0)
 		sort_share_note_fed(&sorter->share->base, sorter->process);
+}
+
+void
+cuda_leave(CudaSorter *sorter)
+{
+	if (sorter->has_left)
+		return;
+	sorter->has_left = true;
+	if (sorter->helps)
+		gpu_client_close(&sorter->client);
+	cuda_note_through(sorter);
 }
 
 /* ---------------------------------------------------------------- failure */

@@ -21,7 +21,11 @@ typedef struct CudaShare
 	SortShare base;
 	uint64 job;
 	uint64 token;
-	uint64 bytes_in; /* that processes which have left moved */
+	uint64 bytes_in;   /* that processes which are through moved */
+	bool read_jointly; /* are all of them to read the result? */
+	bool incomplete;   /* then not: one of them could not join the job */
+	bool is_sorted;	   /* by the first process, for all */
+	uint64 nrows;	   /* of the result */
 } CudaShare;
 
 typedef struct CudaSorter
@@ -53,7 +57,9 @@ typedef struct CudaSorter
 	Chunk *lone;			/* a chunk in the backend's memory for a row that fits no other */
 
 	/* The result: a window of it is here. */
+	bool is_sorted; /* before perform, for others as well */
 	int64 nrows;
+	int64 range_end; /* rows from there on are not to be read for now */
 	int64 mark;
 	char *window;		/* NULL: none */
 	int64 window_first; /* so many rows are before it */
@@ -67,7 +73,8 @@ typedef struct CudaSorter
 	CudaShare *share;  /* NULL: this one alone */
 	bool helps;		   /* another process has begun the job */
 	int process;	   /* number of this one among those that feed; -1: it doesn't */
-	bool has_left;	   /* this process feeds the job no more */
+	bool is_through;   /* this process feeds the job no more */
+	bool has_left;	   /* nor has it to do with it otherwise */
 	bool others_left;  /* nor do the others */
 	uint64 taken_back; /* rows of the first chunk refused that take_back has returned */
 } CudaSorter;
@@ -85,9 +92,10 @@ extern bool cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *
 extern bool cuda_client_failed(CudaSorter *sorter);
 
 /*
- * With several processes: this one feeds the job no more, whatever is under way; who helps closes its
- * connection.
+ * With several processes: this one feeds the job no more, whatever is under way; with cuda_leave, who helps
+ * closes its connection, too.
  */
+extern void cuda_note_through(CudaSorter *sorter);
 extern void cuda_leave(CudaSorter *sorter);
 
 /* The position was changed; the window is gone. */
@@ -149,6 +157,10 @@ extern bool cuda_sort_job(CudaSorter *sorter);
  */
 extern bool cuda_keep_small_result(CudaSorter *sorter);
 
+/* Reads rows from the first of this range on, up to its end; then those behind it, too. */
+extern void cuda_seek_range(Sorter *base, int range, int nranges);
+extern void cuda_pass_range_end(Sorter *base);
+
 /* The next row where it is not at hand, or NULL. */
 extern MinimalTuple cuda_look_for_row(CudaSorter *sorter, bool forward);
 
@@ -168,7 +180,7 @@ cuda_next_row(CudaSorter *sorter)
 /* ---- parallel_feed.c: several processes ---- */
 
 /* Makes what other processes need to join the job; without it they can't. */
-extern void cuda_share_create(CudaSorter *sorter);
+extern void cuda_share_create(CudaSorter *sorter, bool read_jointly);
 
 extern SortShare *cuda_share(Sorter *base);
 extern bool cuda_enter(Sorter *base);
@@ -176,6 +188,7 @@ extern Sorter *cuda_join(SortShare *share, const SortKey *key);
 extern Chunk *cuda_try_chunk(Sorter *base, Size at_least);
 extern MinimalTuple cuda_take_back(Sorter *base);
 extern void cuda_finish_feed(Sorter *base);
+extern bool cuda_read_together(Sorter *base, uint64 *nrows);
 
 /* Can this sorter and, if there are others, theirs go on? */
 extern bool cuda_share_is_alive(CudaSorter *sorter);

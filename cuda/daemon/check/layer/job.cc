@@ -210,7 +210,7 @@ fetch(DeviceJob *job, uint64_t count, std::string *result)
 		Outcome outcome = job->start_fetch(next, false, (uint8_t *) memory.words.data(), &window);
 
 		if (outcome.ok())
-			outcome = job->finish_fetch();
+			outcome = job->finish_fetch(window.ticket);
 		if (!outcome.ok())
 			return outcome;
 		if (window.rows == 0)

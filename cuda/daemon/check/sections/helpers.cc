@@ -1,13 +1,14 @@
 /*
  * helpers.cc
  *		Helpers that are in the middle of something while their leader goes on: who waits, who is stopped, who
- *		still feeds.
+ *		still feeds, who fetches.
  *
  * A leader never waits for what a helper's process does; a helper that comes too late is told so.  What
  * gpusortd has acknowledged is in the result, and nothing else is.  No wait here is without end, so a
  * deadlock is a failed test.
  */
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -299,6 +300,101 @@ check_races(Ending ending, Random *random)
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
 
+/* ---- helpers that fetch ---- */
+
+/* What a helper that fetches is told, and whether it got the right rows until then. */
+struct Fetched
+{
+	GpusortdCode code;
+	std::string why;
+};
+
+/* Feeds its part of the rows; once the job is sorted, fetches beside the others, from anywhere. */
+static void
+help_and_fetch(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows, int number,
+			   std::atomic<int> *fed, const std::atomic<bool> *sorted, Fetched *fetched)
+{
+	Random random(number + 1);
+	GpusortdClient helper;
+	uint64_t part = rows.job.rows / HELPERS;
+	bool ok = join_job(&helper, daemon, job) &&
+			  feed(&helper, rows, number * part, (number + 1) * part, &random) && gpusortd_flush(&helper);
+
+	(*fed)++;
+	while (!*sorted)
+		sched_yield();
+	ok = ok && fetch_around(&helper, rows, &random, &fetched->why);
+	fetched->code = ok ? GPUSORTD_OK : helper.code;
+	gpusortd_close(&helper); /* without an END, some windows on their way */
+}
+
+/* The leader sorts, learns the order, and fetches beside its helpers, or ends the job under their hands. */
+static void
+check_fetching(Ending ending, bool words, Random *random)
+{
+	Daemon daemon;
+	JobRows rows({16, GPUSORTD_AUTO, words, 40000, 60, 0, 16}, random);
+	GpusortdClient leader;
+	std::vector<Fetched> fetched(HELPERS);
+	std::vector<std::thread> threads;
+	std::atomic<int> fed(0);
+	std::atomic<bool> sorted(false);
+	std::string why;
+	bool ok = begin_job(&leader, daemon, rows);
+	bool helpers_right = true;
+
+	for (int i = 0; i < HELPERS && ok; i++)
+		threads.emplace_back(help_and_fetch, std::cref(daemon), leader.job, std::cref(rows), i, &fed, &sorted,
+							 &fetched[i]);
+	while (ok && fed < HELPERS)
+		sched_yield();
+	ok = ok && gpusortd_perform(&leader) && fetch_all(&leader, &rows, &why);
+	sorted = true;
+	if (ok && ending == Ending::perform)
+		ok = fetch_around(&leader, rows, random, &why);
+	else if (ending == Ending::end)
+		ok = ok && gpusortd_end(&leader);
+	else if (ending == Ending::close)
+		gpusortd_close(&leader);
+	for (std::thread &thread : threads)
+		thread.join();
+	for (const Fetched &one : fetched)
+	{
+		bool right = one.code == GPUSORTD_OK || (ending != Ending::perform && one.code == GPUSORTD_JOB_OVER);
+
+		if (!right)
+			note("a helper: code %d, %s", (int) one.code, one.why.c_str());
+		helpers_right = helpers_right && right;
+	}
+	check(ok, "a leader that %s while its helpers fetch: %s %s", ending_names[(int) ending], leader.message,
+		  why.c_str());
+	check(helpers_right, "they fetch the same rows, or are told that the job is over");
+	gpusortd_close(&leader);
+	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
+}
+
+/* Before the job is sorted there is nothing to fetch, which ends the helper's part in it, and not the job. */
+static void
+check_early_fetch(Random *random)
+{
+	Daemon daemon;
+	JobRows rows({8, GPUSORTD_AUTO, false, 5000, 60, 0, 8}, random);
+	GpusortdClient leader;
+	GpusortdClient helper;
+	GpusortdRows window;
+	std::string why;
+	bool ok = begin_job(&leader, daemon, rows) && join_job(&helper, daemon, leader.job);
+
+	ok = ok && !gpusortd_fetch(&helper, false, 0, &window) && helper.code == GPUSORTD_JOB_OVER &&
+		 gpusortd_end(&helper);
+	check(ok, "a helper can't fetch before the job is sorted: %s", helper.message);
+	check(ok && feed(&leader, rows, 0, rows.job.rows, random) && gpusortd_perform(&leader) &&
+			  fetch_all(&leader, &rows, &why),
+		  "the job goes on without it %s", why.c_str());
+	gpusortd_close(&helper);
+	gpusortd_close(&leader);
+}
+
 /* ---- a chunk that spoils the job ---- */
 
 /* Submits a chunk whose only entry has its row elsewhere.  False: it could not. */
@@ -421,7 +517,10 @@ check_helpers(Random *random)
 	{
 		check_stopped_helper(ending, random);
 		check_races(ending, random);
+		check_fetching(ending, false, random);
 	}
+	check_fetching(Ending::perform, true, random);
+	check_early_fetch(random);
 	check_coming_and_going(random);
 	check_spoiled(random);
 	check_deaf(random);

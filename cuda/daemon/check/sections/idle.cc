@@ -74,7 +74,34 @@ check_result_leaves(const JobCase &job, Random *random)
 		  "all is given back");
 }
 
-/* The same for a job in the queue; the reader goes on from the window that it has. */
+/* Nobody wants anything: a result that fills most of the device leaves it by itself, a small one stays. */
+static void
+check_leaves_unasked(Random *random)
+{
+	Daemon daemon({"--devices", "0", "--max-device-memory", "7M"});
+	JobRows rows(result_case, random);
+	JobRows few(JobCase{8, 0, false, 100, 100, 20, 8}, random);
+	GpusortdClient small;
+	GpusortdClient large;
+	std::string why;
+	bool ok = sort_rows(&small, daemon, few, random);
+
+	/* Longer than it takes until a job leaves. */
+	sleep_ms(1500);
+	check(ok && look(daemon).idle_bytes == 0, "a result stays on a device that has room");
+	ok = sort_rows(&large, daemon, rows, random);
+	for (int i = 0; i < 100 && look(daemon).device[0].jobs > 0; i++)
+		sleep_ms(100);
+	check(ok && look(daemon).idle_bytes >= large.sorted.row_bytes && look(daemon).device[0].jobs == 0,
+		  "where it gets short of memory, results leave that nobody has fetched from for long");
+	check(fetch_all(&large, &rows, &why) && fetch_all(&small, &few, &why), "and are whole %s", why.c_str());
+	gpusortd_close(&small);
+	gpusortd_close(&large);
+	check(daemon.settles() && nothing_is_promised(daemon) && look(daemon).idle_bytes == 0,
+		  "all is given back");
+}
+
+/* What others need, for a job in the queue; the reader goes on from the window that it has. */
 static void
 check_cursor_goes_on(Random *random)
 {
@@ -235,6 +262,7 @@ check_idle(Random *random)
 	for (const JobCase &job :
 		 {result_case, JobCase{0, 0, false, 40000, 80, 20, 8}, JobCase{16, 0, true, 100000, 16, 0, 12}})
 		check_result_leaves(job, random);
+	check_leaves_unasked(random);
 	check_cursor_goes_on(random);
 	check_no_idle_memory(random);
 	check_estimates(random);

@@ -4,7 +4,8 @@
  *
  * The windows are known; one that a client asks for from the middle on, or up to the middle, is a part of one
  * of them.  Rows are gathered in order in a lane's memory, and copied to the client's chunk from there.
- * Fetches take turns on DEVICE_FETCHES lanes, so one is gathered while another is being copied.
+ * Fetches take turns on DEVICE_FETCHES lanes, so one is gathered while another is being copied; those of one
+ * lane follow each other in its stream, whoever asked for them.
  */
 #include <algorithm>
 
@@ -50,7 +51,7 @@ CudaJob::find_window(uint64_t position, bool backward, Window *window)
 
 	RETURN_IF_FAILED(find_place(first, &first_place));
 	RETURN_IF_FAILED(find_place(end, &end_place));
-	*window = {first, end - first, end_place - first_place};
+	*window = {first, end - first, end_place - first_place, 0};
 	return status_ok();
 }
 
@@ -70,23 +71,25 @@ CudaJob::copy_out(Lane *lane, const Window &window, uint8_t *target)
 Outcome
 CudaJob::start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window)
 {
+	std::lock_guard<std::mutex> lock(fetching);
 	DevSortStatus status;
 
-	*window = {position, 0, 0};
+	*window = {position, 0, 0, 0};
 	if (position == (backward ? 0 : taken.rows))
 		return {};
 	status = status_from_cuda(cudaSetDevice(arena->device), "choosing the device");
 	if (status.code == DEVSORT_OK)
 		status = find_window(position, backward, window);
 	if (status.code == DEVSORT_OK)
-		status = copy_out(&arena->lanes[fetches_started++ % DEVICE_FETCHES], *window, target);
+	{
+		window->ticket = fetches_started++;
+		status = copy_out(&arena->lanes[window->ticket % DEVICE_FETCHES], *window, target);
+	}
 	return finish(status);
 }
 
 Outcome
-CudaJob::finish_fetch()
+CudaJob::finish_fetch(uint64_t ticket)
 {
-	const Lane *lane = &arena->lanes[fetches_finished++ % DEVICE_FETCHES];
-
-	return finish(wait(lane));
+	return finish(wait(&arena->lanes[ticket % DEVICE_FETCHES]));
 }

@@ -27,7 +27,7 @@ public:
 	void trim() override;
 	Outcome perform(GpusortdSorted *sorted) override;
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) override;
-	Outcome finish_fetch() override;
+	Outcome finish_fetch(uint64_t ticket) override;
 
 private:
 	void wait_for_all();
@@ -81,8 +81,8 @@ private:
 	uint64_t feed_us = 0;
 
 	std::vector<WindowStart> windows;
-	unsigned int fetches_started = 0;
-	unsigned int fetches_finished = 0;
+	std::mutex fetching; /* of what follows, and of the places that are read from the device */
+	uint64_t fetches_started = 0;
 };
 
 uint64_t microseconds_since(std::chrono::steady_clock::time_point start);

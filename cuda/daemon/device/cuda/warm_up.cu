@@ -83,7 +83,7 @@ check_result(DeviceJob *job, uint64_t rows, uint8_t *chunk)
 		Outcome outcome = job->start_fetch(next, false, chunk, &window);
 
 		if (outcome.ok())
-			outcome = job->finish_fetch();
+			outcome = job->finish_fetch(window.ticket);
 		if (outcome.ok() && window.rows == 0)
 			outcome = {GPUSORTD_DEVICE_LOST, "the device has lost rows"};
 		if (!outcome.ok())

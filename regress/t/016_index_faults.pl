@@ -1,0 +1,228 @@
+# Builds of indexes that are cancelled in each of their phases, that find no room on the disk, or whose
+# gpusortd is killed in one of its: a right index or one clear error, nothing left behind, and the next build
+# succeeds.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(time);
+
+# An index of more than 64 MB is loaded by several processes, one of more than 20 MB finds no room below.
+use constant { ROWS => 900000, FILE_LIMIT => 20 * 1024 * 1024, ATTEMPTS => 10 };
+
+my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'gpusort.backend = cpu', 'autovacuum = off', 'shared_buffers = 256MB',
+	'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = 2', "gpusort.gpusortd_options = '--host-memory-layer'", 'max_wal_size = 4GB', 'checkpoint_timeout = 1h');
+create_rows($node, ROWS);
+$node->safe_psql('postgres', <<'EOT');
+CREATE EXTENSION gpusort;
+CREATE EXTENSION amcheck;
+ALTER TABLE r SET (parallel_workers = 2);
+CREATE FUNCTION checked(name text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM bt_index_parent_check(name::regclass, true, true);
+	RETURN 'ok';
+END $$;
+-- Waits until a build is in a phase of its sort and then so many milliseconds longer; false: it was not for some time, or is no more.
+CREATE FUNCTION wait_for_phase(builder int, name text, ms float8) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. 20000 LOOP
+		IF EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = builder AND phase = name) THEN
+			PERFORM pg_sleep(ms / 1000);
+			RETURN EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = builder AND phase = name);
+		END IF;
+		PERFORM pg_sleep(0.001);
+	END LOOP;
+	RETURN false;
+END $$;
+CREATE FUNCTION cancel_in_phase(builder int, name text, ms float8) RETURNS timestamptz LANGUAGE sql AS
+	$$ SELECT CASE WHEN wait_for_phase(builder, name, ms) THEN CASE WHEN pg_cancel_backend(builder) THEN clock_timestamp() END END $$;
+CHECKPOINT;
+EOT
+
+# The files of tables and indexes.
+sub relation_files
+{
+	$node->safe_psql('postgres', 'CHECKPOINT');
+	my $folder = $node->data_dir . '/base/' . $node->safe_psql('postgres', q(SELECT oid FROM pg_database WHERE datname = 'postgres'));
+	return join ' ', sort grep { /^\d+(\.\d+)?$/ } slurp_dir($folder);
+}
+my $files = relation_files();
+my $builder;
+my $pid;
+
+sub start_builder
+{
+	$builder = $node->background_psql('postgres', on_error_stop => 0);
+	$builder->set_query_timer_restart;
+	$pid = $builder->query('SELECT pg_backend_pid()');
+	return;
+}
+
+# Begins a build, with such settings.
+sub start_build
+{
+	my ($settings, $statement) = @_;
+
+	$builder->query("RESET ALL; SET client_min_messages = warning; $settings");
+	$builder->{stderr} = '';
+	$builder->query_until(qr/started/, "\\echo started\n$statement;\n");
+	return;
+}
+
+# Waits for it: what errors it had, and when it was over.
+sub end_build
+{
+	my $over = $builder->query('SELECT clock_timestamp()');
+	my $errors = $builder->{stderr};
+
+	$builder->{stderr} = '';
+	return ($errors, $over);
+}
+
+# What builds that have failed have left, in this session or elsewhere; nothing.
+sub leavings
+{
+	my @left = grep { $_ ne '' } join(' ', temporary_files($node)), scalar $builder->query(q(SELECT string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%')),
+		$node->safe_psql('postgres', q(SELECT string_agg(relname, ' ') FROM pg_class WHERE relname ~ '^r_'));
+	push @left, 'files of relations' if relation_files() ne $files;
+	return join ', ', @left;
+}
+
+# ---- cancel ----
+
+my $serial = 'SET max_parallel_maintenance_workers = 0';
+my $large = q(SET maintenance_work_mem = '1GB');
+my @cases = (
+	[ 'one process', "$serial; $large", 'reading input', 'sorting', 'returning rows' ],
+	[ 'several processes', $large, 'reading input', 'sorting', 'returning rows' ],
+	[ 'through files', "$serial; SET maintenance_work_mem = '1MB'", 'reading input', 'writing runs', 'returning rows' ]);
+
+start_builder();
+foreach my $case (@cases)
+{
+	my ($name, $settings, @phases) = @$case;
+
+	foreach my $phase (@phases)
+	{
+		my ($errors, $cancelled_at, $over, $late) = ('', '', '', '?');
+		foreach my $attempt (1 .. ATTEMPTS)
+		{
+			start_build($settings, 'CREATE UNIQUE INDEX r_index ON r (t, id)');
+			$cancelled_at = $node->safe_psql('postgres', "SELECT cancel_in_phase($pid, '$phase', 7 * $attempt)");
+			($errors, $over) = end_build();
+			last if $errors ne '';
+			$node->safe_psql('postgres', 'DROP INDEX r_index');
+		}
+		like($errors, qr/^psql:<stdin>:\d+: ERROR:  canceling statement due to user request\n?$/, "$name: cancelled, $phase");
+		is(leavings(), '', "$name: nothing is left of it, $phase");
+		# No test, for it depends on what else the machine does.
+		$late = $node->safe_psql('postgres', "SELECT round(extract(epoch FROM timestamptz '$over' - '$cancelled_at') * 1000)") if $cancelled_at ne '';
+		note("$name, $phase: over after $late ms");
+	}
+}
+
+# With a cost limit, as VACUUM FULL may have one, whoever writes pages rests in between, and can be cancelled
+# then.
+$node->safe_psql('postgres', 'CREATE TABLE v AS SELECT i AS id FROM generate_series(1, 200000) AS i; CREATE INDEX v_id ON v (id)');
+$files = relation_files();
+start_build('SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 200; SET max_parallel_maintenance_workers = 0', 'VACUUM FULL v');
+ok( $node->poll_query_until('postgres', "SELECT wait_event = 'VacuumDelay' AND phase = 'rebuilding index' FROM pg_stat_activity JOIN pg_stat_progress_cluster USING (pid) WHERE pid = $pid"),
+	'who writes pages rests in between');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
+like((end_build())[0], qr/canceling statement due to user request/, 'and is cancelled then');
+is(leavings(), '', 'with nothing left');
+is($node->safe_psql('postgres', q(SELECT checked('v_id'))), 'ok', 'the old index is there');
+
+# ---- no room on the disk: files may not grow ----
+
+SKIP:
+{
+	skip 'no prlimit here', 1 if system_log('prlimit', '--version') != 0;
+	my ($postmaster) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	my %cases = (
+		'one process' => [ "$serial; $large", qr/could not extend file "base\/\d+\/\d+": File too large\nHINT:  Check free disk space\./ ],
+		'several processes' => [ $large, qr/could not extend file "base\/\d+\/\d+": File too large\nHINT:  Check free disk space\./ ],
+		'through files' => [ "$serial; SET maintenance_work_mem = '1MB'", qr/could not write to (temporary )?file.*: File too large/ ],
+		'several processes through files' => [ q(SET maintenance_work_mem = '2MB'), qr/could not write to (temporary )?file.*: File too large/ ]);
+
+	# Of processes that begin from now on, so not of the checkpointer, who may have to write more of the
+	# table.
+	$builder->quit;
+	system_or_bail('prlimit', '--pid', $postmaster, '--fsize=' . FILE_LIMIT . ':');
+	start_builder();
+	foreach my $name (sort keys %cases)
+	{
+		my ($settings, $error) = @{ $cases{$name} };
+
+		start_build($settings, 'CREATE INDEX r_index ON r (t, id)');
+		like((end_build())[0], $error, "$name: no room");
+		is(leavings(), '', "$name: nothing is left of it");
+	}
+	# What is small enough is built meanwhile, and all is when there is room.
+	is($node->safe_psql('postgres', q(CREATE INDEX r_small ON r (id) WHERE id < 1000; SELECT checked('r_small'); DROP INDEX r_small)), 'ok', 'a small index is built');
+	$builder->quit;
+	system_or_bail('prlimit', '--pid', $postmaster, '--fsize=unlimited:');
+	start_builder();
+	foreach my $name (sort keys %cases)
+	{
+		is($node->safe_psql('postgres', "$cases{$name}[0]; SET client_min_messages = warning; CREATE INDEX r_index ON r (t, id); SELECT checked('r_index'); DROP INDEX r_index"), 'ok', "$name: built where there is room");
+	}
+}
+
+# ---- gpusortd ----
+
+# How many builds a device has done.
+sub builds
+{
+	my ($device) = @_;
+
+	return $node->safe_psql('postgres', "SELECT index_builds FROM pg_stat_gpusort WHERE device = '$device'");
+}
+
+SKIP:
+{
+	skip 'gpusortd is not installed (make gpusortd)', 1 unless gpusortd_is_installed();
+	foreach my $how ($serial, 'SET max_parallel_maintenance_workers = 2')
+	{
+		foreach my $phase ('reading input', 'sorting', 'returning rows')
+		{
+			my ($what, $errors, $met) = ($phase . ($how eq $serial ? ', one process' : ', several processes'), '', '');
+			my $by_cpu;
+
+			foreach my $attempt (1 .. ATTEMPTS)
+			{
+				$node->poll_query_until('postgres', q(SELECT count(*) > 0 FROM gpusort_devices() WHERE device <> 'cpu' AND state = 'ready')) or die 'gpusortd does not get ready';
+				$by_cpu = builds('cpu');
+				start_build("$how; $large; SET gpusort.backend = cuda", 'CREATE INDEX r_gpu ON r (t, id)');
+				$met = $node->safe_psql('postgres', "SELECT wait_for_phase($pid, '$phase', 5 * $attempt)");
+				kill 'KILL', $_ foreach gpusortd_pids($node);
+				($errors) = end_build();
+				last if $met eq 't';
+				$node->safe_psql('postgres', 'DROP INDEX IF EXISTS r_gpu');
+			}
+			if ($errors eq '')
+			{
+				is($node->safe_psql('postgres', q(SELECT checked('r_gpu'))), 'ok', "gpusortd killed, $what: the index is right");
+				is(builds('cpu') - $by_cpu, 1, "gpusortd killed, $what: built by the cpu device") unless $phase eq 'returning rows';
+			}
+			else
+			{
+				like( $errors, qr/^psql:<stdin>:\d+: ERROR:  the sort for index "r_gpu" on device "cuda" could not be completed\nDETAIL:  Reason: [^\n]+\.\nHINT:  [^\n]+\n?$/,
+					"gpusortd killed, $what: one clear error");
+				is($phase, 'returning rows', "gpusortd killed, $what: with tuples that were loaded already");
+			}
+			$node->safe_psql('postgres', 'DROP INDEX IF EXISTS r_gpu');
+			is(leavings(), '', "gpusortd killed, $what: nothing is left");
+		}
+	}
+}
+
+$builder->quit;
+unlike(slurp_file($node->logfile), qr/TRAP|terminated by signal 11|PANIC/, 'no process has crashed');
+$node->stop;
+done_testing();

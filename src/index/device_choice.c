@@ -1,0 +1,125 @@
+/*
+ * index/device_choice.c
+ *		On which device a build sorts: where it is expected to be faster.
+ *
+ * On the cpu device all processes feed, sort and load.  A card sorts in no time to speak of, but what it has
+ * sorted comes back to the first process, which loads it alone.  So the more processes there are, the less a
+ * card helps; and it helps a build that would need temporary files, which it does not.
+ *
+ * The constants are of an NVIDIA H200 and 16 cores, 22 November 2026, 50 million random int8.  Nanoseconds a
+ * row, measured, and what the terms below make of it:
+ *
+ *		processes	cpu: feed, sort, load		predicted	cuda: feed, load	predicted
+ *		1		63, 67, 82: 212			212		92, 53: 146		145
+ *		8		8, 13, 14: 40			41		14, 56: 70		71
+ *		16		5, 10, 7: 25			21		9, 49: 58		62
+ *
+ * (24-byte keys of uuid: 48 and 77 with 8 processes, 36 with 16 on the cpu device.)  Strings, 32 bytes of
+ * text in a bytewise collation, were measured on the cpu device alone, on another machine (2 cores of an AMD
+ * EPYC), as 2.2 times int8; what a card gains or loses by them is derived from the bytes that they have more.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "base/guc.h"
+#include "index/device_choice.h"
+#include "key/key_row.h"
+#include "plan/choice.h"
+
+/* How much each process after the first adds. */
+#define PROCESS_SHARE 0.6
+
+/* Nanoseconds a row on the cpu device, in all, by one process. */
+#define CPU_FIXED_ROW 212
+#define CPU_STRING_ROW 470
+
+/*
+ * A row that is written to a temporary file and read back, and a byte of it (20 million int8 and 10 million
+ * strings on 2 cores, by one process, noise 30 %).
+ */
+#define SPILLED_ROW 100
+#define SPILLED_BYTE 1
+
+/*
+ * A card: a job, in nanoseconds; a row fed by one process; a row loaded, and a byte that it has on its way.
+ */
+#define GPU_JOB 5e6
+#define GPU_FIXED_FEED 92
+#define GPU_STRING_FEED 200
+#define GPU_LOAD 48
+#define GPU_LOAD_BYTE 0.12
+
+/* From so many bytes of tuples on all processes load what a card has sorted (load.c). */
+#define JOINT_LOAD_BYTES (64 * 1024 * 1024.0)
+
+/* Bytes of an item of a sort besides its key, and of what else there is for a row that is kept beside it. */
+#define ITEM_BYTES 8
+#define ROW_ENTRY_BYTES 16
+
+/* Bytes of a row in a temporary file besides the tuple. */
+#define RUN_HEAD_BYTES 3
+
+static double
+kept_row_bytes(const BuildShape *shape)
+{
+	return shape->keys_alone ? 0 : shape->row_bytes + ROW_ENTRY_BYTES;
+}
+
+double
+build_memory(const BuildShape *shape)
+{
+	double keys = shape->is_fixed ? 2 * shape->key_bytes : shape->key_bytes;
+
+	return shape->rows * (keys + kept_row_bytes(shape) + ITEM_BYTES);
+}
+
+bool
+build_spills(const BuildShape *shape)
+{
+	return build_memory(shape) > maintenance_work_mem * 1024.0;
+}
+
+double
+build_file_bytes(const BuildShape *shape)
+{
+	double row = shape->row_bytes - INDEX_ROW_HEADER;
+
+	return shape->rows * (shape->keys_alone ? shape->key_bytes : RUN_HEAD_BYTES + row);
+}
+
+/* How many times as fast as by one process is what all processes do? */
+static double
+speedup(const BuildShape *shape)
+{
+	return 1 + PROCESS_SHARE * (shape->processes - 1);
+}
+
+static double
+cpu_ns(const BuildShape *shape)
+{
+	double ns = shape->rows * (shape->is_fixed ? CPU_FIXED_ROW : CPU_STRING_ROW) / speedup(shape);
+
+	if (build_spills(shape))
+		ns += (shape->rows * SPILLED_ROW + build_file_bytes(shape) * SPILLED_BYTE) / speedup(shape);
+	return ns;
+}
+
+static double
+gpu_ns(const BuildShape *shape)
+{
+	double feed = (shape->is_fixed ? GPU_FIXED_FEED : GPU_STRING_FEED) / speedup(shape);
+	double load = GPU_LOAD + GPU_LOAD_BYTE * (shape->key_bytes + shape->row_bytes);
+
+	if (shape->rows * shape->row_bytes >= JOINT_LOAD_BYTES)
+		load /= speedup(shape);
+	return GPU_JOB + shape->rows * (feed + load);
+}
+
+bool
+build_uses_gpu(const BuildShape *shape)
+{
+	if (!sort_may_use_gpu())
+		return false;
+	return gpusort_backend == GPUSORT_BACKEND_CUDA || gpu_ns(shape) < cpu_ns(shape);
+}

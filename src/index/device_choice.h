@@ -1,0 +1,36 @@
+/*
+ * index/device_choice.h
+ *		On which device a build sorts, and what memory it takes.
+ */
+#ifndef GPUSORT_INDEX_DEVICE_CHOICE_H
+#define GPUSORT_INDEX_DEVICE_CHOICE_H
+
+#include "postgres.h"
+
+/* What decides it. */
+typedef struct BuildShape
+{
+	double rows;
+	int processes;
+	bool is_fixed;	  /* are its keys? */
+	bool keys_alone;  /* can the cpu device make index tuples of their keys? */
+	double key_bytes; /* of one key, the tuple's tid included */
+	double row_bytes; /* of one index tuple as a row */
+} BuildShape;
+
+/* Bytes that the cpu device takes for what is sorted, if all of it is in memory. */
+extern double build_memory(const BuildShape *shape);
+
+/* Is that more than maintenance_work_mem, so that the cpu device needs temporary files? */
+extern bool build_spills(const BuildShape *shape);
+
+/* Bytes of these files. */
+extern double build_file_bytes(const BuildShape *shape);
+
+/*
+ * Does the build begin on a card?  With gpusort.backend auto that is where it is expected to be faster, if
+ * there is one.
+ */
+extern bool build_uses_gpu(const BuildShape *shape);
+
+#endif /* GPUSORT_INDEX_DEVICE_CHOICE_H */
