@@ -250,7 +250,7 @@ $before = fallbacks();
 is($node->safe_psql('postgres', "SELECT digest('$queries{'variable keys'}')"), $right{'variable keys'}, 'a sort that finds no device memory');
 is(fallbacks(), $before + 1, 'falls back');
 # Nothing of its input was read, so that need not be read again.
-is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT id FROM r WHERE random() >= 0 ORDER BY k OFFSET 0) s'), ROWS, 'the same of an input with volatile functions');
+is($node->safe_psql('postgres', "SELECT digest('$queries{'variable keys'}, random()')"), $right{'variable keys'}, 'the same of an input with volatile functions');
 is(fallbacks(), $before + 2, 'falls back, too');
 $_->quit foreach @holders;
 $node->poll_query_until('postgres', q(SELECT sum(jobs) = 0 FROM gpusort_devices())) or die 'the cursors are not gone';
