@@ -9,6 +9,7 @@ use GpusortNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 use constant { ROWS => 300000, POINTS => 6, KILLS => 3 };
 
@@ -92,6 +93,50 @@ my ($status, $out, $err) = $node->psql('postgres',
 	"SET maintenance_work_mem = '1MB'; SET temp_file_limit = '2MB'; CREATE INDEX r_index ON r (t)");
 like($err, qr/temporary file size exceeds temp_file_limit/, 'temp_file_limit ends a build');
 is(relation_files(), $files, 'and leaves no files');
+
+# ---- a worker that ends ----
+
+my ($ended, $others) = (0, '');
+foreach my $point (1 .. 2 * POINTS)
+{
+	my $build = $node->background_psql('postgres', on_error_stop => 0);
+	$build->query_until(qr/started/, "\\echo started\nSET maintenance_work_mem = '2MB';\nCREATE INDEX r_index ON r (t, id);\n\\echo over\n");
+	$node->poll_query_until('postgres', q(SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'parallel worker' OR to_regclass('r_index') IS NOT NULL));
+	usleep(20_000 * $point);
+	$ended++ if $node->safe_psql('postgres', q(SELECT count(pg_terminate_backend(pid)) FROM (SELECT pid FROM pg_stat_activity WHERE backend_type = 'parallel worker' LIMIT 1) AS w)) > 0;
+	$build->quit;
+	my $result = $node->safe_psql('postgres', q(SELECT CASE WHEN to_regclass('r_index') IS NULL THEN 'none' ELSE checked('r_index') END));
+	$others .= " $result" unless $result =~ /^(ok|none)$/;
+	$node->safe_psql('postgres', 'DROP INDEX IF EXISTS r_index');
+}
+cmp_ok($ended, '>=', 1, "$ended of " . 2 * POINTS . ' workers were ended while they fed, wrote or loaded');
+is($others, '', 'no index is wrong');
+is(relation_files(), $files, 'no files of indexes are left');
+is(join(' ', temporary_files($node)), '', 'nor of sorts');
+
+# ---- memory ----
+
+my @wrong;
+my %spilled;
+foreach my $workers (0 .. 2)
+{
+	foreach my $megabytes (2, 3, 4, 8, 16, 32)
+	{
+		my ($status, $out, $err) = $node->psql('postgres', <<"EOT");
+SET max_parallel_maintenance_workers = $workers;
+SET maintenance_work_mem = '${megabytes}MB';
+SET client_min_messages = debug1;
+CREATE INDEX r_index ON r (t, id);
+DROP INDEX r_index;
+EOT
+		my ($processes, $memory, $temporary) = $err =~ /(\d+) processes, .* (\d+) kB of memory, (\d+) kB of temporary files/
+			or die "no message of the build: $err";
+		$spilled{$processes}++ if $temporary > 0;
+		push @wrong, "$workers workers, $megabytes MB: $memory kB" if $memory > $megabytes * 1024 || ($temporary > 0 && $memory < $megabytes * 512);
+	}
+}
+is(join('; ', @wrong), '', 'all processes have no more than maintenance_work_mem together, and make use of it');
+is(join(' ', sort keys %spilled), '1 2 3', 'by one process and by several');
 
 # ---- a replica, and a crash ----
 

@@ -24,6 +24,7 @@
 
 #include "base/guc.h"
 #include "index/device_choice.h"
+#include "key/key_row.h"
 #include "plan/choice.h"
 
 /* How much each process after the first adds. */
@@ -56,6 +57,9 @@
 #define ITEM_BYTES 8
 #define ROW_ENTRY_BYTES 16
 
+/* Bytes of a row in a temporary file besides the tuple. */
+#define RUN_HEAD_BYTES 3
+
 static double
 kept_row_bytes(const BuildShape *shape)
 {
@@ -79,7 +83,9 @@ build_spills(const BuildShape *shape)
 double
 build_file_bytes(const BuildShape *shape)
 {
-	return shape->rows * (shape->key_bytes + kept_row_bytes(shape));
+	double row = shape->row_bytes - INDEX_ROW_HEADER;
+
+	return shape->rows * (shape->keys_alone ? shape->key_bytes : RUN_HEAD_BYTES + row);
 }
 
 /* How many times as fast as by one process is what all processes do? */

@@ -51,7 +51,7 @@ joint_spill_note_memory(CpuSorter *sorter, Size bytes)
 	SharedChunks *shared = sorter->shared;
 
 	SpinLockAcquire(&shared->base.mutex);
-	shared->memory += bytes - sorter->noted_memory;
+	shared->memory += (int64) bytes - (int64) sorter->noted_memory;
 	shared->peak_memory = Max(shared->peak_memory, shared->memory);
 	SpinLockRelease(&shared->base.mutex);
 	sorter->noted_memory = bytes;
@@ -81,7 +81,10 @@ take_filled_chunks(CpuSorter *sorter)
 	sorter->filled_chunks = NIL;
 }
 
-/* What all have in memory is what was within the limit when the first one goes apart. */
+/*
+ * What all have in memory is what was within the limit when the first one goes apart; not to the last byte,
+ * for sorting the rows of each takes a little more than sorting all of them.
+ */
 static void
 note_held(CpuSorter *sorter)
 {
