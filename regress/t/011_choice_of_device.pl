@@ -56,7 +56,8 @@ sub device_of_build
 is(device_of_build('few', 0, '64MB'), 'cpu, 1, cpu', 'few rows are not worth a job');
 is(device_of_build('many', 0, '64MB'), 'cuda, 1, cuda', 'one process: a card is faster');
 is(device_of_build('many', 7, '64MB'), 'cpu, 8, cpu', 'many processes are faster than a card');
-is(device_of_build('many', 7, '4MB'), 'cuda, 8, cuda', 'but not where they have too little memory');
+is(device_of_build('many', 2, '64MB'), 'cpu, 3, cpu', 'so are three');
+is(device_of_build('many', 2, '4MB'), 'cuda, 3, cuda', 'but not where they have too little memory');
 is(device_of_build('many', 2, '64MB', 't'), 'cuda, 3, cuda', 'strings: three processes');
 is(device_of_build('many', 7, '64MB', 't'), 'cpu, 8, cpu', 'many processes');
 
@@ -122,10 +123,10 @@ $session->quit;
 # ---- a LIMIT that the planner does not know ----
 
 # It guesses a tenth of the rows; the sort knows when it begins, and chooses by that.
-create_rows($node, 200000, 'many');
+create_rows($node, 200000, 'limited');
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe('SET gpusort.mode = force; SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0');
-$session->query_safe("SET work_mem = '256MB'; PREPARE first(bigint) AS SELECT * FROM many ORDER BY t LIMIT \$1");
+$session->query_safe("SET work_mem = '256MB'; PREPARE first(bigint) AS SELECT * FROM limited ORDER BY t LIMIT \$1");
 
 sub device_of_limit
 {

@@ -34,8 +34,8 @@
 #define CPU_STRING_ROW 470
 
 /*
- * A row that is written to a temporary file and read back, by the first process alone, and a byte of it (20
- * million int8 and 10 million strings on 2 cores, noise 30 %).
+ * A row that is written to a temporary file and read back, and a byte of it (20 million int8 and 10 million
+ * strings on 2 cores, by one process, noise 30 %).
  */
 #define SPILLED_ROW 100
 #define SPILLED_BYTE 1
@@ -48,6 +48,9 @@
 #define GPU_STRING_FEED 200
 #define GPU_LOAD 48
 #define GPU_LOAD_BYTE 0.12
+
+/* From so many bytes of tuples on all processes load what a card has sorted (load.c). */
+#define JOINT_LOAD_BYTES (64 * 1024 * 1024.0)
 
 /* Bytes of an item of a sort besides its key, and of what else there is for a row that is kept beside it. */
 #define ITEM_BYTES 8
@@ -92,7 +95,7 @@ cpu_ns(const BuildShape *shape)
 	double ns = shape->rows * (shape->is_fixed ? CPU_FIXED_ROW : CPU_STRING_ROW) / speedup(shape);
 
 	if (build_spills(shape))
-		ns += shape->rows * SPILLED_ROW + build_file_bytes(shape) * SPILLED_BYTE;
+		ns += (shape->rows * SPILLED_ROW + build_file_bytes(shape) * SPILLED_BYTE) / speedup(shape);
 	return ns;
 }
 
@@ -102,6 +105,8 @@ gpu_ns(const BuildShape *shape)
 	double feed = (shape->is_fixed ? GPU_FIXED_FEED : GPU_STRING_FEED) / speedup(shape);
 	double load = GPU_LOAD + GPU_LOAD_BYTE * (shape->key_bytes + shape->row_bytes);
 
+	if (shape->rows * shape->row_bytes >= JOINT_LOAD_BYTES)
+		load /= speedup(shape);
 	return GPU_JOB + shape->rows * (feed + load);
 }
 
