@@ -2,9 +2,9 @@
  * index/device_choice.c
  *		On which device a build sorts: where it is expected to be faster.
  *
- * On the cpu device all processes feed, sort and load.  A card sorts in no time to speak of, but what it has
- * sorted comes back to the first process, which loads it alone.  So the more processes there are, the less a
- * card helps; and it helps a build that would need temporary files, which it does not.
+ * On the cpu device all processes feed, sort and load.  A card sorts in no time to speak of, but feeding it
+ * and loading what it has sorted take longer, as rows go there and come back; a small index is loaded by the
+ * first process alone.  And a card helps a build that would need temporary files, which it does not.
  *
  * The constants are of an NVIDIA H200 and 16 cores, 22 November 2026, 50 million random int8.  Nanoseconds a
  * row, measured, and what the terms below make of it:
