@@ -29,12 +29,20 @@ BEGIN
 END $$;
 -- Waits until a build is in a phase of its sort and then so many milliseconds longer; false: it was not for some time, or is no more.
 CREATE FUNCTION wait_for_phase(builder int, name text, ms float8) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	now_in text;
+	before text;
 BEGIN
 	FOR i IN 1 .. 20000 LOOP
-		IF EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = builder AND phase = name) THEN
+		SELECT phase INTO now_in FROM pg_stat_progress_gpusort WHERE pid = builder;
+		IF now_in = name THEN
 			PERFORM pg_sleep(ms / 1000);
 			RETURN EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = builder AND phase = name);
 		END IF;
+		IF now_in IS NULL AND before IS NOT NULL THEN
+			RETURN false;
+		END IF;
+		before := now_in;
 		PERFORM pg_sleep(0.001);
 	END LOOP;
 	RETURN false;
@@ -205,6 +213,7 @@ SKIP:
 				last if $met eq 't';
 				$node->safe_psql('postgres', 'DROP INDEX IF EXISTS r_gpu');
 			}
+			is($met, 't', "gpusortd killed, $what: in that phase");
 			if ($errors eq '')
 			{
 				is($node->safe_psql('postgres', q(SELECT checked('r_gpu'))), 'ok', "gpusortd killed, $what: the index is right");

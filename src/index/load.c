@@ -273,6 +273,8 @@ decide_for_all(LoadShare *share, Sorter *sorter, bool may_load)
 	decide(share, may_load ? LOAD_TRIED : LOAD_ALONE);
 	if (!may_load)
 		return false;
+	/* a card sorts now */
+	progress_enter(sorter, PROGRESS_SORTING);
 	if (sorter->device->read_together(sorter, &share->ntuples))
 	{
 		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
