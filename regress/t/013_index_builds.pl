@@ -91,7 +91,7 @@ is(join(' ', temporary_files($node)), '', 'no temporary files are left');
 
 my ($status, $out, $err) = $node->psql('postgres',
 	"SET maintenance_work_mem = '1MB'; SET temp_file_limit = '2MB'; CREATE INDEX r_index ON r (t)");
-like($err, qr/temporary file size exceeds temp_file_limit/, 'temp_file_limit ends a build');
+like($err, qr/temporary file size exceeds "?temp_file_limit"?/, 'temp_file_limit ends a build');
 is(relation_files(), $files, 'and leaves no files');
 
 # ---- a worker that ends ----

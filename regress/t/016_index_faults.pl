@@ -121,7 +121,7 @@ foreach my $case (@cases)
 		foreach my $attempt (1 .. ATTEMPTS)
 		{
 			start_build($settings, 'CREATE UNIQUE INDEX r_index ON r (t, id)');
-			$cancelled_at = $node->safe_psql('postgres', "SELECT cancel_in_phase($pid, '$phase', 7 * $attempt)");
+			$cancelled_at = $node->safe_psql('postgres', "SELECT cancel_in_phase($pid, '$phase', 7 * ($attempt - 1))");
 			($errors, $over) = end_build();
 			last if $errors ne '';
 			$node->safe_psql('postgres', 'DROP INDEX r_index');

@@ -203,6 +203,7 @@ cpu_pass_range_end(Sorter *base)
 
 	if (sorter->published)
 		run_ranges_pass_end(sorter->ranges);
+	sorter->position = Min(sorter->position, sorter->range_end - 1); /* who met the end stands behind it */
 	sorter->range_end = sorter->sorted.nrows;
 }
 
