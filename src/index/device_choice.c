@@ -6,17 +6,16 @@
  * and loading what it has sorted take longer, as rows go there and come back; a small index is loaded by the
  * first process alone.  And a card helps a build that would need temporary files, which it does not.
  *
- * The constants are of an NVIDIA H200 and 16 cores, 22 November 2026, 50 million random int8.  Nanoseconds a
- * row, measured, and what the terms below make of it:
+ * The constants are of an NVIDIA H200 and 16 cores, 22 November 2026 (bench/index, docs/performance.md): 50
+ * million random int8, 20 million strings of 32 bytes in a bytewise collation.  Nanoseconds a row, measured,
+ * and what the terms below make of it:
  *
- *		processes	cpu: feed, sort, load		predicted	cuda: feed, load	predicted
- *		1		63, 67, 82: 212			212		92, 53: 146		145
- *		8		8, 13, 14: 40			41		14, 56: 70		71
- *		16		5, 10, 7: 25			21		9, 49: 58		62
+ *		processes	int8, cpu	cuda		text, cpu	cuda
+ *		1		171: 171	112: 112	390: 390	195: 195
+ *		3		61: 78		39: 51
+ *		8		32: 33		21: 22
+ *		16		25: 17		15: 11		96: 39		30: 19
  *
- * (24-byte keys of uuid: 48 and 77 with 8 processes, 36 with 16 on the cpu device.)  Strings, 32 bytes of
- * text in a bytewise collation, were measured on the cpu device alone, on another machine (2 cores of an AMD
- * EPYC), as 2.2 times int8; what a card gains or loses by them is derived from the bytes that they have more.
  */
 #include "postgres.h"
 
@@ -31,8 +30,8 @@
 #define PROCESS_SHARE 0.6
 
 /* Nanoseconds a row on the cpu device, in all, by one process. */
-#define CPU_FIXED_ROW 212
-#define CPU_STRING_ROW 470
+#define CPU_FIXED_ROW 171
+#define CPU_STRING_ROW 390
 
 /*
  * A row that is written to a temporary file and read back, and a byte of it (20 million int8 and 10 million
@@ -45,8 +44,8 @@
  * A card: a job, in nanoseconds; a row fed by one process; a row loaded, and a byte that it has on its way.
  */
 #define GPU_JOB 5e6
-#define GPU_FIXED_FEED 92
-#define GPU_STRING_FEED 200
+#define GPU_FIXED_FEED 60
+#define GPU_STRING_FEED 136
 #define GPU_LOAD 48
 #define GPU_LOAD_BYTE 0.12
 
