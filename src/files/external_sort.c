@@ -359,21 +359,32 @@ external_sort_merge_full_levels(ExternalSort *external)
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * The lowest level with several runs below one that has room.  There is one if there are more runs than can
+ * be merged at once, for these are at least as many as there are levels.
+ */
+static int
+level_to_merge(const ExternalSort *external)
+{
+	for (int level = 0; level < MAX_LEVELS - 1; level++)
+	{
+		if (external->levels[level].nruns > 1 && external->levels[level + 1].nruns < external->fan_in)
+			return level;
+	}
+	elog(ERROR, "gpusort: there are %d sorted runs, and no room to merge them", count_runs(external));
+}
+
 /* Merges runs of the lowest levels until all that are left can be merged at once. */
 static void
 reduce_runs(ExternalSort *external)
 {
-	int level = 0;
 	int excess;
 
 	while ((excess = count_runs(external) - external->fan_in) > 0)
 	{
-		int nruns = Min(excess + 1, external->levels[level].nruns);
+		int level = level_to_merge(external);
 
-		if (nruns > 1 && external->levels[level + 1].nruns < external->fan_in)
-			merge_up(external, level, nruns);
-		else
-			level++;
+		merge_up(external, level, Min(excess + 1, external->levels[level].nruns));
 	}
 }
 
