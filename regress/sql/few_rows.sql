@@ -34,4 +34,12 @@ SELECT check_query('SELECT id, int8out(random), one_bit FROM narrow ORDER BY two
 	check_query('SELECT id, byteaout(decode(repeat(''ab'', id), ''hex'')), textout(t), down FROM narrow ORDER BY random DESC') AS cstrings,
 	check_query('SELECT id, ROW(id, t), ARRAY[id, down], NULL::record FROM narrow ORDER BY random') AS composite;
 
+-- So many runs that two levels of them are full, with low thresholds (some 254 of them): those below have to be looked at again when the upper one was merged.
+SET gpusort.mode = force;
+SET gpusort.work_mem = '64kB';
+SELECT count(*), sum(length(t)), bool_and(before IS NULL OR before <= k) AS in_order FROM (SELECT k, t, lag(k) OVER () AS before
+	FROM (SELECT * FROM (SELECT noise(i) AS k, repeat('x', 1000) AS t FROM generate_series(1, 70000) AS i OFFSET 0) r ORDER BY k OFFSET 0) s) l;
+RESET gpusort.work_mem;
+RESET gpusort.mode;
+
 DROP TABLE narrow, mixed;
