@@ -120,14 +120,18 @@ sort_for_all(CudaSorter *sorter)
 	share->is_sorted = true;
 }
 
-/* Is all that was fed on the device, and can all processes read it there? Waits for them to be through. */
+/*
+ * Is all that was fed on the device, and can all processes read it there?  Waits for them to be through.  All
+ * get the same answer, for those who do not take part in what follows would be waited for: the first process
+ * may have failed to sort before another one asks.
+ */
 static bool
 can_be_read_together(CudaSorter *sorter)
 {
 	CudaShare *share = sorter->share;
 
-	return share != NULL && share->read_jointly && cuda_share_is_alive(sorter) &&
-		   sort_share_wait_all_fed(&share->base) && !share->incomplete;
+	return share != NULL && share->read_jointly && sort_share_wait_all_fed(&share->base) &&
+		   !share->incomplete;
 }
 
 bool
