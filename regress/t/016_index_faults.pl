@@ -37,7 +37,7 @@ BEGIN
 		SELECT phase INTO now_in FROM pg_stat_progress_gpusort WHERE pid = builder;
 		IF now_in = name THEN
 			PERFORM pg_sleep(ms / 1000);
-			RETURN EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = builder AND phase = name);
+			RETURN ms = 0 OR EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = builder AND phase = name);
 		END IF;
 		IF now_in IS NULL AND before IS NOT NULL THEN
 			RETURN false;
