@@ -34,8 +34,8 @@ extern int gpusort_mode;
 extern int gpusort_backend;
 extern int gpusort_algorithm;
 extern int gpusort_min_rows;
-extern int gpusort_work_mem;
-extern bool gpusort_create_index; /* kB; -1: as work_mem */
+extern int gpusort_work_mem; /* kB; -1: as work_mem */
+extern bool gpusort_create_index;
 
 /* What the launcher starts gpusortd with. */
 extern char *gpusort_max_device_memory; /* as 80%, or with a unit */
