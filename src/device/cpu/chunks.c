@@ -28,11 +28,6 @@
 /* A chunk that could take fewer rows than this is not begun. */
 #define CHUNK_ROWS_MIN 32
 
-/* Microseconds in which other processes may go on when chunks were collected: none, but in tests. */
-#ifndef PAUSE_AFTER_COLLECTING
-#define PAUSE_AFTER_COLLECTING 0
-#endif
-
 /* This process has so many bytes of chunks and of what sorts them. */
 static void
 note_memory(CpuSorter *sorter, Size bytes)
@@ -252,8 +247,6 @@ cpu_collect_chunks(CpuSorter *sorter)
 	}
 	sorter->nrows += nrows;
 	sorter->stats.rows += nrows;
-	if (PAUSE_AFTER_COLLECTING > 0)
-		pg_usleep(PAUSE_AFTER_COLLECTING);
 }
 
 void
