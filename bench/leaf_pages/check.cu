@@ -103,7 +103,7 @@ are_same(const char *whose, uint64_t n, const Pages &pages, const Pages &host)
 	long difference = first_difference(pages, host);
 
 	if (difference >= 0)
-		printf("    %s pages of %llu rows: page %ld differs, of %zu and %zu\n", whose, (unsigned long long) n,
+		printf("#   %s pages of %llu rows: page %ld differs, of %zu and %zu\n", whose, (unsigned long long) n,
 			   difference, pages.size(), host.size());
 	return difference < 0;
 }
@@ -126,13 +126,13 @@ check_size(uint64_t n, int columns, int equal, bool with_checksums, bool with_ca
 		return same;
 	status = pages_of_card(rows.leaf_rows, with_checksums, &pages);
 	if (status.code != DEVSORT_OK)
-		printf("    %s\n", status.message);
+		printf("#   %s\n", status.message);
 	return status.code == DEVSORT_OK && are_same("the card's", n, pages, host) && same;
 }
 
 /* Sizes at which a leaf more is needed, and a large one. */
 static bool
-check_kind(int columns, int equal, bool with_checksums, bool with_card)
+check_kind(int number, int columns, int equal, bool with_checksums, bool with_card)
 {
 	uint64_t capacity = (uint64_t) leaf_capacity(columns);
 	bool right = true;
@@ -140,22 +140,23 @@ check_kind(int columns, int equal, bool with_checksums, bool with_card)
 	for (uint64_t n : {UINT64_C(1), UINT64_C(2), capacity, capacity + 1, capacity + 2, 2 * capacity + 1,
 					   2 * capacity + 2, UINT64_C(100000)})
 		right = check_size(n, columns, equal, with_checksums, with_card) && right;
-	printf("%s: %d columns, %d rows a key, %s checksums%s\n", right ? "ok" : "FAILED", columns, equal,
-		   with_checksums ? "with" : "without", with_card ? ", on the card too" : "");
+	printf("%s %d - %d columns, %d rows a key, %s checksums%s\n", right ? "ok" : "not ok", number, columns,
+		   equal, with_checksums ? "with" : "without", with_card ? ", on the card too" : "");
 	return right;
 }
 
 int
 check_pages(bool with_card)
 {
+	int number = 0;
 	int failures = 0;
 
 	for (int columns = 1; columns <= 2; columns++)
 	{
 		for (int equal : {1, 5, 500})
 		{
-			failures += !check_kind(columns, equal, false, with_card);
-			failures += !check_kind(columns, equal, true, with_card);
+			failures += !check_kind(++number, columns, equal, false, with_card);
+			failures += !check_kind(++number, columns, equal, true, with_card);
 		}
 	}
 	return failures;
@@ -339,7 +340,7 @@ check_file(const char *path, int columns)
 		same = compare_checksum(index, i) && same;
 		checksums += index.leaves[i].halves[HEADER_CHECKSUM] != 0;
 	}
-	printf("%s: %zu leaves of %llu rows in %s, %zu of them with a checksum\n", same ? "ok" : "FAILED",
+	printf("%s: %zu leaves of %llu rows in %s, %zu of them with a checksum\n", same ? "ok" : "not ok",
 		   index.leaves.size(), (unsigned long long) index.rows.leaf_rows.n, path, checksums);
 	return same;
 }
