@@ -110,13 +110,14 @@ card_fetch(Card *card, Way way, const CardLane &lane, const CardWindow &window)
 	CHECK_CUDA(cudaMemcpyAsync(lane.host, lane.device, window_bytes(card, way, window),
 							   cudaMemcpyDeviceToHost, lane.stream),
 			   "copying a window to the host");
+	CHECK_CUDA(cudaEventRecord(lane.fetched, lane.stream), "recording an event");
 	return status_ok();
 }
 
 DevSortStatus
 card_wait(const CardLane &lane)
 {
-	CHECK_CUDA(cudaStreamSynchronize(lane.stream), "waiting for a window");
+	CHECK_CUDA(cudaEventSynchronize(lane.fetched), "waiting for a window");
 	return status_ok();
 }
 
@@ -143,7 +144,7 @@ card_time(Card *card, Way way, double *ms)
 	CHECK_CUDA(cudaEventRecord(begin, lane.stream), "recording an event");
 	RETURN_IF_FAILED(make_all(card, way, lane));
 	CHECK_CUDA(cudaEventRecord(end, lane.stream), "recording an event");
-	RETURN_IF_FAILED(card_wait(lane));
+	CHECK_CUDA(cudaEventSynchronize(end), "making windows");
 	CHECK_CUDA(cudaEventElapsedTime(&elapsed, begin, end), "timing a window");
 	*ms = elapsed;
 	cudaEventDestroy(begin);
@@ -213,6 +214,10 @@ add_lane(Card *card, size_t bytes)
 	card->lanes.push_back(lane);
 	CHECK_CUDA(cudaStreamCreateWithFlags(&card->lanes.back().stream, cudaStreamNonBlocking),
 			   "creating a stream");
+	/* Threads that wait leave the processors to those that fill and write. */
+	CHECK_CUDA(cudaEventCreateWithFlags(&card->lanes.back().fetched,
+										cudaEventBlockingSync | cudaEventDisableTiming),
+			   "creating an event");
 	CHECK_CUDA_MEMORY(cudaMallocHost(&card->lanes.back().host, bytes), "taking pinned memory");
 	return status_ok();
 }
@@ -222,8 +227,6 @@ card_open(Card *card, const LeafRows &rows, int lanes, uint64_t window_leaves, b
 {
 	CardWindow window = card_window(rows, 0, window_leaves);
 
-	/* Threads that wait leave the processors to those that fill and write. */
-	CHECK_CUDA(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync), "choosing how to wait");
 	RETURN_IF_FAILED(devsort_device_describe(0, &card->device));
 	card->window_leaves = window_leaves;
 	card->with_checksums = with_checksums;
@@ -243,6 +246,8 @@ card_close(Card *card)
 	{
 		if (lane.host)
 			cudaFreeHost(lane.host);
+		if (lane.fetched)
+			cudaEventDestroy(lane.fetched);
 		if (lane.stream)
 			cudaStreamDestroy(lane.stream);
 	}

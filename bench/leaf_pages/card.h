@@ -10,6 +10,8 @@
 
 #include <vector>
 
+#include <cuda_runtime_api.h>
+
 #include "devsort.h"
 #include "leaf_pages/rows.h"
 
@@ -22,6 +24,7 @@ typedef enum Way
 typedef struct CardLane
 {
 	cudaStream_t stream;
+	cudaEvent_t fetched;
 	void *device;
 	void *host;
 } CardLane;
@@ -63,7 +66,7 @@ DevSortStatus card_make(Card *card, Way way, const CardLane &lane, const CardWin
 /* Queues that, and their copy to the host. */
 DevSortStatus card_fetch(Card *card, Way way, const CardLane &lane, const CardWindow &window);
 
-/* Waits for the lane. */
+/* Waits for what was fetched. */
 DevSortStatus card_wait(const CardLane &lane);
 
 /* Makes all windows, one after the other, without copying: the card's own time. */
