@@ -200,7 +200,8 @@ write_rows(SortedRows *sorted, Run *run)
 		{
 			const char *record = sorted_rows_address(sorted, i);
 
-			run_write_variable(run, record_key(record), record_key_length(record), record_row(record));
+			run_write_variable(run, record_key(record), record_key_length(record),
+							   record_has_row(record) ? record_row(record) : NULL);
 		}
 		else
 			run_write_fixed(run, sorted_rows_key(sorted, i),
@@ -300,7 +301,7 @@ write_merged(Merger *merger, Run *run)
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (run->format.variable)
-			run_write_variable(run, reader->key, reader->key_size, reader->row);
+			run_write_variable(run, reader->key, reader->key_size, reader->has_row ? reader->row : NULL);
 		else
 			run_write_fixed(run, reader->fixed_key, reader->row);
 	}
