@@ -48,8 +48,9 @@ CREATE FUNCTION noise_text(i int, length int) RETURNS text LANGUAGE sql IMMUTABL
 $$;
 -- Strings about the longest with a header of one byte and about the longest that an index takes as it is, which do and do not compress; ones
 -- that the table has compressed or out of line; NULLs; many of them more than once.
+CREATE COLLATION st_alike (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE TABLE st (id int, few int2, t text COLLATE "C", u text COLLATE "C", v varchar COLLATE "C", c char(6) COLLATE "C", b bytea, plain text COLLATE "C", line text COLLATE "C", i text COLLATE "und-x-icu",
-	d timetz);
+	alike text COLLATE st_alike, d timetz);
 ALTER TABLE st ALTER plain SET STORAGE plain, ALTER line SET STORAGE external;
 ALTER TABLE st SET (parallel_workers = 2);
 INSERT INTO st SELECT i, nullif(i % 9, 0),
@@ -61,15 +62,19 @@ INSERT INTO st SELECT i, nullif(i % 9, 0),
 		WHEN 6 THEN decode(repeat('00', 124 + i % 6), 'hex') WHEN 7 THEN decode(repeat('ff', 124 + i % 6), 'hex') WHEN 8 THEN NULL
 		ELSE decode(replace(md5(i::text), '1', '0'), 'hex') END,
 	CASE WHEN i % 5 > 0 THEN noise_text(i, i % 130) END, noise_text(i, CASE WHEN i % 100 = 0 THEN 2500 ELSE i % 30 END),
-	CASE WHEN i % 6 > 0 THEN CASE WHEN i % 7 > 0 THEN 'Wort ' ELSE 'Wörter ' END || i % 5000 END, time '00:00' + i % 7919 * interval '10 s'
+	CASE WHEN i % 6 > 0 THEN CASE WHEN i % 7 > 0 THEN 'Wort ' ELSE 'Wörter ' END || i % 5000 END, upper(left(md5(i::text), 5)), time '00:00' + i % 7919 * interval '10 s'
 FROM generate_series(1, 20000) AS i;
 ANALYZE st;
 SELECT definition, check_strings('st ' || definition) FROM unnest(ARRAY['(t)', '(t DESC)', '(t DESC NULLS LAST)', '(t NULLS FIRST)', '(u)', '(v DESC)', '(c)', '(c DESC, t)', '(b)', '(b DESC)', '(b NULLS FIRST, id)',
-	'(plain)', '(u, plain)', '(line)', '(i)', '(i DESC, few)', '(few, u)', '(few NULLS FIRST, b DESC, id)', '(u, few, d, v DESC)', '(d DESC, u)', '(u, u)', '(lower(u), id)', '(u text_pattern_ops, few)', '(c bpchar_pattern_ops)',
+	'(plain)', '(u, plain)', '(line)', '(i)', '(i DESC, few)', '(alike)', '(alike, u)', '(few, u)', '(few NULLS FIRST, b DESC, id)', '(u, few, d, v DESC)', '(d DESC, u)', '(u, u)', '(lower(u), id)', '(u text_pattern_ops, few)', '(c bpchar_pattern_ops)',
 	'(few, id, d, few, id, d)', '(u) INCLUDE (few)', '(u) WITH (deduplicate_items = off)', '(t) WITH (fillfactor = 40)', '(u) WHERE few > 4']) AS definition;
 SELECT definition, check_strings('st ' || definition, 'UNIQUE') FROM unnest(ARRAY['(t, id)', '(id, u DESC)', '(b, c, id)']) AS definition;
 -- All columns of an index: as many strings as a tuple has room for whatever they are, one more, and fixed ones.
 SELECT n, check_strings(format('st (%s)', array_to_string(array_fill(k, ARRAY[n]), ', '))) FROM (VALUES (15, 'u'), (16, 'u'), (32, 'u'), (32, 'few')) AS v (n, k);
+-- Tids that end in a zero byte, at every length of a key.
+CREATE TABLE st_short AS SELECT left(md5(i::text), i % 17) COLLATE "C" AS t FROM generate_series(1, 20000) AS i;
+ALTER TABLE st_short SET (parallel_workers = 2);
+SELECT check_strings('st_short (t)'), check_strings('st_short (t DESC)');
 
 -- Errors are PostgreSQL's.
 \set SHOW_CONTEXT never
@@ -95,4 +100,4 @@ SET maintenance_work_mem = '9MB';
 CREATE INDEX ON st_memory (t);
 -- With a column beside the key they are kept.
 CREATE INDEX ON st_memory (t) INCLUDE (t);
-DROP TABLE st, st_large, st_memory;
+DROP TABLE st, st_short, st_large, st_memory;
