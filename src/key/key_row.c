@@ -308,12 +308,21 @@ tells_string(SortKeyKind kind)
 	return kind == SORT_KEY_TEXT || kind == SORT_KEY_BPCHAR || kind == SORT_KEY_BYTEA;
 }
 
-/* The same of this column, whose strings are not to have the long header if they need not. */
+/* Are the bytes of this column's strings in the key, as they are or behind a sort key? */
+static bool
+has_bytes(const SortKeyColumn *sort_column)
+{
+	if (sort_column->append == sort_key_append_icu)
+		return sort_key_icu_has_bytes(sort_column->icu);
+	return sort_column->append == sort_key_append_text || sort_column->append == sort_key_append_bytea;
+}
+
+/* The same of a column of the row, whose strings are not to have the long header if they need not. */
 static bool
 is_told_string(const SortKeyColumn *sort_column, Form_pg_attribute att)
 {
 	return tells_string(sort_column->kind) && att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN &&
-		   (sort_column->icu == NULL || sort_key_icu_has_bytes(sort_column->icu));
+		   has_bytes(sort_column);
 }
 
 /* The columns of index tuples, as they come in variable keys; false: these don't tell all of them. */
@@ -332,7 +341,7 @@ find_columns_in_order(KeyRow *rows, const SortKey *key, TupleDesc desc)
 
 		Assert(sort_column->attidx == i);
 		describe_column(sort_column, att, column);
-		column->has_sort_key = sort_column->icu != NULL;
+		column->has_sort_key = sort_column->append == sort_key_append_icu;
 		if (column->length != Max(att->attlen, 0) ||
 			(column->length == 0 && !is_told_string(sort_column, att)))
 			return false;
