@@ -76,6 +76,13 @@ CREATE TABLE st_short AS SELECT left(md5(i::text), i % 17) COLLATE "C" AS t FROM
 ALTER TABLE st_short SET (parallel_workers = 2);
 SELECT check_strings('st_short (t)'), check_strings('st_short (t DESC)');
 
+-- Short strings with the long header, beside equal ones with the short one: an UPDATE leaves them so in a column of storage plain.
+CREATE TABLE st_plain (id int, t text COLLATE "C");
+ALTER TABLE st_plain ALTER t SET STORAGE plain;
+INSERT INTO st_plain SELECT i, 'plain ' || i % 1000 FROM generate_series(1, 4000) AS i;
+UPDATE st_plain SET t = t || '' WHERE id % 4 > 1;
+SELECT check_strings('st_plain (t)'), check_strings('st_plain (t DESC, id)');
+
 -- Errors are PostgreSQL's.
 \set SHOW_CONTEXT never
 CREATE TABLE st_large (t text COLLATE "C", k int);
@@ -100,4 +107,4 @@ SET maintenance_work_mem = '9MB';
 CREATE INDEX ON st_memory (t);
 -- With a column beside the key they are kept.
 CREATE INDEX ON st_memory (t) INCLUDE (t);
-DROP TABLE st, st_short, st_large, st_memory;
+DROP TABLE st, st_short, st_plain, st_large, st_memory;
