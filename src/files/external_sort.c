@@ -179,10 +179,11 @@ keys_are_better_made(const ExternalSort *external, SortedRows *sorted)
 	return keys <= rows * LARGE_KEY_TIMES;
 }
 
+/* Keys alone are written where rows are made of them, but those of ICU, which are larger than the rows. */
 static RunContent
 choose_content(const ExternalSort *external, SortedRows *sorted)
 {
-	if (sorted->rows != NULL)
+	if (sorted->rows != NULL && !sort_key_uses_icu(external->key))
 		return RUN_KEYS;
 	return external->row_keys != NULL && keys_are_better_made(external, sorted) ? RUN_ROWS
 																				: RUN_KEYS_AND_ROWS;
@@ -199,8 +200,10 @@ write_rows(SortedRows *sorted, Run *run)
 		if (sorted->variable)
 		{
 			const char *record = sorted_rows_address(sorted, i);
+			bool keeps_row = run->format.content != RUN_KEYS || record_has_row(record);
 
-			run_write_variable(run, record_key(record), record_key_length(record), record_row(record));
+			run_write_variable(run, record_key(record), record_key_length(record),
+							   keeps_row ? sorted_rows_row(sorted, i) : NULL);
 		}
 		else
 			run_write_fixed(run, sorted_rows_key(sorted, i),
@@ -300,7 +303,7 @@ write_merged(Merger *merger, Run *run)
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (run->format.variable)
-			run_write_variable(run, reader->key, reader->key_size, reader->row);
+			run_write_variable(run, reader->key, reader->key_size, reader->has_row ? reader->row : NULL);
 		else
 			run_write_fixed(run, reader->fixed_key, reader->row);
 	}

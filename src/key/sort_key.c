@@ -203,6 +203,13 @@ append_value(SortKey *key, SortKeyColumn *col, Datum value)
 	}
 }
 
+static inline void
+drop_trailing_zeros(SortKey *key)
+{
+	while (key->length > 0 && key->buffer[key->length - 1] == 0)
+		key->length--;
+}
+
 const uint8 *
 sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 {
@@ -228,8 +235,8 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 		key->detoasted = false;
 	}
 
-	while (key->length > 0 && key->buffer[key->length - 1] == 0)
-		key->length--;
+	if (!key->alone)
+		drop_trailing_zeros(key);
 	*len = key->length;
 	return key->buffer;
 }

@@ -44,7 +44,7 @@ typedef struct SortKey
 
 	/* Of the sort, set by whoever begins it. */
 	KeyRow *rows; /* what makes rows of their keys, NULL if that can't be */
-	bool alone;	  /* are rows made so, and not kept? */
+	bool alone;	  /* are rows made so, and not kept?  variable: but for those that the key does not tell */
 	TupleDesc
 		index_rows; /* of rows that are index tuples (key_row.h), the tid behind the index's columns, all
 						   * of which they hold; NULL: of rows that are MinimalTuples */
@@ -98,8 +98,8 @@ extern SortKey *sort_key_create_twin(const SortKey *key);
 extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst);
 
 /*
- * Encodes the slot's row; returns the key, *len bytes long, trailing zero bytes dropped.  The result is valid
- * until the next call, and belongs to the SortKey.
+ * Encodes the slot's row; returns the key, *len bytes long, trailing zero bytes dropped unless rows are made
+ * of keys.  The result is valid until the next call, and belongs to the SortKey.
  */
 extern const uint8 *sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len);
 

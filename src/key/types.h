@@ -103,6 +103,9 @@ extern bool sort_key_icu_exact(Oid collation, const char **setting);
 /* An open ICU collation in CurrentMemoryContext; raises PostgreSQL's own error if it can't be opened. */
 extern SortKeyIcu *sort_key_icu_create(Oid collation);
 
+/* Are a string's own bytes behind the sort key? */
+extern bool sort_key_icu_has_bytes(const SortKeyIcu *icu);
+
 /* The order of an enum's values, as the active snapshot has it, in CurrentMemoryContext. */
 extern SortKeyEnum *sort_key_enum_create(Oid type);
 

@@ -24,7 +24,7 @@ typedef struct SortedRows
 	uint64 nrows;
 	KeySqueeze squeeze; /* fixed keys */
 	KeyRow *rows;		/* what makes them of their keys; NULL: there are rows */
-	Size row_size;		/* bytes of a row, on average; 0: not known */
+	Size row_size;		/* bytes of a row, or of a record without one, on average; 0: not known */
 
 	/* SampleSort items or StringSortItems, nrows of them; NULL: the chunks are in order. */
 	char *items;
@@ -89,7 +89,7 @@ sorted_rows_address(SortedRows *sorted, uint64 i)
 		   *(const uint64 *) (entry + sorted->entry_size - sizeof(uint64));
 }
 
-/* The i-th row, made of its key. */
+/* The i-th row, where rows are made of their keys. */
 extern MinimalTuple sorted_rows_make_row(SortedRows *sorted, uint64 i);
 
 /* The i-th row, good until the next call; touches it only where keys are variable. */
