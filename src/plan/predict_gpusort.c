@@ -146,6 +146,14 @@ count_encoding(const SortShape *shape, double rows, double *counts)
 				counts[COST_KEY_BYTE] += 2 * rows * key->width;
 				counts[COST_ICU_BYTE] += rows * key->width;
 				break;
+			case KEY_LIBC:
+				counts[COST_ENCODE_LIBC] += rows;
+				counts[COST_LIBC_BYTE] += rows * key->width;
+				break;
+			case KEY_LIBC_BYTES:
+				counts[COST_ENCODE_TEXT] += rows;
+				counts[COST_KEY_BYTE] += rows * key->width;
+				break;
 			default:
 				counts[COST_ENCODE_FIXED] += rows;
 		}
@@ -197,13 +205,32 @@ bytes_behind_ties(const SortShape *shape, double rows)
 	return Max(0, key->width / 8 - 1);
 }
 
+/* Each row is compared with the one before it, by the columns that tell them apart. */
+static void
+count_verification(const SortShape *shape, double rows, double *counts)
+{
+	for (int i = 0; i < shape->nkeys && shape->verified; i++)
+	{
+		const SortKeyShape *key = &shape->keys[i];
+
+		if (key->class == KEY_LIBC || key->class == KEY_LIBC_BYTES)
+		{
+			counts[COST_VERIFY] += rows;
+			counts[COST_VERIFY_BYTE] += key->class == KEY_LIBC ? rows * key->width : 0;
+			if (key_values(key, shape->rows) >= shape->rows)
+				break;
+		}
+	}
+}
+
 static void
 count_sort(const SortShape *shape, double rows, double times, double *counts)
 {
 	const SortKeyShape *key = &shape->keys[0];
 	double levels = levels_of(different_rows(shape, rows)) + 1;
 
-	if (shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED)
+	count_verification(shape, times, counts);
+	if ((shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED) && !shape->verified)
 		return;
 	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
 	if (shape->fixed_key)
@@ -333,12 +360,19 @@ count_fed(const SortShape *shape, double rows, CostCounts *counts)
 	}
 }
 
+/* The rows wanted, if others are dropped: for that their keys must say the order; else -1. */
+static double
+bound_of(const SortShape *shape)
+{
+	return shape->verified ? -1 : shape->wanted;
+}
+
 /* How many of the rows are copied: with a bound not all. */
 static double
 kept_rows(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
-	double wanted = shape->wanted < 0 ? rows : Max(1, shape->wanted);
+	double wanted = bound_of(shape) < 0 ? rows : Max(1, shape->wanted);
 
 	return wanted < rows ? Min(rows, rows_kept(shape, rows, wanted) + BOUND_SAMPLES) : rows;
 }
@@ -361,7 +395,7 @@ left_rows(const SortShape *shape, double kept)
 	double most = DROP_FACTOR * wanted + BOUND_SAMPLES;
 	double least = LEAST_DROP_FACTOR * wanted + BOUND_SAMPLES;
 
-	if (shape->wanted < 0)
+	if (bound_of(shape) < 0)
 		return kept;
 	return Min(kept, Min(most, Max(least, room_for_rows(shape))));
 }
@@ -409,7 +443,7 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 	counts->first[COST_START] += 1;
 	count_encoding(shape, rows / running, counts->first);
 	count_first_strings(shape, rows / running, counts->first);
-	if (shape->wanted >= 0 && shape->wanted < rows)
+	if (bound_of(shape) >= 0 && shape->wanted < rows)
 	{
 		counts->first[COST_START_BOUND] += 1;
 		counts->first[COST_BOUND] += rows / running;
