@@ -72,6 +72,18 @@ SELECT * FROM check_strings('SELECT id, repeat(id::text, 100) AS filler, v FROM 
 SELECT * FROM check_strings('SELECT * FROM (SELECT * FROM strings ORDER BY v COLLATE english OFFSET 0) s', 'v COLLATE english');
 SELECT * FROM check_strings('SELECT * FROM (SELECT * FROM strings ORDER BY v COLLATE english DESC OFFSET 0) s', 'v COLLATE english');
 
+-- By several processes, in memory and not.
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+CREATE TABLE more_strings AS SELECT id * 20 + g AS id, n, v || repeat('x', g % 5) AS v FROM strings, generate_series(1, 15) AS g WHERE id <= 6000;
+ANALYZE more_strings;
+SELECT * FROM check_strings('SELECT * FROM more_strings', 'v COLLATE english');
+SELECT * FROM check_strings('SELECT * FROM more_strings', 'n DESC, v COLLATE german DESC', '2MB');
+DROP TABLE more_strings;
+RESET max_parallel_workers_per_gather;
+
 -- LIMITs, and a cursor that turns round.
 SET gpusort.spoiled_images = 5;
 SELECT check_query('SELECT id FROM strings ORDER BY v COLLATE english, id LIMIT 10') AS first_ten;
@@ -102,16 +114,33 @@ BEGIN
 		END IF;
 	END LOOP;
 END $$;
+CREATE TABLE md5s AS SELECT md5(i::text) AS t FROM generate_series(1, 6000) AS i;
 SET gpusort.mode = force;
 SET gpusort.spoiled_images = 0;
-SELECT corrections('SELECT * FROM strings ORDER BY v COLLATE english') AS none;
+SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') AS none;
+SELECT corrections('SELECT * FROM md5s ORDER BY t') AS none_of_bytes;
 SET gpusort.spoiled_images = 100;
-SELECT corrections('SELECT * FROM strings ORDER BY v COLLATE english') BETWEEN 50 AND 120 AS some;
+SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') BETWEEN 50 AND 120 AS some;
 SET gpusort.spoiled_images = 1;
-SELECT corrections('SELECT * FROM strings ORDER BY v COLLATE english') > 1000 AS many;
+SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') > 3000 AS many;
 RESET gpusort.spoiled_images;
 RESET gpusort.mode;
 -- Indexes are left to PostgreSQL.
 SELECT taken, reason FROM gpusort_check('CREATE INDEX ON strings (v COLLATE english)');
-DROP TABLE strings;
+DROP TABLE strings, md5s;
 DROP FUNCTION piece, check_strings, corrections;
+
+-- The collation of a database.
+\set first :DBNAME
+CREATE DATABASE gpusort_regression_english TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'en_US.UTF-8' LC_CTYPE 'en_US.UTF-8';
+\c gpusort_regression_english
+CREATE EXTENSION gpusort;
+SET gpusort.mode = force;
+CREATE TABLE words (w text);
+INSERT INTO words SELECT w FROM unnest('{b,a,B,A,10,9,z,ä,a b,ab,a-b,/a}'::text[]) AS w;
+EXPLAIN (COSTS OFF) SELECT w FROM words ORDER BY w;
+SELECT string_agg(w, ' ') AS english FROM (SELECT w FROM words ORDER BY w) s;
+SET gpusort.mode = off;
+SELECT string_agg(w, ' ') AS english FROM (SELECT w FROM words ORDER BY w) s;
+\c :first
+DROP DATABASE gpusort_regression_english;
