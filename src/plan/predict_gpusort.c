@@ -205,21 +205,20 @@ bytes_behind_ties(const SortShape *shape, double rows)
 	return Max(0, key->width / 8 - 1);
 }
 
-/* Each row is compared with the one before it, by the columns that tell them apart. */
+/* Counts rows compared by the columns that the C library compares, if the order is verified. */
 static void
-count_verification(const SortShape *shape, double rows, double *counts)
+count_verification(const SortShape *shape, double times, double *counts)
 {
 	for (int i = 0; i < shape->nkeys && shape->verified; i++)
 	{
 		const SortKeyShape *key = &shape->keys[i];
 
-		if (key->class == KEY_LIBC || key->class == KEY_LIBC_BYTES)
-		{
-			counts[COST_VERIFY] += rows;
-			counts[COST_VERIFY_BYTE] += key->class == KEY_LIBC ? rows * key->width : 0;
-			if (key_values(key, shape->rows) >= shape->rows)
-				break;
-		}
+		if (key->class != KEY_LIBC && key->class != KEY_LIBC_BYTES)
+			continue;
+		counts[COST_VERIFY] += times;
+		counts[COST_VERIFY_BYTE] += times * compared_bytes(key, shape->rows);
+		if (key_values(key, shape->rows) >= shape->rows)
+			break;
 	}
 }
 
@@ -282,6 +281,13 @@ count_spill(const SortShape *shape, double rows, double *counts)
 		count_encoding(shape, rows, counts);
 }
 
+static void
+count_merge(const SortShape *shape, double levels, double *counts)
+{
+	counts[COST_MERGE_LEVEL] += levels;
+	count_verification(shape, levels, counts);
+}
+
 /* Runs written, but not sorted; merged, and their rows returned. */
 static void
 count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
@@ -290,9 +296,9 @@ count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
 	double passes = Max(1, ceil(log(runs) / log(order)));
 
 	count_spill(shape, rows * (passes - 0.5), counts->first);
-	counts->first[COST_MERGE_LEVEL] += rows * Max(0, levels_of(runs) - levels_of(order));
+	count_merge(shape, rows * Max(0, levels_of(runs) - levels_of(order)), counts->first);
 	count_spill(shape, rows * 0.5, counts->rest);
-	counts->rest[COST_MERGE_LEVEL] += rows * levels_of(Min(runs, order));
+	count_merge(shape, rows * levels_of(Min(runs, order)), counts->rest);
 	count_return(shape, rows, true, counts->rest);
 }
 

@@ -101,11 +101,11 @@ is_libc(const SortKeyShape *key)
 }
 
 /*
- * Counts comparisons in which this column decides by its whole values, of rows of which such a part is far
- * away.
+ * Counts comparisons in which this column decides by its whole values, of so many rows, of which such a part
+ * is far away.
  */
 static void
-count_ties(const SortKeyShape *key, double times, double far, double *counts)
+count_ties(const SortKeyShape *key, double rows, double times, double far, double *counts)
 {
 	counts[COST_PG_TIE] += times;
 	counts[COST_PG_TIE_FAR] += times * far;
@@ -116,9 +116,10 @@ count_ties(const SortKeyShape *key, double times, double far, double *counts)
 	else if (key->class == KEY_ICU)
 		counts[COST_PG_TIE_ICU] += times;
 	else if (is_libc(key))
+	{
 		counts[COST_PG_TIE_LIBC] += times;
-	if (key->class == KEY_LIBC)
-		counts[COST_PG_TIE_LIBC_BYTE] += times * key->width;
+		counts[COST_PG_TIE_LIBC_BYTE] += times * compared_bytes(key, rows);
+	}
 }
 
 static bool
@@ -197,7 +198,7 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 
 		if (cheap > 0)
 			counts[leading_term(shape)] += total * cheap * (by_radix(shape) ? RADIX_SHARE : 1);
-		count_ties(key, total * (more - cheap), far, counts);
+		count_ties(key, rows, total * (more - cheap), far, counts);
 		seen = together;
 		levels += more;
 	}
@@ -210,7 +211,7 @@ count_whole_comparisons(const SortShape *shape, double times, double far, double
 	const SortKeyShape *key = &shape->keys[0];
 
 	if (can_be_abbreviated(key) || is_libc(key))
-		count_ties(key, times, far, counts);
+		count_ties(key, shape->rows, times, far, counts);
 	else
 		counts[key->class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION : COST_PG_LEVEL_PLAIN] += times;
 }
