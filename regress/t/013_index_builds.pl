@@ -19,16 +19,11 @@ $node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'gp
 	'gpusort.backend = cpu', 'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = 2', "gpusort.gpusortd_options = '--host-memory-layer'", ''));
 $node->start;
 create_rows($node, ROWS);
+create_checked($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
-CREATE EXTENSION amcheck;
 ALTER TABLE r SET (parallel_workers = 2);
 CREATE UNLOGGED TABLE u AS SELECT * FROM r WHERE id <= 50000;
-CREATE FUNCTION checked(name text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM bt_index_parent_check(name::regclass, true, true);
-	RETURN 'ok';
-END $$;
 EOT
 
 # The files of tables and indexes.

@@ -18,15 +18,10 @@ use constant { ROWS => 900000, FILE_LIMIT => 20 * 1024 * 1024, ATTEMPTS => 10 };
 my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'gpusort.backend = cpu', 'autovacuum = off', 'shared_buffers = 256MB',
 	'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = 2', "gpusort.gpusortd_options = '--host-memory-layer'", 'max_wal_size = 4GB', 'checkpoint_timeout = 1h');
 create_rows($node, ROWS);
+create_checked($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
-CREATE EXTENSION amcheck;
 ALTER TABLE r SET (parallel_workers = 2);
-CREATE FUNCTION checked(name text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM bt_index_parent_check(name::regclass, true, true);
-	RETURN 'ok';
-END $$;
 -- Waits until a build is in a phase of its sort and then so many milliseconds longer; false: it was not for some time, or is no more.
 CREATE FUNCTION wait_for_phase(builder int, name text, ms float8) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE

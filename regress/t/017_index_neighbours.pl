@@ -12,16 +12,11 @@ use Test::More;
 my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'gpusort.backend = cpu', 'autovacuum = off', 'min_parallel_table_scan_size = 0',
 	'max_parallel_maintenance_workers = 2', 'client_min_messages = warning');
 create_rows($node, 30000);
+create_checked($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
-CREATE EXTENSION amcheck;
 ALTER TABLE r SET (parallel_workers = 2);
 CREATE FUNCTION builds() RETURNS bigint LANGUAGE sql AS $$ SELECT sum(index_builds)::bigint FROM pg_stat_gpusort $$;
-CREATE FUNCTION checked(name text) RETURNS text LANGUAGE plpgsql AS $$
-BEGIN
-	PERFORM bt_index_parent_check(name::regclass, true, true);
-	RETURN 'ok';
-END $$;
 EOT
 
 # Is an extension there that could be created?

@@ -12,7 +12,7 @@ use Test2::API qw(test2_stack);
 use Test::More ();
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(start_node create_rows create_gate temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
+our @EXPORT = qw(start_node create_rows create_gate create_checked temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
 
 # For those who only want to know whether there is a failure: the first one ends the test.
 if ($ENV{GPUSORT_STOP_AT_FAILURE})
@@ -46,6 +46,22 @@ sub create_rows
 CREATE TABLE $table AS
 	SELECT i AS id, hashint8extended(i, 0) AS k, md5((i % 1000)::text) || md5(i::text) COLLATE "C" AS t FROM generate_series(1, $rows) AS i;
 VACUUM ANALYZE $table;
+EOT
+	return;
+}
+
+# Makes the function checked, which says ok, or fails, of an index that amcheck compares with its table.
+sub create_checked
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', <<'EOT');
+CREATE EXTENSION amcheck;
+CREATE FUNCTION checked(name text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM bt_index_parent_check(name::regclass, true, true);
+	RETURN 'ok';
+END $$;
 EOT
 	return;
 }
