@@ -22,10 +22,11 @@ typedef struct Contender
 struct Merger
 {
 	int nruns;
-	bool positioned;   /* do the readers stand on their first records? */
-	bool started;	   /* then: is the winner known? */
-	Contender winner;  /* the least record */
-	uint64 bound;	   /* the winner's run wins again with a key that begins below it; it only grows */
+	bool positioned;  /* do the readers stand on their first records? */
+	bool started;	  /* then: is the winner known? */
+	Contender winner; /* the least record */
+	/* the winner's run wins again with a key that begins below it; it only grows; 0: the words say nothing */
+	uint64 bound;
 	Contender *losers; /* losers[i], 1 <= i < nruns: who lost at inner node i */
 	RunReader *readers;
 	SortKeyComparer *comparer; /* NULL: the keys say the order */
@@ -106,7 +107,7 @@ advance_winner(Merger *merger)
 	if (reader->word < merger->bound)
 		return;
 	replay(merger, run);
-	if (merger->winner.run == run)
+	if (merger->winner.run == run && merger->comparer == NULL)
 		merger->bound = least_loser(merger, run);
 }
 

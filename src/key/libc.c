@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "key/types.h"
@@ -67,6 +69,8 @@ append_image(SortKey *key, const SortKeyLibc *libc, Size len)
 	Size room = key->buffer_size - key->length;
 	Size size = store_image(libc, dst, room);
 
+	if (unlikely(size > MaxAllocSize))
+		return; /* some C libraries fail so, on bytes that are no characters: there is no image then */
 	if (unlikely(size >= room))
 	{
 		dst = sort_key_reserve(key, size + 1);
