@@ -323,8 +323,10 @@ choose_device(const GpuSortState *state)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 
-	if (is_recheck(state) || state->key->verified || !sort_may_use_gpu())
+	if (is_recheck(state) || !sort_may_use_gpu())
 		return &sort_device_cpu;
+	if (state->key->verified)
+		return &sort_device_cpu; /* it alone verifies orders */
 	if (gpusort_backend == GPUSORT_BACKEND_AUTO &&
 		!sort_plan_is_faster_on_gpu(plan, limit_rows_wanted(state->limit).rows))
 		return &sort_device_cpu;
