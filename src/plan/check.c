@@ -161,6 +161,24 @@ reason_of(const Plan *sort, List *ancestors, List *rtable)
 					bytes / 1e6, predict_postgres_temp(&shape) / 1e6);
 }
 
+/* Do the sort's keys only guess at the order, so that it is verified? */
+static bool
+is_verified(const Plan *sort)
+{
+	int ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
+	bool any = false;
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		Declined why_not;
+		bool verified;
+
+		any |= sort_key_supported_if_verified(&columns[i], &verified, &why_not) && verified;
+	}
+	return any;
+}
+
 static void
 check_node(Plan *plan, List *ancestors, void *arg)
 {
@@ -175,6 +193,8 @@ check_node(Plan *plan, List *ancestors, void *arg)
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
 	if (!taken)
 		sort.why_not = reason_of(plan, ancestors, context->rtable);
+	else if (sort_may_use_gpu() && is_verified(plan))
+		sort.how = "on the cpu device: the order of text that the C library compares is verified there";
 	fill_times(plan, ancestors, context->rtable, &sort);
 	check_put(context->result, &sort);
 }

@@ -11,6 +11,7 @@
 #include "sort/sample_sort.h"
 #include "sort/sorted_rows.h"
 #include "sort/string_sort.h"
+#include "sort/verify.h"
 
 /*
  * So many bytes of a row are prefetched at most; whoever reads all of a wide row gets the rest from the
@@ -233,12 +234,23 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 		sorted->row_size = average_row_size(chunks, nrows);
 	sorted->item = sort_item_kind(chunks, key->variable ? 1 : sorted->squeeze.nwords);
 	sorted->item_size = sort_item_size(sorted->item);
+	if (key->verified)
+		return true; /* the order that the feed saw is a guess, and items can be put right */
 	input_order(key, chunks, &ascending, &descending);
 	if (!ascending && !descending)
 		return true;
 	sorted->method = ascending ? "already in order" : "reversal";
 	list_chunks(sorted, chunks, !ascending);
 	return false;
+}
+
+static void
+verify(SortedRows *sorted, const SortKey *key)
+{
+	SortKeyComparer *comparer = sort_key_comparer_create(key);
+
+	sorted->corrected = verify_items(comparer, (StringSortItem *) sorted->items, sorted->nrows);
+	sort_key_comparer_free(comparer);
 }
 
 void
@@ -248,6 +260,8 @@ sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, ui
 	{
 		sorted->own_items = true;
 		make_items(sorted, chunks);
+		if (key->verified)
+			verify(sorted, key);
 	}
 }
 
