@@ -1,0 +1,126 @@
+/*
+ * plan/forecast.c
+ *		How long a sort of a finished plan takes, by PostgreSQL's Sort and by a GpuSort in its place.
+ *
+ * Both have the same input, so what that takes does not come into it.
+ */
+#include "postgres.h"
+
+#include "base/guc.h"
+#include "plan/choice.h"
+#include "plan/forecast.h"
+#include "plan/shape.h"
+#include "service/state.h"
+
+/* The cost of a GpuSort is at least this part of the Sort's. */
+#define LEAST_SHARE 0.01
+
+/* ---------------------------------------------------------------- devices */
+
+static double
+ms_on(const SortShape *shape, bool on_gpu)
+{
+	SortShape there = *shape;
+
+	there.on_gpu = on_gpu;
+	return sort_time_total(&there, predict_gpusort(&there));
+}
+
+/* Is the cuda device to be expected the faster one, whatever the settings say? */
+static bool
+is_faster_on_gpu(const SortShape *shape)
+{
+	return ms_on(shape, true) < ms_on(shape, false);
+}
+
+static double
+find_rows_for_gpu(const SortShape *shape)
+{
+	SortShape limited = *shape;
+	double least = -1;
+
+	if (!sort_may_use_gpu())
+		return -1;
+	for (double wanted = Max(1, shape->rows); wanted >= 1; wanted /= 2)
+	{
+		limited.wanted = wanted;
+		if (!is_faster_on_gpu(&limited))
+			return least;
+		least = wanted;
+	}
+	return 0;
+}
+
+static bool
+choose_gpu(const SortShape *shape)
+{
+	if (gpusort_backend == GPUSORT_BACKEND_CUDA)
+		return true;
+	return sort_may_use_gpu() && is_faster_on_gpu(shape);
+}
+
+/* ---------------------------------------------------------------- times */
+
+void
+forecast_sort(SortForecast *forecast, const Plan *sort, List *ancestors, List *rtable)
+{
+	memset(forecast, 0, sizeof(*forecast));
+	forecast->possible = shape_of_plan(&forecast->postgres_shape, sort, ancestors, rtable);
+	forecast->postgres = predict_postgres_sort(&forecast->postgres_shape);
+	if (!forecast->possible)
+		return;
+	forecast->shape = shape_for_gpusort(&forecast->postgres_shape);
+	forecast->shape.device_memory = gpu_service_device_memory();
+	forecast->shape.on_gpu = choose_gpu(&forecast->shape);
+	forecast->ours = predict_gpusort(&forecast->shape);
+	forecast->cpu_ms = ms_on(&forecast->shape, false);
+	forecast->rows_for_gpu = find_rows_for_gpu(&forecast->shape);
+}
+
+double
+forecast_ms(const SortForecast *forecast)
+{
+	return sort_time_total(&forecast->shape, forecast->ours);
+}
+
+double
+forecast_postgres_ms(const SortForecast *forecast)
+{
+	return sort_time_total(&forecast->postgres_shape, forecast->postgres);
+}
+
+bool
+forecast_is_faster(const SortForecast *forecast)
+{
+	return forecast->ours.first < forecast->postgres.first &&
+		   forecast_ms(forecast) < forecast_postgres_ms(forecast);
+}
+
+bool
+forecast_writes_more(const SortForecast *forecast)
+{
+	return temp_is_clearly_more(predict_gpusort_temp(&forecast->shape),
+								predict_postgres_temp(&forecast->postgres_shape));
+}
+
+/* ---------------------------------------------------------------- costs */
+
+static double
+share_of(double ours, double theirs)
+{
+	return theirs > 0 ? Max(LEAST_SHARE, Min(1, ours / theirs)) : 1;
+}
+
+void
+forecast_set_costs(const SortForecast *forecast, const Sort *sort, Plan *gpusort)
+{
+	const SortTime *ours = &forecast->ours;
+	const SortTime *theirs = &forecast->postgres;
+	Cost input = sort->plan.lefttree->total_cost;
+
+	gpusort->startup_cost =
+		input + Max(0, sort->plan.startup_cost - input) * share_of(ours->first, theirs->first);
+	gpusort->total_cost = input + Max(0, sort->plan.total_cost - input) *
+									  share_of(ours->first + ours->rest, theirs->first + theirs->rest);
+	gpusort->total_cost = Max(gpusort->total_cost, gpusort->startup_cost);
+}
