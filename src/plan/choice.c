@@ -118,25 +118,25 @@ place_supported(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Decl
 		return declined_because(
 			why_not, DECLINED_PARALLEL,
 			"parallel workers sort here: PostgreSQL's parallel plan was expected to be cheaper");
-	if (IsA(sort, IncrementalSort))
-		return declined_because(
-			why_not, DECLINED_COST,
-			"the input is in order by its first columns: an incremental sort is expected to be cheaper");
 	return true;
 }
 
-/* Is it, by the forecast, one to be taken in mode auto? */
+/* Is it, by the mode and the forecast, one to be taken? */
 static bool
-forecast_favours(const SortForecast *forecast, Declined *why_not)
+forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_not)
 {
 	const SortShape *shape = &forecast->postgres_shape;
 
-	if (forecast_writes_more(forecast))
+	if (gpusort_mode == GPUSORT_MODE_AUTO && forecast_writes_more(forecast))
 		return declined_because(
 			why_not, DECLINED_COST,
 			psprintf("about %.0f MB of temporary files are expected here, %.0f MB by PostgreSQL's own sort",
 					 predict_gpusort_temp(&forecast->shape) / 1e6, predict_postgres_temp(shape) / 1e6));
-	if (forecast_is_faster(forecast))
+	if (IsA(sort, IncrementalSort))
+		return declined_because(
+			why_not, DECLINED_COST,
+			"the input is in order by its first columns: an incremental sort is expected to be cheaper");
+	if (gpusort_mode == GPUSORT_MODE_FORCE || forecast_is_faster(forecast))
 		return true;
 	if (shape->wanted >= 0 && shape->wanted < shape->rows)
 		return declined_because(
@@ -156,7 +156,7 @@ sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Sor
 		!place_supported(stmt, sort, ancestors, why_not))
 		return false;
 	forecast_sort(forecast, sort, ancestors, stmt->rtable);
-	return gpusort_mode == GPUSORT_MODE_FORCE || forecast_favours(forecast, why_not);
+	return forecast_favours(forecast, sort, why_not);
 }
 
 const char *

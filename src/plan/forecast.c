@@ -117,10 +117,9 @@ forecast_set_costs(const SortForecast *forecast, const Sort *sort, Plan *gpusort
 	const SortTime *ours = &forecast->ours;
 	const SortTime *theirs = &forecast->postgres;
 	Cost input = sort->plan.lefttree->total_cost;
+	Cost startup = Max(0, sort->plan.startup_cost - input);
+	Cost total = Max(0, sort->plan.total_cost - input);
 
-	gpusort->startup_cost =
-		input + Max(0, sort->plan.startup_cost - input) * share_of(ours->first, theirs->first);
-	gpusort->total_cost = input + Max(0, sort->plan.total_cost - input) *
-									  share_of(ours->first + ours->rest, theirs->first + theirs->rest);
-	gpusort->total_cost = Max(gpusort->total_cost, gpusort->startup_cost);
+	gpusort->total_cost = input + total * share_of(ours->first + ours->rest, theirs->first + theirs->rest);
+	gpusort->startup_cost = Min(gpusort->total_cost, input + startup * share_of(ours->first, theirs->first));
 }
