@@ -23,7 +23,7 @@ cuda_nvcc = $(or $(NVCC),$(error No nvcc in the PATH or in /usr/local/cuda/bin: 
 
 # What is compiled with which flags goes to a folder of its own:
 #	cuda/build            the library, and gpusortd with its tests in cuda/build/daemon
-#	cuda/build-program    gpubench, and the parts of gpucheck that it shares
+#	cuda/build-program    gpubench, leaf_pages, and the parts of gpucheck that it shares
 #	cuda/build-faults     gpucheck, and the library with faults to inject
 #	cuda/build-fake       gpusortd's CUDA layer over a CUDA runtime in host memory, and layercheck
 cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS))
@@ -36,6 +36,7 @@ library_objects = $(library_sources:cuda/%.cu=cuda/build/%.o)
 check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu cuda/check/*/*.cu)))
 bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu bench/gpu/*/*.cu)) $(bench_shared))
 bench_shared = cuda/check/data/distributions.cu
+leaf_pages_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/leaf_pages/*.cu)))
 
 cuda: cuda/libdevsort.a
 
@@ -48,6 +49,9 @@ cuda/check/gpucheck: $(check_objects)
 
 bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(bench_objects) cuda/libdevsort.a
+
+bench/leaf_pages/leaf_pages: $(leaf_pages_objects) cuda/libdevsort.a
+	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(leaf_pages_objects) cuda/libdevsort.a
 
 # gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
 daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -MMD -MP -MF $(@:.o=.d)
@@ -106,10 +110,11 @@ cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 	@mkdir -p $(@D)
 	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
--include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(daemon_objects) $(daemon_check_objects) \
+-include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(leaf_pages_objects) \
+	$(daemon_objects) $(daemon_check_objects) \
 	$(fake_objects) $(layercheck_objects))
 
-gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench cuda/daemon/check/daemoncheck
+gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench bench/leaf_pages/leaf_pages cuda/daemon/check/daemoncheck
 gpucheck: cuda/check/gpucheck
 	cuda/check/gpucheck $(GPUCHECK)
 gpubench: bench/gpu/gpubench
@@ -122,7 +127,7 @@ gpusortd-layercheck: cuda/daemon/check/layer/layercheck
 
 # Removed by `make clean`.
 CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/build-fake cuda/libdevsort.a cuda/check/gpucheck \
-	bench/gpu/gpubench cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
+	bench/gpu/gpubench bench/leaf_pages/leaf_pages cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
 	cuda/daemon/fake/gpusortd
 
 .PHONY: cuda gpubuild gpucheck gpubench gpusortd gpusortd-check gpusortd-layercheck FORCE

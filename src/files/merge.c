@@ -5,6 +5,9 @@
  * The tree's leaves are the runs; every inner node remembers the run that lost there, so that replacing the
  * winner's record costs one comparison a level.  The nodes hold the first 8 bytes of the keys, which decide
  * most comparisons without a branch to be mispredicted and without a look at the runs.
+ *
+ * A run that wins twice may go on winning, as all do where the rows were in order before they were sorted.
+ * What its keys must begin below for that is then known, and costs one comparison a record.
  */
 #include "postgres.h"
 
@@ -22,6 +25,7 @@ struct Merger
 	bool positioned;   /* do the readers stand on their first records? */
 	bool started;	   /* then: is the winner known? */
 	Contender winner;  /* the least record */
+	uint64 bound;	   /* the winner's run wins again with a key that begins below it; it only grows */
 	Contender *losers; /* losers[i], 1 <= i < nruns: who lost at inner node i */
 	RunReader *readers;
 };
@@ -76,6 +80,32 @@ replay(Merger *merger, int run)
 	merger->winner = winner;
 }
 
+/* The least of those that lost against this run, which has won. */
+static uint64
+least_loser(const Merger *merger, int run)
+{
+	uint64 least = ~UINT64CONST(0);
+
+	for (int node = (run + merger->nruns) / 2; node > 0; node /= 2)
+		least = Min(least, merger->losers[node].word);
+	return least;
+}
+
+/* The winner's run goes on to its next record. */
+static inline void
+advance_winner(Merger *merger)
+{
+	int run = merger->winner.run;
+	RunReader *reader = &merger->readers[run];
+
+	run_reader_next(reader);
+	if (reader->word < merger->bound)
+		return;
+	replay(merger, run);
+	if (merger->winner.run == run)
+		merger->bound = least_loser(merger, run);
+}
+
 /* Plays the matches below an inner node and returns the winner; for a leaf, its run. */
 static Contender
 play(Merger *merger, int node)
@@ -112,15 +142,13 @@ merger_next(Merger *merger)
 	const RunReader *reader;
 
 	if (likely(merger->started))
-	{
-		run_reader_next(&merger->readers[merger->winner.run]);
-		replay(merger, merger->winner.run);
-	}
+		advance_winner(merger);
 	else
 	{
 		for (int i = 0; i < merger->nruns && !merger->positioned; i++)
 			run_reader_next(&merger->readers[i]);
 		merger->winner = play(merger, 1);
+		merger->bound = 0;
 		merger->started = true;
 	}
 	reader = &merger->readers[merger->winner.run];

@@ -133,7 +133,7 @@ static const double cost_table[COST_TERMS] = {
 	[COST_RETURN_BYTE] = 0.04175,
 	/* the same, more if the rows are in no order and more than a cache */
 	[COST_RETURN_FAR] = 0,
-	/* the same, more if several processes fed it */
+	/* the same, more if several processes fed it and the rows are more than a cache */
 	[COST_RETURN_SHARED] = 39.03,
 	/* a row written to a sorted run and read back once */
 	[COST_SPILL] = 30.45,

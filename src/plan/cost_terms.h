@@ -71,7 +71,7 @@ COST_TERM(SORT_STRING_TIE, "8 more bytes of such a key looked at, because the fi
 COST_TERM(RETURN, "a row returned")
 COST_TERM(RETURN_BYTE, "a byte of it")
 COST_TERM(RETURN_FAR, "the same, more if the rows are in no order and more than a cache")
-COST_TERM(RETURN_SHARED, "the same, more if several processes fed it")
+COST_TERM(RETURN_SHARED, "the same, more if several processes fed it and the rows are more than a cache")
 COST_TERM(SPILL, "a row written to a sorted run and read back once")
 COST_TERM(SPILL_BYTE, "a byte of it, and of its key if that is written")
 COST_TERM(MERGE_LEVEL, "a level of merging runs")

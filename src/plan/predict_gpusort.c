@@ -218,13 +218,17 @@ count_sort(const SortShape *shape, double rows, double times, double *counts)
 static void
 count_return(const SortShape *shape, double rows, bool in_sequence, double *counts)
 {
-	double far = in_sequence ? 0 : share_far(shape, rows * stored_bytes(shape));
+	double bytes = rows * stored_bytes(shape);
 
 	counts[COST_RETURN] += rows;
 	counts[COST_RETURN_BYTE] += rows * tuple_bytes(shape);
-	counts[COST_RETURN_FAR] += rows * far;
+	if (in_sequence)
+		return;
+	counts[COST_RETURN_FAR] += rows * share_far(shape, bytes);
+
+	/* Shared memory is on small pages, which come one by one, whatever the order. */
 	if (shape->processes > 1)
-		counts[COST_RETURN_SHARED] += rows * far;
+		counts[COST_RETURN_SHARED] += rows * bytes_beyond_cache(bytes) / bytes;
 }
 
 /* ---------------------------------------------------------------- kinds of sorts */

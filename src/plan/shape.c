@@ -180,7 +180,9 @@ shape_for_gpusort(const SortShape *shape)
 
 	ours.memory = guc_sort_memory();
 	ours.groups = 0;
-	if (shape->processes > 1 && shape->order == ORDER_EXACT)
+
+	/* Each process reads parts of the table. */
+	if (shape->processes > 1 && shape->order != ORDER_NONE)
 		ours.order = ORDER_NEARLY;
 	return ours;
 }
