@@ -20,6 +20,8 @@ except ImportError:
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
 
+from result_tables.common import select, values_of
+
 NUMBERS = {"rows": int, "sessions": int, "sort": int, "run": int, "ms": float, "value": float}
 COLOURS = {"scan": "#8d99ae", "serial": "#1d4e89", "parallel": "#5fa8d3", "cuda": "#c1121f", "cpu": "#e08e0b"}
 STAGES = ["queue", "feed", "sort", "spill", "merge", "return"]
@@ -39,15 +41,6 @@ def read_rows(directory, name):
         for column in NUMBERS.keys() & row.keys():
             row[column] = NUMBERS[column](row[column])
     return rows
-
-
-def values_of(rows, column):
-    """The different values of a column, in order of first appearance."""
-    return list(dict.fromkeys(row[column] for row in rows))
-
-
-def select(rows, /, **wanted):
-    return [row for row in rows if all(row[column] == value for column, value in wanted.items())]
 
 
 def median_ms(rows, /, **wanted):
@@ -96,6 +89,39 @@ def draw_bars(axes, groups, bars, height, shades):
     axes.grid(True, axis="y", linewidth=0.3)
 
 
+def draw_cases(rows, methods_of, name_of):
+    """A figure of seconds by case and method: a panel a case, for the methods differ.  Both functions are given the rows of a case."""
+    cases = values_of(rows, "case")
+    shades = shades_of(values_of(rows, "method"))
+    figure, panels = plt.subplots(1, len(cases), figsize=(max(2.6 * len(cases), 7), 5), squeeze=False)
+    named = {}
+    for axes, case in zip(panels[0], cases):
+        of_case = select(rows, case=case)
+        draw_bars(axes, [name_of(of_case)], methods_of(of_case), lambda group, method, of_case=of_case: median_ms(of_case, method=method) / 1000,
+                  shades)
+        bars, labels = axes.get_legend_handles_labels()
+        named.update(zip(labels, bars))
+    panels[0][0].set_ylabel("seconds")
+    # Below the panels, for all of them.
+    figure.legend(named.values(), named.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=4, fontsize=7)
+    return figure
+
+
+def draw_sizes(curves):
+    """A figure of nanoseconds a row over the number of rows.  A curve is its label, its colour, and milliseconds by number of rows."""
+    figure, axes = plt.subplots(figsize=(8, 5))
+    for label, colour, times in curves:
+        sizes = sorted(times)
+        axes.plot(sizes, [times[size] * 1e6 / size for size in sizes], marker="o", label=label, color=colour)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("rows")
+    axes.set_ylabel("nanoseconds a row")
+    axes.grid(True, which="both", linewidth=0.3)
+    axes.legend(fontsize=8)
+    return figure
+
+
 class Figures:
     """Writes figures, each with where it comes from below it."""
 
@@ -119,20 +145,8 @@ def plot_cases(figures, runs, suite, title):
     rows = select(runs, suite=suite)
     if not rows:
         return
-    cases = values_of(rows, "case")
-    shades = shades_of(values_of(rows, "method"))
-    figure, panels = plt.subplots(1, len(cases), figsize=(max(2.6 * len(cases), 7), 5), squeeze=False)
-    named = {}
-    for axes, case in zip(panels[0], cases):
-        of_case = select(rows, case=case)
-        draw_bars(axes, [case], values_of(of_case, "method"),
-                  lambda group, method, of_case=of_case: median_ms(of_case, method=method) / 1000, shades)
-        axes.set_xticklabels(["%s\n%.3g million rows" % (case, of_case[0]["rows"] / 1e6)])
-        bars, labels = axes.get_legend_handles_labels()
-        named.update(zip(labels, bars))
-    panels[0][0].set_ylabel("seconds")
-    # Below the panels, for all of them.
-    figure.legend(named.values(), named.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=4, fontsize=7)
+    figure = draw_cases(rows, lambda of_case: values_of(of_case, "method"),
+                        lambda of_case: "%s\n%.3g million rows" % (of_case[0]["case"], of_case[0]["rows"] / 1e6))
     figures.save(figure, suite, title, rows[0])
 
 
@@ -141,20 +155,11 @@ def plot_sizes(figures, runs):
     rows = select(runs, suite="sizes")
     if not rows:
         return
-    figure, axes = plt.subplots(figsize=(8, 5))
     methods = values_of(rows, "method")
     shades = shades_of(methods)
-    for method in methods:
-        of_method = select(rows, method=method)
-        sizes = sorted(values_of(of_method, "rows"))
-        axes.plot(sizes, [median_ms(of_method, rows=size) * 1e6 / size for size in sizes], marker="o", label=method_label(method),
-                  color=shades[method])
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("rows")
-    axes.set_ylabel("nanoseconds a row")
-    axes.grid(True, which="both", linewidth=0.3)
-    axes.legend(fontsize=8)
+    figure = draw_sizes([(method_label(method), shades[method],
+                          {size: median_ms(rows, method=method, rows=size) for size in values_of(select(rows, method=method), "rows")})
+                         for method in methods])
     figures.save(figure, "sizes", "ORDER BY int8, drained, by number of rows", rows[0])
 
 

@@ -7,41 +7,28 @@ Needs Python 3 and matplotlib (tools/setup plot installs it).  Times are medians
 """
 import argparse
 import os
-import re
 
-from gpu_orderby_plot import Figures, draw_bars, median_ms, plt, read_rows, select, shades_of, values_of
+from gpu_orderby_plot import Figures, draw_cases, draw_sizes, median_ms, plt, read_rows, shades_of
+from result_tables.common import best_method, kind_of, select, values_of
 
 STAGES = ["feed_ms", "sort_ms", "load_ms"]
 
 
-def kind_of(method):
-    return re.sub(r"\d+$", "", method)
+def times_of(rows):
+    """The median of each method."""
+    return {method: median_ms(rows, method=method) for method in values_of(rows, "method")}
 
 
 def best_methods(rows):
     """Of PostgreSQL the serial method and the best one with workers, of each device the best."""
-    methods = values_of(rows, "method")
-    best = []
-    for kind in values_of([{"kind": kind_of(method)} for method in methods], "kind"):
-        best.append(min((method for method in methods if kind_of(method) == kind), key=lambda method: median_ms(rows, method=method)))
-    return best
+    times = times_of(rows)
+    return [best_method(times, kind) for kind in dict.fromkeys(kind_of(method) for method in times)]
 
 
 def plot_cases(figures, rows):
-    """Seconds by case, at the largest number of rows; a panel a case, for the best number of workers differs."""
+    """Seconds by case, at the largest number of rows."""
     rows = select(rows, rows=max(values_of(rows, "rows")))
-    cases = values_of(rows, "case")
-    shades = shades_of(values_of(rows, "method"))
-    figure, panels = plt.subplots(1, len(cases), figsize=(max(2.4 * len(cases), 7), 5), squeeze=False)
-    named = {}
-    for axes, case in zip(panels[0], cases):
-        of_case = select(rows, case=case)
-        draw_bars(axes, [case], best_methods(of_case), lambda group, method, of_case=of_case: median_ms(of_case, method=method) / 1000, shades)
-        bars, labels = axes.get_legend_handles_labels()
-        named.update(zip(labels, bars))
-    panels[0][0].set_ylabel("seconds")
-    # Below the panels, for all of them.
-    figure.legend(named.values(), named.keys(), loc="upper center", bbox_to_anchor=(0.5, 0.0), ncol=4, fontsize=7)
+    figure = draw_cases(rows, best_methods, lambda of_case: of_case[0]["case"])
     figures.save(figure, "index", "CREATE INDEX, %.3g million rows" % (rows[0]["rows"] / 1e6), rows[0])
 
 
@@ -51,20 +38,11 @@ def plot_sizes(figures, rows):
     sizes = sorted(values_of(rows, "rows"))
     if len(sizes) < 2:
         return
-    figure, axes = plt.subplots(figsize=(8, 5))
     kinds = list(dict.fromkeys(kind_of(method) for method in values_of(rows, "method")))
     shades = shades_of(kinds)
-    for kind in kinds:
-        best = [min(median_ms(select(rows, rows=size), method=method) for method in values_of(select(rows, rows=size), "method")
-                    if kind_of(method) == kind) for size in sizes]
-        axes.plot(sizes, [ms * 1e6 / size for ms, size in zip(best, sizes)], marker="o", color=shades[kind],
-                  label={"serial": "PostgreSQL, serial", "parallel": "PostgreSQL, with workers"}.get(kind, "gpusort " + kind))
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("rows")
-    axes.set_ylabel("nanoseconds a row")
-    axes.grid(True, which="both", linewidth=0.3)
-    axes.legend(fontsize=8)
+    times = {size: times_of(select(rows, rows=size)) for size in sizes}
+    figure = draw_sizes([({"serial": "PostgreSQL, serial", "parallel": "PostgreSQL, with workers"}.get(kind, "gpusort " + kind), shades[kind],
+                          {size: times[size][best_method(times[size], kind)] for size in sizes}) for kind in kinds])
     figures.save(figure, "index-sizes", "CREATE INDEX, %s, by number of rows" % rows[0]["case"], rows[0])
 
 

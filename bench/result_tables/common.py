@@ -2,6 +2,7 @@
 import csv
 import math
 import os
+import re
 import sys
 import textwrap
 
@@ -42,6 +43,18 @@ def only(rows, /, **wanted):
     """The one row that there is, or None."""
     found = select(rows, **wanted)
     return found[0] if found else None
+
+
+# ---- methods, such as serial, parallel8 or cuda15: a kind with its workers ----
+
+
+def kind_of(method):
+    return re.sub(r"\d+$", "", method)
+
+
+def best_method(times, *kinds):
+    """The method of these kinds that takes the least, of times by method; None if there is none."""
+    return min((method for method in times if kind_of(method) in kinds), key=times.get, default=None)
 
 
 # ---- Markdown ----
@@ -87,6 +100,12 @@ def span(numbers):
 def repetitions(counts):
     """How often something was measured, in words."""
     return "one run each" if set(counts) == {1} else "medians of %s runs" % span(counts)
+
+
+def measured_on(rows, machine, counts):
+    """On what a table was measured, when, at which commits, and how often each of its times."""
+    return "PostgreSQL %s, %s, %s, commit %s; %s." % (
+        str(rows[0]["postgresql"]).split()[0], machine, str(rows[0]["date"])[:10], in_words(values_of(rows, "commit")), repetitions(counts))
 
 
 def power(n):

@@ -1,7 +1,7 @@
 """The table of bench/index."""
 import re
 
-from result_tables.common import in_words, paragraph, read_rows, repetitions, select, table, thousands, values_of
+from result_tables.common import best_method, measured_on, paragraph, read_rows, select, table, thousands, values_of
 
 DEVICES = ("cpu", "cuda", "auto")
 
@@ -15,14 +15,8 @@ def medians_of(rows):
     return by_method
 
 
-def kind_of(method):
-    return re.sub(r"\d+$", "", method)
-
-
-def best_of(medians, *kinds):
-    """The method of these kinds that takes the least time, or None."""
-    methods = [method for method in medians if kind_of(method) in kinds]
-    return min(methods, key=lambda method: medians[method]["ms"]) if methods else None
+def times_of(medians):
+    return {method: run["ms"] for method, run in medians.items()}
 
 
 def ms(time):
@@ -35,7 +29,7 @@ def time_and_workers(medians, method):
 
 def device_cells(medians, device, rival):
     """What is said of a device: without workers, best, ratios, stages of the best, size."""
-    best = best_of(medians, device)
+    best = best_method(times_of(medians), device)
     run = medians[best]
     stages = [run[stage] for stage in ("feed_ms", "sort_ms", "load_ms")]
     return [device, ms(medians[device + "0"]["ms"]) if device + "0" in medians else "", time_and_workers(medians, best),
@@ -48,9 +42,7 @@ def source(rows):
     counts = [len(select(rows, case=case, rows=count, method=method))
               for case, count, method in dict.fromkeys((row["case"], row["rows"], row["method"]) for row in rows)]
     first = rows[0]
-    return "PostgreSQL %s, %s, %s, %d cores, maintenance_work_mem %s, %s, commit %s; %s." % (
-        str(first["postgresql"]).split()[0], first["cpu"], first["card"], first["cores"], first["memory"], str(first["date"])[:10],
-        in_words(values_of(rows, "commit")), repetitions(counts))
+    return measured_on(rows, "%s, %s, %d cores, maintenance_work_mem %s" % (first["cpu"], first["card"], first["cores"], first["memory"]), counts)
 
 
 def index_builds(*files):
@@ -62,10 +54,10 @@ def index_builds(*files):
     for rows in measured:
         for count, case in dict.fromkeys((row["rows"], row["case"]) for row in rows):
             medians = medians_of(select(rows, case=case, rows=count))
-            rival = best_of(medians, "serial", "parallel")
+            rival = best_method(times_of(medians), "serial", "parallel")
             first = [str(case), thousands(count), ms(medians["serial"]["ms"]), time_and_workers(medians, rival)]
             for device in DEVICES:
-                if best_of(medians, device):
+                if best_method(times_of(medians), device):
                     lines.append(first + device_cells(medians, device, rival))
                     first = [""] * len(first)
     yield from table(["index", "rows", "PostgreSQL, serial", "its best", "device", "gpusort, serial", "its best", "serial / gpusort",

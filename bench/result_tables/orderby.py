@@ -2,7 +2,7 @@
 import re
 import statistics
 
-from result_tables.common import in_words, paragraph, read_rows, repetitions, select, table, thousands, values_of
+from result_tables.common import best_method, measured_on, paragraph, read_rows, select, table, thousands, values_of
 
 
 def method_times(rows):
@@ -15,9 +15,7 @@ def method_times(rows):
 
 
 def orderby_source(rows):
-    return "PostgreSQL %s, %s, %d cores, %s, commit %s; %s." % (
-        str(rows[0]["postgresql"]).split()[0], rows[0]["cpu"], rows[0]["cores"], str(rows[0]["date"])[:10], in_words(values_of(rows, "commit")),
-        repetitions([len(row["times_ms"].split()) for row in rows]))
+    return measured_on(rows, "%s, %d cores" % (rows[0]["cpu"], rows[0]["cores"]), [len(row["times_ms"].split()) for row in rows])
 
 
 def cases_of(rows):
@@ -77,9 +75,7 @@ def case_medians(rows):
 
 
 def gpu_source(rows, medians):
-    return "%s, %d cores, PostgreSQL %s, %s, commit %s; %s." % (
-        rows[0]["card"], rows[0]["cores"], str(rows[0]["postgresql"]).split()[0], str(rows[0]["date"])[:10],
-        in_words(values_of(rows, "commit")), repetitions([runs for _, runs in medians.values()]))
+    return measured_on(rows, "%s, %d cores" % (rows[0]["card"], rows[0]["cores"]), [runs for _, runs in medians.values()])
 
 
 def sessions(folder):
@@ -109,12 +105,6 @@ def sessions(folder):
     yield from table(heads + ["processes, %d sessions" % max(counts.values())], lines)
 
 
-def best_of(medians, case, methods, kinds):
-    """The least median of a case's methods of these kinds, or None; not of those with a memory limit."""
-    times = [medians[case, method][0] for method in methods if (case, method) in medians and re.sub(r"[0-9]+$", "", method) in kinds]
-    return min(times) if times else None
-
-
 def gpu_orderby(suite, folder):
     """A suite of bench/gpu_orderby: milliseconds by case and method, with the number of runs."""
     rows = select(read_rows(folder, "runs.csv"), suite=suite)
@@ -125,10 +115,12 @@ def gpu_orderby(suite, folder):
     lines = []
     for case in values_of(rows, "case"):
         count = select(rows, case=case)[0]["rows"]
-        rival, ours = (best_of(medians, case, methods, kinds) for kinds in (("serial", "parallel"), ("cuda",)))
+        times = {method: medians[case, method][0] for method in methods if (case, method) in medians}
+        # Not of the methods with a memory limit, which are of other kinds.
+        rival, ours = best_method(times, "serial", "parallel"), best_method(times, "cuda")
         lines.append([str(case), thousands(count)] +
                      ["%s (%d)" % (thousands(medians[case, method][0]), medians[case, method][1]) if (case, method) in medians else "" for method in methods] +
-                     ["%.1f" % (rival / ours) if rival and ours else ""])
+                     ["%.1f" % (times[rival] / times[ours]) if rival and ours else ""])
     heads = ["case", "rows"] + [str(method) for method in methods] + ["best of PostgreSQL / best of cuda"]
     # No such column where PostgreSQL's sorts were not timed.
     keep = len(heads) if any(line[-1] for line in lines) else len(heads) - 1

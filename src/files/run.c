@@ -152,11 +152,18 @@ add_room_for_places(Run *run)
 static void
 note_place(Run *run, const KeyStart *key)
 {
+	RunPlace *place;
+
 	if (run->nplaces == RUN_PLACES_MAX)
 		thin_places(run);
 	else if (run->nplaces == run->room_for_places)
 		add_room_for_places(run);
-	run->places[run->nplaces++] = (RunPlace){*key, {run->bytes, run->header}};
+	place = &run->places[run->nplaces++];
+	/* Other processes get it as it is, with its padding. */
+	memset(place, 0, sizeof(*place));
+	place->key = *key;
+	place->position.at = run->bytes;
+	place->position.header = run->header;
 	run->next_place = run->bytes + run->place_distance;
 }
 

@@ -188,10 +188,10 @@ cpu_spill(CpuSorter *sorter)
  * least.
  */
 static Chunk *
-hand_out(const CpuSorter *sorter, Chunk *chunk, uint64 coming)
+hand_out(const CpuSorter *sorter, Chunk *chunk)
 {
 	uint64 rows = rows_within_limit(sorter, 0);
-	uint64 others = sorter->nrows + coming;
+	uint64 others = sorter->nrows + sorter->coming;
 
 	chunk->max_rows = Max(rows > others ? rows - others : 0, chunk->nrows + 1);
 	chunk->next = NULL;
@@ -203,13 +203,12 @@ cpu_get_own_chunk(CpuSorter *sorter, Size at_least)
 {
 	Chunk *chunk = cpu_take_open_chunk(sorter, at_least);
 	Size size = chunk_size(sorter, at_least);
-	uint64 coming = sorter->shared != NULL && !sorter->apart ? sorter->shared->reserved_rows : 0;
 
 	if (chunk != NULL)
-		return hand_out(sorter, chunk, coming);
+		return hand_out(sorter, chunk);
 	chunk = take_empty_chunk(sorter, at_least);
 	if (sorter->nrows > 0 &&
-		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + coming + CHUNK_ROWS_MIN)
+		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + sorter->coming + CHUNK_ROWS_MIN)
 	{
 		if (chunk != NULL)
 		{
@@ -231,14 +230,15 @@ cpu_get_own_chunk(CpuSorter *sorter, Size at_least)
 		note_memory(sorter, sorter->chunk_memory);
 	}
 	chunk_reset(chunk);
-	return hand_out(sorter, chunk, coming);
+	return hand_out(sorter, chunk);
 }
 
 void
 cpu_collect_chunks(CpuSorter *sorter)
 {
 	Chunk **collected = sorter->chunks_end;
-	uint64 nrows = shared_chunks_collect(sorter->shared, &sorter->chunks_end, &sorter->empty_chunks);
+	uint64 nrows =
+		shared_chunks_collect(sorter->shared, &sorter->chunks_end, &sorter->empty_chunks, &sorter->coming);
 
 	if (nrows > 0)
 	{

@@ -316,7 +316,7 @@ shared_chunks_close_open(SharedChunks *shared)
 }
 
 uint64
-shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty)
+shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty, uint64 *coming)
 {
 	uint64 nrows;
 
@@ -330,6 +330,7 @@ shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty)
 		chunk = next;
 	}
 	nrows = shared->filled_rows;
+	*coming = shared->reserved_rows;
 	if (shared->filled != NULL)
 	{
 		**end = shared->filled;

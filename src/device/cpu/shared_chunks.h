@@ -66,9 +66,10 @@ extern void shared_chunks_close_open(SharedChunks *shared);
 
 /*
  * Appends the filled chunks to a list, whose end it moves, and puts empty ones before another; returns the
- * number of rows.
+ * number of rows.  Sets how many rows may come with those that are being filled: each row is among the ones
+ * or the others.
  */
-extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty);
+extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty, uint64 *coming);
 
 /* Is this chunk one of these? */
 static inline bool

@@ -31,6 +31,7 @@ typedef struct CpuSorter
 	Size chunk_memory;	  /* bytes of all chunks */
 	Size next_chunk_size; /* 0: none was made yet */
 	uint64 nrows;		  /* in the filled chunks */
+	uint64 coming;		  /* that chunks may get which other processes are filling */
 
 	SharedChunks *shared; /* NULL: this process alone feeds */
 	int process;		  /* this one's number among them; -1: it does not feed with them */
