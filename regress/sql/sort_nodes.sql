@@ -1,6 +1,8 @@
 --
 -- Sorts that are not for an ORDER BY: each Sort node of a finished plan.
 --
+CREATE SCHEMA sort_nodes;
+SET search_path = sort_nodes, public;
 CREATE TABLE n AS SELECT i AS id, (noise(i) % 500)::int AS k, noise(i, 1) AS wide, CASE WHEN i % 17 > 0 THEN md5((i % 700)::text) END COLLATE "C" AS t, (noise(i, 2) & 7)::int AS g, repeat('x', 150) AS filler
 FROM generate_series(1, 8000) AS i;
 CREATE TABLE m AS SELECT i AS id, CASE WHEN i % 20 > 0 THEN (noise(i, 3) % 600)::int END AS k, md5((i % 900)::text) COLLATE "C" AS t, (noise(i, 4) & 7)::int AS g, repeat('y', 150) AS filler
@@ -252,3 +254,4 @@ FROM measured a, measured b, gpusort_check('SELECT id, row_number() OVER (ORDER 
 
 DROP TABLE n, m, many, measured CASCADE;
 DROP FUNCTION check_rows, spills, walk_nodes, same_walk, cost_above_input;
+DROP SCHEMA sort_nodes;
