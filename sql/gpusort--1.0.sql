@@ -22,7 +22,7 @@ COMMENT ON FUNCTION gpusort_devices() IS
 'one row a device that can sort: its memory in bytes, how much of it sorts may use and how much of that is free, sorts under way; or why it is unavailable';
 
 CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT index_builds bigint, OUT rows bigint, OUT bytes bigint,
-	OUT device_time double precision, OUT spills bigint, OUT temp_bytes bigint, OUT fallbacks bigint, OUT fallback_reasons jsonb,
+	OUT device_time double precision, OUT spills bigint, OUT temp_bytes bigint, OUT corrections bigint, OUT fallbacks bigint, OUT fallback_reasons jsonb,
 	OUT declined bigint, OUT declined_reasons jsonb, OUT stats_reset timestamptz)
 RETURNS SETOF record
 AS 'MODULE_PATHNAME'

@@ -242,6 +242,20 @@ build_private_installation() {
 	PGXS_DIR=$(dirname "$(dirname "$("$pg_config" --pgxs)")")/..
 }
 
+# ---- locales ----
+
+# Makes locales for tests below $WORK, for whatever is started from now on; none are installed.  Without what
+# they are made of, tests that need them say so and end.
+make_test_locales() {
+	local locale
+	command -v localedef >/dev/null && [ -f /usr/share/i18n/locales/en_US ] || return 0
+	as_user mkdir -p "$WORK/locales"
+	for locale in en_US de_DE cs_CZ; do
+		as_user localedef -i "$locale" -f UTF-8 "$WORK/locales/$locale.UTF-8" >/dev/null 2>&1 || true
+	done
+	export LOCPATH=$WORK/locales:/usr/lib/locale
+}
+
 # ---- the throwaway cluster ----
 
 # Starts a cluster in $WORK/data with the settings of the file(s) given, and lets clients find it.  Its server

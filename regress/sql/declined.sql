@@ -7,8 +7,6 @@ SELECT check_type('int4range', 'int4range(i % 10, i % 10 + i % 5)', '{empty,"(,)
 SELECT check_type('tsvector', 'to_tsvector(''simple'', md5(i::text))', '{}', taken => false) AS tsvector;
 CREATE TYPE point3 AS (x int, y int, z text);
 SELECT check_type('point3', 'ROW(i % 10, i % 7, md5(i::text))::point3', '{}', taken => false) AS composite;
--- Text in a locale of the C library other than C.
-SELECT check_type('text', 'md5(i::text)', '{a,b}', taken => false, collation_name => 'C.utf8') AS text_libc;
 
 -- Text in ICU collations whose sort keys and comparison disagree: accents read backwards, punctuation that counts for nothing, and others.
 SET client_min_messages = warning;

@@ -60,7 +60,7 @@ CREATE TABLE sp_noted (n int GENERATED ALWAYS AS IDENTITY, definition text, work
 CREATE FUNCTION note_temp_bytes(definition text, workers int, create_index text) RETURNS void LANGUAGE sql AS $$
 	INSERT INTO sp_noted (definition, workers, create_index, bytes) SELECT definition, workers, create_index, temp_bytes FROM pg_stat_database WHERE datname = current_database() $$;
 SET maintenance_work_mem = '2MB';
-SELECT step FROM unnest(ARRAY['(id)', '(t)', '(few, num)', '(real8)', '(few) INCLUDE (t)']) AS definition, unnest(ARRAY[0]) AS workers, unnest(ARRAY['off', 'on']) AS create_index,
+SELECT step FROM unnest(ARRAY['(id)', '(t)', '(few, num)', '(real8)', '(few) INCLUDE (t)', '(lower(t) COLLATE "und-x-icu")']) AS definition, unnest(ARRAY[0]) AS workers, unnest(ARRAY['off', 'on']) AS create_index,
 	LATERAL unnest(ARRAY[
 		format('DO $DO$ BEGIN PERFORM note_temp_bytes(%L, %s, %L); END $DO$', definition, workers, create_index),
 		format('SET gpusort.create_index = %s; SET max_parallel_maintenance_workers = %s', create_index, workers),

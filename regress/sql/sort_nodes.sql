@@ -225,7 +225,8 @@ SET gpusort.mode = force;
 SELECT DISTINCT taken, reason FROM gpusort_check('SELECT count(*), sum(a.id) FROM n a JOIN n b ON a.wide = b.wide');
 RESET max_parallel_workers_per_gather;
 
--- Mode auto goes by the times: of many rows, not of few; and keeps to min_rows.
+-- Mode auto goes by the times, here of the cpu device: of many rows, not of few; and keeps to min_rows.
+SET gpusort.backend = cpu;
 SET gpusort.mode = auto;
 SET work_mem = '64MB';
 CREATE TABLE many AS SELECT i AS id, noise(i) AS k, md5(i::text) COLLATE "C" AS t FROM generate_series(1, 100000) AS i;

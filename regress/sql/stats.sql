@@ -1,7 +1,7 @@
 --
 -- pg_stat_gpusort and pg_stat_progress_gpusort, of this session.  TAP tests look at those of others.
 --
-CREATE TABLE counted AS SELECT i AS id, noise(i) AS k, md5(i::text) COLLATE "C" AS t, md5(i::text) COLLATE "C.utf8" AS u, '{}'::jsonb AS j
+CREATE TABLE counted AS SELECT i AS id, noise(i) AS k, md5(i::text) COLLATE "C" AS t, md5(i::text) COLLATE "fr-CA-x-icu" AS u, '{}'::jsonb AS j
 FROM generate_series(1, 20000) AS i;
 ANALYZE counted;
 -- A second order of integers.

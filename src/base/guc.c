@@ -23,6 +23,7 @@ int gpusort_staging_memory = 1024;
 int gpusort_idle_memory = 4096;
 char *gpusort_device_list;
 int gpusort_service_timeout = 10000;
+int gpusort_spoiled_images;
 int gpusort_queue_timeout = 10000;
 char *gpusort_gpusortd_path;
 char *gpusort_gpusortd_options;
@@ -176,6 +177,10 @@ guc_define_all(void)
 							"It waits no longer than the CPU would take for it. -1: no limit but that.",
 							&gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
 							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.spoiled_images",
+							"Spoils one of so many images of strings, for tests of what verifies the order.",
+							"0: none. No sort gives another order for it.", &gpusort_spoiled_images, 0, 0,
+							INT_MAX, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 	define_service_settings();
 	MarkGUCPrefixReserved("gpusort");
 }

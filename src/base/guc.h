@@ -36,6 +36,7 @@ extern int gpusort_algorithm;
 extern int gpusort_min_rows;
 extern int gpusort_work_mem; /* kB; -1: as work_mem */
 extern bool gpusort_create_index;
+extern int gpusort_spoiled_images; /* one of so many images of strings is spoiled, for tests; 0: none */
 
 /* What the launcher starts gpusortd with. */
 extern char *gpusort_max_device_memory; /* as 80%, or with a unit */

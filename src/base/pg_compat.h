@@ -50,6 +50,13 @@
 #define pg_locale_icu_collator(locale) ((locale)->info.icu.ucol)
 #endif
 
+/* The locale of a collation of the C library. */
+#if PG_VERSION_NUM >= 190000
+#define pg_locale_libc(locale) ((locale)->lt)
+#else
+#define pg_locale_libc(locale) ((locale)->info.lt)
+#endif
+
 /* A string's sort key by its collation, without the zero byte at its end; new in 16, here for ICU alone. */
 #if PG_VERSION_NUM < 160000 && defined(USE_ICU)
 #include "utils/pg_locale.h"

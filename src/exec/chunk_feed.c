@@ -43,6 +43,13 @@ note_progress(SortFeed *feed)
 	feed->noted_bytes = bytes;
 }
 
+static inline void
+note_progress_at_times(SortFeed *feed)
+{
+	if (unlikely(feed->chunk != NULL && feed->chunk->nrows % PROGRESS_ROWS == 0))
+		note_progress(feed);
+}
+
 /* Hands the chunk being filled, if any, to the device. */
 static void
 put_chunk(SortFeed *feed)
@@ -144,6 +151,22 @@ put_fixed(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
 	return feed->key->alone ? put_key(feed, slot, key) : put_key_and_row(feed, slot, key);
 }
 
+/* A row that its variable key says all of. */
+bool
+sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot)
+{
+	Size key_size;
+	const uint8 *key = sort_key_encode_variable(feed->key, slot, &key_size);
+	Chunk *chunk = chunk_for(feed, chunk_variable_size(key_size, 0));
+
+	Assert(feed->key->alone && feed->filter == NULL);
+	if (unlikely(chunk == NULL))
+		return false;
+	(void) chunk_append_variable(chunk, key, key_size, 0);
+	note_progress_at_times(feed);
+	return true;
+}
+
 static inline bool
 put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size key_size)
 {
@@ -199,8 +222,7 @@ sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
 	row_source_fetch_ahead(slot);
 	if (unlikely(!(feed->filter != NULL ? put_if_wanted(feed, slot) : put_row(feed, slot))))
 		return false;
-	if (unlikely(feed->chunk != NULL && feed->chunk->nrows % PROGRESS_ROWS == 0))
-		note_progress(feed);
+	note_progress_at_times(feed);
 	return true;
 }
 

@@ -48,6 +48,12 @@ extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleD
  */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
 
+/*
+ * The same of a row that its variable key says all of (key_row_tells), where keys stand alone and all rows
+ * are wanted: the slot need not have the row.
+ */
+extern bool sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot);
+
 /* Hands the last chunk to the device, if that goes on, and releases all that the feed holds. */
 extern void sort_feed_end(SortFeed *feed);
 

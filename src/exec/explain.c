@@ -86,6 +86,11 @@ explain_method_text(const GpuSortState *state, const SorterStats *stats, Explain
 		appendStringInfo(out, "Bound: " UINT64_FORMAT "  Rows Dropped: " UINT64_FORMAT "\n",
 						 stats->rows_wanted, stats->rows_dropped);
 	}
+	if (state->key->verified)
+	{
+		appendStringInfoSpaces(out, es->indent * 2);
+		appendStringInfo(out, "Order Verified  Corrections: " UINT64_FORMAT "\n", stats->corrections);
+	}
 	if (stats->device_memory == 0)
 		return;
 	appendStringInfoSpaces(out, es->indent * 2);
@@ -120,6 +125,8 @@ explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState
 		ExplainPropertyInteger("Bound", NULL, stats->rows_wanted, es);
 		ExplainPropertyInteger("Rows Dropped", NULL, stats->rows_dropped, es);
 	}
+	ExplainPropertyBool("Order Verified", state->key->verified, es);
+	ExplainPropertyInteger("Corrections", NULL, stats->corrections, es);
 	ExplainPropertyInteger("Device Memory", "kB", kilobytes(stats->device_memory), es);
 	ExplainPropertyInteger("Transferred In", "kB", kilobytes(stats->bytes_in), es);
 	ExplainPropertyInteger("Transferred Out", "kB", kilobytes(stats->bytes_out), es);

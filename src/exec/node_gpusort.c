@@ -196,7 +196,8 @@ make_request(const GpuSortState *state, const SortDevice *device, SortRequest *r
 	request->memory_limit = guc_sort_memory();
 	request->random_access = state->random_access;
 	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
-	request->rows_wanted = state->wanted.rows;
+	/* keys that only guess at the order can't say which rows are not wanted */
+	request->rows_wanted = state->key->verified ? 0 : state->wanted.rows;
 	request->with_ties = state->wanted.with_ties;
 	request->processes = request->shared ? 1 + ((Gather *) input)->num_workers : 1;
 	request->expected_rows = state->css.ss.ps.plan->plan_rows;
@@ -324,6 +325,8 @@ choose_device(const GpuSortState *state)
 
 	if (is_recheck(state) || !sort_may_use_gpu())
 		return &sort_device_cpu;
+	if (state->key->verified)
+		return &sort_device_cpu; /* it alone verifies orders */
 	if (gpusort_backend == GPUSORT_BACKEND_AUTO &&
 		!sort_plan_is_faster_on_gpu(plan, limit_rows_wanted(state->limit).rows))
 		return &sort_device_cpu;

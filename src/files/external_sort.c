@@ -61,7 +61,10 @@ typedef struct RunLevel
 struct ExternalSort
 {
 	const SortKey *key;
-	RowKeys *row_keys; /* NULL: rows don't hold their sort columns */
+	RowKeys *row_keys;		   /* NULL: rows don't hold their sort columns */
+	SortKeyComparer *comparer; /* of keys that only guess at the order; else NULL */
+	uint8 *key_buffer;		   /* then: for one of them, without images */
+	Size key_buffer_size;
 	Size limit;
 	bool random_access;
 	MemoryContext context;
@@ -100,6 +103,7 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool
 		rows = key->index_rows;
 	external->key = key;
 	external->row_keys = rows != NULL ? row_keys_create(key, rows) : NULL;
+	external->comparer = key->verified ? sort_key_comparer_create(key) : NULL;
 	external->limit = memory_limit;
 	external->fan_in = merge_fan_in(memory_limit);
 	external->random_access = random_access;
@@ -160,9 +164,30 @@ count_runs(const ExternalSort *external)
 	return nruns;
 }
 
+/* The key of a record, as it is written. */
+static const void *
+key_to_write(ExternalSort *external, const char *record, Size *size)
+{
+	const SortKey *key = external->key;
+	Size room = record_key_length(record) + key->ncols * SORT_KEY_DROPPED_MORE;
+
+	*size = record_key_length(record);
+	if (external->comparer == NULL)
+		return record_key(record);
+	if (room > external->key_buffer_size)
+	{
+		if (external->key_buffer != NULL)
+			pfree(external->key_buffer);
+		external->key_buffer_size = 2 * room;
+		external->key_buffer = MemoryContextAllocHuge(external->context, external->key_buffer_size);
+	}
+	*size = sort_key_drop_images(key, (const uint8 *) record_key(record), *size, external->key_buffer);
+	return external->key_buffer;
+}
+
 /* Is making the keys again out of rows better than having them written and read? */
 static bool
-keys_are_better_made(const ExternalSort *external, SortedRows *sorted)
+keys_are_better_made(ExternalSort *external, SortedRows *sorted)
 {
 	uint64 step = sorted->nrows / KEY_SAMPLES + 1;
 	Size keys = 0;
@@ -170,8 +195,11 @@ keys_are_better_made(const ExternalSort *external, SortedRows *sorted)
 
 	for (uint64 i = 0; i < sorted->nrows; i += step)
 	{
-		keys += sorted->variable ? record_key_length(sorted_rows_address(sorted, i))
-								 : sorted->squeeze.nwords * sizeof(uint64);
+		Size key = sorted->squeeze.nwords * sizeof(uint64);
+
+		if (sorted->variable)
+			(void) key_to_write(external, sorted_rows_address(sorted, i), &key);
+		keys += key;
 		rows += sorted_rows_row(sorted, i)->t_len;
 	}
 	if (keys * SMALL_KEY_PART <= rows && external->key->index_rows == NULL)
@@ -179,17 +207,18 @@ keys_are_better_made(const ExternalSort *external, SortedRows *sorted)
 	return keys <= rows * LARGE_KEY_TIMES;
 }
 
+/* Keys alone are written where rows are made of them, but those of ICU, which are larger than the rows. */
 static RunContent
-choose_content(const ExternalSort *external, SortedRows *sorted)
+choose_content(ExternalSort *external, SortedRows *sorted)
 {
-	if (sorted->rows != NULL)
+	if (sorted->rows != NULL && !sort_key_uses_icu(external->key))
 		return RUN_KEYS;
 	return external->row_keys != NULL && keys_are_better_made(external, sorted) ? RUN_ROWS
 																				: RUN_KEYS_AND_ROWS;
 }
 
 static void
-write_rows(SortedRows *sorted, Run *run)
+write_rows(ExternalSort *external, SortedRows *sorted, Run *run)
 {
 	for (uint64 i = 0; i < sorted->nrows; i++)
 	{
@@ -199,8 +228,13 @@ write_rows(SortedRows *sorted, Run *run)
 		if (sorted->variable)
 		{
 			const char *record = sorted_rows_address(sorted, i);
+			bool keeps_row = run->format.content != RUN_KEYS || record_has_row(record);
+			const void *key = record_key(record);
+			Size size = record_key_length(record);
 
-			run_write_variable(run, record_key(record), record_key_length(record), record_row(record));
+			if (run->format.content != RUN_ROWS)
+				key = key_to_write(external, record, &size);
+			run_write_variable(run, key, size, keeps_row ? sorted_rows_row(sorted, i) : NULL);
 		}
 		else
 			run_write_fixed(run, sorted_rows_key(sorted, i),
@@ -227,7 +261,7 @@ external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 	if (!sorted->variable)
 		format.squeeze = sorted->squeeze;
 	run = add_run(external, 0, &format);
-	write_rows(sorted, run);
+	write_rows(external, sorted, run);
 	external_sort_end_run(external, run, stopwatch_ms(watch));
 	MemoryContextSwitchTo(old);
 }
@@ -287,7 +321,7 @@ begin_merge(ExternalSort *external, Run **runs, int nruns, Size beside)
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
 	sorter_stats_note_memory(external->stats, used + buffer * nruns);
 	external->stats->merge_passes++;
-	return merger_begin(runs, nruns, buffer, external->row_keys);
+	return merger_begin(runs, nruns, buffer, external->row_keys, external->comparer);
 }
 
 static void
@@ -300,7 +334,7 @@ write_merged(Merger *merger, Run *run)
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (run->format.variable)
-			run_write_variable(run, reader->key, reader->key_size, reader->row);
+			run_write_variable(run, reader->key, reader->key_size, reader->has_row ? reader->row : NULL);
 		else
 			run_write_fixed(run, reader->fixed_key, reader->row);
 	}

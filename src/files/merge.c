@@ -22,17 +22,19 @@ typedef struct Contender
 struct Merger
 {
 	int nruns;
-	bool positioned;   /* do the readers stand on their first records? */
-	bool started;	   /* then: is the winner known? */
-	Contender winner;  /* the least record */
-	uint64 bound;	   /* the winner's run wins again with a key that begins below it; it only grows */
+	bool positioned;  /* do the readers stand on their first records? */
+	bool started;	  /* then: is the winner known? */
+	Contender winner; /* the least record */
+	/* the winner's run wins again with a key that begins below it; it only grows; 0: the words say nothing */
+	uint64 bound;
 	Contender *losers; /* losers[i], 1 <= i < nruns: who lost at inner node i */
 	RunReader *readers;
+	SortKeyComparer *comparer; /* NULL: the keys say the order */
 };
 
 /*
- * Of two records that agree in their first 8 bytes, does a's come first?  Ties go to the earlier run, ended
- * runs come last.
+ * Of two records that agree in their first 8 bytes, or of any two if keys are compared by a comparer, does
+ * a's come first?  Ties go to the earlier run, ended runs come last.
  */
 static pg_noinline bool
 comes_first_by_rest(const Merger *merger, const Contender *a, const Contender *b)
@@ -43,14 +45,17 @@ comes_first_by_rest(const Merger *merger, const Contender *a, const Contender *b
 
 	if (reader_a->ended || reader_b->ended)
 		return !reader_a->ended;
-	order = run_reader_compare_rest(reader_a, reader_b);
+	order = merger->comparer == NULL
+				? run_reader_compare_rest(reader_a, reader_b)
+				: sort_key_compare(merger->comparer, (const uint8 *) reader_a->key, reader_a->key_size,
+								   (const uint8 *) reader_b->key, reader_b->key_size);
 	return order != 0 ? order < 0 : a->run < b->run;
 }
 
 static inline bool
 comes_first(const Merger *merger, const Contender *a, const Contender *b)
 {
-	if (unlikely(a->word == b->word))
+	if (unlikely(a->word == b->word || merger->comparer != NULL))
 		return comes_first_by_rest(merger, a, b);
 	return a->word < b->word;
 }
@@ -102,7 +107,7 @@ advance_winner(Merger *merger)
 	if (reader->word < merger->bound)
 		return;
 	replay(merger, run);
-	if (merger->winner.run == run)
+	if (merger->winner.run == run && merger->comparer == NULL)
 		merger->bound = least_loser(merger, run);
 }
 
@@ -124,11 +129,12 @@ play(Merger *merger, int node)
 }
 
 Merger *
-merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys)
+merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys, SortKeyComparer *comparer)
 {
 	Merger *merger = palloc0(sizeof(Merger));
 
 	merger->nruns = nruns;
+	merger->comparer = comparer;
 	merger->losers = palloc0(sizeof(Contender) * nruns);
 	merger->readers = palloc0(sizeof(RunReader) * nruns);
 	for (int i = 0; i < nruns; i++)

@@ -8,14 +8,17 @@
 #include "postgres.h"
 
 #include "files/run.h"
+#include "key/compare.h"
 
 typedef struct Merger Merger;
 
 /*
  * Merges nruns runs, in CurrentMemoryContext, each read through a buffer of buffer_size bytes.  row_keys: for
- * runs of rows; it must outlive the merger.
+ * runs of rows; it must outlive the merger.  comparer: for keys that only guess at the order, else NULL; as
+ * long.
  */
-extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys);
+extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys,
+							SortKeyComparer *comparer);
 
 /* The reader whose current record is the next one of all, good until the next call; NULL at the end. */
 extern const RunReader *merger_next(Merger *merger);

@@ -9,6 +9,7 @@
 
 #include "base/pg_compat.h"
 #include "files/row_keys.h"
+#include "key/compare.h"
 #include "key/key_row.h"
 #include "sort/chunk.h"
 
@@ -37,7 +38,7 @@ row_keys_create(const SortKey *key, TupleDesc desc)
 	RowKeys *keys = palloc0(sizeof(RowKeys));
 	bool is_index = key->index_rows != NULL;
 
-	keys->encoder = sort_key_create_twin(key);
+	keys->encoder = key->verified ? sort_key_create_for_comparing(key) : sort_key_create_twin(key);
 	keys->slot = MakeSingleTupleTableSlot(desc, is_index ? &TTSOpsVirtual : &TTSOpsMinimalTuple);
 	if (is_index)
 		keys->index_desc = index_columns(desc);

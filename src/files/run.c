@@ -19,6 +19,9 @@
 /* A head and a key's size. */
 #define HEAD_SIZE_MAX (2 * NUMBER_SIZE_MAX + ROW_HEADER_SIZE)
 
+/* The size of a variable key, as a number, where there is a row instead. */
+static const uint8 no_key = 0;
+
 /* Bytes between the places of a run, as long as there are not too many. */
 #ifndef PLACE_DISTANCE_MIN
 #define PLACE_DISTANCE_MIN (16 * 1024)
@@ -247,6 +250,19 @@ write_row(Run *run, MinimalTuple row)
 	write_body(run, row);
 }
 
+/* A variable key without its row. */
+static inline void
+write_key(Run *run, const void *key, Size key_size)
+{
+	uint8 size[NUMBER_SIZE_MAX];
+	const uint8 *end = store_number(size, key_size);
+
+	run_write(run, size, end - size);
+	run_write(run, key, key_size);
+	run->largest_key = Max(run->largest_key, key_size);
+	run->rows++;
+}
+
 void
 run_write_row(Run *run, MinimalTuple row)
 {
@@ -289,7 +305,14 @@ run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row)
 
 	if (unlikely(run->bytes >= run->next_place))
 		note_variable_place(run, key, key_size);
-	if (run->format.content == RUN_ROWS)
+	if (run->format.content == RUN_KEYS && row == NULL)
+	{
+		write_key(run, key, key_size);
+		return;
+	}
+	if (run->format.content == RUN_KEYS)
+		run_write(run, &no_key, sizeof(no_key));
+	if (run->format.content != RUN_KEYS_AND_ROWS)
 	{
 		write_row(run, row);
 		return;
@@ -312,7 +335,8 @@ run_reader_overhead(const Run *run)
 void
 run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKeys *row_keys)
 {
-	Assert(row_keys != NULL || run->format.content != RUN_ROWS);
+	Assert(row_keys != NULL || run->format.content == RUN_KEYS_AND_ROWS ||
+		   (run->format.content == RUN_KEYS && !run->format.variable));
 	memset(reader, 0, sizeof(*reader));
 	reader->run = run;
 	reader->row_keys = row_keys;
@@ -492,6 +516,7 @@ read_key(RunReader *reader)
 
 	(void) read_fixed_key(reader, (const uint8 *) need(reader, size));
 	reader->start += size;
+	reader->has_row = false;
 }
 
 /* left: so many bytes of the run are still to be read. */
@@ -505,11 +530,32 @@ read_row(RunReader *reader, Size left)
 	record = need(reader, parts.front + parts.key + parts.body);
 	reader->row->t_len = ROW_BODY_OFFSET + parts.body;
 	memcpy((char *) reader->row + ROW_BODY_OFFSET, record + parts.front + parts.key, parts.body);
-	if (reader->run->format.content == RUN_ROWS)
+	if (reader->run->format.content != RUN_KEYS_AND_ROWS)
 		make_key(reader);
 	else if (reader->run->format.variable)
 		keep_key(reader, record + parts.front, parts.key);
 	reader->start += parts.front + parts.key + parts.body;
+	reader->has_row = true;
+}
+
+/* A variable key, or a row that it does not tell. */
+static void
+read_key_or_row(RunReader *reader, Size left)
+{
+	const uint8 *front = (const uint8 *) need(reader, Min(left, NUMBER_SIZE_MAX));
+	const uint8 *at = front;
+	Size size = read_number(&at);
+	Size front_size = at - front;
+
+	if (unlikely(size == 0))
+	{
+		reader->start += front_size;
+		read_row(reader, left - front_size);
+		return;
+	}
+	keep_key(reader, need(reader, front_size + size) + front_size, size);
+	reader->start += front_size + size;
+	reader->has_row = false;
 }
 
 void
@@ -524,10 +570,12 @@ run_reader_next(RunReader *reader)
 		reader->word = ~UINT64CONST(0);
 		return;
 	}
-	if (reader->run->format.content == RUN_KEYS)
-		read_key(reader);
-	else
+	if (reader->run->format.content != RUN_KEYS)
 		read_row(reader, left);
+	else if (reader->run->format.variable)
+		read_key_or_row(reader, left);
+	else
+		read_key(reader);
 	reader->word = first_word(reader);
 }
 
@@ -587,8 +635,10 @@ run_reader_row(const RunReader *reader, KeyRow *key_row)
 {
 	uint64 key[KEY_MAX_WORDS];
 
-	if (reader->run->format.content != RUN_KEYS)
+	if (reader->has_row)
 		return reader->row;
+	if (reader->run->format.variable)
+		return key_row_make_variable(key_row, (const uint8 *) reader->key, reader->key_size);
 	for (int i = 0; i < reader->run->format.squeeze.full_words; i++)
 		key[i] = KEY_WORD_TO_HOST(reader->fixed_key[i]);
 	return key_row_make(key_row, (const uint8 *) key);

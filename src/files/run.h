@@ -12,7 +12,9 @@
  *				is better than having it written and read
  *		body	what a MinimalTuple has after its header's fields: the map of NULLs, the columns
  *
- * Of rows that their keys say all of (key/key_row.h) there are the keys alone.
+ * Of rows that their keys say all of (key/key_row.h) there are the keys alone: the words of a fixed one, or
+ * the size of a variable one and its bytes.  Of a row that its variable key does not tell there is a size of
+ * 0, then head and body.
  *
  * The keys of a run are squeezed by a plan of its own, so the readers expand them.
  *
@@ -56,7 +58,7 @@ typedef enum RunContent
 {
 	RUN_KEYS_AND_ROWS,
 	RUN_ROWS, /* which keys are made of */
-	RUN_KEYS  /* fixed ones, which rows are made of */
+	RUN_KEYS  /* which rows are made of; variable: and rows of which that can't be */
 } RunContent;
 
 typedef struct RunFormat
@@ -134,7 +136,7 @@ extern Run *run_create(RunFile *file, const RunFormat *format);
 /* Adds a row and its key, squeeze.nwords words; of the two counts what the run is to hold. */
 extern void run_write_fixed(Run *run, const uint64 *key, MinimalTuple row);
 
-/* The same with a variable key. */
+/* The same with a variable key; row: NULL in a run of keys, if that says all of it. */
 extern void run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row);
 
 /* Adds a row to a run of rows. */
@@ -158,6 +160,7 @@ typedef struct RunReader
 	bool ended;						 /* there is none */
 	uint64 at;						 /* where it begins in the run */
 	uint64 word;					 /* the first 8 bytes of the key, host order; all ones if ended */
+	bool has_row;					 /* does it hold its row? */
 	MinimalTuple row;				 /* room for the run's largest one */
 	uint64 fixed_key[KEY_MAX_WORDS]; /* the full key, host order */
 	char *key;						 /* variable */
@@ -173,7 +176,7 @@ extern Size run_reader_overhead(const Run *run);
 
 /*
  * Positions the reader before the first record.  Its buffer grows where a record is larger.  row_keys: for a
- * run of rows.
+ * run of rows, or of variable keys.
  */
 extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKeys *row_keys);
 

@@ -185,7 +185,7 @@ describe_build(Relation heap, const IndexStmt *statement, const IndexShape *inde
 	build->processes = count_processes(heap, statement);
 	build->key_bytes = sort_key_estimate_width(index->nkeys, index->keys, index->widths, &build->is_fixed) +
 					   1 + sizeof(ItemPointerData);
-	build->keys_alone = build->is_fixed && key_row_possible(index->nkeys, index->keys, index->ncolumns);
+	build->keys_alone = key_row_possible(index->nkeys, index->keys, index->ncolumns);
 	build->row_bytes = INDEX_ROW_HEADER + sizeof(IndexTupleData) + index->row_bytes;
 }
 

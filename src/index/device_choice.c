@@ -61,7 +61,9 @@
 static double
 kept_row_bytes(const BuildShape *shape)
 {
-	return shape->keys_alone ? 0 : shape->row_bytes + ROW_ENTRY_BYTES;
+	if (shape->keys_alone)
+		return shape->is_fixed ? 0 : ROW_ENTRY_BYTES;
+	return shape->row_bytes + ROW_ENTRY_BYTES;
 }
 
 double

@@ -3,7 +3,7 @@
  *		The values of a heap tuple into a build's sort: the callback of a scan of the heap.
  *
  * A slot brings both to the chunks: the values that the key is encoded from, and the row, an index tuple,
- * that is made of them first, unless rows are made of their keys.
+ * that is made of them first, unless it can be made of its key.
  */
 #include "postgres.h"
 
@@ -127,16 +127,25 @@ form_row(IndexFeed *feed)
 	tuple->t_tid = feed->tid;
 }
 
+/* Puts the slot's row, which is there unless the key says all of it. */
+static inline bool
+put(IndexFeed *feed, bool has_row)
+{
+	if (feed->key->variable && !has_row)
+		return sort_feed_put_alone(&feed->rows, feed->slot);
+	return sort_feed_put(&feed->rows, feed->slot);
+}
+
 /* Puts the slot's row, or passes it. */
 static inline void
 put_or_pass(IndexFeed *feed)
 {
-	bool has_row = !feed->key->alone || !feed->is_open;
+	bool has_row = !feed->is_open || !feed->key->alone || !key_row_tells(feed->key->rows, feed->slot);
 
 	feed->fed++;
 	if (has_row)
 		form_row(feed);
-	if (likely(feed->is_open && sort_feed_put(&feed->rows, feed->slot)))
+	if (likely(feed->is_open && put(feed, has_row)))
 		return;
 	if (feed->pass == NULL)
 		return;
@@ -167,7 +176,7 @@ index_feed_put_tuple(IndexFeed *feed, IndexTuple tuple)
 	feed->tid = tuple->t_tid;
 	feed->row->t_len = INDEX_ROW_HEADER + IndexTupleSize(tuple);
 	memcpy(&feed->row->tuple, tuple, IndexTupleSize(tuple));
-	(void) sort_feed_put(&feed->rows, slot);
+	(void) put(feed, !feed->key->alone || !key_row_tells(feed->key->rows, slot));
 }
 
 void

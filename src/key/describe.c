@@ -91,65 +91,111 @@ find_type(Oid type)
 	return NULL;
 }
 
-/* Who compares by this collation (a COLLPROVIDER_ letter), and what the person who chose it called it. */
-static char
-collation_provider(Oid collation, char **name)
+/* A collation, as the catalogs describe it. */
+typedef struct CollationProvider
 {
-	char provider;
+	char letter;  /* COLLPROVIDER_... */
+	char *name;	  /* what the person who chose it called it */
+	char *locale; /* of the C library's, what that calls it; else maybe NULL */
+} CollationProvider;
 
-	if (collation == DEFAULT_COLLATION_OID)
-	{
-		HeapTuple tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
-		Datum collate;
-		bool isnull;
+static char *
+text_attribute(int cache, HeapTuple tuple, AttrNumber attribute)
+{
+	bool isnull;
+	Datum value = SysCacheGetAttr(cache, tuple, attribute, &isnull);
 
-		if (!HeapTupleIsValid(tuple))
-			elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
-		provider = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
-		collate = SysCacheGetAttr(DATABASEOID, tuple, Anum_pg_database_datcollate, &isnull);
-		*name = isnull ? pstrdup("default") : TextDatumGetCString(collate);
-		ReleaseSysCache(tuple);
-	}
-	else
-	{
-		HeapTuple tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
-		Form_pg_collation form;
+	return isnull ? NULL : TextDatumGetCString(value);
+}
 
-		if (!HeapTupleIsValid(tuple))
-			elog(ERROR, "cache lookup failed for collation %u", collation);
-		form = (Form_pg_collation) GETSTRUCT(tuple);
-		provider = form->collprovider;
-		*name = pstrdup(NameStr(form->collname));
-		ReleaseSysCache(tuple);
-	}
+static CollationProvider
+provider_of_database(void)
+{
+	HeapTuple tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	CollationProvider provider;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
+	provider.letter = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
+	provider.locale = text_attribute(DATABASEOID, tuple, Anum_pg_database_datcollate);
+	provider.name = provider.locale != NULL ? provider.locale : pstrdup("default");
+	ReleaseSysCache(tuple);
 	return provider;
 }
 
-/* Decides how text is ordered: by its bytes, or, if *icu is set, by an ICU collation. */
-static bool
-describe_collation(Oid collation, bool *icu, Declined *why_not)
+/* Who compares by this collation. */
+static CollationProvider
+collation_provider(Oid collation)
 {
-	char *name;
-	char provider;
+	HeapTuple tuple;
+	CollationProvider provider;
+
+	if (collation == DEFAULT_COLLATION_OID)
+		return provider_of_database();
+	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collation);
+	provider.letter = ((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
+	provider.name = pstrdup(NameStr(((Form_pg_collation) GETSTRUCT(tuple))->collname));
+	provider.locale = text_attribute(COLLOID, tuple, Anum_pg_collation_collcollate);
+	ReleaseSysCache(tuple);
+	return provider;
+}
+
+/*
+ * C.UTF-8 is bytewise in some versions of the C library, and all but bytewise in others.  The name is enough
+ * to take it so, for the order is verified.
+ */
+static bool
+is_c_of_encoding(const char *locale)
+{
+	return locale != NULL && pg_strncasecmp(locale, "C.", 2) == 0;
+}
+
+static TextOrder
+order_of_provider(const CollationProvider *provider)
+{
+	if (provider->letter != COLLPROVIDER_LIBC)
+		return TEXT_ICU;
+	return is_c_of_encoding(provider->locale) ? TEXT_LIBC_BYTEWISE : TEXT_LIBC;
+}
+
+TextOrder
+sort_key_text_order(Oid collation)
+{
+	CollationProvider provider;
+
+	if (pg_collate_is_c(collation))
+		return TEXT_BYTEWISE;
+	provider = collation_provider(collation);
+	return order_of_provider(&provider);
+}
+
+static bool
+describe_collation(Oid collation, TextOrder *order, Declined *why_not)
+{
+	CollationProvider provider;
 	const char *setting;
 
-	*icu = false;
+	*order = TEXT_BYTEWISE;
 	if (!OidIsValid(collation))
 		return declined_because(why_not, DECLINED_COLLATION,
 								"no collation could be derived for the sort column");
 	if (pg_collate_is_c(collation))
 		return true;
 
-	provider = collation_provider(collation, &name);
-	if (provider != COLLPROVIDER_ICU)
+	provider = collation_provider(collation);
+	*order = order_of_provider(&provider);
+	if (*order != TEXT_ICU)
+		return true;
+	if (provider.letter != COLLPROVIDER_ICU)
 		return declined_because(why_not, DECLINED_COLLATION,
-								psprintf("collation \"%s\" of provider %s has no exact sort key", name,
-										 provider == COLLPROVIDER_LIBC ? "libc" : "unknown"));
+								psprintf("collation \"%s\" of provider unknown has no exact sort key",
+										 provider.name));
 	if (!sort_key_icu_exact(collation, &setting))
 		return declined_because(why_not, DECLINED_COLLATION,
-								psprintf("collation \"%s\" of provider icu has no exact sort key: %s", name,
-										 setting));
-	*icu = true;
+								psprintf("collation \"%s\" of provider icu has no exact sort key: %s",
+										 provider.name, setting));
 	return true;
 }
 
@@ -171,7 +217,7 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 	Oid opcintype;
 	CompareType direction;
 	bool bytewise;
-	bool icu = false;
+	TextOrder order = TEXT_BYTEWISE;
 
 	if (entry == NULL)
 		return declined_because(why_not, DECLINED_TYPE,
@@ -189,28 +235,48 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 										 opname ? opname : "(unknown)", format_type_be(spec->type)));
 	}
 
-	if (!bytewise && type_is_collatable(type) && !describe_collation(spec->collation, &icu, why_not))
+	if (!bytewise && type_is_collatable(type) && !describe_collation(spec->collation, &order, why_not))
 		return false;
 
 	memset(col, 0, sizeof(*col));
 	col->attidx = spec->attno - 1;
 	col->kind = entry->kind;
 	col->width = entry->width;
-	col->append = icu ? sort_key_append_icu : entry->append;
+	col->append = order == TEXT_ICU	   ? sort_key_append_icu
+				  : order == TEXT_LIBC ? sort_key_append_libc
+									   : entry->append;
 	col->self_marked = entry->self_marked;
 	col->null_marker = spec->nulls_first ? 0 : (col->self_marked ? 0xFF : 1);
 	col->value_marker = spec->nulls_first ? 1 : 0;
 	col->descending = direction == COMPARE_GT;
 	col->invert = col->descending ? PG_UINT64_MAX : 0;
 	col->type = type;
-	col->collation = icu ? spec->collation : InvalidOid;
+	col->collation = order != TEXT_BYTEWISE ? spec->collation : InvalidOid;
+	col->verified = order == TEXT_LIBC || order == TEXT_LIBC_BYTEWISE;
+	return true;
+}
+
+bool
+sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Declined *why_not)
+{
+	SortKeyColumn col;
+
+	if (!sort_key_describe(column, &col, why_not))
+		return false;
+	*verified = col.verified;
 	return true;
 }
 
 bool
 sort_key_supported(const SortColumnSpec *column, Declined *why_not)
 {
-	SortKeyColumn col;
+	bool verified;
 
-	return sort_key_describe(column, &col, why_not);
+	if (!sort_key_supported_if_verified(column, &verified, why_not))
+		return false;
+	if (verified)
+		return declined_because(why_not, DECLINED_COLLATION,
+								psprintf("collation \"%s\" of provider libc has no exact sort key",
+										 collation_provider(column->collation).name));
+	return true;
 }

@@ -320,6 +320,12 @@ sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 	}
 }
 
+bool
+sort_key_icu_has_bytes(const SortKeyIcu *icu)
+{
+	return icu->locale->deterministic;
+}
+
 #else /* !USE_ICU: no column is described as such */
 
 bool
@@ -345,6 +351,12 @@ void
 sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 {
 	elog(ERROR, "PostgreSQL was built without ICU");
+}
+
+bool
+sort_key_icu_has_bytes(const SortKeyIcu *icu)
+{
+	return false;
 }
 
 #endif /* USE_ICU */

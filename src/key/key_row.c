@@ -2,32 +2,46 @@
  * key/key_row.c
  *		Rows that are made of their keys: the encoders of fixed.h the other way round.
  *
- * Values are written where they stand in the row, as the bytes that they are there.  Rows without NULLs, or
- * all of them with the same columns left out, have these at the same places: their header is made once.
+ * Values are written where they stand in the row, as the bytes that they are there.  Rows of fixed keys
+ * without NULLs, or all of them with the same columns left out, have these at the same places: their header
+ * is made once.  Variable keys are read from their beginning to their end, for their columns are those of the
+ * row, one after the other.
+ *
+ * A variable key tells strings as index_form_tuple() leaves them if there is nothing to be fetched from out
+ * of line or compressed: their bytes, behind a header of one byte where that will do.
  */
 #include "postgres.h"
 
+#include "access/heaptoast.h"
 #include "access/tupmacs.h"
 
 #include "key/fixed.h"
 #include "key/key_row.h"
 
-/* Every column takes at least two bytes of the key: its marker and a value. */
-#define MAX_COLUMNS (SORT_KEY_MAX_FIXED_WIDTH / 2)
+/* Every column of a fixed key takes at least two bytes of it: its marker and a value. */
+#define MAX_COLUMNS INDEX_MAX_KEYS
+StaticAssertDecl(MAX_COLUMNS >= SORT_KEY_MAX_FIXED_WIDTH / 2, "there is room for the columns of any key");
+
+/* Bytes of the largest index tuple. */
+#define INDEX_TUPLE_MAX INDEX_SIZE_MASK
+
+/* Of the string that a key tells, with its header, at most. */
+#define STRING_MAX TOAST_INDEX_TARGET
 
 /* A column of the row. */
 typedef struct KeyRowColumn
 {
 	int index;
-	int length; /* in bytes */
+	int length; /* in bytes; 0: a string */
 	char align;
-	uint32 offset; /* in a row without NULLs */
+	uint32 offset; /* in a row without NULLs; fixed keys */
 
 	/* In the key. */
-	int marker_offset; /* the value is behind it */
+	int marker_offset; /* the value is behind it; fixed keys */
 	uint8 value_marker;
 	SortKeyKind kind;
 	uint64 invert;
+	bool has_sort_key; /* strings: there is one, that of ICU, before the bytes */
 } KeyRowColumn;
 
 struct KeyRow
@@ -39,7 +53,7 @@ struct KeyRow
 	Size row_size;			  /* bytes that any row fits in */
 	bool is_index;			  /* are the rows index tuples? */
 	KeyRowColumn tid;		  /* then that of the tuple */
-	MinimalTuple full_row;	  /* one without NULLs but for the columns left out */
+	MinimalTuple full_row;	  /* one without NULLs but for the columns left out; variable keys: any */
 	MinimalTuple partial_row; /* any other */
 };
 
@@ -198,6 +212,18 @@ note_not_null(const KeyRow *rows, MinimalTuple row, int index)
 	bits[index >> 3] |= 1 << (index & 7);
 }
 
+/* What the row's column is, and its value in the key. */
+static void
+describe_column(const SortKeyColumn *sort_column, Form_pg_attribute att, KeyRowColumn *column)
+{
+	column->index = sort_column->attidx;
+	column->length = value_length(sort_column->kind);
+	column->align = att->attalign;
+	column->value_marker = sort_column->value_marker;
+	column->kind = sort_column->kind;
+	column->invert = sort_column->invert;
+}
+
 /* Finds this column of the row in the key; false: it isn't there, or does not tell the value. */
 static bool
 find_column(const SortKey *key, TupleDesc desc, int index, KeyRowColumn *column)
@@ -211,13 +237,8 @@ find_column(const SortKey *key, TupleDesc desc, int index, KeyRowColumn *column)
 
 		if (sort_column->attidx == index && !att->attisdropped)
 		{
-			column->index = index;
-			column->length = value_length(sort_column->kind);
-			column->align = att->attalign;
+			describe_column(sort_column, att, column);
 			column->marker_offset = marker_offset;
-			column->value_marker = sort_column->value_marker;
-			column->kind = sort_column->kind;
-			column->invert = sort_column->invert;
 			return column->length > 0 && column->length == att->attlen;
 		}
 		marker_offset += 1 + sort_column->width;
@@ -280,6 +301,69 @@ key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused)
 	return finish_create(&rows);
 }
 
+/* Is this a kind of strings whose bytes are in the key? */
+static bool
+tells_string(SortKeyKind kind)
+{
+	return kind == SORT_KEY_TEXT || kind == SORT_KEY_BPCHAR || kind == SORT_KEY_BYTEA;
+}
+
+/* Are the bytes of this column's strings in the key, as they are or behind a sort key? */
+static bool
+has_bytes(const SortKeyColumn *sort_column)
+{
+	if (sort_column->append == sort_key_append_icu)
+		return sort_key_icu_has_bytes(sort_column->icu);
+	return sort_column->append == sort_key_append_text || sort_column->append == sort_key_append_bytea;
+}
+
+/* The same of a column of the row, whose strings are not to have the long header if they need not. */
+static bool
+is_told_string(const SortKeyColumn *sort_column, Form_pg_attribute att)
+{
+	return tells_string(sort_column->kind) && att->attlen == -1 && att->attstorage != TYPSTORAGE_PLAIN &&
+		   has_bytes(sort_column);
+}
+
+/* The columns of index tuples, as they come in variable keys; false: these don't tell all of them. */
+static bool
+find_columns_in_order(KeyRow *rows, const SortKey *key, TupleDesc desc)
+{
+	Size size = IndexInfoFindDataOffset(INDEX_NULL_MASK);
+
+	if (key->ncols != desc->natts)
+		return false;
+	for (int i = 0; i < key->ncols; i++)
+	{
+		const SortKeyColumn *sort_column = &key->cols[i];
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		KeyRowColumn *column = i < rows->natts ? &rows->columns[i] : &rows->tid;
+
+		Assert(sort_column->attidx == i);
+		describe_column(sort_column, att, column);
+		column->has_sort_key = sort_column->append == sort_key_append_icu;
+		if (column->length != Max(att->attlen, 0) ||
+			(column->length == 0 && !is_told_string(sort_column, att)))
+			return false;
+		size += MAXIMUM_ALIGNOF + (column->length > 0 ? column->length : STRING_MAX);
+	}
+	return size <= INDEX_TUPLE_MAX;
+}
+
+/* A description of rows of variable keys. */
+static KeyRow *
+create_variable(KeyRow *rows, const SortKey *key, TupleDesc desc)
+{
+	KeyRow *result;
+
+	if (!find_columns_in_order(rows, key, desc))
+		return NULL;
+	result = palloc(sizeof(KeyRow));
+	*result = *rows;
+	result->full_row = palloc0(INDEX_ROW_HEADER + INDEX_TUPLE_MAX + 1);
+	return result;
+}
+
 KeyRow *
 key_row_create_index(const SortKey *key, TupleDesc desc)
 {
@@ -289,7 +373,7 @@ key_row_create_index(const SortKey *key, TupleDesc desc)
 				   .is_index = true};
 
 	if (key->variable)
-		return NULL;
+		return create_variable(&rows, key, desc);
 	for (int i = 0; i < rows.natts; i++)
 	{
 		if (!find_column(key, desc, i, &rows.columns[i]))
@@ -310,7 +394,8 @@ key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts)
 		SortKeyColumn column;
 		Declined why_not;
 
-		if (sort_key_describe(&columns[i], &column, &why_not) && value_length(column.kind) > 0)
+		if (sort_key_describe(&columns[i], &column, &why_not) &&
+			(value_length(column.kind) > 0 || tells_string(column.kind)))
 			told = bms_add_member(told, columns[i].attno);
 	}
 	return bms_num_members(told) == natts;
@@ -369,4 +454,165 @@ key_row_make(KeyRow *rows, const uint8 *key)
 	if (rows->is_index)
 		decode_tid(key + rows->tid.marker_offset + 1, rows->tid.invert, &((IndexRow *) row)->tuple.t_tid);
 	return row;
+}
+
+/* ---------------------------------------------------------------- rows of variable keys */
+
+/* Is this value, not NULL, one that the key tells? */
+static inline bool
+tells_value(const KeyRowColumn *column, Datum datum)
+{
+	const struct varlena *value = (const struct varlena *) DatumGetPointer(datum);
+
+	if (VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value) || VARSIZE_ANY(value) > STRING_MAX)
+		return false;
+	/* blanks at the end are not in the key */
+	return column->kind != SORT_KEY_BPCHAR || VARSIZE_ANY_EXHDR(value) == 0 ||
+		   VARDATA_ANY(value)[VARSIZE_ANY_EXHDR(value) - 1] != ' ';
+}
+
+bool
+key_row_tells(const KeyRow *rows, const TupleTableSlot *slot)
+{
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		const KeyRowColumn *column = &rows->columns[i];
+
+		if (column->length == 0 && !slot->tts_isnull[column->index] &&
+			!tells_value(column, slot->tts_values[column->index]))
+			return false;
+	}
+	return true;
+}
+
+/* A key that is being read. */
+typedef struct KeyCursor
+{
+	const uint8 *at;
+	const uint8 *end;
+} KeyCursor;
+
+/* The zero byte, of this column, that comes next in the key. */
+static inline const uint8 *
+find_zero(const KeyCursor *key, const KeyRowColumn *column)
+{
+	const uint8 *zero = memchr(key->at, (uint8) column->invert, key->end - key->at);
+
+	if (unlikely(zero == NULL))
+		elog(ERROR, "gpusort: a sort key has no end");
+	return zero;
+}
+
+/* Reads the bytes of a string to dst; returns what is behind them there. */
+static inline char *
+decode_string(KeyCursor *key, const KeyRowColumn *column, char *dst)
+{
+	for (;;)
+	{
+		const uint8 *zero = find_zero(key, column);
+		Size length = zero - key->at;
+
+		if (column->invert == 0)
+			memcpy(dst, key->at, length);
+		else
+			decode_bytes(key->at, length, column->invert, dst);
+		dst += length;
+		key->at = zero + 1;
+		if (column->kind != SORT_KEY_BYTEA)
+			return dst;
+		if (*key->at++ == *zero)
+			return dst;
+		*dst++ = 0; /* the zero byte stands for itself */
+	}
+}
+
+/* Fills the row with zeros from there up to an address that is aligned so; returns that. */
+static inline char *
+pad(char *dst, MinimalTuple row, char align)
+{
+	char *aligned = (char *) row + att_align_nominal(dst - (char *) row, align);
+
+	while (dst < aligned)
+		*dst++ = 0;
+	return dst;
+}
+
+/* Reads a string and puts it into the row as a value; returns what is behind that. */
+static inline char *
+append_string(KeyCursor *key, const KeyRowColumn *column, MinimalTuple row, char *dst)
+{
+	char *bytes = dst + VARHDRSZ_SHORT;
+	char *aligned;
+	Size length;
+
+	if (column->has_sort_key)
+		key->at = find_zero(key, column) + 1;
+	length = decode_string(key, column, bytes) - bytes;
+	if (likely(length + VARHDRSZ_SHORT <= VARATT_SHORT_MAX))
+	{
+		SET_VARSIZE_SHORT(dst, length + VARHDRSZ_SHORT);
+		return bytes + length;
+	}
+	aligned = (char *) row + att_align_nominal(dst - (char *) row, column->align);
+	memmove(aligned + VARHDRSZ, bytes, length);
+	(void) pad(dst, row, column->align);
+	SET_VARSIZE(aligned, length + VARHDRSZ);
+	return aligned + VARHDRSZ + length;
+}
+
+/* The same of any value. */
+static inline char *
+append_value(KeyCursor *key, const KeyRowColumn *column, MinimalTuple row, char *dst)
+{
+	if (column->length == 0)
+	{
+		((IndexRow *) row)->tuple.t_info |= INDEX_VAR_MASK;
+		return append_string(key, column, row, dst);
+	}
+	dst = pad(dst, row, column->align);
+	decode_value(column, key->at, dst);
+	key->at += column->length;
+	return dst + column->length;
+}
+
+/*
+ * Makes the row of a key, with or without a map of NULLs, but for the tid, to which it moves the key; false:
+ * there are NULLs, but no map.
+ */
+static inline bool
+make_variable_row(const KeyRow *rows, KeyCursor *key, bool has_nulls)
+{
+	MinimalTuple row = rows->full_row;
+	char *dst = (char *) row + begin_row(rows, row, has_nulls);
+
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		const KeyRowColumn *column = &rows->columns[i];
+
+		if (*key->at++ == column->value_marker)
+		{
+			dst = append_value(key, column, row, dst);
+			if (has_nulls)
+				note_not_null(rows, row, column->index);
+		}
+		else if (!has_nulls)
+			return false;
+	}
+	dst = pad(dst, row, TYPALIGN_DOUBLE);
+	end_row(rows, row, dst - (char *) row);
+	return true;
+}
+
+MinimalTuple
+key_row_make_variable(KeyRow *rows, const uint8 *bytes, Size size)
+{
+	KeyCursor key = {bytes, bytes + size};
+
+	if (unlikely(!make_variable_row(rows, &key, false)))
+	{
+		key.at = bytes;
+		(void) make_variable_row(rows, &key, true);
+	}
+	decode_tid(key.at + 1, rows->tid.invert, &((IndexRow *) rows->full_row)->tuple.t_tid);
+	return rows->full_row;
 }

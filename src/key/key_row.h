@@ -3,7 +3,8 @@
  *		Rows that are made of their keys.
  *
  * A fixed key says all of a row whose columns are all sort columns, of types whose values can be told from
- * what they become in the key.  Such a row need not be kept beside its key.
+ * what they become in the key.  Such a row need not be kept beside its key.  Variable keys say all of most
+ * index tuples, whose strings are ordered by their bytes or have these in the key besides.
  */
 #ifndef GPUSORT_KEY_KEY_ROW_H
 #define GPUSORT_KEY_KEY_ROW_H
@@ -44,13 +45,19 @@ extern KeyRow *key_row_create(const SortKey *key, TupleDesc desc, const Bitmapse
  */
 extern KeyRow *key_row_create_index(const SortKey *key, TupleDesc desc);
 
+/* Does its key say all of the slot's row?  A fixed one does. */
+extern bool key_row_tells(const KeyRow *rows, const TupleTableSlot *slot);
+
 /*
- * Do sort columns of fixed keys say all of a row of so many columns?  All of them must be supported.  For the
- * planner, which doesn't know of unused columns.
+ * Do sort columns of fixed keys, or variable ones of index tuples, say all of a row of so many columns?  All
+ * of them must be supported.  For the planner, which doesn't know of unused columns.
  */
 extern bool key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts);
 
 /* The row of this key.  It stands in memory of the KeyRow, a multiple of 8 bytes, until the next call. */
 extern MinimalTuple key_row_make(KeyRow *rows, const uint8 *key);
+
+/* The same of a variable key, which says all of its row, and has its trailing zero bytes. */
+extern MinimalTuple key_row_make_variable(KeyRow *rows, const uint8 *key, Size size);
 
 #endif /* GPUSORT_KEY_KEY_ROW_H */

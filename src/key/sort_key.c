@@ -33,6 +33,21 @@ fixed_key_width(int ncols, const SortKeyColumn *cols)
 	return width <= SORT_KEY_MAX_FIXED_WIDTH ? width : 0;
 }
 
+/*
+ * Where all columns are verified they can be told apart as they stand; where some are, their places are noted
+ * at the key's end.
+ */
+static void
+prepare_places(SortKey *key)
+{
+	int nverified = 0;
+
+	for (int i = 0; i < key->ncols; i++)
+		nverified += key->cols[i].verified;
+	key->nplaces = nverified < key->ncols ? nverified : 0;
+	key->places = palloc(sizeof(uint64) * nverified);
+}
+
 SortKey *
 sort_key_create(int ncols, const SortColumnSpec *columns)
 {
@@ -48,12 +63,16 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 
 		if (!sort_key_describe(&columns[i], col, &why_not))
 			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
-		if (OidIsValid(col->collation))
+		if (col->append == sort_key_append_icu)
 			col->icu = sort_key_icu_create(col->collation);
+		if (col->append == sort_key_append_libc)
+			col->libc = sort_key_libc_create(col->collation);
+		key->verified |= col->verified;
 		if (col->kind == SORT_KEY_ENUM)
 			col->enum_order = sort_key_enum_create(col->type);
 		key->last_attno = Max(key->last_attno, columns[i].attno);
 	}
+	prepare_places(key);
 
 	key->width = fixed_key_width(ncols, key->cols);
 	key->variable = key->width == 0;
@@ -103,11 +122,13 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 		if (!sort_key_describe(&columns[i], &cols[i], &why_not))
 			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
 
-		/* marker and terminator; an ICU sort key and the text after it */
+		/* marker and terminator; a sort key or image, and the text after it */
 		if (cols[i].width > 0)
 			width += 1 + cols[i].width;
-		else if (OidIsValid(cols[i].collation))
+		else if (cols[i].append == sort_key_append_icu)
 			width += 8 + 2 * widths[i];
+		else if (cols[i].append == sort_key_append_libc)
+			width += 8 + (1 + SORT_KEY_IMAGE_FACTOR) * widths[i];
 		else
 			width += 2 + widths[i];
 	}
@@ -203,9 +224,18 @@ append_value(SortKey *key, SortKeyColumn *col, Datum value)
 	}
 }
 
+static inline void
+drop_trailing_zeros(SortKey *key)
+{
+	while (key->length > 0 && key->buffer[key->length - 1] == 0)
+		key->length--;
+}
+
 const uint8 *
 sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 {
+	int nplaces = 0;
+
 	slot_getsomeattrs(slot, key->last_attno);
 
 	key->length = 0;
@@ -213,6 +243,8 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 	{
 		SortKeyColumn *col = &key->cols[i];
 
+		if (unlikely(col->verified))
+			key->places[nplaces++] = key->length;
 		if (slot->tts_isnull[col->attidx])
 		{
 			*sort_key_reserve(key, 1) = col->null_marker;
@@ -221,6 +253,8 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 		else
 			append_value(key, col, slot->tts_values[col->attidx]);
 	}
+	if (unlikely(key->nplaces > 0))
+		sort_key_append_places(key);
 
 	if (unlikely(key->detoasted))
 	{
@@ -228,8 +262,8 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 		key->detoasted = false;
 	}
 
-	while (key->length > 0 && key->buffer[key->length - 1] == 0)
-		key->length--;
+	if (!key->alone)
+		drop_trailing_zeros(key);
 	*len = key->length;
 	return key->buffer;
 }

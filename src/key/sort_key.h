@@ -11,6 +11,9 @@
  *	  compare as if they were continued by zero bytes for ever, and trailing zero bytes may be left out.
  *
  * What can't be encoded exactly is not supported, and sort_key_supported says why in words for a person.
+ *
+ * Text that the C library compares has keys that only guess at the order.  A sort of such keys, which says so
+ * (SortKey.verified), is verified by comparisons (compare.h), and put right where they differ.
  */
 #ifndef GPUSORT_KEY_SORT_KEY_H
 #define GPUSORT_KEY_SORT_KEY_H
@@ -41,10 +44,14 @@ typedef struct SortKey
 	uint64 asked_icu;	   /* strings of which ICU was asked for the sort key, so far */
 	MemoryContext scratch; /* variable: for detoasted values; reset after each row */
 	bool detoasted;		   /* variable: is there anything in scratch? */
+	bool verified;		   /* do the keys only guess at the order, so that it is to be verified? */
+	bool without_images;   /* then: for comparisons alone, and not for sorting */
+	int nplaces;		   /* then: columns whose places the key tells; 0: they need no telling */
+	uint64 *places;		   /* of the key being built */
 
 	/* Of the sort, set by whoever begins it. */
 	KeyRow *rows; /* what makes rows of their keys, NULL if that can't be */
-	bool alone;	  /* are rows made so, and not kept? */
+	bool alone;	  /* are rows made so, and not kept?  variable: but for those that the key does not tell */
 	TupleDesc
 		index_rows; /* of rows that are index tuples (key_row.h), the tid behind the index's columns, all
 						   * of which they hold; NULL: of rows that are MinimalTuples */
@@ -60,8 +67,22 @@ typedef struct SortColumnSpec
 	bool nulls_first;
 } SortColumnSpec;
 
+/* How text is ordered. */
+typedef enum TextOrder
+{
+	TEXT_BYTEWISE,	   /* by its bytes */
+	TEXT_ICU,		   /* by an ICU collation */
+	TEXT_LIBC,		   /* by the C library */
+	TEXT_LIBC_BYTEWISE /* by the C library, most probably by bytes */
+} TextOrder;
+
+extern TextOrder sort_key_text_order(Oid collation);
+
 /* Can this column be encoded exactly?  If not, *why_not says why, as "type jsonb has no exact sort key". */
 extern bool sort_key_supported(const SortColumnSpec *column, Declined *why_not);
+
+/* The same, or be encoded so that its order can be verified? Then *verified says so. */
+extern bool sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Declined *why_not);
 
 /*
  * The bytes of key a row, on average, of columns whose values have so many bytes; is it a fixed key?  Every
@@ -98,8 +119,8 @@ extern SortKey *sort_key_create_twin(const SortKey *key);
 extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst);
 
 /*
- * Encodes the slot's row; returns the key, *len bytes long, trailing zero bytes dropped.  The result is valid
- * until the next call, and belongs to the SortKey.
+ * Encodes the slot's row; returns the key, *len bytes long, trailing zero bytes dropped unless rows are made
+ * of keys.  The result is valid until the next call, and belongs to the SortKey.
  */
 extern const uint8 *sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len);
 

@@ -56,6 +56,7 @@ typedef enum SortKeyKind
 typedef void (*SortKeyAppend)(SortKey *key, SortKeyColumn *col, Datum value);
 
 typedef struct SortKeyIcu SortKeyIcu;	/* icu.c */
+typedef struct SortKeyLibc SortKeyLibc; /* libc.c */
 typedef struct SortKeyEnum SortKeyEnum; /* enum.c */
 
 struct SortKeyColumn
@@ -70,14 +71,16 @@ struct SortKeyColumn
 	uint64 invert;		  /* all ones if descending, else 0 */
 	SortKeyAppend append; /* NULL if fixed */
 	Oid type;			  /* base type */
-	Oid collation;		  /* sorts by this ICU collation, or InvalidOid */
-	SortKeyIcu *icu;
+	bool verified;		  /* is the key a guess at the order of strings that the C library compares? */
+	Oid collation;		  /* of text that is not in bytewise order for certain; else InvalidOid */
+	SortKeyIcu *icu;	  /* NULL: not by ICU */
+	SortKeyLibc *libc;	  /* makes images of strings; NULL: the string stands without one */
 	SortKeyEnum *enum_order;
 };
 
 /*
- * Fills in what is known of the column without looking at data, all but icu and enum_order.  False if it
- * can't be encoded exactly, *why_not tells why.
+ * Fills in what is known of the column without looking at data, all but icu, libc and enum_order.  False if
+ * it can't be encoded exactly, *why_not tells why.
  */
 extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
 
@@ -87,12 +90,19 @@ extern void sort_key_grow(SortKey *key, Size more);
 /* A compressed or out-of-line value, whole, in key->scratch. */
 extern struct varlena *sort_key_fetch(SortKey *key, struct varlena *value);
 
+/*
+ * Appends key->places, where the columns stand that are to be verified, to the key, which is complete but for
+ * that.
+ */
+extern void sort_key_append_places(SortKey *key);
+
 extern void sort_key_append_text(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_bytea(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_bit(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_libc(SortKey *key, SortKeyColumn *col, Datum value);
 
 /*
  * Do the sort keys of this ICU collation order as its comparisons do?  If not, *setting names what is in the
@@ -103,11 +113,20 @@ extern bool sort_key_icu_exact(Oid collation, const char **setting);
 /* An open ICU collation in CurrentMemoryContext; raises PostgreSQL's own error if it can't be opened. */
 extern SortKeyIcu *sort_key_icu_create(Oid collation);
 
+/* Are a string's own bytes behind the sort key? */
+extern bool sort_key_icu_has_bytes(const SortKeyIcu *icu);
+
+/* What makes images of strings by this collation of the C library, in CurrentMemoryContext. */
+extern SortKeyLibc *sort_key_libc_create(Oid collation);
+
 /* The order of an enum's values, as the active snapshot has it, in CurrentMemoryContext. */
 extern SortKeyEnum *sort_key_enum_create(Oid type);
 
 /* Four bytes, as an unsigned number, that order the enum's values. */
 extern uint32 sort_key_enum_order(SortKeyEnum *order, Oid value);
+
+/* Bytes of an image for one of its string, about. */
+#define SORT_KEY_IMAGE_FACTOR 7
 
 /* The place where the next "more" bytes of the key go; the caller adds to key->length what it used. */
 static inline uint8 *

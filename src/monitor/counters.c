@@ -36,6 +36,7 @@ typedef struct DeviceCounters
 	double device_ms;
 	uint64 spills;
 	uint64 temp_bytes;
+	uint64 corrections;
 	uint64 fallbacks[SORT_FAILURE_REASONS];
 } DeviceCounters;
 
@@ -135,6 +136,7 @@ stats_count_sort(const char *device, const SorterStats *stats)
 	counters->device_ms += stats->sort_ms;
 	counters->spills += stats->disk_bytes > 0 ? 1 : 0;
 	counters->temp_bytes += stats->disk_bytes;
+	counters->corrections += stats->corrections;
 	SpinLockRelease(&memory->mutex);
 }
 
@@ -216,6 +218,7 @@ enum
 	COLUMN_DEVICE_TIME,
 	COLUMN_SPILLS,
 	COLUMN_TEMP_BYTES,
+	COLUMN_CORRECTIONS,
 	COLUMN_FALLBACKS,
 	COLUMN_FALLBACK_REASONS,
 	COLUMN_DECLINED,
@@ -224,9 +227,9 @@ enum
 	COLUMNS
 };
 
-static const Oid column_types[COLUMNS] = {TEXTOID,	INT8OID,   INT8OID,	 INT8OID,		INT8OID,
-										  INT8OID,	FLOAT8OID, INT8OID,	 INT8OID,		INT8OID,
-										  JSONBOID, INT8OID,   JSONBOID, TIMESTAMPTZOID};
+static const Oid column_types[COLUMNS] = {TEXTOID, INT8OID,	  INT8OID, INT8OID,	 INT8OID,
+										  INT8OID, FLOAT8OID, INT8OID, INT8OID,	 INT8OID,
+										  INT8OID, JSONBOID,  INT8OID, JSONBOID, TIMESTAMPTZOID};
 
 static void
 put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counters, TimestampTz reset_at)
@@ -243,6 +246,7 @@ put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counte
 	values[COLUMN_DEVICE_TIME] = Float8GetDatum(counters->device_ms);
 	values[COLUMN_SPILLS] = Int64GetDatum(counters->spills);
 	values[COLUMN_TEMP_BYTES] = Int64GetDatum(counters->temp_bytes);
+	values[COLUMN_CORRECTIONS] = Int64GetDatum(counters->corrections);
 	values[COLUMN_FALLBACKS] = Int64GetDatum(sum(counters->fallbacks, SORT_FAILURE_REASONS));
 	values[COLUMN_FALLBACK_REASONS] =
 		counts_as_jsonb(counters->fallbacks, failure_names, SORT_FAILURE_REASONS);

@@ -140,6 +140,24 @@ deparse_context_of(const CheckContext *context, Plan *plan, List *ancestors)
 	return set_deparse_context_plan(context->deparse_context, plan, ancestors);
 }
 
+/* Do the sort's keys only guess at the order, so that it is verified? */
+static bool
+is_verified(const Plan *sort)
+{
+	int ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
+	bool any = false;
+
+	for (int i = 0; i < ncolumns; i++)
+	{
+		Declined why_not;
+		bool verified;
+
+		any |= sort_key_supported_if_verified(&columns[i], &verified, &why_not) && verified;
+	}
+	return any;
+}
+
 /* A sort that is a node, or is described by one. */
 static void
 put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *why_not)
@@ -148,6 +166,8 @@ put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *w
 	List *deparse_context = deparse_context_of(context, plan, ancestors);
 
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
+	if (why_not == NULL && sort_may_use_gpu() && is_verified(plan))
+		sort.how = "on the cpu device: the order of text that the C library compares is verified there";
 	fill_times(plan, ancestors, context->stmt->rtable, &sort);
 	check_put(context->result, &sort);
 }

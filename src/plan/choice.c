@@ -102,7 +102,9 @@ columns_supported(const Plan *sort, Declined *why_not)
 
 	for (int i = 0; i < ncolumns; i++)
 	{
-		if (!sort_key_supported(&columns[i], why_not))
+		bool verified;
+
+		if (!sort_key_supported_if_verified(&columns[i], &verified, why_not))
 			return false;
 	}
 	return true;

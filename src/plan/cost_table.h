@@ -51,6 +51,10 @@ static const double cost_table[COST_TERMS] = {
 	[COST_PG_TIE_TEXT] = 5.301,
 	/* the same, more for strings in ICU collations */
 	[COST_PG_TIE_ICU] = 36.52,
+	/* the same, more for strings that the C library compares, not measured */
+	[COST_PG_TIE_LIBC] = 55,
+	/* a byte of one that is looked at, in locales other than C.UTF-8, not measured */
+	[COST_PG_TIE_LIBC_BYTE] = 5,
 	/* the same, more if the rows are in no order and more than a cache */
 	[COST_PG_TIE_FAR] = 23.27,
 	/* a row looked at by a top-N heapsort, beyond putting it and comparing it once */
@@ -115,6 +119,14 @@ static const double cost_table[COST_TERMS] = {
 	[COST_KEY_BYTE] = 0.1061,
 	/* a byte of a string in an ICU collation, more */
 	[COST_ICU_BYTE] = 1.947,
+	/* an image of a string made by the C library, not measured */
+	[COST_ENCODE_LIBC] = 10,
+	/* a byte of the string, not measured */
+	[COST_LIBC_BYTE] = 19,
+	/* two strings beside each other compared by the C library, not measured */
+	[COST_VERIFY] = 80,
+	/* a byte of one that is looked at, in locales other than C.UTF-8, not measured */
+	[COST_VERIFY_BYTE] = 14,
 	/* a row with a key of fixed width sorted */
 	[COST_SORT_FIXED] = 11,
 	/* a level of them */

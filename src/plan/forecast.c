@@ -39,7 +39,7 @@ find_rows_for_gpu(const SortShape *shape)
 	SortShape limited = *shape;
 	double least = -1;
 
-	if (!sort_may_use_gpu())
+	if (!sort_may_use_gpu() || shape->verified)
 		return -1;
 	for (double wanted = Max(1, shape->rows); wanted >= 1; wanted /= 2)
 	{
@@ -51,12 +51,13 @@ find_rows_for_gpu(const SortShape *shape)
 	return 0;
 }
 
+/* Of those that the settings allow; no card sorts by keys that do not say the order. */
 static bool
 choose_gpu(const SortShape *shape)
 {
-	if (gpusort_backend == GPUSORT_BACKEND_CUDA)
-		return true;
-	return sort_may_use_gpu() && is_faster_on_gpu(shape);
+	if (!sort_may_use_gpu() || shape->verified)
+		return false;
+	return gpusort_backend == GPUSORT_BACKEND_CUDA || is_faster_on_gpu(shape);
 }
 
 /* ---------------------------------------------------------------- times */

@@ -52,11 +52,12 @@ pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *col
 		for (int i = 0; i < list_length(target->exprs); i++)
 		{
 			Declined why_not;
+			bool verified;
 
 			if (!column_matches(pathkey, target, i))
 				continue;
 			columns[foreach_current_index(cell)] = column_spec(pathkey, target, i);
-			if (!sort_key_supported(&columns[foreach_current_index(cell)], &why_not))
+			if (!sort_key_supported_if_verified(&columns[foreach_current_index(cell)], &verified, &why_not))
 				return false;
 			found = true;
 		}

@@ -302,18 +302,17 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 
 /*
  * The fastest GpuSort on the devices that the settings allow: the cuda device where it is there, or is asked
- * for.
+ * for, and keys say the order.
  */
 static Candidate
 fastest_candidate(const CostYardstick *yardstick, Path *input, Path *partial)
 {
 	Candidate best = {.found = false};
-	bool with_gpu = sort_may_use_gpu();
+	bool with_gpu = sort_may_use_gpu() && !yardstick->shape.verified;
+	bool with_cpu = !with_gpu || gpusort_backend != GPUSORT_BACKEND_CUDA;
 
-	for (int on_gpu = 0; on_gpu <= (with_gpu ? 1 : 0); on_gpu++)
+	for (int on_gpu = with_cpu ? 0 : 1; on_gpu <= (with_gpu ? 1 : 0); on_gpu++)
 	{
-		if (!on_gpu && gpusort_backend == GPUSORT_BACKEND_CUDA)
-			continue;
 		consider_candidate(yardstick, input, NULL, on_gpu, &best);
 		if (partial != NULL)
 			consider_candidate(yardstick, input, partial, on_gpu, &best);

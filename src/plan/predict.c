@@ -67,6 +67,16 @@ key_values(const SortKeyShape *key, double rows)
 	return key->distinct > 0 ? Min(key->distinct, rows) : rows;
 }
 
+double
+compared_bytes(const SortKeyShape *key, double rows)
+{
+	bool agree = key->leading > 0 && key->leading * 2 < key_values(key, rows);
+
+	if (key->class != KEY_LIBC)
+		return 0;
+	return agree ? key->width : Min(key->width, sizeof(uint64));
+}
+
 /* Workers that a parallel plan starts are the processes but for the leader, whether it takes part or not. */
 void
 count_launch(const SortShape *shape, CostCounts *counts)

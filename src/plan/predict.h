@@ -26,8 +26,10 @@ typedef enum SortKeyClass
 	KEY_FUNCTION,	 /* the same, without support for sorting: compared through the function manager */
 	KEY_ABBREVIATED, /* fixed width, of which PostgreSQL sorts the first 8 bytes: uuid, macaddr */
 	KEY_NUMERIC,
-	KEY_TEXT, /* strings in bytewise collations, and what is encoded like them */
-	KEY_ICU	  /* strings in ICU collations */
+	KEY_TEXT,	   /* strings in bytewise collations, and what is encoded like them */
+	KEY_ICU,	   /* strings in ICU collations */
+	KEY_LIBC,	   /* strings that the C library compares */
+	KEY_LIBC_BYTES /* the same, most probably by their bytes */
 } SortKeyClass;
 
 /* The order that rows come in, compared with the one that is wanted. */
@@ -62,6 +64,7 @@ typedef struct SortShape
 	const SortKeyShape *keys;
 	double key_bytes; /* of a GpuSort's key, as it is kept beside its row */
 	bool fixed_key;	  /* is that one of fixed width? */
+	bool verified;	  /* does it only guess at the order, which is verified by comparisons? */
 	bool keys_alone;  /* does it say all of the row, so that the cpu device keeps no rows? */
 	double memory;	  /* bytes that the sort may use; PostgreSQL's: each process */
 	int processes;	  /* that sort, or feed, the leader included if it takes part */

@@ -146,6 +146,14 @@ count_encoding(const SortShape *shape, double rows, double *counts)
 				counts[COST_KEY_BYTE] += 2 * rows * key->width;
 				counts[COST_ICU_BYTE] += rows * key->width;
 				break;
+			case KEY_LIBC:
+				counts[COST_ENCODE_LIBC] += rows;
+				counts[COST_LIBC_BYTE] += rows * key->width;
+				break;
+			case KEY_LIBC_BYTES:
+				counts[COST_ENCODE_TEXT] += rows;
+				counts[COST_KEY_BYTE] += rows * key->width;
+				break;
 			default:
 				counts[COST_ENCODE_FIXED] += rows;
 		}
@@ -197,13 +205,31 @@ bytes_behind_ties(const SortShape *shape, double rows)
 	return Max(0, key->width / 8 - 1);
 }
 
+/* Counts rows compared by the columns that the C library compares, if the order is verified. */
+static void
+count_verification(const SortShape *shape, double times, double *counts)
+{
+	for (int i = 0; i < shape->nkeys && shape->verified; i++)
+	{
+		const SortKeyShape *key = &shape->keys[i];
+
+		if (key->class != KEY_LIBC && key->class != KEY_LIBC_BYTES)
+			continue;
+		counts[COST_VERIFY] += times;
+		counts[COST_VERIFY_BYTE] += times * compared_bytes(key, shape->rows);
+		if (key_values(key, shape->rows) >= shape->rows)
+			break;
+	}
+}
+
 static void
 count_sort(const SortShape *shape, double rows, double times, double *counts)
 {
 	const SortKeyShape *key = &shape->keys[0];
 	double levels = levels_of(different_rows(shape, rows)) + 1;
 
-	if (shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED)
+	count_verification(shape, times, counts);
+	if ((shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED) && !shape->verified)
 		return;
 	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
 	if (shape->fixed_key)
@@ -259,6 +285,13 @@ count_spill(const SortShape *shape, double rows, double *counts)
 		count_encoding(shape, rows, counts);
 }
 
+static void
+count_merge(const SortShape *shape, double levels, double *counts)
+{
+	counts[COST_MERGE_LEVEL] += levels;
+	count_verification(shape, levels, counts);
+}
+
 /* Runs written, but not sorted; merged, and their rows returned. */
 static void
 count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
@@ -267,9 +300,9 @@ count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
 	double passes = Max(1, ceil(log(runs) / log(order)));
 
 	count_spill(shape, rows * (passes - 0.5), counts->first);
-	counts->first[COST_MERGE_LEVEL] += rows * Max(0, levels_of(runs) - levels_of(order));
+	count_merge(shape, rows * Max(0, levels_of(runs) - levels_of(order)), counts->first);
 	count_spill(shape, rows * 0.5, counts->rest);
-	counts->rest[COST_MERGE_LEVEL] += rows * levels_of(Min(runs, order));
+	count_merge(shape, rows * levels_of(Min(runs, order)), counts->rest);
 	count_return(shape, rows, true, counts->rest);
 }
 
@@ -337,12 +370,19 @@ count_fed(const SortShape *shape, double rows, CostCounts *counts)
 	}
 }
 
+/* The rows wanted, if others are dropped: for that their keys must say the order; else -1. */
+static double
+bound_of(const SortShape *shape)
+{
+	return shape->verified ? -1 : shape->wanted;
+}
+
 /* How many of the rows are copied: with a bound not all. */
 static double
 kept_rows(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
-	double wanted = shape->wanted < 0 ? rows : Max(1, shape->wanted);
+	double wanted = bound_of(shape) < 0 ? rows : Max(1, shape->wanted);
 
 	return wanted < rows ? Min(rows, rows_kept(shape, rows, wanted) + BOUND_SAMPLES) : rows;
 }
@@ -365,7 +405,7 @@ left_rows(const SortShape *shape, double kept)
 	double most = DROP_FACTOR * wanted + BOUND_SAMPLES;
 	double least = LEAST_DROP_FACTOR * wanted + BOUND_SAMPLES;
 
-	if (shape->wanted < 0)
+	if (bound_of(shape) < 0)
 		return kept;
 	return Min(kept, Min(most, Max(least, room_for_rows(shape))));
 }
@@ -413,7 +453,7 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 	counts->first[COST_START] += 1;
 	count_encoding(shape, rows / running, counts->first);
 	count_first_strings(shape, rows / running, counts->first);
-	if (shape->wanted >= 0 && shape->wanted < rows)
+	if (bound_of(shape) >= 0 && shape->wanted < rows)
 	{
 		counts->first[COST_START_BOUND] += 1;
 		counts->first[COST_BOUND] += rows / running;

@@ -25,6 +25,12 @@ extern double rows_kept(const SortShape *shape, double rows, double wanted);
 /* How many different values the column has in so many rows. */
 extern double key_values(const SortKeyShape *key, double rows);
 
+/*
+ * Bytes of a string of so many rows that comparisons by the C library look at: all, if many strings agree in
+ * their first ones.
+ */
+extern double compared_bytes(const SortKeyShape *key, double rows);
+
 extern void count_launch(const SortShape *shape, CostCounts *counts);
 
 #endif /* GPUSORT_PLAN_PREDICT_PARTS_H */

@@ -94,12 +94,18 @@ leading_term(const SortShape *shape)
 	}
 }
 
+static bool
+is_libc(const SortKeyShape *key)
+{
+	return key->class == KEY_LIBC || key->class == KEY_LIBC_BYTES;
+}
+
 /*
- * Counts comparisons in which this column decides by its whole values, of rows of which such a part is far
- * away.
+ * Counts comparisons in which this column decides by its whole values, of so many rows, of which such a part
+ * is far away.
  */
 static void
-count_ties(const SortKeyShape *key, double times, double far, double *counts)
+count_ties(const SortKeyShape *key, double rows, double times, double far, double *counts)
 {
 	counts[COST_PG_TIE] += times;
 	counts[COST_PG_TIE_FAR] += times * far;
@@ -109,18 +115,25 @@ count_ties(const SortKeyShape *key, double times, double far, double *counts)
 		counts[COST_PG_TIE_TEXT] += times;
 	else if (key->class == KEY_ICU)
 		counts[COST_PG_TIE_ICU] += times;
+	else if (is_libc(key))
+	{
+		counts[COST_PG_TIE_LIBC] += times;
+		counts[COST_PG_TIE_LIBC_BYTE] += times * compared_bytes(key, rows);
+	}
 }
 
 static bool
 is_string(const SortKeyShape *key)
 {
-	return key->class == KEY_TEXT || key->class == KEY_ICU;
+	return key->class == KEY_TEXT || key->class == KEY_ICU || is_libc(key);
 }
 
+/* Strings that the C library compares never are: PostgreSQL does not trust its images. */
 static bool
 can_be_abbreviated(const SortKeyShape *key)
 {
-	return is_string(key) || key->class == KEY_NUMERIC || key->class == KEY_ABBREVIATED;
+	return key->class == KEY_TEXT || key->class == KEY_ICU || key->class == KEY_NUMERIC ||
+		   key->class == KEY_ABBREVIATED;
 }
 
 /* With a bound no column is abbreviated. */
@@ -161,7 +174,7 @@ first_levels(const SortShape *shape, double rows)
 
 	if (is_abbreviated(shape))
 		return levels_of(abbreviated_values(shape, rows)) + (is_string(key) ? 0 : 1);
-	if (can_be_abbreviated(key))
+	if (can_be_abbreviated(key) || is_libc(key))
 		return 0;
 	return levels_of(key_values(key, rows)) + 1;
 }
@@ -185,7 +198,7 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 
 		if (cheap > 0)
 			counts[leading_term(shape)] += total * cheap * (by_radix(shape) ? RADIX_SHARE : 1);
-		count_ties(key, total * (more - cheap), far, counts);
+		count_ties(key, rows, total * (more - cheap), far, counts);
 		seen = together;
 		levels += more;
 	}
@@ -197,8 +210,8 @@ count_whole_comparisons(const SortShape *shape, double times, double far, double
 {
 	const SortKeyShape *key = &shape->keys[0];
 
-	if (can_be_abbreviated(key))
-		count_ties(key, times, far, counts);
+	if (can_be_abbreviated(key) || is_libc(key))
+		count_ties(key, shape->rows, times, far, counts);
 	else
 		counts[key->class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION : COST_PG_LEVEL_PLAIN] += times;
 }
@@ -290,7 +303,7 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 	count_whole_comparisons(shape, rows, 0, counts->first);
 	if (shape->keys[0].class == KEY_ICU)
 		counts->first[COST_PG_HEAP_ICU] += rows;
-	if (can_be_abbreviated(&shape->keys[0]))
+	if (can_be_abbreviated(&shape->keys[0]) || is_libc(&shape->keys[0]))
 		count_whole_comparisons(shape, in_heap, 0, counts->first);
 	else
 		counts->first[COST_PG_HEAP_LEVEL] += in_heap;

@@ -51,7 +51,17 @@ count_cores(void)
 static SortKeyClass
 class_of_text(Oid collation)
 {
-	return !OidIsValid(collation) || pg_collate_is_c(collation) ? KEY_TEXT : KEY_ICU;
+	if (!OidIsValid(collation) || pg_collate_is_c(collation))
+		return KEY_TEXT;
+	switch (sort_key_text_order(collation))
+	{
+		case TEXT_LIBC:
+			return KEY_LIBC;
+		case TEXT_LIBC_BYTEWISE:
+			return KEY_LIBC_BYTES;
+		default:
+			return KEY_ICU;
+	}
 }
 
 /*
@@ -114,9 +124,11 @@ estimate_key(SortShape *shape, int ncolumns, const SortColumnSpec *columns, cons
 	for (int i = 0; i < ncolumns; i++)
 	{
 		Declined why_not;
+		bool verified;
 
-		if (!sort_key_supported(&columns[i], &why_not))
+		if (!sort_key_supported_if_verified(&columns[i], &verified, &why_not))
 			return false;
+		shape->verified |= verified;
 		widths[i] = stats[i].width;
 	}
 	shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);

@@ -39,7 +39,7 @@ chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_si
 	chunk->back -= RECORD_HEADER_SIZE + padded_size + row_size;
 	record = chunk->base + chunk->back;
 	key_place = record + RECORD_HEADER_SIZE;
-	*(uint64 *) record = key_size;
+	*(uint64 *) record = key_size | (row_size == 0 ? RECORD_KEY_ALONE : 0);
 	if (padded_size > 0)
 		*(uint64 *) (key_place + padded_size - sizeof(uint64)) = 0;
 	memcpy(key_place, key, key_size);

@@ -13,7 +13,8 @@
  * MinimalTuple).  Where rows can be made of their keys, the entry is the key, and there are no rows.
  *
  * Variable keys: an entry is the first 8 bytes of the key, zero-padded, then the uint64 offset of a record:
- * uint64 key length, the key zero-padded to a multiple of 8 bytes, the row (a MinimalTuple).
+ * uint64 key length, the key zero-padded to a multiple of 8 bytes, the row (a MinimalTuple).  Where rows can
+ * be made of their keys, most records have none, and RECORD_KEY_ALONE in the length says so.
  *
  * All offsets, and the size of every part, are multiples of 8.
  */
@@ -58,11 +59,18 @@ typedef struct Chunk
 
 /* The record of a variable key: header, key, row. */
 #define RECORD_HEADER_SIZE sizeof(uint64)
+#define RECORD_KEY_ALONE (UINT64CONST(1) << 63)
 
 static inline Size
 record_key_length(const char *record)
 {
-	return *(const uint64 *) record;
+	return *(const uint64 *) record & ~RECORD_KEY_ALONE;
+}
+
+static inline bool
+record_has_row(const char *record)
+{
+	return (*(const uint64 *) record & RECORD_KEY_ALONE) == 0;
 }
 
 static inline const char *
@@ -83,14 +91,19 @@ record_row(const char *record)
  */
 extern int record_compare_keys(const char *a, const char *b);
 
-/* Bytes from the start of an entry to that of the next; key_width: 0 if keys are variable. */
+/*
+ * Bytes from the start of an entry to that of the next; key_width: 0 if keys are variable, which always have
+ * records.
+ */
 static inline Size
 chunk_entry_size(int key_width, bool has_rows)
 {
-	return (key_width > 0 ? key_width : 8) + (has_rows ? sizeof(uint64) : 0);
+	if (key_width == 0)
+		return 2 * sizeof(uint64);
+	return key_width + (has_rows ? sizeof(uint64) : 0);
 }
 
-/* Are there rows besides the keys? */
+/* Do entries say where there is a row, or a record? */
 static inline bool
 chunk_has_rows(const Chunk *chunk)
 {
@@ -191,7 +204,10 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
 	chunk->nrows++;
 }
 
-/* Adds a variable key of key_size bytes; returns where the caller writes the row_size bytes of the row. */
+/*
+ * Adds a variable key of key_size bytes; returns where the caller writes the row_size bytes of the row.  0:
+ * it has none.
+ */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
 
 /* Is a row with this key to stay? */

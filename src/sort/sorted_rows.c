@@ -11,6 +11,7 @@
 #include "sort/sample_sort.h"
 #include "sort/sorted_rows.h"
 #include "sort/string_sort.h"
+#include "sort/verify.h"
 
 /*
  * So many bytes of a row are prefetched at most; whoever reads all of a wide row gets the rest from the
@@ -28,7 +29,7 @@ key_words(const SortKey *key)
 static SortItemKind
 widest_item(const SortKey *key)
 {
-	return (SortItemKind){key->variable ? 1 : key_words(key), !key->alone};
+	return key->variable ? (SortItemKind){1, true} : (SortItemKind){key_words(key), !key->alone};
 }
 
 Size
@@ -195,6 +196,7 @@ make_items(SortedRows *sorted, const Chunk *chunks)
 		sample_sort_chunks(chunks, sorted->nrows, &sorted->squeeze, sorted->items);
 }
 
+/* Of rows, or of records. */
 static Size
 average_row_size(const Chunk *chunks, uint64 nrows)
 {
@@ -227,16 +229,28 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 
 		find_variation(key, chunks, &variation);
 		key_squeeze_plan(&sorted->squeeze, &variation, key_words(key));
-		sorted->row_size = average_row_size(chunks, nrows);
 	}
+	if (!key->variable || key->alone)
+		sorted->row_size = average_row_size(chunks, nrows);
 	sorted->item = sort_item_kind(chunks, key->variable ? 1 : sorted->squeeze.nwords);
 	sorted->item_size = sort_item_size(sorted->item);
+	if (key->verified)
+		return true; /* the order that the feed saw is a guess, and items can be put right */
 	input_order(key, chunks, &ascending, &descending);
 	if (!ascending && !descending)
 		return true;
 	sorted->method = ascending ? "already in order" : "reversal";
 	list_chunks(sorted, chunks, !ascending);
 	return false;
+}
+
+static void
+verify(SortedRows *sorted, const SortKey *key)
+{
+	SortKeyComparer *comparer = sort_key_comparer_create(key);
+
+	sorted->corrected = verify_items(comparer, (StringSortItem *) sorted->items, sorted->nrows);
+	sort_key_comparer_free(comparer);
 }
 
 void
@@ -246,6 +260,8 @@ sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, ui
 	{
 		sorted->own_items = true;
 		make_items(sorted, chunks);
+		if (key->verified)
+			verify(sorted, key);
 	}
 }
 
@@ -280,11 +296,22 @@ sorted_rows_free(SortedRows *sorted)
 
 /* ---------------------------------------------------------------- reading */
 
+/* The row of a record. */
+static inline MinimalTuple
+make_record_row(KeyRow *rows, const char *record)
+{
+	if (unlikely(record_has_row(record)))
+		return record_row(record);
+	return key_row_make_variable(rows, (const uint8 *) record_key(record), record_key_length(record));
+}
+
 MinimalTuple
 sorted_rows_make_row(SortedRows *sorted, uint64 i)
 {
 	uint64 key[KEY_MAX_WORDS];
 
+	if (sorted->variable)
+		return make_record_row(sorted->rows, sorted_rows_address(sorted, i));
 	if (sorted->items == NULL)
 		return key_row_make(sorted->rows, (const uint8 *) sorted_rows_entry(sorted, i));
 	key_squeeze_expand(&sorted->squeeze, (const uint64 *) (sorted->items + i * sorted->item_size),
@@ -307,22 +334,26 @@ has_row(const SortedRows *sorted, int64 row)
 }
 
 /*
- * The rows of the next batch, and the records of the one after that, for a record says where its row is.
+ * The rows of the next batch, and the records of the one after that, for a record says where its row is; or
+ * the records alone, of which rows are made.
  */
 void
 sorted_rows_prefetch_batch(SortedRows *sorted, uint64 i, int direction)
 {
 	Size size = Min(Max(sorted->row_size, 1), PREFETCHED_ROW_BYTES);
 	int64 row = (int64) i + direction * SORT_ROW_BATCH;
+	bool makes_rows = sorted->rows != NULL;
 
-	if (sorted->items == NULL || sorted->rows != NULL)
-		return; /* rows in order need no help, nor those that are made of their keys */
+	if (sorted->items == NULL || (makes_rows && !sorted->variable))
+		return; /* rows in order need no help, nor those that are made of the items' keys */
 	for (int n = 0; n < SORT_ROW_BATCH; n++, row += direction)
 	{
 		if (has_row(sorted, row))
-			prefetch_row((const char *) sorted_rows_row(sorted, row), size);
+			prefetch_row(makes_rows ? sorted_rows_address(sorted, row)
+									: (const char *) sorted_rows_row(sorted, row),
+						 size);
 	}
-	if (!sorted->variable)
+	if (!sorted->variable || makes_rows)
 		return;
 	for (int n = 0; n < SORT_ROW_BATCH; n++, row += direction)
 	{

@@ -22,9 +22,10 @@ typedef struct SortedRows
 	bool variable;
 	const char *method; /* how they were sorted, in words */
 	uint64 nrows;
+	uint64 corrected;	/* of them were put right, if the order is verified */
 	KeySqueeze squeeze; /* fixed keys */
 	KeyRow *rows;		/* what makes them of their keys; NULL: there are rows */
-	Size row_size;		/* bytes of a row, on average; 0: not known */
+	Size row_size;		/* bytes of a row, or of a record without one, on average; 0: not known */
 
 	/* SampleSort items or StringSortItems, nrows of them; NULL: the chunks are in order. */
 	char *items;
@@ -53,9 +54,10 @@ extern void sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk
 
 /*
  * The same by several processes, in steps: sorted_rows_prepare finds out whether there is anything to sort,
- * false if not; then sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes that all
- * have at the same address, as they have the chunks.  When all have run it (parallel_sort_run), the rows can
- * be read, as long as that memory is there.
+ * false if not, but for keys that only guess at the order, which the processes must verify; then
+ * sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes that all have at the same
+ * address, as they have the chunks.  When all have run it (parallel_sort_run), the rows can be read, as long
+ * as that memory is there.
  */
 extern bool sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
 extern Size sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses);
@@ -89,7 +91,7 @@ sorted_rows_address(SortedRows *sorted, uint64 i)
 		   *(const uint64 *) (entry + sorted->entry_size - sizeof(uint64));
 }
 
-/* The i-th row, made of its key. */
+/* The i-th row, where rows are made of their keys. */
 extern MinimalTuple sorted_rows_make_row(SortedRows *sorted, uint64 i);
 
 /* The i-th row, good until the next call; touches it only where keys are variable. */

@@ -133,6 +133,7 @@ cpu_sort_chunks(CpuSorter *sorter)
 
 	cpu_close_open_chunks(sorter);
 	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
+	sorter->stats.corrections += sorter->sorted.corrected;
 	note_memory(sorter, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
 	sorter->stats.sort_ms += stopwatch_ms(watch);
 }

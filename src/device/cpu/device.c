@@ -216,10 +216,13 @@ take_over(CpuSorter *sorter)
 
 	is_sorted = !sorter->alone && joint_sort_result(shared, sorter->key, &sorter->sorted);
 	if (is_sorted)
+	{
+		sorter->stats.corrections += sorter->sorted.corrected;
 		sorter_stats_note_memory(&sorter->stats,
 								 shared->chunk_memory +
 									 sorted_rows_parallel_memory(sorter->key, shared->filled_rows,
 																 shared->nchunks, shared->base.nentered));
+	}
 	if (!sorter->alone)
 		cpu_take_chunks_over(sorter);
 	cpu_collect_chunks(sorter);

@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "device/cpu/joint_sort.h"
+#include "sort/verify.h"
 
 /* Is there room within the limit for all processes to sort these chunks? */
 static bool
@@ -50,6 +51,37 @@ populate_part(SharedChunks *shared, int process)
 		shared->no_memory = true;
 }
 
+/*
+ * Each process verifies a part of the items, whose order the keys only guess at; then parts beside each other
+ * are joined two by two.  Parts that were in order take one comparison to join.
+ */
+static void
+verify_jointly(SharedChunks *shared, int process, const SortKey *key)
+{
+	SortKeyComparer *comparer = sort_key_comparer_create(key);
+	StringSortItem *items = (StringSortItem *) shared->sorted.items;
+	uint64 corrected;
+	int nprocesses = shared->base.nentered;
+	uint64 nrows = shared->sorted.nrows;
+	uint64 first = nrows * process / nprocesses;
+	uint64 end = nrows * (process + 1) / nprocesses;
+
+	corrected = verify_items(comparer, items + first, end - first);
+	for (int step = 1; step < nprocesses; step *= 2)
+	{
+		sort_share_meet(&shared->base);
+		if (process % (2 * step) != 0 || process + step >= nprocesses)
+			continue;
+		end = nrows * Min(process + 2 * step, nprocesses) / nprocesses;
+		corrected +=
+			verify_join(comparer, items + first, nrows * (process + step) / nprocesses - first, end - first);
+	}
+	SpinLockAcquire(&shared->base.mutex);
+	shared->sorted.corrected += corrected;
+	SpinLockRelease(&shared->base.mutex);
+	sort_key_comparer_free(comparer);
+}
+
 static void
 meet_others(void *arg)
 {
@@ -75,6 +107,11 @@ joint_sort(SharedChunks *shared, int process, const SortKey *key)
 			sorted_rows_share(&shared->sorted, shared->sort_memory, shared->filled, shared->base.nentered);
 	sort_share_meet(&shared->base);
 	parallel_sort_run(shared->sort, process, &sync);
+	if (key->verified)
+	{
+		sort_share_meet(&shared->base);
+		verify_jointly(shared, process, key);
+	}
 	if (process == 0)
 		shared->is_sorted = true;
 	sort_share_meet(&shared->base);

@@ -1,0 +1,146 @@
+--
+-- Text that the C library compares: sorted by images of the strings, verified by comparisons.
+--
+DO $$ BEGIN
+	CREATE COLLATION english (provider = libc, locale = 'en_US.UTF-8');
+	CREATE COLLATION german (provider = libc, locale = 'de_DE.UTF-8');
+	CREATE COLLATION czech (provider = libc, locale = 'cs_CZ.UTF-8');
+EXCEPTION WHEN OTHERS THEN NULL;
+END $$;
+SELECT count(*) = 3 AS has_locales FROM pg_collation WHERE collname IN ('english', 'german', 'czech') \gset
+\if :has_locales
+\else
+\echo skipped: this machine lacks the locales en_US.UTF-8, de_DE.UTF-8 and cs_CZ.UTF-8
+\quit
+\endif
+
+SELECT check_text('text', 'C.utf8') AS text_c_utf8;
+-- The database's own collation, C.UTF-8 on the throwaway cluster.
+SELECT check_text('text', NULL) AS text_default;
+SELECT check_text('text', 'english') AS text_english;
+SELECT check_text('text', 'german') AS text_german;
+-- Where ch is a letter between h and i.
+SELECT check_text('text', 'czech') AS text_czech;
+SELECT check_text('varchar(40)', 'english') AS varchar_english;
+SELECT check_text('char(30)', 'english') AS char_english;
+SELECT check_text('name', 'english') AS name_english;
+CREATE DOMAIN english_label AS text COLLATE english;
+SELECT check_text('english_label', NULL) AS domain_english;
+SELECT string_agg(w, ' ') AS english FROM (SELECT w FROM unnest('{b,a,B,A,10,9,z,ä,a b,ab,a-b,/a}'::text[]) AS w ORDER BY w COLLATE english) s;
+
+-- Random strings of letters, accents, punctuation, other scripts, and what no locale knows; short ones often repeated.
+CREATE FUNCTION piece(a bigint, b bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+	SELECT CASE abs(a % 9) WHEN 0 THEN chr((32 + abs(b % 95))::int) WHEN 1 THEN chr((192 + abs(b % 400))::int)
+		WHEN 2 THEN chr((768 + abs(b % 100))::int) WHEN 3 THEN substr('-_ ./,''', (1 + abs(b % 7))::int, 1)
+		WHEN 4 THEN chr((19968 + abs(b % 3000))::int) WHEN 5 THEN chr((128512 + abs(b % 40))::int)
+		WHEN 6 THEN chr((917760 + abs(b % 9))::int) ELSE substr('aAbBcChH', (1 + abs(b % 8))::int, 1) END
+$$;
+CREATE TABLE strings AS
+SELECT i AS id, i % 7 AS few, (noise(i, 9) % 1000) / 10.0 AS n, nullif(i % 50, 0) AS k,
+	(SELECT coalesce(string_agg(piece(noise(i * 300 + j), noise(i * 300 + j, 1)), ''), '')
+	 FROM generate_series(1, abs(noise(i) % CASE WHEN i % 3 = 0 THEN 3 WHEN i % 100 = 1 THEN 200 ELSE 12 END)) AS j) AS v
+FROM generate_series(1, 6000) AS i;
+INSERT INTO strings (id, few, n, v) VALUES (6001, 1, 1, NULL), (6002, 2, 2, NULL), (6003, 3, 3, repeat('long word ', 20000)), (6004, 4, 4, repeat('long word ', 20000) || '!');
+ANALYZE strings;
+
+-- Every way of sorting them, while so many images of strings are spoiled: none, one in a thousand, every third one, all.
+CREATE FUNCTION check_strings(query text, keys text, memory text DEFAULT '64MB') RETURNS TABLE (spoiled int, result text)
+LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('gpusort.work_mem', memory, true);
+	FOREACH spoiled IN ARRAY '{0,1000,3,1}'::int[] LOOP
+		PERFORM set_config('gpusort.spoiled_images', spoiled::text, true);
+		result := check_sort(query, keys);
+		RETURN NEXT;
+	END LOOP;
+	PERFORM set_config('gpusort.work_mem', '-1', true), set_config('gpusort.spoiled_images', '0', true);
+END $$;
+SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE english');
+SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE english DESC NULLS LAST');
+SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE czech NULLS FIRST');
+SELECT * FROM check_strings('SELECT * FROM strings', 'few, v COLLATE english, id');
+SELECT * FROM check_strings('SELECT * FROM strings', 'left(v, 2) COLLATE german, n DESC, v COLLATE english DESC, k');
+SELECT * FROM check_strings('SELECT * FROM strings', 'left(v, 1) COLLATE english, left(v, 2) COLLATE german');
+SELECT * FROM check_strings('SELECT * FROM strings', 'n, left(v, 2) COLLATE "C", left(v, 3) COLLATE german, convert_to(v, ''UTF8'')');
+SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE "und-x-icu", v COLLATE english');
+SELECT * FROM check_strings('SELECT * FROM strings', 'v');
+-- In temporary files: rows that hold the strings, and rows that don't.
+SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE english', '100kB');
+SELECT * FROM check_strings('SELECT * FROM strings', 'left(v, 2) COLLATE german DESC, n, v COLLATE english', '100kB');
+SELECT * FROM check_strings('SELECT id, repeat(id::text, 100) AS filler, v FROM strings', 'left(v, 5) COLLATE english', '100kB');
+-- Already in order, and in reverse.
+SELECT * FROM check_strings('SELECT * FROM (SELECT * FROM strings ORDER BY v COLLATE english OFFSET 0) s', 'v COLLATE english');
+SELECT * FROM check_strings('SELECT * FROM (SELECT * FROM strings ORDER BY v COLLATE english DESC OFFSET 0) s', 'v COLLATE english');
+
+-- By several processes, in memory and not.
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+CREATE TABLE more_strings AS SELECT id * 20 + g AS id, n, v || repeat('x', g % 5) AS v FROM strings, generate_series(1, 15) AS g WHERE id <= 6000;
+ANALYZE more_strings;
+SELECT * FROM check_strings('SELECT * FROM more_strings', 'v COLLATE english');
+SELECT * FROM check_strings('SELECT * FROM more_strings', 'n DESC, v COLLATE german DESC', '2MB');
+DROP TABLE more_strings;
+RESET max_parallel_workers_per_gather;
+
+-- LIMITs, and a cursor that turns round.
+SET gpusort.spoiled_images = 5;
+SELECT check_query('SELECT id FROM strings ORDER BY v COLLATE english, id LIMIT 10') AS first_ten;
+SELECT check_query('SELECT id FROM strings ORDER BY v COLLATE english DESC, id OFFSET 5900 LIMIT 200') AS last_ones;
+SELECT check_query('SELECT id FROM strings ORDER BY v COLLATE english, id FETCH FIRST 3 ROWS WITH TIES') AS with_ties;
+SET gpusort.mode = force;
+SET gpusort.work_mem = '100kB';
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM strings ORDER BY v COLLATE english, id;
+MOVE 4000 IN c;
+FETCH 3 FROM c;
+MOVE BACKWARD 3000 IN c;
+FETCH BACKWARD 3 FROM c;
+COMMIT;
+SET gpusort.mode = off;
+SELECT id FROM strings ORDER BY v COLLATE english, id OFFSET 4000 LIMIT 3;
+SELECT id FROM strings ORDER BY v COLLATE english, id OFFSET 996 LIMIT 6;
+RESET gpusort.work_mem;
+
+-- What was put right is told.
+CREATE FUNCTION corrections(query text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Order Verified' THEN
+			RETURN substring(line FROM 'Corrections: (\d+)');
+		END IF;
+	END LOOP;
+END $$;
+CREATE TABLE md5s AS SELECT md5(i::text) AS t FROM generate_series(1, 6000) AS i;
+SET gpusort.mode = force;
+SET gpusort.spoiled_images = 0;
+SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') AS none;
+SELECT corrections('SELECT * FROM md5s ORDER BY t') AS none_of_bytes;
+SET gpusort.spoiled_images = 100;
+SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') BETWEEN 50 AND 120 AS some;
+SET gpusort.spoiled_images = 1;
+SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') > 3000 AS many;
+RESET gpusort.spoiled_images;
+RESET gpusort.mode;
+-- Indexes are left to PostgreSQL.
+SELECT taken, reason FROM gpusort_check('CREATE INDEX ON strings (v COLLATE english)');
+DROP TABLE strings, md5s;
+DROP FUNCTION piece, check_strings, corrections;
+
+-- The collation of a database.
+\set first :DBNAME
+CREATE DATABASE gpusort_regression_english TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'en_US.UTF-8' LC_CTYPE 'en_US.UTF-8';
+\c gpusort_regression_english
+CREATE EXTENSION gpusort;
+SET gpusort.mode = force;
+CREATE TABLE words (w text);
+INSERT INTO words SELECT w FROM unnest('{b,a,B,A,10,9,z,ä,a b,ab,a-b,/a}'::text[]) AS w;
+EXPLAIN (COSTS OFF) SELECT w FROM words ORDER BY w;
+SELECT string_agg(w, ' ') AS english FROM (SELECT w FROM words ORDER BY w) s;
+SET gpusort.mode = off;
+SELECT string_agg(w, ' ') AS english FROM (SELECT w FROM words ORDER BY w) s;
+\c :first
+DROP DATABASE gpusort_regression_english;

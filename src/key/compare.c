@@ -1,0 +1,277 @@
+/*
+ * key/compare.c
+ *		Comparing keys that only guess at the order, by PostgreSQL's own comparison.
+ *
+ * A verified column is its marker and, if it has a value, an image of the string, unless the string does as
+ * its own; 00; the string; 00; all but the marker complemented if the column is descending.  No image and no
+ * string has a zero byte within.  Zero bytes at the end of the key may be missing.
+ *
+ * Where other columns stand before, between or behind verified ones, the key ends with the places of these, 8
+ * bytes each in the order of the machine, and 01.  That changes nothing of the order: keys that agree up to
+ * there have the same places.  What stands between two verified columns compares as bytes.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#include "utils/varlena.h"
+
+#include "key/compare.h"
+#include "key/types.h"
+
+#define PLACES_END 1
+
+struct SortKeyComparer
+{
+	const SortKey *key;
+	uint8 *strings[2]; /* of a descending column, as they are */
+	Size sizes[2];
+};
+
+/* A key being read. */
+typedef struct KeyReader
+{
+	const uint8 *start;
+	const uint8 *at;
+	const uint8 *end;
+	const uint8 *places; /* behind the columns, or NULL */
+} KeyReader;
+
+/* A string in a key, or its image. */
+typedef struct KeyString
+{
+	const uint8 *bytes;
+	Size len;
+} KeyString;
+
+SortKeyComparer *
+sort_key_comparer_create(const SortKey *key)
+{
+	SortKeyComparer *comparer = palloc0(sizeof(SortKeyComparer));
+
+	Assert(key->verified);
+	comparer->key = key;
+	return comparer;
+}
+
+void
+sort_key_comparer_free(SortKeyComparer *comparer)
+{
+	for (int i = 0; i < lengthof(comparer->strings); i++)
+	{
+		if (comparer->strings[i] != NULL)
+			pfree(comparer->strings[i]);
+	}
+	pfree(comparer);
+}
+
+SortKey *
+sort_key_create_for_comparing(const SortKey *key)
+{
+	SortKey *twin = sort_key_create_twin(key);
+
+	twin->without_images = true;
+	return twin;
+}
+
+/* Stores key->places; returns what is behind them. */
+static uint8 *
+store_places(const SortKey *key, uint8 *dst)
+{
+	Size size = sizeof(uint64) * key->nplaces;
+
+	memcpy(dst, key->places, size);
+	dst[size] = PLACES_END;
+	return dst + size + 1;
+}
+
+void
+sort_key_append_places(SortKey *key)
+{
+	uint8 *dst = sort_key_reserve(key, sizeof(uint64) * key->nplaces + 1);
+
+	key->length += store_places(key, dst) - dst;
+}
+
+/* ---------------------------------------------------------------- reading keys */
+
+static KeyReader
+begin_reading(const SortKey *key, const uint8 *bytes, Size size)
+{
+	KeyReader reader = {.start = bytes, .at = bytes, .end = bytes + size};
+
+	if (key->nplaces > 0)
+		reader.places = reader.end -= sizeof(uint64) * key->nplaces + 1;
+	return reader;
+}
+
+/* Where the nth verified column stands. */
+static const uint8 *
+place_of(const KeyReader *reader, int n)
+{
+	uint64 place;
+
+	if (reader->places == NULL)
+		return reader->at;
+	memcpy(&place, reader->places + n * sizeof(place), sizeof(place));
+	return reader->start + place;
+}
+
+/* The marker of a verified column, which may be a zero that was left out. */
+static uint8
+read_marker(KeyReader *reader)
+{
+	return reader->at < reader->end ? *reader->at++ : 0;
+}
+
+/* What stands up to the next end of a string. */
+static KeyString
+read_string(KeyReader *reader, const SortKeyColumn *col)
+{
+	KeyString string = {.bytes = reader->at};
+	const uint8 *end = memchr(reader->at, col->descending ? 0xFF : 0, reader->end - reader->at);
+
+	if (end == NULL)
+		end = reader->end;
+	string.len = end - string.bytes;
+	reader->at = Min(end + 1, reader->end);
+	return string;
+}
+
+/* The string of a verified column's value, behind its image. */
+static KeyString
+read_value(KeyReader *reader, const SortKeyColumn *col)
+{
+	if (col->libc != NULL)
+		(void) read_string(reader, col);
+	return read_string(reader, col);
+}
+
+/* ---------------------------------------------------------------- comparing */
+
+/* What stands up to these ends, columns of exact keys: of different ones neither begins with the other. */
+static int
+compare_exact(KeyReader *a, const uint8 *a_end, KeyReader *b, const uint8 *b_end)
+{
+	int order = memcmp(a->at, b->at, Min(a_end - a->at, b_end - b->at));
+
+	a->at = a_end;
+	b->at = b_end;
+	return order;
+}
+
+/* The string of a descending column, complemented back. */
+static const char *
+complement(SortKeyComparer *comparer, int which, KeyString string)
+{
+	uint8 *dst;
+
+	if (string.len > comparer->sizes[which])
+	{
+		if (comparer->strings[which] != NULL)
+			pfree(comparer->strings[which]);
+		comparer->sizes[which] = 2 * string.len;
+		comparer->strings[which] = MemoryContextAllocHuge(GetMemoryChunkContext(comparer), 2 * string.len);
+	}
+	dst = comparer->strings[which];
+	for (Size i = 0; i < string.len; i++)
+		dst[i] = ~string.bytes[i];
+	return (const char *) dst;
+}
+
+static int
+compare_strings(SortKeyComparer *comparer, const SortKeyColumn *col, KeyString a, KeyString b)
+{
+	/* of equal strings the images may differ all the same */
+	if (a.len == b.len && memcmp(a.bytes, b.bytes, a.len) == 0)
+		return 0;
+	if (!col->descending)
+		return varstr_cmp((const char *) a.bytes, a.len, (const char *) b.bytes, b.len, col->collation);
+	return varstr_cmp(complement(comparer, 1, b), b.len, complement(comparer, 0, a), a.len, col->collation);
+}
+
+static int
+compare_column(SortKeyComparer *comparer, const SortKeyColumn *col, KeyReader *a, KeyReader *b)
+{
+	uint8 marker = read_marker(a);
+	int order = (int) marker - (int) read_marker(b);
+
+	if (order != 0 || marker == col->null_marker)
+		return order;
+	return compare_strings(comparer, col, read_value(a, col), read_value(b, col));
+}
+
+int
+sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const uint8 *b, Size b_size)
+{
+	const SortKey *key = comparer->key;
+	KeyReader reader_a = begin_reading(key, a, a_size);
+	KeyReader reader_b = begin_reading(key, b, b_size);
+	int order = 0;
+	int n = 0;
+
+	for (int i = 0; i < key->ncols && order == 0; i++)
+	{
+		const SortKeyColumn *col = &key->cols[i];
+
+		if (!col->verified)
+			continue;
+		order = compare_exact(&reader_a, place_of(&reader_a, n), &reader_b, place_of(&reader_b, n));
+		n++;
+		if (order == 0)
+			order = compare_column(comparer, col, &reader_a, &reader_b);
+	}
+	return order != 0 ? order : compare_exact(&reader_a, reader_a.end, &reader_b, reader_b.end);
+}
+
+/* ---------------------------------------------------------------- without images */
+
+static uint8 *
+copy_bytes(uint8 *dst, const uint8 *from, const uint8 *end)
+{
+	memcpy(dst, from, end - from);
+	return dst + (end - from);
+}
+
+/* Copies a verified column without its image. */
+static uint8 *
+copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
+{
+	uint8 marker = read_marker(reader);
+	const uint8 *string;
+
+	*dst++ = marker;
+	if (marker == col->null_marker)
+		return dst;
+	if (col->libc != NULL)
+	{
+		(void) read_string(reader, col);
+		*dst++ = col->descending ? 0xFF : 0;
+	}
+	string = reader->at;
+	(void) read_string(reader, col);
+	return copy_bytes(dst, string, reader->at);
+}
+
+Size
+sort_key_drop_images(const SortKey *key, const uint8 *bytes, Size size, uint8 *dst)
+{
+	KeyReader reader = begin_reading(key, bytes, size);
+	uint8 *start = dst;
+	int n = 0;
+
+	for (int i = 0; i < key->ncols; i++)
+	{
+		const SortKeyColumn *col = &key->cols[i];
+
+		if (!col->verified)
+			continue;
+		dst = copy_bytes(dst, reader.at, place_of(&reader, n));
+		reader.at = place_of(&reader, n);
+		key->places[n++] = dst - start;
+		dst = copy_column(&reader, col, dst);
+	}
+	dst = copy_bytes(dst, reader.at, reader.end);
+	if (key->nplaces > 0)
+		dst = store_places(key, dst);
+	return dst - start;
+}

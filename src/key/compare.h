@@ -1,0 +1,43 @@
+/*
+ * key/compare.h
+ *		Comparing keys that only guess at the order, by PostgreSQL's own comparison.
+ *
+ * Such a key (SortKey.verified) holds the strings whose order it guesses at, so it is all that a comparison
+ * needs.
+ */
+#ifndef GPUSORT_KEY_COMPARE_H
+#define GPUSORT_KEY_COMPARE_H
+
+#include "postgres.h"
+
+#include "key/sort_key.h"
+
+typedef struct SortKeyComparer SortKeyComparer;
+
+/* For keys of this kind, in CurrentMemoryContext; the SortKey must outlive it. */
+extern SortKeyComparer *sort_key_comparer_create(const SortKey *key);
+
+extern void sort_key_comparer_free(SortKeyComparer *comparer);
+
+/*
+ * Orders two keys as PostgreSQL orders their columns: less than, equal to or more than 0.  Keys without
+ * images, and with them, may be mixed.
+ */
+extern int sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const uint8 *b,
+							Size b_size);
+
+/*
+ * Another encoder of the same keys, but without images, in CurrentMemoryContext, as sort_key_create_twin
+ * makes it.
+ */
+extern SortKey *sort_key_create_for_comparing(const SortKey *key);
+
+/*
+ * Writes the key without its images to dst, where there is room for as much as it has now and for
+ * SORT_KEY_DROPPED_MORE bytes a column; returns how much that is.
+ */
+#define SORT_KEY_DROPPED_MORE 2
+
+extern Size sort_key_drop_images(const SortKey *key, const uint8 *bytes, Size size, uint8 *dst);
+
+#endif /* GPUSORT_KEY_COMPARE_H */
