@@ -29,7 +29,7 @@ use_checker() {
 		valgrind)
 			command -v valgrind >/dev/null || die "no valgrind (Debian's package valgrind)"
 			build_flags=(PG_CFLAGS=-O1)
-			command="valgrind --quiet --leak-check=no --error-limit=no --num-callers=30 --gen-suppressions=all
+			command="valgrind --quiet --vgdb=no --leak-check=no --error-limit=no --num-callers=30 --gen-suppressions=all
 				--suppressions=$WORK/source/tools/valgrind.supp --log-file=$WORK/reports/valgrind.%p"
 			: "${GPUSORT_TIME_FACTOR:=40}"
 			;;

@@ -54,6 +54,23 @@ CREATE UNIQUE INDEX sp_dead_k ON sp_dead (k);
 SELECT bt_index_parent_check('sp_dead_k', true, true);
 COMMIT;
 
+-- Two alive rows of which the second is the first one of a range: ranges begin where so many bytes of a key change, here the third of the tid's six,
+-- at some length of the string at least.
+CREATE TABLE sp_seam (t text COLLATE "C");
+ALTER TABLE sp_seam SET (parallel_workers = 4);
+BEGIN;
+INSERT INTO sp_seam SELECT repeat('x', 32) FROM generate_series(1, 60000) AS i;
+DELETE FROM sp_seam WHERE ctid NOT IN ('(0,1)', '(256,1)');
+CREATE FUNCTION is_unique(length int) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('CREATE UNIQUE INDEX ON sp_seam (left(t, %s))', length);
+	RETURN true;
+EXCEPTION WHEN unique_violation THEN
+	RETURN false;
+END $$;
+SELECT length, is_unique(length) FROM generate_series(24, 30) AS length;
+ROLLBACK;
+
 -- Temporary files are not larger than those of PostgreSQL. (Of one process: how many rows each of several has is a matter of time. With low
 -- thresholds runs are merged sooner, and written twice.)
 CREATE TABLE sp_noted (n int GENERATED ALWAYS AS IDENTITY, definition text, workers int, create_index text, bytes bigint);

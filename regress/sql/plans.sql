@@ -12,8 +12,8 @@ SET work_mem = '64MB';
 SELECT uses_gpusort('SELECT * FROM big ORDER BY k') AS large, uses_gpusort('SELECT * FROM small ORDER BY k') AS small;
 -- Few rows are wanted: all others are dropped as they are read, sooner than by a heap, if these are many.  Floats where
 -- all are sorted, for integers are by radix from 19 on.
-SELECT uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 10') AS small_limit,
-	uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 10 OFFSET 20') AS small_offset,
+SELECT uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 20000') AS small_limit,
+	uses_gpusort('SELECT * FROM big ORDER BY k LIMIT 20000 OFFSET 20') AS small_offset,
 	uses_gpusort('SELECT * FROM big WHERE id <= 5000 ORDER BY k LIMIT 10') AS of_few_rows,
 	uses_gpusort('SELECT * FROM big WHERE id <= 5000 ORDER BY k::float8') AS few_rows,
 	uses_gpusort('SELECT * FROM big ORDER BY k OFFSET 20') AS offset_alone,

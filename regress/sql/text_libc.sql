@@ -68,6 +68,8 @@ SELECT * FROM check_strings('SELECT * FROM strings', 'v');
 SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE english', '100kB');
 SELECT * FROM check_strings('SELECT * FROM strings', 'left(v, 2) COLLATE german DESC, n, v COLLATE english', '100kB');
 SELECT * FROM check_strings('SELECT id, repeat(id::text, 100) AS filler, v FROM strings', 'left(v, 5) COLLATE english', '100kB');
+-- Rows so wide that their keys are written beside them.
+SELECT * FROM check_strings('SELECT id, few, repeat(''filler'', 500) AS filler, v FROM strings', 'few::text COLLATE german, v COLLATE english, id', '100kB');
 -- Already in order, and in reverse.
 SELECT * FROM check_strings('SELECT * FROM (SELECT * FROM strings ORDER BY v COLLATE english OFFSET 0) s', 'v COLLATE english');
 SELECT * FROM check_strings('SELECT * FROM (SELECT * FROM strings ORDER BY v COLLATE english DESC OFFSET 0) s', 'v COLLATE english');

@@ -51,6 +51,9 @@ wanted_fraction(const PlannerInfo *root, double rows)
  */
 #define SORT_SHARE 1.035
 
+/* Not where few rows are wanted: then most of the time is that of reading them all, and little is gained. */
+#define BOUNDED_SHARE 0.97
+
 /* The cost without what an enable_ setting that is off has added to it. */
 static Cost
 without_disabled(Cost cost)
@@ -194,6 +197,8 @@ share_allowed(const CostYardstick *yardstick)
 {
 	if (yardstick->rival.input == NULL)
 		return INDEX_SCAN_SHARE;
+	if (yardstick->shape.wanted >= 0)
+		return BOUNDED_SHARE;
 	return yardstick->rival_shape.groups > 0 ? 1 : SORT_SHARE;
 }
 

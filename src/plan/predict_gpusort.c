@@ -233,8 +233,7 @@ count_sort(const SortShape *shape, double rows, double times, double *counts)
 		return;
 	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
 	if (shape->fixed_key)
-		counts[shape->order == ORDER_NEARLY ? COST_SORT_NEARLY_LEVEL : COST_SORT_FIXED_LEVEL] +=
-			times * levels;
+		counts[shape->order != ORDER_NONE ? COST_SORT_NEARLY_LEVEL : COST_SORT_FIXED_LEVEL] += times * levels;
 	else
 		counts[COST_SORT_STRING_LEVEL] += times * levels;
 	counts[COST_SORT_STRING_TIE] +=

@@ -192,9 +192,7 @@ shape_for_gpusort(const SortShape *shape)
 
 	ours.memory = guc_sort_memory();
 	ours.groups = 0;
-
-	/* Each process reads parts of the table. */
-	if (shape->processes > 1 && shape->order != ORDER_NONE)
+	if (shape->processes > 1 && shape->order == ORDER_EXACT)
 		ours.order = ORDER_NEARLY;
 	return ours;
 }
