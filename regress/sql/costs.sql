@@ -21,7 +21,7 @@ SELECT uses_gpusort('SELECT * FROM c WHERE id <= 10000 ORDER BY n') AS ten_thous
 
 -- One sort is both for the groups and for the order, below the groups.
 SET enable_hashagg = off;
-SELECT uses_gpusort('SELECT k, count(*) FROM c GROUP BY k ORDER BY k') AS sorted_groups;
+SELECT uses_gpusort('SELECT n, count(*) FROM c GROUP BY n ORDER BY n') AS sorted_groups;
 RESET enable_hashagg;
 SELECT uses_gpusort('SELECT t, count(*) FROM c GROUP BY t ORDER BY t') AS many_groups,
 	plan_contains('SELECT t, count(*) FROM c GROUP BY t ORDER BY t', 'HashAggregate') AS hashed,

@@ -119,7 +119,7 @@ check_put(ReturnSetInfo *result, const CheckedSort *sort)
 
 /* The two times, of a sort that is taken as they were predicted when that was decided. */
 static void
-fill_times(Plan *plan, List *ancestors, List *rtable, CheckedSort *sort)
+fill_times(const PlannedStmt *stmt, Plan *plan, List *ancestors, CheckedSort *sort)
 {
 	SortForecast forecast;
 
@@ -129,7 +129,7 @@ fill_times(Plan *plan, List *ancestors, List *rtable, CheckedSort *sort)
 		sort->postgres_ms = sort_plan_postgres_ms((CustomScan *) plan);
 		return;
 	}
-	forecast_sort(&forecast, plan, ancestors, rtable);
+	forecast_sort(&forecast, stmt, plan, ancestors);
 	sort->postgres_ms = forecast_postgres_ms(&forecast);
 	sort->expected_ms = forecast.possible ? forecast_ms(&forecast) : -1;
 }
@@ -168,7 +168,7 @@ put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *w
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
 	if (why_not == NULL && sort_may_use_gpu() && is_verified(plan))
 		sort.how = "on the cpu device: the order of text that the C library compares is verified there";
-	fill_times(plan, ancestors, context->stmt->rtable, &sort);
+	fill_times(context->stmt, plan, ancestors, &sort);
 	check_put(context->result, &sort);
 }
 

@@ -157,7 +157,7 @@ sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Sor
 	if (!sort_worth_taking(shape_rows(sort, ancestors), why_not) || !columns_supported(sort, why_not) ||
 		!place_supported(stmt, sort, ancestors, why_not))
 		return false;
-	forecast_sort(forecast, sort, ancestors, stmt->rtable);
+	forecast_sort(forecast, stmt, sort, ancestors);
 	return forecast_favours(forecast, sort, why_not);
 }
 

@@ -8,8 +8,10 @@
 
 #include "base/guc.h"
 #include "plan/choice.h"
+#include "plan/cost.h"
 #include "plan/forecast.h"
 #include "plan/shape.h"
+#include "plan/sort_plan.h"
 #include "service/state.h"
 
 /* The cost of a GpuSort is at least this part of the Sort's. */
@@ -60,13 +62,77 @@ choose_gpu(const SortShape *shape)
 	return gpusort_backend == GPUSORT_BACKEND_CUDA || is_faster_on_gpu(shape);
 }
 
+/* ---------------------------------------------------------------- who reads it */
+
+/* Does the node read all of this input before it returns a row? */
+static bool
+reads_all_at_once(const Plan *plan)
+{
+	if (IsA(plan, Agg))
+		return ((const Agg *) plan)->aggstrategy == AGG_PLAIN ||
+			   ((const Agg *) plan)->aggstrategy == AGG_HASHED;
+	return IsA(plan, Sort) || IsA(plan, Hash) || sort_plan_is_gpusort(plan);
+}
+
+/* Does the node read all of this input if all of its own rows are wanted? */
+static bool
+reads_all(const Plan *plan, const Plan *input)
+{
+	switch (nodeTag(plan))
+	{
+		case T_WindowAgg:
+			return ((const WindowAgg *) plan)->runCondition == NIL;
+		case T_NestLoop:
+		case T_HashJoin:
+			return plan->lefttree == input;
+		case T_Agg:
+		case T_Group:
+		case T_Unique:
+		case T_IncrementalSort:
+		case T_Material:
+		case T_ModifyTable:
+		case T_ProjectSet:
+		case T_Result:
+		case T_LockRows:
+		case T_SubqueryScan:
+		case T_Append:
+		case T_MergeAppend:
+			return true;
+		default:
+			return false; /* a LIMIT; a merge join, which ends with the shorter input; others */
+	}
+}
+
+/*
+ * Do the nodes above surely read all of the sort's rows?  Those of a sub-select are read as they are wanted.
+ */
+static bool
+is_read_to_end(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+{
+	const Plan *input = sort;
+	ListCell *cell;
+
+	foreach(cell, ancestors)
+	{
+		const Plan *plan = lfirst(cell);
+
+		if (reads_all_at_once(plan))
+			return true;
+		if (!reads_all(plan, input))
+			return false;
+		input = plan;
+	}
+	return input == stmt->planTree;
+}
+
 /* ---------------------------------------------------------------- times */
 
 void
-forecast_sort(SortForecast *forecast, const Plan *sort, List *ancestors, List *rtable)
+forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	memset(forecast, 0, sizeof(*forecast));
-	forecast->possible = shape_of_plan(&forecast->postgres_shape, sort, ancestors, rtable);
+	forecast->possible = shape_of_plan(&forecast->postgres_shape, sort, ancestors, stmt->rtable);
+	forecast->read_to_end = is_read_to_end(stmt, sort, ancestors);
 	forecast->postgres = predict_postgres_sort(&forecast->postgres_shape);
 	if (!forecast->possible)
 		return;
@@ -93,8 +159,10 @@ forecast_postgres_ms(const SortForecast *forecast)
 bool
 forecast_is_faster(const SortForecast *forecast)
 {
-	return forecast->ours.first < forecast->postgres.first &&
-		   forecast_ms(forecast) < forecast_postgres_ms(forecast);
+	double share = forecast->postgres_shape.wanted >= 0 ? BOUNDED_SHARE : 1;
+
+	return (forecast->read_to_end || forecast->ours.first < forecast->postgres.first) &&
+		   forecast_ms(forecast) < share * forecast_postgres_ms(forecast);
 }
 
 bool

@@ -16,6 +16,7 @@ typedef struct SortForecast
 	SortShape postgres_shape;
 	SortTime postgres;
 	bool possible;		 /* can a GpuSort do it? */
+	bool read_to_end;	 /* do the nodes above surely read all rows? */
 	SortShape shape;	 /* of a GpuSort, on the faster of the devices that the settings allow */
 	SortTime ours;		 /* of that */
 	double cpu_ms;		 /* and on the cpu device */
@@ -26,13 +27,16 @@ typedef struct SortForecast
  * Of a Sort or IncrementalSort, below these ancestors.  Where several processes sort, they are taken to feed
  * one GpuSort.
  */
-extern void forecast_sort(SortForecast *forecast, const Plan *sort, List *ancestors, List *rtable);
+extern void forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors);
 
 /* Milliseconds for the rows that are wanted. */
 extern double forecast_ms(const SortForecast *forecast);
 extern double forecast_postgres_ms(const SortForecast *forecast);
 
-/* Is the GpuSort faster, both until the first row and for all that are wanted? */
+/*
+ * Is the GpuSort faster for all rows that are wanted; and, if the nodes above may need no more than some of
+ * them, until the first one as well?
+ */
 extern bool forecast_is_faster(const SortForecast *forecast);
 
 /* Does it write clearly more temporary files? */
