@@ -214,7 +214,14 @@ SELECT count(*) FROM (SELECT rank() OVER (ORDER BY wide) FROM n) s;
 -- What is left alone: a grouping's own sorts, an aggregate's, those of workers.
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT k, g, count(*) FROM n GROUP BY GROUPING SETS ((k), (g))') ORDER BY taken;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM n GROUP BY g') ORDER BY taken;
+-- From 16 on an aggregate's order may be that of a sort below the grouping, which is taken; what else it sorts itself stays.
+SELECT bool_and(taken) = (current_setting('server_version_num')::int >= 160000) AS presorted, count(*) FILTER (WHERE taken) AS taken
+FROM gpusort_check('SELECT g, string_agg(t, '','' ORDER BY id DESC) FROM n GROUP BY g');
+SELECT count(*) FILTER (WHERE taken) AS taken, count(*) FILTER (WHERE NOT taken) >= 1 AS others
+FROM gpusort_check('SELECT g, string_agg(t, '','' ORDER BY id DESC), array_agg(k ORDER BY k, t) FROM n GROUP BY g');
 RESET gpusort.mode;
+SELECT check_rows('SELECT g, string_agg(t, '','' ORDER BY id DESC) FROM n GROUP BY g', all_taken => false) AS presorted,
+	check_rows('SELECT g, string_agg(t, '','' ORDER BY wide), array_agg(k ORDER BY t, id) FROM n GROUP BY g', all_taken => false) AS two_orders;
 SELECT check_rows('SELECT k, g, t, count(*) FROM n GROUP BY ROLLUP (k, g), CUBE (t)', all_taken => false) AS grouping_sets,
 	check_rows('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k), string_agg(t, '','' ORDER BY id DESC) FROM n GROUP BY g', all_taken => false) AS aggregates;
 SET max_parallel_workers_per_gather = 2;
