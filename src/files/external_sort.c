@@ -140,7 +140,8 @@ add_run(ExternalSort *external, int level_number, const RunFormat *format)
 {
 	RunLevel *level = &external->levels[level_number];
 
-	Assert(level->nruns < external->fan_in);
+	if (level->nruns >= external->fan_in)
+		elog(ERROR, "gpusort: there is no room for a sorted run on level %d", level_number);
 	if (level->runs == NULL)
 		level->runs = palloc(sizeof(Run *) * external->fan_in);
 	if (level->file == NULL)
@@ -560,12 +561,12 @@ take_few_runs(ExternalSort *external, int most, int *nruns)
 }
 
 void
-external_sort_publish(ExternalSort *external, int nprocesses)
+external_sort_publish(ExternalSort *external, int most_runs)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	Stopwatch watch = stopwatch_start();
 	int nruns;
-	Run **runs = take_few_runs(external, Max(external->fan_in / nprocesses, 1), &nruns);
+	Run **runs = take_few_runs(external, most_runs, &nruns);
 
 	shared_runs_publish(external->files, external->process, runs, nruns);
 	external->stats->merge_ms += stopwatch_ms(watch);
