@@ -8,6 +8,7 @@
  *		standard	always the planner itself
  *		stored		the planner itself the first time; from then on a copy of that plan, for the same
  *					statement; but not for plans that are made for certain parameters
+ *		kept		the same, but the stored plan itself, which nobody may change
  */
 #include "postgres.h"
 
@@ -27,12 +28,14 @@ typedef enum PlansFrom
 {
 	PLANS_CHAIN,
 	PLANS_STANDARD,
-	PLANS_STORED
+	PLANS_STORED,
+	PLANS_KEPT
 } PlansFrom;
 
 static const struct config_enum_entry plans_options[] = {{"chain", PLANS_CHAIN, false},
 														 {"standard", PLANS_STANDARD, false},
 														 {"stored", PLANS_STORED, false},
+														 {"kept", PLANS_KEPT, false},
 														 {NULL, 0, false}};
 
 typedef struct StoredPlan
@@ -63,7 +66,7 @@ find_plan(const char *text, int location)
 	return NULL;
 }
 
-static void
+static PlannedStmt *
 store_plan(const char *text, int location, PlannedStmt *plan)
 {
 	MemoryContext old = MemoryContextSwitchTo(TopMemoryContext);
@@ -74,24 +77,22 @@ store_plan(const char *text, int location, PlannedStmt *plan)
 	stored->plan = copyObject(plan);
 	stored_plans = lappend(stored_plans, stored);
 	MemoryContextSwitchTo(old);
+	return stored->plan;
 }
 
 static PlannedStmt *
 neighbour_planner(planner_hook_parameters)
 {
-	PlannedStmt *stored = NULL;
-	PlannedStmt *plan;
+	PlannedStmt *stored;
 
 	if (plans_from == PLANS_CHAIN && prev_planner_hook != NULL)
 		return prev_planner_hook(planner_hook_arguments);
-	if (plans_from == PLANS_STORED && bound_params == NULL)
-		stored = find_plan(query_string, parse->stmt_location);
-	if (stored != NULL)
-		return copyObject(stored);
-	plan = standard_planner(planner_hook_arguments);
-	if (plans_from == PLANS_STORED && bound_params == NULL)
-		store_plan(query_string, parse->stmt_location, plan);
-	return plan;
+	if (plans_from < PLANS_STORED || bound_params != NULL)
+		return standard_planner(planner_hook_arguments);
+	stored = find_plan(query_string, parse->stmt_location);
+	if (stored == NULL)
+		stored = store_plan(query_string, parse->stmt_location, standard_planner(planner_hook_arguments));
+	return plans_from == PLANS_KEPT ? stored : copyObject(stored);
 }
 
 /* As with plans: only as is the custom are others asked. */

@@ -15,7 +15,7 @@ SELECT sort_key, taken FROM gpusort_check('DECLARE c CURSOR FOR SELECT * FROM ch
 SELECT sort_key, taken FROM gpusort_check('SELECT * FROM checked ORDER BY k; SELECT 1; SELECT * FROM checked ORDER BY t');
 SELECT to_regclass('copied') AS not_executed;
 SELECT * FROM gpusort_check('VACUUM checked');
--- What a sort is for, if it is not an ORDER BY.
+-- Sorts for something else than an ORDER BY.
 SET enable_hashagg = off;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;

@@ -19,9 +19,9 @@ SET work_mem = '256MB';
 -- A few thousand rows are enough, a few hundred are not.
 SELECT uses_gpusort('SELECT * FROM c WHERE id <= 10000 ORDER BY n') AS ten_thousand, uses_gpusort('SELECT * FROM c WHERE id <= 300 ORDER BY n') AS three_hundred;
 
--- A sort is replaced, but no plan that does without a sort above: one sort is both for the groups and for the order.
+-- One sort is both for the groups and for the order, below the groups.
 SET enable_hashagg = off;
-SELECT uses_gpusort('SELECT k, count(*) FROM c GROUP BY k ORDER BY k') AS sorted_groups;
+SELECT uses_gpusort('SELECT n, count(*) FROM c GROUP BY n ORDER BY n') AS sorted_groups;
 RESET enable_hashagg;
 SELECT uses_gpusort('SELECT t, count(*) FROM c GROUP BY t ORDER BY t') AS many_groups,
 	plan_contains('SELECT t, count(*) FROM c GROUP BY t ORDER BY t', 'HashAggregate') AS hashed,

@@ -220,7 +220,7 @@ check_queries('with 8 MB of device memory', qr/Method: external merge  Device: c
 check_queries('with 1 MB for merging', qr/Device: cuda .*Disk/, "SET gpusort.work_mem = '1MB'");
 # What finds no room passes the Gather, which the costs know of.
 check_queries('with 8 MB, fed by several processes', qr/Device: cuda .*Disk.*Processes: [2-4]/, PARALLEL . '; SET parallel_tuple_cost = 0');
-regression_tests('with 8 MB of device memory', qw(setup types_text queries rescan cursors));
+regression_tests('with 8 MB of device memory', qw(setup types_text queries rescan cursors sort_nodes));
 random_sorts('with 8 MB of device memory');
 is(join(' ', temporary_files($node)), '', 'no temporary files are left');
 
@@ -271,6 +271,14 @@ like($output, qr/^\Q$right{'fixed keys'}\E$/m, 'killed while the input is read: 
 is($errors, '', 'and no error');
 is(fallbacks(), $before + 1, 'which counts as a fallback');
 
+$before = fallbacks();
+wait_until_ready();
+($output, $errors) = outcome(while_feeding(
+	'SELECT count(*), sum(n - id) FROM (SELECT id, row_number() OVER (ORDER BY id + k - k) AS n FROM r WHERE gate(id)) s', sub { kill_service() }));
+like($output, qr/^@{[ROWS]}\|0$/m, 'the same of a window function: right rows');
+is($errors, '', 'and no error');
+is(fallbacks(), $before + 1, 'which counts as a fallback');
+
 # What is volatile above the sort is evaluated for rows that are returned, and none was.
 $before = fallbacks();
 wait_until_ready();
@@ -282,7 +290,9 @@ is(fallbacks(), $before + 1, 'which counts as a fallback');
 
 foreach my $volatile (
 	'SELECT id FROM r WHERE gate(id) AND random() >= 0 ORDER BY k, id', 'SELECT id, (SELECT random() + id) FROM r WHERE gate(id) ORDER BY k, id',
-	'SELECT id FROM r WHERE gate(id) ORDER BY k, random()', 'SELECT count(*) FROM r WHERE gate(id) GROUP BY k, floor(random()) ORDER BY 1')
+	'SELECT id FROM r WHERE gate(id) ORDER BY k, random()', 'SELECT count(*) FROM r WHERE gate(id) GROUP BY k, floor(random()) ORDER BY 1',
+	'SELECT row_number() OVER (ORDER BY k, random()) FROM r WHERE gate(id)', 'SELECT row_number() OVER (ORDER BY (SELECT random() + id)) FROM r WHERE gate(id)',
+	'SELECT row_number() OVER (ORDER BY k) FROM r WHERE gate(id) AND random() >= 0')
 {
 	wait_until_ready();
 	($output, $errors) = outcome(while_feeding($volatile, sub { kill_service() }));

@@ -19,31 +19,10 @@ my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.m
 	'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = 2', "gpusort.gpusortd_options = '--host-memory-layer'", 'max_wal_size = 4GB', 'checkpoint_timeout = 1h');
 create_rows($node, ROWS);
 create_checked($node);
+create_phase_waiters($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
 ALTER TABLE r SET (parallel_workers = 2);
--- Waits until a build is in a phase of its sort and then so many milliseconds longer; false: it was not for some time, or is no more.
-CREATE FUNCTION wait_for_phase(builder int, name text, ms float8) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-	now_in text;
-	before text;
-BEGIN
-	FOR i IN 1 .. 20000 LOOP
-		SELECT phase INTO now_in FROM pg_stat_progress_gpusort WHERE pid = builder;
-		IF now_in = name THEN
-			PERFORM pg_sleep(ms / 1000);
-			RETURN ms = 0 OR EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = builder AND phase = name);
-		END IF;
-		IF now_in IS NULL AND before IS NOT NULL THEN
-			RETURN false;
-		END IF;
-		before := now_in;
-		PERFORM pg_sleep(0.001);
-	END LOOP;
-	RETURN false;
-END $$;
-CREATE FUNCTION cancel_in_phase(builder int, name text, ms float8) RETURNS timestamptz LANGUAGE sql AS
-	$$ SELECT CASE WHEN wait_for_phase(builder, name, ms) THEN CASE WHEN pg_cancel_backend(builder) THEN clock_timestamp() END END $$;
 CHECKPOINT;
 EOT
 

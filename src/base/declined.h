@@ -15,8 +15,8 @@ typedef enum DeclinedReason
 	DECLINED_TYPE,
 	DECLINED_OPERATOR,
 	DECLINED_COLLATION,
-	DECLINED_VOLATILE, /* one volatile expression computed twice */
-	DECLINED_PURPOSE,  /* no ORDER BY, but a merge join or the like */
+	DECLINED_KIND,	   /* no sort that is a node of its own, or another extension's */
+	DECLINED_PARALLEL, /* parallel workers sort */
 	DECLINED_COST,	   /* PostgreSQL's plan is expected to be cheaper */
 
 	/* Of builds of indexes alone. */

@@ -171,6 +171,14 @@ explain_rtable_size(const List *rtable)
 #define explain_rtable_size(rtable) list_length(rtable)
 #endif
 
+/* Does the aggregate sort its input itself?  A sort below it may do that from 16 on. */
+#if PG_VERSION_NUM >= 160000
+#define aggref_sorts(aggref) \
+	(((aggref)->aggorder != NIL || (aggref)->aggdistinct != NIL) && !(aggref)->aggpresorted)
+#else
+#define aggref_sorts(aggref) ((aggref)->aggorder != NIL || (aggref)->aggdistinct != NIL)
+#endif
+
 /* EXPLAIN's own header was divided in 18. */
 #if PG_VERSION_NUM >= 180000
 #define EXPLAIN_HEADERS "commands/explain_format.h"

@@ -51,12 +51,14 @@ place_columns(RowLayout *layout, TupleDesc desc, const Bitmapset *unused)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 		RowLayoutColumn *column = &layout->columns[layout->ncolumns];
+		uint32 end = offset;
 
 		if (bms_is_member(i + 1, unused))
 			continue;
 		if (att->attlen <= 0 || att->attisdropped)
 			return false;
 		offset = att_align_nominal(offset, att->attalign);
+		layout->has_gaps |= offset != end;
 		column->index = i;
 		column->offset = layout->header_length + offset;
 		column->length = att->attlen;
@@ -98,6 +100,8 @@ void
 row_layout_write(const RowLayout *layout, const TupleTableSlot *slot, char *dst)
 {
 	memcpy(dst, layout->header, layout->header_length);
+	if (layout->has_gaps)
+		memset(dst + layout->header_length, 0, layout->length - layout->header_length);
 	for (int i = 0; i < layout->ncolumns; i++)
 	{
 		const RowLayoutColumn *column = &layout->columns[i];

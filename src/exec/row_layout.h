@@ -21,6 +21,7 @@ typedef struct RowLayout
 	uint32 length; /* t_len */
 	int ncolumns;  /* that are kept */
 	struct RowLayoutColumn *columns;
+	bool has_gaps;		  /* are there bytes between columns, for their alignment? */
 	uint32 header_length; /* a multiple of 8 */
 	char *header;		  /* the row up to its first column */
 } RowLayout;
@@ -34,7 +35,7 @@ extern RowLayout *row_layout_create(TupleDesc desc, const Bitmapset *unused);
 /* Is none of the columns that are kept NULL? */
 extern bool row_layout_fits(const RowLayout *layout, const TupleTableSlot *slot);
 
-/* Writes the slot's row, layout->length bytes and what fills them up to a multiple of 8. */
+/* Writes the slot's row, layout->length bytes, of which none keeps what stood there before. */
 extern void row_layout_write(const RowLayout *layout, const TupleTableSlot *slot, char *dst);
 
 #endif /* GPUSORT_EXEC_ROW_LAYOUT_H */

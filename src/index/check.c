@@ -213,7 +213,7 @@ static bool
 is_taken(Relation heap, const IndexStmt *statement, const IndexShape *shape, Declined *why_not)
 {
 	if (strcmp(statement->accessMethod, "btree") != 0)
-		return declined_because(why_not, DECLINED_PURPOSE,
+		return declined_because(why_not, DECLINED_KIND,
 								psprintf("the index is of access method %s, not btree",
 										 statement->accessMethod));
 	if (!index_table_is_ours(heap, why_not))

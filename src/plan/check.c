@@ -28,9 +28,9 @@
 #include "plan/check.h"
 #include "plan/choice.h"
 #include "plan/deparse.h"
+#include "plan/forecast.h"
 #include "plan/plan_walk.h"
 #include "plan/planner.h"
-#include "plan/shape.h"
 #include "plan/sort_plan.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
@@ -41,7 +41,7 @@ typedef struct CheckContext
 	ReturnSetInfo *result;
 	List *deparse_context;
 	bool use_prefix;
-	List *rtable;
+	PlannedStmt *stmt;
 } CheckContext;
 
 /* ---------------------------------------------------------------- the plan */
@@ -119,11 +119,9 @@ check_put(ReturnSetInfo *result, const CheckedSort *sort)
 
 /* The two times, of a sort that is taken as they were predicted when that was decided. */
 static void
-fill_times(Plan *plan, List *ancestors, List *rtable, CheckedSort *sort)
+fill_times(const PlannedStmt *stmt, Plan *plan, List *ancestors, CheckedSort *sort)
 {
-	SortShape shape;
-	SortShape ours;
-	bool is_known;
+	SortForecast forecast;
 
 	if (sort_plan_is_gpusort(plan))
 	{
@@ -131,34 +129,15 @@ fill_times(Plan *plan, List *ancestors, List *rtable, CheckedSort *sort)
 		sort->postgres_ms = sort_plan_postgres_ms((CustomScan *) plan);
 		return;
 	}
-	is_known = shape_of_plan(&shape, plan, ancestors, rtable);
-	sort->postgres_ms = sort_time_total(&shape, predict_postgres_sort(&shape));
-	sort->expected_ms = -1;
-	if (!is_known)
-		return;
-	ours = shape_for_gpusort(&shape);
-	sort->expected_ms = sort_time_total(&ours, predict_gpusort(&ours));
+	forecast_sort(&forecast, stmt, plan, ancestors);
+	sort->postgres_ms = forecast_postgres_ms(&forecast);
+	sort->expected_ms = forecast.possible ? forecast_ms(&forecast) : -1;
 }
 
-/* Why the sort was not taken; by the shapes that are known here more can be said than by the plan. */
-static const char *
-reason_of(const Plan *sort, List *ancestors, List *rtable)
+static List *
+deparse_context_of(const CheckContext *context, Plan *plan, List *ancestors)
 {
-	Declined why_not = sort_why_not_taken(sort, ancestors);
-	SortShape shape;
-	SortShape ours;
-	double bytes;
-
-	if (why_not.reason != DECLINED_COST && why_not.reason != DECLINED_LIMIT)
-		return why_not.words;
-	if (gpusort_mode != GPUSORT_MODE_AUTO || !shape_of_plan(&shape, sort, ancestors, rtable))
-		return why_not.words;
-	ours = shape_for_gpusort(&shape);
-	bytes = predict_gpusort_temp(&ours);
-	if (!temp_is_clearly_more(bytes, predict_postgres_temp(&shape)))
-		return why_not.words;
-	return psprintf("about %.0f MB of temporary files are expected here, %.0f MB by PostgreSQL's own sort",
-					bytes / 1e6, predict_postgres_temp(&shape) / 1e6);
+	return set_deparse_context_plan(context->deparse_context, plan, ancestors);
 }
 
 /* Do the sort's keys only guess at the order, so that it is verified? */
@@ -179,41 +158,100 @@ is_verified(const Plan *sort)
 	return any;
 }
 
+/* A sort that is a node, or is described by one. */
 static void
-check_node(Plan *plan, List *ancestors, void *arg)
+put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *why_not)
 {
-	CheckContext *context = arg;
-	bool taken = sort_plan_is_gpusort(plan);
-	CheckedSort sort = {NULL};
-	List *deparse_context;
+	CheckedSort sort = {.why_not = why_not};
+	List *deparse_context = deparse_context_of(context, plan, ancestors);
 
-	if (!taken && !IsA(plan, Sort) && !IsA(plan, IncrementalSort))
-		return;
-	deparse_context = set_deparse_context_plan(context->deparse_context, plan, ancestors);
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
-	if (!taken)
-		sort.why_not = reason_of(plan, ancestors, context->rtable);
-	else if (sort_may_use_gpu() && is_verified(plan))
+	if (why_not == NULL && sort_may_use_gpu() && is_verified(plan))
 		sort.how = "on the cpu device: the order of text that the C library compares is verified there";
-	fill_times(plan, ancestors, context->rtable, &sort);
+	fill_times(context->stmt, plan, ancestors, &sort);
 	check_put(context->result, &sort);
+}
+
+/*
+ * The sorts by which a grouping has its rows in one order after the other, of its own; they know neither
+ * their input nor its columns.
+ */
+static void
+put_chain(const CheckContext *context, const Agg *agg, List *ancestors)
+{
+	List *below = lcons(unconstify(Agg *, agg), list_copy(ancestors));
+	Plan *input = agg->plan.lefttree;
+	ListCell *cell;
+
+	foreach(cell, agg->chain)
+	{
+		const Plan *own = lfirst_node(Agg, cell)->plan.lefttree;
+		Sort *sort;
+
+		if (own == NULL)
+			continue;
+		sort = copyObject((Sort *) own);
+		sort->plan.lefttree = input;
+		sort->plan.targetlist = input->targetlist;
+		sort->plan.plan_rows = input->plan_rows;
+		put_sort(context, &sort->plan, below, "the sort is a grouping's own, between two grouping sets");
+	}
+}
+
+/* Aggregates that sort what they are given. */
+static bool
+find_sorting_aggregates(Node *node, void *found)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && aggref_sorts((Aggref *) node))
+		*(List **) found = lappend(*(List **) found, node);
+	return expression_tree_walker(node, find_sorting_aggregates, found);
+}
+
+static void
+put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
+{
+	List *deparse_context = deparse_context_of(context, plan, ancestors);
+	List *aggregates = NIL;
+	ListCell *cell;
+
+	(void) find_sorting_aggregates((Node *) plan->targetlist, &aggregates);
+	(void) find_sorting_aggregates((Node *) plan->qual, &aggregates);
+	foreach(cell, aggregates)
+	{
+		CheckedSort sort = {.sort_key =
+								deparse_expression(lfirst(cell), deparse_context, context->use_prefix, true),
+							.why_not = "the sort is inside of an aggregate",
+							.expected_ms = -1,
+							.postgres_ms = -1};
+
+		check_put(context->result, &sort);
+	}
+}
+
+static void
+check_node(Plan **place, List *ancestors, void *arg)
+{
+	const CheckContext *context = arg;
+	Plan *plan = *place;
+
+	if (sort_plan_is_gpusort(plan))
+		put_sort(context, plan, ancestors, NULL);
+	else if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
+		put_sort(context, plan, ancestors, sort_why_not_taken(context->stmt, plan, ancestors));
+	else if (IsA(plan, Agg))
+	{
+		put_aggregates(context, plan, ancestors);
+		put_chain(context, (const Agg *) plan, ancestors);
+	}
 }
 
 /* Has EXPLAIN's words for the columns of a GpuSort's input. */
 static void
-prepare_node(Plan *plan, List *ancestors, void *context)
+prepare_node(Plan **place, List *ancestors, void *context)
 {
-	sort_plan_refer_to_input(plan);
-}
-
-static void
-visit_plans(PlannedStmt *stmt, plan_visitor visit, void *context)
-{
-	ListCell *cell;
-
-	plan_walk(stmt->planTree, NIL, visit, context);
-	foreach(cell, stmt->subplans)
-		plan_walk(lfirst(cell), NIL, visit, context);
+	sort_plan_refer_to_input(*place);
 }
 
 /* Whoever may EXPLAIN the statement may have its plan checked, for that tells the planner's estimates. */
@@ -223,15 +261,15 @@ check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
 	Bitmapset *relations = NULL;
 	CheckContext context = {.result = result,
 							.use_prefix = explain_rtable_size(stmt->rtable) > 1,
-							.rtable = stmt->rtable};
+							.stmt = stmt};
 
 	plan_check_permissions(stmt);
 	if (stmt->rtable != NIL)
 		relations = bms_add_range(NULL, 1, list_length(stmt->rtable));
 	context.deparse_context =
 		deparse_context_for_plan_tree(stmt, select_rtable_names_for_explain(stmt->rtable, relations));
-	visit_plans(stmt, prepare_node, NULL);
-	visit_plans(stmt, check_node, &context);
+	plan_walk_statement(stmt, prepare_node, NULL);
+	plan_walk_statement(stmt, check_node, &context);
 }
 
 /* ---------------------------------------------------------------- the query */

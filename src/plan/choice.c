@@ -2,16 +2,14 @@
  * plan/choice.c
  *		Which sorts are worth taking, and why those of a finished plan were not taken.
  *
- * The planner's part in gpusort (planner.c) and whoever tells a person about it decide by the same
- * predicates, so that the reason given is the reason there was.
+ * Who offers or takes sorts (planner.c, take_sorts.c) and who tells a person about it (check.c) decide by the
+ * same predicates, so that the reason given is the reason there was.
  */
 #include "postgres.h"
 
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
 #include "base/guc.h"
-#include "monitor/counters.h"
 #include "plan/choice.h"
 #include "plan/plan_walk.h"
 #include "plan/shape.h"
@@ -61,32 +59,6 @@ sort_repeats_volatile(List *exprs)
 
 /* ---------------------------------------------------------------- finished plans */
 
-/* What the sort is for, if that is not an ORDER BY; else NULL. */
-static const char *
-purpose(const Plan *parent)
-{
-	if (parent == NULL)
-		return NULL;
-	switch (nodeTag(parent))
-	{
-		case T_MergeJoin:
-			return "a merge join";
-		case T_Agg:
-		case T_Group:
-			return "GROUP BY or DISTINCT";
-		case T_Unique:
-			return "DISTINCT or UNION";
-		case T_WindowAgg:
-			return "a window function";
-		case T_SetOp:
-			return "INTERSECT or EXCEPT";
-		case T_MergeAppend:
-			return "a merge of several inputs";
-		default:
-			return NULL;
-	}
-}
-
 /* Is one of the plans a Gather or Gather Merge? */
 static bool
 is_parallel(List *ancestors)
@@ -101,16 +73,25 @@ is_parallel(List *ancestors)
 	return false;
 }
 
-/* Do the columns that the plan puts out compute one volatile expression twice? */
+/* May a parallel worker run it?  A sub-select that is parallel safe may stand in an expression of one's. */
 static bool
-output_repeats_volatile(const Plan *plan)
+may_be_in_worker(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
-	List *exprs = NIL;
-	ListCell *cell;
+	const Plan *top = plan_top(sort, ancestors);
 
-	foreach(cell, plan->targetlist)
-		exprs = lappend(exprs, lfirst_node(TargetEntry, cell)->expr);
-	return sort_repeats_volatile(exprs);
+	return is_parallel(ancestors) ||
+		   (stmt->parallelModeNeeded && top != stmt->planTree && top->parallel_safe);
+}
+
+/* May a node above look at which kind of node its input is? */
+static bool
+belongs_to_another(List *ancestors)
+{
+	const Plan *parent = ancestors != NIL ? linitial(ancestors) : NULL;
+
+	return parent != NULL &&
+		   (IsA(parent, ForeignScan) ||
+			(IsA(parent, CustomScan) && !sort_plan_is_gpusort(parent) && !sort_plan_is_feed(parent)));
 }
 
 static bool
@@ -129,61 +110,64 @@ columns_supported(const Plan *sort, Declined *why_not)
 	return true;
 }
 
-Declined
-sort_why_not_taken(const Plan *sort, List *ancestors)
+/* Does the place where the sort stands let a GpuSort stand there? */
+static bool
+place_supported(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Declined *why_not)
 {
-	const char *use = purpose(ancestors != NIL ? linitial(ancestors) : NULL);
-	double wanted = shape_rows_wanted(ancestors);
-	Declined why_not = {.reason = DECLINED_COST};
-
-	if (!columns_supported(sort, &why_not) || !sort_worth_taking(shape_rows(sort, ancestors), &why_not))
-		return why_not;
-	if (use != NULL)
-	{
-		why_not.reason = DECLINED_PURPOSE;
-		why_not.words = psprintf("the sort is for %s; only sorts for ORDER BY are taken", use);
-	}
-	else if (output_repeats_volatile(sort->lefttree))
-	{
-		why_not.reason = DECLINED_VOLATILE;
-		why_not.words = "the sort's input computes one volatile expression twice";
-	}
-	else if (wanted >= 0 && wanted < shape_rows(sort, ancestors))
-	{
-		why_not.reason = DECLINED_LIMIT;
-		why_not.words = psprintf(
-			"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
-			wanted, shape_rows(sort, ancestors));
-	}
-	else if (IsA(sort, IncrementalSort))
-		why_not.words =
-			"the input is in order by its first columns: an incremental sort is expected to be cheaper";
-	else if (is_parallel(ancestors))
-		why_not.words = "PostgreSQL's parallel plan is expected to be cheaper";
-	else
-		why_not.words = "PostgreSQL's own sort is expected to be cheaper";
-	return why_not;
+	if (belongs_to_another(ancestors))
+		return declined_because(why_not, DECLINED_KIND, "the sort is an input of another extension's scan");
+	if (may_be_in_worker(stmt, sort, ancestors))
+		return declined_because(
+			why_not, DECLINED_PARALLEL,
+			"parallel workers sort here: PostgreSQL's parallel plan was expected to be cheaper");
+	return true;
 }
 
-/* Asks for the keys last, for that may open collations: not worth it in each plan of a small query. */
-static void
-count_node(Plan *plan, List *ancestors, void *context)
+/* Is it, by the mode and the forecast, one to be taken? */
+static bool
+forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_not)
+{
+	const SortShape *shape = &forecast->postgres_shape;
+
+	if (gpusort_mode == GPUSORT_MODE_AUTO && forecast_writes_more(forecast))
+		return declined_because(
+			why_not, DECLINED_COST,
+			psprintf("about %.0f MB of temporary files are expected here, %.0f MB by PostgreSQL's own sort",
+					 predict_gpusort_temp(&forecast->shape) / 1e6, predict_postgres_temp(shape) / 1e6));
+	if (IsA(sort, IncrementalSort))
+		return declined_because(
+			why_not, DECLINED_COST,
+			"the input is in order by its first columns: an incremental sort is expected to be cheaper");
+	if (gpusort_mode == GPUSORT_MODE_FORCE || forecast_is_faster(forecast))
+		return true;
+	if (shape->wanted >= 0 && shape->wanted < shape->rows)
+		return declined_because(
+			why_not, DECLINED_LIMIT,
+			psprintf(
+				"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
+				shape->wanted, shape->rows));
+	return declined_because(why_not, DECLINED_COST, "PostgreSQL's own sort is expected to be cheaper");
+}
+
+/* Asks for the keys late, for that may open collations: not worth it in each plan of a small query. */
+bool
+sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, SortForecast *forecast,
+				 Declined *why_not)
+{
+	if (!sort_worth_taking(shape_rows(sort, ancestors), why_not) || !columns_supported(sort, why_not) ||
+		!place_supported(stmt, sort, ancestors, why_not))
+		return false;
+	forecast_sort(forecast, stmt, sort, ancestors);
+	return forecast_favours(forecast, sort, why_not);
+}
+
+const char *
+sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	Declined why_not;
+	SortForecast forecast;
 
-	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
-		return;
-	if (sort_worth_taking(shape_rows(plan, ancestors), &why_not))
-		why_not = sort_why_not_taken(plan, ancestors);
-	stats_count_declined(why_not.reason);
-}
-
-void
-sort_count_declined(const PlannedStmt *stmt)
-{
-	ListCell *cell;
-
-	plan_walk(stmt->planTree, NIL, count_node, NULL);
-	foreach(cell, stmt->subplans)
-		plan_walk(lfirst(cell), NIL, count_node, NULL);
+	if (columns_supported(sort, &why_not) && sort_to_be_taken(stmt, sort, ancestors, &forecast, &why_not))
+		return "another extension made the plan without asking gpusort's planner_hook";
+	return why_not.words;
 }

@@ -10,6 +10,7 @@
 #include "nodes/plannodes.h"
 
 #include "base/declined.h"
+#include "plan/forecast.h"
 
 /*
  * Is a sort of so many rows (an estimate) one that the settings leave to PostgreSQL whatever its keys?  Then
@@ -30,12 +31,13 @@ extern bool sort_may_use_gpu(void);
 extern bool sort_repeats_volatile(List *exprs);
 
 /*
- * Why is this Sort or IncrementalSort of a finished plan, below these ancestors, the innermost first, not a
- * GpuSort?
+ * Is this Sort or IncrementalSort of a finished plan, below these ancestors, the innermost first, one to be
+ * taken?  Then the forecast is filled; else *why_not says why not.
  */
-extern Declined sort_why_not_taken(const Plan *sort, List *ancestors);
+extern bool sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors,
+							 SortForecast *forecast, Declined *why_not);
 
-/* Counts the sorts of a finished plan that are left to PostgreSQL, by reason, for pg_stat_gpusort. */
-extern void sort_count_declined(const PlannedStmt *stmt);
+/* Why was it left to PostgreSQL, in words? */
+extern const char *sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors);
 
 #endif /* GPUSORT_PLAN_CHOICE_H */

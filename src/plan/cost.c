@@ -51,9 +51,6 @@ wanted_fraction(const PlannerInfo *root, double rows)
  */
 #define SORT_SHARE 1.035
 
-/* Not where few rows are wanted: then most of the time is that of reading them all, and little is gained. */
-#define BOUNDED_SHARE 0.97
-
 /* The cost without what an enable_ setting that is off has added to it. */
 static Cost
 without_disabled(Cost cost)

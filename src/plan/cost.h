@@ -12,6 +12,12 @@
 #include "plan/predict.h"
 #include "plan/rival.h"
 
+/*
+ * Where a LIMIT wants few rows a GpuSort must take at most this part of the time of PostgreSQL's sort: most
+ * of it is that of reading all rows, and little is gained.
+ */
+#define BOUNDED_SHARE 0.97
+
 /* Milliseconds that a path is expected to take, with its input. */
 typedef struct PathTime
 {

@@ -9,10 +9,22 @@
 
 #include "nodes/plannodes.h"
 
-/* Called for a node before its children; ancestors: the Plan nodes above it, the parent first. */
-typedef void (*plan_visitor)(Plan *plan, List *ancestors, void *context);
+/*
+ * Called for a node before its children; place: where its parent, or the statement, has it, so that it can be
+ * exchanged for another; ancestors: the Plan nodes above it, the parent first.
+ */
+typedef void (*plan_visitor)(Plan **place, List *ancestors, void *context);
 
-/* Visits the plan and all below it, sub-selects (PlannedStmt.subplans) not included. */
-extern void plan_walk(Plan *plan, List *ancestors, plan_visitor visit, void *context);
+/* Visits the statement's plan and those of its sub-selects, each with all below it. */
+extern void plan_walk_statement(PlannedStmt *stmt, plan_visitor visit, void *context);
+
+/* The same of the part of a plan that begins here, sub-selects not included. */
+extern void plan_walk(Plan **place, List *ancestors, plan_visitor visit, void *context);
+
+/* Is there any node in the statement that sorts?  Takes no memory, and next to no time. */
+extern bool plan_has_sorts(const PlannedStmt *stmt);
+
+/* The node at the top of the plan or sub-select that the node, below these ancestors, is a part of. */
+extern const Plan *plan_top(const Plan *plan, List *ancestors);
 
 #endif /* GPUSORT_PLAN_PLAN_WALK_H */

@@ -16,8 +16,8 @@
  * Where the input has a partial path, a GpuSort may stand over a Gather of GpuSortFeed over that: several
  * processes feed one sort then.  Of one process or several, and of the devices, the fastest is taken.
  *
- * Nodes are complete when PlanCustomPath has made them: planner_hook only counts.  It may not even see the
- * plans, if another extension has a planner_hook, too.
+ * Nodes are complete when PlanCustomPath has made them: planner_hook, which takes the Sorts that are for
+ * something else (take_sorts.c), may not even see the plans, if another extension has one, too.
  */
 #include "postgres.h"
 
@@ -43,6 +43,7 @@
 #include "plan/rival.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
+#include "plan/take_sorts.h"
 #include "service/state.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
@@ -490,9 +491,7 @@ gpusort_planner(planner_hook_parameters)
 	PlannedStmt *result = prev_planner_hook != NULL ? prev_planner_hook(planner_hook_arguments)
 													: standard_planner(planner_hook_arguments);
 
-	if (counting && gpusort_mode != GPUSORT_MODE_OFF)
-		sort_count_declined(result);
-	return result;
+	return gpusort_mode == GPUSORT_MODE_OFF ? result : take_sorts(result, counting);
 }
 
 PlannedStmt *

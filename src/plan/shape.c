@@ -207,6 +207,26 @@ const_or(Node *node, double otherwise)
 	return otherwise;
 }
 
+/* Does the node ask of each input for no more rows than are wanted of it? */
+static bool
+passes_wanted_rows(const Plan *plan)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Gather:
+		case T_GatherMerge:
+		case T_Result:
+		case T_LockRows:
+		case T_Append:
+		case T_MergeAppend:
+			return true;
+		case T_SubqueryScan:
+			return plan->qual == NIL;
+		default:
+			return false;
+	}
+}
+
 /* The LIMIT that the sort's rows go to, if nothing on the way needs all of them; else NULL. */
 static const Limit *
 limit_above(List *ancestors)
@@ -219,7 +239,7 @@ limit_above(List *ancestors)
 
 		if (IsA(plan, Limit))
 			return (const Limit *) plan;
-		if (!IsA(plan, GatherMerge) && !IsA(plan, Gather) && !IsA(plan, Result) && !IsA(plan, LockRows))
+		if (!passes_wanted_rows(plan))
 			return NULL;
 	}
 	return NULL;

@@ -129,9 +129,9 @@ find_unused_columns(List *targetlist, List *input, const SortPlanOptions *option
 
 /* ---------------------------------------------------------------- making nodes */
 
-/* The input's columns by reference. */
+/* The input's columns by reference, as those of the plan below or of the scan tuple. */
 static List *
-refer_to_columns(List *input)
+refer_to_columns(List *input, int varno)
 {
 	List *references = NIL;
 	ListCell *cell;
@@ -140,7 +140,7 @@ refer_to_columns(List *input)
 	{
 		TargetEntry *reference = flatCopyTargetEntry(lfirst_node(TargetEntry, cell));
 
-		reference->expr = (Expr *) makeVarFromTargetEntry(OUTER_VAR, lfirst_node(TargetEntry, cell));
+		reference->expr = (Expr *) makeVarFromTargetEntry(varno, lfirst_node(TargetEntry, cell));
 		references = lappend(references, reference);
 	}
 	return references;
@@ -173,14 +173,12 @@ columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *op
 	private = lappend(private, list_make1_int(bits));
 	private = lappend(private, expected);
 	private = lappend(private, find_unused_columns(targetlist, sort->plan.targetlist, options));
-	return lappend(private, refer_to_columns(sort->plan.targetlist));
+	return lappend(private, refer_to_columns(sort->plan.targetlist, OUTER_VAR));
 }
 
-static bool
-is_feed(const Plan *plan)
-{
-	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == feed_node_methods;
-}
+/* What a GpuSort can do besides. */
+#define NODE_FLAGS \
+	(CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE | CUSTOMPATH_SUPPORT_PROJECTION)
 
 CustomScan *
 sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *options)
@@ -190,13 +188,27 @@ sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *o
 
 	plan->scan.plan.targetlist = targetlist;
 	plan->scan.plan.lefttree = input;
-	plan->flags =
-		CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE | CUSTOMPATH_SUPPORT_PROJECTION;
+	plan->flags = NODE_FLAGS;
 	plan->custom_scan_tlist = copyObject(sort->plan.targetlist);
 	plan->custom_private = columns_to_private(sort, targetlist, options);
 	plan->methods = node_methods;
-	if (IsA(input, Gather) && is_feed(input->lefttree))
+	if (IsA(input, Gather) && sort_plan_is_feed(input->lefttree))
 		((CustomScan *) input->lefttree)->custom_private = copyObject(plan->custom_private);
+	return plan;
+}
+
+CustomScan *
+sort_plan_from_finished_sort(const Sort *sort, const SortPlanOptions *options)
+{
+	CustomScan *plan = makeNode(CustomScan);
+
+	plan->scan.plan = sort->plan;
+	NodeSetTag(plan, T_CustomScan);
+	plan->scan.plan.targetlist = refer_to_columns(sort->plan.targetlist, INDEX_VAR);
+	plan->flags = NODE_FLAGS;
+	plan->custom_scan_tlist = sort->plan.targetlist;
+	plan->custom_private = columns_to_private(sort, NIL, options);
+	plan->methods = node_methods;
 	return plan;
 }
 
@@ -217,7 +229,7 @@ sort_plan_refer_to_input(Plan *plan)
 {
 	CustomScan *scan = (CustomScan *) plan;
 
-	if (sort_plan_is_gpusort(plan) || is_feed(plan))
+	if (sort_plan_is_gpusort(plan) || sort_plan_is_feed(plan))
 		scan->custom_scan_tlist = list_nth(scan->custom_private, PRIVATE_INPUT);
 }
 
@@ -227,6 +239,12 @@ bool
 sort_plan_is_gpusort(const Plan *plan)
 {
 	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == node_methods;
+}
+
+bool
+sort_plan_is_feed(const Plan *plan)
+{
+	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == feed_node_methods;
 }
 
 static Oid

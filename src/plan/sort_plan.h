@@ -6,8 +6,8 @@
  * sort columns stand in custom_private.  A GpuSortFeed, below the Gather that is a GpuSort's input, is a copy
  * of it as to all that.
  *
- * The nodes are complete when the planner has made them: the finished plan may come past no hook of ours, for
- * other extensions have hooks, too, and some store plans.
+ * The nodes are complete when they are made, by the planner or in a finished plan (take_sorts.c): plans may
+ * come past no hook of ours after that, for other extensions have hooks, too, and some store plans.
  */
 #ifndef GPUSORT_PLAN_SORT_PLAN_H
 #define GPUSORT_PLAN_SORT_PLAN_H
@@ -48,11 +48,20 @@ typedef struct SortPlanOptions
  */
 extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *options);
 
+/*
+ * The same of a Sort of a finished plan, after setrefs.c; with the Sort's output, costs, parameters and place
+ * in the plan.  It shares the Sort's input and its list of columns.
+ */
+extern CustomScan *sort_plan_from_finished_sort(const Sort *sort, const SortPlanOptions *options);
+
 /* A GpuSortFeed over this input; the GpuSort that is made above it completes it. */
 extern CustomScan *sort_plan_feed(Plan *input, List *targetlist);
 
 /* Is this a GpuSort? */
 extern bool sort_plan_is_gpusort(const Plan *plan);
+
+/* Is this a GpuSortFeed? */
+extern bool sort_plan_is_feed(const Plan *plan);
 
 /* The sort columns of a GpuSort, a GpuSortFeed or a Sort, in a palloc'd array. */
 extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);

@@ -1,0 +1,194 @@
+/*
+ * plan/forecast.c
+ *		How long a sort of a finished plan takes, by PostgreSQL's Sort and by a GpuSort in its place.
+ *
+ * Both have the same input, so what that takes does not come into it.
+ */
+#include "postgres.h"
+
+#include "base/guc.h"
+#include "plan/choice.h"
+#include "plan/cost.h"
+#include "plan/forecast.h"
+#include "plan/shape.h"
+#include "plan/sort_plan.h"
+#include "service/state.h"
+
+/* The cost of a GpuSort is at least this part of the Sort's. */
+#define LEAST_SHARE 0.01
+
+/* ---------------------------------------------------------------- devices */
+
+static double
+ms_on(const SortShape *shape, bool on_gpu)
+{
+	SortShape there = *shape;
+
+	there.on_gpu = on_gpu;
+	return sort_time_total(&there, predict_gpusort(&there));
+}
+
+/* Is the cuda device to be expected the faster one, whatever the settings say? */
+static bool
+is_faster_on_gpu(const SortShape *shape)
+{
+	return ms_on(shape, true) < ms_on(shape, false);
+}
+
+static double
+find_rows_for_gpu(const SortShape *shape)
+{
+	SortShape limited = *shape;
+	double least = -1;
+
+	if (!sort_may_use_gpu() || shape->verified)
+		return -1;
+	for (double wanted = Max(1, shape->rows); wanted >= 1; wanted /= 2)
+	{
+		limited.wanted = wanted;
+		if (!is_faster_on_gpu(&limited))
+			return least;
+		least = wanted;
+	}
+	return 0;
+}
+
+/* Of those that the settings allow; no card sorts by keys that do not say the order. */
+static bool
+choose_gpu(const SortShape *shape)
+{
+	if (!sort_may_use_gpu() || shape->verified)
+		return false;
+	return gpusort_backend == GPUSORT_BACKEND_CUDA || is_faster_on_gpu(shape);
+}
+
+/* ---------------------------------------------------------------- who reads it */
+
+/* Does the node read all of this input before it returns a row? */
+static bool
+reads_all_at_once(const Plan *plan)
+{
+	if (IsA(plan, Agg))
+		return ((const Agg *) plan)->aggstrategy == AGG_PLAIN ||
+			   ((const Agg *) plan)->aggstrategy == AGG_HASHED;
+	return IsA(plan, Sort) || IsA(plan, Hash) || sort_plan_is_gpusort(plan);
+}
+
+/* Does the node read all of this input if all of its own rows are wanted? */
+static bool
+reads_all(const Plan *plan, const Plan *input)
+{
+	switch (nodeTag(plan))
+	{
+		case T_WindowAgg:
+			return ((const WindowAgg *) plan)->runCondition == NIL;
+		case T_NestLoop:
+		case T_HashJoin:
+			return plan->lefttree == input;
+		case T_Agg:
+		case T_Group:
+		case T_Unique:
+		case T_IncrementalSort:
+		case T_Material:
+		case T_ModifyTable:
+		case T_ProjectSet:
+		case T_Result:
+		case T_LockRows:
+		case T_SubqueryScan:
+		case T_Append:
+		case T_MergeAppend:
+			return true;
+		default:
+			return false; /* a LIMIT; a merge join, which ends with the shorter input; others */
+	}
+}
+
+/*
+ * Do the nodes above surely read all of the sort's rows?  Those of a sub-select are read as they are wanted.
+ */
+static bool
+is_read_to_end(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+{
+	const Plan *input = sort;
+	ListCell *cell;
+
+	foreach(cell, ancestors)
+	{
+		const Plan *plan = lfirst(cell);
+
+		if (reads_all_at_once(plan))
+			return true;
+		if (!reads_all(plan, input))
+			return false;
+		input = plan;
+	}
+	return input == stmt->planTree;
+}
+
+/* ---------------------------------------------------------------- times */
+
+void
+forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+{
+	memset(forecast, 0, sizeof(*forecast));
+	forecast->possible = shape_of_plan(&forecast->postgres_shape, sort, ancestors, stmt->rtable);
+	forecast->read_to_end = is_read_to_end(stmt, sort, ancestors);
+	forecast->postgres = predict_postgres_sort(&forecast->postgres_shape);
+	if (!forecast->possible)
+		return;
+	forecast->shape = shape_for_gpusort(&forecast->postgres_shape);
+	forecast->shape.device_memory = gpu_service_device_memory();
+	forecast->shape.on_gpu = choose_gpu(&forecast->shape);
+	forecast->ours = predict_gpusort(&forecast->shape);
+	forecast->cpu_ms = ms_on(&forecast->shape, false);
+	forecast->rows_for_gpu = find_rows_for_gpu(&forecast->shape);
+}
+
+double
+forecast_ms(const SortForecast *forecast)
+{
+	return sort_time_total(&forecast->shape, forecast->ours);
+}
+
+double
+forecast_postgres_ms(const SortForecast *forecast)
+{
+	return sort_time_total(&forecast->postgres_shape, forecast->postgres);
+}
+
+bool
+forecast_is_faster(const SortForecast *forecast)
+{
+	double share = forecast->postgres_shape.wanted >= 0 ? BOUNDED_SHARE : 1;
+
+	return (forecast->read_to_end || forecast->ours.first < forecast->postgres.first) &&
+		   forecast_ms(forecast) < share * forecast_postgres_ms(forecast);
+}
+
+bool
+forecast_writes_more(const SortForecast *forecast)
+{
+	return temp_is_clearly_more(predict_gpusort_temp(&forecast->shape),
+								predict_postgres_temp(&forecast->postgres_shape));
+}
+
+/* ---------------------------------------------------------------- costs */
+
+static double
+share_of(double ours, double theirs)
+{
+	return theirs > 0 ? Max(LEAST_SHARE, Min(1, ours / theirs)) : 1;
+}
+
+void
+forecast_set_costs(const SortForecast *forecast, const Sort *sort, Plan *gpusort)
+{
+	const SortTime *ours = &forecast->ours;
+	const SortTime *theirs = &forecast->postgres;
+	Cost input = sort->plan.lefttree->total_cost;
+	Cost startup = Max(0, sort->plan.startup_cost - input);
+	Cost total = Max(0, sort->plan.total_cost - input);
+
+	gpusort->total_cost = input + total * share_of(ours->first + ours->rest, theirs->first + theirs->rest);
+	gpusort->startup_cost = Min(gpusort->total_cost, input + startup * share_of(ours->first, theirs->first));
+}

@@ -1,0 +1,88 @@
+/*
+ * plan/take_sorts.c
+ *		Taking the Sort nodes of a finished plan.
+ *
+ * What an ORDER BY sorts has been offered to the planner as paths (planner.c).  The Sorts that remain, under
+ * window functions, merge joins, groupings and the like, are exchanged here, one for one: the plan is the one
+ * that PostgreSQL chose, and nothing above or below a Sort can tell the GpuSort in its place from it.
+ *
+ * A plan may come from another extension that keeps it.  It would see our nodes in it then, which may be gone
+ * before it is; so what stands in another memory context than the one that plans are made in is copied first.
+ * And the plan may come past no hook of ours: then its Sorts stay what they are.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "monitor/counters.h"
+#include "plan/choice.h"
+#include "plan/plan_walk.h"
+#include "plan/sort_plan.h"
+#include "plan/take_sorts.h"
+#include "plan/volatile_plan.h"
+
+typedef struct TakeContext
+{
+	PlannedStmt *stmt;
+	bool count;
+} TakeContext;
+
+static Plan *
+make_gpusort(const PlannedStmt *stmt, const Sort *sort, const SortForecast *forecast)
+{
+	SortPlanOptions options = {.output_is_used = true,
+							   .restartable = !plan_is_volatile(stmt, sort->plan.lefttree),
+							   .is_faster_on_gpu = forecast->shape.on_gpu,
+							   .rows_for_gpu = forecast->rows_for_gpu,
+							   .key_bytes = (int) Min(forecast->shape.key_bytes, INT_MAX),
+							   .expected_ms = forecast_ms(forecast),
+							   .postgres_ms = forecast_postgres_ms(forecast),
+							   .cpu_ms = forecast->cpu_ms};
+	Plan *plan = &sort_plan_from_finished_sort(sort, &options)->scan.plan;
+
+	forecast_set_costs(forecast, sort, plan);
+	return plan;
+}
+
+/* A grouping's sorts that are no nodes of their own. */
+static void
+count_chain(const Agg *agg)
+{
+	ListCell *cell;
+
+	foreach(cell, agg->chain)
+	{
+		if (lfirst_node(Agg, cell)->plan.lefttree != NULL)
+			stats_count_declined(DECLINED_KIND);
+	}
+}
+
+static void
+take_node(Plan **place, List *ancestors, void *arg)
+{
+	TakeContext *context = arg;
+	Plan *plan = *place;
+	SortForecast forecast;
+	Declined why_not;
+
+	if (IsA(plan, Agg) && context->count)
+		count_chain((const Agg *) plan);
+	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
+		return;
+	if (sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
+		*place = make_gpusort(context->stmt, (const Sort *) plan, &forecast);
+	else if (context->count)
+		stats_count_declined(why_not.reason);
+}
+
+PlannedStmt *
+take_sorts(PlannedStmt *stmt, bool count)
+{
+	TakeContext context = {.count = count};
+
+	if (!plan_has_sorts(stmt))
+		return stmt;
+	context.stmt = GetMemoryChunkContext(stmt) == CurrentMemoryContext ? stmt : copyObject(stmt);
+	plan_walk_statement(context.stmt, take_node, &context);
+	return context.stmt;
+}
