@@ -84,6 +84,13 @@ struct ExternalSort
 	MergedRows *result; /* once the last run is there */
 };
 
+/* Memory for rows that are verified as runs are merged. */
+static Size
+verified_memory(Size limit)
+{
+	return Min(limit / VERIFIED_PART, VERIFIED_MAX);
+}
+
 /*
  * How many runs can be merged at once, each through a buffer of the least size, beside a level of as many
  * runs?
@@ -110,7 +117,7 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool
 	external->row_keys = rows != NULL ? row_keys_create(key, rows) : NULL;
 	external->comparer = key->verified ? sort_key_comparer_create(key) : NULL;
 	external->limit = memory_limit;
-	external->fan_in = merge_fan_in(memory_limit);
+	external->fan_in = merge_fan_in(memory_limit - (key->verified ? verified_memory(memory_limit) : 0));
 	external->random_access = random_access;
 	external->context = CurrentMemoryContext;
 	external->stats = stats;
@@ -348,7 +355,7 @@ can_guess(const ExternalSort *external, Run **runs, int nruns)
 static VerifiedMerge *
 begin_verified_merge(ExternalSort *external, Run **runs, int nruns)
 {
-	Size window = Min(external->limit / VERIFIED_PART, VERIFIED_MAX);
+	Size window = verified_memory(external->limit);
 	Merger *merger;
 
 	row_keys_make_images(external->row_keys, true);
