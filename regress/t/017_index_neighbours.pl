@@ -97,6 +97,7 @@ EOT
 create_gate($node, 15000);
 my $gate = $node->background_psql('postgres');
 my $builder = $node->background_psql('postgres');
+$_->set_query_timer_restart foreach $gate, $builder;
 # Messages of the table alone, and so many that whoever has not read them forgets all that it knows.
 my %messages = (
 	'of the table' => 'GRANT SELECT ON r TO pg_monitor; REVOKE SELECT ON r FROM pg_monitor; ALTER FUNCTION gate(bigint) COST 17; SELECT pg_stat_reset()',
