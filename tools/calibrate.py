@@ -20,9 +20,12 @@ import time
 from calibrate_fit import (Counter, fit_all, fit_card, fit_share, print_card_terms, print_residuals,
                            print_table)
 
-CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6}
+CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6,
+           'libc': 7, 'libc bytes': 8}
 ORDERS = {'nearly sorted': 1, 'sorted': 2, 'reversed': 3}
 ICU = ' COLLATE "und-x-icu"'
+LIBC = ' COLLATE gpusort_calibrate_english'
+LIBC_BYTES = ' COLLATE "C.utf8"'
 
 # Columns of the tables, SQL out of the row's number i and random integers x, y; their bytes.
 COLUMNS = {
@@ -43,6 +46,11 @@ COLUMNS = {
     'p': ("('/usr/share/doc/' || substr(md5((x % 20000)::text), 1, 8) || '/lib' || "
           "substr(md5(y::text), 1, 20)) COLLATE \"C\"", 48),
     's': ("substr(md5((y % 50000)::text), 1, 6) COLLATE \"C\"", 7),
+    'tl': ('md5(i::text)' + LIBC, 33),
+    'pl': ("('/usr/share/doc/' || substr(md5((x % 20000)::text), 1, 8) || '/lib' || "
+           "substr(md5(y::text), 1, 20))" + LIBC, 48),
+    'sl': ("substr(md5((y % 50000)::text), 1, 6)" + LIBC, 7),
+    'tb': ('md5(i::text)' + LIBC_BYTES, 33),
     'pad': ("substr('padding', 1, 5)", 6),
     'wide': ("repeat('x', 100)", 101),
     'vast': ("repeat('x', 400)", 404),
@@ -65,10 +73,15 @@ class Key:
         """Bytes in a variable key."""
         if self.key_class == 'icu':
             return 8 + 2 * self.width
+        if self.key_class == 'libc':
+            return 3 + 2.25 * self.width
         return self.width + 1
 
     def fixed(self):
         return self.key_class in ('int', 'plain', 'function', 'abbreviated')
+
+    def verified(self):
+        return self.key_class.startswith('libc')
 
 
 KEYS = {
@@ -94,6 +107,11 @@ KEYS = {
     'int, numeric': [Key('dup', 'int', 100), Key('num', 'numeric')],
     'int, text': [Key('dup', 'int', 100), Key('t', 'text')],
     'int, ICU': [Key('dup', 'int', 100), Key('t', 'icu', 0, 0, ICU)],
+    'text libc': [Key('tl', 'libc')],
+    'paths libc': [Key('pl', 'libc', 0, 1)],
+    'short text libc': [Key('sl', 'libc', 50000)],
+    'text C.UTF-8': [Key('tb', 'libc bytes')],
+    'int, libc': [Key('dup', 'int', 100), Key('tl', 'libc')],
 }
 
 
@@ -183,6 +201,14 @@ def make_table(session, table, columns, rows):
     session.run('SELECT count(*) FROM ' + table)
 
 
+def lacking_collations(session):
+    """Those of the C library that are not there; one is made for the measurements."""
+    session.run("DO $$ BEGIN CREATE COLLATION gpusort_calibrate_english (provider = libc, locale = 'en_US.UTF-8'); "
+                "EXCEPTION WHEN OTHERS THEN NULL; END $$")
+    there = session.run('SELECT collname FROM pg_collation')
+    return [collation for collation in (LIBC, LIBC_BYTES) if collation.split()[1].strip('"') not in there]
+
+
 # ---- sorts and what is known of them ----
 
 TABLE = 'gpusort_calibrate'
@@ -250,7 +276,7 @@ class Sort:
         words += [int(len(self.columns) == 1), ORDERS.get(self.key_name, 0), self.groups() if whose == 'p' else 0]
         words += [key_bytes, int(fixed), self.memory_mb * 1048576]
         words += [self.workers + 1, cores, share, int(self.workers > 0), 1, int(device == 'cuda' and whose == 'g')]
-        words.append(len(self.keys))
+        words += [int(any(key.verified() for key in self.keys)), len(self.keys)]
         for key in self.keys:
             words += [CLASSES[key.key_class], key.width, key.values(self.rows), key.leading]
         return ' '.join(str(word) for word in words)
@@ -272,9 +298,10 @@ def sorts_of_key(key_name, rows, device):
     sorts = [Sort(rows, key_name, payload, 1024) for payload in payloads]
     if key_name in ('int8', 'sorted', 'nearly sorted', 'text', 'numeric', 'uuid'):
         sorts.append(Sort(rows, key_name, [], 1024))
-    if rows >= 100000 and key_name in ('int8', 'numeric', 'text', 'paths ICU', 'two ints'):
+    if rows >= 100000 and key_name in ('int8', 'numeric', 'text', 'paths ICU', 'two ints', 'text libc',
+                                       'paths libc', 'short text libc'):
         sorts += [Sort(rows, key_name, payload, 4) for payload in payloads]
-    if key_name in ('int8', 'numeric', 'text', 'text ICU'):
+    if key_name in ('int8', 'numeric', 'text', 'text ICU', 'text libc'):
         limits = (10, rows // 100, rows // 5, rows // 2)
         sorts += [Sort(rows, key_name, payloads[1], 1024, 0, limit) for limit in limits]
     if key_name in ('int8', 'text') and (rows == 1000 or rows >= 100000):
@@ -420,8 +447,12 @@ def load(file_names):
 def measure(options):
     """All sorts, measured on the server; and its version."""
     session, sessions, measured = Session(['max_parallel_workers_per_gather = 0']), Sessions(), []
+    lacking = lacking_collations(session)
     for key_name in KEYS if options.device == 'cpu' else KEYS_FOR_CARD:
         if not re.fullmatch(options.keys, key_name):
+            continue
+        if any(collation in COLUMNS[key.name][0] for key in KEYS[key_name] for collation in lacking):
+            sys.stderr.write('%s: left out, the locale is not there\n' % key_name)
             continue
         for rows in (int(n) for n in options.rows.split(',')):
             sys.stderr.write('%s, %d rows\n' % (key_name, rows))
@@ -436,6 +467,7 @@ def measure(options):
                     m.turn()
             measured += sorts
     session.run('DROP TABLE ' + TABLE)
+    session.run('DROP COLLATION IF EXISTS gpusort_calibrate_english')
     return measured, session.run('SHOW server_version')[0]
 
 

@@ -34,12 +34,12 @@ print_counts(const double *counts)
 static bool
 read_shape(SortShape *shape, SortKeyShape *keys)
 {
-	int single_column, order, fixed_key, on_gpu;
+	int single_column, order, fixed_key, on_gpu, verified;
 
-	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %lf %d %d", &shape->rows, &shape->wanted,
+	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %lf %d %d %d", &shape->rows, &shape->wanted,
 			  &shape->width, &single_column, &order, &shape->groups, &shape->key_bytes, &fixed_key,
 			  &shape->memory, &shape->processes, &shape->cores, &shape->share, &shape->launch, &shape->pass,
-			  &on_gpu, &shape->nkeys) != 16 ||
+			  &on_gpu, &verified, &shape->nkeys) != 17 ||
 		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
 		return false;
 	for (int i = 0; i < shape->nkeys; i++)
@@ -55,6 +55,7 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 	shape->order = order;
 	shape->fixed_key = fixed_key;
 	shape->on_gpu = on_gpu;
+	shape->verified = verified;
 	shape->keys = keys;
 	return true;
 }

@@ -33,7 +33,7 @@ def device_cells(medians, device, rival):
     run = medians[best]
     stages = [run[stage] for stage in ("feed_ms", "sort_ms", "load_ms")]
     return [device, ms(medians[device + "0"]["ms"]) if device + "0" in medians else "", time_and_workers(medians, best),
-            "%.1f" % (medians["serial"]["ms"] / run["ms"]), "%.1f" % (medians[rival]["ms"] / run["ms"])] + [
+            "%.1f" % (medians["serial"]["ms"] / run["ms"]) if "serial" in medians else "", "%.1f" % (medians[rival]["ms"] / run["ms"])] + [
                 thousands(stage) if stage != "" else "" for stage in stages] + [
                     "%+.2f %%" % (100 * (run["index_bytes"] / medians[rival]["index_bytes"] - 1))]
 
@@ -55,7 +55,7 @@ def index_builds(*files):
         for count, case in dict.fromkeys((row["rows"], row["case"]) for row in rows):
             medians = medians_of(select(rows, case=case, rows=count))
             rival = best_method(times_of(medians), "serial", "parallel")
-            first = [str(case), thousands(count), ms(medians["serial"]["ms"]), time_and_workers(medians, rival)]
+            first = [str(case), thousands(count), ms(medians["serial"]["ms"]) if "serial" in medians else "", time_and_workers(medians, rival)]
             for device in DEVICES:
                 if best_method(times_of(medians), device):
                     lines.append(first + device_cells(medians, device, rival))

@@ -126,6 +126,33 @@ SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') BETWEEN 50 A
 SET gpusort.spoiled_images = 1;
 SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') > 3000 AS many;
 RESET gpusort.spoiled_images;
+
+-- Guesses that need hardly any correction: of case and accents, and of characters that change each other's weights.
+CREATE TABLE cases AS
+SELECT translate(md5((i % 2000)::text), '0123456789', 'äéüßøAÉGÜB') AS accents,
+	CASE WHEN i % 3 = 0 THEN upper(md5((i % 2000)::text)) ELSE md5((i % 2000)::text) END AS cases,
+	replace(md5(i::text), 'a', 'ch') AS digraphs
+FROM generate_series(1, 6000) AS i;
+SELECT corrections('SELECT * FROM cases ORDER BY accents COLLATE english') < 60 AS accents,
+	corrections('SELECT * FROM cases ORDER BY cases COLLATE english') < 60 AS cases,
+	corrections('SELECT * FROM cases ORDER BY digraphs COLLATE czech') < 600 AS digraphs;
+DROP TABLE cases;
+
+-- Keys are short enough: of PostgreSQL's sort these strings take 104 bytes of memory, too.
+CREATE FUNCTION is_in_memory(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Sort Method' THEN
+			RETURN line !~ 'Disk';
+		END IF;
+	END LOOP;
+END $$;
+SET gpusort.work_mem = '1500kB';
+SELECT is_in_memory('SELECT * FROM md5s ORDER BY t COLLATE english') AS in_memory;
+RESET gpusort.work_mem;
+DROP FUNCTION is_in_memory;
 RESET gpusort.mode;
 -- Indexes are left to PostgreSQL.
 SELECT taken, reason FROM gpusort_check('CREATE INDEX ON strings (v COLLATE english)');

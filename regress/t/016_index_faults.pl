@@ -1,6 +1,6 @@
-# Builds of indexes that are cancelled in each of their phases, that find no room on the disk, or whose
-# gpusortd is killed in one of its: a right index or one clear error, nothing left behind, and the next build
-# succeeds.
+# Builds of indexes that are cancelled in each of their phases, that find no room on the disk or little
+# memory, whose gpusortd is killed in one of its, or whose device is lost: a right index or one clear error,
+# nothing left behind, and the next build succeeds.
 use strict;
 use warnings;
 
@@ -10,7 +10,7 @@ use GpusortNode;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(time);
+use Time::HiRes qw(time usleep);
 
 # An index of more than 64 MB is loaded by several processes, one of more than 20 MB finds no room below.
 use constant { ROWS => 900000, FILE_LIMIT => 20 * 1024 * 1024, ATTEMPTS => 10 };
@@ -19,31 +19,10 @@ my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.m
 	'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = 2', "gpusort.gpusortd_options = '--host-memory-layer'", 'max_wal_size = 4GB', 'checkpoint_timeout = 1h');
 create_rows($node, ROWS);
 create_checked($node);
+create_phase_waiters($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
 ALTER TABLE r SET (parallel_workers = 2);
--- Waits until a build is in a phase of its sort and then so many milliseconds longer; false: it was not for some time, or is no more.
-CREATE FUNCTION wait_for_phase(builder int, name text, ms float8) RETURNS boolean LANGUAGE plpgsql AS $$
-DECLARE
-	now_in text;
-	before text;
-BEGIN
-	FOR i IN 1 .. 20000 LOOP
-		SELECT phase INTO now_in FROM pg_stat_progress_gpusort WHERE pid = builder;
-		IF now_in = name THEN
-			PERFORM pg_sleep(ms / 1000);
-			RETURN ms = 0 OR EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = builder AND phase = name);
-		END IF;
-		IF now_in IS NULL AND before IS NOT NULL THEN
-			RETURN false;
-		END IF;
-		before := now_in;
-		PERFORM pg_sleep(0.001);
-	END LOOP;
-	RETURN false;
-END $$;
-CREATE FUNCTION cancel_in_phase(builder int, name text, ms float8) RETURNS timestamptz LANGUAGE sql AS
-	$$ SELECT CASE WHEN wait_for_phase(builder, name, ms) THEN CASE WHEN pg_cancel_backend(builder) THEN clock_timestamp() END END $$;
 CHECKPOINT;
 EOT
 
@@ -87,10 +66,11 @@ sub end_build
 	return ($errors, $over);
 }
 
-# What builds that have failed have left, in this session or elsewhere; nothing.
+# What builds that have failed have left, in this session or elsewhere; nothing.  (An empty result is a line
+# for psql in the background of PostgreSQL 16's betas.)
 sub leavings
 {
-	my @left = grep { $_ ne '' } join(' ', temporary_files($node)), scalar $builder->query(q(SELECT string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%')),
+	my @left = grep { /\S/ } join(' ', temporary_files($node)), scalar $builder->query(q(SELECT string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%')),
 		$node->safe_psql('postgres', q(SELECT string_agg(relname, ' ') FROM pg_class WHERE relname ~ '^r_'));
 	push @left, 'files of relations' if relation_files() ne $files;
 	return join ', ', @left;
@@ -180,7 +160,21 @@ SKIP:
 	}
 }
 
+# ---- little memory ----
+
+# Each process that has spilled writes more runs than can be read at once, and each that loads reads all of
+# them.
+{
+	my ($status, $out, $err) = $node->psql('postgres', q(SET maintenance_work_mem = '1MB'; SET client_min_messages = debug1; CREATE INDEX r_index ON r (t, id); DROP INDEX r_index));
+	my ($processes, $loaders, $memory, $files) = $err =~ /(\d+) processes, loaded by (\d+),.* (\d+) kB of memory, (\d+) kB of temporary files/ or die "no message of the build: $err";
+
+	cmp_ok($files, '>', 64 * 1024, "$processes processes spill");
+	cmp_ok($memory, '<=', 1024 + ($processes - 1) * 128, "and have little memory while $loaders load");
+}
+
 # ---- gpusortd ----
+
+my $is_ready = q(SELECT count(*) > 0 FROM gpusort_devices() WHERE device <> 'cpu' AND state = 'ready');
 
 # How many builds a device has done.
 sub builds
@@ -202,7 +196,7 @@ SKIP:
 
 			foreach my $attempt (1 .. ATTEMPTS)
 			{
-				$node->poll_query_until('postgres', q(SELECT count(*) > 0 FROM gpusort_devices() WHERE device <> 'cpu' AND state = 'ready')) or die 'gpusortd does not get ready';
+				$node->poll_query_until('postgres', $is_ready) or die 'gpusortd does not get ready';
 				$by_cpu = builds('cpu');
 				start_build("$how; $large; SET gpusort.backend = cuda", 'CREATE INDEX r_gpu ON r (t, id)');
 				$met = $node->safe_psql('postgres', "SELECT wait_for_phase($pid, '$phase', 5 * $attempt)");
@@ -227,6 +221,94 @@ SKIP:
 			is(leavings(), '', "gpusortd killed, $what: nothing is left");
 		}
 	}
+}
+
+# ---- a device that is lost, and workers that are late ----
+
+my @stopped;
+END { kill 'CONT', @stopped }
+
+# Has gpusortd started with such options.
+sub serve_with
+{
+	my ($options) = @_;
+	my ($before) = gpusortd_pids($node);
+
+	$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.gpusortd_options = '$options'");
+	foreach (1 .. $PostgreSQL::Test::Utils::timeout_default)
+	{
+		# Whoever loads settings doesn't sit out the delay before another start.
+		$node->safe_psql('postgres', 'SELECT pg_reload_conf()');
+		foreach (1 .. 10)
+		{
+			my @now = gpusortd_pids($node);
+			return if @now == 1 && $now[0] != ($before // 0) && $node->safe_psql('postgres', $is_ready) eq 't';
+			usleep(100_000);
+		}
+	}
+	die "gpusortd does not get ready with $options";
+}
+
+# Waits until a query has said true three times, a moment in between.
+sub wait_for_rest
+{
+	my ($query) = @_;
+
+	foreach (1 .. 3)
+	{
+		$node->poll_query_until('postgres', $query) or die "timed out: $query";
+		usleep(50_000);
+	}
+	return;
+}
+
+# Builds an index by a device that is lost at its so many-th call.  The workers, which are through with the
+# table before the first process is, are stopped until that one has gone on as far as it can without them.
+sub build_with_late_workers
+{
+	my ($call) = @_;
+	my $waits = q(wait_event_type IN ('Extension', 'IPC'));
+
+	serve_with("--host-memory-layer --fault lost:$call");
+	$node->safe_psql('postgres', 'SELECT gpusort_stat_reset()');
+	my $gate = $node->background_psql('postgres');
+	$gate->query_safe('SELECT pg_advisory_lock(1)');
+	start_build("SET tests.leader = $pid; SET gpusort.backend = cuda; SET statement_timeout = '90s'", 'CREATE INDEX few_gpu ON few (leader_waits(id))');
+	wait_for_rest("SELECT bool_and(CASE WHEN pid = $pid THEN coalesce(wait_event = 'advisory', false) ELSE coalesce($waits, false) END) FROM pg_stat_activity WHERE $pid IN (pid, leader_pid)");
+	@stopped = lines_of($node->safe_psql('postgres', "SELECT pid FROM pg_stat_activity WHERE leader_pid = $pid"));
+	kill 'STOP', @stopped;
+	$gate->quit;
+	wait_for_rest("SELECT state = 'idle' OR coalesce($waits, false) FROM pg_stat_activity WHERE pid = $pid");
+	kill 'CONT', splice @stopped;
+	my ($errors) = end_build();
+	my $result = $errors eq '' ? $node->safe_psql('postgres', q(SELECT checked('few_gpu'))) : $errors;
+	$node->safe_psql('postgres', 'DROP INDEX IF EXISTS few_gpu');
+	return $result;
+}
+
+SKIP:
+{
+	skip 'gpusortd is not installed (make gpusortd)', 1 unless gpusortd_is_installed();
+	$node->safe_psql('postgres', <<'EOT');
+CREATE TABLE few AS SELECT id FROM r WHERE id <= 20000;
+ALTER TABLE few SET (parallel_workers = 2);
+CREATE FUNCTION leader_waits(id bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
+BEGIN
+	IF pg_backend_pid()::text = current_setting('tests.leader', true) THEN
+		PERFORM pg_advisory_xact_lock_shared(1);
+	END IF;
+	RETURN id;
+END $$;
+EOT
+	my ($wrong, $call) = ('', 1);
+	do
+	{
+		my $result = build_with_late_workers($call);
+		$wrong .= " at call $call: $result" if $result ne 'ok';
+		note("lost at call $call: $result, builds by the device: " . builds('cuda'));
+	} while (builds('cuda') == 0 && $call++ < 20);
+	is($wrong, '', 'with a device that is lost at any call and late workers all indexes are built');
+	cmp_ok($call, '>', 3, "of $call calls");
 }
 
 $builder->quit;

@@ -12,7 +12,7 @@ use Test2::API qw(test2_stack);
 use Test::More ();
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(start_node create_rows create_gate create_checked temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
+our @EXPORT = qw(start_node create_rows create_gate create_checked create_phase_waiters temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
 
 # For those who only want to know whether there is a failure: the first one ends the test.
 if ($ENV{GPUSORT_STOP_AT_FAILURE})
@@ -62,6 +62,39 @@ BEGIN
 	PERFORM bt_index_parent_check(name::regclass, true, true);
 	RETURN 'ok';
 END $$;
+EOT
+	return;
+}
+
+# Makes the functions wait_for_phase and cancel_in_phase, the latter of which says when it cancelled; they
+# need the extension.
+sub create_phase_waiters
+{
+	my ($node) = @_;
+
+	$node->safe_psql('postgres', <<"EOT");
+-- Waits until a process is in a phase of its sort and then so many milliseconds longer; false: it was not for some time, or is no more.
+CREATE FUNCTION wait_for_phase(process int, name text, ms float8) RETURNS boolean LANGUAGE plpgsql AS \$\$
+DECLARE
+	now_in text;
+	before text;
+BEGIN
+	FOR i IN 1 .. 20000 LOOP
+		SELECT phase INTO now_in FROM pg_stat_progress_gpusort WHERE pid = process;
+		IF now_in = name THEN
+			PERFORM pg_sleep(ms / 1000);
+			RETURN ms = 0 OR EXISTS (SELECT FROM pg_stat_progress_gpusort WHERE pid = process AND phase = name);
+		END IF;
+		IF now_in IS NULL AND before IS NOT NULL THEN
+			RETURN false;
+		END IF;
+		before := now_in;
+		PERFORM pg_sleep(0.001);
+	END LOOP;
+	RETURN false;
+END \$\$;
+CREATE FUNCTION cancel_in_phase(process int, name text, ms float8) RETURNS timestamptz LANGUAGE sql AS
+	\$\$ SELECT CASE WHEN wait_for_phase(process, name, ms) THEN CASE WHEN pg_cancel_backend(process) THEN clock_timestamp() END END \$\$;
 EOT
 	return;
 }

@@ -21,6 +21,7 @@
 #include "files/merged_rows.h"
 #include "files/run.h"
 #include "files/shared_runs.h"
+#include "files/verified_merge.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
 #ifndef MAX_LEVELS
@@ -35,6 +36,10 @@
 #ifndef MERGE_FAN_IN_MAX
 #define MERGE_FAN_IN_MAX 1024
 #endif
+
+/* Where an order is verified as runs are merged, this part of the memory is for rows being verified. */
+#define VERIFIED_PART 8
+#define VERIFIED_MAX ((Size) 1024 * 1024) /* stays in a processor's cache, and takes a millisecond or few */
 
 /* What an open BufFile takes. */
 #define BUFFILE_MEMORY (BLCKSZ + 256)
@@ -135,7 +140,8 @@ add_run(ExternalSort *external, int level_number, const RunFormat *format)
 {
 	RunLevel *level = &external->levels[level_number];
 
-	Assert(level->nruns < external->fan_in);
+	if (level->nruns >= external->fan_in)
+		elog(ERROR, "gpusort: there is no room for a sorted run on level %d", level_number);
 	if (level->runs == NULL)
 		level->runs = palloc(sizeof(Run *) * external->fan_in);
 	if (level->file == NULL)
@@ -310,7 +316,7 @@ external_sort_memory(const ExternalSort *external)
 
 /* A merger of these runs, with as large buffers as the limit allows beside so many bytes. */
 static Merger *
-begin_merge(ExternalSort *external, Run **runs, int nruns, Size beside)
+begin_merge(ExternalSort *external, Run **runs, int nruns, Size beside, SortKeyComparer *comparer)
 {
 	Size used = external_sort_memory(external) + beside;
 	Size buffer;
@@ -321,7 +327,42 @@ begin_merge(ExternalSort *external, Run **runs, int nruns, Size beside)
 	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
 	sorter_stats_note_memory(external->stats, used + buffer * nruns);
 	external->stats->merge_passes++;
-	return merger_begin(runs, nruns, buffer, external->row_keys, external->comparer);
+	return merger_begin(runs, nruns, buffer, external->row_keys, comparer);
+}
+
+/* Keys that guess at the order have images where they are made of rows, but not where they were written. */
+static bool
+can_guess(const ExternalSort *external, Run **runs, int nruns)
+{
+	if (external->comparer == NULL)
+		return false;
+	for (int i = 0; i < nruns; i++)
+	{
+		if (runs[i]->format.content != RUN_ROWS)
+			return false;
+	}
+	return true;
+}
+
+/* The same for runs whose keys can guess at the order. */
+static VerifiedMerge *
+begin_verified_merge(ExternalSort *external, Run **runs, int nruns)
+{
+	Size window = Min(external->limit / VERIFIED_PART, VERIFIED_MAX);
+	Merger *merger;
+
+	row_keys_make_images(external->row_keys, true);
+	merger = begin_merge(external, runs, nruns, window, NULL);
+	return verified_merge_create(merger, external->comparer, window, external->stats);
+}
+
+/* A merger that goes by comparisons, if keys only guess at the order. */
+static Merger *
+begin_exact_merge(ExternalSort *external, Run **runs, int nruns, Size beside)
+{
+	if (external->comparer != NULL && external->row_keys != NULL)
+		row_keys_make_images(external->row_keys, false);
+	return begin_merge(external, runs, nruns, beside, external->comparer);
 }
 
 static void
@@ -338,6 +379,21 @@ write_merged(Merger *merger, Run *run)
 		else
 			run_write_fixed(run, reader->fixed_key, reader->row);
 	}
+	merger_end(merger);
+}
+
+static void
+write_verified(VerifiedMerge *merge, Run *run)
+{
+	MergedRecord record;
+
+	while (verified_merge_next(merge, &record))
+	{
+		if (run->rows % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		run_write_row(run, record.row);
+	}
+	verified_merge_end(merge);
 }
 
 /* Merges runs that were taken off their levels into one on this level, which has room for it. */
@@ -345,7 +401,6 @@ static void
 merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 {
 	RunContent content = runs[0]->format.content;
-	Merger *merger;
 	Run *run;
 
 	for (int i = 0; i < nruns; i++)
@@ -353,11 +408,21 @@ merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 		if (runs[i]->format.content == RUN_ROWS)
 			content = RUN_ROWS;
 	}
-	merger = begin_merge(external, runs, nruns, 0);
-	run = add_run_of_any(external, level, content);
-	write_merged(merger, run);
+	if (can_guess(external, runs, nruns))
+	{
+		VerifiedMerge *merge = begin_verified_merge(external, runs, nruns);
+
+		run = add_run_of_any(external, level, content);
+		write_verified(merge, run);
+	}
+	else
+	{
+		Merger *merger = begin_exact_merge(external, runs, nruns, 0);
+
+		run = add_run_of_any(external, level, content);
+		write_merged(merger, run);
+	}
 	external->stats->disk_bytes += run->bytes;
-	merger_end(merger);
 }
 
 /* Merges the first nruns runs of a level into one on the next level, which has room for it. */
@@ -441,17 +506,23 @@ take_all_runs(ExternalSort *external, int *nruns)
 	return runs;
 }
 
-/* Begins to merge all runs on the fly. */
+/* Begins to merge all runs on the fly.  Rows that may be read again are merged in a way that has places. */
 static void
 begin_last_merge(ExternalSort *external)
 {
 	int nruns;
 	Run **runs = take_all_runs(external, &nruns);
-	Merger *merger;
 
-	merger = begin_merge(external, runs, nruns, external->random_access ? merged_rows_memory(nruns) : 0);
-	external->result =
-		merged_rows_create(merger, external->key->rows, external->random_access, external->stats);
+	if (!external->random_access && can_guess(external, runs, nruns))
+		external->result = merged_rows_create_verified(begin_verified_merge(external, runs, nruns));
+	else
+	{
+		Size places = external->random_access ? merged_rows_memory(nruns) : 0;
+		Merger *merger = begin_exact_merge(external, runs, nruns, places);
+
+		external->result =
+			merged_rows_create(merger, external->key->rows, external->random_access, external->stats);
+	}
 	pfree(runs);
 }
 
@@ -490,12 +561,12 @@ take_few_runs(ExternalSort *external, int most, int *nruns)
 }
 
 void
-external_sort_publish(ExternalSort *external, int nprocesses)
+external_sort_publish(ExternalSort *external, int most_runs)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	Stopwatch watch = stopwatch_start();
 	int nruns;
-	Run **runs = take_few_runs(external, Max(external->fan_in / nprocesses, 1), &nruns);
+	Run **runs = take_few_runs(external, most_runs, &nruns);
 
 	shared_runs_publish(external->files, external->process, runs, nruns);
 	external->stats->merge_ms += stopwatch_ms(watch);

@@ -60,10 +60,9 @@ extern void external_sort_mark(ExternalSort *external);
 extern void external_sort_restore(ExternalSort *external);
 
 /*
- * Instead of finish: merges runs until there are no more than can be merged at once with as many of each of
- * nprocesses processes, publishes them (shared_runs.h), and ends.
+ * Instead of finish: merges runs until there are so many at most, publishes them (shared_runs.h), and ends.
  */
-extern void external_sort_publish(ExternalSort *external, int nprocesses);
+extern void external_sort_publish(ExternalSort *external, int most_runs);
 
 /* Before finish: takes the runs that so many processes have published, besides its own. */
 extern void external_sort_adopt(ExternalSort *external, FileSet *files, int nprocesses);

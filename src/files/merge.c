@@ -29,7 +29,8 @@ struct Merger
 	uint64 bound;
 	Contender *losers; /* losers[i], 1 <= i < nruns: who lost at inner node i */
 	RunReader *readers;
-	SortKeyComparer *comparer; /* NULL: the keys say the order */
+	SortKeyComparer *comparer; /* NULL: the keys say the order, or guess at it */
+	bool guesses;
 };
 
 /*
@@ -107,7 +108,7 @@ advance_winner(Merger *merger)
 	if (reader->word < merger->bound)
 		return;
 	replay(merger, run);
-	if (merger->winner.run == run && merger->comparer == NULL)
+	if (merger->winner.run == run && merger->comparer == NULL && !merger->guesses)
 		merger->bound = least_loser(merger, run);
 }
 
@@ -160,6 +161,40 @@ merger_next(Merger *merger)
 	reader = &merger->readers[merger->winner.run];
 	return reader->ended ? NULL : reader;
 }
+
+/* ---------------------------------------------------------------- of keys that guess */
+
+void
+merger_guess(Merger *merger)
+{
+	Assert(!merger->started && merger->comparer == NULL);
+	merger->guesses = true;
+}
+
+const RunReader *
+merger_reader(const Merger *merger, int run)
+{
+	return &merger->readers[run];
+}
+
+void
+merger_take(Merger *merger, int run)
+{
+	run_reader_next(&merger->readers[run]);
+}
+
+const RunReader *
+merger_choose_again(Merger *merger, SortKeyComparer *comparer)
+{
+	const RunReader *reader;
+
+	merger->comparer = comparer;
+	merger->winner = play(merger, 1);
+	reader = &merger->readers[merger->winner.run];
+	return reader->ended ? NULL : reader;
+}
+
+/* ---------------------------------------------------------------- places */
 
 int
 merger_runs(const Merger *merger)

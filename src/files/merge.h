@@ -23,6 +23,18 @@ extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *ro
 /* The reader whose current record is the next one of all, good until the next call; NULL at the end. */
 extern const RunReader *merger_next(Merger *merger);
 
+/*
+ * For keys that guess at the order, before the first record: it goes by the guesses, without a comparer.
+ * What is wrong with that can be seen by what the runs' records are, which is that of merger_next, or comes
+ * after it.  A record may be taken out of turn, for which the run goes on to its next one.  Then the next
+ * record of all is chosen again, by the comparer from now on unless that is NULL; it has not been returned
+ * before.
+ */
+extern void merger_guess(Merger *merger);
+extern const RunReader *merger_reader(const Merger *merger, int run);
+extern void merger_take(Merger *merger, int run);
+extern const RunReader *merger_choose_again(Merger *merger, SortKeyComparer *comparer);
+
 /* How many runs it has, and how many rows these have. */
 extern int merger_runs(const Merger *merger);
 extern int64 merger_rows(const Merger *merger);

@@ -25,6 +25,7 @@
 struct MergedRows
 {
 	Merger *merger;
+	VerifiedMerge *verified; /* has the rows, and there is no merger; else NULL */
 	KeyRow *key_row;
 	MemoryContext context;
 	SorterStats *stats;
@@ -65,6 +66,16 @@ merged_rows_create(Merger *merger, KeyRow *key_row, bool random_access, SorterSt
 	return rows;
 }
 
+MergedRows *
+merged_rows_create_verified(VerifiedMerge *merge)
+{
+	MergedRows *rows = palloc0(sizeof(MergedRows));
+
+	rows->verified = merge;
+	rows->context = CurrentMemoryContext;
+	return rows;
+}
+
 Size
 merged_rows_memory(int nruns)
 {
@@ -74,7 +85,10 @@ merged_rows_memory(int nruns)
 void
 merged_rows_end(MergedRows *rows)
 {
-	merger_end(rows->merger);
+	if (rows->verified != NULL)
+		verified_merge_end(rows->verified);
+	else
+		merger_end(rows->merger);
 	if (rows->window != NULL)
 		row_store_drop(rows->window);
 	if (rows->places != NULL)
@@ -165,6 +179,17 @@ row_of_window(MergedRows *rows, int64 row)
 
 /* ---------------------------------------------------------------- reading */
 
+static MinimalTuple
+next_verified_row(MergedRows *rows)
+{
+	MemoryContext old = MemoryContextSwitchTo(rows->context);
+	MergedRecord record;
+	bool found = verified_merge_next(rows->verified, &record);
+
+	MemoryContextSwitchTo(old);
+	return found ? record.row : NULL;
+}
+
 MinimalTuple
 merged_rows_next(MergedRows *rows, bool forward)
 {
@@ -172,6 +197,8 @@ merged_rows_next(MergedRows *rows, bool forward)
 	MemoryContext old;
 	MinimalTuple result;
 
+	if (rows->verified != NULL && forward)
+		return next_verified_row(rows);
 	rows->position = Max(-1, Min(rows->nrows, row));
 	if (row < 0 || row >= rows->nrows)
 		return NULL;

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "files/merge.h"
+#include "files/verified_merge.h"
 #include "key/key_row.h"
 #include "monitor/sort_stats.h"
 
@@ -21,6 +21,9 @@ typedef struct MergedRows MergedRows;
  */
 extern MergedRows *merged_rows_create(Merger *merger, KeyRow *key_row, bool random_access,
 									  SorterStats *stats);
+
+/* The same of rows whose order is verified, which are read once and forwards. */
+extern MergedRows *merged_rows_create_verified(VerifiedMerge *merge);
 
 /* Bytes of memory that they take with random access to so many runs, besides the merger. */
 extern Size merged_rows_memory(int nruns);

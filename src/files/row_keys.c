@@ -38,11 +38,17 @@ row_keys_create(const SortKey *key, TupleDesc desc)
 	RowKeys *keys = palloc0(sizeof(RowKeys));
 	bool is_index = key->index_rows != NULL;
 
-	keys->encoder = key->verified ? sort_key_create_for_comparing(key) : sort_key_create_twin(key);
+	keys->encoder = sort_key_create_twin(key);
 	keys->slot = MakeSingleTupleTableSlot(desc, is_index ? &TTSOpsVirtual : &TTSOpsMinimalTuple);
 	if (is_index)
 		keys->index_desc = index_columns(desc);
 	return keys;
+}
+
+void
+row_keys_make_images(RowKeys *keys, bool make)
+{
+	keys->encoder->without_images = !make;
 }
 
 static inline void

@@ -20,6 +20,9 @@ typedef struct RowKeys RowKeys;
  */
 extern RowKeys *row_keys_create(const SortKey *key, TupleDesc desc);
 
+/* Do keys that guess at the order have their images from now on?  Those that are only compared need none. */
+extern void row_keys_make_images(RowKeys *keys, bool make);
+
 /* The row's fixed key, its words in host order. */
 extern void row_keys_fixed(RowKeys *keys, MinimalTuple row, uint64 *words);
 

@@ -38,16 +38,32 @@ struct RunRanges
 	const RunReader *behind; /* the first row behind the range, which has been read; NULL: it has not */
 };
 
+/* Bytes of memory of a run's places, so many, and of reading there. */
+static Size
+places_memory(int nplaces)
+{
+	/* the second time while splitters are taken */
+	return sizeof(RunPosition) + 2 * sizeof(RunPlace) * nplaces;
+}
+
+int
+run_ranges_runs_each(int nprocesses, Size memory_limit)
+{
+	Size for_files = nprocesses * BUFFILE_MEMORY;
+	Size for_run = BUFFER_MIN + RUN_READER_OVERHEAD + places_memory(RUN_PLACES_MAX);
+	Size nruns = memory_limit > for_files ? (memory_limit - for_files) / for_run : 0;
+
+	return Max(nruns / nprocesses, 1);
+}
+
 /* Bytes of memory of the runs, and of reading them but for the buffers. */
 static Size
 memory_without_buffers(const RunRanges *ranges)
 {
 	Size bytes = 0;
 
-	/* the second time while splitters are taken */
 	for (int i = 0; i < ranges->nruns; i++)
-		bytes += run_reader_overhead(ranges->runs[i]) + sizeof(RunPosition) +
-				 2 * sizeof(RunPlace) * ranges->runs[i]->nplaces;
+		bytes += run_reader_overhead(ranges->runs[i]) + places_memory(ranges->runs[i]->nplaces);
 	return bytes;
 }
 

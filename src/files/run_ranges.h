@@ -14,6 +14,9 @@
 
 typedef struct RunRanges RunRanges;
 
+/* How many runs each of so many processes may publish, that all can be read at once; one at least. */
+extern int run_ranges_runs_each(int nprocesses, Size memory_limit);
+
 /*
  * Of the runs that so many processes have published (shared_runs.h), in CurrentMemoryContext.  memory_limit:
  * bytes for merging.  key must outlive it.

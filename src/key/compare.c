@@ -64,15 +64,6 @@ sort_key_comparer_free(SortKeyComparer *comparer)
 	pfree(comparer);
 }
 
-SortKey *
-sort_key_create_for_comparing(const SortKey *key)
-{
-	SortKey *twin = sort_key_create_twin(key);
-
-	twin->without_images = true;
-	return twin;
-}
-
 /* Stores key->places; returns what is behind them. */
 static uint8 *
 store_places(const SortKey *key, uint8 *dst)

@@ -27,12 +27,6 @@ extern int sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_si
 							Size b_size);
 
 /*
- * Another encoder of the same keys, but without images, in CurrentMemoryContext, as sort_key_create_twin
- * makes it.
- */
-extern SortKey *sort_key_create_for_comparing(const SortKey *key);
-
-/*
  * Writes the key without its images to dst, where there is room for as much as it has now and for
  * SORT_KEY_DROPPED_MORE bytes a column; returns how much that is.
  */

@@ -128,7 +128,7 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 		else if (cols[i].append == sort_key_append_icu)
 			width += 8 + 2 * widths[i];
 		else if (cols[i].append == sort_key_append_libc)
-			width += 8 + (1 + SORT_KEY_IMAGE_FACTOR) * widths[i];
+			width += 3 + sort_key_libc_image_size(widths[i]) + widths[i];
 		else
 			width += 2 + widths[i];
 	}

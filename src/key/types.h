@@ -125,8 +125,8 @@ extern SortKeyEnum *sort_key_enum_create(Oid type);
 /* Four bytes, as an unsigned number, that order the enum's values. */
 extern uint32 sort_key_enum_order(SortKeyEnum *order, Oid value);
 
-/* Bytes of an image for one of its string, about. */
-#define SORT_KEY_IMAGE_FACTOR 7
+/* Bytes that the image of a string of so many bytes has, about. */
+extern double sort_key_libc_image_size(double width);
 
 /* The place where the next "more" bytes of the key go; the caller adds to key->length what it used. */
 static inline uint8 *

@@ -80,6 +80,7 @@ struct Progress
 static const char *const phase_names[] = {[PROGRESS_WAITING] = "waiting for device",
 										  [PROGRESS_READING] = "reading input",
 										  [PROGRESS_SORTING] = "sorting",
+										  [PROGRESS_VERIFYING] = "verifying order",
 										  [PROGRESS_WRITING] = "writing runs",
 										  [PROGRESS_MERGING] = "merging",
 										  [PROGRESS_RETURNING] = "returning rows"};

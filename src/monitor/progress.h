@@ -15,8 +15,9 @@ typedef enum ProgressPhase
 	PROGRESS_WAITING, /* for the device to take the sort */
 	PROGRESS_READING,
 	PROGRESS_SORTING,
-	PROGRESS_WRITING, /* runs */
-	PROGRESS_MERGING, /* them */
+	PROGRESS_VERIFYING, /* the order, where keys only guess at it */
+	PROGRESS_WRITING,	/* runs */
+	PROGRESS_MERGING,	/* them */
 	PROGRESS_RETURNING,
 	PROGRESS_PHASES
 } ProgressPhase;

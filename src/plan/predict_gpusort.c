@@ -284,11 +284,15 @@ count_spill(const SortShape *shape, double rows, double *counts)
 		count_encoding(shape, rows, counts);
 }
 
+/*
+ * Keys that guess at the order are verified once a merge where they are made of rows, else compared in each
+ * level.
+ */
 static void
-count_merge(const SortShape *shape, double levels, double *counts)
+count_merge(const SortShape *shape, double rows, double levels, double *counts)
 {
-	counts[COST_MERGE_LEVEL] += levels;
-	count_verification(shape, levels, counts);
+	counts[COST_MERGE_LEVEL] += rows * levels;
+	count_verification(shape, rows * (runs_have_keys(shape) ? levels : Min(levels, 1)), counts);
 }
 
 /* Runs written, but not sorted; merged, and their rows returned. */
@@ -299,9 +303,9 @@ count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
 	double passes = Max(1, ceil(log(runs) / log(order)));
 
 	count_spill(shape, rows * (passes - 0.5), counts->first);
-	count_merge(shape, rows * Max(0, levels_of(runs) - levels_of(order)), counts->first);
+	count_merge(shape, rows, Max(0, levels_of(runs) - levels_of(order)), counts->first);
 	count_spill(shape, rows * 0.5, counts->rest);
-	count_merge(shape, rows * levels_of(Min(runs, order)), counts->rest);
+	count_merge(shape, rows, levels_of(Min(runs, order)), counts->rest);
 	count_return(shape, rows, true, counts->rest);
 }
 

@@ -244,15 +244,6 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 	return false;
 }
 
-static void
-verify(SortedRows *sorted, const SortKey *key)
-{
-	SortKeyComparer *comparer = sort_key_comparer_create(key);
-
-	sorted->corrected = verify_items(comparer, (StringSortItem *) sorted->items, sorted->nrows);
-	sort_key_comparer_free(comparer);
-}
-
 void
 sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows)
 {
@@ -260,9 +251,16 @@ sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, ui
 	{
 		sorted->own_items = true;
 		make_items(sorted, chunks);
-		if (key->verified)
-			verify(sorted, key);
 	}
+}
+
+void
+sorted_rows_verify(SortedRows *sorted, const SortKey *key)
+{
+	SortKeyComparer *comparer = sort_key_comparer_create(key);
+
+	sorted->corrected = verify_items(comparer, (StringSortItem *) sorted->items, sorted->nrows);
+	sort_key_comparer_free(comparer);
 }
 
 Size

@@ -49,8 +49,12 @@ extern Size sorted_rows_memory(const SortKey *key, uint64 nrows);
 /* Bytes that sorting these rows did take, by one process. */
 extern Size sorted_rows_used(const SortedRows *sorted);
 
-/* Sorts the rows of the chunks, in CurrentMemoryContext. */
+/*
+ * Sorts the rows of the chunks, in CurrentMemoryContext, by their keys.  If these only guess at the order, it
+ * is to be verified and put right then.
+ */
 extern void sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
+extern void sorted_rows_verify(SortedRows *sorted, const SortKey *key);
 
 /*
  * The same by several processes, in steps: sorted_rows_prepare finds out whether there is anything to sort,

@@ -87,6 +87,30 @@ take_out(SortKeyComparer *comparer, StringSortItem *items, uint64 nitems, Aside 
 	return kept;
 }
 
+/* How many of these items, which are in order, come before that one or are equal to it: mostly nearly all. */
+static uint64
+count_up_to(SortKeyComparer *comparer, const StringSortItem *items, uint64 nitems, const StringSortItem *item)
+{
+	uint64 step = 1;
+	uint64 low;
+	uint64 high;
+
+	while (step <= nitems && compare(comparer, &items[nitems - step], item) > 0)
+		step *= 2;
+	low = step <= nitems ? nitems - step + 1 : 0;
+	high = nitems - step / 2;
+	while (low < high)
+	{
+		uint64 middle = low + (high - low) / 2;
+
+		if (compare(comparer, &items[middle], item) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /*
  * Merges items that are in order with those aside, which are as well; behind the items there is room for
  * these.
@@ -94,17 +118,14 @@ take_out(SortKeyComparer *comparer, StringSortItem *items, uint64 nitems, Aside 
 static void
 merge_aside(SortKeyComparer *comparer, StringSortItem *items, uint64 nitems, const Aside *aside)
 {
-	uint64 left = aside->nitems;
-	StringSortItem *dst = items + nitems + left;
-
-	while (left > 0)
+	for (uint64 left = aside->nitems; left > 0; left--)
 	{
-		if ((nitems + left) % INTERRUPTS_EVERY == 0)
-			CHECK_FOR_INTERRUPTS();
-		if (nitems > 0 && compare(comparer, &items[nitems - 1], &aside->items[left - 1]) > 0)
-			*--dst = items[--nitems];
-		else
-			*--dst = aside->items[--left];
+		uint64 before = count_up_to(comparer, items, nitems, &aside->items[left - 1]);
+
+		CHECK_FOR_INTERRUPTS();
+		memmove(items + before + left, items + before, (nitems - before) * sizeof(StringSortItem));
+		items[before + left - 1] = aside->items[left - 1];
+		nitems = before;
 	}
 }
 
@@ -122,25 +143,6 @@ verify_items(SortKeyComparer *comparer, StringSortItem *items, uint64 nitems)
 	return aside.nitems;
 }
 
-/* How many of these items, which are in order, come before that one. */
-static uint64
-count_before(SortKeyComparer *comparer, const StringSortItem *items, uint64 nitems,
-			 const StringSortItem *item)
-{
-	uint64 low = 0;
-
-	while (low < nitems)
-	{
-		uint64 middle = low + (nitems - low) / 2;
-
-		if (compare(comparer, &items[middle], item) < 0)
-			low = middle + 1;
-		else
-			nitems = middle;
-	}
-	return low;
-}
-
 uint64
 verify_join(SortKeyComparer *comparer, StringSortItem *items, uint64 nfirst, uint64 nitems)
 {
@@ -149,7 +151,7 @@ verify_join(SortKeyComparer *comparer, StringSortItem *items, uint64 nfirst, uin
 
 	if (nfirst == 0 || nfirst == nitems || compare(comparer, &items[nfirst - 1], &others[0]) <= 0)
 		return 0;
-	aside.nitems = count_before(comparer, others, nitems - nfirst, &items[nfirst - 1]);
+	aside.nitems = count_up_to(comparer, others, nitems - nfirst, &items[nfirst - 1]);
 	aside.items = MemoryContextAllocHuge(CurrentMemoryContext, aside.nitems * sizeof(StringSortItem));
 	memcpy(aside.items, others, aside.nitems * sizeof(StringSortItem));
 	merge_aside(comparer, items, nfirst, &aside);

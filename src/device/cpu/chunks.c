@@ -126,6 +126,16 @@ grow_chunk_size(CpuSorter *sorter)
 
 /* ---------------------------------------------------------------- sorting and spilling */
 
+static void
+verify_order(CpuSorter *sorter)
+{
+	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_VERIFYING);
+
+	sorted_rows_verify(&sorter->sorted, sorter->key);
+	sorter->stats.corrections += sorter->sorted.corrected;
+	progress_enter(&sorter->base, phase);
+}
+
 void
 cpu_sort_chunks(CpuSorter *sorter)
 {
@@ -133,7 +143,8 @@ cpu_sort_chunks(CpuSorter *sorter)
 
 	cpu_close_open_chunks(sorter);
 	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
-	sorter->stats.corrections += sorter->sorted.corrected;
+	if (sorter->key->verified)
+		verify_order(sorter);
 	note_memory(sorter, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
 	sorter->stats.sort_ms += stopwatch_ms(watch);
 }

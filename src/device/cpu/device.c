@@ -142,7 +142,7 @@ cpu_finish_feed(Sorter *base)
 	progress_enter(base, PROGRESS_SORTING);
 	watch = stopwatch_start();
 	old = MemoryContextSwitchTo(sorter->context);
-	joint_sort(sorter->shared, sorter->process, sorter->key);
+	joint_sort(sorter->shared, sorter->process, sorter->key, base);
 	MemoryContextSwitchTo(old);
 	sorter->stats.sort_ms += share->processes[sorter->process].sort_ms = stopwatch_ms(watch);
 }

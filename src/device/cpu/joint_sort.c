@@ -13,6 +13,7 @@
 #include "postgres.h"
 
 #include "device/cpu/joint_sort.h"
+#include "monitor/progress.h"
 #include "sort/verify.h"
 
 /* Is there room within the limit for all processes to sort these chunks? */
@@ -89,7 +90,7 @@ meet_others(void *arg)
 }
 
 void
-joint_sort(SharedChunks *shared, int process, const SortKey *key)
+joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *sorter)
 {
 	ParallelSortSync sync = {meet_others, &shared->base};
 
@@ -110,6 +111,7 @@ joint_sort(SharedChunks *shared, int process, const SortKey *key)
 	if (key->verified)
 	{
 		sort_share_meet(&shared->base);
+		progress_enter(sorter, PROGRESS_VERIFYING);
 		verify_jointly(shared, process, key);
 	}
 	if (process == 0)

@@ -14,9 +14,9 @@
 /*
  * To be called by every process that entered, when all are through with the input and the sort is closed.
  * Sorts what the chunks hold, if the memory limit allows it and it pays; returns when that is done.  Checks
- * for interrupts.
+ * for interrupts.  sorter: this process's, for the view of its progress.
  */
-extern void joint_sort(SharedChunks *shared, int process, const SortKey *key);
+extern void joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *sorter);
 
 /* In the first process, later: the rows in order, if they were sorted and no more have come since. */
 extern bool joint_sort_result(const SharedChunks *shared, const SortKey *key, SortedRows *sorted);

@@ -162,7 +162,7 @@ joint_spill_finish(CpuSorter *sorter)
 		cpu_spill(sorter);
 	cpu_free_chunks(sorter, &sorter->empty_chunks);
 	cpu_begin_external(sorter);
-	external_sort_publish(sorter->external, shared->base.nentered);
+	external_sort_publish(sorter->external, run_ranges_runs_each(shared->base.nentered, equal_part(shared)));
 	sorter->external = NULL;
 	sorter->published = true;
 	joint_spill_note_memory(sorter, 0);
