@@ -41,6 +41,21 @@ RESET random_page_cost;
 CREATE INDEX ON c (k);
 SELECT uses_gpusort('SELECT * FROM c ORDER BY k') AS all_of_it, uses_gpusort('SELECT * FROM c ORDER BY k LIMIT 100') AS some,
 	uses_gpusort('SELECT * FROM c ORDER BY id') AS table_order;
+-- In the place of an index scan only where it is expected to take three quarters of the time, of which costs tell: by the least number of rows wanted.
+CREATE FUNCTION total_cost(query text, mode text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	PERFORM set_config('gpusort.mode', mode, true);
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	PERFORM set_config('gpusort.mode', 'auto', true);
+	RETURN plan -> 0 -> 'Plan' ->> 'Total Cost';
+END $$;
+SET random_page_cost = 1;
+SELECT total_cost(query, 'auto') / total_cost(query, 'off') BETWEEN 0.65 AND 0.76 AS three_quarters
+FROM (SELECT 'SELECT * FROM c ORDER BY k LIMIT ' || min(n) AS query FROM generate_series(1000, 100000, 1000) AS n WHERE uses_gpusort('SELECT * FROM c ORDER BY k LIMIT ' || n)) AS least;
+RESET random_page_cost;
+DROP FUNCTION total_cost;
 SET work_mem = '4MB';
 SELECT uses_gpusort('SELECT * FROM c ORDER BY k') AS with_files, plan_contains('SELECT * FROM c ORDER BY k', 'Index') AS by_index,
 	uses_gpusort('SELECT * FROM c ORDER BY k, id') AS with_more_files;

@@ -44,7 +44,7 @@ BEGIN
 	RETURN CASE WHEN wrong = '' THEN 'ok, ' || CASE WHEN spilled = 0 THEN 'none' WHEN spilled = n THEN 'all' ELSE 'some' END || ' through files' ELSE wrong END;
 END $$;
 -- Where runs are merged each holds its longest row, whatever the limit; so wide rows need more.
-SELECT check_limits('SELECT * FROM m ORDER BY k', 6144) AS fixed, check_limits('SELECT * FROM m ORDER BY t', 8192) AS variable,
+SELECT check_limits('SELECT * FROM m ORDER BY k', 5632) AS fixed, check_limits('SELECT * FROM m ORDER BY t', 8192) AS variable,
 	check_limits('SELECT * FROM m WHERE id <= 1000 ORDER BY k', 1024) AS few,
 	check_limits('SELECT k, repeat(t, 1000 + id) FROM m WHERE id <= 200 ORDER BY k', 4096, 1024) AS wide,
 	check_limits('SELECT k, t, CASE WHEN id % 5000 = 0 THEN repeat(t, 8000) END FROM m WHERE id <= 20000 ORDER BY k', 5120, 2560) AS some_wide;

@@ -28,6 +28,14 @@
 /* A chunk that could take fewer rows than this is not begun. */
 #define CHUNK_ROWS_MIN 32
 
+/*
+ * Milliseconds that a process which begins to go on alone gives the others to put their chunks: none, but in
+ * tests.
+ */
+#ifndef PAUSE_ALONE
+#define PAUSE_ALONE 0
+#endif
+
 /* This process has so many bytes of chunks and of what sorts them. */
 static void
 note_memory(CpuSorter *sorter, Size bytes)
@@ -285,8 +293,12 @@ cpu_get_chunk(Sorter *base, Size at_least)
 		if (chunk != NULL)
 			return chunk;
 		cpu_take_chunks_over(sorter);
+		cpu_collect_chunks(sorter);
+		for (int i = 0; i < PAUSE_ALONE && sorter->shared->reserved_rows > 0; i++)
+			pg_usleep(1000);
 	}
-	cpu_collect_chunks(sorter);
+	else
+		cpu_collect_chunks(sorter);
 	return sorter->own_chunk = cpu_get_own_chunk(sorter, at_least);
 }
 
