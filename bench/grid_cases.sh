@@ -19,6 +19,8 @@ grid_keys=(
 	'numeric|(n % 1000000000000)::numeric / 100 AS k|k|uniform|77'
 	'text|md5(n::text) COLLATE "C" AS k|k|uniform|54'
 	'icu|md5(n::text) COLLATE "en-US-x-icu" AS k|k|uniform|54'
+	# In a locale of the C library, which make_schema sees to.
+	'locale|md5(n::text) COLLATE gpusort_grid.english AS k|k|uniform|54'
 	# Like the files of packages: long common prefixes, each path about 100 times.
 	"paths|format('/usr/share/doc/packages/group-%s/component-%s/README', p / 100, p % 100) COLLATE \"C\" AS k|k|uniform|34"
 )
@@ -36,17 +38,17 @@ key_field() {
 # Name | keys | how | query.  How: explain (EXPLAIN ANALYZE of the query), ctas (of CREATE TABLE AS), execute
 # ARGUMENT (of a prepared statement with a generic plan), cursor ROWS (DECLARE, MOVE, CLOSE).  {w}, {n} ...:
 # tables, see make_relation; {k}: the key's columns; {rows}: rows of a table.
-all_keys='int8 two duplicates sorted nearly reversed numeric text icu paths'
+all_keys='int8 two duplicates sorted nearly reversed numeric text icu locale paths'
 grid_shapes=(
 	"plain|$all_keys|explain|SELECT * FROM {w} ORDER BY {k}"
-	'narrow_1|int8 sorted nearly numeric text|explain|SELECT k FROM {n} ORDER BY k'
+	'narrow_1|int8 sorted nearly numeric text locale|explain|SELECT k FROM {n} ORDER BY k'
 	'narrow_2|int8 two duplicates reversed text|explain|SELECT * FROM {n} ORDER BY {k}'
 	'ctas|int8 text|ctas|SELECT * FROM {w} ORDER BY {k}'
 	'filter|int8|explain|SELECT * FROM {w} WHERE id % 10 = 0 ORDER BY {k}'
-	'limit_10|int8 reversed text icu|explain|SELECT * FROM {w} ORDER BY {k} LIMIT 10'
+	'limit_10|int8 reversed text icu locale|explain|SELECT * FROM {w} ORDER BY {k} LIMIT 10'
 	'limit_1000|int8 reversed paths|explain|SELECT * FROM {w} ORDER BY {k} LIMIT 1000'
 	'limit_tenth|int8 text paths|explain|SELECT * FROM {w} ORDER BY {k} LIMIT {rows} / 10'
-	'limit_half|int8 sorted text|explain|SELECT * FROM {w} ORDER BY {k} LIMIT {rows} / 2'
+	'limit_half|int8 sorted text locale|explain|SELECT * FROM {w} ORDER BY {k} LIMIT {rows} / 2'
 	'limit_narrow|int8 duplicates|explain|SELECT * FROM {n} ORDER BY {k} LIMIT {rows} / 5'
 	'limit_offset|int8 text|explain|SELECT * FROM {w} ORDER BY {k} LIMIT 100 OFFSET {rows} / 4'
 	'limit_select|int8 text|explain|SELECT * FROM {w} ORDER BY {k} LIMIT (SELECT 10)'
@@ -57,7 +59,7 @@ grid_shapes=(
 	'generic_10|int8 text|execute 10|SELECT * FROM {w} ORDER BY {k} LIMIT $1'
 	'generic_half|int8|execute {rows} / 2|SELECT * FROM {w} ORDER BY {k} LIMIT $1'
 	'cursor_100|int8 text|cursor 100|SELECT * FROM {w} ORDER BY {k}'
-	'cursor_all|int8 text|cursor ALL|SELECT * FROM {w} ORDER BY {k}'
+	'cursor_all|int8 text locale|cursor ALL|SELECT * FROM {w} ORDER BY {k}'
 	'exists|int8|explain|SELECT EXISTS (SELECT * FROM {w} ORDER BY {k} OFFSET 10)'
 	'distinct|int8 duplicates text|explain|SELECT DISTINCT {k} FROM {n} ORDER BY {k}'
 	'group|int8 duplicates paths|explain|SELECT {k}, count(*) FROM {n} GROUP BY {k} ORDER BY {k}'
@@ -106,6 +108,12 @@ list_grid() {
 }
 
 # ---- tables ----
+
+# Makes the schema for a key's tables; false if the server's machine lacks the locale that the key is in.
+make_schema() {
+	sql -c 'DROP SCHEMA IF EXISTS gpusort_grid CASCADE' -c 'CREATE SCHEMA gpusort_grid'
+	[ "$1" != locale ] || sql -c "CREATE COLLATION gpusort_grid.english (provider = libc, locale = 'en_US.UTF-8')"
+}
 
 # The columns of the rows of a key, as a table is made of them.
 wide_columns() { echo "$(key_field "$1" 2 "$2"), i AS id, repeat('x', $(key_field "$1" 5 "$2")) AS pad"; }

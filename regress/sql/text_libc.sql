@@ -138,6 +138,15 @@ SELECT corrections('SELECT * FROM cases ORDER BY accents COLLATE english') < 60 
 	corrections('SELECT * FROM cases ORDER BY digraphs COLLATE czech') < 600 AS digraphs;
 DROP TABLE cases;
 
+-- What is expected of them, in milliseconds: PostgreSQL's and ours.
+ANALYZE md5s;
+SELECT round(postgresql_ms::numeric, 1) AS postgresql, round(expected_ms::numeric, 1) AS ours FROM gpusort_check('SELECT * FROM md5s ORDER BY t COLLATE english');
+
+-- A LIMIT drops no rows, so few of many are left to PostgreSQL.
+SET gpusort.mode = auto;
+SELECT wanted, taken, reason FROM unnest('{10,3000}'::int[]) AS wanted, gpusort_check('SELECT * FROM md5s ORDER BY t COLLATE english LIMIT ' || wanted);
+SET gpusort.mode = force;
+
 -- Keys are short enough: of PostgreSQL's sort these strings take 104 bytes of memory, too.
 CREATE FUNCTION is_in_memory(query text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE

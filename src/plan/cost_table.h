@@ -4,7 +4,8 @@
  *
  * AMD EPYC, 2 cores, 2026-11-22.  PostgreSQL 15.18 (Debian 15.18-0+deb12u1), device cpu; 442 sorts.  Ratio of
  * the two times, expected against measured: off by 13 % in the median, 34 % at the 90th percentile.  Terms of
- * the cuda device: NVIDIA H200, 16 cores, 2026-11-22; 30 sorts.
+ * the cuda device: NVIDIA H200, 16 cores, 2026-11-22; 30 sorts.  Terms of text that the C library compares:
+ * 68 sorts, later that day; off by 12 % in the median, 50 % at the 90th percentile.
  */
 #ifndef GPUSORT_PLAN_COST_TABLE_H
 #define GPUSORT_PLAN_COST_TABLE_H
@@ -51,10 +52,12 @@ static const double cost_table[COST_TERMS] = {
 	[COST_PG_TIE_TEXT] = 5.301,
 	/* the same, more for strings in ICU collations */
 	[COST_PG_TIE_ICU] = 36.52,
-	/* the same, more for strings that the C library compares, not measured */
-	[COST_PG_TIE_LIBC] = 55,
-	/* a byte of one that is looked at, in locales other than C.UTF-8, not measured */
-	[COST_PG_TIE_LIBC_BYTE] = 5,
+	/* the same, more for strings that the C library compares */
+	[COST_PG_TIE_LIBC] = 6.197,
+	/* a byte of one that is looked at, in locales other than C.UTF-8 */
+	[COST_PG_TIE_LIBC_BYTE] = 3.281,
+	/* the same, more if the rows are in no order and more than a cache */
+	[COST_PG_TIE_LIBC_FAR] = 44.1,
 	/* the same, more if the rows are in no order and more than a cache */
 	[COST_PG_TIE_FAR] = 23.27,
 	/* a row looked at by a top-N heapsort, beyond putting it and comparing it once */
@@ -119,14 +122,16 @@ static const double cost_table[COST_TERMS] = {
 	[COST_KEY_BYTE] = 0.1061,
 	/* a byte of a string in an ICU collation, more */
 	[COST_ICU_BYTE] = 1.947,
-	/* an image of a string made by the C library, not measured */
-	[COST_ENCODE_LIBC] = 10,
-	/* a byte of the string, not measured */
-	[COST_LIBC_BYTE] = 19,
-	/* two strings beside each other compared by the C library, not measured */
-	[COST_VERIFY] = 80,
-	/* a byte of one that is looked at, in locales other than C.UTF-8, not measured */
-	[COST_VERIFY_BYTE] = 14,
+	/* an image of a string made by the C library */
+	[COST_ENCODE_LIBC] = 0,
+	/* a byte of the string */
+	[COST_LIBC_BYTE] = 2.249,
+	/* two strings beside each other compared by the C library */
+	[COST_VERIFY] = 20.22,
+	/* a byte of one that is looked at, in locales other than C.UTF-8 */
+	[COST_VERIFY_BYTE] = 6.457,
+	/* the same, more if the rows are in no order and more than a cache */
+	[COST_VERIFY_FAR] = 143.5,
 	/* a row with a key of fixed width sorted */
 	[COST_SORT_FIXED] = 11,
 	/* a level of them */

@@ -205,9 +205,12 @@ bytes_behind_ties(const SortShape *shape, double rows)
 	return Max(0, key->width / 8 - 1);
 }
 
-/* Counts rows compared by the columns that the C library compares, if the order is verified. */
+/*
+ * Counts rows compared by the columns that the C library compares, if the order is verified; such a part of
+ * them is far away.
+ */
 static void
-count_verification(const SortShape *shape, double times, double *counts)
+count_verification(const SortShape *shape, double times, double far, double *counts)
 {
 	for (int i = 0; i < shape->nkeys && shape->verified; i++)
 	{
@@ -216,6 +219,7 @@ count_verification(const SortShape *shape, double times, double *counts)
 		if (key->class != KEY_LIBC && key->class != KEY_LIBC_BYTES)
 			continue;
 		counts[COST_VERIFY] += times;
+		counts[COST_VERIFY_FAR] += times * far;
 		counts[COST_VERIFY_BYTE] += times * compared_bytes(key, shape->rows);
 		if (key_values(key, shape->rows) >= shape->rows)
 			break;
@@ -228,7 +232,7 @@ count_sort(const SortShape *shape, double rows, double times, double *counts)
 	const SortKeyShape *key = &shape->keys[0];
 	double levels = levels_of(different_rows(shape, rows)) + 1;
 
-	count_verification(shape, times, counts);
+	count_verification(shape, times, share_far(shape, rows * stored_bytes(shape)), counts);
 	if ((shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED) && !shape->verified)
 		return;
 	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
@@ -292,7 +296,7 @@ static void
 count_merge(const SortShape *shape, double rows, double levels, double *counts)
 {
 	counts[COST_MERGE_LEVEL] += rows * levels;
-	count_verification(shape, rows * (runs_have_keys(shape) ? levels : Min(levels, 1)), counts);
+	count_verification(shape, rows * (runs_have_keys(shape) ? levels : Min(levels, 1)), 0, counts);
 }
 
 /* Runs written, but not sorted; merged, and their rows returned. */

@@ -118,6 +118,7 @@ count_ties(const SortKeyShape *key, double rows, double times, double far, doubl
 	else if (is_libc(key))
 	{
 		counts[COST_PG_TIE_LIBC] += times;
+		counts[COST_PG_TIE_LIBC_FAR] += times * far;
 		counts[COST_PG_TIE_LIBC_BYTE] += times * compared_bytes(key, rows);
 	}
 }
