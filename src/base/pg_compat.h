@@ -150,6 +150,36 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 	 (path)->total_cost += (disabled) ? disable_cost : 0)
 #endif
 
+/* The copy of a path above an input that was exchanged for another one; before 18 its costs say that. */
+#if PG_VERSION_NUM >= 180000
+#define path_exchange_disabled(path, old_input, new_input) \
+	((path)->disabled_nodes += (new_input)->disabled_nodes - (old_input)->disabled_nodes)
+#else
+#define path_exchange_disabled(path, old_input, new_input) ((void) 0)
+#endif
+
+/* A merge join may sort its outer input incrementally from 18 on: so many columns come in order. */
+#if PG_VERSION_NUM < 180000
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+
+#define initial_cost_mergejoin(root, workspace, type, clauses, outer, inner, outer_keys, inner_keys,     \
+							   presorted_keys, extra)                                                    \
+	((void) (presorted_keys), (initial_cost_mergejoin) ((root), (workspace), (type), (clauses), (outer), \
+														(inner), (outer_keys), (inner_keys), (extra)))
+#define create_mergejoin_path(root, rel, type, workspace, extra, outer, inner, restricts, pathkeys,       \
+							  required_outer, clauses, outer_keys, inner_keys, presorted_keys)            \
+	((void) (presorted_keys),                                                                             \
+	 (create_mergejoin_path) ((root), (rel), (type), (workspace), (extra), (outer), (inner), (restricts), \
+							  (pathkeys), (required_outer), (clauses), (outer_keys), (inner_keys)))
+#endif
+
+/* What removes duplicates of sorted rows has its old name up to 18. */
+#if PG_VERSION_NUM >= 190000
+#define UpperUniquePath UniquePath
+#define T_UpperUniquePath T_UniquePath
+#endif
+
 /* Does EXPLAIN name a column's table? With more than one, but what GROUP BY computes is one from 18 on. */
 #if PG_VERSION_NUM >= 180000
 #include "nodes/parsenodes.h"

@@ -1,6 +1,6 @@
 /*
  * plan/rival.c
- *		PostgreSQL's own path for an ORDER BY, which a GpuSort has to be faster than.
+ *		PostgreSQL's own path for a sort, which a GpuSort has to be faster than.
  */
 #include "postgres.h"
 
@@ -75,12 +75,12 @@ cheapest_path(const RelOptInfo *rel, double fraction, bool sorting_only)
 	return best;
 }
 
-/* What the path sorts, itself or in its processes, if it does. */
-static void
-describe(const RelOptInfo *input_rel, Rival *rival)
+void
+rival_describe(const RelOptInfo *input_rel, const Path *path, Rival *rival)
 {
-	const Path *sort = rival->path;
+	const Path *sort = path_below_projection(path);
 
+	rival->path = sort;
 	rival->processes = 1;
 	rival->columns_in_order = 0;
 	if (IsA(sort, GatherMergePath))
@@ -110,7 +110,6 @@ rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fr
 
 	if (path == NULL || !(path_sorts(path) || path_fetches_by_index(path)))
 		return false;
-	rival->path = path_below_projection(path);
-	describe(input_rel, rival);
+	rival_describe(input_rel, path, rival);
 	return true;
 }

@@ -1,6 +1,6 @@
 /*
  * plan/rival.h
- *		PostgreSQL's own path for an ORDER BY, which a GpuSort has to be faster than.
+ *		PostgreSQL's own path for a sort, which a GpuSort has to be faster than.
  *
  * That is one which sorts, or an index scan that gives the rows in order.
  */
@@ -26,6 +26,12 @@ extern bool path_sorts(const Path *path);
 
 /* The path that is there but for the output columns. */
 extern const Path *path_below_projection(const Path *path);
+
+/*
+ * Fills the rival with a path that sorts input_rel's rows, itself or in its processes, or has them in order
+ * by an index.
+ */
+extern void rival_describe(const RelOptInfo *input_rel, const Path *path, Rival *rival);
 
 /*
  * The path of ordered_rel that PostgreSQL would choose, of those that sort if sorting_only is set, for so

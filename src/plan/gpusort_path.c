@@ -1,0 +1,404 @@
+/*
+ * plan/gpusort_path.c
+ *		A GpuSort as a path of the planner's.
+ *
+ * The path's only child is a Sort path, made by the planner's own functions, over the real input: so that the
+ * planner works out the sort columns of the plan as it would for its own sort.  PlanCustomPath then takes the
+ * Sort node's place.
+ *
+ * Where the input has a partial path, a GpuSort may stand over a Gather of GpuSortFeed over that: several
+ * processes feed one sort then.  Of one process or several, and of the devices, the fastest is taken.
+ *
+ * Nodes are complete when PlanCustomPath has made them: planner_hook may not even see the plans, if another
+ * extension has one, too.
+ */
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+
+#include "base/guc.h"
+#include "base/pg_compat.h"
+#include "key/sort_key.h"
+#include "plan/choice.h"
+#include "plan/cost.h"
+#include "plan/gpusort_path.h"
+#include "plan/pathkeys.h"
+#include "plan/shape.h"
+#include "plan/sort_plan.h"
+#include "service/state.h"
+
+/* ---------------------------------------------------------------- volatile inputs */
+
+static bool query_is_volatile(PlannerInfo *root);
+
+/* Is there a subquery among the node's expressions that is volatile? These are SubPlans by now. */
+static bool
+has_volatile_subplan(Node *node, void *root)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, SubPlan) &&
+		query_is_volatile(list_nth(((PlannerInfo *) root)->glob->subroots, ((SubPlan *) node)->plan_id - 1)))
+		return true;
+	return expression_tree_walker(node, has_volatile_subplan, root);
+}
+
+/* Could evaluating this part of the query once more give other rows, or do something twice? */
+static bool
+is_volatile(Query *query, PlannerInfo *root)
+{
+	return contain_volatile_functions((Node *) query) ||
+		   query_tree_walker(query, has_volatile_subplan, root,
+							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+}
+
+static bool
+query_is_volatile(PlannerInfo *root)
+{
+	return is_volatile(root->parse, root);
+}
+
+/*
+ * The same of what is below the query's sort, whose input has these columns: not the LIMIT, nor what of the
+ * output is computed from the sorted rows.  Columns that the query groups or sorts by are below it.
+ */
+static bool
+sort_input_is_volatile(PlannerInfo *root, List *columns)
+{
+	Query below = *root->parse;
+	ListCell *cell;
+
+	below.limitOffset = below.limitCount = NULL;
+	below.targetList = NIL;
+	foreach(cell, root->parse->targetList)
+	{
+		if (lfirst_node(TargetEntry, cell)->ressortgroupref != 0)
+			below.targetList = lappend(below.targetList, lfirst(cell));
+	}
+	return is_volatile(&below, root) || contain_volatile_functions((Node *) columns) ||
+		   has_volatile_subplan((Node *) columns, root);
+}
+
+/* ---------------------------------------------------------------- candidates */
+
+/* A GpuSort that might be made, and how long it would take. */
+typedef struct Candidate
+{
+	bool found;	   /* false: there is none */
+	Path *partial; /* what several processes would read, or NULL */
+	SortShape shape;
+	PathTime time;
+} Candidate;
+
+/* How long the cpu device would take for it. */
+static double
+candidate_cpu_ms(const Candidate *candidate)
+{
+	SortShape shape = candidate->shape;
+
+	shape.on_gpu = false;
+	return sort_time_total(&shape, predict_gpusort(&shape));
+}
+
+/* Is the GpuSort expected to be faster on the cuda device than on the cpu device, whichever was chosen? */
+static bool
+is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
+{
+	SortShape shape = candidate->shape;
+	PathTime other;
+
+	shape.on_gpu = !shape.on_gpu;
+	other = cost_time_gpusort(yardstick, &shape, candidate->partial != NULL ? candidate->partial : input);
+	return shape.on_gpu == (other.wanted < candidate->time.wanted);
+}
+
+/*
+ * How many rows a LIMIT must want, at least, for the cuda device to be expected to be the faster one, to a
+ * power of 2; 0: whatever it wants, -1: never.  The planner has to guess what many a LIMIT wants; when the
+ * sort begins it is known.
+ */
+static double
+rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
+{
+	Candidate limited = *candidate;
+	double least = -1;
+
+	if (!sort_may_use_gpu())
+		return -1;
+	for (double wanted = Max(1, yardstick->shape.rows); wanted >= 1; wanted /= 2)
+	{
+		limited.shape.wanted = wanted;
+		limited.time = cost_time_gpusort(yardstick, &limited.shape,
+										 candidate->partial != NULL ? candidate->partial : input);
+		if (!is_faster_on_gpu(&limited, yardstick, input))
+			return least;
+		least = wanted;
+	}
+	return 0;
+}
+
+/*
+ * Predicts a GpuSort on one device, by one process or, over a partial path, by several; keeps it if it is the
+ * fastest so far.
+ */
+static void
+consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, bool on_gpu, Candidate *best)
+{
+	Candidate candidate = {.found = true, .partial = partial, .shape = yardstick->shape};
+
+	candidate.shape.processes = 1;
+	if (partial != NULL)
+		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
+	candidate.shape = shape_for_gpusort(&candidate.shape);
+	candidate.shape.on_gpu = on_gpu;
+	candidate.shape.device_memory = gpu_service_device_memory();
+	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
+		return;
+	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : input);
+	if (!best->found || candidate.time.wanted < best->time.wanted)
+		*best = candidate;
+}
+
+/*
+ * The fastest GpuSort on the devices that the settings allow: the cuda device where it is there, or is asked
+ * for, and keys say the order.
+ */
+static Candidate
+fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick)
+{
+	Candidate best = {.found = false};
+	bool with_gpu = sort_may_use_gpu() && !yardstick->shape.verified;
+	bool with_cpu = !with_gpu || gpusort_backend != GPUSORT_BACKEND_CUDA;
+
+	for (int on_gpu = with_cpu ? 0 : 1; on_gpu <= (with_gpu ? 1 : 0); on_gpu++)
+	{
+		consider_candidate(yardstick, sort->input, NULL, on_gpu, &best);
+		if (sort->partial != NULL)
+			consider_candidate(yardstick, sort->input, sort->partial, on_gpu, &best);
+	}
+	return best;
+}
+
+/* ---------------------------------------------------------------- plans */
+
+/* The GpuSort that is made above it completes it. */
+static Plan *
+plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
+			   List *custom_plans)
+{
+	return &sort_plan_feed(linitial(custom_plans), tlist)->scan.plan;
+}
+
+/*
+ * The columns (resnos) of an output that are there for the sort alone: those of the query's output that it
+ * does not return.  NULL also if this is not the query's output, but what that is computed from.
+ */
+static Bitmapset *
+find_sort_junk(const PlannerInfo *root, List *output)
+{
+	Bitmapset *junk = NULL;
+	ListCell *output_cell;
+	ListCell *query_cell;
+
+	if (list_length(output) != list_length(root->processed_tlist))
+		return NULL;
+	forboth(output_cell, output, query_cell, root->processed_tlist)
+	{
+		const TargetEntry *column = lfirst_node(TargetEntry, output_cell);
+		const TargetEntry *wanted = lfirst_node(TargetEntry, query_cell);
+
+		if (!equal(column->expr, wanted->expr))
+			return NULL;
+		if (wanted->resjunk && wanted->ressortgroupref != 0)
+			junk = bms_add_member(junk, column->resno);
+	}
+	return junk;
+}
+
+static Plan *
+plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
+				  List *custom_plans)
+{
+	const Path *sorted = linitial(best_path->custom_paths);
+	bool for_order_by = intVal(list_nth(best_path->custom_private, 6)) != 0;
+	SortPlanOptions options =
+		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
+		 .output_is_used = !for_order_by || root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
+		 .sort_junk = find_sort_junk(root, tlist),
+		 .restartable = !sort_input_is_volatile(root, sorted->pathtarget->exprs),
+		 .is_faster_on_gpu = intVal(linitial(best_path->custom_private)) != 0,
+		 .key_bytes = intVal(lsecond(best_path->custom_private)),
+		 .expected_ms = floatVal(lthird(best_path->custom_private)),
+		 .postgres_ms = floatVal(lfourth(best_path->custom_private)),
+		 .cpu_ms = floatVal(list_nth(best_path->custom_private, 4)),
+		 .rows_for_gpu = floatVal(list_nth(best_path->custom_private, 5))};
+	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
+
+	plan->flags = best_path->flags;
+	return &plan->scan.plan;
+}
+
+/* ---------------------------------------------------------------- paths */
+
+static const CustomPathMethods path_methods = {.CustomName = GPUSORT_NODE_NAME,
+											   .PlanCustomPath = plan_gpusort_path};
+
+static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_NODE_NAME,
+													.PlanCustomPath = plan_feed_path};
+
+/* What a path says of its GpuSort. */
+static List *
+candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
+{
+	const Path *input = sort->input;
+	double expected = sort_time_total(&candidate->shape, candidate->time.sort);
+	double expected_of_postgres = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
+
+	List *private =
+		list_make5(makeInteger(is_faster_on_gpu(candidate, yardstick, input)),
+				   makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
+				   makeFloat(psprintf("%.3f", expected)), makeFloat(psprintf("%.3f", expected_of_postgres)),
+				   makeFloat(psprintf("%.3f", candidate_cpu_ms(candidate))));
+
+	private = lappend(private, makeFloat(psprintf("%.0f", rows_for_gpu(candidate, yardstick, input))));
+	return lappend(private, makeInteger(sort->for_order_by));
+}
+
+/*
+ * The partial path's rows, fed to a sort above the Gather that is returned; their costs are a part of the
+ * sort's.
+ */
+static Path *
+create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
+{
+	CustomPath *feed = makeNode(CustomPath);
+	Path *partial = candidate->partial;
+	double passed_rows = predict_passed_rows(&candidate->shape);
+
+	feed->path.pathtype = T_CustomScan;
+	feed->path.parent = sort->rel;
+	feed->path.pathtarget = partial->pathtarget;
+	feed->path.parallel_aware = true;
+	feed->path.parallel_safe = true;
+	feed->path.parallel_workers = partial->parallel_workers;
+	feed->path.rows = partial->rows;
+	feed->path.startup_cost = feed->path.total_cost = partial->total_cost;
+	feed->custom_paths = list_make1(partial);
+	feed->methods = &feed_path_methods;
+	path_inherit_disabled(&feed->path, partial, false);
+	return (Path *) create_gather_path(sort->root, sort->rel, &feed->path, partial->pathtarget, NULL,
+									   &passed_rows);
+}
+
+/* A GpuSort over this input, which is the sort's own or feeds it, its cost not set. */
+static CustomPath *
+create_path_over(const SortToOffer *sort, Path *input)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = sort->rel;
+	path->path.pathtarget = input->pathtarget;
+	path->path.parallel_safe = sort->rel->consider_parallel && input->parallel_safe;
+	path->path.pathkeys = sort->pathkeys;
+	path->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
+	path->custom_paths = list_make1(create_sort_path(sort->root, sort->rel, input, sort->pathkeys, -1.0));
+	path->methods = &path_methods;
+	return path;
+}
+
+/*
+ * What is saved of a Gather's time is a part of the sort's costs; where the path competes with others than
+ * sorts, it must not look cheaper than its own input for that.
+ */
+static void
+keep_above_input(Path *path, const Path *input)
+{
+	path->startup_cost = Max(path->startup_cost, input->total_cost);
+	path->total_cost = Max(path->total_cost, path->startup_cost);
+}
+
+static CustomPath *
+create_path(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
+{
+	Path *input = candidate->partial != NULL ? create_feeding_gather(sort, candidate) : sort->input;
+	CustomPath *path = create_path_over(sort, input);
+
+	path->custom_private = candidate_to_private(sort, candidate, yardstick);
+	cost_set(yardstick, &candidate->time, &path->path);
+	if (!sort->for_order_by)
+		keep_above_input(&path->path, candidate->partial != NULL ? candidate->partial : sort->input);
+	if (candidate->partial != NULL)
+	{
+		/* EXPLAIN should not show an input that is dearer than what reads it */
+		input->total_cost = Min(input->total_cost, path->path.startup_cost);
+		input->startup_cost = Min(input->startup_cost, input->total_cost);
+	}
+	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
+	return path;
+}
+
+/* What is known of the sort, whoever does it. */
+static void
+describe_sort(const SortToOffer *sort, const SortColumnSpec *columns, SortShape *shape)
+{
+	const PathTarget *target = sort->input->pathtarget;
+	int ncolumns = list_length(sort->pathkeys);
+	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
+
+	for (int i = 0; i < ncolumns; i++)
+		stats[i] = column_stats_of_expr(sort->root, list_nth(target->exprs, columns[i].attno - 1));
+	memset(shape, 0, sizeof(*shape));
+	shape->rows = sort->input->rows;
+	shape->width = target->width;
+	(void) shape_init(shape, list_length(target->exprs), ncolumns, columns, stats,
+					  path_below_projection(sort->input)->pathtype == T_SeqScan);
+	shape->wanted = sort->wanted;
+}
+
+bool
+sort_may_be_offered(const Path *input, List *pathkeys)
+{
+	return input->param_info == NULL && sort_has_rows_enough(input->rows) &&
+		   !pathkeys_contained_in(pathkeys, input->pathkeys);
+}
+
+Path *
+partial_input(const RelOptInfo *rel, List *pathkeys)
+{
+	Path *partial;
+
+	if (!rel->consider_parallel || rel->partial_pathlist == NIL)
+		return NULL;
+	partial = linitial(rel->partial_pathlist);
+	if (partial->parallel_workers <= 0 || pathkeys_contained_in(pathkeys, partial->pathkeys))
+		return NULL;
+	return partial;
+}
+
+CustomPath *
+gpusort_path(const SortToOffer *sort, const Rival *rival)
+{
+	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * list_length(sort->pathkeys));
+	const PathTarget *target = sort->input->pathtarget;
+	SortShape shape;
+	CostYardstick yardstick;
+	Candidate candidate;
+
+	if (!pathkeys_supported(sort->pathkeys, target, columns) || sort_repeats_volatile(target->exprs))
+		return NULL;
+	describe_sort(sort, columns, &shape);
+	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
+	candidate = fastest_candidate(sort, &yardstick);
+	if (!candidate.found ||
+		!(gpusort_mode == GPUSORT_MODE_FORCE || cost_is_lower(&yardstick, &candidate.time)))
+		return NULL;
+	return create_path(sort, &candidate, &yardstick);
+}

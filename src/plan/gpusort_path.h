@@ -1,0 +1,40 @@
+/*
+ * plan/gpusort_path.h
+ *		A GpuSort as a path of the planner's.
+ */
+#ifndef GPUSORT_PLAN_GPUSORT_PATH_H
+#define GPUSORT_PLAN_GPUSORT_PATH_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+#include "plan/rival.h"
+
+/* A sort that a GpuSort might do. */
+typedef struct SortToOffer
+{
+	PlannerInfo *root;
+	RelOptInfo *rel; /* that the sorted rows belong to */
+	Path *input;	 /* the cheapest one of a single process */
+	Path *partial;	 /* what several processes would read, or NULL */
+	List *pathkeys;
+	double fraction;   /* what part of the rows the query wants, up to 1 */
+	double wanted;	   /* the most rows that a LIMIT above lets through; -1: all */
+	bool with_ties;	   /* is that one which PostgreSQL's sort isn't told? */
+	bool for_order_by; /* is it the query's own order, so that its sort columns may be there for it alone? */
+} SortToOffer;
+
+/* Are there rows enough in this input for a sort of them to be offered, and are they not in such an order? */
+extern bool sort_may_be_offered(const Path *input, List *pathkeys);
+
+/* The path of rel whose rows several processes could feed to such a sort, or NULL. */
+extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
+
+/*
+ * The fastest GpuSort, if the keys can be sorted by and it is expected to be faster than the rival, or the
+ * mode is force; else NULL.  It is not added to any rel's paths.
+ */
+extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival);
+
+#endif /* GPUSORT_PLAN_GPUSORT_PATH_H */

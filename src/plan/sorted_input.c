@@ -1,0 +1,186 @@
+/*
+ * plan/sorted_input.c
+ *		Offering a GpuSort below what a query does with sorted rows: window functions, groupings, DISTINCT.
+ *
+ * The planner has made its own paths for these when create_upper_paths_hook is called, chains of nodes with
+ * one input each.  Of those that sort the rows of the input relation, in one process or below a Gather Merge,
+ * the cheapest is taken once more, with a GpuSort in the place of the sort, and with the costs that follow
+ * from that.  So nothing of what the planner knows of groups and windows is worked out a second time, and the
+ * new path is chosen if it is cheaper than all others, those that hash included.
+ */
+#include "postgres.h"
+
+#include "optimizer/pathnode.h"
+
+#include "base/guc.h"
+#include "base/pg_compat.h"
+#include "plan/choice.h"
+#include "plan/cost.h"
+#include "plan/gpusort_path.h"
+#include "plan/rival.h"
+#include "plan/sorted_input.h"
+
+/* A path above a sort, and where the sort stands below it. */
+typedef struct Chain
+{
+	Path *top;	/* NULL: there is none */
+	Path *sort; /* what a GpuSort can take the place of: a Sort, or an input that comes by a Gather Merge */
+} Chain;
+
+/* ---------------------------------------------------------------- chains of paths */
+
+/*
+ * Where a path of a kind that returns what it computes from sorted rows has its input; NULL: of no such kind.
+ */
+static Path **
+input_of(Path *path, Size *size)
+{
+	switch (nodeTag(path))
+	{
+		case T_WindowAggPath:
+			*size = sizeof(WindowAggPath);
+			return &((WindowAggPath *) path)->subpath;
+		case T_AggPath:
+			*size = sizeof(AggPath);
+			return &((AggPath *) path)->subpath;
+		case T_GroupPath:
+			*size = sizeof(GroupPath);
+			return &((GroupPath *) path)->subpath;
+		case T_UpperUniquePath:
+			*size = sizeof(UpperUniquePath);
+			return &((UpperUniquePath *) path)->subpath;
+		case T_ProjectionPath:
+			*size = sizeof(ProjectionPath);
+			return &((ProjectionPath *) path)->subpath;
+		case T_SortPath:
+			*size = sizeof(SortPath);
+			return &((SortPath *) path)->subpath;
+		case T_IncrementalSortPath:
+			*size = sizeof(IncrementalSortPath);
+			return &((IncrementalSortPath *) path)->spath.subpath;
+		default:
+			return NULL;
+	}
+}
+
+/* Finds the sort of input_rel's rows in the chain that the path is the top of. */
+static bool
+find_sort(Path *path, const RelOptInfo *input_rel, Chain *chain)
+{
+	Path *above = NULL;
+	Path **input;
+	Size size;
+
+	chain->top = path;
+	while (path->parent != input_rel)
+	{
+		input = input_of(path, &size);
+		if (input == NULL)
+			return false;
+		above = path;
+		path = *input;
+	}
+	if (above == NULL)
+		return false;
+	chain->sort = IsA(above, SortPath) || IsA(above, IncrementalSortPath) ? above : path;
+	return chain->sort == above || (IsA(path_below_projection(path), GatherMergePath) && path_sorts(path));
+}
+
+static Chain
+cheapest_chain(const RelOptInfo *input_rel, const RelOptInfo *output_rel, double fraction)
+{
+	Chain best = {.top = NULL};
+	ListCell *cell;
+
+	foreach(cell, output_rel->pathlist)
+	{
+		Path *path = lfirst(cell);
+		Chain chain;
+
+		if (path->param_info == NULL && find_sort(path, input_rel, &chain) &&
+			(best.top == NULL || compare_fractional_path_costs(path, best.top, fraction) < 0))
+			best = chain;
+	}
+	return best;
+}
+
+/* Takes such chains out of the rel's paths. */
+static void
+remove_chains(const RelOptInfo *input_rel, RelOptInfo *output_rel)
+{
+	ListCell *cell;
+
+	foreach(cell, output_rel->pathlist)
+	{
+		Chain chain;
+
+		if (find_sort(lfirst(cell), input_rel, &chain))
+			output_rel->pathlist = foreach_delete_current(output_rel->pathlist, cell);
+	}
+}
+
+/* ---------------------------------------------------------------- another sort in a chain */
+
+/* Does the node read all of its input before it returns a row? */
+static bool
+reads_all_at_once(const Path *path)
+{
+	return IsA(path, SortPath) ||
+		   (IsA(path, AggPath) && (((const AggPath *) path)->aggstrategy == AGG_HASHED ||
+								   ((const AggPath *) path)->aggstrategy == AGG_PLAIN));
+}
+
+/* A copy of the chain from this path on, down to the sort, which is exchanged. */
+static Path *
+copy_chain(Path *path, const Path *sort, Path *gpusort)
+{
+	Cost less_startup = sort->startup_cost - gpusort->startup_cost;
+	Cost less_total = sort->total_cost - gpusort->total_cost;
+	Path *copy;
+	Path **input;
+	Size size = 0;
+
+	if (path == sort)
+		return gpusort;
+	(void) input_of(path, &size);
+	copy = palloc(size);
+	memcpy(copy, path, size);
+	input = input_of(copy, &size);
+	*input = copy_chain(*input, sort, gpusort);
+	copy->total_cost = Max((*input)->total_cost, path->total_cost - less_total);
+	copy->startup_cost = path->startup_cost - (reads_all_at_once(path) ? less_total : less_startup);
+	copy->startup_cost = Max((*input)->startup_cost, Min(copy->startup_cost, copy->total_cost));
+	copy->parallel_safe = path->parallel_safe && gpusort->parallel_safe;
+	path_exchange_disabled(copy, sort, gpusort);
+	return copy;
+}
+
+/* ---------------------------------------------------------------- offering */
+
+void
+sorted_input_offer(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
+{
+	SortToOffer sort = {.root = root, .rel = output_rel, .wanted = -1};
+	Chain chain;
+	Rival rival;
+	CustomPath *path;
+
+	if (input_rel == NULL || input_rel->cheapest_total_path == NULL)
+		return;
+	sort.input = input_rel->cheapest_total_path;
+	if (!sort_has_rows_enough(sort.input->rows))
+		return;
+	sort.fraction = wanted_fraction(root, sort.input->rows);
+	chain = cheapest_chain(input_rel, output_rel, sort.fraction);
+	if (chain.top == NULL || !sort_may_be_offered(sort.input, chain.sort->pathkeys))
+		return;
+	sort.pathkeys = chain.sort->pathkeys;
+	sort.partial = partial_input(input_rel, sort.pathkeys);
+	rival_describe(input_rel, chain.sort, &rival);
+	path = gpusort_path(&sort, &rival);
+	if (path == NULL)
+		return;
+	if (gpusort_mode == GPUSORT_MODE_FORCE)
+		remove_chains(input_rel, output_rel);
+	add_path(output_rel, copy_chain(chain.top, chain.sort, &path->path));
+}

@@ -1,0 +1,18 @@
+/*
+ * plan/sorted_input.h
+ *		Offering a GpuSort below what a query does with sorted rows.
+ */
+#ifndef GPUSORT_PLAN_SORTED_INPUT_H
+#define GPUSORT_PLAN_SORTED_INPUT_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+/*
+ * Adds to output_rel, of window functions, a grouping or DISTINCT, a path like one of its own that sorts
+ * input_rel's rows, with a GpuSort in the place of that sort, if that is expected to be faster.
+ */
+extern void sorted_input_offer(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel);
+
+#endif /* GPUSORT_PLAN_SORTED_INPUT_H */
