@@ -283,7 +283,7 @@ is(fallbacks(), $before + 1, 'which counts as a fallback');
 $before = fallbacks();
 wait_until_ready();
 ($output, $errors) = outcome(while_feeding(
-	q(SELECT count(*), count(DISTINCT n), min(n) FROM (SELECT nextval('calls') AS n FROM r WHERE gate(id) ORDER BY k, id LIMIT ceil(random()) * 1000) s), sub { kill_service() }));
+	q(SELECT count(*), max(n), min(n) FROM (SELECT nextval('calls') AS n FROM r WHERE gate(id) ORDER BY k, id LIMIT ceil(random()) * 1000) s), sub { kill_service() }));
 like($output, qr/^1000\|1000\|1$/m, 'the same with volatile functions above the sort: right rows');
 is($errors, '', 'and no error');
 is(fallbacks(), $before + 1, 'which counts as a fallback');
