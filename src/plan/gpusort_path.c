@@ -366,10 +366,8 @@ describe_sort(const SortToOffer *sort, const SortColumnSpec *columns, SortShape 
 bool
 sort_may_be_offered(const Path *input, List *pathkeys)
 {
-	Declined why_not;
-
-	return input->param_info == NULL && !pathkeys_contained_in(pathkeys, input->pathkeys) &&
-		   sort_worth_taking(input->rows, &why_not);
+	return input->param_info == NULL && sort_has_rows_enough(input->rows) &&
+		   !pathkeys_contained_in(pathkeys, input->pathkeys);
 }
 
 Path *

@@ -65,14 +65,6 @@ may_merge(const RelOptInfo *outer, const RelOptInfo *inner, JoinType type, const
 		   outer->cheapest_total_path->param_info == NULL && inner->cheapest_total_path->param_info == NULL;
 }
 
-static bool
-has_rows_enough(const RelOptInfo *rel)
-{
-	Declined why_not;
-
-	return sort_worth_taking(rel->cheapest_total_path->rows, &why_not);
-}
-
 void
 merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 				 JoinPathExtraData *extra)
@@ -85,7 +77,8 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 	MergeInput right;
 	MergePath *path;
 
-	if (!may_merge(outer, inner, type, extra) || !(has_rows_enough(outer) || has_rows_enough(inner)))
+	if (!may_merge(outer, inner, type, extra) ||
+		!(sort_has_rows_enough(outer->rows) || sort_has_rows_enough(inner->rows)))
 		return;
 	outer_keys = select_outer_pathkeys_for_merge(root, extra->mergeclause_list, joinrel);
 	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_keys, extra->mergeclause_list);
