@@ -97,6 +97,16 @@ RESET gpusort.work_mem;
 -- A merge join whose inner side is rescanned as well.
 SELECT check_rows('SELECT o, s.id FROM generate_series(1, 5) AS o, LATERAL (SELECT n.id FROM n JOIN m USING (k) WHERE n.g = o AND m.g = o OFFSET 0) s') AS rescanned;
 
+-- A clause whose sides would have to be exchanged, by an operator that has no commutator: no merge join may come of it.
+BEGIN;
+UPDATE pg_operator SET oprcom = 0 WHERE oid = 'pg_catalog.=(int4,int8)'::regoperator;
+SET LOCAL enable_nestloop = on;
+SET LOCAL enable_sort = off;
+SELECT count(*) FROM (SELECT k::bigint AS k FROM n WHERE id <= 500 OFFSET 0) o WHERE NOT EXISTS (SELECT FROM m WHERE m.k = o.k);
+SET LOCAL gpusort.mode = force;
+SELECT count(*) FROM (SELECT k::bigint AS k FROM n WHERE id <= 500 OFFSET 0) o WHERE NOT EXISTS (SELECT FROM m WHERE m.k = o.k);
+ROLLBACK;
+
 -- GROUP BY, DISTINCT, DISTINCT ON, set operations.
 SELECT check_rows('SELECT k, t, count(*), min(id) FROM n GROUP BY k, t') AS grouped,
 	check_rows('SELECT t, array_length(array_agg(id), 1) FROM n GROUP BY t HAVING count(*) > 11') AS having,

@@ -13,6 +13,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "utils/lsyscache.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
@@ -55,6 +56,26 @@ sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 }
 
 /*
+ * The clauses that a merge may go by.  One whose right side is the outer input's is turned round when the
+ * plan is made, which takes a commutator; PostgreSQL itself looks for that in its newer versions alone.
+ */
+static List *
+clauses_to_merge_by(List *clauses)
+{
+	List *result = NIL;
+	ListCell *cell;
+
+	foreach(cell, clauses)
+	{
+		RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+
+		if (clause->outer_is_left || OidIsValid(get_commutator(castNode(OpExpr, clause->clause)->opno)))
+			result = lappend(result, clause);
+	}
+	return result;
+}
+
+/*
  * Is it a join that a merge may do whatever its other clauses are, of two relations that stand on their own?
  */
 static bool
@@ -80,8 +101,11 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 	if (!may_merge(outer, inner, type, extra) ||
 		!(sort_has_rows_enough(outer->rows) || sort_has_rows_enough(inner->rows)))
 		return;
-	outer_keys = select_outer_pathkeys_for_merge(root, extra->mergeclause_list, joinrel);
-	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_keys, extra->mergeclause_list);
+	clauses = clauses_to_merge_by(extra->mergeclause_list);
+	if (clauses == NIL)
+		return;
+	outer_keys = select_outer_pathkeys_for_merge(root, clauses, joinrel);
+	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_keys, clauses);
 	left = sorted_input(root, outer, outer_keys);
 	right = sorted_input(root, inner, make_inner_pathkeys_for_merge(root, clauses, outer_keys));
 	if (!left.is_gpusort && !right.is_gpusort)
