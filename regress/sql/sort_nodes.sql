@@ -74,6 +74,16 @@ SELECT check_rows('SELECT id, row_number() OVER (PARTITION BY t ORDER BY wide) F
 	check_query('SELECT id, row_number() OVER (ORDER BY wide) FROM n ORDER BY t DESC, id LIMIT 100') AS below_a_limit,
 	check_query('SELECT id, row_number() OVER (ORDER BY wide) FROM n LIMIT 50 OFFSET 1000') AS limited;
 
+-- What is in order by its first columns already, where PostgreSQL has an Incremental Sort.
+SET enable_incremental_sort = on;
+SET gpusort.mode = off;
+SELECT plan_contains('SELECT id, sum(id) OVER (PARTITION BY g ORDER BY t, id), rank() OVER (PARTITION BY g ORDER BY wide) FROM n', 'Incremental Sort') AS off;
+RESET gpusort.mode;
+SELECT check_rows('SELECT id, sum(id) OVER (PARTITION BY g ORDER BY t, id), rank() OVER (PARTITION BY g ORDER BY wide) FROM n') AS two_orders,
+	check_rows('SELECT g, k, min(id), rank() OVER (PARTITION BY g ORDER BY min(id)) FROM n GROUP BY g, k') AS over_groups,
+	check_rows('SELECT o, (SELECT sum(r * id) FROM (SELECT id, sum(id) OVER (PARTITION BY g ORDER BY t, id) AS r, rank() OVER (PARTITION BY g ORDER BY wide) FROM n WHERE k < o) s) FROM generate_series(1, 5) AS o') AS rescanned;
+SET enable_incremental_sort = off;
+
 -- Merge joins: duplicates on both sides, so that the inner one goes back to marks; NULLs; several columns; keys alone.
 SELECT check_rows('SELECT n.id, m.id, n.filler, m.t FROM n JOIN m USING (k)') AS inner_join,
 	check_rows('SELECT n.id, m.id, n.t FROM n LEFT JOIN m ON n.k = m.k AND n.t = m.t') AS left_join,
@@ -299,7 +309,7 @@ RESET max_parallel_workers_per_gather;
 SET gpusort.backend = cpu;
 SET gpusort.mode = auto;
 SET work_mem = '64MB';
-CREATE TABLE many AS SELECT i AS id, noise(i)::numeric AS k, md5(i::text) COLLATE "C" AS t FROM generate_series(1, 100000) AS i;
+CREATE TABLE many AS SELECT i AS id, noise(i)::numeric AS k, md5(i::text) COLLATE "C" AS t, i % 5 AS few FROM generate_series(1, 100000) AS i;
 ANALYZE many;
 SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster FROM gpusort_check('SELECT id, row_number() OVER (ORDER BY t) FROM many');
 SELECT sort_key, taken, expected_ms < postgresql_ms AS faster FROM gpusort_check('SELECT * FROM many a JOIN many b ON a.k = b.k');
@@ -307,6 +317,15 @@ SELECT sort_key, taken, reason FROM gpusort_check('SELECT id, row_number() OVER 
 SET gpusort.min_rows = 1000000;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT id, row_number() OVER (ORDER BY t) FROM many');
 RESET gpusort.min_rows;
+-- Of what is in order by its first columns already, where groups are large; not where they are small, nor if few rows may be read.
+SET enable_incremental_sort = on;
+SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster
+FROM gpusort_check('SELECT id, rank() OVER (PARTITION BY few ORDER BY k), rank() OVER (PARTITION BY few ORDER BY t) FROM many') LIMIT 1;
+SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster
+FROM gpusort_check('SELECT id, rank() OVER (PARTITION BY t ORDER BY k), rank() OVER (PARTITION BY t ORDER BY few) FROM many') LIMIT 1;
+SELECT sort_key, taken, reason
+FROM gpusort_check('SELECT id, rank() OVER (PARTITION BY few ORDER BY k), rank() OVER (PARTITION BY few ORDER BY t) FROM many LIMIT 10') LIMIT 1;
+SET enable_incremental_sort = off;
 -- The costs of one that is taken from the finished plan: less than those of the Sort by as much, the input's included.
 CREATE FUNCTION cost_above_input(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE

@@ -141,12 +141,12 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_n
 			why_not, DECLINED_COST,
 			psprintf("about %.0f MB of temporary files are expected here, %.0f MB by PostgreSQL's own sort",
 					 predict_gpusort_temp(&forecast->shape) / 1e6, predict_postgres_temp(shape) / 1e6));
+	if (gpusort_mode == GPUSORT_MODE_FORCE || forecast_is_faster(forecast))
+		return true;
 	if (IsA(sort, IncrementalSort))
 		return declined_because(
 			why_not, DECLINED_COST,
 			"the input is in order by its first columns: an incremental sort is expected to be cheaper");
-	if (gpusort_mode == GPUSORT_MODE_FORCE || forecast_is_faster(forecast))
-		return true;
 	if (shape->wanted >= 0 && shape->wanted < shape->rows)
 		return declined_because(
 			why_not, DECLINED_LIMIT,

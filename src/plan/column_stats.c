@@ -23,6 +23,7 @@
 
 #include "base/pg_compat.h"
 #include "plan/column_stats.h"
+#include "plan/sort_plan.h"
 
 /* As many bytes of a string as an abbreviated key has. */
 #define LEADING_BYTES 8
@@ -133,28 +134,32 @@ column_stats_of_expr(PlannerInfo *root, Node *expr)
 
 /* ---------------------------------------------------------------- of a finished plan */
 
-/* The column of a table that the plan's output column shows, if it shows one. */
+/* The column of a table that this one of the plan's output, or of its scan tuple, shows, if it shows one. */
 static bool
-find_table_column(const Plan *plan, AttrNumber attno, List *rtable, Oid *relid, AttrNumber *column)
+find_table_column(const Plan *plan, const List *columns, AttrNumber attno, List *rtable, Oid *relid,
+				  AttrNumber *column)
 {
-	const TargetEntry *entry = list_nth_node(TargetEntry, plan->targetlist, attno - 1);
+	const TargetEntry *entry = list_nth_node(TargetEntry, columns, attno - 1);
 	const Node *expr = strip_implicit_coercions((Node *) entry->expr);
 	const Var *var = (const Var *) expr;
 	const RangeTblEntry *table;
+	const Plan *input = NULL;
 
 	if (!IsA(expr, Var) || var->varattno <= 0)
 		return false;
-	if (var->varno == OUTER_VAR || var->varno == INNER_VAR)
-	{
-		const Plan *child = var->varno == OUTER_VAR ? plan->lefttree : plan->righttree;
-
-		return child != NULL && find_table_column(child, var->varattno, rtable, relid, column);
-	}
-	if (IS_SPECIAL_VARNO(var->varno))
+	if (var->varno == INDEX_VAR && sort_plan_is_gpusort(plan))
+		return find_table_column(plan, ((const CustomScan *) plan)->custom_scan_tlist, var->varattno, rtable,
+								 relid, column);
+	if (var->varno == OUTER_VAR)
+		input = plan->lefttree;
+	else if (var->varno == INNER_VAR)
+		input = plan->righttree;
+	else if (!IS_SPECIAL_VARNO(var->varno) && IsA(plan, SubqueryScan))
+		input = ((const SubqueryScan *) plan)->subplan;
+	if (input != NULL)
+		return find_table_column(input, input->targetlist, var->varattno, rtable, relid, column);
+	if (IS_SPECIAL_VARNO(var->varno) || IsA(plan, SubqueryScan))
 		return false;
-	if (IsA(plan, SubqueryScan))
-		return find_table_column(((const SubqueryScan *) plan)->subplan, var->varattno, rtable, relid,
-								 column);
 	table = rt_fetch(var->varno, rtable);
 	*relid = table->relid;
 	*column = var->varattno;
@@ -185,7 +190,7 @@ column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable)
 	AttrNumber column;
 	HeapTuple tuple;
 
-	if (!find_table_column(plan, attno, rtable, &relid, &column))
+	if (!find_table_column(plan, plan->targetlist, attno, rtable, &relid, &column))
 		return stats;
 	tuple =
 		SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid), Int16GetDatum(column), BoolGetDatum(false));

@@ -161,8 +161,11 @@ forecast_is_faster(const SortForecast *forecast)
 {
 	double share = forecast->postgres_shape.wanted >= 0 ? BOUNDED_SHARE : 1;
 
-	return (forecast->read_to_end || forecast->ours.first < forecast->postgres.first) &&
-		   forecast_ms(forecast) < share * forecast_postgres_ms(forecast);
+	/* an incremental sort of which some rows are wanted need not read all of its input, whatever it saves */
+	if (!forecast->read_to_end &&
+		(forecast->postgres_shape.groups > 0 || forecast->ours.first >= forecast->postgres.first))
+		return false;
+	return forecast_ms(forecast) < share * forecast_postgres_ms(forecast);
 }
 
 bool
@@ -190,5 +193,7 @@ forecast_set_costs(const SortForecast *forecast, const Sort *sort, Plan *gpusort
 	Cost total = Max(0, sort->plan.total_cost - input);
 
 	gpusort->total_cost = input + total * share_of(ours->first + ours->rest, theirs->first + theirs->rest);
+	if (IsA(sort, IncrementalSort))
+		startup = gpusort->total_cost - input; /* it has rows before it has read all of its input */
 	gpusort->startup_cost = Min(gpusort->total_cost, input + startup * share_of(ours->first, theirs->first));
 }
