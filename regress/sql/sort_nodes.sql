@@ -249,7 +249,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET gpusort.mode = force;
-SELECT DISTINCT taken, reason FROM gpusort_check('SELECT t, g, count(*) FROM n GROUP BY t, g');
+SELECT DISTINCT taken, reason FROM gpusort_check('SELECT count(*) FROM n a JOIN n b ON a.wide + 1 = b.wide + 1');
 -- Below window functions, groupings and DISTINCT several processes feed the sort; expressions, sort columns that are not returned.
 -- PostgreSQL 18 has a line more, of what the window is.
 CREATE FUNCTION plan_lines(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -276,6 +276,16 @@ SELECT check_fed('SELECT id, row_number() OVER (PARTITION BY t ORDER BY wide) FR
 	check_fed('SELECT DISTINCT ON (k) k, id, t FROM n ORDER BY k, wide DESC') AS distinct_on,
 	check_fed('SELECT DISTINCT ON (g, k) id FROM n ORDER BY g, k DESC, wide') AS junk,
 	check_fed('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY k ORDER BY wide DESC) AS r FROM n) s WHERE r <= 2') AS first_of_each;
+-- Where the planner keeps no sort of all rows, as workers that group a part of them cost less; UNION, whose duplicates it would hash as well.
+SELECT check_fed('SELECT t, g, count(*), sum(id) FROM n GROUP BY t, g') AS grouped_in_part,
+	check_fed('SELECT t, g, max(id) FROM n GROUP BY t, g HAVING count(*) > 1 ORDER BY t DESC') AS having,
+	check_fed('SELECT t, k FROM n GROUP BY t, k') AS groups_alone,
+	check_fed('SELECT DISTINCT t, k FROM n') AS "distinct",
+	check_fed('SELECT k, t FROM n UNION SELECT k, t FROM m') AS "union",
+	check_fed('(SELECT k, t, g FROM n UNION SELECT k, t, 1 FROM m UNION SELECT id, t, g FROM m) EXCEPT SELECT k, t, 1 FROM n ORDER BY t, k') AS several;
+SET enable_hashagg = on;
+SELECT check_fed('SELECT k, t FROM n UNION ALL SELECT k, t FROM m UNION SELECT k, t FROM n ORDER BY t, k') AS "union";
+SET enable_hashagg = off;
 SET gpusort.work_mem = '64kB';
 SELECT check_fed('SELECT id, filler, row_number() OVER (PARTITION BY t ORDER BY wide) FROM n') AS through_files;
 RESET gpusort.work_mem;

@@ -174,8 +174,16 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 							  (pathkeys), (required_outer), (clauses), (outer_keys), (inner_keys)))
 #endif
 
+/* Columns to group by of which one says another's value are left out from 16 on. */
+#if PG_VERSION_NUM >= 160000
+#define processed_group_clause(root) ((root)->processed_groupClause)
+#else
+#define processed_group_clause(root) ((root)->parse->groupClause)
+#endif
+
 /* What removes duplicates of sorted rows has its old name up to 18. */
 #if PG_VERSION_NUM >= 190000
+#define create_upper_unique_path create_unique_path
 #define UpperUniquePath UniquePath
 #define T_UpperUniquePath T_UniquePath
 #endif

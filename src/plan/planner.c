@@ -134,7 +134,9 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 	if (stage == UPPERREL_ORDERED)
 		consider_gpusort(root, input_rel, output_rel);
 	else if (stage == UPPERREL_WINDOW || stage == UPPERREL_GROUP_AGG || stage == UPPERREL_DISTINCT)
-		sorted_input_offer(root, input_rel, output_rel);
+		sorted_input_offer(root, stage, input_rel, output_rel, extra);
+	else if (stage == UPPERREL_SETOP)
+		sorted_input_offer_union(root, output_rel);
 }
 
 static void

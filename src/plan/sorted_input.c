@@ -1,12 +1,14 @@
 /*
  * plan/sorted_input.c
- *		Offering a GpuSort below what a query does with sorted rows: window functions, groupings, DISTINCT.
+ *		Offering a GpuSort below what a query does with sorted rows: window functions, groupings, DISTINCT,
+ *		UNION.
  *
  * The planner has made its own paths for these when create_upper_paths_hook is called, chains of nodes with
  * one input each.  Of those that sort the rows of the input relation, in one process or below a Gather Merge,
  * the cheapest is taken once more, with a GpuSort in the place of the sort, and with the costs that follow
  * from that.  So nothing of what the planner knows of groups and windows is worked out a second time, and the
- * new path is chosen if it is cheaper than all others, those that hash included.
+ * new path is chosen if it is cheaper than all others, those that hash included.  Where no such path is left,
+ * sorted_groups.c makes one.
  */
 #include "postgres.h"
 
@@ -18,6 +20,7 @@
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
 #include "plan/rival.h"
+#include "plan/sorted_groups.h"
 #include "plan/sorted_input.h"
 
 /* A path above a sort, and where the sort stands below it. */
@@ -63,6 +66,21 @@ input_of(Path *path, Size *size)
 	}
 }
 
+/* The only input of such a path or of a Gather, with or without a merge; NULL: it is none. */
+static Path *
+path_below(Path *path)
+{
+	Size size;
+	Path **input;
+
+	if (IsA(path, GatherPath))
+		return ((GatherPath *) path)->subpath;
+	if (IsA(path, GatherMergePath))
+		return ((GatherMergePath *) path)->subpath;
+	input = input_of(path, &size);
+	return input != NULL ? *input : NULL;
+}
+
 /* Finds the sort of input_rel's rows in the chain that the path is the top of. */
 static bool
 find_sort(Path *path, const RelOptInfo *input_rel, Chain *chain)
@@ -89,7 +107,7 @@ find_sort(Path *path, const RelOptInfo *input_rel, Chain *chain)
 static Chain
 cheapest_chain(const RelOptInfo *input_rel, const RelOptInfo *output_rel, double fraction)
 {
-	Chain best = {.top = NULL};
+	Chain best = {.top = NULL, .sort = NULL};
 	ListCell *cell;
 
 	foreach(cell, output_rel->pathlist)
@@ -104,17 +122,24 @@ cheapest_chain(const RelOptInfo *input_rel, const RelOptInfo *output_rel, double
 	return best;
 }
 
-/* Takes such chains out of the rel's paths. */
+/* Is there a sort in the path, in one process or in several, of input_rel's rows or above those? */
+static bool
+sorts_above(Path *path, const RelOptInfo *input_rel)
+{
+	while (path != NULL && !path_sorts(path) && path->parent != input_rel)
+		path = path_below(path);
+	return path != NULL && path_sorts(path);
+}
+
+/* Takes such paths out of the rel's. */
 static void
-remove_chains(const RelOptInfo *input_rel, RelOptInfo *output_rel)
+remove_sorting_paths(const RelOptInfo *input_rel, RelOptInfo *output_rel)
 {
 	ListCell *cell;
 
 	foreach(cell, output_rel->pathlist)
 	{
-		Chain chain;
-
-		if (find_sort(lfirst(cell), input_rel, &chain))
+		if (sorts_above(lfirst(cell), input_rel))
 			output_rel->pathlist = foreach_delete_current(output_rel->pathlist, cell);
 	}
 }
@@ -157,13 +182,46 @@ copy_chain(Path *path, const Path *sort, Path *gpusort)
 
 /* ---------------------------------------------------------------- offering */
 
+/*
+ * Adds the chain, with a GpuSort in it, to the rel's paths, if that is expected to sort faster.  The rows are
+ * those of input_rel; NULL: an Append's.
+ */
+static void
+offer_in_chain(const SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chain)
+{
+	Rival rival;
+	CustomPath *path;
+
+	rival_describe(input_rel, chain->sort, &rival);
+	path = gpusort_path(sort, &rival);
+	if (path == NULL)
+		return;
+	if (gpusort_mode == GPUSORT_MODE_FORCE)
+		remove_sorting_paths(input_rel, sort->rel);
+	add_path(sort->rel, copy_chain(chain->top, chain->sort, &path->path));
+}
+
+/* The cheapest of the planner's own, or if there is none, one that is made anew. */
+static Chain
+find_chain(PlannerInfo *root, UpperRelationKind stage, const RelOptInfo *input_rel, RelOptInfo *output_rel,
+		   const void *extra, double fraction)
+{
+	Chain chain = cheapest_chain(input_rel, output_rel, fraction);
+
+	if (chain.top != NULL)
+		return chain;
+	chain.top = sorted_groups_path(root, stage, output_rel, input_rel->cheapest_total_path, extra);
+	if (chain.top != NULL)
+		chain.sort = path_below(chain.top);
+	return chain;
+}
+
 void
-sorted_input_offer(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel)
+sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
+				   const void *extra)
 {
 	SortToOffer sort = {.root = root, .rel = output_rel, .wanted = -1};
 	Chain chain;
-	Rival rival;
-	CustomPath *path;
 
 	if (input_rel == NULL || input_rel->cheapest_total_path == NULL)
 		return;
@@ -171,16 +229,30 @@ sorted_input_offer(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_
 	if (!sort_has_rows_enough(sort.input->rows))
 		return;
 	sort.fraction = wanted_fraction(root, sort.input->rows);
-	chain = cheapest_chain(input_rel, output_rel, sort.fraction);
+	chain = find_chain(root, stage, input_rel, output_rel, extra, sort.fraction);
 	if (chain.top == NULL || !sort_may_be_offered(sort.input, chain.sort->pathkeys))
 		return;
 	sort.pathkeys = chain.sort->pathkeys;
 	sort.partial = partial_input(input_rel, sort.pathkeys);
-	rival_describe(input_rel, chain.sort, &rival);
-	path = gpusort_path(&sort, &rival);
-	if (path == NULL)
+	offer_in_chain(&sort, input_rel, &chain);
+}
+
+void
+sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel)
+{
+	UnionInput input = union_input(root, rel);
+	SortToOffer sort = {.root = root,
+						.rel = rel,
+						.input = input.serial,
+						.partial = input.partial,
+						.pathkeys = input.pathkeys,
+						.wanted = -1};
+	Chain chain;
+
+	if (input.pathkeys == NIL || !sort_may_be_offered(input.serial, input.pathkeys))
 		return;
-	if (gpusort_mode == GPUSORT_MODE_FORCE)
-		remove_chains(input_rel, output_rel);
-	add_path(output_rel, copy_chain(chain.top, chain.sort, &path->path));
+	sort.fraction = wanted_fraction(root, input.serial->rows);
+	chain.top = sorted_union_path(root, rel, &input);
+	chain.sort = path_below(chain.top);
+	offer_in_chain(&sort, NULL, &chain);
 }

@@ -11,8 +11,13 @@
 
 /*
  * Adds to output_rel, of window functions, a grouping or DISTINCT, a path like one of its own that sorts
- * input_rel's rows, with a GpuSort in the place of that sort, if that is expected to be faster.
+ * input_rel's rows, with a GpuSort in the place of that sort, if that is expected to be faster.  Stage and
+ * extra are create_upper_paths_hook's.
  */
-extern void sorted_input_offer(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_rel);
+extern void sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+							   RelOptInfo *output_rel, const void *extra);
+
+/* The same of rel if it is a UNION. */
+extern void sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel);
 
 #endif /* GPUSORT_PLAN_SORTED_INPUT_H */
