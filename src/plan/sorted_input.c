@@ -122,12 +122,15 @@ cheapest_chain(const RelOptInfo *input_rel, const RelOptInfo *output_rel, double
 	return best;
 }
 
-/* Is there a sort in the path, in one process or in several, of input_rel's rows or above those? */
+/* Does the path sort input_rel's rows, in one process or in several?  NULL: any rows. */
 static bool
-sorts_above(Path *path, const RelOptInfo *input_rel)
+sorts_rows_of(Path *path, const RelOptInfo *input_rel)
 {
-	while (path != NULL && !path_sorts(path) && path->parent != input_rel)
-		path = path_below(path);
+	for (; path != NULL && (input_rel == NULL || path->parent != input_rel); path = path_below(path))
+	{
+		if (IsA(path, SortPath) || IsA(path, IncrementalSortPath))
+			return input_rel == NULL || path_below(path)->parent == input_rel;
+	}
 	return path != NULL && path_sorts(path);
 }
 
@@ -139,7 +142,7 @@ remove_sorting_paths(const RelOptInfo *input_rel, RelOptInfo *output_rel)
 
 	foreach(cell, output_rel->pathlist)
 	{
-		if (sorts_above(lfirst(cell), input_rel))
+		if (sorts_rows_of(lfirst(cell), input_rel))
 			output_rel->pathlist = foreach_delete_current(output_rel->pathlist, cell);
 	}
 }
