@@ -23,6 +23,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
+#include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
 #include "plan/merge_join.h"
@@ -32,8 +33,12 @@
 #include "plan/take_sorts.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
+static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
 static set_join_pathlist_hook_type prev_set_join_pathlist_hook;
 static planner_hook_type prev_planner_hook;
+
+/* Does set_join_pathlist_hook come to us? */
+static bool joins_hooked = false;
 
 /* Are the sorts of finished plans counted? */
 static bool counting = true;
@@ -149,11 +154,70 @@ gpusort_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *ou
 		merge_join_offer(root, joinrel, outer, inner, type, extra);
 }
 
+/*
+ * With a set_join_pathlist_hook PostgreSQL looks through the clauses of each pair of relations once more,
+ * which took 2 percent of planning a join of ten small tables.  So there is one only from the first relation
+ * on that has rows enough, to the end of the query's planning.
+ */
+static void
+hook_joins(void)
+{
+	if (joins_hooked)
+		return;
+	prev_set_join_pathlist_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = gpusort_set_join_pathlist;
+	joins_hooked = true;
+}
+
+/* It stays if another extension has been loaded meanwhile, which calls ours. */
+static void
+unhook_joins(void)
+{
+	if (!joins_hooked || set_join_pathlist_hook != gpusort_set_join_pathlist)
+		return;
+	set_join_pathlist_hook = prev_set_join_pathlist_hook;
+	joins_hooked = false;
+}
+
+static void
+gpusort_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (prev_set_rel_pathlist_hook != NULL)
+		prev_set_rel_pathlist_hook(root, rel, rti, rte);
+	if (sort_has_rows_enough(rel->rows))
+		hook_joins();
+}
+
+static PlannedStmt *
+plan_query(planner_hook_parameters)
+{
+	return prev_planner_hook != NULL ? prev_planner_hook(planner_hook_arguments)
+									 : standard_planner(planner_hook_arguments);
+}
+
+static PlannedStmt *
+plan_query_and_unhook_joins(planner_hook_parameters)
+{
+	PlannedStmt *result;
+
+	PG_TRY();
+	{
+		result = plan_query(planner_hook_arguments);
+	}
+	PG_FINALLY();
+	{
+		unhook_joins();
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* A function that is evaluated while a query is planned may have queries of its own. */
 static PlannedStmt *
 gpusort_planner(planner_hook_parameters)
 {
-	PlannedStmt *result = prev_planner_hook != NULL ? prev_planner_hook(planner_hook_arguments)
-													: standard_planner(planner_hook_arguments);
+	PlannedStmt *result = joins_hooked ? plan_query(planner_hook_arguments)
+									   : plan_query_and_unhook_joins(planner_hook_arguments);
 
 	return gpusort_mode == GPUSORT_MODE_OFF ? result : take_sorts(result, counting);
 }
@@ -182,8 +246,8 @@ planner_install_hooks(void)
 {
 	prev_create_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = gpusort_create_upper_paths;
-	prev_set_join_pathlist_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = gpusort_set_join_pathlist;
+	prev_set_rel_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = gpusort_set_rel_pathlist;
 	prev_planner_hook = planner_hook;
 	planner_hook = gpusort_planner;
 }

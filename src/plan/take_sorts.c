@@ -17,6 +17,7 @@
 #include "monitor/counters.h"
 #include "plan/choice.h"
 #include "plan/plan_walk.h"
+#include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/take_sorts.h"
 #include "plan/volatile_plan.h"
@@ -63,13 +64,15 @@ take_node(Plan **place, List *ancestors, void *arg)
 	TakeContext *context = arg;
 	Plan *plan = *place;
 	SortForecast forecast;
-	Declined why_not;
+	Declined why_not = {.reason = DECLINED_FEW_ROWS};
 
 	if (IsA(plan, Agg) && context->count)
 		count_chain((const Agg *) plan);
 	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
-	if (sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
+	/* nobody reads the words that say it of few rows, which would take longer than all else here */
+	if (sort_has_rows_enough(shape_rows(plan, ancestors)) &&
+		sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
 		*place = make_gpusort(context->stmt, (const Sort *) plan, &forecast);
 	else if (context->count)
 		stats_count_declined(why_not.reason);
