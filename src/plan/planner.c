@@ -9,8 +9,8 @@
  * for another plan.  In mode force paths that sort are taken out of the competition, and a GpuSort comes in,
  * however long it takes.
  *
- * What is sorted for window functions, groupings and DISTINCT is offered by sorted_input.c, for merge joins
- * by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes.
+ * What is sorted for window functions, groupings, DISTINCT and UNION is offered by sorted_input.c, for merge
+ * joins by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes.
  */
 #include "postgres.h"
 

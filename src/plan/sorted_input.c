@@ -243,17 +243,18 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 void
 sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel)
 {
-	UnionInput input = union_input(root, rel);
-	SortToOffer sort = {.root = root,
-						.rel = rel,
-						.input = input.serial,
-						.partial = input.partial,
-						.pathkeys = input.pathkeys,
-						.wanted = -1};
+	SortToOffer sort = {.root = root, .rel = rel, .wanted = -1};
+	UnionInput input;
 	Chain chain;
 
+	if (!sort_has_rows_enough(rel->rows))
+		return;
+	input = union_input(root, rel);
 	if (input.pathkeys == NIL || !sort_may_be_offered(input.serial, input.pathkeys))
 		return;
+	sort.input = input.serial;
+	sort.partial = input.partial;
+	sort.pathkeys = input.pathkeys;
 	sort.fraction = wanted_fraction(root, input.serial->rows);
 	chain.top = sorted_union_path(root, rel, &input);
 	chain.sort = path_below(chain.top);
