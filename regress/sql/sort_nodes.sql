@@ -149,7 +149,20 @@ SELECT count(*) AS wrong FROM seen JOIN (SELECT id, row_number() OVER (ORDER BY 
 SELECT count(*), count(*) FILTER (WHERE a.id = (SELECT min(b.id) FROM written b WHERE b.r % 1000 = a.r % 1000)) AS first_ones FROM written_anew a WHERE r % 1000 < 20;
 RESET gpusort.mode;
 DROP MATERIALIZED VIEW seen;
-DROP TABLE written, written_anew;
+-- A table with partitions that is written: its rows' identities are columns of what is joined.
+CREATE TABLE written_parts (LIKE written) PARTITION BY HASH (id);
+CREATE TABLE written_part_0 PARTITION OF written_parts FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE written_part_1 PARTITION OF written_parts FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO written_parts SELECT * FROM written;
+ANALYZE written_parts;
+SET gpusort.mode = force;
+SELECT taken FROM gpusort_check('UPDATE written_parts p SET r = p.r + w.r FROM written w WHERE w.id = p.id');
+UPDATE written_parts p SET r = p.r + w.r FROM written w WHERE w.id = p.id;
+DELETE FROM written_parts p USING m WHERE m.id = p.id AND m.g = 1;
+SET gpusort.mode = off;
+SELECT count(*), count(*) FILTER (WHERE p.r <> 2 * w.r) AS wrong FROM written_parts p JOIN written w USING (id);
+RESET gpusort.mode;
+DROP TABLE written, written_anew, written_parts;
 
 -- Inputs of a merge that are sorted each by itself, and a LIMIT that bounds each of them.
 CREATE TABLE parts (a int, b int, c text COLLATE "C") PARTITION BY LIST (b);

@@ -345,6 +345,25 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 	return path;
 }
 
+/*
+ * Do the columns tell which rows of a table with partitions or children are to be written?  setrefs.c puts
+ * such columns right where the planner's own nodes have them, but not in the description of a scan tuple.
+ */
+static bool
+has_row_identities(const PlannerInfo *root, const PathTarget *target)
+{
+	ListCell *cell;
+
+	if (root->row_identity_vars == NIL)
+		return false;
+	foreach(cell, target->exprs)
+	{
+		if (IsA(lfirst(cell), Var) && lfirst_node(Var, cell)->varno == ROWID_VAR)
+			return true;
+	}
+	return false;
+}
+
 /* What is known of the sort, whoever does it. */
 static void
 describe_sort(const SortToOffer *sort, const SortColumnSpec *columns, SortShape *shape)
@@ -392,7 +411,8 @@ gpusort_path(const SortToOffer *sort, const Rival *rival)
 	CostYardstick yardstick;
 	Candidate candidate;
 
-	if (!pathkeys_supported(sort->pathkeys, target, columns) || sort_repeats_volatile(target->exprs))
+	if (!pathkeys_supported(sort->pathkeys, target, columns) || sort_repeats_volatile(target->exprs) ||
+		has_row_identities(sort->root, target))
 		return NULL;
 	describe_sort(sort, columns, &shape);
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
