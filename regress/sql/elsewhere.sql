@@ -66,7 +66,7 @@ ANALYZE nans;
 SET enable_hashagg = off;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
-SELECT f, check_sort('SELECT * FROM nans', f) AS sorted, check_sort('SELECT * FROM nans', f || ' DESC') AS descending,
+SELECT f, check_sort('SELECT * FROM nans', f) AS sorted, check_sort('SELECT * FROM nans', f || ' DESC, id') AS descending,
 	check_query(format('SELECT id, rank() OVER (ORDER BY %1$s), count(*) OVER (PARTITION BY %1$s) FROM nans ORDER BY id', f)) AS windows,
 	check_query(format('SELECT count(*), min(id) FROM nans GROUP BY %s ORDER BY 2', f)) AS grouped,
 	check_query(format('SELECT count(*) FROM (SELECT DISTINCT %s FROM nans) s', f)) AS "distinct",
