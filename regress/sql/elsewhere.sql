@@ -56,7 +56,7 @@ CREATE TABLE many AS SELECT i::int AS id, CASE WHEN i % 50 > 0 THEN noise(i) % 3
 	CASE WHEN i % 50 > 0 THEN noise(i, 1) % 5 / 2.0 END AS few, noise(i, 2) AS k, md5(i::text) COLLATE "C" AS t
 FROM generate_series(1, 6000) AS i;
 ANALYZE many;
-SELECT check_tops('many', 'b') AS bool, check_tops('many', 'n') AS numeric, check_tops('many', 'few') AS few_numerics, check_tops('many', 'b, n') AS both;
+SELECT check_tops('many', 'b') AS bool, check_tops('many', 'n') AS numeric, check_tops('many', 'few') AS few_numerics, check_tops('many', 'b, n') AS both, check_tops('many', 'id') AS in_order;
 
 -- ---- NaN ----
 
@@ -80,9 +80,9 @@ RESET enable_nestloop;
 
 CREATE TABLE toasted (id int, plain text COLLATE "C", external text COLLATE "C", compressed text, digits numeric, bytes bytea);
 ALTER TABLE toasted ALTER plain SET STORAGE plain, ALTER external SET STORAGE external;
-INSERT INTO toasted SELECT i, repeat('p', i % 90), repeat(md5((i % 40)::text), 80) || i % 7, repeat('c' || i % 3, 20000) || (noise(i) & 31), (10::numeric ^ 3000 + noise(i) % 100), decode(repeat(md5((i % 40)::text), 150), 'hex')
-FROM generate_series(1, 700) AS i;
-INSERT INTO toasted SELECT i FROM generate_series(701, 720) AS i;
+INSERT INTO toasted SELECT i, repeat('p', i % 90), repeat(md5((i % 40)::text), 80) || i % 7, repeat('c' || i % 3, 2500) || (noise(i) & 31), (10::numeric ^ 3000 + noise(i) % 100), decode(repeat(md5((i % 40)::text), 150), 'hex')
+FROM generate_series(1, 350) AS i;
+INSERT INTO toasted SELECT i FROM generate_series(351, 360) AS i;
 ANALYZE toasted;
 SELECT pg_column_size(external) > 2560 AS external, pg_column_size(compressed) < 2000 AS compressed, (SELECT pg_table_size(reltoastrelid) > 500000 FROM pg_class WHERE oid = 'toasted'::regclass) AS out_of_line
 FROM toasted WHERE id = 1;
