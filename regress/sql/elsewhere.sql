@@ -52,11 +52,11 @@ FROM (SELECT oid::regtype AS type, check_tops_of(oid) AS result FROM pg_type WHE
 SELECT type, collation_name, check_tops_of(type, collation_name) AS result
 FROM unnest('{text,varchar,bpchar,name}'::regtype[]) AS type, unnest('{C,und-x-icu}'::text[]) AS collation_name;
 -- Many rows: a bound far within values that are all alike, and one of values that hardly are.
-CREATE TABLE many AS SELECT i::int AS id, CASE WHEN i % 50 > 0 THEN noise(i) % 3 > 0 END AS b, CASE WHEN i % 50 > 0 THEN (noise(i, 1) % 1000000007)::numeric / 1000 END AS n,
+CREATE TABLE some_rows AS SELECT i::int AS id, CASE WHEN i % 50 > 0 THEN noise(i) % 3 > 0 END AS b, CASE WHEN i % 50 > 0 THEN (noise(i, 1) % 1000000007)::numeric / 1000 END AS n,
 	CASE WHEN i % 50 > 0 THEN noise(i, 1) % 5 / 2.0 END AS few, noise(i, 2) AS k, md5(i::text) COLLATE "C" AS t
 FROM generate_series(1, 6000) AS i;
-ANALYZE many;
-SELECT check_tops('many', 'b') AS bool, check_tops('many', 'n') AS numeric, check_tops('many', 'few') AS few_numerics, check_tops('many', 'b, n') AS both, check_tops('many', 'id') AS in_order;
+ANALYZE some_rows;
+SELECT check_tops('some_rows', 'b') AS bool, check_tops('some_rows', 'n') AS numeric, check_tops('some_rows', 'few') AS few_numerics, check_tops('some_rows', 'b, n') AS both, check_tops('some_rows', 'id') AS in_order;
 
 -- ---- NaN ----
 
@@ -146,35 +146,38 @@ RESET gpusort.mode;
 
 -- ---- ORDER BY twice in one query ----
 
-SELECT check_digest('SELECT id FROM (SELECT * FROM many ORDER BY k OFFSET 0) s ORDER BY t') AS other_order,
-	check_digest('SELECT id FROM (SELECT * FROM many ORDER BY k DESC OFFSET 0) s ORDER BY k') AS reversed,
-	check_digest('SELECT id FROM (SELECT * FROM many ORDER BY t LIMIT 4000) s ORDER BY k LIMIT 3000') AS limited,
-	check_digest('SELECT id FROM many ORDER BY k, k DESC, t, k') AS same_key,
-	check_digest('(SELECT id, t FROM many ORDER BY k) UNION ALL (SELECT id, t FROM many ORDER BY t DESC)') AS one_after_the_other,
-	check_digest('SELECT a.id, b.id FROM (SELECT id, row_number() OVER () AS n FROM (SELECT * FROM many ORDER BY k OFFSET 0) s) a JOIN (SELECT id, row_number() OVER () AS n FROM (SELECT * FROM many ORDER BY t OFFSET 0) s) b USING (n) ORDER BY n') AS side_by_side;
-SELECT check_query('SELECT (SELECT id FROM many ORDER BY k LIMIT 1), (SELECT id FROM many ORDER BY k DESC LIMIT 1), (SELECT id FROM many ORDER BY t OFFSET 777 LIMIT 1)') AS subqueries,
-	check_query('SELECT o.id, s.id FROM (SELECT * FROM many WHERE id < 40 ORDER BY k OFFSET 0) o, LATERAL (SELECT id FROM many WHERE id % 40 = o.id ORDER BY t LIMIT 3) s') AS within_each_other;
+SELECT check_digest('SELECT id FROM (SELECT * FROM some_rows ORDER BY k OFFSET 0) s ORDER BY t') AS other_order,
+	check_digest('SELECT id FROM (SELECT * FROM some_rows ORDER BY k DESC OFFSET 0) s ORDER BY k') AS reversed,
+	check_digest('SELECT id FROM (SELECT * FROM some_rows ORDER BY t LIMIT 4000) s ORDER BY k LIMIT 3000') AS limited,
+	check_digest('SELECT id FROM some_rows ORDER BY k, k DESC, t, k') AS same_key,
+	check_digest('(SELECT id, t FROM some_rows ORDER BY k) UNION ALL (SELECT id, t FROM some_rows ORDER BY t DESC)') AS one_after_the_other,
+	check_digest('SELECT a.id, b.id FROM (SELECT id, row_number() OVER () AS n FROM (SELECT * FROM some_rows ORDER BY k OFFSET 0) s) a JOIN (SELECT id, row_number() OVER () AS n FROM (SELECT * FROM some_rows ORDER BY t OFFSET 0) s) b USING (n) ORDER BY n') AS side_by_side;
+SELECT check_query('SELECT (SELECT id FROM some_rows ORDER BY k LIMIT 1), (SELECT id FROM some_rows ORDER BY k DESC LIMIT 1), (SELECT id FROM some_rows ORDER BY t OFFSET 777 LIMIT 1)') AS subqueries,
+	check_query('SELECT o.id, s.id FROM (SELECT * FROM some_rows WHERE id < 40 ORDER BY k OFFSET 0) o, LATERAL (SELECT id FROM some_rows WHERE id % 40 = o.id ORDER BY t LIMIT 3) s') AS within_each_other;
 
 -- ---- a sort of which nothing is read ----
 
-SELECT check_query('SELECT * FROM many ORDER BY k LIMIT 0') AS limit_0, check_query('SELECT * FROM many ORDER BY t OFFSET 6000') AS offset_all,
-	check_query('SELECT EXISTS (SELECT FROM many ORDER BY k OFFSET 100)') AS only_whether,
-	check_query('SELECT s.id FROM (SELECT * FROM many WHERE id < 0) o, LATERAL (SELECT * FROM many WHERE id > o.id ORDER BY k OFFSET 0) s') AS never_begun,
-	check_query('SELECT * FROM (SELECT id FROM many WHERE id < 0 ORDER BY id) o CROSS JOIN (SELECT id AS other FROM many ORDER BY k OFFSET 0) s') AS no_partner,
-	check_query('SELECT id FROM many WHERE (SELECT false) ORDER BY k') AS one_time_filter;
+SELECT check_query('SELECT * FROM some_rows ORDER BY k LIMIT 0') AS limit_0, check_query('SELECT * FROM some_rows ORDER BY t OFFSET 6000') AS offset_all,
+	check_query('SELECT EXISTS (SELECT FROM some_rows ORDER BY k OFFSET 100)') AS only_whether,
+	check_query('SELECT s.id FROM (SELECT * FROM some_rows WHERE id < 0) o, LATERAL (SELECT * FROM some_rows WHERE id > o.id ORDER BY k OFFSET 0) s') AS never_begun,
+	check_query('SELECT * FROM (SELECT id FROM some_rows WHERE id < 0 ORDER BY id) o CROSS JOIN (SELECT id AS other FROM some_rows ORDER BY k OFFSET 0) s') AS no_partner,
+	check_query('SELECT id FROM some_rows WHERE (SELECT false) ORDER BY k') AS one_time_filter;
 SET gpusort.mode = force;
 BEGIN;
-DECLARE unread CURSOR FOR SELECT * FROM many ORDER BY k;
-DECLARE unread_too SCROLL CURSOR FOR SELECT id, row_number() OVER (ORDER BY t) FROM many;
+DECLARE unread CURSOR FOR SELECT * FROM some_rows ORDER BY k;
+DECLARE unread_too SCROLL CURSOR FOR SELECT id, row_number() OVER (ORDER BY t) FROM some_rows;
 FETCH 0 FROM unread;
 FETCH BACKWARD 1 FROM unread_too;
+MOVE 1 IN unread;
 CLOSE unread;
+CLOSE unread_too;
+SELECT count(*) AS sorting FROM pg_stat_progress_gpusort;
 COMMIT;
 BEGIN;
 DECLARE begun CURSOR FOR SELECT id FROM batches ORDER BY k;
 MOVE 1 IN begun;
 ROLLBACK;
-SELECT 1 / (id - id) FROM many ORDER BY k;
+SELECT 1 / (id - id) FROM some_rows ORDER BY k;
 RESET gpusort.mode;
 -- And nothing of them is left; a device is told so at once, but not asked to wait.
 DO $$ BEGIN
@@ -185,5 +188,5 @@ DO $$ BEGIN
 END $$;
 SELECT (SELECT count(*) FROM pg_stat_progress_gpusort) AS sorting, (SELECT coalesce(sum(jobs), 0) FROM gpusort_devices()) AS jobs, (SELECT count(*) FROM pg_ls_tmpdir()) AS files;
 
-DROP TABLE top_values, ranked, many, nans, toasted, batches;
+DROP TABLE top_values, ranked, some_rows, nans, toasted, batches;
 DROP FUNCTION check_tops, check_tops_of, digest, check_digest, in_turns;
