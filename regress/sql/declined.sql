@@ -8,25 +8,11 @@ SELECT check_type('tsvector', 'to_tsvector(''simple'', md5(i::text))', '{}', tak
 CREATE TYPE point3 AS (x int, y int, z text);
 SELECT check_type('point3', 'ROW(i % 10, i % 7, md5(i::text))::point3', '{}', taken => false) AS composite;
 
--- Text in ICU collations whose sort keys and comparison disagree: accents read backwards, punctuation that counts for nothing, and others.
-SET client_min_messages = warning;
-CREATE COLLATION backwards (provider = icu, locale = 'und-u-kb');
-CREATE COLLATION shifted (provider = icu, locale = 'und-u-ka-shifted', deterministic = false);
-CREATE COLLATION normalized (provider = icu, locale = 'und-u-kk');
-CREATE COLLATION identical (provider = icu, locale = 'und-u-ks-identic');
-CREATE COLLATION digits_last (provider = icu, locale = 'und-u-kr-latn-digit');
-RESET client_min_messages;
-SELECT check_type('text', 'md5(i::text)', '{a,b,é,co-op}', taken => false, collation_name => c) AS text_icu
-FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-x-icu,el-x-icu}'::text[]) AS c;
-
 CREATE TABLE kinds (id int, j jsonb, a int4[], r int4range, p point3, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
 SET gpusort.mode = force;
 SELECT sort_key, taken, reason
 FROM unnest('{id,j,a,r,p,t,c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key,
 	gpusort_check('SELECT * FROM kinds ORDER BY ' || key);
-SELECT sort_key, taken, reason
-FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-x-icu,el-x-icu,sv-x-icu}'::text[]) AS c,
-	gpusort_check(format('SELECT * FROM kinds ORDER BY i COLLATE %I', c));
 SET gpusort.mode = auto;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series(1, 3000) AS g ORDER BY g LIMIT 3');
 -- What OFFSET skips is sorted as well.

@@ -171,10 +171,12 @@ sort_key_text_order(Oid collation)
 	return order_of_provider(&provider);
 }
 
+/* *verified: do keys only guess at the order? */
 static bool
-describe_collation(Oid collation, TextOrder *order, Declined *why_not)
+describe_collation(Oid collation, TextOrder *order, bool *verified, Declined *why_not)
 {
 	CollationProvider provider;
+	SortKeyTrust trust;
 	const char *setting;
 
 	*order = TEXT_BYTEWISE;
@@ -186,16 +188,19 @@ describe_collation(Oid collation, TextOrder *order, Declined *why_not)
 
 	provider = collation_provider(collation);
 	*order = order_of_provider(&provider);
-	if (*order != TEXT_ICU)
+	*verified = *order != TEXT_ICU;
+	if (*verified)
 		return true;
 	if (provider.letter != COLLPROVIDER_ICU)
 		return declined_because(why_not, DECLINED_COLLATION,
 								psprintf("collation \"%s\" of provider unknown has no exact sort key",
 										 provider.name));
-	if (!sort_key_icu_exact(collation, &setting))
+	trust = sort_key_icu_trust(collation, &setting);
+	if (trust == SORT_KEY_WRONG)
 		return declined_because(why_not, DECLINED_COLLATION,
 								psprintf("collation \"%s\" of provider icu has no exact sort key: %s",
 										 provider.name, setting));
+	*verified = trust == SORT_KEY_GUESS;
 	return true;
 }
 
@@ -217,6 +222,7 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 	Oid opcintype;
 	CompareType direction;
 	bool bytewise;
+	bool verified = false;
 	TextOrder order = TEXT_BYTEWISE;
 
 	if (entry == NULL)
@@ -235,16 +241,17 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 										 opname ? opname : "(unknown)", format_type_be(spec->type)));
 	}
 
-	if (!bytewise && type_is_collatable(type) && !describe_collation(spec->collation, &order, why_not))
+	if (!bytewise && type_is_collatable(type) &&
+		!describe_collation(spec->collation, &order, &verified, why_not))
 		return false;
 
 	memset(col, 0, sizeof(*col));
 	col->attidx = spec->attno - 1;
 	col->kind = entry->kind;
 	col->width = entry->width;
-	col->append = order == TEXT_ICU	   ? sort_key_append_icu
-				  : order == TEXT_LIBC ? sort_key_append_libc
-									   : entry->append;
+	col->append = order == TEXT_LIBC || (order == TEXT_ICU && verified) ? sort_key_append_imaged
+				  : order == TEXT_ICU									? sort_key_append_icu
+																		: entry->append;
 	col->self_marked = entry->self_marked;
 	col->null_marker = spec->nulls_first ? 0 : (col->self_marked ? 0xFF : 1);
 	col->value_marker = spec->nulls_first ? 1 : 0;
@@ -252,7 +259,7 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 	col->invert = col->descending ? PG_UINT64_MAX : 0;
 	col->type = type;
 	col->collation = order != TEXT_BYTEWISE ? spec->collation : InvalidOid;
-	col->verified = order == TEXT_LIBC || order == TEXT_LIBC_BYTEWISE;
+	col->verified = verified;
 	return true;
 }
 
@@ -275,8 +282,13 @@ sort_key_supported(const SortColumnSpec *column, Declined *why_not)
 	if (!sort_key_supported_if_verified(column, &verified, why_not))
 		return false;
 	if (verified)
+	{
+		CollationProvider provider = collation_provider(column->collation);
+
 		return declined_because(why_not, DECLINED_COLLATION,
-								psprintf("collation \"%s\" of provider libc has no exact sort key",
-										 collation_provider(column->collation).name));
+								psprintf("collation \"%s\" of provider %s has no exact sort key",
+										 provider.name,
+										 provider.letter == COLLPROVIDER_LIBC ? "libc" : "icu"));
+	}
 	return true;
 }
