@@ -84,7 +84,7 @@ SELECT * FROM bad_indexes();
 -- What is left to PostgreSQL, and why.
 SELECT gpusort_stat_reset();
 CREATE INDEX ON st_json (j);
-CREATE INDEX ON st_table (t COLLATE "default");
+CREATE INDEX ON st_table (t COLLATE "fr-CA-x-icu");
 CREATE TABLE st_few AS SELECT i AS k, md5(i::text) COLLATE "C" AS t FROM generate_series(1, 500) AS i;
 ANALYZE st_few;
 SET gpusort.mode = auto;
@@ -122,7 +122,7 @@ SELECT sort_key, taken, reason, regexp_replace(how, '\d+ MB', 'N MB', 'g') AS ho
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX CONCURRENTLY ON st_table (lower(t) text_pattern_ops, (k + 1)) WHERE k > 5');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_parts (t)');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_json (j)');
-SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t COLLATE "default")');
+SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t COLLATE "fr-CA-x-icu")');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table USING hash (t)');
 SET gpusort.create_index = off;
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t)');

@@ -163,8 +163,6 @@ SELECT is_in_memory('SELECT * FROM md5s ORDER BY t COLLATE english') AS in_memor
 RESET gpusort.work_mem;
 DROP FUNCTION is_in_memory;
 RESET gpusort.mode;
--- Indexes are left to PostgreSQL.
-SELECT taken, reason FROM gpusort_check('CREATE INDEX ON strings (v COLLATE english)');
 DROP TABLE strings, md5s;
 DROP FUNCTION piece, check_strings, corrections;
 

@@ -187,12 +187,19 @@ describe_build(Relation heap, const IndexStmt *statement, const IndexShape *inde
 					   1 + sizeof(ItemPointerData);
 	build->keys_alone = key_row_possible(index->nkeys, index->keys, index->ncolumns);
 	build->row_bytes = INDEX_ROW_HEADER + sizeof(IndexTupleData) + index->row_bytes;
+	for (int i = 0; i < index->nkeys; i++)
+	{
+		Declined why_not;
+		bool verified;
+
+		build->verified |= sort_key_supported_if_verified(&index->keys[i], &verified, &why_not) && verified;
+	}
 }
 
 static const char *
 how_in_words(Relation heap, const IndexStmt *statement, const IndexShape *index)
 {
-	BuildShape build;
+	BuildShape build = {0};
 	double memory;
 	bool on_gpu;
 	bool spills;
@@ -220,7 +227,7 @@ is_taken(Relation heap, const IndexStmt *statement, const IndexShape *shape, Dec
 		return false;
 	for (int i = 0; i < shape->nkeys; i++)
 	{
-		if (!sort_key_supported(&shape->keys[i], why_not))
+		if (!sort_key_supported_for_index(&shape->keys[i], why_not))
 			return false;
 	}
 	return true;

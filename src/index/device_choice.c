@@ -119,7 +119,7 @@ gpu_ns(const BuildShape *shape)
 bool
 build_uses_gpu(const BuildShape *shape)
 {
-	if (!sort_may_use_gpu())
+	if (!sort_may_use_gpu() || shape->verified)
 		return false;
 	return gpusort_backend == GPUSORT_BACKEND_CUDA || gpu_ns(shape) < cpu_ns(shape);
 }

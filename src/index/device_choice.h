@@ -14,6 +14,7 @@ typedef struct BuildShape
 	int processes;
 	bool is_fixed;	  /* are its keys? */
 	bool keys_alone;  /* can the cpu device make index tuples of their keys? */
+	bool verified;	  /* do they only guess at the order? */
 	double key_bytes; /* of one key, the tuple's tid included */
 	double row_bytes; /* of one index tuple as a row */
 } BuildShape;
@@ -28,8 +29,8 @@ extern bool build_spills(const BuildShape *shape);
 extern double build_file_bytes(const BuildShape *shape);
 
 /*
- * Does the build begin on a card?  With gpusort.backend auto that is where it is expected to be faster, if
- * there is one.
+ * Does the build begin on a card?  None does whose order is verified.  With gpusort.backend auto that is
+ * where it is expected to be faster, if there is one.
  */
 extern bool build_uses_gpu(const BuildShape *shape);
 

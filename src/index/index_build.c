@@ -246,6 +246,7 @@ choose_device(const IndexBuild *build)
 		.processes = 1 + build->feed.info->ii_ParallelWorkers,
 		.is_fixed = !key->variable,
 		.keys_alone = key->rows != NULL,
+		.verified = key->verified,
 		.key_bytes = build->key_bytes,
 		.row_bytes = build->row_bytes,
 	};

@@ -51,7 +51,7 @@ index_key_supported(Relation index, Declined *why_not)
 	bool supported = true;
 
 	for (int i = 0; i < ncolumns && supported; i++)
-		supported = sort_key_supported(&columns[i], why_not);
+		supported = sort_key_supported_for_index(&columns[i], why_not);
 	pfree(columns);
 	return supported;
 }

@@ -40,7 +40,9 @@ tid_unmark(ItemPointerData marked)
 	return marked;
 }
 
-/* Can the order of this index be encoded exactly? If not, *why_not says why. */
+/*
+ * Can the order of this index be encoded, exactly or so that it can be verified?  If not, *why_not says why.
+ */
 extern bool index_key_supported(Relation index, Declined *why_not);
 
 /* The columns of a build's rows: those of the index, then the tid.  In CurrentMemoryContext. */

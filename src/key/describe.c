@@ -275,20 +275,15 @@ sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Dec
 }
 
 bool
-sort_key_supported(const SortColumnSpec *column, Declined *why_not)
+sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not)
 {
-	bool verified;
+	SortKeyColumn col;
 
-	if (!sort_key_supported_if_verified(column, &verified, why_not))
+	if (!sort_key_describe(column, &col, why_not))
 		return false;
-	if (verified)
-	{
-		CollationProvider provider = collation_provider(column->collation);
-
+	if (col.verified && sort_key_text_order(column->collation) == TEXT_ICU)
 		return declined_because(why_not, DECLINED_COLLATION,
-								psprintf("collation \"%s\" of provider %s has no exact sort key",
-										 provider.name,
-										 provider.letter == COLLPROVIDER_LIBC ? "libc" : "icu"));
-	}
+								psprintf("collation \"%s\" of provider icu has no exact sort key",
+										 collation_provider(column->collation).name));
 	return true;
 }

@@ -395,7 +395,8 @@ key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts)
 		Declined why_not;
 
 		if (sort_key_describe(&columns[i], &column, &why_not) &&
-			(value_length(column.kind) > 0 || tells_string(column.kind)))
+			(value_length(column.kind) > 0 ||
+			 (tells_string(column.kind) && column.append != sort_key_append_imaged)))
 			told = bms_add_member(told, columns[i].attno);
 	}
 	return bms_num_members(told) == natts;

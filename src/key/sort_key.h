@@ -79,11 +79,17 @@ typedef enum TextOrder
 
 extern TextOrder sort_key_text_order(Oid collation);
 
-/* Can this column be encoded exactly?  If not, *why_not says why, as "type jsonb has no exact sort key". */
-extern bool sort_key_supported(const SortColumnSpec *column, Declined *why_not);
-
-/* The same, or be encoded so that its order can be verified? Then *verified says so. */
+/*
+ * Can this column be encoded exactly, or so that its order can be verified?  Then *verified says so.  If not,
+ * *why_not says why, as "type jsonb has no exact sort key".
+ */
 extern bool sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Declined *why_not);
+
+/*
+ * The same by an order that holds between any two values, as an index needs it: comparisons of the ICU
+ * collations whose order is verified may contradict each other.
+ */
+extern bool sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not);
 
 /*
  * The bytes of key a row, on average, of columns whose values have so many bytes; is it a fixed key?  Every

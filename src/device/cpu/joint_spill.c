@@ -6,7 +6,7 @@
  * apart, when it wants its next chunk or is through with its input: it sorts the rows that are in the chunks
  * that it has filled, writes them as a run, gives these chunks back to the kernel, and goes on with chunks of
  * its own, within an equal part of the memory.  At the end everybody's runs can be read by all, a range of
- * the order each.
+ * the order each; but where keys only guess at the order the leader merges them alone, and verifies it.
  *
  * All together they never have more than the limit.  What a process has filled, and what sorting that takes,
  * is in the limit when it goes apart; until the last one has done so none takes more than that, which may be
@@ -150,10 +150,11 @@ pass_stats_on(CpuSorter *sorter)
 	SpinLockAcquire(&shared->base.mutex);
 	shared->spilled_rows += stats->rows;
 	shared->spilled_bytes += stats->bytes;
+	shared->corrections += stats->corrections;
 	shared->disk_bytes += stats->disk_bytes;
 	shared->runs += stats->runs;
 	SpinLockRelease(&shared->base.mutex);
-	stats->rows = stats->bytes = stats->disk_bytes = 0;
+	stats->rows = stats->bytes = stats->corrections = stats->disk_bytes = 0;
 	stats->runs = 0;
 }
 
@@ -198,7 +199,9 @@ joint_spill_seek(CpuSorter *sorter, int range, int nranges)
 	run_ranges_seek(open_ranges(sorter), range, nranges);
 }
 
-/* Merges the runs with what was fed after they were published. */
+/*
+ * Merges the runs, whose order is verified so, with what was fed after they were published.
+ */
 static void
 merge_with_later_rows(CpuSorter *sorter)
 {
@@ -208,6 +211,7 @@ merge_with_later_rows(CpuSorter *sorter)
 	if (sorter->ranges != NULL)
 		run_ranges_end(sorter->ranges);
 	sorter->ranges = NULL;
+	cpu_begin_external(sorter);
 	external_sort_adopt(sorter->external, sorter->files, sorter->shared->base.nentered);
 	external_sort_finish(sorter->external);
 }
@@ -218,12 +222,13 @@ joint_spill_perform(CpuSorter *sorter)
 	const SharedChunks *shared = sorter->shared;
 	SorterStats *stats = &sorter->stats;
 
-	if (sorter->nrows > 0 || sorter->external != NULL)
+	if (sorter->nrows > 0 || sorter->external != NULL || sorter->key->verified)
 		merge_with_later_rows(sorter);
 	else
 		joint_spill_seek(sorter, 0, 1);
 	stats->rows += shared->spilled_rows;
 	stats->bytes += shared->spilled_bytes;
+	stats->corrections += shared->corrections;
 	stats->disk_bytes += shared->disk_bytes;
 	stats->runs += shared->runs;
 	sorter_stats_note_memory(stats, shared->peak_memory);

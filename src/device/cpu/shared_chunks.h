@@ -43,6 +43,7 @@ typedef struct SharedChunks
 	int64 peak_memory;	  /* and had at the highest; 0: nobody has gone apart */
 	uint64 spilled_rows;  /* in runs that all can read */
 	uint64 spilled_bytes; /* of keys and rows in them, when they were put */
+	uint64 corrections;	  /* of their order */
 	uint64 disk_bytes;	  /* written */
 	int runs;
 } SharedChunks;
