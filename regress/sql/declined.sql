@@ -2,11 +2,28 @@
 -- Sorts that gpusort leaves to PostgreSQL, and what gpusort_check says about them.
 --
 SELECT check_type('jsonb', 'jsonb_build_object(''a'', n % 100)', '{1,null,"[]"}', taken => false) AS jsonb;
-SELECT check_type('int4[]', 'ARRAY[i % 10, i % 3]', '{"{}"}', taken => false) AS array;
-SELECT check_type('int4range', 'int4range(i % 10, i % 10 + i % 5)', '{empty,"(,)"}', taken => false) AS range;
 SELECT check_type('tsvector', 'to_tsvector(''simple'', md5(i::text))', '{}', taken => false) AS tsvector;
-CREATE TYPE point3 AS (x int, y int, z text);
-SELECT check_type('point3', 'ROW(i % 10, i % 7, md5(i::text))::point3', '{}', taken => false) AS composite;
+SELECT check_type('jsonb[]', 'ARRAY[to_jsonb(i % 10), to_jsonb(i % 3)]', '{"{}"}', taken => false) AS array;
+CREATE TYPE vector_range AS RANGE (subtype = tsvector);
+SELECT check_type('vector_range', 'vector_range(to_tsvector(''simple'', (i % 10)::text), NULL)', '{empty,"(,)"}', taken => false) AS range;
+CREATE TYPE point3 AS (x int, y int, z jsonb);
+SELECT check_type('point3', 'ROW(i % 10, i % 7, to_jsonb(i))::point3', '{}', taken => false) AS composite;
+-- The default order of one composite type, and of one enum, is another one: backwards.
+CREATE TYPE turned AS (x int);
+CREATE TYPE turned_mood AS ENUM ('sad', 'ok', 'happy');
+CREATE FUNCTION turned_cmp(a turned, b turned) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT btint4cmp(b.x, a.x)';
+CREATE FUNCTION turned_less(a turned, b turned) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT a.x > b.x';
+CREATE FUNCTION turned_cmp(a turned_mood, b turned_mood) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT enum_cmp(b, a)';
+CREATE FUNCTION turned_less(a turned_mood, b turned_mood) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT enum_cmp(a, b) > 0';
+CREATE OPERATOR <<< (FUNCTION = turned_less, LEFTARG = turned, RIGHTARG = turned);
+CREATE OPERATOR <<< (FUNCTION = turned_less, LEFTARG = turned_mood, RIGHTARG = turned_mood);
+DO $$ BEGIN
+	-- the operators that no sort uses are PostgreSQL's own
+	EXECUTE (SELECT string_agg(format('CREATE OPERATOR CLASS %1$s_ops DEFAULT FOR TYPE %1$s USING btree AS OPERATOR 1 <<<, OPERATOR 3 = (%2$s, %2$s), FUNCTION 1 turned_cmp(%1$s, %1$s)', type, kind), ';')
+		FROM (VALUES ('turned', 'record'), ('turned_mood', 'anyenum')) AS t (type, kind));
+END $$;
+SELECT check_type('turned', 'ROW(i)::turned', '{}', taken => false) AS composite_turned, check_type('turned[]', 'ARRAY[ROW(i)::turned]', '{}', taken => false) AS array_turned;
+SELECT check_type('turned_mood', '(enum_range(NULL::turned_mood))[1 + i % 3]', '{}', taken => false) AS enum_turned;
 
 -- Text in ICU collations whose sort keys and comparison disagree: accents read backwards, punctuation that counts for nothing, and others.
 SET client_min_messages = warning;
@@ -19,10 +36,11 @@ RESET client_min_messages;
 SELECT check_type('text', 'md5(i::text)', '{a,b,é,co-op}', taken => false, collation_name => c) AS text_icu
 FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-x-icu,el-x-icu}'::text[]) AS c;
 
-CREATE TABLE kinds (id int, j jsonb, a int4[], r int4range, p point3, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
+CREATE TYPE libc_text AS (x int, y text COLLATE "C.utf8");
+CREATE TABLE kinds (id int, j jsonb, a int4[], aj jsonb[], r int4range, p point3, q libc_text, u turned, um turned_mood, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
 SET gpusort.mode = force;
 SELECT sort_key, taken, reason
-FROM unnest('{id,j,a,r,p,t,c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key,
+FROM unnest('{id,j,a,aj,r,p,q,u,um,t,"array[t]",c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key,
 	gpusort_check('SELECT * FROM kinds ORDER BY ' || key);
 SELECT sort_key, taken, reason
 FROM unnest('{backwards,shifted,normalized,identical,digits_last,fr-CA-x-icu,th-x-icu,el-x-icu,sv-x-icu}'::text[]) AS c,
