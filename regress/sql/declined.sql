@@ -11,16 +11,20 @@ SELECT check_type('point3', 'ROW(i % 10, i % 7, to_jsonb(i))::point3', '{}', tak
 -- The default order of one composite type, and of one enum, is another one: backwards.
 CREATE TYPE turned AS (x int);
 CREATE TYPE turned_mood AS ENUM ('sad', 'ok', 'happy');
-CREATE FUNCTION turned_cmp(a turned, b turned) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT btint4cmp(b.x, a.x)';
-CREATE FUNCTION turned_less(a turned, b turned) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT a.x > b.x';
-CREATE FUNCTION turned_cmp(a turned_mood, b turned_mood) RETURNS int LANGUAGE sql IMMUTABLE AS 'SELECT enum_cmp(b, a)';
-CREATE FUNCTION turned_less(a turned_mood, b turned_mood) RETURNS bool LANGUAGE sql IMMUTABLE AS 'SELECT enum_cmp(a, b) > 0';
-CREATE OPERATOR <<< (FUNCTION = turned_less, LEFTARG = turned, RIGHTARG = turned);
-CREATE OPERATOR <<< (FUNCTION = turned_less, LEFTARG = turned_mood, RIGHTARG = turned_mood);
-DO $$ BEGIN
-	-- the operators that no sort uses are PostgreSQL's own
-	EXECUTE (SELECT string_agg(format('CREATE OPERATOR CLASS %1$s_ops DEFAULT FOR TYPE %1$s USING btree AS OPERATOR 1 <<<, OPERATOR 3 = (%2$s, %2$s), FUNCTION 1 turned_cmp(%1$s, %1$s)', type, kind), ';')
-		FROM (VALUES ('turned', 'record'), ('turned_mood', 'anyenum')) AS t (type, kind));
+DO $$
+DECLARE
+	t text;
+BEGIN
+	FOREACH t IN ARRAY '{turned,turned_mood}'::text[] LOOP
+		EXECUTE format('CREATE FUNCTION backwards_cmp(a %1$s, b %1$s) RETURNS int LANGUAGE sql IMMUTABLE AS ''SELECT bttextcmp(b::text COLLATE "C", a::text COLLATE "C")''', t);
+		EXECUTE format('CREATE FUNCTION before(a %1$s, b %1$s) RETURNS bool LANGUAGE sql IMMUTABLE AS ''SELECT backwards_cmp(a, b) < 0''', t);
+		EXECUTE format('CREATE FUNCTION same(a %1$s, b %1$s) RETURNS bool LANGUAGE sql IMMUTABLE AS ''SELECT backwards_cmp(a, b) = 0''', t);
+		EXECUTE format('CREATE FUNCTION after(a %1$s, b %1$s) RETURNS bool LANGUAGE sql IMMUTABLE AS ''SELECT backwards_cmp(a, b) > 0''', t);
+		EXECUTE format('CREATE OPERATOR <<< (FUNCTION = before, LEFTARG = %1$s, RIGHTARG = %1$s)', t);
+		EXECUTE format('CREATE OPERATOR === (FUNCTION = same, LEFTARG = %1$s, RIGHTARG = %1$s)', t);
+		EXECUTE format('CREATE OPERATOR >>> (FUNCTION = after, LEFTARG = %1$s, RIGHTARG = %1$s)', t);
+		EXECUTE format('CREATE OPERATOR CLASS %1$s_ops DEFAULT FOR TYPE %1$s USING btree AS OPERATOR 1 <<<, OPERATOR 3 ===, OPERATOR 5 >>>, FUNCTION 1 backwards_cmp(%1$s, %1$s)', t);
+	END LOOP;
 END $$;
 SELECT check_type('turned', 'ROW(i)::turned', '{}', taken => false) AS composite_turned, check_type('turned[]', 'ARRAY[ROW(i)::turned]', '{}', taken => false) AS array_turned;
 SELECT check_type('turned_mood', '(enum_range(NULL::turned_mood))[1 + i % 3]', '{}', taken => false) AS enum_turned;
