@@ -1,7 +1,7 @@
-# What the runs of one case of bench/modes_grid say.  stdin: method|ms|temporary bytes|sorts by cpu|sorts by cuda|plan, a line a run.
+# What the runs of one case of bench/modes_grid or bench/sort_grid say.  stdin: method|ms|temporary bytes|sorts by cpu|sorts by cuda|plan, a line a run.
 # Methods with the same plan, done by the same device, do the same: the fewest ms of one are those of the other.
 #
-# Prints, with | between: ms of off, auto, force (fewest of all runs; force: its faster device); device of auto and of force, - where
+# Prints, with | between: ms of off, auto, force (fewest of all runs; force: its faster device, 0 if it was not run); device of auto and of force, - where
 # PostgreSQL sorted; temporary bytes of off, auto, force; runs of each; the verdict.
 #
 #	SLOWER	auto takes more than 1.1 times as long as off, and 0.5 ms more
@@ -35,7 +35,7 @@ END {
 		force = "force_cuda"
 	off = ms["off"]
 	noise = 0.03 * off > 0.5 ? 0.03 * off : 0.5
-	gain = device[force] == "-" || has_more(force) ? 0 : off - ms[force]
+	gain = !(force in ms) || device[force] == "-" || has_more(force) ? 0 : off - ms[force]
 	if (ms["auto"] > 1.1 * off && ms["auto"] > off + 0.5)
 		verdict = "SLOWER"
 	else if (gain > noise && ms["auto"] > off - 0.75 * gain + noise)

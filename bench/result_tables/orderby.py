@@ -5,9 +5,18 @@ import statistics
 from result_tables.common import best_method, measured_on, paragraph, read_rows, select, table, thousands, values_of
 
 
+# Names of before there was a device to choose.
+FORMER_NAMES = {"gpusort": "cpu0", "gpusort1": "cpu1"}
+
+
+def times_of(rows):
+    """Medians by method."""
+    return {FORMER_NAMES.get(row["method"], row["method"]): row["median_ms"] for row in rows}
+
+
 def method_times(rows):
     """Medians by method, and the better of PostgreSQL's parallel plans as `parallel`."""
-    ms = {row["method"]: row["median_ms"] for row in rows}
+    ms = times_of(rows)
     parallel = [ms[method] for method in ("parallel1", "parallel2") if method in ms]
     if parallel:
         ms["parallel"] = min(parallel)
@@ -38,9 +47,9 @@ def orderby(*files):
             ms = method_times(of_case(rows, case))
             best = min(ms["serial"], ms.get("parallel1", ms["serial"]))
             lines.append([case[0], case[1], thousands(case[2])] +
-                         [thousands(ms[method]) if method in ms else "" for method in ("serial", "parallel", "gpusort", "gpusort1")] +
-                         ["%.2f" % (ms["serial"] / ms["gpusort"]), "%.2f" % (ms["parallel"] / ms["gpusort"]),
-                          "%.2f" % (best / ms["gpusort1"]) if "gpusort1" in ms else ""])
+                         [thousands(ms[method]) if method in ms else "" for method in ("serial", "parallel", "cpu0", "cpu1")] +
+                         ["%.2f" % (ms["serial"] / ms["cpu0"]), "%.2f" % (ms["parallel"] / ms["cpu0"]),
+                          "%.2f" % (best / ms["cpu1"]) if "cpu1" in ms else ""])
     yield from table(["key", "values", "rows", "serial", "parallel", "gpusort", "gpusort, 1 worker", "serial / gpusort",
                       "parallel / gpusort", "best with at most 1 worker / gpusort, 1 worker"], lines, left=2)
 
@@ -54,12 +63,34 @@ def orderby_versions(*files):
     lines = []
     for case in cases_of(measured[0]):
         times = [method_times(of_case(rows, case)) for rows in measured]
-        if not all("gpusort" in ms for ms in times):
+        if not all("cpu0" in ms for ms in times):
             continue
-        lines.append([case[0], case[1], thousands(case[2])] + [thousands(ms[method]) for method in ("serial", "gpusort") for ms in times] +
-                     ["%.2f" % (ms[method] / ms["gpusort"]) for method in ("serial", "parallel") for ms in times])
+        lines.append([case[0], case[1], thousands(case[2])] + [thousands(ms[method]) for method in ("serial", "cpu0") for ms in times] +
+                     ["%.2f" % (ms[method] / ms["cpu0"]) for method in ("serial", "parallel") for ms in times])
     yield from table(["key", "values", "rows"] + ["%s, %s" % (what, version) for what in ("serial", "gpusort", "serial / gpusort", "parallel / gpusort")
                                                   for version in versions], lines, left=2)
+
+
+def time_and_workers(ms, method):
+    return "%s (%s)" % (thousands(ms[method]), re.sub(r"\D", "", method) or "0") if method else ""
+
+
+def queries(*files):
+    """bench/orderby: PostgreSQL's best, and gpusort's by device, with any number of workers; of several runs of it."""
+    measured = [read_rows("", name) for name in files]
+    kinds = [kind for kind in ("cpu", "cuda", "auto") if any(best_method(times_of(rows), kind) for rows in measured)]
+    yield from paragraph("Milliseconds, and in brackets the workers. " + " ".join(orderby_source(rows) for rows in measured))
+    yield ""
+    lines = []
+    for rows in measured:
+        for case in cases_of(rows):
+            ms = times_of(of_case(rows, case))
+            rival = best_method(ms, "serial", "parallel")
+            ours = [best_method(ms, kind) for kind in kinds]
+            lines.append([case[0], case[1], thousands(case[2]), time_and_workers(ms, "serial" if "serial" in ms else None),
+                          time_and_workers(ms, best_method(ms, "parallel"))] + [time_and_workers(ms, method) for method in ours] +
+                         ["%.2f" % (ms[rival] / ms[method]) if rival and method else "" for method in ours])
+    yield from table(["query", "values", "rows", "PostgreSQL, serial", "parallel"] + kinds + ["PostgreSQL's best / " + kind for kind in kinds], lines, left=2)
 
 
 # ---- ORDER BY with a card ----

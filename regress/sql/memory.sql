@@ -68,8 +68,17 @@ VACUUM ANALYZE ordered;
 ALTER TABLE ordered SET (parallel_workers = 4);
 SET max_parallel_workers_per_gather = 4;
 SELECT check_limits('SELECT id FROM ordered ORDER BY id', 6144, 2048, false) LIKE 'ok%' AS keys_alone_in_parallel;
-SET max_parallel_workers_per_gather = 0;
+SET max_parallel_workers_per_gather = 2;
 RESET gpusort.work_mem;
+-- Without a setting of its own a sort may have work_mem for each process that comes, as PostgreSQL's own sorts, of which there is one in each; for
+-- those that don't come there is none.
+SET work_mem = '1MB';
+SELECT explained('SELECT * FROM m ORDER BY k', 'Peak Memory') BETWEEN 1025 AND 3072 AS of_three;
+SET max_parallel_workers = 0;
+SELECT explained('SELECT * FROM m ORDER BY k', 'Peak Memory') BETWEEN 512 AND 1024 AS of_one;
+RESET max_parallel_workers;
+RESET work_mem;
+SET max_parallel_workers_per_gather = 0;
 
 -- Kilobytes of all memory contexts of this session but the sort's own, when the function is called for the 1000th and the 9000th row: in the sort's
 -- input, where keys have been made, and above it, where rows are projected.

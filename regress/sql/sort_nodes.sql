@@ -97,6 +97,16 @@ RESET gpusort.work_mem;
 -- A merge join whose inner side is rescanned as well.
 SELECT check_rows('SELECT o, s.id FROM generate_series(1, 5) AS o, LATERAL (SELECT n.id FROM n JOIN m USING (k) WHERE n.g = o AND m.g = o OFFSET 0) s') AS rescanned;
 
+-- A clause whose sides would have to be exchanged, by an operator that has no commutator: no merge join may come of it.
+BEGIN;
+UPDATE pg_operator SET oprcom = 0 WHERE oid = 'pg_catalog.=(int4,int8)'::regoperator;
+SET LOCAL enable_nestloop = on;
+SET LOCAL enable_sort = off;
+SELECT count(*) FROM (SELECT k::bigint AS k FROM n WHERE id <= 500 OFFSET 0) o WHERE NOT EXISTS (SELECT FROM m WHERE m.k = o.k);
+SET LOCAL gpusort.mode = force;
+SELECT count(*) FROM (SELECT k::bigint AS k FROM n WHERE id <= 500 OFFSET 0) o WHERE NOT EXISTS (SELECT FROM m WHERE m.k = o.k);
+ROLLBACK;
+
 -- GROUP BY, DISTINCT, DISTINCT ON, set operations.
 SELECT check_rows('SELECT k, t, count(*), min(id) FROM n GROUP BY k, t') AS grouped,
 	check_rows('SELECT t, array_length(array_agg(id), 1) FROM n GROUP BY t HAVING count(*) > 11') AS having,
@@ -229,7 +239,7 @@ SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET gpusort.mode = force;
-SELECT DISTINCT taken, reason FROM gpusort_check('SELECT count(*), sum(a.id) FROM n a JOIN n b ON a.wide = b.wide');
+SELECT DISTINCT taken, reason FROM gpusort_check('SELECT t, g, count(*) FROM n GROUP BY t, g');
 -- Below window functions, groupings and DISTINCT several processes feed the sort; expressions, sort columns that are not returned.
 -- PostgreSQL 18 has a line more, of what the window is.
 CREATE FUNCTION plan_lines(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -267,8 +277,20 @@ CREATE TABLE many AS SELECT i AS id, noise(i)::numeric AS k, md5(i::text) COLLAT
 ANALYZE many;
 SELECT mode, plan_contains(query, 'GpuSortFeed') AS fed, plan_contains(query, 'Gather Merge') AS gather_merge
 FROM (VALUES ('off'), ('auto')) AS v (mode), LATERAL (SELECT set_config('gpusort.mode', mode, false) AS set, 'SELECT id, row_number() OVER (PARTITION BY t ORDER BY k) FROM many' AS query OFFSET 0) s;
-DROP TABLE many;
+-- The same of merge joins, which workers would do; by several columns, of joins, semi and anti joins; an input that is in order already.
+SELECT mode, uses_gpusort('SELECT count(*), sum(a.id::bigint * b.id) FROM many a JOIN many b USING (t)') AS merge_join
+FROM (VALUES ('off'), ('auto')) AS v (mode), LATERAL (SELECT set_config('gpusort.mode', mode, false) OFFSET 0) s;
 RESET gpusort.mode;
+SELECT check_fed('SELECT count(*), sum(a.id::bigint * b.id) FROM many a JOIN many b USING (t)') AS one_column,
+	check_rows('SELECT count(*), sum(a.id::bigint * b.id) FROM many a LEFT JOIN many b ON b.t = a.t AND b.k = a.k AND b.id > 1000', all_taken => false) AS left_join,
+	check_rows('SELECT count(*), sum(a.id) FROM many a JOIN many b USING (t) JOIN n ON n.wide = a.k', all_taken => false) AS of_a_join,
+	check_rows('SELECT count(*), sum(id) FROM many a WHERE EXISTS (SELECT FROM many b WHERE b.t = a.t AND b.id % 3 = 0)', all_taken => false) AS semi_join,
+	check_rows('SELECT count(*), sum(id) FROM many a WHERE NOT EXISTS (SELECT FROM many b WHERE b.t = a.t AND b.id % 3 = 0)', all_taken => false) AS anti_join,
+	check_rows('SELECT count(*), sum(a.id) FROM many a FULL JOIN many b ON a.t = b.t AND a.k = b.k', all_taken => false) AS full_join,
+	check_rows('SELECT sum(r * id) FROM (SELECT a.id, rank() OVER (ORDER BY a.id % 100, b.id) AS r FROM many a JOIN many b USING (k)) s', all_taken => false) AS below_a_window;
+CREATE INDEX ON many (t);
+SELECT check_rows('SELECT count(*), sum(a.id::bigint * m.id) FROM many a JOIN m USING (t)', all_taken => false) AS with_an_index;
+DROP TABLE many;
 RESET gpusort.backend;
 RESET work_mem;
 RESET max_parallel_workers_per_gather;
@@ -285,7 +307,7 @@ SELECT sort_key, taken, reason FROM gpusort_check('SELECT id, row_number() OVER 
 SET gpusort.min_rows = 1000000;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT id, row_number() OVER (ORDER BY t) FROM many');
 RESET gpusort.min_rows;
--- The costs: less than those of the Sort by as much, the input's included.
+-- The costs of one that is taken from the finished plan: less than those of the Sort by as much, the input's included.
 CREATE FUNCTION cost_above_input(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -294,12 +316,12 @@ BEGIN
 	plan := plan->0->'Plan'->'Plans'->0;
 	RETURN (plan->>'Total Cost')::float8 - (plan->'Plans'->0->>'Total Cost')::float8;
 END $$;
-CREATE TABLE measured AS SELECT 'auto' AS mode, cost_above_input('SELECT * FROM many a JOIN many b ON a.k = b.k') AS cost;
+CREATE TABLE measured AS SELECT 'auto' AS mode, cost_above_input('SELECT id, row_number() OVER (ORDER BY k), rank() OVER (ORDER BY t) FROM many') AS cost;
 SET gpusort.mode = off;
-INSERT INTO measured SELECT 'off', cost_above_input('SELECT * FROM many a JOIN many b ON a.k = b.k');
+INSERT INTO measured SELECT 'off', cost_above_input('SELECT id, row_number() OVER (ORDER BY k), rank() OVER (ORDER BY t) FROM many');
 RESET gpusort.mode;
 SELECT abs(a.cost / b.cost - c.expected_ms / c.postgresql_ms) < 0.01 AS in_proportion
-FROM measured a, measured b, gpusort_check('SELECT * FROM many a JOIN many b ON a.k = b.k') c WHERE a.mode = 'auto' AND b.mode = 'off' LIMIT 1;
+FROM measured a, measured b, gpusort_check('SELECT id, row_number() OVER (ORDER BY k), rank() OVER (ORDER BY t) FROM many') c WHERE a.mode = 'auto' AND b.mode = 'off' LIMIT 1;
 
 DROP TABLE n, m, many, measured CASCADE;
 DROP FUNCTION check_rows, check_fed, plan_lines, spills, walk_nodes, same_walk, cost_above_input;

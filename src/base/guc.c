@@ -167,8 +167,9 @@ guc_define_all(void)
 							"Sorts of fewer rows, by estimate, are left alone in mode auto.", NULL,
 							&gpusort_min_rows, 500, 0, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",
-							"-1 means as work_mem.", &gpusort_work_mem, -1, -1, MAX_KILOBYTES, PGC_USERSET,
-							GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL, NULL);
+							"-1 means work_mem, for each process that feeds it.", &gpusort_work_mem, -1, -1,
+							MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL,
+							NULL);
 	DefineCustomBoolVariable("gpusort.create_index", "Whether builds of B-tree indexes are taken over.",
 							 "As far as gpusort.mode allows.", &gpusort_create_index, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
@@ -186,9 +187,9 @@ guc_define_all(void)
 }
 
 Size
-guc_sort_memory(void)
+guc_sort_memory(int processes)
 {
-	return (Size) (gpusort_work_mem == -1 ? work_mem : gpusort_work_mem) * 1024;
+	return gpusort_work_mem == -1 ? (Size) work_mem * 1024 * processes : (Size) gpusort_work_mem * 1024;
 }
 
 char *

@@ -34,7 +34,7 @@ extern int gpusort_mode;
 extern int gpusort_backend;
 extern int gpusort_algorithm;
 extern int gpusort_min_rows;
-extern int gpusort_work_mem; /* kB; -1: as work_mem */
+extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
 extern bool gpusort_create_index;
 extern int gpusort_spoiled_images; /* one of so many images of strings is spoiled, for tests; 0: none */
 
@@ -56,7 +56,10 @@ extern char *guc_device_memory_argument(void);
 /* Does gpusort.devices say that no device is to be used? */
 extern bool guc_no_devices(void);
 
-/* The host memory that one sort may use, in bytes. */
-extern Size guc_sort_memory(void);
+/*
+ * The host memory that one sort may use if so many processes feed it, in bytes: as PostgreSQL's own sorts, of
+ * which there is one in each process, unless the sort has a setting of its own.
+ */
+extern Size guc_sort_memory(int processes);
 
 #endif /* GPUSORT_BASE_GUC_H */

@@ -159,6 +159,22 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define path_exchange_disabled(path, old_input, new_input) ((void) 0)
 #endif
 
+/* A merge join may sort its outer input incrementally from 18 on: so many columns come in order. */
+#if PG_VERSION_NUM < 180000
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+
+#define initial_cost_mergejoin(root, workspace, type, clauses, outer, inner, outer_keys, inner_keys,     \
+							   presorted_keys, extra)                                                    \
+	((void) (presorted_keys), (initial_cost_mergejoin) ((root), (workspace), (type), (clauses), (outer), \
+														(inner), (outer_keys), (inner_keys), (extra)))
+#define create_mergejoin_path(root, rel, type, workspace, extra, outer, inner, restricts, pathkeys,       \
+							  required_outer, clauses, outer_keys, inner_keys, presorted_keys)            \
+	((void) (presorted_keys),                                                                             \
+	 (create_mergejoin_path) ((root), (rel), (type), (workspace), (extra), (outer), (inner), (restricts), \
+							  (pathkeys), (required_outer), (clauses), (outer_keys), (inner_keys)))
+#endif
+
 /* What removes duplicates of sorted rows has its old name up to 18. */
 #if PG_VERSION_NUM >= 190000
 #define UpperUniquePath UniquePath

@@ -54,16 +54,17 @@ typedef struct Sorter
 /* What is to be sorted. */
 typedef struct SortRequest
 {
-	const SortKey *key; /* must live as long as the sorter */
-	TupleDesc desc;		/* of the rows; as long */
-	bool complete_rows; /* do they hold all their sort columns? */
-	Size memory_limit;	/* bytes of host memory */
-	bool random_access; /* will it be read backwards, again, or from a mark? */
-	bool shared;		/* will other processes feed it too? */
-	int processes;		/* at most, this one included */
-	bool read_jointly;	/* will all that feed it ask read_together? */
-	uint64 rows_wanted; /* the first so many are; 0: all */
-	bool with_ties;		/* and those equal to the last of them */
+	const SortKey *key;	 /* must live as long as the sorter */
+	TupleDesc desc;		 /* of the rows; as long */
+	bool complete_rows;	 /* do they hold all their sort columns? */
+	Size memory_limit;	 /* bytes of host memory */
+	Size process_memory; /* of these, that each process brings; 0: they are for all, however many come */
+	bool random_access;	 /* will it be read backwards, again, or from a mark? */
+	bool shared;		 /* will other processes feed it too? */
+	int processes;		 /* at most, this one included */
+	bool read_jointly;	 /* will all that feed it ask read_together? */
+	uint64 rows_wanted;	 /* the first so many are; 0: all */
+	bool with_ties;		 /* and those equal to the last of them */
 	double expected_rows;
 	double expected_row_bytes; /* of one row, without its key */
 	double expected_key_bytes; /* of one key */
@@ -110,11 +111,11 @@ struct SortDevice
 	SortShare *(*share)(Sorter *sorter);
 
 	/*
-	 * The first process takes part in feeding from now on, as the others do once they have joined.  False: it
-	 * is too late, and nothing is left to be fed.  NULL: several processes can't feed this device; all rows
-	 * come through the Gather.
+	 * The first process takes part in feeding from now on, as the others do once they have joined; with it
+	 * there are so many at most.  False: it is too late, and nothing is left to be fed.  NULL: several
+	 * processes can't feed this device; all rows come through the Gather.
 	 */
-	bool (*enter)(Sorter *sorter);
+	bool (*enter)(Sorter *sorter, int processes);
 
 	/* In another process: a sorter to feed.  NULL: it is too late, and nothing is left to be fed. */
 	Sorter *(*join)(SortShare *share, const SortKey *key);

@@ -44,9 +44,10 @@ struct GpuSortFeedState
 {
 	CustomScanState css; /* must be first */
 	FeedStage stage;
-	Sorter *sorter;			 /* leader: the GpuSort's; worker: NULL until it has joined */
-	SortShareHandle *handle; /* worker: in dynamic shared memory */
-	SortKey *key;			 /* NULL: not made yet */
+	Sorter *sorter;			  /* leader: the GpuSort's; worker: NULL until it has joined */
+	SortShareHandle *handle;  /* worker: in dynamic shared memory */
+	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
+	SortKey *key;			  /* NULL: not made yet */
 	SortFeed feed;
 	Stopwatch watch;
 	uint64 rows; /* that were fed */
@@ -130,6 +131,15 @@ join_sort(GpuSortFeedState *state)
 	return state->sorter != NULL ? FEED_FEEDING : FEED_DONE;
 }
 
+/* In the leader, which takes part when the workers have been launched. */
+static bool
+enter_sort(GpuSortFeedState *state)
+{
+	int nworkers = state->workers != NULL ? state->workers->nworkers_launched : 0;
+
+	return state->sorter->device->enter(state->sorter, 1 + nworkers);
+}
+
 /* Takes part in the sort, if that is possible and needed. */
 static FeedStage
 begin_feeding(GpuSortFeedState *state)
@@ -147,7 +157,7 @@ begin_feeding(GpuSortFeedState *state)
 	else if (state->sorter->device->enter == NULL)
 		stage = FEED_PASSING;
 	else
-		stage = state->sorter->device->enter(state->sorter) ? FEED_FEEDING : FEED_DONE;
+		stage = enter_sort(state) ? FEED_FEEDING : FEED_DONE;
 	if (stage == FEED_FEEDING)
 	{
 		const SortDevice *device = state->sorter->device;
@@ -305,6 +315,7 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 	SortShareHandle *handle = coordinate;
 	SortShare *share = NULL;
 
+	state->workers = pcxt;
 	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->device->share != NULL)
 		share = state->sorter->device->share(state->sorter);
 	if (share != NULL)

@@ -193,13 +193,14 @@ make_request(const GpuSortState *state, const SortDevice *device, SortRequest *r
 	request->key = state->key;
 	request->desc = ExecGetResultType(outerPlanState(state));
 	request->complete_rows = rows_are_complete(state, device);
-	request->memory_limit = guc_sort_memory();
 	request->random_access = state->random_access;
 	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
 	/* keys that only guess at the order can't say which rows are not wanted */
 	request->rows_wanted = state->key->verified ? 0 : state->wanted.rows;
 	request->with_ties = state->wanted.with_ties;
 	request->processes = request->shared ? 1 + ((Gather *) input)->num_workers : 1;
+	request->memory_limit = guc_sort_memory(request->processes);
+	request->process_memory = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
 	request->expected_rows = state->css.ss.ps.plan->plan_rows;
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected_key_bytes = state->key_width;

@@ -366,7 +366,7 @@ begin_joint_feed(JointFeed *joint, int nworkers)
 	make_shared(joint);
 	make_queues(joint);
 	/* so that no worker can be through with all of the scan before this process takes part */
-	(void) joint->base->sorter->device->enter(joint->base->sorter);
+	(void) joint->base->sorter->device->enter(joint->base->sorter, 1 + nworkers);
 	LaunchParallelWorkers(joint->context);
 	for (int i = 0; i < joint->context->nworkers_launched; i++)
 		shm_mq_set_handle(joint->queues[i], joint->context->worker[i].bgwhandle);

@@ -19,6 +19,13 @@
 /* ---------------------------------------------------------------- decisions */
 
 bool
+sort_has_rows_enough(double rows)
+{
+	return gpusort_mode == GPUSORT_MODE_FORCE ||
+		   (gpusort_mode == GPUSORT_MODE_AUTO && rows >= gpusort_min_rows);
+}
+
+bool
 sort_worth_taking(double rows, Declined *why_not)
 {
 	if (gpusort_mode == GPUSORT_MODE_OFF)

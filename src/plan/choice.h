@@ -12,10 +12,10 @@
 #include "base/declined.h"
 #include "plan/forecast.h"
 
-/*
- * Is a sort of so many rows (an estimate) one that the settings leave to PostgreSQL whatever its keys?  Then
- * *why_not says why.
- */
+/* Do the settings let sorts of so many rows (an estimate) be taken, if their keys allow it? */
+extern bool sort_has_rows_enough(double rows);
+
+/* The same; if not, *why_not says why. */
 extern bool sort_worth_taking(double rows, Declined *why_not);
 
 /*

@@ -5,7 +5,9 @@
  * AMD EPYC, 2 cores, 2026-11-22.  PostgreSQL 15.18 (Debian 15.18-0+deb12u1), device cpu; 442 sorts.  Ratio of
  * the two times, expected against measured: off by 13 % in the median, 34 % at the 90th percentile.  Terms of
  * the cuda device: NVIDIA H200, 16 cores, 2026-11-22; 30 sorts.  Terms of text that the C library compares:
- * 68 sorts, later that day; off by 12 % in the median, 50 % at the 90th percentile.
+ * 68 sorts, later that day; off by 12 % in the median, 50 % at the 90th percentile.  PostgreSQL's byte of
+ * memory and its far row (COST_PG_MEMORY_BYTE, COST_PG_GET_FAR) were 0.25 and 49: by tables in order, of
+ * which all rows are near, with and without a LIMIT of half of them, more of both together is the memory's.
  */
 #ifndef GPUSORT_PLAN_COST_TABLE_H
 #define GPUSORT_PLAN_COST_TABLE_H
@@ -23,7 +25,7 @@ static const double cost_table[COST_TERMS] = {
 	/* a byte of it */
 	[COST_PG_PUT_BYTE] = 0,
 	/* a byte of memory, of what is more than a cache */
-	[COST_PG_MEMORY_BYTE] = 0.2476,
+	[COST_PG_MEMORY_BYTE] = 0.4,
 	/* the only column of a row, put as a datum */
 	[COST_PG_PUT_DATUM] = 0,
 	/* a numeric abbreviated */
@@ -77,7 +79,7 @@ static const double cost_table[COST_TERMS] = {
 	/* a byte of it */
 	[COST_PG_GET_BYTE] = 0,
 	/* the same, more if the rows are in no order and more than a cache */
-	[COST_PG_GET_FAR] = 49.46,
+	[COST_PG_GET_FAR] = 28,
 	/* a row written to a temporary file and read back once */
 	[COST_PG_SPILL] = 62.88,
 	/* a byte of it */

@@ -314,6 +314,17 @@ create_path_over(const SortToOffer *sort, Path *input)
 	return path;
 }
 
+/*
+ * What is saved of a Gather's time is a part of the sort's costs; where the path competes with others than
+ * sorts, it must not look cheaper than its own input for that.
+ */
+static void
+keep_above_input(Path *path, const Path *input)
+{
+	path->startup_cost = Max(path->startup_cost, input->total_cost);
+	path->total_cost = Max(path->total_cost, path->startup_cost);
+}
+
 static CustomPath *
 create_path(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
@@ -322,6 +333,8 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 
 	path->custom_private = candidate_to_private(sort, candidate, yardstick);
 	cost_set(yardstick, &candidate->time, &path->path);
+	if (!sort->for_order_by)
+		keep_above_input(&path->path, candidate->partial != NULL ? candidate->partial : sort->input);
 	if (candidate->partial != NULL)
 	{
 		/* EXPLAIN should not show an input that is dearer than what reads it */
@@ -353,10 +366,8 @@ describe_sort(const SortToOffer *sort, const SortColumnSpec *columns, SortShape 
 bool
 sort_may_be_offered(const Path *input, List *pathkeys)
 {
-	Declined why_not;
-
-	return input->param_info == NULL && !pathkeys_contained_in(pathkeys, input->pathkeys) &&
-		   sort_worth_taking(input->rows, &why_not);
+	return input->param_info == NULL && sort_has_rows_enough(input->rows) &&
+		   !pathkeys_contained_in(pathkeys, input->pathkeys);
 }
 
 Path *

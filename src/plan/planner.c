@@ -9,8 +9,8 @@
  * for another plan.  In mode force paths that sort are taken out of the competition, and a GpuSort comes in,
  * however long it takes.
  *
- * What is sorted for window functions, groupings and DISTINCT is offered by sorted_input.c.  The Sorts that
- * are left when the plan is finished, take_sorts.c takes.
+ * What is sorted for window functions, groupings and DISTINCT is offered by sorted_input.c, for merge joins
+ * by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes.
  */
 #include "postgres.h"
 
@@ -25,12 +25,14 @@
 #include "base/pg_compat.h"
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
+#include "plan/merge_join.h"
 #include "plan/planner.h"
 #include "plan/rival.h"
 #include "plan/sorted_input.h"
 #include "plan/take_sorts.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
+static set_join_pathlist_hook_type prev_set_join_pathlist_hook;
 static planner_hook_type prev_planner_hook;
 
 /* Are the sorts of finished plans counted? */
@@ -135,6 +137,16 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 		sorted_input_offer(root, input_rel, output_rel);
 }
 
+static void
+gpusort_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
+						  JoinType type, JoinPathExtraData *extra)
+{
+	if (prev_set_join_pathlist_hook != NULL)
+		prev_set_join_pathlist_hook(root, joinrel, outer, inner, type, extra);
+	if (gpusort_mode != GPUSORT_MODE_OFF)
+		merge_join_offer(root, joinrel, outer, inner, type, extra);
+}
+
 static PlannedStmt *
 gpusort_planner(planner_hook_parameters)
 {
@@ -168,6 +180,8 @@ planner_install_hooks(void)
 {
 	prev_create_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = gpusort_create_upper_paths;
+	prev_set_join_pathlist_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = gpusort_set_join_pathlist;
 	prev_planner_hook = planner_hook;
 	planner_hook = gpusort_planner;
 }

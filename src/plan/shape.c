@@ -207,7 +207,7 @@ shape_for_gpusort(const SortShape *shape)
 {
 	SortShape ours = *shape;
 
-	ours.memory = guc_sort_memory();
+	ours.memory = guc_sort_memory(shape->processes);
 	ours.groups = 0;
 	if (shape->processes > 1 && shape->order == ORDER_EXACT)
 		ours.order = ORDER_NEARLY;

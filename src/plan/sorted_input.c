@@ -164,12 +164,11 @@ sorted_input_offer(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *output_
 	Chain chain;
 	Rival rival;
 	CustomPath *path;
-	Declined why_not;
 
 	if (input_rel == NULL || input_rel->cheapest_total_path == NULL)
 		return;
 	sort.input = input_rel->cheapest_total_path;
-	if (!sort_worth_taking(sort.input->rows, &why_not))
+	if (!sort_has_rows_enough(sort.input->rows))
 		return;
 	sort.fraction = wanted_fraction(root, sort.input->rows);
 	chain = cheapest_chain(input_rel, output_rel, sort.fraction);

@@ -71,6 +71,7 @@ cpu_begin(const SortRequest *request)
 	sorter->key = request->key;
 	sorter->complete_rows = request->complete_rows ? request->desc : NULL;
 	sorter->limit = limit_for_rows(request);
+	sorter->process_memory = request->process_memory;
 	sorter->random_access = request->random_access;
 	sorter->stats.processes = 1;
 	sorter->context = context;
@@ -89,13 +90,27 @@ cpu_begin(const SortRequest *request)
 
 /* ---------------------------------------------------------------- several processes */
 
+/* Of the processes that were expected some don't come, and don't bring their memory. */
+static void
+note_processes(CpuSorter *sorter, int processes)
+{
+	SharedChunks *shared = sorter->shared;
+	Size missing = sorter->process_memory * Max(0, shared->processes - processes);
+
+	sorter->limit = Max(sorter->limit, missing + MEMORY_LIMIT_MIN) - missing;
+	SpinLockAcquire(&shared->base.mutex);
+	shared->limit = sorter->limit;
+	SpinLockRelease(&shared->base.mutex);
+}
+
 static bool
-cpu_enter(Sorter *base)
+cpu_enter(Sorter *base, int processes)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->shared == NULL)
 		return true;
+	note_processes(sorter, processes);
 	sorter->process = sort_share_enter(&sorter->shared->base);
 	return sorter->process >= 0;
 }

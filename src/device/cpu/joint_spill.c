@@ -94,17 +94,24 @@ note_held(CpuSorter *sorter)
 	sorter->noted_memory = sorter->held;
 	SpinLockAcquire(&shared->base.mutex);
 	if (shared->peak_memory == 0)
-		shared->peak_memory = shared->memory =
+		shared->peak_memory = shared->memory = shared->joint_memory =
 			shared->chunk_memory +
 			sorted_rows_memory(sorter->key, shared->filled_rows + shared->reserved_rows);
+	shared->joint_memory -= sorter->held;
 	SpinLockRelease(&shared->base.mutex);
 }
 
+/* Once all have gone apart, nothing is left of what was set aside for rows that did not come. */
 static void
 note_apart(SharedChunks *shared)
 {
 	SpinLockAcquire(&shared->base.mutex);
 	shared->napart++;
+	if (shared->napart == shared->base.nentered)
+	{
+		shared->memory -= shared->joint_memory;
+		shared->joint_memory = 0;
+	}
 	SpinLockRelease(&shared->base.mutex);
 }
 

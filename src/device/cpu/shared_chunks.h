@@ -39,6 +39,7 @@ typedef struct SharedChunks
 	/* When there was no room, and each process spills by itself (joint_spill.h): */
 	int napart;			  /* processes that have gone apart */
 	int64 memory;		  /* bytes that all have now */
+	int64 joint_memory;	  /* of these, what nobody has taken with him yet */
 	int64 peak_memory;	  /* and had at the highest; 0: nobody has gone apart */
 	uint64 spilled_rows;  /* in runs that all can read */
 	uint64 spilled_bytes; /* of keys and rows in them, when they were put */

@@ -19,6 +19,7 @@ typedef struct CpuSorter
 	const SortKey *key;
 	TupleDesc complete_rows; /* of rows that hold all their sort columns; NULL: they don't */
 	Size limit;
+	Size process_memory; /* in the limit for each process that was expected; 0: it is for all */
 	bool random_access;
 	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;

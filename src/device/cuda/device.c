@@ -72,7 +72,7 @@ cuda_begin(const SortRequest *request)
 	CudaSorter *sorter = cuda_sorter_create(request->key);
 
 	sorter->desc = request->desc;
-	sorter->limit = request->memory_limit;
+	sorter->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
 	sorter->random_access = request->random_access;
 	sorter->patience_ms = request->cpu_ms;
 	estimate_job(sorter, request);

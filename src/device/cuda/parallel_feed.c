@@ -180,7 +180,7 @@ cuda_share(Sorter *base)
 }
 
 bool
-cuda_enter(Sorter *base)
+cuda_enter(Sorter *base, int processes)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 

@@ -183,7 +183,7 @@ cuda_next_row(CudaSorter *sorter)
 extern void cuda_share_create(CudaSorter *sorter, bool read_jointly);
 
 extern SortShare *cuda_share(Sorter *base);
-extern bool cuda_enter(Sorter *base);
+extern bool cuda_enter(Sorter *base, int processes);
 extern Sorter *cuda_join(SortShare *share, const SortKey *key);
 extern Chunk *cuda_try_chunk(Sorter *base, Size at_least);
 extern MinimalTuple cuda_take_back(Sorter *base);

@@ -1,0 +1,19 @@
+/*
+ * plan/merge_join.h
+ *		Offering merge joins of inputs that GpuSorts put in order.
+ */
+#ifndef GPUSORT_PLAN_MERGE_JOIN_H
+#define GPUSORT_PLAN_MERGE_JOIN_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+
+/*
+ * Adds to joinrel a merge join of the two with a GpuSort over one input or both, where that is expected to be
+ * faster than PostgreSQL's sort.
+ */
+extern void merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
+							 JoinType type, JoinPathExtraData *extra);
+
+#endif /* GPUSORT_PLAN_MERGE_JOIN_H */
