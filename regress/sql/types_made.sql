@@ -11,16 +11,16 @@ CREATE TYPE mixture AS (a int, gone text, b numeric, c text COLLATE "C", d hue, 
 ALTER TYPE mixture DROP ATTRIBUTE gone;
 CREATE TYPE mixtures AS (m mixture, r numrange, i text COLLATE "und-x-icu");
 CREATE TYPE nothing AS ();
-CREATE DOMAIN few AS int2[] CHECK (cardinality(VALUE) < 301);
-CREATE DOMAIN mixed AS mixture;
+CREATE DOMAIN made_few AS int2[] CHECK (cardinality(VALUE) < 301);
+CREATE DOMAIN made_mixed AS mixture;
 CREATE TYPE bytes_range AS RANGE (subtype = text, collation = "C");
 CREATE TYPE pattern_range AS RANGE (subtype = text, subtype_opclass = text_pattern_ops);
 CREATE TYPE word_range AS RANGE (subtype = text, collation = "und-x-icu");
 CREATE TYPE array_range AS RANGE (subtype = numeric[]);
 SELECT type, check_seams(type) AS result
-FROM unnest('{oidvector,int2vector,boolean[],\"char\"[],int2[],int4[],int8[],tid[],float4[],float8[],date[],timetz[],interval[],uuid[],macaddr[],numeric[],inet[],bytea[],varbit[],hue[],few,few[],
+FROM unnest('{oidvector,int2vector,boolean[],\"char\"[],int2[],int4[],int8[],tid[],float4[],float8[],date[],timetz[],interval[],uuid[],macaddr[],numeric[],inet[],bytea[],varbit[],hue[],made_few,made_few[],
 	int4range,int8range,daterange,tsrange,tstzrange,numrange,bytes_range,pattern_range,word_range,array_range,int4multirange,datemultirange,nummultirange,bytes_multirange,int4range[],nummultirange[],
-	mixture,mixtures,mixed,mixture[],mixtures[],mixed[]}'::text[]) AS type;
+	mixture,mixtures,made_mixed,mixture[],mixtures[],made_mixed[]}'::text[]) AS type;
 SELECT type, collation_name, check_seams(type, collation_name) AS result
 FROM unnest('{text[],varchar[],char(30)[],name[]}'::text[]) AS type, unnest('{C,und-x-icu,made_alike}'::text[]) AS collation_name;
 SELECT check_type('nothing', 'ROW()', '{}') AS of_no_columns;

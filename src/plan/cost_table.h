@@ -42,6 +42,8 @@ static const double cost_table[COST_TERMS] = {
 	[COST_PG_LEVEL_PLAIN] = 8.497,
 	/* a level of types that are compared through the function manager */
 	[COST_PG_LEVEL_FUNCTION] = 7.222,
+	/* a level of arrays, ranges and composite types */
+	[COST_PG_LEVEL_MADE] = 95,
 	/* a level of abbreviated keys */
 	[COST_PG_LEVEL_ABBREVIATED] = 5.255,
 	/* a level of any of these but functions, if the rows are in order or nearly */
@@ -120,6 +122,8 @@ static const double cost_table[COST_TERMS] = {
 	[COST_ENCODE_ICU] = 10.9,
 	/* one of the first strings in an ICU collation, more, not measured */
 	[COST_ENCODE_ICU_EARLY] = 670.4,
+	/* an array, a range or a composite value encoded */
+	[COST_ENCODE_MADE] = 50,
 	/* a byte of a string's key */
 	[COST_KEY_BYTE] = 0.1061,
 	/* a byte of a string in an ICU collation, more */

@@ -112,7 +112,7 @@ class_of(const SortColumnSpec *column)
 			return KEY_TEXT;
 		default:
 			if (is_made_of_others(type))
-				return KEY_FUNCTION;
+				return KEY_MADE;
 			return type_is_collatable(type) ? class_of_text(column->collation) : KEY_FUNCTION;
 	}
 }
