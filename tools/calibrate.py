@@ -278,9 +278,9 @@ class Sort:
         words += [int(len(self.columns) == 1), ORDERS.get(self.key_name, 0), self.groups() if whose == 'p' else 0]
         words += [key_bytes, int(fixed), self.memory_mb * 1048576]
         words += [self.workers + 1, cores, share, int(self.workers > 0), 1, int(device == 'cuda' and whose == 'g')]
-        words += [int(any(key.verified() for key in self.keys)), len(self.keys)]
+        words += [len(self.keys)]
         for key in self.keys:
-            words += [CLASSES[key.key_class], key.width, key.values(self.rows), key.leading]
+            words += [CLASSES[key.key_class], int(key.verified()), key.width, key.values(self.rows), key.leading]
         return ' '.join(str(word) for word in words)
 
 

@@ -34,28 +34,31 @@ print_counts(const double *counts)
 static bool
 read_shape(SortShape *shape, SortKeyShape *keys)
 {
-	int single_column, order, fixed_key, on_gpu, verified;
+	int single_column, order, fixed_key, on_gpu;
 
-	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %lf %d %d %d", &shape->rows, &shape->wanted,
+	shape->verified = false;
+	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %lf %d %d", &shape->rows, &shape->wanted,
 			  &shape->width, &single_column, &order, &shape->groups, &shape->key_bytes, &fixed_key,
 			  &shape->memory, &shape->processes, &shape->cores, &shape->share, &shape->launch, &shape->pass,
-			  &on_gpu, &verified, &shape->nkeys) != 17 ||
+			  &on_gpu, &shape->nkeys) != 16 ||
 		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
 		return false;
 	for (int i = 0; i < shape->nkeys; i++)
 	{
-		int class;
+		int class, verified;
 
-		if (scanf("%d %lf %lf %lf", &class, &keys[i].width, &keys[i].distinct, &keys[i].leading) != 4)
+		if (scanf("%d %d %lf %lf %lf", &class, &verified, &keys[i].width, &keys[i].distinct,
+				  &keys[i].leading) != 5)
 			return false;
 		keys[i].class = class;
+		keys[i].verified = verified;
+		shape->verified |= verified;
 		keys[i].known = true; /* the least time of several runs in one session counts */
 	}
 	shape->single_column = single_column;
 	shape->order = order;
 	shape->fixed_key = fixed_key;
 	shape->on_gpu = on_gpu;
-	shape->verified = verified;
 	shape->keys = keys;
 	return true;
 }

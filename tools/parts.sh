@@ -239,7 +239,8 @@ run_tap_tests() {
 # For so many seconds, from this seed.
 run_random_sorts() {
 	local seconds=$1 seed=$2 log=$WORK/random.log status timed_out
-	run_limited "$((seconds + 180))" "$log" env PATH="$PATH" perl "$WORK/source/regress/random_sorts" --seconds "$seconds" --seed "$seed"
+	shift 2
+	run_limited "$((seconds + 180))" "$log" env PATH="$PATH" perl "$WORK/source/regress/random_sorts" --seconds "$seconds" --seed "$seed" "$@"
 	cat "$log"
 	if [ -n "$timed_out" ]; then
 		report_timeout "random sorts"

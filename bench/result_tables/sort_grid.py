@@ -1,5 +1,5 @@
 """The table of bench/sort_grid."""
-from result_tables.common import digits, measured_on, paragraph, read_rows, select, table, thousands, values_of
+from result_tables.common import digits, measured_on, paragraph, read_rows, select, table, thousands
 
 # A cell but for its statement.
 CELL = ("rows", "type", "columns", "order", "values", "padding", "work_mem", "workers")
@@ -21,7 +21,7 @@ def sort_grid(*files):
     rows = [row for name in files for row in read_rows("", name)]
     yield from paragraph("Milliseconds of off / those of auto, and in brackets those of off. " + source(rows))
     yield ""
-    statements = values_of(rows, "statement")
+    statements = [name for name in STATEMENTS if select(rows, statement=name)]
     lines = []
     for cell in dict.fromkeys(tuple(row[name] for name in CELL) for row in rows):
         results = select(rows, **dict(zip(CELL, cell)))

@@ -26,6 +26,10 @@ END $$;
 CREATE FUNCTION uses_gpusort(query text) RETURNS boolean
 LANGUAGE sql AS $$ SELECT plan_contains(query, 'Custom Scan (GpuSort)') $$;
 
+-- The mode that is compared with off; regress/random_sorts has others, too.
+CREATE FUNCTION compared_mode() RETURNS text
+LANGUAGE sql STABLE AS $$ SELECT coalesce(nullif(current_setting('regress.mode', true), ''), 'force') $$;
+
 -- Compares the rows of two sorts of the same query: expected has each row's rank in PostgreSQL's own order,
 -- actual its place in gpusort's, and both a hash of the whole row.  Rows of equal rank may come in any order.  The comparison itself is to be fast whatever
 -- the session's settings.
@@ -58,7 +62,7 @@ BEGIN
 	IF uses_gpusort(sorted) THEN
 		RETURN 'gpusort is in the plan although it is off';
 	END IF;
-	PERFORM set_config('gpusort.mode', 'force', true);
+	PERFORM set_config('gpusort.mode', compared_mode(), true);
 	IF uses_gpusort(sorted) <> taken THEN
 		RETURN format('gpusort is %sin the plan', CASE WHEN taken THEN 'not ' END);
 	END IF;
@@ -122,7 +126,7 @@ BEGIN
 	FOR r IN EXECUTE query LOOP
 		rows_off := rows_off || r::text;
 	END LOOP;
-	PERFORM set_config('gpusort.mode', 'force', true);
+	PERFORM set_config('gpusort.mode', compared_mode(), true);
 	IF uses_gpusort(query) <> taken THEN
 		RETURN format('gpusort is %sin the plan', CASE WHEN taken THEN 'not ' END);
 	END IF;

@@ -1,7 +1,10 @@
 --
 -- pg_stat_gpusort and pg_stat_progress_gpusort, of this session.  TAP tests look at those of others.
 --
-CREATE TABLE counted AS SELECT i AS id, noise(i) AS k, md5(i::text) COLLATE "C" AS t, md5(i::text) COLLATE "fr-CA-x-icu" AS u, '{}'::jsonb AS j
+SET client_min_messages = warning;
+CREATE COLLATION not_taken (provider = icu, locale = 'und-u-kr-latn-digit');
+RESET client_min_messages;
+CREATE TABLE counted AS SELECT i AS id, noise(i) AS k, md5(i::text) COLLATE "C" AS t, md5(i::text) COLLATE not_taken AS u, '{}'::jsonb AS j
 FROM generate_series(1, 20000) AS i;
 ANALYZE counted;
 -- A second order of integers.

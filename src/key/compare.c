@@ -132,7 +132,7 @@ read_string(KeyReader *reader, const SortKeyColumn *col)
 static KeyString
 read_value(KeyReader *reader, const SortKeyColumn *col)
 {
-	if (col->libc != NULL)
+	if (col->images != NULL)
 		(void) read_string(reader, col);
 	return read_string(reader, col);
 }
@@ -233,7 +233,7 @@ copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
 	*dst++ = marker;
 	if (marker == col->null_marker)
 		return dst;
-	if (col->libc != NULL)
+	if (col->images != NULL)
 	{
 		(void) read_string(reader, col);
 		*dst++ = col->descending ? 0xFF : 0;

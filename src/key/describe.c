@@ -218,10 +218,12 @@ sort_key_text_order(Oid collation)
 	return order_of_provider(&provider);
 }
 
+/* *verified: do keys only guess at the order? */
 static bool
-describe_collation(Oid collation, TextOrder *order, Declined *why_not)
+describe_collation(Oid collation, TextOrder *order, bool *verified, Declined *why_not)
 {
 	CollationProvider provider;
+	SortKeyTrust trust;
 	const char *setting;
 
 	*order = TEXT_BYTEWISE;
@@ -233,16 +235,19 @@ describe_collation(Oid collation, TextOrder *order, Declined *why_not)
 
 	provider = collation_provider(collation);
 	*order = order_of_provider(&provider);
-	if (*order != TEXT_ICU)
+	*verified = *order != TEXT_ICU;
+	if (*verified)
 		return true;
 	if (provider.letter != COLLPROVIDER_ICU)
 		return declined_because(why_not, DECLINED_COLLATION,
 								psprintf("collation \"%s\" of provider unknown has no exact sort key",
 										 provider.name));
-	if (!sort_key_icu_exact(collation, &setting))
+	trust = sort_key_icu_trust(collation, &setting);
+	if (trust == SORT_KEY_WRONG)
 		return declined_because(why_not, DECLINED_COLLATION,
 								psprintf("collation \"%s\" of provider icu has no exact sort key: %s",
 										 provider.name, setting));
+	*verified = trust == SORT_KEY_GUESS;
 	return true;
 }
 
@@ -275,11 +280,13 @@ decline_type(Oid type, Declined *why_not)
 }
 
 static bool
-decline_libc(Oid collation, Declined *why_not)
+decline_guess(Oid collation, Declined *why_not)
 {
+	CollationProvider provider = collation_provider(collation);
+
 	return declined_because(why_not, DECLINED_COLLATION,
-							psprintf("collation \"%s\" of provider libc has no exact sort key",
-									 collation_provider(collation).name));
+							psprintf("collation \"%s\" of provider %s has no exact sort key", provider.name,
+									 provider.letter == COLLPROVIDER_LIBC ? "libc" : "icu"));
 }
 
 static bool describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not);
@@ -295,20 +302,21 @@ describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation
 	bool is_text =
 		entry->kind == SORT_KEY_TEXT || entry->kind == SORT_KEY_BPCHAR || entry->kind == SORT_KEY_NAME;
 	TextOrder order = TEXT_BYTEWISE;
+	bool verified = false;
 
 	memset(col, 0, sizeof(*col));
-	if (is_text && !bytewise && !describe_collation(collation, &order, why_not))
+	if (is_text && !bytewise && !describe_collation(collation, &order, &verified, why_not))
 		return false;
 	col->kind = entry->kind;
 	col->width = entry->width;
-	col->append = order == TEXT_ICU	   ? sort_key_append_icu
-				  : order == TEXT_LIBC ? sort_key_append_libc
-									   : entry->append;
+	col->append = order == TEXT_LIBC || (order == TEXT_ICU && verified) ? sort_key_append_imaged
+				  : order == TEXT_ICU									? sort_key_append_icu
+																		: entry->append;
 	col->self_marked = entry->self_marked;
 	col->null_marker = col->self_marked ? 0xFF : 1;
 	col->type = type;
 	col->collation = order != TEXT_BYTEWISE ? collation : InvalidOid;
-	col->verified = order == TEXT_LIBC || order == TEXT_LIBC_BYTEWISE;
+	col->verified = verified;
 	return describe_parts(type, collation, col, why_not);
 }
 
@@ -348,7 +356,7 @@ add_part(SortKeyParts *parts, Oid type, Oid opfamily, Oid opcintype, Oid collati
 	if (!describe_values(entry, base_type, bytewise, collation, part, why_not))
 		return false;
 	if (part->verified)
-		return decline_libc(collation, why_not);
+		return decline_guess(collation, why_not);
 	part->self_marked = false;
 	part->value_marker = PART_VALUE;
 	part->null_marker = PART_ABOVE;
@@ -485,5 +493,5 @@ sort_key_supported(const SortColumnSpec *column, Declined *why_not)
 
 	if (!sort_key_supported_if_verified(column, &verified, why_not))
 		return false;
-	return !verified || decline_libc(column->collation, why_not);
+	return !verified || decline_guess(column->collation, why_not);
 }

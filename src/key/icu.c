@@ -5,7 +5,8 @@
  * ICU's sort keys compare as bytes just as its collator compares strings.  They hold no zero byte but the one
  * at their end, which is kept.  A nondeterministic collation needs no more.  A deterministic one takes
  * strings that ICU finds equal by their bytes: these follow, with a zero byte of their own at the end.
- * Either way the encoding is prefix-free.
+ * Either way the encoding is prefix-free.  Of some collations sort keys only guess at the order
+ * (sort_key_icu_trust): keys of these have other images, made by images.c with what stands here.
  *
  * ICU takes 15 to 20 ns a character to make a sort key, more than all else that is done to a row.  Keys of
  * ASCII strings are put together by ourselves where that is known to give the same bytes (icu_ascii.c).  For
@@ -21,7 +22,9 @@
 #ifdef USE_ICU
 
 #include <unicode/ucol.h>
+#include <unicode/ucoleitr.h>
 #include <unicode/ustring.h>
+#include <unicode/utf16.h>
 
 #include "common/hashfn.h"
 #include "mb/pg_wchar.h"
@@ -36,6 +39,7 @@
 #ifndef ICU_ASCII_AFTER
 #define ICU_ASCII_AFTER 5000
 #endif
+#define WEIGHTS_IGNORED 0	   /* of a character, as ICU iterates over them */
 #define ASCII_MAX_LENGTH 65536 /* longer strings are left to ICU */
 
 /* A power of 2. */
@@ -84,36 +88,55 @@ struct SortKeyIcu
  *	- identical strength: 0061 0320, 0061 05A0 0320
  *	- Latin moved before digits: 0041, 0033
  *
- * and none with any other locale or setting.
+ * and none with any other locale or setting.  All but the last one need rare characters, so keys guess well
+ * at the order.  With the last one digits and letters alone will do, and comparisons contradict each other,
+ * as strings of ASCII are compared in another way than others: nothing but PostgreSQL's own sort gives the
+ * order that this gives.  Nor are guesses taken where different strings may be equal, and comparisons that
+ * say so contradict each other.
  */
-bool
-sort_key_icu_exact(Oid collation, const char **setting)
+static const char *
+inexact_setting(UCollator *collator, UErrorCode *status)
 {
-	UCollator *collator = pg_locale_icu_collator(pg_newlocale_from_collation(collation));
+	if (ucol_getAttribute(collator, UCOL_ALTERNATE_HANDLING, status) != UCOL_NON_IGNORABLE)
+		return "punctuation is ignored";
+	if (ucol_getAttribute(collator, UCOL_FRENCH_COLLATION, status) != UCOL_OFF)
+		return "accents count backwards";
+	if (ucol_getAttribute(collator, UCOL_NORMALIZATION_MODE, status) != UCOL_OFF)
+		return "strings are normalized";
+	if (ucol_getStrength(collator) == UCOL_IDENTICAL)
+		return "identical strength";
+	return NULL;
+}
+
+/* Codes of scripts do no harm, those of digits, symbols and so on may. */
+static bool
+reorders_characters(UCollator *collator, UErrorCode *status)
+{
 	int32_t reorder[MAX_REORDER_CODES];
-	int32_t nreorder;
-	UErrorCode status = U_ZERO_ERROR;
+	int32_t nreorder = ucol_getReorderCodes(collator, reorder, MAX_REORDER_CODES, status);
 
-	*setting = NULL;
-	if (ucol_getAttribute(collator, UCOL_ALTERNATE_HANDLING, &status) != UCOL_NON_IGNORABLE)
-		*setting = "punctuation is ignored";
-	else if (ucol_getAttribute(collator, UCOL_FRENCH_COLLATION, &status) != UCOL_OFF)
-		*setting = "accents count backwards";
-	else if (ucol_getAttribute(collator, UCOL_NORMALIZATION_MODE, &status) != UCOL_OFF)
-		*setting = "strings are normalized";
-	else if (ucol_getStrength(collator) == UCOL_IDENTICAL)
-		*setting = "identical strength";
-
-	/* codes of scripts do no harm, those of digits, symbols and so on may */
-	nreorder = ucol_getReorderCodes(collator, reorder, MAX_REORDER_CODES, &status);
-	for (int i = 0; U_SUCCESS(status) && i < nreorder; i++)
+	for (int i = 0; U_SUCCESS(*status) && i < nreorder; i++)
 	{
 		if (reorder[i] >= UCOL_REORDER_CODE_FIRST)
-			*setting = "digits or symbols are reordered";
+			return true;
 	}
+	return false;
+}
+
+SortKeyTrust
+sort_key_icu_trust(Oid collation, const char **setting)
+{
+	pg_locale_t locale = pg_newlocale_from_collation(collation);
+	UCollator *collator = pg_locale_icu_collator(locale);
+	UErrorCode status = U_ZERO_ERROR;
+	bool reorders = reorders_characters(collator, &status);
+
+	*setting = reorders ? "digits or symbols are reordered" : inexact_setting(collator, &status);
 	if (U_FAILURE(status))
 		*setting = u_errorName(status);
-	return *setting == NULL;
+	if (*setting == NULL)
+		return SORT_KEY_EXACT;
+	return reorders || U_FAILURE(status) || !locale->deterministic ? SORT_KEY_WRONG : SORT_KEY_GUESS;
 }
 
 bool
@@ -326,13 +349,76 @@ sort_key_icu_has_bytes(const SortKeyIcu *icu)
 	return icu->locale->deterministic;
 }
 
-#else /* !USE_ICU: no column is described as such */
+/* ---------------------------------------------------------------- for images */
+
+Size
+sort_key_icu_ask(SortKeyIcu *icu, const char *bytes, Size len, uint8 *dst, Size room)
+{
+	int32 nchars = icu->utf8 ? convert_utf8(icu, bytes, len) : 0;
+
+	return store_sort_key(icu, nchars, bytes, len, dst, room) - 1;
+}
+
+/* The weights of the next character that is not ignored, or UCOL_NULLORDER. */
+static int32_t
+next_weights(UCollationElements *elements, UErrorCode *status)
+{
+	int32_t weights;
+
+	do
+		weights = ucol_next(elements, status);
+	while (weights == WEIGHTS_IGNORED);
+	return weights;
+}
+
+/* Do weights of single characters follow in those of the string?  one: to be set to each of them. */
+static bool
+are_weights_of_single(UCollationElements *all, UCollationElements *one, const UChar *chars, int32 nchars,
+					  UErrorCode *status)
+{
+	for (int32 at = 0; at < nchars && U_SUCCESS(*status);)
+	{
+		int32 start = at;
+		int32_t weights;
+
+		U16_FWD_1(chars, at, nchars);
+		ucol_setText(one, chars + start, at - start, status);
+		while ((weights = next_weights(one, status)) != UCOL_NULLORDER)
+		{
+			if (weights != next_weights(all, status))
+				return false;
+		}
+	}
+	return next_weights(all, status) == UCOL_NULLORDER;
+}
 
 bool
-sort_key_icu_exact(Oid collation, const char **setting)
+sort_key_icu_is_by_character(SortKeyIcu *icu, const char *bytes, Size len)
+{
+	UCollator *collator = pg_locale_icu_collator(icu->locale);
+	int32 nchars = icu->utf8 ? convert_utf8(icu, bytes, len) : 0;
+	UErrorCode status = U_ZERO_ERROR;
+	UCollationElements *all;
+	UCollationElements *one;
+	bool result;
+
+	if (!icu->utf8)
+		return false;
+	all = ucol_openElements(collator, icu->chars, nchars, &status);
+	one = ucol_openElements(collator, icu->chars, 0, &status);
+	result = U_SUCCESS(status) && are_weights_of_single(all, one, icu->chars, nchars, &status);
+	ucol_closeElements(all);
+	ucol_closeElements(one);
+	return result && U_SUCCESS(status);
+}
+
+#else /* !USE_ICU: no column is described as such */
+
+SortKeyTrust
+sort_key_icu_trust(Oid collation, const char **setting)
 {
 	*setting = "PostgreSQL was built without ICU";
-	return false;
+	return SORT_KEY_WRONG;
 }
 
 bool
@@ -355,6 +441,18 @@ sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 
 bool
 sort_key_icu_has_bytes(const SortKeyIcu *icu)
+{
+	return false;
+}
+
+Size
+sort_key_icu_ask(SortKeyIcu *icu, const char *bytes, Size len, uint8 *dst, Size room)
+{
+	return 0;
+}
+
+bool
+sort_key_icu_is_by_character(SortKeyIcu *icu, const char *bytes, Size len)
 {
 	return false;
 }

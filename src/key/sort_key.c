@@ -55,8 +55,8 @@ prepare_column(SortKeyColumn *col)
 {
 	if (col->append == sort_key_append_icu)
 		col->icu = sort_key_icu_create(col->collation);
-	if (col->append == sort_key_append_libc)
-		col->libc = sort_key_libc_create(col->collation);
+	if (col->append == sort_key_append_imaged)
+		col->images = sort_key_images_create(col->collation, sort_key_text_order(col->collation) == TEXT_ICU);
 	if (col->kind == SORT_KEY_ENUM)
 		col->enum_order = sort_key_enum_create(col->type);
 	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
@@ -145,8 +145,8 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 			width += 1 + cols[i].width;
 		else if (cols[i].append == sort_key_append_icu)
 			width += 8 + 2 * widths[i];
-		else if (cols[i].append == sort_key_append_libc)
-			width += 3 + sort_key_libc_image_size(widths[i]) + widths[i];
+		else if (cols[i].append == sort_key_append_imaged)
+			width += 3 + sort_key_image_size(widths[i]) + widths[i];
 		else
 			width += 2 + widths[i];
 	}

@@ -12,8 +12,9 @@
  *
  * What can't be encoded exactly is not supported, and sort_key_supported says why in words for a person.
  *
- * Text that the C library compares has keys that only guess at the order.  A sort of such keys, which says so
- * (SortKey.verified), is verified by comparisons (compare.h), and put right where they differ.
+ * Text that the C library compares, and that of some ICU collations, has keys that only guess at the order.
+ * A sort of such keys, which says so (SortKey.verified), is verified by comparisons (compare.h), and put
+ * right where they differ.
  */
 #ifndef GPUSORT_KEY_SORT_KEY_H
 #define GPUSORT_KEY_SORT_KEY_H

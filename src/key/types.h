@@ -61,10 +61,10 @@ typedef enum SortKeyKind
 /* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
 typedef void (*SortKeyAppend)(SortKey *key, SortKeyColumn *col, Datum value);
 
-typedef struct SortKeyIcu SortKeyIcu;	  /* icu.c */
-typedef struct SortKeyLibc SortKeyLibc;	  /* libc.c */
-typedef struct SortKeyEnum SortKeyEnum;	  /* enum.c */
-typedef struct SortKeyParts SortKeyParts; /* parts.h */
+typedef struct SortKeyIcu SortKeyIcu;		/* icu.c */
+typedef struct SortKeyImages SortKeyImages; /* images.c */
+typedef struct SortKeyEnum SortKeyEnum;		/* enum.c */
+typedef struct SortKeyParts SortKeyParts;	/* parts.h */
 
 struct SortKeyColumn
 {
@@ -75,19 +75,19 @@ struct SortKeyColumn
 	uint8 value_marker;
 	bool self_marked; /* the value's first byte is 01 - FE and does as the marker */
 	bool descending;
-	uint64 invert;		  /* all ones if descending, else 0 */
-	SortKeyAppend append; /* NULL if fixed */
-	Oid type;			  /* base type */
-	bool verified;		  /* is the key a guess at the order of strings that the C library compares? */
-	Oid collation;		  /* of text that is not in bytewise order for certain; else InvalidOid */
-	SortKeyIcu *icu;	  /* NULL: not by ICU */
-	SortKeyLibc *libc;	  /* makes images of strings; NULL: the string stands without one */
+	uint64 invert;		   /* all ones if descending, else 0 */
+	SortKeyAppend append;  /* NULL if fixed */
+	Oid type;			   /* base type */
+	bool verified;		   /* is the key a guess at the order of strings, which is to be verified? */
+	Oid collation;		   /* of text that is not in bytewise order for certain; else InvalidOid */
+	SortKeyIcu *icu;	   /* NULL: not by ICU */
+	SortKeyImages *images; /* makes those of strings; NULL: the string stands without one */
 	SortKeyEnum *enum_order;
 	SortKeyParts *parts; /* NULL: values are not made of others */
 };
 
 /*
- * Fills in what is known of the column without looking at data, all but icu, libc and enum_order, in
+ * Fills in what is known of the column without looking at data, all but icu, images and enum_order, in
  * CurrentMemoryContext.  False if it can't be encoded exactly, *why_not tells why.
  */
 extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
@@ -114,17 +114,25 @@ extern void sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_oidvector(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_libc(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_array(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_record(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_range(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_multirange(SortKey *key, SortKeyColumn *col, Datum value);
 
+/* Do keys order strings as PostgreSQL's comparisons do? */
+typedef enum SortKeyTrust
+{
+	SORT_KEY_EXACT, /* for certain */
+	SORT_KEY_GUESS, /* but for a few, so the order is to be verified */
+	SORT_KEY_WRONG
+} SortKeyTrust;
+
 /*
- * Do the sort keys of this ICU collation order as its comparisons do?  If not, *setting names what is in the
- * way.  Raises PostgreSQL's own error if the collation can't be opened.
+ * Those of this ICU collation; *setting names what is in the way, NULL: nothing.  Raises PostgreSQL's own
+ * error if the collation can't be opened.
  */
-extern bool sort_key_icu_exact(Oid collation, const char **setting);
+extern SortKeyTrust sort_key_icu_trust(Oid collation, const char **setting);
 
 /* An open ICU collation in CurrentMemoryContext; raises PostgreSQL's own error if it can't be opened. */
 extern SortKeyIcu *sort_key_icu_create(Oid collation);
@@ -132,8 +140,17 @@ extern SortKeyIcu *sort_key_icu_create(Oid collation);
 /* Are a string's own bytes behind the sort key? */
 extern bool sort_key_icu_has_bytes(const SortKeyIcu *icu);
 
-/* What makes images of strings by this collation of the C library, in CurrentMemoryContext. */
-extern SortKeyLibc *sort_key_libc_create(Oid collation);
+/*
+ * Stores up to "room" bytes of a string's sort key at dst, without the zero at its end; returns how many it
+ * has.
+ */
+extern Size sort_key_icu_ask(SortKeyIcu *icu, const char *bytes, Size len, uint8 *dst, Size room);
+
+/* Has the string the weights that its characters have one by one? */
+extern bool sort_key_icu_is_by_character(SortKeyIcu *icu, const char *bytes, Size len);
+
+/* What makes images of strings by this collation of ICU, or the C library, in CurrentMemoryContext. */
+extern SortKeyImages *sort_key_images_create(Oid collation, bool by_icu);
 
 /* The order of an enum's values, as the active snapshot has it, in CurrentMemoryContext. */
 extern SortKeyEnum *sort_key_enum_create(Oid type);
@@ -142,7 +159,7 @@ extern SortKeyEnum *sort_key_enum_create(Oid type);
 extern uint32 sort_key_enum_order(SortKeyEnum *order, Oid value);
 
 /* Bytes that the image of a string of so many bytes has, about. */
-extern double sort_key_libc_image_size(double width);
+extern double sort_key_image_size(double width);
 
 /* The place where the next "more" bytes of the key go; the caller adds to key->length what it used. */
 static inline uint8 *

@@ -167,7 +167,7 @@ put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *w
 
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
 	if (why_not == NULL && sort_may_use_gpu() && is_verified(plan))
-		sort.how = "on the cpu device: the order of text that the C library compares is verified there";
+		sort.how = "on the cpu device: the order of such text is verified there, by comparisons";
 	fill_times(context->stmt, plan, ancestors, &sort);
 	check_put(context->result, &sort);
 }

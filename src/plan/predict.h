@@ -49,6 +49,7 @@ typedef struct SortKeyShape
 	double distinct; /* how many values are expected; 0: all differ */
 	double leading;	 /* of strings: how many different first 8 bytes; 0: as many as values */
 	bool known;		 /* of strings in an ICU collation: does this process know its characters? */
+	bool verified;	 /* do its keys only guess at the order, which is verified by comparisons? */
 } SortKeyShape;
 
 /* What is to be sorted, by whom. */

@@ -125,6 +125,13 @@ rows_in_memory(const SortShape *shape)
 
 /* ---------------------------------------------------------------- stages */
 
+/* Images of strings are made in the same way whoever compares them. */
+static SortKeyClass
+encoded_class(const SortKeyShape *key)
+{
+	return key->class == KEY_ICU && key->verified ? KEY_LIBC : key->class;
+}
+
 static void
 count_encoding(const SortShape *shape, double rows, double *counts)
 {
@@ -132,7 +139,7 @@ count_encoding(const SortShape *shape, double rows, double *counts)
 	{
 		const SortKeyShape *key = &shape->keys[i];
 
-		switch (key->class)
+		switch (encoded_class(key))
 		{
 			case KEY_NUMERIC:
 				counts[COST_ENCODE_NUMERIC] += rows;
@@ -171,7 +178,7 @@ count_first_strings(const SortShape *shape, double rows, double *counts)
 	{
 		const SortKeyShape *key = &shape->keys[i];
 
-		if (key->class == KEY_ICU && (!key->known || shape->processes > 1))
+		if (encoded_class(key) == KEY_ICU && (!key->known || shape->processes > 1))
 		{
 			counts[COST_START_ICU] += 1;
 			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_EARLY_ROWS);
@@ -209,8 +216,7 @@ bytes_behind_ties(const SortShape *shape, double rows)
 }
 
 /*
- * Counts rows compared by the columns that the C library compares, if the order is verified; such a part of
- * them is far away.
+ * Counts rows compared by the columns whose order is verified; such a part of them is far away.
  */
 static void
 count_verification(const SortShape *shape, double times, double far, double *counts)
@@ -219,11 +225,14 @@ count_verification(const SortShape *shape, double times, double far, double *cou
 	{
 		const SortKeyShape *key = &shape->keys[i];
 
-		if (key->class != KEY_LIBC && key->class != KEY_LIBC_BYTES)
+		if (!key->verified)
 			continue;
 		counts[COST_VERIFY] += times;
 		counts[COST_VERIFY_FAR] += times * far;
-		counts[COST_VERIFY_BYTE] += times * compared_bytes(key, shape->rows);
+		if (key->class == KEY_ICU)
+			counts[COST_PG_TIE_ICU] += times;
+		else
+			counts[COST_VERIFY_BYTE] += times * compared_bytes(key, shape->rows);
 		if (key_values(key, shape->rows) >= shape->rows)
 			break;
 	}

@@ -402,11 +402,14 @@ count_postgres_sort(const SortShape *shape, CostCounts *counts)
 	if (shape->processes <= 1)
 		return;
 
-	/* Each did that; as many as there are cores at the same time. */
+	/*
+	 * Each did that; as many as there are cores at the same time.  Rows that came in order come back from one
+	 * process after the other, while the others wait.
+	 */
 	for (int i = 0; i < COST_TERMS; i++)
 	{
 		counts->first[i] *= processes / running_processes(shape);
-		counts->rest[i] *= processes / running_processes(shape);
+		counts->rest[i] *= processes / (shape->order == ORDER_NONE ? running_processes(shape) : 1);
 	}
 	counts->rest[COST_PG_GATHER] += rows;
 	counts->rest[COST_PG_GATHER_BYTE] += rows * tuple_bytes(shape);

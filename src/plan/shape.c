@@ -134,18 +134,18 @@ order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, d
 }
 
 static bool
-estimate_key(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats)
+estimate_key(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats,
+			 SortKeyShape *keys)
 {
 	double *widths = palloc(sizeof(double) * ncolumns);
 
 	for (int i = 0; i < ncolumns; i++)
 	{
 		Declined why_not;
-		bool verified;
 
-		if (!sort_key_supported_if_verified(&columns[i], &verified, &why_not))
+		if (!sort_key_supported_if_verified(&columns[i], &keys[i].verified, &why_not))
 			return false;
-		shape->verified |= verified;
+		shape->verified |= keys[i].verified;
 		widths[i] = stats[i].width;
 	}
 	shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
@@ -185,7 +185,7 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 	shape->cores = count_cores();
 	shape->launch = parallel_setup_cost / DEFAULT_PARALLEL_SETUP_COST;
 	shape->pass = parallel_tuple_cost / DEFAULT_PARALLEL_TUPLE_COST;
-	if (!estimate_key(shape, ncolumns, columns, stats))
+	if (!estimate_key(shape, ncolumns, columns, stats, keys))
 		return false;
 	shape->keys_alone = shape->fixed_key && key_row_possible(ncolumns, columns, row_columns);
 	find_known_collations(ncolumns, columns, keys);

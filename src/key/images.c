@@ -1,0 +1,392 @@
+/*
+ * key/images.c
+ *		Variable sort keys of text whose order is a guess: images of the strings, then the strings.
+ *
+ * strxfrm makes images of strings that are to compare as bytes just as strcoll compares the strings.
+ * PostgreSQL does not trust it to, for in some versions it did not; and of some ICU collations sort keys do
+ * not order as comparisons do.  So an image is a guess, and the order of a sort is verified by comparisons
+ * (compare.h).  The string follows its image: it is what is compared then, and PostgreSQL breaks ties by it.
+ *
+ * As it is a guess it need not be strxfrm's or ICU's either.  Of glibc an image is the weights of all
+ * characters at one level after the other, with 01 between, takes 15 ns a character, and 7 times as much
+ * memory as the string.  ICU's is shorter, and takes as long.  So
+ *	- an image is put together from those of its characters, of which strxfrm, or ICU, is asked once.  How
+ *	  characters beside each other change their weights ("ch" is one letter in Czech) is not seen so; where
+ *	  the library, asked for some of the strings, says otherwise too often, it is asked for all of them.
+ *	- it has the first levels alone, and of those behind the first one nothing that ends as weights of plain
+ *	  lower case letters do, which is all of it most of the time.
+ *	- it is of the string's beginning alone.
+ */
+#include "postgres.h"
+
+#include "mb/pg_wchar.h"
+#include "utils/memutils.h"
+
+#include "base/guc.h"
+#include "base/pg_compat.h"
+#include "key/types.h"
+
+/* Of longer strings it is the image of so many bytes, and at the first level alone: enough for a guess. */
+#define IMAGED_BYTES_MAX 256
+
+/* Letters, accents, case.  glibc has one more, with all characters once more; ICU may have two. */
+#define LEVELS 3
+
+/* Bytes of weights at the first level for one of the string, about. */
+#define IMAGE_FACTOR 1.25
+
+/* Weights that a character has at a level; of more the first ones do. */
+#define WEIGHTS_MAX 8
+
+/* An image has so many bytes at most: as many characters as bytes, and a separator behind each level. */
+#define IMAGE_ROOM (LEVELS * (WEIGHTS_MAX * IMAGED_BYTES_MAX + 1))
+
+/* Room for what the library says of so many bytes, with all levels. */
+#define ASKED_ROOM (16 * IMAGED_BYTES_MAX)
+
+#define SEPARATOR 1
+
+/* The weight of lower case letters without accents, behind the first level. */
+#define PLAIN_WEIGHT_LIBC 2
+#define PLAIN_WEIGHT_ICU 5
+
+/* Characters of several bytes that are remembered. */
+#define REMEMBERED_BITS 12
+#define REMEMBERED (1 << REMEMBERED_BITS)
+#define CHARACTER_MAX 4 /* bytes; longer ones have no weights */
+
+/* The library is asked for the first strings, and then for each of so many. */
+#define CHECKED_FIRST 64
+#define CHECKED_EVERY 256
+
+/* One in so many that it makes another image of is too often. */
+#define DEVIATIONS_MAX 16
+
+typedef struct Weights
+{
+	uint32 character; /* its bytes */
+	bool known;
+	bool plain; /* a plain weight, or none, at each level behind the first? */
+	uint8 sizes[LEVELS];
+	uint8 bytes[LEVELS][WEIGHTS_MAX];
+} Weights;
+
+struct SortKeyImages
+{
+	SortKeyIcu *icu;	/* NULL: the C library makes them */
+	locale_t locale;	/* of the C library; NULL: the process's own */
+	uint8 plain_weight; /* at the levels behind the first */
+	int encoding;		/* the database's */
+	bool single_bytes;	/* are all of its characters one byte? */
+	bool asks_always;	/* the library for each string, not for characters */
+	uint64 strings;		/* so far */
+	uint64 checked;		/* of them was the library asked */
+	uint64 deviations;	/* of these */
+	Weights bytes[256]; /* characters of one byte */
+	Weights *others;	/* REMEMBERED, NULL: there were none yet */
+	char *string;		/* what the library is asked for, room for all that is imaged and a zero */
+	uint8 *image;		/* what it said, of ASKED_ROOM bytes */
+};
+
+SortKeyImages *
+sort_key_images_create(Oid collation, bool by_icu)
+{
+	SortKeyImages *images = palloc0(sizeof(SortKeyImages));
+	pg_locale_t locale = pg_newlocale_from_collation(collation);
+
+	if (by_icu)
+		images->icu = sort_key_icu_create(collation);
+	else if (locale != NULL)
+		images->locale = pg_locale_libc(locale);
+	images->plain_weight = by_icu ? PLAIN_WEIGHT_ICU : PLAIN_WEIGHT_LIBC;
+	images->encoding = GetDatabaseEncoding();
+	images->single_bytes = pg_encoding_max_length(images->encoding) == 1;
+	images->string = palloc(IMAGED_BYTES_MAX + 1);
+	images->image = palloc(ASKED_ROOM);
+	return images;
+}
+
+double
+sort_key_image_size(double width)
+{
+	return IMAGE_FACTOR * Min(width, IMAGED_BYTES_MAX);
+}
+
+/* ---------------------------------------------------------------- the library */
+
+static Size
+ask_strxfrm(SortKeyImages *images, const char *bytes, Size len)
+{
+	memcpy(images->string, bytes, len);
+	images->string[len] = '\0';
+	if (images->locale == NULL)
+		return strxfrm((char *) images->image, images->string, ASKED_ROOM);
+	return strxfrm_l((char *) images->image, images->string, ASKED_ROOM, images->locale);
+}
+
+/*
+ * Asks for the image of so many bytes, at most IMAGED_BYTES_MAX; returns its size.  There is none of what is
+ * no character, in some C libraries, nor if it is very large.
+ */
+static Size
+ask_library(SortKeyImages *images, const char *bytes, Size len)
+{
+	Size size = images->icu != NULL ? sort_key_icu_ask(images->icu, bytes, len, images->image, ASKED_ROOM)
+									: ask_strxfrm(images, bytes, len);
+
+	return size < ASKED_ROOM ? size : 0;
+}
+
+/* The end of the level that begins there in images->image. */
+static const uint8 *
+end_of_level(const uint8 *start, const uint8 *end)
+{
+	const uint8 *separator = memchr(start, SEPARATOR, end - start);
+
+	return separator != NULL ? separator : end;
+}
+
+/* ---------------------------------------------------------------- characters */
+
+static pg_noinline void
+learn_weights(SortKeyImages *images, Weights *weights, const char *character, Size len)
+{
+	const uint8 *at = images->image;
+	const uint8 *end = at + ask_library(images, character, len);
+
+	weights->known = true;
+	weights->plain = true;
+	for (int level = 0; level < LEVELS; level++)
+	{
+		const uint8 *end_of_this = end_of_level(at, end);
+
+		weights->sizes[level] = Min(end_of_this - at, WEIGHTS_MAX);
+		memcpy(weights->bytes[level], at, weights->sizes[level]);
+		weights->plain &= level == 0 || weights->sizes[level] == 0 ||
+						  (weights->sizes[level] == 1 && *at == images->plain_weight);
+		at = Min(end_of_this + 1, end);
+	}
+}
+
+/* Bytes of a character of several, of which there are that many at most. */
+static inline Size
+length_of_long(const SortKeyImages *images, const char *character, Size most)
+{
+	uint8 first = *character;
+	Size len;
+
+	if (likely(images->encoding == PG_UTF8))
+		len = first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
+	else
+		len = pg_encoding_mblen(images->encoding, character);
+	return Min(len, most);
+}
+
+/* Where the weights of a character are remembered. */
+static inline Weights *
+place_of_long(SortKeyImages *images, uint32 character)
+{
+	uint32 hash = character * 0x9E3779B1;
+
+	if (unlikely(images->others == NULL))
+		images->others = MemoryContextAllocZero(GetMemoryChunkContext(images), REMEMBERED * sizeof(Weights));
+	return &images->others[hash >> (32 - REMEMBERED_BITS)];
+}
+
+/* Those of a character of several bytes at *at, which moves behind it. */
+static inline const Weights *
+weights_of_long(SortKeyImages *images, const char **at, const char *end)
+{
+	const char *start = *at;
+	Size len = length_of_long(images, start, end - start);
+	uint32 character = 0;
+	Weights *weights;
+
+	*at += len;
+	len = Min(len, CHARACTER_MAX);
+	for (Size i = 0; i < len; i++)
+		character = character << 8 | (uint8) start[i];
+	weights = place_of_long(images, character);
+	if (unlikely(weights->character != character))
+	{
+		weights->character = character;
+		learn_weights(images, weights, start, len);
+	}
+	return weights;
+}
+
+static inline const Weights *
+weights_of(SortKeyImages *images, const char **at, const char *end)
+{
+	Weights *weights = &images->bytes[(uint8) * *at];
+
+	if (IS_HIGHBIT_SET(**at) && !images->single_bytes)
+		return weights_of_long(images, at, end);
+	if (unlikely(!weights->known))
+		learn_weights(images, weights, *at, 1);
+	(*at)++;
+	return weights;
+}
+
+/* ---------------------------------------------------------------- images */
+
+/* Of a level behind the first one, what ends as those of plain letters do is left out. */
+static uint8 *
+drop_plain_weights(const SortKeyImages *images, const uint8 *start, uint8 *end)
+{
+	while (end > start && end[-1] == images->plain_weight)
+		end--;
+	return end;
+}
+
+/* Levels that nothing is left of, at the image's end, are left out with what is before them. */
+static uint8 *
+drop_separators(const uint8 *start, uint8 *end)
+{
+	while (end > start && end[-1] == SEPARATOR)
+		end--;
+	return end;
+}
+
+/* Stores the string's weights at one level; *plain: are those at the others plain ones? */
+static inline uint8 *
+store_level(SortKeyImages *images, int level, const char *bytes, const char *end, uint8 *dst, bool *plain)
+{
+	while (bytes < end)
+	{
+		const Weights *weights = weights_of(images, &bytes, end);
+
+		memcpy(dst, weights->bytes[level], WEIGHTS_MAX);
+		dst += weights->sizes[level];
+		*plain &= weights->plain;
+	}
+	return dst;
+}
+
+/*
+ * Stores the image of a string as its characters have it; returns what is behind it.  whole: not only of its
+ * beginning.
+ */
+static uint8 *
+store_image(SortKeyImages *images, const char *bytes, const char *end, bool whole, uint8 *dst)
+{
+	const uint8 *start = dst;
+	bool plain = true;
+
+	dst = store_level(images, 0, bytes, end, dst, &plain);
+	for (int level = 1; level < LEVELS && whole && !plain; level++)
+	{
+		*dst++ = SEPARATOR;
+		dst = drop_plain_weights(images, dst, store_level(images, level, bytes, end, dst, &plain));
+	}
+	return drop_separators(start, dst);
+}
+
+/* The same, as the library has it. */
+static uint8 *
+store_asked_image(SortKeyImages *images, const char *bytes, const char *end, bool whole, uint8 *dst)
+{
+	const uint8 *start = dst;
+	const uint8 *at = images->image;
+	const uint8 *end_of_image = at + ask_library(images, bytes, end - bytes);
+
+	for (int level = 0; level < (whole ? LEVELS : 1) && at < end_of_image; level++)
+	{
+		const uint8 *end_of_this = end_of_level(at, end_of_image);
+		Size size = Min(end_of_this - at, WEIGHTS_MAX * IMAGED_BYTES_MAX);
+
+		if (level > 0)
+			*dst++ = SEPARATOR;
+		memcpy(dst, at, size);
+		dst = level > 0 ? drop_plain_weights(images, dst, dst + size) : dst + size;
+		at = Min(end_of_this + 1, end_of_image);
+	}
+	return drop_separators(start, dst);
+}
+
+/* Has the C library the same weights at the first level? */
+static bool
+is_by_character(SortKeyImages *images, const char *bytes, const char *end, const uint8 *image, Size size)
+{
+	const uint8 *end_of_image = images->image + ask_library(images, bytes, end - bytes);
+	Size asked = end_of_level(images->image, end_of_image) - images->image;
+	Size stored = end_of_level(image, image + size) - image;
+
+	return asked == stored && memcmp(images->image, image, stored) == 0;
+}
+
+/* Looks at some of the strings whether the library says the same of them. */
+static pg_noinline void
+check_image(SortKeyImages *images, const char *bytes, const char *end, const uint8 *image, Size size)
+{
+	images->checked++;
+	images->deviations += images->icu != NULL ? !sort_key_icu_is_by_character(images->icu, bytes, end - bytes)
+											  : !is_by_character(images, bytes, end, image, size);
+	if (images->checked >= CHECKED_FIRST)
+		images->asks_always = images->deviations * DEVIATIONS_MAX > images->checked;
+}
+
+/* An image that tells nothing, of every so many strings: for tests of what verifies the order. */
+static void
+spoil_image(uint8 *image, Size size)
+{
+	static uint32 strings;
+	static uint32 noise = 1;
+
+	if (++strings % gpusort_spoiled_images != 0)
+		return;
+	for (Size i = 0; i < Min(size, 4); i++)
+	{
+		noise = noise * 1103515245 + 12345;
+		image[i] = 1 + (noise >> 16) % 255;
+	}
+}
+
+/* Where the part of a string ends that is imaged, which no character goes across. */
+static const char *
+end_of_imaged(const SortKeyImages *images, const char *bytes, Size len)
+{
+	const char *end = bytes + Min(len, IMAGED_BYTES_MAX);
+
+	if (len <= IMAGED_BYTES_MAX || images->single_bytes)
+		return end;
+	return bytes + pg_encoding_mbcliplen(images->encoding, bytes, len, IMAGED_BYTES_MAX);
+}
+
+static void
+append_image(SortKey *key, SortKeyImages *images, const char *bytes, Size len)
+{
+	const char *end = end_of_imaged(images, bytes, len);
+	bool whole = end == bytes + len;
+	uint8 *image = sort_key_reserve(key, IMAGE_ROOM);
+	uint64 strings = images->strings++;
+	Size size;
+
+	if (unlikely(images->asks_always))
+		size = store_asked_image(images, bytes, end, whole, image) - image;
+	else
+	{
+		size = store_image(images, bytes, end, whole, image) - image;
+		if (unlikely(strings < CHECKED_FIRST || strings % CHECKED_EVERY == 0))
+			check_image(images, bytes, end, image, size);
+	}
+	if (unlikely(gpusort_spoiled_images > 0))
+		spoil_image(image, size);
+	key->length += size;
+}
+
+void
+sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	Size len;
+	const char *bytes = sort_key_text_bytes(key, col, value, &len);
+	uint8 *dst;
+
+	if (!key->without_images)
+		append_image(key, col->images, bytes, len);
+	dst = sort_key_reserve(key, len + 2);
+	*dst++ = 0;
+	memcpy(dst, bytes, len);
+	dst[len] = 0;
+	key->length += len + 2;
+}
