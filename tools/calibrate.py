@@ -21,7 +21,7 @@ from calibrate_fit import (Counter, fit_all, fit_card, fit_share, print_card_ter
                            print_table)
 
 CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6,
-           'libc': 7, 'libc bytes': 8}
+           'libc': 7, 'libc bytes': 8, 'made': 9}
 ORDERS = {'nearly sorted': 1, 'sorted': 2, 'reversed': 3}
 ICU = ' COLLATE "und-x-icu"'
 LIBC = ' COLLATE gpusort_calibrate_english'
@@ -51,6 +51,7 @@ COLUMNS = {
            "substr(md5(y::text), 1, 20))" + LIBC, 48),
     'sl': ("substr(md5((y % 50000)::text), 1, 6)" + LIBC, 7),
     'tb': ('md5(i::text)' + LIBC_BYTES, 33),
+    'arr': ('ARRAY[(x % 1000000000)::int4, (y % 100)::int4, 7]', 33),
     'pad': ("substr('padding', 1, 5)", 6),
     'wide': ("repeat('x', 100)", 101),
     'vast': ("repeat('x', 400)", 404),
@@ -95,6 +96,7 @@ KEYS = {
     'float8': [Key('f', 'plain')],
     'time': [Key('tm', 'function')],
     'uuid': [Key('u', 'abbreviated')],
+    'array': [Key('arr', 'made')],
     'numeric': [Key('num', 'numeric')],
     'text': [Key('t', 'text')],
     'short text': [Key('s', 'text', 50000)],

@@ -2,16 +2,38 @@
 -- Sorts that gpusort leaves to PostgreSQL, and what gpusort_check says about them.
 --
 SELECT check_type('jsonb', 'jsonb_build_object(''a'', n % 100)', '{1,null,"[]"}', taken => false) AS jsonb;
-SELECT check_type('int4[]', 'ARRAY[i % 10, i % 3]', '{"{}"}', taken => false) AS array;
-SELECT check_type('int4range', 'int4range(i % 10, i % 10 + i % 5)', '{empty,"(,)"}', taken => false) AS range;
 SELECT check_type('tsvector', 'to_tsvector(''simple'', md5(i::text))', '{}', taken => false) AS tsvector;
-CREATE TYPE point3 AS (x int, y int, z text);
-SELECT check_type('point3', 'ROW(i % 10, i % 7, md5(i::text))::point3', '{}', taken => false) AS composite;
+SELECT check_type('jsonb[]', 'ARRAY[to_jsonb(i % 10), to_jsonb(i % 3)]', '{"{}"}', taken => false) AS array;
+CREATE TYPE vector_range AS RANGE (subtype = tsvector);
+SELECT check_type('vector_range', 'vector_range(to_tsvector(''simple'', (i % 10)::text), NULL)', '{empty,"(,)"}', taken => false) AS range;
+CREATE TYPE point3 AS (x int, y int, z jsonb);
+SELECT check_type('point3', 'ROW(i % 10, i % 7, to_jsonb(i))::point3', '{}', taken => false) AS composite;
+-- The default order of one composite type, and of one enum, is another one: backwards.
+CREATE TYPE turned AS (x int);
+CREATE TYPE turned_mood AS ENUM ('sad', 'ok', 'happy');
+DO $$
+DECLARE
+	t text;
+BEGIN
+	FOREACH t IN ARRAY '{turned,turned_mood}'::text[] LOOP
+		EXECUTE format('CREATE FUNCTION backwards_cmp(a %1$s, b %1$s) RETURNS int LANGUAGE sql IMMUTABLE AS ''SELECT bttextcmp(b::text COLLATE "C", a::text COLLATE "C")''', t);
+		EXECUTE format('CREATE FUNCTION before(a %1$s, b %1$s) RETURNS bool LANGUAGE sql IMMUTABLE AS ''SELECT backwards_cmp(a, b) < 0''', t);
+		EXECUTE format('CREATE FUNCTION same(a %1$s, b %1$s) RETURNS bool LANGUAGE sql IMMUTABLE AS ''SELECT backwards_cmp(a, b) = 0''', t);
+		EXECUTE format('CREATE FUNCTION after(a %1$s, b %1$s) RETURNS bool LANGUAGE sql IMMUTABLE AS ''SELECT backwards_cmp(a, b) > 0''', t);
+		EXECUTE format('CREATE OPERATOR <<< (FUNCTION = before, LEFTARG = %1$s, RIGHTARG = %1$s)', t);
+		EXECUTE format('CREATE OPERATOR === (FUNCTION = same, LEFTARG = %1$s, RIGHTARG = %1$s)', t);
+		EXECUTE format('CREATE OPERATOR >>> (FUNCTION = after, LEFTARG = %1$s, RIGHTARG = %1$s)', t);
+		EXECUTE format('CREATE OPERATOR CLASS %1$s_ops DEFAULT FOR TYPE %1$s USING btree AS OPERATOR 1 <<<, OPERATOR 3 ===, OPERATOR 5 >>>, FUNCTION 1 backwards_cmp(%1$s, %1$s)', t);
+	END LOOP;
+END $$;
+SELECT check_type('turned', 'ROW(i)::turned', '{}', taken => false) AS composite_turned, check_type('turned[]', 'ARRAY[ROW(i)::turned]', '{}', taken => false) AS array_turned;
+SELECT check_type('turned_mood', '(enum_range(NULL::turned_mood))[1 + i % 3]', '{}', taken => false) AS enum_turned;
 
-CREATE TABLE kinds (id int, j jsonb, a int4[], r int4range, p point3, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
+CREATE TYPE libc_text AS (x int, y text COLLATE "C.utf8");
+CREATE TABLE kinds (id int, j jsonb, a int4[], aj jsonb[], r int4range, p point3, q libc_text, u turned, um turned_mood, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
 SET gpusort.mode = force;
 SELECT sort_key, taken, reason
-FROM unnest('{id,j,a,r,p,t,c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key,
+FROM unnest('{id,j,a,aj,r,p,q,u,um,t,"array[t]",c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key,
 	gpusort_check('SELECT * FROM kinds ORDER BY ' || key);
 SET gpusort.mode = auto;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series(1, 3000) AS g ORDER BY g LIMIT 3');

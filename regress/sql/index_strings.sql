@@ -107,4 +107,22 @@ SET maintenance_work_mem = '9MB';
 CREATE INDEX ON st_memory (t);
 -- With a column beside the key they are kept.
 CREATE INDEX ON st_memory (t) INCLUDE (t);
-DROP TABLE st, st_short, st_plain, st_large, st_memory;
+SET client_min_messages = warning;
+
+-- Values that are made of others, equal ones that look different, compressed ones.
+CREATE TYPE st_pair AS (n numeric, t text COLLATE "C");
+CREATE TABLE st_made AS SELECT i AS id, CASE WHEN i % 9 > 0 THEN ARRAY[i % 50, nullif(i % 7, 0), i % 3] END AS a, ARRAY['word ' || i % 300, repeat('z', i % 5 * 100)] COLLATE "C" AS t,
+	ARRAY[(i % 60)::numeric, CASE WHEN i % 2 = 0 THEN 1.0 ELSE 1.00 END] AS n, daterange(date '2000-01-01' + i % 500, CASE WHEN i % 4 > 0 THEN date '2010-01-01' + i % 3 END) AS d,
+	int4multirange(int4range(i % 100, i % 100 + 5), int4range(i % 200 + 200, 500)) AS m, ROW((i % 40)::numeric(9,1), CASE WHEN i % 3 > 0 THEN 'text ' || i % 20 END)::st_pair AS p FROM generate_series(1, 20000) AS i;
+ALTER TABLE st_made SET (parallel_workers = 2);
+ANALYZE st_made;
+SELECT definition, check_strings('st_made ' || definition) FROM unnest(ARRAY['(a)', '(a DESC)', '(a NULLS FIRST, t)', '(t)', '(n)', '(d)', '(d DESC, m)', '(m)', '(p)', '(p DESC NULLS LAST, a)', '(id) INCLUDE (a, p)', '(array_remove(a, 3))']) AS definition;
+SELECT definition, check_strings('st_made ' || definition, 'UNIQUE') FROM unnest(ARRAY['(p, d, id)', '((ARRAY[id]))', '((int4range(id, id + 1)))']) AS definition;
+-- 1.0 and 1.00 are the same.
+CREATE TABLE st_same AS SELECT ARRAY[i::numeric] AS a, ROW(i::numeric, 'x')::st_pair AS p FROM generate_series(1, 3000) AS i;
+INSERT INTO st_same VALUES ('{7.00}', '(7.00,x)');
+ANALYZE st_same;
+CREATE UNIQUE INDEX ON st_same (a);
+CREATE UNIQUE INDEX ON st_same (p);
+
+DROP TABLE st, st_short, st_plain, st_large, st_memory, st_made, st_same;

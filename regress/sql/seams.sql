@@ -68,7 +68,66 @@ LANGUAGE sql IMMUTABLE AS $$
 		unnest('{0,1,-1,65535,65536,65537,-65536,86399999999,86400000000,86400000001,-86400000000,-86400000001,2592000000000}'::bigint[]) AS us
 $$;
 
--- The literals of a type, which may be an enum; NULL: nothing is known of it.
+-- So many values of a list, at equal distances.
+CREATE FUNCTION sample_of(list text[], n int) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(DISTINCT list[1 + i * (cardinality(list) - 1) / greatest(n - 1, 1)]) FROM generate_series(0, n - 1) AS i
+$$;
+
+-- Arrays of up to three elements, NULLs among them, and of a few elements in all kinds of dimensions.
+CREATE FUNCTION array_seams(elements text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	WITH e AS (SELECT v FROM unnest(sample_of(elements, 5) || NULL) AS v)
+	SELECT array_agg(a::text) || '{}' FROM (
+		SELECT ARRAY[v] AS a FROM e UNION ALL SELECT ARRAY[a.v, b.v] FROM e AS a, e AS b UNION ALL SELECT ARRAY[a.v, b.v, c.v] FROM e AS a, e AS b, e AS c
+		UNION ALL SELECT array_fill(v, dimensions, bounds) FROM unnest(sample_of(elements, 2) || NULL) AS v, (VALUES
+			(ARRAY[1], ARRAY[0]), ('{1}', '{-2147483648}'), ('{1}', '{2}'), ('{1}', '{256}'), ('{3}', '{2147483640}'), ('{9}', '{1}'), ('{300}', '{1}'), ('{1,1}', '{1,1}'), ('{1,3}', '{1,1}'), ('{3,1}', '{1,1}'),
+			('{3,1}', '{0,1}'), ('{3,1}', '{1,0}'), ('{2,2}', '{1,1}'), ('{1,1,1}', '{1,1,1}'), ('{1,3,1}', '{1,1,1}'), ('{1,1,3}', '{1,1,1}'), ('{1,1,1,1,1,3}', '{1,1,1,1,1,1}'), ('{1,1,1,1,1,3}', '{1,1,1,1,1,7}')
+		) AS s (dimensions, bounds)
+	) s
+$$;
+
+-- Ranges between two of some values, with all kinds of bounds.
+CREATE FUNCTION range_seams(range regtype, bounds text[]) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	result text[];
+	literal text;
+	lower text;
+	upper text;
+BEGIN
+	result := '{empty,"(,)"}';
+	FOR literal IN SELECT DISTINCT format(kind, to_json(low), to_json(high)) FROM unnest(sample_of(bounds, 7)) AS low, unnest(sample_of(bounds, 7)) AS high, unnest('{"[%s,%s]","[%s,%s)","(%s,%s]","(%s,%s)","[%s,)","(%s,)","(,%2$s)","(,%2$s]"}'::text[]) AS kind LOOP
+		BEGIN
+			EXECUTE format('SELECT %L::%s', literal, range);
+			result := result || literal;
+		EXCEPTION WHEN data_exception THEN -- the bounds are the other way round, or there is nothing beyond
+		END;
+	END LOOP;
+	RETURN result;
+END $$;
+
+-- Two ranges side by side, or one, or none.
+CREATE FUNCTION multirange_seams(ranges text[]) RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	SELECT array_agg(DISTINCT format(kind, a, b)) || '{}' FROM unnest(array_remove(ranges, 'empty')) WITH ORDINALITY AS a (a, i), unnest(sample_of(array_remove(ranges, 'empty'), 9)) AS b, unnest(ARRAY['{%s}', '{%s,%s}']) AS kind
+	WHERE i % 5 = 1
+$$;
+
+-- Rows in which any column is one of some values or NULL; of the last ones, often.
+CREATE FUNCTION row_seams(type regtype) RETURNS text[]
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	columns text;
+	result text[];
+BEGIN
+	SELECT string_agg(format('CASE WHEN noise(i, %1$s) %% 4 <> 0 THEN (%2$L::text[])[1 + abs(noise(i, %1$s + 50)) %% 5]::%3$s END', attnum, sample_of(seams(a.atttypid), 5), format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY attnum)
+		INTO columns FROM pg_attribute a, pg_class c WHERE c.reltype = row_seams.type AND a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped;
+	EXECUTE format('SELECT array_agg(ROW(%s)::%s::text) FROM generate_series(1, 200) AS i', columns, type) INTO result;
+	RETURN result;
+END $$;
+
+-- The literals of a type, which may be one that users make; NULL: nothing is known of it.
 CREATE FUNCTION seams(type regtype) RETURNS text[]
 LANGUAGE sql STABLE AS $$
 	SELECT CASE type::text
@@ -77,6 +136,9 @@ LANGUAGE sql STABLE AS $$
 		WHEN 'smallint' THEN integer_seams(-32768, 32767)::text[]
 		WHEN 'integer' THEN integer_seams(-2147483648, 2147483647)::text[]
 		WHEN 'bigint' THEN integer_seams(-9223372036854775808, 9223372036854775807)::text[]
+		WHEN 'oid8' THEN integer_seams(0, 18446744073709551615)::text[]
+		WHEN 'oidvector' THEN (SELECT array_agg(array_to_string(array_fill(v, ARRAY[n]), ' ') || w) FROM unnest('{0,1,255,256,2147483648,4294967295}'::text[]) AS v, generate_series(0, 3) AS n, unnest('{""," 0"," 1"," 4294967295"}'::text[]) AS w)
+		WHEN 'int2vector' THEN (SELECT array_agg(array_to_string(array_fill(v, ARRAY[n]), ' ') || w) FROM unnest('{-32768,-1,0,1,255,32767}'::text[]) AS v, generate_series(0, 3) AS n, unnest('{""," 0"," -1"," 32767"}'::text[]) AS w)
 		WHEN 'xid8' THEN integer_seams(0, 18446744073709551615)::text[]
 		WHEN 'money' THEN (SELECT array_agg(v / 100)::text[] FROM unnest(integer_seams(-9223372036854775808, 9223372036854775807)) AS v)
 		WHEN 'tid' THEN (SELECT array_agg(format('(%s,%s)', block, line)) FROM unnest(integer_seams(0, 4294967295)) AS block, unnest('{0,1,255,256,65535}'::int[]) AS line)
@@ -106,7 +168,14 @@ LANGUAGE sql STABLE AS $$
 		WHEN 'cidr' THEN (SELECT array_agg(network(a))::text[] FROM unnest(inet_seams()) AS a)
 		ELSE CASE
 			WHEN type::text ~ '^(oid|reg\w+)$' THEN integer_seams(0, 4294967295)::text[]
-			ELSE (SELECT array_agg(enumlabel::text) FROM pg_enum WHERE enumtypid = type)
+			ELSE (SELECT CASE t.typtype
+				WHEN 'b' THEN CASE WHEN t.typcategory = 'A' THEN array_seams(seams(t.typelem)) END
+				WHEN 'e' THEN (SELECT array_agg(enumlabel::text) FROM pg_enum WHERE enumtypid = type)
+				WHEN 'd' THEN seams(t.typbasetype)
+				WHEN 'r' THEN (SELECT range_seams(type, seams(rngsubtype)) FROM pg_range WHERE rngtypid = type)
+				WHEN 'm' THEN (SELECT multirange_seams(seams(rngtypid)) FROM pg_range WHERE rngmultitypid = type)
+				WHEN 'c' THEN row_seams(type)
+			END FROM pg_type t WHERE t.oid = type)
 		END
 	END
 $$;
@@ -126,6 +195,32 @@ BEGIN
 	DROP TABLE of_type;
 	RETURN taken;
 END $$;
+-- Every seam three times, one value in seven NULL, in no order.
+CREATE FUNCTION check_seams(type text, collation_name text DEFAULT NULL) RETURNS text
+LANGUAGE plpgsql AS $$
+DECLARE
+	key text := 'v' || coalesce(' COLLATE ' || quote_ident(collation_name), '');
+	result text;
+BEGIN
+	DROP TABLE IF EXISTS seam_values;
+	EXECUTE format('CREATE TEMP TABLE seam_values (id int, v %s, g int, t text)', type);
+	EXECUTE format('INSERT INTO seam_values
+		SELECT i, CASE WHEN noise(i, 1) %% 7 <> 0 THEN ($1[1 + i %% cardinality($1)])::%s END, nullif((noise(i, 2) & 3)::int, 0), CASE WHEN noise(i, 3) %% 3 <> 0 THEN ''t'' || i %% 5 END
+		FROM generate_series(1, 3 * cardinality($1)) AS i ORDER BY noise(i, 4)',
+		-- text is cast to regclass as a name, not as a number
+		CASE type WHEN 'regclass' THEN 'oid' ELSE type END) USING seams(regexp_replace(type, '\(\d+\)', '')::regtype);
+	result := check_options('SELECT * FROM seam_values', key);
+	IF result <> 'ok' THEN
+		RETURN result;
+	END IF;
+	SELECT string_agg(format('%s: %s', keys, r), '; ') INTO result
+	FROM (SELECT keys, check_sort('SELECT * FROM seam_values', keys) AS r
+		  FROM unnest(ARRAY[key || ', id DESC', 'g NULLS FIRST, ' || key || ' DESC', key || ' NULLS FIRST, t COLLATE "C" DESC, id', 't COLLATE "C" NULLS FIRST, ' || key || ', g']) AS keys) s
+	WHERE r <> 'ok';
+	RETURN coalesce(result, 'ok');
+END $$;
+
+-- Arrays have the seams of their elements.
 SELECT count(*) > 30 AS many, string_agg(oid::regtype::text, ' ') FILTER (WHERE seams(oid) IS NULL) AS without_seams
-FROM (SELECT oid FROM pg_type WHERE typtype = 'b' AND typcategory <> 'A' AND typnamespace = 'pg_catalog'::regnamespace AND is_taken_by_type(oid)) t;
+FROM (SELECT oid FROM pg_type WHERE typtype IN ('b', 'r', 'm') AND (typcategory <> 'A' OR typname ~ 'vector') AND typnamespace = 'pg_catalog'::regnamespace AND is_taken_by_type(oid)) t;
 SELECT seams('jsonb') AS nothing_is_known, cardinality(seams('numeric')) > 200 AS many_of_numeric;

@@ -26,9 +26,10 @@
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
-/* A type that is new in 19: no column has it before. */
+/* Types that are new in 19: no column has them before. */
 #if PG_VERSION_NUM < 190000
 #define REGDATABASEOID InvalidOid
+#define OID8OID InvalidOid
 #endif
 
 /* Access to varlenas left postgres.h in 16. */

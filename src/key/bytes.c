@@ -1,12 +1,12 @@
 /*
  * key/bytes.c
- *		Variable sort keys of text ordered by its bytes, bytea, bit and inet.
+ *		Variable sort keys of text ordered by its bytes, bytea, bit, inet and oidvector.
  */
 #include "postgres.h"
 
 #include <sys/socket.h>
 
-#include "key/types.h"
+#include "key/fixed.h"
 
 #include "utils/inet.h"
 #include "utils/varbit.h"
@@ -125,4 +125,28 @@ sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value)
 	if (bits < ip_maxbits(address))
 		dst += size;
 	key->length += dst - start;
+}
+
+/* Vectors order by how many oids they have, then by these. */
+void
+sort_key_append_oidvector(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	struct varlena *whole = sort_key_detoast(key, value);
+	const char *fields = VARDATA_ANY(whole) - VARHDRSZ;
+	const char *oids = fields + offsetof(oidvector, values);
+	int32 count;
+	uint8 *dst;
+
+	/* a short varlena need not be aligned */
+	memcpy(&count, fields + offsetof(oidvector, dim1), sizeof(count));
+	dst = sort_key_reserve(key, sizeof(uint32) * (1 + (Size) count));
+	sort_key_store32(dst, count);
+	for (int i = 0; i < count; i++)
+	{
+		Oid oid;
+
+		memcpy(&oid, oids + sizeof(oid) * i, sizeof(oid));
+		sort_key_store32(dst + sizeof(uint32) * (1 + i), oid);
+	}
+	key->length += sizeof(uint32) * (1 + (Size) count);
 }

@@ -4,16 +4,18 @@
  *
  * A column's order is that of its operator's family for its base type.  Only the default ordering of a type
  * that is in the table counts, and the bytewise ones of text_pattern_ops and bpchar_pattern_ops; for types of
- * text the collation has a say too.
+ * text the collation has a say too.  Arrays, ranges and composite types order by the default ordering of
+ * their parts, ranges by one of their own, and so are taken if these are.
  */
 #include "postgres.h"
 
-#include "key/types.h"
+#include "key/parts.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
 #include "catalog/pg_opfamily.h"
+#include "catalog/pg_range.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -50,6 +52,7 @@ static const SortKeyType sort_key_types[] = {
 	{REGROLEOID, SORT_KEY_UINT32, 4},
 	{REGCOLLATIONOID, SORT_KEY_UINT32, 4},
 	{REGDATABASEOID, SORT_KEY_UINT32, 4},
+	{OID8OID, SORT_KEY_UINT64, 8},
 	{XID8OID, SORT_KEY_UINT64, 8},
 	{TIDOID, SORT_KEY_TID, 6},
 	{PG_LSNOID, SORT_KEY_UINT64, 8},
@@ -65,7 +68,6 @@ static const SortKeyType sort_key_types[] = {
 	{UUIDOID, SORT_KEY_BYTES16, 16},
 	{MACADDROID, SORT_KEY_BYTES6, 6},
 	{MACADDR8OID, SORT_KEY_BYTES8, 8},
-	{ANYENUMOID, SORT_KEY_ENUM, 4}, /* stands for all enums */
 	{TEXTOID, SORT_KEY_TEXT, 0, sort_key_append_text},
 	{VARCHAROID, SORT_KEY_TEXT, 0, sort_key_append_text},
 	{BPCHAROID, SORT_KEY_BPCHAR, 0, sort_key_append_text},
@@ -76,19 +78,64 @@ static const SortKeyType sort_key_types[] = {
 	{NUMERICOID, SORT_KEY_NUMERIC, 0, sort_key_append_numeric, true},
 	{INETOID, SORT_KEY_INET, 0, sort_key_append_inet, true},
 	{CIDROID, SORT_KEY_INET, 0, sort_key_append_inet, true},
+	{OIDVECTOROID, SORT_KEY_OIDVECTOR, 0, sort_key_append_oidvector},
 };
+
+/* Types that users make, by the pseudo-type that the operator class of all of their kind is for. */
+static const SortKeyType made_types[] = {
+	{ANYENUMOID, SORT_KEY_ENUM, 4},
+	{ANYARRAYOID, SORT_KEY_ARRAY, 0, sort_key_append_array, true},
+	{RECORDOID, SORT_KEY_RECORD, 0, sort_key_append_record, true},
+	{ANYRANGEOID, SORT_KEY_RANGE, 0, sort_key_append_range, true},
+	{ANYMULTIRANGEOID, SORT_KEY_MULTIRANGE, 0, sort_key_append_multirange, true},
+};
+
+static const SortKeyType *
+find_in(const SortKeyType *types, int count, Oid type)
+{
+	for (int i = 0; i < count; i++)
+	{
+		if (types[i].type == type)
+			return &types[i];
+	}
+	return NULL;
+}
+
+/* The pseudo-type of those that are made as this one is. */
+static Oid
+kind_of_made_type(Oid type)
+{
+	switch (get_typtype(type))
+	{
+		case TYPTYPE_ENUM:
+			return ANYENUMOID;
+		case TYPTYPE_COMPOSITE:
+			return RECORDOID;
+		case TYPTYPE_RANGE:
+			return ANYRANGEOID;
+		case TYPTYPE_MULTIRANGE:
+			return ANYMULTIRANGEOID;
+		case TYPTYPE_BASE:
+			return OidIsValid(get_element_type(type)) ? ANYARRAYOID : InvalidOid;
+		default:
+			return InvalidOid;
+	}
+}
 
 static const SortKeyType *
 find_type(Oid type)
 {
-	if (type_is_enum(type))
-		type = ANYENUMOID;
-	for (int i = 0; i < lengthof(sort_key_types); i++)
-	{
-		if (sort_key_types[i].type == type)
-			return &sort_key_types[i];
-	}
-	return NULL;
+	const SortKeyType *entry = find_in(sort_key_types, lengthof(sort_key_types), type);
+
+	if (entry != NULL)
+		return entry;
+	return find_in(made_types, lengthof(made_types), kind_of_made_type(type));
+}
+
+static bool
+is_made_type(const SortKeyType *entry)
+{
+	return entry >= made_types && entry < made_types + lengthof(made_types);
 }
 
 /* A collation, as the catalogs describe it. */
@@ -212,27 +259,199 @@ is_pattern_family(SortKeyKind kind, Oid opfamily)
 		   (kind == SORT_KEY_BPCHAR && opfamily == BPCHAR_PATTERN_BTREE_FAM_OID);
 }
 
+/*
+ * Is this how values of the type are ordered by default?  Somebody may have made an operator class for one
+ * enum or composite type alone.
+ */
+static bool
+is_default_order(const SortKeyType *entry, Oid type, Oid opfamily, Oid opcintype)
+{
+	TypeCacheEntry *typcache = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+
+	return opfamily == typcache->btree_opf && opcintype == typcache->btree_opintype &&
+		   (!is_made_type(entry) || opcintype == entry->type);
+}
+
+static bool
+decline_type(Oid type, Declined *why_not)
+{
+	return declined_because(why_not, DECLINED_TYPE,
+							psprintf("type %s has no exact sort key", format_type_be(type)));
+}
+
+static bool
+decline_guess(Oid collation, Declined *why_not)
+{
+	CollationProvider provider = collation_provider(collation);
+
+	return declined_because(why_not, DECLINED_COLLATION,
+							psprintf("collation \"%s\" of provider %s has no exact sort key", provider.name,
+									 provider.letter == COLLPROVIDER_LIBC ? "libc" : "icu"));
+}
+
+static bool describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not);
+
+/*
+ * Fills in how values of a base type become bytes; bytewise: whatever the collation.  Markers are those of
+ * NULLs last.
+ */
+static bool
+describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation, SortKeyColumn *col,
+				Declined *why_not)
+{
+	bool is_text =
+		entry->kind == SORT_KEY_TEXT || entry->kind == SORT_KEY_BPCHAR || entry->kind == SORT_KEY_NAME;
+	TextOrder order = TEXT_BYTEWISE;
+	bool verified = false;
+
+	memset(col, 0, sizeof(*col));
+	if (is_text && !bytewise && !describe_collation(collation, &order, &verified, why_not))
+		return false;
+	col->kind = entry->kind;
+	col->width = entry->width;
+	col->append = order == TEXT_LIBC || (order == TEXT_ICU && verified) ? sort_key_append_imaged
+				  : order == TEXT_ICU									? sort_key_append_icu
+																		: entry->append;
+	col->self_marked = entry->self_marked;
+	col->null_marker = col->self_marked ? 0xFF : 1;
+	col->type = type;
+	col->collation = order != TEXT_BYTEWISE ? collation : InvalidOid;
+	col->verified = verified;
+	return describe_parts(type, collation, col, why_not);
+}
+
+/* ---------------------------------------------------------------- parts */
+
+static SortKeyParts *
+create_parts(SortKeyColumn *col, int ncolumns)
+{
+	col->parts = palloc0(sizeof(SortKeyParts));
+	col->parts->columns = palloc0(sizeof(SortKeyColumn) * ncolumns);
+	return col->parts;
+}
+
+/* Adds a part of this type, in the order of the family, or, InvalidOid, in its default order. */
+static bool
+add_part(SortKeyParts *parts, Oid type, Oid opfamily, Oid opcintype, Oid collation, Declined *why_not)
+{
+	SortKeyColumn *part = &parts->columns[parts->ncolumns++];
+	Oid base_type = getBaseType(type);
+	const SortKeyType *entry = find_type(base_type);
+	bool bytewise;
+
+	if (entry == NULL)
+		return decline_type(type, why_not);
+	if (!OidIsValid(opfamily))
+	{
+		TypeCacheEntry *typcache = lookup_type_cache(base_type, TYPECACHE_BTREE_OPFAMILY);
+
+		opfamily = typcache->btree_opf;
+		opcintype = typcache->btree_opintype;
+	}
+	bytewise = is_pattern_family(entry->kind, opfamily);
+	if (!bytewise && !is_default_order(entry, base_type, opfamily, opcintype))
+		return declined_because(why_not, DECLINED_OPERATOR,
+								psprintf("values of type %s are ordered by an operator class of another kind",
+										 format_type_be(type)));
+	if (!describe_values(entry, base_type, bytewise, collation, part, why_not))
+		return false;
+	if (part->verified)
+		return decline_guess(collation, why_not);
+	part->self_marked = false;
+	part->value_marker = PART_VALUE;
+	part->null_marker = PART_ABOVE;
+	return true;
+}
+
+static bool
+describe_elements(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
+{
+	SortKeyParts *parts = create_parts(col, 1);
+
+	parts->element_type = get_element_type(type);
+	get_typlenbyvalalign(parts->element_type, &parts->length, &parts->by_value, &parts->align);
+	return add_part(parts, parts->element_type, InvalidOid, InvalidOid, collation, why_not);
+}
+
+static bool
+describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
+{
+	TupleDesc desc = lookup_rowtype_tupdesc_copy(type, -1);
+	SortKeyParts *parts = create_parts(col, desc->natts);
+
+	parts->desc = desc;
+	parts->values = palloc(sizeof(Datum) * desc->natts);
+	parts->isnull = palloc(sizeof(bool) * desc->natts);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (att->attisdropped)
+			continue;
+		if (!add_part(parts, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not))
+			return false;
+		parts->columns[parts->ncolumns - 1].attidx = i;
+	}
+	return true;
+}
+
+/* Bounds are in the order of an operator class that was named when the type was made, or of the default. */
+static bool
+describe_range(Oid type, SortKeyColumn *col, Declined *why_not)
+{
+	SortKeyParts *parts = create_parts(col, 1);
+	HeapTuple tuple = SearchSysCache1(RANGETYPE, ObjectIdGetDatum(type));
+	FormData_pg_range range;
+	Oid opfamily;
+	Oid opcintype;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for range type %u", type);
+	range = *(Form_pg_range) GETSTRUCT(tuple);
+	ReleaseSysCache(tuple);
+	parts->range = lookup_type_cache(type, TYPECACHE_RANGE_INFO);
+	if (!get_opclass_opfamily_and_input_type(range.rngsubopc, &opfamily, &opcintype))
+		elog(ERROR, "cache lookup failed for operator class %u", range.rngsubopc);
+	return add_part(parts, range.rngsubtype, opfamily, opcintype, range.rngcollation, why_not);
+}
+
+/* What the values of a column are made of. */
+static bool
+describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
+{
+	check_stack_depth();
+	switch (col->kind)
+	{
+		case SORT_KEY_ARRAY:
+			return describe_elements(type, collation, col, why_not);
+		case SORT_KEY_RECORD:
+			return describe_record(type, col, why_not);
+		case SORT_KEY_RANGE:
+			return describe_range(type, col, why_not);
+		case SORT_KEY_MULTIRANGE:
+			return describe_range(get_multirange_range(type), col, why_not);
+		default:
+			return true;
+	}
+}
+
+/* ---------------------------------------------------------------- columns */
+
 bool
 sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not)
 {
 	Oid type = getBaseType(spec->type);
 	const SortKeyType *entry = find_type(type);
-	TypeCacheEntry *typcache;
 	Oid opfamily;
 	Oid opcintype;
 	CompareType direction;
 	bool bytewise;
-	bool verified = false;
-	TextOrder order = TEXT_BYTEWISE;
 
 	if (entry == NULL)
-		return declined_because(why_not, DECLINED_TYPE,
-								psprintf("type %s has no exact sort key", format_type_be(spec->type)));
-
-	typcache = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
+		return decline_type(spec->type, why_not);
 	if (!get_ordering_op_properties(spec->sortop, &opfamily, &opcintype, &direction) ||
 		!((bytewise = is_pattern_family(entry->kind, opfamily)) ||
-		  (opfamily == typcache->btree_opf && opcintype == typcache->btree_opintype)))
+		  is_default_order(entry, type, opfamily, opcintype)))
 	{
 		char *opname = get_opname(spec->sortop);
 
@@ -241,25 +460,18 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 										 opname ? opname : "(unknown)", format_type_be(spec->type)));
 	}
 
-	if (!bytewise && type_is_collatable(type) &&
-		!describe_collation(spec->collation, &order, &verified, why_not))
+	if (!describe_values(entry, type, bytewise, spec->collation, col, why_not))
+	{
+		if (col->parts != NULL)
+			why_not->words = psprintf("type %s: %s", format_type_be(spec->type), why_not->words);
 		return false;
-
-	memset(col, 0, sizeof(*col));
+	}
 	col->attidx = spec->attno - 1;
-	col->kind = entry->kind;
-	col->width = entry->width;
-	col->append = order == TEXT_LIBC || (order == TEXT_ICU && verified) ? sort_key_append_imaged
-				  : order == TEXT_ICU									? sort_key_append_icu
-																		: entry->append;
-	col->self_marked = entry->self_marked;
-	col->null_marker = spec->nulls_first ? 0 : (col->self_marked ? 0xFF : 1);
+	if (spec->nulls_first)
+		col->null_marker = 0;
 	col->value_marker = spec->nulls_first ? 1 : 0;
 	col->descending = direction == COMPARE_GT;
 	col->invert = col->descending ? PG_UINT64_MAX : 0;
-	col->type = type;
-	col->collation = order != TEXT_BYTEWISE ? spec->collation : InvalidOid;
-	col->verified = verified;
 	return true;
 }
 
@@ -281,9 +493,6 @@ sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not)
 
 	if (!sort_key_describe(column, &col, why_not))
 		return false;
-	if (col.verified && sort_key_text_order(column->collation) == TEXT_ICU)
-		return declined_because(why_not, DECLINED_COLLATION,
-								psprintf("collation \"%s\" of provider icu has no exact sort key",
-										 collation_provider(column->collation).name));
-	return true;
+	return !col.verified || sort_key_text_order(column->collation) != TEXT_ICU ||
+		   decline_guess(column->collation, why_not);
 }

@@ -11,6 +11,7 @@
 #include "postgres.h"
 
 #include "key/fixed.h"
+#include "key/parts.h"
 
 #include "access/detoast.h"
 #include "utils/memutils.h"
@@ -48,6 +49,20 @@ prepare_places(SortKey *key)
 	key->places = palloc(sizeof(uint64) * nverified);
 }
 
+/* Makes ready what the column's values, or their parts, are encoded by. */
+static void
+prepare_column(SortKeyColumn *col)
+{
+	if (col->append == sort_key_append_icu)
+		col->icu = sort_key_icu_create(col->collation);
+	if (col->append == sort_key_append_imaged)
+		col->images = sort_key_images_create(col->collation, sort_key_text_order(col->collation) == TEXT_ICU);
+	if (col->kind == SORT_KEY_ENUM)
+		col->enum_order = sort_key_enum_create(col->type);
+	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
+		prepare_column(&col->parts->columns[i]);
+}
+
 SortKey *
 sort_key_create(int ncols, const SortColumnSpec *columns)
 {
@@ -63,14 +78,8 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 
 		if (!sort_key_describe(&columns[i], col, &why_not))
 			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
-		if (col->append == sort_key_append_icu)
-			col->icu = sort_key_icu_create(col->collation);
-		if (col->append == sort_key_append_imaged)
-			col->images =
-				sort_key_images_create(col->collation, sort_key_text_order(col->collation) == TEXT_ICU);
+		prepare_column(col);
 		key->verified |= col->verified;
-		if (col->kind == SORT_KEY_ENUM)
-			col->enum_order = sort_key_enum_create(col->type);
 		key->last_attno = Max(key->last_attno, columns[i].attno);
 	}
 	prepare_places(key);
@@ -87,15 +96,23 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	return key;
 }
 
-bool
-sort_key_uses_icu(const SortKey *key)
+static bool
+uses_icu(int ncols, const SortKeyColumn *cols)
 {
-	for (int i = 0; i < key->ncols; i++)
+	for (int i = 0; i < ncols; i++)
 	{
-		if (key->cols[i].icu != NULL)
+		const SortKeyParts *parts = cols[i].parts;
+
+		if (cols[i].icu != NULL || (parts != NULL && uses_icu(parts->ncolumns, parts->columns)))
 			return true;
 	}
 	return false;
+}
+
+bool
+sort_key_uses_icu(const SortKey *key)
+{
+	return uses_icu(key->ncols, key->cols);
 }
 
 SortKey *
@@ -225,6 +242,15 @@ append_value(SortKey *key, SortKeyColumn *col, Datum value)
 	}
 }
 
+void
+sort_key_append_column(SortKey *key, SortKeyColumn *col, Datum value, bool isnull)
+{
+	if (isnull)
+		sort_key_append_byte(key, col->null_marker);
+	else
+		append_value(key, col, value);
+}
+
 static inline void
 drop_trailing_zeros(SortKey *key)
 {
@@ -247,10 +273,7 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 		if (unlikely(col->verified))
 			key->places[nplaces++] = key->length;
 		if (slot->tts_isnull[col->attidx])
-		{
-			*sort_key_reserve(key, 1) = col->null_marker;
-			key->length++;
-		}
+			sort_key_append_byte(key, col->null_marker);
 		else
 			append_value(key, col, slot->tts_values[col->attidx]);
 	}

@@ -49,7 +49,13 @@ typedef enum SortKeyKind
 	SORT_KEY_BYTEA,
 	SORT_KEY_BIT, /* VarBit * */
 	SORT_KEY_NUMERIC,
-	SORT_KEY_INET /* inet or cidr */
+	SORT_KEY_INET, /* inet or cidr */
+	SORT_KEY_OIDVECTOR,
+	/* the same, made of values of other types, see parts.h */
+	SORT_KEY_ARRAY,
+	SORT_KEY_RECORD, /* of a composite type */
+	SORT_KEY_RANGE,
+	SORT_KEY_MULTIRANGE
 } SortKeyKind;
 
 /* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
@@ -58,6 +64,7 @@ typedef void (*SortKeyAppend)(SortKey *key, SortKeyColumn *col, Datum value);
 typedef struct SortKeyIcu SortKeyIcu;		/* icu.c */
 typedef struct SortKeyImages SortKeyImages; /* images.c */
 typedef struct SortKeyEnum SortKeyEnum;		/* enum.c */
+typedef struct SortKeyParts SortKeyParts;	/* parts.h */
 
 struct SortKeyColumn
 {
@@ -76,13 +83,17 @@ struct SortKeyColumn
 	SortKeyIcu *icu;	   /* NULL: not by ICU */
 	SortKeyImages *images; /* makes those of strings; NULL: the string stands without one */
 	SortKeyEnum *enum_order;
+	SortKeyParts *parts; /* NULL: values are not made of others */
 };
 
 /*
- * Fills in what is known of the column without looking at data, all but icu, images and enum_order.  False if
- * it can't be encoded exactly, *why_not tells why.
+ * Fills in what is known of the column without looking at data, all but icu, images and enum_order, in
+ * CurrentMemoryContext.  False if it can't be encoded exactly, *why_not tells why.
  */
 extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
+
+/* Appends a value, or NULL, with its marker to the key. */
+extern void sort_key_append_column(SortKey *key, SortKeyColumn *col, Datum value, bool isnull);
 
 /* Makes room in key->buffer for "more" bytes after key->length. */
 extern void sort_key_grow(SortKey *key, Size more);
@@ -100,9 +111,14 @@ extern void sort_key_append_text(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_bytea(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_bit(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_oidvector(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_array(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_record(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_range(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_multirange(SortKey *key, SortKeyColumn *col, Datum value);
 
 /* Do keys order strings as PostgreSQL's comparisons do? */
 typedef enum SortKeyTrust
@@ -152,6 +168,13 @@ sort_key_reserve(SortKey *key, Size more)
 	if (unlikely(key->buffer_size - key->length < more))
 		sort_key_grow(key, more);
 	return key->buffer + key->length;
+}
+
+static inline void
+sort_key_append_byte(SortKey *key, uint8 byte)
+{
+	*sort_key_reserve(key, 1) = byte;
+	key->length++;
 }
 
 /* A varlena that can be read with VARDATA_ANY: the value itself wherever possible. */

@@ -8,7 +8,9 @@
  * 68 sorts, later that day; off by 12 % in the median, 50 % at the 90th percentile.  PostgreSQL's byte of
  * memory and its far row (COST_PG_MEMORY_BYTE, COST_PG_GET_FAR) were 0.25 and 49: by tables in order, of
  * which all rows are near, with and without a LIMIT of half of them, more of both together is the memory's.
- * COST_START was 0: by sorts of 1000 rows, which bench/sort_grid has.
+ * Those of arrays, ranges and composite types (COST_PG_LEVEL_MADE, COST_ENCODE_MADE) are by hand: a sort each
+ * of a million int4[], daterange and (int, text, numeric).  COST_START was 0: by sorts of 1000 rows, which
+ * bench/sort_grid has.
  */
 #ifndef GPUSORT_PLAN_COST_TABLE_H
 #define GPUSORT_PLAN_COST_TABLE_H
@@ -43,6 +45,8 @@ static const double cost_table[COST_TERMS] = {
 	[COST_PG_LEVEL_PLAIN] = 8.497,
 	/* a level of types that are compared through the function manager */
 	[COST_PG_LEVEL_FUNCTION] = 7.222,
+	/* a level of arrays, ranges and composite types */
+	[COST_PG_LEVEL_MADE] = 95,
 	/* a level of abbreviated keys */
 	[COST_PG_LEVEL_ABBREVIATED] = 5.255,
 	/* a level of any of these but functions, if the rows are in order or nearly */
@@ -121,6 +125,8 @@ static const double cost_table[COST_TERMS] = {
 	[COST_ENCODE_ICU] = 10.9,
 	/* one of the first strings in an ICU collation, more, not measured */
 	[COST_ENCODE_ICU_EARLY] = 670.4,
+	/* an array, a range or a composite value encoded */
+	[COST_ENCODE_MADE] = 50,
 	/* a byte of a string's key */
 	[COST_KEY_BYTE] = 0.1061,
 	/* a byte of a string in an ICU collation, more */

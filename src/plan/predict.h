@@ -26,10 +26,11 @@ typedef enum SortKeyClass
 	KEY_FUNCTION,	 /* the same, without support for sorting: compared through the function manager */
 	KEY_ABBREVIATED, /* fixed width, of which PostgreSQL sorts the first 8 bytes: uuid, macaddr */
 	KEY_NUMERIC,
-	KEY_TEXT,	   /* strings in bytewise collations, and what is encoded like them */
-	KEY_ICU,	   /* strings in ICU collations */
-	KEY_LIBC,	   /* strings that the C library compares */
-	KEY_LIBC_BYTES /* the same, most probably by their bytes */
+	KEY_TEXT,		/* strings in bytewise collations, and what is encoded like them */
+	KEY_ICU,		/* strings in ICU collations */
+	KEY_LIBC,		/* strings that the C library compares */
+	KEY_LIBC_BYTES, /* the same, most probably by their bytes */
+	KEY_MADE		/* values made of others: arrays, ranges, composite values */
 } SortKeyClass;
 
 /* The order that rows come in, compared with the one that is wanted. */

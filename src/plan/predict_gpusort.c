@@ -161,6 +161,9 @@ count_encoding(const SortShape *shape, double rows, double *counts)
 				counts[COST_ENCODE_TEXT] += rows;
 				counts[COST_KEY_BYTE] += rows * key->width;
 				break;
+			case KEY_MADE:
+				counts[COST_ENCODE_MADE] += rows;
+				break;
 			default:
 				counts[COST_ENCODE_FIXED] += rows;
 		}

@@ -77,6 +77,8 @@ leading_term(const SortShape *shape)
 {
 	const SortKeyShape *key = &shape->keys[0];
 
+	if (key->class == KEY_MADE)
+		return COST_PG_LEVEL_MADE;
 	if (shape->order != ORDER_NONE && key->class != KEY_FUNCTION)
 		return COST_PG_LEVEL_NEARLY;
 	switch (key->class)
@@ -115,6 +117,8 @@ count_ties(const SortKeyShape *key, double rows, double times, double far, doubl
 		counts[COST_PG_TIE_TEXT] += times;
 	else if (key->class == KEY_ICU)
 		counts[COST_PG_TIE_ICU] += times;
+	else if (key->class == KEY_MADE)
+		counts[COST_PG_LEVEL_MADE] += times;
 	else if (is_libc(key))
 	{
 		counts[COST_PG_TIE_LIBC] += times;
@@ -214,7 +218,9 @@ count_whole_comparisons(const SortShape *shape, double times, double far, double
 	if (can_be_abbreviated(key) || is_libc(key))
 		count_ties(key, shape->rows, times, far, counts);
 	else
-		counts[key->class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION : COST_PG_LEVEL_PLAIN] += times;
+		counts[key->class == KEY_MADE		? COST_PG_LEVEL_MADE
+			   : key->class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION
+											: COST_PG_LEVEL_PLAIN] += times;
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -304,7 +310,7 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 	count_whole_comparisons(shape, rows, 0, counts->first);
 	if (shape->keys[0].class == KEY_ICU)
 		counts->first[COST_PG_HEAP_ICU] += rows;
-	if (can_be_abbreviated(&shape->keys[0]) || is_libc(&shape->keys[0]))
+	if (can_be_abbreviated(&shape->keys[0]) || is_libc(&shape->keys[0]) || shape->keys[0].class == KEY_MADE)
 		count_whole_comparisons(shape, in_heap, 0, counts->first);
 	else
 		counts->first[COST_PG_HEAP_LEVEL] += in_heap;

@@ -64,6 +64,21 @@ class_of_text(Oid collation)
 	}
 }
 
+/* Are values of the type made of others? */
+static bool
+is_made_of_others(Oid type)
+{
+	switch (get_typtype(type))
+	{
+		case TYPTYPE_COMPOSITE:
+		case TYPTYPE_RANGE:
+		case TYPTYPE_MULTIRANGE:
+			return true;
+		default:
+			return OidIsValid(get_element_type(type));
+	}
+}
+
 /*
  * How PostgreSQL compares values of the type in a sort: integers in its own code, others by support for
  * sorting, or by functions.
@@ -96,6 +111,8 @@ class_of(const SortColumnSpec *column)
 		case BYTEAOID:
 			return KEY_TEXT;
 		default:
+			if (is_made_of_others(type))
+				return KEY_MADE;
 			return type_is_collatable(type) ? class_of_text(column->collation) : KEY_FUNCTION;
 	}
 }

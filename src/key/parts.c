@@ -1,0 +1,187 @@
+/*
+ * key/parts.c
+ *		Variable sort keys of arrays, composite values, ranges and multiranges.
+ *
+ * parts.h says how the parts become bytes, and why the result is prefix-free.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/tupmacs.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/multirangetypes.h"
+#include "utils/rangetypes.h"
+
+#include "key/fixed.h"
+#include "key/parts.h"
+
+/*
+ * A value says itself of which type it is, and PostgreSQL's comparisons believe it.  Keys are made for the
+ * type that the plan has; a function of some extension could return something else.
+ */
+void
+sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found)
+{
+	if (unlikely(found != expected))
+		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+						errmsg("cannot sort a value of type %s as one of type %s", format_type_be(found),
+							   format_type_be(expected)),
+						errdetail("The sort column is of type %s.", format_type_be(col->type))));
+}
+
+/* ---------------------------------------------------------------- arrays */
+
+#define LOWER_BOUND_LESS 1 /* than 1, of the only dimension */
+#define LOWER_BOUND_ONE 2
+#define LOWER_BOUND_GREATER 3
+
+static uint8 *
+store_int32(uint8 *dst, int32 value)
+{
+	sort_key_store32(dst, sort_key_order_int32(value));
+	return dst + sizeof(uint32);
+}
+
+/*
+ * Where all elements are the same, arrays order by how many dimensions they have, then by how long these are,
+ * then by their lower bounds.  In the byte that says how many there are, one dimension takes three values,
+ * since almost all arrays have one, from 1 on; its length is that of the array.
+ */
+static void
+append_dimensions(SortKey *key, const ArrayType *array)
+{
+	int ndim = ARR_NDIM(array);
+	const int *lengths = ARR_DIMS(array);
+	const int *lower_bounds = ARR_LBOUND(array);
+	uint8 *start = sort_key_reserve(key, 1 + 2 * MAXDIM * sizeof(uint32));
+	uint8 *dst = start;
+
+	if (likely(ndim == 1))
+	{
+		int lower_bound = lower_bounds[0];
+
+		*dst++ = lower_bound < 1	? LOWER_BOUND_LESS
+				 : lower_bound == 1 ? LOWER_BOUND_ONE
+									: LOWER_BOUND_GREATER;
+		if (lower_bound != 1)
+			dst = store_int32(dst, lower_bound);
+	}
+	else
+	{
+		*dst++ = ndim == 0 ? 0 : LOWER_BOUND_GREATER + ndim;
+		for (int i = 0; i < ndim; i++)
+			dst = store_int32(dst, lengths[i]);
+		for (int i = 0; i < ndim; i++)
+			dst = store_int32(dst, lower_bounds[i]);
+	}
+	key->length += dst - start;
+}
+
+/* The elements, NULLs after all values; an end before any of them; the dimensions. */
+void
+sort_key_append_array(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	const SortKeyParts *parts = col->parts;
+	SortKeyColumn *element = &parts->columns[0];
+	ArrayType *array = (ArrayType *) sort_key_unpack(key, col, value);
+	int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	const char *at = ARR_DATA_PTR(array);
+	const uint8 *nulls = ARR_NULLBITMAP(array);
+
+	sort_key_check_type(col, parts->element_type, ARR_ELEMTYPE(array));
+	for (int i = 0; i < count; i++)
+	{
+		if (nulls != NULL && att_isnull(i, nulls))
+		{
+			sort_key_append_byte(key, PART_ABOVE);
+			continue;
+		}
+		sort_key_append_column(key, element, fetch_att(at, parts->by_value, parts->length), false);
+		at = att_addlength_pointer(at, parts->length, at);
+		at = (const char *) att_align_nominal(at, parts->align);
+	}
+	sort_key_append_byte(key, PART_END);
+	append_dimensions(key, array);
+}
+
+/* ---------------------------------------------------------------- composite values */
+
+/*
+ * The columns, NULLs after all values.  Those that are NULL at the end are one byte: so it makes no
+ * difference whether a process knows already of a column that is being added.
+ */
+void
+sort_key_append_record(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	const SortKeyParts *parts = col->parts;
+	HeapTupleHeader record = (HeapTupleHeader) sort_key_unpack(key, col, value);
+	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(record), .t_data = record};
+	int count = parts->ncolumns;
+
+	sort_key_check_type(col, col->type, HeapTupleHeaderGetTypeId(record));
+	heap_deform_tuple(&tuple, parts->desc, parts->values, parts->isnull);
+	while (count > 0 && parts->isnull[parts->columns[count - 1].attidx])
+		count--;
+	for (int i = 0; i < count; i++)
+	{
+		SortKeyColumn *column = &parts->columns[i];
+
+		sort_key_append_column(key, column, parts->values[column->attidx], parts->isnull[column->attidx]);
+	}
+	sort_key_append_byte(key, PART_ALL_ABOVE);
+}
+
+/* ---------------------------------------------------------------- ranges */
+
+/* Of two lower bounds at a value the one that includes it comes first, of upper bounds the other one. */
+static void
+append_bound(SortKey *key, SortKeyColumn *col, const RangeBound *bound)
+{
+	if (bound->infinite)
+	{
+		sort_key_append_byte(key, bound->lower ? PART_BELOW : PART_ABOVE);
+		return;
+	}
+	sort_key_append_column(key, &col->parts->columns[0], bound->val, false);
+	sort_key_append_byte(key, bound->inclusive != bound->lower);
+}
+
+/* The lower bound, then the upper one; an empty range before any other. */
+void
+sort_key_append_range(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	RangeType *range = (RangeType *) sort_key_unpack(key, col, value);
+	RangeBound lower;
+	RangeBound upper;
+	bool empty;
+
+	sort_key_check_type(col, col->type, RangeTypeGetOid(range));
+	range_deserialize(col->parts->range, range, &lower, &upper, &empty);
+	if (empty)
+	{
+		sort_key_append_byte(key, PART_END);
+		return;
+	}
+	append_bound(key, col, &lower);
+	append_bound(key, col, &upper);
+}
+
+/* The ranges, none of which is empty; an end before any of them. */
+void
+sort_key_append_multirange(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	MultirangeType *multirange = (MultirangeType *) sort_key_unpack(key, col, value);
+
+	sort_key_check_type(col, col->type, MultirangeTypeGetOid(multirange));
+	for (uint32 i = 0; i < multirange->rangeCount; i++)
+	{
+		RangeBound lower;
+		RangeBound upper;
+
+		multirange_get_bounds(col->parts->range, multirange, i, &lower, &upper);
+		append_bound(key, col, &lower);
+		append_bound(key, col, &upper);
+	}
+	sort_key_append_byte(key, PART_END);
+}

@@ -1,0 +1,72 @@
+/*
+ * key/parts.h
+ *		Values that are made of others: arrays, composite values, ranges, multiranges.
+ *
+ * Their bytes are those of their parts, one after the other, each with a marker before it, in ascending order
+ * whatever the column's.  What can stand in the place of a part has a marker of its own: so each such value
+ * ends where nothing else could, its bytes are prefix-free, and the first of them, 01 - 05, does as the
+ * marker of the value itself.
+ */
+#ifndef GPUSORT_KEY_PARTS_H
+#define GPUSORT_KEY_PARTS_H
+
+#include "access/tupdesc.h"
+#include "utils/typcache.h"
+
+#include "key/types.h"
+
+#define PART_END 1		 /* there are no more; of a range: it is empty */
+#define PART_BELOW 2	 /* no lower bound */
+#define PART_VALUE 3	 /* the value follows */
+#define PART_ABOVE 4	 /* NULL; no upper bound */
+#define PART_ALL_ABOVE 5 /* NULL, as are all that follow */
+
+struct SortKeyParts
+{
+	int ncolumns;			/* of a composite type that are not dropped; otherwise 1 */
+	SortKeyColumn *columns; /* of the parts; attidx: in values and isnull */
+
+	/* arrays: the type of the elements, and how they are stored */
+	Oid element_type;
+	int16 length;
+	bool by_value;
+	char align;
+
+	TypeCacheEntry *range; /* ranges and multiranges: the type of the range */
+
+	/* composite types */
+	TupleDesc desc;
+	Datum *values;
+	bool *isnull;
+
+	union
+	{
+		struct varlena value;
+		char bytes[VARHDRSZ + VARATT_SHORT_MAX];
+		int64 aligned;
+	} unpacked; /* a value that has a header of one byte */
+};
+
+/*
+ * The value with a header of four bytes, whole and aligned, so that its fields can be read: itself, if it is
+ * so, or a copy that stands until this column's next value.
+ */
+static inline struct varlena *
+sort_key_unpack(SortKey *key, SortKeyColumn *col, Datum datum)
+{
+	struct varlena *value = sort_key_detoast(key, datum);
+	struct varlena *unpacked = &col->parts->unpacked.value;
+	Size size;
+
+	if (!VARATT_IS_SHORT(value))
+		return value;
+	size = VARSIZE_SHORT(value) - VARHDRSZ_SHORT;
+	SET_VARSIZE(unpacked, VARHDRSZ + size);
+	memcpy(VARDATA(unpacked), VARDATA_SHORT(value), size);
+	return unpacked;
+}
+
+/* Raises an error if a value is of another type than its column. */
+extern void sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found);
+
+#endif /* GPUSORT_KEY_PARTS_H */
