@@ -48,7 +48,7 @@ BEGIN
 	RETURN check_tops('top_values', 'v' || coalesce(' COLLATE ' || quote_ident(collation_name), ''));
 END $$;
 SELECT count(*) > 35 AS many, string_agg(type || ': ' || result, '; ') FILTER (WHERE result <> 'ok') AS wrong
-FROM (SELECT oid::regtype AS type, check_tops_of(oid) AS result FROM pg_type WHERE typcollation = 0 AND typnamespace = 'pg_catalog'::regnamespace AND seams(oid) IS NOT NULL ORDER BY oid) t;
+FROM (SELECT oid::regtype AS type, check_tops_of(oid) AS result FROM pg_type WHERE typcollation = 0 AND typcategory <> 'A' AND typtype <> 'c' AND typnamespace = 'pg_catalog'::regnamespace AND seams(oid) IS NOT NULL ORDER BY oid) t;
 SELECT type, collation_name, check_tops_of(type, collation_name) AS result
 FROM unnest('{text,varchar,bpchar,name}'::regtype[]) AS type, unnest('{C,und-x-icu}'::text[]) AS collation_name;
 -- Many rows: a bound far within values that are all alike, and one of values that hardly are.

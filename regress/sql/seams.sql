@@ -76,7 +76,7 @@ $$;
 
 -- Arrays of up to three elements, NULLs among them, and of a few elements in all kinds of dimensions.
 CREATE FUNCTION array_seams(elements text[]) RETURNS text[]
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE STRICT AS $$
 	WITH e AS (SELECT v FROM unnest(sample_of(elements, 5) || NULL) AS v)
 	SELECT array_agg(a::text) || '{}' FROM (
 		SELECT ARRAY[v] AS a FROM e UNION ALL SELECT ARRAY[a.v, b.v] FROM e AS a, e AS b UNION ALL SELECT ARRAY[a.v, b.v, c.v] FROM e AS a, e AS b, e AS c
@@ -89,7 +89,7 @@ $$;
 
 -- Ranges between two of some values, with all kinds of bounds.
 CREATE FUNCTION range_seams(range regtype, bounds text[]) RETURNS text[]
-LANGUAGE plpgsql STABLE AS $$
+LANGUAGE plpgsql STABLE STRICT AS $$
 DECLARE
 	result text[];
 	literal text;
@@ -109,7 +109,7 @@ END $$;
 
 -- Two ranges side by side, or one, or none.
 CREATE FUNCTION multirange_seams(ranges text[]) RETURNS text[]
-LANGUAGE sql IMMUTABLE AS $$
+LANGUAGE sql IMMUTABLE STRICT AS $$
 	SELECT array_agg(DISTINCT format(kind, a, b)) || '{}' FROM unnest(array_remove(ranges, 'empty')) WITH ORDINALITY AS a (a, i), unnest(sample_of(array_remove(ranges, 'empty'), 9)) AS b, unnest(ARRAY['{%s}', '{%s,%s}']) AS kind
 	WHERE i % 5 = 1
 $$;
@@ -122,7 +122,10 @@ DECLARE
 	result text[];
 BEGIN
 	SELECT string_agg(format('CASE WHEN noise(i, %1$s) %% 4 <> 0 THEN (%2$L::text[])[1 + abs(noise(i, %1$s + 50)) %% 5]::%3$s END', attnum, sample_of(seams(a.atttypid), 5), format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY attnum)
-		INTO columns FROM pg_attribute a, pg_class c WHERE c.reltype = row_seams.type AND a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped;
+		INTO columns FROM pg_attribute a, pg_class c WHERE c.reltype = row_seams.type AND c.relkind = 'c' AND a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped;
+	IF columns IS NULL THEN -- of a table
+		RETURN NULL;
+	END IF;
 	EXECUTE format('SELECT array_agg(ROW(%s)::%s::text) FROM generate_series(1, 200) AS i', columns, type) INTO result;
 	RETURN result;
 END $$;
