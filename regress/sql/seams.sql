@@ -77,10 +77,10 @@ $$;
 -- Arrays of up to three elements, NULLs among them, and of a few elements in all kinds of dimensions.
 CREATE FUNCTION array_seams(elements text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE STRICT AS $$
-	WITH e AS (SELECT v FROM unnest(sample_of(elements, 5) || NULL) AS v)
+	WITH e AS (SELECT v FROM unnest(sample_of(elements, 5) || NULL::text) AS v)
 	SELECT array_agg(a::text) || '{}' FROM (
 		SELECT ARRAY[v] AS a FROM e UNION ALL SELECT ARRAY[a.v, b.v] FROM e AS a, e AS b UNION ALL SELECT ARRAY[a.v, b.v, c.v] FROM e AS a, e AS b, e AS c
-		UNION ALL SELECT array_fill(v, dimensions, bounds) FROM unnest(sample_of(elements, 2) || NULL) AS v, (VALUES
+		UNION ALL SELECT array_fill(v, dimensions, bounds) FROM unnest(sample_of(elements, 2) || NULL::text) AS v, (VALUES
 			(ARRAY[1], ARRAY[0]), ('{1}', '{-2147483648}'), ('{1}', '{2}'), ('{1}', '{256}'), ('{3}', '{2147483640}'), ('{9}', '{1}'), ('{300}', '{1}'), ('{1,1}', '{1,1}'), ('{1,3}', '{1,1}'), ('{3,1}', '{1,1}'),
 			('{3,1}', '{0,1}'), ('{3,1}', '{1,0}'), ('{2,2}', '{1,1}'), ('{1,1,1}', '{1,1,1}'), ('{1,3,1}', '{1,1,1}'), ('{1,1,3}', '{1,1,1}'), ('{1,1,1,1,1,3}', '{1,1,1,1,1,1}'), ('{1,1,1,1,1,3}', '{1,1,1,1,1,7}')
 		) AS s (dimensions, bounds)

@@ -30,7 +30,7 @@ sort_worth_taking(double rows, Declined *why_not)
 {
 	if (gpusort_mode == GPUSORT_MODE_OFF)
 		return declined_because(why_not, DECLINED_MODE_OFF, "gpusort.mode is off");
-	if (gpusort_mode == GPUSORT_MODE_AUTO && rows < gpusort_min_rows)
+	if (!sort_has_rows_enough(rows))
 		return declined_because(why_not, DECLINED_FEW_ROWS,
 								psprintf("about %.0f rows are expected, gpusort.min_rows is %d", rows,
 										 gpusort_min_rows));
