@@ -83,6 +83,18 @@ $$;
 CREATE FUNCTION noise(i bigint, seed int DEFAULT 0) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT hashint8extended(i, seed) $$;
 
+-- How many rows of a query were put right, as EXPLAIN says.
+CREATE FUNCTION corrections(query text) RETURNS bigint LANGUAGE plpgsql SET gpusort.mode = force AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Order Verified' THEN
+			RETURN substring(line FROM 'Corrections: (\d+)');
+		END IF;
+	END LOOP;
+END $$;
+
 -- Makes the table sorted_values of 1000 random values, the edges twice each, and some nulls; checks all sorts of it.
 -- The expression for a random value may use i (1, 2, ...), n (any 64-bit integer) and u (0 <= u < 1).
 CREATE FUNCTION check_type(type text, expression text, edges text[], taken boolean DEFAULT true, collation_name text DEFAULT NULL)

@@ -106,16 +106,6 @@ SELECT id FROM strings ORDER BY v COLLATE english, id OFFSET 996 LIMIT 6;
 RESET gpusort.work_mem;
 
 -- What was put right is told.
-CREATE FUNCTION corrections(query text) RETURNS bigint LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
-		IF line ~ 'Order Verified' THEN
-			RETURN substring(line FROM 'Corrections: (\d+)');
-		END IF;
-	END LOOP;
-END $$;
 CREATE TABLE md5s AS SELECT md5(i::text) AS t FROM generate_series(1, 6000) AS i;
 SET gpusort.mode = force;
 SET gpusort.spoiled_images = 0;
@@ -164,7 +154,7 @@ RESET gpusort.work_mem;
 DROP FUNCTION is_in_memory;
 RESET gpusort.mode;
 DROP TABLE strings, md5s;
-DROP FUNCTION piece, check_strings, corrections;
+DROP FUNCTION piece, check_strings;
 
 -- The collation of a database.
 \set first :DBNAME

@@ -199,9 +199,7 @@ joint_spill_seek(CpuSorter *sorter, int range, int nranges)
 	run_ranges_seek(open_ranges(sorter), range, nranges);
 }
 
-/*
- * Merges the runs, whose order is verified so, with what was fed after they were published.
- */
+/* Merges the runs, whose order is verified so, with what was fed after they were published. */
 static void
 merge_with_later_rows(CpuSorter *sorter)
 {
