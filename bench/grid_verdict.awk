@@ -5,8 +5,8 @@
 # PostgreSQL sorted; temporary bytes of off, auto, force; runs of each; the verdict.
 #
 #	SLOWER	auto takes more than 1.1 times as long as off, and 0.5 ms more
-#	LEFT	force is faster than off without what TEMP says, and auto keeps less than three quarters of that, by more than 0.5 ms and
-#		3 percent of off
+#	LEFT	force is faster than off, by a tenth and 0.5 ms at the least, without what TEMP says, and auto keeps less than three
+#		quarters of that, by more than 0.5 ms and 3 percent of off
 #	TEMP	auto has clearly more of temporary files than off: a fourth and 1 MB more
 function has_more(method) { return temp[method] > 1.25 * temp["off"] + 1048576 }
 BEGIN { FS = "|" }
@@ -36,9 +36,10 @@ END {
 	off = ms["off"]
 	noise = 0.03 * off > 0.5 ? 0.03 * off : 0.5
 	gain = !(force in ms) || device[force] == "-" || has_more(force) ? 0 : off - ms[force]
+	worth = 0.1 * off > 0.5 ? 0.1 * off : 0.5
 	if (ms["auto"] > 1.1 * off && ms["auto"] > off + 0.5)
 		verdict = "SLOWER"
-	else if (gain > noise && ms["auto"] > off - 0.75 * gain + noise)
+	else if (gain > worth && ms["auto"] > off - 0.75 * gain + noise)
 		verdict = "LEFT"
 	if (has_more("auto"))
 		verdict = verdict (verdict == "" ? "" : "+") "TEMP"

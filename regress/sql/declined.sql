@@ -1,13 +1,6 @@
 --
 -- Sorts that gpusort leaves to PostgreSQL, and what gpusort_check says about them.
 --
-SELECT check_type('jsonb', 'jsonb_build_object(''a'', n % 100)', '{1,null,"[]"}', taken => false) AS jsonb;
-SELECT check_type('tsvector', 'to_tsvector(''simple'', md5(i::text))', '{}', taken => false) AS tsvector;
-SELECT check_type('jsonb[]', 'ARRAY[to_jsonb(i % 10), to_jsonb(i % 3)]', '{"{}"}', taken => false) AS array;
-CREATE TYPE vector_range AS RANGE (subtype = tsvector);
-SELECT check_type('vector_range', 'vector_range(to_tsvector(''simple'', (i % 10)::text), NULL)', '{empty,"(,)"}', taken => false) AS range;
-CREATE TYPE point3 AS (x int, y int, z jsonb);
-SELECT check_type('point3', 'ROW(i % 10, i % 7, to_jsonb(i))::point3', '{}', taken => false) AS composite;
 -- The default order of one composite type, and of one enum, is another one: backwards.
 CREATE TYPE turned AS (x int);
 CREATE TYPE turned_mood AS ENUM ('sad', 'ok', 'happy');
@@ -29,8 +22,16 @@ END $$;
 SELECT check_type('turned', 'ROW(i)::turned', '{}', taken => false) AS composite_turned, check_type('turned[]', 'ARRAY[ROW(i)::turned]', '{}', taken => false) AS array_turned;
 SELECT check_type('turned_mood', '(enum_range(NULL::turned_mood))[1 + i % 3]', '{}', taken => false) AS enum_turned;
 
+-- Types that only their functions know, in parts as well.
+SELECT check_type('backwards', '(n % 100)::text', '{1,null,""}', taken => false) AS unknown_type;
+SELECT check_type('backwards[]', 'ARRAY[(i % 10)::text, (i % 3)::text]::backwards[]', '{"{}"}', taken => false) AS array;
+CREATE TYPE backwards_range AS RANGE (subtype = backwards);
+SELECT check_type('backwards_range', 'backwards_range((i % 10)::text::backwards, NULL)', '{empty,"(,)"}', taken => false) AS range;
+CREATE TYPE point3 AS (x int, y int, z backwards);
+SELECT check_type('point3', 'ROW(i % 10, i % 7, i::text)::point3', '{}', taken => false) AS composite;
+
 CREATE TYPE libc_text AS (x int, y text COLLATE "C.utf8");
-CREATE TABLE kinds (id int, j jsonb, a int4[], aj jsonb[], r int4range, p point3, q libc_text, u turned, um turned_mood, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
+CREATE TABLE kinds (id int, j backwards, a int4[], aj backwards[], r int4range, p point3, q libc_text, u turned, um turned_mood, t text COLLATE "C.utf8", c text COLLATE "C", i text COLLATE "und-x-icu", n numeric, x xid8);
 SET gpusort.mode = force;
 SELECT sort_key, taken, reason
 FROM unnest('{id,j,a,aj,r,p,q,u,um,t,"array[t]",c,i,n,x,"id, j","t COLLATE \"C\"","c COLLATE \"C.utf8\"","ROW(id, n)","id DESC NULLS LAST, c USING <, n DESC"}'::text[]) AS key,

@@ -74,6 +74,51 @@ LANGUAGE sql IMMUTABLE AS $$
 	SELECT array_agg(DISTINCT list[1 + i * (cardinality(list) - 1) / greatest(n - 1, 1)]) FROM generate_series(0, n - 1) AS i
 $$;
 
+-- Documents: all kinds of scalars, by themselves and in arrays and objects of up to two; containers whose size takes a byte, or five; empty ones within others.
+CREATE FUNCTION jsonb_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	WITH scalars AS (
+		SELECT to_jsonb(v) AS v FROM unnest(sample_of(text_seams(), 30)) AS v UNION ALL SELECT to_jsonb(v::numeric) FROM unnest(sample_of(numeric_seams(), 30)) AS v WHERE v !~ '[NI]'
+		UNION ALL VALUES ('null'::jsonb), ('true'), ('false'), ('1'), ('1.00'), ('"1"')
+	), parts AS (SELECT * FROM (VALUES ('null'::jsonb), ('true'), ('false'), ('0'), ('1.0'), ('""'), ('"a"'), ('"b"'), ('[]'), ('{}'), ('[null]'), ('[[]]'), ('{"a": 1}'), ('[1, "b"]')) AS p (v))
+	SELECT array_agg(v::text) FROM (
+		SELECT v FROM scalars UNION ALL SELECT jsonb_build_array(v) FROM scalars UNION ALL SELECT v FROM parts
+		UNION ALL SELECT jsonb_build_array(a.v, b.v) FROM parts AS a, parts AS b
+		UNION ALL SELECT jsonb_build_object(name, v) FROM unnest('{a,b,ab,c,""}'::text[]) AS name, parts
+		UNION ALL SELECT jsonb_build_object('b', a.v, name, b.v) FROM unnest('{a,aa,c}'::text[]) AS name, parts AS a, parts AS b WHERE a.v <= b.v
+		UNION ALL SELECT to_jsonb(array_fill(n, ARRAY[count])) FROM unnest('{253,254,255,256,300}'::int[]) AS count, unnest('{0,1}'::int[]) AS n
+		UNION ALL SELECT (SELECT jsonb_object_agg('k' || i, n) FROM generate_series(1, count) AS i) FROM unnest('{253,254,255,256,300}'::int[]) AS count, unnest('{0,1}'::int[]) AS n
+	) s
+$$;
+
+-- One word or two, with all kinds of places, the longest one, and none.
+CREATE FUNCTION tsvector_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	WITH words AS (SELECT quote_literal(word) || place AS v FROM unnest('{a,b,ab,aa,é}'::text[]) AS word, unnest('{"",:1,:1A,:1B,":1,2",":1,2A",":1,3",:2,:255,:256,:16383,:16383D}'::text[]) AS place)
+	SELECT array_agg(v) || (repeat('x', 2046) || '{"",:1}'::text[]) || ARRAY[''] FROM (SELECT v FROM words UNION ALL SELECT concat(a.v, ' ', b.v) FROM words AS a, unnest(ARRAY['x', 'x:1', 'xy:2A', 'y']) AS b (v)) s
+$$;
+
+-- All operators, over words with checksums of all kinds, in all ways that three words can be put together.
+CREATE FUNCTION tsquery_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	WITH words AS (SELECT chr(96 + i) AS v FROM generate_series(1, 26) AS i UNION ALL VALUES ('aa'), ('a:*'), ('a:A'), ('é'), (repeat('x', 2046)))
+	SELECT array_agg(v) || ARRAY[''] FROM (
+		SELECT v FROM words UNION ALL SELECT '!' || v FROM words WHERE length(v) = 1
+		UNION ALL SELECT a || operator || b FROM unnest('{a,b,c}'::text[]) AS a, unnest('{a,b,d}'::text[]) AS b, unnest('{&,|,<->,<2>,<255>,<256>,<16384>,&!,|!}'::text[]) AS operator
+		UNION ALL SELECT format(form, one, other) FROM unnest('{a %s b %s c,(a %s b) %s c,a %s (b %s c),!(a %s b) %s c,a %s !!(b %s c)}'::text[]) AS form, unnest('{&,|,<->,<3>}'::text[]) AS one, unnest('{&,|,<->,<3>}'::text[]) AS other
+	) s
+$$;
+
+-- Paths of labels that begin with each other, long ones, many.
+CREATE FUNCTION ltree_seams() RETURNS text[]
+LANGUAGE sql IMMUTABLE AS $$
+	WITH labels AS (SELECT v FROM unnest('{a,b,A,Z,aa,ab,_,0,9,a_}'::text[]) AS v UNION ALL SELECT repeat('x', n) FROM unnest('{6,7,8,254,255}'::int[]) AS n)
+	SELECT array_agg(v) || ARRAY[''] FROM (
+		SELECT v FROM labels UNION ALL SELECT a.v || '.' || b.v FROM labels AS a, labels AS b UNION ALL SELECT concat_ws('.', 'a', v, 'b') FROM labels
+		UNION ALL SELECT repeat('a.', n) || v FROM labels, unnest('{100,255,256}'::int[]) AS n
+	) s
+$$;
+
 -- Arrays of up to three elements, NULLs among them, and of a few elements in all kinds of dimensions.
 CREATE FUNCTION array_seams(elements text[]) RETURNS text[]
 LANGUAGE sql IMMUTABLE STRICT AS $$
@@ -168,6 +213,11 @@ LANGUAGE sql STABLE AS $$
 		WHEN 'bit varying' THEN bit_seams()
 		WHEN 'numeric' THEN numeric_seams()
 		WHEN 'inet' THEN inet_seams()::text[]
+		WHEN 'jsonb' THEN jsonb_seams()
+		WHEN 'tsvector' THEN tsvector_seams()
+		WHEN 'tsquery' THEN tsquery_seams()
+		WHEN 'citext' THEN text_seams()
+		WHEN 'ltree' THEN ltree_seams()
 		WHEN 'cidr' THEN (SELECT array_agg(network(a))::text[] FROM unnest(inet_seams()) AS a)
 		ELSE CASE
 			WHEN type::text ~ '^(oid|reg\w+)$' THEN integer_seams(0, 4294967295)::text[]
@@ -223,7 +273,7 @@ BEGIN
 	RETURN coalesce(result, 'ok');
 END $$;
 
--- Arrays have the seams of their elements.
+-- Arrays have the seams of their elements; those for the server's own use (category Z) are not for others to make.
 SELECT count(*) > 30 AS many, string_agg(oid::regtype::text, ' ') FILTER (WHERE seams(oid) IS NULL) AS without_seams
-FROM (SELECT oid FROM pg_type WHERE typtype IN ('b', 'r', 'm') AND (typcategory <> 'A' OR typname ~ 'vector') AND typnamespace = 'pg_catalog'::regnamespace AND is_taken_by_type(oid)) t;
-SELECT seams('jsonb') AS nothing_is_known, cardinality(seams('numeric')) > 200 AS many_of_numeric;
+FROM (SELECT oid FROM pg_type WHERE typtype IN ('b', 'r', 'm') AND (typcategory <> 'A' OR typname ~ 'vector') AND (typcategory <> 'Z' OR typname = 'char') AND typnamespace = 'pg_catalog'::regnamespace AND is_taken_by_type(oid)) t;
+SELECT seams('xml') AS nothing_is_known, cardinality(seams('numeric')) > 200 AS many_of_numeric;

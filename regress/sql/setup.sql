@@ -95,6 +95,24 @@ BEGIN
 	END LOOP;
 END $$;
 
+-- A type that gpusort does not take: only its own function knows how its values, which are texts, compare: backwards.
+SET client_min_messages = warning;
+CREATE TYPE backwards;
+CREATE FUNCTION backwards_in(cstring) RETURNS backwards LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION backwards_out(backwards) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE backwards (INPUT = backwards_in, OUTPUT = backwards_out, LIKE = text);
+CREATE CAST (text AS backwards) WITHOUT FUNCTION;
+CREATE CAST (backwards AS text) WITHOUT FUNCTION;
+CREATE FUNCTION compare_backwards(a backwards, b backwards) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT bttextcmp(b::text COLLATE "C", a::text COLLATE "C") $$;
+CREATE FUNCTION is_before(a backwards, b backwards) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT compare_backwards(a, b) < 0 $$;
+CREATE FUNCTION is_same(a backwards, b backwards) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT compare_backwards(a, b) = 0 $$;
+CREATE FUNCTION is_after(a backwards, b backwards) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$ SELECT compare_backwards(a, b) > 0 $$;
+CREATE OPERATOR < (FUNCTION = is_before, LEFTARG = backwards, RIGHTARG = backwards);
+CREATE OPERATOR = (FUNCTION = is_same, LEFTARG = backwards, RIGHTARG = backwards);
+CREATE OPERATOR > (FUNCTION = is_after, LEFTARG = backwards, RIGHTARG = backwards);
+CREATE OPERATOR CLASS backwards_ops DEFAULT FOR TYPE backwards USING btree AS OPERATOR 1 <, OPERATOR 3 =, OPERATOR 5 >, FUNCTION 1 compare_backwards(backwards, backwards);
+RESET client_min_messages;
+
 -- Makes the table sorted_values of 1000 random values, the edges twice each, and some nulls; checks all sorts of it.
 -- The expression for a random value may use i (1, 2, ...), n (any 64-bit integer) and u (0 <= u < 1).
 CREATE FUNCTION check_type(type text, expression text, edges text[], taken boolean DEFAULT true, collation_name text DEFAULT NULL)

@@ -319,11 +319,40 @@ SELECT check_fed('SELECT count(*), sum(a.id::bigint * b.id) FROM many a JOIN man
 	check_rows('SELECT count(*), sum(a.id) FROM many a JOIN many b USING (t) JOIN n ON n.wide = a.k', all_taken => false) AS of_a_join,
 	check_rows('SELECT count(*), sum(id) FROM many a WHERE EXISTS (SELECT FROM many b WHERE b.t = a.t AND b.id % 3 = 0)', all_taken => false) AS semi_join,
 	check_rows('SELECT count(*), sum(id) FROM many a WHERE NOT EXISTS (SELECT FROM many b WHERE b.t = a.t AND b.id % 3 = 0)', all_taken => false) AS anti_join,
-	check_rows('SELECT count(*), sum(a.id) FROM many a FULL JOIN many b ON a.t = b.t AND a.k = b.k', all_taken => false) AS full_join,
+	check_fed('SELECT count(*), sum(a.id), sum(b.id) FROM many a FULL JOIN (SELECT * FROM many WHERE id % 3 > 0 OFFSET 0) b ON a.t = b.t AND a.k = b.k') AS full_join,
 	check_rows('SELECT sum(r * id) FROM (SELECT a.id, rank() OVER (ORDER BY a.id % 100, b.id) AS r FROM many a JOIN many b USING (k)) s', all_taken => false) AS below_a_window;
+-- Joins that return rows of the inner input that have no partner: few and many duplicates, NULLs on both sides, empty inputs, conditions on one of them.
+-- A condition besides the clauses that are merged by must keep such a merge from being planned.
+CREATE TABLE few AS SELECT id, nullif(left(t, 3), '000') AS p, t FROM many WHERE id % 2 = 0;
+ANALYZE few;
+SELECT query, plan_contains(query, 'Merge ' || kind) AS planned, check_fed(query)
+FROM (VALUES
+	('Full Join', 'SELECT count(*), sum(many.id), sum(n.id) FROM many FULL JOIN n ON n.t = many.t'),
+	('Full Join', 'SELECT count(*), sum(a.id), sum(b.id), sum(a.id::bigint * b.id) FROM n a FULL JOIN n b ON a.t = b.t AND a.wide = b.wide'),
+	('Full Join', 'SELECT count(*), sum(a.id), sum(b.id) FROM many a FULL JOIN (SELECT * FROM many WHERE id < 0) b USING (t)'),
+	('Full Join', 'SELECT count(*), sum(a.id), sum(b.id) FROM (SELECT * FROM many WHERE id < 0) a FULL JOIN many b USING (t)'),
+	('Full Join', 'SELECT count(*), sum(a.id), sum(b.id) FROM many a FULL JOIN n b ON a.t = b.t AND true WHERE a.id IS NULL OR b.id IS NULL OR a.id < b.id'),
+	('Right Join', 'SELECT count(*), sum(a.id), sum(b.id) FROM few a LEFT JOIN m b ON a.p = left(b.t, 3) AND b.g > 3 WHERE b.id IS NULL OR a.id < b.id')) AS v (kind, query);
+SET max_parallel_workers_per_gather = 0;
+SELECT plan_contains(query, 'Merge Right Join') AS planned, check_rows(query)
+FROM (VALUES ('SELECT count(*), sum(a.id), sum(b.id) FROM few a LEFT JOIN m b ON a.p = left(b.t, 3)'),
+	('SELECT count(*), sum(a.id), sum(b.id) FROM few a LEFT JOIN m b ON a.p = left(b.t, 3) AND a.id < b.id')) AS v (query);
+SET max_parallel_workers_per_gather = 2;
+DROP TABLE few;
 CREATE INDEX ON many (t);
 SELECT check_rows('SELECT count(*), sum(a.id::bigint * m.id) FROM many a JOIN m USING (t)', all_taken => false) AS with_an_index;
-DROP TABLE many;
+-- Partitions that are joined each with its counterpart.
+CREATE TABLE pieces (id int, k numeric, t text COLLATE "C") PARTITION BY HASH (id);
+SELECT format('CREATE TABLE pieces_%s PARTITION OF pieces FOR VALUES WITH (MODULUS 3, REMAINDER %s)', i, i) FROM generate_series(0, 2) AS i \gexec
+INSERT INTO pieces SELECT id % 40000, k, t FROM many;
+ANALYZE pieces;
+SET enable_partitionwise_join = on;
+SELECT check_fed('SELECT a.id, a.t, b.k FROM pieces a FULL JOIN pieces b ON a.id = b.id AND a.k = b.k') AS full_join,
+	check_rows('UPDATE pieces SET k = length(b.t) FROM pieces b WHERE pieces.id = b.id AND pieces.t = b.t RETURNING pieces.t, pieces.k, b.id') AS written;
+SET max_parallel_workers_per_gather = 0;
+SELECT check_rows('SELECT a.id, a.t, b.k FROM pieces a LEFT JOIN (SELECT * FROM pieces WHERE k > 0) b USING (id)') AS left_join;
+RESET enable_partitionwise_join;
+DROP TABLE many, pieces;
 RESET gpusort.backend;
 RESET work_mem;
 RESET max_parallel_workers_per_gather;
@@ -340,6 +369,12 @@ SELECT sort_key, taken, reason FROM gpusort_check('SELECT id, row_number() OVER 
 SET gpusort.min_rows = 1000000;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT id, row_number() OVER (ORDER BY t) FROM many');
 RESET gpusort.min_rows;
+-- Many groups are sorted, where a hash table would be larger than a cache, few are hashed; many of an expression may be few.
+SET enable_hashagg = on;
+SELECT query, uses_gpusort(query) AS sorted
+FROM unnest(ARRAY['SELECT DISTINCT k FROM many', 'SELECT DISTINCT id FROM many', 'SELECT id, count(*) FROM many GROUP BY id', 'SELECT k, max(t) FROM many GROUP BY k ORDER BY 2',
+	'SELECT few, k, count(*) FROM many GROUP BY few, k', 'SELECT DISTINCT few FROM many', 'SELECT few, count(*) FROM many GROUP BY few', 'SELECT id % 1000, sum(id) FROM many GROUP BY 1', 'SELECT DISTINCT few, few + 1, id % 100 FROM many']) AS query;
+SET enable_hashagg = off;
 -- Of what is in order by its first columns already, where groups are large; not where they are small, nor if few rows may be read.
 SET enable_incremental_sort = on;
 SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster

@@ -103,6 +103,7 @@ RESET client_min_messages;
 SET gpusort.mode = force;
 SELECT locale, taken, reason FROM unnest('{shifted_equal,digits_last}'::text[]) AS locale, gpusort_check(format('SELECT * FROM words ORDER BY v COLLATE %I', locale));
 SELECT taken, reason FROM gpusort_check('CREATE INDEX ON words (v COLLATE "el-x-icu")');
+SELECT taken, reason FROM gpusort_check('CREATE INDEX ON words ((ARRAY[v]) COLLATE "el-x-icu")');
 RESET gpusort.mode;
 
 DROP TABLE guessed, strings, words, more_words;

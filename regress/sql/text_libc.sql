@@ -86,10 +86,23 @@ SELECT * FROM check_strings('SELECT * FROM more_strings', 'n DESC, v COLLATE ger
 DROP TABLE more_strings;
 RESET max_parallel_workers_per_gather;
 
+-- Arrays, composite values and ranges of such text, and documents: PostgreSQL's function for the whole value verifies them.
+CREATE TYPE english_row AS (few int, t text COLLATE english, n numeric);
+CREATE TYPE english_range AS RANGE (subtype = text, collation = english);
+CREATE TABLE made_strings AS SELECT id, few, n, ARRAY[left(v, 1), v] COLLATE english AS a, ROW(few, v, n)::english_row AS e, ARRAY[ROW(few, left(v, 1), n), ROW(1, v, 1)]::english_row[] AS ea,
+	CASE WHEN id % 10 > 0 THEN english_range(left(v, 2), CASE WHEN left(v, 2) <= v COLLATE english THEN v END) ELSE 'empty' END AS r,
+	CASE WHEN id % 3 = 0 THEN to_jsonb(v) ELSE jsonb_build_object(left(v, 1), n, coalesce(v, 'x'), few) END AS j FROM strings WHERE v <> '' AND id % 2 = 0;
+ANALYZE made_strings;
+SELECT keys, memory, string_agg(result, ' ') AS results FROM unnest('{a,"e DESC NULLS LAST, id","few, r DESC","ea, n","j DESC, id","n, a DESC, left(a[2], 2) COLLATE czech, j"}'::text[]) AS keys, unnest('{64MB,100kB}'::text[]) AS memory, check_strings('SELECT * FROM made_strings', keys, memory) GROUP BY 1, 2 ORDER BY 1, 2;
+SELECT corrections('SELECT * FROM made_strings ORDER BY e') < 1000 AS good_guesses;
+DROP TABLE made_strings;
+
 -- LIMITs, and a cursor that turns round.
 SET gpusort.spoiled_images = 5;
 SELECT check_query('SELECT id FROM strings ORDER BY v COLLATE english, id LIMIT 10') AS first_ten;
 SELECT check_query('SELECT id FROM strings ORDER BY v COLLATE english DESC, id OFFSET 5900 LIMIT 200') AS last_ones;
+-- Of strings whose images are long enough to be spoiled, which would drop the wrong rows.
+SELECT check_query('SELECT id FROM strings ORDER BY v COLLATE english DESC NULLS LAST, id LIMIT 10') AS greatest, check_query('SELECT id FROM strings WHERE length(v) > 5 ORDER BY v COLLATE english, id LIMIT 10') AS long_ones;
 SELECT check_query('SELECT id FROM strings ORDER BY v COLLATE english, id FETCH FIRST 3 ROWS WITH TIES') AS with_ties;
 SET gpusort.mode = force;
 SET gpusort.work_mem = '100kB';

@@ -61,6 +61,22 @@ is(device_of_build('many', 2, '4MB'), 'cuda, 3, cuda', 'but not where they have 
 is(device_of_build('many', 2, '64MB', 't'), 'cuda, 3, cuda', 'strings: three processes');
 is(device_of_build('many', 7, '64MB', 't'), 'cpu, 8, cpu', 'many processes');
 
+# ---- few rows out of much ----
+
+# Of 200,000 rows 1000 are expected, for which a card is not worth a job; but where finding them takes long
+# beside that, there may be more than expected.
+$node->safe_psql('postgres', 'CREATE FUNCTION takes_long(bigint) RETURNS bool IMMUTABLE COST 1000 LANGUAGE plpgsql AS $f$BEGIN RETURN $1 % 200 = 0; END$f$');
+
+sub device_of_filter
+{
+	my ($filter) = @_;
+
+	return ($node->safe_psql('postgres', "SET gpusort.mode = force; SET max_parallel_workers_per_gather = 0; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM many WHERE $filter ORDER BY k DESC") =~ /Device: (\w+)/)[0];
+}
+
+is(device_of_filter('k % 200 = 0'), 'cpu', 'few rows out of many are sorted here');
+is(device_of_filter('k % 200 = 0 AND takes_long(k)'), 'cuda', 'but on the card where finding them takes longer than a job');
+
 # ---- cached plans ----
 
 my $session = $node->background_psql('postgres', on_error_stop => 0);

@@ -175,6 +175,14 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 							  (pathkeys), (required_outer), (clauses), (outer_keys), (inner_keys)))
 #endif
 
+/* Does the join return rows of its inner input that have no partner?  Anti joins may do so from 16 on. */
+#if PG_VERSION_NUM >= 160000
+#define join_returns_inner_rows(type) \
+	((type) == JOIN_RIGHT || (type) == JOIN_FULL || (type) == JOIN_RIGHT_ANTI)
+#else
+#define join_returns_inner_rows(type) ((type) == JOIN_RIGHT || (type) == JOIN_FULL)
+#endif
+
 /* Columns to group by of which one says another's value are left out from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define processed_group_clause(root) ((root)->processed_groupClause)
@@ -216,6 +224,25 @@ explain_rtable_size(const List *rtable)
 	(((aggref)->aggorder != NIL || (aggref)->aggdistinct != NIL) && !(aggref)->aggpresorted)
 #else
 #define aggref_sorts(aggref) ((aggref)->aggorder != NIL || (aggref)->aggdistinct != NIL)
+#endif
+
+/* Does a window function's call say what is to become of nulls?  It may from 19 on. */
+#if PG_VERSION_NUM >= 190000
+#define windowfunc_has_null_treatment(function) ((function)->ignore_nulls != NO_NULLTREATMENT)
+#else
+#define windowfunc_has_null_treatment(function) ((void) (function), false)
+#endif
+
+/* May this user call the function?  From 16 on one function answers that of all objects. */
+#if PG_VERSION_NUM >= 160000
+#include "catalog/pg_proc.h"
+#include "utils/acl.h"
+
+#define proc_aclcheck(function, user) object_aclcheck(ProcedureRelationId, (function), (user), ACL_EXECUTE)
+#else
+#include "utils/acl.h"
+
+#define proc_aclcheck(function, user) pg_proc_aclcheck((function), (user), ACL_EXECUTE)
 #endif
 
 /* EXPLAIN's own header was divided in 18. */

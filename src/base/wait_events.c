@@ -11,10 +11,10 @@
 #include "base/wait_events.h"
 
 static const char *const wait_names[] =
-	{[GPUSORT_WAIT_CONNECT] = "GpuSortConnect",	   [GPUSORT_WAIT_QUEUE] = "GpuSortQueue",
-	 [GPUSORT_WAIT_BEGIN] = "GpuSortBegin",		   [GPUSORT_WAIT_FEED] = "GpuSortFeed",
-	 [GPUSORT_WAIT_SORT] = "GpuSortSort",		   [GPUSORT_WAIT_FETCH] = "GpuSortFetch",
-	 [GPUSORT_WAIT_PROCESSES] = "GpuSortProcesses"};
+	{[GPUSORT_WAIT_CONNECT] = "GpuSortConnect",		[GPUSORT_WAIT_QUEUE] = "GpuSortQueue",
+	 [GPUSORT_WAIT_BEGIN] = "GpuSortBegin",			[GPUSORT_WAIT_FEED] = "GpuSortFeed",
+	 [GPUSORT_WAIT_SORT] = "GpuSortSort",			[GPUSORT_WAIT_FETCH] = "GpuSortFetch",
+	 [GPUSORT_WAIT_PROCESSES] = "GpuSortProcesses", [GPUSORT_WAIT_READER] = "GpuSortReader"};
 
 StaticAssertDecl(lengthof(wait_names) == GPUSORT_WAITS, "every kind of wait has a name");
 

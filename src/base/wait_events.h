@@ -16,6 +16,7 @@ typedef enum GpuSortWait
 	GPUSORT_WAIT_SORT,		/* the device to sort */
 	GPUSORT_WAIT_FETCH,		/* sorted rows to come back */
 	GPUSORT_WAIT_PROCESSES, /* the other processes of the same sort */
+	GPUSORT_WAIT_READER,	/* the first of them to read what was put in order for it */
 	GPUSORT_WAITS
 } GpuSortWait;
 

@@ -25,6 +25,7 @@
 
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 
@@ -90,6 +91,13 @@ extern SortShare *sort_share_create(Size size, Size header_size);
  * left to say so.
  */
 extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
+
+/* Did this process create it? */
+static inline bool
+sort_share_is_own(const SortShare *share)
+{
+	return share->handle.pid == MyProcPid;
+}
 
 /* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */
 extern SortShare *sort_share_attach(const SortShareHandle *handle);

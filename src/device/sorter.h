@@ -63,6 +63,7 @@ typedef struct SortRequest
 	bool shared;		 /* will other processes feed it too? */
 	int processes;		 /* at most, this one included */
 	bool read_jointly;	 /* will all that feed it ask read_together? */
+	bool helped;		 /* will those that feed it call help_reader? */
 	uint64 rows_wanted;	 /* the first so many are; 0: all */
 	bool with_ties;		 /* and those equal to the last of them */
 	double expected_rows;
@@ -147,6 +148,16 @@ struct SortDevice
 	 */
 	void (*seek_range)(Sorter *sorter, int range, int nranges);
 	void (*pass_range_end)(Sorter *sorter);
+
+	/*
+	 * After finish_feed, if the request said so: in the first process, will others help it to read, once it
+	 * has performed?  It must have fed too.  In another one: helps, until nothing is left to be done or the
+	 * first one wants no more.  In the first one, at any time: those who help are to go at once.  All three
+	 * NULL: nobody can help.
+	 */
+	bool (*is_helped)(Sorter *sorter);
+	void (*help_reader)(Sorter *sorter);
+	void (*dismiss_helpers)(Sorter *sorter);
 
 	/* Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding. */
 	void (*perform)(Sorter *sorter);

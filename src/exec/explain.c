@@ -1,6 +1,6 @@
 /*
  * exec/explain.c
- *		What EXPLAIN prints of a sort.
+ *		What EXPLAIN prints of a sort, and of the ranks above it.
  *
  * Sort Key is worded as PostgreSQL words it for its own Sort (plan/deparse.c), so that plans can be compared.
  */
@@ -8,12 +8,15 @@
 
 #include "commands/explain.h"
 #include "executor/instrument.h"
+#include "nodes/makefuncs.h"
+#include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 
 #include "base/pg_compat.h"
 #include "device/participants.h"
 #include "exec/explain.h"
 #include "plan/deparse.h"
+#include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
 
 /* ---------------------------------------------------------------- what ANALYZE adds */
@@ -62,6 +65,10 @@ explain_stages(const GpuSortState *state, const SorterStats *stats, ExplainState
 	explain_stage("merge", "Merge Time", stats->merge_ms, stats->runs > 0, es);
 	explain_stage("gather", "Gather Time", stats->gather_ms, transferred, es);
 	explain_stage("return", "Return Time", return_ms, true, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyUInteger("Rows Put In Order Ahead", NULL, stats->rows_helped, es);
+	else if (stats->rows_helped > 0)
+		appendStringInfo(es->str, " (" UINT64_FORMAT " rows put in order ahead)", stats->rows_helped);
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 		appendStringInfoChar(es->str, '\n');
 }
@@ -214,4 +221,49 @@ explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 		return;
 	explain_icu(state, es);
 	explain_processes(state, es);
+}
+
+/* ---------------------------------------------------------------- ranks */
+
+/* Columns of the input, if there are any. */
+static void
+explain_columns(const char *label, const RankColumns *columns, const Plan *input, List *context,
+				ExplainState *es)
+{
+	List *words = NIL;
+
+	for (int i = 0; i < columns->n; i++)
+		words =
+			lappend(words, deparse_input_column(input, columns->attnos[i], context, explain_use_prefix(es)));
+	if (words != NIL)
+		ExplainPropertyList(label, words, es);
+}
+
+static void
+explain_run_condition(const CustomScan *plan, List *context, ExplainState *es)
+{
+	Node *condition = (Node *) make_ands_explicit(plan->custom_exprs);
+
+	if (plan->custom_exprs != NIL)
+		ExplainPropertyText("Run Condition",
+							deparse_expression(condition, context, explain_use_prefix(es), false), es);
+}
+
+void
+explain_rank_node(const CustomScanState *state, List *ancestors, ExplainState *es)
+{
+	Plan *plan = state->ss.ps.plan;
+	const CustomScan *scan = (const CustomScan *) plan;
+	List *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
+	RankColumns partition = rank_plan_partition(scan);
+	RankColumns order = rank_plan_order(scan);
+	List *functions = NIL;
+	ListCell *cell;
+
+	foreach(cell, rank_plan_functions(scan))
+		functions = lappend(functions, get_func_name(lfirst_oid(cell)));
+	ExplainPropertyList("Window Functions", functions, es);
+	explain_columns("Partition Key", &partition, plan->lefttree, context, es);
+	explain_columns("Order Key", &order, plan->lefttree, context, es);
+	explain_run_condition(scan, context, es);
 }

@@ -1,6 +1,6 @@
 /*
  * exec/explain.h
- *		What EXPLAIN prints of a sort.
+ *		What EXPLAIN prints of a sort, and of the ranks above it.
  */
 #ifndef GPUSORT_EXEC_EXPLAIN_H
 #define GPUSORT_EXEC_EXPLAIN_H
@@ -14,5 +14,8 @@
 
 /* All of a GpuSort's properties. */
 extern void explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es);
+
+/* All of a GpuRank's. */
+extern void explain_rank_node(const CustomScanState *state, List *ancestors, ExplainState *es);
 
 #endif /* GPUSORT_EXEC_EXPLAIN_H */

@@ -22,6 +22,7 @@
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "port/atomics.h"
 
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
@@ -40,17 +41,25 @@ typedef enum FeedStage
 	FEED_DONE
 } FeedStage;
 
+/* In the dynamic shared memory of the parallel query. */
+typedef struct FeedShared
+{
+	SortShareHandle handle;	   /* of the sort; zeros: others can't join */
+	pg_atomic_uint32 npassing; /* workers that pass all of their rows on */
+} FeedShared;
+
 struct GpuSortFeedState
 {
 	CustomScanState css; /* must be first */
 	FeedStage stage;
 	Sorter *sorter;			  /* leader: the GpuSort's; worker: NULL until it has joined */
-	SortShareHandle *handle;  /* worker: in dynamic shared memory */
+	FeedShared *shared;		  /* NULL: no other process */
 	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
 	SortKey *key;			  /* NULL: not made yet */
 	SortFeed feed;
 	Stopwatch watch;
-	uint64 rows; /* that were fed */
+	uint64 rows;	  /* that were fed */
+	bool handed_over; /* leader: the sorter has all rows, and workers help to return them */
 };
 
 static const CustomExecMethods feed_exec_methods;
@@ -77,11 +86,18 @@ node_feed_below(const PlanState *gather)
 	return (GpuSortFeedState *) child;
 }
 
+bool
+node_feed_has_handed_over(const GpuSortFeedState *state)
+{
+	return state->handed_over;
+}
+
 void
 node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter)
 {
 	state->sorter = sorter;
 	state->stage = FEED_NOT_BEGUN;
+	state->handed_over = false;
 }
 
 static void
@@ -120,11 +136,14 @@ feed_key(GpuSortFeedState *state)
 static FeedStage
 join_sort(GpuSortFeedState *state)
 {
-	SortShare *share = state->handle != NULL ? sort_share_attach(state->handle) : NULL;
+	SortShare *share = sort_share_attach(&state->shared->handle);
 	const SortDevice *device;
 
 	if (share == NULL)
+	{
+		pg_atomic_fetch_add_u32(&state->shared->npassing, 1);
 		return FEED_PASSING;
+	}
 	device = share->on_gpu ? &sort_device_cuda : &sort_device_cpu;
 	sort_device_set_layout(device, feed_key(state));
 	state->sorter = device->join(share, state->key);
@@ -212,6 +231,39 @@ note_own_part(GpuSortFeedState *state)
 }
 
 /*
+ * All who feed the sorter are through with the input.  Is there a worker with rows that it passes on?  It
+ * said so before it read the first of them.
+ */
+static bool
+others_pass_rows(const GpuSortFeedState *state)
+{
+	return state->shared != NULL && pg_atomic_read_u32(&state->shared->npassing) > 0;
+}
+
+/*
+ * The sorter has all rows.  If workers stay to help to return them, the leader must get out of the Gather,
+ * which waits for their end: so it returns a row, which stands for nothing.  A Gather above a feed passes
+ * columns on and computes nothing, for most rows never come to it.
+ */
+static TupleTableSlot *
+hand_over(GpuSortFeedState *state)
+{
+	const SortDevice *device = state->sorter->device;
+
+	if (device->is_helped == NULL || !device->is_helped(state->sorter))
+		return NULL;
+	if (others_pass_rows(state))
+	{
+		device->dismiss_helpers(state->sorter);
+		return NULL;
+	}
+	state->handed_over = true;
+	if (state->css.ss.ps.instrument != NULL)
+		state->css.ss.ps.instrument->tuplecount -= 1;
+	return ExecStoreAllNullTuple(state->css.ss.ss_ScanTupleSlot);
+}
+
+/*
  * Feeds this process's part of the input, or as much of it as there is room for; returns the first row that
  * found none, or NULL.
  */
@@ -231,7 +283,13 @@ feed(GpuSortFeedState *state)
 	note_own_part(state);
 	device->finish_feed(state->sorter);
 	state->stage = refused != NULL ? FEED_PASSING : FEED_TAKING_BACK;
-	return refused;
+	if (refused != NULL)
+		return refused;
+	if (!IsParallelWorker())
+		return hand_over(state);
+	if (device->help_reader != NULL)
+		device->help_reader(state->sorter);
+	return NULL;
 }
 
 /* The next of the rows that the device did not keep, or NULL. */
@@ -288,6 +346,16 @@ rescan_feed(CustomScanState *css)
 		ExecReScan(outerPlanState(css));
 }
 
+/* Nobody reads on. */
+static void
+shutdown_feed(CustomScanState *css)
+{
+	GpuSortFeedState *state = (GpuSortFeedState *) css;
+
+	if (!IsParallelWorker() && state->sorter != NULL && state->sorter->device->dismiss_helpers != NULL)
+		state->sorter->device->dismiss_helpers(state->sorter);
+}
+
 static void
 end_feed(CustomScanState *css)
 {
@@ -304,7 +372,7 @@ end_feed(CustomScanState *css)
 static Size
 estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
 {
-	return sizeof(SortShareHandle);
+	return sizeof(FeedShared);
 }
 
 /* In the leader, before workers start: tells them where the sort is. */
@@ -312,10 +380,12 @@ static void
 initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) css;
-	SortShareHandle *handle = coordinate;
+	SortShareHandle *handle = &((FeedShared *) coordinate)->handle;
 	SortShare *share = NULL;
 
 	state->workers = pcxt;
+	state->shared = coordinate;
+	pg_atomic_init_u32(&state->shared->npassing, 0);
 	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->device->share != NULL)
 		share = state->sorter->device->share(state->sorter);
 	if (share != NULL)
@@ -327,7 +397,7 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 static void
 initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
 {
-	((GpuSortFeedState *) css)->handle = coordinate;
+	((GpuSortFeedState *) css)->shared = coordinate;
 }
 
 static const CustomExecMethods feed_exec_methods = {
@@ -340,6 +410,7 @@ static const CustomExecMethods feed_exec_methods = {
 	.InitializeDSMCustomScan = initialize_dsm,
 	.ReInitializeDSMCustomScan = initialize_dsm,
 	.InitializeWorkerCustomScan = initialize_worker,
+	.ShutdownCustomScan = shutdown_feed,
 };
 
 const CustomScanMethods gpusort_feed_scan_methods = {

@@ -27,4 +27,10 @@ extern GpuSortFeedState *node_feed_below(const PlanState *gather);
  */
 extern void node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter);
 
+/*
+ * In the first process: is the row that the Gather returned last none, but says that the sorter has all rows
+ * and that workers stay to help to return them?
+ */
+extern bool node_feed_has_handed_over(const GpuSortFeedState *state);
+
 #endif /* GPUSORT_EXEC_NODE_FEED_H */

@@ -14,6 +14,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 
 #include "base/guc.h"
@@ -142,6 +143,14 @@ release_sorter(GpuSortState *state)
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
+/* EXPLAIN ANALYZE shall not count the row that the node returned last. */
+static void
+discount_row(PlanState *node)
+{
+	if (node->instrument != NULL)
+		node->instrument->tuplecount -= 1;
+}
+
 /*
  * Reads the whole input into the sorter, unless that fails.  If the input is a Gather over feeds, these put
  * the rows into the sorter, and only those that found no room come out here.
@@ -164,6 +173,11 @@ read_input(GpuSortState *state)
 		if (TupIsNull(slot))
 			break;
 		CHECK_FOR_INTERRUPTS();
+		if (state->feed != NULL && node_feed_has_handed_over(state->feed))
+		{
+			discount_row(input);
+			break;
+		}
 		if (!sort_feed_put(&feed, slot))
 			break;
 	}
@@ -204,6 +218,7 @@ make_request(const GpuSortState *state, const SortDevice *device, SortRequest *r
 	request->expected_rows = state->css.ss.ps.plan->plan_rows;
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected_key_bytes = state->key_width;
+	request->helped = request->shared && request->rows_wanted == 0;
 	request->cpu_ms = sort_plan_cpu_ms((CustomScan *) state->css.ss.ps.plan);
 }
 

@@ -4,7 +4,8 @@
  *
  * A verified column is its marker and, if it has a value, an image of the string, unless the string does as
  * its own; 00; the string; 00; all but the marker complemented if the column is descending.  No image and no
- * string has a zero byte within.  Zero bytes at the end of the key may be missing.
+ * string has a zero byte within.  Zero bytes at the end of the key may be missing.  Values that are compared
+ * whole (whole.c) stand in the string's place, with their size before them, and 01 behind.
  *
  * Where other columns stand before, between or behind verified ones, the key ends with the places of these, 8
  * bytes each in the order of the machine, and 01.  That changes nothing of the order: keys that agree up to
@@ -23,8 +24,9 @@
 struct SortKeyComparer
 {
 	const SortKey *key;
-	uint8 *strings[2]; /* of a descending column, as they are */
+	uint8 *strings[2]; /* of a descending column, as they are; values, where they are aligned */
 	Size sizes[2];
+	MemoryContext scratch; /* of comparisons that take memory; NULL: none does */
 };
 
 /* A key being read. */
@@ -50,6 +52,12 @@ sort_key_comparer_create(const SortKey *key)
 
 	Assert(key->verified);
 	comparer->key = key;
+	for (int i = 0; i < key->ncols; i++)
+	{
+		if (key->cols[i].guess != NULL && comparer->scratch == NULL)
+			comparer->scratch =
+				AllocSetContextCreate(CurrentMemoryContext, "gpusort compared values", ALLOCSET_SMALL_SIZES);
+	}
 	return comparer;
 }
 
@@ -61,6 +69,8 @@ sort_key_comparer_free(SortKeyComparer *comparer)
 		if (comparer->strings[i] != NULL)
 			pfree(comparer->strings[i]);
 	}
+	if (comparer->scratch != NULL)
+		MemoryContextDelete(comparer->scratch);
 	pfree(comparer);
 }
 
@@ -128,13 +138,32 @@ read_string(KeyReader *reader, const SortKeyColumn *col)
 	return string;
 }
 
-/* The string of a verified column's value, behind its image. */
+/* A value that is compared whole, behind its size. */
+static KeyString
+read_whole(KeyReader *reader, const SortKeyColumn *col)
+{
+	KeyString value = {.bytes = reader->at + sizeof(uint32)};
+	uint32 size;
+
+	memcpy(&size, reader->at, sizeof(size));
+	value.len = col->descending ? ~size : size;
+	reader->at = value.bytes + value.len + 1;
+	return value;
+}
+
+static inline bool
+has_image(const SortKeyColumn *col)
+{
+	return col->images != NULL || col->guess != NULL;
+}
+
+/* The string of a verified column's value, behind its image, or the value itself. */
 static KeyString
 read_value(KeyReader *reader, const SortKeyColumn *col)
 {
-	if (col->images != NULL)
+	if (has_image(col))
 		(void) read_string(reader, col);
-	return read_string(reader, col);
+	return col->guess != NULL ? read_whole(reader, col) : read_string(reader, col);
 }
 
 /* ---------------------------------------------------------------- comparing */
@@ -150,38 +179,70 @@ compare_exact(KeyReader *a, const uint8 *a_end, KeyReader *b, const uint8 *b_end
 	return order;
 }
 
+/* Room for so many bytes, aligned. */
+static uint8 *
+reserve(SortKeyComparer *comparer, int which, Size size)
+{
+	if (size > comparer->sizes[which])
+	{
+		if (comparer->strings[which] != NULL)
+			pfree(comparer->strings[which]);
+		comparer->sizes[which] = 2 * size;
+		comparer->strings[which] = MemoryContextAllocHuge(GetMemoryChunkContext(comparer), 2 * size);
+	}
+	return comparer->strings[which];
+}
+
 /* The string of a descending column, complemented back. */
 static const char *
 complement(SortKeyComparer *comparer, int which, KeyString string)
 {
-	uint8 *dst;
+	uint8 *dst = reserve(comparer, which, string.len);
 
-	if (string.len > comparer->sizes[which])
-	{
-		if (comparer->strings[which] != NULL)
-			pfree(comparer->strings[which]);
-		comparer->sizes[which] = 2 * string.len;
-		comparer->strings[which] = MemoryContextAllocHuge(GetMemoryChunkContext(comparer), 2 * string.len);
-	}
-	dst = comparer->strings[which];
 	for (Size i = 0; i < string.len; i++)
 		dst[i] = ~string.bytes[i];
 	return (const char *) dst;
 }
 
+/* A value as a function takes it. */
+static Datum
+aligned_value(SortKeyComparer *comparer, const SortKeyColumn *col, int which, KeyString value)
+{
+	if (col->descending)
+		return PointerGetDatum(complement(comparer, which, value));
+	return PointerGetDatum(memcpy(reserve(comparer, which, value.len), value.bytes, value.len));
+}
+
 static int
-compare_strings(SortKeyComparer *comparer, const SortKeyColumn *col, KeyString a, KeyString b)
+compare_whole(SortKeyComparer *comparer, SortKeyColumn *col, KeyString a, KeyString b)
+{
+	Datum datum_a = aligned_value(comparer, col, 0, a);
+	Datum datum_b = aligned_value(comparer, col, 1, b);
+	MemoryContext oldcontext = MemoryContextSwitchTo(comparer->scratch);
+	int order = DatumGetInt32(FunctionCall2Coll(&col->compare, col->collation, datum_a, datum_b));
+
+	MemoryContextSwitchTo(oldcontext);
+	MemoryContextReset(comparer->scratch);
+	if (col->descending)
+		INVERT_COMPARE_RESULT(order);
+	return order;
+}
+
+static int
+compare_strings(SortKeyComparer *comparer, SortKeyColumn *col, KeyString a, KeyString b)
 {
 	/* of equal strings the images may differ all the same */
 	if (a.len == b.len && memcmp(a.bytes, b.bytes, a.len) == 0)
 		return 0;
+	if (col->guess != NULL)
+		return compare_whole(comparer, col, a, b);
 	if (!col->descending)
 		return varstr_cmp((const char *) a.bytes, a.len, (const char *) b.bytes, b.len, col->collation);
 	return varstr_cmp(complement(comparer, 1, b), b.len, complement(comparer, 0, a), a.len, col->collation);
 }
 
 static int
-compare_column(SortKeyComparer *comparer, const SortKeyColumn *col, KeyReader *a, KeyReader *b)
+compare_column(SortKeyComparer *comparer, SortKeyColumn *col, KeyReader *a, KeyReader *b)
 {
 	uint8 marker = read_marker(a);
 	int order = (int) marker - (int) read_marker(b);
@@ -202,7 +263,7 @@ sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const u
 
 	for (int i = 0; i < key->ncols && order == 0; i++)
 	{
-		const SortKeyColumn *col = &key->cols[i];
+		SortKeyColumn *col = &key->cols[i];
 
 		if (!col->verified)
 			continue;
@@ -233,13 +294,13 @@ copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
 	*dst++ = marker;
 	if (marker == col->null_marker)
 		return dst;
-	if (col->images != NULL)
+	if (has_image(col))
 	{
 		(void) read_string(reader, col);
 		*dst++ = col->descending ? 0xFF : 0;
 	}
 	string = reader->at;
-	(void) read_string(reader, col);
+	(void) (col->guess != NULL ? read_whole(reader, col) : read_string(reader, col));
 	return copy_bytes(dst, string, reader->at);
 }
 

@@ -12,8 +12,8 @@
 #include "key/parts.h"
 
 #include "access/htup_details.h"
+#include "access/nbtree.h"
 #include "catalog/pg_collation.h"
-#include "catalog/pg_database.h"
 #include "catalog/pg_opfamily.h"
 #include "catalog/pg_range.h"
 #include "catalog/pg_type.h"
@@ -23,15 +23,6 @@
 #include "utils/pg_lsn.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
-
-typedef struct SortKeyType
-{
-	Oid type;
-	SortKeyKind kind;
-	uint8 width;		  /* bytes of a value; 0 if variable */
-	SortKeyAppend append; /* NULL if fixed */
-	bool self_marked;	  /* see SortKeyColumn */
-} SortKeyType;
 
 static const SortKeyType sort_key_types[] = {
 	{BOOLOID, SORT_KEY_BOOL, 1},
@@ -79,6 +70,9 @@ static const SortKeyType sort_key_types[] = {
 	{INETOID, SORT_KEY_INET, 0, sort_key_append_inet, true},
 	{CIDROID, SORT_KEY_INET, 0, sort_key_append_inet, true},
 	{OIDVECTOROID, SORT_KEY_OIDVECTOR, 0, sort_key_append_oidvector},
+	{TSVECTOROID, SORT_KEY_TSVECTOR, 0, sort_key_append_tsvector},
+	{TSQUERYOID, SORT_KEY_TSQUERY, 0, sort_key_append_tsquery},
+	{JSONBOID, SORT_KEY_JSONB, 0, sort_key_append_jsonb, true},
 };
 
 /* Types that users make, by the pseudo-type that the operator class of all of their kind is for. */
@@ -132,123 +126,56 @@ find_type(Oid type)
 	return find_in(made_types, lengthof(made_types), kind_of_made_type(type));
 }
 
+/* The type of PostgreSQL's own that this function compares. */
+static const SortKeyType *
+find_compared_type(Oid function)
+{
+	for (int i = 0; i < lengthof(sort_key_types) && OidIsValid(function); i++)
+	{
+		Oid type = sort_key_types[i].type;
+
+		if (OidIsValid(type) && lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc == function)
+			return &sort_key_types[i];
+	}
+	return NULL;
+}
+
+static bool
+is_stored_alike(Oid type, Oid other)
+{
+	int16 length;
+	int16 other_length;
+	bool by_value;
+	bool other_by_value;
+
+	get_typlenbyval(type, &length, &by_value);
+	get_typlenbyval(other, &other_length, &other_by_value);
+	return length == other_length && by_value == other_by_value;
+}
+
+/*
+ * What an operator class, of an extension or a user's, makes of this type by its comparison; NULL: unknown.
+ */
+static const SortKeyType *
+find_by_comparison(Oid type, Oid opfamily, Oid opcintype)
+{
+	Oid function = get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC);
+	const SortKeyType *entry;
+	Oid builtin;
+
+	if (!OidIsValid(function))
+		return NULL;
+	entry = sort_key_find_extension_type(function, &builtin);
+	if (entry != NULL)
+		return get_typlen(type) == -1 ? entry : NULL;
+	entry = find_compared_type(builtin);
+	return entry != NULL && is_stored_alike(type, entry->type) ? entry : NULL;
+}
+
 static bool
 is_made_type(const SortKeyType *entry)
 {
 	return entry >= made_types && entry < made_types + lengthof(made_types);
-}
-
-/* A collation, as the catalogs describe it. */
-typedef struct CollationProvider
-{
-	char letter;  /* COLLPROVIDER_... */
-	char *name;	  /* what the person who chose it called it */
-	char *locale; /* of the C library's, what that calls it; else maybe NULL */
-} CollationProvider;
-
-static char *
-text_attribute(int cache, HeapTuple tuple, AttrNumber attribute)
-{
-	bool isnull;
-	Datum value = SysCacheGetAttr(cache, tuple, attribute, &isnull);
-
-	return isnull ? NULL : TextDatumGetCString(value);
-}
-
-static CollationProvider
-provider_of_database(void)
-{
-	HeapTuple tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
-	CollationProvider provider;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
-	provider.letter = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
-	provider.locale = text_attribute(DATABASEOID, tuple, Anum_pg_database_datcollate);
-	provider.name = provider.locale != NULL ? provider.locale : pstrdup("default");
-	ReleaseSysCache(tuple);
-	return provider;
-}
-
-/* Who compares by this collation. */
-static CollationProvider
-collation_provider(Oid collation)
-{
-	HeapTuple tuple;
-	CollationProvider provider;
-
-	if (collation == DEFAULT_COLLATION_OID)
-		return provider_of_database();
-	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for collation %u", collation);
-	provider.letter = ((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
-	provider.name = pstrdup(NameStr(((Form_pg_collation) GETSTRUCT(tuple))->collname));
-	provider.locale = text_attribute(COLLOID, tuple, Anum_pg_collation_collcollate);
-	ReleaseSysCache(tuple);
-	return provider;
-}
-
-/*
- * C.UTF-8 is bytewise in some versions of the C library, and all but bytewise in others.  The name is enough
- * to take it so, for the order is verified.
- */
-static bool
-is_c_of_encoding(const char *locale)
-{
-	return locale != NULL && pg_strncasecmp(locale, "C.", 2) == 0;
-}
-
-static TextOrder
-order_of_provider(const CollationProvider *provider)
-{
-	if (provider->letter != COLLPROVIDER_LIBC)
-		return TEXT_ICU;
-	return is_c_of_encoding(provider->locale) ? TEXT_LIBC_BYTEWISE : TEXT_LIBC;
-}
-
-TextOrder
-sort_key_text_order(Oid collation)
-{
-	CollationProvider provider;
-
-	if (pg_collate_is_c(collation))
-		return TEXT_BYTEWISE;
-	provider = collation_provider(collation);
-	return order_of_provider(&provider);
-}
-
-/* *verified: do keys only guess at the order? */
-static bool
-describe_collation(Oid collation, TextOrder *order, bool *verified, Declined *why_not)
-{
-	CollationProvider provider;
-	SortKeyTrust trust;
-	const char *setting;
-
-	*order = TEXT_BYTEWISE;
-	if (!OidIsValid(collation))
-		return declined_because(why_not, DECLINED_COLLATION,
-								"no collation could be derived for the sort column");
-	if (pg_collate_is_c(collation))
-		return true;
-
-	provider = collation_provider(collation);
-	*order = order_of_provider(&provider);
-	*verified = *order != TEXT_ICU;
-	if (*verified)
-		return true;
-	if (provider.letter != COLLPROVIDER_ICU)
-		return declined_because(why_not, DECLINED_COLLATION,
-								psprintf("collation \"%s\" of provider unknown has no exact sort key",
-										 provider.name));
-	trust = sort_key_icu_trust(collation, &setting);
-	if (trust == SORT_KEY_WRONG)
-		return declined_because(why_not, DECLINED_COLLATION,
-								psprintf("collation \"%s\" of provider icu has no exact sort key: %s",
-										 provider.name, setting));
-	*verified = trust == SORT_KEY_GUESS;
-	return true;
 }
 
 /* Is this the family of one of the orders that ignore the collation? */
@@ -257,6 +184,22 @@ is_pattern_family(SortKeyKind kind, Oid opfamily)
 {
 	return (kind == SORT_KEY_TEXT && opfamily == TEXT_PATTERN_BTREE_FAM_OID) ||
 		   (kind == SORT_KEY_BPCHAR && opfamily == BPCHAR_PATTERN_BTREE_FAM_OID);
+}
+
+static bool
+is_text(SortKeyKind kind)
+{
+	switch (kind)
+	{
+		case SORT_KEY_TEXT:
+		case SORT_KEY_BPCHAR:
+		case SORT_KEY_NAME:
+		case SORT_KEY_CITEXT:
+		case SORT_KEY_JSONB_STRING:
+			return true;
+		default:
+			return false;
+	}
 }
 
 /*
@@ -272,21 +215,26 @@ is_default_order(const SortKeyType *entry, Oid type, Oid opfamily, Oid opcintype
 		   (!is_made_type(entry) || opcintype == entry->type);
 }
 
+/*
+ * What becomes of values of the base type in the order of this operator class; *bytewise: whatever the
+ * collation.  NULL: nothing exact.
+ */
+static const SortKeyType *
+find_order(Oid type, Oid opfamily, Oid opcintype, bool *bytewise)
+{
+	const SortKeyType *entry = find_type(type);
+
+	*bytewise = entry != NULL && is_pattern_family(entry->kind, opfamily);
+	if (*bytewise || (entry != NULL && is_default_order(entry, type, opfamily, opcintype)))
+		return entry;
+	return find_by_comparison(type, opfamily, opcintype);
+}
+
 static bool
 decline_type(Oid type, Declined *why_not)
 {
 	return declined_because(why_not, DECLINED_TYPE,
 							psprintf("type %s has no exact sort key", format_type_be(type)));
-}
-
-static bool
-decline_guess(Oid collation, Declined *why_not)
-{
-	CollationProvider provider = collation_provider(collation);
-
-	return declined_because(why_not, DECLINED_COLLATION,
-							psprintf("collation \"%s\" of provider %s has no exact sort key", provider.name,
-									 provider.letter == COLLPROVIDER_LIBC ? "libc" : "icu"));
 }
 
 static bool describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not);
@@ -299,13 +247,12 @@ static bool
 describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation, SortKeyColumn *col,
 				Declined *why_not)
 {
-	bool is_text =
-		entry->kind == SORT_KEY_TEXT || entry->kind == SORT_KEY_BPCHAR || entry->kind == SORT_KEY_NAME;
 	TextOrder order = TEXT_BYTEWISE;
 	bool verified = false;
 
 	memset(col, 0, sizeof(*col));
-	if (is_text && !bytewise && !describe_collation(collation, &order, &verified, why_not))
+	if (is_text(entry->kind) && !bytewise &&
+		!sort_key_describe_collation(collation, &order, &verified, why_not))
 		return false;
 	col->kind = entry->kind;
 	col->width = entry->width;
@@ -330,17 +277,30 @@ create_parts(SortKeyColumn *col, int ncolumns)
 	return col->parts;
 }
 
+/* Adds a part, whose values are encoded so. */
+static bool
+add_part_as(SortKeyColumn *col, const SortKeyType *entry, Oid type, bool bytewise, Oid collation,
+			Declined *why_not)
+{
+	SortKeyColumn *part = &col->parts->columns[col->parts->ncolumns++];
+
+	if (!describe_values(entry, type, bytewise, collation, part, why_not))
+		return false;
+	part->self_marked = false;
+	part->value_marker = PART_VALUE;
+	part->null_marker = PART_ABOVE;
+	col->verified |= part->verified;
+	return true;
+}
+
 /* Adds a part of this type, in the order of the family, or, InvalidOid, in its default order. */
 static bool
-add_part(SortKeyParts *parts, Oid type, Oid opfamily, Oid opcintype, Oid collation, Declined *why_not)
+add_part(SortKeyColumn *col, Oid type, Oid opfamily, Oid opcintype, Oid collation, Declined *why_not)
 {
-	SortKeyColumn *part = &parts->columns[parts->ncolumns++];
 	Oid base_type = getBaseType(type);
-	const SortKeyType *entry = find_type(base_type);
+	const SortKeyType *entry;
 	bool bytewise;
 
-	if (entry == NULL)
-		return decline_type(type, why_not);
 	if (!OidIsValid(opfamily))
 	{
 		TypeCacheEntry *typcache = lookup_type_cache(base_type, TYPECACHE_BTREE_OPFAMILY);
@@ -348,19 +308,14 @@ add_part(SortKeyParts *parts, Oid type, Oid opfamily, Oid opcintype, Oid collati
 		opfamily = typcache->btree_opf;
 		opcintype = typcache->btree_opintype;
 	}
-	bytewise = is_pattern_family(entry->kind, opfamily);
-	if (!bytewise && !is_default_order(entry, base_type, opfamily, opcintype))
-		return declined_because(why_not, DECLINED_OPERATOR,
-								psprintf("values of type %s are ordered by an operator class of another kind",
-										 format_type_be(type)));
-	if (!describe_values(entry, base_type, bytewise, collation, part, why_not))
-		return false;
-	if (part->verified)
-		return decline_guess(collation, why_not);
-	part->self_marked = false;
-	part->value_marker = PART_VALUE;
-	part->null_marker = PART_ABOVE;
-	return true;
+	entry = OidIsValid(opfamily) ? find_order(base_type, opfamily, opcintype, &bytewise) : NULL;
+	if (entry != NULL)
+		return add_part_as(col, entry, base_type, bytewise, collation, why_not);
+	if (find_type(base_type) == NULL)
+		return decline_type(type, why_not);
+	return declined_because(why_not, DECLINED_OPERATOR,
+							psprintf("values of type %s are ordered by an operator class of another kind",
+									 format_type_be(type)));
 }
 
 static bool
@@ -370,7 +325,7 @@ describe_elements(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not
 
 	parts->element_type = get_element_type(type);
 	get_typlenbyvalalign(parts->element_type, &parts->length, &parts->by_value, &parts->align);
-	return add_part(parts, parts->element_type, InvalidOid, InvalidOid, collation, why_not);
+	return add_part(col, parts->element_type, InvalidOid, InvalidOid, collation, why_not);
 }
 
 static bool
@@ -388,7 +343,7 @@ describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
 
 		if (att->attisdropped)
 			continue;
-		if (!add_part(parts, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not))
+		if (!add_part(col, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not))
 			return false;
 		parts->columns[parts->ncolumns - 1].attidx = i;
 	}
@@ -412,7 +367,22 @@ describe_range(Oid type, SortKeyColumn *col, Declined *why_not)
 	parts->range = lookup_type_cache(type, TYPECACHE_RANGE_INFO);
 	if (!get_opclass_opfamily_and_input_type(range.rngsubopc, &opfamily, &opcintype))
 		elog(ERROR, "cache lookup failed for operator class %u", range.rngsubopc);
-	return add_part(parts, range.rngsubtype, opfamily, opcintype, range.rngcollation, why_not);
+	return add_part(col, range.rngsubtype, opfamily, opcintype, range.rngcollation, why_not);
+}
+
+/* Strings, in the order of the database's collation, and numbers. */
+static bool
+describe_jsonb(SortKeyColumn *col, Declined *why_not)
+{
+	static const SortKeyType string = {TEXTOID, SORT_KEY_JSONB_STRING, 0, sort_key_append_text};
+	SortKeyColumn *columns = create_parts(col, 2)->columns;
+
+	if (!add_part_as(col, &string, TEXTOID, false, DEFAULT_COLLATION_OID, why_not) ||
+		!add_part(col, NUMERICOID, InvalidOid, InvalidOid, InvalidOid, why_not))
+		return false;
+	columns[JSONB_STRINGS].value_marker = JSONB_STRING;
+	columns[JSONB_NUMBERS].value_marker = JSONB_NUMERIC;
+	return true;
 }
 
 /* What the values of a column are made of. */
@@ -430,6 +400,12 @@ describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 			return describe_range(type, col, why_not);
 		case SORT_KEY_MULTIRANGE:
 			return describe_range(get_multirange_range(type), col, why_not);
+		case SORT_KEY_JSONB:
+			return describe_jsonb(col, why_not);
+		case SORT_KEY_TSVECTOR:
+		case SORT_KEY_TSQUERY:
+			(void) create_parts(col, 0); /* no columns, but fields */
+			return true;
 		default:
 			return true;
 	}
@@ -437,35 +413,50 @@ describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 
 /* ---------------------------------------------------------------- columns */
 
+static bool
+decline_order(const SortColumnSpec *spec, Declined *why_not)
+{
+	char *opname = get_opname(spec->sortop);
+
+	return declined_because(why_not, DECLINED_OPERATOR,
+							psprintf("operator %s is not the default ordering of type %s",
+									 opname ? opname : "(unknown)", format_type_be(spec->type)));
+}
+
+/* Values made of others that can only be guessed at stand whole behind the guess. */
+static void
+keep_whole(SortKeyColumn *col, Oid comparison, Oid collation)
+{
+	col->comparison = comparison;
+	col->guess = col->append;
+	col->append = sort_key_append_whole;
+	col->self_marked = false;
+	col->null_marker = 1;
+	col->collation = collation;
+}
+
 bool
 sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not)
 {
 	Oid type = getBaseType(spec->type);
-	const SortKeyType *entry = find_type(type);
+	const SortKeyType *entry = NULL;
 	Oid opfamily;
 	Oid opcintype;
 	CompareType direction;
 	bool bytewise;
 
+	if (get_ordering_op_properties(spec->sortop, &opfamily, &opcintype, &direction))
+		entry = find_order(type, opfamily, opcintype, &bytewise);
 	if (entry == NULL)
-		return decline_type(spec->type, why_not);
-	if (!get_ordering_op_properties(spec->sortop, &opfamily, &opcintype, &direction) ||
-		!((bytewise = is_pattern_family(entry->kind, opfamily)) ||
-		  is_default_order(entry, type, opfamily, opcintype)))
-	{
-		char *opname = get_opname(spec->sortop);
-
-		return declined_because(why_not, DECLINED_OPERATOR,
-								psprintf("operator %s is not the default ordering of type %s",
-										 opname ? opname : "(unknown)", format_type_be(spec->type)));
-	}
-
+		return find_type(type) == NULL ? decline_type(spec->type, why_not) : decline_order(spec, why_not);
 	if (!describe_values(entry, type, bytewise, spec->collation, col, why_not))
 	{
 		if (col->parts != NULL)
 			why_not->words = psprintf("type %s: %s", format_type_be(spec->type), why_not->words);
 		return false;
 	}
+	if (col->verified && col->parts != NULL)
+		keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
 	col->attidx = spec->attno - 1;
 	if (spec->nulls_first)
 		col->null_marker = 0;
@@ -486,13 +477,29 @@ sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Dec
 	return true;
 }
 
+/* The part, or the column itself, whose order ICU's keys guess at; NULL: there is none. */
+static const SortKeyColumn *
+find_guess_of_icu(const SortKeyColumn *col)
+{
+	const SortKeyColumn *found = NULL;
+
+	if (!col->verified)
+		return NULL;
+	if (col->parts == NULL)
+		return sort_key_text_order(col->collation) == TEXT_ICU ? col : NULL;
+	for (int i = 0; i < col->parts->ncolumns && found == NULL; i++)
+		found = find_guess_of_icu(&col->parts->columns[i]);
+	return found;
+}
+
 bool
 sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not)
 {
 	SortKeyColumn col;
+	const SortKeyColumn *guess;
 
 	if (!sort_key_describe(column, &col, why_not))
 		return false;
-	return !col.verified || sort_key_text_order(column->collation) != TEXT_ICU ||
-		   decline_guess(column->collation, why_not);
+	guess = find_guess_of_icu(&col);
+	return guess == NULL || sort_key_decline_guess(guess->collation, why_not);
 }

@@ -1,6 +1,6 @@
 /*
  * key/parts.h
- *		Values that are made of others: arrays, composite values, ranges, multiranges.
+ *		Values that are made of others: arrays, composite values, ranges, multiranges, jsonb.
  *
  * Their bytes are those of their parts, one after the other, each with a marker before it, in ascending order
  * whatever the column's.  What can stand in the place of a part has a marker of its own: so each such value
@@ -21,9 +21,20 @@
 #define PART_ABOVE 4	 /* NULL; no upper bound */
 #define PART_ALL_ABOVE 5 /* NULL, as are all that follow */
 
+/* The columns of what jsonb is made of, and their markers, which are those of the types in their order. */
+#define JSONB_STRINGS 0
+#define JSONB_NUMBERS 1
+#define JSONB_NULL 1
+#define JSONB_STRING 2
+#define JSONB_NUMERIC 3
+#define JSONB_FALSE 4
+#define JSONB_TRUE 5
+#define JSONB_ARRAY 6
+#define JSONB_OBJECT 7
+
 struct SortKeyParts
 {
-	int ncolumns;			/* of a composite type that are not dropped; otherwise 1 */
+	int ncolumns;			/* of a composite type that are not dropped; 2 of jsonb; otherwise 1 */
 	SortKeyColumn *columns; /* of the parts; attidx: in values and isnull */
 
 	/* arrays: the type of the elements, and how they are stored */

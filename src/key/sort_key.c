@@ -59,6 +59,8 @@ prepare_column(SortKeyColumn *col)
 		col->images = sort_key_images_create(col->collation, sort_key_text_order(col->collation) == TEXT_ICU);
 	if (col->kind == SORT_KEY_ENUM)
 		col->enum_order = sort_key_enum_create(col->type);
+	if (col->guess != NULL)
+		sort_key_prepare_whole(col);
 	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
 		prepare_column(&col->parts->columns[i]);
 }
@@ -147,6 +149,8 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 			width += 8 + 2 * widths[i];
 		else if (cols[i].append == sort_key_append_imaged)
 			width += 3 + sort_key_image_size(widths[i]) + widths[i];
+		else if (cols[i].guess != NULL)
+			width += 1 + sort_key_whole_size(widths[i]);
 		else
 			width += 2 + widths[i];
 	}

@@ -19,6 +19,8 @@
 #ifndef GPUSORT_KEY_TYPES_H
 #define GPUSORT_KEY_TYPES_H
 
+#include "fmgr.h"
+
 #include "base/pg_compat.h"
 #include "key/sort_key.h"
 
@@ -51,15 +53,31 @@ typedef enum SortKeyKind
 	SORT_KEY_NUMERIC,
 	SORT_KEY_INET, /* inet or cidr */
 	SORT_KEY_OIDVECTOR,
+	SORT_KEY_TSVECTOR,
+	SORT_KEY_TSQUERY,
+	SORT_KEY_LTREE,
+	SORT_KEY_CITEXT,
+	SORT_KEY_JSONB_STRING, /* JsonbValue *, within a document */
 	/* the same, made of values of other types, see parts.h */
 	SORT_KEY_ARRAY,
 	SORT_KEY_RECORD, /* of a composite type */
 	SORT_KEY_RANGE,
-	SORT_KEY_MULTIRANGE
+	SORT_KEY_MULTIRANGE,
+	SORT_KEY_JSONB
 } SortKeyKind;
 
 /* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
 typedef void (*SortKeyAppend)(SortKey *key, SortKeyColumn *col, Datum value);
+
+/* What becomes of the values of a type. */
+typedef struct SortKeyType
+{
+	Oid type; /* InvalidOid: one of an extension */
+	SortKeyKind kind;
+	uint8 width;		  /* bytes of a value; 0 if variable */
+	SortKeyAppend append; /* NULL if fixed */
+	bool self_marked;	  /* see SortKeyColumn */
+} SortKeyType;
 
 typedef struct SortKeyIcu SortKeyIcu;		/* icu.c */
 typedef struct SortKeyImages SortKeyImages; /* images.c */
@@ -79,11 +97,15 @@ struct SortKeyColumn
 	SortKeyAppend append;  /* NULL if fixed */
 	Oid type;			   /* base type */
 	bool verified;		   /* is the key a guess at the order of strings, which is to be verified? */
-	Oid collation;		   /* of text that is not in bytewise order for certain; else InvalidOid */
+	Oid collation;		   /* of text that is not in bytewise order for certain, and of what is made of
+							* such text; else InvalidOid */
 	SortKeyIcu *icu;	   /* NULL: not by ICU */
 	SortKeyImages *images; /* makes those of strings; NULL: the string stands without one */
 	SortKeyEnum *enum_order;
 	SortKeyParts *parts; /* NULL: values are not made of others */
+	SortKeyAppend guess; /* of values that stand whole behind it, and are compared so; else NULL */
+	Oid comparison;		 /* by this function */
+	FmgrInfo compare;	 /* the same, ready to be called */
 };
 
 /*
@@ -115,10 +137,42 @@ extern void sort_key_append_oidvector(SortKey *key, SortKeyColumn *col, Datum va
 extern void sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_tsvector(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_tsquery(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_ltree(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_array(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_record(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_range(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_multirange(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_jsonb(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_whole(SortKey *key, SortKeyColumn *col, Datum value);
+
+/*
+ * The type whose values this function compares; NULL: none that is known here.  *builtin is then the function
+ * of PostgreSQL's own that it is another name of, or InvalidOid.
+ */
+extern const SortKeyType *sort_key_find_extension_type(Oid function, Oid *builtin);
+
+/* The characters of a citext in lower case, until the next row. */
+extern const char *sort_key_lower_case(SortKey *key, Datum datum, Size *len);
+
+/* The characters of a JsonbValue that is a string. */
+extern const char *sort_key_jsonb_string(Datum value, Size *len);
+
+/* Makes ready what compares a column's values whole, in CurrentMemoryContext. */
+extern void sort_key_prepare_whole(SortKeyColumn *col);
+
+/* Bytes that a value of so many, and its image, take in the key, about. */
+extern double sort_key_whole_size(double width);
+
+/*
+ * How text is ordered by this collation; *verified: do keys only guess at that?  False if they don't even do
+ * so, *why_not tells why.
+ */
+extern bool sort_key_describe_collation(Oid collation, TextOrder *order, bool *verified, Declined *why_not);
+
+/* Says that keys only guess at the order of this collation, where that will not do; returns false. */
+extern bool sort_key_decline_guess(Oid collation, Declined *why_not);
 
 /* Do keys order strings as PostgreSQL's comparisons do? */
 typedef enum SortKeyTrust
@@ -202,6 +256,10 @@ sort_key_text_bytes(SortKey *key, const SortKeyColumn *col, Datum datum, Size *l
 		*len = strnlen(bytes, NAMEDATALEN);
 		return bytes;
 	}
+	if (col->kind == SORT_KEY_JSONB_STRING)
+		return sort_key_jsonb_string(datum, len);
+	if (col->kind == SORT_KEY_CITEXT)
+		return sort_key_lower_case(key, datum, len);
 
 	value = sort_key_detoast(key, datum);
 	bytes = VARDATA_ANY(value);

@@ -22,6 +22,7 @@ typedef struct SorterStats
 	uint64 rows_wanted;	 /* the first so many of the order; 0: all */
 	uint64 rows_dropped; /* that were read, but can't be among them */
 	uint64 corrections;	 /* rows that were put elsewhere, because their keys guessed wrong at the order */
+	uint64 rows_helped;	 /* rows that several processes put in order for the one that reads them */
 	int processes;		 /* that fed it, and sorted with the cpu device; 1: this one alone */
 
 	/* Of devices with memory of their own; else 0. */

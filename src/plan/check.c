@@ -31,6 +31,7 @@
 #include "plan/forecast.h"
 #include "plan/plan_walk.h"
 #include "plan/planner.h"
+#include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
@@ -158,6 +159,19 @@ is_verified(const Plan *sort)
 	return any;
 }
 
+/* What there is to say of a sort that is taken; NULL: nothing. */
+static const char *
+how_taken(const Plan *sort, List *ancestors)
+{
+	bool ranked = ancestors != NIL && rank_plan_is_rank(linitial(ancestors));
+	const char *window = "the window above it counts rows as they come, without a copy (GpuRank)";
+	const char *device = "on the cpu device: the order of such values is verified there, by comparisons";
+
+	if (!sort_may_use_gpu() || !is_verified(sort))
+		return ranked ? window : NULL;
+	return ranked ? psprintf("%s; %s", device, window) : device;
+}
+
 /* A sort that is a node, or is described by one. */
 static void
 put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *why_not)
@@ -166,8 +180,8 @@ put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *w
 	List *deparse_context = deparse_context_of(context, plan, ancestors);
 
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
-	if (why_not == NULL && sort_may_use_gpu() && is_verified(plan))
-		sort.how = "on the cpu device: the order of such text is verified there, by comparisons";
+	if (why_not == NULL)
+		sort.how = how_taken(plan, ancestors);
 	fill_times(context->stmt, plan, ancestors, &sort);
 	check_put(context->result, &sort);
 }

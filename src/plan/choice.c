@@ -12,6 +12,7 @@
 #include "base/guc.h"
 #include "plan/choice.h"
 #include "plan/plan_walk.h"
+#include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
@@ -97,8 +98,8 @@ belongs_to_another(List *ancestors)
 	const Plan *parent = ancestors != NIL ? linitial(ancestors) : NULL;
 
 	return parent != NULL &&
-		   (IsA(parent, ForeignScan) ||
-			(IsA(parent, CustomScan) && !sort_plan_is_gpusort(parent) && !sort_plan_is_feed(parent)));
+		   (IsA(parent, ForeignScan) || (IsA(parent, CustomScan) && !sort_plan_is_gpusort(parent) &&
+										 !sort_plan_is_feed(parent) && !rank_plan_is_rank(parent)));
 }
 
 static bool

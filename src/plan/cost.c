@@ -46,8 +46,9 @@ wanted_fraction(const PlannerInfo *root, double rows)
 #define INDEX_SCAN_SHARE 0.75
 
 /*
- * Where a sort of all rows would take about the same time, a GpuSort may take as much longer: rows are
- * expected too few more often than too many, and with more of them it is soon the faster one.
+ * Where a sort of all rows would take about the same time, a GpuSort may take as much longer than
+ * PostgreSQL's, and a GPU than the cpu device: rows are expected too few more often than too many, and with
+ * more of them it is soon the faster one.
  */
 #define SORT_SHARE 1.035
 
@@ -69,12 +70,8 @@ gather_ms(const CostYardstick *yardstick, const GatherPath *gather)
 	return predict_input(without_disabled(gather->subpath->total_cost)) + predict_gather(&shape);
 }
 
-/*
- * The time an input takes by itself.  Several processes share it, whatever part of its cost the planner
- * thinks they don't; what a process alone would pay for is not known if that is a Gather.
- */
-static double
-input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path *input)
+double
+cost_input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path *input)
 {
 	const Path *serial = path_below_projection(yardstick->serial_input);
 	double cost = without_disabled(input->total_cost);
@@ -93,7 +90,7 @@ static PathTime
 add_input(const CostYardstick *yardstick, const SortShape *shape, const Path *input, SortTime sort)
 {
 	PathTime time = {.sort = sort};
-	double ms = input_ms(yardstick, shape, input);
+	double ms = cost_input_ms(yardstick, shape, input);
 
 	/* An incremental sort has read only a part of its input when its first row is there. */
 	time.first = sort.first + (shape->groups > 1 ? ms / shape->groups : ms);
@@ -121,7 +118,7 @@ time_index_scan(const CostYardstick *yardstick)
 				predict_fetches(shape) / running_processes(shape);
 	PathTime time = {.all = ms, .wanted = yardstick->fraction * ms};
 
-	time.sort.rest = Max(0, ms - input_ms(yardstick, shape, yardstick->serial_input));
+	time.sort.rest = Max(0, ms - cost_input_ms(yardstick, shape, yardstick->serial_input));
 	return time;
 }
 
@@ -203,6 +200,12 @@ bool
 cost_is_lower(const CostYardstick *yardstick, const PathTime *time)
 {
 	return time->wanted < share_allowed(yardstick) * yardstick->time.wanted;
+}
+
+bool
+cost_prefers_gpu(const SortShape *shape, const PathTime *on_gpu, const PathTime *on_cpu)
+{
+	return on_gpu->wanted < (shape->wanted >= 0 ? 1 : SORT_SHARE) * on_cpu->wanted;
 }
 
 bool

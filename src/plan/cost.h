@@ -45,6 +45,12 @@ typedef struct CostYardstick
 /* Is the GpuSort, on one device, by so many processes, expected to be faster than the rival? */
 extern bool cost_is_lower(const CostYardstick *yardstick, const PathTime *time);
 
+/*
+ * Is the sort to be done by a GPU, which would take one time, rather than by the cpu device, which would take
+ * the other?
+ */
+extern bool cost_prefers_gpu(const SortShape *shape, const PathTime *on_gpu, const PathTime *on_cpu);
+
 /* Is it expected to write clearly more temporary files than the rival? */
 extern bool cost_writes_more(const CostYardstick *yardstick, const SortShape *shape);
 
@@ -57,6 +63,12 @@ extern double wanted_fraction(const PlannerInfo *root, double rows);
  */
 extern void cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, const SortShape *shape,
 								double fraction, const Path *serial_input, bool with_ties);
+
+/*
+ * Milliseconds that an input takes by itself.  Several processes share it, whatever part of its cost the
+ * planner thinks they don't; what a process alone would pay for is not known if that is a Gather.
+ */
+extern double cost_input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path *input);
 
 /* The times of a GpuSort of this shape over an input, which is partial if it has several processes. */
 extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const Path *input);

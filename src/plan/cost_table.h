@@ -10,7 +10,9 @@
  * which all rows are near, with and without a LIMIT of half of them, more of both together is the memory's.
  * Those of arrays, ranges and composite types (COST_PG_LEVEL_MADE, COST_ENCODE_MADE) are by hand: a sort each
  * of a million int4[], daterange and (int, text, numeric).  COST_START was 0: by sorts of 1000 rows, which
- * bench/sort_grid has.  COST_PG_HEAP_ICU was 32: by the ten first of 100,000 and a million rows.
+ * bench/sort_grid has.  COST_PG_HEAP_ICU was 32: by the ten first of 100,000 and a million rows.  Terms of
+ * groups (COST_HASH_ROW to COST_ORDERED_GROUP) are by hand: of a million rows, with 1000 to a million groups,
+ * by DISTINCT and GROUP BY.
  */
 #ifndef GPUSORT_PLAN_COST_TABLE_H
 #define GPUSORT_PLAN_COST_TABLE_H
@@ -97,6 +99,20 @@ static const double cost_table[COST_TERMS] = {
 	[COST_PG_GATHER] = 53,
 	/* a byte of it */
 	[COST_PG_GATHER_BYTE] = 0.2837,
+	/* a row that is hashed to find its group */
+	[COST_HASH_ROW] = 45,
+	/* a column of it */
+	[COST_HASH_COLUMN] = 10,
+	/* the same, of a value that is no number of fixed width */
+	[COST_HASH_STRING] = 70,
+	/* a group looked for in a table larger than a cache, if not that of the row before */
+	[COST_HASH_FAR] = 225,
+	/* a group added and returned */
+	[COST_HASH_GROUP] = 240,
+	/* a row in order compared with the one before it, to form groups */
+	[COST_ORDERED_ROW] = 30,
+	/* a group returned of these */
+	[COST_ORDERED_GROUP] = 60,
 	/* a parallel plan's beginning and end */
 	[COST_LAUNCH] = 5.396e+06,
 	/* a worker of it */

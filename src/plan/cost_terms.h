@@ -46,6 +46,13 @@ COST_TERM(PG_INCREMENTAL, "a row of an incremental sort, more than of another")
 COST_TERM(PG_GROUP, "a sort of one group or some small ones in it")
 COST_TERM(PG_GATHER, "a row passed from process to process in a Gather Merge")
 COST_TERM(PG_GATHER_BYTE, "a byte of it")
+COST_TERM(HASH_ROW, "a row that is hashed to find its group")
+COST_TERM(HASH_COLUMN, "a column of it")
+COST_TERM(HASH_STRING, "the same, of a value that is no number of fixed width")
+COST_TERM(HASH_FAR, "a group looked for in a table larger than a cache, if not that of the row before")
+COST_TERM(HASH_GROUP, "a group added and returned")
+COST_TERM(ORDERED_ROW, "a row in order compared with the one before it, to form groups")
+COST_TERM(ORDERED_GROUP, "a group returned of these")
 
 /* both */
 COST_TERM(LAUNCH, "a parallel plan's beginning and end")

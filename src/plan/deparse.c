@@ -33,6 +33,14 @@ append_sort_options(StringInfo out, const SortColumnSpec *column)
 		appendStringInfoString(out, column->nulls_first ? " NULLS FIRST" : " NULLS LAST");
 }
 
+char *
+deparse_input_column(const Plan *input, AttrNumber attno, List *context, bool use_prefix)
+{
+	TargetEntry *column = list_nth_node(TargetEntry, input->targetlist, attno - 1);
+
+	return deparse_expression((Node *) makeVarFromTargetEntry(OUTER_VAR, column), context, use_prefix, true);
+}
+
 List *
 deparse_sort_keys(const Plan *plan, List *context, bool use_prefix)
 {
@@ -42,12 +50,11 @@ deparse_sort_keys(const Plan *plan, List *context, bool use_prefix)
 
 	for (int i = 0; i < ncolumns; i++)
 	{
-		TargetEntry *input = list_nth_node(TargetEntry, plan->lefttree->targetlist, columns[i].attno - 1);
-		Node *reference = (Node *) makeVarFromTargetEntry(OUTER_VAR, input);
 		StringInfoData key;
 
 		initStringInfo(&key);
-		appendStringInfoString(&key, deparse_expression(reference, context, use_prefix, true));
+		appendStringInfoString(&key,
+							   deparse_input_column(plan->lefttree, columns[i].attno, context, use_prefix));
 		append_sort_options(&key, &columns[i]);
 		keys = lappend(keys, key.data);
 	}

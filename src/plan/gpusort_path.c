@@ -107,7 +107,7 @@ candidate_cpu_ms(const Candidate *candidate)
 	return sort_time_total(&shape, predict_gpusort(&shape));
 }
 
-/* Is the GpuSort expected to be faster on the cuda device than on the cpu device, whichever was chosen? */
+/* Is the GpuSort to be done by the cuda device rather than by the cpu device, whichever was chosen? */
 static bool
 is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
 {
@@ -116,7 +116,8 @@ is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, con
 
 	shape.on_gpu = !shape.on_gpu;
 	other = cost_time_gpusort(yardstick, &shape, candidate->partial != NULL ? candidate->partial : input);
-	return shape.on_gpu == (other.wanted < candidate->time.wanted);
+	return shape.on_gpu ? cost_prefers_gpu(&shape, &other, &candidate->time)
+						: cost_prefers_gpu(&shape, &candidate->time, &other);
 }
 
 /*
@@ -325,6 +326,21 @@ keep_above_input(Path *path, const Path *input)
 	path->total_cost = Max(path->total_cost, path->startup_cost);
 }
 
+/* EXPLAIN should not show a Gather that is dearer than what reads it. */
+void
+gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total)
+{
+	Path *input = linitial_node(SortPath, path->custom_paths)->subpath;
+
+	path->path.startup_cost = startup;
+	path->path.total_cost = total;
+	if (IsA(input, GatherPath) && IsA(((GatherPath *) input)->subpath, CustomPath))
+	{
+		input->total_cost = Min(input->total_cost, startup);
+		input->startup_cost = Min(input->startup_cost, input->total_cost);
+	}
+}
+
 static CustomPath *
 create_path(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
@@ -335,12 +351,7 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 	cost_set(yardstick, &candidate->time, &path->path);
 	if (!sort->for_order_by)
 		keep_above_input(&path->path, candidate->partial != NULL ? candidate->partial : sort->input);
-	if (candidate->partial != NULL)
-	{
-		/* EXPLAIN should not show an input that is dearer than what reads it */
-		input->total_cost = Min(input->total_cost, path->path.startup_cost);
-		input->startup_cost = Min(input->startup_cost, input->total_cost);
-	}
+	gpusort_path_set_costs(path, path->path.startup_cost, path->path.total_cost);
 	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
 	return path;
 }
@@ -403,22 +414,30 @@ partial_input(const RelOptInfo *rel, List *pathkeys)
 }
 
 CustomPath *
-gpusort_path(const SortToOffer *sort, const Rival *rival)
+gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected)
 {
 	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * list_length(sort->pathkeys));
 	const PathTarget *target = sort->input->pathtarget;
 	SortShape shape;
 	CostYardstick yardstick;
 	Candidate candidate;
+	bool is_faster;
 
-	if (!pathkeys_supported(sort->pathkeys, target, columns) || sort_repeats_volatile(target->exprs) ||
+	if (!pathkeys_supported(sort->pathkeys, sort->input, columns) || sort_repeats_volatile(target->exprs) ||
 		has_row_identities(sort->root, target))
 		return NULL;
 	describe_sort(sort, columns, &shape);
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
 	candidate = fastest_candidate(sort, &yardstick);
-	if (!candidate.found ||
-		!(gpusort_mode == GPUSORT_MODE_FORCE || cost_is_lower(&yardstick, &candidate.time)))
+	if (!candidate.found)
 		return NULL;
+	is_faster = cost_is_lower(&yardstick, &candidate.time);
+	if (gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL && !is_faster)
+		return NULL;
+	if (expected != NULL)
+		*expected = (SortExpectation){.shape = candidate.shape,
+									  .ms = candidate.time.all,
+									  .input_ms = cost_input_ms(&yardstick, &shape, sort->input),
+									  .is_faster = is_faster};
 	return create_path(sort, &candidate, &yardstick);
 }

@@ -9,6 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
+#include "plan/predict.h"
 #include "plan/rival.h"
 
 /* A sort that a GpuSort might do. */
@@ -23,7 +24,17 @@ typedef struct SortToOffer
 	double wanted;	   /* the most rows that a LIMIT above lets through; -1: all */
 	bool with_ties;	   /* is that one which PostgreSQL's sort isn't told? */
 	bool for_order_by; /* is it the query's own order, so that its sort columns may be there for it alone? */
+	const AggPath *hashed; /* what the planner would do instead of sorting, or NULL */
 } SortToOffer;
+
+/* What is expected of a GpuSort, for who weighs it against something else than a sort. */
+typedef struct SortExpectation
+{
+	SortShape shape;
+	double ms;		 /* until all rows are there, with its input */
+	double input_ms; /* that the input takes by itself, in a single process */
+	bool is_faster;	 /* than the rival? */
+} SortExpectation;
 
 /* Are there rows enough in this input for a sort of them to be offered, and are they not in such an order? */
 extern bool sort_may_be_offered(const Path *input, List *pathkeys);
@@ -33,8 +44,12 @@ extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
 
 /*
  * The fastest GpuSort, if the keys can be sorted by and it is expected to be faster than the rival, or the
- * mode is force; else NULL.  It is not added to any rel's paths.
+ * mode is force, or the planner would not sort at all; else NULL.  It is not added to any rel's paths.  Fills
+ * expected, which may be NULL, if there is one.
  */
-extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival);
+extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
+
+/* Changes its costs. */
+extern void gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total);
 
 #endif /* GPUSORT_PLAN_GPUSORT_PATH_H */

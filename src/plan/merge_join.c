@@ -46,7 +46,7 @@ sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 	{
 		sort.partial = partial_input(rel, pathkeys);
 		rival_describe(rel, (Path *) create_sort_path(root, rel, cheapest, pathkeys, -1), &rival);
-		gpusort = gpusort_path(&sort, &rival);
+		gpusort = gpusort_path(&sort, &rival, NULL);
 		if (gpusort != NULL)
 			input = (MergeInput){.path = &gpusort->path, .is_gpusort = true};
 	}
@@ -76,14 +76,35 @@ clauses_to_merge_by(List *clauses)
 }
 
 /*
- * Is it a join that a merge may do whatever its other clauses are, of two relations that stand on their own?
+ * May a merge do a join that returns the inner input's rows without a partner?  It tells by its clauses alone
+ * which these are, so all that decide which rows are partners must be among them, or constant.  PostgreSQL
+ * has found that out, but does not say so to the hook.
  */
 static bool
-may_merge(const RelOptInfo *outer, const RelOptInfo *inner, JoinType type, const JoinPathExtraData *extra)
+decides_by_clauses(const RelOptInfo *joinrel, const List *clauses, const JoinPathExtraData *extra)
 {
-	return extra->mergeclause_list != NIL && !IS_OTHER_REL(outer) && !IS_OTHER_REL(inner) &&
-		   (type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI) &&
-		   outer->cheapest_total_path->param_info == NULL && inner->cheapest_total_path->param_info == NULL;
+	ListCell *cell;
+
+	foreach(cell, extra->restrictlist)
+	{
+		const RestrictInfo *clause = lfirst_node(RestrictInfo, cell);
+
+		if (!RINFO_IS_PUSHED_DOWN(clause, joinrel->relids) && !IsA(clause->clause, Const) &&
+			!list_member_ptr(clauses, clause))
+			return false;
+	}
+	return true;
+}
+
+/* Is it a join, of inputs that need nothing from each other, that a merge by these clauses may do? */
+static bool
+may_merge(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner, JoinType type,
+		  const List *clauses, const JoinPathExtraData *extra)
+{
+	if (clauses == NIL || type == JOIN_UNIQUE_OUTER || type == JOIN_UNIQUE_INNER ||
+		outer->cheapest_total_path->param_info != NULL || inner->cheapest_total_path->param_info != NULL)
+		return false;
+	return !join_returns_inner_rows(type) || decides_by_clauses(joinrel, clauses, extra);
 }
 
 void
@@ -98,11 +119,10 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 	MergeInput right;
 	MergePath *path;
 
-	if (!may_merge(outer, inner, type, extra) ||
-		!(sort_has_rows_enough(outer->rows) || sort_has_rows_enough(inner->rows)))
+	if (!(sort_has_rows_enough(outer->rows) || sort_has_rows_enough(inner->rows)))
 		return;
 	clauses = clauses_to_merge_by(extra->mergeclause_list);
-	if (clauses == NIL)
+	if (!may_merge(joinrel, outer, inner, type, clauses, extra))
 		return;
 	outer_keys = select_outer_pathkeys_for_merge(root, clauses, joinrel);
 	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_keys, clauses);

@@ -12,9 +12,9 @@
 #include "key/sort_key.h"
 
 /*
- * Can the rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that can,
- * since the planner picks one of them later.  Fills columns, one a pathkey.
+ * Can the path's rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that
+ * can, since the planner picks one of them later.  Fills columns, one a pathkey.
  */
-extern bool pathkeys_supported(List *pathkeys, const PathTarget *target, SortColumnSpec *columns);
+extern bool pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns);
 
 #endif /* GPUSORT_PLAN_PATHKEYS_H */

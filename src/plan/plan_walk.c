@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "plan/plan_walk.h"
 
@@ -65,45 +66,43 @@ plan_top(const Plan *plan, List *ancestors)
 
 /* ---------------------------------------------------------------- is there any? */
 
-/* Is it a node that sorts its input, or one of a grouping's own sorts? */
 static bool
-sorts_itself(const Plan *plan)
-{
-	return IsA(plan, Sort) || IsA(plan, IncrementalSort) ||
-		   (IsA(plan, Agg) && ((const Agg *) plan)->chain != NIL);
-}
-
-static bool
-has_sorts(const Plan *plan)
+has(const Plan *plan, bool (*is_such)(const Plan *plan))
 {
 	ListCell *cell;
 
 	check_stack_depth();
 	if (plan == NULL)
 		return false;
-	if (sorts_itself(plan) || has_sorts(plan->lefttree) || has_sorts(plan->righttree))
+	if (is_such(plan) || has(plan->lefttree, is_such) || has(plan->righttree, is_such))
 		return true;
 	if (IsA(plan, SubqueryScan))
-		return has_sorts(((const SubqueryScan *) plan)->subplan);
+		return has(((const SubqueryScan *) plan)->subplan, is_such);
 	foreach(cell, listed_children(plan))
 	{
-		if (has_sorts(lfirst(cell)))
+		if (has(lfirst(cell), is_such))
 			return true;
 	}
 	return false;
 }
 
 bool
-plan_has_sorts(const PlannedStmt *stmt)
+plan_has(const PlannedStmt *stmt, bool (*is_such)(const Plan *plan))
 {
 	ListCell *cell;
 
-	if (has_sorts(stmt->planTree))
+	if (has(stmt->planTree, is_such))
 		return true;
 	foreach(cell, stmt->subplans)
 	{
-		if (has_sorts(lfirst(cell)))
+		if (has(lfirst(cell), is_such))
 			return true;
 	}
 	return false;
+}
+
+PlannedStmt *
+plan_to_change(PlannedStmt *stmt)
+{
+	return GetMemoryChunkContext(stmt) == CurrentMemoryContext ? stmt : copyObject(stmt);
 }

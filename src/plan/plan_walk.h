@@ -21,8 +21,15 @@ extern void plan_walk_statement(PlannedStmt *stmt, plan_visitor visit, void *con
 /* The same of the part of a plan that begins here, sub-selects not included. */
 extern void plan_walk(Plan **place, List *ancestors, plan_visitor visit, void *context);
 
-/* Is there any node in the statement that sorts?  Takes no memory, and next to no time. */
-extern bool plan_has_sorts(const PlannedStmt *stmt);
+/* Is there any such node in the statement?  Takes no memory, and next to no time. */
+extern bool plan_has(const PlannedStmt *stmt, bool (*is_such)(const Plan *plan));
+
+/*
+ * The statement, which is to be changed, or a copy: a plan may come from another extension that keeps it, and
+ * it would see our nodes in it then, which may be gone before it is.  So what stands in another memory
+ * context than the one that plans are made in is copied first.
+ */
+extern PlannedStmt *plan_to_change(PlannedStmt *stmt);
 
 /* The node at the top of the plan or sub-select that the node, below these ancestors, is a part of. */
 extern const Plan *plan_top(const Plan *plan, List *ancestors);

@@ -10,7 +10,8 @@
  * however long it takes.
  *
  * What is sorted for window functions, groupings, DISTINCT and UNION is offered by sorted_input.c, for merge
- * joins by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes.
+ * joins by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes, and
+ * take_windows.c the windows above sorts.
  */
 #include "postgres.h"
 
@@ -31,6 +32,7 @@
 #include "plan/rival.h"
 #include "plan/sorted_input.h"
 #include "plan/take_sorts.h"
+#include "plan/take_windows.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
@@ -118,7 +120,7 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	sort.partial = ordered_rel->consider_parallel ? partial_input(input_rel, sort.pathkeys) : NULL;
 	sort.wanted = rows_wanted(root, sort.input->rows);
 	target = ((Path *) linitial(ordered_rel->pathlist))->pathtarget;
-	path = gpusort_path(&sort, &rival);
+	path = gpusort_path(&sort, &rival, NULL);
 	if (path == NULL)
 		return;
 	if (force)
@@ -219,7 +221,7 @@ gpusort_planner(planner_hook_parameters)
 	PlannedStmt *result = joins_hooked ? plan_query(planner_hook_arguments)
 									   : plan_query_and_unhook_joins(planner_hook_arguments);
 
-	return gpusort_mode == GPUSORT_MODE_OFF ? result : take_sorts(result, counting);
+	return gpusort_mode == GPUSORT_MODE_OFF ? result : take_windows(take_sorts(result, counting));
 }
 
 PlannedStmt *

@@ -103,6 +103,14 @@ time_of(const CostCounts *counts)
 	return (SortTime){.first = milliseconds(counts->first), .rest = milliseconds(counts->rest)};
 }
 
+double
+predict_counts(const CostCounts *counts)
+{
+	SortTime time = time_of(counts);
+
+	return time.first + time.rest;
+}
+
 SortTime
 predict_postgres_sort(const SortShape *shape)
 {

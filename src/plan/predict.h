@@ -78,6 +78,15 @@ typedef struct SortShape
 	double device_memory; /* bytes of a GPU's memory that a sort may have; 0: not known */
 } SortShape;
 
+/* Groups that are formed of rows, sorted by what makes the groups, or not. */
+typedef struct GroupShape
+{
+	const SortShape *sorted; /* of the sort that may put them in order */
+	double groups;
+	double entry_bytes; /* of a group in a hash table */
+	double memory;		/* bytes that this may take */
+} GroupShape;
+
 /* How many of each term. */
 typedef struct CostCounts
 {
@@ -121,8 +130,14 @@ extern double count_fetches(const SortShape *shape);
 extern double predict_postgres_temp(const SortShape *shape);
 extern double predict_gpusort_temp(const SortShape *shape);
 
+extern double predict_hashed_temp(const GroupShape *shape);
+
 /* Are our temporary files clearly more than theirs? */
 extern bool temp_is_clearly_more(double ours, double theirs);
+
+/* Milliseconds that PostgreSQL takes to form groups, without the time of the input and of aggregates. */
+extern double predict_hashed_groups(const GroupShape *shape);
+extern double predict_groups_in_order(const GroupShape *shape);
 
 /* Milliseconds that an input of this cost takes. */
 extern double predict_input(double cost);

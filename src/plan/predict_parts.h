@@ -31,6 +31,9 @@ extern double key_values(const SortKeyShape *key, double rows);
  */
 extern double compared_bytes(const SortKeyShape *key, double rows);
 
+/* Milliseconds that so many of each term take. */
+extern double predict_counts(const CostCounts *counts);
+
 extern void count_launch(const SortShape *shape, CostCounts *counts);
 
 #endif /* GPUSORT_PLAN_PREDICT_PARTS_H */

@@ -64,18 +64,22 @@ class_of_text(Oid collation)
 	}
 }
 
-/* Are values of the type made of others? */
+/* Are values of the type made of others?  Those of extensions are taken to be, if they have any length. */
 static bool
 is_made_of_others(Oid type)
 {
 	switch (get_typtype(type))
 	{
+		case TYPTYPE_BASE:
+			if (type >= FirstNormalObjectId && get_typlen(type) == -1)
+				return true;
+			return OidIsValid(get_element_type(type));
 		case TYPTYPE_COMPOSITE:
 		case TYPTYPE_RANGE:
 		case TYPTYPE_MULTIRANGE:
 			return true;
 		default:
-			return OidIsValid(get_element_type(type));
+			return false;
 	}
 }
 
@@ -110,6 +114,10 @@ class_of(const SortColumnSpec *column)
 			return KEY_NUMERIC;
 		case BYTEAOID:
 			return KEY_TEXT;
+		case JSONBOID:
+		case TSVECTOROID:
+		case TSQUERYOID:
+			return KEY_MADE;
 		default:
 			if (is_made_of_others(type))
 				return KEY_MADE;

@@ -129,9 +129,8 @@ find_unused_columns(List *targetlist, List *input, const SortPlanOptions *option
 
 /* ---------------------------------------------------------------- making nodes */
 
-/* The input's columns by reference, as those of the plan below or of the scan tuple. */
-static List *
-refer_to_columns(List *input, int varno)
+List *
+plan_refer_to_columns(List *input, int varno)
 {
 	List *references = NIL;
 	ListCell *cell;
@@ -173,7 +172,7 @@ columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *op
 	private = lappend(private, list_make1_int(bits));
 	private = lappend(private, expected);
 	private = lappend(private, find_unused_columns(targetlist, sort->plan.targetlist, options));
-	return lappend(private, refer_to_columns(sort->plan.targetlist, OUTER_VAR));
+	return lappend(private, plan_refer_to_columns(sort->plan.targetlist, OUTER_VAR));
 }
 
 /* What a GpuSort can do besides. */
@@ -204,7 +203,7 @@ sort_plan_from_finished_sort(const Sort *sort, const SortPlanOptions *options)
 
 	plan->scan.plan = sort->plan;
 	NodeSetTag(plan, T_CustomScan);
-	plan->scan.plan.targetlist = refer_to_columns(sort->plan.targetlist, INDEX_VAR);
+	plan->scan.plan.targetlist = plan_refer_to_columns(sort->plan.targetlist, INDEX_VAR);
 	plan->flags = NODE_FLAGS;
 	plan->custom_scan_tlist = sort->plan.targetlist;
 	plan->custom_private = columns_to_private(sort, NIL, options);

@@ -57,6 +57,9 @@ extern CustomScan *sort_plan_from_finished_sort(const Sort *sort, const SortPlan
 /* A GpuSortFeed over this input; the GpuSort that is made above it completes it. */
 extern CustomScan *sort_plan_feed(Plan *input, List *targetlist);
 
+/* A node's output columns by reference, for one above it, or one whose scan tuple they are. */
+extern List *plan_refer_to_columns(List *targetlist, int varno);
+
 /* Is this a GpuSort? */
 extern bool sort_plan_is_gpusort(const Plan *plan);
 

@@ -19,6 +19,7 @@
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
+#include "plan/hashed_groups.h"
 #include "plan/rival.h"
 #include "plan/sorted_groups.h"
 #include "plan/sorted_input.h"
@@ -183,25 +184,58 @@ copy_chain(Path *path, const Path *sort, Path *gpusort)
 	return copy;
 }
 
+/* Changes the costs of such a copy to this total, those of what is in it in proportion. */
+static void
+set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
+{
+	double factor = (total - input) / Max(1, top->total_cost - input);
+	Size size;
+
+	for (Path *path = top;; path = *input_of(path, &size))
+	{
+		Cost startup = Min(path->startup_cost, input) + factor * Max(0, path->startup_cost - input);
+
+		if (path == &gpusort->path)
+		{
+			gpusort_path_set_costs(gpusort, Min(startup, total),
+								   Min(total, input + factor * Max(0, path->total_cost - input)));
+			return;
+		}
+		path->total_cost = Min(path->total_cost, input) + factor * Max(0, path->total_cost - input);
+		path->startup_cost = startup;
+	}
+}
+
 /* ---------------------------------------------------------------- offering */
 
 /*
- * Adds the chain, with a GpuSort in it, to the rel's paths, if that is expected to sort faster.  The rows are
- * those of input_rel; NULL: an Append's.
+ * Adds the chain, with a GpuSort in it, to the rel's paths, if that is expected to sort faster, or to be
+ * faster than hashing.  The rows are those of input_rel; NULL: an Append's.
  */
 static void
-offer_in_chain(const SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chain)
+offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chain)
 {
 	Rival rival;
-	CustomPath *path;
+	SortExpectation expected;
+	CustomPath *gpusort;
+	Path *path;
+	Cost cost;
 
 	rival_describe(input_rel, chain->sort, &rival);
-	path = gpusort_path(sort, &rival);
-	if (path == NULL)
+	sort->hashed = hashed_groups_path(sort->rel, sort->input, chain->top);
+	gpusort = gpusort_path(sort, &rival, &expected);
+	if (gpusort == NULL)
 		return;
+	path = copy_chain(chain->top, chain->sort, &gpusort->path);
+	if (sort->hashed != NULL)
+	{
+		if (!hashed_groups_cost(sort->root, sort->hashed, &expected, path, &cost))
+			return;
+		set_chain_cost(path, gpusort, sort->hashed->subpath->total_cost, cost);
+	}
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		remove_sorting_paths(input_rel, sort->rel);
-	add_path(sort->rel, copy_chain(chain->top, chain->sort, &path->path));
+	add_path(sort->rel, path);
 }
 
 /* The cheapest of the planner's own, or if there is none, one that is made anew. */

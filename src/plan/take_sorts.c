@@ -6,13 +6,9 @@
  * window functions, merge joins, groupings and the like, are exchanged here, one for one: the plan is the one
  * that PostgreSQL chose, and nothing above or below a Sort can tell the GpuSort in its place from it.
  *
- * A plan may come from another extension that keeps it.  It would see our nodes in it then, which may be gone
- * before it is; so what stands in another memory context than the one that plans are made in is copied first.
- * And the plan may come past no hook of ours: then its Sorts stay what they are.
+ * The plan may come past no hook of ours: then its Sorts stay what they are.
  */
 #include "postgres.h"
-
-#include "utils/memutils.h"
 
 #include "monitor/counters.h"
 #include "plan/choice.h"
@@ -78,14 +74,22 @@ take_node(Plan **place, List *ancestors, void *arg)
 		stats_count_declined(why_not.reason);
 }
 
+/* Is it a node that sorts its input, or has it sorts of its own, as a grouping may? */
+static bool
+has_sorts(const Plan *plan)
+{
+	return IsA(plan, Sort) || IsA(plan, IncrementalSort) ||
+		   (IsA(plan, Agg) && ((const Agg *) plan)->chain != NIL);
+}
+
 PlannedStmt *
 take_sorts(PlannedStmt *stmt, bool count)
 {
 	TakeContext context = {.count = count};
 
-	if (!plan_has_sorts(stmt))
+	if (!plan_has(stmt, has_sorts))
 		return stmt;
-	context.stmt = GetMemoryChunkContext(stmt) == CurrentMemoryContext ? stmt : copyObject(stmt);
+	context.stmt = plan_to_change(stmt);
 	plan_walk_statement(context.stmt, take_node, &context);
 	return context.stmt;
 }

@@ -12,6 +12,7 @@
 #include "optimizer/optimizer.h"
 
 #include "plan/plan_walk.h"
+#include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
 #include "plan/volatile_plan.h"
 
@@ -33,8 +34,8 @@ has_volatile_subplan(Node *node, void *stmt)
 	return expression_tree_walker(node, has_volatile_subplan, stmt);
 }
 
-static bool
-is_volatile(const PlannedStmt *stmt, const void *expression)
+bool
+expression_is_volatile(const PlannedStmt *stmt, const void *expression)
 {
 	Node *node = unconstify(void *, expression);
 
@@ -48,27 +49,27 @@ has_volatile_part(const PlannedStmt *stmt, const Plan *plan)
 	switch (nodeTag(plan))
 	{
 		case T_Result:
-			return is_volatile(stmt, ((const Result *) plan)->resconstantqual);
+			return expression_is_volatile(stmt, ((const Result *) plan)->resconstantqual);
 		case T_FunctionScan:
-			return is_volatile(stmt, ((const FunctionScan *) plan)->functions);
+			return expression_is_volatile(stmt, ((const FunctionScan *) plan)->functions);
 		case T_ValuesScan:
-			return is_volatile(stmt, ((const ValuesScan *) plan)->values_lists);
+			return expression_is_volatile(stmt, ((const ValuesScan *) plan)->values_lists);
 		case T_TableFuncScan:
-			return is_volatile(stmt, ((const TableFuncScan *) plan)->tablefunc);
+			return expression_is_volatile(stmt, ((const TableFuncScan *) plan)->tablefunc);
 		case T_SampleScan:
-			return is_volatile(stmt, ((const SampleScan *) plan)->tablesample);
+			return expression_is_volatile(stmt, ((const SampleScan *) plan)->tablesample);
 		case T_NestLoop:
 		case T_MergeJoin:
 		case T_HashJoin:
-			return is_volatile(stmt, ((const Join *) plan)->joinqual);
+			return expression_is_volatile(stmt, ((const Join *) plan)->joinqual);
 		case T_WindowAgg:
-			return is_volatile(stmt, ((const WindowAgg *) plan)->startOffset) ||
-				   is_volatile(stmt, ((const WindowAgg *) plan)->endOffset);
+			return expression_is_volatile(stmt, ((const WindowAgg *) plan)->startOffset) ||
+				   expression_is_volatile(stmt, ((const WindowAgg *) plan)->endOffset);
 		case T_Limit:
-			return is_volatile(stmt, ((const Limit *) plan)->limitOffset) ||
-				   is_volatile(stmt, ((const Limit *) plan)->limitCount);
+			return expression_is_volatile(stmt, ((const Limit *) plan)->limitOffset) ||
+				   expression_is_volatile(stmt, ((const Limit *) plan)->limitCount);
 		case T_CustomScan:
-			return !sort_plan_is_gpusort(plan) && !sort_plan_is_feed(plan);
+			return !sort_plan_is_gpusort(plan) && !sort_plan_is_feed(plan) && !rank_plan_is_rank(plan);
 		case T_ForeignScan:
 		case T_ModifyTable:
 			return true; /* nobody knows, or it does something */
@@ -83,8 +84,9 @@ look_at_node(Plan **place, List *ancestors, void *arg)
 	VolatileContext *context = arg;
 	const Plan *plan = *place;
 
-	context->found = context->found || is_volatile(context->stmt, plan->targetlist) ||
-					 is_volatile(context->stmt, plan->qual) || has_volatile_part(context->stmt, plan);
+	context->found = context->found || expression_is_volatile(context->stmt, plan->targetlist) ||
+					 expression_is_volatile(context->stmt, plan->qual) ||
+					 has_volatile_part(context->stmt, plan);
 }
 
 bool

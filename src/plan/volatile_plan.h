@@ -12,4 +12,7 @@
 /* Could running this part of the statement's plan once more give other rows, or do something twice? */
 extern bool plan_is_volatile(const PlannedStmt *stmt, Plan *plan);
 
+/* The same of an expression, or a list of them. */
+extern bool expression_is_volatile(const PlannedStmt *stmt, const void *expression);
+
 #endif /* GPUSORT_PLAN_VOLATILE_PLAN_H */

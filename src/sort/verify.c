@@ -15,10 +15,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "sort/tuning.h"
 #include "sort/verify.h"
 
 #define INTERRUPTS_EVERY 1024 /* items */
-#define PREFETCH_DISTANCE 8	  /* items */
 #define ASIDE_MIN 256		  /* items */
 
 /* Items that were taken out. */
@@ -58,13 +58,19 @@ put_aside(Aside *aside, StringSortItem item)
 	aside->items[aside->nitems++] = item;
 }
 
+/* Fetches a batch of records that come after this item; most keys that are verified take two lines. */
 static inline void
 look_ahead(const StringSortItem *items, uint64 i, uint64 nitems)
 {
 	if (i % INTERRUPTS_EVERY == 0)
 		CHECK_FOR_INTERRUPTS();
-	if (i + PREFETCH_DISTANCE < nitems)
-		__builtin_prefetch(items[i + PREFETCH_DISTANCE].record);
+	if (i % SORT_ROW_BATCH != 0)
+		return;
+	for (uint64 next = i + SORT_ROW_BATCH; next < Min(i + 2 * SORT_ROW_BATCH, nitems); next++)
+	{
+		__builtin_prefetch(items[next].record);
+		__builtin_prefetch(items[next].record + SORT_CACHE_LINE);
+	}
 }
 
 /* Takes items out until those that stay, at the beginning, are in order; returns how many these are. */

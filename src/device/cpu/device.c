@@ -83,6 +83,8 @@ cpu_begin(const SortRequest *request)
 
 		sorter->shared = shared_chunks_create(sorter->limit, request->processes);
 		MemoryContextSwitchTo(old);
+		if (sorter->shared != NULL)
+			sorter->shared->helped = request->helped;
 	}
 	create_bound(sorter, request);
 	return &sorter->base;
@@ -223,6 +225,34 @@ cpu_pass_range_end(Sorter *base)
 	sorter->range_end = sorter->sorted.nrows;
 }
 
+static bool
+cpu_is_helped(Sorter *base)
+{
+	const SharedChunks *shared = ((CpuSorter *) base)->shared;
+
+	return shared != NULL && shared->is_sorted && shared->windows != NULL;
+}
+
+static void
+cpu_help_reader(Sorter *base)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	if (!cpu_is_helped(base))
+		return;
+	joint_sort_rows(sorter->shared, sorter->key, &sorter->sorted);
+	return_windows_help(sorter->shared->windows, &sorter->sorted);
+}
+
+static void
+cpu_dismiss_helpers(Sorter *base)
+{
+	const SharedChunks *shared = ((CpuSorter *) base)->shared;
+
+	if (shared != NULL && shared->windows != NULL)
+		return_windows_dismiss(shared->windows);
+}
+
 /* Takes over what all processes fed.  True: they have sorted it too. */
 static bool
 take_over(CpuSorter *sorter)
@@ -237,7 +267,9 @@ take_over(CpuSorter *sorter)
 		sorter_stats_note_memory(&sorter->stats,
 								 shared->chunk_memory +
 									 sorted_rows_parallel_memory(sorter->key, shared->filled_rows,
-																 shared->nchunks, shared->base.nentered));
+																 shared->nchunks, shared->base.nentered) +
+									 (shared->windows != NULL ? return_windows_memory(shared->windows) : 0));
+		window_reader_init(&sorter->reader, shared->windows, &sorter->sorted);
 	}
 	if (!sorter->alone)
 		cpu_take_chunks_over(sorter);
@@ -298,6 +330,13 @@ next_in_memory(CpuSorter *sorter, bool forward)
 	sorter->position = Max(-1, Min(end, position));
 	if (position < 0 || position >= end)
 		return NULL;
+	if (sorter->reader.windows != NULL && forward)
+	{
+		MinimalTuple row = window_reader_next(&sorter->reader, position);
+
+		if (row != NULL)
+			return row;
+	}
 	sorted_rows_prefetch(&sorter->sorted, position, forward ? 1 : -1);
 	return sorted_rows_row(&sorter->sorted, position);
 }
@@ -319,6 +358,7 @@ cpu_rewind(Sorter *base)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
+	cpu_dismiss_helpers(base);
 	sorter->position = -1;
 	if (sorter->external != NULL)
 		external_sort_rewind(sorter->external);
@@ -355,7 +395,10 @@ cpu_has_random_access(const Sorter *base)
 static void
 cpu_get_stats(const Sorter *base, SorterStats *stats)
 {
-	*stats = ((const CpuSorter *) base)->stats;
+	const CpuSorter *sorter = (const CpuSorter *) base;
+
+	*stats = sorter->stats;
+	stats->rows_helped = sorter->reader.rows_read;
 	if (base->bound != NULL)
 		stats->rows_dropped = bound_dropped(base->bound);
 }
@@ -365,6 +408,8 @@ cpu_end(Sorter *base)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
+	if (sorter->shared != NULL && sort_share_is_own(&sorter->shared->base))
+		cpu_dismiss_helpers(base);
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	if (sorter->ranges != NULL)
@@ -385,6 +430,9 @@ const SortDevice sort_device_cpu = {
 	.spill_jointly = cpu_spill_jointly,
 	.finish_feed = cpu_finish_feed,
 	.read_together = cpu_read_together,
+	.is_helped = cpu_is_helped,
+	.help_reader = cpu_help_reader,
+	.dismiss_helpers = cpu_dismiss_helpers,
 	.seek_range = cpu_seek_range,
 	.pass_range_end = cpu_pass_range_end,
 	.perform = cpu_perform,

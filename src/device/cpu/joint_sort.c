@@ -16,13 +16,54 @@
 #include "monitor/progress.h"
 #include "sort/verify.h"
 
+/* Bytes of memory that the sort takes. */
+static Size
+memory_of_sort(const SharedChunks *shared, const SortKey *key)
+{
+	return shared->chunk_memory +
+		   sorted_rows_parallel_memory(key, shared->filled_rows, shared->nchunks, shared->base.nentered);
+}
+
 /* Is there room within the limit for all processes to sort these chunks? */
 static bool
 fits_within_limit(const SharedChunks *shared, const SortKey *key)
 {
-	return shared->chunk_memory + sorted_rows_parallel_memory(key, shared->filled_rows, shared->nchunks,
-															  shared->base.nentered) <=
-		   shared->limit;
+	return memory_of_sort(shared, key) <= shared->limit;
+}
+
+/* Does the leader take part? */
+static bool
+leader_entered(const SortShare *share)
+{
+	for (int i = 0; i < share->nentered; i++)
+	{
+		if (share->processes[i].worker_number < 0)
+			return true;
+	}
+	return false;
+}
+
+/* Bytes of a row, with its key, on average. */
+static Size
+row_size(const SharedChunks *shared)
+{
+	return shared->chunk_memory / shared->filled_rows;
+}
+
+/*
+ * Bytes for windows of the result (return_windows.h), within what is left of the limit; 0: none.  Fixed keys
+ * that rows are made of are not all over the memory.
+ */
+static Size
+size_of_windows(const SharedChunks *shared, const SortKey *key)
+{
+	Size memory = memory_of_sort(shared, key);
+
+	if (!shared->helped || (key->alone && !key->variable) || !leader_entered(&shared->base) ||
+		memory >= shared->limit)
+		return 0;
+	return return_windows_size(shared->filled_rows, row_size(shared), shared->base.nentered - 1,
+							   shared->limit - memory);
 }
 
 /* Looks whether there is something to sort, and takes memory for it, if there is enough. */
@@ -36,9 +77,23 @@ prepare(SharedChunks *shared, const SortKey *key)
 	if (nprocesses < 2 || !fits_within_limit(shared, key) ||
 		!sorted_rows_prepare(&shared->sorted, key, shared->filled, shared->filled_rows))
 		return;
-	size = sorted_rows_shared_size(&shared->sorted, shared->nchunks, nprocesses);
-	shared->sort_memory = sort_share_alloc(&shared->base, size);
-	shared->sort_memory_size = size;
+	size = TYPEALIGN(64, sorted_rows_shared_size(&shared->sorted, shared->nchunks, nprocesses));
+	shared->windows_size = size_of_windows(shared, key);
+	shared->sort_memory_size = size + shared->windows_size;
+	shared->sort_memory = sort_share_alloc(&shared->base, shared->sort_memory_size);
+}
+
+/* Lays out the memory that all have provided. */
+static void
+lay_out(SharedChunks *shared)
+{
+	void *windows = shared->sort_memory + shared->sort_memory_size - shared->windows_size;
+	int nprocesses = shared->base.nentered;
+
+	shared->sort = sorted_rows_share(&shared->sorted, shared->sort_memory, shared->filled, nprocesses);
+	if (shared->windows_size > 0)
+		shared->windows = return_windows_init(windows, shared->windows_size, shared->filled_rows,
+											  row_size(shared), nprocesses - 1);
 }
 
 /* Has the kernel provide this process's part of the sort's memory. */
@@ -104,8 +159,7 @@ joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *
 	if (shared->no_memory)
 		return;
 	if (process == 0)
-		shared->sort =
-			sorted_rows_share(&shared->sorted, shared->sort_memory, shared->filled, shared->base.nentered);
+		lay_out(shared);
 	sort_share_meet(&shared->base);
 	parallel_sort_run(shared->sort, process, &sync);
 	if (key->verified)
@@ -119,14 +173,20 @@ joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *
 	sort_share_meet(&shared->base);
 }
 
+void
+joint_sort_rows(const SharedChunks *shared, const SortKey *key, SortedRows *sorted)
+{
+	*sorted = shared->sorted;
+	/* what was a constant of the program in another process may be elsewhere in this one */
+	sorted->method = sorted_rows_method(sorted);
+	sorted->rows = key->alone ? key->rows : NULL;
+}
+
 bool
 joint_sort_result(const SharedChunks *shared, const SortKey *key, SortedRows *sorted)
 {
 	if (!shared->is_sorted || shared->sorted.nrows != shared->filled_rows)
 		return false;
-	*sorted = shared->sorted;
-	/* what was a constant of the program in another process may be elsewhere in this one */
-	sorted->method = sorted_rows_method(sorted);
-	sorted->rows = key->alone ? key->rows : NULL;
+	joint_sort_rows(shared, key, sorted);
 	return true;
 }

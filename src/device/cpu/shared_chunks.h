@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "device/cpu/return_windows.h"
 #include "device/participants.h"
 #include "key/sort_key.h"
 #include "sort/chunk.h"
@@ -31,10 +32,13 @@ typedef struct SharedChunks
 	/* When the sort is closed (joint_sort.h): */
 	char *sort_memory; /* NULL: the leader will sort alone */
 	Size sort_memory_size;
-	bool no_memory; /* the kernel has less */
+	Size windows_size; /* bytes of it, at its end, for windows */
+	bool no_memory;	   /* the kernel has less */
 	ParallelSort *sort;
 	SortedRows sorted; /* the result */
 	bool is_sorted;
+	bool helped;			/* is the leader to be helped when it reads that? */
+	ReturnWindows *windows; /* then, if it pays and there is memory; else NULL */
 
 	/* When there was no room, and each process spills by itself (joint_spill.h): */
 	int napart;			  /* processes that have gone apart */

@@ -52,7 +52,8 @@ typedef struct CpuSorter
 	SortedRows sorted;
 	int64 position; /* in sorted: the row last returned, -1 before the first, nrows after the last */
 	int64 mark;
-	int64 range_end; /* the first row in sorted behind those to be read */
+	int64 range_end;	 /* the first row in sorted behind those to be read */
+	WindowReader reader; /* its windows: NULL where nobody helps */
 } CpuSorter;
 
 /* The chunk functions of the device. */

@@ -1,0 +1,285 @@
+/*
+ * device/cpu/return_windows.c
+ *		Rows that several processes sorted are put in order by all of them for the first one, which reads
+ *		them.
+ *
+ * Windows are taken in their order, and a slot is free when the reader is through with the window that was in
+ * it last.  So a helper waits for the reader where it is that far ahead.  The reader reads a window that
+ * nobody has taken from the sorted rows.  One that somebody is in the middle of it waits for, but fills
+ * windows as well meanwhile, if there are free slots: so few helpers keep it as busy as many.
+ *
+ * A helper that waits for long leaves: whoever reads is busy with something else, and there may be others who
+ * want the worker.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/condition_variable.h"
+#include "storage/spin.h"
+
+#include "base/wait_events.h"
+#include "device/cpu/return_windows.h"
+
+/*
+ * Bytes of a slot; sorts of fewer rows have smaller ones, so that all helpers have something to do.  And rows
+ * and helpers that it pays with.
+ */
+#ifndef WINDOW_SIZE_MAX
+#define WINDOW_SIZE_MIN ((Size) 16 * 1024)
+#define WINDOW_SIZE_MAX ((Size) 128 * 1024)
+#define HELPED_ROWS_MIN 500000
+#define HELPERS_MIN 2
+#endif
+#define WINDOWS_PER_HELPER 8
+#define SLOTS_PER_HELPER 4
+#define SLOTS_MIN 2
+#define SLOTS_MAX 256
+
+/* A helper waits for the reader so long. */
+#define PATIENCE_MS 200
+
+#define INTERRUPTS_EVERY 1024 /* rows */
+
+typedef struct WindowSlot
+{
+	char *rows;
+	uint64 filled; /* the number of the window in it, from 1; 0: none yet */
+	uint64 nrows;  /* of the window, its first ones: no more had room */
+} WindowSlot;
+
+struct ReturnWindows
+{
+	Size size;
+	uint64 nrows; /* of all windows */
+	uint64 nwindows;
+	uint64 window_rows; /* of each but the last */
+	Size slot_size;
+	int nslots;
+	int wake_every; /* windows that are read; it wakes a helper, which takes a system call */
+
+	slock_t mutex; /* of all that follows, but for what is in slots that are being filled */
+	ConditionVariable filled;
+	ConditionVariable freed;
+	uint64 taken; /* windows that somebody has begun with */
+	uint64 read;  /* windows that the reader is through with */
+	bool dismissed;
+	WindowSlot slots[SLOTS_MAX];
+};
+
+/* ---------------------------------------------------------------- memory */
+
+static Size
+slot_size(uint64 nrows, Size row_size, int helpers)
+{
+	Size size = nrows * row_size / ((Size) helpers * WINDOWS_PER_HELPER);
+
+	return TYPEALIGN_DOWN(64, Min(Max(size, WINDOW_SIZE_MIN), WINDOW_SIZE_MAX));
+}
+
+Size
+return_windows_size(uint64 nrows, Size row_size, int helpers, Size room)
+{
+	Size size;
+	Size slots;
+
+	if (helpers < HELPERS_MIN || nrows < HELPED_ROWS_MIN || room < sizeof(ReturnWindows))
+		return 0;
+	size = slot_size(nrows, row_size, helpers);
+	slots = Min((room - sizeof(ReturnWindows)) / size, Min(helpers * SLOTS_PER_HELPER, SLOTS_MAX));
+	if (slots < SLOTS_MIN || row_size > size)
+		return 0;
+	return sizeof(ReturnWindows) + slots * size;
+}
+
+ReturnWindows *
+return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int helpers)
+{
+	ReturnWindows *windows = memory;
+
+	windows->size = size;
+	windows->nrows = nrows;
+	windows->slot_size = slot_size(nrows, row_size, helpers);
+	windows->nslots = (size - sizeof(ReturnWindows)) / windows->slot_size;
+	windows->wake_every = Max(1, Min(SLOTS_PER_HELPER, windows->nslots / SLOTS_PER_HELPER));
+	windows->window_rows = windows->slot_size / row_size;
+	windows->nwindows = (nrows + windows->window_rows - 1) / windows->window_rows;
+	SpinLockInit(&windows->mutex);
+	ConditionVariableInit(&windows->filled);
+	ConditionVariableInit(&windows->freed);
+	for (int i = 0; i < windows->nslots; i++)
+		windows->slots[i].rows = (char *) (windows + 1) + i * windows->slot_size;
+	return windows;
+}
+
+Size
+return_windows_memory(const ReturnWindows *windows)
+{
+	return windows->size;
+}
+
+/* ---------------------------------------------------------------- windows */
+
+static WindowSlot *
+slot_of(ReturnWindows *windows, uint64 window)
+{
+	return &windows->slots[window % windows->nslots];
+}
+
+static uint64
+first_row(const ReturnWindows *windows, uint64 window)
+{
+	return Min(window * windows->window_rows, windows->nrows);
+}
+
+typedef enum Turn
+{
+	TURN_FILL,
+	TURN_WAIT,
+	TURN_LEAVE
+} Turn;
+
+/* Takes the next window, if there is one, and a slot for it. */
+static Turn
+take_window(ReturnWindows *windows, uint64 *window)
+{
+	Turn turn = TURN_LEAVE;
+
+	SpinLockAcquire(&windows->mutex);
+	if (!windows->dismissed && windows->taken < windows->nwindows)
+	{
+		turn = windows->taken < windows->read + windows->nslots ? TURN_FILL : TURN_WAIT;
+		if (turn == TURN_FILL)
+			*window = windows->taken++;
+	}
+	SpinLockRelease(&windows->mutex);
+	return turn;
+}
+
+/* Copies the window's rows into its slot, as many as there is room for. */
+static void
+fill(ReturnWindows *windows, uint64 window, SortedRows *sorted)
+{
+	WindowSlot *slot = slot_of(windows, window);
+	uint64 first = first_row(windows, window);
+	uint64 end = first_row(windows, window + 1);
+	char *to = slot->rows;
+	uint64 i;
+
+	for (i = first; i < end; i++)
+	{
+		MinimalTuple row;
+
+		if (i % INTERRUPTS_EVERY == 0)
+			CHECK_FOR_INTERRUPTS();
+		sorted_rows_prefetch(sorted, i, 1);
+		row = sorted_rows_row(sorted, i);
+		if (MAXALIGN(row->t_len) > windows->slot_size - (to - slot->rows))
+			break;
+		memcpy(to, row, row->t_len);
+		to += MAXALIGN(row->t_len);
+	}
+	SpinLockAcquire(&windows->mutex);
+	slot->nrows = i - first;
+	slot->filled = window + 1;
+	SpinLockRelease(&windows->mutex);
+	ConditionVariableBroadcast(&windows->filled);
+}
+
+/* ---------------------------------------------------------------- helpers */
+
+void
+return_windows_help(ReturnWindows *windows, SortedRows *sorted)
+{
+	uint64 window;
+	Turn turn;
+
+	while ((turn = take_window(windows, &window)) != TURN_LEAVE)
+	{
+		if (turn == TURN_FILL)
+		{
+			ConditionVariableCancelSleep();
+			fill(windows, window, sorted);
+		}
+		else if (ConditionVariableTimedSleep(&windows->freed, PATIENCE_MS,
+											 gpusort_wait_event(GPUSORT_WAIT_READER)))
+			break;
+	}
+	ConditionVariableCancelSleep();
+}
+
+void
+return_windows_dismiss(ReturnWindows *windows)
+{
+	SpinLockAcquire(&windows->mutex);
+	windows->dismissed = true;
+	SpinLockRelease(&windows->mutex);
+	ConditionVariableBroadcast(&windows->freed);
+}
+
+/* ---------------------------------------------------------------- the reader */
+
+void
+window_reader_init(WindowReader *reader, ReturnWindows *windows, SortedRows *sorted)
+{
+	memset(reader, 0, sizeof(*reader));
+	reader->windows = windows;
+	reader->sorted = sorted;
+}
+
+/*
+ * The reader comes to a window: how many of its rows are in the slot?  -1: somebody is just filling it.  A
+ * window that nobody has taken is the reader's.
+ */
+static int64
+come_to(ReturnWindows *windows, uint64 window)
+{
+	const WindowSlot *slot = slot_of(windows, window);
+	uint64 filled;
+	int64 rows = 0;
+
+	SpinLockAcquire(&windows->mutex);
+	filled = slot->filled;
+	windows->read = window;
+	if (windows->taken <= window)
+		windows->taken = window + 1;
+	else if (filled == window + 1)
+		rows = slot->nrows;
+	else if (!windows->dismissed)
+		rows = -1;
+	SpinLockRelease(&windows->mutex);
+	if (filled > window + 1)
+		elog(ERROR, "window " UINT64_FORMAT " of sorted rows is gone before it was read", window);
+	return rows;
+}
+
+/* The window is being filled by somebody else. */
+static void
+wait_for_window(ReturnWindows *windows, SortedRows *sorted)
+{
+	uint64 ahead;
+
+	if (take_window(windows, &ahead) == TURN_FILL)
+		fill(windows, ahead, sorted);
+	else
+		ConditionVariableSleep(&windows->filled, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
+}
+
+void
+window_reader_open(WindowReader *reader)
+{
+	ReturnWindows *windows = reader->windows;
+	uint64 window = reader->next_row / windows->window_rows;
+	int64 rows = come_to(windows, window);
+
+	if (window % windows->wake_every == 0)
+		ConditionVariableSignal(&windows->freed);
+	while (rows < 0)
+	{
+		wait_for_window(windows, reader->sorted);
+		rows = come_to(windows, window);
+	}
+	ConditionVariableCancelSleep();
+	reader->next_window = first_row(windows, window + 1);
+	reader->row = slot_of(windows, window)->rows;
+	reader->rows_in_slot = rows;
+}

@@ -1,0 +1,103 @@
+/*
+ * exec/row_group.c
+ *		Rows that come one after the other and are equal in some columns: partitions, peers.
+ *
+ * Most rows have the very bytes of the first one.  Such values are equal by every equality that sorting and
+ * grouping know: a NaN equals itself there, and so does a toasted value that was not fetched.  So the
+ * operators are asked only where bytes differ, as they do of 1.0 and 1.00, or of texts that a
+ * nondeterministic collation calls equal.  That holds for PostgreSQL's own operators; others are always
+ * asked.
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "executor/executor.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "exec/row_group.h"
+
+RowGroup *
+row_group_create(RankColumns columns, TupleDesc rows, PlanState *node)
+{
+	RowGroup *group = palloc0(sizeof(RowGroup));
+
+	group->columns = columns;
+	group->trusts_images = true;
+	for (int i = 0; i < columns.n; i++)
+	{
+		group->last_attno = Max(group->last_attno, columns.attnos[i]);
+		group->trusts_images &= get_opcode(columns.operators[i]) < FirstNormalObjectId;
+		group->keeps_memory |= !TupleDescAttr(rows, columns.attnos[i] - 1)->attbyval;
+	}
+	group->equal =
+		execTuplesMatchPrepare(rows, columns.n, columns.attnos, columns.operators, columns.collations, node);
+	group->first = ExecInitExtraTupleSlot(node->state, rows, &TTSOpsVirtual);
+	group->memory = AllocSetContextCreate(CurrentMemoryContext, "gpusort row group", ALLOCSET_SMALL_SIZES);
+	return group;
+}
+
+void
+row_group_begin(RowGroup *group, TupleTableSlot *row)
+{
+	TupleTableSlot *first = group->first;
+	MemoryContext old;
+
+	if (group->columns.n == 0)
+		return;
+	if (TTS_EMPTY(first))
+		ExecStoreAllNullTuple(first);
+	slot_getsomeattrs(row, group->last_attno);
+	if (group->keeps_memory)
+		MemoryContextReset(group->memory);
+	old = MemoryContextSwitchTo(group->memory);
+	for (int i = 0; i < group->columns.n; i++)
+	{
+		int column = group->columns.attnos[i] - 1;
+		Form_pg_attribute attribute = TupleDescAttr(first->tts_tupleDescriptor, column);
+
+		first->tts_isnull[column] = row->tts_isnull[column];
+		if (!row->tts_isnull[column])
+			first->tts_values[column] =
+				datumCopy(row->tts_values[column], attribute->attbyval, attribute->attlen);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Has the row the same bytes in all columns? */
+static inline bool
+images_equal(const RowGroup *group, const TupleTableSlot *row)
+{
+	const TupleTableSlot *first = group->first;
+
+	for (int i = 0; i < group->columns.n; i++)
+	{
+		int column = group->columns.attnos[i] - 1;
+		Form_pg_attribute attribute = TupleDescAttr(first->tts_tupleDescriptor, column);
+
+		if (row->tts_isnull[column] || first->tts_isnull[column])
+		{
+			if (row->tts_isnull[column] != first->tts_isnull[column])
+				return false;
+		}
+		else if (row->tts_values[column] != first->tts_values[column] &&
+				 (attribute->attbyval || !datumIsEqual(row->tts_values[column], first->tts_values[column],
+													   false, attribute->attlen)))
+			return false;
+	}
+	return true;
+}
+
+bool
+row_group_contains(RowGroup *group, TupleTableSlot *row, ExprContext *context)
+{
+	if (group->columns.n == 0)
+		return true;
+	slot_getsomeattrs(row, group->last_attno);
+	if (group->trusts_images && images_equal(group, row))
+		return true;
+	context->ecxt_innertuple = group->first;
+	context->ecxt_outertuple = row;
+	return ExecQual(group->equal, context);
+}

@@ -1,0 +1,136 @@
+/*
+ * key/collation.c
+ *		Who compares text by a collation, and what keys can say of that order.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_database.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/syscache.h"
+
+#include "key/types.h"
+
+/* A collation, as the catalogs describe it. */
+typedef struct CollationProvider
+{
+	char letter;  /* COLLPROVIDER_... */
+	char *name;	  /* what the person who chose it called it */
+	char *locale; /* of the C library's, what that calls it; else maybe NULL */
+} CollationProvider;
+
+static char *
+text_attribute(int cache, HeapTuple tuple, AttrNumber attribute)
+{
+	bool isnull;
+	Datum value = SysCacheGetAttr(cache, tuple, attribute, &isnull);
+
+	return isnull ? NULL : TextDatumGetCString(value);
+}
+
+static CollationProvider
+provider_of_database(void)
+{
+	HeapTuple tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	CollationProvider provider;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
+	provider.letter = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
+	provider.locale = text_attribute(DATABASEOID, tuple, Anum_pg_database_datcollate);
+	provider.name = provider.locale != NULL ? provider.locale : pstrdup("default");
+	ReleaseSysCache(tuple);
+	return provider;
+}
+
+/* Who compares by this collation. */
+static CollationProvider
+collation_provider(Oid collation)
+{
+	HeapTuple tuple;
+	CollationProvider provider;
+
+	if (collation == DEFAULT_COLLATION_OID)
+		return provider_of_database();
+	tuple = SearchSysCache1(COLLOID, ObjectIdGetDatum(collation));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for collation %u", collation);
+	provider.letter = ((Form_pg_collation) GETSTRUCT(tuple))->collprovider;
+	provider.name = pstrdup(NameStr(((Form_pg_collation) GETSTRUCT(tuple))->collname));
+	provider.locale = text_attribute(COLLOID, tuple, Anum_pg_collation_collcollate);
+	ReleaseSysCache(tuple);
+	return provider;
+}
+
+/*
+ * C.UTF-8 is bytewise in some versions of the C library, and all but bytewise in others.  The name is enough
+ * to take it so, for the order is verified.
+ */
+static bool
+is_c_of_encoding(const char *locale)
+{
+	return locale != NULL && pg_strncasecmp(locale, "C.", 2) == 0;
+}
+
+static TextOrder
+order_of_provider(const CollationProvider *provider)
+{
+	if (provider->letter != COLLPROVIDER_LIBC)
+		return TEXT_ICU;
+	return is_c_of_encoding(provider->locale) ? TEXT_LIBC_BYTEWISE : TEXT_LIBC;
+}
+
+TextOrder
+sort_key_text_order(Oid collation)
+{
+	CollationProvider provider;
+
+	if (pg_collate_is_c(collation))
+		return TEXT_BYTEWISE;
+	provider = collation_provider(collation);
+	return order_of_provider(&provider);
+}
+
+bool
+sort_key_describe_collation(Oid collation, TextOrder *order, bool *verified, Declined *why_not)
+{
+	CollationProvider provider;
+	SortKeyTrust trust;
+	const char *setting;
+
+	*order = TEXT_BYTEWISE;
+	if (!OidIsValid(collation))
+		return declined_because(why_not, DECLINED_COLLATION,
+								"no collation could be derived for the sort column");
+	if (pg_collate_is_c(collation))
+		return true;
+
+	provider = collation_provider(collation);
+	*order = order_of_provider(&provider);
+	*verified = *order != TEXT_ICU;
+	if (*verified)
+		return true;
+	if (provider.letter != COLLPROVIDER_ICU)
+		return declined_because(why_not, DECLINED_COLLATION,
+								psprintf("collation \"%s\" of provider unknown has no exact sort key",
+										 provider.name));
+	trust = sort_key_icu_trust(collation, &setting);
+	if (trust == SORT_KEY_WRONG)
+		return declined_because(why_not, DECLINED_COLLATION,
+								psprintf("collation \"%s\" of provider icu has no exact sort key: %s",
+										 provider.name, setting));
+	*verified = trust == SORT_KEY_GUESS;
+	return true;
+}
+
+bool
+sort_key_decline_guess(Oid collation, Declined *why_not)
+{
+	CollationProvider provider = collation_provider(collation);
+
+	return declined_because(why_not, DECLINED_COLLATION,
+							psprintf("collation \"%s\" of provider %s has no exact sort key", provider.name,
+									 provider.letter == COLLPROVIDER_LIBC ? "libc" : "icu"));
+}

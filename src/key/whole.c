@@ -1,0 +1,90 @@
+/*
+ * key/whole.c
+ *		Variable sort keys of values that the type's own comparison has the last word on.
+ *
+ * Where text that such a value is made of has keys that guess at the order (images.c), the key of the value
+ * is a guess too.  It stands as an image before the value itself, whole, which is what is compared then
+ * (compare.c).
+ *
+ * An image has no zero byte within: 00 becomes 01 01, and 01 becomes 01 02, so it orders as before.  Of long
+ * keys it is the beginning, enough for a guess.  Behind it, and a zero byte, stand the size of the value in 4
+ * bytes, the value, and 01, so that nothing of it is taken for zeros that may be left out.
+ */
+#include "postgres.h"
+
+#include "key/parts.h"
+
+#define IMAGED_BYTES_MAX 256
+#define VALUE_END 1
+
+void
+sort_key_prepare_whole(SortKeyColumn *col)
+{
+	fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
+}
+
+double
+sort_key_whole_size(double width)
+{
+	return Min(width, IMAGED_BYTES_MAX) + 6 + width;
+}
+
+/* Takes the zero bytes out of what stands in the key from "start" on. */
+static void
+escape(SortKey *key, Size start)
+{
+	Size more = 0;
+	uint8 *bytes;
+	uint8 *dst;
+
+	for (Size i = start; i < key->length; i++)
+		more += key->buffer[i] <= 1;
+	(void) sort_key_reserve(key, more);
+	bytes = key->buffer;
+	dst = bytes + key->length + more;
+	for (const uint8 *at = bytes + key->length; at > bytes + start;)
+	{
+		uint8 byte = *--at;
+
+		*--dst = byte <= 1 ? byte + 1 : byte;
+		if (byte <= 1)
+			*--dst = 1;
+	}
+	key->length += more;
+}
+
+static void
+append_image(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	Size start = key->length;
+
+	col->guess(key, col, value);
+	key->length = Min(key->length, start + IMAGED_BYTES_MAX);
+	escape(key, start);
+}
+
+static uint8 *
+store_value(uint8 *dst, const struct varlena *value)
+{
+	uint32 size = VARSIZE(value);
+
+	memcpy(dst, &size, sizeof(size));
+	dst += sizeof(size);
+	memcpy(dst, value, size);
+	dst[size] = VALUE_END;
+	return dst + size + 1;
+}
+
+void
+sort_key_append_whole(SortKey *key, SortKeyColumn *col, Datum value)
+{
+	struct varlena *whole = sort_key_unpack(key, col, value);
+	uint8 *dst;
+
+	if (!key->without_images)
+		append_image(key, col, PointerGetDatum(whole));
+	dst = sort_key_reserve(key, VARSIZE(whole) + 6);
+	*dst++ = 0;
+	dst = store_value(dst, whole);
+	key->length = dst - key->buffer;
+}
