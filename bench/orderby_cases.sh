@@ -7,16 +7,17 @@
 
 # ---- ORDER BY ----
 
-# Real text.  Name | items of tools/real_text | ORDER BY
+# Real text, in a column of a collation, as in databases whose default it is.  Name | items of tools/real_text |
+# collation
 texts=(
-	'words C|words|k COLLATE "C"'
-	'words ICU|words|k COLLATE "en-US-x-icu"'
-	'words en_US|words|k COLLATE gpusort_orderby."en_US"'
-	'words de_DE|words|k COLLATE gpusort_orderby."de_DE"'
-	'paths C|paths|k COLLATE "C"'
-	'paths ICU|paths|k COLLATE "en-US-x-icu"'
-	'paths en_US|paths|k COLLATE gpusort_orderby."en_US"'
-	'paths de_DE|paths|k COLLATE gpusort_orderby."de_DE"'
+	'words C|words|"C"'
+	'words ICU|words|"en-US-x-icu"'
+	'words en_US|words|gpusort_orderby."en_US"'
+	'words de_DE|words|gpusort_orderby."de_DE"'
+	'paths C|paths|"C"'
+	'paths ICU|paths|"en-US-x-icu"'
+	'paths en_US|paths|gpusort_orderby."en_US"'
+	'paths de_DE|paths|gpusort_orderby."de_DE"'
 )
 
 # ---- other queries ----
@@ -65,16 +66,24 @@ list_cases() {
 	done
 }
 
-# Sets columns (or items, of real text), settings, query, and shape: sort, an ORDER BY that all methods are to
-# sort, or query, of a case by its name.
+# Sets columns (or items, of real text), collation (of real text), settings, query, and shape: sort, an ORDER BY
+# that all methods are to sort, or query, of a case by its name.
 find_case() {
 	local wanted=$1 count=$2 entry name order
-	for entry in "${types[@]}" "${texts[@]}"; do
+	collation='' settings='' shape=sort
+	for entry in "${types[@]}"; do
 		IFS='|' read -r name columns order <<<"$entry"
 		[ "$name" = "$wanted" ] || continue
-		settings='' query="SELECT * FROM t ORDER BY $order" shape=sort
+		query="SELECT * FROM t ORDER BY $order"
 		return
 	done
+	for entry in "${texts[@]}"; do
+		IFS='|' read -r name columns collation <<<"$entry"
+		[ "$name" = "$wanted" ] || continue
+		query='SELECT * FROM t ORDER BY k'
+		return
+	done
+	collation=
 	for entry in "${queries[@]}"; do
 		IFS='|' read -r name columns settings query <<<"$entry"
 		[ "$name" = "$wanted" ] || continue
@@ -99,9 +108,10 @@ make_collations() {
 }
 
 loaded=
-# Makes t, and u if the query reads it, unless they are there from the case before.
+# Makes t, and u if the query reads it, unless they are there from the case before.  The collation, if any, is
+# that of the column k.
 load_tables() {
-	local columns=$1 query=$2 distribution=$3 count=$4 padded="$1, i AS v, substr('padding', 1, 5 + (i % 3)::int) AS pad" sessions table since=$SECONDS
+	local columns=$1 query=$2 distribution=$3 count=$4 collation=$5 padded="$1, i AS v, substr('padding', 1, 5 + (i % 3)::int) AS pad" sessions table since=$SECONDS
 	count=$(table_rows "$query" "$count")
 	if [ "$loaded" != "$columns $distribution $count" ]; then
 		sql -c 'DROP TABLE IF EXISTS gpusort_orderby.t, gpusort_orderby.u'
@@ -119,6 +129,8 @@ load_tables() {
 		make_table gpusort_orderby.u "$(sed -E 's/\bn\b/hashint8extended(n, 7)/g' <<<"$columns"), i AS w" "$distribution" "$count" "$sessions"
 		has_u=yes
 	fi
+	# The table is not written again for that.
+	[ -z "$collation" ] || sql -c "ALTER TABLE gpusort_orderby.t ALTER COLUMN k TYPE text COLLATE $collation"
 	for table in t ${has_u:+u}; do
 		# As many workers as max_parallel_workers_per_gather allows.
 		sql -c "ALTER TABLE gpusort_orderby.$table SET (parallel_workers = $(most_workers))"

@@ -142,27 +142,39 @@ BEGIN
 	RETURN check_sort('SELECT * FROM sorted_values WHERE v IS NOT NULL', 'length(filler), ' || key || ', id', taken);
 END $$;
 
+-- The rows of a query, as they come, one by one through a cursor.
+CREATE FUNCTION rows_of(query text) RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+	rows text[] := '{}';
+BEGIN
+	FOR r IN EXECUTE query LOOP
+		rows := rows || r::text;
+	END LOOP;
+	RETURN rows;
+END $$;
+-- Are two sets of rows the same, in any order?
+CREATE FUNCTION compare_rows(rows_off text[], rows_forced text[]) RETURNS text LANGUAGE sql AS $$
+SELECT CASE WHEN array_agg(line ORDER BY line COLLATE "C") IS DISTINCT FROM (SELECT array_agg(line ORDER BY line COLLATE "C") FROM unnest(rows_forced) AS line)
+	THEN format('%s rows off, %s rows forced, differ', cardinality(rows_off), cardinality(rows_forced)) ELSE 'ok: ' || cardinality(rows_off) || ' rows' END
+FROM unnest(rows_off) AS line
+$$;
 -- Runs a query whose order is total with gpusort off and forced, row by row through a cursor, and compares the two.
 CREATE FUNCTION check_query(query text, taken boolean DEFAULT true) RETURNS text
 LANGUAGE plpgsql SET gpusort.mode = off AS $$
 DECLARE
-	r record;
-	rows_off text[] := '{}';
-	rows_forced text[] := '{}';
+	rows_off text[];
+	rows_forced text[];
 BEGIN
 	IF uses_gpusort(query) THEN
 		RETURN 'gpusort is in the plan although it is off';
 	END IF;
-	FOR r IN EXECUTE query LOOP
-		rows_off := rows_off || r::text;
-	END LOOP;
+	rows_off := rows_of(query);
 	PERFORM set_config('gpusort.mode', compared_mode(), true);
 	IF uses_gpusort(query) <> taken THEN
 		RETURN format('gpusort is %sin the plan', CASE WHEN taken THEN 'not ' END);
 	END IF;
-	FOR r IN EXECUTE query LOOP
-		rows_forced := rows_forced || r::text;
-	END LOOP;
+	rows_forced := rows_of(query);
 	IF rows_off <> rows_forced THEN
 		RETURN format('%s rows off, %s rows forced, differ', cardinality(rows_off), cardinality(rows_forced));
 	END IF;

@@ -13,14 +13,11 @@ ANALYZE n, m;
 CREATE FUNCTION check_rows(query text, all_taken boolean DEFAULT true) RETURNS text
 LANGUAGE plpgsql SET gpusort.mode = off AS $$
 DECLARE
-	r record;
-	rows_off text[] := '{}';
-	rows_forced text[] := '{}';
+	rows_off text[];
+	rows_forced text[];
 	left_alone text;
 BEGIN
-	FOR r IN EXECUTE query LOOP
-		rows_off := rows_off || r::text;
-	END LOOP;
+	rows_off := rows_of(query);
 	PERFORM set_config('gpusort.mode', 'force', true);
 	IF NOT uses_gpusort(query) THEN
 		RETURN 'gpusort is not in the plan';
@@ -29,15 +26,9 @@ BEGIN
 	IF all_taken AND left_alone IS NOT NULL THEN
 		RETURN 'not taken: ' || left_alone;
 	END IF;
-	FOR r IN EXECUTE query LOOP
-		rows_forced := rows_forced || r::text;
-	END LOOP;
+	rows_forced := rows_of(query);
 	PERFORM set_config('gpusort.mode', 'off', true);
-	IF (SELECT array_agg(line ORDER BY line COLLATE "C") FROM unnest(rows_off) AS line) IS DISTINCT FROM
-		(SELECT array_agg(line ORDER BY line COLLATE "C") FROM unnest(rows_forced) AS line) THEN
-		RETURN format('%s rows off, %s rows forced, differ', cardinality(rows_off), cardinality(rows_forced));
-	END IF;
-	RETURN 'ok: ' || cardinality(rows_off) || ' rows';
+	RETURN compare_rows(rows_off, rows_forced);
 END $$;
 -- Does a GpuSort of the query write temporary files?
 CREATE FUNCTION spills(query text) RETURNS boolean

@@ -14,7 +14,7 @@ CREATE TYPE nothing AS ();
 CREATE DOMAIN made_few AS int2[] CHECK (cardinality(VALUE) < 301);
 CREATE DOMAIN made_mixed AS mixture;
 CREATE TYPE bytes_range AS RANGE (subtype = text, collation = "C");
-CREATE TYPE pattern_range AS RANGE (subtype = text, subtype_opclass = text_pattern_ops);
+CREATE TYPE pattern_range AS RANGE (subtype = text, subtype_opclass = text_pattern_ops, collation = "und-x-icu");
 CREATE TYPE word_range AS RANGE (subtype = text, collation = "und-x-icu");
 CREATE TYPE array_range AS RANGE (subtype = numeric[]);
 SELECT type, check_seams(type) AS result

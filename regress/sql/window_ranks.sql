@@ -41,26 +41,17 @@ END $$;
 CREATE FUNCTION check_ranks(query text, taken int DEFAULT 1, others int DEFAULT 0) RETURNS text
 LANGUAGE plpgsql SET gpusort.mode = off AS $$
 DECLARE
-	r record;
-	rows_off text[] := '{}';
-	rows_forced text[] := '{}';
+	rows_off text[];
+	rows_forced text[];
 BEGIN
-	FOR r IN EXECUTE query LOOP
-		rows_off := rows_off || r::text;
-	END LOOP;
+	rows_off := rows_of(query);
 	PERFORM set_config('gpusort.mode', 'force', true);
 	IF nodes(query, '(GpuRank)') <> taken OR nodes(query, 'WindowAgg') <> others THEN
 		RETURN format('%s windows taken, %s left', nodes(query, '(GpuRank)'), nodes(query, 'WindowAgg'));
 	END IF;
-	FOR r IN EXECUTE query LOOP
-		rows_forced := rows_forced || r::text;
-	END LOOP;
+	rows_forced := rows_of(query);
 	PERFORM set_config('gpusort.mode', 'off', true);
-	IF (SELECT array_agg(line ORDER BY line COLLATE "C") FROM unnest(rows_off) AS line) IS DISTINCT FROM
-		(SELECT array_agg(line ORDER BY line COLLATE "C") FROM unnest(rows_forced) AS line) THEN
-		RETURN format('%s rows off, %s rows forced, differ', cardinality(rows_off), cardinality(rows_forced));
-	END IF;
-	RETURN 'ok: ' || cardinality(rows_off) || ' rows';
+	RETURN compare_rows(rows_off, rows_forced);
 END $$;
 -- A check that cannot fail is no check.
 SELECT check_ranks('SELECT id, row_number() OVER (ORDER BY wide), current_setting(''gpusort.mode'') FROM r') AS other_rows, check_ranks('SELECT id FROM r ORDER BY id') AS none;
