@@ -44,8 +44,8 @@
 #define SMALL_PAGE_SIZE ((uintptr_t) 4096)
 
 /* Files that have less memory are closed by one thread. */
-#define CLOSED_TOGETHER_MIN ((Size) 64 * 1024 * 1024)
-#define CLOSING_STACK_SIZE ((Size) 64 * 1024)
+#define CLOSED_TOGETHER_MIN ((Size) 16 * 1024 * 1024)
+#define CLOSING_STACK_SIZE ((Size) 256 * 1024)
 #define STAT_BLOCK_SIZE 512
 
 /* Newer than many a system's headers; a kernel that doesn't know it says so. */
