@@ -66,8 +66,8 @@ list_cases() {
 	done
 }
 
-# Sets columns (or items, of real text), collation (of real text), settings, query, and shape: sort, an ORDER BY
-# that all methods are to sort, or query, of a case by its name.
+# Sets columns (or items, of real text), collation (of real text), settings, query, and shape: sort, an ORDER
+# BY that all methods are to sort, or query, of a case by its name.
 find_case() {
 	local wanted=$1 count=$2 entry name order
 	collation='' settings='' shape=sort

@@ -1,197 +1,39 @@
 /*
  * device/participants.c
- *		What the processes of one sort have in common: memory at the same address in all of them, and who of
- *		them is how far.
- *
- * The memory is a memfd, mapped at a random address of a range that neither programs nor the kernel use
- * otherwise.  As PostgreSQL's processes are children of one postmaster, what is free in one is nearly always
- * free in the others; where it isn't, or where there is no /proc, sort_share_attach says so, and that process
- * has no part in the sort.
- *
- * The file descriptor and the mapping belong to the memory context that was current, by way of a reset
- * callback: so errors, cancels and aborts release them.  The memory itself lasts until the last process has
- * let go of it.
+ *		What the processes of one sort have in common: memory at the same address in all of them
+ *		(shared_files.h), and who of them is how far.
  */
 #include "postgres.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "access/parallel.h"
-#include "common/pg_prng.h"
 #include "miscadmin.h"
-#include "storage/fd.h"
 
 #include "base/wait_events.h"
 #include "device/participants.h"
 
 #define SORT_SHARE_MAGIC 0x47505331
 
-/* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
-#define ADDRESS_FIRST UINT64CONST(0x100000000000)
-#define ADDRESS_STEP UINT64CONST(0x40000000)
-#define ADDRESS_STEPS UINT64CONST(0xC000)
-#define ADDRESS_TRIES 16
-
-/* The size is a multiple of huge pages. */
-#define SHARE_PAGE_SIZE ((Size) 2 * 1024 * 1024)
-
-/* Bytes that are populated between checks for interrupts. */
-#define POPULATE_STEP ((Size) 8 * 1024 * 1024)
-#define SMALL_PAGE_SIZE ((uintptr_t) 4096)
-
 /* Workers that may take part, the first ones: all, but in tests. */
 #ifndef SORT_SHARE_WORKERS
 #define SORT_SHARE_WORKERS INT_MAX
 #endif
 
-/* Newer than many a system's headers; a kernel that doesn't know it says so. */
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 0x0008U
-#endif
-
-/* What a process has open, until its memory context is reset. */
-typedef struct SortShareMapping
-{
-	MemoryContextCallback callback;
-	struct SortShareMapping *next; /* in this process */
-	int fd;						   /* -1: none */
-	void *address;				   /* NULL: not mapped */
-	Size size;
-} SortShareMapping;
-
-static SortShareMapping *mappings = NULL;
-
-/* ---------------------------------------------------------------- mapping */
-
-static void
-forget_mapping(const SortShareMapping *mapping)
-{
-	for (SortShareMapping **link = &mappings; *link != NULL; link = &(*link)->next)
-	{
-		if (*link == mapping)
-		{
-			*link = mapping->next;
-			return;
-		}
-	}
-}
-
-static void
-release_mapping(void *arg)
-{
-	SortShareMapping *mapping = arg;
-
-	forget_mapping(mapping);
-	/* the condition variable that this process waits on may be in there */
-	ConditionVariableCancelSleep();
-	if (mapping->address != NULL)
-		munmap(mapping->address, mapping->size);
-	if (mapping->fd >= 0)
-	{
-		close(mapping->fd);
-		ReleaseExternalFD();
-	}
-	mapping->address = NULL;
-	mapping->fd = -1;
-}
-
-/* Nothing open yet; whatever is put into it is released with CurrentMemoryContext. */
-static SortShareMapping *
-mapping_create(void)
-{
-	SortShareMapping *mapping = palloc0(sizeof(SortShareMapping));
-
-	mapping->fd = -1;
-	mapping->callback.func = release_mapping;
-	mapping->callback.arg = mapping;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &mapping->callback);
-	mapping->next = mappings;
-	mappings = mapping;
-	return mapping;
-}
-
-/* Maps the file at this address, unless something else is there. */
-static bool
-map_at(SortShareMapping *mapping, uint64 address, Size size)
-{
-#ifdef MAP_FIXED_NOREPLACE
-	void *wanted = (void *) (uintptr_t) address;
-	void *p = mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
-				   mapping->fd, 0);
-
-	if (p == MAP_FAILED)
-		return false;
-	if (p != wanted)
-	{
-		/* a kernel that takes the address for a hint */
-		munmap(p, size);
-		return false;
-	}
-	mapping->address = p;
-	mapping->size = size;
-#ifdef MADV_HUGEPAGE
-	(void) madvise(p, size, MADV_HUGEPAGE);
-#endif
-	return true;
-#else
-	return false;
-#endif
-}
-
-static bool
-map_somewhere(SortShareMapping *mapping, Size size)
-{
-	for (int i = 0; i < ADDRESS_TRIES; i++)
-	{
-		uint64 step = pg_prng_uint64_range(&pg_global_prng_state, 0, ADDRESS_STEPS - 1);
-
-		if (map_at(mapping, ADDRESS_FIRST + step * ADDRESS_STEP, size))
-			return true;
-	}
-	return false;
-}
-
-/* A file without a name, of so many bytes. */
-static bool
-open_new_file(SortShareMapping *mapping, Size size)
-{
-#ifdef MFD_CLOEXEC
-	if (!AcquireExternalFD())
-		return false;
-	mapping->fd = memfd_create("gpusort", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-	if (mapping->fd < 0 && errno == EINVAL)
-		mapping->fd = memfd_create("gpusort", MFD_CLOEXEC);
-	if (mapping->fd < 0)
-		ReleaseExternalFD();
-	return mapping->fd >= 0 && ftruncate(mapping->fd, size) == 0;
-#else
-	return false;
-#endif
-}
+/* ---------------------------------------------------------------- memory */
 
 SortShare *
-sort_share_create(Size size, Size header_size)
+sort_share_create(Size size, Size header_size, int processes)
 {
-	SortShareMapping *mapping = mapping_create();
+	SortShareHandle handle;
 	SortShare *share;
 
-	size = TYPEALIGN(SHARE_PAGE_SIZE, size + MAXALIGN(header_size));
-	if (!open_new_file(mapping, size) || !map_somewhere(mapping, size) ||
-		!sort_share_populate(mapping->address, header_size))
-	{
-		release_mapping(mapping);
+	size += MAXALIGN(header_size);
+	share = shared_files_create(size, processes, header_size, &handle);
+	if (share == NULL)
 		return NULL;
-	}
-	share = mapping->address;
 	share->magic = SORT_SHARE_MAGIC;
-	share->handle.pid = MyProcPid;
-	share->handle.fd = mapping->fd;
-	share->handle.address = (uint64) (uintptr_t) share;
-	share->handle.size = size;
-	share->used = TYPEALIGN(64, header_size);
+	share->handle = handle;
+	share->left = handle.size - TYPEALIGN(64, header_size);
+	share->used[0] = TYPEALIGN(64, header_size);
 	SpinLockInit(&share->mutex);
 	ConditionVariableInit(&share->changed);
 	return share;
@@ -209,7 +51,7 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 	else
 	{
 		bound = sort_share_alloc(share, sizeof(SortBound));
-		if (bound == NULL || !sort_share_populate(bound, sizeof(SortBound)))
+		if (bound == NULL || !shared_files_populate(bound, sizeof(SortBound)))
 			return NULL;
 		share->bound = bound;
 	}
@@ -217,118 +59,36 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 	return bound;
 }
 
-/* Opens the first process's file. */
-static bool
-open_file_of(SortShareMapping *mapping, const SortShareHandle *handle)
-{
-	char path[64];
-	struct stat status;
-
-	if (!AcquireExternalFD())
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->pid, handle->fd);
-	mapping->fd = open(path, O_RDWR | O_CLOEXEC);
-	if (mapping->fd < 0)
-		ReleaseExternalFD();
-	return mapping->fd >= 0 && fstat(mapping->fd, &status) == 0 && (uint64) status.st_size == handle->size;
-}
-
 SortShare *
 sort_share_attach(const SortShareHandle *handle)
 {
-	SortShareMapping *mapping;
 	SortShare *share;
 
 	if (handle->pid == 0 || ParallelWorkerNumber >= SORT_SHARE_WORKERS)
 		return NULL;
-	mapping = mapping_create();
-	if (open_file_of(mapping, handle) && map_at(mapping, handle->address, handle->size))
-	{
-		share = mapping->address;
-		if (share->magic == SORT_SHARE_MAGIC && memcmp(&share->handle, handle, sizeof(*handle)) == 0)
-			return share;
-	}
-	release_mapping(mapping);
-	return NULL;
+	share = shared_files_attach(handle);
+	if (share == NULL || share->magic != SORT_SHARE_MAGIC ||
+		memcmp(&share->handle, handle, sizeof(*handle)) != 0)
+		return NULL;
+	return share;
 }
-
-/* ---------------------------------------------------------------- memory */
 
 void *
 sort_share_alloc(SortShare *share, Size size)
 {
+	int file = (ParallelWorkerNumber + 1) % share->handle.nfiles;
 	void *result = NULL;
 
 	size = TYPEALIGN(8, size);
 	SpinLockAcquire(&share->mutex);
-	if (size <= share->handle.size - share->used)
+	if (size <= share->left)
 	{
-		result = (char *) share + share->used;
-		share->used += size;
+		result = shared_files_address(&share->handle, file) + share->used[file];
+		share->used[file] += size;
+		share->left -= size;
 	}
 	SpinLockRelease(&share->mutex);
 	return result;
-}
-
-/*
- * Has pages of the file made that stand at this address, by older kernels; false: there is no memory for
- * them.
- */
-static bool
-allocate_pages(const char *from, Size size)
-{
-	for (const SortShareMapping *mapping = mappings; mapping != NULL; mapping = mapping->next)
-	{
-		const char *start = mapping->address;
-
-		if (start != NULL && from >= start && from < start + mapping->size)
-			return fallocate(mapping->fd, 0, from - start, size) == 0;
-	}
-	return false;
-}
-
-/* The same, and has them mapped, where the kernel can. */
-static bool
-provide_pages(char *from, Size size)
-{
-#ifdef MADV_POPULATE_WRITE
-	if (madvise(from, size, MADV_POPULATE_WRITE) == 0)
-		return true;
-	if (errno != EINVAL)
-		return false;
-#endif
-	return allocate_pages(from, size);
-}
-
-bool
-sort_share_populate(void *memory, Size size)
-{
-	char *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);
-	char *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, (char *) memory + size);
-
-	for (char *step = from; step < to; step += POPULATE_STEP)
-	{
-		CHECK_FOR_INTERRUPTS();
-		while (!provide_pages(step, Min((Size) (to - step), POPULATE_STEP)))
-		{
-			if (errno != EINTR && errno != EAGAIN)
-				return false;
-			CHECK_FOR_INTERRUPTS();
-		}
-	}
-	return true;
-}
-
-void
-sort_share_discard(void *memory, Size size)
-{
-#ifdef MADV_REMOVE
-	char *from = (char *) TYPEALIGN(SMALL_PAGE_SIZE, memory);
-	char *to = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, (char *) memory + size);
-
-	if (from < to)
-		(void) madvise(from, to - from, MADV_REMOVE);
-#endif
 }
 
 /* ---------------------------------------------------------------- who is how far */

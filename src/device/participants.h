@@ -3,10 +3,8 @@
  *		What the processes of one sort have in common: memory at the same address in all of them, and who of
  *		them is how far.
  *
- * The process that begins the sort creates the memory, and it lives as long as the sorter: not in the query's
- * dynamic shared memory, which is gone when the Gather has shut down, and nothing of /dev/shm, which is small
- * in containers.  It is a file without a name (memfd), which the others open by the first one's /proc entry;
- * pointers into it mean the same to all.
+ * The process that begins the sort creates the memory, and it lives as long as the sorter; pointers into it
+ * mean the same to all (shared_files.h).
  *
  * Who comes too late has no part in the sort: it reads nothing of its input, for the others have read all.
  * Who can't map the memory at that address knows nothing of the others: it reads its input and passes all
@@ -29,19 +27,11 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 
+#include "device/shared_files.h"
 #include "device/sorter.h"
 
 /* Processes that can take part, the first one included; PostgreSQL allows 1024 workers of a Gather. */
 #define SORT_SHARE_MAX_PROCESSES 64
-
-/* Finds the memory from another process; fixed size, without pointers to anything else. */
-typedef struct SortShareHandle
-{
-	int pid; /* of the first process; 0: there is nothing to share */
-	int fd;	 /* there */
-	uint64 address;
-	uint64 size;
-} SortShareHandle;
 
 /* What one process did, for EXPLAIN. */
 typedef struct SortShareProcess
@@ -71,19 +61,20 @@ struct SortShare
 	bool failed;		 /* the device can't go on: the sort must start again */
 	SortFailureReason failure_reason;
 	char failure[256];
-	int nmet;		  /* processes that wait for the others to come as far */
-	uint32 meeting;	  /* how often all have met */
-	Size used;		  /* bytes handed out, this header included */
-	SortBound *bound; /* NULL: all rows are wanted */
+	int nmet;					 /* processes that wait for the others to come as far */
+	uint32 meeting;				 /* how often all have met */
+	Size left;					 /* bytes that can be handed out */
+	Size used[SHARED_FILES_MAX]; /* bytes handed out of each file, this header included */
+	SortBound *bound;			 /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
 /*
- * Makes memory of so many bytes, of which none is in use before it is written to; header_size are the
- * device's own struct that begins with a SortShare, all zeros but for the SortShare itself.  NULL: there is
- * none to be had.  Freed with CurrentMemoryContext.
+ * Makes memory of so many bytes for so many processes, of which none is in use before it is written to;
+ * header_size are the device's own struct that begins with a SortShare, all zeros but for the SortShare
+ * itself.  NULL: there is none to be had.  Freed with CurrentMemoryContext.
  */
-extern SortShare *sort_share_create(Size size, Size header_size);
+extern SortShare *sort_share_create(Size size, Size header_size, int processes);
 
 /*
  * What the request says of the rows wanted, for all processes: in the shared memory, of which it takes
@@ -105,14 +96,15 @@ extern SortShare *sort_share_attach(const SortShareHandle *handle);
 /* Hands out bytes of the memory, a multiple of 8, zeros; NULL: none left. */
 extern void *sort_share_alloc(SortShare *share, Size size);
 
-/*
- * Has the kernel provide memory that was handed out, before it is touched; checks for interrupts.  False:
- * there is none, and touching it might be fatal.
- */
-extern bool sort_share_populate(void *memory, Size size);
+/* Is this an address in it? */
+static inline bool
+sort_share_contains(const SortShare *share, const void *address)
+{
+	const char *start = (const char *) share;
 
-/* Gives the pages of memory that was handed out back to the kernel; they are zeros when touched again. */
-extern void sort_share_discard(void *memory, Size size);
+	return (const char *) address > start &&
+		   (const char *) address < start + share->handle.nfiles * share->handle.size;
+}
 
 /*
  * This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of

@@ -81,7 +81,7 @@ chunk_free(CpuSorter *sorter, Chunk *chunk)
 	sorter->chunk_memory -= chunk->size;
 	if (shared_chunks_own(sorter->shared, chunk))
 	{
-		sort_share_discard(chunk->base, chunk->size);
+		shared_files_discard(chunk->base, chunk->size);
 		return;
 	}
 	pfree(chunk->base);

@@ -103,7 +103,7 @@ populate_part(SharedChunks *shared, int process)
 	Size first = shared->sort_memory_size * process / shared->base.nentered;
 	Size end = shared->sort_memory_size * (process + 1) / shared->base.nentered;
 
-	if (!sort_share_populate(shared->sort_memory + first, end - first))
+	if (!shared_files_populate(shared->sort_memory + first, end - first))
 		shared->no_memory = true;
 }
 

@@ -31,7 +31,7 @@ SharedChunks *
 shared_chunks_create(Size limit, int processes)
 {
 	Size size = limit + limit / 64 + SHARED_MEMORY_SLACK;
-	SharedChunks *shared = (SharedChunks *) sort_share_create(size, sizeof(SharedChunks));
+	SharedChunks *shared = (SharedChunks *) sort_share_create(size, sizeof(SharedChunks), processes);
 
 	if (shared == NULL)
 		return NULL;
@@ -124,7 +124,7 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 	if (!reserve(shared, key, at_least, &size, &rows))
 		return NULL;
 	chunk = sort_share_alloc(&shared->base, sizeof(Chunk) + size);
-	if (chunk == NULL || !sort_share_populate(chunk, sizeof(Chunk) + size))
+	if (chunk == NULL || !shared_files_populate(chunk, sizeof(Chunk) + size))
 	{
 		SpinLockAcquire(&shared->base.mutex);
 		shared->nchunks--;

@@ -159,7 +159,7 @@ cuda_share_create(CudaSorter *sorter, bool read_jointly)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	CudaShare *share =
-		(CudaShare *) sort_share_create(sizeof(CudaShare) + sizeof(SortBound), sizeof(CudaShare));
+		(CudaShare *) sort_share_create(sizeof(CudaShare) + sizeof(SortBound), sizeof(CudaShare), 1);
 
 	MemoryContextSwitchTo(old);
 	if (share == NULL)

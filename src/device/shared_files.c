@@ -1,0 +1,410 @@
+/*
+ * device/shared_files.c
+ *		Memory at the same address in several processes, in files without names.
+ *
+ * The files are memfds, mapped one behind the other at a random address of a range that neither programs nor
+ * the kernel use otherwise; the others open them by the first process's /proc entries.  As PostgreSQL's
+ * processes are children of one postmaster, what is free in one is nearly always free in the others; where it
+ * isn't, or where there is no /proc, shared_files_attach says so.
+ *
+ * Each file has room for all that is wanted, of which only what is used becomes memory.
+ *
+ * File descriptors and mappings belong to the memory context that was current, by way of a reset callback: so
+ * errors, cancels and aborts release them.  The memory itself lasts until the last process has let go of it.
+ * That is mostly the first one, and a gigabyte takes a kernel 0.2 to 0.4 s to free: so several threads close
+ * the files there, a file each, which do nothing else and end before the callback does.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+#include "storage/condition_variable.h"
+#include "storage/fd.h"
+
+#include "device/shared_files.h"
+
+/* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
+#define ADDRESS_FIRST UINT64CONST(0x100000000000)
+#define ADDRESS_STEP UINT64CONST(0x40000000)
+#define ADDRESS_STEPS UINT64CONST(0xC000)
+#define ADDRESS_TRIES 16
+
+/* The size is a multiple of huge pages. */
+#define SHARE_PAGE_SIZE ((Size) 2 * 1024 * 1024)
+
+/* Bytes that are populated between checks for interrupts. */
+#define POPULATE_STEP ((Size) 8 * 1024 * 1024)
+#define SMALL_PAGE_SIZE ((uintptr_t) 4096)
+
+/* Files that have less memory are closed by one thread. */
+#define CLOSED_TOGETHER_MIN ((Size) 16 * 1024 * 1024)
+#define CLOSING_STACK_SIZE ((Size) 256 * 1024)
+#define STAT_BLOCK_SIZE 512
+
+/* Newer than many a system's headers; a kernel that doesn't know it says so. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+/* What a process has open, until its memory context is reset. */
+typedef struct SharedFiles
+{
+	MemoryContextCallback callback;
+	struct SharedFiles *next; /* in this process */
+	int nfiles;
+	int fds[SHARED_FILES_MAX];
+	char *address; /* NULL: not mapped */
+	Size size;	   /* of each file */
+} SharedFiles;
+
+static SharedFiles *all_files = NULL;
+
+/* ---------------------------------------------------------------- closing */
+
+static void *
+close_file(void *fd)
+{
+	close(*(const int *) fd);
+	return NULL;
+}
+
+/*
+ * Starts a thread that closes a file; false: closed by this one.  No signal handler of PostgreSQL's may run
+ * in that thread.
+ */
+static bool
+start_closing(int *fd, pthread_t *thread)
+{
+	pthread_attr_t attributes;
+	sigset_t all_signals;
+	sigset_t old_signals;
+	bool started;
+
+	if (pthread_attr_init(&attributes) != 0)
+	{
+		close_file(fd);
+		return false;
+	}
+	(void) pthread_attr_setstacksize(&attributes, CLOSING_STACK_SIZE);
+	sigfillset(&all_signals);
+	pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals);
+	started = pthread_create(thread, &attributes, close_file, fd) == 0;
+	pthread_sigmask(SIG_SETMASK, &old_signals, NULL);
+	pthread_attr_destroy(&attributes);
+	if (!started)
+		close_file(fd);
+	return started;
+}
+
+/* Bytes of memory that the files have. */
+static Size
+memory_of(const SharedFiles *files)
+{
+	Size memory = 0;
+	struct stat status;
+
+	for (int i = 0; i < files->nfiles; i++)
+	{
+		if (fstat(files->fds[i], &status) == 0)
+			memory += (Size) status.st_blocks * STAT_BLOCK_SIZE;
+	}
+	return memory;
+}
+
+static void
+close_files(SharedFiles *files)
+{
+	pthread_t threads[SHARED_FILES_MAX];
+	int nthreads = 0;
+	bool together = memory_of(files) >= CLOSED_TOGETHER_MIN;
+
+	for (int i = 1; i < files->nfiles; i++)
+	{
+		if (together)
+			nthreads += start_closing(&files->fds[i], &threads[nthreads]) ? 1 : 0;
+		else
+			close_file(&files->fds[i]);
+	}
+	if (files->nfiles > 0)
+		close_file(&files->fds[0]);
+	for (int i = 0; i < nthreads; i++)
+		pthread_join(threads[i], NULL);
+	for (; files->nfiles > 0; files->nfiles--)
+		ReleaseExternalFD();
+}
+
+static void
+forget_files(const SharedFiles *files)
+{
+	for (SharedFiles **link = &all_files; *link != NULL; link = &(*link)->next)
+	{
+		if (*link == files)
+		{
+			*link = files->next;
+			return;
+		}
+	}
+}
+
+static void
+release_files(void *arg)
+{
+	SharedFiles *files = arg;
+
+	forget_files(files);
+	/* the condition variable that this process waits on may be in there */
+	ConditionVariableCancelSleep();
+	if (files->address != NULL)
+		munmap(files->address, files->nfiles * files->size);
+	files->address = NULL;
+	close_files(files);
+}
+
+/* ---------------------------------------------------------------- mapping */
+
+/* Nothing open yet; whatever is put into it is released with CurrentMemoryContext. */
+static SharedFiles *
+files_create(Size size)
+{
+	SharedFiles *files = palloc0(sizeof(SharedFiles));
+
+	files->size = size;
+	files->callback.func = release_files;
+	files->callback.arg = files;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &files->callback);
+	files->next = all_files;
+	all_files = files;
+	return files;
+}
+
+#ifdef MAP_FIXED_NOREPLACE
+
+/* Maps a file at this address, unless something else is there. */
+static bool
+map_file_at(int fd, void *wanted, Size size)
+{
+	void *p =
+		mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+
+	if (p == wanted)
+		return true;
+	/* a kernel that takes the address for a hint */
+	if (p != MAP_FAILED)
+		munmap(p, size);
+	return false;
+}
+
+/* Maps the files from this address on; none, if something else is there. */
+static bool
+map_at(SharedFiles *files, uint64 address)
+{
+	char *start = (char *) (uintptr_t) address;
+
+	for (int i = 0; i < files->nfiles; i++)
+	{
+		if (map_file_at(files->fds[i], start + i * files->size, files->size))
+			continue;
+		if (i > 0)
+			munmap(start, i * files->size);
+		return false;
+	}
+	files->address = start;
+#ifdef MADV_HUGEPAGE
+	(void) madvise(start, files->nfiles * files->size, MADV_HUGEPAGE);
+#endif
+	return true;
+}
+
+#else
+
+static bool
+map_at(SharedFiles *files, uint64 address)
+{
+	return false;
+}
+
+#endif
+
+static bool
+map_somewhere(SharedFiles *files)
+{
+	for (int i = 0; i < ADDRESS_TRIES; i++)
+	{
+		uint64 step = pg_prng_uint64_range(&pg_global_prng_state, 0, ADDRESS_STEPS - 1);
+
+		if (map_at(files, ADDRESS_FIRST + step * ADDRESS_STEP))
+			return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------- files */
+
+/* Adds a file without a name. */
+static bool
+add_new_file(SharedFiles *files)
+{
+#ifdef MFD_CLOEXEC
+	int fd;
+
+	if (!AcquireExternalFD())
+		return false;
+	fd = memfd_create("gpusort", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("gpusort", MFD_CLOEXEC);
+	if (fd >= 0 && ftruncate(fd, files->size) == 0)
+	{
+		files->fds[files->nfiles++] = fd;
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	ReleaseExternalFD();
+	return false;
+#else
+	return false;
+#endif
+}
+
+/* Adds a file for each process, or as many as this one may have open; false: none. */
+static bool
+add_new_files(SharedFiles *files, int processes)
+{
+	int wanted = Min(Max(processes, 1), SHARED_FILES_MAX);
+
+	while (files->nfiles < wanted && add_new_file(files))
+		;
+	return files->nfiles > 0;
+}
+
+void *
+shared_files_create(Size size, int processes, Size populated, SortShareHandle *handle)
+{
+	SharedFiles *files = files_create(TYPEALIGN(SHARE_PAGE_SIZE, size));
+
+	if (!add_new_files(files, processes) || !map_somewhere(files) ||
+		!shared_files_populate(files->address, populated))
+	{
+		release_files(files);
+		return NULL;
+	}
+	memset(handle, 0, sizeof(*handle));
+	handle->pid = MyProcPid;
+	handle->nfiles = files->nfiles;
+	memcpy(handle->fds, files->fds, sizeof(files->fds));
+	handle->address = (uint64) (uintptr_t) files->address;
+	handle->size = files->size;
+	return files->address;
+}
+
+/* Adds a file of the first process's. */
+static bool
+add_file_of(SharedFiles *files, const SortShareHandle *handle, int file)
+{
+	char path[64];
+	struct stat status;
+	int fd;
+
+	if (!AcquireExternalFD())
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->pid, handle->fds[file]);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+	{
+		ReleaseExternalFD();
+		return false;
+	}
+	files->fds[files->nfiles++] = fd;
+	return fstat(fd, &status) == 0 && (uint64) status.st_size == handle->size;
+}
+
+void *
+shared_files_attach(const SortShareHandle *handle)
+{
+	SharedFiles *files = files_create(handle->size);
+
+	for (int i = 0; i < handle->nfiles; i++)
+	{
+		if (!add_file_of(files, handle, i))
+		{
+			release_files(files);
+			return NULL;
+		}
+	}
+	if (!map_at(files, handle->address))
+	{
+		release_files(files);
+		return NULL;
+	}
+	return files->address;
+}
+
+/* ---------------------------------------------------------------- pages */
+
+/*
+ * Has pages of a file made that stand at this address, by older kernels; false: there is no memory for them.
+
+ */
+static bool
+allocate_pages(const char *from, Size size)
+{
+	for (const SharedFiles *files = all_files; files != NULL; files = files->next)
+	{
+		Size offset = from - files->address;
+
+		if (files->address != NULL && from >= files->address && offset < files->nfiles * files->size)
+			return fallocate(files->fds[offset / files->size], 0, offset % files->size, size) == 0;
+	}
+	return false;
+}
+
+/* The same, and has them mapped, where the kernel can. */
+static bool
+provide_pages(char *from, Size size)
+{
+#ifdef MADV_POPULATE_WRITE
+	if (madvise(from, size, MADV_POPULATE_WRITE) == 0)
+		return true;
+	if (errno != EINVAL)
+		return false;
+#endif
+	return allocate_pages(from, size);
+}
+
+bool
+shared_files_populate(void *memory, Size size)
+{
+	char *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);
+	char *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, (char *) memory + size);
+
+	for (char *step = from; step < to; step += POPULATE_STEP)
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (!provide_pages(step, Min((Size) (to - step), POPULATE_STEP)))
+		{
+			if (errno != EINTR && errno != EAGAIN)
+				return false;
+			CHECK_FOR_INTERRUPTS();
+		}
+	}
+	return true;
+}
+
+void
+shared_files_discard(void *memory, Size size)
+{
+#ifdef MADV_REMOVE
+	char *from = (char *) TYPEALIGN(SMALL_PAGE_SIZE, memory);
+	char *to = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, (char *) memory + size);
+
+	if (from < to)
+		(void) madvise(from, to - from, MADV_REMOVE);
+#endif
+}

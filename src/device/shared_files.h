@@ -1,0 +1,56 @@
+/*
+ * device/shared_files.h
+ *		Memory at the same address in several processes, in files without names.
+ *
+ * The process that creates it owns it: it is not in the query's dynamic shared memory, which is gone when the
+ * Gather has shut down, and nothing of /dev/shm, which is small in containers.
+ *
+ * Each process has a file of its own to take memory from, though all can use all of it: the kernel makes and
+ * frees the pages of one file under locks, so that several processes that have it do so in the same file wait
+ * for each other.
+ */
+#ifndef GPUSORT_DEVICE_SHARED_FILES_H
+#define GPUSORT_DEVICE_SHARED_FILES_H
+
+#include "postgres.h"
+
+/* More processes than that share files. */
+#define SHARED_FILES_MAX 16
+
+/* Finds the memory from another process; fixed size, without pointers to anything else. */
+typedef struct SortShareHandle
+{
+	int pid; /* of the first process; 0: there is nothing to share */
+	int nfiles;
+	int fds[SHARED_FILES_MAX]; /* there */
+	uint64 address;			   /* of the first file; the others follow */
+	uint64 size;			   /* of each */
+} SortShareHandle;
+
+/*
+ * Makes files of so many bytes each, one a process, and has the kernel provide the first bytes of the first
+ * one.  Returns its address, and sets the handle; NULL: there are none to be had.  Freed with
+ * CurrentMemoryContext.
+ */
+extern void *shared_files_create(Size size, int processes, Size populated, SortShareHandle *handle);
+
+/* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */
+extern void *shared_files_attach(const SortShareHandle *handle);
+
+/* Where a file begins. */
+static inline char *
+shared_files_address(const SortShareHandle *handle, int file)
+{
+	return (char *) (uintptr_t) (handle->address + file * handle->size);
+}
+
+/*
+ * Has the kernel provide memory before it is touched; checks for interrupts.  False: there is none, and
+ * touching it might be fatal.
+ */
+extern bool shared_files_populate(void *memory, Size size);
+
+/* Gives pages back to the kernel; they are zeros when touched again. */
+extern void shared_files_discard(void *memory, Size size);
+
+#endif /* GPUSORT_DEVICE_SHARED_FILES_H */
