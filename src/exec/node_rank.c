@@ -21,6 +21,7 @@
 #include "base/pg_compat.h"
 #include "exec/explain.h"
 #include "exec/node_rank.h"
+#include "exec/rank_slot.h"
 #include "exec/row_group.h"
 #include "plan/rank_plan.h"
 
@@ -57,6 +58,7 @@ create_rank_state(CustomScan *plan)
 
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &rank_exec_methods;
+	custom_scan_set_slot_ops(&state->css, rank_slot_ops());
 	return (Node *) state;
 }
 
@@ -107,6 +109,7 @@ begin_rank(CustomScanState *css, EState *estate, int eflags)
 	const CustomScan *plan = (const CustomScan *) css->ss.ps.plan;
 	TupleDesc rows;
 
+	custom_scan_apply_slot_ops(css, estate, rank_slot_ops());
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	rows = ExecGetResultType(outerPlanState(css));
 	begin_results(state, plan);
@@ -152,18 +155,15 @@ count_row(GpuRankState *state, TupleTableSlot *row)
 static void
 store_tuple(GpuRankState *state, TupleTableSlot *row)
 {
-	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	int ncolumns = row->tts_tupleDescriptor->natts;
 
-	slot_getallattrs(row);
-	memcpy(slot->tts_values, row->tts_values, sizeof(Datum) * ncolumns);
-	memcpy(slot->tts_isnull, row->tts_isnull, sizeof(bool) * ncolumns);
+	rank_slot_store(slot, row);
 	for (int i = 0; i < state->nresults; i++)
 	{
 		slot->tts_values[ncolumns + i] = Int64GetDatum(*state->results[i]);
 		slot->tts_isnull[ncolumns + i] = state->stage == RANK_PASSING;
 	}
-	ExecStoreVirtualTuple(slot);
 }
 
 /*
@@ -183,6 +183,10 @@ is_wanted(GpuRankState *state, ExprContext *context)
 			state->stage = state->partition->columns.n > 0 ? RANK_SKIPPING : RANK_DONE;
 		return state->stage == RANK_PASSING;
 	}
+	if (state->css.ss.ps.qual == NULL)
+		return true;
+	/* PostgreSQL 15 made it before the slot was known to have its columns read */
+	slot_getallattrs(state->css.ss.ss_ScanTupleSlot);
 	if (ExecQual(state->css.ss.ps.qual, context))
 		return true;
 	InstrCountFiltered1(&state->css, 1);
