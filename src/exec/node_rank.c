@@ -42,6 +42,7 @@ typedef struct GpuRankState
 	RowGroup *peers; /* NULL: no function needs them */
 	ExprState *run_condition;
 	bool is_top;
+	bool computes; /* anything of a scan tuple? */
 	int64 row_number;
 	int64 rank;
 	int64 dense_rank;
@@ -118,6 +119,8 @@ begin_rank(CustomScanState *css, EState *estate, int eflags)
 		state->peers = row_group_create(rank_plan_order(plan), rows, &css->ss.ps);
 	state->run_condition = ExecInitQual(plan->custom_exprs, &css->ss.ps);
 	state->is_top = rank_plan_is_top(plan);
+	state->computes =
+		state->run_condition != NULL || css->ss.ps.qual != NULL || css->ss.ps.ps_ProjInfo != NULL;
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -211,11 +214,13 @@ exec_rank(CustomScanState *css)
 			state->stage = RANK_DONE;
 			break;
 		}
-		ResetExprContext(context);
 		count_row(state, row);
 		if (state->stage == RANK_SKIPPING)
 			continue;
 		store_tuple(state, row);
+		if (!state->computes)
+			return css->ss.ss_ScanTupleSlot;
+		ResetExprContext(context);
 		context->ecxt_scantuple = css->ss.ss_ScanTupleSlot;
 		if (is_wanted(state, context))
 			return projection != NULL ? ExecProject(projection) : css->ss.ss_ScanTupleSlot;
