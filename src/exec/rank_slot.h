@@ -22,8 +22,8 @@ typedef struct RankSlot
 extern const TupleTableSlotOps *rank_slot_ops(void);
 
 /*
- * Makes the slot hold this row as long as the row's own slot does, or until it is materialized.  The values of
- * the last columns are the caller's to set, before or after.
+ * Makes the slot hold this row as long as the row's own slot does, or until it is materialized.  The values
+ * of the last columns are the caller's to set, before or after.
  */
 static inline void
 rank_slot_store(TupleTableSlot *slot, TupleTableSlot *row)
