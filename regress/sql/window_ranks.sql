@@ -69,6 +69,9 @@ SELECT k, check_ranks(format('SELECT id, rank() OVER w, dense_rank() OVER w FROM
 	check_ranks(format('SELECT id, row_number() OVER w, rank() OVER w FROM r WINDOW w AS (PARTITION BY %s ORDER BY id)', k)) AS partitions,
 	check_ranks(format('SELECT b, row_number() OVER w, dense_rank() OVER w FROM r WINDOW w AS (PARTITION BY b ORDER BY %1$s DESC)', k)) AS descending
 FROM unnest('{id,wide,same,few,t,letter,"letter COLLATE \"und-x-icu\"","letter COLLATE \"C\"",scaled,f,f4,b,d,span,u,n,padded,arr,scales,span4,p,few + id,lower(t)}'::text[]) AS k;
+-- The same where a row begins with the partition's columns.
+SELECT k, check_ranks(format('SELECT %1$s, id, row_number() OVER w, rank() OVER w FROM r WINDOW w AS (PARTITION BY %1$s ORDER BY wide)', k)) AS leading
+FROM unnest('{same,few,t,letter,scaled,f,f4,b,d,span,u,n,padded,arr,scales,span4,p,"few, t","t, few","scaled, letter, b"}'::text[]) AS k;
 SELECT check_ranks('SELECT id, rank() OVER w, row_number() OVER w FROM r WINDOW w AS (PARTITION BY few, t ORDER BY id)') AS two_columns,
 	check_ranks('SELECT id, rank() OVER w, dense_rank() OVER w FROM r WINDOW w AS (PARTITION BY few ORDER BY scaled NULLS FIRST, f DESC NULLS LAST, t)') AS three_peers,
 	check_ranks('SELECT id, rank() OVER w, dense_rank() OVER w, row_number() OVER w > 0 FROM r WINDOW w AS (PARTITION BY t, letter)') AS no_order,
@@ -166,6 +169,18 @@ DEALLOCATE ranks_of;
 RESET plan_cache_mode;
 CREATE TABLE kept AS SELECT id, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r;
 SELECT count(*), sum(n * id) FROM kept;
+-- Rows of which nobody has read a column are copied to tables, and to memory.
+CREATE TABLE copied AS SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) AS number FROM r;
+INSERT INTO copied SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) AS number FROM r;
+BEGIN;
+DECLARE held CURSOR WITH HOLD FOR SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) FROM r WHERE id > 2995;
+COMMIT;
+FETCH 3 FROM held;
+CLOSE held;
+SELECT nodes('SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) AS number FROM r', '(GpuRank)') AS taken;
+SET gpusort.mode = off;
+SELECT count(*), count(*) FILTER (WHERE line IN (SELECT s::text FROM (SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) FROM r) s)) AS right FROM (SELECT c::text AS line FROM copied c) t;
+SET gpusort.mode = force;
 -- The fields of EXPLAIN; rows that a filter leaves out are counted as PostgreSQL counts them.
 CREATE FUNCTION window_nodes(query text) RETURNS SETOF jsonb LANGUAGE plpgsql AS $$
 DECLARE

@@ -270,6 +270,15 @@ explain_rtable_size(const List *rtable)
 	} while (0)
 #endif
 
+/* Copies of slots as minimal tuples may have room before them from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define copy_minimal_tuple_parameters TupleTableSlot *slot, Size extra
+#define copy_minimal_tuple_arguments slot, extra
+#else
+#define copy_minimal_tuple_parameters TupleTableSlot *slot
+#define copy_minimal_tuple_arguments slot
+#endif
+
 /* The attribute of functions that don't return became a prefix in 18. */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()

@@ -21,6 +21,7 @@
 #include "base/pg_compat.h"
 #include "exec/explain.h"
 #include "exec/node_rank.h"
+#include "exec/rank_slot.h"
 #include "exec/row_group.h"
 #include "plan/rank_plan.h"
 
@@ -41,6 +42,7 @@ typedef struct GpuRankState
 	RowGroup *peers; /* NULL: no function needs them */
 	ExprState *run_condition;
 	bool is_top;
+	bool computes; /* anything of a scan tuple? */
 	int64 row_number;
 	int64 rank;
 	int64 dense_rank;
@@ -57,6 +59,7 @@ create_rank_state(CustomScan *plan)
 
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &rank_exec_methods;
+	custom_scan_set_slot_ops(&state->css, rank_slot_ops());
 	return (Node *) state;
 }
 
@@ -107,6 +110,7 @@ begin_rank(CustomScanState *css, EState *estate, int eflags)
 	const CustomScan *plan = (const CustomScan *) css->ss.ps.plan;
 	TupleDesc rows;
 
+	custom_scan_apply_slot_ops(css, estate, rank_slot_ops());
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	rows = ExecGetResultType(outerPlanState(css));
 	begin_results(state, plan);
@@ -115,6 +119,8 @@ begin_rank(CustomScanState *css, EState *estate, int eflags)
 		state->peers = row_group_create(rank_plan_order(plan), rows, &css->ss.ps);
 	state->run_condition = ExecInitQual(plan->custom_exprs, &css->ss.ps);
 	state->is_top = rank_plan_is_top(plan);
+	state->computes =
+		state->run_condition != NULL || css->ss.ps.qual != NULL || css->ss.ps.ps_ProjInfo != NULL;
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -152,18 +158,15 @@ count_row(GpuRankState *state, TupleTableSlot *row)
 static void
 store_tuple(GpuRankState *state, TupleTableSlot *row)
 {
-	TupleTableSlot *slot = ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	int ncolumns = row->tts_tupleDescriptor->natts;
 
-	slot_getallattrs(row);
-	memcpy(slot->tts_values, row->tts_values, sizeof(Datum) * ncolumns);
-	memcpy(slot->tts_isnull, row->tts_isnull, sizeof(bool) * ncolumns);
+	rank_slot_store(slot, row);
 	for (int i = 0; i < state->nresults; i++)
 	{
 		slot->tts_values[ncolumns + i] = Int64GetDatum(*state->results[i]);
 		slot->tts_isnull[ncolumns + i] = state->stage == RANK_PASSING;
 	}
-	ExecStoreVirtualTuple(slot);
 }
 
 /*
@@ -183,6 +186,10 @@ is_wanted(GpuRankState *state, ExprContext *context)
 			state->stage = state->partition->columns.n > 0 ? RANK_SKIPPING : RANK_DONE;
 		return state->stage == RANK_PASSING;
 	}
+	if (state->css.ss.ps.qual == NULL)
+		return true;
+	/* PostgreSQL 15 made it before the slot was known to have its columns read */
+	slot_getallattrs(state->css.ss.ss_ScanTupleSlot);
 	if (ExecQual(state->css.ss.ps.qual, context))
 		return true;
 	InstrCountFiltered1(&state->css, 1);
@@ -207,11 +214,13 @@ exec_rank(CustomScanState *css)
 			state->stage = RANK_DONE;
 			break;
 		}
-		ResetExprContext(context);
 		count_row(state, row);
 		if (state->stage == RANK_SKIPPING)
 			continue;
 		store_tuple(state, row);
+		if (!state->computes)
+			return css->ss.ss_ScanTupleSlot;
+		ResetExprContext(context);
 		context->ecxt_scantuple = css->ss.ss_ScanTupleSlot;
 		if (is_wanted(state, context))
 			return projection != NULL ? ExecProject(projection) : css->ss.ss_ScanTupleSlot;

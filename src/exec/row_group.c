@@ -7,6 +7,9 @@
  * operators are asked only where bytes differ, as they do of 1.0 and 1.00, or of texts that a
  * nondeterministic collation calls equal.  That holds for PostgreSQL's own operators; others are always
  * asked.
+ *
+ * Columns that are the first ones of a row are not even read from it as long as rows begin with the same
+ * bytes: that there are NULLs, and which, stands there, too.
  */
 #include "postgres.h"
 
@@ -24,19 +27,67 @@ row_group_create(RankColumns columns, TupleDesc rows, PlanState *node)
 	RowGroup *group = palloc0(sizeof(RowGroup));
 
 	group->columns = columns;
+	group->images = palloc0(sizeof(GroupColumn) * Max(columns.n, 1));
 	group->trusts_images = true;
 	for (int i = 0; i < columns.n; i++)
 	{
+		int column = columns.attnos[i] - 1;
+		Form_pg_attribute attribute = TupleDescAttr(rows, column);
+
+		group->images[i] =
+			(GroupColumn){.index = column, .length = attribute->attlen, .byval = attribute->attbyval};
 		group->last_attno = Max(group->last_attno, columns.attnos[i]);
 		group->trusts_images &= get_opcode(columns.operators[i]) < FirstNormalObjectId;
-		group->keeps_memory |= !TupleDescAttr(rows, columns.attnos[i] - 1)->attbyval;
+		group->keeps_memory |= !attribute->attbyval;
 	}
+	group->leads = group->trusts_images && group->last_attno == columns.n;
+	group->keeps_memory |= group->leads;
 	group->equal =
 		execTuplesMatchPrepare(rows, columns.n, columns.attnos, columns.operators, columns.collations, node);
 	group->first = ExecInitExtraTupleSlot(node->state, rows, &TTSOpsVirtual);
 	group->memory = AllocSetContextCreate(CurrentMemoryContext, "gpusort row group", ALLOCSET_SMALL_SIZES);
 	return group;
 }
+
+/* Bytes of a value that is not null and not passed by value. */
+static inline Size
+image_size(Datum value, int16 length)
+{
+	return length == -1 ? VARSIZE_ANY(DatumGetPointer(value)) : datumGetSize(value, false, length);
+}
+
+/* ---------------------------------------------------------------- beginnings of rows */
+
+/* Where what is compared begins in a row: all but its length. */
+#define HEAD_OFFSET offsetof(MinimalTupleData, t_infomask2)
+
+/* Keeps what the row begins with, if its slot tells where the last of the columns ends. */
+static void
+keep_head(RowGroup *group, const TupleTableSlot *row)
+{
+	const MinimalTupleTableSlot *slot = (const MinimalTupleTableSlot *) row;
+
+	group->head_size = 0;
+	if (!group->leads || !TTS_IS_MINIMALTUPLE(row) || row->tts_nvalid != group->last_attno)
+		return;
+	group->head_size = slot->mintuple->t_hoff - MINIMAL_TUPLE_OFFSET + slot->off - HEAD_OFFSET;
+	group->head = palloc(group->head_size);
+	memcpy(group->head, (const char *) slot->mintuple + HEAD_OFFSET, group->head_size);
+}
+
+static inline bool
+heads_equal(const RowGroup *group, const TupleTableSlot *row)
+{
+	MinimalTuple tuple;
+
+	if (group->head_size == 0 || !TTS_IS_MINIMALTUPLE(row))
+		return false;
+	tuple = ((const MinimalTupleTableSlot *) row)->mintuple;
+	return tuple->t_len >= HEAD_OFFSET + group->head_size &&
+		   memcmp((const char *) tuple + HEAD_OFFSET, group->head, group->head_size) == 0;
+}
+
+/* ---------------------------------------------------------------- rows */
 
 void
 row_group_begin(RowGroup *group, TupleTableSlot *row)
@@ -54,15 +105,27 @@ row_group_begin(RowGroup *group, TupleTableSlot *row)
 	old = MemoryContextSwitchTo(group->memory);
 	for (int i = 0; i < group->columns.n; i++)
 	{
-		int column = group->columns.attnos[i] - 1;
-		Form_pg_attribute attribute = TupleDescAttr(first->tts_tupleDescriptor, column);
+		GroupColumn *column = &group->images[i];
+		int c = column->index;
 
-		first->tts_isnull[column] = row->tts_isnull[column];
-		if (!row->tts_isnull[column])
-			first->tts_values[column] =
-				datumCopy(row->tts_values[column], attribute->attbyval, attribute->attlen);
+		first->tts_isnull[c] = row->tts_isnull[c];
+		if (row->tts_isnull[c])
+			continue;
+		first->tts_values[c] = datumCopy(row->tts_values[c], column->byval, column->length);
+		if (!column->byval)
+			column->size = image_size(first->tts_values[c], column->length);
 	}
+	keep_head(group, row);
 	MemoryContextSwitchTo(old);
+}
+
+static inline bool
+same_image(const GroupColumn *column, Datum value, Datum first)
+{
+	if (value == first)
+		return true;
+	return !column->byval && image_size(value, column->length) == column->size &&
+		   memcmp(DatumGetPointer(value), DatumGetPointer(first), column->size) == 0;
 }
 
 /* Has the row the same bytes in all columns? */
@@ -73,17 +136,12 @@ images_equal(const RowGroup *group, const TupleTableSlot *row)
 
 	for (int i = 0; i < group->columns.n; i++)
 	{
-		int column = group->columns.attnos[i] - 1;
-		Form_pg_attribute attribute = TupleDescAttr(first->tts_tupleDescriptor, column);
+		const GroupColumn *column = &group->images[i];
+		int c = column->index;
 
-		if (row->tts_isnull[column] || first->tts_isnull[column])
-		{
-			if (row->tts_isnull[column] != first->tts_isnull[column])
-				return false;
-		}
-		else if (row->tts_values[column] != first->tts_values[column] &&
-				 (attribute->attbyval || !datumIsEqual(row->tts_values[column], first->tts_values[column],
-													   false, attribute->attlen)))
+		if (row->tts_isnull[c] != first->tts_isnull[c])
+			return false;
+		if (!row->tts_isnull[c] && !same_image(column, row->tts_values[c], first->tts_values[c]))
 			return false;
 	}
 	return true;
@@ -94,10 +152,12 @@ row_group_contains(RowGroup *group, TupleTableSlot *row, ExprContext *context)
 {
 	if (group->columns.n == 0)
 		return true;
+	if (heads_equal(group, row))
+		return true;
 	slot_getsomeattrs(row, group->last_attno);
 	if (group->trusts_images && images_equal(group, row))
 		return true;
 	context->ecxt_innertuple = group->first;
 	context->ecxt_outertuple = row;
-	return ExecQual(group->equal, context);
+	return ExecQualAndReset(group->equal, context);
 }

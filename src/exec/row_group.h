@@ -13,14 +13,26 @@
 
 #include "plan/rank_plan.h"
 
+typedef struct GroupColumn
+{
+	int index; /* from 0 */
+	int16 length;
+	bool byval;
+	Size size; /* of the first row's value, if it is neither null nor passed by value */
+} GroupColumn;
+
 typedef struct RowGroup
 {
 	RankColumns columns;
+	GroupColumn *images;   /* the same columns */
 	int last_attno;		   /* the highest of them; 0: there are none */
 	bool trusts_images;	   /* are values of the same bytes equal? */
+	bool leads;			   /* can the beginnings of rows be compared? */
 	bool keeps_memory;	   /* any of them by reference? */
 	ExprState *equal;	   /* of inner and outer slot, by the operators; NULL: no columns */
 	TupleTableSlot *first; /* a row that has these columns alone, copied */
+	char *head;			   /* its beginning, up to the last of them; */
+	Size head_size;		   /* 0: not known */
 	MemoryContext memory;  /* of those copies */
 } RowGroup;
 
@@ -31,8 +43,8 @@ extern RowGroup *row_group_create(RankColumns columns, TupleDesc rows, PlanState
 extern void row_group_begin(RowGroup *group, TupleTableSlot *row);
 
 /*
- * Is the row one of the group, which has a first one?  Uses the context's memory for a tuple, and its inner
- * and outer slots; the row is the outer one then.
+ * Is the row one of the group, which has a first one?  Uses the context's memory for a tuple, which is free
+ * then, and its inner and outer slots; the row is the outer one.
  */
 extern bool row_group_contains(RowGroup *group, TupleTableSlot *row, ExprContext *context);
 
