@@ -13,12 +13,14 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
 #include "executor/executor.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
+#include "base/pg_compat.h"
 #include "exec/row_group.h"
 
 RowGroup *
