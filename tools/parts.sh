@@ -206,7 +206,7 @@ run_tap_test() {
 		return
 	fi
 	# Without the record of what went to and from background sessions.
-	grep -E '^(ok|not ok|#   |[^#]*(ERROR|FATAL|died|at .* line))' "$log" || cat "$log"
+	grep -E '^(ok|not ok|#|[^#]*(ERROR|FATAL|died|at .* line))' "$log" | grep -v 'background_psql: ' || cat "$log"
 	if [ -n "$timed_out" ]; then
 		stop_tap_servers
 		report_timeout "$name"

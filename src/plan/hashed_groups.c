@@ -24,8 +24,11 @@
 #include "plan/hashed_groups.h"
 #include "plan/predict.h"
 
-/* How many groups there will be is a guess: sorting must take at most this part of the time of hashing. */
-#define HASH_SHARE 0.9
+/*
+ * How many groups there will be is a guess, and so is what hashing takes where the table is in a cache:
+ * sorting must take at most this part of the time of hashing.
+ */
+#define HASH_SHARE 0.75
 
 /* A path costs at least this part of what hashing costs above its input, besides the input. */
 #define LEAST_SHARE 0.01
