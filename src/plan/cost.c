@@ -192,7 +192,7 @@ share_allowed(const CostYardstick *yardstick)
 	if (yardstick->rival.input == NULL)
 		return INDEX_SCAN_SHARE;
 	if (yardstick->shape.wanted >= 0)
-		return yardstick->shape.order == ORDER_REVERSED ? BOUNDED_REVERSED_SHARE : BOUNDED_SHARE;
+		return BOUNDED_SHARE;
 	return yardstick->rival_shape.groups > 0 ? 1 : SORT_SHARE;
 }
 

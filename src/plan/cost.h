@@ -18,12 +18,6 @@
  */
 #define BOUNDED_SHARE 0.97
 
-/*
- * And at most this part where the rows come in the reverse order: each is the best so far, is copied and soon
- * dropped, and how long that takes is known the least.
- */
-#define BOUNDED_REVERSED_SHARE 0.8
-
 /* Milliseconds that a path is expected to take, with its input. */
 typedef struct PathTime
 {

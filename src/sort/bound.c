@@ -15,7 +15,10 @@
 
 #include "sort/bound.h"
 
-/* Keys are added up when so many have been kept, or one in so many of the rows wanted, if that is less. */
+/*
+ * Keys are added up when so many have been kept, or one in so many of the rows wanted, if that is less; after
+ * twice as many each time that no row was dropped meanwhile, as in rows that come in reverse order.
+ */
 #define FLUSH_INTERVAL_MIN 32
 #define FLUSH_INTERVAL_MAX 1024
 #define FLUSH_SHARE 16
@@ -89,6 +92,9 @@ find_bucket(const BoundFilter *filter, const BoundKey *key)
 	int length = filter->nsplitters;
 	uint64 word = key->words[0];
 
+	/* what comes in reverse order is below all of them */
+	if (length > 0 && word < *first)
+		return 0;
 	while (length > 1)
 	{
 		int half = length / 2;
@@ -127,6 +133,12 @@ bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool with_ties)
 	SpinLockInit(&bound->mutex);
 }
 
+static uint64
+shortest_flush_interval(const SortBound *bound)
+{
+	return Max(FLUSH_INTERVAL_MIN, Min(FLUSH_INTERVAL_MAX, bound->rows / FLUSH_SHARE));
+}
+
 BoundFilter *
 bound_filter_create(SortBound *bound, bool counts_rows)
 {
@@ -134,7 +146,7 @@ bound_filter_create(SortBound *bound, bool counts_rows)
 
 	filter->bound = bound;
 	filter->counts_rows = counts_rows;
-	filter->flush_interval = Max(FLUSH_INTERVAL_MIN, Min(FLUSH_INTERVAL_MAX, bound->rows / FLUSH_SHARE));
+	filter->flush_interval = shortest_flush_interval(bound);
 	filter->flush_at = BOUND_SAMPLES;
 	filter->refine_at = FRESH_SAMPLES_MIN;
 	if (counts_rows)
@@ -469,10 +481,14 @@ refine_splitters(BoundFilter *filter)
 void
 bound_filter_flush(BoundFilter *filter)
 {
-	add_dropped(filter->bound, filter->dropped - filter->dropped_added);
+	uint64 dropped = filter->dropped - filter->dropped_added;
+
+	add_dropped(filter->bound, dropped);
 	filter->dropped_added = filter->dropped;
 	if (!filter->counts_rows)
 		return;
+	filter->flush_interval = dropped > 0 ? shortest_flush_interval(filter->bound)
+										 : Min(filter->flush_interval * 2, FLUSH_INTERVAL_MAX);
 	filter->flush_at = filter->noted + filter->flush_interval;
 	add_all_counts(filter);
 	if (filter->nsplitters < BOUND_SPLITTERS / 2 && filter->fresh >= filter->refine_at)
