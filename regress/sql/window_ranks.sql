@@ -203,6 +203,14 @@ SELECT check_ranks('SELECT id, rank() OVER (PARTITION BY few ORDER BY left(t, 1)
 SET gpusort.mode = auto;
 SELECT nodes(query, '(GpuRank)') AS taken, nodes(query, 'WindowAgg') AS windows
 FROM unnest(ARRAY['SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r WHERE id < 100']) AS query;
+-- Such as sorts of one column, which return values and no tuples.
+SET gpusort.min_rows = 0;
+CREATE TABLE ones AS SELECT (noise(i) & 15)::int AS k, left(md5((i % 7)::text), 3) COLLATE "C" AS t FROM generate_series(1, 60) AS i;
+ANALYZE ones;
+SELECT key, nodes(query, '(GpuRank)') AS ranks, nodes(query, '(GpuSort)') AS sorts, compare_rows(rows_of(by_hand), rows_of(query)) AS compared
+FROM unnest('{k,t}'::text[]) AS key, format('SELECT %1$s, rank() OVER (ORDER BY %1$s) FROM ones', key) AS query,
+	format('SELECT %1$s, (SELECT 1 + count(*) FROM ones o WHERE o.%1$s < ones.%1$s) FROM ones', key) AS by_hand;
+RESET gpusort.min_rows;
 SET gpusort.mode = force;
 -- The functions' and the operators' permissions are asked.
 CREATE ROLE regress_gpusort_ranker;

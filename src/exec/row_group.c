@@ -63,18 +63,29 @@ image_size(Datum value, int16 length)
 /* Where what is compared begins in a row: all but its length. */
 #define HEAD_OFFSET offsetof(MinimalTupleData, t_infomask2)
 
+/*
+ * The tuple of a row's slot.  NULL: it has none, be it another kind of slot, or one with values alone, such
+ * as a Sort of single values returns.
+ */
+static inline MinimalTuple
+tuple_of(const TupleTableSlot *row)
+{
+	return TTS_IS_MINIMALTUPLE(row) ? ((const MinimalTupleTableSlot *) row)->mintuple : NULL;
+}
+
 /* Keeps what the row begins with, if its slot tells where the last of the columns ends. */
 static void
 keep_head(RowGroup *group, const TupleTableSlot *row)
 {
-	const MinimalTupleTableSlot *slot = (const MinimalTupleTableSlot *) row;
+	MinimalTuple tuple = tuple_of(row);
 
 	group->head_size = 0;
-	if (!group->leads || !TTS_IS_MINIMALTUPLE(row) || row->tts_nvalid != group->last_attno)
+	if (!group->leads || tuple == NULL || row->tts_nvalid != group->last_attno)
 		return;
-	group->head_size = slot->mintuple->t_hoff - MINIMAL_TUPLE_OFFSET + slot->off - HEAD_OFFSET;
+	group->head_size =
+		tuple->t_hoff - MINIMAL_TUPLE_OFFSET + ((const MinimalTupleTableSlot *) row)->off - HEAD_OFFSET;
 	group->head = palloc(group->head_size);
-	memcpy(group->head, (const char *) slot->mintuple + HEAD_OFFSET, group->head_size);
+	memcpy(group->head, (const char *) tuple + HEAD_OFFSET, group->head_size);
 }
 
 static inline bool
@@ -82,10 +93,10 @@ heads_equal(const RowGroup *group, const TupleTableSlot *row)
 {
 	MinimalTuple tuple;
 
-	if (group->head_size == 0 || !TTS_IS_MINIMALTUPLE(row))
+	if (group->head_size == 0)
 		return false;
-	tuple = ((const MinimalTupleTableSlot *) row)->mintuple;
-	return tuple->t_len >= HEAD_OFFSET + group->head_size &&
+	tuple = tuple_of(row);
+	return tuple != NULL && tuple->t_len >= HEAD_OFFSET + group->head_size &&
 		   memcmp((const char *) tuple + HEAD_OFFSET, group->head, group->head_size) == 0;
 }
 
