@@ -159,7 +159,7 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.on_gpu = on_gpu;
-	candidate.shape.device_memory = gpu_service_device_memory();
+	candidate.shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
 		return;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : input);
