@@ -95,7 +95,8 @@ check_device_memory(char **newval, void **extra, GucSource source)
 
 	if (parse_device_memory(*newval, &percent, &megabytes, &hint))
 		return true;
-	GUC_check_errdetail("Memory of a device is a percentage from 1%% to 100%%, or a size such as 20GB.");
+	GUC_check_errdetail(
+		"The memory of each device is a percentage from 1%% to 100%%, or a size such as 20GB.");
 	if (hint != NULL)
 		GUC_check_errhint("%s", _(hint));
 	return false;
