@@ -25,8 +25,11 @@ SUPPORTED_IN_WORDS="PostgreSQL ${SUPPORTED_VERSIONS##* } to ${SUPPORTED_VERSIONS
 
 say() { printf '%s\n' "$*"; }
 step() { printf '== %s\n' "$*"; }
+
+# Ends with what is wrong and, where somebody can do something about it, what to do next.
 die() {
-	printf '%s: %s\n' "${0##*/}" "$*" >&2
+	printf '%s: %s\n' "${0##*/}" "$1" >&2
+	[ $# = 1 ] || printf 'next: %s\n' "$2" >&2
 	exit 1
 }
 
@@ -62,7 +65,7 @@ as_root() {
 	elif command -v sudo >/dev/null; then
 		sudo "$@"
 	else
-		die "needs root for: $* (run as root, or install sudo)"
+		die "needs root for: $*" "run it as root (su -), or have root install sudo and give $(id -un) leave to use it"
 	fi
 }
 
@@ -102,7 +105,8 @@ pg_config_is_complete() {
 find_pg_config() {
 	local version candidate
 	if [ -n "${PG_CONFIG:-}" ]; then
-		pg_config_is_complete "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG names no $SUPPORTED_IN_WORDS with server and headers"
+		pg_config_is_complete "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG names no $SUPPORTED_IN_WORDS with server and headers" \
+			"install its headers (Debian: postgresql-server-dev-NN), or unset PG_CONFIG to have one looked for"
 		echo "$PG_CONFIG"
 		return
 	fi
@@ -130,7 +134,7 @@ nvcc_is_recent() {
 find_nvcc() {
 	local candidate
 	if [ -n "${NVCC:-}" ]; then
-		nvcc_is_recent "$NVCC" || die "NVCC=$NVCC is no nvcc of CUDA 12 or later"
+		nvcc_is_recent "$NVCC" || die "NVCC=$NVCC is no nvcc of CUDA 12 or later" "unset NVCC to have one looked for in the PATH and in /usr/local/cuda"
 		echo "$NVCC"
 		return
 	fi
@@ -183,7 +187,7 @@ leave() {
 require_disk_space() {
 	local free
 	free=$(df -Pm "$WORK" | awk 'NR == 2 { print $4 }')
-	[ "$free" -ge "$1" ] || die "needs $1 MB free in $(dirname "$WORK"), has $free (GPUSORT_TMPDIR names another folder)"
+	[ "$free" -ge "$1" ] || die "needs $1 MB free in $(dirname "$WORK"), has $free" "name another folder by GPUSORT_TMPDIR, or fewer rows where there is an option for them"
 }
 
 # ---- the private installation ----
@@ -216,20 +220,20 @@ build_gpusortd() {
 	nvcc=$(find_nvcc) || return 0
 	step "building gpusortd"
 	as_user make -C "$WORK/source" -j"$(nproc)" NVCC="$nvcc" CUDA_ARCHS="$(card_architecture || echo 90)" "$@" gpusortd \
-		>"$log" 2>&1 || { cat "$log" >&2 && die "gpusortd could not be built"; }
+		>"$log" 2>&1 || { cat "$log" >&2 && die "gpusortd could not be built" "see above; it needs nvcc of CUDA 12 or later (tools/setup cuda); without nvcc in the PATH all else goes on"; }
 }
 
 # Builds gpusort (arguments go to make) and installs it with a copy of PostgreSQL below $WORK/pg; gpusortd
 # too, if $with_gpusortd is set.  Sets BINDIR, the copy's programs.
 build_private_installation() {
 	local pg_config folder make_log=$WORK/build.log
-	pg_config=$(find_pg_config) || die "no PostgreSQL to build against; run 'make setup'"
+	pg_config=$(find_pg_config) || die "no PostgreSQL to build against" "run 'make setup'"
 	copy_sources
 	if [ -n "${with_gpusortd:-}" ]; then build_gpusortd "$@"; else as_user rm -f "$WORK/source/cuda/daemon/gpusortd"; fi
 	# Without the bitcode for JIT inlining: nothing here needs it.
 	if ! as_user make -C "$WORK/source" -j"$(nproc)" PG_CONFIG="$pg_config" with_llvm=no "$@" >"$make_log" 2>&1; then
 		cat "$make_log" >&2
-		die "the build failed"
+		die "the build failed" "see above; 'make setup' installs what a build needs"
 	fi
 	for folder in "$("$pg_config" --bindir)" "$("$pg_config" --pkglibdir)" "$("$pg_config" --sharedir)"; do
 		as_user mkdir -p "$WORK/pg$folder"
@@ -237,7 +241,7 @@ build_private_installation() {
 			as_user tar -C "$WORK/pg$folder" --no-same-owner -xf -
 	done
 	as_user make -C "$WORK/source" PG_CONFIG="$pg_config" with_llvm=no DESTDIR="$WORK/pg" "$@" install >>"$make_log" 2>&1 ||
-		{ cat "$make_log" >&2 && die "make install failed"; }
+		{ cat "$make_log" >&2 && die "make install failed" "see above; GPUSORT_KEEP=1 keeps $WORK"; }
 	BINDIR=$WORK/pg$("$pg_config" --bindir)
 	PGXS_DIR=$(dirname "$(dirname "$("$pg_config" --pgxs)")")/..
 }
@@ -262,7 +266,7 @@ make_test_locales() {
 # is $server_program if that is set.
 start_cluster() {
 	as_user "$BINDIR/initdb" -D "$WORK/data" -U postgres --auth=trust --no-sync \
-		--encoding=UTF8 --locale=C.UTF-8 >"$WORK/initdb.log" 2>&1 || { cat "$WORK/initdb.log" >&2 && die "initdb failed"; }
+		--encoding=UTF8 --locale=C.UTF-8 >"$WORK/initdb.log" 2>&1 || { cat "$WORK/initdb.log" >&2 && die "initdb failed" "see above; GPUSORT_KEEP=1 keeps $WORK"; }
 	cat - "$@" <<-EOT | as_user tee -a "$WORK/data/postgresql.conf" >/dev/null
 		listen_addresses = ''
 		unix_socket_directories = '$WORK'
@@ -274,7 +278,7 @@ start_cluster() {
 	EOT
 	as_user "$BINDIR/pg_ctl" -D "$WORK/data" ${server_program:+-p "$server_program"} -l "$WORK/server.log" -w -t 180 start >/dev/null || {
 		cat "$WORK/server.log" >&2
-		die "the server did not start"
+		die "the server did not start" "see its log above; GPUSORT_KEEP=1 keeps $WORK"
 	}
 	export PGHOST=$WORK PGPORT=5432 PGUSER=postgres PGDATABASE=postgres
 	PATH=$BINDIR:$PATH
@@ -292,7 +296,7 @@ use_running_server() {
 	for variable in "${!callers[@]}"; do
 		[ -z "${callers[$variable]}" ] || export "$variable=${callers[$variable]}"
 	done
-	sql -c 'SHOW gpusort.mode' >/dev/null || die "the server must run, with gpusort in shared_preload_libraries"
+	sql -c 'SHOW gpusort.mode' >/dev/null || die "the server must run, with gpusort in shared_preload_libraries" "name it by PGHOST, PGPORT, PGUSER and PGDATABASE"
 }
 
 # Ends the sessions of the cluster at once, whatever they are doing.

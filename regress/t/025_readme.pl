@@ -261,6 +261,25 @@ foreach my $entry (commands($readme))
 }
 is(join(', ', grep { !$seen{$_} } sort keys %rules), '', 'every rule is for a command of README.md');
 
+# ---- where the set-up can't go on ----
+
+# It says what is wrong, and what to do next.
+foreach my $case (
+	[ 'a PG_CONFIG that names nothing', 'PG_CONFIG=/nowhere/pg_config tools/setup build', qr/names no PostgreSQL.*\nnext: install its headers/ ],
+	[ 'an NVCC that is none', 'NVCC=/bin/false tools/setup cuda', qr/is no nvcc.*\nnext: unset NVCC/ ],
+	[ 'a purpose that there is not', 'tools/setup nothing', qr/unknown purpose 'nothing'\nnext: give one or more of: .*\bcuda\b/ ],
+	[ 'the demo of no number', 'tools/demo --rows many', qr/no number.*\nnext: tools\/demo \[--rows N\]/ ],
+	[ 'the demo without a number', 'tools/demo --repeat', qr/no number.*\nnext: tools\/demo \[--rows N\]/ ],
+	[ 'the demo of something else', 'tools/demo --fast', qr/unknown argument '--fast'\nnext: / ],
+	[ 'make without a PostgreSQL', 'make PG_CONFIG=/nowhere/pg_config', qr/No PostgreSQL to build against.*run 'make setup'/s ],
+	[ 'gpusortd without nvcc', 'make PATH=/usr/bin:/bin NVCC= gpusortd', qr/No nvcc .*install CUDA 12 or 13, or set NVCC/ ],
+	[ 'a test group that there is not', 'tools/test --nothing', qr/see --help/ ])
+{
+	my ($what, $command, $says) = @$case;
+	my ($status, $output) = shell('sh', '-c', $command);
+	ok($status != 0 && $output =~ $says, "$what: the next step") or diag($output);
+}
+
 # Links within the repository lead somewhere.
 foreach my $link ($readme =~ /\]\(([^)#:]+)(?:#[^)]*)?\)/g)
 {
