@@ -82,7 +82,8 @@ check_limits(GpusortdClient *client, const Daemon &daemon, const JobRows &rows, 
 	uint64_t row = 0;
 	bool ok = true;
 
-	ok = gpusortd_begin(client, &begin);
+	ok = gpusortd_begin(client, &begin) && feed_chunk(client, rows, &row, rows.job.rows, 10) &&
+		 gpusortd_perform(client) && gpusortd_begin(client, &begin);
 	for (int i = 0; ok && i < 1000 && feed_chunk(client, rows, &row, rows.job.rows, UINT64_MAX); i++)
 		row = 0;
 	check(ok && client->code == GPUSORTD_MEMORY_FULL && promised_bytes(daemon) <= begin.most_bytes,
