@@ -23,7 +23,7 @@ COMMENT ON FUNCTION gpusort_version() IS
 -- what is missing is made; the rest stays as it is, with the rights that somebody has granted since.
 DO $$
 BEGIN
-	IF NOT EXISTS (SELECT FROM pg_proc WHERE oid = to_regprocedure('gpusort_check(text)') AND 'how' = ANY (proargnames)) THEN
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure('gpusort_check(text)') AND 'how' OPERATOR(pg_catalog.=) ANY (proargnames)) THEN
 		DROP FUNCTION gpusort_check(text);
 		CREATE FUNCTION gpusort_check(query text, OUT sort_key text, OUT taken boolean, OUT reason text,
 			OUT expected_ms double precision, OUT postgresql_ms double precision, OUT how text)
@@ -32,7 +32,7 @@ BEGIN
 		LANGUAGE C STRICT VOLATILE;
 	END IF;
 
-	IF to_regprocedure('gpusort_devices()') IS NULL THEN
+	IF pg_catalog.to_regprocedure('gpusort_devices()') IS NULL THEN
 		CREATE FUNCTION gpusort_devices(OUT device text, OUT name text, OUT memory bigint, OUT max_memory bigint,
 			OUT free_memory bigint, OUT jobs integer, OUT state text, OUT reason text)
 		RETURNS SETOF record
@@ -40,7 +40,7 @@ BEGIN
 		LANGUAGE C STRICT VOLATILE;
 	END IF;
 
-	IF NOT EXISTS (SELECT FROM pg_proc WHERE oid = to_regprocedure('gpusort_stat_get()') AND 'corrections' = ANY (proargnames)) THEN
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure('gpusort_stat_get()') AND 'corrections' OPERATOR(pg_catalog.=) ANY (proargnames)) THEN
 		DROP VIEW IF EXISTS pg_stat_gpusort;
 		DROP FUNCTION IF EXISTS gpusort_stat_get();
 		CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT index_builds bigint, OUT rows bigint, OUT bytes bigint,
@@ -53,14 +53,14 @@ BEGIN
 		GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
 	END IF;
 
-	IF to_regprocedure('gpusort_stat_reset()') IS NULL THEN
+	IF pg_catalog.to_regprocedure('gpusort_stat_reset()') IS NULL THEN
 		CREATE FUNCTION gpusort_stat_reset() RETURNS void
 		AS 'MODULE_PATHNAME'
 		LANGUAGE C STRICT VOLATILE;
 		REVOKE ALL ON FUNCTION gpusort_stat_reset() FROM PUBLIC;
 	END IF;
 
-	IF to_regprocedure('gpusort_stat_get_progress()') IS NULL THEN
+	IF pg_catalog.to_regprocedure('gpusort_stat_get_progress()') IS NULL THEN
 		CREATE FUNCTION gpusort_stat_get_progress(OUT pid integer, OUT datid oid, OUT device text, OUT phase text, OUT rows_in bigint,
 			OUT rows_expected bigint, OUT rows_out bigint, OUT bytes_in bigint, OUT processes integer, OUT started_at timestamptz)
 		RETURNS SETOF record
@@ -68,7 +68,7 @@ BEGIN
 		LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
 		CREATE VIEW pg_stat_progress_gpusort AS
 		SELECT s.pid, s.datid, d.datname, s.device, s.phase, s.rows_in, s.rows_expected, s.rows_out, s.bytes_in, s.processes, s.started_at
-		FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_database AS d ON d.oid = s.datid;
+		FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) s.datid;
 		GRANT SELECT ON pg_stat_progress_gpusort TO PUBLIC;
 	END IF;
 END $$;

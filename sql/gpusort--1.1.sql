@@ -65,7 +65,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
 
 CREATE VIEW pg_stat_progress_gpusort AS
 SELECT s.pid, s.datid, d.datname, s.device, s.phase, s.rows_in, s.rows_expected, s.rows_out, s.bytes_in, s.processes, s.started_at
-FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_database AS d ON d.oid = s.datid;
+FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) s.datid;
 GRANT SELECT ON pg_stat_progress_gpusort TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_progress_gpusort IS 'one row a process that is sorting: how far it is';
