@@ -96,7 +96,21 @@ gpu_launcher_register(void)
 
 /* ---------------------------------------------------------------- starting gpusortd */
 
-/* The program's path, in the current memory context. */
+/* Where its package puts it, and how to get it; a build without GPUSORTD_PATH knows of no package. */
+#ifdef GPUSORTD_PATH
+static const char packaged_path[] = GPUSORTD_PATH;
+static const char install_hint[] =
+	"Install the package gpusortd and reload, or set gpusort.devices to \"none\".";
+#else
+static const char packaged_path[] = "";
+static const char install_hint[] =
+	"Build it with \"make gpusortd\", which needs nvcc, and install it, or set gpusort.devices to \"none\".";
+#endif
+
+/*
+ * The program's path, in the current memory context: the setting's; beside the server's programs, where
+ * `make install` puts it; else its package's.
+ */
 static char *
 gpusortd_path(void)
 {
@@ -107,6 +121,8 @@ gpusortd_path(void)
 	strlcpy(path, my_exec_path, sizeof(path));
 	get_parent_directory(path);
 	join_path_components(path, path, "gpusortd");
+	if (packaged_path[0] != '\0' && access(path, X_OK) != 0)
+		return pstrdup(packaged_path);
 	return pstrdup(path);
 }
 
@@ -209,9 +225,7 @@ start_gpusortd(void)
 	}
 	if (access(argv[0], X_OK) != 0)
 	{
-		give_up(
-			psprintf("there is no program \"%s\"", argv[0]),
-			"Build it with \"make gpusortd\", which needs nvcc, and install it, or set gpusort.devices to \"none\".");
+		give_up(psprintf("there is no program \"%s\"", argv[0]), install_hint);
 		return;
 	}
 	served = false;
