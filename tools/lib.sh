@@ -199,7 +199,7 @@ require_disk_space() {
 copy_sources() {
 	as_user mkdir -p "$WORK/source"
 	tar -C "$REPOSITORY" --exclude='./.*' --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.a' \
-		--exclude=./results --exclude=./tmp_check --exclude=./log --exclude=./bench/results \
+		--exclude=./results --exclude=./dist --exclude=./tmp_check --exclude=./log --exclude=./bench/results \
 		--exclude='./cuda/build*' --exclude=./cuda/check/gpucheck --exclude=./bench/gpu/gpubench -cf - . |
 		as_user tar -C "$WORK/source" --no-same-owner --no-same-permissions -xf -
 }
