@@ -69,3 +69,14 @@ FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_catalog.pg_database AS d ON d
 GRANT SELECT ON pg_stat_progress_gpusort TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_progress_gpusort IS 'one row a process that is sorting: how far it is';
+
+CREATE FUNCTION gpusort_stat_get_queue(OUT device text, OUT waits bigint, OUT given_up bigint, OUT wait_time double precision)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
+
+CREATE VIEW pg_stat_gpusort_queue AS SELECT * FROM gpusort_stat_get_queue();
+GRANT SELECT ON pg_stat_gpusort_queue TO PUBLIC;
+
+COMMENT ON VIEW pg_stat_gpusort_queue IS
+'one row a device that sorts wait for: how often, how long, how often in vain';

@@ -70,6 +70,7 @@ like($node->safe_psql('postgres', "SET gpusort.backend = cuda; EXPLAIN (ANALYZE,
 $node->safe_psql('postgres', 'SELECT gpusort_stat_reset()');
 is(counters('sorts, rows, bytes, device_time, spills, temp_bytes, fallbacks, fallback_reasons', 'cpu'), '0 0 0 0 0 0 0 {}', 'reset');
 is(counters('sorts, fallbacks, fallback_reasons', 'cuda'), '0 0 {}', 'of all devices');
+is($node->safe_psql('postgres', 'SELECT * FROM pg_stat_gpusort_queue'), 'cuda|0|0|0', 'and of the queue');
 is($node->safe_psql('postgres', "SELECT min(stats_reset) = max(stats_reset) AND min(stats_reset) > '$since' FROM pg_stat_gpusort"), 't', 'at the time of the reset');
 my @sessions = map { $node->background_psql('postgres') } 1 .. 4;
 $_->query_until(qr/started/, "\\echo started\n" . "SELECT count(*) FROM (SELECT * FROM generate_series(1, 10) AS g ORDER BY -g OFFSET 0) s;\n" x 100) foreach @sessions;

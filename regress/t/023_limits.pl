@@ -159,6 +159,7 @@ SKIP:
 	$node->safe_psql('postgres', 'CREATE ROLE patient LOGIN; ALTER ROLE patient SET gpusort.max_queue_timeout = 100');
 	like(executed('patient', 'SET gpusort.queue_timeout = -1;', 'SELECT i FROM many() AS i ORDER BY hashint8(i)'),
 		qr/Device: cpu.*Fallback: cuda: other sorts have the device's memory/s, 'but of a role with a limit no longer than that');
+	is($node->safe_psql('postgres', 'SELECT given_up, wait_time BETWEEN 100 * given_up AND 100000 FROM pg_stat_gpusort_queue'), '1|t', 'which counts as a wait in vain');
 	foreach my $session (@busy, @waiting)
 	{
 		$node->safe_psql('postgres', "SELECT pg_terminate_backend($session->{pid})");

@@ -184,6 +184,7 @@ my %rules = (
 	'make coverage' => $minutes,
 	'make bench' => $minutes,
 	'make bench-gpu' => $minutes,
+	(map { ("make $_" => would_run(qr{tools/package $_\b})) } qw(deb rpm image)),
 	'make gpusortd' => $cuda,
 	'make cuda' => $cuda,
 	'make gpucheck' => $cuda,

@@ -24,6 +24,7 @@
 #include "monitor/counters.h"
 
 PG_FUNCTION_INFO_V1(gpusort_stat_get);
+PG_FUNCTION_INFO_V1(gpusort_stat_get_queue);
 PG_FUNCTION_INFO_V1(gpusort_stat_reset);
 
 typedef struct DeviceCounters
@@ -38,6 +39,9 @@ typedef struct DeviceCounters
 	uint64 temp_bytes;
 	uint64 corrections;
 	uint64 fallbacks[SORT_FAILURE_REASONS];
+	uint64 waits; /* in its queue */
+	uint64 waits_given_up;
+	double wait_ms;
 } DeviceCounters;
 
 static const char *const device_names[] = {"cpu", "cuda"};
@@ -162,6 +166,18 @@ stats_count_fallback(const char *device, SortFailureReason reason)
 }
 
 void
+stats_count_wait(const char *device, double milliseconds, bool admitted)
+{
+	DeviceCounters *counters = counters_of(device);
+
+	SpinLockAcquire(&memory->mutex);
+	counters->waits++;
+	counters->waits_given_up += admitted ? 0 : 1;
+	counters->wait_ms += milliseconds;
+	SpinLockRelease(&memory->mutex);
+}
+
+void
 stats_count_declined(DeclinedReason reason)
 {
 	SpinLockAcquire(&memory->mutex);
@@ -281,6 +297,22 @@ gpusort_stat_get(PG_FUNCTION_ARGS)
 	for (int i = 0; i < NDEVICES; i++)
 		put_device(result, device_names[i], &counters.devices[i], counters.reset_at);
 	put_postgresql(result, &counters);
+	return (Datum) 0;
+}
+
+/* One row a device that has a queue, which is the last one alone. */
+Datum
+gpusort_stat_get_queue(PG_FUNCTION_ARGS)
+{
+	static const Oid types[] = {TEXTOID, INT8OID, INT8OID, FLOAT8OID};
+	ReturnSetInfo *result = result_rows_begin(fcinfo, types, lengthof(types));
+	Counters counters = read_counters();
+	const DeviceCounters *device = &counters.devices[NDEVICES - 1];
+	Datum values[] = {CStringGetTextDatum(device_names[NDEVICES - 1]), Int64GetDatum(device->waits),
+					  Int64GetDatum(device->waits_given_up), Float8GetDatum(device->wait_ms)};
+	bool nulls[lengthof(types)] = {false};
+
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	return (Datum) 0;
 }
 

@@ -26,6 +26,9 @@ extern void stats_count_index_build(const char *device);
 /* Counts a sort that the device could not complete. */
 extern void stats_count_fallback(const char *device, SortFailureReason reason);
 
+/* Counts a wait in a device's queue, of so many milliseconds, that ended with a place there, or in vain. */
+extern void stats_count_wait(const char *device, double milliseconds, bool admitted);
+
 /* Counts a sort of a plan, or a build of an index, that is left to PostgreSQL. */
 extern void stats_count_declined(DeclinedReason reason);
 

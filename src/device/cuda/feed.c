@@ -14,6 +14,7 @@
 #include "base/guc.h"
 #include "base/stopwatch.h"
 #include "device/cuda/sorter.h"
+#include "monitor/counters.h"
 
 /* Even a service that has memory takes some milliseconds to answer. */
 #define QUEUE_TIMEOUT_MIN_MS 100
@@ -84,13 +85,16 @@ static bool
 wait_in_queue(CudaSorter *sorter)
 {
 	Stopwatch watch = stopwatch_start();
+	double waited;
 	bool admitted;
 
 	if (!sorter->client.queued)
 		return true;
 	set_patience(sorter, GPUSORT_WAIT_QUEUE, queue_patience(sorter));
 	admitted = gpusortd_wait_in_queue(&sorter->client);
-	sorter->stats.queue_ms += stopwatch_ms(watch);
+	waited = stopwatch_ms(watch);
+	sorter->stats.queue_ms += waited;
+	stats_count_wait(sort_device_cuda.name, waited, admitted);
 	return admitted || fail_to_begin(sorter, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
 }
 
