@@ -6,7 +6,9 @@
 
 MODULE_big = gpusort
 EXTENSION = gpusort
-DATA = sql/gpusort--1.0.sql
+# The one place that says the version is gpusort.control.
+EXTENSION_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" gpusort.control)
+DATA = sql/gpusort--$(EXTENSION_VERSION).sql $(sort $(wildcard sql/gpusort--*--*.sql))
 # The client of gpusortd is a part of the extension; cuda.mk compiles it once more for gpusortd's tests.
 CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client/*.c)))
 # src/ has rooms; their READMEs say which may include which.
@@ -20,11 +22,12 @@ SHLIB_LINK = -Wl,-Bsymbolic-functions
 # With COVERAGE=1 the code counts the executions of its lines, for tools/coverage; with SANITIZE=1 gcc's
 # sanitizers check it, for tools/test --under asan.  Warnings are errors with WERROR=1.  PostgreSQL hands the
 # flags of the gcc it was built with to any compiler; clang would warn about those it doesn't know, and about
-# gcc's attributes in PostgreSQL's headers.
+# gcc's attributes in PostgreSQL's headers.  Those of PostgreSQL 15 are no C23, which gcc 15 takes them for
+# unless it is told.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT)) \
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"' $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT)) \
 	$(if $(GPUSORTD_PATH),-DGPUSORTD_PATH='"$(GPUSORTD_PATH)"')
-PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+PG_CFLAGS = -std=gnu17 -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage) \
 	$(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all)
 
@@ -54,7 +57,7 @@ include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
 $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
+$(OBJS): $(SOURCE_HEADERS) gpusort.control $(wildcard cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
 
 # The compiler's warnings, without its code: for tools/lint.
 syntax: $(OBJS:.o=.syntax)

@@ -53,6 +53,9 @@ scripts_of() {
 	done
 }
 
+# The version, as gpusort.control has it.
+extension_version() { sed -n "s/^default_version = '\(.*\)'/\1/p" "$REPOSITORY/gpusort.control"; }
+
 # ---- users ----
 
 # Runs a command as root.
