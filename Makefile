@@ -6,7 +6,9 @@
 
 MODULE_big = gpusort
 EXTENSION = gpusort
-DATA = sql/gpusort--1.0.sql
+# The one place that says the version is gpusort.control.
+EXTENSION_VERSION := $(shell sed -n "s/^default_version = '\(.*\)'/\1/p" gpusort.control)
+DATA = sql/gpusort--$(EXTENSION_VERSION).sql $(sort $(wildcard sql/gpusort--*--*.sql))
 # The client of gpusortd is a part of the extension; cuda.mk compiles it once more for gpusortd's tests.
 CLIENT_OBJS = $(patsubst %.c,%.o,$(sort $(wildcard cuda/daemon/client/*.c)))
 # src/ has rooms; their READMEs say which may include which.
@@ -20,10 +22,12 @@ SHLIB_LINK = -Wl,-Bsymbolic-functions
 # With COVERAGE=1 the code counts the executions of its lines, for tools/coverage; with SANITIZE=1 gcc's
 # sanitizers check it, for tools/test --under asan.  Warnings are errors with WERROR=1.  PostgreSQL hands the
 # flags of the gcc it was built with to any compiler; clang would warn about those it doesn't know, and about
-# gcc's attributes in PostgreSQL's headers.
+# gcc's attributes in PostgreSQL's headers.  Those of PostgreSQL 15 are no C23, which gcc 15 takes them for
+# unless it is told.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT))
-PG_CFLAGS = -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"' $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT)) \
+	$(if $(GPUSORTD_PATH),-DGPUSORTD_PATH='"$(GPUSORTD_PATH)"')
+PG_CFLAGS = -std=gnu17 -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage) \
 	$(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all)
 
@@ -53,7 +57,7 @@ include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
 $(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
-$(OBJS): $(SOURCE_HEADERS) $(wildcard cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
+$(OBJS): $(SOURCE_HEADERS) gpusort.control $(wildcard cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
 
 # The compiler's warnings, without its code: for tools/lint.
 syntax: $(OBJS:.o=.syntax)
@@ -62,15 +66,18 @@ $(OBJS:.o=.syntax): %.syntax: %.c
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only $<
 .PHONY: syntax $(OBJS:.o=.syntax)
 
-# gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.
+# gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.  It goes
+# beside the server's programs; with GPUSORTD_PATH=... there, and the library looks there as well, as packages
+# have it.
 GPUSORTD = cuda/daemon/gpusortd
+GPUSORTD_TARGET = $(DESTDIR)$(or $(GPUSORTD_PATH),$(bindir)/gpusortd)
 install: install-gpusortd
 install-gpusortd:
-	$(if $(wildcard $(GPUSORTD)),$(MKDIR_P) '$(DESTDIR)$(bindir)' && \
-		$(INSTALL_PROGRAM) $(GPUSORTD) '$(DESTDIR)$(bindir)/',@echo "gpusortd was not built (make gpusortd): not installed")
+	$(if $(wildcard $(GPUSORTD)),$(MKDIR_P) '$(dir $(GPUSORTD_TARGET))' && \
+		$(INSTALL_PROGRAM) $(GPUSORTD) '$(GPUSORTD_TARGET)',@echo "gpusortd was not built (make gpusortd): not installed")
 uninstall: uninstall-gpusortd
 uninstall-gpusortd:
-	rm -f '$(DESTDIR)$(bindir)/gpusortd'
+	rm -f '$(GPUSORTD_TARGET)'
 .PHONY: install-gpusortd uninstall-gpusortd
 
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
@@ -108,6 +115,12 @@ help:
 	@echo "make gpusortd-check  build and run its tests (GPUSORTD_CHECK='--cuda ...': on a card, not in host memory)"
 	@echo "make gpubuild        only build all of these"
 	@echo
+	@echo "Packages, which come into dist/ (docs/packages.md, tools/package --help):"
+	@echo "make dist            the source archives, for PGXN and others"
+	@echo "make deb             Debian packages (PG_VERSIONS='15 17': not for all versions that are installed)"
+	@echo "make rpm             RPM packages"
+	@echo "make image           the file system of an image of the extension, for PostgreSQL 18 and later in containers"
+	@echo
 	@echo "These install what is missing (Debian packages, as root or through sudo), work on a throwaway cluster of"
 	@echo "their own, and leave existing clusters alone:"
 	@echo "make setup           only install what is needed to build and test"
@@ -138,5 +151,8 @@ bench:
 	bench/orderby $(BENCH)
 bench-gpu:
 	bench/gpu_orderby $(BENCH)
+dist deb rpm image:
+	PG_CONFIG='$(if $(filter-out default undefined file,$(origin PG_CONFIG)),$(PG_CONFIG))' tools/package $@ $(if $(PG_VERSIONS),--pg '$(PG_VERSIONS)') $(PACKAGE)
 
-.PHONY: all install installcheck clean help setup demo test format lint coverage random bench bench-gpu
+.PHONY: all install installcheck clean help setup demo test format lint coverage random bench bench-gpu \
+	dist deb rpm image

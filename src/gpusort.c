@@ -7,6 +7,7 @@
 #include "fmgr.h"
 
 #include "base/guc.h"
+#include "base/pg_compat.h"
 #include "exec/limit_above.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
@@ -20,7 +21,7 @@
 #include "plan/sort_plan.h"
 #include "service/launcher.h"
 
-PG_MODULE_MAGIC;
+PG_MODULE_MAGIC_EXT(.name = "gpusort", .version = GPUSORT_VERSION);
 
 void _PG_init(void);
 

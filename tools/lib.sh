@@ -53,6 +53,9 @@ scripts_of() {
 	done
 }
 
+# The version, as gpusort.control has it.
+extension_version() { sed -n "s/^default_version = '\(.*\)'/\1/p" "$REPOSITORY/gpusort.control"; }
+
 # ---- users ----
 
 # Runs a command as root.
@@ -192,7 +195,7 @@ require_disk_space() {
 copy_sources() {
 	as_user mkdir -p "$WORK/source"
 	tar -C "$REPOSITORY" --exclude='./.*' --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.a' \
-		--exclude=./results --exclude=./tmp_check --exclude=./log --exclude=./bench/results \
+		--exclude=./results --exclude=./dist --exclude=./tmp_check --exclude=./log --exclude=./bench/results \
 		--exclude='./cuda/build*' --exclude=./cuda/check/gpucheck --exclude=./bench/gpu/gpubench -cf - . |
 		as_user tar -C "$WORK/source" --no-same-owner --no-same-permissions -xf -
 }

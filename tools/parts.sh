@@ -226,9 +226,30 @@ build_test_modules() {
 	done
 }
 
+# The scripts that have installed former versions, each as git has had it, for the test of upgrades: oldest
+# first, NUMBER-COMMIT-FILE.
+provide_former_sql() {
+	local folder=$WORK/source/regress/former_sql line commit='' number=0
+	is_working_tree || return 0
+	as_user mkdir -p "$folder"
+	git -C "$REPOSITORY" -c safe.directory='*' log --reverse --diff-filter=AM --format=%h --name-only -- sql |
+		while IFS= read -r line; do
+			case $line in
+				"" | sql/gpusort--*--*.sql | "sql/gpusort--$(extension_version).sql") ;;
+				sql/gpusort--*.sql)
+					number=$((number + 1))
+					git -C "$REPOSITORY" -c safe.directory='*' show "$commit:$line" |
+						as_user tee "$folder/$(printf %02d "$number")-$commit-${line#sql/}" >/dev/null
+					;;
+				*) commit=$line ;;
+			esac
+		done
+}
+
 run_tap_tests() {
 	local test
 	build_test_modules
+	provide_former_sql
 	for test in $(find "$WORK/source/regress/t" -name '*.pl' -exec basename {} .pl ';' | sort | chosen); do
 		run_tap_test "$WORK/source/regress/t/$test.pl"
 	done

@@ -49,3 +49,5 @@ SELECT * FROM fewer_columns();
 CREATE FUNCTION other_types(OUT device text, OUT name text, OUT memory text, OUT max_memory bigint, OUT free_memory bigint, OUT jobs integer, OUT state text, OUT reason text)
 RETURNS SETOF record LANGUAGE c AS '$libdir/gpusort', 'gpusort_devices';
 SELECT * FROM other_types();
+
+SELECT gpusort_version() = extversion AS same FROM pg_extension WHERE extname = 'gpusort';

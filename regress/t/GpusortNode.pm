@@ -6,13 +6,14 @@ use warnings;
 
 use Cwd ();
 use Exporter 'import';
+use File::Basename qw(dirname);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test2::API qw(test2_stack);
 use Test::More ();
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(start_node create_rows create_gate create_checked create_phase_waiters temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
+our @EXPORT = qw(start_node copy_installation create_rows create_gate create_checked create_phase_waiters temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
 
 # For those who only want to know whether there is a failure: the first one ends the test.
 if ($ENV{GPUSORT_STOP_AT_FAILURE})
@@ -33,6 +34,24 @@ sub start_node
 	$node->append_conf('postgresql.conf', join("\n", 'jit = off', 'fsync = off', 'max_parallel_workers_per_gather = 0', @settings, ''));
 	$node->start;
 	return $node;
+}
+
+# A copy of the installation, for a server that is to have other files of gpusort; what a node's install_path
+# is to be.  Its files are the same ones, so none may be written to: they are to be replaced.
+sub copy_installation
+{
+	my ($folder) = @_;
+	my @folders = map { my $path = `pg_config --$_`; chomp $path; Cwd::realpath($path) } qw(bindir pkglibdir sharedir);
+	my $root = $folders[0];
+
+	$root =~ s!/[^/]*$!! while grep { index($_, "$root/") != 0 } @folders;
+	foreach my $path (@folders)
+	{
+		my $copy = $folder . substr($path, length $root);
+		my $parent = $copy =~ s!/[^/]*$!!r;
+		system("mkdir -p '$parent' && cp -al '$path' '$copy'") == 0 or die "could not copy $path";
+	}
+	return dirname($folder . substr($folders[0], length $root));
 }
 
 # Makes the table r (or another): id, a random int8, a text of 32 bytes with many duplicates of its first

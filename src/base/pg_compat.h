@@ -13,6 +13,11 @@
 #error "gpusort builds on PostgreSQL 15 to 19"
 #endif
 
+/* A library tells its name and version from 18 on. */
+#if PG_VERSION_NUM < 180000
+#define PG_MODULE_MAGIC_EXT(...) PG_MODULE_MAGIC
+#endif
+
 /* BufFileWrite takes a pointer to const from 16 on. */
 #define buffile_write(file, bytes, size) \
 	BufFileWrite((file), unconstify(void *, (const void *) (bytes)), (size))

@@ -1,7 +1,23 @@
-/* sql/gpusort--1.0.sql */
+/* sql/gpusort--1.1.sql */
 
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION gpusort" to load this file. \quit
+
+-- First what the library of 1.0 has not: the server may have that one loaded still.
+DO $$
+BEGIN
+	CREATE FUNCTION gpusort_version() RETURNS text
+	AS 'MODULE_PATHNAME'
+	LANGUAGE C STRICT STABLE PARALLEL SAFE;
+EXCEPTION WHEN undefined_function THEN
+	RAISE EXCEPTION USING ERRCODE = SQLSTATE,
+		MESSAGE = 'the library of gpusort is older than its SQL, version 1.1',
+		DETAIL = SQLERRM,
+		HINT = 'Install the library of version 1.1 as well, and try a new session; if gpusort is in shared_preload_libraries, the server loads it when it is started again.';
+END $$;
+
+COMMENT ON FUNCTION gpusort_version() IS
+'version of the library in this session; that of the SQL is in pg_extension';
 
 CREATE FUNCTION gpusort_check(query text, OUT sort_key text, OUT taken boolean, OUT reason text,
 	OUT expected_ms double precision, OUT postgresql_ms double precision, OUT how text)
@@ -49,7 +65,7 @@ LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
 
 CREATE VIEW pg_stat_progress_gpusort AS
 SELECT s.pid, s.datid, d.datname, s.device, s.phase, s.rows_in, s.rows_expected, s.rows_out, s.bytes_in, s.processes, s.started_at
-FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_database AS d ON d.oid = s.datid;
+FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) s.datid;
 GRANT SELECT ON pg_stat_progress_gpusort TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_progress_gpusort IS 'one row a process that is sorting: how far it is';

@@ -1,0 +1,87 @@
+/* sql/gpusort--1.0--1.1.sql */
+
+-- complain if script is sourced in psql, rather than via ALTER EXTENSION
+\echo Use "ALTER EXTENSION gpusort UPDATE TO '1.1'" to load this file. \quit
+
+-- First what the library of 1.0 has not: the server may have that one loaded still.
+DO $$
+BEGIN
+	CREATE FUNCTION gpusort_version() RETURNS text
+	AS 'MODULE_PATHNAME'
+	LANGUAGE C STRICT STABLE PARALLEL SAFE;
+EXCEPTION WHEN undefined_function THEN
+	RAISE EXCEPTION USING ERRCODE = SQLSTATE,
+		MESSAGE = 'the library of gpusort is older than its SQL, version 1.1',
+		DETAIL = SQLERRM,
+		HINT = 'Install the library of version 1.1 as well, and try a new session; if gpusort is in shared_preload_libraries, the server loads it when it is started again.';
+END $$;
+
+COMMENT ON FUNCTION gpusort_version() IS
+'version of the library in this session; that of the SQL is in pg_extension';
+
+-- 1.0 was never released; whoever built it has its SQL as it was then.  What lacks a column is made anew,
+-- what is missing is made; the rest stays as it is, with the rights that somebody has granted since.
+DO $$
+BEGIN
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure('gpusort_check(text)') AND 'how' OPERATOR(pg_catalog.=) ANY (proargnames)) THEN
+		DROP FUNCTION gpusort_check(text);
+		CREATE FUNCTION gpusort_check(query text, OUT sort_key text, OUT taken boolean, OUT reason text,
+			OUT expected_ms double precision, OUT postgresql_ms double precision, OUT how text)
+		RETURNS SETOF record
+		AS 'MODULE_PATHNAME'
+		LANGUAGE C STRICT VOLATILE;
+	END IF;
+
+	IF pg_catalog.to_regprocedure('gpusort_devices()') IS NULL THEN
+		CREATE FUNCTION gpusort_devices(OUT device text, OUT name text, OUT memory bigint, OUT max_memory bigint,
+			OUT free_memory bigint, OUT jobs integer, OUT state text, OUT reason text)
+		RETURNS SETOF record
+		AS 'MODULE_PATHNAME'
+		LANGUAGE C STRICT VOLATILE;
+	END IF;
+
+	IF NOT EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure('gpusort_stat_get()') AND 'corrections' OPERATOR(pg_catalog.=) ANY (proargnames)) THEN
+		DROP VIEW IF EXISTS pg_stat_gpusort;
+		DROP FUNCTION IF EXISTS gpusort_stat_get();
+		CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT index_builds bigint, OUT rows bigint, OUT bytes bigint,
+			OUT device_time double precision, OUT spills bigint, OUT temp_bytes bigint, OUT corrections bigint, OUT fallbacks bigint, OUT fallback_reasons jsonb,
+			OUT declined bigint, OUT declined_reasons jsonb, OUT stats_reset timestamptz)
+		RETURNS SETOF record
+		AS 'MODULE_PATHNAME'
+		LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 3;
+		CREATE VIEW pg_stat_gpusort AS SELECT * FROM gpusort_stat_get();
+		GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
+	END IF;
+
+	IF pg_catalog.to_regprocedure('gpusort_stat_reset()') IS NULL THEN
+		CREATE FUNCTION gpusort_stat_reset() RETURNS void
+		AS 'MODULE_PATHNAME'
+		LANGUAGE C STRICT VOLATILE;
+		REVOKE ALL ON FUNCTION gpusort_stat_reset() FROM PUBLIC;
+	END IF;
+
+	IF pg_catalog.to_regprocedure('gpusort_stat_get_progress()') IS NULL THEN
+		CREATE FUNCTION gpusort_stat_get_progress(OUT pid integer, OUT datid oid, OUT device text, OUT phase text, OUT rows_in bigint,
+			OUT rows_expected bigint, OUT rows_out bigint, OUT bytes_in bigint, OUT processes integer, OUT started_at timestamptz)
+		RETURNS SETOF record
+		AS 'MODULE_PATHNAME'
+		LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 10;
+		CREATE VIEW pg_stat_progress_gpusort AS
+		SELECT s.pid, s.datid, d.datname, s.device, s.phase, s.rows_in, s.rows_expected, s.rows_out, s.bytes_in, s.processes, s.started_at
+		FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_catalog.pg_database AS d ON d.oid OPERATOR(pg_catalog.=) s.datid;
+		GRANT SELECT ON pg_stat_progress_gpusort TO PUBLIC;
+	END IF;
+END $$;
+
+COMMENT ON FUNCTION gpusort_check(text) IS
+'one row a sort in the query''s plan: is it taken by gpusort, and why not; the milliseconds that it is expected to take by gpusort and by PostgreSQL''s sort, without its input; for CREATE INDEX the build, and how it would be done; plans the query, does not run it';
+
+COMMENT ON FUNCTION gpusort_devices() IS
+'one row a device that can sort: its memory in bytes, how much of it sorts may use and how much of that is free, sorts under way; or why it is unavailable';
+
+COMMENT ON VIEW pg_stat_gpusort IS
+'one row a device, and one of the sorts left to PostgreSQL: how many, how large, why not';
+
+COMMENT ON FUNCTION gpusort_stat_reset() IS 'sets all counters of pg_stat_gpusort to zero';
+
+COMMENT ON VIEW pg_stat_progress_gpusort IS 'one row a process that is sorting: how far it is';
