@@ -162,7 +162,7 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.returned_alone = !sort->root->glob->parallelModeOK;
 	candidate.shape.on_gpu = on_gpu;
-	candidate.shape.device_memory = gpu_service_device_memory();
+	candidate.shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
 		return;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : sort->input);
