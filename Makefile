@@ -25,7 +25,8 @@ SHLIB_LINK = -Wl,-Bsymbolic-functions
 # gcc's attributes in PostgreSQL's headers.  Those of PostgreSQL 15 are no C23, which gcc 15 takes them for
 # unless it is told.
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
-PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"' $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT))
+PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"' $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT)) \
+	$(if $(GPUSORTD_PATH),-DGPUSORTD_PATH='"$(GPUSORTD_PATH)"')
 PG_CFLAGS = -std=gnu17 -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage) \
 	$(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all)
@@ -65,15 +66,18 @@ $(OBJS:.o=.syntax): %.syntax: %.c
 	@$(CC) $(CPPFLAGS) $(CFLAGS) -fsyntax-only $<
 .PHONY: syntax $(OBJS:.o=.syntax)
 
-# gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.
+# gpusortd is installed where it was built; without nvcc there is none, and all works on the CPU.  It goes
+# beside the server's programs; with GPUSORTD_PATH=... there, and the library looks there as well, as packages
+# have it.
 GPUSORTD = cuda/daemon/gpusortd
+GPUSORTD_TARGET = $(DESTDIR)$(or $(GPUSORTD_PATH),$(bindir)/gpusortd)
 install: install-gpusortd
 install-gpusortd:
-	$(if $(wildcard $(GPUSORTD)),$(MKDIR_P) '$(DESTDIR)$(bindir)' && \
-		$(INSTALL_PROGRAM) $(GPUSORTD) '$(DESTDIR)$(bindir)/',@echo "gpusortd was not built (make gpusortd): not installed")
+	$(if $(wildcard $(GPUSORTD)),$(MKDIR_P) '$(dir $(GPUSORTD_TARGET))' && \
+		$(INSTALL_PROGRAM) $(GPUSORTD) '$(GPUSORTD_TARGET)',@echo "gpusortd was not built (make gpusortd): not installed")
 uninstall: uninstall-gpusortd
 uninstall-gpusortd:
-	rm -f '$(DESTDIR)$(bindir)/gpusortd'
+	rm -f '$(GPUSORTD_TARGET)'
 .PHONY: install-gpusortd uninstall-gpusortd
 
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
@@ -111,6 +115,12 @@ help:
 	@echo "make gpusortd-check  build and run its tests (GPUSORTD_CHECK='--cuda ...': on a card, not in host memory)"
 	@echo "make gpubuild        only build all of these"
 	@echo
+	@echo "Packages, which come into dist/ (docs/packages.md, tools/package --help):"
+	@echo "make dist            the source archives, for PGXN and others"
+	@echo "make deb             Debian packages (PG_VERSIONS='15 17': not for all versions that are installed)"
+	@echo "make rpm             RPM packages"
+	@echo "make image           the file system of an image of the extension, for PostgreSQL 18 and later in containers"
+	@echo
 	@echo "These install what is missing (Debian packages, as root or through sudo), work on a throwaway cluster of"
 	@echo "their own, and leave existing clusters alone:"
 	@echo "make setup           only install what is needed to build and test"
@@ -141,5 +151,8 @@ bench:
 	bench/orderby $(BENCH)
 bench-gpu:
 	bench/gpu_orderby $(BENCH)
+dist deb rpm image:
+	PG_CONFIG='$(if $(filter-out default undefined file,$(origin PG_CONFIG)),$(PG_CONFIG))' tools/package $@ $(if $(PG_VERSIONS),--pg '$(PG_VERSIONS)') $(PACKAGE)
 
-.PHONY: all install installcheck clean help setup demo test format lint coverage random bench bench-gpu
+.PHONY: all install installcheck clean help setup demo test format lint coverage random bench bench-gpu \
+	dist deb rpm image

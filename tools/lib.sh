@@ -53,8 +53,7 @@ scripts_of() {
 	done
 }
 
-# The version, as gpusort.control has it.
-extension_version() { sed -n "s/^default_version = '\(.*\)'/\1/p" "$REPOSITORY/gpusort.control"; }
+extension_version() { "$REPOSITORY/tools/version"; }
 
 # ---- users ----
 
@@ -195,7 +194,7 @@ require_disk_space() {
 copy_sources() {
 	as_user mkdir -p "$WORK/source"
 	tar -C "$REPOSITORY" --exclude='./.*' --exclude='*.o' --exclude='*.bc' --exclude='*.so' --exclude='*.a' \
-		--exclude=./results --exclude=./tmp_check --exclude=./log --exclude=./bench/results \
+		--exclude=./results --exclude=./dist --exclude=./tmp_check --exclude=./log --exclude=./bench/results \
 		--exclude='./cuda/build*' --exclude=./cuda/check/gpucheck --exclude=./bench/gpu/gpubench -cf - . |
 		as_user tar -C "$WORK/source" --no-same-owner --no-same-permissions -xf -
 }

@@ -96,6 +96,30 @@ gpu_launcher_register(void)
 
 /* ---------------------------------------------------------------- starting gpusortd */
 
+/*
+ * Where it is if not beside the server's programs, where `make install` puts it: as packages are built, in
+ * their place (GPUSORTD_PATH); and how to get it.
+ */
+#ifdef GPUSORTD_PATH
+static const char install_hint[] =
+	"Install the package gpusortd and reload, or set gpusort.devices to \"none\".";
+
+static const char *
+default_path(const char *beside_server)
+{
+	return access(beside_server, X_OK) == 0 ? beside_server : GPUSORTD_PATH;
+}
+#else
+static const char install_hint[] =
+	"Build it with \"make gpusortd\", which needs nvcc, and install it, or set gpusort.devices to \"none\".";
+
+static const char *
+default_path(const char *beside_server)
+{
+	return beside_server;
+}
+#endif
+
 /* The program's path, in the current memory context. */
 static char *
 gpusortd_path(void)
@@ -107,7 +131,7 @@ gpusortd_path(void)
 	strlcpy(path, my_exec_path, sizeof(path));
 	get_parent_directory(path);
 	join_path_components(path, path, "gpusortd");
-	return pstrdup(path);
+	return pstrdup(default_path(path));
 }
 
 /* Splits gpusort.gpusortd_options at blanks. */
@@ -209,9 +233,7 @@ start_gpusortd(void)
 	}
 	if (access(argv[0], X_OK) != 0)
 	{
-		give_up(
-			psprintf("there is no program \"%s\"", argv[0]),
-			"Build it with \"make gpusortd\", which needs nvcc, and install it, or set gpusort.devices to \"none\".");
+		give_up(psprintf("there is no program \"%s\"", argv[0]), install_hint);
 		return;
 	}
 	served = false;

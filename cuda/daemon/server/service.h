@@ -13,7 +13,7 @@
 
 #include "daemon/server/shared_job.h"
 
-#define GPUSORTD_RELEASE "1.0"
+#define GPUSORTD_RELEASE "1.1"
 
 struct Settings
 {

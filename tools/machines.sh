@@ -1,0 +1,59 @@
+# shellcheck shell=bash
+# Variables of the caller:
+# shellcheck disable=SC2154
+#
+# Machines for tools/check-setup and tools/check-packages, to be sourced after lib.sh: chroots of Debian.
+# Each command runs in name spaces of its own for processes and mounts, on an overlay over the release's base
+# system, so nothing of a machine is left when it has ended, in whatever way.
+#
+# Wanted from the caller: root's rights, debootstrap, overlayfs; cache, a folder for base systems and loaded
+# packages; release, the one of the machine; machine, a folder of its own.
+
+ARCHIVE=http://deb.debian.org/debian
+
+# Runs a command in the machine $machine, as root; the repository is /gpusort there, and can't be written.
+# The machine's first process is a shell, which waits for whatever loses its parent: a killed server would be
+# there for ever.
+in_machine() {
+	# shellcheck disable=SC2016
+	unshare --mount --pid --fork --kill-child bash -euc '
+		base=$1 machine=$2 cache=$3 repository=$4 && shift 4
+		mkdir -p "$machine"/{changes,scratch,root}
+		mount -t overlay overlay -o "lowerdir=$base,upperdir=$machine/changes,workdir=$machine/scratch" "$machine/root"
+		cd "$machine/root"
+		mkdir -p gpusort
+		mount -t proc proc proc
+		mount --rbind /dev dev
+		mount --bind "$cache/packages" var/cache/apt/archives
+		mount --bind "$repository" gpusort
+		mount -o remount,bind,ro gpusort
+		exec chroot . env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
+			DEBIAN_FRONTEND=noninteractive bash -c "\"\$@\"; exit" bash "$@"' \
+		bash "$cache/$release" "$machine" "$cache" "$REPOSITORY" "$@"
+}
+
+# The release's base system: kept, not changed by machines.
+provide_base() {
+	[ ! -e "$cache/$release/etc/debian_version" ] || return 0
+	step "making a base system of $release"
+	rm -rf "$cache/$release.new"
+	debootstrap --variant=minbase --include=ca-certificates "$release" "$cache/$release.new" "$ARCHIVE" >"$WORK/debootstrap.log" ||
+		{ tail "$WORK/debootstrap.log" >&2 && die "debootstrap failed"; }
+	# Nobody waits for a disk to keep what is thrown away, and no service starts when its package comes.
+	echo force-unsafe-io >"$cache/$release.new/etc/dpkg/dpkg.cfg.d/unsafe-io"
+	printf '#!/bin/sh\nexit 101\n' >"$cache/$release.new/usr/sbin/policy-rc.d"
+	chmod 755 "$cache/$release.new/usr/sbin/policy-rc.d"
+	rm -rf "$cache/$release.new"/var/lib/apt/lists/* "$cache/$release.new"/var/cache/apt/archives/*.deb
+	mv "$cache/$release.new" "$cache/$release"
+}
+
+# Sees to what all machines need.
+begin_machines() {
+	[ "$(id -u)" = 0 ] || die "needs root"
+	command -v debootstrap >/dev/null || die "needs debootstrap"
+	enter_workspace
+	# Machines are root's.
+	chown root: "$WORK"
+	cache=${cache:-$WORK/cache}
+	mkdir -p "$cache/packages/partial"
+}
