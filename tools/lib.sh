@@ -53,6 +53,7 @@ scripts_of() {
 	done
 }
 
+# The version, as gpusort.control has it.
 extension_version() { "$REPOSITORY/tools/version"; }
 
 # ---- users ----
