@@ -41,6 +41,8 @@ provide_base() {
 		{ tail "$WORK/debootstrap.log" >&2 && die "debootstrap failed"; }
 	# Nobody waits for a disk to keep what is thrown away, and no service starts when its package comes.
 	echo force-unsafe-io >"$cache/$release.new/etc/dpkg/dpkg.cfg.d/unsafe-io"
+	# A mirror of sid that lags behind will do.
+	echo 'Acquire::Check-Valid-Until "false";' >"$cache/$release.new/etc/apt/apt.conf.d/lagging-mirror"
 	printf '#!/bin/sh\nexit 101\n' >"$cache/$release.new/usr/sbin/policy-rc.d"
 	chmod 755 "$cache/$release.new/usr/sbin/policy-rc.d"
 	rm -rf "$cache/$release.new"/var/lib/apt/lists/* "$cache/$release.new"/var/cache/apt/archives/*.deb
