@@ -189,7 +189,7 @@ run_tap_test() {
 	# Servers that it has left, as tests do that fail, would be in its way.
 	rm -rf "$WORK/tap/tmp_check/t_${name}_"*
 	cd "$WORK/source" || die "no sources"
-	run_limited 900 "$log" env PATH="$PATH" PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress" \
+	run_limited 900 "$log" env PATH="$PATH" PG_CONFIG="$(find_pg_config)" PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress" \
 		TESTDIR="$WORK/tap" TESTDATADIR="$WORK/tap/tmp_check" TESTLOGDIR="$WORK/tap/tmp_check/log" \
 		PG_TEST_TIMEOUT_DEFAULT=180 PGUSER= PGHOST= perl -I "$PGXS_DIR/src/test/perl" -I regress/t "$test"
 	cd "$WORK" || die "no folder"

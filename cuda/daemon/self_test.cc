@@ -91,7 +91,7 @@ static bool
 sort_once(GpusortdClient *client, const char *socket_path, uint32_t algorithm)
 {
 	GpusortdBegin begin =
-		{8, algorithm, GPUSORTD_ROWS_RIDE, 0, SELF_TEST_ROWS, 0, SELF_TEST_ROWS * SELF_TEST_ROW_BYTES};
+		{8, algorithm, GPUSORTD_ROWS_RIDE, 0, SELF_TEST_ROWS, 0, SELF_TEST_ROWS * SELF_TEST_ROW_BYTES, 0};
 	uint64_t row = 0;
 
 	if (!gpusortd_connect(client, socket_path, nullptr, nullptr) || !gpusortd_begin(client, &begin))

@@ -67,6 +67,20 @@ FROM unnest(ARRAY['EXPLAIN %s', 'DECLARE c CURSOR FOR %s', 'CREATE TABLE copied 
 RESET ROLE;
 RESET gpusort.min_rows;
 
+--
+-- What the extension has: nothing that runs with somebody else's rights, or looks names up by a search_path of
+-- its own; and who may use it.
+--
+CREATE VIEW parts AS SELECT classid, objid FROM pg_depend
+WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e' AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'gpusort');
+SELECT proname, lanname = 'c' AND NOT prosecdef AND proconfig IS NULL AND proowner = extowner AS safe, has_function_privilege('regress_gpusort_reader', p.oid, 'EXECUTE') AS everybody
+FROM parts JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid JOIN pg_language l ON l.oid = prolang, pg_extension WHERE extname = 'gpusort' ORDER BY 1;
+SELECT relname, relkind, relowner = extowner AS safe, has_table_privilege('regress_gpusort_reader', c.oid, 'SELECT') AS everybody,
+	has_table_privilege('regress_gpusort_reader', c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') AS changes
+FROM parts JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid, pg_extension WHERE extname = 'gpusort' ORDER BY 1;
+SELECT string_agg(DISTINCT classid::regclass::text, ', ') AS kinds FROM parts;
+DROP VIEW parts;
+
 DROP FUNCTION compared, explained, checked;
 DROP VIEW names, invoked, guarded;
 DROP TABLE staff, notes, inbox;

@@ -25,6 +25,10 @@ char *gpusort_device_list;
 int gpusort_service_timeout = 10000;
 int gpusort_spoiled_images;
 int gpusort_queue_timeout = 10000;
+int gpusort_max_work_mem = -1;
+int gpusort_max_queue_timeout = -1;
+int gpusort_max_device_sorts = 64;
+char *gpusort_max_sort_device_memory;
 char *gpusort_gpusortd_path;
 char *gpusort_gpusortd_options;
 
@@ -81,8 +85,9 @@ parse_device_memory(const char *value, int *percent, int *megabytes, const char 
 	return parse_int(value, megabytes, GUC_UNIT_MB, hint) && *megabytes > 0;
 }
 
+/* Of gpusort.max_device_memory, and of a sort's share of it. */
 static bool
-check_max_device_memory(char **newval, void **extra, GucSource source)
+check_device_memory(char **newval, void **extra, GucSource source)
 {
 	int percent;
 	int megabytes;
@@ -120,13 +125,34 @@ check_devices(char **newval, void **extra, GucSource source)
 	return false;
 }
 
+/* What bounds the settings that every user may change, and what a session's sorts may take of others'. */
+static void
+define_limits(void)
+{
+	DefineCustomIntVariable("gpusort.max_work_mem", "The most host memory that one sort may use.",
+							"Whatever gpusort.work_mem and work_mem say. -1: no limit but those.",
+							&gpusort_max_work_mem, -1, -1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
+							check_work_mem, NULL, NULL);
+	DefineCustomIntVariable("gpusort.max_queue_timeout", "The most that gpusort.queue_timeout counts for.",
+							"-1: no limit.", &gpusort_max_queue_timeout, -1, -1, INT_MAX, PGC_SUSET,
+							GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.max_device_sorts", "So many sorts a session may have on GPUs at a time.",
+							"0: none. Others are done by the CPU.", &gpusort_max_device_sorts, 64, 0, INT_MAX,
+							PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("gpusort.max_sort_device_memory",
+							   "The most of a GPU's memory that one sort may have.",
+							   "A percentage of what sorts may use there, or a size.",
+							   &gpusort_max_sort_device_memory, "100%", PGC_SUSET, 0, check_device_memory,
+							   NULL, NULL);
+}
+
 /* What the launcher starts gpusortd with: a reload is enough to change it. */
 static void
 define_service_settings(void)
 {
 	DefineCustomStringVariable("gpusort.max_device_memory", "Memory that sorts may use on each GPU.",
 							   "A percentage of the device's memory, or a size.", &gpusort_max_device_memory,
-							   "80%", PGC_SIGHUP, 0, check_max_device_memory, NULL, NULL);
+							   "80%", PGC_SIGHUP, 0, check_device_memory, NULL, NULL);
 	DefineCustomIntVariable("gpusort.staging_memory", "Host memory for rows on their way to and from GPUs.",
 							NULL, &gpusort_staging_memory, 1024, 32, 1024 * 1024, PGC_SIGHUP, GUC_UNIT_MB,
 							NULL, NULL, NULL);
@@ -182,6 +208,7 @@ guc_define_all(void)
 							"Spoils one of so many images of strings, for tests of what verifies the order.",
 							"0: none. No sort gives another order for it.", &gpusort_spoiled_images, 0, 0,
 							INT_MAX, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+	define_limits();
 	define_service_settings();
 	MarkGUCPrefixReserved("gpusort");
 }
@@ -189,7 +216,34 @@ guc_define_all(void)
 Size
 guc_sort_memory(int processes)
 {
-	return gpusort_work_mem == -1 ? (Size) work_mem * 1024 * processes : (Size) gpusort_work_mem * 1024;
+	Size wanted =
+		gpusort_work_mem == -1 ? (Size) work_mem * 1024 * processes : (Size) gpusort_work_mem * 1024;
+
+	return gpusort_max_work_mem == -1 ? wanted : Min(wanted, (Size) gpusort_max_work_mem * 1024);
+}
+
+int
+guc_queue_timeout(void)
+{
+	if (gpusort_max_queue_timeout == -1)
+		return gpusort_queue_timeout;
+	return gpusort_queue_timeout == -1 ? gpusort_max_queue_timeout
+									   : Min(gpusort_queue_timeout, gpusort_max_queue_timeout);
+}
+
+uint64
+guc_sort_device_memory(uint64 device_memory)
+{
+	int percent;
+	int megabytes;
+	uint64 bytes;
+	const char *hint;
+
+	(void) parse_device_memory(gpusort_max_sort_device_memory, &percent, &megabytes, &hint);
+	if (percent > 0)
+		return percent == 100 ? device_memory : device_memory / 100 * percent;
+	bytes = (uint64) megabytes * 1024 * 1024;
+	return device_memory > 0 ? Min(bytes, device_memory) : bytes;
 }
 
 char *

@@ -36,14 +36,20 @@ extern int gpusort_algorithm;
 extern int gpusort_min_rows;
 extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
 extern bool gpusort_create_index;
+extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */
 extern int gpusort_spoiled_images; /* one of so many images of strings is spoiled, for tests; 0: none */
+
+/* What superusers bound these by. */
+extern int gpusort_max_work_mem;			 /* kB; -1: no limit */
+extern int gpusort_max_queue_timeout;		 /* ms; -1: no limit */
+extern int gpusort_max_device_sorts;		 /* of a session, at a time */
+extern char *gpusort_max_sort_device_memory; /* as 50%, or with a unit */
 
 /* What the launcher starts gpusortd with. */
 extern char *gpusort_max_device_memory; /* as 80%, or with a unit */
 extern int gpusort_staging_memory;		/* MB */
 extern int gpusort_idle_memory;			/* MB */
 extern char *gpusort_device_list;		/* as 0,2; empty: all; none: no gpusortd */
-extern int gpusort_queue_timeout;		/* ms that a sort waits for device memory; -1: no limit */
 extern int gpusort_service_timeout;		/* ms; 0: none */
 extern char *gpusort_gpusortd_path;		/* empty: beside the server's programs */
 extern char *gpusort_gpusortd_options;
@@ -61,5 +67,14 @@ extern bool guc_no_devices(void);
  * which there is one in each process, unless the sort has a setting of its own.
  */
 extern Size guc_sort_memory(int processes);
+
+/* How long a sort may wait for device memory that others have, in milliseconds; -1: no limit. */
+extern int guc_queue_timeout(void);
+
+/*
+ * The memory that one sort may have of a device of which sorts may use so much together, in bytes; 0: not
+ * known.
+ */
+extern uint64 guc_sort_device_memory(uint64 device_memory);
 
 #endif /* GPUSORT_BASE_GUC_H */

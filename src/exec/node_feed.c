@@ -346,14 +346,18 @@ rescan_feed(CustomScanState *css)
 		ExecReScan(outerPlanState(css));
 }
 
-/* Nobody reads on. */
+/* Nobody reads on, and in the first process the workers are ended. */
 static void
 shutdown_feed(CustomScanState *css)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) css;
 
-	if (!IsParallelWorker() && state->sorter != NULL && state->sorter->device->dismiss_helpers != NULL)
+	if (IsParallelWorker())
+		return;
+	if (state->sorter != NULL && state->sorter->device->dismiss_helpers != NULL)
 		state->sorter->device->dismiss_helpers(state->sorter);
+	state->workers = NULL;
+	state->shared = NULL;
 }
 
 static void

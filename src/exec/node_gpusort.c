@@ -23,6 +23,7 @@
 #include "exec/explain.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
+#include "exec/own_workers.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
 #include "plan/choice.h"
@@ -218,18 +219,15 @@ make_request(const GpuSortState *state, const SortDevice *device, SortRequest *r
 	request->expected_rows = state->css.ss.ps.plan->plan_rows;
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected_key_bytes = state->key_width;
-	request->helped = request->shared && request->rows_wanted == 0;
+	request->helped = request->shared && request->rows_wanted == 0 && !state->own_workers;
 	request->cpu_ms = sort_plan_cpu_ms((CustomScan *) state->css.ss.ps.plan);
 }
 
-/* Reads and sorts with this device; false: the sorter has failed. */
-static bool
-sort_with(GpuSortState *state, const SortDevice *device)
+/* Begins a sorter of this device. */
+static void
+begin_sorter(GpuSortState *state, const SortDevice *device)
 {
 	SortRequest request;
-	SorterStats when_read;
-	Stopwatch watch = stopwatch_start();
-	double read_ms;
 
 	sort_device_set_layout(device, state->key);
 	make_request(state, device, &request);
@@ -239,8 +237,22 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	progress_enter(state->sorter, PROGRESS_READING);
 	if (state->feed != NULL)
 		node_feed_set_sorter(state->feed, state->sorter);
+}
+
+/* Reads and sorts with this device; false: the sorter has failed. */
+static bool
+sort_with(GpuSortState *state, const SortDevice *device)
+{
+	SorterStats when_read;
+	Stopwatch watch = stopwatch_start();
+	double read_ms;
+
+	state->own_workers = state->feed != NULL && own_workers_begin(outerPlanState(state));
+	begin_sorter(state, device);
 	if (state->sorter->failure == NULL)
 		read_input(state);
+	if (state->own_workers)
+		own_workers_end(outerPlanState(state));
 	if (state->sorter->failure != NULL)
 		return false;
 	read_ms = stopwatch_ms(watch);

@@ -23,6 +23,7 @@ typedef struct GpuSortState
 	LimitState *limit;			   /* above it, whose bound reaches it; NULL: none */
 	RowsWanted wanted;			   /* of the sorter's rows */
 	struct GpuSortFeedState *feed; /* below the Gather that is the input; NULL: an input of another kind */
+	bool own_workers;			   /* did that launch its workers for this sort alone? */
 	SortKey *key;
 	int key_width;		  /* bytes of a key, by estimate */
 	Bitmapset *unused;	  /* columns of the input that need not be kept */

@@ -63,6 +63,7 @@ static const char *const failure_names[] = {[SORT_FAILURE_NO_SERVICE] = "no serv
 											[SORT_FAILURE_DISCONNECTED] = "disconnected",
 											[SORT_FAILURE_DEVICE_LOST] = "device lost",
 											[SORT_FAILURE_MEMORY] = "memory",
+											[SORT_FAILURE_LIMIT] = "limit",
 											[SORT_FAILURE_PROTOCOL] = "protocol"};
 
 static const char *const declined_names[] =

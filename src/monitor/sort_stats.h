@@ -48,6 +48,7 @@ typedef enum SortFailureReason
 	SORT_FAILURE_DISCONNECTED, /* the service ended meanwhile, or answers no more */
 	SORT_FAILURE_DEVICE_LOST,
 	SORT_FAILURE_MEMORY,   /* none left on the device or for transfers */
+	SORT_FAILURE_LIMIT,	   /* the session may not have another one there */
 	SORT_FAILURE_PROTOCOL, /* the service does not understand us */
 	SORT_FAILURE_REASONS
 } SortFailureReason;

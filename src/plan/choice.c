@@ -41,6 +41,8 @@ sort_worth_taking(double rows, Declined *why_not)
 bool
 sort_may_use_gpu(void)
 {
+	if (gpusort_max_device_sorts == 0)
+		return false;
 	return gpusort_backend == GPUSORT_BACKEND_CUDA ||
 		   (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_service_ready());
 }

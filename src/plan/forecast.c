@@ -140,7 +140,7 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	if (!forecast->possible)
 		return;
 	forecast->shape = shape_for_gpusort(&forecast->postgres_shape);
-	forecast->shape.device_memory = gpu_service_device_memory();
+	forecast->shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	forecast->shape.on_gpu = choose_gpu(&forecast->shape);
 	forecast->ours = predict_gpusort(&forecast->shape);
 	forecast->cpu_ms = ms_on(&forecast->shape, false);

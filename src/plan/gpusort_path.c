@@ -29,6 +29,7 @@
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
+#include "plan/own_scan.h"
 #include "plan/pathkeys.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
@@ -150,7 +151,8 @@ rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick, const P
  * fastest so far.
  */
 static void
-consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, bool on_gpu, Candidate *best)
+consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path *partial, bool on_gpu,
+				   Candidate *best)
 {
 	Candidate candidate = {.found = true, .partial = partial, .shape = yardstick->shape};
 
@@ -158,11 +160,12 @@ consider_candidate(const CostYardstick *yardstick, Path *input, Path *partial, b
 	if (partial != NULL)
 		candidate.shape.processes = partial->parallel_workers + (parallel_leader_participation ? 1 : 0);
 	candidate.shape = shape_for_gpusort(&candidate.shape);
+	candidate.shape.returned_alone = !sort->root->glob->parallelModeOK;
 	candidate.shape.on_gpu = on_gpu;
-	candidate.shape.device_memory = gpu_service_device_memory();
+	candidate.shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
 		return;
-	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : input);
+	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : sort->input);
 	if (!best->found || candidate.time.wanted < best->time.wanted)
 		*best = candidate;
 }
@@ -180,9 +183,9 @@ fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick)
 
 	for (int on_gpu = with_cpu ? 0 : 1; on_gpu <= (with_gpu ? 1 : 0); on_gpu++)
 	{
-		consider_candidate(yardstick, sort->input, NULL, on_gpu, &best);
+		consider_candidate(sort, yardstick, NULL, on_gpu, &best);
 		if (sort->partial != NULL)
-			consider_candidate(yardstick, sort->input, sort->partial, on_gpu, &best);
+			consider_candidate(sort, yardstick, sort->partial, on_gpu, &best);
 	}
 	return best;
 }
@@ -243,6 +246,7 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
 
 	plan->flags = best_path->flags;
+	own_scan_keep_serial(root);
 	return &plan->scan.plan;
 }
 

@@ -20,6 +20,7 @@
 #include "plan/choice.h"
 #include "plan/gpusort_path.h"
 #include "plan/merge_join.h"
+#include "plan/own_scan.h"
 #include "plan/rival.h"
 
 /* An input of the join, and the columns that it must be sorted by first; NIL: it comes in order. */
@@ -44,7 +45,7 @@ sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 
 	if (sort_may_be_offered(cheapest, pathkeys))
 	{
-		sort.partial = partial_input(rel, pathkeys);
+		sort.partial = rel->consider_parallel ? partial_input(rel, pathkeys) : own_scan_path(root, cheapest);
 		rival_describe(rel, (Path *) create_sort_path(root, rel, cheapest, pathkeys, -1), &rival);
 		gpusort = gpusort_path(&sort, &rival, NULL);
 		if (gpusort != NULL)

@@ -28,6 +28,7 @@
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
 #include "plan/merge_join.h"
+#include "plan/own_scan.h"
 #include "plan/planner.h"
 #include "plan/rival.h"
 #include "plan/sorted_input.h"
@@ -117,7 +118,8 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	sort.fraction = wanted_fraction(root, sort.input->rows);
 	if (!rival_find(input_rel, ordered_rel, sort.fraction, force, &rival))
 		return;
-	sort.partial = ordered_rel->consider_parallel ? partial_input(input_rel, sort.pathkeys) : NULL;
+	sort.partial = ordered_rel->consider_parallel ? partial_input(input_rel, sort.pathkeys)
+												  : own_scan_path(root, sort.input);
 	sort.wanted = rows_wanted(root, sort.input->rows);
 	target = ((Path *) linitial(ordered_rel->pathlist))->pathtarget;
 	path = gpusort_path(&sort, &rival, NULL);

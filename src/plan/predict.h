@@ -64,16 +64,17 @@ typedef struct SortShape
 	double groups;		/* they come in order by their first columns, in so many groups; 0: they don't */
 	int nkeys;
 	const SortKeyShape *keys;
-	double key_bytes; /* of a GpuSort's key, as it is kept beside its row */
-	bool fixed_key;	  /* is that one of fixed width? */
-	bool verified;	  /* does it only guess at the order, which is verified by comparisons? */
-	bool keys_alone;  /* does it say all of the row, so that the cpu device keeps no rows? */
-	double memory;	  /* bytes that the sort may use; PostgreSQL's: each process */
-	int processes;	  /* that sort, or feed, the leader included if it takes part */
-	int cores;		  /* processors that there are for them */
-	double share;	  /* how much of one each process after the first adds; 0: as the table says */
-	double launch;	  /* how much of COST_LAUNCH is charged; 0: the plan is serial */
-	double pass;	  /* how much of COST_PASS is charged */
+	double key_bytes;	 /* of a GpuSort's key, as it is kept beside its row */
+	bool fixed_key;		 /* is that one of fixed width? */
+	bool verified;		 /* does it only guess at the order, which is verified by comparisons? */
+	bool keys_alone;	 /* does it say all of the row, so that the cpu device keeps no rows? */
+	double memory;		 /* bytes that the sort may use; PostgreSQL's: each process */
+	int processes;		 /* that sort, or feed, the leader included if it takes part */
+	bool returned_alone; /* do they leave before the first row is returned? */
+	int cores;			 /* processors that there are for them */
+	double share;		 /* how much of one each process after the first adds; 0: as the table says */
+	double launch;		 /* how much of COST_LAUNCH is charged; 0: the plan is serial */
+	double pass;		 /* how much of COST_PASS is charged */
 	bool on_gpu;
 	double device_memory; /* bytes of a GPU's memory that a sort may have; 0: not known */
 } SortShape;

@@ -279,8 +279,8 @@ bound_of(const SortShape *shape)
 static bool
 is_helped(const SortShape *shape, double rows)
 {
-	return shape->processes > HELPED_SORT_WORKERS && rows >= HELPED_SORT_ROWS && bound_of(shape) < 0 &&
-		   !(keeps_keys_alone(shape) && shape->fixed_key);
+	return !shape->returned_alone && shape->processes > HELPED_SORT_WORKERS && rows >= HELPED_SORT_ROWS &&
+		   bound_of(shape) < 0 && !(keeps_keys_alone(shape) && shape->fixed_key);
 }
 
 static void

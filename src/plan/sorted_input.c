@@ -20,6 +20,7 @@
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
 #include "plan/hashed_groups.h"
+#include "plan/own_scan.h"
 #include "plan/rival.h"
 #include "plan/sorted_groups.h"
 #include "plan/sorted_input.h"
@@ -129,8 +130,10 @@ sorts_rows_of(Path *path, const RelOptInfo *input_rel)
 {
 	for (; path != NULL && (input_rel == NULL || path->parent != input_rel); path = path_below(path))
 	{
-		if (IsA(path, SortPath) || IsA(path, IncrementalSortPath))
-			return input_rel == NULL || path_below(path)->parent == input_rel;
+		/* of two windows the upper one's sort is of what the lower one returns */
+		if ((IsA(path, SortPath) || IsA(path, IncrementalSortPath)) &&
+			(input_rel == NULL || path_below(path)->parent == input_rel))
+			return true;
 	}
 	return path != NULL && path_sorts(path);
 }
@@ -270,7 +273,8 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (chain.top == NULL || !sort_may_be_offered(sort.input, chain.sort->pathkeys))
 		return;
 	sort.pathkeys = chain.sort->pathkeys;
-	sort.partial = partial_input(input_rel, sort.pathkeys);
+	sort.partial = input_rel->consider_parallel ? partial_input(input_rel, sort.pathkeys)
+												: own_scan_path(root, sort.input);
 	offer_in_chain(&sort, input_rel, &chain);
 }
 

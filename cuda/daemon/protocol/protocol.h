@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GPUSORTD_MAGIC UINT32_C(0x44535047) /* "GPSD" */
-#define GPUSORTD_VERSION 3
+#define GPUSORTD_VERSION 4
 
 #define GPUSORTD_MAX_DEVICES 16
 #define GPUSORTD_MAX_CHUNKS 64
@@ -95,6 +95,7 @@ typedef struct GpusortdBegin
 	uint64_t expected_rows;		 /* estimates, for admission alone; 0 if unknown */
 	uint64_t expected_key_bytes; /* of all keys, if they vary in length */
 	uint64_t expected_row_bytes; /* of all rows */
+	uint64_t most_bytes;		 /* of device memory that the job may have; 0: as much as there is */
 } GpusortdBegin;
 
 /* Another process feeds the same job. */
@@ -221,7 +222,7 @@ typedef struct GpusortdError
 
 static_assert(sizeof(GpusortdHeader) == 16, "wire format");
 static_assert(sizeof(GpusortdHello) == 8, "wire format");
-static_assert(sizeof(GpusortdBegin) == 40, "wire format");
+static_assert(sizeof(GpusortdBegin) == 48, "wire format");
 static_assert(sizeof(GpusortdJoin) == 16, "wire format");
 static_assert(sizeof(GpusortdSubmit) == 32, "wire format");
 static_assert(sizeof(GpusortdPerform) == 8, "wire format");

@@ -226,20 +226,23 @@ Gate::describe()
 
 /* A job that expects more than it may have at first is promised more when its rows come. */
 std::unique_ptr<Admission>
-Gate::enter(uint64_t bytes, uint64_t least, uint32_t chunks)
+Gate::enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks)
 {
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	uint64_t most = 0;
+	uint64_t largest = 0;
 
 	if (event < 0)
 		return nullptr;
 	for (const GateDevice &device : devices)
-		most = std::max(most, device.limit);
-	bytes = std::min({bytes, std::max(most / FIRST_SHARE, least), most});
+		largest = std::max(largest, device.limit);
+	bytes = std::min({bytes, std::max(largest / FIRST_SHARE, least), largest});
+	if (most > 0)
+		bytes = std::min(bytes, most);
 
 	std::unique_ptr<Admission> admission(new Admission(this, event, bytes, chunks));
 	std::lock_guard<std::mutex> lock(mutex);
 
+	admission->most = most;
 	queue.push_back(admission.get());
 	settle();
 	return admission;
@@ -334,6 +337,8 @@ Admission::raise(uint64_t bytes)
 	raise_refused = 0;
 	if (bytes <= share)
 		return true;
+	if (most > 0 && bytes > most)
+		return false;
 	if (bytes - share > bytes_left(*place))
 	{
 		raise_refused = bytes;
@@ -354,6 +359,14 @@ Admission::lower(uint64_t bytes)
 	place->promised -= share - bytes;
 	share = bytes;
 	gate->settle();
+}
+
+void
+Admission::limit_to(uint64_t bytes)
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	most = bytes;
 }
 
 bool

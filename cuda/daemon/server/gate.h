@@ -69,6 +69,9 @@ public:
 	bool raise(uint64_t bytes) override;
 	void lower(uint64_t bytes) override;
 
+	/* The promise is not raised to more than so many bytes; 0: to what there is. */
+	void limit_to(uint64_t bytes);
+
 	/*
 	 * After a raise that was refused: has jobs that rest make room for it, and waits for that, not for long.
 	 * False: there will be none.
@@ -114,6 +117,7 @@ private:
 	Stand stand = Stand::waiting;
 	uint64_t share;				 /* wanted, then promised */
 	uint32_t chunks;			 /* of chunk memory; the same */
+	uint64_t most = 0;			 /* what it may be raised to; 0: to what there is */
 	uint64_t raise_refused = 0;	 /* the last raise was, to so many bytes */
 	GateDevice *place = nullptr; /* once admitted */
 	bool on_device = false;		 /* until leave_device */
@@ -129,9 +133,9 @@ public:
 
 	/*
 	 * Takes a place at the end of the queue, for a job that is expected to need so much, and can't begin with
-	 * less than `least`; NULL: no files left.
+	 * less than `least` and is not to have more than `most`; NULL: no files left.
 	 */
-	std::unique_ptr<Admission> enter(uint64_t bytes, uint64_t least, uint32_t chunks);
+	std::unique_ptr<Admission> enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks);
 
 	/*
 	 * Chunk memory for a connection that helps a job which was admitted already: now or not at all, and not

@@ -223,16 +223,22 @@ Session::begin(const GpusortdBegin &wanted)
 	JobSize expected = expected_size(wanted);
 	JobShape shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm,
 					  wanted.payload == GPUSORTD_WORDS_RIDE, service->segments->chunk_bytes};
+	uint64_t least;
 	std::unique_ptr<Admission> place;
 	bool admitted = false;
 
 	if (!begin_is_valid(wanted))
 		return fail({GPUSORTD_INVALID, "BEGIN asks for a sort that there is not"});
+	least = service->layer->memory_needed(shape, {});
+	if (wanted.most_bytes > 0 && wanted.most_bytes < least)
+		return fail({GPUSORTD_MEMORY_FULL, "the sort may not have the device memory that it begins with"});
 	place = place_of_last_job();
 	if (place != nullptr)
+	{
+		place->limit_to(wanted.most_bytes);
 		return start_job(expected, shape, std::move(place));
-	waiting = service->gate->enter(service->layer->memory_needed(shape, expected),
-								   service->layer->memory_needed(shape, {}),
+	}
+	waiting = service->gate->enter(service->layer->memory_needed(shape, expected), least, wanted.most_bytes,
 								   choose_chunks(*service, expected, wanted.key_bytes));
 	if (waiting == nullptr)
 		return fail({GPUSORTD_NO_RESOURCES, "gpusortd has too many files open"});

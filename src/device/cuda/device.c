@@ -22,6 +22,7 @@
 
 #include "base/guc.h"
 #include "device/cuda/sorter.h"
+#include "service/state.h"
 
 /* More than this is no estimate; the planner's may be any number. */
 #define ESTIMATE_MAX 1e15
@@ -41,6 +42,16 @@ expected_rows_kept(const SortRequest *request)
 			   wanted * (1 + log(request->expected_rows / wanted)) + BOUND_SAMPLES * request->processes);
 }
 
+/* The most device memory that the sort may have; 0: as much as there is. */
+static uint64
+most_device_memory(void)
+{
+	uint64 all = gpu_service_device_memory();
+	uint64 most = guc_sort_device_memory(all);
+
+	return most < all || all == 0 ? most : 0;
+}
+
 /* What the service is told beforehand. */
 static void
 estimate_job(CudaSorter *sorter, const SortRequest *request)
@@ -54,6 +65,7 @@ estimate_job(CudaSorter *sorter, const SortRequest *request)
 	estimate->expected_rows = rows;
 	estimate->expected_key_bytes = Min(rows * request->expected_key_bytes, ESTIMATE_MAX);
 	estimate->expected_row_bytes = Min(rows * request->expected_row_bytes, ESTIMATE_MAX);
+	estimate->most_bytes = most_device_memory();
 }
 
 static void

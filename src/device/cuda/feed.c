@@ -31,6 +31,10 @@ cuda_connect(CudaSorter *sorter)
 {
 	const char *why_not;
 
+	if (gpu_client_count() >= gpusort_max_device_sorts)
+		return cuda_fail(sorter, SORT_FAILURE_LIMIT,
+						 psprintf("gpusort.max_device_sorts allows a session %d sorts on devices at a time",
+								  gpusort_max_device_sorts));
 	if (!gpu_client_open(&sorter->client, &why_not))
 		return cuda_fail(sorter, SORT_FAILURE_NO_SERVICE, why_not);
 	sorter->client.wait_arg = &sorter->wait;
@@ -68,9 +72,10 @@ static double
 queue_patience(const CudaSorter *sorter)
 {
 	double patience = Max(sorter->patience_ms, PATIENCE_MIN_MS);
+	int timeout = guc_queue_timeout();
 
-	if (gpusort_queue_timeout >= 0)
-		patience = Min(patience, Max(gpusort_queue_timeout, QUEUE_TIMEOUT_MIN_MS));
+	if (timeout >= 0)
+		patience = Min(patience, Max(timeout, QUEUE_TIMEOUT_MIN_MS));
 	return patience;
 }
 

@@ -211,7 +211,7 @@ check_staging()
 	gpusortd_close(&client[0]);
 	check(daemon.settles(), "all is given back");
 
-	GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0};
+	GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0, 0};
 
 	ok = gpusortd_connect(&client[0], daemon.socket_path.c_str(), nullptr, nullptr) &&
 		 gpusortd_begin(&client[0], &begin);

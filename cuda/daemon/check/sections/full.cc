@@ -1,6 +1,7 @@
 /*
  * full.cc
- *		A device whose memory is full in the middle of a feed: chunks come back, what was taken is sorted.
+ *		A device whose memory is full in the middle of a feed, or that part of it which a job may have: chunks
+ *		come back, what was taken is sorted.
  *
  * On a card rows are wide, for the least that a job takes there are some tens of megabytes.
  */
@@ -58,10 +59,58 @@ sorts_few_rows(const Daemon &daemon, uint32_t key_bytes, Random *random)
 	return right;
 }
 
-static void
-check_one(uint32_t key_bytes, Random *random)
+static uint64_t
+promised_bytes(const Daemon &daemon)
 {
-	Daemon daemon({"--devices", "0", "--max-device-memory", options.cuda ? "96M" : "2M"});
+	GpusortdClient client;
+	uint64_t bytes = 0;
+
+	if (gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr))
+		bytes = client.welcome.device[0].limit_bytes - client.welcome.device[0].free_bytes;
+	gpusortd_close(&client);
+	return bytes;
+}
+
+/*
+ * Whatever a job expects, and in the place of another one as well, it is promised no more than it may have;
+ * less than what it begins with is refused at once.
+ */
+static void
+check_limits(GpusortdClient *client, const Daemon &daemon, const JobRows &rows, GpusortdBegin begin)
+{
+	GpusortdClient other;
+	uint64_t row = 0;
+	bool ok = true;
+
+	ok = gpusortd_begin(client, &begin);
+	for (int i = 0; ok && i < 1000 && feed_chunk(client, rows, &row, rows.job.rows, UINT64_MAX); i++)
+		row = 0;
+	check(ok && client->code == GPUSORTD_MEMORY_FULL && promised_bytes(daemon) <= begin.most_bytes,
+		  "in the place of another one as well: %llu bytes are promised",
+		  (unsigned long long) promised_bytes(daemon));
+	check(gpusortd_end(client), "and ended");
+	begin.expected_rows = 1000000;
+	begin.expected_row_bytes = begin.most_bytes * 4;
+	check(gpusortd_begin(client, &begin) && client->job.promised_bytes <= begin.most_bytes &&
+			  gpusortd_end(client),
+		  "a job that expects more is promised as much");
+	begin.most_bytes = 1;
+	ok = gpusortd_connect(&other, daemon.socket_path.c_str(), nullptr, nullptr);
+	check(ok && !gpusortd_begin(&other, &begin) && other.code == GPUSORTD_MEMORY_FULL,
+		  "less than a job begins with is refused");
+	begin.most_bytes = 0;
+	check(ok && gpusortd_end(&other) && gpusortd_begin(&other, &begin), "and without a limit it begins");
+	gpusortd_close(&other);
+}
+
+/* With a device of no more memory, or a limit of the job's own. */
+static void
+check_one(uint32_t key_bytes, bool of_its_own, Random *random)
+{
+	uint64_t most = (options.cuda ? UINT64_C(96) : UINT64_C(2)) << 20;
+	Daemon daemon(
+		of_its_own ? std::vector<std::string>{"--devices", "0"}
+				   : std::vector<std::string>{"--devices", "0", "--max-device-memory", std::to_string(most)});
 	JobRows rows(large_case(key_bytes), random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient client;
@@ -72,10 +121,11 @@ check_one(uint32_t key_bytes, Random *random)
 
 	begin.expected_rows = 10;
 	begin.expected_row_bytes = 0;
+	begin.most_bytes = of_its_own ? most : 0;
 	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) &&
 		 gpusortd_begin(&client, &begin) && feed_until_full(&client, rows, &taken, &refused);
-	check(ok && taken > 0, "keys of %u bytes: the memory is full after %llu rows", key_bytes,
-		  (unsigned long long) taken);
+	check(ok && taken > 0, "keys of %u bytes: %s is full after %llu rows", key_bytes,
+		  of_its_own ? "what the job may have" : "the memory", (unsigned long long) taken);
 	rows.keys.resize(taken);
 	rows.rows.resize(taken);
 	check(!gpusortd_perform(&client) && client.code == GPUSORTD_MEMORY_FULL,
@@ -86,6 +136,8 @@ check_one(uint32_t key_bytes, Random *random)
 		  "what was taken, %llu rows, is sorted, %llu were refused %s", (unsigned long long) taken,
 		  (unsigned long long) refused, why.c_str());
 	check(sorts_few_rows(daemon, key_bytes, random), "and the next job is");
+	if (of_its_own)
+		check_limits(&client, daemon, rows, begin);
 	gpusortd_close(&client);
 	check(daemon.settles() && nothing_is_promised(daemon), "all is given back");
 }
@@ -93,6 +145,9 @@ check_one(uint32_t key_bytes, Random *random)
 void
 check_full(Random *random)
 {
-	check_one(8, random);
-	check_one(0, random);
+	for (bool of_its_own : {false, true})
+	{
+		check_one(8, of_its_own, random);
+		check_one(0, of_its_own, random);
+	}
 }

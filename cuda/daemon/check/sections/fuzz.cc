@@ -5,7 +5,8 @@
  * Each connection is greeted or not, has a job of its own, helps another one's, or has none; its chunks hold
  * good rows, or were written to at random.  Then come messages of all types in any order, with fields that
  * are allowed, or just not, or random; some are cut off, some bring files, several come in one write.  Large
- * jobs wait for each other in the queue.  Some connections do that at a time.
+ * jobs wait for each other in the queue; and now and then a client says nothing until its job rests.  Some
+ * connections do that at a time.
  *
  * Whatever was sent, the answers are whole messages of gpusortd, and once the client has closed its end,
  * gpusortd closes the connection.  So that the test means something, answers of every type but QUEUED, which
@@ -32,6 +33,9 @@
 #define HUGE_JOB (UINT64_C(500) << 20)
 
 #define PATIENCE_MS 20000
+
+/* A job whose client says nothing for so long rests. */
+#define REST_MS 130
 
 struct Fuzz
 {
@@ -109,6 +113,7 @@ random_begin(Random *random)
 	begin.payload = random_below(random, 8) == 0;
 	begin.expected_rows = random_below(random, 2) * random_below(random, 100000);
 	begin.expected_row_bytes = random_below(random, 3) == 0 ? HUGE_JOB : begin.expected_rows * 24;
+	begin.most_bytes = random_below(random, 4) == 0 ? random_below(random, HUGE_JOB) : 0;
 	return begin;
 }
 
@@ -230,6 +235,8 @@ run_connection(Fuzz *fuzz, Random *random)
 		{
 			raw_send(client.fd, bytes, random_below(random, 8) == 0 ? 1 + random_below(random, 3) : 0);
 			bytes.clear();
+			if (random_below(random, 300) == 0)
+				std::this_thread::sleep_for(std::chrono::milliseconds(REST_MS));
 		}
 	}
 	raw_send(client.fd, bytes);
@@ -265,7 +272,7 @@ check_fuzz(Random *random)
 {
 	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
 	Daemon daemon;
-	GpusortdBegin begin = {8, 0, 0, 0, 1000, 0, 24000};
+	GpusortdBegin begin = {8, 0, 0, 0, 1000, 0, 24000, 0};
 	Fuzz fuzz;
 	std::vector<std::thread> threads;
 

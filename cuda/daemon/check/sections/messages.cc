@@ -39,8 +39,8 @@ static const char *const state_names[] = {"greeting", "ready", "feeding", "sorte
 static std::string
 path_to_state(int state)
 {
-	static const GpusortdBegin good = {8, 0, 0, 0, 10, 0, 1000};
-	static const GpusortdBegin bad = {9, 0, 0, 0, 10, 0, 1000};
+	static const GpusortdBegin good = {8, 0, 0, 0, 10, 0, 1000, 0};
+	static const GpusortdBegin bad = {9, 0, 0, 0, 10, 0, 1000, 0};
 	std::string path;
 
 	if (state >= 1)
@@ -202,15 +202,15 @@ check_numbers(const std::string &socket_path)
 	const uint64_t big = UINT64_MAX;
 
 	for (uint32_t key_bytes : {1u, 7u, 40u, 0xFFFFFFFFu, 0xFFFFFFF8u})
-		check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{key_bytes, 0, 0, 0, 0, 0, 0}),
+		check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{key_bytes, 0, 0, 0, 0, 0, 0, 0}),
 				   GPUSORTD_INVALID, "BEGIN: width");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 4, 0, 0, 0, 0, 0}),
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 4, 0, 0, 0, 0, 0, 0}),
 			   GPUSORTD_INVALID, "BEGIN: algorithm");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 2, 0, 0, 0, 0}),
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 2, 0, 0, 0, 0, 0}),
 			   GPUSORTD_INVALID, "BEGIN: payload");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 0, 1, 0, 0, 0}),
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 0, 1, 0, 0, 0, 0}),
 			   GPUSORTD_INVALID, "BEGIN: reserved");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{0, 0, 0, 0, big, big, big}), -1,
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{0, 0, 0, 0, big, big, big, 0}), -1,
 			   "BEGIN: huge estimates");
 	check_code(socket_path, 1, raw_message(GPUSORTD_JOIN, GpusortdJoin{big, big}), GPUSORTD_JOB_OVER,
 			   "JOIN: no such job");
@@ -240,7 +240,7 @@ static void
 check_chunk(const std::string &socket_path, uint32_t key_bytes, int word, uint64_t value, bool good)
 {
 	GpusortdClient client;
-	GpusortdBegin begin = {key_bytes, 0, 0, 0, 3, 0, 100};
+	GpusortdBegin begin = {key_bytes, 0, 0, 0, 3, 0, 100, 0};
 	uint64_t entry_words = (key_bytes > 0 ? key_bytes : 8) / 8 + 1;
 	uint64_t record_words = key_bytes > 0 ? 3 : 5;
 	bool ok =

@@ -1,0 +1,271 @@
+# Every command of README.md, as a new user would type it: each has a rule here by which it is run, and one
+# without a rule fails.  What takes minutes, a card or root is run in a cheaper form, which its rule tells of;
+# tools/check-setup runs the set-up as it is.
+use strict;
+use warnings;
+
+use Cwd qw(realpath);
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use IPC::Run qw(run);
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $source = realpath("$FindBin::Bin/../..");
+my $node = start_node('main');
+
+# ---- running ----
+
+# Runs a command in the sources; its status, and what it printed.
+sub shell
+{
+	my (@command) = @_;
+	my $output = '';
+	local $ENV{MAKEFLAGS} = '';
+	run([ 'sh', '-c', 'cd "$0" && exec "$@"', $source, @command ], '<', \undef, '>', \$output, '2>&1');
+	return ($? >> 8, $output);
+}
+
+sub runs
+{
+	my ($what, $pattern, @command) = @_;
+	my ($status, $output) = shell(@command);
+	ok($status == 0 && $output =~ $pattern, $what) or diag(substr $output, -2000);
+	return;
+}
+
+my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
+my @make = ('make', "PG_CONFIG=$pg_config", 'with_llvm=no');
+
+# A target that takes minutes, or installs packages: what make would run.
+sub would_run
+{
+	my ($pattern, @more) = @_;
+	return sub {
+		my ($command) = @_;
+		my (undef, @arguments) = split ' ', $command;
+		runs("$command: what it would run", $pattern, @make, '-n', @more, @arguments);
+	};
+}
+
+# As it is.
+sub as_it_is
+{
+	my ($pattern) = @_;
+	return sub {
+		my ($command) = @_;
+		runs($command, $pattern, split ' ', $command);
+	};
+}
+
+# Installs into a folder, where there is no root.
+sub install
+{
+	my ($command) = @_;
+	my $to = $node->basedir . '/installed';
+	runs("$command, into another folder", qr/./, @make, 'install', "DESTDIR=$to");
+	my $installed = `find $to -type f`;
+	like($installed, qr{/extension/gpusort\.control\n}, 'the extension is there');
+	like($installed, qr{/gpusort\.so\n}, 'and its library');
+	like($installed, qr{/bin/gpusortd\n}, 'and gpusortd, which was built') if -x "$source/cuda/daemon/gpusortd";
+	return;
+}
+
+# ---- SQL ----
+
+my $session_start = '';
+
+sub normal
+{
+	my ($text) = @_;
+	my @lines = grep { /\S/ && !/^(?:Planning|Execution) Time:/ } split /\n/, $text =~ s/\d[\d.]*/N/gr =~ s/ +$//mgr;
+	my ($indented) = ($lines[0] // '') =~ /^( *)/;
+	return join "\n", map { s/^$indented//r } @lines;
+}
+
+# A statement whose answer, but for numbers, must be the one that the README has below it, if it has one.
+sub asks
+{
+	my (%how) = @_;
+	return sub {
+		my ($statement, $answer) = @_;
+		my $sql = $statement;
+		$sql =~ s/$_/$how{instead}{$_}/g foreach keys %{ $how{instead} // {} };
+		my $format = $how{table} ? "\\pset format aligned\n\\pset tuples_only off\n\\pset footer off\n" : '';
+		my ($status, $out, $err) = $node->psql('postgres', "$format$session_start$sql", on_error_stop => 1);
+		is($status, 0, "$statement") or diag($err);
+		return if $answer eq '';
+		if ($how{table})
+		{
+			is(table_of($out), table_of($answer), 'says what the README has');
+			return;
+		}
+		is(normal($out), normal($answer), 'says what the README has');
+	};
+}
+
+# Its cells, without the widths of columns.
+sub table_of
+{
+	my ($text) = @_;
+	return join "\n", map { s/\s*\|\s*/|/gr } map { s/^\s+|\s+$//gr } grep { !/^-+\+/ } split /\n/, normal($text);
+}
+
+# A statement that the next ones of the session need.
+sub goes_on
+{
+	my (%how) = @_;
+	return sub {
+		my ($statement) = @_;
+		asks(%how)->($statement, '');
+		my $sql = $statement;
+		$sql =~ s/$_/$how{instead}{$_}/g foreach keys %{ $how{instead} // {} };
+		$session_start .= "$sql\n" unless $sql =~ /^CREATE|^ANALYZE/;
+	};
+}
+
+# The library by itself: in all sessions of a database, or of the server.
+sub for_database
+{
+	my ($statement) = @_;
+	$node->safe_psql('postgres', 'CREATE DATABASE d');
+	$node->safe_psql('postgres', $statement);
+	is($node->safe_psql('d', 'SHOW gpusort.mode'), 'auto', $statement);
+	return;
+}
+
+sub for_server
+{
+	my ($line) = @_;
+	my $other = start_node('preloaded', $line);
+	is($other->safe_psql('postgres', 'SHOW gpusort.mode'), 'auto', $line);
+	$other->stop;
+	return;
+}
+
+# 'none' for what it says: no gpusortd.
+sub without_devices
+{
+	my ($line) = @_;
+	my $other = start_node('no_devices', "shared_preload_libraries = 'gpusort'", $line);
+	$other->safe_psql('postgres', 'CREATE EXTENSION gpusort');
+	is($other->safe_psql('postgres', "SELECT count(*) FROM gpusort_devices() WHERE device LIKE 'cuda%' AND state = 'ready'"), '0', $line);
+	$other->stop;
+	return;
+}
+
+# Needs a column of a type without a key.
+sub check_of_cube
+{
+	my ($statement, $answer) = @_;
+	return pass("not run, cube is not installed: $statement")
+	  if $node->safe_psql('postgres', q(SELECT count(*) FROM pg_available_extensions WHERE name = 'cube')) eq '0';
+	$node->safe_psql('postgres', 'CREATE EXTENSION cube; DROP TABLE t; CREATE TABLE t AS SELECT i AS id, cube(hashint4(i)) AS place FROM generate_series(1, 1000) AS i; ANALYZE t');
+	asks(table => 1)->($statement, $answer);
+	return;
+}
+
+my $fewer = { 5000000 => 50000 };
+my $minutes = would_run(qr{^tools/(?:test|demo|coverage)|^bench/}m);
+my $cuda = would_run(qr/./, 'NVCC=/bin/true');
+my %rules = (
+	'make' => sub { runs($_[0], qr//, @make) },
+	'sudo make install' => \&install,
+	'make demo' => $minutes,
+	'make setup' => would_run(qr{^tools/setup build test$}m),
+	'tools/setup cuda' => sub { runs("$_[0]: is one of its purposes", qr/\bcuda\b/, 'sh', '-c', 'tools/setup nothing 2>&1; true') },
+	'make test' => $minutes,
+	'make installcheck' => would_run(qr{pg_regress .*pg_isolation_regress }s),
+	'make random DURATION=3600 SEED=1' => would_run(qr{^tools/test --only random --random-seconds 3600 --seed 1$}m),
+	'make random' => $minutes,
+	'make format' => would_run(qr{^tools/format$}m),
+	'make lint' => would_run(qr{^tools/lint$}m),
+	'make coverage' => $minutes,
+	'make bench' => $minutes,
+	'make bench-gpu' => $minutes,
+	'make gpusortd' => $cuda,
+	'make cuda' => $cuda,
+	'make gpucheck' => $cuda,
+	'make gpubench' => $cuda,
+	(map { ("$_ --help" => as_it_is(qr/--/)) } qw(bench/orderby bench/gpu_orderby)),
+	(map { ($_ => sub { runs("$_[0]: its --help", qr/--/, $_[0], '--help') }) } qw(bench/modes_grid bench/sort_grid bench/planning bench/fairness bench/recovery)),
+	'bench/gains_plot.py' => sub { ok(-x "$source/$_[0]", "$_[0]: is there; make lint runs it, for bench/results are not with the tests") },
+	q(LOAD 'gpusort';) => goes_on(),
+	q(ALTER DATABASE d SET session_preload_libraries = 'gpusort';) => \&for_database,
+	q(shared_preload_libraries = 'gpusort') => \&for_server,
+	q(CREATE EXTENSION gpusort;) => sub { $node->safe_psql('postgres', 'DROP EXTENSION IF EXISTS gpusort'); goes_on()->(@_) },
+	q(SET work_mem = '1GB';) => goes_on(),
+	q(CREATE TABLE t AS SELECT hashint8extended(i, 0) AS id, i AS v FROM generate_series(1, 5000000) AS i;) => goes_on(instead => $fewer),
+	q(ANALYZE t;) => goes_on(),
+	q(EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM t ORDER BY id;) => asks(),
+	q(SET gpusort.mode = off;) => asks(),
+	q(SELECT * FROM gpusort_devices();) => asks(table => 1),
+	q(gpusort.devices = 'none') => \&without_devices,
+	q(SELECT * FROM gpusort_check('SELECT * FROM t ORDER BY place, id');) => \&check_of_cube,
+	q(SHOW gpusort.mode) => asks());
+
+# Inline code that only looks like a command.
+my %no_commands = map { $_ => 1 } ('make', 'make install', 'bench/results');
+
+# ---- the text ----
+
+my $shell = qr/^(?:sudo|make|apt(?:-get)?|git|psql|docker|podman|rpm\w*|dpkg\w*|tools\/[\w.]+|bench\/[\w.]+|cuda\/\S+)(?:\s|$)/;
+my $sql = qr/^(?:SELECT|SET|SHOW|LOAD|CREATE|ALTER|DROP|ANALYZE|EXPLAIN|GRANT|REVOKE|INSERT|VACUUM|REINDEX|RESET|COPY|WITH)\b/;
+my $setting = qr/^[a-z_]+(?:\.[a-z_]+)? = /;
+
+# The commands in the order of the text, each with the lines below it that are its answer.
+sub commands
+{
+	my ($text) = @_;
+	my @commands;
+
+	foreach my $part ($text =~ /^(```.*?^```$|(?:(?!```)[^\n]*\n)+)/msg)
+	{
+		if ($part !~ /^```/)
+		{
+			push @commands, map { [ $_, '' ] } grep { /$shell|$setting|^(?:SELECT|SHOW)\b|^$sql.*;$/ && !$no_commands{$_} } map { s/\s+/ /gr } $part =~ /`([^`]+)`/g;
+			next;
+		}
+		foreach my $line (grep { !/^```/ } split /\n/, $part)
+		{
+			if ($line =~ /$shell|$sql|$setting/)
+			{
+				my ($command, $comment) = $line =~ /^(.*?)(?:\s+(?:#|--) (.*))?$/;
+				push @commands, [ $command, '' ], map { [ $_, '' ] } ($comment // '') =~ m{\b(make \w+|(?:tools|bench)/\w+(?: \w+)?)}g;
+			}
+			elsif (@commands)
+			{
+				$commands[-1][1] .= "$line\n";
+			}
+		}
+	}
+	return @commands;
+}
+
+my %seen;
+my $readme = slurp_file("$source/README.md");
+foreach my $entry (commands($readme))
+{
+	my ($command, $answer) = @$entry;
+	$answer =~ s/^\n+//;
+	# Inline, it stands where it has been run already.
+	next if $seen{$command}++ && $answer eq '';
+	my $rule = $rules{$command};
+	if (!$rule)
+	{
+		fail("README.md has a command without a rule in 025_readme: $command");
+		next;
+	}
+	$rule->($command, $answer);
+}
+is(join(', ', grep { !$seen{$_} } sort keys %rules), '', 'every rule is for a command of README.md');
+
+# Links within the repository lead somewhere.
+foreach my $link ($readme =~ /\]\(([^)#:]+)(?:#[^)]*)?\)/g)
+{
+	ok(-e "$source/$link", "link to $link");
+}
+
+$node->stop;
+done_testing();
