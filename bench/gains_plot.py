@@ -35,7 +35,8 @@ CASES = [
         ("ORDER BY int8, 20 million rows", "orderby-20261121-181216.csv", {"case": "int8"}),
         ("ORDER BY int4, int8, 2 million rows", "orderby-two-cores-2026-11-22/orderby-20261122-103839.csv", {"case": "int4, int8"}),
         ("ORDER BY text in ICU, 2 million rows", "orderby-two-cores-2026-11-22/orderby-20261122-103839.csv", {"case": "words ICU"}),
-        ("row_number() of partitions, 10 million rows", "orderby-two-cores-2026-11-23/window.csv", {"case": "window"}),
+        ("ORDER BY text in en_US.UTF-8, 10 million rows", "orderby-two-cores-2026-11-23/cd9b170.csv", {"case": "words en_US"}),
+        ("row_number() of partitions, 10 million rows", "orderby-two-cores-2026-11-23/cd9b170.csv", {"case": "window"}),
     ]),
 ]
 
