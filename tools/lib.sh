@@ -57,7 +57,7 @@ scripts_of() {
 }
 
 # The version, as gpusort.control has it.
-extension_version() { sed -n "s/^default_version = '\(.*\)'/\1/p" "$REPOSITORY/gpusort.control"; }
+extension_version() { "$REPOSITORY/tools/version"; }
 
 # ---- users ----
 
