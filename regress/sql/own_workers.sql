@@ -173,6 +173,8 @@ ROLLBACK;
 
 -- The sort runs again and again; a function's lazily read query, which PostgreSQL does not run in parallel either.
 SELECT count(*), sum(n) FROM (SELECT g AS o FROM w WHERE id <= 5) s, LATERAL (SELECT nextval('w_calls') * 0 + row_number() OVER (ORDER BY t) AS n FROM w WHERE g < 10 OFFSET 0) l WHERE o > -1;
+INSERT INTO w_copy SELECT id, 0, o FROM generate_series(1, 5) AS o, LATERAL (SELECT id FROM w ORDER BY t LIMIT o * 10) s;
+SELECT r, count(*), sum(id) FROM w_copy WHERE k = 0 GROUP BY r ORDER BY r;
 CREATE FUNCTION first_of(gs int) RETURNS SETOF text LANGUAGE sql AS $$ SELECT t FROM w WHERE g < gs ORDER BY t $$;
 SELECT first_of(30) LIMIT 3;
 PREPARE into_copy(int) AS INSERT INTO w_copy SELECT id, k FROM w WHERE g < $1 ORDER BY t;

@@ -78,7 +78,7 @@ FROM parts JOIN pg_proc p ON classid = 'pg_proc'::regclass AND p.oid = objid JOI
 SELECT relname, relkind, relowner = extowner AS safe, has_table_privilege('regress_gpusort_reader', c.oid, 'SELECT') AS everybody,
 	has_table_privilege('regress_gpusort_reader', c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') AS changes
 FROM parts JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid, pg_extension WHERE extname = 'gpusort' ORDER BY 1;
-SELECT string_agg(DISTINCT classid::regclass::text, ', ') AS kinds FROM parts;
+SELECT string_agg(DISTINCT classid::regclass::text, ', ') AS kinds FROM parts WHERE classid <> 'pg_type'::regclass;
 DROP VIEW parts;
 
 DROP FUNCTION compared, explained, checked;

@@ -10,15 +10,37 @@
  * changed, and what else the query does comes before and after.
  *
  * Rows are in the memory of the sort when the Gather is through (device/shared_files.c), so they need neither
- * the workers nor their dynamic shared memory any more.
+ * the workers nor their dynamic shared memory any more.  What stands in that is gone when parallel mode ends;
+ * but the plan may be read once more, by PostgreSQL's own nodes, which expect it for as long as the query
+ * lasts.  So this is for a bare scan below the feed alone, whose place in the table is forgotten here.
  */
 #include "postgres.h"
 
 #include "access/parallel.h"
+#include "access/tableam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
 
 #include "exec/own_workers.h"
+
+/* The scan that is read through the Gather and the feed, or NULL. */
+static SeqScanState *
+scan_below(PlanState *gather)
+{
+	PlanState *input = outerPlanState(outerPlanState(gather));
+
+	return IsA(input, SeqScanState) ? (SeqScanState *) input : NULL;
+}
+
+/* Ends the scan that the workers shared, as if it had not begun yet. */
+static void
+forget_scan(ScanState *scan)
+{
+	(void) ExecClearTuple(scan->ss_ScanTupleSlot);
+	if (scan->ss_currentScanDesc != NULL)
+		table_endscan(scan->ss_currentScanDesc);
+	scan->ss_currentScanDesc = NULL;
+}
 
 bool
 own_workers_begin(PlanState *gather)
@@ -26,7 +48,8 @@ own_workers_begin(PlanState *gather)
 	EState *estate = gather->state;
 
 	/* a lock's recheck (EvalPlanQual) reads one row */
-	if (estate->es_use_parallel_mode || estate->es_epq_active != NULL || IsParallelWorker())
+	if (estate->es_use_parallel_mode || estate->es_epq_active != NULL || IsParallelWorker() ||
+		scan_below(gather) == NULL)
 		return false;
 	EnterParallelMode();
 	estate->es_use_parallel_mode = true;
@@ -37,6 +60,7 @@ void
 own_workers_end(PlanState *gather)
 {
 	(void) ExecShutdownNode(gather);
+	forget_scan(&scan_below(gather)->ss);
 	gather->state->es_use_parallel_mode = false;
 	ExitParallelMode();
 }

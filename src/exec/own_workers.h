@@ -11,7 +11,8 @@
 
 /*
  * Lets this Gather, above a GpuSortFeed, launch its workers in a query that runs in no parallel mode; false:
- * it runs in one, so that they are launched anyway, or must not, and the Gather reads alone.
+ * it runs in one, so that they are launched anyway, or must not, and the Gather reads alone.  What is fed
+ * must be a bare scan.
  */
 extern bool own_workers_begin(PlanState *gather);
 
