@@ -79,7 +79,7 @@ my $session_start = '';
 sub normal
 {
 	my ($text) = @_;
-	my @lines = grep { /\S/ && !/^(?:Planning|Execution) Time:/ } split /\n/, $text =~ s/\d[\d.]*/N/gr =~ s/ +$//mgr;
+	my @lines = grep { /\S/ && !/^ *(?:Planning Time|Execution Time|Planning|Buffers):/ } split /\n/, $text =~ s/\d[\d.]*/N/gr =~ s/ +$//mgr;
 	my ($indented) = ($lines[0] // '') =~ /^( *)/;
 	return join "\n", map { s/^$indented//r } @lines;
 }
