@@ -52,6 +52,7 @@ SELECT is_fed(query), query FROM unnest(ARRAY[
 	'INSERT INTO w_copy SELECT id, k FROM w WHERE id > (SELECT nextval(''w_calls'') % 2) ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w WHERE EXISTS (SELECT FROM w_copy c WHERE c.id = -w.id OR c.r = w.g) ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w TABLESAMPLE SYSTEM (50) ORDER BY t',
+	'INSERT INTO w_copy SELECT id, k FROM w WHERE now() > ''2000-01-01'' ORDER BY t',
 	'SELECT generate_series(1, 2), nextval(''w_calls'') FROM w ORDER BY restricted(id)']) AS query;
 SET max_parallel_workers_per_gather = 0;
 SELECT is_fed('DECLARE c CURSOR FOR SELECT * FROM w ORDER BY t');

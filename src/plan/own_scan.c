@@ -61,8 +61,9 @@ may_be_shared(PlannerInfo *root, const RelOptInfo *rel)
 	rte = planner_rt_fetch(rel->relid, root);
 	if (rte->tablesample != NULL || get_rel_persistence(rte->relid) == RELPERSISTENCE_TEMP)
 		return false;
-	return are_safe(root, (Node *) extract_actual_clauses(rel->baserestrictinfo, false)) &&
-		   are_safe(root, (Node *) extract_actual_clauses(rel->baserestrictinfo, true));
+	/* a condition on no column is asked by a node above the scan */
+	return extract_actual_clauses(rel->baserestrictinfo, true) == NIL &&
+		   are_safe(root, (Node *) extract_actual_clauses(rel->baserestrictinfo, false));
 }
 
 /* Are there workers to be had, but no parallel plan, in this process? */
