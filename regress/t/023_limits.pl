@@ -138,6 +138,21 @@ SKIP:
 	like(executed($superuser, ''), $in_memory, 'another role has all');
 	$node->safe_psql('postgres', "ALTER ROLE app SET gpusort.max_sort_device_memory = '1%'");
 	like(executed('app', ''), qr/Device: cuda.*Disk: /s, 'a percentage is of what sorts may use');
+	# So little that a job begins, but no chunk fits.
+	$node->safe_psql('postgres', "ALTER ROLE app SET gpusort.max_sort_device_memory = '1MB'");
+	my $many = 'SELECT id, k, t FROM r, generate_series(1, 5) i';
+	like(executed('app', '', "$many ORDER BY k"), qr/Device: cpu.*Fallback: cuda: the device has no memory for a single chunk/s,
+		'a sort that may have no chunk\'s memory is the CPU\'s');
+	foreach my $workers (0, 2)
+	{
+		my $volatile = "$many WHERE clock_timestamp() > '2000-01-01' ORDER BY " . ($workers > 0 ? 't || i, id' : 'k + i, id');
+		my $settings = "SET max_parallel_workers_per_gather = $workers; SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0;";
+
+		like(executed('app', $settings, $volatile), qr/external merge  Device: cuda(?!.*Fallback)/s,
+			"whose rows can't be had again is sorted by the backend, $workers workers");
+		$digest = "SELECT md5(string_agg(id::text, ',')) FROM ($volatile OFFSET 0) s";
+		is(asked('app', "$settings $digest"), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), 'the right rows');
+	}
 	$node->safe_psql('postgres', 'ALTER ROLE app RESET gpusort.max_sort_device_memory');
 
 	# How long in the queue.  Each call of the device takes a second, so that whoever has it works for long;

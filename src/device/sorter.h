@@ -60,6 +60,7 @@ typedef struct SortRequest
 	Size memory_limit;	 /* bytes of host memory */
 	Size process_memory; /* of these, that each process brings; 0: they are for all, however many come */
 	bool random_access;	 /* will it be read backwards, again, or from a mark? */
+	bool fed_once;		 /* can't the rows be had again, if the device fails? */
 	bool shared;		 /* will other processes feed it too? */
 	int processes;		 /* at most, this one included */
 	bool read_jointly;	 /* will all that feed it ask read_together? */

@@ -209,6 +209,7 @@ make_request(const GpuSortState *state, const SortDevice *device, SortRequest *r
 	request->desc = ExecGetResultType(outerPlanState(state));
 	request->complete_rows = rows_are_complete(state, device);
 	request->random_access = state->random_access;
+	request->fed_once = !state->restartable;
 	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
 	/* keys that only guess at the order can't say which rows are not wanted */
 	request->rows_wanted = state->key->verified ? 0 : state->wanted.rows;

@@ -86,6 +86,7 @@ cuda_begin(const SortRequest *request)
 	sorter->desc = request->desc;
 	sorter->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
 	sorter->random_access = request->random_access;
+	sorter->fed_once = request->fed_once;
 	sorter->patience_ms = request->cpu_ms;
 	estimate_job(sorter, request);
 	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)

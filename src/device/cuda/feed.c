@@ -200,8 +200,8 @@ keep_refused(CudaSorter *sorter, const Chunk *chunk)
 {
 	Chunk *copy = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
 
+	*copy = *chunk;
 	copy->base = MemoryContextAllocHuge(sorter->context, chunk->size);
-	copy->size = chunk->size;
 	copy_chunk(copy, chunk);
 	copy->next = sorter->refused;
 	sorter->refused = copy;

@@ -41,6 +41,7 @@ typedef struct CudaSorter
 	TupleDesc desc; /* of the rows */
 	Size limit;
 	bool random_access;
+	bool fed_once;
 	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;
 

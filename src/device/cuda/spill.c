@@ -7,6 +7,10 @@
  * external sort merges all of them.  Keys don't come back from the device, nor does the external sort need
  * them where rows hold their sort columns; that is why they keep them.
  *
+ * Others may have so much that a job finds no room for a single chunk, or have taken what it had before it
+ * was sorted.  Then the cpu device sorts all, from the start; but if rows can't be had again, or there are
+ * runs, the refused chunks are sorted in the backend and become a run.
+ *
  * A row that is longer than a chunk becomes a run of its own, from memory of the backend.
  */
 #include "postgres.h"
@@ -85,6 +89,38 @@ spill_job(CudaSorter *sorter)
 	return done;
 }
 
+/* Makes a run of what was refused, in the backend. */
+static void
+sort_refused(CudaSorter *sorter)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	Stopwatch watch = stopwatch_start();
+	SortedRows sorted;
+	uint64 nrows = 0;
+
+	create_external(sorter);
+	if (external_sort_is_full(sorter->external))
+		external_sort_merge_full_levels(sorter->external);
+	for (const Chunk *chunk = sorter->refused; chunk != NULL; chunk = chunk->next)
+	{
+		nrows += chunk->nrows;
+		sorter->stats.bytes += chunk->front + chunk->size - chunk->back;
+	}
+	sorter->stats.rows += nrows;
+	sorted_rows_make(&sorted, sorter->key, sorter->refused, nrows);
+	sorter->stats.sort_ms += stopwatch_ms(watch);
+	external_sort_add_run(sorter->external, &sorted);
+	sorted_rows_free(&sorted);
+	while (sorter->refused != NULL)
+	{
+		Chunk *chunk = sorter->refused;
+
+		sorter->refused = chunk->next;
+		cuda_free_chunk(chunk);
+	}
+	MemoryContextSwitchTo(old);
+}
+
 bool
 cuda_spill(CudaSorter *sorter)
 {
@@ -92,8 +128,10 @@ cuda_spill(CudaSorter *sorter)
 
 	if (!cuda_share_take_over(sorter) || !cuda_flush(sorter) || !spill_job(sorter))
 		return false;
-	if (sorter->nrows == 0)
+	if (sorter->nrows == 0 && sorter->external == NULL && !sorter->fed_once)
 		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
+	if (sorter->nrows == 0 && sorter->refused != NULL)
+		sort_refused(sorter);
 	progress_enter(&sorter->base, phase);
 	return cuda_begin_job(sorter);
 }
