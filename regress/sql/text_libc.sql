@@ -130,6 +130,14 @@ SET gpusort.spoiled_images = 1;
 SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') > 3000 AS many;
 RESET gpusort.spoiled_images;
 
+-- Where characters that count at the last level alone stand: in front of letters, between, behind them, alone.  Nothing is to be corrected but where there are five.
+CREATE TABLE marks AS SELECT row_number() OVER () AS id, v FROM (SELECT DISTINCT concat(a, b, c, d, e) AS v FROM unnest('{"",a,B,_,-}'::text[]) AS a, unnest('{"",a,B,_,-}'::text[]) AS b, unnest('{"",a,B,_,-}'::text[]) AS c, unnest('{"",a,B,_,-}'::text[]) AS d, unnest('{"",a,B,_,-}'::text[]) AS e) s;
+ANALYZE marks;
+SELECT corrections('SELECT * FROM marks WHERE v !~ ''[_-]{5}'' ORDER BY v COLLATE english') AS corrections, corrections('SELECT * FROM marks WHERE v !~ ''[_-]{5}'' ORDER BY v COLLATE english DESC') AS descending;
+SELECT keys, memory, string_agg(result, ' ') AS results FROM unnest('{v COLLATE english,v COLLATE english DESC,"left(v, 2) COLLATE german DESC, v COLLATE english"}'::text[]) AS keys, unnest('{64MB,100kB}'::text[]) AS memory, check_strings('SELECT * FROM marks', keys, memory) GROUP BY 1, 2 ORDER BY 1, 2;
+-- What could be taken for such places, and is not.
+SELECT keys, memory, string_agg(result, ' ') AS results FROM unnest('{v COLLATE english,v COLLATE english DESC,"left(v, 2) COLLATE german DESC, v COLLATE english"}'::text[]) AS keys, unnest('{64MB,100kB}'::text[]) AS memory, check_strings('SELECT id, chr(1) || v AS v FROM marks UNION ALL SELECT -id, v || chr(1) FROM marks UNION ALL SELECT 10000 + id, repeat(chr(1), 300) || v FROM marks', keys, memory) GROUP BY 1, 2 ORDER BY 1, 2;
+
 -- Guesses that need hardly any correction: of case and accents, and of characters that change each other's weights.
 CREATE TABLE cases AS
 SELECT translate(md5((i % 2000)::text), '0123456789', 'äéüßøAÉGÜB') AS accents,
@@ -166,7 +174,7 @@ SELECT is_in_memory('SELECT * FROM md5s ORDER BY t COLLATE english') AS in_memor
 RESET gpusort.work_mem;
 DROP FUNCTION is_in_memory;
 RESET gpusort.mode;
-DROP TABLE strings, md5s;
+DROP TABLE strings, md5s, marks;
 DROP FUNCTION piece, check_strings;
 
 -- The collation of a database.

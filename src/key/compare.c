@@ -3,9 +3,10 @@
  *		Comparing keys that only guess at the order, by PostgreSQL's own comparison.
  *
  * A verified column is its marker and, if it has a value, an image of the string, unless the string does as
- * its own; 00; the string; 00; all but the marker complemented if the column is descending.  No image and no
- * string has a zero byte within.  Zero bytes at the end of the key may be missing.  Values that are compared
- * whole (whole.c) stand in the string's place, with their size before them, and 01 behind.
+ * its own; 00; perhaps ties (types.h) and 00; the string; 00; all but the marker complemented if the column
+ * is descending.  No image, no ties and no string have a zero byte within.  Zero bytes at the end of the key
+ * may be missing.  Values that are compared whole (whole.c) stand in the string's place, with their size
+ * before them, and 01 behind.
  *
  * Where other columns stand before, between or behind verified ones, the key ends with the places of these, 8
  * bytes each in the order of the machine, and 01.  That changes nothing of the order: keys that agree up to
@@ -157,12 +158,23 @@ has_image(const SortKeyColumn *col)
 	return col->images != NULL || col->guess != NULL;
 }
 
+/* What stands before the string or value, if it is no image of its own. */
+static void
+skip_image(KeyReader *reader, const SortKeyColumn *col)
+{
+	uint8 complement = col->descending ? 0xFF : 0;
+
+	if (has_image(col))
+		(void) read_string(reader, col);
+	if (col->images != NULL && reader->at < reader->end && begins_ties(*reader->at ^ complement))
+		(void) read_string(reader, col);
+}
+
 /* The string of a verified column's value, behind its image, or the value itself. */
 static KeyString
 read_value(KeyReader *reader, const SortKeyColumn *col)
 {
-	if (has_image(col))
-		(void) read_string(reader, col);
+	skip_image(reader, col);
 	return col->guess != NULL ? read_whole(reader, col) : read_string(reader, col);
 }
 
@@ -289,17 +301,21 @@ static uint8 *
 copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
 {
 	uint8 marker = read_marker(reader);
+	uint8 complement = col->descending ? 0xFF : 0;
 	const uint8 *string;
 
 	*dst++ = marker;
 	if (marker == col->null_marker)
 		return dst;
+	skip_image(reader, col);
 	if (has_image(col))
-	{
-		(void) read_string(reader, col);
-		*dst++ = col->descending ? 0xFF : 0;
-	}
+		*dst++ = complement;
 	string = reader->at;
+	if (col->images != NULL && string < reader->end && begins_ties(*string ^ complement))
+	{
+		*dst++ = TIES_IN_FRONT ^ complement;
+		*dst++ = complement;
+	}
 	(void) (col->guess != NULL ? read_whole(reader, col) : read_string(reader, col));
 	return copy_bytes(dst, string, reader->at);
 }

@@ -16,6 +16,10 @@
  *	- it has the first levels alone, and of those behind the first one nothing that ends as weights of plain
  *	  lower case letters do, which is all of it most of the time.
  *	- it is of the string's beginning alone.
+ *
+ * To glibc spaces and punctuation are nothing but at the fourth level, which has the weights of all
+ * characters.  It is what orders "foobar", "foo_bar" and "_foobar".  Of such strings the ties (types.h) tell
+ * as much as they need: where between the other characters these stand, and which they are.
  */
 #include "postgres.h"
 
@@ -38,8 +42,23 @@
 /* Weights that a character has at a level; of more the first ones do. */
 #define WEIGHTS_MAX 8
 
+/* Bytes of one at glibc's fourth level. */
+#define TIE_MAX 4
+
 /* An image has so many bytes at most: as many characters as bytes, and a separator behind each level. */
 #define IMAGE_ROOM (LEVELS * (WEIGHTS_MAX * IMAGED_BYTES_MAX + 1))
+
+/*
+ * Ties that begin with TIES_IN_FRONT are, for each character without weights at the levels of images: how
+ * many with weights come between the last such one and this, more by 1, but for those behind the last one
+ * with weights; and its weight at the fourth level.  TIES_ALL stands where the others end.  TIES_BEHIND: all
+ * are behind the others, and there are only their weights.
+ */
+#define TIES_ALL 0xFF
+
+/* So many characters are told of; strings that have more are long, and differ otherwise. */
+#define TIES_MAX 4
+#define TIES_ROOM (TIES_MAX * (1 + TIE_MAX) + TIE_MAX + 3)
 
 /* Room for what the library says of so many bytes, with all levels. */
 #define ASKED_ROOM (16 * IMAGED_BYTES_MAX)
@@ -66,10 +85,16 @@ typedef struct Weights
 {
 	uint32 character; /* its bytes */
 	bool known;
-	bool plain; /* a plain weight, or none, at each level behind the first? */
+	uint8 traits;
 	uint8 sizes[LEVELS];
+	uint8 tie_size; /* of characters that have no weights at these levels */
+	uint8 tie[TIE_MAX];
 	uint8 bytes[LEVELS][WEIGHTS_MAX];
 } Weights;
+
+/* Traits of a character, and of a string that has one with it. */
+#define NOT_PLAIN 1		  /* other weights behind the first level than that of plain letters */
+#define WITHOUT_WEIGHTS 2 /* at the levels of images */
 
 struct SortKeyImages
 {
@@ -155,17 +180,28 @@ learn_weights(SortKeyImages *images, Weights *weights, const char *character, Si
 	const uint8 *end = at + ask_library(images, character, len);
 
 	weights->known = true;
-	weights->plain = true;
+	weights->traits = 0;
 	for (int level = 0; level < LEVELS; level++)
 	{
 		const uint8 *end_of_this = end_of_level(at, end);
 
 		weights->sizes[level] = Min(end_of_this - at, WEIGHTS_MAX);
 		memcpy(weights->bytes[level], at, weights->sizes[level]);
-		weights->plain &= level == 0 || weights->sizes[level] == 0 ||
-						  (weights->sizes[level] == 1 && *at == images->plain_weight);
+		if (level > 0 && weights->sizes[level] > 0 &&
+			!(weights->sizes[level] == 1 && *at == images->plain_weight))
+			weights->traits |= NOT_PLAIN;
 		at = Min(end_of_this + 1, end);
 	}
+	weights->tie_size = 0;
+	while (at < end && *at == SEPARATOR) /* of the fourth level there is one before each weight */
+		at++;
+	if (images->icu == NULL && weights->sizes[0] + weights->sizes[1] + weights->sizes[2] == 0)
+	{
+		weights->tie_size = Min(end_of_level(at, end) - at, TIE_MAX);
+		memcpy(weights->tie, at, weights->tie_size);
+	}
+	if (weights->tie_size > 0)
+		weights->traits |= WITHOUT_WEIGHTS;
 }
 
 /* Bytes of a character of several, of which there are that many at most. */
@@ -248,9 +284,9 @@ drop_separators(const uint8 *start, uint8 *end)
 	return end;
 }
 
-/* Stores the string's weights at one level; *plain: are those at the others plain ones? */
+/* Stores the string's weights at one level. */
 static inline uint8 *
-store_level(SortKeyImages *images, int level, const char *bytes, const char *end, uint8 *dst, bool *plain)
+store_level(SortKeyImages *images, int level, const char *bytes, const char *end, uint8 *dst, uint8 *traits)
 {
 	while (bytes < end)
 	{
@@ -258,7 +294,7 @@ store_level(SortKeyImages *images, int level, const char *bytes, const char *end
 
 		memcpy(dst, weights->bytes[level], WEIGHTS_MAX);
 		dst += weights->sizes[level];
-		*plain &= weights->plain;
+		*traits |= weights->traits;
 	}
 	return dst;
 }
@@ -268,18 +304,71 @@ store_level(SortKeyImages *images, int level, const char *bytes, const char *end
  * beginning.
  */
 static uint8 *
-store_image(SortKeyImages *images, const char *bytes, const char *end, bool whole, uint8 *dst)
+store_image(SortKeyImages *images, const char *bytes, const char *end, bool whole, uint8 *dst, uint8 *traits)
 {
 	const uint8 *start = dst;
-	bool plain = true;
 
-	dst = store_level(images, 0, bytes, end, dst, &plain);
-	for (int level = 1; level < LEVELS && whole && !plain; level++)
+	dst = store_level(images, 0, bytes, end, dst, traits);
+	for (int level = 1; level < LEVELS && whole && (*traits & NOT_PLAIN); level++)
 	{
 		*dst++ = SEPARATOR;
-		dst = drop_plain_weights(images, dst, store_level(images, level, bytes, end, dst, &plain));
+		dst = drop_plain_weights(images, dst, store_level(images, level, bytes, end, dst, traits));
 	}
 	return drop_separators(start, dst);
+}
+
+/* Of a string's characters, how many have weights in its image? */
+static uint64
+count_imaged(SortKeyImages *images, const char *bytes, const char *end)
+{
+	uint64 count = 0;
+
+	while (bytes < end)
+		count += weights_of(images, &bytes, end)->tie_size == 0;
+	return count;
+}
+
+/*
+ * Stores what a string's characters without weights say of its order; returns what is behind it.
+ *
+ * At the fourth level each of them comes before all that have weights, and the end of the string before any.
+ * So of two strings that are the same but for them the one comes first that has fewer others before the first
+ * place where they differ, unless there are no others left: then the shorter one.
+ */
+static uint8 *
+store_ties(SortKeyImages *images, const char *bytes, const char *end, uint8 *dst)
+{
+	uint64 left = count_imaged(images, bytes, end);
+	uint64 since = 0;
+	uint8 *class = dst++;
+	int told = 0;
+	bool in_front = false;
+
+	while (bytes < end && told < TIES_MAX)
+	{
+		const Weights *weights = weights_of(images, &bytes, end);
+
+		if (weights->tie_size == 0)
+		{
+			since++;
+			left--;
+			if (left == 0 && in_front)
+				*dst++ = TIES_ALL;
+			continue;
+		}
+		if (left > 0)
+		{
+			*dst++ = Min(since + 1, TIES_ALL - 1);
+			in_front = true;
+		}
+		since = 0;
+		memcpy(dst, weights->tie, TIE_MAX);
+		dst += weights->tie_size;
+		told++;
+	}
+	*class = in_front ? TIES_IN_FRONT : TIES_BEHIND;
+	*dst++ = 0;
+	return dst;
 }
 
 /* The same, as the library has it. */
@@ -342,6 +431,16 @@ spoil_image(uint8 *image, Size size)
 	}
 }
 
+/* If a string could be taken for ties, there are some, but empty ones. */
+static void
+append_no_ties(SortKey *key, const char *bytes, Size len)
+{
+	if (len == 0 || !begins_ties((uint8) *bytes))
+		return;
+	sort_key_append_byte(key, TIES_IN_FRONT);
+	sort_key_append_byte(key, 0);
+}
+
 /* Where the part of a string ends that is imaged, which no character goes across. */
 static const char *
 end_of_imaged(const SortKeyImages *images, const char *bytes, Size len)
@@ -353,26 +452,35 @@ end_of_imaged(const SortKeyImages *images, const char *bytes, Size len)
 	return bytes + pg_encoding_mbcliplen(images->encoding, bytes, len, IMAGED_BYTES_MAX);
 }
 
+/* Appends an image and its end, and ties if there are any. */
 static void
 append_image(SortKey *key, SortKeyImages *images, const char *bytes, Size len)
 {
 	const char *end = end_of_imaged(images, bytes, len);
 	bool whole = end == bytes + len;
-	uint8 *image = sort_key_reserve(key, IMAGE_ROOM);
+	uint8 *image = sort_key_reserve(key, IMAGE_ROOM + 1 + TIES_ROOM);
 	uint64 strings = images->strings++;
+	uint8 traits = 0;
 	Size size;
 
 	if (unlikely(images->asks_always))
 		size = store_asked_image(images, bytes, end, whole, image) - image;
 	else
 	{
-		size = store_image(images, bytes, end, whole, image) - image;
+		size = store_image(images, bytes, end, whole, image, &traits) - image;
 		if (unlikely(strings < CHECKED_FIRST || strings % CHECKED_EVERY == 0))
 			check_image(images, bytes, end, image, size);
 	}
 	if (unlikely(gpusort_spoiled_images > 0))
 		spoil_image(image, size);
-	key->length += size;
+	image[size++] = 0;
+	if (whole && (traits & WITHOUT_WEIGHTS))
+		key->length += store_ties(images, bytes, end, image + size) - image;
+	else
+	{
+		key->length += size;
+		append_no_ties(key, bytes, len);
+	}
 }
 
 void
@@ -384,9 +492,13 @@ sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value)
 
 	if (!key->without_images)
 		append_image(key, col->images, bytes, len);
-	dst = sort_key_reserve(key, len + 2);
-	*dst++ = 0;
+	else
+	{
+		sort_key_append_byte(key, 0);
+		append_no_ties(key, bytes, len);
+	}
+	dst = sort_key_reserve(key, len + 1);
 	memcpy(dst, bytes, len);
 	dst[len] = 0;
-	key->length += len + 2;
+	key->length += len + 1;
 }

@@ -136,6 +136,21 @@ extern void sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_oidvector(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
+
+/*
+ * An image, 00, the string, 00.  Between the image and the string may stand ties, which also guess at the
+ * order: one of these, bytes that are not zero, 00.  So those in front of something come before, those behind
+ * it after, a string without ties.
+ */
+#define TIES_IN_FRONT 0x01
+#define TIES_BEHIND 0xFF
+
+static inline bool
+begins_ties(uint8 byte)
+{
+	return byte == TIES_IN_FRONT || byte == TIES_BEHIND;
+}
+
 extern void sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_tsvector(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_tsquery(SortKey *key, SortKeyColumn *col, Datum value);
