@@ -143,6 +143,13 @@ SKIP:
 	my $many = 'SELECT id, k, t FROM r, generate_series(1, 5) i';
 	like(executed('app', '', "$many ORDER BY k"), qr/Device: cpu.*Fallback: cuda: the device has no memory for a single chunk/s,
 		'a sort that may have no chunk\'s memory is the CPU\'s');
+	# A part of a chunk fits, and whole ones don't, the second time either.
+	foreach my $some (map { my $rows = $_; map { "SELECT id, k, t FROM r WHERE id <= $rows AND clock_timestamp() > '2000-01-01' ORDER BY $_" } 'k, id', 'k % 10 DESC, id', 'left(t, 3), id' } map { 70000 + 5000 * $_ } 0 .. 7)
+	{
+		like(executed('app', 'SET gpusort.backend = cuda;', $some), qr/external merge  Device: cuda(?!.*Fallback)/s, "whole chunks that find no room are sorted by the backend: $some");
+		$digest = "SELECT md5(string_agg(s::text, ',')) FROM ($some OFFSET 0) s";
+		is(asked('app', "SET gpusort.backend = cuda; $digest"), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), 'the right rows');
+	}
 	foreach my $workers (0, 2)
 	{
 		my $volatile = "$many WHERE clock_timestamp() > '2000-01-01' ORDER BY " . ($workers > 0 ? 't || i, id' : 'k + i, id');
@@ -150,7 +157,7 @@ SKIP:
 
 		like(executed('app', $settings, $volatile), qr/external merge  Device: cuda(?!.*Fallback)/s,
 			"whose rows can't be had again is sorted by the backend, $workers workers");
-		$digest = "SELECT md5(string_agg(id::text, ',')) FROM ($volatile OFFSET 0) s";
+		$digest = "SELECT md5(string_agg(s::text, ',')) FROM ($volatile OFFSET 0) s";
 		is(asked('app', "$settings $digest"), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), 'the right rows');
 	}
 	$node->safe_psql('postgres', 'ALTER ROLE app RESET gpusort.max_sort_device_memory');

@@ -193,6 +193,9 @@ copy_chunk(Chunk *to, const Chunk *from)
 	to->front = from->front;
 	to->back = from->back;
 	to->nrows = from->nrows;
+	to->ascending = from->ascending;
+	to->descending = from->descending;
+	memcpy(to->key_differs, from->key_differs, sizeof(to->key_differs));
 }
 
 static void
