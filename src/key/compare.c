@@ -273,6 +273,9 @@ sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const u
 	int order = 0;
 	int n = 0;
 
+	/* so it is with most neighbours where strings are repeated */
+	if (a_size == b_size && memcmp(a, b, a_size) == 0)
+		return 0;
 	for (int i = 0; i < key->ncols && order == 0; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
