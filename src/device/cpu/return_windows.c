@@ -17,7 +17,6 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 
-#include "base/stream_copy.h"
 #include "base/wait_events.h"
 #include "device/cpu/return_windows.h"
 
@@ -176,10 +175,9 @@ fill(ReturnWindows *windows, uint64 window, SortedRows *sorted)
 		row = sorted_rows_row(sorted, i);
 		if (MAXALIGN(row->t_len) > windows->slot_size - (to - slot->rows))
 			break;
-		stream_copy(to, (const char *) row, MAXALIGN(row->t_len));
+		memcpy(to, row, row->t_len);
 		to += MAXALIGN(row->t_len);
 	}
-	stream_copy_end();
 	SpinLockAcquire(&windows->mutex);
 	slot->nrows = i - first;
 	slot->filled = window + 1;
