@@ -25,11 +25,11 @@ CASES = [
         ("CREATE INDEX (uuid), 20 million rows", "gpu-h200-2026-11-22-index/20-million.csv", {"case": "uuid"}),
         ("ORDER BY text, int8, 50 million rows", "gpu-orderby-h100-2026-11-21/runs.csv", {"suite": "headline", "case": "text C, int8"}),
         ("ORDER BY int8, 50 million rows", "gpu-orderby-h200-2026-11-22/runs.csv", {"suite": "headline", "case": "int8"}),
-        ("row_number() of partitions, 50 million rows", "gpu-h200-2026-11-23-orderby-573d7e1/window.csv", {"case": "window"}),
+        ("row_number() of partitions, 50 million rows", "gpu-h200-2026-11-23-orderby-1790869/window.csv", {"case": "window"}),
     ]),
     ("No card, 16 cores", "#0077b6", [
         ("CREATE INDEX (int8), 50 million rows", "gpu-h200-2026-11-22-index/50-million.csv", {"case": "int8 random"}),
-        ("ORDER BY text in en_US.UTF-8, 50 million rows", "gpu-h200-2026-11-23-orderby-573d7e1/words-en_US.csv", {"case": "words en_US"}),
+        ("ORDER BY text in en_US.UTF-8, 50 million rows", "gpu-h200-2026-11-23-orderby-1790869/words.csv", {"case": "words en_US"}),
     ]),
     ("No card, 2 cores", "#5fa8d3", [
         ("ORDER BY int8, 20 million rows", "orderby-20261121-181216.csv", {"case": "int8"}),
