@@ -162,11 +162,11 @@ has_image(const SortKeyColumn *col)
 static void
 skip_image(KeyReader *reader, const SortKeyColumn *col)
 {
-	uint8 complement = col->descending ? 0xFF : 0;
+	uint8 flip = col->descending ? 0xFF : 0;
 
 	if (has_image(col))
 		(void) read_string(reader, col);
-	if (col->images != NULL && reader->at < reader->end && begins_ties(*reader->at ^ complement))
+	if (col->images != NULL && reader->at < reader->end && begins_ties(*reader->at ^ flip))
 		(void) read_string(reader, col);
 }
 
@@ -304,7 +304,7 @@ static uint8 *
 copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
 {
 	uint8 marker = read_marker(reader);
-	uint8 complement = col->descending ? 0xFF : 0;
+	uint8 flip = col->descending ? 0xFF : 0;
 	const uint8 *string;
 
 	*dst++ = marker;
@@ -312,12 +312,12 @@ copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
 		return dst;
 	skip_image(reader, col);
 	if (has_image(col))
-		*dst++ = complement;
+		*dst++ = flip;
 	string = reader->at;
-	if (col->images != NULL && string < reader->end && begins_ties(*string ^ complement))
+	if (col->images != NULL && string < reader->end && begins_ties(*string ^ flip))
 	{
-		*dst++ = TIES_IN_FRONT ^ complement;
-		*dst++ = complement;
+		*dst++ = TIES_IN_FRONT ^ flip;
+		*dst++ = flip;
 	}
 	(void) (col->guess != NULL ? read_whole(reader, col) : read_string(reader, col));
 	return copy_bytes(dst, string, reader->at);
