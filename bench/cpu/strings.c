@@ -192,7 +192,7 @@ run_strings(StringKind kind, uint64 n, int repeat)
 		double took;
 
 		peak_bytes = live_bytes;
-		string_sort_chunks(chunks, n, items);
+		string_sort_chunks(chunks, n, (SortKeyEnds){0}, items);
 		took = (now_ns() - start) / Max(n, 1);
 		if (r == 0 || took < best)
 			best = took;

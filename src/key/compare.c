@@ -166,8 +166,12 @@ skip_image(KeyReader *reader, const SortKeyColumn *col)
 
 	if (has_image(col))
 		(void) read_string(reader, col);
-	if (col->images != NULL && reader->at < reader->end && begins_ties(*reader->at ^ flip))
+	if (col->images == NULL || reader->at >= reader->end || !begins_ties(*reader->at ^ flip))
+		return;
+	if ((*reader->at ^ flip) != STRING_TELLS)
 		(void) read_string(reader, col);
+	if (reader->at < reader->end && (*reader->at ^ flip) == STRING_TELLS)
+		reader->at++;
 }
 
 /* The string of a verified column's value, behind its image, or the value itself. */
@@ -315,10 +319,7 @@ copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
 		*dst++ = flip;
 	string = reader->at;
 	if (col->images != NULL && string < reader->end && begins_ties(*string ^ flip))
-	{
-		*dst++ = TIES_IN_FRONT ^ flip;
-		*dst++ = flip;
-	}
+		*dst++ = STRING_TELLS ^ flip;
 	(void) (col->guess != NULL ? read_whole(reader, col) : read_string(reader, col));
 	return copy_bytes(dst, string, reader->at);
 }

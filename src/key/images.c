@@ -58,7 +58,7 @@
 
 /* So many characters are told of; strings that have more are long, and differ otherwise. */
 #define TIES_MAX 4
-#define TIES_ROOM (TIES_MAX * (1 + TIE_MAX) + TIE_MAX + 3)
+#define TIES_ROOM (TIES_MAX * (1 + TIE_MAX) + TIE_MAX + 4)
 
 /* Room for what the library says of so many bytes, with all levels. */
 #define ASKED_ROOM (16 * IMAGED_BYTES_MAX)
@@ -338,6 +338,7 @@ count_imaged(SortKeyImages *images, const char *bytes, const char *end)
 static uint8 *
 store_ties(SortKeyImages *images, const char *bytes, const char *end, uint8 *dst)
 {
+	bool string_tells = (uint8) *bytes == STRING_TELLS;
 	uint64 left = count_imaged(images, bytes, end);
 	uint64 since = 0;
 	uint8 *class = dst++;
@@ -368,6 +369,8 @@ store_ties(SortKeyImages *images, const char *bytes, const char *end, uint8 *dst
 	}
 	*class = in_front ? TIES_IN_FRONT : TIES_BEHIND;
 	*dst++ = 0;
+	if (string_tells || bytes < end)
+		*dst++ = STRING_TELLS;
 	return dst;
 }
 
@@ -431,14 +434,12 @@ spoil_image(uint8 *image, Size size)
 	}
 }
 
-/* If a string could be taken for ties, there are some, but empty ones. */
+/* Between an image and a string, without ties; is there something that only the string tells? */
 static void
-append_no_ties(SortKey *key, const char *bytes, Size len)
+append_no_ties(SortKey *key, const char *bytes, Size len, bool string_tells)
 {
-	if (len == 0 || !begins_ties((uint8) *bytes))
-		return;
-	sort_key_append_byte(key, TIES_IN_FRONT);
-	sort_key_append_byte(key, 0);
+	if (string_tells || (len > 0 && begins_ties((uint8) *bytes)))
+		sort_key_append_byte(key, STRING_TELLS);
 }
 
 /* Where the part of a string ends that is imaged, which no character goes across. */
@@ -479,7 +480,7 @@ append_image(SortKey *key, SortKeyImages *images, const char *bytes, Size len)
 	else
 	{
 		key->length += size;
-		append_no_ties(key, bytes, len);
+		append_no_ties(key, bytes, len, !whole || images->asks_always);
 	}
 }
 
@@ -495,7 +496,7 @@ sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value)
 	else
 	{
 		sort_key_append_byte(key, 0);
-		append_no_ties(key, bytes, len);
+		append_no_ties(key, bytes, len, false);
 	}
 	dst = sort_key_reserve(key, len + 1);
 	memcpy(dst, bytes, len);

@@ -98,6 +98,22 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	return key;
 }
 
+/* ---------------------------------------------------------------- ends */
+
+SortKeyEnds
+sort_key_ends(const SortKey *key)
+{
+	const SortKeyColumn *col = key->cols;
+	bool imaged = col->append == sort_key_append_imaged;
+
+	return (SortKeyEnds){
+		.shown = key->ncols == 1 && (imaged || col->append == sort_key_append_text) && !key->alone &&
+				 key->index_rows == NULL,
+		.imaged = imaged,
+		.descending = col->descending,
+	};
+}
+
 static bool
 uses_icu(int ncols, const SortKeyColumn *cols)
 {

@@ -58,6 +58,17 @@ typedef struct SortKey
 						   * of which they hold; NULL: of rows that are MinimalTuples */
 } SortKey;
 
+/*
+ * Where 8 bytes of a variable key show that it says no more of the order behind them: keys that agree up to
+ * there need not be looked at any further.
+ */
+typedef struct SortKeyEnds
+{
+	bool shown; /* by a zero byte; else nothing shows it */
+	bool imaged;
+	bool descending;
+} SortKeyEnds;
+
 /* One sort column as a Sort node or a path describes it. */
 typedef struct SortColumnSpec
 {
@@ -103,6 +114,12 @@ extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, 
  * Raises PostgreSQL's own error if it can't be opened.
  */
 extern bool sort_key_knows_collation(Oid collation);
+
+/* Once it is set what is made of the key's rows. */
+extern SortKeyEnds sort_key_ends(const SortKey *key);
+
+/* Does a key end in these 8 bytes, as an integer that orders as they do?  first: they are its first ones. */
+extern bool sort_key_word_ends(SortKeyEnds ends, uint64 word, bool first);
 
 /*
  * Makes an encoder in CurrentMemoryContext; all it owns goes with that context.  Every column must be

@@ -139,16 +139,19 @@ extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
 
 /*
  * An image, 00, the string, 00.  Between the image and the string may stand ties, which also guess at the
- * order: one of these, bytes that are not zero, 00.  So those in front of something come before, those behind
- * it after, a string without ties.
+ * order: one of the first two of these, bytes that are not zero, 00.  So those in front of something come
+ * before, those behind it after, a string without ties.  Then, where the string tells more of the order than
+ * what stands before it, or could be taken for ties: the third of these.
  */
 #define TIES_IN_FRONT 0x01
 #define TIES_BEHIND 0xFF
+#define STRING_TELLS 0x02
 
+/* Is that not the string's first byte? */
 static inline bool
 begins_ties(uint8 byte)
 {
-	return byte == TIES_IN_FRONT || byte == TIES_BEHIND;
+	return byte == TIES_IN_FRONT || byte == TIES_BEHIND || byte == STRING_TELLS;
 }
 
 extern void sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value);

@@ -139,6 +139,7 @@ parallel_sort_init(void *memory, const ParallelSortInput *input)
 	memset(sort, 0, sizeof(ParallelSort));
 	sort->nprocesses = input->nprocesses;
 	sort->variable = input->variable;
+	sort->ends = input->ends;
 	sort->chunks = input->chunks;
 	sort->nrows = input->nrows;
 	if (sort->variable)
@@ -282,7 +283,7 @@ bucket_sorter_create(BucketSorter *sorter, const ParallelSort *sort, uint64 max_
 {
 	sorter->max_items = max_items;
 	sorter->fixed = sort->variable ? NULL : sample_sorter_create(max_items, sort->item);
-	sorter->strings = sort->variable ? string_sorter_create(max_items) : NULL;
+	sorter->strings = sort->variable ? string_sorter_create(max_items, sort->ends) : NULL;
 }
 
 static void
@@ -359,7 +360,7 @@ static void
 sort_alone(ParallelSort *sort)
 {
 	if (sort->variable)
-		string_sort_chunks(sort->chunks, sort->nrows, (StringSortItem *) sort->items);
+		string_sort_chunks(sort->chunks, sort->nrows, sort->ends, (StringSortItem *) sort->items);
 	else
 		sample_sort_chunks(sort->chunks, sort->nrows, &sort->squeeze, sort->items);
 }

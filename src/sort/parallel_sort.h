@@ -24,6 +24,7 @@ typedef struct ParallelSortInput
 	const Chunk *chunks;
 	uint64 nrows;		/* in all of them */
 	bool variable;		/* variable keys? */
+	SortKeyEnds ends;	/* of these */
 	KeySqueeze squeeze; /* of fixed keys */
 } ParallelSortInput;
 

@@ -239,10 +239,13 @@ describe_bucket(const ParallelSort *sort, int number, int b, ParallelBucket *buc
 	}
 	else if (sample_sort_bucket_is_equal(tree, b))
 	{
+		uint64 word = tree->splitter[b / 2];
+
 		bucket->depth += sort->variable ? sizeof(uint64) : 1;
 		if (!sort->variable)
 			bucket->kind = bucket->depth == sort->squeeze.nwords ? BUCKET_FINISHED : BUCKET_BY_WORD;
-		else if (sort->nrounds > 0 && longest_key(sort, number) <= bucket->depth)
+		else if (sort_key_word_ends(sort->ends, word, range->depth == 0) ||
+				 (sort->nrounds > 0 && longest_key(sort, number) <= bucket->depth))
 			bucket->kind = BUCKET_FINISHED;
 		else
 			bucket->kind = BUCKET_SEGMENT;

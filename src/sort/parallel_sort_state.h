@@ -71,6 +71,7 @@ struct ParallelSort
 {
 	int nprocesses;
 	bool variable;
+	SortKeyEnds ends;
 	bool alone; /* too few rows, or processes: the first process sorts */
 	const Chunk *chunks;
 	uint64 nrows;

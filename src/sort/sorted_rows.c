@@ -191,7 +191,7 @@ make_items(SortedRows *sorted, const Chunk *chunks)
 {
 	sorted->items = huge_alloc(sorted->nrows * sorted->item_size);
 	if (sorted->variable)
-		string_sort_chunks(chunks, sorted->nrows, (StringSortItem *) sorted->items);
+		string_sort_chunks(chunks, sorted->nrows, sorted->ends, (StringSortItem *) sorted->items);
 	else
 		sample_sort_chunks(chunks, sorted->nrows, &sorted->squeeze, sorted->items);
 }
@@ -215,6 +215,7 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 
 	memset(sorted, 0, sizeof(*sorted));
 	sorted->variable = key->variable;
+	sorted->ends = sort_key_ends(key);
 	sorted->nrows = nrows;
 	sorted->row_size = PREFETCHED_ROW_BYTES;
 	sorted->method = sorted_rows_method(sorted);
@@ -272,7 +273,8 @@ sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses
 ParallelSort *
 sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses)
 {
-	ParallelSortInput input = {nprocesses, chunks, sorted->nrows, sorted->variable, sorted->squeeze};
+	ParallelSortInput input = {nprocesses,		 chunks,	   sorted->nrows,
+							   sorted->variable, sorted->ends, sorted->squeeze};
 	ParallelSort *sort = parallel_sort_init(memory, &input);
 
 	sorted->items = parallel_sort_items(sort);

@@ -20,6 +20,7 @@
 typedef struct SortedRows
 {
 	bool variable;
+	SortKeyEnds ends;
 	const char *method; /* how they were sorted, in words */
 	uint64 nrows;
 	uint64 corrected;	/* of them were put right, if the order is verified */

@@ -7,7 +7,9 @@
  *	  skip				the longest common prefix, in one comparison of whole keys
  *	  load words		the next 8 bytes of each key, prefetched: these cache misses are the cost
  *	  sort				by the words just loaded; the runs of equal words are the next segments
- * and a segment is finished when it is one item, or all of its keys have ended.
+ * and a segment is finished when it is one item, or all of its keys have ended.  Where the words themselves
+ * show that (SortKeyEnds), as they do of strings, it is finished before a record is read: so repeated strings
+ * cost no more than different ones.
  *
  * That would go over a staircase, keys that leave a common prefix one after the other as in a, aa, aaa, once
  * for every few steps.  It is sorted by where each key leaves one of the longest instead, in one round: those
@@ -44,7 +46,8 @@ typedef struct Segment
 struct StringSorter
 {
 	SampleSorter *words; /* sorts by words */
-	Segment *waiting;	 /* a stack */
+	SortKeyEnds ends;
+	Segment *waiting; /* a stack */
 	uint64 nwaiting;
 };
 
@@ -63,9 +66,9 @@ static uint64 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 g
 static uint64 common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest);
 
 void
-string_sort_chunks(const Chunk *chunks, uint64 nrows, StringSortItem *items)
+string_sort_chunks(const Chunk *chunks, uint64 nrows, SortKeyEnds ends, StringSortItem *items)
 {
-	StringSorter *sorter = string_sorter_create(nrows);
+	StringSorter *sorter = string_sorter_create(nrows, ends);
 	KeySqueeze first_word;
 
 	key_squeeze_plan_identity(&first_word, 1);
@@ -76,13 +79,14 @@ string_sort_chunks(const Chunk *chunks, uint64 nrows, StringSortItem *items)
 }
 
 StringSorter *
-string_sorter_create(uint64 max_items)
+string_sorter_create(uint64 max_items, SortKeyEnds ends)
 {
 	StringSorter *sorter = palloc(sizeof(StringSorter));
 
 	Assert(sizeof(StringSortItem) == sort_item_size(word_item));
 
 	sorter->words = sample_sorter_create(max_items, word_item);
+	sorter->ends = ends;
 	sorter->waiting = huge_alloc(max_waiting(max_items) * sizeof(Segment));
 	sorter->nwaiting = 0;
 	return sorter;
@@ -259,6 +263,7 @@ sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 	Segment fetched[SORT_FETCHED_SEGMENTS];
 	uint64 nfetched = 0;
 	bool by_agreement = depth == NO_DEPTH;
+	bool first = depth == 0;
 	uint64 end;
 
 	if (!by_agreement)
@@ -275,7 +280,8 @@ sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 		}
 		if (start / SORT_COPY_BLOCK != end / SORT_COPY_BLOCK)
 			CHECK_FOR_INTERRUPTS();
-		if (end - start == 1 || (by_agreement && word == AGREES_ALL))
+		if (end - start == 1 ||
+			(by_agreement ? word == AGREES_ALL : sort_key_word_ends(sorter->ends, word, first)))
 			continue;
 
 		if (by_agreement)

@@ -21,9 +21,10 @@ typedef struct StringSortItem
 
 /*
  * Sorts the entries of variable-key chunks.  items has room for nrows items; on return it holds them in key
- * order.  Scratch memory as for sample_sort_chunks.  Checks for interrupts.
+ * order, those of which the order says that they are the same in any.  Scratch memory as for
+ * sample_sort_chunks.  Checks for interrupts.
  */
-extern void string_sort_chunks(const Chunk *chunks, uint64 nrows, StringSortItem *items);
+extern void string_sort_chunks(const Chunk *chunks, uint64 nrows, SortKeyEnds ends, StringSortItem *items);
 extern Size string_sort_scratch_size(uint64 nrows);
 
 /*
@@ -34,7 +35,7 @@ extern Size string_sort_scratch_size(uint64 nrows);
  */
 typedef struct StringSorter StringSorter;
 
-extern StringSorter *string_sorter_create(uint64 max_items);
+extern StringSorter *string_sorter_create(uint64 max_items, SortKeyEnds ends);
 extern void string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint64 nitems, uint64 depth,
 							   bool loaded);
 extern void string_sorter_free(StringSorter *sorter);
