@@ -94,7 +94,8 @@ typedef struct Weights
 
 /* Traits of a character, and of a string that has one with it. */
 #define NOT_PLAIN 1		  /* other weights behind the first level than that of plain letters */
-#define WITHOUT_WEIGHTS 2 /* at the levels of images */
+#define WITHOUT_WEIGHTS 2 /* at the levels of images, but one at the fourth */
+#define UNKNOWN 4		  /* no weights at all, so that its bytes alone tell it from others */
 
 struct SortKeyImages
 {
@@ -200,8 +201,8 @@ learn_weights(SortKeyImages *images, Weights *weights, const char *character, Si
 		weights->tie_size = Min(end_of_level(at, end) - at, TIE_MAX);
 		memcpy(weights->tie, at, weights->tie_size);
 	}
-	if (weights->tie_size > 0)
-		weights->traits |= WITHOUT_WEIGHTS;
+	if (weights->sizes[0] + weights->sizes[1] + weights->sizes[2] == 0)
+		weights->traits |= weights->tie_size > 0 ? WITHOUT_WEIGHTS : UNKNOWN;
 }
 
 /* Bytes of a character of several, of which there are that many at most. */
@@ -330,15 +331,16 @@ count_imaged(SortKeyImages *images, const char *bytes, const char *end)
 
 /*
  * Stores what a string's characters without weights say of its order; returns what is behind it.
+ * string_tells: the string says more.
  *
  * At the fourth level each of them comes before all that have weights, and the end of the string before any.
  * So of two strings that are the same but for them the one comes first that has fewer others before the first
  * place where they differ, unless there are no others left: then the shorter one.
  */
 static uint8 *
-store_ties(SortKeyImages *images, const char *bytes, const char *end, uint8 *dst)
+store_ties(SortKeyImages *images, const char *bytes, const char *end, bool string_tells, uint8 *dst)
 {
-	bool string_tells = (uint8) *bytes == STRING_TELLS;
+	uint8 first = *bytes;
 	uint64 left = count_imaged(images, bytes, end);
 	uint64 since = 0;
 	uint8 *class = dst++;
@@ -369,7 +371,7 @@ store_ties(SortKeyImages *images, const char *bytes, const char *end, uint8 *dst
 	}
 	*class = in_front ? TIES_IN_FRONT : TIES_BEHIND;
 	*dst++ = 0;
-	if (string_tells || bytes < end)
+	if (string_tells || first == STRING_TELLS || bytes < end)
 		*dst++ = STRING_TELLS;
 	return dst;
 }
@@ -462,6 +464,7 @@ append_image(SortKey *key, SortKeyImages *images, const char *bytes, Size len)
 	uint8 *image = sort_key_reserve(key, IMAGE_ROOM + 1 + TIES_ROOM);
 	uint64 strings = images->strings++;
 	uint8 traits = 0;
+	bool string_tells;
 	Size size;
 
 	if (unlikely(images->asks_always))
@@ -475,12 +478,13 @@ append_image(SortKey *key, SortKeyImages *images, const char *bytes, Size len)
 	if (unlikely(gpusort_spoiled_images > 0))
 		spoil_image(image, size);
 	image[size++] = 0;
+	string_tells = !whole || images->asks_always || (traits & UNKNOWN);
 	if (whole && (traits & WITHOUT_WEIGHTS))
-		key->length += store_ties(images, bytes, end, image + size) - image;
+		key->length += store_ties(images, bytes, end, string_tells, image + size) - image;
 	else
 	{
 		key->length += size;
-		append_no_ties(key, bytes, len, !whole || images->asks_always);
+		append_no_ties(key, bytes, len, string_tells);
 	}
 }
 
