@@ -95,7 +95,7 @@ typedef struct Weights
 /* Traits of a character, and of a string that has one with it. */
 #define NOT_PLAIN 1		  /* other weights behind the first level than that of plain letters */
 #define WITHOUT_WEIGHTS 2 /* at the levels of images, but one at the fourth */
-#define UNKNOWN 4		  /* no weights at all, so that its bytes alone tell it from others */
+#define UNKNOWN 4 /* its bytes alone may tell it from others: no weights, or those of all unknown ones */
 
 struct SortKeyImages
 {
@@ -174,6 +174,13 @@ end_of_level(const uint8 *start, const uint8 *end)
 
 /* ---------------------------------------------------------------- characters */
 
+/* A space or punctuation of ASCII, which every locale knows. */
+static bool
+is_printed(const char *character, Size len)
+{
+	return len == 1 && *character >= ' ' && *character <= '~';
+}
+
 static pg_noinline void
 learn_weights(SortKeyImages *images, Weights *weights, const char *character, Size len)
 {
@@ -202,7 +209,8 @@ learn_weights(SortKeyImages *images, Weights *weights, const char *character, Si
 		memcpy(weights->tie, at, weights->tie_size);
 	}
 	if (weights->sizes[0] + weights->sizes[1] + weights->sizes[2] == 0)
-		weights->traits |= weights->tie_size > 0 ? WITHOUT_WEIGHTS : UNKNOWN;
+		weights->traits |=
+			(weights->tie_size > 0 ? WITHOUT_WEIGHTS : 0) | (is_printed(character, len) ? 0 : UNKNOWN);
 }
 
 /* Bytes of a character of several, of which there are that many at most. */

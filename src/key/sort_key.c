@@ -107,8 +107,7 @@ sort_key_ends(const SortKey *key)
 	bool imaged = col->append == sort_key_append_imaged;
 
 	return (SortKeyEnds){
-		.shown = key->ncols == 1 && (imaged || col->append == sort_key_append_text) && !key->alone &&
-				 key->index_rows == NULL,
+		.shown = key->ncols == 1 && (imaged || col->append == sort_key_append_text) && !key->alone,
 		.imaged = imaged,
 		.descending = col->descending,
 	};
