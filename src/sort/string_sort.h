@@ -21,8 +21,8 @@ typedef struct StringSortItem
 
 /*
  * Sorts the entries of variable-key chunks.  items has room for nrows items; on return it holds them in key
- * order, those of which the order says that they are the same in any.  Scratch memory as for
- * sample_sort_chunks.  Checks for interrupts.
+ * order, keys that agree up to where they end in any.  Scratch memory as for sample_sort_chunks.  Checks for
+ * interrupts.
  */
 extern void string_sort_chunks(const Chunk *chunks, uint64 nrows, SortKeyEnds ends, StringSortItem *items);
 extern Size string_sort_scratch_size(uint64 nrows);

@@ -35,13 +35,20 @@ create_external(CudaSorter *sorter)
 	MemoryContextSwitchTo(old);
 }
 
-/* Adds a run to be written, having made room for it. */
-static Run *
-begin_run(CudaSorter *sorter)
+/* Makes room for one more run. */
+static void
+prepare_external(CudaSorter *sorter)
 {
 	create_external(sorter);
 	if (external_sort_is_full(sorter->external))
 		external_sort_merge_full_levels(sorter->external);
+}
+
+/* Adds a run to be written. */
+static Run *
+begin_run(CudaSorter *sorter)
+{
+	prepare_external(sorter);
 	return external_sort_begin_run(sorter->external);
 }
 
@@ -98,9 +105,7 @@ sort_refused(CudaSorter *sorter)
 	SortedRows sorted;
 	uint64 nrows = 0;
 
-	create_external(sorter);
-	if (external_sort_is_full(sorter->external))
-		external_sort_merge_full_levels(sorter->external);
+	prepare_external(sorter);
 	for (const Chunk *chunk = sorter->refused; chunk != NULL; chunk = chunk->next)
 	{
 		nrows += chunk->nrows;
