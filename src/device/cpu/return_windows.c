@@ -9,7 +9,9 @@
  * windows as well meanwhile, if there are free slots: so few helpers keep it as busy as many.
  *
  * A helper that waits for long leaves: whoever reads is busy with something else, and there may be others who
- * want the worker.
+ * want the worker.  So does one whom the others can do without, as the reader is the slower one: what a
+ * worker has mapped takes the kernel long to unmap, and is out of the way by the time that the last row is
+ * read.
  */
 #include "postgres.h"
 
@@ -17,6 +19,7 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 
+#include "base/stopwatch.h"
 #include "base/wait_events.h"
 #include "device/cpu/return_windows.h"
 
@@ -37,6 +40,13 @@
 
 /* A helper waits for the reader so long. */
 #define PATIENCE_MS 200
+
+/*
+ * A helper looks at what it does so often, and leaves if the others would do it beside their own, being busy
+ * for no more than this part of the time.
+ */
+#define MEASURED_MS 2.0
+#define BUSY_SHARE_MAX 0.75
 
 #define INTERRUPTS_EVERY 1024 /* rows */
 
@@ -62,6 +72,8 @@ struct ReturnWindows
 	ConditionVariable freed;
 	uint64 taken; /* windows that somebody has begun with */
 	uint64 read;  /* windows that the reader is through with */
+	int nhelping;
+	uint64 next_leaves; /* when so many windows are read another helper may leave */
 	bool dismissed;
 	WindowSlot slots[SLOTS_MAX];
 };
@@ -103,6 +115,7 @@ return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int he
 	windows->wake_every = Max(1, Min(SLOTS_PER_HELPER, windows->nslots / SLOTS_PER_HELPER));
 	windows->window_rows = windows->slot_size / row_size;
 	windows->nwindows = (nrows + windows->window_rows - 1) / windows->window_rows;
+	windows->next_leaves = windows->nslots;
 	SpinLockInit(&windows->mutex);
 	ConditionVariableInit(&windows->filled);
 	ConditionVariableInit(&windows->freed);
@@ -187,12 +200,74 @@ fill(ReturnWindows *windows, uint64 window, SortedRows *sorted)
 
 /* ---------------------------------------------------------------- helpers */
 
+/* What a helper has done since it began to measure. */
+typedef struct HelperShare
+{
+	Stopwatch since;
+	double asleep_ms;
+} HelperShare;
+
+static void
+begin_share(HelperShare *share)
+{
+	share->since = stopwatch_start();
+	share->asleep_ms = 0;
+}
+
+/*
+ * Is a helper superfluous that has been busy for that share of the time?  One at a time is, and the next one
+ * when the others have had time to take its share over.
+ */
+static bool
+is_superfluous(ReturnWindows *windows, double busy)
+{
+	bool leaves;
+
+	SpinLockAcquire(&windows->mutex);
+	leaves = windows->nhelping > HELPERS_MIN && windows->read >= windows->next_leaves &&
+			 busy * windows->nhelping / (windows->nhelping - 1) < BUSY_SHARE_MAX;
+	if (leaves)
+		windows->next_leaves = windows->read + windows->nslots;
+	SpinLockRelease(&windows->mutex);
+	return leaves;
+}
+
+/* Waits for a free slot; false: this helper is not wanted any more. */
+static bool
+wait_for_slot(ReturnWindows *windows, HelperShare *share)
+{
+	Stopwatch watch = stopwatch_start();
+	double measured_ms;
+	double busy;
+
+	if (ConditionVariableTimedSleep(&windows->freed, PATIENCE_MS, gpusort_wait_event(GPUSORT_WAIT_READER)))
+		return false;
+	share->asleep_ms += stopwatch_ms(watch);
+	measured_ms = stopwatch_ms(share->since);
+	if (measured_ms < MEASURED_MS)
+		return true;
+	busy = 1 - share->asleep_ms / measured_ms;
+	begin_share(share);
+	return !is_superfluous(windows, busy);
+}
+
+static void
+count_helpers(ReturnWindows *windows, int more)
+{
+	SpinLockAcquire(&windows->mutex);
+	windows->nhelping += more;
+	SpinLockRelease(&windows->mutex);
+}
+
 void
 return_windows_help(ReturnWindows *windows, SortedRows *sorted)
 {
 	uint64 window;
 	Turn turn;
+	HelperShare share;
 
+	count_helpers(windows, 1);
+	begin_share(&share);
 	while ((turn = take_window(windows, &window)) != TURN_LEAVE)
 	{
 		if (turn == TURN_FILL)
@@ -200,10 +275,10 @@ return_windows_help(ReturnWindows *windows, SortedRows *sorted)
 			ConditionVariableCancelSleep();
 			fill(windows, window, sorted);
 		}
-		else if (ConditionVariableTimedSleep(&windows->freed, PATIENCE_MS,
-											 gpusort_wait_event(GPUSORT_WAIT_READER)))
+		else if (!wait_for_slot(windows, &share))
 			break;
 	}
+	count_helpers(windows, -1);
 	ConditionVariableCancelSleep();
 }
 
