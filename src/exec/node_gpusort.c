@@ -205,7 +205,7 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
  * split.
  */
 static void
-spread_over_cards(GpuSortState *state, SortRequest *request)
+ask_for_cards(GpuSortState *state, SortRequest *request)
 {
 	request->cards =
 		gpusort_cards > 0 ? gpusort_cards : sort_plan_cards((CustomScan *) state->css.ss.ps.plan);
@@ -240,7 +240,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->helped = request->shared && request->rows_wanted == 0 && !state->own_workers;
 	request->cpu_ms = sort_plan_cpu_ms((CustomScan *) state->css.ss.ps.plan);
 	if (device == &sort_device_cuda)
-		spread_over_cards(state, request);
+		ask_for_cards(state, request);
 }
 
 /* Begins a sorter of this device. */
