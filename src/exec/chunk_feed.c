@@ -125,7 +125,11 @@ static inline void
 write_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, char *place)
 {
 	if (key != NULL)
-		memcpy(place, key, feed->key->width);
+	{
+		/* words, as they were written: wider loads would wait for them */
+		for (int i = 0; i < feed->key->width; i += sizeof(uint64))
+			memcpy(place + i, key + i, sizeof(uint64));
+	}
 	else
 		sort_key_encode_fixed(feed->key, slot, (uint8 *) place);
 }
