@@ -176,7 +176,20 @@ like(executed('', 'SELECT * FROM s ORDER BY none, i8'), $one, 'nothing but NULLs
 like(executed('SET gpusort.cards = 1;', 'SELECT * FROM s ORDER BY i8'), $one, 'a setting');
 $node->safe_psql('postgres', 'CREATE TABLE fresh WITH (autovacuum_enabled = off) AS SELECT * FROM s');
 like(executed('', 'SELECT * FROM fresh ORDER BY i8'), $one, 'no statistics of a new table');
+$node->safe_psql('postgres', <<'EOT');
+CREATE TABLE parted (id int, k bigint) PARTITION BY HASH (id);
+CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE parted_1 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO parted SELECT id, i8 FROM s;
+CREATE TABLE numbers AS SELECT DISTINCT i4::numeric AS i4 FROM s;
+ANALYZE parted, numbers;
+EOT
+like(executed('', 'SELECT * FROM parted ORDER BY k'), $one, 'a partitioned table');
+# The column of a join is a cast of the table's, of whose type the statistics are.
+like(executed('', 'SELECT i4, s.id FROM s JOIN numbers USING (i4) ORDER BY i4'), $one, 'a column of another type');
+is_spread(executed('', 'SELECT s.* FROM s JOIN r USING (id) ORDER BY s.i8'), 2, 'while one that comes through a join is a table\'s');
 my $how = 'SELECT how FROM gpusort_check';
+is($node->safe_psql('postgres', "$how('SELECT * FROM parted ORDER BY k')"), 'on one GPU: the statistics have no values of its first column', 'gpusort_check knows of partitions');
 my $on_one = 'SET gpusort.cards = 0;';
 is($node->safe_psql('postgres', "$how('SELECT * FROM s ORDER BY i8')"), 'on 2 GPUs', 'gpusort_check says so');
 is($node->safe_psql('postgres', "SET gpusort.cards = 1; $how('SELECT * FROM s ORDER BY i8')"), 'on one GPU: gpusort.cards is 1', 'or why not: a setting');

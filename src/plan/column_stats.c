@@ -131,7 +131,8 @@ stats_of_tuple(HeapTuple tuple, Oid type, double table_rows, bool may_read)
 	stats.correlation = correlation(tuple);
 	if (may_read && is_string(getBaseType(type)))
 		stats.leading = leading_values(tuple);
-	if (may_read && gpu_service_devices() > 1)
+	/* those of a table with children are not found again when the sort begins */
+	if (may_read && !form->stainherit && gpu_service_devices() > 1)
 		stats.largest = largest_share(tuple);
 	return stats;
 }
