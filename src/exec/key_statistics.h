@@ -10,7 +10,7 @@
 
 #include "nodes/execnodes.h"
 
-#include "sort/splitters.h"
+#include "device/sorter.h"
 
 /*
  * Of the rows that come to this GpuSort, of that description; in order, in the query's memory context.  NULL:
