@@ -34,6 +34,7 @@ print_usage(FILE *to)
 		"  --version, --help\n"
 		"for tests:\n"
 		"  --host-memory-layer        no GPU: sort in host memory\n"
+		"  --count-devices NUMBER     each device counts as so many, with a part of its memory each\n"
 		"  --fault KIND:NUMBER        with it: alloc, lost, hang or crash at that call of the layer; slow: milliseconds a call\n");
 }
 
@@ -125,6 +126,8 @@ parse_option(Settings *settings, const char *option, const char *value)
 		settings->device_timeout = parse_number(option, value, 1 << 20);
 	else if (strcmp(option, "--parent-fd") == 0)
 		settings->parent_fd = parse_number(option, value, 1 << 20);
+	else if (strcmp(option, "--count-devices") == 0)
+		settings->count_devices = std::max<uint64_t>(parse_number(option, value, GPUSORTD_MAX_DEVICES), 1);
 	else if (strcmp(option, "--fault") == 0)
 		settings->fault = value;
 	else

@@ -16,6 +16,7 @@ int gpusort_mode = GPUSORT_MODE_AUTO;
 int gpusort_backend = GPUSORT_BACKEND_AUTO;
 int gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
 int gpusort_min_rows = 500;
+int gpusort_cards = 0;
 int gpusort_work_mem = -1;
 bool gpusort_create_index = true;
 char *gpusort_max_device_memory;
@@ -47,6 +48,9 @@ static const struct config_enum_entry algorithm_options[] = {{"auto", GPUSORT_AL
 															 {"bucket", GPUSORT_ALGORITHM_BUCKET, false},
 															 {"radix", GPUSORT_ALGORITHM_RADIX, false},
 															 {NULL, 0, false}};
+
+/* As many devices as gpusortd has at most. */
+#define MAX_CARDS 16
 
 /* The smallest work_mem that PostgreSQL takes. */
 #define WORK_MEM_MIN_KB 64
@@ -199,6 +203,9 @@ guc_define_all(void)
 	DefineCustomBoolVariable("gpusort.create_index", "Whether builds of B-tree indexes are taken over.",
 							 "As far as gpusort.mode allows.", &gpusort_create_index, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.cards", "How many GPUs one sort is spread over.",
+							"0: as many as are expected to make it faster; 1: never several.", &gpusort_cards,
+							0, 0, MAX_CARDS, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.queue_timeout",
 							"How long a sort waits at most for GPU memory that others have.",
 							"It waits no longer than the CPU would take for it. -1: no limit but that.",

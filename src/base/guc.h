@@ -36,6 +36,7 @@ extern int gpusort_algorithm;
 extern int gpusort_min_rows;
 extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
 extern bool gpusort_create_index;
+extern int gpusort_cards;		   /* GPUs of one sort at most; 0: as many as are expected to pay */
 extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */
 extern int gpusort_spoiled_images; /* one of so many images of strings is spoiled, for tests; 0: none */
 

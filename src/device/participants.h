@@ -48,7 +48,8 @@ typedef struct SortShareProcess
 struct SortShare
 {
 	uint32 magic;
-	bool on_gpu; /* of which device? */
+	bool on_gpu;   /* of which device? */
+	bool on_cards; /* of several GPUs (cuda/cards.c)? */
 	SortShareHandle handle;
 
 	slock_t mutex;			   /* of all that follows but the processes' own entries */

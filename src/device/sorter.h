@@ -20,6 +20,10 @@
  * can't be among them (sort/bound.h), and the device may do so as well; rows that come after those wanted may
  * be missing then.
  *
+ * A sorter may have parts, each a sorter of its own for the rows between two splitters.  Who feeds it asks
+ * the part that a row's key belongs to for chunks, and puts them there, and everything else is asked of the
+ * whole.
+ *
  * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to
  * the current resource owner; so an error or a cancel releases everything without a call to end.
  *
@@ -39,17 +43,28 @@
 #include "monitor/sort_stats.h"
 #include "sort/bound.h"
 #include "sort/chunk.h"
+#include "sort/splitters.h"
 
 typedef struct SortDevice SortDevice;
+typedef struct Sorter Sorter;
+
+/* Where the rows of a sort go that has several places for them. */
+typedef struct SorterParts
+{
+	int n;
+	Sorter *sorters[SPLIT_PARTS_MAX]; /* in the order of their rows */
+	const SortSplitters *splitters;
+} SorterParts;
 
 /* Every device's sorter begins with this. */
-typedef struct Sorter
+struct Sorter
 {
 	const SortDevice *device;
-	SortBound *bound;	 /* which of its rows are wanted; NULL: all */
-	const char *failure; /* why it can't go on, a sentence; NULL: it can */
+	const SorterParts *parts; /* NULL: it has none */
+	SortBound *bound;		  /* which of its rows are wanted; NULL: all */
+	const char *failure;	  /* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
-} Sorter;
+};
 
 /* What is to be sorted. */
 typedef struct SortRequest
@@ -71,6 +86,8 @@ typedef struct SortRequest
 	double expected_row_bytes; /* of one row, without its key */
 	double expected_key_bytes; /* of one key */
 	double cpu_ms;			   /* milliseconds that the cpu device is expected to take */
+	int cards;				   /* on so many GPUs, if they are to be had at once; 0 and 1: on one */
+	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: on one */
 } SortRequest;
 
 typedef struct SortShare SortShare; /* participants.h */
@@ -199,6 +216,14 @@ sorter_fail(Sorter *sorter, SortFailureReason reason, const char *message)
 		sorter->failure = message;
 		sorter->failure_reason = reason;
 	}
+}
+
+/* The whole can't go on, if one of its parts can't. */
+static inline void
+sorter_fail_with_part(Sorter *sorter, const Sorter *part)
+{
+	if (part->failure != NULL)
+		sorter_fail(sorter, part->failure_reason, part->failure);
 }
 
 /* Sorts in the backend's own memory, past its limit in temporary files; always there. */

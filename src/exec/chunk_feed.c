@@ -3,6 +3,9 @@
  *		Rows into chunks: the way from a slot to a device.
  *
  * Each row is copied once, to where it stays until it is returned; its key is encoded in place beside it.
+ *
+ * Where the sorter has parts, each part has a feed of its own, with a chunk that is being filled; the key is
+ * encoded first then, and says whose row it is.
  */
 #include "postgres.h"
 
@@ -10,6 +13,21 @@
 
 #include "exec/chunk_feed.h"
 #include "monitor/progress.h"
+
+/* A feed for each part of the sorter. */
+static SortFeed *
+begin_parts(const SortFeed *feed, TupleDesc desc, const Bitmapset *unused)
+{
+	const SorterParts *parts = feed->sorter->parts;
+	SortFeed *feeds = palloc(sizeof(SortFeed) * parts->n);
+
+	for (int i = 0; i < parts->n; i++)
+	{
+		sort_feed_begin(&feeds[i], parts->sorters[i], feed->key, desc, unused, feed->source);
+		feeds[i].whole = feed->whole;
+	}
+	return feeds;
+}
 
 void
 sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused,
@@ -20,6 +38,7 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, co
 	feed->context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort feed", ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(feed->context);
 	feed->sorter = sorter;
+	feed->whole = sorter;
 	feed->key = key;
 	feed->source = source;
 	feed->filter =
@@ -28,6 +47,8 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, co
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
 	row_source_init(&feed->row, desc, unused);
+	feed->parts = sorter->parts != NULL ? begin_parts(feed, desc, unused) : NULL;
+	feed->key_first = feed->filter != NULL || feed->parts != NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -38,7 +59,7 @@ note_progress(SortFeed *feed)
 	uint64 rows = feed->chunk->nrows;
 	Size bytes = chunk_bytes(feed->chunk);
 
-	progress_note_fed(feed->sorter, rows - feed->noted_rows, bytes - feed->noted_bytes);
+	progress_note_fed(feed->whole, rows - feed->noted_rows, bytes - feed->noted_bytes);
 	feed->noted_rows = rows;
 	feed->noted_bytes = bytes;
 }
@@ -95,7 +116,7 @@ leave_out(SortFeed *feed, const uint8 *key, Size size)
 		return false;
 	filter->dropped++;
 	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
-		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
+		progress_note_fed(feed->whole, PROGRESS_ROWS, 0);
 	return true;
 }
 
@@ -104,7 +125,11 @@ static inline void
 write_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, char *place)
 {
 	if (key != NULL)
-		memcpy(place, key, feed->key->width);
+	{
+		/* words, as they were written: wider loads would wait for them */
+		for (int i = 0; i < feed->key->width; i += sizeof(uint64))
+			memcpy(place + i, key + i, sizeof(uint64));
+	}
 	else
 		sort_key_encode_fixed(feed->key, slot, (uint8 *) place);
 }
@@ -183,24 +208,62 @@ put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size key_si
 	return true;
 }
 
+/* The slot's key, of any kind, and its size; one of fixed width stands in `fixed`. */
+static inline const uint8 *
+encode_key(SortFeed *feed, TupleTableSlot *slot, uint64 *fixed, Size *size)
+{
+	if (feed->key->variable)
+		return sort_key_encode_variable(feed->key, slot, size);
+	sort_key_encode_fixed(feed->key, slot, (uint8 *) fixed);
+	*size = feed->key->width;
+	return (const uint8 *) fixed;
+}
+
+static inline bool
+put_with_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size size)
+{
+	return feed->key->variable ? put_variable(feed, slot, key, size) : put_fixed(feed, slot, key);
+}
+
 /* A row of which the key decides whether it is wanted. */
 static bool
 put_if_wanted(SortFeed *feed, TupleTableSlot *slot)
 {
 	uint64 fixed[KEY_MAX_WORDS];
-	const uint8 *key = (const uint8 *) fixed;
-	Size size = feed->key->width;
+	Size size;
+	const uint8 *key = encode_key(feed, slot, fixed, &size);
 
-	if (feed->key->variable)
-		key = sort_key_encode_variable(feed->key, slot, &size);
-	else
-		sort_key_encode_fixed(feed->key, slot, (uint8 *) fixed);
 	if (leave_out(feed, key, size))
 		return true;
-	if (unlikely(!(feed->key->variable ? put_variable(feed, slot, key, size) : put_fixed(feed, slot, key))))
+	if (unlikely(!put_with_key(feed, slot, key, size)))
 		return false;
 	bound_filter_note(feed->filter, key, size);
 	return true;
+}
+
+/* A row of which the key decides in which part it is wanted. */
+static bool
+put_in_part(SortFeed *feed, TupleTableSlot *slot)
+{
+	uint64 fixed[KEY_MAX_WORDS];
+	Size size;
+	const uint8 *key = encode_key(feed, slot, fixed, &size);
+	SortFeed *part = &feed->parts[splitters_find(feed->sorter->parts->splitters, key, size)];
+
+	if (unlikely(!put_with_key(part, slot, key, size)))
+	{
+		sorter_fail_with_part(feed->sorter, part->sorter);
+		return false;
+	}
+	note_progress_at_times(part);
+	return true;
+}
+
+/* The key decides what becomes of the row. */
+static pg_noinline bool
+put_by_key(SortFeed *feed, TupleTableSlot *slot)
+{
+	return feed->parts != NULL ? put_in_part(feed, slot) : put_if_wanted(feed, slot);
 }
 
 /* A row that is wanted. */
@@ -220,7 +283,7 @@ bool
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
 {
 	row_source_fetch_ahead(slot);
-	if (unlikely(!(feed->filter != NULL ? put_if_wanted(feed, slot) : put_row(feed, slot))))
+	if (unlikely(!(feed->key_first ? put_by_key(feed, slot) : put_row(feed, slot))))
 		return false;
 	note_progress_at_times(feed);
 	return true;
@@ -230,6 +293,11 @@ void
 sort_feed_end(SortFeed *feed)
 {
 	put_chunk(feed);
+	for (int i = 0; feed->parts != NULL && i < feed->sorter->parts->n; i++)
+	{
+		sort_feed_end(&feed->parts[i]);
+		sorter_fail_with_part(feed->sorter, feed->sorter->parts->sorters[i]);
+	}
 	if (feed->filter != NULL)
 		bound_filter_free(feed->filter);
 	MemoryContextDelete(feed->context);

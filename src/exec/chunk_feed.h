@@ -23,10 +23,13 @@ typedef enum SortFeedSource
 typedef struct SortFeed
 {
 	Sorter *sorter;
+	const Sorter *whole;	/* the one that shows its progress: the same, or that of which it is a part */
+	struct SortFeed *parts; /* a feed for each part of the sorter, which get all rows; NULL: it has none */
 	SortKey *key;
 	SortFeedSource source;
 	MemoryContext context; /* all that the feed holds */
 	BoundFilter *filter;   /* NULL: all rows are wanted */
+	bool key_first;		   /* is the key wanted before the row is put: for the filter, or for the parts? */
 	Chunk *chunk;		   /* the one being filled, or NULL */
 	RowSource row;
 

@@ -21,6 +21,7 @@
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "exec/explain.h"
+#include "exec/key_statistics.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
 #include "exec/own_workers.h"
@@ -199,8 +200,24 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
 	return complete;
 }
 
+/*
+ * Asks for several GPUs, if the settings or the planner want them and the keys' statistics say where to
+ * split.
+ */
 static void
-make_request(const GpuSortState *state, const SortDevice *device, SortRequest *request)
+ask_for_cards(GpuSortState *state, SortRequest *request)
+{
+	request->cards =
+		gpusort_cards > 0 ? gpusort_cards : sort_plan_cards((CustomScan *) state->css.ss.ps.plan);
+	if (request->cards <= 1 || request->rows_wanted > 0)
+		return;
+	if (state->sample == NULL)
+		state->sample = key_sample_of_input(&state->css.ss, ExecGetResultType(outerPlanState(state)));
+	request->sample = state->sample;
+}
+
+static void
+make_request(GpuSortState *state, const SortDevice *device, SortRequest *request)
 {
 	Plan *input = outerPlan(state->css.ss.ps.plan);
 
@@ -222,6 +239,8 @@ make_request(const GpuSortState *state, const SortDevice *device, SortRequest *r
 	request->expected_key_bytes = state->key_width;
 	request->helped = request->shared && request->rows_wanted == 0 && !state->own_workers;
 	request->cpu_ms = sort_plan_cpu_ms((CustomScan *) state->css.ss.ps.plan);
+	if (device == &sort_device_cuda)
+		ask_for_cards(state, request);
 }
 
 /* Begins a sorter of this device. */
@@ -257,9 +276,9 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	if (state->sorter->failure != NULL)
 		return false;
 	read_ms = stopwatch_ms(watch);
-	device->get_stats(state->sorter, &when_read);
+	state->sorter->device->get_stats(state->sorter, &when_read);
 	progress_enter(state->sorter, PROGRESS_SORTING);
-	device->perform(state->sorter);
+	state->sorter->device->perform(state->sorter);
 	if (state->sorter->failure != NULL)
 		return false;
 	note_performed(state, read_ms, &when_read);

@@ -26,6 +26,7 @@ typedef struct GpuSortState
 	bool own_workers;			   /* did that launch its workers for this sort alone? */
 	SortKey *key;
 	int key_width;		  /* bytes of a key, by estimate */
+	KeySample *sample;	  /* of the keys, for a sort that is split; NULL: not looked for, or there is none */
 	Bitmapset *unused;	  /* columns of the input that need not be kept */
 	Sorter *sorter;		  /* NULL until the first row is asked for */
 	bool performed;		  /* does the sorter return rows? */

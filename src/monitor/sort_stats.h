@@ -7,6 +7,16 @@
 
 #include "postgres.h"
 
+/* GPUs that one sort may be spread over. */
+#define SORT_CARDS_MAX 16
+
+/* One of several. */
+typedef struct SortCard
+{
+	uint32 number;
+	uint64 rows;
+} SortCard;
+
 typedef struct SorterStats
 {
 	const char *method; /* the algorithm in words */
@@ -32,6 +42,8 @@ typedef struct SorterStats
 	double transfer_ms; /* copying chunks there and taking them apart, while the input is read */
 	double gather_ms;	/* waiting for rows to be put in order and to come back, while they are returned */
 	double queue_ms;	/* waiting for device memory that others had */
+	int ncards;			/* that it was spread over; 0: it was not */
+	SortCard cards[SORT_CARDS_MAX];
 } SorterStats;
 
 /* Memory is in use, so many bytes. */

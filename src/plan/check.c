@@ -32,7 +32,9 @@
 #include "plan/plan_walk.h"
 #include "plan/planner.h"
 #include "plan/rank_plan.h"
+#include "plan/shape.h"
 #include "plan/sort_plan.h"
+#include "plan/spread.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
 
@@ -159,15 +161,36 @@ is_verified(const Plan *sort)
 	return any;
 }
 
+/* On how many GPUs the sort is, or why on one of several; NULL: there is nothing to say. */
+static const char *
+how_spread(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+{
+	const CustomScan *plan = (const CustomScan *) sort;
+	int ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
+	ColumnStats stats;
+
+	if (gpusort_backend != GPUSORT_BACKEND_CUDA && !sort_plan_is_faster_on_gpu(plan, 0))
+		return NULL;
+	if (sort_plan_cards(plan) > 1)
+		return psprintf("on %d GPUs", sort_plan_cards(plan));
+	stats = column_stats_of_plan(sort->lefttree, columns[0].attno, stmt->rtable);
+	return spread_why_not(sort_plan_cards(plan), shape_rows_wanted(ancestors), stats.largest);
+}
+
 /* What there is to say of a sort that is taken; NULL: nothing. */
 static const char *
-how_taken(const Plan *sort, List *ancestors)
+how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	bool ranked = ancestors != NIL && rank_plan_is_rank(linitial(ancestors));
 	const char *window = "the window above it counts rows as they come, without a copy (GpuRank)";
-	const char *device = "on the cpu device: the order of such values is verified there, by comparisons";
+	const char *device = NULL;
 
-	if (!sort_may_use_gpu() || !is_verified(sort))
+	if (sort_may_use_gpu())
+		device = is_verified(sort)
+					 ? "on the cpu device: the order of such values is verified there, by comparisons"
+					 : how_spread(stmt, sort, ancestors);
+	if (device == NULL)
 		return ranked ? window : NULL;
 	return ranked ? psprintf("%s; %s", device, window) : device;
 }
@@ -181,7 +204,7 @@ put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *w
 
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
 	if (why_not == NULL)
-		sort.how = how_taken(plan, ancestors);
+		sort.how = how_taken(context->stmt, plan, ancestors);
 	fill_times(context->stmt, plan, ancestors, &sort);
 	check_put(context->result, &sort);
 }

@@ -15,8 +15,10 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "parser/parse_coerce.h"
 #include "parser/parsetree.h"
 #include "utils/acl.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/syscache.h"
@@ -24,6 +26,7 @@
 #include "base/pg_compat.h"
 #include "plan/column_stats.h"
 #include "plan/sort_plan.h"
+#include "service/state.h"
 
 /* As many bytes of a string as an abbreviated key has. */
 #define LEADING_BYTES 8
@@ -83,6 +86,28 @@ correlation(HeapTuple tuple)
 	return result;
 }
 
+/* See ColumnStats. */
+static double
+largest_share(HeapTuple tuple)
+{
+	double largest = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+	bool known = false;
+	AttStatsSlot slot;
+
+	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_MCV, InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		known = slot.nnumbers > 1;
+		largest = slot.nnumbers > 0 ? Max(largest, slot.numbers[0]) : largest;
+		free_attstatsslot(&slot);
+	}
+	if (!known && get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, 0))
+	{
+		known = true;
+		free_attstatsslot(&slot);
+	}
+	return known ? largest : 1;
+}
+
 static bool
 is_string(Oid type)
 {
@@ -92,7 +117,7 @@ is_string(Oid type)
 static ColumnStats
 stats_of_type(Oid type, int32 typmod)
 {
-	return (ColumnStats){.width = get_typavgwidth(type, typmod)};
+	return (ColumnStats){.width = get_typavgwidth(type, typmod), .largest = 1};
 }
 
 /* may_read: may the user see values of the table? */
@@ -100,12 +125,15 @@ static ColumnStats
 stats_of_tuple(HeapTuple tuple, Oid type, double table_rows, bool may_read)
 {
 	Form_pg_statistic form = (Form_pg_statistic) GETSTRUCT(tuple);
-	ColumnStats stats = {.width = form->stawidth};
+	ColumnStats stats = {.width = form->stawidth, .largest = 1};
 
 	stats.distinct = form->stadistinct >= 0 ? form->stadistinct : -form->stadistinct * table_rows;
 	stats.correlation = correlation(tuple);
 	if (may_read && is_string(getBaseType(type)))
 		stats.leading = leading_values(tuple);
+	/* those of a table with children are not found again when the sort begins */
+	if (may_read && !form->stainherit && gpu_service_devices() > 1)
+		stats.largest = largest_share(tuple);
 	return stats;
 }
 
@@ -147,7 +175,7 @@ find_table_column(const Plan *plan, const List *columns, AttrNumber attno, List 
 
 	if (!IsA(expr, Var) || var->varattno <= 0)
 		return false;
-	if (var->varno == INDEX_VAR && sort_plan_is_gpusort(plan))
+	if (var->varno == INDEX_VAR && (sort_plan_is_gpusort(plan) || sort_plan_is_feed(plan)))
 		return find_table_column(plan, ((const CustomScan *) plan)->custom_scan_tlist, var->varattno, rtable,
 								 relid, column);
 	if (var->varno == OUTER_VAR)
@@ -180,24 +208,142 @@ table_rows(Oid relid)
 	return rows;
 }
 
+/* The statistics of the table's column that this one of the plan's output shows; NULL: there are none. */
+static HeapTuple
+tuple_of_plan(const Plan *plan, AttrNumber attno, List *rtable, Oid *relid)
+{
+	AttrNumber column;
+	HeapTuple tuple;
+
+	if (!find_table_column(plan, plan->targetlist, attno, rtable, relid, &column))
+		return NULL;
+	tuple =
+		SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(*relid), Int16GetDatum(column), BoolGetDatum(false));
+	return HeapTupleIsValid(tuple) ? tuple : NULL;
+}
+
+/* May this user see values of the table? */
+static bool
+may_read_table(Oid relid)
+{
+	return pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK;
+}
+
+static Oid
+column_type(const Plan *plan, AttrNumber attno)
+{
+	return exprType((Node *) list_nth_node(TargetEntry, plan->targetlist, attno - 1)->expr);
+}
+
 ColumnStats
 column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable)
 {
 	const TargetEntry *entry = list_nth_node(TargetEntry, plan->targetlist, attno - 1);
-	Oid type = exprType((Node *) entry->expr);
+	Oid type = column_type(plan, attno);
 	ColumnStats stats = stats_of_type(type, exprTypmod((Node *) entry->expr));
 	Oid relid;
-	AttrNumber column;
-	HeapTuple tuple;
+	HeapTuple tuple = tuple_of_plan(plan, attno, rtable, &relid);
 
-	if (!find_table_column(plan, plan->targetlist, attno, rtable, &relid, &column))
+	if (tuple == NULL)
 		return stats;
-	tuple =
-		SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relid), Int16GetDatum(column), BoolGetDatum(false));
-	if (!HeapTupleIsValid(tuple))
-		return stats;
-	stats = stats_of_tuple(tuple, type, table_rows(relid),
-						   pg_class_aclcheck(relid, GetUserId(), ACL_SELECT) == ACLCHECK_OK);
+	stats = stats_of_tuple(tuple, type, table_rows(relid), may_read_table(relid));
 	ReleaseSysCache(tuple);
 	return stats;
+}
+
+/* ---------------------------------------------------------------- values */
+
+/* Is a value of the column that has the statistics, as it stands, one of the type that is sorted? */
+static bool
+is_of_type(Oid value_type, Oid type)
+{
+	return getBaseType(value_type) == getBaseType(type) ||
+		   (type != RECORDOID && IsBinaryCoercible(value_type, type));
+}
+
+static void
+add_values(ColumnSample *sample, const AttStatsSlot *slot, const float4 *shares, double between)
+{
+	bool by_value;
+	int16 length;
+
+	get_typlenbyval(slot->valuetype, &length, &by_value);
+	for (int i = 0; i < slot->nvalues; i++)
+	{
+		sample->values[sample->nvalues] = datumCopy(slot->values[i], by_value, length);
+		sample->at[sample->nvalues] = shares != NULL ? shares[i] : 0;
+		sample->before[sample->nvalues] = shares == NULL && i > 0 ? between : 0;
+		sample->nvalues++;
+	}
+}
+
+/* Makes room for so many values more. */
+static void
+expect_values(ColumnSample *sample, int more)
+{
+	int n = sample->nvalues + more;
+
+	sample->values =
+		sample->values != NULL ? repalloc(sample->values, n * sizeof(Datum)) : palloc(n * sizeof(Datum));
+	sample->before =
+		sample->before != NULL ? repalloc(sample->before, n * sizeof(double)) : palloc(n * sizeof(double));
+	sample->at = sample->at != NULL ? repalloc(sample->at, n * sizeof(double)) : palloc(n * sizeof(double));
+}
+
+/* The most common values; returns what share of the rows they have. */
+static double
+add_common_values(ColumnSample *sample, HeapTuple tuple, Oid type)
+{
+	AttStatsSlot slot;
+	double share = 0;
+
+	if (!get_attstatsslot(&slot, tuple, STATISTIC_KIND_MCV, InvalidOid,
+						  ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+		return 0;
+	if (is_of_type(slot.valuetype, type) && slot.nnumbers == slot.nvalues)
+	{
+		expect_values(sample, slot.nvalues);
+		add_values(sample, &slot, slot.numbers, 0);
+		for (int i = 0; i < slot.nnumbers; i++)
+			share += slot.numbers[i];
+	}
+	free_attstatsslot(&slot);
+	return share;
+}
+
+/* The bounds of the histogram, between which is an equal share each of the rows that the others leave. */
+static void
+add_histogram(ColumnSample *sample, HeapTuple tuple, Oid type, double share)
+{
+	AttStatsSlot slot;
+
+	if (!get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES))
+		return;
+	if (is_of_type(slot.valuetype, type) && slot.nvalues > 1)
+	{
+		expect_values(sample, slot.nvalues);
+		add_values(sample, &slot, NULL, Max(0, share) / (slot.nvalues - 1));
+	}
+	free_attstatsslot(&slot);
+}
+
+bool
+column_sample_of_plan(const Plan *plan, AttrNumber attno, List *rtable, ColumnSample *sample)
+{
+	Oid type = column_type(plan, attno);
+	Oid relid;
+	HeapTuple tuple = tuple_of_plan(plan, attno, rtable, &relid);
+	double common;
+
+	memset(sample, 0, sizeof(*sample));
+	if (tuple == NULL)
+		return false;
+	if (may_read_table(relid))
+	{
+		sample->nulls = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
+		common = add_common_values(sample, tuple, type);
+		add_histogram(sample, tuple, type, 1 - sample->nulls - common);
+	}
+	ReleaseSysCache(tuple);
+	return sample->nvalues > 0;
 }

@@ -18,12 +18,33 @@ typedef struct ColumnStats
 	double leading;
 	/* with the order of the table: 1 if they come in ascending order, -1 in descending order */
 	double correlation;
+	/*
+	 * the most common value, or NULL, has this share of the rows; 1: no values are known, or there are no
+	 * several GPUs, for which alone this is looked for
+	 */
+	double largest;
 } ColumnStats;
+
+/* Values of a column, and shares of all rows. */
+typedef struct ColumnSample
+{
+	double nulls;
+	int nvalues;
+	Datum *values;
+	double *before; /* rows between a value and the one before it of the histogram; 0: of none */
+	double *at;		/* rows that have the value */
+} ColumnSample;
 
 /* Of an expression, while a query is planned. */
 extern ColumnStats column_stats_of_expr(PlannerInfo *root, Node *expr);
 
 /* Of an output column of a finished plan. */
 extern ColumnStats column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable);
+
+/*
+ * Values of an output column of a finished plan, of its own type, in CurrentMemoryContext.  False: none are
+ * known.
+ */
+extern bool column_sample_of_plan(const Plan *plan, AttrNumber attno, List *rtable, ColumnSample *sample);
 
 #endif /* GPUSORT_PLAN_COLUMN_STATS_H */

@@ -203,6 +203,8 @@ static const double cost_table[COST_TERMS] = {
 	[COST_CUDA_BYTE] = 0.09523,
 	/* a row returned */
 	[COST_CUDA_RETURN] = 7.003,
+	/* a row put where its key belongs, of a sort on several cards */
+	[COST_CUDA_SPLIT] = 20,
 };
 
 #endif /* GPUSORT_PLAN_COST_TABLE_H */

@@ -33,6 +33,7 @@
 #include "plan/pathkeys.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
+#include "plan/spread.h"
 #include "service/state.h"
 
 /* ---------------------------------------------------------------- volatile inputs */
@@ -116,6 +117,7 @@ is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, con
 	PathTime other;
 
 	shape.on_gpu = !shape.on_gpu;
+	spread_over_cards(&shape);
 	other = cost_time_gpusort(yardstick, &shape, candidate->partial != NULL ? candidate->partial : input);
 	return shape.on_gpu ? cost_prefers_gpu(&shape, &other, &candidate->time)
 						: cost_prefers_gpu(&shape, &candidate->time, &other);
@@ -137,6 +139,7 @@ rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick, const P
 	for (double wanted = Max(1, yardstick->shape.rows); wanted >= 1; wanted /= 2)
 	{
 		limited.shape.wanted = wanted;
+		spread_over_cards(&limited.shape);
 		limited.time = cost_time_gpusort(yardstick, &limited.shape,
 										 candidate->partial != NULL ? candidate->partial : input);
 		if (!is_faster_on_gpu(&limited, yardstick, input))
@@ -163,6 +166,7 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	candidate.shape.returned_alone = !sort->root->glob->parallelModeOK;
 	candidate.shape.on_gpu = on_gpu;
 	candidate.shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
+	spread_over_cards(&candidate.shape);
 	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
 		return;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : sort->input);
@@ -242,7 +246,8 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 		 .expected_ms = floatVal(lthird(best_path->custom_private)),
 		 .postgres_ms = floatVal(lfourth(best_path->custom_private)),
 		 .cpu_ms = floatVal(list_nth(best_path->custom_private, 4)),
-		 .rows_for_gpu = floatVal(list_nth(best_path->custom_private, 5))};
+		 .rows_for_gpu = floatVal(list_nth(best_path->custom_private, 5)),
+		 .cards = intVal(list_nth(best_path->custom_private, 7))};
 	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
 
 	plan->flags = best_path->flags;
@@ -273,7 +278,8 @@ candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const 
 				   makeFloat(psprintf("%.3f", candidate_cpu_ms(candidate))));
 
 	private = lappend(private, makeFloat(psprintf("%.0f", rows_for_gpu(candidate, yardstick, input))));
-	return lappend(private, makeInteger(sort->for_order_by));
+	private = lappend(private, makeInteger(sort->for_order_by));
+	return lappend(private, makeInteger(candidate->shape.cards));
 }
 
 /*

@@ -50,6 +50,7 @@ typedef struct SortKeyShape
 	double leading;	 /* of strings: how many different first 8 bytes; 0: as many as values */
 	bool known;		 /* of strings in an ICU collation: does this process know its characters? */
 	bool verified;	 /* do its keys only guess at the order, which is verified by comparisons? */
+	double largest;	 /* share of the rows that its most common value has; 1: not known */
 } SortKeyShape;
 
 /* What is to be sorted, by whom. */
@@ -76,7 +77,8 @@ typedef struct SortShape
 	double launch;		 /* how much of COST_LAUNCH is charged; 0: the plan is serial */
 	double pass;		 /* how much of COST_PASS is charged */
 	bool on_gpu;
-	double device_memory; /* bytes of a GPU's memory that a sort may have; 0: not known */
+	int cards;			  /* GPUs that it is spread over; 0 and 1: one */
+	double device_memory; /* bytes of one GPU's memory that a sort may have; 0: not known */
 } SortShape;
 
 /* Groups that are formed of rows, sorted by what makes the groups, or not. */

@@ -374,23 +374,39 @@ gpu_row_memory(const SortShape *shape)
 	return tuple_bytes(shape) + 2 * MAXALIGN((int) shape->key_bytes) + GPU_ROW_BYTES;
 }
 
-/* How many rows a GPU's memory holds. */
+/* Which part of the rows the GPU has that has the most: rows of one value are all on one. */
+static double
+largest_part(const SortShape *shape)
+{
+	return shape->cards > 1 ? Max(1.0 / shape->cards, shape->keys[0].largest) : 1;
+}
+
+/* How many rows fit, as far as GPUs' memory goes. */
 static double
 rows_on_gpu(const SortShape *shape)
 {
-	return shape->device_memory > 0 ? Max(1, shape->device_memory / gpu_row_memory(shape)) : DBL_MAX;
+	return shape->device_memory > 0
+			   ? Max(1, shape->device_memory / gpu_row_memory(shape) / largest_part(shape))
+			   : DBL_MAX;
 }
 
-/* What doesn't fit there comes back in sorted runs, which go to files. */
+/*
+ * What doesn't fit there comes back in sorted runs, which go to files.  Several GPUs work beside each other,
+ * and the one with the most rows is the last.
+ */
 static void
 count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 {
 	double runs = Max(1, ceil(rows / rows_on_gpu(shape)));
 
-	counts->first[COST_CUDA_JOB] += runs;
-	counts->first[COST_CUDA_SORT] += rows;
-	counts->first[COST_CUDA_KEY_BYTE] += rows * shape->key_bytes;
-	counts->first[COST_CUDA_BYTE] += rows * stored_bytes(shape);
+	double part = rows * largest_part(shape);
+
+	counts->first[COST_CUDA_JOB] += runs + Max(0, shape->cards - 1);
+	counts->first[COST_CUDA_SORT] += part;
+	counts->first[COST_CUDA_KEY_BYTE] += part * shape->key_bytes;
+	counts->first[COST_CUDA_BYTE] += part * stored_bytes(shape);
+	if (shape->cards > 1)
+		counts->first[COST_CUDA_SPLIT] += rows / running_processes(shape);
 	if (runs > 1)
 	{
 		counts->first[COST_CUDA_RETURN] += rows;

@@ -181,7 +181,8 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 		keys[i] = (SortKeyShape){.class = class_of(&columns[i]),
 								 .width = stats[i].width,
 								 .distinct = stats[i].distinct,
-								 .leading = stats[i].leading};
+								 .leading = stats[i].leading,
+								 .largest = stats[i].largest};
 	shape->wanted = -1;
 	shape->single_column = row_columns == 1;
 	shape->nkeys = ncolumns;

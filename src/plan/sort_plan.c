@@ -18,7 +18,10 @@ enum
 	PRIVATE_COLLATIONS,	 /* oids */
 	PRIVATE_NULLS_FIRST, /* ints */
 	PRIVATE_OPTIONS,	 /* one int of the bits below */
-	/* Integer, three Floats: bytes of a key, milliseconds here, by PostgreSQL's sort and on the cpu device */
+	/*
+	 * Integer, four Floats, Integer: bytes of a key, milliseconds here, by PostgreSQL's sort and on the cpu
+	 * device, rows wanted for the GPU, GPUs
+	 */
 	PRIVATE_EXPECTED,
 	PRIVATE_UNUSED, /* ints, attnos of the input */
 	PRIVATE_INPUT	/* TargetEntries, the input's columns by reference */
@@ -161,6 +164,7 @@ columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *op
 				   makeFloat(psprintf("%.0f", options->rows_for_gpu)));
 	List *private;
 
+	expected = lappend(expected, makeInteger(options->cards));
 	for (int i = 0; i < sort->numCols; i++)
 	{
 		attnos = lappend_int(attnos, sort->sortColIdx[i]);
@@ -341,6 +345,12 @@ double
 sort_plan_cpu_ms(const CustomScan *plan)
 {
 	return floatVal(lfourth(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
+}
+
+int
+sort_plan_cards(const CustomScan *plan)
+{
+	return intVal(list_nth(list_nth(plan->custom_private, PRIVATE_EXPECTED), 5));
 }
 
 Bitmapset *

@@ -40,6 +40,7 @@ typedef struct SortPlanOptions
 	double expected_ms; /* time that it is expected to take, without its input */
 	double postgres_ms; /* and that PostgreSQL's sort in its place would take */
 	double cpu_ms;		/* or the cpu device */
+	int cards;			/* GPUs that it is best spread over, if it is on any */
 } SortPlanOptions;
 
 /*
@@ -79,6 +80,7 @@ extern int sort_plan_key_bytes(const CustomScan *plan);
 extern double sort_plan_expected_ms(const CustomScan *plan);
 extern double sort_plan_postgres_ms(const CustomScan *plan);
 extern double sort_plan_cpu_ms(const CustomScan *plan);
+extern int sort_plan_cards(const CustomScan *plan);
 
 /*
  * The columns of the input that need not be kept beside their keys, since nothing looks at them after the

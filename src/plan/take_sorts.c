@@ -34,7 +34,8 @@ make_gpusort(const PlannedStmt *stmt, const Sort *sort, const SortForecast *fore
 							   .key_bytes = (int) Min(forecast->shape.key_bytes, INT_MAX),
 							   .expected_ms = forecast_ms(forecast),
 							   .postgres_ms = forecast_postgres_ms(forecast),
-							   .cpu_ms = forecast->cpu_ms};
+							   .cpu_ms = forecast->cpu_ms,
+							   .cards = forecast->shape.cards};
 	Plan *plan = &sort_plan_from_finished_sort(sort, &options)->scan.plan;
 
 	forecast_set_costs(forecast, sort, plan);

@@ -20,7 +20,7 @@
 /* Greeting takes a service that is well less than a millisecond. */
 #define GPU_CLIENT_TIMEOUT_MS 1000
 
-static int connections; /* that this process has */
+static int connections; /* that this process has, of those that count */
 
 /* Milliseconds until then; -1: there is no such time. */
 static long
@@ -100,6 +100,13 @@ gpu_client_close(GpusortdClient *client)
 		return;
 	gpusortd_close(client);
 	ReleaseExternalFD();
+	connections -= client->further ? 0 : 1;
+}
+
+void
+gpu_client_note_further(GpusortdClient *client)
+{
+	client->further = true;
 	connections--;
 }
 

@@ -42,8 +42,11 @@ typedef struct GpuClientWait
  */
 extern bool gpu_client_open(GpusortdClient *client, const char **why_not);
 
-/* How many connections this process has. */
+/* How many sorts have connections in this process. */
 extern int gpu_client_count(void);
+
+/* This connection is not the only one of its sort: it does not count. */
+extern void gpu_client_note_further(GpusortdClient *client);
 
 /* Closes the connection; at any time, also again. */
 extern void gpu_client_close(GpusortdClient *client);

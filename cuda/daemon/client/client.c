@@ -105,7 +105,7 @@ reset_job(GpusortdClient *client)
 	unmap_chunks(client);
 	memset(client->chunk, 0, sizeof(client->chunk));
 	client->submitted = client->refused = client->fetching = 0;
-	client->streaming = client->in_job = client->queued = false;
+	client->streaming = client->in_job = client->queued = client->performing = false;
 	memset(&client->job, 0, sizeof(client->job));
 	memset(&client->sorted, 0, sizeof(client->sorted));
 }

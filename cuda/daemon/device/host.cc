@@ -3,7 +3,8 @@
  *		The device layer without a device: host memory, std::sort and memcpy, for tests.
  *
  * It keeps what the real one keeps: a copy of every chunk is taken first and looked at then, memory is
- * limited, jobs are independent.  There are two devices, so that the sharing out of jobs can be tested too.
+ * limited, jobs are independent.  There are two devices, and more if they are asked for, so that the sharing
+ * out of jobs, and of one sort's rows, can be tested too.
  *
  * A fault strikes at the n-th call of the layer: memory that can't be had, a device that is lost from then
  * on, one that never answers, a crash.  The fault "slow" makes every call take some milliseconds.  As a
@@ -22,6 +23,7 @@
 #include "daemon/protocol/chunk_layout.h"
 
 #define HOST_DEVICES 2
+#define HOST_DEVICES_MOST 4 /* if they are named */
 #define HOST_DEVICE_MEMORY (UINT64_C(1) << 30)
 #define HOST_JOB_OVERHEAD (UINT64_C(64) << 10)
 
@@ -342,7 +344,7 @@ public:
 			devices->push_back({number, "host memory", HOST_DEVICE_MEMORY});
 		for (int number : wanted)
 		{
-			if (number >= HOST_DEVICES)
+			if (number >= HOST_DEVICES_MOST)
 				return {GPUSORTD_INVALID, "there is no device " + std::to_string(number)};
 			devices->push_back({number, "host memory", HOST_DEVICE_MEMORY});
 		}

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GPUSORTD_MAGIC UINT32_C(0x44535047) /* "GPSD" */
-#define GPUSORTD_VERSION 4
+#define GPUSORTD_VERSION 5
 
 #define GPUSORTD_MAX_DEVICES 16
 #define GPUSORTD_MAX_CHUNKS 64
@@ -91,7 +91,7 @@ typedef struct GpusortdBegin
 	uint32_t key_bytes; /* 8, 16, 24 or 32; 0: keys of variable length */
 	uint32_t algorithm;
 	uint32_t payload;
-	uint32_t reserved;			 /* 0 */
+	uint32_t avoid;				 /* bit i: not on the device that WELCOME names i-th, from 0 */
 	uint64_t expected_rows;		 /* estimates, for admission alone; 0 if unknown */
 	uint64_t expected_key_bytes; /* of all keys, if they vary in length */
 	uint64_t expected_row_bytes; /* of all rows */
@@ -171,7 +171,7 @@ typedef struct GpusortdJob
 {
 	uint64_t job;
 	uint64_t token;
-	uint32_t device; /* its number */
+	uint32_t device; /* its place in WELCOME, from 0 */
 	uint32_t chunks;
 	uint64_t chunk_bytes;	 /* chunk i is at i * chunk_bytes of the memory */
 	uint64_t promised_bytes; /* of device memory */

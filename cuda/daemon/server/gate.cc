@@ -31,12 +31,27 @@ bytes_left(const GateDevice &device)
 	return device.limit - device.promised;
 }
 
-GateDevice *
-Gate::most_free()
+/* All devices but those avoided, the one with the most left first. */
+std::vector<GateDevice *>
+Gate::by_room(uint32_t avoid)
 {
-	return &*std::max_element(devices.begin(), devices.end(), [](const GateDevice &a, const GateDevice &b) {
-		return bytes_left(a) < bytes_left(b);
+	std::vector<GateDevice *> order;
+
+	for (size_t i = 0; i < devices.size(); i++)
+	{
+		if ((avoid >> i & 1) == 0)
+			order.push_back(&devices[i]);
+	}
+	std::stable_sort(order.begin(), order.end(), [](const GateDevice *a, const GateDevice *b) {
+		return bytes_left(*a) > bytes_left(*b);
 	});
+	return order;
+}
+
+bool
+Gate::has_others_than(uint32_t avoid) const
+{
+	return (~avoid & ((UINT32_C(1) << devices.size()) - 1)) != 0;
 }
 
 /* ---- the queue ---- */
@@ -54,7 +69,7 @@ Gate::settle()
 
 		if (admit(next))
 			continue;
-		if (hope_for_chunks(next->chunks) && hope_for_memory(next->share))
+		if (hope_for_chunks(next->chunks) && hope_for_memory(next))
 			break;
 		refuse(next);
 	}
@@ -64,7 +79,7 @@ Gate::settle()
 bool
 Gate::admit(Admission *next)
 {
-	GateDevice *device = most_free();
+	GateDevice *device = by_room(next->avoid).front();
 
 	if (free_chunks < next->chunks || bytes_left(*device) < next->share)
 		return false;
@@ -135,16 +150,16 @@ Gate::ask_for_memory(GateDevice *device, uint64_t bytes)
 	return true;
 }
 
-/* Will there be so many bytes on some device: left, of those that rest, or of those that work? */
+/*
+ * Will there be what it wants on some device that it may go to: left, of those that rest, or of those that
+ * work?
+ */
 bool
-Gate::hope_for_memory(uint64_t bytes)
+Gate::hope_for_memory(const Admission *next)
 {
-	std::vector<GateDevice *> order;
+	std::vector<GateDevice *> order = by_room(next->avoid);
+	uint64_t bytes = next->share;
 
-	for (GateDevice &device : devices)
-		order.push_back(&device);
-	std::sort(order.begin(), order.end(),
-			  [](const GateDevice *a, const GateDevice *b) { return bytes_left(*a) > bytes_left(*b); });
 	for (GateDevice *device : order)
 	{
 		if (ask_for_memory(device, bytes))
@@ -226,7 +241,7 @@ Gate::describe()
 
 /* A job that expects more than it may have at first is promised more when its rows come. */
 std::unique_ptr<Admission>
-Gate::enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks)
+Gate::enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks, uint32_t avoid)
 {
 	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	uint64_t largest = 0;
@@ -239,7 +254,7 @@ Gate::enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks)
 	if (most > 0)
 		bytes = std::min(bytes, most);
 
-	std::unique_ptr<Admission> admission(new Admission(this, event, bytes, chunks));
+	std::unique_ptr<Admission> admission(new Admission(this, event, bytes, chunks, avoid));
 	std::lock_guard<std::mutex> lock(mutex);
 
 	admission->most = most;
@@ -295,8 +310,16 @@ Admission::refused() const
 	return stand == Stand::refused;
 }
 
-int
+uint32_t
 Admission::device() const
+{
+	std::lock_guard<std::mutex> lock(gate->mutex);
+
+	return place - gate->devices.data();
+}
+
+int
+Admission::device_number() const
 {
 	std::lock_guard<std::mutex> lock(gate->mutex);
 

@@ -102,8 +102,9 @@ Service::open()
 		uint64_t limit =
 			settings.device_memory > 0 ? std::min(settings.device_memory, device.memory_bytes) : share;
 
-		if (devices.size() < GPUSORTD_MAX_DEVICES)
-			devices.push_back({device, limit - layer->keep_memory(device.number, limit), 0, 0});
+		limit -= layer->keep_memory(device.number, limit);
+		for (uint32_t i = 0; i < settings.count_devices && devices.size() < GPUSORTD_MAX_DEVICES; i++)
+			devices.push_back({device, limit / settings.count_devices, 0, 0});
 	}
 	if (devices.empty())
 		return {GPUSORTD_INVALID, "there is no device that can be used"};

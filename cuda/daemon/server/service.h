@@ -28,6 +28,7 @@ struct Settings
 	uint32_t device_timeout = 60; /* seconds that a call of the layer may take */
 	int parent_fd = -1;			  /* ends when this is closed at the other end; -1: no parent */
 	bool host_memory = false;
+	uint32_t count_devices = 1; /* each device counts as so many, with a part of its memory each */
 	std::string fault;
 };
 

@@ -49,7 +49,7 @@ Outcome
 SharedJob::begin(DeviceLayer *layer, const JobSize &expected, std::unique_ptr<Admission> its_admission)
 {
 	admission = std::move(its_admission);
-	return layer->begin(admission->device(), shape, expected, admission.get(), &device_job);
+	return layer->begin(admission->device_number(), shape, expected, admission.get(), &device_job);
 }
 
 void

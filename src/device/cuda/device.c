@@ -11,6 +11,7 @@
  *		rows.c		the result
  *		spill.c	what does not fit in the device's memory
  *		parallel_feed.c	several processes that feed one sort
+ *		cards.c	a sort that is spread over several GPUs, each with a part of its rows
  *
  * When the service or the device fails the sorter does; nobody looks for another device here.
  */
@@ -78,20 +79,36 @@ create_bound(CudaSorter *sorter, const SortRequest *request)
 	MemoryContextSwitchTo(old);
 }
 
-static Sorter *
-cuda_begin(const SortRequest *request)
+void
+cuda_note_request(CudaSorter *sorter, const SortRequest *request)
 {
-	CudaSorter *sorter = cuda_sorter_create(request->key);
-
 	sorter->desc = request->desc;
 	sorter->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
 	sorter->random_access = request->random_access;
 	sorter->fed_once = request->fed_once;
 	sorter->patience_ms = request->cpu_ms;
 	estimate_job(sorter, request);
+}
+
+void
+cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid)
+{
+	cuda_note_request(sorter, request);
+	sorter->estimate.avoid = avoid;
 	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
 		cuda_share_create(sorter, request->read_jointly);
 	create_bound(sorter, request);
+}
+
+static Sorter *
+cuda_begin(const SortRequest *request)
+{
+	CudaSorter *sorter;
+
+	if (cards_wanted(request))
+		return cards_begin(request);
+	sorter = cuda_sorter_create(request->key);
+	cuda_begin_on(sorter, request, 0);
 	return &sorter->base;
 }
 
@@ -160,6 +177,22 @@ cuda_rewind(Sorter *base)
 		external_sort_rewind(sorter->external);
 }
 
+/* Has all that was fed, by all processes, where it is sorted. */
+static bool
+settle(CudaSorter *sorter)
+{
+	if (!sorter->is_settled)
+		sorter->is_settled = cuda_share_finish(sorter) && settle_chunks(sorter);
+	return sorter->is_settled;
+}
+
+void
+cuda_start_sort(CudaSorter *sorter)
+{
+	if (settle(sorter) && !gpusortd_start_perform(&sorter->client))
+		(void) cuda_client_failed(sorter);
+}
+
 static void
 cuda_perform(Sorter *base)
 {
@@ -171,7 +204,7 @@ cuda_perform(Sorter *base)
 		cuda_rewind(base);
 		return;
 	}
-	if (!cuda_share_finish(sorter) || !settle_chunks(sorter))
+	if (sorter->base.failure != NULL || !settle(sorter))
 		return;
 	if (sorter->external == NULL)
 		(void) (cuda_sort_job(sorter) && cuda_keep_small_result(sorter));

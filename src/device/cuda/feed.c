@@ -32,13 +32,15 @@ cuda_connect(CudaSorter *sorter)
 {
 	const char *why_not;
 
-	if (gpu_client_count() >= gpusort_max_device_sorts)
+	if (!sorter->further && gpu_client_count() >= gpusort_max_device_sorts)
 		return cuda_fail(sorter, SORT_FAILURE_LIMIT,
 						 psprintf("gpusort.max_device_sorts allows a session %d sorts on devices at a time",
 								  gpusort_max_device_sorts));
 	if (!gpu_client_open(&sorter->client, &why_not))
 		return cuda_fail(sorter, SORT_FAILURE_NO_SERVICE, why_not);
 	sorter->client.wait_arg = &sorter->wait;
+	if (sorter->further)
+		gpu_client_note_further(&sorter->client);
 	return true;
 }
 
@@ -124,22 +126,34 @@ receive_job(CudaSorter *sorter)
 	return gpusortd_receive_job(&sorter->client);
 }
 
+/* Which GPU it is, for EXPLAIN. */
+static bool
+note_card(CudaSorter *sorter)
+{
+	const GpusortdClient *client = &sorter->client;
+
+	if (client->job.device >= client->welcome.devices)
+		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd has chosen a device that it does not have");
+	sorter->card = client->welcome.device[client->job.device].number;
+	return true;
+}
+
 /*
- * If this process itself has another sort there, which may be what it would wait for, it doesn't wait in the
- * queue.  A sort that spills goes on in the place of its last job, and waits for nobody, unless that place
- * was given to others while the run was being written.
+ * If this process itself has another sort there, or another part of this one, which may be what it would wait
+ * for, it doesn't wait in the queue.  A sort that spills goes on in the place of its last job, and waits for
+ * nobody, unless that place was given to others while the run was being written.
  */
 bool
 cuda_begin_job(CudaSorter *sorter)
 {
 	cuda_forget_window(sorter);
-	sorter->client.never_queue = sorter->external == NULL && gpu_client_count() > 1;
+	sorter->client.never_queue = sorter->external == NULL && (sorter->further || gpu_client_count() > 1);
 	if (!wait_for_device(sorter, ask_for_job) || !wait_in_queue(sorter) ||
 		!wait_for_device(sorter, receive_job))
 		return false;
 	sorter->wait.deadline = 0;
 	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes);
-	return true;
+	return note_card(sorter);
 }
 
 /* ---------------------------------------------------------------- chunks */

@@ -237,9 +237,12 @@ join_job(CudaSorter *sorter)
 Sorter *
 cuda_join(SortShare *share, const SortKey *key)
 {
-	int process = sort_share_enter(share);
+	int process;
 	CudaSorter *sorter;
 
+	if (share->on_cards)
+		return cards_join(share, key);
+	process = sort_share_enter(share);
 	if (process < 0)
 		return NULL;
 	sorter = cuda_sorter_create(key);

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "base/stopwatch.h"
@@ -173,6 +174,19 @@ go_to_row(CudaSorter *sorter, int64 row)
 	sorter->at = at;
 	sorter->end = end;
 	return true;
+}
+
+void
+cuda_go_to_end(CudaSorter *sorter)
+{
+	if (sorter->external == NULL)
+	{
+		sorter->position = sorter->nrows;
+		cuda_forget_place(sorter);
+		return;
+	}
+	while (external_sort_next(sorter->external, true) != NULL)
+		CHECK_FOR_INTERRUPTS();
 }
 
 void

@@ -28,6 +28,7 @@ cuda_sorter_create(const SortKey *key)
 	MemoryContextCallback *callback = MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
 
 	sorter->base.device = &sort_device_cuda;
+	sorter->whole = &sorter->base;
 	sorter->key = key;
 	sorter->context = context;
 	sorter->position = -1;
@@ -92,7 +93,7 @@ bool
 cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message)
 {
 	sorter_fail(&sorter->base, reason, MemoryContextStrdup(sorter->context, message));
-	if (sorter->base.failure_reason == SORT_FAILURE_MEMORY)
+	if (sorter->base.failure_reason == SORT_FAILURE_MEMORY && !(sorter->further && !sorter->client.in_job))
 		gpu_service_note_memory_short();
 	cuda_forget_place(sorter);
 	if (sorter->share != NULL)

@@ -45,6 +45,11 @@ typedef struct CudaSorter
 	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;
 
+	/* One of several GPUs of one sort (cards.c). */
+	const Sorter *whole; /* the sorter that others know: this one, or that of which it is a part */
+	bool further;		 /* not the first part: it waits for no other sort */
+	uint32 card;		 /* number of the GPU */
+
 	/* The connection, and the job there. */
 	GpusortdClient client;
 	GpuClientWait wait;
@@ -58,7 +63,8 @@ typedef struct CudaSorter
 	Chunk *lone;			/* a chunk in the backend's memory for a row that fits no other */
 
 	/* The result: a window of it is here. */
-	bool is_sorted; /* before perform, for others as well */
+	bool is_sorted;	 /* before perform, for others as well */
+	bool is_settled; /* all rows are there, to be sorted */
 	int64 nrows;
 	int64 range_end; /* rows from there on are not to be read for now */
 	int64 mark;
@@ -177,6 +183,29 @@ cuda_next_row(CudaSorter *sorter)
 	sorter->position++;
 	return row;
 }
+
+/* Goes behind the last row. */
+extern void cuda_go_to_end(CudaSorter *sorter);
+
+/* ---- device.c ---- */
+
+/* What the service is told beforehand, and what the sorter may use. */
+extern void cuda_note_request(CudaSorter *sorter, const SortRequest *request);
+
+/* Begins a sort, or a part of one, on any GPU but those in `avoid`, bits; it may have failed. */
+extern void cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid);
+
+/* Has the rows sorted, without waiting for it; perform is to follow. */
+extern void cuda_start_sort(CudaSorter *sorter);
+
+/* ---- cards.c: several GPUs ---- */
+
+/* May the request be spread over several? */
+extern bool cards_wanted(const SortRequest *request);
+
+/* A sorter over several; or over one, if others can't be had at once or the sample doesn't tell. */
+extern Sorter *cards_begin(const SortRequest *request);
+extern Sorter *cards_join(SortShare *share, const SortKey *key);
 
 /* ---- parallel_feed.c: several processes ---- */
 

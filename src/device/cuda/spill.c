@@ -60,7 +60,7 @@ write_job(CudaSorter *sorter)
 	Stopwatch watch = stopwatch_start();
 	MinimalTuple row;
 
-	progress_enter(&sorter->base, PROGRESS_WRITING);
+	progress_enter(sorter->whole, PROGRESS_WRITING);
 	while ((row = cuda_next_row(sorter)) != NULL)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)
@@ -129,7 +129,7 @@ sort_refused(CudaSorter *sorter)
 bool
 cuda_spill(CudaSorter *sorter)
 {
-	ProgressPhase phase = progress_enter(&sorter->base, PROGRESS_SORTING);
+	ProgressPhase phase = progress_enter(sorter->whole, PROGRESS_SORTING);
 
 	if (!cuda_share_take_over(sorter) || !cuda_flush(sorter) || !spill_job(sorter))
 		return false;
@@ -137,7 +137,7 @@ cuda_spill(CudaSorter *sorter)
 		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
 	if (sorter->nrows == 0 && sorter->refused != NULL)
 		sort_refused(sorter);
-	progress_enter(&sorter->base, phase);
+	progress_enter(sorter->whole, phase);
 	return cuda_begin_job(sorter);
 }
 
@@ -148,7 +148,7 @@ cuda_finish_external(CudaSorter *sorter)
 		return false;
 	cuda_forget_window(sorter);
 	gpu_client_close(&sorter->client);
-	progress_enter(&sorter->base, PROGRESS_MERGING);
+	progress_enter(sorter->whole, PROGRESS_MERGING);
 	external_sort_finish(sorter->external);
 	sorter->stats.method = "external merge";
 	return true;

@@ -1,0 +1,21 @@
+/*
+ * exec/key_statistics.h
+ *		The keys of the values that the statistics have of a sort's first column: where its order can be
+ *		split.
+ */
+#ifndef GPUSORT_EXEC_KEY_STATISTICS_H
+#define GPUSORT_EXEC_KEY_STATISTICS_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+#include "device/sorter.h"
+
+/*
+ * Of the rows that come to this GpuSort, of that description; in order, in the query's memory context.  NULL:
+ * nothing is known of them.
+ */
+extern KeySample *key_sample_of_input(const ScanState *sort, TupleDesc desc);
+
+#endif /* GPUSORT_EXEC_KEY_STATISTICS_H */

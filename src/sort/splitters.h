@@ -1,0 +1,84 @@
+/*
+ * sort/splitters.h
+ *		Keys that cut the order of a sort into parts, so that each part can be sorted elsewhere and the
+ *		results follow each other.
+ *
+ * Which part a row belongs to, its key alone says: so all rows of equal keys are in one part, and each row is
+ * in exactly one.  Any splitters give the right order, if all processes that feed the sort have the same;
+ * they decide how equal the parts are alone.  They are chosen from a sample of keys that says what part of
+ * the rows comes between two of them, as the statistics of a column do.
+ */
+#ifndef GPUSORT_SORT_SPLITTERS_H
+#define GPUSORT_SORT_SPLITTERS_H
+
+#include "postgres.h"
+
+#include "sort/bound.h"
+
+/* So many parts at most. */
+#define SPLIT_PARTS_MAX 16
+
+/* So many of its first bytes a splitter has of a key.  Where keys agree in more, they are not told apart. */
+#define SPLITTER_BYTES 256
+
+typedef struct Splitter
+{
+	uint64 first_word; /* as bound_first_word has it */
+	Size size;
+	uint8 bytes[SPLITTER_BYTES];
+} Splitter;
+
+/* One less than there are parts, ascending; no pointers, so that processes can share them as they are. */
+typedef struct SortSplitters
+{
+	int n;
+	Splitter splitters[SPLIT_PARTS_MAX - 1];
+} SortSplitters;
+
+/* A key, or its first bytes, and what is known of rows around it. */
+typedef struct KeySampleEntry
+{
+	Splitter key;
+	double before; /* share of all rows: those above the key before this one, and below this one */
+	double at;	   /* those that have this key */
+} KeySampleEntry;
+
+typedef struct KeySample
+{
+	int n;
+	KeySampleEntry *entries; /* in any order until key_sample_sort; the shares are of 1 together */
+} KeySample;
+
+/* As much of a key as a splitter has. */
+extern void splitter_set(Splitter *splitter, const uint8 *key, Size size);
+
+/* Puts the entries in the order of their keys. */
+extern void key_sample_sort(KeySample *sample);
+
+/*
+ * Chooses splitters for so many parts, of a sample in order; returns what share of the rows the largest part
+ * is expected to have.
+ */
+extern double splitters_choose(SortSplitters *splitters, const KeySample *sample, int parts);
+
+/* Is a key that begins like the splitter below it? */
+extern bool splitter_is_above(const Splitter *splitter, const uint8 *key, Size size);
+
+/* The part, from 0, that a row with this key belongs to. Fixed keys have at least 8 bytes. */
+static inline int
+splitters_find(const SortSplitters *splitters, const uint8 *key, Size size)
+{
+	uint64 word = bound_first_word(key, size);
+	int part;
+
+	for (part = 0; part < splitters->n; part++)
+	{
+		const Splitter *next = &splitters->splitters[part];
+
+		if (word < next->first_word || (word == next->first_word && splitter_is_above(next, key, size)))
+			break;
+	}
+	return part;
+}
+
+#endif /* GPUSORT_SORT_SPLITTERS_H */
