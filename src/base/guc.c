@@ -251,8 +251,8 @@ guc_sort_memory(int processes)
 Size
 guc_kept_memory(void)
 {
-	int kb =
-		gpusort_max_kept_memory == -1 ? gpusort_kept_memory : Min(gpusort_kept_memory, gpusort_max_kept_memory);
+	int kb = gpusort_max_kept_memory == -1 ? gpusort_kept_memory
+										   : Min(gpusort_kept_memory, gpusort_max_kept_memory);
 
 	return (Size) kb * 1024;
 }

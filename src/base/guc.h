@@ -34,7 +34,7 @@ extern int gpusort_mode;
 extern int gpusort_backend;
 extern int gpusort_algorithm;
 extern int gpusort_min_rows;
-extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
+extern int gpusort_work_mem;	/* kB; -1: work_mem for each process */
 extern int gpusort_kept_memory; /* kB; 0: none */
 extern bool gpusort_create_index;
 extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */

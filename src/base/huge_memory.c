@@ -46,7 +46,10 @@ typedef struct Owner
 } Owner;
 
 static Owner *owners;
+
+/* Where blocks are, in use or kept; there is one as long as there are blocks. */
 static MemoryContext blocks_context;
+static uint64 nblocks;
 
 static char *
 memory_of(Block *block)
@@ -57,9 +60,19 @@ memory_of(Block *block)
 /* ---------------------------------------------------------------- freeing */
 
 static void
+free_block(Block *block)
+{
+	pfree(block);
+	if (--nblocks > 0)
+		return;
+	MemoryContextDelete(blocks_context);
+	blocks_context = NULL;
+}
+
+static void
 give_back_block(KeptPiece *piece)
 {
-	pfree(piece); /* a block begins with its piece */
+	free_block((Block *) piece); /* a block begins with its piece */
 }
 
 static void
@@ -72,7 +85,7 @@ release_block(Block *block)
 	block->piece.address = start;
 	block->piece.held = end > start ? end - start : 0;
 	if (block->used < KEPT_BLOCK_MIN || !kept_memory_put(&block->piece))
-		pfree(block);
+		free_block(block);
 }
 
 /* The context is reset or deleted. */
@@ -161,20 +174,25 @@ take_kept_block(Size size)
 	return block;
 }
 
+static void *
+allocate_memory(Size size, int flags)
+{
+	if (blocks_context == NULL)
+		blocks_context = AllocSetContextCreate(TopMemoryContext, "GpuSort memory", ALLOCSET_SMALL_SIZES);
+	return MemoryContextAllocExtended(blocks_context, size, MCXT_ALLOC_HUGE | flags);
+}
+
 static Block *
 allocate_block(Size size)
 {
-	Block *block;
+	Block *block = allocate_memory(HEADER_SIZE + size, MCXT_ALLOC_NO_OOM);
 
-	if (blocks_context == NULL)
-		blocks_context = AllocSetContextCreate(TopMemoryContext, "GpuSort memory", ALLOCSET_SMALL_SIZES);
-	block = MemoryContextAllocExtended(blocks_context, HEADER_SIZE + size,
-									   MCXT_ALLOC_HUGE | MCXT_ALLOC_NO_OOM);
 	if (block == NULL)
 	{
 		kept_memory_release(0);
-		block = MemoryContextAllocHuge(blocks_context, HEADER_SIZE + size);
+		block = allocate_memory(HEADER_SIZE + size, 0);
 	}
+	nblocks++;
 	memset(block, 0, sizeof(Block));
 	block->piece.give_back = give_back_block;
 	block->size = size;

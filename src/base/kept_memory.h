@@ -14,9 +14,9 @@
 
 typedef struct KeptPiece
 {
-	char *address;		/* of a page */
-	volatile Size held; /* bytes from there on that are memory, whole pages */
-	bool in_file;		/* of a file that is mapped here, or of this process alone? */
+	char *address;								/* of a page */
+	volatile Size held;							/* bytes from there on that are memory, whole pages */
+	bool in_file;								/* of a file that is mapped here, or of this process alone? */
 	void (*give_back)(struct KeptPiece *piece); /* it was taken out, as nothing is held; must not fail */
 	struct KeptPiece *next;
 } KeptPiece;

@@ -305,6 +305,7 @@ cpu_get_chunk(Sorter *base, Size at_least)
 		if (chunk != NULL)
 			return chunk;
 		cpu_take_chunks_over(sorter);
+		sort_share_trim(&sorter->shared->base, 0);
 		cpu_collect_chunks(sorter);
 		for (int i = 0; i < PAUSE_ALONE && sorter->shared->reserved_rows > 0; i++)
 			pg_usleep(1000);

@@ -405,6 +405,14 @@ cpu_get_stats(const Sorter *base, SorterStats *stats)
 		stats->rows_dropped = bound_dropped(base->bound);
 }
 
+/* Of a sort that had room in memory: one that had not has given back what its chunks were. */
+static bool
+keeps_shared_memory(const CpuSorter *sorter)
+{
+	return sorter->shared != NULL && sort_share_is_own(&sorter->shared->base) && sorter->external == NULL &&
+		   !sorter->apart;
+}
+
 static void
 cpu_end(Sorter *base)
 {
@@ -412,6 +420,8 @@ cpu_end(Sorter *base)
 
 	if (sorter->shared != NULL && sort_share_is_own(&sorter->shared->base))
 		cpu_dismiss_helpers(base);
+	if (keeps_shared_memory(sorter))
+		sort_share_end(&sorter->shared->base);
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	if (sorter->ranges != NULL)
