@@ -59,9 +59,11 @@ memory_of(Block *block)
 
 /* ---------------------------------------------------------------- freeing */
 
+/* malloc may keep what it is given, so that it goes back to the kernel before. */
 static void
 free_block(Block *block)
 {
+	kept_memory_cut(&block->piece, 0);
 	pfree(block);
 	if (--nblocks > 0)
 		return;
