@@ -1,6 +1,6 @@
-# What a session keeps of its sorts' memory for the next one: within its setting, the superuser's and the sort's
-# own; given back when it is idle, or busy with something else, and at an error; and sorts in it return what
-# they return in new memory.
+# What a session keeps of its sorts' memory for the next one: within its setting, the superuser's and the
+# sort's own; given back when it is idle, or busy with something else, and at an error; and sorts in it return
+# what they return in new memory.
 use strict;
 use warnings;
 
@@ -115,8 +115,8 @@ foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
 
 # ---- what is in it ----
 
-# Sorts of all kinds and sizes, in turns, in memory that others have left, return the rows that they return with
-# gpusort off.
+# Sorts of all kinds and sizes, in turns, in memory that others have left, return the rows that they return
+# with gpusort off.
 my @sorts = map { "SELECT md5(string_agg(s::text, ',')) FROM ($_ OFFSET 0) s" } (
 	'SELECT * FROM r WHERE id % 3 = 0 ORDER BY k', 'SELECT k FROM r ORDER BY k', 'SELECT * FROM r WHERE id < 150000 ORDER BY t, id', 'SELECT * FROM r WHERE id > 100000 ORDER BY t COLLATE "und-x-icu", id',
 	'SELECT * FROM (SELECT * FROM r ORDER BY k LIMIT 5000) s2', 'SELECT id FROM r ORDER BY id % 7, id', 'SELECT DISTINCT k % 5000 AS d FROM r ORDER BY d', 'SELECT * FROM r WHERE id < 40000 ORDER BY k::numeric');

@@ -2,8 +2,8 @@
  * base/kept_memory.c
  *		Memory of a session's last sorts that is kept for its next one.
  *
- * A kernel takes a third of a microsecond and more to make a page of 4 kB, and has it to be cleared; a sort
- * of a million rows touches 25,000 of them.  So what a sort has used stays with the session, up to
+ * A kernel takes a third of a microsecond and more to make a page of 4 kB and to clear it; a sort of a
+ * million rows touches 25,000 of them.  So what a sort has used stays with the session, up to
  * gpusort.kept_memory and what the sort itself might use, and for KEPT_MS: a session that has sorted nothing
  * for so long holds nothing.
  *
@@ -23,6 +23,7 @@
 #include "postgres.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "access/xact.h"
 #include "miscadmin.h"
@@ -44,7 +45,10 @@
 #define GIVE_BACK_STEP ((Size) 8 * 1024 * 1024)
 #define GIVE_BACK_EVERY_MS 10
 
-#define PAGE_SIZE_HERE ((Size) 4096)
+/* Pieces are multiples of it, whatever the kernel's pages are. */
+#define PIECE_UNIT ((Size) 4096)
+
+static uintptr_t page_size = 4096;
 
 static KeptPiece *volatile pieces;
 
@@ -64,12 +68,12 @@ static ProcessUtility_hook_type previous_utility_hook;
 static void
 shrink(KeptPiece *piece, Size held)
 {
-	Size more = piece->held - held;
+	char *from = (char *) TYPEALIGN(page_size, piece->address + held);
+	char *to = (char *) TYPEALIGN_DOWN(page_size, piece->address + piece->held);
 
-	if (more == 0)
-		return;
 #ifdef MADV_REMOVE
-	(void) madvise(piece->address + held, more, piece->in_file ? MADV_REMOVE : MADV_DONTNEED);
+	if (from < to)
+		(void) madvise(from, to - from, piece->in_file ? MADV_REMOVE : MADV_DONTNEED);
 #endif
 	piece->held = held;
 }
@@ -77,7 +81,7 @@ shrink(KeptPiece *piece, Size held)
 void
 kept_memory_cut(KeptPiece *piece, Size held)
 {
-	held = TYPEALIGN(PAGE_SIZE_HERE, held);
+	held = TYPEALIGN(PIECE_UNIT, held);
 	if (held < piece->held)
 		shrink(piece, held);
 }
@@ -134,7 +138,7 @@ kept_memory_release(Size at_most)
 	for (KeptPiece *piece = pieces; piece != NULL && total > at_most; piece = piece->next)
 	{
 		Size held = piece->held;
-		Size less = TYPEALIGN_DOWN(PAGE_SIZE_HERE, held - Min(held, total - at_most));
+		Size less = TYPEALIGN_DOWN(PIECE_UNIT, held - Min(held, total - at_most));
 
 		shrink(piece, less);
 		total -= held - less;
@@ -174,7 +178,7 @@ kept_memory_put(KeptPiece *piece)
 
 	if (total >= limit)
 		return false;
-	kept_memory_cut(piece, TYPEALIGN_DOWN(PAGE_SIZE_HERE, limit - total));
+	kept_memory_cut(piece, TYPEALIGN_DOWN(PIECE_UNIT, limit - total));
 	if (piece->held == 0)
 		return false;
 #ifdef KEPT_MEMORY_SPOILED
@@ -256,6 +260,7 @@ see_utility(process_utility_parameters)
 void
 kept_memory_install_hooks(void)
 {
+	page_size = Max(sysconf(_SC_PAGESIZE), PIECE_UNIT);
 	previous_utility_hook = ProcessUtility_hook;
 	ProcessUtility_hook = see_utility;
 }

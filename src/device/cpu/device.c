@@ -105,6 +105,7 @@ note_processes(CpuSorter *sorter, int processes)
 	SpinLockAcquire(&shared->base.mutex);
 	shared->limit = sorter->limit;
 	SpinLockRelease(&shared->base.mutex);
+	sort_share_trim(&shared->base, sorter->limit);
 }
 
 static bool
