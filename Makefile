@@ -35,10 +35,10 @@ PG_CFLAGS = -std=gnu17 -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-
 # sorts (recursion, scratch memory, the plain C that other processors run), and with TIGHT=1, for tests alone,
 # of chunks, runs, the ways of ICU's sort keys, bounds, and workers that take part as well; and a process that
 # begins to go on alone gives the others time, in which their rows were once counted nowhere.
-SORT_TIGHT = -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
+SORT_TIGHT = -DKEPT_MEMORY_SPOILED -DSORT_PORTABLE -DSORT_SCRATCH_SHARE=64 -DSORT_SCRATCH_MIN=256 -DSORT_MAX_DEPTH=2 \
 	-DSORT_SLICE_ROWS=200 -DSORT_PARALLEL_MIN_ROWS=64
 MEMORY_TIGHT = -DCHUNK_SIZE_MIN=4096 -DCHUNK_SIZE_MAX=16384 -DSHARED_CHUNK_SIZE_MIN=4096 -DSHARED_CHUNK_SIZE_MAX=16384 \
-	-DMAX_LEVELS=6 -DMERGE_BUFFER_MIN=512 -DMERGE_FAN_IN_MAX=6 -DICU_ASCII_AFTER=50 -DICU_CACHE_SETS=4 -DBOUND_TIGHT -DBYTES_PER_LOADER=20000 -DPLACE_DISTANCE_MIN=200 -DSORT_SHARE_WORKERS=3 -DPAUSE_ALONE=200 \
+	-DMAX_LEVELS=6 -DMERGE_BUFFER_MIN=512 -DMERGE_FAN_IN_MAX=6 -DICU_ASCII_AFTER=50 -DICU_CACHE_SETS=4 -DBOUND_TIGHT -DBYTES_PER_LOADER=20000 -DPLACE_DISTANCE_MIN=200 -DSORT_SHARE_WORKERS=3 -DPAUSE_ALONE=200 -DKEPT_BLOCK_MIN=4096 \
 	-DWINDOW_SIZE_MIN=1024 -DWINDOW_SIZE_MAX=4096 -DHELPED_ROWS_MIN=100 -DHELPERS_MIN=1
 
 # regress/schedule is the one list of regression tests; installcheck runs them one after the other.
@@ -84,7 +84,7 @@ uninstall-gpusortd:
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare
 # otherwise, and through the plain C that other processors run.
 CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c src/sort/parallel_sort*.c) \
-	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c key/ends.c base/huge_memory.c)
+	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c key/ends.c base/huge_pages.c)
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
 	$(CC) $(if $(findstring tight,$@),$(SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
 		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport -lm -pthread

@@ -7,6 +7,7 @@
 #include "fmgr.h"
 
 #include "base/guc.h"
+#include "base/kept_memory.h"
 #include "base/pg_compat.h"
 #include "exec/limit_above.h"
 #include "exec/node_feed.h"
@@ -29,6 +30,7 @@ void
 _PG_init(void)
 {
 	guc_define_all();
+	kept_memory_install_hooks();
 	stats_init_local();
 	shared_memory_install_hooks();
 	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods);

@@ -154,6 +154,9 @@ parallel_run(ParallelRun *run, const ParallelSortInput *original, const char *na
 	shared = run->shared;
 	memory = (char *) run->shared + TYPEALIGN(4096, sizeof(Shared));
 	share_chunks(&input, &memory);
+#ifdef KEPT_MEMORY_SPOILED
+	memset(memory, 0x7f, (char *) run->shared + run->size - memory);
+#endif
 
 	watch = stopwatch_start();
 	sort = parallel_sort_init(memory, &input);

@@ -14,6 +14,7 @@
 
 #include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
+#include "base/huge_pages.h"
 
 /* The server's part, as far as the sorts use it.  Memory is counted, and must be given back. */
 
@@ -61,6 +62,22 @@ pfree(void *p)
 {
 	live_bytes -= *(Size *) ((char *) p - HEADER_SIZE);
 	free((char *) p - HEADER_SIZE);
+}
+
+/* Nothing is kept for another sort. */
+void *
+huge_alloc(Size size)
+{
+	char *p = palloc(size);
+
+	huge_pages_provide(p, size);
+	return p;
+}
+
+void
+huge_free(void *p)
+{
+	pfree(p);
 }
 
 /* Nobody waits here: there is one process. */
@@ -139,7 +156,7 @@ free_chunks(Chunk *chunk)
 	{
 		Chunk *next = chunk->next;
 
-		pfree(chunk->base);
+		huge_free(chunk->base);
 		pfree(chunk);
 		chunk = next;
 	}

@@ -83,7 +83,7 @@ SET max_parallel_workers_per_gather = 0;
 -- Kilobytes of all memory contexts of this session but the sort's own, when the function is called for the 1000th and the 9000th row: in the sort's
 -- input, where keys have been made, and above it, where rows are projected.
 CREATE FUNCTION memory_kb() RETURNS bigint LANGUAGE sql VOLATILE AS $$
-	SELECT sum(total_bytes)::bigint / 1024 FROM pg_backend_memory_contexts WHERE name <> 'GpuSort cpu device'
+	SELECT sum(total_bytes)::bigint / 1024 FROM pg_backend_memory_contexts WHERE name NOT IN ('GpuSort cpu device', 'GpuSort memory')
 $$;
 -- Not volatile, as far as the planner knows: so it may be computed above the sort, by the sort's node.
 CREATE FUNCTION note_memory(n int) RETURNS boolean LANGUAGE plpgsql STABLE COST 1000 AS $$

@@ -52,7 +52,10 @@ $session->query_safe('SELECT sorts(50)') for 1 .. 18;
 my ($rss_1000, $contexts_1000) = (memory_of($pid), $session->query($contexts));
 cmp_ok($rss_1000 - $rss_100, '<', 4096, "resident memory after 100 sorts: $rss_100 kB, after 1000: $rss_1000 kB");
 cmp_ok($contexts_1000 - $contexts_100, '<', 65536, "memory contexts after 100 sorts: $contexts_100 bytes, after 1000: $contexts_1000");
-is($session->query("SELECT count(*) FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%'"), '0', 'no memory context of a sort is left');
+is($session->query("SELECT count(*) FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%' AND name <> 'GpuSort memory'"), '0', 'no memory context of a sort is left');
+$session->query_safe('SET gpusort.kept_memory = 0');
+is($session->query("SELECT count(*) FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%'"), '0', 'and no memory, when none is to be kept');
+$session->query_safe('RESET gpusort.kept_memory');
 # The same in one transaction, where nothing is released by its end.
 $session->query_safe('BEGIN');
 $session->query_safe('SELECT sorts(100)');
@@ -79,7 +82,7 @@ sub held_after
 {
 	my ($rows, $query) = @_;
 	return $node->safe_psql('postgres', "SET enable_seqscan = off; BEGIN; DECLARE c CURSOR FOR $query; MOVE $rows IN c;" .
-		q(SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name <> 'GpuSort cpu device'));
+		q(SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name NOT IN ('GpuSort cpu device', 'GpuSort memory')));
 }
 my $alternating = 'SELECT * FROM (SELECT a, b + 1 AS b FROM parted ORDER BY a LIMIT %d) s ORDER BY b';
 like($node->safe_psql('postgres', 'SET enable_seqscan = off; EXPLAIN ' . sprintf($alternating, 20000)), qr/GpuSort.*Merge Append/s, 'a sort over a MergeAppend');

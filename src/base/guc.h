@@ -34,7 +34,8 @@ extern int gpusort_mode;
 extern int gpusort_backend;
 extern int gpusort_algorithm;
 extern int gpusort_min_rows;
-extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
+extern int gpusort_work_mem;	/* kB; -1: work_mem for each process */
+extern int gpusort_kept_memory; /* kB; 0: none */
 extern bool gpusort_create_index;
 extern int gpusort_cards;		   /* GPUs of one sort at most; 0: as many as are expected to pay */
 extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */
@@ -42,6 +43,7 @@ extern int gpusort_spoiled_images; /* one of so many images of strings is spoile
 
 /* What superusers bound these by. */
 extern int gpusort_max_work_mem;			 /* kB; -1: no limit */
+extern int gpusort_max_kept_memory;			 /* kB; -1: no limit */
 extern int gpusort_max_queue_timeout;		 /* ms; -1: no limit */
 extern int gpusort_max_device_sorts;		 /* of a session, at a time */
 extern char *gpusort_max_sort_device_memory; /* as 50%, or with a unit */
@@ -68,6 +70,9 @@ extern bool guc_no_devices(void);
  * which there is one in each process, unless the sort has a setting of its own.
  */
 extern Size guc_sort_memory(int processes);
+
+/* What a session may keep of its last sorts' host memory, in bytes. */
+extern Size guc_kept_memory(void);
 
 /* How long a sort may wait for device memory that others have, in milliseconds; -1: no limit. */
 extern int guc_queue_timeout(void);

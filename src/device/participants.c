@@ -20,22 +20,36 @@
 
 /* ---------------------------------------------------------------- memory */
 
+/* What attached is of a sort that only the first process has. */
+static uint64
+attached_none(uint32 number)
+{
+	return (uint64) number << 32;
+}
+
 SortShare *
 sort_share_create(Size size, Size header_size, int processes)
 {
+	static uint32 sorts = 0;
+	const Size attached_size = offsetof(SortShare, magic);
 	SortShareHandle handle;
+	Size held[SHARED_FILES_MAX];
 	SortShare *share;
 
 	size += MAXALIGN(header_size);
-	share = shared_files_create(size, processes, header_size, &handle);
+	share = shared_files_create(size, processes, header_size, &handle, held);
 	if (share == NULL)
 		return NULL;
+	memset((char *) share + attached_size, 0, header_size - attached_size);
+	handle.number = ++sorts == 0 ? ++sorts : sorts;
 	share->magic = SORT_SHARE_MAGIC;
 	share->handle = handle;
+	memcpy(share->held, held, sizeof(held));
 	share->left = handle.size - TYPEALIGN(64, header_size);
 	share->used[0] = TYPEALIGN(64, header_size);
 	SpinLockInit(&share->mutex);
 	ConditionVariableInit(&share->changed);
+	pg_atomic_write_u64(&share->attached, attached_none(handle.number));
 	return share;
 }
 
@@ -53,10 +67,40 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 		bound = sort_share_alloc(share, sizeof(SortBound));
 		if (bound == NULL || !shared_files_populate(bound, sizeof(SortBound)))
 			return NULL;
+		memset(bound, 0, sizeof(SortBound));
 		share->bound = bound;
 	}
 	bound_init(bound, request->key, request->rows_wanted, request->with_ties);
 	return bound;
+}
+
+/* This process has no more to do with it. */
+static void
+detach(void *arg)
+{
+	SortShare *share = arg;
+
+	/* the condition variable that this process waits on may be in there */
+	ConditionVariableCancelSleep();
+	pg_atomic_fetch_sub_u64(&share->attached, 1);
+}
+
+/* Counts this process in, if it is still that sort's. */
+static bool
+attach(SortShare *share, uint32 number)
+{
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+	uint64 attached = pg_atomic_read_u64(&share->attached);
+
+	do
+	{
+		if (attached >> 32 != number)
+			return false;
+	} while (!pg_atomic_compare_exchange_u64(&share->attached, &attached, attached + 1));
+	callback->func = detach;
+	callback->arg = share;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback); /* called before it is unmapped */
+	return true;
 }
 
 SortShare *
@@ -67,21 +111,61 @@ sort_share_attach(const SortShareHandle *handle)
 	if (handle->pid == 0 || ParallelWorkerNumber >= SORT_SHARE_WORKERS)
 		return NULL;
 	share = shared_files_attach(handle);
-	if (share == NULL || share->magic != SORT_SHARE_MAGIC ||
+	if (share == NULL || !attach(share, handle->number) || share->magic != SORT_SHARE_MAGIC ||
 		memcmp(&share->handle, handle, sizeof(*handle)) != 0)
 		return NULL;
 	return share;
 }
 
+void
+sort_share_end(SortShare *share)
+{
+	uint64 nobody = attached_none(share->handle.number);
+	Size used[SHARED_FILES_MAX];
+
+	if (!pg_atomic_compare_exchange_u64(&share->attached, &nobody, 0))
+		return;
+	memcpy(used, share->used, sizeof(used));
+	shared_files_keep(share, used);
+}
+
+/* Bytes of a file that are memory and not handed out. */
+static Size
+unused(const SortShare *share, int file)
+{
+	return share->held[file] > share->used[file] ? share->held[file] - share->used[file] : 0;
+}
+
+/*
+ * The file to take so many bytes of: this process's own, unless it has to be made there while memory that
+ * there is lies in others.
+ */
+static int
+choose_file(const SortShare *share, Size size)
+{
+	int own = (ParallelWorkerNumber + 1) % share->handle.nfiles;
+	int best = own;
+
+	if (unused(share, own) >= size)
+		return own;
+	for (int file = 0; file < share->handle.nfiles; file++)
+	{
+		if (unused(share, file) > unused(share, best) && share->used[file] + size <= share->handle.size)
+			best = file;
+	}
+	return best;
+}
+
 void *
 sort_share_alloc(SortShare *share, Size size)
 {
-	int file = (ParallelWorkerNumber + 1) % share->handle.nfiles;
 	void *result = NULL;
+	int file;
 
 	size = TYPEALIGN(8, size);
 	SpinLockAcquire(&share->mutex);
-	if (size <= share->left)
+	file = choose_file(share, size);
+	if (size <= share->left && share->used[file] + size <= share->handle.size)
 	{
 		result = shared_files_address(&share->handle, file) + share->used[file];
 		share->used[file] += size;
@@ -89,6 +173,33 @@ sort_share_alloc(SortShare *share, Size size)
 	}
 	SpinLockRelease(&share->mutex);
 	return result;
+}
+
+/* What is given back counts as handed out: nobody can get it meanwhile. */
+void
+sort_share_trim(SortShare *share, Size at_most)
+{
+	Size from[SHARED_FILES_MAX];
+	Size bytes[SHARED_FILES_MAX] = {0};
+	Size memory = 0;
+	int nfiles = share->handle.nfiles;
+
+	SpinLockAcquire(&share->mutex);
+	for (int i = 0; i < nfiles; i++)
+		memory += Max(share->used[i], share->held[i]);
+	for (int i = 0; i < nfiles && memory > at_most; i++)
+	{
+		from[i] = share->used[i];
+		bytes[i] = unused(share, i);
+		share->used[i] += bytes[i];
+		memory -= bytes[i];
+	}
+	SpinLockRelease(&share->mutex);
+	for (int i = 0; i < nfiles; i++)
+	{
+		if (bytes[i] > 0)
+			shared_files_discard(shared_files_address(&share->handle, i) + from[i], bytes[i]);
+	}
 }
 
 /* ---------------------------------------------------------------- who is how far */

@@ -44,9 +44,17 @@ typedef struct SortShareProcess
 	double sort_ms;
 } SortShareProcess;
 
-/* At the start of the shared memory; a device has its own things behind it. */
+/*
+ * At the start of the shared memory; a device has its own things behind it.
+ *
+ * The memory may be that of an earlier sort, which the first process has kept; and who comes late for that
+ * one may open it still.  So what is attached says to whom, and is never set to zeros: a process counts
+ * itself in only if it finds its own sort's number, and the first process keeps the memory only if nobody is
+ * counted, in the same step as it takes the number away.
+ */
 struct SortShare
 {
+	pg_atomic_uint64 attached; /* the sort's number, 0: none; and in the lower half how many others have it */
 	uint32 magic;
 	bool on_gpu;   /* of which device? */
 	bool on_cards; /* of several GPUs (cuda/cards.c)? */
@@ -66,14 +74,16 @@ struct SortShare
 	uint32 meeting;				 /* how often all have met */
 	Size left;					 /* bytes that can be handed out */
 	Size used[SHARED_FILES_MAX]; /* bytes handed out of each file, this header included */
+	Size held[SHARED_FILES_MAX]; /* bytes that were memory when the sort began, of an earlier one */
 	SortBound *bound;			 /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
 /*
- * Makes memory of so many bytes for so many processes, of which none is in use before it is written to;
- * header_size are the device's own struct that begins with a SortShare, all zeros but for the SortShare
- * itself.  NULL: there is none to be had.  Freed with CurrentMemoryContext.
+ * Makes memory of so many bytes for so many processes, or takes what the session has kept, of which nothing
+ * more is in use before it is written to; header_size are the device's own struct that begins with a
+ * SortShare, all zeros but for the SortShare itself.  NULL: there is none to be had.  Freed with
+ * CurrentMemoryContext.
  */
 extern SortShare *sort_share_create(Size size, Size header_size, int processes);
 
@@ -94,8 +104,23 @@ sort_share_is_own(const SortShare *share)
 /* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */
 extern SortShare *sort_share_attach(const SortShareHandle *handle);
 
-/* Hands out bytes of the memory, a multiple of 8, zeros; NULL: none left. */
+/*
+ * Hands out bytes of the memory, a multiple of 8, that hold anything, of what is memory already as long as
+ * there is such; NULL: none left.
+ */
 extern void *sort_share_alloc(SortShare *share, Size size);
+
+/*
+ * Gives back what is left of an earlier sort's memory and was not handed out, a file's at a time, until no
+ * more than this is memory.
+ */
+extern void sort_share_trim(SortShare *share, Size at_most);
+
+/*
+ * In the first process, which has no more use for it: its session may keep the memory, if no other process
+ * has it any more.
+ */
+extern void sort_share_end(SortShare *share);
 
 /* Is this an address in it? */
 static inline bool

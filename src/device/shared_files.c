@@ -13,6 +13,10 @@
  * errors, cancels and aborts release them.  The memory itself lasts until the last process has let go of it.
  * That is mostly the first one, and a gigabyte takes a kernel 0.1 s to unmap and 0.2 to 0.4 s to free: so
  * several threads do that there, a file each, which do nothing else and end before the callback does.
+ *
+ * Files that are kept stay mapped, so that the first process finds their pages where they were.  Another sort
+ * that wants as many files of the same size has them as they are; otherwise their sizes or their number are
+ * changed, and they are mapped anew, which takes the pages no less along.
  */
 #include "postgres.h"
 
@@ -28,6 +32,7 @@
 #include "storage/condition_variable.h"
 #include "storage/fd.h"
 
+#include "base/kept_memory.h"
 #include "device/shared_files.h"
 
 /* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
@@ -43,9 +48,9 @@
 #define POPULATE_STEP ((Size) 8 * 1024 * 1024)
 #define SMALL_PAGE_SIZE ((uintptr_t) 4096)
 
-/* Files that have less memory are closed by one thread. */
-#define CLOSED_TOGETHER_MIN ((Size) 16 * 1024 * 1024)
-#define CLOSING_STACK_SIZE ((Size) 256 * 1024)
+/* Files that have less memory are closed, or cut, by one thread. */
+#define ENDED_TOGETHER_MIN ((Size) 16 * 1024 * 1024)
+#define ENDING_STACK_SIZE ((Size) 256 * 1024)
 #define STAT_BLOCK_SIZE 512
 
 /* Newer than many a system's headers; a kernel that doesn't know it says so. */
@@ -67,40 +72,59 @@ typedef struct SharedFiles
 
 static SharedFiles *all_files = NULL;
 
+/* Files that are kept for the next sort; nfiles 0: none. */
+static struct
+{
+	int nfiles;
+	int fds[SHARED_FILES_MAX];
+	char *address;
+	Size size;
+	KeptPiece pieces[SHARED_FILES_MAX]; /* what each file has */
+	int npieces;						/* that kept_memory has */
+} kept;
+
 /* ---------------------------------------------------------------- closing */
 
-/* A file to be let go of. */
-typedef struct ClosedFile
+/* What becomes of a file. */
+typedef struct FileEnd
 {
 	int fd;
-	char *address; /* NULL: not mapped */
+	char *address; /* NULL: it is not mapped */
 	Size size;
-	pthread_t thread;
-} ClosedFile;
+	Size held; /* of that stays memory, what else there is is freed; 0: it is unmapped and closed */
+	bool failed;
+} FileEnd;
 
-/*
- * Pages are unmapped before addresses are: other threads can do that at the same time.
- */
-static void *
-close_file(void *arg)
+/* Pages are unmapped before addresses are: other threads can do that at the same time. */
+static void
+close_file(const FileEnd *end)
 {
-	const ClosedFile *file = arg;
-
-	if (file->address != NULL)
+	if (end->address != NULL)
 	{
-		(void) madvise(file->address, file->size, MADV_DONTNEED);
-		munmap(file->address, file->size);
+		(void) madvise(end->address, end->size, MADV_DONTNEED);
+		munmap(end->address, end->size);
 	}
-	close(file->fd);
+	close(end->fd);
+}
+
+static void *
+end_file(void *arg)
+{
+	FileEnd *end = arg;
+
+	if (end->held == 0)
+		close_file(end);
+	else
+		end->failed = ftruncate(end->fd, end->held) != 0 || ftruncate(end->fd, end->size) != 0;
 	return NULL;
 }
 
 /*
- * Starts a thread that closes a file; false: closed by this one.  No signal handler of PostgreSQL's may run
+ * Starts a thread that ends a file; false: this one has done so.  No signal handler of PostgreSQL's may run
  * in that thread.
  */
 static bool
-start_closing(ClosedFile *file)
+start_ending(FileEnd *end, pthread_t *thread)
 {
 	pthread_attr_t attributes;
 	sigset_t all_signals;
@@ -109,17 +133,17 @@ start_closing(ClosedFile *file)
 
 	if (pthread_attr_init(&attributes) != 0)
 	{
-		close_file(file);
+		end_file(end);
 		return false;
 	}
-	(void) pthread_attr_setstacksize(&attributes, CLOSING_STACK_SIZE);
+	(void) pthread_attr_setstacksize(&attributes, ENDING_STACK_SIZE);
 	sigfillset(&all_signals);
 	pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals);
-	started = pthread_create(&file->thread, &attributes, close_file, file) == 0;
+	started = pthread_create(thread, &attributes, end_file, end) == 0;
 	pthread_sigmask(SIG_SETMASK, &old_signals, NULL);
 	pthread_attr_destroy(&attributes);
 	if (!started)
-		close_file(file);
+		end_file(end);
 	return started;
 }
 
@@ -138,31 +162,53 @@ memory_of(const SharedFiles *files)
 	return memory;
 }
 
+/* Ends all files, by a thread each where there is much memory and this process the last to let go of it. */
+static void
+end_files(const SharedFiles *files, FileEnd *ends)
+{
+	pthread_t threads[SHARED_FILES_MAX];
+	int nthreads = 0;
+	bool together = files->created && memory_of(files) >= ENDED_TOGETHER_MIN;
+
+	for (int i = 1; i < files->nfiles; i++)
+	{
+		if (together)
+			nthreads += start_ending(&ends[i], &threads[nthreads]) ? 1 : 0;
+		else
+			end_file(&ends[i]);
+	}
+	if (files->nfiles > 0)
+		end_file(&ends[0]);
+	for (int i = 0; i < nthreads; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static char *
+address_of(const SharedFiles *files, int file)
+{
+	return files->address != NULL ? files->address + file * files->size : NULL;
+}
+
+/* They are unmapped, too. */
 static void
 close_files(SharedFiles *files)
 {
-	ClosedFile closed[SHARED_FILES_MAX];
-	bool started[SHARED_FILES_MAX] = {false};
-	bool together = files->created && memory_of(files) >= CLOSED_TOGETHER_MIN;
+	FileEnd ends[SHARED_FILES_MAX];
 
-	for (int i = files->nfiles - 1; i >= 0; i--)
-	{
-		closed[i].fd = files->fds[i];
-		closed[i].address = files->address != NULL ? files->address + i * files->size : NULL;
-		closed[i].size = files->size;
-		if (together && i > 0)
-			started[i] = start_closing(&closed[i]);
-		else
-			close_file(&closed[i]);
-	}
 	for (int i = 0; i < files->nfiles; i++)
-	{
-		if (started[i])
-			pthread_join(closed[i].thread, NULL);
-	}
+		ends[i] = (FileEnd){files->fds[i], address_of(files, i), files->size, 0, false};
+	end_files(files, ends);
 	files->address = NULL;
 	for (; files->nfiles > 0; files->nfiles--)
 		ReleaseExternalFD();
+}
+
+static void
+unmap(SharedFiles *files)
+{
+	if (files->address != NULL)
+		munmap(files->address, files->nfiles * files->size);
+	files->address = NULL;
 }
 
 static void
@@ -317,14 +363,193 @@ add_new_files(SharedFiles *files, int processes)
 	return files->nfiles > 0;
 }
 
+/* ---------------------------------------------------------------- keeping */
+
+/* Nothing of a file that is kept is left; without any of them there is no use in the others' addresses. */
+static void
+give_back_file(KeptPiece *piece)
+{
+	SharedFiles files = {.created = true, .nfiles = kept.nfiles, .address = kept.address, .size = kept.size};
+
+	if (--kept.npieces > 0)
+		return;
+	memcpy(files.fds, kept.fds, sizeof(files.fds));
+	kept.nfiles = 0;
+	close_files(&files);
+}
+
+/* Takes the files out of what is kept, with what they hold; false: there are none. */
+static bool
+take_kept_files(SharedFiles *files, Size *held)
+{
+	if (kept.nfiles == 0)
+		return false;
+	for (KeptPiece *piece = kept_memory_first(); piece != NULL;)
+	{
+		KeptPiece *next = piece->next;
+
+		if (piece->give_back == give_back_file)
+		{
+			kept_memory_take(piece);
+			held[piece - kept.pieces] = piece->held;
+		}
+		piece = next;
+	}
+	files->nfiles = kept.nfiles;
+	memcpy(files->fds, kept.fds, sizeof(files->fds));
+	files->address = kept.address;
+	files->size = kept.size;
+	kept.nfiles = 0;
+	return true;
+}
+
+/*
+ * Has files that were kept be so many, of this size, at any address; false: that can't be, and there may be
+ * fewer files.
+ */
+static bool
+change_files(SharedFiles *files, Size size, int nfiles, Size *held)
+{
+	if (files->size == size && files->nfiles == nfiles)
+		return true;
+	unmap(files);
+	for (; files->nfiles > nfiles; files->nfiles--)
+	{
+		close(files->fds[files->nfiles - 1]);
+		ReleaseExternalFD();
+		held[files->nfiles - 1] = 0;
+	}
+	files->size = size;
+	for (int i = 0; i < files->nfiles; i++)
+	{
+		if (ftruncate(files->fds[i], size) != 0)
+			return false;
+		held[i] = Min(held[i], size);
+	}
+	while (files->nfiles < nfiles)
+	{
+		if (!add_new_file(files))
+			return false;
+	}
+	return map_somewhere(files);
+}
+
+/* Has files that were kept, if there are any that will do. */
+static bool
+reuse_files(SharedFiles *files, int processes, Size *held)
+{
+	Size size = files->size;
+
+	memset(held, 0, SHARED_FILES_MAX * sizeof(Size));
+	if (!take_kept_files(files, held))
+		return false;
+	if (change_files(files, size, Min(processes, SHARED_FILES_MAX), held))
+		return true;
+	close_files(files);
+	files->size = size;
+	memset(held, 0, SHARED_FILES_MAX * sizeof(Size));
+	return false;
+}
+
+/*
+ * Takes files that were kept, or makes some.  What else is kept goes: what this sort takes is not counted
+ * against it.  A single file is small, and nothing is kept of it.
+ */
+static bool
+make_files(SharedFiles *files, int processes, Size *held)
+{
+	bool reused = false;
+
+	if (processes > 1)
+	{
+		reused = reuse_files(files, processes, held);
+		kept_memory_release(0);
+	}
+	return reused || (add_new_files(files, processes) && map_somewhere(files));
+}
+
+static SharedFiles *
+files_at(const char *address)
+{
+	SharedFiles *files = all_files;
+
+	while (files->address != address)
+		files = files->next;
+	return files;
+}
+
+/* Leaves each file no more memory than what was used, and all together no more than may be kept. */
+static void
+cut_files(const SharedFiles *files, const Size *used, Size *held)
+{
+	FileEnd ends[SHARED_FILES_MAX];
+	Size limit = kept_memory_limit();
+	Size memory = 0;
+	double share;
+
+	for (int i = 0; i < files->nfiles; i++)
+		memory += used[i];
+	share = memory > limit ? (double) limit / memory : 1.0;
+	for (int i = 0; i < files->nfiles; i++)
+	{
+		Size most = TYPEALIGN_DOWN(SMALL_PAGE_SIZE, (Size) (used[i] * share));
+
+		/* a page at least, as a file with none is closed */
+		ends[i] = (FileEnd){files->fds[i], address_of(files, i), files->size, Max(most, SMALL_PAGE_SIZE), false};
+	}
+	end_files(files, ends);
+	for (int i = 0; i < files->nfiles; i++)
+		held[i] = ends[i].failed ? 0 : ends[i].held;
+}
+
+/* Moves files to those that are kept. */
+static void
+keep(SharedFiles *files, const Size *held)
+{
+	kept.nfiles = files->nfiles;
+	memcpy(kept.fds, files->fds, sizeof(kept.fds));
+	kept.address = files->address;
+	kept.size = files->size;
+	kept.npieces = 1; /* until all are there */
+	files->address = NULL;
+	files->nfiles = 0;
+	for (int i = 0; i < kept.nfiles; i++)
+	{
+		KeptPiece piece = {kept.address + i * kept.size, held[i], true, give_back_file, NULL};
+
+		kept.pieces[i] = piece;
+		if (kept_memory_put(&kept.pieces[i]))
+			kept.npieces++;
+		else
+			kept_memory_cut(&kept.pieces[i], 0);
+	}
+	give_back_file(NULL);
+}
+
+void
+shared_files_keep(void *address, const Size *used)
+{
+	SharedFiles *files = files_at(address);
+	Size held[SHARED_FILES_MAX];
+
+	ConditionVariableCancelSleep();
+	kept_memory_release(0);
+	if (kept_memory_limit() == 0)
+		return; /* the memory context frees them */
+	cut_files(files, used, held);
+	keep(files, held);
+}
+
+/* ---------------------------------------------------------------- in the first process, and in others */
+
 void *
-shared_files_create(Size size, int processes, Size populated, SortShareHandle *handle)
+shared_files_create(Size size, int processes, Size populated, SortShareHandle *handle, Size *held)
 {
 	SharedFiles *files = files_create(TYPEALIGN(SHARE_PAGE_SIZE, size));
 
 	files->created = true;
-	if (!add_new_files(files, processes) || !map_somewhere(files) ||
-		!shared_files_populate(files->address, populated))
+	memset(held, 0, SHARED_FILES_MAX * sizeof(Size));
+	if (!make_files(files, processes, held) || !shared_files_populate(files->address, populated))
 	{
 		release_files(files);
 		return NULL;

@@ -8,6 +8,9 @@
  * Each process has a file of its own to take memory from, though all can use all of it: the kernel makes and
  * frees the pages of one file under locks, so that several processes that have it do so in the same file wait
  * for each other.
+ *
+ * The first process may keep the files with their memory for its next sort, whose workers open them as if
+ * they were new; but their memory holds what was left in it.
  */
 #ifndef GPUSORT_DEVICE_SHARED_FILES_H
 #define GPUSORT_DEVICE_SHARED_FILES_H
@@ -25,14 +28,23 @@ typedef struct SortShareHandle
 	int fds[SHARED_FILES_MAX]; /* there */
 	uint64 address;			   /* of the first file; the others follow */
 	uint64 size;			   /* of each */
+	uint32 number;			   /* of the sort, in that process; never 0 */
 } SortShareHandle;
 
 /*
  * Makes files of so many bytes each, one a process, and has the kernel provide the first bytes of the first
- * one.  Returns its address, and sets the handle; NULL: there are none to be had.  Freed with
- * CurrentMemoryContext.
+ * one.  Returns its address, and sets the handle, and held: bytes of each file, from its beginning, that are
+ * memory already, and hold anything; what is beyond them are zeros.  NULL: there are none to be had.  Freed
+ * with CurrentMemoryContext.
  */
-extern void *shared_files_create(Size size, int processes, Size populated, SortShareHandle *handle);
+extern void *shared_files_create(Size size, int processes, Size populated, SortShareHandle *handle,
+								 Size *held);
+
+/*
+ * Keeps the files for another sort, of each file no more than so many bytes, as far as the session may keep
+ * memory; no other process has them, nor will.  Else they are freed.  They are not to be touched any more.
+ */
+extern void shared_files_keep(void *address, const Size *used);
 
 /* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */
 extern void *shared_files_attach(const SortShareHandle *handle);

@@ -155,6 +155,7 @@ parallel_sort_init(void *memory, const ParallelSortInput *input)
 	pg_atomic_init_u64(&sort->next_slice, 0);
 	pg_atomic_init_u64(&sort->next_task, 0);
 	lay_out(sort, &layout, nchunks);
+	memset(sort->ranges, 0, sort->max_ranges * sizeof(ParallelRange));
 	if (!sort->alone)
 		make_slices(sort);
 	return sort;

@@ -60,8 +60,8 @@ extern Size parallel_sort_shared_size(bool variable, SortItemKind item, uint64 n
 extern Size parallel_sort_private_size(bool variable, SortItemKind item, uint64 nrows, int nprocesses);
 
 /*
- * Lays a sort out in parallel_sort_shared_size bytes of shared memory, for all to run.  Nothing is to be
- * freed.
+ * Lays a sort out in parallel_sort_shared_size bytes of shared memory that hold anything, for all to run.
+ * Nothing is to be freed.
  */
 extern ParallelSort *parallel_sort_init(void *memory, const ParallelSortInput *input);
 

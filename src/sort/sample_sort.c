@@ -329,7 +329,7 @@ sample_sorter_free(SampleSorter *sorter)
 			pfree(sorter->levels[depth]);
 	}
 	pfree(sorter->sample);
-	pfree(sorter->scratch);
+	huge_free(sorter->scratch);
 	pfree(sorter);
 }
 

@@ -285,7 +285,7 @@ void
 sorted_rows_free(SortedRows *sorted)
 {
 	if (sorted->own_items)
-		pfree(sorted->items);
+		huge_free(sorted->items);
 	if (sorted->chunks != NULL)
 	{
 		pfree(sorted->chunks);

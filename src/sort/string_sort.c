@@ -95,7 +95,7 @@ string_sorter_create(uint64 max_items, SortKeyEnds ends)
 void
 string_sorter_free(StringSorter *sorter)
 {
-	pfree(sorter->waiting);
+	huge_free(sorter->waiting);
 	sample_sorter_free(sorter->words);
 	pfree(sorter);
 }

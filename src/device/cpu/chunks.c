@@ -9,6 +9,7 @@
 #include "postgres.h"
 
 #include "base/huge_memory.h"
+#include "base/kept_memory.h"
 #include "base/stopwatch.h"
 #include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
@@ -47,13 +48,21 @@ note_memory(CpuSorter *sorter, Size bytes)
 
 /* ---------------------------------------------------------------- chunks */
 
+/* Bytes within the limit beside the chunks there are and one more of so many bytes. */
+static Size
+memory_left(const CpuSorter *sorter, Size more_chunk)
+{
+	Size used = sorter->chunk_memory + more_chunk +
+				(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
+
+	return sorter->limit > used ? sorter->limit - used : 0;
+}
+
 /* How many rows could be sorted with the chunks there are and one more of so many bytes? */
 static uint64
 rows_within_limit(const CpuSorter *sorter, Size more_chunk)
 {
-	Size used = sorter->chunk_memory + more_chunk +
-				(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
-	Size left = sorter->limit > used ? sorter->limit - used : 0;
+	Size left = memory_left(sorter, more_chunk);
 	uint64 rows = left / (sorted_rows_memory(sorter->key, 1 << 20) >> 20);
 
 	while (rows > 0 && sorted_rows_memory(sorter->key, rows) > left)
@@ -84,7 +93,7 @@ chunk_free(CpuSorter *sorter, Chunk *chunk)
 		shared_files_discard(chunk->base, chunk->size);
 		return;
 	}
-	pfree(chunk->base);
+	huge_free(chunk->base);
 	pfree(chunk);
 }
 
@@ -98,6 +107,8 @@ cpu_free_chunks(CpuSorter *sorter, Chunk **list)
 		*list = chunk->next;
 		chunk_free(sorter, chunk);
 	}
+	/* something else wants their memory */
+	kept_memory_release(0);
 }
 
 /* An empty chunk left over from an earlier run that is large enough, or NULL. */
@@ -184,6 +195,7 @@ cpu_spill(CpuSorter *sorter)
 	external_sort_add_run(sorter->external, &sorter->sorted);
 	sorted_rows_free(&sorter->sorted);
 	note_memory(sorter, sorter->chunk_memory);
+	kept_memory_release(memory_left(sorter, 0));
 
 	*sorter->chunks_end = sorter->empty_chunks;
 	sorter->empty_chunks = sorter->chunks;
@@ -293,6 +305,7 @@ cpu_get_chunk(Sorter *base, Size at_least)
 		if (chunk != NULL)
 			return chunk;
 		cpu_take_chunks_over(sorter);
+		sort_share_trim(&sorter->shared->base, 0);
 		cpu_collect_chunks(sorter);
 		for (int i = 0; i < PAUSE_ALONE && sorter->shared->reserved_rows > 0; i++)
 			pg_usleep(1000);

@@ -22,6 +22,7 @@
 
 #include "utils/memutils.h"
 
+#include "base/kept_memory.h"
 #include "base/stopwatch.h"
 #include "device/cpu/joint_sort.h"
 #include "device/cpu/joint_spill.h"
@@ -77,6 +78,7 @@ cpu_begin(const SortRequest *request)
 	sorter->context = context;
 	sorter->chunks_end = &sorter->chunks;
 	sorter->process = -1;
+	kept_memory_begin_sort(sorter->limit);
 	if (request->shared)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);
@@ -103,6 +105,7 @@ note_processes(CpuSorter *sorter, int processes)
 	SpinLockAcquire(&shared->base.mutex);
 	shared->limit = sorter->limit;
 	SpinLockRelease(&shared->base.mutex);
+	sort_share_trim(&shared->base, sorter->limit);
 }
 
 static bool
@@ -403,6 +406,14 @@ cpu_get_stats(const Sorter *base, SorterStats *stats)
 		stats->rows_dropped = bound_dropped(base->bound);
 }
 
+/* Of a sort that had room in memory: one that had not has given back what its chunks were. */
+static bool
+keeps_shared_memory(const CpuSorter *sorter)
+{
+	return sorter->shared != NULL && sort_share_is_own(&sorter->shared->base) && sorter->external == NULL &&
+		   !sorter->apart;
+}
+
 static void
 cpu_end(Sorter *base)
 {
@@ -410,6 +421,8 @@ cpu_end(Sorter *base)
 
 	if (sorter->shared != NULL && sort_share_is_own(&sorter->shared->base))
 		cpu_dismiss_helpers(base);
+	if (keeps_shared_memory(sorter))
+		sort_share_end(&sorter->shared->base);
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	if (sorter->ranges != NULL)

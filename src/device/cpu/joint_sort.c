@@ -81,6 +81,7 @@ prepare(SharedChunks *shared, const SortKey *key)
 	shared->windows_size = size_of_windows(shared, key);
 	shared->sort_memory_size = size + shared->windows_size;
 	shared->sort_memory = sort_share_alloc(&shared->base, shared->sort_memory_size);
+	sort_share_trim(&shared->base, shared->limit);
 }
 
 /* Lays out the memory that all have provided. */

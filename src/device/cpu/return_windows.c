@@ -108,6 +108,7 @@ return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int he
 {
 	ReturnWindows *windows = memory;
 
+	memset(windows, 0, sizeof(ReturnWindows));
 	windows->size = size;
 	windows->nrows = nrows;
 	windows->slot_size = slot_size(nrows, row_size, helpers);

@@ -22,7 +22,7 @@ typedef struct ReturnWindows ReturnWindows;
  */
 extern Size return_windows_size(uint64 nrows, Size row_size, int helpers, Size room);
 
-/* In memory of that size, all zeros, of which all have the same address. */
+/* In memory of that size, which holds anything and of which all have the same address. */
 extern ReturnWindows *return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int helpers);
 
 /* The size that it was made with. */
