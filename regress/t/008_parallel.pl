@@ -91,8 +91,17 @@ sub error_of
 }
 
 my ($session, $pid) = open_session();
+
+# What sorts that were done have left for the next one.
+sub give_back
+{
+	$session->query('SET gpusort.kept_memory = 0; RESET gpusort.kept_memory');
+	return;
+}
+
 like($session->query("EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY k"), qr/Workers Launched: 3.*GpuSortFeed/s, 'workers feed a sort');
 is($session->query($in_order), $right, 'and it is right');
+give_back();
 is(left_behind($pid), $nothing, 'nothing is left of it');
 
 # Timeouts at many points.
@@ -148,6 +157,7 @@ foreach my $memory ('1GB', '1MB')
 }
 $session->query_safe("SET gpusort.work_mem = '1GB'");
 is($session->query($in_order), $right, 'sorts are right after it');
+give_back();
 
 # The session itself is terminated.
 my ($victim, $victim_pid) = open_session();
@@ -160,6 +170,7 @@ eval { $victim->{run}->finish; };
 # Many sorts in one session.
 my $before = scalar(my @descriptors = glob "/proc/$pid/fd/*");
 $session->query_safe('DO $$ BEGIN FOR i IN 1 .. 100 LOOP PERFORM count(*) FROM (SELECT k FROM r WHERE id < 2000 ORDER BY k OFFSET 0) s; END LOOP; END $$');
+give_back();
 is(left_behind($pid), $nothing, 'nothing is left of 100 sorts');
 is(scalar(@descriptors = glob "/proc/$pid/fd/*"), $before, 'not a descriptor');
 
@@ -179,6 +190,7 @@ is(left_behind($pid), $nothing, 'nothing is left of them');
 my $explained = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r WHERE id <= 2000 ORDER BY k';
 $session->query_safe("DO \$\$ BEGIN FOR i IN 1 .. 150 LOOP EXECUTE '$explained'; END LOOP; END \$\$");
 like($session->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r ORDER BY k'), qr/Processes: [2-4]/, 'processes still share memory after many sorts');
+give_back();
 is(left_behind($pid), $nothing, 'nothing is left of those');
 
 # Processes with too little address space for the sort's memory: first the workers alone, then the leader too.

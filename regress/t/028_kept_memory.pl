@@ -43,6 +43,13 @@ sub memory_of
 	return ($own + $files) / 1024;
 }
 
+sub peak_of
+{
+	my ($pid) = @_;
+	my ($kb) = slurp_file("/proc/$pid/status") =~ /^VmHWM:\s+(\d+) kB/m;
+	return $kb / 1024;
+}
+
 sub open_files
 {
 	my ($pid) = @_;
@@ -110,6 +117,23 @@ foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
 	cmp_ok(memory_of($pid) - $again + $all, '<', 4, 'nor by one that does something else');
 	$session->query('SELECT 1');
 	is(kept_after($session, $pid, $sort) > 30, 1, 'it keeps it again');
+	$session->quit;
+}
+
+# A sort with little memory, in blocks that are smaller than half of those that are kept, has no more with them.
+{
+	my ($session, $pid) = new_session();
+	$session->query("SET gpusort.kept_memory = 0; $serial; RESET gpusort.kept_memory");
+	my $before = memory_of($pid);
+	$session->query("$serial; SET gpusort.work_mem = '20MB'; SELECT count(*) FROM (SELECT k FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s");
+	my $kept = memory_of($pid) - $before;
+	# Sets the high-water mark to what is resident now.
+	append_to_file("/proc/$pid/clear_refs", '5');
+	my $resident = peak_of($pid);
+	$session->query($serial);
+	my $all = peak_of($pid) - $resident + $kept;
+	cmp_ok($kept, '>', 15, sprintf('kept for a sort of 20 MB: %.1f MB', $kept));
+	cmp_ok($all, '<', 25, sprintf('with which it has %.1f MB at its peak', $all));
 	$session->quit;
 }
 

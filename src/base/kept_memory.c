@@ -71,10 +71,8 @@ shrink(KeptPiece *piece, Size held)
 	char *from = (char *) TYPEALIGN(page_size, piece->address + held);
 	char *to = (char *) TYPEALIGN_DOWN(page_size, piece->address + piece->held);
 
-#ifdef MADV_REMOVE
 	if (from < to)
 		(void) madvise(from, to - from, piece->in_file ? MADV_REMOVE : MADV_DONTNEED);
-#endif
 	piece->held = held;
 }
 

@@ -41,7 +41,8 @@ sort_share_create(Size size, Size header_size, int processes)
 	if (share == NULL)
 		return NULL;
 	memset((char *) share + attached_size, 0, header_size - attached_size);
-	handle.number = ++sorts == 0 ? ++sorts : sorts;
+	sorts = Max(sorts + 1, 1); /* never 0 */
+	handle.number = sorts;
 	share->magic = SORT_SHARE_MAGIC;
 	share->handle = handle;
 	memcpy(share->held, held, sizeof(held));
