@@ -1,5 +1,6 @@
 # The cuda device with a gpusortd that sorts in host memory: all regression tests, device memory that is full,
 # and a service that fails at any stage of a query: right rows or one clear error, and nothing left behind.
+# Each sort is on one of the two devices; 027_several_cards has those that are on both.
 use strict;
 use warnings;
 
@@ -24,6 +25,7 @@ use constant PARALLEL => 'SET max_parallel_workers_per_gather = 3; SET parallel_
 my $node = start_node(
 	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '--host-memory-layer'",
 	'gpusort.staging_memory = 512MB', 'gpusort.service_timeout = 0', 'gpusort.backend = cuda', 'gpusort.kept_memory = 0',
+	'gpusort.cards = 1',
 	'shared_buffers = 32MB', 'max_connections = 30');
 create_rows($node, ROWS);
 create_gate($node, 150000);
