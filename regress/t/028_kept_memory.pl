@@ -120,7 +120,8 @@ foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
 	$session->quit;
 }
 
-# A sort with little memory, in blocks that are smaller than half of those that are kept, has no more with them.
+# A sort with little memory, in blocks that are smaller than half of those that are kept, has no more with
+# them.
 {
 	my ($session, $pid) = new_session();
 	$session->query("SET gpusort.kept_memory = 0; $serial; RESET gpusort.kept_memory");
