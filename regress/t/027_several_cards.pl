@@ -259,8 +259,8 @@ serve('gpusortd_options' => '--host-memory-layer --count-devices 2', 'devices' =
 is_spread(executed('SET gpusort.cards = 2;', 'SELECT * FROM s ORDER BY n'), 2, 'one card that counts as two');
 like(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), qr/Devices: 0 \(rows=\d+\), 0 \(rows=\d+\)$/m, 'three of two cards');
 
-# Chunk memory is there for one job at a time, then for two: so many cards are to be had at once.  Without idle
-# memory nobody gives any back.
+# Chunk memory is there for one job at a time, then for two: so many cards are to be had at once.  Without
+# idle memory nobody gives any back.
 my $before = fallbacks();
 serve('gpusortd_options' => '--host-memory-layer --chunk-size 2M --chunks 16', 'devices' => '0,1,2', 'staging_memory' => '32MB', 'idle_memory' => 0);
 like(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), $one, 'no other card is to be had: one does');

@@ -25,7 +25,7 @@ static void
 add_key(KeySample *sample, SortKey *key, TupleTableSlot *slot, double before, double at)
 {
 	KeySampleEntry *entry = &sample->entries[sample->n++];
-	uint64 fixed[SORT_KEY_MAX_FIXED_WIDTH / sizeof(uint64)];
+	uint64 fixed[SORT_KEY_MAX_FIXED_WIDTH / sizeof(uint64)] = {0};
 	const uint8 *bytes = (const uint8 *) fixed;
 	Size size = key->width;
 
