@@ -28,6 +28,7 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "nodes/parsenodes.h"
+#include "port/atomics.h"
 #include "tcop/utility.h"
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
