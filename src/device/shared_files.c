@@ -495,7 +495,8 @@ cut_files(const SharedFiles *files, const Size *used, Size *held)
 		Size most = TYPEALIGN_DOWN(SMALL_PAGE_SIZE, (Size) (used[i] * share));
 
 		/* a page at least, as a file with none is closed */
-		ends[i] = (FileEnd){files->fds[i], address_of(files, i), files->size, Max(most, SMALL_PAGE_SIZE), false};
+		ends[i] =
+			(FileEnd){files->fds[i], address_of(files, i), files->size, Max(most, SMALL_PAGE_SIZE), false};
 	}
 	end_files(files, ends);
 	for (int i = 0; i < files->nfiles; i++)
