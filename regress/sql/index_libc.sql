@@ -25,7 +25,7 @@ CREATE FUNCTION il_piece(a bigint, b bigint) RETURNS text LANGUAGE sql IMMUTABLE
 		WHEN 3 THEN substr('-_ ./,''', (1 + abs(b % 7))::int, 1) WHEN 4 THEN chr((19968 + abs(b % 3000))::int) ELSE substr('aAbBcChH', (1 + abs(b % 8))::int, 1) END
 $$;
 CREATE TABLE il_rows (id int, few int, t text COLLATE il_english, u text COLLATE il_czech, n name COLLATE il_english, c char(12) COLLATE il_english, plain text COLLATE "C.utf8", packed text COLLATE il_english);
-INSERT INTO il_rows SELECT i, nullif(i % 7, 0), w, 'ch' || w, left(w, 5), left(w, 3), CASE WHEN i % 100 = 7 THEN repeat('long ', 200) ELSE '' END || w, CASE WHEN i % 10 = 0 THEN repeat(left(w, 2), 2000) ELSE w END
+INSERT INTO il_rows SELECT i, nullif(i % 7, 0), w, 'ch' || w, left(w, 5), left(w, 3), CASE WHEN i % 100 = 7 THEN repeat('long ', 200) ELSE '' END || w, CASE WHEN i % 60 = 0 THEN repeat(left(w, 2), 2000) ELSE w END
 FROM generate_series(1, 6000) AS i,
 	LATERAL (SELECT string_agg(il_piece(noise(i % 4500 * 300 + j), noise(i % 4500 * 300 + j, 1)), '' ORDER BY j) AS w FROM generate_series(1, abs(noise(i % 4500) % 12)) AS j) AS s;
 ALTER TABLE il_rows SET (parallel_workers = 2);

@@ -172,7 +172,10 @@ sub regression_tests
 # All of them but two that reset the counters of sorts, one that begins without the library, and two of the
 # cpu device alone.
 my %others = map { $_ => 1 } qw(stats index_statements plans spill costs);
+# With one device: of two, gpusort_check has something to say.
+serve('devices' => '0');
 regression_tests('in device memory', grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule'));
+serve('devices' => '');
 
 sub random_sorts
 {
