@@ -23,7 +23,9 @@ def ratio(ms, rival, ours):
 
 
 def fastest(ms):
-    """Whose best time is the least, with those about as fast."""
+    """Whose best time is the least, with those about as fast; nobody's where there is but one."""
+    if len({ENGINES[kind_of(method)] for method in ms}) == 1:
+        return ""
     least = min(ms.values())
     return in_words(dict.fromkeys(ENGINES[kind_of(method)] for method in sorted(ms, key=ms.get) if ms[method] <= ABOUT_EVEN * least))
 
