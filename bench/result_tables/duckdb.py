@@ -1,5 +1,5 @@
 """The table of bench/duckdb."""
-from result_tables.common import best_method, in_words, kind_of, measured_on, paragraph, read_rows, table, thousands
+from result_tables.common import best_method, in_words, kind_of, paragraph, read_rows, span, table, thousands, values_of
 
 # Whose a method is.
 ENGINES = {"serial": "PostgreSQL", "parallel": "PostgreSQL", "cpu": "gpusort", "cuda": "gpusort", "auto": "gpusort", "duckdb": "DuckDB"}
@@ -30,17 +30,23 @@ def fastest(ms):
     return in_words(dict.fromkeys(ENGINES[kind_of(method)] for method in sorted(ms, key=ms.get) if ms[method] <= ABOUT_EVEN * least))
 
 
+def source(rows):
+    """On what a run was measured, when, at which commit, and how often each of its times."""
+    first = rows[0]
+    return "PostgreSQL %s, DuckDB %s, %s each, %s, %d cores, %s, commit %s; fastest of %s runs." % (
+        str(first["postgresql"]).split()[0], first["duckdb"], first["memory"], first["cpu"], first["cores"], first["date"][:10],
+        in_words(values_of(rows, "commit")), span(len(row["times_ms"].split()) for row in rows))
+
+
 def duckdb(*files):
     """bench/duckdb: milliseconds of PostgreSQL, gpusort and DuckDB with one thread and with several, and who is the fastest."""
     measured = [read_rows("", name) for name in files]
-    yield from paragraph("Milliseconds, and in brackets the threads or processes. " + " ".join(
-        measured_on(rows, "DuckDB %s, %s each, %s, %d cores" % (rows[0]["duckdb"], rows[0]["memory"], rows[0]["cpu"], rows[0]["cores"]),
-                    [len(row["times_ms"].split()) for row in rows]) for rows in measured))
+    yield from paragraph("Milliseconds, and in brackets the threads or processes. " + " ".join(map(source, measured)))
     yield ""
     lines = []
     for rows in measured:
         for case in dict.fromkeys((row["query"], row["case"], row["rows"]) for row in rows):
-            ms = {row["method"]: row["median_ms"] for row in rows if (row["query"], row["case"], row["rows"]) == case}
+            ms = {row["method"]: row["least_ms"] for row in rows if (row["query"], row["case"], row["rows"]) == case}
             one = {method: time for method, time in ms.items() if threads_of(method) == 1 and kind_of(method) != "auto"}
             more = {method: time for method, time in ms.items() if threads_of(method) > 1}
             lines.append([case[0], case[1], thousands(case[2])] +
