@@ -40,10 +40,11 @@ sub adapted
 	return $statements;
 }
 
+# From 18 on a plan has a line with a window's definition.
 sub without_blanks
 {
 	my ($text) = @_;
-	return join "\n", map { s/^\s+|\s+$//gr } grep { /\S/ } lines_of($text);
+	return join "\n", map { s/^\s+|\s+$//gr } grep { /\S/ && !/^\s*Window: / } lines_of($text);
 }
 
 foreach my $block (@blocks)
