@@ -1,6 +1,19 @@
 /*
  * exec/input_rows.c
- *		The rows of a sort's input, those of a plain scan without a call of the executor for each.
+ *		The rows of a sort's input; those of a plain scan from the page at hand.
+ *
+ * A sequential scan of a table looks at a page once, and notes which of its tuples its snapshot sees; to hand
+ * up each of them goes through ExecProcNode, ExecScan, SeqNext, the table's access method and
+ * ExecStoreBufferHeapTuple, which takes longer than to look at the tuple.  So the executor is asked for the
+ * first row of a page alone.  All others are read here from what the scan has noted, condition and projection
+ * are PostgreSQL's own, and the scan stands afterwards where it would stand if it had returned the row
+ * itself.  So nothing has to be told when the executor is asked again, at the page's end or because a row
+ * found no room: pages, parallel scans, snapshots, predicate locks, rescans and the end of the scan are its
+ * own concern, always.
+ *
+ * The executor is asked for every row where it has more to do with it: it counts or measures them (EXPLAIN
+ * ANALYZE), a lock rechecks a row (EvalPlanQual), the table has another access method than the heap, or the
+ * snapshot is of a kind by which the scan looks at each tuple by itself.
  */
 #include "postgres.h"
 
@@ -9,37 +22,42 @@
 #include "exec/input_rows.h"
 
 static SeqScanState *
-plain_scan(PlanState *input)
+scan_of_pages(PlanState *input)
 {
-	SeqScanState *scan;
+	SeqScanState *scan = (SeqScanState *) input;
 
-	if (!IsA(input, SeqScanState) || input->instrument != NULL || input->state->es_epq_active != NULL)
+	if (!IsA(input, SeqScanState) || input->state->es_epq_active != NULL ||
+		scan->ss.ss_currentRelation->rd_tableam != GetHeapamTableAmRoutine())
 		return NULL;
-	scan = (SeqScanState *) input;
-	if (scan->ss.ss_currentRelation->rd_tableam != GetHeapamTableAmRoutine())
-		return NULL;
-	return TTS_IS_BUFFERTUPLE(scan->ss.ss_ScanTupleSlot) ? scan : NULL;
+	return scan;
 }
 
 void
 input_rows_begin(InputRows *rows, PlanState *input)
 {
 	rows->input = input;
-	rows->scan = plain_scan(input);
+	rows->scan = scan_of_pages(input);
 	rows->pages = NULL;
 }
 
+/* Does the scan stand on a page from which rows may be taken?  It has returned one. */
+static bool
+stands_on_page(const SeqScanState *scan)
+{
+	const PlanState *node = &scan->ss.ps;
+
+	/* what counts rows, or whatever else wants to see each call, stands between since the first call */
+	return node->ExecProcNode == node->ExecProcNodeReal &&
+		   (scan->ss.ss_currentScanDesc->rs_flags & SO_ALLOW_PAGEMODE) != 0;
+}
+
 TupleTableSlot *
-input_rows_next_page(InputRows *rows)
+input_rows_ask_executor(InputRows *rows)
 {
 	TupleTableSlot *slot = ExecProcNode(rows->input);
-	TableScanDesc scan;
 
 	rows->pages = NULL;
-	if (TupIsNull(slot) || rows->scan == NULL)
-		return slot;
-	scan = rows->scan->ss.ss_currentScanDesc;
-	if (scan != NULL && (scan->rs_flags & SO_ALLOW_PAGEMODE) != 0 && scan->rs_nkeys == 0)
-		rows->pages = (HeapScanDesc) scan;
+	if (!TupIsNull(slot) && rows->scan != NULL && stands_on_page(rows->scan))
+		rows->pages = (HeapScanDesc) rows->scan->ss.ss_currentScanDesc;
 	return slot;
 }
