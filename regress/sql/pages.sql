@@ -35,7 +35,12 @@ CREATE TABLE plain AS SELECT i AS id, noise(i) AS k, (noise(i, 1) & 255)::int2 A
 VACUUM ANALYZE plain;
 SELECT keys, check_sort('SELECT * FROM plain', keys) AS rows, check_sort('SELECT * FROM plain WHERE few < 50', keys) AS filtered, check_sort('SELECT id, t, few, k, f FROM plain', keys) AS columns
 FROM unnest(ARRAY['k', 'few, k', 'id DESC', 't', 'few, t DESC', 'f', 't, f']) AS keys;
--- Rows that end before a column that has one place in those that have it.
+-- Rows with NULLs, and rows that end before a column that has one place in those that have it.
+CREATE TABLE nulls AS SELECT i AS id, CASE WHEN noise(i) & 3 > 0 THEN noise(i, 1) END AS k, (noise(i, 2) & 3)::int2 AS few FROM generate_series(1, 1000) AS i;
+ALTER TABLE nulls ADD COLUMN later int8;
+INSERT INTO nulls SELECT i, CASE WHEN noise(i) & 3 > 0 THEN noise(i, 1) END, noise(i, 2) & 3, noise(i, 3) FROM generate_series(1001, 2000) AS i;
+SELECT keys, check_sort('SELECT * FROM nulls', keys) AS rows, check_sort('SELECT * FROM nulls WHERE few > 1', keys) AS filtered
+FROM unnest(ARRAY['k', 'k DESC NULLS LAST, few', 'few, k, id', 'later', 'later NULLS FIRST, id', 'few, later', 'k']) AS keys;
 CREATE TABLE short AS SELECT i AS id, noise(i) & 3 AS few FROM generate_series(1, 500) AS i;
 ALTER TABLE short ADD COLUMN missing int8 NOT NULL DEFAULT 5;
 INSERT INTO short SELECT i, noise(i) & 3, i % 9 FROM generate_series(501, 900) AS i;
@@ -119,5 +124,5 @@ BEGIN
 END $$;
 SELECT counted(query, 'off') AS off, counted(query, 'force') AS forced FROM unnest(ARRAY['SELECT id FROM paged ORDER BY k', 'SELECT * FROM paged WHERE few > 3 ORDER BY k']) AS query;
 
-DROP TABLE paged, plain, short, sparse;
+DROP TABLE paged, plain, nulls, short, sparse;
 DROP FUNCTION change_as_read, scanned, counted;
