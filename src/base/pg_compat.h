@@ -37,6 +37,12 @@
 #define OID8OID InvalidOid
 #endif
 
+/* What taking a tuple apart needs of a column stands by itself from 18 on. */
+#if PG_VERSION_NUM < 180000
+#define CompactAttribute FormData_pg_attribute
+#define TupleDescCompactAttr(desc, i) TupleDescAttr(desc, i)
+#endif
+
 /* Access to varlenas left postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"

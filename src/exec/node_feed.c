@@ -28,6 +28,7 @@
 #include "base/stopwatch.h"
 #include "device/participants.h"
 #include "exec/chunk_feed.h"
+#include "exec/input_rows.h"
 #include "exec/node_feed.h"
 #include "key/key_row.h"
 #include "plan/sort_plan.h"
@@ -196,11 +197,12 @@ begin_feeding(GpuSortFeedState *state)
 static TupleTableSlot *
 feed_rows(GpuSortFeedState *state)
 {
-	PlanState *input = outerPlanState(state);
+	InputRows rows;
 
+	input_rows_begin(&rows, outerPlanState(state));
 	for (;;)
 	{
-		TupleTableSlot *slot = ExecProcNode(input);
+		TupleTableSlot *slot = input_rows_next(&rows);
 
 		if (TupIsNull(slot))
 			return NULL;

@@ -21,6 +21,7 @@
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "exec/explain.h"
+#include "exec/input_rows.h"
 #include "exec/key_statistics.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
@@ -161,6 +162,7 @@ static void
 read_input(GpuSortState *state)
 {
 	PlanState *input = outerPlanState(state);
+	InputRows rows;
 	SortFeed feed;
 
 	state->began_reading = true;
@@ -168,9 +170,10 @@ read_input(GpuSortState *state)
 					state->sorter->device->keeps_sort_columns ? NULL : state->unused,
 					state->feed != NULL && state->sorter->device->may_refuse_rows ? SORT_FEED_PASSED_ON
 																				  : SORT_FEED_ALONE);
+	input_rows_begin(&rows, input);
 	for (;;)
 	{
-		TupleTableSlot *slot = ExecProcNode(input);
+		TupleTableSlot *slot = input_rows_next(&rows);
 
 		if (TupIsNull(slot))
 			break;

@@ -14,6 +14,8 @@
 #include "key/parts.h"
 
 #include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/tupmacs.h"
 #include "utils/memutils.h"
 
 #define INITIAL_BUFFER_SIZE 1024
@@ -199,13 +201,48 @@ encode_single(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
 	return false;
 }
 
+/*
+ * Looks up the key's columns where they stand in a table's row, which the slot need not take apart then;
+ * false: one has no place that is the same in all rows.  The values are in the slot, which doesn't count
+ * them.
+ */
+static inline bool
+look_up_columns(const SortKey *key, TupleTableSlot *slot)
+{
+	const HeapTupleData *tuple = ((const HeapTupleTableSlot *) slot)->tuple;
+	const char *columns = (const char *) tuple->t_data + tuple->t_data->t_hoff;
+
+	if (HeapTupleHasNulls(tuple) || HeapTupleHeaderGetNatts(tuple->t_data) < key->last_attno)
+		return false;
+	for (int i = 0; i < key->ncols; i++)
+	{
+		int column = key->cols[i].attidx;
+		const CompactAttribute *att = TupleDescCompactAttr(slot->tts_tupleDescriptor, column);
+
+		if (att->attcacheoff < 0)
+			return false;
+		slot->tts_values[column] = fetchatt(att, columns + att->attcacheoff);
+		slot->tts_isnull[column] = false;
+	}
+	return true;
+}
+
+/* Has the key's columns in the slot. */
+static inline void
+get_columns(const SortKey *key, TupleTableSlot *slot)
+{
+	if (slot->tts_nvalid < key->last_attno && TTS_IS_BUFFERTUPLE(slot) && look_up_columns(key, slot))
+		return;
+	slot_getsomeattrs(slot, key->last_attno);
+}
+
 void
 sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 {
 	const SortKeyColumn *col = key->cols;
 	const SortKeyColumn *end = col + key->ncols;
 
-	slot_getsomeattrs(slot, key->last_attno);
+	get_columns(key, slot);
 
 	if (key->ncols == 1 &&
 		encode_single(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst))
@@ -282,7 +319,7 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 {
 	int nplaces = 0;
 
-	slot_getsomeattrs(slot, key->last_attno);
+	get_columns(key, slot);
 
 	key->length = 0;
 	for (int i = 0; i < key->ncols; i++)

@@ -1,0 +1,84 @@
+/*
+ * exec/input_rows.h
+ *		The rows of a sort's input; those of a plain scan from the page at hand.
+ */
+#ifndef GPUSORT_EXEC_INPUT_ROWS_H
+#define GPUSORT_EXEC_INPUT_ROWS_H
+
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+
+typedef struct InputRows
+{
+	PlanState *input;
+	SeqScanState *scan; /* the same, if its rows may be taken from pages, else NULL */
+	/* the scan stands on a page, where its next row may be; NULL: the executor is asked */
+	HeapScanDesc pages;
+} InputRows;
+
+extern void input_rows_begin(InputRows *rows, PlanState *input);
+
+/* The next row that the executor returns, or NULL or an empty slot. */
+extern TupleTableSlot *input_rows_ask_executor(InputRows *rows);
+
+/*
+ * Goes on to the next tuple of the page that the scan sees, and leaves scan and slot as heap_getnextslot
+ * does; false: the page has no more of them.
+ */
+static inline bool
+input_rows_step(HeapScanDesc pages, TupleTableSlot *slot)
+{
+	BufferHeapTupleTableSlot *stored = (BufferHeapTupleTableSlot *) slot;
+	HeapTuple tuple = &pages->rs_ctup;
+	uint32 index = (uint32) pages->rs_cindex + 1;
+	Page page;
+	ItemId item;
+
+	if (index >= (uint32) pages->rs_ntuples)
+		return false;
+	page = BufferGetPage(pages->rs_cbuf);
+	item = PageGetItemId(page, pages->rs_vistuples[index]);
+	tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
+	tuple->t_len = ItemIdGetLength(item);
+	ItemPointerSetOffsetNumber(&tuple->t_self, pages->rs_vistuples[index]);
+	pages->rs_cindex = index;
+	pgstat_count_heap_getnext(pages->rs_base.rs_rd);
+
+	/* the slot holds the scan's tuple and the page's pin, unless somebody has made it a copy */
+	if (unlikely(stored->base.tuple != tuple || stored->buffer != pages->rs_cbuf))
+		(void) ExecStoreBufferHeapTuple(tuple, slot, pages->rs_cbuf);
+	slot->tts_nvalid = 0;
+	slot->tts_tid = tuple->t_self;
+	stored->base.off = 0;
+	return true;
+}
+
+/* The next row, or NULL or an empty slot.  It stands in a slot of the input's until the next call. */
+static inline TupleTableSlot *
+input_rows_next(InputRows *rows)
+{
+	while (rows->pages != NULL)
+	{
+		PlanState *node = &rows->scan->ss.ps;
+		TupleTableSlot *slot = rows->scan->ss.ss_ScanTupleSlot;
+		ExprContext *context = node->ps_ExprContext;
+
+		if (!input_rows_step(rows->pages, slot))
+			break;
+		if (node->qual == NULL && node->ps_ProjInfo == NULL)
+			return slot;
+		ResetExprContext(context);
+		context->ecxt_scantuple = slot;
+		if (node->qual == NULL || ExecQual(node->qual, context))
+			return node->ps_ProjInfo != NULL ? ExecProject(node->ps_ProjInfo) : slot;
+		CHECK_FOR_INTERRUPTS();
+	}
+	return input_rows_ask_executor(rows);
+}
+
+#endif /* GPUSORT_EXEC_INPUT_ROWS_H */
