@@ -190,7 +190,7 @@ my %rules = (
 	'make gpucheck' => $cuda,
 	'make gpubench' => $cuda,
 	(map { ("$_ --help" => as_it_is(qr/--/)) } qw(bench/orderby bench/gpu_orderby)),
-	(map { ($_ => sub { runs("$_[0]: its --help", qr/--/, $_[0], '--help') }) } qw(bench/modes_grid bench/sort_grid bench/planning bench/fairness bench/recovery)),
+	(map { ($_ => sub { runs("$_[0]: its --help", qr/--/, $_[0], '--help') }) } qw(bench/modes_grid bench/sort_grid bench/planning bench/duckdb bench/fairness bench/recovery)),
 	'bench/gains_plot.py' => sub { ok(-x "$source/$_[0]", "$_[0]: is there; make lint runs it, for bench/results are not with the tests") },
 	q(LOAD 'gpusort';) => goes_on(),
 	q(ALTER DATABASE d SET session_preload_libraries = 'gpusort';) => \&for_database,
