@@ -220,7 +220,9 @@ LANGUAGE sql STABLE AS $$
 		WHEN 'ltree' THEN ltree_seams()
 		WHEN 'cidr' THEN (SELECT array_agg(network(a))::text[] FROM unnest(inet_seams()) AS a)
 		ELSE CASE
-			WHEN type::text ~ '^(oid|reg\w+)$' THEN integer_seams(0, 4294967295)::text[]
+			WHEN type = 'oid'::regtype THEN integer_seams(0, 4294967295)::text[]
+			-- An OID that an object has shows as its name: leave out those that tables of the tests, which come and go, can get.
+			WHEN type::text ~ '^reg\w+$' THEN ARRAY(SELECT i::text FROM unnest(integer_seams(0, 4294967295)) AS i WHERE i NOT BETWEEN 16384 AND 16777215)
 			ELSE (SELECT CASE t.typtype
 				WHEN 'b' THEN CASE WHEN t.typcategory = 'A' THEN array_seams(seams(t.typelem)) END
 				WHEN 'e' THEN (SELECT array_agg(enumlabel::text) FROM pg_enum WHERE enumtypid = type)
