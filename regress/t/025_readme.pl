@@ -166,7 +166,7 @@ sub check_of_cube
 	return;
 }
 
-my $fewer = { 5000000 => 50000 };
+my $fewer = { 5000000 => 200000 };
 my $minutes = would_run(qr{^tools/(?:test|demo|coverage)|^bench/}m);
 my $cuda = would_run(qr/./, 'NVCC=/bin/true');
 my %rules = (

