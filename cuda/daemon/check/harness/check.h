@@ -104,6 +104,7 @@ struct JobRows
 	JobCase job;
 	std::vector<std::string> keys;
 	std::vector<std::string> rows; /* as they come back */
+	std::vector<bool> refused;	   /* of these, no longer than needed: not to come back */
 	std::vector<uint32_t> order;   /* the result's row numbers, once known */
 
 	JobRows(const JobCase &wanted, Random *random);
@@ -117,8 +118,12 @@ std::string describe(const JobCase &job);
 /* Feeds the rows from `first` up to, not including, `end`; chunks are filled to different degrees. */
 bool feed(GpusortdClient *client, const JobRows &rows, uint64_t first, uint64_t end, Random *random);
 
-/* Fills one chunk with as many rows as fit, and submits it; *row is the first, and then the next one. */
-bool feed_chunk(GpusortdClient *client, const JobRows &rows, uint64_t *row, uint64_t end, uint64_t most);
+/*
+ * Fills one chunk with as many rows as fit, and submits it; *row is the first, and then the next one, *used
+ * the chunk's number.
+ */
+bool feed_chunk(GpusortdClient *client, const JobRows &rows, uint64_t *row, uint64_t end, uint64_t most,
+				int *used = nullptr);
 
 /* Fetches all and compares; learns the order.  *why says what is wrong. */
 bool fetch_all(GpusortdClient *client, JobRows *rows, std::string *why);

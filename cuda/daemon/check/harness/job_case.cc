@@ -132,7 +132,7 @@ put_row(char *chunk, const JobRows &rows, uint64_t row, uint64_t *front, uint64_
 }
 
 bool
-feed_chunk(GpusortdClient *client, const JobRows &rows, uint64_t *row, uint64_t end, uint64_t most)
+feed_chunk(GpusortdClient *client, const JobRows &rows, uint64_t *row, uint64_t end, uint64_t most, int *used)
 {
 	int chunk = gpusortd_take_chunk(client);
 	uint64_t first = *row;
@@ -144,6 +144,8 @@ feed_chunk(GpusortdClient *client, const JobRows &rows, uint64_t *row, uint64_t 
 	while (*row < end && *row - first < most &&
 		   put_row(gpusortd_chunk(client, chunk), rows, *row, &front, &back))
 		++*row;
+	if (used != nullptr)
+		*used = chunk;
 	return gpusortd_submit_chunk(client, chunk, *row - first, front, back);
 }
 
@@ -207,14 +209,16 @@ say(std::string *why, const std::string &what)
 static bool
 check_order(const JobRows &rows, std::string *why)
 {
-	std::vector<bool> seen(rows.rows.size());
+	std::vector<bool> seen = rows.refused;
+	uint64_t refused = std::count(seen.begin(), seen.end(), true);
 
-	if (rows.order.size() != rows.rows.size())
+	seen.resize(rows.rows.size());
+	if (rows.order.size() != rows.rows.size() - refused)
 		return say(why, std::to_string(rows.order.size()) + " rows came back");
 	for (size_t i = 0; i < rows.order.size(); i++)
 	{
 		if (seen[rows.order[i]])
-			return say(why, "row " + std::to_string(rows.order[i]) + " came back twice");
+			return say(why, "row " + std::to_string(rows.order[i]) + " came back twice, or was refused");
 		seen[rows.order[i]] = true;
 		/* std::string compares as memcmp does. */
 		if (i > 0 && rows.keys[rows.order[i - 1]] > rows.keys[rows.order[i]])

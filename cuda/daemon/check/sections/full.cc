@@ -5,6 +5,9 @@
  *
  * On a card rows are wide, for the least that a job takes there are some tens of megabytes.
  */
+#include <algorithm>
+#include <map>
+
 #include "daemon/check/harness/check.h"
 
 static JobCase
@@ -15,29 +18,33 @@ large_case(uint32_t key_bytes)
 }
 
 /*
- * Feeds until a chunk is refused; the rows that were taken, which are the first ones, and those that were
- * not.
+ * Feeds until a chunk is refused.  Those that were submitted before that was known may be taken: they can be
+ * smaller.  Rows that were not sent at all are forgotten.
  */
 static bool
-feed_until_full(GpusortdClient *client, const JobRows &rows, uint64_t *taken, uint64_t *refused)
+feed_until_full(GpusortdClient *client, JobRows *rows)
 {
-	std::vector<uint64_t> chunk_rows;
+	std::map<int, std::pair<uint64_t, uint64_t>> last; /* what each chunk was filled with last: from, to */
 	uint64_t row = 0;
+	int chunk;
 
-	while (row < rows.job.rows)
+	for (uint64_t first = 0; row < rows->job.rows; first = row)
 	{
-		uint64_t first = row;
-
-		if (!feed_chunk(client, rows, &row, rows.job.rows, UINT64_MAX))
+		if (!feed_chunk(client, *rows, &row, rows->job.rows, UINT64_MAX, &chunk))
 			break;
-		chunk_rows.push_back(row - first);
+		last[chunk] = {first, row};
 	}
-	if (row == rows.job.rows || client->code != GPUSORTD_MEMORY_FULL || !gpusortd_flush(client) ||
+	if (row == rows->job.rows || client->code != GPUSORTD_MEMORY_FULL || !gpusortd_flush(client) ||
 		client->refused == 0)
 		return false;
-	*taken = *refused = 0;
-	for (size_t i = 0; i < chunk_rows.size(); i++)
-		*(i + client->refused < chunk_rows.size() ? taken : refused) += chunk_rows[i];
+	rows->keys.resize(row);
+	rows->rows.resize(row);
+	rows->refused.assign(row, false);
+	for (const auto &[number, filled] : last)
+	{
+		if (client->chunk[number] == GPUSORTD_CHUNK_REFUSED)
+			std::fill(rows->refused.begin() + filled.first, rows->refused.begin() + filled.second, true);
+	}
 	return true;
 }
 
@@ -115,8 +122,8 @@ check_one(uint32_t key_bytes, bool of_its_own, Random *random)
 	JobRows rows(large_case(key_bytes), random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient client;
-	uint64_t taken = 0;
-	uint64_t refused = 0;
+	uint64_t refused;
+	uint64_t taken;
 	std::string why;
 	bool ok;
 
@@ -124,11 +131,11 @@ check_one(uint32_t key_bytes, bool of_its_own, Random *random)
 	begin.expected_row_bytes = 0;
 	begin.most_bytes = of_its_own ? most : 0;
 	ok = gpusortd_connect(&client, daemon.socket_path.c_str(), nullptr, nullptr) &&
-		 gpusortd_begin(&client, &begin) && feed_until_full(&client, rows, &taken, &refused);
+		 gpusortd_begin(&client, &begin) && feed_until_full(&client, &rows);
+	refused = std::count(rows.refused.begin(), rows.refused.end(), true);
+	taken = ok ? rows.rows.size() - refused : 0;
 	check(ok && taken > 0, "keys of %u bytes: %s is full after %llu rows", key_bytes,
 		  of_its_own ? "what the job may have" : "the memory", (unsigned long long) taken);
-	rows.keys.resize(taken);
-	rows.rows.resize(taken);
 	check(!gpusortd_perform(&client) && client.code == GPUSORTD_MEMORY_FULL,
 		  "refused chunks are not forgotten by mistake");
 	gpusortd_forget_refused(&client);
