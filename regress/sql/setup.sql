@@ -139,7 +139,17 @@ BEGIN
 	IF result <> 'ok' THEN
 		RETURN 'with a second column: ' || result;
 	END IF;
-	RETURN check_sort('SELECT * FROM sorted_values WHERE v IS NOT NULL', 'length(filler), ' || key || ', id', taken);
+	result := check_sort('SELECT * FROM sorted_values WHERE v IS NOT NULL', 'length(filler), ' || key || ', id', taken);
+	IF result <> 'ok' THEN
+		RETURN 'without NULLs: ' || result;
+	END IF;
+	DELETE FROM sorted_values WHERE v IS NULL;
+	ALTER TABLE sorted_values ALTER v SET NOT NULL;
+	result := check_options('SELECT * FROM sorted_values', key, taken);
+	IF result <> 'ok' THEN
+		RETURN 'NOT NULL: ' || result;
+	END IF;
+	RETURN check_sort('SELECT * FROM sorted_values', key || ' DESC, filler DESC, id', taken);
 END $$;
 
 -- The rows of a query, as they come, one by one through a cursor.

@@ -143,6 +143,39 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define plan_check_permissions(stmt) ((void) ExecCheckRTPerms((stmt)->rtable, true))
 #endif
 
+/* Is the column NOT NULL?  From 18 on it may be so without being checked yet (NOT VALID). */
+#if PG_VERSION_NUM >= 180000
+#define table_forbids_nulls(relation, column) \
+	(TupleDescCompactAttr(RelationGetDescr(relation), (column) -1)->attnullability == ATTNULLABLE_VALID)
+#else
+#define table_forbids_nulls(relation, column) \
+	(TupleDescAttr(RelationGetDescr(relation), (column) -1)->attnotnull)
+#endif
+
+/*
+ * Is this column among what find_nonnullable_vars returned?  That is a list of Vars, from 16 on of bitmaps.
+ */
+#if PG_VERSION_NUM >= 160000
+#include "nodes/multibitmapset.h"
+#define nonnullable_vars_contain(vars, varno, column) \
+	mbms_is_member((varno), (column) -FirstLowInvalidHeapAttributeNumber, (vars))
+#else
+static inline bool
+nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
+{
+	ListCell *cell;
+
+	foreach(cell, vars)
+	{
+		const Var *var = lfirst_node(Var, cell);
+
+		if ((Index) var->varno == varno && var->varattno == column && var->varlevelsup == 0)
+			return true;
+	}
+	return false;
+}
+#endif
+
 /* The ordering operator of a pathkey for columns of this type. */
 #if PG_VERSION_NUM >= 180000
 #define pathkey_sort_operator(pathkey, type) \

@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 
 #include "exec/key_statistics.h"
+#include "exec/not_null.h"
 #include "plan/column_stats.h"
 #include "plan/sort_plan.h"
 
@@ -50,7 +51,8 @@ encode_sample(const SortColumnSpec *column, const ColumnSample *values, TupleDes
 
 	sample->entries = palloc(sizeof(KeySampleEntry) * (values->nvalues + 1));
 	ExecStoreAllNullTuple(slot);
-	add_key(sample, key, slot, 0, values->nulls);
+	if (!column->not_null)
+		add_key(sample, key, slot, 0, values->nulls);
 	slot->tts_isnull[column->attno - 1] = false;
 	for (int i = 0; i < values->nvalues; i++)
 	{
@@ -87,6 +89,8 @@ key_sample_of_input(const ScanState *sort, TupleDesc desc)
 	ColumnSample values;
 	KeySample *sample = NULL;
 
+	not_null_columns(outerPlanState(sort), ncolumns, columns);
+	columns[0].not_null &= !sort_key_marks_all(ncolumns, columns);
 	if (column_sample_of_plan(outerPlan(plan), columns[0].attno, estate->es_range_table, &values))
 		sample = encode_sample(&columns[0], &values, desc);
 	MemoryContextSwitchTo(estate->es_query_cxt);

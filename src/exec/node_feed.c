@@ -30,6 +30,7 @@
 #include "exec/chunk_feed.h"
 #include "exec/input_rows.h"
 #include "exec/node_feed.h"
+#include "exec/not_null.h"
 #include "key/key_row.h"
 #include "plan/sort_plan.h"
 
@@ -126,6 +127,7 @@ feed_key(GpuSortFeedState *state)
 		int ncolumns;
 		SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
 
+		not_null_columns(outerPlanState(state), ncolumns, columns);
 		state->key = sort_key_create(ncolumns, columns);
 		state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(state)),
 										  sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));

@@ -25,6 +25,7 @@
 #include "exec/key_statistics.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
+#include "exec/not_null.h"
 #include "exec/own_workers.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
@@ -72,6 +73,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	state->feed = node_feed_below(outerPlanState(css));
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
+	not_null_columns(outerPlanState(css), ncolumns, columns);
 	state->key = sort_key_create(ncolumns, columns);
 	state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(css)), state->unused);
 }

@@ -458,6 +458,7 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 	if (col->verified && col->parts != NULL)
 		keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
 	col->attidx = spec->attno - 1;
+	col->unmarked = spec->not_null && col->width > 0;
 	if (spec->nulls_first)
 		col->null_marker = 0;
 	col->value_marker = spec->nulls_first ? 1 : 0;

@@ -18,9 +18,9 @@
 #include "key/fixed.h"
 #include "key/key_row.h"
 
-/* Every column of a fixed key takes at least two bytes of it: its marker and a value. */
+/* Every column of a fixed key takes at least a byte of it: its value, and a marker unless it is NOT NULL. */
 #define MAX_COLUMNS INDEX_MAX_KEYS
-StaticAssertDecl(MAX_COLUMNS >= SORT_KEY_MAX_FIXED_WIDTH / 2, "there is room for the columns of any key");
+StaticAssertDecl(MAX_COLUMNS >= SORT_KEY_MAX_FIXED_WIDTH, "there is room for the columns of any key");
 
 /* Bytes of the largest index tuple. */
 #define INDEX_TUPLE_MAX INDEX_SIZE_MASK
@@ -37,7 +37,8 @@ typedef struct KeyRowColumn
 	uint32 offset; /* in a row without NULLs; fixed keys */
 
 	/* In the key. */
-	int marker_offset; /* the value is behind it; fixed keys */
+	int offset_in_key; /* of the value; fixed keys */
+	bool marked;	   /* there is a marker before it */
 	uint8 value_marker;
 	SortKeyKind kind;
 	uint64 invert;
@@ -229,7 +230,7 @@ static bool
 find_column(const SortKey *key, TupleDesc desc, int index, KeyRowColumn *column)
 {
 	Form_pg_attribute att = TupleDescAttr(desc, index);
-	int marker_offset = 0;
+	int offset = 0;
 
 	for (int i = 0; i < key->ncols; i++)
 	{
@@ -238,10 +239,11 @@ find_column(const SortKey *key, TupleDesc desc, int index, KeyRowColumn *column)
 		if (sort_column->attidx == index && !att->attisdropped)
 		{
 			describe_column(sort_column, att, column);
-			column->marker_offset = marker_offset;
+			column->marked = !sort_column->unmarked;
+			column->offset_in_key = offset + sort_key_marker_bytes(sort_column);
 			return column->length > 0 && column->length == att->attlen;
 		}
-		marker_offset += 1 + sort_column->width;
+		offset += sort_key_marker_bytes(sort_column) + sort_column->width;
 	}
 	return false;
 }
@@ -405,7 +407,7 @@ key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts)
 static inline bool
 is_null(const KeyRowColumn *column, const uint8 *key)
 {
-	return key[column->marker_offset] != column->value_marker;
+	return column->marked && key[column->offset_in_key - 1] != column->value_marker;
 }
 
 /* A row some of whose columns are NULL. */
@@ -424,7 +426,7 @@ make_partial_row(const KeyRow *rows, const uint8 *key)
 		if (is_null(column, key))
 			continue;
 		offset = att_align_nominal(offset, column->align);
-		decode_value(column, key + column->marker_offset + 1, (char *) row + offset);
+		decode_value(column, key + column->offset_in_key, (char *) row + offset);
 		offset += column->length;
 		note_not_null(rows, row, column->index);
 	}
@@ -442,7 +444,7 @@ make_columns(KeyRow *rows, const uint8 *key)
 
 		if (unlikely(is_null(column, key)))
 			return make_partial_row(rows, key);
-		decode_value(column, key + column->marker_offset + 1, (char *) rows->full_row + column->offset);
+		decode_value(column, key + column->offset_in_key, (char *) rows->full_row + column->offset);
 	}
 	return rows->full_row;
 }
@@ -453,7 +455,7 @@ key_row_make(KeyRow *rows, const uint8 *key)
 	MinimalTuple row = make_columns(rows, key);
 
 	if (rows->is_index)
-		decode_tid(key + rows->tid.marker_offset + 1, rows->tid.invert, &((IndexRow *) row)->tuple.t_tid);
+		decode_tid(key + rows->tid.offset_in_key, rows->tid.invert, &((IndexRow *) row)->tuple.t_tid);
 	return row;
 }
 

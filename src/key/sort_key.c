@@ -16,6 +16,7 @@
 #include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
+#include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #define INITIAL_BUFFER_SIZE 1024
@@ -30,7 +31,7 @@ fixed_key_width(int ncols, const SortKeyColumn *cols)
 	{
 		if (cols[i].width == 0)
 			return 0;
-		width += 1 + cols[i].width;
+		width += sort_key_marker_bytes(&cols[i]) + cols[i].width;
 	}
 	width = TYPEALIGN(8, width);
 	return width <= SORT_KEY_MAX_FIXED_WIDTH ? width : 0;
@@ -92,6 +93,8 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	key->variable = key->width == 0;
 	if (key->variable)
 	{
+		for (int i = 0; i < ncols; i++)
+			key->cols[i].unmarked = false;
 		key->buffer_size = INITIAL_BUFFER_SIZE;
 		key->buffer = palloc(key->buffer_size);
 		key->scratch = AllocSetContextCreate(CurrentMemoryContext, "gpusort detoasted sort keys",
@@ -145,6 +148,17 @@ sort_key_create_twin(const SortKey *key)
 	return twin;
 }
 
+bool
+sort_key_marks_all(int ncols, const SortColumnSpec *columns)
+{
+	double *widths = palloc0(sizeof(double) * ncols);
+	bool is_fixed;
+
+	(void) sort_key_estimate_width(ncols, columns, widths, &is_fixed);
+	pfree(widths);
+	return !is_fixed;
+}
+
 double
 sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths, bool *is_fixed)
 {
@@ -178,13 +192,31 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 	return fixed > 0 ? fixed : width;
 }
 
-/* A single column of 8 bytes or 4: whole words, no marker of its own to store. */
+/* A NULL in a column of a table that forbids them: the table is damaged. */
+static pg_noinline void
+report_null(const SortKeyColumn *col)
+{
+	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("a sort column that is NOT NULL contains a NULL"),
+					errdetail("It is column %d of the rows to be sorted, of type %s.", col->attidx + 1,
+							  format_type_be(col->type)),
+					errhint("The table is damaged, or its catalog. With gpusort.mode = off the rows can be "
+							"sorted nevertheless.")));
+}
+
+/* A single column of 8 bytes or 4: whole words, the marker, if any, stored with the value. */
 static inline bool
 encode_single(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
 {
 	uint64 marker = (uint64) (isnull ? col->null_marker : col->value_marker) << 56;
 	uint64 word;
 
+	if (unlikely(isnull && col->unmarked))
+		report_null(col);
+	if (col->width == 8 && col->unmarked)
+	{
+		sort_key_store64(dst, sort_key_order64(col, value));
+		return true;
+	}
 	if (col->width == 8)
 	{
 		word = isnull ? 0 : sort_key_order64(col, value);
@@ -195,7 +227,7 @@ encode_single(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
 	if (col->width == 4)
 	{
 		word = isnull ? 0 : sort_key_order32(col, value);
-		sort_key_store64(dst, marker | word << 24);
+		sort_key_store64(dst, col->unmarked ? word << 32 : marker | word << 24);
 		return true;
 	}
 	return false;
@@ -255,12 +287,15 @@ sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 	{
 		if (unlikely(slot->tts_isnull[col->attidx]))
 		{
+			if (unlikely(col->unmarked))
+				report_null(col);
 			*dst++ = col->null_marker;
 			memset(dst, 0, col->width);
 		}
 		else
 		{
-			*dst++ = col->value_marker;
+			if (!col->unmarked)
+				*dst++ = col->value_marker;
 			sort_key_store_fixed(col, slot->tts_values[col->attidx], dst);
 		}
 		dst += col->width;

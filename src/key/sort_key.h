@@ -77,6 +77,7 @@ typedef struct SortColumnSpec
 	Oid sortop;		  /* ordering operator: '<' or '>' of a btree opfamily */
 	Oid collation;	  /* collation to sort by, or InvalidOid */
 	bool nulls_first;
+	bool not_null; /* no row has a NULL there */
 } SortColumnSpec;
 
 /* How text is ordered. */
@@ -101,6 +102,12 @@ extern bool sort_key_supported_if_verified(const SortColumnSpec *column, bool *v
  * collations whose order is verified may contradict each other.
  */
 extern bool sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not);
+
+/*
+ * Does a key of these columns tell whether those of fixed width are NULL, even if they never are?  A variable
+ * key does.
+ */
+extern bool sort_key_marks_all(int ncols, const SortColumnSpec *columns);
 
 /*
  * The bytes of key a row, on average, of columns whose values have so many bytes; is it a fixed key?  Every
@@ -138,7 +145,7 @@ extern SortKey *sort_key_create_twin(const SortKey *key);
 
 /*
  * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Of all types enums alone can raise
- * an error: if their values are renumbered meanwhile.
+ * an error: if their values are renumbered meanwhile.  So does a NULL in a column that was said to have none.
  */
 extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst);
 

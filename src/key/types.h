@@ -92,6 +92,7 @@ struct SortKeyColumn
 	uint8 null_marker;
 	uint8 value_marker;
 	bool self_marked; /* the value's first byte is 01 - FE and does as the marker */
+	bool unmarked;	  /* there are no NULLs, and no marker; fixed keys */
 	bool descending;
 	uint64 invert;		   /* all ones if descending, else 0 */
 	SortKeyAppend append;  /* NULL if fixed */
@@ -107,6 +108,13 @@ struct SortKeyColumn
 	Oid comparison;		 /* by this function */
 	FmgrInfo compare;	 /* the same, ready to be called */
 };
+
+/* Bytes of a fixed key that say whether the column is NULL. */
+static inline int
+sort_key_marker_bytes(const SortKeyColumn *col)
+{
+	return col->unmarked ? 0 : 1;
+}
 
 /*
  * Fills in what is known of the column without looking at data, all but icu, images and enum_order, in

@@ -262,7 +262,7 @@ static SortColumnSpec *
 gpusort_columns(const CustomScan *plan, int *ncolumns)
 {
 	List *attnos = list_nth(plan->custom_private, PRIVATE_ATTNOS);
-	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * list_length(attnos));
+	SortColumnSpec *columns = palloc0(sizeof(SortColumnSpec) * list_length(attnos));
 
 	*ncolumns = list_length(attnos);
 	for (int i = 0; i < *ncolumns; i++)
@@ -279,7 +279,7 @@ gpusort_columns(const CustomScan *plan, int *ncolumns)
 static SortColumnSpec *
 sort_columns(const Sort *sort, int *ncolumns)
 {
-	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * sort->numCols);
+	SortColumnSpec *columns = palloc0(sizeof(SortColumnSpec) * sort->numCols);
 
 	*ncolumns = sort->numCols;
 	for (int i = 0; i < *ncolumns; i++)
