@@ -19,6 +19,7 @@ static const char *const distribution_names[NCHECKED_DISTRIBUTIONS] = {
 	"uniform",		 "gaussian",	   "bucket-sorted", "staggered",   "deterministic-duplicates",
 	"sorted",		 "reversed",	   "zipf",			"all-equal",   "two-values",
 	"shared-prefix", "mid-duplicates", "near-sorted",	"low-entropy", "last-differs",
+	"extremes",
 };
 
 const char *
@@ -225,6 +226,20 @@ set_last_differs(uint64_t seed, bool last, int key_bytes, uint64_t words[4])
 		words[nwords - 1] ^= bit;
 }
 
+/* 0, 1, the largest key or the one before it; else a random one. */
+static __host__ __device__ void
+set_extreme(uint64_t seed, uint64_t i, int nwords, uint64_t words[4])
+{
+	uint64_t which = distribution_random(seed, i, 4) % 8;
+
+	set_random(seed, i, nwords, words);
+	if (which >= 4)
+		return;
+	for (int w = 0; w < nwords; w++)
+		words[w] = which < 2 ? 0 : UINT64_MAX;
+	words[nwords - 1] ^= which & 1;
+}
+
 __host__ __device__ void
 distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t n, int key_bytes,
 				 uint64_t words[4])
@@ -256,6 +271,9 @@ distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t 
 			break;
 		case LAST_DIFFERS:
 			set_last_differs(seed, i == n - 1, key_bytes, words);
+			break;
+		case EXTREMES:
+			set_extreme(seed, i, nwords, words);
 			break;
 		default:
 			set_random(seed, i, nwords, words);

@@ -35,6 +35,7 @@ enum Distribution
 	NEAR_SORTED,					/* sorted, but for one key in 64 */
 	LOW_ENTROPY,					/* the AND of three random keys */
 	LAST_DIFFERS,					/* all equal, but for one bit of the last key: it is the least */
+	EXTREMES,						/* half of them the least and the largest key, and those next to them */
 	NCHECKED_DISTRIBUTIONS
 };
 

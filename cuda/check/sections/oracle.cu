@@ -206,6 +206,7 @@ check_distributions(Check *check)
 	{
 		std::vector<uint64_t> values;
 		uint64_t words[4];
+		uint64_t largest;
 		size_t distinct;
 		bool rises;
 		bool right = distribution_by_name(distribution_name(d)) == d;
@@ -219,12 +220,15 @@ check_distributions(Check *check)
 		}
 		rises = std::is_sorted(values.begin(), values.end());
 		std::sort(values.begin(), values.end());
+		largest = values.back();
 		distinct = std::unique(values.begin(), values.end()) - values.begin();
 		right = right && rises == (d == SORTED || d == REVERSED || d == ALL_EQUAL);
 		if (d == ALL_EQUAL || d == TWO_VALUES || d == LAST_DIFFERS)
 			right = right && distinct == (d == ALL_EQUAL ? 1 : 2);
 		else if (d == DETERMINISTIC_DUPLICATES || d == ZIPF || d == MID_DUPLICATES)
 			right = right && distinct > 4 && distinct <= n / 8;
+		else if (d == EXTREMES)
+			right = right && distinct > n / 3 && values.front() == 0 && largest == UINT64_MAX;
 		else
 			right = right && distinct > n * 9 / 10;
 		why_say(&why, "%zu distinct of %llu, rising %d", distinct, (unsigned long long) n, rises);
