@@ -19,9 +19,10 @@ declare -A distributions=(
 )
 distribution_names='uniform sorted reversed equal few zipf nearly'
 
-# Name | columns of the key, out of a number n | ORDER BY
+# Name | columns of the key, out of a number n | ORDER BY | the column that is NOT NULL, if one is
 types=(
 	'int8|n AS k|k'
+	'int8 NOT NULL|n AS k|k|k'
 	'int4, int8|(n % 1000)::int4 AS a, n AS b|a, b'
 	'float8|n / 1000.0::float8 AS k|k'
 	'numeric|(n % 1000000000000)::numeric / 100 AS k|k'

@@ -53,7 +53,7 @@ list_cases() {
 	for entry in "${types[@]}"; do
 		name=${entry%%|*}
 		for distribution in $distribution_names; do
-			if [ "$distribution" = uniform ] || { [ -n "$all_distributions" ] && [[ $name =~ ^(int8|float8|text C)$ ]]; }; then
+			if [ "$distribution" = uniform ] || { [ -n "$all_distributions" ] && [[ $name =~ ^(int8|int8 NOT NULL|float8|text C)$ ]]; }; then
 				echo "$name|$distribution|$rows"
 			fi
 		done
@@ -66,17 +66,18 @@ list_cases() {
 	done
 }
 
-# Sets columns (or items, of real text), collation (of real text), settings, query, and shape: sort, an ORDER
-# BY that all methods are to sort, or query, of a case by its name.
+# Sets columns (or items, of real text), collation (of real text), not_null (the column that is, if one is),
+# settings, query, and shape: sort, an ORDER BY that all methods are to sort, or query, of a case by its name.
 find_case() {
 	local wanted=$1 count=$2 entry name order
-	collation='' settings='' shape=sort
+	collation='' not_null='' settings='' shape=sort
 	for entry in "${types[@]}"; do
-		IFS='|' read -r name columns order <<<"$entry"
+		IFS='|' read -r name columns order not_null <<<"$entry"
 		[ "$name" = "$wanted" ] || continue
 		query="SELECT * FROM t ORDER BY $order"
 		return
 	done
+	not_null=
 	for entry in "${texts[@]}"; do
 		IFS='|' read -r name columns collation <<<"$entry"
 		[ "$name" = "$wanted" ] || continue
@@ -109,9 +110,9 @@ make_collations() {
 
 loaded=
 # Makes t, and u if the query reads it, unless they are there from the case before.  The collation, if any, is
-# that of the column k.
+# that of the column k; the column not_null of t, if any, is to be that.
 load_tables() {
-	local columns=$1 query=$2 distribution=$3 count=$4 collation=$5 padded="$1, i AS v, substr('padding', 1, 5 + (i % 3)::int) AS pad" sessions table since=$SECONDS
+	local columns=$1 query=$2 distribution=$3 count=$4 collation=$5 not_null=$6 padded="$1, i AS v, substr('padding', 1, 5 + (i % 3)::int) AS pad" sessions table since=$SECONDS
 	count=$(table_rows "$query" "$count")
 	if [ "$loaded" != "$columns $distribution $count" ]; then
 		sql -c 'DROP TABLE IF EXISTS gpusort_orderby.t, gpusort_orderby.u'
@@ -131,6 +132,7 @@ load_tables() {
 	fi
 	# The table is not written again for that.
 	[ -z "$collation" ] || sql -c "ALTER TABLE gpusort_orderby.t ALTER COLUMN k TYPE text COLLATE $collation"
+	[ -z "$not_null" ] || sql -c "ALTER TABLE gpusort_orderby.t ALTER COLUMN $not_null SET NOT NULL"
 	for table in t ${has_u:+u}; do
 		# As many workers as max_parallel_workers_per_gather allows.
 		sql -c "ALTER TABLE gpusort_orderby.$table SET (parallel_workers = $(most_workers))"
