@@ -26,29 +26,13 @@ SELECT seldom((n % 2 = 0)::text, '{t,f}', i)::bool AS bool, seldom(chr(32 + (i %
 FROM (SELECT i, noise(i) AS n FROM generate_series(1, 20000) AS i) v;
 ANALYZE alone;
 
--- The rows are all of the key: so there is one right result.  alone: have rows been left out? Keys take 32 bytes
--- at most, a key with a row more.
+-- alone: have rows been left out? Keys take 32 bytes at most, a key with a row more.
 CREATE FUNCTION check_keys(query text, alone boolean DEFAULT true) RETURNS text
-LANGUAGE plpgsql SET gpusort.mode = off AS $$
-DECLARE
-	digest text := format('SELECT count(*) || md5(string_agg(q::text, '','')) FROM (%s OFFSET 0) q', query);
-	expected text;
-	actual text;
-	before record;
-	after record;
-BEGIN
-	EXECUTE digest INTO expected;
-	SELECT sum(rows) AS rows, sum(bytes) AS bytes INTO before FROM pg_stat_gpusort;
-	PERFORM set_config('gpusort.mode', 'force', true);
-	EXECUTE digest INTO actual;
-	PERFORM set_config('gpusort.mode', 'off', true);
-	SELECT sum(rows) - before.rows AS rows, sum(bytes) - before.bytes AS bytes INTO after FROM pg_stat_gpusort;
-	RETURN CASE WHEN after.rows = 0 THEN 'gpusort is not in the plan'
-		WHEN actual <> expected THEN 'other rows, or another order'
-		WHEN current_setting('gpusort.backend') <> 'cuda' AND (after.bytes <= 32 * after.rows) <> alone
-		THEN format('%s bytes for %s rows', after.bytes, after.rows)
-		ELSE 'ok' END;
-END $$;
+LANGUAGE sql AS $$
+	SELECT CASE WHEN result = 'ok' AND current_setting('gpusort.backend') <> 'cuda' AND (bytes <= 32) <> alone
+		THEN format('%s bytes a row', bytes) ELSE result END
+	FROM check_whole(query)
+$$;
 
 SELECT attname, string_agg(DISTINCT result, '; ') AS result
 FROM (SELECT attnum, attname, check_keys(format('SELECT %1$I FROM alone ORDER BY %1$I %2$s', attname, options), attnum <= 18) AS result

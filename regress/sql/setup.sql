@@ -71,6 +71,27 @@ BEGIN
 	RETURN compare_sorts();
 END $$;
 
+-- The same of a query whose order says all of its rows, so that there is one right result; and the bytes that were
+-- taken for each row, key and all.
+CREATE FUNCTION check_whole(query text, OUT result text, OUT bytes float8)
+LANGUAGE plpgsql SET gpusort.mode = off AS $$
+DECLARE
+	digest text := format('SELECT count(*) || md5(string_agg(q::text, '','')) FROM (%s OFFSET 0) q', query);
+	expected text;
+	actual text;
+	before record;
+	after record;
+BEGIN
+	EXECUTE digest INTO expected;
+	SELECT sum(s.rows) AS rows, sum(s.bytes) AS bytes INTO before FROM pg_stat_gpusort s;
+	PERFORM set_config('gpusort.mode', 'force', true);
+	EXECUTE digest INTO actual;
+	PERFORM set_config('gpusort.mode', 'off', true);
+	SELECT sum(s.rows) - before.rows AS rows, sum(s.bytes) - before.bytes AS bytes INTO after FROM pg_stat_gpusort s;
+	bytes := round(after.bytes / nullif(after.rows, 0), 2);
+	result := CASE WHEN after.rows = 0 THEN 'gpusort is not in the plan' WHEN actual <> expected THEN 'other rows, or another order' ELSE 'ok' END;
+END $$;
+
 -- The same for every direction and place of the nulls of one sort key.
 CREATE FUNCTION check_options(query text, key text, taken boolean DEFAULT true) RETURNS text
 LANGUAGE sql AS $$
