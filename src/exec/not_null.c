@@ -63,7 +63,8 @@ not_null_columns(PlanState *input, int ncolumns, SortColumnSpec *columns)
 	{
 		AttrNumber column = table_column(scan, columns[i].attno);
 
-		columns[i].not_null = column > 0 && (table_forbids_nulls(state->ss_currentRelation, column) ||
-											 nonnullable_vars_contain(proved, scan->scanrelid, column));
+		columns[i].not_null = column > 0 && !column_may_be_lost(state->ss_currentRelation, column) &&
+							  (table_forbids_nulls(state->ss_currentRelation, column) ||
+							   nonnullable_vars_contain(proved, scan->scanrelid, column));
 	}
 }
