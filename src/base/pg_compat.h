@@ -153,6 +153,17 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #endif
 
 /*
+ * May the executor show NULL for the value that rows have which are older than the column?  19beta1 does, of
+ * rows with NULLs that it takes apart in two steps.
+ */
+#if PG_VERSION_NUM >= 190000
+#define column_may_be_lost(relation, column) \
+	(TupleDescAttr(RelationGetDescr(relation), (column) -1)->atthasmissing)
+#else
+#define column_may_be_lost(relation, column) false
+#endif
+
+/*
  * Is this column among what find_nonnullable_vars returned?  That is a list of Vars, from 16 on of bitmaps.
  */
 #if PG_VERSION_NUM >= 160000

@@ -48,6 +48,18 @@ table_column(const Scan *scan, AttrNumber attno)
 	return IsA(expr, Var) && (Index) var->varno == scan->scanrelid && var->varattno > 0 ? var->varattno : 0;
 }
 
+/* Is the table's column one in which no row that the scan returns has a NULL? */
+static bool
+is_never_null(const ScanState *state, AttrNumber column, List *proved)
+{
+	Relation table = state->ss_currentRelation;
+	Index scanrelid = ((const Scan *) state->ps.plan)->scanrelid;
+
+	if (column == 0 || column_may_be_lost(table, column))
+		return false;
+	return table_forbids_nulls(table, column) || nonnullable_vars_contain(proved, scanrelid, column);
+}
+
 void
 not_null_columns(PlanState *input, int ncolumns, SortColumnSpec *columns)
 {
@@ -63,8 +75,6 @@ not_null_columns(PlanState *input, int ncolumns, SortColumnSpec *columns)
 	{
 		AttrNumber column = table_column(scan, columns[i].attno);
 
-		columns[i].not_null = column > 0 && !column_may_be_lost(state->ss_currentRelation, column) &&
-							  (table_forbids_nulls(state->ss_currentRelation, column) ||
-							   nonnullable_vars_contain(proved, scan->scanrelid, column));
+		columns[i].not_null = is_never_null(state, column, proved);
 	}
 }
