@@ -1,6 +1,7 @@
 # The cuda device with a gpusortd that sorts in host memory: all regression tests, device memory that is full,
 # and a service that fails at any stage of a query: right rows or one clear error, and nothing left behind.
-# Each sort is on one of the two devices; 027_several_cards has those that are on both.
+# Each sort is on one of the two devices; 027_several_cards has those that are on both.  With
+# GPUSORT_TEST_CARD=1 the regression tests and the first random sorts are on the machine's first GPU.
 use strict;
 use warnings;
 
@@ -173,9 +174,9 @@ sub regression_tests
 # cpu device alone.
 my %others = map { $_ => 1 } qw(stats index_statements plans spill costs);
 # With one device: of two, gpusort_check has something to say.
-serve('devices' => '0');
+my %on_card = $ENV{GPUSORT_TEST_CARD} ? ('gpusortd_options' => '') : ();
+serve('devices' => '0', %on_card);
 regression_tests('in device memory', grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule'));
-serve('devices' => '');
 
 sub random_sorts
 {
@@ -187,6 +188,7 @@ sub random_sorts
 	return;
 }
 random_sorts('in device memory');
+serve('devices' => '', 'gpusortd_options' => '--host-memory-layer');
 
 # ---- a backend holds little, and nothing in the end ----
 
