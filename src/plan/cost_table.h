@@ -13,8 +13,8 @@
  * bench/sort_grid has.  COST_PG_HEAP_ICU was 32: by the ten first of 100,000 and a million rows.  Terms of
  * groups (COST_HASH_ROW to COST_ORDERED_GROUP) are by hand: of a million rows, with 1000 to a million groups,
  * by DISTINCT and GROUP BY.  COST_RETURN_SHARED was 39.03, when that memory was made and freed by every sort:
- * fitted again on an Intel Xeon, 2 cores, 2026-11-24, the other terms kept; 78 sorts, of 100,000 and a million
- * rows.
+ * fitted again on an Intel Xeon, 2 cores, 2026-11-24, the other terms kept; 78 sorts, of 100,000 and a
+ * million rows.
  */
 #ifndef GPUSORT_PLAN_COST_TABLE_H
 #define GPUSORT_PLAN_COST_TABLE_H
