@@ -1,5 +1,8 @@
 # One sort on several cards, in gpusortd's layer in host memory: all rows, in order, whatever is equal, NULL
 # or out of place where parts meet; on one card where that is so; full, busy, failing and ended.
+#
+# With GPUSORT_TEST_CARD=1 it is on the machine's first two GPUs, and what wants three, or a card that fails,
+# is left out.
 use strict;
 use warnings;
 
@@ -17,13 +20,19 @@ use constant ROWS => 60000;
 use constant PARALLEL => 'SET max_parallel_workers_per_gather = 3;';
 
 # Small chunks: each part has many.
-use constant SMALL_CHUNKS => '--host-memory-layer --chunk-size 64k --chunks 4';
+my $on_card = $ENV{GPUSORT_TEST_CARD};
+my $layer = $on_card ? '' : '--host-memory-layer';
+my $small_chunks = "$layer --chunk-size 64k --chunks 4";
+
+# A card's memory has pages, and each sort on it some of them: full is only a card that has more.
+my %full = $on_card ? (rows => '80MB', both => '40MB', random => '32MB') : (rows => '16MB', both => '3MB', random => '2MB');
+my $more = $on_card ? 30 : 0;
 
 my $node = start_node(
-	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '@{[SMALL_CHUNKS]}'", "gpusort.devices = '0,1'",
+	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '$small_chunks'", "gpusort.devices = '0,1'",
 	'gpusort.service_timeout = 0', 'gpusort.backend = cuda', 'gpusort.mode = force', 'gpusort.work_mem = 64MB', 'gpusort.cards = 2',
 	'max_connections = 50', 'max_worker_processes = 12', 'max_parallel_workers = 10', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
-	'min_parallel_table_scan_size = 0');
+	'min_parallel_table_scan_size = 0', 'synchronize_seqscans = off');
 create_rows($node, ROWS);
 create_gate($node, 30000);
 create_tables();
@@ -42,7 +51,8 @@ CREATE TABLE s AS
 		nullif(md5((i % 1000)::text), md5('5')) || md5(i::text) COLLATE "C" AS t, repeat('x', 70) || (i % 3000)::text COLLATE "C" AS alike,
 		initcap(md5(i::text)) COLLATE "en-x-icu" AS icu, decode(md5(i::text), 'hex') AS bytes, md5(i::text)::uuid AS u,
 		timestamptz '2000-01-01 00:00 UTC' + hashint4(i) * interval '1 s' AS ts, date '2000-01-01' + i % 4000 AS d, (i % 9000) * interval '7 h' AS iv,
-		ARRAY[i % 100, hashint4(i)] AS a, int8range(i % 1000, i % 1000 + i % 7) AS rg, NULL::int AS none
+		ARRAY[i % 100, hashint4(i)] AS a, int8range(i % 1000, i % 1000 + i % 7) AS rg, NULL::int AS none,
+		repeat(md5(i::text), $more) AS more
 	FROM generate_series(1, @{[ROWS]}) AS i;
 ALTER TABLE s SET (parallel_workers = 3);
 VACUUM ANALYZE s;
@@ -193,6 +203,10 @@ is($node->safe_psql('postgres', "$how('SELECT * FROM parted ORDER BY k')"), 'on 
 my $on_one = 'SET gpusort.cards = 0;';
 is($node->safe_psql('postgres', "$how('SELECT * FROM s ORDER BY i8')"), 'on 2 GPUs', 'gpusort_check says so');
 is($node->safe_psql('postgres', "SET gpusort.cards = 1; $how('SELECT * FROM s ORDER BY i8')"), 'on one GPU: gpusort.cards is 1', 'or why not: a setting');
+my $at_most = 'SET gpusort.max_cards = 1;';
+like(executed("$at_most SET gpusort.cards = 2;", 'SELECT * FROM s ORDER BY i8'), $one, 'what superusers allow');
+like($node->safe_psql('postgres', "PREPARE p AS SELECT * FROM s ORDER BY i8; $at_most EXPLAIN (ANALYZE, COSTS OFF) EXECUTE p"), $one, 'also of a plan that is kept');
+is($node->safe_psql('postgres', "$at_most $how('SELECT * FROM s ORDER BY i8')"), 'on one GPU: gpusort.max_cards is 1', 'which gpusort_check says, too');
 is($node->safe_psql('postgres', "$on_one $how('SELECT * FROM s WHERE id < 100 ORDER BY i8')"), 'on one GPU: several are not expected to be clearly faster', 'few rows');
 is($node->safe_psql('postgres', "$on_one $how('SELECT * FROM fresh ORDER BY i8')"), 'on one GPU: the statistics have no values of its first column', 'no statistics');
 is($node->safe_psql('postgres', "$how('SELECT * FROM s ORDER BY i8 LIMIT 10')"), 'on one GPU: a LIMIT wants some of the rows', 'a LIMIT');
@@ -253,20 +267,24 @@ $session->quit;
 
 # ---- three cards, and cards that are busy ----
 
-serve('devices' => '0,1,2', 'cards' => '3');
-check_orders(3);
-serve('gpusortd_options' => '--host-memory-layer --count-devices 2', 'devices' => '0');
+if (!$on_card)
+{
+	serve('devices' => '0,1,2', 'cards' => '3');
+	check_orders(3);
+}
+serve('gpusortd_options' => "$layer --count-devices 2", 'devices' => '0');
 is_spread(executed('SET gpusort.cards = 2;', 'SELECT * FROM s ORDER BY n'), 2, 'one card that counts as two');
 like(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), qr/Devices: 0 \(rows=\d+\), 0 \(rows=\d+\)$/m, 'three of two cards');
 
 # Chunk memory is there for one job at a time, then for two: so many cards are to be had at once.  Without
 # idle memory nobody gives any back.
 my $before = fallbacks();
-serve('gpusortd_options' => '--host-memory-layer --chunk-size 2M --chunks 16', 'devices' => '0,1,2', 'staging_memory' => '32MB', 'idle_memory' => 0);
+my @cards = (0 .. ($on_card ? 1 : 2));
+serve('gpusortd_options' => "$layer --chunk-size 2M --chunks 16", 'devices' => join(',', @cards), 'staging_memory' => '32MB', 'idle_memory' => 0);
 like(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), $one, 'no other card is to be had: one does');
 order_is_right('SET gpusort.cards = 3;', 'n', 'n');
 serve('staging_memory' => '64MB');
-is_spread(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), 2, 'two of three');
+is_spread(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), 2, "two of @{[scalar @cards]}");
 is(fallbacks(), 0, 'which is no fallback');
 serve('staging_memory' => '128MB', 'idle_memory' => '1GB');
 my $script = $node->basedir . '/sorts.sql';
@@ -281,7 +299,7 @@ $node->safe_psql('postgres', 'ALTER SYSTEM RESET gpusort.staging_memory');
 # ---- cards that are full ----
 
 # Two have room together for what one has not.
-serve('devices' => '0,1', 'gpusortd_options' => SMALL_CHUNKS, 'max_device_memory' => '16MB', 'cards' => 0);
+serve('devices' => '0,1', 'gpusortd_options' => $small_chunks, 'max_device_memory' => $full{rows}, 'cards' => 0);
 my $wide = 'SELECT * FROM s';
 like(executed('SET gpusort.cards = 1;', "$wide ORDER BY i8"), qr/Device: cuda .*Disk: /, 'more rows than one card has room for');
 foreach my $set ('', PARALLEL)
@@ -297,7 +315,7 @@ cmp_ok($node->safe_psql('postgres', "SELECT expected_ms FROM gpusort_check('$wid
 nothing_is_left('full cards');
 
 # Both are full.
-serve('max_device_memory' => '3MB', 'cards' => 2);
+serve('max_device_memory' => $full{both}, 'cards' => 2);
 foreach my $set ('', PARALLEL)
 {
 	foreach my $sort ('i8 DESC, id', 't, id', 'few, n, id', 'most, id')
@@ -340,12 +358,12 @@ sub random_sorts
 	return;
 }
 random_sorts('on two cards');
-serve('max_device_memory' => '2MB', 'devices' => '0,1,2', 'cards' => 3);
-random_sorts('on three cards that are full');
+serve('max_device_memory' => $full{random}, 'devices' => join(',', @cards), 'cards' => 3);
+random_sorts('on cards that are full');
 
 # ---- interrupted ----
 
-serve('max_device_memory' => '80%', 'devices' => '0,1', 'cards' => 2, 'gpusortd_options' => SMALL_CHUNKS);
+serve('max_device_memory' => '80%', 'devices' => '0,1', 'cards' => 2, 'gpusortd_options' => $small_chunks);
 foreach my $set ('', PARALLEL)
 {
 	my $cancelled = 0;
@@ -409,9 +427,9 @@ $session->quit;
 wait_until_ready();
 
 # The device is lost at a call of gpusortd's.
-foreach my $call (4, 7, 10, 15, 25, 40, 80)
+foreach my $call ($on_card ? () : (4, 7, 10, 15, 25, 40, 80))
 {
-	serve('gpusortd_options' => SMALL_CHUNKS . " --fault lost:$call");
+	serve('gpusortd_options' => "$small_chunks --fault lost:$call");
 	foreach my $set ('', PARALLEL)
 	{
 		is($node->safe_psql('postgres', "$set SELECT digest('SELECT * FROM s', 'i8, id', 'i8, id')"), $right{'SELECT * FROM s i8, id'}, "$set a device that is lost at call $call: right rows");

@@ -13,6 +13,9 @@
 #include "base/guc.h"
 #include "base/kept_memory.h"
 
+/* As many devices as gpusortd has at most. */
+#define MAX_CARDS 16
+
 int gpusort_mode = GPUSORT_MODE_AUTO;
 int gpusort_backend = GPUSORT_BACKEND_AUTO;
 int gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
@@ -31,6 +34,7 @@ int gpusort_queue_timeout = 10000;
 int gpusort_max_work_mem = -1;
 int gpusort_max_kept_memory = -1;
 int gpusort_max_queue_timeout = -1;
+int gpusort_max_cards = MAX_CARDS;
 int gpusort_max_device_sorts = 64;
 char *gpusort_max_sort_device_memory;
 char *gpusort_gpusortd_path;
@@ -51,9 +55,6 @@ static const struct config_enum_entry algorithm_options[] = {{"auto", GPUSORT_AL
 															 {"bucket", GPUSORT_ALGORITHM_BUCKET, false},
 															 {"radix", GPUSORT_ALGORITHM_RADIX, false},
 															 {NULL, 0, false}};
-
-/* As many devices as gpusortd has at most. */
-#define MAX_CARDS 16
 
 /* The smallest work_mem that PostgreSQL takes. */
 #define WORK_MEM_MIN_KB 64
@@ -162,6 +163,9 @@ define_limits(void)
 	DefineCustomIntVariable("gpusort.max_queue_timeout", "The most that gpusort.queue_timeout counts for.",
 							"-1: no limit.", &gpusort_max_queue_timeout, -1, -1, INT_MAX, PGC_SUSET,
 							GUC_UNIT_MS, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.max_cards", "The most GPUs that one sort is spread over.",
+							"Whatever gpusort.cards says. 1: none is spread.", &gpusort_max_cards, MAX_CARDS,
+							1, MAX_CARDS, PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.max_device_sorts", "So many sorts a session may have on GPUs at a time.",
 							"0: none. Others are done by the CPU.", &gpusort_max_device_sorts, 64, 0, INT_MAX,
 							PGC_SUSET, 0, NULL, NULL, NULL);
@@ -271,6 +275,12 @@ guc_queue_timeout(void)
 		return gpusort_queue_timeout;
 	return gpusort_queue_timeout == -1 ? gpusort_max_queue_timeout
 									   : Min(gpusort_queue_timeout, gpusort_max_queue_timeout);
+}
+
+int
+guc_cards(int expected)
+{
+	return Min(gpusort_cards > 0 ? gpusort_cards : expected, gpusort_max_cards);
 }
 
 uint64

@@ -45,6 +45,7 @@ extern int gpusort_spoiled_images; /* one of so many images of strings is spoile
 extern int gpusort_max_work_mem;			 /* kB; -1: no limit */
 extern int gpusort_max_kept_memory;			 /* kB; -1: no limit */
 extern int gpusort_max_queue_timeout;		 /* ms; -1: no limit */
+extern int gpusort_max_cards;				 /* GPUs of one sort */
 extern int gpusort_max_device_sorts;		 /* of a session, at a time */
 extern char *gpusort_max_sort_device_memory; /* as 50%, or with a unit */
 
@@ -76,6 +77,9 @@ extern Size guc_kept_memory(void);
 
 /* How long a sort may wait for device memory that others have, in milliseconds; -1: no limit. */
 extern int guc_queue_timeout(void);
+
+/* How many GPUs one sort is spread over, if so many are expected to be best; 0 and 1: one. */
+extern int guc_cards(int expected);
 
 /*
  * The memory that one sort may have of a device of which sorts may use so much together, in bytes; 0: not

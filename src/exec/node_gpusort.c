@@ -212,8 +212,7 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
 static void
 ask_for_cards(GpuSortState *state, SortRequest *request)
 {
-	request->cards =
-		gpusort_cards > 0 ? gpusort_cards : sort_plan_cards((CustomScan *) state->css.ss.ps.plan);
+	request->cards = guc_cards(sort_plan_cards((CustomScan *) state->css.ss.ps.plan));
 	if (request->cards <= 1 || request->rows_wanted > 0)
 		return;
 	if (state->sample == NULL)

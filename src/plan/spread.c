@@ -28,7 +28,7 @@ most_cards(void)
 {
 	int devices = gpu_service_devices();
 
-	return gpusort_cards > 0 ? Min(gpusort_cards, devices) : devices;
+	return Min(guc_cards(devices), devices);
 }
 
 void
@@ -66,6 +66,8 @@ spread_why_not(int cards, double wanted, double largest)
 		return NULL;
 	if (gpusort_cards == 1)
 		return "on one GPU: gpusort.cards is 1";
+	if (gpusort_max_cards == 1)
+		return "on one GPU: gpusort.max_cards is 1";
 	if (wanted >= 0)
 		return "on one GPU: a LIMIT wants some of the rows";
 	if (largest >= 1)
