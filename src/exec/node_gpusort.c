@@ -142,7 +142,7 @@ release_sorter(GpuSortState *state)
 	state->performed = false;
 	progress_end(state->progress);
 	if (state->feed != NULL)
-		node_feed_set_sorter(state->feed, NULL);
+		node_feed_set_sorter(state->feed, NULL, NULL);
 	state->sorter->device->end(state->sorter);
 	state->sorter = NULL;
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
@@ -216,7 +216,8 @@ ask_for_cards(GpuSortState *state, SortRequest *request)
 	if (request->cards <= 1 || request->rows_wanted > 0)
 		return;
 	if (state->sample == NULL)
-		state->sample = key_sample_of_input(&state->css.ss, ExecGetResultType(outerPlanState(state)));
+		state->sample =
+			key_sample_of_input(&state->css.ss, state->key, ExecGetResultType(outerPlanState(state)));
 	request->sample = state->sample;
 }
 
@@ -260,7 +261,7 @@ begin_sorter(GpuSortState *state, const SortDevice *device)
 	progress_set_sorter(state->progress, state->sorter);
 	progress_enter(state->sorter, PROGRESS_READING);
 	if (state->feed != NULL)
-		node_feed_set_sorter(state->feed, state->sorter);
+		node_feed_set_sorter(state->feed, state->sorter, state->key);
 }
 
 /* Reads and sorts with this device; false: the sorter has failed. */
