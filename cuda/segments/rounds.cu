@@ -119,7 +119,9 @@ next_depth(const SegmentRounds &rounds, uint64_t key)
 {
 	uint64_t segment = rounds.piece_bits < 64 ? key >> rounds.piece_bits : 0;
 
-	return rounds.depths[segment] + rounds.taken;
+	uint32_t taken = (uint32_t) key & rounds.taken_mask;
+
+	return rounds.depths[segment] + (taken < rounds.taken_mask ? taken : 0);
 }
 
 /*

@@ -49,7 +49,7 @@ struct SegmentRounds
 	 */
 	const uint32_t *depths; /* of the segments of this round */
 	uint32_t *next_depths;	/* and of the next one, written by segment_rounds_compact */
-	uint32_t taken;			/* what this round adds */
+	uint32_t taken_mask;	/* the bits of this round's keys that say how much it adds; all set: nothing */
 	int piece_bits;			/* bits of its keys below the segment's number */
 
 	/* Taken by segment_rounds_take. */

@@ -26,11 +26,11 @@ struct FinishBlock
 {
 	uint64_t words[FINISH_THREADS];
 	uint32_t rows[FINISH_THREADS];
-	uint32_t groups[FINISH_THREADS]; /* begin | end << 16 */
+	uint32_t groups[FINISH_THREADS]; /* see pack_group */
 	uint32_t borders[FINISH_WARPS];	 /* a bit a row: it is not of the segment of the row before */
 	uint32_t unequal[FINISH_WARPS];	 /* a bit a row: its group, which begins here, has different words */
 	uint32_t kept[FINISH_WARPS];	 /* a bit a row: its segment, which begins here, is left to the rounds */
-	uint16_t code[256];
+	uint32_t code[256];
 };
 
 /* Rows [begin, end) of a block. */
@@ -39,6 +39,19 @@ struct RowRange
 	int begin;
 	int end;
 };
+
+/* A group and how many characters its words hold, of a row that has moved. */
+static __device__ __forceinline__ uint32_t
+pack_group(RowRange group, uint32_t taken)
+{
+	return (uint32_t) group.begin | (uint32_t) group.end << 10 | taken << 21;
+}
+
+static __device__ __forceinline__ RowRange
+unpack_group(uint32_t packed)
+{
+	return {(int) (packed & 1023), (int) (packed >> 10 & 2047)};
+}
 
 /* Where the last border up to row t is; -1 if there is none. */
 static __device__ __forceinline__ int
@@ -103,7 +116,7 @@ block_find_segment(const SegmentRounds &rounds, uint64_t base, int largest, Fini
  * no more sorting.
  */
 static __device__ __forceinline__ void
-block_move_row(FinishBlock *block, uint64_t word, bool ended, uint32_t row, RowRange group)
+block_move_row(FinishBlock *block, uint64_t word, uint32_t row, RowRange group)
 {
 	int t = threadIdx.x;
 	int below = 0;
@@ -122,23 +135,28 @@ block_move_row(FinishBlock *block, uint64_t word, bool ended, uint32_t row, RowR
 	}
 	equal += equal_before;
 
-	uint32_t begin = (uint32_t) (group.begin + below);
+	int begin = group.begin + below;
+	uint32_t taken = (uint32_t) (word & STRING_TAKEN_MASK);
+	RowRange same = {begin, begin + equal};
 
+	if (equal == 1 || taken == 0)
+		same = {0, 0};
 	block->rows[begin + equal_before] = row;
-	block->groups[begin + equal_before] = equal == 1 || ended ? 0 : begin | (begin + (uint32_t) equal) << 16;
+	block->groups[begin + equal_before] = pack_group(same, taken);
 }
 
 /*
  * One step: moves the rows of every group to their ranks by their words, unless all of these are equal.  row
- * and group are those of this thread's row before and after; ended: its word is its last.  All threads call
- * it; those without a group to sort have an empty one.
+ * and group are those of this thread's row before and after.  Returns how many characters the row's word
+ * holds.  All threads call it; those without a group to sort have an empty one.
  */
-static __device__ __forceinline__ void
-block_rank_step(FinishBlock *block, uint64_t word, bool ended, uint32_t *row, RowRange *group)
+static __device__ __forceinline__ uint32_t
+block_rank_step(FinishBlock *block, uint64_t word, uint32_t *row, RowRange *group)
 {
 	int t = threadIdx.x;
 	int begin = group->begin;
 	bool sorting = group->end > begin;
+	uint32_t taken = (uint32_t) (word & STRING_TAKEN_MASK);
 	bool moving;
 
 	block->words[t] = word;
@@ -150,16 +168,17 @@ block_rank_step(FinishBlock *block, uint64_t word, bool ended, uint32_t *row, Ro
 	__syncthreads();
 	moving = sorting && (block->unequal[begin / 32] >> (begin % 32) & 1);
 	if (moving)
-		block_move_row(block, word, ended, *row, *group);
-	else if (ended)
+		block_move_row(block, word, *row, *group);
+	else if (taken == 0)
 		*group = {0, 0};
 	__syncthreads();
 	if (moving)
 	{
 		*row = block->rows[t];
-		group->begin = (int) (block->groups[t] & 0xFFFF);
-		group->end = (int) (block->groups[t] >> 16);
+		*group = unpack_group(block->groups[t]);
+		taken = block->groups[t] >> 21;
 	}
+	return taken;
 }
 
 /* A segment is finished by the block among whose first FINISH_THREADS - largest rows it begins. */
@@ -171,8 +190,6 @@ __launch_bounds__(FINISH_THREADS)
 	__shared__ FinishBlock block;
 	int t = threadIdx.x;
 	uint64_t base = blockIdx.x * (uint64_t) (FINISH_THREADS - largest);
-	int characters = 64 / codes.bits;
-	uint64_t code_mask = (1u << codes.bits) - 1;
 	bool any;
 	RowRange segment = block_find_segment(rounds, base, largest, &block, &any);
 	RowRange group = segment;
@@ -192,9 +209,9 @@ __launch_bounds__(FINISH_THREADS)
 		uint64_t word = 0;
 
 		if (group.end > 0)
-			word = string_load_codes(string_rest(text, row, depth), block.code, codes.bits, characters);
-		block_rank_step(&block, word, (word & code_mask) == 0, &row, &group);
-		depth += characters;
+			word = string_load_codes(string_rest(text, row, depth), block.code, codes.end_bits,
+									 64 - STRING_TAKEN_BITS);
+		depth += block_rank_step(&block, word, &row, &group);
 		if (__syncthreads_or(group.end > 0) == 0)
 			break;
 	}

@@ -19,11 +19,11 @@ block_count(uint64_t rows)
 
 static __global__ void
 __launch_bounds__(LOAD_THREADS) load_coded_kernel(RoundRows input, StringText text, StringCodes codes,
-												  const uint32_t *depths, int characters)
+												  const uint32_t *depths, int piece_bits)
 {
-	__shared__ uint16_t code[256];
+	__shared__ uint32_t code[256];
 	uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
-	int shift = characters * codes.bits; /* 0 in a first and only round */
+	int room = piece_bits - STRING_TAKEN_BITS;
 
 	block_copy_codes(codes, code);
 	if (i >= input.count)
@@ -31,9 +31,9 @@ __launch_bounds__(LOAD_THREADS) load_coded_kernel(RoundRows input, StringText te
 
 	uint64_t segment = round_segment(input, i);
 	StringRest rest = string_rest(text, round_row(input, i), depths[segment]);
-	uint64_t key = codes.bits == 0 ? rest.remaining : string_load_codes(rest, code, codes.bits, characters);
+	uint64_t key = codes.lengths ? rest.remaining : string_load_codes(rest, code, codes.end_bits, room);
 
-	input.keys[i] = shift < 64 ? segment << shift | key : key;
+	input.keys[i] = piece_bits < 64 ? segment << piece_bits | key : key;
 }
 
 static __global__ void
@@ -81,10 +81,10 @@ __launch_bounds__(LOAD_THREADS) skip_common_kernel(RoundRows input, StringText t
 
 DevSortStatus
 string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes,
-				  const uint32_t *depths, int characters, cudaStream_t stream)
+				  const uint32_t *depths, int piece_bits, cudaStream_t stream)
 {
 	load_coded_kernel<<<block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, *codes, depths,
-																			  characters);
+																			  piece_bits);
 	CHECK_LAUNCH("loading the next characters of strings");
 	return status_ok();
 }

@@ -7,6 +7,8 @@
 #define LONG_STRING 100000
 #define LONG_TWIN 20000
 #define TWINS 5
+#define RARE_BYTE 20000
+#define LATE_BYTE 40
 
 /* Of which random number each choice about string i is made. */
 enum
@@ -20,7 +22,8 @@ static const char *const kind_names[NSTRINGS_KINDS] = {
 	"binary letters",  "all bytes",		  "zeros and ones",
 	"many equal",	   "shared prefixes", "prefixes of one another",
 	"one long string", "all empty",		  "all equal",
-	"zero bytes",	   "long twins",
+	"zero bytes",	   "long twins",	  "rare bytes",
+	"late bytes",
 };
 
 const char *
@@ -40,10 +43,17 @@ is_twin(const StringsCase *strings, uint64_t i)
 static uint8_t
 make_byte(const StringsCase *strings, uint64_t source, uint64_t at)
 {
+	static const uint8_t rare[] = {0, 'a', 'c', 'e', 255};
 	uint64_t random = distribution_random(strings->seed, source, CHOICE_BYTES + at / 8) >> (at % 8 * 8);
 
 	switch (strings->kind)
 	{
+		case STRINGS_RARE_BYTES:
+			random = distribution_random(strings->seed, source, CHOICE_BYTES + at);
+			return random % RARE_BYTE == 0 ? rare[(random >> 32) % sizeof(rare)]
+										   : (uint8_t) ('b' + (random >> 40 & 2));
+		case STRINGS_LATE_BYTES:
+			return (uint8_t) ('a' + (at < LATE_BYTE ? 0 : random & 3));
 		case STRINGS_BINARY_LETTERS:
 		case STRINGS_PREFIXES:
 		case STRINGS_ONE_LONG:
