@@ -99,7 +99,7 @@ borrow_codes(const Alphabet *alphabet, StringCodes *codes)
 			at++;
 		}
 		else
-			codes->code[value] = before | STRING_CODE_BORROWED;
+			codes->code[value] = before + STRING_CODE_BORROWED;
 	}
 }
 

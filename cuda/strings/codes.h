@@ -39,11 +39,12 @@
  */
 #define STRING_CODE_MAX_BITS 20
 
-/* A code's bits stand from the uppermost down; how many there are, in the lowest five. */
-#define STRING_CODE_LENGTH_MASK 31
-
-/* The code is that of the value before. */
-#define STRING_CODE_BORROWED 32
+/*
+ * A code's bits stand from the uppermost down; how many there are, in the lowest eight.  There,
+ * STRING_CODE_BORROWED is added if the code is that of the value before.
+ */
+#define STRING_CODE_LENGTH_MASK 255
+#define STRING_CODE_BORROWED 128
 
 struct StringCodes
 {
@@ -80,17 +81,19 @@ struct StringCoding
 STRING_CODE_FUNCTION bool
 string_coding_append(StringCoding *coding, uint32_t code, int room)
 {
-	const uint32_t not_bits = STRING_CODE_BORROWED | STRING_CODE_LENGTH_MASK;
-
-	coding->bits |= (uint64_t) (code & ~not_bits) << 32 >> coding->used;
+	coding->bits |= (uint64_t) (code & ~(uint32_t) STRING_CODE_LENGTH_MASK) << 32 >> coding->used;
 	coding->used += (int) (code & STRING_CODE_LENGTH_MASK);
-	if (coding->used > room)
-		return false;
-	coding->taken++;
-	if ((code & STRING_CODE_BORROWED) == 0)
+	if (coding->used <= room)
+	{
+		coding->taken++;
 		return true;
-	coding->bits |= ~UINT64_C(0) >> coding->used;
-	coding->taken = STRING_NONE_TAKEN;
+	}
+	/* A borrowed code, as a whole: the largest of what begins with it. */
+	if (coding->used >= STRING_CODE_BORROWED && coding->used - STRING_CODE_BORROWED <= room)
+	{
+		coding->bits |= ~UINT64_C(0) >> (coding->used - STRING_CODE_BORROWED);
+		coding->taken = STRING_NONE_TAKEN;
+	}
 	return false;
 }
 

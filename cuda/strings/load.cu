@@ -19,7 +19,7 @@ block_count(uint64_t rows)
 
 static __global__ void
 __launch_bounds__(LOAD_THREADS) load_coded_kernel(RoundRows input, StringText text, StringCodes codes,
-												  const uint32_t *depths, int piece_bits)
+												  uint32_t *depths, uint32_t first_depth, int piece_bits)
 {
 	__shared__ uint32_t code[256];
 	uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
@@ -30,10 +30,12 @@ __launch_bounds__(LOAD_THREADS) load_coded_kernel(RoundRows input, StringText te
 		return;
 
 	uint64_t segment = round_segment(input, i);
-	StringRest rest = string_rest(text, round_row(input, i), depths[segment]);
+	StringRest rest = string_rest(text, round_row(input, i), input.segments ? depths[segment] : first_depth);
 	uint64_t key = codes.lengths ? rest.remaining : string_load_codes(rest, code, codes.end_bits, room);
 
 	input.keys[i] = piece_bits < 64 ? segment << piece_bits | key : key;
+	if (i == 0 && input.segments == NULL)
+		depths[0] = first_depth;
 }
 
 static __global__ void
@@ -80,11 +82,11 @@ __launch_bounds__(LOAD_THREADS) skip_common_kernel(RoundRows input, StringText t
 }
 
 DevSortStatus
-string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes,
-				  const uint32_t *depths, int piece_bits, cudaStream_t stream)
+string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes, uint32_t *depths,
+				  uint32_t first_depth, int piece_bits, cudaStream_t stream)
 {
 	load_coded_kernel<<<block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, *codes, depths,
-																			  piece_bits);
+																			  first_depth, piece_bits);
 	CHECK_LAUNCH("loading the next characters of strings");
 	return status_ok();
 }

@@ -79,9 +79,7 @@ struct StringPieces
 
 	/* Not as published: */
 	StringSurvey *survey;
-	uint32_t *depths; /* of each segment: bytes that its strings have in common, as far as is known */
-	uint32_t *next_depths;
-	uint32_t *finished; /* a bit a sorted row: it belongs to a segment that was finished at once */
+	uint32_t *finished; /* a bit a row that is left: it belongs to a segment that was finished at once */
 };
 
 /* The workspace: these arrays, and after them what the rounds' sorts need. */
@@ -93,8 +91,8 @@ take_pieces(Workspace *workspace, const DevSortStringsJob *job, StringPieces *pi
 	if (!is_as_published(job))
 	{
 		pieces->survey = workspace_take<StringSurvey>(workspace, 1);
-		pieces->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
-		pieces->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+		rounds->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+		rounds->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
 		pieces->finished = workspace_take<uint32_t>(workspace, segment_rounds_words(job->n));
 	}
 	rounds->keys = workspace_take<uint64_t>(workspace, job->n);
@@ -160,57 +158,54 @@ sort_as_published(const DevSortStringsJob *job, StringPieces *pieces, const Stri
 	return status_ok();
 }
 
-/* After a round's sort: settle, and finish what is small. */
-static DevSortStatus
-settle_round(StringPieces *pieces, const StringText *text, const StringCodes *codes,
-			 const StringCodes *finish_codes, cudaStream_t stream)
-{
-	SegmentRounds *rounds = &pieces->rounds;
-	SettleRule rule = {codes->lengths ? UINT64_C(0) : STRING_TAKEN_MASK, 1};
-
-	RETURN_IF_FAILED(segment_rounds_mark(rounds, rule, stream));
-	if (rounds->unsettled_count > 0 && rounds->unsettled_count / rounds->heads_count < FINISH_MEAN_SIZE)
-		RETURN_IF_FAILED(string_finish(rounds, text, finish_codes, pieces->finished, stream));
-	RETURN_IF_FAILED(segment_rounds_compact(rounds, stream));
-	std::swap(pieces->depths, pieces->next_depths);
-	return status_ok();
-}
-
 /* What the strings of each segment have in common need not be sorted by.  Not in the first round. */
 static DevSortStatus
 skip_common(StringPieces *pieces, const StringText *text, uint32_t limit, cudaStream_t stream)
 {
-	RoundRows input = segment_rounds_input(&pieces->rounds);
+	SegmentRounds *rounds = &pieces->rounds;
+	RoundRows input = segment_rounds_input(rounds);
 
-	RETURN_IF_FAILED(string_skip_common(&input, text, pieces->rounds.segments, pieces->depths,
-										pieces->next_depths, limit, stream));
-	std::swap(pieces->depths, pieces->next_depths);
+	RETURN_IF_FAILED(string_skip_common(&input, text, rounds->segments, rounds->depths, rounds->next_depths,
+										limit, stream));
+	std::swap(rounds->depths, rounds->next_depths);
 	return status_ok();
 }
 
+/* How the strings are read. */
+struct StringReading
+{
+	StringText text;
+	StringCodes first_codes; /* of the first round */
+	StringCodes codes;		 /* for all values: of everything else */
+	uint32_t first_depth;	 /* where the first round begins */
+};
+
 /* One round: load, sort, settle, finish what is small; and how far the next one may skip. */
 static DevSortStatus
-sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
-		   const StringCodes *codes, const StringCodes *finish_codes, uint32_t skip_limit,
-		   const Workspace *workspace, cudaStream_t stream)
+sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringReading *reading,
+		   uint32_t skip_limit, const Workspace *workspace, cudaStream_t stream)
 {
+	const StringText *text = &reading->text;
 	SegmentRounds *rounds = &pieces->rounds;
 	RoundRows input = segment_rounds_input(rounds);
 	bool is_first = rounds->round == 0;
+	const StringCodes *codes = is_first ? &reading->first_codes : &reading->codes;
+	SettleRule rule = {codes->lengths ? UINT64_C(0) : STRING_TAKEN_MASK, 1};
 	uint64_t segments_before = rounds->segments;
 
-	rounds->depths = pieces->depths;
-	rounds->next_depths = pieces->next_depths;
 	rounds->taken_mask = STRING_TAKEN_MASK;
 	rounds->piece_bits = 64 - segment_rounds_bits(rounds);
 	stage_begin(job->stages, "load", stream);
-	RETURN_IF_FAILED(string_load_coded(&input, text, codes, pieces->depths, rounds->piece_bits, stream));
+	RETURN_IF_FAILED(string_load_coded(&input, text, codes, rounds->depths, reading->first_depth,
+									   rounds->piece_bits, stream));
 
 	stage_begin(job->stages, "sort", stream);
 	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
 
 	stage_begin(job->stages, "segments", stream);
-	RETURN_IF_FAILED(settle_round(pieces, text, codes, finish_codes, stream));
+	RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, stream));
+	if (rounds->count > 0)
+		RETURN_IF_FAILED(string_finish(rounds, text, &reading->codes, pieces->finished, stream));
 	if (rounds->count == 0 ||
 		(!is_first && rounds->segments > segments_before + segments_before / SKIP_GROWTH))
 		return status_ok();
@@ -224,8 +219,7 @@ sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 		   const Workspace *workspace, cudaStream_t stream)
 {
 	StringFacts facts;
-	StringCodes first_codes;
-	StringCodes codes;
+	StringReading reading = {};
 	uint32_t skip_limit = SKIP_FIRST_LIMIT;
 
 	stage_begin(job->stages, "load", stream);
@@ -236,17 +230,15 @@ sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 	if (facts.longest > STRING_LONGEST)
 		return status_make(DEVSORT_INVALID, "a string has %s%u bytes; at most %u can be sorted",
 						   facts.longest == UINT32_MAX ? "at least " : "", facts.longest, STRING_LONGEST);
-	first_codes = string_codes_make(facts.counts, facts.ends, false);
-	first_codes.lengths = facts.one_character;
-	codes = string_codes_make(facts.counts, facts.ends, true);
-	CHECK_CUDA(cudaMemcpyAsync(pieces->depths, &facts.prefix, sizeof(facts.prefix), cudaMemcpyHostToDevice,
-							   stream),
-			   "setting the depth of strings");
+	reading.text = *text;
+	reading.first_codes = string_codes_make(facts.counts, facts.ends, false);
+	reading.first_codes.lengths = facts.one_character;
+	reading.codes = string_codes_make(facts.counts, facts.ends, true);
+	reading.first_depth = facts.prefix;
 	segment_rounds_begin(&pieces->rounds, job->n);
 	while (pieces->rounds.count > 0)
 	{
-		RETURN_IF_FAILED(sort_round(job, pieces, text, pieces->rounds.round == 0 ? &first_codes : &codes,
-									&codes, skip_limit, workspace, stream));
+		RETURN_IF_FAILED(sort_round(job, pieces, &reading, skip_limit, workspace, stream));
 		if (skip_limit < SKIP_LAST_LIMIT)
 			skip_limit *= 2;
 	}

@@ -11,10 +11,10 @@
 #include "strings/survey.h"
 #include "strings/text.cuh"
 
-/* The sample: so many strings, so many bytes of each at most. */
+/* The sample: so many strings, so many bytes of each at most, a multiple of 8. */
 #define SAMPLE_STRINGS 4096
 #define SAMPLE_BYTES 32
-#define SAMPLE_THREADS 64
+#define SAMPLE_THREADS 128
 
 #define SURVEY_THREADS 256
 
@@ -27,20 +27,15 @@
 /* A thread does not compare more bytes than these. */
 #define STRING_PREFIX_MAX 4096
 
-/* Counts the characters at the beginning of a string in shared memory. */
+/* Counts the next eight characters of a string, or as many as there are, in shared memory. */
 static __device__ __forceinline__ void
 count_characters(StringRest rest, uint32_t *counts)
 {
-	int present = rest.remaining < SAMPLE_BYTES ? (int) rest.remaining : SAMPLE_BYTES;
+	int present = rest.remaining < 8 ? (int) rest.remaining : 8;
+	uint64_t bytes = present > 0 ? string_load_word(rest.at, present) : 0;
 
-	for (int at = 0; at < present; at += 8)
-	{
-		int wanted = present - at < 8 ? present - at : 8;
-		uint64_t bytes = string_load_word(rest.at + at, wanted);
-
-		for (int i = 0; i < wanted; i++, bytes <<= 8)
-			atomicAdd(&counts[bytes >> 56], 1u);
-	}
+	for (int i = 0; i < present; i++, bytes <<= 8)
+		atomicAdd(&counts[bytes >> 56], 1u);
 }
 
 /* What the threads of a warp found that all their strings have in common, and how long the longest is. */
@@ -63,13 +58,18 @@ warp_note_prefix(uint32_t prefix, uint32_t longest, StringSurvey *survey)
 		atomicMax(&survey->longest, longest);
 }
 
-/* Looks at `samples` of the n strings, a thread each. */
+/*
+ * Looks at `samples` of the n strings.  A thread counts eight characters of a string; the first of a string's
+ * threads does the rest.
+ */
 static __global__ void
 __launch_bounds__(SAMPLE_THREADS)
 	sample_kernel(StringText text, uint64_t n, uint32_t samples, StringSurvey *survey)
 {
 	__shared__ uint32_t counts[256];
-	uint32_t i = blockIdx.x * SAMPLE_THREADS + threadIdx.x;
+	uint32_t thread = blockIdx.x * SAMPLE_THREADS + threadIdx.x;
+	uint32_t sample = thread / (SAMPLE_BYTES / 8);
+	uint32_t part = thread % (SAMPLE_BYTES / 8);
 	uint32_t prefix = STRING_PREFIX_MAX;
 	bool ends = false;
 	int all_ends;
@@ -77,14 +77,18 @@ __launch_bounds__(SAMPLE_THREADS)
 	for (int value = threadIdx.x; value < 256; value += SAMPLE_THREADS)
 		counts[value] = 0;
 	__syncthreads();
-	if (i < samples)
+	if (sample < samples)
 	{
-		StringRest first = string_rest(text, 0, 0);
-		StringRest mine = string_rest(text, (uint32_t) (i * n / samples), 0);
+		uint32_t row = (uint32_t) (sample * n / samples);
 
-		count_characters(mine, counts);
-		ends = mine.remaining <= SAMPLE_BYTES;
-		prefix = (uint32_t) string_count_common(first, mine, STRING_PREFIX_MAX);
+		count_characters(string_rest(text, row, 8 * part), counts);
+		if (part == 0)
+		{
+			StringRest mine = string_rest(text, row, 0);
+
+			ends = mine.remaining <= SAMPLE_BYTES;
+			prefix = (uint32_t) string_count_common(string_rest(text, 0, 0), mine, STRING_PREFIX_MAX);
+		}
 	}
 	all_ends = __syncthreads_count(ends);
 	for (int value = threadIdx.x; value < 256; value += SAMPLE_THREADS)
@@ -95,7 +99,7 @@ __launch_bounds__(SAMPLE_THREADS)
 	warp_note_prefix(prefix, 0, survey);
 	if (threadIdx.x == 0 && all_ends > 0)
 		atomicAdd(&survey->ends, (uint32_t) all_ends);
-	if (i == 0)
+	if (thread == 0)
 		survey->bytes = text.offsets[n] - text.offsets[0];
 }
 
@@ -224,11 +228,12 @@ string_survey(const StringText *text, uint64_t n, StringSurvey *survey, StringFa
 			  cudaStream_t stream)
 {
 	uint32_t samples = n < SAMPLE_STRINGS ? (uint32_t) n : SAMPLE_STRINGS;
+	uint32_t threads = samples * (SAMPLE_BYTES / 8);
 	StringSurvey result;
 
 	*facts = {};
 	CHECK_CUDA(cudaMemsetAsync(survey, 0, sizeof(*survey), stream), "clearing the survey of strings");
-	sample_kernel<<<(samples + SAMPLE_THREADS - 1) / SAMPLE_THREADS, SAMPLE_THREADS, 0, stream>>>(*text, n,
+	sample_kernel<<<(threads + SAMPLE_THREADS - 1) / SAMPLE_THREADS, SAMPLE_THREADS, 0, stream>>>(*text, n,
 																								  samples,
 																								  survey);
 	CHECK_LAUNCH("sampling strings");

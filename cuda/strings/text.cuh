@@ -83,10 +83,14 @@ string_load_codes(StringRest rest, const uint32_t *code, int end_bits, int room)
 		/* The next word is under way while this one is coded. */
 		uint64_t high = present - at > 8 - skip ? *++word : 0;
 		uint64_t bytes = low >> (8 * skip) | high << 1 << (63 - 8 * skip);
-		int wanted = present - at < 8 ? present - at : 8;
 
-		for (int i = 0; i < wanted && room_left; i++, bytes >>= 8)
-			room_left = string_coding_append(&coding, code[bytes & 0xFF], room);
+#pragma unroll
+		for (int i = 0; i < 8 && room_left; i++)
+		{
+			room_left = at + i < present;
+			if (room_left)
+				room_left = string_coding_append(&coding, code[bytes >> (8 * i) & 0xFF], room);
+		}
 		low = high;
 	}
 	return string_coding_key(&coding, rest.remaining, end_bits, room);
