@@ -88,8 +88,8 @@ border_after(const uint32_t *borders, int t)
  */
 template <int THREADS>
 static __device__ RowRange
-block_find_segment(const SegmentRounds &rounds, uint64_t base, int largest, FinishBlock<THREADS> *block,
-				   bool *any)
+block_find_segment(const SegmentRounds &rounds, uint64_t base, int smallest, int largest,
+				   FinishBlock<THREADS> *block, bool *any)
 {
 	int t = threadIdx.x;
 	uint64_t i = base + t;
@@ -110,7 +110,8 @@ block_find_segment(const SegmentRounds &rounds, uint64_t base, int largest, Fini
 		segment.end = border_after<THREADS>(block->borders, t);
 
 		/* If it began earlier, it is another block's; so it is if it began too late. */
-		if (segment.begin < 0 || segment.begin >= THREADS - largest || segment.end - segment.begin > largest)
+		if (segment.begin < 0 || segment.begin >= THREADS - largest ||
+			segment.end - segment.begin < smallest || segment.end - segment.begin > largest)
 			segment = {0, 0};
 	}
 	*any = __syncthreads_or(segment.end > 0) != 0;
@@ -214,18 +215,18 @@ block_skip(FinishBlock<THREADS> *block, const StringText &text, uint32_t row, ui
 	return skipping ? block->common[group.begin] : 0;
 }
 
-/* A segment is finished by the block among whose first THREADS - largest rows it begins. */
+/* A segment of the right size is finished by the block among whose first THREADS - largest rows it begins. */
 template <int THREADS>
 static __global__ void
-__launch_bounds__(THREADS)
-	finish_kernel(SegmentRounds rounds, StringText text, StringCodes codes, uint32_t *finished, int largest)
+__launch_bounds__(THREADS) finish_kernel(SegmentRounds rounds, StringText text, StringCodes codes,
+										 uint32_t *finished, int smallest, int largest)
 {
 	__shared__ FinishBlock<THREADS> block;
 	int t = threadIdx.x;
 	uint64_t base = blockIdx.x * (uint64_t) (THREADS - largest);
 	bool any;
 	bool skipping = false; /* the group is the same as before the last step */
-	RowRange segment = block_find_segment(rounds, base, largest, &block, &any);
+	RowRange segment = block_find_segment(rounds, base, smallest, largest, &block, &any);
 	RowRange group = segment;
 	uint32_t row = 0;
 	uint64_t depth = 0;
@@ -273,33 +274,34 @@ __launch_bounds__(THREADS)
 	}
 }
 
-/* Finishes segments of up to `largest` rows. */
+/* Queues the finishing of segments of smallest to largest rows. */
 template <int THREADS>
 static DevSortStatus
-finish_up_to(SegmentRounds *rounds, const StringText *text, const StringCodes *codes, uint32_t *finished,
-			 int largest, cudaStream_t stream)
+finish_sizes(SegmentRounds *rounds, const StringText *text, const StringCodes *codes, uint32_t *finished,
+			 int smallest, int largest, cudaStream_t stream)
 {
 	uint64_t stride = (uint64_t) (THREADS - largest);
 	unsigned blocks = (unsigned) ((rounds->count + stride - 1) / stride);
 
-	CHECK_CUDA(cudaMemsetAsync(finished, 0, segment_rounds_words(rounds->count) * sizeof(*finished), stream),
-			   "clearing the marks of finished strings");
-	finish_kernel<THREADS><<<blocks, THREADS, 0, stream>>>(*rounds, *text, *codes, finished, largest);
+	finish_kernel<THREADS>
+		<<<blocks, THREADS, 0, stream>>>(*rounds, *text, *codes, finished, smallest, largest);
 	CHECK_LAUNCH("finishing small segments of strings");
-	return segment_rounds_drop(rounds, finished, stream);
+	return status_ok();
 }
 
 DevSortStatus
 string_finish(SegmentRounds *rounds, const StringText *text, const StringCodes *codes, uint32_t *finished,
 			  cudaStream_t stream)
 {
-	if (rounds->count / rounds->segments < FINISH_TINY)
-		RETURN_IF_FAILED(
-			finish_up_to<FINISH_TINY_THREADS>(rounds, text, codes, finished, FINISH_TINY, stream));
-	if (rounds->count == 0 || rounds->count / rounds->segments >= FINISH_MEAN_SIZE)
+	bool few = rounds->count <= FINISH_FEW_ROWS;
+
+	if (rounds->count / rounds->segments >= FINISH_MEAN_SIZE)
 		return status_ok();
-	return finish_up_to<FINISH_THREADS>(rounds, text, codes, finished,
-										rounds->count <= FINISH_FEW_ROWS ? FINISH_LARGEST_OF_FEW
-																		 : FINISH_LARGEST,
-										stream);
+	CHECK_CUDA(cudaMemsetAsync(finished, 0, segment_rounds_words(rounds->count) * sizeof(*finished), stream),
+			   "clearing the marks of finished strings");
+	RETURN_IF_FAILED(
+		finish_sizes<FINISH_TINY_THREADS>(rounds, text, codes, finished, 2, FINISH_TINY, stream));
+	RETURN_IF_FAILED(finish_sizes<FINISH_THREADS>(rounds, text, codes, finished, FINISH_TINY + 1,
+												  few ? FINISH_LARGEST_OF_FEW : FINISH_LARGEST, stream));
+	return segment_rounds_drop(rounds, finished, stream);
 }

@@ -8,16 +8,13 @@
 #include "segments/rounds.h"
 #include "strings/codes.h"
 
-/*
- * Segments up to this size are finished first, by small blocks: a block waits for its slowest segment.  If
- * there are more rows a segment on average, few are so small.
- */
+/* Segments up to this size are finished by small blocks: a block waits for its slowest segment. */
 #define FINISH_TINY 32
 #define FINISH_TINY_THREADS 256
 
 /*
- * Then those up to this size.  Larger ones are not finished: ranking a string costs as much as its segment is
- * large.
+ * Those up to this size by large ones.  Larger segments are not finished: ranking a string costs as much as
+ * its segment is large.
  */
 #define FINISH_LARGEST 384
 #define FINISH_THREADS 1024

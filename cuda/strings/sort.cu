@@ -175,15 +175,15 @@ skip_common(StringPieces *pieces, const StringText *text, uint32_t limit, cudaSt
 struct StringReading
 {
 	StringText text;
+	const StringFacts *facts;
 	StringCodes first_codes; /* of the first round */
-	StringCodes codes;		 /* for all values: of everything else */
-	uint32_t first_depth;	 /* where the first round begins */
+	StringCodes codes;		 /* for all values: of everything else; made when they are needed */
 };
 
 /* One round: load, sort, settle, finish what is small; and how far the next one may skip. */
 static DevSortStatus
-sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringReading *reading,
-		   uint32_t skip_limit, const Workspace *workspace, cudaStream_t stream)
+sort_round(const DevSortStringsJob *job, StringPieces *pieces, StringReading *reading, uint32_t skip_limit,
+		   const Workspace *workspace, cudaStream_t stream)
 {
 	const StringText *text = &reading->text;
 	SegmentRounds *rounds = &pieces->rounds;
@@ -196,7 +196,7 @@ sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringReadi
 	rounds->taken_mask = STRING_TAKEN_MASK;
 	rounds->piece_bits = 64 - segment_rounds_bits(rounds);
 	stage_begin(job->stages, "load", stream);
-	RETURN_IF_FAILED(string_load_coded(&input, text, codes, rounds->depths, reading->first_depth,
+	RETURN_IF_FAILED(string_load_coded(&input, text, codes, rounds->depths, reading->facts->prefix,
 									   rounds->piece_bits, stream));
 
 	stage_begin(job->stages, "sort", stream);
@@ -204,6 +204,8 @@ sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringReadi
 
 	stage_begin(job->stages, "segments", stream);
 	RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, stream));
+	if (rounds->count > 0 && is_first)
+		reading->codes = string_codes_make(reading->facts->counts, reading->facts->ends, true);
 	if (rounds->count > 0)
 		RETURN_IF_FAILED(string_finish(rounds, text, &reading->codes, pieces->finished, stream));
 	if (rounds->count == 0 ||
@@ -233,8 +235,7 @@ sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 	reading.text = *text;
 	reading.first_codes = string_codes_make(facts.counts, facts.ends, false);
 	reading.first_codes.lengths = facts.one_character;
-	reading.codes = string_codes_make(facts.counts, facts.ends, true);
-	reading.first_depth = facts.prefix;
+	reading.facts = &facts;
 	segment_rounds_begin(&pieces->rounds, job->n);
 	while (pieces->rounds.count > 0)
 	{

@@ -71,6 +71,7 @@ __launch_bounds__(SAMPLE_THREADS)
 	uint32_t sample = thread / (SAMPLE_BYTES / 8);
 	uint32_t part = thread % (SAMPLE_BYTES / 8);
 	uint32_t prefix = STRING_PREFIX_MAX;
+	uint32_t length = 0;
 	bool ends = false;
 	int all_ends;
 
@@ -86,7 +87,8 @@ __launch_bounds__(SAMPLE_THREADS)
 		{
 			StringRest mine = string_rest(text, row, 0);
 
-			ends = mine.remaining <= SAMPLE_BYTES;
+			length = mine.remaining < UINT32_MAX ? (uint32_t) mine.remaining : UINT32_MAX;
+			ends = length <= SAMPLE_BYTES;
 			prefix = (uint32_t) string_count_common(string_rest(text, 0, 0), mine, STRING_PREFIX_MAX);
 		}
 	}
@@ -96,7 +98,7 @@ __launch_bounds__(SAMPLE_THREADS)
 		if (counts[value] > 0)
 			atomicAdd(&survey->counts[value], counts[value]);
 	}
-	warp_note_prefix(prefix, 0, survey);
+	warp_note_prefix(prefix, length, survey);
 	if (threadIdx.x == 0 && all_ends > 0)
 		atomicAdd(&survey->ends, (uint32_t) all_ends);
 	if (thread == 0)
@@ -223,39 +225,77 @@ read_survey(const StringSurvey *survey, StringSurvey *result, cudaStream_t strea
 	return status_ok();
 }
 
-DevSortStatus
-string_survey(const StringText *text, uint64_t n, StringSurvey *survey, StringFacts *facts,
+static DevSortStatus
+find_prefix(const StringText *text, uint64_t n, StringSurvey *survey, cudaStream_t stream)
+{
+	find_prefix_kernel<<<SURVEY_BLOCKS, SURVEY_THREADS, 0, stream>>>(*text, n, survey);
+	CHECK_LAUNCH("finding what strings have in common");
+	return status_ok();
+}
+
+static DevSortStatus
+find_values(const StringText *text, uint64_t n, StringSurvey *survey, cudaStream_t stream)
+{
+	find_values_kernel<<<SURVEY_BLOCKS, SURVEY_THREADS, 0, stream>>>(*text, n, survey);
+	CHECK_LAUNCH("finding the bytes that occur in strings");
+	return status_ok();
+}
+
+/* Have the strings nothing but their common beginning, and that is not empty? */
+static bool
+seem_equal(const StringSurvey *survey)
+{
+	uint32_t prefix = STRING_PREFIX_MAX - survey->unshared;
+
+	return prefix > 0 && survey->longest == prefix;
+}
+
+static DevSortStatus
+survey_sample(const StringText *text, uint64_t n, StringSurvey *survey, StringSurvey *result,
 			  cudaStream_t stream)
 {
 	uint32_t samples = n < SAMPLE_STRINGS ? (uint32_t) n : SAMPLE_STRINGS;
 	uint32_t threads = samples * (SAMPLE_BYTES / 8);
+	uint32_t blocks = (threads + SAMPLE_THREADS - 1) / SAMPLE_THREADS;
+
+	CHECK_CUDA(cudaMemsetAsync(survey, 0, sizeof(*survey), stream), "clearing the survey of strings");
+	sample_kernel<<<blocks, SAMPLE_THREADS, 0, stream>>>(*text, n, samples, survey);
+	CHECK_LAUNCH("sampling strings");
+	return read_survey(survey, result, stream);
+}
+
+/* To know that strings are equal, values need not be looked at. */
+DevSortStatus
+string_survey(const StringText *text, uint64_t n, StringSurvey *survey, StringFacts *facts,
+			  cudaStream_t stream)
+{
 	StringSurvey result;
+	bool has_prefix;
+	bool one_character;
+	bool equal;
 
 	*facts = {};
-	CHECK_CUDA(cudaMemsetAsync(survey, 0, sizeof(*survey), stream), "clearing the survey of strings");
-	sample_kernel<<<(threads + SAMPLE_THREADS - 1) / SAMPLE_THREADS, SAMPLE_THREADS, 0, stream>>>(*text, n,
-																								  samples,
-																								  survey);
-	CHECK_LAUNCH("sampling strings");
-	RETURN_IF_FAILED(read_survey(survey, &result, stream));
-	if (result.unshared < STRING_PREFIX_MAX || result.bytes > STRING_LONGEST)
-	{
-		find_prefix_kernel<<<SURVEY_BLOCKS, SURVEY_THREADS, 0, stream>>>(*text, n, survey);
-		CHECK_LAUNCH("finding what strings have in common");
+	RETURN_IF_FAILED(survey_sample(text, n, survey, &result, stream));
+	has_prefix = result.unshared < STRING_PREFIX_MAX;
+	one_character = counted_one_character(&result);
+	equal = seem_equal(&result);
+	if (has_prefix || result.bytes > STRING_LONGEST)
+		RETURN_IF_FAILED(find_prefix(text, n, survey, stream));
+	if (one_character && !equal)
+		RETURN_IF_FAILED(find_values(text, n, survey, stream));
+	if (has_prefix || result.bytes > STRING_LONGEST || one_character)
 		RETURN_IF_FAILED(read_survey(survey, &result, stream));
-	}
-	facts->longest = result.longest;
-	facts->prefix = STRING_PREFIX_MAX - result.unshared;
-	facts->all_equal = facts->prefix > 0 && facts->longest == facts->prefix;
+	facts->all_equal = seem_equal(&result);
 	if (facts->all_equal)
 		return status_ok();
-	if (counted_one_character(&result))
+	if (one_character && equal)
 	{
-		find_values_kernel<<<SURVEY_BLOCKS, SURVEY_THREADS, 0, stream>>>(*text, n, survey);
-		CHECK_LAUNCH("finding the bytes that occur in strings");
+		RETURN_IF_FAILED(find_values(text, n, survey, stream));
 		RETURN_IF_FAILED(read_survey(survey, &result, stream));
-		facts->one_character = found_one_character(&result);
 	}
+	facts->one_character = one_character && found_one_character(&result);
+	facts->longest = result.longest;
+	facts->prefix = STRING_PREFIX_MAX - result.unshared;
 	std::copy(result.counts, result.counts + 256, facts->counts);
 	facts->ends = result.ends;
 	return status_ok();

@@ -35,7 +35,7 @@ struct StringFacts
 {
 	bool all_equal;		/* then the rest is not told */
 	bool one_character; /* at most one byte value occurs */
-	uint32_t longest;	/* as above, if that may be more than STRING_LONGEST; else 0 */
+	uint32_t longest;	/* as above; maybe less, if it is not more than STRING_LONGEST */
 	uint32_t prefix;	/* bytes that they have in common, but not more than STRING_PREFIX_MAX */
 	uint32_t counts[256];
 	uint32_t ends;
