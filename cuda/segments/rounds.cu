@@ -3,12 +3,12 @@
  *		Sorting by keys that are longer than 64 bits, a piece a round: what comes after a round's sort.
  *
  * Three kernels.  The first compares neighbours, writes settled rows to their places and leaves two bits a
- * row.  The host reads how many rows are left; if none are, that was all.  (Here the user may finish rows,
- * and a kernel counts again.)  The second sums up the tiles' counts in one block, the third moves the rows
- * that are left together, by ranks that come from the bits alone.
+ * row.  The host reads how many rows are left; if none are, that was all.  The second sums up the tiles'
+ * counts in one block, the third moves the rows that are left together, by ranks that come from the bits
+ * alone.  Where the user has finished rows, another kernel takes the first one's part.
  *
  * The numbers of the segments are kept in the array of the sorted keys, which is free from the third kernel
- * until the next sort.
+ * until the next sort: in one half of it, and after rows were moved once more in the other half.
  */
 #include <utility>
 
@@ -55,8 +55,10 @@ segment_rounds_take(Workspace *workspace, uint64_t n, SegmentRounds *rounds)
 void
 segment_rounds_begin(SegmentRounds *rounds, uint64_t n)
 {
+	rounds->n = n;
 	rounds->count = n;
 	rounds->segments = 1;
+	rounds->row_segments = NULL;
 	rounds->round = 0;
 }
 
@@ -78,20 +80,29 @@ segment_rounds_input(const SegmentRounds *rounds)
 	input.count = rounds->count;
 	input.keys = rounds->keys;
 	input.rows = rounds->rows;
-	input.segments = rounds->round == 0 ? NULL : (const uint32_t *) rounds->sorted_keys;
+	input.segments = rounds->row_segments;
 	return input;
 }
 
-uint32_t *
-segment_rounds_sorted_rows(const SegmentRounds *rounds)
+/* Where the round's sorted row numbers are. */
+static uint32_t *
+sorted_rows(const SegmentRounds *rounds)
 {
 	return rounds->round == 0 ? rounds->order : rounds->sorted_rows;
 }
 
-const uint32_t *
-segment_rounds_places(const SegmentRounds *rounds)
+/* Their places, or NULL if each stands in its place. */
+static const uint32_t *
+places(const SegmentRounds *rounds)
 {
 	return rounds->round == 0 ? NULL : rounds->places;
+}
+
+/* The depth of the next round at every head of a segment, by row, while rows are moved. */
+static uint32_t *
+head_depths(const SegmentRounds *rounds)
+{
+	return (uint32_t *) rounds->keys;
 }
 
 DevSortStatus
@@ -105,7 +116,7 @@ segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Wo
 	job.keys = rounds->keys;
 	job.values = rounds->rows;
 	job.sorted_keys = rounds->sorted_keys;
-	job.sorted_values = segment_rounds_sorted_rows(rounds);
+	job.sorted_values = sorted_rows(rounds);
 	job.big_endian = false;
 	job.seed = rounds->seed + (uint64_t) rounds->round;
 	job.samples = rounds->samples;
@@ -119,7 +130,36 @@ next_depth(const SegmentRounds &rounds, uint64_t key)
 {
 	uint64_t segment = rounds.piece_bits < 64 ? key >> rounds.piece_bits : 0;
 
-	return rounds.depths[segment] + rounds.taken;
+	uint32_t taken = (uint32_t) key & rounds.taken_mask;
+
+	return rounds.depths[segment] + (taken < rounds.taken_mask ? taken : 0);
+}
+
+/*
+ * Writes a tile's bits and their numbers.  Lanes below ROUND_ITEMS have a word each, of the rows from first +
+ * 32 * lane on.  All threads call it.
+ */
+static __device__ __forceinline__ void
+block_note_tile(const SegmentRounds &rounds, uint64_t first, uint32_t unsettled, uint32_t heads)
+{
+	__shared__ uint32_t sums[WARP_SIZE + 1];
+	int lane = threadIdx.x % WARP_SIZE;
+	uint32_t total;
+
+	if (lane < ROUND_ITEMS)
+	{
+		rounds.unsettled[first / 32 + lane] = unsettled;
+		rounds.heads[first / 32 + lane] = heads;
+	}
+
+	/* Both counts of a tile fit into 16 bits. */
+	block_exclusive_sum((uint32_t) __popc(unsettled) << 16 | (uint32_t) __popc(heads), sums, &total);
+	if (threadIdx.x == 0)
+	{
+		rounds.tiles[blockIdx.x] = make_uint2(total >> 16, total & 0xFFFF);
+		if (total != 0)
+			atomicAdd(rounds.total, (unsigned long long) (total >> 16) << 32 | (total & 0xFFFF));
+	}
 }
 
 /*
@@ -131,12 +171,10 @@ __launch_bounds__(ROUND_THREADS)
 	mark_kernel(SegmentRounds rounds, const uint64_t *__restrict__ keys, const uint32_t *__restrict__ rows,
 				const uint32_t *__restrict__ places, uint32_t *__restrict__ head_depths, SettleRule rule)
 {
-	__shared__ uint32_t sums[WARP_SIZE + 1];
 	int lane = threadIdx.x % WARP_SIZE;
 	uint64_t first = blockIdx.x * (uint64_t) ROUND_TILE + threadIdx.x / WARP_SIZE * (ROUND_ITEMS * 32);
 	uint32_t my_unsettled = 0;
 	uint32_t my_heads = 0;
-	uint32_t total;
 
 #pragma unroll
 	for (int item = 0; item < ROUND_ITEMS; item++)
@@ -168,20 +206,7 @@ __launch_bounds__(ROUND_THREADS)
 			my_heads = head_word;
 		}
 	}
-	if (lane < ROUND_ITEMS)
-	{
-		rounds.unsettled[first / 32 + lane] = my_unsettled;
-		rounds.heads[first / 32 + lane] = my_heads;
-	}
-
-	/* Both counts of a tile fit into 16 bits. */
-	block_exclusive_sum((uint32_t) __popc(my_unsettled) << 16 | (uint32_t) __popc(my_heads), sums, &total);
-	if (threadIdx.x == 0)
-	{
-		rounds.tiles[blockIdx.x] = make_uint2(total >> 16, total & 0xFFFF);
-		if (total != 0)
-			atomicAdd(rounds.total, (unsigned long long) (total >> 16) << 32 | (total & 0xFFFF));
-	}
+	block_note_tile(rounds, first, my_unsettled, my_heads);
 }
 
 /* Turns the tiles' counts into the sums of those before.  One block. */
@@ -234,9 +259,9 @@ existing_rows(uint64_t first, uint64_t count)
 /* Moves the rows that are left together, with their places and the numbers of their new segments. */
 static __global__ void
 __launch_bounds__(ROUND_THREADS)
-	compact_kernel(SegmentRounds rounds, const uint32_t *__restrict__ sorted_rows,
+	compact_kernel(SegmentRounds rounds, const uint32_t *__restrict__ from_rows,
 				   const uint32_t *__restrict__ places, const uint32_t *__restrict__ head_depths,
-				   uint32_t *segments)
+				   uint32_t *__restrict__ to_rows, uint32_t *__restrict__ to_segments)
 {
 	__shared__ uint32_t sums[WARP_SIZE + 1];
 	int lane = threadIdx.x % WARP_SIZE;
@@ -275,101 +300,132 @@ __launch_bounds__(ROUND_THREADS)
 			bool head = heads >> lane & 1;
 			uint32_t segment = before.y + (rank & 0xFFFF) + __popc(heads & lower_lanes) + head - 1;
 
-			rounds.rows[to] = sorted_rows[i];
+			to_rows[to] = from_rows[i];
 			rounds.next_places[to] = places ? places[i] : (uint32_t) i;
-			segments[to] = segment;
+			to_segments[to] = segment;
 			if (head && rounds.depths)
 				rounds.next_depths[segment] = head_depths[i];
 		}
 	}
 }
 
-/* Takes finished rows out of the bits, and counts again what is left.  A block a tile. */
+/* Marks and counts the rows that are not finished, as mark_kernel does. */
 static __global__ void
-__launch_bounds__(ROUND_TILE_WORDS) drop_kernel(SegmentRounds rounds, const uint32_t *__restrict__ finished)
+__launch_bounds__(ROUND_THREADS)
+	mark_unfinished_kernel(SegmentRounds rounds, const uint32_t *__restrict__ finished,
+						   uint32_t *__restrict__ head_depths)
 {
-	__shared__ uint32_t sums[WARP_SIZE + 1];
-	uint64_t word = blockIdx.x * (uint64_t) ROUND_TILE_WORDS + threadIdx.x;
-	uint32_t unsettled = rounds.unsettled[word] & ~finished[word];
-	uint32_t heads = rounds.heads[word] & ~finished[word];
-	uint32_t total;
+	int lane = threadIdx.x % WARP_SIZE;
+	uint64_t first = blockIdx.x * (uint64_t) ROUND_TILE + threadIdx.x / WARP_SIZE * (ROUND_ITEMS * 32);
+	uint32_t my_unsettled = 0;
+	uint32_t my_heads = 0;
 
-	rounds.unsettled[word] = unsettled;
-	rounds.heads[word] = heads;
-	block_exclusive_sum((uint32_t) __popc(unsettled) << 16 | (uint32_t) __popc(heads), sums, &total);
-	if (threadIdx.x == 0)
+	for (int item = 0; item < ROUND_ITEMS; item++)
 	{
-		rounds.tiles[blockIdx.x] = make_uint2(total >> 16, total & 0xFFFF);
-		if (total != 0)
-			atomicAdd(rounds.total, (unsigned long long) (total >> 16) << 32 | (total & 0xFFFF));
+		uint64_t i = first + item * 32 + lane;
+		bool unsettled = i < rounds.count && !(finished[first / 32 + item] >> lane & 1);
+		bool head = false;
+
+		if (unsettled)
+		{
+			uint32_t segment = rounds.row_segments[i];
+
+			head = i == 0 || rounds.row_segments[i - 1] != segment;
+			if (head)
+				head_depths[i] = rounds.depths[segment];
+		}
+
+		uint32_t unsettled_word = __ballot_sync(ALL_LANES, unsettled);
+		uint32_t head_word = __ballot_sync(ALL_LANES, head);
+
+		if (lane == item)
+		{
+			my_unsettled = unsettled_word;
+			my_heads = head_word;
+		}
 	}
+	block_note_tile(rounds, first, my_unsettled, my_heads);
 }
 
 /* Reads how many rows are unsettled, in how many segments. */
 static DevSortStatus
-read_total(SegmentRounds *rounds, cudaStream_t stream)
+read_total(const SegmentRounds *rounds, uint64_t *unsettled, uint64_t *heads, cudaStream_t stream)
 {
 	unsigned long long total;
 
 	CHECK_CUDA(cudaMemcpyAsync(&total, rounds->total, sizeof(total), cudaMemcpyDeviceToHost, stream),
 			   "reading the count of unsettled rows");
 	CHECK_CUDA(cudaStreamSynchronize(stream), "sorting and marking settled rows");
-	rounds->unsettled_count = total >> 32;
-	rounds->heads_count = total & UINT32_MAX;
+	*unsettled = total >> 32;
+	*heads = total & UINT32_MAX;
 	return status_ok();
 }
 
-DevSortStatus
-segment_rounds_mark(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream)
-{
-	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream),
-			   "clearing the count of unsettled rows");
-	mark_kernel<<<(unsigned) tile_count(rounds->count), ROUND_THREADS, 0, stream>>>(
-		*rounds, rounds->sorted_keys, segment_rounds_sorted_rows(rounds), segment_rounds_places(rounds),
-		segment_rounds_head_depths(rounds), rule);
-	CHECK_LAUNCH("marking settled rows");
-	return read_total(rounds, stream);
-}
-
-DevSortStatus
-segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_t stream)
-{
-	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream),
-			   "clearing the count of unsettled rows");
-	drop_kernel<<<(unsigned) tile_count(rounds->count), ROUND_TILE_WORDS, 0, stream>>>(*rounds, finished);
-	CHECK_LAUNCH("taking out finished rows");
-	return read_total(rounds, stream);
-}
-
-DevSortStatus
-segment_rounds_compact(SegmentRounds *rounds, cudaStream_t stream)
+/*
+ * What remains to be done when the tiles are counted: moves what is left of from_rows to to_rows, or nothing
+ * if nothing is.
+ */
+static DevSortStatus
+move_rows(SegmentRounds *rounds, const uint32_t *from_rows, const uint32_t *from_places, uint32_t *to_rows,
+		  uint32_t *to_segments, cudaStream_t stream)
 {
 	unsigned tiles = (unsigned) tile_count(rounds->count);
+	uint64_t unsettled = 0;
+	uint64_t heads = 0;
 
-	if (rounds->unsettled_count == 0)
+	RETURN_IF_FAILED(read_total(rounds, &unsettled, &heads, stream));
+	if (unsettled == 0)
 	{
-		rounds->round++;
 		rounds->count = 0;
 		return status_ok();
 	}
 	scan_tiles_kernel<<<1, SCAN_THREADS, 0, stream>>>(rounds->tiles, tiles);
 	CHECK_LAUNCH("summing up unsettled rows");
-	compact_kernel<<<tiles, ROUND_THREADS, 0, stream>>>(*rounds, segment_rounds_sorted_rows(rounds),
-														segment_rounds_places(rounds),
-														segment_rounds_head_depths(rounds),
-														(uint32_t *) rounds->sorted_keys);
+	compact_kernel<<<tiles, ROUND_THREADS, 0, stream>>>(*rounds, from_rows, from_places, head_depths(rounds),
+														to_rows, to_segments);
 	CHECK_LAUNCH("moving unsettled rows together");
-	rounds->round++;
 	std::swap(rounds->places, rounds->next_places);
+	std::swap(rounds->depths, rounds->next_depths);
 	if (!rounds->keep_settled)
-		rounds->count = rounds->unsettled_count;
-	rounds->segments = rounds->heads_count;
+		rounds->count = unsettled;
+	rounds->segments = heads;
+	rounds->row_segments = to_segments;
 	return status_ok();
 }
 
 DevSortStatus
 segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream)
 {
-	RETURN_IF_FAILED(segment_rounds_mark(rounds, rule, stream));
-	return segment_rounds_compact(rounds, stream);
+	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream),
+			   "clearing the count of unsettled rows");
+	mark_kernel<<<(unsigned) tile_count(rounds->count), ROUND_THREADS, 0, stream>>>(*rounds,
+																					rounds->sorted_keys,
+																					sorted_rows(rounds),
+																					places(rounds),
+																					head_depths(rounds),
+																					rule);
+	CHECK_LAUNCH("marking settled rows");
+	RETURN_IF_FAILED(move_rows(rounds, sorted_rows(rounds), places(rounds), rounds->rows,
+							   (uint32_t *) rounds->sorted_keys, stream));
+	rounds->round++;
+	return status_ok();
+}
+
+DevSortStatus
+segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_t stream)
+{
+	uint32_t *halves = (uint32_t *) rounds->sorted_keys;
+	uint32_t *other_half = rounds->row_segments == halves ? halves + rounds->n : halves;
+
+	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream),
+			   "clearing the count of unsettled rows");
+	mark_unfinished_kernel<<<(unsigned) tile_count(rounds->count), ROUND_THREADS, 0, stream>>>(*rounds,
+																							   finished,
+																							   head_depths(
+																								   rounds));
+	CHECK_LAUNCH("marking what is not finished");
+	RETURN_IF_FAILED(
+		move_rows(rounds, rounds->rows, rounds->places, rounds->sorted_rows, other_half, stream));
+	std::swap(rounds->rows, rounds->sorted_rows);
+	return status_ok();
 }

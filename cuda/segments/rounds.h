@@ -20,9 +20,9 @@
  *
  * Only row numbers and 64-bit keys move.  What the rows consist of is known to the user alone.
  *
- * segment_rounds_settle has two halves, between which a user may place rows himself: segment_rounds_mark
- * marks what is unsettled, and segment_rounds_compact moves it together.  Segments may also have depths, how
- * far their rows have been looked at, that are handed down from segments to the parts they fall into.
+ * After that the user may place rows himself, and take them out by segment_rounds_drop.  Segments may also
+ * have depths, how far their rows have been looked at, that are handed down from segments to the parts they
+ * fall into.
  */
 #ifndef DEVSORT_SEGMENT_ROUNDS_H
 #define DEVSORT_SEGMENT_ROUNDS_H
@@ -43,17 +43,16 @@ struct SegmentRounds
 	int samples;
 	bool keep_settled; /* do not take settled rows out: all rows take part in all rounds */
 
-	/*
-	 * Set by the user before segment_rounds_mark, if segments have depths, n / 2 of each; else NULL.  Not
-	 * with keep_settled.
-	 */
-	const uint32_t *depths; /* of the segments of this round */
-	uint32_t *next_depths;	/* and of the next one, written by segment_rounds_compact */
-	uint32_t taken;			/* what this round adds */
-	int piece_bits;			/* bits of its keys below the segment's number */
+	/* Set by the user if segments have depths, n / 2 + 1 of each; else NULL.  Not with keep_settled. */
+	uint32_t *depths;	   /* of the segments that there are */
+	uint32_t *next_depths; /* room for those of the next ones; the two change places */
+
+	/* Set by the user before segment_rounds_settle, if segments have depths. */
+	uint32_t taken_mask; /* the bits of this round's keys that say how much it adds; all set: nothing */
+	int piece_bits;		 /* bits of its keys below the segment's number */
 
 	/* Taken by segment_rounds_take. */
-	uint32_t *sorted_rows; /* from the second round on */
+	uint32_t *sorted_rows; /* from the second round on; changes places with rows */
 	uint32_t *places;	   /* the open places, one a row; from the second round on */
 	uint32_t *next_places;
 	uint32_t *unsettled;	   /* a bit a sorted row */
@@ -62,12 +61,11 @@ struct SegmentRounds
 	unsigned long long *total; /* unsettled rows << 32 | heads */
 
 	/* The state. */
+	uint64_t n;
 	uint64_t count; /* rows that are left */
 	uint64_t segments;
-	/* after segment_rounds_mark: what count will be, if settled rows are not kept */
-	uint64_t unsettled_count;
-	uint64_t heads_count; /* and segments */
-	int round;			  /* from 0 */
+	uint32_t *row_segments; /* the segment of each of them; NULL before the first round */
+	int round;				/* from 0 */
 };
 
 /* Equal keys are equal rows if (key & mask) < below. */
@@ -108,33 +106,14 @@ DevSortStatus segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *st
 DevSortStatus segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream);
 
 /*
- * The first half: settled rows are in their places, unsettled ones are marked and counted.  Waits for the
- * stream.
- */
-DevSortStatus segment_rounds_mark(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream);
-
-/*
- * Takes segments out whose rows are all in `finished`, a bit a sorted row (segment_rounds_words of them): the
- * user has written them to their places.  Waits for the stream.
+ * Between rounds, with depths: takes segments out whose rows are in `finished`, a bit a row that is left, all
+ * or none of a segment (segment_rounds_words of them): the user has written them to their places.  Waits for
+ * the stream.
  */
 DevSortStatus segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_t stream);
 
-/* The second half.  rounds->count becomes 0 when the result is complete. */
-DevSortStatus segment_rounds_compact(SegmentRounds *rounds, cudaStream_t stream);
-
-/* Where the round's sorted row numbers are; and their places, or NULL if each stands in its place. */
-uint32_t *segment_rounds_sorted_rows(const SegmentRounds *rounds);
-const uint32_t *segment_rounds_places(const SegmentRounds *rounds);
-
 /* Words of a bit a row for n rows. */
 uint64_t segment_rounds_words(uint64_t n);
-
-/* Between the two halves: the depth of the next round at every head of a segment, by sorted row. */
-static inline uint32_t *
-segment_rounds_head_depths(const SegmentRounds *rounds)
-{
-	return (uint32_t *) rounds->keys;
-}
 
 #ifdef __CUDACC__
 

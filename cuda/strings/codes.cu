@@ -1,153 +1,121 @@
 /*
  * codes.cu
- *		Characters in as few bits as their variety needs: the survey.
+ *		Making an alphabetic code: every part of the symbols is cut where the weights of both sides are most
+ *		alike.
  *
- * Two kernels.  One reads all bytes and marks in shared memory which values there are.  The other compares
- * every string with the first one, and a thread ends as soon as it knows that they have nothing in common.
+ * Codes are at most two bits longer on average than the entropy has it (Horibe, "An improved bound for
+ * weight-balanced tree", Information and Control 34, 1977).
  */
-#include "strings/text.cuh"
+#include <algorithm>
 
-#define SURVEY_THREADS 256
+#include "strings/codes.h"
 
-/* Blocks of both kernels; few strings keep few of them busy. */
-#define SURVEY_BLOCKS 1056
+/* The end of a string, and the byte values. */
+#define SYMBOLS 257
 
-/* Loads that a thread has under way. */
-#define SURVEY_LOADS 4
+/*
+ * A symbol weighs as one in so many characters at least.  If codes become too long, more, until all weigh the
+ * same.
+ */
+#define RARE_SHARE 16384
 
-/* A thread does not compare more bytes than these. */
-#define SURVEY_PREFIX_MAX 4096
-
-/* Marks the four bytes of a word.  All who write to a byte of `seen` write the same. */
-static __device__ __forceinline__ void
-mark_bytes(volatile uint8_t *seen, uint32_t word)
+/* The symbols that have codes of their own, in ascending order, and their weights. */
+struct Alphabet
 {
-	seen[word & 0xFF] = 1;
-	seen[word >> 8 & 0xFF] = 1;
-	seen[word >> 16 & 0xFF] = 1;
-	seen[word >> 24] = 1;
-}
+	int count;
+	int symbols[SYMBOLS];		  /* 0 is the end, value + 1 a byte value */
+	uint64_t before[SYMBOLS + 1]; /* the weights of all that come before */
+};
 
-/* Marks the bytes of the loads that this thread does between two aligned addresses. */
-static __device__ __forceinline__ void
-mark_aligned(volatile uint8_t *seen, const uint4 *loads, uint64_t count)
+static void
+choose_symbols(const uint32_t counts[256], uint32_t ends, bool all_values, uint64_t rare_share,
+			   Alphabet *alphabet)
 {
-	const uint64_t step = (uint64_t) gridDim.x * SURVEY_THREADS;
+	uint64_t total = ends;
 
-	for (uint64_t i = blockIdx.x * (uint64_t) SURVEY_THREADS + threadIdx.x; i < count;
-		 i += SURVEY_LOADS * step)
+	for (int value = 0; value < 256; value++)
+		total += counts[value];
+	total = std::max<uint64_t>(total, 1);
+	alphabet->count = 0;
+	alphabet->before[0] = 0;
+	for (int symbol = 0; symbol < SYMBOLS; symbol++)
 	{
-		uint4 load[SURVEY_LOADS];
+		uint64_t count = symbol == 0 ? ends : counts[symbol - 1];
+		int at = alphabet->count;
 
-#pragma unroll
-		for (int k = 0; k < SURVEY_LOADS; k++)
-			load[k] = loads[i + k * step < count ? i + k * step : i];
-#pragma unroll
-		for (int k = 0; k < SURVEY_LOADS; k++)
-		{
-			mark_bytes(seen, load[k].x);
-			mark_bytes(seen, load[k].y);
-			mark_bytes(seen, load[k].z);
-			mark_bytes(seen, load[k].w);
-		}
+		if (symbol > 0 && count == 0 && !all_values)
+			continue;
+		alphabet->symbols[at] = symbol;
+		alphabet->before[at + 1] = alphabet->before[at] + count * rare_share + total;
+		alphabet->count++;
 	}
 }
 
-/* Finds the byte values that occur. */
-static __global__ void
-__launch_bounds__(SURVEY_THREADS) find_values_kernel(StringText text, uint64_t n, StringSurvey *survey)
+/* Where to cut first .. last - 1, two or more, in two. */
+static int
+cut_evenly(const uint64_t *before, int first, int last)
 {
-	__shared__ uint8_t seen[256];
-	uintptr_t begin = (uintptr_t) text.bytes + text.offsets[0];
-	uintptr_t end = (uintptr_t) text.bytes + text.offsets[n];
-	uintptr_t first = (begin + 15) & ~(uintptr_t) 15;
-	uintptr_t last = end & ~(uintptr_t) 15;
-	uint32_t word = 0;
+	uint64_t half = before[first] + (before[last] - before[first]) / 2;
+	int cut = (int) (std::lower_bound(before + first + 1, before + last - 1, half) - before);
 
-	seen[threadIdx.x] = 0;
-	__syncthreads();
-	if (first < last)
-		mark_aligned(seen, (const uint4 *) first, (last - first) / 16);
-
-	/* What comes before the first and after the last load: less than 16 bytes each, or all there is. */
-	if (blockIdx.x == 0 && threadIdx.x < 32)
-	{
-		uintptr_t before = begin + threadIdx.x;
-		uintptr_t after = last + threadIdx.x;
-
-		if (before < end && before < first)
-			seen[*(const uint8_t *) before] = 1;
-		if (after >= begin && after < end)
-			seen[*(const uint8_t *) after] = 1;
-	}
-	__syncthreads();
-	word = __ballot_sync(0xFFFFFFFFu, seen[threadIdx.x] != 0);
-	if (threadIdx.x % 32 == 0 && (word & ~*(volatile uint32_t *) &survey->found[threadIdx.x / 32]) != 0)
-		atomicOr(&survey->found[threadIdx.x / 32], word);
+	if (cut > first + 1 && half - before[cut - 1] < before[cut] - half)
+		cut--;
+	return cut;
 }
 
-/* Finds what all strings have in common with string 0, and how long the longest is. */
-static __global__ void
-__launch_bounds__(SURVEY_THREADS) find_prefix_kernel(StringText text, uint64_t n, StringSurvey *survey)
+/* Gives the symbols first .. last - 1 codes that begin with these bits; false if one becomes too long. */
+static bool
+assign_codes(const Alphabet *alphabet, int first, int last, uint32_t bits, int length, StringCodes *codes)
 {
-	const uint64_t step = (uint64_t) gridDim.x * SURVEY_THREADS;
-	const StringRest first = string_rest(text, 0, 0);
-	uint32_t prefix = first.remaining < SURVEY_PREFIX_MAX ? (uint32_t) first.remaining : SURVEY_PREFIX_MAX;
-	uint32_t longest = 0;
+	int cut;
 
-	for (uint64_t i = blockIdx.x * (uint64_t) SURVEY_THREADS + threadIdx.x; i < n; i += step)
+	if (last - first == 1)
 	{
-		StringRest mine = string_rest(text, (uint32_t) i, 0);
-		uint32_t length = mine.remaining < UINT32_MAX ? (uint32_t) mine.remaining : UINT32_MAX;
-
-		prefix = (uint32_t) string_count_common(first, mine, prefix);
-		longest = length > longest ? length : longest;
+		if (alphabet->symbols[first] == 0)
+			codes->end_bits = length;
+		else
+			codes->code[alphabet->symbols[first] - 1] = bits | (uint32_t) length;
+		return true;
 	}
-	__syncwarp();
-	for (int distance = 16; distance > 0; distance /= 2)
-	{
-		uint32_t other_prefix = __shfl_xor_sync(0xFFFFFFFFu, prefix, distance);
-		uint32_t other_longest = __shfl_xor_sync(0xFFFFFFFFu, longest, distance);
-
-		prefix = other_prefix < prefix ? other_prefix : prefix;
-		longest = other_longest > longest ? other_longest : longest;
-	}
-	if (threadIdx.x % 32 == 0)
-	{
-		atomicMin(&survey->prefix, prefix);
-		atomicMax(&survey->longest, longest);
-	}
+	if (length == STRING_CODE_MAX_BITS)
+		return false;
+	cut = cut_evenly(alphabet->before, first, last);
+	return assign_codes(alphabet, first, cut, bits, length + 1, codes) &&
+		   assign_codes(alphabet, cut, last, bits | UINT32_C(0x80000000) >> length, length + 1, codes);
 }
 
-DevSortStatus
-string_survey(const StringText *text, uint64_t n, StringSurvey *survey, StringSurvey *result,
-			  cudaStream_t stream)
+/* Values without a code get that of the value before, or of the end. */
+static void
+borrow_codes(const Alphabet *alphabet, StringCodes *codes)
 {
-	CHECK_CUDA(cudaMemsetAsync(survey, 0, sizeof(*survey), stream), "clearing the survey of strings");
-	CHECK_CUDA(cudaMemsetAsync(&survey->prefix, 0xFF, sizeof(survey->prefix), stream),
-			   "clearing the survey of strings");
-	find_values_kernel<<<SURVEY_BLOCKS, SURVEY_THREADS, 0, stream>>>(*text, n, survey);
-	CHECK_LAUNCH("finding the bytes that occur in strings");
-	find_prefix_kernel<<<SURVEY_BLOCKS, SURVEY_THREADS, 0, stream>>>(*text, n, survey);
-	CHECK_LAUNCH("finding what strings have in common");
-	CHECK_CUDA(cudaMemcpyAsync(result, survey, sizeof(*result), cudaMemcpyDeviceToHost, stream),
-			   "reading the survey of strings");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "surveying strings");
-	return status_ok();
-}
-
-StringCodes
-string_codes_make(const StringSurvey *survey)
-{
-	StringCodes codes = {};
-	int values = 0;
+	uint32_t before = (uint32_t) codes->end_bits;
+	int at = 1;
 
 	for (int value = 0; value < 256; value++)
 	{
-		if (survey->found[value / 32] >> (value % 32) & 1)
-			codes.code[value] = (uint16_t) ++values;
+		if (at < alphabet->count && alphabet->symbols[at] == value + 1)
+		{
+			before = codes->code[value];
+			at++;
+		}
+		else
+			codes->code[value] = before + STRING_CODE_BORROWED;
 	}
-	while (values > 1 && values >> codes.bits != 0)
-		codes.bits++;
+}
+
+StringCodes
+string_codes_make(const uint32_t counts[256], uint32_t ends, bool all_values)
+{
+	StringCodes codes = {};
+	Alphabet alphabet;
+	uint64_t rare_share = RARE_SHARE;
+
+	choose_symbols(counts, ends, all_values, rare_share, &alphabet);
+	while (!assign_codes(&alphabet, 0, alphabet.count, 0, 0, &codes))
+	{
+		rare_share /= 4;
+		choose_symbols(counts, ends, all_values, rare_share, &alphabet);
+	}
+	borrow_codes(&alphabet, &codes);
 	return codes;
 }

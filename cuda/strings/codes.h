@@ -1,28 +1,56 @@
 /*
  * codes.h
- *		Characters in as few bits as their variety needs.
+ *		Characters in few bits: an alphabetic code by frequency.
  *
- * A survey of all strings finds which byte values occur.  The m values get the codes 1 to m in ascending
- * order, and 0 is what comes after the end of a string: so codes compare as strings do, a string before its
- * continuations, whatever bytes there are.  The four letters of a genome take 3 bits, lower case words 5,
- * text mostly 7, and all 256 values 9.
+ * The byte values, and the end of a string before all of them, get a code each: frequent ones few bits, none
+ * is the beginning of another, and all in ascending order.  So codes written one behind the other compare as
+ * the strings do, a string before its continuations, whatever bytes there are (Gilbert and Moore,
+ * "Variable-Length Binary Encodings", Bell System Technical Journal 38, 1959).  The end is all zeros.
  *
- * A key of codes whose last one is 0 holds the string's end, so rows with equal such keys are equal.
+ * What a round sorts of a string, below the number of its segment: as many bits of its codes as there is room
+ * for, and in the lowest STRING_TAKEN_BITS how many characters these are.  The last one may be there in part;
+ * it does not count and is looked at again.  Zero says that the string ended within these bits, so strings
+ * with the same such key are equal.  As one string of bits can be read in one way only, the count puts
+ * nothing in another order, but for strings that end after as many characters as it can tell: before those
+ * that go on.
  *
- * Strings of a single character differ in their lengths only: codes of 0 bits say that the key is what
- * remains of a string.
+ * How frequent a value is, is known from a sample.  A value that this lacks has a code too, a long one; but
+ * where frequent values have such neighbours on both sides, their own codes become a bit longer.  So there
+ * are codes of the values in the sample alone.  Another value is coded as the largest string that begins with
+ * the value before it: it can't be told from others between the same two, but is in order with all the rest.
+ * Of such a key nothing counts as looked at, which STRING_NONE_TAKEN says; the next round, with codes for all
+ * values, begins where this one did.
  *
- * The survey also tells what all strings have in common at their beginning.
+ * Strings of a single character differ in their lengths only: then the key is what remains of a string.
  */
 #ifndef DEVSORT_STRING_CODES_H
 #define DEVSORT_STRING_CODES_H
 
-#include "base/workspace.h"
+#include <cstdint>
+
+#define STRING_TAKEN_BITS 5
+#define STRING_TAKEN_MASK 31
+#define STRING_NONE_TAKEN 31
+#define STRING_MOST_TAKEN 30
+
+/*
+ * A code has at most so many bits.  With the largest segment number, of 30 bits, there still is room for a
+ * character.
+ */
+#define STRING_CODE_MAX_BITS 20
+
+/*
+ * A code's bits stand from the uppermost down; how many there are, in the lowest eight.  There,
+ * STRING_CODE_BORROWED is added if the code is that of the value before.
+ */
+#define STRING_CODE_LENGTH_MASK 255
+#define STRING_CODE_BORROWED 128
 
 struct StringCodes
 {
-	uint16_t code[256]; /* of a byte value; 0 if it does not occur */
-	int bits;			/* of a code, 2 to 9; 0: at most one byte value occurs */
+	uint32_t code[256]; /* of a byte value */
+	int end_bits;		/* of the end of a string */
+	bool lengths;		/* strings of one character: there are no codes */
 };
 
 /* The strings of a job. */
@@ -32,19 +60,58 @@ struct StringText
 	const uint64_t *offsets;
 };
 
-/* What the survey finds, in device memory. */
-struct StringSurvey
+/* What of a string has been coded. */
+struct StringCoding
 {
-	uint32_t found[8]; /* a bit a byte value: it occurs */
-	uint32_t longest;  /* length of the longest string, or UINT32_MAX if that is less */
-	uint32_t prefix;   /* bytes that all strings have in common, but not more than SURVEY_PREFIX_MAX */
+	uint64_t bits; /* from the uppermost down */
+	int used;
+	uint32_t taken; /* characters that are there as a whole; or STRING_NONE_TAKEN */
 };
 
-/* Surveys n strings, n not 0; *survey is device memory, *result on the host.  Waits for the stream. */
-DevSortStatus string_survey(const StringText *text, uint64_t n, StringSurvey *survey, StringSurvey *result,
-							cudaStream_t stream);
+#ifdef __CUDACC__
+#define STRING_CODE_FUNCTION static inline __host__ __device__
+#else
+#define STRING_CODE_FUNCTION static inline
+#endif
 
-/* Gives codes to the byte values that occur. */
-StringCodes string_codes_make(const StringSurvey *survey);
+/*
+ * Appends a character, to at most STRING_MOST_TAKEN.  False if there is no room for more, be it for a part of
+ * this one, or if no more would help.
+ */
+STRING_CODE_FUNCTION bool
+string_coding_append(StringCoding *coding, uint32_t code, int room)
+{
+	coding->bits |= (uint64_t) (code & ~(uint32_t) STRING_CODE_LENGTH_MASK) << 32 >> coding->used;
+	coding->used += (int) (code & STRING_CODE_LENGTH_MASK);
+	if (coding->used <= room)
+	{
+		coding->taken++;
+		return true;
+	}
+	/* A borrowed code, as a whole: the largest of what begins with it. */
+	if (coding->used >= STRING_CODE_BORROWED && coding->used - STRING_CODE_BORROWED <= room)
+	{
+		coding->bits |= ~UINT64_C(0) >> (coding->used - STRING_CODE_BORROWED);
+		coding->taken = STRING_NONE_TAKEN;
+	}
+	return false;
+}
+
+/* The key, of room + STRING_TAKEN_BITS bits, when no more is appended; `remaining` characters there were. */
+STRING_CODE_FUNCTION uint64_t
+string_coding_key(const StringCoding *coding, uint64_t remaining, int end_bits, int room)
+{
+	bool ended = coding->taken == remaining && coding->used + end_bits <= room;
+
+	if (coding->taken == STRING_NONE_TAKEN)
+		ended = false;
+	return coding->bits >> (64 - room) << STRING_TAKEN_BITS | (ended ? 0 : coding->taken);
+}
+
+/*
+ * Makes codes of how often byte values occur and strings end, in a part of the strings; numbers below 2^32.
+ * Values that do not occur there have codes of their own if all have.
+ */
+StringCodes string_codes_make(const uint32_t counts[256], uint32_t ends, bool all_values);
 
 #endif /* DEVSORT_STRING_CODES_H */

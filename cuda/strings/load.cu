@@ -5,11 +5,16 @@
  * A thread a row.  Neighbours are of the same segment and so look alike, but lie anywhere in memory: what
  * counts is how many sectors of memory a row touches.
  */
+#include <algorithm>
+
 #include "strings/key.h"
 #include "strings/load.h"
 #include "strings/text.cuh"
 
 #define LOAD_THREADS 256
+
+/* Blocks that load codes, at most: twice what a card of 132 multiprocessors holds at a time. */
+#define LOAD_BLOCKS 2112
 
 static unsigned
 block_count(uint64_t rows)
@@ -17,23 +22,27 @@ block_count(uint64_t rows)
 	return (unsigned) ((rows + LOAD_THREADS - 1) / LOAD_THREADS);
 }
 
+/* A thread takes several rows if there are many: the codes come to shared memory once a block. */
 static __global__ void
 __launch_bounds__(LOAD_THREADS) load_coded_kernel(RoundRows input, StringText text, StringCodes codes,
-												  const uint32_t *depths, int characters)
+												  uint32_t *depths, uint32_t first_depth, int piece_bits)
 {
-	__shared__ uint16_t code[256];
-	uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
-	int shift = characters * codes.bits; /* 0 in a first and only round */
+	__shared__ uint32_t code[256];
+	const uint64_t step = gridDim.x * (uint64_t) LOAD_THREADS;
+	int room = piece_bits - STRING_TAKEN_BITS;
 
 	block_copy_codes(codes, code);
-	if (i >= input.count)
-		return;
+	for (uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x; i < input.count; i += step)
+	{
+		uint64_t segment = round_segment(input, i);
+		StringRest rest =
+			string_rest(text, round_row(input, i), input.segments ? depths[segment] : first_depth);
+		uint64_t key = codes.lengths ? rest.remaining : string_load_codes(rest, code, codes.end_bits, room);
 
-	uint64_t segment = round_segment(input, i);
-	StringRest rest = string_rest(text, round_row(input, i), depths[segment]);
-	uint64_t key = codes.bits == 0 ? rest.remaining : string_load_codes(rest, code, codes.bits, characters);
-
-	input.keys[i] = shift < 64 ? segment << shift | key : key;
+		input.keys[i] = piece_bits < 64 ? segment << piece_bits | key : key;
+		if (i == 0 && input.segments == NULL)
+			depths[0] = first_depth;
+	}
 }
 
 static __global__ void
@@ -80,11 +89,13 @@ __launch_bounds__(LOAD_THREADS) skip_common_kernel(RoundRows input, StringText t
 }
 
 DevSortStatus
-string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes,
-				  const uint32_t *depths, int characters, cudaStream_t stream)
+string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes, uint32_t *depths,
+				  uint32_t first_depth, int piece_bits, cudaStream_t stream)
 {
-	load_coded_kernel<<<block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, *codes, depths,
-																			  characters);
+	unsigned blocks = std::min(block_count(input->count), (unsigned) LOAD_BLOCKS);
+
+	load_coded_kernel<<<blocks, LOAD_THREADS, 0, stream>>>(*input, *text, *codes, depths, first_depth,
+														   piece_bits);
 	CHECK_LAUNCH("loading the next characters of strings");
 	return status_ok();
 }

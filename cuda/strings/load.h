@@ -9,11 +9,12 @@
 #include "strings/codes.h"
 
 /*
- * Loads as keys the segment and the codes of the next `characters` characters, from the depth of the segment
- * on.  With codes of 0 bits, which one round is enough for: what remains of the strings.
+ * Loads as keys the segment and below it, in piece_bits bits, the codes of the next characters, from the
+ * depth of the segment on; for strings of one character, for which one round is enough, what remains of them.
+ * In the first round all begin at first_depth, which becomes the first segment's depth.
  */
 DevSortStatus string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes,
-								const uint32_t *depths, int characters, cudaStream_t stream);
+								uint32_t *depths, uint32_t first_depth, int piece_bits, cudaStream_t stream);
 
 /* Loads keys of key.h: the next `bytes` bytes of all strings, from byte `depth` on. */
 DevSortStatus string_load_plain(const RoundRows *input, const StringText *text, uint64_t depth, int bytes,

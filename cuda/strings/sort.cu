@@ -13,7 +13,7 @@
  * ended; segment numbers are fitted by the bit, not by the byte.
  *
  * Without as_published, there are fewer rounds:
- *	- characters take as few bits as their variety needs (codes.h);
+ *	- characters take as few bits as their frequency allows (codes.h);
  *	- each segment has a depth of its own, and goes on behind what its strings have in common, however many
  *	  bytes these are (load.h);
  *	- segments of few strings are sorted at once (finish.h).
@@ -24,6 +24,7 @@
 #include "strings/finish.h"
 #include "strings/key.h"
 #include "strings/load.h"
+#include "strings/survey.h"
 
 /* Bits of segment numbers that are not fitted to their number. */
 #define FIXED_SEGMENT_BITS 32
@@ -38,12 +39,6 @@
  * 2026-11-21: 12.9 ms with every skip, 9.3 with these).
  */
 #define SKIP_GROWTH 4
-
-/*
- * Longer strings are refused: depths of segments have 32 bits, and are at most a round behind the end of a
- * string.
- */
-#define STRING_LONGEST (UINT32_MAX - 65536)
 
 static DevSortStatus
 check_shape(const DevSortStringsJob *job)
@@ -84,9 +79,7 @@ struct StringPieces
 
 	/* Not as published: */
 	StringSurvey *survey;
-	uint32_t *depths; /* of each segment: bytes that its strings have in common, as far as is known */
-	uint32_t *next_depths;
-	uint32_t *finished; /* a bit a sorted row: it belongs to a segment that was finished at once */
+	uint32_t *finished; /* a bit a row that is left: it belongs to a segment that was finished at once */
 };
 
 /* The workspace: these arrays, and after them what the rounds' sorts need. */
@@ -98,8 +91,8 @@ take_pieces(Workspace *workspace, const DevSortStringsJob *job, StringPieces *pi
 	if (!is_as_published(job))
 	{
 		pieces->survey = workspace_take<StringSurvey>(workspace, 1);
-		pieces->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
-		pieces->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+		rounds->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+		rounds->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
 		pieces->finished = workspace_take<uint32_t>(workspace, segment_rounds_words(job->n));
 	}
 	rounds->keys = workspace_take<uint64_t>(workspace, job->n);
@@ -165,56 +158,56 @@ sort_as_published(const DevSortStringsJob *job, StringPieces *pieces, const Stri
 	return status_ok();
 }
 
-/* After a round's sort: settle, and finish what is small. */
-static DevSortStatus
-settle_round(StringPieces *pieces, const StringText *text, const StringCodes *codes, cudaStream_t stream)
-{
-	SegmentRounds *rounds = &pieces->rounds;
-	SettleRule rule = {(UINT64_C(1) << codes->bits) - 1, 1}; /* the last code is 0 */
-
-	RETURN_IF_FAILED(segment_rounds_mark(rounds, rule, stream));
-	if (rounds->unsettled_count > 0 && rounds->unsettled_count / rounds->heads_count < FINISH_MEAN_SIZE)
-		RETURN_IF_FAILED(string_finish(rounds, text, codes, pieces->finished, stream));
-	RETURN_IF_FAILED(segment_rounds_compact(rounds, stream));
-	std::swap(pieces->depths, pieces->next_depths);
-	return status_ok();
-}
-
 /* What the strings of each segment have in common need not be sorted by.  Not in the first round. */
 static DevSortStatus
 skip_common(StringPieces *pieces, const StringText *text, uint32_t limit, cudaStream_t stream)
 {
-	RoundRows input = segment_rounds_input(&pieces->rounds);
+	SegmentRounds *rounds = &pieces->rounds;
+	RoundRows input = segment_rounds_input(rounds);
 
-	RETURN_IF_FAILED(string_skip_common(&input, text, pieces->rounds.segments, pieces->depths,
-										pieces->next_depths, limit, stream));
-	std::swap(pieces->depths, pieces->next_depths);
+	RETURN_IF_FAILED(string_skip_common(&input, text, rounds->segments, rounds->depths, rounds->next_depths,
+										limit, stream));
+	std::swap(rounds->depths, rounds->next_depths);
 	return status_ok();
 }
 
-/* One round: load, sort, settle; and how far the next one may skip. */
-static DevSortStatus
-sort_round(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
-		   const StringCodes *codes, uint32_t skip_limit, const Workspace *workspace, cudaStream_t stream)
+/* How the strings are read. */
+struct StringReading
 {
+	StringText text;
+	const StringFacts *facts;
+	StringCodes first_codes; /* of the first round */
+	StringCodes codes;		 /* for all values: of everything else; made when they are needed */
+};
+
+/* One round: load, sort, settle, finish what is small; and how far the next one may skip. */
+static DevSortStatus
+sort_round(const DevSortStringsJob *job, StringPieces *pieces, StringReading *reading, uint32_t skip_limit,
+		   const Workspace *workspace, cudaStream_t stream)
+{
+	const StringText *text = &reading->text;
 	SegmentRounds *rounds = &pieces->rounds;
 	RoundRows input = segment_rounds_input(rounds);
 	bool is_first = rounds->round == 0;
+	const StringCodes *codes = is_first ? &reading->first_codes : &reading->codes;
+	SettleRule rule = {codes->lengths ? UINT64_C(0) : STRING_TAKEN_MASK, 1};
 	uint64_t segments_before = rounds->segments;
-	int characters = codes->bits == 0 ? 0 : (64 - segment_rounds_bits(rounds)) / codes->bits;
 
+	rounds->taken_mask = STRING_TAKEN_MASK;
+	rounds->piece_bits = 64 - segment_rounds_bits(rounds);
 	stage_begin(job->stages, "load", stream);
-	RETURN_IF_FAILED(string_load_coded(&input, text, codes, pieces->depths, characters, stream));
-	rounds->depths = pieces->depths;
-	rounds->next_depths = pieces->next_depths;
-	rounds->taken = (uint32_t) characters;
-	rounds->piece_bits = characters * codes->bits;
+	RETURN_IF_FAILED(string_load_coded(&input, text, codes, rounds->depths, reading->facts->prefix,
+									   rounds->piece_bits, stream));
 
 	stage_begin(job->stages, "sort", stream);
 	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
 
 	stage_begin(job->stages, "segments", stream);
-	RETURN_IF_FAILED(settle_round(pieces, text, codes, stream));
+	RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, stream));
+	if (rounds->count > 0 && is_first)
+		reading->codes = string_codes_make(reading->facts->counts, reading->facts->ends, true);
+	if (rounds->count > 0)
+		RETURN_IF_FAILED(string_finish(rounds, text, &reading->codes, pieces->finished, stream));
 	if (rounds->count == 0 ||
 		(!is_first && rounds->segments > segments_before + segments_before / SKIP_GROWTH))
 		return status_ok();
@@ -227,26 +220,26 @@ static DevSortStatus
 sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
 		   const Workspace *workspace, cudaStream_t stream)
 {
-	StringSurvey survey;
-	StringCodes codes;
+	StringFacts facts;
+	StringReading reading = {};
 	uint32_t skip_limit = SKIP_FIRST_LIMIT;
 
 	stage_begin(job->stages, "load", stream);
-	RETURN_IF_FAILED(string_survey(text, job->n, pieces->survey, &survey, stream));
-	if (survey.prefix > 0 && survey.longest == survey.prefix)
+	RETURN_IF_FAILED(string_survey(text, job->n, pieces->survey, &facts, stream));
+	if (facts.all_equal)
 		return row_numbers_fill(job->sorted_indexes, job->n, stream);
 
-	if (survey.longest > STRING_LONGEST)
+	if (facts.longest > STRING_LONGEST)
 		return status_make(DEVSORT_INVALID, "a string has %s%u bytes; at most %u can be sorted",
-						   survey.longest == UINT32_MAX ? "at least " : "", survey.longest, STRING_LONGEST);
-	codes = string_codes_make(&survey);
-	CHECK_CUDA(cudaMemcpyAsync(pieces->depths, &pieces->survey->prefix, sizeof(uint32_t),
-							   cudaMemcpyDeviceToDevice, stream),
-			   "setting the depth of strings");
+						   facts.longest == UINT32_MAX ? "at least " : "", facts.longest, STRING_LONGEST);
+	reading.text = *text;
+	reading.first_codes = string_codes_make(facts.counts, facts.ends, false);
+	reading.first_codes.lengths = facts.one_character;
+	reading.facts = &facts;
 	segment_rounds_begin(&pieces->rounds, job->n);
 	while (pieces->rounds.count > 0)
 	{
-		RETURN_IF_FAILED(sort_round(job, pieces, text, &codes, skip_limit, workspace, stream));
+		RETURN_IF_FAILED(sort_round(job, pieces, &reading, skip_limit, workspace, stream));
 		if (skip_limit < SKIP_LAST_LIMIT)
 			skip_limit *= 2;
 	}

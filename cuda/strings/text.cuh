@@ -67,34 +67,38 @@ string_count_common(StringRest a, StringRest b, uint64_t enough)
 	return at;
 }
 
-/*
- * The next `characters` characters as codes of `bits` bits, the first one uppermost; 0 for those behind the
- * end.
- */
+/* The next characters as codes of what has room: a key of room + STRING_TAKEN_BITS bits; see codes.h. */
 static __device__ __forceinline__ uint64_t
-string_load_codes(StringRest rest, const uint16_t *code, int bits, int characters)
+string_load_codes(StringRest rest, const uint32_t *code, int end_bits, int room)
 {
-	int present = rest.remaining < (uint64_t) characters ? (int) rest.remaining : characters;
+	int present = rest.remaining < STRING_MOST_TAKEN ? (int) rest.remaining : STRING_MOST_TAKEN;
 	const uint64_t *word = (const uint64_t *) ((uintptr_t) rest.at & ~(uintptr_t) 7);
 	int skip = (int) ((uintptr_t) rest.at & 7);
-	int in_word = 8 - skip;
-	uint64_t codes = 0;
-	int missing = bits * (characters - present);
+	uint64_t low = present > 0 ? *word : 0;
+	StringCoding coding = {};
+	bool room_left = true;
 
-	for (int left = present; left > 0; left -= in_word, in_word = 8, skip = 0)
+	for (int at = 0; at < present && room_left; at += 8)
 	{
-		uint64_t bytes = *word++ >> (8 * skip);
-		int wanted = left < in_word ? left : in_word;
+		/* The next word is under way while this one is coded. */
+		uint64_t high = present - at > 8 - skip ? *++word : 0;
+		uint64_t bytes = low >> (8 * skip) | high << 1 << (63 - 8 * skip);
 
-		for (int i = 0; i < wanted; i++, bytes >>= 8)
-			codes = codes << bits | code[bytes & 0xFF];
+#pragma unroll
+		for (int i = 0; i < 8 && room_left; i++)
+		{
+			room_left = at + i < present;
+			if (room_left)
+				room_left = string_coding_append(&coding, code[bytes >> (8 * i) & 0xFF], room);
+		}
+		low = high;
 	}
-	return missing < 64 ? codes << missing : 0;
+	return string_coding_key(&coding, rest.remaining, end_bits, room);
 }
 
 /* Copies the codes to shared memory.  All threads of the block call it. */
 static __device__ __forceinline__ void
-block_copy_codes(const StringCodes &codes, uint16_t *shared)
+block_copy_codes(const StringCodes &codes, uint32_t *shared)
 {
 	for (int i = threadIdx.x; i < 256; i += blockDim.x)
 		shared[i] = codes.code[i];

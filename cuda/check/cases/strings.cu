@@ -3,10 +3,14 @@
  *		One sort of strings, from making them to the proof that the result is right.
  */
 #include "check/cases/strings.h"
+#include "strings/finish.h"
 
 #define LONG_STRING 100000
 #define LONG_TWIN 20000
 #define TWINS 5
+#define RARE_BYTE 20000
+#define LATE_BYTE 40
+#define GROUP_PREFIX 50
 
 /* Of which random number each choice about string i is made. */
 enum
@@ -17,10 +21,11 @@ enum
 };
 
 static const char *const kind_names[NSTRINGS_KINDS] = {
-	"binary letters",  "all bytes",		  "zeros and ones",
-	"many equal",	   "shared prefixes", "prefixes of one another",
-	"one long string", "all empty",		  "all equal",
-	"zero bytes",	   "long twins",
+	"binary letters",  "all bytes",		   "zeros and ones",
+	"many equal",	   "shared prefixes",  "prefixes of one another",
+	"one long string", "all empty",		   "all equal",
+	"zero bytes",	   "long twins",	   "rare bytes",
+	"late bytes",	   "groups of limits",
 };
 
 const char *
@@ -40,10 +45,17 @@ is_twin(const StringsCase *strings, uint64_t i)
 static uint8_t
 make_byte(const StringsCase *strings, uint64_t source, uint64_t at)
 {
+	static const uint8_t rare[] = {0, 'a', 'c', 'e', 255};
 	uint64_t random = distribution_random(strings->seed, source, CHOICE_BYTES + at / 8) >> (at % 8 * 8);
 
 	switch (strings->kind)
 	{
+		case STRINGS_RARE_BYTES:
+			random = distribution_random(strings->seed, source, CHOICE_BYTES + at);
+			return random % RARE_BYTE == 0 ? rare[(random >> 32) % sizeof(rare)]
+										   : (uint8_t) ('b' + (random >> 40 & 2));
+		case STRINGS_LATE_BYTES:
+			return (uint8_t) ('a' + (at < LATE_BYTE ? 0 : random & 3));
 		case STRINGS_BINARY_LETTERS:
 		case STRINGS_PREFIXES:
 		case STRINGS_ONE_LONG:
@@ -74,11 +86,47 @@ make_length(const StringsCase *strings, uint64_t i, uint64_t source)
 			if (i == strings->n / 2)
 				return LONG_STRING;
 			return distribution_random(strings->seed, i, CHOICE_LENGTH) % limit;
+		case STRINGS_GROUPS:
+			return GROUP_PREFIX + distribution_random(strings->seed, i, CHOICE_LENGTH) % 4;
 		case STRINGS_MANY_EQUAL:
 			return distribution_random(strings->seed, source, CHOICE_LENGTH) % limit;
 		default:
 			return distribution_random(strings->seed, i, CHOICE_LENGTH) % limit;
 	}
+}
+
+/* The group of string i, where groups have the limits' sizes in turn. */
+static uint64_t
+group_of(uint64_t i)
+{
+	static const int sizes[] = {1,
+								2,
+								31,
+								FINISH_TINY,
+								33,
+								FINISH_LARGEST - 1,
+								FINISH_LARGEST,
+								FINISH_LARGEST + 1,
+								FINISH_LARGEST_OF_FEW - 1,
+								FINISH_LARGEST_OF_FEW,
+								FINISH_LARGEST_OF_FEW + 1,
+								FINISH_THREADS + 1};
+	const uint64_t nsizes = sizeof(sizes) / sizeof(*sizes);
+	uint64_t all = 0;
+	uint64_t group = 0;
+
+	for (int size : sizes)
+		all += size;
+	group = i / all * nsizes;
+	i %= all;
+	for (int size : sizes)
+	{
+		if (i < (uint64_t) size)
+			break;
+		i -= size;
+		group++;
+	}
+	return group;
 }
 
 /* Which random string the bytes are of. */
@@ -92,6 +140,8 @@ make_source(const StringsCase *strings, uint64_t i)
 		case STRINGS_MANY_EQUAL:
 		case STRINGS_SHARED_PREFIX:
 			return distribution_random(strings->seed, i, CHOICE_SOURCE) % 50;
+		case STRINGS_GROUPS:
+			return group_of(i);
 		case STRINGS_PREFIXES:
 		case STRINGS_ALL_EQUAL:
 			return 0;
@@ -116,7 +166,8 @@ make_strings(StringsRunner *runner)
 
 		for (uint64_t at = 0; at < length; at++)
 		{
-			bool own = strings->kind == STRINGS_SHARED_PREFIX && at + 3 >= length;
+			bool own = (strings->kind == STRINGS_SHARED_PREFIX && at + 3 >= length) ||
+					   (strings->kind == STRINGS_GROUPS && at >= GROUP_PREFIX);
 
 			runner->bytes.push_back(make_byte(strings, own ? strings->n + i : source, at));
 		}

@@ -23,6 +23,9 @@ typedef enum StringsKind
 	STRINGS_ALL_EQUAL,
 	STRINGS_ZERO_BYTES, /* nothing but zero bytes, of several lengths */
 	STRINGS_LONG_TWINS, /* short ones, and some that agree in 20 KB: all of them, or all but the last bytes */
+	STRINGS_RARE_BYTES, /* random over {b, d}, and so rarely other bytes that a sample lacks them */
+	STRINGS_LATE_BYTES, /* one letter, and random letters behind what a sample looks at */
+	STRINGS_GROUPS,		/* groups with a long prefix each, as large as the limits for finishing, and about */
 	NSTRINGS_KINDS
 } StringsKind;
 
