@@ -27,8 +27,8 @@ __launch_bounds__(SAMPLE_TILE_THREADS)
 {
 	constexpr int BATCH = 8;
 	extern __shared__ __align__(16) char shared[];
-	Key *tree = (Key *) shared;
-	uint32_t *counts = (uint32_t *) (tree + (1u << log_ways));
+	SplitterTree<Key> tree(shared, 1u << log_ways);
+	uint32_t *counts = (uint32_t *) ((Key *) shared + (1u << log_ways));
 	Piece tile;
 
 	if (!block_piece(tiles, &tile))
@@ -48,7 +48,7 @@ __launch_bounds__(SAMPLE_TILE_THREADS)
 		{
 			uint32_t at = from + i * SAMPLE_TILE_THREADS;
 
-			batch[i] = at < tile.count ? keys[tile.start + at] : 0;
+			batch[i] = at < tile.count ? keys[tile.start + at] : (Key) 0;
 		}
 #pragma unroll
 		for (int i = 0; i < BATCH; i++)
@@ -72,12 +72,20 @@ __launch_bounds__(SAMPLE_TILE_THREADS)
 			atomicAdd(&sizes[((size_t) tile.segment << log_ways) + i], counts[i]);
 }
 
+/* Pairs of a tile. */
+template <typename Key>
+struct SampleTile
+{
+	static constexpr int ITEMS = sizeof(Key) > 8 ? SAMPLE_WIDE_TILE_ITEMS : SAMPLE_TILE_ITEMS;
+	static constexpr uint32_t SIZE = SAMPLE_TILE_THREADS * ITEMS;
+};
+
 /* Shared memory of scatter_kernel, in this order. */
 template <typename Key>
 static inline size_t
 scatter_shared_bytes(int log_ways)
 {
-	return SAMPLE_TILE * (sizeof(Key) + sizeof(uint16_t)) + ((size_t) 2 << log_ways) * sizeof(uint32_t);
+	return SampleTile<Key>::SIZE * (sizeof(Key) + sizeof(uint16_t)) + ((size_t) 2 << log_ways) * sizeof(uint32_t);
 }
 
 /*
@@ -115,15 +123,16 @@ __launch_bounds__(SAMPLE_TILE_THREADS, 2)
 	scatter_kernel(const Key *keys, const uint32_t *values, const Bucket *buckets, Pieces tiles, int log_ways,
 				   uint32_t *cursors, Key *to_keys, uint32_t *to_values)
 {
+	constexpr int ITEMS = SampleTile<Key>::ITEMS;
 	extern __shared__ __align__(16) char shared[];
 	Key *staged = (Key *) shared;
 	uint32_t *staged_values = (uint32_t *) shared;
-	uint16_t *bucket_at = (uint16_t *) (staged + SAMPLE_TILE);
-	uint32_t *counts = (uint32_t *) (bucket_at + SAMPLE_TILE);
+	uint16_t *bucket_at = (uint16_t *) (staged + SampleTile<Key>::SIZE);
+	uint32_t *counts = (uint32_t *) (bucket_at + SampleTile<Key>::SIZE);
 	uint32_t *target = counts + (1u << log_ways);
-	uint32_t place[SAMPLE_TILE_ITEMS]; /* bucket << 16 | rank, then the place in the tile */
-	Key held[SAMPLE_TILE_ITEMS];
-	uint32_t held_values[SAMPLE_TILE_ITEMS];
+	uint32_t place[ITEMS]; /* bucket << 16 | rank, then the place in the tile */
+	Key held[ITEMS];
+	uint32_t held_values[ITEMS];
 	Piece tile;
 
 	if (!block_piece(tiles, &tile))
@@ -131,22 +140,22 @@ __launch_bounds__(SAMPLE_TILE_THREADS, 2)
 	for (uint32_t i = threadIdx.x; i < (1u << log_ways); i += SAMPLE_TILE_THREADS)
 		counts[i] = 0;
 #pragma unroll
-	for (int i = 0; i < SAMPLE_TILE_ITEMS; i++)
+	for (int i = 0; i < ITEMS; i++)
 	{
 		uint32_t at = threadIdx.x + i * SAMPLE_TILE_THREADS;
 
 		place[i] = at < tile.count ? buckets[tile.start + at] : 0;
 	}
 #pragma unroll
-	for (int i = 0; i < SAMPLE_TILE_ITEMS; i++)
+	for (int i = 0; i < ITEMS; i++)
 	{
 		uint32_t at = threadIdx.x + i * SAMPLE_TILE_THREADS;
 
-		held[i] = at < tile.count ? keys[tile.start + at] : 0;
+		held[i] = at < tile.count ? keys[tile.start + at] : (Key) 0;
 	}
 	__syncthreads();
 #pragma unroll
-	for (int i = 0; i < SAMPLE_TILE_ITEMS; i++)
+	for (int i = 0; i < ITEMS; i++)
 		if (threadIdx.x + i * SAMPLE_TILE_THREADS < tile.count)
 			place[i] = place[i] << 16 | atomicAdd(&counts[place[i]], 1u);
 	__syncthreads();
@@ -154,7 +163,7 @@ __launch_bounds__(SAMPLE_TILE_THREADS, 2)
 	__syncthreads();
 
 #pragma unroll
-	for (int i = 0; i < SAMPLE_TILE_ITEMS; i++)
+	for (int i = 0; i < ITEMS; i++)
 	{
 		uint32_t at = threadIdx.x + i * SAMPLE_TILE_THREADS;
 
@@ -171,7 +180,7 @@ __launch_bounds__(SAMPLE_TILE_THREADS, 2)
 	}
 	__syncthreads();
 #pragma unroll
-	for (int i = 0; i < SAMPLE_TILE_ITEMS; i++)
+	for (int i = 0; i < ITEMS; i++)
 	{
 		uint32_t at = threadIdx.x + i * SAMPLE_TILE_THREADS;
 
@@ -182,12 +191,12 @@ __launch_bounds__(SAMPLE_TILE_THREADS, 2)
 		return;
 	__syncthreads();
 #pragma unroll
-	for (int i = 0; i < SAMPLE_TILE_ITEMS; i++)
+	for (int i = 0; i < ITEMS; i++)
 		if (threadIdx.x + i * SAMPLE_TILE_THREADS < tile.count)
 			staged_values[place[i]] = held_values[i];
 	__syncthreads();
 #pragma unroll
-	for (int i = 0; i < SAMPLE_TILE_ITEMS; i++)
+	for (int i = 0; i < ITEMS; i++)
 	{
 		uint32_t at = threadIdx.x + i * SAMPLE_TILE_THREADS;
 

@@ -13,7 +13,7 @@
  * is sampled again with other random numbers, as a sort of its own.
  *
  * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes)
- * sorts by CUB's radix sort instead.
+ * or for one leaf (keys of 16 bytes) sorts by CUB's radix sort instead.
  */
 #ifndef DEVSORT_SAMPLE_SORT_CUH
 #define DEVSORT_SAMPLE_SORT_CUH
@@ -29,6 +29,9 @@
 
 /* One block sorts so many pairs on every device; LEAF_THREADS_MEDIUM is the class for it. */
 #define SAMPLE_BLOCK (LEAF_THREADS_MEDIUM * LEAF_ITEMS)
+
+/* Shared memory of the leaves' kernels for what they declare themselves. */
+#define LEAF_RESERVED 4096
 
 #define SAMPLE_MAX_LEVELS 2
 
@@ -91,6 +94,7 @@ struct SampleSpace
 	char *buckets;	 /* one bucket number for each pair */
 	uint32_t *zeros; /* what must begin as zeros: sizes, starts and list lengths */
 	size_t nzeros;
+	uint32_t *differs; /* is there a key that isn't the first one? */
 	uint32_t *sizes[SAMPLE_MAX_LEVELS];	 /* nbuckets */
 	uint32_t *starts[SAMPLE_MAX_LEVELS]; /* of the buckets after each level, nbuckets + 1 */
 	uint32_t *lengths;
@@ -107,11 +111,12 @@ sample_space_take(Workspace *workspace, uint64_t n)
 	SampleShape shape = sample_shape(n);
 	SampleSpace<Key> space = {};
 
-	space.nzeros = LEAF_KINDS;
+	space.nzeros = 1 + LEAF_KINDS;
 	for (int level = 0; level < shape.levels; level++)
 		space.nzeros += 2 * (size_t) shape.nbuckets[level] + 1;
 	space.zeros = workspace_take<uint32_t>(workspace, space.nzeros);
-	space.lengths = space.zeros;
+	space.differs = space.zeros;
+	space.lengths = space.zeros + 1;
 	space.lists = workspace_take<uint32_t>(workspace, (size_t) LEAF_KINDS * shape.nleaves);
 	if (shape.levels == 0)
 		return space;
@@ -121,11 +126,11 @@ sample_space_take(Workspace *workspace, uint64_t n)
 	space.buckets = workspace_take<char>(workspace, n * (shape.wide_buckets ? 2 : 1));
 	for (int level = 0; level < shape.levels; level++)
 	{
-		space.sizes[level] = level == 0 ? space.zeros + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
+		space.sizes[level] = level == 0 ? space.lengths + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
 		space.starts[level] = space.sizes[level] + shape.nbuckets[level];
 	}
 	space.first_tiles = workspace_take<uint32_t>(workspace, shape.nbuckets[0] + 1);
-	space.tiles = workspace_take<Piece>(workspace, pieces_limit(n, shape.nbuckets[0], SAMPLE_TILE));
+	space.tiles = workspace_take<Piece>(workspace, pieces_limit(n, shape.nbuckets[0], SampleTile<Key>::SIZE));
 	space.rest = *workspace;
 	return space;
 }
@@ -153,8 +158,9 @@ sample_sort_measure(Workspace *workspace, uint64_t n)
 			sample_sort_measure<Key>(&scan, (uint64_t) SAMPLE_LEAF_MEAN << SAMPLE_LOG_WAYS);
 			main.used = main.used > scan.used ? main.used : scan.used;
 		}
-		radix_sort_measure<Key>(&fallback, n, true, true);
 	}
+	if (shape.levels > 0 || (sizeof(Key) > sizeof(uint64_t) && n > SAMPLE_BLOCK / 2))
+		radix_sort_measure<Key>(&fallback, n, true, true);
 	workspace->used = main.used > fallback.used ? main.used : fallback.used;
 }
 
@@ -201,6 +207,64 @@ choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const Sa
 	return status_ok();
 }
 
+/* Copies all pairs to the output, and notes whether any key differs from the first one. */
+template <typename Key>
+static __global__ void
+__launch_bounds__(LEAF_THREADS_MEDIUM)
+	copy_equal_kernel(const Key *keys, const uint32_t *values, uint64_t n, Key *sorted_keys,
+					  uint32_t *sorted_values, uint32_t *differs)
+{
+	Key first = keys[0];
+	bool equal = true;
+
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += gridDim.x * (uint64_t) blockDim.x)
+	{
+		Key key = keys[i];
+
+		equal = equal && key == first;
+		sorted_keys[i] = key;
+		if (sorted_values)
+			sorted_values[i] = values[i];
+	}
+	if (!equal)
+		*differs = 1;
+}
+
+/*
+ * Are all keys the same?  If they may be, for all of the sample are, the pairs are copied to the output to
+ * find out; what is written there is no loss, for the input stays.  Waits for the stream.  Of keys of 8 bytes
+ * and less nobody asks: they are sorted nearly as soon as copied, and the wait would be felt by small sorts.
+ */
+template <typename Key>
+static DevSortStatus
+copy_if_equal(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+			  bool *equal, cudaStream_t stream)
+{
+	const uint32_t nblocks = 1056; /* 8 for each multiprocessor of an H100 */
+	Key ends[2];
+	uint32_t differs;
+
+	*equal = false;
+	CHECK_CUDA(cudaMemcpyAsync(&ends[0], space->sorted_sample, sizeof(Key), cudaMemcpyDeviceToHost, stream),
+			   "reading the least of the sample");
+	CHECK_CUDA(cudaMemcpyAsync(&ends[1], space->sorted_sample + shape->nsamples - 1, sizeof(Key),
+							   cudaMemcpyDeviceToHost, stream),
+			   "reading the largest of the sample");
+	CHECK_CUDA(cudaStreamSynchronize(stream), "sampling");
+	if (ends[0] != ends[1])
+		return status_ok();
+	copy_equal_kernel<<<nblocks, LEAF_THREADS_MEDIUM, 0, stream>>>(job->keys, job->values, job->n,
+																  job->sorted_keys, job->sorted_values,
+																  space->differs);
+	CHECK_LAUNCH("copying equal keys");
+	CHECK_CUDA(cudaMemcpyAsync(&differs, space->differs, sizeof(differs), cudaMemcpyDeviceToHost, stream),
+			   "asking whether all keys are the same");
+	CHECK_CUDA(cudaStreamSynchronize(stream), "copying equal keys");
+	*equal = differs == 0;
+	return status_ok();
+}
+
 /* Phases 2 to 4 of one level, with bucket numbers of type Bucket. */
 template <typename Key, typename Bucket>
 static DevSortStatus
@@ -210,11 +274,11 @@ distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const Sam
 	int log_ways = shape->log_ways[level];
 	uint32_t nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
 	uint32_t nbuckets = shape->nbuckets[level];
-	uint32_t limit = pieces_limit(job->n, nsegments, SAMPLE_TILE);
+	uint32_t limit = pieces_limit(job->n, nsegments, SampleTile<Key>::SIZE);
 	Pieces tiles = {level == 0 ? NULL : space->starts[level - 1],
 					nsegments,
 					(uint32_t) job->n,
-					SAMPLE_TILE,
+					SampleTile<Key>::SIZE,
 					limit,
 					space->tiles,
 					space->first_tiles};
@@ -274,7 +338,6 @@ template <typename Key, bool has_values>
 static DevSortStatus
 leaf_capacities(Leaves *leaves)
 {
-	const size_t reserved = 4096; /* for what kernels declare themselves */
 	const uint32_t threads[LEAF_CLASSES] = {LEAF_THREADS_SMALL, LEAF_THREADS_MEDIUM, LEAF_THREADS_LARGE};
 	size_t bytes_a_pair = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
 	int available;
@@ -282,7 +345,7 @@ leaf_capacities(Leaves *leaves)
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
 	for (int kind = 0; kind < LEAF_CLASSES; kind++)
 	{
-		size_t fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + reserved;
+		size_t fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + LEAF_RESERVED;
 		size_t fitting = ((size_t) available > fixed ? available - fixed : 0) / bytes_a_pair;
 		uint32_t wanted = threads[kind] * LEAF_ITEMS;
 
@@ -304,7 +367,7 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 				cudaStream_t stream)
 {
 	size_t bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
-	uint32_t resident = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS) * LEAF_ROUNDS;
+	uint32_t resident = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)) * LEAF_ROUNDS;
 	uint32_t nblocks = resident < leaves->count ? resident : leaves->count;
 
 	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, THREADS>>(bytes)));
@@ -427,15 +490,19 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 	return status_ok();
 }
 
-/* Has this device the shared memory that a tile takes? */
+/* Has this device the shared memory that a tile takes, or all as one leaf? */
 template <typename Key>
 static DevSortStatus
-can_distribute(const SampleShape *shape, bool *can)
+has_shared_memory(const SampleShape *shape, uint64_t n, bool *has)
 {
+	size_t wanted = shape->levels > 0
+						? scatter_shared_bytes<Key>(shape->log_ways[0]) + 1024
+						: leaf_shared_bytes<Key, true>((uint32_t) (n + 255) / 256 * 256, LEAF_THREADS_MEDIUM) +
+							  LEAF_RESERVED;
 	int available;
 
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
-	*can = (size_t) available >= scatter_shared_bytes<Key>(shape->log_ways[0]) + 1024;
+	*has = (size_t) available >= wanted;
 	return status_ok();
 }
 
@@ -449,18 +516,22 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
 	Leaves leaves = {};
 	LeafPairs<Key> pairs;
-	bool can = true;
+	bool has;
+	bool equal = false;
 
 	if (job->n == 0)
 		return status_ok();
-	if (shape.levels > 0)
-		RETURN_IF_FAILED(can_distribute<Key>(&shape, &can));
-	if (!can)
+	RETURN_IF_FAILED(has_shared_memory<Key>(&shape, job->n, &has));
+	if (!has)
 		return radix_sort(job, true, workspace, stream);
 	CHECK_CUDA(cudaMemsetAsync(space.zeros, 0, space.nzeros * sizeof(uint32_t), stream), "clearing counters");
 	if (shape.levels > 0)
 	{
 		RETURN_IF_FAILED(choose_splitters(job, &shape, &space, stream));
+		if (sizeof(Key) > sizeof(uint64_t))
+			RETURN_IF_FAILED(copy_if_equal(job, &shape, &space, &equal, stream));
+		if (equal)
+			return status_ok();
 		for (int level = 0; level < shape.levels; level++)
 			RETURN_IF_FAILED(distribute(job, &shape, &space, level, &arrays, stream));
 	}

@@ -56,9 +56,9 @@ pick_splitters_kernel(const Key *sample, uint32_t nsamples, uint32_t nleaves, Ke
 		return;
 	key = sample[(i + 1) * step - 1];
 	/* The first of several equal ones. */
-	if (key > 0 && i + 2 < nleaves && sample[(i + 2) * step - 1] == key &&
+	if (key != (Key) 0 && i + 2 < nleaves && sample[(i + 2) * step - 1] == key &&
 		(i == 0 || sample[i * step - 1] != key))
-		key--;
+		key = key - (Key) 1;
 	splitters[i] = key;
 }
 
@@ -69,8 +69,55 @@ leaf_has_one_key(const Key *splitters, uint32_t nleaves, uint32_t leaf)
 {
 	Key last = leaf + 1 < nleaves ? splitters[leaf] : ~(Key) 0;
 
-	return leaf == 0 ? last == 0 : last - splitters[leaf - 1] <= 1;
+	return leaf == 0 ? last == (Key) 0 : last - splitters[leaf - 1] <= (Key) 1;
 }
+
+/* The nodes of a tree of splitters, in shared memory. */
+template <typename Key>
+struct SplitterTree
+{
+	Key *nodes;
+
+	__device__ __forceinline__ SplitterTree(char *shared, uint32_t) : nodes((Key *) shared)
+	{
+	}
+
+	__device__ __forceinline__ void set(uint32_t node, Key splitter)
+	{
+		nodes[node] = splitter;
+	}
+
+	__device__ __forceinline__ bool is_above(Key key, uint32_t node) const
+	{
+		return key > nodes[node];
+	}
+};
+
+/* The words apart: the second one is hardly ever looked at. */
+template <>
+struct SplitterTree<WideKey>
+{
+	uint64_t *high;
+	uint64_t *low;
+
+	__device__ __forceinline__ SplitterTree(char *shared, uint32_t ways)
+		: high((uint64_t *) shared), low(high + ways)
+	{
+	}
+
+	__device__ __forceinline__ void set(uint32_t node, WideKey splitter)
+	{
+		high[node] = splitter.high;
+		low[node] = splitter.low;
+	}
+
+	__device__ __forceinline__ bool is_above(WideKey key, uint32_t node) const
+	{
+		uint64_t first = high[node];
+
+		return key.high > first || (key.high == first && key.low > low[node]);
+	}
+};
 
 /*
  * Loads the splitters first, first + step, ... as a complete binary search tree of ways - 1 nodes, node 1 the
@@ -79,7 +126,7 @@ leaf_has_one_key(const Key *splitters, uint32_t nleaves, uint32_t leaf)
  */
 template <typename Key>
 static __device__ __forceinline__ void
-load_splitter_tree(const Key *splitters, uint32_t first, uint32_t step, int log_ways, Key *tree)
+load_splitter_tree(const Key *splitters, uint32_t first, uint32_t step, int log_ways, SplitterTree<Key> tree)
 {
 	for (uint32_t node = threadIdx.x; node < (1u << log_ways); node += blockDim.x)
 	{
@@ -87,14 +134,15 @@ load_splitter_tree(const Key *splitters, uint32_t first, uint32_t step, int log_
 		uint32_t place = (2 * (node - (1u << depth)) + 1) * (1u << (log_ways - depth - 1));
 
 		if (node > 0)
-			tree[node] = splitters[first + place * step - 1];
+			tree.set(node, splitters[first + place * step - 1]);
 	}
 }
 
 /* Walks ITEMS keys down the tree at once, without branches; gives their buckets. */
 template <typename Key, int ITEMS>
 static __device__ __forceinline__ void
-walk_splitter_tree(const Key *tree, int log_ways, const Key (&keys)[ITEMS], uint32_t (&buckets)[ITEMS])
+walk_splitter_tree(SplitterTree<Key> tree, int log_ways, const Key (&keys)[ITEMS],
+				   uint32_t (&buckets)[ITEMS])
 {
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++)
@@ -103,7 +151,7 @@ walk_splitter_tree(const Key *tree, int log_ways, const Key (&keys)[ITEMS], uint
 	{
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
-			buckets[i] = 2 * buckets[i] + (keys[i] > tree[buckets[i]]);
+			buckets[i] = 2 * buckets[i] + tree.is_above(keys[i], buckets[i]);
 	}
 #pragma unroll
 	for (int i = 0; i < ITEMS; i++)

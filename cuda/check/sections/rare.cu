@@ -47,7 +47,7 @@ check_rare(Check *check)
 	const SampleRareWays usual = sample_rare_ways;
 	const bool all = !check->options.has_n && check->options.distribution < 0;
 
-	for (int width : {4, 8})
+	for (int width : {4, 8, 16})
 	{
 		Why why = {};
 
