@@ -9,8 +9,7 @@
  * Sanders, section 5, "Sorting buckets", use quicksort and a network).
  *
  * Where keys are not evenly spread: sub-buckets of one repeated key need no comparisons; and a leaf whose
- * sub-buckets would take too many is put on a list for hard_leaf_kernel, a merge sort, whose time depends on
- * nothing.
+ * sub-buckets would take too many is put on a list for hard_leaf_kernel (hard_leaf.cuh).
  *
  * Leaves come in classes by size, larger ones first (section 5: scheduled by size), so that small leaves
  * don't hold shared memory that they don't use.
@@ -27,8 +26,6 @@
 #define LEAF_THREADS_SMALL 256
 #define LEAF_THREADS_MEDIUM 512
 #define LEAF_THREADS_LARGE 1024
-/* times MERGE_ITEMS is enough for any leaf; smaller ones take a quarter or half of it */
-#define HARD_LEAF_THREADS 640
 
 /*
  * What becomes of a leaf: sorted in one of the classes, copied as it is, sorted by the fallback, or
@@ -42,6 +39,7 @@ enum LeafKind
 	LEAF_EQUAL,
 	LEAF_HARD,
 	LEAF_OVERSIZED,
+	LEAF_MERGED, /* of the hard ones, only counted */
 	LEAF_KINDS
 };
 
@@ -55,16 +53,8 @@ struct Leaves
 	uint32_t *lengths;				 /* LEAF_KINDS */
 	uint32_t capacity[LEAF_CLASSES]; /* pairs that each class can sort, ascending */
 	uint32_t max_work;				 /* comparisons a pair past which a leaf is hard */
+	uint32_t max_rounds;			 /* that a hard leaf is cut before it is merge sorted */
 };
-
-/* Pairs that a block of hard_leaf_kernel can sort; none has more than the largest class. */
-static __host__ __device__ inline uint32_t
-hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
-{
-	uint32_t most = leaves.capacity[LEAF_CLASSES - 1];
-
-	return threads * MERGE_ITEMS < most ? threads * MERGE_ITEMS : most;
-}
 
 template <typename Key>
 struct LeafPairs
@@ -331,12 +321,6 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	if (any_large && shift > 0 &&
 		!mark_mixed_sub_buckets<Key, THREADS>(keys, starts, n, low, shift, leaves.max_work, mixed))
 	{
-		for (uint32_t at = threadIdx.x; at < n; at += THREADS)
-		{
-			pairs.sorted_keys[first + at] = key_order_apply(pairs.order, keys[at]);
-			if (has_values)
-				pairs.sorted_values[first + at] = values[at];
-		}
 		if (threadIdx.x == 0)
 			leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] =
 				leaf;
@@ -385,34 +369,6 @@ __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 
 		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, first, leaves.starts[leaf + 1] - first,
 												  starts, keys, values);
-		__syncthreads();
-	}
-}
-
-/*
- * Merge sorts, where they are, the leaves that leaf_sort_kernel gave up: those of more than `above` pairs
- * that fit into this block.
- */
-template <typename Key, bool has_values, int THREADS>
-static __global__ void
-__launch_bounds__(THREADS) hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs, uint32_t above)
-{
-	extern __shared__ __align__(16) char shared[];
-	SharedPairs<Key, has_values> block(shared, hard_leaf_capacity(leaves, THREADS));
-	uint32_t nleaves = leaves.lengths[LEAF_HARD];
-
-	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
-	{
-		uint32_t leaf = leaves.lists[(size_t) LEAF_HARD * leaves.count + i];
-		uint32_t first = leaves.starts ? leaves.starts[leaf] : 0;
-		uint32_t n = leaves.starts ? leaves.starts[leaf + 1] - first : leaves.n;
-
-		if (n <= above || n > hard_leaf_capacity(leaves, THREADS))
-			continue;
-		block_sort_pairs<Key, has_values, THREADS>(&block, n, pairs.sorted_keys, pairs.sorted_values,
-												   BlockSource{first, 0, 0}, pairs.order,
-												   pairs.sorted_keys + first, pairs.sorted_values + first,
-												   pairs.order);
 		__syncthreads();
 	}
 }

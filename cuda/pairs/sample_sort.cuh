@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "base/launch.cuh"
-#include "pairs/leaf_sort.cuh"
+#include "pairs/hard_leaf.cuh"
 #include "pairs/radix_sort.h"
 #include "pairs/sample_distribution.cuh"
 #include "pairs/sample_sort.h"
@@ -41,10 +41,12 @@
 #ifdef DEVSORT_FAULTS
 #define OVERSAMPLING ((uint32_t) sample_rare_ways.oversampling)
 #define MAX_WORK ((uint32_t) sample_rare_ways.leaf_max_work)
+#define MAX_ROUNDS ((uint32_t) sample_rare_ways.leaf_max_rounds)
 #define COUNT_RARE_WAY(way, times) (sample_rare_ways.way += (times))
 #else
 #define OVERSAMPLING SAMPLE_OVERSAMPLING
 #define MAX_WORK LEAF_MAX_WORK
+#define MAX_ROUNDS LEAF_MAX_ROUNDS
 #define COUNT_RARE_WAY(way, times) ((void) (times))
 #endif
 
@@ -376,19 +378,28 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 	return status_ok();
 }
 
-/* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
+/* Sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks,
 				 const LeafPairs<Key> *pairs, cudaStream_t stream)
 {
 	uint32_t above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
-	size_t bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
+	uint32_t capacity = hard_leaf_capacity(*leaves, THREADS);
+	size_t bytes = hard_leaf_shared_bytes<Key>(capacity);
+	int available;
+	bool cuts;
 
+	/* Where there is no shared memory to cut leaves, there is to merge sort them. */
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
+	cuts = bytes + LEAF_RESERVED <= (size_t) available;
+	if (!cuts)
+		bytes = shared_pairs_bytes<Key, has_values>(capacity);
 	nblocks = nblocks < leaves->count ? nblocks : leaves->count;
 	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values, THREADS>>(bytes)));
-	hard_leaf_kernel<Key, has_values, THREADS><<<nblocks, THREADS, bytes, stream>>>(*leaves, *pairs, above);
-	CHECK_LAUNCH("merge sorting leaves");
+	hard_leaf_kernel<Key, has_values, THREADS>
+		<<<nblocks, THREADS, bytes, stream>>>(*leaves, *pairs, above, cuts);
+	CHECK_LAUNCH("sorting hard leaves");
 	return status_ok();
 }
 
@@ -465,6 +476,7 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 	count = lengths[LEAF_OVERSIZED];
 	COUNT_RARE_WAY(oversized, count);
 	COUNT_RARE_WAY(hard, lengths[LEAF_HARD]);
+	COUNT_RARE_WAY(merged, lengths[LEAF_MERGED]);
 	if (count == 0)
 		return status_ok();
 	if (count > SAMPLE_MAX_OVERSIZED)
@@ -542,6 +554,7 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	leaves.lists = space.lists;
 	leaves.lengths = space.lengths;
 	leaves.max_work = MAX_WORK;
+	leaves.max_rounds = MAX_ROUNDS;
 	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values,
 			 key_order_make<Key>(job->big_endian)};
 	stage_begin(job->stages, "leaves", stream);
