@@ -19,6 +19,11 @@
 /* Ways of one distribution: as few levels as these allow. */
 #define SAMPLE_LOG_WAYS 9
 
+/* Cells of the table by which the buckets of a segment are found, and threads of the block that makes it. */
+#define SAMPLE_LOG_CELLS 11
+#define SAMPLE_CELLS (1 << SAMPLE_LOG_CELLS)
+#define SAMPLE_PICK_THREADS 256
+
 /* A tile of the distribution is what one block counts and scatters at a time. */
 #define SAMPLE_TILE_THREADS 512
 #define SAMPLE_TILE_ITEMS 16

@@ -22,20 +22,19 @@
 template <typename Key, typename Bucket>
 static __global__ void
 __launch_bounds__(SAMPLE_TILE_THREADS)
-	count_buckets_kernel(const Key *keys, KeyOrder order, Pieces tiles, const Key *splitters, uint32_t step,
-						 int log_ways, Bucket *buckets, uint32_t *sizes)
+	count_buckets_kernel(const Key *keys, KeyOrder order, Pieces tiles, BucketTables<Key> tables, int log_ways,
+						 Bucket *buckets, uint32_t *sizes)
 {
 	constexpr int BATCH = 8;
 	extern __shared__ __align__(16) char shared[];
-	SplitterTree<Key> tree(shared, 1u << log_ways);
-	uint32_t *counts = (uint32_t *) ((Key *) shared + (1u << log_ways));
+	uint32_t *counts = (uint32_t *) (shared + bucket_finder_bytes<Key>(log_ways));
 	Piece tile;
 
 	if (!block_piece(tiles, &tile))
 		return;
+	BucketFinder<Key> finder(tables, tile.segment, log_ways, shared);
 	for (uint32_t i = threadIdx.x; i < (1u << log_ways); i += SAMPLE_TILE_THREADS)
 		counts[i] = 0;
-	load_splitter_tree(splitters, (tile.segment << log_ways) * step, step, log_ways, tree);
 	__syncthreads();
 
 	for (uint32_t from = threadIdx.x; from < tile.count; from += BATCH * SAMPLE_TILE_THREADS)
@@ -53,7 +52,7 @@ __launch_bounds__(SAMPLE_TILE_THREADS)
 #pragma unroll
 		for (int i = 0; i < BATCH; i++)
 			batch[i] = key_order_apply(order, batch[i]);
-		walk_splitter_tree<Key, BATCH>(tree, log_ways, batch, found);
+		finder.find(batch, found);
 #pragma unroll
 		for (int i = 0; i < BATCH; i++)
 		{

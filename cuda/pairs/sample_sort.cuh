@@ -92,7 +92,8 @@ struct SampleSpace
 {
 	Key *sample;
 	Key *sorted_sample;
-	Key *splitters;
+	Key *splitters; /* of the leaves */
+	BucketTables<Key> tables[SAMPLE_MAX_LEVELS];
 	char *buckets;	 /* one bucket number for each pair */
 	uint32_t *zeros; /* what must begin as zeros: sizes, starts and list lengths */
 	size_t nzeros;
@@ -125,6 +126,14 @@ sample_space_take(Workspace *workspace, uint64_t n)
 	space.sample = workspace_take<Key>(workspace, shape.nsamples);
 	space.sorted_sample = workspace_take<Key>(workspace, shape.nsamples);
 	space.splitters = workspace_take<Key>(workspace, shape.nleaves);
+	for (int level = 0; level < shape.levels; level++)
+	{
+		uint32_t nsegments = level == 0 ? 1 : shape.nbuckets[level - 1];
+
+		space.tables[level].splitters = workspace_take<Key>(workspace, shape.nbuckets[level]);
+		space.tables[level].ranges = workspace_take<BucketRange<Key>>(workspace, nsegments);
+		space.tables[level].cells = workspace_take<uint16_t>(workspace, (size_t) nsegments * SAMPLE_CELLS);
+	}
 	space.buckets = workspace_take<char>(workspace, n * (shape.wide_buckets ? 2 : 1));
 	for (int level = 0; level < shape.levels; level++)
 	{
@@ -203,67 +212,70 @@ choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const Sa
 	sampling.sorted_keys = space->sorted_sample;
 	sampling.seed = job->seed + 1;
 	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
-	pick_splitters_kernel<<<(shape->nleaves + threads - 1) / threads, threads, 0, stream>>>(
-		space->sorted_sample, shape->nsamples, shape->nleaves, space->splitters);
+	pick_splitters_kernel<<<shape->levels == 1 ? 1 : 1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0, stream>>>(
+		space->sorted_sample, shape->nsamples, shape->nleaves, shape->nbuckets[0], space->tables[0],
+		space->tables[1], space->splitters);
 	CHECK_LAUNCH("picking splitters");
 	return status_ok();
 }
 
-/* Copies all pairs to the output, and notes whether any key differs from the first one. */
+/* Notes whether any key differs from the first one. */
 template <typename Key>
 static __global__ void
-__launch_bounds__(LEAF_THREADS_MEDIUM)
-	copy_equal_kernel(const Key *keys, const uint32_t *values, uint64_t n, Key *sorted_keys,
-					  uint32_t *sorted_values, uint32_t *differs)
+__launch_bounds__(LEAF_THREADS_MEDIUM) find_different_kernel(const Key *keys, uint64_t n, uint32_t *differs)
 {
 	Key first = keys[0];
 	bool equal = true;
 
 	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
 		 i += gridDim.x * (uint64_t) blockDim.x)
-	{
-		Key key = keys[i];
-
-		equal = equal && key == first;
-		sorted_keys[i] = key;
-		if (sorted_values)
-			sorted_values[i] = values[i];
-	}
+		equal = keys[i] == first && equal;
 	if (!equal)
 		*differs = 1;
 }
 
+/* Reads one number back. */
+static DevSortStatus
+read_back(uint32_t *number, const uint32_t *from, const char *doing, cudaStream_t stream)
+{
+	CHECK_CUDA(cudaMemcpyAsync(number, from, sizeof(*number), cudaMemcpyDeviceToHost, stream), doing);
+	CHECK_CUDA(cudaStreamSynchronize(stream), doing);
+	return status_ok();
+}
+
 /*
- * Are all keys the same?  If they may be, for all of the sample are, the pairs are copied to the output to
- * find out; what is written there is no loss, for the input stays.  Waits for the stream.  Of keys of 8 bytes
- * and less nobody asks: they are sorted nearly as soon as copied, and the wait would be felt by small sorts.
+ * Copies all pairs to the output if all keys are the same.  They are looked at only if all of the sample are.
+ * Waits for the stream.  Of keys of 8 bytes and less nobody asks: they are sorted nearly as soon as looked at
+ * and copied, and the wait would be felt by small sorts.
  */
 template <typename Key>
 static DevSortStatus
 copy_if_equal(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
 			  bool *equal, cudaStream_t stream)
 {
-	const uint32_t nblocks = 1056; /* 8 for each multiprocessor of an H100 */
-	Key ends[2];
+	const uint32_t nblocks = 528; /* 4 for each multiprocessor of an H100 */
 	uint32_t differs;
 
+	find_different_kernel<<<1, LEAF_THREADS_MEDIUM, 0, stream>>>(space->sorted_sample, shape->nsamples,
+																 space->differs);
+	CHECK_LAUNCH("comparing the sample");
+	RETURN_IF_FAILED(read_back(&differs, space->differs, "comparing the sample", stream));
 	*equal = false;
-	CHECK_CUDA(cudaMemcpyAsync(&ends[0], space->sorted_sample, sizeof(Key), cudaMemcpyDeviceToHost, stream),
-			   "reading the least of the sample");
-	CHECK_CUDA(cudaMemcpyAsync(&ends[1], space->sorted_sample + shape->nsamples - 1, sizeof(Key),
-							   cudaMemcpyDeviceToHost, stream),
-			   "reading the largest of the sample");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "sampling");
-	if (ends[0] != ends[1])
+	if (differs)
 		return status_ok();
-	copy_equal_kernel<<<nblocks, LEAF_THREADS_MEDIUM, 0, stream>>>(job->keys, job->values, job->n,
-																  job->sorted_keys, job->sorted_values,
-																  space->differs);
-	CHECK_LAUNCH("copying equal keys");
-	CHECK_CUDA(cudaMemcpyAsync(&differs, space->differs, sizeof(differs), cudaMemcpyDeviceToHost, stream),
-			   "asking whether all keys are the same");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "copying equal keys");
-	*equal = differs == 0;
+	find_different_kernel<<<nblocks, LEAF_THREADS_MEDIUM, 0, stream>>>(job->keys, job->n, space->differs);
+	CHECK_LAUNCH("comparing keys");
+	RETURN_IF_FAILED(read_back(&differs, space->differs, "comparing keys", stream));
+	if (differs)
+		return status_ok();
+	*equal = true;
+	CHECK_CUDA(cudaMemcpyAsync(job->sorted_keys, job->keys, job->n * sizeof(Key), cudaMemcpyDeviceToDevice,
+							   stream),
+			   "copying equal keys");
+	if (job->sorted_values)
+		CHECK_CUDA(cudaMemcpyAsync(job->sorted_values, job->values, job->n * sizeof(uint32_t),
+								   cudaMemcpyDeviceToDevice, stream),
+				   "copying their values");
 	return status_ok();
 }
 
@@ -285,7 +297,7 @@ distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const Sam
 					space->tiles,
 					space->first_tiles};
 	uint32_t *cursors = space->starts[level] + 1;
-	size_t tree_bytes = (sizeof(Key) + sizeof(uint32_t)) << log_ways;
+	size_t count_bytes = bucket_finder_bytes<Key>(log_ways) + (sizeof(uint32_t) << log_ways);
 	size_t scatter_bytes = scatter_shared_bytes<Key>(log_ways);
 	Bucket *buckets = (Bucket *) space->buckets;
 
@@ -293,13 +305,10 @@ distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const Sam
 		RETURN_IF_FAILED(cut_segments(&tiles, stream));
 	stage_begin(job->stages, level == 0 ? "count 1" : "count 2", stream);
 	count_buckets_kernel<Key, Bucket>
-		<<<limit, SAMPLE_TILE_THREADS, tree_bytes, stream>>>(arrays->keys,
-															 key_order_make<Key>(job->big_endian), tiles,
-															 space->splitters,
-															 level + 1 < shape->levels
-																 ? 1u << shape->log_ways[level + 1]
-																 : 1,
-															 log_ways, buckets, space->sizes[level]);
+		<<<limit, SAMPLE_TILE_THREADS, count_bytes, stream>>>(arrays->keys,
+															  key_order_make<Key>(job->big_endian), tiles,
+															  space->tables[level], log_ways, buckets,
+															  space->sizes[level]);
 	CHECK_LAUNCH("counting buckets");
 	/* A bucket's cursor begins at its start and ends at its end, the next one's start. */
 	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], cursors, nbuckets, &space->rest, stream));
