@@ -19,6 +19,9 @@
 /* Ways of one distribution: as few levels as these allow. */
 #define SAMPLE_LOG_WAYS 9
 
+/* The most that two levels of DEVSORT_MAX_ROWS rows have. */
+#define SAMPLE_MOST_LOG_WAYS 11
+
 /* Cells of the table by which the buckets of a segment are found, and threads of the block that makes it. */
 #define SAMPLE_LOG_CELLS 11
 #define SAMPLE_CELLS (1 << SAMPLE_LOG_CELLS)

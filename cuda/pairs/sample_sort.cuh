@@ -8,6 +8,9 @@
  *	one level	input -> leaves in the output, sorted where they are
  *	two levels	input -> buckets in the output -> leaves in the input -> sorted into the output
  *
+ * The buckets of the first of two levels are chains of chunks, of which the last ones, as many as there are
+ * buckets, find no room in the output, and lie in the workspace.
+ *
  * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the
  * list of leaves that came out larger than a block can sort is read back; there hardly ever is one, and each
  * is sampled again with other random numbers, as a sort of its own.
@@ -42,11 +45,13 @@
 #define OVERSAMPLING ((uint32_t) sample_rare_ways.oversampling)
 #define MAX_WORK ((uint32_t) sample_rare_ways.leaf_max_work)
 #define MAX_ROUNDS ((uint32_t) sample_rare_ways.leaf_max_rounds)
+#define COUNTS_ALL_LEVELS sample_rare_ways.counts_all_levels
 #define COUNT_RARE_WAY(way, times) (sample_rare_ways.way += (times))
 #else
 #define OVERSAMPLING SAMPLE_OVERSAMPLING
 #define MAX_WORK LEAF_MAX_WORK
 #define MAX_ROUNDS LEAF_MAX_ROUNDS
+#define COUNTS_ALL_LEVELS false
 #define COUNT_RARE_WAY(way, times) ((void) (times))
 #endif
 
@@ -58,6 +63,7 @@ struct SampleShape
 	uint32_t nbuckets[SAMPLE_MAX_LEVELS]; /* after each level */
 	uint32_t nleaves;
 	uint32_t nsamples;
+	bool in_chunks;	   /* the first of two levels */
 	bool wide_buckets; /* bucket numbers of 2 bytes */
 };
 
@@ -78,7 +84,8 @@ sample_shape(uint64_t n)
 	shape.nleaves = 1u << log_leaves;
 	shape.nbuckets[0] = 1u << shape.log_ways[0];
 	shape.nbuckets[1] = shape.nleaves;
-	shape.wide_buckets = shape.log_ways[0] > 8;
+	shape.in_chunks = shape.levels == 2 && shape.log_ways[0] <= SAMPLE_LOG_WAYS && !COUNTS_ALL_LEVELS;
+	shape.wide_buckets = shape.log_ways[shape.in_chunks ? 1 : 0] > 8;
 	/* A sample that one block sorts, unless there are two levels. */
 	shape.nsamples = shape.nleaves * OVERSAMPLING;
 	if (shape.levels == 1 && shape.nsamples > SAMPLE_BLOCK)
@@ -94,7 +101,10 @@ struct SampleSpace
 	Key *sorted_sample;
 	Key *splitters; /* of the leaves */
 	BucketTables<Key> tables[SAMPLE_MAX_LEVELS];
-	char *buckets;	 /* one bucket number for each pair */
+	ChunkDirectory chunks;
+	Key *more_keys; /* a chunk for each bucket of the first level */
+	uint32_t *more_values;
+	char *buckets;	 /* one bucket number for each pair, or each place in a chunk */
 	uint32_t *zeros; /* what must begin as zeros: sizes, starts and list lengths */
 	size_t nzeros;
 	uint32_t *differs; /* is there a key that isn't the first one? */
@@ -113,13 +123,15 @@ sample_space_take(Workspace *workspace, uint64_t n)
 {
 	SampleShape shape = sample_shape(n);
 	SampleSpace<Key> space = {};
+	uint64_t nplaces = n;
 
-	space.nzeros = 1 + LEAF_KINDS;
+	space.nzeros = 2 + LEAF_KINDS;
 	for (int level = 0; level < shape.levels; level++)
 		space.nzeros += 2 * (size_t) shape.nbuckets[level] + 1;
 	space.zeros = workspace_take<uint32_t>(workspace, space.nzeros);
 	space.differs = space.zeros;
-	space.lengths = space.zeros + 1;
+	space.chunks.nchunks = space.zeros + 1;
+	space.lengths = space.zeros + 2;
 	space.lists = workspace_take<uint32_t>(workspace, (size_t) LEAF_KINDS * shape.nleaves);
 	if (shape.levels == 0)
 		return space;
@@ -134,12 +146,22 @@ sample_space_take(Workspace *workspace, uint64_t n)
 		space.tables[level].ranges = workspace_take<BucketRange<Key>>(workspace, nsegments);
 		space.tables[level].cells = workspace_take<uint16_t>(workspace, (size_t) nsegments * SAMPLE_CELLS);
 	}
-	space.buckets = workspace_take<char>(workspace, n * (shape.wide_buckets ? 2 : 1));
+	if (shape.in_chunks)
+	{
+		space.chunks.parts = (uint32_t) (n / SampleTile<Key>::SIZE) + 1;
+		space.chunks.chunks = workspace_take<uint32_t>(workspace, (size_t) shape.nbuckets[0] * space.chunks.parts);
+		space.more_keys = workspace_take<Key>(workspace, (size_t) shape.nbuckets[0] * SampleTile<Key>::SIZE);
+		space.more_values =
+			workspace_take<uint32_t>(workspace, (size_t) shape.nbuckets[0] * SampleTile<Key>::SIZE);
+		nplaces += (uint64_t) shape.nbuckets[0] * SampleTile<Key>::SIZE;
+	}
+	space.buckets = workspace_take<char>(workspace, nplaces * (shape.wide_buckets ? 2 : 1));
 	for (int level = 0; level < shape.levels; level++)
 	{
 		space.sizes[level] = level == 0 ? space.lengths + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
 		space.starts[level] = space.sizes[level] + shape.nbuckets[level];
 	}
+	space.chunks.sizes = space.sizes[0];
 	space.first_tiles = workspace_take<uint32_t>(workspace, shape.nbuckets[0] + 1);
 	space.tiles = workspace_take<Piece>(workspace, pieces_limit(n, shape.nbuckets[0], SampleTile<Key>::SIZE));
 	space.rest = *workspace;
@@ -279,69 +301,110 @@ copy_if_equal(const PairSortJob<Key> *job, const SampleShape *shape, const Sampl
 	return status_ok();
 }
 
+/* Places in one array. */
+template <typename Key>
+static PairPlaces<Key>
+plain_places(Key *keys, uint32_t *values)
+{
+	return {keys, values, NULL, NULL, UINT32_MAX};
+}
+
+/* Places in chunks, of which those that are complete in n places are in the arrays. */
+template <typename Key>
+static PairPlaces<Key>
+chunk_places(const SampleSpace<Key> *space, uint64_t n, Key *keys, uint32_t *values)
+{
+	return {keys, values, space->more_keys, space->more_values,
+			(uint32_t) (n / SampleTile<Key>::SIZE * SampleTile<Key>::SIZE)};
+}
+
+/* The tiles of a level. */
+template <typename Key>
+static Pieces
+level_tiles(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t n, int level)
+{
+	uint32_t nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
+
+	return {level == 0 ? NULL : space->starts[level - 1],
+			nsegments,
+			(uint32_t) n,
+			SampleTile<Key>::SIZE,
+			pieces_limit(n, nsegments, SampleTile<Key>::SIZE),
+			space->tiles,
+			space->first_tiles};
+}
+
+/* The first of two levels, into chunks; lists these as the tiles of the second. */
+template <typename Key, bool has_values>
+static DevSortStatus
+distribute_to_chunks(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+					 PairArrays<Key> *arrays, cudaStream_t stream)
+{
+	int log_ways = shape->log_ways[0];
+	uint32_t ntiles = (uint32_t) ((job->n + SampleTile<Key>::SIZE - 1) / SampleTile<Key>::SIZE);
+	size_t bytes = scatter_shared_bytes<Key>(log_ways, true);
+
+	stage_begin(job->stages, "scatter 1", stream);
+	CHECK_CUDA(cudaMemsetAsync(space->chunks.chunks, 0,
+							   (size_t) shape->nbuckets[0] * space->chunks.parts * sizeof(uint32_t), stream),
+			   "clearing the directory of chunks");
+	RETURN_IF_FAILED((allow_shared_memory<scatter_to_chunks_kernel<Key, has_values>>(bytes)));
+	scatter_to_chunks_kernel<Key, has_values><<<ntiles, SAMPLE_TILE_THREADS, bytes, stream>>>(
+		arrays->keys, arrays->values, (uint32_t) job->n, key_order_make<Key>(job->big_endian),
+		space->tables[0], log_ways, space->chunks,
+		chunk_places(space, job->n, arrays->other_keys, arrays->other_values));
+	CHECK_LAUNCH("scattering to chunks");
+	list_chunks_kernel<<<shape->nbuckets[0], SAMPLE_TILE_THREADS, 0, stream>>>(
+		space->chunks, level_tiles(shape, space, job->n, 1));
+	CHECK_LAUNCH("listing chunks");
+	pair_arrays_swap(arrays);
+	return status_ok();
+}
+
 /* Phases 2 to 4 of one level, with bucket numbers of type Bucket. */
-template <typename Key, typename Bucket>
+template <typename Key, typename Bucket, bool has_values>
 static DevSortStatus
 distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
 				int level, PairArrays<Key> *arrays, cudaStream_t stream)
 {
 	int log_ways = shape->log_ways[level];
-	uint32_t nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
-	uint32_t nbuckets = shape->nbuckets[level];
-	uint32_t limit = pieces_limit(job->n, nsegments, SampleTile<Key>::SIZE);
-	Pieces tiles = {level == 0 ? NULL : space->starts[level - 1],
-					nsegments,
-					(uint32_t) job->n,
-					SampleTile<Key>::SIZE,
-					limit,
-					space->tiles,
-					space->first_tiles};
+	Pieces tiles = level_tiles(shape, space, job->n, level);
+	PairPlaces<Key> from = shape->in_chunks ? chunk_places(space, job->n, arrays->keys, arrays->values)
+											: plain_places(arrays->keys, arrays->values);
 	uint32_t *cursors = space->starts[level] + 1;
 	size_t count_bytes = bucket_finder_bytes<Key>(log_ways) + (sizeof(uint32_t) << log_ways);
-	size_t scatter_bytes = scatter_shared_bytes<Key>(log_ways);
+	size_t scatter_bytes = scatter_shared_bytes<Key>(log_ways, false);
 	Bucket *buckets = (Bucket *) space->buckets;
 
-	if (level > 0)
+	if (level > 0 && !shape->in_chunks)
 		RETURN_IF_FAILED(cut_segments(&tiles, stream));
 	stage_begin(job->stages, level == 0 ? "count 1" : "count 2", stream);
-	count_buckets_kernel<Key, Bucket>
-		<<<limit, SAMPLE_TILE_THREADS, count_bytes, stream>>>(arrays->keys,
-															  key_order_make<Key>(job->big_endian), tiles,
-															  space->tables[level], log_ways, buckets,
-															  space->sizes[level]);
+	count_buckets_kernel<Key, Bucket><<<tiles.limit, SAMPLE_TILE_THREADS, count_bytes, stream>>>(
+		from, key_order_make<Key>(job->big_endian), tiles, space->tables[level], log_ways, buckets,
+		space->sizes[level]);
 	CHECK_LAUNCH("counting buckets");
 	/* A bucket's cursor begins at its start and ends at its end, the next one's start. */
-	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], cursors, nbuckets, &space->rest, stream));
+	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], cursors, shape->nbuckets[level], &space->rest, stream));
 
 	stage_begin(job->stages, level == 0 ? "scatter 1" : "scatter 2", stream);
-	if (job->sorted_values)
-	{
-		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, true>>(scatter_bytes)));
-		scatter_kernel<Key, Bucket, true>
-			<<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(arrays->keys, arrays->values, buckets,
-																	tiles, log_ways, cursors,
-																	arrays->other_keys, arrays->other_values);
-	}
-	else
-	{
-		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, false>>(scatter_bytes)));
-		scatter_kernel<Key, Bucket, false>
-			<<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(arrays->keys, NULL, buckets, tiles,
-																	log_ways, cursors, arrays->other_keys,
-																	NULL);
-	}
+	RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, has_values>>(scatter_bytes)));
+	scatter_kernel<Key, Bucket, has_values><<<tiles.limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(
+		from, buckets, tiles, log_ways, cursors, plain_places(arrays->other_keys, arrays->other_values));
 	CHECK_LAUNCH("scattering");
 	pair_arrays_swap(arrays);
 	return status_ok();
 }
 
-template <typename Key>
+template <typename Key, bool has_values>
 static DevSortStatus
 distribute(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, int level,
 		   PairArrays<Key> *arrays, cudaStream_t stream)
 {
-	return shape->wide_buckets ? distribute_with<Key, uint16_t>(job, shape, space, level, arrays, stream)
-							   : distribute_with<Key, uint8_t>(job, shape, space, level, arrays, stream);
+	if (level == 0 && shape->in_chunks)
+		return distribute_to_chunks<Key, has_values>(job, shape, space, arrays, stream);
+	if (shape->wide_buckets)
+		return distribute_with<Key, uint16_t, has_values>(job, shape, space, level, arrays, stream);
+	return distribute_with<Key, uint8_t, has_values>(job, shape, space, level, arrays, stream);
 }
 
 /* What each class of leaves can hold on this device. */
@@ -517,7 +580,7 @@ static DevSortStatus
 has_shared_memory(const SampleShape *shape, uint64_t n, bool *has)
 {
 	size_t wanted = shape->levels > 0
-						? scatter_shared_bytes<Key>(shape->log_ways[0]) + 1024
+						? scatter_shared_bytes<Key>(shape->log_ways[0], shape->in_chunks) + 1024
 						: leaf_shared_bytes<Key, true>((uint32_t) (n + 255) / 256 * 256, LEAF_THREADS_MEDIUM) +
 							  LEAF_RESERVED;
 	int available;
@@ -554,7 +617,9 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 		if (equal)
 			return status_ok();
 		for (int level = 0; level < shape.levels; level++)
-			RETURN_IF_FAILED(distribute(job, &shape, &space, level, &arrays, stream));
+			RETURN_IF_FAILED((job->sorted_values
+								  ? distribute<Key, true>(job, &shape, &space, level, &arrays, stream)
+								  : distribute<Key, false>(job, &shape, &space, level, &arrays, stream)));
 	}
 
 	leaves.starts = shape.levels > 0 ? space.starts[shape.levels - 1] : NULL;

@@ -15,6 +15,7 @@ typedef struct SampleRareWays
 	int oversampling;	/* instead of SAMPLE_OVERSAMPLING */
 	int leaf_max_work;	/* instead of LEAF_MAX_WORK */
 	int leaf_max_rounds; /* instead of LEAF_MAX_ROUNDS */
+	bool counts_all_levels; /* the first of two levels too */
 	uint64_t oversized; /* leaves that were distributed again */
 	uint64_t hard;		/* leaves that were cut in rounds */
 	uint64_t merged;	/* those that were merge sorted then */

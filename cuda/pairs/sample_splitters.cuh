@@ -62,7 +62,7 @@ struct BucketRange
  * A cell of a table: how many splitters are in the cells before it, and, in the bits above, how many are in
  * it; with CELL_MANY of them or more, that there are so many.
  */
-#define CELL_BEFORE_BITS SAMPLE_LOG_WAYS
+#define CELL_BEFORE_BITS SAMPLE_MOST_LOG_WAYS
 #define CELL_MANY ((1u << (16 - CELL_BEFORE_BITS)) - 1)
 
 /* The same for all segments: at level 0 there is one, at level 1 as many as level 0 has buckets. */
@@ -100,7 +100,7 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 						  BucketTables<Key> first, BucketTables<Key> second, Key *leaf_splitters)
 {
 	constexpr uint32_t CELLS_A_THREAD = SAMPLE_CELLS / SAMPLE_PICK_THREADS;
-	__shared__ Key picked[1 << SAMPLE_LOG_WAYS];
+	__shared__ Key picked[1 << SAMPLE_MOST_LOG_WAYS];
 	__shared__ uint32_t counts[SAMPLE_CELLS];
 	__shared__ uint32_t warp_sums[WARP_SIZE + 1];
 	bool is_first = blockIdx.x == 0;
