@@ -22,7 +22,7 @@
 #include "primitives/block_scan.cuh"
 
 #define LEAF_CLASSES 3
-#define LEAF_LINE 32 /* values of 4 bytes in a line of the cache */
+#define LEAF_LINE 128 /* bytes of a line of the cache */
 #define LEAF_THREADS_SMALL 256
 #define LEAF_THREADS_MEDIUM 512
 #define LEAF_THREADS_LARGE 1024
@@ -250,6 +250,24 @@ prefetch_line(const void *address)
 	asm volatile("prefetch.global.L2 [%0];" : : "l"(address));
 }
 
+/* The pairs of a leaf. */
+struct LeafRange
+{
+	uint32_t first;
+	uint32_t n;
+};
+
+/* Has a leaf's keys or values fetched into the second-level cache; by all threads of a block. */
+template <typename T>
+static __device__ __forceinline__ void
+prefetch_leaf(const T *from, LeafRange leaf)
+{
+	constexpr uint32_t IN_LINE = LEAF_LINE / sizeof(T);
+
+	for (uint32_t at = threadIdx.x * IN_LINE; at < leaf.n; at += blockDim.x * IN_LINE)
+		prefetch_line(from + leaf.first + at);
+}
+
 template <typename Key, bool has_values>
 static inline size_t
 leaf_shared_bytes(uint32_t capacity, int threads)
@@ -260,19 +278,22 @@ leaf_shared_bytes(uint32_t capacity, int threads)
 
 /*
  * Sorts one leaf, pairs first .. first + n - 1, and puts it on the list of hard ones if that would take too
- * long.  For all threads of the block; the shared memory is free again behind the next barrier.
+ * long.  next is the leaf that the block sorts after it, maybe an empty one, whose pairs are fetched from
+ * memory meanwhile.  For all threads of the block; the shared memory is free again behind the next barrier.
  */
 template <typename Key, bool has_values, int THREADS>
 static __device__ __forceinline__ void
-block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf, uint32_t first, uint32_t n,
-				uint32_t *starts, Key *keys, uint32_t *values)
+block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf, LeafRange range,
+				LeafRange next, uint32_t *starts, Key *keys, uint32_t *values)
 {
 	constexpr int RANK_BITS = SubBuckets<THREADS>::RANK_BITS;
 	__shared__ uint32_t mixed[SubBuckets<THREADS>::COUNT / 32];
 	Key held[LEAF_ITEMS];
 	uint32_t place[LEAF_ITEMS]; /* sub-bucket << RANK_BITS | rank in it */
+	uint32_t first = range.first;
+	uint32_t n = range.n;
 	Key low;
-	Key range;
+	Key width;
 	int shift;
 	bool any_large;
 
@@ -283,11 +304,12 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 
 		held[i] = at < n ? key_order_apply(pairs.order, pairs.keys[first + at]) : (Key) 0;
 	}
-	if (has_values && threadIdx.x * LEAF_LINE < n)
-		prefetch_line(&pairs.values[first + threadIdx.x * LEAF_LINE]);
+	if (has_values)
+		prefetch_leaf(pairs.values, range);
+	prefetch_leaf(pairs.keys, next);
 	((uint4 *) starts)[threadIdx.x] = make_uint4(0, 0, 0, 0);
-	low = block_key_range<Key, THREADS>(held, n, &range);
-	shift = max(0, key_width(range) - SubBuckets<THREADS>::LOG_COUNT);
+	low = block_key_range<Key, THREADS>(held, n, &width);
+	shift = max(0, key_width(width) - SubBuckets<THREADS>::LOG_COUNT);
 
 	/* Into sub-buckets. */
 #pragma unroll
@@ -344,6 +366,22 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	}
 }
 
+/* The i-th leaf of a list; an empty one behind its end. */
+static __device__ __forceinline__ LeafRange
+listed_leaf(const Leaves &leaves, int kind, uint32_t i, uint32_t *leaf)
+{
+	LeafRange range = {0, 0};
+
+	*leaf = 0;
+	if (i < leaves.lengths[kind])
+	{
+		*leaf = leaves.lists[(size_t) kind * leaves.count + i];
+		range.first = leaves.starts[*leaf];
+		range.n = leaves.starts[*leaf + 1] - range.first;
+	}
+	return range;
+}
+
 /* Sorts the leaves of one class, a block as many as come to it. */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
@@ -354,21 +392,26 @@ __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 	uint32_t *starts = (uint32_t *) shared;
 	Key *keys = (Key *) (starts + SubBuckets<THREADS>::COUNT + 4);
 	uint32_t *values = (uint32_t *) (keys + leaves.capacity[kind]);
-	uint32_t nleaves;
+	uint32_t next = blockIdx.x;
+	uint32_t next_leaf;
+	LeafRange next_range;
 
 	if (leaves.starts == NULL)
 	{
-		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, 0, 0, leaves.n, starts, keys, values);
+		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, 0, {0, leaves.n}, {0, 0}, starts, keys,
+												  values);
 		return;
 	}
-	nleaves = leaves.lengths[kind];
-	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
+	next_range = listed_leaf(leaves, kind, next, &next_leaf);
+	while (next_range.n > 0)
 	{
-		uint32_t leaf = leaves.lists[(size_t) kind * leaves.count + i];
-		uint32_t first = leaves.starts[leaf];
+		uint32_t leaf = next_leaf;
+		LeafRange range = next_range;
 
-		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, first, leaves.starts[leaf + 1] - first,
-												  starts, keys, values);
+		next += gridDim.x;
+		next_range = listed_leaf(leaves, kind, next, &next_leaf);
+		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, range, next_range, starts, keys,
+												  values);
 		__syncthreads();
 	}
 }
