@@ -38,6 +38,10 @@
 
 #define SAMPLE_MAX_LEVELS 2
 
+/* The first of two levels is in chunks up to so many buckets, which are enough for so many rows. */
+#define SAMPLE_MOST_CHAINS (1u << SAMPLE_LOG_WAYS)
+#define SAMPLE_MOST_CHAINED ((uint64_t) (SAMPLE_LEAF_MEAN + 1) * SAMPLE_MOST_CHAINS * SAMPLE_MOST_CHAINS)
+
 /* More oversized leaves than this are not bad luck: radix sort all. */
 #define SAMPLE_MAX_OVERSIZED 64
 
@@ -84,7 +88,7 @@ sample_shape(uint64_t n)
 	shape.nleaves = 1u << log_leaves;
 	shape.nbuckets[0] = 1u << shape.log_ways[0];
 	shape.nbuckets[1] = shape.nleaves;
-	shape.in_chunks = shape.levels == 2 && shape.log_ways[0] <= SAMPLE_LOG_WAYS && !COUNTS_ALL_LEVELS;
+	shape.in_chunks = shape.levels == 2 && shape.nbuckets[0] <= SAMPLE_MOST_CHAINS && !COUNTS_ALL_LEVELS;
 	shape.wide_buckets = shape.log_ways[shape.in_chunks ? 1 : 0] > 8;
 	/* A sample that one block sorts, unless there are two levels. */
 	shape.nsamples = shape.nleaves * OVERSAMPLING;
@@ -146,14 +150,17 @@ sample_space_take(Workspace *workspace, uint64_t n)
 		space.tables[level].ranges = workspace_take<BucketRange<Key>>(workspace, nsegments);
 		space.tables[level].cells = workspace_take<uint16_t>(workspace, (size_t) nsegments * SAMPLE_CELLS);
 	}
-	if (shape.in_chunks)
+	if (shape.levels == 2)
 	{
-		space.chunks.parts = (uint32_t) (n / SampleTile<Key>::SIZE) + 1;
-		space.chunks.chunks = workspace_take<uint32_t>(workspace, (size_t) shape.nbuckets[0] * space.chunks.parts);
-		space.more_keys = workspace_take<Key>(workspace, (size_t) shape.nbuckets[0] * SampleTile<Key>::SIZE);
-		space.more_values =
-			workspace_take<uint32_t>(workspace, (size_t) shape.nbuckets[0] * SampleTile<Key>::SIZE);
-		nplaces += (uint64_t) shape.nbuckets[0] * SampleTile<Key>::SIZE;
+		/* More rows than chunks are used for need no less memory than fewer. */
+		size_t nchains = shape.nbuckets[0] < SAMPLE_MOST_CHAINS ? shape.nbuckets[0] : SAMPLE_MOST_CHAINS;
+		uint64_t nchained = n < SAMPLE_MOST_CHAINED ? n : SAMPLE_MOST_CHAINED;
+
+		space.chunks.parts = (uint32_t) (nchained / SampleTile<Key>::SIZE) + 1;
+		space.chunks.chunks = workspace_take<uint32_t>(workspace, nchains * space.chunks.parts);
+		space.more_keys = workspace_take<Key>(workspace, nchains * SampleTile<Key>::SIZE);
+		space.more_values = workspace_take<uint32_t>(workspace, nchains * SampleTile<Key>::SIZE);
+		nplaces += nchains * SampleTile<Key>::SIZE;
 	}
 	space.buckets = workspace_take<char>(workspace, nplaces * (shape.wide_buckets ? 2 : 1));
 	for (int level = 0; level < shape.levels; level++)
