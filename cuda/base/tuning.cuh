@@ -64,14 +64,10 @@
 #define LEAF_SMALL_SUB_BUCKET 8
 
 /*
- * Comparisons a pair, on average, past which a leaf is hard, and cut in rounds.  Threads of a warp that rank
+ * Comparisons a pair, on average, past which a leaf is given to the merge sort.  Threads of a warp that rank
  * pairs of the same sub-bucket read the same key at a time, so comparisons are cheap.
  */
-#define LEAF_MAX_WORK 48
-
-/* Comparisons a pair, on average, at which a hard leaf needs no further round; and the most rounds. */
-#define LEAF_FEW_COMPARISONS 16
-#define LEAF_MAX_ROUNDS 6
+#define LEAF_MAX_WORK 96
 
 /* ---- bucket sort ---- */
 

@@ -91,8 +91,7 @@ static bool
 sorts_pieces(const DevSortFixedJob *job)
 {
 	return job->key_bytes > 16 ||
-		   (job->key_bytes == 16 &&
-			(job->algorithm == DEVSORT_BUCKET || job->algorithm == DEVSORT_RADIX));
+		   (job->key_bytes == 16 && (job->algorithm == DEVSORT_BUCKET || job->algorithm == DEVSORT_RADIX));
 }
 
 /* Lays the workspace out, to learn its size. */

@@ -9,7 +9,8 @@
  * Sanders, section 5, "Sorting buckets", use quicksort and a network).
  *
  * Where keys are not evenly spread: sub-buckets of one repeated key need no comparisons; and a leaf whose
- * sub-buckets would take too many is put on a list for hard_leaf_kernel (hard_leaf.cuh).
+ * sub-buckets would take too many is put on a list for hard_leaf_kernel, a merge sort, whose time depends on
+ * nothing.
  *
  * Leaves come in classes by size, larger ones first (section 5: scheduled by size), so that small leaves
  * don't hold shared memory that they don't use.
@@ -22,10 +23,12 @@
 #include "primitives/block_scan.cuh"
 
 #define LEAF_CLASSES 3
-#define LEAF_LINE 128 /* bytes of a line of the cache */
+#define LEAF_LINE 32 /* values of 4 bytes in a line of the cache */
 #define LEAF_THREADS_SMALL 256
 #define LEAF_THREADS_MEDIUM 512
 #define LEAF_THREADS_LARGE 1024
+/* times MERGE_ITEMS is enough for any leaf; smaller ones take a quarter or half of it */
+#define HARD_LEAF_THREADS 640
 
 /*
  * What becomes of a leaf: sorted in one of the classes, copied as it is, sorted by the fallback, or
@@ -39,7 +42,6 @@ enum LeafKind
 	LEAF_EQUAL,
 	LEAF_HARD,
 	LEAF_OVERSIZED,
-	LEAF_MERGED, /* of the hard ones, only counted */
 	LEAF_KINDS
 };
 
@@ -53,8 +55,16 @@ struct Leaves
 	uint32_t *lengths;				 /* LEAF_KINDS */
 	uint32_t capacity[LEAF_CLASSES]; /* pairs that each class can sort, ascending */
 	uint32_t max_work;				 /* comparisons a pair past which a leaf is hard */
-	uint32_t max_rounds;			 /* that a hard leaf is cut before it is merge sorted */
 };
+
+/* Pairs that a block of hard_leaf_kernel can sort; none has more than the largest class. */
+static __host__ __device__ inline uint32_t
+hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
+{
+	uint32_t most = leaves.capacity[LEAF_CLASSES - 1];
+
+	return threads * MERGE_ITEMS < most ? threads * MERGE_ITEMS : most;
+}
 
 template <typename Key>
 struct LeafPairs
@@ -250,24 +260,6 @@ prefetch_line(const void *address)
 	asm volatile("prefetch.global.L2 [%0];" : : "l"(address));
 }
 
-/* The pairs of a leaf. */
-struct LeafRange
-{
-	uint32_t first;
-	uint32_t n;
-};
-
-/* Has a leaf's keys or values fetched into the second-level cache; by all threads of a block. */
-template <typename T>
-static __device__ __forceinline__ void
-prefetch_leaf(const T *from, LeafRange leaf)
-{
-	constexpr uint32_t IN_LINE = LEAF_LINE / sizeof(T);
-
-	for (uint32_t at = threadIdx.x * IN_LINE; at < leaf.n; at += blockDim.x * IN_LINE)
-		prefetch_line(from + leaf.first + at);
-}
-
 template <typename Key, bool has_values>
 static inline size_t
 leaf_shared_bytes(uint32_t capacity, int threads)
@@ -278,22 +270,19 @@ leaf_shared_bytes(uint32_t capacity, int threads)
 
 /*
  * Sorts one leaf, pairs first .. first + n - 1, and puts it on the list of hard ones if that would take too
- * long.  next is the leaf that the block sorts after it, maybe an empty one, whose pairs are fetched from
- * memory meanwhile.  For all threads of the block; the shared memory is free again behind the next barrier.
+ * long.  For all threads of the block; the shared memory is free again behind the next barrier.
  */
 template <typename Key, bool has_values, int THREADS>
 static __device__ __forceinline__ void
-block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf, LeafRange range,
-				LeafRange next, uint32_t *starts, Key *keys, uint32_t *values)
+block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf, uint32_t first, uint32_t n,
+				uint32_t *starts, Key *keys, uint32_t *values)
 {
 	constexpr int RANK_BITS = SubBuckets<THREADS>::RANK_BITS;
 	__shared__ uint32_t mixed[SubBuckets<THREADS>::COUNT / 32];
 	Key held[LEAF_ITEMS];
 	uint32_t place[LEAF_ITEMS]; /* sub-bucket << RANK_BITS | rank in it */
-	uint32_t first = range.first;
-	uint32_t n = range.n;
 	Key low;
-	Key width;
+	Key range;
 	int shift;
 	bool any_large;
 
@@ -304,12 +293,11 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 
 		held[i] = at < n ? key_order_apply(pairs.order, pairs.keys[first + at]) : (Key) 0;
 	}
-	if (has_values)
-		prefetch_leaf(pairs.values, range);
-	prefetch_leaf(pairs.keys, next);
+	if (has_values && threadIdx.x * LEAF_LINE < n)
+		prefetch_line(&pairs.values[first + threadIdx.x * LEAF_LINE]);
 	((uint4 *) starts)[threadIdx.x] = make_uint4(0, 0, 0, 0);
-	low = block_key_range<Key, THREADS>(held, n, &width);
-	shift = max(0, key_width(width) - SubBuckets<THREADS>::LOG_COUNT);
+	low = block_key_range<Key, THREADS>(held, n, &range);
+	shift = max(0, key_width(range) - SubBuckets<THREADS>::LOG_COUNT);
 
 	/* Into sub-buckets. */
 #pragma unroll
@@ -343,6 +331,12 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	if (any_large && shift > 0 &&
 		!mark_mixed_sub_buckets<Key, THREADS>(keys, starts, n, low, shift, leaves.max_work, mixed))
 	{
+		for (uint32_t at = threadIdx.x; at < n; at += THREADS)
+		{
+			pairs.sorted_keys[first + at] = key_order_apply(pairs.order, keys[at]);
+			if (has_values)
+				pairs.sorted_values[first + at] = values[at];
+		}
 		if (threadIdx.x == 0)
 			leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] =
 				leaf;
@@ -366,22 +360,6 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	}
 }
 
-/* The i-th leaf of a list; an empty one behind its end. */
-static __device__ __forceinline__ LeafRange
-listed_leaf(const Leaves &leaves, int kind, uint32_t i, uint32_t *leaf)
-{
-	LeafRange range = {0, 0};
-
-	*leaf = 0;
-	if (i < leaves.lengths[kind])
-	{
-		*leaf = leaves.lists[(size_t) kind * leaves.count + i];
-		range.first = leaves.starts[*leaf];
-		range.n = leaves.starts[*leaf + 1] - range.first;
-	}
-	return range;
-}
-
 /* Sorts the leaves of one class, a block as many as come to it. */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
@@ -392,26 +370,49 @@ __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 	uint32_t *starts = (uint32_t *) shared;
 	Key *keys = (Key *) (starts + SubBuckets<THREADS>::COUNT + 4);
 	uint32_t *values = (uint32_t *) (keys + leaves.capacity[kind]);
-	uint32_t next = blockIdx.x;
-	uint32_t next_leaf;
-	LeafRange next_range;
+	uint32_t nleaves;
 
 	if (leaves.starts == NULL)
 	{
-		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, 0, {0, leaves.n}, {0, 0}, starts, keys,
-												  values);
+		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, 0, 0, leaves.n, starts, keys, values);
 		return;
 	}
-	next_range = listed_leaf(leaves, kind, next, &next_leaf);
-	while (next_range.n > 0)
+	nleaves = leaves.lengths[kind];
+	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
 	{
-		uint32_t leaf = next_leaf;
-		LeafRange range = next_range;
+		uint32_t leaf = leaves.lists[(size_t) kind * leaves.count + i];
+		uint32_t first = leaves.starts[leaf];
 
-		next += gridDim.x;
-		next_range = listed_leaf(leaves, kind, next, &next_leaf);
-		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, range, next_range, starts, keys,
-												  values);
+		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, first, leaves.starts[leaf + 1] - first,
+												  starts, keys, values);
+		__syncthreads();
+	}
+}
+
+/*
+ * Merge sorts, where they are, the leaves that leaf_sort_kernel gave up: those of more than `above` pairs
+ * that fit into this block.
+ */
+template <typename Key, bool has_values, int THREADS>
+static __global__ void
+__launch_bounds__(THREADS) hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs, uint32_t above)
+{
+	extern __shared__ __align__(16) char shared[];
+	SharedPairs<Key, has_values> block(shared, hard_leaf_capacity(leaves, THREADS));
+	uint32_t nleaves = leaves.lengths[LEAF_HARD];
+
+	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
+	{
+		uint32_t leaf = leaves.lists[(size_t) LEAF_HARD * leaves.count + i];
+		uint32_t first = leaves.starts ? leaves.starts[leaf] : 0;
+		uint32_t n = leaves.starts ? leaves.starts[leaf + 1] - first : leaves.n;
+
+		if (n <= above || n > hard_leaf_capacity(leaves, THREADS))
+			continue;
+		block_sort_pairs<Key, has_values, THREADS>(&block, n, pairs.sorted_keys, pairs.sorted_values,
+												   BlockSource{first, 0, 0}, pairs.order,
+												   pairs.sorted_keys + first, pairs.sorted_values + first,
+												   pairs.order);
 		__syncthreads();
 	}
 }

@@ -9,7 +9,7 @@
 #include "primitives/key_order.cuh"
 
 #ifdef DEVSORT_FAULTS
-SampleRareWays sample_rare_ways = {SAMPLE_OVERSAMPLING, LEAF_MAX_WORK, LEAF_MAX_ROUNDS, false, 0, 0, 0, 0};
+SampleRareWays sample_rare_ways = {SAMPLE_OVERSAMPLING, LEAF_MAX_WORK, false, 0, 0, 0};
 #endif
 
 /*

@@ -12,9 +12,9 @@
  * need no order among themselves.  Within a tile pairs are put in order of their buckets in shared memory
  * first, so that what goes to one bucket is written together.
  *
- * The first of two levels does without phases 2 and 3: its buckets are chains of chunks, each of the size of a
- * tile, that lie anywhere, and the chunks are the tiles of the second level.  So keys are read once less, and
- * what is written at a time lies close together.
+ * The first of two levels does without phases 2 and 3: its buckets are chains of chunks, each of the size of
+ * a tile, that lie anywhere, and the chunks are the tiles of the second level.  So keys are read once less,
+ * and what is written at a time lies close together.
  */
 #ifndef DEVSORT_SAMPLE_DISTRIBUTION_CUH
 #define DEVSORT_SAMPLE_DISTRIBUTION_CUH
@@ -131,11 +131,11 @@ scatter_shared_bytes(int log_ways, bool in_chunks)
 template <typename Key>
 struct ScatterTile
 {
-	Key *staged;			 /* keys, then values, in order of their buckets */
-	uint16_t *target_at;	 /* each one's t */
-	uint32_t *counts;		 /* ways: how many pairs of the tile; then where they begin in it */
-	uint32_t *targets;		 /* ways; of chunks 2 * ways */
-	uint32_t *splits;		 /* ways; of chunks only */
+	Key *staged;		 /* keys, then values, in order of their buckets */
+	uint16_t *target_at; /* each one's t */
+	uint32_t *counts;	 /* ways: how many pairs of the tile; then where they begin in it */
+	uint32_t *targets;	 /* ways; of chunks 2 * ways */
+	uint32_t *splits;	 /* ways; of chunks only */
 	uint32_t ways;
 
 	__device__ __forceinline__ ScatterTile(char *shared, int log_ways)
@@ -199,8 +199,8 @@ await_chunk(const uint32_t *chunk)
 }
 
 /*
- * As reserve_buckets, in chunks: a tile's part of a bucket, no larger than a chunk, lies in one or two.  Up to
- * SAMPLE_TILE_THREADS ways.
+ * As reserve_buckets, in chunks: a tile's part of a bucket, no larger than a chunk, lies in one or two.  Up
+ * to SAMPLE_TILE_THREADS ways.
  */
 template <typename Key>
 static __device__ __forceinline__ void
@@ -239,7 +239,10 @@ reserve_in_chunks(const ScatterTile<Key> &tile, const ChunkDirectory &directory)
 	tile.targets[bucket] = await_chunk(&chunks[first]) * SIZE + position % SIZE - start;
 }
 
-/* Finds each pair's rank among those of its bucket: place[i] is bucket << 16 | rank then.  Ends with a barrier. */
+/*
+ * Finds each pair's rank among those of its bucket: place[i] is bucket << 16 | rank then.  Ends with a
+ * barrier.
+ */
 template <typename Key, int ITEMS>
 static __device__ __forceinline__ void
 rank_in_buckets(const ScatterTile<Key> &tile, uint32_t count, uint32_t (&place)[ITEMS])
@@ -421,7 +424,8 @@ __launch_bounds__(SAMPLE_TILE_THREADS) list_chunks_kernel(ChunkDirectory directo
 	uint32_t segment = blockIdx.x;
 	uint32_t size = directory.sizes[segment];
 	uint32_t count = (size + tiles.size - 1) / tiles.size;
-	uint32_t before = threadIdx.x < segment ? (directory.sizes[threadIdx.x] + tiles.size - 1) / tiles.size : 0;
+	uint32_t before =
+		threadIdx.x < segment ? (directory.sizes[threadIdx.x] + tiles.size - 1) / tiles.size : 0;
 	uint32_t first;
 
 	(void) block_exclusive_sum(before, warp_sums, &first);

@@ -15,8 +15,8 @@
  * list of leaves that came out larger than a block can sort is read back; there hardly ever is one, and each
  * is sampled again with other random numbers, as a sort of its own.
  *
- * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes)
- * or for one leaf (keys of 16 bytes) sorts by CUB's radix sort instead.
+ * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes) or
+ * for one leaf (keys of 16 bytes) sorts by CUB's radix sort instead.
  */
 #ifndef DEVSORT_SAMPLE_SORT_CUH
 #define DEVSORT_SAMPLE_SORT_CUH
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "base/launch.cuh"
-#include "pairs/hard_leaf.cuh"
+#include "pairs/leaf_sort.cuh"
 #include "pairs/radix_sort.h"
 #include "pairs/sample_distribution.cuh"
 #include "pairs/sample_sort.h"
@@ -48,13 +48,11 @@
 #ifdef DEVSORT_FAULTS
 #define OVERSAMPLING ((uint32_t) sample_rare_ways.oversampling)
 #define MAX_WORK ((uint32_t) sample_rare_ways.leaf_max_work)
-#define MAX_ROUNDS ((uint32_t) sample_rare_ways.leaf_max_rounds)
 #define COUNTS_ALL_LEVELS sample_rare_ways.counts_all_levels
 #define COUNT_RARE_WAY(way, times) (sample_rare_ways.way += (times))
 #else
 #define OVERSAMPLING SAMPLE_OVERSAMPLING
 #define MAX_WORK LEAF_MAX_WORK
-#define MAX_ROUNDS LEAF_MAX_ROUNDS
 #define COUNTS_ALL_LEVELS false
 #define COUNT_RARE_WAY(way, times) ((void) (times))
 #endif
@@ -111,7 +109,7 @@ struct SampleSpace
 	char *buckets;	 /* one bucket number for each pair, or each place in a chunk */
 	uint32_t *zeros; /* what must begin as zeros: sizes, starts and list lengths */
 	size_t nzeros;
-	uint32_t *differs; /* is there a key that isn't the first one? */
+	uint32_t *differs;					 /* is there a key that isn't the first one? */
 	uint32_t *sizes[SAMPLE_MAX_LEVELS];	 /* nbuckets */
 	uint32_t *starts[SAMPLE_MAX_LEVELS]; /* of the buckets after each level, nbuckets + 1 */
 	uint32_t *lengths;
@@ -165,7 +163,8 @@ sample_space_take(Workspace *workspace, uint64_t n)
 	space.buckets = workspace_take<char>(workspace, nplaces * (shape.wide_buckets ? 2 : 1));
 	for (int level = 0; level < shape.levels; level++)
 	{
-		space.sizes[level] = level == 0 ? space.lengths + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
+		space.sizes[level] =
+			level == 0 ? space.lengths + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
 		space.starts[level] = space.sizes[level] + shape.nbuckets[level];
 	}
 	space.chunks.sizes = space.sizes[0];
@@ -241,9 +240,10 @@ choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const Sa
 	sampling.sorted_keys = space->sorted_sample;
 	sampling.seed = job->seed + 1;
 	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
-	pick_splitters_kernel<<<shape->levels == 1 ? 1 : 1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0, stream>>>(
-		space->sorted_sample, shape->nsamples, shape->nleaves, shape->nbuckets[0], space->tables[0],
-		space->tables[1], space->splitters);
+	pick_splitters_kernel<<<shape->levels == 1 ? 1 : 1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0,
+							stream>>>(space->sorted_sample, shape->nsamples, shape->nleaves,
+									  shape->nbuckets[0], space->tables[0], space->tables[1],
+									  space->splitters);
 	CHECK_LAUNCH("picking splitters");
 	return status_ok();
 }
@@ -263,9 +263,10 @@ __launch_bounds__(LEAF_THREADS_MEDIUM) find_different_kernel(const Key *keys, ui
 		*differs = 1;
 }
 
-/* Reads one number back. */
+/* Reads one number or key back. */
+template <typename T>
 static DevSortStatus
-read_back(uint32_t *number, const uint32_t *from, const char *doing, cudaStream_t stream)
+read_back(T *number, const T *from, const char *doing, cudaStream_t stream)
 {
 	CHECK_CUDA(cudaMemcpyAsync(number, from, sizeof(*number), cudaMemcpyDeviceToHost, stream), doing);
 	CHECK_CUDA(cudaStreamSynchronize(stream), doing);
@@ -283,14 +284,14 @@ copy_if_equal(const PairSortJob<Key> *job, const SampleShape *shape, const Sampl
 			  bool *equal, cudaStream_t stream)
 {
 	const uint32_t nblocks = 528; /* 4 for each multiprocessor of an H100 */
+	Key ends[2];
 	uint32_t differs;
 
-	find_different_kernel<<<1, LEAF_THREADS_MEDIUM, 0, stream>>>(space->sorted_sample, shape->nsamples,
-																 space->differs);
-	CHECK_LAUNCH("comparing the sample");
-	RETURN_IF_FAILED(read_back(&differs, space->differs, "comparing the sample", stream));
 	*equal = false;
-	if (differs)
+	RETURN_IF_FAILED(read_back(&ends[0], space->sorted_sample, "reading the sample's ends", stream));
+	RETURN_IF_FAILED(
+		read_back(&ends[1], space->sorted_sample + shape->nsamples - 1, "reading the sample's ends", stream));
+	if (ends[0] != ends[1])
 		return status_ok();
 	find_different_kernel<<<nblocks, LEAF_THREADS_MEDIUM, 0, stream>>>(job->keys, job->n, space->differs);
 	CHECK_LAUNCH("comparing keys");
@@ -356,13 +357,16 @@ distribute_to_chunks(const PairSortJob<Key> *job, const SampleShape *shape, cons
 							   (size_t) shape->nbuckets[0] * space->chunks.parts * sizeof(uint32_t), stream),
 			   "clearing the directory of chunks");
 	RETURN_IF_FAILED((allow_shared_memory<scatter_to_chunks_kernel<Key, has_values>>(bytes)));
-	scatter_to_chunks_kernel<Key, has_values><<<ntiles, SAMPLE_TILE_THREADS, bytes, stream>>>(
-		arrays->keys, arrays->values, (uint32_t) job->n, key_order_make<Key>(job->big_endian),
-		space->tables[0], log_ways, space->chunks,
-		chunk_places(space, job->n, arrays->other_keys, arrays->other_values));
+	scatter_to_chunks_kernel<Key, has_values>
+		<<<ntiles, SAMPLE_TILE_THREADS, bytes, stream>>>(arrays->keys, arrays->values, (uint32_t) job->n,
+														 key_order_make<Key>(job->big_endian),
+														 space->tables[0], log_ways, space->chunks,
+														 chunk_places(space, job->n, arrays->other_keys,
+																	  arrays->other_values));
 	CHECK_LAUNCH("scattering to chunks");
-	list_chunks_kernel<<<shape->nbuckets[0], SAMPLE_TILE_THREADS, 0, stream>>>(
-		space->chunks, level_tiles(shape, space, job->n, 1));
+	list_chunks_kernel<<<shape->nbuckets[0], SAMPLE_TILE_THREADS, 0, stream>>>(space->chunks,
+																			   level_tiles(shape, space,
+																						   job->n, 1));
 	CHECK_LAUNCH("listing chunks");
 	pair_arrays_swap(arrays);
 	return status_ok();
@@ -386,17 +390,22 @@ distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const Sam
 	if (level > 0 && !shape->in_chunks)
 		RETURN_IF_FAILED(cut_segments(&tiles, stream));
 	stage_begin(job->stages, level == 0 ? "count 1" : "count 2", stream);
-	count_buckets_kernel<Key, Bucket><<<tiles.limit, SAMPLE_TILE_THREADS, count_bytes, stream>>>(
-		from, key_order_make<Key>(job->big_endian), tiles, space->tables[level], log_ways, buckets,
-		space->sizes[level]);
+	count_buckets_kernel<Key, Bucket>
+		<<<tiles.limit, SAMPLE_TILE_THREADS, count_bytes, stream>>>(from,
+																	key_order_make<Key>(job->big_endian),
+																	tiles, space->tables[level], log_ways,
+																	buckets, space->sizes[level]);
 	CHECK_LAUNCH("counting buckets");
 	/* A bucket's cursor begins at its start and ends at its end, the next one's start. */
-	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], cursors, shape->nbuckets[level], &space->rest, stream));
+	RETURN_IF_FAILED(
+		exclusive_sum(space->sizes[level], cursors, shape->nbuckets[level], &space->rest, stream));
 
 	stage_begin(job->stages, level == 0 ? "scatter 1" : "scatter 2", stream);
 	RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, has_values>>(scatter_bytes)));
-	scatter_kernel<Key, Bucket, has_values><<<tiles.limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(
-		from, buckets, tiles, log_ways, cursors, plain_places(arrays->other_keys, arrays->other_values));
+	scatter_kernel<Key, Bucket, has_values>
+		<<<tiles.limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(from, buckets, tiles, log_ways, cursors,
+																	  plain_places(arrays->other_keys,
+																				   arrays->other_values));
 	CHECK_LAUNCH("scattering");
 	pair_arrays_swap(arrays);
 	return status_ok();
@@ -457,28 +466,19 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 	return status_ok();
 }
 
-/* Sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
+/* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks,
 				 const LeafPairs<Key> *pairs, cudaStream_t stream)
 {
 	uint32_t above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
-	uint32_t capacity = hard_leaf_capacity(*leaves, THREADS);
-	size_t bytes = hard_leaf_shared_bytes<Key>(capacity);
-	int available;
-	bool cuts;
+	size_t bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
 
-	/* Where there is no shared memory to cut leaves, there is to merge sort them. */
-	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
-	cuts = bytes + LEAF_RESERVED <= (size_t) available;
-	if (!cuts)
-		bytes = shared_pairs_bytes<Key, has_values>(capacity);
 	nblocks = nblocks < leaves->count ? nblocks : leaves->count;
 	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values, THREADS>>(bytes)));
-	hard_leaf_kernel<Key, has_values, THREADS>
-		<<<nblocks, THREADS, bytes, stream>>>(*leaves, *pairs, above, cuts);
-	CHECK_LAUNCH("sorting hard leaves");
+	hard_leaf_kernel<Key, has_values, THREADS><<<nblocks, THREADS, bytes, stream>>>(*leaves, *pairs, above);
+	CHECK_LAUNCH("merge sorting leaves");
 	return status_ok();
 }
 
@@ -555,7 +555,6 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 	count = lengths[LEAF_OVERSIZED];
 	COUNT_RARE_WAY(oversized, count);
 	COUNT_RARE_WAY(hard, lengths[LEAF_HARD]);
-	COUNT_RARE_WAY(merged, lengths[LEAF_MERGED]);
 	if (count == 0)
 		return status_ok();
 	if (count > SAMPLE_MAX_OVERSIZED)
@@ -586,10 +585,10 @@ template <typename Key>
 static DevSortStatus
 has_shared_memory(const SampleShape *shape, uint64_t n, bool *has)
 {
-	size_t wanted = shape->levels > 0
-						? scatter_shared_bytes<Key>(shape->log_ways[0], shape->in_chunks) + 1024
-						: leaf_shared_bytes<Key, true>((uint32_t) (n + 255) / 256 * 256, LEAF_THREADS_MEDIUM) +
-							  LEAF_RESERVED;
+	size_t wanted = shape->levels > 0 ? scatter_shared_bytes<Key>(shape->log_ways[0], shape->in_chunks) + 1024
+									  : leaf_shared_bytes<Key, true>((uint32_t) (n + 255) / 256 * 256,
+																	 LEAF_THREADS_MEDIUM) +
+											LEAF_RESERVED;
 	int available;
 
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
@@ -635,7 +634,6 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	leaves.lists = space.lists;
 	leaves.lengths = space.lengths;
 	leaves.max_work = MAX_WORK;
-	leaves.max_rounds = MAX_ROUNDS;
 	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values,
 			 key_order_make<Key>(job->big_endian)};
 	stage_begin(job->stages, "leaves", stream);

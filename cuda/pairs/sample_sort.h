@@ -12,14 +12,12 @@
 /* For tests: makes rare ways common, and counts how often they were taken. */
 typedef struct SampleRareWays
 {
-	int oversampling;	/* instead of SAMPLE_OVERSAMPLING */
-	int leaf_max_work;	/* instead of LEAF_MAX_WORK */
-	int leaf_max_rounds; /* instead of LEAF_MAX_ROUNDS */
+	int oversampling;		/* instead of SAMPLE_OVERSAMPLING */
+	int leaf_max_work;		/* instead of LEAF_MAX_WORK */
 	bool counts_all_levels; /* the first of two levels too */
-	uint64_t oversized; /* leaves that were distributed again */
-	uint64_t hard;		/* leaves that were cut in rounds */
-	uint64_t merged;	/* those that were merge sorted then */
-	uint64_t by_radix;	/* parts that CUB's radix sort ended */
+	uint64_t oversized;		/* leaves that were distributed again */
+	uint64_t hard;			/* leaves that were merge sorted */
+	uint64_t by_radix;		/* parts that CUB's radix sort ended */
 } SampleRareWays;
 
 extern SampleRareWays sample_rare_ways;

@@ -8,8 +8,8 @@
  *
  * Where the paper walks a tree of splitters (Algorithm 2), here the leading bits of a key's distance from the
  * first splitter are looked up in a table of SAMPLE_CELLS cells, which says how many splitters are less than
- * all keys of the cell, and how many are in it: mostly none or one.  Where keys crowd together there are more,
- * and they are searched.
+ * all keys of the cell, and how many are in it: mostly none or one.  Where keys crowd together there are
+ * more, and they are searched.
  *
  * Leaf j takes the keys in (splitter[j - 1], splitter[j]].  A key that is several splitters, because it is
  * frequent, gets a leaf of its own: keys are integers, so the first of its splitters is lowered by one, and
@@ -118,7 +118,8 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 	for (uint32_t i = threadIdx.x; i < nbuckets; i += SAMPLE_PICK_THREADS)
 	{
 		uint32_t leaf = is_first ? (i + 1) * leaves_a_bucket - 1 : segment * nbuckets + i;
-		Key splitter = leaf + 1 < nleaves ? pick_splitter(sample, nsamples / nleaves, nleaves, leaf) : ~(Key) 0;
+		Key splitter =
+			leaf + 1 < nleaves ? pick_splitter(sample, nsamples / nleaves, nleaves, leaf) : ~(Key) 0;
 
 		picked[i] = splitter;
 		tables.splitters[segment * nbuckets + i] = splitter;
@@ -159,20 +160,20 @@ leaf_has_one_key(const Key *splitters, uint32_t nleaves, uint32_t leaf)
 	return leaf == 0 ? last == (Key) 0 : last - splitters[leaf - 1] <= (Key) 1;
 }
 
-/* A segment's table in a block's shared memory: splitters, then cells. */
+/* A segment's table in a block's shared memory. */
 template <typename Key>
 struct BucketFinder
 {
 	BucketRange<Key> range;
 	uint32_t nsplitters;
+	uint16_t *cells; /* first: they are copied by 16 bytes at a time */
 	Key *splitters;
-	uint16_t *cells;
 
 	/* Loads it.  For all threads of a block; a barrier must follow. */
 	__device__ __forceinline__ BucketFinder(const BucketTables<Key> &tables, uint32_t segment, int log_ways,
 											char *shared)
-		: range(tables.ranges[segment]), nsplitters((1u << log_ways) - 1), splitters((Key *) shared),
-		  cells((uint16_t *) (splitters + (1u << log_ways)))
+		: range(tables.ranges[segment]), nsplitters((1u << log_ways) - 1), cells((uint16_t *) shared),
+		  splitters((Key *) (cells + SAMPLE_CELLS))
 	{
 		const uint4 *from = (const uint4 *) (tables.cells + (size_t) segment * SAMPLE_CELLS);
 
@@ -206,13 +207,17 @@ struct BucketFinder
 			}
 			any_left |= left[i];
 		}
-		while (any_left > 0)
+		for (int step = 0; any_left > 0; step++)
 		{
 			any_left = 0;
 #pragma unroll
 			for (int i = 0; i < ITEMS; i++)
 			{
-				uint32_t half = left[i] / 2;
+				/*
+				 * The first two one by one: of few different keys a cell has the one before a key, and then
+				 * it.
+				 */
+				uint32_t half = step < 2 ? 0 : left[i] / 2;
 
 				if (left[i] > 0)
 				{

@@ -32,20 +32,16 @@ typedef struct StageBytes
  * counted.
  */
 static const StageBytes narrow_stages[] = {
-	{"scatter 1", 2, 2, 0},
-	{"count 2", 1, 0, 1},
-	{"scatter 2", 2, 2, 1},
-	{"leaves", 2, 2, 0},
-	{"local sort", 2, 2, 0},
-	{"relocation", 2, 2, 0},
-	{"sublist local sort", 2, 2, 0},
-	{"sublist relocation", 2, 2, 0},
+	{"scatter 1", 2, 2, 0},			 {"count 2", 1, 0, 1},
+	{"scatter 2", 2, 2, 1},			 {"leaves", 2, 2, 0},
+	{"local sort", 2, 2, 0},		 {"relocation", 2, 2, 0},
+	{"sublist local sort", 2, 2, 0}, {"sublist relocation", 2, 2, 0},
 	{"bucket sort", 2, 2, 0},
 };
 
 /*
- * Keys of more than 16 bytes are sorted by 8 bytes of each and a row number.  They are read once for the bits that vary and
- * once for these 8 bytes, and are gathered at the end, with their values, by row numbers.
+ * Keys of more than 16 bytes are sorted by 8 bytes of each and a row number.  They are read once for the bits
+ * that vary and once for these 8 bytes, and are gathered at the end, with their values, by row numbers.
  */
 static const StageBytes wide_stages[] = {
 	{"squeeze", 2, 1, 8},			{"scatter 1", 0, 2, 2 * 8}, {"count 2", 0, 0, 8 + 1},
