@@ -233,7 +233,9 @@ extern const SortDevice sort_device_cpu;
 /* Sorts on GPUs, in a service of its own process; not always there. */
 extern const SortDevice sort_device_cuda;
 
-/* Into how many parts the rows have to be cut that a GPU has room for each; 1: it has for all, or they can't. */
+/*
+ * Into how many parts the rows have to be cut that a GPU has room for each; 1: it has for all, or they can't.
+ */
 extern int sort_turns_on_gpu(const SortRequest *request);
 
 #endif /* GPUSORT_DEVICE_SORTER_H */

@@ -116,7 +116,8 @@ explain_turns(const SorterStats *stats, ExplainState *es)
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
 		appendStringInfoSpaces(es->str, es->indent * 2);
-		appendStringInfo(es->str, "Turns: %d  Rows Waited: " UINT64_FORMAT "  Waited On Disk: " INT64_FORMAT "kB\n",
+		appendStringInfo(es->str,
+						 "Turns: %d  Rows Waited: " UINT64_FORMAT "  Waited On Disk: " INT64_FORMAT "kB\n",
 						 stats->turns, stats->waited_rows, kilobytes(stats->waited_disk_bytes));
 		return;
 	}

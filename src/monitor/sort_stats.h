@@ -45,7 +45,7 @@ typedef struct SorterStats
 	int turns;			/* parts that it sorted one after the other; 0: it sorted all at once */
 	uint64 waited_rows; /* that waited for their turn */
 	uint64 waited_disk_bytes; /* of these, written to temporary files meanwhile */
-	int ncards;			/* that it was spread over; 0: it was not */
+	int ncards;				  /* that it was spread over; 0: it was not */
 	SortCard cards[SORT_CARDS_MAX];
 } SorterStats;
 

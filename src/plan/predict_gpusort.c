@@ -373,12 +373,12 @@ rows_on_gpu(const SortShape *shape)
 {
 	return shape->device_memory > 0
 			   ? Max(1, shape->device_memory / gpu_row_memory(tuple_bytes(shape), shape->key_bytes) /
-						 largest_part(shape))
+							largest_part(shape))
 			   : DBL_MAX;
 }
 
 /*
- * The rows between two splitters take turns on a GPU that has no room for all; in how many parts? 1: they
+ * The rows between two splitters take turns on a GPU that has no room for all; in how many parts?  1: they
  * don't, because they have room, or it is not known where to cut, or one value has too many of them.
  */
 static double

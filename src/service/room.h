@@ -1,7 +1,7 @@
 /*
  * service/room.h
- *		How many rows there is room for on a GPU, and into how many parts more rows are cut, which take turns on
- *		it (device/cuda/turns.c).
+ *		How many rows there is room for on a GPU, and into how many parts more rows are cut, which take turns
+ *		on it (device/cuda/turns.c).
  */
 #ifndef GPUSORT_SERVICE_ROOM_H
 #define GPUSORT_SERVICE_ROOM_H
@@ -29,8 +29,8 @@
 #define GPU_WAITING_SHARE 0.5
 
 /*
- * Bytes of a GPU's memory that a row of so many bytes, and with a key of so many, takes at the highest, about:
- * it, its key, and that sorted or what a sort of strings takes.
+ * Bytes of a GPU's memory that a row of so many bytes, and with a key of so many, takes at the highest,
+ * about: it, its key, and that sorted or what a sort of strings takes.
  */
 static inline double
 gpu_row_memory(double row_bytes, double key_bytes)

@@ -122,8 +122,7 @@ chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
 		chunk_commit_fixed(chunk, from->key_width);
 		return;
 	}
-	place =
-		chunk_append_variable(chunk, (const uint8 *) record_key(record), record_key_length(record), size);
+	place = chunk_append_variable(chunk, (const uint8 *) record_key(record), record_key_length(record), size);
 	memcpy(place, row, size);
 }
 

@@ -29,8 +29,8 @@
 #include "service/room.h"
 
 /*
- * Of the sort's memory, besides what rows wait in: buffers of all processes, to write the others; merging of a
- * part that is too large, or sorting by the cpu device.
+ * Of the sort's memory, besides what rows wait in: buffers of all processes, to write the others; merging of
+ * a part that is too large, or sorting by the cpu device.
  */
 #define BUFFERS_SHARE 0.25
 #define TURN_MEMORY_SHARE 0.25
@@ -191,8 +191,8 @@ create_share(TurnsSorter *sorter, const SortRequest *request, Size room)
 
 	if (!request->shared || sorter->card->share == NULL)
 		return;
-	share = (TurnsShare *) sort_share_create(sizeof(TurnsShare) + room, sizeof(TurnsShare),
-											 request->processes);
+	share =
+		(TurnsShare *) sort_share_create(sizeof(TurnsShare) + room, sizeof(TurnsShare), request->processes);
 	if (share == NULL)
 		return;
 	share->base.on_gpu = share->base.in_turns = true;
@@ -545,6 +545,8 @@ turns_get_stats(const Sorter *base, SorterStats *stats)
 		stats->waited_rows += part->rows;
 		stats->waited_disk_bytes += part->file_bytes;
 	}
+	if (stats->runs > 0)
+		stats->method = "external merge";
 	stats->disk_bytes += stats->waited_disk_bytes;
 	stats->spill_ms += sorter->waiting.write_ms;
 	stats->peak_memory += waiting->most_held + sorter->waiting.most_buffered;

@@ -304,11 +304,10 @@ read_bytes(File file, char *bytes, Size size, off_t at)
 		int got = FileRead(file, bytes, Min(size, MaxAllocSize), at, WAIT_EVENT_BUFFILE_READ);
 
 		if (got <= 0)
-			ereport(ERROR,
-					(errcode_for_file_access(),
-					 got < 0
-						 ? errmsg("could not read file \"%s\": %m", FilePathName(file))
-						 : errmsg("temporary file \"%s\" is shorter than what was written to it", FilePathName(file))));
+			ereport(ERROR, (errcode_for_file_access(),
+							got < 0 ? errmsg("could not read file \"%s\": %m", FilePathName(file))
+									: errmsg("temporary file \"%s\" is shorter than what was written to it",
+											 FilePathName(file))));
 		bytes += got;
 		size -= got;
 		at += got;
