@@ -225,7 +225,7 @@ extern Sorter *cards_join(SortShare *share, const SortKey *key);
 /* Is the request to be cut into parts that take turns? */
 extern bool turns_wanted(const SortRequest *request);
 
-/* A sorter of such parts; NULL: the sample doesn't tell where to cut. */
+/* A sorter of such parts; NULL: the sample doesn't tell where to cut, or memory is too little. */
 extern Sorter *turns_begin(const SortRequest *request);
 extern Sorter *turns_join(SortShare *share, const SortKey *key);
 

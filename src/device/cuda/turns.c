@@ -35,8 +35,8 @@
 #define BUFFERS_SHARE 0.25
 #define TURN_MEMORY_SHARE 0.25
 
-/* Buffers are no smaller than that, whatever the limit. */
-#define BUFFER_MIN ((Size) 32 * 1024)
+/* If buffers would be smaller than that, rows don't wait. */
+#define BUFFER_MIN ((Size) 8 * 1024)
 
 StaticAssertDecl(GPU_TURNS_MAX == SPLIT_PARTS_MAX, "a turn for each part");
 
@@ -174,13 +174,11 @@ request_of_part(const SortRequest *request, int parts)
 	return part;
 }
 
+/* Bytes that each process may have of a buffer for each part. */
 static Size
-buffer_size(const TurnsSorter *sorter, const SortRequest *request)
+buffer_size(const SortRequest *request, int parts)
 {
-	Size buffers = request->memory_limit * BUFFERS_SHARE;
-
-	return Min(sorter->card->client.job.chunk_bytes,
-			   Max(BUFFER_MIN, buffers / (request->processes * sorter->parts.n)));
+	return request->memory_limit * BUFFERS_SHARE / (request->processes * parts);
 }
 
 /* Makes what other processes need to take part; without it they can't. */
@@ -212,7 +210,9 @@ create_waiting(TurnsSorter *sorter, const SortRequest *request)
 	create_share(sorter, request, room);
 	if (sorter->share != NULL)
 		waiting = &sorter->share->waiting;
-	waiting_create(waiting, sorter->parts.n, buffer_size(sorter, request), room);
+	waiting_create(
+		waiting, sorter->parts.n,
+		Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->parts.n)), room);
 	waiting_open(&sorter->waiting, waiting, sorter->share != NULL ? &sorter->share->base : NULL, request->key,
 				 0);
 	MemoryContextSwitchTo(old);
@@ -225,7 +225,7 @@ turns_begin(const SortRequest *request)
 	TurnsSorter *sorter;
 	SortSplitters splitters;
 
-	if (!choose_splitters(&splitters, request))
+	if (!choose_splitters(&splitters, request) || buffer_size(request, splitters.n + 1) < BUFFER_MIN)
 		return NULL;
 	sorter = create_turns_sorter(&splitters);
 	old = MemoryContextSwitchTo(sorter->context);
