@@ -66,6 +66,7 @@ typedef struct TurnsSorter
 	SortSplitters splitters;
 	Turn turns[SPLIT_PARTS_MAX];
 	SortRequest of_part; /* what the device is asked for with each part */
+	Size process_memory; /* that each process brings; 0: they have what there is */
 	MemoryContext context;
 
 	CudaSorter *card;
@@ -169,7 +170,8 @@ request_of_part(const SortRequest *request, int parts)
 	SortRequest part = *request;
 
 	part.expected_rows /= parts;
-	part.memory_limit = request->memory_limit * TURN_MEMORY_SHARE;
+	part.memory_limit = (request->process_memory > 0 ? request->process_memory : request->memory_limit) *
+						TURN_MEMORY_SHARE;
 	part.process_memory = 0;
 	return part;
 }
@@ -230,6 +232,7 @@ turns_begin(const SortRequest *request)
 	sorter = create_turns_sorter(&splitters);
 	old = MemoryContextSwitchTo(sorter->context);
 	sorter->of_part = request_of_part(request, sorter->parts.n);
+	sorter->process_memory = request->process_memory;
 	sorter->card = cuda_sorter_create(request->key);
 	sorter->card->whole = &sorter->base;
 	sorter->card->goes_on = true;
@@ -334,6 +337,8 @@ turns_enter(Sorter *base, int processes)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 
+	if (sorter->process_memory > 0)
+		waiting_limit_room(&sorter->waiting, sorter->process_memory * processes * GPU_WAITING_SHARE);
 	if (sorter->share != NULL)
 		sorter->process = sort_share_enter(&sorter->share->base);
 	return cuda_enter(&sorter->card->base, processes);

@@ -79,6 +79,16 @@ take_room(WaitingShare *share, Size size)
 	return has_room;
 }
 
+void
+waiting_limit_room(Waiting *waiting, Size most)
+{
+	WaitingShare *share = waiting->share;
+
+	SpinLockAcquire(&share->mutex);
+	share->room = Min(share->room, most > share->most_held ? most - share->most_held : 0);
+	SpinLockRelease(&share->mutex);
+}
+
 /* Memory that others can read, if there are any; NULL: none is left. */
 static void *
 allocate(Waiting *waiting, Size size)

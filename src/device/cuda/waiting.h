@@ -74,6 +74,9 @@ extern void waiting_create(WaitingShare *share, int nparts, Size chunk_bytes, Si
 extern void waiting_open(Waiting *waiting, WaitingShare *share, SortShare *memory, const SortKey *key,
 						 int writer);
 
+/* Chunks are to have no more memory than that, those that have it included. */
+extern void waiting_limit_room(Waiting *waiting, Size most);
+
 /* A chunk for rows of this part, with room for one of so many bytes; one at a time for each part. */
 extern Chunk *waiting_get_chunk(Waiting *waiting, int part, Size at_least);
 extern void waiting_put_chunk(Waiting *waiting, int part, Chunk *chunk);
