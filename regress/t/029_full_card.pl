@@ -1,5 +1,5 @@
-# A sort that the card has no room for, in gpusortd's layer in host memory: its parts take turns.  All rows, in
-# order, as PostgreSQL has them, whatever was expected of them; waiting in memory and in files, fed by one
+# A sort that the card has no room for, in gpusortd's layer in host memory: its parts take turns.  All rows,
+# in order, as PostgreSQL has them, whatever was expected of them; waiting in memory and in files, fed by one
 # process and several; and nothing is left when it is cancelled, ended, or loses the card between two turns.
 use strict;
 use warnings;
@@ -173,8 +173,8 @@ like(executed('', 'SELECT NULL::int AS none, s.* FROM s ORDER BY none, i8'), qr/
 
 # ---- other rows than expected ----
 
-# Statistics that have nothing to do with the rows any more: all are above the last splitter, or below the first
-# one, or of one value.  What is too large for its turn spills.
+# Statistics that have nothing to do with the rows any more: all are above the last splitter, or below the
+# first one, or of one value.  What is too large for its turn spills.
 my $olds = 0;
 foreach my $k ('i + 2000', '-i', '7')
 {
@@ -229,6 +229,33 @@ is($node->safe_psql('postgres', PARALLEL . 'CREATE TABLE sorted AS SELECT * FROM
 	$node->safe_psql('postgres', 'SET gpusort.mode = off; SELECT md5(string_agg(id::text, $$,$$)) FROM (SELECT id FROM s ORDER BY i8, id) o'), 'a table made of it');
 is($node->safe_psql('postgres', PARALLEL . q(DO $$ DECLARE x record; last int8; BEGIN FOR x IN SELECT i8 FROM s ORDER BY i8 LOOP ASSERT last IS NULL OR last <= x.i8; last := x.i8; END LOOP; END $$)), '', 'a loop of PL/pgSQL, with workers of its own');
 nothing_is_left('read again');
+
+# Rows that can be had once alone; a leader that feeds nothing; workers that come when it is too late.
+order_is_right($_, 'i8, id', 'i8, id', 'SELECT * FROM s WHERE random() >= 0') foreach @ways;
+order_is_right("$_ SET parallel_leader_participation = off;", 't, id', 't, id') foreach PARALLEL, PARALLEL . IN_FILES;
+order_is_right("$_ SET max_parallel_workers = 0;", 't, id', 't, id') foreach PARALLEL, PARALLEL . IN_FILES;
+
+# ---- others on the card ----
+
+# What they have is not there for the first turn, or for a later one.
+foreach my $set (@ways)
+{
+	my ($first, $other) = map { $node->background_psql('postgres', on_error_stop => 0) } 1, 2;
+
+	$other->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM s WHERE id < 15000 ORDER BY i8; MOVE 100 IN c');
+	order_is_right($set, 'i8, id', 'i8, id');
+	$other->query_safe('COMMIT');
+	my $rows = first_rows(takes_turns($set, WIDE, "$set turns"));
+	$first->query_safe("$set BEGIN; DECLARE c NO SCROLL CURSOR FOR @{[WIDE]}");
+	my @found = lines_of($first->query("FETCH $rows FROM c"));
+	usleep(150_000);
+	$other->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM s WHERE id < 20000 ORDER BY i8; MOVE 100 IN c; DECLARE d CURSOR FOR SELECT * FROM s WHERE id > 40000 ORDER BY i8; MOVE 100 IN d');
+	push @found, lines_of($first->query('FETCH ALL FROM c'));
+	is("@found", "@all", "$set between two turns others come");
+	is($first->{stderr}, '', "$set no error");
+	$_->quit foreach $first, $other;
+}
+nothing_is_left('others');
 
 # ---- random queries ----
 

@@ -170,8 +170,8 @@ request_of_part(const SortRequest *request, int parts)
 	SortRequest part = *request;
 
 	part.expected_rows /= parts;
-	part.memory_limit = (request->process_memory > 0 ? request->process_memory : request->memory_limit) *
-						TURN_MEMORY_SHARE;
+	part.memory_limit =
+		(request->process_memory > 0 ? request->process_memory : request->memory_limit) * TURN_MEMORY_SHARE;
 	part.process_memory = 0;
 	return part;
 }
@@ -212,9 +212,8 @@ create_waiting(TurnsSorter *sorter, const SortRequest *request)
 	create_share(sorter, request, room);
 	if (sorter->share != NULL)
 		waiting = &sorter->share->waiting;
-	waiting_create(
-		waiting, sorter->parts.n,
-		Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->parts.n)), room);
+	waiting_create(waiting, sorter->parts.n,
+				   Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->parts.n)), room);
 	waiting_open(&sorter->waiting, waiting, sorter->share != NULL ? &sorter->share->base : NULL, request->key,
 				 0);
 	MemoryContextSwitchTo(old);
