@@ -22,8 +22,7 @@
 
 #include "utils/memutils.h"
 
-#include "device/cuda/sorter.h"
-#include "device/cuda/waiting.h"
+#include "device/cuda/turns.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
 #include "service/room.h"
@@ -40,53 +39,7 @@
 
 StaticAssertDecl(GPU_TURNS_MAX == SPLIT_PARTS_MAX, "a turn for each part");
 
-/* What processes share of it. */
-typedef struct TurnsShare
-{
-	SortShare base;
-	SortShareHandle card; /* the first part's */
-	SortSplitters splitters;
-	WaitingShare waiting;
-} TurnsShare;
-
-struct TurnsSorter;
-
-/* What asks for chunks of a part. */
-typedef struct Turn
-{
-	Sorter base;
-	struct TurnsSorter *turns;
-	int number;
-} Turn;
-
-typedef struct TurnsSorter
-{
-	Sorter base;
-	SorterParts parts;
-	SortSplitters splitters;
-	Turn turns[SPLIT_PARTS_MAX];
-	SortRequest of_part; /* what the device is asked for with each part */
-	Size process_memory; /* that each process brings; 0: they have what there is */
-	MemoryContext context;
-
-	CudaSorter *card;
-	bool card_is_full; /* this process has no more for it in the first turn */
-	bool card_is_lost; /* the cpu device sorts what is left */
-	Sorter *cpu;	   /* sorts the part whose turn it is; NULL: the card does */
-	Waiting waiting;
-	WaitingShare own; /* of a sort that this process alone feeds */
-
-	TurnsShare *share; /* NULL: this process alone */
-	int process;	   /* its number among those that feed; -1: it does not, or not any more */
-
-	int current;		/* whose turn it is */
-	uint64 first_rows;	/* of the first part */
-	uint64 first_bytes; /* and bytes of it */
-	SorterStats on_cpu; /* what the cpu device has done */
-} TurnsSorter;
-
 static const SortDevice sort_device_turns;
-static const SortDevice sort_device_turn;
 
 /* ---------------------------------------------------------------- how many parts */
 
@@ -279,50 +232,6 @@ turns_put_chunk(Sorter *base, Chunk *chunk)
 	elog(ERROR, "gpusort: a chunk of no part of a sort");
 }
 
-/* A chunk on its way to the GPU, in the first turn; NULL: there is no room, or the GPU has failed. */
-static Chunk *
-chunk_of_card(TurnsSorter *sorter, Size at_least)
-{
-	CudaSorter *card = sorter->card;
-	Chunk *chunk;
-
-	if (sorter->card_is_full)
-		return NULL;
-	chunk = cuda_try_chunk(&card->base, at_least);
-	if (chunk == NULL && at_least <= card->client.job.chunk_bytes)
-		sorter->card_is_full = true;
-	return chunk;
-}
-
-static Chunk *
-turn_get_chunk(Sorter *base, Size at_least)
-{
-	Turn *turn = (Turn *) base;
-	TurnsSorter *sorter = turn->turns;
-	Chunk *chunk = turn->number == 0 ? chunk_of_card(sorter, at_least) : NULL;
-
-	if (chunk != NULL)
-		return chunk;
-	if (!cuda_share_is_alive(sorter->card))
-	{
-		sorter_fail_with_part(base, &sorter->card->base);
-		return NULL;
-	}
-	return waiting_get_chunk(&sorter->waiting, turn->number, at_least);
-}
-
-static void
-turn_put_chunk(Sorter *base, Chunk *chunk)
-{
-	Turn *turn = (Turn *) base;
-	CudaSorter *card = turn->turns->card;
-
-	if (chunk < card->chunks || chunk >= card->chunks + GPUSORTD_MAX_CHUNKS)
-		waiting_put_chunk(&turn->turns->waiting, turn->number, chunk);
-	else if (!cuda_submit_chunk(card, chunk))
-		sorter_fail_with_part(base, &card->base);
-}
-
 static SortShare *
 turns_share(Sorter *base)
 {
@@ -343,22 +252,6 @@ turns_enter(Sorter *base, int processes)
 	return cuda_enter(&sorter->card->base, processes);
 }
 
-/* What this process sent, and the GPU refused, waits; the first process sends it again by itself. */
-static void
-keep_refused(TurnsSorter *sorter)
-{
-	CudaSorter *card = sorter->card;
-
-	while (card->helps && card->refused != NULL)
-	{
-		Chunk *chunk = card->refused;
-
-		waiting_add_copy(&sorter->waiting, 0, chunk);
-		card->refused = chunk->next;
-		cuda_free_chunk(chunk);
-	}
-}
-
 static void
 turns_finish_feed(Sorter *base)
 {
@@ -366,7 +259,7 @@ turns_finish_feed(Sorter *base)
 
 	cuda_finish_feed(&sorter->card->base);
 	if (goes_on(sorter))
-		keep_refused(sorter);
+		turns_keep_refused(sorter);
 	if (sorter->share != NULL && !sort_share_is_own(&sorter->share->base))
 		waiting_finish(&sorter->waiting);
 	if (sorter->share != NULL && sorter->process >= 0)
@@ -587,14 +480,4 @@ static const SortDevice sort_device_turns = {
 	.has_random_access = turns_has_random_access,
 	.get_stats = turns_get_stats,
 	.end = turns_end,
-};
-
-/* A part, for those who feed it. */
-static const SortDevice sort_device_turn = {
-	.name = "cuda",
-	.keeps_sort_columns = true,
-	.keeps_rows = true,
-	.get_chunk = turn_get_chunk,
-	.try_chunk = turn_get_chunk,
-	.put_chunk = turn_put_chunk,
 };
