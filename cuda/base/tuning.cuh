@@ -25,6 +25,7 @@
 /* Cells of the table by which the buckets of a segment are found, and threads of the block that makes it. */
 #define SAMPLE_LOG_CELLS 11
 #define SAMPLE_CELLS (1 << SAMPLE_LOG_CELLS)
+#define SAMPLE_CELL_MOST 8 /* splitters in a cell; where one has more, a tree is walked */
 #define SAMPLE_PICK_THREADS 256
 
 /* A tile of the distribution is what one block counts and scatters at a time. */

@@ -8,8 +8,8 @@
  *
  * Where the paper walks a tree of splitters (Algorithm 2), here the leading bits of a key's distance from the
  * first splitter are looked up in a table of SAMPLE_CELLS cells, which says how many splitters are less than
- * all keys of the cell, and how many are in it: mostly none or one.  Where keys crowd together there are
- * more, and they are searched.
+ * all keys of the cell, and how many are in it: mostly none or one.  The tree is for segments whose keys
+ * crowd together, so that a cell would have many.
  *
  * Leaf j takes the keys in (splitter[j - 1], splitter[j]].  A key that is several splitters, because it is
  * frequent, gets a leaf of its own: keys are integers, so the first of its splitters is lowered by one, and
@@ -55,15 +55,15 @@ struct BucketRange
 {
 	Key first; /* splitter */
 	Key last;
-	int shift; /* (key - first) >> shift is the cell of a key up to the last splitter */
+	int shift;	  /* (key - first) >> shift is the cell of a key up to the last splitter */
+	bool crowded; /* a cell would have too many: the splitters are walked as a tree */
 };
 
 /*
  * A cell of a table: how many splitters are in the cells before it, and, in the bits above, how many are in
- * it; with CELL_MANY of them or more, that there are so many.
+ * it, at most SAMPLE_CELL_MOST.
  */
 #define CELL_BEFORE_BITS SAMPLE_MOST_LOG_WAYS
-#define CELL_MANY ((1u << (16 - CELL_BEFORE_BITS)) - 1)
 
 /* The same for all segments: at level 0 there is one, at level 1 as many as level 0 has buckets. */
 template <typename Key>
@@ -109,9 +109,11 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 	uint32_t nbuckets = is_first ? ways : leaves_a_bucket;
 	const BucketTables<Key> &tables = is_first ? first : second;
 	uint32_t before = 0;
+	uint32_t largest = 0;
 	uint32_t total;
 	Key low;
 	int shift;
+	bool crowded;
 
 	for (uint32_t i = threadIdx.x; i < SAMPLE_CELLS; i += SAMPLE_PICK_THREADS)
 		counts[i] = 0;
@@ -130,14 +132,20 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 
 	low = picked[0];
 	shift = max(0, key_width(picked[nbuckets - 2] - low) - SAMPLE_LOG_CELLS);
-	if (threadIdx.x == 0)
-		tables.ranges[segment] = {low, picked[nbuckets - 2], shift};
 	for (uint32_t i = threadIdx.x; i < nbuckets - 1; i += SAMPLE_PICK_THREADS)
 		atomicAdd(&counts[key_bits_from(picked[i] - low, shift)], 1u);
 	__syncthreads();
 
 	for (uint32_t i = 0; i < CELLS_A_THREAD; i++)
+	{
 		before += counts[threadIdx.x * CELLS_A_THREAD + i];
+		largest = max(largest, counts[threadIdx.x * CELLS_A_THREAD + i]);
+	}
+	crowded = __syncthreads_or(largest > SAMPLE_CELL_MOST);
+	if (threadIdx.x == 0)
+		tables.ranges[segment] = {low, picked[nbuckets - 2], shift, crowded};
+	if (crowded)
+		return;
 	before = block_exclusive_sum(before, warp_sums, &total);
 	for (uint32_t i = 0; i < CELLS_A_THREAD; i++)
 	{
@@ -145,7 +153,7 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 		uint32_t count = counts[cell];
 
 		tables.cells[(size_t) segment * SAMPLE_CELLS + cell] =
-			(uint16_t) (min(count, CELL_MANY) << CELL_BEFORE_BITS | before);
+			(uint16_t) (count << CELL_BEFORE_BITS | before);
 		before += count;
 	}
 }
@@ -165,20 +173,37 @@ template <typename Key>
 struct BucketFinder
 {
 	BucketRange<Key> range;
+	int log_ways;
 	uint32_t nsplitters;
 	uint16_t *cells; /* first: they are copied by 16 bytes at a time */
+	/*
+	 * In order; or, if keys are crowded, a complete binary search tree, node 1 the root, nodes 2j and 2j + 1
+	 * the children of j (section 5, Algorithm 2).
+	 */
 	Key *splitters;
 
 	/* Loads it.  For all threads of a block; a barrier must follow. */
 	__device__ __forceinline__ BucketFinder(const BucketTables<Key> &tables, uint32_t segment, int log_ways,
 											char *shared)
-		: range(tables.ranges[segment]), nsplitters((1u << log_ways) - 1), cells((uint16_t *) shared),
-		  splitters((Key *) (cells + SAMPLE_CELLS))
+		: range(tables.ranges[segment]), log_ways(log_ways), nsplitters((1u << log_ways) - 1),
+		  cells((uint16_t *) shared), splitters((Key *) (cells + SAMPLE_CELLS))
 	{
+		const Key *of_segment = tables.splitters + ((size_t) segment << log_ways);
 		const uint4 *from = (const uint4 *) (tables.cells + (size_t) segment * SAMPLE_CELLS);
 
+		if (range.crowded)
+		{
+			for (uint32_t node = threadIdx.x + 1; node <= nsplitters; node += blockDim.x)
+			{
+				int depth = 31 - __clz((int) node);
+				uint32_t place = (2 * (node - (1u << depth)) + 1) << (log_ways - depth - 1);
+
+				splitters[node] = of_segment[place - 1];
+			}
+			return;
+		}
 		for (uint32_t i = threadIdx.x; i < nsplitters; i += blockDim.x)
-			splitters[i] = tables.splitters[((size_t) segment << log_ways) + i];
+			splitters[i] = of_segment[i];
 		for (uint32_t i = threadIdx.x; i < SAMPLE_CELLS * sizeof(uint16_t) / sizeof(uint4); i += blockDim.x)
 			((uint4 *) cells)[i] = from[i];
 	}
@@ -187,37 +212,58 @@ struct BucketFinder
 	template <int ITEMS>
 	__device__ __forceinline__ void find(const Key (&keys)[ITEMS], uint32_t (&buckets)[ITEMS]) const
 	{
+		if (range.crowded)
+			walk(keys, buckets);
+		else
+			look_up(keys, buckets);
+	}
+
+	/* Down the tree, without branches. */
+	template <int ITEMS>
+	__device__ __forceinline__ void walk(const Key (&keys)[ITEMS], uint32_t (&buckets)[ITEMS]) const
+	{
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+			buckets[i] = 1;
+		for (int level = 0; level < log_ways; level++)
+		{
+#pragma unroll
+			for (int i = 0; i < ITEMS; i++)
+				buckets[i] = 2 * buckets[i] + (keys[i] > splitters[buckets[i]]);
+		}
+#pragma unroll
+		for (int i = 0; i < ITEMS; i++)
+			buckets[i] -= 1u << log_ways;
+	}
+
+	/* By the key's cell, and a search among its splitters. */
+	template <int ITEMS>
+	__device__ __forceinline__ void look_up(const Key (&keys)[ITEMS], uint32_t (&buckets)[ITEMS]) const
+	{
 		uint32_t left[ITEMS]; /* splitters that are still to be compared, from buckets[] on */
 		uint32_t any_left = 0;
 
 #pragma unroll
 		for (int i = 0; i < ITEMS; i++)
 		{
-			uint32_t cell = 0;
-
 			buckets[i] = keys[i] > range.last ? nsplitters : 0;
 			left[i] = 0;
 			if (range.first < keys[i] && buckets[i] == 0)
 			{
-				cell = cells[key_bits_from(keys[i] - range.first, range.shift)];
+				uint32_t cell = cells[key_bits_from(keys[i] - range.first, range.shift)];
+
 				buckets[i] = cell & ((1u << CELL_BEFORE_BITS) - 1);
 				left[i] = cell >> CELL_BEFORE_BITS;
-				if (left[i] == CELL_MANY)
-					left[i] = nsplitters - buckets[i];
 			}
 			any_left |= left[i];
 		}
-		for (int step = 0; any_left > 0; step++)
+		while (any_left > 0)
 		{
 			any_left = 0;
 #pragma unroll
 			for (int i = 0; i < ITEMS; i++)
 			{
-				/*
-				 * The first two one by one: of few different keys a cell has the one before a key, and then
-				 * it.
-				 */
-				uint32_t half = step < 2 ? 0 : left[i] / 2;
+				uint32_t half = left[i] / 2;
 
 				if (left[i] > 0)
 				{
