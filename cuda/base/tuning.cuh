@@ -19,10 +19,19 @@
 /* Ways of one distribution: as few levels as these allow. */
 #define SAMPLE_LOG_WAYS 9
 
+/* The most that two levels of DEVSORT_MAX_ROWS rows have. */
+#define SAMPLE_MOST_LOG_WAYS 11
+
+/* Cells of the table by which the buckets of a segment are found, and threads of the block that makes it. */
+#define SAMPLE_LOG_CELLS 11
+#define SAMPLE_CELLS (1 << SAMPLE_LOG_CELLS)
+#define SAMPLE_CELL_MOST 8 /* splitters in a cell; where one has more, a tree is walked */
+#define SAMPLE_PICK_THREADS 256
+
 /* A tile of the distribution is what one block counts and scatters at a time. */
 #define SAMPLE_TILE_THREADS 512
 #define SAMPLE_TILE_ITEMS 16
-#define SAMPLE_TILE (SAMPLE_TILE_THREADS * SAMPLE_TILE_ITEMS)
+#define SAMPLE_WIDE_TILE_ITEMS 8 /* of keys of 16 bytes */
 
 /* How often an oversized leaf is sampled again before CUB's radix sort ends it. */
 #define SAMPLE_MAX_DEPTH 3
@@ -34,12 +43,13 @@
 
 /*
  * Blocks of so many threads that a multiprocessor holds at a time: more hide more latency, but have fewer
- * registers.  Devices of compute capability 7.5 hold 1024 threads.
+ * registers.  Devices of compute capability 7.5 hold 1024 threads, and of keys of 16 bytes there is no shared
+ * memory for more.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-#define LEAF_RESIDENT_BLOCKS(threads) (1024 / (threads))
+#define LEAF_RESIDENT_BLOCKS(threads, key_bytes) (1024 / (threads))
 #else
-#define LEAF_RESIDENT_BLOCKS(threads) (1536 / (threads))
+#define LEAF_RESIDENT_BLOCKS(threads, key_bytes) (((key_bytes) > 8 ? 1024 : 1536) / (threads))
 #endif
 
 /*

@@ -2,10 +2,12 @@
  * sort.cu
  *		Sorting fixed keys: what is allowed, and who does it.
  *
- * Keys of 4 and 8 bytes are integers and sorted as such (pair_sort.h), wider ones in pieces (wide_sort.cu).
+ * Keys of 4 and 8 bytes are integers and sorted as such (pair_sort.h), and by sample sort those of 16 bytes
+ * too; other wide ones are sorted in pieces (wide_sort.cu).
  */
 #include "fixed/wide_sort.h"
 #include "pairs/pair_sort.h"
+#include "primitives/key_order.cuh"
 #include "primitives/row_numbers.h"
 
 #define POINTER_ALIGNMENT 16
@@ -84,11 +86,19 @@ take_values(Workspace *workspace, const DevSortFixedJob *job)
 	return workspace_take<uint32_t>(workspace, job->n);
 }
 
+/* Is the job sorted in pieces? */
+static bool
+sorts_pieces(const DevSortFixedJob *job)
+{
+	return job->key_bytes > 16 ||
+		   (job->key_bytes == 16 && (job->algorithm == DEVSORT_BUCKET || job->algorithm == DEVSORT_RADIX));
+}
+
 /* Lays the workspace out, to learn its size. */
 static void
 measure(Workspace *workspace, const DevSortFixedJob *job)
 {
-	if (job->key_bytes > 8)
+	if (sorts_pieces(job))
 	{
 		wide_sort_measure(workspace, job);
 		return;
@@ -97,12 +107,15 @@ measure(Workspace *workspace, const DevSortFixedJob *job)
 	if (job->key_bytes == 4)
 		pair_sort_measure<uint32_t>(workspace, job->algorithm, job->n, job->sorted_indexes != NULL,
 									job->samples);
-	else
+	else if (job->key_bytes == 8)
 		pair_sort_measure<uint64_t>(workspace, job->algorithm, job->n, job->sorted_indexes != NULL,
 									job->samples);
+	else
+		pair_sort_measure<WideKey>(workspace, job->algorithm, job->n, job->sorted_indexes != NULL,
+								   job->samples);
 }
 
-/* Sorts keys that are integers of type Key. */
+/* Sorts keys that are integers of type Key, or of 16 bytes. */
 template <typename Key>
 static DevSortStatus
 sort_integers(const DevSortFixedJob *job, Workspace *workspace, cudaStream_t stream)
@@ -157,5 +170,7 @@ devsort_fixed(const DevSortFixedJob *job, void *workspace_memory, size_t workspa
 		return sort_integers<uint32_t>(job, &workspace, stream);
 	if (job->key_bytes == 8)
 		return sort_integers<uint64_t>(job, &workspace, stream);
+	if (!sorts_pieces(job))
+		return sort_integers<WideKey>(job, &workspace, stream);
 	return wide_sort(job, &workspace, stream);
 }

@@ -135,21 +135,21 @@ block_key_range(const Key (&keys)[LEAF_ITEMS], uint32_t n, Key *range)
 	__shared__ Key warp_low[THREADS / WARP_SIZE];
 	__shared__ Key warp_high[THREADS / WARP_SIZE];
 	Key low = ~(Key) 0;
-	Key high = 0;
+	Key high = (Key) 0;
 
 #pragma unroll
 	for (int i = 0; i < LEAF_ITEMS; i++)
 	{
 		if (threadIdx.x + i * THREADS < n)
 		{
-			low = min(low, keys[i]);
-			high = max(high, keys[i]);
+			low = key_min(low, keys[i]);
+			high = key_max(high, keys[i]);
 		}
 	}
 	for (int distance = WARP_SIZE / 2; distance > 0; distance /= 2)
 	{
-		low = min(low, __shfl_xor_sync(ALL_LANES, low, distance));
-		high = max(high, __shfl_xor_sync(ALL_LANES, high, distance));
+		low = key_min(low, key_shuffle_xor(ALL_LANES, low, distance));
+		high = key_max(high, key_shuffle_xor(ALL_LANES, high, distance));
 	}
 	if (threadIdx.x % WARP_SIZE == 0)
 	{
@@ -161,8 +161,8 @@ block_key_range(const Key (&keys)[LEAF_ITEMS], uint32_t n, Key *range)
 	high = warp_high[threadIdx.x % (THREADS / WARP_SIZE)];
 	for (int distance = WARP_SIZE / 2; distance > 0; distance /= 2)
 	{
-		low = min(low, __shfl_xor_sync(ALL_LANES, low, distance));
-		high = max(high, __shfl_xor_sync(ALL_LANES, high, distance));
+		low = key_min(low, key_shuffle_xor(ALL_LANES, low, distance));
+		high = key_max(high, key_shuffle_xor(ALL_LANES, high, distance));
 	}
 	*range = high - low;
 	return low;
@@ -220,7 +220,7 @@ mark_mixed_sub_buckets(const Key *keys, const uint32_t *starts, uint32_t n, Key 
 	__syncthreads();
 	for (uint32_t at = threadIdx.x; at < n; at += THREADS)
 	{
-		uint32_t sub = (uint32_t) ((keys[at] - low) >> shift);
+		uint32_t sub = key_bits_from(keys[at] - low, shift);
 
 		if (starts[sub + 1] - starts[sub] > LEAF_SMALL_SUB_BUCKET && keys[at] != keys[starts[sub]])
 			atomicOr(&mixed[sub / 32], 1u << sub % 32);
@@ -228,7 +228,7 @@ mark_mixed_sub_buckets(const Key *keys, const uint32_t *starts, uint32_t n, Key 
 	__syncthreads();
 	for (uint32_t at = threadIdx.x; at < n; at += THREADS)
 	{
-		uint32_t sub = (uint32_t) ((keys[at] - low) >> shift);
+		uint32_t sub = key_bits_from(keys[at] - low, shift);
 
 		if (mixed[sub / 32] >> sub % 32 & 1)
 			mine += starts[sub + 1] - starts[sub];
@@ -291,7 +291,7 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	{
 		uint32_t at = threadIdx.x + i * THREADS;
 
-		held[i] = at < n ? key_order_apply(pairs.order, pairs.keys[first + at]) : 0;
+		held[i] = at < n ? key_order_apply(pairs.order, pairs.keys[first + at]) : (Key) 0;
 	}
 	if (has_values && threadIdx.x * LEAF_LINE < n)
 		prefetch_line(&pairs.values[first + threadIdx.x * LEAF_LINE]);
@@ -305,7 +305,7 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	{
 		if (threadIdx.x + i * THREADS < n)
 		{
-			uint32_t sub = (uint32_t) ((held[i] - low) >> shift);
+			uint32_t sub = key_bits_from(held[i] - low, shift);
 
 			place[i] = sub << RANK_BITS | atomicAdd(&starts[sub], 1u);
 		}
@@ -347,7 +347,7 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	for (uint32_t at = threadIdx.x; at < n; at += THREADS)
 	{
 		Key key = keys[at];
-		uint32_t sub = (uint32_t) ((key - low) >> shift);
+		uint32_t sub = key_bits_from(key - low, shift);
 		uint32_t start = starts[sub];
 		uint32_t end = starts[sub + 1];
 		uint32_t to = at;
@@ -363,7 +363,7 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 /* Sorts the leaves of one class, a block as many as come to it. */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
-__launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS))
+__launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 	leaf_sort_kernel(Leaves leaves, int kind, LeafPairs<Key> pairs)
 {
 	extern __shared__ __align__(16) char shared[];

@@ -6,9 +6,10 @@
 #include "pairs/bucket_sort.h"
 #include "pairs/radix_sort.h"
 #include "pairs/sample_sort.h"
+#include "primitives/key_order.cuh"
 
 #ifdef DEVSORT_FAULTS
-SampleRareWays sample_rare_ways = {SAMPLE_OVERSAMPLING, LEAF_MAX_WORK, 0, 0, 0};
+SampleRareWays sample_rare_ways = {SAMPLE_OVERSAMPLING, LEAF_MAX_WORK, false, 0, 0, 0};
 #endif
 
 /*
@@ -55,6 +56,21 @@ pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t 
 		default:
 			return sample_sort(job, workspace, stream);
 	}
+}
+
+/* Keys of 16 bytes are sorted by sample sort alone. */
+template <>
+void
+pair_sort_measure<WideKey>(Workspace *workspace, DevSortAlgorithm, uint64_t n, bool, int)
+{
+	sample_sort_measure<WideKey>(workspace, n);
+}
+
+template <>
+DevSortStatus
+pair_sort<WideKey>(const PairSortJob<WideKey> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	return sample_sort(job, workspace, stream);
 }
 
 template void pair_sort_measure<uint32_t>(Workspace *, DevSortAlgorithm, uint64_t, bool, int);

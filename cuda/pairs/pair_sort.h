@@ -2,8 +2,9 @@
  * pair_sort.h
  *		Sorting (key, value) pairs whose key is one unsigned integer: what everything wider is made of.
  *
- * Internal.  Key is uint32_t or uint64_t, values are uint32_t.  Sorting keys of 16 to 32 bytes (wide_sort.cu)
- * and strings (strings/sort.cu) means sorting such pairs, several times if need be.
+ * Internal.  Key is uint32_t, uint64_t or WideKey, values are uint32_t.  WideKey, 16 bytes, is for sample
+ * sort alone: whatever algorithm is asked for.  Sorting other keys of 16 to 32 bytes (wide_sort.cu) and
+ * strings (strings/sort.cu) means sorting pairs with keys of 64 bits, several times if need be.
  */
 #ifndef DEVSORT_PAIR_SORT_H
 #define DEVSORT_PAIR_SORT_H

@@ -1,6 +1,9 @@
 /*
  * radix_sort.cu
  *		CUB's radix sort: the algorithm `radix`, and what ends a sample sort that had no luck.
+ *
+ * It is stable, so that keys of 16 bytes are sorted by it as two words, the less significant one first: row
+ * numbers are sorted with either, and pairs gathered by them.
  */
 #include <cub/device/device_radix_sort.cuh>
 
@@ -115,6 +118,87 @@ radix_sort(const PairSortJob<Key> *job, bool lean, const Workspace *workspace, c
 	}
 	if (job->big_endian)
 		RETURN_IF_FAILED(swap_bytes(job->sorted_keys, job->n, stream));
+	return status_ok();
+}
+
+/* Row i's number, and the less significant words. */
+static __global__ void
+load_low_words_kernel(const WideKey *keys, KeyOrder order, uint32_t n, uint64_t *words, uint32_t *rows)
+{
+	uint32_t i = blockIdx.x * SWAP_THREADS + threadIdx.x;
+
+	if (i >= n)
+		return;
+	words[i] = key_order_apply(order, keys[i].low);
+	rows[i] = i;
+}
+
+/* The more significant words, by row number. */
+static __global__ void
+load_high_words_kernel(const WideKey *keys, KeyOrder order, uint32_t n, uint64_t *words, const uint32_t *rows)
+{
+	uint32_t i = blockIdx.x * SWAP_THREADS + threadIdx.x;
+
+	if (i < n)
+		words[i] = key_order_apply(order, keys[rows[i]].high);
+}
+
+/* Pairs by row number; no values if values is NULL. */
+static __global__ void
+gather_pairs_kernel(const WideKey *keys, const uint32_t *values, uint32_t n, const uint32_t *rows,
+					WideKey *sorted_keys, uint32_t *sorted_values)
+{
+	uint32_t i = blockIdx.x * SWAP_THREADS + threadIdx.x;
+
+	if (i >= n)
+		return;
+	sorted_keys[i] = keys[rows[i]];
+	if (values)
+		sorted_values[i] = values[rows[i]];
+}
+
+template <>
+void
+radix_sort_measure<WideKey>(Workspace *workspace, uint64_t n, bool, bool)
+{
+	workspace_take<uint32_t>(workspace, n);
+	workspace_take<uint32_t>(workspace, n);
+	radix_sort_measure<uint64_t>(workspace, n, true, true);
+}
+
+/* The words are sorted in sorted_keys, which has room for two arrays of them. */
+template <>
+DevSortStatus
+radix_sort<WideKey>(const PairSortJob<WideKey> *job, bool, const Workspace *workspace, cudaStream_t stream)
+{
+	Workspace mine = *workspace;
+	uint32_t n = (uint32_t) job->n;
+	unsigned int nblocks = (unsigned int) ((job->n + SWAP_THREADS - 1) / SWAP_THREADS);
+	KeyOrder order = key_order_make<WideKey>(job->big_endian);
+	uint32_t *rows = workspace_take<uint32_t>(&mine, job->n);
+	uint32_t *next_rows = workspace_take<uint32_t>(&mine, job->n);
+	PairSortJob<uint64_t> words = {};
+
+	if (n == 0)
+		return status_ok();
+	words.n = job->n;
+	words.keys = (uint64_t *) job->sorted_keys;
+	words.sorted_keys = words.keys + n;
+	words.values = rows;
+	words.sorted_values = next_rows;
+	words.stages = job->stages;
+	load_low_words_kernel<<<nblocks, SWAP_THREADS, 0, stream>>>(job->keys, order, n, words.keys, rows);
+	CHECK_LAUNCH("loading words of keys");
+	RETURN_IF_FAILED(radix_sort(&words, true, &mine, stream));
+	words.values = next_rows;
+	words.sorted_values = rows;
+	load_high_words_kernel<<<nblocks, SWAP_THREADS, 0, stream>>>(job->keys, order, n, words.keys, next_rows);
+	CHECK_LAUNCH("loading words of keys");
+	RETURN_IF_FAILED(radix_sort(&words, true, &mine, stream));
+	gather_pairs_kernel<<<nblocks, SWAP_THREADS, 0, stream>>>(job->keys,
+															  job->sorted_values ? job->values : NULL, n,
+															  rows, job->sorted_keys, job->sorted_values);
+	CHECK_LAUNCH("gathering sorted keys");
 	return status_ok();
 }
 

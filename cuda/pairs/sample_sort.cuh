@@ -8,12 +8,15 @@
  *	one level	input -> leaves in the output, sorted where they are
  *	two levels	input -> buckets in the output -> leaves in the input -> sorted into the output
  *
+ * The buckets of the first of two levels are chains of chunks, of which the last ones, as many as there are
+ * buckets, find no room in the output, and lie in the workspace.
+ *
  * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the
  * list of leaves that came out larger than a block can sort is read back; there hardly ever is one, and each
  * is sampled again with other random numbers, as a sort of its own.
  *
- * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes)
- * sorts by CUB's radix sort instead.
+ * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes) or
+ * for one leaf (keys of 16 bytes) sorts by CUB's radix sort instead.
  */
 #ifndef DEVSORT_SAMPLE_SORT_CUH
 #define DEVSORT_SAMPLE_SORT_CUH
@@ -30,7 +33,14 @@
 /* One block sorts so many pairs on every device; LEAF_THREADS_MEDIUM is the class for it. */
 #define SAMPLE_BLOCK (LEAF_THREADS_MEDIUM * LEAF_ITEMS)
 
+/* Shared memory of the leaves' kernels for what they declare themselves. */
+#define LEAF_RESERVED 4096
+
 #define SAMPLE_MAX_LEVELS 2
+
+/* The first of two levels is in chunks up to so many buckets, which are enough for so many rows. */
+#define SAMPLE_MOST_CHAINS (1u << SAMPLE_LOG_WAYS)
+#define SAMPLE_MOST_CHAINED ((uint64_t) (SAMPLE_LEAF_MEAN + 1) * SAMPLE_MOST_CHAINS * SAMPLE_MOST_CHAINS)
 
 /* More oversized leaves than this are not bad luck: radix sort all. */
 #define SAMPLE_MAX_OVERSIZED 64
@@ -38,10 +48,12 @@
 #ifdef DEVSORT_FAULTS
 #define OVERSAMPLING ((uint32_t) sample_rare_ways.oversampling)
 #define MAX_WORK ((uint32_t) sample_rare_ways.leaf_max_work)
+#define COUNTS_ALL_LEVELS sample_rare_ways.counts_all_levels
 #define COUNT_RARE_WAY(way, times) (sample_rare_ways.way += (times))
 #else
 #define OVERSAMPLING SAMPLE_OVERSAMPLING
 #define MAX_WORK LEAF_MAX_WORK
+#define COUNTS_ALL_LEVELS false
 #define COUNT_RARE_WAY(way, times) ((void) (times))
 #endif
 
@@ -53,6 +65,7 @@ struct SampleShape
 	uint32_t nbuckets[SAMPLE_MAX_LEVELS]; /* after each level */
 	uint32_t nleaves;
 	uint32_t nsamples;
+	bool in_chunks;	   /* the first of two levels */
 	bool wide_buckets; /* bucket numbers of 2 bytes */
 };
 
@@ -73,7 +86,8 @@ sample_shape(uint64_t n)
 	shape.nleaves = 1u << log_leaves;
 	shape.nbuckets[0] = 1u << shape.log_ways[0];
 	shape.nbuckets[1] = shape.nleaves;
-	shape.wide_buckets = shape.log_ways[0] > 8;
+	shape.in_chunks = shape.levels == 2 && shape.nbuckets[0] <= SAMPLE_MOST_CHAINS && !COUNTS_ALL_LEVELS;
+	shape.wide_buckets = shape.log_ways[shape.in_chunks ? 1 : 0] > 8;
 	/* A sample that one block sorts, unless there are two levels. */
 	shape.nsamples = shape.nleaves * OVERSAMPLING;
 	if (shape.levels == 1 && shape.nsamples > SAMPLE_BLOCK)
@@ -87,10 +101,15 @@ struct SampleSpace
 {
 	Key *sample;
 	Key *sorted_sample;
-	Key *splitters;
-	char *buckets;	 /* one bucket number for each pair */
+	Key *splitters; /* of the leaves */
+	BucketTables<Key> tables[SAMPLE_MAX_LEVELS];
+	ChunkDirectory chunks;
+	Key *more_keys; /* a chunk for each bucket of the first level */
+	uint32_t *more_values;
+	char *buckets;	 /* one bucket number for each pair, or each place in a chunk */
 	uint32_t *zeros; /* what must begin as zeros: sizes, starts and list lengths */
 	size_t nzeros;
+	uint32_t *differs;					 /* is there a key that isn't the first one? */
 	uint32_t *sizes[SAMPLE_MAX_LEVELS];	 /* nbuckets */
 	uint32_t *starts[SAMPLE_MAX_LEVELS]; /* of the buckets after each level, nbuckets + 1 */
 	uint32_t *lengths;
@@ -106,26 +125,51 @@ sample_space_take(Workspace *workspace, uint64_t n)
 {
 	SampleShape shape = sample_shape(n);
 	SampleSpace<Key> space = {};
+	uint64_t nplaces = n;
 
-	space.nzeros = LEAF_KINDS;
+	space.nzeros = 2 + LEAF_KINDS;
 	for (int level = 0; level < shape.levels; level++)
 		space.nzeros += 2 * (size_t) shape.nbuckets[level] + 1;
 	space.zeros = workspace_take<uint32_t>(workspace, space.nzeros);
-	space.lengths = space.zeros;
+	space.differs = space.zeros;
+	space.chunks.nchunks = space.zeros + 1;
+	space.lengths = space.zeros + 2;
 	space.lists = workspace_take<uint32_t>(workspace, (size_t) LEAF_KINDS * shape.nleaves);
 	if (shape.levels == 0)
 		return space;
 	space.sample = workspace_take<Key>(workspace, shape.nsamples);
 	space.sorted_sample = workspace_take<Key>(workspace, shape.nsamples);
 	space.splitters = workspace_take<Key>(workspace, shape.nleaves);
-	space.buckets = workspace_take<char>(workspace, n * (shape.wide_buckets ? 2 : 1));
 	for (int level = 0; level < shape.levels; level++)
 	{
-		space.sizes[level] = level == 0 ? space.zeros + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
+		uint32_t nsegments = level == 0 ? 1 : shape.nbuckets[level - 1];
+
+		space.tables[level].splitters = workspace_take<Key>(workspace, shape.nbuckets[level]);
+		space.tables[level].ranges = workspace_take<BucketRange<Key>>(workspace, nsegments);
+		space.tables[level].cells = workspace_take<uint16_t>(workspace, (size_t) nsegments * SAMPLE_CELLS);
+	}
+	if (shape.levels == 2)
+	{
+		/* More rows than chunks are used for need no less memory than fewer. */
+		size_t nchains = shape.nbuckets[0] < SAMPLE_MOST_CHAINS ? shape.nbuckets[0] : SAMPLE_MOST_CHAINS;
+		uint64_t nchained = n < SAMPLE_MOST_CHAINED ? n : SAMPLE_MOST_CHAINED;
+
+		space.chunks.parts = (uint32_t) (nchained / SampleTile<Key>::SIZE) + 1;
+		space.chunks.chunks = workspace_take<uint32_t>(workspace, nchains * space.chunks.parts);
+		space.more_keys = workspace_take<Key>(workspace, nchains * SampleTile<Key>::SIZE);
+		space.more_values = workspace_take<uint32_t>(workspace, nchains * SampleTile<Key>::SIZE);
+		nplaces += nchains * SampleTile<Key>::SIZE;
+	}
+	space.buckets = workspace_take<char>(workspace, nplaces * (shape.wide_buckets ? 2 : 1));
+	for (int level = 0; level < shape.levels; level++)
+	{
+		space.sizes[level] =
+			level == 0 ? space.lengths + LEAF_KINDS : space.starts[0] + shape.nbuckets[0] + 1;
 		space.starts[level] = space.sizes[level] + shape.nbuckets[level];
 	}
+	space.chunks.sizes = space.sizes[0];
 	space.first_tiles = workspace_take<uint32_t>(workspace, shape.nbuckets[0] + 1);
-	space.tiles = workspace_take<Piece>(workspace, pieces_limit(n, shape.nbuckets[0], SAMPLE_TILE));
+	space.tiles = workspace_take<Piece>(workspace, pieces_limit(n, shape.nbuckets[0], SampleTile<Key>::SIZE));
 	space.rest = *workspace;
 	return space;
 }
@@ -153,8 +197,9 @@ sample_sort_measure(Workspace *workspace, uint64_t n)
 			sample_sort_measure<Key>(&scan, (uint64_t) SAMPLE_LEAF_MEAN << SAMPLE_LOG_WAYS);
 			main.used = main.used > scan.used ? main.used : scan.used;
 		}
-		radix_sort_measure<Key>(&fallback, n, true, true);
 	}
+	if (shape.levels > 0 || (sizeof(Key) > sizeof(uint64_t) && n > SAMPLE_BLOCK / 2))
+		radix_sort_measure<Key>(&fallback, n, true, true);
 	workspace->used = main.used > fallback.used ? main.used : fallback.used;
 }
 
@@ -195,78 +240,187 @@ choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const Sa
 	sampling.sorted_keys = space->sorted_sample;
 	sampling.seed = job->seed + 1;
 	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
-	pick_splitters_kernel<<<(shape->nleaves + threads - 1) / threads, threads, 0, stream>>>(
-		space->sorted_sample, shape->nsamples, shape->nleaves, space->splitters);
+	pick_splitters_kernel<<<shape->levels == 1 ? 1 : 1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0,
+							stream>>>(space->sorted_sample, shape->nsamples, shape->nleaves,
+									  shape->nbuckets[0], space->tables[0], space->tables[1],
+									  space->splitters);
 	CHECK_LAUNCH("picking splitters");
 	return status_ok();
 }
 
+/* Notes whether any key differs from the first one. */
+template <typename Key>
+static __global__ void
+__launch_bounds__(LEAF_THREADS_MEDIUM) find_different_kernel(const Key *keys, uint64_t n, uint32_t *differs)
+{
+	Key first = keys[0];
+	bool equal = true;
+
+	for (uint64_t i = blockIdx.x * (uint64_t) blockDim.x + threadIdx.x; i < n;
+		 i += gridDim.x * (uint64_t) blockDim.x)
+		equal = keys[i] == first && equal;
+	if (!equal)
+		*differs = 1;
+}
+
+/* Reads one number or key back. */
+template <typename T>
+static DevSortStatus
+read_back(T *number, const T *from, const char *doing, cudaStream_t stream)
+{
+	CHECK_CUDA(cudaMemcpyAsync(number, from, sizeof(*number), cudaMemcpyDeviceToHost, stream), doing);
+	CHECK_CUDA(cudaStreamSynchronize(stream), doing);
+	return status_ok();
+}
+
+/*
+ * Copies all pairs to the output if all keys are the same.  They are looked at only if all of the sample are.
+ * Waits for the stream.  Of keys of 8 bytes and less nobody asks: they are sorted nearly as soon as looked at
+ * and copied, and the wait would be felt by small sorts.
+ */
+template <typename Key>
+static DevSortStatus
+copy_if_equal(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+			  bool *equal, cudaStream_t stream)
+{
+	const uint32_t nblocks = 528; /* 4 for each multiprocessor of an H100 */
+	Key ends[2];
+	uint32_t differs;
+
+	*equal = false;
+	RETURN_IF_FAILED(read_back(&ends[0], space->sorted_sample, "reading the sample's ends", stream));
+	RETURN_IF_FAILED(
+		read_back(&ends[1], space->sorted_sample + shape->nsamples - 1, "reading the sample's ends", stream));
+	if (ends[0] != ends[1])
+		return status_ok();
+	find_different_kernel<<<nblocks, LEAF_THREADS_MEDIUM, 0, stream>>>(job->keys, job->n, space->differs);
+	CHECK_LAUNCH("comparing keys");
+	RETURN_IF_FAILED(read_back(&differs, space->differs, "comparing keys", stream));
+	if (differs)
+		return status_ok();
+	*equal = true;
+	CHECK_CUDA(cudaMemcpyAsync(job->sorted_keys, job->keys, job->n * sizeof(Key), cudaMemcpyDeviceToDevice,
+							   stream),
+			   "copying equal keys");
+	if (job->sorted_values)
+		CHECK_CUDA(cudaMemcpyAsync(job->sorted_values, job->values, job->n * sizeof(uint32_t),
+								   cudaMemcpyDeviceToDevice, stream),
+				   "copying their values");
+	return status_ok();
+}
+
+/* Places in one array. */
+template <typename Key>
+static PairPlaces<Key>
+plain_places(Key *keys, uint32_t *values)
+{
+	return {keys, values, NULL, NULL, UINT32_MAX};
+}
+
+/* Places in chunks, of which those that are complete in n places are in the arrays. */
+template <typename Key>
+static PairPlaces<Key>
+chunk_places(const SampleSpace<Key> *space, uint64_t n, Key *keys, uint32_t *values)
+{
+	return {keys, values, space->more_keys, space->more_values,
+			(uint32_t) (n / SampleTile<Key>::SIZE * SampleTile<Key>::SIZE)};
+}
+
+/* The tiles of a level. */
+template <typename Key>
+static Pieces
+level_tiles(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t n, int level)
+{
+	uint32_t nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
+
+	return {level == 0 ? NULL : space->starts[level - 1],
+			nsegments,
+			(uint32_t) n,
+			SampleTile<Key>::SIZE,
+			pieces_limit(n, nsegments, SampleTile<Key>::SIZE),
+			space->tiles,
+			space->first_tiles};
+}
+
+/* The first of two levels, into chunks; lists these as the tiles of the second. */
+template <typename Key, bool has_values>
+static DevSortStatus
+distribute_to_chunks(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+					 PairArrays<Key> *arrays, cudaStream_t stream)
+{
+	int log_ways = shape->log_ways[0];
+	uint32_t ntiles = (uint32_t) ((job->n + SampleTile<Key>::SIZE - 1) / SampleTile<Key>::SIZE);
+	size_t bytes = scatter_shared_bytes<Key>(log_ways, true);
+
+	stage_begin(job->stages, "scatter 1", stream);
+	CHECK_CUDA(cudaMemsetAsync(space->chunks.chunks, 0,
+							   (size_t) shape->nbuckets[0] * space->chunks.parts * sizeof(uint32_t), stream),
+			   "clearing the directory of chunks");
+	RETURN_IF_FAILED((allow_shared_memory<scatter_to_chunks_kernel<Key, has_values>>(bytes)));
+	scatter_to_chunks_kernel<Key, has_values>
+		<<<ntiles, SAMPLE_TILE_THREADS, bytes, stream>>>(arrays->keys, arrays->values, (uint32_t) job->n,
+														 key_order_make<Key>(job->big_endian),
+														 space->tables[0], log_ways, space->chunks,
+														 chunk_places(space, job->n, arrays->other_keys,
+																	  arrays->other_values));
+	CHECK_LAUNCH("scattering to chunks");
+	list_chunks_kernel<<<shape->nbuckets[0], SAMPLE_TILE_THREADS, 0, stream>>>(space->chunks,
+																			   level_tiles(shape, space,
+																						   job->n, 1));
+	CHECK_LAUNCH("listing chunks");
+	pair_arrays_swap(arrays);
+	return status_ok();
+}
+
 /* Phases 2 to 4 of one level, with bucket numbers of type Bucket. */
-template <typename Key, typename Bucket>
+template <typename Key, typename Bucket, bool has_values>
 static DevSortStatus
 distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
 				int level, PairArrays<Key> *arrays, cudaStream_t stream)
 {
 	int log_ways = shape->log_ways[level];
-	uint32_t nsegments = level == 0 ? 1 : shape->nbuckets[level - 1];
-	uint32_t nbuckets = shape->nbuckets[level];
-	uint32_t limit = pieces_limit(job->n, nsegments, SAMPLE_TILE);
-	Pieces tiles = {level == 0 ? NULL : space->starts[level - 1],
-					nsegments,
-					(uint32_t) job->n,
-					SAMPLE_TILE,
-					limit,
-					space->tiles,
-					space->first_tiles};
+	Pieces tiles = level_tiles(shape, space, job->n, level);
+	PairPlaces<Key> from = shape->in_chunks ? chunk_places(space, job->n, arrays->keys, arrays->values)
+											: plain_places(arrays->keys, arrays->values);
 	uint32_t *cursors = space->starts[level] + 1;
-	size_t tree_bytes = (sizeof(Key) + sizeof(uint32_t)) << log_ways;
-	size_t scatter_bytes = scatter_shared_bytes<Key>(log_ways);
+	size_t count_bytes = bucket_finder_bytes<Key>(log_ways) + (sizeof(uint32_t) << log_ways);
+	size_t scatter_bytes = scatter_shared_bytes<Key>(log_ways, false);
 	Bucket *buckets = (Bucket *) space->buckets;
 
-	if (level > 0)
+	if (level > 0 && !shape->in_chunks)
 		RETURN_IF_FAILED(cut_segments(&tiles, stream));
 	stage_begin(job->stages, level == 0 ? "count 1" : "count 2", stream);
 	count_buckets_kernel<Key, Bucket>
-		<<<limit, SAMPLE_TILE_THREADS, tree_bytes, stream>>>(arrays->keys,
-															 key_order_make<Key>(job->big_endian), tiles,
-															 space->splitters,
-															 level + 1 < shape->levels
-																 ? 1u << shape->log_ways[level + 1]
-																 : 1,
-															 log_ways, buckets, space->sizes[level]);
+		<<<tiles.limit, SAMPLE_TILE_THREADS, count_bytes, stream>>>(from,
+																	key_order_make<Key>(job->big_endian),
+																	tiles, space->tables[level], log_ways,
+																	buckets, space->sizes[level]);
 	CHECK_LAUNCH("counting buckets");
 	/* A bucket's cursor begins at its start and ends at its end, the next one's start. */
-	RETURN_IF_FAILED(exclusive_sum(space->sizes[level], cursors, nbuckets, &space->rest, stream));
+	RETURN_IF_FAILED(
+		exclusive_sum(space->sizes[level], cursors, shape->nbuckets[level], &space->rest, stream));
 
 	stage_begin(job->stages, level == 0 ? "scatter 1" : "scatter 2", stream);
-	if (job->sorted_values)
-	{
-		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, true>>(scatter_bytes)));
-		scatter_kernel<Key, Bucket, true>
-			<<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(arrays->keys, arrays->values, buckets,
-																	tiles, log_ways, cursors,
-																	arrays->other_keys, arrays->other_values);
-	}
-	else
-	{
-		RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, false>>(scatter_bytes)));
-		scatter_kernel<Key, Bucket, false>
-			<<<limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(arrays->keys, NULL, buckets, tiles,
-																	log_ways, cursors, arrays->other_keys,
-																	NULL);
-	}
+	RETURN_IF_FAILED((allow_shared_memory<scatter_kernel<Key, Bucket, has_values>>(scatter_bytes)));
+	scatter_kernel<Key, Bucket, has_values>
+		<<<tiles.limit, SAMPLE_TILE_THREADS, scatter_bytes, stream>>>(from, buckets, tiles, log_ways, cursors,
+																	  plain_places(arrays->other_keys,
+																				   arrays->other_values));
 	CHECK_LAUNCH("scattering");
 	pair_arrays_swap(arrays);
 	return status_ok();
 }
 
-template <typename Key>
+template <typename Key, bool has_values>
 static DevSortStatus
 distribute(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space, int level,
 		   PairArrays<Key> *arrays, cudaStream_t stream)
 {
-	return shape->wide_buckets ? distribute_with<Key, uint16_t>(job, shape, space, level, arrays, stream)
-							   : distribute_with<Key, uint8_t>(job, shape, space, level, arrays, stream);
+	if (level == 0 && shape->in_chunks)
+		return distribute_to_chunks<Key, has_values>(job, shape, space, arrays, stream);
+	if (shape->wide_buckets)
+		return distribute_with<Key, uint16_t, has_values>(job, shape, space, level, arrays, stream);
+	return distribute_with<Key, uint8_t, has_values>(job, shape, space, level, arrays, stream);
 }
 
 /* What each class of leaves can hold on this device. */
@@ -274,7 +428,6 @@ template <typename Key, bool has_values>
 static DevSortStatus
 leaf_capacities(Leaves *leaves)
 {
-	const size_t reserved = 4096; /* for what kernels declare themselves */
 	const uint32_t threads[LEAF_CLASSES] = {LEAF_THREADS_SMALL, LEAF_THREADS_MEDIUM, LEAF_THREADS_LARGE};
 	size_t bytes_a_pair = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
 	int available;
@@ -282,7 +435,7 @@ leaf_capacities(Leaves *leaves)
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
 	for (int kind = 0; kind < LEAF_CLASSES; kind++)
 	{
-		size_t fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + reserved;
+		size_t fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + LEAF_RESERVED;
 		size_t fitting = ((size_t) available > fixed ? available - fixed : 0) / bytes_a_pair;
 		uint32_t wanted = threads[kind] * LEAF_ITEMS;
 
@@ -304,7 +457,7 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 				cudaStream_t stream)
 {
 	size_t bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
-	uint32_t resident = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS) * LEAF_ROUNDS;
+	uint32_t resident = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)) * LEAF_ROUNDS;
 	uint32_t nblocks = resident < leaves->count ? resident : leaves->count;
 
 	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, THREADS>>(bytes)));
@@ -427,15 +580,19 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 	return status_ok();
 }
 
-/* Has this device the shared memory that a tile takes? */
+/* Has this device the shared memory that a tile takes, or all as one leaf? */
 template <typename Key>
 static DevSortStatus
-can_distribute(const SampleShape *shape, bool *can)
+has_shared_memory(const SampleShape *shape, uint64_t n, bool *has)
 {
+	size_t wanted = shape->levels > 0 ? scatter_shared_bytes<Key>(shape->log_ways[0], shape->in_chunks) + 1024
+									  : leaf_shared_bytes<Key, true>((uint32_t) (n + 255) / 256 * 256,
+																	 LEAF_THREADS_MEDIUM) +
+											LEAF_RESERVED;
 	int available;
 
 	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
-	*can = (size_t) available >= scatter_shared_bytes<Key>(shape->log_ways[0]) + 1024;
+	*has = (size_t) available >= wanted;
 	return status_ok();
 }
 
@@ -449,20 +606,26 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
 	Leaves leaves = {};
 	LeafPairs<Key> pairs;
-	bool can = true;
+	bool has;
+	bool equal = false;
 
 	if (job->n == 0)
 		return status_ok();
-	if (shape.levels > 0)
-		RETURN_IF_FAILED(can_distribute<Key>(&shape, &can));
-	if (!can)
+	RETURN_IF_FAILED(has_shared_memory<Key>(&shape, job->n, &has));
+	if (!has)
 		return radix_sort(job, true, workspace, stream);
 	CHECK_CUDA(cudaMemsetAsync(space.zeros, 0, space.nzeros * sizeof(uint32_t), stream), "clearing counters");
 	if (shape.levels > 0)
 	{
 		RETURN_IF_FAILED(choose_splitters(job, &shape, &space, stream));
+		if (sizeof(Key) > sizeof(uint64_t))
+			RETURN_IF_FAILED(copy_if_equal(job, &shape, &space, &equal, stream));
+		if (equal)
+			return status_ok();
 		for (int level = 0; level < shape.levels; level++)
-			RETURN_IF_FAILED(distribute(job, &shape, &space, level, &arrays, stream));
+			RETURN_IF_FAILED((job->sorted_values
+								  ? distribute<Key, true>(job, &shape, &space, level, &arrays, stream)
+								  : distribute<Key, false>(job, &shape, &space, level, &arrays, stream)));
 	}
 
 	leaves.starts = shape.levels > 0 ? space.starts[shape.levels - 1] : NULL;

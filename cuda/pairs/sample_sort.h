@@ -12,11 +12,12 @@
 /* For tests: makes rare ways common, and counts how often they were taken. */
 typedef struct SampleRareWays
 {
-	int oversampling;	/* instead of SAMPLE_OVERSAMPLING */
-	int leaf_max_work;	/* instead of LEAF_MAX_WORK */
-	uint64_t oversized; /* leaves that were distributed again */
-	uint64_t hard;		/* leaves that were merge sorted */
-	uint64_t by_radix;	/* parts that CUB's radix sort ended */
+	int oversampling;		/* instead of SAMPLE_OVERSAMPLING */
+	int leaf_max_work;		/* instead of LEAF_MAX_WORK */
+	bool counts_all_levels; /* the first of two levels too */
+	uint64_t oversized;		/* leaves that were distributed again */
+	uint64_t hard;			/* leaves that were merge sorted */
+	uint64_t by_radix;		/* parts that CUB's radix sort ended */
 } SampleRareWays;
 
 extern SampleRareWays sample_rare_ways;

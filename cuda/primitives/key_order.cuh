@@ -9,7 +9,7 @@
 #ifndef DEVSORT_KEY_ORDER_CUH
 #define DEVSORT_KEY_ORDER_CUH
 
-#include <cstdint>
+#include "primitives/wide_key.cuh"
 
 struct KeyOrder
 {
@@ -30,7 +30,7 @@ key_order_make(bool big_endian)
 {
 	if (!big_endian)
 		return key_order_native();
-	return sizeof(Key) == 8 ? KeyOrder{0x4567u, 0x0123u} : KeyOrder{0x0123u, 0x0123u};
+	return sizeof(Key) >= 8 ? KeyOrder{0x4567u, 0x0123u} : KeyOrder{0x0123u, 0x0123u};
 }
 
 /* From memory to an integer and back: the permutation is its own inverse. */
@@ -49,6 +49,12 @@ key_order_apply(KeyOrder order, uint32_t key)
 	return __byte_perm(key, 0, order.low);
 }
 
+static __device__ __forceinline__ WideKey
+key_order_apply(KeyOrder order, const WideKey &key)
+{
+	return WideKey(key_order_apply(order, key.high), key_order_apply(order, key.low));
+}
+
 /* Number of significant bits. */
 static __device__ __forceinline__ int
 key_width(uint64_t key)
@@ -60,6 +66,12 @@ static __device__ __forceinline__ int
 key_width(uint32_t key)
 {
 	return 32 - __clz((int) key);
+}
+
+static __device__ __forceinline__ int
+key_width(const WideKey &key)
+{
+	return key.high != 0 ? 64 + key_width(key.high) : key_width(key.low);
 }
 
 #endif /* DEVSORT_KEY_ORDER_CUH */

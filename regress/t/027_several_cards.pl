@@ -301,7 +301,7 @@ $node->safe_psql('postgres', 'ALTER SYSTEM RESET gpusort.staging_memory');
 # Two have room together for what one has not.
 serve('devices' => '0,1', 'gpusortd_options' => $small_chunks, 'max_device_memory' => $full{rows}, 'cards' => 0);
 my $wide = 'SELECT * FROM s';
-like(executed('SET gpusort.cards = 1;', "$wide ORDER BY i8"), qr/Device: cuda .*Disk: /, 'more rows than one card has room for');
+like(executed('SET gpusort.cards = 1;', "$wide ORDER BY i8"), qr/Device: cuda .*Turns: /s, 'more rows than one card has room for');
 foreach my $set ('', PARALLEL)
 {
 	my $plan = executed($set, "$wide ORDER BY i8");

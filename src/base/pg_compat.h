@@ -153,6 +153,18 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #endif
 
 /*
+ * A copy of the catalogs' row by which the column is NOT NULL, or NULL: that of a constraint from 18 on,
+ * where catalogs have none.
+ */
+#if PG_VERSION_NUM >= 180000
+#include "catalog/pg_constraint.h"
+#define not_null_catalog_row(relid, column) findNotNullConstraintAttnum((relid), (column))
+#else
+#include "utils/syscache.h"
+#define not_null_catalog_row(relid, column) SearchSysCacheCopyAttNum((relid), (column))
+#endif
+
+/*
  * May the executor show NULL for the value that rows have which are older than the column?  19beta1 does, of
  * rows with NULLs that it takes apart in two steps.
  */

@@ -58,6 +58,7 @@ struct SortShare
 	uint32 magic;
 	bool on_gpu;   /* of which device? */
 	bool on_cards; /* of several GPUs (cuda/cards.c)? */
+	bool in_turns; /* of one, part by part (cuda/turns.c)? */
 	SortShareHandle handle;
 
 	slock_t mutex;			   /* of all that follows but the processes' own entries */

@@ -87,7 +87,8 @@ typedef struct SortRequest
 	double expected_key_bytes; /* of one key */
 	double cpu_ms;			   /* milliseconds that the cpu device is expected to take */
 	int cards;				   /* on so many GPUs, if they are to be had at once; 0 and 1: on one */
-	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: on one */
+	int turns;				   /* cut into so many parts, one after the other on one GPU; 0 and 1: whole */
+	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: on one, whole */
 } SortRequest;
 
 typedef struct SortShare SortShare; /* participants.h */
@@ -231,5 +232,10 @@ extern const SortDevice sort_device_cpu;
 
 /* Sorts on GPUs, in a service of its own process; not always there. */
 extern const SortDevice sort_device_cuda;
+
+/*
+ * Into how many parts the rows have to be cut that a GPU has room for each; 1: it has for all, or they can't.
+ */
+extern int sort_turns_on_gpu(const SortRequest *request);
 
 #endif /* GPUSORT_DEVICE_SORTER_H */

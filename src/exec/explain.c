@@ -107,6 +107,25 @@ explain_method_text(const GpuSortState *state, const SorterStats *stats, Explain
 					 kilobytes(stats->bytes_out));
 }
 
+/* The parts that took turns on a GPU that has no room for all rows, if they did. */
+static void
+explain_turns(const SorterStats *stats, ExplainState *es)
+{
+	if (stats->turns == 0)
+		return;
+	if (es->format == EXPLAIN_FORMAT_TEXT)
+	{
+		appendStringInfoSpaces(es->str, es->indent * 2);
+		appendStringInfo(es->str,
+						 "Turns: %d  Rows Waited: " UINT64_FORMAT "  Waited On Disk: " INT64_FORMAT "kB\n",
+						 stats->turns, stats->waited_rows, kilobytes(stats->waited_disk_bytes));
+		return;
+	}
+	ExplainPropertyInteger("Turns", NULL, stats->turns, es);
+	ExplainPropertyUInteger("Rows Waited", NULL, stats->waited_rows, es);
+	ExplainPropertyInteger("Waited On Disk", "kB", kilobytes(stats->waited_disk_bytes), es);
+}
+
 /* The GPUs that the last sort was spread over, if it was, in the order of their rows. */
 static void
 explain_cards(const SorterStats *stats, ExplainState *es)
@@ -240,6 +259,7 @@ explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 		return;
 	node_gpusort_get_stats(state, &stats);
 	explain_method(state, &stats, es);
+	explain_turns(&stats, es);
 	explain_cards(&stats, es);
 	if (state->fallback != NULL)
 		ExplainPropertyText("Fallback", psprintf("%s: %s", state->fallback_device, state->fallback), es);

@@ -14,7 +14,6 @@
 #include "utils/memutils.h"
 
 #include "exec/key_statistics.h"
-#include "exec/not_null.h"
 #include "plan/column_stats.h"
 #include "plan/sort_plan.h"
 
@@ -77,7 +76,7 @@ copy_sample(const KeySample *sample)
 }
 
 KeySample *
-key_sample_of_input(const ScanState *sort, TupleDesc desc)
+key_sample_of_input(const ScanState *sort, const SortKey *key, TupleDesc desc)
 {
 	const Plan *plan = sort->ps.plan;
 	EState *estate = sort->ps.state;
@@ -89,8 +88,7 @@ key_sample_of_input(const ScanState *sort, TupleDesc desc)
 	ColumnSample values;
 	KeySample *sample = NULL;
 
-	not_null_columns(outerPlanState(sort), ncolumns, columns);
-	columns[0].not_null &= !sort_key_marks_all(ncolumns, columns);
+	sort_key_set_unmarked(ncolumns, columns, sort_key_unmarked(key));
 	if (column_sample_of_plan(outerPlan(plan), columns[0].attno, estate->es_range_table, &values))
 		sample = encode_sample(&columns[0], &values, desc);
 	MemoryContextSwitchTo(estate->es_query_cxt);

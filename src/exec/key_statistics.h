@@ -13,9 +13,9 @@
 #include "device/sorter.h"
 
 /*
- * Of the rows that come to this GpuSort, of that description; in order, in the query's memory context.  NULL:
- * nothing is known of them.
+ * Of the rows that come to this GpuSort, of that description, with that key; in order, in the query's memory
+ * context.  NULL: nothing is known of them.
  */
-extern KeySample *key_sample_of_input(const ScanState *sort, TupleDesc desc);
+extern KeySample *key_sample_of_input(const ScanState *sort, const SortKey *key, TupleDesc desc);
 
 #endif /* GPUSORT_EXEC_KEY_STATISTICS_H */

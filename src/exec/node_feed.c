@@ -30,7 +30,6 @@
 #include "exec/chunk_feed.h"
 #include "exec/input_rows.h"
 #include "exec/node_feed.h"
-#include "exec/not_null.h"
 #include "key/key_row.h"
 #include "plan/sort_plan.h"
 
@@ -48,6 +47,7 @@ typedef struct FeedShared
 {
 	SortShareHandle handle;	   /* of the sort; zeros: others can't join */
 	pg_atomic_uint32 npassing; /* workers that pass all of their rows on */
+	uint32 unmarked;		   /* the leader found out which columns of the key need no marker */
 } FeedShared;
 
 struct GpuSortFeedState
@@ -55,6 +55,7 @@ struct GpuSortFeedState
 	CustomScanState css; /* must be first */
 	FeedStage stage;
 	Sorter *sorter;			  /* leader: the GpuSort's; worker: NULL until it has joined */
+	uint32 unmarked;		  /* columns of its key without a marker */
 	FeedShared *shared;		  /* NULL: no other process */
 	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
 	SortKey *key;			  /* NULL: not made yet */
@@ -95,9 +96,10 @@ node_feed_has_handed_over(const GpuSortFeedState *state)
 }
 
 void
-node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter)
+node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, const SortKey *key)
 {
 	state->sorter = sorter;
+	state->unmarked = key != NULL ? sort_key_unmarked(key) : 0;
 	state->stage = FEED_NOT_BEGUN;
 	state->handed_over = false;
 }
@@ -127,7 +129,7 @@ feed_key(GpuSortFeedState *state)
 		int ncolumns;
 		SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
 
-		not_null_columns(outerPlanState(state), ncolumns, columns);
+		sort_key_set_unmarked(ncolumns, columns, state->unmarked);
 		state->key = sort_key_create(ncolumns, columns);
 		state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(state)),
 										  sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
@@ -394,6 +396,7 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 	state->workers = pcxt;
 	state->shared = coordinate;
 	pg_atomic_init_u32(&state->shared->npassing, 0);
+	state->shared->unmarked = state->unmarked;
 	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->device->share != NULL)
 		share = state->sorter->device->share(state->sorter);
 	if (share != NULL)
@@ -405,7 +408,10 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 static void
 initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
 {
-	((GpuSortFeedState *) css)->shared = coordinate;
+	GpuSortFeedState *state = (GpuSortFeedState *) css;
+
+	state->shared = coordinate;
+	state->unmarked = state->shared->unmarked;
 }
 
 static const CustomExecMethods feed_exec_methods = {

@@ -142,7 +142,7 @@ release_sorter(GpuSortState *state)
 	state->performed = false;
 	progress_end(state->progress);
 	if (state->feed != NULL)
-		node_feed_set_sorter(state->feed, NULL);
+		node_feed_set_sorter(state->feed, NULL, NULL);
 	state->sorter->device->end(state->sorter);
 	state->sorter = NULL;
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
@@ -206,17 +206,19 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
 }
 
 /*
- * Asks for several GPUs, if the settings or the planner want them and the keys' statistics say where to
- * split.
+ * Asks for several GPUs, if the settings or the planner want them, or for parts that take turns on one, if it
+ * is expected to have no room for all, and the keys' statistics say where to split.
  */
 static void
-ask_for_cards(GpuSortState *state, SortRequest *request)
+ask_for_parts(GpuSortState *state, SortRequest *request)
 {
 	request->cards = guc_cards(sort_plan_cards((CustomScan *) state->css.ss.ps.plan));
-	if (request->cards <= 1 || request->rows_wanted > 0)
+	request->turns = sort_turns_on_gpu(request);
+	if ((request->cards <= 1 && request->turns <= 1) || request->rows_wanted > 0)
 		return;
 	if (state->sample == NULL)
-		state->sample = key_sample_of_input(&state->css.ss, ExecGetResultType(outerPlanState(state)));
+		state->sample =
+			key_sample_of_input(&state->css.ss, state->key, ExecGetResultType(outerPlanState(state)));
 	request->sample = state->sample;
 }
 
@@ -244,7 +246,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->helped = request->shared && request->rows_wanted == 0 && !state->own_workers;
 	request->cpu_ms = sort_plan_cpu_ms((CustomScan *) state->css.ss.ps.plan);
 	if (device == &sort_device_cuda)
-		ask_for_cards(state, request);
+		ask_for_parts(state, request);
 }
 
 /* Begins a sorter of this device. */
@@ -260,7 +262,7 @@ begin_sorter(GpuSortState *state, const SortDevice *device)
 	progress_set_sorter(state->progress, state->sorter);
 	progress_enter(state->sorter, PROGRESS_READING);
 	if (state->feed != NULL)
-		node_feed_set_sorter(state->feed, state->sorter);
+		node_feed_set_sorter(state->feed, state->sorter, state->key);
 }
 
 /* Reads and sorts with this device; false: the sorter has failed. */

@@ -6,13 +6,19 @@
  * if they are NULL.  It is found out when the sort begins, of the table itself, which is locked then: so a
  * plan need not be made anew when a constraint is dropped, and it is the partition or child that counts, not
  * its parent.  Nothing stands between sort and scan that could add NULLs, as an outer join does.
+ *
+ * A snapshot that is older than the constraint may see rows with a NULL, which somebody has changed or
+ * deleted since; so the constraint counts if the scan's snapshot sees the catalogs' row that it is in.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "access/xact.h"
 #include "executor/executor.h"
 #include "optimizer/clauses.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "base/pg_compat.h"
 #include "exec/not_null.h"
@@ -48,6 +54,38 @@ table_column(const Scan *scan, AttrNumber attno)
 	return IsA(expr, Var) && (Index) var->varno == scan->scanrelid && var->varattno > 0 ? var->varattno : 0;
 }
 
+/*
+ * Does this snapshot see a row of a catalog that says something of the table?  What this transaction has done
+ * counts if it has made the table, too: else others may have changed rows after the snapshot was taken.
+ */
+static bool
+is_seen(HeapTuple row, Relation table, Snapshot snapshot)
+{
+	TransactionId xmin = HeapTupleHeaderGetXmin(row->t_data);
+
+	if (TransactionIdIsCurrentTransactionId(xmin))
+		return table->rd_createSubid != InvalidSubTransactionId &&
+			   HeapTupleHeaderGetCmin(row->t_data) < snapshot->curcid;
+	return !XidInMVCCSnapshot(xmin, snapshot);
+}
+
+/* Does the table forbid NULLs there, and did it when this snapshot was taken? */
+static bool
+forbids_nulls(Relation table, AttrNumber column, Snapshot snapshot)
+{
+	HeapTuple row;
+	bool seen;
+
+	if (!table_forbids_nulls(table, column) || snapshot == NULL || snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return false;
+	row = not_null_catalog_row(RelationGetRelid(table), column);
+	if (row == NULL)
+		return false;
+	seen = is_seen(row, table, snapshot);
+	heap_freetuple(row);
+	return seen;
+}
+
 /* Is the table's column one in which no row that the scan returns has a NULL? */
 static bool
 is_never_null(const ScanState *state, AttrNumber column, List *proved)
@@ -57,7 +95,8 @@ is_never_null(const ScanState *state, AttrNumber column, List *proved)
 
 	if (column == 0 || column_may_be_lost(table, column))
 		return false;
-	return table_forbids_nulls(table, column) || nonnullable_vars_contain(proved, scanrelid, column);
+	return nonnullable_vars_contain(proved, scanrelid, column) ||
+		   forbids_nulls(table, column, state->ps.state->es_snapshot);
 }
 
 void

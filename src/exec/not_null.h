@@ -13,7 +13,7 @@
 
 /*
  * Notes in the sort columns of this input, or of that of the feeds below it, which of them are never NULL.
- * All processes of a query come to the same result.
+ * One process finds it out and tells those that feed its sort: they may see a constraint that is new to it.
  */
 extern void not_null_columns(PlanState *input, int ncolumns, SortColumnSpec *columns);
 

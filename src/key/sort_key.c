@@ -148,15 +148,26 @@ sort_key_create_twin(const SortKey *key)
 	return twin;
 }
 
-bool
-sort_key_marks_all(int ncols, const SortColumnSpec *columns)
-{
-	double *widths = palloc0(sizeof(double) * ncols);
-	bool is_fixed;
+StaticAssertDecl(SORT_KEY_MAX_FIXED_WIDTH <= 32, "each column of a fixed key has a bit");
 
-	(void) sort_key_estimate_width(ncols, columns, widths, &is_fixed);
-	pfree(widths);
-	return !is_fixed;
+uint32
+sort_key_unmarked(const SortKey *key)
+{
+	uint32 unmarked = 0;
+
+	for (int i = 0; i < key->ncols; i++)
+	{
+		if (key->cols[i].unmarked)
+			unmarked |= (uint32) 1 << i;
+	}
+	return unmarked;
+}
+
+void
+sort_key_set_unmarked(int ncols, SortColumnSpec *columns, uint32 unmarked)
+{
+	for (int i = 0; i < ncols; i++)
+		columns[i].not_null = i < 32 && (unmarked >> i & 1) != 0;
 }
 
 double

@@ -104,12 +104,6 @@ extern bool sort_key_supported_if_verified(const SortColumnSpec *column, bool *v
 extern bool sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not);
 
 /*
- * Does a key of these columns tell whether those of fixed width are NULL, even if they never are?  A variable
- * key does.
- */
-extern bool sort_key_marks_all(int ncols, const SortColumnSpec *columns);
-
-/*
  * The bytes of key a row, on average, of columns whose values have so many bytes; is it a fixed key?  Every
  * column must be supported.
  */
@@ -142,6 +136,13 @@ extern bool sort_key_uses_icu(const SortKey *key);
  * while what the first one returned is still needed.
  */
 extern SortKey *sort_key_create_twin(const SortKey *key);
+
+/*
+ * Which columns of the key have no marker, the first one's bit being the lowest.  And the same for the
+ * columns of another process's key of the same rows: it must be as this one.
+ */
+extern uint32 sort_key_unmarked(const SortKey *key);
+extern void sort_key_set_unmarked(int ncols, SortColumnSpec *columns, uint32 unmarked);
 
 /*
  * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Of all types enums alone can raise

@@ -42,7 +42,10 @@ typedef struct SorterStats
 	double transfer_ms; /* copying chunks there and taking them apart, while the input is read */
 	double gather_ms;	/* waiting for rows to be put in order and to come back, while they are returned */
 	double queue_ms;	/* waiting for device memory that others had */
-	int ncards;			/* that it was spread over; 0: it was not */
+	int turns;			/* parts that it sorted one after the other; 0: it sorted all at once */
+	uint64 waited_rows; /* that waited for their turn */
+	uint64 waited_disk_bytes; /* of these, written to temporary files meanwhile */
+	int ncards;				  /* that it was spread over; 0: it was not */
 	SortCard cards[SORT_CARDS_MAX];
 } SorterStats;
 

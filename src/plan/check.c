@@ -10,6 +10,7 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "fmgr.h"
@@ -35,6 +36,8 @@
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/spread.h"
+#include "service/room.h"
+#include "service/state.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
 
@@ -161,7 +164,23 @@ is_verified(const Plan *sort)
 	return any;
 }
 
-/* On how many GPUs the sort is, or why on one of several; NULL: there is nothing to say. */
+/* In how many parts, that take turns, it is sorted on one GPU. */
+static int
+turns_on_gpu(const Plan *sort, double wanted, double largest)
+{
+	double memory = guc_sort_device_memory(gpu_service_device_memory());
+	double row_bytes = sort->lefttree->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
+	double row = gpu_row_memory(row_bytes, sort_plan_key_bytes((const CustomScan *) sort));
+
+	if (memory == 0 || wanted >= 0 || largest > GPU_LARGEST_PART)
+		return 1;
+	return gpu_turns(sort->plan_rows, memory / row);
+}
+
+/*
+ * On how many GPUs the sort is, or why on one of several, or in how many parts on one; NULL: there is nothing
+ * to say.
+ */
 static const char *
 how_spread(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
@@ -169,13 +188,18 @@ how_spread(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
 	ColumnStats stats;
+	double wanted = shape_rows_wanted(ancestors);
+	int turns;
 
 	if (gpusort_backend != GPUSORT_BACKEND_CUDA && !sort_plan_is_faster_on_gpu(plan, 0))
 		return NULL;
 	if (sort_plan_cards(plan) > 1)
 		return psprintf("on %d GPUs", sort_plan_cards(plan));
 	stats = column_stats_of_plan(sort->lefttree, columns[0].attno, stmt->rtable);
-	return spread_why_not(sort_plan_cards(plan), shape_rows_wanted(ancestors), stats.largest);
+	turns = turns_on_gpu(sort, wanted, stats.largest);
+	if (turns > 1)
+		return psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns);
+	return spread_why_not(sort_plan_cards(plan), wanted, stats.largest);
 }
 
 /* What there is to say of a sort that is taken; NULL: nothing. */

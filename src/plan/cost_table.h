@@ -207,6 +207,8 @@ static const double cost_table[COST_TERMS] = {
 	[COST_CUDA_RETURN] = 7.003,
 	/* a row put where its key belongs, of a sort on several cards */
 	[COST_CUDA_SPLIT] = 20,
+	/* a byte of a row that waits in a file for its turn on a card, written, and once more read */
+	[COST_CUDA_WAIT_BYTE] = 0.25,
 };
 
 #endif /* GPUSORT_PLAN_COST_TABLE_H */

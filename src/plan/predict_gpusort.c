@@ -18,6 +18,7 @@
 #include "access/htup_details.h"
 
 #include "plan/predict_parts.h"
+#include "service/room.h"
 
 /* Bytes a row takes in memory besides tuple and key. */
 #define ENTRY_BYTES 8
@@ -32,11 +33,6 @@
 #define SCRATCH_SHARE 8
 #define SCRATCH_MIN_ROWS 65536.0
 #define SCRATCH_ROW_BYTES 2
-
-/*
- * The same on a GPU, besides its key: where it begins and where it goes, its number, a part of a workspace.
- */
-#define GPU_ROW_BYTES 40
 
 /*
  * The first strings in an ICU collation take longer, as long as a process does not know how its characters'
@@ -364,16 +360,6 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 	count_runs(shape, rows, runs, counts);
 }
 
-/*
- * Bytes of a GPU's memory that a row takes at the highest, about: it, its key, and that sorted or what a sort
- * of strings takes.
- */
-static double
-gpu_row_memory(const SortShape *shape)
-{
-	return tuple_bytes(shape) + 2 * MAXALIGN((int) shape->key_bytes) + GPU_ROW_BYTES;
-}
-
 /* Which part of the rows the GPU has that has the most: rows of one value are all on one. */
 static double
 largest_part(const SortShape *shape)
@@ -386,8 +372,49 @@ static double
 rows_on_gpu(const SortShape *shape)
 {
 	return shape->device_memory > 0
-			   ? Max(1, shape->device_memory / gpu_row_memory(shape) / largest_part(shape))
+			   ? Max(1, shape->device_memory / gpu_row_memory(tuple_bytes(shape), shape->key_bytes) /
+							largest_part(shape))
 			   : DBL_MAX;
+}
+
+/*
+ * The rows between two splitters take turns on a GPU that has no room for all; in how many parts?  1: they
+ * don't, because they have room, or it is not known where to cut, or one value has too many of them.
+ */
+static double
+turns_on_gpu(const SortShape *shape, double rows)
+{
+	double room = rows_on_gpu(shape);
+
+	if (!shape->on_gpu || shape->cards > 1 || shape->wanted >= 0 ||
+		shape->keys[0].largest > GPU_LARGEST_PART || shape->keys[0].largest * rows > room)
+		return 1;
+	return gpu_turns(rows, room);
+}
+
+/* Bytes that wait for their turn in files, for want of memory. */
+static double
+waiting_bytes(const SortShape *shape, double rows, double turns)
+{
+	return Max(0, rows * (1 - 1 / turns) * stored_bytes(shape) - GPU_WAITING_SHARE * shape->memory);
+}
+
+/* Rows of so many parts that take turns: each is sorted when the one before it was returned. */
+static void
+count_turns(const SortShape *shape, double rows, double turns, CostCounts *counts)
+{
+	double first = 1 / turns;
+
+	counts->first[COST_CUDA_SPLIT] += rows / running_processes(shape);
+	counts->first[COST_CUDA_WAIT_BYTE] += waiting_bytes(shape, rows, turns) / running_processes(shape);
+	counts->rest[COST_CUDA_WAIT_BYTE] += waiting_bytes(shape, rows, turns);
+	counts->first[COST_CUDA_JOB] += 1;
+	counts->rest[COST_CUDA_JOB] += turns - 1;
+	counts->first[COST_CUDA_KEY_BYTE] += rows * first * shape->key_bytes;
+	counts->rest[COST_CUDA_KEY_BYTE] += rows * (1 - first) * shape->key_bytes;
+	counts->first[COST_CUDA_BYTE] += rows * first * stored_bytes(shape);
+	counts->rest[COST_CUDA_BYTE] += 2 * rows * (1 - first) * stored_bytes(shape);
+	counts->rest[COST_CUDA_RETURN] += rows;
 }
 
 /*
@@ -398,7 +425,6 @@ static void
 count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 {
 	double runs = Max(1, ceil(rows / rows_on_gpu(shape)));
-
 	double part = rows * largest_part(shape);
 
 	counts->first[COST_CUDA_JOB] += runs + Max(0, shape->cards - 1);
@@ -422,7 +448,9 @@ count_fed(const SortShape *shape, double rows, CostCounts *counts)
 {
 	double processes = rows >= JOINT_MIN_ROWS ? running_processes(shape) : 1;
 
-	if (shape->on_gpu)
+	if (turns_on_gpu(shape, rows) > 1)
+		count_turns(shape, rows, turns_on_gpu(shape, rows), counts);
+	else if (shape->on_gpu)
 		count_on_gpu(shape, rows, counts);
 	else if (rows > rows_in_memory(shape))
 		count_external(shape, rows, counts);
@@ -472,8 +500,9 @@ double
 predict_passed_rows(const SortShape *shape)
 {
 	double room = room_for_rows(shape);
+	double rows = left_rows(shape, kept_rows(shape));
 
-	return shape->processes > 1 ? Max(0, left_rows(shape, kept_rows(shape)) - room) : 0;
+	return shape->processes > 1 && turns_on_gpu(shape, rows) == 1 ? Max(0, rows - room) : 0;
 }
 
 /* A string that begins as the threshold does is looked at once more, as far as the two agree. */
@@ -493,9 +522,12 @@ double
 predict_gpusort_temp(const SortShape *shape)
 {
 	double rows = left_rows(shape, kept_rows(shape));
+	double turns = turns_on_gpu(shape, rows);
 
 	if (rows <= room_for_rows(shape))
 		return 0;
+	if (turns > 1)
+		return waiting_bytes(shape, rows, turns);
 	return rows * run_bytes(shape);
 }
 

@@ -54,6 +54,78 @@ chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_si
 	return key_place + padded_size;
 }
 
+/* ---------------------------------------------------------------- rows of another chunk */
+
+/* Notes the order and the keys of what another chunk has seen pass, and now is behind the chunk's own. */
+static void
+note_adopted(Chunk *chunk, const Chunk *from)
+{
+	const uint64 *first = (const uint64 *) chunk->base;
+	const uint64 *adopted = (const uint64 *) (chunk->base + chunk->front);
+
+	for (int i = 0; i < chunk->key_width / sizeof(uint64); i++)
+		chunk->key_differs[i] |= from->key_differs[i] | (adopted[i] ^ first[i]);
+	chunk->ascending = chunk->nrows == 0 && from->ascending;
+	chunk->descending = chunk->nrows == 0 && from->descending;
+}
+
+void
+chunk_adopt_copy(Chunk *chunk, const Chunk *from)
+{
+	uint64 shift = chunk->back - from->size;
+
+	Assert(chunk->entry_size == from->entry_size && chunk_has_rows(chunk));
+	if (from->nrows == 0)
+		return;
+	note_adopted(chunk, from);
+	for (uint64 i = 1; i <= from->nrows; i++)
+		*(uint64 *) (chunk->base + chunk->front + i * chunk->entry_size - sizeof(uint64)) += shift;
+	chunk->front += from->front;
+	chunk->back -= from->size - from->back;
+	chunk->nrows += from->nrows;
+}
+
+/* Where the entry is, and the row or record that it says. */
+static const char *
+entry_of(const Chunk *chunk, uint64 i, const char **record)
+{
+	const char *entry = chunk->base + i * chunk->entry_size;
+
+	*record = chunk->base + *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64));
+	return entry;
+}
+
+Size
+chunk_row_bytes(const Chunk *chunk, uint64 i)
+{
+	const char *record;
+
+	(void) entry_of(chunk, i, &record);
+	if (chunk->key_width > 0)
+		return chunk->entry_size + row_stored_size((MinimalTuple) record);
+	return chunk_variable_size(record_key_length(record), row_stored_size(record_row(record)));
+}
+
+void
+chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
+{
+	const char *record;
+	const char *entry = entry_of(from, i, &record);
+	MinimalTuple row = from->key_width > 0 ? (MinimalTuple) record : record_row(record);
+	Size size = row_stored_size(row);
+	char *place;
+
+	if (from->key_width > 0)
+	{
+		memcpy(chunk_reserve_fixed(chunk, from->key_width, size, &place), entry, from->key_width);
+		memcpy(place, row, size);
+		chunk_commit_fixed(chunk, from->key_width);
+		return;
+	}
+	place = chunk_append_variable(chunk, (const uint8 *) record_key(record), record_key_length(record), size);
+	memcpy(place, row, size);
+}
+
 /* ---------------------------------------------------------------- taking rows out */
 
 /* Moves a row, or record, to the lowest place in use, which is never below where it stands. */

@@ -210,6 +210,18 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
  */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
 
+/*
+ * Makes rows the chunk's own that were copied there from another one: its entries behind those of the chunk,
+ * its rows below those.  from: what they were copied of; what is at its base is not looked at.
+ */
+extern void chunk_adopt_copy(Chunk *chunk, const Chunk *from);
+
+/* Bytes that a row of the chunk takes, entry and all. */
+extern Size chunk_row_bytes(const Chunk *chunk, uint64 i);
+
+/* Adds a copy of another chunk's row to one that has room for it.  There are rows in both. */
+extern void chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i);
+
 /* Is a row with this key to stay? */
 typedef bool (*ChunkPredicate)(const uint8 *key, Size size, void *arg);
 

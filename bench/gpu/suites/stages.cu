@@ -27,35 +27,32 @@ typedef struct StageBytes
 	int others;
 } StageBytes;
 
-/* A bucket number has one byte up to 2^27 rows. */
+/*
+ * A bucket number has one byte up to 2^28 rows; where there are two levels, the first has none, and isn't
+ * counted.
+ */
 static const StageBytes narrow_stages[] = {
-	{"count 1", 1, 0, 1},
-	{"scatter 1", 2, 2, 1},
-	{"count 2", 1, 0, 1},
-	{"scatter 2", 2, 2, 1},
-	{"leaves", 2, 2, 0},
-	{"local sort", 2, 2, 0},
-	{"relocation", 2, 2, 0},
-	{"sublist local sort", 2, 2, 0},
-	{"sublist relocation", 2, 2, 0},
+	{"scatter 1", 2, 2, 0},			 {"count 2", 1, 0, 1},
+	{"scatter 2", 2, 2, 1},			 {"leaves", 2, 2, 0},
+	{"local sort", 2, 2, 0},		 {"relocation", 2, 2, 0},
+	{"sublist local sort", 2, 2, 0}, {"sublist relocation", 2, 2, 0},
 	{"bucket sort", 2, 2, 0},
 };
 
 /*
- * Wide keys are sorted by 8 bytes of each and a row number.  They are read once for the bits that vary and
- * once for these 8 bytes, and are gathered at the end, with their values, by row numbers.
+ * Keys of more than 16 bytes are sorted by 8 bytes of each and a row number.  They are read once for the bits
+ * that vary and once for these 8 bytes, and are gathered at the end, with their values, by row numbers.
  */
 static const StageBytes wide_stages[] = {
-	{"squeeze", 2, 1, 8},	  {"count 1", 0, 0, 8 + 1},		  {"scatter 1", 0, 2, 2 * 8 + 1},
-	{"count 2", 0, 0, 8 + 1}, {"scatter 2", 0, 2, 2 * 8 + 1}, {"leaves", 0, 2, 2 * 8},
-	{"gather", 2, 2, 4},
+	{"squeeze", 2, 1, 8},			{"scatter 1", 0, 2, 2 * 8}, {"count 2", 0, 0, 8 + 1},
+	{"scatter 2", 0, 2, 2 * 8 + 1}, {"leaves", 0, 2, 2 * 8},	{"gather", 2, 2, 4},
 };
 
 /* Bytes a row; 0 if nobody can say. */
 static int
 stage_bytes(const KeyType *type, const char *stage)
 {
-	bool wide = type->key_bytes > 8;
+	bool wide = type->key_bytes > 16;
 	const StageBytes *entry = wide ? wide_stages : narrow_stages;
 	size_t count = wide ? sizeof(wide_stages) / sizeof(wide_stages[0])
 						: sizeof(narrow_stages) / sizeof(narrow_stages[0]);

@@ -2,9 +2,10 @@
  * fixed.cu
  *		Sorts of fixed keys: every algorithm and width, with all distributions and sizes that matter.
  *
- * The product of all choices is too large.  Small sizes meet every payload and format; one size below and one
- * above a million meets every distribution; powers of two and large sizes meet them in turn; random choices
- * from the seed fill the time that is left.  --n replaces all that by every choice at one size.
+ * The product of all choices is too large.  Small sizes meet every payload and format; one size below a
+ * million, one above and one above two million meet every distribution; powers of two and large sizes meet
+ * them in turn; random choices from the seed fill the time that is left.  --n replaces all that by every
+ * choice at one size.
  */
 #include <cmath>
 
@@ -19,6 +20,10 @@ static const Distribution small_distributions[] = {UNIFORM, ALL_EQUAL, TWO_VALUE
 /* The sizes at which all distributions are met. */
 #define BELOW_MILLION UINT64_C(50021)
 #define ABOVE_MILLION ((UINT64_C(1) << 20) + 77)
+#define ABOVE_TWO_MILLION ((UINT64_C(1) << 21) + 4099)
+
+/* From so many rows on a sample sort has two levels, and the first one's buckets are in chunks. */
+#define TWO_LEVELS ((UINT64_C(2304) + 1) << 9)
 
 static FixedCase
 case_in_turn(Check *check, DevSortAlgorithm algorithm, int width, uint64_t n, Distribution distribution,
@@ -61,11 +66,13 @@ check_all_distributions(Check *check, FixedRunner *runner, DevSortAlgorithm algo
 	{
 		FixedCase small = case_in_turn(check, algorithm, width, BELOW_MILLION, (Distribution) d, turn++);
 		FixedCase large = case_in_turn(check, algorithm, width, ABOVE_MILLION, (Distribution) d, 3 * (d & 1));
+		FixedCase chunks = case_in_turn(check, algorithm, width, ABOVE_TWO_MILLION, (Distribution) d, turn);
 
 		if (!check_wants(check, algorithm, width, d))
 			continue;
 		fixed_check(check, runner, &small);
 		fixed_check(check, runner, &large);
+		fixed_check(check, runner, &chunks);
 	}
 }
 
@@ -73,7 +80,15 @@ static void
 check_powers(Check *check, FixedRunner *runner, DevSortAlgorithm algorithm, int width)
 {
 	int last = check->options.quick ? 20 : 23;
-	const uint64_t odd_sizes[] = {1000003, 3 * (UINT64_C(1) << 20) + 17, 12345, 65537, 262143};
+	const uint64_t odd_sizes[] = {1000003,
+								  3 * (UINT64_C(1) << 20) + 17,
+								  12345,
+								  65537,
+								  262143,
+								  TWO_LEVELS - 1,
+								  TWO_LEVELS,
+								  (UINT64_C(1) << 21) - 1,
+								  (UINT64_C(1) << 21) + 1};
 	unsigned int turn = (unsigned int) check_random_below(check, 1000);
 
 	for (int log = 10; log <= last; log++, turn++)

@@ -4,8 +4,9 @@
  *
  * With one sample a splitter the leaves' sizes vary so much that some are larger than a block can sort and
  * are distributed again, or, where there are too many of them, all is radix sorted.  With no work allowed to
- * a leaf, those whose keys are not evenly spread are merge sorted.  The results are proved as always, and
- * each way must have been taken.
+ * a leaf, those whose keys are not evenly spread are merge sorted.  And the first of two levels is counted,
+ * as it is of more rows than chunks are used for.  The results are proved as always, and each way must have
+ * been taken.
  */
 #include "check/cases/fixed.h"
 #include "pairs/sample_sort.h"
@@ -41,30 +42,38 @@ check_rare_sorts(Check *check, int width)
 	fixed_release(&runner);
 }
 
-void
-check_rare(Check *check)
+/* Sorts of keys of one width; counts_all_levels as in SampleRareWays. */
+static void
+check_rare_ways(Check *check, int width, bool counts_all_levels)
 {
 	const SampleRareWays usual = sample_rare_ways;
 	const bool all = !check->options.has_n && check->options.distribution < 0;
+	Why why = {};
 
-	for (int width : {4, 8})
+	if (!check_wants(check, DEVSORT_SAMPLE, width, -1) ||
+		!check_group_begin(check, "rare ways: sample, %d bytes%s", width,
+						   counts_all_levels ? ", no chunks" : ""))
+		return;
+	sample_rare_ways = {1, 0, counts_all_levels, 0, 0, 0};
+	check_rare_sorts(check, width);
+	why_say(&why, "%llu leaves distributed again, %llu merge sorted, %llu parts by radix",
+			(unsigned long long) sample_rare_ways.oversized, (unsigned long long) sample_rare_ways.hard,
+			(unsigned long long) sample_rare_ways.by_radix);
+	if (all)
+		check_case(check,
+				   sample_rare_ways.oversized > 0 && sample_rare_ways.hard > 0 &&
+					   sample_rare_ways.by_radix > 0,
+				   &why, "every way is taken");
+	sample_rare_ways = usual;
+	check_group_end(check);
+}
+
+void
+check_rare(Check *check)
+{
+	for (int width : {4, 8, 16})
 	{
-		Why why = {};
-
-		if (!check_wants(check, DEVSORT_SAMPLE, width, -1) ||
-			!check_group_begin(check, "rare ways: sample, %d bytes", width))
-			continue;
-		sample_rare_ways = {1, 0, 0, 0, 0};
-		check_rare_sorts(check, width);
-		why_say(&why, "%llu leaves distributed again, %llu merge sorted, %llu parts by radix",
-				(unsigned long long) sample_rare_ways.oversized, (unsigned long long) sample_rare_ways.hard,
-				(unsigned long long) sample_rare_ways.by_radix);
-		if (all)
-			check_case(check,
-					   sample_rare_ways.oversized > 0 && sample_rare_ways.hard > 0 &&
-						   sample_rare_ways.by_radix > 0,
-					   &why, "every way is taken");
-		sample_rare_ways = usual;
-		check_group_end(check);
+		check_rare_ways(check, width, false);
+		check_rare_ways(check, width, true);
 	}
 }

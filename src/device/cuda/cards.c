@@ -201,25 +201,6 @@ cards_begin(const SortRequest *request)
 	return &sorter->base;
 }
 
-/* A part that takes no rows of this process: it returns them through the Gather. */
-static CudaSorter *
-create_part_not_fed(const SortKey *key)
-{
-	CudaSorter *part = cuda_sorter_create(key);
-
-	part->has_left = true;
-	return part;
-}
-
-static CudaSorter *
-join_part(const SortShareHandle *handle, const SortKey *key)
-{
-	SortShare *share = sort_share_attach(handle);
-	Sorter *part = share != NULL ? sort_device_cuda.join(share, key) : NULL;
-
-	return part != NULL ? (CudaSorter *) part : create_part_not_fed(key);
-}
-
 Sorter *
 cards_join(SortShare *base, const SortKey *key)
 {
@@ -234,7 +215,7 @@ cards_join(SortShare *base, const SortKey *key)
 	sorter->process = process;
 	sorter->splitters = share->splitters;
 	for (int i = 0; i < share->nparts; i++)
-		add_part(sorter, join_part(&share->parts[i], key));
+		add_part(sorter, cuda_join_part(&share->parts[i], key));
 	(void) all_go_on(sorter);
 	return &sorter->base;
 }
@@ -411,29 +392,6 @@ cards_has_random_access(const Sorter *base)
 /* ---------------------------------------------------------------- statistics, end */
 
 static void
-add_stats(SorterStats *stats, const SorterStats *part)
-{
-	if (stats->method == NULL || part->disk_bytes > 0)
-		stats->method = part->method;
-	stats->rows += part->rows;
-	stats->bytes += part->bytes;
-	stats->peak_memory += part->peak_memory;
-	stats->disk_bytes += part->disk_bytes;
-	stats->runs += part->runs;
-	stats->merge_passes = Max(stats->merge_passes, part->merge_passes);
-	stats->sort_ms += part->sort_ms;
-	stats->spill_ms += part->spill_ms;
-	stats->merge_ms += part->merge_ms;
-	stats->processes = Max(stats->processes, part->processes);
-	stats->device_memory += part->device_memory;
-	stats->bytes_in += part->bytes_in;
-	stats->bytes_out += part->bytes_out;
-	stats->transfer_ms += part->transfer_ms;
-	stats->gather_ms += part->gather_ms;
-	stats->queue_ms += part->queue_ms;
-}
-
-static void
 cards_get_stats(const Sorter *base, SorterStats *stats)
 {
 	const CardsSorter *sorter = (const CardsSorter *) base;
@@ -443,7 +401,7 @@ cards_get_stats(const Sorter *base, SorterStats *stats)
 	{
 		const CudaSorter *part = part_of(sorter, i);
 
-		add_stats(stats, &part->stats);
+		cuda_add_stats(stats, &part->stats);
 		stats->cards[stats->ncards++] = (SortCard){.number = part->card, .rows = part->stats.rows};
 	}
 	stats->sort_ms -= sorter->parallel_ms;

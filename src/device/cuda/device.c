@@ -12,6 +12,7 @@
  *		spill.c	what does not fit in the device's memory
  *		parallel_feed.c	several processes that feed one sort
  *		cards.c	a sort that is spread over several GPUs, each with a part of its rows
+ *		turns.c	one that a GPU has no room for: parts of it, one after the other
  *
  * When the service or the device fails the sorter does; nobody looks for another device here.
  */
@@ -43,12 +44,18 @@ expected_rows_kept(const SortRequest *request)
 			   wanted * (1 + log(request->expected_rows / wanted)) + BOUND_SAMPLES * request->processes);
 }
 
-/* The most device memory that the sort may have; 0: as much as there is. */
+uint64
+cuda_most_memory(void)
+{
+	return guc_sort_device_memory(gpu_service_device_memory());
+}
+
+/* The most that the service shall give it; 0: as much as there is. */
 static uint64
 most_device_memory(void)
 {
 	uint64 all = gpu_service_device_memory();
-	uint64 most = guc_sort_device_memory(all);
+	uint64 most = cuda_most_memory();
 
 	return most < all || all == 0 ? most : 0;
 }
@@ -107,9 +114,45 @@ cuda_begin(const SortRequest *request)
 
 	if (cards_wanted(request))
 		return cards_begin(request);
+	if (turns_wanted(request))
+	{
+		Sorter *turns = turns_begin(request);
+
+		if (turns != NULL)
+			return turns;
+	}
 	sorter = cuda_sorter_create(request->key);
 	cuda_begin_on(sorter, request, 0);
 	return &sorter->base;
+}
+
+/* What the service is told of rows that are known: of keys that vary, only how long they were expected. */
+static void
+note_known_rows(GpusortdBegin *estimate, double rows, double bytes)
+{
+	double key_bytes = estimate->key_bytes;
+
+	if (key_bytes == 0 && estimate->expected_rows > 0)
+		key_bytes = estimate->expected_key_bytes / estimate->expected_rows;
+	estimate->expected_rows = rows;
+	estimate->expected_key_bytes = rows * key_bytes;
+	estimate->expected_row_bytes = Max(0, bytes - rows * key_bytes);
+}
+
+bool
+cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes)
+{
+	if (sorter->external != NULL)
+		external_sort_end(sorter->external);
+	sorter->external = NULL;
+	sorter->is_settled = false;
+	sorter->nrows = 0;
+	sorter->position = -1;
+	cuda_forget_window(sorter);
+	note_known_rows(&sorter->estimate, rows, bytes);
+	if (sorter->client.fd < 0 && !cuda_connect(sorter))
+		return false;
+	return cuda_begin_job(sorter);
 }
 
 static Chunk *
@@ -207,7 +250,7 @@ cuda_perform(Sorter *base)
 	if (sorter->base.failure != NULL || !settle(sorter))
 		return;
 	if (sorter->external == NULL)
-		(void) (cuda_sort_job(sorter) && cuda_keep_small_result(sorter));
+		(void) (cuda_sort_job(sorter) && (sorter->goes_on || cuda_keep_small_result(sorter)));
 	else
 		(void) cuda_finish_external(sorter);
 }

@@ -242,6 +242,8 @@ cuda_join(SortShare *share, const SortKey *key)
 
 	if (share->on_cards)
 		return cards_join(share, key);
+	if (share->in_turns)
+		return turns_join(share, key);
 	process = sort_share_enter(share);
 	if (process < 0)
 		return NULL;
@@ -257,6 +259,25 @@ cuda_join(SortShare *share, const SortKey *key)
 		leave(sorter);
 	}
 	return &sorter->base;
+}
+
+/* A part that takes no rows of this process: it returns them through the Gather. */
+static CudaSorter *
+create_part_not_fed(const SortKey *key)
+{
+	CudaSorter *part = cuda_sorter_create(key);
+
+	part->has_left = true;
+	return part;
+}
+
+CudaSorter *
+cuda_join_part(const SortShareHandle *handle, const SortKey *key)
+{
+	SortShare *share = sort_share_attach(handle);
+	Sorter *part = share != NULL ? sort_device_cuda.join(share, key) : NULL;
+
+	return part != NULL ? (CudaSorter *) part : create_part_not_fed(key);
 }
 
 /* The i-th row of a chunk, whose keys are of this kind. */

@@ -49,6 +49,7 @@ typedef struct CudaSorter
 	const Sorter *whole; /* the sorter that others know: this one, or that of which it is a part */
 	bool further;		 /* not the first part: it waits for no other sort */
 	uint32 card;		 /* number of the GPU */
+	bool goes_on;		 /* another job follows this one, in its place (turns.c) */
 
 	/* The connection, and the job there. */
 	GpusortdClient client;
@@ -93,6 +94,9 @@ typedef struct CudaSorter
  * context.
  */
 extern CudaSorter *cuda_sorter_create(const SortKey *key);
+
+/* Adds what another sorter did, for the same sort. */
+extern void cuda_add_stats(SorterStats *stats, const SorterStats *more);
 
 /* The sorter fails; for the latter, as a call of the client has.  False. */
 extern bool cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message);
@@ -195,8 +199,17 @@ extern void cuda_note_request(CudaSorter *sorter, const SortRequest *request);
 /* Begins a sort, or a part of one, on any GPU but those in `avoid`, bits; it may have failed. */
 extern void cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid);
 
+/* The most device memory that a sort may have, in bytes; 0: not known. */
+extern uint64 cuda_most_memory(void);
+
 /* Has the rows sorted, without waiting for it; perform is to follow. */
 extern void cuda_start_sort(CudaSorter *sorter);
+
+/*
+ * Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned; nobody
+ * else feeds it.
+ */
+extern bool cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes);
 
 /* ---- cards.c: several GPUs ---- */
 
@@ -207,6 +220,15 @@ extern bool cards_wanted(const SortRequest *request);
 extern Sorter *cards_begin(const SortRequest *request);
 extern Sorter *cards_join(SortShare *share, const SortKey *key);
 
+/* ---- turns.c: more than the GPU has room for ---- */
+
+/* Is the request to be cut into parts that take turns? */
+extern bool turns_wanted(const SortRequest *request);
+
+/* A sorter of such parts; NULL: the sample doesn't tell where to cut, or memory is too little. */
+extern Sorter *turns_begin(const SortRequest *request);
+extern Sorter *turns_join(SortShare *share, const SortKey *key);
+
 /* ---- parallel_feed.c: several processes ---- */
 
 /* Makes what other processes need to join the job; without it they can't. */
@@ -215,6 +237,10 @@ extern void cuda_share_create(CudaSorter *sorter, bool read_jointly);
 extern SortShare *cuda_share(Sorter *base);
 extern bool cuda_enter(Sorter *base, int processes);
 extern Sorter *cuda_join(SortShare *share, const SortKey *key);
+
+/* The part of a sort that the handle says; one that this process can't feed takes none of its rows. */
+extern CudaSorter *cuda_join_part(const SortShareHandle *handle, const SortKey *key);
+
 extern Chunk *cuda_try_chunk(Sorter *base, Size at_least);
 extern MinimalTuple cuda_take_back(Sorter *base);
 extern void cuda_finish_feed(Sorter *base);

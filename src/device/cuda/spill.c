@@ -164,6 +164,7 @@ cuda_open_lone_chunk(CudaSorter *sorter, Size size)
 	chunk->size = TYPEALIGN(8, size);
 	chunk->base = MemoryContextAllocHuge(sorter->context, chunk->size);
 	chunk->max_rows = 1;
+	chunk_set_layout(chunk, sorter->key);
 	chunk_reset(chunk);
 	sorter->lone = chunk;
 	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes + chunk->size);

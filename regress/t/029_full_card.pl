@@ -1,0 +1,385 @@
+# A sort that the card has no room for, in gpusortd's layer in host memory: its parts take turns.  All rows,
+# in order, as PostgreSQL has them, whatever was expected of them; waiting in memory and in files, fed by one
+# process and several; and nothing is left when it is cancelled, ended, or loses the card between two turns.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use IPC::Run;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+plan skip_all => 'gpusortd is not installed (make gpusortd)' unless gpusortd_is_installed();
+
+use constant ROWS => 60000;
+use constant PARALLEL => 'SET max_parallel_workers_per_gather = 3;';
+use constant IN_FILES => "SET gpusort.work_mem = '1MB';";
+my @ways = ('', PARALLEL, IN_FILES, PARALLEL . IN_FILES);
+
+# Small chunks: each part has many.
+my $options = '--host-memory-layer --chunk-size 64k --chunks 4';
+
+my $node = start_node(
+	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '$options'", "gpusort.devices = '0'",
+	'gpusort.service_timeout = 0', 'gpusort.backend = cuda', 'gpusort.mode = force', "gpusort.work_mem = '64MB'", "gpusort.max_device_memory = '8MB'",
+	'max_connections = 50', 'max_worker_processes = 12', 'max_parallel_workers = 10', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0',
+	'min_parallel_table_scan_size = 0', 'synchronize_seqscans = off');
+create_rows($node, ROWS);
+create_gate($node, 30000);
+create_tables();
+
+sub create_tables
+{
+	$node->safe_psql('postgres', <<"EOT");
+CREATE EXTENSION gpusort;
+ALTER TABLE r SET (parallel_workers = 3);
+-- Values of many types: few and many, NULLs, long strings that begin alike, and one value in the middle that a third of the rows have.
+CREATE TABLE s AS
+	SELECT i AS id, i % 7 AS few, nullif(i % 5, 2) AS five, CASE WHEN i % 3 = 0 THEN 500000 ELSE (hashint4(i) & 1048575) END AS most,
+		hashint8extended(i, 1) AS i8, hashint4(i) AS i4, (hashint4(i) >> 16)::int2 AS i2,
+		CASE i % 100 WHEN 0 THEN 'NaN' WHEN 1 THEN '-Infinity' WHEN 2 THEN NULL ELSE hashint8extended(i, 2) / 1e9 END::float8 AS f8,
+		CASE WHEN i % 50 = 0 THEN 'NaN' WHEN i % 50 = 1 THEN NULL ELSE hashint8extended(i, 3)::numeric / 10 ^ (i % 30) END AS n,
+		nullif(md5((i % 1000)::text), md5('5')) || md5(i::text) COLLATE "C" AS t, repeat('x', 70) || (i % 3000)::text COLLATE "C" AS alike,
+		initcap(md5(i::text)) COLLATE "en-x-icu" AS icu, md5(i::text)::uuid AS u, timestamptz '2000-01-01 00:00 UTC' + hashint4(i) * interval '1 s' AS ts,
+		ARRAY[i % 100, hashint4(i)] AS a
+	FROM generate_series(1, @{[ROWS]}) AS i;
+ALTER TABLE s SET (parallel_workers = 3);
+VACUUM ANALYZE s;
+-- What an order says of a query's rows: its keys in order, and the rows in any.
+CREATE FUNCTION digest(rows text, keys text, sort text) RETURNS text LANGUAGE plpgsql AS \$\$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(key::text, '','')) || '' '' || sum(hashtextextended(v::text, 0)) FROM (SELECT v, ROW(%s) AS key FROM (%s) AS v ORDER BY %s OFFSET 0) s',
+		keys, rows, sort) INTO result;
+	RETURN result;
+END \$\$;
+EOT
+	return;
+}
+
+# ---- helpers ----
+
+sub wait_until_ready
+{
+	$node->poll_query_until('postgres', q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()))
+	  or die 'gpusortd did not start';
+	return;
+}
+
+sub serve
+{
+	my (%settings) = @_;
+
+	foreach my $name (sort keys %settings)
+	{
+		$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.$name = '$settings{$name}'");
+	}
+	$node->restart;
+	wait_until_ready();
+	return;
+}
+
+# The plan of a sort as it was executed.
+sub executed
+{
+	my ($set, $of) = @_;
+	return $node->safe_psql('postgres', "$set EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) $of");
+}
+
+# Did parts take turns, some rows waiting, and those in files if they should?
+sub takes_turns
+{
+	my ($set, $of, $what) = @_;
+	my $plan = executed($set, $of);
+	my $disk = $set =~ /work_mem/ ? qr/[1-9]\d*/ : qr/0/;
+
+	like($plan, qr/Device: cuda .*Turns: \d+  Rows Waited: [1-9]\d*  Waited On Disk: ${disk}kB$/ms, $what);
+	unlike($plan, qr/Fallback/, "$what: on the card");
+	return $plan;
+}
+
+# How many rows are sorted in the first turn, if that has room for its part?
+sub first_rows
+{
+	my ($plan) = @_;
+	my ($waited) = $plan =~ /Rows Waited: (\d+)/;
+	return ROWS - $waited;
+}
+
+sub fallbacks
+{
+	return $node->safe_psql('postgres', "SELECT coalesce(sum(fallbacks), 0) FROM pg_stat_gpusort WHERE device = 'cuda'");
+}
+
+sub nothing_is_left
+{
+	my ($what) = @_;
+	ok($node->poll_query_until('postgres', q(SELECT sum(jobs) = 0 AND bool_and(free_memory = max_memory) FROM gpusort_devices() WHERE device LIKE 'cuda%')), "$what: the card has no job");
+	is(join(' ', temporary_files($node)), '', "$what: no temporary files");
+	return;
+}
+
+# Every order of these, by PostgreSQL and on the card.
+my %right;
+
+sub order_is_right
+{
+	my ($set, $keys, $sort, $rows) = @_;
+	$rows //= 'SELECT * FROM s';
+	my $call = "SELECT digest('$rows', '$keys', '$sort')";
+	$right{"$rows $sort"} //= $node->safe_psql('postgres', "SET gpusort.mode = off; $call");
+	is($node->safe_psql('postgres', "$set $call"), $right{"$rows $sort"}, "$set $sort: right rows");
+	return;
+}
+
+# ---- all orders ----
+
+wait_until_ready();
+foreach my $column (qw(few five most i8 i4 i2 f8 n t alike icu u ts a))
+{
+	my $way = 0;
+	foreach my $direction ('', 'DESC', 'NULLS FIRST', 'DESC NULLS LAST')
+	{
+		order_is_right($ways[$way++], $column, "$column $direction");
+	}
+	order_is_right(PARALLEL, "$column, id", "$column NULLS FIRST, id DESC");
+}
+foreach my $set (@ways)
+{
+	my $plan = takes_turns($set, 'SELECT * FROM s ORDER BY i8', "$set turns");
+	like($plan, $set =~ /parallel/ ? qr/Processes: [2-4].*Gather \(actual rows=0 loops=1\)/s : qr/Seq Scan/, "$set fed by whom");
+	unlike($plan, qr/external merge/, "$set nothing is merged");
+	takes_turns($set, 'SELECT * FROM s ORDER BY t', "$set of strings");
+	order_is_right($set, 'i8, id', 'i8, id');
+	order_is_right($set, 't, n, id', 't DESC, n, id');
+}
+nothing_is_left('after that');
+like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM s ORDER BY i8'), qr/"Turns": \d+,\s*"Rows Waited": \d+,\s*"Waited On Disk": 0,/, 'in JSON');
+like($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM s ORDER BY i8'))), qr/^in \d+ parts, one after the other: a GPU has no room for all rows$/, 'gpusort_check says so');
+like($node->safe_psql('postgres', PARALLEL . 'EXPLAIN SELECT * FROM s ORDER BY i8'), qr/Gather .*rows=0 /, 'no row is expected to pass the Gather');
+
+# ---- whole, or as before ----
+
+my $whole = qr/Device: cuda(?!.*Turns:)/s;
+like(executed('', 'SELECT * FROM s WHERE id < 5000 ORDER BY i8'), $whole, 'few rows');
+like(executed('', 'SELECT * FROM s ORDER BY i8 LIMIT 1000'), $whole, 'a LIMIT');
+like(executed('', 'SELECT * FROM s ORDER BY i8 + 1'), $whole, 'no statistics of an expression');
+order_is_right(PARALLEL, 'i8 + 1, id', 'i8 + 1, id');
+like(executed('', 'SELECT NULL::int AS none, s.* FROM s ORDER BY none, i8'), qr/Device: cuda/, 'a constant first');
+
+# ---- other rows than expected ----
+
+# Statistics that have nothing to do with the rows any more: all are above the last splitter, or below the
+# first one, or of one value.  What is too large for its turn spills.
+my $olds = 0;
+foreach my $k ('i + 2000', '-i', '7')
+{
+	my $old = 'old_' . ++$olds;
+	$node->safe_psql('postgres', "CREATE TABLE $old WITH (autovacuum_enabled = off, parallel_workers = 3) AS SELECT i AS id, i::int8 AS k, md5(i::text) AS pad FROM generate_series(1, 1000) i;
+		ANALYZE $old; INSERT INTO $old SELECT i, $k, md5(i::text) FROM generate_series(1001, 160000) i");
+	foreach my $set (@ways)
+	{
+		like(executed($set, "SELECT * FROM $old ORDER BY k"), qr/external merge  Device: cuda .*Turns: /s, "$set $k: a part that is too large");
+		order_is_right($set, "k, id", "k, id", "SELECT * FROM $old");
+	}
+}
+nothing_is_left('old statistics');
+
+# Rows that no chunk has room for, and chunks of one size for rows of all.
+foreach my $set (@ways)
+{
+	order_is_right($set, 'i8, id', 'i8, id', q(SELECT id, i8, CASE WHEN id % 2000 = 0 THEN repeat(t, 3000) WHEN id % 100 = 0 THEN repeat(t, 100) END FROM s));
+	order_is_right($set, 't, id', 't, id', q(SELECT id, i8, t, CASE WHEN id % 2000 = 0 THEN repeat(t, 3000) END FROM s));
+}
+nothing_is_left('long rows');
+
+# ---- reading again ----
+
+use constant WIDE => 'SELECT id, t, alike, icu FROM s ORDER BY i8';
+my @all = lines_of($node->safe_psql('postgres', 'SET gpusort.mode = off; ' . WIDE));
+
+# A cursor that does not go backwards has turns; one that may is as it was.
+sub cursors_are_right
+{
+	my ($set) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+
+	$session->query_safe("$set BEGIN; DECLARE c NO SCROLL CURSOR FOR @{[WIDE]}; DECLARE d SCROLL CURSOR FOR @{[WIDE]}");
+	is(join(' ', map { lines_of($session->query("FETCH $_ FROM c")) } 1, 10, 20000, 30000, 'ALL'), "@all", "$set a cursor");
+	is(join(' ', lines_of($session->query('FETCH ALL FROM d'))), "@all", "$set a scroll cursor");
+	is(join(' ', lines_of($session->query('FETCH BACKWARD ALL FROM d'))), join(' ', reverse @all), "$set and backwards");
+	is($session->{stderr}, '', "$set no error");
+	$session->quit;
+	return;
+}
+cursors_are_right($_) foreach @ways;
+foreach my $query (
+	'SELECT count(*), sum(x.id * y.rank) FROM generate_series(1, 3) g, LATERAL (SELECT id, row_number() OVER () AS rank FROM (SELECT id FROM s ORDER BY i8, id OFFSET 0) o) y JOIN s x USING (id)',
+	'SELECT g, (SELECT md5(string_agg(id::text, $$,$$)) FROM (SELECT id FROM s WHERE id % 7 <> g ORDER BY t, id OFFSET 0) o) FROM generate_series(1, 3) g',
+	'SELECT count(*), sum(a.id::int8 * b.id) FROM s a JOIN s b ON a.ts = b.ts AND a.few = b.few')
+{
+	my $set = 'SET enable_hashjoin = off; SET enable_nestloop = on; SET enable_material = off; SET enable_memoize = off;';
+	is($node->safe_psql('postgres', "$set $query"), $node->safe_psql('postgres', "SET gpusort.mode = off; SET enable_hashjoin = off; $query"), "right: $query");
+}
+is($node->safe_psql('postgres', PARALLEL . 'CREATE TABLE sorted AS SELECT * FROM s ORDER BY i8, id; SELECT md5(string_agg(id::text, $$,$$)) FROM (SELECT id FROM sorted ORDER BY ctid) o'),
+	$node->safe_psql('postgres', 'SET gpusort.mode = off; SELECT md5(string_agg(id::text, $$,$$)) FROM (SELECT id FROM s ORDER BY i8, id) o'), 'a table made of it');
+is($node->safe_psql('postgres', PARALLEL . q(DO $$ DECLARE x record; last int8; BEGIN FOR x IN SELECT i8 FROM s ORDER BY i8 LOOP ASSERT last IS NULL OR last <= x.i8; last := x.i8; END LOOP; END $$)), '', 'a loop of PL/pgSQL, with workers of its own');
+nothing_is_left('read again');
+
+# Rows that can be had once alone; a leader that feeds nothing; workers that come when it is too late.
+order_is_right($_, 'i8, id', 'i8, id', 'SELECT * FROM s WHERE random() >= 0') foreach @ways;
+order_is_right("$_ SET parallel_leader_participation = off;", 't, id', 't, id') foreach PARALLEL, PARALLEL . IN_FILES;
+order_is_right("$_ SET max_parallel_workers = 0;", 't, id', 't, id') foreach PARALLEL, PARALLEL . IN_FILES;
+
+# ---- others on the card ----
+
+# What they have is not there for the first turn, or for a later one.
+foreach my $set (@ways)
+{
+	my ($first, $other) = map { $node->background_psql('postgres', on_error_stop => 0) } 1, 2;
+
+	$other->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM s WHERE id < 15000 ORDER BY i8; MOVE 100 IN c');
+	order_is_right($set, 'i8, id', 'i8, id');
+	$other->query_safe('COMMIT');
+	my $rows = first_rows(takes_turns($set, WIDE, "$set turns"));
+	$first->query_safe("$set BEGIN; DECLARE c NO SCROLL CURSOR FOR @{[WIDE]}");
+	my @found = lines_of($first->query("FETCH $rows FROM c"));
+	usleep(150_000);
+	$other->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM s WHERE id < 20000 ORDER BY i8; MOVE 100 IN c; DECLARE d CURSOR FOR SELECT * FROM s WHERE id > 40000 ORDER BY i8; MOVE 100 IN d');
+	push @found, lines_of($first->query('FETCH ALL FROM c'));
+	is("@found", "@all", "$set between two turns others come");
+	is($first->{stderr}, '', "$set no error");
+	$_->quit foreach $first, $other;
+}
+nothing_is_left('others');
+
+# ---- random queries ----
+
+my ($said, $errors) = ('', '');
+serve('max_device_memory' => '2MB');
+{
+	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
+	ok((IPC::Run::run [ $^X, 'regress/random_sorts', '--seconds', 8, '--backend', 'cuda' ], '>', \$said, '2>', \$errors), 'random sorts') or diag("$said$errors");
+}
+my $script = $node->basedir . '/sorts.sql';
+append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(i8 >= before))::int FROM (SELECT i8, lag(i8) OVER () AS before FROM (SELECT i8 FROM s ORDER BY i8 OFFSET 0) o) p;\n");
+append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(t >= before))::int FROM (SELECT t, lag(t) OVER () AS before FROM (SELECT coalesce(t, '') AS t FROM (SELECT t FROM s ORDER BY t NULLS FIRST OFFSET 0) n) o) p;\n");
+serve('max_device_memory' => '8MB');
+{
+	local $ENV{PGOPTIONS} = '-c max_parallel_workers_per_gather=1 -c gpusort.work_mem=1MB';
+	$node->command_ok([ 'pgbench', '-n', '-c', '6', '-t', '5', '-f', $script, 'postgres' ], '6 sessions at a time');
+}
+nothing_is_left('after them');
+
+# ---- interrupted ----
+
+my $counted = 'SELECT count(*) FROM (SELECT * FROM s ORDER BY t OFFSET 0) o';
+foreach my $set (@ways)
+{
+	my $cancelled = 0;
+	my $ms = $node->safe_psql('postgres', "$set SELECT clock_timestamp() AS start \\gset\n$counted \\g /dev/null\nSELECT round(extract(epoch FROM clock_timestamp() - :'start') * 1000)");
+	foreach my $point (1 .. 6)
+	{
+		my $timeout = int($ms * $point / 7) || 1;
+		my (undef, undef, $error) = $node->psql('postgres', "$set SET statement_timeout = $timeout; $counted", on_error_stop => 0);
+		$cancelled++ if $error =~ /canceling statement due to statement timeout/;
+		unlike($error, qr/ERROR(?!:  canceling statement)/, "$set cancelled after $timeout ms, or not");
+	}
+	cmp_ok($cancelled, '>', 0, "$set $cancelled of 6 timeouts within $ms ms took effect");
+	nothing_is_left("$set timeouts");
+}
+foreach my $set (IN_FILES, PARALLEL . IN_FILES)
+{
+	my (undef, undef, $error) = $node->psql('postgres', "$set SET temp_file_limit = '100kB'; SELECT * FROM s ORDER BY i8", on_error_stop => 0);
+	like($error, qr/^[^\n]*ERROR:  temporary file size exceeds temp_file_limit \(100kB\)/, "$set temp_file_limit");
+	nothing_is_left("$set temp_file_limit");
+}
+
+# Sessions that wait in the middle of their input.
+sub while_feeding
+{
+	my ($sql, $action) = @_;
+	my $waiting = $node->background_psql('postgres', on_error_stop => 0);
+	my $locker = $node->background_psql('postgres');
+
+	$locker->query_safe('SELECT pg_advisory_lock(1)');
+	my $pid = $waiting->query('SELECT pg_backend_pid()');
+	$waiting->query_until(qr/started/, "\\echo started\n$sql;\n");
+	$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)))
+	  or die 'the session did not come to the gate';
+	$action->($pid);
+	$locker->query_safe('SELECT pg_advisory_unlock(1)');
+	$locker->quit;
+	return $waiting;
+}
+
+sub kill_gpusortd
+{
+	my ($service) = gpusortd_pids($node);
+	kill 'KILL', $service;
+	usleep(200_000);
+	return;
+}
+
+my $gated = q(SELECT digest('SELECT * FROM s WHERE gate(id)', 'i8, id', 'i8, id'));
+foreach my $set ('', IN_FILES)
+{
+	my $waiting = while_feeding("$set $gated", sub { my ($pid) = @_; $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)"); });
+	eval { $waiting->{run}->finish; };
+	nothing_is_left("$set a session that was ended");
+	my $before = fallbacks();
+	$waiting = while_feeding("$set $gated", \&kill_gpusortd);
+	like($waiting->query('SELECT 1'), qr/^\Q$right{'SELECT * FROM s i8, id'}\E$/m, "$set gpusortd is killed while the input is read: right rows");
+	is($waiting->{stderr}, '', "$set and no error");
+	$waiting->quit;
+	is(fallbacks(), $before + 1, "$set which is one fallback");
+	wait_until_ready();
+}
+
+# Between two turns the cpu device takes over what is left.
+foreach my $set (@ways)
+{
+	my $first = first_rows(takes_turns($set, WIDE, "$set turns"));
+	my $before = fallbacks();
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->query_safe("$set BEGIN; DECLARE c NO SCROLL CURSOR FOR @{[WIDE]}");
+	my @found = lines_of($session->query("FETCH $first FROM c"));
+	is("@found", "@all[0 .. $first - 1]", "$set the rows of the first turn");
+	kill_gpusortd();
+	is(join(' ', lines_of($session->query('FETCH ALL FROM c'))), "@all[$first .. $#all]", "$set those of the others, without gpusortd");
+	is($session->{stderr}, '', "$set no error");
+	is(fallbacks(), $before + 1, "$set which is a fallback");
+	$session->quit;
+	wait_until_ready();
+	nothing_is_left("$set gpusortd killed between two turns");
+}
+
+# In the middle of one it can't.
+my $session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_safe('BEGIN; DECLARE c NO SCROLL CURSOR FOR ' . WIDE);
+$session->query('MOVE 10 IN c');
+kill_gpusortd();
+$session->query('MOVE 40000 IN c');
+like($session->{stderr}, qr/^[^\n]*ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  Some of the rows were returned already/, 'one clear error in the middle of a turn');
+unlike($session->{stderr}, qr/ERROR.*ERROR/s, 'and no other');
+$session->{stderr} = '';
+$session->quit;
+wait_until_ready();
+
+# The device is lost at a call of gpusortd's.
+foreach my $call (4, 7, 10, 15, 25, 40, 80)
+{
+	serve('gpusortd_options' => "$options --fault lost:$call");
+	foreach my $set (@ways)
+	{
+		is($node->safe_psql('postgres', "$set SELECT digest('SELECT * FROM s', 'i8, id', 'i8, id')"), $right{'SELECT * FROM s i8, id'}, "$set a device that is lost at call $call: right rows");
+	}
+}
+unlike(slurp_file($node->logfile), qr/was terminated by signal (?!9)|PANIC|TRAP/, 'the server never crashed');
+
+$node->stop;
+done_testing();

@@ -1,0 +1,483 @@
+/*
+ * device/cuda/turns.c
+ *		A sort that the GPU has no room for: it is cut into parts by its keys, which take turns.
+ *
+ * The first part goes to the GPU as it is read.  The rows of the others wait in host memory and temporary
+ * files (waiting.c), to which each process that feeds brings its own.  When the first part has been returned,
+ * the next one's rows are sent, sorted and returned, and so on: so nothing is merged, and each row is written
+ * and read once at most, as it is.
+ *
+ * Splitters are those of a sort on several GPUs (cards.c), and like there they decide on nothing but how
+ * equal the parts are.  Rows of the first part that the GPU has no room for, as others have its memory or the
+ * part is larger than expected, wait too: all processes go on reading, and no row goes through the Gather for
+ * want of room.  A part that is still too large when its turn has come is sorted as any sort that is
+ * (spill.c).
+ *
+ * If the GPU is lost between two turns, or others have its memory then, the cpu device sorts the parts that
+ * are left: their rows are all here.
+ *
+ * The result can be read forwards, once.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "device/cuda/turns.h"
+#include "monitor/counters.h"
+#include "monitor/progress.h"
+#include "service/room.h"
+
+/*
+ * Of the sort's memory, besides what rows wait in: buffers of all processes, to write the others; merging of
+ * a part that is too large, or sorting by the cpu device.
+ */
+#define BUFFERS_SHARE 0.25
+#define TURN_MEMORY_SHARE 0.25
+
+/* If buffers would be smaller than that, rows don't wait. */
+#define BUFFER_MIN ((Size) 8 * 1024)
+
+StaticAssertDecl(GPU_TURNS_MAX == SPLIT_PARTS_MAX, "a turn for each part");
+
+static const SortDevice sort_device_turns;
+
+/* ---------------------------------------------------------------- how many parts */
+
+/* So many rows the GPU is expected to have room for; 0: not known. */
+static double
+rows_with_room(const SortRequest *request)
+{
+	return cuda_most_memory() / gpu_row_memory(request->expected_row_bytes, request->expected_key_bytes);
+}
+
+int
+sort_turns_on_gpu(const SortRequest *request)
+{
+	double room = rows_with_room(request);
+
+	if (room <= 0 || request->rows_wanted > 0 || request->read_jointly || request->random_access)
+		return 1;
+	return gpu_turns(request->expected_rows, room);
+}
+
+bool
+turns_wanted(const SortRequest *request)
+{
+	return request->turns > 1 && request->sample != NULL;
+}
+
+/*
+ * Chooses splitters for as many parts as it takes that the largest one has room, if that can be; false: it is
+ * not worth while.
+ */
+static bool
+choose_splitters(SortSplitters *splitters, const SortRequest *request)
+{
+	double with_room = rows_with_room(request) / request->expected_rows;
+	double largest = 1;
+
+	for (int parts = request->turns; parts <= GPU_TURNS_MAX; parts++)
+	{
+		largest = splitters_choose(splitters, request->sample, parts);
+		if (largest <= with_room)
+			break;
+	}
+	return largest <= GPU_LARGEST_PART && splitters->n > 0;
+}
+
+/* ---------------------------------------------------------------- beginning */
+
+static TurnsSorter *
+create_turns_sorter(const SortSplitters *splitters)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turns", ALLOCSET_DEFAULT_SIZES);
+	TurnsSorter *sorter = MemoryContextAllocZero(context, sizeof(TurnsSorter));
+
+	sorter->base.device = &sort_device_turns;
+	sorter->base.parts = &sorter->parts;
+	sorter->splitters = *splitters;
+	sorter->parts.splitters = &sorter->splitters;
+	sorter->context = context;
+	sorter->process = -1;
+	for (int i = 0; i <= splitters->n; i++)
+	{
+		sorter->turns[i] = (Turn){.base.device = &sort_device_turn, .turns = sorter, .number = i};
+		sorter->parts.sorters[sorter->parts.n++] = &sorter->turns[i].base;
+	}
+	return sorter;
+}
+
+/* The whole can't go on if the GPU can't. */
+static bool
+goes_on(TurnsSorter *sorter)
+{
+	sorter_fail_with_part(&sorter->base, &sorter->card->base);
+	return sorter->base.failure == NULL;
+}
+
+/* What one part is asked for. */
+static SortRequest
+request_of_part(const SortRequest *request, int parts)
+{
+	SortRequest part = *request;
+
+	part.expected_rows /= parts;
+	part.memory_limit =
+		(request->process_memory > 0 ? request->process_memory : request->memory_limit) * TURN_MEMORY_SHARE;
+	part.process_memory = 0;
+	return part;
+}
+
+/* Bytes that each process may have of a buffer for each part. */
+static Size
+buffer_size(const SortRequest *request, int parts)
+{
+	return request->memory_limit * BUFFERS_SHARE / (request->processes * parts);
+}
+
+/* Makes what other processes need to take part; without it they can't. */
+static void
+create_share(TurnsSorter *sorter, const SortRequest *request, Size room)
+{
+	TurnsShare *share;
+
+	if (!request->shared || sorter->card->share == NULL)
+		return;
+	share =
+		(TurnsShare *) sort_share_create(sizeof(TurnsShare) + room, sizeof(TurnsShare), request->processes);
+	if (share == NULL)
+		return;
+	share->base.on_gpu = share->base.in_turns = true;
+	share->card = sorter->card->share->base.handle;
+	share->splitters = sorter->splitters;
+	sorter->share = share;
+}
+
+/* Where rows wait. */
+static void
+create_waiting(TurnsSorter *sorter, const SortRequest *request)
+{
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	Size room = request->memory_limit * GPU_WAITING_SHARE;
+	WaitingShare *waiting = &sorter->own;
+
+	create_share(sorter, request, room);
+	if (sorter->share != NULL)
+		waiting = &sorter->share->waiting;
+	waiting_create(waiting, sorter->parts.n,
+				   Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->parts.n)), room);
+	waiting_open(&sorter->waiting, waiting, sorter->share != NULL ? &sorter->share->base : NULL, request->key,
+				 0);
+	MemoryContextSwitchTo(old);
+}
+
+Sorter *
+turns_begin(const SortRequest *request)
+{
+	MemoryContext old;
+	TurnsSorter *sorter;
+	SortSplitters splitters;
+
+	if (!choose_splitters(&splitters, request) || buffer_size(request, splitters.n + 1) < BUFFER_MIN)
+		return NULL;
+	sorter = create_turns_sorter(&splitters);
+	old = MemoryContextSwitchTo(sorter->context);
+	sorter->of_part = request_of_part(request, sorter->parts.n);
+	sorter->process_memory = request->process_memory;
+	sorter->card = cuda_sorter_create(request->key);
+	sorter->card->whole = &sorter->base;
+	sorter->card->goes_on = true;
+	cuda_begin_on(sorter->card, &sorter->of_part, 0);
+	MemoryContextSwitchTo(old);
+	if (goes_on(sorter))
+		create_waiting(sorter, request);
+	return &sorter->base;
+}
+
+Sorter *
+turns_join(SortShare *base, const SortKey *key)
+{
+	TurnsShare *share = (TurnsShare *) base;
+	int process = sort_share_enter(base);
+	MemoryContext old;
+	TurnsSorter *sorter;
+
+	if (process < 0)
+		return NULL;
+	sorter = create_turns_sorter(&share->splitters);
+	old = MemoryContextSwitchTo(sorter->context);
+	sorter->share = share;
+	sorter->process = process;
+	sorter->card = cuda_join_part(&share->card, key);
+	sorter->card->whole = &sorter->base;
+	waiting_open(&sorter->waiting, &share->waiting, base, key, process + 1);
+	MemoryContextSwitchTo(old);
+	(void) goes_on(sorter);
+	return &sorter->base;
+}
+
+/* ---------------------------------------------------------------- feeding */
+
+/* Who feeds asks the parts for chunks: there are none for just any row. */
+static Chunk *
+turns_get_chunk(Sorter *base, Size at_least)
+{
+	elog(ERROR, "gpusort: a row for no part of a sort");
+}
+
+static void
+turns_put_chunk(Sorter *base, Chunk *chunk)
+{
+	elog(ERROR, "gpusort: a chunk of no part of a sort");
+}
+
+static SortShare *
+turns_share(Sorter *base)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+
+	return sorter->share != NULL ? &sorter->share->base : NULL;
+}
+
+static bool
+turns_enter(Sorter *base, int processes)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+
+	if (sorter->process_memory > 0)
+		waiting_limit_room(&sorter->waiting, sorter->process_memory * processes * GPU_WAITING_SHARE);
+	if (sorter->share != NULL)
+		sorter->process = sort_share_enter(&sorter->share->base);
+	return cuda_enter(&sorter->card->base, processes);
+}
+
+static void
+turns_finish_feed(Sorter *base)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+
+	cuda_finish_feed(&sorter->card->base);
+	if (goes_on(sorter))
+		turns_keep_refused(sorter);
+	if (sorter->share != NULL && !sort_share_is_own(&sorter->share->base))
+		waiting_finish(&sorter->waiting);
+	if (sorter->share != NULL && sorter->process >= 0)
+		sort_share_note_fed(&sorter->share->base, sorter->process);
+	sorter->process = -1;
+}
+
+static MinimalTuple
+turns_take_back(Sorter *base)
+{
+	return NULL;
+}
+
+/* ---------------------------------------------------------------- turns */
+
+static WaitingPart *
+waiting_part(const TurnsSorter *sorter, int part)
+{
+	return &sorter->waiting.share->parts[part];
+}
+
+/* Has the GPU sort the rows of the part that wait; false: it can't. */
+static bool
+sort_on_card(TurnsSorter *sorter, int part)
+{
+	const WaitingPart *waits = waiting_part(sorter, part);
+	CudaSorter *card = sorter->card;
+
+	if (sorter->card_is_lost)
+		return false;
+	card->goes_on = part + 1 < sorter->parts.n;
+	if (!cuda_begin_again(card, waits->rows, waits->key_bytes + waits->row_bytes) ||
+		card->client.job.chunk_bytes < sorter->waiting.share->chunk_bytes ||
+		!waiting_feed(&sorter->waiting, part, &card->base))
+		return false;
+	sort_device_cuda.perform(&card->base);
+	return card->base.failure == NULL;
+}
+
+/* From now on the cpu device sorts. */
+static void
+lose_card(TurnsSorter *sorter)
+{
+	CudaSorter *card = sorter->card;
+
+	if (sorter->card_is_lost)
+		return;
+	sorter->card_is_lost = true;
+	if (card->base.failure != NULL)
+		stats_count_fallback(sort_device_cuda.name, card->base.failure_reason);
+	gpu_client_close(&card->client);
+}
+
+static void
+end_cpu(TurnsSorter *sorter)
+{
+	SorterStats stats;
+
+	if (sorter->cpu == NULL)
+		return;
+	sorter->cpu->device->get_stats(sorter->cpu, &stats);
+	cuda_add_stats(&sorter->on_cpu, &stats);
+	sorter->cpu->device->end(sorter->cpu);
+	sorter->cpu = NULL;
+}
+
+static void
+sort_on_cpu(TurnsSorter *sorter, int part)
+{
+	SortRequest request = sorter->of_part;
+
+	lose_card(sorter);
+	request.shared = false;
+	request.processes = 1;
+	request.complete_rows = true;
+	request.expected_rows = waiting_part(sorter, part)->rows;
+	sorter->cpu = sort_device_cpu.begin(&request);
+	(void) waiting_feed(&sorter->waiting, part, sorter->cpu);
+	sort_device_cpu.perform(sorter->cpu);
+}
+
+/* Sorts the next part that has rows, whose turn it is then; false: there is none. */
+static bool
+begin_next_turn(TurnsSorter *sorter)
+{
+	MemoryContext old;
+	ProgressPhase phase;
+
+	do
+	{
+		if (sorter->current + 1 >= sorter->parts.n)
+			return false;
+		sorter->current++;
+	} while (waiting_part(sorter, sorter->current)->rows == 0);
+	old = MemoryContextSwitchTo(sorter->context);
+	phase = progress_enter(&sorter->base, PROGRESS_SORTING);
+	end_cpu(sorter);
+	if (!sort_on_card(sorter, sorter->current))
+		sort_on_cpu(sorter, sorter->current);
+	waiting_drop(&sorter->waiting, sorter->current);
+	progress_enter(&sorter->base, phase);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+/* The first part's turn; what waits of it is sent after the rest. */
+static void
+turns_perform(Sorter *base)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+	CudaSorter *card = sorter->card;
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	waiting_finish(&sorter->waiting);
+	if (waiting_part(sorter, 0)->rows == 0 || waiting_feed(&sorter->waiting, 0, &card->base))
+		sort_device_cuda.perform(&card->base);
+	waiting_drop(&sorter->waiting, 0);
+	sorter->first_rows = card->stats.rows;
+	sorter->first_bytes = card->stats.bytes;
+	card->share = NULL;
+	(void) goes_on(sorter);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------- rows */
+
+static MinimalTuple
+turns_next(Sorter *base, bool forward)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+
+	if (!forward)
+		elog(ERROR, "gpusort: a sort whose parts take turns is read backwards");
+	for (;;)
+	{
+		Sorter *by = sorter->cpu != NULL ? sorter->cpu : &sorter->card->base;
+		MinimalTuple row = by->device->next(by, true);
+
+		if (likely(row != NULL))
+			return row;
+		sorter_fail_with_part(base, by);
+		if (base->failure != NULL || !begin_next_turn(sorter))
+			return NULL;
+	}
+}
+
+static void
+turns_cannot(Sorter *base)
+{
+	elog(ERROR, "gpusort: a sort whose parts take turns is read again");
+}
+
+static bool
+turns_has_random_access(const Sorter *base)
+{
+	return false;
+}
+
+/* ---------------------------------------------------------------- statistics, end */
+
+static void
+turns_get_stats(const Sorter *base, SorterStats *stats)
+{
+	const TurnsSorter *sorter = (const TurnsSorter *) base;
+	const WaitingShare *waiting = sorter->waiting.share;
+
+	*stats = sorter->card->stats;
+	cuda_add_stats(stats, &sorter->on_cpu);
+	if (waiting == NULL)
+		return;
+	stats->turns = sorter->parts.n;
+	stats->rows = sorter->first_rows;
+	stats->bytes = sorter->first_bytes;
+	for (int i = 0; i < sorter->parts.n; i++)
+	{
+		const WaitingPart *part = &waiting->parts[i];
+
+		stats->rows += i > 0 ? part->rows : 0;
+		stats->bytes += i > 0 ? part->key_bytes + part->row_bytes : 0;
+		stats->waited_rows += part->rows;
+		stats->waited_disk_bytes += part->file_bytes;
+	}
+	if (stats->runs > 0)
+		stats->method = "external merge";
+	stats->disk_bytes += stats->waited_disk_bytes;
+	stats->spill_ms += sorter->waiting.write_ms;
+	stats->peak_memory += waiting->most_held + sorter->waiting.most_buffered;
+}
+
+static void
+turns_end(Sorter *base)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+
+	if (sorter->cpu != NULL)
+		sorter->cpu->device->end(sorter->cpu);
+	sort_device_cuda.end(&sorter->card->base);
+	MemoryContextDelete(sorter->context);
+}
+
+static const SortDevice sort_device_turns = {
+	.name = "cuda",
+	.keeps_sort_columns = true,
+	.keeps_rows = true,
+	.may_refuse_rows = true,
+	.get_chunk = turns_get_chunk,
+	.try_chunk = turns_get_chunk,
+	.put_chunk = turns_put_chunk,
+	.take_back = turns_take_back,
+	.share = turns_share,
+	.enter = turns_enter,
+	.finish_feed = turns_finish_feed,
+	.perform = turns_perform,
+	.next = turns_next,
+	.rewind = turns_cannot,
+	.mark = turns_cannot,
+	.restore = turns_cannot,
+	.has_random_access = turns_has_random_access,
+	.get_stats = turns_get_stats,
+	.end = turns_end,
+};

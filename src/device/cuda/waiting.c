@@ -1,0 +1,493 @@
+/*
+ * device/cuda/waiting.c
+ *		Rows that wait until the GPU has room for them, in chunks: in host memory, and past that in temporary
+ *		files.
+ *
+ * Who brings rows has a chunk for each part to fill.  As long as there is room in memory it is made there, in
+ * that which processes share if there are several, and stays; past that it is a buffer, which is written to a
+ * file when it is full and filled again.  Each process has a file for each part, so nobody waits for anybody;
+ * and chunks are written as they are, for nothing in them says where they stand.
+ *
+ * The files are a FileSet's, which the first process has removed when its memory context is, after errors,
+ * too.  They count for temp_file_limit where they are written, and in all statistics of temporary files.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/wait_event.h"
+
+#include "base/huge_memory.h"
+#include "base/stopwatch.h"
+#include "device/cuda/waiting.h"
+
+/* ---------------------------------------------------------------- beginning */
+
+static void
+remove_files(void *arg)
+{
+	FileSetDeleteAll((FileSet *) arg);
+}
+
+void
+waiting_create(WaitingShare *share, int nparts, Size chunk_bytes, Size room)
+{
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+	FileSet *files = palloc(sizeof(FileSet));
+
+	memset(share, 0, sizeof(*share));
+	SpinLockInit(&share->mutex);
+	FileSetInit(&share->files);
+	share->chunk_bytes = TYPEALIGN(8, chunk_bytes);
+	share->room = room;
+	share->nparts = nparts;
+	*files = share->files;
+	callback->func = remove_files;
+	callback->arg = files;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+}
+
+void
+waiting_open(Waiting *waiting, WaitingShare *share, SortShare *memory, const SortKey *key, int writer)
+{
+	memset(waiting, 0, sizeof(*waiting));
+	waiting->share = share;
+	waiting->memory = memory;
+	waiting->key = key;
+	waiting->writer = writer;
+	waiting->context = CurrentMemoryContext;
+}
+
+/* ---------------------------------------------------------------- chunks in memory */
+
+/* Takes room for a chunk of that size; false: there is none. */
+static bool
+take_room(WaitingShare *share, Size size)
+{
+	bool has_room;
+
+	SpinLockAcquire(&share->mutex);
+	has_room = share->room >= size;
+	if (has_room)
+	{
+		share->room -= size;
+		share->most_held += size;
+	}
+	SpinLockRelease(&share->mutex);
+	return has_room;
+}
+
+void
+waiting_limit_room(Waiting *waiting, Size most)
+{
+	WaitingShare *share = waiting->share;
+
+	SpinLockAcquire(&share->mutex);
+	share->room = Min(share->room, most > share->most_held ? most - share->most_held : 0);
+	SpinLockRelease(&share->mutex);
+}
+
+/* Memory that others can read, if there are any; NULL: none is left. */
+static void *
+allocate(Waiting *waiting, Size size)
+{
+	void *memory;
+
+	if (waiting->memory == NULL)
+		return huge_alloc(size);
+	memory = sort_share_alloc(waiting->memory, size);
+	return memory != NULL && shared_files_populate(memory, size) ? memory : NULL;
+}
+
+/* Makes a chunk of memory behind it. */
+static Chunk *
+init_chunk(Waiting *waiting, void *memory, Size size)
+{
+	Chunk *chunk = memory;
+
+	memset(chunk, 0, sizeof(*chunk));
+	chunk->base = (char *) (chunk + 1);
+	chunk->size = size;
+	chunk->max_rows = PG_UINT64_MAX;
+	chunk_set_layout(chunk, waiting->key);
+	chunk_reset(chunk);
+	return chunk;
+}
+
+/* A chunk that stays in memory; NULL: there is no room. */
+static Chunk *
+new_chunk_in_memory(Waiting *waiting)
+{
+	WaitingShare *share = waiting->share;
+	Size size = sizeof(Chunk) + share->chunk_bytes;
+	void *memory = take_room(share, size) ? allocate(waiting, size) : NULL;
+
+	return memory != NULL ? init_chunk(waiting, memory, share->chunk_bytes) : NULL;
+}
+
+/* ---------------------------------------------------------------- chunks that are written */
+
+static void
+free_buffer(Waiting *waiting, int part)
+{
+	Chunk *buffer = waiting->parts[part].buffer;
+
+	if (buffer == NULL)
+		return;
+	waiting->buffered -= buffer->size;
+	huge_free(buffer);
+	waiting->parts[part].buffer = NULL;
+}
+
+/* The part's buffer, empty, with room for so many bytes. */
+static Chunk *
+empty_buffer(Waiting *waiting, int part, Size at_least)
+{
+	Size size = TYPEALIGN(8, Max(at_least, waiting->share->chunk_bytes));
+	Chunk *buffer = waiting->parts[part].buffer;
+
+	if (buffer != NULL && buffer->size == size)
+	{
+		chunk_reset(buffer);
+		return buffer;
+	}
+	free_buffer(waiting, part);
+	buffer = init_chunk(waiting, huge_alloc(sizeof(Chunk) + size), size);
+	waiting->parts[part].buffer = buffer;
+	waiting->buffered += size;
+	waiting->most_buffered = Max(waiting->most_buffered, waiting->buffered);
+	return buffer;
+}
+
+static void
+name_file(char *name, int writer, int part)
+{
+	snprintf(name, MAXPGPATH, "rows.%d.%d", writer, part);
+}
+
+static File
+file_of_part(Waiting *waiting, int part)
+{
+	if (waiting->parts[part].file == 0)
+	{
+		char name[MAXPGPATH];
+
+		name_file(name, waiting->writer, part);
+		waiting->parts[part].file = FileSetCreate(&waiting->share->files, name);
+		waiting->share->parts[part].has_file[waiting->writer] = true;
+	}
+	return waiting->parts[part].file;
+}
+
+static void
+write_bytes(File file, const char *bytes, Size size, off_t *at)
+{
+	while (size > 0)
+	{
+		int written = FileWrite(file, unconstify(char *, bytes), Min(size, MaxAllocSize), *at,
+								WAIT_EVENT_BUFFILE_WRITE);
+
+		if (written <= 0)
+			ereport(ERROR, (errcode_for_file_access(),
+							errmsg("could not write to file \"%s\": %m", FilePathName(file))));
+		bytes += written;
+		size -= written;
+		*at += written;
+	}
+}
+
+/* Writes a chunk: its description, its entries, its rows. */
+static void
+write_chunk(Waiting *waiting, int part, const Chunk *chunk)
+{
+	Stopwatch watch = stopwatch_start();
+	File file = file_of_part(waiting, part);
+	off_t *end = &waiting->parts[part].end;
+
+	CHECK_FOR_INTERRUPTS();
+	write_bytes(file, (const char *) chunk, sizeof(Chunk), end);
+	write_bytes(file, chunk->base, chunk->front, end);
+	write_bytes(file, chunk->base + chunk->back, chunk->size - chunk->back, end);
+	waiting->write_ms += stopwatch_ms(watch);
+}
+
+/* ---------------------------------------------------------------- bringing rows */
+
+static bool
+is_buffer(const Waiting *waiting, int part, const Chunk *chunk)
+{
+	return chunk == waiting->parts[part].buffer;
+}
+
+Chunk *
+waiting_get_chunk(Waiting *waiting, int part, Size at_least)
+{
+	MemoryContext old = MemoryContextSwitchTo(waiting->context);
+	Chunk *chunk = NULL;
+
+	if (at_least <= waiting->share->chunk_bytes)
+		chunk = new_chunk_in_memory(waiting);
+	if (chunk == NULL)
+		chunk = empty_buffer(waiting, part, at_least);
+	MemoryContextSwitchTo(old);
+	return chunk;
+}
+
+/* Counts what is in a chunk; one that stays in memory joins those that wait. */
+static void
+note_chunk(Waiting *waiting, int part, Chunk *chunk, bool stays)
+{
+	WaitingPart *waits = &waiting->share->parts[part];
+
+	SpinLockAcquire(&waiting->share->mutex);
+	waits->rows += chunk->nrows;
+	waits->key_bytes += chunk->front;
+	waits->row_bytes += chunk->size - chunk->back;
+	if (stays)
+	{
+		chunk->next = waits->chunks;
+		waits->chunks = chunk;
+	}
+	else
+		waits->file_bytes += sizeof(Chunk) + chunk_bytes(chunk);
+	SpinLockRelease(&waiting->share->mutex);
+}
+
+void
+waiting_put_chunk(Waiting *waiting, int part, Chunk *chunk)
+{
+	bool stays = !is_buffer(waiting, part, chunk);
+
+	if (chunk->nrows > 0 && !stays)
+		write_chunk(waiting, part, chunk);
+	note_chunk(waiting, part, chunk, stays);
+}
+
+void
+waiting_add_copy(Waiting *waiting, int part, const Chunk *chunk)
+{
+	Chunk *copy = waiting_get_chunk(waiting, part, chunk_bytes(chunk));
+
+	memcpy(copy->base, chunk->base, chunk->front);
+	memcpy(copy->base + copy->back - (chunk->size - chunk->back), chunk->base + chunk->back,
+		   chunk->size - chunk->back);
+	chunk_adopt_copy(copy, chunk);
+	waiting_put_chunk(waiting, part, copy);
+}
+
+void
+waiting_finish(Waiting *waiting)
+{
+	for (int part = 0; part < waiting->share->nparts; part++)
+	{
+		free_buffer(waiting, part);
+		if (waiting->parts[part].file != 0)
+			FileClose(waiting->parts[part].file);
+		waiting->parts[part].file = 0;
+	}
+}
+
+/* ---------------------------------------------------------------- putting rows to a sorter */
+
+/* A chunk on its way to a sorter: in memory, or in a file behind its description. */
+typedef struct WaitingChunk
+{
+	const Chunk *chunk; /* its base says nothing if it is in a file */
+	File file;			/* 0: it is in memory */
+	off_t at;			/* there its entries begin */
+} WaitingChunk;
+
+typedef struct WaitingFeed
+{
+	const Waiting *waiting;
+	Sorter *to;
+	Chunk *filled; /* the one being filled, or NULL */
+} WaitingFeed;
+
+static void
+read_bytes(File file, char *bytes, Size size, off_t at)
+{
+	while (size > 0)
+	{
+		int got = FileRead(file, bytes, Min(size, MaxAllocSize), at, WAIT_EVENT_BUFFILE_READ);
+
+		if (got <= 0)
+			ereport(ERROR, (errcode_for_file_access(),
+							got < 0 ? errmsg("could not read file \"%s\": %m", FilePathName(file))
+									: errmsg("temporary file \"%s\" is shorter than what was written to it",
+											 FilePathName(file))));
+		bytes += got;
+		size -= got;
+		at += got;
+	}
+}
+
+/* Copies the chunk's entries and rows, each to its place. */
+static void
+copy_out(const WaitingChunk *from, char *entries, char *rows)
+{
+	const Chunk *chunk = from->chunk;
+	Size row_bytes = chunk->size - chunk->back;
+
+	if (from->file == 0)
+	{
+		memcpy(entries, chunk->base, chunk->front);
+		memcpy(rows, chunk->base + chunk->back, row_bytes);
+		return;
+	}
+	read_bytes(from->file, entries, chunk->front, from->at);
+	read_bytes(from->file, rows, row_bytes, from->at + chunk->front);
+}
+
+static void
+put_filled(WaitingFeed *feed)
+{
+	if (feed->filled != NULL && feed->to->failure == NULL)
+		feed->to->device->put_chunk(feed->to, feed->filled);
+	feed->filled = NULL;
+}
+
+/* A chunk of the sorter's with room for so many bytes; NULL: it has failed. */
+static Chunk *
+chunk_with_room(WaitingFeed *feed, Size bytes)
+{
+	if (feed->filled != NULL && chunk_has_room(feed->filled, bytes))
+		return feed->filled;
+	put_filled(feed);
+	feed->filled = feed->to->failure == NULL ? feed->to->device->get_chunk(feed->to, bytes) : NULL;
+	return feed->filled;
+}
+
+/* All rows at once, where chunks have room for as many rows as they have bytes for. */
+static bool
+feed_whole(WaitingFeed *feed, const WaitingChunk *from)
+{
+	Size row_bytes = from->chunk->size - from->chunk->back;
+	Chunk *to = chunk_with_room(feed, from->chunk->front + row_bytes);
+
+	if (to == NULL)
+		return false;
+	copy_out(from, to->base + to->front, to->base + to->back - row_bytes);
+	chunk_adopt_copy(to, from->chunk);
+	return true;
+}
+
+static bool
+feed_rows(WaitingFeed *feed, const WaitingChunk *from)
+{
+	Chunk chunk = *from->chunk;
+
+	if (from->file != 0)
+	{
+		chunk.base = MemoryContextAllocHuge(feed->waiting->context, chunk.size);
+		copy_out(from, chunk.base, chunk.base + chunk.back);
+	}
+	for (uint64 i = 0; i < chunk.nrows; i++)
+	{
+		Chunk *to = chunk_with_room(feed, chunk_row_bytes(&chunk, i));
+
+		if (to == NULL)
+			break;
+		chunk_append_copy(to, &chunk, i);
+	}
+	if (from->file != 0)
+		pfree(chunk.base);
+	return feed->to->failure == NULL;
+}
+
+static bool
+feed_chunk(WaitingFeed *feed, const WaitingChunk *from)
+{
+	CHECK_FOR_INTERRUPTS();
+	return feed->to->device == &sort_device_cuda ? feed_whole(feed, from) : feed_rows(feed, from);
+}
+
+static bool
+feed_file(WaitingFeed *feed, File file)
+{
+	off_t size = FileSize(file);
+	bool goes_on = true;
+
+	for (off_t at = 0; at < size && goes_on;)
+	{
+		Chunk chunk;
+
+		read_bytes(file, (char *) &chunk, sizeof(chunk), at);
+		at += sizeof(chunk);
+		goes_on = feed_chunk(feed, &(WaitingChunk){&chunk, file, at});
+		at += chunk_bytes(&chunk);
+	}
+	return goes_on;
+}
+
+static bool
+feed_files(WaitingFeed *feed, int part)
+{
+	WaitingShare *share = feed->waiting->share;
+	bool goes_on = true;
+
+	for (int writer = 0; writer < WAITING_WRITERS && goes_on; writer++)
+	{
+		char name[MAXPGPATH];
+		File file;
+
+		if (!share->parts[part].has_file[writer])
+			continue;
+		name_file(name, writer, part);
+		file = FileSetOpen(&share->files, name, O_RDONLY);
+		goes_on = feed_file(feed, file);
+		FileClose(file);
+	}
+	return goes_on;
+}
+
+bool
+waiting_feed(Waiting *waiting, int part, Sorter *to)
+{
+	WaitingFeed feed = {waiting, to, NULL};
+	bool goes_on = true;
+
+	for (const Chunk *chunk = waiting->share->parts[part].chunks; chunk != NULL && goes_on;
+		 chunk = chunk->next)
+		goes_on = feed_chunk(&feed, &(WaitingChunk){chunk, 0, 0});
+	goes_on = goes_on && feed_files(&feed, part);
+	put_filled(&feed);
+	return goes_on && to->failure == NULL;
+}
+
+/* ---------------------------------------------------------------- the end */
+
+static void
+free_chunks(Waiting *waiting, WaitingPart *part)
+{
+	while (part->chunks != NULL)
+	{
+		Chunk *chunk = part->chunks;
+
+		part->chunks = chunk->next;
+		if (waiting->memory == NULL)
+			huge_free(chunk);
+		else
+			shared_files_discard(chunk->base, chunk->size);
+	}
+}
+
+void
+waiting_drop(Waiting *waiting, int part)
+{
+	WaitingPart *waits = &waiting->share->parts[part];
+
+	free_chunks(waiting, waits);
+	for (int writer = 0; writer < WAITING_WRITERS; writer++)
+	{
+		char name[MAXPGPATH];
+
+		if (!waits->has_file[writer])
+			continue;
+		name_file(name, writer, part);
+		FileSetDelete(&waiting->share->files, name, false);
+		waits->has_file[writer] = false;
+	}
+}
