@@ -30,13 +30,13 @@
 bool
 cuda_share_is_alive(CudaSorter *sorter)
 {
-	SortShare *share = &sorter->share->base;
+	SortShare *share = (SortShare *) sorter->share;
 	SortFailureReason reason;
 	char message[sizeof(share->failure)];
 
 	if (sorter->base.failure != NULL)
 		return false;
-	if (sorter->share == NULL || !share->failed)
+	if (share == NULL || !share->failed)
 		return true;
 	SpinLockAcquire(&share->mutex);
 	reason = share->failure_reason;
@@ -206,7 +206,7 @@ cuda_share_take_over(CudaSorter *sorter)
 bool
 cuda_share_finish(CudaSorter *sorter)
 {
-	const SortShare *share = &sorter->share->base;
+	const SortShare *share = (const SortShare *) sorter->share;
 
 	if (!cuda_share_is_alive(sorter))
 		return false;
