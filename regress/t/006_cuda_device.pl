@@ -52,27 +52,6 @@ my %right = map { $_ => $node->safe_psql('postgres', "SET gpusort.mode = off; SE
 
 # ---- helpers ----
 
-sub wait_until_ready
-{
-	$node->poll_query_until('postgres', q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()))
-	  or die "gpusortd did not start:\n" . $node->safe_psql('postgres', 'SELECT * FROM gpusort_devices()');
-	return;
-}
-
-# Starts the service with these settings.
-sub serve
-{
-	my (%settings) = @_;
-
-	foreach my $name (sort keys %settings)
-	{
-		$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.$name = '$settings{$name}'");
-	}
-	$node->restart;
-	wait_until_ready();
-	return;
-}
-
 # The digests of all queries, right or not, and where they were sorted.
 sub check_queries
 {
@@ -86,11 +65,6 @@ sub check_queries
 		like($node->safe_psql('postgres', "$set; EXPLAIN (ANALYZE, COSTS OFF) $queries{$name}"), $pattern, "$what: $name, plan");
 	}
 	return;
-}
-
-sub fallbacks
-{
-	return $node->safe_psql('postgres', "SELECT fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'");
 }
 
 # Has a session wait in the middle of reading the input of its sort; does something, and lets it go on.
@@ -151,7 +125,7 @@ sub holdings
 
 my $before;
 
-wait_until_ready();
+wait_for_gpusortd($node);
 check_queries('in device memory', qr/Device: cuda(?!.*Disk)/);
 check_queries('fed by several processes', qr/Device: cuda(?!.*Disk).*Processes: [2-4]/, PARALLEL);
 
@@ -176,7 +150,7 @@ sub regression_tests
 my %others = map { $_ => 1 } qw(stats index_statements plans spill costs);
 # With one device: of two, gpusort_check has something to say.
 my %on_card = $ENV{GPUSORT_TEST_CARD} ? ('gpusortd_options' => '') : ();
-serve('devices' => '0', %on_card);
+serve($node, 'devices' => '0', %on_card);
 regression_tests('in device memory', grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule'));
 
 sub random_sorts
@@ -200,7 +174,7 @@ sub finish
 }
 finish() if $ENV{GPUSORT_TEST_CARD};
 
-serve('devices' => '', 'gpusortd_options' => '--host-memory-layer');
+serve($node, 'devices' => '', 'gpusortd_options' => '--host-memory-layer');
 
 # ---- a backend holds little, and nothing in the end ----
 
@@ -235,7 +209,7 @@ is(holdings($pid), $held, 'and a closed one none');
 # ---- device memory that is full ----
 
 # Without statistics nobody knows where to cut the rows into parts that take turns (029), and there are runs.
-serve('gpusortd_options' => '--host-memory-layer --chunk-size 256k', 'max_device_memory' => '8MB');
+serve($node, 'gpusortd_options' => '--host-memory-layer --chunk-size 256k', 'max_device_memory' => '8MB');
 $node->safe_psql('postgres', "DELETE FROM pg_statistic WHERE starelid = 'r'::regclass");
 check_queries('with 8 MB of device memory', qr/Method: external merge  Device: cuda .*Disk: \d+kB  Runs: ([2-9]|\d\d)/);
 check_queries('with 1 MB for merging', qr/Device: cuda .*Disk/, "SET gpusort.work_mem = '1MB'");
@@ -264,51 +238,51 @@ is($out, '0', 'and leaves no file');
 # There are two devices; each has room for one sort, whose result can't leave it (012_fairness has those that
 # can).
 $node->safe_psql('postgres', 'ANALYZE r');
-serve('gpusortd_options' => '--host-memory-layer', 'max_device_memory' => '38MB', 'idle_memory' => 0);
+serve($node, 'gpusortd_options' => '--host-memory-layer', 'max_device_memory' => '38MB', 'idle_memory' => 0);
 my @holders = map { $node->background_psql('postgres') } 1 .. 2;
 $_->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 10 IN c') foreach @holders;
 usleep(300_000);
-$before = fallbacks();
+$before = fallbacks($node);
 is($node->safe_psql('postgres', "SELECT digest('$queries{'variable keys'}')"), $right{'variable keys'}, 'a sort that finds no device memory');
-is(fallbacks(), $before + 1, 'falls back');
+is(fallbacks($node), $before + 1, 'falls back');
 # Nothing of its input was read, so that need not be read again.
 is($node->safe_psql('postgres', "SELECT digest('$queries{'variable keys'}, random()')"), $right{'variable keys'}, 'the same of an input with volatile functions');
-is(fallbacks(), $before + 2, 'falls back, too');
+is(fallbacks($node), $before + 2, 'falls back, too');
 $_->quit foreach @holders;
 $node->poll_query_until('postgres', q(SELECT sum(jobs) = 0 FROM gpusort_devices())) or die 'the cursors are not gone';
 is($node->safe_psql('postgres', "SELECT digest('$queries{'variable keys'}')"), $right{'variable keys'}, 'and one that does');
-is(fallbacks(), $before + 2, 'is done there');
-serve('idle_memory' => '1GB');
+is(fallbacks($node), $before + 2, 'is done there');
+serve($node, 'idle_memory' => '1GB');
 
 # ---- a service that fails ----
 
-serve('gpusortd_options' => SMALL_CHUNKS, 'max_device_memory' => '80%');
+serve($node, 'gpusortd_options' => SMALL_CHUNKS, 'max_device_memory' => '80%');
 check_queries('with small chunks', qr/Device: cuda(?!.*Disk)/);
 check_queries('with small chunks, fed by several processes', qr/Device: cuda(?!.*Disk).*Processes: [2-4]/, PARALLEL);
 
 my $gated = 'SELECT id FROM r WHERE gate(id) ORDER BY k, id';
-$before = fallbacks();
+$before = fallbacks($node);
 my ($output, $errors) = outcome(while_feeding("SELECT digest('$gated')", sub { kill_service() }));
 like($output, qr/^\Q$right{'fixed keys'}\E$/m, 'killed while the input is read: right rows');
 is($errors, '', 'and no error');
-is(fallbacks(), $before + 1, 'which counts as a fallback');
+is(fallbacks($node), $before + 1, 'which counts as a fallback');
 
-$before = fallbacks();
-wait_until_ready();
+$before = fallbacks($node);
+wait_for_gpusortd($node);
 ($output, $errors) = outcome(while_feeding(
 	'SELECT count(*), sum(n - id) FROM (SELECT id, row_number() OVER (ORDER BY id + k - k) AS n FROM r WHERE gate(id)) s', sub { kill_service() }));
 like($output, qr/^@{[ROWS]}\|0$/m, 'the same of a window function: right rows');
 is($errors, '', 'and no error');
-is(fallbacks(), $before + 1, 'which counts as a fallback');
+is(fallbacks($node), $before + 1, 'which counts as a fallback');
 
 # What is volatile above the sort is evaluated for rows that are returned, and none was.
-$before = fallbacks();
-wait_until_ready();
+$before = fallbacks($node);
+wait_for_gpusortd($node);
 ($output, $errors) = outcome(while_feeding(
 	q(SELECT count(*), max(n), min(n) FROM (SELECT nextval('calls') AS n FROM r WHERE gate(id) ORDER BY k, id LIMIT ceil(random()) * 1000) s), sub { kill_service() }));
 like($output, qr/^1000\|1000\|1$/m, 'the same with volatile functions above the sort: right rows');
 is($errors, '', 'and no error');
-is(fallbacks(), $before + 1, 'which counts as a fallback');
+is(fallbacks($node), $before + 1, 'which counts as a fallback');
 
 foreach my $volatile (
 	'SELECT id FROM r WHERE gate(id) AND random() >= 0 ORDER BY k, id', 'SELECT id, (SELECT random() + id) FROM r WHERE gate(id) ORDER BY k, id',
@@ -316,7 +290,7 @@ foreach my $volatile (
 	'SELECT row_number() OVER (ORDER BY k, random()) FROM r WHERE gate(id)', 'SELECT row_number() OVER (ORDER BY (SELECT random() + id)) FROM r WHERE gate(id)',
 	'SELECT row_number() OVER (ORDER BY k) FROM r WHERE gate(id) AND random() >= 0')
 {
-	wait_until_ready();
+	wait_for_gpusortd($node);
 	($output, $errors) = outcome(while_feeding($volatile, sub { kill_service() }));
 	is($output, '1', "the same of $volatile: no rows");
 	like($errors, qr/ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  The query has volatile functions/, 'but one error');
@@ -328,7 +302,7 @@ $node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.devices = 'none'; SELECT 
 ok($node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM gpusort_devices() WHERE device LIKE 'cuda%' AND state = 'ready')), 'no service');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT id, random() FROM r ORDER BY k OFFSET 0) s'), ROWS, 'volatile functions without a service');
 check_queries('without a service', qr/Device: cpu/);
-serve('devices' => '');
+serve($node, 'devices' => '');
 
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT id FROM r ORDER BY k, id');
@@ -370,7 +344,7 @@ sub cancel_once_it_waits
 	return;
 }
 
-wait_until_ready();
+wait_for_gpusortd($node);
 $session = while_feeding("SELECT digest('$gated')", \&freeze);
 cancel_once_it_waits('SELECT digest');
 ($output, $errors) = outcome($session);
@@ -378,10 +352,10 @@ is($output, '1', 'while the input was read');
 like($errors, qr/ERROR:  canceling statement due to user request/, 'by an error');
 
 # Who comes anew waits for a moment, once.
-$before = fallbacks();
+$before = fallbacks($node);
 is($node->safe_psql('postgres', "SELECT digest('$queries{'fixed keys'}'); SELECT digest('$queries{'fixed keys'}')"),
 	"$right{'fixed keys'}\n$right{'fixed keys'}", 'new sorts are done without a frozen service');
-is(fallbacks(), $before + 2, 'which counts');
+is(fallbacks($node), $before + 2, 'which counts');
 thaw();
 
 $session = $node->background_psql('postgres', on_error_stop => 0);
@@ -400,7 +374,7 @@ foreach my $fault ('lost', 'crash', 'alloc')
 {
 	foreach my $call (12, 25, 61, 150, 301, 500)
 	{
-		serve('gpusortd_options' => SMALL_CHUNKS . " --fault $fault:$call");
+		serve($node, 'gpusortd_options' => SMALL_CHUNKS . " --fault $fault:$call");
 		foreach my $name (sort keys %queries)
 		{
 			my $query = $queries{$name} =~ s/'/''/gr;
@@ -413,7 +387,7 @@ foreach my $fault ('lost', 'crash', 'alloc')
 }
 
 # Sessions that sort at the same time while the service is killed again and again.
-serve('gpusortd_options' => SMALL_CHUNKS);
+serve($node, 'gpusortd_options' => SMALL_CHUNKS);
 my @sessions;
 foreach my $number (1 .. 6)
 {
@@ -427,7 +401,7 @@ foreach my $number (1 .. 6)
 }
 foreach (1 .. 4)
 {
-	wait_until_ready();
+	wait_for_gpusortd($node);
 	usleep(200_000);
 	kill_service();
 }
@@ -448,6 +422,6 @@ foreach my $of (@sessions)
 }
 is($wrong_results + $other_errors, 0, 'no wrong result and no other error in sessions whose service is killed');
 is($right_results + $clear_errors, 48, "$right_results right results and $clear_errors clear errors");
-wait_until_ready();
+wait_for_gpusortd($node);
 check_queries('after all that', qr/Device: cuda/);
 finish();

@@ -37,30 +37,11 @@ my $right = $node->safe_psql('postgres', 'SET gpusort.mode = off; SELECT md5(str
 
 # ---- helpers ----
 
-sub serve
-{
-	my (%settings) = @_;
-
-	foreach my $name (sort keys %settings)
-	{
-		$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.$name = '$settings{$name}'");
-	}
-	$node->restart;
-	$node->poll_query_until('postgres', q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()))
-	  or die 'gpusortd did not start';
-	return;
-}
-
 # Of the one device: its jobs, and what is promised to them.
 sub device
 {
 	my ($column) = @_;
 	return $node->safe_psql('postgres', "SELECT $column FROM gpusort_devices() WHERE device LIKE 'cuda%'");
-}
-
-sub fallbacks
-{
-	return $node->safe_psql('postgres', "SELECT fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'");
 }
 
 sub open_cursor
@@ -80,26 +61,19 @@ DO $$ DECLARE c refcursor := 'c'; r record; ids text[]; BEGIN MOVE ABSOLUTE 0 IN
 EOT
 }
 
-# The plan of a sort of all rows, as it was executed in a session of its own.
-sub executed
-{
-	my ($set, $of) = @_;
-	return $node->safe_psql('postgres', "$set EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) $of");
-}
-
 # ---- idle cursors on a full card ----
 
-serve();
+serve($node);
 my @cursors = (open_cursor($query));
 is(device('jobs'), 1, 'an open cursor');
 push @cursors, open_cursor($query);
-my $before = fallbacks();
+my $before = fallbacks($node);
 ok($node->poll_query_until('postgres', q(SELECT jobs = 0 FROM gpusort_devices() WHERE device LIKE 'cuda%')), 'two idle cursors leave a card that they fill');
 foreach my $n (1 .. 3)
 {
-	like(executed('', $query), qr/Device: cuda(?!.*(Disk|Fallback))/s, "sort $n beside them is done there, in memory");
+	like(executed($node, '', $query), qr/Device: cuda(?!.*(Disk|Fallback))/s, "sort $n beside them is done there, in memory");
 }
-is(fallbacks(), $before, 'no fallback');
+is(fallbacks($node), $before, 'no fallback');
 foreach my $cursor (@cursors)
 {
 	is(digest_of_all($cursor), $right, 'the cursors read all of their rows, from the first one on');
@@ -109,15 +83,15 @@ foreach my $cursor (@cursors)
 ok($node->poll_query_until('postgres', q(SELECT free_memory = max_memory AND jobs = 0 FROM gpusort_devices() WHERE device LIKE 'cuda%')), 'and leave nothing');
 
 # Without host memory for that, they stay; nobody waits for them, and nobody falls behind the cpu device.
-serve('idle_memory' => 0);
+serve($node, 'idle_memory' => 0);
 @cursors = map { open_cursor($query) } 1 .. 2;
 usleep(500_000);
-$before = fallbacks();
-my $plan = executed('SET gpusort.queue_timeout = -1;', 'SELECT id, k, t FROM r ORDER BY t');
+$before = fallbacks($node);
+my $plan = executed($node, 'SET gpusort.queue_timeout = -1;', 'SELECT id, k, t FROM r ORDER BY t');
 like($plan, qr/Device: cpu|Disk/, 'cursors that stay on the card: a sort is done elsewhere, or in parts');
 is(digest_of_all($cursors[0]), $right, 'and they are right');
 $_->quit foreach @cursors;
-serve('idle_memory' => '1GB');
+serve($node, 'idle_memory' => '1GB');
 
 # ---- a wait has an end ----
 
@@ -150,16 +124,16 @@ $locker->quit;
 
 # ---- small results ----
 
-serve('max_device_memory' => '80%');
+serve($node, 'max_device_memory' => '80%');
 @cursors = map { open_cursor('SELECT id, k FROM few ORDER BY k') } 1 .. 64;
 is(device('jobs'), 0, '64 open cursors of small results hold nothing of the card');
-$before = fallbacks();
-like(executed('', $query), qr/Device: cuda/, 'so that others sort there');
+$before = fallbacks($node);
+like(executed($node, '', $query), qr/Device: cuda/, 'so that others sort there');
 is($cursors[63]->query('MOVE ABSOLUTE 0 IN c; FETCH ALL FROM c') =~ tr/\n//, 1999, 'they have their rows');
 $_->quit foreach @cursors;
 # Chunk memory is there for two sorts only.
 @cursors = map { open_cursor($query) } 1 .. 12;
-cmp_ok(fallbacks() - $before, '<', 6, 'twelve open cursors of large results, with chunk memory for two, are sorted on the card');
+cmp_ok(fallbacks($node) - $before, '<', 6, 'twelve open cursors of large results, with chunk memory for two, are sorted on the card');
 is(digest_of_all($cursors[0]), $right, 'and are right');
 $_->quit foreach @cursors;
 
@@ -206,19 +180,19 @@ $locker->quit;
 SKIP:
 {
 	skip 'a card is as fast as it is', 6 if $on_card;
-	serve('gpusortd_options' => "$layer --fault slow:600");
+	serve($node, 'gpusortd_options' => "$layer --fault slow:600");
 	my $of_few = 'SELECT id, k FROM few ORDER BY k';
 	my $slow = $node->safe_psql('postgres', "EXPLAIN (ANALYZE) $of_few");
 	like($slow, qr/Device: cuda(?!.*Fallback)/s, 'a device that takes long for each of its steps is waited for');
 	unlike($slow, qr/queue=/, 'which is no time in the queue');
-	serve('gpusortd_options' => "$layer --fault slow:3000");
-	like(executed('', $of_few), qr/Device: cpu.*Fallback: cuda: the device takes too long to begin/s, 'but not for ever, and that is the reason');
+	serve($node, 'gpusortd_options' => "$layer --fault slow:3000");
+	like(executed($node, '', $of_few), qr/Device: cpu.*Fallback: cuda: the device takes too long to begin/s, 'but not for ever, and that is the reason');
 	my ($status, $out, $err) = $node->psql('postgres', "SET statement_timeout = '500ms'; $of_few");
 	like($err, qr/canceling statement due to statement timeout/, 'and who waits for it can be cancelled');
 	is($out, '', 'without rows');
 	$node->poll_query_until('postgres', q(SELECT jobs = 0 FROM gpusort_devices() WHERE device LIKE 'cuda%')) or die 'a job stays';
 	pass('nothing is left of either');
-	serve('gpusortd_options' => $layer);
+	serve($node, 'gpusortd_options' => $layer);
 }
 
 # ---- costs ----
@@ -229,7 +203,7 @@ sub expected_ms
 	return $node->safe_psql('postgres', "SET gpusort.backend = $backend; SELECT expected_ms FROM gpusort_check('$query')");
 }
 my $fitting = expected_ms('cuda');
-serve('max_device_memory' => $on_card ? '64MB' : '8MB');
+serve($node, 'max_device_memory' => $on_card ? '64MB' : '8MB');
 cmp_ok(expected_ms('cuda'), '>', $fitting, 'a sort several times as large as the card is expected to take longer');
 
 unlike(slurp_file($node->logfile), qr/was terminated by signal (?!9)|PANIC|TRAP/, 'the server never crashed');

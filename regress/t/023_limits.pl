@@ -33,7 +33,7 @@ sub asked
 }
 
 # The plan of the sort as the user's session executes it.
-sub executed
+sub executed_by
 {
 	my ($user, $set, $of) = @_;
 	return asked($user, "$set EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) " . ($of // $query));
@@ -60,7 +60,7 @@ foreach my $wrong ("max_work_mem = '63kB'", "max_work_mem = '-2'", "max_kept_mem
 sub memory
 {
 	my ($user, $set) = @_;
-	return executed($user, "SET gpusort.backend = cpu; $set") =~ /Memory: (\d+)kB/ ? $1 : die 'no memory';
+	return executed_by($user, "SET gpusort.backend = cpu; $set") =~ /Memory: (\d+)kB/ ? $1 : die 'no memory';
 }
 
 cmp_ok(memory('app', ''), '>', 12000, 'a sort takes what it needs');
@@ -69,7 +69,7 @@ foreach my $set ('', "SET gpusort.work_mem = '1GB';", "SET gpusort.work_mem = -1
 	"SET gpusort.work_mem = -1; SET work_mem = '1GB'; SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;")
 {
 	cmp_ok(memory('app', $set), '<=', 4096, "max_work_mem bounds it: $set");
-	like(executed('app', "SET gpusort.backend = cpu; $set"), qr/Disk: /, 'the rest goes to temporary files');
+	like(executed_by('app', "SET gpusort.backend = cpu; $set"), qr/Disk: /, 'the rest goes to temporary files');
 }
 cmp_ok(memory('app', "SET gpusort.work_mem = '1MB';"), '<=', 1024, 'less is the session\'s affair');
 cmp_ok(memory($superuser, ''), '>', 12000, 'another role is not bounded');
@@ -77,7 +77,7 @@ $node->safe_psql('postgres', 'ALTER ROLE app RESET gpusort.max_work_mem');
 
 # ---- devices ----
 
-sub fallbacks
+sub fallbacks_for
 {
 	my ($reason) = @_;
 	return $node->safe_psql('postgres', "SELECT coalesce((fallback_reasons ->> '$reason')::int, 0) FROM pg_stat_gpusort WHERE device = 'cuda'");
@@ -104,21 +104,21 @@ SKIP:
 	  or die 'gpusortd did not start';
 	my $in_memory = qr/Device: cuda(?!.*(Disk|Fallback))/s;
 
-	like(executed('app', ''), $in_memory, 'a sort on a device');
+	like(executed_by('app', ''), $in_memory, 'a sort on a device');
 
 	# How many.
 	$node->safe_psql('postgres', 'ALTER ROLE app SET gpusort.max_device_sorts = 2');
-	my $before = fallbacks('limit');
+	my $before = fallbacks_for('limit');
 	my $cursors = join '; ', map { "DECLARE c$_ CURSOR FOR $query; MOVE 10 IN c$_" } 1 .. 2;
 	my $third = "EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) $query";
 	like(asked('app', "BEGIN; $cursors; $third"), qr/Device: cpu.*Fallback: cuda: gpusort.max_device_sorts allows a session 2 sorts/s,
 		'a third sort of a session that may have two is done by the CPU');
-	is(fallbacks('limit'), $before + 1, 'which is a fallback with a reason of its own');
+	is(fallbacks_for('limit'), $before + 1, 'which is a fallback with a reason of its own');
 	like(asked('app', "BEGIN; $cursors; CLOSE c1; $third"), $in_memory, 'with one closed it is not');
 	like(asked($superuser, "BEGIN; $cursors; $third"), $in_memory, 'another role has no such limit');
 	$node->safe_psql('postgres', 'ALTER ROLE app SET gpusort.max_device_sorts = 0');
 	$before = $node->safe_psql('postgres', "SELECT fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'");
-	like(executed('app', 'SET gpusort.backend = cuda;'), qr/Device: cpu(?!.*Fallback)/s, 'a role that may have none sorts on the CPU');
+	like(executed_by('app', 'SET gpusort.backend = cuda;'), qr/Device: cpu(?!.*Fallback)/s, 'a role that may have none sorts on the CPU');
 	is($node->safe_psql('postgres', "SELECT fallbacks FROM pg_stat_gpusort WHERE device = 'cuda'"), $before, 'which is no fallback');
 	my $builds = "SELECT string_agg(device || ' ' || index_builds, ', ' ORDER BY device) FROM pg_stat_gpusort WHERE index_builds IS NOT NULL";
 	$node->safe_psql('postgres', 'SELECT gpusort_stat_reset()');
@@ -128,25 +128,25 @@ SKIP:
 
 	# How much of its memory.
 	$node->safe_psql('postgres', "ALTER ROLE app SET gpusort.max_sort_device_memory = '8MB'");
-	my $part = executed('app', '');
+	my $part = executed_by('app', '');
 	like($part, qr/Device: cuda.*Disk: /s, 'a sort that may have a part of the device\'s memory goes through temporary files');
 	like($part, qr/Device Memory: (\d+)kB(?(?{ $1 > 8192 })(?!))/, 'and has no more');
 	my $digest = "SELECT md5(string_agg(id::text, ',')) FROM (SELECT id FROM r ORDER BY k OFFSET 0) s";
 	is(asked('app', $digest), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), 'with the right rows');
 	my $part_ms = asked('app', "SELECT expected_ms FROM gpusort_check('$query')");
 	cmp_ok($part_ms, '>', asked($superuser, "SELECT expected_ms FROM gpusort_check('$query')"), 'it is expected to take longer');
-	like(executed($superuser, ''), $in_memory, 'another role has all');
+	like(executed_by($superuser, ''), $in_memory, 'another role has all');
 	$node->safe_psql('postgres', "ALTER ROLE app SET gpusort.max_sort_device_memory = '1%'");
-	like(executed('app', ''), qr/Device: cuda.*Disk: /s, 'a percentage is of what sorts may use');
+	like(executed_by('app', ''), qr/Device: cuda.*Disk: /s, 'a percentage is of what sorts may use');
 	# So little that a job begins, but no chunk fits.
 	$node->safe_psql('postgres', "ALTER ROLE app SET gpusort.max_sort_device_memory = '1MB'");
 	my $many = 'SELECT id, k, t FROM r, generate_series(1, 5) i';
-	like(executed('app', '', "$many ORDER BY k"), qr/Device: cpu.*Fallback: cuda: the device has no memory for a single chunk/s,
+	like(executed_by('app', '', "$many ORDER BY k"), qr/Device: cpu.*Fallback: cuda: the device has no memory for a single chunk/s,
 		'a sort that may have no chunk\'s memory is the CPU\'s');
 	# A part of a chunk fits, and whole ones don't, the second time either.
 	foreach my $some (map { my $rows = $_; map { "SELECT id, k, t FROM r WHERE id <= $rows AND clock_timestamp() > '2000-01-01' ORDER BY $_" } 'k, id', 'k % 10 DESC, id', 'left(t, 3), id' } map { 70000 + 5000 * $_ } 0 .. 7)
 	{
-		like(executed('app', 'SET gpusort.backend = cuda;', $some), qr/external merge  Device: cuda(?!.*Fallback)/s, "whole chunks that find no room are sorted by the backend: $some");
+		like(executed_by('app', 'SET gpusort.backend = cuda;', $some), qr/external merge  Device: cuda(?!.*Fallback)/s, "whole chunks that find no room are sorted by the backend: $some");
 		$digest = "SELECT md5(string_agg(s::text, ',')) FROM ($some OFFSET 0) s";
 		is(asked('app', "SET gpusort.backend = cuda; $digest"), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), 'the right rows');
 	}
@@ -155,7 +155,7 @@ SKIP:
 		my $volatile = "$many WHERE clock_timestamp() > '2000-01-01' ORDER BY " . ($workers > 0 ? 't || i, id' : 'k + i, id');
 		my $settings = "SET max_parallel_workers_per_gather = $workers; SET parallel_setup_cost = 0; SET min_parallel_table_scan_size = 0;";
 
-		like(executed('app', $settings, $volatile), qr/external merge  Device: cuda(?!.*Fallback)/s,
+		like(executed_by('app', $settings, $volatile), qr/external merge  Device: cuda(?!.*Fallback)/s,
 			"whose rows can't be had again is sorted by the backend, $workers workers");
 		$digest = "SELECT md5(string_agg(s::text, ',')) FROM ($volatile OFFSET 0) s";
 		is(asked('app', "$settings $digest"), $node->safe_psql('postgres', "SET gpusort.mode = off; $digest"), 'the right rows');
@@ -179,7 +179,7 @@ SKIP:
 	usleep(1_000_000);
 	is($node->safe_psql('postgres', $phase), 'waiting for device', 'a sort that has no timeout waits in the queue');
 	$node->safe_psql('postgres', 'CREATE ROLE patient LOGIN; ALTER ROLE patient SET gpusort.max_queue_timeout = 100');
-	like(executed('patient', 'SET gpusort.queue_timeout = -1;', 'SELECT i FROM many() AS i ORDER BY hashint8(i)'),
+	like(executed_by('patient', 'SET gpusort.queue_timeout = -1;', 'SELECT i FROM many() AS i ORDER BY hashint8(i)'),
 		qr/Device: cpu.*Fallback: cuda: other sorts have the device's memory/s, 'but of a role with a limit no longer than that');
 	is($node->safe_psql('postgres', 'SELECT given_up, wait_time BETWEEN 100 * given_up AND 100000 FROM pg_stat_gpusort_queue'), '1|t', 'which counts as a wait in vain');
 	foreach my $session (@busy, @waiting)

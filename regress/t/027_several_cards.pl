@@ -35,68 +35,14 @@ my $node = start_node(
 	'min_parallel_table_scan_size = 0', 'synchronize_seqscans = off');
 create_rows($node, ROWS);
 create_gate($node, 30000);
-create_tables();
-
-sub create_tables
-{
-	$node->safe_psql('postgres', <<"EOT");
-CREATE EXTENSION gpusort;
-ALTER TABLE r SET (parallel_workers = 3);
--- Values of many types: few and many, NULLs, long strings that begin alike, and one value in the middle that a third of the rows have.
-CREATE TABLE s AS
-	SELECT i AS id, i % 7 AS few, nullif(i % 5, 2) AS five, CASE WHEN i % 3 = 0 THEN 500000 ELSE (hashint4(i) & 1048575) END AS most,
-		hashint8extended(i, 1) AS i8, hashint4(i) AS i4, (hashint4(i) >> 16)::int2 AS i2, nullif(i % 4, 1) = 0 AS b,
-		CASE i % 100 WHEN 0 THEN 'NaN' WHEN 1 THEN '-Infinity' WHEN 2 THEN NULL ELSE hashint8extended(i, 2) / 1e9 END::float8 AS f8,
-		CASE WHEN i % 50 = 0 THEN 'NaN' WHEN i % 50 = 1 THEN NULL ELSE hashint8extended(i, 3)::numeric / 10 ^ (i % 30) END AS n,
-		nullif(md5((i % 1000)::text), md5('5')) || md5(i::text) COLLATE "C" AS t, repeat('x', 70) || (i % 3000)::text COLLATE "C" AS alike,
-		initcap(md5(i::text)) COLLATE "en-x-icu" AS icu, decode(md5(i::text), 'hex') AS bytes, md5(i::text)::uuid AS u,
-		timestamptz '2000-01-01 00:00 UTC' + hashint4(i) * interval '1 s' AS ts, date '2000-01-01' + i % 4000 AS d, (i % 9000) * interval '7 h' AS iv,
-		ARRAY[i % 100, hashint4(i)] AS a, int8range(i % 1000, i % 1000 + i % 7) AS rg, NULL::int AS none,
-		repeat(md5(i::text), $more) AS more
-	FROM generate_series(1, @{[ROWS]}) AS i;
-ALTER TABLE s SET (parallel_workers = 3);
-VACUUM ANALYZE s;
--- What an order says of a query's rows: its keys in order, and the rows in any.
-CREATE FUNCTION digest(rows text, keys text, sort text) RETURNS text LANGUAGE plpgsql AS \$\$
-DECLARE
-	result text;
-BEGIN
-	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(key::text, '','')) || '' '' || sum(hashtextextended(v::text, 0)) FROM (SELECT v, ROW(%s) AS key FROM (%s) AS v ORDER BY %s OFFSET 0) s',
-		keys, rows, sort) INTO result;
-	RETURN result;
-END \$\$;
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort; ALTER TABLE r SET (parallel_workers = 3)');
+create_many_types($node, ROWS, <<"EOT");
+,
+		nullif(i % 4, 1) = 0 AS b, decode(md5(i::text), 'hex') AS bytes, date '2000-01-01' + i % 4000 AS d, (i % 9000) * interval '7 h' AS iv,
+		int8range(i % 1000, i % 1000 + i % 7) AS rg, NULL::int AS none, repeat(md5(i::text), $more) AS more
 EOT
-	return;
-}
 
 # ---- helpers ----
-
-sub wait_until_ready
-{
-	$node->poll_query_until('postgres', q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()))
-	  or die 'gpusortd did not start';
-	return;
-}
-
-sub serve
-{
-	my (%settings) = @_;
-
-	foreach my $name (sort keys %settings)
-	{
-		$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.$name = '$settings{$name}'");
-	}
-	$node->restart;
-	wait_until_ready();
-	return;
-}
-
-# The plan of a sort as it was executed.
-sub executed
-{
-	my ($set, $of) = @_;
-	return $node->safe_psql('postgres', "$set EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) $of");
-}
 
 # The rows on each card.
 sub rows_by_card
@@ -115,19 +61,6 @@ sub is_spread
 
 	$sum += $_ foreach @rows;
 	ok(@rows == $cards && $sum == ROWS && !(grep { $_ < ROWS / $cards / 4 } @rows), $what) or diag($plan);
-	return;
-}
-
-sub fallbacks
-{
-	return $node->safe_psql('postgres', "SELECT coalesce(sum(fallbacks), 0) FROM pg_stat_gpusort WHERE device = 'cuda'");
-}
-
-sub nothing_is_left
-{
-	my ($what) = @_;
-	ok($node->poll_query_until('postgres', q(SELECT sum(jobs) = 0 AND bool_and(free_memory = max_memory) FROM gpusort_devices() WHERE device LIKE 'cuda%')), "$what: no card has a job");
-	is(join(' ', temporary_files($node)), '', "$what: no temporary files");
 	return;
 }
 
@@ -163,7 +96,7 @@ sub check_orders
 			order_is_right("$set $parallel", $column, "$column $direction");
 		}
 		order_is_right($set, "$column, id", "$column NULLS FIRST, id DESC");
-		is_spread(executed($set, "SELECT * FROM s ORDER BY $column"), $cards, "$column on $cards cards")
+		is_spread(executed($node, $set, "SELECT * FROM s ORDER BY $column"), $cards, "$column on $cards cards")
 		  unless $column =~ /^(few|five|most)$/ && $cards > 2;
 	}
 	order_is_right('', 'five, t, n', 'five DESC, t NULLS FIRST, n DESC');
@@ -171,21 +104,21 @@ sub check_orders
 	return;
 }
 
-wait_until_ready();
+wait_for_gpusortd($node);
 check_orders(2);
-like(executed(PARALLEL, 'SELECT * FROM s ORDER BY t'), qr/Processes: [2-4].*Devices: 0 \(rows=\d+\), 1 \(rows=\d+\).*GpuSortFeed/s, 'several processes feed both');
-is(scalar(my @parts = rows_by_card(executed('', 'SELECT * FROM s ORDER BY few'))), 2, 'few values');
-nothing_is_left('after that');
+like(executed($node, PARALLEL, 'SELECT * FROM s ORDER BY t'), qr/Processes: [2-4].*Devices: 0 \(rows=\d+\), 1 \(rows=\d+\).*GpuSortFeed/s, 'several processes feed both');
+is(scalar(my @parts = rows_by_card(executed($node, '', 'SELECT * FROM s ORDER BY few'))), 2, 'few values');
+nothing_is_left($node, 'after that');
 
 # ---- one card is as good ----
 
 my $one = qr/Device: cuda(?!.*Devices:)/s;
-like(executed('', 'SELECT * FROM s ORDER BY i8 LIMIT 1000'), $one, 'a LIMIT');
-like(executed('', 'SELECT * FROM s ORDER BY i8 + 1'), $one, 'no statistics of an expression');
-like(executed('', 'SELECT * FROM s ORDER BY none, i8'), $one, 'nothing but NULLs in the first column');
-like(executed('SET gpusort.cards = 1;', 'SELECT * FROM s ORDER BY i8'), $one, 'a setting');
+like(executed($node, '', 'SELECT * FROM s ORDER BY i8 LIMIT 1000'), $one, 'a LIMIT');
+like(executed($node, '', 'SELECT * FROM s ORDER BY i8 + 1'), $one, 'no statistics of an expression');
+like(executed($node, '', 'SELECT * FROM s ORDER BY none, i8'), $one, 'nothing but NULLs in the first column');
+like(executed($node, 'SET gpusort.cards = 1;', 'SELECT * FROM s ORDER BY i8'), $one, 'a setting');
 $node->safe_psql('postgres', 'CREATE TABLE fresh WITH (autovacuum_enabled = off) AS SELECT * FROM s');
-like(executed('', 'SELECT * FROM fresh ORDER BY i8'), $one, 'no statistics of a new table');
+like(executed($node, '', 'SELECT * FROM fresh ORDER BY i8'), $one, 'no statistics of a new table');
 $node->safe_psql('postgres', <<'EOT');
 CREATE TABLE parted (id int, k bigint) PARTITION BY HASH (id);
 CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
@@ -194,17 +127,17 @@ INSERT INTO parted SELECT id, i8 FROM s;
 CREATE TABLE numbers AS SELECT DISTINCT i4::numeric AS i4 FROM s;
 ANALYZE parted, numbers;
 EOT
-like(executed('', 'SELECT * FROM parted ORDER BY k'), $one, 'a partitioned table');
+like(executed($node, '', 'SELECT * FROM parted ORDER BY k'), $one, 'a partitioned table');
 # The column of a join is a cast of the table's, of whose type the statistics are.
-like(executed('', 'SELECT i4, s.id FROM s LEFT JOIN numbers USING (i4) ORDER BY i4'), $one, 'a column of another type');
-is_spread(executed('', 'SELECT s.* FROM s JOIN r USING (id) ORDER BY s.i8'), 2, 'while one that comes through a join is a table\'s');
+like(executed($node, '', 'SELECT i4, s.id FROM s LEFT JOIN numbers USING (i4) ORDER BY i4'), $one, 'a column of another type');
+is_spread(executed($node, '', 'SELECT s.* FROM s JOIN r USING (id) ORDER BY s.i8'), 2, 'while one that comes through a join is a table\'s');
 my $how = 'SELECT how FROM gpusort_check';
 is($node->safe_psql('postgres', "$how('SELECT * FROM parted ORDER BY k')"), 'on one GPU: the statistics have no values of its first column', 'gpusort_check knows of partitions');
 my $on_one = 'SET gpusort.cards = 0;';
 is($node->safe_psql('postgres', "$how('SELECT * FROM s ORDER BY i8')"), 'on 2 GPUs', 'gpusort_check says so');
 is($node->safe_psql('postgres', "SET gpusort.cards = 1; $how('SELECT * FROM s ORDER BY i8')"), 'on one GPU: gpusort.cards is 1', 'or why not: a setting');
 my $at_most = 'SET gpusort.max_cards = 1;';
-like(executed("$at_most SET gpusort.cards = 2;", 'SELECT * FROM s ORDER BY i8'), $one, 'what superusers allow');
+like(executed($node, "$at_most SET gpusort.cards = 2;", 'SELECT * FROM s ORDER BY i8'), $one, 'what superusers allow');
 like($node->safe_psql('postgres', "PREPARE p AS SELECT * FROM s ORDER BY i8; $at_most EXPLAIN (ANALYZE, COSTS OFF) EXECUTE p"), $one, 'also of a plan that is kept');
 is($node->safe_psql('postgres', "$at_most $how('SELECT * FROM s ORDER BY i8')"), 'on one GPU: gpusort.max_cards is 1', 'which gpusort_check says, too');
 is($node->safe_psql('postgres', "$on_one $how('SELECT * FROM s WHERE id < 100 ORDER BY i8')"), 'on one GPU: several are not expected to be clearly faster', 'few rows');
@@ -214,7 +147,7 @@ is($node->safe_psql('postgres', "$how('SELECT * FROM s ORDER BY none')"), 'on on
   if $node->safe_psql('postgres', q(SELECT count(*) FROM pg_stats WHERE tablename = 's' AND attname = 'none')) == 2;
 
 # A session that may have one sort on cards may have it on several.
-like(executed('SET gpusort.max_device_sorts = 1;', 'SELECT * FROM s ORDER BY i8'), qr/Device: cuda.*Devices: 0 .*, 1 /s, 'one sort on two cards is one sort');
+like(executed($node, 'SET gpusort.max_device_sorts = 1;', 'SELECT * FROM s ORDER BY i8'), qr/Device: cuda.*Devices: 0 .*, 1 /s, 'one sort on two cards is one sort');
 like($node->safe_psql('postgres', 'SET gpusort.max_device_sorts = 1; BEGIN; DECLARE c CURSOR FOR SELECT * FROM s ORDER BY i8; MOVE 10 IN c; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM s ORDER BY i8'),
 	qr/Device: cpu.*allows a session 1 sorts/s, 'and a second one is too many');
 
@@ -229,7 +162,7 @@ sub cursor_is_right
 {
 	my ($what) = @_;
 
-	my ($first) = rows_by_card(executed('', 'SELECT id FROM s ORDER BY i8'));
+	my ($first) = rows_by_card(executed($node, '', 'SELECT id FROM s ORDER BY i8'));
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	$session->query_safe('BEGIN; DECLARE c SCROLL CURSOR FOR SELECT id FROM s ORDER BY i8');
 	is(join(' ', lines_of($session->query('FETCH ALL FROM c'))), "@all", "$what: a cursor forwards");
@@ -269,42 +202,42 @@ $session->quit;
 
 if (!$on_card)
 {
-	serve('devices' => '0,1,2', 'cards' => '3');
+	serve($node, 'devices' => '0,1,2', 'cards' => '3');
 	check_orders(3);
 }
-serve('gpusortd_options' => "$layer --count-devices 2", 'devices' => '0');
-is_spread(executed('SET gpusort.cards = 2;', 'SELECT * FROM s ORDER BY n'), 2, 'one card that counts as two');
-like(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), qr/Devices: 0 \(rows=\d+\), 0 \(rows=\d+\)$/m, 'three of two cards');
+serve($node, 'gpusortd_options' => "$layer --count-devices 2", 'devices' => '0');
+is_spread(executed($node, 'SET gpusort.cards = 2;', 'SELECT * FROM s ORDER BY n'), 2, 'one card that counts as two');
+like(executed($node, 'SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), qr/Devices: 0 \(rows=\d+\), 0 \(rows=\d+\)$/m, 'three of two cards');
 
 # Chunk memory is there for one job at a time, then for two: so many cards are to be had at once.  Without
 # idle memory nobody gives any back.
-my $before = fallbacks();
+my $before = fallbacks($node);
 my @cards = (0 .. ($on_card ? 1 : 2));
-serve('gpusortd_options' => "$layer --chunk-size 2M --chunks 16", 'devices' => join(',', @cards), 'staging_memory' => '32MB', 'idle_memory' => 0);
-like(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), $one, 'no other card is to be had: one does');
+serve($node, 'gpusortd_options' => "$layer --chunk-size 2M --chunks 16", 'devices' => join(',', @cards), 'staging_memory' => '32MB', 'idle_memory' => 0);
+like(executed($node, 'SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), $one, 'no other card is to be had: one does');
 order_is_right('SET gpusort.cards = 3;', 'n', 'n');
-serve('staging_memory' => '64MB');
-is_spread(executed('SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), 2, "two of @{[scalar @cards]}");
-is(fallbacks(), 0, 'which is no fallback');
-serve('staging_memory' => '128MB', 'idle_memory' => '1GB');
+serve($node, 'staging_memory' => '64MB');
+is_spread(executed($node, 'SET gpusort.cards = 3;', 'SELECT * FROM s ORDER BY n'), 2, "two of @{[scalar @cards]}");
+is(fallbacks($node), 0, 'which is no fallback');
+serve($node, 'staging_memory' => '128MB', 'idle_memory' => '1GB');
 my $script = $node->basedir . '/sorts.sql';
 append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(i8 >= before))::int FROM (SELECT i8, lag(i8) OVER () AS before FROM (SELECT i8 FROM s ORDER BY i8 OFFSET 0) o) p;\n");
 append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(t >= before))::int FROM (SELECT t, lag(t) OVER () AS before FROM (SELECT coalesce(t, '') AS t FROM (SELECT t FROM s ORDER BY t NULLS FIRST OFFSET 0) n) o) p;\n");
 local $ENV{PGOPTIONS} = '-c gpusort.cards=3 -c max_parallel_workers_per_gather=1';
 $node->command_ok([ 'pgbench', '-n', '-c', '8', '-t', '6', '-f', $script, 'postgres' ], '8 sessions want three cards each, at a time');
 delete $ENV{PGOPTIONS};
-nothing_is_left('after them');
+nothing_is_left($node, 'after them');
 $node->safe_psql('postgres', 'ALTER SYSTEM RESET gpusort.staging_memory');
 
 # ---- cards that are full ----
 
 # Two have room together for what one has not.
-serve('devices' => '0,1', 'gpusortd_options' => $small_chunks, 'max_device_memory' => $full{rows}, 'cards' => 0);
+serve($node, 'devices' => '0,1', 'gpusortd_options' => $small_chunks, 'max_device_memory' => $full{rows}, 'cards' => 0);
 my $wide = 'SELECT * FROM s';
-like(executed('SET gpusort.cards = 1;', "$wide ORDER BY i8"), qr/Device: cuda .*Turns: /s, 'more rows than one card has room for');
+like(executed($node, 'SET gpusort.cards = 1;', "$wide ORDER BY i8"), qr/Device: cuda .*Turns: /s, 'more rows than one card has room for');
 foreach my $set ('', PARALLEL)
 {
-	my $plan = executed($set, "$wide ORDER BY i8");
+	my $plan = executed($node, $set, "$wide ORDER BY i8");
 	is_spread($plan, 2, "$set two are expected to have room for them");
 	unlike($plan, qr/Disk|Fallback/, "$set and have");
 	order_is_right($set, 'i8, id', 'i8, id', $wide);
@@ -312,21 +245,21 @@ foreach my $set ('', PARALLEL)
 is($node->safe_psql('postgres', "$how('$wide ORDER BY i8')"), 'on 2 GPUs', 'as gpusort_check says');
 cmp_ok($node->safe_psql('postgres', "SELECT expected_ms FROM gpusort_check('$wide ORDER BY i8')"), '<',
 	$node->safe_psql('postgres', "SET gpusort.cards = 1; SELECT expected_ms FROM gpusort_check('$wide ORDER BY i8')"), 'which expects that to be faster');
-nothing_is_left('full cards');
+nothing_is_left($node, 'full cards');
 
 # Both are full.
-serve('max_device_memory' => $full{both}, 'cards' => 2);
+serve($node, 'max_device_memory' => $full{both}, 'cards' => 2);
 foreach my $set ('', PARALLEL)
 {
 	foreach my $sort ('i8 DESC, id', 't, id', 'few, n, id', 'most, id')
 	{
-		my $plan = executed($set, "SELECT * FROM s ORDER BY $sort");
+		my $plan = executed($node, $set, "SELECT * FROM s ORDER BY $sort");
 		like($plan, qr/external merge  Device: cuda .*Disk: .*Devices: 0 .*, 1 /s, "$set $sort: runs of both");
 		order_is_right($set, $sort =~ s/ DESC//r, $sort);
 	}
 }
 cursor_is_right('in files');
-nothing_is_left('full cards, runs');
+nothing_is_left($node, 'full cards, runs');
 my ($status, $out, $err) = $node->psql('postgres', 'SELECT * FROM s WHERE random() >= 0 ORDER BY i8 OFFSET 1000000', on_error_stop => 0);
 is($err, '', 'rows that can be had once alone');
 order_is_right('', 'i8, id', 'i8, id', 'SELECT * FROM s WHERE random() >= 0');
@@ -337,13 +270,13 @@ order_is_right("SET gpusort.work_mem = '1MB';", 'i8, id', 'i8, id');
 $node->safe_psql('postgres', 'CREATE TABLE old WITH (autovacuum_enabled = off, parallel_workers = 3) AS SELECT i AS id, i AS k FROM generate_series(1, 1000) i; ANALYZE old; INSERT INTO old SELECT i, i + 2000 FROM generate_series(1001, 60000) i');
 foreach my $set ('', PARALLEL)
 {
-	like(executed($set, 'SELECT * FROM old ORDER BY k'), qr/Devices: \d \(rows=[45]\d\d\), \d \(rows=59\d\d\d\)$/m, "$set old statistics");
+	like(executed($node, $set, 'SELECT * FROM old ORDER BY k'), qr/Devices: \d \(rows=[45]\d\d\), \d \(rows=59\d\d\d\)$/m, "$set old statistics");
 	order_is_right($set, 'k', 'k', 'SELECT * FROM old');
 }
 
 # A row that no chunk has room for.
 order_is_right('', 'i8, id', 'i8, id', q(SELECT id, i8, CASE WHEN id % 2000 = 0 THEN repeat(t, 3000) END FROM s));
-serve('max_device_memory' => '80%');
+serve($node, 'max_device_memory' => '80%');
 order_is_right('', 't, id', 't, id', q(SELECT id, i8, t, CASE WHEN id % 2000 = 0 THEN repeat(t, 3000) END FROM s));
 
 # ---- random queries ----
@@ -358,12 +291,12 @@ sub random_sorts
 	return;
 }
 random_sorts('on two cards');
-serve('max_device_memory' => $full{random}, 'devices' => join(',', @cards), 'cards' => 3);
+serve($node, 'max_device_memory' => $full{random}, 'devices' => join(',', @cards), 'cards' => 3);
 random_sorts('on cards that are full');
 
 # ---- interrupted ----
 
-serve('max_device_memory' => '80%', 'devices' => '0,1', 'cards' => 2, 'gpusortd_options' => $small_chunks);
+serve($node, 'max_device_memory' => '80%', 'devices' => '0,1', 'cards' => 2, 'gpusortd_options' => $small_chunks);
 foreach my $set ('', PARALLEL)
 {
 	my $cancelled = 0;
@@ -376,7 +309,7 @@ foreach my $set ('', PARALLEL)
 		unlike($error, qr/ERROR(?!:  canceling statement)/, "$set cancelled after $timeout ms, or not");
 	}
 	cmp_ok($cancelled, '>', 0, "$set $cancelled of 6 timeouts within $ms ms took effect");
-	nothing_is_left('after timeouts');
+	nothing_is_left($node, 'after timeouts');
 }
 
 # Sessions that wait in the middle of their input, with a job on each card.
@@ -406,14 +339,14 @@ my $waiting = while_feeding($gated, sub {
 	$node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
 });
 eval { $waiting->{run}->finish; };
-nothing_is_left('a session that was ended');
-$before = fallbacks();
+nothing_is_left($node, 'a session that was ended');
+$before = fallbacks($node);
 $waiting = while_feeding($gated, sub { my ($service) = gpusortd_pids($node); kill 'KILL', $service; });
 like($waiting->query('SELECT 1'), qr/^\Q$right{'SELECT * FROM s i8, id'}\E$/m, 'gpusortd is killed while the input is read: right rows');
 is($waiting->{stderr}, '', 'and no error');
 $waiting->quit;
-is(fallbacks(), $before + 1, 'which is one fallback');
-wait_until_ready();
+is(fallbacks($node), $before + 1, 'which is one fallback');
+wait_for_gpusortd($node);
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT id FROM s ORDER BY i8');
 is(join(' ', lines_of($session->query('FETCH 10 FROM c'))), "@all[0 .. 9]", 'the first rows');
@@ -424,12 +357,12 @@ like($session->{stderr}, qr/^[^\n]*ERROR:  the sort on device "cuda" could not b
 unlike($session->{stderr}, qr/ERROR.*ERROR/s, 'and no other');
 $session->{stderr} = '';
 $session->quit;
-wait_until_ready();
+wait_for_gpusortd($node);
 
 # The device is lost at a call of gpusortd's.
 foreach my $call ($on_card ? () : (4, 7, 10, 15, 25, 40, 80))
 {
-	serve('gpusortd_options' => "$small_chunks --fault lost:$call");
+	serve($node, 'gpusortd_options' => "$small_chunks --fault lost:$call");
 	foreach my $set ('', PARALLEL)
 	{
 		is($node->safe_psql('postgres', "$set SELECT digest('SELECT * FROM s', 'i8, id', 'i8, id')"), $right{'SELECT * FROM s i8, id'}, "$set a device that is lost at call $call: right rows");

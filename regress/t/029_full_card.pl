@@ -29,72 +29,16 @@ my $node = start_node(
 	'min_parallel_table_scan_size = 0', 'synchronize_seqscans = off');
 create_rows($node, ROWS);
 create_gate($node, 30000);
-create_tables();
-
-sub create_tables
-{
-	$node->safe_psql('postgres', <<"EOT");
-CREATE EXTENSION gpusort;
-ALTER TABLE r SET (parallel_workers = 3);
--- Values of many types: few and many, NULLs, long strings that begin alike, and one value in the middle that a third of the rows have.
-CREATE TABLE s AS
-	SELECT i AS id, i % 7 AS few, nullif(i % 5, 2) AS five, CASE WHEN i % 3 = 0 THEN 500000 ELSE (hashint4(i) & 1048575) END AS most,
-		hashint8extended(i, 1) AS i8, hashint4(i) AS i4, (hashint4(i) >> 16)::int2 AS i2,
-		CASE i % 100 WHEN 0 THEN 'NaN' WHEN 1 THEN '-Infinity' WHEN 2 THEN NULL ELSE hashint8extended(i, 2) / 1e9 END::float8 AS f8,
-		CASE WHEN i % 50 = 0 THEN 'NaN' WHEN i % 50 = 1 THEN NULL ELSE hashint8extended(i, 3)::numeric / 10 ^ (i % 30) END AS n,
-		nullif(md5((i % 1000)::text), md5('5')) || md5(i::text) COLLATE "C" AS t, repeat('x', 70) || (i % 3000)::text COLLATE "C" AS alike,
-		initcap(md5(i::text)) COLLATE "en-x-icu" AS icu, md5(i::text)::uuid AS u, timestamptz '2000-01-01 00:00 UTC' + hashint4(i) * interval '1 s' AS ts,
-		ARRAY[i % 100, hashint4(i)] AS a
-	FROM generate_series(1, @{[ROWS]}) AS i;
-ALTER TABLE s SET (parallel_workers = 3);
-VACUUM ANALYZE s;
--- What an order says of a query's rows: its keys in order, and the rows in any.
-CREATE FUNCTION digest(rows text, keys text, sort text) RETURNS text LANGUAGE plpgsql AS \$\$
-DECLARE
-	result text;
-BEGIN
-	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(key::text, '','')) || '' '' || sum(hashtextextended(v::text, 0)) FROM (SELECT v, ROW(%s) AS key FROM (%s) AS v ORDER BY %s OFFSET 0) s',
-		keys, rows, sort) INTO result;
-	RETURN result;
-END \$\$;
-EOT
-	return;
-}
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort; ALTER TABLE r SET (parallel_workers = 3)');
+create_many_types($node, ROWS);
 
 # ---- helpers ----
-
-sub wait_until_ready
-{
-	$node->poll_query_until('postgres', q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()))
-	  or die 'gpusortd did not start';
-	return;
-}
-
-sub serve
-{
-	my (%settings) = @_;
-
-	foreach my $name (sort keys %settings)
-	{
-		$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.$name = '$settings{$name}'");
-	}
-	$node->restart;
-	wait_until_ready();
-	return;
-}
-
-# The plan of a sort as it was executed.
-sub executed
-{
-	my ($set, $of) = @_;
-	return $node->safe_psql('postgres', "$set EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) $of");
-}
 
 # Did parts take turns, some rows waiting, and those in files if they should?
 sub takes_turns
 {
 	my ($set, $of, $what) = @_;
-	my $plan = executed($set, $of);
+	my $plan = executed($node, $set, $of);
 	my $disk = $set =~ /work_mem/ ? qr/[1-9]\d*/ : qr/0/;
 
 	like($plan, qr/Device: cuda .*Turns: \d+  Rows Waited: [1-9]\d*  Waited On Disk: ${disk}kB$/ms, $what);
@@ -108,19 +52,6 @@ sub first_rows
 	my ($plan) = @_;
 	my ($waited) = $plan =~ /Rows Waited: (\d+)/;
 	return ROWS - $waited;
-}
-
-sub fallbacks
-{
-	return $node->safe_psql('postgres', "SELECT coalesce(sum(fallbacks), 0) FROM pg_stat_gpusort WHERE device = 'cuda'");
-}
-
-sub nothing_is_left
-{
-	my ($what) = @_;
-	ok($node->poll_query_until('postgres', q(SELECT sum(jobs) = 0 AND bool_and(free_memory = max_memory) FROM gpusort_devices() WHERE device LIKE 'cuda%')), "$what: the card has no job");
-	is(join(' ', temporary_files($node)), '', "$what: no temporary files");
-	return;
 }
 
 # Every order of these, by PostgreSQL and on the card.
@@ -138,7 +69,7 @@ sub order_is_right
 
 # ---- all orders ----
 
-wait_until_ready();
+wait_for_gpusortd($node);
 foreach my $column (qw(few five most i8 i4 i2 f8 n t alike icu u ts a))
 {
 	my $way = 0;
@@ -157,7 +88,7 @@ foreach my $set (@ways)
 	order_is_right($set, 'i8, id', 'i8, id');
 	order_is_right($set, 't, n, id', 't DESC, n, id');
 }
-nothing_is_left('after that');
+nothing_is_left($node, 'after that');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM s ORDER BY i8'), qr/"Turns": \d+,\s*"Rows Waited": \d+,\s*"Waited On Disk": 0,/, 'in JSON');
 like($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM s ORDER BY i8'))), qr/^in \d+ parts, one after the other: a GPU has no room for all rows$/, 'gpusort_check says so');
 like($node->safe_psql('postgres', PARALLEL . 'EXPLAIN SELECT * FROM s ORDER BY i8'), qr/Gather .*rows=0 /, 'no row is expected to pass the Gather');
@@ -165,11 +96,11 @@ like($node->safe_psql('postgres', PARALLEL . 'EXPLAIN SELECT * FROM s ORDER BY i
 # ---- whole, or as before ----
 
 my $whole = qr/Device: cuda(?!.*Turns:)/s;
-like(executed('', 'SELECT * FROM s WHERE id < 5000 ORDER BY i8'), $whole, 'few rows');
-like(executed('', 'SELECT * FROM s ORDER BY i8 LIMIT 1000'), $whole, 'a LIMIT');
-like(executed('', 'SELECT * FROM s ORDER BY i8 + 1'), $whole, 'no statistics of an expression');
+like(executed($node, '', 'SELECT * FROM s WHERE id < 5000 ORDER BY i8'), $whole, 'few rows');
+like(executed($node, '', 'SELECT * FROM s ORDER BY i8 LIMIT 1000'), $whole, 'a LIMIT');
+like(executed($node, '', 'SELECT * FROM s ORDER BY i8 + 1'), $whole, 'no statistics of an expression');
 order_is_right(PARALLEL, 'i8 + 1, id', 'i8 + 1, id');
-like(executed('', 'SELECT NULL::int AS none, s.* FROM s ORDER BY none, i8'), qr/Device: cuda/, 'a constant first');
+like(executed($node, '', 'SELECT NULL::int AS none, s.* FROM s ORDER BY none, i8'), qr/Device: cuda/, 'a constant first');
 
 # ---- other rows than expected ----
 
@@ -183,11 +114,11 @@ foreach my $k ('i + 2000', '-i', '7')
 		ANALYZE $old; INSERT INTO $old SELECT i, $k, md5(i::text) FROM generate_series(1001, 160000) i");
 	foreach my $set (@ways)
 	{
-		like(executed($set, "SELECT * FROM $old ORDER BY k"), qr/external merge  Device: cuda .*Turns: /s, "$set $k: a part that is too large");
+		like(executed($node, $set, "SELECT * FROM $old ORDER BY k"), qr/external merge  Device: cuda .*Turns: /s, "$set $k: a part that is too large");
 		order_is_right($set, "k, id", "k, id", "SELECT * FROM $old");
 	}
 }
-nothing_is_left('old statistics');
+nothing_is_left($node, 'old statistics');
 
 # Rows that no chunk has room for, and chunks of one size for rows of all.
 foreach my $set (@ways)
@@ -195,7 +126,7 @@ foreach my $set (@ways)
 	order_is_right($set, 'i8, id', 'i8, id', q(SELECT id, i8, CASE WHEN id % 2000 = 0 THEN repeat(t, 3000) WHEN id % 100 = 0 THEN repeat(t, 100) END FROM s));
 	order_is_right($set, 't, id', 't, id', q(SELECT id, i8, t, CASE WHEN id % 2000 = 0 THEN repeat(t, 3000) END FROM s));
 }
-nothing_is_left('long rows');
+nothing_is_left($node, 'long rows');
 
 # ---- reading again ----
 
@@ -228,7 +159,7 @@ foreach my $query (
 is($node->safe_psql('postgres', PARALLEL . 'CREATE TABLE sorted AS SELECT * FROM s ORDER BY i8, id; SELECT md5(string_agg(id::text, $$,$$)) FROM (SELECT id FROM sorted ORDER BY ctid) o'),
 	$node->safe_psql('postgres', 'SET gpusort.mode = off; SELECT md5(string_agg(id::text, $$,$$)) FROM (SELECT id FROM s ORDER BY i8, id) o'), 'a table made of it');
 is($node->safe_psql('postgres', PARALLEL . q(DO $$ DECLARE x record; last int8; BEGIN FOR x IN SELECT i8 FROM s ORDER BY i8 LOOP ASSERT last IS NULL OR last <= x.i8; last := x.i8; END LOOP; END $$)), '', 'a loop of PL/pgSQL, with workers of its own');
-nothing_is_left('read again');
+nothing_is_left($node, 'read again');
 
 # Rows that can be had once alone; a leader that feeds nothing; workers that come when it is too late.
 order_is_right($_, 'i8, id', 'i8, id', 'SELECT * FROM s WHERE random() >= 0') foreach @ways;
@@ -255,12 +186,12 @@ foreach my $set (@ways)
 	is($first->{stderr}, '', "$set no error");
 	$_->quit foreach $first, $other;
 }
-nothing_is_left('others');
+nothing_is_left($node, 'others');
 
 # ---- random queries ----
 
 my ($said, $errors) = ('', '');
-serve('max_device_memory' => '2MB');
+serve($node, 'max_device_memory' => '2MB');
 {
 	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
 	ok((IPC::Run::run [ $^X, 'regress/random_sorts', '--seconds', 8, '--backend', 'cuda' ], '>', \$said, '2>', \$errors), 'random sorts') or diag("$said$errors");
@@ -268,12 +199,12 @@ serve('max_device_memory' => '2MB');
 my $script = $node->basedir . '/sorts.sql';
 append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(i8 >= before))::int FROM (SELECT i8, lag(i8) OVER () AS before FROM (SELECT i8 FROM s ORDER BY i8 OFFSET 0) o) p;\n");
 append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(t >= before))::int FROM (SELECT t, lag(t) OVER () AS before FROM (SELECT coalesce(t, '') AS t FROM (SELECT t FROM s ORDER BY t NULLS FIRST OFFSET 0) n) o) p;\n");
-serve('max_device_memory' => '8MB');
+serve($node, 'max_device_memory' => '8MB');
 {
 	local $ENV{PGOPTIONS} = '-c max_parallel_workers_per_gather=1 -c gpusort.work_mem=1MB';
 	$node->command_ok([ 'pgbench', '-n', '-c', '6', '-t', '5', '-f', $script, 'postgres' ], '6 sessions at a time');
 }
-nothing_is_left('after them');
+nothing_is_left($node, 'after them');
 
 # ---- interrupted ----
 
@@ -290,13 +221,13 @@ foreach my $set (@ways)
 		unlike($error, qr/ERROR(?!:  canceling statement)/, "$set cancelled after $timeout ms, or not");
 	}
 	cmp_ok($cancelled, '>', 0, "$set $cancelled of 6 timeouts within $ms ms took effect");
-	nothing_is_left("$set timeouts");
+	nothing_is_left($node, "$set timeouts");
 }
 foreach my $set (IN_FILES, PARALLEL . IN_FILES)
 {
 	my (undef, undef, $error) = $node->psql('postgres', "$set SET temp_file_limit = '100kB'; SELECT * FROM s ORDER BY i8", on_error_stop => 0);
 	like($error, qr/^[^\n]*ERROR:  temporary file size exceeds temp_file_limit \(100kB\)/, "$set temp_file_limit");
-	nothing_is_left("$set temp_file_limit");
+	nothing_is_left($node, "$set temp_file_limit");
 }
 
 # Sessions that wait in the middle of their input.
@@ -330,21 +261,21 @@ foreach my $set ('', IN_FILES)
 {
 	my $waiting = while_feeding("$set $gated", sub { my ($pid) = @_; $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)"); });
 	eval { $waiting->{run}->finish; };
-	nothing_is_left("$set a session that was ended");
-	my $before = fallbacks();
+	nothing_is_left($node, "$set a session that was ended");
+	my $before = fallbacks($node);
 	$waiting = while_feeding("$set $gated", \&kill_gpusortd);
 	like($waiting->query('SELECT 1'), qr/^\Q$right{'SELECT * FROM s i8, id'}\E$/m, "$set gpusortd is killed while the input is read: right rows");
 	is($waiting->{stderr}, '', "$set and no error");
 	$waiting->quit;
-	is(fallbacks(), $before + 1, "$set which is one fallback");
-	wait_until_ready();
+	is(fallbacks($node), $before + 1, "$set which is one fallback");
+	wait_for_gpusortd($node);
 }
 
 # Between two turns the cpu device takes over what is left.
 foreach my $set (@ways)
 {
 	my $first = first_rows(takes_turns($set, WIDE, "$set turns"));
-	my $before = fallbacks();
+	my $before = fallbacks($node);
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	$session->query_safe("$set BEGIN; DECLARE c NO SCROLL CURSOR FOR @{[WIDE]}");
 	my @found = lines_of($session->query("FETCH $first FROM c"));
@@ -352,10 +283,10 @@ foreach my $set (@ways)
 	kill_gpusortd();
 	is(join(' ', lines_of($session->query('FETCH ALL FROM c'))), "@all[$first .. $#all]", "$set those of the others, without gpusortd");
 	is($session->{stderr}, '', "$set no error");
-	is(fallbacks(), $before + 1, "$set which is a fallback");
+	is(fallbacks($node), $before + 1, "$set which is a fallback");
 	$session->quit;
-	wait_until_ready();
-	nothing_is_left("$set gpusortd killed between two turns");
+	wait_for_gpusortd($node);
+	nothing_is_left($node, "$set gpusortd killed between two turns");
 }
 
 # In the middle of one it can't.
@@ -368,12 +299,12 @@ like($session->{stderr}, qr/^[^\n]*ERROR:  the sort on device "cuda" could not b
 unlike($session->{stderr}, qr/ERROR.*ERROR/s, 'and no other');
 $session->{stderr} = '';
 $session->quit;
-wait_until_ready();
+wait_for_gpusortd($node);
 
 # The device is lost at a call of gpusortd's.
 foreach my $call (4, 7, 10, 15, 25, 40, 80)
 {
-	serve('gpusortd_options' => "$options --fault lost:$call");
+	serve($node, 'gpusortd_options' => "$options --fault lost:$call");
 	foreach my $set (@ways)
 	{
 		is($node->safe_psql('postgres', "$set SELECT digest('SELECT * FROM s', 'i8, id', 'i8, id')"), $right{'SELECT * FROM s i8, id'}, "$set a device that is lost at call $call: right rows");

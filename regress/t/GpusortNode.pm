@@ -13,7 +13,8 @@ use Test2::API qw(test2_stack);
 use Test::More ();
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(start_node copy_installation create_rows create_gate create_checked create_phase_waiters temporary_files lines_of gpusortd_is_installed gpusortd_pids freeze_gpusortd);
+our @EXPORT = qw(start_node copy_installation create_rows create_many_types create_gate create_checked create_phase_waiters temporary_files lines_of
+	gpusortd_is_installed gpusortd_pids freeze_gpusortd wait_for_gpusortd serve executed fallbacks nothing_is_left);
 
 # For those who only want to know whether there is a failure: the first one ends the test.
 if ($ENV{GPUSORT_STOP_AT_FAILURE})
@@ -65,6 +66,39 @@ sub create_rows
 CREATE TABLE $table AS
 	SELECT i AS id, hashint8extended(i, 0) AS k, md5((i % 1000)::text) || md5(i::text) COLLATE "C" AS t FROM generate_series(1, $rows) AS i;
 VACUUM ANALYZE $table;
+EOT
+	return;
+}
+
+# Makes the table s of so many rows, values of many types: few and many, NULLs, long strings that begin alike,
+# and one value in the middle that a third of the rows have.  `more`: further columns, as SQL has them of i,
+# with a comma before each.  And digest(rows, keys, sort): what an order says of a query's rows, their keys in
+# order, and the rows in any.
+sub create_many_types
+{
+	my ($node, $rows, $more) = @_;
+	$more //= '';
+
+	$node->safe_psql('postgres', <<"EOT");
+CREATE TABLE s AS
+	SELECT i AS id, i % 7 AS few, nullif(i % 5, 2) AS five, CASE WHEN i % 3 = 0 THEN 500000 ELSE (hashint4(i) & 1048575) END AS most,
+		hashint8extended(i, 1) AS i8, hashint4(i) AS i4, (hashint4(i) >> 16)::int2 AS i2,
+		CASE i % 100 WHEN 0 THEN 'NaN' WHEN 1 THEN '-Infinity' WHEN 2 THEN NULL ELSE hashint8extended(i, 2) / 1e9 END::float8 AS f8,
+		CASE WHEN i % 50 = 0 THEN 'NaN' WHEN i % 50 = 1 THEN NULL ELSE hashint8extended(i, 3)::numeric / 10 ^ (i % 30) END AS n,
+		nullif(md5((i % 1000)::text), md5('5')) || md5(i::text) COLLATE "C" AS t, repeat('x', 70) || (i % 3000)::text COLLATE "C" AS alike,
+		initcap(md5(i::text)) COLLATE "en-x-icu" AS icu, md5(i::text)::uuid AS u, timestamptz '2000-01-01 00:00 UTC' + hashint4(i) * interval '1 s' AS ts,
+		ARRAY[i % 100, hashint4(i)] AS a$more
+	FROM generate_series(1, $rows) AS i;
+ALTER TABLE s SET (parallel_workers = 3);
+VACUUM ANALYZE s;
+CREATE FUNCTION digest(rows text, keys text, sort text) RETURNS text LANGUAGE plpgsql AS \$\$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(key::text, '','')) || '' '' || sum(hashtextextended(v::text, 0)) FROM (SELECT v, ROW(%s) AS key FROM (%s) AS v ORDER BY %s OFFSET 0) s',
+		keys, rows, sort) INTO result;
+	RETURN result;
+END \$\$;
 EOT
 	return;
 }
@@ -200,6 +234,56 @@ sub freeze_gpusortd
 		usleep(1000);
 	}
 	die "gpusortd $pid did not stop";
+}
+
+# Waits until gpusortd serves on all of its devices.
+sub wait_for_gpusortd
+{
+	my ($node) = @_;
+
+	$node->poll_query_until('postgres', q(SELECT bool_and(state = 'ready') AND count(*) > 1 FROM gpusort_devices()))
+	  or die "gpusortd did not start:\n" . $node->safe_psql('postgres', 'SELECT * FROM gpusort_devices()');
+	return;
+}
+
+# Starts the server anew, and gpusortd, with these settings of gpusort's.
+sub serve
+{
+	my ($node, %settings) = @_;
+
+	foreach my $name (sort keys %settings)
+	{
+		$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.$name = '$settings{$name}'");
+	}
+	$node->restart;
+	wait_for_gpusortd($node);
+	return;
+}
+
+# The plan of a sort as it was executed, after the statements `set`.
+sub executed
+{
+	my ($node, $set, $of) = @_;
+
+	return $node->safe_psql('postgres', "$set EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) $of");
+}
+
+# How many sorts have left the cards for the cpu device.
+sub fallbacks
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres', "SELECT coalesce(sum(fallbacks), 0) FROM pg_stat_gpusort WHERE device = 'cuda'");
+}
+
+# Tests that no card has a job or memory of one, and that there are no temporary files.
+sub nothing_is_left
+{
+	my ($node, $what) = @_;
+
+	Test::More::ok($node->poll_query_until('postgres', q(SELECT sum(jobs) = 0 AND bool_and(free_memory = max_memory) FROM gpusort_devices() WHERE device LIKE 'cuda%')), "$what: no card has a job");
+	Test::More::is(join(' ', temporary_files($node)), '', "$what: no temporary files");
+	return;
 }
 
 sub lines_of
