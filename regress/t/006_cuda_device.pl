@@ -67,24 +67,6 @@ sub check_queries
 	return;
 }
 
-# Has a session wait in the middle of reading the input of its sort; does something, and lets it go on.
-# Returns the session.
-sub while_feeding
-{
-	my ($sql, $action) = @_;
-	my $session = $node->background_psql('postgres', on_error_stop => 0);
-	my $locker = $node->background_psql('postgres');
-
-	$locker->query_safe('SELECT pg_advisory_lock(1)');
-	$session->query_until(qr/started/, "\\echo started\n$sql;\n");
-	$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)))
-	  or die 'the session did not come to the gate';
-	$action->();
-	$locker->query_safe('SELECT pg_advisory_unlock(1)');
-	$locker->quit;
-	return $session;
-}
-
 # What the session printed, and its errors; ends it.
 sub outcome
 {
@@ -262,14 +244,14 @@ check_queries('with small chunks, fed by several processes', qr/Device: cuda(?!.
 
 my $gated = 'SELECT id FROM r WHERE gate(id) ORDER BY k, id';
 $before = fallbacks($node);
-my ($output, $errors) = outcome(while_feeding("SELECT digest('$gated')", sub { kill_service() }));
+my ($output, $errors) = outcome(while_feeding($node, "SELECT digest('$gated')", sub { kill_service() }));
 like($output, qr/^\Q$right{'fixed keys'}\E$/m, 'killed while the input is read: right rows');
 is($errors, '', 'and no error');
 is(fallbacks($node), $before + 1, 'which counts as a fallback');
 
 $before = fallbacks($node);
 wait_for_gpusortd($node);
-($output, $errors) = outcome(while_feeding(
+($output, $errors) = outcome(while_feeding($node,
 	'SELECT count(*), sum(n - id) FROM (SELECT id, row_number() OVER (ORDER BY id + k - k) AS n FROM r WHERE gate(id)) s', sub { kill_service() }));
 like($output, qr/^@{[ROWS]}\|0$/m, 'the same of a window function: right rows');
 is($errors, '', 'and no error');
@@ -278,7 +260,7 @@ is(fallbacks($node), $before + 1, 'which counts as a fallback');
 # What is volatile above the sort is evaluated for rows that are returned, and none was.
 $before = fallbacks($node);
 wait_for_gpusortd($node);
-($output, $errors) = outcome(while_feeding(
+($output, $errors) = outcome(while_feeding($node,
 	q(SELECT count(*), max(n), min(n) FROM (SELECT nextval('calls') AS n FROM r WHERE gate(id) ORDER BY k, id LIMIT ceil(random()) * 1000) s), sub { kill_service() }));
 like($output, qr/^1000\|1000\|1$/m, 'the same with volatile functions above the sort: right rows');
 is($errors, '', 'and no error');
@@ -291,7 +273,7 @@ foreach my $volatile (
 	'SELECT row_number() OVER (ORDER BY k) FROM r WHERE gate(id) AND random() >= 0')
 {
 	wait_for_gpusortd($node);
-	($output, $errors) = outcome(while_feeding($volatile, sub { kill_service() }));
+	($output, $errors) = outcome(while_feeding($node, $volatile, sub { kill_service() }));
 	is($output, '1', "the same of $volatile: no rows");
 	like($errors, qr/ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  The query has volatile functions/, 'but one error');
 	unlike($errors, qr/ERROR.*ERROR/s, 'and no more than one');
@@ -345,7 +327,7 @@ sub cancel_once_it_waits
 }
 
 wait_for_gpusortd($node);
-$session = while_feeding("SELECT digest('$gated')", \&freeze);
+$session = while_feeding($node, "SELECT digest('$gated')", \&freeze);
 cancel_once_it_waits('SELECT digest');
 ($output, $errors) = outcome($session);
 is($output, '1', 'while the input was read');

@@ -96,7 +96,7 @@ serve($node, 'idle_memory' => '1GB');
 # ---- a wait has an end ----
 
 # The holder of the card waits for a lock that the one who would wait for the card has.
-sub while_feeding
+sub wait_at_gate
 {
 	my ($sql) = @_;
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
@@ -110,7 +110,7 @@ sub while_feeding
 
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('SELECT pg_advisory_lock(1)');
-my @waiting = map { while_feeding("SELECT count(*) FROM (SELECT id, k, repeat(t, 20) FROM r WHERE gate(id) ORDER BY k OFFSET 0) s") } 1 .. 6;
+my @waiting = map { wait_at_gate("SELECT count(*) FROM (SELECT id, k, repeat(t, 20) FROM r WHERE gate(id) ORDER BY k OFFSET 0) s") } 1 .. 6;
 pass('six sorts wait for a lock, with rows expected that no card has room for');
 $locker->query_safe("SET gpusort.queue_timeout = -1; SET statement_timeout = '170s'");
 like($locker->query_safe("EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF, SUMMARY OFF) $query"), qr/Device: c/, 'who has the lock sorts, and does not wait for them');
@@ -152,7 +152,7 @@ END $$;
 EOT
 $locker = $node->background_psql('postgres');
 $locker->query_safe('SELECT pg_advisory_lock(1)');
-my $session = while_feeding('SELECT count(s) FROM (SELECT * FROM wide WHERE gate_of(a) ORDER BY a, b OFFSET 0) s');
+my $session = wait_at_gate('SELECT count(s) FROM (SELECT * FROM wide WHERE gate_of(a) ORDER BY a, b OFFSET 0) s');
 my $promised = device('max_memory - free_memory');
 my $expected_rows = $node->safe_psql('postgres', q(EXPLAIN SELECT * FROM wide WHERE gate_of(a) ORDER BY a, b)) =~ /rows=(\d+)/ ? $1 : 0;
 cmp_ok($expected_rows, '>', 5000, 'many wide rows are expected');
@@ -168,7 +168,7 @@ my $free = device('max_memory');
 $locker = $node->background_psql('postgres');
 $locker->query_safe('SELECT pg_advisory_lock(1)');
 $node->safe_psql('postgres', 'CREATE FUNCTION too_many() RETURNS SETOF bigint ROWS 1e12 LANGUAGE plpgsql AS $$ BEGIN RETURN QUERY SELECT generate_series(1::bigint, 2000); END $$');
-$session = while_feeding('SELECT count(*) FROM (SELECT i FROM too_many() AS i WHERE gate(i) ORDER BY hashint8(i) OFFSET 0) s');
+$session = wait_at_gate('SELECT count(*) FROM (SELECT i FROM too_many() AS i WHERE gate(i) ORDER BY hashint8(i) OFFSET 0) s');
 cmp_ok(device('max_memory - free_memory'), '<=', $free / 4, 'a sort that expects more rows than there is memory for is promised a fourth of the card');
 $node->safe_psql('postgres', q(SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE query LIKE 'SELECT count(*)%'));
 $session->quit;

@@ -299,40 +299,13 @@ random_sorts('on cards that are full');
 serve($node, 'max_device_memory' => '80%', 'devices' => '0,1', 'cards' => 2, 'gpusortd_options' => $small_chunks);
 foreach my $set ('', PARALLEL)
 {
-	my $cancelled = 0;
-	my $ms = $node->safe_psql('postgres', "$set SELECT clock_timestamp() AS start \\gset\nSELECT count(*) FROM (SELECT * FROM s ORDER BY t OFFSET 0) o \\g /dev/null\nSELECT round(extract(epoch FROM clock_timestamp() - :'start') * 1000)");
-	foreach my $point (1 .. 6)
-	{
-		my $timeout = int($ms * $point / 7) || 1;
-		my (undef, undef, $error) = $node->psql('postgres', "$set SET statement_timeout = $timeout; SELECT count(*) FROM (SELECT * FROM s ORDER BY t OFFSET 0) o", on_error_stop => 0);
-		$cancelled++ if $error =~ /canceling statement due to statement timeout/;
-		unlike($error, qr/ERROR(?!:  canceling statement)/, "$set cancelled after $timeout ms, or not");
-	}
-	cmp_ok($cancelled, '>', 0, "$set $cancelled of 6 timeouts within $ms ms took effect");
+	timeouts_take_effect($node, $set, 'SELECT count(*) FROM (SELECT * FROM s ORDER BY t OFFSET 0) o');
 	nothing_is_left($node, 'after timeouts');
-}
-
-# Sessions that wait in the middle of their input, with a job on each card.
-sub while_feeding
-{
-	my ($sql, $action) = @_;
-	my $waiting = $node->background_psql('postgres', on_error_stop => 0);
-	my $locker = $node->background_psql('postgres');
-
-	$locker->query_safe('SELECT pg_advisory_lock(1)');
-	my $pid = $waiting->query('SELECT pg_backend_pid()');
-	$waiting->query_until(qr/started/, "\\echo started\n$sql;\n");
-	$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)))
-	  or die 'the session did not come to the gate';
-	$action->($pid);
-	$locker->query_safe('SELECT pg_advisory_unlock(1)');
-	$locker->quit;
-	return $waiting;
 }
 
 my $gated = q(SELECT digest('SELECT * FROM s WHERE gate(id)', 'i8, id', 'i8, id'));
 order_is_right('', 'i8, id', 'i8, id');
-my $waiting = while_feeding($gated, sub {
+my $waiting = while_feeding($node, $gated, sub {
 	my ($pid) = @_;
 	is($node->safe_psql('postgres', q(SELECT string_agg(jobs::text, ' ') FROM gpusort_devices() WHERE device LIKE 'cuda%')), '1 1', 'a job on each card');
 	cmp_ok($node->safe_psql('postgres', "SELECT rows_in FROM pg_stat_progress_gpusort WHERE pid = $pid"), '>', 8000, 'whose progress is seen');
@@ -341,7 +314,7 @@ my $waiting = while_feeding($gated, sub {
 eval { $waiting->{run}->finish; };
 nothing_is_left($node, 'a session that was ended');
 $before = fallbacks($node);
-$waiting = while_feeding($gated, sub { my ($service) = gpusortd_pids($node); kill 'KILL', $service; });
+$waiting = while_feeding($node, $gated, sub { my ($service) = gpusortd_pids($node); kill 'KILL', $service; });
 like($waiting->query('SELECT 1'), qr/^\Q$right{'SELECT * FROM s i8, id'}\E$/m, 'gpusortd is killed while the input is read: right rows');
 is($waiting->{stderr}, '', 'and no error');
 $waiting->quit;

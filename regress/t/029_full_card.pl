@@ -208,19 +208,9 @@ nothing_is_left($node, 'after them');
 
 # ---- interrupted ----
 
-my $counted = 'SELECT count(*) FROM (SELECT * FROM s ORDER BY t OFFSET 0) o';
 foreach my $set (@ways)
 {
-	my $cancelled = 0;
-	my $ms = $node->safe_psql('postgres', "$set SELECT clock_timestamp() AS start \\gset\n$counted \\g /dev/null\nSELECT round(extract(epoch FROM clock_timestamp() - :'start') * 1000)");
-	foreach my $point (1 .. 6)
-	{
-		my $timeout = int($ms * $point / 7) || 1;
-		my (undef, undef, $error) = $node->psql('postgres', "$set SET statement_timeout = $timeout; $counted", on_error_stop => 0);
-		$cancelled++ if $error =~ /canceling statement due to statement timeout/;
-		unlike($error, qr/ERROR(?!:  canceling statement)/, "$set cancelled after $timeout ms, or not");
-	}
-	cmp_ok($cancelled, '>', 0, "$set $cancelled of 6 timeouts within $ms ms took effect");
+	timeouts_take_effect($node, $set, 'SELECT count(*) FROM (SELECT * FROM s ORDER BY t OFFSET 0) o');
 	nothing_is_left($node, "$set timeouts");
 }
 foreach my $set (IN_FILES, PARALLEL . IN_FILES)
@@ -228,24 +218,6 @@ foreach my $set (IN_FILES, PARALLEL . IN_FILES)
 	my (undef, undef, $error) = $node->psql('postgres', "$set SET temp_file_limit = '100kB'; SELECT * FROM s ORDER BY i8", on_error_stop => 0);
 	like($error, qr/^[^\n]*ERROR:  temporary file size exceeds temp_file_limit \(100kB\)/, "$set temp_file_limit");
 	nothing_is_left($node, "$set temp_file_limit");
-}
-
-# Sessions that wait in the middle of their input.
-sub while_feeding
-{
-	my ($sql, $action) = @_;
-	my $waiting = $node->background_psql('postgres', on_error_stop => 0);
-	my $locker = $node->background_psql('postgres');
-
-	$locker->query_safe('SELECT pg_advisory_lock(1)');
-	my $pid = $waiting->query('SELECT pg_backend_pid()');
-	$waiting->query_until(qr/started/, "\\echo started\n$sql;\n");
-	$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)))
-	  or die 'the session did not come to the gate';
-	$action->($pid);
-	$locker->query_safe('SELECT pg_advisory_unlock(1)');
-	$locker->quit;
-	return $waiting;
 }
 
 sub kill_gpusortd
@@ -259,11 +231,11 @@ sub kill_gpusortd
 my $gated = q(SELECT digest('SELECT * FROM s WHERE gate(id)', 'i8, id', 'i8, id'));
 foreach my $set ('', IN_FILES)
 {
-	my $waiting = while_feeding("$set $gated", sub { my ($pid) = @_; $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)"); });
+	my $waiting = while_feeding($node, "$set $gated", sub { my ($pid) = @_; $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)"); });
 	eval { $waiting->{run}->finish; };
 	nothing_is_left($node, "$set a session that was ended");
 	my $before = fallbacks($node);
-	$waiting = while_feeding("$set $gated", \&kill_gpusortd);
+	$waiting = while_feeding($node, "$set $gated", \&kill_gpusortd);
 	like($waiting->query('SELECT 1'), qr/^\Q$right{'SELECT * FROM s i8, id'}\E$/m, "$set gpusortd is killed while the input is read: right rows");
 	is($waiting->{stderr}, '', "$set and no error");
 	$waiting->quit;

@@ -14,7 +14,7 @@ use Test::More ();
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(start_node copy_installation create_rows create_many_types create_gate create_checked create_phase_waiters temporary_files lines_of
-	gpusortd_is_installed gpusortd_pids freeze_gpusortd wait_for_gpusortd serve executed fallbacks nothing_is_left);
+	gpusortd_is_installed gpusortd_pids freeze_gpusortd wait_for_gpusortd serve executed fallbacks while_feeding timeouts_take_effect nothing_is_left);
 
 # For those who only want to know whether there is a failure: the first one ends the test.
 if ($ENV{GPUSORT_STOP_AT_FAILURE})
@@ -274,6 +274,44 @@ sub fallbacks
 	my ($node) = @_;
 
 	return $node->safe_psql('postgres', "SELECT coalesce(sum(fallbacks), 0) FROM pg_stat_gpusort WHERE device = 'cuda'");
+}
+
+# Has a session wait in the middle of reading its input, which has a gate (create_gate); does something with
+# its process number, and lets it go on.  Returns the session.
+sub while_feeding
+{
+	my ($node, $sql, $action) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $locker = $node->background_psql('postgres');
+
+	$locker->query_safe('SELECT pg_advisory_lock(1)');
+	my $pid = $session->query('SELECT pg_backend_pid()');
+	$session->query_until(qr/started/, "\\echo started\n$sql;\n");
+	$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)))
+	  or die 'the session did not come to the gate';
+	$action->($pid);
+	$locker->query_safe('SELECT pg_advisory_unlock(1)');
+	$locker->quit;
+	return $session;
+}
+
+# Tests that a query, after the statements `set`, ends at timeouts all over the time that it takes, with no
+# other error.
+sub timeouts_take_effect
+{
+	my ($node, $set, $query) = @_;
+	my $cancelled = 0;
+	my $ms = $node->safe_psql('postgres', "$set SELECT clock_timestamp() AS start \\gset\n$query \\g /dev/null\nSELECT round(extract(epoch FROM clock_timestamp() - :'start') * 1000)");
+
+	foreach my $point (1 .. 6)
+	{
+		my $timeout = int($ms * $point / 7) || 1;
+		my (undef, undef, $error) = $node->psql('postgres', "$set SET statement_timeout = $timeout; $query", on_error_stop => 0);
+		$cancelled++ if $error =~ /canceling statement due to statement timeout/;
+		Test::More::unlike($error, qr/ERROR(?!:  canceling statement)/, "$set cancelled after $timeout ms, or not");
+	}
+	Test::More::cmp_ok($cancelled, '>', 0, "$set $cancelled of 6 timeouts within $ms ms took effect");
+	return;
 }
 
 # Tests that no card has a job or memory of one, and that there are no temporary files.

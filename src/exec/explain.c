@@ -82,8 +82,9 @@ explain_method_text(const GpuSortState *state, const SorterStats *stats, Explain
 	appendStringInfo(out, "Sort Method: %s  Device: %s  Memory: " INT64_FORMAT "kB", stats->method,
 					 state->device, kilobytes(stats->peak_memory));
 	if (stats->disk_bytes > 0)
-		appendStringInfo(out, "  Disk: " INT64_FORMAT "kB  Runs: %d  Merge Passes: %d",
-						 kilobytes(stats->disk_bytes), stats->runs, stats->merge_passes);
+		appendStringInfo(out, "  Disk: " INT64_FORMAT "kB", kilobytes(stats->disk_bytes));
+	if (stats->runs > 0)
+		appendStringInfo(out, "  Runs: %d  Merge Passes: %d", stats->runs, stats->merge_passes);
 	if (stats->processes > 1)
 		appendStringInfo(out, "  Processes: %d", stats->processes);
 	appendStringInfoChar(out, '\n');
