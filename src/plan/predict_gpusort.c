@@ -392,11 +392,18 @@ turns_on_gpu(const SortShape *shape, double rows)
 	return gpu_turns(rows, room);
 }
 
-/* Bytes that wait for their turn in files, for want of memory. */
+/* Bytes that wait for their turn. */
 static double
 waiting_bytes(const SortShape *shape, double rows, double turns)
 {
-	return Max(0, rows * (1 - 1 / turns) * stored_bytes(shape) - GPU_WAITING_SHARE * shape->memory);
+	return rows * (1 - 1 / turns) * stored_bytes(shape);
+}
+
+/* Those of them that do so in files, for want of memory. */
+static double
+bytes_in_files(const SortShape *shape, double waiting)
+{
+	return Max(0, waiting - GPU_WAITING_SHARE * shape->memory);
 }
 
 /* Rows of so many parts that take turns: each is sorted when the one before it was returned. */
@@ -404,16 +411,20 @@ static void
 count_turns(const SortShape *shape, double rows, double turns, CostCounts *counts)
 {
 	double first = 1 / turns;
+	double waiting = waiting_bytes(shape, rows, turns);
+	double in_files = bytes_in_files(shape, waiting);
 
 	counts->first[COST_CUDA_SPLIT] += rows / running_processes(shape);
-	counts->first[COST_CUDA_WAIT_BYTE] += waiting_bytes(shape, rows, turns) / running_processes(shape);
-	counts->rest[COST_CUDA_WAIT_BYTE] += waiting_bytes(shape, rows, turns);
+	counts->first[COST_CUDA_WAIT] += waiting / running_processes(shape);
+	counts->first[COST_CUDA_WAIT_BYTE] += in_files / running_processes(shape);
+	counts->rest[COST_CUDA_WAIT_SEND] += waiting;
+	counts->rest[COST_CUDA_WAIT_BYTE] += in_files;
 	counts->first[COST_CUDA_JOB] += 1;
 	counts->rest[COST_CUDA_JOB] += turns - 1;
 	counts->first[COST_CUDA_KEY_BYTE] += rows * first * shape->key_bytes;
 	counts->rest[COST_CUDA_KEY_BYTE] += rows * (1 - first) * shape->key_bytes;
 	counts->first[COST_CUDA_BYTE] += rows * first * stored_bytes(shape);
-	counts->rest[COST_CUDA_BYTE] += 2 * rows * (1 - first) * stored_bytes(shape);
+	counts->rest[COST_CUDA_BYTE] += waiting;
 	counts->rest[COST_CUDA_RETURN] += rows;
 }
 
