@@ -596,19 +596,41 @@ has_shared_memory(const SampleShape *shape, uint64_t n, bool *has)
 	return status_ok();
 }
 
+/* The leaves of a sort. */
 template <typename Key>
-static DevSortStatus
-sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
+static Leaves
+sample_leaves(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t n)
+{
+	Leaves leaves = {};
+
+	leaves.starts = shape->levels > 0 ? space->starts[shape->levels - 1] : NULL;
+	leaves.count = shape->nleaves;
+	leaves.n = (uint32_t) n;
+	leaves.lists = space->lists;
+	leaves.lengths = space->lengths;
+	leaves.max_work = MAX_WORK;
+	return leaves;
+}
+
+/*
+ * Queues a sort but for its oversized leaves; see pair_sort_queue.  Waits for the stream only where
+ * copy_if_equal does.
+ */
+template <typename Key>
+DevSortStatus
+sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace, const uint32_t **unfinished,
+				  cudaStream_t stream)
 {
 	Workspace mine = *workspace;
 	SampleShape shape = sample_shape(job->n);
 	SampleSpace<Key> space = sample_space_take<Key>(&mine, job->n);
 	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
-	Leaves leaves = {};
+	Leaves leaves = sample_leaves(&shape, &space, job->n);
 	LeafPairs<Key> pairs;
 	bool has;
 	bool equal = false;
 
+	*unfinished = NULL;
 	if (job->n == 0)
 		return status_ok();
 	RETURN_IF_FAILED(has_shared_memory<Key>(&shape, job->n, &has));
@@ -626,14 +648,9 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 			RETURN_IF_FAILED((job->sorted_values
 								  ? distribute<Key, true>(job, &shape, &space, level, &arrays, stream)
 								  : distribute<Key, false>(job, &shape, &space, level, &arrays, stream)));
+		*unfinished = &space.lengths[LEAF_OVERSIZED];
 	}
 
-	leaves.starts = shape.levels > 0 ? space.starts[shape.levels - 1] : NULL;
-	leaves.count = shape.nleaves;
-	leaves.n = (uint32_t) job->n;
-	leaves.lists = space.lists;
-	leaves.lengths = space.lengths;
-	leaves.max_work = MAX_WORK;
 	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values,
 			 key_order_make<Key>(job->big_endian)};
 	stage_begin(job->stages, "leaves", stream);
@@ -647,9 +664,40 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 		RETURN_IF_FAILED((leaf_capacities<Key, false>(&leaves)));
 		RETURN_IF_FAILED((sort_leaves<Key, false>(&leaves, space.splitters, &pairs, stream)));
 	}
-	if (shape.levels > 0)
-		RETURN_IF_FAILED(sort_oversized(job, &arrays, &leaves, depth, workspace, stream));
 	return status_ok();
+}
+
+/* Sorts the oversized leaves of a sort that was queued.  Waits for the stream. */
+template <typename Key>
+static DevSortStatus
+finish_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
+{
+	Workspace mine = *workspace;
+	SampleShape shape = sample_shape(job->n);
+	SampleSpace<Key> space = sample_space_take<Key>(&mine, job->n);
+	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
+	Leaves leaves = sample_leaves(&shape, &space, job->n);
+
+	for (int level = 0; level < shape.levels; level++)
+		pair_arrays_swap(&arrays);
+	return sort_oversized(job, &arrays, &leaves, depth, workspace, stream);
+}
+
+template <typename Key>
+DevSortStatus
+sample_sort_finish(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	return finish_at_depth(job, 0, workspace, stream);
+}
+
+template <typename Key>
+static DevSortStatus
+sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
+{
+	const uint32_t *unfinished;
+
+	RETURN_IF_FAILED(sample_sort_queue(job, workspace, &unfinished, stream));
+	return unfinished ? finish_at_depth(job, depth, workspace, stream) : status_ok();
 }
 
 template <typename Key>

@@ -143,7 +143,7 @@ sort_published_round(const DevSortStringsJob *job, SegmentRounds *rounds, const 
 	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
 
 	stage_begin(job->stages, "segments", stream);
-	return segment_rounds_settle(rounds, rule, stream);
+	return segment_rounds_settle(rounds, rule, workspace, stream);
 }
 
 static DevSortStatus
@@ -203,7 +203,7 @@ sort_round(const DevSortStringsJob *job, StringPieces *pieces, StringReading *re
 	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
 
 	stage_begin(job->stages, "segments", stream);
-	RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, stream));
+	RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, workspace, stream));
 	if (rounds->count > 0 && is_first)
 		reading->codes = string_codes_make(reading->facts->counts, reading->facts->ends, true);
 	if (rounds->count > 0)
