@@ -269,13 +269,14 @@ leaf_shared_bytes(uint32_t capacity, int threads)
 }
 
 /*
- * Sorts one leaf, pairs first .. first + n - 1, and puts it on the list of hard ones if that would take too
- * long.  For all threads of the block; the shared memory is free again behind the next barrier.
+ * Sorts one leaf, pairs first .. first + n - 1.  False if that would take more than max_work comparisons a
+ * pair: then they are copied as they are.  For all threads of the block; the shared memory is free again
+ * behind the next barrier.
  */
 template <typename Key, bool has_values, int THREADS>
-static __device__ __forceinline__ void
-block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf, uint32_t first, uint32_t n,
-				uint32_t *starts, Key *keys, uint32_t *values)
+static __device__ __forceinline__ bool
+block_sort_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, uint32_t max_work, uint32_t *starts,
+				Key *keys, uint32_t *values)
 {
 	constexpr int RANK_BITS = SubBuckets<THREADS>::RANK_BITS;
 	__shared__ uint32_t mixed[SubBuckets<THREADS>::COUNT / 32];
@@ -329,7 +330,7 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 	__syncthreads();
 
 	if (any_large && shift > 0 &&
-		!mark_mixed_sub_buckets<Key, THREADS>(keys, starts, n, low, shift, leaves.max_work, mixed))
+		!mark_mixed_sub_buckets<Key, THREADS>(keys, starts, n, low, shift, max_work, mixed))
 	{
 		for (uint32_t at = threadIdx.x; at < n; at += THREADS)
 		{
@@ -337,10 +338,7 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 			if (has_values)
 				pairs.sorted_values[first + at] = values[at];
 		}
-		if (threadIdx.x == 0)
-			leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] =
-				leaf;
-		return;
+		return false;
 	}
 
 	/* From there each to its place, which is near. */
@@ -358,9 +356,10 @@ block_sort_leaf(const Leaves &leaves, const LeafPairs<Key> &pairs, uint32_t leaf
 		if (has_values)
 			pairs.sorted_values[first + to] = values[at];
 	}
+	return true;
 }
 
-/* Sorts the leaves of one class, a block as many as come to it. */
+/* Sorts the leaves of one class, a block as many as come to it, and lists the hard ones. */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
 __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
@@ -372,19 +371,18 @@ __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 	uint32_t *values = (uint32_t *) (keys + leaves.capacity[kind]);
 	uint32_t nleaves;
 
-	if (leaves.starts == NULL)
-	{
-		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, 0, 0, leaves.n, starts, keys, values);
-		return;
-	}
-	nleaves = leaves.lengths[kind];
+	nleaves = leaves.starts ? leaves.lengths[kind] : 1;
 	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
 	{
-		uint32_t leaf = leaves.lists[(size_t) kind * leaves.count + i];
-		uint32_t first = leaves.starts[leaf];
+		uint32_t leaf = leaves.starts ? leaves.lists[(size_t) kind * leaves.count + i] : 0;
+		uint32_t first = leaves.starts ? leaves.starts[leaf] : 0;
+		uint32_t n = leaves.starts ? leaves.starts[leaf + 1] - first : leaves.n;
 
-		block_sort_leaf<Key, has_values, THREADS>(leaves, pairs, leaf, first, leaves.starts[leaf + 1] - first,
-												  starts, keys, values);
+		if (!block_sort_leaf<Key, has_values, THREADS>(pairs, first, n, leaves.max_work, starts, keys,
+													   values) &&
+			threadIdx.x == 0)
+			leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] =
+				leaf;
 		__syncthreads();
 	}
 }

@@ -28,6 +28,7 @@
 #include "pairs/radix_sort.h"
 #include "pairs/sample_distribution.cuh"
 #include "pairs/sample_sort.h"
+#include "pairs/small_sample.cuh"
 #include "primitives/device_scan.h"
 
 /* One block sorts so many pairs on every device; LEAF_THREADS_MEDIUM is the class for it. */
@@ -222,16 +223,34 @@ pair_arrays_swap(PairArrays<Key> *arrays)
 	*arrays = {before.other_keys, before.other_values, before.keys, before.values};
 }
 
-/* Phase 1. */
+/* Phase 1 of a sort of one level. */
 template <typename Key>
 static DevSortStatus
-choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
-				 cudaStream_t stream)
+choose_few_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+					 cudaStream_t stream)
+{
+	size_t bytes = small_sample_bytes<Key>(shape->nsamples, shape->nleaves);
+
+	RETURN_IF_FAILED(allow_shared_memory<small_sample_kernel<Key>>(bytes));
+	small_sample_kernel<<<1, SMALL_SAMPLE_THREADS, bytes, stream>>>(job->keys, job->n,
+																	key_order_make<Key>(job->big_endian),
+																	job->seed, shape->nsamples,
+																	shape->nleaves, MAX_WORK, space->sample,
+																	space->sorted_sample, space->tables[0],
+																	space->splitters);
+	CHECK_LAUNCH("choosing splitters");
+	return status_ok();
+}
+
+/* Phase 1 of a sort of two levels: the sample is sorted as anything else. */
+template <typename Key>
+static DevSortStatus
+choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+					  cudaStream_t stream)
 {
 	const int threads = 256;
 	PairSortJob<Key> sampling = {};
 
-	stage_begin(job->stages, "sample", stream);
 	draw_sample_kernel<<<(shape->nsamples + threads - 1) / threads, threads, 0, stream>>>(
 		job->keys, job->n, shape->nsamples, job->seed, key_order_make<Key>(job->big_endian), space->sample);
 	CHECK_LAUNCH("drawing a sample");
@@ -240,10 +259,13 @@ choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const Sa
 	sampling.sorted_keys = space->sorted_sample;
 	sampling.seed = job->seed + 1;
 	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
-	pick_splitters_kernel<<<shape->levels == 1 ? 1 : 1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0,
-							stream>>>(space->sorted_sample, shape->nsamples, shape->nleaves,
-									  shape->nbuckets[0], space->tables[0], space->tables[1],
-									  space->splitters);
+	pick_splitters_kernel<<<1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0, stream>>>(space->sorted_sample,
+																					  shape->nsamples,
+																					  shape->nleaves,
+																					  shape->nbuckets[0],
+																					  space->tables[0],
+																					  space->tables[1],
+																					  space->splitters);
 	CHECK_LAUNCH("picking splitters");
 	return status_ok();
 }
@@ -639,7 +661,9 @@ sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace, const
 	CHECK_CUDA(cudaMemsetAsync(space.zeros, 0, space.nzeros * sizeof(uint32_t), stream), "clearing counters");
 	if (shape.levels > 0)
 	{
-		RETURN_IF_FAILED(choose_splitters(job, &shape, &space, stream));
+		stage_begin(job->stages, "sample", stream);
+		RETURN_IF_FAILED(shape.levels == 1 ? choose_few_splitters(job, &shape, &space, stream)
+										   : choose_many_splitters(job, &shape, &space, stream));
 		if (sizeof(Key) > sizeof(uint64_t))
 			RETURN_IF_FAILED(copy_if_equal(job, &shape, &space, &equal, stream));
 		if (equal)
