@@ -4,9 +4,10 @@
  *
  * Three kernels.  The first compares neighbours, writes settled rows to their places and leaves two bits a
  * row.  The host reads how many rows are left; if none are, that was all.  It does not wait before, for the
- * sort: where a sort is not finished yet, which hardly ever is, the first kernel says so and is run again.  The second sums up the tiles'
- * counts in one block, the third moves the rows that are left together, by ranks that come from the bits
- * alone.  Where the user has finished rows, another kernel takes the first one's part.
+ * sort: where a sort is not finished yet, which hardly ever is, the first kernel says so and is run again.
+ * The second sums up the tiles' counts in one block, the third moves the rows that are left together, by
+ * ranks that come from the bits alone.  Where the user has finished rows, another kernel takes the first
+ * one's part.
  *
  * The numbers of the segments are kept in the array of the sorted keys, which is free from the third kernel
  * until the next sort: in one half of it, and after rows were moved once more in the other half.
