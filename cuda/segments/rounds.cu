@@ -14,6 +14,7 @@
  */
 #include <utility>
 
+#include "base/read_back.h"
 #include "primitives/block_scan.cuh"
 #include "segments/rounds.h"
 
@@ -382,10 +383,11 @@ __launch_bounds__(ROUND_THREADS)
 static DevSortStatus
 read_total(const SegmentRounds *rounds, unsigned long long *total, cudaStream_t stream)
 {
-	CHECK_CUDA(cudaMemcpyAsync(total, rounds->total, sizeof(*total), cudaMemcpyDeviceToHost, stream),
-			   "reading the count of unsettled rows");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "sorting and marking settled rows");
-	return status_ok();
+	ReadBack read;
+
+	RETURN_IF_FAILED(
+		read_back_begin(&read, rounds->total, sizeof(*total), "reading the count of unsettled rows", stream));
+	return read_back_end(&read, total, sizeof(*total), "sorting and marking settled rows");
 }
 
 /*
