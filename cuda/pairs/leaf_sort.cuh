@@ -244,13 +244,13 @@ template <typename Key>
 static __device__ __forceinline__ uint32_t
 rank_in_sub_bucket(const Key *keys, uint32_t at, Key key, uint32_t start, uint32_t end)
 {
-	uint32_t place = start;
+	uint32_t minus_before = 0;
 
 	if (end - start == 1)
 		return start;
 	for (uint32_t other = start; other < end; other++)
-		place += keys[other] < key || (keys[other] == key && other < at);
-	return place;
+		count_down_if_before(&minus_before, keys[other], other, key, at);
+	return start - minus_before;
 }
 
 /* Has what is at the address fetched into the second-level cache. */
