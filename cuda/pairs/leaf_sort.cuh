@@ -415,4 +415,43 @@ __launch_bounds__(THREADS) hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs,
 	}
 }
 
+/*
+ * Sorts keys alone of leaves that are too large for any block, with nobody waiting to sample them again:
+ * pieces of half of what a block can sort, two neighbours at a time, by odd-even transposition.  That is slow
+ * where a leaf has many pieces.  A block as many as come to it.
+ */
+template <typename Key>
+static __global__ void
+__launch_bounds__(HARD_LEAF_THREADS) merge_oversized_kernel(Leaves leaves, LeafPairs<Key> pairs)
+{
+	extern __shared__ __align__(16) char shared[];
+	uint32_t capacity = hard_leaf_capacity(leaves, HARD_LEAF_THREADS);
+	SharedPairs<Key, false> block(shared, capacity);
+	uint32_t size = capacity / 2;
+	uint32_t nleaves = leaves.lengths[LEAF_OVERSIZED];
+
+	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
+	{
+		uint32_t leaf = leaves.lists[(size_t) LEAF_OVERSIZED * leaves.count + i];
+		uint32_t first = leaves.starts[leaf];
+		uint32_t n = leaves.starts[leaf + 1] - first;
+		uint32_t npieces = (n + size - 1) / size;
+
+		for (uint32_t at = threadIdx.x; at < n; at += HARD_LEAF_THREADS)
+			pairs.sorted_keys[first + at] = pairs.keys[first + at];
+		__syncthreads();
+		for (uint32_t round = 0; round < npieces; round++)
+			for (uint32_t piece = round % 2; piece + 1 < npieces; piece += 2)
+			{
+				uint32_t from = piece * size;
+				Key *keys = pairs.sorted_keys + first + from;
+
+				block_sort_pairs<Key, false, HARD_LEAF_THREADS>(&block, min(2 * size, n - from), keys, NULL,
+																BlockSource{0, 0, 0}, pairs.order, keys, NULL,
+																pairs.order);
+				__syncthreads();
+			}
+	}
+}
+
 #endif /* DEVSORT_LEAF_SORT_CUH */

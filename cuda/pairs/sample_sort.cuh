@@ -13,7 +13,8 @@
  *
  * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the
  * list of leaves that came out larger than a block can sort is read back; there hardly ever is one, and each
- * is sampled again with other random numbers, as a sort of its own.
+ * is sampled again with other random numbers, as a sort of its own.  Those of a sample are sorted on the
+ * device.
  *
  * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes) or
  * for one leaf (keys of 16 bytes) sorts by CUB's radix sort instead.
@@ -242,7 +243,15 @@ choose_few_splitters(const PairSortJob<Key> *job, const SampleShape *shape, cons
 	return status_ok();
 }
 
-/* Phase 1 of a sort of two levels: the sample is sorted as anything else. */
+/*
+ * Queues a sort; see pair_sort_queue.  Nothing is left of keys alone if on_device: then their oversized
+ * leaves are sorted in the queue too, if slowly.  Waits for the stream only where copy_if_equal does.
+ */
+template <typename Key>
+static DevSortStatus queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspace,
+								const uint32_t **unfinished, cudaStream_t stream);
+
+/* Phase 1 of a sort of two levels: the sample is sorted as anything else, but nobody waits for it. */
 template <typename Key>
 static DevSortStatus
 choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
@@ -250,6 +259,7 @@ choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, con
 {
 	const int threads = 256;
 	PairSortJob<Key> sampling = {};
+	const uint32_t *unfinished;
 
 	draw_sample_kernel<<<(shape->nsamples + threads - 1) / threads, threads, 0, stream>>>(
 		job->keys, job->n, shape->nsamples, job->seed, key_order_make<Key>(job->big_endian), space->sample);
@@ -258,7 +268,7 @@ choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, con
 	sampling.keys = space->sample;
 	sampling.sorted_keys = space->sorted_sample;
 	sampling.seed = job->seed + 1;
-	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
+	RETURN_IF_FAILED(queue_sort(&sampling, true, &space->rest, &unfinished, stream));
 	pick_splitters_kernel<<<1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0, stream>>>(space->sorted_sample,
 																					  shape->nsamples,
 																					  shape->nleaves,
@@ -634,14 +644,24 @@ sample_leaves(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t 
 	return leaves;
 }
 
-/*
- * Queues a sort but for its oversized leaves; see pair_sort_queue.  Waits for the stream only where
- * copy_if_equal does.
- */
+/* Sorts the oversized leaves of keys alone, of which there hardly ever is one, in the queue. */
 template <typename Key>
-DevSortStatus
-sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace, const uint32_t **unfinished,
-				  cudaStream_t stream)
+static DevSortStatus
+merge_oversized(const Leaves *leaves, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	const uint32_t nblocks = 8;
+	size_t bytes = shared_pairs_bytes<Key, false>(hard_leaf_capacity(*leaves, HARD_LEAF_THREADS));
+
+	RETURN_IF_FAILED(allow_shared_memory<merge_oversized_kernel<Key>>(bytes));
+	merge_oversized_kernel<<<nblocks, HARD_LEAF_THREADS, bytes, stream>>>(*leaves, *pairs);
+	CHECK_LAUNCH("merge sorting oversized leaves");
+	return status_ok();
+}
+
+template <typename Key>
+static DevSortStatus
+queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspace,
+		   const uint32_t **unfinished, cudaStream_t stream)
 {
 	Workspace mine = *workspace;
 	SampleShape shape = sample_shape(job->n);
@@ -688,7 +708,20 @@ sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace, const
 		RETURN_IF_FAILED((leaf_capacities<Key, false>(&leaves)));
 		RETURN_IF_FAILED((sort_leaves<Key, false>(&leaves, space.splitters, &pairs, stream)));
 	}
+	if (on_device && *unfinished)
+	{
+		*unfinished = NULL;
+		RETURN_IF_FAILED(merge_oversized(&leaves, &pairs, stream));
+	}
 	return status_ok();
+}
+
+template <typename Key>
+DevSortStatus
+sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace, const uint32_t **unfinished,
+				  cudaStream_t stream)
+{
+	return queue_sort(job, false, workspace, unfinished, stream);
 }
 
 /* Sorts the oversized leaves of a sort that was queued.  Waits for the stream. */
