@@ -11,7 +11,8 @@
  * Where keys are not evenly spread: sub-buckets of one repeated key need no comparisons; where the others
  * would take many, they are cut once more, by the bits at which their keys begin to differ, into as many
  * parts as they have keys; and a leaf that would still take too many is put on a list for hard_leaf_kernel, a
- * merge sort, whose time depends on nothing.
+ * merge sort, whose time depends on nothing.  A kernel that can cut has fewer registers for leaves that need
+ * no cut: there are two, and the job says which (pair_sort.h, keys_crowd).
  *
  * Leaves come in classes by size, larger ones first (section 5: scheduled by size), so that small leaves
  * don't hold shared memory that they don't use.
@@ -458,7 +459,7 @@ leaf_shared_bytes(uint32_t capacity, int threads)
  * pair: then they are copied as they are.  For all threads of the block; the shared memory is free again
  * behind the next barrier.
  */
-template <typename Key, bool has_values, int THREADS>
+template <typename Key, bool has_values, bool CUTS, int THREADS>
 static __device__ __forceinline__ bool
 block_sort_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, uint32_t max_work, uint32_t *starts,
 				Key *keys, uint32_t *values)
@@ -517,10 +518,12 @@ block_sort_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, uint32_
 	{
 		uint32_t work = find_widths<Key, THREADS>(keys, starts, n, low, shift);
 
-		if (work > n * LEAF_UNCUT_WORK || work > n * max_work)
+		if (work > n * max_work || (CUTS && work > n * LEAF_UNCUT_WORK))
 		{
-			bool ranked = rank_in_parts<Key, THREADS>(keys, starts, n, low, shift, n * max_work, held, place);
+			bool ranked = false;
 
+			if (CUTS)
+				ranked = rank_in_parts<Key, THREADS>(keys, starts, n, low, shift, n * max_work, held, place);
 			if (ranked)
 				move_ranked<Key, has_values, THREADS>(keys, values, n, held, place);
 			for (uint32_t at = threadIdx.x; at < n; at += THREADS)
@@ -552,7 +555,7 @@ block_sort_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, uint32_
 }
 
 /* Sorts the leaves of one class, a block as many as come to it, and lists the hard ones. */
-template <typename Key, bool has_values, int THREADS>
+template <typename Key, bool has_values, bool CUTS, int THREADS>
 static __global__ void
 __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 	leaf_sort_kernel(Leaves leaves, int kind, LeafPairs<Key> pairs)
@@ -569,8 +572,8 @@ __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 		uint32_t first = leaves.starts ? leaves.starts[leaf] : 0;
 		uint32_t n = leaves.starts ? leaves.starts[leaf + 1] - first : leaves.n;
 
-		if (!block_sort_leaf<Key, has_values, THREADS>(pairs, first, n, leaves.max_work, starts, keys,
-													   values) &&
+		if (!block_sort_leaf<Key, has_values, CUTS, THREADS>(pairs, first, n, leaves.max_work, starts, keys,
+															 values) &&
 			threadIdx.x == 0)
 			leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] =
 				leaf;

@@ -124,6 +124,7 @@ round_sort(const SegmentRounds *rounds)
 	job.sorted_keys = rounds->sorted_keys;
 	job.sorted_values = sorted_rows(rounds);
 	job.big_endian = false;
+	job.keys_crowd = true;
 	job.seed = rounds->seed + (uint64_t) rounds->round;
 	job.samples = rounds->samples;
 	return job;
