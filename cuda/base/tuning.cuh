@@ -64,6 +64,9 @@
 /* Sub-buckets up to this size are ranked at once, without a look at what is in them. */
 #define LEAF_SMALL_SUB_BUCKET 8
 
+/* Comparisons a pair, on average, past which crowded sub-buckets are cut once more. */
+#define LEAF_UNCUT_WORK 24
+
 /*
  * Comparisons a pair, on average, past which a leaf is given to the merge sort.  Threads of a warp that rank
  * pairs of the same sub-bucket read the same key at a time, so comparisons are cheap.

@@ -284,9 +284,9 @@ sort_rounds(const DevSortFixedJob *job, WidePieces *pieces, const SqueezePlan *p
 
 		/* If the first round sorts by everything, its result is complete without a look. */
 		if (is_last && from == 0)
-			return status_ok();
+			return segment_rounds_finish_sort(rounds, workspace, stream);
 		stage_begin(job->stages, "ties", stream);
-		RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, stream));
+		RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, workspace, stream));
 		/* The first round sorts into the result: equal rows are in their places. */
 		if (from == 0 && rounds->count > 0)
 		{

@@ -45,8 +45,10 @@ pair_sort_measure(Workspace *workspace, DevSortAlgorithm algorithm, uint64_t n, 
 
 template <typename Key>
 DevSortStatus
-pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+pair_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace, const uint32_t **unfinished,
+				cudaStream_t stream)
 {
+	*unfinished = NULL;
 	switch (resolve_algorithm<Key>(job->algorithm))
 	{
 		case DEVSORT_BUCKET:
@@ -54,8 +56,25 @@ pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t 
 		case DEVSORT_RADIX:
 			return radix_sort(job, false, workspace, stream);
 		default:
-			return sample_sort(job, workspace, stream);
+			return sample_sort_queue(job, workspace, unfinished, stream);
 	}
+}
+
+template <typename Key>
+DevSortStatus
+pair_sort_finish(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	return sample_sort_finish(job, workspace, stream);
+}
+
+template <typename Key>
+DevSortStatus
+pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	const uint32_t *unfinished;
+
+	RETURN_IF_FAILED(pair_sort_queue(job, workspace, &unfinished, stream));
+	return unfinished ? pair_sort_finish(job, workspace, stream) : status_ok();
 }
 
 /* Keys of 16 bytes are sorted by sample sort alone. */
@@ -77,3 +96,7 @@ template void pair_sort_measure<uint32_t>(Workspace *, DevSortAlgorithm, uint64_
 template void pair_sort_measure<uint64_t>(Workspace *, DevSortAlgorithm, uint64_t, bool, int);
 template DevSortStatus pair_sort<uint32_t>(const PairSortJob<uint32_t> *, const Workspace *, cudaStream_t);
 template DevSortStatus pair_sort<uint64_t>(const PairSortJob<uint64_t> *, const Workspace *, cudaStream_t);
+template DevSortStatus pair_sort_queue<uint64_t>(const PairSortJob<uint64_t> *, const Workspace *,
+												 const uint32_t **, cudaStream_t);
+template DevSortStatus pair_sort_finish<uint64_t>(const PairSortJob<uint64_t> *, const Workspace *,
+												  cudaStream_t);

@@ -25,6 +25,7 @@ struct PairSortJob
 	Key *sorted_keys;
 	uint32_t *sorted_values;
 	bool big_endian; /* keys are byte strings in memcmp order, not native integers */
+	bool keys_crowd; /* are many keys expected to be close to others?  Decides on time alone. */
 	uint64_t seed;
 	int samples; /* bucket sort's s; 0: the tuned one */
 	const DevSortStages *stages;
@@ -39,9 +40,26 @@ void pair_sort_measure(Workspace *workspace, DevSortAlgorithm algorithm, uint64_
 
 /*
  * Sorts in a workspace whose rest is at least what pair_sort_measure takes; leaves workspace->used as it was.
+ * pair_sort_queue and pair_sort_finish, one after the other.
  */
 template <typename Key>
 DevSortStatus pair_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream);
+
+/*
+ * Queues a sort, of which now and then a part is left to pair_sort_finish: if *unfinished, a number in the
+ * workspace, is not 0 when the queue comes to its end.  unfinished becomes NULL where nothing ever is left.
+ * So more may be queued behind the sort before anybody waits, if it looks at the number first.
+ */
+template <typename Key>
+DevSortStatus pair_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace,
+							  const uint32_t **unfinished, cudaStream_t stream);
+
+/*
+ * Sorts what pair_sort_queue, of the same job and workspace, has left, if anything; both are as it left them.
+ * Waits for the stream.  Not to be called where unfinished is NULL.
+ */
+template <typename Key>
+DevSortStatus pair_sort_finish(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream);
 
 /* Is there such an algorithm? */
 static inline DevSortStatus

@@ -13,7 +13,8 @@
  *
  * The number of leaves follows from n, so that nothing waits for the device until all is queued.  Then the
  * list of leaves that came out larger than a block can sort is read back; there hardly ever is one, and each
- * is sampled again with other random numbers, as a sort of its own.
+ * is sampled again with other random numbers, as a sort of its own.  Those of a sample are sorted on the
+ * device.
  *
  * A device whose blocks have too little shared memory for a tile (compute capability 7.5, keys of 8 bytes) or
  * for one leaf (keys of 16 bytes) sorts by CUB's radix sort instead.
@@ -28,6 +29,7 @@
 #include "pairs/radix_sort.h"
 #include "pairs/sample_distribution.cuh"
 #include "pairs/sample_sort.h"
+#include "pairs/small_sample.cuh"
 #include "primitives/device_scan.h"
 
 /* One block sorts so many pairs on every device; LEAF_THREADS_MEDIUM is the class for it. */
@@ -222,16 +224,43 @@ pair_arrays_swap(PairArrays<Key> *arrays)
 	*arrays = {before.other_keys, before.other_values, before.keys, before.values};
 }
 
-/* Phase 1. */
+/* Phase 1 of a sort of one level. */
 template <typename Key>
 static DevSortStatus
-choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
-				 cudaStream_t stream)
+choose_few_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+					 cudaStream_t stream)
+{
+	size_t bytes = small_sample_bytes<Key>(shape->nsamples, shape->nleaves);
+
+	RETURN_IF_FAILED(allow_shared_memory<small_sample_kernel<Key>>(bytes));
+	small_sample_kernel<<<1, SMALL_SAMPLE_THREADS, bytes, stream>>>(job->keys, job->n,
+																	key_order_make<Key>(job->big_endian),
+																	job->seed, shape->nsamples,
+																	shape->nleaves, MAX_WORK, space->sample,
+																	space->sorted_sample, space->tables[0],
+																	space->splitters);
+	CHECK_LAUNCH("choosing splitters");
+	return status_ok();
+}
+
+/*
+ * Queues a sort; see pair_sort_queue.  Nothing is left of keys alone if on_device: then their oversized
+ * leaves are sorted in the queue too, if slowly.  Waits for the stream only where copy_if_equal does.
+ */
+template <typename Key>
+static DevSortStatus queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspace,
+								const uint32_t **unfinished, cudaStream_t stream);
+
+/* Phase 1 of a sort of two levels: the sample is sorted as anything else, but nobody waits for it. */
+template <typename Key>
+static DevSortStatus
+choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+					  cudaStream_t stream)
 {
 	const int threads = 256;
 	PairSortJob<Key> sampling = {};
+	const uint32_t *unfinished;
 
-	stage_begin(job->stages, "sample", stream);
 	draw_sample_kernel<<<(shape->nsamples + threads - 1) / threads, threads, 0, stream>>>(
 		job->keys, job->n, shape->nsamples, job->seed, key_order_make<Key>(job->big_endian), space->sample);
 	CHECK_LAUNCH("drawing a sample");
@@ -239,11 +268,14 @@ choose_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const Sa
 	sampling.keys = space->sample;
 	sampling.sorted_keys = space->sorted_sample;
 	sampling.seed = job->seed + 1;
-	RETURN_IF_FAILED(sample_sort(&sampling, &space->rest, stream));
-	pick_splitters_kernel<<<shape->levels == 1 ? 1 : 1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0,
-							stream>>>(space->sorted_sample, shape->nsamples, shape->nleaves,
-									  shape->nbuckets[0], space->tables[0], space->tables[1],
-									  space->splitters);
+	RETURN_IF_FAILED(queue_sort(&sampling, true, &space->rest, &unfinished, stream));
+	pick_splitters_kernel<<<1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0, stream>>>(space->sorted_sample,
+																					  shape->nsamples,
+																					  shape->nleaves,
+																					  shape->nbuckets[0],
+																					  space->tables[0],
+																					  space->tables[1],
+																					  space->splitters);
 	CHECK_LAUNCH("picking splitters");
 	return status_ok();
 }
@@ -451,7 +483,7 @@ leaf_capacities(Leaves *leaves)
 }
 
 /* Sorts the leaves of one class, in as many blocks as the device holds several times over. */
-template <typename Key, bool has_values, int THREADS>
+template <typename Key, bool has_values, bool CUTS, int THREADS>
 static DevSortStatus
 sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafPairs<Key> *pairs,
 				cudaStream_t stream)
@@ -460,8 +492,9 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 	uint32_t resident = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)) * LEAF_ROUNDS;
 	uint32_t nblocks = resident < leaves->count ? resident : leaves->count;
 
-	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, THREADS>>(bytes)));
-	leaf_sort_kernel<Key, has_values, THREADS><<<nblocks, THREADS, bytes, stream>>>(*leaves, kind, *pairs);
+	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, CUTS, THREADS>>(bytes)));
+	leaf_sort_kernel<Key, has_values, CUTS, THREADS>
+		<<<nblocks, THREADS, bytes, stream>>>(*leaves, kind, *pairs);
 	CHECK_LAUNCH("sorting leaves");
 	return status_ok();
 }
@@ -482,10 +515,10 @@ sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblock
 	return status_ok();
 }
 
-/* Sorts all leaves but the oversized, the large ones first. */
-template <typename Key, bool has_values>
+/* Sorts all leaves but the oversized, the large ones first; CUTS: crowded ones are cut once more. */
+template <typename Key, bool has_values, bool CUTS>
 static DevSortStatus
-sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, cudaStream_t stream)
+sort_leaves_with(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, cudaStream_t stream)
 {
 	int multiprocessors;
 	uint32_t few_blocks;
@@ -494,8 +527,8 @@ sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pa
 	few_blocks = leaves->count < 2 * (uint32_t) multiprocessors ? leaves->count : 2 * multiprocessors;
 	if (leaves->starts == NULL)
 		RETURN_IF_FAILED(
-			(sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
-																   pairs, stream)));
+			(sort_leaf_class<Key, has_values, CUTS, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
+																		 pairs, stream)));
 	else
 	{
 		list_leaves_kernel<<<(leaves->count + LEAF_THREADS_SMALL - 1) / LEAF_THREADS_SMALL,
@@ -503,15 +536,15 @@ sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pa
 		CHECK_LAUNCH("listing leaves");
 		if (leaves->capacity[LEAF_LARGE] > leaves->capacity[LEAF_MEDIUM])
 			RETURN_IF_FAILED(
-				(sort_leaf_class<Key, has_values, LEAF_THREADS_LARGE>(leaves, LEAF_LARGE, multiprocessors,
-																	  pairs, stream)));
+				(sort_leaf_class<Key, has_values, CUTS, LEAF_THREADS_LARGE>(leaves, LEAF_LARGE,
+																			multiprocessors, pairs, stream)));
 		RETURN_IF_FAILED(
-			(sort_leaf_class<Key, has_values, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
-																   pairs, stream)));
+			(sort_leaf_class<Key, has_values, CUTS, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
+																		 pairs, stream)));
 		if (leaves->capacity[LEAF_SMALL] > 0)
 			RETURN_IF_FAILED(
-				(sort_leaf_class<Key, has_values, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL, multiprocessors,
-																	  pairs, stream)));
+				(sort_leaf_class<Key, has_values, CUTS, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL,
+																			multiprocessors, pairs, stream)));
 		if (pairs->keys != pairs->sorted_keys)
 		{
 			copy_equal_leaves_kernel<Key, has_values>
@@ -531,6 +564,21 @@ sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pa
 	RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS>(
 		leaves, leaves->count > LEAF_FEW ? HARD_LEAF_THREADS / 2 : 0, few_blocks, pairs, stream)));
 	return status_ok();
+}
+
+/*
+ * Keys of 8 bytes are cut where the job says that they crowd: if they don't, it costs them 3 percent.  Of
+ * others that was not seen.
+ */
+template <typename Key, bool has_values>
+static DevSortStatus
+sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, bool keys_crowd,
+			cudaStream_t stream)
+{
+	if constexpr (sizeof(Key) == sizeof(uint64_t))
+		if (!keys_crowd)
+			return sort_leaves_with<Key, has_values, false>(leaves, splitters, pairs, stream);
+	return sort_leaves_with<Key, has_values, true>(leaves, splitters, pairs, stream);
 }
 
 /* Sorts pairs first .. first + n - 1, all between the same splitters, again, or all if that is what it is. */
@@ -596,19 +644,51 @@ has_shared_memory(const SampleShape *shape, uint64_t n, bool *has)
 	return status_ok();
 }
 
+/* The leaves of a sort. */
+template <typename Key>
+static Leaves
+sample_leaves(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t n)
+{
+	Leaves leaves = {};
+
+	leaves.starts = shape->levels > 0 ? space->starts[shape->levels - 1] : NULL;
+	leaves.count = shape->nleaves;
+	leaves.n = (uint32_t) n;
+	leaves.lists = space->lists;
+	leaves.lengths = space->lengths;
+	leaves.max_work = MAX_WORK;
+	return leaves;
+}
+
+/* Sorts the oversized leaves of keys alone, of which there hardly ever is one, in the queue. */
 template <typename Key>
 static DevSortStatus
-sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
+merge_oversized(const Leaves *leaves, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	const uint32_t nblocks = 8;
+	size_t bytes = shared_pairs_bytes<Key, false>(hard_leaf_capacity(*leaves, HARD_LEAF_THREADS));
+
+	RETURN_IF_FAILED(allow_shared_memory<merge_oversized_kernel<Key>>(bytes));
+	merge_oversized_kernel<<<nblocks, HARD_LEAF_THREADS, bytes, stream>>>(*leaves, *pairs);
+	CHECK_LAUNCH("merge sorting oversized leaves");
+	return status_ok();
+}
+
+template <typename Key>
+static DevSortStatus
+queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspace,
+		   const uint32_t **unfinished, cudaStream_t stream)
 {
 	Workspace mine = *workspace;
 	SampleShape shape = sample_shape(job->n);
 	SampleSpace<Key> space = sample_space_take<Key>(&mine, job->n);
 	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
-	Leaves leaves = {};
+	Leaves leaves = sample_leaves(&shape, &space, job->n);
 	LeafPairs<Key> pairs;
 	bool has;
 	bool equal = false;
 
+	*unfinished = NULL;
 	if (job->n == 0)
 		return status_ok();
 	RETURN_IF_FAILED(has_shared_memory<Key>(&shape, job->n, &has));
@@ -617,7 +697,9 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 	CHECK_CUDA(cudaMemsetAsync(space.zeros, 0, space.nzeros * sizeof(uint32_t), stream), "clearing counters");
 	if (shape.levels > 0)
 	{
-		RETURN_IF_FAILED(choose_splitters(job, &shape, &space, stream));
+		stage_begin(job->stages, "sample", stream);
+		RETURN_IF_FAILED(shape.levels == 1 ? choose_few_splitters(job, &shape, &space, stream)
+										   : choose_many_splitters(job, &shape, &space, stream));
 		if (sizeof(Key) > sizeof(uint64_t))
 			RETURN_IF_FAILED(copy_if_equal(job, &shape, &space, &equal, stream));
 		if (equal)
@@ -626,30 +708,70 @@ sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *wo
 			RETURN_IF_FAILED((job->sorted_values
 								  ? distribute<Key, true>(job, &shape, &space, level, &arrays, stream)
 								  : distribute<Key, false>(job, &shape, &space, level, &arrays, stream)));
+		*unfinished = &space.lengths[LEAF_OVERSIZED];
 	}
 
-	leaves.starts = shape.levels > 0 ? space.starts[shape.levels - 1] : NULL;
-	leaves.count = shape.nleaves;
-	leaves.n = (uint32_t) job->n;
-	leaves.lists = space.lists;
-	leaves.lengths = space.lengths;
-	leaves.max_work = MAX_WORK;
 	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values,
 			 key_order_make<Key>(job->big_endian)};
 	stage_begin(job->stages, "leaves", stream);
 	if (job->sorted_values)
 	{
 		RETURN_IF_FAILED((leaf_capacities<Key, true>(&leaves)));
-		RETURN_IF_FAILED((sort_leaves<Key, true>(&leaves, space.splitters, &pairs, stream)));
+		RETURN_IF_FAILED((sort_leaves<Key, true>(&leaves, space.splitters, &pairs, job->keys_crowd, stream)));
 	}
 	else
 	{
 		RETURN_IF_FAILED((leaf_capacities<Key, false>(&leaves)));
-		RETURN_IF_FAILED((sort_leaves<Key, false>(&leaves, space.splitters, &pairs, stream)));
+		RETURN_IF_FAILED(
+			(sort_leaves<Key, false>(&leaves, space.splitters, &pairs, job->keys_crowd, stream)));
 	}
-	if (shape.levels > 0)
-		RETURN_IF_FAILED(sort_oversized(job, &arrays, &leaves, depth, workspace, stream));
+	if (on_device && *unfinished)
+	{
+		*unfinished = NULL;
+		RETURN_IF_FAILED(merge_oversized(&leaves, &pairs, stream));
+	}
 	return status_ok();
+}
+
+template <typename Key>
+DevSortStatus
+sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace, const uint32_t **unfinished,
+				  cudaStream_t stream)
+{
+	return queue_sort(job, false, workspace, unfinished, stream);
+}
+
+/* Sorts the oversized leaves of a sort that was queued.  Waits for the stream. */
+template <typename Key>
+static DevSortStatus
+finish_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
+{
+	Workspace mine = *workspace;
+	SampleShape shape = sample_shape(job->n);
+	SampleSpace<Key> space = sample_space_take<Key>(&mine, job->n);
+	PairArrays<Key> arrays = {job->keys, job->values, job->sorted_keys, job->sorted_values};
+	Leaves leaves = sample_leaves(&shape, &space, job->n);
+
+	for (int level = 0; level < shape.levels; level++)
+		pair_arrays_swap(&arrays);
+	return sort_oversized(job, &arrays, &leaves, depth, workspace, stream);
+}
+
+template <typename Key>
+DevSortStatus
+sample_sort_finish(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream)
+{
+	return finish_at_depth(job, 0, workspace, stream);
+}
+
+template <typename Key>
+static DevSortStatus
+sample_sort_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)
+{
+	const uint32_t *unfinished;
+
+	RETURN_IF_FAILED(sample_sort_queue(job, workspace, &unfinished, stream));
+	return unfinished ? finish_at_depth(job, depth, workspace, stream) : status_ok();
 }
 
 template <typename Key>

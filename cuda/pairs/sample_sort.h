@@ -29,4 +29,12 @@ void sample_sort_measure(Workspace *workspace, uint64_t n);
 template <typename Key>
 DevSortStatus sample_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream);
 
+/* The two halves of a sort, as pair_sort.h has them. */
+template <typename Key>
+DevSortStatus sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace,
+								const uint32_t **unfinished, cudaStream_t stream);
+template <typename Key>
+DevSortStatus sample_sort_finish(const PairSortJob<Key> *job, const Workspace *workspace,
+								 cudaStream_t stream);
+
 #endif /* DEVSORT_SAMPLE_SORT_H */

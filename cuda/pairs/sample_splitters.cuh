@@ -33,20 +33,26 @@ random_number(uint64_t seed, uint64_t i)
 	return x ^ (x >> 31);
 }
 
-/* Takes one key at random out of each of nsamples equally long stretches of the input. */
+/* Takes a key at random out of stretch i of the nsamples equally long ones of the input. */
+template <typename Key>
+static __device__ __forceinline__ Key
+draw_sample_key(const Key *keys, uint64_t n, uint32_t nsamples, uint64_t seed, KeyOrder order, uint32_t i)
+{
+	uint64_t from = i * n / nsamples;
+	uint64_t to = (i + 1) * n / nsamples;
+
+	return key_order_apply(order, keys[from + random_number(seed, i) % (to - from)]);
+}
+
+/* Draws a sample. */
 template <typename Key>
 static __global__ void
 draw_sample_kernel(const Key *keys, uint64_t n, uint32_t nsamples, uint64_t seed, KeyOrder order, Key *sample)
 {
 	uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
-	uint64_t from;
-	uint64_t to;
 
-	if (i >= nsamples)
-		return;
-	from = i * n / nsamples;
-	to = (i + 1) * n / nsamples;
-	sample[i] = key_order_apply(order, keys[from + random_number(seed, i) % (to - from)]);
+	if (i < nsamples)
+		sample[i] = draw_sample_key(keys, n, nsamples, seed, order, i);
 }
 
 /* What one distribution of a segment looks at to find buckets; in device memory. */
@@ -88,26 +94,32 @@ pick_splitter(const Key *sample, uint32_t step, uint32_t nleaves, uint32_t i)
 	return key;
 }
 
-/*
- * Picks splitters from the sorted sample, and makes the tables to find buckets by.  A block for each segment:
- * block 0 for the one of level 0, of ways buckets, and if there are two levels, one more for each of these.
- * leaf_splitters are those of all leaves.
- */
+/* Shared memory of block_pick_splitters for a segment of so many buckets. */
 template <typename Key>
-static __global__ void
-__launch_bounds__(SAMPLE_PICK_THREADS)
-	pick_splitters_kernel(const Key *sample, uint32_t nsamples, uint32_t nleaves, uint32_t ways,
-						  BucketTables<Key> first, BucketTables<Key> second, Key *leaf_splitters)
+static __host__ __device__ constexpr size_t
+pick_shared_bytes(uint32_t nbuckets)
 {
-	constexpr uint32_t CELLS_A_THREAD = SAMPLE_CELLS / SAMPLE_PICK_THREADS;
-	__shared__ Key picked[1 << SAMPLE_MOST_LOG_WAYS];
-	__shared__ uint32_t counts[SAMPLE_CELLS];
+	return nbuckets * sizeof(Key) + SAMPLE_CELLS * sizeof(uint32_t);
+}
+
+/*
+ * Picks splitters from the sorted sample, and makes the table to find buckets by, of one segment: number -1
+ * is the one of level 0, of ways buckets, and if there are two levels, 0 and following are these buckets.
+ * leaf_splitters are those of all leaves.  For all threads of a block.
+ */
+template <typename Key, int THREADS>
+static __device__ __forceinline__ void
+block_pick_splitters(const Key *sample, uint32_t nsamples, uint32_t nleaves, uint32_t ways, int number,
+					 const BucketTables<Key> &tables, Key *leaf_splitters, char *shared)
+{
+	constexpr uint32_t CELLS_A_THREAD = SAMPLE_CELLS / THREADS;
 	__shared__ uint32_t warp_sums[WARP_SIZE + 1];
-	bool is_first = blockIdx.x == 0;
-	uint32_t segment = is_first ? 0 : blockIdx.x - 1;
+	uint32_t *counts = (uint32_t *) shared;
+	Key *picked = (Key *) (counts + SAMPLE_CELLS);
+	bool is_first = number < 0;
+	uint32_t segment = is_first ? 0 : (uint32_t) number;
 	uint32_t leaves_a_bucket = nleaves / ways;
 	uint32_t nbuckets = is_first ? ways : leaves_a_bucket;
-	const BucketTables<Key> &tables = is_first ? first : second;
 	uint32_t before = 0;
 	uint32_t largest = 0;
 	uint32_t total;
@@ -115,9 +127,9 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 	int shift;
 	bool crowded;
 
-	for (uint32_t i = threadIdx.x; i < SAMPLE_CELLS; i += SAMPLE_PICK_THREADS)
+	for (uint32_t i = threadIdx.x; i < SAMPLE_CELLS; i += THREADS)
 		counts[i] = 0;
-	for (uint32_t i = threadIdx.x; i < nbuckets; i += SAMPLE_PICK_THREADS)
+	for (uint32_t i = threadIdx.x; i < nbuckets; i += THREADS)
 	{
 		uint32_t leaf = is_first ? (i + 1) * leaves_a_bucket - 1 : segment * nbuckets + i;
 		Key splitter =
@@ -132,7 +144,7 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 
 	low = picked[0];
 	shift = max(0, key_width(picked[nbuckets - 2] - low) - SAMPLE_LOG_CELLS);
-	for (uint32_t i = threadIdx.x; i < nbuckets - 1; i += SAMPLE_PICK_THREADS)
+	for (uint32_t i = threadIdx.x; i < nbuckets - 1; i += THREADS)
 		atomicAdd(&counts[key_bits_from(picked[i] - low, shift)], 1u);
 	__syncthreads();
 
@@ -156,6 +168,22 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 			(uint16_t) (count << CELL_BEFORE_BITS | before);
 		before += count;
 	}
+}
+
+/*
+ * Picks the splitters of two levels: block 0 those of the first, and a block for each of its ways buckets
+ * those of the second.
+ */
+template <typename Key>
+static __global__ void
+__launch_bounds__(SAMPLE_PICK_THREADS)
+	pick_splitters_kernel(const Key *sample, uint32_t nsamples, uint32_t nleaves, uint32_t ways,
+						  BucketTables<Key> first, BucketTables<Key> second, Key *leaf_splitters)
+{
+	__shared__ __align__(16) char shared[pick_shared_bytes<Key>(1 << SAMPLE_MOST_LOG_WAYS)];
+
+	block_pick_splitters<Key, SAMPLE_PICK_THREADS>(sample, nsamples, nleaves, ways, (int) blockIdx.x - 1,
+												   blockIdx.x == 0 ? first : second, leaf_splitters, shared);
 }
 
 /* Does this leaf hold one key only, whatever it holds? */

@@ -3,15 +3,18 @@
  *		Sorting by keys that are longer than 64 bits, a piece a round: what comes after a round's sort.
  *
  * Three kernels.  The first compares neighbours, writes settled rows to their places and leaves two bits a
- * row.  The host reads how many rows are left; if none are, that was all.  The second sums up the tiles'
- * counts in one block, the third moves the rows that are left together, by ranks that come from the bits
- * alone.  Where the user has finished rows, another kernel takes the first one's part.
+ * row.  The host reads how many rows are left; if none are, that was all.  It does not wait before, for the
+ * sort: where a sort is not finished yet, which hardly ever is, the first kernel says so and is run again.
+ * The second sums up the tiles' counts in one block, the third moves the rows that are left together, by
+ * ranks that come from the bits alone.  Where the user has finished rows, another kernel takes the first
+ * one's part.
  *
  * The numbers of the segments are kept in the array of the sorted keys, which is free from the third kernel
  * until the next sort: in one half of it, and after rows were moved once more in the other half.
  */
 #include <utility>
 
+#include "base/read_back.h"
 #include "primitives/block_scan.cuh"
 #include "segments/rounds.h"
 
@@ -25,6 +28,9 @@
 
 #define SCAN_THREADS 1024
 #define SCAN_ITEMS 4
+
+/* In place of the numbers of unsettled rows and heads: the round's sort is not finished. */
+#define ROUND_NOT_SORTED UINT64_MAX
 
 static uint64_t
 tile_count(uint64_t n)
@@ -105,9 +111,9 @@ head_depths(const SegmentRounds *rounds)
 	return (uint32_t *) rounds->keys;
 }
 
-DevSortStatus
-segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Workspace *workspace,
-					cudaStream_t stream)
+/* The sort of the round's pairs. */
+static PairSortJob<uint64_t>
+round_sort(const SegmentRounds *rounds)
 {
 	PairSortJob<uint64_t> job = {};
 
@@ -118,10 +124,31 @@ segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Wo
 	job.sorted_keys = rounds->sorted_keys;
 	job.sorted_values = sorted_rows(rounds);
 	job.big_endian = false;
+	job.keys_crowd = true;
 	job.seed = rounds->seed + (uint64_t) rounds->round;
 	job.samples = rounds->samples;
+	return job;
+}
+
+DevSortStatus
+segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages, const Workspace *workspace,
+					cudaStream_t stream)
+{
+	PairSortJob<uint64_t> job = round_sort(rounds);
+
 	job.stages = stages;
-	return pair_sort(&job, workspace, stream);
+	return pair_sort_queue(&job, workspace, &rounds->unfinished, stream);
+}
+
+DevSortStatus
+segment_rounds_finish_sort(SegmentRounds *rounds, const Workspace *workspace, cudaStream_t stream)
+{
+	PairSortJob<uint64_t> job = round_sort(rounds);
+
+	if (rounds->unfinished == NULL)
+		return status_ok();
+	rounds->unfinished = NULL;
+	return pair_sort_finish(&job, workspace, stream);
 }
 
 /* The depth of the rows with this key after the round. */
@@ -164,7 +191,7 @@ block_note_tile(const SegmentRounds &rounds, uint64_t first, uint32_t unsettled,
 
 /*
  * Marks unsettled rows and heads of segments, and counts them.  Writes settled rows to their places, unless
- * places is NULL: then they are there already.
+ * places is NULL: then they are there already.  Does nothing of all that if the round's sort is not finished.
  */
 static __global__ void
 __launch_bounds__(ROUND_THREADS)
@@ -176,6 +203,12 @@ __launch_bounds__(ROUND_THREADS)
 	uint32_t my_unsettled = 0;
 	uint32_t my_heads = 0;
 
+	if (rounds.unfinished && *rounds.unfinished != 0)
+	{
+		if (blockIdx.x == 0 && threadIdx.x == 0)
+			*rounds.total = ROUND_NOT_SORTED;
+		return;
+	}
 #pragma unroll
 	for (int item = 0; item < ROUND_ITEMS; item++)
 	{
@@ -347,33 +380,28 @@ __launch_bounds__(ROUND_THREADS)
 	block_note_tile(rounds, first, my_unsettled, my_heads);
 }
 
-/* Reads how many rows are unsettled, in how many segments. */
+/* Reads what was counted: unsettled rows << 32 | heads. */
 static DevSortStatus
-read_total(const SegmentRounds *rounds, uint64_t *unsettled, uint64_t *heads, cudaStream_t stream)
+read_total(const SegmentRounds *rounds, unsigned long long *total, cudaStream_t stream)
 {
-	unsigned long long total;
+	ReadBack read;
 
-	CHECK_CUDA(cudaMemcpyAsync(&total, rounds->total, sizeof(total), cudaMemcpyDeviceToHost, stream),
-			   "reading the count of unsettled rows");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "sorting and marking settled rows");
-	*unsettled = total >> 32;
-	*heads = total & UINT32_MAX;
-	return status_ok();
+	RETURN_IF_FAILED(
+		read_back_begin(&read, rounds->total, sizeof(*total), "reading the count of unsettled rows", stream));
+	return read_back_end(&read, total, sizeof(*total), "sorting and marking settled rows");
 }
 
 /*
- * What remains to be done when the tiles are counted: moves what is left of from_rows to to_rows, or nothing
- * if nothing is.
+ * What remains to be done when the tiles are counted, and so many rows and heads: moves what is left of
+ * from_rows to to_rows, or nothing if nothing is.
  */
 static DevSortStatus
-move_rows(SegmentRounds *rounds, const uint32_t *from_rows, const uint32_t *from_places, uint32_t *to_rows,
-		  uint32_t *to_segments, cudaStream_t stream)
+move_rows(SegmentRounds *rounds, unsigned long long total, const uint32_t *from_rows,
+		  const uint32_t *from_places, uint32_t *to_rows, uint32_t *to_segments, cudaStream_t stream)
 {
 	unsigned tiles = (unsigned) tile_count(rounds->count);
-	uint64_t unsettled = 0;
-	uint64_t heads = 0;
+	uint64_t unsettled = total >> 32;
 
-	RETURN_IF_FAILED(read_total(rounds, &unsettled, &heads, stream));
 	if (unsettled == 0)
 	{
 		rounds->count = 0;
@@ -388,13 +416,14 @@ move_rows(SegmentRounds *rounds, const uint32_t *from_rows, const uint32_t *from
 	std::swap(rounds->depths, rounds->next_depths);
 	if (!rounds->keep_settled)
 		rounds->count = unsettled;
-	rounds->segments = heads;
+	rounds->segments = total & UINT32_MAX;
 	rounds->row_segments = to_segments;
 	return status_ok();
 }
 
-DevSortStatus
-segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream)
+/* Marks and counts what is settled, and reads the count. */
+static DevSortStatus
+mark_rows(const SegmentRounds *rounds, SettleRule rule, unsigned long long *total, cudaStream_t stream)
 {
 	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream),
 			   "clearing the count of unsettled rows");
@@ -405,7 +434,21 @@ segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, cudaStream_t strea
 																					head_depths(rounds),
 																					rule);
 	CHECK_LAUNCH("marking settled rows");
-	RETURN_IF_FAILED(move_rows(rounds, sorted_rows(rounds), places(rounds), rounds->rows,
+	return read_total(rounds, total, stream);
+}
+
+DevSortStatus
+segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, const Workspace *workspace, cudaStream_t stream)
+{
+	unsigned long long total = 0;
+
+	RETURN_IF_FAILED(mark_rows(rounds, rule, &total, stream));
+	if (total == ROUND_NOT_SORTED)
+	{
+		RETURN_IF_FAILED(segment_rounds_finish_sort(rounds, workspace, stream));
+		RETURN_IF_FAILED(mark_rows(rounds, rule, &total, stream));
+	}
+	RETURN_IF_FAILED(move_rows(rounds, total, sorted_rows(rounds), places(rounds), rounds->rows,
 							   (uint32_t *) rounds->sorted_keys, stream));
 	rounds->round++;
 	return status_ok();
@@ -416,6 +459,7 @@ segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_
 {
 	uint32_t *halves = (uint32_t *) rounds->sorted_keys;
 	uint32_t *other_half = rounds->row_segments == halves ? halves + rounds->n : halves;
+	unsigned long long total = 0;
 
 	CHECK_CUDA(cudaMemsetAsync(rounds->total, 0, sizeof(*rounds->total), stream),
 			   "clearing the count of unsettled rows");
@@ -424,8 +468,9 @@ segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_
 																							   head_depths(
 																								   rounds));
 	CHECK_LAUNCH("marking what is not finished");
+	RETURN_IF_FAILED(read_total(rounds, &total, stream));
 	RETURN_IF_FAILED(
-		move_rows(rounds, rounds->rows, rounds->places, rounds->sorted_rows, other_half, stream));
+		move_rows(rounds, total, rounds->rows, rounds->places, rounds->sorted_rows, other_half, stream));
 	std::swap(rounds->rows, rounds->sorted_rows);
 	return status_ok();
 }

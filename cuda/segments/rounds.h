@@ -65,7 +65,9 @@ struct SegmentRounds
 	uint64_t count; /* rows that are left */
 	uint64_t segments;
 	uint32_t *row_segments; /* the segment of each of them; NULL before the first round */
-	int round;				/* from 0 */
+	const uint32_t
+		*unfinished; /* of the round's sort, see pair_sort_queue; NULL: there is nothing to finish */
+	int round;		 /* from 0 */
 };
 
 /* Equal keys are equal rows if (key & mask) < below. */
@@ -97,13 +99,22 @@ int segment_rounds_bits(const SegmentRounds *rounds);
 RoundRows segment_rounds_input(const SegmentRounds *rounds);
 
 /*
- * Sorts what was loaded.  The rest of the workspace is what pair_sort_measure takes for n pairs with values.
+ * Queues the sort of what was loaded.  The rest of the workspace is what pair_sort_measure takes for n pairs
+ * with values.
  */
 DevSortStatus segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages,
 								  const Workspace *workspace, cudaStream_t stream);
 
-/* Ends the round.  rounds->count becomes 0 when the result is complete.  Waits for the stream. */
-DevSortStatus segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, cudaStream_t stream);
+/* Makes sure that the sort is complete, in a round that will not be settled.  Waits for the stream. */
+DevSortStatus segment_rounds_finish_sort(SegmentRounds *rounds, const Workspace *workspace,
+										 cudaStream_t stream);
+
+/*
+ * Ends the round, with the workspace of its sort.  rounds->count becomes 0 when the result is complete.
+ * Waits for the stream.
+ */
+DevSortStatus segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, const Workspace *workspace,
+									cudaStream_t stream);
 
 /*
  * Between rounds, with depths: takes segments out whose rows are in `finished`, a bit a row that is left, all

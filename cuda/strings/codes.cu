@@ -10,21 +10,12 @@
 
 #include "strings/codes.h"
 
-/* The end of a string, and the byte values. */
-#define SYMBOLS 257
-
-/*
- * A symbol weighs as one in so many characters at least.  If codes become too long, more, until all weigh the
- * same.
- */
-#define RARE_SHARE 16384
-
 /* The symbols that have codes of their own, in ascending order, and their weights. */
 struct Alphabet
 {
 	int count;
-	int symbols[SYMBOLS];		  /* 0 is the end, value + 1 a byte value */
-	uint64_t before[SYMBOLS + 1]; /* the weights of all that come before */
+	int symbols[STRING_SYMBOLS];		 /* 0 is the end, value + 1 a byte value */
+	uint64_t before[STRING_SYMBOLS + 1]; /* the weights of all that come before */
 };
 
 static void
@@ -38,7 +29,7 @@ choose_symbols(const uint32_t counts[256], uint32_t ends, bool all_values, uint6
 	total = std::max<uint64_t>(total, 1);
 	alphabet->count = 0;
 	alphabet->before[0] = 0;
-	for (int symbol = 0; symbol < SYMBOLS; symbol++)
+	for (int symbol = 0; symbol < STRING_SYMBOLS; symbol++)
 	{
 		uint64_t count = symbol == 0 ? ends : counts[symbol - 1];
 		int at = alphabet->count;
@@ -49,18 +40,6 @@ choose_symbols(const uint32_t counts[256], uint32_t ends, bool all_values, uint6
 		alphabet->before[at + 1] = alphabet->before[at] + count * rare_share + total;
 		alphabet->count++;
 	}
-}
-
-/* Where to cut first .. last - 1, two or more, in two. */
-static int
-cut_evenly(const uint64_t *before, int first, int last)
-{
-	uint64_t half = before[first] + (before[last] - before[first]) / 2;
-	int cut = (int) (std::lower_bound(before + first + 1, before + last - 1, half) - before);
-
-	if (cut > first + 1 && half - before[cut - 1] < before[cut] - half)
-		cut--;
-	return cut;
 }
 
 /* Gives the symbols first .. last - 1 codes that begin with these bits; false if one becomes too long. */
@@ -79,7 +58,7 @@ assign_codes(const Alphabet *alphabet, int first, int last, uint32_t bits, int l
 	}
 	if (length == STRING_CODE_MAX_BITS)
 		return false;
-	cut = cut_evenly(alphabet->before, first, last);
+	cut = string_code_cut(alphabet->before, first, last);
 	return assign_codes(alphabet, first, cut, bits, length + 1, codes) &&
 		   assign_codes(alphabet, cut, last, bits | UINT32_C(0x80000000) >> length, length + 1, codes);
 }
@@ -108,7 +87,7 @@ string_codes_make(const uint32_t counts[256], uint32_t ends, bool all_values)
 {
 	StringCodes codes = {};
 	Alphabet alphabet;
-	uint64_t rare_share = RARE_SHARE;
+	uint64_t rare_share = STRING_RARE_SHARE;
 
 	choose_symbols(counts, ends, all_values, rare_share, &alphabet);
 	while (!assign_codes(&alphabet, 0, alphabet.count, 0, 0, &codes))

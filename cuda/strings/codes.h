@@ -46,6 +46,15 @@
 #define STRING_CODE_LENGTH_MASK 255
 #define STRING_CODE_BORROWED 128
 
+/* What has a code: the end of a string, and the byte values. */
+#define STRING_SYMBOLS 257
+
+/*
+ * A symbol weighs as one in so many characters at least.  If codes become too long, more, until all weigh the
+ * same.
+ */
+#define STRING_RARE_SHARE 16384
+
 struct StringCodes
 {
 	uint32_t code[256]; /* of a byte value */
@@ -106,6 +115,32 @@ string_coding_key(const StringCoding *coding, uint64_t remaining, int end_bits, 
 	if (coding->taken == STRING_NONE_TAKEN)
 		ended = false;
 	return coding->bits >> (64 - room) << STRING_TAKEN_BITS | (ended ? 0 : coding->taken);
+}
+
+/*
+ * Where the symbols first .. last - 1, two or more, are cut in two; before[i] are the weights of all before
+ * symbol i.
+ */
+STRING_CODE_FUNCTION int
+string_code_cut(const uint64_t *before, int first, int last)
+{
+	uint64_t half = before[first] + (before[last] - before[first]) / 2;
+	int cut = first + 1;
+	int end = last - 1;
+
+	/* The first that has half of it before, or the last. */
+	while (cut < end)
+	{
+		int middle = (cut + end) / 2;
+
+		if (before[middle] < half)
+			cut = middle + 1;
+		else
+			end = middle;
+	}
+	if (cut > first + 1 && half - before[cut - 1] < before[cut] - half)
+		cut--;
+	return cut;
 }
 
 /*

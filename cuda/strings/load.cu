@@ -22,27 +22,51 @@ block_count(uint64_t rows)
 	return (unsigned) ((rows + LOAD_THREADS - 1) / LOAD_THREADS);
 }
 
-/* A thread takes several rows if there are many: the codes come to shared memory once a block. */
-static __global__ void
-__launch_bounds__(LOAD_THREADS) load_coded_kernel(RoundRows input, StringText text, StringCodes codes,
-												  uint32_t *depths, uint32_t first_depth, int piece_bits)
+/*
+ * Loads the rows of a block's threads, of which each takes several if there are many: the codes come to
+ * shared memory once a block.
+ */
+static __device__ __forceinline__ void
+block_load_coded(const RoundRows &input, const StringText &text, const uint32_t *code, int end_bits,
+				 bool lengths, uint32_t *depths, uint32_t first_depth, int piece_bits)
 {
-	__shared__ uint32_t code[256];
 	const uint64_t step = gridDim.x * (uint64_t) LOAD_THREADS;
 	int room = piece_bits - STRING_TAKEN_BITS;
 
-	block_copy_codes(codes, code);
 	for (uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x; i < input.count; i += step)
 	{
 		uint64_t segment = round_segment(input, i);
 		StringRest rest =
 			string_rest(text, round_row(input, i), input.segments ? depths[segment] : first_depth);
-		uint64_t key = codes.lengths ? rest.remaining : string_load_codes(rest, code, codes.end_bits, room);
+		uint64_t key = lengths ? rest.remaining : string_load_codes(rest, code, end_bits, room);
 
 		input.keys[i] = piece_bits < 64 ? segment << piece_bits | key : key;
 		if (i == 0 && input.segments == NULL)
 			depths[0] = first_depth;
 	}
+}
+
+static __global__ void
+__launch_bounds__(LOAD_THREADS) load_coded_kernel(RoundRows input, StringText text, StringCodes codes,
+												  uint32_t *depths, uint32_t first_depth, int piece_bits)
+{
+	__shared__ uint32_t code[256];
+
+	block_copy_codes(codes, code);
+	block_load_coded(input, text, code, codes.end_bits, codes.lengths, depths, first_depth, piece_bits);
+}
+
+static __global__ void
+__launch_bounds__(LOAD_THREADS)
+	load_surveyed_kernel(RoundRows input, StringText text, const StringSurvey *survey,
+						 const StringCodes *codes, uint32_t *depths)
+{
+	__shared__ uint32_t code[256];
+
+	if (survey->tells_all == 0)
+		return;
+	block_copy_codes(*codes, code);
+	block_load_coded(input, text, code, codes->end_bits, false, depths, 0, 64);
 }
 
 static __global__ void
@@ -88,15 +112,30 @@ __launch_bounds__(LOAD_THREADS) skip_common_kernel(RoundRows input, StringText t
 		atomicMin(&moved[segment], differ);
 }
 
+static unsigned
+coded_block_count(uint64_t rows)
+{
+	return std::min(block_count(rows), (unsigned) LOAD_BLOCKS);
+}
+
 DevSortStatus
 string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes, uint32_t *depths,
 				  uint32_t first_depth, int piece_bits, cudaStream_t stream)
 {
-	unsigned blocks = std::min(block_count(input->count), (unsigned) LOAD_BLOCKS);
-
-	load_coded_kernel<<<blocks, LOAD_THREADS, 0, stream>>>(*input, *text, *codes, depths, first_depth,
-														   piece_bits);
+	load_coded_kernel<<<coded_block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, *codes,
+																					depths, first_depth,
+																					piece_bits);
 	CHECK_LAUNCH("loading the next characters of strings");
+	return status_ok();
+}
+
+DevSortStatus
+string_load_surveyed(const RoundRows *input, const StringText *text, const StringSurvey *survey,
+					 const StringCodes *codes, uint32_t *depths, cudaStream_t stream)
+{
+	load_surveyed_kernel<<<coded_block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, survey,
+																					   codes, depths);
+	CHECK_LAUNCH("loading the first characters of strings");
 	return status_ok();
 }
 

@@ -6,7 +6,7 @@
 #define DEVSORT_STRING_LOAD_H
 
 #include "segments/rounds.h"
-#include "strings/codes.h"
+#include "strings/survey.h"
 
 /*
  * Loads as keys the segment and below it, in piece_bits bits, the codes of the next characters, from the
@@ -15,6 +15,13 @@
  */
 DevSortStatus string_load_coded(const RoundRows *input, const StringText *text, const StringCodes *codes,
 								uint32_t *depths, uint32_t first_depth, int piece_bits, cudaStream_t stream);
+
+/*
+ * The same in the first round by codes in device memory, from the strings' beginnings on; nothing unless
+ * survey->tells_all there.
+ */
+DevSortStatus string_load_surveyed(const RoundRows *input, const StringText *text, const StringSurvey *survey,
+								   const StringCodes *codes, uint32_t *depths, cudaStream_t stream);
 
 /* Loads keys of key.h: the next `bytes` bytes of all strings, from byte `depth` on. */
 DevSortStatus string_load_plain(const RoundRows *input, const StringText *text, uint64_t depth, int bytes,

@@ -79,6 +79,7 @@ struct StringPieces
 
 	/* Not as published: */
 	StringSurvey *survey;
+	StringCodes *codes; /* of the first round, if the survey's sample tells all */
 	uint32_t *finished; /* a bit a row that is left: it belongs to a segment that was finished at once */
 };
 
@@ -91,6 +92,7 @@ take_pieces(Workspace *workspace, const DevSortStringsJob *job, StringPieces *pi
 	if (!is_as_published(job))
 	{
 		pieces->survey = workspace_take<StringSurvey>(workspace, 1);
+		pieces->codes = workspace_take<StringCodes>(workspace, 1);
 		rounds->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
 		rounds->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
 		pieces->finished = workspace_take<uint32_t>(workspace, segment_rounds_words(job->n));
@@ -143,7 +145,7 @@ sort_published_round(const DevSortStringsJob *job, SegmentRounds *rounds, const 
 	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
 
 	stage_begin(job->stages, "segments", stream);
-	return segment_rounds_settle(rounds, rule, stream);
+	return segment_rounds_settle(rounds, rule, workspace, stream);
 }
 
 static DevSortStatus
@@ -176,8 +178,9 @@ struct StringReading
 {
 	StringText text;
 	const StringFacts *facts;
-	StringCodes first_codes; /* of the first round */
-	StringCodes codes;		 /* for all values: of everything else; made when they are needed */
+	bool first_loaded;		 /* the first round is, by codes that the survey made */
+	StringCodes first_codes; /* of the first round, if it is not loaded */
+	StringCodes codes;		 /* for all values: of everything else */
 };
 
 /* One round: load, sort, settle, finish what is small; and how far the next one may skip. */
@@ -196,16 +199,18 @@ sort_round(const DevSortStringsJob *job, StringPieces *pieces, StringReading *re
 	rounds->taken_mask = STRING_TAKEN_MASK;
 	rounds->piece_bits = 64 - segment_rounds_bits(rounds);
 	stage_begin(job->stages, "load", stream);
-	RETURN_IF_FAILED(string_load_coded(&input, text, codes, rounds->depths, reading->facts->prefix,
-									   rounds->piece_bits, stream));
+	if (!is_first || !reading->first_loaded)
+		RETURN_IF_FAILED(string_load_coded(&input, text, codes, rounds->depths, reading->facts->prefix,
+										   rounds->piece_bits, stream));
 
 	stage_begin(job->stages, "sort", stream);
 	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
+	/* While the device sorts. */
+	if (is_first)
+		reading->codes = string_codes_make(reading->facts->counts, reading->facts->ends, true);
 
 	stage_begin(job->stages, "segments", stream);
-	RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, stream));
-	if (rounds->count > 0 && is_first)
-		reading->codes = string_codes_make(reading->facts->counts, reading->facts->ends, true);
+	RETURN_IF_FAILED(segment_rounds_settle(rounds, rule, workspace, stream));
 	if (rounds->count > 0)
 		RETURN_IF_FAILED(string_finish(rounds, text, &reading->codes, pieces->finished, stream));
 	if (rounds->count == 0 ||
@@ -215,17 +220,28 @@ sort_round(const DevSortStringsJob *job, StringPieces *pieces, StringReading *re
 	return skip_common(pieces, text, skip_limit, stream);
 }
 
-/* The survey, and rounds until all strings have found their places. */
+/*
+ * The survey, and rounds until all strings have found their places.  The first one is loaded before the host
+ * knows what the survey's sample says, if that tells all.
+ */
 static DevSortStatus
 sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
 		   const Workspace *workspace, cudaStream_t stream)
 {
+	RoundRows input;
+	ReadBack survey_read;
 	StringFacts facts;
 	StringReading reading = {};
 	uint32_t skip_limit = SKIP_FIRST_LIMIT;
 
 	stage_begin(job->stages, "load", stream);
-	RETURN_IF_FAILED(string_survey(text, job->n, pieces->survey, &facts, stream));
+	segment_rounds_begin(&pieces->rounds, job->n);
+	input = segment_rounds_input(&pieces->rounds);
+	RETURN_IF_FAILED(string_survey_begin(text, job->n, pieces->survey, pieces->codes, &survey_read, stream));
+	RETURN_IF_FAILED(
+		string_load_surveyed(&input, text, pieces->survey, pieces->codes, pieces->rounds.depths, stream));
+	RETURN_IF_FAILED(
+		string_survey_end(text, job->n, pieces->survey, &survey_read, &facts, &reading.first_loaded, stream));
 	if (facts.all_equal)
 		return row_numbers_fill(job->sorted_indexes, job->n, stream);
 
@@ -233,10 +249,12 @@ sort_coded(const DevSortStringsJob *job, StringPieces *pieces, const StringText 
 		return status_make(DEVSORT_INVALID, "a string has %s%u bytes; at most %u can be sorted",
 						   facts.longest == UINT32_MAX ? "at least " : "", facts.longest, STRING_LONGEST);
 	reading.text = *text;
-	reading.first_codes = string_codes_make(facts.counts, facts.ends, false);
-	reading.first_codes.lengths = facts.one_character;
 	reading.facts = &facts;
-	segment_rounds_begin(&pieces->rounds, job->n);
+	if (!reading.first_loaded)
+	{
+		reading.first_codes = string_codes_make(facts.counts, facts.ends, false);
+		reading.first_codes.lengths = facts.one_character;
+	}
 	while (pieces->rounds.count > 0)
 	{
 		RETURN_IF_FAILED(sort_round(job, pieces, &reading, skip_limit, workspace, stream));

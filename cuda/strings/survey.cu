@@ -2,12 +2,14 @@
  * survey.cu
  *		A look at the strings before the first round.
  *
- * Three kernels.  One counts characters of a sample and compares its strings with the first one.  If need be,
- * one does the same comparison for all strings, and another one reads all bytes and marks in shared memory
- * which values there are.
+ * Four kernels.  One counts characters of a sample and compares its strings with the first one; one makes
+ * codes of the counts, so that the first round can be loaded before the host has seen them.  If need be, one
+ * does the same comparison for all strings, and another one reads all bytes and marks in shared memory which
+ * values there are.
  */
 #include <algorithm>
 
+#include "strings/codes.cuh"
 #include "strings/survey.h"
 #include "strings/text.cuh"
 
@@ -15,6 +17,8 @@
 #define SAMPLE_STRINGS 4096
 #define SAMPLE_BYTES 32
 #define SAMPLE_THREADS 128
+
+static_assert(sizeof(StringSurvey) <= READ_BACK_BYTES, "the survey is read back at once");
 
 #define SURVEY_THREADS 256
 
@@ -103,6 +107,17 @@ __launch_bounds__(SAMPLE_THREADS)
 		atomicAdd(&survey->ends, (uint32_t) all_ends);
 	if (thread == 0)
 		survey->bytes = text.offsets[n] - text.offsets[0];
+}
+
+/* Makes the codes, and says whether the sample tells all.  One block. */
+static __global__ void
+__launch_bounds__(CODES_THREADS) make_codes_kernel(StringSurvey *survey, StringCodes *codes)
+{
+	int values = block_make_codes(survey->counts, survey->ends, codes);
+
+	if (threadIdx.x == 0)
+		survey->tells_all =
+			values > 1 && survey->unshared == STRING_PREFIX_MAX && survey->bytes <= STRING_LONGEST;
 }
 
 /* Marks the four bytes of a word.  All who write to a byte of `seen` write the same. */
@@ -250,9 +265,9 @@ seem_equal(const StringSurvey *survey)
 	return prefix > 0 && survey->longest == prefix;
 }
 
-static DevSortStatus
-survey_sample(const StringText *text, uint64_t n, StringSurvey *survey, StringSurvey *result,
-			  cudaStream_t stream)
+DevSortStatus
+string_survey_begin(const StringText *text, uint64_t n, StringSurvey *survey, StringCodes *codes,
+					ReadBack *read, cudaStream_t stream)
 {
 	uint32_t samples = n < SAMPLE_STRINGS ? (uint32_t) n : SAMPLE_STRINGS;
 	uint32_t threads = samples * (SAMPLE_BYTES / 8);
@@ -261,39 +276,51 @@ survey_sample(const StringText *text, uint64_t n, StringSurvey *survey, StringSu
 	CHECK_CUDA(cudaMemsetAsync(survey, 0, sizeof(*survey), stream), "clearing the survey of strings");
 	sample_kernel<<<blocks, SAMPLE_THREADS, 0, stream>>>(*text, n, samples, survey);
 	CHECK_LAUNCH("sampling strings");
-	return read_survey(survey, result, stream);
+	make_codes_kernel<<<1, CODES_THREADS, 0, stream>>>(survey, codes);
+	CHECK_LAUNCH("making codes of characters");
+	return read_back_begin(read, survey, sizeof(*survey), "reading the survey of strings", stream);
 }
 
-/* To know that strings are equal, values need not be looked at. */
-DevSortStatus
-string_survey(const StringText *text, uint64_t n, StringSurvey *survey, StringFacts *facts,
-			  cudaStream_t stream)
+/*
+ * Looks at all strings where the sample leaves something open.  To know that strings are equal, values need
+ * not be looked at.
+ */
+static DevSortStatus
+survey_all(const StringText *text, uint64_t n, StringSurvey *survey, StringSurvey *result, StringFacts *facts,
+		   cudaStream_t stream)
 {
-	StringSurvey result;
-	bool has_prefix;
-	bool one_character;
-	bool equal;
+	bool has_prefix = result->unshared < STRING_PREFIX_MAX;
+	bool one_character = counted_one_character(result);
+	bool equal = seem_equal(result);
 
-	*facts = {};
-	RETURN_IF_FAILED(survey_sample(text, n, survey, &result, stream));
-	has_prefix = result.unshared < STRING_PREFIX_MAX;
-	one_character = counted_one_character(&result);
-	equal = seem_equal(&result);
-	if (has_prefix || result.bytes > STRING_LONGEST)
+	if (has_prefix || result->bytes > STRING_LONGEST)
 		RETURN_IF_FAILED(find_prefix(text, n, survey, stream));
 	if (one_character && !equal)
 		RETURN_IF_FAILED(find_values(text, n, survey, stream));
-	if (has_prefix || result.bytes > STRING_LONGEST || one_character)
-		RETURN_IF_FAILED(read_survey(survey, &result, stream));
-	facts->all_equal = seem_equal(&result);
+	RETURN_IF_FAILED(read_survey(survey, result, stream));
+	facts->all_equal = seem_equal(result);
 	if (facts->all_equal)
 		return status_ok();
 	if (one_character && equal)
 	{
 		RETURN_IF_FAILED(find_values(text, n, survey, stream));
-		RETURN_IF_FAILED(read_survey(survey, &result, stream));
+		RETURN_IF_FAILED(read_survey(survey, result, stream));
 	}
-	facts->one_character = one_character && found_one_character(&result);
+	facts->one_character = one_character && found_one_character(result);
+	return status_ok();
+}
+
+DevSortStatus
+string_survey_end(const StringText *text, uint64_t n, StringSurvey *survey, ReadBack *read,
+				  StringFacts *facts, bool *told_all, cudaStream_t stream)
+{
+	StringSurvey result;
+
+	*facts = {};
+	RETURN_IF_FAILED(read_back_end(read, &result, sizeof(result), "surveying strings"));
+	*told_all = result.tells_all != 0;
+	if (!*told_all)
+		RETURN_IF_FAILED(survey_all(text, n, survey, &result, facts, stream));
 	facts->longest = result.longest;
 	facts->prefix = STRING_PREFIX_MAX - result.unshared;
 	std::copy(result.counts, result.counts + 256, facts->counts);

@@ -10,6 +10,7 @@
 #ifndef DEVSORT_STRING_SURVEY_H
 #define DEVSORT_STRING_SURVEY_H
 
+#include "base/read_back.h"
 #include "base/workspace.h"
 #include "strings/codes.h"
 
@@ -28,6 +29,7 @@ struct StringSurvey
 	uint32_t longest;	  /* length of the longest string, or UINT32_MAX if that is less */
 	uint32_t unshared;	  /* STRING_PREFIX_MAX less what strings have in common */
 	uint64_t bytes;		  /* of all strings */
+	uint32_t tells_all;	  /* the sample leaves nothing open: all strings need not be looked at */
 };
 
 /* What is known of all strings. */
@@ -41,8 +43,18 @@ struct StringFacts
 	uint32_t ends;
 };
 
-/* Surveys n strings, n not 0.  *survey is device memory.  Waits for the stream, up to three times. */
-DevSortStatus string_survey(const StringText *text, uint64_t n, StringSurvey *survey, StringFacts *facts,
-							cudaStream_t stream);
+/*
+ * Queues the look at a sample of n strings, n not 0; *survey and *codes are device memory.  If
+ * survey->tells_all becomes not 0 there, *codes are those of the first round, and these strings have more
+ * than one character, and no common beginning.
+ */
+DevSortStatus string_survey_begin(const StringText *text, uint64_t n, StringSurvey *survey,
+								  StringCodes *codes, ReadBack *read, cudaStream_t stream);
+
+/*
+ * Waits for that look, and if it did not tell all, for one or two more.  *told_all: it did.
+ */
+DevSortStatus string_survey_end(const StringText *text, uint64_t n, StringSurvey *survey, ReadBack *read,
+								StringFacts *facts, bool *told_all, cudaStream_t stream);
 
 #endif /* DEVSORT_STRING_SURVEY_H */
