@@ -42,8 +42,8 @@ __launch_bounds__(SMALL_SAMPLE_THREADS)
 	for (uint32_t i = threadIdx.x; i < nsamples; i += SMALL_SAMPLE_THREADS)
 		sample[i] = draw_sample_key(keys, n, nsamples, seed, order, i);
 	__syncthreads();
-	if (!block_sort_leaf<Key, false, SMALL_SAMPLE_THREADS>(pairs, 0, nsamples, max_work, starts, shared_keys,
-														   NULL))
+	if (!block_sort_leaf<Key, false, true, SMALL_SAMPLE_THREADS>(pairs, 0, nsamples, max_work, starts,
+																 shared_keys, NULL))
 	{
 		SharedPairs<Key, false> block(shared, nsamples);
 
