@@ -708,7 +708,7 @@ queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspa
 			RETURN_IF_FAILED((job->sorted_values
 								  ? distribute<Key, true>(job, &shape, &space, level, &arrays, stream)
 								  : distribute<Key, false>(job, &shape, &space, level, &arrays, stream)));
-		*unfinished = space.lengths + LEAF_OVERSIZED;
+		*unfinished = &space.lengths[LEAF_OVERSIZED];
 	}
 
 	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values,
