@@ -216,7 +216,7 @@ foreach my $set (@ways)
 foreach my $set (IN_FILES, PARALLEL . IN_FILES)
 {
 	my (undef, undef, $error) = $node->psql('postgres', "$set SET temp_file_limit = '100kB'; SELECT * FROM s ORDER BY i8", on_error_stop => 0);
-	like($error, qr/^[^\n]*ERROR:  temporary file size exceeds temp_file_limit \(100kB\)/, "$set temp_file_limit");
+	like($error, qr/^[^\n]*ERROR:  temporary file size exceeds "?temp_file_limit"? \(100kB\)/, "$set temp_file_limit");
 	nothing_is_left($node, "$set temp_file_limit");
 }
 
