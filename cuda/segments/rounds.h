@@ -64,10 +64,9 @@ struct SegmentRounds
 	uint64_t n;
 	uint64_t count; /* rows that are left */
 	uint64_t segments;
-	uint32_t *row_segments; /* the segment of each of them; NULL before the first round */
-	const uint32_t
-		*unfinished; /* of the round's sort, see pair_sort_queue; NULL: there is nothing to finish */
-	int round;		 /* from 0 */
+	uint32_t *row_segments;		/* the segment of each of them; NULL before the first round */
+	const uint32_t *unfinished; /* of its sort (pair_sort_queue); NULL: nothing is */
+	int round;					/* from 0 */
 };
 
 /* Equal keys are equal rows if (key & mask) < below. */

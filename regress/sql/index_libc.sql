@@ -19,10 +19,10 @@ SET gpusort.mode = force;
 -- No card sorts by a guess.
 SET gpusort.backend = cuda;
 
--- Words of letters, accents, punctuation, and what no locale knows, of which many come more than once; ones that an index compresses; NULLs.
+-- Words of letters, accents, punctuation, control characters, some of which mean something in keys, and what no locale knows, of which many come more than once; ones that an index compresses; NULLs.
 CREATE FUNCTION il_piece(a bigint, b bigint) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT CASE abs(a % 8) WHEN 0 THEN chr((32 + abs(b % 95))::int) WHEN 1 THEN chr((192 + abs(b % 400))::int) WHEN 2 THEN chr((768 + abs(b % 100))::int)
-		WHEN 3 THEN substr('-_ ./,''', (1 + abs(b % 7))::int, 1) WHEN 4 THEN chr((19968 + abs(b % 3000))::int) ELSE substr('aAbBcChH', (1 + abs(b % 8))::int, 1) END
+		WHEN 3 THEN substr(E'-_ ./,''\x01\x02', (1 + abs(b % 9))::int, 1) WHEN 4 THEN chr((19968 + abs(b % 3000))::int) ELSE substr('aAbBcChH', (1 + abs(b % 8))::int, 1) END
 $$;
 CREATE TABLE il_rows (id int, few int, t text COLLATE il_english, u text COLLATE il_czech, n name COLLATE il_english, c char(12) COLLATE il_english, plain text COLLATE "C.utf8", packed text COLLATE il_english);
 INSERT INTO il_rows SELECT i, nullif(i % 7, 0), w, 'ch' || w, left(w, 5), left(w, 3), CASE WHEN i % 100 = 7 THEN repeat('long ', 200) ELSE '' END || w, CASE WHEN i % 60 = 0 THEN repeat(left(w, 2), 2000) ELSE w END

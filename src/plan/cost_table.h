@@ -212,7 +212,7 @@ static const double cost_table[COST_TERMS] = {
 	/* the same, sent by the first process when its turn has come */
 	[COST_CUDA_WAIT_SEND] = 0.5,
 	/* a byte of a row that waits in a file for its turn on a card, written, and once more read */
-	[COST_CUDA_WAIT_BYTE] = 0.25,
+	[COST_CUDA_WAIT_FILE] = 0.25,
 };
 
 #endif /* GPUSORT_PLAN_COST_TABLE_H */

@@ -107,5 +107,5 @@ COST_TERM(CUDA_RETURN, "a row returned")
 COST_TERM(CUDA_SPLIT, "a row put where its key belongs, of a sort on several cards")
 COST_TERM(CUDA_WAIT, "a byte of a row and its key that waits for its turn on a card, put where it waits")
 COST_TERM(CUDA_WAIT_SEND, "the same, sent by the first process when its turn has come")
-COST_TERM(CUDA_WAIT_BYTE,
+COST_TERM(CUDA_WAIT_FILE,
 		  "a byte of a row that waits in a file for its turn on a card, written, and once more read")

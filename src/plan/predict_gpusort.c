@@ -416,9 +416,9 @@ count_turns(const SortShape *shape, double rows, double turns, CostCounts *count
 
 	counts->first[COST_CUDA_SPLIT] += rows / running_processes(shape);
 	counts->first[COST_CUDA_WAIT] += waiting / running_processes(shape);
-	counts->first[COST_CUDA_WAIT_BYTE] += in_files / running_processes(shape);
+	counts->first[COST_CUDA_WAIT_FILE] += in_files / running_processes(shape);
 	counts->rest[COST_CUDA_WAIT_SEND] += waiting;
-	counts->rest[COST_CUDA_WAIT_BYTE] += in_files;
+	counts->rest[COST_CUDA_WAIT_FILE] += in_files;
 	counts->first[COST_CUDA_JOB] += 1;
 	counts->rest[COST_CUDA_JOB] += turns - 1;
 	counts->first[COST_CUDA_KEY_BYTE] += rows * first * shape->key_bytes;

@@ -1,0 +1,154 @@
+/*
+ * leaf_launch.cuh
+ *		Which kernels sort the leaves of a sample sort, with how many blocks, and in which order.
+ */
+#ifndef DEVSORT_LEAF_LAUNCH_CUH
+#define DEVSORT_LEAF_LAUNCH_CUH
+
+#include "base/launch.cuh"
+#include "pairs/leaf_sort.cuh"
+
+/* Shared memory of the leaves' kernels for what they declare themselves. */
+#define LEAF_RESERVED 4096
+
+/* What each class of leaves can hold on this device. */
+template <typename Key, bool has_values>
+static DevSortStatus
+leaf_capacities(Leaves *leaves)
+{
+	const uint32_t threads[LEAF_CLASSES] = {LEAF_THREADS_SMALL, LEAF_THREADS_MEDIUM, LEAF_THREADS_LARGE};
+	size_t bytes_a_pair = sizeof(Key) + (has_values ? sizeof(uint32_t) : 0);
+	int available;
+
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
+	for (int kind = 0; kind < LEAF_CLASSES; kind++)
+	{
+		size_t fixed = leaf_shared_bytes<Key, has_values>(0, threads[kind]) + LEAF_RESERVED;
+		size_t fitting = ((size_t) available > fixed ? available - fixed : 0) / bytes_a_pair;
+		uint32_t wanted = threads[kind] * LEAF_ITEMS;
+
+		/* A class that this device has no room for is as large as the one before, and stays empty. */
+		leaves->capacity[kind] = fitting >= wanted ? wanted : (uint32_t) fitting / 256 * 256;
+		if (kind > 0 && leaves->capacity[kind] < leaves->capacity[kind - 1])
+			leaves->capacity[kind] = leaves->capacity[kind - 1];
+	}
+	/* Few leaves don't fill the device: one class less to launch counts for more. */
+	if (leaves->count <= LEAF_FEW)
+		leaves->capacity[LEAF_SMALL] = 0;
+	return status_ok();
+}
+
+/* Sorts the leaves of one class, in as many blocks as the device holds several times over. */
+template <typename Key, bool has_values, bool CUTS, int THREADS>
+static DevSortStatus
+sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafPairs<Key> *pairs,
+				cudaStream_t stream)
+{
+	size_t bytes = leaf_shared_bytes<Key, has_values>(leaves->capacity[kind], THREADS);
+	uint32_t resident = multiprocessors * LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)) * LEAF_ROUNDS;
+	uint32_t nblocks = resident < leaves->count ? resident : leaves->count;
+
+	RETURN_IF_FAILED((allow_shared_memory<leaf_sort_kernel<Key, has_values, CUTS, THREADS>>(bytes)));
+	leaf_sort_kernel<Key, has_values, CUTS, THREADS>
+		<<<nblocks, THREADS, bytes, stream>>>(*leaves, kind, *pairs);
+	CHECK_LAUNCH("sorting leaves");
+	return status_ok();
+}
+
+/* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
+template <typename Key, bool has_values, int THREADS>
+static DevSortStatus
+sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks,
+				 const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	uint32_t above = smaller_threads > 0 ? hard_leaf_capacity(*leaves, smaller_threads) : 0;
+	size_t bytes = shared_pairs_bytes<Key, has_values>(hard_leaf_capacity(*leaves, THREADS));
+
+	nblocks = nblocks < leaves->count ? nblocks : leaves->count;
+	RETURN_IF_FAILED((allow_shared_memory<hard_leaf_kernel<Key, has_values, THREADS>>(bytes)));
+	hard_leaf_kernel<Key, has_values, THREADS><<<nblocks, THREADS, bytes, stream>>>(*leaves, *pairs, above);
+	CHECK_LAUNCH("merge sorting leaves");
+	return status_ok();
+}
+
+/* Sorts all leaves but the oversized, the large ones first; CUTS: crowded ones are cut once more. */
+template <typename Key, bool has_values, bool CUTS>
+static DevSortStatus
+sort_leaves_with(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	int multiprocessors;
+	uint32_t few_blocks;
+
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMultiProcessorCount, &multiprocessors));
+	few_blocks = leaves->count < 2 * (uint32_t) multiprocessors ? leaves->count : 2 * multiprocessors;
+	if (leaves->starts == NULL)
+		RETURN_IF_FAILED(
+			(sort_leaf_class<Key, has_values, CUTS, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
+																		 pairs, stream)));
+	else
+	{
+		list_leaves_kernel<<<(leaves->count + LEAF_THREADS_SMALL - 1) / LEAF_THREADS_SMALL,
+							 LEAF_THREADS_SMALL, 0, stream>>>(*leaves, splitters);
+		CHECK_LAUNCH("listing leaves");
+		if (leaves->capacity[LEAF_LARGE] > leaves->capacity[LEAF_MEDIUM])
+			RETURN_IF_FAILED(
+				(sort_leaf_class<Key, has_values, CUTS, LEAF_THREADS_LARGE>(leaves, LEAF_LARGE,
+																			multiprocessors, pairs, stream)));
+		RETURN_IF_FAILED(
+			(sort_leaf_class<Key, has_values, CUTS, LEAF_THREADS_MEDIUM>(leaves, LEAF_MEDIUM, multiprocessors,
+																		 pairs, stream)));
+		if (leaves->capacity[LEAF_SMALL] > 0)
+			RETURN_IF_FAILED(
+				(sort_leaf_class<Key, has_values, CUTS, LEAF_THREADS_SMALL>(leaves, LEAF_SMALL,
+																			multiprocessors, pairs, stream)));
+		if (pairs->keys != pairs->sorted_keys)
+		{
+			copy_equal_leaves_kernel<Key, has_values>
+				<<<4 * few_blocks, LEAF_THREADS_MEDIUM, 0, stream>>>(*leaves, *pairs);
+			CHECK_LAUNCH("copying leaves");
+		}
+	}
+	/* One size of blocks for few leaves, whichever they have: see LEAF_FEW. */
+	if (leaves->count > LEAF_FEW)
+	{
+		RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 4>(leaves, 0, few_blocks * 4,
+																				   pairs, stream)));
+		RETURN_IF_FAILED(
+			(sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS / 2>(leaves, HARD_LEAF_THREADS / 4,
+																	  few_blocks * 2, pairs, stream)));
+	}
+	RETURN_IF_FAILED((sort_hard_leaves<Key, has_values, HARD_LEAF_THREADS>(
+		leaves, leaves->count > LEAF_FEW ? HARD_LEAF_THREADS / 2 : 0, few_blocks, pairs, stream)));
+	return status_ok();
+}
+
+/*
+ * Keys of 8 bytes are cut where the job says that they crowd: if they don't, it costs them 3 percent.  Of
+ * others that was not seen.
+ */
+template <typename Key, bool has_values>
+static DevSortStatus
+sort_leaves(const Leaves *leaves, const Key *splitters, const LeafPairs<Key> *pairs, bool keys_crowd,
+			cudaStream_t stream)
+{
+	if constexpr (sizeof(Key) == sizeof(uint64_t))
+		if (!keys_crowd)
+			return sort_leaves_with<Key, has_values, false>(leaves, splitters, pairs, stream);
+	return sort_leaves_with<Key, has_values, true>(leaves, splitters, pairs, stream);
+}
+
+/* Sorts the oversized leaves of keys alone, of which there hardly ever is one, in the queue. */
+template <typename Key>
+static DevSortStatus
+merge_oversized(const Leaves *leaves, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	const uint32_t nblocks = 8;
+	size_t bytes = shared_pairs_bytes<Key, false>(hard_leaf_capacity(*leaves, HARD_LEAF_THREADS));
+
+	RETURN_IF_FAILED(allow_shared_memory<merge_oversized_kernel<Key>>(bytes));
+	merge_oversized_kernel<<<nblocks, HARD_LEAF_THREADS, bytes, stream>>>(*leaves, *pairs);
+	CHECK_LAUNCH("merge sorting oversized leaves");
+	return status_ok();
+}
+
+#endif /* DEVSORT_LEAF_LAUNCH_CUH */
