@@ -145,6 +145,8 @@ cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes)
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	sorter->external = NULL;
+	sorter->share = NULL;
+	sorter->is_through = sorter->has_left = sorter->others_left = false;
 	sorter->is_settled = false;
 	sorter->nrows = 0;
 	sorter->position = -1;

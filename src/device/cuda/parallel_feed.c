@@ -214,7 +214,7 @@ cuda_share_finish(CudaSorter *sorter)
 		return true;
 	if (share->nfed != share->nentered)
 		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
-	sorter->stats.processes = Max(share->nentered, 1);
+	sorter->stats.processes = Max(share->nentered, sorter->stats.processes);
 	sorter->stats.bytes_in += sorter->share->bytes_in;
 	return true;
 }

@@ -206,8 +206,8 @@ extern uint64 cuda_most_memory(void);
 extern void cuda_start_sort(CudaSorter *sorter);
 
 /*
- * Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned; nobody
- * else feeds it.
+ * Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned; for
+ * others to feed it, too, cuda_share_create is to follow.
  */
 extern bool cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes);
 

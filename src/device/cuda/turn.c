@@ -34,6 +34,7 @@ turn_get_chunk(Sorter *base, Size at_least)
 		return chunk;
 	if (!cuda_share_is_alive(sorter->card))
 	{
+		(void) turns_go_on(sorter);
 		sorter_fail_with_part(base, &sorter->card->base);
 		return NULL;
 	}
@@ -49,19 +50,20 @@ turn_put_chunk(Sorter *base, Chunk *chunk)
 	if (chunk < card->chunks || chunk >= card->chunks + GPUSORTD_MAX_CHUNKS)
 		waiting_put_chunk(&turn->turns->waiting, turn->number, chunk);
 	else if (!cuda_submit_chunk(card, chunk))
+	{
+		(void) turns_go_on(turn->turns);
 		sorter_fail_with_part(base, &card->base);
+	}
 }
 
 void
-turns_keep_refused(TurnsSorter *sorter)
+turns_keep_refused(TurnsSorter *sorter, CudaSorter *card, int part)
 {
-	CudaSorter *card = sorter->card;
-
 	while (card->helps && card->refused != NULL)
 	{
 		Chunk *chunk = card->refused;
 
-		waiting_add_copy(&sorter->waiting, 0, chunk);
+		waiting_add_copy(&sorter->waiting, part, chunk);
 		card->refused = chunk->next;
 		cuda_free_chunk(chunk);
 	}

@@ -108,12 +108,15 @@ create_turns_sorter(const SortSplitters *splitters)
 	return sorter;
 }
 
-/* The whole can't go on if the GPU can't. */
-static bool
-goes_on(TurnsSorter *sorter)
+bool
+turns_go_on(TurnsSorter *sorter)
 {
-	sorter_fail_with_part(&sorter->base, &sorter->card->base);
-	return sorter->base.failure == NULL;
+	Sorter *base = &sorter->base;
+
+	sorter_fail_with_part(base, &sorter->card->base);
+	if (base->failure != NULL && sorter->share != NULL)
+		sort_share_fail(&sorter->share->base, base->failure_reason, base->failure);
+	return base->failure == NULL;
 }
 
 /* What one part is asked for. */
@@ -165,8 +168,8 @@ create_waiting(TurnsSorter *sorter, const SortRequest *request)
 	create_share(sorter, request, room);
 	if (sorter->share != NULL)
 		waiting = &sorter->share->waiting;
-	waiting_create(waiting, sorter->parts.n,
-				   Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->parts.n)), room);
+	waiting_create(waiting, Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->parts.n)),
+				   room);
 	waiting_open(&sorter->waiting, waiting, sorter->share != NULL ? &sorter->share->base : NULL, request->key,
 				 0);
 	MemoryContextSwitchTo(old);
@@ -185,12 +188,13 @@ turns_begin(const SortRequest *request)
 	old = MemoryContextSwitchTo(sorter->context);
 	sorter->of_part = request_of_part(request, sorter->parts.n);
 	sorter->process_memory = request->process_memory;
+	sorter->helped = request->helped;
 	sorter->card = cuda_sorter_create(request->key);
 	sorter->card->whole = &sorter->base;
 	sorter->card->goes_on = true;
 	cuda_begin_on(sorter->card, &sorter->of_part, 0);
 	MemoryContextSwitchTo(old);
-	if (goes_on(sorter))
+	if (turns_go_on(sorter))
 		create_waiting(sorter, request);
 	return &sorter->base;
 }
@@ -213,7 +217,7 @@ turns_join(SortShare *base, const SortKey *key)
 	sorter->card->whole = &sorter->base;
 	waiting_open(&sorter->waiting, &share->waiting, base, key, process + 1);
 	MemoryContextSwitchTo(old);
-	(void) goes_on(sorter);
+	(void) turns_go_on(sorter);
 	return &sorter->base;
 }
 
@@ -248,7 +252,10 @@ turns_enter(Sorter *base, int processes)
 	if (sorter->process_memory > 0)
 		waiting_limit_room(&sorter->waiting, sorter->process_memory * processes * GPU_WAITING_SHARE);
 	if (sorter->share != NULL)
+	{
 		sorter->process = sort_share_enter(&sorter->share->base);
+		sorter->share->help.wanted = sorter->helped;
+	}
 	return cuda_enter(&sorter->card->base, processes);
 }
 
@@ -258,8 +265,8 @@ turns_finish_feed(Sorter *base)
 	TurnsSorter *sorter = (TurnsSorter *) base;
 
 	cuda_finish_feed(&sorter->card->base);
-	if (goes_on(sorter))
-		turns_keep_refused(sorter);
+	if (turns_go_on(sorter))
+		turns_keep_refused(sorter, sorter->card, 0);
 	if (sorter->share != NULL && !sort_share_is_own(&sorter->share->base))
 		waiting_finish(&sorter->waiting);
 	if (sorter->share != NULL && sorter->process >= 0)
@@ -292,8 +299,7 @@ sort_on_card(TurnsSorter *sorter, int part)
 		return false;
 	card->goes_on = part + 1 < sorter->parts.n;
 	if (!cuda_begin_again(card, waits->rows, waits->key_bytes + waits->row_bytes) ||
-		card->client.job.chunk_bytes < sorter->waiting.share->chunk_bytes ||
-		!waiting_feed(&sorter->waiting, part, &card->base))
+		card->client.job.chunk_bytes < sorter->waiting.share->chunk_bytes || !turns_send(sorter, part))
 		return false;
 	sort_device_cuda.perform(&card->base);
 	return card->base.failure == NULL;
@@ -308,6 +314,7 @@ lose_card(TurnsSorter *sorter)
 	if (sorter->card_is_lost)
 		return;
 	sorter->card_is_lost = true;
+	turns_dismiss_helpers(&sorter->base);
 	if (card->base.failure != NULL)
 		stats_count_fallback(sort_device_cuda.name, card->base.failure_reason);
 	gpu_client_close(&card->client);
@@ -337,8 +344,30 @@ sort_on_cpu(TurnsSorter *sorter, int part)
 	request.complete_rows = true;
 	request.expected_rows = waiting_part(sorter, part)->rows;
 	sorter->cpu = sort_device_cpu.begin(&request);
-	(void) waiting_feed(&sorter->waiting, part, sorter->cpu);
+	waiting_rewind(&sorter->waiting, part);
+	(void) waiting_send(&sorter->waiting, part, sorter->cpu, false);
 	sort_device_cpu.perform(sorter->cpu);
+}
+
+/* The next part that has rows; parts.n: there is none. */
+static int
+next_part(const TurnsSorter *sorter)
+{
+	int part = sorter->current + 1;
+
+	while (part < sorter->parts.n && waiting_part(sorter, part)->rows == 0)
+		part++;
+	return part;
+}
+
+/* The current part is sorted: what is not needed any more is let go. */
+static void
+end_sending(TurnsSorter *sorter)
+{
+	waiting_drop(&sorter->waiting, sorter->current);
+	waiting_drop(&sorter->waiting, WAITING_AGAIN);
+	if (next_part(sorter) == sorter->parts.n)
+		turns_dismiss_helpers(&sorter->base);
 }
 
 /* Sorts the next part that has rows, whose turn it is then; false: there is none. */
@@ -347,19 +376,17 @@ begin_next_turn(TurnsSorter *sorter)
 {
 	MemoryContext old;
 	ProgressPhase phase;
+	int part = next_part(sorter);
 
-	do
-	{
-		if (sorter->current + 1 >= sorter->parts.n)
-			return false;
-		sorter->current++;
-	} while (waiting_part(sorter, sorter->current)->rows == 0);
+	if (part == sorter->parts.n)
+		return false;
+	sorter->current = part;
 	old = MemoryContextSwitchTo(sorter->context);
 	phase = progress_enter(&sorter->base, PROGRESS_SORTING);
 	end_cpu(sorter);
-	if (!sort_on_card(sorter, sorter->current))
-		sort_on_cpu(sorter, sorter->current);
-	waiting_drop(&sorter->waiting, sorter->current);
+	if (!sort_on_card(sorter, part))
+		sort_on_cpu(sorter, part);
+	end_sending(sorter);
 	progress_enter(&sorter->base, phase);
 	MemoryContextSwitchTo(old);
 	return true;
@@ -374,13 +401,14 @@ turns_perform(Sorter *base)
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
 	waiting_finish(&sorter->waiting);
-	if (waiting_part(sorter, 0)->rows == 0 || waiting_feed(&sorter->waiting, 0, &card->base))
+	waiting_rewind(&sorter->waiting, 0);
+	if (waiting_send(&sorter->waiting, 0, &card->base, false))
 		sort_device_cuda.perform(&card->base);
-	waiting_drop(&sorter->waiting, 0);
+	end_sending(sorter);
 	sorter->first_rows = card->stats.rows;
 	sorter->first_bytes = card->stats.bytes;
 	card->share = NULL;
-	(void) goes_on(sorter);
+	(void) turns_go_on(sorter);
 	MemoryContextSwitchTo(old);
 }
 
@@ -442,6 +470,7 @@ turns_get_stats(const Sorter *base, SorterStats *stats)
 		stats->waited_rows += part->rows;
 		stats->waited_disk_bytes += part->file_bytes;
 	}
+	stats->waited_disk_bytes += waiting->parts[WAITING_AGAIN].file_bytes;
 	if (stats->runs > 0)
 		stats->method = "external merge";
 	stats->disk_bytes += stats->waited_disk_bytes;
@@ -457,6 +486,11 @@ turns_end(Sorter *base)
 	if (sorter->cpu != NULL)
 		sorter->cpu->device->end(sorter->cpu);
 	sort_device_cuda.end(&sorter->card->base);
+	if (sorter->share != NULL && sort_share_is_own(&sorter->share->base))
+	{
+		turns_dismiss_helpers(base);
+		sort_share_end(&sorter->share->base);
+	}
 	MemoryContextDelete(sorter->context);
 }
 
@@ -472,6 +506,9 @@ static const SortDevice sort_device_turns = {
 	.share = turns_share,
 	.enter = turns_enter,
 	.finish_feed = turns_finish_feed,
+	.is_helped = turns_are_helped,
+	.help_reader = turns_help_reader,
+	.dismiss_helpers = turns_dismiss_helpers,
 	.perform = turns_perform,
 	.next = turns_next,
 	.rewind = turns_cannot,

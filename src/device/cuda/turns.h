@@ -1,6 +1,6 @@
 /*
  * device/cuda/turns.h
- *		What turns.c and turn.c know of a sort whose parts take turns on a GPU.
+ *		What turns.c, turn.c and turn_help.c know of a sort whose parts take turns on a GPU.
  *
  * Private to these files.
  */
@@ -12,12 +12,22 @@
 #include "device/cuda/sorter.h"
 #include "device/cuda/waiting.h"
 
+/* Those who have fed stay, to send what waits when its turn has come; under the share's mutex. */
+typedef struct TurnHelp
+{
+	bool wanted; /* do they stay? */
+	bool over;	 /* they are to go */
+	int part;	 /* whose rows may be sent; 0: none's */
+	int nsending;
+} TurnHelp;
+
 /* What processes share of it. */
 typedef struct TurnsShare
 {
 	SortShare base;
-	SortShareHandle card; /* the first part's */
+	SortShareHandle card; /* of the part whose turn it is */
 	SortSplitters splitters;
+	TurnHelp help;
 	WaitingShare waiting;
 } TurnsShare;
 
@@ -39,6 +49,7 @@ typedef struct TurnsSorter
 	Turn turns[SPLIT_PARTS_MAX];
 	SortRequest of_part; /* what the device is asked for with each part */
 	Size process_memory; /* that each process brings; 0: they have what there is */
+	bool helped;		 /* will those that feed it call help_reader? */
 	MemoryContext context;
 
 	CudaSorter *card;
@@ -57,14 +68,29 @@ typedef struct TurnsSorter
 	SorterStats on_cpu; /* what the cpu device has done */
 } TurnsSorter;
 
+/* Can it go on?  It can't if the GPU can't; nor can the other processes then. */
+extern bool turns_go_on(TurnsSorter *sorter);
+
 /* ---- turn.c: a part, for those who feed it ---- */
 
 extern const SortDevice sort_device_turn;
 
 /*
- * What this process sent, and the GPU refused, waits, too; but what the first process sent that one sends
- * again by itself.
+ * What this process sent by that sorter, and the GPU refused, waits, as such a part; but what the first
+ * process sent that one sends again by itself.
  */
-extern void turns_keep_refused(TurnsSorter *sorter);
+extern void turns_keep_refused(TurnsSorter *sorter, CudaSorter *card, int part);
+
+/* ---- turn_help.c: those who stay to send what waits ---- */
+
+extern bool turns_are_helped(Sorter *base);
+extern void turns_help_reader(Sorter *base);
+extern void turns_dismiss_helpers(Sorter *base);
+
+/*
+ * In the first process, which has begun a job for this part: sends what waits of it, beside all that help.
+ * False: the GPU can't go on, and nobody sends any more.
+ */
+extern bool turns_send(TurnsSorter *sorter, int part);
 
 #endif /* GPUSORT_DEVICE_CUDA_TURNS_H */

@@ -25,14 +25,17 @@
 
 /* ---------------------------------------------------------------- beginning */
 
+/* Looking through the folder checks for interrupts; what a cancel leaves there then, nobody would remove. */
 static void
 remove_files(void *arg)
 {
+	HOLD_INTERRUPTS();
 	FileSetDeleteAll((FileSet *) arg);
+	RESUME_INTERRUPTS();
 }
 
 void
-waiting_create(WaitingShare *share, int nparts, Size chunk_bytes, Size room)
+waiting_create(WaitingShare *share, Size chunk_bytes, Size room)
 {
 	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 	FileSet *files = palloc(sizeof(FileSet));
@@ -42,7 +45,6 @@ waiting_create(WaitingShare *share, int nparts, Size chunk_bytes, Size room)
 	FileSetInit(&share->files);
 	share->chunk_bytes = TYPEALIGN(8, chunk_bytes);
 	share->room = room;
-	share->nparts = nparts;
 	*files = share->files;
 	callback->func = remove_files;
 	callback->arg = files;
@@ -176,6 +178,7 @@ file_of_part(Waiting *waiting, int part)
 
 		name_file(name, waiting->writer, part);
 		waiting->parts[part].file = FileSetCreate(&waiting->share->files, name);
+		waiting->parts[part].end = 0;
 		waiting->share->parts[part].has_file[waiting->writer] = true;
 	}
 	return waiting->parts[part].file;
@@ -280,7 +283,7 @@ waiting_add_copy(Waiting *waiting, int part, const Chunk *chunk)
 void
 waiting_finish(Waiting *waiting)
 {
-	for (int part = 0; part < waiting->share->nparts; part++)
+	for (int part = 0; part < lengthof(waiting->parts); part++)
 	{
 		free_buffer(waiting, part);
 		if (waiting->parts[part].file != 0)
@@ -301,8 +304,10 @@ typedef struct WaitingChunk
 
 typedef struct WaitingFeed
 {
-	const Waiting *waiting;
+	Waiting *waiting;
 	Sorter *to;
+	bool with_others;
+	bool is_full;  /* there is no more room, so what was taken is to wait again */
 	Chunk *filled; /* the one being filled, or NULL */
 } WaitingFeed;
 
@@ -349,33 +354,29 @@ put_filled(WaitingFeed *feed)
 	feed->filled = NULL;
 }
 
-/* A chunk of the sorter's with room for so many bytes; NULL: it has failed. */
+/*
+ * A chunk of the sorter's with room for so many bytes; NULL: it has failed, or finds no room.  For what is
+ * longer than others are it may have none, and yet not be full.
+ */
 static Chunk *
 chunk_with_room(WaitingFeed *feed, Size bytes)
 {
+	const SortDevice *device = feed->to->device;
+
 	if (feed->filled != NULL && chunk_has_room(feed->filled, bytes))
 		return feed->filled;
 	put_filled(feed);
-	feed->filled = feed->to->failure == NULL ? feed->to->device->get_chunk(feed->to, bytes) : NULL;
+	if (feed->to->failure != NULL || feed->is_full)
+		return NULL;
+	feed->filled =
+		feed->with_others ? device->try_chunk(feed->to, bytes) : device->get_chunk(feed->to, bytes);
+	feed->is_full = feed->filled == NULL && bytes <= feed->waiting->share->chunk_bytes;
 	return feed->filled;
 }
 
-/* All rows at once, where chunks have room for as many rows as they have bytes for. */
-static bool
-feed_whole(WaitingFeed *feed, const WaitingChunk *from)
-{
-	Size row_bytes = from->chunk->size - from->chunk->back;
-	Chunk *to = chunk_with_room(feed, from->chunk->front + row_bytes);
-
-	if (to == NULL)
-		return false;
-	copy_out(from, to->base + to->front, to->base + to->back - row_bytes);
-	chunk_adopt_copy(to, from->chunk);
-	return true;
-}
-
-static bool
-feed_rows(WaitingFeed *feed, const WaitingChunk *from)
+/* The chunk with its rows, in memory, where it is not; freed by free_read. */
+static Chunk
+read_chunk(const WaitingFeed *feed, const WaitingChunk *from)
 {
 	Chunk chunk = *from->chunk;
 
@@ -384,6 +385,46 @@ feed_rows(WaitingFeed *feed, const WaitingChunk *from)
 		chunk.base = MemoryContextAllocHuge(feed->waiting->context, chunk.size);
 		copy_out(from, chunk.base, chunk.base + chunk.back);
 	}
+	return chunk;
+}
+
+static void
+free_read(const WaitingChunk *from, const Chunk *chunk)
+{
+	if (from->file != 0)
+		pfree(chunk->base);
+}
+
+static void
+let_wait_again(WaitingFeed *feed, const WaitingChunk *from)
+{
+	Chunk chunk = read_chunk(feed, from);
+
+	waiting_add_copy(feed->waiting, WAITING_AGAIN, &chunk);
+	free_read(from, &chunk);
+}
+
+/* All rows at once, where chunks have room for as many rows as they have bytes for. */
+static void
+send_whole(WaitingFeed *feed, const WaitingChunk *from)
+{
+	Size row_bytes = from->chunk->size - from->chunk->back;
+	Chunk *to = chunk_with_room(feed, from->chunk->front + row_bytes);
+
+	if (to != NULL)
+	{
+		copy_out(from, to->base + to->front, to->base + to->back - row_bytes);
+		chunk_adopt_copy(to, from->chunk);
+	}
+	else if (feed->to->failure == NULL)
+		let_wait_again(feed, from);
+}
+
+static void
+send_rows(WaitingFeed *feed, const WaitingChunk *from)
+{
+	Chunk chunk = read_chunk(feed, from);
+
 	for (uint64 i = 0; i < chunk.nrows; i++)
 	{
 		Chunk *to = chunk_with_room(feed, chunk_row_bytes(&chunk, i));
@@ -392,86 +433,105 @@ feed_rows(WaitingFeed *feed, const WaitingChunk *from)
 			break;
 		chunk_append_copy(to, &chunk, i);
 	}
-	if (from->file != 0)
-		pfree(chunk.base);
-	return feed->to->failure == NULL;
+	free_read(from, &chunk);
 }
 
-static bool
-feed_chunk(WaitingFeed *feed, const WaitingChunk *from)
+static void
+send_chunk(WaitingFeed *feed, const WaitingChunk *from)
 {
 	CHECK_FOR_INTERRUPTS();
-	return feed->to->device == &sort_device_cuda ? feed_whole(feed, from) : feed_rows(feed, from);
+	if (feed->to->device == &sort_device_cuda)
+		send_whole(feed, from);
+	else
+		send_rows(feed, from);
 }
 
-static bool
-feed_file(WaitingFeed *feed, File file)
+static void
+send_file(WaitingFeed *feed, int part, int writer)
 {
-	off_t size = FileSize(file);
-	bool goes_on = true;
+	char name[MAXPGPATH];
+	File file;
+	off_t size;
 
-	for (off_t at = 0; at < size && goes_on;)
+	name_file(name, writer, part);
+	file = FileSetOpen(&feed->waiting->share->files, name, O_RDONLY);
+	size = FileSize(file);
+	for (off_t at = 0; at < size && feed->to->failure == NULL;)
 	{
 		Chunk chunk;
 
 		read_bytes(file, (char *) &chunk, sizeof(chunk), at);
 		at += sizeof(chunk);
-		goes_on = feed_chunk(feed, &(WaitingChunk){&chunk, file, at});
+		send_chunk(feed, &(WaitingChunk){&chunk, file, at});
 		at += chunk_bytes(&chunk);
 	}
-	return goes_on;
+	FileClose(file);
 }
 
+/* Takes a chunk in memory, or the number of a file's writer; false: nothing is left. */
 static bool
-feed_files(WaitingFeed *feed, int part)
+take(WaitingShare *share, int part, Chunk **chunk, int *writer)
 {
-	WaitingShare *share = feed->waiting->share;
-	bool goes_on = true;
+	WaitingPart *waits = &share->parts[part];
+	bool taken;
 
-	for (int writer = 0; writer < WAITING_WRITERS && goes_on; writer++)
+	SpinLockAcquire(&share->mutex);
+	*chunk = waits->next_chunk;
+	if (*chunk != NULL)
+		waits->next_chunk = (*chunk)->next;
+	else
 	{
-		char name[MAXPGPATH];
-		File file;
-
-		if (!share->parts[part].has_file[writer])
-			continue;
-		name_file(name, writer, part);
-		file = FileSetOpen(&share->files, name, O_RDONLY);
-		goes_on = feed_file(feed, file);
-		FileClose(file);
+		while (waits->next_file < WAITING_WRITERS && !waits->has_file[waits->next_file])
+			waits->next_file++;
+		*writer = waits->next_file;
+		waits->next_file += waits->next_file < WAITING_WRITERS;
 	}
-	return goes_on;
+	taken = *chunk != NULL || *writer < WAITING_WRITERS;
+	SpinLockRelease(&share->mutex);
+	return taken;
+}
+
+void
+waiting_rewind(Waiting *waiting, int part)
+{
+	WaitingPart *waits = &waiting->share->parts[part];
+
+	waits->next_chunk = waits->chunks;
+	waits->next_file = 0;
 }
 
 bool
-waiting_feed(Waiting *waiting, int part, Sorter *to)
+waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others)
 {
-	WaitingFeed feed = {waiting, to, NULL};
-	bool goes_on = true;
+	WaitingFeed feed = {.waiting = waiting, .to = to, .with_others = with_others};
+	Chunk *chunk;
+	int writer;
 
-	for (const Chunk *chunk = waiting->share->parts[part].chunks; chunk != NULL && goes_on;
-		 chunk = chunk->next)
-		goes_on = feed_chunk(&feed, &(WaitingChunk){chunk, 0, 0});
-	goes_on = goes_on && feed_files(&feed, part);
+	while (to->failure == NULL && !feed.is_full && take(waiting->share, part, &chunk, &writer))
+	{
+		if (chunk != NULL)
+			send_chunk(&feed, &(WaitingChunk){chunk, 0, 0});
+		else
+			send_file(&feed, part, writer);
+	}
 	put_filled(&feed);
-	return goes_on && to->failure == NULL;
+	return to->failure == NULL;
 }
 
 /* ---------------------------------------------------------------- the end */
 
+/* What is shared goes with all of the shared memory, or stays for the session's next sort. */
 static void
 free_chunks(Waiting *waiting, WaitingPart *part)
 {
-	while (part->chunks != NULL)
+	while (waiting->memory == NULL && part->chunks != NULL)
 	{
 		Chunk *chunk = part->chunks;
 
 		part->chunks = chunk->next;
-		if (waiting->memory == NULL)
-			huge_free(chunk);
-		else
-			shared_files_discard(chunk->base, chunk->size);
+		huge_free(chunk);
 	}
+	part->chunks = NULL;
 }
 
 void

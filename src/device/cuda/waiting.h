@@ -3,8 +3,8 @@
  *		Rows that wait until the GPU has room for them, in chunks: in host memory, and past that in temporary
  *		files.
  *
- * They wait in parts, by number.  Several processes may bring rows; the first one reads them, a part at a
- * time, when all others are through.
+ * They wait in parts, by number.  Several processes may bring rows; when all are through, the first one has
+ * them sent, a part at a time, by itself or by several.
  */
 #ifndef GPUSORT_DEVICE_CUDA_WAITING_H
 #define GPUSORT_DEVICE_CUDA_WAITING_H
@@ -21,6 +21,9 @@
 /* The first process writes to the first of its files, those that joined to the others. */
 #define WAITING_WRITERS (SORT_SHARE_MAX_PROCESSES + 1)
 
+/* No part: rows for which those who send with others find no room (waiting_send). */
+#define WAITING_AGAIN SPLIT_PARTS_MAX
+
 /* What waits of a part. */
 typedef struct WaitingPart
 {
@@ -30,6 +33,10 @@ typedef struct WaitingPart
 	uint64 file_bytes; /* written to files, of all this */
 	Chunk *chunks;	   /* in memory */
 	bool has_file[WAITING_WRITERS];
+
+	/* What nobody has taken yet, to send it. */
+	Chunk *next_chunk;
+	int next_file; /* its writer, or of the next one that there is */
 } WaitingPart;
 
 /* What all processes know; where there are several, in the memory that they share. */
@@ -40,8 +47,7 @@ typedef struct WaitingShare
 	Size chunk_bytes; /* of a chunk, if no row is longer */
 	Size room;		  /* bytes of memory that chunks may yet take */
 	Size most_held;	  /* that they have taken */
-	int nparts;
-	WaitingPart parts[SPLIT_PARTS_MAX];
+	WaitingPart parts[SPLIT_PARTS_MAX + 1];
 } WaitingShare;
 
 /* One process's way to it. */
@@ -60,7 +66,7 @@ typedef struct Waiting
 		Chunk *buffer; /* filled, then written */
 		File file;	   /* 0: none yet */
 		off_t end;
-	} parts[SPLIT_PARTS_MAX];
+	} parts[SPLIT_PARTS_MAX + 1];
 } Waiting;
 
 /*
@@ -68,7 +74,7 @@ typedef struct Waiting
  * bytes of memory for chunks that stay there.  In the first process, which also has the files removed with
  * CurrentMemoryContext.
  */
-extern void waiting_create(WaitingShare *share, int nparts, Size chunk_bytes, Size room);
+extern void waiting_create(WaitingShare *share, Size chunk_bytes, Size room);
 
 /* In every process that brings rows, and in the first one; all it allocates is in CurrentMemoryContext. */
 extern void waiting_open(Waiting *waiting, WaitingShare *share, SortShare *memory, const SortKey *key,
@@ -84,16 +90,21 @@ extern void waiting_put_chunk(Waiting *waiting, int part, Chunk *chunk);
 /* Has a filled chunk that stands elsewhere wait, too: it is copied. */
 extern void waiting_add_copy(Waiting *waiting, int part, const Chunk *chunk);
 
-/* This process brings no more. */
+/* This process brings no more for now. */
 extern void waiting_finish(Waiting *waiting);
 
-/*
- * In the first process, when all others are through: puts all that waits of a part to a sorter.  False: that
- * one has failed; what waits still does.
- */
-extern bool waiting_feed(Waiting *waiting, int part, Sorter *to);
+/* All that waits of a part is to be sent, from the beginning.  In the first process, while nobody sends. */
+extern void waiting_rewind(Waiting *waiting, int part);
 
-/* Nobody wants the rows of this part any more: their memory and files are given back. */
+/*
+ * Puts to a sorter what waits of a part and nobody has taken yet.  False: that one has failed; all of it
+ * still waits, after a waiting_rewind.  Several processes may do so at a time, each with its own sorter of
+ * the same rows.  with_others: a sorter that finds no room is not to make any; what was taken for it and
+ * finds none waits as WAITING_AGAIN.  Checks for interrupts.
+ */
+extern bool waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others);
+
+/* Nobody wants the rows of this part any more: their files are removed, and memory of this process's own. */
 extern void waiting_drop(Waiting *waiting, int part);
 
 #endif /* GPUSORT_DEVICE_CUDA_WAITING_H */
