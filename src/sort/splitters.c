@@ -28,10 +28,20 @@ compare_bytes(const uint8 *a, Size a_size, const uint8 *b, Size b_size)
 	return order;
 }
 
-bool
-splitter_is_above(const Splitter *splitter, const uint8 *key, Size size)
+int
+splitters_find_beginning(const SortSplitters *splitters, uint64 first_word, const uint8 *key, Size size)
 {
-	return compare_bytes(key, size, splitter->bytes, splitter->size) < 0;
+	int part;
+
+	for (part = 0; part < splitters->n; part++)
+	{
+		const Splitter *next = &splitters->splitters[part];
+
+		if (first_word < next->first_word ||
+			(first_word == next->first_word && compare_bytes(key, size, next->bytes, next->size) < 0))
+			break;
+	}
+	return part;
 }
 
 static int
@@ -93,6 +103,7 @@ splitters_choose(SortSplitters *splitters, const KeySample *sample, int parts)
 
 		if (found < 0)
 			break;
+		splitters->first_words[splitters->n] = sample->entries[found].key.first_word;
 		splitters->splitters[splitters->n++] = sample->entries[found].key;
 		largest = Max(largest, below - cut);
 		cut = below;

@@ -32,6 +32,7 @@ typedef struct Splitter
 typedef struct SortSplitters
 {
 	int n;
+	uint64 first_words[SPLIT_PARTS_MAX - 1]; /* of the splitters, beside each other */
 	Splitter splitters[SPLIT_PARTS_MAX - 1];
 } SortSplitters;
 
@@ -61,23 +62,24 @@ extern void key_sample_sort(KeySample *sample);
  */
 extern double splitters_choose(SortSplitters *splitters, const KeySample *sample, int parts);
 
-/* Is a key that begins like the splitter below it? */
-extern bool splitter_is_above(const Splitter *splitter, const uint8 *key, Size size);
+/* The part that a key belongs to whose first word is a splitter's. */
+extern int splitters_find_beginning(const SortSplitters *splitters, uint64 first_word, const uint8 *key,
+									Size size);
 
-/* The part, from 0, that a row with this key belongs to. Fixed keys have at least 8 bytes. */
+/*
+ * The part, from 0, that a row with this key belongs to.  Fixed keys have at least 8 bytes.  Keys come in no
+ * order, so that a processor could not tell at which splitter to stop: it looks at all first words.
+ */
 static inline int
 splitters_find(const SortSplitters *splitters, const uint8 *key, Size size)
 {
 	uint64 word = bound_first_word(key, size);
-	int part;
+	int part = 0;
 
-	for (part = 0; part < splitters->n; part++)
-	{
-		const Splitter *next = &splitters->splitters[part];
-
-		if (word < next->first_word || (word == next->first_word && splitter_is_above(next, key, size)))
-			break;
-	}
+	for (int i = 0; i < splitters->n; i++)
+		part += word >= splitters->first_words[i];
+	if (unlikely(part > 0 && word == splitters->first_words[part - 1]))
+		return splitters_find_beginning(splitters, word, key, size);
 	return part;
 }
 
