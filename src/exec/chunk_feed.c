@@ -71,6 +71,15 @@ note_progress_at_times(SortFeed *feed)
 		note_progress(feed);
 }
 
+void
+sort_feed_note_progress(SortFeed *feed)
+{
+	if (feed->chunk != NULL && feed->chunk->nrows - feed->noted_rows >= PROGRESS_ROWS)
+		note_progress(feed);
+	for (int i = 0; feed->parts != NULL && i < feed->sorter->parts->n; i++)
+		sort_feed_note_progress(&feed->parts[i]);
+}
+
 /* Hands the chunk being filled, if any, to the device. */
 static void
 put_chunk(SortFeed *feed)

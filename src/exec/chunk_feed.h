@@ -57,6 +57,9 @@ extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
  */
 extern bool sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot);
 
+/* Rows were added to the feed's chunks, or its parts' chunks, past these calls. */
+extern void sort_feed_note_progress(SortFeed *feed);
+
 /* Hands the last chunk to the device, if that goes on, and releases all that the feed holds. */
 extern void sort_feed_end(SortFeed *feed);
 

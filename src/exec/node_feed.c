@@ -30,6 +30,7 @@
 #include "exec/chunk_feed.h"
 #include "exec/input_rows.h"
 #include "exec/node_feed.h"
+#include "exec/page_feed.h"
 #include "key/key_row.h"
 #include "plan/sort_plan.h"
 
@@ -213,7 +214,7 @@ feed_rows(GpuSortFeedState *state)
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(&state->feed, slot))
 			return slot;
-		state->rows++;
+		state->rows += 1 + page_feed_rows(&state->feed, &rows);
 	}
 }
 

@@ -27,6 +27,8 @@
 #include "exec/node_gpusort.h"
 #include "exec/not_null.h"
 #include "exec/own_workers.h"
+#include "exec/page_feed.h"
+#include "exec/row_slot.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
 #include "plan/choice.h"
@@ -187,6 +189,7 @@ read_input(GpuSortState *state)
 		}
 		if (!sort_feed_put(&feed, slot))
 			break;
+		(void) page_feed_rows(&feed, &rows);
 	}
 	sort_feed_end(&feed);
 }
@@ -404,7 +407,7 @@ exec_gpusort(CustomScanState *css)
 		ExecClearTuple(slot);
 		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
 	}
-	ExecStoreMinimalTuple(row, slot, false);
+	row_slot_store(slot, row);
 	if (projection == NULL)
 		return slot;
 	ResetExprContext(css->ss.ps.ps_ExprContext);

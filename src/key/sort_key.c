@@ -279,6 +279,33 @@ get_columns(const SortKey *key, TupleTableSlot *slot)
 	slot_getsomeattrs(slot, key->last_attno);
 }
 
+/* Writes a column's part of a key; returns where the next one's begins. */
+static inline uint8 *
+encode_column(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
+{
+	if (unlikely(isnull))
+	{
+		if (unlikely(col->unmarked))
+			report_null(col);
+		*dst++ = col->null_marker;
+		memset(dst, 0, col->width);
+	}
+	else
+	{
+		if (!col->unmarked)
+			*dst++ = col->value_marker;
+		sort_key_store_fixed(col, value, dst);
+	}
+	return dst + col->width;
+}
+
+/* Zeros where a key is padded; columns overwrite what is theirs. */
+static inline void
+clear_padding(const SortKey *key, uint8 *dst)
+{
+	memset(dst + key->width - 8, 0, 8);
+}
+
 void
 sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 {
@@ -290,27 +317,39 @@ sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 	if (key->ncols == 1 &&
 		encode_single(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst))
 		return;
+	clear_padding(key, dst);
+	for (; col < end; col++)
+		dst = encode_column(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst);
+}
 
-	/* the padding; columns overwrite what is theirs */
-	memset(dst + key->width - 8, 0, 8);
+bool
+sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 *dst)
+{
+	const char *columns = (const char *) row + row->t_hoff;
+	const SortKeyColumn *col = key->cols;
+	const SortKeyColumn *end = col + key->ncols;
 
+	if ((row->t_infomask & HEAP_HASNULL) != 0 || HeapTupleHeaderGetNatts(row) < key->last_attno)
+		return false;
+	if (key->ncols > 1)
+		clear_padding(key, dst);
 	for (; col < end; col++)
 	{
-		if (unlikely(slot->tts_isnull[col->attidx]))
+		const CompactAttribute *att = TupleDescCompactAttr(desc, col->attidx);
+		Datum value;
+
+		if (att->attcacheoff < 0)
+			return false;
+		value = fetchatt(att, columns + att->attcacheoff);
+		if (key->ncols == 1)
 		{
-			if (unlikely(col->unmarked))
-				report_null(col);
-			*dst++ = col->null_marker;
-			memset(dst, 0, col->width);
+			if (encode_single(col, value, false, dst))
+				return true;
+			clear_padding(key, dst);
 		}
-		else
-		{
-			if (!col->unmarked)
-				*dst++ = col->value_marker;
-			sort_key_store_fixed(col, slot->tts_values[col->attidx], dst);
-		}
-		dst += col->width;
+		dst = encode_column(col, value, false, dst);
 	}
+	return true;
 }
 
 /* Appends the encoding of a value that is not NULL. */

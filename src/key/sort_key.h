@@ -151,6 +151,12 @@ extern void sort_key_set_unmarked(int ncols, SortColumnSpec *columns, uint32 unm
 extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst);
 
 /*
+ * The same of a row as it stands in a table's page; false: its columns have to be taken apart first, by a
+ * slot, and nothing at dst counts.
+ */
+extern bool sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 *dst);
+
+/*
  * Encodes the slot's row; returns the key, *len bytes long, trailing zero bytes dropped unless rows are made
  * of keys.  The result is valid until the next call, and belongs to the SortKey.
  */

@@ -271,13 +271,10 @@ static MinimalTuple
 cuda_next(Sorter *base, bool forward)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
-	MinimalTuple row = (MinimalTuple) sorter->at;
 
 	if (unlikely(sorter->at >= sorter->end || !forward))
 		return next_row_elsewhere(sorter, forward);
-	sorter->at += row_stored_size(row);
-	sorter->position++;
-	return row;
+	return cuda_next_row(sorter);
 }
 
 static void

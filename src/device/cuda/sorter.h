@@ -175,6 +175,9 @@ extern void cuda_pass_range_end(Sorter *base);
 /* The next row where it is not at hand, or NULL. */
 extern MinimalTuple cuda_look_for_row(CudaSorter *sorter, bool forward);
 
+/* A device has written the window past the processor's caches: it is fetched so far ahead, in bytes. */
+#define WINDOW_AHEAD 1024
+
 /* The next row or NULL, forwards. */
 static pg_attribute_always_inline MinimalTuple
 cuda_next_row(CudaSorter *sorter)
@@ -183,6 +186,7 @@ cuda_next_row(CudaSorter *sorter)
 
 	if (unlikely(sorter->at >= sorter->end))
 		return cuda_look_for_row(sorter, true);
+	__builtin_prefetch(sorter->at + WINDOW_AHEAD);
 	sorter->at += row_stored_size(row);
 	sorter->position++;
 	return row;

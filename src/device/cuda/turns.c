@@ -424,7 +424,8 @@ turns_next(Sorter *base, bool forward)
 	for (;;)
 	{
 		Sorter *by = sorter->cpu != NULL ? sorter->cpu : &sorter->card->base;
-		MinimalTuple row = by->device->next(by, true);
+		bool is_at_hand = sorter->cpu == NULL && sorter->card->external == NULL;
+		MinimalTuple row = is_at_hand ? cuda_next_row(sorter->card) : by->device->next(by, true);
 
 		if (likely(row != NULL))
 			return row;
