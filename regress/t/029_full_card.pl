@@ -88,6 +88,13 @@ foreach my $set (@ways)
 	order_is_right($set, 'i8, id', 'i8, id');
 	order_is_right($set, 't, n, id', 't DESC, n, id');
 }
+
+# Those who have fed are there when the first row is returned, to send what waits later.
+$node->safe_psql('postgres', q(CREATE FUNCTION workers() RETURNS bigint PARALLEL RESTRICTED LANGUAGE sql AS 'SELECT count(*) FROM pg_stat_activity WHERE leader_pid = pg_backend_pid()'));
+foreach my $set (PARALLEL, PARALLEL . IN_FILES)
+{
+	is($node->safe_psql('postgres', "$set SELECT max(CASE WHEN id = 1 THEN workers() END), sum(length(t || alike || icu)) > 0 FROM (SELECT * FROM s ORDER BY id OFFSET 0) o"), '3|t', "$set those who fed stay");
+}
 nothing_is_left($node, 'after that');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM s ORDER BY i8'), qr/"Turns": \d+,\s*"Rows Waited": \d+,\s*"Waited On Disk": 0,/, 'in JSON');
 like($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM s ORDER BY i8'))), qr/^in \d+ parts, one after the other: a GPU has no room for all rows$/, 'gpusort_check says so');

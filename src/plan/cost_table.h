@@ -209,7 +209,7 @@ static const double cost_table[COST_TERMS] = {
 	[COST_CUDA_SPLIT] = 20,
 	/* a byte of a row and its key that waits for its turn on a card, put where it waits */
 	[COST_CUDA_WAIT] = 1,
-	/* the same, sent by the first process when its turn has come */
+	/* the same, sent when its turn has come */
 	[COST_CUDA_WAIT_SEND] = 0.5,
 	/* a byte of a row that waits in a file for its turn on a card, written, and once more read */
 	[COST_CUDA_WAIT_FILE] = 0.25,

@@ -413,12 +413,13 @@ count_turns(const SortShape *shape, double rows, double turns, CostCounts *count
 	double first = 1 / turns;
 	double waiting = waiting_bytes(shape, rows, turns);
 	double in_files = bytes_in_files(shape, waiting);
+	double senders = shape->returned_alone ? 1 : running_processes(shape);
 
 	counts->first[COST_CUDA_SPLIT] += rows / running_processes(shape);
 	counts->first[COST_CUDA_WAIT] += waiting / running_processes(shape);
 	counts->first[COST_CUDA_WAIT_FILE] += in_files / running_processes(shape);
-	counts->rest[COST_CUDA_WAIT_SEND] += waiting;
-	counts->rest[COST_CUDA_WAIT_FILE] += in_files;
+	counts->rest[COST_CUDA_WAIT_SEND] += waiting / senders;
+	counts->rest[COST_CUDA_WAIT_FILE] += in_files / senders;
 	counts->first[COST_CUDA_JOB] += 1;
 	counts->rest[COST_CUDA_JOB] += turns - 1;
 	counts->first[COST_CUDA_KEY_BYTE] += rows * first * shape->key_bytes;
