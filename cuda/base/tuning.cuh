@@ -84,12 +84,14 @@
 #define LEAF_PART_THREADS 8
 
 /*
- * Of the pairs of a leaf's samples, so many thousandths are in the same of so many cells of the leaf's range
- * where keys crowd; or where LEAF_CROWD_SHARES_AMONG are in one of LEAF_CROWD_NEIGHBOURS leaves, any.
+ * A leaf's keys crowd if of the pairs of its samples so many thousandths are in the same of so many cells of
+ * its range; or if LEAF_CROWD_SHARES_AMONG are in one of LEAF_CROWD_NEIGHBOURS leaves around it, and any of
+ * its own.  Of 2^27 uniform keys no leaf has more than 9 such pairs of 120, and 34 leaves 6 (counted on a
+ * CPU, 2026-11-25); of low-entropy keys so 99 of 100 leaves are found.
  */
 #define LEAF_CROWD_LOG_CELLS 8
 #define LEAF_CROWD_SHARES 1000
-#define LEAF_CROWD_SHARES_ALONE 50
+#define LEAF_CROWD_SHARES_ALONE 100
 #define LEAF_CROWD_SHARES_AMONG 25
 #define LEAF_CROWD_NEIGHBOURS 4
 

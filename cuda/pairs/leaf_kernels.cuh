@@ -3,10 +3,8 @@
  *		The kernels of the sample sort's leaves: which kind each is of, and a kernel for every kind.
  *
  * Leaves come in classes by size, larger ones first (Leischner, Osipov, Sanders, section 5: scheduled by
- * size), so that small leaves don't hold shared memory that they don't use.  The sample tells which leaves'
- * keys crowd: these are sorted in the same kernels by crowded_leaf.cuh.  It is one kernel, since few of them
- * would take a launch more, and as long as a block takes for one; and as a block sorts a leaf either way, it
- * needs no more registers than the other way.
+ * size), so that small leaves don't hold shared memory that they don't use.  The sample tells of which leaves
+ * the keys crowd: the two smaller classes have a kernel more for these (crowded_leaf.cuh).
  */
 #ifndef DEVSORT_LEAF_KERNELS_CUH
 #define DEVSORT_LEAF_KERNELS_CUH
@@ -15,6 +13,7 @@
 #include "primitives/block_merge.cuh"
 
 #define LEAF_CLASSES 3
+#define CROWDED_CLASSES 2 /* the first ones */
 
 /* times MERGE_ITEMS is enough for any leaf; smaller ones take a quarter or half of it */
 #define HARD_LEAF_THREADS 640
@@ -31,12 +30,9 @@ enum LeafKind
 	LEAF_EQUAL,
 	LEAF_HARD,
 	LEAF_OVERSIZED,
-	LEAF_KINDS
+	LEAF_CROWDED, /* small ones, and those of the next classes */
+	LEAF_KINDS = LEAF_CROWDED + CROWDED_CLASSES
 };
-
-/* An entry of a list: the leaf's number, and above it, whether its keys crowd. */
-#define LEAF_CROWDED (1u << 31)
-#define LEAF_NUMBER_MASK (LEAF_CROWDED - 1)
 
 /* The leaves of one sort, in device memory. */
 struct Leaves
@@ -44,7 +40,7 @@ struct Leaves
 	const uint32_t *starts; /* count + 1; NULL: there is one leaf, the whole input */
 	uint32_t count;
 	uint32_t n;						 /* pairs in all leaves */
-	uint32_t *lists;				 /* LEAF_KINDS lists of up to `count` entries each */
+	uint32_t *lists;				 /* LEAF_KINDS lists of up to `count` leaves each */
 	uint32_t *lengths;				 /* LEAF_KINDS */
 	uint32_t capacity[LEAF_CLASSES]; /* pairs that each class can sort, ascending */
 	uint32_t max_work;				 /* comparisons a pair past which a leaf is hard */
@@ -63,9 +59,9 @@ hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
 template <typename Key>
 struct LeafSamples
 {
-	const Key *keys;				 /* the sorted sample that the splitters are from; NULL: nobody asks */
-	uint32_t of_leaf;				 /* so many are of the first leaf, then of the next, and so on */
-	uint32_t capacity[LEAF_CLASSES]; /* pairs of a crowded leaf that each class can sort */
+	const Key *keys;					/* the sorted sample that the splitters are from; NULL: nobody asks */
+	uint32_t of_leaf;					/* so many are of the first leaf, then of the next, and so on */
+	uint32_t capacity[CROWDED_CLASSES]; /* pairs of a crowded leaf that each class can sort */
 };
 
 /*
@@ -122,7 +118,6 @@ __launch_bounds__(LEAF_THREADS_SMALL)
 	uint32_t size = leaf < leaves.count ? leaves.starts[leaf + 1] - leaves.starts[leaf] : 0;
 	uint32_t rank = 0;
 	int kind = LEAF_SMALL;
-	bool crowded = false;
 
 	if (threadIdx.x < LEAF_KINDS)
 		counts[threadIdx.x] = 0;
@@ -131,9 +126,9 @@ __launch_bounds__(LEAF_THREADS_SMALL)
 		kind++;
 	if (kind == LEAF_CLASSES)
 		kind = leaf_has_one_key(splitters, leaves.count, leaf) ? LEAF_EQUAL : LEAF_OVERSIZED;
-	if (samples.keys)
-		crowded = leaf_crowds(size > 0 ? count_close_samples(samples, leaf) : 0, samples.of_leaf) &&
-				  kind < LEAF_CLASSES && size >= LEAF_THREADS_SMALL << kind && size <= samples.capacity[kind];
+	if (samples.keys && leaf_crowds(size > 0 ? count_close_samples(samples, leaf) : 0, samples.of_leaf) &&
+		kind < CROWDED_CLASSES && size >= LEAF_THREADS_SMALL << kind && size <= samples.capacity[kind])
+		kind += LEAF_CROWDED;
 	if (size > 0)
 		rank = atomicAdd(&counts[kind], 1u);
 	__syncthreads();
@@ -141,8 +136,7 @@ __launch_bounds__(LEAF_THREADS_SMALL)
 		places[threadIdx.x] = atomicAdd(&leaves.lengths[threadIdx.x], counts[threadIdx.x]);
 	__syncthreads();
 	if (size > 0)
-		leaves.lists[(size_t) kind * leaves.count + places[kind] + rank] =
-			leaf | (crowded ? LEAF_CROWDED : 0);
+		leaves.lists[(size_t) kind * leaves.count + places[kind] + rank] = leaf;
 }
 
 /* Copies leaves of one repeated key that are too large for a block. */
@@ -167,6 +161,13 @@ __launch_bounds__(LEAF_THREADS_MEDIUM) copy_equal_leaves_kernel(Leaves leaves, L
 	}
 }
 
+/* Puts a leaf on the list of hard ones. */
+static __device__ __forceinline__ void
+list_hard_leaf(const Leaves &leaves, uint32_t leaf)
+{
+	leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] = leaf;
+}
+
 /* Sorts the leaves of one class, a block as many as come to it, and lists the hard ones. */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
@@ -181,28 +182,43 @@ __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 
 	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
 	{
-		uint32_t entry = leaves.starts ? leaves.lists[(size_t) kind * leaves.count + i] : 0;
-		uint32_t leaf = entry & LEAF_NUMBER_MASK;
+		uint32_t leaf = leaves.starts ? leaves.lists[(size_t) kind * leaves.count + i] : 0;
 		uint32_t first = leaves.starts ? leaves.starts[leaf] : 0;
 		uint32_t n = leaves.starts ? leaves.starts[leaf + 1] - first : leaves.n;
-		bool sorted;
 
-		if (entry & LEAF_CROWDED)
-			sorted =
-				block_sort_crowded_leaf<Key, has_values, THREADS>(pairs, first, n, leaves.max_work, shared);
-		else
-			sorted = block_sort_leaf<Key, has_values, THREADS>(pairs, first, n, leaves.max_work, starts, keys,
-															   values);
-		if (!sorted && threadIdx.x == 0)
-			leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] =
-				leaf;
+		if (!block_sort_leaf<Key, has_values, THREADS>(pairs, first, n, leaves.max_work, starts, keys,
+													   values) &&
+			threadIdx.x == 0)
+			list_hard_leaf(leaves, leaf);
+		__syncthreads();
+	}
+}
+
+/* The same for the crowded leaves of a class; list is LEAF_CROWDED or what follows. */
+template <typename Key, bool has_values, int THREADS>
+static __global__ void
+__launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
+	crowded_leaf_kernel(Leaves leaves, int list, LeafPairs<Key> pairs)
+{
+	extern __shared__ __align__(16) char shared[];
+	uint32_t nleaves = leaves.lengths[list];
+
+	for (uint32_t i = blockIdx.x; i < nleaves; i += gridDim.x)
+	{
+		uint32_t leaf = leaves.lists[(size_t) list * leaves.count + i];
+		uint32_t first = leaves.starts[leaf];
+		uint32_t n = leaves.starts[leaf + 1] - first;
+
+		if (!block_sort_crowded_leaf<Key, has_values, THREADS>(pairs, first, n, leaves.max_work, shared) &&
+			threadIdx.x == 0)
+			list_hard_leaf(leaves, leaf);
 		__syncthreads();
 	}
 }
 
 /*
- * Merge sorts, where they are, the leaves that leaf_sort_kernel gave up: those of more than `above` pairs
- * that fit into this block.
+ * Merge sorts, where they are, the leaves that were given up: those of more than `above` pairs that fit into
+ * this block.
  */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
