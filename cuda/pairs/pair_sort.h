@@ -25,7 +25,7 @@ struct PairSortJob
 	Key *sorted_keys;
 	uint32_t *sorted_values;
 	bool big_endian; /* keys are byte strings in memcmp order, not native integers */
-	bool keys_crowd; /* are many keys expected to be close to others?  Decides on time alone. */
+	bool keys_crowd; /* are keys of a short sort expected to be close to others?  Decides on time alone. */
 	uint64_t seed;
 	int samples; /* bucket sort's s; 0: the tuned one */
 	const DevSortStages *stages;

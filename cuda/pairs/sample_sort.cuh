@@ -228,14 +228,22 @@ choose_few_splitters(const PairSortJob<Key> *job, const SampleShape *shape, cons
 					 cudaStream_t stream)
 {
 	size_t bytes = small_sample_bytes<Key>(shape->nsamples, shape->nleaves);
+	size_t crowded_bytes =
+		crowded_leaf_bytes<Key, false, SMALL_SAMPLE_THREADS>((shape->nsamples + 7) / 8 * 8);
+	int available;
+	bool by_parts;
 
+	RETURN_IF_FAILED(device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, &available));
+	by_parts = shape->nsamples >= SMALL_SAMPLE_THREADS && crowded_bytes + LEAF_RESERVED <= (size_t) available;
+	if (by_parts && bytes < crowded_bytes)
+		bytes = crowded_bytes;
 	RETURN_IF_FAILED(allow_shared_memory<small_sample_kernel<Key>>(bytes));
 	small_sample_kernel<<<1, SMALL_SAMPLE_THREADS, bytes, stream>>>(job->keys, job->n,
 																	key_order_make<Key>(job->big_endian),
 																	job->seed, shape->nsamples,
-																	shape->nleaves, MAX_WORK, space->sample,
-																	space->sorted_sample, space->tables[0],
-																	space->splitters);
+																	shape->nleaves, MAX_WORK, by_parts,
+																	space->sample, space->sorted_sample,
+																	space->tables[0], space->splitters);
 	CHECK_LAUNCH("choosing splitters");
 	return status_ok();
 }
@@ -264,6 +272,7 @@ choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, con
 	sampling.n = shape->nsamples;
 	sampling.keys = space->sample;
 	sampling.sorted_keys = space->sorted_sample;
+	sampling.keys_crowd = job->keys_crowd;
 	sampling.seed = job->seed + 1;
 	RETURN_IF_FAILED(queue_sort(&sampling, true, &space->rest, &unfinished, stream));
 	pick_splitters_kernel<<<1 + shape->nbuckets[0], SAMPLE_PICK_THREADS, 0, stream>>>(space->sorted_sample,
@@ -531,6 +540,27 @@ sample_leaves(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t 
 	return leaves;
 }
 
+/*
+ * Sorts the leaves.  Those that crowd are found by the sample in sorts of two levels, and in short ones only
+ * if the caller expects any.
+ */
+template <typename Key, bool has_values>
+static DevSortStatus
+sort_all_leaves(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
+				Leaves *leaves, const LeafPairs<Key> *pairs, cudaStream_t stream)
+{
+	LeafSamples<Key> samples = {};
+
+	RETURN_IF_FAILED((leaf_capacities<Key, has_values>(leaves)));
+	if (shape->levels > (job->keys_crowd ? 0 : 1))
+	{
+		samples.keys = space->sorted_sample;
+		samples.of_leaf = shape->nsamples / shape->nleaves;
+		RETURN_IF_FAILED((crowded_capacities<Key, has_values>(leaves, &samples)));
+	}
+	return sort_leaves<Key, has_values>(leaves, space->splitters, samples, pairs, stream);
+}
+
 template <typename Key>
 static DevSortStatus
 queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspace,
@@ -571,17 +601,9 @@ queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspa
 	pairs = {arrays.keys, arrays.values, job->sorted_keys, job->sorted_values,
 			 key_order_make<Key>(job->big_endian)};
 	stage_begin(job->stages, "leaves", stream);
-	if (job->sorted_values)
-	{
-		RETURN_IF_FAILED((leaf_capacities<Key, true>(&leaves)));
-		RETURN_IF_FAILED((sort_leaves<Key, true>(&leaves, space.splitters, &pairs, job->keys_crowd, stream)));
-	}
-	else
-	{
-		RETURN_IF_FAILED((leaf_capacities<Key, false>(&leaves)));
-		RETURN_IF_FAILED(
-			(sort_leaves<Key, false>(&leaves, space.splitters, &pairs, job->keys_crowd, stream)));
-	}
+	RETURN_IF_FAILED((job->sorted_values
+						  ? sort_all_leaves<Key, true>(job, &shape, &space, &leaves, &pairs, stream)
+						  : sort_all_leaves<Key, false>(job, &shape, &space, &leaves, &pairs, stream)));
 	if (on_device && *unfinished)
 	{
 		*unfinished = NULL;

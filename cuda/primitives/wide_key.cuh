@@ -72,6 +72,14 @@ operator-(const WideKey &a, const WideKey &b)
 }
 
 static __host__ __device__ __forceinline__ WideKey
+operator+(const WideKey &a, const WideKey &b)
+{
+	uint64_t low = a.low + b.low;
+
+	return WideKey(a.high + b.high + (low < b.low), low);
+}
+
+static __host__ __device__ __forceinline__ WideKey
 operator^(const WideKey &a, const WideKey &b)
 {
 	return WideKey(a.high ^ b.high, a.low ^ b.low);

@@ -4,9 +4,9 @@
  *
  * With one sample a splitter the leaves' sizes vary so much that some are larger than a block can sort and
  * are distributed again, or, where there are too many of them, all is radix sorted.  With no work allowed to
- * a leaf, those whose keys are not evenly spread are merge sorted.  And the first of two levels is counted,
- * as it is of more rows than chunks are used for.  The results are proved as always, and each way must have
- * been taken.
+ * a leaf, those whose keys are not evenly spread are merge sorted; with as many samples as usual, among them
+ * those that the sample takes for crowded.  And the first of two levels is counted, as it is of more rows
+ * than chunks are used for.  The results are proved as always, and each way must have been taken.
  */
 #include "check/cases/fixed.h"
 #include "pairs/sample_sort.h"
@@ -71,6 +71,40 @@ check_rare_ways(Check *check, int width, bool counts_all_levels)
 	check_group_end(check);
 }
 
+/* Crowded leaves that are given up nevertheless. */
+static void
+check_hard_crowded_leaves(Check *check, int width)
+{
+	static FixedRunner runner;
+	const SampleRareWays usual = sample_rare_ways;
+	const uint64_t sizes[] = {1500007, 6000011};
+	bool wanted = !check->options.has_n && check_wants(check, DEVSORT_SAMPLE, width, LOW_ENTROPY);
+	Why why = {};
+
+	if (!wanted || !check_group_begin(check, "rare ways: crowded leaves, %d bytes", width))
+		return;
+	sample_rare_ways.leaf_max_work = 0;
+	sample_rare_ways.hard = 0;
+	for (uint64_t n : sizes)
+	{
+		FixedCase fixed = {DEVSORT_SAMPLE,
+						   width,
+						   (DevSortKeyFormat) check_random_below(check, 2),
+						   (FixedPayload) check_random_below(check, NPAYLOADS),
+						   LOW_ENTROPY,
+						   n,
+						   check_random(check) >> 16,
+						   0};
+
+		fixed_check(check, &runner, &fixed);
+	}
+	why_say(&why, "%llu leaves merge sorted", (unsigned long long) sample_rare_ways.hard);
+	check_case(check, sample_rare_ways.hard > 0, &why, "leaves are merge sorted");
+	sample_rare_ways = usual;
+	fixed_release(&runner);
+	check_group_end(check);
+}
+
 void
 check_rare(Check *check)
 {
@@ -78,5 +112,6 @@ check_rare(Check *check)
 	{
 		check_rare_ways(check, width, false);
 		check_rare_ways(check, width, true);
+		check_hard_crowded_leaves(check, width);
 	}
 }
