@@ -68,8 +68,8 @@ put_row(SortFeed *feed, TupleDesc desc, HeapTupleHeader row, uint32 length)
 	if (chunk == NULL || !chunk_has_room(chunk, chunk_entry_size(width, true) + row_size))
 		return false;
 	key_place = chunk_reserve_fixed(chunk, width, row_size, &row_place);
-	for (int i = 0; i < width / (int) sizeof(uint64); i++)
-		((uint64 *) key_place)[i] = key[i];
+	for (int i = 0; i < width; i += sizeof(uint64))
+		memcpy(key_place + i, (const char *) key + i, sizeof(uint64));
 	write_row(row_place, row, length);
 	chunk_commit_fixed(chunk, width);
 	return true;
