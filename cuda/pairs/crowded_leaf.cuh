@@ -211,15 +211,7 @@ block_sort_crowded_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n,
 	uint32_t work;
 	bool looked_at = false;
 
-#pragma unroll
-	for (int i = 0; i < LEAF_ITEMS; i++)
-	{
-		uint32_t at = threadIdx.x + i * THREADS;
-
-		held[i] = at < n ? key_order_apply(pairs.order, pairs.keys[first + at]) : (Key) 0;
-	}
-	if (has_values && threadIdx.x * LEAF_LINE < n)
-		prefetch_line(&pairs.values[first + threadIdx.x * LEAF_LINE]);
+	load_leaf<Key, has_values, THREADS>(pairs, first, n, held);
 	((uint4 *) leaf.starts)[threadIdx.x] = make_uint4(0, 0, 0, 0);
 	draw_leaf_sample(leaf, held, n);
 	low = block_key_range<Key, THREADS>(held, n, &range);

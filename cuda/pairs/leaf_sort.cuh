@@ -176,6 +176,22 @@ leaf_shared_bytes(uint32_t capacity, int threads)
 		   (4 * threads + 4) * sizeof(uint32_t);
 }
 
+/* Each thread takes every THREADS-th key of a leaf, as it orders; values are fetched ahead. */
+template <typename Key, bool has_values, int THREADS>
+static __device__ __forceinline__ void
+load_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, Key (&held)[LEAF_ITEMS])
+{
+#pragma unroll
+	for (int i = 0; i < LEAF_ITEMS; i++)
+	{
+		uint32_t at = threadIdx.x + i * THREADS;
+
+		held[i] = at < n ? key_order_apply(pairs.order, pairs.keys[first + at]) : (Key) 0;
+	}
+	if (has_values && threadIdx.x * LEAF_LINE < n)
+		prefetch_line(&pairs.values[first + threadIdx.x * LEAF_LINE]);
+}
+
 /*
  * Sorts one leaf, pairs first .. first + n - 1.  False if that would take more than max_work comparisons a
  * pair: then they are copied as they are.  For all threads of the block; the shared memory is free again
@@ -194,15 +210,7 @@ block_sort_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, uint32_
 	int shift;
 	bool any_large;
 
-#pragma unroll
-	for (int i = 0; i < LEAF_ITEMS; i++)
-	{
-		uint32_t at = threadIdx.x + i * THREADS;
-
-		held[i] = at < n ? key_order_apply(pairs.order, pairs.keys[first + at]) : (Key) 0;
-	}
-	if (has_values && threadIdx.x * LEAF_LINE < n)
-		prefetch_line(&pairs.values[first + threadIdx.x * LEAF_LINE]);
+	load_leaf<Key, has_values, THREADS>(pairs, first, n, held);
 	((uint4 *) starts)[threadIdx.x] = make_uint4(0, 0, 0, 0);
 	low = block_key_range<Key, THREADS>(held, n, &range);
 	shift = max(0, key_width(range) - SubBuckets<THREADS>::LOG_COUNT);

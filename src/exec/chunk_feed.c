@@ -67,15 +67,14 @@ note_progress(SortFeed *feed)
 static inline void
 note_progress_at_times(SortFeed *feed)
 {
-	if (unlikely(feed->chunk != NULL && feed->chunk->nrows % PROGRESS_ROWS == 0))
+	if (unlikely(feed->chunk != NULL && feed->chunk->nrows - feed->noted_rows >= PROGRESS_ROWS))
 		note_progress(feed);
 }
 
 void
 sort_feed_note_progress(SortFeed *feed)
 {
-	if (feed->chunk != NULL && feed->chunk->nrows - feed->noted_rows >= PROGRESS_ROWS)
-		note_progress(feed);
+	note_progress_at_times(feed);
 	for (int i = 0; feed->parts != NULL && i < feed->sorter->parts->n; i++)
 		sort_feed_note_progress(&feed->parts[i]);
 }

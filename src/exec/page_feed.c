@@ -12,7 +12,6 @@
 #include "access/htup_details.h"
 
 #include "exec/page_feed.h"
-#include "monitor/progress.h"
 
 /* A row is fetched into the caches so many bytes ahead: rows are put into a page from its end on. */
 #define PAGE_AHEAD 512

@@ -244,27 +244,42 @@ encode_single(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
 	return false;
 }
 
+/* Does a table's row have all columns that the key needs, and no NULL? */
+static inline bool
+row_is_complete(const SortKey *key, HeapTupleHeader row)
+{
+	return (row->t_infomask & HEAP_HASNULL) == 0 && HeapTupleHeaderGetNatts(row) >= key->last_attno;
+}
+
+/* A column's value in such a row; false: its place is not the same in all rows. */
+static inline bool
+find_value(TupleDesc desc, int column, HeapTupleHeader row, Datum *value)
+{
+	const CompactAttribute *att = TupleDescCompactAttr(desc, column);
+
+	if (att->attcacheoff < 0)
+		return false;
+	*value = fetchatt(att, (const char *) row + row->t_hoff + att->attcacheoff);
+	return true;
+}
+
 /*
  * Looks up the key's columns where they stand in a table's row, which the slot need not take apart then;
- * false: one has no place that is the same in all rows.  The values are in the slot, which doesn't count
- * them.
+ * false: it must.  The values are in the slot, which doesn't count them.
  */
 static inline bool
 look_up_columns(const SortKey *key, TupleTableSlot *slot)
 {
-	const HeapTupleData *tuple = ((const HeapTupleTableSlot *) slot)->tuple;
-	const char *columns = (const char *) tuple->t_data + tuple->t_data->t_hoff;
+	HeapTupleHeader row = ((const HeapTupleTableSlot *) slot)->tuple->t_data;
 
-	if (HeapTupleHasNulls(tuple) || HeapTupleHeaderGetNatts(tuple->t_data) < key->last_attno)
+	if (!row_is_complete(key, row))
 		return false;
 	for (int i = 0; i < key->ncols; i++)
 	{
 		int column = key->cols[i].attidx;
-		const CompactAttribute *att = TupleDescCompactAttr(slot->tts_tupleDescriptor, column);
 
-		if (att->attcacheoff < 0)
+		if (!find_value(slot->tts_tupleDescriptor, column, row, &slot->tts_values[column]))
 			return false;
-		slot->tts_values[column] = fetchatt(att, columns + att->attcacheoff);
 		slot->tts_isnull[column] = false;
 	}
 	return true;
@@ -325,28 +340,20 @@ sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 bool
 sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 *dst)
 {
-	const char *columns = (const char *) row + row->t_hoff;
 	const SortKeyColumn *col = key->cols;
 	const SortKeyColumn *end = col + key->ncols;
+	Datum value;
 
-	if ((row->t_infomask & HEAP_HASNULL) != 0 || HeapTupleHeaderGetNatts(row) < key->last_attno)
+	if (!row_is_complete(key, row))
 		return false;
-	if (key->ncols > 1)
-		clear_padding(key, dst);
+	if (key->ncols == 1 && find_value(desc, col->attidx, row, &value) &&
+		encode_single(col, value, false, dst))
+		return true;
+	clear_padding(key, dst);
 	for (; col < end; col++)
 	{
-		const CompactAttribute *att = TupleDescCompactAttr(desc, col->attidx);
-		Datum value;
-
-		if (att->attcacheoff < 0)
+		if (!find_value(desc, col->attidx, row, &value))
 			return false;
-		value = fetchatt(att, columns + att->attcacheoff);
-		if (key->ncols == 1)
-		{
-			if (encode_single(col, value, false, dst))
-				return true;
-			clear_padding(key, dst);
-		}
 		dst = encode_column(col, value, false, dst);
 	}
 	return true;

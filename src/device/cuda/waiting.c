@@ -302,14 +302,14 @@ typedef struct WaitingChunk
 	off_t at;			/* there its entries begin */
 } WaitingChunk;
 
-typedef struct WaitingFeed
+typedef struct Sending
 {
 	Waiting *waiting;
 	Sorter *to;
 	bool with_others;
 	bool is_full;  /* there is no more room, so what was taken is to wait again */
 	Chunk *filled; /* the one being filled, or NULL */
-} WaitingFeed;
+} Sending;
 
 static void
 read_bytes(File file, char *bytes, Size size, off_t at)
@@ -347,11 +347,11 @@ copy_out(const WaitingChunk *from, char *entries, char *rows)
 }
 
 static void
-put_filled(WaitingFeed *feed)
+put_filled(Sending *sending)
 {
-	if (feed->filled != NULL && feed->to->failure == NULL)
-		feed->to->device->put_chunk(feed->to, feed->filled);
-	feed->filled = NULL;
+	if (sending->filled != NULL && sending->to->failure == NULL)
+		sending->to->device->put_chunk(sending->to, sending->filled);
+	sending->filled = NULL;
 }
 
 /*
@@ -359,30 +359,30 @@ put_filled(WaitingFeed *feed)
  * longer than others are it may have none, and yet not be full.
  */
 static Chunk *
-chunk_with_room(WaitingFeed *feed, Size bytes)
+chunk_with_room(Sending *sending, Size bytes)
 {
-	const SortDevice *device = feed->to->device;
+	const SortDevice *device = sending->to->device;
 
-	if (feed->filled != NULL && chunk_has_room(feed->filled, bytes))
-		return feed->filled;
-	put_filled(feed);
-	if (feed->to->failure != NULL || feed->is_full)
+	if (sending->filled != NULL && chunk_has_room(sending->filled, bytes))
+		return sending->filled;
+	put_filled(sending);
+	if (sending->to->failure != NULL || sending->is_full)
 		return NULL;
-	feed->filled =
-		feed->with_others ? device->try_chunk(feed->to, bytes) : device->get_chunk(feed->to, bytes);
-	feed->is_full = feed->filled == NULL && bytes <= feed->waiting->share->chunk_bytes;
-	return feed->filled;
+	sending->filled =
+		sending->with_others ? device->try_chunk(sending->to, bytes) : device->get_chunk(sending->to, bytes);
+	sending->is_full = sending->filled == NULL && bytes <= sending->waiting->share->chunk_bytes;
+	return sending->filled;
 }
 
 /* The chunk with its rows, in memory, where it is not; freed by free_read. */
 static Chunk
-read_chunk(const WaitingFeed *feed, const WaitingChunk *from)
+read_chunk(const Sending *sending, const WaitingChunk *from)
 {
 	Chunk chunk = *from->chunk;
 
 	if (from->file != 0)
 	{
-		chunk.base = MemoryContextAllocHuge(feed->waiting->context, chunk.size);
+		chunk.base = MemoryContextAllocHuge(sending->waiting->context, chunk.size);
 		copy_out(from, chunk.base, chunk.base + chunk.back);
 	}
 	return chunk;
@@ -396,38 +396,38 @@ free_read(const WaitingChunk *from, const Chunk *chunk)
 }
 
 static void
-let_wait_again(WaitingFeed *feed, const WaitingChunk *from)
+let_wait_again(Sending *sending, const WaitingChunk *from)
 {
-	Chunk chunk = read_chunk(feed, from);
+	Chunk chunk = read_chunk(sending, from);
 
-	waiting_add_copy(feed->waiting, WAITING_AGAIN, &chunk);
+	waiting_add_copy(sending->waiting, WAITING_AGAIN, &chunk);
 	free_read(from, &chunk);
 }
 
 /* All rows at once, where chunks have room for as many rows as they have bytes for. */
 static void
-send_whole(WaitingFeed *feed, const WaitingChunk *from)
+send_whole(Sending *sending, const WaitingChunk *from)
 {
 	Size row_bytes = from->chunk->size - from->chunk->back;
-	Chunk *to = chunk_with_room(feed, from->chunk->front + row_bytes);
+	Chunk *to = chunk_with_room(sending, from->chunk->front + row_bytes);
 
 	if (to != NULL)
 	{
 		copy_out(from, to->base + to->front, to->base + to->back - row_bytes);
 		chunk_adopt_copy(to, from->chunk);
 	}
-	else if (feed->to->failure == NULL)
-		let_wait_again(feed, from);
+	else if (sending->to->failure == NULL)
+		let_wait_again(sending, from);
 }
 
 static void
-send_rows(WaitingFeed *feed, const WaitingChunk *from)
+send_rows(Sending *sending, const WaitingChunk *from)
 {
-	Chunk chunk = read_chunk(feed, from);
+	Chunk chunk = read_chunk(sending, from);
 
 	for (uint64 i = 0; i < chunk.nrows; i++)
 	{
-		Chunk *to = chunk_with_room(feed, chunk_row_bytes(&chunk, i));
+		Chunk *to = chunk_with_room(sending, chunk_row_bytes(&chunk, i));
 
 		if (to == NULL)
 			break;
@@ -437,32 +437,32 @@ send_rows(WaitingFeed *feed, const WaitingChunk *from)
 }
 
 static void
-send_chunk(WaitingFeed *feed, const WaitingChunk *from)
+send_chunk(Sending *sending, const WaitingChunk *from)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (feed->to->device == &sort_device_cuda)
-		send_whole(feed, from);
+	if (sending->to->device == &sort_device_cuda)
+		send_whole(sending, from);
 	else
-		send_rows(feed, from);
+		send_rows(sending, from);
 }
 
 static void
-send_file(WaitingFeed *feed, int part, int writer)
+send_file(Sending *sending, int part, int writer)
 {
 	char name[MAXPGPATH];
 	File file;
 	off_t size;
 
 	name_file(name, writer, part);
-	file = FileSetOpen(&feed->waiting->share->files, name, O_RDONLY);
+	file = FileSetOpen(&sending->waiting->share->files, name, O_RDONLY);
 	size = FileSize(file);
-	for (off_t at = 0; at < size && feed->to->failure == NULL;)
+	for (off_t at = 0; at < size && sending->to->failure == NULL;)
 	{
 		Chunk chunk;
 
 		read_bytes(file, (char *) &chunk, sizeof(chunk), at);
 		at += sizeof(chunk);
-		send_chunk(feed, &(WaitingChunk){&chunk, file, at});
+		send_chunk(sending, &(WaitingChunk){&chunk, file, at});
 		at += chunk_bytes(&chunk);
 	}
 	FileClose(file);
@@ -503,18 +503,18 @@ waiting_rewind(Waiting *waiting, int part)
 bool
 waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others)
 {
-	WaitingFeed feed = {.waiting = waiting, .to = to, .with_others = with_others};
+	Sending sending = {.waiting = waiting, .to = to, .with_others = with_others};
 	Chunk *chunk;
 	int writer;
 
-	while (to->failure == NULL && !feed.is_full && take(waiting->share, part, &chunk, &writer))
+	while (to->failure == NULL && !sending.is_full && take(waiting->share, part, &chunk, &writer))
 	{
 		if (chunk != NULL)
-			send_chunk(&feed, &(WaitingChunk){chunk, 0, 0});
+			send_chunk(&sending, &(WaitingChunk){chunk, 0, 0});
 		else
-			send_file(&feed, part, writer);
+			send_file(&sending, part, writer);
 	}
-	put_filled(&feed);
+	put_filled(&sending);
 	return to->failure == NULL;
 }
 
