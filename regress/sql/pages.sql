@@ -114,15 +114,16 @@ SELECT scanned(query, 'off') AS off, scanned(query, 'force') AS forced, query
 FROM unnest(ARRAY['SELECT * FROM paged ORDER BY k', 'SELECT id FROM paged WHERE few > 3 ORDER BY k',
 	'SELECT s.id FROM generate_series(1, 3) AS g, LATERAL (SELECT * FROM paged WHERE few > g ORDER BY k OFFSET 1) s']) AS query;
 -- What the statistics count of it.
-CREATE FUNCTION counted(query text, mode text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION counted(query text, relation regclass, mode text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	before bigint := pg_stat_get_xact_tuples_returned('paged'::regclass);
+	before bigint := pg_stat_get_xact_tuples_returned(relation);
 BEGIN
 	PERFORM set_config('gpusort.mode', mode, true);
 	PERFORM rows_of(query);
-	RETURN pg_stat_get_xact_tuples_returned('paged'::regclass) - before;
+	RETURN pg_stat_get_xact_tuples_returned(relation) - before;
 END $$;
-SELECT counted(query, 'off') AS off, counted(query, 'force') AS forced FROM unnest(ARRAY['SELECT id FROM paged ORDER BY k', 'SELECT * FROM paged WHERE few > 3 ORDER BY k']) AS query;
+SELECT counted(query, relation, 'off') AS off, counted(query, relation, 'force') AS forced
+FROM (VALUES ('SELECT id FROM paged ORDER BY k', 'paged'::regclass), ('SELECT * FROM paged WHERE few > 3 ORDER BY k', 'paged'), ('SELECT * FROM plain ORDER BY k', 'plain')) AS q (query, relation);
 
 DROP TABLE paged, plain, nulls, short, sparse;
 DROP FUNCTION change_as_read, scanned, counted;
