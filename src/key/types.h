@@ -257,7 +257,9 @@ sort_key_append_byte(SortKey *key, uint8 byte)
 	key->length++;
 }
 
-/* Appends a string that has no zero byte, and a zero byte; and notes where it stands, as it may be the last. */
+/*
+ * Appends a string that has no zero byte, and a zero byte; and notes where it stands, as it may be the last.
+ */
 static inline void
 sort_key_append_string(SortKey *key, const char *bytes, Size len)
 {
