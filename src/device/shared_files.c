@@ -27,6 +27,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "access/parallel.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/condition_variable.h"
@@ -224,6 +225,21 @@ forget_files(const SharedFiles *files)
 	}
 }
 
+/*
+ * What a worker had mapped, until it ends or maps something else.  It takes a while to unmap, and the leader
+ * waits for a worker's last message, but not for its end.
+ */
+static char *left_mapped = NULL;
+static Size left_size;
+
+static void
+unmap_what_was_left(void)
+{
+	if (left_mapped != NULL)
+		munmap(left_mapped, left_size);
+	left_mapped = NULL;
+}
+
 static void
 release_files(void *arg)
 {
@@ -232,6 +248,13 @@ release_files(void *arg)
 	forget_files(files);
 	/* the condition variable that this process waits on may be in there */
 	ConditionVariableCancelSleep();
+	if (!files->created && IsParallelWorker())
+	{
+		unmap_what_was_left();
+		left_mapped = files->address;
+		left_size = files->nfiles * files->size;
+		files->address = NULL;
+	}
 	close_files(files);
 }
 
@@ -590,6 +613,7 @@ shared_files_attach(const SortShareHandle *handle)
 {
 	SharedFiles *files = files_create(handle->size);
 
+	unmap_what_was_left();
 	for (int i = 0; i < handle->nfiles; i++)
 	{
 		if (!add_file_of(files, handle, i))
@@ -608,10 +632,7 @@ shared_files_attach(const SortShareHandle *handle)
 
 /* ---------------------------------------------------------------- pages */
 
-/*
- * Has pages of a file made that stand at this address, by older kernels; false: there is no memory for them.
-
- */
+/* Has pages of a file made that stand at this address; false: there is no memory for them. */
 static bool
 allocate_pages(const char *from, Size size)
 {
@@ -625,17 +646,20 @@ allocate_pages(const char *from, Size size)
 	return false;
 }
 
-/* The same, and has them mapped, where the kernel can. */
+/*
+ * The same, and has them mapped, where the kernel can.  To have them made first is quicker by an eighth than
+ * to have that done page by page as they are mapped.
+ */
 static bool
 provide_pages(char *from, Size size)
 {
+	if (!allocate_pages(from, size))
+		return false;
 #ifdef MADV_POPULATE_WRITE
-	if (madvise(from, size, MADV_POPULATE_WRITE) == 0)
-		return true;
-	if (errno != EINVAL)
+	if (madvise(from, size, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
 		return false;
 #endif
-	return allocate_pages(from, size);
+	return true;
 }
 
 bool

@@ -100,6 +100,9 @@ struct SortDevice
 	/* Must rows keep their sort columns, though nothing looks at them after the sort? */
 	bool keeps_sort_columns;
 
+	/* May the tails of keys be left to the rows, if they are there (sort/chunk.h)? */
+	bool reads_tails;
+
 	/* Are rows kept though they can be made of their keys? */
 	bool keeps_rows;
 

@@ -49,6 +49,8 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, co
 	row_source_init(&feed->row, desc, unused);
 	feed->parts = sorter->parts != NULL ? begin_parts(feed, desc, unused) : NULL;
 	feed->key_first = feed->filter != NULL || feed->parts != NULL;
+	feed->reads_tails = sorter->device->reads_tails && !feed->key_first && !key->alone && !key->verified &&
+						key->index_rows == NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -200,14 +202,35 @@ sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot)
 	return true;
 }
 
+/* A row that its key, of so many bytes, shares a string with, at tail_offset of the row. */
+static bool
+put_split(SortFeed *feed, const uint8 *key, Size key_size, Size tail_offset)
+{
+	const RowSource *row = &feed->row;
+	Size row_size = row_source_size(row);
+	Size tail_start = feed->key->tail_start;
+	Chunk *chunk = chunk_for(feed, chunk_split_size(tail_start, row_size));
+
+	if (unlikely(chunk == NULL))
+		return false;
+	row_source_write(row, chunk_append_split(chunk, key, key_size, tail_start, tail_offset, row_size));
+	chunk_commit_split(chunk);
+	return true;
+}
+
 static inline bool
 put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size key_size)
 {
 	const RowSource *row = &feed->row;
 	Size row_size;
+	Size tail_offset;
 	Chunk *chunk;
 
 	row_source_open(&feed->row, slot);
+	if (feed->reads_tails && feed->key->tail != NULL &&
+		row_source_holds(row, feed->key->tail, &tail_offset) &&
+		chunk_tail_pays(key_size, feed->key->tail_start, tail_offset))
+		return put_split(feed, key, key_size, tail_offset);
 	row_size = row_source_size(row);
 	chunk = chunk_for(feed, chunk_variable_size(key_size, row_size));
 	if (unlikely(chunk == NULL))

@@ -29,6 +29,7 @@ typedef struct SortFeed
 	SortFeedSource source;
 	MemoryContext context; /* all that the feed holds */
 	BoundFilter *filter;   /* NULL: all rows are wanted */
+	bool reads_tails;	   /* may the tails of keys be left to the rows? */
 	bool key_first;		   /* is the key wanted before the row is put: for the filter, or for the parts? */
 	Chunk *chunk;		   /* the one being filled, or NULL */
 	RowSource row;

@@ -11,9 +11,6 @@
 
 #include "exec/row_source.h"
 
-/* Where a MinimalTuple's infomask2 stands; all before it is t_len and padding. */
-#define ROW_BODY_OFFSET offsetof(MinimalTupleData, t_infomask2)
-
 static void
 open_stored(RowSource *source, const void *minimal_start, uint32 length)
 {

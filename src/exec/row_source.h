@@ -16,6 +16,9 @@
 
 #include "exec/row_layout.h"
 
+/* Where a MinimalTuple's infomask2 stands; all before it is t_len and padding. */
+#define ROW_BODY_OFFSET offsetof(MinimalTupleData, t_infomask2)
+
 typedef struct RowSource
 {
 	/* Set once. */
@@ -44,6 +47,20 @@ static inline Size
 row_source_size(const RowSource *source)
 {
 	return TYPEALIGN(8, (Size) source->length);
+}
+
+/*
+ * Are these bytes, of a value in the slot, bytes of the row as some slot holds it?  Then sets where they will
+ * be in what row_source_write writes.
+ */
+static inline bool
+row_source_holds(const RowSource *source, const char *bytes, Size *offset)
+{
+	if (source->stored == NULL || bytes < source->stored ||
+		bytes >= source->stored + source->length - ROW_BODY_OFFSET)
+		return false;
+	*offset = bytes - source->stored + ROW_BODY_OFFSET;
+	return true;
 }
 
 /* So much of a row is fetched ahead. */

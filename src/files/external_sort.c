@@ -185,7 +185,7 @@ key_to_write(ExternalSort *external, const char *record, Size *size)
 	Size room = record_key_length(record) + key->ncols * SORT_KEY_DROPPED_MORE;
 
 	*size = record_key_length(record);
-	if (external->comparer == NULL)
+	if (external->comparer == NULL && !record_tail_is_in_row(record))
 		return record_key(record);
 	if (room > external->key_buffer_size)
 	{
@@ -194,6 +194,8 @@ key_to_write(ExternalSort *external, const char *record, Size *size)
 		external->key_buffer_size = 2 * room;
 		external->key_buffer = MemoryContextAllocHuge(external->context, external->key_buffer_size);
 	}
+	if (external->comparer == NULL)
+		return record_whole_key(record, (char *) external->key_buffer);
 	*size = sort_key_drop_images(key, (const uint8 *) record_key(record), *size, external->key_buffer);
 	return external->key_buffer;
 }
@@ -245,7 +247,7 @@ write_rows(ExternalSort *external, SortedRows *sorted, Run *run)
 			const void *key = record_key(record);
 			Size size = record_key_length(record);
 
-			if (run->format.content != RUN_ROWS)
+			if (run->format.content != RUN_ROWS || record_tail_is_in_row(record))
 				key = key_to_write(external, record, &size);
 			run_write_variable(run, key, size, keeps_row ? sorted_rows_row(sorted, i) : NULL);
 		}

@@ -20,11 +20,8 @@ sort_key_append_text(SortKey *key, SortKeyColumn *col, Datum value)
 {
 	Size len;
 	const char *bytes = sort_key_text_bytes(key, col, value, &len);
-	uint8 *dst = sort_key_reserve(key, len + 1);
 
-	memcpy(dst, bytes, len);
-	dst[len] = 0;
-	key->length += len + 1;
+	sort_key_append_string(key, bytes, len);
 }
 
 /*

@@ -334,13 +334,7 @@ sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
 		append_sort_key(key, icu, bytes, len);
 
 	if (icu->locale->deterministic)
-	{
-		uint8 *dst = sort_key_reserve(key, len + 1);
-
-		memcpy(dst, bytes, len);
-		dst[len] = 0;
-		key->length += len + 1;
-	}
+		sort_key_append_string(key, bytes, len);
 }
 
 bool

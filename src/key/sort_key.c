@@ -414,6 +414,8 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 	get_columns(key, slot);
 
 	key->length = 0;
+	key->tail = NULL;
+	key->tail_end = 0;
 	for (int i = 0; i < key->ncols; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
@@ -427,6 +429,8 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 	}
 	if (unlikely(key->nplaces > 0))
 		sort_key_append_places(key);
+	if (key->tail_end != key->length || key->cols[key->ncols - 1].descending)
+		key->tail = NULL;
 
 	if (unlikely(key->detoasted))
 	{

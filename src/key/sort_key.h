@@ -42,6 +42,10 @@ typedef struct SortKey
 	uint8 *buffer;		   /* variable: the key being built */
 	Size buffer_size;
 	Size length;		   /* variable: bytes of the key so far */
+	const char *tail;	   /* variable: the bytes of the string that the key ends with, where they were
+							* read; NULL: it ends with none */
+	Size tail_start;	   /* where these begin in the key */
+	Size tail_end;		   /* and end, the terminator included */
 	uint64 asked_icu;	   /* strings of which ICU was asked for the sort key, so far */
 	MemoryContext scratch; /* variable: for detoasted values; reset after each row */
 	bool detoasted;		   /* variable: is there anything in scratch? */

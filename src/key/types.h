@@ -257,6 +257,22 @@ sort_key_append_byte(SortKey *key, uint8 byte)
 	key->length++;
 }
 
+/*
+ * Appends a string that has no zero byte, and a zero byte; and notes where it stands, as it may be the last.
+ */
+static inline void
+sort_key_append_string(SortKey *key, const char *bytes, Size len)
+{
+	uint8 *dst = sort_key_reserve(key, len + 1);
+
+	memcpy(dst, bytes, len);
+	dst[len] = 0;
+	key->tail = bytes;
+	key->tail_start = key->length;
+	key->length += len + 1;
+	key->tail_end = key->length;
+}
+
 /* A varlena that can be read with VARDATA_ANY: the value itself wherever possible. */
 static inline struct varlena *
 sort_key_detoast(SortKey *key, Datum datum)

@@ -28,11 +28,22 @@ note_variable_order(Chunk *chunk, const char *record)
 	chunk->descending &= order > 0;
 }
 
+/* Adds the entry of the record that is the lowest one, whose first word is known. */
+static inline void
+append_entry(Chunk *chunk, uint64 first_word)
+{
+	uint64 *entry = (uint64 *) (chunk->base + chunk->front);
+
+	entry[0] = first_word;
+	entry[1] = chunk->back;
+	chunk->front += chunk->entry_size;
+	chunk->nrows++;
+}
+
 char *
 chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size)
 {
 	Size padded_size = TYPEALIGN(8, key_size);
-	char *entry = chunk->base + chunk->front;
 	char *record;
 	char *key_place;
 
@@ -46,12 +57,68 @@ chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_si
 
 	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
 		note_variable_order(chunk, record);
-
-	((uint64 *) entry)[0] = padded_size > 0 ? *(uint64 *) key_place : 0;
-	((uint64 *) entry)[1] = chunk->back;
-	chunk->front += chunk->entry_size;
-	chunk->nrows++;
+	append_entry(chunk, padded_size > 0 ? *(uint64 *) key_place : 0);
 	return key_place + padded_size;
+}
+
+/* ---------------------------------------------------------------- keys whose tails are in the rows */
+
+/* Fewer bytes of tail are kept with the head; the loads of words count on 8 at least. */
+#define TAIL_MIN 16
+
+static inline Size
+head_size(Size tail_start)
+{
+	return TYPEALIGN(8, Max(tail_start, 1));
+}
+
+bool
+chunk_tail_pays(Size key_size, Size tail_start, Size tail_offset)
+{
+	Size head = record_split_head(tail_start);
+
+	return key_size >= head + TAIL_MIN && key_size <= PG_UINT32_MAX &&
+		   head / sizeof(uint64) <= RECORD_HEAD_WORDS_MAX &&
+		   head - tail_start + tail_offset <= RECORD_SHIFT_MAX;
+}
+
+char *
+chunk_append_split(Chunk *chunk, const uint8 *key, Size key_size, Size tail_start, Size tail_offset,
+				   Size row_size)
+{
+	Size head = record_split_head(tail_start);
+	Size shift = head - tail_start + tail_offset;
+	char *record;
+
+	Assert(chunk_tail_pays(key_size, tail_start, tail_offset));
+	chunk->back -= RECORD_HEADER_SIZE + head + row_size;
+	record = chunk->base + chunk->back;
+	*(uint64 *) record = RECORD_TAIL_IN_ROW | (uint64) (head / sizeof(uint64)) << RECORD_HEAD_BIT |
+						 (uint64) shift << RECORD_SHIFT_BIT | key_size;
+	memcpy(record + RECORD_HEADER_SIZE, key, head);
+	return record + RECORD_HEADER_SIZE + head;
+}
+
+void
+chunk_commit_split(Chunk *chunk)
+{
+	const char *record = chunk->base + chunk->back;
+
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+		note_variable_order(chunk, record);
+	append_entry(chunk, *(const uint64 *) record_key(record));
+}
+
+const char *
+record_whole_key(const char *record, char *buffer)
+{
+	Size head = record_head_size(record);
+
+	if (!record_tail_is_in_row(record))
+		return record_key(record);
+	memcpy(buffer, record_key(record), head);
+	memcpy(buffer + head, record_tail(record), record_key_length(record) - head);
+	return buffer;
 }
 
 /* ---------------------------------------------------------------- rows of another chunk */
@@ -103,7 +170,7 @@ chunk_row_bytes(const Chunk *chunk, uint64 i)
 	(void) entry_of(chunk, i, &record);
 	if (chunk->key_width > 0)
 		return chunk->entry_size + row_stored_size((MinimalTuple) record);
-	return chunk_variable_size(record_key_length(record), row_stored_size(record_row(record)));
+	return chunk_variable_size(record_head_size(record), row_stored_size(record_row(record)));
 }
 
 void
@@ -115,6 +182,7 @@ chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
 	Size size = row_stored_size(row);
 	char *place;
 
+	Assert(from->key_width > 0 || !record_tail_is_in_row(record));
 	if (from->key_width > 0)
 	{
 		memcpy(chunk_reserve_fixed(chunk, from->key_width, size, &place), entry, from->key_width);
@@ -197,8 +265,9 @@ chunk_keep_only(Chunk *chunk, ChunkPredicate keep, void *arg)
 	return nrows - chunk->nrows;
 }
 
-int
-record_compare_keys(const char *a, const char *b)
+/* Compares keys that the records have whole. */
+static int
+compare_stored_keys(const char *a, const char *b)
 {
 	Size a_size = TYPEALIGN(8, record_key_length(a));
 	Size b_size = TYPEALIGN(8, record_key_length(b));
@@ -207,4 +276,39 @@ record_compare_keys(const char *a, const char *b)
 	if (order != 0)
 		return order;
 	return a_size < b_size ? -1 : a_size > b_size;
+}
+
+/* Compares the keys of two records, at least one of which has its tail in the row. */
+static int
+compare_split_keys(const char *a, const char *b)
+{
+	uint64 a_length = record_key_length(a);
+	uint64 b_length = record_key_length(b);
+	Size head = record_head_size(a);
+
+	if (record_tail_is_in_row(a) && record_tail_is_in_row(b) && head == record_head_size(b))
+	{
+		int order = memcmp(record_key(a), record_key(b), head);
+
+		if (order == 0)
+			order = memcmp(record_tail(a), record_tail(b), Min(a_length, b_length) - head);
+		return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+	}
+	for (uint64 depth = 0; depth < a_length || depth < b_length; depth += sizeof(uint64))
+	{
+		uint64 a_word = record_key_word(a, depth);
+		uint64 b_word = record_key_word(b, depth);
+
+		if (a_word != b_word)
+			return a_word < b_word ? -1 : 1;
+	}
+	return 0;
+}
+
+int
+record_compare_keys(const char *a, const char *b)
+{
+	if (record_tail_is_in_row(a) || record_tail_is_in_row(b))
+		return compare_split_keys(a, b);
+	return compare_stored_keys(a, b);
 }

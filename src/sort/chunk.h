@@ -16,6 +16,10 @@
  * uint64 key length, the key zero-padded to a multiple of 8 bytes, the row (a MinimalTuple).  Where rows can
  * be made of their keys, most records have none, and RECORD_KEY_ALONE in the length says so.
  *
+ * A key that ends with a string as it stands in the row may have its tail read there: the record then has the
+ * head of the key alone, as many multiples of 8 bytes as are not all the row's, and RECORD_TAIL_IN_ROW in the
+ * length says so.  Such records are for the host's sort, since gpusortd knows none.
+ *
  * All offsets, and the size of every part, are multiples of 8.
  */
 #ifndef GPUSORT_SORT_CHUNK_H
@@ -61,10 +65,28 @@ typedef struct Chunk
 #define RECORD_HEADER_SIZE sizeof(uint64)
 #define RECORD_KEY_ALONE (UINT64CONST(1) << 63)
 
+/*
+ * Where the tail is in the row, the length has 32 bits.  Then comes by how many bytes the tail is further on
+ * than it would be in the record, and how many words the head has.
+ */
+#define RECORD_TAIL_IN_ROW (UINT64CONST(1) << 62)
+#define RECORD_SHIFT_BIT 32
+#define RECORD_HEAD_BIT 47
+#define RECORD_SHIFT_MAX 0x7FFF
+#define RECORD_HEAD_WORDS_MAX 0x7FFF
+
+static inline bool
+record_tail_is_in_row(const char *record)
+{
+	return (*(const uint64 *) record & RECORD_TAIL_IN_ROW) != 0;
+}
+
 static inline Size
 record_key_length(const char *record)
 {
-	return *(const uint64 *) record & ~RECORD_KEY_ALONE;
+	uint64 header = *(const uint64 *) record;
+
+	return (header & RECORD_TAIL_IN_ROW) != 0 ? (uint32) header : header & ~RECORD_KEY_ALONE;
 }
 
 static inline bool
@@ -73,17 +95,87 @@ record_has_row(const char *record)
 	return (*(const uint64 *) record & RECORD_KEY_ALONE) == 0;
 }
 
+/* The key, or its head. */
 static inline const char *
 record_key(const char *record)
 {
 	return record + RECORD_HEADER_SIZE;
 }
 
+/* Bytes of the key that the record has, zero padding included. */
+static inline Size
+record_head_size(const char *record)
+{
+	uint64 header = *(const uint64 *) record;
+
+	if ((header & RECORD_TAIL_IN_ROW) != 0)
+		return ((header >> RECORD_HEAD_BIT) & RECORD_HEAD_WORDS_MAX) * sizeof(uint64);
+	return TYPEALIGN(8, record_key_length(record));
+}
+
+/* That much of a key whose tail begins so far from its start and is in the row. */
+static inline Size
+record_split_head(Size tail_start)
+{
+	return TYPEALIGN(8, Max(tail_start, 1));
+}
+
+/* How much further on than in the record the tail of the key is; 0: nothing of the key is elsewhere. */
+static inline Size
+record_tail_shift(const char *record)
+{
+	uint64 header = *(const uint64 *) record;
+
+	return (header & RECORD_TAIL_IN_ROW) != 0 ? (header >> RECORD_SHIFT_BIT) & RECORD_SHIFT_MAX : 0;
+}
+
+/* The tail of a key that is in the row. */
+static inline const char *
+record_tail(const char *record)
+{
+	return record_key(record) + record_head_size(record) + record_tail_shift(record);
+}
+
 static inline MinimalTuple
 record_row(const char *record)
 {
-	return (MinimalTuple) (record + RECORD_HEADER_SIZE + TYPEALIGN(8, record_key_length(record)));
+	return (MinimalTuple) (record_key(record) + record_head_size(record));
 }
+
+/*
+ * The word at depth of a key whose tail is in the row.  The last one is loaded from where it ends: what
+ * follows may not be memory, while a tail has so many bytes before it.
+ */
+static inline uint64
+record_split_word(const char *record, uint64 depth)
+{
+	uint64 length = record_key_length(record);
+	const char *place = record_key(record) + depth;
+	int missing;
+	uint64 word;
+
+	if (depth >= length)
+		return 0;
+	if (depth < record_head_size(record))
+		return KEY_WORD_TO_HOST(*(const uint64 *) place);
+	missing = length - depth < sizeof(uint64) ? sizeof(uint64) - (length - depth) : 0;
+	memcpy(&word, place + record_tail_shift(record) - missing, sizeof(uint64));
+	return KEY_WORD_TO_HOST(word) << (8 * missing);
+}
+
+/* The key's word at depth, in host order; zero behind its end. */
+static inline uint64
+record_key_word(const char *record, uint64 depth)
+{
+	if (record_tail_is_in_row(record))
+		return record_split_word(record, depth);
+	if (depth >= record_key_length(record))
+		return 0;
+	return KEY_WORD_TO_HOST(*(const uint64 *) (record_key(record) + depth));
+}
+
+/* The key in one piece: the record's, or put together in the buffer, which has room for it. */
+extern const char *record_whole_key(const char *record, char *buffer);
 
 /*
  * Orders two records by their keys: less than, equal to or more than 0.  As keys end in no zero byte, of two
@@ -211,6 +303,18 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
 
 /*
+ * The same for a key that, from tail_start to its end, is what the row has from tail_offset on: no more of it
+ * is stored than its head, which is up to there and to the end of that word.  Only if chunk_tail_pays: then a
+ * record is so much shorter that it is worth it, and can say where the tail is.
+ */
+extern bool chunk_tail_pays(Size key_size, Size tail_start, Size tail_offset);
+extern char *chunk_append_split(Chunk *chunk, const uint8 *key, Size key_size, Size tail_start,
+								Size tail_offset, Size row_size);
+
+/* To be called when the row is written, to complete what chunk_append_split has begun. */
+extern void chunk_commit_split(Chunk *chunk);
+
+/*
  * Makes rows the chunk's own that were copied there from another one: its entries behind those of the chunk,
  * its rows below those.  from: what they were copied of; what is at its base is not looked at.
  */
@@ -233,6 +337,13 @@ static inline Size
 chunk_variable_size(Size key_size, Size row_size)
 {
 	return chunk_entry_size(0, true) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
+}
+
+/* Bytes that chunk_append_split takes. */
+static inline Size
+chunk_split_size(Size tail_start, Size row_size)
+{
+	return chunk_variable_size(record_split_head(tail_start), row_size);
 }
 
 #endif /* GPUSORT_SORT_CHUNK_H */

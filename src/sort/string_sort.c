@@ -160,11 +160,21 @@ sort_segment(StringSorter *sorter, const Segment *segment, uint64 guess)
 	sort_runs(sorter, segment->items, segment->nitems, depth);
 }
 
+/*
+ * place: of the word that is wanted, behind the start of the key (word_place).  Where that is the first item
+ * of a segment tells of all.
+ */
 static inline void
-prefetch_key(const StringSortItem *item, uint64 depth)
+prefetch_key(const StringSortItem *item, uint64 place)
 {
 	__builtin_prefetch(item->record);
-	__builtin_prefetch(record_key(item->record) + depth);
+	__builtin_prefetch(record_key(item->record) + place);
+}
+
+static inline uint64
+word_place(const StringSortItem *item, uint64 depth)
+{
+	return depth + (depth < record_head_size(item->record) ? 0 : record_tail_shift(item->record));
 }
 
 /* ---------------------------------------------------------------- staircases */
@@ -223,6 +233,8 @@ find_staircase(const Segment *segment, uint64 guess)
 static void
 load_agreements(const Segment *segment, const char *pivot)
 {
+	uint64 place = word_place(segment->items, segment->depth);
+
 	for (uint64 i = 0; i < segment->nitems; i++)
 	{
 		StringSortItem *item = &segment->items[i];
@@ -230,7 +242,7 @@ load_agreements(const Segment *segment, const char *pivot)
 		uint64 depth;
 
 		if (i + SORT_PREFETCH_DISTANCE < segment->nitems)
-			prefetch_key(&segment->items[i + SORT_PREFETCH_DISTANCE], segment->depth);
+			prefetch_key(&segment->items[i + SORT_PREFETCH_DISTANCE], place);
 		depth = record_key_agreement(item->record, pivot, segment->depth, longest);
 		if (depth >= longest)
 			item->word = AGREES_ALL;
@@ -264,6 +276,7 @@ sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 	uint64 nfetched = 0;
 	bool by_agreement = depth == NO_DEPTH;
 	bool first = depth == 0;
+	uint64 place;
 	uint64 end;
 
 	if (!by_agreement)
@@ -293,8 +306,9 @@ sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 			segment = &fetched[nfetched % SORT_FETCHED_SEGMENTS];
 			if (nfetched++ >= SORT_FETCHED_SEGMENTS)
 				sort_small_segment(segment->items, segment->nitems, segment->depth);
+			place = word_place(items, depth);
 			for (uint64 i = start; i < end; i++)
-				prefetch_key(&items[i], depth);
+				prefetch_key(&items[i], place);
 		}
 		segment->items = items + start;
 		segment->nitems = end - start;
@@ -407,6 +421,7 @@ static uint64
 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest, bool *distinct)
 {
 	uint64 differs = 0;
+	uint64 place = word_place(items, guess);
 
 	*longest = 0;
 	for (uint64 i = 0; i < n; i++)
@@ -414,7 +429,7 @@ load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *
 		const char *record = items[i].record;
 
 		if (i + SORT_PREFETCH_DISTANCE < n)
-			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE], guess);
+			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE], place);
 		if (guess > depth)
 			guess = record_key_agreement(record, items[0].record, depth, guess);
 		items[i].word = record_key_word(record, guess);
@@ -448,11 +463,12 @@ static uint64
 common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest)
 {
 	uint64 common = longest;
+	uint64 place = word_place(items, depth);
 
 	for (uint64 i = step; i < n && common > depth; i += step)
 	{
 		if (i + SORT_PREFETCH_DISTANCE / 4 < n)
-			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE / 4], depth);
+			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE / 4], place);
 		common = record_key_agreement(items[i].record, items[0].record, depth, common);
 		if (i % SORT_BLOCK == 0)
 			CHECK_FOR_INTERRUPTS();

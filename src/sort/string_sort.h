@@ -40,15 +40,6 @@ extern void string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint
 							   bool loaded);
 extern void string_sorter_free(StringSorter *sorter);
 
-/* The key's word at depth, in host order; zero behind its end. */
-static inline uint64
-record_key_word(const char *record, uint64 depth)
-{
-	if (depth >= record_key_length(record))
-		return 0;
-	return KEY_WORD_TO_HOST(*(const uint64 *) (record_key(record) + depth));
-}
-
 /*
  * The first depth in [depth, end) where two keys differ, or end; depth is a multiple of 8.  Checks for
  * interrupts.

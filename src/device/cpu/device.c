@@ -432,6 +432,7 @@ cpu_end(Sorter *base)
 
 const SortDevice sort_device_cpu = {
 	.name = "cpu",
+	.reads_tails = true,
 	.begin = cpu_begin,
 	.get_chunk = cpu_get_chunk,
 	.try_chunk = cpu_try_chunk,
