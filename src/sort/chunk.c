@@ -66,12 +66,6 @@ chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_si
 /* Fewer bytes of tail are kept with the head; the loads of words count on 8 at least. */
 #define TAIL_MIN 16
 
-static inline Size
-head_size(Size tail_start)
-{
-	return TYPEALIGN(8, Max(tail_start, 1));
-}
-
 bool
 chunk_tail_pays(Size key_size, Size tail_start, Size tail_offset)
 {
