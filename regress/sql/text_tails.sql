@@ -57,11 +57,13 @@ SET max_parallel_workers_per_gather = 2;
 SELECT keys, check_sort('SELECT * FROM many_tails', keys) AS together FROM unnest('{c,u,v}'::text[]) AS keys;
 RESET max_parallel_workers_per_gather;
 
--- That a string is not stored a second time: the bytes of a row with its key.
+-- That a string is not stored a second time: the bytes of a row with its key.  (gpusortd's chunks have keys whole.)
+SET gpusort.backend = cpu;
 CREATE TABLE long_strings AS SELECT (md5(i::text) || md5(i::text)) COLLATE "C" AS c, (md5(i::text) || md5(i::text)) COLLATE "en-US-x-icu" AS u FROM generate_series(1, 1000) AS i;
 ANALYZE long_strings;
 SELECT keys, result, bytes < limit_of AS tail_is_in_row
 FROM (VALUES ('c', 200), ('c DESC', 200), ('u', 280), ('u DESC', 280)) AS k (keys, limit_of), check_whole('SELECT * FROM long_strings ORDER BY ' || keys);
+RESET gpusort.backend;
 
 DROP TABLE tails, wide_tails, tails_up, tails_down, tails_almost, many_tails, long_strings;
 DROP FUNCTION fill_tails;
