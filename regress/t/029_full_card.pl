@@ -95,6 +95,14 @@ foreach my $set (PARALLEL, PARALLEL . IN_FILES)
 {
 	is($node->safe_psql('postgres', "$set SELECT max(CASE WHEN id = 1 THEN workers() END), sum(length(t || alike || icu)) > 0 FROM (SELECT * FROM s ORDER BY id OFFSET 0) o"), '3|t', "$set those who fed stay");
 }
+
+# While a part is read they send the next one, to a job of its own; who reads a sort that it alone feeds has one.
+$node->safe_psql('postgres', q(CREATE FUNCTION jobs() RETURNS numeric PARALLEL RESTRICTED LANGUAGE sql AS 'SELECT sum(jobs) FROM gpusort_devices()'));
+foreach my $set (@ways)
+{
+	my $jobs = q(SELECT max(CASE WHEN rank = 2 THEN jobs() END), max(rank) FROM (SELECT row_number() OVER () AS rank, o.* FROM (SELECT * FROM s ORDER BY i8 OFFSET 0) o) r);
+	is($node->safe_psql('postgres', "$set $jobs"), ($set =~ /parallel/ ? '2|' : '1|') . ROWS, "$set jobs while rows are read");
+}
 nothing_is_left($node, 'after that');
 like($node->safe_psql('postgres', 'EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM s ORDER BY i8'), qr/"Turns": \d+,\s*"Rows Waited": \d+,\s*"Waited On Disk": 0,/, 'in JSON');
 like($node->safe_psql('postgres', q(SELECT how FROM gpusort_check('SELECT * FROM s ORDER BY i8'))), qr/^in \d+ parts, one after the other: a GPU has no room for all rows$/, 'gpusort_check says so');
@@ -124,6 +132,15 @@ foreach my $k ('i + 2000', '-i', '7')
 		like(executed($node, $set, "SELECT * FROM $old ORDER BY k"), qr/external merge  Device: cuda .*Turns: /s, "$set $k: a part that is too large");
 		order_is_right($set, "k, id", "k, id", "SELECT * FROM $old");
 	}
+}
+
+# A part for which there is room, but not beside the one that is read meanwhile: rows of it wait again.
+$node->safe_psql('postgres', 'CREATE TABLE crowded WITH (autovacuum_enabled = off, parallel_workers = 3) AS SELECT i AS id, i * 1000 AS k, md5(i::text) AS pad FROM generate_series(1, 1000) i;
+	ANALYZE crowded; INSERT INTO crowded SELECT i, CASE WHEN i % 7 = 0 THEN 450000 + i % 100000 ELSE i * 7919 % 1000000 END, md5(i::text) FROM generate_series(1001, 140000) i');
+foreach my $set (@ways)
+{
+	unlike(executed($node, $set, 'SELECT * FROM crowded ORDER BY k'), qr/external merge/, "$set a part that has room for itself");
+	order_is_right($set, 'k, id', 'k, id', 'SELECT * FROM crowded');
 }
 nothing_is_left($node, 'old statistics');
 
@@ -173,6 +190,16 @@ order_is_right($_, 'i8, id', 'i8, id', 'SELECT * FROM s WHERE random() >= 0') fo
 order_is_right("$_ SET parallel_leader_participation = off;", 't, id', 't, id') foreach PARALLEL, PARALLEL . IN_FILES;
 order_is_right("$_ SET max_parallel_workers = 0;", 't, id', 't, id') foreach PARALLEL, PARALLEL . IN_FILES;
 
+# Who reads stops early, or fails, while others send the next part.
+foreach my $set (PARALLEL, PARALLEL . IN_FILES)
+{
+	my $some = 'SELECT id FROM (SELECT * FROM s ORDER BY i8, id OFFSET 0) o WHERE id % 2 = 0 LIMIT 10';
+	is($node->safe_psql('postgres', "$set $some"), $node->safe_psql('postgres', "SET gpusort.mode = off; $some"), "$set some rows");
+	my (undef, undef, $error) = $node->psql('postgres', "$set SELECT sum(1 / (rank - 10)) FROM (SELECT row_number() OVER () AS rank, o.* FROM (SELECT * FROM s ORDER BY i8 OFFSET 0) o) r", on_error_stop => 0);
+	like($error, qr/^[^\n]*ERROR:  division by zero\n*\z/, "$set an error above");
+	nothing_is_left($node, "$set stopped early");
+}
+
 # ---- others on the card ----
 
 # What they have is not there for the first turn, or for a later one.
@@ -183,7 +210,7 @@ foreach my $set (@ways)
 	$other->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM s WHERE id < 15000 ORDER BY i8; MOVE 100 IN c');
 	order_is_right($set, 'i8, id', 'i8, id');
 	$other->query_safe('COMMIT');
-	my $rows = first_rows(takes_turns($set, WIDE, "$set turns"));
+	my $rows = first_rows(takes_turns($set, 'DECLARE c NO SCROLL CURSOR FOR ' . WIDE, "$set turns"));
 	$first->query_safe("$set BEGIN; DECLARE c NO SCROLL CURSOR FOR @{[WIDE]}");
 	my @found = lines_of($first->query("FETCH $rows FROM c"));
 	usleep(150_000);
@@ -263,7 +290,7 @@ foreach my $set ('', IN_FILES)
 # Between two turns the cpu device takes over what is left.
 foreach my $set (@ways)
 {
-	my $first = first_rows(takes_turns($set, WIDE, "$set turns"));
+	my $first = first_rows(takes_turns($set, 'DECLARE c NO SCROLL CURSOR FOR ' . WIDE, "$set turns"));
 	my $before = fallbacks($node);
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	$session->query_safe("$set BEGIN; DECLARE c NO SCROLL CURSOR FOR @{[WIDE]}");
@@ -276,6 +303,23 @@ foreach my $set (@ways)
 	$session->quit;
 	wait_for_gpusortd($node);
 	nothing_is_left($node, "$set gpusortd killed between two turns");
+}
+
+# With both parts lost, that which was read and that which was sent meanwhile.
+$node->safe_psql('postgres', q(CREATE FUNCTION gate_of_rank(rank bigint, at bigint) RETURNS boolean PARALLEL RESTRICTED LANGUAGE plpgsql AS 'BEGIN IF rank = at THEN PERFORM pg_advisory_xact_lock_shared(1); END IF; RETURN true; END'));
+foreach my $set (PARALLEL, PARALLEL . IN_FILES)
+{
+	my $first = first_rows(takes_turns($set, WIDE, "$set turns"));
+	my $before = fallbacks($node);
+	my $digest = sub { "SELECT md5(string_agg(id || t || alike, ',')) FROM (SELECT row_number() OVER () AS rank, o.* FROM (@{[WIDE]}, id OFFSET 0) o) r WHERE gate_of_rank(rank, $_[0])" };
+	my $session = while_feeding($node, "$set " . $digest->($first), \&kill_gpusortd);
+	my $expected = $node->safe_psql('postgres', 'SET gpusort.mode = off;' . $digest->(0));
+	like($session->query('SELECT 1'), qr/^\Q$expected\E$/m, "$set gpusortd is killed at a turn's last row: right rows");
+	is($session->{stderr}, '', "$set and no error");
+	$session->quit;
+	is(fallbacks($node), $before + 1, "$set which is one fallback");
+	wait_for_gpusortd($node);
+	nothing_is_left($node, "$set gpusortd killed at a turn's last row");
 }
 
 # In the middle of one it can't.

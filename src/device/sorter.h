@@ -7,7 +7,7 @@
  *		sorter = device->begin(request)
  *		chunk = device->get_chunk(sorter, ...), filled by the caller, device->put_chunk(sorter, chunk), again and again
  *		device->perform(sorter)
- *		device->next(sorter, forward), rewind, mark, restore, in any order
+ *		sorter_next(sorter, forward), device->rewind, mark, restore, in any order
  *		device->end(sorter)
  *
  * Several processes may feed one sort: one of them begins it, with request->shared, and hands what share
@@ -64,6 +64,10 @@ struct Sorter
 	SortBound *bound;		  /* which of its rows are wanted; NULL: all */
 	const char *failure;	  /* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
+
+	/* The rows at hand: from at on, each at the next multiple of 8 bytes, those that are next, forwards. */
+	const char *at;
+	const char *at_end; /* there are none if it is not greater */
 };
 
 /* What is to be sorted. */
@@ -186,7 +190,8 @@ struct SortDevice
 
 	/*
 	 * The next row in this direction, or NULL at the end, or if the sorter has failed; the row is good until
-	 * the next call.
+	 * the next call.  Called by sorter_next alone, when no rows are at hand.  Those behind the row may be at
+	 * hand then, if the request had no random_access: for the device they count as returned.
 	 */
 	MinimalTuple (*next)(Sorter *sorter, bool forward);
 
@@ -209,6 +214,46 @@ static inline void
 sort_device_set_layout(const SortDevice *device, SortKey *key)
 {
 	key->alone = key->rows != NULL && !device->keeps_rows;
+}
+
+/* Rows at hand are fetched into the caches so many bytes ahead: they come from elsewhere. */
+#define SORTER_ROWS_AHEAD 1024
+
+/* The first of the rows at hand; NULL: there is none. */
+static pg_attribute_always_inline MinimalTuple
+sorter_row_at_hand(Sorter *sorter)
+{
+	MinimalTuple row = (MinimalTuple) sorter->at;
+
+	if (unlikely(sorter->at >= sorter->at_end))
+		return NULL;
+	__builtin_prefetch(sorter->at + SORTER_ROWS_AHEAD);
+	sorter->at += row_stored_size(row);
+	return row;
+}
+
+/* The next row, as device->next says. */
+static pg_attribute_always_inline MinimalTuple
+sorter_next(Sorter *sorter, bool forward)
+{
+	MinimalTuple row = sorter_row_at_hand(sorter);
+
+	return likely(row != NULL) ? row : sorter->device->next(sorter, forward);
+}
+
+static inline void
+sorter_forget_rows_at_hand(Sorter *sorter)
+{
+	sorter->at = sorter->at_end = NULL;
+}
+
+/* What a part has at hand the whole has. */
+static inline void
+sorter_take_rows_at_hand(Sorter *sorter, Sorter *part)
+{
+	sorter->at = part->at;
+	sorter->at_end = part->at_end;
+	sorter_forget_rows_at_hand(part);
 }
 
 /* The device can't go on. message: as long-lived as the sorter. */

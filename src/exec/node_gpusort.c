@@ -355,13 +355,13 @@ sort_input(GpuSortState *state, const SortDevice *device)
 static inline MinimalTuple
 next_row(GpuSortState *state, bool forward)
 {
-	MinimalTuple row = state->sorter->device->next(state->sorter, forward);
+	MinimalTuple row = sorter_next(state->sorter, forward);
 
 	if (unlikely(row == NULL && state->sorter->failure != NULL))
 	{
 		fall_back(state);
 		sort_input(state, &sort_device_cpu);
-		row = state->sorter->device->next(state->sorter, forward);
+		row = sorter_next(state->sorter, forward);
 	}
 	state->returned_rows |= row != NULL;
 	state->rows_returned += row != NULL;

@@ -80,7 +80,7 @@ typedef struct Loader
 IndexTuple
 load_next_tuple(Sorter *sorter)
 {
-	MinimalTuple row = sorter->device->next(sorter, true);
+	MinimalTuple row = sorter_next(sorter, true);
 
 	return row != NULL ? &((IndexRow *) row)->tuple : NULL;
 }

@@ -166,7 +166,7 @@ is_verified(const Plan *sort)
 
 /* In how many parts, that take turns, it is sorted on one GPU. */
 static int
-turns_on_gpu(const Plan *sort, double wanted, double largest)
+turns_on_gpu(const PlannedStmt *stmt, const Plan *sort, double wanted, double largest)
 {
 	double memory = guc_sort_device_memory(gpu_service_device_memory());
 	double row_bytes = sort->lefttree->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
@@ -174,7 +174,9 @@ turns_on_gpu(const Plan *sort, double wanted, double largest)
 
 	if (memory == 0 || wanted >= 0 || largest > GPU_LARGEST_PART)
 		return 1;
-	return gpu_turns(sort->plan_rows, memory / row);
+	/* workers of the sort's own are gone when its rows are read */
+	return gpu_turns(sort->plan_rows, memory / row,
+					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 
 /*
@@ -196,7 +198,7 @@ how_spread(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	if (sort_plan_cards(plan) > 1)
 		return psprintf("on %d GPUs", sort_plan_cards(plan));
 	stats = column_stats_of_plan(sort->lefttree, columns[0].attno, stmt->rtable);
-	turns = turns_on_gpu(sort, wanted, stats.largest);
+	turns = turns_on_gpu(stmt, sort, wanted, stats.largest);
 	if (turns > 1)
 		return psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns);
 	return spread_why_not(sort_plan_cards(plan), wanted, stats.largest);

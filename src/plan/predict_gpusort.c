@@ -389,7 +389,7 @@ turns_on_gpu(const SortShape *shape, double rows)
 	if (!shape->on_gpu || shape->cards > 1 || shape->wanted >= 0 ||
 		shape->keys[0].largest > GPU_LARGEST_PART || shape->keys[0].largest * rows > room)
 		return 1;
-	return gpu_turns(rows, room);
+	return gpu_turns(rows, room, shape->processes > 1 && !shape->returned_alone);
 }
 
 /* Bytes that wait for their turn. */

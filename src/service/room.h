@@ -19,6 +19,12 @@
 /* Parts are made so large that they fill the GPU to this share, for rows are expected too few at times. */
 #define GPU_TURN_SHARE 0.85
 
+/*
+ * The same where the next part is sent while one is read (device/cuda/turn_ahead.c): what is sorted has given
+ * back what the sort alone took of it.
+ */
+#define GPU_TURN_SHARE_AHEAD 0.55
+
 /* So many parts at most. */
 #define GPU_TURNS_MAX 16
 
@@ -38,11 +44,18 @@ gpu_row_memory(double row_bytes, double key_bytes)
 	return MAXALIGN((Size) row_bytes) + 2 * MAXALIGN((Size) key_bytes) + GPU_ROW_BYTES;
 }
 
+/* The largest share of the GPU that a part is to have; helped: is the next one sent meanwhile? */
+static inline double
+gpu_turn_share(bool helped)
+{
+	return helped ? GPU_TURN_SHARE_AHEAD : GPU_TURN_SHARE;
+}
+
 /* How many parts, for so many rows where there is room for others; 1: for all of them. */
 static inline double
-gpu_turns(double rows, double room)
+gpu_turns(double rows, double room, bool helped)
 {
-	return rows <= room ? 1 : Min(GPU_TURNS_MAX, ceil(rows / (GPU_TURN_SHARE * room)));
+	return rows <= room ? 1 : Min(GPU_TURNS_MAX, ceil(rows / (gpu_turn_share(helped) * room)));
 }
 
 #endif /* GPUSORT_SERVICE_ROOM_H */

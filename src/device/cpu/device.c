@@ -337,6 +337,8 @@ next_in_memory(CpuSorter *sorter, bool forward)
 	{
 		MinimalTuple row = window_reader_next(&sorter->reader, position);
 
+		if (row != NULL && !sorter->random_access)
+			sorter->position += window_reader_hand_over(&sorter->reader, &sorter->base.at, &sorter->base.at_end);
 		if (row != NULL)
 			return row;
 	}
@@ -362,6 +364,7 @@ cpu_rewind(Sorter *base)
 	CpuSorter *sorter = (CpuSorter *) base;
 
 	cpu_dismiss_helpers(base);
+	sorter_forget_rows_at_hand(base);
 	sorter->position = -1;
 	if (sorter->external != NULL)
 		external_sort_rewind(sorter->external);

@@ -55,6 +55,7 @@ typedef struct WindowSlot
 	char *rows;
 	uint64 filled; /* the number of the window in it, from 1; 0: none yet */
 	uint64 nrows;  /* of the window, its first ones: no more had room */
+	Size bytes;	   /* that they take */
 } WindowSlot;
 
 struct ReturnWindows
@@ -194,6 +195,7 @@ fill(ReturnWindows *windows, uint64 window, SortedRows *sorted)
 	}
 	SpinLockAcquire(&windows->mutex);
 	slot->nrows = i - first;
+	slot->bytes = to - slot->rows;
 	slot->filled = window + 1;
 	SpinLockRelease(&windows->mutex);
 	ConditionVariableBroadcast(&windows->filled);
@@ -358,4 +360,18 @@ window_reader_open(WindowReader *reader)
 	reader->next_window = first_row(windows, window + 1);
 	reader->row = slot_of(windows, window)->rows;
 	reader->rows_in_slot = rows;
+	reader->end = reader->row + (rows > 0 ? slot_of(windows, window)->bytes : 0);
+}
+
+uint64
+window_reader_hand_over(WindowReader *reader, const char **at, const char **end)
+{
+	uint64 rows = reader->rows_in_slot;
+
+	*at = reader->row;
+	*end = reader->end;
+	reader->next_row += rows;
+	reader->rows_read += rows;
+	reader->rows_in_slot = 0;
+	return rows;
 }

@@ -45,6 +45,7 @@ typedef struct WindowReader
 	uint64 next_row;		/* the row to be read next */
 	uint64 next_window;		/* the row that the next window begins with */
 	const char *row;		/* where the next row of the slot is */
+	const char *end;		/* of its rows */
 	uint64 rows_in_slot;	/* that are left there */
 	uint64 rows_read;		/* out of slots, so far */
 } WindowReader;
@@ -53,6 +54,12 @@ extern void window_reader_init(WindowReader *reader, ReturnWindows *windows, Sor
 
 /* For window_reader_next. */
 extern void window_reader_open(WindowReader *reader);
+
+/*
+ * Who reads takes all rows that are left in the slot, which count as read: from *at on to *end, each at the
+ * next multiple of 8 bytes.  Returns how many they are.
+ */
+extern uint64 window_reader_hand_over(WindowReader *reader, const char **at, const char **end);
 
 /*
  * Rows are in another processor's cache, from which they come as slowly as from memory: so many bytes of the

@@ -341,10 +341,13 @@ cards_next(Sorter *base, bool forward)
 	for (;;)
 	{
 		Sorter *part = sorter->parts.sorters[sorter->current];
-		MinimalTuple row = sort_device_cuda.next(part, forward);
+		MinimalTuple row = sorter_next(part, forward);
 
 		if (likely(row != NULL))
+		{
+			sorter_take_rows_at_hand(base, part);
 			return row;
+		}
 		sorter_fail_with_part(base, part);
 		if (base->failure != NULL || !go_to_next_part(sorter, forward))
 			return NULL;
@@ -357,6 +360,7 @@ cards_rewind(Sorter *base)
 	CardsSorter *sorter = (CardsSorter *) base;
 
 	sorter->current = 0;
+	sorter_forget_rows_at_hand(base);
 	sort_device_cuda.rewind(sorter->parts.sorters[0]);
 }
 

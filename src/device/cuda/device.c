@@ -272,9 +272,14 @@ cuda_next(Sorter *base, bool forward)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
-	if (unlikely(sorter->at >= sorter->end || !forward))
+	MinimalTuple row = (MinimalTuple) sorter->counted_at;
+
+	if (unlikely(sorter->counted_at >= sorter->counted_end || !forward))
 		return next_row_elsewhere(sorter, forward);
-	return cuda_next_row(sorter);
+	__builtin_prefetch(sorter->counted_at + SORTER_ROWS_AHEAD);
+	sorter->counted_at += row_stored_size(row);
+	sorter->position++;
+	return row;
 }
 
 static void

@@ -4,8 +4,8 @@
  *
  * The whole result stays with the service, unless it is small.  A window is a part of it that stands here in
  * a chunk, row after row; the next ones in the same direction are under way meanwhile.  Reading forwards
- * inside a window needs nothing but the rows' own lengths (cuda_next_row); for all else the places of its
- * rows are found first, once a window.
+ * inside a window needs nothing but the rows' own lengths; for all else the places of its rows are found
+ * first, once a window.
  */
 #include "postgres.h"
 
@@ -162,18 +162,34 @@ place_in_window(CudaSorter *sorter, int64 i)
 	return sorter->window + (Size) sorter->offsets[i] * 8;
 }
 
-/* Goes to a row of the window, to read from there to the window's end, or the range's. */
-static bool
+/*
+ * Returns a row of the window, and has those behind it, to the window's end or the range's, at hand or counted;
+ * NULL: the sorter has failed.
+ */
+static MinimalTuple
 go_to_row(CudaSorter *sorter, int64 row)
 {
-	char *end = place_in_window(sorter, sorter->range_end - sorter->window_first);
-	char *at = end != NULL ? place_in_window(sorter, row - sorter->window_first) : NULL;
+	int64 rows_end = Min(sorter->range_end, sorter->window_first + sorter->window_rows);
+	const char *end = place_in_window(sorter, rows_end - sorter->window_first);
+	const char *at = end != NULL ? place_in_window(sorter, row - sorter->window_first) : NULL;
+	const char *behind;
 
 	if (at == NULL)
-		return false;
-	sorter->at = at;
-	sorter->end = end;
-	return true;
+		return NULL;
+	behind = at + row_stored_size((MinimalTuple) at);
+	if (sorter->random_access)
+	{
+		sorter->counted_at = behind;
+		sorter->counted_end = end;
+		sorter->position = row;
+	}
+	else
+	{
+		sorter->base.at = behind;
+		sorter->base.at_end = end;
+		sorter->position = rows_end - 1;
+	}
+	return (MinimalTuple) at;
 }
 
 void
@@ -204,6 +220,7 @@ cuda_pass_range_end(Sorter *base)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
+	Assert(base->at >= base->at_end);
 	sorter->range_end = sorter->nrows;
 	cuda_forget_place(sorter);
 }
@@ -212,8 +229,8 @@ MinimalTuple
 cuda_look_for_row(CudaSorter *sorter, bool forward)
 {
 	int64 row = sorter->position + (forward ? 1 : -1);
-	MinimalTuple found;
 
+	Assert(forward || sorter->random_access);
 	if (row < 0 || row >= sorter->nrows)
 	{
 		sorter->position = row < 0 ? -1 : sorter->nrows;
@@ -227,10 +244,5 @@ cuda_look_for_row(CudaSorter *sorter, bool forward)
 	}
 	if (!in_window(sorter, row) && !fetch_window(sorter, !forward, row))
 		return NULL;
-	if (!go_to_row(sorter, row))
-		return NULL;
-	found = (MinimalTuple) sorter->at;
-	sorter->at += row_stored_size(found);
-	sorter->position = row;
-	return found;
+	return go_to_row(sorter, row);
 }

@@ -32,10 +32,13 @@ typedef struct CudaSorter
 {
 	Sorter base;
 
-	/* The next row, for the hot path. */
-	char *at;		/* where it stands, if that is before end */
-	char *end;		/* of the window; equal to at: the next row must be looked for */
-	int64 position; /* the row last returned, -1 before the first, nrows after the last */
+	/*
+	 * The row last returned, -1 before the first, nrows after the last.  Who may go to and fro is not given
+	 * rows at hand, since these are not counted one by one, but the next one from here.
+	 */
+	int64 position;
+	const char *counted_at;	 /* where that stands, if it is before the end */
+	const char *counted_end; /* of the window; equal: it must be looked for */
 
 	const SortKey *key;
 	TupleDesc desc; /* of the rows */
@@ -113,7 +116,8 @@ extern void cuda_leave(CudaSorter *sorter);
 static inline void
 cuda_forget_place(CudaSorter *sorter)
 {
-	sorter->at = sorter->end = NULL;
+	sorter->counted_at = sorter->counted_end = NULL;
+	sorter_forget_rows_at_hand(&sorter->base);
 }
 
 static inline void
@@ -175,21 +179,13 @@ extern void cuda_pass_range_end(Sorter *base);
 /* The next row where it is not at hand, or NULL. */
 extern MinimalTuple cuda_look_for_row(CudaSorter *sorter, bool forward);
 
-/* A device has written the window past the processor's caches: it is fetched so far ahead, in bytes. */
-#define WINDOW_AHEAD 1024
-
-/* The next row or NULL, forwards. */
-static pg_attribute_always_inline MinimalTuple
+/* The next row of the job, forwards, or NULL. */
+static inline MinimalTuple
 cuda_next_row(CudaSorter *sorter)
 {
-	MinimalTuple row = (MinimalTuple) sorter->at;
+	MinimalTuple row = sorter_row_at_hand(&sorter->base);
 
-	if (unlikely(sorter->at >= sorter->end))
-		return cuda_look_for_row(sorter, true);
-	__builtin_prefetch(sorter->at + WINDOW_AHEAD);
-	sorter->at += row_stored_size(row);
-	sorter->position++;
-	return row;
+	return row != NULL ? row : cuda_look_for_row(sorter, true);
 }
 
 /* Goes behind the last row. */

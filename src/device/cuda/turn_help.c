@@ -1,7 +1,7 @@
 /*
  * device/cuda/turn_help.c
  *		Those who have fed a sort whose parts take turns (turns.c) stay, and send what waits, beside the first
- *		process, when its turn has come.
+ *		process when its turn has come, or before that while the first process reads (turn_ahead.c).
  *
  * The first process begins a part's job, and lets others join it; each takes a chunk or a file of what waits
  * after the other, as it does itself, until none is left.  Then it lets nobody join any more, and waits for
@@ -41,8 +41,10 @@ turns_dismiss_helpers(Sorter *base)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 
-	if (sorter->share != NULL && !sorter->share->help.over)
-		set_help(sorter->share, 0, true);
+	if (sorter->share == NULL || sorter->share->help.over)
+		return;
+	set_help(sorter->share, 0, true);
+	waiting_dismiss(&sorter->waiting);
 }
 
 /* All must be through with feeding: nobody waits for that any more once rows are read. */
@@ -72,9 +74,11 @@ processes_sending(TurnsShare *share)
 }
 
 /* Nobody joins any more, and none of those who have still sends. */
-static void
-wait_for_helpers(TurnsShare *share)
+void
+turns_wait_for_helpers(TurnsSorter *sorter)
 {
+	TurnsShare *share = sorter->share;
+
 	set_help(share, 0, false);
 	while (processes_sending(share) > 0)
 		ConditionVariableSleep(&share->base.changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
@@ -82,11 +86,10 @@ wait_for_helpers(TurnsShare *share)
 }
 
 /* The job is one that others may join; false: it is not, and nobody will. */
-static bool
-let_join(TurnsSorter *sorter, int part)
+bool
+turns_let_join(TurnsSorter *sorter, CudaSorter *card, int part)
 {
 	TurnsShare *share = sorter->share;
-	CudaSorter *card = sorter->card;
 
 	if (share == NULL || !share->help.wanted || share->help.over)
 		return false;
@@ -107,12 +110,12 @@ turns_send(TurnsSorter *sorter, int part)
 	bool helped;
 
 	waiting_rewind(waiting, part);
-	helped = let_join(sorter, part);
+	helped = turns_let_join(sorter, sorter->card, part);
 	(void) waiting_send(waiting, part, card, false);
 	if (!helped)
 		return card->failure == NULL;
 	cuda_finish_feed(card);
-	wait_for_helpers(sorter->share);
+	turns_wait_for_helpers(sorter);
 	waiting_rewind(waiting, WAITING_AGAIN);
 	return cuda_share_is_alive(sorter->card) && waiting_send(waiting, WAITING_AGAIN, card, false);
 }

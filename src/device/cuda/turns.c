@@ -4,8 +4,8 @@
  *
  * The first part goes to the GPU as it is read.  The rows of the others wait in host memory and temporary
  * files (waiting.c), to which each process that feeds brings its own.  When the first part has been returned,
- * the next one's rows are sent, sorted and returned, and so on: so nothing is merged, and each row is written
- * and read once at most, as it is.
+ * or already while it is (turn_ahead.c), the next one's rows are sent, then they are sorted and returned, and
+ * so on: so nothing is merged, and each row is written and read once at most, as it is.
  *
  * Splitters are those of a sort on several GPUs (cards.c), and like there they decide on nothing but how
  * equal the parts are.  Rows of the first part that the GPU has no room for, as others have its memory or the
@@ -57,7 +57,7 @@ sort_turns_on_gpu(const SortRequest *request)
 
 	if (room <= 0 || request->rows_wanted > 0 || request->read_jointly || request->random_access)
 		return 1;
-	return gpu_turns(request->expected_rows, room);
+	return gpu_turns(request->expected_rows, room, request->helped);
 }
 
 bool
@@ -73,7 +73,8 @@ turns_wanted(const SortRequest *request)
 static bool
 choose_splitters(SortSplitters *splitters, const SortRequest *request)
 {
-	double with_room = rows_with_room(request) / request->expected_rows;
+	double share = request->helped ? gpu_turn_share(true) : 1;
+	double with_room = share * rows_with_room(request) / request->expected_rows;
 	double largest = 1;
 
 	for (int parts = request->turns; parts <= GPU_TURNS_MAX; parts++)
@@ -282,27 +283,44 @@ turns_take_back(Sorter *base)
 
 /* ---------------------------------------------------------------- turns */
 
-static WaitingPart *
-waiting_part(const TurnsSorter *sorter, int part)
+const WaitingPart *
+turns_waiting_part(const TurnsSorter *sorter, int part)
 {
 	return &sorter->waiting.share->parts[part];
+}
+
+int
+turns_next_part(const TurnsSorter *sorter)
+{
+	int part = sorter->current + 1;
+
+	while (part < sorter->parts.n && turns_waiting_part(sorter, part)->rows == 0)
+		part++;
+	return part;
+}
+
+bool
+turns_begin_job(TurnsSorter *sorter, CudaSorter *card, int part)
+{
+	const WaitingPart *waits = turns_waiting_part(sorter, part);
+
+	card->goes_on = part + 1 < sorter->parts.n;
+	return cuda_begin_again(card, waits->rows, waits->key_bytes + waits->row_bytes) &&
+		   card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes;
 }
 
 /* Has the GPU sort the rows of the part that wait; false: it can't. */
 static bool
 sort_on_card(TurnsSorter *sorter, int part)
 {
-	const WaitingPart *waits = waiting_part(sorter, part);
-	CudaSorter *card = sorter->card;
+	bool is_ahead = sorter->ahead == part;
 
-	if (sorter->card_is_lost)
+	if (sorter->card_is_lost ||
+		!(is_ahead ? turns_finish_ahead(sorter)
+				   : turns_begin_job(sorter, sorter->card, part) && turns_send(sorter, part)))
 		return false;
-	card->goes_on = part + 1 < sorter->parts.n;
-	if (!cuda_begin_again(card, waits->rows, waits->key_bytes + waits->row_bytes) ||
-		card->client.job.chunk_bytes < sorter->waiting.share->chunk_bytes || !turns_send(sorter, part))
-		return false;
-	sort_device_cuda.perform(&card->base);
-	return card->base.failure == NULL;
+	sort_device_cuda.perform(&sorter->card->base);
+	return sorter->card->base.failure == NULL;
 }
 
 /* From now on the cpu device sorts. */
@@ -318,19 +336,17 @@ lose_card(TurnsSorter *sorter)
 	if (card->base.failure != NULL)
 		stats_count_fallback(sort_device_cuda.name, card->base.failure_reason);
 	gpu_client_close(&card->client);
+	turns_close_other(sorter);
 }
 
-static void
-end_cpu(TurnsSorter *sorter)
+void
+turns_end_sorter(TurnsSorter *sorter, Sorter *ended)
 {
 	SorterStats stats;
 
-	if (sorter->cpu == NULL)
-		return;
-	sorter->cpu->device->get_stats(sorter->cpu, &stats);
-	cuda_add_stats(&sorter->on_cpu, &stats);
-	sorter->cpu->device->end(sorter->cpu);
-	sorter->cpu = NULL;
+	ended->device->get_stats(ended, &stats);
+	cuda_add_stats(&sorter->ended, &stats);
+	ended->device->end(ended);
 }
 
 static void
@@ -342,32 +358,23 @@ sort_on_cpu(TurnsSorter *sorter, int part)
 	request.shared = false;
 	request.processes = 1;
 	request.complete_rows = true;
-	request.expected_rows = waiting_part(sorter, part)->rows;
+	request.expected_rows = turns_waiting_part(sorter, part)->rows;
 	sorter->cpu = sort_device_cpu.begin(&request);
 	waiting_rewind(&sorter->waiting, part);
 	(void) waiting_send(&sorter->waiting, part, sorter->cpu, false);
 	sort_device_cpu.perform(sorter->cpu);
 }
 
-/* The next part that has rows; parts.n: there is none. */
-static int
-next_part(const TurnsSorter *sorter)
-{
-	int part = sorter->current + 1;
-
-	while (part < sorter->parts.n && waiting_part(sorter, part)->rows == 0)
-		part++;
-	return part;
-}
-
-/* The current part is sorted: what is not needed any more is let go. */
+/* The current part is sorted: what is not needed any more is let go, and the next one may be sent. */
 static void
-end_sending(TurnsSorter *sorter)
+go_on_sending(TurnsSorter *sorter)
 {
 	waiting_drop(&sorter->waiting, sorter->current);
 	waiting_drop(&sorter->waiting, WAITING_AGAIN);
-	if (next_part(sorter) == sorter->parts.n)
+	if (turns_next_part(sorter) == sorter->parts.n)
 		turns_dismiss_helpers(&sorter->base);
+	else
+		turns_begin_ahead(sorter);
 }
 
 /* Sorts the next part that has rows, whose turn it is then; false: there is none. */
@@ -376,17 +383,19 @@ begin_next_turn(TurnsSorter *sorter)
 {
 	MemoryContext old;
 	ProgressPhase phase;
-	int part = next_part(sorter);
+	int part = turns_next_part(sorter);
 
 	if (part == sorter->parts.n)
 		return false;
 	sorter->current = part;
 	old = MemoryContextSwitchTo(sorter->context);
 	phase = progress_enter(&sorter->base, PROGRESS_SORTING);
-	end_cpu(sorter);
+	if (sorter->cpu != NULL)
+		turns_end_sorter(sorter, sorter->cpu);
+	sorter->cpu = NULL;
 	if (!sort_on_card(sorter, part))
 		sort_on_cpu(sorter, part);
-	end_sending(sorter);
+	go_on_sending(sorter);
 	progress_enter(&sorter->base, phase);
 	MemoryContextSwitchTo(old);
 	return true;
@@ -404,11 +413,11 @@ turns_perform(Sorter *base)
 	waiting_rewind(&sorter->waiting, 0);
 	if (waiting_send(&sorter->waiting, 0, &card->base, false))
 		sort_device_cuda.perform(&card->base);
-	end_sending(sorter);
 	sorter->first_rows = card->stats.rows;
 	sorter->first_bytes = card->stats.bytes;
 	card->share = NULL;
-	(void) turns_go_on(sorter);
+	if (turns_go_on(sorter))
+		go_on_sending(sorter);
 	MemoryContextSwitchTo(old);
 }
 
@@ -424,11 +433,13 @@ turns_next(Sorter *base, bool forward)
 	for (;;)
 	{
 		Sorter *by = sorter->cpu != NULL ? sorter->cpu : &sorter->card->base;
-		bool is_at_hand = sorter->cpu == NULL && sorter->card->external == NULL;
-		MinimalTuple row = is_at_hand ? cuda_next_row(sorter->card) : by->device->next(by, true);
+		MinimalTuple row = sorter_next(by, true);
 
 		if (likely(row != NULL))
+		{
+			sorter_take_rows_at_hand(base, by);
 			return row;
+		}
 		sorter_fail_with_part(base, by);
 		if (base->failure != NULL || !begin_next_turn(sorter))
 			return NULL;
@@ -456,7 +467,9 @@ turns_get_stats(const Sorter *base, SorterStats *stats)
 	const WaitingShare *waiting = sorter->waiting.share;
 
 	*stats = sorter->card->stats;
-	cuda_add_stats(stats, &sorter->on_cpu);
+	if (sorter->other != NULL)
+		cuda_add_stats(stats, &sorter->other->stats);
+	cuda_add_stats(stats, &sorter->ended);
 	if (waiting == NULL)
 		return;
 	stats->turns = sorter->parts.n;
@@ -487,6 +500,8 @@ turns_end(Sorter *base)
 	if (sorter->cpu != NULL)
 		sorter->cpu->device->end(sorter->cpu);
 	sort_device_cuda.end(&sorter->card->base);
+	if (sorter->other != NULL)
+		sort_device_cuda.end(&sorter->other->base);
 	if (sorter->share != NULL && sort_share_is_own(&sorter->share->base))
 	{
 		turns_dismiss_helpers(base);

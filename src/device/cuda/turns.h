@@ -52,7 +52,9 @@ typedef struct TurnsSorter
 	bool helped;		 /* will those that feed it call help_reader? */
 	MemoryContext context;
 
-	CudaSorter *card;
+	CudaSorter *card;  /* of the part whose turn it is */
+	CudaSorter *other; /* of the one before, which is over, or of the next one; NULL: not made yet */
+	int ahead;		   /* the next part, if it is being sent by the other already; 0: none is */
 	bool card_is_full; /* this process has no more for it in the first turn */
 	bool card_is_lost; /* the cpu device sorts what is left */
 	Sorter *cpu;	   /* sorts the part whose turn it is; NULL: the card does */
@@ -65,7 +67,7 @@ typedef struct TurnsSorter
 	int current;		/* whose turn it is */
 	uint64 first_rows;	/* of the first part */
 	uint64 first_bytes; /* and bytes of it */
-	SorterStats on_cpu; /* what the cpu device has done */
+	SorterStats ended;	/* what sorters have done that are gone */
 } TurnsSorter;
 
 /* Can it go on?  It can't if the GPU can't; nor can the other processes then. */
@@ -81,6 +83,16 @@ extern const SortDevice sort_device_turn;
  */
 extern void turns_keep_refused(TurnsSorter *sorter, CudaSorter *card, int part);
 
+/* What waits of a part; the next part that has rows, or parts.n. */
+extern const WaitingPart *turns_waiting_part(const TurnsSorter *sorter, int part);
+extern int turns_next_part(const TurnsSorter *sorter);
+
+/* Begins a job for what waits of a part; false: the GPU can't. */
+extern bool turns_begin_job(TurnsSorter *sorter, CudaSorter *card, int part);
+
+/* Ends a sorter, and keeps what it has done. */
+extern void turns_end_sorter(TurnsSorter *sorter, Sorter *ended);
+
 /* ---- turn_help.c: those who stay to send what waits ---- */
 
 extern bool turns_are_helped(Sorter *base);
@@ -92,5 +104,23 @@ extern void turns_dismiss_helpers(Sorter *base);
  * False: the GPU can't go on, and nobody sends any more.
  */
 extern bool turns_send(TurnsSorter *sorter, int part);
+
+/* The two halves of it, while those who help send: they begin with a part's job; they have ended. */
+extern bool turns_let_join(TurnsSorter *sorter, CudaSorter *card, int part);
+extern void turns_wait_for_helpers(TurnsSorter *sorter);
+
+/* ---- turn_ahead.c: the next part is sent while one is read ---- */
+
+/* If that can be; a part's turn has come, and it is sorted. */
+extern void turns_begin_ahead(TurnsSorter *sorter);
+
+/*
+ * The turn of the part that was begun ahead has come: it is the card's, and all of it is sent.  False: the GPU
+ * can't go on, and nobody sends any more.
+ */
+extern bool turns_finish_ahead(TurnsSorter *sorter);
+
+/* Nothing is sent ahead any more. */
+extern void turns_close_other(TurnsSorter *sorter);
 
 #endif /* GPUSORT_DEVICE_CUDA_TURNS_H */

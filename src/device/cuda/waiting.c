@@ -468,25 +468,57 @@ send_file(Sending *sending, int part, int writer)
 	FileClose(file);
 }
 
+/* The first file that nobody has taken, by its writer; WAITING_WRITERS: there is none. */
+static int
+next_file(const WaitingPart *waits)
+{
+	int writer = waits->next_file;
+
+	while (writer < WAITING_WRITERS && !waits->has_file[writer])
+		writer++;
+	return writer;
+}
+
+bool
+waiting_has_more(const Waiting *waiting, int part)
+{
+	const WaitingPart *waits = &waiting->share->parts[part];
+
+	return waits->next_chunk != NULL || next_file(waits) < WAITING_WRITERS;
+}
+
+void
+waiting_dismiss(Waiting *waiting)
+{
+	SpinLockAcquire(&waiting->share->mutex);
+	waiting->share->dismissed = true;
+	SpinLockRelease(&waiting->share->mutex);
+}
+
 /* Takes a chunk in memory, or the number of a file's writer; false: nothing is left. */
 static bool
-take(WaitingShare *share, int part, Chunk **chunk, int *writer)
+take_next(WaitingPart *waits, Chunk **chunk, int *writer)
 {
-	WaitingPart *waits = &share->parts[part];
+	*chunk = waits->next_chunk;
+	if (*chunk != NULL)
+	{
+		waits->next_chunk = (*chunk)->next;
+		return true;
+	}
+	*writer = next_file(waits);
+	waits->next_file = Min(*writer + 1, WAITING_WRITERS);
+	return *writer < WAITING_WRITERS;
+}
+
+/* The same; false also if this process is to take no more. */
+static bool
+take(const Sending *sending, int part, Chunk **chunk, int *writer)
+{
+	WaitingShare *share = sending->waiting->share;
 	bool taken;
 
 	SpinLockAcquire(&share->mutex);
-	*chunk = waits->next_chunk;
-	if (*chunk != NULL)
-		waits->next_chunk = (*chunk)->next;
-	else
-	{
-		while (waits->next_file < WAITING_WRITERS && !waits->has_file[waits->next_file])
-			waits->next_file++;
-		*writer = waits->next_file;
-		waits->next_file += waits->next_file < WAITING_WRITERS;
-	}
-	taken = *chunk != NULL || *writer < WAITING_WRITERS;
+	taken = !(sending->with_others && share->dismissed) && take_next(&share->parts[part], chunk, writer);
 	SpinLockRelease(&share->mutex);
 	return taken;
 }
@@ -507,7 +539,7 @@ waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others)
 	Chunk *chunk;
 	int writer;
 
-	while (to->failure == NULL && !sending.is_full && take(waiting->share, part, &chunk, &writer))
+	while (to->failure == NULL && !sending.is_full && take(&sending, part, &chunk, &writer))
 	{
 		if (chunk != NULL)
 			send_chunk(&sending, &(WaitingChunk){chunk, 0, 0});

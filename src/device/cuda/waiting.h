@@ -47,6 +47,7 @@ typedef struct WaitingShare
 	Size chunk_bytes; /* of a chunk, if no row is longer */
 	Size room;		  /* bytes of memory that chunks may yet take */
 	Size most_held;	  /* that they have taken */
+	bool dismissed;	  /* who sends with others is to take no more */
 	WaitingPart parts[SPLIT_PARTS_MAX + 1];
 } WaitingShare;
 
@@ -103,6 +104,12 @@ extern void waiting_rewind(Waiting *waiting, int part);
  * finds none waits as WAITING_AGAIN.  Checks for interrupts.
  */
 extern bool waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others);
+
+/* Who sends with others ends that soon; what nobody has taken by then is left to the first process. */
+extern void waiting_dismiss(Waiting *waiting);
+
+/* Is there anything of a part that nobody has taken?  While nobody sends. */
+extern bool waiting_has_more(const Waiting *waiting, int part);
 
 /* Nobody wants the rows of this part any more: their files are removed, and memory of this process's own. */
 extern void waiting_drop(Waiting *waiting, int part);
