@@ -96,7 +96,8 @@ foreach my $set (PARALLEL, PARALLEL . IN_FILES)
 	is($node->safe_psql('postgres', "$set SELECT max(CASE WHEN id = 1 THEN workers() END), sum(length(t || alike || icu)) > 0 FROM (SELECT * FROM s ORDER BY id OFFSET 0) o"), '3|t', "$set those who fed stay");
 }
 
-# While a part is read they send the next one, to a job of its own; who reads a sort that it alone feeds has one.
+# While a part is read they send the next one, to a job of its own; who reads a sort that it alone feeds has
+# one.
 $node->safe_psql('postgres', q(CREATE FUNCTION jobs() RETURNS numeric PARALLEL RESTRICTED LANGUAGE sql AS 'SELECT sum(jobs) FROM gpusort_devices()'));
 foreach my $set (@ways)
 {

@@ -175,8 +175,7 @@ turns_on_gpu(const PlannedStmt *stmt, const Plan *sort, double wanted, double la
 	if (memory == 0 || wanted >= 0 || largest > GPU_LARGEST_PART)
 		return 1;
 	/* workers of the sort's own are gone when its rows are read */
-	return gpu_turns(sort->plan_rows, memory / row,
-					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
+	return gpu_turns(sort->plan_rows, memory / row, IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 
 /*

@@ -338,7 +338,8 @@ next_in_memory(CpuSorter *sorter, bool forward)
 		MinimalTuple row = window_reader_next(&sorter->reader, position);
 
 		if (row != NULL && !sorter->random_access)
-			sorter->position += window_reader_hand_over(&sorter->reader, &sorter->base.at, &sorter->base.at_end);
+			sorter->position +=
+				window_reader_hand_over(&sorter->reader, &sorter->base.at, &sorter->base.at_end);
 		if (row != NULL)
 			return row;
 	}

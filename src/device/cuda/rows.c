@@ -163,8 +163,8 @@ place_in_window(CudaSorter *sorter, int64 i)
 }
 
 /*
- * Returns a row of the window, and has those behind it, to the window's end or the range's, at hand or counted;
- * NULL: the sorter has failed.
+ * Returns a row of the window, and has those behind it, to the window's end or the range's, at hand or
+ * counted; NULL: the sorter has failed.
  */
 static MinimalTuple
 go_to_row(CudaSorter *sorter, int64 row)

@@ -1,7 +1,7 @@
 /*
  * device/cuda/turn_ahead.c
- *		While the part of a sort whose turn it is (turns.c) is read, those who stay (turn_help.c) send the next
- *		one, to a job of its own.
+ *		While the part of a sort whose turn it is (turns.c) is read, those who stay (turn_help.c) send the
+ *		next one, to a job of its own.
  *
  * So the GPU has two parts: one that is sorted, and has given back what the sort alone took, and one that is
  * fed.  There are two connections, each of which has every other part, and begins its job in the place of the
@@ -64,7 +64,9 @@ turns_begin_ahead(TurnsSorter *sorter)
 		turns_close_other(sorter);
 }
 
-/* What is left of the part, and what waits again, is sent by this process alone, with all the GPU's memory. */
+/*
+ * What is left of the part, and what waits again, is sent by this process alone, with all the GPU's memory.
+ */
 static bool
 send_rest(TurnsSorter *sorter, int part)
 {
@@ -73,7 +75,8 @@ send_rest(TurnsSorter *sorter, int part)
 	GpusortdClient *before = &sorter->other->client;
 
 	waiting_rewind(waiting, WAITING_AGAIN);
-	if (!waiting_has_more(waiting, part) && !waiting_has_more(waiting, WAITING_AGAIN) && card->refused == NULL)
+	if (!waiting_has_more(waiting, part) && !waiting_has_more(waiting, WAITING_AGAIN) &&
+		card->refused == NULL)
 		return true;
 	if (!gpusortd_end(before))
 		gpu_client_close(before);

@@ -115,8 +115,8 @@ extern void turns_wait_for_helpers(TurnsSorter *sorter);
 extern void turns_begin_ahead(TurnsSorter *sorter);
 
 /*
- * The turn of the part that was begun ahead has come: it is the card's, and all of it is sent.  False: the GPU
- * can't go on, and nobody sends any more.
+ * The turn of the part that was begun ahead has come: it is the card's, and all of it is sent.  False: the
+ * GPU can't go on, and nobody sends any more.
  */
 extern bool turns_finish_ahead(TurnsSorter *sorter);
 
