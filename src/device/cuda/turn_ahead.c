@@ -55,12 +55,14 @@ turns_begin_ahead(TurnsSorter *sorter)
 	int part = turns_next_part(sorter);
 
 	sorter->ahead = 0;
-	if (part == sorter->parts.n || !can_be_ahead(sorter))
-		return;
-	waiting_rewind(&sorter->waiting, part);
-	if (turns_begin_job(sorter, other_sorter(sorter), part) && turns_let_join(sorter, sorter->other, part))
-		sorter->ahead = part;
-	else
+	if (part < sorter->parts.n && can_be_ahead(sorter))
+	{
+		waiting_rewind(&sorter->waiting, part);
+		if (turns_begin_job(sorter, other_sorter(sorter), part) &&
+			turns_let_join(sorter, sorter->other, part))
+			sorter->ahead = part;
+	}
+	if (sorter->ahead == 0)
 		turns_close_other(sorter);
 }
 
