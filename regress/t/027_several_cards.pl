@@ -183,10 +183,11 @@ sub cursor_is_right
 }
 cursor_is_right('in device memory');
 
-# A rescan with the same rows, with others, a merge join that goes back to a mark.
+# A rescan with the same rows, with others, after some of them, a merge join that goes back to a mark.
 foreach my $query (
 	'SELECT count(*), sum(x.id * y.rank) FROM generate_series(1, 3) g, LATERAL (SELECT id, row_number() OVER () AS rank FROM (SELECT id FROM s ORDER BY i8, id OFFSET 0) o) y JOIN s x USING (id)',
 	'SELECT g, (SELECT md5(string_agg(id::text, $$,$$)) FROM (SELECT id FROM s WHERE id % 7 <> g ORDER BY t, id OFFSET 0) o) FROM generate_series(1, 3) g',
+	'SELECT g, (SELECT string_agg(id::text, $$,$$) FROM (SELECT id FROM (SELECT id, row_number() OVER (ORDER BY i8, id) AS n FROM s) a WHERE n > g LIMIT 3) b) FROM generate_series(1, 101, 50) g',
 	'SELECT count(*), sum(a.id::int8 * b.id) FROM s a JOIN s b ON a.d = b.d AND a.few = b.few')
 {
 	my $set = 'SET enable_hashjoin = off; SET enable_nestloop = on; SET enable_material = off; SET enable_memoize = off;';
