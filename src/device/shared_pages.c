@@ -24,15 +24,15 @@
 
 #define SMALL_PAGE_SIZE 4096
 
-/* Bytes of zeros that are written at once: one page, so many times. */
-#define ZERO_PAGES 64
+/* So many pages are looked at, or written, at once. */
+#define PAGES_AT_ONCE 256
 
 /* Bytes that a kernel maps at once, unless somebody has set that up otherwise. */
 #define MAPPED_AT_ONCE ((Size) 64 * 1024)
 
 #define HUGE_PAGES_OF_FILES "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
 
-#if defined(SEEK_DATA) && defined(MADV_POPULATE_WRITE)
+#ifdef MADV_POPULATE_WRITE
 
 /* Has the machine no huge pages for memory of files?  What it says has the setting in brackets. */
 static bool
@@ -71,14 +71,22 @@ typedef enum Contents
 static Contents
 contents_of(const FilePages *pages)
 {
-	off_t end = pages->offset + pages->size;
-	off_t data = lseek(pages->fd, pages->offset, SEEK_DATA);
+	unsigned char present[PAGES_AT_ONCE];
+	Size npages = pages->size / SMALL_PAGE_SIZE;
+	Size npresent = 0;
 
-	if (data < 0 || data >= end)
+	for (Size first = 0; first < npages; first += PAGES_AT_ONCE)
+	{
+		Size n = Min(npages - first, PAGES_AT_ONCE);
+
+		if (mincore(pages->address + first * SMALL_PAGE_SIZE, n * SMALL_PAGE_SIZE, present) != 0)
+			return SOME_PAGES;
+		for (Size i = 0; i < n; i++)
+			npresent += present[i] & 1;
+	}
+	if (npresent == 0)
 		return NO_PAGES;
-	if (data == (off_t) pages->offset && lseek(pages->fd, pages->offset, SEEK_HOLE) >= end)
-		return ALL_PAGES;
-	return SOME_PAGES;
+	return npresent == npages ? ALL_PAGES : SOME_PAGES;
 }
 
 /* Makes pages where there are none. */
@@ -86,14 +94,14 @@ static bool
 write_zeros(const FilePages *pages)
 {
 	static char zeros[SMALL_PAGE_SIZE];
-	struct iovec parts[ZERO_PAGES];
+	struct iovec parts[PAGES_AT_ONCE];
 	Size done = 0;
 
-	for (int i = 0; i < ZERO_PAGES; i++)
+	for (int i = 0; i < PAGES_AT_ONCE; i++)
 		parts[i] = (struct iovec){zeros, sizeof(zeros)};
 	while (done < pages->size)
 	{
-		Size count = Min((pages->size - done) / sizeof(zeros), ZERO_PAGES);
+		Size count = Min((pages->size - done) / sizeof(zeros), PAGES_AT_ONCE);
 		ssize_t written = pwritev(pages->fd, parts, count, pages->offset + done);
 
 		if (written <= 0)
