@@ -98,43 +98,74 @@ put_fixed(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 	return true;
 }
 
-/* Is the tail of the key, of so many bytes, better left to the row?  Then sets where it is there. */
-static inline bool
-leave_tail(const SortFeed *feed, Size key_size, const StoredRow *row, Size *tail_offset)
+/* What a record stores of the key, of so many bytes; if not all of it, sets where its tail is in the row. */
+static inline RecordKind
+record_kind(const SortFeed *feed, Size key_size, const StoredRow *row, Size *tail_offset)
 {
 	const SortKey *key = feed->key;
 	const char *start = minimal_start(row);
 
 	if (!feed->reads_tails || key->tail < start || key->tail >= start + row->length)
-		return false;
+		return RECORD_WITH_KEY;
 	*tail_offset = key->tail - start;
-	return chunk_tail_pays(key_size, key->tail_start, *tail_offset);
+	return chunk_record_kind(key_size, key->tail_start, *tail_offset);
+}
+
+static bool
+put_with_key(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row)
+{
+	Size row_size = stored_size(row);
+
+	if (!has_room(feed, chunk_variable_size(key_size, row_size)))
+		return false;
+	write_row(chunk_append_variable(feed->chunk, key, key_size, row_size), row);
+	return true;
+}
+
+static bool
+put_with_head(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row, Size tail_offset)
+{
+	Size tail_start = feed->key->tail_start;
+	Size row_size = stored_size(row);
+
+	if (!has_room(feed, chunk_split_size(tail_start, row_size)))
+		return false;
+	write_row(chunk_append_split(feed->chunk, key, key_size, tail_start, tail_offset, row_size), row);
+	chunk_commit_split(feed->chunk);
+	return true;
+}
+
+static inline bool
+put_without_key(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row, Size tail_offset)
+{
+	Size row_size = stored_size(row);
+
+	if (!has_room(feed, chunk_row_size(row_size)))
+		return false;
+	write_row(chunk_append_row(feed->chunk, row_size), row);
+	chunk_commit_row(feed->chunk, *key, key_size, tail_offset);
+	return true;
 }
 
 static inline bool
 put_variable(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 {
 	Size key_size;
-	const uint8 *key = sort_key_encode_variable_stored(feed->key, desc, row->header, &key_size);
-	Size tail_start = feed->key->tail_start;
-	Size row_size = stored_size(row);
 	Size tail_offset;
+	const uint8 *key = sort_key_encode_variable_stored(feed->key, desc, row->header, &key_size);
 
 	if (key == NULL)
 		return false;
 	feed = feed_of_key(feed, key, key_size);
-	if (leave_tail(feed, key_size, row, &tail_offset))
+	switch (record_kind(feed, key_size, row, &tail_offset))
 	{
-		if (!has_room(feed, chunk_split_size(tail_start, row_size)))
-			return false;
-		write_row(chunk_append_split(feed->chunk, key, key_size, tail_start, tail_offset, row_size), row);
-		chunk_commit_split(feed->chunk);
-		return true;
+		case RECORD_WITHOUT:
+			return put_without_key(feed, key, key_size, row, tail_offset);
+		case RECORD_WITH_HEAD:
+			return put_with_head(feed, key, key_size, row, tail_offset);
+		default:
+			return put_with_key(feed, key, key_size, row);
 	}
-	if (!has_room(feed, chunk_variable_size(key_size, row_size)))
-		return false;
-	write_row(chunk_append_variable(feed->chunk, key, key_size, row_size), row);
-	return true;
 }
 
 /* Fetches what lies so far ahead of a row as the row is long. */
