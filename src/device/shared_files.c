@@ -641,7 +641,8 @@ find_file(FilePages *pages)
 	{
 		Size offset = pages->address - files->address;
 
-		if (files->address == NULL || pages->address < files->address || offset >= files->nfiles * files->size)
+		if (files->address == NULL || pages->address < files->address ||
+			offset >= files->nfiles * files->size)
 			continue;
 		pages->fd = files->fds[offset / files->size];
 		pages->offset = offset % files->size;

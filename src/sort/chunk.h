@@ -18,9 +18,9 @@
  *
  * A key that ends with a string as it stands in the row may have its tail read there: the record then has the
  * head of the key alone, as many multiples of 8 bytes as are not all the row's, and RECORD_TAIL_IN_ROW in the
- * length says so.  If all that is before the string is one byte, the record is nothing but the row, and
- * what is to be known of the key stands where a MinimalTuple has padding, with RECORD_IS_ROW.  Such records
- * are for the host's sort, since gpusortd knows none.
+ * length says so.  If all that is before the string is one byte, the record is nothing but the row, and what
+ * is to be known of the key stands where a MinimalTuple has padding, with RECORD_IS_ROW.  Such records are
+ * for the host's sort, since gpusortd knows none.
  *
  * All offsets, and the size of every part, are multiples of 8.
  */
