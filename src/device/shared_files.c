@@ -653,7 +653,7 @@ find_file(FilePages *pages)
 
 /* Has pages be there, whole ones, a step at a time. */
 static bool
-provide(char *from, char *to, bool alone)
+provide(char *from, const char *to, bool alone)
 {
 	for (char *step = from; step < to; step += POPULATE_STEP)
 	{
