@@ -123,7 +123,7 @@ BEGIN
 	RETURN pg_stat_get_xact_tuples_returned(relation) - before;
 END $$;
 SELECT counted(query, relation, 'off') AS off, counted(query, relation, 'force') AS forced
-FROM (VALUES ('SELECT id FROM paged ORDER BY k', 'paged'::regclass), ('SELECT * FROM paged WHERE few > 3 ORDER BY k', 'paged'), ('SELECT * FROM plain ORDER BY k', 'plain')) AS q (query, relation);
+FROM (VALUES ('SELECT id FROM paged ORDER BY k', 'paged'::regclass), ('SELECT * FROM paged WHERE few > 3 ORDER BY k', 'paged'), ('SELECT * FROM plain ORDER BY k', 'plain'), ('SELECT * FROM plain ORDER BY t', 'plain')) AS q (query, relation);
 
 DROP TABLE paged, plain, nulls, short, sparse;
 DROP FUNCTION change_as_read, scanned, counted;

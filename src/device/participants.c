@@ -66,7 +66,7 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 	else
 	{
 		bound = sort_share_alloc(share, sizeof(SortBound));
-		if (bound == NULL || !shared_files_populate(bound, sizeof(SortBound)))
+		if (bound == NULL || !shared_files_populate(bound, sizeof(SortBound), true))
 			return NULL;
 		memset(bound, 0, sizeof(SortBound));
 		share->bound = bound;

@@ -35,6 +35,7 @@
 
 #include "base/kept_memory.h"
 #include "device/shared_files.h"
+#include "device/shared_pages.h"
 
 /* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
 #define ADDRESS_FIRST UINT64CONST(0x100000000000)
@@ -573,7 +574,7 @@ shared_files_create(Size size, int processes, Size populated, SortShareHandle *h
 
 	files->created = true;
 	memset(held, 0, SHARED_FILES_MAX * sizeof(Size));
-	if (!make_files(files, processes, held) || !shared_files_populate(files->address, populated))
+	if (!make_files(files, processes, held) || !shared_files_populate(files->address, populated, true))
 	{
 		release_files(files);
 		return NULL;
@@ -632,46 +633,36 @@ shared_files_attach(const SortShareHandle *handle)
 
 /* ---------------------------------------------------------------- pages */
 
-/* Has pages of a file made that stand at this address; false: there is no memory for them. */
+/* Finds the pages' file, and where in it they are; false: they are not of a file of this process's. */
 static bool
-allocate_pages(const char *from, Size size)
+find_file(FilePages *pages)
 {
 	for (const SharedFiles *files = all_files; files != NULL; files = files->next)
 	{
-		Size offset = from - files->address;
+		Size offset = pages->address - files->address;
 
-		if (files->address != NULL && from >= files->address && offset < files->nfiles * files->size)
-			return fallocate(files->fds[offset / files->size], 0, offset % files->size, size) == 0;
+		if (files->address == NULL || pages->address < files->address ||
+			offset >= files->nfiles * files->size)
+			continue;
+		pages->fd = files->fds[offset / files->size];
+		pages->offset = offset % files->size;
+		return true;
 	}
 	return false;
 }
 
-/*
- * The same, and has them mapped, where the kernel can.  To have them made first is quicker by an eighth than
- * to have that done page by page as they are mapped.
- */
+/* Has pages be there, whole ones, a step at a time. */
 static bool
-provide_pages(char *from, Size size)
+provide(char *from, const char *to, bool alone)
 {
-	if (!allocate_pages(from, size))
-		return false;
-#ifdef MADV_POPULATE_WRITE
-	if (madvise(from, size, MADV_POPULATE_WRITE) != 0 && errno != EINVAL)
-		return false;
-#endif
-	return true;
-}
-
-bool
-shared_files_populate(void *memory, Size size)
-{
-	char *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);
-	char *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, (char *) memory + size);
-
 	for (char *step = from; step < to; step += POPULATE_STEP)
 	{
+		FilePages pages = {.address = step, .size = Min((Size) (to - step), POPULATE_STEP)};
+
 		CHECK_FOR_INTERRUPTS();
-		while (!provide_pages(step, Min((Size) (to - step), POPULATE_STEP)))
+		if (!find_file(&pages))
+			return false;
+		while (!shared_pages_provide(&pages, alone))
 		{
 			if (errno != EINTR && errno != EAGAIN)
 				return false;
@@ -679,6 +670,21 @@ shared_files_populate(void *memory, Size size)
 		}
 	}
 	return true;
+}
+
+bool
+shared_files_populate(void *memory, Size size, bool alone)
+{
+	char *end = (char *) memory + size;
+	char *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);
+	char *to = (char *) TYPEALIGN(SMALL_PAGE_SIZE, end);
+	char *own_from = (char *) TYPEALIGN(SMALL_PAGE_SIZE, memory);
+	char *own_to = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, end);
+
+	/* the pages at the ends may hold something of others */
+	if (!alone || own_from >= own_to)
+		return provide(from, to, false);
+	return provide(from, own_from, false) && provide(own_from, own_to, true) && provide(own_to, to, false);
 }
 
 void

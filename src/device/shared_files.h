@@ -57,10 +57,11 @@ shared_files_address(const SortShareHandle *handle, int file)
 }
 
 /*
- * Has the kernel provide memory before it is touched; checks for interrupts.  False: there is none, and
- * touching it might be fatal.
+ * Has the kernel provide memory, all of which is the caller's, before it is touched; checks for interrupts.
+ * alone: no other process is likely to do that in the same file now.  False: there is none, and touching it
+ * might be fatal.
  */
-extern bool shared_files_populate(void *memory, Size size);
+extern bool shared_files_populate(void *memory, Size size, bool alone);
 
 /* Gives pages back to the kernel; they are zeros when touched again. */
 extern void shared_files_discard(void *memory, Size size);

@@ -16,62 +16,166 @@
 /* A row is fetched into the caches so many bytes ahead: rows are put into a page from its end on. */
 #define PAGE_AHEAD 512
 
-/* Are keys of fixed width, of rows that are all wanted as they stand in the page? */
+/* A row of the page, which is a MinimalTuple but for what precedes its infomask. */
+typedef struct StoredRow
+{
+	HeapTupleHeader header;
+	uint32 length; /* of the MinimalTuple */
+} StoredRow;
+
+/* Are rows all wanted as they stand in the page? */
 static inline bool
 rows_are_plain(const SortFeed *feed, const InputRows *rows)
 {
 	const PlanState *node = &rows->scan->ss.ps;
 
-	return !feed->key->variable && !feed->key->alone && feed->filter == NULL && node->qual == NULL &&
-		   node->ps_ProjInfo == NULL;
+	return !feed->key->alone && feed->filter == NULL && node->qual == NULL && node->ps_ProjInfo == NULL;
 }
 
 /* Of the sorter's parts, the one that the key belongs to. */
 static inline SortFeed *
-feed_of_key(SortFeed *feed, const uint64 *key)
+feed_of_key(SortFeed *feed, const void *key, Size size)
 {
 	if (feed->parts == NULL)
 		return feed;
-	return &feed->parts[splitters_find(feed->sorter->parts->splitters, (const uint8 *) key,
-									   feed->key->width)];
+	return &feed->parts[splitters_find(feed->sorter->parts->splitters, key, size)];
 }
 
-/*
- * Writes a row of the page as a MinimalTuple to dst, and what stands behind it up to a multiple of 8 bytes,
- * to which rows of a page are aligned.
- */
-static inline void
-write_row(char *dst, const HeapTupleHeaderData *row, uint32 length)
+/* Bytes of a chunk that a row takes: rows of pages are aligned to 8 bytes, too. */
+static inline Size
+stored_size(const StoredRow *row)
 {
-	const char *from = (const char *) row + MINIMAL_TUPLE_OFFSET;
-
-	for (uint32 i = 0; i < length; i += sizeof(uint64))
-		memcpy(dst + i, from + i, sizeof(uint64));
-	((MinimalTuple) dst)->t_len = length;
+	return TYPEALIGN(8, (Size) row->length);
 }
 
-/* False: it needs more than that. */
+/* The row as a MinimalTuple, of which t_len and what is before the infomask are not there. */
+static inline const char *
+minimal_start(const StoredRow *row)
+{
+	return (const char *) row->header + MINIMAL_TUPLE_OFFSET;
+}
+
+/* Writes the row to dst, and what stands behind it up to a multiple of 8 bytes. */
+static inline void
+write_row(char *dst, const StoredRow *row)
+{
+	const char *from = minimal_start(row);
+
+	for (uint32 i = 0; i < row->length; i += sizeof(uint64))
+		memcpy(dst + i, from + i, sizeof(uint64));
+	((MinimalTuple) dst)->t_len = row->length;
+}
+
+/* False: there is no chunk with room for so many bytes. */
 static inline bool
-put_row(SortFeed *feed, TupleDesc desc, HeapTupleHeader row, uint32 length)
+has_room(const SortFeed *feed, Size bytes)
+{
+	return feed->chunk != NULL && chunk_has_room(feed->chunk, bytes);
+}
+
+/* Of these, false: it needs more than that. */
+static inline bool
+put_fixed(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 {
 	uint64 key[KEY_MAX_WORDS];
 	int width = feed->key->width;
-	Size row_size = TYPEALIGN(8, (Size) length);
+	Size row_size = stored_size(row);
 	Chunk *chunk;
 	char *key_place;
 	char *row_place;
 
-	if (!sort_key_encode_stored(feed->key, desc, row, (uint8 *) key))
+	if (!sort_key_encode_stored(feed->key, desc, row->header, (uint8 *) key))
 		return false;
-	chunk = feed_of_key(feed, key)->chunk;
-	if (chunk == NULL || !chunk_has_room(chunk, chunk_entry_size(width, true) + row_size))
+	feed = feed_of_key(feed, key, width);
+	if (!has_room(feed, chunk_entry_size(width, true) + row_size))
 		return false;
+	chunk = feed->chunk;
 	key_place = chunk_reserve_fixed(chunk, width, row_size, &row_place);
 	for (int i = 0; i < width; i += sizeof(uint64))
 		memcpy(key_place + i, (const char *) key + i, sizeof(uint64));
-	write_row(row_place, row, length);
+	write_row(row_place, row);
 	chunk_commit_fixed(chunk, width);
 	return true;
+}
+
+/* What a record stores of the key, of so many bytes; if not all of it, sets where its tail is in the row. */
+static inline RecordKind
+record_kind(const SortFeed *feed, Size key_size, const StoredRow *row, Size *tail_offset)
+{
+	const SortKey *key = feed->key;
+	const char *start = minimal_start(row);
+
+	if (!feed->reads_tails || key->tail < start || key->tail >= start + row->length)
+		return RECORD_WITH_KEY;
+	*tail_offset = key->tail - start;
+	return chunk_record_kind(key_size, key->tail_start, *tail_offset);
+}
+
+static bool
+put_with_key(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row)
+{
+	Size row_size = stored_size(row);
+
+	if (!has_room(feed, chunk_variable_size(key_size, row_size)))
+		return false;
+	write_row(chunk_append_variable(feed->chunk, key, key_size, row_size), row);
+	return true;
+}
+
+static bool
+put_with_head(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row, Size tail_offset)
+{
+	Size tail_start = feed->key->tail_start;
+	Size row_size = stored_size(row);
+
+	if (!has_room(feed, chunk_split_size(tail_start, row_size)))
+		return false;
+	write_row(chunk_append_split(feed->chunk, key, key_size, tail_start, tail_offset, row_size), row);
+	chunk_commit_split(feed->chunk);
+	return true;
+}
+
+static inline bool
+put_without_key(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row, Size tail_offset)
+{
+	Size row_size = stored_size(row);
+
+	if (!has_room(feed, chunk_row_size(row_size)))
+		return false;
+	write_row(chunk_append_row(feed->chunk, row_size), row);
+	chunk_commit_row(feed->chunk, *key, key_size, tail_offset);
+	return true;
+}
+
+static inline bool
+put_variable(SortFeed *feed, TupleDesc desc, const StoredRow *row)
+{
+	Size key_size;
+	Size tail_offset;
+	const uint8 *key = sort_key_encode_variable_stored(feed->key, desc, row->header, &key_size);
+
+	if (key == NULL)
+		return false;
+	feed = feed_of_key(feed, key, key_size);
+	switch (record_kind(feed, key_size, row, &tail_offset))
+	{
+		case RECORD_WITHOUT:
+			return put_without_key(feed, key, key_size, row, tail_offset);
+		case RECORD_WITH_HEAD:
+			return put_with_head(feed, key, key_size, row, tail_offset);
+		default:
+			return put_with_key(feed, key, key_size, row);
+	}
+}
+
+/* Fetches what lies so far ahead of a row as the row is long. */
+static inline void
+fetch_ahead(const StoredRow *row)
+{
+	const char *ahead = (const char *) row->header - PAGE_AHEAD;
+
+	for (uint32 at = 0; at < Min(row->length, PAGE_AHEAD); at += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch(ahead - at);
 }
 
 /* The scan has returned so many more rows, the last one of them being that one of the page. */
@@ -87,6 +191,7 @@ uint64
 page_feed_rows(SortFeed *feed, InputRows *rows)
 {
 	HeapScanDesc scan = rows->pages;
+	bool variable = feed->key->variable;
 	TupleDesc desc;
 	Page page;
 	uint32 first;
@@ -100,10 +205,11 @@ page_feed_rows(SortFeed *feed, InputRows *rows)
 	for (index = first; index < (uint32) scan->rs_ntuples; index++)
 	{
 		ItemId item = PageGetItemId(page, scan->rs_vistuples[index]);
-		HeapTupleHeader row = (HeapTupleHeader) PageGetItem(page, item);
+		StoredRow row = {(HeapTupleHeader) PageGetItem(page, item),
+						 ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET};
 
-		__builtin_prefetch((const char *) row - PAGE_AHEAD);
-		if (!put_row(feed, desc, row, ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET))
+		fetch_ahead(&row);
+		if (!(variable ? put_variable(feed, desc, &row) : put_fixed(feed, desc, &row)))
 			break;
 	}
 	note_rows(scan, index - 1, index - first);

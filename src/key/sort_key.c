@@ -406,27 +406,27 @@ drop_trailing_zeros(SortKey *key)
 		key->length--;
 }
 
-const uint8 *
-sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
+/* The same of the key's next column; of verified ones, it notes the place. */
+static inline void
+append_next_value(SortKey *key, SortKeyColumn *col, Datum value, int *nplaces)
 {
-	int nplaces = 0;
+	if (unlikely(col->verified))
+		key->places[(*nplaces)++] = key->length;
+	append_value(key, col, value);
+}
 
-	get_columns(key, slot);
-
+static inline void
+begin_variable(SortKey *key)
+{
 	key->length = 0;
 	key->tail = NULL;
 	key->tail_end = 0;
-	for (int i = 0; i < key->ncols; i++)
-	{
-		SortKeyColumn *col = &key->cols[i];
+}
 
-		if (unlikely(col->verified))
-			key->places[nplaces++] = key->length;
-		if (slot->tts_isnull[col->attidx])
-			sort_key_append_byte(key, col->null_marker);
-		else
-			append_value(key, col, slot->tts_values[col->attidx]);
-	}
+/* All columns are there; returns the key. */
+static inline const uint8 *
+end_variable(SortKey *key, Size *len)
+{
 	if (unlikely(key->nplaces > 0))
 		sort_key_append_places(key);
 	if (key->tail_end != key->length || key->cols[key->ncols - 1].descending)
@@ -442,6 +442,49 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 		drop_trailing_zeros(key);
 	*len = key->length;
 	return key->buffer;
+}
+
+const uint8 *
+sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
+{
+	int nplaces = 0;
+
+	get_columns(key, slot);
+	begin_variable(key);
+	for (int i = 0; i < key->ncols; i++)
+	{
+		SortKeyColumn *col = &key->cols[i];
+
+		if (slot->tts_isnull[col->attidx])
+		{
+			if (unlikely(col->verified))
+				key->places[nplaces++] = key->length;
+			sort_key_append_byte(key, col->null_marker);
+		}
+		else
+			append_next_value(key, col, slot->tts_values[col->attidx], &nplaces);
+	}
+	return end_variable(key, len);
+}
+
+const uint8 *
+sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, Size *len)
+{
+	int nplaces = 0;
+
+	if (!row_is_complete(key, row))
+		return NULL;
+	begin_variable(key);
+	for (int i = 0; i < key->ncols; i++)
+	{
+		SortKeyColumn *col = &key->cols[i];
+		Datum value;
+
+		if (!find_value(desc, col->attidx, row, &value))
+			return NULL;
+		append_next_value(key, col, value, &nplaces);
+	}
+	return end_variable(key, len);
 }
 
 void

@@ -66,14 +66,38 @@ chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_si
 /* Fewer bytes of tail are kept with the head; the loads of words count on 8 at least. */
 #define TAIL_MIN 16
 
-bool
-chunk_tail_pays(Size key_size, Size tail_start, Size tail_offset)
+/*
+ * Has a record room for what is to be known of the key, where it is the row?  Keys end in no zeros: that of
+ * an empty string may have no first byte.
+ */
+static inline bool
+row_is_enough(Size key_size, Size tail_start, Size tail_offset)
+{
+#ifdef WORDS_BIGENDIAN
+	return false; /* t_len has other bits of the word */
+#else
+	return tail_start == 1 && key_size >= tail_start && key_size <= RECORD_ROW_LENGTH_MAX &&
+		   tail_offset <= RECORD_ROW_TAIL_MAX;
+#endif
+}
+
+/* Is what a record saves without the tail worth it, and can it say where the tail is? */
+static inline bool
+tail_pays(Size key_size, Size tail_start, Size tail_offset)
 {
 	Size head = record_split_head(tail_start);
 
 	return key_size >= head + TAIL_MIN && key_size <= PG_UINT32_MAX &&
 		   head / sizeof(uint64) <= RECORD_HEAD_WORDS_MAX &&
 		   head - tail_start + tail_offset <= RECORD_SHIFT_MAX;
+}
+
+RecordKind
+chunk_record_kind(Size key_size, Size tail_start, Size tail_offset)
+{
+	if (row_is_enough(key_size, tail_start, tail_offset))
+		return RECORD_WITHOUT;
+	return tail_pays(key_size, tail_start, tail_offset) ? RECORD_WITH_HEAD : RECORD_WITH_KEY;
 }
 
 char *
@@ -84,7 +108,7 @@ chunk_append_split(Chunk *chunk, const uint8 *key, Size key_size, Size tail_star
 	Size shift = head - tail_start + tail_offset;
 	char *record;
 
-	Assert(chunk_tail_pays(key_size, tail_start, tail_offset));
+	Assert(chunk_record_kind(key_size, tail_start, tail_offset) == RECORD_WITH_HEAD);
 	chunk->back -= RECORD_HEADER_SIZE + head + row_size;
 	record = chunk->base + chunk->back;
 	*(uint64 *) record = RECORD_TAIL_IN_ROW | (uint64) (head / sizeof(uint64)) << RECORD_HEAD_BIT |
@@ -93,25 +117,52 @@ chunk_append_split(Chunk *chunk, const uint8 *key, Size key_size, Size tail_star
 	return record + RECORD_HEADER_SIZE + head;
 }
 
+/* The record is written; its key's first word is that one. */
+static inline void
+commit_record(Chunk *chunk, uint64 first_word)
+{
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+		note_variable_order(chunk, chunk->base + chunk->back);
+	append_entry(chunk, first_word);
+}
+
 void
 chunk_commit_split(Chunk *chunk)
 {
-	const char *record = chunk->base + chunk->back;
+	commit_record(chunk, *(const uint64 *) record_key(chunk->base + chunk->back));
+}
 
-	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
-		note_variable_order(chunk, record);
-	append_entry(chunk, *(const uint64 *) record_key(record));
+char *
+chunk_append_row(Chunk *chunk, Size row_size)
+{
+	chunk->back -= row_size;
+	return chunk->base + chunk->back;
+}
+
+StaticAssertDecl(offsetof(MinimalTupleData, t_infomask2) > RECORD_HEADER_SIZE,
+				 "a MinimalTuple has padding for a record's header and a byte");
+
+void
+chunk_commit_row(Chunk *chunk, uint8 first_byte, Size key_size, Size tail_offset)
+{
+	char *record = chunk->base + chunk->back;
+	uint64 length = ((MinimalTuple) record)->t_len;
+
+	*(uint64 *) record = RECORD_TAIL_IN_ROW | RECORD_IS_ROW | (uint64) key_size << RECORD_ROW_LENGTH_BIT |
+						 (uint64) tail_offset << RECORD_ROW_TAIL_BIT | length;
+	record[RECORD_HEADER_SIZE] = (char) first_byte;
+	commit_record(chunk, KEY_WORD_TO_HOST(record_row_word(record, 0)));
 }
 
 const char *
 record_whole_key(const char *record, char *buffer)
 {
-	Size head = record_head_size(record);
+	Size start = record_tail_start(record);
 
 	if (!record_tail_is_in_row(record))
 		return record_key(record);
-	memcpy(buffer, record_key(record), head);
-	memcpy(buffer + head, record_tail(record), record_key_length(record) - head);
+	memcpy(buffer, record_key(record), start);
+	memcpy(buffer + start, record_tail(record), record_key_length(record) - start);
 	return buffer;
 }
 
@@ -164,7 +215,7 @@ chunk_row_bytes(const Chunk *chunk, uint64 i)
 	(void) entry_of(chunk, i, &record);
 	if (chunk->key_width > 0)
 		return chunk->entry_size + row_stored_size((MinimalTuple) record);
-	return chunk_variable_size(record_head_size(record), row_stored_size(record_row(record)));
+	return chunk_row_size(record_row_offset(record) + row_stored_size(record_row(record)));
 }
 
 void
@@ -278,14 +329,14 @@ compare_split_keys(const char *a, const char *b)
 {
 	uint64 a_length = record_key_length(a);
 	uint64 b_length = record_key_length(b);
-	Size head = record_head_size(a);
+	Size start = record_tail_start(a);
 
-	if (record_tail_is_in_row(a) && record_tail_is_in_row(b) && head == record_head_size(b))
+	if (record_tail_is_in_row(a) && record_tail_is_in_row(b) && start == record_tail_start(b))
 	{
-		int order = memcmp(record_key(a), record_key(b), head);
+		int order = memcmp(record_key(a), record_key(b), start);
 
 		if (order == 0)
-			order = memcmp(record_tail(a), record_tail(b), Min(a_length, b_length) - head);
+			order = memcmp(record_tail(a), record_tail(b), Min(a_length, b_length) - start);
 		return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
 	}
 	for (uint64 depth = 0; depth < a_length || depth < b_length; depth += sizeof(uint64))

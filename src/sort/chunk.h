@@ -18,7 +18,9 @@
  *
  * A key that ends with a string as it stands in the row may have its tail read there: the record then has the
  * head of the key alone, as many multiples of 8 bytes as are not all the row's, and RECORD_TAIL_IN_ROW in the
- * length says so.  Such records are for the host's sort, since gpusortd knows none.
+ * length says so.  If all that is before the string is one byte, the record is nothing but the row, and what
+ * is to be known of the key stands where a MinimalTuple has padding, with RECORD_IS_ROW.  Such records are
+ * for the host's sort, since gpusortd knows none.
  *
  * All offsets, and the size of every part, are multiples of 8.
  */
@@ -73,7 +75,17 @@ typedef struct Chunk
 #define RECORD_SHIFT_BIT 32
 #define RECORD_HEAD_BIT 47
 #define RECORD_SHIFT_MAX 0x7FFF
-#define RECORD_HEAD_WORDS_MAX 0x7FFF
+#define RECORD_HEAD_WORDS_MAX 0x3FFF
+
+/*
+ * Where the record is the row, t_len has these 32 bits.  Then comes where in the row the tail is, and the
+ * length of the key.  The key's first byte is the next one, which belongs to the padding, too.
+ */
+#define RECORD_IS_ROW (UINT64CONST(1) << 61)
+#define RECORD_ROW_TAIL_BIT 32
+#define RECORD_ROW_TAIL_MAX 0xFFF
+#define RECORD_ROW_LENGTH_BIT 44
+#define RECORD_ROW_LENGTH_MAX 0x1FFFF
 
 static inline bool
 record_tail_is_in_row(const char *record)
@@ -81,11 +93,20 @@ record_tail_is_in_row(const char *record)
 	return (*(const uint64 *) record & RECORD_TAIL_IN_ROW) != 0;
 }
 
+/* Then the tail is in the row, too. */
+static inline bool
+record_is_row(const char *record)
+{
+	return (*(const uint64 *) record & RECORD_IS_ROW) != 0;
+}
+
 static inline Size
 record_key_length(const char *record)
 {
 	uint64 header = *(const uint64 *) record;
 
+	if ((header & RECORD_IS_ROW) != 0)
+		return (header >> RECORD_ROW_LENGTH_BIT) & RECORD_ROW_LENGTH_MAX;
 	return (header & RECORD_TAIL_IN_ROW) != 0 ? (uint32) header : header & ~RECORD_KEY_ALONE;
 }
 
@@ -95,19 +116,21 @@ record_has_row(const char *record)
 	return (*(const uint64 *) record & RECORD_KEY_ALONE) == 0;
 }
 
-/* The key, or its head. */
+/* The key, or what comes before its tail. */
 static inline const char *
 record_key(const char *record)
 {
 	return record + RECORD_HEADER_SIZE;
 }
 
-/* Bytes of the key that the record has, zero padding included. */
+/* Bytes of the key that the record has beside the row, zero padding included. */
 static inline Size
 record_head_size(const char *record)
 {
 	uint64 header = *(const uint64 *) record;
 
+	if ((header & RECORD_IS_ROW) != 0)
+		return 0;
 	if ((header & RECORD_TAIL_IN_ROW) != 0)
 		return ((header >> RECORD_HEAD_BIT) & RECORD_HEAD_WORDS_MAX) * sizeof(uint64);
 	return TYPEALIGN(8, record_key_length(record));
@@ -120,12 +143,24 @@ record_split_head(Size tail_start)
 	return TYPEALIGN(8, Max(tail_start, 1));
 }
 
-/* How much further on than in the record the tail of the key is; 0: nothing of the key is elsewhere. */
+/* Where in the key the tail begins that is in the row. */
+static inline Size
+record_tail_start(const char *record)
+{
+	return record_is_row(record) ? 1 : record_head_size(record);
+}
+
+/*
+ * How much further on than in the record the tail of the key is, which may be less than nothing; 0: nothing
+ * of the key is elsewhere.
+ */
 static inline Size
 record_tail_shift(const char *record)
 {
 	uint64 header = *(const uint64 *) record;
 
+	if ((header & RECORD_IS_ROW) != 0)
+		return ((header >> RECORD_ROW_TAIL_BIT) & RECORD_ROW_TAIL_MAX) - RECORD_HEADER_SIZE - 1;
 	return (header & RECORD_TAIL_IN_ROW) != 0 ? (header >> RECORD_SHIFT_BIT) & RECORD_SHIFT_MAX : 0;
 }
 
@@ -133,40 +168,71 @@ record_tail_shift(const char *record)
 static inline const char *
 record_tail(const char *record)
 {
-	return record_key(record) + record_head_size(record) + record_tail_shift(record);
+	return record_key(record) + record_tail_start(record) + record_tail_shift(record);
+}
+
+/* Bytes of the record before the row. */
+static inline Size
+record_row_offset(const char *record)
+{
+	return record_is_row(record) ? 0 : RECORD_HEADER_SIZE + record_head_size(record);
 }
 
 static inline MinimalTuple
 record_row(const char *record)
 {
-	return (MinimalTuple) (record_key(record) + record_head_size(record));
+	return (MinimalTuple) (record + record_row_offset(record));
 }
 
 /*
- * The word at depth of a key whose tail is in the row.  The last one is loaded from where it ends: what
- * follows may not be memory, while a tail has so many bytes before it.
+ * The word of a key at depth, whose bytes up to length follow each other there.  The last one is loaded from
+ * where it ends: what follows may not be memory, while a tail has so many bytes before it.
  */
+static inline uint64
+record_tail_word(const char *place, uint64 depth, uint64 length)
+{
+	int missing = length - depth < sizeof(uint64) ? sizeof(uint64) - (length - depth) : 0;
+	uint64 word;
+
+	memcpy(&word, place - missing, sizeof(uint64));
+	return KEY_WORD_TO_HOST(word) << (8 * missing);
+}
+
+/* The same where the record is the row: the first byte of the key is elsewhere. */
+static inline uint64
+record_row_word(const char *record, uint64 depth)
+{
+	uint64 length = record_key_length(record);
+	uint64 word;
+
+	if (depth >= length)
+		return 0;
+	word = record_tail_word(record_tail(record) + depth - 1, depth, length);
+	if (depth == 0)
+		word = (word & PG_UINT64_MAX >> 8) | (uint64) * (const uint8 *) record_key(record) << 56;
+	return word;
+}
+
+/* The same where the record has the head of the key. */
 static inline uint64
 record_split_word(const char *record, uint64 depth)
 {
-	uint64 length = record_key_length(record);
+	uint64 length = (uint32) * (const uint64 *) record;
 	const char *place = record_key(record) + depth;
-	int missing;
-	uint64 word;
 
 	if (depth >= length)
 		return 0;
 	if (depth < record_head_size(record))
 		return KEY_WORD_TO_HOST(*(const uint64 *) place);
-	missing = length - depth < sizeof(uint64) ? sizeof(uint64) - (length - depth) : 0;
-	memcpy(&word, place + record_tail_shift(record) - missing, sizeof(uint64));
-	return KEY_WORD_TO_HOST(word) << (8 * missing);
+	return record_tail_word(place + record_tail_shift(record), depth, length);
 }
 
 /* The key's word at depth, in host order; zero behind its end. */
 static inline uint64
 record_key_word(const char *record, uint64 depth)
 {
+	if (record_is_row(record))
+		return record_row_word(record, depth);
 	if (record_tail_is_in_row(record))
 		return record_split_word(record, depth);
 	if (depth >= record_key_length(record))
@@ -302,17 +368,26 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
  */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
 
+/* What a record has of a key that, from tail_start to its end, is what the row has from tail_offset on. */
+typedef enum RecordKind
+{
+	RECORD_WITH_KEY,  /* all of it */
+	RECORD_WITH_HEAD, /* what is before the tail, and to the end of that word */
+	RECORD_WITHOUT	  /* nothing beside the row */
+} RecordKind;
+
+/* The least that there may be; but for a few bytes of tail no head is made. */
+extern RecordKind chunk_record_kind(Size key_size, Size tail_start, Size tail_offset);
+
 /*
- * The same for a key that, from tail_start to its end, is what the row has from tail_offset on: no more of it
- * is stored than its head, which is up to there and to the end of that word.  Only if chunk_tail_pays: then a
- * record is so much shorter that it is worth it, and can say where the tail is.
+ * Adds a record that has the head of the key, or nothing; returns where the caller writes the row.
+ * Completed, when that is written, by the other function of the two.
  */
-extern bool chunk_tail_pays(Size key_size, Size tail_start, Size tail_offset);
 extern char *chunk_append_split(Chunk *chunk, const uint8 *key, Size key_size, Size tail_start,
 								Size tail_offset, Size row_size);
-
-/* To be called when the row is written, to complete what chunk_append_split has begun. */
 extern void chunk_commit_split(Chunk *chunk);
+extern char *chunk_append_row(Chunk *chunk, Size row_size);
+extern void chunk_commit_row(Chunk *chunk, uint8 first_byte, Size key_size, Size tail_offset);
 
 /*
  * Makes rows the chunk's own that were copied there from another one: its entries behind those of the chunk,
@@ -337,6 +412,13 @@ static inline Size
 chunk_variable_size(Size key_size, Size row_size)
 {
 	return chunk_entry_size(0, true) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
+}
+
+/* Bytes that chunk_append_row takes. */
+static inline Size
+chunk_row_size(Size row_size)
+{
+	return chunk_entry_size(0, true) + row_size;
 }
 
 /* Bytes that chunk_append_split takes. */

@@ -104,7 +104,7 @@ populate_part(SharedChunks *shared, int process)
 	Size first = shared->sort_memory_size * process / shared->base.nentered;
 	Size end = shared->sort_memory_size * (process + 1) / shared->base.nentered;
 
-	if (!shared_files_populate(shared->sort_memory + first, end - first))
+	if (!shared_files_populate(shared->sort_memory + first, end - first, false))
 		shared->no_memory = true;
 }
 

@@ -124,7 +124,7 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 	if (!reserve(shared, key, at_least, &size, &rows))
 		return NULL;
 	chunk = sort_share_alloc(&shared->base, sizeof(Chunk) + size);
-	if (chunk == NULL || !shared_files_populate(chunk, sizeof(Chunk) + size))
+	if (chunk == NULL || !shared_files_populate(chunk, sizeof(Chunk) + size, true))
 	{
 		SpinLockAcquire(&shared->base.mutex);
 		shared->nchunks--;

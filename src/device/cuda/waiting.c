@@ -100,7 +100,7 @@ allocate(Waiting *waiting, Size size)
 	if (waiting->memory == NULL)
 		return huge_alloc(size);
 	memory = sort_share_alloc(waiting->memory, size);
-	return memory != NULL && shared_files_populate(memory, size) ? memory : NULL;
+	return memory != NULL && shared_files_populate(memory, size, true) ? memory : NULL;
 }
 
 /* Makes a chunk of memory behind it. */

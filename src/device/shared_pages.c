@@ -1,0 +1,167 @@
+/*
+ * device/shared_pages.c
+ *		Pages of memory that is a file's, made and mapped before they are touched.
+ *
+ * madvise (MADV_POPULATE_WRITE) does both, a page at a time.  Where pages are small, which they are unless
+ * somebody has set that up, it is quicker to write zeros to the file first: then the kernel maps sixteen
+ * pages at once, as it does with pages of a file that there are already and that are read.  A shared mapping
+ * that may be written to needs no second look when it is.  256 MB, one process with a file of its own, in
+ * milliseconds (two cores, Linux 6.18, by hand): madvise alone 150, after fallocate 125, zeros 88.  Pages
+ * that fallocate makes are cleared when they are mapped, so they are mapped one by one.
+ *
+ * To write to a file takes its lock, so processes that do so in one file wait for each other: they are left
+ * to madvise.  So are huge pages: the kernel makes them for a mapping that asks for them, and not for who
+ * writes.
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "device/shared_pages.h"
+
+#define SMALL_PAGE_SIZE 4096
+
+/* So many pages are looked at, or written, at once. */
+#define PAGES_AT_ONCE 256
+
+/* Bytes that a kernel maps at once, unless somebody has set that up otherwise. */
+#define MAPPED_AT_ONCE ((Size) 64 * 1024)
+
+#define HUGE_PAGES_OF_FILES "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+
+#ifdef MADV_POPULATE_WRITE
+
+/* Has the machine no huge pages for memory of files?  What it says has the setting in brackets. */
+static bool
+read_pages_are_small(void)
+{
+	char setting[128];
+	int fd = open(HUGE_PAGES_OF_FILES, O_RDONLY | O_CLOEXEC);
+	ssize_t length;
+
+	if (fd < 0)
+		return true; /* no such kernel */
+	length = read(fd, setting, sizeof(setting) - 1);
+	close(fd);
+	setting[Max(length, 0)] = '\0';
+	return strstr(setting, "[never]") != NULL || strstr(setting, "[deny]") != NULL;
+}
+
+static bool
+pages_are_small(void)
+{
+	static int known = -1;
+
+	if (known < 0)
+		known = read_pages_are_small();
+	return known;
+}
+
+/* What a part of a file has. */
+typedef enum Contents
+{
+	NO_PAGES,
+	SOME_PAGES,
+	ALL_PAGES
+} Contents;
+
+static Contents
+contents_of(const FilePages *pages)
+{
+	unsigned char present[PAGES_AT_ONCE];
+	Size npages = pages->size / SMALL_PAGE_SIZE;
+	Size npresent = 0;
+
+	for (Size first = 0; first < npages; first += PAGES_AT_ONCE)
+	{
+		Size n = Min(npages - first, PAGES_AT_ONCE);
+
+		if (mincore(pages->address + first * SMALL_PAGE_SIZE, n * SMALL_PAGE_SIZE, present) != 0)
+			return SOME_PAGES;
+		for (Size i = 0; i < n; i++)
+			npresent += present[i] & 1;
+	}
+	if (npresent == 0)
+		return NO_PAGES;
+	return npresent == npages ? ALL_PAGES : SOME_PAGES;
+}
+
+/* Makes pages where there are none. */
+static bool
+write_zeros(const FilePages *pages)
+{
+	static char zeros[SMALL_PAGE_SIZE];
+	struct iovec parts[PAGES_AT_ONCE];
+	Size done = 0;
+
+	for (int i = 0; i < PAGES_AT_ONCE; i++)
+		parts[i] = (struct iovec){zeros, sizeof(zeros)};
+	while (done < pages->size)
+	{
+		Size count = Min((pages->size - done) / sizeof(zeros), PAGES_AT_ONCE);
+		ssize_t written = pwritev(pages->fd, parts, count, pages->offset + done);
+
+		if (written <= 0)
+			return false;
+		done += TYPEALIGN_DOWN(sizeof(zeros), (Size) written);
+	}
+	return true;
+}
+
+/* Maps pages that there are. */
+static void
+touch(const FilePages *pages)
+{
+	for (Size at = 0; at < pages->size; at += MAPPED_AT_ONCE)
+		(void) *(volatile const char *) (pages->address + at);
+}
+
+/* False: that is not to be done here. */
+static bool
+make_and_map(const FilePages *pages, bool *made)
+{
+	Contents contents = contents_of(pages);
+
+	if (contents == SOME_PAGES)
+		return false;
+	*made = contents == ALL_PAGES || write_zeros(pages);
+	if (*made)
+		touch(pages);
+	return true;
+}
+
+#else
+
+static bool
+pages_are_small(void)
+{
+	return false;
+}
+
+static bool
+make_and_map(const FilePages *pages, bool *made)
+{
+	return false;
+}
+
+#endif
+
+bool
+shared_pages_provide(const FilePages *pages, bool alone)
+{
+	bool made;
+
+	if (alone && pages_are_small() && make_and_map(pages, &made))
+		return made;
+#ifdef MADV_POPULATE_WRITE
+	if (madvise(pages->address, pages->size, MADV_POPULATE_WRITE) == 0)
+		return true;
+	if (errno != EINVAL)
+		return false;
+#endif
+	/* a kernel that does not know it, or none that there was when this was built: at least there is memory */
+	return fallocate(pages->fd, 0, pages->offset, pages->size) == 0;
+}

@@ -1,0 +1,26 @@
+/*
+ * device/shared_pages.h
+ *		Pages of memory that is a file's, made and mapped before they are touched.
+ */
+#ifndef GPUSORT_DEVICE_SHARED_PAGES_H
+#define GPUSORT_DEVICE_SHARED_PAGES_H
+
+#include "postgres.h"
+
+/* Part of a file without a name, and where this process has it mapped: whole pages. */
+typedef struct FilePages
+{
+	int fd;
+	Size offset;
+	char *address;
+	Size size;
+} FilePages;
+
+/*
+ * Has the kernel make those of the pages that there are not yet, as zeros, and map all of them; what is in
+ * the others stays.  alone: no other process does that in this file at this time.  False: there is no memory,
+ * or a signal came, as errno says.
+ */
+extern bool shared_pages_provide(const FilePages *pages, bool alone);
+
+#endif /* GPUSORT_DEVICE_SHARED_PAGES_H */
