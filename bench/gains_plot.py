@@ -32,9 +32,9 @@ CASES = [
         ("ORDER BY text in en_US.UTF-8, 50 million rows", "gpu-h200-2026-11-23-orderby-1790869/words.csv", {"case": "words en_US"}),
     ]),
     ("No card, 2 cores", "#5fa8d3", [
-        ("ORDER BY int8, 20 million rows", "orderby-20261121-181216.csv", {"case": "int8"}),
+        ("ORDER BY int8, 20 million rows", "orderby-two-cores-2026-11-25/int8-15-at-the-end.csv", {"case": "int8"}),
         ("ORDER BY int4, int8, 2 million rows", "orderby-two-cores-2026-11-22/orderby-20261122-103839.csv", {"case": "int4, int8"}),
-        ("ORDER BY text in ICU, 2 million rows", "orderby-two-cores-2026-11-22/orderby-20261122-103839.csv", {"case": "words ICU"}),
+        ("ORDER BY text in ICU, 2 million rows", "orderby-two-cores-2026-11-25/text-at-the-end.csv", {"case": "words ICU"}),
         ("ORDER BY text in en_US.UTF-8, 10 million rows", "orderby-two-cores-2026-11-23/cd9b170.csv", {"case": "words en_US"}),
         ("row_number() of partitions, 10 million rows", "orderby-two-cores-2026-11-23/cd9b170.csv", {"case": "window"}),
     ]),
