@@ -196,6 +196,9 @@ foreach my $set (PARALLEL, PARALLEL . IN_FILES)
 {
 	my $some = 'SELECT id FROM (SELECT * FROM s ORDER BY i8, id OFFSET 0) o WHERE id % 2 = 0 LIMIT 10';
 	is($node->safe_psql('postgres', "$set $some"), $node->safe_psql('postgres', "SET gpusort.mode = off; $some"), "$set some rows");
+	my $again = q(SELECT g, (SELECT string_agg(id || t || alike || icu, ' ') FROM (SELECT * FROM (SELECT s.*, row_number() OVER (ORDER BY i8, id) AS rank FROM s) a WHERE rank > g LIMIT 3) b) FROM generate_series(1, 101, 10) g);
+	like(executed($node, $set, $again), qr/Device: cuda .*Turns: .*Gather /s, "$set a subquery's sort takes turns");
+	is($node->safe_psql('postgres', "$set $again"), $node->safe_psql('postgres', "SET gpusort.mode = off; $again"), "$set some rows, again and again");
 	my (undef, undef, $error) = $node->psql('postgres', "$set SELECT sum(1 / (rank - 10)) FROM (SELECT row_number() OVER () AS rank, o.* FROM (SELECT * FROM s ORDER BY i8 OFFSET 0) o) r", on_error_stop => 0);
 	like($error, qr/^[^\n]*ERROR:  division by zero\n*\z/, "$set an error above");
 	nothing_is_left($node, "$set stopped early");

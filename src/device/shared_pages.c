@@ -50,13 +50,36 @@ read_pages_are_small(void)
 	return strstr(setting, "[never]") != NULL || strstr(setting, "[deny]") != NULL;
 }
 
+/* Does mincore say that a page is not there which nobody has made?  It need not tell everybody. */
+static bool
+mincore_tells(void)
+{
+	unsigned char present = 1;
+	int fd = memfd_create("gpusort page", MFD_CLOEXEC);
+	void *page;
+
+	if (fd < 0)
+		return false;
+	page = ftruncate(fd, SMALL_PAGE_SIZE) == 0
+			   ? mmap(NULL, SMALL_PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)
+			   : MAP_FAILED;
+	close(fd);
+	if (page == MAP_FAILED)
+		return false;
+	if (mincore(page, SMALL_PAGE_SIZE, &present) != 0)
+		present = 1;
+	munmap(page, SMALL_PAGE_SIZE);
+	return (present & 1) == 0;
+}
+
+/* Are pages made by writing to files, one by one, and can it be told which there are? */
 static bool
 pages_are_small(void)
 {
 	static int known = -1;
 
 	if (known < 0)
-		known = read_pages_are_small();
+		known = read_pages_are_small() && mincore_tells();
 	return known;
 }
 

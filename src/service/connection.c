@@ -101,13 +101,23 @@ gpu_client_close(GpusortdClient *client)
 	gpusortd_close(client);
 	ReleaseExternalFD();
 	connections -= client->further ? 0 : 1;
+	client->further = false;
 }
 
 void
 gpu_client_note_further(GpusortdClient *client)
 {
-	client->further = true;
-	connections--;
+	if (client->fd >= 0 && !client->further)
+		connections--;
+	client->further = client->fd >= 0;
+}
+
+void
+gpu_client_note_counted(GpusortdClient *client)
+{
+	if (client->fd >= 0 && client->further)
+		connections++;
+	client->further = false;
 }
 
 int

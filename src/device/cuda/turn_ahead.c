@@ -35,9 +35,14 @@ other_sorter(TurnsSorter *sorter)
 void
 turns_close_other(TurnsSorter *sorter)
 {
+	Size both;
+
 	sorter->ahead = 0;
-	if (sorter->other != NULL)
-		turns_end_sorter(sorter, &sorter->other->base);
+	if (sorter->other == NULL)
+		return;
+	both = sorter->card->stats.device_memory + sorter->other->stats.device_memory;
+	sorter->most_device_memory = Max(sorter->most_device_memory, both);
+	turns_end_sorter(sorter, &sorter->other->base);
 	sorter->other = NULL;
 }
 
@@ -66,38 +71,68 @@ turns_begin_ahead(TurnsSorter *sorter)
 		turns_close_other(sorter);
 }
 
+/* The part before is over: what it has of the GPU's memory is the next one's. */
+static void
+end_part_before(TurnsSorter *sorter)
+{
+	GpusortdClient *client = &sorter->other->client;
+
+	if (!gpusortd_end(client))
+		gpu_client_close(client);
+}
+
 /*
- * What is left of the part, and what waits again, is sent by this process alone, with all the GPU's memory.
+ * What is left of the part, and what waits again or was refused, is sent by this process alone, with all the
+ * GPU's memory.
  */
 static bool
 send_rest(TurnsSorter *sorter, int part)
 {
 	Waiting *waiting = &sorter->waiting;
 	CudaSorter *card = sorter->card;
-	GpusortdClient *before = &sorter->other->client;
 
+	if (!cuda_flush(card))
+		return false;
 	waiting_rewind(waiting, WAITING_AGAIN);
 	if (!waiting_has_more(waiting, part) && !waiting_has_more(waiting, WAITING_AGAIN) &&
 		card->refused == NULL)
 		return true;
-	if (!gpusortd_end(before))
-		gpu_client_close(before);
+	end_part_before(sorter);
 	return waiting_send(waiting, part, &card->base, false) &&
 		   waiting_send(waiting, WAITING_AGAIN, &card->base, false);
+}
+
+/*
+ * The other connection's part has its turn.  One of the two counts among the session's sorts, and waits for
+ * other sorts if it has to: the one whose turn it is.
+ */
+static void
+change_turns(TurnsSorter *sorter)
+{
+	CudaSorter *card = sorter->other;
+
+	sorter->other = sorter->card;
+	sorter->card = card;
+	sorter->ahead = 0;
+	gpu_client_note_further(&sorter->other->client);
+	gpu_client_note_counted(&card->client);
+	sorter->other->further = true;
+	card->further = false;
 }
 
 bool
 turns_finish_ahead(TurnsSorter *sorter)
 {
 	int part = sorter->ahead;
-	CudaSorter *card = sorter->other;
+	Sorter *card;
 
-	sorter->other = sorter->card;
-	sorter->card = card;
-	sorter->ahead = 0;
-	(void) waiting_send(&sorter->waiting, part, &card->base, true);
-	cuda_finish_feed(&card->base);
+	change_turns(sorter);
+	card = &sorter->card->base;
+	if (waiting_has_more(&sorter->waiting, part))
+		end_part_before(sorter);
+	(void) waiting_send(&sorter->waiting, part, card, true);
+	cuda_finish_feed(card);
 	waiting_finish(&sorter->waiting);
 	turns_wait_for_helpers(sorter);
-	return cuda_share_is_alive(card) && send_rest(sorter, part);
+	return cuda_share_is_alive(sorter->card) && send_rest(sorter, part);
 }

@@ -345,6 +345,7 @@ turns_end_sorter(TurnsSorter *sorter, Sorter *ended)
 	SorterStats stats;
 
 	ended->device->get_stats(ended, &stats);
+	stats.device_memory = 0; /* of both that there are at a time, or there were */
 	cuda_add_stats(&sorter->ended, &stats);
 	ended->device->end(ended);
 }
@@ -469,6 +470,7 @@ turns_get_stats(const Sorter *base, SorterStats *stats)
 	*stats = sorter->card->stats;
 	if (sorter->other != NULL)
 		cuda_add_stats(stats, &sorter->other->stats);
+	stats->device_memory = Max(stats->device_memory, sorter->most_device_memory);
 	cuda_add_stats(stats, &sorter->ended);
 	if (waiting == NULL)
 		return;
@@ -496,17 +498,21 @@ static void
 turns_end(Sorter *base)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
+	bool is_first = sorter->share != NULL && sort_share_is_own(&sorter->share->base);
 
+	if (is_first)
+	{
+		/* they may be sending ahead, of files that go now */
+		turns_dismiss_helpers(base);
+		turns_wait_for_helpers(sorter);
+	}
 	if (sorter->cpu != NULL)
 		sorter->cpu->device->end(sorter->cpu);
 	sort_device_cuda.end(&sorter->card->base);
 	if (sorter->other != NULL)
 		sort_device_cuda.end(&sorter->other->base);
-	if (sorter->share != NULL && sort_share_is_own(&sorter->share->base))
-	{
-		turns_dismiss_helpers(base);
+	if (is_first)
 		sort_share_end(&sorter->share->base);
-	}
 	MemoryContextDelete(sorter->context);
 }
 

@@ -64,10 +64,11 @@ typedef struct TurnsSorter
 	TurnsShare *share; /* NULL: this process alone */
 	int process;	   /* its number among those that feed; -1: it does not, or not any more */
 
-	int current;		/* whose turn it is */
-	uint64 first_rows;	/* of the first part */
-	uint64 first_bytes; /* and bytes of it */
-	SorterStats ended;	/* what sorters have done that are gone */
+	int current;			 /* whose turn it is */
+	uint64 first_rows;		 /* of the first part */
+	uint64 first_bytes;		 /* and bytes of it */
+	SorterStats ended;		 /* what sorters have done that are gone */
+	Size most_device_memory; /* that two of them had at a time */
 } TurnsSorter;
 
 /* Can it go on?  It can't if the GPU can't; nor can the other processes then. */

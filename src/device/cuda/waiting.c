@@ -446,8 +446,23 @@ send_chunk(Sending *sending, const WaitingChunk *from)
 		send_rows(sending, from);
 }
 
+/* Is this process to take no more? Then the file is left to others from there on. */
+static bool
+leave_file(const Sending *sending, int part, int writer, off_t at)
+{
+	WaitingShare *share = sending->waiting->share;
+	bool leaves;
+
+	SpinLockAcquire(&share->mutex);
+	leaves = sending->with_others && share->dismissed;
+	if (leaves)
+		share->parts[part].left[writer] = at;
+	SpinLockRelease(&share->mutex);
+	return leaves;
+}
+
 static void
-send_file(Sending *sending, int part, int writer)
+send_file(Sending *sending, int part, int writer, off_t from)
 {
 	char name[MAXPGPATH];
 	File file;
@@ -455,11 +470,15 @@ send_file(Sending *sending, int part, int writer)
 
 	name_file(name, writer, part);
 	file = FileSetOpen(&sending->waiting->share->files, name, O_RDONLY);
+	if (file <= 0)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not open temporary file \"%s\": %m", name)));
 	size = FileSize(file);
-	for (off_t at = 0; at < size && sending->to->failure == NULL;)
+	for (off_t at = from; at < size && sending->to->failure == NULL;)
 	{
 		Chunk chunk;
 
+		if (at > from && leave_file(sending, part, writer, at))
+			break;
 		read_bytes(file, (char *) &chunk, sizeof(chunk), at);
 		at += sizeof(chunk);
 		send_chunk(sending, &(WaitingChunk){&chunk, file, at});
@@ -479,12 +498,28 @@ next_file(const WaitingPart *waits)
 	return writer;
 }
 
+/* A file that somebody has begun and left, by its writer; WAITING_WRITERS: there is none. */
+static int
+left_file(const WaitingPart *waits)
+{
+	int writer = 0;
+
+	while (writer < WAITING_WRITERS && waits->left[writer] == 0)
+		writer++;
+	return writer;
+}
+
 bool
 waiting_has_more(const Waiting *waiting, int part)
 {
 	const WaitingPart *waits = &waiting->share->parts[part];
+	bool has_more;
 
-	return waits->next_chunk != NULL || next_file(waits) < WAITING_WRITERS;
+	SpinLockAcquire(&waiting->share->mutex);
+	has_more =
+		waits->next_chunk != NULL || next_file(waits) < WAITING_WRITERS || left_file(waits) < WAITING_WRITERS;
+	SpinLockRelease(&waiting->share->mutex);
+	return has_more;
 }
 
 void
@@ -495,10 +530,11 @@ waiting_dismiss(Waiting *waiting)
 	SpinLockRelease(&waiting->share->mutex);
 }
 
-/* Takes a chunk in memory, or the number of a file's writer; false: nothing is left. */
+/* Takes a chunk in memory, or a file of a writer's from some byte on; false: nothing is left. */
 static bool
-take_next(WaitingPart *waits, Chunk **chunk, int *writer)
+take_next(WaitingPart *waits, Chunk **chunk, int *writer, off_t *from)
 {
+	*from = 0;
 	*chunk = waits->next_chunk;
 	if (*chunk != NULL)
 	{
@@ -507,18 +543,26 @@ take_next(WaitingPart *waits, Chunk **chunk, int *writer)
 	}
 	*writer = next_file(waits);
 	waits->next_file = Min(*writer + 1, WAITING_WRITERS);
-	return *writer < WAITING_WRITERS;
+	if (*writer < WAITING_WRITERS)
+		return true;
+	*writer = left_file(waits);
+	if (*writer == WAITING_WRITERS)
+		return false;
+	*from = waits->left[*writer];
+	waits->left[*writer] = 0;
+	return true;
 }
 
 /* The same; false also if this process is to take no more. */
 static bool
-take(const Sending *sending, int part, Chunk **chunk, int *writer)
+take(const Sending *sending, int part, Chunk **chunk, int *writer, off_t *from)
 {
 	WaitingShare *share = sending->waiting->share;
 	bool taken;
 
 	SpinLockAcquire(&share->mutex);
-	taken = !(sending->with_others && share->dismissed) && take_next(&share->parts[part], chunk, writer);
+	taken =
+		!(sending->with_others && share->dismissed) && take_next(&share->parts[part], chunk, writer, from);
 	SpinLockRelease(&share->mutex);
 	return taken;
 }
@@ -530,6 +574,7 @@ waiting_rewind(Waiting *waiting, int part)
 
 	waits->next_chunk = waits->chunks;
 	waits->next_file = 0;
+	memset(waits->left, 0, sizeof(waits->left));
 }
 
 bool
@@ -538,13 +583,14 @@ waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others)
 	Sending sending = {.waiting = waiting, .to = to, .with_others = with_others};
 	Chunk *chunk;
 	int writer;
+	off_t from;
 
-	while (to->failure == NULL && !sending.is_full && take(&sending, part, &chunk, &writer))
+	while (to->failure == NULL && !sending.is_full && take(&sending, part, &chunk, &writer, &from))
 	{
 		if (chunk != NULL)
 			send_chunk(&sending, &(WaitingChunk){chunk, 0, 0});
 		else
-			send_file(&sending, part, writer);
+			send_file(&sending, part, writer, from);
 	}
 	put_filled(&sending);
 	return to->failure == NULL;

@@ -36,7 +36,8 @@ typedef struct WaitingPart
 
 	/* What nobody has taken yet, to send it. */
 	Chunk *next_chunk;
-	int next_file; /* its writer, or of the next one that there is */
+	int next_file;				 /* its writer, or of the next one that there is */
+	off_t left[WAITING_WRITERS]; /* from where on a file is left that somebody has begun; 0: it is not */
 } WaitingPart;
 
 /* What all processes know; where there are several, in the memory that they share. */
@@ -108,7 +109,7 @@ extern bool waiting_send(Waiting *waiting, int part, Sorter *to, bool with_other
 /* Who sends with others ends that soon; what nobody has taken by then is left to the first process. */
 extern void waiting_dismiss(Waiting *waiting);
 
-/* Is there anything of a part that nobody has taken?  While nobody sends. */
+/* Is there anything of a part that nobody has taken? */
 extern bool waiting_has_more(const Waiting *waiting, int part);
 
 /* Nobody wants the rows of this part any more: their files are removed, and memory of this process's own. */
