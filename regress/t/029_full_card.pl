@@ -204,6 +204,16 @@ foreach my $set (PARALLEL, PARALLEL . IN_FILES)
 	nothing_is_left($node, "$set stopped early");
 }
 
+# Who reads so slowly that those who send have left sends the later parts by itself, with all the card's memory.
+$node->safe_psql('postgres', q(CREATE FUNCTION nap(rank bigint) RETURNS bigint PARALLEL RESTRICTED LANGUAGE plpgsql AS 'BEGIN IF rank = 2 THEN PERFORM pg_sleep(1.5); END IF; RETURN rank; END'));
+foreach my $set (PARALLEL, PARALLEL . IN_FILES)
+{
+	my $naps = "SELECT max(nap(rank)), md5(string_agg(id || t || alike || icu, ',')) FROM (SELECT row_number() OVER () AS rank, o.* FROM (SELECT * FROM s ORDER BY i8, id OFFSET 0) o) r";
+	like(executed($node, $set, $naps), qr/sample sort  Device: cuda .*Turns: /s, "$set a reader who takes a nap");
+	is($node->safe_psql('postgres', "$set $naps"), $node->safe_psql('postgres', "SET gpusort.mode = off; $naps"), "$set right rows");
+}
+nothing_is_left($node, 'a nap');
+
 # ---- others on the card ----
 
 # What they have is not there for the first turn, or for a later one.
