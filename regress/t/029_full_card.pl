@@ -204,7 +204,8 @@ foreach my $set (PARALLEL, PARALLEL . IN_FILES)
 	nothing_is_left($node, "$set stopped early");
 }
 
-# Who reads so slowly that those who send have left sends the later parts by itself, with all the card's memory.
+# Who reads so slowly that those who send have left sends the later parts by itself, with all the card's
+# memory.
 $node->safe_psql('postgres', q(CREATE FUNCTION nap(rank bigint) RETURNS bigint PARALLEL RESTRICTED LANGUAGE plpgsql AS 'BEGIN IF rank = 2 THEN PERFORM pg_sleep(1.5); END IF; RETURN rank; END'));
 foreach my $set (PARALLEL, PARALLEL . IN_FILES)
 {
