@@ -202,69 +202,27 @@ sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot)
 	return true;
 }
 
-/* A row whose key, of so many bytes, has its tail at tail_offset of the row, where it is left. */
-static bool
-put_split(SortFeed *feed, const uint8 *key, Size key_size, Size tail_offset)
-{
-	const RowSource *row = &feed->row;
-	Size row_size = row_source_size(row);
-	Size tail_start = feed->key->tail_start;
-	Chunk *chunk = chunk_for(feed, chunk_split_size(tail_start, row_size));
-
-	if (unlikely(chunk == NULL))
-		return false;
-	row_source_write(row, chunk_append_split(chunk, key, key_size, tail_start, tail_offset, row_size));
-	chunk_commit_split(chunk);
-	return true;
-}
-
-/* The same of one with which nothing is stored of the key. */
-static bool
-put_without_key(SortFeed *feed, const uint8 *key, Size key_size, Size tail_offset)
-{
-	const RowSource *row = &feed->row;
-	Size row_size = row_source_size(row);
-	Chunk *chunk = chunk_for(feed, chunk_row_size(row_size));
-
-	if (unlikely(chunk == NULL))
-		return false;
-	row_source_write(row, chunk_append_row(chunk, row_size));
-	chunk_commit_row(chunk, *key, key_size, tail_offset);
-	return true;
-}
-
-static bool
-put_with_key_stored(SortFeed *feed, const uint8 *key, Size key_size)
-{
-	const RowSource *row = &feed->row;
-	Size row_size = row_source_size(row);
-	Chunk *chunk = chunk_for(feed, chunk_variable_size(key_size, row_size));
-
-	if (unlikely(chunk == NULL))
-		return false;
-	row_source_write(row, chunk_append_variable(chunk, key, key_size, row_size));
-	return true;
-}
-
+/* A row with this key; where that ends with what the row has, it is not stored twice. */
 static inline bool
-put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size key_size)
+put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *bytes, Size size)
 {
+	const RowSource *row = &feed->row;
 	const char *tail = feed->key->tail;
-	RecordKind kind = RECORD_WITH_KEY;
-	Size tail_offset = 0;
+	RecordKey key = {.bytes = bytes, .size = size, .kind = RECORD_WITH_KEY};
+	Size tail_offset;
+	Size row_size;
+	Chunk *chunk;
 
 	row_source_open(&feed->row, slot);
-	if (feed->reads_tails && tail != NULL && row_source_holds(&feed->row, tail, &tail_offset))
-		kind = chunk_record_kind(key_size, feed->key->tail_start, tail_offset);
-	switch (kind)
-	{
-		case RECORD_WITHOUT:
-			return put_without_key(feed, key, key_size, tail_offset);
-		case RECORD_WITH_HEAD:
-			return put_split(feed, key, key_size, tail_offset);
-		default:
-			return put_with_key_stored(feed, key, key_size);
-	}
+	if (feed->reads_tails && tail != NULL && row_source_holds(row, tail, &tail_offset))
+		record_key_share_row(&key, feed->key->tail_start, tail_offset);
+	row_size = row_source_size(row);
+	chunk = chunk_for(feed, chunk_record_size(&key, row_size));
+	if (unlikely(chunk == NULL))
+		return false;
+	row_source_write(row, chunk_append_record(chunk, &key, row_size));
+	chunk_commit_record(chunk, &key);
+	return true;
 }
 
 /* The slot's key, of any kind, and its size; one of fixed width stands in `fixed`. */

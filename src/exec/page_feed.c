@@ -98,74 +98,34 @@ put_fixed(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 	return true;
 }
 
-/* What a record stores of the key, of so many bytes; if not all of it, sets where its tail is in the row. */
-static inline RecordKind
-record_kind(const SortFeed *feed, Size key_size, const StoredRow *row, Size *tail_offset)
+/* Does the key end with what the row has? Then it is not stored twice. */
+static inline void
+share_row(const SortFeed *feed, RecordKey *key, const StoredRow *row)
 {
-	const SortKey *key = feed->key;
+	const char *tail = feed->key->tail;
 	const char *start = minimal_start(row);
 
-	if (!feed->reads_tails || key->tail < start || key->tail >= start + row->length)
-		return RECORD_WITH_KEY;
-	*tail_offset = key->tail - start;
-	return chunk_record_kind(key_size, key->tail_start, *tail_offset);
-}
-
-static bool
-put_with_key(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row)
-{
-	Size row_size = stored_size(row);
-
-	if (!has_room(feed, chunk_variable_size(key_size, row_size)))
-		return false;
-	write_row(chunk_append_variable(feed->chunk, key, key_size, row_size), row);
-	return true;
-}
-
-static bool
-put_with_head(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row, Size tail_offset)
-{
-	Size tail_start = feed->key->tail_start;
-	Size row_size = stored_size(row);
-
-	if (!has_room(feed, chunk_split_size(tail_start, row_size)))
-		return false;
-	write_row(chunk_append_split(feed->chunk, key, key_size, tail_start, tail_offset, row_size), row);
-	chunk_commit_split(feed->chunk);
-	return true;
-}
-
-static inline bool
-put_without_key(SortFeed *feed, const uint8 *key, Size key_size, const StoredRow *row, Size tail_offset)
-{
-	Size row_size = stored_size(row);
-
-	if (!has_room(feed, chunk_row_size(row_size)))
-		return false;
-	write_row(chunk_append_row(feed->chunk, row_size), row);
-	chunk_commit_row(feed->chunk, *key, key_size, tail_offset);
-	return true;
+	key->kind = RECORD_WITH_KEY;
+	if (feed->reads_tails && tail >= start && tail < start + row->length)
+		record_key_share_row(key, feed->key->tail_start, tail - start);
 }
 
 static inline bool
 put_variable(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 {
-	Size key_size;
-	Size tail_offset;
-	const uint8 *key = sort_key_encode_variable_stored(feed->key, desc, row->header, &key_size);
+	Size row_size = stored_size(row);
+	RecordKey key;
 
-	if (key == NULL)
+	key.bytes = sort_key_encode_variable_stored(feed->key, desc, row->header, &key.size);
+	if (key.bytes == NULL)
 		return false;
-	feed = feed_of_key(feed, key, key_size);
-	switch (record_kind(feed, key_size, row, &tail_offset))
-	{
-		case RECORD_WITHOUT:
-			return put_without_key(feed, key, key_size, row, tail_offset);
-		case RECORD_WITH_HEAD:
-			return put_with_head(feed, key, key_size, row, tail_offset);
-		default:
-			return put_with_key(feed, key, key_size, row);
-	}
+	feed = feed_of_key(feed, key.bytes, key.size);
+	share_row(feed, &key, row);
+	if (!has_room(feed, chunk_record_size(&key, row_size)))
+		return false;
+	write_row(chunk_append_record(feed->chunk, &key, row_size), row);
+	chunk_commit_record(feed->chunk, &key);
+	return true;
 }
 
 /* Fetches what lies so far ahead of a row as the row is long. */

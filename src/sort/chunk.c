@@ -92,66 +92,73 @@ tail_pays(Size key_size, Size tail_start, Size tail_offset)
 		   head - tail_start + tail_offset <= RECORD_SHIFT_MAX;
 }
 
-RecordKind
-chunk_record_kind(Size key_size, Size tail_start, Size tail_offset)
+void
+record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset)
 {
-	if (row_is_enough(key_size, tail_start, tail_offset))
-		return RECORD_WITHOUT;
-	return tail_pays(key_size, tail_start, tail_offset) ? RECORD_WITH_HEAD : RECORD_WITH_KEY;
+	key->tail_start = tail_start;
+	key->tail_offset = tail_offset;
+	if (row_is_enough(key->size, tail_start, tail_offset))
+		key->kind = RECORD_WITHOUT;
+	else
+		key->kind = tail_pays(key->size, tail_start, tail_offset) ? RECORD_WITH_HEAD : RECORD_WITH_KEY;
 }
 
-char *
-chunk_append_split(Chunk *chunk, const uint8 *key, Size key_size, Size tail_start, Size tail_offset,
-				   Size row_size)
+static char *
+append_with_head(Chunk *chunk, const RecordKey *key, Size row_size)
 {
-	Size head = record_split_head(tail_start);
-	Size shift = head - tail_start + tail_offset;
+	Size head = record_split_head(key->tail_start);
+	Size shift = head - key->tail_start + key->tail_offset;
 	char *record;
 
-	Assert(chunk_record_kind(key_size, tail_start, tail_offset) == RECORD_WITH_HEAD);
 	chunk->back -= RECORD_HEADER_SIZE + head + row_size;
 	record = chunk->base + chunk->back;
 	*(uint64 *) record = RECORD_TAIL_IN_ROW | (uint64) (head / sizeof(uint64)) << RECORD_HEAD_BIT |
-						 (uint64) shift << RECORD_SHIFT_BIT | key_size;
-	memcpy(record + RECORD_HEADER_SIZE, key, head);
+						 (uint64) shift << RECORD_SHIFT_BIT | key->size;
+	memcpy(record + RECORD_HEADER_SIZE, key->bytes, head);
 	return record + RECORD_HEADER_SIZE + head;
 }
 
-/* The record is written; its key's first word is that one. */
-static inline void
-commit_record(Chunk *chunk, uint64 first_word)
-{
-	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
-		note_variable_order(chunk, chunk->base + chunk->back);
-	append_entry(chunk, first_word);
-}
-
-void
-chunk_commit_split(Chunk *chunk)
-{
-	commit_record(chunk, *(const uint64 *) record_key(chunk->base + chunk->back));
-}
-
 char *
-chunk_append_row(Chunk *chunk, Size row_size)
+chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size)
 {
-	chunk->back -= row_size;
-	return chunk->base + chunk->back;
+	switch (key->kind)
+	{
+		case RECORD_WITHOUT:
+			chunk->back -= row_size;
+			return chunk->base + chunk->back;
+		case RECORD_WITH_HEAD:
+			return append_with_head(chunk, key, row_size);
+		default:
+			return chunk_append_variable(chunk, key->bytes, key->size, row_size);
+	}
 }
 
 StaticAssertDecl(offsetof(MinimalTupleData, t_infomask2) > RECORD_HEADER_SIZE,
 				 "a MinimalTuple has padding for a record's header and a byte");
 
-void
-chunk_commit_row(Chunk *chunk, uint8 first_byte, Size key_size, Size tail_offset)
+/* The record is the row, which is written: what is to be known of the key goes to its padding. */
+static void
+note_key_in_row(char *record, const RecordKey *key)
 {
-	char *record = chunk->base + chunk->back;
 	uint64 length = ((MinimalTuple) record)->t_len;
 
-	*(uint64 *) record = RECORD_TAIL_IN_ROW | RECORD_IS_ROW | (uint64) key_size << RECORD_ROW_LENGTH_BIT |
-						 (uint64) tail_offset << RECORD_ROW_TAIL_BIT | length;
-	record[RECORD_HEADER_SIZE] = (char) first_byte;
-	commit_record(chunk, KEY_WORD_TO_HOST(record_row_word(record, 0)));
+	*(uint64 *) record = RECORD_TAIL_IN_ROW | RECORD_IS_ROW | (uint64) key->size << RECORD_ROW_LENGTH_BIT |
+						 (uint64) key->tail_offset << RECORD_ROW_TAIL_BIT | length;
+	record[RECORD_HEADER_SIZE] = (char) key->bytes[0];
+}
+
+void
+chunk_commit_record(Chunk *chunk, const RecordKey *key)
+{
+	char *record = chunk->base + chunk->back;
+
+	if (key->kind == RECORD_WITH_KEY)
+		return; /* chunk_append_variable has */
+	if (key->kind == RECORD_WITHOUT)
+		note_key_in_row(record, key);
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+		note_variable_order(chunk, record);
+	append_entry(chunk, KEY_WORD_TO_HOST(record_key_word(record, 0)));
 }
 
 const char *
@@ -215,7 +222,7 @@ chunk_row_bytes(const Chunk *chunk, uint64 i)
 	(void) entry_of(chunk, i, &record);
 	if (chunk->key_width > 0)
 		return chunk->entry_size + row_stored_size((MinimalTuple) record);
-	return chunk_row_size(record_row_offset(record) + row_stored_size(record_row(record)));
+	return chunk_entry_size(0, true) + record_row_offset(record) + row_stored_size(record_row(record));
 }
 
 void

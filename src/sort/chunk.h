@@ -368,7 +368,7 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
  */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
 
-/* What a record has of a key that, from tail_start to its end, is what the row has from tail_offset on. */
+/* What a record has of its key, beside the row. */
 typedef enum RecordKind
 {
 	RECORD_WITH_KEY,  /* all of it */
@@ -376,18 +376,25 @@ typedef enum RecordKind
 	RECORD_WITHOUT	  /* nothing beside the row */
 } RecordKind;
 
-/* The least that there may be; but for a few bytes of tail no head is made. */
-extern RecordKind chunk_record_kind(Size key_size, Size tail_start, Size tail_offset);
+/* A variable key on its way to a record. */
+typedef struct RecordKey
+{
+	const uint8 *bytes;
+	Size size;
+	RecordKind kind;
+	Size tail_start;  /* unless the record has all of it: from there to its end the key is */
+	Size tail_offset; /* what the row has from here on */
+} RecordKey;
 
 /*
- * Adds a record that has the head of the key, or nothing; returns where the caller writes the row.
- * Completed, when that is written, by the other function of the two.
+ * The key is what the row has from tail_offset on, from tail_start to its end: then the record has the least
+ * that it may have; but for a few bytes of tail no head is made.
  */
-extern char *chunk_append_split(Chunk *chunk, const uint8 *key, Size key_size, Size tail_start,
-								Size tail_offset, Size row_size);
-extern void chunk_commit_split(Chunk *chunk);
-extern char *chunk_append_row(Chunk *chunk, Size row_size);
-extern void chunk_commit_row(Chunk *chunk, uint8 first_byte, Size key_size, Size tail_offset);
+extern void record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset);
+
+/* Adds a record; returns where the caller writes the row.  When that is written, it is to be committed. */
+extern char *chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size);
+extern void chunk_commit_record(Chunk *chunk, const RecordKey *key);
 
 /*
  * Makes rows the chunk's own that were copied there from another one: its entries behind those of the chunk,
@@ -414,18 +421,19 @@ chunk_variable_size(Size key_size, Size row_size)
 	return chunk_entry_size(0, true) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
 }
 
-/* Bytes that chunk_append_row takes. */
+/* Bytes that chunk_append_record takes. */
 static inline Size
-chunk_row_size(Size row_size)
+chunk_record_size(const RecordKey *key, Size row_size)
 {
-	return chunk_entry_size(0, true) + row_size;
-}
-
-/* Bytes that chunk_append_split takes. */
-static inline Size
-chunk_split_size(Size tail_start, Size row_size)
-{
-	return chunk_variable_size(record_split_head(tail_start), row_size);
+	switch (key->kind)
+	{
+		case RECORD_WITHOUT:
+			return chunk_entry_size(0, true) + row_size;
+		case RECORD_WITH_HEAD:
+			return chunk_variable_size(record_split_head(key->tail_start), row_size);
+		default:
+			return chunk_variable_size(key->size, row_size);
+	}
 }
 
 #endif /* GPUSORT_SORT_CHUNK_H */

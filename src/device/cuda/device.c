@@ -271,7 +271,6 @@ static MinimalTuple
 cuda_next(Sorter *base, bool forward)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
-
 	MinimalTuple row = (MinimalTuple) sorter->counted_at;
 
 	if (unlikely(sorter->counted_at >= sorter->counted_end || !forward))
