@@ -81,7 +81,6 @@ lay_out(ParallelSort *sort, Layout *layout, uint64 nchunks)
 	layout_take(layout, sizeof(ParallelSort));
 	sort->items = layout_take(layout, sort->nrows * sort_item_size(sort->item));
 	sort->bucket_of = layout_take(layout, sort->nrows * sizeof(uint16));
-	sort->words = layout_take(layout, sort->variable ? sort->nrows * sizeof(uint64) : 0);
 	sort->slices =
 		layout_take(layout, max_slices(sort->nrows, nchunks, sort->nprocesses) * sizeof(ParallelSlice));
 	sort->samples =
@@ -228,27 +227,6 @@ refine_slices(ParallelSort *sort, int process)
 	pfree(refiner);
 }
 
-/* Scatters a slice whose rows have their words elsewhere, if not in buckets of the first distribution. */
-static void
-scatter_refined_strings(const ParallelSort *sort, const ParallelSlice *slice, uint64 *ends)
-{
-	StringSortItem *items = (StringSortItem *) sort->items;
-	const uint64 *entry = (const uint64 *) slice->chunk->base + slice->first * 2;
-	const uint16 *bucket_of = sort->bucket_of + slice->position;
-	const uint64 *words = sort->words + slice->position;
-
-	for (int i = 0; i < slice->nrows; i++, entry += 2)
-	{
-		int bucket = bucket_of[i];
-		StringSortItem *to = &items[ends[bucket]++];
-
-		to->word = bucket < sort->nfirst_buckets ? KEY_WORD_TO_HOST(entry[0]) : words[i];
-		to->record = slice->chunk->base + entry[1];
-		__builtin_prefetch((char *) to + SORT_WRITE_AHEAD, 1);
-	}
-	CHECK_FOR_INTERRUPTS();
-}
-
 /* Puts this process's rows where their buckets' parts are. */
 static void
 scatter_slices(ParallelSort *sort, int process)
@@ -259,11 +237,7 @@ scatter_slices(ParallelSort *sort, int process)
 	{
 		const ParallelSlice *slice = &sort->slices[i];
 
-		if (slice->process != process)
-			continue;
-		if (sort->variable && sort->nbuckets > sort->nfirst_buckets)
-			scatter_refined_strings(sort, slice, ends);
-		else
+		if (slice->process == process)
 			sample_sort_scatter_entries(ends, slice->chunk, slice->first, slice->nrows, &sort->squeeze,
 										sort->bucket_of + slice->position, sort->items);
 	}

@@ -20,12 +20,12 @@ typedef struct ParallelSort ParallelSort;
 
 typedef struct ParallelSortInput
 {
-	int nprocesses; /* that will call parallel_sort_run */
-	const Chunk *chunks;
-	uint64 nrows;		/* in all of them */
-	bool variable;		/* variable keys? */
-	SortKeyEnds ends;	/* of these */
-	KeySqueeze squeeze; /* of fixed keys */
+	int nprocesses;		 /* that will call parallel_sort_run */
+	const Chunk *chunks; /* what entries of strings have of their keys is overwritten */
+	uint64 nrows;		 /* in all of them */
+	bool variable;		 /* variable keys? */
+	SortKeyEnds ends;	 /* of these */
+	KeySqueeze squeeze;	 /* of fixed keys */
 } ParallelSortInput;
 
 /* What the items are. */

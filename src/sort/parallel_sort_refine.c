@@ -4,8 +4,8 @@
  *		to other buckets.
  *
  * Nothing moves: a row has its bucket's number changed.  The rows of a slice are listed range by range, and
- * then classified as in the first round.  A string's word is kept for the scatter, for it took a cache miss
- * to get it.
+ * then classified as in the first round.  A string's word is put into its entry, for the scatter: it took a
+ * cache miss to get it.
  */
 #include "postgres.h"
 
@@ -122,7 +122,7 @@ load_strings(ParallelRefiner *refiner, const ParallelSlice *slice, int number, u
 		}
 		longest = Max(longest, record_key_length(record));
 		words[kept] = record_key_word(record, range->depth);
-		sort->words[slice->position + row] = words[kept];
+		parallel_slice_entry(slice, row)[0] = KEY_WORD_TO_HOST(words[kept]);
 		rows[kept++] = row;
 	}
 	refiner->longest[number] = longest;

@@ -203,8 +203,6 @@ parallel_sort_choose_splitters(ParallelSort *sort)
 		number_buckets(sort, range, &sort->trees[r]);
 		CHECK_FOR_INTERRUPTS();
 	}
-	if (sort->nrounds == 0)
-		sort->nfirst_buckets = sort->nbuckets;
 	pfree(words);
 }
 

@@ -80,8 +80,7 @@ struct ParallelSort
 	uint64 huge_bucket; /* a bucket of more rows is distributed by all */
 
 	char *items;
-	uint16 *bucket_of; /* each row's bucket, by position */
-	uint64 *words; /* strings: each row's word at the depth of its bucket, if not of the first distribution */
+	uint16 *bucket_of; /* each row's bucket, by position; strings: the entry has the word that it is of */
 
 	ParallelSlice *slices;
 	int nslices;
@@ -93,7 +92,6 @@ struct ParallelSort
 	int max_buckets;
 	ParallelBucket *buckets;
 	int nbuckets;
-	int nfirst_buckets; /* of the first distribution */
 	int max_ranges;
 	ParallelRange *ranges;
 	int nranges;
@@ -125,10 +123,17 @@ parallel_sort_longest(const ParallelSort *sort, int process)
 	return sort->longest + (Size) process * sort->max_round_ranges;
 }
 
+/* The entry of a string: its word, as loaded from memory, and where the record is in the chunk. */
+static inline uint64 *
+parallel_slice_entry(const ParallelSlice *slice, int row)
+{
+	return (uint64 *) slice->chunk->base + (slice->first + row) * 2;
+}
+
 static inline const char *
 parallel_slice_record(const ParallelSlice *slice, int row)
 {
-	return slice->chunk->base + ((const uint64 *) slice->chunk->base)[(slice->first + row) * 2 + 1];
+	return slice->chunk->base + parallel_slice_entry(slice, row)[1];
 }
 
 /* The most ranges of a round. */
