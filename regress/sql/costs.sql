@@ -85,3 +85,16 @@ FROM gpusort_check('SELECT t, wide FROM c ORDER BY t') a, gpusort_check('SELECT 
 RESET gpusort.mode;
 
 DROP TABLE c;
+
+-- A worker takes its part of rows that are all equal, which are in order whoever reads them; of others that come in order it would have to sort what
+-- one process finds sorted.
+CREATE TABLE equal AS SELECT 42::bigint AS k, i AS id, 'padding' AS pad FROM generate_series(1, 300000) AS i;
+ALTER TABLE equal SET (parallel_workers = 1);
+VACUUM ANALYZE equal;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SELECT key, uses_gpusort('SELECT * FROM equal ORDER BY ' || key) AS taken, plan_contains('SELECT * FROM equal ORDER BY ' || key, 'GpuSortFeed') AS with_a_worker
+FROM unnest('{k,id}'::text[]) AS key;
+RESET parallel_setup_cost;
+RESET max_parallel_workers_per_gather;
+DROP TABLE equal;

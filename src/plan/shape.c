@@ -211,6 +211,18 @@ shape_groups(const SortShape *shape, int columns_in_order)
 	return Max(1, Min(groups, shape->rows));
 }
 
+/* Are they in order whoever reads which of them? */
+static bool
+all_rows_are_equal(const SortShape *shape)
+{
+	for (int i = 0; i < shape->nkeys; i++)
+	{
+		if (shape->keys[i].distinct != 1)
+			return false;
+	}
+	return true;
+}
+
 SortShape
 shape_for_gpusort(const SortShape *shape)
 {
@@ -218,7 +230,7 @@ shape_for_gpusort(const SortShape *shape)
 
 	ours.memory = guc_sort_memory(shape->processes);
 	ours.groups = 0;
-	if (shape->processes > 1 && shape->order == ORDER_EXACT)
+	if (shape->processes > 1 && shape->order == ORDER_EXACT && !all_rows_are_equal(shape))
 		ours.order = ORDER_NEARLY;
 	return ours;
 }
