@@ -95,6 +95,23 @@
 #define LEAF_CROWD_SHARES_AMONG 25
 #define LEAF_CROWD_NEIGHBOURS 4
 
+/* ---- wide keys ---- */
+
+/* Keys of the sample that says whether keys begin alike, and from how many rows on it is taken. */
+#define PREFIX_SAMPLE 1024
+#define PREFIX_LEAST_ROWS (UINT64_C(1) << 22)
+
+/* A prefix gets a code if so many keys of the sample have it ... */
+#define PREFIX_LEAST_SHARES 3
+
+/* ... and if one of so many have such a prefix: a code costs time, but less than a second round. */
+#define PREFIX_WORTH 8
+
+/*
+ * So many bits of what the sample's keys have in common are no part of the prefix: others may differ there.
+ */
+#define PREFIX_SPARED_BITS 4
+
 /* ---- bucket sort ---- */
 
 /* Samples of a sublist, and buckets, at the first of two levels; more if the second would need more. */

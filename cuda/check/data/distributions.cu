@@ -19,7 +19,7 @@ static const char *const distribution_names[NCHECKED_DISTRIBUTIONS] = {
 	"uniform",		 "gaussian",	   "bucket-sorted", "staggered",   "deterministic-duplicates",
 	"sorted",		 "reversed",	   "zipf",			"all-equal",   "two-values",
 	"shared-prefix", "mid-duplicates", "near-sorted",	"low-entropy", "last-differs",
-	"extremes",
+	"extremes",		 "long-prefix",
 };
 
 const char *
@@ -205,6 +205,24 @@ set_shared_prefix(uint64_t seed, uint64_t i, int key_bytes, uint64_t words[4])
 	words[0] = key_bytes > 8 ? prefix : (prefix >> shift << shift) | (words[0] >> (64 - shift));
 }
 
+/*
+ * One of few values of all words but the last, and of some keys of the first word alone, but for its last
+ * bits; a key of one or two words is as with a shared prefix.
+ */
+static __host__ __device__ void
+set_long_prefix(uint64_t seed, uint64_t i, int key_bytes, uint64_t words[4])
+{
+	uint64_t source = distribution_random(seed, i, 4) % 16;
+	bool is_short = distribution_random(seed, i, 5) % 4096 == 0;
+	int nwords = (key_bytes + 7) / 8;
+
+	set_shared_prefix(seed, i, key_bytes, words);
+	if (is_short && nwords > 2)
+		words[0] ^= distribution_random(seed, i, 6) % 4;
+	for (int w = 1; w < nwords - 1 && !is_short; w++)
+		words[w] = distribution_random(seed, source, w + 5);
+}
+
 static __host__ __device__ void
 set_low_entropy(uint64_t seed, uint64_t i, int nwords, uint64_t words[4])
 {
@@ -265,6 +283,9 @@ distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t 
 			break;
 		case SHARED_PREFIX:
 			set_shared_prefix(seed, i, key_bytes, words);
+			break;
+		case LONG_PREFIX:
+			set_long_prefix(seed, i, key_bytes, words);
 			break;
 		case LOW_ENTROPY:
 			set_low_entropy(seed, i, nwords, words);

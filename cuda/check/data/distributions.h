@@ -36,6 +36,7 @@ enum Distribution
 	LOW_ENTROPY,					/* the AND of three random keys */
 	LAST_DIFFERS,					/* all equal, but for one bit of the last key: it is the least */
 	EXTREMES,						/* half of them the least and the largest key, and those next to them */
+	LONG_PREFIX, /* few values of all words but the last; one key in 4096 begins like others */
 	NCHECKED_DISTRIBUTIONS
 };
 

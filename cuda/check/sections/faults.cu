@@ -13,6 +13,7 @@
 #include "check/cases/fixed.h"
 #include "check/cases/rows.h"
 #include "check/cases/strings.h"
+#include "fixed/prefix_codes.h"
 
 /* More checks in one operation than this are taken for an endless loop. */
 #define MAX_FAULTS 20000
@@ -271,6 +272,21 @@ check_fixed_faults(Check *check, uint64_t n)
 	}
 }
 
+/* Wide keys that begin alike, some of which tie nevertheless. */
+static void
+check_prefix_faults(Check *check, uint64_t n)
+{
+	const PrefixRareWays usual = prefix_rare_ways;
+	FixedCase fixed = {DEVSORT_SAMPLE, 32, DEVSORT_KEY_BYTES,		  PAYLOAD_GIVEN,
+					   EXTREMES,	   n,  check_random(check) >> 16, 0};
+	FixedTarget target(fixed);
+
+	prefix_rare_ways.least_rows = 1;
+	if (check_wants(check, DEVSORT_SAMPLE, 32, -1))
+		run_target(check, &target, fixed_name(&fixed).text);
+	prefix_rare_ways = usual;
+}
+
 static void
 check_strings_faults(Check *check, uint64_t n)
 {
@@ -301,6 +317,7 @@ check_faults(Check *check)
 	DevicesTarget devices;
 
 	check_fixed_faults(check, n);
+	check_prefix_faults(check, n);
 	check_strings_faults(check, std::min<uint64_t>(n, 20000));
 	run_target(check, &rows, "rows");
 	run_target(check, &buffer, "buffer");
