@@ -148,8 +148,9 @@ sort_first_round(const DevSortFixedJob *job, WidePieces *pieces, const SqueezePl
 	/* If that was everything, the result is complete without a look. */
 	if (plan->bits <= 64)
 	{
+		RETURN_IF_FAILED(segment_rounds_finish_sort(rounds, workspace, stream));
 		rounds->count = 0;
-		return segment_rounds_finish_sort(rounds, workspace, stream);
+		return status_ok();
 	}
 	stage_begin(job->stages, "ties", stream);
 	return segment_rounds_settle(rounds, ties_go_on, workspace, stream);
