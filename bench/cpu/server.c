@@ -14,6 +14,7 @@
 
 #include "cpu/cpu_sort.h"
 #include "base/huge_memory.h"
+#include "base/huge_page_costs.h"
 #include "base/huge_pages.h"
 
 /* The server's part, as far as the sorts use it.  Memory is counted, and must be given back. */
@@ -62,6 +63,18 @@ pfree(void *p)
 {
 	live_bytes -= *(Size *) ((char *) p - HEADER_SIZE);
 	free((char *) p - HEADER_SIZE);
+}
+
+/* They do, where they are measured. */
+bool
+huge_pages_pay(void)
+{
+	return true;
+}
+
+void
+huge_pages_note(int npages, double ms)
+{
 }
 
 /* Nothing is kept for another sort. */

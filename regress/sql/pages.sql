@@ -64,6 +64,11 @@ SELECT check_query('SELECT ctid, tableoid::regclass, id FROM paged ORDER BY k, i
 	check_query('SELECT paged, id FROM paged ORDER BY few, id') AS whole_rows,
 	check_query('SELECT p, p IS NULL FROM paged p WHERE p.* IS DISTINCT FROM NULL ORDER BY external, id') AS whole_rows_filtered,
 	check_query('SELECT count(*) FROM (SELECT FROM plain ORDER BY k OFFSET 1) s') AS no_columns;
+-- A LIMIT: rows that it leaves out stay in their pages.
+SELECT key, string_agg(check_query(format('SELECT * FROM paged ORDER BY %s, id LIMIT %s', key, n)), ' ' ORDER BY n) AS limits
+FROM unnest('{k,few,uneven,behind,external,missing,missing_text,empty}'::text[]) AS key, unnest('{1,50,700,3000,5000}'::int[]) AS n GROUP BY key ORDER BY key;
+SELECT string_agg(check_query(format('SELECT * FROM paged ORDER BY id DESC LIMIT %s', n)), ' ' ORDER BY n) AS late, string_agg(check_query(format('SELECT * FROM paged ORDER BY id LIMIT %s', n)), ' ' ORDER BY n) AS early
+FROM unnest('{1,50,700,3000,5000}'::int[]) AS n;
 -- Read more than once, from the beginning and before the end.
 SELECT check_query('SELECT f.few, s.id FROM (SELECT DISTINCT few FROM paged) f, LATERAL (SELECT * FROM paged p WHERE p.few = f.few ORDER BY k, id OFFSET 1) s ORDER BY f.few, s.id') AS lateral,
 	check_query('SELECT f.few, s.id FROM (SELECT DISTINCT few FROM paged) f, LATERAL (SELECT * FROM plain p WHERE p.few > f.few ORDER BY k LIMIT 20) s ORDER BY f.few, s.id') AS lateral_limit,

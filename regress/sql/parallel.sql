@@ -85,7 +85,7 @@ RESET gpusort.mode;
 -- One worker more than take part with low thresholds: its rows come when the others have sorted theirs.
 SET max_parallel_workers_per_gather = 4;
 ALTER TABLE p SET (parallel_workers = 4);
-SELECT keys, check_parallel('SELECT * FROM p WHERE slow(id)', keys) AS result FROM unnest('{k,"g, t COLLATE \"C\", k"}'::text[]) AS keys;
+SELECT keys, check_parallel('SELECT * FROM p WHERE slow(id)', keys) AS result FROM unnest('{k,"g, t COLLATE \"C\", k","(''in a place far away/'' || t) COLLATE \"C\""}'::text[]) AS keys;
 SET max_parallel_workers_per_gather = 3;
 ALTER TABLE p SET (parallel_workers = 3);
 -- Inputs of all kinds.

@@ -46,6 +46,10 @@
 /* The size is a multiple of huge pages. */
 #define SHARE_PAGE_SIZE ((Size) 2 * 1024 * 1024)
 
+/* Of what a process has used of a file, and of its share of a file, it makes that part ahead at most. */
+#define SHARE_AHEAD_OF_USED 4
+#define SHARE_AHEAD_OF_FILES 16
+
 /* Bytes that are populated between checks for interrupts. */
 #define POPULATE_STEP ((Size) 8 * 1024 * 1024)
 #define SMALL_PAGE_SIZE ((uintptr_t) 4096)
@@ -633,9 +637,23 @@ shared_files_attach(const SortShareHandle *handle)
 
 /* ---------------------------------------------------------------- pages */
 
+/*
+ * How many bytes behind pages that one process is alone with may be made as well: a small part of what it has
+ * had of the file, and of all that there may be.  None at the file's beginning, as many sorts are small.
+ */
+static Size
+bytes_ahead(const SharedFiles *files, Size offset, Size size)
+{
+	Size wanted = Max(offset / SHARE_AHEAD_OF_USED, SHARE_PAGE_SIZE);
+
+	if (offset < SHARE_PAGE_SIZE)
+		return 0;
+	return Min(Min(wanted, files->size / files->nfiles / SHARE_AHEAD_OF_FILES), files->size - offset - size);
+}
+
 /* Finds the pages' file, and where in it they are; false: they are not of a file of this process's. */
 static bool
-find_file(FilePages *pages)
+find_file(FilePages *pages, bool alone)
 {
 	for (const SharedFiles *files = all_files; files != NULL; files = files->next)
 	{
@@ -646,6 +664,7 @@ find_file(FilePages *pages)
 			continue;
 		pages->fd = files->fds[offset / files->size];
 		pages->offset = offset % files->size;
+		pages->ahead = alone ? bytes_ahead(files, pages->offset, pages->size) : 0;
 		return true;
 	}
 	return false;
@@ -655,12 +674,16 @@ find_file(FilePages *pages)
 static bool
 provide(char *from, const char *to, bool alone)
 {
-	for (char *step = from; step < to; step += POPULATE_STEP)
-	{
-		FilePages pages = {.address = step, .size = Min((Size) (to - step), POPULATE_STEP)};
+	char *end;
 
+	for (char *step = from; step < to; step = end)
+	{
+		FilePages pages = {.address = step};
+
+		end = Min((char *) TYPEALIGN(POPULATE_STEP, step + 1), (char *) to);
+		pages.size = end - step;
 		CHECK_FOR_INTERRUPTS();
-		if (!find_file(&pages))
+		if (!find_file(&pages, alone))
 			return false;
 		while (!shared_pages_provide(&pages, alone))
 		{

@@ -7,13 +7,17 @@
 
 #include "postgres.h"
 
-/* Part of a file without a name, and where this process has it mapped: whole pages. */
+/*
+ * Part of a file without a name, and where this process has it mapped: whole pages.  Address and offset are
+ * the same modulo huge pages.
+ */
 typedef struct FilePages
 {
 	int fd;
 	Size offset;
 	char *address;
 	Size size;
+	Size ahead; /* so many bytes behind them may be made as well */
 } FilePages;
 
 /*

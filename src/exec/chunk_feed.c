@@ -116,20 +116,6 @@ chunk_for(SortFeed *feed, Size bytes)
 	return next_chunk(feed, bytes);
 }
 
-/* Can't the row with this key be wanted? Then it is left out. */
-static inline bool
-leave_out(SortFeed *feed, const uint8 *key, Size size)
-{
-	BoundFilter *filter = feed->filter;
-
-	if (!bound_filter_drops(filter, key, size))
-		return false;
-	filter->dropped++;
-	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
-		progress_note_fed(feed->whole, PROGRESS_ROWS, 0);
-	return true;
-}
-
 /* Puts the key there, the slot's unless it is encoded already. */
 static inline void
 write_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, char *place)
@@ -250,7 +236,7 @@ put_if_wanted(SortFeed *feed, TupleTableSlot *slot)
 	Size size;
 	const uint8 *key = encode_key(feed, slot, fixed, &size);
 
-	if (leave_out(feed, key, size))
+	if (sort_feed_leave_out(feed, key, size))
 		return true;
 	if (unlikely(!put_with_key(feed, slot, key, size)))
 		return false;

@@ -11,6 +11,7 @@
 
 #include "device/sorter.h"
 #include "exec/row_source.h"
+#include "monitor/progress.h"
 
 /* Whose rows are fed. */
 typedef enum SortFeedSource
@@ -57,6 +58,23 @@ extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
  * are wanted: the slot need not have the row.
  */
 extern bool sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot);
+
+/*
+ * Where there is a filter: can't the row with this key be wanted?  Then it is counted as left out.  Else it
+ * must be put, and the filter be told so (bound_filter_note).
+ */
+static inline bool
+sort_feed_leave_out(SortFeed *feed, const uint8 *key, Size size)
+{
+	BoundFilter *filter = feed->filter;
+
+	if (!bound_filter_drops(filter, key, size))
+		return false;
+	filter->dropped++;
+	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
+		progress_note_fed(feed->whole, PROGRESS_ROWS, 0);
+	return true;
+}
 
 /* Rows were added to the feed's chunks, or its parts' chunks, past these calls. */
 extern void sort_feed_note_progress(SortFeed *feed);

@@ -29,16 +29,29 @@ rows_are_plain(const SortFeed *feed, const InputRows *rows)
 {
 	const PlanState *node = &rows->scan->ss.ps;
 
-	return !feed->key->alone && feed->filter == NULL && node->qual == NULL && node->ps_ProjInfo == NULL;
+	return !feed->key->alone && node->qual == NULL && node->ps_ProjInfo == NULL;
 }
 
-/* Of the sorter's parts, the one that the key belongs to. */
+/*
+ * Where the key says that the row goes: the feed, or the one of the sorter's part that the key belongs to;
+ * NULL: it can't be wanted.
+ */
 static inline SortFeed *
 feed_of_key(SortFeed *feed, const void *key, Size size)
 {
-	if (feed->parts == NULL)
-		return feed;
-	return &feed->parts[splitters_find(feed->sorter->parts->splitters, key, size)];
+	if (feed->parts != NULL)
+		return &feed->parts[splitters_find(feed->sorter->parts->splitters, key, size)];
+	if (feed->filter != NULL && sort_feed_leave_out(feed, key, size))
+		return NULL;
+	return feed;
+}
+
+/* The row with this key was put. */
+static inline void
+note_put(SortFeed *feed, const void *key, Size size)
+{
+	if (feed->filter != NULL)
+		bound_filter_note(feed->filter, key, size);
 }
 
 /* Bytes of a chunk that a row takes: rows of pages are aligned to 8 bytes, too. */
@@ -73,7 +86,7 @@ has_room(const SortFeed *feed, Size bytes)
 	return feed->chunk != NULL && chunk_has_room(feed->chunk, bytes);
 }
 
-/* Of these, false: it needs more than that. */
+/* Of these, false: it needs more than that; true: it is in the chunk, or was left out. */
 static inline bool
 put_fixed(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 {
@@ -87,6 +100,8 @@ put_fixed(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 	if (!sort_key_encode_stored(feed->key, desc, row->header, (uint8 *) key))
 		return false;
 	feed = feed_of_key(feed, key, width);
+	if (feed == NULL)
+		return true;
 	if (!has_room(feed, chunk_entry_size(width, true) + row_size))
 		return false;
 	chunk = feed->chunk;
@@ -95,6 +110,7 @@ put_fixed(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 		memcpy(key_place + i, (const char *) key + i, sizeof(uint64));
 	write_row(row_place, row);
 	chunk_commit_fixed(chunk, width);
+	note_put(feed, key, width);
 	return true;
 }
 
@@ -120,11 +136,14 @@ put_variable(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 	if (key.bytes == NULL)
 		return false;
 	feed = feed_of_key(feed, key.bytes, key.size);
+	if (feed == NULL)
+		return true;
 	share_row(feed, &key, row);
 	if (!has_room(feed, chunk_record_size(&key, row_size)))
 		return false;
 	write_row(chunk_append_record(feed->chunk, &key, row_size), row);
 	chunk_commit_record(feed->chunk, &key);
+	note_put(feed, key.bytes, key.size);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
+#include "base/huge_page_costs.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
 #include "monitor/shared_memory.h"
@@ -25,8 +26,10 @@ request_memory(void)
 {
 	if (prev_shmem_request_hook != NULL)
 		prev_shmem_request_hook();
-	RequestAddinShmemSpace(
-		add_size(stats_shmem_size(), add_size(progress_shmem_size(), gpu_service_shmem_size())));
+	RequestAddinShmemSpace(stats_shmem_size());
+	RequestAddinShmemSpace(progress_shmem_size());
+	RequestAddinShmemSpace(huge_page_costs_shmem_size());
+	RequestAddinShmemSpace(gpu_service_shmem_size());
 }
 
 static void
@@ -37,6 +40,7 @@ set_up_memory(void)
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	stats_shmem_init();
 	progress_shmem_init();
+	huge_page_costs_shmem_init();
 	gpu_service_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 }

@@ -1,0 +1,24 @@
+/*
+ * base/huge_page_costs.h
+ *		Do huge pages pay, on this machine and at this time?
+ *
+ * Who has the kernel make a huge page says what it took.
+ */
+#ifndef GPUSORT_BASE_HUGE_PAGE_COSTS_H
+#define GPUSORT_BASE_HUGE_PAGE_COSTS_H
+
+#include "postgres.h"
+
+#define HUGE_PAGE_SIZE ((Size) 2 * 1024 * 1024)
+
+/* Should the next huge page be asked for? */
+extern bool huge_pages_pay(void);
+
+/* So many huge pages were made in so many milliseconds; 0: in vain, and small ones are to be made. */
+extern void huge_pages_note(int npages, double ms);
+
+/* In the server's shared memory, for all of its processes; without it each process notes for itself. */
+extern Size huge_page_costs_shmem_size(void);
+extern void huge_page_costs_shmem_init(void);
+
+#endif /* GPUSORT_BASE_HUGE_PAGE_COSTS_H */

@@ -1,0 +1,87 @@
+/*
+ * device/collapsed_pages.c
+ *		Huge pages for memory of a file where the machine's setting gives small ones.
+ *
+ * shmem_enabled is `never` unless somebody has set it, and then the kernel makes small pages for memory that
+ * processes share.  But it collapses those that are there into a huge one for who asks for just that
+ * (madvise, MADV_COLLAPSE, from Linux 6.1 on), whatever shmem_enabled says but `deny`.  What is not there it
+ * takes for zeros, so one small page is made, and the rest is cleared at once.
+ *
+ * Whoever sets transparent huge pages to `never` altogether wants none, and gets none.
+ */
+#include "postgres.h"
+
+#include <sys/mman.h>
+
+#include "base/huge_page_settings.h"
+#include "base/stopwatch.h"
+#include "device/collapsed_pages.h"
+
+#define SMALL_PAGE_SIZE 4096
+
+/* Newer than many a system's headers; a kernel that doesn't know it says so. */
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+#ifdef MADV_POPULATE_WRITE
+
+/* May there be huge pages of the size that is known here, but none for memory of files? */
+static bool
+read_settings(void)
+{
+	return !huge_page_setting_has("enabled", "[never]") &&
+		   huge_page_setting_has("shmem_enabled", "[never]") &&
+		   huge_page_setting_has("hpage_pmd_size", "2097152\n");
+}
+
+static bool
+is_there(char *page)
+{
+	unsigned char present;
+
+	return mincore(page, SMALL_PAGE_SIZE, &present) != 0 || (present & 1) != 0;
+}
+
+/* One small page of each. */
+static bool
+make_first_pages(char *address, int npages)
+{
+	for (int i = 0; i < npages; i++)
+	{
+		if (madvise(address + i * HUGE_PAGE_SIZE, SMALL_PAGE_SIZE, MADV_POPULATE_WRITE) != 0)
+			return false;
+	}
+	return true;
+}
+
+bool
+collapsed_pages_make(char *address, int npages)
+{
+	static int possible = -1;
+	Stopwatch watch;
+	bool made;
+
+	if (possible < 0)
+		possible = read_settings();
+	if (!possible || !huge_pages_pay() || is_there(address))
+		return false;
+	watch = stopwatch_start();
+	if (!make_first_pages(address, npages))
+		return false;
+	made = madvise(address, npages * HUGE_PAGE_SIZE, MADV_COLLAPSE) == 0;
+	if (!made && errno == EINVAL)
+		possible = false; /* the kernel doesn't know it */
+	huge_pages_note(made ? npages : 0, stopwatch_ms(watch));
+	return made;
+}
+
+#else
+
+bool
+collapsed_pages_make(char *address, int npages)
+{
+	return false;
+}
+
+#endif
