@@ -65,7 +65,7 @@ pfree(void *p)
 	free((char *) p - HEADER_SIZE);
 }
 
-/* They do, where they are measured. */
+/* Where sorts alone are measured they come before, and whatever they take. */
 bool
 huge_pages_pay(void)
 {

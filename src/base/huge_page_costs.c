@@ -23,9 +23,14 @@
 /* What small pages take in place of a huge one, and what misses they cost later. */
 #define SMALL_PAGES_MS 1.0
 
-/* What may be lost before anything was gained, and what is remembered of gains at most: two slow pages. */
+/* What may be lost before anything was gained, and what is remembered of gains at most. */
 #define FIRST_BALANCE_MS 20.0
 #define MOST_BALANCE_MS 30.0
+
+/*
+ * What counts of one time at most: in a longer one the process did not run, or waited for one that did not.
+ */
+#define MOST_LOST_MS 10.0
 
 /* Huge pages that did not pay are tried again after so long. */
 #define REST_US (30 * UINT64CONST(1000000))
@@ -73,7 +78,7 @@ huge_pages_pay(void)
 void
 huge_pages_note(int npages, double ms)
 {
-	balance = Min(balance + npages * SMALL_PAGES_MS - ms, MOST_BALANCE_MS);
+	balance = Min(balance + npages * SMALL_PAGES_MS - Min(ms, MOST_LOST_MS), MOST_BALANCE_MS);
 	if (balance >= 0)
 		return;
 	balance = FIRST_BALANCE_MS;

@@ -26,11 +26,11 @@
 
 #ifdef MADV_POPULATE_WRITE
 
-/* May there be huge pages of the size that is known here, but none for memory of files? */
+/* Does the kernel collapse pages, and may there be huge ones of the size known here, but not for files? */
 static bool
-read_settings(void)
+find_out(void)
 {
-	return !huge_page_setting_has("enabled", "[never]") &&
+	return madvise(NULL, 0, MADV_COLLAPSE) == 0 && !huge_page_setting_has("enabled", "[never]") &&
 		   huge_page_setting_has("shmem_enabled", "[never]") &&
 		   huge_page_setting_has("hpage_pmd_size", "2097152\n");
 }
@@ -55,33 +55,34 @@ make_first_pages(char *address, int npages)
 	return true;
 }
 
-bool
-collapsed_pages_make(char *address, int npages)
+int
+collapsed_pages_make(char *address, int at_most)
 {
 	static int possible = -1;
+	static bool tried = false;
+	int npages = tried ? at_most : 1; /* the first one tells what the others take */
 	Stopwatch watch;
 	bool made;
 
 	if (possible < 0)
-		possible = read_settings();
+		possible = find_out();
 	if (!possible || !huge_pages_pay() || is_there(address))
-		return false;
+		return 0;
 	watch = stopwatch_start();
 	if (!make_first_pages(address, npages))
-		return false;
+		return 0;
 	made = madvise(address, npages * HUGE_PAGE_SIZE, MADV_COLLAPSE) == 0;
-	if (!made && errno == EINVAL)
-		possible = false; /* the kernel doesn't know it */
+	tried = true;
 	huge_pages_note(made ? npages : 0, stopwatch_ms(watch));
-	return made;
+	return made ? npages : 0;
 }
 
 #else
 
-bool
-collapsed_pages_make(char *address, int npages)
+int
+collapsed_pages_make(char *address, int at_most)
 {
-	return false;
+	return 0;
 }
 
 #endif

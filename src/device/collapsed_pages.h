@@ -13,10 +13,10 @@
 #define COLLAPSED_PAGES_MAX 4
 
 /*
- * Makes npages huge pages of zeros from this address on, a multiple of HUGE_PAGE_SIZE both here and in the
- * file, if none of its first huge page's small pages is there, and if that is possible and pays; what is in
- * the others stays.  False: the first one at least is left to small pages, some of which may be there now.
+ * Makes huge pages of zeros from this address on, a multiple of HUGE_PAGE_SIZE both here and in the file,
+ * unless the first one's first small page is there; what is in the others stays.  Returns how many; 0: that
+ * is not possible, does not pay or failed, and they are left to small pages, of which some may be there now.
  */
-extern bool collapsed_pages_make(char *address, int npages);
+extern int collapsed_pages_make(char *address, int at_most);
 
 #endif /* GPUSORT_DEVICE_COLLAPSED_PAGES_H */

@@ -46,9 +46,15 @@
 /* The size is a multiple of huge pages. */
 #define SHARE_PAGE_SIZE ((Size) 2 * 1024 * 1024)
 
-/* Of what a process has used of a file, and of its share of a file, it makes that part ahead at most. */
+/*
+ * So much of what there is of a file, and of a process's share of a file, is made ahead at most; nothing at
+ * the file's beginning.
+ */
+#ifndef SHARE_BEGINNING
+#define SHARE_BEGINNING SHARE_PAGE_SIZE
 #define SHARE_AHEAD_OF_USED 4
 #define SHARE_AHEAD_OF_FILES 16
+#endif
 
 /* Bytes that are populated between checks for interrupts. */
 #define POPULATE_STEP ((Size) 8 * 1024 * 1024)
@@ -638,15 +644,16 @@ shared_files_attach(const SortShareHandle *handle)
 /* ---------------------------------------------------------------- pages */
 
 /*
- * How many bytes behind pages that one process is alone with may be made as well: a small part of what it has
- * had of the file, and of all that there may be.  None at the file's beginning, as many sorts are small.
+ * How many bytes behind pages that one process is alone with may be made as well: a huge page, or a small
+ * part of what there is of the file, but not much of all that there may be.  None at the beginning, as many
+ * sorts are small.
  */
 static Size
 bytes_ahead(const SharedFiles *files, Size offset, Size size)
 {
 	Size wanted = Max(offset / SHARE_AHEAD_OF_USED, SHARE_PAGE_SIZE);
 
-	if (offset < SHARE_PAGE_SIZE)
+	if (offset + SMALL_PAGE_SIZE <= SHARE_BEGINNING)
 		return 0;
 	return Min(Min(wanted, files->size / files->nfiles / SHARE_AHEAD_OF_FILES), files->size - offset - size);
 }

@@ -199,9 +199,10 @@ static bool
 provide_first(const FilePages *pages, bool alone, Size *made)
 {
 	FilePages first = *pages;
-	int npages = huge_pages_wanted(pages);
+	int wanted = huge_pages_wanted(pages);
+	int npages = wanted > 0 ? collapsed_pages_make(pages->address, wanted) : 0;
 
-	if (npages > 0 && collapsed_pages_make(pages->address, npages))
+	if (npages > 0)
 		first.size = npages * HUGE_PAGE_SIZE;
 	else
 	{

@@ -23,7 +23,7 @@ typedef struct StoredRow
 	uint32 length; /* of the MinimalTuple */
 } StoredRow;
 
-/* Are rows all wanted as they stand in the page? */
+/* Are rows, as far as they are wanted, kept as they stand in the page? */
 static inline bool
 rows_are_plain(const SortFeed *feed, const InputRows *rows)
 {
