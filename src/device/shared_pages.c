@@ -189,9 +189,11 @@ provide_pages(const FilePages *pages, bool alone)
 static int
 huge_pages_wanted(const FilePages *pages)
 {
-	if (pages->offset % HUGE_PAGE_SIZE != 0 || !pages_are_small())
-		return 0;
-	return Min((pages->size + pages->ahead) / HUGE_PAGE_SIZE, COLLAPSED_PAGES_MAX);
+	Size room = pages->size + pages->ahead;
+
+	return pages->offset % HUGE_PAGE_SIZE == 0 && pages_are_small()
+			   ? Min(room / HUGE_PAGE_SIZE, COLLAPSED_PAGES_MAX)
+			   : 0;
 }
 
 /* Makes and maps pages up to the end of a huge page, or several huge ones; false: there is no memory. */
