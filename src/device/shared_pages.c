@@ -14,7 +14,7 @@
  * for them, and not for who writes.
  *
  * Where pages would be small, huge ones are made nevertheless if that is possible and pays
- * (collapsed_pages.h): then those 256 MB take 17 ms.
+ * (collapsed_pages.h): 200 MB take 13 ms there, and 27 to 38 on a machine half as fast, with memory at hand.
  */
 #include "postgres.h"
 
