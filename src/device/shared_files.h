@@ -15,10 +15,7 @@
 #ifndef GPUSORT_DEVICE_SHARED_FILES_H
 #define GPUSORT_DEVICE_SHARED_FILES_H
 
-#include "postgres.h"
-
-/* More processes than that share files. */
-#define SHARED_FILES_MAX 16
+#include "device/memory_files.h"
 
 /* Finds the memory from another process; fixed size, without pointers to anything else. */
 typedef struct SortShareHandle

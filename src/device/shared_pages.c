@@ -29,6 +29,16 @@
 
 #define SMALL_PAGE_SIZE 4096
 
+/*
+ * So much of what there is of a file, and of a process's share of a file, is made ahead at most; nothing at
+ * the file's beginning.
+ */
+#ifndef SHARE_BEGINNING
+#define SHARE_BEGINNING HUGE_PAGE_SIZE
+#define SHARE_AHEAD_OF_USED 4
+#define SHARE_AHEAD_OF_FILES 16
+#endif
+
 /* So many pages are looked at, or written, at once. */
 #define PAGES_AT_ONCE 256
 
@@ -185,11 +195,26 @@ provide_pages(const FilePages *pages, bool alone)
 	return fallocate(pages->fd, 0, pages->offset, pages->size) == 0;
 }
 
+/*
+ * How many bytes behind the pages may be made as well: a huge page, or a small part of what there is of the
+ * file, but not much of all that there may be.  None at the beginning, as many sorts are small.
+ */
+static Size
+bytes_ahead(const FilePages *pages)
+{
+	Size wanted = Max(pages->offset / SHARE_AHEAD_OF_USED, HUGE_PAGE_SIZE);
+	Size most = pages->file_size / pages->nfiles / SHARE_AHEAD_OF_FILES;
+
+	if (pages->offset + SMALL_PAGE_SIZE <= SHARE_BEGINNING)
+		return 0;
+	return Min(Min(wanted, most), pages->file_size - pages->offset - pages->size);
+}
+
 /* How many huge pages may be made where these begin? */
 static int
-huge_pages_wanted(const FilePages *pages)
+huge_pages_wanted(const FilePages *pages, bool alone)
 {
-	Size room = pages->size + pages->ahead;
+	Size room = pages->size + (alone ? bytes_ahead(pages) : 0);
 
 	return pages->offset % HUGE_PAGE_SIZE == 0 && pages_are_small()
 			   ? Min(room / HUGE_PAGE_SIZE, COLLAPSED_PAGES_MAX)
@@ -201,7 +226,7 @@ static bool
 provide_first(const FilePages *pages, bool alone, Size *made)
 {
 	FilePages first = *pages;
-	int wanted = huge_pages_wanted(pages);
+	int wanted = huge_pages_wanted(pages, alone);
 	int npages = wanted > 0 ? collapsed_pages_make(pages->address, wanted) : 0;
 
 	if (npages > 0)

@@ -17,13 +17,14 @@ typedef struct FilePages
 	Size offset;
 	char *address;
 	Size size;
-	Size ahead; /* so many bytes behind them may be made as well */
+	Size file_size;
+	int nfiles; /* that a sort has, of this size each */
 } FilePages;
 
 /*
  * Has the kernel make those of the pages that there are not yet, as zeros, and map all of them; what is in
- * the others stays.  alone: no other process does that in this file at this time.  False: there is no memory,
- * or a signal came, as errno says.
+ * the others stays.  alone: no other process does that in this file at this time; then some behind them may
+ * be made as well.  False: there is no memory, or a signal came, as errno says.
  */
 extern bool shared_pages_provide(const FilePages *pages, bool alone);
 

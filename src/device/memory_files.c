@@ -1,0 +1,324 @@
+/*
+ * device/memory_files.c
+ *		Files without names, mapped one behind the other.
+ *
+ * The files are memfds, mapped at a random address of a range that neither programs nor the kernel use
+ * otherwise: then most processes have nothing else there.
+ *
+ * The memory lasts until the last process has let go of it.  That is mostly the first one, and a gigabyte
+ * takes a kernel 0.1 s to unmap and 0.2 to 0.4 s to free: so several threads do that there, a file each,
+ * which do nothing else and end before this returns.
+ */
+#include "postgres.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/pg_prng.h"
+#include "storage/fd.h"
+
+#include "device/memory_files.h"
+
+/* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
+#define ADDRESS_FIRST UINT64CONST(0x100000000000)
+#define ADDRESS_STEP UINT64CONST(0x40000000)
+#define ADDRESS_STEPS UINT64CONST(0xC000)
+#define ADDRESS_TRIES 16
+
+#define SMALL_PAGE_SIZE ((Size) 4096)
+
+/* Files that have less memory are closed, or cut, by one thread. */
+#define ENDED_TOGETHER_MIN ((Size) 16 * 1024 * 1024)
+#define ENDING_STACK_SIZE ((Size) 256 * 1024)
+#define STAT_BLOCK_SIZE 512
+
+/* Newer than many a system's headers; a kernel that doesn't know it says so. */
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+/* ---------------------------------------------------------------- closing and cutting */
+
+/* What becomes of a file. */
+typedef struct FileEnd
+{
+	int fd;
+	char *address; /* NULL: it is not mapped */
+	Size size;
+	Size held; /* of that stays memory, what else there is is freed; 0: it is unmapped and closed */
+	bool failed;
+} FileEnd;
+
+/* Pages are unmapped before addresses are: other threads can do that at the same time. */
+static void
+close_file(const FileEnd *end)
+{
+	if (end->address != NULL)
+	{
+		(void) madvise(end->address, end->size, MADV_DONTNEED);
+		munmap(end->address, end->size);
+	}
+	close(end->fd);
+}
+
+static void *
+end_file(void *arg)
+{
+	FileEnd *end = arg;
+
+	if (end->held == 0)
+		close_file(end);
+	else
+		end->failed = ftruncate(end->fd, end->held) != 0 || ftruncate(end->fd, end->size) != 0;
+	return NULL;
+}
+
+/*
+ * Starts a thread that ends a file; false: this one has done so.  No signal handler of PostgreSQL's may run
+ * in that thread.
+ */
+static bool
+start_ending(FileEnd *end, pthread_t *thread)
+{
+	pthread_attr_t attributes;
+	sigset_t all_signals;
+	sigset_t old_signals;
+	bool started;
+
+	if (pthread_attr_init(&attributes) != 0)
+	{
+		end_file(end);
+		return false;
+	}
+	(void) pthread_attr_setstacksize(&attributes, ENDING_STACK_SIZE);
+	sigfillset(&all_signals);
+	pthread_sigmask(SIG_SETMASK, &all_signals, &old_signals);
+	started = pthread_create(thread, &attributes, end_file, end) == 0;
+	pthread_sigmask(SIG_SETMASK, &old_signals, NULL);
+	pthread_attr_destroy(&attributes);
+	if (!started)
+		end_file(end);
+	return started;
+}
+
+/* Bytes of memory that the files have. */
+static Size
+memory_of(const MemoryFiles *files)
+{
+	Size memory = 0;
+	struct stat status;
+
+	for (int i = 0; i < files->nfiles; i++)
+	{
+		if (fstat(files->fds[i], &status) == 0)
+			memory += (Size) status.st_blocks * STAT_BLOCK_SIZE;
+	}
+	return memory;
+}
+
+/* Ends all files; last: what there is of their memory is freed, by a thread each where that is much. */
+static void
+end_files(const MemoryFiles *files, FileEnd *ends, bool last)
+{
+	pthread_t threads[SHARED_FILES_MAX];
+	int nthreads = 0;
+	bool together = last && memory_of(files) >= ENDED_TOGETHER_MIN;
+
+	for (int i = 1; i < files->nfiles; i++)
+	{
+		if (together)
+			nthreads += start_ending(&ends[i], &threads[nthreads]) ? 1 : 0;
+		else
+			end_file(&ends[i]);
+	}
+	if (files->nfiles > 0)
+		end_file(&ends[0]);
+	for (int i = 0; i < nthreads; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static char *
+address_of(const MemoryFiles *files, int file)
+{
+	return files->address != NULL ? files->address + file * files->size : NULL;
+}
+
+void
+memory_files_close(MemoryFiles *files, bool last)
+{
+	FileEnd ends[SHARED_FILES_MAX];
+
+	for (int i = 0; i < files->nfiles; i++)
+		ends[i] = (FileEnd){files->fds[i], address_of(files, i), files->size, 0, false};
+	end_files(files, ends, last);
+	files->address = NULL;
+	for (; files->nfiles > 0; files->nfiles--)
+		ReleaseExternalFD();
+}
+
+void
+memory_files_cut(const MemoryFiles *files, Size *held)
+{
+	FileEnd ends[SHARED_FILES_MAX];
+
+	for (int i = 0; i < files->nfiles; i++)
+	{
+		Size most = TYPEALIGN_DOWN(SMALL_PAGE_SIZE, held[i]);
+
+		/* a page at least, as a file with none is closed */
+		ends[i] =
+			(FileEnd){files->fds[i], address_of(files, i), files->size, Max(most, SMALL_PAGE_SIZE), false};
+	}
+	end_files(files, ends, true);
+	for (int i = 0; i < files->nfiles; i++)
+		held[i] = ends[i].failed ? 0 : ends[i].held;
+}
+
+/* ---------------------------------------------------------------- mapping */
+
+static void
+unmap(MemoryFiles *files)
+{
+	if (files->address != NULL)
+		munmap(files->address, files->nfiles * files->size);
+	files->address = NULL;
+}
+
+#ifdef MAP_FIXED_NOREPLACE
+
+/* Maps a file at this address, unless something else is there. */
+static bool
+map_file_at(int fd, void *wanted, Size size)
+{
+	void *p =
+		mmap(wanted, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE, fd, 0);
+
+	if (p == wanted)
+		return true;
+	/* a kernel that takes the address for a hint */
+	if (p != MAP_FAILED)
+		munmap(p, size);
+	return false;
+}
+
+/*
+ * Huge pages where there may be; and that which pages were touched tells nothing of the future: else a kernel
+ * (from 6.3 on it listens) spends a tenth of a sort's processor time on lists of those, as it unmaps them.
+ */
+static void
+advise(char *start, Size size)
+{
+#ifdef MADV_HUGEPAGE
+	(void) madvise(start, size, MADV_HUGEPAGE);
+#endif
+	(void) madvise(start, size, MADV_RANDOM);
+}
+
+bool
+memory_files_map_at(MemoryFiles *files, uint64 address)
+{
+	char *start = (char *) (uintptr_t) address;
+
+	for (int i = 0; i < files->nfiles; i++)
+	{
+		if (map_file_at(files->fds[i], start + i * files->size, files->size))
+			continue;
+		if (i > 0)
+			munmap(start, i * files->size);
+		return false;
+	}
+	files->address = start;
+	advise(start, files->nfiles * files->size);
+	return true;
+}
+
+#else
+
+bool
+memory_files_map_at(MemoryFiles *files, uint64 address)
+{
+	return false;
+}
+
+#endif
+
+static bool
+map_somewhere(MemoryFiles *files)
+{
+	for (int i = 0; i < ADDRESS_TRIES; i++)
+	{
+		uint64 step = pg_prng_uint64_range(&pg_global_prng_state, 0, ADDRESS_STEPS - 1);
+
+		if (memory_files_map_at(files, ADDRESS_FIRST + step * ADDRESS_STEP))
+			return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------- files */
+
+/* Adds a file without a name. */
+static bool
+add_new_file(MemoryFiles *files)
+{
+#ifdef MFD_CLOEXEC
+	int fd;
+
+	if (!AcquireExternalFD())
+		return false;
+	fd = memfd_create("gpusort", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+	if (fd < 0 && errno == EINVAL)
+		fd = memfd_create("gpusort", MFD_CLOEXEC);
+	if (fd >= 0 && ftruncate(fd, files->size) == 0)
+	{
+		files->fds[files->nfiles++] = fd;
+		return true;
+	}
+	if (fd >= 0)
+		close(fd);
+	ReleaseExternalFD();
+	return false;
+#else
+	return false;
+#endif
+}
+
+bool
+memory_files_create(MemoryFiles *files, int processes)
+{
+	int wanted = Min(Max(processes, 1), SHARED_FILES_MAX);
+
+	while (files->nfiles < wanted && add_new_file(files))
+		;
+	return files->nfiles > 0 && map_somewhere(files);
+}
+
+bool
+memory_files_change(MemoryFiles *files, Size size, int nfiles, Size *held)
+{
+	if (files->size == size && files->nfiles == nfiles)
+		return true;
+	unmap(files);
+	for (; files->nfiles > nfiles; files->nfiles--)
+	{
+		close(files->fds[files->nfiles - 1]);
+		ReleaseExternalFD();
+		held[files->nfiles - 1] = 0;
+	}
+	files->size = size;
+	for (int i = 0; i < files->nfiles; i++)
+	{
+		if (ftruncate(files->fds[i], size) != 0)
+			return false;
+		held[i] = Min(held[i], size);
+	}
+	while (files->nfiles < nfiles)
+	{
+		if (!add_new_file(files))
+			return false;
+	}
+	return map_somewhere(files);
+}
