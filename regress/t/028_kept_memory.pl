@@ -90,6 +90,43 @@ sub megabytes_are
 	return;
 }
 
+# ---- huge pages ----
+
+use constant { X86_64_MMAP => 9, X86_64_MADVISE => 28, X86_64_MEMFD_CREATE => 319 };
+use constant { HUGE_PAGE => 2 << 20, MADV_POPULATE_WRITE => 23, MADV_COLLAPSE => 25, MAP_SHARED_AT => 0x100001, ANY_FREE_ADDRESS => 0x2000 << 32 };
+
+sub setting_of_huge_pages
+{
+	my ($name) = @_;
+	my $file = "/sys/kernel/mm/transparent_hugepage/$name";
+	return -r $file ? slurp_file($file) : '';
+}
+
+# Does the kernel give small pages for memory that processes share, but a huge one to who asks for just that?
+# It is tried, with memory of the test's own.
+sub collapses_pages
+{
+	return 0 if (POSIX::uname())[4] ne 'x86_64' || setting_of_huge_pages('enabled') =~ /\[never\]/ || setting_of_huge_pages('shmem_enabled') !~ /\[never\]/ || setting_of_huge_pages('hpage_pmd_size') != HUGE_PAGE;
+	my $name = 'gpusort test'; # no constant: the kernel might write to it, for all that perl knows
+	my $fd = syscall(X86_64_MEMFD_CREATE, $name, 0);
+	return 0 if $fd < 0;
+	open(my $file, '+<&=', $fd) or die "cannot use a file without a name: $!";
+	truncate($file, HUGE_PAGE) or die "cannot extend a file without a name: $!";
+	my $address = syscall(X86_64_MMAP, ANY_FREE_ADDRESS, HUGE_PAGE, 3, MAP_SHARED_AT, $fd, 0);
+	return $address == ANY_FREE_ADDRESS && syscall(X86_64_MADVISE, $address, 4096, MADV_POPULATE_WRITE) == 0 && syscall(X86_64_MADVISE, $address, HUGE_PAGE, MADV_COLLAPSE) == 0;
+}
+
+# Then a sort of several processes has some, before it is known that they don't pay, where they don't.
+SKIP:
+{
+	skip 'no huge page is to be had by asking for it', 1 if !collapses_pages();
+	my ($session, $pid) = new_session();
+	$session->query($joint);
+	my $huge = file_memory_of($pid, 'ShmemPmdMapped');
+	cmp_ok($huge, '>=', 2, "megabytes on huge pages where the setting gives small ones: $huge");
+	$session->quit;
+}
+
 # ---- how much ----
 
 foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
@@ -158,43 +195,6 @@ foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
 	my $all = peak_of($pid) - $resident + $kept;
 	megabytes_are($kept, '>', 15, sprintf('kept for a sort of 20 MB: %.1f MB', $kept));
 	megabytes_are($all, '<', 25, sprintf('with which it has %.1f MB at its peak', $all));
-	$session->quit;
-}
-
-# ---- huge pages ----
-
-use constant { X86_64_MMAP => 9, X86_64_MADVISE => 28, X86_64_MEMFD_CREATE => 319 };
-use constant { HUGE_PAGE => 2 << 20, MADV_POPULATE_WRITE => 23, MADV_COLLAPSE => 25, MAP_SHARED_AT => 0x100001, ANY_FREE_ADDRESS => 0x2000 << 32 };
-
-sub setting_of_huge_pages
-{
-	my ($name) = @_;
-	my $file = "/sys/kernel/mm/transparent_hugepage/$name";
-	return -r $file ? slurp_file($file) : '';
-}
-
-# Does the kernel give small pages for memory that processes share, but a huge one to who asks for just that?
-# It is tried, with memory of the test's own.
-sub collapses_pages
-{
-	return 0 if (POSIX::uname())[4] ne 'x86_64' || setting_of_huge_pages('enabled') =~ /\[never\]/ || setting_of_huge_pages('shmem_enabled') !~ /\[never\]/ || setting_of_huge_pages('hpage_pmd_size') != HUGE_PAGE;
-	my $name = 'gpusort test'; # no constant: the kernel might write to it, for all that perl knows
-	my $fd = syscall(X86_64_MEMFD_CREATE, $name, 0);
-	return 0 if $fd < 0;
-	open(my $file, '+<&=', $fd) or die "cannot use a file without a name: $!";
-	truncate($file, HUGE_PAGE) or die "cannot extend a file without a name: $!";
-	my $address = syscall(X86_64_MMAP, ANY_FREE_ADDRESS, HUGE_PAGE, 3, MAP_SHARED_AT, $fd, 0);
-	return $address == ANY_FREE_ADDRESS && syscall(X86_64_MADVISE, $address, 4096, MADV_POPULATE_WRITE) == 0 && syscall(X86_64_MADVISE, $address, HUGE_PAGE, MADV_COLLAPSE) == 0;
-}
-
-# Then a sort of several processes has some.
-SKIP:
-{
-	skip 'no huge page is to be had by asking for it', 1 if !collapses_pages();
-	my ($session, $pid) = new_session();
-	$session->query($joint);
-	my $huge = file_memory_of($pid, 'ShmemPmdMapped');
-	cmp_ok($huge, '>=', 2, "megabytes on huge pages where the setting gives small ones: $huge");
 	$session->quit;
 }
 
