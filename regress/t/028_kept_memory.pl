@@ -113,6 +113,7 @@ sub collapses_pages
 	open(my $file, '+<&=', $fd) or die "cannot use a file without a name: $!";
 	truncate($file, HUGE_PAGE) or die "cannot extend a file without a name: $!";
 	my $address = syscall(X86_64_MMAP, ANY_FREE_ADDRESS, HUGE_PAGE, 3, MAP_SHARED_AT, $fd, 0);
+	close($file) or die "cannot close a file without a name: $!";
 	return $address == ANY_FREE_ADDRESS && syscall(X86_64_MADVISE, $address, 4096, MADV_POPULATE_WRITE) == 0 && syscall(X86_64_MADVISE, $address, HUGE_PAGE, MADV_COLLAPSE) == 0;
 }
 
