@@ -1,6 +1,6 @@
 # What a session keeps of its sorts' memory for the next one: within its setting, the superuser's and the
 # sort's own; given back when it is idle, or busy with something else, and at an error; and sorts in it return
-# what they return in new memory.
+# what they return in new memory.  And, first, that some of it is on huge pages.
 use strict;
 use warnings;
 

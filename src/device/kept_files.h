@@ -13,7 +13,10 @@
  */
 extern bool kept_files_put(MemoryFiles *files, const Size *used);
 
-/* Takes the files out of what is kept, with what each of them holds; false: there are none. */
+/*
+ * Takes the files out of what is kept, with what each of them holds; held is zeros before.  False: there are
+ * none.
+ */
 extern bool kept_files_take(MemoryFiles *files, Size *held);
 
 #endif /* GPUSORT_DEVICE_KEPT_FILES_H */

@@ -25,13 +25,11 @@
 #include "storage/condition_variable.h"
 #include "storage/fd.h"
 
+#include "base/huge_page_costs.h"
 #include "base/kept_memory.h"
 #include "device/kept_files.h"
 #include "device/shared_files.h"
 #include "device/shared_pages.h"
-
-/* The size is a multiple of huge pages. */
-#define SHARE_PAGE_SIZE ((Size) 2 * 1024 * 1024)
 
 /* Bytes that are populated between checks for interrupts. */
 #define POPULATE_STEP ((Size) 8 * 1024 * 1024)
@@ -167,7 +165,7 @@ shared_files_keep(void *address, const Size *used)
 void *
 shared_files_create(Size size, int processes, Size populated, SortShareHandle *handle, Size *held)
 {
-	SharedFiles *files = files_create(TYPEALIGN(SHARE_PAGE_SIZE, size));
+	SharedFiles *files = files_create(TYPEALIGN(HUGE_PAGE_SIZE, size));
 	MemoryFiles *memory = &files->memory;
 
 	files->created = true;
