@@ -22,12 +22,12 @@ SHLIB_LINK = -Wl,-Bsymbolic-functions
 # With COVERAGE=1 the code counts the executions of its lines, for tools/coverage; with SANITIZE=1 gcc's
 # sanitizers check it, for tools/test --under asan.  Warnings are errors with WERROR=1.  PostgreSQL hands the
 # flags of the gcc it was built with to any compiler; clang would warn about those it doesn't know, and about
-# gcc's attributes in PostgreSQL's headers.  Those of PostgreSQL 15 are no C23, which gcc 15 takes them for
-# unless it is told.
+# gcc's attributes in PostgreSQL's headers.
+include src/c_standard.mk
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
 PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"' $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT)) \
 	$(if $(GPUSORTD_PATH),-DGPUSORTD_PATH='"$(GPUSORTD_PATH)"')
-PG_CFLAGS = -std=gnu17 -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+PG_CFLAGS = $(C_STANDARD) -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
 	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage) \
 	$(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all)
 

@@ -5,6 +5,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "access/parallel.h"
 #include "miscadmin.h"
 

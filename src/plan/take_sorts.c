@@ -10,6 +10,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "monitor/counters.h"
 #include "plan/choice.h"
 #include "plan/plan_walk.h"

@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "utils/memutils.h"
 
 #include "base/guc.h"
