@@ -46,7 +46,7 @@ build_alone(Relation heap, Relation index, struct IndexInfo *info)
 {
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	Tuplesortstate *sort = scan_and_sort(heap, index, info, result);
-	BtreeWriter *writer = btree_writer_begin(heap, index);
+	BtreeWriter *writer = btree_writer_begin(heap, index, info->ii_Unique);
 	IndexTuple tuple;
 
 	while ((tuple = tuplesort_getindextuple(sort, true)) != NULL)

@@ -36,7 +36,7 @@ write_ranges(BtreeShare *share, const Task *task, int process, Relation heap, Re
 {
 	IndexBuildResult *result = palloc0(sizeof(IndexBuildResult));
 	Tuplesortstate *sort = scan_and_sort(heap, index, info, result);
-	BtreeWriter *writer = btree_writer_join(share, heap, index);
+	BtreeWriter *writer = btree_writer_join(share, heap, index, info->ii_Unique);
 	uint64 ntuples = result->index_tuples;
 	uint64 rank = 0;
 

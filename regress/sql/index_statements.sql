@@ -105,6 +105,56 @@ SELECT count(*), min(k), max(k) FROM st_table WHERE k BETWEEN 4000 AND 8000;
 VACUUM st_table;
 SELECT count(*), min(k), max(k) FROM st_table WHERE k BETWEEN 4000 AND 8000;
 SELECT * FROM bad_indexes();
+-- VACUUM FULL and CLUSTER build unique indexes without a check: one that is invalid may hold duplicates.
+SET gpusort.mode = off;
+CREATE TABLE st_unchecked AS SELECT i % 30000 AS twice, CASE WHEN i % 20 = 0 THEN i END AS few, i AS id FROM generate_series(1, 60000) AS i;
+ALTER TABLE st_unchecked SET (parallel_workers = 2);
+\set VERBOSITY terse
+CREATE UNIQUE INDEX CONCURRENTLY st_unchecked_twice ON st_unchecked (twice);
+\set VERBOSITY default
+CREATE UNIQUE INDEX st_unchecked_few ON st_unchecked (few);
+CREATE UNIQUE INDEX st_unchecked_id ON st_unchecked (id);
+VACUUM FULL st_unchecked;
+SELECT pg_relation_size('st_unchecked_twice') AS twice_size, pg_relation_size('st_unchecked_few') AS few_size \gset
+SET gpusort.mode = force;
+SELECT builds_so_far() AS before \gset
+SET max_parallel_maintenance_workers = 2;
+VACUUM FULL st_unchecked;
+CLUSTER st_unchecked USING st_unchecked_id;
+SELECT builds_so_far() - :before AS built;
+SELECT * FROM bad_indexes();
+BEGIN;
+UPDATE pg_index SET indisvalid = true WHERE indexrelid = 'st_unchecked_twice'::regclass;
+SELECT bt_index_parent_check('st_unchecked_twice', true, true);
+ROLLBACK;
+-- With the posting lists that PostgreSQL makes then.
+SET max_parallel_maintenance_workers = 0;
+VACUUM FULL st_unchecked;
+SELECT pg_relation_size('st_unchecked_twice') = :twice_size AS twice_same_size, pg_relation_size('st_unchecked_few') = :few_size AS few_same_size;
+-- A check is made where PostgreSQL makes it.
+SET max_parallel_maintenance_workers = 2;
+\set VERBOSITY terse
+REINDEX TABLE st_unchecked;
+\set VERBOSITY default
+SELECT indexrelid::regclass, indisvalid FROM pg_index WHERE indrelid = 'st_unchecked'::regclass ORDER BY indexrelid;
+-- A build reads its table once, as the statistics say, though pages are left to PostgreSQL's scan here and there.
+SET max_parallel_maintenance_workers = 0;
+CREATE TABLE st_read WITH (fillfactor = 10) AS SELECT i AS k FROM generate_series(1, 5000) AS i;
+DELETE FROM st_read WHERE k % 40 = 0;
+CREATE FUNCTION reads_of_build(mode text, OUT scans bigint, OUT tuples bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	before record;
+BEGIN
+	PERFORM set_config('gpusort.mode', mode, true);
+	SELECT s.seq_scan, s.seq_tup_read INTO before FROM pg_stat_xact_user_tables AS s WHERE s.relname = 'st_read';
+	CREATE INDEX st_read_k ON st_read (k);
+	DROP INDEX st_read_k;
+	SELECT s.seq_scan - before.seq_scan, s.seq_tup_read - before.seq_tup_read INTO scans, tuples FROM pg_stat_xact_user_tables AS s WHERE s.relname = 'st_read';
+END $$;
+BEGIN;
+DELETE FROM st_read WHERE k % 100 = 7;
+SELECT p.scans AS by_postgres, g.scans, g.tuples = p.tuples AS same_tuples FROM reads_of_build('off') AS p, reads_of_build('force') AS g;
+ROLLBACK;
 -- A spill is told of.
 RESET client_min_messages;
 SET gpusort.backend = cpu;

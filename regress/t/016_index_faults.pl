@@ -110,17 +110,12 @@ foreach my $case (@cases)
 	}
 }
 
-# With a cost limit, as VACUUM FULL may have one, whoever writes pages rests in between, and can be cancelled
-# then.
-$node->safe_psql('postgres', 'CREATE TABLE v AS SELECT i AS id FROM generate_series(1, 200000) AS i; CREATE INDEX v_id ON v (id)');
+# VACUUM FULL may have a cost limit, which builds do not obey, as PostgreSQL's do not: with a pause for each
+# so many pages this one would take more than a minute.
+$node->safe_psql('postgres', 'CREATE TABLE v AS SELECT i AS id FROM generate_series(1, 200000) AS i; CREATE INDEX v_id ON v (id) WITH (fillfactor = 10)');
+is( $node->safe_psql('postgres', "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1; SET max_parallel_maintenance_workers = 0; SET statement_timeout = '30s'; VACUUM FULL v; SELECT checked('v_id')"),
+	'ok', 'no cost limit holds up a build');
 $files = relation_files();
-start_build('SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 200; SET max_parallel_maintenance_workers = 0', 'VACUUM FULL v');
-ok( $node->poll_query_until('postgres', "SELECT wait_event = 'VacuumDelay' AND phase = 'rebuilding index' FROM pg_stat_activity JOIN pg_stat_progress_cluster USING (pid) WHERE pid = $pid"),
-	'who writes pages rests in between');
-$node->safe_psql('postgres', "SELECT pg_cancel_backend($pid)");
-like((end_build())[0], qr/canceling statement due to user request/, 'and is cancelled then');
-is(leavings(), '', 'with nothing left');
-is($node->safe_psql('postgres', q(SELECT checked('v_id'))), 'ok', 'the old index is there');
 
 # ---- no room on the disk: files may not grow ----
 

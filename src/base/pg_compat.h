@@ -439,11 +439,11 @@ smgrregistersync(SMgrRelation file, ForkNumber fork)
 #define PageSetChecksum(page, block) PageSetChecksumInplace((page), (block))
 #endif
 
-/* ANALYZE has cost delays of its own from 18 on. */
-#if PG_VERSION_NUM >= 180000
-#define cost_delay_point(is_analyze) vacuum_delay_point(is_analyze)
+/* Scans of a relation that this transaction has counted: the field's name has changed in 16. */
+#if PG_VERSION_NUM >= 160000
+#define pgstat_scans(relation) ((relation)->pgstat_info->counts.numscans)
 #else
-#define cost_delay_point(is_analyze) vacuum_delay_point()
+#define pgstat_scans(relation) ((relation)->pgstat_info->t_counts.t_numscans)
 #endif
 
 /* The size of a leaf's largest tuple is a constant from 18 on. */

@@ -20,8 +20,6 @@
 
 #include "access/xlog.h"
 #include "access/xloginsert.h"
-#include "commands/vacuum.h"
-#include "miscadmin.h"
 #include "storage/proc.h"
 #include "storage/smgr.h"
 #include "utils/memutils.h"
@@ -192,15 +190,6 @@ write_blocks(BlockWriter *writer, BlockNumber first, char *pages, int n)
 	block_file_write(writer->file, first, pages, n);
 }
 
-/* With a cost limit, as VACUUM FULL may have one, blocks that are written count. */
-static void
-delay_for_cost(int nblocks)
-{
-	if (VacuumCostActive)
-		VacuumCostBalance += nblocks * VacuumCostPageDirty;
-	cost_delay_point(false);
-}
-
 /* Blocks of the window that the file will have: all, but those that a file's only writer did not need. */
 static int
 window_blocks(const BlockWriter *writer)
@@ -235,7 +224,6 @@ flush_window(BlockWriter *writer)
 	write_blocks(writer, writer->window, writer->pages, nblocks);
 	writer->window = InvalidBlockNumber;
 	memset(writer->filled, 0, sizeof(writer->filled));
-	delay_for_cost(nblocks);
 }
 
 Page

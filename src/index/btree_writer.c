@@ -56,13 +56,12 @@ make_pending(void)
 }
 
 static BtreeWriter *
-make_writer(Relation heap, Relation index, BlockWriter *blocks)
+make_writer(Relation heap, Relation index, bool is_unique, BlockWriter *blocks)
 {
 	BtreeWriter *writer = palloc0(sizeof(BtreeWriter));
 
 	btree_levels_begin(&writer->levels, heap, index, blocks);
-	writer->deduplicates =
-		writer->levels.key->allequalimage && !index->rd_index->indisunique && BTGetDeduplicateItems(index);
+	writer->deduplicates = writer->levels.key->allequalimage && !is_unique && BTGetDeduplicateItems(index);
 	writer->nkeys = IndexRelationGetNumberOfKeyAttributes(index);
 	writer->bytes_decide = has_fixed_width(index, writer->nkeys);
 	if (writer->deduplicates)
@@ -166,13 +165,13 @@ btree_writer_add(BtreeWriter *writer, IndexTuple tuple)
 /* ---------------------------------------------------------------- one writer */
 
 BtreeWriter *
-btree_writer_begin(Relation heap, Relation index)
+btree_writer_begin(Relation heap, Relation index, bool is_unique)
 {
 	BlockWriter *blocks = block_writer_begin(index);
 
 	/* The metapage comes last, but stands first. */
 	(void) block_writer_allocate(blocks);
-	return make_writer(heap, index, blocks);
+	return make_writer(heap, index, is_unique, blocks);
 }
 
 void
@@ -185,9 +184,10 @@ btree_writer_finish(BtreeWriter *writer)
 /* ---------------------------------------------------------------- several writers */
 
 BtreeWriter *
-btree_writer_join(BtreeShare *share, Relation heap, Relation index)
+btree_writer_join(BtreeShare *share, Relation heap, Relation index, bool is_unique)
 {
-	BtreeWriter *writer = make_writer(heap, index, block_writer_join(index, btree_share_blocks(share)));
+	BlockWriter *blocks = block_writer_join(index, btree_share_blocks(share));
+	BtreeWriter *writer = make_writer(heap, index, is_unique, blocks);
 
 	writer->share = share;
 	return writer;

@@ -16,9 +16,10 @@ typedef struct BtreeWriter BtreeWriter;
 
 /*
  * For the empty index that an access method's build routine gets, of the table heap; in CurrentMemoryContext,
- * about 300 kB.  An error anywhere leaves the file to the transaction's abort.
+ * about 300 kB.  is_unique: as the build's IndexInfo says; equal tuples of unique indexes get no posting
+ * lists.  An error anywhere leaves the file to the transaction's abort.
  */
-extern BtreeWriter *btree_writer_begin(Relation heap, Relation index);
+extern BtreeWriter *btree_writer_begin(Relation heap, Relation index, bool is_unique);
 
 /*
  * The next tuple in the index's order, equal keys by tid; copied.  Memory that is taken for some pages is
@@ -39,7 +40,7 @@ extern void btree_writer_finish(BtreeWriter *writer);
  */
 
 /* In CurrentMemoryContext, about 300 kB. */
-extern BtreeWriter *btree_writer_join(BtreeShare *share, Relation heap, Relation index);
+extern BtreeWriter *btree_writer_join(BtreeShare *share, Relation heap, Relation index, bool is_unique);
 
 /* What is added from now on is this range, from 0. */
 extern void btree_writer_begin_range(BtreeWriter *writer, int range);

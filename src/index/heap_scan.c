@@ -54,6 +54,7 @@ typedef struct HeapScan
 	double heap_tuples;
 
 	/* Of the page at hand. */
+	int nread; /* of whatever state */
 	int ntuples;
 	HeapTupleData tuples[MaxHeapTuplesPerPage];
 	bool has_heap_only;
@@ -126,6 +127,7 @@ find_tuples(HeapScan *scan, BlockNumber block, Buffer buffer)
 	bool all_alive = PageIsAllVisible(page);
 	OffsetNumber last = PageGetMaxOffsetNumber(page);
 
+	scan->nread = 0;
 	scan->ntuples = 0;
 	scan->has_heap_only = false;
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= last; offset++)
@@ -135,6 +137,7 @@ find_tuples(HeapScan *scan, BlockNumber block, Buffer buffer)
 
 		if (!ItemIdIsNormal(item))
 			continue;
+		scan->nread++;
 		tuple->t_data = (HeapTupleHeader) PageGetItem(page, item);
 		tuple->t_len = ItemIdGetLength(item);
 		tuple->t_tableOid = RelationGetRelid(scan->heap);
@@ -195,6 +198,14 @@ form_values(HeapScan *scan, HeapTuple tuple, Buffer buffer, Datum *values, bool 
 	return true;
 }
 
+/* As PostgreSQL's scan counts: dead tuples have been read as well. */
+static inline void
+count_tuples(const HeapScan *scan)
+{
+	for (int i = 0; i < scan->nread; i++)
+		pgstat_count_heap_getnext(scan->heap);
+}
+
 /* Has the callback take the tuples that were found; the page is pinned. */
 static void
 index_tuples(HeapScan *scan, Buffer buffer)
@@ -207,7 +218,6 @@ index_tuples(HeapScan *scan, Buffer buffer)
 		HeapTuple tuple = &scan->tuples[i];
 		ItemPointerData tid = indexed_tid(scan, tuple);
 
-		pgstat_count_heap_getnext(scan->heap);
 		scan->heap_tuples += 1;
 		if (form_values(scan, tuple, buffer, values, isnull))
 			scan->callback(scan->index, &tid, values, isnull, true, scan->callback_state);
@@ -227,12 +237,23 @@ scan_plain_page(HeapScan *scan, BlockNumber block)
 	is_plain = find_tuples(scan, block, buffer);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (is_plain)
+	{
+		count_tuples(scan);
 		index_tuples(scan, buffer);
+	}
 	ReleaseBuffer(buffer);
 	return is_plain;
 }
 
 /* ---------------------------------------------------------------- other pages */
+
+/* Takes back what PostgreSQL's scan of a stretch has counted: all of a process's part is one scan. */
+static inline void
+uncount_scan(Relation heap)
+{
+	if (pgstat_should_count_relation(heap))
+		pgstat_scans(heap)--;
+}
 
 /* Leaves some blocks to PostgreSQL's scan. */
 static void
@@ -247,6 +268,7 @@ scan_other_pages(HeapScan *scan, BlockNumber first, BlockNumber nblocks)
 	scan->heap_tuples +=
 		table_index_build_range_scan(scan->heap, scan->index, &info, false, false, false, first, nblocks,
 									 scan->callback, scan->callback_state, NULL);
+	uncount_scan(scan->heap);
 	scan->info->ii_BrokenHotChain |= info.ii_BrokenHotChain;
 }
 

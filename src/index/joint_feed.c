@@ -22,7 +22,6 @@
 #include "access/parallel.h"
 #include "access/table.h"
 #include "access/tableam.h"
-#include "catalog/index.h"
 #include "commands/progress.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
@@ -41,6 +40,7 @@
 #include "base/stopwatch.h"
 #include "base/wait_events.h"
 #include "device/participants.h"
+#include "index/build_info.h"
 #include "index/heap_scan.h"
 #include "index/index_feed.h"
 #include "index/index_key.h"
@@ -70,7 +70,7 @@ typedef struct JointShared
 {
 	Oid heap;
 	Oid index;
-	bool concurrent;
+	BuildInfo info;
 	SortShareHandle sort; /* pid 0: the sorter can't be shared */
 	HeapScanShare blocks; /* of a build that is not concurrent */
 	SharedFileSet files;  /* of processes that spill by themselves */
@@ -208,7 +208,7 @@ report_progress(JointFeed *joint)
 {
 	if (joint->base->is_loaded)
 		load_report(joint->load, joint->base->progress);
-	else if (!joint->shared->concurrent)
+	else if (!joint->shared->info.concurrent)
 		heap_scan_report(&joint->shared->blocks);
 }
 
@@ -296,7 +296,7 @@ make_shared(JointFeed *joint)
 	memset(joint->shared, 0, sizeof(JointShared));
 	joint->shared->heap = RelationGetRelid(base->heap);
 	joint->shared->index = RelationGetRelid(base->index);
-	joint->shared->concurrent = base->info->ii_Concurrent;
+	joint->shared->info = build_info_of(base->info);
 	if (share != NULL)
 		joint->shared->sort = share->handle;
 	heap_scan_share_init(&joint->shared->blocks, base->heap);
@@ -523,10 +523,9 @@ static void
 scan_part(WorkerFeed *worker, SortKey *key, ParallelTableScanDesc scan)
 {
 	IndexFeed *feed = index_feed_create(worker->index, key, worker->sorter, worker_refused, worker);
-	IndexInfo *info = BuildIndexInfo(worker->index);
+	IndexInfo *info = build_info_apply(worker->index, &worker->shared->info);
 	double heap_tuples;
 
-	info->ii_Concurrent = worker->shared->concurrent;
 	if (worker->sorter != NULL)
 		index_feed_open(feed, SORT_FEED_WITH_OTHERS);
 	heap_tuples = scan_heap(worker->heap, worker->index, info, &worker->shared->blocks, scan, false,
@@ -603,8 +602,8 @@ gpusort_index_worker(dsm_segment *segment, shm_toc *toc)
 						 .queue = attach_queue(segment, toc),
 						 .segment = segment,
 						 .load = shm_toc_lookup(toc, KEY_LOAD, false)};
-	LOCKMODE heap_lock = shared->concurrent ? ShareUpdateExclusiveLock : ShareLock;
-	LOCKMODE index_lock = shared->concurrent ? RowExclusiveLock : AccessExclusiveLock;
+	LOCKMODE heap_lock = shared->info.concurrent ? ShareUpdateExclusiveLock : ShareLock;
+	LOCKMODE index_lock = shared->info.concurrent ? RowExclusiveLock : AccessExclusiveLock;
 	BufferUsage *buffer_usage = shm_toc_lookup(toc, KEY_BUFFER_USAGE, false);
 	WalUsage *wal_usage = shm_toc_lookup(toc, KEY_WAL_USAGE, false);
 

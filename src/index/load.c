@@ -162,7 +162,7 @@ load_alone(const Load *load, IndexTuple first)
 {
 	Loader loader;
 
-	init_loader(&loader, load, btree_writer_begin(load->heap, load->index));
+	init_loader(&loader, load, btree_writer_begin(load->heap, load->index, load->info->ii_Unique));
 	report_phase();
 	for (IndexTuple tuple = first; tuple != NULL; tuple = load_next_tuple(load->sorter))
 		load_tuple(&loader, tuple);
@@ -361,7 +361,8 @@ load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_
 		return true;
 	else
 		btree_share_attach(btree_share_of(share), segment);
-	init_loader(&loader, load, btree_writer_join(btree_share_of(share), load->heap, load->index));
+	init_loader(&loader, load,
+				btree_writer_join(btree_share_of(share), load->heap, load->index, load->info->ii_Unique));
 	loader.share = share;
 	while ((range = pg_atomic_fetch_add_u32(&share->next_range, 1)) < (uint32) share->nranges)
 		load_range(&loader, range);
