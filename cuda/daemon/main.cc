@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 
 #include <unistd.h>
 
@@ -179,7 +180,7 @@ serve(const Settings &settings)
 	if (!outcome.ok())
 	{
 		log_line("FATAL", "%s", outcome.message.c_str());
-		return 5;
+		return outcome.code == GPUSORTD_NO_RESOURCES ? 1 : 5;
 	}
 	return server_run(&service);
 }
@@ -218,5 +219,13 @@ main(int argc, char **argv)
 	if (settings.socket_path.empty())
 		usage_error("no", "--socket");
 	server_block_signals();
-	return serve(settings);
+	try
+	{
+		return serve(settings);
+	}
+	catch (const std::exception &error)
+	{
+		log_line("FATAL", "could not start: %s", error.what());
+		return 1;
+	}
 }

@@ -341,6 +341,43 @@ ok(wait_until(sub { starts_of($talker) >= 2 }), 'a failure to start is tried aga
 set(gpusortd_path => undef);
 wait_until_ready('the real one again');
 
+# ---- few files ----
+
+# More cursors than gpusortd has files for connections: those that are one too many are sorted elsewhere, the
+# others go on, and the launcher gets its answers all the while.
+my $cursors = 40;
+($pid) = gpusortd_pids($node);
+my $program = readlink "/proc/$pid/exe";
+set(gpusortd_path => write_program('few_files', qq(ulimit -n 90; exec '$program' "\$@")), service_timeout => 1000,
+	gpusortd_options => '--host-memory-layer --chunk-size 128k --chunks 4');
+wait_until_ready('with few files');
+($pid) = gpusortd_pids($node);
+$offset = -s $node->logfile;
+my $open = join '', map { "DECLARE c$_ CURSOR FOR SELECT g, repeat('x', 100) FROM generate_series(1, 5000) AS g ORDER BY -g; MOVE 1 FROM c$_;\n" } 1 .. $cursors;
+like($node->safe_psql('postgres', "SET gpusort.mode = force; SET gpusort.backend = cuda; BEGIN;\n$open$reason_of_cuda;\n" . <<"EOT"),
+DO \$\$
+DECLARE
+	until timestamptz := clock_timestamp() + interval '2.5 s';
+	c refcursor;
+	n int;
+BEGIN
+	WHILE clock_timestamp() < until LOOP
+		PERFORM count(*) FROM (SELECT g FROM generate_series(1, 5000) AS g ORDER BY -g) AS s;
+	END LOOP;
+	FOR i IN 1 .. $cursors LOOP
+		c := 'c' || i;
+		MOVE FORWARD ALL FROM c;
+		GET DIAGNOSTICS n = ROW_COUNT;
+		ASSERT n = 4999, format('cursor %s returned %s more rows', i, n);
+	END LOOP;
+END \$\$;
+EOT
+	qr/^unavailable: all \d+ connections of gpusortd are taken$/, "$cursors cursors take all of its connections, and return their rows");
+is_deeply([ gpusortd_pids($node) ], [$pid], 'gpusortd is not ended for it');
+like(log_since($offset), qr/WARNING:  gpusortd: all \d+ connections are taken that the limit of open files allows/, 'but it says what it lacks');
+set(gpusortd_path => undef, service_timeout => 0, gpusortd_options => undef);
+wait_until_ready('and with more files');
+
 # ---- the server ends ----
 
 # The number of processes left, once there has been time to end.

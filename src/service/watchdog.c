@@ -35,8 +35,17 @@ hang_up(GpuWatchdog *watchdog)
 	watchdog->received = 0;
 }
 
+/* Is it this process, or the kernel, that lacks what a call needs? */
+static bool
+is_short_here(int error)
+{
+	return error == EMFILE || error == ENFILE || error == ENOMEM || error == ENOBUFS;
+}
+
 /*
  * Connects and greets.  Where that is not possible just now, as too many others try, it is tried again later.
+ * A gpusortd that refuses the connection may have closed it already: the answer is there to be read all the
+ * same.
  */
 static GpuWatchdogAnswer
 call(GpuWatchdog *watchdog)
@@ -48,16 +57,18 @@ call(GpuWatchdog *watchdog)
 
 	watchdog->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (watchdog->fd < 0)
-		return GPU_WATCHDOG_NOT_YET;
+		return GPU_WATCHDOG_NOT_ASKED;
 	ReserveExternalFD();
 	if (connect(watchdog->fd, (struct sockaddr *) &address, sizeof(address)) != 0)
 	{
-		bool nobody = errno == ENOENT || errno == ECONNREFUSED;
+		int error = errno;
 
 		hang_up(watchdog);
-		return nobody ? GPU_WATCHDOG_NO_SOCKET : GPU_WATCHDOG_NOT_YET;
+		if (error == ENOENT || error == ECONNREFUSED)
+			return GPU_WATCHDOG_NO_SOCKET;
+		return is_short_here(error) ? GPU_WATCHDOG_NOT_ASKED : GPU_WATCHDOG_NOT_YET;
 	}
-	if (send(watchdog->fd, &question, sizeof(question), MSG_NOSIGNAL) != sizeof(question))
+	if (send(watchdog->fd, &question, sizeof(question), MSG_NOSIGNAL) != sizeof(question) && errno != EPIPE)
 		hang_up(watchdog);
 	return GPU_WATCHDOG_NOT_YET;
 }
@@ -77,7 +88,7 @@ listen_for_answer(GpuWatchdog *watchdog)
 		return GPU_WATCHDOG_NOT_YET;
 	watchdog->received += Max(got, 0);
 	complete = watchdog->received == sizeof(watchdog->answer);
-	/* Or closed without a word: it has no room for one more connection, but it is there. */
+	/* Or refused, as it has no room for one more connection: it is there. */
 	if (got > 0 && !complete && memcmp(answer, &welcome, Min(watchdog->received, sizeof(welcome))) == 0)
 		return GPU_WATCHDOG_NOT_YET;
 	watchdog->welcomed = complete && memcmp(answer, &welcome, sizeof(welcome)) == 0;
@@ -96,7 +107,7 @@ gpu_watchdog_ask(GpuWatchdog *watchdog)
 		watchdog->since = stopwatch_start();
 	}
 	answer = watchdog->fd < 0 ? call(watchdog) : listen_for_answer(watchdog);
-	if (answer == GPU_WATCHDOG_ANSWERED)
+	if (answer == GPU_WATCHDOG_ANSWERED || answer == GPU_WATCHDOG_NOT_ASKED)
 		gpu_watchdog_reset(watchdog);
 	return answer;
 }

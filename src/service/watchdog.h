@@ -12,7 +12,8 @@
 
 typedef enum GpuWatchdogAnswer
 {
-	GPU_WATCHDOG_NOT_YET, /* no answer so far */
+	GPU_WATCHDOG_NOT_ASKED, /* this process, or the kernel, lacks what a question takes */
+	GPU_WATCHDOG_NOT_YET,	/* no answer so far */
 	GPU_WATCHDOG_ANSWERED,
 	GPU_WATCHDOG_NO_SOCKET /* nobody listens, or there is not even a socket */
 } GpuWatchdogAnswer;
@@ -38,7 +39,10 @@ typedef struct GpuWatchdog
 		.fd = -1          \
 	}
 
-/* Asks, unless a question is open, and looks for the answer.  Never waits. */
+/*
+ * Asks, unless a question is open, and looks for the answer.  Never waits.  Of a question that could not be
+ * asked no time counts: it says nothing about gpusortd.
+ */
 extern GpuWatchdogAnswer gpu_watchdog_ask(GpuWatchdog *watchdog);
 
 /* Forgets a question. */

@@ -25,6 +25,7 @@ static const Section sections[] = {
 	{"admission", true, check_admission}, {"idle", true, check_idle},
 	{"full", false, check_full},		  {"messages", false, check_messages},
 	{"fuzz", false, check_fuzz},		  {"faults", true, check_faults},
+	{"limits", true, check_limits},
 };
 
 static void

@@ -63,6 +63,7 @@ unmap_chunks(GpusortdClient *client)
 		close(client->passed_fd);
 	client->memory = NULL;
 	client->passed_fd = -1;
+	client->lost_file = false;
 }
 
 void
@@ -85,6 +86,9 @@ map_chunks(GpusortdClient *client)
 	struct stat file;
 	void *address;
 
+	if (client->lost_file)
+		return gpusortd_fail(client, GPUSORTD_NO_RESOURCES,
+							 "this process has too many files open to receive gpusortd's chunk memory");
 	if (job->chunks == 0 || job->chunks > GPUSORTD_MAX_CHUNKS ||
 		job->chunk_bytes > GPUSORTD_MAX_CHUNK_BYTES || client->passed_fd < 0 ||
 		fstat(client->passed_fd, &file) != 0 || (uint64_t) file.st_size < job->chunks * job->chunk_bytes)

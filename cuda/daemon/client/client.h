@@ -80,7 +80,8 @@ typedef struct GpusortdClient
 	int fetching;		 /* chunks in this state */
 	GpusortdRows window; /* the last one returned */
 
-	int passed_fd; /* came with the last message; -1: none */
+	int passed_fd;	/* came with the last message; -1: none */
+	bool lost_file; /* one came, and could not be received */
 } GpusortdClient;
 
 /* Makes *client, connects and greets; wait may be NULL: plain poll. */

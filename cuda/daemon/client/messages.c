@@ -75,12 +75,15 @@ send_bytes(GpusortdClient *client, const char *bytes, size_t length, bool *broke
 	return true;
 }
 
-/* Keeps a file that came along. */
+/*
+ * Keeps a file that came along, or that it could not be received, as this process has no number left for it.
+ */
 static void
 keep_passed_fd(GpusortdClient *client, struct msghdr *message)
 {
 	struct cmsghdr *passed = CMSG_FIRSTHDR(message);
 
+	client->lost_file |= (message->msg_flags & MSG_CTRUNC) != 0;
 	if (passed == NULL || passed->cmsg_level != SOL_SOCKET || passed->cmsg_type != SCM_RIGHTS)
 		return;
 	if (client->passed_fd >= 0)

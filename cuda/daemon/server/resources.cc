@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstring>
 #include <iterator>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -188,10 +189,17 @@ SegmentPool::prepare(const std::vector<uint32_t> &sizes, size_t first)
 		if (!prepare_one(sizes[i]))
 			return;
 	}
-	preparing = std::thread([this, sizes, first] {
-		for (size_t i = first; i < sizes.size() && prepare_one(sizes[i]); i++)
-			;
-	});
+	try
+	{
+		preparing = std::thread([this, sizes, first] {
+			for (size_t i = first; i < sizes.size() && prepare_one(sizes[i]); i++)
+				;
+		});
+	}
+	catch (const std::system_error &)
+	{
+		/* Without a thread for that, they are made when they are needed. */
+	}
 }
 
 /* ---- idle memory ---- */

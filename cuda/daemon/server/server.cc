@@ -1,10 +1,9 @@
 /*
  * server.cc
- *		Listening, and the threads of the connections.
+ *		The service's beginning and end, and the threads of the connections.
  *
- * The socket is for the user that gpusortd runs as, and for root: its mode says so, and so does the kernel of
- * whoever connects.  A lock on a file beside it, held as long as gpusortd lives, tells a socket that a dead
- * one left behind, which is replaced, from that of a living one, which is not.
+ * There are no more connections than there are files for.  Who is one too many is told so, and closed: its
+ * sort runs elsewhere, those that are served notice nothing.
  *
  * gpusortd ends on SIGTERM, SIGINT or SIGQUIT, when the descriptor that its parent holds the other end of is
  * closed, and after a device was lost, as CUDA can't recover in the same process.  Ending, it shuts the
@@ -26,27 +25,16 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/server/files.h"
+#include "daemon/server/listener.h"
 #include "daemon/server/service.h"
 
-#define LISTEN_BACKLOG 128
 #define WATCHDOG_SECONDS 10
-#define MAX_CONNECTIONS 4096
 #define TIDY_SECONDS 10
-
-/*
- * A client with so many answers unread that no more can be sent for so long is given up: no client of ours
- * ever is.
- */
-#define SEND_SECONDS 3
 
 /* Segments that are there before the first client; one of 8 chunks takes some 20 ms. */
 #define READY_SEGMENTS 2
@@ -87,13 +75,41 @@ Service::first_segments() const
 	return sizes;
 }
 
+/*
+ * How many connections there are files for, and chunks: a segment is a file, and the smaller ones have
+ * small_segment() chunks.
+ */
+Outcome
+Service::share_files(uint32_t *chunks)
+{
+	uint64_t wanted = settings.staging_memory / settings.chunk_bytes;
+	FileBudget budget = files_budget((wanted + small_segment() - 1) / small_segment());
+
+	most_connections = budget.connections;
+	if (budget.connections == 0)
+		return {GPUSORTD_NO_RESOURCES, "the limit of open files, " + std::to_string(budget.limit) +
+										   ", leaves none for a connection; it is raised by ulimit -n, or "
+										   "LimitNOFILE of the server's unit"};
+	*chunks =
+		std::max<uint64_t>(std::min<uint64_t>(wanted, budget.segments * small_segment()), large_segment());
+	if (*chunks < wanted)
+		log_line(
+			"WARNING",
+			"the limit of %llu open files allows %u connections, and %u chunks of memory instead of %llu",
+			(unsigned long long) budget.limit, most_connections, *chunks, (unsigned long long) wanted);
+	return {};
+}
+
 Outcome
 Service::open()
 {
 	std::vector<DeviceDescription> found;
 	std::vector<GateDevice> devices;
-	Outcome outcome = layer->open(settings.devices, settings.chunk_bytes, &found);
+	uint32_t chunks;
+	Outcome outcome;
 
+	files_raise_limit();
+	outcome = layer->open(settings.devices, settings.chunk_bytes, &found);
 	if (!outcome.ok())
 		return outcome;
 	for (const DeviceDescription &device : found)
@@ -111,8 +127,10 @@ Service::open()
 	stop_event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (stop_event < 0)
 		return {GPUSORTD_NO_RESOURCES, "too many files are open"};
-	segments = std::make_unique<SegmentPool>(layer.get(), settings.chunk_bytes,
-											 settings.staging_memory / settings.chunk_bytes);
+	outcome = share_files(&chunks);
+	if (!outcome.ok())
+		return outcome;
+	segments = std::make_unique<SegmentPool>(layer.get(), settings.chunk_bytes, chunks);
 	segments->prepare(first_segments(), READY_SEGMENTS);
 	gate = std::make_unique<Gate>(devices, segments->most_chunks);
 	for (const GateDevice &device : devices)
@@ -178,7 +196,7 @@ struct Connection
 class Server
 {
 public:
-	explicit Server(Service *its_service) : service(its_service)
+	explicit Server(Service *its_service) : service(its_service), listener(its_service->settings.socket_path)
 	{
 	}
 
@@ -188,9 +206,6 @@ public:
 	int run();
 
 private:
-	bool lock_path();
-	bool remove_stale();
-	bool bind_socket();
 	void accept_one();
 	void start(int fd);
 	void reap();
@@ -198,101 +213,12 @@ private:
 	void tidy_now_and_then();
 
 	Service *service;
-	std::string path;
-	std::string lock_name;
-	int lock_fd = -1;
-	int listen_fd = -1;
+	Listener listener;
 	int signal_fd = -1;
-	struct stat bound = {};
 	std::list<Connection> connections;
+	bool was_full = false; /* at the last connection; the log says it once */
 	std::chrono::steady_clock::time_point tidied;
 };
-
-/*
- * Takes the lock file.  The last holder may have removed it between our opening and locking it: then what we
- * have locked isn't what the next one would find, and we try again.
- */
-bool
-Server::lock_path()
-{
-	for (;;)
-	{
-		struct stat here;
-		struct stat there;
-
-		lock_fd = ::open(lock_name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-		if (lock_fd < 0)
-		{
-			log_line("FATAL", "could not open \"%s\": %s", lock_name.c_str(), strerror(errno));
-			return false;
-		}
-		if (flock(lock_fd, LOCK_EX | LOCK_NB) != 0)
-		{
-			log_line("FATAL", "another gpusortd listens at \"%s\"", path.c_str());
-			close(lock_fd);
-			lock_fd = -1;
-			return false;
-		}
-		if (fstat(lock_fd, &here) == 0 && stat(lock_name.c_str(), &there) == 0 && here.st_ino == there.st_ino)
-			return true;
-		close(lock_fd);
-		lock_fd = -1;
-	}
-}
-
-bool
-Server::remove_stale()
-{
-	struct stat found;
-
-	if (lstat(path.c_str(), &found) != 0)
-		return true;
-	if (!S_ISSOCK(found.st_mode))
-	{
-		log_line("FATAL", "\"%s\" is no socket", path.c_str());
-		return false;
-	}
-	return unlink(path.c_str()) == 0;
-}
-
-bool
-Server::bind_socket()
-{
-	struct sockaddr_un address = {};
-	mode_t mask;
-	int result;
-
-	address.sun_family = AF_UNIX;
-	if (path.size() >= sizeof(address.sun_path))
-	{
-		log_line("FATAL", "the socket's path \"%s\" is longer than %zu bytes", path.c_str(),
-				 sizeof(address.sun_path) - 1);
-		return false;
-	}
-	path.copy(address.sun_path, path.size());
-	listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	mask = umask(0177);
-	result = listen_fd < 0 ? -1 : bind(listen_fd, (struct sockaddr *) &address, sizeof(address));
-	umask(mask);
-	if (result != 0 || lstat(path.c_str(), &bound) != 0 || listen(listen_fd, LISTEN_BACKLOG) != 0)
-	{
-		log_line("FATAL", "could not listen at \"%s\": %s", path.c_str(), strerror(errno));
-		return false;
-	}
-	return true;
-}
-
-/* A connection takes two files, and up to another one for its chunk memory. */
-static void
-raise_file_limit()
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	(void) setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 static sigset_t
 ending_signals()
@@ -318,77 +244,50 @@ Server::open()
 {
 	sigset_t signals = ending_signals();
 
-	raise_file_limit();
-	path = service->settings.socket_path;
-	lock_name = path + ".lock";
 	signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	return signal_fd >= 0 && lock_path() && remove_stale() && bind_socket();
+	if (signal_fd < 0)
+		log_line("FATAL", "could not make a file for signals: %s", strerror(errno));
+	return signal_fd >= 0 && listener.open();
 }
 
-/* Removes the socket, unless it is another one by now. */
 Server::~Server()
 {
-	struct stat found;
-
-	if (bound.st_ino != 0 && lstat(path.c_str(), &found) == 0 && found.st_ino == bound.st_ino &&
-		found.st_dev == bound.st_dev)
-		unlink(path.c_str());
-	if (lock_fd >= 0)
-	{
-		unlink(lock_name.c_str());
-		close(lock_fd);
-	}
-	if (listen_fd >= 0)
-		close(listen_fd);
 	if (signal_fd >= 0)
 		close(signal_fd);
-}
-
-/* Is the other end of this connection one that may use gpusortd? */
-static bool
-peer_is_allowed(int fd)
-{
-	struct ucred peer;
-	socklen_t length = sizeof(peer);
-
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-		return false;
-	if (peer.uid == geteuid() || peer.uid == 0)
-		return true;
-	log_line("WARNING", "refused a connection of the user with id %u", (unsigned int) peer.uid);
-	return false;
 }
 
 void
 Server::accept_one()
 {
-	struct timeval patience = {SEND_SECONDS, 0};
-	int fd = accept4(listen_fd, nullptr, nullptr, SOCK_CLOEXEC);
+	uint32_t most = service->most_connections;
+	int fd = listener.accept();
 
 	if (fd < 0)
+		return;
+	if (connections.size() < most)
 	{
-		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
-		{
-			log_line("WARNING", "could not accept a connection: %s", strerror(errno));
-			std::this_thread::sleep_for(std::chrono::milliseconds(100));
-		}
+		was_full = false;
+		start(fd);
 		return;
 	}
-	if (connections.size() >= MAX_CONNECTIONS || !peer_is_allowed(fd) ||
-		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0)
-		close(fd);
-	else
-		start(fd);
+	if (!was_full)
+		log_line("WARNING",
+				 "all %u connections are taken that the limit of open files allows; more clients are refused",
+				 most);
+	was_full = true;
+	listener.refuse(fd, "all " + std::to_string(most) + " connections of gpusortd are taken");
 }
 
 void
 Server::start(int fd)
 {
-	Connection *connection = &connections.emplace_back();
+	std::list<Connection> started;
 
-	connection->fd = fd;
 	try
 	{
+		Connection *connection = &started.emplace_back();
+
+		connection->fd = fd;
 		connection->thread = std::thread([this, connection] {
 			uint64_t one = 1;
 
@@ -397,12 +296,12 @@ Server::start(int fd)
 			connection->done = true;
 			(void) !write(service->stop_event, &one, sizeof(one));
 		});
+		connections.splice(connections.end(), started);
 	}
-	catch (const std::system_error &error)
+	catch (const std::exception &error)
 	{
 		log_line("WARNING", "could not start a thread for a connection: %s", error.what());
-		close(fd);
-		connections.pop_back();
+		listener.refuse(fd, "gpusortd has no thread left for another connection");
 	}
 }
 
@@ -427,12 +326,22 @@ void
 Server::end_connections()
 {
 	std::promise<void> ended;
-	std::thread watchdog([&ended] {
-		if (ended.get_future().wait_for(std::chrono::seconds(WATCHDOG_SECONDS)) == std::future_status::ready)
-			return;
-		log_line("FATAL", "a job does not end: giving up");
-		_exit(4);
-	});
+	std::thread watchdog;
+
+	try
+	{
+		watchdog = std::thread([&ended] {
+			if (ended.get_future().wait_for(std::chrono::seconds(WATCHDOG_SECONDS)) ==
+				std::future_status::ready)
+				return;
+			log_line("FATAL", "a job does not end: giving up");
+			_exit(4);
+		});
+	}
+	catch (const std::system_error &)
+	{
+		/* Whoever waits for the end kills gpusortd before long. */
+	}
 
 	for (Connection &connection : connections)
 		shutdown(connection.fd, SHUT_RD);
@@ -443,7 +352,8 @@ Server::end_connections()
 	}
 	connections.clear();
 	ended.set_value();
-	watchdog.join();
+	if (watchdog.joinable())
+		watchdog.join();
 }
 
 void
@@ -460,10 +370,11 @@ Server::tidy_now_and_then()
 int
 Server::run()
 {
-	log_line("LOG", "listening at \"%s\", sorting with %s", path.c_str(), service->layer->name());
+	log_line("LOG", "listening at \"%s\", sorting with %s", service->settings.socket_path.c_str(),
+			 service->layer->name());
 	while (!service->stopping)
 	{
-		struct pollfd fds[4] = {{listen_fd, POLLIN, 0},
+		struct pollfd fds[4] = {{listener.fd, POLLIN, 0},
 								{signal_fd, POLLIN, 0},
 								{service->stop_event, POLLIN, 0},
 								{service->settings.parent_fd, POLLIN, 0}};
@@ -472,13 +383,13 @@ Server::run()
 		if (poll(fds, 4, TIDY_SECONDS * 1000) < 0)
 			continue;
 		tidy_now_and_then();
-		if (fds[0].revents != 0)
-			accept_one();
 		if (fds[2].revents != 0)
 			(void) !read(service->stop_event, &events, sizeof(events));
 		if (fds[1].revents != 0 || fds[3].revents != 0)
 			service->stop(0);
 		reap();
+		if (fds[0].revents != 0)
+			accept_one();
 	}
 	end_connections();
 	log_line("LOG", "ended");

@@ -73,8 +73,10 @@ struct Service
 	std::atomic<bool> stopping{false};
 	std::atomic<int> exit_status{0};
 	int stop_event = -1;
+	uint32_t most_connections = 0;
 
 private:
+	Outcome share_files(uint32_t *chunks);
 	std::vector<uint32_t> first_segments() const;
 
 	std::mutex jobs_mutex;

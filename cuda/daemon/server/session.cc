@@ -357,8 +357,16 @@ Session::send_segment(SessionState next)
 	return wire.send(GPUSORTD_JOB, lent, segment.fd);
 }
 
+/* Out of memory where a job can't be told: the connection is at its end, and no other one. */
 void
 session_run(Service *service, int fd)
 {
-	Session(service, fd).run();
+	try
+	{
+		Session(service, fd).run();
+	}
+	catch (const std::exception &error)
+	{
+		log_line("WARNING", "closing a connection: %s", error.what());
+	}
 }

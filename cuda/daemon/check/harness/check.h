@@ -54,8 +54,11 @@ struct Holdings
 class Daemon
 {
 public:
-	/* Starts gpusortd with these options more than a socket and a layer. */
-	explicit Daemon(const std::vector<std::string> &more = {});
+	/*
+	 * Starts gpusortd with these options more than a socket and a layer, and a limit of open files, if it is
+	 * not 0.
+	 */
+	explicit Daemon(const std::vector<std::string> &more = {}, unsigned int files = 0);
 	~Daemon();
 
 	bool running();
@@ -70,6 +73,9 @@ public:
 	bool settles();
 	Holdings holdings() const;
 
+	/* What it has written to its log. */
+	std::string log() const;
+
 	pid_t pid = -1;
 	std::string folder;
 	std::string socket_path;
@@ -82,8 +88,10 @@ private:
 /* Waits until no job has a promise of device memory. */
 bool nothing_is_promised(const Daemon &daemon);
 
-/* Runs gpusortd with these arguments; its exit status, and what it printed. */
-int run_program(const std::vector<std::string> &arguments, std::string *output);
+/*
+ * Runs gpusortd with these arguments, and maybe a limit of open files; its exit status, and what it printed.
+ */
+int run_program(const std::vector<std::string> &arguments, std::string *output, unsigned int files = 0);
 
 /* ---- jobs ---- */
 
@@ -187,5 +195,6 @@ void check_fuzz(Random *random);
 void check_full(Random *random);
 void check_helpers(Random *random);
 void check_faults(Random *random);
+void check_limits(Random *random);
 
 #endif /* DAEMON_CHECK_H */

@@ -5,12 +5,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <thread>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,8 +27,9 @@ sleep_ms(int ms)
 
 /* In the child: becomes gpusortd. */
 [[noreturn]] static void
-become_program(const std::vector<std::string> &arguments, int output)
+become_program(const std::vector<std::string> &arguments, int output, unsigned int files)
 {
+	struct rlimit limit = {files, files};
 	std::vector<char *> argv = {(char *) options.program.c_str()};
 
 	for (const std::string &argument : arguments)
@@ -35,6 +38,8 @@ become_program(const std::vector<std::string> &arguments, int output)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	dup2(output, STDERR_FILENO);
 	dup2(output, STDOUT_FILENO);
+	if (files > 0 && setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		_exit(127);
 	execv(argv[0], argv.data());
 	_exit(127);
 }
@@ -89,7 +94,7 @@ warm_up(const Daemon &daemon)
 	}
 }
 
-Daemon::Daemon(const std::vector<std::string> &more)
+Daemon::Daemon(const std::vector<std::string> &more, unsigned int files)
 {
 	char name[] = "/tmp/daemoncheck-XXXXXX";
 	std::vector<std::string> arguments;
@@ -106,7 +111,7 @@ Daemon::Daemon(const std::vector<std::string> &more)
 	log = open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0600);
 	pid = fork();
 	if (pid == 0)
-		become_program(arguments, log);
+		become_program(arguments, log, files);
 	close(log);
 	for (int i = 0; i < 15000 && running(); i++)
 	{
@@ -128,10 +133,29 @@ Daemon::Daemon(const std::vector<std::string> &more)
 	}
 }
 
+/* What a sanitizer had to say about gpusortd is a failure of the test that it ran for. */
+static void
+check_sanitizer(const std::string &log)
+{
+	size_t report = log.find("Sanitizer: ");
+
+	if (report != std::string::npos)
+		check(false, "a sanitizer reports:\n%s", log.substr(log.rfind('\n', report) + 1).c_str());
+}
+
+std::string
+Daemon::log() const
+{
+	std::ifstream file(folder + "/log");
+
+	return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
 Daemon::~Daemon()
 {
 	if (pid > 0)
 		(void) end();
+	check_sanitizer(log());
 	(void) !system(("rm -rf " + folder).c_str());
 }
 
@@ -233,7 +257,7 @@ nothing_is_promised(const Daemon &daemon)
 }
 
 int
-run_program(const std::vector<std::string> &arguments, std::string *output)
+run_program(const std::vector<std::string> &arguments, std::string *output, unsigned int files)
 {
 	int ends[2];
 	char buffer[4096];
@@ -245,7 +269,7 @@ run_program(const std::vector<std::string> &arguments, std::string *output)
 		return -1;
 	pid = fork();
 	if (pid == 0)
-		become_program(arguments, ends[1]);
+		become_program(arguments, ends[1], files);
 	close(ends[1]);
 	output->clear();
 	while ((got = read(ends[0], buffer, sizeof(buffer))) > 0)
