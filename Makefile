@@ -114,6 +114,7 @@ help:
 	@echo "make gpubench        build and run its benchmarks (GPUBENCH='...')"
 	@echo "make gpusortd        build cuda/daemon/gpusortd, the service that sorts on GPUs for PostgreSQL's backends"
 	@echo "make gpusortd-check  build and run its tests (GPUSORTD_CHECK='--cuda ...': on a card, not in host memory)"
+	@echo "make gpusortd-tsan   the same over a CUDA runtime in host memory, with ThreadSanitizer; needs neither nvcc nor a card"
 	@echo "make gpubuild        only build all of these"
 	@echo
 	@echo "Packages, which come into dist/ (docs/packages.md, tools/package --help):"

@@ -26,6 +26,7 @@ cuda_nvcc = $(or $(NVCC),$(error No nvcc in the PATH or in /usr/local/cuda/bin: 
 #	cuda/build-program    gpubench, leaf_pages, and the parts of gpucheck that it shares
 #	cuda/build-faults     gpucheck, and the library with faults to inject
 #	cuda/build-fake       gpusortd's CUDA layer over a CUDA runtime in host memory, and layercheck
+#	cuda/build-tsan       the same with ThreadSanitizer
 cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS))
 cuda/build-program/%: cuda_compile = $(cuda_flags) -Ibench $(call cuda_machine_code,$(PROGRAM_ARCHS))
 cuda/build-faults/%: cuda_compile = $(cuda_flags) -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
@@ -88,6 +89,23 @@ cuda/build-fake/%.o: cuda/% cuda/cuda.mk
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 $(daemon_flags) -Icuda/daemon/fake/include -x c++ -c -o $@ $<
 
+# The same two with gcc's or clang's ThreadSanitizer; what it reports is a check of daemoncheck's that fails,
+# and the exit status of layercheck.
+tsan_objects = $(patsubst cuda/%,cuda/build-tsan/%.o,$(filter-out cuda/daemon/device/cuda/%,$(daemon_sources)) $(fake_sources))
+tsan_layercheck_objects = $(patsubst cuda/%,cuda/build-tsan/%.o,$(layercheck_sources) $(fake_sources))
+
+cuda/build-tsan/gpusortd: $(tsan_objects)
+cuda/build-tsan/layercheck: $(tsan_layercheck_objects)
+cuda/build-tsan/gpusortd cuda/build-tsan/layercheck:
+	$(CXX) -fsanitize=thread -pthread -o $@ $^
+
+cuda/build-tsan/%.c.o: cuda/%.c cuda/cuda.mk
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(daemon_flags) -fsanitize=thread -c -o $@ $<
+cuda/build-tsan/%.o: cuda/% cuda/cuda.mk
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 $(daemon_flags) -fsanitize=thread -Icuda/daemon/fake/include -x c++ -c -o $@ $<
+
 cuda/build/daemon/%.o: cuda/daemon/%.c cuda/cuda.mk
 	@mkdir -p $(@D)
 	$(CC) -std=c11 $(daemon_flags) -c -o $@ $<
@@ -112,7 +130,7 @@ cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 
 -include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(leaf_pages_objects) \
 	$(daemon_objects) $(daemon_check_objects) \
-	$(fake_objects) $(layercheck_objects))
+	$(fake_objects) $(layercheck_objects) $(tsan_objects) $(tsan_layercheck_objects))
 
 gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench bench/leaf_pages/leaf_pages cuda/daemon/check/daemoncheck
 gpucheck: cuda/check/gpucheck
@@ -124,10 +142,15 @@ gpusortd-check: cuda/daemon/check/daemoncheck
 	cuda/daemon/check/daemoncheck $(GPUSORTD_CHECK)
 gpusortd-layercheck: cuda/daemon/check/layer/layercheck
 	cuda/daemon/check/layer/layercheck
+gpusortd-tsan: cuda/build-tsan/gpusortd cuda/build-tsan/layercheck
+	$(MAKE) CHECKED_GPUSORTD= cuda/daemon/check/daemoncheck
+	cuda/build-tsan/layercheck
+	cuda/daemon/check/daemoncheck --fake-cuda --program cuda/build-tsan/gpusortd $(GPUSORTD_CHECK)
+	cuda/daemon/check/daemoncheck --program cuda/build-tsan/gpusortd $(GPUSORTD_CHECK)
 
 # Removed by `make clean`.
-CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/build-fake cuda/libdevsort.a cuda/check/gpucheck \
+CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/build-fake cuda/build-tsan cuda/libdevsort.a cuda/check/gpucheck \
 	bench/gpu/gpubench bench/leaf_pages/leaf_pages cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
 	cuda/daemon/fake/gpusortd
 
-.PHONY: cuda gpubuild gpucheck gpubench gpusortd gpusortd-check gpusortd-layercheck FORCE
+.PHONY: cuda gpubuild gpucheck gpubench gpusortd gpusortd-check gpusortd-layercheck gpusortd-tsan FORCE

@@ -18,6 +18,18 @@ block_count(uint64_t threads)
 	return (unsigned int) ((threads + EXTRACT_THREADS - 1) / EXTRACT_THREADS);
 }
 
+/*
+ * A row writes where it ends, which is where the next one begins, in this chunk or in another; the job's
+ * first also where all begins.  So each offset is written once.
+ */
+static __device__ void
+thread_note_end(uint64_t *offsets, uint64_t row, uint64_t end)
+{
+	if (row == 0)
+		offsets[0] = 0;
+	offsets[row + 1] = end;
+}
+
 /* ---- fixed keys ---- */
 
 static __device__ void
@@ -45,9 +57,7 @@ __launch_bounds__(EXTRACT_THREADS) extract_fixed_rows_kernel(ChunkCopy chunk, Ex
 		return;
 	}
 	thread_copy_key(chunk, i, target.keys, row);
-	target.row_offsets[row] = target.row_bytes_before + extent.begin;
-	if (i == 0)
-		target.row_offsets[row + 1] = target.row_bytes_before + extent.begin + extent.bytes;
+	thread_note_end(target.row_offsets, row, target.row_bytes_before + extent.begin + extent.bytes);
 }
 
 static __global__ void
@@ -60,9 +70,7 @@ __launch_bounds__(EXTRACT_THREADS) extract_fixed_words_kernel(ChunkCopy chunk, E
 		return;
 	thread_copy_key(chunk, i, target.keys, row);
 	((uint64_t *) target.rows)[row] = chunk_entry_word(&chunk, i);
-	target.row_offsets[row] = row * sizeof(uint64_t);
-	if (i == chunk.rows - 1)
-		target.row_offsets[row + 1] = (row + 1) * sizeof(uint64_t);
+	thread_note_end(target.row_offsets, row, (row + 1) * sizeof(uint64_t));
 }
 
 DevSortStatus
@@ -156,13 +164,8 @@ __launch_bounds__(EXTRACT_THREADS) copy_records_kernel(ChunkCopy chunk, ExtractT
 		row_to[at] = row_from[at];
 	if (lane > 0)
 		return;
-	target.key_offsets[target.rows_before + i] = key_place;
-	target.row_offsets[target.rows_before + i] = row_place;
-	if (i == chunk.rows - 1)
-	{
-		target.key_offsets[target.rows_before + i + 1] = key_place + extent.key_bytes;
-		target.row_offsets[target.rows_before + i + 1] = row_place + row_bytes;
-	}
+	thread_note_end(target.key_offsets, target.rows_before + i, key_place + extent.key_bytes);
+	thread_note_end(target.row_offsets, target.rows_before + i, row_place + row_bytes);
 }
 
 DevSortStatus

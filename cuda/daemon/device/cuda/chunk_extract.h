@@ -7,8 +7,8 @@
  * (chunk_layout.h) before anything is read or written by what it says; if one is malformed *malformed becomes
  * 1, and the rest of the output means nothing.
  *
- * Chunks of a job may be taken apart at the same time.  Where one's rows end and the next one's begin, both
- * write the same offset.
+ * Chunks of a job may be taken apart at the same time.  A chunk writes where its rows end; where its first
+ * row begins, the chunk before it writes, or has written.
  */
 #ifndef GPUSORTD_CHUNK_EXTRACT_H
 #define GPUSORTD_CHUNK_EXTRACT_H
