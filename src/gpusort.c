@@ -5,6 +5,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "nodes/extensible.h"
 
 #include "base/guc.h"
 #include "base/kept_memory.h"
@@ -26,15 +27,46 @@ PG_MODULE_MAGIC_EXT(.name = "gpusort", .version = GPUSORT_VERSION);
 
 void _PG_init(void);
 
+pg_noreturn static void
+refuse_to_load(const char *taken)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DUPLICATE_OBJECT),
+			 errmsg("gpusort can't be loaded beside another library that has the same names"),
+			 errdetail("That library has defined %s.", taken),
+			 errhint("Load only one of the two; it may be another copy of gpusort, loaded by its path.")));
+}
+
+/*
+ * PostgreSQL takes nothing back of a library whose loading fails, and the next LOAD would find it taken.  So
+ * other libraries' names are looked for before anything is defined.
+ */
+static void
+look_for_namesakes(void)
+{
+	static const CustomScanMethods *const scans[] = {&gpusort_scan_methods, &gpusort_feed_scan_methods,
+													 &gpurank_scan_methods};
+	const char *setting = guc_taken();
+
+	for (int i = 0; i < lengthof(scans); i++)
+	{
+		if (GetCustomScanMethods(scans[i]->CustomName, true) != NULL)
+			refuse_to_load(psprintf("custom scans named \"%s\"", scans[i]->CustomName));
+	}
+	if (setting != NULL)
+		refuse_to_load(psprintf("the setting \"%s\"", setting));
+}
+
 void
 _PG_init(void)
 {
+	look_for_namesakes();
+	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods);
+	rank_plan_register(&gpurank_scan_methods);
 	guc_define_all();
 	kept_memory_install_hooks();
 	stats_init_local();
 	shared_memory_install_hooks();
-	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods);
-	rank_plan_register(&gpurank_scan_methods);
 	planner_install_hooks();
 	limit_above_install_hook();
 	index_takeover_install_hooks();

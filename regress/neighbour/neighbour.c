@@ -9,11 +9,15 @@
  *		stored		the planner itself the first time; from then on a copy of that plan, for the same
  *					statement; but not for plans that are made for certain parameters
  *		kept		the same, but the stored plan itself, which nobody may change
+ *
+ * neighbour.takes, set before it is loaded, is a name that it takes: of a setting, if there is a dot in it,
+ * else of custom scans.
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
 #include "fmgr.h"
+#include "nodes/extensible.h"
 #include "optimizer/planner.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
@@ -105,11 +109,30 @@ neighbour_executor_start(QueryDesc *query, int eflags)
 		standard_ExecutorStart(query, eflags);
 }
 
+static void
+take_name(const char *name)
+{
+	static CustomScanMethods methods;
+	static bool setting;
+
+	methods.CustomName = name;
+	if (strchr(name, '.') != NULL)
+		DefineCustomBoolVariable(name, "Of another library.", NULL, &setting, false, PGC_USERSET, 0, NULL,
+								 NULL, NULL);
+	else if (name[0] != '\0')
+		RegisterCustomScanMethods(&methods);
+}
+
 void
 _PG_init(void)
 {
+	static char *takes;
+
 	DefineCustomEnumVariable("neighbour.plans", "Where its plans come from.", NULL, &plans_from, PLANS_CHAIN,
 							 plans_options, PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("neighbour.takes", "A name that it takes when it is loaded.", NULL, &takes, "",
+							   PGC_USERSET, 0, NULL, NULL, NULL);
+	take_name(takes);
 	prev_planner_hook = planner_hook;
 	planner_hook = neighbour_planner;
 	prev_executor_start_hook = ExecutorStart_hook;

@@ -180,5 +180,22 @@ foreach my $libraries (join(', ', 'gpusort', @others), join(', ', reverse('gpuso
 	check_server($libraries, $libraries !~ /neighbour/);
 }
 
+# A neighbour that has taken a name of gpusort's: LOAD says so, each time, and nothing of gpusort is there.
+load('');
+foreach my $name ('GpuSort', 'GpuSortFeed', 'GpuRank', 'gpusort.cards')
+{
+	my ($status, $out, $err) = $node->psql('postgres',
+		"SET neighbour.takes = '$name'; LOAD 'neighbour'; LOAD 'gpusort'; LOAD 'gpusort'; SHOW gpusort.mode; SELECT count(*) FROM (SELECT * FROM r ORDER BY k) s;",
+		on_error_stop => 0);
+	my @errors = $err =~ /ERROR:  (.*)(?:\nDETAIL:  (.*))?/g;
+	my @clash = ("gpusort can't be loaded beside another library that has the same names", qr/"\Q$name\E"/);
+
+	is($errors[$_ * 2], $clash[0], "$name is taken: LOAD fails") foreach 0, 1;
+	like($errors[$_ * 2 + 1] // '', $clash[1], 'and says which name it is') foreach 0, 1;
+	like($errors[4] // '', qr/unrecognized configuration parameter "gpusort.mode"/, 'no setting is left behind');
+	is($out, '20000', 'the session goes on');
+}
+is($node->psql('postgres', "SET neighbour.takes = 'another'; LOAD 'neighbour'; LOAD 'gpusort'"), 0, 'beside other names it is loaded');
+
 $node->stop;
 done_testing();

@@ -8,10 +8,12 @@
 
 #include "miscadmin.h"
 #include "utils/guc.h"
+#include "utils/guc_tables.h"
 #include "utils/plancache.h"
 
 #include "base/guc.h"
 #include "base/kept_memory.h"
+#include "base/pg_compat.h"
 
 /* As many devices as gpusortd has at most. */
 #define MAX_CARDS 16
@@ -203,6 +205,21 @@ define_service_settings(void)
 	DefineCustomStringVariable("gpusort.gpusortd_options", "More options for gpusortd, for tests.", NULL,
 							   &gpusort_gpusortd_options, "", PGC_SIGHUP,
 							   GUC_SUPERUSER_ONLY | GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+}
+
+const char *
+guc_taken(void)
+{
+	int number;
+	struct config_generic **all = all_guc_variables(&number);
+
+	for (int i = 0; i < number; i++)
+	{
+		if (pg_strncasecmp(all[i]->name, "gpusort.", strlen("gpusort.")) == 0 &&
+			(all[i]->flags & GUC_CUSTOM_PLACEHOLDER) == 0)
+			return all[i]->name;
+	}
+	return NULL;
 }
 
 void

@@ -58,6 +58,9 @@ extern int gpusort_service_timeout;		/* ms; 0: none */
 extern char *gpusort_gpusortd_path;		/* empty: beside the server's programs */
 extern char *gpusort_gpusortd_options;
 
+/* A setting of that name that another library has defined; NULL: there is none.  Before they are defined. */
+extern const char *guc_taken(void);
+
 extern void guc_define_all(void);
 
 /* gpusort.max_device_memory as gpusortd's option takes it, in the current memory context. */

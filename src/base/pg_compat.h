@@ -43,6 +43,13 @@
 #define TupleDescCompactAttr(desc, i) TupleDescAttr(desc, i)
 #endif
 
+/* The list of all settings comes with their number from 16 on. */
+#if PG_VERSION_NUM >= 160000
+#define all_guc_variables(number) get_guc_variables(number)
+#else
+#define all_guc_variables(number) (*(number) = GetNumConfigOptions(), get_guc_variables())
+#endif
+
 /* Access to varlenas left postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
