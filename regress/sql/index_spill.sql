@@ -37,6 +37,18 @@ CREATE UNIQUE INDEX sp_ascending_id ON sp_ascending (id);
 CREATE INDEX sp_ascending_t ON sp_ascending (t);
 SELECT bt_index_parent_check(i, true, true) FROM unnest(ARRAY['sp_ascending_id', 'sp_ascending_t']::regclass[]) AS i;
 
+-- A notice names the index that its user knows, not the one that is built in its place; an index whose name is that of such a one keeps it.
+CREATE INDEX sp_a_name_that_has_as_many_characters_as_an_identifier_may_have ON sp_ascending (t DESC);
+\set VERBOSITY terse
+SET client_min_messages = notice;
+REINDEX TABLE CONCURRENTLY sp_ascending;
+REINDEX INDEX sp_ascending_t;
+CREATE INDEX CONCURRENTLY sp_ascending_t_ccnew ON sp_ascending (t);
+REINDEX INDEX CONCURRENTLY sp_ascending_t;
+REINDEX INDEX CONCURRENTLY sp_ascending_t_ccnew;
+SET client_min_messages = warning;
+\set VERBOSITY default
+
 -- A key whose only two alive rows have so many dead ones between them that no process meets both in its range.
 \set SHOW_CONTEXT never
 CREATE TABLE sp_dead (k int, t text);

@@ -24,6 +24,7 @@
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "index/index_build.h"
+#include "index/index_name.h"
 #include "index/choice.h"
 #include "index/device_choice.h"
 #include "index/index_key.h"
@@ -94,7 +95,7 @@ report_workers(const IndexBuild *build)
 		why = index_build_why_few_workers(feed->heap, feed->index, planned);
 	if (why != NULL)
 		ereport(DEBUG1, (errmsg_internal("gpusort builds index \"%s\" with %d of %d workers: %s",
-										 RelationGetRelationName(feed->index), feed->workers,
+										 index_name(feed->heap, feed->index), feed->workers,
 										 max_parallel_maintenance_workers, why)));
 }
 
@@ -124,7 +125,7 @@ report_spill(const IndexBuild *build, const SorterStats *stats)
 	ereport(
 		NOTICE,
 		(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted by way of temporary files",
-				RelationGetRelationName(build->feed.index)),
+				index_name(build->feed.heap, build->feed.index)),
 		 errdetail("%.0f tuples took " UINT64_FORMAT " MB of temporary files.", build->feed.index_tuples,
 				   stats->disk_bytes / (1024 * 1024) + 1),
 		 errhint("With maintenance_work_mem of about %d MB it is built in memory, in less time.",
@@ -223,7 +224,7 @@ report_stages(const IndexBuild *build)
 		(errmsg_internal(
 			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, loaded by %d, feed %.0f ms, sort %.0f ms, load %.0f ms, "
 			"%zu kB of memory, " UINT64_FORMAT " kB of temporary files",
-			RelationGetRelationName(build->feed.index), build->feed.sorter->device->name,
+			index_name(build->feed.heap, build->feed.index), build->feed.sorter->device->name,
 			build->feed.index_tuples, stats->processes, build->feed.is_loaded ? build->feed.loaders : 1,
 			Max(build->sorted_ms - sort_ms, 0), sort_ms, stopwatch_ms(build->watch) - build->sorted_ms,
 			stats->peak_memory / 1024, stats->disk_bytes / 1024)));
