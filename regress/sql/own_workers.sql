@@ -13,14 +13,8 @@ SET min_parallel_table_scan_size = 0;
 SET gpusort.work_mem = '64MB';
 SET gpusort.mode = force;
 
--- The processes wait for each other here and there, so that all of them have rows.
-CREATE FUNCTION dawdle(id bigint) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
-BEGIN
-	IF id % 6000 = 1 THEN
-		PERFORM pg_sleep(0.02);
-	END IF;
-	RETURN true;
-END $$;
+-- Here and there it takes a process a while, so that all of them have rows.  Its body stands in the place of a call, and calls PostgreSQL's own functions alone.
+CREATE FUNCTION dawdle(id bigint) RETURNS boolean LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT CASE WHEN id % 6000 = 1 THEN md5(repeat(id::text, 1000000)) <> '' ELSE true END $$;
 CREATE FUNCTION writes(id bigint) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
 	INSERT INTO w_copy VALUES (id);
@@ -36,6 +30,7 @@ SELECT is_fed(query), query FROM unnest(ARRAY[
 	'INSERT INTO w_copy SELECT id, k, row_number() OVER (PARTITION BY g, t ORDER BY k) FROM w',
 	'INSERT INTO w_copy SELECT DISTINCT ON (t) id, k FROM w ORDER BY t, k',
 	'SELECT * FROM w ORDER BY t FOR UPDATE',
+	'INSERT INTO w_copy SELECT id, k FROM w WHERE dawdle(id) AND g IN (1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31) ORDER BY left(t, 3), k',
 	'SELECT nextval(''w_calls''), id FROM w ORDER BY t',
 	'SELECT writes(id) FROM w ORDER BY t',
 	'WITH i AS (INSERT INTO w_copy VALUES (0)) SELECT * FROM w ORDER BY t',
@@ -43,12 +38,22 @@ SELECT is_fed(query), query FROM unnest(ARRAY[
 -- And which have none: what workers may not read or evaluate, or would have to be evaluated for them in parallel mode.
 CREATE TEMP TABLE w_temp AS SELECT * FROM w;
 CREATE FUNCTION restricted(id bigint) RETURNS bigint LANGUAGE plpgsql PARALLEL RESTRICTED AS 'BEGIN RETURN id; END';
+-- PostgreSQL takes their word for it that they are safe.  A volatile one begins a command for its expression, one that isn't may call that one, and an exception block is a subtransaction.
+CREATE FUNCTION ticks(id bigint) RETURNS bigint LANGUAGE plpgsql VOLATILE PARALLEL SAFE AS 'BEGIN RETURN id + 0 * (clock_timestamp() > now())::int; END';
+CREATE FUNCTION calls_ticks(id bigint) RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE AS 'BEGIN RETURN ticks(id); END';
+CREATE FUNCTION catches(id bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN id; EXCEPTION WHEN OTHERS THEN RETURN 0; END';
+CREATE FUNCTION reads(id bigint) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE AS 'SELECT id + count(*) FROM pg_class WHERE relname = ''no such name''';
 ANALYZE w_temp;
 SELECT is_fed(query), query FROM unnest(ARRAY[
 	'DECLARE c CURSOR FOR SELECT * FROM w_temp ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w WHERE restricted(id) > 0 ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w WHERE writes(id) > 0 ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w ORDER BY t, restricted(id)',
+	'INSERT INTO w_copy SELECT id, k FROM w WHERE ticks(id) > 0 ORDER BY t',
+	'DECLARE c CURSOR FOR SELECT * FROM w ORDER BY calls_ticks(id)',
+	'DECLARE c CURSOR FOR SELECT * FROM w WHERE catches(id) > 0 ORDER BY t',
+	'DECLARE c CURSOR FOR SELECT * FROM w WHERE reads(id) > 0 ORDER BY t',
+	'DECLARE c CURSOR FOR SELECT * FROM w WHERE k <> extract(epoch FROM clock_timestamp()) ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w WHERE id > (SELECT nextval(''w_calls'') % 2) ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w WHERE EXISTS (SELECT FROM w_copy c WHERE c.id = -w.id OR c.r = w.g) ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w TABLESAMPLE SYSTEM (50) ORDER BY t',
@@ -163,7 +168,7 @@ SELECT i, outcome('INSERT INTO w_copy SELECT id, k FROM w WHERE dawdle(id) AND 1
 FROM generate_series(1, 3) AS i;
 SELECT count(*) FROM w_copy;
 BEGIN;
-DECLARE c CURSOR FOR SELECT * FROM w WHERE pg_sleep(0.001) IS NOT NULL ORDER BY t;
+DECLARE c CURSOR FOR SELECT * FROM w WHERE md5(repeat(t, 20000)) <> '' ORDER BY t;
 SET LOCAL statement_timeout = 200;
 FETCH c;
 ROLLBACK;
@@ -186,6 +191,236 @@ EXECUTE into_copy(3);
 EXECUTE into_copy(5);
 SELECT count(*) = (SELECT count(*) FILTER (WHERE g < 3) + count(*) FILTER (WHERE g < 5) FROM w) AS all_rows FROM w_copy;
 
+
+-- What PostgreSQL relies on where it plans nothing in parallel (docs/architecture.md, "Workers of its own"), one after the other; compared with what it does without gpusort.
+TRUNCATE w_copy;
+SET plan_cache_mode = auto;
+CREATE FUNCTION in_modes(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	off text;
+	forced text;
+BEGIN
+	PERFORM set_config('gpusort.mode', 'off', true);
+	off := outcome(query);
+	PERFORM set_config('gpusort.mode', 'force', true);
+	forced := outcome(query);
+	RETURN CASE WHEN off = forced THEN off ELSE format('off: %s, forced: %s', off, forced) END;
+END $$;
+
+-- Commands and subtransactions begin in functions that are called below the sort.
+SELECT c, w, in_modes(format(query, w)) FROM (VALUES
+	(1, 'INSERT INTO w_copy SELECT id, k FROM w WHERE %s > 0 ORDER BY t'),
+	(2, 'SELECT id, k FROM w WHERE %s > 0 ORDER BY t FOR UPDATE'),
+	(3, 'WITH i AS (INSERT INTO w_copy VALUES (0)) SELECT id, k FROM w WHERE g < 9 ORDER BY %s')) AS q (c, query),
+	unnest(ARRAY['ticks(id)', 'calls_ticks(id)', 'catches(id)', 'reads(id)']) AS w ORDER BY 1, 2;
+-- PostgreSQL has a parallel plan, which runs without workers where rows are read one after the other: with such functions, and with a sub-select whose own Gather stays open.
+CREATE FUNCTION lazily(gs int) RETURNS SETOF text LANGUAGE sql STABLE AS $$ SELECT t FROM w WHERE g < gs AND calls_ticks(id) > 0 ORDER BY t $$;
+CREATE FUNCTION lazily_exists(gs int) RETURNS SETOF text LANGUAGE sql STABLE AS $$ SELECT t FROM w WHERE (g < gs) = (EXISTS (SELECT FROM w AS o WHERE o.k <> 0)) ORDER BY t $$;
+CREATE FUNCTION lazily_greatest(gs int) RETURNS SETOF text LANGUAGE sql STABLE AS $$ SELECT t FROM w WHERE g < (SELECT gs + min(o.id) FROM w AS o) ORDER BY t $$;
+INSERT INTO w_copy SELECT length(lazily(5)) LIMIT 3;
+INSERT INTO w_copy SELECT length(lazily_exists(5)) LIMIT 3;
+INSERT INTO w_copy SELECT length(lazily_greatest(5)) LIMIT 3;
+SELECT lazily(5), lazily_exists(5), lazily_greatest(4) LIMIT 2;
+BEGIN;
+DECLARE c CURSOR FOR SELECT lazily(5), lazily_exists(5), lazily_greatest(4);
+FETCH 1 FROM c;
+INSERT INTO w_copy VALUES (1);
+FETCH 1 FROM c;
+COMMIT;
+
+-- What the transaction has done before: rows inserted, changed and deleted, also by the query itself, in savepoints; tables whose files are new; locks.
+TRUNCATE w_copy;
+BEGIN;
+INSERT INTO w SELECT 50000 + id, k, g, 'n' || t, 'new' FROM w WHERE id <= 40;
+SAVEPOINT s;
+UPDATE w SET filler = 'changed' WHERE id BETWEEN 50001 AND 50020;
+DELETE FROM w WHERE id BETWEEN 50011 AND 50030;
+SAVEPOINT s2;
+DELETE FROM w WHERE id > 50000;
+ROLLBACK TO s2;
+RELEASE s;
+SELECT check_query('SELECT * FROM w WHERE dawdle(id) ORDER BY t') AS changed_here, count(*) FILTER (WHERE filler = 'new') AS new, count(*) FILTER (WHERE filler = 'changed') AS changed FROM w;
+WITH u AS (UPDATE w SET filler = 'again' WHERE id > 50000 RETURNING id), s AS (SELECT id, filler FROM w WHERE id > 50000 AND dawdle(id) ORDER BY t)
+SELECT u.count AS updated, s.filler, count(*) FROM (SELECT count(*) FROM u) u, s GROUP BY 1, 2 ORDER BY 2;
+LOCK TABLE w IN ACCESS EXCLUSIVE MODE;
+INSERT INTO w_copy SELECT id, k FROM w WHERE filler = 'again' ORDER BY t;
+SELECT count(*) FROM w_copy;
+CREATE TABLE w_new AS SELECT * FROM w WHERE id > 20000;
+ALTER TABLE w_new SET (parallel_workers = 3);
+SELECT is_fed('DECLARE c CURSOR FOR SELECT id, k FROM w_new ORDER BY t'), check_query('SELECT id, k FROM w_new WHERE dawdle(id) ORDER BY t') AS new_file;
+TRUNCATE w_new;
+INSERT INTO w_new SELECT * FROM w WHERE id > 25000 ORDER BY t;
+SELECT check_query('SELECT id, k FROM w_new WHERE dawdle(id) ORDER BY t') AS another_file;
+ROLLBACK;
+
+-- The snapshot is the query's: a function that isn't volatile sees what the query that calls it sees; one that is sees what it has written itself.
+CREATE FUNCTION rows_seen(above bigint) RETURNS bigint LANGUAGE plpgsql STABLE AS $$
+DECLARE
+	n bigint := 0;
+	r record;
+BEGIN
+	FOR r IN SELECT id FROM w WHERE w.id > above ORDER BY t LOOP
+		n := n + 1;
+	END LOOP;
+	RETURN n;
+END $$;
+CREATE FUNCTION write_and_see(above bigint) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO w VALUES (60001, 0, 0, 'seen', 'new');
+	RETURN rows_seen(above);
+END $$;
+BEGIN;
+WITH i AS (INSERT INTO w VALUES (60000, 0, 0, 'unseen', 'new') RETURNING id) SELECT id, rows_seen(29990) FROM i;
+SELECT rows_seen(29990), write_and_see(29990), rows_seen(29990) AS afterwards FROM generate_series(1, 2);
+ROLLBACK;
+
+-- Settings are those of the moment, not those of the executor's start.
+BEGIN;
+SET own.least = '29990';
+DECLARE c CURSOR FOR SELECT id FROM w WHERE id > current_setting('own.least')::int ORDER BY t;
+SET own.least = '29997';
+FETCH ALL FROM c;
+ROLLBACK;
+
+-- Triggers write for each row, before and after, and at the transaction's end; a procedure commits while it reads.
+CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	n bigint := 0;
+	r record;
+BEGIN
+	IF TG_WHEN = 'AFTER' AND new.id % 400 = 0 THEN
+		FOR r IN SELECT id FROM w WHERE g = 3 ORDER BY t LOOP
+			n := n + r.id;
+		END LOOP;
+		INSERT INTO w_noted VALUES (new.id, n);
+	ELSIF TG_WHEN = 'BEFORE' THEN
+		INSERT INTO w_noted VALUES (-new.id, 0);
+	END IF;
+	RETURN new;
+END $$;
+CREATE TABLE w_noted (id bigint, n bigint);
+CREATE TRIGGER before BEFORE INSERT ON w_copy FOR EACH ROW EXECUTE FUNCTION note();
+CREATE CONSTRAINT TRIGGER deferred AFTER INSERT ON w_copy DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION note();
+INSERT INTO w_copy SELECT id, k FROM w WHERE id <= 1000 ORDER BY t;
+SELECT count(*) AS inserted, count(*) FILTER (WHERE n.id < 0) AS before, count(*) FILTER (WHERE n.n = s.sum) AS deferred FROM w_noted n, (SELECT sum(id) FROM w WHERE g = 3) s;
+DROP TRIGGER before ON w_copy;
+DROP TRIGGER deferred ON w_copy;
+TRUNCATE w_copy;
+CREATE PROCEDURE commit_each() LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	FOR r IN SELECT id, t FROM w WHERE g = 3 AND dawdle(id) ORDER BY t LOOP
+		INSERT INTO w_copy VALUES (r.id);
+		COMMIT;
+		EXIT WHEN r.id % 10 = 0;
+	END LOOP;
+END $$;
+CALL commit_each();
+SELECT max(rank) = count(*) AS first_ones FROM w_copy JOIN (SELECT id, rank() OVER (ORDER BY t) FROM w WHERE g = 3) s USING (id);
+
+-- Queries within queries that run in parallel: in the leader, above and below the Gather, and in workers.
+CREATE FUNCTION loops(gs bigint) RETURNS bigint LANGUAGE plpgsql PARALLEL RESTRICTED AS $$ BEGIN RETURN rows_seen(30000 - gs); END $$;
+CREATE FUNCTION loops_safely(gs bigint) RETURNS bigint LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$ BEGIN RETURN rows_seen(30000 - gs); END $$;
+SELECT plan_contains('SELECT loops(count(*)) FROM w WHERE g = 1', 'Gather') AS above, plan_contains('SELECT id FROM w WHERE id % 3000 = 1 AND loops_safely(g) = g', 'Gather') AS below;
+SELECT loops(count(*)) = count(*) FROM w WHERE g = 1;
+SELECT count(*) FROM w WHERE id % 6000 = 1 AND loops_safely(g) = g;
+SELECT min(loops(g)) FROM w WHERE id % 6000 = 1 AND g > (SELECT 0 * count(*) FROM w) AND EXISTS (SELECT FROM w AS o WHERE o.k <> 0);
+
+-- Who may read is decided when a cursor is opened.  Rows of a cursor that one user opens and another one reads, with something in between that is undone at last.
+CREATE ROLE regress_gpusort_opener;
+CREATE ROLE regress_gpusort_fetcher;
+CREATE ROLE regress_gpusort_viewer;
+CREATE FUNCTION only_opener(bigint) RETURNS bigint LANGUAGE internal STRICT IMMUTABLE PARALLEL SAFE AS 'int8abs';
+REVOKE EXECUTE ON FUNCTION only_opener FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION only_opener TO regress_gpusort_opener;
+CREATE VIEW w_view AS SELECT id, k, g, t FROM w;
+ALTER VIEW w_view OWNER TO regress_gpusort_viewer;
+GRANT SELECT ON w TO regress_gpusort_viewer;
+CREATE TABLE w_guarded AS SELECT * FROM w;
+ALTER TABLE w_guarded ENABLE ROW LEVEL SECURITY;
+ALTER TABLE w_guarded SET (parallel_workers = 3);
+CREATE POLICY by_user ON w_guarded USING (g < CASE current_user WHEN 'regress_gpusort_opener' THEN 20 ELSE 30 END);
+GRANT SELECT ON w, w_view, w_guarded TO regress_gpusort_opener;
+CREATE FUNCTION fetched(query text, fetcher text, meanwhile text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	c refcursor;
+	r record;
+	rows int := 0;
+	digest bigint := 0;
+BEGIN
+	SET LOCAL ROLE regress_gpusort_opener;
+	OPEN c FOR EXECUTE query;
+	RESET ROLE;
+	EXECUTE meanwhile;
+	PERFORM set_config('role', fetcher, true);
+	LOOP
+		FETCH c INTO r;
+		EXIT WHEN NOT FOUND;
+		rows := rows + 1;
+		digest := hashtextextended(r::text, digest);
+	END LOOP;
+	RAISE EXCEPTION '% rows: %', rows, digest;
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlerrm;
+END $$;
+CREATE FUNCTION fetched_alike(query text, fetcher text, meanwhile text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	off text;
+	forced text;
+BEGIN
+	PERFORM set_config('gpusort.mode', 'off', true);
+	off := fetched(query, fetcher, meanwhile);
+	PERFORM set_config('gpusort.mode', 'force', true);
+	IF NOT is_fed('DECLARE c CURSOR FOR ' || query) THEN
+		RETURN 'not fed';
+	END IF;
+	forced := fetched(query, fetcher, meanwhile);
+	RETURN CASE WHEN off = forced THEN regexp_replace(off, 'rows: .*', 'rows') ELSE format('off: %s, forced: %s', off, forced) END;
+END $$;
+SELECT fetcher, query, meanwhile, fetched_alike('SELECT id, t FROM ' || query || ' ORDER BY t, k', fetcher, meanwhile) FROM (VALUES
+	('w WHERE g < 10', 'SELECT 1'),
+	('w WHERE only_opener(id) < 5000', 'SELECT 1'),
+	('w WHERE g < 10', 'REVOKE SELECT ON w FROM regress_gpusort_opener'),
+	('w WHERE only_opener(id) < 5000', 'REVOKE EXECUTE ON FUNCTION only_opener FROM regress_gpusort_opener'),
+	('w WHERE id < 0 OR g = only_opener(5) OR only_opener(g) = 6', 'DROP FUNCTION only_opener'),
+	('w WHERE g IN (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)', 'REVOKE EXECUTE ON FUNCTION hashint4(int) FROM PUBLIC'),
+	('w_view WHERE g < 10', 'DROP VIEW w_view'),
+	('w_view WHERE g < 10', 'REVOKE SELECT ON w FROM regress_gpusort_viewer'),
+	('w_guarded WHERE id % 2 = 0', 'DROP POLICY by_user ON w_guarded'),
+	('w WHERE g < CASE current_user WHEN ''regress_gpusort_opener'' THEN 20 ELSE 30 END', 'SELECT 1'),
+	('w WHERE g < 10', 'ALTER ROLE regress_gpusort_opener NOLOGIN')) AS v (query, meanwhile),
+	unnest(ARRAY['regress_gpusort_opener', 'regress_gpusort_fetcher']) AS fetcher ORDER BY 1, 2, 3;
+-- By a function that runs as another user; held open, at the transaction's end; a function that may read what its caller may not, by a loop.
+CREATE FUNCTION opens(query text) RETURNS refcursor LANGUAGE plpgsql SECURITY DEFINER AS $$
+DECLARE
+	c refcursor := 'opened';
+BEGIN
+	OPEN c FOR EXECUTE query;
+	RETURN c;
+END $$;
+CREATE FUNCTION loops_for_others() RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN RETURN cardinality(rows_of('SELECT id, t FROM w WHERE dawdle(id) ORDER BY t')) || ' rows'; END $$;
+BEGIN;
+SET LOCAL ROLE regress_gpusort_fetcher;
+SELECT opens('SELECT id, only_opener(k) >= 0 AS ok FROM w WHERE g < 50 AND dawdle(id) ORDER BY t');
+FETCH 2 FROM opened;
+MOVE ALL IN opened;
+SELECT loops_for_others();
+COMMIT;
+BEGIN;
+DECLARE held CURSOR WITH HOLD FOR SELECT id, k FROM w WHERE dawdle(id) ORDER BY t;
+SET LOCAL ROLE regress_gpusort_fetcher;
+COMMIT;
+FETCH 1 FROM held;
+MOVE ALL IN held;
+CLOSE held;
+DROP VIEW w_view;
+DROP TABLE w_guarded, w_noted;
+REVOKE ALL ON w FROM regress_gpusort_opener, regress_gpusort_viewer;
+REVOKE ALL ON FUNCTION only_opener FROM regress_gpusort_opener;
+DROP ROLE regress_gpusort_opener, regress_gpusort_fetcher, regress_gpusort_viewer;
+
 DROP TABLE w, w_copy, w_temp;
 DROP SEQUENCE w_calls;
-DROP FUNCTION dawdle, writes, is_fed, restricted, workers_of, check_cursor, outcome, first_of;
+DROP PROCEDURE commit_each;
+DROP FUNCTION dawdle, writes, is_fed, restricted, ticks, calls_ticks, catches, reads, workers_of, check_cursor, outcome, first_of, in_modes, lazily, lazily_exists, lazily_greatest, rows_seen, write_and_see, note, loops, loops_safely, only_opener, fetched, fetched_alike, opens, loops_for_others;

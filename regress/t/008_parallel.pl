@@ -167,6 +167,35 @@ $node->safe_psql('postgres', "SELECT pg_terminate_backend($victim_pid, 10000)");
 is(left_behind($pid), $nothing, 'a terminated session takes its workers along');
 eval { $victim->{run}->finish; };
 
+# Cursors, for which PostgreSQL has no parallel plan: the processes that fed the sort, some rows of which are
+# costly.  There are several for the user who opened the cursor, whatever he may do by now; one for another
+# user, and where other functions than PostgreSQL's own, or a sub-select, are evaluated below the sort.
+my $costly = q{CASE WHEN id % 1000 = 0 THEN md5(repeat(id::text, 30000)) <> '' ELSE true END};
+$node->safe_psql('postgres', <<"EOT");
+CREATE EXTENSION gpusort;
+CREATE ROLE reader;
+CREATE ROLE other;
+GRANT SELECT ON r TO reader;
+CREATE FUNCTION lazily() RETURNS SETOF bigint STABLE LANGUAGE sql AS \$\$ SELECT k FROM r WHERE $costly ORDER BY k \$\$;
+CREATE FUNCTION lazily_exists() RETURNS SETOF bigint STABLE LANGUAGE sql AS
+	\$\$ SELECT k FROM r WHERE $costly AND (EXISTS (SELECT FROM r AS o WHERE o.k <> 0)) = (k <> 0) ORDER BY k \$\$;
+EOT
+foreach my $cursor (
+	[ 'the user who opened it', "SELECT k FROM r WHERE $costly ORDER BY k", '', 1 ],
+	[ 'a user who may not read the table any more', "SELECT k FROM r WHERE $costly ORDER BY k", 'RESET ROLE; REVOKE SELECT ON r FROM reader; SET LOCAL ROLE reader', 1 ],
+	[ 'another user', "SELECT k FROM r WHERE $costly ORDER BY k", 'SET LOCAL ROLE other', 0 ],
+	[ 'a function of PL/pgSQL', "SELECT k FROM r WHERE $costly AND in_worker($pid) >= 0 ORDER BY k", '', 0 ],
+	[ 'a lazily read query', 'SELECT lazily()', '', 1 ],
+	[ 'a lazily read query with a sub-select', 'SELECT lazily_exists()', '', 0 ])
+{
+	my ($name, $query, $between, $several) = @$cursor;
+	my $processes = $session->query("BEGIN; SET LOCAL ROLE reader; DECLARE c CURSOR FOR $query; $between; MOVE 1 IN c; RESET ROLE; " .
+		'SELECT processes FROM pg_stat_progress_gpusort WHERE pid = pg_backend_pid(); ROLLBACK');
+	like($processes, $several ? qr/^[2-4]$/ : qr/^1$/, "a cursor, $name: " . ($several ? 'several processes' : 'one process'));
+	is(error_of($session), '', 'no error');
+}
+give_back();
+
 # Many sorts in one session.
 my $before = scalar(my @descriptors = glob "/proc/$pid/fd/*");
 $session->query_safe('DO $$ BEGIN FOR i IN 1 .. 100 LOOP PERFORM count(*) FROM (SELECT k FROM r WHERE id < 2000 ORDER BY k OFFSET 0) s; END LOOP; END $$');

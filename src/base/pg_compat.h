@@ -150,6 +150,27 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define plan_check_permissions(stmt) ((void) ExecCheckRTPerms((stmt)->rtable, true))
 #endif
 
+/*
+ * Exchanges the list of an executor's state by which it, and workers that it starts, check permissions, and
+ * returns the one before; that list is there from 16 on.  Before, each entry of the range table says itself
+ * what it takes.
+ */
+#include "nodes/execnodes.h"
+#if PG_VERSION_NUM >= 160000
+static inline List *
+estate_exchange_permissions(EState *estate, List *permissions)
+{
+	List *before = estate->es_rteperminfos;
+
+	estate->es_rteperminfos = permissions;
+	return before;
+}
+#define rte_take_no_permission(rte) ((rte)->perminfoindex = 0)
+#else
+#define estate_exchange_permissions(estate, permissions) ((void) (estate), (void) (permissions), NIL)
+#define rte_take_no_permission(rte) ((rte)->requiredPerms = 0)
+#endif
+
 /* Is the column NOT NULL?  From 18 on it may be so without being checked yet (NOT VALID). */
 #if PG_VERSION_NUM >= 180000
 #define table_forbids_nulls(relation, column) \

@@ -73,6 +73,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	eflags &= ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK);
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	state->feed = node_feed_below(outerPlanState(css));
+	own_workers_init(&state->own_workers);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 	not_null_columns(outerPlanState(css), ncolumns, columns);
@@ -246,7 +247,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->expected_rows = state->css.ss.ps.plan->plan_rows;
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected_key_bytes = state->key_width;
-	request->helped = request->shared && request->rows_wanted == 0 && !state->own_workers;
+	request->helped = request->shared && request->rows_wanted == 0 && !state->own_workers.active;
 	request->cpu_ms = sort_plan_cpu_ms((CustomScan *) state->css.ss.ps.plan);
 	if (device == &sort_device_cuda)
 		ask_for_parts(state, request);
@@ -276,12 +277,13 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	Stopwatch watch = stopwatch_start();
 	double read_ms;
 
-	state->own_workers = state->feed != NULL && own_workers_begin(outerPlanState(state));
+	if (state->feed != NULL)
+		own_workers_begin(&state->own_workers, outerPlanState(state));
 	begin_sorter(state, device);
 	if (state->sorter->failure == NULL)
 		read_input(state);
-	if (state->own_workers)
-		own_workers_end(outerPlanState(state));
+	if (state->own_workers.active)
+		own_workers_end(&state->own_workers, outerPlanState(state));
 	if (state->sorter->failure != NULL)
 		return false;
 	read_ms = stopwatch_ms(watch);

@@ -13,6 +13,7 @@
 #include "device/sorter.h"
 #include "exec/chunk_feed.h"
 #include "exec/limit_above.h"
+#include "exec/own_workers.h"
 #include "monitor/progress.h"
 
 typedef struct GpuSortState
@@ -23,7 +24,7 @@ typedef struct GpuSortState
 	LimitState *limit;			   /* above it, whose bound reaches it; NULL: none */
 	RowsWanted wanted;			   /* of the sorter's rows */
 	struct GpuSortFeedState *feed; /* below the Gather that is the input; NULL: an input of another kind */
-	bool own_workers;			   /* did that launch its workers for this sort alone? */
+	OwnWorkers own_workers;		   /* which that launches for this sort alone */
 	SortKey *key;
 	int key_width;		  /* bytes of a key, by estimate */
 	KeySample *sample;	  /* of the keys, for a sort that is split; NULL: not looked for, or there is none */

@@ -13,6 +13,16 @@
  * the workers nor their dynamic shared memory any more.  What stands in that is gone when parallel mode ends;
  * but the plan may be read once more, by PostgreSQL's own nodes, which expect it for as long as the query
  * lasts.  So this is for a bare scan below the feed alone, whose place in the table is forgotten here.
+ *
+ * The plan is checked once more here, for it may be old, or PostgreSQL's own.  An expression that calls
+ * something else than PostgreSQL's own functions (plan/own_scan.c) could start a command, or begin a
+ * subtransaction, which parallel mode forbids; one with a sub-select could leave the sub-select's Gather
+ * open, whose workers would outlive parallel mode.
+ *
+ * PostgreSQL checks permissions when the executor starts, and no more when the first row is asked for: a
+ * cursor returns its rows after a REVOKE, and after a view that it reads was dropped.  Workers would check
+ * them when they start, as the user of that moment.  So their range table asks for none, and there are no
+ * workers for another user than that of the executor's start.
  */
 #include "postgres.h"
 
@@ -20,8 +30,11 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 
+#include "base/pg_compat.h"
 #include "exec/own_workers.h"
+#include "plan/own_scan.h"
 
 /* The scan that is read through the Gather and the feed, or NULL. */
 static SeqScanState *
@@ -42,25 +55,83 @@ forget_scan(ScanState *scan)
 	scan->ss_currentScanDesc = NULL;
 }
 
-bool
-own_workers_begin(PlanState *gather)
+/* Does the executor run as the user that it was started by, and as freely? */
+static bool
+user_is_the_same(const OwnWorkers *own)
 {
-	EState *estate = gather->state;
+	Oid user;
+	int security_context;
+
+	GetUserIdAndSecContext(&user, &security_context);
+	return user == own->user && security_context == own->security_context;
+}
+
+/* Is this Gather one whose workers the query does not launch, but the sort may? */
+static bool
+may_be_launched(const OwnWorkers *own, PlanState *gather)
+{
+	const EState *estate = gather->state;
+	const SeqScanState *scan = scan_below(gather);
 
 	/* a lock's recheck (EvalPlanQual) reads one row */
-	if (estate->es_use_parallel_mode || estate->es_epq_active != NULL || IsParallelWorker() ||
-		scan_below(gather) == NULL)
+	if (estate->es_use_parallel_mode || estate->es_epq_active != NULL || IsParallelWorker() || scan == NULL)
 		return false;
-	EnterParallelMode();
-	estate->es_use_parallel_mode = true;
-	return true;
+	return user_is_the_same(own) && own_scan_may_evaluate((Node *) scan->ss.ps.plan->targetlist) &&
+		   own_scan_may_evaluate((Node *) scan->ss.ps.plan->qual);
+}
+
+/* Hides from the workers what permissions the query takes. */
+static void
+take_no_permissions(OwnWorkers *own, EState *estate)
+{
+	List *range_table = NIL;
+	ListCell *cell;
+
+	foreach(cell, estate->es_range_table)
+	{
+		RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+		*rte = *lfirst_node(RangeTblEntry, cell);
+		rte_take_no_permission(rte);
+		range_table = lappend(range_table, rte);
+	}
+	own->range_table = estate->es_range_table;
+	own->permissions = estate_exchange_permissions(estate, NIL);
+	estate->es_range_table = range_table;
+}
+
+static void
+restore_permissions(OwnWorkers *own, EState *estate)
+{
+	list_free_deep(estate->es_range_table);
+	estate->es_range_table = own->range_table;
+	(void) estate_exchange_permissions(estate, own->permissions);
 }
 
 void
-own_workers_end(PlanState *gather)
+own_workers_init(OwnWorkers *own)
+{
+	GetUserIdAndSecContext(&own->user, &own->security_context);
+}
+
+void
+own_workers_begin(OwnWorkers *own, PlanState *gather)
+{
+	own->active = may_be_launched(own, gather);
+	if (!own->active)
+		return;
+	EnterParallelMode();
+	gather->state->es_use_parallel_mode = true;
+	take_no_permissions(own, gather->state);
+}
+
+void
+own_workers_end(OwnWorkers *own, PlanState *gather)
 {
 	(void) ExecShutdownNode(gather);
 	forget_scan(&scan_below(gather)->ss);
+	restore_permissions(own, gather->state);
 	gather->state->es_use_parallel_mode = false;
 	ExitParallelMode();
+	own->active = false;
 }

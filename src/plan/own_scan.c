@@ -9,13 +9,21 @@
  * (exec/own_workers.c), if what is read below it may be read by workers.
  *
  * That is asked in the way that PostgreSQL asks of each relation: no temporary table, no function in a
- * condition or an output column that isn't safe.  And no parameter that the executor computes: an InitPlan
- * may write, and would be evaluated in parallel mode.  Only plain scans of one table are looked at.
+ * condition or an output column that isn't safe.  And of the functions only PostgreSQL's own, in C, that
+ * aren't volatile: any other may start a command by itself, or begin a subtransaction, whatever its
+ * declaration says, and would do so in parallel mode, with an error that PostgreSQL, which has no parallel
+ * plan here, does not raise.  And no sub-select, nor a parameter that the executor computes: an InitPlan may
+ * write, and would be evaluated in parallel mode.  Only plain scans of one table are looked at.
+ *
+ * What else PostgreSQL relies on where it plans nothing in parallel is listed in docs/architecture.md.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/parallel.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_language.h"
+#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -26,28 +34,62 @@
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
+#include "utils/syscache.h"
 
+#include "base/pg_compat.h"
 #include "plan/own_scan.h"
 #include "plan/rival.h"
 
-/* Is it computed while the query runs, by another part of the plan? */
+/* Is this a function that processes in parallel mode must not call here, or this user? */
 static bool
-needs_executor(Node *node, void *context)
+is_doubtful_function(Oid function, void *context)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	const FormData_pg_proc *proc;
+	bool doubtful;
+
+	if (!HeapTupleIsValid(tuple)) /* it was dropped since */
+		return true;
+	proc = (Form_pg_proc) GETSTRUCT(tuple);
+	doubtful = proc->prolang != INTERNALlanguageId || proc->provolatile == PROVOLATILE_VOLATILE;
+	ReleaseSysCache(tuple);
+	return doubtful || proc_aclcheck(function, GetUserId()) != ACLCHECK_OK;
+}
+
+/* Does IN look for a value by such a function's hashes?  PostgreSQL's walk over functions leaves it out. */
+static bool
+hashes_doubtfully(const ScalarArrayOpExpr *in)
+{
+	return OidIsValid(in->hashfuncid) && is_doubtful_function(in->hashfuncid, NULL);
+}
+
+/* Is there anything in the expression that must not be evaluated in such a scan? */
+static bool
+is_doubtful(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan))
+	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
+		check_functions_in_node(node, is_doubtful_function, NULL))
 		return true;
 	if (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN)
 		return true;
-	return expression_tree_walker(node, needs_executor, context);
+	if (IsA(node, ScalarArrayOpExpr) && hashes_doubtfully((ScalarArrayOpExpr *) node))
+		return true;
+	return expression_tree_walker(node, is_doubtful, context);
+}
+
+bool
+own_scan_may_evaluate(Node *exprs)
+{
+	return !is_doubtful(exprs, NULL);
 }
 
 /* May workers evaluate these expressions? */
 static bool
 are_safe(PlannerInfo *root, Node *exprs)
 {
-	return is_parallel_safe(root, exprs) && !needs_executor(exprs, NULL);
+	return is_parallel_safe(root, exprs) && own_scan_may_evaluate(exprs);
 }
 
 /* Could the query's processes scan the table? */

@@ -21,4 +21,10 @@ extern Path *own_scan_path(PlannerInfo *root, Path *input);
  */
 extern void own_scan_keep_serial(PlannerInfo *root);
 
+/*
+ * May a scan evaluate these expressions, of a plan or of a query, in a parallel mode of the sort's own, for
+ * the user of this moment?
+ */
+extern bool own_scan_may_evaluate(Node *exprs);
+
 #endif /* GPUSORT_PLAN_OWN_SCAN_H */
