@@ -32,21 +32,30 @@ in_machine() {
 		bash "$cache/$release" "$machine" "$cache" "$REPOSITORY" "$@"
 }
 
+# Experimental is no release: what is new there stands beside sid.  Of PostgreSQL the machine has that.
+add_experimental() {
+	echo "deb $ARCHIVE experimental main" >"$1/etc/apt/sources.list.d/experimental.list"
+	printf '%s\n' 'Package: src:postgresql-[0-9]*' 'Pin: release a=experimental' 'Pin-Priority: 990' >"$1/etc/apt/preferences.d/experimental"
+}
+
 # The release's base system: kept, not changed by machines.
 provide_base() {
-	[ ! -e "$cache/$release/etc/debian_version" ] || return 0
+	local base=$cache/$release suite=${release/#experimental/sid}
+	[ ! -e "$base/etc/debian_version" ] || return 0
 	step "making a base system of $release"
-	rm -rf "$cache/$release.new"
-	debootstrap --variant=minbase --include=ca-certificates "$release" "$cache/$release.new" "$ARCHIVE" >"$WORK/debootstrap.log" ||
+	rm -rf "$base.new"
+	debootstrap --variant=minbase --include=ca-certificates "$suite" "$base.new" "$ARCHIVE" >"$WORK/debootstrap.log" ||
 		{ tail "$WORK/debootstrap.log" >&2 && die "debootstrap failed"; }
 	# Nobody waits for a disk to keep what is thrown away, and no service starts when its package comes.
-	echo force-unsafe-io >"$cache/$release.new/etc/dpkg/dpkg.cfg.d/unsafe-io"
-	# A mirror of sid that lags behind will do.
-	echo 'Acquire::Check-Valid-Until "false";' >"$cache/$release.new/etc/apt/apt.conf.d/lagging-mirror"
-	printf '#!/bin/sh\nexit 101\n' >"$cache/$release.new/usr/sbin/policy-rc.d"
-	chmod 755 "$cache/$release.new/usr/sbin/policy-rc.d"
-	rm -rf "$cache/$release.new"/var/lib/apt/lists/* "$cache/$release.new"/var/cache/apt/archives/*.deb
-	mv "$cache/$release.new" "$cache/$release"
+	echo force-unsafe-io >"$base.new/etc/dpkg/dpkg.cfg.d/unsafe-io"
+	# A mirror that lags behind will do; of experimental even Debian's own list is older than it says it may
+	# be.
+	echo 'Acquire::Check-Valid-Until "false";' >"$base.new/etc/apt/apt.conf.d/lagging-mirror"
+	printf '#!/bin/sh\nexit 101\n' >"$base.new/usr/sbin/policy-rc.d"
+	chmod 755 "$base.new/usr/sbin/policy-rc.d"
+	[ "$release" != experimental ] || add_experimental "$base.new"
+	rm -rf "$base.new"/var/lib/apt/lists/* "$base.new"/var/cache/apt/archives/*.deb
+	mv "$base.new" "$base"
 }
 
 # Sees to what all machines need.

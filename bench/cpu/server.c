@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/itup.h"
+#include "utils/relcache.h"
 
 #include "device/sorter.h"
 #include "exec/chunk_feed.h"
