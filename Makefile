@@ -127,7 +127,8 @@ help:
 	@echo "their own, and leave existing clusters alone:"
 	@echo "make setup           only install what is needed to build and test"
 	@echo "make demo            millions of rows, the same ORDER BY without and with gpusort, times and plans (DEMO='--rows 100000 ...')"
-	@echo "make test            every test, ends with 'N passed, N failed' (TEST='--only regress ...'; tools/test --help)"
+	@echo "make test            the tests, ends with 'N passed, N failed' (TEST='--only regress ...'; tools/test --help)"
+	@echo "make check-all       all that can be tried, for hours (CHECK_ALL='--only random,mistakes ...'; tools/check-all --help)"
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
 	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
 	@echo "make lint            compilers' warnings, cppcheck, shellcheck, perlcritic, pyflakes (tools/setup lint installs them)"
@@ -141,6 +142,8 @@ demo:
 	tools/demo $(DEMO)
 test:
 	tools/test $(TEST)
+check-all:
+	tools/check-all $(CHECK_ALL)
 format:
 	tools/format
 lint:
@@ -156,5 +159,5 @@ bench-gpu:
 dist deb rpm image:
 	PG_CONFIG='$(if $(filter-out default undefined file,$(origin PG_CONFIG)),$(PG_CONFIG))' tools/package $@ $(if $(PG_VERSIONS),--pg '$(PG_VERSIONS)') $(PACKAGE)
 
-.PHONY: all install installcheck clean help setup demo test format lint coverage random bench bench-gpu \
+.PHONY: all install installcheck clean help setup demo test check-all format lint coverage random bench bench-gpu \
 	dist deb rpm image

@@ -5,6 +5,8 @@
 #	PROGRAM_ARCHS=90    those of gpucheck and gpubench, if fewer will do
 #	NVCC=, NVCCFLAGS=   another compiler, more flags (NVCCFLAGS=-lineinfo for a profile)
 #	WERROR=1            warnings are errors
+#	ONE_LIBRARY=1       for tests: the library with faults to inject is the only one, and compiled once
+#	PTX_ONLY=1          for tests without a card: no machine code, and none of the card's code optimised
 #
 # Nothing here runs or fails unless one of these targets is asked for: the extension needs no CUDA.
 
@@ -17,27 +19,28 @@ NVCC_THREADS ?= 2
 
 cuda_flags = -std=c++17 -O3 -cudart static --threads $(NVCC_THREADS) -Xcompiler -fPIC,-pthread,-Wall,-Wextra \
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) -Icuda $(NVCCFLAGS)
-cuda_machine_code = $(foreach arch,$(1),-gencode arch=compute_$(arch),code=sm_$(arch)) \
+cuda_machine_code = $(if $(PTX_ONLY),-Xcicc -O0,$(foreach arch,$(1),-gencode arch=compute_$(arch),code=sm_$(arch))) \
 	-gencode arch=compute_$(lastword $(1)),code=compute_$(lastword $(1))
 cuda_nvcc = $(or $(NVCC),$(error No nvcc in the PATH or in /usr/local/cuda/bin: install CUDA 12 or 13, or set NVCC))
 
 # What is compiled with which flags goes to a folder of its own:
 #	cuda/build            the library, and gpusortd with its tests in cuda/build/daemon
-#	cuda/build-program    gpubench, leaf_pages, and the parts of gpucheck that it shares
+#	cuda/build-program    gpubench, and the parts of gpucheck that it shares
 #	cuda/build-faults     gpucheck, and the library with faults to inject
 #	cuda/build-fake       gpusortd's CUDA layer over a CUDA runtime in host memory, and layercheck
 #	cuda/build-tsan       the same with ThreadSanitizer
-cuda/build/%: cuda_compile = $(cuda_flags) $(call cuda_machine_code,$(CUDA_ARCHS))
+cuda/build/%: cuda_compile = $(cuda_flags) $(if $(ONE_LIBRARY),-DDEVSORT_FAULTS) $(call cuda_machine_code,$(CUDA_ARCHS))
 cuda/build-program/%: cuda_compile = $(cuda_flags) -Ibench $(call cuda_machine_code,$(PROGRAM_ARCHS))
 cuda/build-faults/%: cuda_compile = $(cuda_flags) -DDEVSORT_FAULTS $(call cuda_machine_code,$(PROGRAM_ARCHS))
 
 library_rooms = base device primitives pairs segments fixed strings rows
 library_sources = $(sort $(wildcard $(library_rooms:%=cuda/%/*.cu)))
 library_objects = $(library_sources:cuda/%.cu=cuda/build/%.o)
-check_objects = $(patsubst cuda/%.cu,cuda/build-faults/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu cuda/check/*/*.cu)))
-bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu bench/gpu/*/*.cu)) $(bench_shared))
+check_folder = cuda/build$(if $(ONE_LIBRARY),,-faults)
+check_objects = $(patsubst cuda/%.cu,$(check_folder)/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu cuda/check/*/*.cu)))
+bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu bench/gpu/*/*.cu)) \
+	$(if $(ONE_LIBRARY),,$(bench_shared))) $(if $(ONE_LIBRARY),$(bench_shared:cuda/%.cu=cuda/build/%.o))
 bench_shared = cuda/check/data/distributions.cu
-leaf_pages_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/leaf_pages/*.cu)))
 
 cuda: cuda/libdevsort.a
 
@@ -50,9 +53,6 @@ cuda/check/gpucheck: $(check_objects)
 
 bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(bench_objects) cuda/libdevsort.a
-
-bench/leaf_pages/leaf_pages: $(leaf_pages_objects) cuda/libdevsort.a
-	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(leaf_pages_objects) cuda/libdevsort.a
 
 # gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
 daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -MMD -MP -MF $(@:.o=.d)
@@ -128,11 +128,11 @@ cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 	@mkdir -p $(@D)
 	$(cuda_nvcc) $(cuda_compile) -MMD -MP -MF $(@:.o=.d) -c -o $@ $<
 
--include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) $(leaf_pages_objects) \
+-include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) \
 	$(daemon_objects) $(daemon_check_objects) \
 	$(fake_objects) $(layercheck_objects) $(tsan_objects) $(tsan_layercheck_objects))
 
-gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench bench/leaf_pages/leaf_pages cuda/daemon/check/daemoncheck
+gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench cuda/daemon/check/daemoncheck
 gpucheck: cuda/check/gpucheck
 	cuda/check/gpucheck $(GPUCHECK)
 gpubench: bench/gpu/gpubench
@@ -152,7 +152,7 @@ gpusortd-tsan: cuda/build-tsan/gpusortd cuda/build-tsan/layercheck
 
 # Removed by `make clean`.
 CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/build-fake cuda/build-tsan cuda/libdevsort.a cuda/check/gpucheck \
-	bench/gpu/gpubench bench/leaf_pages/leaf_pages cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
+	bench/gpu/gpubench cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
 	cuda/daemon/fake/gpusortd
 
 .PHONY: cuda gpubuild gpucheck gpubench gpusortd gpusortd-check gpusortd-layercheck gpusortd-tsan FORCE

@@ -37,7 +37,7 @@ use_checker() {
 	esac
 	as_user tee "$server_program" >/dev/null <<-EOT
 		#!/bin/sh
-		exec ${command//$'\n'/ } '$WORK/pg$("$(find_pg_config)" --bindir)/postgres' "\$@"
+		exec ${command//$'\n'/ } "\${BINDIR:-$WORK/pg$("$(find_pg_config)" --bindir)}/postgres" "\$@"
 	EOT
 	as_user chmod 755 "$server_program"
 }

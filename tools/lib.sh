@@ -172,10 +172,23 @@ enter_workspace() {
 	cd "$WORK" || die "cannot enter $WORK"
 }
 
+# Ends what was started in the background as a group of its own, and servers that it leaves.
+end_started() {
+	local pid pidfile
+	for pid in $(jobs -p); do
+		kill -TERM -- "-$pid" 2>/dev/null || continue
+		wait "$pid" || true
+		find "$WORK" -name postmaster.pid -not -path "$WORK/data/*" | while IFS= read -r pidfile; do
+			kill -QUIT "$(head -n 1 "$pidfile")" 2>/dev/null || true
+		done
+	done
+}
+
 leave() {
 	local status=$?
 	trap - EXIT
 	trap '' INT TERM HUP
+	end_started
 	stop_cluster
 	cd /
 	if [ -n "${GPUSORT_KEEP:-}" ]; then
@@ -213,9 +226,8 @@ gpusortd_is_current() {
 }
 
 # Sees to a gpusortd in $WORK/source: the repository's, or one that is built for this machine's card, or for
-# an H100 where there is none: its layer in host memory is enough for tests.  Without nvcc there is none.
-# Arguments go to make: with other flags than those of the device library's checks all would be compiled
-# twice.
+# an H100 where there is none.  Without nvcc there is none.  Arguments go to make: with other flags than those
+# of the device library's checks all would be compiled twice.
 build_gpusortd() {
 	local nvcc log=$WORK/gpusortd.log
 	! gpusortd_is_current || return 0
@@ -226,13 +238,28 @@ build_gpusortd() {
 		>"$log" 2>&1 || { cat "$log" >&2 && die "gpusortd could not be built" "see above; it needs nvcc of CUDA 12 or later (tools/setup cuda); without nvcc in the PATH all else goes on"; }
 }
 
+# Builds the gpusortd over a CUDA runtime in host memory, which needs no nvcc: it is enough for tests.  Who
+# wants it installed passes make GPUSORTD=$fake_gpusortd.
+fake_gpusortd=cuda/daemon/fake/gpusortd
+build_fake_gpusortd() {
+	local log=$WORK/gpusortd.log
+	command -v g++ >/dev/null || return 0
+	step "building gpusortd over a CUDA runtime in host memory"
+	as_user make -C "$WORK/source" -j"$(nproc)" "$@" "$fake_gpusortd" >"$log" 2>&1 || { cat "$log" >&2 && die "gpusortd could not be built"; }
+}
+
 # Builds gpusort (arguments go to make) and installs it with a copy of PostgreSQL below $WORK/pg; gpusortd
-# too, if $with_gpusortd is set.  Sets BINDIR, the copy's programs.
+# too, if $with_gpusortd is set: the real one, or if that is 'fake' the one over a CUDA runtime in host
+# memory.  Sets BINDIR, the copy's programs.
 build_private_installation() {
 	local pg_config folder make_log=$WORK/build.log
 	pg_config=$(find_pg_config) || die "no PostgreSQL to build against" "run 'make setup'"
 	copy_sources
-	if [ -n "${with_gpusortd:-}" ]; then build_gpusortd "$@"; else as_user rm -f "$WORK/source/cuda/daemon/gpusortd"; fi
+	case ${with_gpusortd:-} in
+		fake) build_fake_gpusortd "$@" ;;
+		'') as_user rm -f "$WORK/source/cuda/daemon/gpusortd" ;;
+		*) build_gpusortd "$@" ;;
+	esac
 	# Without the bitcode for JIT inlining: nothing here needs it.
 	if ! as_user make -C "$WORK/source" -j"$(nproc)" PG_CONFIG="$pg_config" with_llvm=no "$@" >"$make_log" 2>&1; then
 		cat "$make_log" >&2

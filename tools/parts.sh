@@ -2,10 +2,10 @@
 # Variables of the caller:
 # shellcheck disable=SC2154
 #
-# The parts of tools/test, to be sourced after lib.sh: by tools/test, which runs them all, and by
-# tools/mutate, which runs those that should notice a mistake.  Each counts what passed and failed in $passed
-# and $failed, and has a limit of time: what takes longer is ended and counted as failed, with what its
-# servers were doing.
+# The parts of tools/test, to be sourced after lib.sh and budgets.sh: by tools/test, which runs them all, and
+# by tools/mutate, which runs those that should notice a mistake.  Each counts what passed and failed in
+# $passed and $failed, and has a limit of time, its budget: what takes longer is ended and counted as failed,
+# with what its servers were doing.
 #
 # Wanted from the caller: build_flags, the arguments of make; the throwaway cluster, where sessions are
 # needed; time_limit, if all parts shall have the same limit; and chosen_tests, a regular expression, if not
@@ -13,46 +13,96 @@
 
 passed=0 failed=0
 
+count_from_zero() { passed=0 failed=0; }
 count_passed() { passed=$((passed + ${1:-1})); }
 count_failed() { failed=$((failed + ${1:-1})); }
-
-# The seconds that something may take that takes so many at the most on a busy machine; GPUSORT_TIME_FACTOR
-# makes it more for slow ones, such as under valgrind.
-time_limit() { echo "${time_limit:-$(($1 * ${GPUSORT_TIME_FACTOR:-1}))}"; }
 
 # Runs a command of the unprivileged user that may take so many seconds, its output to a file; sets status,
 # and timed_out to something if it took longer.
 run_limited() {
-	local limit log=$2
-	limit=$(time_limit "$1")
+	local limit=${time_limit:-$1} log=$2
 	shift 2
 	status=0 timed_out=
 	as_user timeout --foreground --kill-after=20 "$limit" "$@" >"$log" 2>&1 || status=$?
 	[ "$status" != 124 ] && [ "$status" != 137 ] || timed_out=$limit
 }
 
-# Says that a part took too long, and what the cluster's sessions are at; starts the cluster again, for they
-# won't end.
+# Says that a part took too long.
 report_timeout() {
 	say "FAILED: $1 took longer than $timed_out s"
 	count_failed
-	[ -f "$WORK/data/postmaster.pid" ] || return 0
+}
+
+# The same of one whose sessions are the throwaway cluster's, and what these are at; starts the cluster again,
+# for they won't end.
+report_timeout_of_sessions() {
+	report_timeout "$1"
 	sql -F ' | ' -c "SELECT pid, backend_type, state, wait_event, left(query, 300) FROM pg_stat_activity
 		WHERE pid <> pg_backend_pid() AND (state <> 'idle' OR backend_type LIKE '%worker%')" 2>&1 || true
 	restart_cluster
 }
 
+# ---- several at a time ----
+
+# Process groups that run, with the names of what they run.
+declare -A running=()
+
+# How many at a time: most of their time is waiting.  On a card they would be in each other's way.
+jobs=$(($(nproc) + 1))
+[ "$jobs" -le 4 ] || jobs=4
+[ -z "${GPUSORT_TEST_CARD:-}" ] || jobs=1
+
+# Runs one of the functions below, with its arguments, as soon as few enough others run; collect_all waits for
+# the last ones.  What it prints is kept until it has ended.
+start_beside() {
+	local name=$1
+	shift
+	while [ "${#running[@]}" -ge "$jobs" ]; do collect_ended; done
+	# A group of its own, to be ended with all that it has started.
+	set -m
+	(
+		set +m
+		count_from_zero
+		"$@"
+		echo "$passed $failed" >"$WORK/$name.counted"
+	) </dev/null >"$WORK/$name.said" 2>&1 &
+	set +m
+	running[$!]=$name
+}
+
+# Waits until one has ended, and counts what those that have ended have counted.
+collect_ended() {
+	local pid name ok bad
+	wait -n "${!running[@]}" || true
+	for pid in "${!running[@]}"; do
+		! kill -0 "$pid" 2>/dev/null || continue
+		name=${running[$pid]}
+		unset "running[$pid]"
+		step "$name"
+		cat "$WORK/$name.said"
+		if read -r ok bad 2>/dev/null <"$WORK/$name.counted"; then
+			count_passed "$ok"
+			count_failed "$bad"
+		else
+			say "FAILED: $name ended early"
+			count_failed
+		fi
+	done
+}
+
+collect_all() { while [ "${#running[@]}" -gt 0 ]; do collect_ended; done; }
+
 # ---- programs of the sort alone, without a server ----
 
 run_unit_test() {
-	local program=$1 log=$WORK/unit.log status timed_out
+	local program=$1 log=$WORK/${1##*/}.log status timed_out
 	if ! as_user make -C "$WORK/source" PG_CONFIG="$(find_pg_config)" with_llvm=no "${build_flags[@]}" "$program" >"$log" 2>&1; then
 		tail -n 50 "$log"
 		say "FAILED: building $program"
 		count_failed
 		return
 	fi
-	run_limited 300 "$log" "$WORK/source/$program" --check
+	run_limited "$(budget_of unit)" "$log" "$WORK/source/$program" --check
 	if [ "$status" = 0 ]; then
 		say "ok: $program --check"
 		count_passed
@@ -72,21 +122,33 @@ run_unit_tests() {
 	run_unit_test bench/cpu/cpu_sort_tight
 }
 
-# ---- the device library ----
+# ---- gpusortd, and the device library ----
 
-# Builds a program of checks and runs it; its lines are 'ok N', 'not ok N' and 'skipped'.  Wants nvcc.
+# For what is compiled by nvcc: the architecture of the card, or one whose code is not optimised, for it is
+# not run.
+cuda_flags() {
+	local architecture
+	if architecture=$(card_architecture); then echo "CUDA_ARCHS=$architecture"; else printf '%s\n' CUDA_ARCHS=90 PTX_ONLY=1; fi
+}
+
+# Builds a target of cuda/cuda.mk; one that can't be built has failed.
+build_checked() {
+	local log=$WORK/${1##*/}.log flags
+	mapfile -t flags < <(cuda_flags)
+	as_user make -C "$WORK/source" -j"$(nproc)" NVCC="${nvcc:-}" "${flags[@]}" "${build_flags[@]}" "$1" >"$log" 2>&1 && return
+	tail -n 50 "$log"
+	say "FAILED: building ${1##*/}"
+	count_failed
+	return 1
+}
+
+# Builds a program of checks and runs it; its lines are 'ok N', 'not ok N' and 'skipped'.
 run_checks() {
 	local target=$1 program=${1##*/} log=$WORK/${1##*/}.log status timed_out ok bad
 	shift
-	if ! as_user make -C "$WORK/source" -j"$(nproc)" NVCC="$nvcc" CUDA_ARCHS="$(card_architecture || echo 90)" \
-		"${build_flags[@]}" "$target" >"$log" 2>&1; then
-		tail -n 50 "$log"
-		say "FAILED: building $program"
-		count_failed
-		return
-	fi
-	run_limited 900 "$log" "$WORK/source/$target" "$@"
-	grep -E '^(ok|not ok|skipped|# seed|#   )' "$log" || cat "$log"
+	build_checked "$target" || return 0
+	run_limited "$(budget_of service)" "$log" "$WORK/source/$target" "$@"
+	grep -E '^(not ok|skipped|# seed|#   )' "$log" || true
 	ok=$(grep -cE '^ok [0-9]+' "$log" || true)
 	bad=$(grep -cE '^not ok [0-9]+' "$log" || true)
 	count_passed "$ok"
@@ -94,8 +156,11 @@ run_checks() {
 	if [ -n "$timed_out" ]; then
 		report_timeout "$program"
 	elif [ "$bad" = 0 ] && { [ "$status" != 0 ] || [ "$ok" = 0 ]; }; then
+		tail -n 40 "$log"
 		say "FAILED: $program (status $status)"
 		count_failed
+	else
+		say "$program: $ok ok, $bad not"
 	fi
 }
 
@@ -109,7 +174,7 @@ count_pg_regress() {
 	count_passed "$ok"
 	count_failed "$bad"
 	if [ -n "$timed_out" ]; then
-		report_timeout "$(basename "$1" .log)"
+		report_timeout_of_sessions "$(basename "$1" .log)"
 	elif [ "$status" != 0 ] && [ "$bad" = 0 ]; then
 		say "FAILED: $(basename "$1" .log) ended with status $status"
 		count_failed
@@ -156,7 +221,14 @@ run_regression_tests() {
 	elif [ $# = 0 ]; then
 		tests=(--schedule=regress/schedule)
 	fi
-	run_pg_regress regress 900 "$PGXS_DIR/src/test/regress/pg_regress" --inputdir=regress --dbname=gpusort_regression "${tests[@]}"
+	run_pg_regress regress "$(budget_of regress)" "$PGXS_DIR/src/test/regress/pg_regress" --inputdir=regress --dbname=gpusort_regression "${tests[@]}"
+}
+
+# Tests that notice with low thresholds what they don't otherwise, and in the whole run the others of orders,
+# of memory and of indexes.
+tight_tests() {
+	echo types_text types_seams bounds few_rows parallel memory index_builds index_statements index_spill
+	! runs_all || echo types_fixed types_variable columns text_icu_ascii elsewhere cursors rescan
 }
 
 # The same with low thresholds, by which more processes write an index than there are pages for.
@@ -167,7 +239,7 @@ run_isolation_tests() {
 	local specs=("$@")
 	[ $# != 0 ] || mapfile -t specs < <(find "$WORK/source/regress/specs" -name '*.spec' -exec basename {} .spec ';' | sort | chosen)
 	[ ${#specs[@]} != 0 ] || return 0
-	run_pg_regress isolation 300 "$PGXS_DIR/src/test/isolation/pg_isolation_regress" --inputdir=regress --dbname=gpusort_isolation "${specs[@]}"
+	run_pg_regress isolation "$(budget_of isolation)" "$PGXS_DIR/src/test/isolation/pg_isolation_regress" --inputdir=regress --dbname=gpusort_isolation "${specs[@]}"
 }
 
 # ---- TAP ----
@@ -175,21 +247,21 @@ run_isolation_tests() {
 # Ends servers that a test which was killed has left.
 stop_tap_servers() {
 	local pidfile
-	find "$WORK/tap" -name postmaster.pid 2>/dev/null | while IFS= read -r pidfile; do
+	find "$WORK/tap/tmp_check" -path "*/t_$1_*" -name postmaster.pid 2>/dev/null | while IFS= read -r pidfile; do
 		as_user "$BINDIR/pg_ctl" -D "$(dirname "$pidfile")" -m immediate -w stop >/dev/null 2>&1 || true
 	done
 }
 
 # Counts the assertions of a test program, and its death as one more failure.
 run_tap_test() {
-	local test=$1 name log status timed_out ok bad start=$SECONDS
+	local test=$1 name log status timed_out ok bad
 	name=$(basename "$test" .pl)
 	log=$WORK/$name.log
 	as_user mkdir -p "$WORK/tap"
 	# Servers that it has left, as tests do that fail, would be in its way.
 	rm -rf "$WORK/tap/tmp_check/t_${name}_"*
 	cd "$WORK/source" || die "no sources"
-	run_limited 900 "$log" env PATH="$PATH" PG_CONFIG="$(find_pg_config)" PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress" \
+	run_limited "$(budget_of "$name")" "$log" env PATH="$PATH" PG_CONFIG="$(find_pg_config)" PG_REGRESS="$PGXS_DIR/src/test/regress/pg_regress" \
 		TESTDIR="$WORK/tap" TESTDATADIR="$WORK/tap/tmp_check" TESTLOGDIR="$WORK/tap/tmp_check/log" \
 		PG_TEST_TIMEOUT_DEFAULT=180 PGUSER= PGHOST= perl -I "$PGXS_DIR/src/test/perl" -I regress/t "$test"
 	cd "$WORK" || die "no folder"
@@ -198,17 +270,18 @@ run_tap_test() {
 	count_passed "$ok"
 	count_failed "$bad"
 	if [ "$status" = 0 ] && [ "$ok" != 0 ]; then
-		say "ok: $name ($ok assertions, $((SECONDS - start)) s)"
+		say "ok: $name, $ok assertions"
 		return
 	fi
 	if [ "$status" = 0 ] && grep -q '^1\.\.0 # SKIP' "$log"; then
 		say "skipped: $name: $(sed -n 's/^1\.\.0 # SKIP //p' "$log")"
 		return
 	fi
-	# Without the record of what went to and from background sessions.
-	grep -E '^(ok|not ok|#|[^#]*(ERROR|FATAL|died|at .* line))' "$log" | grep -v 'background_psql: ' || cat "$log"
+	# The failures, and its last lines; all of the log is in the temporary folder.
+	grep -aE -A 30 '^not ok' "$log" | head -n 400 || true
+	tail -n 40 "$log"
 	if [ -n "$timed_out" ]; then
-		stop_tap_servers
+		stop_tap_servers "$name"
 		report_timeout "$name"
 		return
 	fi
@@ -246,25 +319,35 @@ provide_former_sql() {
 		done
 }
 
-run_tap_tests() {
+# One of them, with its seconds.
+run_timed_tap_test() {
+	local start=$SECONDS
+	run_tap_test "$WORK/source/regress/t/$1.pl"
+	end_part "$1" "$start"
+}
+
+# Those that take longest come first.
+start_tap_tests() {
 	local test
-	build_test_modules
-	provide_former_sql
-	for test in $(find "$WORK/source/regress/t" -name '*.pl' -exec basename {} .pl ';' | sort | chosen); do
-		run_tap_test "$WORK/source/regress/t/$test.pl"
+	for test in $(find "$WORK/source/regress/t" -name '*.pl' -exec basename {} .pl ';' | chosen | by_budget); do
+		start_beside "$test" run_timed_tap_test "$test"
 	done
 }
 
 # ---- random sorts ----
 
+# shellcheck disable=SC2034
+# Of the quick run: that long in mode force, a third of it in auto, and once more with low thresholds.
+quick_random_seconds=20
+
 # For so many seconds, from this seed.
 run_random_sorts() {
 	local seconds=$1 seed=$2 log=$WORK/random.log status timed_out
 	shift 2
-	run_limited "$((seconds + 180))" "$log" env PATH="$PATH" perl "$WORK/source/regress/random_sorts" --seconds "$seconds" --seed "$seed" "$@"
+	run_limited "$((seconds + $(budget_of random)))" "$log" env PATH="$PATH" perl "$WORK/source/regress/random_sorts" --seconds "$seconds" --seed "$seed" "$@"
 	cat "$log"
 	if [ -n "$timed_out" ]; then
-		report_timeout "random sorts"
+		report_timeout_of_sessions "random sorts"
 	elif [ "$status" = 0 ]; then
 		count_passed
 	else

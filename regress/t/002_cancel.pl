@@ -98,7 +98,7 @@ $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe("SET gpusort.work_mem = '256kB'");
 $pid = $session->query('SELECT pg_backend_pid()');
 $session->query_until(qr/started/, "\\echo started\nSELECT count(*) FROM (SELECT * FROM r ORDER BY t OFFSET 0) s, generate_series(1, 20);\n");
-usleep(300000);
+usleep(10_000) until temporary_files($node);
 $node->safe_psql('postgres', "SELECT pg_terminate_backend($pid, 10000)");
 is($node->safe_psql('postgres', "SELECT count(*) FROM pg_stat_activity WHERE pid = $pid"), '0', 'terminated');
 is(join(' ', temporary_files($node)), '', 'no temporary files after a termination');

@@ -79,19 +79,6 @@ sub outcome
 	return ($output, $errors);
 }
 
-sub kill_service
-{
-	my ($pid) = gpusortd_pids($node);
-
-	kill 'KILL', $pid;
-	foreach (1 .. 1000)
-	{
-		return unless grep { $_ == $pid } gpusortd_pids($node);
-		usleep(10_000);
-	}
-	die 'gpusortd does not end';
-}
-
 # What a backend has of the service: sockets, its own one to the client among them, files of shared memory,
 # mapped chunks.
 sub holdings
@@ -127,13 +114,16 @@ sub regression_tests
 	cmp_ok($node->safe_psql('postgres', "SELECT sorts FROM pg_stat_gpusort WHERE device = 'cuda'") - $before, '>', 100, 'which sort on the device');
 	return;
 }
-# All of them but two that reset the counters of sorts, one that begins without the library, and two of the
-# cpu device alone.
+# Those that notice something there (docs/testing.md).  In the whole run, and on a card, all but two that
+# reset the counters of sorts, one that begins without the library, and two of the cpu device alone.
+my @tests = qw(setup seams types_variable columns queries cursors rescan pages elsewhere keys_alone parallel);
 my %others = map { $_ => 1 } qw(stats index_statements plans spill costs);
+@tests = grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule')
+  if runs_all() || $ENV{GPUSORT_TEST_CARD};
 # With one device: of two, gpusort_check has something to say.
 my %on_card = $ENV{GPUSORT_TEST_CARD} ? ('gpusortd_options' => '') : ();
 serve($node, 'devices' => '0', %on_card);
-regression_tests('in device memory', grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule'));
+regression_tests('in device memory', @tests);
 
 sub random_sorts
 {
@@ -223,7 +213,7 @@ $node->safe_psql('postgres', 'ANALYZE r');
 serve($node, 'gpusortd_options' => '--host-memory-layer', 'max_device_memory' => '38MB', 'idle_memory' => 0);
 my @holders = map { $node->background_psql('postgres') } 1 .. 2;
 $_->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 10 IN c') foreach @holders;
-usleep(300_000);
+$node->poll_query_until('postgres', q(SELECT sum(jobs) = 2 FROM gpusort_devices())) or die 'the cursors have no jobs';
 $before = fallbacks($node);
 is($node->safe_psql('postgres', "SELECT digest('$queries{'variable keys'}')"), $right{'variable keys'}, 'a sort that finds no device memory');
 is(fallbacks($node), $before + 1, 'falls back');
@@ -244,7 +234,7 @@ check_queries('with small chunks, fed by several processes', qr/Device: cuda(?!.
 
 my $gated = 'SELECT id FROM r WHERE gate(id) ORDER BY k, id';
 $before = fallbacks($node);
-my ($output, $errors) = outcome(while_feeding($node, "SELECT digest('$gated')", sub { kill_service() }));
+my ($output, $errors) = outcome(while_feeding($node, "SELECT digest('$gated')", sub { kill_gpusortd($node) }));
 like($output, qr/^\Q$right{'fixed keys'}\E$/m, 'killed while the input is read: right rows');
 is($errors, '', 'and no error');
 is(fallbacks($node), $before + 1, 'which counts as a fallback');
@@ -252,7 +242,7 @@ is(fallbacks($node), $before + 1, 'which counts as a fallback');
 $before = fallbacks($node);
 wait_for_gpusortd($node);
 ($output, $errors) = outcome(while_feeding($node,
-	'SELECT count(*), sum(n - id) FROM (SELECT id, row_number() OVER (ORDER BY id + k - k) AS n FROM r WHERE gate(id)) s', sub { kill_service() }));
+	'SELECT count(*), sum(n - id) FROM (SELECT id, row_number() OVER (ORDER BY id + k - k) AS n FROM r WHERE gate(id)) s', sub { kill_gpusortd($node) }));
 like($output, qr/^@{[ROWS]}\|0$/m, 'the same of a window function: right rows');
 is($errors, '', 'and no error');
 is(fallbacks($node), $before + 1, 'which counts as a fallback');
@@ -261,7 +251,7 @@ is(fallbacks($node), $before + 1, 'which counts as a fallback');
 $before = fallbacks($node);
 wait_for_gpusortd($node);
 ($output, $errors) = outcome(while_feeding($node,
-	q(SELECT count(*), max(n), min(n) FROM (SELECT nextval('calls') AS n FROM r WHERE gate(id) ORDER BY k, id LIMIT ceil(random()) * 1000) s), sub { kill_service() }));
+	q(SELECT count(*), max(n), min(n) FROM (SELECT nextval('calls') AS n FROM r WHERE gate(id) ORDER BY k, id LIMIT ceil(random()) * 1000) s), sub { kill_gpusortd($node) }));
 like($output, qr/^1000\|1000\|1$/m, 'the same with volatile functions above the sort: right rows');
 is($errors, '', 'and no error');
 is(fallbacks($node), $before + 1, 'which counts as a fallback');
@@ -273,7 +263,7 @@ foreach my $volatile (
 	'SELECT row_number() OVER (ORDER BY k) FROM r WHERE gate(id) AND random() >= 0')
 {
 	wait_for_gpusortd($node);
-	($output, $errors) = outcome(while_feeding($node, $volatile, sub { kill_service() }));
+	($output, $errors) = outcome(while_feeding($node, $volatile, sub { kill_gpusortd($node) }));
 	is($output, '1', "the same of $volatile: no rows");
 	like($errors, qr/ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  The query has volatile functions/, 'but one error');
 	unlike($errors, qr/ERROR.*ERROR/s, 'and no more than one');
@@ -289,7 +279,7 @@ serve($node, 'devices' => '');
 $session = $node->background_psql('postgres', on_error_stop => 0);
 $session->query_safe('BEGIN; DECLARE c CURSOR FOR SELECT id FROM r ORDER BY k, id');
 like($session->query('FETCH 10 FROM c'), qr/^\d+(\n\d+){9}$/, 'the first rows');
-kill_service();
+kill_gpusortd($node);
 is($session->query('FETCH ALL FROM c') =~ /ERROR/, '', 'killed after the first rows');
 like($session->{stderr}, qr/ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  Some of the rows were returned already/, 'one clear error');
 $session->{stderr} = '';
@@ -354,7 +344,7 @@ check_queries('after all that', qr/Device: cuda/);
 # A device that is lost, a service that crashes, memory that can't be had, at one call after another.
 foreach my $fault ('lost', 'crash', 'alloc')
 {
-	foreach my $call (12, 25, 61, 150, 301, 500)
+	foreach my $call (12, 25, 301, runs_all() ? (61, 150, 500) : ())
 	{
 		serve($node, 'gpusortd_options' => SMALL_CHUNKS . " --fault $fault:$call");
 		foreach my $name (sort keys %queries)
@@ -385,7 +375,7 @@ foreach (1 .. 4)
 {
 	wait_for_gpusortd($node);
 	usleep(200_000);
-	kill_service();
+	kill_gpusortd($node);
 }
 my ($right_results, $wrong_results, $clear_errors, $other_errors) = (0, 0, 0, 0);
 foreach my $of (@sessions)

@@ -8,7 +8,6 @@ use lib $FindBin::Bin;
 use GpusortNode;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(usleep);
 
 use constant { ROWS => 400000, STRETCH => 64, WORKERS => 2, ATTEMPTS => 10 };
 
@@ -173,7 +172,7 @@ go_on();
 stop_build($large, 'CREATE INDEX watched ON r (gate_of_workers(id))', WORKERS);
 $node->poll_query_until('postgres', "SELECT blocks_done > $blocks - " . (WORKERS + 1) * STRETCH . " FROM pg_stat_progress_create_index WHERE pid = $pid");
 # All that are left are in the workers' stretches.
-usleep(200_000);
+$node->poll_query_until('postgres', "SELECT blocks_done >= $blocks - " . WORKERS * STRETCH . " FROM pg_stat_progress_create_index WHERE pid = $pid");
 is($blocks - progress('blocks_done'), WORKERS * STRETCH, 'blocks of workers that stand still are not done');
 go_on();
 is($node->safe_psql('postgres', q(SELECT indisvalid FROM pg_index WHERE indexrelid = 'watched'::regclass)), 't', 'the index is built');

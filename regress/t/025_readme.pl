@@ -176,6 +176,7 @@ my %rules = (
 	'make setup' => would_run(qr{^tools/setup build test$}m),
 	'tools/setup cuda' => sub { runs("$_[0]: is one of its purposes", qr/\bcuda\b/, 'sh', '-c', 'tools/setup nothing 2>&1; true') },
 	'make test' => $minutes,
+	'make check-all' => would_run(qr{^tools/check-all}m),
 	'make installcheck' => would_run(qr{pg_regress .*pg_isolation_regress }s),
 	'make random DURATION=3600 SEED=1' => would_run(qr{^tools/test --only random --random-seconds 3600 --seed 1$}m),
 	'make random' => $minutes,

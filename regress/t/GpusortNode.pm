@@ -13,8 +13,8 @@ use Test2::API qw(test2_stack);
 use Test::More ();
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(start_node copy_installation create_rows create_many_types create_gate create_checked create_phase_waiters temporary_files lines_of
-	gpusortd_is_installed gpusortd_pids freeze_gpusortd wait_for_gpusortd serve executed fallbacks while_feeding timeouts_take_effect nothing_is_left);
+our @EXPORT = qw(runs_all start_node copy_installation create_rows create_many_types create_gate create_checked create_phase_waiters temporary_files lines_of
+	gpusortd_is_installed gpusortd_pids kill_gpusortd freeze_gpusortd wait_for_gpusortd serve executed fallbacks while_feeding timeouts_take_effect nothing_is_left);
 
 # For those who only want to know whether there is a failure: the first one ends the test.
 if ($ENV{GPUSORT_STOP_AT_FAILURE})
@@ -22,14 +22,20 @@ if ($ENV{GPUSORT_STOP_AT_FAILURE})
 	test2_stack()->top->listen(sub { my ($hub, $event) = @_; Test::More::BAIL_OUT('a failure') if $event->facet_data->{assert} && $event->causes_fail });
 }
 
-# Starts a server; the arguments are lines of postgresql.conf.  It has a card of the machine if these name a
-# setting of gpusortd.
+# Is the whole run wanted (tools/test --all), not the quick one?
+sub runs_all
+{
+	return $ENV{GPUSORT_TEST_ALL};
+}
+
+# Starts a server; the arguments are lines of postgresql.conf.  It has a card, of the machine or of the CUDA
+# runtime in host memory, if these name a setting of gpusortd.
 sub start_node
 {
 	my ($name, @settings) = @_;
 	my $node = PostgreSQL::Test::Cluster->new($name);
 
-	push @settings, "gpusort.devices = 'none'" if -e '/dev/nvidiactl' && !grep { /^gpusort\.(gpusortd_|devices)/ } @settings;
+	push @settings, "gpusort.devices = 'none'" unless grep { /^gpusort\.(gpusortd_|devices)/ } @settings;
 
 	$node->init(extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
 	$node->append_conf('postgresql.conf', join("\n", 'jit = off', 'fsync = off', 'max_parallel_workers_per_gather = 0', @settings, ''));
@@ -205,6 +211,21 @@ sub gpusortd_pids
 		push @pids, $process =~ s!.*/!!r if $command =~ /\0--socket\0pg_stat_tmp\/gpusort\.sock\0/;
 	}
 	return @pids;
+}
+
+# Kills a server's gpusortd, and waits until it is gone.
+sub kill_gpusortd
+{
+	my ($node) = @_;
+	my ($pid) = gpusortd_pids($node);
+
+	kill 'KILL', $pid;
+	foreach (1 .. 1000 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return unless grep { $_ == $pid } gpusortd_pids($node);
+		usleep(1000);
+	}
+	die "gpusortd $pid does not end";
 }
 
 # Has the process no thread that still runs?
