@@ -341,13 +341,17 @@ sort_share_wait_others(SortShare *share)
 	ConditionVariableCancelSleep();
 }
 
-void
+bool
 sort_share_note_overflow(SortShare *share)
 {
+	bool closed;
+
 	SpinLockAcquire(&share->mutex);
 	share->overflowed = true;
+	closed = share->closed;
 	SpinLockRelease(&share->mutex);
 	ConditionVariableBroadcast(&share->changed);
+	return !closed;
 }
 
 void

@@ -8,7 +8,8 @@
  *
  * Who comes too late has no part in the sort: it reads nothing of its input, for the others have read all.
  * Who can't map the memory at that address knows nothing of the others: it reads its input and passes all
- * rows up to the first process as tuples.
+ * rows up to the first process as tuples.  It says so elsewhere before it reads the first of them, and the
+ * others learn of it when they have read their last (finish_feed of sorter.h).
  *
  * The life of a sort with several processes:
  *
@@ -146,8 +147,9 @@ extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 extern void sort_share_note_fed(SortShare *share, int process);
 
 /*
- * Waits until all that entered are through with the input, and closes the sort: true.  False, and not closed:
- * rows are passed up, or the device has failed.  Checks for interrupts.
+ * Waits until all that entered are through with the input, and closes the sort: true; nothing that was fed is
+ * changed from then on but by all together, for no row is to come.  False, and not closed: rows are passed
+ * up, or the device has failed.  Checks for interrupts.
  */
 extern bool sort_share_wait_all_fed(SortShare *share);
 
@@ -160,7 +162,9 @@ extern void sort_share_meet(SortShare *share);
 /* Waits until all others that entered are through; no matter what else.  For the first process. */
 extern void sort_share_wait_others(SortShare *share);
 
-extern void sort_share_note_overflow(SortShare *share);
+/* Rows are passed up.  False: the sort was closed before. */
+extern bool sort_share_note_overflow(SortShare *share);
+
 extern void sort_share_fail(SortShare *share, SortFailureReason reason, const char *message);
 
 #endif /* GPUSORT_DEVICE_PARTICIPANTS_H */

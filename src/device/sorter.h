@@ -157,9 +157,12 @@ struct SortDevice
 
 	/*
 	 * This process's part of the input is over, and no chunk is outstanding.  There may be rows to take back
-	 * then.  May wait for others and sort together with them.
+	 * then.  May wait for others and sort together with them; not if others_pass: a process that could not
+	 * join passes its rows to the first one, which puts them meanwhile.  That process has said so before it
+	 * read its first row, and this one looks when it has read its last: so all who finish with rows to come
+	 * know of it.
 	 */
-	void (*finish_feed)(Sorter *sorter);
+	void (*finish_feed)(Sorter *sorter, bool others_pass);
 
 	/*
 	 * After finish_feed, in every process that fed, before the first one performs, if the request said so:

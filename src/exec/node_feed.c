@@ -12,7 +12,8 @@
  * A row for which the sort has no room is returned, and from then on so is every row of this process: the
  * GpuSort gets them from the Gather, and makes room by spilling.  A worker that can't open the sort's memory
  * returns all of its rows; it must not skip its part of the input, for it may be the only process that reads
- * it.  One that comes when the sort is closed has nothing to read (device/participants.h).
+ * it.  It counts itself in that memory before it reads, so that nobody sorts while its rows come.  One that
+ * comes when the sort is closed has nothing to read (device/participants.h).
  *
  * If the sort's device fails, each process stops, and the GpuSort starts again.
  */
@@ -47,7 +48,7 @@ typedef enum FeedStage
 typedef struct FeedShared
 {
 	SortShareHandle handle;	   /* of the sort; zeros: others can't join */
-	pg_atomic_uint32 npassing; /* workers that pass all of their rows on */
+	pg_atomic_uint32 npassing; /* workers that pass all of their rows on, or will */
 	uint32 unmarked;		   /* the leader found out which columns of the key need no marker */
 } FeedShared;
 
@@ -238,8 +239,8 @@ note_own_part(GpuSortFeedState *state)
 }
 
 /*
- * All who feed the sorter are through with the input.  Is there a worker with rows that it passes on?  It
- * said so before it read the first of them.
+ * This process has read its part of the input.  Is there a worker that passes rows on?  It said so before it
+ * read the first of them, and one that says so later finds none left.
  */
 static bool
 others_pass_rows(const GpuSortFeedState *state)
@@ -259,11 +260,6 @@ hand_over(GpuSortFeedState *state)
 
 	if (device->is_helped == NULL || !device->is_helped(state->sorter))
 		return NULL;
-	if (others_pass_rows(state))
-	{
-		device->dismiss_helpers(state->sorter);
-		return NULL;
-	}
 	state->handed_over = true;
 	if (state->css.ss.ps.instrument != NULL)
 		state->css.ss.ps.instrument->tuplecount -= 1;
@@ -288,7 +284,7 @@ feed(GpuSortFeedState *state)
 		return NULL;
 	}
 	note_own_part(state);
-	device->finish_feed(state->sorter);
+	device->finish_feed(state->sorter, others_pass_rows(state));
 	state->stage = refused != NULL ? FEED_PASSING : FEED_TAKING_BACK;
 	if (refused != NULL)
 		return refused;

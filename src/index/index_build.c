@@ -115,13 +115,18 @@ feed_tuples(IndexBuild *build)
 		load_report_total(build->feed.index_tuples);
 }
 
-/* The build has needed temporary files: would more memory have helped? */
+/*
+ * The build has needed temporary files: would more memory have helped?  Not where a worker could not join the
+ * others in theirs.
+ */
 static void
 report_spill(const IndexBuild *build, const SorterStats *stats)
 {
 	Size needed = stats->bytes + sorted_rows_memory(build->feed.key, stats->rows);
 	int megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
 
+	if (megabytes <= maintenance_work_mem / 1024)
+		return;
 	ereport(
 		NOTICE,
 		(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted by way of temporary files",

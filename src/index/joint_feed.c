@@ -133,6 +133,18 @@ heap_feed_alone(HeapFeed *base)
 
 /* ---------------------------------------------------------------- leader: rows that were passed */
 
+/* Does a worker pass its part of the heap?  To be asked when the process's own part is read. */
+static bool
+others_pass(JointShared *shared)
+{
+	bool passes;
+
+	SpinLockAcquire(&shared->mutex);
+	passes = shared->passes;
+	SpinLockRelease(&shared->mutex);
+	return passes;
+}
+
 /* The sorter's chunks come by way of get_chunk from now on. */
 static void
 feed_alone(JointFeed *joint)
@@ -146,7 +158,7 @@ feed_alone(JointFeed *joint)
 	{
 		index_feed_close(joint->feed);
 		if (joint->base->sorter->failure == NULL)
-			device->finish_feed(joint->base->sorter);
+			device->finish_feed(joint->base->sorter, others_pass(joint->shared));
 	}
 	index_feed_open(joint->feed, device->may_refuse_rows ? SORT_FEED_PASSED_ON : SORT_FEED_ALONE);
 }
@@ -414,13 +426,10 @@ load_with_others(JointFeed *joint)
 {
 	HeapFeed *base = joint->base;
 	Load load = {base->heap, base->index, base->info, base->sorter, base->progress};
-	bool passes;
+	bool may_load = !others_pass(joint->shared) && !joint->alone;
 
-	SpinLockAcquire(&joint->shared->mutex);
-	passes = joint->shared->passes;
-	SpinLockRelease(&joint->shared->mutex);
 	base->fed_ms = stopwatch_ms(joint->watch);
-	base->is_loaded = load_together(joint->load, joint->context->seg, &load, true, !passes && !joint->alone);
+	base->is_loaded = load_together(joint->load, joint->context->seg, &load, true, may_load);
 }
 
 void
@@ -444,7 +453,7 @@ heap_feed_jointly(HeapFeed *base, int nworkers)
 		index_feed_close(joint.feed);
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 		if (base->sorter->failure == NULL)
-			base->sorter->device->finish_feed(base->sorter);
+			base->sorter->device->finish_feed(base->sorter, others_pass(joint.shared));
 	}
 	load_with_others(&joint);
 	drain_queues(&joint);
@@ -474,7 +483,7 @@ finish_feed(WorkerFeed *worker, IndexFeed *feed)
 		return;
 	index_feed_close(feed);
 	if (worker->sorter->failure == NULL)
-		worker->sorter->device->finish_feed(worker->sorter);
+		worker->sorter->device->finish_feed(worker->sorter, others_pass(worker->shared));
 }
 
 static void

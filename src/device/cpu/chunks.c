@@ -284,9 +284,21 @@ cpu_collect_chunks(CpuSorter *sorter)
 void
 cpu_take_chunks_over(CpuSorter *sorter)
 {
-	sort_share_note_overflow(&sorter->shared->base);
 	sorter->chunk_memory += sorter->shared->chunk_memory;
 	sorter->alone = true;
+}
+
+/*
+ * Others get no chunk from now on.  They may still fill those they have; but they don't sort them, or they
+ * would read what this process changes.
+ */
+static void
+go_on_alone(CpuSorter *sorter)
+{
+	if (!sort_share_note_overflow(&sorter->shared->base))
+		elog(ERROR, "gpusort: a row has come to a sort that is closed");
+	cpu_take_chunks_over(sorter);
+	sort_share_trim(&sorter->shared->base, 0);
 }
 
 Chunk *
@@ -304,8 +316,7 @@ cpu_get_chunk(Sorter *base, Size at_least)
 
 		if (chunk != NULL)
 			return chunk;
-		cpu_take_chunks_over(sorter);
-		sort_share_trim(&sorter->shared->base, 0);
+		go_on_alone(sorter);
 		cpu_collect_chunks(sorter);
 		for (int i = 0; i < PAUSE_ALONE && sorter->shared->reserved_rows > 0; i++)
 			pg_usleep(1000);
@@ -326,7 +337,7 @@ cpu_try_chunk(Sorter *base, Size at_least)
 	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
 	if (chunk != NULL)
 		return chunk;
-	sort_share_note_overflow(&sorter->shared->base);
+	(void) sort_share_note_overflow(&sorter->shared->base);
 	return sorter->files != NULL ? sorter->own_chunk = joint_spill_get_chunk(sorter, at_least) : NULL;
 }
 

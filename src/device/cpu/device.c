@@ -115,9 +115,11 @@ cpu_enter(Sorter *base, int processes)
 
 	if (sorter->shared == NULL)
 		return true;
-	note_processes(sorter, processes);
 	sorter->process = sort_share_enter(&sorter->shared->base);
-	return sorter->process >= 0;
+	if (sorter->process < 0)
+		return false; /* those who sort together now go by the limit as it is */
+	note_processes(sorter, processes);
+	return true;
 }
 
 static Sorter *
@@ -142,7 +144,7 @@ cpu_join(SortShare *share, const SortKey *key)
 }
 
 static void
-cpu_finish_feed(Sorter *base)
+cpu_finish_feed(Sorter *base, bool others_pass)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 	SortShare *share = sorter->shared != NULL ? &sorter->shared->base : NULL;
@@ -151,6 +153,8 @@ cpu_finish_feed(Sorter *base)
 
 	if (share == NULL)
 		return;
+	if (others_pass)
+		(void) sort_share_note_overflow(share);
 	sort_share_note_fed(share, sorter->process);
 	if (!sort_share_wait_all_fed(share))
 		return;
@@ -196,9 +200,9 @@ cpu_read_together(Sorter *base, uint64 *nrows)
 		/* a guess at the order cuts no ranges */
 		return !sorter->key->verified;
 	}
-	if (sorter->shared == NULL || sorter->alone ||
-		!joint_sort_result(sorter->shared, sorter->key, &sorter->sorted))
+	if (sorter->shared == NULL || !sorter->shared->is_sorted)
 		return false;
+	joint_sort_rows(sorter->shared, sorter->key, &sorter->sorted);
 	*nrows = sorter->sorted.nrows;
 	return true;
 }
@@ -261,11 +265,10 @@ static bool
 take_over(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
-	bool is_sorted;
 
-	is_sorted = !sorter->alone && joint_sort_result(shared, sorter->key, &sorter->sorted);
-	if (is_sorted)
+	if (shared->is_sorted)
 	{
+		joint_sort_rows(shared, sorter->key, &sorter->sorted);
 		sorter->stats.corrections += sorter->sorted.corrected;
 		sorter_stats_note_memory(&sorter->stats,
 								 shared->chunk_memory +
@@ -277,7 +280,7 @@ take_over(CpuSorter *sorter)
 	if (!sorter->alone)
 		cpu_take_chunks_over(sorter);
 	cpu_collect_chunks(sorter);
-	return is_sorted;
+	return shared->is_sorted;
 }
 
 /* None of the processes may still feed.  True: all are sorted. */

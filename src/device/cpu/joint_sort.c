@@ -182,31 +182,3 @@ joint_sort_rows(const SharedChunks *shared, const SortKey *key, SortedRows *sort
 	sorted->method = sorted_rows_method(sorted);
 	sorted->rows = key->alone ? key->rows : NULL;
 }
-
-/* A sort together has put other words of the keys into entries of strings (sort/parallel_sort.h). */
-static void
-restore_first_words(const Chunk *chunks)
-{
-	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
-	{
-		uint64 *entry = (uint64 *) chunk->base;
-
-		for (uint64 i = 0; i < chunk->nrows; i++, entry += 2)
-			entry[0] = KEY_WORD_TO_HOST(record_key_word(chunk->base + entry[1], 0));
-	}
-}
-
-bool
-joint_sort_result(const SharedChunks *shared, const SortKey *key, SortedRows *sorted)
-{
-	if (!shared->is_sorted)
-		return false;
-	if (shared->sorted.nrows != shared->filled_rows)
-	{
-		if (key->variable)
-			restore_first_words(shared->filled);
-		return false;
-	}
-	joint_sort_rows(shared, key, sorted);
-	return true;
-}

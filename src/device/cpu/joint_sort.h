@@ -18,10 +18,7 @@
  */
 extern void joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *sorter);
 
-/* In the first process, later: the rows in order, if they were sorted and no more have come since. */
-extern bool joint_sort_result(const SharedChunks *shared, const SortKey *key, SortedRows *sorted);
-
-/* In another process, or in any: the rows that were sorted. */
+/* In any process, later: the rows in order, if is_sorted says that they are. */
 extern void joint_sort_rows(const SharedChunks *shared, const SortKey *key, SortedRows *sorted);
 
 #endif /* GPUSORT_DEVICE_CPU_JOINT_SORT_H */

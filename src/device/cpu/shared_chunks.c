@@ -60,11 +60,11 @@ most_rows(const SortKey *key, Size size)
 	return size / (chunk_entry_size(key->width, !key->alone) + least_row) + 1;
 }
 
-/* Can so many more rows be sorted, beside so many more bytes of chunks? The caller holds the lock. */
+/* May so many more rows come, beside so many more bytes of chunks?  The caller holds the lock. */
 static bool
 fits(const SharedChunks *shared, const SortKey *key, Size size, uint64 rows)
 {
-	return !shared->base.overflowed &&
+	return !shared->base.overflowed && !shared->base.closed &&
 		   shared->chunk_memory + size +
 				   sorted_rows_memory(key, shared->filled_rows + shared->reserved_rows + rows) <=
 			   shared->limit;

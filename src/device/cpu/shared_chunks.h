@@ -59,8 +59,8 @@ typedef struct SharedChunks
 extern SharedChunks *shared_chunks_create(Size limit, int processes);
 
 /*
- * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or rows are
- * passed up already.
+ * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, rows are
+ * passed up already, or the sort is closed.
  */
 extern Chunk *shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least);
 

@@ -67,7 +67,7 @@ extern Chunk *cpu_get_own_chunk(CpuSorter *sorter, Size at_least);
 /* The sort has runs from now on. */
 extern void cpu_begin_external(CpuSorter *sorter);
 
-/* The first process goes on alone: no other gets a chunk from now on. */
+/* In the first process, when no other gets a chunk any more: they are its own. */
 extern void cpu_take_chunks_over(CpuSorter *sorter);
 
 /* In the first process: the chunks that were filled meanwhile become its own. */

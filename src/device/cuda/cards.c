@@ -258,12 +258,12 @@ cards_enter(Sorter *base, int processes)
 
 /* In all parts, before a row is returned: others may wait for that in any of them. */
 static void
-cards_finish_feed(Sorter *base)
+cards_finish_feed(Sorter *base, bool others_pass)
 {
 	CardsSorter *sorter = (CardsSorter *) base;
 
 	for (int i = 0; i < sorter->parts.n; i++)
-		sort_device_cuda.finish_feed(sorter->parts.sorters[i]);
+		sort_device_cuda.finish_feed(sorter->parts.sorters[i], others_pass);
 	if (sorter->share != NULL && sorter->process >= 0)
 		sort_share_note_fed(&sorter->share->base, sorter->process);
 	sorter->process = -1;

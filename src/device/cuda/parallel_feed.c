@@ -79,7 +79,7 @@ cuda_try_chunk(Sorter *base, Size at_least)
 		return cuda_open_chunk(sorter, number);
 	if (is_full && sorter->share != NULL)
 	{
-		sort_share_note_overflow(&sorter->share->base);
+		(void) sort_share_note_overflow(&sorter->share->base);
 		leave(sorter);
 	}
 	return NULL;
@@ -87,7 +87,7 @@ cuda_try_chunk(Sorter *base, Size at_least)
 
 /* The first process has its refused rows submitted again by itself. */
 void
-cuda_finish_feed(Sorter *base)
+cuda_finish_feed(Sorter *base, bool others_pass)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
@@ -98,7 +98,7 @@ cuda_finish_feed(Sorter *base)
 	if (sorter->share == NULL)
 		return;
 	if (sorter->refused != NULL)
-		sort_share_note_overflow(&sorter->share->base);
+		(void) sort_share_note_overflow(&sorter->share->base);
 	if (sorter->share->read_jointly && !sorter->share->base.overflowed)
 		cuda_note_through(sorter);
 	else
@@ -195,7 +195,7 @@ cuda_share_take_over(CudaSorter *sorter)
 {
 	if (sorter->share == NULL || sorter->others_left)
 		return true;
-	sort_share_note_overflow(&sorter->share->base);
+	(void) sort_share_note_overflow(&sorter->share->base);
 	leave(sorter);
 	sort_share_wait_others(&sorter->share->base);
 	sorter->others_left = true;

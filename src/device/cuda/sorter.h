@@ -243,7 +243,7 @@ extern CudaSorter *cuda_join_part(const SortShareHandle *handle, const SortKey *
 
 extern Chunk *cuda_try_chunk(Sorter *base, Size at_least);
 extern MinimalTuple cuda_take_back(Sorter *base);
-extern void cuda_finish_feed(Sorter *base);
+extern void cuda_finish_feed(Sorter *base, bool others_pass);
 extern bool cuda_read_together(Sorter *base, uint64 *nrows);
 
 /* Can this sorter and, if there are others, theirs go on? */

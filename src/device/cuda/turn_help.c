@@ -53,7 +53,7 @@ turns_are_helped(Sorter *base)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 
-	if (sorter->share == NULL || !sorter->share->help.wanted)
+	if (sorter->share == NULL || !sorter->share->help.wanted || sorter->share->help.over)
 		return false;
 	if (sort_share_wait_all_fed(&sorter->share->base))
 		return true;
@@ -114,7 +114,7 @@ turns_send(TurnsSorter *sorter, int part)
 	(void) waiting_send(waiting, part, card, false);
 	if (!helped)
 		return card->failure == NULL;
-	cuda_finish_feed(card);
+	cuda_finish_feed(card, false);
 	turns_wait_for_helpers(sorter);
 	waiting_rewind(waiting, WAITING_AGAIN);
 	return cuda_share_is_alive(sorter->card) && waiting_send(waiting, WAITING_AGAIN, card, false);
@@ -182,7 +182,7 @@ help_send(TurnsSorter *sorter, int part)
 
 	if (!card->has_left && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
 		(void) waiting_send(&sorter->waiting, part, &card->base, true);
-	cuda_finish_feed(&card->base);
+	cuda_finish_feed(&card->base, false);
 	turns_keep_refused(sorter, card, WAITING_AGAIN);
 	waiting_finish(&sorter->waiting);
 	note_sent(sorter->share);

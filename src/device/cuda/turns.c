@@ -261,15 +261,17 @@ turns_enter(Sorter *base, int processes)
 }
 
 static void
-turns_finish_feed(Sorter *base)
+turns_finish_feed(Sorter *base, bool others_pass)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 
-	cuda_finish_feed(&sorter->card->base);
+	cuda_finish_feed(&sorter->card->base, others_pass);
 	if (turns_go_on(sorter))
 		turns_keep_refused(sorter, sorter->card, 0);
 	if (sorter->share != NULL && !sort_share_is_own(&sorter->share->base))
 		waiting_finish(&sorter->waiting);
+	else if (others_pass)
+		turns_dismiss_helpers(base); /* rows come through the Gather, until the workers have ended */
 	if (sorter->share != NULL && sorter->process >= 0)
 		sort_share_note_fed(&sorter->share->base, sorter->process);
 	sorter->process = -1;

@@ -1,0 +1,159 @@
+# System calls that fail in some of the processes of a sort: the workers that can't open the memory of the
+# others, or map it, or find none, pass their rows to the leader while others sort; or the leader has none to
+# share.  Rows are right whatever fails where, nobody reports an error, and the server does not fall.
+#
+# With GPUSORT_TEST_ALL=1 500 statements, by everything that is varied here, for each failure in each kind of
+# process.
+use strict;
+use warnings;
+
+use FindBin;
+use lib $FindBin::Bin;
+use GpusortNode;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $library = `pg_config --pkglibdir`;
+chomp $library;
+$library .= '/failing_calls.so';
+plan skip_all => 'the failing calls are not installed (make -C regress/failing_calls install)' unless -e $library;
+
+my $all = $ENV{GPUSORT_TEST_ALL};
+my $statements = $all ? 500 : 0;
+
+my $with_service = gpusortd_is_installed();
+my @settings = (
+	"shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'gpusort.backend = cpu', 'shared_buffers = 64MB', 'autovacuum = off', 'log_statement = none',
+	'max_worker_processes = 24', 'max_parallel_workers = 20', 'max_parallel_maintenance_workers = 4', 'restart_after_crash = off',
+	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'enable_memoize = off', 'temp_tablespaces = \'\'');
+push @settings, "gpusort.gpusortd_options = '--host-memory-layer'", "gpusort.devices = '0'", 'gpusort.staging_memory = 64MB' if $with_service;
+
+# The server's processes have the library, and no other.
+my $node = do {
+	local $ENV{LD_PRELOAD} = $library;
+	start_node('main', @settings);
+};
+wait_for_gpusortd($node) if $with_service;
+$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
+create_checked($node);
+$node->safe_psql('postgres', <<'EOT');
+CREATE FUNCTION slowly_where_calls_fail(int) RETURNS bool IMMUTABLE PARALLEL SAFE STRICT LANGUAGE C AS '$libdir/failing_calls';
+CREATE TABLE few AS SELECT i, hashint4(i) AS k, md5(i::text) COLLATE "C" AS s FROM generate_series(1, 1000) AS i;
+ALTER TABLE few SET (parallel_workers = 8);
+CREATE TABLE many AS SELECT i, hashint4(i) AS k, md5(i::text) COLLATE "C" AS s FROM generate_series(1, 8000) AS i;
+ALTER TABLE many SET (parallel_workers = 8);
+VACUUM ANALYZE few, many;
+-- Says what comes in which order.
+CREATE FUNCTION read_by_loop() RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	v text;
+	n int := 0;
+	digest numeric := 0;
+BEGIN
+	FOR v IN SELECT s FROM many ORDER BY s LOOP
+		n := n + 1;
+		digest := digest + hashtextextended(v, n);
+	END LOOP;
+	RETURN digest;
+END $$;
+CREATE FUNCTION build(columns text, is_unique bool DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	EXECUTE format('CREATE %s INDEX built ON many (%s)', CASE WHEN is_unique THEN 'UNIQUE' END, columns);
+	result := checked('built');
+	DROP INDEX built;
+	RETURN result;
+END $$;
+EOT
+
+# What an order says of a query's only column, v.
+sub digest
+{
+	my ($query) = @_;
+
+	return "SELECT count(*) || ' ' || coalesce(sum(hashtextextended(v::text, n)), 0) FROM (SELECT v, row_number() OVER () AS n FROM ($query OFFSET 0) AS s) AS numbered";
+}
+
+# A process that passes its rows on is slow: the leader is at them when all others sort.  First the sorts for
+# which that lasts longest.
+my $slow = '(SELECT * FROM few WHERE slowly_where_calls_fail(i)) AS slow';
+my $many = 'LATERAL generate_series(1, CASE WHEN i < 200 THEN 400 ELSE 60 END) AS g';
+my $some = 'generate_series(1, 20) AS g';
+my @queries = (
+	digest("SELECT s AS v FROM $slow, $many ORDER BY s, g"),
+	digest("SELECT k AS v FROM $slow, $many ORDER BY k, g"),
+	digest("SELECT s || repeat('x', 300) AS v FROM few, $some ORDER BY s, g"),
+	digest("SELECT k || repeat('x', g) AS v FROM $slow, $some ORDER BY k, g LIMIT 100"),
+	digest("SELECT s || repeat('x', g) AS v FROM $slow, $some ORDER BY s, g LIMIT 9000"),
+	digest("SELECT s AS v FROM generate_series(1, 3) AS n, LATERAL (SELECT s FROM few, $some ORDER BY s, g LIMIT n * 1000) AS sorted"),
+	digest("SELECT k AS v FROM generate_series(1, 3) AS n, LATERAL (SELECT k FROM few, $some WHERE i % 3 <> n ORDER BY k, g OFFSET 0) AS sorted"),
+	'SELECT read_by_loop()',
+);
+my @builds = (q(SELECT build('s')), q(SELECT build('k, i', true)), q(SELECT build('s, k DESC')));
+
+# What is varied with each statement, in turn.
+my @variants = map {
+	my $with = $_;
+	map { ("SET parallel_leader_participation = $with; SET max_parallel_workers_per_gather = $_;") } 3, $all ? 8 : 5
+} 'off', 'on';
+my @memory = ('64MB', '64MB', '64MB', '1MB');
+my @build_memory = ('256MB', '256MB', '4MB');
+
+sub statement
+{
+	my ($number, @list) = @_;
+	my $query = $list[ $number % @list ];
+	my $round = int($number / @list);
+	my $variant = $variants[ ($number + $round) % @variants ];
+	my $memory = $memory[ ($number + int($round / @variants)) % @memory ];
+	my $build_memory = $build_memory[ ($number + $round) % @build_memory ];
+
+	return "$variant SET gpusort.work_mem = '$memory'; SET maintenance_work_mem = '$build_memory'; $query;";
+}
+
+my %right;
+$right{$_} = $node->safe_psql('postgres', "SET gpusort.mode = off; SET max_parallel_workers_per_gather = 0; $_") foreach @queries, @builds;
+
+# Statements of the list, all or so many, where these calls fail.
+sub check
+{
+	my ($failing, $settings, $count, @list) = @_;
+	my @statements = map { statement($_, @list) } 0 .. $count - 1;
+	my (undef, $out, $error) = $node->psql('postgres', join("\n", "SET failing_calls.plan = '$failing'; $settings", @statements), on_error_stop => 0);
+	my @rows = split /\n/, $out // '';
+	my @wrong = grep { ($rows[$_] // 'nothing') ne $right{ $list[ $_ % @list ] } } 0 .. $count - 1;
+
+	$#wrong = 2 if @wrong > 3;
+	is(join("\n", $error, map { "$statements[$_] returns " . ($rows[$_] // 'nothing') } @wrong), '', "$failing: $settings $count statements, all rows are right");
+	return;
+}
+
+my %processes = $all
+  ? (
+	open => [ 'first', 'third', 'others', 'workers', 'workers:2' ],
+	mmap => [ 'leader', 'leader:2', 'first', 'third', 'others', 'workers' ],
+	ftruncate => [ 'leader', 'leader:2', 'leader:3' ],
+	memfd_create => [ 'leader', 'leader:2' ],
+	provide => [ 'leader', 'leader:3', 'first', 'third', 'others', 'workers', 'workers:2' ])
+  : (open => [ 'first', 'third' ], mmap => [ 'leader', 'first', 'others' ], ftruncate => ['leader:2'], memfd_create => ['leader:2'], provide => [ 'leader:3', 'first', 'workers:2' ]);
+my @list = (@queries, @builds);
+foreach my $call (sort keys %processes)
+{
+	foreach my $process (@{ $processes{$call} })
+	{
+		check("$call:$process", '', $statements || scalar(@list), @list);
+		check("$call:$process", 'SET gpusort.backend = cuda;', $statements || int(@list / 2), @list) if $with_service && ($all || $process =~ /^(first|leader:2)$/);
+	}
+}
+
+my $log = slurp_file($node->logfile);
+foreach my $call (sort keys %processes)
+{
+	ok($log =~ /^failing_calls: $call:$_ /m, "$call has failed in $_") foreach @{ $processes{$call} };
+}
+is(join("\n", $log =~ /^.*(?:was terminated by signal|PANIC|TRAP).*/mg), '', 'no process has crashed');
+is(join(' ', temporary_files($node)), '', 'no temporary files are left');
+$node->stop;
+
+done_testing();
