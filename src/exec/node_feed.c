@@ -11,9 +11,10 @@
  *
  * A row for which the sort has no room is returned, and from then on so is every row of this process: the
  * GpuSort gets them from the Gather, and makes room by spilling.  A worker that can't open the sort's memory
- * returns all of its rows; it must not skip its part of the input, for it may be the only process that reads
- * it.  It counts itself in that memory before it reads, so that nobody sorts while its rows come.  One that
- * comes when the sort is closed has nothing to read (device/participants.h).
+ * returns all of its rows, and so does one whose keys are not the leader's; it must not skip its part of the
+ * input, for it may be the only process that reads it.  It counts itself in the memory that the workers share
+ * before it reads, so that nobody sorts while its rows come.  One that comes when the sort is closed has
+ * nothing to read (device/participants.h).
  *
  * If the sort's device fails, each process stops, and the GpuSort starts again.
  */
@@ -50,6 +51,7 @@ typedef struct FeedShared
 	SortShareHandle handle;	   /* of the sort; zeros: others can't join */
 	pg_atomic_uint32 npassing; /* workers that pass all of their rows on, or will */
 	uint32 unmarked;		   /* the leader found out which columns of the key need no marker */
+	uint64 fingerprint;		   /* of the leader's key */
 } FeedShared;
 
 struct GpuSortFeedState
@@ -57,10 +59,9 @@ struct GpuSortFeedState
 	CustomScanState css; /* must be first */
 	FeedStage stage;
 	Sorter *sorter;			  /* leader: the GpuSort's; worker: NULL until it has joined */
-	uint32 unmarked;		  /* columns of its key without a marker */
 	FeedShared *shared;		  /* NULL: no other process */
 	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
-	SortKey *key;			  /* NULL: not made yet */
+	SortKey *key;			  /* leader: the GpuSort's; worker: NULL until it wants to join */
 	SortFeed feed;
 	Stopwatch watch;
 	uint64 rows;	  /* that were fed */
@@ -98,10 +99,10 @@ node_feed_has_handed_over(const GpuSortFeedState *state)
 }
 
 void
-node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, const SortKey *key)
+node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key)
 {
 	state->sorter = sorter;
-	state->unmarked = key != NULL ? sort_key_unmarked(key) : 0;
+	state->key = key;
 	state->stage = FEED_NOT_BEGUN;
 	state->handed_over = false;
 }
@@ -122,28 +123,28 @@ begin_feed(CustomScanState *css, EState *estate, int eflags)
 
 /* ---------------------------------------------------------------- joining the sort */
 
-/* This process's encoder of keys. */
-static SortKey *
-feed_key(GpuSortFeedState *state)
+/*
+ * In a worker: makes its encoder of keys.  False: its keys are others than the leader's, for a type was
+ * altered in between.
+ */
+static bool
+make_key(GpuSortFeedState *state)
 {
-	if (state->key == NULL)
-	{
-		int ncolumns;
-		SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
+	int ncolumns;
+	SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
 
-		sort_key_set_unmarked(ncolumns, columns, state->unmarked);
-		state->key = sort_key_create(ncolumns, columns);
-		state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(state)),
-										  sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
-	}
-	return state->key;
+	sort_key_set_unmarked(ncolumns, columns, state->shared->unmarked);
+	state->key = sort_key_create(ncolumns, columns);
+	state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(state)),
+									  sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
+	return sort_key_fingerprint(state->key) == state->shared->fingerprint;
 }
 
 /* In a worker: takes part in the sort that the handle names, and says what is to be done next. */
 static FeedStage
 join_sort(GpuSortFeedState *state)
 {
-	SortShare *share = sort_share_attach(&state->shared->handle);
+	SortShare *share = make_key(state) ? sort_share_attach(&state->shared->handle) : NULL;
 	const SortDevice *device;
 
 	if (share == NULL)
@@ -152,7 +153,7 @@ join_sort(GpuSortFeedState *state)
 		return FEED_PASSING;
 	}
 	device = share->on_gpu ? &sort_device_cuda : &sort_device_cpu;
-	sort_device_set_layout(device, feed_key(state));
+	sort_device_set_layout(device, state->key);
 	state->sorter = device->join(share, state->key);
 	return state->sorter != NULL ? FEED_FEEDING : FEED_DONE;
 }
@@ -188,7 +189,7 @@ begin_feeding(GpuSortFeedState *state)
 	{
 		const SortDevice *device = state->sorter->device;
 
-		sort_device_set_layout(device, feed_key(state));
+		sort_device_set_layout(device, state->key);
 		sort_feed_begin(&state->feed, state->sorter, state->key, ExecGetResultType(outerPlanState(state)),
 						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan),
 						SORT_FEED_WITH_OTHERS);
@@ -387,28 +388,28 @@ static void
 initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) css;
-	SortShareHandle *handle = &((FeedShared *) coordinate)->handle;
+	FeedShared *shared = coordinate;
 	SortShare *share = NULL;
 
 	state->workers = pcxt;
-	state->shared = coordinate;
-	pg_atomic_init_u32(&state->shared->npassing, 0);
-	state->shared->unmarked = state->unmarked;
+	state->shared = shared;
+	memset(shared, 0, sizeof(*shared));
+	pg_atomic_init_u32(&shared->npassing, 0);
+	if (state->key != NULL)
+	{
+		shared->unmarked = sort_key_unmarked(state->key);
+		shared->fingerprint = sort_key_fingerprint(state->key);
+	}
 	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->device->share != NULL)
 		share = state->sorter->device->share(state->sorter);
 	if (share != NULL)
-		*handle = share->handle;
-	else
-		memset(handle, 0, sizeof(*handle));
+		shared->handle = share->handle;
 }
 
 static void
 initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
 {
-	GpuSortFeedState *state = (GpuSortFeedState *) css;
-
-	state->shared = coordinate;
-	state->unmarked = state->shared->unmarked;
+	((GpuSortFeedState *) css)->shared = coordinate;
 }
 
 static const CustomExecMethods feed_exec_methods = {

@@ -22,10 +22,10 @@ extern const CustomScanMethods gpusort_feed_scan_methods;
 extern GpuSortFeedState *node_feed_below(const PlanState *gather);
 
 /*
- * In the first process: this sorter of such keys is to be fed, here and in the workers that the Gather is
+ * In the first process: this sorter, with this key, is to be fed, here and in the workers that the Gather is
  * going to start; NULL: it is gone.  The sorter must stay until all workers have ended.
  */
-extern void node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, const SortKey *key);
+extern void node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key);
 
 /*
  * In the first process: is the row that the Gather returned last none, but says that the sorter has all rows

@@ -58,10 +58,9 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 {
 	GpuSortState *state = (GpuSortState *) css;
 	Plan *plan = css->ss.ps.plan;
-	int ncolumns;
-	SortColumnSpec *columns = sort_plan_columns(plan, &ncolumns);
 
 	limit_above_expect();
+	state->columns = sort_plan_columns(plan, &state->ncolumns);
 	sort_plan_refer_to_input(plan);
 	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
 	state->unused = sort_plan_unused_columns((CustomScan *) plan);
@@ -76,9 +75,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	own_workers_init(&state->own_workers);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
-	not_null_columns(outerPlanState(css), ncolumns, columns);
-	state->key = sort_key_create(ncolumns, columns);
-	state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(css)), state->unused);
+	not_null_columns(outerPlanState(css), state->ncolumns, state->columns);
 }
 
 /* ---------------------------------------------------------------- statistics */
@@ -199,13 +196,10 @@ read_input(GpuSortState *state)
 static bool
 rows_are_complete(const GpuSortState *state, const SortDevice *device)
 {
-	int ncolumns;
-	SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
 	bool complete = true;
 
-	for (int i = 0; i < ncolumns && !device->keeps_sort_columns; i++)
-		complete &= !bms_is_member(columns[i].attno, state->unused);
-	pfree(columns);
+	for (int i = 0; i < state->ncolumns && !device->keeps_sort_columns; i++)
+		complete &= !bms_is_member(state->columns[i].attno, state->unused);
 	return complete;
 }
 
@@ -326,6 +320,25 @@ fall_back(GpuSortState *state)
 	state->began_reading = false;
 }
 
+/*
+ * The key of the rows that come now.  PostgreSQL looks up what it compares by when a sort begins, and no
+ * earlier: a cursor's query may wait for its first row while types and operators are changed.
+ */
+static void
+describe_key(GpuSortState *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+
+	if (state->key == NULL || !sort_key_is_current(state->key, state->columns))
+	{
+		state->key = sort_key_create(state->ncolumns, state->columns);
+		state->key->rows =
+			key_row_create(state->key, ExecGetResultType(outerPlanState(state)), state->unused);
+		state->sample = NULL;
+	}
+	MemoryContextSwitchTo(old);
+}
+
 /* Makes a sorter of this device, or of the one that doesn't fail, hold the input's rows in order. */
 static void
 sort_input(GpuSortState *state, const SortDevice *device)
@@ -402,7 +415,10 @@ exec_gpusort(CustomScanState *css)
 
 	CHECK_FOR_INTERRUPTS();
 	if (unlikely(state->sorter == NULL))
+	{
+		describe_key(state);
 		sort_input(state, choose_device(state));
+	}
 	row = next_row(state, ScanDirectionIsForward(css->ss.ps.state->es_direction));
 	if (row == NULL)
 	{

@@ -25,7 +25,9 @@ typedef struct GpuSortState
 	RowsWanted wanted;			   /* of the sorter's rows */
 	struct GpuSortFeedState *feed; /* below the Gather that is the input; NULL: an input of another kind */
 	OwnWorkers own_workers;		   /* which that launches for this sort alone */
-	SortKey *key;
+	int ncolumns;
+	SortColumnSpec *columns;
+	SortKey *key;		  /* NULL until the first row is asked for */
 	int key_width;		  /* bytes of a key, by estimate */
 	KeySample *sample;	  /* of the keys, for a sort that is split; NULL: not looked for, or there is none */
 	Bitmapset *unused;	  /* columns of the input that need not be kept */

@@ -14,8 +14,10 @@
 
 #include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "access/transam.h"
 #include "access/xact.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -86,6 +88,40 @@ forbids_nulls(Relation table, AttrNumber column, Snapshot snapshot)
 	return seen;
 }
 
+static bool
+is_users_function(Oid function, void *context)
+{
+	return function >= FirstNormalObjectId;
+}
+
+/* Does an expression call a function that might be replaced? */
+static bool
+may_change(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return check_functions_in_node(node, is_users_function, context) ||
+		   expression_tree_walker(node, may_change, context);
+}
+
+/*
+ * The columns that are not NULL where the condition is true.  A user's function that is strict now may have
+ * been replaced by another one when a worker begins.
+ */
+static List *
+columns_proved(List *qual)
+{
+	List *lasting = NIL;
+	ListCell *cell;
+
+	foreach(cell, qual)
+	{
+		if (!may_change(lfirst(cell), NULL))
+			lasting = lappend(lasting, lfirst(cell));
+	}
+	return find_nonnullable_vars((Node *) lasting);
+}
+
 /* Is the table's column one in which no row that the scan returns has a NULL? */
 static bool
 is_never_null(const ScanState *state, AttrNumber column, List *proved)
@@ -109,7 +145,7 @@ not_null_columns(PlanState *input, int ncolumns, SortColumnSpec *columns)
 	if (state == NULL)
 		return;
 	scan = (const Scan *) state->ps.plan;
-	proved = find_nonnullable_vars((Node *) scan->plan.qual);
+	proved = columns_proved(scan->plan.qual);
 	for (int i = 0; i < ncolumns; i++)
 	{
 		AttrNumber column = table_column(scan, columns[i].attno);

@@ -72,6 +72,7 @@ typedef struct JointShared
 	Oid index;
 	BuildInfo info;
 	SortShareHandle sort; /* pid 0: the sorter can't be shared */
+	uint64 fingerprint;	  /* of the leader's key */
 	HeapScanShare blocks; /* of a build that is not concurrent */
 	SharedFileSet files;  /* of processes that spill by themselves */
 
@@ -309,6 +310,7 @@ make_shared(JointFeed *joint)
 	joint->shared->heap = RelationGetRelid(base->heap);
 	joint->shared->index = RelationGetRelid(base->index);
 	joint->shared->info = build_info_of(base->info);
+	joint->shared->fingerprint = sort_key_fingerprint(base->key);
 	if (share != NULL)
 		joint->shared->sort = share->handle;
 	heap_scan_share_init(&joint->shared->blocks, base->heap);
@@ -565,8 +567,9 @@ pass_back(WorkerFeed *worker)
 static void
 scan_and_feed(WorkerFeed *worker, ParallelTableScanDesc scan)
 {
-	SortShare *share = worker->shared->sort.pid != 0 ? sort_share_attach(&worker->shared->sort) : NULL;
 	SortKey *key = index_key_create(worker->index);
+	bool may_join = worker->shared->sort.pid != 0 && sort_key_fingerprint(key) == worker->shared->fingerprint;
+	SortShare *share = may_join ? sort_share_attach(&worker->shared->sort) : NULL;
 
 	if (share != NULL)
 	{

@@ -14,6 +14,7 @@
  */
 #include "postgres.h"
 
+#include "access/tupmacs.h"
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 
@@ -224,9 +225,10 @@ complement(SortKeyComparer *comparer, int which, KeyString string)
 static Datum
 aligned_value(SortKeyComparer *comparer, const SortKeyColumn *col, int which, KeyString value)
 {
-	if (col->descending)
-		return PointerGetDatum(complement(comparer, which, value));
-	return PointerGetDatum(memcpy(reserve(comparer, which, value.len), value.bytes, value.len));
+	const void *bytes = col->descending ? complement(comparer, which, value)
+										: memcpy(reserve(comparer, which, value.len), value.bytes, value.len);
+
+	return col->by_value ? fetch_att(bytes, true, col->length) : PointerGetDatum(bytes);
 }
 
 static int

@@ -1,11 +1,10 @@
 /*
  * key/describe.c
- *		Which columns can be encoded exactly, and how: the one table of types.
+ *		Which columns can be encoded exactly, and how.
  *
- * A column's order is that of its operator's family for its base type.  Only the default ordering of a type
- * that is in the table counts, and the bytewise ones of text_pattern_ops and bpchar_pattern_ops; for types of
- * text the collation has a say too.  Arrays, ranges and composite types order by the default ordering of
- * their parts, ranges by one of their own, and so are taken if these are.
+ * A column's order is that of its operator's family for its base type (type_table.c); for types of text the
+ * collation has a say too.  Arrays, ranges and composite types order by the default ordering of their parts,
+ * ranges by one of their own, and so are taken if these are.
  */
 #include "postgres.h"
 
@@ -14,177 +13,13 @@
 #include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "catalog/pg_collation.h"
-#include "catalog/pg_opfamily.h"
 #include "catalog/pg_range.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_lsn.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
-
-static const SortKeyType sort_key_types[] = {
-	{BOOLOID, SORT_KEY_BOOL, 1},
-	{CHAROID, SORT_KEY_UINT8, 1},
-	{INT2OID, SORT_KEY_INT16, 2},
-	{INT4OID, SORT_KEY_INT32, 4},
-	{INT8OID, SORT_KEY_INT64, 8},
-	{OIDOID, SORT_KEY_UINT32, 4},
-	{REGPROCOID, SORT_KEY_UINT32, 4},
-	{REGPROCEDUREOID, SORT_KEY_UINT32, 4},
-	{REGOPEROID, SORT_KEY_UINT32, 4},
-	{REGOPERATOROID, SORT_KEY_UINT32, 4},
-	{REGCLASSOID, SORT_KEY_UINT32, 4},
-	{REGTYPEOID, SORT_KEY_UINT32, 4},
-	{REGCONFIGOID, SORT_KEY_UINT32, 4},
-	{REGDICTIONARYOID, SORT_KEY_UINT32, 4},
-	{REGNAMESPACEOID, SORT_KEY_UINT32, 4},
-	{REGROLEOID, SORT_KEY_UINT32, 4},
-	{REGCOLLATIONOID, SORT_KEY_UINT32, 4},
-	{REGDATABASEOID, SORT_KEY_UINT32, 4},
-	{OID8OID, SORT_KEY_UINT64, 8},
-	{XID8OID, SORT_KEY_UINT64, 8},
-	{TIDOID, SORT_KEY_TID, 6},
-	{PG_LSNOID, SORT_KEY_UINT64, 8},
-	{FLOAT4OID, SORT_KEY_FLOAT4, 4},
-	{FLOAT8OID, SORT_KEY_FLOAT8, 8},
-	{MONEYOID, SORT_KEY_INT64, 8},
-	{DATEOID, SORT_KEY_INT32, 4},
-	{TIMEOID, SORT_KEY_INT64, 8},
-	{TIMETZOID, SORT_KEY_TIMETZ, 12},
-	{TIMESTAMPOID, SORT_KEY_INT64, 8},
-	{TIMESTAMPTZOID, SORT_KEY_INT64, 8},
-	{INTERVALOID, SORT_KEY_INTERVAL, 10},
-	{UUIDOID, SORT_KEY_BYTES16, 16},
-	{MACADDROID, SORT_KEY_BYTES6, 6},
-	{MACADDR8OID, SORT_KEY_BYTES8, 8},
-	{TEXTOID, SORT_KEY_TEXT, 0, sort_key_append_text},
-	{VARCHAROID, SORT_KEY_TEXT, 0, sort_key_append_text},
-	{BPCHAROID, SORT_KEY_BPCHAR, 0, sort_key_append_text},
-	{NAMEOID, SORT_KEY_NAME, 0, sort_key_append_text},
-	{BYTEAOID, SORT_KEY_BYTEA, 0, sort_key_append_bytea},
-	{BITOID, SORT_KEY_BIT, 0, sort_key_append_bit},
-	{VARBITOID, SORT_KEY_BIT, 0, sort_key_append_bit},
-	{NUMERICOID, SORT_KEY_NUMERIC, 0, sort_key_append_numeric, true},
-	{INETOID, SORT_KEY_INET, 0, sort_key_append_inet, true},
-	{CIDROID, SORT_KEY_INET, 0, sort_key_append_inet, true},
-	{OIDVECTOROID, SORT_KEY_OIDVECTOR, 0, sort_key_append_oidvector},
-	{TSVECTOROID, SORT_KEY_TSVECTOR, 0, sort_key_append_tsvector},
-	{TSQUERYOID, SORT_KEY_TSQUERY, 0, sort_key_append_tsquery},
-	{JSONBOID, SORT_KEY_JSONB, 0, sort_key_append_jsonb, true},
-};
-
-/* Types that users make, by the pseudo-type that the operator class of all of their kind is for. */
-static const SortKeyType made_types[] = {
-	{ANYENUMOID, SORT_KEY_ENUM, 4},
-	{ANYARRAYOID, SORT_KEY_ARRAY, 0, sort_key_append_array, true},
-	{RECORDOID, SORT_KEY_RECORD, 0, sort_key_append_record, true},
-	{ANYRANGEOID, SORT_KEY_RANGE, 0, sort_key_append_range, true},
-	{ANYMULTIRANGEOID, SORT_KEY_MULTIRANGE, 0, sort_key_append_multirange, true},
-};
-
-static const SortKeyType *
-find_in(const SortKeyType *types, int count, Oid type)
-{
-	for (int i = 0; i < count; i++)
-	{
-		if (types[i].type == type)
-			return &types[i];
-	}
-	return NULL;
-}
-
-/* The pseudo-type of those that are made as this one is. */
-static Oid
-kind_of_made_type(Oid type)
-{
-	switch (get_typtype(type))
-	{
-		case TYPTYPE_ENUM:
-			return ANYENUMOID;
-		case TYPTYPE_COMPOSITE:
-			return RECORDOID;
-		case TYPTYPE_RANGE:
-			return ANYRANGEOID;
-		case TYPTYPE_MULTIRANGE:
-			return ANYMULTIRANGEOID;
-		case TYPTYPE_BASE:
-			return OidIsValid(get_element_type(type)) ? ANYARRAYOID : InvalidOid;
-		default:
-			return InvalidOid;
-	}
-}
-
-static const SortKeyType *
-find_type(Oid type)
-{
-	const SortKeyType *entry = find_in(sort_key_types, lengthof(sort_key_types), type);
-
-	if (entry != NULL)
-		return entry;
-	return find_in(made_types, lengthof(made_types), kind_of_made_type(type));
-}
-
-/* The type of PostgreSQL's own that this function compares. */
-static const SortKeyType *
-find_compared_type(Oid function)
-{
-	for (int i = 0; i < lengthof(sort_key_types) && OidIsValid(function); i++)
-	{
-		Oid type = sort_key_types[i].type;
-
-		if (OidIsValid(type) && lookup_type_cache(type, TYPECACHE_CMP_PROC)->cmp_proc == function)
-			return &sort_key_types[i];
-	}
-	return NULL;
-}
-
-static bool
-is_stored_alike(Oid type, Oid other)
-{
-	int16 length;
-	int16 other_length;
-	bool by_value;
-	bool other_by_value;
-
-	get_typlenbyval(type, &length, &by_value);
-	get_typlenbyval(other, &other_length, &other_by_value);
-	return length == other_length && by_value == other_by_value;
-}
-
-/*
- * What an operator class, of an extension or a user's, makes of this type by its comparison; NULL: unknown.
- */
-static const SortKeyType *
-find_by_comparison(Oid type, Oid opfamily, Oid opcintype)
-{
-	Oid function = get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC);
-	const SortKeyType *entry;
-	Oid builtin;
-
-	if (!OidIsValid(function))
-		return NULL;
-	entry = sort_key_find_extension_type(function, &builtin);
-	if (entry != NULL)
-		return get_typlen(type) == -1 ? entry : NULL;
-	entry = find_compared_type(builtin);
-	return entry != NULL && is_stored_alike(type, entry->type) ? entry : NULL;
-}
-
-static bool
-is_made_type(const SortKeyType *entry)
-{
-	return entry >= made_types && entry < made_types + lengthof(made_types);
-}
-
-/* Is this the family of one of the orders that ignore the collation? */
-static bool
-is_pattern_family(SortKeyKind kind, Oid opfamily)
-{
-	return (kind == SORT_KEY_TEXT && opfamily == TEXT_PATTERN_BTREE_FAM_OID) ||
-		   (kind == SORT_KEY_BPCHAR && opfamily == BPCHAR_PATTERN_BTREE_FAM_OID);
-}
 
 static bool
 is_text(SortKeyKind kind)
@@ -200,34 +35,6 @@ is_text(SortKeyKind kind)
 		default:
 			return false;
 	}
-}
-
-/*
- * Is this how values of the type are ordered by default?  Somebody may have made an operator class for one
- * enum or composite type alone.
- */
-static bool
-is_default_order(const SortKeyType *entry, Oid type, Oid opfamily, Oid opcintype)
-{
-	TypeCacheEntry *typcache = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
-
-	return opfamily == typcache->btree_opf && opcintype == typcache->btree_opintype &&
-		   (!is_made_type(entry) || opcintype == entry->type);
-}
-
-/*
- * What becomes of values of the base type in the order of this operator class; *bytewise: whatever the
- * collation.  NULL: nothing exact.
- */
-static const SortKeyType *
-find_order(Oid type, Oid opfamily, Oid opcintype, bool *bytewise)
-{
-	const SortKeyType *entry = find_type(type);
-
-	*bytewise = entry != NULL && is_pattern_family(entry->kind, opfamily);
-	if (*bytewise || (entry != NULL && is_default_order(entry, type, opfamily, opcintype)))
-		return entry;
-	return find_by_comparison(type, opfamily, opcintype);
 }
 
 static bool
@@ -308,10 +115,10 @@ add_part(SortKeyColumn *col, Oid type, Oid opfamily, Oid opcintype, Oid collatio
 		opfamily = typcache->btree_opf;
 		opcintype = typcache->btree_opintype;
 	}
-	entry = OidIsValid(opfamily) ? find_order(base_type, opfamily, opcintype, &bytewise) : NULL;
+	entry = OidIsValid(opfamily) ? sort_key_find_order(base_type, opfamily, opcintype, &bytewise) : NULL;
 	if (entry != NULL)
 		return add_part_as(col, entry, base_type, bytewise, collation, why_not);
-	if (find_type(base_type) == NULL)
+	if (sort_key_find_type(base_type) == NULL)
 		return decline_type(type, why_not);
 	return declined_because(why_not, DECLINED_OPERATOR,
 							psprintf("values of type %s are ordered by an operator class of another kind",
@@ -328,12 +135,19 @@ describe_elements(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not
 	return add_part(col, parts->element_type, InvalidOid, InvalidOid, collation, why_not);
 }
 
-static bool
-describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
+bool
+sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
 {
-	TupleDesc desc = lookup_rowtype_tupdesc_copy(type, -1);
-	SortKeyParts *parts = create_parts(col, desc->natts);
+	TypeCacheEntry *typcache = lookup_type_cache(type, TYPECACHE_TUPDESC);
+	TupleDesc desc;
+	SortKeyParts *parts;
 
+	if (typcache->tupDesc == NULL)
+		elog(ERROR, "type %s is not composite", format_type_be(type));
+	desc = CreateTupleDescCopyConstr(typcache->tupDesc);
+	parts = create_parts(col, desc->natts);
+	parts->composite = typcache;
+	parts->version = typcache->tupDesc_identifier;
 	parts->desc = desc;
 	parts->values = palloc(sizeof(Datum) * desc->natts);
 	parts->isnull = palloc(sizeof(bool) * desc->natts);
@@ -395,7 +209,7 @@ describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 		case SORT_KEY_ARRAY:
 			return describe_elements(type, collation, col, why_not);
 		case SORT_KEY_RECORD:
-			return describe_record(type, col, why_not);
+			return sort_key_describe_record(type, col, why_not);
 		case SORT_KEY_RANGE:
 			return describe_range(type, col, why_not);
 		case SORT_KEY_MULTIRANGE:
@@ -430,9 +244,23 @@ keep_whole(SortKeyColumn *col, Oid comparison, Oid collation)
 	col->comparison = comparison;
 	col->guess = col->append;
 	col->append = sort_key_append_whole;
+	get_typlenbyval(col->type, &col->length, &col->by_value);
 	col->self_marked = false;
 	col->null_marker = 1;
 	col->collation = collation;
+}
+
+/* Where the column is, and how its values and its NULLs are sorted. */
+static void
+set_order(SortKeyColumn *col, const SortColumnSpec *spec, CompareType direction)
+{
+	col->attidx = spec->attno - 1;
+	col->unmarked = spec->not_null && col->width > 0;
+	if (spec->nulls_first)
+		col->null_marker = 0;
+	col->value_marker = spec->nulls_first ? 1 : 0;
+	col->descending = direction == COMPARE_GT;
+	col->invert = col->descending ? PG_UINT64_MAX : 0;
 }
 
 bool
@@ -446,9 +274,10 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 	bool bytewise;
 
 	if (get_ordering_op_properties(spec->sortop, &opfamily, &opcintype, &direction))
-		entry = find_order(type, opfamily, opcintype, &bytewise);
+		entry = sort_key_find_order(type, opfamily, opcintype, &bytewise);
 	if (entry == NULL)
-		return find_type(type) == NULL ? decline_type(spec->type, why_not) : decline_order(spec, why_not);
+		return sort_key_find_type(type) == NULL ? decline_type(spec->type, why_not)
+												: decline_order(spec, why_not);
 	if (!describe_values(entry, type, bytewise, spec->collation, col, why_not))
 	{
 		if (col->parts != NULL)
@@ -457,14 +286,30 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 	}
 	if (col->verified && col->parts != NULL)
 		keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
-	col->attidx = spec->attno - 1;
-	col->unmarked = spec->not_null && col->width > 0;
-	if (spec->nulls_first)
-		col->null_marker = 0;
-	col->value_marker = spec->nulls_first ? 1 : 0;
-	col->descending = direction == COMPARE_GT;
-	col->invert = col->descending ? PG_UINT64_MAX : 0;
+	set_order(col, spec, direction);
 	return true;
+}
+
+void
+sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col)
+{
+	Declined why_not;
+	Oid opfamily;
+	Oid opcintype;
+	CompareType direction;
+
+	if (sort_key_describe(spec, col, &why_not))
+		return;
+	if (!get_ordering_op_properties(spec->sortop, &opfamily, &opcintype, &direction))
+		elog(ERROR, "operator %u is not a valid ordering operator", spec->sortop);
+	memset(col, 0, sizeof(*col));
+	col->kind = SORT_KEY_UNKNOWN;
+	col->type = getBaseType(spec->type);
+	col->verified = true;
+	col->append = sort_key_append_nothing;
+	(void) create_parts(col, 0);
+	keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
+	set_order(col, spec, direction);
 }
 
 bool

@@ -2,9 +2,9 @@
  * key/enum.c
  *		The order of an enum's values.
  *
- * Enum values are oids that don't order as they should: pg_enum.enumsortorder says how.  It is read once, by
- * the snapshot of the query, so that all the processes of a parallel query see the same; a small hash table
- * then answers for every row.
+ * Enum values are oids that don't order as they should: pg_enum.enumsortorder says how.  It is read once,
+ * when the key is made; a small hash table then answers for every row.  Processes that sort together compare
+ * what they have read (sort_key_fingerprint).
  *
  * A value that is not in the table was added since: pg_enum is read again as it stands now.  ALTER TYPE
  * sometimes renumbers all the values of an enum to make room.  If that happened in between, keys made before
@@ -18,11 +18,11 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/pg_enum.h"
+#include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 #define INITIAL_SLOTS_LOG2 4
 #define FIBONACCI_HASH UINT32_C(0x9E3779B1)
@@ -93,9 +93,9 @@ add_value(SortKeyEnum *order, Oid value, uint32 position)
 		resize_slots(order, 32 - order->shift + 1);
 }
 
-/* Takes over all the enum's values that the snapshot sees; NULL: as of now. */
+/* Takes over all the enum's values, as of now. */
 static void
-read_values(SortKeyEnum *order, Snapshot snapshot)
+read_values(SortKeyEnum *order)
 {
 	Relation rel = table_open(EnumRelationId, AccessShareLock);
 	ScanKeyData scankey;
@@ -104,7 +104,7 @@ read_values(SortKeyEnum *order, Snapshot snapshot)
 
 	ScanKeyInit(&scankey, Anum_pg_enum_enumtypid, BTEqualStrategyNumber, F_OIDEQ,
 				ObjectIdGetDatum(order->type));
-	scan = systable_beginscan(rel, EnumTypIdSortOrderIndexId, true, snapshot, 1, &scankey);
+	scan = systable_beginscan(rel, EnumTypIdSortOrderIndexId, true, NULL, 1, &scankey);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
 		Form_pg_enum form = (Form_pg_enum) GETSTRUCT(tuple);
@@ -123,7 +123,7 @@ sort_key_enum_create(Oid type)
 	order->type = type;
 	order->context = CurrentMemoryContext;
 	resize_slots(order, INITIAL_SLOTS_LOG2);
-	read_values(order, ActiveSnapshotSet() ? GetActiveSnapshot() : NULL);
+	read_values(order);
 	return order;
 }
 
@@ -134,10 +134,25 @@ sort_key_enum_order(SortKeyEnum *order, Oid value)
 
 	if (unlikely(slot->value != value))
 	{
-		read_values(order, NULL);
+		read_values(order);
 		slot = find_slot(order, value);
 		if (slot->value != value)
 			elog(ERROR, "enum value %u not found in type %s", value, format_type_be(order->type));
 	}
 	return slot->order;
+}
+
+uint64
+sort_key_enum_fingerprint(const SortKeyEnum *order)
+{
+	uint64 sum = 0;
+
+	for (uint32 i = 0; i < order->nslots; i++)
+	{
+		const EnumSlot *slot = &order->slots[i];
+
+		if (OidIsValid(slot->value))
+			sum += hash_bytes_uint32_extended(slot->value, slot->order);
+	}
+	return sum;
 }

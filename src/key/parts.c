@@ -109,17 +109,23 @@ sort_key_append_array(SortKey *key, SortKeyColumn *col, Datum value)
 
 /*
  * The columns, NULLs after all values.  Those that are NULL at the end are one byte: so it makes no
- * difference whether a process knows already of a column that is being added.
+ * difference whether a column that is being added was known of already.
  */
 void
 sort_key_append_record(SortKey *key, SortKeyColumn *col, Datum value)
 {
 	const SortKeyParts *parts = col->parts;
-	HeapTupleHeader record = (HeapTupleHeader) sort_key_unpack(key, col, value);
-	HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(record), .t_data = record};
-	int count = parts->ncolumns;
+	HeapTupleHeader record;
+	HeapTupleData tuple = {0};
+	int count;
 
+	if (sort_key_is_outdated(col))
+		sort_key_follow_type(col);
+	record = (HeapTupleHeader) sort_key_unpack(key, col, value);
 	sort_key_check_type(col, col->type, HeapTupleHeaderGetTypeId(record));
+	tuple.t_len = HeapTupleHeaderGetDatumLength(record);
+	tuple.t_data = record;
+	count = parts->ncolumns;
 	heap_deform_tuple(&tuple, parts->desc, parts->values, parts->isnull);
 	while (count > 0 && parts->isnull[parts->columns[count - 1].attidx])
 		count--;

@@ -45,7 +45,9 @@ struct SortKeyParts
 
 	TypeCacheEntry *range; /* ranges and multiranges: the type of the range */
 
-	/* composite types */
+	/* composite types, as they were when they were described */
+	TypeCacheEntry *composite;
+	uint64 version; /* its tupDesc_identifier then */
 	TupleDesc desc;
 	Datum *values;
 	bool *isnull;
@@ -76,6 +78,27 @@ sort_key_unpack(SortKey *key, SortKeyColumn *col, Datum datum)
 	memcpy(VARDATA(unpacked), VARDATA_SHORT(value), size);
 	return unpacked;
 }
+
+/*
+ * Fills in the parts of a composite type, as it is now, in CurrentMemoryContext.  False if one of them can't
+ * be encoded exactly, *why_not tells why.
+ */
+extern bool sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not);
+
+/*
+ * Has the composite type of the column been altered, or might it have been, since its parts were described?
+ */
+static inline bool
+sort_key_is_outdated(const SortKeyColumn *col)
+{
+	return unlikely(col->parts->composite->tupDesc_identifier != col->parts->version);
+}
+
+/*
+ * Describes the parts of such a type anew.  Raises an error unless all keys that were made before are the
+ * ones that would be made now.
+ */
+extern void sort_key_follow_type(SortKeyColumn *col);
 
 /* Raises an error if a value is of another type than its column. */
 extern void sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found);

@@ -52,9 +52,8 @@ prepare_places(SortKey *key)
 	key->places = palloc(sizeof(uint64) * nverified);
 }
 
-/* Makes ready what the column's values, or their parts, are encoded by. */
-static void
-prepare_column(SortKeyColumn *col)
+void
+sort_key_prepare_column(SortKeyColumn *col)
 {
 	if (col->append == sort_key_append_icu)
 		col->icu = sort_key_icu_create(col->collation);
@@ -65,7 +64,7 @@ prepare_column(SortKeyColumn *col)
 	if (col->guess != NULL)
 		sort_key_prepare_whole(col);
 	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
-		prepare_column(&col->parts->columns[i]);
+		sort_key_prepare_column(&col->parts->columns[i]);
 }
 
 SortKey *
@@ -79,14 +78,14 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	for (int i = 0; i < ncols; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
-		Declined why_not;
 
-		if (!sort_key_describe(&columns[i], col, &why_not))
-			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
-		prepare_column(col);
+		sort_key_describe_anyhow(&columns[i], col);
 		key->verified |= col->verified;
 		key->last_attno = Max(key->last_attno, columns[i].attno);
 	}
+	key->description = sort_key_hash_columns(ncols, key->cols, false);
+	for (int i = 0; i < ncols; i++)
+		sort_key_prepare_column(&key->cols[i]);
 	prepare_places(key);
 
 	key->width = fixed_key_width(ncols, key->cols);
@@ -179,10 +178,7 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 
 	for (int i = 0; i < ncols; i++)
 	{
-		Declined why_not;
-
-		if (!sort_key_describe(&columns[i], &cols[i], &why_not))
-			elog(ERROR, "cannot encode sort column %d: %s", i + 1, why_not.words);
+		sort_key_describe_anyhow(&columns[i], &cols[i]);
 
 		/* marker and terminator; a sort key or image, and the text after it */
 		if (cols[i].width > 0)

@@ -53,6 +53,7 @@ typedef struct SortKey
 	bool without_images;   /* then: for comparisons alone, and not for sorting */
 	int nplaces;		   /* then: columns whose places the key tells; 0: they need no telling */
 	uint64 *places;		   /* of the key being built */
+	uint64 description;	   /* of the columns, as they were when the key was made (changes.c) */
 
 	/* Of the sort, set by whoever begins it. */
 	KeyRow *rows; /* what makes rows of their keys, NULL if that can't be */
@@ -127,10 +128,20 @@ extern SortKeyEnds sort_key_ends(const SortKey *key);
 extern bool sort_key_word_ends(SortKeyEnds ends, uint64 word, bool first);
 
 /*
- * Makes an encoder in CurrentMemoryContext; all it owns goes with that context.  Every column must be
- * supported.  It may raise errors of opening a collation.
+ * Makes an encoder in CurrentMemoryContext, of the columns as the catalogs have them now; all it owns goes
+ * with that context.  Every column must have been supported when the plan was made.  It may raise errors of
+ * opening a collation.
  */
 extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
+
+/*
+ * Would an encoder of these columns that is made now be the same?  What it knows of the values of enums does
+ * not count.
+ */
+extern bool sort_key_is_current(const SortKey *key, const SortColumnSpec *columns);
+
+/* A number that encoders have in common, in whatever process, if they make the same keys of the same rows. */
+extern uint64 sort_key_fingerprint(const SortKey *key);
 
 /* Is a column's order that of an ICU collation? */
 extern bool sort_key_uses_icu(const SortKey *key);
@@ -151,6 +162,7 @@ extern void sort_key_set_unmarked(int ncols, SortColumnSpec *columns, uint32 unm
 /*
  * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Of all types enums alone can raise
  * an error: if their values are renumbered meanwhile.  So does a NULL in a column that was said to have none.
+ * Among variable keys those of composite types can: if the type is altered meanwhile.
  */
 extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst);
 

@@ -63,7 +63,8 @@ typedef enum SortKeyKind
 	SORT_KEY_RECORD, /* of a composite type */
 	SORT_KEY_RANGE,
 	SORT_KEY_MULTIRANGE,
-	SORT_KEY_JSONB
+	SORT_KEY_JSONB,
+	SORT_KEY_UNKNOWN /* of whatever type: only its comparison knows the order */
 } SortKeyKind;
 
 /* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
@@ -107,6 +108,8 @@ struct SortKeyColumn
 	SortKeyAppend guess; /* of values that stand whole behind it, and are compared so; else NULL */
 	Oid comparison;		 /* by this function */
 	FmgrInfo compare;	 /* the same, ready to be called */
+	int16 length;		 /* then: typlen and typbyval */
+	bool by_value;
 };
 
 /* Bytes of a fixed key that say whether the column is NULL. */
@@ -116,11 +119,33 @@ sort_key_marker_bytes(const SortKeyColumn *col)
 	return col->unmarked ? 0 : 1;
 }
 
+/* What becomes of values of the base type in its default order; NULL: nothing exact. */
+extern const SortKeyType *sort_key_find_type(Oid type);
+
+/*
+ * The same in the order of this operator class; *bytewise: whatever the collation.
+ */
+extern const SortKeyType *sort_key_find_order(Oid type, Oid opfamily, Oid opcintype, bool *bytewise);
+
+/*
+ * A number that tells what the columns are from other ones; with_values: and what is known of those of enums.
+ */
+extern uint64 sort_key_hash_columns(int ncols, const SortKeyColumn *cols, bool with_values);
+
 /*
  * Fills in what is known of the column without looking at data, all but icu, images and enum_order, in
  * CurrentMemoryContext.  False if it can't be encoded exactly, *why_not tells why.
  */
 extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
+
+/*
+ * The same of a column that could be encoded when the plan was made.  If that has changed since, its values
+ * stand whole, and the operator's comparison has the last word.
+ */
+extern void sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col);
+
+/* Makes ready what the column's values, or their parts, are encoded by, in CurrentMemoryContext. */
+extern void sort_key_prepare_column(SortKeyColumn *col);
 
 /* Appends a value, or NULL, with its marker to the key. */
 extern void sort_key_append_column(SortKey *key, SortKeyColumn *col, Datum value, bool isnull);
@@ -172,6 +197,7 @@ extern void sort_key_append_range(SortKey *key, SortKeyColumn *col, Datum value)
 extern void sort_key_append_multirange(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_jsonb(SortKey *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_whole(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_nothing(SortKey *key, SortKeyColumn *col, Datum value);
 
 /*
  * The type whose values this function compares; NULL: none that is known here.  *builtin is then the function
@@ -232,11 +258,14 @@ extern bool sort_key_icu_is_by_character(SortKeyIcu *icu, const char *bytes, Siz
 /* What makes images of strings by this collation of ICU, or the C library, in CurrentMemoryContext. */
 extern SortKeyImages *sort_key_images_create(Oid collation, bool by_icu);
 
-/* The order of an enum's values, as the active snapshot has it, in CurrentMemoryContext. */
+/* The order of an enum's values, as it is now, in CurrentMemoryContext. */
 extern SortKeyEnum *sort_key_enum_create(Oid type);
 
 /* Four bytes, as an unsigned number, that order the enum's values. */
 extern uint32 sort_key_enum_order(SortKeyEnum *order, Oid value);
+
+/* A number that tells the order, as far as it is known, from another one. */
+extern uint64 sort_key_enum_fingerprint(const SortKeyEnum *order);
 
 /* Bytes that the image of a string of so many bytes has, about. */
 extern double sort_key_image_size(double width);

@@ -9,8 +9,12 @@
  * An image has no zero byte within: 00 becomes 01 01, and 01 becomes 01 02, so it orders as before.  Of long
  * keys it is the beginning, enough for a guess.  Behind it, and a zero byte, stand the size of the value in 4
  * bytes, the value, and 01, so that nothing of it is taken for zeros that may be left out.
+ *
+ * Values of types that had a key when the plan was made, and have none any more, stand so without a guess.
  */
 #include "postgres.h"
+
+#include "access/tupmacs.h"
 
 #include "key/parts.h"
 
@@ -21,6 +25,12 @@ void
 sort_key_prepare_whole(SortKeyColumn *col)
 {
 	fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
+}
+
+/* The guess at values of which nothing is known. */
+void
+sort_key_append_nothing(SortKey *key, SortKeyColumn *col, Datum value)
+{
 }
 
 double
@@ -63,14 +73,33 @@ append_image(SortKey *key, SortKeyColumn *col, Datum value)
 	escape(key, start);
 }
 
-static uint8 *
-store_value(uint8 *dst, const struct varlena *value)
+/*
+ * The bytes of a value as it is stored in a row, and how many there are; good until this column's next value.
+ */
+static const void *
+stored_bytes(SortKey *key, SortKeyColumn *col, Datum *value, uint32 *size)
 {
-	uint32 size = VARSIZE(value);
+	if (col->length == -1)
+	{
+		struct varlena *whole = sort_key_unpack(key, col, *value);
 
+		*value = PointerGetDatum(whole);
+		*size = VARSIZE(whole);
+		return whole;
+	}
+	*size = att_addlength_datum(0, col->length, *value);
+	if (!col->by_value)
+		return DatumGetPointer(*value);
+	store_att_byval(&col->parts->unpacked, *value, col->length);
+	return &col->parts->unpacked;
+}
+
+static uint8 *
+store_value(uint8 *dst, const void *bytes, uint32 size)
+{
 	memcpy(dst, &size, sizeof(size));
 	dst += sizeof(size);
-	memcpy(dst, value, size);
+	memcpy(dst, bytes, size);
 	dst[size] = VALUE_END;
 	return dst + size + 1;
 }
@@ -78,13 +107,14 @@ store_value(uint8 *dst, const struct varlena *value)
 void
 sort_key_append_whole(SortKey *key, SortKeyColumn *col, Datum value)
 {
-	struct varlena *whole = sort_key_unpack(key, col, value);
+	uint32 size;
+	const void *bytes = stored_bytes(key, col, &value, &size);
 	uint8 *dst;
 
 	if (!key->without_images)
-		append_image(key, col, PointerGetDatum(whole));
-	dst = sort_key_reserve(key, VARSIZE(whole) + 6);
+		append_image(key, col, value);
+	dst = sort_key_reserve(key, size + 6);
 	*dst++ = 0;
-	dst = store_value(dst, whole);
+	dst = store_value(dst, bytes, size);
 	key->length = dst - key->buffer;
 }

@@ -1,0 +1,131 @@
+/*
+ * key/changes.c
+ *		What a key's columns were when they were described, and what has become of them since.
+ *
+ * Types, operator classes and collations may be changed after a plan has been made or begun, by the same
+ * transaction or by others.  So a key is described when the rows come, not before, and a description has a
+ * hash: of the types, of those of their parts, and of all else that decides what the bytes of a key are.  It
+ * tells whether a description still holds when the sort begins again, and whether that of another process is
+ * the same.
+ *
+ * In between a composite type may still be altered.  As PostgreSQL's comparisons do, the encoder looks at
+ * each value whether the type cache still has the version that it knows.
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "key/parts.h"
+
+static uint64
+hash_number(uint64 hash, uint32 number)
+{
+	return hash_bytes_uint32_extended(number, hash);
+}
+
+/* How text becomes bytes, and whether a value stands whole; the addresses differ between processes. */
+static uint32
+append_number(SortKeyAppend append)
+{
+	return append == sort_key_append_icu	  ? 1
+		   : append == sort_key_append_imaged ? 2
+		   : append == sort_key_append_whole  ? 3
+											  : 0;
+}
+
+static uint64
+hash_column(uint64 hash, const SortKeyColumn *col, bool with_values)
+{
+	int traits = col->self_marked << 3 | col->unmarked << 2 | col->descending << 1 | col->verified;
+	uint32 numbers[] = {col->attidx,
+						col->kind,
+						col->width,
+						col->null_marker,
+						col->value_marker,
+						traits,
+						append_number(col->append),
+						col->type,
+						col->collation,
+						col->comparison};
+
+	for (int i = 0; i < lengthof(numbers); i++)
+		hash = hash_number(hash, numbers[i]);
+	if (with_values && col->enum_order != NULL)
+		hash = hash_combine64(hash, sort_key_enum_fingerprint(col->enum_order));
+	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
+		hash = hash_column(hash, &col->parts->columns[i], with_values);
+	return hash_number(hash, col->parts != NULL ? col->parts->ncolumns : 0);
+}
+
+uint64
+sort_key_hash_columns(int ncols, const SortKeyColumn *cols, bool with_values)
+{
+	uint64 hash = 0;
+
+	for (int i = 0; i < ncols; i++)
+		hash = hash_column(hash, &cols[i], with_values);
+	return hash;
+}
+
+uint64
+sort_key_fingerprint(const SortKey *key)
+{
+	return sort_key_hash_columns(key->ncols, key->cols, true);
+}
+
+bool
+sort_key_is_current(const SortKey *key, const SortColumnSpec *columns)
+{
+	MemoryContext scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "gpusort sort columns", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(scratch);
+	SortKeyColumn *cols = palloc(sizeof(SortKeyColumn) * key->ncols);
+	uint64 hash;
+
+	for (int i = 0; i < key->ncols; i++)
+		sort_key_describe_anyhow(&columns[i], &cols[i]);
+	hash = sort_key_hash_columns(key->ncols, cols, false);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(scratch);
+	return hash == key->description;
+}
+
+/* ---------------------------------------------------------------- altered types */
+
+static void
+report_altered(Oid type)
+{
+	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+					errmsg("type %s was altered while values of it were being sorted", format_type_be(type)),
+					errhint("Retry the query.")));
+}
+
+/* Are the first ones of these columns those of before? */
+static bool
+goes_on(const SortKeyParts *parts, const SortKeyParts *before)
+{
+	int n = before->ncolumns;
+
+	return parts->ncolumns >= n && sort_key_hash_columns(n, parts->columns, false) ==
+									   sort_key_hash_columns(n, before->columns, false);
+}
+
+void
+sort_key_follow_type(SortKeyColumn *col)
+{
+	SortKeyParts *before = col->parts;
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(before));
+	SortKeyColumn now = {.type = col->type};
+	Declined why_not;
+
+	if (!sort_key_describe_record(col->type, &now, &why_not) || !goes_on(now.parts, before) ||
+		(now.verified && !col->verified))
+		report_altered(col->type);
+	for (int i = before->ncolumns; i < now.parts->ncolumns; i++)
+		sort_key_prepare_column(&now.parts->columns[i]);
+	memcpy(now.parts->columns, before->columns, sizeof(SortKeyColumn) * before->ncolumns);
+	*before = *now.parts;
+	MemoryContextSwitchTo(old);
+}
