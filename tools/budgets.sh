@@ -39,6 +39,7 @@ tap 120
 003_memory 180
 004_temporary_files 150
 008_parallel 150
+030_failing_calls 180 14400
 '
 
 # Is the whole run wanted, not the quick one?

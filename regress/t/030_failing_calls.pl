@@ -33,8 +33,8 @@ my $node = do {
 	local $ENV{LD_PRELOAD} = $library;
 	start_node('main', @settings);
 };
-wait_for_gpusortd($node) if $with_service;
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
+wait_for_gpusortd($node) if $with_service;
 create_checked($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE FUNCTION slowly_where_calls_fail(int) RETURNS bool IMMUTABLE PARALLEL SAFE STRICT LANGUAGE C AS '$libdir/failing_calls';
