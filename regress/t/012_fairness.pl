@@ -11,6 +11,7 @@ use lib $FindBin::Bin;
 use GpusortNode;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 plan skip_all => 'gpusortd is not installed (make gpusortd)' unless gpusortd_is_installed();
 
@@ -84,7 +85,8 @@ ok($node->poll_query_until('postgres', q(SELECT free_memory = max_memory AND job
 # Without host memory for that, they stay; nobody waits for them, and nobody falls behind the cpu device.
 serve($node, 'idle_memory' => 0);
 @cursors = map { open_cursor($query) } 1 .. 2;
-$node->poll_query_until('postgres', q(SELECT sum(jobs) = 2 FROM gpusort_devices())) or die 'the cursors have no jobs';
+# Longer than after which others make an idle one leave.
+usleep(500_000);
 $before = fallbacks($node);
 my $plan = executed($node, 'SET gpusort.queue_timeout = -1;', 'SELECT id, k, t FROM r ORDER BY t');
 like($plan, qr/Device: cpu|Disk/, 'cursors that stay on the card: a sort is done elsewhere, or in parts');

@@ -341,7 +341,15 @@ sub nothing_is_left
 	my ($node, $what) = @_;
 
 	Test::More::ok($node->poll_query_until('postgres', q(SELECT sum(jobs) = 0 AND bool_and(free_memory = max_memory) FROM gpusort_devices() WHERE device LIKE 'cuda%')), "$what: no card has a job");
-	Test::More::is(join(' ', temporary_files($node)), '', "$what: no temporary files");
+	# A session that its client has left removes its files a moment later.
+	my $left;
+	foreach (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		$left = join ' ', temporary_files($node);
+		last if $left eq '';
+		usleep(100_000);
+	}
+	Test::More::is($left, '', "$what: no temporary files");
 	return;
 }
 
