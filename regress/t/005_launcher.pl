@@ -351,8 +351,9 @@ my $cursors = 40;
 my $program = readlink "/proc/$pid/exe";
 set(gpusortd_path => write_program('few_files', qq(ulimit -n 90; exec '$program' "\$@")), service_timeout => 1000,
 	gpusortd_options => '--host-memory-layer --chunk-size 128k --chunks 4');
+my $former = $pid;
+wait_until(sub { ($pid) = gpusortd_pids($node); return defined $pid && $pid != $former });
 wait_until_ready('with few files');
-($pid) = gpusortd_pids($node);
 $offset = -s $node->logfile;
 my $open = join '', map { "DECLARE c$_ CURSOR FOR SELECT g, repeat('x', 100) FROM generate_series(1, 5000) AS g ORDER BY -g; MOVE 1 FROM c$_;\n" } 1 .. $cursors;
 like($node->safe_psql('postgres', "SET gpusort.mode = force; SET gpusort.backend = cuda; BEGIN;\n$open$reason_of_cuda;\n" . <<"EOT"),
