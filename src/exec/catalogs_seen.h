@@ -1,26 +1,26 @@
 /*
  * exec/catalogs_seen.h
- *		Are the catalogs those of the executor's start?
+ *		Are the catalogs those of before?
  */
 #ifndef GPUSORT_EXEC_CATALOGS_SEEN_H
 #define GPUSORT_EXEC_CATALOGS_SEEN_H
 
 #include "postgres.h"
 
-#include "datatype/timestamp.h"
-
 /* What had happened to the catalogs by then. */
 typedef struct CatalogsSeen
 {
 	CommandId command; /* of this transaction */
-	uint64 messages;   /* that this session has had of others */
-	TimestampTz statement;
+	SubTransactionId subtransaction;
+	uint64 messages; /* that this session has had of others */
 } CatalogsSeen;
 
-/* To be called when the executor starts. */
 extern CatalogsSeen catalogs_seen(void);
 
-/* Has nothing been changed since, as far as can be told? */
-extern bool catalogs_are_unchanged(const CatalogsSeen *seen);
+/*
+ * Is this session certain to look at the same catalogs?  False if it has heard of anything, and if it has
+ * begun another command.
+ */
+extern bool catalogs_are_the_same(const CatalogsSeen *seen);
 
 #endif /* GPUSORT_EXEC_CATALOGS_SEEN_H */

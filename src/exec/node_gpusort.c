@@ -327,8 +327,13 @@ fall_back(GpuSortState *state)
 static void
 describe_key(GpuSortState *state)
 {
-	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	CatalogsSeen now = catalogs_seen();
+	MemoryContext old;
 
+	if (state->key != NULL && catalogs_are_the_same(&state->described))
+		return;
+	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	state->described = now;
 	if (state->key == NULL || !sort_key_is_current(state->key, state->columns))
 	{
 		state->key = sort_key_create(state->ncolumns, state->columns);

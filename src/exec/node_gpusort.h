@@ -11,6 +11,7 @@
 #include "nodes/extensible.h"
 
 #include "device/sorter.h"
+#include "exec/catalogs_seen.h"
 #include "exec/chunk_feed.h"
 #include "exec/limit_above.h"
 #include "exec/own_workers.h"
@@ -27,8 +28,9 @@ typedef struct GpuSortState
 	OwnWorkers own_workers;		   /* which that launches for this sort alone */
 	int ncolumns;
 	SortColumnSpec *columns;
-	SortKey *key;		  /* NULL until the first row is asked for */
-	int key_width;		  /* bytes of a key, by estimate */
+	SortKey *key;			/* NULL until the first row is asked for */
+	CatalogsSeen described; /* when the key was described, or found to be current */
+	int key_width;			/* bytes of a key, by estimate */
 	KeySample *sample;	  /* of the keys, for a sort that is split; NULL: not looked for, or there is none */
 	Bitmapset *unused;	  /* columns of the input that need not be kept */
 	Sorter *sorter;		  /* NULL until the first row is asked for */

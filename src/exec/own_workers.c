@@ -76,8 +76,7 @@ may_be_launched(const OwnWorkers *own, PlanState *gather)
 	/* a lock's recheck (EvalPlanQual) reads one row */
 	if (estate->es_use_parallel_mode || estate->es_epq_active != NULL || IsParallelWorker() || scan == NULL)
 		return false;
-	return catalogs_are_unchanged(&own->catalogs) && user_is_the_same(own) &&
-		   own_scan_may_evaluate((Node *) scan->ss.ps.plan->targetlist) &&
+	return user_is_the_same(own) && own_scan_may_evaluate((Node *) scan->ss.ps.plan->targetlist) &&
 		   own_scan_may_evaluate((Node *) scan->ss.ps.plan->qual);
 }
 
@@ -113,7 +112,6 @@ void
 own_workers_init(OwnWorkers *own)
 {
 	GetUserIdAndSecContext(&own->user, &own->security_context);
-	own->catalogs = catalogs_seen();
 }
 
 void

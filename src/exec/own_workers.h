@@ -9,14 +9,11 @@
 
 #include "nodes/execnodes.h"
 
-#include "exec/catalogs_seen.h"
-
 /* Of a GpuSort above a Gather. */
 typedef struct OwnWorkers
 {
 	Oid user; /* of the executor's start */
 	int security_context;
-	CatalogsSeen catalogs;
 	bool active;	   /* is this parallel mode the sort's own? */
 	List *range_table; /* the executor's, meanwhile */
 	List *permissions;

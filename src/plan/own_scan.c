@@ -21,9 +21,11 @@
 
 #include "access/htup_details.h"
 #include "access/parallel.h"
+#include "access/transam.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -63,6 +65,19 @@ hashes_doubtfully(const ScalarArrayOpExpr *in)
 	return OidIsValid(in->hashfuncid) && is_doubtful_function(in->hashfuncid, NULL);
 }
 
+/*
+ * Does the executor make ready, when it starts, by which version of a type a row is put together, or by which
+ * function of a type that is not PostgreSQL's own values compare?  Workers, which start later, would by
+ * others if the type is altered in between.
+ */
+static bool
+depends_on_start(const Node *node)
+{
+	if (IsA(node, RowExpr))
+		return ((const RowExpr *) node)->row_typeid != RECORDOID;
+	return IsA(node, MinMaxExpr) && ((const MinMaxExpr *) node)->minmaxtype >= FirstNormalObjectId;
+}
+
 /* Is there anything in the expression that must not be evaluated in such a scan? */
 static bool
 is_doubtful(Node *node, void *context)
@@ -70,7 +85,7 @@ is_doubtful(Node *node, void *context)
 	if (node == NULL)
 		return false;
 	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
-		check_functions_in_node(node, is_doubtful_function, NULL))
+		check_functions_in_node(node, is_doubtful_function, NULL) || depends_on_start(node))
 		return true;
 	if (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN)
 		return true;
