@@ -78,7 +78,7 @@ END $$;
 SELECT keys, check_parallel('SELECT * FROM p WHERE slow(id)', keys, CASE WHEN keys !~ 'icu' THEN true END) AS result
 FROM unnest('{k,"g, k DESC","f NULLS FIRST, g, id","t COLLATE \"C\" DESC","g, t COLLATE \"C\", k","t COLLATE \"und-x-icu\"","left(t, 2) COLLATE \"C\", id"}'::text[]) AS keys;
 SET gpusort.mode = force;
-SELECT processes > 1 AS several_processes FROM (SELECT max(substring(line FROM 'Processes: (\d+)')::int) AS processes FROM generate_series(1, 3), explain_raw('SELECT * FROM p WHERE slow(id) ORDER BY t COLLATE "C"') AS line) s;
+SELECT EXISTS (SELECT FROM generate_series(1, 50) AS i, explain_raw('SELECT * FROM p WHERE slow(id) ORDER BY t COLLATE "C"' || repeat(' ', i)) AS line WHERE line ~ 'Processes: [2-9]') AS several_processes;
 -- The feeds' rows, each process's and in all, are those of the table.
 SELECT (substring(line FROM 'rows=(\d+)')::int * substring(line FROM 'loops=(\d+)')::int + 50) / 100 * 100 AS fed FROM explain_raw('SELECT * FROM p WHERE slow(id) ORDER BY k') AS line WHERE line ~ 'GpuSortFeed';
 RESET gpusort.mode;
