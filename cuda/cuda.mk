@@ -6,7 +6,7 @@
 #	NVCC=, NVCCFLAGS=   another compiler, more flags (NVCCFLAGS=-lineinfo for a profile)
 #	WERROR=1            warnings are errors
 #	ONE_LIBRARY=1       for tests: the library with faults to inject is the only one, and compiled once
-#	PTX_ONLY=1          for tests without a card: no machine code, and none of the card's code optimised
+#	PTX_ONLY=1          for tests without a card: no machine code, and none of the card's code is optimised, little of the host's
 #
 # Nothing here runs or fails unless one of these targets is asked for: the extension needs no CUDA.
 
@@ -17,7 +17,7 @@ CUDA_ARCHS ?= 75 80 86 89 90
 PROGRAM_ARCHS ?= $(CUDA_ARCHS)
 NVCC_THREADS ?= 2
 
-cuda_flags = -std=c++17 -O3 -cudart static --threads $(NVCC_THREADS) -Xcompiler -fPIC,-pthread,-Wall,-Wextra \
+cuda_flags = -std=c++17 -O$(if $(PTX_ONLY),1,3) -cudart static --threads $(NVCC_THREADS) -Xcompiler -fPIC,-pthread,-Wall,-Wextra \
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) -Icuda $(NVCCFLAGS)
 cuda_machine_code = $(if $(PTX_ONLY),-Xcicc -O0,$(foreach arch,$(1),-gencode arch=compute_$(arch),code=sm_$(arch))) \
 	-gencode arch=compute_$(lastword $(1)),code=compute_$(lastword $(1))
