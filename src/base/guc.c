@@ -210,7 +210,7 @@ define_service_settings(void)
 const char *
 guc_taken(void)
 {
-	int number;
+	int number = 0;
 	struct config_generic **all = all_guc_variables(&number);
 
 	for (int i = 0; i < number; i++)

@@ -98,7 +98,7 @@ Daemon::Daemon(const std::vector<std::string> &more, unsigned int files)
 {
 	char name[] = "/tmp/daemoncheck-XXXXXX";
 	std::vector<std::string> arguments;
-	int log;
+	int log_fd;
 
 	folder = mkdtemp(name);
 	socket_path = folder + "/socket";
@@ -108,11 +108,11 @@ Daemon::Daemon(const std::vector<std::string> &more, unsigned int files)
 	if (!options.cuda || options.small)
 		arguments.insert(arguments.end(), {"--chunk-size", "64k", "--chunks", "4", "--staging-memory", "8M"});
 	arguments.insert(arguments.end(), more.begin(), more.end());
-	log = open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0600);
+	log_fd = open((folder + "/log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND, 0600);
 	pid = fork();
 	if (pid == 0)
-		become_program(arguments, log, files);
-	close(log);
+		become_program(arguments, log_fd, files);
+	close(log_fd);
 	for (int i = 0; i < 15000 && running(); i++)
 	{
 		GpusortdClient client;
