@@ -145,7 +145,7 @@ reserve_widest(Bench *bench, int *log_n)
 void
 suite_headline(Bench *bench)
 {
-	double bandwidth;
+	double bandwidth = 0;
 	int log_n;
 	Report report;
 	DevSortStatus status = report_open(&report, bench, "headline", "headline", columns);
