@@ -2,8 +2,8 @@
 # Variables for the caller:
 # shellcheck disable=SC2034
 #
-# Shell functions shared by bench/orderby and bench/gpu_orderby: tables to sort, and what plans must look
-# like.  To be sourced after tools/lib.sh.
+# Shell functions shared by the programs here: tables to sort, what plans must look like, sessions that stay
+# open.  To be sourced after tools/lib.sh.
 
 # ---- tables ----
 
@@ -86,6 +86,41 @@ plan_matches() {
 		printf 'no %s in the plan of %s\n%s\n' "$expected" "$query" "$plan" >&2
 		return 1
 	}
+}
+
+# ---- sessions that stay open ----
+
+# Descriptors of what goes to each, and of what comes from it.
+sessions_in=() sessions_out=()
+
+# open_session SETTINGS: one more.
+open_session() {
+	local folder in out
+	folder=$(mktemp -d)
+	mkfifo "$folder/in" "$folder/out"
+	sql -f - <"$folder/in" >"$folder/out" &
+	exec {in}>"$folder/in" {out}<"$folder/out"
+	rm -r "$folder"
+	sessions_in+=("$in") sessions_out+=("$out")
+	printf '%s\n' "$1;" '\timing on' >&"$in"
+}
+
+# ask NUMBER QUERY: sends a query to a session, and prints what it took by the clock, milliseconds.
+ask() {
+	local line=
+	printf '%s;\n' "$2" >&"${sessions_in[$1]}"
+	while read -r line <&"${sessions_out[$1]}"; do
+		[[ $line != Time:* ]] || break
+	done
+	[ -n "$line" ] || die "a session has ended"
+	awk '{ print $2 }' <<<"$line"
+}
+
+close_sessions() {
+	local fd
+	for fd in "${sessions_in[@]}" "${sessions_out[@]}"; do exec {fd}>&-; done
+	sessions_in=() sessions_out=()
+	wait
 }
 
 # ---- results ----

@@ -8,7 +8,6 @@
 #include "nodes/extensible.h"
 
 #include "base/guc.h"
-#include "base/kept_memory.h"
 #include "base/pg_compat.h"
 #include "exec/limit_above.h"
 #include "exec/node_feed.h"
@@ -64,7 +63,6 @@ _PG_init(void)
 	sort_plan_register(&gpusort_scan_methods, &gpusort_feed_scan_methods);
 	rank_plan_register(&gpurank_scan_methods);
 	guc_define_all();
-	kept_memory_install_hooks();
 	stats_init_local();
 	shared_memory_install_hooks();
 	planner_install_hooks();

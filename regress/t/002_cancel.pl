@@ -40,7 +40,6 @@ SET statement_timeout = 0;
 SELECT round(extract(epoch FROM clock_timestamp() - :'start') * 1000);
 SELECT bool_and(id > before) FROM (SELECT id, lag(id) OVER () AS before FROM (SELECT id FROM r WHERE id % 10 = 0 ORDER BY id + 0 OFFSET 0) s) s2;
 SELECT count(*) FROM pg_ls_tmpdir();
-SET gpusort.kept_memory = 0;
 SELECT count(*) FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%';
 EOT
 	my ($took, $sorted, $files, $contexts) = (lines_of($out))[-4 .. -1];

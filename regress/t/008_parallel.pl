@@ -12,7 +12,7 @@ use Test::More;
 use constant ROWS => 400000;
 use constant POINTS => 5;
 
-my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', "gpusort.backend = 'cpu'", 'shared_buffers = 256MB',
+my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', "gpusort.backend = 'cpu'", 'gpusort.max_kept_memory = 0', 'shared_buffers = 256MB',
 	'max_worker_processes = 12', 'max_parallel_workers = 10', 'max_parallel_workers_per_gather = 3',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 create_rows($node, ROWS);
@@ -92,16 +92,8 @@ sub error_of
 
 my ($session, $pid) = open_session();
 
-# What sorts that were done have left for the next one.
-sub give_back
-{
-	$session->query('SET gpusort.kept_memory = 0; RESET gpusort.kept_memory');
-	return;
-}
-
 like($session->query("EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY k"), qr/Workers Launched: 3.*GpuSortFeed/s, 'workers feed a sort');
 is($session->query($in_order), $right, 'and it is right');
-give_back();
 is(left_behind($pid), $nothing, 'nothing is left of it');
 
 # Timeouts at many points.
@@ -157,7 +149,6 @@ foreach my $memory ('1GB', '1MB')
 }
 $session->query_safe("SET gpusort.work_mem = '1GB'");
 is($session->query($in_order), $right, 'sorts are right after it');
-give_back();
 
 # The session itself is terminated.
 my ($victim, $victim_pid) = open_session();
@@ -200,12 +191,10 @@ foreach my $cursor (
 	like($processes, $several ? qr/^[2-4]$/ : qr/^1$/, "a cursor, $name: " . ($several ? 'several processes' : 'one process'));
 	is(error_of($session), '', 'no error');
 }
-give_back();
 
 # Many sorts in one session.
 my $before = scalar(my @descriptors = glob "/proc/$pid/fd/*");
 $session->query_safe('DO $$ BEGIN FOR i IN 1 .. 100 LOOP PERFORM count(*) FROM (SELECT k FROM r WHERE id < 2000 ORDER BY k OFFSET 0) s; END LOOP; END $$');
-give_back();
 is(left_behind($pid), $nothing, 'nothing is left of 100 sorts');
 is(scalar(@descriptors = glob "/proc/$pid/fd/*"), $before, 'not a descriptor');
 
@@ -221,12 +210,10 @@ $node->command_ok([ 'pgbench', '-n', '-c', '8', '-t', '5', '-f', $script, 'postg
 is(left_behind($pid), $nothing, 'nothing is left of them');
 
 # A session may have some hundreds of files open besides PostgreSQL's own, a sort has one a process: they are
-# counted as closed when they are.  None are kept for the next sort.
+# counted as closed when they are.
 my $explained = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r WHERE id <= 2000 ORDER BY k';
-$session->query_safe("SET gpusort.kept_memory = 0; DO \$\$ BEGIN FOR i IN 1 .. 150 LOOP EXECUTE '$explained'; END LOOP; END \$\$");
+$session->query_safe("DO \$\$ BEGIN FOR i IN 1 .. 150 LOOP EXECUTE '$explained'; END LOOP; END \$\$");
 like($session->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r ORDER BY k'), qr/Processes: [2-4]/, 'processes still share memory after many sorts');
-$session->query_safe('RESET gpusort.kept_memory');
-give_back();
 is(left_behind($pid), $nothing, 'nothing is left of those');
 
 # Processes with too little address space for the sort's memory: first the workers alone, then the leader too.

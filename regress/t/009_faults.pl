@@ -27,7 +27,7 @@ my $small_chunks = $layer . '--chunk-size 128k --chunks 4';
 
 my $node = start_node(
 	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '$small_chunks'", "gpusort.devices = '0'",
-	'gpusort.staging_memory = 64MB', 'gpusort.service_timeout = 0', 'gpusort.backend = cuda', 'gpusort.mode = force', 'gpusort.kept_memory = 0',
+	'gpusort.staging_memory = 64MB', 'gpusort.service_timeout = 0', 'gpusort.backend = cuda', 'gpusort.mode = force', 'gpusort.max_kept_memory = 0',
 	"gpusort.work_mem = '1MB'", 'max_connections = 40', 'max_worker_processes = 24', 'max_parallel_workers = 16',
 	'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0');
 $node->safe_psql('postgres', 'CREATE EXTENSION gpusort');

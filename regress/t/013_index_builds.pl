@@ -67,7 +67,6 @@ $build;
 SET statement_timeout = 0;
 DROP INDEX IF EXISTS r_index;
 SELECT count(*) FROM pg_ls_tmpdir();
-SET gpusort.kept_memory = 0;
 SELECT count(*) FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%';
 CREATE INDEX r_small ON r (k) WHERE id < 1000;
 SELECT checked('r_small');

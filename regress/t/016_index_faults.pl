@@ -70,7 +70,6 @@ sub end_build
 # for psql in the background of PostgreSQL 16's betas.)
 sub leavings
 {
-	$builder->query('SET gpusort.kept_memory = 0; RESET gpusort.kept_memory');
 	my @left = grep { /\S/ } join(' ', temporary_files($node)), scalar $builder->query(q(SELECT string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%')),
 		$node->safe_psql('postgres', q(SELECT string_agg(relname, ' ') FROM pg_class WHERE relname ~ '^r_'));
 	push @left, 'files of relations' if relation_files() ne $files;

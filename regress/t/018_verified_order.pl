@@ -54,7 +54,6 @@ sub milliseconds
 # What sorts that have failed have left, in this session or elsewhere; nothing.
 sub leavings
 {
-	$session->query('SET gpusort.kept_memory = 0; RESET gpusort.kept_memory');
 	return join ', ', grep { $_ ne '' } join(' ', temporary_files($node)), scalar $session->query(q(SELECT string_agg(name, ' ') FROM pg_backend_memory_contexts WHERE name ILIKE '%gpusort%'));
 }
 

@@ -1,6 +1,6 @@
-# What a session keeps of its sorts' memory for the next one: within its setting, the superuser's and the
-# sort's own; given back when it is idle, or busy with something else, and at an error; and sorts in it return
-# what they return in new memory.  And, first, that some of it is on huge pages.
+# What the server keeps of the memory of joint sorts: one sort's, within its setting; the next sort takes it,
+# in whichever session; it is freed when none comes, whatever happens in the session that left it; sorts in it
+# return what they return in new memory.  And, first, that some of it is on huge pages.
 use strict;
 use warnings;
 
@@ -10,52 +10,78 @@ use lib $FindBin::Bin;
 use GpusortNode;
 use PostgreSQL::Test::Utils;
 use Test::More;
-use Time::HiRes qw(sleep time);
+use Time::HiRes qw(usleep);
 
 use constant ROWS => 300000;
-use constant KEPT_SECONDS => 5;
+
+# Sessions that take turns.
+use constant SESSIONS => 10;
 
 my $node = start_node('main', "shared_preload_libraries = 'gpusort'", "gpusort.devices = 'none'", 'gpusort.mode = force', 'gpusort.work_mem = 128MB', 'shared_buffers = 128MB',
-	'max_parallel_workers_per_gather = 0', 'max_parallel_workers = 3', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'max_connections = 20');
+	'max_parallel_workers_per_gather = 2', 'max_parallel_workers = 3', 'parallel_setup_cost = 0', 'parallel_tuple_cost = 0', 'min_parallel_table_scan_size = 0', 'max_connections = 30');
 create_rows($node, ROWS);
+create_gate($node, ROWS);
 
-my $serial = 'SELECT count(t) FROM (SELECT * FROM r ORDER BY k OFFSET 0) s';
-my $joint = "SET max_parallel_workers_per_gather = 2; $serial; SET max_parallel_workers_per_gather = 0";
+my $joint = 'SELECT count(t) FROM (SELECT * FROM r ORDER BY k OFFSET 0) s';
+my $serial = "SET max_parallel_workers_per_gather = 0; $joint; RESET max_parallel_workers_per_gather";
+
+# Processes that may have something.
+my @pids;
 
 sub new_session
 {
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my $pid = $session->query('SELECT pg_backend_pid()');
-	$session->query('SELECT count(k + length(t)) FROM r');
+	push @pids, $pid;
 	return ($session, $pid);
 }
 
-# Megabytes of a process in files without names: of this kind, by smaps.
-sub file_memory_of
+# Megabytes of each file without a name that one of these processes has open, by the file's number; those that
+# have none are left out.
+sub files_of
 {
-	my ($pid, $kind) = @_;
-	my ($kb, $in_file) = (0, 0);
-	foreach (split /\n/, slurp_file("/proc/$pid/smaps"))
+	my @owners = @_;
+	my %megabytes;
+	foreach my $file (map { glob "/proc/$_/fd/*" } @owners)
 	{
-		$in_file = /memfd:/ if /^[0-9a-f]+-[0-9a-f]+ /;
-		$kb += $1 if $in_file && /^$kind:\s+(\d+) kB/;
+		next if (readlink($file) // '') !~ /^\/memfd:gpusort/;
+		my @status = stat $file;
+		$megabytes{ $status[1] } = $status[12] / 2048 if @status && $status[12];
 	}
-	return $kb / 1024;
+	return \%megabytes;
 }
 
-# Megabytes of a process that are its own, and of files without names.
-sub memory_of
+sub kept
 {
-	my ($pid) = @_;
-	my ($own) = slurp_file("/proc/$pid/status") =~ /^RssAnon:\s+(\d+) kB/m;
-	return $own / 1024 + file_memory_of($pid, 'Rss');
+	my $megabytes = 0;
+	$megabytes += $_ foreach values %{ files_of(@pids) };
+	return $megabytes;
 }
 
-sub peak_of
+sub kept_files
 {
-	my ($pid) = @_;
-	my ($kb) = slurp_file("/proc/$pid/status") =~ /^VmHWM:\s+(\d+) kB/m;
-	return $kb / 1024;
+	return join ' ', sort { $a <=> $b } keys %{ files_of(@pids) };
+}
+
+# Does what is kept come to be no more than so much?
+sub becomes
+{
+	my ($megabytes) = @_;
+	foreach (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		return 1 if kept() <= $megabytes;
+		usleep(10000);
+	}
+	return 0;
+}
+
+sub set_limit
+{
+	my ($limit) = @_;
+	$node->safe_psql('postgres', "ALTER SYSTEM SET gpusort.max_kept_memory = '$limit'");
+	$node->reload;
+	$node->poll_query_until('postgres', "SELECT current_setting('gpusort.max_kept_memory') = '$limit'") or die 'the setting has not arrived';
+	return;
 }
 
 sub open_files
@@ -63,31 +89,6 @@ sub open_files
 	my ($pid) = @_;
 	my @files = glob "/proc/$pid/fd/*";
 	return scalar @files;
-}
-
-# Megabytes that the session has more than before, after these statements.
-sub kept_after
-{
-	my ($session, $pid, $statements) = @_;
-	$session->query('SET gpusort.kept_memory = 0; RESET gpusort.kept_memory');
-	my $before = memory_of($pid);
-	$session->query($statements);
-	return memory_of($pid) - $before;
-}
-
-# A server with assertions writes over what it frees, so that pages which gpusort gave back to the kernel
-# before are there again.
-my $writes_when_freeing = $node->safe_psql('postgres', 'SHOW debug_assertions') eq 'on';
-
-sub megabytes_are
-{
-	my ($megabytes, $operator, $limit, $name) = @_;
-	SKIP:
-	{
-		skip "$name: with assertions what is freed is written to", 1 if $writes_when_freeing;
-		cmp_ok($megabytes, $operator, $limit, $name);
-	}
-	return;
 }
 
 # ---- huge pages ----
@@ -117,87 +118,100 @@ sub collapses_pages
 	return $address == ANY_FREE_ADDRESS && syscall(X86_64_MADVISE, $address, 4096, MADV_POPULATE_WRITE) == 0 && syscall(X86_64_MADVISE, $address, HUGE_PAGE, MADV_COLLAPSE) == 0;
 }
 
+# Megabytes of a process on huge pages of files without names, by smaps.
+sub huge_memory_of
+{
+	my ($pid) = @_;
+	my ($kb, $in_file) = (0, 0);
+	foreach (split /\n/, slurp_file("/proc/$pid/smaps"))
+	{
+		$in_file = /memfd:/ if /^[0-9a-f]+-[0-9a-f]+ /;
+		$kb += $1 if $in_file && /^ShmemPmdMapped:\s+(\d+) kB/;
+	}
+	return $kb / 1024;
+}
+
 # Then a sort of several processes has some, before it is known that they don't pay, where they don't.
 SKIP:
 {
 	skip 'no huge page is to be had by asking for it', 1 if !collapses_pages();
 	my ($session, $pid) = new_session();
-	$session->query($joint);
-	my $huge = file_memory_of($pid, 'ShmemPmdMapped');
+	$session->query('BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; FETCH 1 FROM c');
+	my $huge = huge_memory_of($pid);
 	cmp_ok($huge, '>=', 2, "megabytes on huge pages where the setting gives small ones: $huge");
 	$session->quit;
 }
 
-# ---- how much ----
+# ---- how much, and whose ----
 
-foreach my $case ([ 'one process', $serial ], [ 'three processes', $joint ])
+# Nothing is freed for being idle meanwhile, however slow the machine is.
+my ($server) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+my ($launcher) = grep { slurp_file("/proc/$_/cmdline") =~ /gpusort launcher/ } split ' ', slurp_file("/proc/$server/task/$server/children");
+kill 'STOP', $launcher;
+
+my ($machine_kb) = slurp_file('/proc/meminfo') =~ /^MemTotal:\s+(\d+) kB/m;
+my $default_kb = $node->safe_psql('postgres', "SELECT setting FROM pg_settings WHERE name = 'gpusort.max_kept_memory'");
+cmp_ok($default_kb, '<=', $machine_kb / 32, "by default a 32nd of the machine's memory, or of what a cgroup may have: $default_kb kB");
+cmp_ok($default_kb, '>', 0, 'and not nothing');
+set_limit('256MB');
+my ($first, $first_pid) = new_session();
+$first->query($joint);
+my ($one, $files) = (kept(), kept_files());
+cmp_ok($one, '>', 20, sprintf('a sort of three processes leaves its memory, %.1f MB', $one));
+cmp_ok($one, '<', 130, 'no more than it might use');
+$first->query($joint) for 1 .. 3;
+cmp_ok(kept(), '<', 2 * $one, 'more sorts don\'t add to it');
+is(kept_files(), $files, 'for they are in it');
+
+my @sessions = map { [new_session()] } 1 .. SESSIONS;
+my ($most, $wrong) = (0, 0);
+foreach my $session (@sessions)
 {
-	my ($name, $sort) = @$case;
-	my ($session, $pid) = new_session();
-	$session->query("SET gpusort.kept_memory = 0; $sort; RESET gpusort.kept_memory");
-	my $all = kept_after($session, $pid, $sort);
-
-	megabytes_are($all, '>', 30, sprintf('%s: a sort leaves its memory, %.1f MB', $name, $all));
-	megabytes_are($all, '<', 130, 'no more than it might use');
-	my $again = memory_of($pid);
-	$session->query($sort) for 1 .. 5;
-	megabytes_are(memory_of($pid) - $again, '<', 4, 'more sorts don\'t add to it');
-	my $none = kept_after($session, $pid, "SET gpusort.kept_memory = 0; $sort");
-	megabytes_are($none, '<', 4, sprintf('with gpusort.kept_memory = 0 none: %.1f MB', $none));
-	my $some = kept_after($session, $pid, "SET gpusort.kept_memory = '16MB'; $sort");
-	megabytes_are($some, '<', 20, sprintf('with 16 MB no more: %.1f MB', $some));
-	megabytes_are($some, '>', 10, 'but that');
-	$some = kept_after($session, $pid, "SET gpusort.max_kept_memory = '16MB'; $sort; RESET gpusort.max_kept_memory");
-	megabytes_are($some, '<', 20, sprintf('nor where superusers say so: %.1f MB', $some));
-	$some = kept_after($session, $pid, "$sort; SET gpusort.kept_memory = '16MB'");
-	megabytes_are($some, '<', 20, sprintf('nor when it is set later: %.1f MB', $some));
-
-	# A sort that may use less has less, with what is kept.
-	$some = kept_after($session, $pid, "$sort; SET gpusort.work_mem = '8MB'; SELECT count(*) FROM (SELECT k FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s; RESET gpusort.work_mem");
-	megabytes_are($some, '<', 12, sprintf('a sort that may use 8 MB leaves no more: %.1f MB', $some));
-	$some = kept_after($session, $pid, "$sort; SET gpusort.work_mem = '8MB'; $serial; RESET gpusort.work_mem");
-	megabytes_are($some, '<', 12, sprintf('nor one with temporary files: %.1f MB', $some));
-
-	# What gives it back.
-	foreach my $statement ('DISCARD ALL', 'SET gpusort.mode = off', 'SELECT 1 / 0', 'BEGIN; SELECT 1 / 0; ROLLBACK')
-	{
-		my $left = kept_after($session, $pid, "$sort; $statement");
-		megabytes_are($left, '<', 4, sprintf('%s gives it back: %.1f MB', $statement, $left));
-		$session->query('RESET gpusort.mode');
-	}
-
-	# Idle, or busy with something else.
-	megabytes_are(kept_after($session, $pid, $sort), '>', 30, 'it is kept');
-	sleep(KEPT_SECONDS - 2);
-	megabytes_are(memory_of($pid), '>', 30, 'for a while');
-	sleep(4);
-	megabytes_are(memory_of($pid) - $again + $all, '<', 4, 'but not by an idle session');
-	is($session->query($serial), ROWS, 'which sorts on');
-	$session->query_until(qr/started/, "$sort;\n\\echo started\nSELECT pg_sleep(" . (KEPT_SECONDS + 3) . ") IS NOT NULL;\n");
-	sleep(KEPT_SECONDS + 1.5);
-	megabytes_are(memory_of($pid) - $again + $all, '<', 4, 'nor by one that does something else');
-	$session->query('SELECT 1');
-	megabytes_are(kept_after($session, $pid, $sort), '>', 30, 'it keeps it again');
-	$session->quit;
+	$wrong++ if $session->[0]->query($joint) != ROWS;
+	$most = kept() if kept() > $most;
 }
+is($wrong, 0, SESSIONS . ' sessions sort, one after the other');
+cmp_ok($most, '<', 2 * $one, sprintf('and leave no more than one, %.1f MB', $most));
+is(kept_files(), $files, 'for each takes what another one left');
 
-# A sort with little memory, in blocks that are smaller than half of those that are kept, has no more with
-# them.
-{
-	my ($session, $pid) = new_session();
-	$session->query("SET gpusort.kept_memory = 0; $serial; RESET gpusort.kept_memory");
-	my $before = memory_of($pid);
-	$session->query("$serial; SET gpusort.work_mem = '20MB'; SELECT count(*) FROM (SELECT k FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s");
-	my $kept = memory_of($pid) - $before;
-	# Sets the high-water mark to what is resident now.
-	append_to_file("/proc/$pid/clear_refs", '5');
-	my $resident = peak_of($pid);
-	$session->query($serial);
-	my $all = peak_of($pid) - $resident + $kept;
-	megabytes_are($kept, '>', 15, sprintf('kept for a sort of 20 MB: %.1f MB', $kept));
-	megabytes_are($all, '<', 25, sprintf('with which it has %.1f MB at its peak', $all));
-	$session->quit;
-}
+$first->query("SET gpusort.work_mem = '8MB'; SELECT count(t) FROM (SELECT * FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s; RESET gpusort.work_mem");
+is(kept_files(), $files, 'a sort that may use less than there is takes none of it');
+$first->query("BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 10 IN c; $joint; COMMIT");
+cmp_ok(kept(), '<', 2 * $one, 'of two sorts at a time one leaves its memory');
+$first->query($serial);
+is(kept(), 0, 'one process that needs memory frees it');
+
+$_->[0]->query($joint) for @sessions[ 0, 1 ];
+$sessions[1][0]->quit;
+ok(becomes(0), 'a session that ends frees it, though another one had it before');
+$sessions[0][0]->query($joint);
+while_feeding($node, 'SELECT count(t) FROM (SELECT * FROM r WHERE gate(id) ORDER BY k OFFSET 0) s', sub { my ($pid) = @_; push @pids, $pid; kill 'TERM', $pid; });
+ok(becomes(0), 'so does one that is terminated while it sorts');
+
+$first->query($joint);
+cmp_ok(kept(), '>', 20, 'it is kept again');
+kill 'CONT', $launcher;
+set_limit('16MB');
+ok(becomes(0), 'with less of gpusort.max_kept_memory than there is, it is freed');
+$first->query($joint);
+is(kept(), 0, 'and none that is more is kept');
+set_limit('0');
+$first->query("SELECT count(t) FROM (SELECT * FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s");
+is(kept(), 0, 'with 0 nothing is');
+set_limit('256MB');
+
+# ---- until when ----
+
+# PostgreSQL stops all of a session's timeouts when a statement fails.
+$first->query("BEGIN; $joint; SAVEPOINT s");
+cmp_ok(kept(), '>', 20, 'kept in a transaction');
+$first->query('SELECT 1 / 0');
+ok(becomes(0), 'until it is idle for a while, after an error inside a savepoint, too');
+is($first->query("ROLLBACK TO s; $joint; COMMIT"), ROWS, 'and the session sorts on');
+$first->query_until(qr/started/, "$joint;\n\\echo started\nSELECT pg_sleep(1000) IS NOT NULL;\n");
+ok(becomes(0), 'or busy with something else');
+$node->safe_psql('postgres', "SELECT pg_cancel_backend($first_pid)");
+$first->quit;
 
 # ---- what is in it ----
 
@@ -208,10 +222,11 @@ my @sorts = map { "SELECT md5(string_agg(s::text, ',')) FROM ($_ OFFSET 0) s" } 
 	'SELECT * FROM (SELECT * FROM r ORDER BY k LIMIT 5000) s2', 'SELECT id FROM r ORDER BY id % 7, id', 'SELECT DISTINCT k % 5000 AS d FROM r ORDER BY d', 'SELECT * FROM r WHERE id < 40000 ORDER BY k::numeric');
 my %right = map { $_ => $node->safe_psql('postgres', "SET gpusort.mode = off; $_") } @sorts;
 {
-	my ($session, $pid) = new_session();
-	my ($wrong, $most, $files) = (0, 0, 0);
-	foreach my $round (0 .. 15)
+	my @both = map { [new_session()] } 1 .. 2;
+	($wrong, $most) = (0, 0);
+	foreach my $round (0 .. 3)
 	{
+		my $session = $both[ $round % 2 ][0];
 		my $workers = (0, 1, 3, 2)[ $round % 4 ];
 		my $memory = ('128MB', '128MB', '6MB', '64MB', '128MB')[ $round % 5 ];
 		foreach my $sort (@sorts[ map { ($_ * 3 + $round) % @sorts } 0 .. $#sorts ])
@@ -219,49 +234,66 @@ my %right = map { $_ => $node->safe_psql('postgres', "SET gpusort.mode = off; $_
 			my $result = $session->query("SET max_parallel_workers_per_gather = $workers; SET gpusort.work_mem = '$memory'; $sort");
 			$wrong++ if $result ne $right{$sort};
 		}
-		$session->query("BEGIN; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY k; MOVE 100 IN c; $serial; COMMIT") if $round % 4 == 3;
-		$files = open_files($pid) if $round == 3;
-		my $memory_now = memory_of($pid);
-		$most = $memory_now if $memory_now > $most;
+		$most = kept() if kept() > $most;
 	}
 	is($wrong, 0, 'all of them are right');
-	megabytes_are($most, '<', 160, sprintf('and the session had never more than %.1f MB', $most));
-	cmp_ok(open_files($pid), '<=', $files + 8, "with no more files: $files");
-	$session->quit;
+	cmp_ok($most, '<', 130, sprintf('and never was more kept than %.1f MB', $most));
+	$_->[0]->quit for @both;
 }
 
-# A thousand sorts of several processes.
+# Dozens of sorts of several processes.
 {
 	my ($session, $pid) = new_session();
-	$session->query('CREATE TABLE few AS SELECT * FROM r WHERE id <= 2000; ANALYZE few; SET max_parallel_workers_per_gather = 2; ALTER TABLE few SET (parallel_workers = 2)');
+	$session->query('CREATE TABLE few AS SELECT * FROM r WHERE id <= 2000; ANALYZE few; ALTER TABLE few SET (parallel_workers = 2)');
 	my $few = 'SELECT sum(id) FROM (SELECT * FROM few ORDER BY k OFFSET 0) s';
 	like($session->query("EXPLAIN $few"), qr/GpuSortFeed/, 'a sort of several processes');
-	$session->query("DO \$\$ BEGIN FOR i IN 1 .. 100 LOOP PERFORM sum(id) FROM (SELECT * FROM few ORDER BY k OFFSET 0) s; END LOOP; END \$\$");
-	$session->query($few) for 1 .. 20;
-	my ($memory, $files) = (memory_of($pid), open_files($pid));
-	my $wrong = 0;
-	foreach (1 .. 300) { $wrong++ if $session->query($few) ne '2001000'; }
-	is($wrong, 0, 'hundreds of them are right');
-	cmp_ok(memory_of($pid) - $memory, '<', 2, 'memory does not grow');
-	cmp_ok(open_files($pid), '<=', $files + 4, 'nor do files');
+	$session->query($few) for 1 .. 5;
+	my ($memory, $files_now) = (kept(), open_files($pid));
+	$wrong = 0;
+	foreach (1 .. 60) { $wrong++ if $session->query($few) ne '2001000'; }
+	is($wrong, 0, 'dozens of them are right');
+	cmp_ok(kept() - $memory, '<', 2, 'memory does not grow');
+	cmp_ok(open_files($pid), '<=', $files_now + 4, 'nor do files');
 	$session->quit;
 }
 
 # Sorts that are cancelled, at any time, leave nothing that another one stumbles over.
 {
 	my ($session, $pid) = new_session();
-	my ($cancelled, $wrong) = (0, 0);
-	foreach my $i (1 .. 40)
+	my $cancelled = 0;
+	$wrong = 0;
+	foreach my $i (1 .. 24)
 	{
-		$session->query("SET max_parallel_workers_per_gather = " . $i % 3 . "; SET statement_timeout = " . (5 + $i * 3));
+		$session->query("SET max_parallel_workers_per_gather = " . $i % 3 . "; SET statement_timeout = " . (5 + $i * 5));
 		$session->query($sorts[ $i % @sorts ]);
 		$cancelled++ if $session->{stderr} =~ /canceling statement/;
-		$session->{stderr} = '';
-		$session->query('SET statement_timeout = 0');
-		$wrong++ if $session->query($sorts[ ($i + 1) % @sorts ]) ne $right{ $sorts[ ($i + 1) % @sorts ] };
+		# The timeout may end this statement as well.
+		do
+		{
+			$session->{stderr} = '';
+			$session->query('SET statement_timeout = 0');
+		} while ($session->{stderr} =~ /canceling statement/);
+		my $sort = $sorts[ ($i + 1) % @sorts ];
+		my $result = $session->query($sort);
+		next if $result eq $right{$sort};
+		$wrong++;
+		diag("$i: $sort: $result $session->{stderr}");
 	}
-	cmp_ok($cancelled, '>', 10, "cancelled: $cancelled of 40");
+	cmp_ok($cancelled, '>', 5, "cancelled: $cancelled of 24");
 	is($wrong, 0, 'the sort after each is right');
+	ok(becomes(0), 'and nothing stays');
+	$session->quit;
+}
+
+# ---- without the server's shared memory ----
+
+$_->[0]->quit for @sessions[ 0, 2 .. $#sessions ];
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nsession_preload_libraries = 'gpusort'");
+$node->restart;
+{
+	my ($session, $pid) = new_session();
+	is($session->query($joint), ROWS, 'a sort where the library is not in shared_preload_libraries');
+	is(kept(), 0, 'leaves nothing');
 	$session->quit;
 }
 

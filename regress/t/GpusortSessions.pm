@@ -168,7 +168,8 @@ sub start_statement
 {
 	my ($self, $session, $statement) = @_;
 
-	$session->{psql}->query_until(qr/started/, "\\echo started\n$statement;\n");
+	# results may have come as well
+	$session->{early} = $session->{psql}->query_until(qr/started\n/, "\\echo started\n$statement;\n") =~ s/^.*?started\n//sr;
 	return;
 }
 
@@ -179,7 +180,7 @@ sub finish_statement
 {
 	my ($self, $session) = @_;
 	my $psql = $session->{psql};
-	my $output = $psql->query(q(SELECT 'end')) =~ s/\n?end$//r;
+	my $output = delete($session->{early}) . $psql->query(q(SELECT 'end')) =~ s/\n?end$//r;
 	my $errors = $psql->{stderr};
 
 	$psql->{stderr} = '';

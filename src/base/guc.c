@@ -12,7 +12,6 @@
 #include "utils/plancache.h"
 
 #include "base/guc.h"
-#include "base/kept_memory.h"
 #include "base/pg_compat.h"
 
 /* As many devices as gpusortd has at most. */
@@ -24,7 +23,6 @@ int gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
 int gpusort_min_rows = 500;
 int gpusort_cards = 0;
 int gpusort_work_mem = -1;
-int gpusort_kept_memory = 256 * 1024;
 bool gpusort_create_index = true;
 char *gpusort_max_device_memory;
 int gpusort_staging_memory = 1024;
@@ -76,22 +74,6 @@ assign_mode(int newval, void *extra)
 {
 	if (newval != gpusort_mode)
 		ResetPlanCache();
-	if (newval == GPUSORT_MODE_OFF)
-		kept_memory_release(0);
-}
-
-/* What is kept is no more than the new values allow. */
-static void
-assign_kept_memory(int newval, void *extra)
-{
-	kept_memory_release((Size) newval * 1024);
-}
-
-static void
-assign_max_kept_memory(int newval, void *extra)
-{
-	if (newval >= 0)
-		kept_memory_release((Size) newval * 1024);
 }
 
 /* A percentage, or a size; the two results are -1 where they don't apply. */
@@ -159,9 +141,6 @@ define_limits(void)
 							"Whatever gpusort.work_mem and work_mem say. -1: no limit but those.",
 							&gpusort_max_work_mem, -1, -1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
 							check_work_mem, NULL, NULL);
-	DefineCustomIntVariable("gpusort.max_kept_memory", "The most that gpusort.kept_memory counts for.",
-							"-1: no limit.", &gpusort_max_kept_memory, -1, -1, MAX_KILOBYTES, PGC_SUSET,
-							GUC_UNIT_KB, NULL, assign_max_kept_memory, NULL);
 	DefineCustomIntVariable("gpusort.max_queue_timeout", "The most that gpusort.queue_timeout counts for.",
 							"-1: no limit.", &gpusort_max_queue_timeout, -1, -1, INT_MAX, PGC_SUSET,
 							GUC_UNIT_MS, NULL, NULL, NULL);
@@ -192,6 +171,11 @@ define_service_settings(void)
 							"Host memory for sorted rows on GPUs of which nobody fetched for a while.",
 							"0: they stay on the GPU.", &gpusort_idle_memory, 4096, 0, 1024 * 1024,
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
+	DefineCustomIntVariable("gpusort.max_kept_memory",
+							"Host memory that the server keeps of one parallel sort for the next one.",
+							"For some seconds. -1: a 32nd of the memory that there is. 0: none.",
+							&gpusort_max_kept_memory, -1, -1, MAX_KILOBYTES, PGC_SIGHUP, GUC_UNIT_KB, NULL,
+							NULL, NULL);
 	DefineCustomStringVariable("gpusort.devices", "The GPUs to sort on, by number.",
 							   "Empty: all; none: no GPU is used, and gpusortd is not started.",
 							   &gpusort_device_list, "", PGC_SIGHUP, 0, check_devices, NULL, NULL);
@@ -243,10 +227,6 @@ guc_define_all(void)
 							"-1 means work_mem, for each process that feeds it.", &gpusort_work_mem, -1, -1,
 							MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL,
 							NULL);
-	DefineCustomIntVariable("gpusort.kept_memory",
-							"Host memory of a session's sorts that it keeps for its next one.",
-							"For some seconds. 0: none.", &gpusort_kept_memory, 256 * 1024, 0, MAX_KILOBYTES,
-							PGC_USERSET, GUC_UNIT_KB, NULL, assign_kept_memory, NULL);
 	DefineCustomBoolVariable("gpusort.create_index", "Whether builds of B-tree indexes are taken over.",
 							 "As far as gpusort.mode allows.", &gpusort_create_index, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
@@ -274,15 +254,6 @@ guc_sort_memory(int processes)
 		gpusort_work_mem == -1 ? (Size) work_mem * 1024 * processes : (Size) gpusort_work_mem * 1024;
 
 	return gpusort_max_work_mem == -1 ? wanted : Min(wanted, (Size) gpusort_max_work_mem * 1024);
-}
-
-Size
-guc_kept_memory(void)
-{
-	int kb = gpusort_max_kept_memory == -1 ? gpusort_kept_memory
-										   : Min(gpusort_kept_memory, gpusort_max_kept_memory);
-
-	return (Size) kb * 1024;
 }
 
 int

@@ -34,8 +34,7 @@ extern int gpusort_mode;
 extern int gpusort_backend;
 extern int gpusort_algorithm;
 extern int gpusort_min_rows;
-extern int gpusort_work_mem;	/* kB; -1: work_mem for each process */
-extern int gpusort_kept_memory; /* kB; 0: none */
+extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
 extern bool gpusort_create_index;
 extern int gpusort_cards;		   /* GPUs of one sort at most; 0: as many as are expected to pay */
 extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */
@@ -43,7 +42,6 @@ extern int gpusort_spoiled_images; /* one of so many images of strings is spoile
 
 /* What superusers bound these by. */
 extern int gpusort_max_work_mem;			 /* kB; -1: no limit */
-extern int gpusort_max_kept_memory;			 /* kB; -1: no limit */
 extern int gpusort_max_queue_timeout;		 /* ms; -1: no limit */
 extern int gpusort_max_cards;				 /* GPUs of one sort */
 extern int gpusort_max_device_sorts;		 /* of a session, at a time */
@@ -57,6 +55,9 @@ extern char *gpusort_device_list;		/* as 0,2; empty: all; none: no gpusortd */
 extern int gpusort_service_timeout;		/* ms; 0: none */
 extern char *gpusort_gpusortd_path;		/* empty: beside the server's programs */
 extern char *gpusort_gpusortd_options;
+
+/* What the server keeps of parallel sorts. */
+extern int gpusort_max_kept_memory; /* kB; -1: a part of all memory */
 
 /* A setting of that name that another library has defined; NULL: there is none.  Before they are defined. */
 extern const char *guc_taken(void);
@@ -74,9 +75,6 @@ extern bool guc_no_devices(void);
  * which there is one in each process, unless the sort has a setting of its own.
  */
 extern Size guc_sort_memory(int processes);
-
-/* What a session may keep of its last sorts' host memory, in bytes. */
-extern Size guc_kept_memory(void);
 
 /* How long a sort may wait for device memory that others have, in milliseconds; -1: no limit. */
 extern int guc_queue_timeout(void);

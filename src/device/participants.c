@@ -22,11 +22,33 @@
 
 /* ---------------------------------------------------------------- memory */
 
+/* In attached: the first process has let go of the memory. */
+#define SORT_SHARE_ENDED 0x80000000u
+
 /* What attached is of a sort that only the first process has. */
 static uint64
 attached_none(uint32 number)
 {
 	return (uint64) number << 32;
+}
+
+/* A worker has no more to do with it.  Was it the last process? */
+static bool
+detach(void *address)
+{
+	SortShare *share = address;
+	uint64 attached = pg_atomic_sub_fetch_u64(&share->attached, 1);
+
+	return (uint32) attached == SORT_SHARE_ENDED;
+}
+
+/* Nor has the first process, and nobody attaches any more.  Was it the last one? */
+static bool
+end(void *address)
+{
+	SortShare *share = address;
+
+	return (uint32) pg_atomic_fetch_or_u64(&share->attached, SORT_SHARE_ENDED) == 0;
 }
 
 SortShare *
@@ -42,6 +64,9 @@ sort_share_create(Size size, Size header_size, int processes)
 	share = shared_files_create(size, processes, header_size, &handle, held);
 	if (share == NULL)
 		return NULL;
+#ifdef MEMORY_SPOILED
+	memset((char *) share + attached_size, 0x7f, header_size - attached_size);
+#endif
 	memset((char *) share + attached_size, 0, header_size - attached_size);
 	sorts = Max(sorts + 1, 1); /* never 0 */
 	handle.number = sorts;
@@ -53,6 +78,7 @@ sort_share_create(Size size, Size header_size, int processes)
 	SpinLockInit(&share->mutex);
 	ConditionVariableInit(&share->changed);
 	pg_atomic_write_u64(&share->attached, attached_none(handle.number));
+	shared_files_on_release(share, end);
 	return share;
 }
 
@@ -77,32 +103,18 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 	return bound;
 }
 
-/* This process has no more to do with it. */
-static void
-detach(void *arg)
-{
-	SortShare *share = arg;
-
-	/* the condition variable that this process waits on may be in there */
-	ConditionVariableCancelSleep();
-	pg_atomic_fetch_sub_u64(&share->attached, 1);
-}
-
 /* Counts this process in, if it is still that sort's. */
 static bool
 attach(SortShare *share, uint32 number)
 {
-	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
 	uint64 attached = pg_atomic_read_u64(&share->attached);
 
 	do
 	{
-		if (attached >> 32 != number)
+		if (attached >> 32 != number || (attached & SORT_SHARE_ENDED) != 0)
 			return false;
 	} while (!pg_atomic_compare_exchange_u64(&share->attached, &attached, attached + 1));
-	callback->func = detach;
-	callback->arg = share;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback); /* called before it is unmapped */
+	shared_files_on_release(share, detach);
 	return true;
 }
 
@@ -124,12 +136,13 @@ void
 sort_share_end(SortShare *share)
 {
 	uint64 nobody = attached_none(share->handle.number);
-	Size used[SHARED_FILES_MAX];
+	Size held[SHARED_FILES_MAX];
 
 	if (!pg_atomic_compare_exchange_u64(&share->attached, &nobody, 0))
 		return;
-	memcpy(used, share->used, sizeof(used));
-	shared_files_keep(share, used);
+	for (int i = 0; i < SHARED_FILES_MAX; i++)
+		held[i] = Max(share->used[i], share->held[i]);
+	shared_files_keep(share, held);
 }
 
 /* Bytes of a file that are memory and not handed out. */
@@ -175,6 +188,10 @@ sort_share_alloc(SortShare *share, Size size)
 		share->left -= size;
 	}
 	SpinLockRelease(&share->mutex);
+#ifdef MEMORY_SPOILED
+	if (result != NULL)
+		memset(result, 0x7f, size);
+#endif
 	return result;
 }
 

@@ -48,14 +48,16 @@ typedef struct SortShareProcess
 /*
  * At the start of the shared memory; a device has its own things behind it.
  *
- * The memory may be that of an earlier sort, which the first process has kept; and who comes late for that
- * one may open it still.  So what is attached says to whom, and is never set to zeros: a process counts
- * itself in only if it finds its own sort's number, and the first process keeps the memory only if nobody is
- * counted, in the same step as it takes the number away.
+ * The memory may be that of an earlier sort, which the server has kept; and who comes late for that one may
+ * open it still.  So what is attached says to whom, and is never set to zeros: a process counts itself in
+ * only if it finds its own sort's number, and the first process keeps the memory only if nobody is counted,
+ * in the same step as it takes the number away.  If it lets go of the memory while others are counted, as it
+ * does when a sort starts again, the last of them frees it, and no sooner.
  */
 struct SortShare
 {
-	pg_atomic_uint64 attached; /* the sort's number, 0: none; and in the lower half how many others have it */
+	/* the sort's number, 0: none; below it SORT_SHARE_ENDED, and how many others have it */
+	pg_atomic_uint64 attached;
 	uint32 magic;
 	bool on_gpu;   /* of which device? */
 	bool on_cards; /* of several GPUs (cuda/cards.c)? */
@@ -82,7 +84,7 @@ struct SortShare
 };
 
 /*
- * Makes memory of so many bytes for so many processes, or takes what the session has kept, of which nothing
+ * Makes memory of so many bytes for so many processes, or takes what the server has kept, of which nothing
  * more is in use before it is written to; header_size are the device's own struct that begins with a
  * SortShare, all zeros but for the SortShare itself.  NULL: there is none to be had.  Freed with
  * CurrentMemoryContext.
@@ -119,8 +121,8 @@ extern void *sort_share_alloc(SortShare *share, Size size);
 extern void sort_share_trim(SortShare *share, Size at_most);
 
 /*
- * In the first process, which has no more use for it: its session may keep the memory, if no other process
- * has it any more.
+ * In the first process, which has no more use for it: the server may keep the memory, if no other process has
+ * it any more.
  */
 extern void sort_share_end(SortShare *share);
 

@@ -7,15 +7,14 @@
  * nearly always free in the others; where it isn't, or where there is no /proc, shared_files_attach says so.
  *
  * File descriptors and mappings belong to the memory context that was current, by way of a reset callback: so
- * errors, cancels and aborts release them.  The memory itself lasts until the last process has let go of it.
+ * errors, cancels and aborts release them.  Who lets go of the memory last frees it, by making holes in the
+ * files: a process that kept them for others (kept_files.c) may have them open still.
  *
- * Another sort that wants as many files of the same size as were kept (kept_files.c) has them as they are;
- * otherwise their sizes or their number are changed, and they are mapped anew, which takes the pages no less
- * along.
+ * Files that were kept (kept_files.c) get the size and the number that the next sort wants, and an address of
+ * its own; their pages stay.
  */
 #include "postgres.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,8 +25,7 @@
 #include "storage/fd.h"
 
 #include "base/huge_page_costs.h"
-#include "base/kept_memory.h"
-#include "device/kept_files.h"
+#include "base/kept_files.h"
 #include "device/shared_files.h"
 #include "device/shared_pages.h"
 
@@ -41,6 +39,7 @@ typedef struct SharedFiles
 	MemoryContextCallback callback;
 	struct SharedFiles *next; /* in this process */
 	bool created;			  /* by this process? */
+	SharedFilesLeave leave;	  /* NULL: no other process has the memory */
 	MemoryFiles memory;
 } SharedFiles;
 
@@ -76,14 +75,23 @@ unmap_what_was_left(void)
 	left_mapped = NULL;
 }
 
+/* This process lets go of the memory.  Is it nobody's any more? */
+static bool
+leave(const SharedFiles *files)
+{
+	return files->leave != NULL ? files->leave(files->memory.address) : files->created;
+}
+
 static void
 release_files(void *arg)
 {
 	SharedFiles *files = arg;
+	bool last;
 
 	forget_files(files);
 	/* the condition variable that this process waits on may be in there */
 	ConditionVariableCancelSleep();
+	last = files->memory.nfiles > 0 && leave(files);
 	if (!files->created && IsParallelWorker())
 	{
 		unmap_what_was_left();
@@ -91,7 +99,7 @@ release_files(void *arg)
 		left_size = files->memory.nfiles * files->memory.size;
 		files->memory.address = NULL;
 	}
-	memory_files_close(&files->memory, files->created);
+	memory_files_close(&files->memory, last);
 }
 
 /* Nothing open yet; whatever is put into it is released with CurrentMemoryContext. */
@@ -117,7 +125,7 @@ reuse_files(MemoryFiles *memory, int processes, Size *held)
 {
 	Size size = memory->size;
 
-	if (!kept_files_take(memory, held))
+	if (!kept_files_take(memory, size, held))
 		return false;
 	if (memory_files_change(memory, size, Min(processes, SHARED_FILES_MAX), held))
 		return true;
@@ -125,23 +133,6 @@ reuse_files(MemoryFiles *memory, int processes, Size *held)
 	memory->size = size;
 	memset(held, 0, SHARED_FILES_MAX * sizeof(Size));
 	return false;
-}
-
-/*
- * Takes files that were kept, or makes some.  What else is kept goes: what this sort takes is not counted
- * against it.  A single file is small, and nothing is kept of it.
- */
-static bool
-make_files(MemoryFiles *memory, int processes, Size *held)
-{
-	bool reused = false;
-
-	if (processes > 1)
-	{
-		reused = reuse_files(memory, processes, held);
-		kept_memory_release(0);
-	}
-	return reused || memory_files_create(memory, processes);
 }
 
 static SharedFiles *
@@ -155,11 +146,20 @@ files_at(const char *address)
 }
 
 void
-shared_files_keep(void *address, const Size *used)
+shared_files_on_release(void *address, SharedFilesLeave leave)
 {
+	files_at(address)->leave = leave;
+}
+
+void
+shared_files_keep(void *address, const Size *held)
+{
+	SharedFiles *files = files_at(address);
+
 	ConditionVariableCancelSleep();
-	/* where nothing may be kept the memory context frees them */
-	(void) kept_files_put(&files_at(address)->memory, used);
+	files->leave = NULL;
+	/* what is not kept the memory context frees */
+	(void) kept_files_put(&files->memory, held);
 }
 
 void *
@@ -170,7 +170,8 @@ shared_files_create(Size size, int processes, Size populated, SortShareHandle *h
 
 	files->created = true;
 	memset(held, 0, SHARED_FILES_MAX * sizeof(Size));
-	if (!make_files(memory, processes, held) || !shared_files_populate(memory->address, populated, true))
+	if (!(reuse_files(memory, processes, held) || memory_files_create(memory, processes)) ||
+		!shared_files_populate(memory->address, populated, true))
 	{
 		release_files(files);
 		return NULL;
@@ -188,21 +189,10 @@ shared_files_create(Size size, int processes, Size populated, SortShareHandle *h
 static bool
 add_file_of(MemoryFiles *memory, const SortShareHandle *handle, int file)
 {
-	char path[64];
 	struct stat status;
-	int fd;
 
-	if (!AcquireExternalFD())
-		return false;
-	snprintf(path, sizeof(path), "/proc/%d/fd/%d", handle->pid, handle->fds[file]);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0)
-	{
-		ReleaseExternalFD();
-		return false;
-	}
-	memory->fds[memory->nfiles++] = fd;
-	return fstat(fd, &status) == 0 && (uint64) status.st_size == handle->size;
+	return memory_files_open(memory, handle->pid, handle->fds[file]) &&
+		   fstat(memory->fds[file], &status) == 0 && (uint64) status.st_size == handle->size;
 }
 
 void *

@@ -9,13 +9,12 @@
  * frees the pages of one file under locks, so that several processes that have it do so in the same file wait
  * for each other.
  *
- * The first process may keep the files with their memory for its next sort, whose workers open them as if
- * they were new; but their memory holds what was left in it.
+ * The files may be those of an earlier sort (kept_files.h): then their memory holds what was left in it.
  */
 #ifndef GPUSORT_DEVICE_SHARED_FILES_H
 #define GPUSORT_DEVICE_SHARED_FILES_H
 
-#include "device/memory_files.h"
+#include "base/memory_files.h"
 
 /* Finds the memory from another process; fixed size, without pointers to anything else. */
 typedef struct SortShareHandle
@@ -31,20 +30,29 @@ typedef struct SortShareHandle
 /*
  * Makes files of so many bytes each, one a process, and has the kernel provide the first bytes of the first
  * one.  Returns its address, and sets the handle, and held: bytes of each file, from its beginning, that are
- * memory already, and hold anything; what is beyond them are zeros.  NULL: there are none to be had.  Freed
- * with CurrentMemoryContext.
+ * memory already, and hold anything; what is beyond them are zeros.  NULL: there are none to be had.  Let go
+ * of with CurrentMemoryContext.
  */
 extern void *shared_files_create(Size size, int processes, Size populated, SortShareHandle *handle,
 								 Size *held);
 
 /*
- * Keeps the files for another sort, of each file no more than so many bytes, as far as the session may keep
- * memory; no other process has them, nor will.  Else they are freed.  They are not to be touched any more.
+ * Keeps the files for another sort, if they may be kept; held: bytes of each that are memory.  No other
+ * process has them mapped, nor will.  They are not to be touched any more.
  */
-extern void shared_files_keep(void *address, const Size *used);
+extern void shared_files_keep(void *address, const Size *held);
 
-/* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */
+/* In another process; NULL: can't.  Let go of with CurrentMemoryContext. */
 extern void *shared_files_attach(const SortShareHandle *handle);
+
+/*
+ * To be called by a process that lets go of the memory at this address, while it is mapped yet, whatever
+ * makes it do so.  Returns whether no other process has it any more, nor will: then it is freed.
+ */
+typedef bool (*SharedFilesLeave)(void *address);
+
+/* Without that it is freed when the process that has created it lets go of it. */
+extern void shared_files_on_release(void *address, SharedFilesLeave leave);
 
 /* Where a file begins. */
 static inline char *

@@ -12,6 +12,9 @@
  * doesn't answer is killed: the kernel then closes its connections, so that the backends that wait for it go
  * on without it.
  *
+ * It frees the memory that the server has kept between sorts, too, when none has come for it
+ * (base/kept_files.h).
+ *
  * The launcher itself only waits, for its latch, for lines of gpusortd's log, for answers and for time to
  * pass.  Whichever way it ends, its exit callback ends gpusortd; after a crash, the kernel does (process.c).
  * What it knows, others know by state.h.
@@ -35,6 +38,7 @@
 #include "utils/wait_event.h"
 
 #include "base/guc.h"
+#include "base/kept_files.h"
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "service/connection.h"
@@ -421,7 +425,7 @@ step(void)
 	}
 }
 
-/* Milliseconds until something is due; -1: nothing is. */
+/* Milliseconds until something is due with gpusortd; -1: nothing is. */
 static long
 time_to_next_step(void)
 {
@@ -439,6 +443,15 @@ time_to_next_step(void)
 		default:
 			return -1;
 	}
+}
+
+/* Of two times, of which -1 is never. */
+static long
+sooner(long a, long b)
+{
+	if (a < 0 || b < 0)
+		return Max(a, b);
+	return Min(a, b);
 }
 
 /* Waits for whatever comes first. */
@@ -494,7 +507,7 @@ gpu_launcher_main(Datum argument)
 		if (gpu_process_has_ended(&process, &status))
 			note_end(status);
 		step();
-		wait_for_news(time_to_next_step());
+		wait_for_news(sooner(time_to_next_step(), kept_files_free_idle()));
 	}
 	/* With this status the postmaster starts the worker again, if it goes on itself. */
 	proc_exit(1);

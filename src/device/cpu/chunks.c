@@ -9,7 +9,6 @@
 #include "postgres.h"
 
 #include "base/huge_memory.h"
-#include "base/kept_memory.h"
 #include "base/stopwatch.h"
 #include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
@@ -107,8 +106,6 @@ cpu_free_chunks(CpuSorter *sorter, Chunk **list)
 		*list = chunk->next;
 		chunk_free(sorter, chunk);
 	}
-	/* something else wants their memory */
-	kept_memory_release(0);
 }
 
 /* An empty chunk left over from an earlier run that is large enough, or NULL. */
@@ -195,7 +192,6 @@ cpu_spill(CpuSorter *sorter)
 	external_sort_add_run(sorter->external, &sorter->sorted);
 	sorted_rows_free(&sorter->sorted);
 	note_memory(sorter, sorter->chunk_memory);
-	kept_memory_release(memory_left(sorter, 0));
 
 	*sorter->chunks_end = sorter->empty_chunks;
 	sorter->empty_chunks = sorter->chunks;

@@ -22,7 +22,6 @@
 
 #include "utils/memutils.h"
 
-#include "base/kept_memory.h"
 #include "base/stopwatch.h"
 #include "device/cpu/joint_sort.h"
 #include "device/cpu/joint_spill.h"
@@ -78,7 +77,6 @@ cpu_begin(const SortRequest *request)
 	sorter->context = context;
 	sorter->chunks_end = &sorter->chunks;
 	sorter->process = -1;
-	kept_memory_begin_sort(sorter->limit);
 	if (request->shared)
 	{
 		MemoryContext old = MemoryContextSwitchTo(context);

@@ -1,16 +1,16 @@
 /*
- * device/memory_files.c
+ * base/memory_files.c
  *		Files without names, mapped one behind the other.
  *
  * The files are memfds, mapped at a random address of a range that neither programs nor the kernel use
  * otherwise: then most processes have nothing else there.
  *
- * The memory lasts until the last process has let go of it.  That is mostly the first one, and a gigabyte
- * takes a kernel 0.1 s to unmap and 0.2 to 0.4 s to free: so several threads do that there, a file each,
- * which do nothing else and end before this returns.
+ * The first process frees the memory.  A gigabyte takes a kernel 0.1 s to unmap and 0.2 to 0.4 s to free: so
+ * several threads do that there, a file each, which do nothing else and end before this returns.
  */
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -20,7 +20,7 @@
 #include "common/pg_prng.h"
 #include "storage/fd.h"
 
-#include "device/memory_files.h"
+#include "base/memory_files.h"
 
 /* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
 #define ADDRESS_FIRST UINT64CONST(0x100000000000)
@@ -30,7 +30,7 @@
 
 #define SMALL_PAGE_SIZE ((Size) 4096)
 
-/* Files that have less memory are closed, or cut, by one thread. */
+/* Files that have less memory are closed by one thread. */
 #define ENDED_TOGETHER_MIN ((Size) 16 * 1024 * 1024)
 #define ENDING_STACK_SIZE ((Size) 256 * 1024)
 #define STAT_BLOCK_SIZE 512
@@ -40,7 +40,7 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-/* ---------------------------------------------------------------- closing and cutting */
+/* ---------------------------------------------------------------- closing */
 
 /* What becomes of a file. */
 typedef struct FileEnd
@@ -48,31 +48,26 @@ typedef struct FileEnd
 	int fd;
 	char *address; /* NULL: it is not mapped */
 	Size size;
-	Size held; /* of that stays memory, what else there is is freed; 0: it is unmapped and closed */
-	bool failed;
+	bool last; /* is its memory freed? */
 } FileEnd;
 
-/* Pages are unmapped before addresses are: other threads can do that at the same time. */
-static void
-close_file(const FileEnd *end)
+/*
+ * Pages are unmapped before addresses are: other threads can do that at the same time.  The memory is freed
+ * though another process may have the file open; its size stays, for that process may have it mapped.
+ */
+static void *
+end_file(void *arg)
 {
+	const FileEnd *end = arg;
+
 	if (end->address != NULL)
 	{
 		(void) madvise(end->address, end->size, MADV_DONTNEED);
 		munmap(end->address, end->size);
 	}
+	if (end->last)
+		(void) fallocate(end->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end->size);
 	close(end->fd);
-}
-
-static void *
-end_file(void *arg)
-{
-	FileEnd *end = arg;
-
-	if (end->held == 0)
-		close_file(end);
-	else
-		end->failed = ftruncate(end->fd, end->held) != 0 || ftruncate(end->fd, end->size) != 0;
 	return NULL;
 }
 
@@ -104,9 +99,8 @@ start_ending(FileEnd *end, pthread_t *thread)
 	return started;
 }
 
-/* Bytes of memory that the files have. */
-static Size
-memory_of(const MemoryFiles *files)
+Size
+memory_files_memory(const MemoryFiles *files)
 {
 	Size memory = 0;
 	struct stat status;
@@ -119,27 +113,6 @@ memory_of(const MemoryFiles *files)
 	return memory;
 }
 
-/* Ends all files; last: what there is of their memory is freed, by a thread each where that is much. */
-static void
-end_files(const MemoryFiles *files, FileEnd *ends, bool last)
-{
-	pthread_t threads[SHARED_FILES_MAX];
-	int nthreads = 0;
-	bool together = last && memory_of(files) >= ENDED_TOGETHER_MIN;
-
-	for (int i = 1; i < files->nfiles; i++)
-	{
-		if (together)
-			nthreads += start_ending(&ends[i], &threads[nthreads]) ? 1 : 0;
-		else
-			end_file(&ends[i]);
-	}
-	if (files->nfiles > 0)
-		end_file(&ends[0]);
-	for (int i = 0; i < nthreads; i++)
-		pthread_join(threads[i], NULL);
-}
-
 static char *
 address_of(const MemoryFiles *files, int file)
 {
@@ -150,37 +123,29 @@ void
 memory_files_close(MemoryFiles *files, bool last)
 {
 	FileEnd ends[SHARED_FILES_MAX];
+	pthread_t threads[SHARED_FILES_MAX];
+	int nthreads = 0;
+	bool together = last && memory_files_memory(files) >= ENDED_TOGETHER_MIN;
 
-	for (int i = 0; i < files->nfiles; i++)
-		ends[i] = (FileEnd){files->fds[i], address_of(files, i), files->size, 0, false};
-	end_files(files, ends, last);
+	for (int i = files->nfiles - 1; i >= 0; i--)
+	{
+		ends[i] = (FileEnd){files->fds[i], address_of(files, i), files->size, last};
+		if (together && i > 0)
+			nthreads += start_ending(&ends[i], &threads[nthreads]) ? 1 : 0;
+		else
+			end_file(&ends[i]);
+	}
+	for (int i = 0; i < nthreads; i++)
+		pthread_join(threads[i], NULL);
 	files->address = NULL;
 	for (; files->nfiles > 0; files->nfiles--)
 		ReleaseExternalFD();
 }
 
-void
-memory_files_cut(const MemoryFiles *files, Size *held)
-{
-	FileEnd ends[SHARED_FILES_MAX];
-
-	for (int i = 0; i < files->nfiles; i++)
-	{
-		Size most = TYPEALIGN_DOWN(SMALL_PAGE_SIZE, held[i]);
-
-		/* a page at least, as a file with none is closed */
-		ends[i] =
-			(FileEnd){files->fds[i], address_of(files, i), files->size, Max(most, SMALL_PAGE_SIZE), false};
-	}
-	end_files(files, ends, true);
-	for (int i = 0; i < files->nfiles; i++)
-		held[i] = ends[i].failed ? 0 : ends[i].held;
-}
-
 /* ---------------------------------------------------------------- mapping */
 
-static void
-unmap(MemoryFiles *files)
+void
+memory_files_unmap(MemoryFiles *files)
 {
 	if (files->address != NULL)
 		munmap(files->address, files->nfiles * files->size);
@@ -297,24 +262,40 @@ memory_files_create(MemoryFiles *files, int processes)
 }
 
 bool
+memory_files_open(MemoryFiles *files, int pid, int fd)
+{
+	char path[64];
+
+	if (!AcquireExternalFD())
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", pid, fd);
+	files->fds[files->nfiles] = open(path, O_RDWR | O_CLOEXEC);
+	if (files->fds[files->nfiles] < 0)
+	{
+		ReleaseExternalFD();
+		return false;
+	}
+	files->nfiles++;
+	return true;
+}
+
+bool
 memory_files_change(MemoryFiles *files, Size size, int nfiles, Size *held)
 {
-	if (files->size == size && files->nfiles == nfiles)
-		return true;
-	unmap(files);
-	for (; files->nfiles > nfiles; files->nfiles--)
+	while (files->nfiles > nfiles)
 	{
-		close(files->fds[files->nfiles - 1]);
-		ReleaseExternalFD();
-		held[files->nfiles - 1] = 0;
+		MemoryFiles surplus = {.nfiles = 1, .fds = {files->fds[--files->nfiles]}, .size = files->size};
+
+		memory_files_close(&surplus, true);
+		held[files->nfiles] = 0;
 	}
-	files->size = size;
 	for (int i = 0; i < files->nfiles; i++)
 	{
 		if (ftruncate(files->fds[i], size) != 0)
 			return false;
 		held[i] = Min(held[i], size);
 	}
+	files->size = size;
 	while (files->nfiles < nfiles)
 	{
 		if (!add_new_file(files))

@@ -1,9 +1,9 @@
 /*
- * device/memory_files.h
+ * base/memory_files.h
  *		Files without names, mapped one behind the other.
  */
-#ifndef GPUSORT_DEVICE_MEMORY_FILES_H
-#define GPUSORT_DEVICE_MEMORY_FILES_H
+#ifndef GPUSORT_BASE_MEMORY_FILES_H
+#define GPUSORT_BASE_MEMORY_FILES_H
 
 #include "postgres.h"
 
@@ -25,22 +25,26 @@ typedef struct MemoryFiles
  */
 extern bool memory_files_create(MemoryFiles *files, int processes);
 
+/* Adds a file that another process has open.  False: that can't be. */
+extern bool memory_files_open(MemoryFiles *files, int pid, int fd);
+
 /*
- * Has files be so many, of this size, at any address.  held: bytes of each, from its beginning, that are
- * memory.  False: that can't be, and there may be fewer files.
+ * Has files that are not mapped be so many, of this size, and maps them at any address.  held: bytes of each,
+ * from its beginning, that are memory.  False: that can't be, and there may be fewer files.
  */
 extern bool memory_files_change(MemoryFiles *files, Size size, int nfiles, Size *held);
 
 /* Maps the files from this address on; none, if something else is there. */
 extern bool memory_files_map_at(MemoryFiles *files, uint64 address);
+extern void memory_files_unmap(MemoryFiles *files);
+
+/* Bytes of memory that the files have. */
+extern Size memory_files_memory(const MemoryFiles *files);
 
 /*
- * Unmaps and closes all files; last: no other process has them, so their memory is freed.  There are none
- * then.
+ * Unmaps and closes all files; last: and frees their memory, which no process is to use any more.  There are
+ * none then.
  */
 extern void memory_files_close(MemoryFiles *files, bool last);
 
-/* Leaves each file no more memory than so many bytes, which become 0 where that failed. */
-extern void memory_files_cut(const MemoryFiles *files, Size *held);
-
-#endif /* GPUSORT_DEVICE_MEMORY_FILES_H */
+#endif /* GPUSORT_BASE_MEMORY_FILES_H */

@@ -1,0 +1,234 @@
+/*
+ * base/kept_files.c
+ *		The memory of one joint sort, which the server keeps for the next one.
+ *
+ * A kernel takes a third of a microsecond and more to make a page of 4 kB and to clear it; a joint sort of a
+ * million rows touches 25,000 of them.  So the files of one sort stay with their memory for a few seconds.
+ * They are the server's: any session's next joint sort takes them.
+ *
+ * The process that put them there, the holder, keeps them open and does nothing else for them: an idle
+ * session runs no code of an extension.  Whoever takes them opens them by the holder's /proc entries, and so
+ * does the launcher, which frees them when no sort has come for them.  Memory is freed by making a hole in
+ * the file, so it does not matter who has it open.
+ *
+ * There are three states, under one lock: nothing is kept (pid is 0); a process that lives is the holder; and
+ * what it once held has been taken, and it has them open still.  It closes them when it keeps or takes files
+ * again.  A holder that ends says so before its descriptors are closed, so what the lock's owner opens are
+ * these files.
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/guc.h"
+#include "utils/timestamp.h"
+
+#include "base/guc.h"
+#include "base/kept_files.h"
+#include "base/memory_limit.h"
+
+/* Files are kept for so long. */
+#define KEPT_MS 5000
+
+/* Of the memory that the server may have, by default. */
+#define DEFAULT_PART 32
+
+typedef struct KeptFiles
+{
+	LWLock *lock;
+	int default_kb;
+	Latch *launcher;   /* NULL: nobody frees what is kept */
+	int pid;		   /* of the holder; 0: nothing is kept */
+	MemoryFiles files; /* as the holder has them */
+	Size held[SHARED_FILES_MAX];
+	Size memory; /* of all files */
+	TimestampTz since;
+} KeptFiles;
+
+static const char lock_name[] = "gpusort kept files";
+
+static KeptFiles *kept; /* NULL: not loaded by shared_preload_libraries */
+
+/* What this process has put there. */
+static MemoryFiles own;
+
+/* Bytes that may be kept. */
+static Size
+limit(void)
+{
+	int kb = gpusort_max_kept_memory == -1 ? kept->default_kb : gpusort_max_kept_memory;
+
+	return (Size) kb * 1024;
+}
+
+/* With the lock: closes what this process has put there and another one has taken. */
+static void
+close_taken(void)
+{
+	if (kept->pid != MyProcPid)
+		memory_files_close(&own, false);
+}
+
+/* Nobody could open the files of a process that has ended; but earlier holders have them open. */
+static void
+free_at_exit(int code, Datum argument)
+{
+	if (kept->pid == MyProcPid)
+		kept_files_free();
+}
+
+static void
+become_holder(MemoryFiles *files, const Size *held, Size memory)
+{
+	static bool prepared = false;
+
+	if (!prepared)
+		before_shmem_exit(free_at_exit, 0);
+	prepared = true;
+	own = kept->files = *files;
+	kept->pid = MyProcPid;
+	memcpy(kept->held, held, sizeof(kept->held));
+	kept->memory = memory;
+	kept->since = GetCurrentTimestamp();
+	SetLatch(kept->launcher);
+	*files = (MemoryFiles){.size = files->size};
+}
+
+bool
+kept_files_put(MemoryFiles *files, const Size *held)
+{
+	Size memory = memory_files_memory(files);
+	bool done = false;
+
+	if (kept == NULL || memory > limit())
+		return false;
+	memory_files_unmap(files);
+	LWLockAcquire(kept->lock, LW_EXCLUSIVE);
+	if (kept->pid == 0 && kept->launcher != NULL)
+	{
+		close_taken();
+		become_holder(files, held, memory);
+		done = true;
+	}
+	LWLockRelease(kept->lock);
+	return done;
+}
+
+/* With the lock: has this process have them open. */
+static bool
+open_files(MemoryFiles *files)
+{
+	if (kept->pid == MyProcPid)
+	{
+		*files = own;
+		own.nfiles = 0;
+		return true;
+	}
+	*files = (MemoryFiles){.size = kept->files.size};
+	for (int i = 0; i < kept->files.nfiles; i++)
+	{
+		if (!memory_files_open(files, kept->pid, kept->files.fds[i]))
+		{
+			memory_files_close(files, false);
+			return false;
+		}
+	}
+	return true;
+}
+
+bool
+kept_files_take(MemoryFiles *files, Size at_most, Size *held)
+{
+	bool done = false;
+
+	if (kept == NULL)
+		return false;
+	LWLockAcquire(kept->lock, LW_EXCLUSIVE);
+	close_taken();
+	if (kept->pid != 0 && kept->memory <= at_most && open_files(files))
+	{
+		memcpy(held, kept->held, sizeof(kept->held));
+		kept->pid = 0;
+		done = true;
+	}
+	LWLockRelease(kept->lock);
+	return done;
+}
+
+void
+kept_files_free(void)
+{
+	MemoryFiles files;
+	Size held[SHARED_FILES_MAX];
+
+	if (kept != NULL && kept->pid != 0 && kept_files_take(&files, SIZE_MAX, held))
+		memory_files_close(&files, true);
+}
+
+/* ---------------------------------------------------------------- the launcher */
+
+/* Milliseconds that the files may be kept yet; -1: there are none. */
+static long
+time_left(void)
+{
+	long left = -1;
+
+	LWLockAcquire(kept->lock, LW_EXCLUSIVE);
+	kept->launcher = MyLatch;
+	if (kept->pid != 0 && kept->memory > limit())
+		left = 0;
+	else if (kept->pid != 0)
+		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
+											   TimestampTzPlusMilliseconds(kept->since, KEPT_MS));
+	LWLockRelease(kept->lock);
+	return left;
+}
+
+long
+kept_files_free_idle(void)
+{
+	long left = time_left();
+
+	if (left != 0)
+		return left;
+	kept_files_free();
+	left = time_left();
+	return left == 0 ? KEPT_MS : left; /* can't open them, and tries again */
+}
+
+/* ---------------------------------------------------------------- shared memory */
+
+void
+kept_files_shmem_request(void)
+{
+	RequestAddinShmemSpace(sizeof(KeptFiles));
+	RequestNamedLWLockTranche(lock_name, 1);
+}
+
+/* Where the setting is left alone, SHOW tells what that is. */
+static void
+set_default_limit(void)
+{
+	char value[32];
+	Size kb = memory_limit() / 1024 / DEFAULT_PART;
+
+	kept->default_kb = (int) Min(kb, MAX_KILOBYTES);
+	snprintf(value, sizeof(value), "%d", kept->default_kb);
+	SetConfigOption("gpusort.max_kept_memory", value, PGC_POSTMASTER, PGC_S_DYNAMIC_DEFAULT);
+}
+
+void
+kept_files_shmem_init(void)
+{
+	bool found;
+
+	kept = ShmemInitStruct("gpusort kept files", sizeof(KeptFiles), &found);
+	if (found)
+		return;
+	memset(kept, 0, sizeof(KeptFiles));
+	set_default_limit();
+	kept->lock = &GetNamedLWLockTranche(lock_name)->lock;
+}
