@@ -47,10 +47,10 @@ ANALYZE strings;
 CREATE FUNCTION check_strings(query text, keys text, memory text DEFAULT '64MB') RETURNS TABLE (spoiled int, result text)
 LANGUAGE plpgsql AS $$
 BEGIN
-	PERFORM set_config('gpusort.work_mem', memory, true);
+	PERFORM expect_sort(query, keys), set_config('gpusort.work_mem', memory, true);
 	FOREACH spoiled IN ARRAY '{0,1000,3,1}'::int[] LOOP
 		PERFORM set_config('gpusort.spoiled_images', spoiled::text, true);
-		result := check_sort(query, keys);
+		result := check_expected_sort(query, keys);
 		RETURN NEXT;
 	END LOOP;
 	PERFORM set_config('gpusort.work_mem', '-1', true), set_config('gpusort.spoiled_images', '0', true);
