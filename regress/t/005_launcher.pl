@@ -345,12 +345,13 @@ wait_until_ready('the real one again');
 # ---- few files ----
 
 # More cursors than gpusortd has files for connections: those that are one too many are sorted elsewhere, the
-# others go on, and the launcher gets its answers all the while.
+# others go on, and the launcher gets its answers all the while.  They have a chunk each: there are more
+# chunks.
 my $cursors = 40;
 ($pid) = gpusortd_pids($node);
 my $program = readlink "/proc/$pid/exe";
 set(gpusortd_path => write_program('few_files', qq(ulimit -n 90; exec '$program' "\$@")), service_timeout => 1000,
-	gpusortd_options => '--host-memory-layer --chunk-size 128k --chunks 4');
+	gpusortd_options => '--host-memory-layer --chunk-size 128k --chunks 1');
 my $former = $pid;
 wait_until(sub { ($pid) = gpusortd_pids($node); return defined $pid && $pid != $former });
 wait_until_ready('with few files');
