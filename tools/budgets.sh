@@ -25,6 +25,7 @@ tap 180
 029_full_card 600 1200
 010_neighbours 400
 028_kept_memory 400
+030_failing_calls 180 5400
 017_index_neighbours 300
 016_index_faults 300
 020_default_collations 300

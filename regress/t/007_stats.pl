@@ -55,7 +55,7 @@ is(counters('declined, declined_reasons', 'postgresql'), '1 {"type": 1}', 'any u
 
 # A sort in a parallel worker.
 my $in_worker = $node->safe_psql('postgres', "SHOW server_version_num") >= 160000 ? 'debug_parallel_query' : 'force_parallel_mode';
-like($node->safe_psql('postgres', "SET $in_worker = on; SET max_parallel_workers_per_gather = 1; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM generate_series(1, 5000) AS g ORDER BY -g"),
+like($node->safe_psql('postgres', "SET $in_worker = on; SET max_parallel_workers_per_gather = 1; EXPLAIN (ANALYZE, COSTS OFF, BUFFERS OFF) SELECT * FROM generate_series(1, 5000) AS g ORDER BY -g"),
 	qr/Workers Launched: 1\n\s+Single Copy: true\n\s+->\s+Custom Scan \(GpuSort\)/, 'a sort in a parallel worker');
 is(counters('sorts, rows', 'cpu'), '4 ' . (3 * ROWS + 5000), 'counts');
 

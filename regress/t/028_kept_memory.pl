@@ -190,9 +190,15 @@ ok(becomes(0), 'so does one that is terminated while it sorts');
 
 $first->query($joint);
 cmp_ok(kept(), '>', 20, 'it is kept again');
+$files = kept_files();
+foreach my $memory ('100MB', '200MB')
+{
+	like($first->query("SET gpusort.work_mem = '$memory'; EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY k; RESET gpusort.work_mem"), qr/Processes: [23]/, "and sorts of $memory are of several processes, which have it in files of another size");
+}
+is(kept_files(), $files, 'the same files');
 kill 'CONT', $launcher;
+ok(becomes(0), 'until nobody has sorted for a while');
 set_limit('16MB');
-ok(becomes(0), 'with less of gpusort.max_kept_memory than there is, it is freed');
 $first->query($joint);
 is(kept(), 0, 'and none that is more is kept');
 set_limit('0');

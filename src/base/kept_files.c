@@ -178,9 +178,7 @@ time_left(void)
 
 	LWLockAcquire(kept->lock, LW_EXCLUSIVE);
 	kept->launcher = MyLatch;
-	if (kept->pid != 0 && kept->memory > limit())
-		left = 0;
-	else if (kept->pid != 0)
+	if (kept->pid != 0)
 		left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(),
 											   TimestampTzPlusMilliseconds(kept->since, KEPT_MS));
 	LWLockRelease(kept->lock);
