@@ -78,12 +78,13 @@ CREATE FUNCTION label_lt(colour, colour) RETURNS boolean LANGUAGE sql IMMUTABLE 
 CREATE OPERATOR <<< (LEFTARG = colour, RIGHTARG = colour, FUNCTION = label_lt);
 CREATE COLLATION some_collation (provider = icu, locale = 'de');
 
+-- A text of ROW that is read as an int has bytes enough for one: what is behind it in memory is nobody's.
 CREATE TABLE changes (n int GENERATED ALWAYS AS IDENTITY, query text, change text, fetched int DEFAULT 0);
 INSERT INTO changes (query, change) VALUES
 	('SELECT id FROM stored ORDER BY make(id), id', 'ALTER TYPE made ALTER ATTRIBUTE b TYPE int'),
 	('SELECT id FROM stored ORDER BY make(id) DESC, id', 'ALTER TYPE made DROP ATTRIBUTE a'),
 	('SELECT id FROM stored ORDER BY ARRAY[make(id), make(id / 2)], id', 'ALTER TYPE made ALTER ATTRIBUTE a TYPE bigint, ALTER ATTRIBUTE b TYPE int'),
-	('SELECT id FROM stored ORDER BY ROW(id % 10, (id % 7)::text)::made, id', 'ALTER TYPE made ALTER ATTRIBUTE b TYPE int'),
+	('SELECT id FROM stored ORDER BY ROW(id % 10, (id % 7) || '' of 7'')::made, id', 'ALTER TYPE made ALTER ATTRIBUTE b TYPE int'),
 	('SELECT id FROM stored ORDER BY p, id', 'ALTER TYPE pair DROP ATTRIBUTE a'),
 	('SELECT id FROM stored ORDER BY p DESC, id', 'ALTER TYPE pair ADD ATTRIBUTE c int'),
 	('SELECT id FROM stored ORDER BY p, id', 'ALTER TYPE pair DROP ATTRIBUTE b, ADD ATTRIBUTE b bigint'),

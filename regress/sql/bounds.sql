@@ -30,7 +30,7 @@ LANGUAGE plpgsql SET gpusort.mode = off SET client_min_messages = warning AS $$
 BEGIN
 	DROP TABLE IF EXISTS ranked, places;
 	EXECUTE format('CREATE TEMP TABLE ranked AS SELECT id, %1$s AS part, rank() OVER (PARTITION BY %1$s ORDER BY %2$s),
-		hashtextextended(b::text, 0) AS line FROM b', groups, keys);
+		hash_record_extended(ROW(record_send(b)), 0) AS line FROM b', groups, keys);
 	CREATE TEMP TABLE places AS SELECT part, row_number() OVER (PARTITION BY part ORDER BY rank) AS place, rank FROM ranked;
 	ANALYZE ranked, places;
 END $$;
@@ -39,7 +39,7 @@ END $$;
 -- their place: then keys come in order, groups of equal keys that are returned whole are right, and of the last one come some of its rows.
 CREATE FUNCTION summary(query text, skip text) RETURNS text LANGUAGE sql AS $$
 	SELECT format('SELECT count(*), count(DISTINCT a.id), count(*) FILTER (WHERE r.rank = p.rank AND r.line = a.line)
-		FROM (SELECT id, row_number() OVER () AS place, hashtextextended(q::text, 0) AS line FROM (%s) q) a
+		FROM (SELECT id, row_number() OVER () AS place, hash_record_extended(ROW(record_send(q)), 0) AS line FROM (%s) q) a
 		LEFT JOIN ranked r USING (id) LEFT JOIN places p ON p.place = a.place + coalesce(%s, 0)', query, skip)
 $$;
 
@@ -124,7 +124,7 @@ ANALYZE bounds;
 CREATE FUNCTION check_rescans(keys text, correlated boolean) RETURNS text
 LANGUAGE plpgsql SET gpusort.mode = off SET enable_memoize = off SET client_min_messages = warning AS $$
 DECLARE
-	query text := format('SELECT l.number, s.* FROM bounds l, LATERAL (SELECT id, row_number() OVER () AS place, hashtextextended(q::text, 0) AS line
+	query text := format('SELECT l.number, s.* FROM bounds l, LATERAL (SELECT id, row_number() OVER () AS place, hash_record_extended(ROW(record_send(q)), 0) AS line
 		FROM (SELECT * FROM b %s ORDER BY %s LIMIT l.count OFFSET l.skip) q) s', CASE WHEN correlated THEN 'WHERE b.part = l.part' END, keys);
 	bad record;
 BEGIN

@@ -110,7 +110,7 @@ BEGIN
 	IF uses_gpusort(query) <> (mode = 'force') THEN
 		RETURN mode || ': wrong plan';
 	END IF;
-	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(s::text, '','')) FROM (%s) s', query) INTO result;
+	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(record_send(s), '''')) FROM (%s) s', query) INTO result;
 	RETURN result;
 END $$;
 CREATE FUNCTION check_digest(query text) RETURNS text LANGUAGE plpgsql SET gpusort.mode = off AS $$

@@ -29,12 +29,12 @@ DECLARE
 	sorted text := format('SELECT * FROM (%s) q ORDER BY %s', query, keys);
 BEGIN
 	DROP TABLE IF EXISTS expected, actual;
-	EXECUTE format('CREATE TEMP TABLE expected AS SELECT id, rank() OVER (ORDER BY %s), hashtextextended(q::text, 0) AS line FROM (%s) q', keys, query);
+	EXECUTE format('CREATE TEMP TABLE expected AS SELECT id, rank() OVER (ORDER BY %s), hash_record_extended(ROW(record_send(q)), 0) AS line FROM (%s) q', keys, query);
 	PERFORM set_config('gpusort.mode', 'force', true);
 	IF plan_contains(sorted, 'Parallel Custom Scan (GpuSortFeed)') <> taken THEN
 		RETURN format('a feed is %sin the plan', CASE WHEN taken THEN 'not ' END);
 	END IF;
-	EXECUTE format('CREATE TEMP TABLE actual AS SELECT id, row_number() OVER () AS place, hashtextextended(q::text, 0) AS line FROM (%s) q', sorted);
+	EXECUTE format('CREATE TEMP TABLE actual AS SELECT id, row_number() OVER () AS place, hash_record_extended(ROW(record_send(q)), 0) AS line FROM (%s) q', sorted);
 	PERFORM set_config('gpusort.mode', 'off', true);
 	RETURN compare_sorts();
 END $$;

@@ -31,9 +31,9 @@ CREATE FUNCTION compared_mode() RETURNS text
 LANGUAGE sql STABLE AS $$ SELECT coalesce(nullif(current_setting('regress.mode', true), ''), 'force') $$;
 
 -- Compares the rows of two sorts of the same query: expected has each row's rank in PostgreSQL's own order,
--- actual its place in gpusort's, and both a hash of the whole row.  Rows of equal rank may come in any order.  Sums of
--- hashes tell whether the rows are the same; which are not is looked for only then.  The comparison itself is to be fast
--- whatever the session's settings.
+-- actual its place in gpusort's, and both a hash of the row's bytes, as they are sent, which takes less than to write them as
+-- text.  Rows of equal rank may come in any order.  Sums of hashes tell whether the rows are the same; which are not is
+-- looked for only then.  The comparison itself is to be fast whatever the session's settings.
 CREATE FUNCTION compare_sorts() RETURNS text
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
@@ -60,7 +60,7 @@ CREATE FUNCTION expect_sort(query text, keys text) RETURNS void
 LANGUAGE plpgsql SET gpusort.mode = off SET client_min_messages = warning AS $$
 BEGIN
 	DROP TABLE IF EXISTS expected;
-	EXECUTE format('CREATE TEMP TABLE expected AS SELECT id, rank() OVER (ORDER BY %s), hashtextextended(q::text, 0) AS line FROM (%s) q', keys, query);
+	EXECUTE format('CREATE TEMP TABLE expected AS SELECT id, rank() OVER (ORDER BY %s), hash_record_extended(ROW(record_send(q)), 0) AS line FROM (%s) q', keys, query);
 END $$;
 
 -- Compares with it the query with gpusort forced.  taken: whether gpusort is to sort it; NULL: either will do.  (CREATE
@@ -78,7 +78,7 @@ BEGIN
 	IF uses_gpusort(sorted) <> taken THEN
 		RETURN format('gpusort is %sin the plan', CASE WHEN taken THEN 'not ' END);
 	END IF;
-	EXECUTE format('CREATE TEMP TABLE actual AS SELECT id, row_number() OVER () AS place, hashtextextended(q::text, 0) AS line FROM (%s) q', sorted);
+	EXECUTE format('CREATE TEMP TABLE actual AS SELECT id, row_number() OVER () AS place, hash_record_extended(ROW(record_send(q)), 0) AS line FROM (%s) q', sorted);
 	PERFORM set_config('gpusort.mode', 'off', true);
 	RETURN compare_sorts();
 END $$;
@@ -96,7 +96,7 @@ END $$;
 CREATE FUNCTION check_whole(query text, OUT result text, OUT bytes float8)
 LANGUAGE plpgsql SET gpusort.mode = off AS $$
 DECLARE
-	digest text := format('SELECT count(*) || md5(string_agg(q::text, '','')) FROM (%s OFFSET 0) q', query);
+	digest text := format('SELECT count(*) || md5(string_agg(record_send(q), '''')) FROM (%s OFFSET 0) q', query);
 	expected text;
 	actual text;
 	before record;
@@ -141,7 +141,8 @@ SET client_min_messages = warning;
 CREATE TYPE backwards;
 CREATE FUNCTION backwards_in(cstring) RETURNS backwards LANGUAGE internal IMMUTABLE STRICT AS 'textin';
 CREATE FUNCTION backwards_out(backwards) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
-CREATE TYPE backwards (INPUT = backwards_in, OUTPUT = backwards_out, LIKE = text);
+CREATE FUNCTION backwards_send(backwards) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'textsend';
+CREATE TYPE backwards (INPUT = backwards_in, OUTPUT = backwards_out, SEND = backwards_send, LIKE = text);
 CREATE CAST (text AS backwards) WITHOUT FUNCTION;
 CREATE CAST (backwards AS text) WITHOUT FUNCTION;
 CREATE FUNCTION compare_backwards(a backwards, b backwards) RETURNS int LANGUAGE sql IMMUTABLE AS $$ SELECT bttextcmp(b::text COLLATE "C", a::text COLLATE "C") $$;

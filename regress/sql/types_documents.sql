@@ -67,11 +67,13 @@ RESET gpusort.mode;
 CREATE TYPE like_text;
 CREATE FUNCTION like_text_in(cstring) RETURNS like_text LANGUAGE internal IMMUTABLE STRICT AS 'textin';
 CREATE FUNCTION like_text_out(like_text) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
-CREATE TYPE like_text (INPUT = like_text_in, OUTPUT = like_text_out, LIKE = text, COLLATABLE = true);
+CREATE FUNCTION like_text_send(like_text) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'textsend';
+CREATE TYPE like_text (INPUT = like_text_in, OUTPUT = like_text_out, SEND = like_text_send, LIKE = text, COLLATABLE = true);
 CREATE TYPE like_number;
 CREATE FUNCTION like_number_in(cstring) RETURNS like_number LANGUAGE internal IMMUTABLE STRICT AS 'int8in';
 CREATE FUNCTION like_number_out(like_number) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int8out';
-CREATE TYPE like_number (INPUT = like_number_in, OUTPUT = like_number_out, LIKE = int8);
+CREATE FUNCTION like_number_send(like_number) RETURNS bytea LANGUAGE internal IMMUTABLE STRICT AS 'int8send';
+CREATE TYPE like_number (INPUT = like_number_in, OUTPUT = like_number_out, SEND = like_number_send, LIKE = int8);
 DO $$
 DECLARE
 	t text;

@@ -187,7 +187,7 @@ check_queries('with 8 MB of device memory', qr/Method: external merge  Device: c
 check_queries('with 1 MB for merging', qr/Device: cuda .*Disk/, "SET gpusort.work_mem = '1MB'");
 # What finds no room passes the Gather, which the costs know of.
 check_queries('with 8 MB, fed by several processes', qr/Device: cuda .*Disk.*Processes: [2-4]/, PARALLEL . '; SET parallel_tuple_cost = 0');
-regression_tests('with 8 MB of device memory', qw(setup types_text queries rescan cursors sort_nodes));
+regression_tests('with 8 MB of device memory', qw(setup types_text rescan cursors), runs_all() ? qw(queries sort_nodes) : ());
 random_sorts('with 8 MB of device memory');
 is(join(' ', temporary_files($node)), '', 'no temporary files are left');
 

@@ -223,7 +223,7 @@ $first->quit;
 
 # Sorts of all kinds and sizes, in turns, in memory that others have left, return the rows that they return
 # with gpusort off.
-my @sorts = map { "SELECT md5(string_agg(s::text, ',')) FROM ($_ OFFSET 0) s" } (
+my @sorts = map { "SELECT md5(string_agg(record_send(s), '')) FROM ($_ OFFSET 0) s" } (
 	'SELECT * FROM r WHERE id % 3 = 0 ORDER BY k', 'SELECT k FROM r ORDER BY k', 'SELECT * FROM r WHERE id < 150000 ORDER BY t, id', 'SELECT * FROM r WHERE id > 100000 ORDER BY t COLLATE "und-x-icu", id',
 	'SELECT * FROM (SELECT * FROM r ORDER BY k LIMIT 5000) s2', 'SELECT id FROM r ORDER BY id % 7, id', 'SELECT DISTINCT k % 5000 AS d FROM r ORDER BY d', 'SELECT * FROM r WHERE id < 40000 ORDER BY k::numeric');
 my %right = map { $_ => $node->safe_psql('postgres', "SET gpusort.mode = off; $_") } @sorts;

@@ -101,7 +101,7 @@ CREATE FUNCTION digest(rows text, keys text, sort text) RETURNS text LANGUAGE pl
 DECLARE
 	result text;
 BEGIN
-	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(key::text, '','')) || '' '' || sum(hashtextextended(v::text, 0)) FROM (SELECT v, ROW(%s) AS key FROM (%s) AS v ORDER BY %s OFFSET 0) s',
+	EXECUTE format('SELECT count(*) || '' '' || md5(string_agg(record_send(key), '''')) || '' '' || sum(hash_record_extended(ROW(record_send(v)), 0)) FROM (SELECT v, ROW(%s) AS key FROM (%s) AS v ORDER BY %s OFFSET 0) s',
 		keys, rows, sort) INTO result;
 	RETURN result;
 END \$\$;
