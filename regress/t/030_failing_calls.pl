@@ -56,11 +56,14 @@ BEGIN
 	END LOOP;
 	RETURN digest;
 END $$;
-CREATE FUNCTION build(columns text, is_unique bool DEFAULT false) RETURNS text LANGUAGE plpgsql AS $$
+-- Its index is large enough for several processes to load it.
+CREATE TABLE wide AS SELECT hashint4(i) AS k, repeat(md5(i::text), 15) AS s FROM generate_series(1, 150000) AS i;
+ALTER TABLE wide SET (parallel_workers = 4);
+CREATE FUNCTION build(columns text, is_unique bool DEFAULT false, of_table regclass DEFAULT 'many') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
 BEGIN
-	EXECUTE format('CREATE %s INDEX built ON many (%s)', CASE WHEN is_unique THEN 'UNIQUE' END, columns);
+	EXECUTE format('CREATE %s INDEX built ON %s (%s)', CASE WHEN is_unique THEN 'UNIQUE' END, of_table, columns);
 	result := checked('built');
 	DROP INDEX built;
 	RETURN result;
@@ -91,6 +94,7 @@ my @queries = (
 	'SELECT read_by_loop()',
 );
 my @builds = (q(SELECT build('s')), q(SELECT build('k, i', true)), q(SELECT build('s, k DESC')));
+my $large_build = q(SELECT build('k, s', of_table => 'wide'));
 
 # What is varied with each statement, in turn.
 my @variants = map {
@@ -113,7 +117,7 @@ sub statement
 }
 
 my %right;
-$right{$_} = $node->safe_psql('postgres', "SET gpusort.mode = off; SET max_parallel_workers_per_gather = 0; $_") foreach @queries, @builds;
+$right{$_} = $node->safe_psql('postgres', "SET gpusort.mode = off; SET max_parallel_workers_per_gather = 0; $_") foreach @queries, @builds, $large_build;
 
 # Statements of the list, all or so many, where these calls fail.
 sub check
@@ -143,6 +147,7 @@ foreach my $call (sort keys %processes)
 	foreach my $process (@{ $processes{$call} })
 	{
 		check("$call:$process", '', $statements || scalar(@list), @list);
+		check("$call:$process", '', 1, $large_build) if $call eq 'open';
 		check("$call:$process", 'SET gpusort.backend = cuda;', $statements || int(@list / 2), @list) if $with_service && ($all || $process =~ /^(first|leader:2)$/);
 	}
 }
