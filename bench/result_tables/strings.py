@@ -5,7 +5,7 @@ import statistics
 from result_tables.common import digits, only, paragraph, read_rows, repetitions, select, table, thousands, values_of
 from result_tables.gpubench import source
 
-# Sets that the library knows a way around: see below the table in performance.md.
+# Sets that the library knows a way around: bench/results/gpu-h100-2026-11-25-lowentropy/README.md.
 SPECIAL_SETS = ("artificial-2", "artificial-5")
 
 

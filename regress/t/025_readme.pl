@@ -49,16 +49,6 @@ sub would_run
 	};
 }
 
-# As it is.
-sub as_it_is
-{
-	my ($pattern) = @_;
-	return sub {
-		my ($command) = @_;
-		runs($command, $pattern, split ' ', $command);
-	};
-}
-
 # Installs into a folder, where there is no root.
 sub install
 {
@@ -167,8 +157,7 @@ sub check_of_cube
 }
 
 my $fewer = { 5000000 => 200000 };
-my $minutes = would_run(qr{^tools/(?:test|demo|coverage)|^bench/}m);
-my $cuda = would_run(qr/./, 'NVCC=/bin/true');
+my $minutes = would_run(qr{^tools/(?:test|demo)}m);
 my %rules = (
 	'make' => sub { runs($_[0], qr//, @make) },
 	'sudo make install' => \&install,
@@ -176,23 +165,8 @@ my %rules = (
 	'make setup' => would_run(qr{^tools/setup build test$}m),
 	'tools/setup cuda' => sub { runs("$_[0]: is one of its purposes", qr/\bcuda\b/, 'sh', '-c', 'tools/setup nothing 2>&1; true') },
 	'make test' => $minutes,
-	'make check-all' => would_run(qr{^tools/check-all}m),
-	'make installcheck' => would_run(qr{pg_regress .*pg_isolation_regress }s),
-	'make random DURATION=3600 SEED=1' => would_run(qr{^tools/test --only random --random-seconds 3600 --seed 1$}m),
-	'make random' => $minutes,
-	'make format' => would_run(qr{^tools/format$}m),
-	'make lint' => would_run(qr{^tools/lint$}m),
-	'make coverage' => $minutes,
-	'make bench' => $minutes,
-	'make bench-gpu' => $minutes,
 	(map { ("make $_" => would_run(qr{tools/package $_\b})) } qw(deb rpm image)),
-	'make gpusortd' => $cuda,
-	'make cuda' => $cuda,
-	'make gpucheck' => $cuda,
-	'make gpubench' => $cuda,
-	(map { ("$_ --help" => as_it_is(qr/--/)) } qw(bench/orderby bench/gpu_orderby)),
-	(map { ($_ => sub { runs("$_[0]: its --help", qr/--/, $_[0], '--help') }) } qw(bench/modes_grid bench/sort_grid bench/planning bench/duckdb bench/fairness bench/recovery)),
-	'bench/gains_plot.py' => sub { ok(-x "$source/$_[0]", "$_[0]: is there; make lint runs it, for bench/results are not with the tests") },
+	'make gpusortd' => would_run(qr/./, 'NVCC=/bin/true'),
 	q(LOAD 'gpusort';) => goes_on(),
 	q(ALTER DATABASE d SET session_preload_libraries = 'gpusort';) => \&for_database,
 	q(shared_preload_libraries = 'gpusort') => \&for_server,
@@ -208,7 +182,7 @@ my %rules = (
 	q(SHOW gpusort.mode) => asks());
 
 # Inline code that only looks like a command.
-my %no_commands = map { $_ => 1 } ('make', 'make install', 'bench/results');
+my %no_commands = map { $_ => 1 } ('make', 'make install');
 
 # ---- the text ----
 
