@@ -192,7 +192,7 @@ EXECUTE into_copy(5);
 SELECT count(*) = (SELECT count(*) FILTER (WHERE g < 3) + count(*) FILTER (WHERE g < 5) FROM w) AS all_rows FROM w_copy;
 
 
--- What PostgreSQL relies on where it plans nothing in parallel (docs/architecture.md, "Workers of its own"), one after the other; compared with what it does without gpusort.
+-- What PostgreSQL relies on where it plans nothing in parallel (src/exec/README.md, "Workers of its own"), one after the other; compared with what it does without gpusort.
 TRUNCATE w_copy;
 SET plan_cache_mode = auto;
 CREATE FUNCTION in_modes(query text) RETURNS text LANGUAGE plpgsql AS $$

@@ -25,8 +25,8 @@ extern bool kept_files_take(MemoryFiles *files, Size at_most, Size *held);
 extern void kept_files_free(void);
 
 /*
- * Of the launcher alone: frees what has been kept for too long, or is more than may be kept.  Returns
- * milliseconds until it is to be called again; -1: not before its latch is set.
+ * Of the launcher alone: frees what has been kept for too long.  Returns milliseconds until it is to be
+ * called again; -1: not before its latch is set.
  */
 extern long kept_files_free_idle(void);
 

@@ -3,9 +3,9 @@
  *		Columns of a sort's input in which no row has a NULL.
  *
  * Those of a table's scan that the table declares NOT NULL, or for which the scan's condition is never true
- * if they are NULL.  It is found out when the sort begins, of the table itself, which is locked then: so a
- * plan need not be made anew when a constraint is dropped, and it is the partition or child that counts, not
- * its parent.  Nothing stands between sort and scan that could add NULLs, as an outer join does.
+ * if they are NULL.  It is found out when the executor starts, of the table itself, which is locked then: so
+ * a plan need not be made anew when a constraint is dropped, and it is the partition or child that counts,
+ * not its parent.  Nothing stands between sort and scan that could add NULLs, as an outer join does.
  *
  * A snapshot that is older than the constraint may see rows with a NULL, which somebody has changed or
  * deleted since; so the constraint counts if the scan's snapshot sees the catalogs' row that it is in.

@@ -79,14 +79,17 @@ write_row(char *dst, const StoredRow *row)
 	((MinimalTuple) dst)->t_len = row->length;
 }
 
-/* False: there is no chunk with room for so many bytes. */
+/* Has the chunk being filled, if there is one, room for so many bytes? */
 static inline bool
 has_room(const SortFeed *feed, Size bytes)
 {
 	return feed->chunk != NULL && chunk_has_room(feed->chunk, bytes);
 }
 
-/* Of these, false: it needs more than that; true: it is in the chunk, or was left out. */
+/*
+ * Puts a row with a fixed key.  False: it has to go through a slot, since it has a NULL, a column of the key
+ * is not at the same place in all rows, or the chunk has no room.  True: it is in the chunk, or was left out.
+ */
 static inline bool
 put_fixed(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 {
@@ -126,6 +129,7 @@ share_row(const SortFeed *feed, RecordKey *key, const StoredRow *row)
 		record_key_share_row(key, feed->key->tail_start, tail - start);
 }
 
+/* Puts a row with a variable key; the result is that of put_fixed. */
 static inline bool
 put_variable(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 {

@@ -384,7 +384,10 @@ store_ties(SortKeyImages *images, const char *bytes, const char *end, bool strin
 	return dst;
 }
 
-/* The same, as the library has it. */
+/*
+ * Stores the image of a string as the library gives it for the whole string, where store_image puts it
+ * together from the characters' weights; returns what is behind it.
+ */
 static uint8 *
 store_asked_image(SortKeyImages *images, const char *bytes, const char *end, bool whole, uint8 *dst)
 {

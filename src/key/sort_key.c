@@ -2,8 +2,10 @@
  * key/sort_key.c
  *		Normalized sort keys: the encoder of whole rows.
  *
- * describe.c decides what each column becomes, fixed.h and the sort_key_*.c files encode values; here they
- * are put one after the other.  types.h says why the result orders as PostgreSQL does.
+ * describe.c decides what each column becomes; fixed.h encodes values of fixed width, and the SortKeyAppend
+ * functions of bytes.c, numeric.c, icu.c, images.c, parts.c, jsonb.c, text_search.c, extension.c and whole.c
+ * encode the others.  Here the columns are put one after the other.  types.h says why the result orders as
+ * PostgreSQL does.
  *
  * Rows are encoded by the million: nothing is allocated for a row but where a value has to be detoasted, and
  * that is freed before the next one.
@@ -402,7 +404,7 @@ drop_trailing_zeros(SortKey *key)
 		key->length--;
 }
 
-/* The same of the key's next column; of verified ones, it notes the place. */
+/* Appends the next column's value, which is not NULL; of a verified column it notes the place in the key. */
 static inline void
 append_next_value(SortKey *key, SortKeyColumn *col, Datum value, int *nplaces)
 {

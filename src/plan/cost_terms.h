@@ -2,9 +2,9 @@
  * plan/cost_terms.h
  *		What the time of a sort is the sum of: one line a term, its name and what one of it is.
  *
- * predict.c counts how many of each a sort has, cost_table.h says how many nanoseconds one takes, and
- * tools/calibrate measures these.  A level is one comparison a row: n rows that all differ take log2(n)
- * levels.
+ * predict_postgres.c, predict_gpusort.c and predict_groups.c count how many of each a sort has, cost_table.h
+ * says how many nanoseconds one takes, and tools/calibrate measures these.  A level is one comparison a row:
+ * n rows that all differ take log2(n) levels.
  */
 
 /* PostgreSQL's Sort */

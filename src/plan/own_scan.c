@@ -15,7 +15,7 @@
  * plan here, does not raise.  And no sub-select, nor a parameter that the executor computes: an InitPlan may
  * write, and would be evaluated in parallel mode.  Only plain scans of one table are looked at.
  *
- * What else PostgreSQL relies on where it plans nothing in parallel is listed in docs/architecture.md.
+ * What else PostgreSQL relies on where it plans nothing in parallel is listed in exec/README.md.
  */
 #include "postgres.h"
 

@@ -12,11 +12,12 @@
  * itself, and all read what all have written (joint_spill.h).  Otherwise they sort together when the input is
  * over (joint_sort.h), and the first process has only to return the rows.
  *
- *		chunks.c		memory, chunks, spilling
- *		cut.c			rows that are not wanted any more are taken out of chunks
+ *		chunks.c			memory, chunks, spilling
+ *		cut.c				rows that are not wanted any more are taken out of chunks
  *		shared_chunks.c		chunks that several processes fill
  *		joint_sort.c		several processes sort
  *		joint_spill.c		several processes write runs, and read them
+ *		return_windows.c	several processes put sorted rows in order for the first one, which returns them
  */
 #include "postgres.h"
 

@@ -1,6 +1,8 @@
 /*
  * device/cpu/sorter.h
- *		The cpu device's sorter: what device.c and chunks.c know of one sort.  Private to them.
+ *		The cpu device's sorter: what device.c, chunks.c, cut.c and joint_spill.c know of one sort.
+ *
+ * Private to these files.
  */
 #ifndef GPUSORT_DEVICE_CPU_SORTER_H
 #define GPUSORT_DEVICE_CPU_SORTER_H

@@ -12,7 +12,7 @@
  *		spill.c	what does not fit in the device's memory
  *		parallel_feed.c	several processes that feed one sort
  *		cards.c	a sort that is spread over several GPUs, each with a part of its rows
- *		turns.c	one that a GPU has no room for: parts of it, one after the other
+ *		turns.c	one that a GPU has no room for: parts of it, one after the other (turns.h names the other files)
  *
  * When the service or the device fails the sorter does; nobody looks for another device here.
  */

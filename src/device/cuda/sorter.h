@@ -1,7 +1,7 @@
 /*
  * device/cuda/sorter.h
- *		The cuda device's sorter: what sorter.c and, above it, feed.c, rows.c, spill.c, parallel_feed.c and
- *		device.c know of one sort.
+ *		The cuda device's sorter: what sorter.c and, above it, feed.c, rows.c, spill.c, parallel_feed.c,
+ *		device.c, cards.c and the files of turns.h know of one sort.
  *
  * Private to these files.  Functions that return a bool return false when the sorter has failed.
  */

@@ -1,6 +1,6 @@
 /*
  * device/cuda/turns.h
- *		What turns.c, turn.c and turn_help.c know of a sort whose parts take turns on a GPU.
+ *		What turns.c, turn.c, turn_help.c and turn_ahead.c know of a sort whose parts take turns on a GPU.
  *
  * Private to these files.
  */
