@@ -104,6 +104,8 @@ check_few_files(Random *random)
 	check(served > 2 && served < MANY_CLIENTS && guests.back().client.code == GPUSORTD_NO_RESOURCES,
 		  "with %d files %zu connections are served, and the next one is told: %s", FEW_FILES, served,
 		  guests.back().client.message);
+	check(daemon.log().find(" chunks of memory instead of ") != std::string::npos,
+		  "there is chunk memory for as many files as there are, and the log says so");
 	check(all_sort(&guests, served, random), "all of them have a job at the same time");
 	check(all_are_refused(daemon) && daemon.running(), "more than that are refused one after the other");
 	check(daemon.log().find("connections are taken") == daemon.log().rfind("connections are taken"),
