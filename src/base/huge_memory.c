@@ -15,8 +15,7 @@
 #include "base/huge_memory.h"
 #include "base/huge_pages.h"
 #include "base/kept_files.h"
-
-#define SMALL_PAGE_SIZE ((uintptr_t) 4096)
+#include "base/limits.h"
 
 /* Who allocates so much at once needs memory that others may have. */
 #define MUCH_MEMORY ((Size) 4 * 1024 * 1024)

@@ -16,9 +16,9 @@
 
 #include "base/huge_page_costs.h"
 #include "base/huge_pages.h"
+#include "base/limits.h"
 #include "base/stopwatch.h"
 
-#define SMALL_PAGE_SIZE ((uintptr_t) 4 * 1024)
 #define POPULATE_STEP ((Size) 8 * 1024 * 1024)	/* bytes between checks for interrupts */
 #define HUGE_PAGES_MIN ((Size) 4 * 1024 * 1024) /* less memory stays on small pages */
 

@@ -20,6 +20,7 @@
 #include "common/pg_prng.h"
 #include "storage/fd.h"
 
+#include "base/limits.h"
 #include "base/memory_files.h"
 
 /* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
@@ -27,8 +28,6 @@
 #define ADDRESS_STEP UINT64CONST(0x40000000)
 #define ADDRESS_STEPS UINT64CONST(0xC000)
 #define ADDRESS_TRIES 16
-
-#define SMALL_PAGE_SIZE ((Size) 4096)
 
 /* Files that have less memory are closed by one thread. */
 #define ENDED_TOGETHER_MIN ((Size) 16 * 1024 * 1024)

@@ -14,10 +14,9 @@
 #include <sys/mman.h>
 
 #include "base/huge_page_settings.h"
+#include "base/limits.h"
 #include "base/stopwatch.h"
 #include "device/collapsed_pages.h"
-
-#define SMALL_PAGE_SIZE 4096
 
 /* Newer than many a system's headers; a kernel that doesn't know it says so. */
 #ifndef MADV_COLLAPSE

@@ -26,12 +26,12 @@
 
 #include "base/huge_page_costs.h"
 #include "base/kept_files.h"
+#include "base/limits.h"
 #include "device/shared_files.h"
 #include "device/shared_pages.h"
 
 /* Bytes that are populated between checks for interrupts. */
 #define POPULATE_STEP ((Size) 8 * 1024 * 1024)
-#define SMALL_PAGE_SIZE ((uintptr_t) 4096)
 
 /* What a process has open, until its memory context is reset. */
 typedef struct SharedFiles

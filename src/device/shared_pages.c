@@ -24,10 +24,9 @@
 #include <unistd.h>
 
 #include "base/huge_page_settings.h"
+#include "base/limits.h"
 #include "device/collapsed_pages.h"
 #include "device/shared_pages.h"
-
-#define SMALL_PAGE_SIZE 4096
 
 /*
  * So much of what there is of a file, and of a process's share of a file, is made ahead at most; nothing at

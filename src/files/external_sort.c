@@ -15,6 +15,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "base/stopwatch.h"
 #include "files/external_sort.h"
 #include "files/merge.h"
@@ -28,9 +29,6 @@
 #define MAX_LEVELS 16
 #endif
 
-#ifndef MERGE_BUFFER_MIN
-#define MERGE_BUFFER_MIN ((Size) 16 * 1024)
-#endif
 #define MERGE_BUFFER_MAX ((Size) 1024 * 1024)
 #define MERGE_FAN_IN_MIN MAX_LEVELS /* then too many runs mean a level with more than one */
 #ifndef MERGE_FAN_IN_MAX
@@ -41,18 +39,12 @@
 #define VERIFIED_PART 8
 #define VERIFIED_MAX ((Size) 1024 * 1024) /* stays in a processor's cache, and takes a millisecond or few */
 
-/* What an open BufFile takes. */
-#define BUFFILE_MEMORY (BLCKSZ + 256)
-
-#define INTERRUPTS_EVERY 1024 /* rows */
-
 /*
  * Rows that hold their sort columns are written without their keys, and these are made again when they are
- * read; but for keys of less than this part of a row, which are next to nothing, unless rows are index
- * tuples, whose columns are at hand; and keys of more than so many times a row, which are of columns that are
- * compressed or stored out of line.
+ * read; but for small keys (SMALL_KEY_PART), which are next to nothing, unless rows are index tuples, whose
+ * columns are at hand; and keys of more than so many times a row, which are of columns that are compressed or
+ * stored out of line.
  */
-#define SMALL_KEY_PART 8
 #define LARGE_KEY_TIMES 4
 #define KEY_SAMPLES 64 /* rows that are looked at to know */
 

@@ -15,12 +15,12 @@
 
 #include "miscadmin.h"
 
+#include "base/limits.h"
 #include "base/stopwatch.h"
 #include "files/merged_rows.h"
 #include "files/row_store.h"
 
 #define STRETCHES 64
-#define INTERRUPTS_EVERY 1024 /* rows */
 
 struct MergedRows
 {

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "base/limits.h"
 #include "files/merge.h"
 #include "files/run_ranges.h"
 #include "files/shared_runs.h"
@@ -17,7 +18,6 @@
 #define BUFFER_MAX ((Size) 1024 * 1024)
 
 /* What an open BufFile takes. */
-#define BUFFILE_MEMORY (BLCKSZ + 256)
 
 struct RunRanges
 {

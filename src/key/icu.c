@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "base/limits.h"
 #include "base/pg_compat.h"
 #include "key/icu_ascii.h"
 #include "key/types.h"
@@ -35,10 +36,6 @@
 #define REPLACEMENT_CHARACTER 0xFFFD
 #define MAX_REORDER_CODES 256
 
-/* Strings after which it pays to look at the collator's characters. */
-#ifndef ICU_ASCII_AFTER
-#define ICU_ASCII_AFTER 5000
-#endif
 #define WEIGHTS_IGNORED 0	   /* of a character, as ICU iterates over them */
 #define ASCII_MAX_LENGTH 65536 /* longer strings are left to ICU */
 

@@ -24,6 +24,7 @@
 #include "utils/tuplestore.h"
 
 #include "base/guc.h"
+#include "base/limits.h"
 #include "base/pg_compat.h"
 #include "base/result_rows.h"
 #include "plan/check.h"
@@ -36,7 +37,6 @@
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/spread.h"
-#include "service/room.h"
 #include "service/state.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
@@ -172,10 +172,9 @@ turns_on_gpu(const PlannedStmt *stmt, const Plan *sort, double wanted, double la
 	double row_bytes = sort->lefttree->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	double row = gpu_row_memory(row_bytes, sort_plan_key_bytes((const CustomScan *) sort));
 
-	if (memory == 0 || wanted >= 0 || largest > GPU_LARGEST_PART)
-		return 1;
 	/* workers of the sort's own are gone when its rows are read */
-	return gpu_turns(sort->plan_rows, memory / row, IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
+	return gpu_turns(sort->plan_rows, memory / row, largest, wanted < 0,
+					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 
 /*

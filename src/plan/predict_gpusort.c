@@ -17,8 +17,8 @@
 
 #include "access/htup_details.h"
 
+#include "base/limits.h"
 #include "plan/predict_parts.h"
-#include "service/room.h"
 
 /* Bytes a row takes in memory besides tuple and key. */
 #define ENTRY_BYTES 8
@@ -26,48 +26,17 @@
 
 /*
  * Those of its item while it is sorted: mostly a word of the key, and where the row is.  Room is kept for the
- * whole key, and once more for a part of the items (sort/tuning.h), with 2 bytes each.
+ * whole key, and once more for a part of the items (SORT_SCRATCH_SHARE), with 2 bytes each.
  */
 #define ITEM_BYTES 18
 #define ITEM_STRING_BYTES 16
-#define SCRATCH_SHARE 8
-#define SCRATCH_MIN_ROWS 65536.0
 #define SCRATCH_ROW_BYTES 2
 
-/*
- * The first strings in an ICU collation take longer, as long as a process does not know how its characters'
- * keys are put together (key/icu_ascii.c).
- */
-#define ICU_EARLY_ROWS 5000
-
-/*
- * What a row takes in a run besides its columns, and which part of it a key is at least that is not written
- * but made again (files/external_sort.c).
- */
+/* What a row takes in a run besides its columns. */
 #define RUN_ROW_BYTES 3
-#define RUN_KEY_PART 8
 
-/* Runs are merged with a buffer of this size each. */
-#define MERGE_BUFFER_BYTES (16.0 * 1024)
-
-/* So many rows are kept until a bounded sort knows enough to refuse others (sort/bound.h). */
-#define BOUND_SAMPLES 1024
-
-/* With so many rows it has made its splitters several times. */
+/* With so many rows a bounded sort has made its splitters several times. */
 #define BOUND_EARLY_ROWS 4000
-
-/* And so many times those wanted, before the others are dropped. */
-#define DROP_FACTOR 3
-
-/* The same where there is no room (bound_rows_to_cut_for_room). */
-#define LEAST_DROP_FACTOR 1.125
-
-/* Fewer rows are sorted by one process (sort/tuning.h). */
-#define JOINT_MIN_ROWS 65536
-
-/* Fewer are returned by one process, and by fewer processes besides it (device/cpu/return_windows.c). */
-#define HELPED_SORT_ROWS 500000
-#define HELPED_SORT_WORKERS 2
 
 /*
  * However many processes share the memory, the kernel provides it and takes it back as if for so many: 16 on
@@ -120,13 +89,13 @@ rows_in_memory(const SortShape *shape)
 	double row = stored_bytes(shape) + item_bytes(shape);
 	double scratch = item_bytes(shape) + SCRATCH_ROW_BYTES;
 	double few = shape->memory / (row + scratch);
-	double many = (shape->memory - SCRATCH_MIN_ROWS * scratch) / row;
+	double many = (shape->memory - SORT_SCRATCH_MIN * scratch) / row;
 
-	if (few <= SCRATCH_MIN_ROWS)
+	if (few <= SORT_SCRATCH_MIN)
 		return few;
-	if (many <= SCRATCH_MIN_ROWS * SCRATCH_SHARE)
+	if (many <= (double) SORT_SCRATCH_MIN * SORT_SCRATCH_SHARE)
 		return many;
-	return shape->memory / (row + scratch / SCRATCH_SHARE);
+	return shape->memory / (row + scratch / SORT_SCRATCH_SHARE);
 }
 
 /* ---------------------------------------------------------------- stages */
@@ -187,7 +156,7 @@ count_first_strings(const SortShape *shape, double rows, double *counts)
 		if (encoded_class(key) == KEY_ICU && (!key->known || shape->processes > 1))
 		{
 			counts[COST_START_ICU] += 1;
-			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_EARLY_ROWS);
+			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_ASCII_AFTER);
 		}
 	}
 }
@@ -275,7 +244,7 @@ bound_of(const SortShape *shape)
 static bool
 is_helped(const SortShape *shape, double rows)
 {
-	return !shape->returned_alone && shape->processes > HELPED_SORT_WORKERS && rows >= HELPED_SORT_ROWS &&
+	return !shape->returned_alone && shape->processes > HELPERS_MIN && rows >= HELPED_ROWS_MIN &&
 		   bound_of(shape) < 0 && !(keeps_keys_alone(shape) && shape->fixed_key);
 }
 
@@ -304,7 +273,7 @@ count_return(const SortShape *shape, double rows, bool in_sequence, double *coun
 static bool
 runs_have_keys(const SortShape *shape)
 {
-	return keeps_keys_alone(shape) || shape->key_bytes * RUN_KEY_PART <= RUN_ROW_BYTES + shape->width;
+	return keeps_keys_alone(shape) || shape->key_bytes * SMALL_KEY_PART <= RUN_ROW_BYTES + shape->width;
 }
 
 /* Bytes that a row takes in a run. */
@@ -341,7 +310,7 @@ count_merge(const SortShape *shape, double rows, double levels, double *counts)
 static void
 count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
 {
-	double order = Max(4, shape->memory / MERGE_BUFFER_BYTES);
+	double order = Max(4, shape->memory / MERGE_BUFFER_MIN);
 	double passes = Max(1, ceil(log(runs) / log(order)));
 
 	count_spill(shape, rows * (passes - 0.5), counts->first);
@@ -377,19 +346,14 @@ rows_on_gpu(const SortShape *shape)
 			   : DBL_MAX;
 }
 
-/*
- * The rows between two splitters take turns on a GPU that has no room for all; in how many parts?  1: they
- * don't, because they have room, or it is not known where to cut, or one value has too many of them.
- */
+/* In how many parts, that take turns, one GPU sorts the rows. */
 static double
 turns_on_gpu(const SortShape *shape, double rows)
 {
-	double room = rows_on_gpu(shape);
-
-	if (!shape->on_gpu || shape->cards > 1 || shape->wanted >= 0 ||
-		shape->keys[0].largest > GPU_LARGEST_PART || shape->keys[0].largest * rows > room)
+	if (!shape->on_gpu || shape->cards > 1)
 		return 1;
-	return gpu_turns(rows, room, shape->processes > 1 && !shape->returned_alone);
+	return gpu_turns(rows, rows_on_gpu(shape), shape->keys[0].largest,
+					 shape->wanted<0, shape->processes> 1 && !shape->returned_alone);
 }
 
 /* Bytes that wait for their turn. */
@@ -458,7 +422,7 @@ count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 static void
 count_fed(const SortShape *shape, double rows, CostCounts *counts)
 {
-	double processes = rows >= JOINT_MIN_ROWS ? running_processes(shape) : 1;
+	double processes = rows >= SORT_PARALLEL_MIN_ROWS ? running_processes(shape) : 1;
 
 	if (turns_on_gpu(shape, rows) > 1)
 		count_turns(shape, rows, turns_on_gpu(shape, rows), counts);
@@ -500,8 +464,8 @@ static double
 left_rows(const SortShape *shape, double kept)
 {
 	double wanted = Max(1, shape->wanted);
-	double most = DROP_FACTOR * wanted + BOUND_SAMPLES;
-	double least = LEAST_DROP_FACTOR * wanted + BOUND_SAMPLES;
+	double most = BOUND_DROP_FACTOR * wanted + BOUND_SAMPLES;
+	double least = (1 + 1.0 / BOUND_LEAST_PART) * wanted + BOUND_SAMPLES;
 
 	if (bound_of(shape) < 0)
 		return kept;

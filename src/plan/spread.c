@@ -6,14 +6,12 @@
 #include "postgres.h"
 
 #include "base/guc.h"
+#include "base/limits.h"
 #include "plan/spread.h"
 #include "service/state.h"
 
 /* On several GPUs a sort must take at most this part of the time that it takes on fewer. */
 #define SPREAD_SHARE 0.9
-
-/* A part with more of the rows than that is not much smaller than all of them. */
-#define LARGEST_PART 0.9
 
 static double
 ms_on(SortShape *shape, int cards)
@@ -39,7 +37,7 @@ spread_over_cards(SortShape *shape)
 	double best_ms;
 
 	shape->cards = 1;
-	if (most <= 1 || shape->wanted >= 0 || shape->keys[0].largest > LARGEST_PART)
+	if (most <= 1 || shape->wanted >= 0 || shape->keys[0].largest > GPU_LARGEST_PART)
 		return;
 	if (gpusort_cards > 0)
 	{
@@ -72,7 +70,7 @@ spread_why_not(int cards, double wanted, double largest)
 		return "on one GPU: a LIMIT wants some of the rows";
 	if (largest >= 1)
 		return "on one GPU: the statistics have no values of its first column";
-	if (largest > LARGEST_PART)
+	if (largest > GPU_LARGEST_PART)
 		return psprintf("on one GPU: one value of its first column has %.0f %% of the rows", 100 * largest);
 	return "on one GPU: several are not expected to be clearly faster";
 }

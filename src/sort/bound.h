@@ -22,6 +22,7 @@
 #include "port/atomics.h"
 #include "storage/spin.h"
 
+#include "base/limits.h"
 #include "key/sort_key.h"
 #include "sort/chunk.h"
 
@@ -29,13 +30,11 @@
 #define BOUND_KEY_WORDS 9
 #define BOUND_KEY_BYTES ((BOUND_KEY_WORDS - 1) * sizeof(uint64))
 
-/* Splitters at most, and keys kept lately that a process remembers, a power of two. */
+/* Splitters at most. */
 #ifndef BOUND_TIGHT
 #define BOUND_SPLITTERS 256
-#define BOUND_SAMPLES 1024
 #else
 #define BOUND_SPLITTERS 16
-#define BOUND_SAMPLES 32
 #endif
 
 /* A key as far as it is looked at, as integers that order as keys do. */
@@ -129,14 +128,14 @@ extern uint64 bound_cut_chunk(SortBound *bound, Chunk *chunk);
 static inline uint64
 bound_rows_to_cut(const SortBound *bound, uint64 left)
 {
-	return Max(bound->rows * 3, left * 2) + BOUND_SAMPLES;
+	return Max(bound->rows * BOUND_DROP_FACTOR, left * 2) + BOUND_SAMPLES;
 }
 
 /* The same where there is no room. */
 static inline uint64
 bound_rows_to_cut_for_room(uint64 left)
 {
-	return left + left / 8 + 1;
+	return left + left / BOUND_LEAST_PART + 1;
 }
 
 /* How many rows were dropped by all processes: those that have flushed. */

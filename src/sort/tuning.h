@@ -1,12 +1,15 @@
 /*
  * sort/tuning.h
- *		The tuned constants of the host-memory sorts, in one place.
+ *		The tuned constants of the host-memory sorts, in one place; those that others must know are in
+ *		base/limits.h.
  *
  * Measured with bench/cpu/cpu_sort on a 2-core Intel Xeon (Sapphire Rapids class, 2.3 GHz, 2 MB L2), gcc 12
  * -O3, 2026-11-21, other work on the machine: +-1 ns in 27 a row for 20 million uniform one-word keys.
  */
 #ifndef GPUSORT_SORT_TUNING_H
 #define GPUSORT_SORT_TUNING_H
+
+#include "base/limits.h"
 
 /* Most buckets of one distribution, as a power of two. */
 #define SORT_MAX_LOG_BUCKETS 10
@@ -26,16 +29,6 @@
 
 /* Items looked at or copied one after the other between checks for interrupts. */
 #define SORT_COPY_BLOCK 65536
-
-/*
- * The scratch memory holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket out of the chunks
- * is expected to hold a 1024th.  (Tests compile with little of it, and with less depth, to get to what
- * happens else by bad luck alone.)
- */
-#ifndef SORT_SCRATCH_SHARE
-#define SORT_SCRATCH_SHARE 8
-#define SORT_SCRATCH_MIN 65536
-#endif
 
 /* Distributions one inside the other before heapsort takes over, at the most. */
 #ifndef SORT_MAX_DEPTH
@@ -91,14 +84,6 @@
 #endif
 #define SORT_SLICES_PER_PROCESS 32
 #define SORT_EXTRA_SLICES 4
-
-/*
- * Fewer rows are sorted by one process: it takes 2 ms for so many, and to wait for each other six times takes
- * a part of one.
- */
-#ifndef SORT_PARALLEL_MIN_ROWS
-#define SORT_PARALLEL_MIN_ROWS 65536
-#endif
 
 /*
  * Buckets of the first distribution, at the least, and pieces of work that buckets are put together to; for

@@ -15,11 +15,11 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "sort/tuning.h"
 #include "sort/verify.h"
 
-#define INTERRUPTS_EVERY 1024 /* items */
-#define ASIDE_MIN 256		  /* items */
+#define ASIDE_MIN 256 /* items */
 
 /* Items that were taken out. */
 typedef struct Aside

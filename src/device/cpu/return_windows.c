@@ -19,19 +19,17 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 
+#include "base/limits.h"
 #include "base/stopwatch.h"
 #include "base/wait_events.h"
 #include "device/cpu/return_windows.h"
 
 /*
- * Bytes of a slot; sorts of fewer rows have smaller ones, so that all helpers have something to do.  And rows
- * and helpers that it pays with.
+ * Bytes of a slot; sorts of fewer rows have smaller ones, so that all helpers have something to do.
  */
 #ifndef WINDOW_SIZE_MAX
 #define WINDOW_SIZE_MIN ((Size) 16 * 1024)
 #define WINDOW_SIZE_MAX ((Size) 128 * 1024)
-#define HELPED_ROWS_MIN 500000
-#define HELPERS_MIN 2
 #endif
 #define WINDOWS_PER_HELPER 8
 #define SLOTS_PER_HELPER 4
@@ -47,8 +45,6 @@
  */
 #define MEASURED_MS 2.0
 #define BUSY_SHARE_MAX 0.75
-
-#define INTERRUPTS_EVERY 1024 /* rows */
 
 typedef struct WindowSlot
 {

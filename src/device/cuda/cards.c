@@ -24,10 +24,8 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "device/cuda/sorter.h"
-
-/* It is not worth while to split rows of which one part would have more than this. */
-#define LARGEST_PART 0.9
 
 StaticAssertDecl(SPLIT_PARTS_MAX == GPUSORTD_MAX_DEVICES && SORT_CARDS_MAX == GPUSORTD_MAX_DEVICES,
 				 "a part for each device");
@@ -190,7 +188,7 @@ cards_begin(const SortRequest *request)
 	CardsSorter *sorter = create_cards_sorter();
 	int most = Min(request->cards, SPLIT_PARTS_MAX);
 
-	if (splitters_choose(&sorter->splitters, request->sample, most) > LARGEST_PART)
+	if (splitters_choose(&sorter->splitters, request->sample, most) > GPU_LARGEST_PART)
 		most = 1;
 	begin_parts(sorter, request, most);
 	if (sorter->parts.n == 1)

@@ -18,11 +18,10 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "base/stopwatch.h"
 #include "device/cuda/sorter.h"
 #include "monitor/progress.h"
-
-#define INTERRUPTS_EVERY 1024 /* rows */
 
 static void
 create_external(CudaSorter *sorter)

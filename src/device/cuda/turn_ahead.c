@@ -5,7 +5,7 @@
  *
  * So the GPU has two parts: one that is sorted, and has given back what the sort alone took, and one that is
  * fed.  There are two connections, each of which has every other part, and begins its job in the place of the
- * one that is over.  Parts are made so small that there is room for both (service/room.h).  If there is none
+ * one that is over.  Parts are made so small that there is room for both (base/limits.h).  If there is none
  * all the same, what finds none waits again, and is sent when the first of the two is over.
  *
  * It is a gain and nothing else: if the second job can't be had, or nobody has stayed, the part is sent when

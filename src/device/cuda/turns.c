@@ -22,10 +22,10 @@
 
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "device/cuda/turns.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
-#include "service/room.h"
 
 /*
  * Of the sort's memory, besides what rows wait in: buffers of all processes, to write the others; merging of
@@ -53,11 +53,10 @@ rows_with_room(const SortRequest *request)
 int
 sort_turns_on_gpu(const SortRequest *request)
 {
-	double room = rows_with_room(request);
+	bool read_once = request->rows_wanted == 0 && !request->read_jointly && !request->random_access;
 
-	if (room <= 0 || request->rows_wanted > 0 || request->read_jointly || request->random_access)
-		return 1;
-	return gpu_turns(request->expected_rows, room, request->helped);
+	/* the splitters tell later how large the largest part is */
+	return gpu_turns(request->expected_rows, rows_with_room(request), 0, read_once, request->helped);
 }
 
 bool
