@@ -2,9 +2,7 @@
  * main.cc
  *		gpusortd: sorts for PostgreSQL's backends on GPUs, in a process of its own.
  *
- * The options; service.h says who does the rest.  Exit statuses: 0 ended as asked; 1 could not start; 2 wrong
- * options; 3 a device was lost, and starting again may help; 4 a device hung; 5 there is no device that can
- * be used.
+ * The options; service.h says who does the rest, protocol.h (GpusortdExit) with which status it ends.
  */
 #include <algorithm>
 #include <cstdio>
@@ -12,6 +10,7 @@
 #include <cstring>
 #include <exception>
 
+#include <getopt.h>
 #include <unistd.h>
 
 #include "daemon/server/service.h"
@@ -43,7 +42,7 @@ print_usage(FILE *to)
 usage_error(const char *what, const char *value)
 {
 	fprintf(stderr, "FATAL: %s \"%s\"; see gpusortd --help\n", what, value);
-	exit(2);
+	exit(GPUSORTD_EXIT_USAGE);
 }
 
 /* A number from 1, maybe with a unit. */
@@ -104,35 +103,129 @@ parse_devices(Settings *settings, const char *option, const char *value)
 		usage_error(option, value);
 }
 
-static void
-parse_option(Settings *settings, const char *option, const char *value)
+/* What the command line asks for. */
+struct Task
 {
-	if (*value == '\0')
-		usage_error("no value for", option);
-	if (strcmp(option, "--socket") == 0)
-		settings->socket_path = value;
-	else if (strcmp(option, "--devices") == 0)
-		parse_devices(settings, option, value);
-	else if (strcmp(option, "--max-device-memory") == 0)
-		parse_device_memory(settings, option, value);
-	else if (strcmp(option, "--staging-memory") == 0)
-		settings->staging_memory = parse_size(option, value);
-	else if (strcmp(option, "--idle-memory") == 0)
-		settings->idle_memory = strcmp(value, "0") == 0 ? 0 : parse_size(option, value);
-	else if (strcmp(option, "--chunk-size") == 0)
-		settings->chunk_bytes = parse_size(option, value);
-	else if (strcmp(option, "--chunks") == 0)
-		settings->chunks = parse_number(option, value, GPUSORTD_MAX_CHUNKS);
-	else if (strcmp(option, "--device-timeout") == 0)
-		settings->device_timeout = parse_number(option, value, 1 << 20);
-	else if (strcmp(option, "--parent-fd") == 0)
-		settings->parent_fd = parse_number(option, value, 1 << 20);
-	else if (strcmp(option, "--count-devices") == 0)
-		settings->count_devices = std::max<uint64_t>(parse_number(option, value, GPUSORTD_MAX_DEVICES), 1);
-	else if (strcmp(option, "--fault") == 0)
-		settings->fault = value;
-	else
-		usage_error("no such option:", option);
+	Settings settings;
+	bool self_test = false;
+};
+
+/* The options; `val` tells them apart below. */
+enum Option
+{
+	SOCKET = 1,
+	DEVICES,
+	MAX_DEVICE_MEMORY,
+	STAGING_MEMORY,
+	IDLE_MEMORY,
+	CHUNK_SIZE,
+	CHUNKS,
+	DEVICE_TIMEOUT,
+	PARENT_FD,
+	SELF_TEST,
+	VERSION,
+	HELP,
+	HOST_MEMORY_LAYER,
+	COUNT_DEVICES,
+	FAULT
+};
+
+static const option options[] = {
+	{"socket", required_argument, nullptr, SOCKET},
+	{"devices", required_argument, nullptr, DEVICES},
+	{"max-device-memory", required_argument, nullptr, MAX_DEVICE_MEMORY},
+	{"staging-memory", required_argument, nullptr, STAGING_MEMORY},
+	{"idle-memory", required_argument, nullptr, IDLE_MEMORY},
+	{"chunk-size", required_argument, nullptr, CHUNK_SIZE},
+	{"chunks", required_argument, nullptr, CHUNKS},
+	{"device-timeout", required_argument, nullptr, DEVICE_TIMEOUT},
+	{"parent-fd", required_argument, nullptr, PARENT_FD},
+	{"self-test", no_argument, nullptr, SELF_TEST},
+	{"version", no_argument, nullptr, VERSION},
+	{"help", no_argument, nullptr, HELP},
+	{"host-memory-layer", no_argument, nullptr, HOST_MEMORY_LAYER},
+	{"count-devices", required_argument, nullptr, COUNT_DEVICES},
+	{"fault", required_argument, nullptr, FAULT},
+	{},
+};
+
+static void
+set_option(Task *task, int which, const char *name, const char *value)
+{
+	Settings *settings = &task->settings;
+
+	if (value != nullptr && *value == '\0')
+		usage_error("no value for", name);
+	switch (which)
+	{
+		case SOCKET:
+			settings->socket_path = value;
+			break;
+		case DEVICES:
+			parse_devices(settings, name, value);
+			break;
+		case MAX_DEVICE_MEMORY:
+			parse_device_memory(settings, name, value);
+			break;
+		case STAGING_MEMORY:
+			settings->staging_memory = parse_size(name, value);
+			break;
+		case IDLE_MEMORY:
+			settings->idle_memory = strcmp(value, "0") == 0 ? 0 : parse_size(name, value);
+			break;
+		case CHUNK_SIZE:
+			settings->chunk_bytes = parse_size(name, value);
+			break;
+		case CHUNKS:
+			settings->chunks = parse_number(name, value, GPUSORTD_MAX_CHUNKS);
+			break;
+		case DEVICE_TIMEOUT:
+			settings->device_timeout = parse_number(name, value, 1 << 20);
+			break;
+		case PARENT_FD:
+			settings->parent_fd = parse_number(name, value, 1 << 20);
+			break;
+		case SELF_TEST:
+			task->self_test = true;
+			break;
+		case HOST_MEMORY_LAYER:
+			settings->host_memory = true;
+			break;
+		case COUNT_DEVICES:
+			settings->count_devices = std::max<uint64_t>(parse_number(name, value, GPUSORTD_MAX_DEVICES), 1);
+			break;
+		case FAULT:
+			settings->fault = value;
+			break;
+		case VERSION:
+			printf("gpusortd %s, protocol %d\n", GPUSORTD_RELEASE, GPUSORTD_VERSION);
+			exit(GPUSORTD_EXIT_ASKED);
+		case HELP:
+			print_usage(stdout);
+			exit(GPUSORTD_EXIT_ASKED);
+	}
+}
+
+/* Ends if they are wrong. */
+static Task
+parse_options(int argc, char **argv)
+{
+	Task task;
+	int which;
+
+	while ((which = getopt_long(argc, argv, ":", options, nullptr)) != -1)
+	{
+		const char *name = argv[optind - 1];
+
+		if (which == '?')
+			usage_error("no such option:", name);
+		if (which == ':')
+			usage_error("no value for", name);
+		set_option(&task, which, optarg != nullptr && optarg == name ? argv[optind - 2] : name, optarg);
+	}
+	if (optind < argc)
+		usage_error("no such option:", argv[optind]);
+	return task;
 }
 
 /* What no option alone can tell. */
@@ -158,7 +251,7 @@ static void
 give_up(unsigned int seconds)
 {
 	log_line("FATAL", "a device has not answered for %u seconds", seconds);
-	_exit(4);
+	_exit(GPUSORTD_EXIT_HUNG);
 }
 
 static int
@@ -180,7 +273,7 @@ serve(const Settings &settings)
 	if (!outcome.ok())
 	{
 		log_line("FATAL", "%s", outcome.message.c_str());
-		return outcome.code == GPUSORTD_NO_RESOURCES ? 1 : 5;
+		return outcome.code == GPUSORTD_NO_RESOURCES ? GPUSORTD_EXIT_NOT_STARTED : GPUSORTD_EXIT_NO_DEVICE;
 	}
 	return server_run(&service);
 }
@@ -188,44 +281,21 @@ serve(const Settings &settings)
 int
 main(int argc, char **argv)
 {
-	Settings settings;
-	bool self_test = false;
+	Task task = parse_options(argc, argv);
 
-	for (int i = 1; i < argc; i++)
-	{
-		if (strcmp(argv[i], "--help") == 0)
-		{
-			print_usage(stdout);
-			return 0;
-		}
-		if (strcmp(argv[i], "--version") == 0)
-		{
-			printf("gpusortd %s, protocol %d\n", GPUSORTD_RELEASE, GPUSORTD_VERSION);
-			return 0;
-		}
-		if (strcmp(argv[i], "--self-test") == 0)
-			self_test = true;
-		else if (strcmp(argv[i], "--host-memory-layer") == 0)
-			settings.host_memory = true;
-		else
-		{
-			parse_option(&settings, argv[i], i + 1 < argc ? argv[i + 1] : "");
-			i++;
-		}
-	}
-	check_settings(settings);
-	if (self_test)
-		return self_test_run(settings);
-	if (settings.socket_path.empty())
+	check_settings(task.settings);
+	if (task.self_test)
+		return self_test_run(task.settings);
+	if (task.settings.socket_path.empty())
 		usage_error("no", "--socket");
 	server_block_signals();
 	try
 	{
-		return serve(settings);
+		return serve(task.settings);
 	}
 	catch (const std::exception &error)
 	{
 		log_line("FATAL", "could not start: %s", error.what());
-		return 1;
+		return GPUSORTD_EXIT_NOT_STARTED;
 	}
 }

@@ -296,16 +296,16 @@ note_end(int status)
 	}
 	switch (code)
 	{
-		case 2:
+		case GPUSORTD_EXIT_USAGE:
 			give_up(psprintf("gpusortd %s", reason),
 					"Correct the settings whose names begin with \"gpusort.\", and reload.");
 			break;
-		case 5:
+		case GPUSORTD_EXIT_NO_DEVICE:
 			give_up(
 				psprintf("gpusortd %s", reason),
 				"If there is a GPU, see whether nvidia-smi shows it; else set gpusort.devices to \"none\".");
 			break;
-		case 127:
+		case GPUSORTD_EXIT_NOT_RUN:
 			give_up(psprintf("gpusortd %s", reason),
 					"Build and install gpusortd for this machine, and reload.");
 			break;

@@ -23,6 +23,7 @@
 
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
+#include "daemon/protocol/protocol.h"
 #include "service/process.h"
 
 /* What an end may take, before and after the kill. */
@@ -72,7 +73,7 @@ exit_child(const char *doing)
 	int length = snprintf(line, sizeof(line), "FATAL: %s: %s\n", doing, strerror(errno));
 
 	(void) !write(STDERR_FILENO, line, Min(length, (int) sizeof(line) - 1));
-	_exit(127);
+	_exit(GPUSORTD_EXIT_NOT_RUN);
 }
 
 /* Becomes gpusortd.  Must not come near anything of the server's, its exit handlers above all. */
@@ -82,7 +83,7 @@ run_child(char **argv, pid_t parent, int log_fd, int parent_fd)
 	int null_fd;
 
 	if (dup2(log_fd, STDERR_FILENO) < 0)
-		_exit(127);
+		_exit(GPUSORTD_EXIT_NOT_RUN);
 	null_fd = open("/dev/null", O_RDWR);
 	if (null_fd < 0 || dup2(null_fd, STDIN_FILENO) < 0 || dup2(null_fd, STDOUT_FILENO) < 0)
 		exit_child("could not open \"/dev/null\"");

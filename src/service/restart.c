@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include "daemon/protocol/protocol.h"
 #include "service/restart.h"
 
 #define LAST_DELAY_MS 60000
@@ -31,7 +32,7 @@ ended_from_outside(const GpuEnd *end)
 	if (end->hung)
 		return false;
 	if (WIFEXITED(end->status))
-		return WEXITSTATUS(end->status) == 0;
+		return WEXITSTATUS(end->status) == GPUSORTD_EXIT_ASKED;
 	switch (WTERMSIG(end->status))
 	{
 		case SIGKILL:

@@ -65,6 +65,18 @@ typedef enum GpusortdCode
 	GPUSORTD_DISCONNECTED	 /* never sent: what a client says of a connection that was closed */
 } GpusortdCode;
 
+/* What gpusortd ends with; whoever starts it decides by that whether to start it again. */
+typedef enum GpusortdExit
+{
+	GPUSORTD_EXIT_ASKED = 0,
+	GPUSORTD_EXIT_NOT_STARTED = 1, /* what it needs was not to be had; the next start may have it */
+	GPUSORTD_EXIT_USAGE = 2,	   /* wrong options */
+	GPUSORTD_EXIT_DEVICE_LOST = 3, /* a new process may have the device again */
+	GPUSORTD_EXIT_HUNG = 4,		   /* a device does not answer, or a job does not end */
+	GPUSORTD_EXIT_NO_DEVICE = 5,   /* there is none that can be used */
+	GPUSORTD_EXIT_NOT_RUN = 127	   /* never its own: its program could not be executed */
+} GpusortdExit;
+
 /* ---- from the client ---- */
 
 typedef struct GpusortdHello

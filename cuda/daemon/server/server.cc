@@ -335,7 +335,7 @@ Server::end_connections()
 				std::future_status::ready)
 				return;
 			log_line("FATAL", "a job does not end: giving up");
-			_exit(4);
+			_exit(GPUSORTD_EXIT_HUNG);
 		});
 	}
 	catch (const std::system_error &)
@@ -386,7 +386,7 @@ Server::run()
 		if (fds[2].revents != 0)
 			(void) !read(service->stop_event, &events, sizeof(events));
 		if (fds[1].revents != 0 || fds[3].revents != 0)
-			service->stop(0);
+			service->stop(GPUSORTD_EXIT_ASKED);
 		reap();
 		if (fds[0].revents != 0)
 			accept_one();

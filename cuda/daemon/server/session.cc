@@ -157,7 +157,7 @@ Session::fail(const Outcome &outcome)
 	if (outcome.code == GPUSORTD_DEVICE_LOST)
 	{
 		log_line("FATAL", "the device failed: %s", outcome.message.c_str());
-		service->stop(3);
+		service->stop(GPUSORTD_EXIT_DEVICE_LOST);
 	}
 	return sent;
 }
