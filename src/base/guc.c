@@ -17,6 +17,9 @@
 /* As many devices as gpusortd has at most. */
 #define MAX_CARDS 16
 
+/* Of a setting for those who work on gpusort: SHOW ALL and pg_settings leave it out. */
+#define DEVELOPER_SETTING (GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL)
+
 int gpusort_mode = GPUSORT_MODE_AUTO;
 int gpusort_backend = GPUSORT_BACKEND_AUTO;
 int gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
@@ -219,7 +222,7 @@ guc_define_all(void)
 	DefineCustomEnumVariable("gpusort.algorithm", "How keys of fixed width are sorted.",
 							 "By devices that know the algorithm; others take the one they have.",
 							 &gpusort_algorithm, GPUSORT_ALGORITHM_AUTO, algorithm_options, PGC_USERSET,
-							 GUC_EXPLAIN, NULL, NULL, NULL);
+							 GUC_EXPLAIN | DEVELOPER_SETTING, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows",
 							"Sorts of fewer rows, by estimate, are left alone in mode auto.", NULL,
 							&gpusort_min_rows, 500, 0, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
@@ -241,7 +244,7 @@ guc_define_all(void)
 	DefineCustomIntVariable("gpusort.spoiled_images",
 							"Spoils one of so many images of strings, for tests of what verifies the order.",
 							"0: none. No sort gives another order for it.", &gpusort_spoiled_images, 0, 0,
-							INT_MAX, PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+							INT_MAX, PGC_SUSET, DEVELOPER_SETTING, NULL, NULL, NULL);
 	define_limits();
 	define_service_settings();
 	MarkGUCPrefixReserved("gpusort");

@@ -65,7 +65,7 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
 	state->unused = sort_plan_unused_columns((CustomScan *) plan);
 	state->restartable = sort_plan_is_restartable((CustomScan *) plan);
-	state->key_width = sort_plan_key_bytes((CustomScan *) plan);
+	state->key_width = sort_plan_expected((CustomScan *) plan).key_bytes;
 	custom_scan_apply_slot_ops(css, estate, &TTSOpsMinimalTuple);
 
 	/* The input is read forwards and, unless its parameters change, once. */
@@ -210,7 +210,7 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
 static void
 ask_for_parts(GpuSortState *state, SortRequest *request)
 {
-	request->cards = guc_cards(sort_plan_cards((CustomScan *) state->css.ss.ps.plan));
+	request->cards = guc_cards(sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cards);
 	request->turns = sort_turns_on_gpu(request);
 	if ((request->cards <= 1 && request->turns <= 1) || request->rows_wanted > 0)
 		return;
@@ -242,7 +242,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
 	request->expected_key_bytes = state->key_width;
 	request->helped = request->shared && request->rows_wanted == 0 && !state->own_workers.active;
-	request->cpu_ms = sort_plan_cpu_ms((CustomScan *) state->css.ss.ps.plan);
+	request->cpu_ms = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cpu_ms;
 	if (device == &sort_device_cuda)
 		ask_for_parts(state, request);
 }

@@ -205,7 +205,11 @@ static void
 load_tuples(IndexBuild *build, IndexTuple first)
 {
 	HeapFeed *feed = &build->feed;
-	Load load = {feed->heap, feed->index, feed->info, feed->sorter, feed->progress};
+	Load load = {.heap = feed->heap,
+				 .index = feed->index,
+				 .info = feed->info,
+				 .sorter = feed->sorter,
+				 .progress = feed->progress};
 	uint64 loaded = load_alone(&load, first);
 
 	if (loaded != (uint64) feed->index_tuples)

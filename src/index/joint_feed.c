@@ -387,6 +387,17 @@ begin_joint_feed(JointFeed *joint, int nworkers)
 	return true;
 }
 
+/* What the leader loads. */
+static Load
+load_of(const HeapFeed *base)
+{
+	return (Load){.heap = base->heap,
+				  .index = base->index,
+				  .info = base->info,
+				  .sorter = base->sorter,
+				  .progress = base->progress};
+}
+
 static void
 end_joint_feed(JointFeed *joint)
 {
@@ -401,7 +412,7 @@ end_joint_feed(JointFeed *joint)
 	base->workers = joint->context->nworkers_launched;
 	if (base->is_loaded)
 	{
-		Load load = {base->heap, base->index, base->info, base->sorter, base->progress};
+		Load load = load_of(base);
 		uint64 loaded = load_finish(joint->load, &load, &base->loaders);
 
 		if (loaded != (uint64) base->index_tuples)
@@ -427,7 +438,7 @@ static void
 load_with_others(JointFeed *joint)
 {
 	HeapFeed *base = joint->base;
-	Load load = {base->heap, base->index, base->info, base->sorter, base->progress};
+	Load load = load_of(base);
 	bool may_load = !others_pass(joint->shared) && !joint->alone;
 
 	base->fed_ms = stopwatch_ms(joint->watch);
@@ -544,7 +555,7 @@ scan_part(WorkerFeed *worker, SortKey *key, ParallelTableScanDesc scan)
 	note_scanned(worker->shared, heap_tuples, feed->fed, info->ii_BrokenHotChain);
 	if (feed->is_open)
 	{
-		Load load = {worker->heap, worker->index, info, worker->sorter, NULL};
+		Load load = {.heap = worker->heap, .index = worker->index, .info = info, .sorter = worker->sorter};
 
 		finish_feed(worker, feed);
 		(void) load_together(worker->load, worker->segment, &load, false, false);

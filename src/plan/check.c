@@ -131,8 +131,8 @@ fill_times(const PlannedStmt *stmt, Plan *plan, List *ancestors, CheckedSort *so
 
 	if (sort_plan_is_gpusort(plan))
 	{
-		sort->expected_ms = sort_plan_expected_ms((CustomScan *) plan);
-		sort->postgres_ms = sort_plan_postgres_ms((CustomScan *) plan);
+		sort->expected_ms = sort_plan_expected((CustomScan *) plan).ms;
+		sort->postgres_ms = sort_plan_expected((CustomScan *) plan).postgres_ms;
 		return;
 	}
 	forecast_sort(&forecast, stmt, plan, ancestors);
@@ -170,7 +170,7 @@ turns_on_gpu(const PlannedStmt *stmt, const Plan *sort, double wanted, double la
 {
 	double memory = guc_sort_device_memory(gpu_service_device_memory());
 	double row_bytes = sort->lefttree->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
-	double row = gpu_row_memory(row_bytes, sort_plan_key_bytes((const CustomScan *) sort));
+	double row = gpu_row_memory(row_bytes, sort_plan_expected((const CustomScan *) sort).key_bytes);
 
 	/* workers of the sort's own are gone when its rows are read */
 	return gpu_turns(sort->plan_rows, memory / row, largest, wanted < 0,
@@ -189,17 +189,18 @@ how_spread(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
 	ColumnStats stats;
 	double wanted = shape_rows_wanted(ancestors);
+	int cards = sort_plan_expected(plan).cards;
 	int turns;
 
 	if (gpusort_backend != GPUSORT_BACKEND_CUDA && !sort_plan_is_faster_on_gpu(plan, 0))
 		return NULL;
-	if (sort_plan_cards(plan) > 1)
-		return psprintf("on %d GPUs", sort_plan_cards(plan));
+	if (cards > 1)
+		return psprintf("on %d GPUs", cards);
 	stats = column_stats_of_plan(sort->lefttree, columns[0].attno, stmt->rtable);
 	turns = turns_on_gpu(stmt, sort, wanted, stats.largest);
 	if (turns > 1)
 		return psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns);
-	return spread_why_not(sort_plan_cards(plan), wanted, stats.largest);
+	return spread_why_not(cards, wanted, stats.largest);
 }
 
 /* What there is to say of a sort that is taken; NULL: nothing. */

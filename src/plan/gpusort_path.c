@@ -38,6 +38,13 @@
 #include "plan/spread.h"
 #include "service/state.h"
 
+/* Members of a path's custom_private. */
+enum
+{
+	PATH_EXPECTED,	  /* a SortExpected */
+	PATH_FOR_ORDER_BY /* Integer */
+};
+
 /* ---------------------------------------------------------------- volatile inputs */
 
 static bool query_is_volatile(PlannerInfo *root);
@@ -237,19 +244,13 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 				  List *custom_plans)
 {
 	const Path *sorted = linitial(best_path->custom_paths);
-	bool for_order_by = intVal(list_nth(best_path->custom_private, 6)) != 0;
+	bool for_order_by = intVal(list_nth(best_path->custom_private, PATH_FOR_ORDER_BY)) != 0;
 	SortPlanOptions options =
 		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
 		 .output_is_used = !for_order_by || root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
 		 .sort_junk = find_sort_junk(root, tlist),
 		 .restartable = !sort_input_is_volatile(root, sorted->pathtarget->exprs),
-		 .is_faster_on_gpu = intVal(linitial(best_path->custom_private)) != 0,
-		 .key_bytes = intVal(lsecond(best_path->custom_private)),
-		 .expected_ms = floatVal(lthird(best_path->custom_private)),
-		 .postgres_ms = floatVal(lfourth(best_path->custom_private)),
-		 .cpu_ms = floatVal(list_nth(best_path->custom_private, 4)),
-		 .rows_for_gpu = floatVal(list_nth(best_path->custom_private, 5)),
-		 .cards = intVal(list_nth(best_path->custom_private, 7))};
+		 .expected = sort_expected_from_list(list_nth(best_path->custom_private, PATH_EXPECTED))};
 	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
 
 	plan->flags = best_path->flags;
@@ -270,18 +271,15 @@ static List *
 candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
 	const Path *input = sort->input;
-	double expected = sort_time_total(&candidate->shape, candidate->time.sort);
-	double expected_of_postgres = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
+	SortExpected expected = {.faster_on_gpu = is_faster_on_gpu(candidate, yardstick, input),
+							 .rows_for_gpu = rows_for_gpu(candidate, yardstick, input),
+							 .key_bytes = (int) Min(candidate->shape.key_bytes, INT_MAX),
+							 .ms = sort_time_total(&candidate->shape, candidate->time.sort),
+							 .postgres_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort),
+							 .cpu_ms = candidate_cpu_ms(candidate),
+							 .cards = candidate->shape.cards};
 
-	List *private =
-		list_make5(makeInteger(is_faster_on_gpu(candidate, yardstick, input)),
-				   makeInteger((int) Min(candidate->shape.key_bytes, INT_MAX)),
-				   makeFloat(psprintf("%.3f", expected)), makeFloat(psprintf("%.3f", expected_of_postgres)),
-				   makeFloat(psprintf("%.3f", candidate_cpu_ms(candidate))));
-
-	private = lappend(private, makeFloat(psprintf("%.0f", rows_for_gpu(candidate, yardstick, input))));
-	private = lappend(private, makeInteger(sort->for_order_by));
-	return lappend(private, makeInteger(candidate->shape.cards));
+	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
 }
 
 /*

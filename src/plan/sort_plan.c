@@ -18,19 +18,26 @@ enum
 	PRIVATE_COLLATIONS,	 /* oids */
 	PRIVATE_NULLS_FIRST, /* ints */
 	PRIVATE_OPTIONS,	 /* one int of the bits below */
-	/*
-	 * Integer, four Floats, Integer: bytes of a key, milliseconds here, by PostgreSQL's sort and on the cpu
-	 * device, rows wanted for the GPU, GPUs
-	 */
-	PRIVATE_EXPECTED,
-	PRIVATE_UNUSED, /* ints, attnos of the input */
-	PRIVATE_INPUT	/* TargetEntries, the input's columns by reference */
+	PRIVATE_EXPECTED,	 /* a SortExpected */
+	PRIVATE_UNUSED,		 /* ints, attnos of the input */
+	PRIVATE_INPUT		 /* TargetEntries, the input's columns by reference */
 };
 
 enum
 {
-	OPTION_RESTARTABLE = 1,
-	OPTION_FASTER_ON_GPU = 2
+	OPTION_RESTARTABLE = 1
+};
+
+/* Members of a SortExpected as a list. */
+enum
+{
+	EXPECTED_FASTER_ON_GPU, /* Integer */
+	EXPECTED_ROWS_FOR_GPU,	/* Float */
+	EXPECTED_KEY_BYTES,		/* Integer */
+	EXPECTED_MS,			/* Float */
+	EXPECTED_POSTGRES_MS,	/* Float */
+	EXPECTED_CPU_MS,		/* Float */
+	EXPECTED_CARDS			/* Integer */
 };
 
 static const CustomScanMethods *node_methods;
@@ -148,6 +155,34 @@ plan_refer_to_columns(List *input, int varno)
 	return references;
 }
 
+static Float *
+make_ms(double ms)
+{
+	return makeFloat(psprintf("%.3f", ms));
+}
+
+List *
+sort_expected_to_list(const SortExpected *expected)
+{
+	List *list =
+		list_make5(makeInteger(expected->faster_on_gpu), makeFloat(psprintf("%.0f", expected->rows_for_gpu)),
+				   makeInteger(expected->key_bytes), make_ms(expected->ms), make_ms(expected->postgres_ms));
+
+	return lappend(lappend(list, make_ms(expected->cpu_ms)), makeInteger(expected->cards));
+}
+
+SortExpected
+sort_expected_from_list(const List *list)
+{
+	return (SortExpected){.faster_on_gpu = intVal(list_nth(list, EXPECTED_FASTER_ON_GPU)) != 0,
+						  .rows_for_gpu = floatVal(list_nth(list, EXPECTED_ROWS_FOR_GPU)),
+						  .key_bytes = intVal(list_nth(list, EXPECTED_KEY_BYTES)),
+						  .ms = floatVal(list_nth(list, EXPECTED_MS)),
+						  .postgres_ms = floatVal(list_nth(list, EXPECTED_POSTGRES_MS)),
+						  .cpu_ms = floatVal(list_nth(list, EXPECTED_CPU_MS)),
+						  .cards = intVal(list_nth(list, EXPECTED_CARDS))};
+}
+
 static List *
 columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 {
@@ -155,16 +190,9 @@ columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *op
 	List *sortops = NIL;
 	List *collations = NIL;
 	List *nulls_first = NIL;
-	int bits = (options->restartable ? OPTION_RESTARTABLE : 0) |
-			   (options->is_faster_on_gpu ? OPTION_FASTER_ON_GPU : 0);
-	List *expected =
-		list_make5(makeInteger(options->key_bytes), makeFloat(psprintf("%.3f", options->expected_ms)),
-				   makeFloat(psprintf("%.3f", options->postgres_ms)),
-				   makeFloat(psprintf("%.3f", options->cpu_ms)),
-				   makeFloat(psprintf("%.0f", options->rows_for_gpu)));
+	int bits = options->restartable ? OPTION_RESTARTABLE : 0;
 	List *private;
 
-	expected = lappend(expected, makeInteger(options->cards));
 	for (int i = 0; i < sort->numCols; i++)
 	{
 		attnos = lappend_int(attnos, sort->sortColIdx[i]);
@@ -174,7 +202,7 @@ columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *op
 	}
 	private = list_make4(attnos, sortops, collations, nulls_first);
 	private = lappend(private, list_make1_int(bits));
-	private = lappend(private, expected);
+	private = lappend(private, sort_expected_to_list(&options->expected));
 	private = lappend(private, find_unused_columns(targetlist, sort->plan.targetlist, options));
 	return lappend(private, plan_refer_to_columns(sort->plan.targetlist, OUTER_VAR));
 }
@@ -301,56 +329,26 @@ sort_plan_columns(const Plan *plan, int *ncolumns)
 	return sort_columns((const Sort *) plan, ncolumns);
 }
 
-static bool
-has_option(const CustomScan *plan, int bit)
-{
-	return (linitial_int(list_nth(plan->custom_private, PRIVATE_OPTIONS)) & bit) != 0;
-}
-
 bool
 sort_plan_is_restartable(const CustomScan *plan)
 {
-	return has_option(plan, OPTION_RESTARTABLE);
+	return (linitial_int(list_nth(plan->custom_private, PRIVATE_OPTIONS)) & OPTION_RESTARTABLE) != 0;
+}
+
+SortExpected
+sort_plan_expected(const CustomScan *plan)
+{
+	return sort_expected_from_list(list_nth(plan->custom_private, PRIVATE_EXPECTED));
 }
 
 bool
 sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wanted)
 {
-	double least = floatVal(list_nth(list_nth(plan->custom_private, PRIVATE_EXPECTED), 4));
+	SortExpected expected = sort_plan_expected(plan);
 
 	if (rows_wanted == 0)
-		return has_option(plan, OPTION_FASTER_ON_GPU);
-	return least >= 0 && rows_wanted >= least;
-}
-
-int
-sort_plan_key_bytes(const CustomScan *plan)
-{
-	return intVal(linitial(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
-}
-
-double
-sort_plan_expected_ms(const CustomScan *plan)
-{
-	return floatVal(lsecond(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
-}
-
-double
-sort_plan_postgres_ms(const CustomScan *plan)
-{
-	return floatVal(lthird(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
-}
-
-double
-sort_plan_cpu_ms(const CustomScan *plan)
-{
-	return floatVal(lfourth(list_nth(plan->custom_private, PRIVATE_EXPECTED)));
-}
-
-int
-sort_plan_cards(const CustomScan *plan)
-{
-	return intVal(list_nth(list_nth(plan->custom_private, PRIVATE_EXPECTED), 5));
+		return expected.faster_on_gpu;
+	return expected.rows_for_gpu >= 0 && rows_wanted >= expected.rows_for_gpu;
 }
 
 Bitmapset *

@@ -27,20 +27,29 @@
 extern void sort_plan_register(const CustomScanMethods *gpusort_methods,
 							   const CustomScanMethods *feed_methods);
 
+/* What the planner expects of a GpuSort, and what follows of that; paths and plans keep it. */
+typedef struct SortExpected
+{
+	bool faster_on_gpu; /* of the two devices */
+	/* the same if a LIMIT is known when the sort begins: if it wants so many rows; -1: never */
+	double rows_for_gpu;
+	int key_bytes;		/* of a row's key */
+	double ms;			/* time that it takes, without its input */
+	double postgres_ms; /* that PostgreSQL's sort in its place would take */
+	double cpu_ms;		/* and the cpu device */
+	int cards;			/* GPUs that it is best spread over, if it is on any */
+} SortExpected;
+
+extern List *sort_expected_to_list(const SortExpected *expected);
+extern SortExpected sort_expected_from_list(const List *list);
+
 /* What a GpuSort is told besides what a Sort is. */
 typedef struct SortPlanOptions
 {
-	bool output_is_used;   /* all columns of the output are, those for the sort alone included */
-	Bitmapset *sort_junk;  /* resnos of the output for the sort alone, at which no node above looks */
-	bool restartable;	   /* the input gives the same rows when read once more: nothing below is volatile */
-	bool is_faster_on_gpu; /* of the two devices, by the prediction */
-	/* the same if a LIMIT is known when the sort begins: if it wants so many; -1: never */
-	double rows_for_gpu;
-	int key_bytes;		/* of a row's key, expected */
-	double expected_ms; /* time that it is expected to take, without its input */
-	double postgres_ms; /* and that PostgreSQL's sort in its place would take */
-	double cpu_ms;		/* or the cpu device */
-	int cards;			/* GPUs that it is best spread over, if it is on any */
+	bool output_is_used;  /* all columns of the output are, those for the sort alone included */
+	Bitmapset *sort_junk; /* resnos of the output for the sort alone, at which no node above looks */
+	bool restartable;	  /* the input gives the same rows when read once more: nothing below is volatile */
+	SortExpected expected;
 } SortPlanOptions;
 
 /*
@@ -76,11 +85,7 @@ extern bool sort_plan_is_restartable(const CustomScan *plan);
 /* For a sort of which so many rows are wanted; 0: as many as the planner thought. */
 extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wanted);
 
-extern int sort_plan_key_bytes(const CustomScan *plan);
-extern double sort_plan_expected_ms(const CustomScan *plan);
-extern double sort_plan_postgres_ms(const CustomScan *plan);
-extern double sort_plan_cpu_ms(const CustomScan *plan);
-extern int sort_plan_cards(const CustomScan *plan);
+extern SortExpected sort_plan_expected(const CustomScan *plan);
 
 /*
  * The columns of the input that need not be kept beside their keys, since nothing looks at them after the

@@ -31,13 +31,13 @@ make_gpusort(const PlannedStmt *stmt, const Sort *sort, const SortForecast *fore
 {
 	SortPlanOptions options = {.output_is_used = true,
 							   .restartable = !plan_is_volatile(stmt, sort->plan.lefttree),
-							   .is_faster_on_gpu = forecast->shape.on_gpu,
-							   .rows_for_gpu = forecast->rows_for_gpu,
-							   .key_bytes = (int) Min(forecast->shape.key_bytes, INT_MAX),
-							   .expected_ms = forecast_ms(forecast),
-							   .postgres_ms = forecast_postgres_ms(forecast),
-							   .cpu_ms = forecast->cpu_ms,
-							   .cards = forecast->shape.cards};
+							   .expected = {.faster_on_gpu = forecast->shape.on_gpu,
+											.rows_for_gpu = forecast->rows_for_gpu,
+											.key_bytes = (int) Min(forecast->shape.key_bytes, INT_MAX),
+											.ms = forecast_ms(forecast),
+											.postgres_ms = forecast_postgres_ms(forecast),
+											.cpu_ms = forecast->cpu_ms,
+											.cards = forecast->shape.cards}};
 	Plan *plan = &sort_plan_from_finished_sort(sort, &options)->scan.plan;
 
 	forecast_set_costs(forecast, sort, plan);

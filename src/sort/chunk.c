@@ -204,6 +204,16 @@ chunk_adopt_copy(Chunk *chunk, const Chunk *from)
 	chunk->nrows += from->nrows;
 }
 
+void
+chunk_copy(Chunk *to, const Chunk *from)
+{
+	Size row_bytes = from->size - from->back;
+
+	memcpy(to->base + to->front, from->base, from->front);
+	memcpy(to->base + to->back - row_bytes, from->base + from->back, row_bytes);
+	chunk_adopt_copy(to, from);
+}
+
 /* Where the entry is, and the row or record that it says. */
 static const char *
 entry_of(const Chunk *chunk, uint64 i, const char **record)

@@ -402,6 +402,9 @@ extern void chunk_commit_record(Chunk *chunk, const RecordKey *key);
  */
 extern void chunk_adopt_copy(Chunk *chunk, const Chunk *from);
 
+/* Copies all rows of a chunk to another one, which has room for them, behind those that are there. */
+extern void chunk_copy(Chunk *to, const Chunk *from);
+
 /* Bytes that a row of the chunk takes, entry and all. */
 extern Size chunk_row_bytes(const Chunk *chunk, uint64 i);
 

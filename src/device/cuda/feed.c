@@ -200,28 +200,16 @@ cuda_submit_chunk(CudaSorter *sorter, Chunk *chunk)
 
 /* ---------------------------------------------------------------- refused chunks */
 
-/* Copies what is in a chunk to one of the same size, of which no more memory is touched than that takes. */
-static void
-copy_chunk(Chunk *to, const Chunk *from)
-{
-	memcpy(to->base, from->base, from->front);
-	memcpy(to->base + from->back, from->base + from->back, from->size - from->back);
-	to->front = from->front;
-	to->back = from->back;
-	to->nrows = from->nrows;
-	to->ascending = from->ascending;
-	to->descending = from->descending;
-	memcpy(to->key_differs, from->key_differs, sizeof(to->key_differs));
-}
-
 static void
 keep_refused(CudaSorter *sorter, const Chunk *chunk)
 {
 	Chunk *copy = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
 
 	*copy = *chunk;
+	/* no more of its memory is touched than the rows take */
 	copy->base = MemoryContextAllocHuge(sorter->context, chunk->size);
-	copy_chunk(copy, chunk);
+	chunk_reset(copy);
+	chunk_copy(copy, chunk);
 	copy->next = sorter->refused;
 	sorter->refused = copy;
 	sorter->stats.bytes_in -= chunk->front + chunk->size - chunk->back;
@@ -269,7 +257,7 @@ cuda_submit_refused(CudaSorter *sorter)
 		to = cuda_open_chunk(sorter, number);
 		if (to->size != from->size)
 			return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd changed the size of its chunks");
-		copy_chunk(to, from);
+		chunk_copy(to, from);
 		if (!cuda_submit_chunk(sorter, to))
 			return false;
 		sorter->refused = from->next;

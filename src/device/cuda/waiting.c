@@ -273,10 +273,7 @@ waiting_add_copy(Waiting *waiting, int part, const Chunk *chunk)
 {
 	Chunk *copy = waiting_get_chunk(waiting, part, chunk_bytes(chunk));
 
-	memcpy(copy->base, chunk->base, chunk->front);
-	memcpy(copy->base + copy->back - (chunk->size - chunk->back), chunk->base + chunk->back,
-		   chunk->size - chunk->back);
-	chunk_adopt_copy(copy, chunk);
+	chunk_copy(copy, chunk);
 	waiting_put_chunk(waiting, part, copy);
 }
 
