@@ -132,7 +132,7 @@ help:
 	@echo "make random          the randomized differential test (DURATION=3600, SEED=...)"
 	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
 	@echo "make lint            compilers' warnings, cppcheck, shellcheck, perlcritic, pyflakes (tools/setup lint installs them)"
-	@echo "make coverage        which lines of src/ the tests reach (COVERAGE_OPTIONS='--lines ...'; tools/coverage --help)"
+	@echo "make coverage        which lines of src/ the tests reach (COVERAGE_OPTIONS='--html FOLDER ...'; tools/coverage --help)"
 	@echo "make bench           bench/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/orderby --help)"
 	@echo "make bench-gpu       the same with a GPU and many cores: bench/gpu_orderby (BENCH='--suites \"headline types\" ...'; --help)"
 
