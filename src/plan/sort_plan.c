@@ -155,20 +155,24 @@ plan_refer_to_columns(List *input, int varno)
 	return references;
 }
 
+/*
+ * A number as a node.  It has a point, or a parallel worker, which reads the plan from a string, would take
+ * it for an Integer.
+ */
 static Float *
-make_ms(double ms)
+make_number(double number)
 {
-	return makeFloat(psprintf("%.3f", ms));
+	return makeFloat(psprintf("%.3f", number));
 }
 
 List *
 sort_expected_to_list(const SortExpected *expected)
 {
-	List *list =
-		list_make5(makeInteger(expected->faster_on_gpu), makeFloat(psprintf("%.0f", expected->rows_for_gpu)),
-				   makeInteger(expected->key_bytes), make_ms(expected->ms), make_ms(expected->postgres_ms));
+	List *list = list_make5(makeInteger(expected->faster_on_gpu), make_number(expected->rows_for_gpu),
+							makeInteger(expected->key_bytes), make_number(expected->ms),
+							make_number(expected->postgres_ms));
 
-	return lappend(lappend(list, make_ms(expected->cpu_ms)), makeInteger(expected->cards));
+	return lappend(lappend(list, make_number(expected->cpu_ms)), makeInteger(expected->cards));
 }
 
 SortExpected
