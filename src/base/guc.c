@@ -222,7 +222,7 @@ guc_define_all(void)
 	DefineCustomEnumVariable("gpusort.algorithm", "How keys of fixed width are sorted.",
 							 "By devices that know the algorithm; others take the one they have.",
 							 &gpusort_algorithm, GPUSORT_ALGORITHM_AUTO, algorithm_options, PGC_USERSET,
-							 GUC_EXPLAIN | DEVELOPER_SETTING, NULL, NULL, NULL);
+							 DEVELOPER_SETTING, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows",
 							"Sorts of fewer rows, by estimate, are left alone in mode auto.", NULL,
 							&gpusort_min_rows, 500, 0, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
