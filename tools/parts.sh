@@ -154,6 +154,7 @@ run_checks() {
 	count_passed "$ok"
 	count_failed "$bad"
 	if [ -n "$timed_out" ]; then
+		tail -n 3 "$log"
 		report_timeout "$program"
 	elif [ "$bad" = 0 ] && { [ "$status" != 0 ] || [ "$ok" = 0 ]; }; then
 		tail -n 40 "$log"

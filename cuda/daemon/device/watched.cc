@@ -7,7 +7,6 @@
  */
 #include <chrono>
 #include <condition_variable>
-#include <list>
 #include <mutex>
 #include <thread>
 
@@ -34,7 +33,10 @@ public:
 		watcher.join();
 	}
 
-	/* A call under way, as long as this lives. */
+	/*
+	 * A call under way, as long as this lives.  It is a link of the list of calls itself, so that noting it
+	 * takes no memory: what gives memory back is watched, too.
+	 */
 	class Call
 	{
 	public:
@@ -42,19 +44,32 @@ public:
 		{
 			std::lock_guard<std::mutex> lock(watch->mutex);
 
-			seen = watch->calls.insert(watch->calls.end(), 0);
+			next = watch->calls;
+			if (next != nullptr)
+				next->link = &next;
+			link = &watch->calls;
+			watch->calls = this;
 		}
 
 		~Call()
 		{
 			std::lock_guard<std::mutex> lock(watch->mutex);
 
-			watch->calls.erase(seen);
+			*link = next;
+			if (next != nullptr)
+				next->link = link;
 		}
 
+		Call(const Call &) = delete;
+		Call &operator=(const Call &) = delete;
+
 	private:
+		friend class Watch;
+
 		Watch *watch;
-		std::list<unsigned int>::iterator seen;
+		Call *next;
+		Call **link; /* what points to this one */
+		unsigned int seen = 0;
 	};
 
 private:
@@ -65,7 +80,7 @@ private:
 	std::mutex mutex;
 	std::condition_variable ending;
 	bool ended = false;
-	std::list<unsigned int> calls; /* under way: how often each was seen */
+	Call *calls = nullptr; /* under way */
 	std::thread watcher;
 };
 
@@ -76,9 +91,9 @@ Watch::watch()
 
 	while (!ending.wait_for(lock, std::chrono::seconds(1), [this] { return ended; }))
 	{
-		for (unsigned int &seen : calls)
+		for (Call *call = calls; call != nullptr; call = call->next)
 		{
-			if (++seen > seconds)
+			if (++call->seen > seconds)
 				when_late();
 		}
 	}

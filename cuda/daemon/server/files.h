@@ -10,6 +10,13 @@
 #define GPUSORTD_FILES_H
 
 #include <cstdint>
+#include <mutex>
+
+/*
+ * Held by a thread that opens a file, and by the listener from where it gives up the file that it has in
+ * reserve until it has one again: else another thread takes that one, and nobody is refused any more.
+ */
+inline std::mutex files_mutex;
 
 /* Raises the limit as far as this process may. */
 void files_raise_limit();

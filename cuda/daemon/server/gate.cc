@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "daemon/server/files.h"
 #include "daemon/server/gate.h"
 
 /* Before it has sent a row, nobody is promised more than this part of a device. */
@@ -239,11 +240,19 @@ Gate::describe()
 
 /* ---- a job's place ---- */
 
+static int
+open_event()
+{
+	std::lock_guard<std::mutex> lock(files_mutex);
+
+	return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
 /* A job that expects more than it may have at first is promised more when its rows come. */
 std::unique_ptr<Admission>
 Gate::enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks, uint32_t avoid)
 {
-	int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	int event = open_event();
 	uint64_t largest = 0;
 
 	if (event < 0)

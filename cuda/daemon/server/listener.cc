@@ -21,6 +21,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "daemon/server/files.h"
 #include "daemon/server/listener.h"
 #include "daemon/server/service.h"
 #include "daemon/server/wire.h"
@@ -165,10 +166,10 @@ peer_is_allowed(int fd)
 void
 Listener::refuse_with_spare()
 {
+	std::lock_guard<std::mutex> lock(files_mutex);
 	int client;
 
-	if (spare_fd >= 0)
-		close(spare_fd);
+	close(spare_fd);
 	client = accept4(fd, nullptr, nullptr, SOCK_CLOEXEC);
 	if (client >= 0)
 		refuse(client, "gpusortd has no file left for another connection");
@@ -209,7 +210,7 @@ Listener::accept()
 
 /* Whether the client reads it or not: nothing waits for that. */
 void
-Listener::refuse(int client, const std::string &why)
+Listener::refuse(int client, const char *why)
 {
 	(void) Wire(client).send_error(GPUSORTD_NO_RESOURCES, why);
 	close(client);

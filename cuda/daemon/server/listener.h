@@ -28,8 +28,8 @@ public:
 	/* The next connection, of somebody who may use gpusortd; -1: there is none. */
 	int accept();
 
-	/* Tells a client why it is not served, and closes its connection. */
-	void refuse(int fd, const std::string &why);
+	/* Tells a client why it is not served, and closes its connection.  Takes no memory. */
+	void refuse(int fd, const char *why);
 
 	int fd = -1; /* to be polled */
 

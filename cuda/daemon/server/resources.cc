@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "daemon/server/files.h"
 #include "daemon/server/resources.h"
 
 /* Older C libraries lack it. */
@@ -52,6 +53,7 @@ static int
 make_memory_file()
 {
 	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	std::lock_guard<std::mutex> lock(files_mutex);
 	int fd = memfd_create("gpusortd chunks", flags | MFD_NOEXEC_SEAL);
 
 	return fd < 0 && errno == EINVAL ? memfd_create("gpusortd chunks", flags) : fd;

@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstring>
 #include <future>
+#include <new>
 #include <system_error>
 #include <thread>
 
@@ -260,6 +261,7 @@ void
 Server::accept_one()
 {
 	uint32_t most = service->most_connections;
+	char why[80];
 	int fd = listener.accept();
 
 	if (fd < 0)
@@ -275,7 +277,8 @@ Server::accept_one()
 				 "all %u connections are taken that the limit of open files allows; more clients are refused",
 				 most);
 	was_full = true;
-	listener.refuse(fd, "all " + std::to_string(most) + " connections of gpusortd are taken");
+	snprintf(why, sizeof(why), "all %u connections of gpusortd are taken", most);
+	listener.refuse(fd, why);
 }
 
 void
@@ -364,7 +367,14 @@ Server::tidy_now_and_then()
 	if (now - tidied < std::chrono::seconds(TIDY_SECONDS))
 		return;
 	tidied = now;
-	service->layer->tidy();
+	try
+	{
+		service->layer->tidy();
+	}
+	catch (const std::bad_alloc &)
+	{
+		/* Another time. */
+	}
 }
 
 int

@@ -54,7 +54,7 @@ bool
 Session::protocol_error(const std::string &text)
 {
 	log_line("WARNING", "closing a connection: %s", text.c_str());
-	(void) wire.send_error(GPUSORTD_PROTOCOL_ERROR, text);
+	(void) wire.send_error(GPUSORTD_PROTOCOL_ERROR, text.c_str());
 	return false;
 }
 
@@ -153,7 +153,7 @@ Session::fail(const Outcome &outcome)
 		job->fail(outcome);
 	drop_fetches();
 	state = SessionState::failed;
-	sent = wire.send_error(outcome.code, outcome.message);
+	sent = wire.send_error(outcome.code, outcome.message.c_str());
 	if (outcome.code == GPUSORTD_DEVICE_LOST)
 	{
 		log_line("FATAL", "the device failed: %s", outcome.message.c_str());

@@ -111,11 +111,11 @@ Wire::send_body(GpusortdType type, const void *body, size_t length, int passed_f
 }
 
 bool
-Wire::send_error(GpusortdCode code, const std::string &text)
+Wire::send_error(GpusortdCode code, const char *text)
 {
 	GpusortdError error = {};
 
 	error.code = code;
-	text.copy(error.message, sizeof(error.message) - 1);
+	strncpy(error.message, text, sizeof(error.message) - 1);
 	return send(GPUSORTD_ERROR, error);
 }

@@ -46,7 +46,8 @@ public:
 		return send_body(type, &body, sizeof(body), passed_fd);
 	}
 
-	bool send_error(GpusortdCode code, const std::string &text);
+	/* Cut off where it is longer than a message.  Takes no memory: it may be for want of that. */
+	bool send_error(GpusortdCode code, const char *text);
 
 	const int fd; /* whose owner closes it */
 

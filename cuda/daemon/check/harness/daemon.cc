@@ -19,6 +19,9 @@
 
 #include "daemon/check/harness/check.h"
 
+/* What is to end by itself. */
+#define PROGRAM_SECONDS 120
+
 static void
 sleep_ms(int ms)
 {
@@ -269,7 +272,10 @@ run_program(const std::vector<std::string> &arguments, std::string *output, unsi
 		return -1;
 	pid = fork();
 	if (pid == 0)
+	{
+		alarm(PROGRAM_SECONDS);
 		become_program(arguments, ends[1], files);
+	}
 	close(ends[1]);
 	output->clear();
 	while ((got = read(ends[0], buffer, sizeof(buffer))) > 0)
