@@ -17,7 +17,7 @@ CUDA_ARCHS ?= 75 80 86 89 90
 PROGRAM_ARCHS ?= $(CUDA_ARCHS)
 NVCC_THREADS ?= 2
 
-cuda_flags = -std=c++17 -O$(if $(PTX_ONLY),1,3) -cudart static --threads $(NVCC_THREADS) -Xcompiler -fPIC,-pthread,-Wall,-Wextra \
+cuda_flags = -std=c++17 -O$(if $(PTX_ONLY),0,3) -cudart static --threads $(NVCC_THREADS) -Xcompiler -fPIC,-pthread,-Wall,-Wextra \
 	$(if $(WERROR),-Werror all-warnings -Xcompiler -Werror) -Icuda $(NVCCFLAGS)
 cuda_machine_code = $(if $(PTX_ONLY),-Xcicc -O0,$(foreach arch,$(1),-gencode arch=compute_$(arch),code=sm_$(arch))) \
 	-gencode arch=compute_$(lastword $(1)),code=compute_$(lastword $(1))

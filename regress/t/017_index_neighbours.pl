@@ -100,7 +100,7 @@ $_->set_query_timer_restart foreach $gate, $builder;
 # Messages of the table alone, and so many that whoever has not read them forgets all that it knows.
 my %messages = (
 	'of the table' => 'GRANT SELECT ON r TO pg_monitor; REVOKE SELECT ON r FROM pg_monitor; ALTER FUNCTION gate(bigint) COST 17; SELECT pg_stat_reset()',
-	'that are too many' => q(DO $$ BEGIN FOR i IN 1 .. 3000 LOOP EXECUTE 'CREATE TEMP TABLE many (k int, t text); DROP TABLE many'; COMMIT; END LOOP; END $$));
+	'that are too many' => q(DO $$ BEGIN FOR i IN 1 .. 400 LOOP EXECUTE 'CREATE TEMP TABLE many (k int, t text); DROP TABLE many'; COMMIT; END LOOP; END $$));
 foreach my $what (sort keys %messages)
 {
 	foreach my $kind ('', 'CONCURRENTLY')
