@@ -27,6 +27,9 @@ extern void fail(const char *what, const char *name, uint64 n, int words) __attr
 /* bounds.c: sorts of which the first rows are wanted. */
 extern void check_bounds(void);
 
+/* splitters.c: keys that cut an order into parts. */
+extern void check_splitters(void);
+
 /* strings.c: variable keys. */
 extern void check_strings(const uint64 *sizes, int nsizes);
 extern void bench_strings(uint64 n, const char *only, int processes);

@@ -154,7 +154,7 @@ parallel_run(ParallelRun *run, const ParallelSortInput *original, const char *na
 	shared = run->shared;
 	memory = (char *) run->shared + TYPEALIGN(4096, sizeof(Shared));
 	share_chunks(&input, &memory);
-#ifdef KEPT_MEMORY_SPOILED
+#ifdef MEMORY_SPOILED
 	memset(memory, 0x7f, (char *) run->shared + run->size - memory);
 #endif
 
