@@ -1,6 +1,9 @@
 /*
  * device/collapsed_pages.h
  *		Huge pages for memory of a file where the machine's setting gives small ones.
+ *
+ * shared_pages.c alone calls it, before it makes small pages.  Failure costs nothing but the attempt: small
+ * pages do as well.
  */
 #ifndef GPUSORT_DEVICE_COLLAPSED_PAGES_H
 #define GPUSORT_DEVICE_COLLAPSED_PAGES_H

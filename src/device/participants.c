@@ -2,6 +2,8 @@
  * device/participants.c
  *		What the processes of one sort have in common: memory at the same address in all of them
  *		(shared_files.h), and who of them is how far.
+ *
+ * participants.h says which states there are, who may call what, and what the mutex keeps.
  */
 #include "postgres.h"
 

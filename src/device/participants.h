@@ -1,23 +1,33 @@
 /*
  * device/participants.h
- *		What the processes of one sort have in common: memory at the same address in all of them, and who of
- *		them is how far.
+ *		What the processes of one sort have in common: memory at the same address in all of them, and how far
+ *		each of them is.
  *
- * The process that begins the sort creates the memory, and it lives as long as the sorter; pointers into it
- * mean the same to all (shared_files.h).
+ * The process that begins the sort, the leader or first process, creates the memory.  It lives as long as the
+ * leader's sorter; pointers into it mean the same in all processes (shared_files.h).
  *
- * Who comes too late has no part in the sort: it reads nothing of its input, for the others have read all.
- * Who can't map the memory at that address knows nothing of the others: it reads its input and passes all
- * rows up to the first process as tuples.  It says so elsewhere before it reads the first of them, and the
- * others learn of it when they have read their last (finish_feed of sorter.h).
+ * A worker that comes when the sort is closed takes no part: sort_share_enter returns -1, and the worker
+ * reads nothing of its input, for a parallel scan hands out all of it and the processes that entered have
+ * read it.  A worker that can't map the memory at its address (sort_share_attach returns NULL) knows nothing
+ * of the others: it reads its part of the input and passes all rows to the leader as tuples.  It says so in
+ * memory of the query (exec/node_feed.c) or of the build (index/joint_feed.c) before it reads the first of
+ * them, and each other process looks there when it has read its last row (finish_feed of sorter.h).
  *
- * The life of a sort with several processes:
+ * The states of a sort with several processes:
  *
- *		feeding		processes enter, fill chunks, and leave when their part of the input is over
- *		closed		nobody may enter any more: all that entered were done with feeding
+ *		feeding		processes enter, fill chunks, and note that they have read their part of the input
+ *		closed		nobody may enter any more: all that entered had noted that
+ *		overflowed	some row found no room; unless spills_jointly is set, a sort that is not closed yet never is
+ *		failed		the device can't go on; each process stops at its next chunk
  *
- * As a parallel scan hands out all of its input, the input is over when those who entered are through with
- * it: who has not entered until then has nothing to read.
+ * Locks: SortShare.mutex keeps the fields behind it, but for the processes' own entries and what is set
+ * before workers start (handle, flags, bound).  overflowed and failed may be read without it by processes
+ * that can do with an old answer.  attached is an atomic word, which a process may look at in memory that is
+ * another sort's by now.  changed is broadcast after every change that somebody may wait for.
+ *
+ * On failure: sort_share_create, sort_share_attach and sort_share_alloc return NULL, and the caller goes on
+ * without the memory.  Waiting ends with an error if the process is interrupted; an error in one process of a
+ * parallel query or build ends all, so nobody is left waiting.
  */
 #ifndef GPUSORT_DEVICE_PARTICIPANTS_H
 #define GPUSORT_DEVICE_PARTICIPANTS_H

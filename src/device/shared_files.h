@@ -10,6 +10,13 @@
  * for each other.
  *
  * The files may be those of an earlier sort (kept_files.h): then their memory holds what was left in it.
+ *
+ * The leader creates the memory; other processes attach it.  Nothing here takes a lock: who may take which
+ * bytes is participants.h's, and who lets go last is decided by the function that is given to
+ * shared_files_on_release.
+ *
+ * On failure shared_files_create and shared_files_attach return NULL, and shared_files_populate returns
+ * false: there is no file, no free address, or no memory.  None of them raises an error for that.
  */
 #ifndef GPUSORT_DEVICE_SHARED_FILES_H
 #define GPUSORT_DEVICE_SHARED_FILES_H

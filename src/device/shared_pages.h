@@ -1,6 +1,9 @@
 /*
  * device/shared_pages.h
  *		Pages of memory that is a file's, made and mapped before they are touched.
+ *
+ * shared_files.c alone calls it, and calls it again if a signal came in between.  The kernel is asked first
+ * because a process that touches a page for which there is no memory is killed (SIGBUS).
  */
 #ifndef GPUSORT_DEVICE_SHARED_PAGES_H
 #define GPUSORT_DEVICE_SHARED_PAGES_H

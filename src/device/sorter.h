@@ -10,26 +10,29 @@
  *		sorter_next(sorter, forward), device->rewind, mark, restore, in any order
  *		device->end(sorter)
  *
- * Several processes may feed one sort: one of them begins it, with request->shared, and hands what share
- * returns to the others (participants.h), which join.  Each, the first one included, which enters before,
- * fills chunks from try_chunk and calls finish_feed when its part of the input is over; who joined is done
- * then.  A row for which there is no chunk is the caller's to pass to the first process, which puts it by way
- * of get_chunk, after its own finish_feed or before, and performs when all others are done.
+ * Several processes may feed one sort.  The first process, the leader, begins it, with request->shared, and
+ * hands the handle in what share returns to the workers (participants.h), which join.  The leader enters
+ * before it feeds.  Each process fills chunks from try_chunk and calls finish_feed when its part of the input
+ * is over; a worker calls help_reader or read_together after that, or is done.  A row for which there is no
+ * chunk is the caller's to pass to the leader, which puts it by way of get_chunk, after its own finish_feed
+ * or before, and performs when all workers are done.  A worker that is too late gets NULL from join, and has
+ * nothing to read.
  *
- * If the first rows of the order alone are wanted, whoever feeds leaves out those that sorter->bound says
- * can't be among them (sort/bound.h), and the device may do so as well; rows that come after those wanted may
- * be missing then.
+ * If the first rows of the order alone are wanted, the process that feeds leaves out rows of which
+ * sorter->bound says that they can't be among them (sort/bound.h), and the device may do so as well; rows
+ * that come after those wanted may be missing then.
  *
- * A sorter may have parts, each a sorter of its own for the rows between two splitters.  Who feeds it asks
- * the part that a row's key belongs to for chunks, and puts them there, and everything else is asked of the
- * whole.
+ * A sorter may have parts, each a sorter of its own for the rows between two splitters.  The process that
+ * feeds it asks the part that a row's key belongs to for chunks, and puts them there; everything else is
+ * asked of the whole.
  *
  * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to
  * the current resource owner; so an error or a cancel releases everything without a call to end.
  *
  * A device that can't go on, such as a GPU that is lost, raises no error: it sets sorter->failure, and from
- * then on only end may be called.  No row is lost by that, for the caller reads its input once more, for
- * another device.
+ * then on only end may be called.  No row is lost by that, for the caller reads its input once more, for the
+ * cpu device, or raises an error if it can't.  An error of PostgreSQL in a device, such as that of a
+ * temporary file for which there is no space, is no failure of the device: it ends the statement.
  */
 #ifndef GPUSORT_DEVICE_SORTER_H
 #define GPUSORT_DEVICE_SORTER_H

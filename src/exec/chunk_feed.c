@@ -6,6 +6,10 @@
  *
  * Where the sorter has parts, each part has a feed of its own, with a chunk that is being filled; the key is
  * encoded first then, and says whose row it is.
+ *
+ * The feed owns the chunk that is being filled, and hands it to the sorter when it is full or the feed ends;
+ * it belongs to one process.  A row that was not put is the caller's still: it passes the row, or looks at
+ * sorter->failure.
  */
 #include "postgres.h"
 

@@ -14,7 +14,12 @@
  * returns all of its rows, and so does one whose keys are not the leader's; it must not skip its part of the
  * input, for it may be the only process that reads it.  It counts itself in the memory that the workers share
  * before it reads, so that nobody sorts while its rows come.  One that comes when the sort is closed has
- * nothing to read (device/participants.h).
+ * nothing to read (device/participants.h): join_sort gets NULL from the device, and the node is done without
+ * asking its child for a row.
+ *
+ * The states are those of FeedStage, in order; FEED_PASSING is left out by a process that has found room for
+ * all of its rows, and FEED_DONE follows at once where the sort is closed.  Of FeedShared, npassing is
+ * atomic, and the leader sets the rest before workers start, so there is no lock.
  *
  * If the sort's device fails, each process stops, and the GpuSort starts again.
  */

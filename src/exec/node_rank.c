@@ -8,6 +8,8 @@
  *
  * A run condition, once false, is false for the rest of a partition.  Above the topmost window nobody wants
  * such rows, and none are returned; another window above gets them, with NULLs for the results.
+ *
+ * RankStage has the states, which one process goes through; nothing is shared.  Errors are PostgreSQL's.
  */
 #include "postgres.h"
 

@@ -23,6 +23,8 @@
  * cursor returns its rows after a REVOKE, and after a view that it reads was dropped.  Workers would check
  * them when they start, as the user of that moment.  So their range table asks for none, and there are no
  * workers for another user than that of the executor's start.
+ *
+ * After an error the transaction's abort ends the workers and parallel mode.
  */
 #include "postgres.h"
 

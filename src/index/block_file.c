@@ -11,6 +11,10 @@
  *
  * A file has segments, which must be made in order: whoever removes the relation, at abort too, stops at the
  * first that is missing.
+ *
+ * A BlockFile belongs to one process; several write different blocks of one relation.  A file that can't be
+ * opened or written, for want of space for instance, is an error, after which the abort removes the
+ * relation's files.
  */
 #include "postgres.h"
 

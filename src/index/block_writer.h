@@ -1,6 +1,10 @@
 /*
  * index/block_writer.h
  *		Writes the blocks of a new file, past the buffer pool, by one process or several.
+ *
+ * A BlockWriter belongs to one process.  Of BlockShare, next is atomic, and what writers leave over (left) is
+ * under the mutex.  block_writer_resume may be called only when all others have finished.  A block that can't
+ * be written is an error; the abort removes the file.
  */
 #ifndef GPUSORT_INDEX_BLOCK_WRITER_H
 #define GPUSORT_INDEX_BLOCK_WRITER_H

@@ -1,6 +1,10 @@
 /*
  * index/btree_range.h
  *		Ranges of a B-tree's leaves, filled by several processes, and joined by one.
+ *
+ * The leader calls btree_share_init before workers start, and btree_ranges_join when they have ended.  In
+ * between each process writes only the entries of the ranges that it has taken, so there is no lock.  No
+ * space for a temporary file of downlinks is PostgreSQL's error.
  */
 #ifndef GPUSORT_INDEX_BTREE_RANGE_H
 #define GPUSORT_INDEX_BTREE_RANGE_H

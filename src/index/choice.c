@@ -1,6 +1,10 @@
 /*
  * index/choice.c
- *		Which builds of indexes are ours.
+ *		Which builds of indexes are ours, and why others are not.
+ *
+ * index_builds_are_on asks the settings, index_table_is_ours the table as well, index_build_is_ours the index
+ * as well.  takeover.c, check.c and index_build.c call these, so the reason that gpusort_check gives is the
+ * one by which a build is left to PostgreSQL.  docs/limits.md lists the reasons.
  */
 #include "postgres.h"
 

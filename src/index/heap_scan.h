@@ -1,6 +1,9 @@
 /*
  * index/heap_scan.h
  *		A scan of a heap for a build, a page at a time, by one process or several.
+ *
+ * The leader sets nblocks before workers start.  Stretches of blocks are taken by adding to next, so no two
+ * processes get the same block; done is for reports of progress alone.
  */
 #ifndef GPUSORT_INDEX_HEAP_SCAN_H
 #define GPUSORT_INDEX_HEAP_SCAN_H

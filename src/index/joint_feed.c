@@ -13,6 +13,15 @@
  * it: a worker says that it is through before it passes its first tuple, and the leader waits for others only
  * until somebody has said so.
  *
+ * A worker that comes when the sort is closed gets NULL from the device's join, and ends without scanning
+ * (scan_and_feed).  One that can't map the memory or has another key sets JointShared.passes, under the
+ * mutex, before it takes a block; each process looks at that when it has read its last one.
+ *
+ * JointShared.mutex keeps passes and the sums of what workers have scanned; what stands before it is set
+ * before they start, but for the counters of HeapScanShare.  Without dynamic shared memory the leader scans
+ * alone (begin_joint_feed).  An error in a worker is raised in the leader by PostgreSQL.  If the device fails
+ * all scan on, without putting their tuples, and index_build.c begins again.
+ *
  * The files last as long as the dynamic shared memory, until the sorter has ended.
  */
 #include "postgres.h"

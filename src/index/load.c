@@ -3,8 +3,16 @@
  *		Sorted tuples into pages: by one process, or ranges of them by all that have sorted them.
  *
  * Several processes load where the device lets each of them read the sorted rows.  The order is cut into
- * ranges of the same number of tuples, some for each process, which takes one after the other.  The first
- * process decides whether that is done at all, and the others wait for its word.
+ * ranges of the same number of tuples, some for each process, which takes one after the other from a counter.
+ *
+ * The leader decides whether several load, and the workers wait for its decision on the condition variable
+ * decided: LOAD_UNDECIDED until the leader is through with feeding, then LOAD_TRIED, in which all call
+ * read_together, then LOAD_TOGETHER or LOAD_ALONE; or LOAD_ALONE at once.  The decision is an atomic word
+ * with barriers, so that its reader sees nranges, nloaders and ntuples, which the leader has written before
+ * it.  joined, next_range and loaded are atomic counters.
+ *
+ * If the sorter fails while tuples are loaded, or two tuples break a unique index, it is an error, and the
+ * abort removes the index's file.  So it is if the number of tuples loaded is not that of those sorted.
  */
 #include "postgres.h"
 

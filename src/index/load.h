@@ -1,6 +1,9 @@
 /*
  * index/load.h
  *		Sorted tuples into pages: by one process, or ranges of them by all that have sorted them.
+ *
+ * The leader begins, decides and finishes (load_alone, load_share_init, load_finish); load_together is called
+ * by it and by every worker that has fed.
  */
 #ifndef GPUSORT_INDEX_LOAD_H
 #define GPUSORT_INDEX_LOAD_H

@@ -4,6 +4,9 @@
  *
  * Tuples of dead rows stand among the others and are not shown to the check; so a tuple is compared with the
  * last one that was alive.  Values are compared by the operator class's own function.
+ *
+ * A violation is PostgreSQL's own error; the check belongs to one process.  Where several processes load
+ * ranges, each checks a range up to the first alive tuple behind it (load.c).
  */
 #include "postgres.h"
 

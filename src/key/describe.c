@@ -250,7 +250,10 @@ keep_whole(SortKeyColumn *col, Oid comparison, Oid collation)
 	col->collation = collation;
 }
 
-/* Where the column is, and how its values and its NULLs are sorted. */
+/*
+ * Where the column is, and how its values and its NULLs are sorted.  null_marker is that of NULLs last
+ * already (describe_values, keep_whole).
+ */
 static void
 set_order(SortKeyColumn *col, const SortColumnSpec *spec, CompareType direction)
 {

@@ -5,6 +5,10 @@
  * predict_postgres.c, predict_gpusort.c and predict_groups.c count how many of each a sort has, cost_table.h
  * says how many nanoseconds one takes, and tools/calibrate measures these.  A level is one comparison a row:
  * n rows that all differ take log2(n) levels.
+ *
+ * "It" in "a byte of it" is what the line before counts.  "The same, more" is what the term counts whose name
+ * this one's begins with, as PG_TIE for PG_TIE_FAR and RETURN for RETURN_SHARED; of HASH_STRING it is a
+ * column.  "A cache" is CACHE_BYTES of predict.c.
  */
 
 /* PostgreSQL's Sort */

@@ -5,6 +5,9 @@
  * Chunks are counted as they are allocated; a chunk's max_rows keeps room for the arrays that sorting takes.
  * Where several processes feed, their chunks come from shared memory, until the first process takes all over
  * and goes on alone, in its own memory and with the chunks that it has taken over.
+ *
+ * All here belongs to the sorter's memory context, and runs to the resource owner or the FileSet
+ * (files/run.h).  A temporary file that can't be written is PostgreSQL's error, raised out of cpu_spill.
  */
 #include "postgres.h"
 

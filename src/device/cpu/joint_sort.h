@@ -1,6 +1,10 @@
 /*
  * device/cpu/joint_sort.h
  *		The processes that fed a sort of the cpu device sort it together.
+ *
+ * The processes prepare, provide memory, lay it out and sort, one step after the other with a meeting between
+ * two of them.  Nothing is locked but the number of corrections.  If there is no memory, is_sorted stays
+ * false and all return: the leader sorts alone when it performs.
  */
 #ifndef GPUSORT_DEVICE_CPU_JOINT_SORT_H
 #define GPUSORT_DEVICE_CPU_JOINT_SORT_H

@@ -1,6 +1,11 @@
 /*
  * device/cpu/joint_spill.h
  *		The processes that feed a sort of the cpu device write what does not fit, and read it, together.
+ *
+ * A process is with the others, or has gone apart (CpuSorter.apart), or has published its runs (published),
+ * in this order.  The counts that all share are under the mutex of SharedChunks.base; runs are written by one
+ * process, and read by others after the meeting in joint_spill_finish.  No room in a temporary file is
+ * PostgreSQL's error, in this process and so in all.
  */
 #ifndef GPUSORT_DEVICE_CPU_JOINT_SPILL_H
 #define GPUSORT_DEVICE_CPU_JOINT_SPILL_H

@@ -6,6 +6,14 @@
  * The rows stand all over the memory that they were fed to.  The order is cut into windows of as many rows
  * each; helpers copy the rows of a window behind each other into one of a few slots, some windows ahead of
  * the first process, which reads slots from their beginning to their end.
+ *
+ * A window is nobody's, taken by a helper or by the reader, filled, or read.  A mutex of ReturnWindows' own
+ * keeps the numbers of windows taken and read, of helpers, and of the window in each slot; the rows in a slot
+ * are its filler's until the slot is marked as filled, then the reader's until it comes to the next window.
+ * Helpers wait on the condition variable freed, the reader on filled.
+ *
+ * There is one reader, the leader; every other process that sorted may help.  A window that nobody has filled
+ * the reader reads from the sorted rows themselves.
  */
 #ifndef GPUSORT_DEVICE_CPU_RETURN_WINDOWS_H
 #define GPUSORT_DEVICE_CPU_RETURN_WINDOWS_H

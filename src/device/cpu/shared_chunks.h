@@ -1,6 +1,18 @@
 /*
  * device/cpu/shared_chunks.h
  *		Chunks that several processes fill for one sort of the cpu device, in memory that they share.
+ *
+ * shared_chunks.c owns the lists of chunks and their counts; joint_sort.c owns the fields for sorting
+ * together, joint_spill.c those for spilling apart.  Every process that entered takes and puts chunks until
+ * the sort is closed, and the leader takes the chunks over if it goes on alone.
+ *
+ * Locks: base.mutex keeps all that changes until the sort is closed.  Then process 0 alone changes the lists
+ * and lays out the sort, any process may set no_memory, and a meeting of the processes (sort_share_meet)
+ * stands between writing and reading; the sums of joint_spill.c stay under the mutex.  A chunk that was taken
+ * is in no list, and is its holder's until it is put.
+ *
+ * On failure shared_chunks_create and shared_chunks_take return NULL: there is no memory within the limit, or
+ * the kernel has none.  The caller passes its row, or spills by itself.
  */
 #ifndef GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H
 #define GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H

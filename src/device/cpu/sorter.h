@@ -3,6 +3,11 @@
  *		The cpu device's sorter: what device.c, chunks.c, cut.c and joint_spill.c know of one sort.
  *
  * Private to these files.
+ *
+ * A CpuSorter belongs to one process, and so needs no lock; what processes share is in SharedChunks
+ * (shared_chunks.h).  It is fed, then performed: with all rows in memory (sorted), or with runs (external, or
+ * ranges where each process wrote its own).  It never sets base.failure: errors here are PostgreSQL's, of
+ * memory or temporary files.
  */
 #ifndef GPUSORT_DEVICE_CPU_SORTER_H
 #define GPUSORT_DEVICE_CPU_SORTER_H

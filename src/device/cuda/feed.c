@@ -6,6 +6,9 @@
  * is a job; a filled one goes off at once and comes back empty, or refused if the device's memory is full.
  * Refused chunks are copied before the job ends, as its memory goes with it, and submitted again to the next
  * one.
+ *
+ * Waiting for a job ends after queue_patience, and waiting for anything at an interrupt.  A chunk that
+ * gpusortd refuses for want of memory is no failure by itself: spill.c makes room.
  */
 #include "postgres.h"
 

@@ -6,6 +6,9 @@
  * a chunk, row after row; the next ones in the same direction are under way meanwhile.  Reading forwards
  * inside a window needs nothing but the rows' own lengths; for all else the places of its rows are found
  * first, once a window.
+ *
+ * If the connection or the device fails, the sorter does (cuda_client_failed), and there is no next row: exec
+ * and index look at sorter->failure before they take that for the end.
  */
 #include "postgres.h"
 

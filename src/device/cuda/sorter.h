@@ -4,6 +4,15 @@
  *		device.c, cards.c and the files of turns.h know of one sort.
  *
  * Private to these files.  Functions that return a bool return false when the sorter has failed.
+ *
+ * A CudaSorter belongs to one process, as do its connection and its chunks; CudaShare is what the processes
+ * of a sort share.  Of CudaShare the leader sets job, token and read_jointly before others have its handle.
+ * bytes_in is under the mutex of base.  A process sets incomplete before it notes that it is through, and it
+ * is read when all are.  is_sorted and nrows are the leader's, and read after a meeting (participants.h).
+ *
+ * The sorter fails (cuda_fail) when gpusortd, the connection or the wait for a card does.  Then the other
+ * processes are told (sort_share_fail), and no function but end may be called; node_gpusort.c and
+ * index_build.c begin again with the cpu device.
  */
 #ifndef GPUSORT_DEVICE_CUDA_SORTER_H
 #define GPUSORT_DEVICE_CUDA_SORTER_H

@@ -12,6 +12,9 @@
  * runs, the refused chunks are sorted in the backend and become a run.
  *
  * A row that is longer than a chunk becomes a run of its own, from memory of the backend.
+ *
+ * Runs are files/external_sort.c's.  A temporary file that can't be written is PostgreSQL's error and ends
+ * the statement: the cpu device would need that space, too.
  */
 #include "postgres.h"
 

@@ -2,7 +2,9 @@
  * device/cuda/turn.c
  *		A part of a sort whose parts take turns on a GPU (turns.c), for those who feed it: where its rows go.
  *
- * Those of the first part go to the GPU as long as it takes them; all others wait.
+ * Those of the first part go to the GPU as long as it takes them; all others wait.  So a part never finds no
+ * room, and no row is passed to the leader for that; a chunk is NULL only if the GPU has failed, in this
+ * process or another one, and then the whole sort has.
  */
 #include "postgres.h"
 

@@ -10,13 +10,13 @@
  * Splitters are those of a sort on several GPUs (cards.c), and like there they decide on nothing but how
  * equal the parts are.  Rows of the first part that the GPU has no room for, as others have its memory or the
  * part is larger than expected, wait too: all processes go on reading, and no row goes through the Gather for
- * want of room.  A part that is still too large when its turn has come is sorted as any sort that is
- * (spill.c).
+ * want of room.  A part that is still too large when its turn has come goes through runs (spill.c).
  *
  * If the GPU is lost between two turns, or others have its memory then, the cpu device sorts the parts that
  * are left: their rows are all here.
  *
- * The result can be read forwards, once.
+ * The result can be read forwards, once.  A card that fails in the middle of a part's result fails the
+ * sorter, of which rows were returned already: that is an error of the statement (exec/node_gpusort.c).
  */
 #include "postgres.h"
 

@@ -3,6 +3,12 @@
  *		What turns.c, turn.c, turn_help.c and turn_ahead.c know of a sort whose parts take turns on a GPU.
  *
  * Private to these files.
+ *
+ * A TurnsSorter belongs to one process; TurnsShare is what the processes share.  The leader sets card and
+ * splitters while nobody reads them: splitters before workers start, card while no part is named in help.
+ * The leader sets help.wanted as it enters.  The rest of help is under the mutex of base, and a change of it
+ * is broadcast by base.changed: nothing is to be sent (part is 0), a part is, or help is over.  waiting has a
+ * mutex of its own (waiting.h).
  */
 #ifndef GPUSORT_DEVICE_CUDA_TURNS_H
 #define GPUSORT_DEVICE_CUDA_TURNS_H

@@ -3,8 +3,15 @@
  *		Rows that wait until the GPU has room for them, in chunks: in host memory, and past that in temporary
  *		files.
  *
- * They wait in parts, by number.  Several processes may bring rows; when all are through, the first one has
- * them sent, a part at a time, by itself or by several.
+ * They wait in parts, by number.  Several processes may bring rows; when all are through, the leader has them
+ * sent, a part at a time, by itself or beside helpers (turn_help.c).
+ *
+ * WaitingShare.mutex keeps all of WaitingShare that changes, but has_file: the process that writes the file
+ * sets that before it is through.  A Waiting, with its buffers and open files, is one process's.  A chunk in
+ * memory is its filler's until it is put, and whoever has taken it from the part's list sends it.
+ *
+ * Rows stay until waiting_drop, so a part can be sent once more, to the cpu device, when the GPU has failed.
+ * No space for a file is PostgreSQL's error, and ends the statement.
  */
 #ifndef GPUSORT_DEVICE_CUDA_WAITING_H
 #define GPUSORT_DEVICE_CUDA_WAITING_H
