@@ -53,7 +53,7 @@ typedef enum FeedStage
 /* In the dynamic shared memory of the parallel query. */
 typedef struct FeedShared
 {
-	SortShareHandle handle;	   /* of the sort; zeros: others can't join */
+	ArenaHandle handle;		   /* of the sort; zeros: others can't join */
 	pg_atomic_uint32 npassing; /* workers that pass all of their rows on, or will */
 	uint32 unmarked;		   /* the leader found out which columns of the key need no marker */
 	uint64 fingerprint;		   /* of the leader's key */
@@ -408,7 +408,7 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->device->share != NULL)
 		share = state->sorter->device->share(state->sorter);
 	if (share != NULL)
-		shared->handle = share->handle;
+		shared->handle = share->arena.handle;
 }
 
 static void

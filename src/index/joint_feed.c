@@ -80,7 +80,7 @@ typedef struct JointShared
 	Oid heap;
 	Oid index;
 	BuildInfo info;
-	SortShareHandle sort; /* pid 0: the sorter can't be shared */
+	ArenaHandle sort;	  /* pid 0: the sorter can't be shared */
 	uint64 fingerprint;	  /* of the leader's key */
 	HeapScanShare blocks; /* of a build that is not concurrent */
 	SharedFileSet files;  /* of processes that spill by themselves */
@@ -321,7 +321,7 @@ make_shared(JointFeed *joint)
 	joint->shared->info = build_info_of(base->info);
 	joint->shared->fingerprint = sort_key_fingerprint(base->key);
 	if (share != NULL)
-		joint->shared->sort = share->handle;
+		joint->shared->sort = share->arena.handle;
 	heap_scan_share_init(&joint->shared->blocks, base->heap);
 	SharedFileSetInit(&joint->shared->files, joint->context->seg);
 	if (device->spill_jointly != NULL)

@@ -11,10 +11,10 @@
  */
 #include "postgres.h"
 
-#include "base/huge_memory.h"
 #include "base/stopwatch.h"
 #include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
+#include "memory/alloc.h"
 #include "monitor/progress.h"
 
 /*
@@ -92,7 +92,7 @@ chunk_free(CpuSorter *sorter, Chunk *chunk)
 	sorter->chunk_memory -= chunk->size;
 	if (shared_chunks_own(sorter->shared, chunk))
 	{
-		shared_files_discard(chunk->base, chunk->size);
+		arena_discard(chunk->base, chunk->size);
 		return;
 	}
 	huge_free(chunk->base);
@@ -297,7 +297,7 @@ go_on_alone(CpuSorter *sorter)
 	if (!sort_share_note_overflow(&sorter->shared->base))
 		elog(ERROR, "gpusort: a row has come to a sort that is closed");
 	cpu_take_chunks_over(sorter);
-	sort_share_trim(&sorter->shared->base, 0);
+	arena_trim(&sorter->shared->base.arena, 0);
 }
 
 Chunk *

@@ -104,7 +104,7 @@ note_processes(CpuSorter *sorter, int processes)
 	SpinLockAcquire(&shared->base.mutex);
 	shared->limit = sorter->limit;
 	SpinLockRelease(&shared->base.mutex);
-	sort_share_trim(&shared->base, sorter->limit);
+	arena_trim(&shared->base.arena, sorter->limit);
 }
 
 static bool
@@ -416,7 +416,7 @@ cpu_get_stats(const Sorter *base, SorterStats *stats)
 static bool
 keeps_shared_memory(const CpuSorter *sorter)
 {
-	return sorter->shared != NULL && sort_share_is_own(&sorter->shared->base) && sorter->external == NULL &&
+	return sorter->shared != NULL && arena_is_own(&sorter->shared->base.arena) && sorter->external == NULL &&
 		   !sorter->apart;
 }
 
@@ -425,10 +425,10 @@ cpu_end(Sorter *base)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	if (sorter->shared != NULL && sort_share_is_own(&sorter->shared->base))
+	if (sorter->shared != NULL && arena_is_own(&sorter->shared->base.arena))
 		cpu_dismiss_helpers(base);
 	if (keeps_shared_memory(sorter))
-		sort_share_end(&sorter->shared->base);
+		arena_end(&sorter->shared->base.arena);
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	if (sorter->ranges != NULL)

@@ -123,8 +123,8 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 
 	if (!reserve(shared, key, at_least, &size, &rows))
 		return NULL;
-	chunk = sort_share_alloc(&shared->base, sizeof(Chunk) + size);
-	if (chunk == NULL || !shared_files_populate(chunk, sizeof(Chunk) + size, true))
+	chunk = arena_alloc(&shared->base.arena, sizeof(Chunk) + size);
+	if (chunk == NULL)
 	{
 		SpinLockAcquire(&shared->base.mutex);
 		shared->nchunks--;

@@ -93,7 +93,7 @@ extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **
 static inline bool
 shared_chunks_own(const SharedChunks *shared, const Chunk *chunk)
 {
-	return shared != NULL && sort_share_contains(&shared->base, chunk);
+	return shared != NULL && arena_contains(&shared->base.arena, chunk);
 }
 
 #endif /* GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H */

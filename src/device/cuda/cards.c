@@ -35,7 +35,7 @@ typedef struct CardsShare
 {
 	SortShare base;
 	int nparts;
-	SortShareHandle parts[SPLIT_PARTS_MAX];
+	ArenaHandle parts[SPLIT_PARTS_MAX];
 	SortSplitters splitters;
 } CardsShare;
 
@@ -160,7 +160,7 @@ create_share(CardsSorter *sorter)
 
 		if (part->share == NULL)
 			return;
-		share->parts[i] = part->share->base.handle;
+		share->parts[i] = part->share->base.arena.handle;
 	}
 	if (share == NULL)
 		return;

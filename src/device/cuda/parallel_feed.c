@@ -272,7 +272,7 @@ create_part_not_fed(const SortKey *key)
 }
 
 CudaSorter *
-cuda_join_part(const SortShareHandle *handle, const SortKey *key)
+cuda_join_part(const ArenaHandle *handle, const SortKey *key)
 {
 	SortShare *share = sort_share_attach(handle);
 	Sorter *part = share != NULL ? sort_device_cuda.join(share, key) : NULL;

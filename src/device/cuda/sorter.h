@@ -248,7 +248,7 @@ extern bool cuda_enter(Sorter *base, int processes);
 extern Sorter *cuda_join(SortShare *share, const SortKey *key);
 
 /* The part of a sort that the handle says; one that this process can't feed takes none of its rows. */
-extern CudaSorter *cuda_join_part(const SortShareHandle *handle, const SortKey *key);
+extern CudaSorter *cuda_join_part(const ArenaHandle *handle, const SortKey *key);
 
 extern Chunk *cuda_try_chunk(Sorter *base, Size at_least);
 extern MinimalTuple cuda_take_back(Sorter *base);

@@ -97,7 +97,7 @@ turns_let_join(TurnsSorter *sorter, CudaSorter *card, int part)
 	if (card->share == NULL)
 		return false;
 	(void) cuda_enter(&card->base, 1);
-	share->card = card->share->base.handle;
+	share->card = card->share->base.arena.handle;
 	set_help(share, part, false);
 	return true;
 }

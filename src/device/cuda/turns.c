@@ -152,7 +152,7 @@ create_share(TurnsSorter *sorter, const SortRequest *request, Size room)
 	if (share == NULL)
 		return;
 	share->base.on_gpu = share->base.in_turns = true;
-	share->card = sorter->card->share->base.handle;
+	share->card = sorter->card->share->base.arena.handle;
 	share->splitters = sorter->splitters;
 	sorter->share = share;
 }
@@ -170,8 +170,8 @@ create_waiting(TurnsSorter *sorter, const SortRequest *request)
 		waiting = &sorter->share->waiting;
 	waiting_create(waiting, Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->parts.n)),
 				   room);
-	waiting_open(&sorter->waiting, waiting, sorter->share != NULL ? &sorter->share->base : NULL, request->key,
-				 0);
+	waiting_open(&sorter->waiting, waiting, sorter->share != NULL ? &sorter->share->base.arena : NULL,
+				 request->key, 0);
 	MemoryContextSwitchTo(old);
 }
 
@@ -215,7 +215,7 @@ turns_join(SortShare *base, const SortKey *key)
 	sorter->process = process;
 	sorter->card = cuda_join_part(&share->card, key);
 	sorter->card->whole = &sorter->base;
-	waiting_open(&sorter->waiting, &share->waiting, base, key, process + 1);
+	waiting_open(&sorter->waiting, &share->waiting, &base->arena, key, process + 1);
 	MemoryContextSwitchTo(old);
 	(void) turns_go_on(sorter);
 	return &sorter->base;
@@ -267,7 +267,7 @@ turns_finish_feed(Sorter *base, bool others_pass)
 	cuda_finish_feed(&sorter->card->base, others_pass);
 	if (turns_go_on(sorter))
 		turns_keep_refused(sorter, sorter->card, 0);
-	if (sorter->share != NULL && !sort_share_is_own(&sorter->share->base))
+	if (sorter->share != NULL && !arena_is_own(&sorter->share->base.arena))
 		waiting_finish(&sorter->waiting);
 	else if (others_pass)
 		turns_dismiss_helpers(base); /* rows come through the Gather, until the workers have ended */
@@ -499,7 +499,7 @@ static void
 turns_end(Sorter *base)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
-	bool is_first = sorter->share != NULL && sort_share_is_own(&sorter->share->base);
+	bool is_first = sorter->share != NULL && arena_is_own(&sorter->share->base.arena);
 
 	if (is_first)
 	{
@@ -513,7 +513,7 @@ turns_end(Sorter *base)
 	if (sorter->other != NULL)
 		sort_device_cuda.end(&sorter->other->base);
 	if (is_first)
-		sort_share_end(&sorter->share->base);
+		arena_end(&sorter->share->base.arena);
 	MemoryContextDelete(sorter->context);
 }
 

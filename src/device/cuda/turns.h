@@ -31,7 +31,7 @@ typedef struct TurnHelp
 typedef struct TurnsShare
 {
 	SortShare base;
-	SortShareHandle card; /* of the part whose turn it is */
+	ArenaHandle card; /* of the part whose turn it is */
 	SortSplitters splitters;
 	TurnHelp help;
 	WaitingShare waiting;

@@ -19,9 +19,9 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
-#include "base/huge_memory.h"
 #include "base/stopwatch.h"
 #include "device/cuda/waiting.h"
+#include "memory/alloc.h"
 
 /* ---------------------------------------------------------------- beginning */
 
@@ -52,7 +52,7 @@ waiting_create(WaitingShare *share, Size chunk_bytes, Size room)
 }
 
 void
-waiting_open(Waiting *waiting, WaitingShare *share, SortShare *memory, const SortKey *key, int writer)
+waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const SortKey *key, int writer)
 {
 	memset(waiting, 0, sizeof(*waiting));
 	waiting->share = share;
@@ -91,18 +91,6 @@ waiting_limit_room(Waiting *waiting, Size most)
 	SpinLockRelease(&share->mutex);
 }
 
-/* Memory that others can read, if there are any; NULL: none is left. */
-static void *
-allocate(Waiting *waiting, Size size)
-{
-	void *memory;
-
-	if (waiting->memory == NULL)
-		return huge_alloc(size);
-	memory = sort_share_alloc(waiting->memory, size);
-	return memory != NULL && shared_files_populate(memory, size, true) ? memory : NULL;
-}
-
 /* Makes a chunk of memory behind it. */
 static Chunk *
 init_chunk(Waiting *waiting, void *memory, Size size)
@@ -124,7 +112,7 @@ new_chunk_in_memory(Waiting *waiting)
 {
 	WaitingShare *share = waiting->share;
 	Size size = sizeof(Chunk) + share->chunk_bytes;
-	void *memory = take_room(share, size) ? allocate(waiting, size) : NULL;
+	void *memory = take_room(share, size) ? arena_alloc(waiting->memory, size) : NULL;
 
 	return memory != NULL ? init_chunk(waiting, memory, share->chunk_bytes) : NULL;
 }
