@@ -22,7 +22,8 @@
  *
  * Locks: SortShare.mutex keeps the fields behind it, but for the processes' own entries and what is set
  * before workers start (flags, bound).  The arena's own mutex keeps what is handed out of the memory.
- * overflowed and failed may be read without a lock by processes that can do with an old answer.  changed is broadcast after every change that somebody may wait for.
+ * overflowed and failed may be read without a lock by processes that can do with an old answer.  changed is
+ * broadcast after every change that somebody may wait for.
  *
  * On failure: sort_share_create, sort_share_attach and arena_alloc return NULL, and the caller goes on
  * without the memory.  Waiting ends with an error if the process is interrupted; an error in one process of a
