@@ -386,6 +386,7 @@ check_all(void)
 	check_strings(edges, lengthof(edges));
 	check_bounds();
 	check_splitters();
+	check_chunks();
 }
 
 /* Times one case, and prints it; processes: 0: by the processor's time, else one against so many. */

@@ -30,6 +30,9 @@ extern void check_bounds(void);
 /* splitters.c: keys that cut an order into parts. */
 extern void check_splitters(void);
 
+/* chunks.c: chunks that are put together. */
+extern void check_chunks(void);
+
 /* strings.c: variable keys. */
 extern void check_strings(const uint64 *sizes, int nsizes);
 extern void bench_strings(uint64 n, const char *only, int processes);
