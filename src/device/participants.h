@@ -98,11 +98,11 @@ extern SortShare *sort_share_create(Size size, Size header_size, int processes);
  */
 extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
-/* Did this process create it? */
+/* Did this process create it?  NULL: it shares nothing. */
 static inline bool
 sort_share_is_own(const SortShare *share)
 {
-	return share->handle.pid == MyProcPid;
+	return share != NULL && share->handle.pid == MyProcPid;
 }
 
 /* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */
@@ -138,14 +138,14 @@ sort_share_contains(const SortShare *share, const void *address)
 
 /*
  * This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of
- * the input.
+ * the input.  NULL: it is alone, and the first one.
  */
 extern int sort_share_enter(SortShare *share);
 
-/* This process, which has entered, fed so many rows in so long, for EXPLAIN. */
+/* This process, which has entered, fed so many rows in so long, for EXPLAIN.  NULL: no other process did. */
 extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 
-/* This process is through with its part of the input. */
+/* This process is through with its part of the input; NULL or -1: nobody waits for that. */
 extern void sort_share_note_fed(SortShare *share, int process);
 
 /*
@@ -167,6 +167,7 @@ extern void sort_share_wait_others(SortShare *share);
 /* Rows are passed up.  False: the sort was closed before. */
 extern bool sort_share_note_overflow(SortShare *share);
 
+/* NULL: there is nobody to tell. */
 extern void sort_share_fail(SortShare *share, SortFailureReason reason, const char *message);
 
 #endif /* GPUSORT_DEVICE_PARTICIPANTS_H */
