@@ -98,11 +98,17 @@ extern SortShare *sort_share_create(Size size, Size header_size, int processes);
  */
 extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
-/* Did this process create it?  NULL: it shares nothing. */
+/* Did this process create it?  Or another one, so that this one has joined?  NULL: it shares nothing. */
 static inline bool
 sort_share_is_own(const SortShare *share)
 {
 	return share != NULL && share->handle.pid == MyProcPid;
+}
+
+static inline bool
+sort_share_is_joined(const SortShare *share)
+{
+	return share != NULL && share->handle.pid != MyProcPid;
 }
 
 /* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */

@@ -326,7 +326,7 @@ cpu_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
 	Chunk *chunk;
 
 	if (sorter->shared == NULL)
-		return cpu_get_own_chunk(sorter, at_least);
+		return sorter->own_chunk = cpu_get_own_chunk(sorter, at_least);
 	if (makes_room)
 		return make_room(sorter, at_least);
 	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
@@ -353,7 +353,7 @@ cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	if (sorter->shared != NULL && chunk != sorter->own_chunk)
+	if (chunk != sorter->own_chunk)
 	{
 		put_shared_chunk(sorter, chunk);
 		return;

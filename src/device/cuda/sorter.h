@@ -106,7 +106,7 @@ cuda_share(const CudaSorter *sorter)
 static inline bool
 cuda_helps(const CudaSorter *sorter)
 {
-	return sorter->base.share != NULL && !sort_share_is_own(sorter->base.share);
+	return sort_share_is_joined(sorter->base.share);
 }
 
 /* Known when it is sorted: can rows be read again, backwards and from a mark? */

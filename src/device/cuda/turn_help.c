@@ -200,7 +200,7 @@ turns_help(TurnsSorter *sorter)
 	MemoryContext old;
 	int part = 0;
 
-	if (share == NULL || sort_share_is_own(&share->base))
+	if (!sort_share_is_joined(sorter->base.share))
 		return others_help(sorter);
 	old = MemoryContextSwitchTo(sorter->context);
 	while (share->help.state != TURN_HELP_UNWANTED && wait_for_turn(share, part, &part))

@@ -223,7 +223,7 @@ turns_finish_feed(Sorter *base, bool others_pass)
 	cuda_finish_feed(&sorter->card->base, others_pass);
 	if (turns_go_on(sorter))
 		turns_keep_refused(sorter, sorter->card, 0);
-	if (base->share != NULL && !sort_share_is_own(base->share))
+	if (sort_share_is_joined(base->share))
 		waiting_finish(&sorter->waiting);
 	else if (others_pass)
 		turns_dismiss_helpers(sorter); /* rows come through the Gather, until the workers have ended */
