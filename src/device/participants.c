@@ -64,6 +64,8 @@ sort_share_enter(SortShare *share)
 {
 	int process = -1;
 
+	if (share == NULL)
+		return 0;
 	SpinLockAcquire(&share->mutex);
 	if (!share->closed && share->nentered < SORT_SHARE_MAX_PROCESSES)
 	{
@@ -78,7 +80,7 @@ sort_share_enter(SortShare *share)
 void
 sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms)
 {
-	for (int i = 0; i < SORT_SHARE_MAX_PROCESSES; i++)
+	for (int i = 0; share != NULL && i < SORT_SHARE_MAX_PROCESSES; i++)
 	{
 		if (share->processes[i].pid == MyProcPid)
 		{
@@ -91,6 +93,8 @@ sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms)
 void
 sort_share_note_fed(SortShare *share, int process)
 {
+	if (share == NULL || process < 0)
+		return;
 	SpinLockAcquire(&share->mutex);
 	share->processes[process].fed = true;
 	share->nfed++;
@@ -209,6 +213,8 @@ sort_share_note_overflow(SortShare *share)
 void
 sort_share_fail(SortShare *share, SortFailureReason reason, const char *message)
 {
+	if (share == NULL)
+		return;
 	SpinLockAcquire(&share->mutex);
 	if (!share->failed)
 	{

@@ -93,16 +93,30 @@ extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *r
 /* In another process (arena_attach); NULL: can't. */
 extern SortShare *sort_share_attach(const ArenaHandle *handle);
 
+/* Did this process create it?  NULL: it shares nothing. */
+static inline bool
+sort_share_is_own(const SortShare *share)
+{
+	return share != NULL && arena_is_own(&share->arena);
+}
+
+/* Did another process create it?  NULL: it shares nothing. */
+static inline bool
+sort_share_is_joined(const SortShare *share)
+{
+	return share != NULL && !arena_is_own(&share->arena);
+}
+
 /*
  * This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of
- * the input.
+ * the input.  NULL: it is alone, and the first one.
  */
 extern int sort_share_enter(SortShare *share);
 
-/* This process, which has entered, fed so many rows in so long, for EXPLAIN. */
+/* This process, which has entered, fed so many rows in so long, for EXPLAIN.  NULL: no other process did. */
 extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 
-/* This process is through with its part of the input. */
+/* This process is through with its part of the input; NULL or -1: nobody waits for that. */
 extern void sort_share_note_fed(SortShare *share, int process);
 
 /*
@@ -124,6 +138,7 @@ extern void sort_share_wait_others(SortShare *share);
 /* Rows are passed up.  False: the sort was closed before. */
 extern bool sort_share_note_overflow(SortShare *share);
 
+/* NULL: there is nobody to tell. */
 extern void sort_share_fail(SortShare *share, SortFailureReason reason, const char *message);
 
 #endif /* GPUSORT_DEVICE_PARTICIPANTS_H */

@@ -300,13 +300,10 @@ go_on_alone(CpuSorter *sorter)
 	arena_trim(&sorter->shared->base.arena, 0);
 }
 
-Chunk *
-cpu_get_chunk(Sorter *base, Size at_least)
+/* A chunk for rows that are not passed on, in memory that is made where there is none. */
+static Chunk *
+make_room(CpuSorter *sorter, Size at_least)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	if (sorter->shared == NULL)
-		return cpu_get_own_chunk(sorter, at_least);
 	if (sorter->apart)
 		return sorter->own_chunk = joint_spill_get_chunk(sorter, at_least);
 	if (!sorter->alone)
@@ -326,13 +323,15 @@ cpu_get_chunk(Sorter *base, Size at_least)
 }
 
 Chunk *
-cpu_try_chunk(Sorter *base, Size at_least)
+cpu_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 	Chunk *chunk;
 
 	if (sorter->shared == NULL)
-		return cpu_get_own_chunk(sorter, at_least);
+		return sorter->own_chunk = cpu_get_own_chunk(sorter, at_least);
+	if (makes_room)
+		return make_room(sorter, at_least);
 	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
 	if (chunk != NULL)
 		return chunk;
@@ -353,11 +352,11 @@ put_shared_chunk(CpuSorter *sorter, Chunk *chunk)
 }
 
 void
-cpu_put_chunk(Sorter *base, Chunk *chunk)
+cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	if (sorter->shared != NULL && chunk != sorter->own_chunk)
+	if (chunk != sorter->own_chunk)
 	{
 		put_shared_chunk(sorter, chunk);
 		return;

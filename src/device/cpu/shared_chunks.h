@@ -65,10 +65,10 @@ typedef struct SharedChunks
 } SharedChunks;
 
 /*
- * For a sort by this many processes within limit bytes; NULL: there is no memory to share.  Belongs to
- * CurrentMemoryContext.
+ * For a sort by this many processes within limit bytes; helped: is the leader to be helped when it reads?
+ * NULL: there is no memory to share.  Belongs to CurrentMemoryContext.
  */
-extern SharedChunks *shared_chunks_create(Size limit, int processes);
+extern SharedChunks *shared_chunks_create(Size limit, int processes, bool helped);
 
 /*
  * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, rows are

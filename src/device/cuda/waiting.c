@@ -335,7 +335,7 @@ static void
 put_filled(Sending *sending)
 {
 	if (sending->filled != NULL && sending->to->failure == NULL)
-		sending->to->device->put_chunk(sending->to, sending->filled);
+		sending->to->device->put_chunk(sending->to, 0, sending->filled);
 	sending->filled = NULL;
 }
 
@@ -346,15 +346,12 @@ put_filled(Sending *sending)
 static Chunk *
 chunk_with_room(Sending *sending, Size bytes)
 {
-	const SortDevice *device = sending->to->device;
-
 	if (sending->filled != NULL && chunk_has_room(sending->filled, bytes))
 		return sending->filled;
 	put_filled(sending);
 	if (sending->to->failure != NULL || sending->is_full)
 		return NULL;
-	sending->filled =
-		sending->with_others ? device->try_chunk(sending->to, bytes) : device->get_chunk(sending->to, bytes);
+	sending->filled = sending->to->device->get_chunk(sending->to, 0, bytes, !sending->with_others);
 	sending->is_full = sending->filled == NULL && bytes <= sending->waiting->share->chunk_bytes;
 	return sending->filled;
 }
