@@ -58,7 +58,7 @@ static MemoryFiles own;
 
 /* Bytes that may be kept. */
 static Size
-limit(void)
+most_kept(void)
 {
 	int kb = gpusort_max_kept_memory == -1 ? kept->default_kb : gpusort_max_kept_memory;
 
@@ -104,7 +104,7 @@ keep_put(MemoryFiles *files, const Size *held)
 	Size memory = memory_files_memory(files);
 	bool done = false;
 
-	if (kept == NULL || memory > limit())
+	if (kept == NULL || memory > most_kept())
 		return false;
 	memory_files_unmap(files);
 	LWLockAcquire(kept->lock, LW_EXCLUSIVE);

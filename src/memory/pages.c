@@ -147,7 +147,7 @@ can_collapse(void)
 
 /* Touches the pages of a range of one process's, as long as that pays; the rest will be small pages. */
 static void
-touch_huge_pages(char *from, char *to)
+touch_huge_pages(char *from, const char *to)
 {
 	for (char *page = from; page < to; page += HUGE_PAGE_SIZE)
 	{
