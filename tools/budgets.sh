@@ -10,7 +10,7 @@
 # makes all of them more.  A TAP program without a line of its own may take what stands beside tap.
 budgets='
 total 3000 21600
-lint 400
+lint 600
 build 300
 regress 1200
 isolation 120
@@ -18,7 +18,7 @@ random 180 600
 tight 900 1800
 service 600 1200
 library 900 3600
-unit 300
+unit 480
 tap 180
 006_cuda_device 900 1800
 027_several_cards 600 1200
