@@ -329,7 +329,7 @@ cpu_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
 	Chunk *chunk;
 
 	if (sorter->shared == NULL)
-		return sorter->own_chunk = cpu_get_own_chunk(sorter, at_least);
+		return cpu_get_own_chunk(sorter, at_least);
 	if (makes_room)
 		return make_room(sorter, at_least);
 	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
@@ -356,7 +356,8 @@ cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	if (chunk != sorter->own_chunk)
+	/* one that shares none may fill two at a time: its own rows', and those that workers pass on */
+	if (sorter->shared != NULL && chunk != sorter->own_chunk)
 	{
 		put_shared_chunk(sorter, chunk);
 		return;

@@ -44,7 +44,7 @@ typedef struct CpuSorter
 	SharedChunks *shared; /* the share; NULL: this process alone feeds */
 	int process;		  /* this one's number among them; -1: it does not feed with them */
 	bool alone;			  /* shared: the first process has taken the chunks over */
-	Chunk *own_chunk;	  /* the chunk that this process fills alone; NULL: there is none */
+	Chunk *own_chunk;	  /* shared: the chunk that this process fills alone; NULL: there is none */
 
 	/* Shared, where each process writes what does not fit (joint_spill.h). */
 	FileSet *files;		 /* NULL: the first process alone does */
