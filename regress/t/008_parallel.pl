@@ -226,11 +226,11 @@ SKIP:
 	{
 		$session->query_safe("SET gpusort.work_mem = '100GB'; SET parallel_leader_participation = off");
 		my $plan = $session->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r ORDER BY k');
-		like($plan, qr/Gather \(actual rows=400000(?:\.00)? /, "$who without the sort's memory pass rows up");
+		like($plan, qr/Sort Method: external merge.*Gather \(actual rows=0(?:\.00)? /s, "$who without the sort's memory write runs, no row passes the Gather");
 		is($session->query($in_order), $right, 'all of them, in order');
 		if ($who eq 'workers')
 		{
-			unlike($plan, qr/Processes:/, 'the leader sorts alone');
+			unlike($plan, qr/Processes:/, 'the leader merges them alone');
 			$session->quit;
 			($session, $pid) = open_session();
 		}

@@ -1,6 +1,6 @@
 # System calls that fail in some of the processes of a sort: the workers that can't open the memory of the
-# others, or map it, or find none, pass their rows to the leader while others sort; or the leader has none to
-# share.  Rows are right whatever fails where, nobody reports an error, and the server does not fall.
+# others, or map it, or find none, write runs of their own while others sort; or the leader has none to share.
+# Rows are right whatever fails where, nobody reports an error, and the server does not fall.
 #
 # With GPUSORT_TEST_ALL=1 500 statements, by everything that is varied here, for each failure in each kind of
 # process.
@@ -78,8 +78,8 @@ sub digest
 	return "SELECT count(*) || ' ' || coalesce(sum(hashtextextended(v::text, n)), 0) FROM (SELECT v, row_number() OVER () AS n FROM ($query OFFSET 0) AS s) AS numbered";
 }
 
-# A process that passes its rows on is slow: the leader is at them when all others sort.  First the sorts for
-# which that lasts longest.
+# A process that writes runs of its own is slow: all others have sorted by then.  First the sorts for which
+# that lasts longest.
 my $slow = '(SELECT * FROM few WHERE slowly_where_calls_fail(i)) AS slow';
 my $many = 'LATERAL generate_series(1, CASE WHEN i < 200 THEN 400 ELSE 60 END) AS g';
 my $some = 'generate_series(1, 20) AS g';

@@ -106,7 +106,7 @@ typedef enum FeedOutcome
 {
 	FEED_GOES_ON,
 	FEED_CLOSED,
-	FEED_BROKEN /* rows were passed up, or the device has failed */
+	FEED_BROKEN /* the device has failed */
 } FeedOutcome;
 
 /* How the feeding stands; closes the sort if that is due. */
@@ -118,7 +118,7 @@ feed_outcome(SortShare *share)
 	SpinLockAcquire(&share->mutex);
 	if (share->closed)
 		outcome = FEED_CLOSED;
-	else if ((share->overflowed && !share->spills_jointly) || share->failed)
+	else if (share->failed)
 		outcome = FEED_BROKEN;
 	else if (share->nfed == share->nentered)
 	{
@@ -197,17 +197,13 @@ sort_share_wait_others(SortShare *share)
 	ConditionVariableCancelSleep();
 }
 
-bool
+void
 sort_share_note_overflow(SortShare *share)
 {
-	bool closed;
-
 	SpinLockAcquire(&share->mutex);
 	share->overflowed = true;
-	closed = share->closed;
 	SpinLockRelease(&share->mutex);
 	ConditionVariableBroadcast(&share->changed);
-	return !closed;
 }
 
 void

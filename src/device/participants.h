@@ -8,16 +8,14 @@
  *
  * A worker that comes when the sort is closed takes no part: sort_share_enter returns -1, and the worker
  * reads nothing of its input, for a parallel scan hands out all of it and the processes that entered have
- * read it.  A worker that can't map the memory at its address (sort_share_attach returns NULL) knows nothing
- * of the others: it reads its part of the input and passes all rows to the leader as tuples.  It says so in
- * memory of the query (exec/node_feed.c) or of the build (index/joint_feed.c) before it reads the first of
- * them, and each other process looks there when it has read its last row (finish_feed of sorter.h).
+ * read it.  A worker that can't map the memory at its address (sort_share_attach returns NULL) is a lone one
+ * (team.h).
  *
  * The states of a sort with several processes:
  *
  *		feeding		processes enter, fill chunks, and note that they have read their part of the input
  *		closed		nobody may enter any more: all that entered had noted that
- *		overflowed	some row found no room; unless spills_jointly is set, a sort that is not closed yet never is
+ *		overflowed	some row found no room, and each process writes runs of its own
  *		failed		the device can't go on; each process stops at its next chunk
  *
  * Locks: SortShare.mutex keeps the fields behind it, but for the processes' own entries and what is set
@@ -69,9 +67,8 @@ struct SortShare
 	int nentered;
 	int nfed; /* processes that are through with their part of the input */
 	bool closed;
-	bool overflowed;	 /* some row is passed up to the first process, for want of room */
-	bool spills_jointly; /* but then nothing is passed up: each process finds room for its rows by itself */
-	bool failed;		 /* the device can't go on: the sort must start again */
+	bool overflowed; /* some row found no room: each process writes what does not fit by itself */
+	bool failed;	 /* the device can't go on: the sort must start again */
 	SortFailureReason failure_reason;
 	char failure[256];
 	int nmet;		  /* processes that wait for the others to come as far */
@@ -121,8 +118,8 @@ extern void sort_share_note_fed(SortShare *share, int process);
 
 /*
  * Waits until all that entered are through with the input, and closes the sort: true; nothing that was fed is
- * changed from then on but by all together, for no row is to come.  False, and not closed: rows are passed
- * up, or the device has failed.  Checks for interrupts.
+ * changed from then on but by all together, for no row is to come.  False, and not closed: the device has
+ * failed.  Checks for interrupts.
  */
 extern bool sort_share_wait_all_fed(SortShare *share);
 
@@ -135,8 +132,8 @@ extern void sort_share_meet(SortShare *share);
 /* Waits until all others that entered are through; no matter what else.  For the first process. */
 extern void sort_share_wait_others(SortShare *share);
 
-/* Rows are passed up.  False: the sort was closed before. */
-extern bool sort_share_note_overflow(SortShare *share);
+/* Some row found no room; before the sort is closed. */
+extern void sort_share_note_overflow(SortShare *share);
 
 /* NULL: there is nobody to tell. */
 extern void sort_share_fail(SortShare *share, SortFailureReason reason, const char *message);

@@ -11,10 +11,9 @@
  *		device->end(sorter)
  *
  * Several processes may feed one sort.  The first process, the leader, begins it, with request->shared, and
- * hands sorter->share to the workers (participants.h), which join.  The leader enters before it feeds.  Each
- * process fills chunks and calls finish_feed when its part of the input is over; a worker calls work after
- * that, or is done.  A row for which a process gets no chunk is the caller's to pass to the leader, which
- * puts it in a chunk that the device makes room for, after its own finish_feed or before, and has the rows
+ * lets the workers join (team.h).  The leader enters before it feeds.  Each process fills chunks and calls
+ * finish_feed when its part of the input is over; a worker calls work after that, or is done.  A process that
+ * finds no room writes runs of its own, and no row goes from one process to another: the leader has all
  * sorted when all workers are done.  A worker that is too late gets NULL from join, and has nothing to read.
  *
  * If the first rows of the order alone are wanted, the process that feeds leaves out rows of which
@@ -49,6 +48,7 @@
 typedef struct SortDevice SortDevice;
 typedef struct Sorter Sorter;
 typedef struct SortShare SortShare; /* participants.h */
+typedef struct SortTeam SortTeam;	/* team.h */
 
 /* Every device's sorter begins with this. */
 struct Sorter
@@ -57,6 +57,9 @@ struct Sorter
 	const SortSplitters *splitters; /* between its parts; NULL: it has none */
 	SortBound *bound;				/* which of its rows are wanted; NULL: all */
 	SortShare *share;				/* what other processes need to join; NULL: they can't */
+	FileSet *files;					/* for runs of lone workers (team.h); NULL: it takes none */
+	Size lone_memory;				/* then: bytes for each of them */
+	int nlone;						/* of them, when all workers have ended */
 	uint64 together;				/* rows that each process can read, after SORT_WORK_SORT_TOGETHER */
 	const char *failure;			/* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
@@ -78,10 +81,12 @@ typedef struct SortRequest
 	bool fed_once;		 /* can't the rows be had again, if the device fails? */
 	bool shared;		 /* will other processes feed it too? */
 	int processes;		 /* at most, this one included */
-	bool read_jointly;	 /* will all that feed it ask for SORT_WORK_SORT_TOGETHER? */
-	bool helped;		 /* will all that feed it ask for SORT_WORK_HELP? */
-	uint64 rows_wanted;	 /* the first so many are; 0: all */
-	bool with_ties;		 /* and those equal to the last of them */
+	FileSet *files; /* runs of these are all that is to become of the rows, for another process; else NULL */
+	int process;	/* then: whose runs they are */
+	bool read_jointly;	/* will all that feed it ask for SORT_WORK_SORT_TOGETHER? */
+	bool helped;		/* will all that feed it ask for SORT_WORK_HELP? */
+	uint64 rows_wanted; /* the first so many are; 0: all */
+	bool with_ties;		/* and those equal to the last of them */
 	double expected_rows;
 	double expected_row_bytes; /* of one row, without its key */
 	double expected_key_bytes; /* of one key */
@@ -96,8 +101,7 @@ typedef enum SortDeviceProperty
 {
 	SORT_KEEPS_SORT_COLUMNS = 1, /* rows must keep their sort columns, though nothing looks at them later */
 	SORT_READS_TAILS = 2,		 /* tails of keys may be left to the rows that have them (sort/chunk.h) */
-	SORT_KEEPS_ROWS = 4,		 /* rows are kept though they can be made of their keys */
-	SORT_MAY_REFUSE_ROWS = 8	 /* rows that were put may come back by take_back */
+	SORT_KEEPS_ROWS = 4			 /* rows are kept though they can be made of their keys */
 } SortDeviceProperty;
 
 /* What is to be done with rows that were fed. */
@@ -151,44 +155,31 @@ struct SortDevice
 	Sorter *(*begin)(const SortRequest *request);
 
 	/*
-	 * In another process: a sorter to feed.  NULL: it is too late, and nothing is left to be fed.  files: a
-	 * process that finds no room is to spill by itself, to files of this set, and not to pass rows to the
-	 * first one, if the device can: only of index tuples, and without bounds; NULL: it is to pass them.  Must
-	 * outlive the sorter.
+	 * In another process: a sorter to feed, as sort_team_join says.  share: NULL if it can't be mapped here.
+	 * All that is given must outlive the sorter.
 	 */
-	Sorter *(*join)(SortShare *share, const SortKey *key, FileSet *files);
+	Sorter *(*join)(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows);
 
 	/*
 	 * The first process takes part in feeding from now on, as the others do once they have joined; with it
-	 * there are so many at most.  files: as in join; if there are any, before others join.  False: it is too
-	 * late, and nothing is left to be fed.
+	 * there are so many at most.  False: it is too late, and nothing is left to be fed.
 	 */
-	bool (*enter)(Sorter *sorter, int processes, FileSet *files);
+	bool (*enter)(Sorter *sorter, int processes);
 
 	/*
 	 * An empty chunk for rows of this part, 0 where there are none, with room for at least one of so many
-	 * bytes, entry and all.  NULL: the sorter has failed.  makes_room: by spilling, if it must; without it,
-	 * for a process that feeds with others, NULL also says that there is no room now, or not for such a row.
+	 * bytes, entry and all.  NULL: the sorter has failed.
 	 */
-	Chunk *(*get_chunk)(Sorter *sorter, int part, Size at_least, bool makes_room);
+	Chunk *(*get_chunk)(Sorter *sorter, int part, Size at_least);
 
 	/* Takes back a chunk that get_chunk gave for this part, filled. */
 	void (*put_chunk)(Sorter *sorter, int part, Chunk *chunk);
 
 	/*
-	 * This process's part of the input is over, and no chunk is outstanding.  There may be rows to take back
-	 * then.  May wait for others and sort together with them; not if others_pass: a process that could not
-	 * join passes its rows to the first one, which puts them meanwhile.  That process has said so before it
-	 * read its first row, and this one looks when it has read its last: so all who finish with rows to come
-	 * know of it.
+	 * This process's part of the input is over, and no chunk is outstanding.  May wait for others and sort
+	 * together with them.
 	 */
-	void (*finish_feed)(Sorter *sorter, bool others_pass);
-
-	/*
-	 * Rows that were put, but for which there was no room after all: one a call, NULL: no more.  For whoever
-	 * feeds with others.
-	 */
-	MinimalTuple (*take_back)(Sorter *sorter);
+	void (*finish_feed)(Sorter *sorter);
 
 	/* Does what SortWork says.  False: it is not done; the sorter may have failed. */
 	bool (*work)(Sorter *sorter, SortWork work);

@@ -8,8 +8,7 @@
  * encoded first then, and says whose row it is.
  *
  * The feed owns the chunk that is being filled, and hands it to the sorter when it is full or the feed ends;
- * it belongs to one process.  A row that was not put is the caller's still: it passes the row, or looks at
- * sorter->failure.
+ * it belongs to one process.  A row that was not put says that the sorter has failed.
  */
 #include "postgres.h"
 
@@ -26,8 +25,7 @@ number_of_parts(const SortFeed *feed)
 
 /* A feed of the rows of one part, or of all. */
 static void
-begin_part(SortFeed *feed, Sorter *sorter, int part, SortKey *key, TupleDesc desc, const Bitmapset *unused,
-		   SortFeedSource source)
+begin_part(SortFeed *feed, Sorter *sorter, int part, SortKey *key, TupleDesc desc, const Bitmapset *unused)
 {
 	MemoryContext old;
 
@@ -37,9 +35,7 @@ begin_part(SortFeed *feed, Sorter *sorter, int part, SortKey *key, TupleDesc des
 	feed->part = part;
 	feed->parts = NULL;
 	feed->key = key;
-	feed->source = source;
-	feed->filter =
-		sorter->bound != NULL ? bound_filter_create(sorter->bound, source != SORT_FEED_PASSED_ON) : NULL;
+	feed->filter = sorter->bound != NULL ? bound_filter_create(sorter->bound) : NULL;
 	feed->chunk = NULL;
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
@@ -51,19 +47,18 @@ begin_part(SortFeed *feed, Sorter *sorter, int part, SortKey *key, TupleDesc des
 }
 
 void
-sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused,
-				SortFeedSource source)
+sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused)
 {
 	MemoryContext old;
 
-	begin_part(feed, sorter, 0, key, desc, unused, source);
+	begin_part(feed, sorter, 0, key, desc, unused);
 	if (sorter->splitters == NULL)
 		return;
 	old = MemoryContextSwitchTo(feed->context);
 	feed->parts = palloc(sizeof(SortFeed) * (sorter->splitters->n + 1));
 	feed->key_first = true;
 	for (int i = 0; i < number_of_parts(feed); i++)
-		begin_part(&feed->parts[i], sorter, i, key, desc, unused, source);
+		begin_part(&feed->parts[i], sorter, i, key, desc, unused);
 	MemoryContextSwitchTo(old);
 }
 
@@ -109,13 +104,12 @@ put_chunk(SortFeed *feed)
 	feed->sorter->device->put_chunk(feed->sorter, feed->part, chunk);
 }
 
-/* A chunk with room for so many more bytes; NULL: the sorter has failed, or there is no room. */
+/* A chunk with room for so many more bytes; NULL: the sorter has failed. */
 static pg_noinline Chunk *
 next_chunk(SortFeed *feed, Size bytes)
 {
 	put_chunk(feed);
-	feed->chunk = feed->sorter->device->get_chunk(feed->sorter, feed->part, bytes,
-												  feed->source != SORT_FEED_WITH_OTHERS);
+	feed->chunk = feed->sorter->device->get_chunk(feed->sorter, feed->part, bytes);
 	return feed->chunk;
 }
 

@@ -13,21 +13,12 @@
 #include "exec/row_source.h"
 #include "monitor/progress.h"
 
-/* Whose rows are fed. */
-typedef enum SortFeedSource
-{
-	SORT_FEED_ALONE,	   /* this process reads all of the input, or what no other could feed */
-	SORT_FEED_WITH_OTHERS, /* its part of it, as others do; rows may find no room */
-	SORT_FEED_PASSED_ON	   /* what others read and passed on, though the device may have had it before */
-} SortFeedSource;
-
 typedef struct SortFeed
 {
 	Sorter *sorter;
 	int part;				/* of the sorter: that of its rows; 0: the first one, or it has no parts */
 	struct SortFeed *parts; /* a feed for each part of the sorter, which get all rows; NULL: it has none */
 	SortKey *key;
-	SortFeedSource source;
 	MemoryContext context; /* all that the feed holds */
 	BoundFilter *filter;   /* NULL: all rows are wanted */
 	bool reads_tails;	   /* may the tails of keys be left to the rows? */
@@ -45,12 +36,9 @@ typedef struct SortFeed
  * keys, NULL: none.
  */
 extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc,
-							const Bitmapset *unused, SortFeedSource source);
+							const Bitmapset *unused);
 
-/*
- * Encodes the slot's key and copies its row, unless it is not wanted.  False: the sorter has failed or, with
- * others, there is no room for this row.
- */
+/* Encodes the slot's key and copies its row, unless it is not wanted.  False: the sorter has failed. */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
 
 /*

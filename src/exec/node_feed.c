@@ -9,17 +9,12 @@
  * The GpuSort begins the sort and gives it to the leader's feed; workers find it by a handle in the dynamic
  * shared memory of the parallel query, which is all that stands there: the sort outlives it.
  *
- * A row for which the sort has no room is returned, and from then on so is every row of this process: the
- * GpuSort gets them from the Gather, and makes room by spilling.  A worker that can't open the sort's memory
- * returns all of its rows, and so does one whose keys are not the leader's; it must not skip its part of the
- * input, for it may be the only process that reads it.  It counts itself in the memory that the workers share
- * before it reads, so that nobody sorts while its rows come.  One that comes when the sort is closed has
- * nothing to read (device/participants.h): join_sort gets NULL from the device, and the node is done without
- * asking its child for a row.
+ * A process that finds no room writes runs of its own, and so does a lone worker, which can't open the sort's
+ * memory (device/team.h).  A worker that comes when the sort is closed has nothing to read
+ * (device/participants.h): the node is done without asking its child for a row.
  *
- * The states are those of FeedStage, in order; FEED_PASSING is left out by a process that has found room for
- * all of its rows, and FEED_DONE follows at once where the sort is closed.  Of FeedShared, npassing is
- * atomic, and the leader sets the rest before workers start, so there is no lock.
+ * A feed is done after its first call.  What FeedShared holds the leader sets before workers start, but for
+ * the count of lone workers, which is atomic.
  *
  * If the sort's device fails, each process stops, and the GpuSort starts again.
  */
@@ -29,11 +24,10 @@
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
-#include "port/atomics.h"
 
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
-#include "device/participants.h"
+#include "device/team.h"
 #include "exec/chunk_feed.h"
 #include "exec/input_rows.h"
 #include "exec/node_feed.h"
@@ -41,36 +35,27 @@
 #include "key/key_row.h"
 #include "plan/sort_plan.h"
 
-typedef enum FeedStage
-{
-	FEED_NOT_BEGUN,
-	FEED_FEEDING,
-	FEED_PASSING,	  /* returning the rest of the input */
-	FEED_TAKING_BACK, /* returning what the device did not keep after all */
-	FEED_DONE
-} FeedStage;
-
 /* In the dynamic shared memory of the parallel query. */
 typedef struct FeedShared
 {
-	ArenaHandle handle;		   /* of the sort; zeros: others can't join */
-	pg_atomic_uint32 npassing; /* workers that pass all of their rows on, or will */
-	uint32 unmarked;		   /* the leader found out which columns of the key need no marker */
-	uint64 fingerprint;		   /* of the leader's key */
+	SortTeam team;
+	uint32 unmarked;	/* the leader found out which columns of the key need no marker */
+	bool complete_rows; /* do rows hold all their sort columns? */
 } FeedShared;
 
 struct GpuSortFeedState
 {
-	CustomScanState css; /* must be first */
-	FeedStage stage;
+	CustomScanState css;	  /* must be first */
+	bool is_done;			  /* has it fed, or nothing to feed? */
 	Sorter *sorter;			  /* leader: the GpuSort's; worker: NULL until it has joined */
 	FeedShared *shared;		  /* NULL: no other process */
 	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
 	SortKey *key;			  /* leader: the GpuSort's; worker: NULL until it wants to join */
 	SortFeed feed;
 	Stopwatch watch;
-	uint64 rows;	  /* that were fed */
-	bool handed_over; /* leader: the sorter has all rows, and workers help to return them */
+	uint64 rows;		/* that were fed */
+	bool complete_rows; /* leader: do rows hold all their sort columns? */
+	bool handed_over;	/* leader: the sorter has all rows, and workers help to return them */
 };
 
 static const CustomExecMethods feed_exec_methods;
@@ -104,12 +89,20 @@ node_feed_has_handed_over(const GpuSortFeedState *state)
 }
 
 void
-node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key)
+node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key, bool complete_rows)
 {
 	state->sorter = sorter;
 	state->key = key;
-	state->stage = FEED_NOT_BEGUN;
+	state->complete_rows = complete_rows;
+	state->is_done = false;
 	state->handed_over = false;
+}
+
+void
+node_feed_close(GpuSortFeedState *state)
+{
+	if (state->shared != NULL)
+		sort_team_close(&state->shared->team, state->sorter);
 }
 
 static void
@@ -128,39 +121,31 @@ begin_feed(CustomScanState *css, EState *estate, int eflags)
 
 /* ---------------------------------------------------------------- joining the sort */
 
-/*
- * In a worker: makes its encoder of keys.  False: its keys are others than the leader's, for a type was
- * altered in between.
- */
-static bool
-make_key(GpuSortFeedState *state)
+/* In a worker: makes its encoder of keys. */
+static SortKey *
+make_key(const GpuSortFeedState *state)
 {
 	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
+	SortKey *key;
 
 	sort_key_set_unmarked(ncolumns, columns, state->shared->unmarked);
-	state->key = sort_key_create(ncolumns, columns);
-	state->key->rows = key_row_create(state->key, ExecGetResultType(outerPlanState(state)),
-									  sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
-	return sort_key_fingerprint(state->key) == state->shared->fingerprint;
+	key = sort_key_create(ncolumns, columns);
+	key->rows = key_row_create(key, ExecGetResultType(outerPlanState(state)),
+							   sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
+	return key;
 }
 
-/* In a worker: takes part in the sort that the handle names, and says what is to be done next. */
-static FeedStage
+/* In a worker: takes part in the leader's sort; false: there is nothing to be fed. */
+static bool
 join_sort(GpuSortFeedState *state)
 {
-	SortShare *share = make_key(state) ? sort_share_attach(&state->shared->handle) : NULL;
-	const SortDevice *device;
+	FeedShared *shared = state->shared;
 
-	if (share == NULL)
-	{
-		pg_atomic_fetch_add_u32(&state->shared->npassing, 1);
-		return FEED_PASSING;
-	}
-	device = share->on_gpu ? &sort_device_cuda : &sort_device_cpu;
-	sort_device_set_layout(device, state->key);
-	state->sorter = device->join(share, state->key, NULL);
-	return state->sorter != NULL ? FEED_FEEDING : FEED_DONE;
+	state->key = make_key(state);
+	state->sorter = sort_team_join(&shared->team, state->key,
+								   shared->complete_rows ? ExecGetResultType(outerPlanState(state)) : NULL);
+	return state->sorter != NULL;
 }
 
 /* In the leader, which takes part when the workers have been launched. */
@@ -169,42 +154,37 @@ enter_sort(GpuSortFeedState *state)
 {
 	int nworkers = state->workers != NULL ? state->workers->nworkers_launched : 0;
 
-	return state->sorter->device->enter(state->sorter, 1 + nworkers, NULL);
+	if (state->sorter == NULL)
+		elog(ERROR, "gpusort: a feed without a sort");
+	return state->sorter->device->enter(state->sorter, 1 + nworkers);
 }
 
-/* Takes part in the sort, if that is possible and needed. */
-static FeedStage
+/* Takes part in the sort, if that is needed. */
+static bool
 begin_feeding(GpuSortFeedState *state)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-	FeedStage stage;
+	bool feeds;
 
 	state->watch = stopwatch_start();
 	state->rows = 0;
-	if (IsParallelWorker())
-		stage = join_sort(state);
-	else if (state->sorter == NULL)
-		elog(ERROR, "gpusort: a feed without a sort");
-	else
-		stage = enter_sort(state) ? FEED_FEEDING : FEED_DONE;
-	if (stage == FEED_FEEDING)
+	feeds = IsParallelWorker() ? join_sort(state) : enter_sort(state);
+	if (feeds)
 	{
 		const SortDevice *device = state->sorter->device;
 
-		sort_device_set_layout(device, state->key);
 		sort_feed_begin(&state->feed, state->sorter, state->key, ExecGetResultType(outerPlanState(state)),
-						device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : sort_plan_unused_columns(plan),
-						SORT_FEED_WITH_OTHERS);
+						device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : sort_plan_unused_columns(plan));
 	}
 	MemoryContextSwitchTo(old);
-	return stage;
+	return feeds;
 }
 
 /* ---------------------------------------------------------------- rows */
 
-/* Feeds the input's rows; returns the first one that finds no room, or NULL. */
-static TupleTableSlot *
+/* Feeds the input's rows, unless the sorter fails. */
+static void
 feed_rows(GpuSortFeedState *state)
 {
 	InputRows rows;
@@ -215,10 +195,10 @@ feed_rows(GpuSortFeedState *state)
 		TupleTableSlot *slot = input_rows_next(&rows);
 
 		if (TupIsNull(slot))
-			return NULL;
+			return;
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(&state->feed, slot))
-			return slot;
+			return;
 		state->rows += 1 + page_feed_rows(&state->feed, &rows);
 	}
 }
@@ -232,24 +212,17 @@ count_fed_rows(GpuSortFeedState *state)
 }
 
 /*
- * This process has read its part of the input.  Is there a worker that passes rows on?  It said so before it
- * read the first of them, and one that says so later finds none left.
- */
-static bool
-others_pass_rows(const GpuSortFeedState *state)
-{
-	return state->shared != NULL && pg_atomic_read_u32(&state->shared->npassing) > 0;
-}
-
-/*
- * The sorter has all rows.  If workers stay to help to return them, the leader must get out of the Gather,
- * which waits for their end: so it returns a row, which stands for nothing.  A Gather above a feed passes
- * columns on and computes nothing, for most rows never come to it.
+ * The sorter has all rows, but those of lone workers.  If workers stay to help to return them, the leader
+ * must get out of the Gather, which waits for their end: so it returns a row, which stands for nothing.  A
+ * Gather above a feed passes columns on and computes nothing, for no row comes to it.
  */
 static TupleTableSlot *
 hand_over(GpuSortFeedState *state)
 {
-	if (!state->sorter->device->work(state->sorter, SORT_WORK_HELP))
+	const SortDevice *device = state->sorter->device;
+	bool waits = state->shared != NULL && sort_team_lone(&state->shared->team) > 0;
+
+	if (!device->work(state->sorter, waits ? SORT_WORK_DISMISS : SORT_WORK_HELP) || waits)
 		return NULL;
 	state->handed_over = true;
 	if (state->css.ss.ps.instrument != NULL)
@@ -257,51 +230,24 @@ hand_over(GpuSortFeedState *state)
 	return ExecStoreAllNullTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
-/*
- * Feeds this process's part of the input, or as much of it as there is room for; returns the first row that
- * found none, or NULL.
- */
+/* Feeds this process's part of the input; returns the row with which the leader hands over, or NULL. */
 static TupleTableSlot *
 feed(GpuSortFeedState *state)
 {
 	const SortDevice *device = state->sorter->device;
-	TupleTableSlot *refused = feed_rows(state);
 
+	feed_rows(state);
 	count_fed_rows(state);
 	sort_feed_end(&state->feed);
 	if (state->sorter->failure != NULL)
-	{
-		state->stage = FEED_DONE;
 		return NULL;
-	}
 	/* for EXPLAIN VERBOSE: the share outlives the workers */
 	sort_share_note_rows(state->sorter->share, state->rows, stopwatch_ms(state->watch));
-	device->finish_feed(state->sorter, others_pass_rows(state));
-	state->stage = refused != NULL ? FEED_PASSING : FEED_TAKING_BACK;
-	if (refused != NULL)
-		return refused;
+	device->finish_feed(state->sorter);
 	if (!IsParallelWorker())
 		return hand_over(state);
 	(void) device->work(state->sorter, SORT_WORK_HELP);
 	return NULL;
-}
-
-/* The next of the rows that the device did not keep, or NULL. */
-static TupleTableSlot *
-take_back(GpuSortFeedState *state)
-{
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
-	MinimalTuple row = state->sorter != NULL ? state->sorter->device->take_back(state->sorter) : NULL;
-
-	if (row == NULL)
-	{
-		state->stage = FEED_DONE;
-		return ExecClearTuple(slot);
-	}
-	/* it was counted when it was fed */
-	if (state->css.ss.ps.instrument != NULL)
-		state->css.ss.ps.instrument->tuplecount -= 1;
-	return ExecStoreMinimalTuple(row, slot, false);
 }
 
 static TupleTableSlot *
@@ -311,30 +257,19 @@ exec_feed(CustomScanState *css)
 	TupleTableSlot *slot = NULL;
 
 	CHECK_FOR_INTERRUPTS();
-	if (state->stage == FEED_NOT_BEGUN)
-		state->stage = begin_feeding(state);
-	if (state->stage == FEED_FEEDING)
+	if (!state->is_done)
 	{
-		slot = feed(state);
-		if (slot != NULL)
-			return slot;
+		state->is_done = true;
+		if (begin_feeding(state))
+			slot = feed(state);
 	}
-	if (state->stage == FEED_PASSING)
-	{
-		slot = ExecProcNode(outerPlanState(css));
-		if (!TupIsNull(slot))
-			return slot;
-		state->stage = FEED_TAKING_BACK;
-	}
-	if (state->stage == FEED_TAKING_BACK)
-		return take_back(state);
-	return ExecClearTuple(css->ss.ss_ScanTupleSlot);
+	return slot != NULL ? slot : ExecClearTuple(css->ss.ss_ScanTupleSlot);
 }
 
 static void
 rescan_feed(CustomScanState *css)
 {
-	((GpuSortFeedState *) css)->stage = FEED_NOT_BEGUN;
+	((GpuSortFeedState *) css)->is_done = false;
 	ExecClearTuple(css->ss.ss_ScanTupleSlot);
 	if (outerPlanState(css)->chgParam == NULL)
 		ExecReScan(outerPlanState(css));
@@ -382,15 +317,9 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 
 	state->workers = pcxt;
 	state->shared = shared;
-	memset(shared, 0, sizeof(*shared));
-	pg_atomic_init_u32(&shared->npassing, 0);
-	if (state->key != NULL)
-	{
-		shared->unmarked = sort_key_unmarked(state->key);
-		shared->fingerprint = sort_key_fingerprint(state->key);
-	}
-	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->share != NULL)
-		shared->handle = state->sorter->share->arena.handle;
+	sort_team_init(&shared->team, state->sorter, state->key);
+	shared->unmarked = state->key != NULL ? sort_key_unmarked(state->key) : 0;
+	shared->complete_rows = state->complete_rows;
 }
 
 static void

@@ -23,9 +23,13 @@ extern GpuSortFeedState *node_feed_below(const PlanState *gather);
 
 /*
  * In the first process: this sorter, with this key, is to be fed, here and in the workers that the Gather is
- * going to start; NULL: it is gone.  The sorter must stay until all workers have ended.
+ * going to start, with rows that hold all their sort columns or not; NULL: it is gone.  The sorter must stay
+ * until all workers have ended.
  */
-extern void node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key);
+extern void node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key, bool complete_rows);
+
+/* In the first process: the Gather has returned its last row; the sorter is told what it needs to know. */
+extern void node_feed_close(GpuSortFeedState *state);
 
 /*
  * In the first process: is the row that the Gather returned last none, but says that the sorter has all rows

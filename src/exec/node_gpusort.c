@@ -151,7 +151,7 @@ release_sorter(GpuSortState *state)
 	state->performed = false;
 	progress_end(state->progress);
 	if (state->feed != NULL)
-		node_feed_set_sorter(state->feed, NULL, NULL);
+		node_feed_set_sorter(state->feed, NULL, NULL, false);
 	state->sorter->device->end(state->sorter);
 	state->sorter = NULL;
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
@@ -165,10 +165,22 @@ discount_row(PlanState *node)
 		node->instrument->tuplecount -= 1;
 }
 
-/*
- * Reads the whole input into the sorter, unless that fails.  If the input is a Gather over feeds, these put
- * the rows into the sorter, and only those that found no room come out here.
- */
+/* Has the feeds below the Gather put all rows into the sorter; the row that hands over may come out of it. */
+static void
+drain_feeds(GpuSortState *state)
+{
+	PlanState *gather = outerPlanState(state);
+	TupleTableSlot *slot = ExecProcNode(gather);
+
+	if (TupIsNull(slot))
+		node_feed_close(state->feed);
+	else if (node_feed_has_handed_over(state->feed))
+		discount_row(gather);
+	else
+		elog(ERROR, "gpusort: a row has come through a Gather above feeds");
+}
+
+/* Reads the whole input into the sorter, unless that fails. */
 static void
 read_input(GpuSortState *state)
 {
@@ -177,11 +189,8 @@ read_input(GpuSortState *state)
 	InputRows rows;
 	SortFeed feed;
 
-	state->began_reading = true;
 	sort_feed_begin(&feed, state->sorter, state->key, ExecGetResultType(input),
-					properties & SORT_KEEPS_SORT_COLUMNS ? NULL : state->unused,
-					state->feed != NULL && (properties & SORT_MAY_REFUSE_ROWS) ? SORT_FEED_PASSED_ON
-																			   : SORT_FEED_ALONE);
+					properties & SORT_KEEPS_SORT_COLUMNS ? NULL : state->unused);
 	input_rows_begin(&rows, input);
 	for (;;)
 	{
@@ -190,11 +199,6 @@ read_input(GpuSortState *state)
 		if (TupIsNull(slot))
 			break;
 		CHECK_FOR_INTERRUPTS();
-		if (state->feed != NULL && node_feed_has_handed_over(state->feed))
-		{
-			discount_row(input);
-			break;
-		}
 		if (!sort_feed_put(&feed, slot))
 			break;
 		(void) page_feed_rows(&feed, &rows);
@@ -270,7 +274,7 @@ begin_sorter(GpuSortState *state, const SortDevice *device)
 	progress_set_sorter(state->progress, state->sorter);
 	progress_enter(state->sorter, PROGRESS_READING);
 	if (state->feed != NULL)
-		node_feed_set_sorter(state->feed, state->sorter, state->key);
+		node_feed_set_sorter(state->feed, state->sorter, state->key, request.complete_rows);
 }
 
 /* Reads and sorts with this device; false: the sorter has failed. */
@@ -285,7 +289,13 @@ sort_with(GpuSortState *state, const SortDevice *device)
 		own_workers_begin(&state->own_workers, outerPlanState(state));
 	begin_sorter(state, device);
 	if (state->sorter->failure == NULL)
-		read_input(state);
+	{
+		state->began_reading = true;
+		if (state->feed != NULL)
+			drain_feeds(state);
+		else
+			read_input(state);
+	}
 	if (state->own_workers.active)
 		own_workers_end(&state->own_workers, outerPlanState(state));
 	if (state->sorter->failure != NULL)

@@ -576,12 +576,12 @@ external_sort_publish(ExternalSort *external, int most_runs)
 }
 
 void
-external_sort_adopt(ExternalSort *external, FileSet *files, int nprocesses)
+external_sort_adopt(ExternalSort *external, FileSet *files, int first, int nprocesses, SorterStats *stats)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	RunLevel *level = &external->levels[0];
 	int nruns;
-	Run **runs = shared_runs_open(files, nprocesses, &nruns);
+	Run **runs = shared_runs_open(files, first, nprocesses, &nruns);
 
 	if (level->runs == NULL)
 		level->runs = palloc(sizeof(Run *) * external->fan_in);
@@ -590,7 +590,12 @@ external_sort_adopt(ExternalSort *external, FileSet *files, int nprocesses)
 		if (external_sort_is_full(external))
 			external_sort_merge_full_levels(external);
 		level->runs[level->nruns++] = runs[i];
+		runs[i]->file->stays = false; /* nobody else reads it */
+		stats->rows += runs[i]->rows;
+		stats->bytes += runs[i]->bytes;
+		stats->disk_bytes += runs[i]->bytes;
 	}
+	stats->runs += nruns;
 	pfree(runs);
 	MemoryContextSwitchTo(old);
 }

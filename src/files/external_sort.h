@@ -64,8 +64,12 @@ extern void external_sort_restore(ExternalSort *external);
  */
 extern void external_sort_publish(ExternalSort *external, int most_runs);
 
-/* Before finish: takes the runs that so many processes have published, besides its own. */
-extern void external_sort_adopt(ExternalSort *external, FileSet *files, int nprocesses);
+/*
+ * Before finish: takes the runs that so many processes have published, from the first one on, besides its
+ * own; counts their rows and bytes in stats.
+ */
+extern void external_sort_adopt(ExternalSort *external, FileSet *files, int first, int nprocesses,
+								SorterStats *stats);
 
 /* Removes the files. */
 extern void external_sort_end(ExternalSort *external);

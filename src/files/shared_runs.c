@@ -9,8 +9,33 @@
 
 #include <fcntl.h>
 
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
 #include "base/pg_compat.h"
 #include "files/shared_runs.h"
+
+/* Looking through the folder checks for interrupts; what a cancel leaves there then, nobody would remove. */
+static void
+remove_files(void *arg)
+{
+	HOLD_INTERRUPTS();
+	FileSetDeleteAll((FileSet *) arg);
+	RESUME_INTERRUPTS();
+}
+
+void
+file_set_init(FileSet *files)
+{
+	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
+	FileSet *own = palloc(sizeof(FileSet));
+
+	FileSetInit(files);
+	*own = *files;
+	callback->func = remove_files;
+	callback->arg = own;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+}
 
 static void
 name_list(char *name, int process)
@@ -37,6 +62,8 @@ shared_runs_publish(FileSet *files, int process, Run **runs, int nruns)
 	char name[MAXPGPATH];
 	BufFile *list;
 
+	if (nruns == 0)
+		return;
 	name_list(name, process);
 	list = BufFileCreateFileSet(files, name);
 	export_files(runs, nruns);
@@ -99,7 +126,9 @@ read_list(FileSet *files, int process, Run **runs, int *nruns)
 	int count;
 
 	name_list(name, process);
-	list = BufFileOpenFileSet(files, name, O_RDONLY, false);
+	list = BufFileOpenFileSet(files, name, O_RDONLY, true);
+	if (list == NULL)
+		return runs;
 	read_bytes(list, &count, sizeof(int));
 	runs = repalloc(runs, sizeof(Run *) * Max(others + count, 1));
 	for (int i = 0; i < count; i++)
@@ -110,12 +139,12 @@ read_list(FileSet *files, int process, Run **runs, int *nruns)
 }
 
 Run **
-shared_runs_open(FileSet *files, int nprocesses, int *nruns)
+shared_runs_open(FileSet *files, int first, int nprocesses, int *nruns)
 {
 	Run **runs = palloc(sizeof(Run *));
 
 	*nruns = 0;
 	for (int i = 0; i < nprocesses; i++)
-		runs = read_list(files, i, runs, nruns);
+		runs = read_list(files, first + i, runs, nruns);
 	return runs;
 }

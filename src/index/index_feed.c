@@ -32,7 +32,7 @@ create_slot(IndexFeed *feed)
 }
 
 IndexFeed *
-index_feed_create(Relation index, SortKey *key, Sorter *sorter, IndexFeedPass pass, void *pass_arg)
+index_feed_create(Relation index, SortKey *key, Sorter *sorter)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "GpuSort index feed", ALLOCSET_SMALL_SIZES);
@@ -42,33 +42,12 @@ index_feed_create(Relation index, SortKey *key, Sorter *sorter, IndexFeedPass pa
 	feed->index = index;
 	feed->key = key;
 	feed->sorter = sorter;
-	feed->pass = pass;
-	feed->pass_arg = pass_arg;
 	feed->context = context;
 	feed->row = palloc0(INDEX_ROW_HEADER + INDEX_SIZE_MASK + 1);
 	feed->slot = create_slot(feed);
+	sort_feed_begin(&feed->rows, sorter, key, feed->slot->tts_tupleDescriptor, NULL);
 	MemoryContextSwitchTo(old);
 	return feed;
-}
-
-void
-index_feed_open(IndexFeed *feed, SortFeedSource source)
-{
-	MemoryContext old = MemoryContextSwitchTo(feed->context);
-
-	sort_device_set_layout(feed->sorter->device, feed->key);
-	sort_feed_begin(&feed->rows, feed->sorter, feed->key, feed->slot->tts_tupleDescriptor, NULL, source);
-	feed->is_open = true;
-	MemoryContextSwitchTo(old);
-}
-
-void
-index_feed_close(IndexFeed *feed)
-{
-	if (!feed->is_open)
-		return;
-	feed->is_open = false;
-	sort_feed_end(&feed->rows);
 }
 
 /* Is there a value that PostgreSQL would not take into an index tuple as it is? */
@@ -127,31 +106,19 @@ form_row(IndexFeed *feed)
 	tuple->t_tid = feed->tid;
 }
 
-/* Puts the slot's row, which is there unless the key says all of it. */
-static inline bool
-put(IndexFeed *feed, bool has_row)
-{
-	if (feed->key->variable && !has_row)
-		return sort_feed_put_alone(&feed->rows, feed->slot);
-	return sort_feed_put(&feed->rows, feed->slot);
-}
-
-/* Puts the slot's row, or passes it. */
+/* Puts the slot's row, which is made first unless the key says all of it. */
 static inline void
-put_or_pass(IndexFeed *feed)
+put(IndexFeed *feed)
 {
-	bool has_row = !feed->is_open || !feed->key->alone || !key_row_tells(feed->key->rows, feed->slot);
+	bool has_row = !feed->key->alone || !key_row_tells(feed->key->rows, feed->slot);
 
 	feed->fed++;
 	if (has_row)
 		form_row(feed);
-	if (likely(feed->is_open && put(feed, has_row)))
-		return;
-	if (feed->pass == NULL)
-		return;
-	if (!has_row)
-		form_row(feed);
-	feed->pass(feed, &feed->row->tuple, feed->pass_arg);
+	if (feed->key->variable && !has_row)
+		(void) sort_feed_put_alone(&feed->rows, feed->slot);
+	else
+		(void) sort_feed_put(&feed->rows, feed->slot);
 }
 
 void
@@ -164,24 +131,16 @@ index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull
 	memcpy(slot->tts_values, values, sizeof(Datum) * natts);
 	memcpy(slot->tts_isnull, isnull, sizeof(bool) * natts);
 	feed->tid = tid_mark(*tid, is_alive);
-	put_or_pass(feed);
+	if (likely(feed->sorter->failure == NULL))
+		put(feed);
 }
 
-void
-index_feed_put_tuple(IndexFeed *feed, IndexTuple tuple)
-{
-	TupleTableSlot *slot = feed->slot;
-
-	index_deform_tuple(tuple, RelationGetDescr(feed->index), slot->tts_values, slot->tts_isnull);
-	feed->tid = tuple->t_tid;
-	feed->row->t_len = INDEX_ROW_HEADER + IndexTupleSize(tuple);
-	memcpy(&feed->row->tuple, tuple, IndexTupleSize(tuple));
-	(void) put(feed, !feed->key->alone || !key_row_tells(feed->key->rows, slot));
-}
-
-void
+uint64
 index_feed_end(IndexFeed *feed)
 {
-	index_feed_close(feed);
+	uint64 fed = feed->fed;
+
+	sort_feed_end(&feed->rows);
 	MemoryContextDelete(feed->context);
+	return fed;
 }

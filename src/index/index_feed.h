@@ -14,51 +14,30 @@
 #include "exec/chunk_feed.h"
 #include "key/key_row.h"
 
-typedef struct IndexFeed IndexFeed;
-
-/*
- * Takes a tuple, with a marked tid, for which the sort had no room, or which comes when there is nothing to
- * be fed: the next call may take its memory.
- */
-typedef void (*IndexFeedPass)(IndexFeed *feed, IndexTuple tuple, void *arg);
-
-struct IndexFeed
+typedef struct IndexFeed
 {
 	Relation index;
 	SortKey *key;
-	Sorter *sorter; /* NULL: all tuples are passed */
-	IndexFeedPass pass;
-	void *pass_arg;
+	Sorter *sorter;
 	MemoryContext context; /* all that the feed holds */
 	SortFeed rows;
-	bool is_open; /* may rows be put? */
-	uint64 fed;	  /* tuples that were put or passed */
+	uint64 fed; /* tuples that were put */
 	TupleTableSlot *slot;
 	ItemPointerData tid; /* the slot's */
 	IndexRow *row;
-};
+} IndexFeed;
 
 /*
- * Below CurrentMemoryContext, closed at first; key: made of the index, for the sorter's device.  Without a
- * pass function a sorter that refuses a row has failed, and what comes after that is dropped.
+ * Below CurrentMemoryContext; key: made of the index, for the sorter's device.  What comes when the sorter
+ * has failed is dropped.
  */
-extern IndexFeed *index_feed_create(Relation index, SortKey *key, Sorter *sorter, IndexFeedPass pass,
-									void *pass_arg);
-
-/* From now on tuples are put into the sorter. */
-extern void index_feed_open(IndexFeed *feed, SortFeedSource source);
-
-/* They are passed, until it is opened once more. */
-extern void index_feed_close(IndexFeed *feed);
+extern IndexFeed *index_feed_create(Relation index, SortKey *key, Sorter *sorter);
 
 /* An IndexBuildCallback, with a feed as its state. */
 extern void index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool is_alive,
 								void *feed);
 
-/* Puts a tuple that another process passed. */
-extern void index_feed_put_tuple(IndexFeed *feed, IndexTuple tuple);
-
-/* Closes the feed and releases all that it holds. */
-extern void index_feed_end(IndexFeed *feed);
+/* Hands the last tuples to the sorter, and releases all that the feed holds; how many were put. */
+extern uint64 index_feed_end(IndexFeed *feed);
 
 #endif /* GPUSORT_INDEX_INDEX_FEED_H */

@@ -185,8 +185,6 @@ static const double cost_table[COST_TERMS] = {
 	[COST_SPILL_BYTE] = 0.9028,
 	/* a level of merging runs */
 	[COST_MERGE_LEVEL] = 1.031,
-	/* a row that found no room and is passed to the leader, not measured */
-	[COST_PASS] = 200,
 	/* a bounded sort, more than another one, whatever its rows */
 	[COST_START_BOUND] = 2.443e+04,
 	/* a row that a bounded sort looks at */

@@ -96,7 +96,6 @@ COST_TERM(RETURN_SHARED, "the same, more if several processes fed it and the row
 COST_TERM(SPILL, "a row written to a sorted run and read back once")
 COST_TERM(SPILL_BYTE, "a byte of it, and of its key if that is written")
 COST_TERM(MERGE_LEVEL, "a level of merging runs")
-COST_TERM(PASS, "a row that found no room and is passed to the leader")
 COST_TERM(START_BOUND, "a bounded sort, more than another one, whatever its rows")
 COST_TERM(BOUND, "a row that a bounded sort looks at")
 COST_TERM(BOUND_KEPT, "one that it keeps, for the time being, more than another sort")

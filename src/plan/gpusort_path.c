@@ -291,7 +291,7 @@ create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
 {
 	CustomPath *feed = makeNode(CustomPath);
 	Path *partial = candidate->partial;
-	double passed_rows = predict_passed_rows(&candidate->shape);
+	double no_rows = 0;
 
 	feed->path.pathtype = T_CustomScan;
 	feed->path.parent = sort->rel;
@@ -305,7 +305,7 @@ create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
 	feed->methods = &feed_path_methods;
 	path_inherit_disabled(&feed->path, partial, false);
 	return (Path *) create_gather_path(sort->root, sort->rel, &feed->path, partial->pathtarget, NULL,
-									   &passed_rows);
+									   &no_rows);
 }
 
 /* A GpuSort over this input, which is the sort's own or feeds it, its cost not set. */

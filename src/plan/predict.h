@@ -75,7 +75,6 @@ typedef struct SortShape
 	int cores;			 /* processors that there are for them */
 	double share;		 /* how much of one each process after the first adds; 0: as the table says */
 	double launch;		 /* how much of COST_LAUNCH is charged; 0: the plan is serial */
-	double pass;		 /* how much of COST_PASS is charged */
 	bool on_gpu;
 	int cards;			  /* GPUs that it is spread over; 0 and 1: one */
 	double device_memory; /* bytes of one GPU's memory that a sort may have; 0: not known */
@@ -115,9 +114,6 @@ extern double running_processes(const SortShape *shape);
 
 /* Of all rows, or of those wanted. */
 extern double sort_time_total(const SortShape *shape, SortTime time);
-
-/* How many rows of a GpuSort find no room and pass the Gather. */
-extern double predict_passed_rows(const SortShape *shape);
 
 /* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */
 extern double predict_gather(const SortShape *shape);

@@ -4,8 +4,7 @@
  *
  * Each row is copied once and its key encoded beside it, by all processes that feed; the keys are sorted, by
  * all of them too if there are rows enough; the leader returns the rows.  Past its memory the cpu device
- * writes sorted runs and merges them; of a parallel feed, what finds no room then is passed to the leader,
- * which goes on alone.
+ * writes sorted runs, all processes that feed their own, and the leader merges them.
  *
  * With a bound, a row is encoded, and copied only if its key is below what has been seen to be the bound's:
  * of n rows about k (1 + ln(n / k)), for k wanted.
@@ -306,15 +305,18 @@ count_merge(const SortShape *shape, double rows, double levels, double *counts)
 	count_verification(shape, rows * (runs_have_keys(shape) ? levels : Min(levels, 1)), 0, counts);
 }
 
-/* Runs written, but not sorted; merged, and their rows returned. */
+/*
+ * Runs written, but not sorted, and merged by so many processes, until there are few; then merged by one, and
+ * their rows returned.
+ */
 static void
-count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
+count_runs(const SortShape *shape, double rows, double runs, double writers, CostCounts *counts)
 {
 	double order = Max(4, shape->memory / MERGE_BUFFER_MIN);
 	double passes = Max(1, ceil(log(runs) / log(order)));
 
-	count_spill(shape, rows * (passes - 0.5), counts->first);
-	count_merge(shape, rows, Max(0, levels_of(runs) - levels_of(order)), counts->first);
+	count_spill(shape, rows * (passes - 0.5) / writers, counts->first);
+	count_merge(shape, rows / writers, Max(0, levels_of(runs) - levels_of(order)), counts->first);
 	count_spill(shape, rows * 0.5, counts->rest);
 	count_merge(shape, rows, levels_of(Min(runs, order)), counts->rest);
 	count_return(shape, rows, true, counts->rest);
@@ -323,10 +325,11 @@ count_runs(const SortShape *shape, double rows, double runs, CostCounts *counts)
 static void
 count_external(const SortShape *shape, double rows, CostCounts *counts)
 {
-	double runs = Max(2, ceil(rows / rows_in_memory(shape)));
+	double writers = running_processes(shape);
+	double runs = Max(2, ceil(rows / rows_in_memory(shape))) * shape->processes;
 
-	count_sort(shape, rows / runs, rows, counts->first);
-	count_runs(shape, rows, runs, counts);
+	count_sort(shape, rows / runs, rows / writers, counts->first);
+	count_runs(shape, rows, runs, writers, counts);
 }
 
 /* Which part of the rows the GPU has that has the most: rows of one value are all on one. */
@@ -412,7 +415,7 @@ count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 	if (runs > 1)
 	{
 		counts->first[COST_CUDA_RETURN] += rows;
-		count_runs(shape, rows, runs, counts);
+		count_runs(shape, rows, runs, 1, counts);
 	}
 	else
 		counts->rest[COST_CUDA_RETURN] += rows;
@@ -472,15 +475,6 @@ left_rows(const SortShape *shape, double kept)
 	return Min(kept, Min(most, Max(least, room_for_rows(shape))));
 }
 
-double
-predict_passed_rows(const SortShape *shape)
-{
-	double room = room_for_rows(shape);
-	double rows = left_rows(shape, kept_rows(shape));
-
-	return shape->processes > 1 && turns_on_gpu(shape, rows) == 1 ? Max(0, rows - room) : 0;
-}
-
 /* A string that begins as the threshold does is looked at once more, as far as the two agree. */
 static void
 count_bound_ties(const SortShape *shape, double rows, double *counts)
@@ -529,7 +523,6 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 	}
 	count_feed(shape, kept / running, counts->first);
 	count_fed(shape, left, counts);
-	counts->first[COST_PASS] += shape->pass * predict_passed_rows(shape);
 	if (shape->processes > 1)
 		count_launch(shape, counts);
 

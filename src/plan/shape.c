@@ -193,7 +193,6 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 	shape->processes = 1;
 	shape->cores = count_cores();
 	shape->launch = parallel_setup_cost / DEFAULT_PARALLEL_SETUP_COST;
-	shape->pass = parallel_tuple_cost / DEFAULT_PARALLEL_TUPLE_COST;
 	if (!estimate_key(shape, ncolumns, columns, stats, keys))
 		return false;
 	shape->keys_alone = shape->fixed_key && key_row_possible(ncolumns, columns, row_columns);

@@ -140,22 +140,18 @@ shortest_flush_interval(const SortBound *bound)
 }
 
 BoundFilter *
-bound_filter_create(SortBound *bound, bool counts_rows)
+bound_filter_create(SortBound *bound)
 {
 	BoundFilter *filter = palloc0(sizeof(BoundFilter));
 
 	filter->bound = bound;
-	filter->counts_rows = counts_rows;
 	filter->flush_interval = shortest_flush_interval(bound);
 	filter->flush_at = BOUND_SAMPLES;
 	filter->refine_at = FRESH_SAMPLES_MIN;
-	if (counts_rows)
-	{
-		filter->splitters = palloc(sizeof(BoundKey) * BOUND_SPLITTERS);
-		filter->first_words = palloc(sizeof(uint64) * BOUND_SPLITTERS);
-		filter->counts = palloc0(sizeof(uint32) * BOUND_SPLITTERS);
-		filter->samples = palloc(sizeof(BoundKey) * BOUND_SAMPLES);
-	}
+	filter->splitters = palloc(sizeof(BoundKey) * BOUND_SPLITTERS);
+	filter->first_words = palloc(sizeof(uint64) * BOUND_SPLITTERS);
+	filter->counts = palloc0(sizeof(uint32) * BOUND_SPLITTERS);
+	filter->samples = palloc(sizeof(BoundKey) * BOUND_SAMPLES);
 	bound_filter_refresh(filter);
 	return filter;
 }
@@ -209,8 +205,7 @@ bound_filter_refresh(BoundFilter *filter)
 	SpinLockRelease(&bound->mutex);
 	if (filter->has_threshold && bound->variable)
 		unload_threshold(filter);
-	filter->drops_equal = filter->has_threshold && filter->counts_rows && !bound->with_ties &&
-						  is_whole(bound, &filter->threshold);
+	filter->drops_equal = filter->has_threshold && !bound->with_ties && is_whole(bound, &filter->threshold);
 }
 
 bool
@@ -485,8 +480,6 @@ bound_filter_flush(BoundFilter *filter)
 
 	add_dropped(filter->bound, dropped);
 	filter->dropped_added = filter->dropped;
-	if (!filter->counts_rows)
-		return;
 	filter->flush_interval = dropped > 0 ? shortest_flush_interval(filter->bound)
 										 : Min(filter->flush_interval * 2, FLUSH_INTERVAL_MAX);
 	filter->flush_at = filter->noted + filter->flush_interval;
@@ -501,11 +494,8 @@ bound_filter_flush(BoundFilter *filter)
 void
 bound_filter_note(BoundFilter *filter, const uint8 *key, Size size)
 {
-	BoundKey *sample;
+	BoundKey *sample = &filter->samples[filter->noted % BOUND_SAMPLES];
 
-	if (!filter->counts_rows)
-		return;
-	sample = &filter->samples[filter->noted % BOUND_SAMPLES];
 	load_key(filter->bound, key, size, sample);
 	if (filter->generation > 0)
 	{
@@ -524,12 +514,9 @@ void
 bound_filter_free(BoundFilter *filter)
 {
 	bound_filter_flush(filter);
-	if (filter->counts_rows)
-	{
-		pfree(filter->splitters);
-		pfree(filter->first_words);
-		pfree(filter->counts);
-		pfree(filter->samples);
-	}
+	pfree(filter->splitters);
+	pfree(filter->first_words);
+	pfree(filter->counts);
+	pfree(filter->samples);
 	pfree(filter);
 }

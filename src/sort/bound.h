@@ -68,8 +68,6 @@ typedef struct SortBound
 typedef struct BoundFilter
 {
 	SortBound *bound;
-	/* false: they may have been counted already, and must be kept if they equal the threshold */
-	bool counts_rows;
 	uint32 version; /* of what follows */
 	bool has_threshold;
 	bool drops_equal; /* may a row be dropped that equals the threshold? */
@@ -99,7 +97,7 @@ extern Size bound_memory(int processes);
 extern void bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool with_ties);
 
 /* For one process that feeds the sort; in CurrentMemoryContext. */
-extern BoundFilter *bound_filter_create(SortBound *bound, bool counts_rows);
+extern BoundFilter *bound_filter_create(SortBound *bound);
 
 /* Adds up what it still has, and frees it. */
 extern void bound_filter_free(BoundFilter *filter);

@@ -3,8 +3,8 @@
  *		The cpu device's memory: chunks within the limit, and runs in temporary files past it.
  *
  * Chunks are counted as they are allocated; a chunk's max_rows keeps room for the arrays that sorting takes.
- * Where several processes feed, their chunks come from shared memory, until the first process takes all over
- * and goes on alone, in its own memory and with the chunks that it has taken over.
+ * Where several processes feed, their chunks come from shared memory, until one of them finds no room; then
+ * each goes on with its own (joint_spill.c).
  *
  * All here belongs to the sorter's memory context, and runs to the resource owner or the FileSet
  * (files/run.h).  A temporary file that can't be written is PostgreSQL's error, raised out of cpu_spill.
@@ -31,20 +31,12 @@
 /* A chunk that could take fewer rows than this is not begun. */
 #define CHUNK_ROWS_MIN 32
 
-/*
- * Milliseconds that a process which begins to go on alone gives the others to put their chunks: none, but in
- * tests.
- */
-#ifndef PAUSE_ALONE
-#define PAUSE_ALONE 0
-#endif
-
 /* This process has so many bytes of chunks and of what sorts them. */
 static void
 note_memory(CpuSorter *sorter, Size bytes)
 {
 	sorter_stats_note_memory(&sorter->stats, bytes);
-	if (sorter->apart)
+	if (sorter->apart && sorter->shared != NULL)
 		joint_spill_note_memory(sorter, bytes);
 }
 
@@ -214,6 +206,15 @@ cpu_spill(CpuSorter *sorter)
 
 /* ---------------------------------------------------------------- handing out and taking back */
 
+/* Counts a filled chunk as this process's. */
+static void
+count_chunk(CpuSorter *sorter, const Chunk *chunk)
+{
+	sorter->nrows += chunk->nrows;
+	sorter->stats.rows += chunk->nrows;
+	sorter->stats.bytes += chunk_bytes(chunk);
+}
+
 /*
  * A chunk that is ready to be filled, or filled further, with as many rows as can be sorted then, one at
  * least.
@@ -222,9 +223,8 @@ static Chunk *
 hand_out(const CpuSorter *sorter, Chunk *chunk)
 {
 	uint64 rows = rows_within_limit(sorter, 0);
-	uint64 others = sorter->nrows + sorter->coming;
 
-	chunk->max_rows = Max(rows > others ? rows - others : 0, chunk->nrows + 1);
+	chunk->max_rows = Max(rows > sorter->nrows ? rows - sorter->nrows : 0, chunk->nrows + 1);
 	chunk->next = NULL;
 	return chunk;
 }
@@ -239,7 +239,7 @@ cpu_get_own_chunk(CpuSorter *sorter, Size at_least)
 		return hand_out(sorter, chunk);
 	chunk = take_empty_chunk(sorter, at_least);
 	if (sorter->nrows > 0 &&
-		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + sorter->coming + CHUNK_ROWS_MIN)
+		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + CHUNK_ROWS_MIN)
 	{
 		if (chunk != NULL)
 		{
@@ -265,90 +265,36 @@ cpu_get_own_chunk(CpuSorter *sorter, Size at_least)
 }
 
 void
-cpu_collect_chunks(CpuSorter *sorter)
+cpu_take_filled(CpuSorter *sorter, int parts)
 {
-	Chunk **collected = sorter->chunks_end;
-	uint64 nrows =
-		shared_chunks_collect(sorter->shared, &sorter->chunks_end, &sorter->empty_chunks, &sorter->coming);
+	Chunk *chunk = shared_chunks_take_filled(sorter->shared, parts, &sorter->empty_chunks);
 
-	if (nrows > 0)
+	for (const Chunk *empty = sorter->empty_chunks; empty != NULL; empty = empty->next)
+		sorter->chunk_memory += empty->size;
+	for (*sorter->chunks_end = chunk; chunk != NULL; chunk = chunk->next)
 	{
-		for (const Chunk *chunk = *collected; chunk != NULL; chunk = chunk->next)
-			sorter->stats.bytes += chunk_bytes(chunk);
+		sorter->chunks_end = &chunk->next;
+		sorter->chunk_memory += chunk->size;
+		count_chunk(sorter, chunk);
 	}
-	sorter->nrows += nrows;
-	sorter->stats.rows += nrows;
-}
-
-void
-cpu_take_chunks_over(CpuSorter *sorter)
-{
-	sorter->chunk_memory += sorter->shared->chunk_memory;
-	sorter->alone = true;
-}
-
-/*
- * Others get no chunk from now on.  They may still fill those they have; but they don't sort them, or they
- * would read what this process changes.
- */
-static void
-go_on_alone(CpuSorter *sorter)
-{
-	if (!sort_share_note_overflow(&sorter->shared->base))
-		elog(ERROR, "gpusort: a row has come to a sort that is closed");
-	cpu_take_chunks_over(sorter);
-	arena_trim(&sorter->shared->base.arena, 0);
-}
-
-/* A chunk for rows that are not passed on, in memory that is made where there is none. */
-static Chunk *
-make_room(CpuSorter *sorter, Size at_least)
-{
-	if (sorter->apart)
-		return sorter->own_chunk = joint_spill_get_chunk(sorter, at_least);
-	if (!sorter->alone)
-	{
-		Chunk *chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
-
-		if (chunk != NULL)
-			return chunk;
-		go_on_alone(sorter);
-		cpu_collect_chunks(sorter);
-		for (int i = 0; i < PAUSE_ALONE && sorter->shared->reserved_rows > 0; i++)
-			pg_usleep(1000);
-	}
-	else
-		cpu_collect_chunks(sorter);
-	return sorter->own_chunk = cpu_get_own_chunk(sorter, at_least);
 }
 
 Chunk *
-cpu_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
+cpu_get_chunk(Sorter *base, int part, Size at_least)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 	Chunk *chunk;
 
 	if (sorter->shared == NULL)
 		return cpu_get_own_chunk(sorter, at_least);
-	if (makes_room)
-		return make_room(sorter, at_least);
-	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
-	if (chunk != NULL)
-		return chunk;
-	(void) sort_share_note_overflow(&sorter->shared->base);
-	return sorter->files != NULL ? sorter->own_chunk = joint_spill_get_chunk(sorter, at_least) : NULL;
-}
-
-/* Gives a chunk back that this process shares with others. */
-static void
-put_shared_chunk(CpuSorter *sorter, Chunk *chunk)
-{
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-
-	if (sorter->files != NULL)
-		sorter->filled_chunks = lappend(sorter->filled_chunks, chunk);
-	shared_chunks_put(sorter->shared, sorter->key, chunk);
-	MemoryContextSwitchTo(old);
+	if (!sorter->apart)
+	{
+		chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
+		if (chunk != NULL)
+			return chunk;
+		sort_share_note_overflow(&sorter->shared->base);
+	}
+	return joint_spill_get_chunk(sorter, at_least);
 }
 
 void
@@ -356,17 +302,13 @@ cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	/* one that shares none may fill two at a time: its own rows', and those that workers pass on */
-	if (sorter->shared != NULL && chunk != sorter->own_chunk)
+	if (sorter->shared != NULL && !sorter->apart)
 	{
-		put_shared_chunk(sorter, chunk);
+		shared_chunks_put(sorter->shared, sorter->key, chunk);
 		return;
 	}
-	sorter->own_chunk = NULL;
 	*sorter->chunks_end = chunk;
 	sorter->chunks_end = &chunk->next;
-	sorter->nrows += chunk->nrows;
-	sorter->stats.rows += chunk->nrows;
-	sorter->stats.bytes += chunk_bytes(chunk);
+	count_chunk(sorter, chunk);
 	(void) cpu_cut_many(sorter);
 }

@@ -7,10 +7,9 @@
  * is there is sorted and handed to an external sort as a run, and the chunks are filled again.
  *
  * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within
- * the same limit.  When the limit is reached, they get no more, and rows come to the first process, which
- * takes the filled chunks over and goes on alone, as above; or, index tuples, each process goes on so by
- * itself, and all read what all have written (joint_spill.h).  Otherwise they sort together when the input is
- * over (joint_sort.h), and the first process has only to return the rows.
+ * the same limit.  When the limit is reached, each process goes on by itself, as above, and what all have
+ * written is read by all, or merged by the first process (joint_spill.h).  Otherwise they sort together when
+ * the input is over (joint_sort.h), and the first process has only to return the rows.
  *
  *		chunks.c			memory, chunks, spilling
  *		cut.c				rows that are not wanted any more are taken out of chunks
@@ -27,6 +26,8 @@
 #include "device/cpu/joint_sort.h"
 #include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
+#include "device/team.h"
+#include "files/shared_runs.h"
 #include "monitor/progress.h"
 
 /* Less memory than this is not worth having; a smaller limit is taken as this one. */
@@ -65,6 +66,20 @@ limit_for_rows(const SortRequest *request)
 	return Max(request->memory_limit, filters + MEMORY_LIMIT_MIN) - filters;
 }
 
+/* Others may write runs: for the leader, which has these files, or as all that becomes of the rows. */
+static void
+prepare_runs(CpuSorter *sorter, const SortRequest *request)
+{
+	sorter->files = request->files;
+	sorter->process = request->files != NULL ? request->process : -1;
+	sorter->apart = request->files != NULL;
+	if (!request->shared)
+		return;
+	sorter->files = sorter->base.files = palloc(sizeof(FileSet));
+	file_set_init(sorter->files);
+	sorter->base.lone_memory = request->memory_limit / request->processes;
+}
+
 static Sorter *
 cpu_begin(const SortRequest *request)
 {
@@ -76,6 +91,7 @@ cpu_begin(const SortRequest *request)
 	sorter->process_memory = request->process_memory;
 	sorter->random_access = request->random_access;
 	sorter->stats.processes = 1;
+	prepare_runs(sorter, request);
 	if (request->shared)
 		share_chunks(sorter, shared_chunks_create(sorter->limit, request->processes, request->helped));
 	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
@@ -96,29 +112,21 @@ note_processes(CpuSorter *sorter, int processes)
 	sorter->limit = Max(sorter->limit, missing + MEMORY_LIMIT_MIN) - missing;
 	SpinLockAcquire(&shared->base.mutex);
 	shared->limit = sorter->limit;
+	shared->processes = Min(shared->processes, processes);
 	SpinLockRelease(&shared->base.mutex);
 	arena_trim(&shared->base.arena, sorter->limit);
 }
 
-/* This process writes what finds no room to files of this set; NULL: it passes it. */
-static void
-spill_jointly(CpuSorter *sorter, FileSet *files)
-{
-	if (files == NULL)
-		return;
-	Assert(sorter->base.bound == NULL && sorter->key->index_rows != NULL);
-	sorter->files = files;
-	sorter->shared->base.spills_jointly = true;
-}
-
 static bool
-cpu_enter(Sorter *base, int processes, FileSet *files)
+cpu_enter(Sorter *base, int processes)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->shared == NULL)
+	{
+		sorter->limit /= processes; /* the others are lone workers, with a part of the memory each */
 		return true;
-	spill_jointly(sorter, files);
+	}
 	sorter->process = sort_share_enter(&sorter->shared->base);
 	if (sorter->process < 0)
 		return false; /* those who sort together now go by the limit as it is */
@@ -126,24 +134,42 @@ cpu_enter(Sorter *base, int processes, FileSet *files)
 	return true;
 }
 
+/* A lone worker: it writes all of its rows. */
 static Sorter *
-cpu_join(SortShare *share, const SortKey *key, FileSet *files)
+begin_lone(SortTeam *team, const SortKey *key, TupleDesc complete_rows)
 {
-	int process = sort_share_enter(share);
-	CpuSorter *sorter;
+	SortRequest request = {.key = key,
+						   .desc = complete_rows,
+						   .complete_rows = complete_rows != NULL,
+						   .memory_limit = team->memory,
+						   .files = &team->files,
+						   .process = SORT_SHARE_MAX_PROCESSES + sort_team_add_lone(team)};
 
+	return cpu_begin(&request);
+}
+
+static Sorter *
+cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows)
+{
+	CpuSorter *sorter;
+	int process;
+
+	if (share == NULL)
+		return begin_lone(team, key, complete_rows);
+	process = sort_share_enter(share);
 	if (process < 0)
 		return NULL;
 	sorter = create_sorter(key);
 	sorter->base.bound = share->bound;
+	sorter->complete_rows = complete_rows;
 	sorter->process = process;
+	sorter->files = &team->files;
 	share_chunks(sorter, (SharedChunks *) share);
-	spill_jointly(sorter, files);
 	return &sorter->base;
 }
 
 static void
-cpu_finish_feed(Sorter *base, bool others_pass)
+cpu_finish_feed(Sorter *base)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 	SortShare *share = base->share;
@@ -151,13 +177,15 @@ cpu_finish_feed(Sorter *base, bool others_pass)
 	MemoryContext old;
 
 	if (share == NULL)
+	{
+		if (sorter->apart)
+			joint_spill_publish(sorter);
 		return;
-	if (others_pass)
-		(void) sort_share_note_overflow(share);
+	}
 	sort_share_note_fed(share, sorter->process);
 	if (!sort_share_wait_all_fed(share))
 		return;
-	if (share->overflowed && share->spills_jointly)
+	if (share->overflowed)
 	{
 		joint_spill_finish(sorter);
 		return;
@@ -170,23 +198,19 @@ cpu_finish_feed(Sorter *base, bool others_pass)
 	sorter->stats.sort_ms += share->processes[sorter->process].sort_ms = stopwatch_ms(watch);
 }
 
-static MinimalTuple
-cpu_take_back(Sorter *base)
-{
-	return NULL; /* whoever gets a chunk may keep it */
-}
-
 /* Are all rows sorted, and can this process read them? */
 static bool
 read_together(CpuSorter *sorter)
 {
+	if (sorter->shared == NULL)
+		return false;
 	if (sorter->published)
 	{
 		sorter->base.together = sorter->shared->spilled_rows;
 		/* a guess at the order cuts no ranges */
 		return !sorter->key->verified;
 	}
-	if (sorter->shared == NULL || !sorter->shared->is_sorted)
+	if (!sorter->shared->is_sorted)
 		return false;
 	joint_sort_rows(sorter->shared, sorter->key, &sorter->sorted);
 	sorter->base.together = sorter->sorted.nrows;
@@ -238,42 +262,35 @@ dismiss_helpers(CpuSorter *sorter)
 		return_windows_dismiss(shared->windows);
 }
 
-/* Takes over what all processes fed.  True: they have sorted it too. */
-static bool
-take_over(CpuSorter *sorter)
+/* What all have sorted together is this process's to read. */
+static void
+take_sorted(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
 
-	if (shared->is_sorted)
-	{
-		joint_sort_rows(shared, sorter->key, &sorter->sorted);
-		sorter->stats.corrections += sorter->sorted.corrected;
-		sorter_stats_note_memory(&sorter->stats,
-								 shared->chunk_memory +
-									 sorted_rows_parallel_memory(sorter->key, shared->filled_rows,
-																 shared->nchunks, shared->base.nentered) +
-									 (shared->windows != NULL ? return_windows_memory(shared->windows) : 0));
-		window_reader_init(&sorter->reader, shared->windows, &sorter->sorted);
-	}
-	if (!sorter->alone)
-		cpu_take_chunks_over(sorter);
-	cpu_collect_chunks(sorter);
-	return shared->is_sorted;
+	joint_sort_rows(shared, sorter->key, &sorter->sorted);
+	sorter->stats.corrections += sorter->sorted.corrected;
+	sorter_stats_note_memory(&sorter->stats,
+							 shared->chunk_memory +
+								 sorted_rows_parallel_memory(sorter->key, shared->filled_rows,
+															 shared->nchunks, shared->base.nentered) +
+								 (shared->windows != NULL ? return_windows_memory(shared->windows) : 0));
+	window_reader_init(&sorter->reader, shared->windows, &sorter->sorted);
 }
 
-/* None of the processes may still feed.  True: all are sorted. */
+/* None of the processes may still feed.  True: all rows are sorted. */
 static bool
 finish_sharing(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
 
 	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
-		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
+		elog(ERROR, "gpusort: a process left a parallel sort while it fed it");
 	sorter->stats.processes = Max(shared->base.nentered, 1);
-	if (!sorter->published)
-		return take_over(sorter);
-	joint_spill_perform(sorter);
-	return true;
+	if (shared->is_sorted)
+		take_sorted(sorter);
+	cpu_take_filled(sorter, 1);
+	return shared->is_sorted;
 }
 
 static void
@@ -282,24 +299,19 @@ sort_rows(CpuSorter *sorter)
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	bool is_sorted = sorter->shared != NULL && finish_sharing(sorter);
 
-	if (sorter->published)
+	if (sorter->base.nlone > 0 || sorter->external != NULL ||
+		(sorter->shared != NULL && sorter->shared->base.overflowed))
+	{
+		joint_spill_perform(sorter, is_sorted);
 		sorter->stats.method = "external merge";
-	else if (sorter->external == NULL)
+	}
+	else
 	{
 		if (!is_sorted)
 			cpu_sort_chunks(sorter);
 		sorter->position = -1;
 		sorter->range_end = sorter->sorted.nrows;
 		sorter->stats.method = sorter->sorted.method;
-	}
-	else
-	{
-		if (sorter->nrows > 0)
-			cpu_spill(sorter);
-		cpu_free_chunks(sorter, &sorter->empty_chunks);
-		progress_enter(&sorter->base, PROGRESS_MERGING);
-		external_sort_finish(sorter->external);
-		sorter->stats.method = "external merge";
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -438,7 +450,7 @@ cpu_end(Sorter *base)
 	{
 		dismiss_helpers(sorter);
 		/* a sort that had no room in memory has given back what its chunks were */
-		if (sorter->external == NULL && !sorter->apart)
+		if (sorter->external == NULL && !base->share->overflowed)
 			arena_end(&base->share->arena);
 	}
 	if (sorter->external != NULL)
@@ -457,7 +469,6 @@ const SortDevice sort_device_cpu = {
 	.get_chunk = cpu_get_chunk,
 	.put_chunk = cpu_put_chunk,
 	.finish_feed = cpu_finish_feed,
-	.take_back = cpu_take_back,
 	.work = cpu_work,
 	.next = cpu_next,
 	.seek = cpu_seek,

@@ -3,14 +3,20 @@
  *		The processes that feed a sort of the cpu device write what does not fit, and read it, together.
  *
  * They fill chunks that they share (shared_chunks.h) until one of them finds no room.  From then on each goes
- * apart, when it wants its next chunk or is through with its input: it sorts the rows that are in the chunks
- * that it has filled, writes them as a run, gives these chunks back to the kernel, and goes on with chunks of
- * its own, within an equal part of the memory.  At the end everybody's runs can be read by all, a range of
- * the order each; but where keys only guess at the order the leader merges them alone, and verifies it.
+ * apart, when it wants its next chunk or is through with its input: it takes its part of the chunks that are
+ * filled, sorts their rows, writes them as a run, gives these chunks back to the kernel, and goes on with
+ * chunks of its own, within an equal part of the memory.  The last one takes all chunks that are left, and
+ * none is being filled then, for each process puts its own before it goes apart.
  *
- * All together they never have more than the limit.  What a process has filled, and what sorting that takes,
- * is in the limit when it goes apart; until the last one has done so none takes more than that, which may be
- * less than its part.  Only one that has filled next to nothing until then takes JOINT_LIMIT_MIN.
+ * At the end everybody's runs are published.  A build's are read by all, a range of the order each; those of
+ * a query, and keys that only guess at the order, are merged by the leader.  It merges the runs of lone
+ * workers (team.h) with them, or with what all have sorted in memory, which it writes as one more run.
+ *
+ * All together they never have more than the limit.  What a process takes, and what sorting that takes, is in
+ * the limit when it goes apart; until the last one has done so none takes more than that, which may be less
+ * than its part.  Only one that has taken next to nothing takes more (shared_chunks_late_memory), which is
+ * kept for those that have not entered yet.  Lone workers are not in the limit: each has its part of the
+ * sort's memory besides.
  */
 #include "postgres.h"
 
@@ -18,9 +24,6 @@
 
 #include "device/cpu/joint_spill.h"
 #include "monitor/progress.h"
-
-/* Bytes that a process takes at least. */
-#define JOINT_LIMIT_MIN ((Size) 128 * 1024)
 
 /* ---------------------------------------------------------------- memory */
 
@@ -42,7 +45,7 @@ limit_now(const CpuSorter *sorter)
 	SpinLockAcquire(&shared->base.mutex);
 	all_apart = shared->napart == shared->base.nentered;
 	SpinLockRelease(&shared->base.mutex);
-	return all_apart ? part : Min(part, Max(sorter->held, JOINT_LIMIT_MIN));
+	return all_apart ? part : Min(part, Max(sorter->held, shared_chunks_late_memory(shared)));
 }
 
 void
@@ -59,32 +62,23 @@ joint_spill_note_memory(CpuSorter *sorter, Size bytes)
 
 /* ---------------------------------------------------------------- apart from the others */
 
-/* The chunks that this process has filled are its own from now on. */
-static void
-take_filled_chunks(CpuSorter *sorter)
+/* This process leaves the others' chunks: the number of those that have not, with it. */
+static int
+begin_to_leave(SharedChunks *shared, const SortKey *key)
 {
-	ListCell *cell;
+	int others;
 
-	foreach(cell, sorter->filled_chunks)
-	{
-		Chunk *chunk = lfirst(cell);
-
-		chunk->next = NULL;
-		*sorter->chunks_end = chunk;
-		sorter->chunks_end = &chunk->next;
-		sorter->chunk_memory += chunk->size;
-		sorter->nrows += chunk->nrows;
-		sorter->stats.rows += chunk->nrows;
-		sorter->stats.bytes += chunk_bytes(chunk);
-	}
-	list_free(sorter->filled_chunks);
-	sorter->filled_chunks = NIL;
+	SpinLockAcquire(&shared->base.mutex);
+	if (shared->nleaving == 0)
+		shared->peak_memory = shared->memory = shared->joint_memory =
+			shared->chunk_memory +
+			shared_chunks_sort_memory(shared, key, shared->filled_rows + shared->reserved_rows);
+	others = shared->base.nentered - shared->nleaving++;
+	SpinLockRelease(&shared->base.mutex);
+	return others;
 }
 
-/*
- * What all have in memory is what was within the limit when the first one goes apart; not to the last byte,
- * for sorting the rows of each takes a little more than sorting all of them.
- */
+/* What all have in memory is what was within the limit when the first one went apart. */
 static void
 note_held(CpuSorter *sorter)
 {
@@ -93,10 +87,6 @@ note_held(CpuSorter *sorter)
 	sorter->held = sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows);
 	sorter->noted_memory = sorter->held;
 	SpinLockAcquire(&shared->base.mutex);
-	if (shared->peak_memory == 0)
-		shared->peak_memory = shared->memory = shared->joint_memory =
-			shared->chunk_memory +
-			sorted_rows_memory(sorter->key, shared->filled_rows + shared->reserved_rows);
 	shared->joint_memory -= sorter->held;
 	SpinLockRelease(&shared->base.mutex);
 }
@@ -118,16 +108,18 @@ note_apart(SharedChunks *shared)
 static void
 go_apart(CpuSorter *sorter)
 {
+	SharedChunks *shared = sorter->shared;
+
 	sorter->apart = true;
-	arena_trim(&sorter->shared->base.arena, 0);
-	sorter->limit = equal_part(sorter->shared);
-	take_filled_chunks(sorter);
+	arena_trim(&shared->base.arena, 0);
+	sorter->limit = equal_part(shared);
+	cpu_take_filled(sorter, begin_to_leave(shared, sorter->key));
 	note_held(sorter);
 	if (sorter->nrows > 0)
 		cpu_spill(sorter);
 	cpu_free_chunks(sorter, &sorter->empty_chunks);
 	joint_spill_note_memory(sorter, 0);
-	note_apart(sorter->shared);
+	note_apart(shared);
 }
 
 Chunk *
@@ -159,6 +151,39 @@ pass_stats_on(CpuSorter *sorter)
 	stats->runs = 0;
 }
 
+/* Can ranges of the runs be read? A guess at the order cuts none, and only builds want them. */
+static bool
+has_ranges(const SortKey *key)
+{
+	return key->index_rows != NULL && !key->verified;
+}
+
+/*
+ * How many runs this process may publish, that all can be read at once, by each of several or by the leader.
+ */
+static int
+most_runs(const CpuSorter *sorter)
+{
+	const SharedChunks *shared = sorter->shared;
+
+	if (shared == NULL)
+		return run_ranges_runs_each(1, sorter->limit);
+	return run_ranges_runs_each(shared->base.nentered,
+								has_ranges(sorter->key) ? equal_part(shared) : shared->limit);
+}
+
+void
+joint_spill_publish(CpuSorter *sorter)
+{
+	if (sorter->nrows > 0)
+		cpu_spill(sorter);
+	cpu_free_chunks(sorter, &sorter->empty_chunks);
+	if (sorter->external != NULL)
+		external_sort_publish(sorter->external, most_runs(sorter));
+	sorter->external = NULL;
+	sorter->published = true;
+}
+
 void
 joint_spill_finish(CpuSorter *sorter)
 {
@@ -167,13 +192,7 @@ joint_spill_finish(CpuSorter *sorter)
 	if (!sorter->apart)
 		go_apart(sorter);
 	sorter->limit = equal_part(shared);
-	if (sorter->nrows > 0)
-		cpu_spill(sorter);
-	cpu_free_chunks(sorter, &sorter->empty_chunks);
-	cpu_begin_external(sorter);
-	external_sort_publish(sorter->external, run_ranges_runs_each(shared->base.nentered, equal_part(shared)));
-	sorter->external = NULL;
-	sorter->published = true;
+	joint_spill_publish(sorter);
 	joint_spill_note_memory(sorter, 0);
 	pass_stats_on(sorter);
 	sort_share_meet(&shared->base);
@@ -200,35 +219,75 @@ joint_spill_seek(CpuSorter *sorter, int range, int nranges)
 	run_ranges_seek(open_ranges(sorter), range, nranges);
 }
 
-/* Merges the runs, whose order is verified so, with what was fed after they were published. */
+/* ---------------------------------------------------------------- the leader reads them all */
+
+/* What is in memory becomes a run of this process alone. */
 static void
-merge_with_later_rows(CpuSorter *sorter)
+write_own_run(CpuSorter *sorter, bool is_sorted)
 {
-	if (sorter->nrows > 0)
+	if (is_sorted)
+		external_sort_add_run(sorter->external, &sorter->sorted);
+	else if (sorter->nrows > 0)
 		cpu_spill(sorter);
 	cpu_free_chunks(sorter, &sorter->empty_chunks);
-	if (sorter->ranges != NULL)
-		run_ranges_end(sorter->ranges);
-	sorter->ranges = NULL;
-	cpu_begin_external(sorter);
-	external_sort_adopt(sorter->external, sorter->files, sorter->shared->base.nentered);
-	external_sort_finish(sorter->external);
 }
 
-void
-joint_spill_perform(CpuSorter *sorter)
+/* Counts what those did that have gone apart. */
+static void
+take_stats(CpuSorter *sorter)
 {
 	const SharedChunks *shared = sorter->shared;
 	SorterStats *stats = &sorter->stats;
 
-	if (sorter->nrows > 0 || sorter->external != NULL || sorter->key->verified)
-		merge_with_later_rows(sorter);
-	else
-		joint_spill_seek(sorter, 0, 1);
 	stats->rows += shared->spilled_rows;
 	stats->bytes += shared->spilled_bytes;
 	stats->corrections += shared->corrections;
 	stats->disk_bytes += shared->disk_bytes;
 	stats->runs += shared->runs;
 	sorter_stats_note_memory(stats, shared->peak_memory);
+}
+
+/* Takes the runs of those that have gone apart. */
+static void
+adopt_published(CpuSorter *sorter)
+{
+	const SharedChunks *shared = sorter->shared;
+	SorterStats found = {0};
+
+	external_sort_adopt(sorter->external, sorter->files, 0, shared->base.nentered, &found);
+	if (found.rows != shared->spilled_rows)
+		elog(ERROR, "gpusort: sorted runs have " UINT64_FORMAT " of " UINT64_FORMAT " rows", found.rows,
+			 shared->spilled_rows);
+}
+
+/* Merges all runs, with what is in memory. */
+static void
+merge_runs(CpuSorter *sorter, bool is_sorted, bool overflowed)
+{
+	if (sorter->ranges != NULL)
+		run_ranges_end(sorter->ranges);
+	sorter->ranges = NULL;
+	if (sorter->shared != NULL)
+		sorter->limit = sorter->shared->limit;
+	cpu_begin_external(sorter);
+	write_own_run(sorter, is_sorted);
+	if (overflowed)
+		adopt_published(sorter);
+	external_sort_adopt(sorter->external, sorter->files, SORT_SHARE_MAX_PROCESSES, sorter->base.nlone,
+						&sorter->stats);
+	progress_enter(&sorter->base, PROGRESS_MERGING);
+	external_sort_finish(sorter->external);
+}
+
+void
+joint_spill_perform(CpuSorter *sorter, bool is_sorted)
+{
+	bool overflowed = sorter->shared != NULL && sorter->shared->base.overflowed;
+
+	if (overflowed && sorter->base.nlone == 0 && has_ranges(sorter->key))
+		joint_spill_seek(sorter, 0, 1);
+	else
+		merge_runs(sorter, is_sorted, overflowed);
+	if (overflowed)
+		take_stats(sorter);
 }

@@ -61,13 +61,21 @@ most_rows(const SortKey *key, Size size)
 	return size / (chunk_entry_size(key->width, !key->alone) + least_row) + 1;
 }
 
+/* Bytes that are kept for processes that have not come yet. */
+static Size
+memory_for_late(const SharedChunks *shared)
+{
+	return Max(0, shared->processes - shared->base.nentered) * shared_chunks_late_memory(shared);
+}
+
 /* May so many more rows come, beside so many more bytes of chunks?  The caller holds the lock. */
 static bool
 fits(const SharedChunks *shared, const SortKey *key, Size size, uint64 rows)
 {
 	return !shared->base.overflowed && !shared->base.closed &&
-		   shared->chunk_memory + size +
-				   sorted_rows_memory(key, shared->filled_rows + shared->reserved_rows + rows) <=
+		   shared->chunk_memory + size + memory_for_late(shared) +
+				   shared_chunks_sort_memory(shared, key,
+											 shared->filled_rows + shared->reserved_rows + rows) <=
 			   shared->limit;
 }
 
@@ -145,15 +153,10 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 
 /* ---------------------------------------------------------------- rows that are not wanted any more */
 
-/*
- * Appends a chunk to the filled ones, unless these belong to the processes that filled them.  The caller
- * holds the lock.
- */
+/* Appends a chunk to the filled ones.  The caller holds the lock. */
 static void
 append_filled(SharedChunks *shared, Chunk *chunk)
 {
-	if (shared->base.overflowed && shared->base.spills_jointly)
-		return;
 	chunk->next = NULL;
 	*shared->filled_end = chunk;
 	shared->filled_end = &chunk->next;
@@ -316,30 +319,29 @@ shared_chunks_close_open(SharedChunks *shared)
 	shared->open = close_open(shared);
 }
 
-uint64
-shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty, uint64 *coming)
+Chunk *
+shared_chunks_take_filled(SharedChunks *shared, int parts, Chunk **empty)
 {
-	uint64 nrows;
+	Chunk *filled;
+	Chunk **end = &shared->filled;
+	uint64 rows = 0;
 
 	SpinLockAcquire(&shared->base.mutex);
-	for (Chunk *chunk = close_open(shared); chunk != NULL;)
+	*empty = close_open(shared);
+	filled = shared->filled;
+	while (*end != NULL && rows < shared->filled_rows / parts)
 	{
-		Chunk *next = chunk->next;
-
-		chunk->next = *empty;
-		*empty = chunk;
-		chunk = next;
+		rows += (*end)->nrows;
+		end = &(*end)->next;
 	}
-	nrows = shared->filled_rows;
-	*coming = shared->reserved_rows;
-	if (shared->filled != NULL)
-	{
-		**end = shared->filled;
-		*end = shared->filled_end;
-	}
-	shared->filled = NULL;
-	shared->filled_end = &shared->filled;
-	shared->filled_rows = 0;
+	shared->filled = *end;
+	if (shared->filled == NULL)
+		shared->filled_end = &shared->filled;
+	if (end == &shared->filled)
+		filled = NULL;
+	else
+		*end = NULL;
+	shared->filled_rows -= rows;
 	SpinLockRelease(&shared->base.mutex);
-	return nrows;
+	return filled;
 }

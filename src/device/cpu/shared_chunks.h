@@ -4,7 +4,7 @@
  *
  * shared_chunks.c owns the lists of chunks and their counts; joint_sort.c owns the fields for sorting
  * together, joint_spill.c those for spilling apart.  Every process that entered takes and puts chunks until
- * the sort is closed, and the leader takes the chunks over if it goes on alone.
+ * the sort is closed, or one finds no room: then each takes its part of the filled ones.
  *
  * Locks: base.mutex keeps all that changes until the sort is closed.  Then process 0 alone changes the lists
  * and lays out the sort, any process may set no_memory, and a meeting of the processes (sort_share_meet)
@@ -12,7 +12,7 @@
  * is in no list, and is its holder's until it is put.
  *
  * On failure shared_chunks_create and shared_chunks_take return NULL: there is no memory within the limit, or
- * the kernel has none.  The caller passes its row, or spills by itself.
+ * the kernel has none.  The caller spills by itself.
  */
 #ifndef GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H
 #define GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H
@@ -53,7 +53,8 @@ typedef struct SharedChunks
 	ReturnWindows *windows; /* then, if it pays and there is memory; else NULL */
 
 	/* When there was no room, and each process spills by itself (joint_spill.h): */
-	int napart;			  /* processes that have gone apart */
+	int nleaving;		  /* processes that go apart, or have */
+	int napart;			  /* that have */
 	int64 memory;		  /* bytes that all have now */
 	int64 joint_memory;	  /* of these, what nobody has taken with him yet */
 	int64 peak_memory;	  /* and had at the highest; 0: nobody has gone apart */
@@ -71,8 +72,8 @@ typedef struct SharedChunks
 extern SharedChunks *shared_chunks_create(Size limit, int processes, bool helped);
 
 /*
- * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, rows are
- * passed up already, or the sort is closed.
+ * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or another
+ * one has not.
  */
 extern Chunk *shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least);
 
@@ -83,11 +84,27 @@ extern void shared_chunks_put(SharedChunks *shared, const SortKey *key, Chunk *c
 extern void shared_chunks_close_open(SharedChunks *shared);
 
 /*
- * Appends the filled chunks to a list, whose end it moves, and puts empty ones before another; returns the
- * number of rows.  Sets how many rows may come with those that are being filled: each row is among the ones
- * or the others.
+ * The first ones of the filled chunks, a list, with one of so many parts of their rows, and all that are
+ * empty.
  */
-extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **empty, uint64 *coming);
+extern Chunk *shared_chunks_take_filled(SharedChunks *shared, int parts, Chunk **empty);
+
+/*
+ * Bytes that it takes to sort so many rows, in parts: each process its own, if there is no room for more.
+ * Not less than to sort them at once.
+ */
+static inline Size
+shared_chunks_sort_memory(const SharedChunks *shared, const SortKey *key, uint64 rows)
+{
+	return shared->processes * sorted_rows_memory(key, rows / shared->processes + 1);
+}
+
+/* Bytes that a process takes at least which comes when the others have filled the memory. */
+static inline Size
+shared_chunks_late_memory(const SharedChunks *shared)
+{
+	return Min((Size) 128 * 1024, shared->limit / (2 * shared->processes));
+}
 
 /* Is this chunk one of these? */
 static inline bool

@@ -39,21 +39,17 @@ typedef struct CpuSorter
 	Size chunk_memory;	  /* bytes of all chunks */
 	Size next_chunk_size; /* 0: none was made yet */
 	uint64 nrows;		  /* in the filled chunks */
-	uint64 coming;		  /* that chunks may get which other processes are filling */
 
 	SharedChunks *shared; /* the share; NULL: this process alone feeds */
 	int process;		  /* this one's number among them; -1: it does not feed with them */
-	bool alone;			  /* shared: the first process has taken the chunks over */
-	Chunk *own_chunk;	  /* shared: the chunk that this process fills alone; NULL: there is none */
 
-	/* Shared, where each process writes what does not fit (joint_spill.h). */
-	FileSet *files;		 /* NULL: the first process alone does */
-	List *filled_chunks; /* of the shared ones, by this process */
-	bool apart;			 /* has this process gone apart? */
-	Size held;			 /* bytes that it had then */
-	Size noted_memory;	 /* bytes of its memory that count in that of all */
-	bool published;		 /* can all runs be read? */
-	RunRanges *ranges;	 /* their rows; NULL: nobody has read them yet */
+	/* Each process writes what does not fit (joint_spill.h). */
+	FileSet *files;	   /* NULL: this process alone has to do with the sort */
+	bool apart;		   /* has this process gone apart, or was it so from the start? */
+	Size held;		   /* bytes that it had then */
+	Size noted_memory; /* bytes of its memory that count in that of all */
+	bool published;	   /* can all runs be read? */
+	RunRanges *ranges; /* their rows; NULL: nobody has read them yet */
 
 	ExternalSort *external; /* NULL: all rows are in memory, in sorted once performed */
 	SortedRows sorted;
@@ -64,20 +60,17 @@ typedef struct CpuSorter
 } CpuSorter;
 
 /* The chunk functions of the device. */
-extern Chunk *cpu_get_chunk(Sorter *base, int part, Size at_least, bool makes_room);
+extern Chunk *cpu_get_chunk(Sorter *base, int part, Size at_least);
 extern void cpu_put_chunk(Sorter *base, int part, Chunk *chunk);
 
-/* A chunk in the process's own memory, or one that was taken over; spills where there is no room for it. */
+/* A chunk in the process's own memory; spills where there is no room for it. */
 extern Chunk *cpu_get_own_chunk(CpuSorter *sorter, Size at_least);
 
 /* The sort has runs from now on. */
 extern void cpu_begin_external(CpuSorter *sorter);
 
-/* In the first process, when no other gets a chunk any more: they are its own. */
-extern void cpu_take_chunks_over(CpuSorter *sorter);
-
-/* In the first process: the chunks that were filled meanwhile become its own. */
-extern void cpu_collect_chunks(CpuSorter *sorter);
+/* One of so many parts of the shared chunks that are filled becomes this process's own. */
+extern void cpu_take_filled(CpuSorter *sorter, int parts);
 
 /*
  * Takes rows that can't be wanted any more out of the filled chunks, if their number may be worth it: most of

@@ -155,11 +155,11 @@ make_room(CudaSorter *sorter, Size at_least)
 }
 
 Chunk *
-cuda_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
+cuda_get_chunk(Sorter *base, int part, Size at_least)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
 
-	return makes_room ? make_room(sorter, at_least) : cuda_try_chunk(sorter, at_least);
+	return cuda_helps(sorter) ? cuda_apart_chunk(sorter, at_least) : make_room(sorter, at_least);
 }
 
 void
@@ -169,8 +169,10 @@ cuda_put_chunk(Sorter *base, int part, Chunk *chunk)
 
 	if (chunk == sorter->lone)
 		cuda_put_lone_chunk(sorter);
-	else
+	else if (chunk >= sorter->chunks && chunk < sorter->chunks + GPUSORTD_MAX_CHUNKS)
 		(void) cuda_submit_chunk(sorter, chunk);
+	else
+		sort_device_cpu.put_chunk(sorter->apart, 0, chunk);
 }
 
 /* Waits until all chunks have found room. */
@@ -223,7 +225,7 @@ cuda_perform(CudaSorter *sorter)
 	}
 	if (sorter->base.failure != NULL || !settle(sorter))
 		return false;
-	if (sorter->external != NULL)
+	if (sorter->external != NULL || (cuda_share(sorter) != NULL && cuda_share(sorter)->napart > 0))
 		return cuda_finish_external(sorter);
 	return cuda_sort_job(sorter) && (sorter->goes_on || cuda_keep_small_result(sorter));
 }
@@ -322,6 +324,8 @@ cuda_end(Sorter *base)
 	CudaSorter *sorter = (CudaSorter *) base;
 
 	cuda_share_leave(sorter);
+	if (sorter->apart != NULL)
+		sort_device_cpu.end(sorter->apart);
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	MemoryContextDelete(sorter->context);

@@ -14,8 +14,7 @@
  *
  * Processes that feed share the parts one by one, as they share a sort on one GPU (parallel_feed.c); what the
  * whole shares is where to find them, and who fed how much.  A process through with its input is so in all
- * parts.  One that finds no room in some part leaves all of them before it returns a row, so who waits for it
- * in any part does not wait for ever.
+ * parts.
  *
  * If one part fails the whole does.
  */
@@ -54,10 +53,12 @@ typedef struct CardsSorter
 	int mark;
 
 	double parallel_ms; /* that parts sorted beside each other: so much less than all their times */
-	int next_taken_back;
 } CardsSorter;
 
 static const SortDevice sort_device_cards;
+
+static void cards_finish_feed(Sorter *base);
+static void cards_end(Sorter *base);
 
 /* ---------------------------------------------------------------- parts */
 
@@ -193,11 +194,12 @@ cards_begin(const SortRequest *request)
 }
 
 Sorter *
-cards_join(SortShare *base, const SortKey *key, FileSet *files)
+cards_join(SortTeam *team, SortShare *base, const SortKey *key, TupleDesc complete_rows)
 {
 	CardsShare *share = (CardsShare *) base;
 	int process = sort_share_enter(base);
 	CardsSorter *sorter;
+	bool joined = true;
 
 	if (process < 0)
 		return NULL;
@@ -206,18 +208,26 @@ cards_join(SortShare *base, const SortKey *key, FileSet *files)
 	sorter->process = process;
 	sorter->splitters = share->splitters;
 	for (int i = 0; i < share->nparts; i++)
-		add_part(sorter, cuda_join_part(&share->parts[i], key));
+	{
+		add_part(sorter, cuda_join_part(&share->parts[i], key, complete_rows));
+		joined &= sorter->parts[i]->base.share != NULL;
+	}
 	(void) all_go_on(sorter);
-	return &sorter->base;
+	if (joined)
+		return &sorter->base;
+	(void) sort_team_add_lone(team);
+	cards_finish_feed(&sorter->base);
+	cards_end(&sorter->base);
+	return NULL;
 }
 
 /* ---------------------------------------------------------------- feeding */
 
 static Chunk *
-cards_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
+cards_get_chunk(Sorter *base, int part, Size at_least)
 {
 	Sorter *of_part = &((CardsSorter *) base)->parts[part]->base;
-	Chunk *chunk = cuda_get_chunk(of_part, 0, at_least, makes_room);
+	Chunk *chunk = cuda_get_chunk(of_part, 0, at_least);
 
 	sorter_fail_with_part(base, of_part);
 	return chunk;
@@ -233,7 +243,7 @@ cards_put_chunk(Sorter *base, int part, Chunk *chunk)
 }
 
 static bool
-cards_enter(Sorter *base, int processes, FileSet *files)
+cards_enter(Sorter *base, int processes)
 {
 	CardsSorter *sorter = (CardsSorter *) base;
 	bool entered = true;
@@ -244,33 +254,16 @@ cards_enter(Sorter *base, int processes, FileSet *files)
 	return entered;
 }
 
-/* In all parts, before a row is returned: others may wait for that in any of them. */
 static void
-cards_finish_feed(Sorter *base, bool others_pass)
+cards_finish_feed(Sorter *base)
 {
 	CardsSorter *sorter = (CardsSorter *) base;
 
 	for (int i = 0; i < sorter->nparts; i++)
-		cuda_finish_feed(&sorter->parts[i]->base, others_pass);
+		cuda_finish_feed(&sorter->parts[i]->base);
 	sort_share_note_fed(base->share, sorter->process);
 	sorter->process = -1;
 	(void) all_go_on(sorter);
-}
-
-static MinimalTuple
-cards_take_back(Sorter *base)
-{
-	CardsSorter *sorter = (CardsSorter *) base;
-
-	while (sorter->next_taken_back < sorter->nparts)
-	{
-		MinimalTuple row = cuda_take_back(&sorter->parts[sorter->next_taken_back]->base);
-
-		if (row != NULL)
-			return row;
-		sorter->next_taken_back++;
-	}
-	return NULL;
 }
 
 /* ---------------------------------------------------------------- sorting */
@@ -413,7 +406,6 @@ static const SortDevice sort_device_cards = {
 	.get_chunk = cards_get_chunk,
 	.put_chunk = cards_put_chunk,
 	.finish_feed = cards_finish_feed,
-	.take_back = cards_take_back,
 	.work = cards_work,
 	.next = cards_next,
 	.seek = cards_seek,

@@ -10,7 +10,7 @@
 #include "device/cuda/sorter.h"
 
 static Sorter *
-begin_on_any(const SortRequest *request)
+begin_sorter(const SortRequest *request)
 {
 	Sorter *turns;
 	CudaSorter *sorter;
@@ -25,18 +25,34 @@ begin_on_any(const SortRequest *request)
 	return &sorter->base;
 }
 
+/* Rows of lone workers (team.h) are for the cpu device, so without memory to share all is. */
 static Sorter *
-join_on_any(SortShare *share, const SortKey *key, FileSet *files)
+begin_on_any(const SortRequest *request)
 {
+	Sorter *sorter = begin_sorter(request);
+
+	if (request->shared && sorter->share == NULL)
+		sorter_fail(sorter, SORT_FAILURE_MEMORY, "there is no memory that the processes can share");
+	return sorter;
+}
+
+static Sorter *
+join_on_any(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows)
+{
+	if (share == NULL)
+	{
+		(void) sort_team_add_lone(team);
+		return NULL;
+	}
 	if (share->on_cards)
-		return cards_join(share, key, files);
+		return cards_join(team, share, key, complete_rows);
 	if (share->in_turns)
-		return turns_join(share, key, files);
-	return (Sorter *) cuda_join(share, key);
+		return turns_join(team, share, key, complete_rows);
+	return (Sorter *) cuda_join(share, key, complete_rows);
 }
 
 static bool
-enter(Sorter *base, int processes, FileSet *files)
+enter(Sorter *base, int processes)
 {
 	return cuda_enter((CudaSorter *) base);
 }
@@ -50,7 +66,6 @@ const SortDevice sort_device_cuda = {
 	.get_chunk = cuda_get_chunk,
 	.put_chunk = cuda_put_chunk,
 	.finish_feed = cuda_finish_feed,
-	.take_back = cuda_take_back,
 	.work = cuda_work,
 	.next = cuda_next,
 	.seek = cuda_seek,

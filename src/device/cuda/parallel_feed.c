@@ -7,13 +7,11 @@
  * number and token.
  *
  * When the device's memory is full, each process comes to hear of it: its chunk is refused, or it sees that
- * another's was.  Then it leaves the job: it keeps the rows that were refused, to be returned through the
- * Gather, closes its connection and says that it is through.  The first process waits for that before it
- * performs what is on the device into a run, for rows of a process that still fed would be lost with the job.
- * It never waits for a process that waits for it: who has left needs it only to return rows, and who has not
- * returns none.
- *
- * A process that can't connect or join feeds nothing, and returns all of its rows through the Gather.
+ * another's was.  Then it leaves the job, closes its connection and says that it is through with the job.
+ * The rows that were refused, and all that it reads later, it sorts into runs of its own (apart), which the
+ * first process merges with its own.  So does a process that can't connect or join.  The first process waits
+ * for all to have left before it performs what is on the device into a run, for rows of a process that still
+ * fed would be lost with the job; they wait for nobody.
  *
  * If all are to read the result, who is through keeps its connection, and reads by it what the first process
  * has had sorted.
@@ -24,6 +22,7 @@
 #include "utils/memutils.h"
 
 #include "device/cuda/sorter.h"
+#include "files/shared_runs.h"
 
 /* ---------------------------------------------------------------- what all of them do */
 
@@ -80,17 +79,84 @@ cuda_try_chunk(CudaSorter *sorter, Size at_least)
 		return cuda_open_chunk(sorter, number);
 	if (is_full && share != NULL)
 	{
-		(void) sort_share_note_overflow(share);
+		sort_share_note_overflow(share);
 		leave(sorter);
 	}
 	return NULL;
 }
 
-/* The first process has its refused rows submitted again by itself. */
+/* ---------------------------------------------------------------- rows for which there is no room */
+
+/* A sorter that makes runs of this process's rows, for the first process. */
+static void
+begin_apart(CudaSorter *sorter)
+{
+	CudaShare *share = cuda_share(sorter);
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	SortRequest request = {.key = sorter->key,
+						   .desc = sorter->request.desc,
+						   .complete_rows = sorter->request.desc != NULL,
+						   .memory_limit = share->memory,
+						   .files = &share->files};
+
+	SpinLockAcquire(&share->base.mutex);
+	request.process = share->napart++;
+	SpinLockRelease(&share->base.mutex);
+	share->incomplete = true;
+	sorter->apart = sort_device_cpu.begin(&request);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+put_refused_apart(CudaSorter *sorter)
+{
+	while (sorter->refused != NULL)
+	{
+		Chunk *from = sorter->refused;
+		Chunk *to;
+
+		if (sorter->apart == NULL)
+			begin_apart(sorter);
+		to = sort_device_cpu.get_chunk(sorter->apart, 0, from->size);
+		chunk_copy(to, from);
+		sort_device_cpu.put_chunk(sorter->apart, 0, to);
+		sorter->refused = from->next;
+		cuda_free_chunk(from);
+	}
+}
+
+Chunk *
+cuda_apart_chunk(CudaSorter *sorter, Size at_least)
+{
+	Chunk *chunk = cuda_try_chunk(sorter, at_least);
+
+	if (chunk != NULL || sorter->base.failure != NULL)
+		return chunk;
+	put_refused_apart(sorter);
+	if (sorter->apart == NULL)
+		begin_apart(sorter);
+	return sort_device_cpu.get_chunk(sorter->apart, 0, at_least);
+}
+
+/* ---------------------------------------------------------------- the end of the feed */
+
 void
-cuda_finish_feed(Sorter *base, bool others_pass)
+cuda_finish_feed(Sorter *base)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
+
+	cuda_end_feed(sorter);
+	if (!cuda_helps(sorter) || base->failure != NULL)
+		return;
+	put_refused_apart(sorter);
+	if (sorter->apart != NULL)
+		sort_device_cpu.finish_feed(sorter->apart);
+}
+
+/* The first process has its refused rows submitted again by itself. */
+void
+cuda_end_feed(CudaSorter *sorter)
+{
 	CudaShare *share = cuda_share(sorter);
 
 	if (!cuda_share_is_alive(sorter))
@@ -100,7 +166,7 @@ cuda_finish_feed(Sorter *base, bool others_pass)
 	if (share == NULL)
 		return;
 	if (sorter->refused != NULL)
-		(void) sort_share_note_overflow(&share->base);
+		sort_share_note_overflow(&share->base);
 	if (share->read_jointly && !share->base.overflowed)
 		cuda_note_through(sorter);
 	else
@@ -133,7 +199,7 @@ can_be_read_together(CudaSorter *sorter)
 	CudaShare *share = cuda_share(sorter);
 
 	return share != NULL && share->read_jointly && sort_share_wait_all_fed(&share->base) &&
-		   !share->incomplete;
+		   !share->incomplete && !share->base.overflowed;
 }
 
 bool
@@ -162,14 +228,19 @@ cuda_share_create(CudaSorter *sorter, bool read_jointly)
 	CudaShare *share =
 		(CudaShare *) sort_share_create(sizeof(CudaShare) + sizeof(SortBound), sizeof(CudaShare), 1);
 
-	MemoryContextSwitchTo(old);
 	if (share == NULL)
+	{
+		MemoryContextSwitchTo(old);
 		return;
+	}
 	share->base.on_gpu = true;
 	share->read_jointly = read_jointly;
 	share->job = sorter->client.job.job;
 	share->token = sorter->client.job.token;
+	share->memory = sorter->request.memory_limit / Max(sorter->request.processes, 1);
+	file_set_init(&share->files);
 	sorter->base.share = &share->base;
+	MemoryContextSwitchTo(old);
 }
 
 bool
@@ -186,7 +257,7 @@ cuda_share_take_over(CudaSorter *sorter)
 
 	if (share == NULL || sorter->stage >= CUDA_ALONE)
 		return true;
-	(void) sort_share_note_overflow(share);
+	sort_share_note_overflow(share);
 	leave(sorter);
 	sort_share_wait_others(share);
 	sorter->stage = CUDA_ALONE;
@@ -204,7 +275,7 @@ cuda_share_finish(CudaSorter *sorter)
 	if (share == NULL)
 		return true;
 	if (share->nfed != share->nentered)
-		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
+		elog(ERROR, "gpusort: a process left a parallel sort while it fed it");
 	sorter->stats.processes = Max(share->nentered, sorter->stats.processes);
 	sorter->stats.bytes_in += cuda_share(sorter)->bytes_in;
 	return true;
@@ -226,7 +297,7 @@ join_job(CudaSorter *sorter)
 }
 
 CudaSorter *
-cuda_join(SortShare *share, const SortKey *key)
+cuda_join(SortShare *share, const SortKey *key, TupleDesc complete_rows)
 {
 	int process = sort_share_enter(share);
 	CudaSorter *sorter;
@@ -236,6 +307,7 @@ cuda_join(SortShare *share, const SortKey *key)
 	sorter = cuda_sorter_create(key);
 	sorter->base.bound = share->bound;
 	sorter->base.share = share;
+	sorter->request.desc = complete_rows;
 	sorter->process = process;
 	/* overflowed: the first process sets it before it looks who has entered */
 	if (share->overflowed || !join_job(sorter))
@@ -246,7 +318,7 @@ cuda_join(SortShare *share, const SortKey *key)
 	return sorter;
 }
 
-/* A part that takes no rows of this process: it returns them through the Gather. */
+/* A part that takes no rows of this process. */
 static CudaSorter *
 create_part_not_fed(const SortKey *key)
 {
@@ -257,37 +329,10 @@ create_part_not_fed(const SortKey *key)
 }
 
 CudaSorter *
-cuda_join_part(const ArenaHandle *handle, const SortKey *key)
+cuda_join_part(const ArenaHandle *handle, const SortKey *key, TupleDesc complete_rows)
 {
 	SortShare *share = sort_share_attach(handle);
-	CudaSorter *part = share != NULL ? cuda_join(share, key) : NULL;
+	CudaSorter *part = share != NULL ? cuda_join(share, key, complete_rows) : NULL;
 
 	return part != NULL ? part : create_part_not_fed(key);
-}
-
-/* The i-th row of a chunk, whose keys are of this kind. */
-static MinimalTuple
-chunk_row(const Chunk *chunk, const SortKey *key, uint64 i)
-{
-	Size entry_size = chunk_entry_size(key->width, true);
-	char *place = chunk->base + *(const uint64 *) (chunk->base + (i + 1) * entry_size - sizeof(uint64));
-
-	return key->variable ? record_row(place) : (MinimalTuple) place;
-}
-
-MinimalTuple
-cuda_take_back(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-	Chunk *chunk;
-
-	if (!cuda_helps(sorter))
-		return NULL;
-	while ((chunk = sorter->refused) != NULL && sorter->taken_back == chunk->nrows)
-	{
-		sorter->refused = chunk->next;
-		sorter->taken_back = 0;
-		cuda_free_chunk(chunk);
-	}
-	return chunk != NULL ? chunk_row(chunk, sorter->key, sorter->taken_back++) : NULL;
 }

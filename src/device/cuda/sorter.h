@@ -6,9 +6,10 @@
  * Functions that return a bool return false when the sorter has failed.
  *
  * A CudaSorter belongs to one process, as do its connection and its chunks; CudaShare is what the processes
- * of a sort share.  Of CudaShare the leader sets job, token and read_jointly before others have its handle.
- * bytes_in is under the mutex of base.  A process sets incomplete before it notes that it is through, and it
- * is read when all are.  is_sorted and nrows are the leader's, and read after a meeting (participants.h).
+ * of a sort share.  Of CudaShare the leader sets job, token, files, memory and read_jointly before others
+ * have its handle.  bytes_in and napart are under the mutex of base.  A process sets incomplete before it
+ * notes that it is through, and it is read when all are.  is_sorted and nrows are the leader's, and read
+ * after a meeting (participants.h).
  *
  * The sorter fails (cuda_fail) when gpusortd, the connection or the wait for a card does.  Then the other
  * processes are told (sort_share_fail), and no function but end may be called; node_gpusort.c and
@@ -21,6 +22,7 @@
 
 #include "device/participants.h"
 #include "device/sorter.h"
+#include "device/team.h"
 #include "files/external_sort.h"
 #include "service/connection.h"
 
@@ -32,7 +34,10 @@ typedef struct CudaShare
 	uint64 token;
 	uint64 bytes_in;   /* that processes which are through moved */
 	bool read_jointly; /* are all of them to read the result? */
-	bool incomplete;   /* then not: one of them could not join the job */
+	bool incomplete;   /* then not: one of them has rows that are not on the device */
+	FileSet files;	   /* for runs of those who find no room there */
+	Size memory;	   /* bytes for each of them */
+	int napart;		   /* so many do */
 	bool is_sorted;	   /* by the first process, for all */
 	uint64 nrows;	   /* of the result */
 } CudaShare;
@@ -100,8 +105,8 @@ typedef struct CudaSorter
 	int64 offsets_capacity;
 
 	/* Several processes feed it. */
-	int process;	   /* number of this one among those that feed; -1: it doesn't */
-	uint64 taken_back; /* rows of the first chunk refused that take_back has returned */
+	int process;   /* number of this one among those that feed; -1: it doesn't */
+	Sorter *apart; /* of another one than the first: takes what finds no room; NULL: nothing did so far */
 } CudaSorter;
 
 /* What processes share of the sort; NULL: this one is alone. */
@@ -222,16 +227,23 @@ extern void cuda_share_create(CudaSorter *sorter, bool read_jointly);
 extern bool cuda_enter(CudaSorter *sorter);
 
 /* Joins a sort on one GPU; NULL: it is too late, and nothing is left to be fed. */
-extern CudaSorter *cuda_join(SortShare *share, const SortKey *key);
+extern CudaSorter *cuda_join(SortShare *share, const SortKey *key, TupleDesc complete_rows);
 
-/* The part of a sort that the handle says; one that this process can't feed takes none of its rows. */
-extern CudaSorter *cuda_join_part(const ArenaHandle *handle, const SortKey *key);
+/* The part of a sort that the handle says; one that this process can't feed shares nothing. */
+extern CudaSorter *cuda_join_part(const ArenaHandle *handle, const SortKey *key, TupleDesc complete_rows);
 
 /* A chunk to fill; NULL: there is no room, or not for such a row, or the sorter has failed. */
 extern Chunk *cuda_try_chunk(CudaSorter *sorter, Size at_least);
 
-extern void cuda_finish_feed(Sorter *base, bool others_pass);
-extern MinimalTuple cuda_take_back(Sorter *base);
+/* The same in another process than the first, for rows that don't go to the device: they become runs. */
+extern Chunk *cuda_apart_chunk(CudaSorter *sorter, Size at_least);
+
+/*
+ * This process feeds the job no more.  What the device has refused of it is in `refused` then, and becomes a
+ * run if this process is not the first one; without that with cuda_end_feed.
+ */
+extern void cuda_end_feed(CudaSorter *sorter);
+extern void cuda_finish_feed(Sorter *base);
 
 /* Does what SORT_WORK_SORT_TOGETHER says. */
 extern bool cuda_sort_together(CudaSorter *sorter);
@@ -284,7 +296,7 @@ extern void cuda_start_sort(CudaSorter *sorter);
 extern bool cuda_perform(CudaSorter *sorter);
 
 /* The device's other calls, of this sort. */
-extern Chunk *cuda_get_chunk(Sorter *base, int part, Size at_least, bool makes_room);
+extern Chunk *cuda_get_chunk(Sorter *base, int part, Size at_least);
 extern void cuda_put_chunk(Sorter *base, int part, Chunk *chunk);
 extern bool cuda_work(Sorter *base, SortWork work);
 extern MinimalTuple cuda_next(Sorter *base, bool forward);
@@ -299,7 +311,7 @@ extern bool cards_wanted(const SortRequest *request);
 
 /* A sorter over several; or over one, if others can't be had at once or the sample doesn't tell. */
 extern Sorter *cards_begin(const SortRequest *request);
-extern Sorter *cards_join(SortShare *share, const SortKey *key, FileSet *files);
+extern Sorter *cards_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows);
 
 /* ---- turns.c: more than the GPU has room for ---- */
 
@@ -308,9 +320,9 @@ extern Sorter *cards_join(SortShare *share, const SortKey *key, FileSet *files);
  * too little.
  */
 extern Sorter *turns_begin(const SortRequest *request);
-extern Sorter *turns_join(SortShare *share, const SortKey *key, FileSet *files);
+extern Sorter *turns_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows);
 
 /* What is the same of all sorters of the device. */
-#define CUDA_PROPERTIES (SORT_KEEPS_SORT_COLUMNS | SORT_KEEPS_ROWS | SORT_MAY_REFUSE_ROWS)
+#define CUDA_PROPERTIES (SORT_KEEPS_SORT_COLUMNS | SORT_KEEPS_ROWS)
 
 #endif /* GPUSORT_DEVICE_CUDA_SORTER_H */

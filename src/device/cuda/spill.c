@@ -150,6 +150,10 @@ cuda_finish_external(CudaSorter *sorter)
 		return false;
 	cuda_forget_window(sorter);
 	gpu_client_close(&sorter->client);
+	create_external(sorter);
+	if (cuda_share(sorter) != NULL)
+		external_sort_adopt(sorter->external, &cuda_share(sorter)->files, 0, cuda_share(sorter)->napart,
+							&sorter->stats);
 	progress_enter(sorter->whole, PROGRESS_MERGING);
 	external_sort_finish(sorter->external);
 	sorter->stats.method = "external merge";

@@ -3,9 +3,7 @@
  *		A part of a sort whose parts take turns on a GPU (turns.c): where its rows go as they are fed, its
  *		job.
  *
- * Those of the first part go to the GPU as long as it takes them; all others wait.  So a part never finds no
- * room, and no row is passed to the leader for that; a chunk is NULL only if the GPU has failed, in this
- * process or another one, and then the whole sort has.
+ * Those of the first part go to the GPU as long as it takes them; all others wait.  So there is always room.
  */
 #include "postgres.h"
 
@@ -41,7 +39,7 @@ chunk_of_card(TurnsSorter *sorter, Size at_least)
 
 /* For any row there is room: it waits. */
 Chunk *
-turns_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
+turns_get_chunk(Sorter *base, int part, Size at_least)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 	Chunk *chunk = part == 0 ? chunk_of_card(sorter, at_least) : NULL;

@@ -130,7 +130,7 @@ turns_finish_ahead(TurnsSorter *sorter)
 	if (waiting_has_more(&sorter->waiting, part))
 		end_part_before(sorter);
 	(void) waiting_send(&sorter->waiting, part, card, true);
-	cuda_finish_feed(card, false);
+	cuda_end_feed(sorter->card);
 	waiting_finish(&sorter->waiting);
 	turns_wait_for_helpers(sorter);
 	return cuda_share_is_alive(sorter->card) && send_rest(sorter, part);

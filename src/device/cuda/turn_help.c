@@ -116,7 +116,7 @@ turns_send(TurnsSorter *sorter, int part)
 	(void) waiting_send(waiting, part, card, false);
 	if (!helped)
 		return card->failure == NULL;
-	cuda_finish_feed(card, false);
+	cuda_end_feed(sorter->card);
 	turns_wait_for_helpers(sorter);
 	waiting_rewind(waiting, WAITING_AGAIN);
 	return cuda_share_is_alive(sorter->card) && waiting_send(waiting, WAITING_AGAIN, card, false);
@@ -181,11 +181,11 @@ help_send(TurnsSorter *sorter, int part)
 		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	TurnsShare *share = turns_share(sorter);
-	CudaSorter *card = cuda_join_part(&share->card, sorter->waiting.key);
+	CudaSorter *card = cuda_join_part(&share->card, sorter->waiting.key, NULL);
 
 	if (card->stage < CUDA_LEFT && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
 		(void) waiting_send(&sorter->waiting, part, &card->base, true);
-	cuda_finish_feed(&card->base, false);
+	cuda_end_feed(card);
 	turns_keep_refused(sorter, card, WAITING_AGAIN);
 	waiting_finish(&sorter->waiting);
 	note_sent(share);

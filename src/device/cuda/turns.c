@@ -9,8 +9,8 @@
  *
  * Splitters are those of a sort on several GPUs (cards.c), and like there they decide on nothing but how
  * equal the parts are.  Rows of the first part that the GPU has no room for, as others have its memory or the
- * part is larger than expected, wait too: all processes go on reading, and no row goes through the Gather for
- * want of room.  A part that is still too large when its turn has come goes through runs (spill.c).
+ * part is larger than expected, wait too: all processes go on reading.  A part that is still too large when
+ * its turn has come goes through runs (spill.c).
  *
  * If the GPU is lost between two turns, or others have its memory then, the cpu device sorts the parts that
  * are left: their rows are all here.
@@ -177,7 +177,7 @@ turns_begin(const SortRequest *request)
 }
 
 Sorter *
-turns_join(SortShare *base, const SortKey *key, FileSet *files)
+turns_join(SortTeam *team, SortShare *base, const SortKey *key, TupleDesc complete_rows)
 {
 	TurnsShare *share = (TurnsShare *) base;
 	int process = sort_share_enter(base);
@@ -190,7 +190,7 @@ turns_join(SortShare *base, const SortKey *key, FileSet *files)
 	old = MemoryContextSwitchTo(sorter->context);
 	sorter->base.share = base;
 	sorter->process = process;
-	sorter->card = cuda_join_part(&share->card, key);
+	sorter->card = cuda_join_part(&share->card, key, complete_rows);
 	sorter->card->whole = &sorter->base;
 	waiting_open(&sorter->waiting, &share->waiting, &base->arena, key, process + 1);
 	MemoryContextSwitchTo(old);
@@ -201,7 +201,7 @@ turns_join(SortShare *base, const SortKey *key, FileSet *files)
 /* ---------------------------------------------------------------- feeding */
 
 static bool
-turns_enter(Sorter *base, int processes, FileSet *files)
+turns_enter(Sorter *base, int processes)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 
@@ -217,25 +217,17 @@ turns_enter(Sorter *base, int processes, FileSet *files)
 }
 
 static void
-turns_finish_feed(Sorter *base, bool others_pass)
+turns_finish_feed(Sorter *base)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 
-	cuda_finish_feed(&sorter->card->base, others_pass);
+	cuda_end_feed(sorter->card);
 	if (turns_go_on(sorter))
 		turns_keep_refused(sorter, sorter->card, 0);
 	if (sort_share_is_joined(base->share))
 		waiting_finish(&sorter->waiting);
-	else if (others_pass)
-		turns_dismiss_helpers(sorter); /* rows come through the Gather, until the workers have ended */
 	sort_share_note_fed(base->share, sorter->process);
 	sorter->process = -1;
-}
-
-static MinimalTuple
-turns_take_back(Sorter *base)
-{
-	return NULL;
 }
 
 /* ---------------------------------------------------------------- turns */
@@ -460,7 +452,6 @@ static const SortDevice sort_device_turns = {
 	.get_chunk = turns_get_chunk,
 	.put_chunk = turns_put_chunk,
 	.finish_feed = turns_finish_feed,
-	.take_back = turns_take_back,
 	.work = turns_work,
 	.next = turns_next,
 	.seek = turns_seek,

@@ -91,7 +91,7 @@ turns_share(const TurnsSorter *sorter)
 extern bool turns_go_on(TurnsSorter *sorter);
 
 /* The device's calls. */
-extern Chunk *turns_get_chunk(Sorter *base, int part, Size at_least, bool makes_room);
+extern Chunk *turns_get_chunk(Sorter *base, int part, Size at_least);
 extern void turns_put_chunk(Sorter *base, int part, Chunk *chunk);
 
 /*

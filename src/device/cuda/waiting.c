@@ -20,35 +20,21 @@
 #include "utils/wait_event.h"
 
 #include "base/stopwatch.h"
+#include "device/cuda/sorter.h"
 #include "device/cuda/waiting.h"
+#include "files/shared_runs.h"
 #include "memory/alloc.h"
 
 /* ---------------------------------------------------------------- beginning */
 
-/* Looking through the folder checks for interrupts; what a cancel leaves there then, nobody would remove. */
-static void
-remove_files(void *arg)
-{
-	HOLD_INTERRUPTS();
-	FileSetDeleteAll((FileSet *) arg);
-	RESUME_INTERRUPTS();
-}
-
 void
 waiting_create(WaitingShare *share, Size chunk_bytes, Size room)
 {
-	MemoryContextCallback *callback = palloc0(sizeof(MemoryContextCallback));
-	FileSet *files = palloc(sizeof(FileSet));
-
 	memset(share, 0, sizeof(*share));
 	SpinLockInit(&share->mutex);
-	FileSetInit(&share->files);
+	file_set_init(&share->files);
 	share->chunk_bytes = TYPEALIGN(8, chunk_bytes);
 	share->room = room;
-	*files = share->files;
-	callback->func = remove_files;
-	callback->arg = files;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 }
 
 void
@@ -351,7 +337,8 @@ chunk_with_room(Sending *sending, Size bytes)
 	put_filled(sending);
 	if (sending->to->failure != NULL || sending->is_full)
 		return NULL;
-	sending->filled = sending->to->device->get_chunk(sending->to, 0, bytes, !sending->with_others);
+	sending->filled = sending->with_others ? cuda_try_chunk((CudaSorter *) sending->to, bytes)
+										   : sending->to->device->get_chunk(sending->to, 0, bytes);
 	sending->is_full = sending->filled == NULL && bytes <= sending->waiting->share->chunk_bytes;
 	return sending->filled;
 }

@@ -109,8 +109,8 @@ extern void waiting_rewind(Waiting *waiting, int part);
 /*
  * Puts to a sorter what waits of a part and nobody has taken yet.  False: that one has failed; all of it
  * still waits, after a waiting_rewind.  Several processes may do so at a time, each with its own sorter of
- * the same rows.  with_others: a sorter that finds no room is not to make any; what was taken for it and
- * finds none waits as WAITING_AGAIN.  Checks for interrupts.
+ * the same rows.  with_others: it is a CudaSorter, which is not to make room; what was taken for it and finds
+ * none waits as WAITING_AGAIN.  Checks for interrupts.
  */
 extern bool waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others);
 
