@@ -365,6 +365,6 @@ install_tight_build() {
 		as_user mkdir "$WORK/tight"
 		tar -C "$WORK/source" --exclude='*.o' --exclude='*.so' --exclude='*.a' --exclude='./cuda/build*' -cf - . | as_user tar -C "$WORK/tight" -xf -
 	fi
-	as_user make -C "$WORK/tight" -j"$(nproc)" PG_CONFIG="$(find_pg_config)" with_llvm=no TIGHT=1 PG_CFLAGS=-O1 "${build_flags[@]}" DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
+	as_user make -C "$WORK/tight" -j"$(nproc)" PG_CONFIG="$(find_pg_config)" with_llvm=no TIGHT=1 "${build_flags[@]}" DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
 		{ cat "$log" >&2 && die "the build with low thresholds failed"; }
 }
