@@ -339,7 +339,7 @@ start_tap_tests() {
 
 # shellcheck disable=SC2034
 # Of the quick run: that long in mode force, a third of it in auto, and once more with low thresholds.
-quick_random_seconds=20
+quick_random_seconds=12
 
 # For so many seconds, from this seed.
 run_random_sorts() {

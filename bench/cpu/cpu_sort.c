@@ -19,8 +19,8 @@
 #include <time.h>
 
 #include "cpu/cpu_sort.h"
-#include "base/huge_memory.h"
 #include "base/pg_compat.h"
+#include "memory/alloc.h"
 #include "sort/key_squeeze.h"
 #include "sort/sample_sort.h"
 

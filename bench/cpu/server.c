@@ -14,9 +14,9 @@
 #include "utils/memutils.h"
 
 #include "cpu/cpu_sort.h"
-#include "base/huge_memory.h"
-#include "base/huge_page_costs.h"
-#include "base/huge_pages.h"
+#include "memory/alloc.h"
+#include "memory/huge_page_costs.h"
+#include "memory/pages.h"
 
 /* The server's part, as far as the sorts use it.  Memory is counted, and must be given back. */
 
@@ -84,7 +84,7 @@ huge_alloc(Size size)
 {
 	char *p = palloc(size);
 
-	huge_pages_provide(p, size);
+	pages_provide_private(p, size);
 	return p;
 }
 

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "cpu/cpu_sort.h"
-#include "base/huge_memory.h"
+#include "memory/alloc.h"
 #include "sort/string_sort.h"
 
 typedef enum StringKind

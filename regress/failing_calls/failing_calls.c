@@ -12,13 +12,15 @@
  *		PROCESS		leader, workers, first (of the workers), third (every third one), others (all but the first)
  *		EVERY		every so manyth of these calls in a process; all, if it is left out
  *
- * A process tells the server's log of the first call that failed in it, and is slow from then on where the
- * function slowly_where_calls_fail is called for a row: the others are through with theirs before it.
+ * A process tells the server's log of the first call that failed in it, and is slow from then on: a worker
+ * where the function slowly_where_calls_fail is called for a row, so that the others are through with theirs
+ * before it; a leader where it asks the postmaster for workers, so that those have read rows before it reads.
  */
 #include "postgres.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -47,6 +49,7 @@ PG_FUNCTION_INFO_V1(slowly_where_calls_fail);
 /* Programs other than the server have none of these. */
 #pragma weak ParallelWorkerNumber
 #pragma weak MyBackendType
+#pragma weak PostmasterPid
 #pragma weak GetConfigOption
 #pragma weak pg_usleep
 
@@ -231,4 +234,15 @@ pwritev(int fd, const struct iovec *parts, int count, off_t offset)
 		return -1;
 	}
 	return syscall(SYS_pwritev, fd, parts, count, offset, 0);
+}
+
+/* PostgreSQL's own calls alone come here; the postmaster's, which ends processes so, are left alone. */
+EXPORTED int
+kill(pid_t pid, int number)
+{
+	int result = syscall(SYS_kill, pid, number);
+
+	if (has_failed && ParallelWorkerNumber < 0 && number == SIGUSR1 && pid == PostmasterPid)
+		pg_usleep(10000);
+	return result;
 }

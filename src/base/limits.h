@@ -15,9 +15,6 @@
 
 /* ---------------------------------------------------------------- the machine, PostgreSQL */
 
-/* The smallest page of memory, on every processor that is supported; a system with larger ones takes more. */
-#define SMALL_PAGE_SIZE ((Size) 4096)
-
 /* What an open BufFile takes. */
 #define BUFFILE_MEMORY (BLCKSZ + 256)
 

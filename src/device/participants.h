@@ -4,7 +4,7 @@
  *		each of them is.
  *
  * The process that begins the sort, the leader or first process, creates the memory.  It lives as long as the
- * leader's sorter; pointers into it mean the same in all processes (shared_files.h).
+ * leader's sorter; pointers into it mean the same in all processes (memory/arena.h).
  *
  * A worker that comes when the sort is closed takes no part: sort_share_enter returns -1, and the worker
  * reads nothing of its input, for a parallel scan hands out all of it and the processes that entered have
@@ -21,11 +21,11 @@
  *		failed		the device can't go on; each process stops at its next chunk
  *
  * Locks: SortShare.mutex keeps the fields behind it, but for the processes' own entries and what is set
- * before workers start (handle, flags, bound).  overflowed and failed may be read without it by processes
- * that can do with an old answer.  attached is an atomic word, which a process may look at in memory that is
- * another sort's by now.  changed is broadcast after every change that somebody may wait for.
+ * before workers start (flags, bound).  The arena's own mutex keeps what is handed out of the memory.
+ * overflowed and failed may be read without a lock by processes that can do with an old answer.  changed is
+ * broadcast after every change that somebody may wait for.
  *
- * On failure: sort_share_create, sort_share_attach and sort_share_alloc return NULL, and the caller goes on
+ * On failure: sort_share_create, sort_share_attach and arena_alloc return NULL, and the caller goes on
  * without the memory.  Waiting ends with an error if the process is interrupted; an error in one process of a
  * parallel query or build ends all, so nobody is left waiting.
  */
@@ -38,8 +38,8 @@
 #include "storage/condition_variable.h"
 #include "storage/spin.h"
 
-#include "device/shared_files.h"
 #include "device/sorter.h"
+#include "memory/arena.h"
 
 /* Processes that can take part, the first one included; PostgreSQL allows 1024 workers of a Gather. */
 #define SORT_SHARE_MAX_PROCESSES 64
@@ -55,24 +55,14 @@ typedef struct SortShareProcess
 	double sort_ms;
 } SortShareProcess;
 
-/*
- * At the start of the shared memory; a device has its own things behind it.
- *
- * The memory may be that of an earlier sort, which the server has kept; and who comes late for that one may
- * open it still.  So what is attached says to whom, and is never set to zeros: a process counts itself in
- * only if it finds its own sort's number, and the first process keeps the memory only if nobody is counted,
- * in the same step as it takes the number away.  If it lets go of the memory while others are counted, as it
- * does when a sort starts again, the last of them frees it, and no sooner.
- */
+/* At the start of the shared memory; a device has its own things behind it. */
 struct SortShare
 {
-	/* the sort's number, 0: none; below it SORT_SHARE_ENDED, and how many others have it */
-	pg_atomic_uint64 attached;
-	uint32 magic;
+	Arena arena; /* the memory */
+
 	bool on_gpu;   /* of which device? */
 	bool on_cards; /* of several GPUs (cuda/cards.c)? */
 	bool in_turns; /* of one, part by part (cuda/turns.c)? */
-	SortShareHandle handle;
 
 	slock_t mutex;			   /* of all that follows but the processes' own entries */
 	ConditionVariable changed; /* closed, overflowed or failed became true, or nfed changed */
@@ -84,21 +74,13 @@ struct SortShare
 	bool failed;		 /* the device can't go on: the sort must start again */
 	SortFailureReason failure_reason;
 	char failure[256];
-	int nmet;					 /* processes that wait for the others to come as far */
-	uint32 meeting;				 /* how often all have met */
-	Size left;					 /* bytes that can be handed out */
-	Size used[SHARED_FILES_MAX]; /* bytes handed out of each file, this header included */
-	Size held[SHARED_FILES_MAX]; /* bytes that were memory when the sort began, of an earlier one */
-	SortBound *bound;			 /* NULL: all rows are wanted */
+	int nmet;		  /* processes that wait for the others to come as far */
+	uint32 meeting;	  /* how often all have met */
+	SortBound *bound; /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
-/*
- * Makes memory of so many bytes for so many processes, or takes what the server has kept, of which nothing
- * more is in use before it is written to; header_size are the device's own struct that begins with a
- * SortShare, all zeros but for the SortShare itself.  NULL: there is none to be had.  Freed with
- * CurrentMemoryContext.
- */
+/* Makes an arena for the sort (arena_create); the device's own struct begins with a SortShare. */
 extern SortShare *sort_share_create(Size size, Size header_size, int processes);
 
 /*
@@ -108,54 +90,33 @@ extern SortShare *sort_share_create(Size size, Size header_size, int processes);
  */
 extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
-/* Did this process create it? */
+/* In another process (arena_attach); NULL: can't. */
+extern SortShare *sort_share_attach(const ArenaHandle *handle);
+
+/* Did this process create it?  NULL: it shares nothing. */
 static inline bool
 sort_share_is_own(const SortShare *share)
 {
-	return share->handle.pid == MyProcPid;
+	return share != NULL && arena_is_own(&share->arena);
 }
 
-/* In another process; NULL: can't.  Freed, as far as this process is concerned, with CurrentMemoryContext. */
-extern SortShare *sort_share_attach(const SortShareHandle *handle);
-
-/*
- * Hands out bytes of the memory, a multiple of 8, that hold anything, of what is memory already as long as
- * there is such; NULL: none left.
- */
-extern void *sort_share_alloc(SortShare *share, Size size);
-
-/*
- * Gives back what is left of an earlier sort's memory and was not handed out, a file's at a time, until no
- * more than this is memory.
- */
-extern void sort_share_trim(SortShare *share, Size at_most);
-
-/*
- * In the first process, which has no more use for it: the server may keep the memory, if no other process has
- * it any more.
- */
-extern void sort_share_end(SortShare *share);
-
-/* Is this an address in it? */
+/* Did another process create it?  NULL: it shares nothing. */
 static inline bool
-sort_share_contains(const SortShare *share, const void *address)
+sort_share_is_joined(const SortShare *share)
 {
-	const char *start = (const char *) share;
-
-	return (const char *) address > start &&
-		   (const char *) address < start + share->handle.nfiles * share->handle.size;
+	return share != NULL && !arena_is_own(&share->arena);
 }
 
 /*
  * This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of
- * the input.
+ * the input.  NULL: it is alone, and the first one.
  */
 extern int sort_share_enter(SortShare *share);
 
-/* This process, which has entered, fed so many rows in so long, for EXPLAIN. */
+/* This process, which has entered, fed so many rows in so long, for EXPLAIN.  NULL: no other process did. */
 extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 
-/* This process is through with its part of the input. */
+/* This process is through with its part of the input; NULL or -1: nobody waits for that. */
 extern void sort_share_note_fed(SortShare *share, int process);
 
 /*
@@ -177,6 +138,7 @@ extern void sort_share_wait_others(SortShare *share);
 /* Rows are passed up.  False: the sort was closed before. */
 extern bool sort_share_note_overflow(SortShare *share);
 
+/* NULL: there is nobody to tell. */
 extern void sort_share_fail(SortShare *share, SortFailureReason reason, const char *message);
 
 #endif /* GPUSORT_DEVICE_PARTICIPANTS_H */

@@ -5,26 +5,24 @@
  * A sort goes through these calls, in this order:
  *
  *		sorter = device->begin(request)
- *		chunk = device->get_chunk(sorter, ...), filled by the caller, device->put_chunk(sorter, chunk), again and again
- *		device->perform(sorter)
- *		sorter_next(sorter, forward), device->rewind, mark, restore, in any order
+ *		chunk = device->get_chunk(sorter, ...), filled by the caller, device->put_chunk(sorter, ..., chunk), again and again
+ *		device->work(sorter, SORT_WORK_SORT)
+ *		sorter_next(sorter, forward), device->seek, in any order
  *		device->end(sorter)
  *
  * Several processes may feed one sort.  The first process, the leader, begins it, with request->shared, and
- * hands the handle in what share returns to the workers (participants.h), which join.  The leader enters
- * before it feeds.  Each process fills chunks from try_chunk and calls finish_feed when its part of the input
- * is over; a worker calls help_reader or read_together after that, or is done.  A row for which there is no
- * chunk is the caller's to pass to the leader, which puts it by way of get_chunk, after its own finish_feed
- * or before, and performs when all workers are done.  A worker that is too late gets NULL from join, and has
- * nothing to read.
+ * hands sorter->share to the workers (participants.h), which join.  The leader enters before it feeds.  Each
+ * process fills chunks and calls finish_feed when its part of the input is over; a worker calls work after
+ * that, or is done.  A row for which a process gets no chunk is the caller's to pass to the leader, which
+ * puts it in a chunk that the device makes room for, after its own finish_feed or before, and has the rows
+ * sorted when all workers are done.  A worker that is too late gets NULL from join, and has nothing to read.
  *
  * If the first rows of the order alone are wanted, the process that feeds leaves out rows of which
  * sorter->bound says that they can't be among them (sort/bound.h), and the device may do so as well; rows
  * that come after those wanted may be missing then.
  *
- * A sorter may have parts, each a sorter of its own for the rows between two splitters.  The process that
- * feeds it asks the part that a row's key belongs to for chunks, and puts them there; everything else is
- * asked of the whole.
+ * A sorter may have parts, the rows between two of its splitters each: a chunk is then for rows of one part.
+ * Everything else is asked of the whole.
  *
  * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to
  * the current resource owner; so an error or a cancel releases everything without a call to end.
@@ -50,22 +48,17 @@
 
 typedef struct SortDevice SortDevice;
 typedef struct Sorter Sorter;
-
-/* Where the rows of a sort go that has several places for them. */
-typedef struct SorterParts
-{
-	int n;
-	Sorter *sorters[SPLIT_PARTS_MAX]; /* in the order of their rows */
-	const SortSplitters *splitters;
-} SorterParts;
+typedef struct SortShare SortShare; /* participants.h */
 
 /* Every device's sorter begins with this. */
 struct Sorter
 {
 	const SortDevice *device;
-	const SorterParts *parts; /* NULL: it has none */
-	SortBound *bound;		  /* which of its rows are wanted; NULL: all */
-	const char *failure;	  /* why it can't go on, a sentence; NULL: it can */
+	const SortSplitters *splitters; /* between its parts; NULL: it has none */
+	SortBound *bound;				/* which of its rows are wanted; NULL: all */
+	SortShare *share;				/* what other processes need to join; NULL: they can't */
+	uint64 together;				/* rows that each process can read, after SORT_WORK_SORT_TOGETHER */
+	const char *failure;			/* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
 
 	/* The rows at hand: from at on, each at the next multiple of 8 bytes, those that are next, forwards. */
@@ -85,8 +78,8 @@ typedef struct SortRequest
 	bool fed_once;		 /* can't the rows be had again, if the device fails? */
 	bool shared;		 /* will other processes feed it too? */
 	int processes;		 /* at most, this one included */
-	bool read_jointly;	 /* will all that feed it ask read_together? */
-	bool helped;		 /* will those that feed it call help_reader? */
+	bool read_jointly;	 /* will all that feed it ask for SORT_WORK_SORT_TOGETHER? */
+	bool helped;		 /* will all that feed it ask for SORT_WORK_HELP? */
 	uint64 rows_wanted;	 /* the first so many are; 0: all */
 	bool with_ties;		 /* and those equal to the last of them */
 	double expected_rows;
@@ -98,65 +91,89 @@ typedef struct SortRequest
 	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: on one, whole */
 } SortRequest;
 
-typedef struct SortShare SortShare; /* participants.h */
+/* What a device makes of rows: bits. */
+typedef enum SortDeviceProperty
+{
+	SORT_KEEPS_SORT_COLUMNS = 1, /* rows must keep their sort columns, though nothing looks at them later */
+	SORT_READS_TAILS = 2,		 /* tails of keys may be left to the rows that have them (sort/chunk.h) */
+	SORT_KEEPS_ROWS = 4,		 /* rows are kept though they can be made of their keys */
+	SORT_MAY_REFUSE_ROWS = 8	 /* rows that were put may come back by take_back */
+} SortDeviceProperty;
 
+/* What is to be done with rows that were fed. */
+typedef enum SortWork
+{
+	/* Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding. */
+	SORT_WORK_SORT,
+
+	/*
+	 * After finish_feed, in every process that fed, before the first one sorts, if the request said so: are
+	 * the rows sorted, so that each of them can read all of them?  Then it can by next, in ranges; `together`
+	 * says how many.  May sort, and wait for others.
+	 */
+	SORT_WORK_SORT_TOGETHER,
+
+	/*
+	 * After finish_feed, if the request said so.  In the first process, which must have fed too: will others
+	 * help it to read, once it has sorted?  In another one: helps, until nothing is left to be done or the
+	 * first one wants no more.
+	 */
+	SORT_WORK_HELP,
+
+	/* In the first process, at any time: those who help are to go at once. */
+	SORT_WORK_DISMISS
+} SortWork;
+
+/* Where reading goes on. */
+typedef enum SortSeek
+{
+	/* Before the first row.  False: the rows can't be read again, nor backwards, nor from a mark. */
+	SORT_SEEK_FIRST,
+
+	/* Where it is, which is remembered; at the position that was remembered. */
+	SORT_SET_MARK,
+	SORT_SEEK_MARK,
+
+	/*
+	 * For a process that reads together with others: at the first row of a range; then behind its last one.
+	 */
+	SORT_SEEK_RANGE,
+	SORT_PASS_RANGE_END
+} SortSeek;
+
+/* No function is NULL: a device that has nothing to do for a call says so, or does nothing. */
 struct SortDevice
 {
 	const char *name;
-
-	/* Must rows keep their sort columns, though nothing looks at them after the sort? */
-	bool keeps_sort_columns;
-
-	/* May the tails of keys be left to the rows, if they are there (sort/chunk.h)? */
-	bool reads_tails;
-
-	/* Are rows kept though they can be made of their keys? */
-	bool keeps_rows;
-
-	/* May rows that were put come back by take_back? */
-	bool may_refuse_rows;
+	int properties; /* SortDeviceProperty */
 
 	/* A sorter; it may have failed already. */
 	Sorter *(*begin)(const SortRequest *request);
 
 	/*
-	 * An empty chunk with room for at least one row of so many bytes, entry and all; makes room where there
-	 * is none.  NULL: the sorter has failed.
+	 * In another process: a sorter to feed.  NULL: it is too late, and nothing is left to be fed.  files: a
+	 * process that finds no room is to spill by itself, to files of this set, and not to pass rows to the
+	 * first one, if the device can: only of index tuples, and without bounds; NULL: it is to pass them.  Must
+	 * outlive the sorter.
 	 */
-	Chunk *(*get_chunk)(Sorter *sorter, Size at_least);
-
-	/* The same, where several processes feed; NULL also if there is no room now, or not for such a row. */
-	Chunk *(*try_chunk)(Sorter *sorter, Size at_least);
-
-	/* Takes back a chunk that get_chunk or try_chunk gave, filled. */
-	void (*put_chunk)(Sorter *sorter, Chunk *chunk);
-
-	/*
-	 * Rows that were put, but for which there was no room after all: one a call, NULL: no more.  For whoever
-	 * feeds with others.
-	 */
-	MinimalTuple (*take_back)(Sorter *sorter);
-
-	/* What other processes need to join, in memory that is shared with them; NULL: they can't. */
-	SortShare *(*share)(Sorter *sorter);
+	Sorter *(*join)(SortShare *share, const SortKey *key, FileSet *files);
 
 	/*
 	 * The first process takes part in feeding from now on, as the others do once they have joined; with it
-	 * there are so many at most.  False: it is too late, and nothing is left to be fed.  NULL: several
-	 * processes can't feed this device; all rows come through the Gather.
+	 * there are so many at most.  files: as in join; if there are any, before others join.  False: it is too
+	 * late, and nothing is left to be fed.
 	 */
-	bool (*enter)(Sorter *sorter, int processes);
-
-	/* In another process: a sorter to feed.  NULL: it is too late, and nothing is left to be fed. */
-	Sorter *(*join)(SortShare *share, const SortKey *key);
+	bool (*enter)(Sorter *sorter, int processes, FileSet *files);
 
 	/*
-	 * In every process that feeds, the first one included, before it gets a chunk, and there before others
-	 * join: a process that finds no room is to spill by itself, to files of this set, and not to pass rows to
-	 * the first one.  Of index tuples, and without bounds.  files: must outlive the sorter.  NULL: the device
-	 * can't.
+	 * An empty chunk for rows of this part, 0 where there are none, with room for at least one of so many
+	 * bytes, entry and all.  NULL: the sorter has failed.  makes_room: by spilling, if it must; without it,
+	 * for a process that feeds with others, NULL also says that there is no room now, or not for such a row.
 	 */
-	void (*spill_jointly)(Sorter *sorter, FileSet *files);
+	Chunk *(*get_chunk)(Sorter *sorter, int part, Size at_least, bool makes_room);
+
+	/* Takes back a chunk that get_chunk gave for this part, filled. */
+	void (*put_chunk)(Sorter *sorter, int part, Chunk *chunk);
 
 	/*
 	 * This process's part of the input is over, and no chunk is outstanding.  There may be rows to take back
@@ -168,31 +185,13 @@ struct SortDevice
 	void (*finish_feed)(Sorter *sorter, bool others_pass);
 
 	/*
-	 * After finish_feed, in every process that fed, before the first one performs, if the request said so:
-	 * are the rows sorted, so that each of them can read all of them, so many?  Then it can by next, in
-	 * ranges.  May sort, and wait for others.  NULL: rows are never there for others than the first process.
+	 * Rows that were put, but for which there was no room after all: one a call, NULL: no more.  For whoever
+	 * feeds with others.
 	 */
-	bool (*read_together)(Sorter *sorter, uint64 *nrows);
+	MinimalTuple (*take_back)(Sorter *sorter);
 
-	/*
-	 * The next rows, forwards, are those of this range, one of nranges of the order that have about the same
-	 * number of rows; for who reads together with others.  pass_range_end: then those behind it.
-	 */
-	void (*seek_range)(Sorter *sorter, int range, int nranges);
-	void (*pass_range_end)(Sorter *sorter);
-
-	/*
-	 * After finish_feed, if the request said so: in the first process, will others help it to read, once it
-	 * has performed?  It must have fed too.  In another one: helps, until nothing is left to be done or the
-	 * first one wants no more.  In the first one, at any time: those who help are to go at once.  All three
-	 * NULL: nobody can help.
-	 */
-	bool (*is_helped)(Sorter *sorter);
-	void (*help_reader)(Sorter *sorter);
-	void (*dismiss_helpers)(Sorter *sorter);
-
-	/* Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding. */
-	void (*perform)(Sorter *sorter);
+	/* Does what SortWork says.  False: it is not done; the sorter may have failed. */
+	bool (*work)(Sorter *sorter, SortWork work);
 
 	/*
 	 * The next row in this direction, or NULL at the end, or if the sorter has failed; the row is good until
@@ -201,13 +200,11 @@ struct SortDevice
 	 */
 	MinimalTuple (*next)(Sorter *sorter, bool forward);
 
-	/* Back before the first row; remember the position; go back to the one remembered. */
-	void (*rewind)(Sorter *sorter);
-	void (*mark)(Sorter *sorter);
-	void (*restore)(Sorter *sorter);
-
-	/* Can rewind, mark, restore and backward reads be used? Known after perform. */
-	bool (*has_random_access)(const Sorter *sorter);
+	/*
+	 * Only for SORT_SEEK_RANGE: a range is one of nranges of the order that have about the same number of
+	 * rows.
+	 */
+	bool (*seek)(Sorter *sorter, SortSeek where, int range, int nranges);
 
 	void (*get_stats)(const Sorter *sorter, SorterStats *stats);
 
@@ -219,7 +216,7 @@ struct SortDevice
 static inline void
 sort_device_set_layout(const SortDevice *device, SortKey *key)
 {
-	key->alone = key->rows != NULL && !device->keeps_rows;
+	key->alone = key->rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
 }
 
 /* Rows at hand are fetched into the caches so many bytes ahead: they come from elsewhere. */

@@ -18,31 +18,24 @@
 #include "exec/chunk_feed.h"
 #include "monitor/progress.h"
 
-/* A feed for each part of the sorter. */
-static SortFeed *
-begin_parts(const SortFeed *feed, TupleDesc desc, const Bitmapset *unused)
+static int
+number_of_parts(const SortFeed *feed)
 {
-	const SorterParts *parts = feed->sorter->parts;
-	SortFeed *feeds = palloc(sizeof(SortFeed) * parts->n);
-
-	for (int i = 0; i < parts->n; i++)
-	{
-		sort_feed_begin(&feeds[i], parts->sorters[i], feed->key, desc, unused, feed->source);
-		feeds[i].whole = feed->whole;
-	}
-	return feeds;
+	return feed->parts != NULL ? feed->sorter->splitters->n + 1 : 0;
 }
 
-void
-sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused,
-				SortFeedSource source)
+/* A feed of the rows of one part, or of all. */
+static void
+begin_part(SortFeed *feed, Sorter *sorter, int part, SortKey *key, TupleDesc desc, const Bitmapset *unused,
+		   SortFeedSource source)
 {
 	MemoryContext old;
 
 	feed->context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort feed", ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(feed->context);
 	feed->sorter = sorter;
-	feed->whole = sorter;
+	feed->part = part;
+	feed->parts = NULL;
 	feed->key = key;
 	feed->source = source;
 	feed->filter =
@@ -51,10 +44,26 @@ sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, co
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
 	row_source_init(&feed->row, desc, unused);
-	feed->parts = sorter->parts != NULL ? begin_parts(feed, desc, unused) : NULL;
-	feed->key_first = feed->filter != NULL || feed->parts != NULL;
-	feed->reads_tails = sorter->device->reads_tails && !feed->key_first && !key->alone && !key->verified &&
-						key->index_rows == NULL;
+	feed->key_first = feed->filter != NULL;
+	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && !feed->key_first && !key->alone &&
+						!key->verified && key->index_rows == NULL;
+	MemoryContextSwitchTo(old);
+}
+
+void
+sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused,
+				SortFeedSource source)
+{
+	MemoryContext old;
+
+	begin_part(feed, sorter, 0, key, desc, unused, source);
+	if (sorter->splitters == NULL)
+		return;
+	old = MemoryContextSwitchTo(feed->context);
+	feed->parts = palloc(sizeof(SortFeed) * (sorter->splitters->n + 1));
+	feed->key_first = true;
+	for (int i = 0; i < number_of_parts(feed); i++)
+		begin_part(&feed->parts[i], sorter, i, key, desc, unused, source);
 	MemoryContextSwitchTo(old);
 }
 
@@ -65,7 +74,7 @@ note_progress(SortFeed *feed)
 	uint64 rows = feed->chunk->nrows;
 	Size bytes = chunk_bytes(feed->chunk);
 
-	progress_note_fed(feed->whole, rows - feed->noted_rows, bytes - feed->noted_bytes);
+	progress_note_fed(feed->sorter, rows - feed->noted_rows, bytes - feed->noted_bytes);
 	feed->noted_rows = rows;
 	feed->noted_bytes = bytes;
 }
@@ -81,8 +90,8 @@ void
 sort_feed_note_progress(SortFeed *feed)
 {
 	note_progress_at_times(feed);
-	for (int i = 0; feed->parts != NULL && i < feed->sorter->parts->n; i++)
-		sort_feed_note_progress(&feed->parts[i]);
+	for (int i = 0; i < number_of_parts(feed); i++)
+		note_progress_at_times(&feed->parts[i]);
 }
 
 /* Hands the chunk being filled, if any, to the device. */
@@ -97,18 +106,16 @@ put_chunk(SortFeed *feed)
 	feed->chunk = NULL;
 	feed->noted_rows = 0;
 	feed->noted_bytes = 0;
-	feed->sorter->device->put_chunk(feed->sorter, chunk);
+	feed->sorter->device->put_chunk(feed->sorter, feed->part, chunk);
 }
 
 /* A chunk with room for so many more bytes; NULL: the sorter has failed, or there is no room. */
 static pg_noinline Chunk *
 next_chunk(SortFeed *feed, Size bytes)
 {
-	const SortDevice *device = feed->sorter->device;
-
 	put_chunk(feed);
-	feed->chunk = feed->source == SORT_FEED_WITH_OTHERS ? device->try_chunk(feed->sorter, bytes)
-														: device->get_chunk(feed->sorter, bytes);
+	feed->chunk = feed->sorter->device->get_chunk(feed->sorter, feed->part, bytes,
+												  feed->source != SORT_FEED_WITH_OTHERS);
 	return feed->chunk;
 }
 
@@ -255,13 +262,10 @@ put_in_part(SortFeed *feed, TupleTableSlot *slot)
 	uint64 fixed[KEY_MAX_WORDS];
 	Size size;
 	const uint8 *key = encode_key(feed, slot, fixed, &size);
-	SortFeed *part = &feed->parts[splitters_find(feed->sorter->parts->splitters, key, size)];
+	SortFeed *part = &feed->parts[splitters_find(feed->sorter->splitters, key, size)];
 
 	if (unlikely(!put_with_key(part, slot, key, size)))
-	{
-		sorter_fail_with_part(feed->sorter, part->sorter);
 		return false;
-	}
 	note_progress_at_times(part);
 	return true;
 }
@@ -300,11 +304,8 @@ void
 sort_feed_end(SortFeed *feed)
 {
 	put_chunk(feed);
-	for (int i = 0; feed->parts != NULL && i < feed->sorter->parts->n; i++)
-	{
+	for (int i = 0; i < number_of_parts(feed); i++)
 		sort_feed_end(&feed->parts[i]);
-		sorter_fail_with_part(feed->sorter, feed->sorter->parts->sorters[i]);
-	}
 	if (feed->filter != NULL)
 		bound_filter_free(feed->filter);
 	MemoryContextDelete(feed->context);

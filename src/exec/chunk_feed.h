@@ -24,7 +24,7 @@ typedef enum SortFeedSource
 typedef struct SortFeed
 {
 	Sorter *sorter;
-	const Sorter *whole;	/* the one that shows its progress: the same, or that of which it is a part */
+	int part;				/* of the sorter: that of its rows; 0: the first one, or it has no parts */
 	struct SortFeed *parts; /* a feed for each part of the sorter, which get all rows; NULL: it has none */
 	SortKey *key;
 	SortFeedSource source;
@@ -72,7 +72,7 @@ sort_feed_leave_out(SortFeed *feed, const uint8 *key, Size size)
 		return false;
 	filter->dropped++;
 	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
-		progress_note_fed(feed->whole, PROGRESS_ROWS, 0);
+		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
 	return true;
 }
 

@@ -234,12 +234,8 @@ explain_process(const SortShareProcess *process, ExplainState *es)
 static void
 explain_processes(const GpuSortState *state, ExplainState *es)
 {
-	Sorter *sorter = state->sorter;
-	SortShare *share;
+	const SortShare *share = state->performed ? state->sorter->share : NULL;
 
-	if (sorter == NULL || !state->performed || sorter->device->share == NULL)
-		return;
-	share = sorter->device->share(sorter);
 	if (share == NULL)
 		return;
 	ExplainOpenGroup("Feeding Processes", "Feeding Processes", false, es);

@@ -53,7 +53,7 @@ typedef enum FeedStage
 /* In the dynamic shared memory of the parallel query. */
 typedef struct FeedShared
 {
-	SortShareHandle handle;	   /* of the sort; zeros: others can't join */
+	ArenaHandle handle;		   /* of the sort; zeros: others can't join */
 	pg_atomic_uint32 npassing; /* workers that pass all of their rows on, or will */
 	uint32 unmarked;		   /* the leader found out which columns of the key need no marker */
 	uint64 fingerprint;		   /* of the leader's key */
@@ -159,7 +159,7 @@ join_sort(GpuSortFeedState *state)
 	}
 	device = share->on_gpu ? &sort_device_cuda : &sort_device_cpu;
 	sort_device_set_layout(device, state->key);
-	state->sorter = device->join(share, state->key);
+	state->sorter = device->join(share, state->key, NULL);
 	return state->sorter != NULL ? FEED_FEEDING : FEED_DONE;
 }
 
@@ -169,7 +169,7 @@ enter_sort(GpuSortFeedState *state)
 {
 	int nworkers = state->workers != NULL ? state->workers->nworkers_launched : 0;
 
-	return state->sorter->device->enter(state->sorter, 1 + nworkers);
+	return state->sorter->device->enter(state->sorter, 1 + nworkers, NULL);
 }
 
 /* Takes part in the sort, if that is possible and needed. */
@@ -186,8 +186,6 @@ begin_feeding(GpuSortFeedState *state)
 		stage = join_sort(state);
 	else if (state->sorter == NULL)
 		elog(ERROR, "gpusort: a feed without a sort");
-	else if (state->sorter->device->enter == NULL)
-		stage = FEED_PASSING;
 	else
 		stage = enter_sort(state) ? FEED_FEEDING : FEED_DONE;
 	if (stage == FEED_FEEDING)
@@ -196,7 +194,7 @@ begin_feeding(GpuSortFeedState *state)
 
 		sort_device_set_layout(device, state->key);
 		sort_feed_begin(&state->feed, state->sorter, state->key, ExecGetResultType(outerPlanState(state)),
-						device->keeps_sort_columns ? NULL : sort_plan_unused_columns(plan),
+						device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : sort_plan_unused_columns(plan),
 						SORT_FEED_WITH_OTHERS);
 	}
 	MemoryContextSwitchTo(old);
@@ -233,17 +231,6 @@ count_fed_rows(GpuSortFeedState *state)
 		state->css.ss.ps.instrument->tuplecount += state->rows;
 }
 
-/* EXPLAIN VERBOSE shows each process's part, by the share, which outlives the workers. */
-static void
-note_own_part(GpuSortFeedState *state)
-{
-	const SortDevice *device = state->sorter->device;
-	SortShare *share = device->share != NULL ? device->share(state->sorter) : NULL;
-
-	if (share != NULL)
-		sort_share_note_rows(share, state->rows, stopwatch_ms(state->watch));
-}
-
 /*
  * This process has read its part of the input.  Is there a worker that passes rows on?  It said so before it
  * read the first of them, and one that says so later finds none left.
@@ -262,9 +249,7 @@ others_pass_rows(const GpuSortFeedState *state)
 static TupleTableSlot *
 hand_over(GpuSortFeedState *state)
 {
-	const SortDevice *device = state->sorter->device;
-
-	if (device->is_helped == NULL || !device->is_helped(state->sorter))
+	if (!state->sorter->device->work(state->sorter, SORT_WORK_HELP))
 		return NULL;
 	state->handed_over = true;
 	if (state->css.ss.ps.instrument != NULL)
@@ -289,15 +274,15 @@ feed(GpuSortFeedState *state)
 		state->stage = FEED_DONE;
 		return NULL;
 	}
-	note_own_part(state);
+	/* for EXPLAIN VERBOSE: the share outlives the workers */
+	sort_share_note_rows(state->sorter->share, state->rows, stopwatch_ms(state->watch));
 	device->finish_feed(state->sorter, others_pass_rows(state));
 	state->stage = refused != NULL ? FEED_PASSING : FEED_TAKING_BACK;
 	if (refused != NULL)
 		return refused;
 	if (!IsParallelWorker())
 		return hand_over(state);
-	if (device->help_reader != NULL)
-		device->help_reader(state->sorter);
+	(void) device->work(state->sorter, SORT_WORK_HELP);
 	return NULL;
 }
 
@@ -363,8 +348,8 @@ shutdown_feed(CustomScanState *css)
 
 	if (IsParallelWorker())
 		return;
-	if (state->sorter != NULL && state->sorter->device->dismiss_helpers != NULL)
-		state->sorter->device->dismiss_helpers(state->sorter);
+	if (state->sorter != NULL)
+		(void) state->sorter->device->work(state->sorter, SORT_WORK_DISMISS);
 	state->workers = NULL;
 	state->shared = NULL;
 }
@@ -394,7 +379,6 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) css;
 	FeedShared *shared = coordinate;
-	SortShare *share = NULL;
 
 	state->workers = pcxt;
 	state->shared = shared;
@@ -405,10 +389,8 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 		shared->unmarked = sort_key_unmarked(state->key);
 		shared->fingerprint = sort_key_fingerprint(state->key);
 	}
-	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->device->share != NULL)
-		share = state->sorter->device->share(state->sorter);
-	if (share != NULL)
-		shared->handle = share->handle;
+	if (state->sorter != NULL && state->sorter->failure == NULL && state->sorter->share != NULL)
+		shared->handle = state->sorter->share->arena.handle;
 }
 
 static void

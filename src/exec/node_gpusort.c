@@ -173,14 +173,15 @@ static void
 read_input(GpuSortState *state)
 {
 	PlanState *input = outerPlanState(state);
+	int properties = state->sorter->device->properties;
 	InputRows rows;
 	SortFeed feed;
 
 	state->began_reading = true;
 	sort_feed_begin(&feed, state->sorter, state->key, ExecGetResultType(input),
-					state->sorter->device->keeps_sort_columns ? NULL : state->unused,
-					state->feed != NULL && state->sorter->device->may_refuse_rows ? SORT_FEED_PASSED_ON
-																				  : SORT_FEED_ALONE);
+					properties & SORT_KEEPS_SORT_COLUMNS ? NULL : state->unused,
+					state->feed != NULL && (properties & SORT_MAY_REFUSE_ROWS) ? SORT_FEED_PASSED_ON
+																			   : SORT_FEED_ALONE);
 	input_rows_begin(&rows, input);
 	for (;;)
 	{
@@ -207,7 +208,7 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
 {
 	bool complete = true;
 
-	for (int i = 0; i < state->ncolumns && !device->keeps_sort_columns; i++)
+	for (int i = 0; i < state->ncolumns && !(device->properties & SORT_KEEPS_SORT_COLUMNS); i++)
 		complete &= !bms_is_member(state->columns[i].attno, state->unused);
 	return complete;
 }
@@ -292,8 +293,7 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	read_ms = stopwatch_ms(watch);
 	state->sorter->device->get_stats(state->sorter, &when_read);
 	progress_enter(state->sorter, PROGRESS_SORTING);
-	state->sorter->device->perform(state->sorter);
-	if (state->sorter->failure != NULL)
+	if (!state->sorter->device->work(state->sorter, SORT_WORK_SORT))
 		return false;
 	note_performed(state, read_ms, &when_read);
 	return true;
@@ -461,13 +461,10 @@ rescan_gpusort(CustomScanState *css)
 			ExecReScan(input);
 		return;
 	}
+	ExecClearTuple(css->ss.ss_ScanTupleSlot);
 	if (input->chgParam == NULL && rows_wanted_suffice(&state->wanted, &wanted) &&
-		state->sorter->device->has_random_access(state->sorter))
-	{
-		ExecClearTuple(css->ss.ss_ScanTupleSlot);
-		state->sorter->device->rewind(state->sorter);
+		state->sorter->device->seek(state->sorter, SORT_SEEK_FIRST, 0, 0))
 		return;
-	}
 	release_sorter(state);
 	if (input->chgParam == NULL)
 		ExecReScan(input);
@@ -479,7 +476,7 @@ mark_gpusort(CustomScanState *css)
 	GpuSortState *state = (GpuSortState *) css;
 
 	if (state->sorter != NULL)
-		state->sorter->device->mark(state->sorter);
+		(void) state->sorter->device->seek(state->sorter, SORT_SET_MARK, 0, 0);
 }
 
 static void
@@ -488,7 +485,7 @@ restore_gpusort(CustomScanState *css)
 	GpuSortState *state = (GpuSortState *) css;
 
 	if (state->sorter != NULL)
-		state->sorter->device->restore(state->sorter);
+		(void) state->sorter->device->seek(state->sorter, SORT_SEEK_MARK, 0, 0);
 }
 
 static void

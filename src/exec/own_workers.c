@@ -9,10 +9,10 @@
  * and that alone is what parallel mode has to last for: no transaction id is assigned in it, no row is
  * changed, and what else the query does comes before and after.
  *
- * Rows are in the memory of the sort when the Gather is through (device/shared_files.c), so they need neither
- * the workers nor their dynamic shared memory any more.  What stands in that is gone when parallel mode ends;
- * but the plan may be read once more, by PostgreSQL's own nodes, which expect it for as long as the query
- * lasts.  So this is for a bare scan below the feed alone, whose place in the table is forgotten here.
+ * Rows are in the memory of the sort when the Gather is through (memory/arena.c), so they need neither the
+ * workers nor their dynamic shared memory any more.  What stands in that is gone when parallel mode ends; but
+ * the plan may be read once more, by PostgreSQL's own nodes, which expect it for as long as the query lasts.
+ * So this is for a bare scan below the feed alone, whose place in the table is forgotten here.
  *
  * The plan is checked once more here, for it may be old, or PostgreSQL's own.  An expression that calls
  * something else than PostgreSQL's own functions (plan/own_scan.c) could start a command, or begin a

@@ -40,7 +40,7 @@ static inline SortFeed *
 feed_of_key(SortFeed *feed, const void *key, Size size)
 {
 	if (feed->parts != NULL)
-		return &feed->parts[splitters_find(feed->sorter->parts->splitters, key, size)];
+		return &feed->parts[splitters_find(feed->sorter->splitters, key, size)];
 	if (feed->filter != NULL && sort_feed_leave_out(feed, key, size))
 		return NULL;
 	return feed;

@@ -147,8 +147,7 @@ sort_tuples(IndexBuild *build)
 	if (!build->feed.is_loaded)
 		report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 	progress_enter(sorter, PROGRESS_SORTING);
-	sorter->device->perform(sorter);
-	if (sorter->failure != NULL)
+	if (!sorter->device->work(sorter, SORT_WORK_SORT))
 		return false;
 	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);

@@ -80,7 +80,7 @@ typedef struct JointShared
 	Oid heap;
 	Oid index;
 	BuildInfo info;
-	SortShareHandle sort; /* pid 0: the sorter can't be shared */
+	ArenaHandle sort;	  /* pid 0: the sorter can't be shared */
 	uint64 fingerprint;	  /* of the leader's key */
 	HeapScanShare blocks; /* of a build that is not concurrent */
 	SharedFileSet files;  /* of processes that spill by themselves */
@@ -155,7 +155,7 @@ others_pass(JointShared *shared)
 	return passes;
 }
 
-/* The sorter's chunks come by way of get_chunk from now on. */
+/* The sorter makes room for chunks from now on. */
 static void
 feed_alone(JointFeed *joint)
 {
@@ -170,7 +170,8 @@ feed_alone(JointFeed *joint)
 		if (joint->base->sorter->failure == NULL)
 			device->finish_feed(joint->base->sorter, others_pass(joint->shared));
 	}
-	index_feed_open(joint->feed, device->may_refuse_rows ? SORT_FEED_PASSED_ON : SORT_FEED_ALONE);
+	index_feed_open(joint->feed,
+					device->properties & SORT_MAY_REFUSE_ROWS ? SORT_FEED_PASSED_ON : SORT_FEED_ALONE);
 }
 
 /* Puts a tuple, unless the sorter has failed: then all is to begin again. */
@@ -310,8 +311,6 @@ static void
 make_shared(JointFeed *joint)
 {
 	HeapFeed *base = joint->base;
-	const SortDevice *device = base->sorter->device;
-	SortShare *share = device->share != NULL ? device->share(base->sorter) : NULL;
 	shm_toc *toc = joint->context->toc;
 
 	joint->shared = shm_toc_allocate(toc, sizeof(JointShared));
@@ -320,12 +319,10 @@ make_shared(JointFeed *joint)
 	joint->shared->index = RelationGetRelid(base->index);
 	joint->shared->info = build_info_of(base->info);
 	joint->shared->fingerprint = sort_key_fingerprint(base->key);
-	if (share != NULL)
-		joint->shared->sort = share->handle;
+	if (base->sorter->share != NULL)
+		joint->shared->sort = base->sorter->share->arena.handle;
 	heap_scan_share_init(&joint->shared->blocks, base->heap);
 	SharedFileSetInit(&joint->shared->files, joint->context->seg);
-	if (device->spill_jointly != NULL)
-		device->spill_jointly(base->sorter, &joint->shared->files.fs);
 	SpinLockInit(&joint->shared->mutex);
 	shm_toc_insert(toc, KEY_SHARED, joint->shared);
 
@@ -389,7 +386,7 @@ begin_joint_feed(JointFeed *joint, int nworkers)
 	make_shared(joint);
 	make_queues(joint);
 	/* so that no worker can be through with all of the scan before this process takes part */
-	(void) joint->base->sorter->device->enter(joint->base->sorter, 1 + nworkers);
+	(void) joint->base->sorter->device->enter(joint->base->sorter, 1 + nworkers, &joint->shared->files.fs);
 	LaunchParallelWorkers(joint->context);
 	for (int i = 0; i < joint->context->nworkers_launched; i++)
 		shm_mq_set_handle(joint->queues[i], joint->context->worker[i].bgwhandle);
@@ -596,14 +593,10 @@ scan_and_feed(WorkerFeed *worker, ParallelTableScanDesc scan)
 		const SortDevice *device = share->on_gpu ? &sort_device_cuda : &sort_device_cpu;
 
 		sort_device_set_layout(device, key);
-		worker->sorter = device->join(share, key);
+		SharedFileSetAttach(&worker->shared->files, worker->segment);
+		worker->sorter = device->join(share, key, &worker->shared->files.fs);
 		if (worker->sorter == NULL)
 			return;
-		if (device->spill_jointly != NULL)
-		{
-			SharedFileSetAttach(&worker->shared->files, worker->segment);
-			device->spill_jointly(worker->sorter, &worker->shared->files.fs);
-		}
 	}
 	else
 		note_passes(worker->shared);

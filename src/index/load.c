@@ -244,7 +244,7 @@ estimate_bytes(Sorter *sorter, uint64 ntuples)
 
 	for (int i = 0; i < SIZE_SAMPLES; i++)
 	{
-		sorter->device->seek_range(sorter, i, SIZE_SAMPLES);
+		(void) sorter->device->seek(sorter, SORT_SEEK_RANGE, i, SIZE_SAMPLES);
 		nsamples += sample_tuples(sorter, before, &bytes);
 	}
 	pfree(before);
@@ -283,8 +283,9 @@ decide_for_all(LoadShare *share, Sorter *sorter, bool may_load)
 		return false;
 	/* a card sorts now */
 	progress_enter(sorter, PROGRESS_SORTING);
-	if (sorter->device->read_together(sorter, &share->ntuples))
+	if (sorter->device->work(sorter, SORT_WORK_SORT_TOGETHER))
 	{
+		share->ntuples = sorter->together;
 		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
 		share->nranges = share->nloaders * RANGES_PER_PROCESS;
 		together = share->nloaders > 1 && sorter->failure == NULL;
@@ -298,10 +299,8 @@ decide_for_all(LoadShare *share, Sorter *sorter, bool may_load)
 static bool
 is_decided_together(LoadShare *share, Sorter *sorter)
 {
-	uint64 ntuples;
-
 	return wait_for_decision(share, LOAD_UNDECIDED) != LOAD_ALONE &&
-		   sorter->device->read_together(sorter, &ntuples) &&
+		   sorter->device->work(sorter, SORT_WORK_SORT_TOGETHER) &&
 		   wait_for_decision(share, LOAD_TRIED) == LOAD_TOGETHER;
 }
 
@@ -327,7 +326,7 @@ check_behind(Loader *loader)
 	Sorter *sorter = loader->load->sorter;
 	IndexTuple tuple;
 
-	sorter->device->pass_range_end(sorter);
+	(void) sorter->device->seek(sorter, SORT_PASS_RANGE_END, 0, 0);
 	while ((tuple = load_next_tuple(sorter)) != NULL && !tid_is_alive(tuple->t_tid))
 		CHECK_FOR_INTERRUPTS();
 	check_failure(loader->load);
@@ -343,7 +342,7 @@ load_range(Loader *loader, int range)
 
 	if (loader->check != NULL)
 		unique_check_forget(loader->check);
-	sorter->device->seek_range(sorter, range, loader->share->nranges);
+	(void) sorter->device->seek(sorter, SORT_SEEK_RANGE, range, loader->share->nranges);
 	btree_writer_begin_range(loader->writer, range);
 	while ((tuple = load_next_tuple(sorter)) != NULL)
 		load_tuple(loader, tuple);
@@ -359,8 +358,6 @@ load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_
 	Loader loader;
 	uint32 range;
 
-	if (load->sorter->device->read_together == NULL)
-		return false;
 	if (is_first ? !decide_for_all(share, load->sorter, may_load) : !is_decided_together(share, load->sorter))
 		return false;
 	if (is_first)

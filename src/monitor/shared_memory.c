@@ -12,8 +12,8 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 
-#include "base/huge_page_costs.h"
-#include "base/kept_files.h"
+#include "memory/huge_page_costs.h"
+#include "memory/keep.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
 #include "monitor/shared_memory.h"
@@ -31,7 +31,7 @@ request_memory(void)
 	RequestAddinShmemSpace(progress_shmem_size());
 	RequestAddinShmemSpace(huge_page_costs_shmem_size());
 	RequestAddinShmemSpace(gpu_service_shmem_size());
-	kept_files_shmem_request();
+	keep_shmem_request();
 }
 
 static void
@@ -44,7 +44,7 @@ set_up_memory(void)
 	progress_shmem_init();
 	huge_page_costs_shmem_init();
 	gpu_service_shmem_init();
-	kept_files_shmem_init();
+	keep_shmem_init();
 	LWLockRelease(AddinShmemInitLock);
 }
 

@@ -12,8 +12,7 @@
  * doesn't answer is killed: the kernel then closes its connections, so that the backends that wait for it go
  * on without it.
  *
- * It frees the memory that the server has kept between sorts, too, when none has come for it
- * (base/kept_files.h).
+ * It frees the memory that the server has kept between sorts, too, when none has come for it (memory/keep.h).
  *
  * The launcher itself only waits, for its latch, for lines of gpusortd's log, for answers and for time to
  * pass.  Whichever way it ends, its exit callback ends gpusortd; after a crash, the kernel does (process.c).
@@ -38,9 +37,9 @@
 #include "utils/wait_event.h"
 
 #include "base/guc.h"
-#include "base/kept_files.h"
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
+#include "memory/keep.h"
 #include "service/connection.h"
 #include "service/launcher.h"
 #include "service/process.h"
@@ -507,7 +506,7 @@ gpu_launcher_main(Datum argument)
 		if (gpu_process_has_ended(&process, &status))
 			note_end(status);
 		step();
-		wait_for_news(sooner(time_to_next_step(), kept_files_free_idle()));
+		wait_for_news(sooner(time_to_next_step(), keep_free_idle()));
 	}
 	/* With this status the postmaster starts the worker again, if it goes on itself. */
 	proc_exit(1);

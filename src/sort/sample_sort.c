@@ -22,7 +22,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-#include "base/huge_memory.h"
+#include "memory/alloc.h"
 #include "sort/sample_sort.h"
 #include "sort/sample_sort_packed.h"
 #include "sort/sample_sort_parts.h"

@@ -7,7 +7,7 @@
  */
 #include "postgres.h"
 
-#include "base/huge_memory.h"
+#include "memory/alloc.h"
 #include "sort/sample_sort.h"
 #include "sort/sorted_rows.h"
 #include "sort/string_sort.h"

@@ -23,7 +23,7 @@
 
 #include "miscadmin.h"
 
-#include "base/huge_memory.h"
+#include "memory/alloc.h"
 #include "sort/key_squeeze.h"
 #include "sort/sample_sort.h"
 #include "sort/string_sort.h"

@@ -11,10 +11,10 @@
  */
 #include "postgres.h"
 
-#include "base/huge_memory.h"
 #include "base/stopwatch.h"
 #include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
+#include "memory/alloc.h"
 #include "monitor/progress.h"
 
 /*
@@ -92,7 +92,7 @@ chunk_free(CpuSorter *sorter, Chunk *chunk)
 	sorter->chunk_memory -= chunk->size;
 	if (shared_chunks_own(sorter->shared, chunk))
 	{
-		shared_files_discard(chunk->base, chunk->size);
+		arena_discard(chunk->base, chunk->size);
 		return;
 	}
 	huge_free(chunk->base);
@@ -297,16 +297,13 @@ go_on_alone(CpuSorter *sorter)
 	if (!sort_share_note_overflow(&sorter->shared->base))
 		elog(ERROR, "gpusort: a row has come to a sort that is closed");
 	cpu_take_chunks_over(sorter);
-	sort_share_trim(&sorter->shared->base, 0);
+	arena_trim(&sorter->shared->base.arena, 0);
 }
 
-Chunk *
-cpu_get_chunk(Sorter *base, Size at_least)
+/* A chunk for rows that are not passed on, in memory that is made where there is none. */
+static Chunk *
+make_room(CpuSorter *sorter, Size at_least)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	if (sorter->shared == NULL)
-		return cpu_get_own_chunk(sorter, at_least);
 	if (sorter->apart)
 		return sorter->own_chunk = joint_spill_get_chunk(sorter, at_least);
 	if (!sorter->alone)
@@ -326,13 +323,15 @@ cpu_get_chunk(Sorter *base, Size at_least)
 }
 
 Chunk *
-cpu_try_chunk(Sorter *base, Size at_least)
+cpu_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 	Chunk *chunk;
 
 	if (sorter->shared == NULL)
 		return cpu_get_own_chunk(sorter, at_least);
+	if (makes_room)
+		return make_room(sorter, at_least);
 	chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
 	if (chunk != NULL)
 		return chunk;
@@ -353,10 +352,11 @@ put_shared_chunk(CpuSorter *sorter, Chunk *chunk)
 }
 
 void
-cpu_put_chunk(Sorter *base, Chunk *chunk)
+cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
+	/* one that shares none may fill two at a time: its own rows', and those that workers pass on */
 	if (sorter->shared != NULL && chunk != sorter->own_chunk)
 	{
 		put_shared_chunk(sorter, chunk);

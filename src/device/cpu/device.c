@@ -34,22 +34,26 @@
 
 /* ---------------------------------------------------------------- the device */
 
-static SortShare *
-cpu_share(Sorter *base)
+static CpuSorter *
+create_sorter(const SortKey *key)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
+	CpuSorter *sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
 
-	return sorter->shared != NULL ? &sorter->shared->base : NULL;
+	sorter->base.device = &sort_device_cpu;
+	sorter->key = key;
+	sorter->context = context;
+	sorter->chunks_end = &sorter->chunks;
+	sorter->process = -1;
+	return sorter;
 }
 
 static void
-create_bound(CpuSorter *sorter, const SortRequest *request)
+share_chunks(CpuSorter *sorter, SharedChunks *shared)
 {
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-
-	sorter->base.bound = sort_share_create_bound(cpu_share(&sorter->base), request);
-	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows_wanted : 0;
-	MemoryContextSwitchTo(old);
+	sorter->shared = shared;
+	sorter->base.share = shared != NULL ? &shared->base : NULL;
 }
 
 /* Bytes of memory for chunks and for sorting them. */
@@ -64,30 +68,19 @@ limit_for_rows(const SortRequest *request)
 static Sorter *
 cpu_begin(const SortRequest *request)
 {
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
-	CpuSorter *sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
+	CpuSorter *sorter = create_sorter(request->key);
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
-	sorter->base.device = &sort_device_cpu;
-	sorter->key = request->key;
 	sorter->complete_rows = request->complete_rows ? request->desc : NULL;
 	sorter->limit = limit_for_rows(request);
 	sorter->process_memory = request->process_memory;
 	sorter->random_access = request->random_access;
 	sorter->stats.processes = 1;
-	sorter->context = context;
-	sorter->chunks_end = &sorter->chunks;
-	sorter->process = -1;
 	if (request->shared)
-	{
-		MemoryContext old = MemoryContextSwitchTo(context);
-
-		sorter->shared = shared_chunks_create(sorter->limit, request->processes);
-		MemoryContextSwitchTo(old);
-		if (sorter->shared != NULL)
-			sorter->shared->helped = request->helped;
-	}
-	create_bound(sorter, request);
+		share_chunks(sorter, shared_chunks_create(sorter->limit, request->processes, request->helped));
+	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
+	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows_wanted : 0;
+	MemoryContextSwitchTo(old);
 	return &sorter->base;
 }
 
@@ -104,16 +97,28 @@ note_processes(CpuSorter *sorter, int processes)
 	SpinLockAcquire(&shared->base.mutex);
 	shared->limit = sorter->limit;
 	SpinLockRelease(&shared->base.mutex);
-	sort_share_trim(&shared->base, sorter->limit);
+	arena_trim(&shared->base.arena, sorter->limit);
+}
+
+/* This process writes what finds no room to files of this set; NULL: it passes it. */
+static void
+spill_jointly(CpuSorter *sorter, FileSet *files)
+{
+	if (files == NULL)
+		return;
+	Assert(sorter->base.bound == NULL && sorter->key->index_rows != NULL);
+	sorter->files = files;
+	sorter->shared->base.spills_jointly = true;
 }
 
 static bool
-cpu_enter(Sorter *base, int processes)
+cpu_enter(Sorter *base, int processes, FileSet *files)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->shared == NULL)
 		return true;
+	spill_jointly(sorter, files);
 	sorter->process = sort_share_enter(&sorter->shared->base);
 	if (sorter->process < 0)
 		return false; /* those who sort together now go by the limit as it is */
@@ -122,23 +127,18 @@ cpu_enter(Sorter *base, int processes)
 }
 
 static Sorter *
-cpu_join(SortShare *share, const SortKey *key)
+cpu_join(SortShare *share, const SortKey *key, FileSet *files)
 {
 	int process = sort_share_enter(share);
-	MemoryContext context;
 	CpuSorter *sorter;
 
 	if (process < 0)
 		return NULL;
-	context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort cpu device", ALLOCSET_DEFAULT_SIZES);
-	sorter = MemoryContextAllocZero(context, sizeof(CpuSorter));
-	sorter->base.device = &sort_device_cpu;
-	sorter->key = key;
-	sorter->context = context;
+	sorter = create_sorter(key);
 	sorter->base.bound = share->bound;
-	sorter->chunks_end = &sorter->chunks;
-	sorter->shared = (SharedChunks *) share;
 	sorter->process = process;
+	share_chunks(sorter, (SharedChunks *) share);
+	spill_jointly(sorter, files);
 	return &sorter->base;
 }
 
@@ -146,7 +146,7 @@ static void
 cpu_finish_feed(Sorter *base, bool others_pass)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
-	SortShare *share = sorter->shared != NULL ? &sorter->shared->base : NULL;
+	SortShare *share = base->share;
 	Stopwatch watch;
 	MemoryContext old;
 
@@ -176,41 +176,26 @@ cpu_take_back(Sorter *base)
 	return NULL; /* whoever gets a chunk may keep it */
 }
 
-static void
-cpu_spill_jointly(Sorter *base, FileSet *files)
-{
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	Assert(base->bound == NULL && sorter->key->index_rows != NULL);
-	if (sorter->shared == NULL)
-		return;
-	sorter->files = files;
-	sorter->shared->base.spills_jointly = true;
-}
-
+/* Are all rows sorted, and can this process read them? */
 static bool
-cpu_read_together(Sorter *base, uint64 *nrows)
+read_together(CpuSorter *sorter)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
 	if (sorter->published)
 	{
-		*nrows = sorter->shared->spilled_rows;
+		sorter->base.together = sorter->shared->spilled_rows;
 		/* a guess at the order cuts no ranges */
 		return !sorter->key->verified;
 	}
 	if (sorter->shared == NULL || !sorter->shared->is_sorted)
 		return false;
 	joint_sort_rows(sorter->shared, sorter->key, &sorter->sorted);
-	*nrows = sorter->sorted.nrows;
+	sorter->base.together = sorter->sorted.nrows;
 	return true;
 }
 
 static void
-cpu_seek_range(Sorter *base, int range, int nranges)
+seek_range(CpuSorter *sorter, int range, int nranges)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
 	if (sorter->published)
 	{
 		joint_spill_seek(sorter, range, nranges);
@@ -221,39 +206,33 @@ cpu_seek_range(Sorter *base, int range, int nranges)
 }
 
 static void
-cpu_pass_range_end(Sorter *base)
+pass_range_end(CpuSorter *sorter)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
 	if (sorter->published)
 		run_ranges_pass_end(sorter->ranges);
 	sorter->position = Min(sorter->position, sorter->range_end - 1); /* who met the end stands behind it */
 	sorter->range_end = sorter->sorted.nrows;
 }
 
+/* In the first process: will others help? In another one: helps. */
 static bool
-cpu_is_helped(Sorter *base)
+help_reader(CpuSorter *sorter)
 {
-	const SharedChunks *shared = ((CpuSorter *) base)->shared;
+	const SharedChunks *shared = sorter->shared;
 
-	return shared != NULL && shared->is_sorted && shared->windows != NULL;
-}
-
-static void
-cpu_help_reader(Sorter *base)
-{
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	if (!cpu_is_helped(base))
-		return;
+	if (shared == NULL || !shared->is_sorted || shared->windows == NULL)
+		return false;
+	if (sort_share_is_own(&shared->base))
+		return true;
 	joint_sort_rows(sorter->shared, sorter->key, &sorter->sorted);
-	return_windows_help(sorter->shared->windows, &sorter->sorted);
+	return_windows_help(shared->windows, &sorter->sorted);
+	return false;
 }
 
 static void
-cpu_dismiss_helpers(Sorter *base)
+dismiss_helpers(CpuSorter *sorter)
 {
-	const SharedChunks *shared = ((CpuSorter *) base)->shared;
+	const SharedChunks *shared = sorter->shared;
 
 	if (shared != NULL && shared->windows != NULL)
 		return_windows_dismiss(shared->windows);
@@ -298,9 +277,8 @@ finish_sharing(CpuSorter *sorter)
 }
 
 static void
-cpu_perform(Sorter *base)
+sort_rows(CpuSorter *sorter)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	bool is_sorted = sorter->shared != NULL && finish_sharing(sorter);
 
@@ -319,12 +297,35 @@ cpu_perform(Sorter *base)
 		if (sorter->nrows > 0)
 			cpu_spill(sorter);
 		cpu_free_chunks(sorter, &sorter->empty_chunks);
-		progress_enter(base, PROGRESS_MERGING);
+		progress_enter(&sorter->base, PROGRESS_MERGING);
 		external_sort_finish(sorter->external);
 		sorter->stats.method = "external merge";
 	}
 	MemoryContextSwitchTo(old);
 }
+
+static bool
+cpu_work(Sorter *base, SortWork work)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	switch (work)
+	{
+		case SORT_WORK_SORT:
+			sort_rows(sorter);
+			break;
+		case SORT_WORK_SORT_TOGETHER:
+			return read_together(sorter);
+		case SORT_WORK_HELP:
+			return help_reader(sorter);
+		case SORT_WORK_DISMISS:
+			dismiss_helpers(sorter);
+			break;
+	}
+	return true;
+}
+
+/* ---------------------------------------------------------------- rows */
 
 static inline MinimalTuple
 next_in_memory(CpuSorter *sorter, bool forward)
@@ -361,45 +362,61 @@ cpu_next(Sorter *base, bool forward)
 	return next_in_memory(sorter, forward);
 }
 
-static void
-cpu_rewind(Sorter *base)
+static bool
+rewind_rows(CpuSorter *sorter)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	cpu_dismiss_helpers(base);
-	sorter_forget_rows_at_hand(base);
+	if (sorter->external != NULL && !sorter->random_access)
+		return false;
+	dismiss_helpers(sorter);
+	sorter_forget_rows_at_hand(&sorter->base);
 	sorter->position = -1;
 	if (sorter->external != NULL)
 		external_sort_rewind(sorter->external);
+	return true;
 }
 
 static void
-cpu_mark(Sorter *base)
+set_mark(CpuSorter *sorter)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
 	sorter->mark = sorter->position;
 	if (sorter->external != NULL)
 		external_sort_mark(sorter->external);
 }
 
 static void
-cpu_restore(Sorter *base)
+seek_mark(CpuSorter *sorter)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
 	sorter->position = sorter->mark;
 	if (sorter->external != NULL)
 		external_sort_restore(sorter->external);
 }
 
 static bool
-cpu_has_random_access(const Sorter *base)
+cpu_seek(Sorter *base, SortSeek where, int range, int nranges)
 {
-	const CpuSorter *sorter = (const CpuSorter *) base;
+	CpuSorter *sorter = (CpuSorter *) base;
 
-	return sorter->external == NULL || sorter->random_access;
+	switch (where)
+	{
+		case SORT_SEEK_FIRST:
+			return rewind_rows(sorter);
+		case SORT_SET_MARK:
+			set_mark(sorter);
+			break;
+		case SORT_SEEK_MARK:
+			seek_mark(sorter);
+			break;
+		case SORT_SEEK_RANGE:
+			seek_range(sorter, range, nranges);
+			break;
+		case SORT_PASS_RANGE_END:
+			pass_range_end(sorter);
+			break;
+	}
+	return true;
 }
+
+/* ---------------------------------------------------------------- statistics, end */
 
 static void
 cpu_get_stats(const Sorter *base, SorterStats *stats)
@@ -412,23 +429,18 @@ cpu_get_stats(const Sorter *base, SorterStats *stats)
 		stats->rows_dropped = bound_dropped(base->bound);
 }
 
-/* Of a sort that had room in memory: one that had not has given back what its chunks were. */
-static bool
-keeps_shared_memory(const CpuSorter *sorter)
-{
-	return sorter->shared != NULL && sort_share_is_own(&sorter->shared->base) && sorter->external == NULL &&
-		   !sorter->apart;
-}
-
 static void
 cpu_end(Sorter *base)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	if (sorter->shared != NULL && sort_share_is_own(&sorter->shared->base))
-		cpu_dismiss_helpers(base);
-	if (keeps_shared_memory(sorter))
-		sort_share_end(&sorter->shared->base);
+	if (sort_share_is_own(base->share))
+	{
+		dismiss_helpers(sorter);
+		/* a sort that had no room in memory has given back what its chunks were */
+		if (sorter->external == NULL && !sorter->apart)
+			arena_end(&base->share->arena);
+	}
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	if (sorter->ranges != NULL)
@@ -438,29 +450,17 @@ cpu_end(Sorter *base)
 
 const SortDevice sort_device_cpu = {
 	.name = "cpu",
-	.reads_tails = true,
+	.properties = SORT_READS_TAILS,
 	.begin = cpu_begin,
-	.get_chunk = cpu_get_chunk,
-	.try_chunk = cpu_try_chunk,
-	.put_chunk = cpu_put_chunk,
-	.take_back = cpu_take_back,
-	.share = cpu_share,
-	.enter = cpu_enter,
 	.join = cpu_join,
-	.spill_jointly = cpu_spill_jointly,
+	.enter = cpu_enter,
+	.get_chunk = cpu_get_chunk,
+	.put_chunk = cpu_put_chunk,
 	.finish_feed = cpu_finish_feed,
-	.read_together = cpu_read_together,
-	.is_helped = cpu_is_helped,
-	.help_reader = cpu_help_reader,
-	.dismiss_helpers = cpu_dismiss_helpers,
-	.seek_range = cpu_seek_range,
-	.pass_range_end = cpu_pass_range_end,
-	.perform = cpu_perform,
+	.take_back = cpu_take_back,
+	.work = cpu_work,
 	.next = cpu_next,
-	.rewind = cpu_rewind,
-	.mark = cpu_mark,
-	.restore = cpu_restore,
-	.has_random_access = cpu_has_random_access,
+	.seek = cpu_seek,
 	.get_stats = cpu_get_stats,
 	.end = cpu_end,
 };

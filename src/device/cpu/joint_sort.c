@@ -80,8 +80,8 @@ prepare(SharedChunks *shared, const SortKey *key)
 	size = TYPEALIGN(64, sorted_rows_shared_size(&shared->sorted, shared->nchunks, nprocesses));
 	shared->windows_size = size_of_windows(shared, key);
 	shared->sort_memory_size = size + shared->windows_size;
-	shared->sort_memory = sort_share_alloc(&shared->base, shared->sort_memory_size);
-	sort_share_trim(&shared->base, shared->limit);
+	shared->sort_memory = arena_reserve(&shared->base.arena, shared->sort_memory_size);
+	arena_trim(&shared->base.arena, shared->limit);
 }
 
 /* Lays out the memory that all have provided. */
@@ -104,7 +104,7 @@ populate_part(SharedChunks *shared, int process)
 	Size first = shared->sort_memory_size * process / shared->base.nentered;
 	Size end = shared->sort_memory_size * (process + 1) / shared->base.nentered;
 
-	if (!shared_files_populate(shared->sort_memory + first, end - first, false))
+	if (!arena_populate(shared->sort_memory + first, end - first))
 		shared->no_memory = true;
 }
 

@@ -119,7 +119,7 @@ static void
 go_apart(CpuSorter *sorter)
 {
 	sorter->apart = true;
-	sort_share_trim(&sorter->shared->base, 0);
+	arena_trim(&sorter->shared->base.arena, 0);
 	sorter->limit = equal_part(sorter->shared);
 	take_filled_chunks(sorter);
 	note_held(sorter);

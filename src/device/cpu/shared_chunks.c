@@ -28,7 +28,7 @@
 #define SHARED_MEMORY_SLACK ((Size) 1024 * 1024)
 
 SharedChunks *
-shared_chunks_create(Size limit, int processes)
+shared_chunks_create(Size limit, int processes, bool helped)
 {
 	Size size = limit + limit / 64 + SHARED_MEMORY_SLACK;
 	SharedChunks *shared = (SharedChunks *) sort_share_create(size, sizeof(SharedChunks), processes);
@@ -37,6 +37,7 @@ shared_chunks_create(Size limit, int processes)
 		return NULL;
 	shared->limit = limit;
 	shared->processes = processes;
+	shared->helped = helped;
 	shared->filled_end = &shared->filled;
 	return shared;
 }
@@ -123,8 +124,8 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 
 	if (!reserve(shared, key, at_least, &size, &rows))
 		return NULL;
-	chunk = sort_share_alloc(&shared->base, sizeof(Chunk) + size);
-	if (chunk == NULL || !shared_files_populate(chunk, sizeof(Chunk) + size, true))
+	chunk = arena_alloc(&shared->base.arena, sizeof(Chunk) + size);
+	if (chunk == NULL)
 	{
 		SpinLockAcquire(&shared->base.mutex);
 		shared->nchunks--;

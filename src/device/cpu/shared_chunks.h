@@ -65,10 +65,10 @@ typedef struct SharedChunks
 } SharedChunks;
 
 /*
- * For a sort by this many processes within limit bytes; NULL: there is no memory to share.  Belongs to
- * CurrentMemoryContext.
+ * For a sort by this many processes within limit bytes; helped: is the leader to be helped when it reads?
+ * NULL: there is no memory to share.  Belongs to CurrentMemoryContext.
  */
-extern SharedChunks *shared_chunks_create(Size limit, int processes);
+extern SharedChunks *shared_chunks_create(Size limit, int processes, bool helped);
 
 /*
  * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, rows are
@@ -93,7 +93,7 @@ extern uint64 shared_chunks_collect(SharedChunks *shared, Chunk ***end, Chunk **
 static inline bool
 shared_chunks_own(const SharedChunks *shared, const Chunk *chunk)
 {
-	return shared != NULL && sort_share_contains(&shared->base, chunk);
+	return shared != NULL && arena_contains(&shared->base.arena, chunk);
 }
 
 #endif /* GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H */

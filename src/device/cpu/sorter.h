@@ -41,10 +41,10 @@ typedef struct CpuSorter
 	uint64 nrows;		  /* in the filled chunks */
 	uint64 coming;		  /* that chunks may get which other processes are filling */
 
-	SharedChunks *shared; /* NULL: this process alone feeds */
+	SharedChunks *shared; /* the share; NULL: this process alone feeds */
 	int process;		  /* this one's number among them; -1: it does not feed with them */
 	bool alone;			  /* shared: the first process has taken the chunks over */
-	Chunk *own_chunk;	  /* shared: the chunk that this process fills alone */
+	Chunk *own_chunk;	  /* shared: the chunk that this process fills alone; NULL: there is none */
 
 	/* Shared, where each process writes what does not fit (joint_spill.h). */
 	FileSet *files;		 /* NULL: the first process alone does */
@@ -64,9 +64,8 @@ typedef struct CpuSorter
 } CpuSorter;
 
 /* The chunk functions of the device. */
-extern Chunk *cpu_get_chunk(Sorter *base, Size at_least);
-extern Chunk *cpu_try_chunk(Sorter *base, Size at_least);
-extern void cpu_put_chunk(Sorter *base, Chunk *chunk);
+extern Chunk *cpu_get_chunk(Sorter *base, int part, Size at_least, bool makes_room);
+extern void cpu_put_chunk(Sorter *base, int part, Chunk *chunk);
 
 /* A chunk in the process's own memory, or one that was taken over; spills where there is no room for it. */
 extern Chunk *cpu_get_own_chunk(CpuSorter *sorter, Size at_least);

@@ -35,18 +35,18 @@ typedef struct CardsShare
 {
 	SortShare base;
 	int nparts;
-	SortShareHandle parts[SPLIT_PARTS_MAX];
+	ArenaHandle parts[SPLIT_PARTS_MAX];
 	SortSplitters splitters;
 } CardsShare;
 
 typedef struct CardsSorter
 {
-	Sorter base;
-	SorterParts parts;
+	Sorter base; /* its share is a CardsShare */
+	int nparts;
+	CudaSorter *parts[SPLIT_PARTS_MAX]; /* in the order of their rows */
 	SortSplitters splitters;
 	MemoryContext context;
-	CardsShare *share; /* NULL: this process alone */
-	int process;	   /* its number among those that feed; -1: it does not, or not any more */
+	int process; /* its number among those that feed; -1: it does not, or not any more */
 
 	/* Reading: in this part; parts behind the furthest one were not read from yet. */
 	int current;
@@ -61,18 +61,12 @@ static const SortDevice sort_device_cards;
 
 /* ---------------------------------------------------------------- parts */
 
-static inline CudaSorter *
-part_of(const CardsSorter *sorter, int i)
-{
-	return (CudaSorter *) sorter->parts.sorters[i];
-}
-
 /* Takes note of a part that has failed; false: one has. */
 static bool
 all_go_on(CardsSorter *sorter)
 {
-	for (int i = 0; i < sorter->parts.n; i++)
-		sorter_fail_with_part(&sorter->base, sorter->parts.sorters[i]);
+	for (int i = 0; i < sorter->nparts; i++)
+		sorter_fail_with_part(&sorter->base, &sorter->parts[i]->base);
 	return sorter->base.failure == NULL;
 }
 
@@ -84,8 +78,7 @@ create_cards_sorter(void)
 	CardsSorter *sorter = MemoryContextAllocZero(context, sizeof(CardsSorter));
 
 	sorter->base.device = &sort_device_cards;
-	sorter->base.parts = &sorter->parts;
-	sorter->parts.splitters = &sorter->splitters;
+	sorter->base.splitters = &sorter->splitters;
 	sorter->context = context;
 	sorter->process = -1;
 	return sorter;
@@ -95,7 +88,7 @@ static void
 add_part(CardsSorter *sorter, CudaSorter *part)
 {
 	part->whole = &sorter->base;
-	sorter->parts.sorters[sorter->parts.n++] = &part->base;
+	sorter->parts[sorter->nparts++] = part;
 }
 
 /* ---------------------------------------------------------------- beginning */
@@ -126,22 +119,22 @@ begin_parts(CardsSorter *sorter, const SortRequest *request, int most)
 	SortRequest of_part = request_of_part(request, most);
 	uint32 had = 0;
 
-	while (sorter->parts.n < most)
+	while (sorter->nparts < most)
 	{
 		CudaSorter *part = cuda_sorter_create(request->key);
 
-		part->further = sorter->parts.n > 0;
+		part->further = sorter->nparts > 0;
 		cuda_begin_on(part, &of_part, had);
 		if (part->base.failure != NULL && part->further)
 		{
-			part->base.device->end(&part->base);
+			cuda_end(&part->base);
 			return;
 		}
 		add_part(sorter, part);
 		if (part->base.failure != NULL)
 			return;
 		had |= UINT32_C(1) << part->client.job.device;
-		if (part->client.welcome.devices <= sorter->parts.n)
+		if (part->client.welcome.devices <= sorter->nparts)
 			return;
 	}
 }
@@ -154,27 +147,27 @@ create_share(CardsSorter *sorter)
 	CardsShare *share = (CardsShare *) sort_share_create(sizeof(CardsShare), sizeof(CardsShare), 1);
 
 	MemoryContextSwitchTo(old);
-	for (int i = 0; i < sorter->parts.n && share != NULL; i++)
+	for (int i = 0; i < sorter->nparts && share != NULL; i++)
 	{
-		const CudaSorter *part = part_of(sorter, i);
+		const SortShare *of_part = sorter->parts[i]->base.share;
 
-		if (part->share == NULL)
+		if (of_part == NULL)
 			return;
-		share->parts[i] = part->share->base.handle;
+		share->parts[i] = of_part->arena.handle;
 	}
 	if (share == NULL)
 		return;
 	share->base.on_gpu = share->base.on_cards = true;
-	share->nparts = sorter->parts.n;
+	share->nparts = sorter->nparts;
 	share->splitters = sorter->splitters;
-	sorter->share = share;
+	sorter->base.share = &share->base;
 }
 
 /* The only part that there is does all of the sort. */
 static Sorter *
 only_part(CardsSorter *sorter, const SortRequest *request)
 {
-	CudaSorter *part = part_of(sorter, 0);
+	CudaSorter *part = sorter->parts[0];
 
 	part->whole = &part->base;
 	cuda_note_request(part, request);
@@ -191,16 +184,16 @@ cards_begin(const SortRequest *request)
 	if (splitters_choose(&sorter->splitters, request->sample, most) > GPU_LARGEST_PART)
 		most = 1;
 	begin_parts(sorter, request, most);
-	if (sorter->parts.n == 1)
+	if (sorter->nparts == 1)
 		return only_part(sorter, request);
-	(void) splitters_choose(&sorter->splitters, request->sample, sorter->parts.n);
+	(void) splitters_choose(&sorter->splitters, request->sample, sorter->nparts);
 	if (request->shared)
 		create_share(sorter);
 	return &sorter->base;
 }
 
 Sorter *
-cards_join(SortShare *base, const SortKey *key)
+cards_join(SortShare *base, const SortKey *key, FileSet *files)
 {
 	CardsShare *share = (CardsShare *) base;
 	int process = sort_share_enter(base);
@@ -209,7 +202,7 @@ cards_join(SortShare *base, const SortKey *key)
 	if (process < 0)
 		return NULL;
 	sorter = create_cards_sorter();
-	sorter->share = share;
+	sorter->base.share = base;
 	sorter->process = process;
 	sorter->splitters = share->splitters;
 	for (int i = 0; i < share->nparts; i++)
@@ -220,37 +213,34 @@ cards_join(SortShare *base, const SortKey *key)
 
 /* ---------------------------------------------------------------- feeding */
 
-/* Who feeds asks the parts for chunks: there are none for just any row. */
 static Chunk *
-cards_get_chunk(Sorter *base, Size at_least)
+cards_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
 {
-	elog(ERROR, "gpusort: a row for no part of a sort");
+	Sorter *of_part = &((CardsSorter *) base)->parts[part]->base;
+	Chunk *chunk = cuda_get_chunk(of_part, 0, at_least, makes_room);
+
+	sorter_fail_with_part(base, of_part);
+	return chunk;
 }
 
 static void
-cards_put_chunk(Sorter *base, Chunk *chunk)
+cards_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
-	elog(ERROR, "gpusort: a chunk of no part of a sort");
-}
+	Sorter *of_part = &((CardsSorter *) base)->parts[part]->base;
 
-static SortShare *
-cards_share(Sorter *base)
-{
-	CardsSorter *sorter = (CardsSorter *) base;
-
-	return sorter->share != NULL ? &sorter->share->base : NULL;
+	cuda_put_chunk(of_part, 0, chunk);
+	sorter_fail_with_part(base, of_part);
 }
 
 static bool
-cards_enter(Sorter *base, int processes)
+cards_enter(Sorter *base, int processes, FileSet *files)
 {
 	CardsSorter *sorter = (CardsSorter *) base;
 	bool entered = true;
 
-	if (sorter->share != NULL)
-		sorter->process = sort_share_enter(&sorter->share->base);
-	for (int i = 0; i < sorter->parts.n; i++)
-		entered &= sort_device_cuda.enter(sorter->parts.sorters[i], processes);
+	sorter->process = sort_share_enter(base->share);
+	for (int i = 0; i < sorter->nparts; i++)
+		entered &= cuda_enter(sorter->parts[i]);
 	return entered;
 }
 
@@ -260,10 +250,9 @@ cards_finish_feed(Sorter *base, bool others_pass)
 {
 	CardsSorter *sorter = (CardsSorter *) base;
 
-	for (int i = 0; i < sorter->parts.n; i++)
-		sort_device_cuda.finish_feed(sorter->parts.sorters[i], others_pass);
-	if (sorter->share != NULL && sorter->process >= 0)
-		sort_share_note_fed(&sorter->share->base, sorter->process);
+	for (int i = 0; i < sorter->nparts; i++)
+		cuda_finish_feed(&sorter->parts[i]->base, others_pass);
+	sort_share_note_fed(base->share, sorter->process);
 	sorter->process = -1;
 	(void) all_go_on(sorter);
 }
@@ -273,9 +262,9 @@ cards_take_back(Sorter *base)
 {
 	CardsSorter *sorter = (CardsSorter *) base;
 
-	while (sorter->next_taken_back < sorter->parts.n)
+	while (sorter->next_taken_back < sorter->nparts)
 	{
-		MinimalTuple row = sort_device_cuda.take_back(sorter->parts.sorters[sorter->next_taken_back]);
+		MinimalTuple row = cuda_take_back(&sorter->parts[sorter->next_taken_back]->base);
 
 		if (row != NULL)
 			return row;
@@ -287,28 +276,34 @@ cards_take_back(Sorter *base)
 /* ---------------------------------------------------------------- sorting */
 
 /* All GPUs sort at the same time. */
-static void
-cards_perform(Sorter *base)
+static bool
+sort_parts(CardsSorter *sorter)
 {
-	CardsSorter *sorter = (CardsSorter *) base;
 	double all = 0;
 	double longest = 0;
 
-	for (int i = 0; i < sorter->parts.n && all_go_on(sorter); i++)
-		cuda_start_sort(part_of(sorter, i));
-	for (int i = 0; i < sorter->parts.n && all_go_on(sorter); i++)
+	for (int i = 0; i < sorter->nparts && all_go_on(sorter); i++)
+		cuda_start_sort(sorter->parts[i]);
+	for (int i = 0; i < sorter->nparts && all_go_on(sorter); i++)
 	{
-		double before = part_of(sorter, i)->stats.sort_ms;
+		CudaSorter *part = sorter->parts[i];
+		double before = part->stats.sort_ms;
 		double took;
 
-		sort_device_cuda.perform(sorter->parts.sorters[i]);
-		took = part_of(sorter, i)->stats.sort_ms - before;
+		(void) cuda_perform(part);
+		took = part->stats.sort_ms - before;
 		all += took;
 		longest = Max(longest, took);
 	}
 	sorter->parallel_ms = all - longest;
 	sorter->current = sorter->furthest = 0;
-	(void) all_go_on(sorter);
+	return all_go_on(sorter);
+}
+
+static bool
+cards_work(Sorter *base, SortWork work)
+{
+	return work == SORT_WORK_SORT && sort_parts((CardsSorter *) base);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -319,13 +314,13 @@ go_to_next_part(CardsSorter *sorter, bool forward)
 {
 	int next = sorter->current + (forward ? 1 : -1);
 
-	if (next < 0 || next >= sorter->parts.n)
+	if (next < 0 || next >= sorter->nparts)
 		return false;
 	sorter->current = next;
 	if (!forward)
-		cuda_go_to_end(part_of(sorter, next));
+		cuda_go_to_end(sorter->parts[next]);
 	else if (next <= sorter->furthest)
-		sort_device_cuda.rewind(sorter->parts.sorters[next]);
+		(void) cuda_seek(&sorter->parts[next]->base, SORT_SEEK_FIRST, 0, 0);
 	else
 		sorter->furthest = next;
 	return true;
@@ -338,7 +333,7 @@ cards_next(Sorter *base, bool forward)
 
 	for (;;)
 	{
-		Sorter *part = sorter->parts.sorters[sorter->current];
+		Sorter *part = &sorter->parts[sorter->current]->base;
 		MinimalTuple row = sorter_next(part, forward);
 
 		if (likely(row != NULL))
@@ -352,43 +347,33 @@ cards_next(Sorter *base, bool forward)
 	}
 }
 
-static void
-cards_rewind(Sorter *base)
+static bool
+have_random_access(const CardsSorter *sorter)
 {
-	CardsSorter *sorter = (CardsSorter *) base;
+	bool have = true;
 
-	sorter->current = 0;
-	sorter_forget_rows_at_hand(base);
-	sort_device_cuda.rewind(sorter->parts.sorters[0]);
-}
-
-static void
-cards_mark(Sorter *base)
-{
-	CardsSorter *sorter = (CardsSorter *) base;
-
-	sorter->mark = sorter->current;
-	sort_device_cuda.mark(sorter->parts.sorters[sorter->current]);
-}
-
-static void
-cards_restore(Sorter *base)
-{
-	CardsSorter *sorter = (CardsSorter *) base;
-
-	sorter->current = sorter->mark;
-	sort_device_cuda.restore(sorter->parts.sorters[sorter->current]);
+	for (int i = 0; i < sorter->nparts; i++)
+		have &= cuda_has_random_access(sorter->parts[i]);
+	return have;
 }
 
 static bool
-cards_has_random_access(const Sorter *base)
+cards_seek(Sorter *base, SortSeek where, int range, int nranges)
 {
-	const CardsSorter *sorter = (const CardsSorter *) base;
-	bool has = true;
+	CardsSorter *sorter = (CardsSorter *) base;
 
-	for (int i = 0; i < sorter->parts.n; i++)
-		has &= sort_device_cuda.has_random_access(sorter->parts.sorters[i]);
-	return has;
+	if (where == SORT_SEEK_FIRST)
+	{
+		if (!have_random_access(sorter))
+			return false;
+		sorter->current = 0;
+		sorter_forget_rows_at_hand(base);
+	}
+	else if (where == SORT_SET_MARK)
+		sorter->mark = sorter->current;
+	else if (where == SORT_SEEK_MARK)
+		sorter->current = sorter->mark;
+	return cuda_seek(&sorter->parts[sorter->current]->base, where, range, nranges);
 }
 
 /* ---------------------------------------------------------------- statistics, end */
@@ -399,9 +384,9 @@ cards_get_stats(const Sorter *base, SorterStats *stats)
 	const CardsSorter *sorter = (const CardsSorter *) base;
 
 	memset(stats, 0, sizeof(*stats));
-	for (int i = 0; i < sorter->parts.n; i++)
+	for (int i = 0; i < sorter->nparts; i++)
 	{
-		const CudaSorter *part = part_of(sorter, i);
+		const CudaSorter *part = sorter->parts[i];
 
 		cuda_add_stats(stats, &part->stats);
 		stats->cards[stats->ncards++] = (SortCard){.number = part->card, .rows = part->stats.rows};
@@ -414,29 +399,24 @@ cards_end(Sorter *base)
 {
 	CardsSorter *sorter = (CardsSorter *) base;
 
-	for (int i = 0; i < sorter->parts.n; i++)
-		sort_device_cuda.end(sorter->parts.sorters[i]);
+	for (int i = 0; i < sorter->nparts; i++)
+		cuda_end(&sorter->parts[i]->base);
 	MemoryContextDelete(sorter->context);
 }
 
 static const SortDevice sort_device_cards = {
 	.name = "cuda",
-	.keeps_sort_columns = true,
-	.keeps_rows = true,
-	.may_refuse_rows = true,
-	.get_chunk = cards_get_chunk,
-	.try_chunk = cards_get_chunk,
-	.put_chunk = cards_put_chunk,
-	.take_back = cards_take_back,
-	.share = cards_share,
+	.properties = CUDA_PROPERTIES,
+	.begin = cards_begin,
+	.join = cards_join,
 	.enter = cards_enter,
+	.get_chunk = cards_get_chunk,
+	.put_chunk = cards_put_chunk,
 	.finish_feed = cards_finish_feed,
-	.perform = cards_perform,
+	.take_back = cards_take_back,
+	.work = cards_work,
 	.next = cards_next,
-	.rewind = cards_rewind,
-	.mark = cards_mark,
-	.restore = cards_restore,
-	.has_random_access = cards_has_random_access,
+	.seek = cards_seek,
 	.get_stats = cards_get_stats,
 	.end = cards_end,
 };

@@ -2,356 +2,58 @@
  * device/cuda/device.c
  *		The cuda device: gpusortd, a service of its own process, sorts on GPUs.
  *
- * Filled chunks leave while the input is still read.  After the last one the service sorts and puts whole
- * rows in order, and they come back a window at a time; they stay with the service until the sort ends, so
- * they can be read again in both directions.
- *
- *		sorter.c	beginning, failing, letting go
- *		feed.c		the connection and the chunks on their way
- *		rows.c		the result
- *		spill.c	what does not fit in the device's memory
- *		parallel_feed.c	several processes that feed one sort
- *		cards.c	a sort that is spread over several GPUs, each with a part of its rows
- *		turns.c	one that a GPU has no room for: parts of it, one after the other (turns.h names the other files)
- *
- * When the service or the device fails the sorter does; nobody looks for another device here.
+ * A sort is on one GPU as a rule (card.c).  One that is spread over several (cards.c), or that a GPU has no
+ * room for (turns.c), is made of parts on one each, and has functions of its own.
  */
 #include "postgres.h"
 
-#include <math.h>
-
-#include "utils/memutils.h"
-
-#include "base/guc.h"
 #include "device/cuda/sorter.h"
-#include "service/state.h"
-
-/* More than this is no estimate; the planner's may be any number. */
-#define ESTIMATE_MAX 1e15
-
-/*
- * How many rows come to the device, if they come in no order: of the i-th one that is read, a share of wanted
- * / i is kept from when as many have come as are wanted.
- */
-static double
-expected_rows_kept(const SortRequest *request)
-{
-	double wanted = request->rows_wanted;
-
-	if (request->rows_wanted == 0 || wanted >= request->expected_rows)
-		return request->expected_rows;
-	return Min(request->expected_rows,
-			   wanted * (1 + log(request->expected_rows / wanted)) + BOUND_SAMPLES * request->processes);
-}
-
-uint64
-cuda_most_memory(void)
-{
-	return guc_sort_device_memory(gpu_service_device_memory());
-}
-
-/* The most that the service shall give it; 0: as much as there is. */
-static uint64
-most_device_memory(void)
-{
-	uint64 all = gpu_service_device_memory();
-	uint64 most = cuda_most_memory();
-
-	return most < all || all == 0 ? most : 0;
-}
-
-/* What the service is told beforehand. */
-static void
-estimate_job(CudaSorter *sorter, const SortRequest *request)
-{
-	GpusortdBegin *estimate = &sorter->estimate;
-	double rows = Min(expected_rows_kept(request), ESTIMATE_MAX);
-
-	estimate->key_bytes = request->key->width;
-	estimate->algorithm = gpusort_algorithm;
-	estimate->payload = GPUSORTD_ROWS_RIDE;
-	estimate->expected_rows = rows;
-	estimate->expected_key_bytes = Min(rows * request->expected_key_bytes, ESTIMATE_MAX);
-	estimate->expected_row_bytes = Min(rows * request->expected_row_bytes, ESTIMATE_MAX);
-	estimate->most_bytes = most_device_memory();
-}
-
-static void
-create_bound(CudaSorter *sorter, const SortRequest *request)
-{
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-
-	sorter->base.bound = sort_share_create_bound(cuda_share(&sorter->base), request);
-	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows_wanted : 0;
-	MemoryContextSwitchTo(old);
-}
-
-void
-cuda_note_request(CudaSorter *sorter, const SortRequest *request)
-{
-	sorter->desc = request->desc;
-	sorter->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
-	sorter->random_access = request->random_access;
-	sorter->fed_once = request->fed_once;
-	sorter->patience_ms = request->cpu_ms;
-	estimate_job(sorter, request);
-}
-
-void
-cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid)
-{
-	cuda_note_request(sorter, request);
-	sorter->estimate.avoid = avoid;
-	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
-		cuda_share_create(sorter, request->read_jointly);
-	create_bound(sorter, request);
-}
 
 static Sorter *
-cuda_begin(const SortRequest *request)
+begin_on_any(const SortRequest *request)
 {
+	Sorter *turns;
 	CudaSorter *sorter;
 
 	if (cards_wanted(request))
 		return cards_begin(request);
-	if (turns_wanted(request))
-	{
-		Sorter *turns = turns_begin(request);
-
-		if (turns != NULL)
-			return turns;
-	}
+	turns = turns_begin(request);
+	if (turns != NULL)
+		return turns;
 	sorter = cuda_sorter_create(request->key);
 	cuda_begin_on(sorter, request, 0);
 	return &sorter->base;
 }
 
-/* What the service is told of rows that are known: of keys that vary, only how long they were expected. */
-static void
-note_known_rows(GpusortdBegin *estimate, double rows, double bytes)
+static Sorter *
+join_on_any(SortShare *share, const SortKey *key, FileSet *files)
 {
-	double key_bytes = estimate->key_bytes;
-
-	if (key_bytes == 0 && estimate->expected_rows > 0)
-		key_bytes = estimate->expected_key_bytes / estimate->expected_rows;
-	estimate->expected_rows = rows;
-	estimate->expected_key_bytes = rows * key_bytes;
-	estimate->expected_row_bytes = Max(0, bytes - rows * key_bytes);
-}
-
-bool
-cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes)
-{
-	if (sorter->external != NULL)
-		external_sort_end(sorter->external);
-	sorter->external = NULL;
-	sorter->share = NULL;
-	sorter->is_through = sorter->has_left = sorter->others_left = false;
-	sorter->is_settled = false;
-	sorter->nrows = 0;
-	sorter->position = -1;
-	cuda_forget_window(sorter);
-	note_known_rows(&sorter->estimate, rows, bytes);
-	if (sorter->client.fd < 0 && !cuda_connect(sorter))
-		return false;
-	return cuda_begin_job(sorter);
-}
-
-static Chunk *
-cuda_get_chunk(Sorter *base, Size at_least)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	if (!cuda_share_is_alive(sorter))
-		return NULL;
-	if (at_least > sorter->client.job.chunk_bytes)
-		return cuda_open_lone_chunk(sorter, at_least);
-	for (;;)
-	{
-		bool is_full = false;
-
-		if (!cuda_submit_refused(sorter))
-			return NULL;
-		if (sorter->refused == NULL)
-		{
-			int number = cuda_take_chunk(sorter, &is_full);
-
-			if (number >= 0)
-				return cuda_open_chunk(sorter, number);
-			if (!is_full)
-				return NULL;
-		}
-		if (!cuda_spill(sorter))
-			return NULL;
-	}
-}
-
-static void
-cuda_put_chunk(Sorter *base, Chunk *chunk)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	if (chunk == sorter->lone)
-		cuda_put_lone_chunk(sorter);
-	else
-		(void) cuda_submit_chunk(sorter, chunk);
-}
-
-/* Waits until all chunks have found room. */
-static bool
-settle_chunks(CudaSorter *sorter)
-{
-	while (cuda_submit_refused(sorter) && cuda_flush(sorter))
-	{
-		if (sorter->refused == NULL)
-			return true;
-		if (!cuda_spill(sorter))
-			break;
-	}
-	return false;
-}
-
-static void
-cuda_rewind(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	sorter->position = -1;
-	cuda_forget_place(sorter);
-	if (sorter->external != NULL)
-		external_sort_rewind(sorter->external);
-}
-
-/* Has all that was fed, by all processes, where it is sorted. */
-static bool
-settle(CudaSorter *sorter)
-{
-	if (!sorter->is_settled)
-		sorter->is_settled = cuda_share_finish(sorter) && settle_chunks(sorter);
-	return sorter->is_settled;
-}
-
-void
-cuda_start_sort(CudaSorter *sorter)
-{
-	if (settle(sorter) && !gpusortd_start_perform(&sorter->client))
-		(void) cuda_client_failed(sorter);
-}
-
-static void
-cuda_perform(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	if (sorter->is_sorted)
-	{
-		sorter->range_end = sorter->nrows;
-		cuda_rewind(base);
-		return;
-	}
-	if (sorter->base.failure != NULL || !settle(sorter))
-		return;
-	if (sorter->external == NULL)
-		(void) (cuda_sort_job(sorter) && (sorter->goes_on || cuda_keep_small_result(sorter)));
-	else
-		(void) cuda_finish_external(sorter);
-}
-
-/* ---------------------------------------------------------------- rows */
-
-/* The next row where it isn't the next one of the window. */
-static pg_noinline MinimalTuple
-next_row_elsewhere(CudaSorter *sorter, bool forward)
-{
-	return sorter->external != NULL ? external_sort_next(sorter->external, forward)
-									: cuda_look_for_row(sorter, forward);
-}
-
-static MinimalTuple
-cuda_next(Sorter *base, bool forward)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-	MinimalTuple row = (MinimalTuple) sorter->counted_at;
-
-	if (unlikely(sorter->counted_at >= sorter->counted_end || !forward))
-		return next_row_elsewhere(sorter, forward);
-	__builtin_prefetch(sorter->counted_at + SORTER_ROWS_AHEAD);
-	sorter->counted_at += row_stored_size(row);
-	sorter->position++;
-	return row;
-}
-
-static void
-cuda_mark(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	sorter->mark = sorter->position;
-	if (sorter->external != NULL)
-		external_sort_mark(sorter->external);
-}
-
-static void
-cuda_restore(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	sorter->position = sorter->mark;
-	cuda_forget_place(sorter);
-	if (sorter->external != NULL)
-		external_sort_restore(sorter->external);
+	if (share->on_cards)
+		return cards_join(share, key, files);
+	if (share->in_turns)
+		return turns_join(share, key, files);
+	return (Sorter *) cuda_join(share, key);
 }
 
 static bool
-cuda_has_random_access(const Sorter *base)
+enter(Sorter *base, int processes, FileSet *files)
 {
-	const CudaSorter *sorter = (const CudaSorter *) base;
-
-	return sorter->external == NULL || sorter->random_access;
-}
-
-static void
-cuda_get_stats(const Sorter *base, SorterStats *stats)
-{
-	*stats = ((const CudaSorter *) base)->stats;
-	if (base->bound != NULL)
-		stats->rows_dropped = bound_dropped(base->bound);
-}
-
-static void
-cuda_end(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	cuda_share_leave(sorter);
-	if (sorter->external != NULL)
-		external_sort_end(sorter->external);
-	MemoryContextDelete(sorter->context);
+	return cuda_enter((CudaSorter *) base);
 }
 
 const SortDevice sort_device_cuda = {
 	.name = "cuda",
-	.keeps_sort_columns = true,
-	.keeps_rows = true,
-	.may_refuse_rows = true,
-	.begin = cuda_begin,
+	.properties = CUDA_PROPERTIES,
+	.begin = begin_on_any,
+	.join = join_on_any,
+	.enter = enter,
 	.get_chunk = cuda_get_chunk,
-	.try_chunk = cuda_try_chunk,
 	.put_chunk = cuda_put_chunk,
-	.take_back = cuda_take_back,
-	.share = cuda_share,
-	.enter = cuda_enter,
-	.join = cuda_join,
 	.finish_feed = cuda_finish_feed,
-	.read_together = cuda_read_together,
-	.seek_range = cuda_seek_range,
-	.pass_range_end = cuda_pass_range_end,
-	.perform = cuda_perform,
+	.take_back = cuda_take_back,
+	.work = cuda_work,
 	.next = cuda_next,
-	.rewind = cuda_rewind,
-	.mark = cuda_mark,
-	.restore = cuda_restore,
-	.has_random_access = cuda_has_random_access,
+	.seek = cuda_seek,
 	.get_stats = cuda_get_stats,
 	.end = cuda_end,
 };

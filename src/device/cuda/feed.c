@@ -79,7 +79,7 @@ fail_to_begin(CudaSorter *sorter, SortFailureReason too_long, const char *messag
 static double
 queue_patience(const CudaSorter *sorter)
 {
-	double patience = Max(sorter->patience_ms, PATIENCE_MIN_MS);
+	double patience = Max(sorter->request.cpu_ms, PATIENCE_MIN_MS);
 	int timeout = guc_queue_timeout();
 
 	if (timeout >= 0)
@@ -114,7 +114,7 @@ wait_in_queue(CudaSorter *sorter)
 static bool
 wait_for_device(CudaSorter *sorter, bool (*step)(CudaSorter *))
 {
-	set_patience(sorter, GPUSORT_WAIT_BEGIN, Max(sorter->patience_ms, BEGIN_MIN_MS));
+	set_patience(sorter, GPUSORT_WAIT_BEGIN, Max(sorter->request.cpu_ms, BEGIN_MIN_MS));
 	return step(sorter) ||
 		   fail_to_begin(sorter, SORT_FAILURE_DISCONNECTED, "the device takes too long to begin");
 }

@@ -30,7 +30,7 @@
 bool
 cuda_share_is_alive(CudaSorter *sorter)
 {
-	SortShare *share = (SortShare *) sorter->share;
+	SortShare *share = sorter->base.share;
 	SortFailureReason reason;
 	char message[sizeof(share->failure)];
 
@@ -49,7 +49,8 @@ cuda_share_is_alive(CudaSorter *sorter)
 static void
 leave(CudaSorter *sorter)
 {
-	if (sorter->helps && !sorter->has_left && sorter->client.in_job && sorter->base.failure == NULL)
+	if (cuda_helps(sorter) && sorter->stage < CUDA_LEFT && sorter->client.in_job &&
+		sorter->base.failure == NULL)
 		(void) cuda_flush(sorter);
 	cuda_leave(sorter);
 }
@@ -57,29 +58,29 @@ leave(CudaSorter *sorter)
 void
 cuda_share_leave(CudaSorter *sorter)
 {
-	if (sorter->helps)
+	if (cuda_helps(sorter))
 		leave(sorter);
 }
 
 Chunk *
-cuda_try_chunk(Sorter *base, Size at_least)
+cuda_try_chunk(CudaSorter *sorter, Size at_least)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
+	SortShare *share = sorter->base.share;
 	bool is_full;
 	int number;
 
 	if (!cuda_share_is_alive(sorter))
 		return NULL;
-	if (sorter->share != NULL && sorter->share->base.overflowed)
+	if (share != NULL && share->overflowed)
 		leave(sorter);
-	if (sorter->has_left || at_least > sorter->client.job.chunk_bytes)
+	if (sorter->stage >= CUDA_LEFT || at_least > sorter->client.job.chunk_bytes)
 		return NULL;
 	number = cuda_take_chunk(sorter, &is_full);
 	if (number >= 0)
 		return cuda_open_chunk(sorter, number);
-	if (is_full && sorter->share != NULL)
+	if (is_full && share != NULL)
 	{
-		(void) sort_share_note_overflow(&sorter->share->base);
+		(void) sort_share_note_overflow(share);
 		leave(sorter);
 	}
 	return NULL;
@@ -90,16 +91,17 @@ void
 cuda_finish_feed(Sorter *base, bool others_pass)
 {
 	CudaSorter *sorter = (CudaSorter *) base;
+	CudaShare *share = cuda_share(sorter);
 
 	if (!cuda_share_is_alive(sorter))
 		return;
-	if (!sorter->has_left && !cuda_flush(sorter))
+	if (sorter->stage < CUDA_LEFT && !cuda_flush(sorter))
 		return;
-	if (sorter->share == NULL)
+	if (share == NULL)
 		return;
 	if (sorter->refused != NULL)
-		(void) sort_share_note_overflow(&sorter->share->base);
-	if (sorter->share->read_jointly && !sorter->share->base.overflowed)
+		(void) sort_share_note_overflow(&share->base);
+	if (share->read_jointly && !share->base.overflowed)
 		cuda_note_through(sorter);
 	else
 		leave(sorter);
@@ -111,11 +113,11 @@ cuda_finish_feed(Sorter *base, bool others_pass)
 static void
 sort_for_all(CudaSorter *sorter)
 {
-	CudaShare *share = sorter->share;
+	CudaShare *share = cuda_share(sorter);
 
 	if (!cuda_share_finish(sorter) || !cuda_sort_job(sorter))
 		return;
-	sorter->is_sorted = true;
+	sorter->stage = CUDA_SORTED;
 	share->nrows = sorter->nrows;
 	share->is_sorted = true;
 }
@@ -128,26 +130,25 @@ sort_for_all(CudaSorter *sorter)
 static bool
 can_be_read_together(CudaSorter *sorter)
 {
-	CudaShare *share = sorter->share;
+	CudaShare *share = cuda_share(sorter);
 
 	return share != NULL && share->read_jointly && sort_share_wait_all_fed(&share->base) &&
 		   !share->incomplete;
 }
 
 bool
-cuda_read_together(Sorter *base, uint64 *nrows)
+cuda_sort_together(CudaSorter *sorter)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-	CudaShare *share = sorter->share;
+	CudaShare *share = cuda_share(sorter);
 
 	if (!can_be_read_together(sorter))
 		return false;
-	if (!sorter->helps)
+	if (!cuda_helps(sorter))
 		sort_for_all(sorter);
 	sort_share_meet(&share->base);
 	if (!cuda_share_is_alive(sorter) || !share->is_sorted)
 		return false;
-	*nrows = sorter->nrows = sorter->range_end = share->nrows;
+	sorter->base.together = sorter->nrows = sorter->range_end = share->nrows;
 	sorter->position = -1;
 	return true;
 }
@@ -168,37 +169,27 @@ cuda_share_create(CudaSorter *sorter, bool read_jointly)
 	share->read_jointly = read_jointly;
 	share->job = sorter->client.job.job;
 	share->token = sorter->client.job.token;
-	sorter->share = share;
-}
-
-SortShare *
-cuda_share(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	return sorter->share != NULL ? &sorter->share->base : NULL;
+	sorter->base.share = &share->base;
 }
 
 bool
-cuda_enter(Sorter *base, int processes)
+cuda_enter(CudaSorter *sorter)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	if (sorter->share == NULL)
-		return true;
-	sorter->process = sort_share_enter(&sorter->share->base);
+	sorter->process = sort_share_enter(sorter->base.share);
 	return sorter->process >= 0;
 }
 
 bool
 cuda_share_take_over(CudaSorter *sorter)
 {
-	if (sorter->share == NULL || sorter->others_left)
+	SortShare *share = sorter->base.share;
+
+	if (share == NULL || sorter->stage >= CUDA_ALONE)
 		return true;
-	(void) sort_share_note_overflow(&sorter->share->base);
+	(void) sort_share_note_overflow(share);
 	leave(sorter);
-	sort_share_wait_others(&sorter->share->base);
-	sorter->others_left = true;
+	sort_share_wait_others(share);
+	sorter->stage = CUDA_ALONE;
 	return cuda_share_is_alive(sorter);
 }
 
@@ -206,16 +197,16 @@ cuda_share_take_over(CudaSorter *sorter)
 bool
 cuda_share_finish(CudaSorter *sorter)
 {
-	const SortShare *share = (const SortShare *) sorter->share;
+	const SortShare *share = sorter->base.share;
 
 	if (!cuda_share_is_alive(sorter))
 		return false;
-	if (sorter->share == NULL)
+	if (share == NULL)
 		return true;
 	if (share->nfed != share->nentered)
 		elog(ERROR, "gpusort: a process left a parallel sort before it had passed on its rows");
 	sorter->stats.processes = Max(share->nentered, sorter->stats.processes);
-	sorter->stats.bytes_in += sorter->share->bytes_in;
+	sorter->stats.bytes_in += cuda_share(sorter)->bytes_in;
 	return true;
 }
 
@@ -231,34 +222,28 @@ join_job(CudaSorter *sorter)
 		return false;
 	sorter->client.wait_arg = &sorter->wait;
 	sorter->wait.event = GPUSORT_WAIT_FEED;
-	return gpusortd_join(&sorter->client, sorter->share->job, sorter->share->token);
+	return gpusortd_join(&sorter->client, cuda_share(sorter)->job, cuda_share(sorter)->token);
 }
 
-Sorter *
+CudaSorter *
 cuda_join(SortShare *share, const SortKey *key)
 {
-	int process;
+	int process = sort_share_enter(share);
 	CudaSorter *sorter;
 
-	if (share->on_cards)
-		return cards_join(share, key);
-	if (share->in_turns)
-		return turns_join(share, key);
-	process = sort_share_enter(share);
 	if (process < 0)
 		return NULL;
 	sorter = cuda_sorter_create(key);
 	sorter->base.bound = share->bound;
-	sorter->share = (CudaShare *) share;
-	sorter->helps = true;
+	sorter->base.share = share;
 	sorter->process = process;
 	/* overflowed: the first process sets it before it looks who has entered */
 	if (share->overflowed || !join_job(sorter))
 	{
-		sorter->share->incomplete = true;
+		cuda_share(sorter)->incomplete = true;
 		leave(sorter);
 	}
-	return &sorter->base;
+	return sorter;
 }
 
 /* A part that takes no rows of this process: it returns them through the Gather. */
@@ -267,17 +252,17 @@ create_part_not_fed(const SortKey *key)
 {
 	CudaSorter *part = cuda_sorter_create(key);
 
-	part->has_left = true;
+	part->stage = CUDA_LEFT;
 	return part;
 }
 
 CudaSorter *
-cuda_join_part(const SortShareHandle *handle, const SortKey *key)
+cuda_join_part(const ArenaHandle *handle, const SortKey *key)
 {
 	SortShare *share = sort_share_attach(handle);
-	Sorter *part = share != NULL ? sort_device_cuda.join(share, key) : NULL;
+	CudaSorter *part = share != NULL ? cuda_join(share, key) : NULL;
 
-	return part != NULL ? (CudaSorter *) part : create_part_not_fed(key);
+	return part != NULL ? part : create_part_not_fed(key);
 }
 
 /* The i-th row of a chunk, whose keys are of this kind. */
@@ -296,7 +281,7 @@ cuda_take_back(Sorter *base)
 	CudaSorter *sorter = (CudaSorter *) base;
 	Chunk *chunk;
 
-	if (!sorter->helps)
+	if (!cuda_helps(sorter))
 		return NULL;
 	while ((chunk = sorter->refused) != NULL && sorter->taken_back == chunk->nrows)
 	{

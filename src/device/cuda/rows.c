@@ -90,7 +90,7 @@ fetch_window(CudaSorter *sorter, bool backward, int64 row)
 	sorter->window_bytes = window.bytes;
 	sorter->window_first = window.first;
 	sorter->window_rows = window.rows;
-	sorter->offsets_known = false;
+	sorter->noffsets = 0;
 	sorter->stats.bytes_out += window.bytes;
 	if (window.rows == 0 || row != (int64) (backward ? window.first + window.rows - 1 : window.first))
 		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd returned other rows than it was asked for");
@@ -148,7 +148,7 @@ find_offsets(CudaSorter *sorter)
 	if (offset != sorter->window_bytes)
 		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL,
 						 "gpusortd returned rows of other lengths than it said");
-	sorter->offsets_known = true;
+	sorter->noffsets = sorter->window_rows;
 	return true;
 }
 
@@ -160,7 +160,7 @@ place_in_window(CudaSorter *sorter, int64 i)
 		return sorter->window;
 	if (i >= sorter->window_rows)
 		return sorter->window + sorter->window_bytes;
-	if (!sorter->offsets_known && !find_offsets(sorter))
+	if (sorter->noffsets == 0 && !find_offsets(sorter))
 		return NULL;
 	return sorter->window + (Size) sorter->offsets[i] * 8;
 }
@@ -180,7 +180,7 @@ go_to_row(CudaSorter *sorter, int64 row)
 	if (at == NULL)
 		return NULL;
 	behind = at + row_stored_size((MinimalTuple) at);
-	if (sorter->random_access)
+	if (sorter->request.random_access)
 	{
 		sorter->counted_at = behind;
 		sorter->counted_end = end;
@@ -209,21 +209,17 @@ cuda_go_to_end(CudaSorter *sorter)
 }
 
 void
-cuda_seek_range(Sorter *base, int range, int nranges)
+cuda_seek_range(CudaSorter *sorter, int range, int nranges)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
 	sorter->position = sorter->nrows * range / nranges - 1;
 	sorter->range_end = sorter->nrows * (range + 1) / nranges;
 	cuda_forget_place(sorter);
 }
 
 void
-cuda_pass_range_end(Sorter *base)
+cuda_pass_range_end(CudaSorter *sorter)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	Assert(base->at >= base->at_end);
+	Assert(sorter->base.at >= sorter->base.at_end);
 	sorter->range_end = sorter->nrows;
 	cuda_forget_place(sorter);
 }
@@ -233,7 +229,7 @@ cuda_look_for_row(CudaSorter *sorter, bool forward)
 {
 	int64 row = sorter->position + (forward ? 1 : -1);
 
-	Assert(forward || sorter->random_access);
+	Assert(forward || sorter->request.random_access);
 	if (row < 0 || row >= sorter->nrows)
 	{
 		sorter->position = row < 0 ? -1 : sorter->nrows;

@@ -44,28 +44,27 @@ cuda_sorter_create(const SortKey *key)
 void
 cuda_note_through(CudaSorter *sorter)
 {
-	if (sorter->is_through)
+	if (sorter->stage >= CUDA_THROUGH)
 		return;
-	sorter->is_through = true;
-	if (sorter->helps)
+	sorter->stage = CUDA_THROUGH;
+	if (cuda_helps(sorter))
 	{
-		SpinLockAcquire(&sorter->share->base.mutex);
-		sorter->share->bytes_in += sorter->stats.bytes_in;
-		SpinLockRelease(&sorter->share->base.mutex);
+		SpinLockAcquire(&sorter->base.share->mutex);
+		cuda_share(sorter)->bytes_in += sorter->stats.bytes_in;
+		SpinLockRelease(&sorter->base.share->mutex);
 	}
-	if (sorter->process >= 0)
-		sort_share_note_fed(&sorter->share->base, sorter->process);
+	sort_share_note_fed(sorter->base.share, sorter->process);
 }
 
 void
 cuda_leave(CudaSorter *sorter)
 {
-	if (sorter->has_left)
+	if (sorter->stage >= CUDA_LEFT)
 		return;
-	sorter->has_left = true;
-	if (sorter->helps)
+	if (cuda_helps(sorter))
 		gpu_client_close(&sorter->client);
 	cuda_note_through(sorter);
+	sorter->stage = CUDA_LEFT;
 }
 
 void
@@ -119,11 +118,8 @@ cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message)
 	if (sorter->base.failure_reason == SORT_FAILURE_MEMORY && !(sorter->further && !sorter->client.in_job))
 		gpu_service_note_memory_short();
 	cuda_forget_place(sorter);
-	if (sorter->share != NULL)
-	{
-		sort_share_fail(&sorter->share->base, sorter->base.failure_reason, sorter->base.failure);
-		cuda_leave(sorter);
-	}
+	sort_share_fail(sorter->base.share, sorter->base.failure_reason, sorter->base.failure);
+	cuda_leave(sorter);
 	return false;
 }
 

@@ -1,9 +1,9 @@
 /*
  * device/cuda/sorter.h
- *		The cuda device's sorter: what sorter.c and, above it, feed.c, rows.c, spill.c, parallel_feed.c,
- *		device.c, cards.c and the files of turns.h know of one sort.
+ *		The cuda device's sorter: what the files of this folder know of one sort on one GPU.
  *
- * Private to these files.  Functions that return a bool return false when the sorter has failed.
+ * Private to these files, which are named here from the lowest to the highest: none calls one above it.
+ * Functions that return a bool return false when the sorter has failed.
  *
  * A CudaSorter belongs to one process, as do its connection and its chunks; CudaShare is what the processes
  * of a sort share.  Of CudaShare the leader sets job, token and read_jointly before others have its handle.
@@ -37,9 +37,24 @@ typedef struct CudaShare
 	uint64 nrows;	   /* of the result */
 } CudaShare;
 
+/*
+ * How far this process is with a job, and who else has to do with it.  One state follows the other; some are
+ * passed over.
+ */
+typedef enum CudaStage
+{
+	CUDA_FEEDING,
+	CUDA_THROUGH, /* this process feeds the job no more */
+	CUDA_LEFT,	  /* nor has it to do with it otherwise, if another process has begun it */
+	CUDA_ALONE,	  /* nor do the others, of which this one is the first */
+	CUDA_SETTLED, /* all rows are there, to be sorted */
+	CUDA_SORTED	  /* already, for others as well */
+} CudaStage;
+
 typedef struct CudaSorter
 {
-	Sorter base;
+	Sorter base; /* its share is a CudaShare */
+	CudaStage stage;
 
 	/*
 	 * The row last returned, -1 before the first, nrows after the last.  Who may go to and fro is not given
@@ -50,10 +65,8 @@ typedef struct CudaSorter
 	const char *counted_end; /* of the window; equal: it must be looked for */
 
 	const SortKey *key;
-	TupleDesc desc; /* of the rows */
+	SortRequest request; /* zeros where another process has begun the job */
 	Size limit;
-	bool random_access;
-	bool fed_once;
 	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;
 
@@ -67,7 +80,6 @@ typedef struct CudaSorter
 	GpusortdClient client;
 	GpuClientWait wait;
 	GpusortdBegin estimate;
-	double patience_ms;				   /* so long it waits for memory at most */
 	Chunk chunks[GPUSORTD_MAX_CHUNKS]; /* those being filled, by their number */
 
 	/* What found no room on the device; the chunks are copies in the backend's own memory. */
@@ -76,8 +88,6 @@ typedef struct CudaSorter
 	Chunk *lone;			/* a chunk in the backend's memory for a row that fits no other */
 
 	/* The result: a window of it is here. */
-	bool is_sorted;	 /* before perform, for others as well */
-	bool is_settled; /* all rows are there, to be sorted */
 	int64 nrows;
 	int64 range_end; /* rows from there on are not to be read for now */
 	int64 mark;
@@ -86,18 +96,34 @@ typedef struct CudaSorter
 	int64 window_rows;
 	Size window_bytes;
 	uint32 *offsets; /* of its rows, in units of 8 bytes, once somebody asked for them */
+	int64 noffsets;	 /* 0: nobody has */
 	int64 offsets_capacity;
-	bool offsets_known;
 
 	/* Several processes feed it. */
-	CudaShare *share;  /* NULL: this one alone */
-	bool helps;		   /* another process has begun the job */
 	int process;	   /* number of this one among those that feed; -1: it doesn't */
-	bool is_through;   /* this process feeds the job no more */
-	bool has_left;	   /* nor has it to do with it otherwise */
-	bool others_left;  /* nor do the others */
 	uint64 taken_back; /* rows of the first chunk refused that take_back has returned */
 } CudaSorter;
+
+/* What processes share of the sort; NULL: this one is alone. */
+static inline CudaShare *
+cuda_share(const CudaSorter *sorter)
+{
+	return (CudaShare *) sorter->base.share;
+}
+
+/* Has another process begun the job? */
+static inline bool
+cuda_helps(const CudaSorter *sorter)
+{
+	return sort_share_is_joined(sorter->base.share);
+}
+
+/* Known when it is sorted: can rows be read again, backwards and from a mark? */
+static inline bool
+cuda_has_random_access(const CudaSorter *sorter)
+{
+	return sorter->external == NULL || sorter->request.random_access;
+}
 
 /* ---- sorter.c: beginning, failing, letting go ---- */
 
@@ -158,18 +184,6 @@ extern bool cuda_flush(CudaSorter *sorter);
 extern bool cuda_submit_refused(CudaSorter *sorter);
 extern void cuda_free_chunk(Chunk *chunk);
 
-/* ---- spill.c: what does not fit on the device ---- */
-
-/* Sorts what is on the device into a run on disk, and begins another job with what was refused. */
-extern bool cuda_spill(CudaSorter *sorter);
-
-/* After the last row: makes the external sort ready to be read. */
-extern bool cuda_finish_external(CudaSorter *sorter);
-
-/* A chunk for one row that is too large for the service, and what becomes of it. */
-extern Chunk *cuda_open_lone_chunk(CudaSorter *sorter, Size size);
-extern void cuda_put_lone_chunk(CudaSorter *sorter);
-
 /* ---- rows.c: the result ---- */
 
 /* Sorts what is on the device, and goes before its first row. */
@@ -182,8 +196,8 @@ extern bool cuda_sort_job(CudaSorter *sorter);
 extern bool cuda_keep_small_result(CudaSorter *sorter);
 
 /* Reads rows from the first of this range on, up to its end; then those behind it, too. */
-extern void cuda_seek_range(Sorter *base, int range, int nranges);
-extern void cuda_pass_range_end(Sorter *base);
+extern void cuda_seek_range(CudaSorter *sorter, int range, int nranges);
+extern void cuda_pass_range_end(CudaSorter *sorter);
 
 /* The next row where it is not at hand, or NULL. */
 extern MinimalTuple cuda_look_for_row(CudaSorter *sorter, bool forward);
@@ -200,60 +214,27 @@ cuda_next_row(CudaSorter *sorter)
 /* Goes behind the last row. */
 extern void cuda_go_to_end(CudaSorter *sorter);
 
-/* ---- device.c ---- */
-
-/* What the service is told beforehand, and what the sorter may use. */
-extern void cuda_note_request(CudaSorter *sorter, const SortRequest *request);
-
-/* Begins a sort, or a part of one, on any GPU but those in `avoid`, bits; it may have failed. */
-extern void cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid);
-
-/* The most device memory that a sort may have, in bytes; 0: not known. */
-extern uint64 cuda_most_memory(void);
-
-/* Has the rows sorted, without waiting for it; perform is to follow. */
-extern void cuda_start_sort(CudaSorter *sorter);
-
-/*
- * Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned; for
- * others to feed it, too, cuda_share_create is to follow.
- */
-extern bool cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes);
-
-/* ---- cards.c: several GPUs ---- */
-
-/* May the request be spread over several? */
-extern bool cards_wanted(const SortRequest *request);
-
-/* A sorter over several; or over one, if others can't be had at once or the sample doesn't tell. */
-extern Sorter *cards_begin(const SortRequest *request);
-extern Sorter *cards_join(SortShare *share, const SortKey *key);
-
-/* ---- turns.c: more than the GPU has room for ---- */
-
-/* Is the request to be cut into parts that take turns? */
-extern bool turns_wanted(const SortRequest *request);
-
-/* A sorter of such parts; NULL: the sample doesn't tell where to cut, or memory is too little. */
-extern Sorter *turns_begin(const SortRequest *request);
-extern Sorter *turns_join(SortShare *share, const SortKey *key);
-
 /* ---- parallel_feed.c: several processes ---- */
 
 /* Makes what other processes need to join the job; without it they can't. */
 extern void cuda_share_create(CudaSorter *sorter, bool read_jointly);
 
-extern SortShare *cuda_share(Sorter *base);
-extern bool cuda_enter(Sorter *base, int processes);
-extern Sorter *cuda_join(SortShare *share, const SortKey *key);
+extern bool cuda_enter(CudaSorter *sorter);
+
+/* Joins a sort on one GPU; NULL: it is too late, and nothing is left to be fed. */
+extern CudaSorter *cuda_join(SortShare *share, const SortKey *key);
 
 /* The part of a sort that the handle says; one that this process can't feed takes none of its rows. */
-extern CudaSorter *cuda_join_part(const SortShareHandle *handle, const SortKey *key);
+extern CudaSorter *cuda_join_part(const ArenaHandle *handle, const SortKey *key);
 
-extern Chunk *cuda_try_chunk(Sorter *base, Size at_least);
-extern MinimalTuple cuda_take_back(Sorter *base);
+/* A chunk to fill; NULL: there is no room, or not for such a row, or the sorter has failed. */
+extern Chunk *cuda_try_chunk(CudaSorter *sorter, Size at_least);
+
 extern void cuda_finish_feed(Sorter *base, bool others_pass);
-extern bool cuda_read_together(Sorter *base, uint64 *nrows);
+extern MinimalTuple cuda_take_back(Sorter *base);
+
+/* Does what SORT_WORK_SORT_TOGETHER says. */
+extern bool cuda_sort_together(CudaSorter *sorter);
 
 /* Can this sorter and, if there are others, theirs go on? */
 extern bool cuda_share_is_alive(CudaSorter *sorter);
@@ -266,5 +247,70 @@ extern bool cuda_share_take_over(CudaSorter *sorter);
 
 /* The same, when the input is over. */
 extern bool cuda_share_finish(CudaSorter *sorter);
+
+/* ---- spill.c: what does not fit on the device ---- */
+
+/* Sorts what is on the device into a run on disk, and begins another job with what was refused. */
+extern bool cuda_spill(CudaSorter *sorter);
+
+/* After the last row: makes the external sort ready to be read. */
+extern bool cuda_finish_external(CudaSorter *sorter);
+
+/* A chunk for one row that is too large for the service, and what becomes of it. */
+extern Chunk *cuda_open_lone_chunk(CudaSorter *sorter, Size size);
+extern void cuda_put_lone_chunk(CudaSorter *sorter);
+
+/* ---- card.c: a sort on one GPU ---- */
+
+/* The most device memory that a sort may have, in bytes; 0: not known. */
+extern uint64 cuda_most_memory(void);
+
+/* What the service is told beforehand, and what the sorter may use. */
+extern void cuda_note_request(CudaSorter *sorter, const SortRequest *request);
+
+/* Begins a sort, or a part of one, on any GPU but those in `avoid`, bits; it may have failed. */
+extern void cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid);
+
+/*
+ * Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned; for
+ * others to feed it, too, cuda_share_create is to follow.
+ */
+extern bool cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes);
+
+/* Has the rows sorted, without waiting for it; cuda_perform is to follow. */
+extern void cuda_start_sort(CudaSorter *sorter);
+
+/* Does what SORT_WORK_SORT says. */
+extern bool cuda_perform(CudaSorter *sorter);
+
+/* The device's other calls, of this sort. */
+extern Chunk *cuda_get_chunk(Sorter *base, int part, Size at_least, bool makes_room);
+extern void cuda_put_chunk(Sorter *base, int part, Chunk *chunk);
+extern bool cuda_work(Sorter *base, SortWork work);
+extern MinimalTuple cuda_next(Sorter *base, bool forward);
+extern bool cuda_seek(Sorter *base, SortSeek where, int range, int nranges);
+extern void cuda_get_stats(const Sorter *base, SorterStats *stats);
+extern void cuda_end(Sorter *base);
+
+/* ---- cards.c: several GPUs ---- */
+
+/* May the request be spread over several? */
+extern bool cards_wanted(const SortRequest *request);
+
+/* A sorter over several; or over one, if others can't be had at once or the sample doesn't tell. */
+extern Sorter *cards_begin(const SortRequest *request);
+extern Sorter *cards_join(SortShare *share, const SortKey *key, FileSet *files);
+
+/* ---- turns.c: more than the GPU has room for ---- */
+
+/*
+ * A sorter of parts that take turns; NULL: not wanted, or the sample doesn't tell where to cut, or memory is
+ * too little.
+ */
+extern Sorter *turns_begin(const SortRequest *request);
+extern Sorter *turns_join(SortShare *share, const SortKey *key, FileSet *files);
+
+/* What is the same of all sorters of the device. */
+#define CUDA_PROPERTIES (SORT_KEEPS_SORT_COLUMNS | SORT_KEEPS_ROWS | SORT_MAY_REFUSE_ROWS)
 
 #endif /* GPUSORT_DEVICE_CUDA_SORTER_H */

@@ -32,8 +32,8 @@ create_external(CudaSorter *sorter)
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
 	if (sorter->external == NULL)
-		sorter->external = external_sort_create(sorter->key, sorter->desc, sorter->limit,
-												sorter->random_access, &sorter->stats);
+		sorter->external = external_sort_create(sorter->key, sorter->request.desc, sorter->limit,
+												sorter->request.random_access, &sorter->stats);
 	MemoryContextSwitchTo(old);
 }
 
@@ -135,7 +135,7 @@ cuda_spill(CudaSorter *sorter)
 
 	if (!cuda_share_take_over(sorter) || !cuda_flush(sorter) || !spill_job(sorter))
 		return false;
-	if (sorter->nrows == 0 && sorter->external == NULL && !sorter->fed_once)
+	if (sorter->nrows == 0 && sorter->external == NULL && !sorter->request.fed_once)
 		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
 	if (sorter->nrows == 0 && sorter->refused != NULL)
 		sort_refused(sorter);

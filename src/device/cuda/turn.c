@@ -1,6 +1,7 @@
 /*
  * device/cuda/turn.c
- *		A part of a sort whose parts take turns on a GPU (turns.c), for those who feed it: where its rows go.
+ *		A part of a sort whose parts take turns on a GPU (turns.c): where its rows go as they are fed, its
+ *		job.
  *
  * Those of the first part go to the GPU as long as it takes them; all others wait.  So a part never finds no
  * room, and no row is passed to the leader for that; a chunk is NULL only if the GPU has failed, in this
@@ -10,6 +11,19 @@
 
 #include "device/cuda/turns.h"
 
+bool
+turns_go_on(TurnsSorter *sorter)
+{
+	Sorter *base = &sorter->base;
+
+	sorter_fail_with_part(base, &sorter->card->base);
+	if (base->failure != NULL)
+		sort_share_fail(base->share, base->failure_reason, base->failure);
+	return base->failure == NULL;
+}
+
+/* ---------------------------------------------------------------- feeding */
+
 /* A chunk on its way to the GPU, in the first turn; NULL: there is no room, or the GPU has failed. */
 static Chunk *
 chunk_of_card(TurnsSorter *sorter, Size at_least)
@@ -17,51 +31,47 @@ chunk_of_card(TurnsSorter *sorter, Size at_least)
 	CudaSorter *card = sorter->card;
 	Chunk *chunk;
 
-	if (sorter->card_is_full)
+	if (sorter->card_state != TURNS_CARD_TAKES)
 		return NULL;
-	chunk = cuda_try_chunk(&card->base, at_least);
+	chunk = cuda_try_chunk(card, at_least);
 	if (chunk == NULL && at_least <= card->client.job.chunk_bytes)
-		sorter->card_is_full = true;
+		sorter->card_state = TURNS_CARD_FULL;
 	return chunk;
 }
 
-static Chunk *
-turn_get_chunk(Sorter *base, Size at_least)
+/* For any row there is room: it waits. */
+Chunk *
+turns_get_chunk(Sorter *base, int part, Size at_least, bool makes_room)
 {
-	Turn *turn = (Turn *) base;
-	TurnsSorter *sorter = turn->turns;
-	Chunk *chunk = turn->number == 0 ? chunk_of_card(sorter, at_least) : NULL;
+	TurnsSorter *sorter = (TurnsSorter *) base;
+	Chunk *chunk = part == 0 ? chunk_of_card(sorter, at_least) : NULL;
 
 	if (chunk != NULL)
 		return chunk;
 	if (!cuda_share_is_alive(sorter->card))
 	{
 		(void) turns_go_on(sorter);
-		sorter_fail_with_part(base, &sorter->card->base);
 		return NULL;
 	}
-	return waiting_get_chunk(&sorter->waiting, turn->number, at_least);
+	return waiting_get_chunk(&sorter->waiting, part, at_least);
 }
 
-static void
-turn_put_chunk(Sorter *base, Chunk *chunk)
+void
+turns_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
-	Turn *turn = (Turn *) base;
-	CudaSorter *card = turn->turns->card;
+	TurnsSorter *sorter = (TurnsSorter *) base;
+	CudaSorter *card = sorter->card;
 
 	if (chunk < card->chunks || chunk >= card->chunks + GPUSORTD_MAX_CHUNKS)
-		waiting_put_chunk(&turn->turns->waiting, turn->number, chunk);
+		waiting_put_chunk(&sorter->waiting, part, chunk);
 	else if (!cuda_submit_chunk(card, chunk))
-	{
-		(void) turns_go_on(turn->turns);
-		sorter_fail_with_part(base, &card->base);
-	}
+		(void) turns_go_on(sorter);
 }
 
 void
 turns_keep_refused(TurnsSorter *sorter, CudaSorter *card, int part)
 {
-	while (card->helps && card->refused != NULL)
+	while (cuda_helps(card) && card->refused != NULL)
 	{
 		Chunk *chunk = card->refused;
 
@@ -71,11 +81,41 @@ turns_keep_refused(TurnsSorter *sorter, CudaSorter *card, int part)
 	}
 }
 
-const SortDevice sort_device_turn = {
-	.name = "cuda",
-	.keeps_sort_columns = true,
-	.keeps_rows = true,
-	.get_chunk = turn_get_chunk,
-	.try_chunk = turn_get_chunk,
-	.put_chunk = turn_put_chunk,
-};
+/* ---------------------------------------------------------------- its turn */
+
+const WaitingPart *
+turns_waiting_part(const TurnsSorter *sorter, int part)
+{
+	return &sorter->waiting.share->parts[part];
+}
+
+int
+turns_next_part(const TurnsSorter *sorter)
+{
+	int part = sorter->current + 1;
+
+	while (part < sorter->nparts && turns_waiting_part(sorter, part)->rows == 0)
+		part++;
+	return part;
+}
+
+bool
+turns_begin_job(TurnsSorter *sorter, CudaSorter *card, int part)
+{
+	const WaitingPart *waits = turns_waiting_part(sorter, part);
+
+	card->goes_on = part + 1 < sorter->nparts;
+	return cuda_begin_again(card, waits->rows, waits->key_bytes + waits->row_bytes) &&
+		   card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes;
+}
+
+void
+turns_end_sorter(TurnsSorter *sorter, Sorter *ended)
+{
+	SorterStats stats;
+
+	ended->device->get_stats(ended, &stats);
+	stats.device_memory = 0; /* of both that there are at a time, or there were */
+	cuda_add_stats(&sorter->ended, &stats);
+	ended->device->end(ended);
+}

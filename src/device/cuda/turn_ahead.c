@@ -50,8 +50,7 @@ turns_close_other(TurnsSorter *sorter)
 static bool
 can_be_ahead(const TurnsSorter *sorter)
 {
-	return sorter->share != NULL && sorter->share->help.wanted && !sorter->share->help.over &&
-		   !sorter->card_is_lost && sorter->card->external == NULL;
+	return turns_want_help(sorter) && sorter->card_state != TURNS_CARD_LOST && sorter->card->external == NULL;
 }
 
 void
@@ -60,7 +59,7 @@ turns_begin_ahead(TurnsSorter *sorter)
 	int part = turns_next_part(sorter);
 
 	sorter->ahead = 0;
-	if (part < sorter->parts.n && can_be_ahead(sorter))
+	if (part < sorter->nparts && can_be_ahead(sorter))
 	{
 		waiting_rewind(&sorter->waiting, part);
 		if (turns_begin_job(sorter, other_sorter(sorter), part) &&

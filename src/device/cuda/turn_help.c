@@ -25,37 +25,41 @@
 
 /* ---------------------------------------------------------------- the first process */
 
-/* Sets what others may send, a part or 0 for nothing; or, with over, has them go. */
+/* Sets what others may send, a part or 0 for nothing; or, when that is over, has them go. */
 static void
-set_help(TurnsShare *share, int part, bool over)
+set_help(TurnsShare *share, int part, TurnHelpState state)
 {
 	SpinLockAcquire(&share->base.mutex);
 	share->help.part = part;
-	share->help.over |= over;
+	share->help.state = state;
 	SpinLockRelease(&share->base.mutex);
 	ConditionVariableBroadcast(&share->base.changed);
 }
 
-void
-turns_dismiss_helpers(Sorter *base)
+bool
+turns_want_help(const TurnsSorter *sorter)
 {
-	TurnsSorter *sorter = (TurnsSorter *) base;
+	return sorter->base.share != NULL && turns_share(sorter)->help.state == TURN_HELP_WANTED;
+}
 
-	if (sorter->share == NULL || sorter->share->help.over)
+void
+turns_dismiss_helpers(TurnsSorter *sorter)
+{
+	TurnsShare *share = turns_share(sorter);
+
+	if (share == NULL || share->help.state == TURN_HELP_OVER)
 		return;
-	set_help(sorter->share, 0, true);
+	set_help(share, 0, TURN_HELP_OVER);
 	waiting_dismiss(&sorter->waiting);
 }
 
 /* All must be through with feeding: nobody waits for that any more once rows are read. */
-bool
-turns_are_helped(Sorter *base)
+static bool
+others_help(TurnsSorter *sorter)
 {
-	TurnsSorter *sorter = (TurnsSorter *) base;
-
-	if (sorter->share == NULL || !sorter->share->help.wanted || sorter->share->help.over)
+	if (!turns_want_help(sorter))
 		return false;
-	if (sort_share_wait_all_fed(&sorter->share->base))
+	if (sort_share_wait_all_fed(sorter->base.share))
 		return true;
 	(void) cuda_share_is_alive(sorter->card);
 	(void) turns_go_on(sorter);
@@ -77,9 +81,9 @@ processes_sending(TurnsShare *share)
 void
 turns_wait_for_helpers(TurnsSorter *sorter)
 {
-	TurnsShare *share = sorter->share;
+	TurnsShare *share = turns_share(sorter);
 
-	set_help(share, 0, false);
+	set_help(share, 0, share->help.state);
 	while (processes_sending(share) > 0)
 		ConditionVariableSleep(&share->base.changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
 	ConditionVariableCancelSleep();
@@ -89,16 +93,14 @@ turns_wait_for_helpers(TurnsSorter *sorter)
 bool
 turns_let_join(TurnsSorter *sorter, CudaSorter *card, int part)
 {
-	TurnsShare *share = sorter->share;
-
-	if (share == NULL || !share->help.wanted || share->help.over)
+	if (!turns_want_help(sorter))
 		return false;
 	cuda_share_create(card, false);
-	if (card->share == NULL)
+	if (card->base.share == NULL)
 		return false;
-	(void) cuda_enter(&card->base, 1);
-	share->card = card->share->base.handle;
-	set_help(share, part, false);
+	(void) cuda_enter(card);
+	turns_share(sorter)->card = card->base.share->arena.handle;
+	set_help(turns_share(sorter), part, TURN_HELP_WANTED);
 	return true;
 }
 
@@ -136,7 +138,7 @@ help_wanted(TurnsShare *share, int last, int *part)
 	HelpWanted wanted = HELP_LATER;
 
 	SpinLockAcquire(&share->base.mutex);
-	if (share->help.over || share->base.failed)
+	if (share->help.state == TURN_HELP_OVER || share->base.failed)
 		wanted = HELP_OVER;
 	else if (share->help.part > last)
 	{
@@ -178,29 +180,31 @@ help_send(TurnsSorter *sorter, int part)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	CudaSorter *card = cuda_join_part(&sorter->share->card, sorter->waiting.key);
+	TurnsShare *share = turns_share(sorter);
+	CudaSorter *card = cuda_join_part(&share->card, sorter->waiting.key);
 
-	if (!card->has_left && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
+	if (card->stage < CUDA_LEFT && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
 		(void) waiting_send(&sorter->waiting, part, &card->base, true);
 	cuda_finish_feed(&card->base, false);
 	turns_keep_refused(sorter, card, WAITING_AGAIN);
 	waiting_finish(&sorter->waiting);
-	note_sent(sorter->share);
+	note_sent(share);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 }
 
-void
-turns_help_reader(Sorter *base)
+bool
+turns_help(TurnsSorter *sorter)
 {
-	TurnsSorter *sorter = (TurnsSorter *) base;
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	TurnsShare *share = turns_share(sorter);
+	MemoryContext old;
 	int part = 0;
 
-	if (sorter->share->help.wanted)
-	{
-		while (wait_for_turn(sorter->share, part, &part))
-			help_send(sorter, part);
-	}
+	if (!sort_share_is_joined(sorter->base.share))
+		return others_help(sorter);
+	old = MemoryContextSwitchTo(sorter->context);
+	while (share->help.state != TURN_HELP_UNWANTED && wait_for_turn(share, part, &part))
+		help_send(sorter, part);
 	MemoryContextSwitchTo(old);
+	return false;
 }

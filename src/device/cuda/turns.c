@@ -59,12 +59,6 @@ sort_turns_on_gpu(const SortRequest *request)
 	return gpu_turns(request->expected_rows, rows_with_room(request), 0, read_once, request->helped);
 }
 
-bool
-turns_wanted(const SortRequest *request)
-{
-	return request->turns > 1 && request->sample != NULL;
-}
-
 /*
  * Chooses splitters for as many parts as it takes that the largest one has room, if that can be; false: it is
  * not worth while.
@@ -95,28 +89,12 @@ create_turns_sorter(const SortSplitters *splitters)
 	TurnsSorter *sorter = MemoryContextAllocZero(context, sizeof(TurnsSorter));
 
 	sorter->base.device = &sort_device_turns;
-	sorter->base.parts = &sorter->parts;
 	sorter->splitters = *splitters;
-	sorter->parts.splitters = &sorter->splitters;
+	sorter->base.splitters = &sorter->splitters;
+	sorter->nparts = splitters->n + 1;
 	sorter->context = context;
 	sorter->process = -1;
-	for (int i = 0; i <= splitters->n; i++)
-	{
-		sorter->turns[i] = (Turn){.base.device = &sort_device_turn, .turns = sorter, .number = i};
-		sorter->parts.sorters[sorter->parts.n++] = &sorter->turns[i].base;
-	}
 	return sorter;
-}
-
-bool
-turns_go_on(TurnsSorter *sorter)
-{
-	Sorter *base = &sorter->base;
-
-	sorter_fail_with_part(base, &sorter->card->base);
-	if (base->failure != NULL && sorter->share != NULL)
-		sort_share_fail(&sorter->share->base, base->failure_reason, base->failure);
-	return base->failure == NULL;
 }
 
 /* What one part is asked for. */
@@ -145,16 +123,16 @@ create_share(TurnsSorter *sorter, const SortRequest *request, Size room)
 {
 	TurnsShare *share;
 
-	if (!request->shared || sorter->card->share == NULL)
+	if (!request->shared || sorter->card->base.share == NULL)
 		return;
 	share =
 		(TurnsShare *) sort_share_create(sizeof(TurnsShare) + room, sizeof(TurnsShare), request->processes);
 	if (share == NULL)
 		return;
 	share->base.on_gpu = share->base.in_turns = true;
-	share->card = sorter->card->share->base.handle;
+	share->card = sorter->card->base.share->arena.handle;
 	share->splitters = sorter->splitters;
-	sorter->share = share;
+	sorter->base.share = &share->base;
 }
 
 /* Where rows wait. */
@@ -163,15 +141,14 @@ create_waiting(TurnsSorter *sorter, const SortRequest *request)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	Size room = request->memory_limit * GPU_WAITING_SHARE;
-	WaitingShare *waiting = &sorter->own;
+	WaitingShare *waiting;
 
 	create_share(sorter, request, room);
-	if (sorter->share != NULL)
-		waiting = &sorter->share->waiting;
-	waiting_create(waiting, Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->parts.n)),
+	waiting = sorter->base.share != NULL ? &turns_share(sorter)->waiting : &sorter->own;
+	waiting_create(waiting, Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->nparts)),
 				   room);
-	waiting_open(&sorter->waiting, waiting, sorter->share != NULL ? &sorter->share->base : NULL, request->key,
-				 0);
+	waiting_open(&sorter->waiting, waiting, sorter->base.share != NULL ? &sorter->base.share->arena : NULL,
+				 request->key, 0);
 	MemoryContextSwitchTo(old);
 }
 
@@ -182,13 +159,13 @@ turns_begin(const SortRequest *request)
 	TurnsSorter *sorter;
 	SortSplitters splitters;
 
-	if (!choose_splitters(&splitters, request) || buffer_size(request, splitters.n + 1) < BUFFER_MIN)
+	if (request->turns <= 1 || request->sample == NULL || !choose_splitters(&splitters, request) ||
+		buffer_size(request, splitters.n + 1) < BUFFER_MIN)
 		return NULL;
 	sorter = create_turns_sorter(&splitters);
 	old = MemoryContextSwitchTo(sorter->context);
-	sorter->of_part = request_of_part(request, sorter->parts.n);
+	sorter->of_part = request_of_part(request, sorter->nparts);
 	sorter->process_memory = request->process_memory;
-	sorter->helped = request->helped;
 	sorter->card = cuda_sorter_create(request->key);
 	sorter->card->whole = &sorter->base;
 	sorter->card->goes_on = true;
@@ -200,7 +177,7 @@ turns_begin(const SortRequest *request)
 }
 
 Sorter *
-turns_join(SortShare *base, const SortKey *key)
+turns_join(SortShare *base, const SortKey *key, FileSet *files)
 {
 	TurnsShare *share = (TurnsShare *) base;
 	int process = sort_share_enter(base);
@@ -211,11 +188,11 @@ turns_join(SortShare *base, const SortKey *key)
 		return NULL;
 	sorter = create_turns_sorter(&share->splitters);
 	old = MemoryContextSwitchTo(sorter->context);
-	sorter->share = share;
+	sorter->base.share = base;
 	sorter->process = process;
 	sorter->card = cuda_join_part(&share->card, key);
 	sorter->card->whole = &sorter->base;
-	waiting_open(&sorter->waiting, &share->waiting, base, key, process + 1);
+	waiting_open(&sorter->waiting, &share->waiting, &base->arena, key, process + 1);
 	MemoryContextSwitchTo(old);
 	(void) turns_go_on(sorter);
 	return &sorter->base;
@@ -223,40 +200,20 @@ turns_join(SortShare *base, const SortKey *key)
 
 /* ---------------------------------------------------------------- feeding */
 
-/* Who feeds asks the parts for chunks: there are none for just any row. */
-static Chunk *
-turns_get_chunk(Sorter *base, Size at_least)
-{
-	elog(ERROR, "gpusort: a row for no part of a sort");
-}
-
-static void
-turns_put_chunk(Sorter *base, Chunk *chunk)
-{
-	elog(ERROR, "gpusort: a chunk of no part of a sort");
-}
-
-static SortShare *
-turns_share(Sorter *base)
-{
-	TurnsSorter *sorter = (TurnsSorter *) base;
-
-	return sorter->share != NULL ? &sorter->share->base : NULL;
-}
-
 static bool
-turns_enter(Sorter *base, int processes)
+turns_enter(Sorter *base, int processes, FileSet *files)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
 
 	if (sorter->process_memory > 0)
 		waiting_limit_room(&sorter->waiting, sorter->process_memory * processes * GPU_WAITING_SHARE);
-	if (sorter->share != NULL)
+	if (base->share != NULL)
 	{
-		sorter->process = sort_share_enter(&sorter->share->base);
-		sorter->share->help.wanted = sorter->helped;
+		sorter->process = sort_share_enter(base->share);
+		if (sorter->of_part.helped && turns_share(sorter)->help.state == TURN_HELP_UNWANTED)
+			turns_share(sorter)->help.state = TURN_HELP_WANTED;
 	}
-	return cuda_enter(&sorter->card->base, processes);
+	return cuda_enter(sorter->card);
 }
 
 static void
@@ -267,12 +224,11 @@ turns_finish_feed(Sorter *base, bool others_pass)
 	cuda_finish_feed(&sorter->card->base, others_pass);
 	if (turns_go_on(sorter))
 		turns_keep_refused(sorter, sorter->card, 0);
-	if (sorter->share != NULL && !sort_share_is_own(&sorter->share->base))
+	if (sort_share_is_joined(base->share))
 		waiting_finish(&sorter->waiting);
 	else if (others_pass)
-		turns_dismiss_helpers(base); /* rows come through the Gather, until the workers have ended */
-	if (sorter->share != NULL && sorter->process >= 0)
-		sort_share_note_fed(&sorter->share->base, sorter->process);
+		turns_dismiss_helpers(sorter); /* rows come through the Gather, until the workers have ended */
+	sort_share_note_fed(base->share, sorter->process);
 	sorter->process = -1;
 }
 
@@ -284,44 +240,17 @@ turns_take_back(Sorter *base)
 
 /* ---------------------------------------------------------------- turns */
 
-const WaitingPart *
-turns_waiting_part(const TurnsSorter *sorter, int part)
-{
-	return &sorter->waiting.share->parts[part];
-}
-
-int
-turns_next_part(const TurnsSorter *sorter)
-{
-	int part = sorter->current + 1;
-
-	while (part < sorter->parts.n && turns_waiting_part(sorter, part)->rows == 0)
-		part++;
-	return part;
-}
-
-bool
-turns_begin_job(TurnsSorter *sorter, CudaSorter *card, int part)
-{
-	const WaitingPart *waits = turns_waiting_part(sorter, part);
-
-	card->goes_on = part + 1 < sorter->parts.n;
-	return cuda_begin_again(card, waits->rows, waits->key_bytes + waits->row_bytes) &&
-		   card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes;
-}
-
 /* Has the GPU sort the rows of the part that wait; false: it can't. */
 static bool
 sort_on_card(TurnsSorter *sorter, int part)
 {
 	bool is_ahead = sorter->ahead == part;
 
-	if (sorter->card_is_lost ||
+	if (sorter->card_state == TURNS_CARD_LOST ||
 		!(is_ahead ? turns_finish_ahead(sorter)
 				   : turns_begin_job(sorter, sorter->card, part) && turns_send(sorter, part)))
 		return false;
-	sort_device_cuda.perform(&sorter->card->base);
-	return sorter->card->base.failure == NULL;
+	return cuda_perform(sorter->card);
 }
 
 /* From now on the cpu device sorts. */
@@ -330,25 +259,14 @@ lose_card(TurnsSorter *sorter)
 {
 	CudaSorter *card = sorter->card;
 
-	if (sorter->card_is_lost)
+	if (sorter->card_state == TURNS_CARD_LOST)
 		return;
-	sorter->card_is_lost = true;
-	turns_dismiss_helpers(&sorter->base);
+	sorter->card_state = TURNS_CARD_LOST;
+	turns_dismiss_helpers(sorter);
 	if (card->base.failure != NULL)
 		stats_count_fallback(sort_device_cuda.name, card->base.failure_reason);
 	gpu_client_close(&card->client);
 	turns_close_other(sorter);
-}
-
-void
-turns_end_sorter(TurnsSorter *sorter, Sorter *ended)
-{
-	SorterStats stats;
-
-	ended->device->get_stats(ended, &stats);
-	stats.device_memory = 0; /* of both that there are at a time, or there were */
-	cuda_add_stats(&sorter->ended, &stats);
-	ended->device->end(ended);
 }
 
 static void
@@ -364,7 +282,7 @@ sort_on_cpu(TurnsSorter *sorter, int part)
 	sorter->cpu = sort_device_cpu.begin(&request);
 	waiting_rewind(&sorter->waiting, part);
 	(void) waiting_send(&sorter->waiting, part, sorter->cpu, false);
-	sort_device_cpu.perform(sorter->cpu);
+	(void) sort_device_cpu.work(sorter->cpu, SORT_WORK_SORT);
 }
 
 /* The current part is sorted: what is not needed any more is let go, and the next one may be sent. */
@@ -373,8 +291,8 @@ go_on_sending(TurnsSorter *sorter)
 {
 	waiting_drop(&sorter->waiting, sorter->current);
 	waiting_drop(&sorter->waiting, WAITING_AGAIN);
-	if (turns_next_part(sorter) == sorter->parts.n)
-		turns_dismiss_helpers(&sorter->base);
+	if (turns_next_part(sorter) == sorter->nparts)
+		turns_dismiss_helpers(sorter);
 	else
 		turns_begin_ahead(sorter);
 }
@@ -387,7 +305,7 @@ begin_next_turn(TurnsSorter *sorter)
 	ProgressPhase phase;
 	int part = turns_next_part(sorter);
 
-	if (part == sorter->parts.n)
+	if (part == sorter->nparts)
 		return false;
 	sorter->current = part;
 	old = MemoryContextSwitchTo(sorter->context);
@@ -404,23 +322,43 @@ begin_next_turn(TurnsSorter *sorter)
 }
 
 /* The first part's turn; what waits of it is sent after the rest. */
-static void
-turns_perform(Sorter *base)
+static bool
+sort_first_part(TurnsSorter *sorter)
 {
-	TurnsSorter *sorter = (TurnsSorter *) base;
 	CudaSorter *card = sorter->card;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
 	waiting_finish(&sorter->waiting);
 	waiting_rewind(&sorter->waiting, 0);
 	if (waiting_send(&sorter->waiting, 0, &card->base, false))
-		sort_device_cuda.perform(&card->base);
+		(void) cuda_perform(card);
 	sorter->first_rows = card->stats.rows;
 	sorter->first_bytes = card->stats.bytes;
-	card->share = NULL;
+	card->base.share = NULL;
 	if (turns_go_on(sorter))
 		go_on_sending(sorter);
 	MemoryContextSwitchTo(old);
+	return sorter->base.failure == NULL;
+}
+
+static bool
+turns_work(Sorter *base, SortWork work)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+
+	switch (work)
+	{
+		case SORT_WORK_SORT:
+			return sort_first_part(sorter);
+		case SORT_WORK_SORT_TOGETHER:
+			return false;
+		case SORT_WORK_HELP:
+			return turns_help(sorter);
+		case SORT_WORK_DISMISS:
+			turns_dismiss_helpers(sorter);
+			break;
+	}
+	return true;
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -448,15 +386,11 @@ turns_next(Sorter *base, bool forward)
 	}
 }
 
-static void
-turns_cannot(Sorter *base)
-{
-	elog(ERROR, "gpusort: a sort whose parts take turns is read again");
-}
-
 static bool
-turns_has_random_access(const Sorter *base)
+turns_seek(Sorter *base, SortSeek where, int range, int nranges)
 {
+	if (where != SORT_SEEK_FIRST)
+		elog(ERROR, "gpusort: a sort whose parts take turns is read again");
 	return false;
 }
 
@@ -475,10 +409,10 @@ turns_get_stats(const Sorter *base, SorterStats *stats)
 	cuda_add_stats(stats, &sorter->ended);
 	if (waiting == NULL)
 		return;
-	stats->turns = sorter->parts.n;
+	stats->turns = sorter->nparts;
 	stats->rows = sorter->first_rows;
 	stats->bytes = sorter->first_bytes;
-	for (int i = 0; i < sorter->parts.n; i++)
+	for (int i = 0; i < sorter->nparts; i++)
 	{
 		const WaitingPart *part = &waiting->parts[i];
 
@@ -499,45 +433,37 @@ static void
 turns_end(Sorter *base)
 {
 	TurnsSorter *sorter = (TurnsSorter *) base;
-	bool is_first = sorter->share != NULL && sort_share_is_own(&sorter->share->base);
+	bool is_first = sort_share_is_own(base->share);
 
 	if (is_first)
 	{
 		/* they may be sending ahead, of files that go now */
-		turns_dismiss_helpers(base);
+		turns_dismiss_helpers(sorter);
 		turns_wait_for_helpers(sorter);
 	}
 	if (sorter->cpu != NULL)
 		sorter->cpu->device->end(sorter->cpu);
-	sort_device_cuda.end(&sorter->card->base);
+	cuda_end(&sorter->card->base);
 	if (sorter->other != NULL)
-		sort_device_cuda.end(&sorter->other->base);
+		cuda_end(&sorter->other->base);
 	if (is_first)
-		sort_share_end(&sorter->share->base);
+		arena_end(&base->share->arena);
 	MemoryContextDelete(sorter->context);
 }
 
 static const SortDevice sort_device_turns = {
 	.name = "cuda",
-	.keeps_sort_columns = true,
-	.keeps_rows = true,
-	.may_refuse_rows = true,
-	.get_chunk = turns_get_chunk,
-	.try_chunk = turns_get_chunk,
-	.put_chunk = turns_put_chunk,
-	.take_back = turns_take_back,
-	.share = turns_share,
+	.properties = CUDA_PROPERTIES,
+	.begin = turns_begin,
+	.join = turns_join,
 	.enter = turns_enter,
+	.get_chunk = turns_get_chunk,
+	.put_chunk = turns_put_chunk,
 	.finish_feed = turns_finish_feed,
-	.is_helped = turns_are_helped,
-	.help_reader = turns_help_reader,
-	.dismiss_helpers = turns_dismiss_helpers,
-	.perform = turns_perform,
+	.take_back = turns_take_back,
+	.work = turns_work,
 	.next = turns_next,
-	.rewind = turns_cannot,
-	.mark = turns_cannot,
-	.restore = turns_cannot,
-	.has_random_access = turns_has_random_access,
+	.seek = turns_seek,
 	.get_stats = turns_get_stats,
 	.end = turns_end,
 };

@@ -18,12 +18,19 @@
 #include "device/cuda/sorter.h"
 #include "device/cuda/waiting.h"
 
-/* Those who have fed stay, to send what waits when its turn has come; under the share's mutex. */
+/* Do those who have fed stay? */
+typedef enum TurnHelpState
+{
+	TURN_HELP_UNWANTED,
+	TURN_HELP_WANTED,
+	TURN_HELP_OVER /* they are to go */
+} TurnHelpState;
+
+/* What those who stay do: they send what waits when its turn has come; under the share's mutex. */
 typedef struct TurnHelp
 {
-	bool wanted; /* do they stay? */
-	bool over;	 /* they are to go */
-	int part;	 /* whose rows may be sent; 0: none's */
+	TurnHelpState state;
+	int part; /* whose rows may be sent; 0: none's */
 	int nsending;
 } TurnHelp;
 
@@ -31,44 +38,38 @@ typedef struct TurnHelp
 typedef struct TurnsShare
 {
 	SortShare base;
-	SortShareHandle card; /* of the part whose turn it is */
+	ArenaHandle card; /* of the part whose turn it is */
 	SortSplitters splitters;
 	TurnHelp help;
 	WaitingShare waiting;
 } TurnsShare;
 
-struct TurnsSorter;
-
-/* What asks for chunks of a part. */
-typedef struct Turn
+/* What the GPU does for this process. */
+typedef enum TurnsCardState
 {
-	Sorter base;
-	struct TurnsSorter *turns;
-	int number;
-} Turn;
+	TURNS_CARD_TAKES,
+	TURNS_CARD_FULL, /* it has no room for more of this process's rows, in the first turn */
+	TURNS_CARD_LOST	 /* nothing: the cpu device sorts what is left */
+} TurnsCardState;
 
 typedef struct TurnsSorter
 {
-	Sorter base;
-	SorterParts parts;
+	Sorter base; /* its share is a TurnsShare */
+	int nparts;
 	SortSplitters splitters;
-	Turn turns[SPLIT_PARTS_MAX];
 	SortRequest of_part; /* what the device is asked for with each part */
 	Size process_memory; /* that each process brings; 0: they have what there is */
-	bool helped;		 /* will those that feed it call help_reader? */
 	MemoryContext context;
 
 	CudaSorter *card;  /* of the part whose turn it is */
 	CudaSorter *other; /* of the one before, which is over, or of the next one; NULL: not made yet */
 	int ahead;		   /* the next part, if it is being sent by the other already; 0: none is */
-	bool card_is_full; /* this process has no more for it in the first turn */
-	bool card_is_lost; /* the cpu device sorts what is left */
-	Sorter *cpu;	   /* sorts the part whose turn it is; NULL: the card does */
+	TurnsCardState card_state;
+	Sorter *cpu; /* sorts the part whose turn it is; NULL: the card does */
 	Waiting waiting;
 	WaitingShare own; /* of a sort that this process alone feeds */
 
-	TurnsShare *share; /* NULL: this process alone */
-	int process;	   /* its number among those that feed; -1: it does not, or not any more */
+	int process; /* its number among those that feed; -1: it does not, or not any more */
 
 	int current;			 /* whose turn it is */
 	uint64 first_rows;		 /* of the first part */
@@ -77,12 +78,21 @@ typedef struct TurnsSorter
 	Size most_device_memory; /* that two of them had at a time */
 } TurnsSorter;
 
+/* What processes share of it; NULL: this one is alone. */
+static inline TurnsShare *
+turns_share(const TurnsSorter *sorter)
+{
+	return (TurnsShare *) sorter->base.share;
+}
+
+/* ---- turn.c: a part ---- */
+
 /* Can it go on?  It can't if the GPU can't; nor can the other processes then. */
 extern bool turns_go_on(TurnsSorter *sorter);
 
-/* ---- turn.c: a part, for those who feed it ---- */
-
-extern const SortDevice sort_device_turn;
+/* The device's calls. */
+extern Chunk *turns_get_chunk(Sorter *base, int part, Size at_least, bool makes_room);
+extern void turns_put_chunk(Sorter *base, int part, Chunk *chunk);
 
 /*
  * What this process sent by that sorter, and the GPU refused, waits, as such a part; but what the first
@@ -90,7 +100,7 @@ extern const SortDevice sort_device_turn;
  */
 extern void turns_keep_refused(TurnsSorter *sorter, CudaSorter *card, int part);
 
-/* What waits of a part; the next part that has rows, or parts.n. */
+/* What waits of a part; the next part that has rows, or nparts. */
 extern const WaitingPart *turns_waiting_part(const TurnsSorter *sorter, int part);
 extern int turns_next_part(const TurnsSorter *sorter);
 
@@ -102,9 +112,12 @@ extern void turns_end_sorter(TurnsSorter *sorter, Sorter *ended);
 
 /* ---- turn_help.c: those who stay to send what waits ---- */
 
-extern bool turns_are_helped(Sorter *base);
-extern void turns_help_reader(Sorter *base);
-extern void turns_dismiss_helpers(Sorter *base);
+/* Do they stay for that? */
+extern bool turns_want_help(const TurnsSorter *sorter);
+
+/* Do what SORT_WORK_HELP and SORT_WORK_DISMISS say. */
+extern bool turns_help(TurnsSorter *sorter);
+extern void turns_dismiss_helpers(TurnsSorter *sorter);
 
 /*
  * In the first process, which has begun a job for this part: sends what waits of it, beside all that help.

@@ -19,9 +19,9 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
-#include "base/huge_memory.h"
 #include "base/stopwatch.h"
 #include "device/cuda/waiting.h"
+#include "memory/alloc.h"
 
 /* ---------------------------------------------------------------- beginning */
 
@@ -52,7 +52,7 @@ waiting_create(WaitingShare *share, Size chunk_bytes, Size room)
 }
 
 void
-waiting_open(Waiting *waiting, WaitingShare *share, SortShare *memory, const SortKey *key, int writer)
+waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const SortKey *key, int writer)
 {
 	memset(waiting, 0, sizeof(*waiting));
 	waiting->share = share;
@@ -91,18 +91,6 @@ waiting_limit_room(Waiting *waiting, Size most)
 	SpinLockRelease(&share->mutex);
 }
 
-/* Memory that others can read, if there are any; NULL: none is left. */
-static void *
-allocate(Waiting *waiting, Size size)
-{
-	void *memory;
-
-	if (waiting->memory == NULL)
-		return huge_alloc(size);
-	memory = sort_share_alloc(waiting->memory, size);
-	return memory != NULL && shared_files_populate(memory, size, true) ? memory : NULL;
-}
-
 /* Makes a chunk of memory behind it. */
 static Chunk *
 init_chunk(Waiting *waiting, void *memory, Size size)
@@ -124,7 +112,7 @@ new_chunk_in_memory(Waiting *waiting)
 {
 	WaitingShare *share = waiting->share;
 	Size size = sizeof(Chunk) + share->chunk_bytes;
-	void *memory = take_room(share, size) ? allocate(waiting, size) : NULL;
+	void *memory = take_room(share, size) ? arena_alloc(waiting->memory, size) : NULL;
 
 	return memory != NULL ? init_chunk(waiting, memory, share->chunk_bytes) : NULL;
 }
@@ -347,7 +335,7 @@ static void
 put_filled(Sending *sending)
 {
 	if (sending->filled != NULL && sending->to->failure == NULL)
-		sending->to->device->put_chunk(sending->to, sending->filled);
+		sending->to->device->put_chunk(sending->to, 0, sending->filled);
 	sending->filled = NULL;
 }
 
@@ -358,15 +346,12 @@ put_filled(Sending *sending)
 static Chunk *
 chunk_with_room(Sending *sending, Size bytes)
 {
-	const SortDevice *device = sending->to->device;
-
 	if (sending->filled != NULL && chunk_has_room(sending->filled, bytes))
 		return sending->filled;
 	put_filled(sending);
 	if (sending->to->failure != NULL || sending->is_full)
 		return NULL;
-	sending->filled =
-		sending->with_others ? device->try_chunk(sending->to, bytes) : device->get_chunk(sending->to, bytes);
+	sending->filled = sending->to->device->get_chunk(sending->to, 0, bytes, !sending->with_others);
 	sending->is_full = sending->filled == NULL && bytes <= sending->waiting->share->chunk_bytes;
 	return sending->filled;
 }

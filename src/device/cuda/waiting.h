@@ -24,6 +24,7 @@
 
 #include "device/participants.h"
 #include "device/sorter.h"
+#include "memory/arena.h"
 
 /* The first process writes to the first of its files, those that joined to the others. */
 #define WAITING_WRITERS (SORT_SHARE_MAX_PROCESSES + 1)
@@ -63,7 +64,7 @@ typedef struct WaitingShare
 typedef struct Waiting
 {
 	WaitingShare *share;
-	SortShare *memory; /* where chunks are taken from; NULL: from this process's own memory */
+	Arena *memory; /* where chunks are taken from; NULL: from this process's own memory */
 	const SortKey *key;
 	int writer; /* number of this process among those that write */
 	MemoryContext context;
@@ -86,7 +87,7 @@ typedef struct Waiting
 extern void waiting_create(WaitingShare *share, Size chunk_bytes, Size room);
 
 /* In every process that brings rows, and in the first one; all it allocates is in CurrentMemoryContext. */
-extern void waiting_open(Waiting *waiting, WaitingShare *share, SortShare *memory, const SortKey *key,
+extern void waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const SortKey *key,
 						 int writer);
 
 /* Chunks are to have no more memory than that, those that have it included. */

@@ -1,5 +1,5 @@
 /*
- * base/memory_files.c
+ * memory/files.c
  *		Files without names, mapped one behind the other.
  *
  * The files are memfds, mapped at a random address of a range that neither programs nor the kernel use
@@ -20,8 +20,7 @@
 #include "common/pg_prng.h"
 #include "storage/fd.h"
 
-#include "base/limits.h"
-#include "base/memory_files.h"
+#include "memory/files.h"
 
 /* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
 #define ADDRESS_FIRST UINT64CONST(0x100000000000)
@@ -34,9 +33,15 @@
 #define ENDING_STACK_SIZE ((Size) 256 * 1024)
 #define STAT_BLOCK_SIZE 512
 
-/* Newer than many a system's headers; a kernel that doesn't know it says so. */
+/*
+ * Newer than many a system's headers; a kernel that doesn't know them says so, or takes the address for a
+ * hint.
+ */
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
+#endif
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
 #endif
 
 /* ---------------------------------------------------------------- closing */
@@ -121,8 +126,8 @@ address_of(const MemoryFiles *files, int file)
 void
 memory_files_close(MemoryFiles *files, bool last)
 {
-	FileEnd ends[SHARED_FILES_MAX];
-	pthread_t threads[SHARED_FILES_MAX];
+	FileEnd ends[MEMORY_FILES_MAX];
+	pthread_t threads[MEMORY_FILES_MAX];
 	int nthreads = 0;
 	bool together = last && memory_files_memory(files) >= ENDED_TOGETHER_MIN;
 
@@ -151,8 +156,6 @@ memory_files_unmap(MemoryFiles *files)
 	files->address = NULL;
 }
 
-#ifdef MAP_FIXED_NOREPLACE
-
 /* Maps a file at this address, unless something else is there. */
 static bool
 map_file_at(int fd, void *wanted, Size size)
@@ -175,9 +178,7 @@ map_file_at(int fd, void *wanted, Size size)
 static void
 advise(char *start, Size size)
 {
-#ifdef MADV_HUGEPAGE
 	(void) madvise(start, size, MADV_HUGEPAGE);
-#endif
 	(void) madvise(start, size, MADV_RANDOM);
 }
 
@@ -198,16 +199,6 @@ memory_files_map_at(MemoryFiles *files, uint64 address)
 	advise(start, files->nfiles * files->size);
 	return true;
 }
-
-#else
-
-bool
-memory_files_map_at(MemoryFiles *files, uint64 address)
-{
-	return false;
-}
-
-#endif
 
 static bool
 map_somewhere(MemoryFiles *files)
@@ -251,16 +242,6 @@ add_new_file(MemoryFiles *files)
 }
 
 bool
-memory_files_create(MemoryFiles *files, int processes)
-{
-	int wanted = Min(Max(processes, 1), SHARED_FILES_MAX);
-
-	while (files->nfiles < wanted && add_new_file(files))
-		;
-	return files->nfiles > 0 && map_somewhere(files);
-}
-
-bool
 memory_files_open(MemoryFiles *files, int pid, int fd)
 {
 	char path[64];
@@ -278,16 +259,22 @@ memory_files_open(MemoryFiles *files, int pid, int fd)
 	return true;
 }
 
-bool
-memory_files_change(MemoryFiles *files, Size size, int nfiles, Size *held)
+/* Frees the last file. */
+static void
+drop_file(MemoryFiles *files)
 {
-	while (files->nfiles > nfiles)
-	{
-		MemoryFiles surplus = {.nfiles = 1, .fds = {files->fds[--files->nfiles]}, .size = files->size};
+	MemoryFiles surplus = {.nfiles = 1, .fds = {files->fds[--files->nfiles]}, .size = files->size};
 
-		memory_files_close(&surplus, true);
-		held[files->nfiles] = 0;
-	}
+	memory_files_close(&surplus, true);
+}
+
+bool
+memory_files_make(MemoryFiles *files, Size size, int processes, Size *held)
+{
+	int wanted = Min(Max(processes, 1), MEMORY_FILES_MAX);
+
+	for (; files->nfiles > wanted; held[files->nfiles] = 0)
+		drop_file(files);
 	for (int i = 0; i < files->nfiles; i++)
 	{
 		if (ftruncate(files->fds[i], size) != 0)
@@ -295,10 +282,7 @@ memory_files_change(MemoryFiles *files, Size size, int nfiles, Size *held)
 		held[i] = Min(held[i], size);
 	}
 	files->size = size;
-	while (files->nfiles < nfiles)
-	{
-		if (!add_new_file(files))
-			return false;
-	}
-	return map_somewhere(files);
+	while (files->nfiles < wanted && add_new_file(files))
+		;
+	return files->nfiles > 0 && map_somewhere(files);
 }

@@ -1,5 +1,5 @@
 /*
- * base/kept_files.c
+ * memory/keep.c
  *		The memory of one joint sort, which the server keeps for the next one.
  *
  * A kernel takes a third of a microsecond and more to make a page of 4 kB and to clear it; a joint sort of a
@@ -18,6 +18,8 @@
  */
 #include "postgres.h"
 
+#include <unistd.h>
+
 #include "miscadmin.h"
 #include "storage/ipc.h"
 #include "storage/latch.h"
@@ -27,8 +29,7 @@
 #include "utils/timestamp.h"
 
 #include "base/guc.h"
-#include "base/kept_files.h"
-#include "base/memory_limit.h"
+#include "memory/keep.h"
 
 /* Files are kept for so long. */
 #define KEPT_MS 5000
@@ -43,7 +44,7 @@ typedef struct KeptFiles
 	Latch *launcher;   /* NULL: nobody frees what is kept */
 	int pid;		   /* of the holder; 0: nothing is kept */
 	MemoryFiles files; /* as the holder has them */
-	Size held[SHARED_FILES_MAX];
+	Size held[MEMORY_FILES_MAX];
 	Size memory; /* of all files */
 	TimestampTz since;
 } KeptFiles;
@@ -57,7 +58,7 @@ static MemoryFiles own;
 
 /* Bytes that may be kept. */
 static Size
-limit(void)
+most_kept(void)
 {
 	int kb = gpusort_max_kept_memory == -1 ? kept->default_kb : gpusort_max_kept_memory;
 
@@ -77,7 +78,7 @@ static void
 free_at_exit(int code, Datum argument)
 {
 	if (kept->pid == MyProcPid)
-		kept_files_free();
+		keep_free();
 }
 
 static void
@@ -98,12 +99,12 @@ become_holder(MemoryFiles *files, const Size *held, Size memory)
 }
 
 bool
-kept_files_put(MemoryFiles *files, const Size *held)
+keep_put(MemoryFiles *files, const Size *held)
 {
 	Size memory = memory_files_memory(files);
 	bool done = false;
 
-	if (kept == NULL || memory > limit())
+	if (kept == NULL || memory > most_kept())
 		return false;
 	memory_files_unmap(files);
 	LWLockAcquire(kept->lock, LW_EXCLUSIVE);
@@ -140,7 +141,7 @@ open_files(MemoryFiles *files)
 }
 
 bool
-kept_files_take(MemoryFiles *files, Size at_most, Size *held)
+keep_take(MemoryFiles *files, Size at_most, Size *held)
 {
 	bool done = false;
 
@@ -159,12 +160,12 @@ kept_files_take(MemoryFiles *files, Size at_most, Size *held)
 }
 
 void
-kept_files_free(void)
+keep_free(void)
 {
 	MemoryFiles files;
-	Size held[SHARED_FILES_MAX];
+	Size held[MEMORY_FILES_MAX];
 
-	if (kept != NULL && kept->pid != 0 && kept_files_take(&files, SIZE_MAX, held))
+	if (kept != NULL && kept->pid != 0 && keep_take(&files, SIZE_MAX, held))
 		memory_files_close(&files, true);
 }
 
@@ -186,21 +187,97 @@ time_left(void)
 }
 
 long
-kept_files_free_idle(void)
+keep_free_idle(void)
 {
 	long left = time_left();
 
 	if (left != 0)
 		return left;
-	kept_files_free();
+	keep_free();
 	left = time_left();
 	return left == 0 ? KEPT_MS : left; /* can't open them, and tries again */
+}
+
+/* ---------------------------------------------------------------- what the server may have */
+
+/*
+ * A line of /proc/self/cgroup names a cgroup by its path below the root of its hierarchy: "0::/path" of
+ * version 2, "4:memory:/path" of version 1.  In a container the path may be one of the host's, where only the
+ * root is to be seen: so the limits of all cgroups on the way up are looked for, and those that are found
+ * count.
+ */
+
+/* The number in a file; SIZE_MAX: there is none, or a word ("max"). */
+static Size
+number_in(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	unsigned long long number;
+	bool found = file != NULL && fscanf(file, "%llu", &number) == 1;
+
+	if (file != NULL)
+		fclose(file);
+	return found ? (Size) number : SIZE_MAX;
+}
+
+/* The least limit of a cgroup and those that it is in.  Changes the path. */
+static Size
+cgroup_limit(const char *root, char *path, const char *name)
+{
+	Size limit = SIZE_MAX;
+	Size number;
+	char file[2 * MAXPGPATH];
+
+	for (char *end = path + strlen(path); end != NULL; end = strrchr(path, '/'))
+	{
+		*end = '\0';
+		snprintf(file, sizeof(file), "%s%s/%s", root, path, name);
+		number = number_in(file);
+		limit = Min(limit, number);
+	}
+	return limit;
+}
+
+/* What the line of /proc/self/cgroup says.  Changes it. */
+static Size
+limit_of_line(char *line)
+{
+	char *path = strchr(line, '/');
+
+	line[strcspn(line, "\n")] = '\0';
+	if (path == NULL)
+		return SIZE_MAX;
+	if (strncmp(line, "0::", 3) == 0)
+		return cgroup_limit("/sys/fs/cgroup", path, "memory.max");
+	if (strstr(line, ":memory:") != NULL)
+		return cgroup_limit("/sys/fs/cgroup/memory", path, "memory.limit_in_bytes");
+	return SIZE_MAX;
+}
+
+/* Bytes: of the machine, or what the cgroup of this process, or one that it is in, may have. */
+static Size
+memory_limit(void)
+{
+	Size limit = (Size) sysconf(_SC_PHYS_PAGES) * (Size) sysconf(_SC_PAGESIZE);
+	FILE *cgroups = fopen("/proc/self/cgroup", "r");
+	char line[MAXPGPATH];
+
+	if (cgroups == NULL)
+		return limit;
+	while (fgets(line, sizeof(line), cgroups) != NULL)
+	{
+		Size limit_here = limit_of_line(line);
+
+		limit = Min(limit, limit_here);
+	}
+	fclose(cgroups);
+	return limit;
 }
 
 /* ---------------------------------------------------------------- shared memory */
 
 void
-kept_files_shmem_request(void)
+keep_shmem_request(void)
 {
 	RequestAddinShmemSpace(sizeof(KeptFiles));
 	RequestNamedLWLockTranche(lock_name, 1);
@@ -219,7 +296,7 @@ set_default_limit(void)
 }
 
 void
-kept_files_shmem_init(void)
+keep_shmem_init(void)
 {
 	bool found;
 

@@ -1,15 +1,13 @@
 /*
- * base/huge_page_costs.h
+ * memory/huge_page_costs.h
  *		Do huge pages pay, on this machine and at this time?
  *
  * Who has the kernel make a huge page says what it took.
  */
-#ifndef GPUSORT_BASE_HUGE_PAGE_COSTS_H
-#define GPUSORT_BASE_HUGE_PAGE_COSTS_H
+#ifndef GPUSORT_MEMORY_HUGE_PAGE_COSTS_H
+#define GPUSORT_MEMORY_HUGE_PAGE_COSTS_H
 
 #include "postgres.h"
-
-#define HUGE_PAGE_SIZE ((Size) 2 * 1024 * 1024)
 
 /* Should the next huge page be asked for? */
 extern bool huge_pages_pay(void);
@@ -21,4 +19,4 @@ extern void huge_pages_note(int npages, double ms);
 extern Size huge_page_costs_shmem_size(void);
 extern void huge_page_costs_shmem_init(void);
 
-#endif /* GPUSORT_BASE_HUGE_PAGE_COSTS_H */
+#endif /* GPUSORT_MEMORY_HUGE_PAGE_COSTS_H */

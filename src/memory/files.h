@@ -1,38 +1,33 @@
 /*
- * base/memory_files.h
+ * memory/files.h
  *		Files without names, mapped one behind the other.
  */
-#ifndef GPUSORT_BASE_MEMORY_FILES_H
-#define GPUSORT_BASE_MEMORY_FILES_H
+#ifndef GPUSORT_MEMORY_FILES_H
+#define GPUSORT_MEMORY_FILES_H
 
 #include "postgres.h"
 
 /* More processes than that share files. */
-#define SHARED_FILES_MAX 16
+#define MEMORY_FILES_MAX 16
 
 /* All zeros: none.  Each file has room for all that is wanted, of which only what is used becomes memory. */
 typedef struct MemoryFiles
 {
 	int nfiles;
-	int fds[SHARED_FILES_MAX];
+	int fds[MEMORY_FILES_MAX];
 	char *address; /* NULL: not mapped */
 	Size size;	   /* of each file */
 } MemoryFiles;
 
 /*
- * Makes a file a process, or as many as this one may have open, of files->size bytes each, and maps them at
- * any address.  False: that can't be, and there may be some files.
+ * Has files that are not mapped be one a process, or as many as this one may have open, of so many bytes
+ * each, and maps them at any address.  held: bytes of each, from its beginning, that are memory.  False: that
+ * can't be, and there may be some files.
  */
-extern bool memory_files_create(MemoryFiles *files, int processes);
+extern bool memory_files_make(MemoryFiles *files, Size size, int processes, Size *held);
 
 /* Adds a file that another process has open.  False: that can't be. */
 extern bool memory_files_open(MemoryFiles *files, int pid, int fd);
-
-/*
- * Has files that are not mapped be so many, of this size, and maps them at any address.  held: bytes of each,
- * from its beginning, that are memory.  False: that can't be, and there may be fewer files.
- */
-extern bool memory_files_change(MemoryFiles *files, Size size, int nfiles, Size *held);
 
 /* Maps the files from this address on; none, if something else is there. */
 extern bool memory_files_map_at(MemoryFiles *files, uint64 address);
@@ -47,4 +42,4 @@ extern Size memory_files_memory(const MemoryFiles *files);
  */
 extern void memory_files_close(MemoryFiles *files, bool last);
 
-#endif /* GPUSORT_BASE_MEMORY_FILES_H */
+#endif /* GPUSORT_MEMORY_FILES_H */

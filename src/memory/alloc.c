@@ -1,6 +1,6 @@
 /*
- * base/huge_memory.c
- *		The large allocations of sorts.
+ * memory/alloc.c
+ *		The large allocations of one process.
  *
  * malloc keeps of what is freed up to 64 MB in a process, in case it is wanted again.  As an idle session
  * shall not have it, the kernel gets a block's pages back before malloc has the block.
@@ -12,10 +12,9 @@
 #include "nodes/memnodes.h"
 #include "utils/memutils.h"
 
-#include "base/huge_memory.h"
-#include "base/huge_pages.h"
-#include "base/kept_files.h"
-#include "base/limits.h"
+#include "memory/alloc.h"
+#include "memory/keep.h"
+#include "memory/pages.h"
 
 /* Who allocates so much at once needs memory that others may have. */
 #define MUCH_MEMORY ((Size) 4 * 1024 * 1024)
@@ -48,14 +47,14 @@ huge_alloc(Size size)
 	char *memory;
 
 	if (size >= MUCH_MEMORY)
-		kept_files_free();
+		keep_free();
 	block = MemoryContextAllocHuge(CurrentMemoryContext, HEADER_SIZE + size);
 	block->size = size;
 	block->callback.func = give_pages_back;
 	block->callback.arg = block;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &block->callback);
 	memory = (char *) block + HEADER_SIZE;
-	huge_pages_provide(memory, size);
+	pages_provide_private(memory, size);
 #ifdef MEMORY_SPOILED
 	memset(memory, 0x7f, size);
 #endif

@@ -1,9 +1,9 @@
 /*
- * base/huge_memory.h
- *		The large allocations of sorts.
+ * memory/alloc.h
+ *		The large allocations of one process.
  */
-#ifndef GPUSORT_BASE_HUGE_MEMORY_H
-#define GPUSORT_BASE_HUGE_MEMORY_H
+#ifndef GPUSORT_MEMORY_ALLOC_H
+#define GPUSORT_MEMORY_ALLOC_H
 
 #include "postgres.h"
 
@@ -16,4 +16,4 @@ extern void *huge_alloc(Size size);
 
 extern void huge_free(void *p);
 
-#endif /* GPUSORT_BASE_HUGE_MEMORY_H */
+#endif /* GPUSORT_MEMORY_ALLOC_H */

@@ -1,5 +1,5 @@
 /*
- * base/huge_page_costs.c
+ * memory/huge_page_costs.c
  *		Do huge pages pay, on this machine and at this time?
  *
  * Mostly they do: 2 MB are cleared in 0.1 to 0.3 ms, where 512 small pages take 0.3 to 1, and later there are
@@ -18,7 +18,7 @@
 #include "portability/instr_time.h"
 #include "storage/shmem.h"
 
-#include "base/huge_page_costs.h"
+#include "memory/huge_page_costs.h"
 
 /* What small pages take in place of a huge one, and what misses they cost later. */
 #define SMALL_PAGES_MS 1.0
@@ -51,19 +51,15 @@ clock_us(void)
 }
 
 static pg_atomic_uint64 *
-own_rest(void)
+rest(void)
 {
 	static pg_atomic_uint64 own;
 
-	pg_atomic_init_u64(&own, 0);
-	return &own;
-}
-
-static pg_atomic_uint64 *
-rest(void)
-{
 	if (rests_until == NULL)
-		rests_until = own_rest();
+	{
+		pg_atomic_init_u64(&own, 0);
+		rests_until = &own;
+	}
 	return rests_until;
 }
 
