@@ -117,8 +117,7 @@ my @wrong;
 my %spilled;
 foreach my $workers (0 .. 2)
 {
-	# In the quick run half of them, in turn.
-	foreach my $megabytes (runs_all() ? (2, 3, 4, 8, 16, 32) : $workers % 2 ? (2, 4, 16) : (3, 8, 32))
+	foreach my $megabytes (2, 3, 4, 8, 16, 32)
 	{
 		my ($status, $out, $err) = $node->psql('postgres', <<"EOT");
 SET max_parallel_maintenance_workers = $workers;
