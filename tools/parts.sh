@@ -228,8 +228,8 @@ run_regression_tests() {
 # Tests that notice with low thresholds what they don't otherwise, and in the whole run the others of orders,
 # of memory and of indexes.
 tight_tests() {
-	echo types_text types_seams bounds few_rows parallel memory index_builds index_statements index_spill
-	! runs_all || echo types_fixed types_variable columns text_icu_ascii elsewhere cursors rescan
+	echo types_text few_rows parallel memory index_builds index_statements index_spill
+	! runs_all || echo types_fixed types_variable types_seams bounds columns text_icu_ascii elsewhere cursors rescan
 }
 
 # The same with low thresholds, by which more processes write an index than there are pages for.
@@ -339,7 +339,7 @@ start_tap_tests() {
 
 # shellcheck disable=SC2034
 # Of the quick run: that long in mode force, a third of it in auto, and once more with low thresholds.
-quick_random_seconds=20
+quick_random_seconds=12
 
 # For so many seconds, from this seed.
 run_random_sorts() {

@@ -37,7 +37,7 @@ BEGIN
 		RETURN 'not taken';
 	END IF;
 	forced := ids_after(query, changes, fetched);
-	RETURN CASE WHEN off <> forced THEN format('off: %s, forced: %s', off, forced) WHEN off ~ ' rows ' THEN 'ok' ELSE off END;
+	RETURN CASE WHEN off <> forced THEN format('off: %s, forced: %s', off, forced) WHEN off ~ ' rows |^row type of datum tuple was altered' THEN 'ok' ELSE off END;
 END $$;
 
 SET client_min_messages = warning;

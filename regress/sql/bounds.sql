@@ -98,17 +98,17 @@ BEGIN
 	RETURN format('ok: %s pairs', pairs);
 END $$;
 
--- 1000 pairs, one sort each: keys of one and of several columns, unique and not, in order already (then the first rows to come are those
+-- 500 pairs, one sort each: keys of one and of several columns, unique and not, in order already (then the first rows to come are those
 -- wanted, and nothing makes up for one that is lost), without and with WITH TIES, and through a subquery.
-SELECT check_bounds('k', 'SELECT * FROM b ORDER BY k LIMIT %1$s OFFSET %2$s', 100, 100) AS int8,
-	check_bounds('id', 'SELECT * FROM b ORDER BY id LIMIT %1$s OFFSET %2$s', 150, 150) AS sorted,
-	check_bounds('v NULLS FIRST', 'SELECT * FROM b ORDER BY v NULLS FIRST OFFSET %2$s LIMIT %1$s', 100, 200) AS few_values,
-	check_bounds('t DESC', 'SELECT * FROM b ORDER BY t DESC LIMIT %1$s OFFSET %2$s', 150, 300) AS text_c,
-	check_bounds('u', 'SELECT * FROM b ORDER BY u LIMIT %1$s OFFSET %2$s', 100, 400) AS text_icu;
-SELECT check_bounds('v DESC, t', 'SELECT * FROM b ORDER BY v DESC, t LIMIT %1$s OFFSET %2$s', 100, 500) AS two_columns,
-	check_bounds('t, part, k DESC', 'SELECT * FROM (SELECT * FROM b ORDER BY t, part, k DESC OFFSET 0) s LIMIT %1$s OFFSET %2$s', 100, 600) AS subquery,
-	check_bounds('v', 'SELECT * FROM b ORDER BY v OFFSET %2$s FETCH FIRST %1$s ROWS WITH TIES', 100, 700, ties => true) AS with_ties,
-	check_bounds('v, t', 'SELECT * FROM b ORDER BY v, t OFFSET %2$s FETCH FIRST %1$s ROWS WITH TIES', 100, 800, ties => true) AS with_ties_two_columns;
+SELECT check_bounds('k', 'SELECT * FROM b ORDER BY k LIMIT %1$s OFFSET %2$s', 50, 100) AS int8,
+	check_bounds('id', 'SELECT * FROM b ORDER BY id LIMIT %1$s OFFSET %2$s', 75, 150) AS sorted,
+	check_bounds('v NULLS FIRST', 'SELECT * FROM b ORDER BY v NULLS FIRST OFFSET %2$s LIMIT %1$s', 50, 200) AS few_values,
+	check_bounds('t DESC', 'SELECT * FROM b ORDER BY t DESC LIMIT %1$s OFFSET %2$s', 75, 300) AS text_c,
+	check_bounds('u', 'SELECT * FROM b ORDER BY u LIMIT %1$s OFFSET %2$s', 50, 400) AS text_icu;
+SELECT check_bounds('v DESC, t', 'SELECT * FROM b ORDER BY v DESC, t LIMIT %1$s OFFSET %2$s', 50, 500) AS two_columns,
+	check_bounds('t, part, k DESC', 'SELECT * FROM (SELECT * FROM b ORDER BY t, part, k DESC OFFSET 0) s LIMIT %1$s OFFSET %2$s', 50, 600) AS subquery,
+	check_bounds('v', 'SELECT * FROM b ORDER BY v OFFSET %2$s FETCH FIRST %1$s ROWS WITH TIES', 50, 700, ties => true) AS with_ties,
+	check_bounds('v, t', 'SELECT * FROM b ORDER BY v, t OFFSET %2$s FETCH FIRST %1$s ROWS WITH TIES', 50, 800, ties => true) AS with_ties_two_columns;
 -- A limit of a limit, and one above what a filter leaves of the sorted rows: no bound of the sort.
 SELECT check_query('SELECT id FROM (SELECT * FROM b ORDER BY k LIMIT (SELECT 700)) s LIMIT (SELECT 20) OFFSET 690') AS limit_of_limit,
 	check_query('SELECT id FROM (SELECT * FROM b ORDER BY k OFFSET 0) s WHERE part = 1 LIMIT 50') AS filtered,

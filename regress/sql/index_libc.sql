@@ -53,8 +53,10 @@ BEGIN
 	FOREACH way SLICE 1 IN ARRAY ARRAY[['0', '64MB', '0'], ['0', '1MB', '1'], ['2', '200MB', '3'], ['2', '1MB', '0'], ['2', '1MB', '3']] LOOP
 		PERFORM set_config('max_parallel_maintenance_workers', way[1], true), set_config('maintenance_work_mem', way[2], true), set_config('gpusort.spoiled_images', way[3], true);
 		EXECUTE format('CREATE %s INDEX il_index ON il_rows %s', kind, definition);
-		PERFORM bt_index_parent_check('il_index', true, true);
-		IF way[1] = '0' AND il_content('il_index') <> expected THEN
+		-- What is PostgreSQL's byte for byte need not be looked at by amcheck.
+		IF way[1] <> '0' THEN
+			PERFORM bt_index_parent_check('il_index', true, true);
+		ELSIF il_content('il_index') <> expected THEN
 			RETURN format('%s, %s: not what PostgreSQL builds', way[2], way[3]);
 		END IF;
 		DROP INDEX il_index;

@@ -13,22 +13,22 @@ INSERT INTO sp SELECT noise(i), CASE WHEN i % 7 > 0 THEN i % 50 END, md5(i::text
 	CASE WHEN i % 3 = 0 THEN repeat('long ', 500) ELSE '' END || i FROM generate_series(1, 60000) AS i;
 ANALYZE sp;
 
--- Builds in several sizes of memory, and looks at the result.
-CREATE FUNCTION check_spill(definition text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
+-- Builds in two sizes of memory, 1 and 3 MB or 2 and 4 in turn, and looks at the result.
+CREATE FUNCTION check_spill(definition text, number bigint, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	built bigint := (SELECT sum(index_builds) FROM pg_stat_gpusort);
 BEGIN
-	FOR megabytes IN 1 .. 4 LOOP
+	FOR megabytes IN 2 - number % 2 .. 4 BY 2 LOOP
 		PERFORM set_config('maintenance_work_mem', megabytes || 'MB', true);
 		EXECUTE format('CREATE %s INDEX spilled ON sp %s', kind, definition);
 		PERFORM bt_index_parent_check('spilled', true, true);
 		DROP INDEX spilled;
 	END LOOP;
-	RETURN CASE WHEN (SELECT sum(index_builds) FROM pg_stat_gpusort) = built + 4 THEN 'ok' ELSE 'not by gpusort' END;
+	RETURN CASE WHEN (SELECT sum(index_builds) FROM pg_stat_gpusort) = built + 2 THEN 'ok' ELSE 'not by gpusort' END;
 END $$;
-SELECT definition, check_spill(definition) FROM unnest(ARRAY['(id)', '(few)', '(t)', '(num)', '(real8)', '(wide)', '(prefix)', '(packed)', '(few, t DESC)',
-	'(id) INCLUDE (t)', '(few NULLS FIRST) INCLUDE (packed)', '(lower(t))', '(id DESC) WHERE few < 3']) AS definition;
-SELECT definition, check_spill(definition, 'UNIQUE') FROM unnest(ARRAY['(id)', '(t)', '(few, id DESC)']) AS definition;
+SELECT definition, check_spill(definition, number) FROM unnest(ARRAY['(id)', '(few)', '(t)', '(num)', '(real8)', '(wide)', '(prefix)', '(packed)', '(few, t DESC)',
+	'(id) INCLUDE (t)', '(few NULLS FIRST) INCLUDE (packed)', '(lower(t))', '(id DESC) WHERE few < 3']) WITH ORDINALITY AS d (definition, number);
+SELECT definition, check_spill(definition, number, 'UNIQUE') FROM unnest(ARRAY['(id)', '(t)', '(few, id DESC)']) WITH ORDINALITY AS d (definition, number);
 -- In the order of the table: all processes' rows are neighbours.
 CREATE TABLE sp_ascending AS SELECT i AS id, 'text ' || lpad(i::text, 8, '0') COLLATE "C" AS t FROM generate_series(1, 60000) AS i;
 ALTER TABLE sp_ascending SET (parallel_workers = 4);

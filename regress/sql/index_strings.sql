@@ -31,8 +31,10 @@ BEGIN
 	FOREACH way SLICE 1 IN ARRAY ARRAY[['0', '64MB'], ['0', '1MB'], ['2', '200MB'], ['2', '1MB']] LOOP
 		PERFORM set_config('max_parallel_maintenance_workers', way[1], true), set_config('maintenance_work_mem', way[2], true);
 		EXECUTE format('CREATE %s INDEX strings_index ON %s', kind, definition);
-		PERFORM bt_index_parent_check('strings_index', true, true);
-		IF way[1] = '0' AND index_content('strings_index') <> expected THEN
+		-- What is PostgreSQL's byte for byte need not be looked at by amcheck.
+		IF way[1] <> '0' THEN
+			PERFORM bt_index_parent_check('strings_index', true, true);
+		ELSIF index_content('strings_index') <> expected THEN
 			RETURN format('%s: not what PostgreSQL builds', way[2]);
 		END IF;
 		IF abs(pg_relation_size('strings_index') - expected_size) > 0.01 * expected_size + 8192 * coalesce(current_setting('tests.unused_blocks', true)::bigint, 0) THEN

@@ -8,20 +8,22 @@ CREATE TABLE m AS SELECT i AS id, noise(i) AS k, md5(i::text) COLLATE "C" AS t, 
 VACUUM ANALYZE m;
 ALTER TABLE m SET (parallel_workers = 2);
 
--- The line of EXPLAIN ANALYZE that tells a property of the sort, as a number.
-CREATE FUNCTION explained(query text, property text) RETURNS bigint
+-- What EXPLAIN ANALYZE tells of the sort, and a property of it as a number.
+CREATE FUNCTION explained(query text) RETURNS json
 LANGUAGE plpgsql SET gpusort.mode = force AS $$
 DECLARE
 	plan json;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN (plan -> 0 -> 'Plan' ->> property)::bigint;
+	RETURN plan -> 0 -> 'Plan';
 END $$;
+CREATE FUNCTION explained(query text, property text) RETURNS bigint LANGUAGE sql AS $$ SELECT (explained(query) ->> property)::bigint $$;
 
 -- The limits in steps of 256 kB at which a sort's peak is above its limit, or below half of it although it went to files; how many go to files.
 CREATE FUNCTION check_limits(query text, most_kb int, least_kb int DEFAULT 512, half_is_used boolean DEFAULT true) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
+	plan json;
 	peak bigint;
 	spilled int := 0;
 	wrong text := '';
@@ -29,8 +31,9 @@ DECLARE
 BEGIN
 	FOR kb IN least_kb .. most_kb BY 256 LOOP
 		PERFORM set_config('gpusort.work_mem', kb || 'kB', true);
-		peak := explained(query, 'Peak Memory');
-		IF explained(query, 'Disk Usage') > 0 THEN
+		plan := explained(query);
+		peak := plan ->> 'Peak Memory';
+		IF (plan ->> 'Disk Usage')::bigint > 0 THEN
 			spilled := spilled + 1;
 			IF half_is_used AND peak < kb / 2 THEN
 				wrong := wrong || format(' %s: unused, %s', kb, peak);
@@ -123,4 +126,4 @@ SET gpusort.mode = force;
 EXPLAIN (COSTS OFF, VERBOSE) SELECT note_memory(id), noted_reverse(external) FROM toasted ORDER BY id LIMIT 9500;
 
 DROP TABLE m, joint, ordered, toasted;
-DROP FUNCTION memory_kb, note_memory, noted_reverse, growth_kb, check_limits, explained;
+DROP FUNCTION memory_kb, note_memory, noted_reverse, growth_kb, check_limits, explained(text, text), explained(text);

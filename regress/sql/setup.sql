@@ -33,8 +33,9 @@ LANGUAGE sql STABLE AS $$ SELECT coalesce(nullif(current_setting('regress.mode',
 -- Compares the rows of two sorts of the same query: expected has each row's rank in PostgreSQL's own order,
 -- actual its place in gpusort's, and both a hash of the row's bytes, as they are sent, which takes less than to write them as
 -- text.  Rows of equal rank may come in any order.  Sums of hashes tell whether the rows are the same; which are not is
--- looked for only then.  The comparison itself is to be fast whatever the session's settings.
-CREATE FUNCTION compare_sorts() RETURNS text
+-- looked for only then.  The comparison itself is to be fast whatever the session's settings.  reversed: the order is PostgreSQL's
+-- backwards.
+CREATE FUNCTION compare_sorts(reversed boolean DEFAULT false) RETURNS text
 LANGUAGE plpgsql SET enable_hashjoin = on AS $$
 DECLARE
 	missing bigint;
@@ -48,7 +49,8 @@ BEGIN
 		SELECT count(*) INTO added FROM (SELECT id, line FROM actual EXCEPT ALL SELECT id, line FROM expected) d;
 	END IF;
 	SELECT count(*) INTO misplaced
-	FROM (SELECT rank < lag(rank) OVER (ORDER BY place) AS wrong FROM actual JOIN expected USING (id)) d WHERE wrong;
+	FROM (SELECT rank < lag(rank) OVER (ORDER BY place) AS wrong
+		  FROM (SELECT place, CASE WHEN reversed THEN -rank ELSE rank END AS rank FROM actual JOIN expected USING (id)) r) d WHERE wrong;
 	IF missing + added + misplaced > 0 THEN
 		RETURN format('%s rows missing, %s rows added, %s rows out of order', missing, added, misplaced);
 	END IF;
@@ -65,7 +67,7 @@ END $$;
 
 -- Compares with it the query with gpusort forced.  taken: whether gpusort is to sort it; NULL: either will do.  (CREATE
 -- TABLE AS may be executed in parallel, INSERT is not.)
-CREATE FUNCTION check_expected_sort(query text, keys text, taken boolean DEFAULT true) RETURNS text
+CREATE FUNCTION check_expected_sort(query text, keys text, taken boolean DEFAULT true, reversed boolean DEFAULT false) RETURNS text
 LANGUAGE plpgsql SET gpusort.mode = off SET client_min_messages = warning AS $$
 DECLARE
 	sorted text := format('SELECT * FROM (%s) q ORDER BY %s', query, keys);
@@ -80,7 +82,7 @@ BEGIN
 	END IF;
 	EXECUTE format('CREATE TEMP TABLE actual AS SELECT id, row_number() OVER () AS place, hash_record_extended(ROW(record_send(q)), 0) AS line FROM (%s) q', sorted);
 	PERFORM set_config('gpusort.mode', 'off', true);
-	RETURN compare_sorts();
+	RETURN compare_sorts(reversed);
 END $$;
 
 -- Both.
@@ -112,13 +114,25 @@ BEGIN
 	result := CASE WHEN after.rows = 0 THEN 'gpusort is not in the plan' WHEN actual <> expected THEN 'other rows, or another order' ELSE 'ok' END;
 END $$;
 
--- The same for every direction and place of the nulls of one sort key.
+-- The same for every direction and place of the nulls of one sort key.  PostgreSQL sorts in one direction: the other is that backwards.
 CREATE FUNCTION check_options(query text, key text, taken boolean DEFAULT true) RETURNS text
-LANGUAGE sql AS $$
-	SELECT CASE WHEN bool_and(result = 'ok') THEN 'ok' ELSE string_agg(options || ': ' || result, '; ') END
-	FROM (SELECT options, check_sort(query, key || ' ' || options, taken) AS result
-		  FROM unnest(ARRAY['ASC NULLS LAST', 'ASC NULLS FIRST', 'DESC NULLS LAST', 'DESC NULLS FIRST']) AS options) r
-$$;
+LANGUAGE plpgsql AS $$
+DECLARE
+	options text[];
+	result text;
+	wrong text[] := '{}';
+BEGIN
+	FOREACH options SLICE 1 IN ARRAY ARRAY[['ASC NULLS LAST', 'DESC NULLS FIRST'], ['ASC NULLS FIRST', 'DESC NULLS LAST']] LOOP
+		PERFORM expect_sort(query, key || ' ' || options[1]);
+		FOR i IN 1 .. 2 LOOP
+			result := check_expected_sort(query, key || ' ' || options[i], taken, reversed => i = 2);
+			IF result <> 'ok' THEN
+				wrong := wrong || (options[i] || ': ' || result);
+			END IF;
+		END LOOP;
+	END LOOP;
+	RETURN coalesce(nullif(array_to_string(wrong, '; '), ''), 'ok');
+END $$;
 
 -- Random numbers that are the same in every run: about uniform over all 64-bit integers.
 CREATE FUNCTION noise(i bigint, seed int DEFAULT 0) RETURNS bigint

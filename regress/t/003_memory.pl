@@ -118,12 +118,18 @@ sub peak_growth
 	$session->quit;
 	return ($peak - $before) / 1024;
 }
+
+# A kernel counts a process's pages on each processor apart, and adds them up from time to time: with many
+# processors some megabytes are not counted yet.
+my $processors = () = slurp_file('/proc/cpuinfo') =~ /^processor\s*:/mg;
+my $uncounted = $processors > 16 ? 4 : 0;
+
 foreach my $case ([ 4, 'k', 'k' ], [ 8, 't, k', 'k' ], [ 32, 't, k', 'k' ], [ 8, 't', 't' ], [ 32, 't', 't' ], [ 128, 't', 't' ])
 {
 	my ($limit, $columns, $key) = @$case;
 	my $growth = peak_growth($limit, "SELECT count(*) FROM (SELECT $columns FROM r ORDER BY $key OFFSET 0) s WHERE s IS NOT NULL");
 	cmp_ok($growth, '<', $limit * 1.1 + 2, sprintf('%s ORDER BY %s with %d MB: %.1f MB', $columns, $key, $limit, $growth));
-	cmp_ok($growth, '>', $limit * 0.5, 'which it makes use of') if $limit < 64;
+	cmp_ok($growth, '>', $limit * 0.5 - $uncounted, 'which it makes use of') if $limit < 64;
 }
 
 # What PostgreSQL's sort of values needs, 24 bytes a row, is enough where the rows are their keys.

@@ -116,7 +116,7 @@ sub regression_tests
 }
 # Those that notice something there (docs/testing.md).  In the whole run, and on a card, all but two that
 # reset the counters of sorts, one that begins without the library, and two of the cpu device alone.
-my @tests = qw(setup seams types_variable columns queries cursors rescan pages elsewhere keys_alone parallel);
+my @tests = qw(setup seams queries cursors rescan pages elsewhere parallel);
 my %others = map { $_ => 1 } qw(stats index_statements plans spill costs);
 @tests = grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule')
   if runs_all() || $ENV{GPUSORT_TEST_CARD};
