@@ -26,7 +26,6 @@ typedef struct BoundCase
 	Size common;   /* bytes that all variable keys begin with */
 	int order;	   /* 1 ascending, -1 descending, 0 none */
 	int nfilters;
-	uint64 refused; /* one in so many of the rows that were kept comes back; 0: none */
 } BoundCase;
 
 /* A key as it is fed. */
@@ -43,12 +42,9 @@ typedef struct BoundRun
 	SortKey key;
 	SortBound bound;
 	BoundFilter *filters[FILTERS_MAX];
-	BoundFilter *second; /* of rows that were refused */
 	Chunk *chunks;
 	Chunk *filling;
 	CaseKey *keys; /* of all rows */
-	uint64 *refused;
-	uint64 nrefused;
 } BoundRun;
 
 /* ---------------------------------------------------------------- keys */
@@ -140,7 +136,6 @@ keep_row(BoundRun *run, uint64 row)
 static void
 feed_row(BoundRun *run, BoundFilter *filter, uint64 row)
 {
-	const BoundCase *spec = run->spec;
 	const CaseKey *key = &run->keys[row];
 
 	if (bound_filter_drops(filter, key->bytes, key->size))
@@ -149,10 +144,7 @@ feed_row(BoundRun *run, BoundFilter *filter, uint64 row)
 		return;
 	}
 	bound_filter_note(filter, key->bytes, key->size);
-	if (filter != run->second && spec->refused > 0 && random_below(spec->refused) == 0)
-		run->refused[run->nrefused++] = row;
-	else
-		keep_row(run, row);
+	keep_row(run, row);
 }
 
 static void
@@ -180,10 +172,6 @@ feed_rows(BoundRun *run)
 	}
 	for (int i = 0; i < spec->nfilters; i++)
 		bound_filter_free(run->filters[i]);
-	run->second = bound_filter_create(&run->bound, false);
-	for (uint64 i = 0; i < run->nrefused; i++)
-		feed_row(run, run->second, run->refused[i]);
-	bound_filter_free(run->second);
 	cut_chunks(run);
 }
 
@@ -253,7 +241,7 @@ prove_few_kept(const BoundRun *run)
 	double wanted = spec->wanted;
 	uint64 kept = spec->n - run->bound.dropped;
 
-	if (spec->order == 0 && spec->values == 0 && spec->refused == 0 && spec->common < 32 &&
+	if (spec->order == 0 && spec->values == 0 && spec->common < 32 &&
 		kept > 1.2 * wanted + 3.0 * BOUND_SAMPLES * spec->nfilters)
 		fail("too many rows are kept", "bounds", spec->n, spec->words);
 }
@@ -269,17 +257,15 @@ run_case(const BoundCase *spec)
 	run.key.variable = spec->words == 0;
 	run.key.width = spec->words * sizeof(uint64);
 	run.keys = palloc(sizeof(CaseKey) * spec->n);
-	run.refused = palloc(sizeof(uint64) * spec->n);
 	for (uint64 i = 0; i < spec->n; i++)
 		make_key(spec, i, &run.keys[i]);
 	bound_init(&run.bound, &run.key, spec->wanted, spec->with_ties);
 	for (int i = 0; i < spec->nfilters; i++)
-		run.filters[i] = bound_filter_create(&run.bound, true);
+		run.filters[i] = bound_filter_create(&run.bound);
 	feed_rows(&run);
 	prove(&run);
 	prove_few_kept(&run);
 	free_chunks(run.chunks);
-	pfree(run.refused);
 	pfree(run.keys);
 	if (live_bytes != live)
 		fail("memory is not given back", "bounds", spec->n, spec->words);
@@ -304,7 +290,6 @@ check_bounds(void)
 			.common = commons[random_below(lengthof(commons))],
 			.order = (int) random_below(3) - 1,
 			.nfilters = 1 + (int) random_below(FILTERS_MAX),
-			.refused = random_below(3) == 0 ? 1 + random_below(30) : 0,
 		};
 
 		run_case(&spec);
