@@ -207,7 +207,7 @@ struct SortDevice
 static inline void
 sort_device_set_layout(const SortDevice *device, SortKey *key)
 {
-	key->alone = key->rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
+	key->policy.alone = key->policy.rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
 }
 
 /* Rows at hand are fetched into the caches so many bytes ahead: they come from elsewhere. */

@@ -41,8 +41,8 @@ begin_part(SortFeed *feed, Sorter *sorter, int part, SortKey *key, TupleDesc des
 	feed->noted_bytes = 0;
 	row_source_init(&feed->row, desc, unused);
 	feed->key_first = feed->filter != NULL;
-	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && !feed->key_first && !key->alone &&
-						!key->verified && key->index_rows == NULL;
+	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && !feed->key_first &&
+						!key->policy.alone && !key->verified && key->policy.index_rows == NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -174,7 +174,7 @@ put_key_and_row(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
 static inline bool
 put_fixed(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
 {
-	return feed->key->alone ? put_key(feed, slot, key) : put_key_and_row(feed, slot, key);
+	return feed->key->policy.alone ? put_key(feed, slot, key) : put_key_and_row(feed, slot, key);
 }
 
 /* A row that its variable key says all of. */
@@ -185,7 +185,7 @@ sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot)
 	const uint8 *key = sort_key_encode_variable(feed->key, slot, &key_size);
 	Chunk *chunk = chunk_for(feed, chunk_variable_size(key_size, 0));
 
-	Assert(feed->key->alone && feed->filter == NULL);
+	Assert(feed->key->policy.alone && feed->filter == NULL);
 	if (unlikely(chunk == NULL))
 		return false;
 	(void) chunk_append_variable(chunk, key, key_size, 0);
@@ -198,7 +198,7 @@ static inline bool
 put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *bytes, Size size)
 {
 	const RowSource *row = &feed->row;
-	const char *tail = feed->key->tail;
+	const char *tail = feed->key->builder.tail;
 	RecordKey key = {.bytes = bytes, .size = size, .kind = RECORD_WITH_KEY};
 	Size tail_offset;
 	Size row_size;
@@ -206,7 +206,7 @@ put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *bytes, Size size
 
 	row_source_open(&feed->row, slot);
 	if (feed->reads_tails && tail != NULL && row_source_holds(row, tail, &tail_offset))
-		record_key_share_row(&key, feed->key->tail_start, tail_offset);
+		record_key_share_row(&key, feed->key->builder.tail_start, tail_offset);
 	row_size = row_source_size(row);
 	chunk = chunk_for(feed, chunk_record_size(&key, row_size));
 	if (unlikely(chunk == NULL))

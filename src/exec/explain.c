@@ -194,7 +194,7 @@ static void
 explain_icu(const GpuSortState *state, ExplainState *es)
 {
 	if (state->feed == NULL && sort_key_uses_icu(state->key))
-		ExplainPropertyUInteger("Sort Keys by ICU", NULL, state->key->asked_icu, es);
+		ExplainPropertyUInteger("Sort Keys by ICU", NULL, state->key->builder.asked_icu, es);
 }
 
 /* One process's part of the feeding. */

@@ -131,8 +131,8 @@ make_key(const GpuSortFeedState *state)
 
 	sort_key_set_unmarked(ncolumns, columns, state->shared->unmarked);
 	key = sort_key_create(ncolumns, columns);
-	key->rows = key_row_create(key, ExecGetResultType(outerPlanState(state)),
-							   sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
+	key->policy.rows = key_row_create(key, ExecGetResultType(outerPlanState(state)),
+									  sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
 	return key;
 }
 

@@ -356,7 +356,7 @@ describe_key(GpuSortState *state)
 	if (state->key == NULL || !sort_key_is_current(state->key, state->columns))
 	{
 		state->key = sort_key_create(state->ncolumns, state->columns);
-		state->key->rows =
+		state->key->policy.rows =
 			key_row_create(state->key, ExecGetResultType(outerPlanState(state)), state->unused);
 		state->sample = NULL;
 	}

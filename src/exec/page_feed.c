@@ -29,7 +29,7 @@ rows_are_plain(const SortFeed *feed, const InputRows *rows)
 {
 	const PlanState *node = &rows->scan->ss.ps;
 
-	return !feed->key->alone && node->qual == NULL && node->ps_ProjInfo == NULL;
+	return !feed->key->policy.alone && node->qual == NULL && node->ps_ProjInfo == NULL;
 }
 
 /*
@@ -121,12 +121,12 @@ put_fixed(SortFeed *feed, TupleDesc desc, const StoredRow *row)
 static inline void
 share_row(const SortFeed *feed, RecordKey *key, const StoredRow *row)
 {
-	const char *tail = feed->key->tail;
+	const char *tail = feed->key->builder.tail;
 	const char *start = minimal_start(row);
 
 	key->kind = RECORD_WITH_KEY;
 	if (feed->reads_tails && tail >= start && tail < start + row->length)
-		record_key_share_row(key, feed->key->tail_start, tail - start);
+		record_key_share_row(key, feed->key->builder.tail_start, tail - start);
 }
 
 /* Puts a row with a variable key; the result is that of put_fixed. */

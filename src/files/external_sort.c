@@ -103,8 +103,8 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool
 {
 	ExternalSort *external = palloc0(sizeof(ExternalSort));
 
-	if (key->index_rows != NULL)
-		rows = key->index_rows;
+	if (key->policy.index_rows != NULL)
+		rows = key->policy.index_rows;
 	external->key = key;
 	external->row_keys = rows != NULL ? row_keys_create(key, rows) : NULL;
 	external->comparer = key->verified ? sort_key_comparer_create(key) : NULL;
@@ -209,7 +209,7 @@ keys_are_better_made(ExternalSort *external, SortedRows *sorted)
 		keys += key;
 		rows += sorted_rows_row(sorted, i)->t_len;
 	}
-	if (keys * SMALL_KEY_PART <= rows && external->key->index_rows == NULL)
+	if (keys * SMALL_KEY_PART <= rows && external->key->policy.index_rows == NULL)
 		return false;
 	return keys <= rows * LARGE_KEY_TIMES;
 }
@@ -522,7 +522,7 @@ begin_last_merge(ExternalSort *external)
 		Merger *merger = begin_exact_merge(external, runs, nruns, places);
 
 		external->result =
-			merged_rows_create(merger, external->key->rows, external->random_access, external->stats);
+			merged_rows_create(merger, external->key->policy.rows, external->random_access, external->stats);
 	}
 	pfree(runs);
 }

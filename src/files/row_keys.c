@@ -36,7 +36,7 @@ RowKeys *
 row_keys_create(const SortKey *key, TupleDesc desc)
 {
 	RowKeys *keys = palloc0(sizeof(RowKeys));
-	bool is_index = key->index_rows != NULL;
+	bool is_index = key->policy.index_rows != NULL;
 
 	keys->encoder = sort_key_create_twin(key);
 	keys->slot = MakeSingleTupleTableSlot(desc, is_index ? &TTSOpsVirtual : &TTSOpsMinimalTuple);
@@ -48,7 +48,7 @@ row_keys_create(const SortKey *key, TupleDesc desc)
 void
 row_keys_make_images(RowKeys *keys, bool make)
 {
-	keys->encoder->without_images = !make;
+	keys->encoder->builder.without_images = !make;
 }
 
 static inline void

@@ -75,8 +75,8 @@ run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, Size memory_
 	Size buffer;
 
 	ranges->context = CurrentMemoryContext;
-	ranges->key_row = key->rows;
-	ranges->row_keys = row_keys_create(key, key->index_rows);
+	ranges->key_row = key->policy.rows;
+	ranges->row_keys = row_keys_create(key, key->policy.index_rows);
 	ranges->runs = shared_runs_open(files, 0, nprocesses, &ranges->nruns);
 	used = memory_without_buffers(ranges) + nprocesses * BUFFILE_MEMORY;
 	buffer = memory_limit > used ? (memory_limit - used) / (ranges->nruns + 1) : 0;

@@ -254,7 +254,7 @@ choose_device(const IndexBuild *build)
 		.rows = build->expected_rows,
 		.processes = 1 + build->feed.info->ii_ParallelWorkers,
 		.is_fixed = !key->variable,
-		.keys_alone = key->rows != NULL,
+		.keys_alone = key->policy.rows != NULL,
 		.verified = key->verified,
 		.key_bytes = build->key_bytes,
 		.row_bytes = build->row_bytes,

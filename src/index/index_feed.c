@@ -110,7 +110,7 @@ form_row(IndexFeed *feed)
 static inline void
 put(IndexFeed *feed)
 {
-	bool has_row = !feed->key->alone || !key_row_tells(feed->key->rows, feed->slot);
+	bool has_row = !feed->key->policy.alone || !key_row_tells(feed->key->policy.rows, feed->slot);
 
 	feed->fed++;
 	if (has_row)

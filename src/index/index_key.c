@@ -76,8 +76,8 @@ index_key_create(Relation index)
 	SortColumnSpec *columns = describe_columns(index, &ncolumns);
 	SortKey *key = sort_key_create(ncolumns, columns);
 
-	key->index_rows = index_key_row_desc(index);
-	key->rows = key_row_create_index(key, key->index_rows);
+	key->policy.index_rows = index_key_row_desc(index);
+	key->policy.rows = key_row_create_index(key, key->policy.index_rows);
 	pfree(columns);
 	return key;
 }

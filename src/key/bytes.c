@@ -16,7 +16,7 @@
  * itself), so the terminator both ends the value and sorts it before its continuations.
  */
 void
-sort_key_append_text(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_text(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	Size len;
 	const char *bytes = sort_key_text_bytes(key, col, value, &len);
@@ -32,7 +32,7 @@ sort_key_append_text(SortKey *key, SortKeyColumn *col, Datum value)
  * is kept, and as an end is never read as anything else, the encoding is prefix-free.
  */
 static void
-append_escaped(SortKey *key, const uint8 *bytes, Size len)
+append_escaped(SortKeyBuilder *key, const uint8 *bytes, Size len)
 {
 	const uint8 *end = bytes + len;
 	uint8 *start = sort_key_reserve(key, 2 * len + 2);
@@ -59,7 +59,7 @@ append_escaped(SortKey *key, const uint8 *bytes, Size len)
 }
 
 void
-sort_key_append_bytea(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_bytea(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	struct varlena *bytes = sort_key_detoast(key, value);
 
@@ -71,7 +71,7 @@ sort_key_append_bytea(SortKey *key, SortKeyColumn *col, Datum value)
  * Where the bytes are the same, that is the number of bits used in the last byte.
  */
 void
-sort_key_append_bit(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_bit(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	struct varlena *bits = sort_key_detoast(key, value);
 	const char *data = VARDATA_ANY(bits);
@@ -97,7 +97,7 @@ sort_key_append_bit(SortKey *key, SortKeyColumn *col, Datum value)
  * mask is as long as the address, no bits of the host are left to store.
  */
 void
-sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_inet(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	inet *address = (inet *) sort_key_detoast(key, value);
 	const uint8 *bytes = ip_addr(address);
@@ -126,7 +126,7 @@ sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value)
 
 /* Vectors order by how many oids they have, then by these. */
 void
-sort_key_append_oidvector(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_oidvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	struct varlena *whole = sort_key_detoast(key, value);
 	const char *fields = VARDATA_ANY(whole) - VARHDRSZ;

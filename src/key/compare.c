@@ -76,13 +76,13 @@ sort_key_comparer_free(SortKeyComparer *comparer)
 	pfree(comparer);
 }
 
-/* Stores key->places; returns what is behind them. */
+/* Stores the places of verified columns; returns what is behind them. */
 static uint8 *
 store_places(const SortKey *key, uint8 *dst)
 {
 	Size size = sizeof(uint64) * key->nplaces;
 
-	memcpy(dst, key->places, size);
+	memcpy(dst, key->builder.places, size);
 	dst[size] = PLACES_END;
 	return dst + size + 1;
 }
@@ -90,9 +90,9 @@ store_places(const SortKey *key, uint8 *dst)
 void
 sort_key_append_places(SortKey *key)
 {
-	uint8 *dst = sort_key_reserve(key, sizeof(uint64) * key->nplaces + 1);
+	uint8 *dst = sort_key_reserve(&key->builder, sizeof(uint64) * key->nplaces + 1);
 
-	key->length += store_places(key, dst) - dst;
+	key->builder.length += store_places(key, dst) - dst;
 }
 
 /* ---------------------------------------------------------------- reading keys */
@@ -341,7 +341,7 @@ sort_key_drop_images(const SortKey *key, const uint8 *bytes, Size size, uint8 *d
 			continue;
 		dst = copy_bytes(dst, reader.at, place_of(&reader, n));
 		reader.at = place_of(&reader, n);
-		key->places[n++] = dst - start;
+		key->builder.places[n++] = dst - start;
 		dst = copy_column(&reader, col, dst);
 	}
 	dst = copy_bytes(dst, reader.at, reader.end);

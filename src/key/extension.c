@@ -88,7 +88,7 @@ sort_key_find_extension_type(Oid function, Oid *builtin)
 
 /* Strings in lower case, as the database's own locale has it, are what the collation compares. */
 const char *
-sort_key_lower_case(SortKey *key, Datum datum, Size *len)
+sort_key_lower_case(SortKeyBuilder *key, Datum datum, Size *len)
 {
 	struct varlena *value = sort_key_detoast(key, datum);
 	MemoryContext oldcontext = MemoryContextSwitchTo(key->scratch);
@@ -115,7 +115,7 @@ sort_key_lower_case(SortKey *key, Datum datum, Size *len)
  * and more than the end of the path.
  */
 void
-sort_key_append_ltree(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	const char *path = VARDATA_ANY(sort_key_detoast(key, value)) - VARHDRSZ;
 	const char *label = path + PATH_HEADER;

@@ -209,7 +209,7 @@ store_sort_key(SortKeyIcu *icu, int32 nchars, const char *bytes, Size len, uint8
 
 /* Appends the sort key of a string to the key; returns the size of it. */
 static Size
-append_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
+append_sort_key(SortKeyBuilder *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
 	int32 nchars = icu->utf8 ? convert_utf8(icu, bytes, len) : 0;
 	uint8 *dst = sort_key_reserve(key, 2 * len + 16);
@@ -250,7 +250,7 @@ cache_is_worth_it(SortKeyIcu *icu, Size len)
 
 /* The same as append_sort_key, from the cache if it is there. */
 static void
-append_cached_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
+append_cached_sort_key(SortKeyBuilder *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
 	uint32 hash = hash_bytes((const unsigned char *) bytes, len);
 	CacheEntry *set;
@@ -303,7 +303,7 @@ try_ascii(SortKeyIcu *icu)
 
 /* Appends the sort key of an ASCII string put together by ourselves; false if it can't be. */
 static bool
-append_ascii_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len)
+append_ascii_sort_key(SortKeyBuilder *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
 	Size size;
 
@@ -317,7 +317,7 @@ append_ascii_sort_key(SortKey *key, SortKeyIcu *icu, const char *bytes, Size len
 }
 
 void
-sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_icu(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	SortKeyIcu *icu = col->icu;
 	Size len;
@@ -425,7 +425,7 @@ sort_key_icu_create(Oid collation)
 }
 
 void
-sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_icu(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	elog(ERROR, "PostgreSQL was built without ICU");
 }

@@ -449,7 +449,7 @@ spoil_image(uint8 *image, Size size)
 
 /* Between an image and a string, without ties; is there something that only the string tells? */
 static void
-append_no_ties(SortKey *key, const char *bytes, Size len, bool string_tells)
+append_no_ties(SortKeyBuilder *key, const char *bytes, Size len, bool string_tells)
 {
 	if (string_tells || (len > 0 && begins_ties((uint8) *bytes)))
 		sort_key_append_byte(key, STRING_TELLS);
@@ -468,7 +468,7 @@ end_of_imaged(const SortKeyImages *images, const char *bytes, Size len)
 
 /* Appends an image and its end, and ties if there are any. */
 static void
-append_image(SortKey *key, SortKeyImages *images, const char *bytes, Size len)
+append_image(SortKeyBuilder *key, SortKeyImages *images, const char *bytes, Size len)
 {
 	const char *end = end_of_imaged(images, bytes, len);
 	bool whole = end == bytes + len;
@@ -500,7 +500,7 @@ append_image(SortKey *key, SortKeyImages *images, const char *bytes, Size len)
 }
 
 void
-sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_imaged(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	Size len;
 	const char *bytes = sort_key_text_bytes(key, col, value, &len);

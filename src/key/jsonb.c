@@ -24,7 +24,7 @@
 #define NUMBER_LARGE 0xFF
 
 static void
-append_number(SortKey *key, uint32 number)
+append_number(SortKeyBuilder *key, uint32 number)
 {
 	uint8 *dst;
 
@@ -50,7 +50,7 @@ rank_of_array(const JsonbValue *array)
 
 /* A scalar, the key of a pair, or the beginning of an array or an object. */
 static void
-append_item(SortKey *key, SortKeyParts *parts, JsonbValue *item)
+append_item(SortKeyBuilder *key, SortKeyParts *parts, JsonbValue *item)
 {
 	switch (item->type)
 	{
@@ -81,7 +81,7 @@ append_item(SortKey *key, SortKeyParts *parts, JsonbValue *item)
 }
 
 void
-sort_key_append_jsonb(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_jsonb(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	Jsonb *document = (Jsonb *) sort_key_unpack(key, col, value);
 	JsonbIterator *iterator = JsonbIteratorInit(&document->root);

@@ -163,7 +163,7 @@ store_digits(uint8 *dst, const char *digits, int ndigits, uint64 invert)
 }
 
 void
-sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_numeric(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	NumericParts parts;
 	uint8 code = CODE_ZERO;

@@ -49,7 +49,7 @@ store_int32(uint8 *dst, int32 value)
  * since almost all arrays have one, from 1 on; its length is that of the array.
  */
 static void
-append_dimensions(SortKey *key, const ArrayType *array)
+append_dimensions(SortKeyBuilder *key, const ArrayType *array)
 {
 	int ndim = ARR_NDIM(array);
 	const int *lengths = ARR_DIMS(array);
@@ -80,7 +80,7 @@ append_dimensions(SortKey *key, const ArrayType *array)
 
 /* The elements, NULLs after all values; an end before any of them; the dimensions. */
 void
-sort_key_append_array(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	const SortKeyParts *parts = col->parts;
 	SortKeyColumn *element = &parts->columns[0];
@@ -112,7 +112,7 @@ sort_key_append_array(SortKey *key, SortKeyColumn *col, Datum value)
  * difference whether a column that is being added was known of already.
  */
 void
-sort_key_append_record(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	const SortKeyParts *parts = col->parts;
 	HeapTupleHeader record;
@@ -142,7 +142,7 @@ sort_key_append_record(SortKey *key, SortKeyColumn *col, Datum value)
 
 /* Of two lower bounds at a value the one that includes it comes first, of upper bounds the other one. */
 static void
-append_bound(SortKey *key, SortKeyColumn *col, const RangeBound *bound)
+append_bound(SortKeyBuilder *key, SortKeyColumn *col, const RangeBound *bound)
 {
 	if (bound->infinite)
 	{
@@ -155,7 +155,7 @@ append_bound(SortKey *key, SortKeyColumn *col, const RangeBound *bound)
 
 /* The lower bound, then the upper one; an empty range before any other. */
 void
-sort_key_append_range(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_range(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	RangeType *range = (RangeType *) sort_key_unpack(key, col, value);
 	RangeBound lower;
@@ -175,7 +175,7 @@ sort_key_append_range(SortKey *key, SortKeyColumn *col, Datum value)
 
 /* The ranges, none of which is empty; an end before any of them. */
 void
-sort_key_append_multirange(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_multirange(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	MultirangeType *multirange = (MultirangeType *) sort_key_unpack(key, col, value);
 

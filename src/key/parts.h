@@ -65,7 +65,7 @@ struct SortKeyParts
  * so, or a copy that stands until this column's next value.
  */
 static inline struct varlena *
-sort_key_unpack(SortKey *key, SortKeyColumn *col, Datum datum)
+sort_key_unpack(SortKeyBuilder *key, SortKeyColumn *col, Datum datum)
 {
 	struct varlena *value = sort_key_detoast(key, datum);
 	struct varlena *unpacked = &col->parts->unpacked.value;

@@ -51,7 +51,7 @@ prepare_places(SortKey *key)
 	for (int i = 0; i < key->ncols; i++)
 		nverified += key->cols[i].verified;
 	key->nplaces = nverified < key->ncols ? nverified : 0;
-	key->places = palloc(sizeof(uint64) * nverified);
+	key->builder.places = palloc(sizeof(uint64) * nverified);
 }
 
 void
@@ -96,10 +96,10 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	{
 		for (int i = 0; i < ncols; i++)
 			key->cols[i].unmarked = false;
-		key->buffer_size = INITIAL_BUFFER_SIZE;
-		key->buffer = palloc(key->buffer_size);
-		key->scratch = AllocSetContextCreate(CurrentMemoryContext, "gpusort detoasted sort keys",
-											 ALLOCSET_DEFAULT_SIZES);
+		key->builder.buffer_size = INITIAL_BUFFER_SIZE;
+		key->builder.buffer = palloc(INITIAL_BUFFER_SIZE);
+		key->builder.scratch = AllocSetContextCreate(CurrentMemoryContext, "gpusort detoasted sort keys",
+													 ALLOCSET_DEFAULT_SIZES);
 	}
 	return key;
 }
@@ -113,7 +113,7 @@ sort_key_ends(const SortKey *key)
 	bool imaged = col->append == sort_key_append_imaged;
 
 	return (SortKeyEnds){
-		.shown = key->ncols == 1 && (imaged || col->append == sort_key_append_text) && !key->alone,
+		.shown = key->ncols == 1 && (imaged || col->append == sort_key_append_text) && !key->policy.alone,
 		.imaged = imaged,
 		.descending = col->descending,
 	};
@@ -145,7 +145,7 @@ sort_key_create_twin(const SortKey *key)
 
 	*twin = *key;
 	if (twin->variable)
-		twin->buffer = MemoryContextAllocHuge(CurrentMemoryContext, twin->buffer_size);
+		twin->builder.buffer = MemoryContextAllocHuge(CurrentMemoryContext, key->builder.buffer_size);
 	return twin;
 }
 
@@ -359,7 +359,7 @@ sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 
 
 /* Appends the encoding of a value that is not NULL. */
 static inline void
-append_value(SortKey *key, SortKeyColumn *col, Datum value)
+append_value(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	uint8 *dst = sort_key_reserve(key, 1 + col->width);
 	Size start;
@@ -389,7 +389,7 @@ append_value(SortKey *key, SortKeyColumn *col, Datum value)
 }
 
 void
-sort_key_append_column(SortKey *key, SortKeyColumn *col, Datum value, bool isnull)
+sort_key_append_column(SortKeyBuilder *key, SortKeyColumn *col, Datum value, bool isnull)
 {
 	if (isnull)
 		sort_key_append_byte(key, col->null_marker);
@@ -398,7 +398,7 @@ sort_key_append_column(SortKey *key, SortKeyColumn *col, Datum value, bool isnul
 }
 
 static inline void
-drop_trailing_zeros(SortKey *key)
+drop_trailing_zeros(SortKeyBuilder *key)
 {
 	while (key->length > 0 && key->buffer[key->length - 1] == 0)
 		key->length--;
@@ -406,7 +406,7 @@ drop_trailing_zeros(SortKey *key)
 
 /* Appends the next column's value, which is not NULL; of a verified column it notes the place in the key. */
 static inline void
-append_next_value(SortKey *key, SortKeyColumn *col, Datum value, int *nplaces)
+append_next_value(SortKeyBuilder *key, SortKeyColumn *col, Datum value, int *nplaces)
 {
 	if (unlikely(col->verified))
 		key->places[(*nplaces)++] = key->length;
@@ -414,7 +414,7 @@ append_next_value(SortKey *key, SortKeyColumn *col, Datum value, int *nplaces)
 }
 
 static inline void
-begin_variable(SortKey *key)
+begin_variable(SortKeyBuilder *key)
 {
 	key->length = 0;
 	key->tail = NULL;
@@ -425,30 +425,33 @@ begin_variable(SortKey *key)
 static inline const uint8 *
 end_variable(SortKey *key, Size *len)
 {
+	SortKeyBuilder *builder = &key->builder;
+
 	if (unlikely(key->nplaces > 0))
 		sort_key_append_places(key);
-	if (key->tail_end != key->length || key->cols[key->ncols - 1].descending)
-		key->tail = NULL;
+	if (builder->tail_end != builder->length || key->cols[key->ncols - 1].descending)
+		builder->tail = NULL;
 
-	if (unlikely(key->detoasted))
+	if (unlikely(builder->detoasted))
 	{
-		MemoryContextReset(key->scratch);
-		key->detoasted = false;
+		MemoryContextReset(builder->scratch);
+		builder->detoasted = false;
 	}
 
-	if (!key->alone)
-		drop_trailing_zeros(key);
-	*len = key->length;
-	return key->buffer;
+	if (!key->policy.alone)
+		drop_trailing_zeros(builder);
+	*len = builder->length;
+	return builder->buffer;
 }
 
 const uint8 *
 sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 {
+	SortKeyBuilder *builder = &key->builder;
 	int nplaces = 0;
 
 	get_columns(key, slot);
-	begin_variable(key);
+	begin_variable(builder);
 	for (int i = 0; i < key->ncols; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
@@ -456,11 +459,11 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 		if (slot->tts_isnull[col->attidx])
 		{
 			if (unlikely(col->verified))
-				key->places[nplaces++] = key->length;
-			sort_key_append_byte(key, col->null_marker);
+				builder->places[nplaces++] = builder->length;
+			sort_key_append_byte(builder, col->null_marker);
 		}
 		else
-			append_next_value(key, col, slot->tts_values[col->attidx], &nplaces);
+			append_next_value(builder, col, slot->tts_values[col->attidx], &nplaces);
 	}
 	return end_variable(key, len);
 }
@@ -468,11 +471,12 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 const uint8 *
 sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, Size *len)
 {
+	SortKeyBuilder *builder = &key->builder;
 	int nplaces = 0;
 
 	if (!row_is_complete(key, row))
 		return NULL;
-	begin_variable(key);
+	begin_variable(builder);
 	for (int i = 0; i < key->ncols; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
@@ -480,13 +484,13 @@ sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader ro
 
 		if (!find_value(desc, col->attidx, row, &value))
 			return NULL;
-		append_next_value(key, col, value, &nplaces);
+		append_next_value(builder, col, value, &nplaces);
 	}
 	return end_variable(key, len);
 }
 
 void
-sort_key_grow(SortKey *key, Size more)
+sort_key_grow(SortKeyBuilder *key, Size more)
 {
 	Size size = key->buffer_size;
 
@@ -497,7 +501,7 @@ sort_key_grow(SortKey *key, Size more)
 }
 
 struct varlena *
-sort_key_fetch(SortKey *key, struct varlena *value)
+sort_key_fetch(SortKeyBuilder *key, struct varlena *value)
 {
 	MemoryContext oldcontext = MemoryContextSwitchTo(key->scratch);
 	struct varlena *result = detoast_attr(value);

@@ -32,35 +32,47 @@
 typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private */
 typedef struct KeyRow KeyRow;				/* key_row.h */
 
+/* A key being built, and what its building takes.  Its bytes stand until the next one is begun. */
+typedef struct SortKeyBuilder
+{
+	uint8 *buffer; /* of a variable key */
+	Size buffer_size;
+	Size length;		   /* bytes of the key so far */
+	const char *tail;	   /* the bytes of the string that the key ends with, where they were read; NULL: it
+							* ends with none */
+	Size tail_start;	   /* where these begin in the key */
+	Size tail_end;		   /* and end, the terminator included */
+	uint64 *places;		   /* where the columns stand that are to be verified, if SortKey.nplaces says so */
+	MemoryContext scratch; /* for detoasted values; reset after each row */
+	bool detoasted;		   /* is there anything in scratch? */
+	bool without_images;   /* of keys that guess: for comparisons alone, and not for sorting */
+	uint64 asked_icu;	   /* strings of which ICU was asked for the sort key, so far */
+} SortKeyBuilder;
+
+/* What becomes of rows and their keys: set by whoever begins the sort, before the first row. */
+typedef struct SortKeyPolicy
+{
+	KeyRow *rows;		  /* what makes rows of their keys, NULL if that can't be */
+	bool alone;			  /* are rows made so, and not kept?  variable: but for those that the key does not
+						   * tell */
+	TupleDesc index_rows; /* of rows that are index tuples (key_row.h), the tid behind the index's columns,
+						   * all of which they hold; NULL: of rows that are MinimalTuples */
+} SortKeyPolicy;
+
 typedef struct SortKey
 {
+	/* The description, as the catalogs were when the key was made; it does not change. */
 	int ncols;
 	bool variable;		   /* a variable key? */
 	int width;			   /* bytes of a fixed key, a multiple of 8; 0 if variable */
 	AttrNumber last_attno; /* the highest column of the slot that the key reads */
-	SortKeyColumn *cols;   /* ncols of them */
-	uint8 *buffer;		   /* variable: the key being built */
-	Size buffer_size;
-	Size length;		   /* variable: bytes of the key so far */
-	const char *tail;	   /* variable: the bytes of the string that the key ends with, where they were
-							* read; NULL: it ends with none */
-	Size tail_start;	   /* where these begin in the key */
-	Size tail_end;		   /* and end, the terminator included */
-	uint64 asked_icu;	   /* strings of which ICU was asked for the sort key, so far */
-	MemoryContext scratch; /* variable: for detoasted values; reset after each row */
-	bool detoasted;		   /* variable: is there anything in scratch? */
+	SortKeyColumn *cols;   /* ncols of them, with what encodes each one's values */
 	bool verified;		   /* do the keys only guess at the order, so that it is to be verified? */
-	bool without_images;   /* then: for comparisons alone, and not for sorting */
 	int nplaces;		   /* then: columns whose places the key tells; 0: they need no telling */
-	uint64 *places;		   /* of the key being built */
-	uint64 description;	   /* of the columns, as they were when the key was made (changes.c) */
+	uint64 description;	   /* a hash of the columns (changes.c) */
 
-	/* Of the sort, set by whoever begins it. */
-	KeyRow *rows; /* what makes rows of their keys, NULL if that can't be */
-	bool alone;	  /* are rows made so, and not kept?  variable: but for those that the key does not tell */
-	TupleDesc
-		index_rows; /* of rows that are index tuples (key_row.h), the tid behind the index's columns, all
-						   * of which they hold; NULL: of rows that are MinimalTuples */
+	SortKeyBuilder builder;
+	SortKeyPolicy policy;
 } SortKey;
 
 /*

@@ -15,14 +15,14 @@
 #include "key/parts.h"
 
 static void
-append16(SortKey *key, uint16 value)
+append16(SortKeyBuilder *key, uint16 value)
 {
 	sort_key_store16(sort_key_reserve(key, sizeof(value)), value);
 	key->length += sizeof(value);
 }
 
 static void
-append32(SortKey *key, uint32 value)
+append32(SortKeyBuilder *key, uint32 value)
 {
 	sort_key_store32(sort_key_reserve(key, sizeof(value)), value);
 	key->length += sizeof(value);
@@ -30,7 +30,7 @@ append32(SortKey *key, uint32 value)
 
 /* A word has no zero byte within. */
 static void
-append_word(SortKey *key, const char *word, Size len)
+append_word(SortKeyBuilder *key, const char *word, Size len)
 {
 	uint8 *dst = sort_key_reserve(key, len + 1);
 
@@ -43,7 +43,7 @@ append_word(SortKey *key, const char *word, Size len)
 
 /* How many places there are, then each, with its weight: the more, the further back, the heavier is less. */
 static void
-append_places(SortKey *key, const TSVectorData *vector, const WordEntry *word)
+append_places(SortKeyBuilder *key, const TSVectorData *vector, const WordEntry *word)
 {
 	const WordEntryPos *places = POSDATAPTR(vector, word);
 	uint16 count = POSDATALEN(vector, word);
@@ -55,7 +55,7 @@ append_places(SortKey *key, const TSVectorData *vector, const WordEntry *word)
 
 /* Words with places come before those without. */
 void
-sort_key_append_tsvector(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_tsvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	const TSVectorData *vector = (TSVectorData *) sort_key_unpack(key, col, value);
 	const WordEntry *words = ARRPTR(vector);
@@ -75,7 +75,7 @@ sort_key_append_tsvector(SortKey *key, SortKeyColumn *col, Datum value)
 
 /* Operators, from the last one on, come before words; these are in the order of their checksums. */
 static void
-append_item(SortKey *key, const QueryItem *item, const char *words)
+append_item(SortKeyBuilder *key, const QueryItem *item, const char *words)
 {
 	const QueryOperand *operand = &item->qoperand;
 
@@ -91,7 +91,7 @@ append_item(SortKey *key, const QueryItem *item, const char *words)
 
 /* A part of a query: its operator, what that is applied to, and how far apart these are. */
 static void
-append_tree(SortKey *key, const QueryItem *item, const char *words)
+append_tree(SortKeyBuilder *key, const QueryItem *item, const char *words)
 {
 	const QueryOperator *operator= & item->qoperator;
 
@@ -107,7 +107,7 @@ append_tree(SortKey *key, const QueryItem *item, const char *words)
 }
 
 void
-sort_key_append_tsquery(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_tsquery(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	const TSQueryData *query = (TSQueryData *) sort_key_unpack(key, col, value);
 

@@ -68,7 +68,7 @@ typedef enum SortKeyKind
 } SortKeyKind;
 
 /* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
-typedef void (*SortKeyAppend)(SortKey *key, SortKeyColumn *col, Datum value);
+typedef void (*SortKeyAppend)(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
 /* What becomes of the values of a type. */
 typedef struct SortKeyType
@@ -148,27 +148,27 @@ extern void sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *
 extern void sort_key_prepare_column(SortKeyColumn *col);
 
 /* Appends a value, or NULL, with its marker to the key. */
-extern void sort_key_append_column(SortKey *key, SortKeyColumn *col, Datum value, bool isnull);
+extern void sort_key_append_column(SortKeyBuilder *key, SortKeyColumn *col, Datum value, bool isnull);
 
 /* Makes room in key->buffer for "more" bytes after key->length. */
-extern void sort_key_grow(SortKey *key, Size more);
+extern void sort_key_grow(SortKeyBuilder *key, Size more);
 
 /* A compressed or out-of-line value, whole, in key->scratch. */
-extern struct varlena *sort_key_fetch(SortKey *key, struct varlena *value);
+extern struct varlena *sort_key_fetch(SortKeyBuilder *key, struct varlena *value);
 
 /*
- * Appends key->places, where the columns stand that are to be verified, to the key, which is complete but for
- * that.
+ * Appends builder.places, where the columns stand that are to be verified, to the key, which is complete but
+ * for that.
  */
 extern void sort_key_append_places(SortKey *key);
 
-extern void sort_key_append_text(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_bytea(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_bit(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_inet(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_oidvector(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_numeric(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_icu(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_text(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_bytea(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_bit(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_inet(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_oidvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_numeric(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_icu(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
 /*
  * An image, 00, the string, 00.  Between the image and the string may stand ties, which also guess at the
@@ -187,17 +187,17 @@ begins_ties(uint8 byte)
 	return byte == TIES_IN_FRONT || byte == TIES_BEHIND || byte == STRING_TELLS;
 }
 
-extern void sort_key_append_imaged(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_tsvector(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_tsquery(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_ltree(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_array(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_record(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_range(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_multirange(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_jsonb(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_whole(SortKey *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_nothing(SortKey *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_imaged(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_tsvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_tsquery(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_range(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_multirange(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_jsonb(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_whole(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
 /*
  * The type whose values this function compares; NULL: none that is known here.  *builtin is then the function
@@ -206,7 +206,7 @@ extern void sort_key_append_nothing(SortKey *key, SortKeyColumn *col, Datum valu
 extern const SortKeyType *sort_key_find_extension_type(Oid function, Oid *builtin);
 
 /* The characters of a citext in lower case, until the next row. */
-extern const char *sort_key_lower_case(SortKey *key, Datum datum, Size *len);
+extern const char *sort_key_lower_case(SortKeyBuilder *key, Datum datum, Size *len);
 
 /* The characters of a JsonbValue that is a string. */
 extern const char *sort_key_jsonb_string(Datum value, Size *len);
@@ -272,7 +272,7 @@ extern double sort_key_image_size(double width);
 
 /* The place where the next "more" bytes of the key go; the caller adds to key->length what it used. */
 static inline uint8 *
-sort_key_reserve(SortKey *key, Size more)
+sort_key_reserve(SortKeyBuilder *key, Size more)
 {
 	if (unlikely(key->buffer_size - key->length < more))
 		sort_key_grow(key, more);
@@ -280,7 +280,7 @@ sort_key_reserve(SortKey *key, Size more)
 }
 
 static inline void
-sort_key_append_byte(SortKey *key, uint8 byte)
+sort_key_append_byte(SortKeyBuilder *key, uint8 byte)
 {
 	*sort_key_reserve(key, 1) = byte;
 	key->length++;
@@ -290,7 +290,7 @@ sort_key_append_byte(SortKey *key, uint8 byte)
  * Appends a string that has no zero byte, and a zero byte; and notes where it stands, as it may be the last.
  */
 static inline void
-sort_key_append_string(SortKey *key, const char *bytes, Size len)
+sort_key_append_string(SortKeyBuilder *key, const char *bytes, Size len)
 {
 	uint8 *dst = sort_key_reserve(key, len + 1);
 
@@ -304,7 +304,7 @@ sort_key_append_string(SortKey *key, const char *bytes, Size len)
 
 /* A varlena that can be read with VARDATA_ANY: the value itself wherever possible. */
 static inline struct varlena *
-sort_key_detoast(SortKey *key, Datum datum)
+sort_key_detoast(SortKeyBuilder *key, Datum datum)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 
@@ -315,7 +315,7 @@ sort_key_detoast(SortKey *key, Datum datum)
 
 /* The characters of a text, bpchar or name that count for its order. */
 static inline const char *
-sort_key_text_bytes(SortKey *key, const SortKeyColumn *col, Datum datum, Size *len)
+sort_key_text_bytes(SortKeyBuilder *key, const SortKeyColumn *col, Datum datum, Size *len)
 {
 	struct varlena *value;
 	const char *bytes;

@@ -29,7 +29,7 @@ sort_key_prepare_whole(SortKeyColumn *col)
 
 /* The guess at values of which nothing is known. */
 void
-sort_key_append_nothing(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 }
 
@@ -41,7 +41,7 @@ sort_key_whole_size(double width)
 
 /* Takes the zero bytes out of what stands in the key from "start" on. */
 static void
-escape(SortKey *key, Size start)
+escape(SortKeyBuilder *key, Size start)
 {
 	Size more = 0;
 	uint8 *bytes;
@@ -64,7 +64,7 @@ escape(SortKey *key, Size start)
 }
 
 static void
-append_image(SortKey *key, SortKeyColumn *col, Datum value)
+append_image(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	Size start = key->length;
 
@@ -77,7 +77,7 @@ append_image(SortKey *key, SortKeyColumn *col, Datum value)
  * The bytes of a value as it is stored in a row, and how many there are; good until this column's next value.
  */
 static const void *
-stored_bytes(SortKey *key, SortKeyColumn *col, Datum *value, uint32 *size)
+stored_bytes(SortKeyBuilder *key, SortKeyColumn *col, Datum *value, uint32 *size)
 {
 	if (col->length == -1)
 	{
@@ -105,7 +105,7 @@ store_value(uint8 *dst, const void *bytes, uint32 size)
 }
 
 void
-sort_key_append_whole(SortKey *key, SortKeyColumn *col, Datum value)
+sort_key_append_whole(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	uint32 size;
 	const void *bytes = stored_bytes(key, col, &value, &size);

@@ -300,7 +300,7 @@ static inline void
 chunk_set_layout(Chunk *chunk, const SortKey *key)
 {
 	chunk->key_width = key->width;
-	chunk->entry_size = chunk_entry_size(key->width, !key->alone);
+	chunk->entry_size = chunk_entry_size(key->width, !key->policy.alone);
 }
 
 /* Makes the chunk empty. */

@@ -29,7 +29,7 @@ key_words(const SortKey *key)
 static SortItemKind
 widest_item(const SortKey *key)
 {
-	return key->variable ? (SortItemKind){1, true} : (SortItemKind){key_words(key), !key->alone};
+	return key->variable ? (SortItemKind){1, true} : (SortItemKind){key_words(key), !key->policy.alone};
 }
 
 Size
@@ -223,7 +223,7 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 		return false;
 
 	sorted->entry_size = chunks->entry_size;
-	sorted->rows = key->alone ? key->rows : NULL;
+	sorted->rows = key->policy.alone ? key->policy.rows : NULL;
 	if (!key->variable)
 	{
 		KeyVariation variation;
@@ -231,7 +231,7 @@ sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks,
 		find_variation(key, chunks, &variation);
 		key_squeeze_plan(&sorted->squeeze, &variation, key_words(key));
 	}
-	if (!key->variable || key->alone)
+	if (!key->variable || key->policy.alone)
 		sorted->row_size = average_row_size(chunks, nrows);
 	sorted->item = sort_item_kind(chunks, key->variable ? 1 : sorted->squeeze.nwords);
 	sorted->item_size = sort_item_size(sorted->item);

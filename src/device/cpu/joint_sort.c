@@ -59,7 +59,7 @@ size_of_windows(const SharedChunks *shared, const SortKey *key)
 {
 	Size memory = memory_of_sort(shared, key);
 
-	if (!shared->helped || (key->alone && !key->variable) || !leader_entered(&shared->base) ||
+	if (!shared->helped || (key->policy.alone && !key->variable) || !leader_entered(&shared->base) ||
 		memory >= shared->limit)
 		return 0;
 	return return_windows_size(shared->filled_rows, row_size(shared), shared->base.nentered - 1,
@@ -180,5 +180,5 @@ joint_sort_rows(const SharedChunks *shared, const SortKey *key, SortedRows *sort
 	*sorted = shared->sorted;
 	/* what was a constant of the program in another process may be elsewhere in this one */
 	sorted->method = sorted_rows_method(sorted);
-	sorted->rows = key->alone ? key->rows : NULL;
+	sorted->rows = key->policy.alone ? key->policy.rows : NULL;
 }

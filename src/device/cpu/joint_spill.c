@@ -155,7 +155,7 @@ pass_stats_on(CpuSorter *sorter)
 static bool
 has_ranges(const SortKey *key)
 {
-	return key->index_rows != NULL && !key->verified;
+	return key->policy.index_rows != NULL && !key->verified;
 }
 
 /*

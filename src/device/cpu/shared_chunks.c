@@ -56,9 +56,9 @@ chunk_size(const SharedChunks *shared, Size at_least)
 static uint64
 most_rows(const SortKey *key, Size size)
 {
-	Size least_row = key->alone ? 0 : MAXALIGN(SizeofMinimalTupleHeader);
+	Size least_row = key->policy.alone ? 0 : MAXALIGN(SizeofMinimalTupleHeader);
 
-	return size / (chunk_entry_size(key->width, !key->alone) + least_row) + 1;
+	return size / (chunk_entry_size(key->width, !key->policy.alone) + least_row) + 1;
 }
 
 /* Bytes that are kept for processes that have not come yet. */
