@@ -6,6 +6,8 @@
 
 #include <sys/socket.h>
 
+#include "key/builder.h"
+#include "key/encoders.h"
 #include "key/fixed.h"
 
 #include "utils/inet.h"

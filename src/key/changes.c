@@ -17,6 +17,8 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "key/encoders.h"
+#include "key/enum.h"
 #include "key/parts.h"
 
 static uint64

@@ -11,7 +11,8 @@
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
-#include "key/types.h"
+#include "key/collation.h"
+#include "key/icu.h"
 
 /* A collation, as the catalogs describe it. */
 typedef struct CollationProvider

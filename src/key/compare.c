@@ -3,7 +3,7 @@
  *		Comparing keys that only guess at the order, by PostgreSQL's own comparison.
  *
  * A verified column is its marker and, if it has a value, an image of the string, unless the string does as
- * its own; 00; perhaps ties (types.h) and 00; the string; 00; all but the marker complemented if the column
+ * its own; 00; perhaps ties (images.h) and 00; the string; 00; all but the marker complemented if the column
  * is descending.  No image, no ties and no string have a zero byte within.  Zero bytes at the end of the key
  * may be missing.  Values that are compared whole (whole.c) stand in the string's place, with their size
  * before them, and 01 behind.
@@ -18,8 +18,9 @@
 #include "utils/memutils.h"
 #include "utils/varlena.h"
 
+#include "key/builder.h"
 #include "key/compare.h"
-#include "key/types.h"
+#include "key/images.h"
 
 #define PLACES_END 1
 

@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include "key/collation.h"
+#include "key/encoders.h"
 #include "key/parts.h"
 
 #include "access/htup_details.h"

@@ -6,7 +6,7 @@
  */
 #include "postgres.h"
 
-#include "key/types.h"
+#include "key/images.h"
 
 /*
  * No string has a zero byte, and none is in an image or in ties.  Images and ties tell of the order what

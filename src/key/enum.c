@@ -12,6 +12,7 @@
  */
 #include "postgres.h"
 
+#include "key/enum.h"
 #include "key/fixed.h"
 
 #include "access/genam.h"

@@ -17,7 +17,8 @@
 #include "utils/pg_locale.h"
 #include "utils/syscache.h"
 
-#include "key/parts.h"
+#include "key/builder.h"
+#include "key/encoders.h"
 
 typedef struct ExtensionType
 {

@@ -8,7 +8,7 @@
 #ifndef GPUSORT_KEY_FIXED_H
 #define GPUSORT_KEY_FIXED_H
 
-#include "key/types.h"
+#include "key/enum.h"
 
 #include <math.h>
 

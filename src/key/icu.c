@@ -17,8 +17,10 @@
 
 #include "base/limits.h"
 #include "base/pg_compat.h"
+#include "key/builder.h"
+#include "key/encoders.h"
+#include "key/icu.h"
 #include "key/icu_ascii.h"
-#include "key/types.h"
 
 #ifdef USE_ICU
 

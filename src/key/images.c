@@ -18,7 +18,7 @@
  *	- it is of the string's beginning alone.
  *
  * To glibc spaces and punctuation are nothing but at the fourth level, which has the weights of all
- * characters.  It is what orders "foobar", "foo_bar" and "_foobar".  Of such strings the ties (types.h) tell
+ * characters.  It is what orders "foobar", "foo_bar" and "_foobar".  Of such strings the ties (images.h) tell
  * as much as they need: where between the other characters these stand, and which they are.
  */
 #include "postgres.h"
@@ -28,7 +28,10 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
-#include "key/types.h"
+#include "key/builder.h"
+#include "key/encoders.h"
+#include "key/icu.h"
+#include "key/images.h"
 
 /* Of longer strings it is the image of so many bytes, and at the first level alone: enough for a guess. */
 #define IMAGED_BYTES_MAX 256

@@ -17,6 +17,7 @@
 
 #include "utils/jsonb.h"
 
+#include "key/encoders.h"
 #include "key/fixed.h"
 #include "key/parts.h"
 

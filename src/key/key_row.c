@@ -15,7 +15,9 @@
 #include "access/heaptoast.h"
 #include "access/tupmacs.h"
 
+#include "key/encoders.h"
 #include "key/fixed.h"
+#include "key/icu.h"
 #include "key/key_row.h"
 
 /* Every column of a fixed key takes at least a byte of it: its value, and a marker unless it is NOT NULL. */

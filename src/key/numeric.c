@@ -24,6 +24,8 @@
  */
 #include "postgres.h"
 
+#include "key/builder.h"
+#include "key/encoders.h"
 #include "key/fixed.h"
 
 /*

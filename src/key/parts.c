@@ -13,6 +13,7 @@
 #include "utils/multirangetypes.h"
 #include "utils/rangetypes.h"
 
+#include "key/encoders.h"
 #include "key/fixed.h"
 #include "key/parts.h"
 

@@ -13,7 +13,7 @@
 #include "access/tupdesc.h"
 #include "utils/typcache.h"
 
-#include "key/types.h"
+#include "key/builder.h"
 
 #define PART_END 1		 /* there are no more; of a range: it is empty */
 #define PART_BELOW 2	 /* no lower bound */

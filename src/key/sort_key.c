@@ -12,7 +12,11 @@
  */
 #include "postgres.h"
 
+#include "key/encoders.h"
+#include "key/enum.h"
 #include "key/fixed.h"
+#include "key/icu.h"
+#include "key/images.h"
 #include "key/parts.h"
 
 #include "access/detoast.h"

@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "tsearch/ts_type.h"
 
+#include "key/encoders.h"
 #include "key/fixed.h"
 #include "key/parts.h"
 

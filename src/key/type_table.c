@@ -15,7 +15,7 @@
 #include "utils/typcache.h"
 
 #include "base/pg_compat.h"
-#include "key/types.h"
+#include "key/encoders.h"
 
 static const SortKeyType sort_key_types[] = {
 	{BOOLOID, SORT_KEY_BOOL, 1},

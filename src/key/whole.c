@@ -16,6 +16,7 @@
 
 #include "access/tupmacs.h"
 
+#include "key/encoders.h"
 #include "key/parts.h"
 
 #define IMAGED_BYTES_MAX 256

@@ -1,0 +1,103 @@
+/*
+ * key/builder.h
+ *		Building a key: what encoders append bytes with, and read values by.
+ */
+#ifndef GPUSORT_KEY_BUILDER_H
+#define GPUSORT_KEY_BUILDER_H
+
+#include "key/types.h"
+
+/* Appends a value, or NULL, with its marker to the key. */
+extern void sort_key_append_column(SortKeyBuilder *key, SortKeyColumn *col, Datum value, bool isnull);
+
+/* Makes room in key->buffer for "more" bytes after key->length. */
+extern void sort_key_grow(SortKeyBuilder *key, Size more);
+
+/* A compressed or out-of-line value, whole, in key->scratch. */
+extern struct varlena *sort_key_fetch(SortKeyBuilder *key, struct varlena *value);
+
+/*
+ * Appends builder.places, where the columns stand that are to be verified, to the key, which is complete but
+ * for that.
+ */
+extern void sort_key_append_places(SortKey *key);
+
+/* The characters of a citext in lower case, until the next row. */
+extern const char *sort_key_lower_case(SortKeyBuilder *key, Datum datum, Size *len);
+
+/* The characters of a JsonbValue that is a string. */
+extern const char *sort_key_jsonb_string(Datum value, Size *len);
+
+/* The place where the next "more" bytes of the key go; the caller adds to key->length what it used. */
+static inline uint8 *
+sort_key_reserve(SortKeyBuilder *key, Size more)
+{
+	if (unlikely(key->buffer_size - key->length < more))
+		sort_key_grow(key, more);
+	return key->buffer + key->length;
+}
+
+static inline void
+sort_key_append_byte(SortKeyBuilder *key, uint8 byte)
+{
+	*sort_key_reserve(key, 1) = byte;
+	key->length++;
+}
+
+/*
+ * Appends a string that has no zero byte, and a zero byte; and notes where it stands, as it may be the last.
+ */
+static inline void
+sort_key_append_string(SortKeyBuilder *key, const char *bytes, Size len)
+{
+	uint8 *dst = sort_key_reserve(key, len + 1);
+
+	memcpy(dst, bytes, len);
+	dst[len] = 0;
+	key->tail = bytes;
+	key->tail_start = key->length;
+	key->length += len + 1;
+	key->tail_end = key->length;
+}
+
+/* A varlena that can be read with VARDATA_ANY: the value itself wherever possible. */
+static inline struct varlena *
+sort_key_detoast(SortKeyBuilder *key, Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+
+	if (unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
+		return sort_key_fetch(key, value);
+	return value;
+}
+
+/* The characters of a text, bpchar or name that count for its order. */
+static inline const char *
+sort_key_text_bytes(SortKeyBuilder *key, const SortKeyColumn *col, Datum datum, Size *len)
+{
+	struct varlena *value;
+	const char *bytes;
+	Size n;
+
+	if (col->kind == SORT_KEY_NAME)
+	{
+		bytes = NameStr(*DatumGetName(datum));
+		*len = strnlen(bytes, NAMEDATALEN);
+		return bytes;
+	}
+	if (col->kind == SORT_KEY_JSONB_STRING)
+		return sort_key_jsonb_string(datum, len);
+	if (col->kind == SORT_KEY_CITEXT)
+		return sort_key_lower_case(key, datum, len);
+
+	value = sort_key_detoast(key, datum);
+	bytes = VARDATA_ANY(value);
+	n = VARSIZE_ANY_EXHDR(value);
+	if (col->kind == SORT_KEY_BPCHAR)
+		while (n > 0 && bytes[n - 1] == ' ')
+			n--;
+	*len = n;
+	return bytes;
+}
+
+#endif /* GPUSORT_KEY_BUILDER_H */

@@ -1,0 +1,58 @@
+/*
+ * key/encoders.h
+ *		The encoders of values of variable width, by the file that each is in.
+ */
+#ifndef GPUSORT_KEY_ENCODERS_H
+#define GPUSORT_KEY_ENCODERS_H
+
+#include "key/types.h"
+
+/* bytes.c */
+extern void sort_key_append_text(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_bytea(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_bit(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_inet(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_oidvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/* numeric.c */
+extern void sort_key_append_numeric(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/* icu.c */
+extern void sort_key_append_icu(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/* images.c */
+extern void sort_key_append_imaged(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/* parts.c */
+extern void sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_range(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_multirange(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/* jsonb.c */
+extern void sort_key_append_jsonb(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/* text_search.c */
+extern void sort_key_append_tsvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_tsquery(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/* extension.c */
+extern void sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/*
+ * The type whose values this function compares; NULL: none that is known here.  *builtin is then the function
+ * of PostgreSQL's own that it is another name of, or InvalidOid.
+ */
+extern const SortKeyType *sort_key_find_extension_type(Oid function, Oid *builtin);
+
+/* whole.c */
+extern void sort_key_append_whole(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+extern void sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+
+/* Makes ready what compares a column's values whole, in CurrentMemoryContext. */
+extern void sort_key_prepare_whole(SortKeyColumn *col);
+
+/* Bytes that a value of so many, and its image, take in the key, about. */
+extern double sort_key_whole_size(double width);
+
+#endif /* GPUSORT_KEY_ENCODERS_H */
