@@ -44,19 +44,24 @@ sort_key_append_byte(SortKeyBuilder *key, uint8 byte)
 	key->length++;
 }
 
-/*
- * Appends a string that has no zero byte, and a zero byte; and notes where it stands, as it may be the last.
- */
+/* Appends a string that has no such byte, and this byte. */
 static inline void
-sort_key_append_string(SortKeyBuilder *key, const char *bytes, Size len)
+sort_key_append_terminated(SortKeyBuilder *key, const char *bytes, Size len, uint8 terminator)
 {
 	uint8 *dst = sort_key_reserve(key, len + 1);
 
 	memcpy(dst, bytes, len);
-	dst[len] = 0;
+	dst[len] = terminator;
+	key->length += len + 1;
+}
+
+/* The same with a zero byte; and notes where the string stands, as it may be the last. */
+static inline void
+sort_key_append_string(SortKeyBuilder *key, const char *bytes, Size len)
+{
 	key->tail = bytes;
 	key->tail_start = key->length;
-	key->length += len + 1;
+	sort_key_append_terminated(key, bytes, len, 0);
 	key->tail_end = key->length;
 }
 

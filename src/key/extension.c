@@ -126,13 +126,9 @@ sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	for (int i = 0; i < nlabels; i++)
 	{
 		uint16 len;
-		uint8 *dst;
 
 		memcpy(&len, label, sizeof(len));
-		dst = sort_key_reserve(key, len + 1);
-		memcpy(dst, label + LABEL_HEADER, len);
-		dst[len] = LABEL_END;
-		key->length += len + 1;
+		sort_key_append_terminated(key, label + LABEL_HEADER, len, LABEL_END);
 		label += MAXALIGN(LABEL_HEADER + len);
 	}
 	sort_key_append_byte(key, PATH_END);

@@ -507,7 +507,6 @@ sort_key_append_imaged(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	Size len;
 	const char *bytes = sort_key_text_bytes(key, col, value, &len);
-	uint8 *dst;
 
 	if (!key->without_images)
 		append_image(key, col->images, bytes, len);
@@ -516,8 +515,5 @@ sort_key_append_imaged(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 		sort_key_append_byte(key, 0);
 		append_no_ties(key, bytes, len, false);
 	}
-	dst = sort_key_reserve(key, len + 1);
-	memcpy(dst, bytes, len);
-	dst[len] = 0;
-	key->length += len + 1;
+	sort_key_append_terminated(key, bytes, len, 0);
 }

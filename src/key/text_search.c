@@ -4,7 +4,7 @@
  *
  * Both order by sizes first: a tsvector by its bytes, then by how many words it has; a tsquery the other way
  * round.  So a key need not say where the value ends.  What is more comes first in much of the rest, and is
- * complemented there.
+ * complemented there.  No word has a zero byte within.
  */
 #include "postgres.h"
 
@@ -27,17 +27,6 @@ append32(SortKeyBuilder *key, uint32 value)
 {
 	sort_key_store32(sort_key_reserve(key, sizeof(value)), value);
 	key->length += sizeof(value);
-}
-
-/* A word has no zero byte within. */
-static void
-append_word(SortKeyBuilder *key, const char *word, Size len)
-{
-	uint8 *dst = sort_key_reserve(key, len + 1);
-
-	memcpy(dst, word, len);
-	dst[len] = 0;
-	key->length += len + 1;
 }
 
 /* ---------------------------------------------------------------- tsvector */
@@ -66,7 +55,7 @@ sort_key_append_tsvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	for (int i = 0; i < vector->size; i++)
 	{
 		sort_key_append_byte(key, !words[i].haspos);
-		append_word(key, STRPTR(vector) + words[i].pos, words[i].len);
+		sort_key_append_terminated(key, STRPTR(vector) + words[i].pos, words[i].len, 0);
 		if (words[i].haspos)
 			append_places(key, vector, &words[i]);
 	}
@@ -84,7 +73,7 @@ append_item(SortKeyBuilder *key, const QueryItem *item, const char *words)
 	if (item->type == QI_VAL)
 	{
 		append32(key, ~sort_key_order_int32(operand->valcrc));
-		append_word(key, words + operand->distance, operand->length);
+		sort_key_append_terminated(key, words + operand->distance, operand->length, 0);
 	}
 	else
 		sort_key_append_byte(key, ~item->qoperator.oper);
