@@ -145,24 +145,24 @@ stats_count_sort(const char *device, const SorterStats *stats)
 	SpinLockRelease(&memory->mutex);
 }
 
+static void
+count_one(uint64 *counter)
+{
+	SpinLockAcquire(&memory->mutex);
+	(*counter)++;
+	SpinLockRelease(&memory->mutex);
+}
+
 void
 stats_count_index_build(const char *device)
 {
-	DeviceCounters *counters = counters_of(device);
-
-	SpinLockAcquire(&memory->mutex);
-	counters->index_builds++;
-	SpinLockRelease(&memory->mutex);
+	count_one(&counters_of(device)->index_builds);
 }
 
 void
 stats_count_fallback(const char *device, SortFailureReason reason)
 {
-	DeviceCounters *counters = counters_of(device);
-
-	SpinLockAcquire(&memory->mutex);
-	counters->fallbacks[reason]++;
-	SpinLockRelease(&memory->mutex);
+	count_one(&counters_of(device)->fallbacks[reason]);
 }
 
 void
@@ -180,9 +180,7 @@ stats_count_wait(const char *device, double milliseconds, bool admitted)
 void
 stats_count_declined(DeclinedReason reason)
 {
-	SpinLockAcquire(&memory->mutex);
-	memory->counters.declined[reason]++;
-	SpinLockRelease(&memory->mutex);
+	count_one(&memory->counters.declined[reason]);
 }
 
 /* ---------------------------------------------------------------- functions */
