@@ -610,12 +610,7 @@ run_reader_compare_rest(const RunReader *a, const RunReader *b)
 		/* keys end in no zero byte */
 		return a->key_size == b->key_size ? 0 : a->key_size < b->key_size ? -1 : 1;
 	}
-	for (int w = 1; w < a->run->format.squeeze.full_words; w++)
-	{
-		if (a->fixed_key[w] != b->fixed_key[w])
-			return a->fixed_key[w] < b->fixed_key[w] ? -1 : 1;
-	}
-	return 0;
+	return compare_host_words(a->fixed_key + 1, b->fixed_key + 1, a->run->format.squeeze.full_words - 1);
 }
 
 void

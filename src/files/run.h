@@ -197,12 +197,7 @@ extern void run_reader_key_start(const RunReader *reader, KeyStart *start);
 static inline int
 key_start_compare(const KeyStart *a, const KeyStart *b)
 {
-	for (int i = 0; i < KEY_MAX_WORDS; i++)
-	{
-		if (a->words[i] != b->words[i])
-			return a->words[i] < b->words[i] ? -1 : 1;
-	}
-	return 0;
+	return compare_host_words(a->words, b->words, KEY_MAX_WORDS);
 }
 
 /* Does the current record, which there must be, come before this beginning of a key? */

@@ -17,8 +17,6 @@
 #define BUFFER_MIN ((Size) 16 * 1024)
 #define BUFFER_MAX ((Size) 1024 * 1024)
 
-/* What an open BufFile takes. */
-
 struct RunRanges
 {
 	KeyRow *key_row;

@@ -31,12 +31,7 @@
 static inline int
 compare_bound_keys(const BoundKey *a, const BoundKey *b, int nwords)
 {
-	for (int i = 0; i < nwords; i++)
-	{
-		if (a->words[i] != b->words[i])
-			return a->words[i] < b->words[i] ? -1 : 1;
-	}
-	return 0;
+	return compare_host_words(a->words, b->words, nwords);
 }
 
 /* The key as far as it is looked at. */

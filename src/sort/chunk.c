@@ -284,15 +284,11 @@ keep_variable(Chunk *chunk, const char *entry, Size record_size)
 {
 	uint64 first_word = ((const uint64 *) entry)[0];
 	uint64 offset = ((const uint64 *) entry)[1];
-	uint64 *to = (uint64 *) (chunk->base + chunk->front);
 	char *record = keep_record(chunk, chunk->base + offset, record_size);
 
 	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
 		note_variable_order(chunk, record);
-	to[0] = first_word;
-	to[1] = chunk->back;
-	chunk->front += chunk->entry_size;
-	chunk->nrows++;
+	append_entry(chunk, first_word);
 }
 
 /*

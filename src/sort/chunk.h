@@ -329,7 +329,22 @@ chunk_reserve_fixed(Chunk *chunk, int key_width, Size row_size, char **row)
 	return entry;
 }
 
-/* Compares two keys of nwords words in memcmp order: less than, equal to or more than 0. */
+/*
+ * Orders keys of nwords words in host order, the most significant one first: less than, equal to or more
+ * than 0.
+ */
+static inline int
+compare_host_words(const uint64 *a, const uint64 *b, int nwords)
+{
+	for (int i = 0; i < nwords; i++)
+	{
+		if (a[i] != b[i])
+			return a[i] < b[i] ? -1 : 1;
+	}
+	return 0;
+}
+
+/* The same of words as loaded from memory. */
 static inline int
 compare_key_words(const uint64 *a, const uint64 *b, int nwords)
 {

@@ -31,8 +31,6 @@
 
 #define SORT_MAX_SAMPLES (SORT_MAX_SPLITTERS * Max(SORT_OVERSAMPLING_CHUNKS, SORT_OVERSAMPLING_ITEMS))
 
-StaticAssertDecl(SAMPLE_SORT_MAX_WORDS == KEY_MAX_WORDS, "a width for every squeezed key");
-
 /* What one distribution knows; one for each depth of the recursion. */
 typedef struct SortLevel
 {

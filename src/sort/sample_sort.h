@@ -14,9 +14,6 @@
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 
-/* The widest key in 64-bit words; SORT_KEY_MAX_FIXED_WIDTH / 8. */
-#define SAMPLE_SORT_MAX_WORDS 4
-
 /*
  * What an item is: uint64 key[nwords] (host order, most significant word first), then the row's address, if
  * there are rows.
