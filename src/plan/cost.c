@@ -26,9 +26,6 @@
 #include "plan/cost.h"
 #include "plan/shape.h"
 
-/* Nothing costs less than this part of what PostgreSQL's path costs. */
-#define LEAST_SHARE 0.01
-
 double
 wanted_fraction(const PlannerInfo *root, double rows)
 {

@@ -18,6 +18,9 @@
  */
 #define BOUNDED_SHARE 0.97
 
+/* Nothing of ours costs less than this part of what it stands in the place of. */
+#define LEAST_SHARE 0.01
+
 /* Milliseconds that a path is expected to take, with its input. */
 typedef struct PathTime
 {

@@ -16,9 +16,6 @@
 #include "plan/spread.h"
 #include "service/state.h"
 
-/* The cost of a GpuSort is at least this part of the Sort's. */
-#define LEAST_SHARE 0.01
-
 /* ---------------------------------------------------------------- devices */
 
 static double

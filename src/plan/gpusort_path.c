@@ -102,8 +102,9 @@ sort_input_is_volatile(PlannerInfo *root, List *columns)
 /* A GpuSort that might be made, and how long it would take. */
 typedef struct Candidate
 {
-	bool found;	   /* false: there is none */
-	Path *partial; /* what several processes would read, or NULL */
+	bool found;		   /* false: there is none */
+	Path *partial;	   /* what several processes would read, or NULL */
+	const Path *input; /* that, or what a single process reads */
 	SortShape shape;
 	PathTime time;
 } Candidate;
@@ -120,14 +121,14 @@ candidate_cpu_ms(const Candidate *candidate)
 
 /* Is the GpuSort to be done by the cuda device rather than by the cpu device, whichever was chosen? */
 static bool
-is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
+is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick)
 {
 	SortShape shape = candidate->shape;
 	PathTime other;
 
 	shape.on_gpu = !shape.on_gpu;
 	spread_over_cards(&shape);
-	other = cost_time_gpusort(yardstick, &shape, candidate->partial != NULL ? candidate->partial : input);
+	other = cost_time_gpusort(yardstick, &shape, candidate->input);
 	return shape.on_gpu ? cost_prefers_gpu(&shape, &other, &candidate->time)
 						: cost_prefers_gpu(&shape, &candidate->time, &other);
 }
@@ -138,7 +139,7 @@ is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick, con
  * sort begins it is known.
  */
 static double
-rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick, const Path *input)
+rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick)
 {
 	Candidate limited = *candidate;
 	double least = -1;
@@ -149,9 +150,8 @@ rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick, const P
 	{
 		limited.shape.wanted = wanted;
 		spread_over_cards(&limited.shape);
-		limited.time = cost_time_gpusort(yardstick, &limited.shape,
-										 candidate->partial != NULL ? candidate->partial : input);
-		if (!is_faster_on_gpu(&limited, yardstick, input))
+		limited.time = cost_time_gpusort(yardstick, &limited.shape, limited.input);
+		if (!is_faster_on_gpu(&limited, yardstick))
 			return least;
 		least = wanted;
 	}
@@ -166,7 +166,10 @@ static void
 consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path *partial, bool on_gpu,
 				   Candidate *best)
 {
-	Candidate candidate = {.found = true, .partial = partial, .shape = yardstick->shape};
+	Candidate candidate = {.found = true,
+						   .partial = partial,
+						   .input = partial != NULL ? partial : sort->input,
+						   .shape = yardstick->shape};
 
 	candidate.shape.processes = 1;
 	if (partial != NULL)
@@ -178,7 +181,7 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	spread_over_cards(&candidate.shape);
 	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
 		return;
-	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, partial != NULL ? partial : sort->input);
+	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, candidate.input);
 	if (!best->found || candidate.time.wanted < best->time.wanted)
 		*best = candidate;
 }
@@ -270,9 +273,8 @@ static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_N
 static List *
 candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
-	const Path *input = sort->input;
-	SortExpected expected = {.faster_on_gpu = is_faster_on_gpu(candidate, yardstick, input),
-							 .rows_for_gpu = rows_for_gpu(candidate, yardstick, input),
+	SortExpected expected = {.faster_on_gpu = is_faster_on_gpu(candidate, yardstick),
+							 .rows_for_gpu = rows_for_gpu(candidate, yardstick),
 							 .key_bytes = (int) Min(candidate->shape.key_bytes, INT_MAX),
 							 .ms = sort_time_total(&candidate->shape, candidate->time.sort),
 							 .postgres_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort),
@@ -360,7 +362,7 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 	path->custom_private = candidate_to_private(sort, candidate, yardstick);
 	cost_set(yardstick, &candidate->time, &path->path);
 	if (!sort->for_order_by)
-		keep_above_input(&path->path, candidate->partial != NULL ? candidate->partial : sort->input);
+		keep_above_input(&path->path, candidate->input);
 	gpusort_path_set_costs(path, path->path.startup_cost, path->path.total_cost);
 	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
 	return path;

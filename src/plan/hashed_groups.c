@@ -21,6 +21,7 @@
 #include "optimizer/cost.h"
 
 #include "base/guc.h"
+#include "plan/cost.h"
 #include "plan/hashed_groups.h"
 #include "plan/predict.h"
 
@@ -29,9 +30,6 @@
  * sorting must take at most this part of the time of hashing.
  */
 #define HASH_SHARE 0.75
-
-/* A path costs at least this part of what hashing costs above its input, besides the input. */
-#define LEAST_SHARE 0.01
 
 static const AggPath *
 cheapest_hashed(const RelOptInfo *rel, const Path *input)
