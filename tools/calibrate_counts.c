@@ -4,8 +4,8 @@
  *
  * Reads a sort a line, numbers in the order of the format below, and writes two lines for each: how many of
  * each term until the first row, and for the rest.  The first word is p for PostgreSQL's Sort, g for GpuSort
- * and i for an index scan, but for the cost of that.  With an argument it writes the terms' names and what
- * they are.
+ * and i for an index scan, but for the cost of that.  With an argument it writes the terms' names and
+ * nanoseconds.
  */
 #include "postgres.h"
 
@@ -17,8 +17,8 @@
 
 #define MAX_KEYS 8
 
-static const char *const names[][2] = {
-#define COST_TERM(name, what) {#name, what},
+static const char *const names[] = {
+#define COST_TERM(name, what) #name,
 #include "plan/cost_terms.h"
 #undef COST_TERM
 };
@@ -71,7 +71,7 @@ main(int argc, char **argv)
 	if (argc > 1)
 		printf("PROCESSOR_SHARE\t%.6g\n", COST_PROCESSOR_SHARE);
 	for (int i = 0; argc > 1 && i < COST_TERMS; i++)
-		printf("%s\t%.6g\t%s\n", names[i][0], cost_table[i], names[i][1]);
+		printf("%s\t%.6g\n", names[i], cost_table[i]);
 	while (argc == 1 && scanf(" %c", &whose) == 1)
 	{
 		SortShape shape;

@@ -47,7 +47,7 @@ class Counter:
         self.program = program
         lines = [line.split('\t') for line in self.run(['names'], '')]
         self.share, terms = float(lines[0][1]), lines[1:]
-        self.names, self.meanings = [term[0] for term in terms], [term[2] for term in terms]
+        self.names = [term[0] for term in terms]
         self.defaults = [float(term[1]) for term in terms]
 
     def run(self, arguments, text):
@@ -181,27 +181,26 @@ def print_residuals(counter, measured, values, share, out):
     return errors
 
 
-def print_term(name, value, meaning, note, out):
-    out.write('\t/* %s%s */\n\t[COST_%s] = %.4g,\n' % (meaning, note, name, value))
+def print_term(name, value, note, out):
+    out.write('\t[COST_%s] = %.4g,%s\n' % (name, value, note))
 
 
 def print_card_terms(counter, values, out):
     """What of the table is a card's."""
-    for name, value, meaning in zip(counter.names, values, counter.meanings):
+    for name, value in zip(counter.names, values):
         if name.startswith('CUDA_'):
-            print_term(name, value, meaning, '', out)
+            print_term(name, value, '', out)
 
 
 def print_table(counter, fit, values, share, comment, out):
     out.write("/*\n * plan/cost_table.h\n"
-              " *\t\tWhat each term of a sort's time takes, in nanoseconds; tools/calibrate wrote it.\n *\n")
+              " *\t\tWhat each term of a sort's time (cost_terms.h) takes, in nanoseconds; tools/calibrate wrote it.\n *\n")
     for line in comment:
         out.write(' * %s\n' % line)
     out.write(' */\n#ifndef GPUSORT_PLAN_COST_TABLE_H\n#define GPUSORT_PLAN_COST_TABLE_H\n\n'
               '#include "plan/predict.h"\n\n'
               '/* how much of a processor each process of a parallel plan after the first adds */\n'
               '#define COST_PROCESSOR_SHARE %g\n\nstatic const double cost_table[COST_TERMS] = {\n' % share)
-    for name, value, meaning in zip(counter.names, values, counter.meanings):
-        note = '' if fit.measured(name) else ', not measured'
-        print_term(name, value, meaning, note, out)
+    for name, value in zip(counter.names, values):
+        print_term(name, value, '' if fit.measured(name) else ' /* not measured */', out)
     out.write('};\n\n#endif /* GPUSORT_PLAN_COST_TABLE_H */\n')
