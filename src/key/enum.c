@@ -22,76 +22,46 @@
 #include "common/hashfn.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
-#define INITIAL_SLOTS_LOG2 4
-#define FIBONACCI_HASH UINT32_C(0x9E3779B1)
+#define INITIAL_SLOTS 16
 
 typedef struct EnumSlot
 {
-	Oid value; /* InvalidOid: empty */
+	Oid value;
 	uint32 order;
+	char status; /* simplehash.h's */
 } EnumSlot;
+
+#define SH_PREFIX slots
+#define SH_ELEMENT_TYPE EnumSlot
+#define SH_KEY_TYPE Oid
+#define SH_KEY value
+#define SH_HASH_KEY(table, key) murmurhash32(key)
+#define SH_EQUAL(table, a, b) ((a) == (b))
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 struct SortKeyEnum
 {
 	Oid type;
-	MemoryContext context;
-	EnumSlot *slots; /* open addressing, at most half of them used */
-	uint32 nslots;
-	uint32 nvalues;
-	int shift; /* 32 - log2(nslots) */
+	slots_hash *slots;
 };
-
-/* The slot that holds the value, or the empty one where it belongs. */
-static inline EnumSlot *
-find_slot(const SortKeyEnum *order, Oid value)
-{
-	uint32 i = (value * FIBONACCI_HASH) >> order->shift;
-
-	while (order->slots[i].value != value && OidIsValid(order->slots[i].value))
-		i = (i + 1) & (order->nslots - 1);
-	return &order->slots[i];
-}
-
-static void
-resize_slots(SortKeyEnum *order, int log2)
-{
-	EnumSlot *old = order->slots;
-	uint32 nold = order->nslots;
-
-	order->nslots = UINT32_C(1) << log2;
-	order->shift = 32 - log2;
-	order->slots = MemoryContextAllocZero(order->context, order->nslots * sizeof(EnumSlot));
-	for (uint32 i = 0; i < nold; i++)
-	{
-		if (OidIsValid(old[i].value))
-			*find_slot(order, old[i].value) = old[i];
-	}
-	if (old)
-		pfree(old);
-}
 
 static void
 add_value(SortKeyEnum *order, Oid value, uint32 position)
 {
-	EnumSlot *slot = find_slot(order, value);
+	bool found;
+	EnumSlot *slot = slots_insert(order->slots, value, &found);
 
-	if (OidIsValid(slot->value))
-	{
-		if (slot->order != position)
-			ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-							errmsg("values of type %s were renumbered while being sorted",
-								   format_type_be(order->type)),
-							errhint("Retry the query.")));
-		return;
-	}
-
-	slot->value = value;
+	if (found && slot->order != position)
+		ereport(ERROR,
+				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+				 errmsg("values of type %s were renumbered while being sorted", format_type_be(order->type)),
+				 errhint("Retry the query.")));
 	slot->order = position;
-	if (++order->nvalues * 2 > order->nslots)
-		resize_slots(order, 32 - order->shift + 1);
 }
 
 /* Takes over all the enum's values, as of now. */
@@ -122,8 +92,7 @@ sort_key_enum_create(Oid type)
 	SortKeyEnum *order = palloc0(sizeof(SortKeyEnum));
 
 	order->type = type;
-	order->context = CurrentMemoryContext;
-	resize_slots(order, INITIAL_SLOTS_LOG2);
+	order->slots = slots_create(CurrentMemoryContext, INITIAL_SLOTS, NULL);
 	read_values(order);
 	return order;
 }
@@ -131,13 +100,13 @@ sort_key_enum_create(Oid type)
 uint32
 sort_key_enum_order(SortKeyEnum *order, Oid value)
 {
-	EnumSlot *slot = find_slot(order, value);
+	EnumSlot *slot = slots_lookup(order->slots, value);
 
-	if (unlikely(slot->value != value))
+	if (unlikely(slot == NULL))
 	{
 		read_values(order);
-		slot = find_slot(order, value);
-		if (slot->value != value)
+		slot = slots_lookup(order->slots, value);
+		if (slot == NULL)
 			elog(ERROR, "enum value %u not found in type %s", value, format_type_be(order->type));
 	}
 	return slot->order;
@@ -146,14 +115,12 @@ sort_key_enum_order(SortKeyEnum *order, Oid value)
 uint64
 sort_key_enum_fingerprint(const SortKeyEnum *order)
 {
+	slots_iterator iterator;
+	const EnumSlot *slot;
 	uint64 sum = 0;
 
-	for (uint32 i = 0; i < order->nslots; i++)
-	{
-		const EnumSlot *slot = &order->slots[i];
-
-		if (OidIsValid(slot->value))
-			sum += hash_bytes_uint32_extended(slot->value, slot->order);
-	}
+	slots_start_iterate(order->slots, &iterator);
+	while ((slot = slots_iterate(order->slots, &iterator)) != NULL)
+		sum += hash_bytes_uint32_extended(slot->value, slot->order);
 	return sum;
 }
