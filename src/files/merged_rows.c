@@ -6,21 +6,26 @@
  * backwards, have the runs for that, which stay: where the merge stood in them is remembered at the beginning
  * of every stretch of the rows, of which there are STRETCHES.  So any stretch can be merged again.
  *
- * To read a row that the merger has passed, its stretch and the one before are merged into a window, a row
- * store, which can be read both ways.  The window is two stretches, so that who turns round where one of them
- * ends has both sides at hand; and it is a small part of all rows, so that the runs and the window together
- * take little more of the disk than the runs alone.
+ * To read a row that the merger has passed, its stretch and the one before are merged into a window, a
+ * tuplestore, which can be read both ways.  The window is two stretches, so that who turns round where one of
+ * them ends has both sides at hand; and it is a small part of all rows, so that the runs and the window
+ * together take little more of the disk than the runs alone.
  */
 #include "postgres.h"
 
+#include "executor/tuptable.h"
 #include "miscadmin.h"
+#include "utils/tuplestore.h"
 
 #include "base/limits.h"
+#include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "files/merged_rows.h"
-#include "files/row_store.h"
 
 #define STRETCHES 64
+
+/* Memory of a window, in kB; what is more of it is in a temporary file. */
+#define WINDOW_MEMORY 64
 
 struct MergedRows
 {
@@ -37,12 +42,13 @@ struct MergedRows
 	/* With random access. */
 	int64 stretch_rows;
 	int64 next_stretch; /* the row with which the next one begins that is not known yet; -1: none is wanted */
-	RunPosition *places; /* at the beginnings of those that are known, one of each run */
-	RowStore *window;	 /* NULL: nobody went backwards yet */
+	RunPosition *places;		 /* at the beginnings of those that are known, one of each run */
+	Tuplestorestate *window;	 /* NULL: nobody went backwards yet */
+	TupleTableSlot *window_slot; /* what goes into it and comes out; nobody takes it apart */
 	int64 window_first;
 	int64 window_end;
-	int64 window_at;	/* where it is read: on this row, or before its first, or after its last */
-	uint64 window_most; /* bytes that it took at most */
+	int64 window_at;	/* where it is read: on this row, or after its last */
+	uint64 window_most; /* bytes of its files at most */
 };
 
 MergedRows *
@@ -90,7 +96,10 @@ merged_rows_end(MergedRows *rows)
 	else
 		merger_end(rows->merger);
 	if (rows->window != NULL)
-		row_store_drop(rows->window);
+	{
+		ExecDropSingleTupleTableSlot(rows->window_slot);
+		tuplestore_end(rows->window);
+	}
 	if (rows->places != NULL)
 		pfree(rows->places);
 	pfree(rows);
@@ -129,19 +138,46 @@ go_to_stretch(MergedRows *rows, int64 stretch)
 
 /* ---------------------------------------------------------------- the window */
 
-/* Merges the stretch of a row, and the one before, into the window, which is read from its end. */
+/* Makes the window empty.  It is read from its end, which moves as rows are put. */
+static void
+clear_window(MergedRows *rows)
+{
+	if (rows->window == NULL)
+	{
+		TupleDesc no_columns = CreateTemplateTupleDesc(0);
+
+		TupleDescFinalize(no_columns);
+		rows->window_slot = MakeSingleTupleTableSlot(no_columns, &TTSOpsMinimalTuple);
+		rows->window = tuplestore_begin_heap(true, false, WINDOW_MEMORY);
+	}
+	ExecClearTuple(rows->window_slot);
+	tuplestore_clear(rows->window);
+	(void) tuplestore_advance(rows->window, true);
+}
+
+/* Puts the merger's next row into the window; returns the bytes that it takes in a file. */
+static uint64
+put_into_window(MergedRows *rows)
+{
+	MinimalTuple row = merge_row(rows);
+
+	ExecStoreMinimalTuple(row, rows->window_slot, false);
+	tuplestore_puttupleslot(rows->window, rows->window_slot);
+	return row->t_len - MINIMAL_TUPLE_DATA_OFFSET + 2 * sizeof(int);
+}
+
+/* Merges the stretch of a row, and the one before, into the window. */
 static void
 load_window(MergedRows *rows, int64 row)
 {
 	Stopwatch watch = stopwatch_start();
+	uint64 bytes = 0;
 	int64 stretch;
 
 	if (rows->places == NULL)
 		elog(ERROR, "sorted rows that are read once are read again");
 	stretch = row / rows->stretch_rows;
-	if (rows->window == NULL)
-		rows->window = row_store_create();
-	row_store_clear(rows->window);
+	clear_window(rows);
 	go_to_stretch(rows, Max(stretch - 1, 0));
 	rows->window_first = rows->merged;
 	rows->window_end = Min((stretch + 1) * rows->stretch_rows, rows->nrows);
@@ -149,14 +185,13 @@ load_window(MergedRows *rows, int64 row)
 	{
 		if (rows->merged % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		row_store_write(rows->window, merge_row(rows));
+		bytes += put_into_window(rows);
 	}
-	row_store_go_behind(rows->window);
 	rows->window_at = rows->window_end;
-	if (rows->window->bytes > rows->window_most)
+	if (!tuplestore_in_memory(rows->window) && bytes > rows->window_most)
 	{
-		rows->stats->disk_bytes += rows->window->bytes - rows->window_most;
-		rows->window_most = rows->window->bytes;
+		rows->stats->disk_bytes += bytes - rows->window_most;
+		rows->window_most = bytes;
 	}
 	rows->stats->merge_ms += stopwatch_ms(watch);
 }
@@ -167,14 +202,17 @@ row_of_window(MergedRows *rows, int64 row)
 {
 	if (row < rows->window_first || row >= rows->window_end)
 		load_window(rows, row);
-	while (rows->window_at != row)
+	if (rows->window_at != row)
 	{
 		bool forward = rows->window_at < row;
+		int64 between = (forward ? row - rows->window_at : rows->window_at - row) - 1;
 
-		(void) row_store_next(rows->window, forward);
-		rows->window_at += forward ? 1 : -1;
+		(void) tuplestore_skiptuples(rows->window, between, forward);
+		if (!tuplestore_gettupleslot(rows->window, forward, false, rows->window_slot))
+			elog(ERROR, "gpusort: a window of sorted rows has fewer than were put into it");
+		rows->window_at = row;
 	}
-	return rows->window->row;
+	return ExecFetchSlotMinimalTuple(rows->window_slot, NULL);
 }
 
 /* ---------------------------------------------------------------- reading */
