@@ -24,87 +24,6 @@ typedef struct BitRun
 /* Cutting at the ends of squeezed words makes this many more pieces at most. */
 #define MAX_RUNS (KEY_SQUEEZE_MAX_PIECES - (KEY_MAX_WORDS - 1))
 
-static int find_runs(const KeyVariation *variation, int full_words, BitRun *runs);
-static int count_bits(const BitRun *runs, int nruns);
-static int narrowest_gap(const BitRun *runs, int nruns);
-static void join_runs(BitRun *runs, int *nruns, int at);
-static void lay_out(KeySqueeze *squeeze, const BitRun *runs, int nruns);
-
-void
-key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_words)
-{
-	BitRun runs[KEY_BITS];
-	int nruns;
-	int nbits;
-	int room;
-
-	Assert(full_words >= 1 && full_words <= KEY_MAX_WORDS);
-
-	nruns = find_runs(variation, full_words, runs);
-	nbits = count_bits(runs, nruns);
-	room = TYPEALIGN(WORD_BITS, Max(nbits, 1)) - nbits;
-
-	for (;;)
-	{
-		int at = narrowest_gap(runs, nruns);
-		int gap;
-
-		if (at < 0)
-			break;
-		gap = runs[at + 1].start - runs[at].end;
-		if (gap > room && nruns <= MAX_RUNS)
-			break;
-		room -= gap; /* may go below zero: then a word more is the price of few pieces */
-		join_runs(runs, &nruns, at);
-	}
-
-	squeeze->full_words = full_words;
-	lay_out(squeeze, runs, nruns);
-	for (int w = 0; w < full_words; w++)
-		squeeze->constant[w] = variation->first[w];
-	for (int p = 0; p < squeeze->npieces; p++)
-	{
-		const KeySqueezePiece *piece = &squeeze->pieces[p];
-
-		squeeze->constant[piece->from_word] &= ~(piece->mask << piece->from_shift);
-	}
-}
-
-void
-key_squeeze_plan_identity(KeySqueeze *squeeze, int full_words)
-{
-	KeyVariation variation;
-
-	memset(variation.first, 0, sizeof(variation.first));
-	memset(variation.differs, 0xff, sizeof(variation.differs));
-	key_squeeze_plan(squeeze, &variation, full_words);
-}
-
-void
-key_squeeze_expand_words(const KeySqueeze *squeeze, const uint64 *squeezed, uint64 *words)
-{
-	for (int w = 0; w < squeeze->full_words; w++)
-		words[w] = squeeze->constant[w];
-	for (int p = 0; p < squeeze->npieces; p++)
-	{
-		const KeySqueezePiece *piece = &squeeze->pieces[p];
-
-		words[piece->from_word] |= ((squeezed[piece->to_word] >> piece->to_shift) & piece->mask)
-								   << piece->from_shift;
-	}
-}
-
-void
-key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full)
-{
-	uint64 words[KEY_MAX_WORDS];
-
-	key_squeeze_expand_words(squeeze, squeezed, words);
-	for (int w = 0; w < squeeze->full_words; w++)
-		words[w] = KEY_WORD_TO_HOST(words[w]);
-	memcpy(full, words, squeeze->full_words * sizeof(uint64));
-}
-
 /* The runs of varying bits, cut at the ends of words.  Returns how many. */
 static int
 find_runs(const KeyVariation *variation, int full_words, BitRun *runs)
@@ -197,4 +116,79 @@ lay_out(KeySqueeze *squeeze, const BitRun *runs, int nruns)
 			pos += len;
 		}
 	}
+}
+
+void
+key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_words)
+{
+	BitRun runs[KEY_BITS];
+	int nruns;
+	int nbits;
+	int room;
+
+	Assert(full_words >= 1 && full_words <= KEY_MAX_WORDS);
+
+	nruns = find_runs(variation, full_words, runs);
+	nbits = count_bits(runs, nruns);
+	room = TYPEALIGN(WORD_BITS, Max(nbits, 1)) - nbits;
+
+	for (;;)
+	{
+		int at = narrowest_gap(runs, nruns);
+		int gap;
+
+		if (at < 0)
+			break;
+		gap = runs[at + 1].start - runs[at].end;
+		if (gap > room && nruns <= MAX_RUNS)
+			break;
+		room -= gap; /* may go below zero: then a word more is the price of few pieces */
+		join_runs(runs, &nruns, at);
+	}
+
+	squeeze->full_words = full_words;
+	lay_out(squeeze, runs, nruns);
+	for (int w = 0; w < full_words; w++)
+		squeeze->constant[w] = variation->first[w];
+	for (int p = 0; p < squeeze->npieces; p++)
+	{
+		const KeySqueezePiece *piece = &squeeze->pieces[p];
+
+		squeeze->constant[piece->from_word] &= ~(piece->mask << piece->from_shift);
+	}
+}
+
+void
+key_squeeze_plan_identity(KeySqueeze *squeeze, int full_words)
+{
+	KeyVariation variation;
+
+	memset(variation.first, 0, sizeof(variation.first));
+	memset(variation.differs, 0xff, sizeof(variation.differs));
+	key_squeeze_plan(squeeze, &variation, full_words);
+}
+
+void
+key_squeeze_expand_words(const KeySqueeze *squeeze, const uint64 *squeezed, uint64 *words)
+{
+	for (int w = 0; w < squeeze->full_words; w++)
+		words[w] = squeeze->constant[w];
+	for (int p = 0; p < squeeze->npieces; p++)
+	{
+		const KeySqueezePiece *piece = &squeeze->pieces[p];
+
+		words[piece->from_word] |= ((squeezed[piece->to_word] >> piece->to_shift) & piece->mask)
+								   << piece->from_shift;
+	}
+}
+
+void
+key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full)
+{
+	uint64 words[KEY_MAX_WORDS];
+
+	key_squeeze_expand_words(squeeze, squeezed, words);
+	for (int w = 0; w < squeeze->full_words; w++)
+		words[w] = KEY_WORD_TO_HOST(words[w]);
+	memcpy(full, words, squeeze->full_words * sizeof(uint64));
 }

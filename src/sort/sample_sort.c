@@ -53,11 +53,6 @@ struct SampleSorter
 	SortLevel *levels[SORT_MAX_DEPTH]; /* made when first used */
 };
 
-static uint64 scratch_capacity(uint64 nrows);
-static Size scratch_items_size(uint64 nrows, SortItemKind kind);
-static int sample_capacity(uint64 nrows);
-static SortLevel *sample_sorter_level(SampleSorter *sorter, int depth);
-
 /* Equal steps to the base case. */
 int
 sample_sort_log_leaves(uint64 n)
@@ -176,6 +171,14 @@ only_bucket(const SortLevel *level, uint64 n)
 	return -1;
 }
 
+static SortLevel *
+sample_sorter_level(SampleSorter *sorter, int depth)
+{
+	if (sorter->levels[depth] == NULL)
+		sorter->levels[depth] = MemoryContextAlloc(sorter->context, sizeof(SortLevel));
+	return sorter->levels[depth];
+}
+
 /* The sort for one kind of items. */
 typedef struct SampleSortMethods
 {
@@ -239,6 +242,27 @@ sample_sort_chunks(const Chunk *chunks, uint64 nrows, const KeySqueeze *squeeze,
 	sorter = sample_sorter_create(nrows, sort_item_kind(chunks, squeeze->nwords));
 	sample_sorter_sort_chunks(sorter, chunks, nrows, squeeze, items);
 	sample_sorter_free(sorter);
+}
+
+/* Items in the scratch memory: many times what a bucket is expected to hold. */
+static uint64
+scratch_capacity(uint64 nrows)
+{
+	return Max(Max(nrows / SORT_SCRATCH_SHARE, Min(nrows, SORT_SCRATCH_MIN)), 1);
+}
+
+/* The scratch memory holds items with the bucket of each or, before, the buckets of all rows. */
+static Size
+scratch_items_size(uint64 nrows, SortItemKind kind)
+{
+	return Max(nrows * sizeof(uint16), scratch_capacity(nrows) * (sort_item_size(kind) + sizeof(uint16)));
+}
+
+/* The largest sample, in words. */
+static int
+sample_capacity(uint64 nrows)
+{
+	return Min(Max(nrows, 1), SORT_MAX_SAMPLES);
 }
 
 /*
@@ -329,33 +353,4 @@ sample_sorter_free(SampleSorter *sorter)
 	pfree(sorter->sample);
 	huge_free(sorter->scratch);
 	pfree(sorter);
-}
-
-/* Items in the scratch memory: many times what a bucket is expected to hold. */
-static uint64
-scratch_capacity(uint64 nrows)
-{
-	return Max(Max(nrows / SORT_SCRATCH_SHARE, Min(nrows, SORT_SCRATCH_MIN)), 1);
-}
-
-/* The scratch memory holds items with the bucket of each or, before, the buckets of all rows. */
-static Size
-scratch_items_size(uint64 nrows, SortItemKind kind)
-{
-	return Max(nrows * sizeof(uint16), scratch_capacity(nrows) * (sort_item_size(kind) + sizeof(uint16)));
-}
-
-/* The largest sample, in words. */
-static int
-sample_capacity(uint64 nrows)
-{
-	return Min(Max(nrows, 1), SORT_MAX_SAMPLES);
-}
-
-static SortLevel *
-sample_sorter_level(SampleSorter *sorter, int depth)
-{
-	if (sorter->levels[depth] == NULL)
-		sorter->levels[depth] = MemoryContextAlloc(sorter->context, sizeof(SortLevel));
-	return sorter->levels[depth];
 }
