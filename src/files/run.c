@@ -12,12 +12,14 @@
 /* Where a row's body begins: behind t_len, the padding, and the fields of RowHeader. */
 #define ROW_BODY_OFFSET SizeofMinimalTupleHeader
 
-/* Bytes that a number takes at most, and that the fields of a RowHeader take. */
+StaticAssertDecl(MINIMAL_TUPLE_DATA_OFFSET + sizeof(RowHeader) == ROW_BODY_OFFSET,
+				 "a row's header is between its length and its body");
+
+/* Bytes that a number takes at most. */
 #define NUMBER_SIZE_MAX 10
-#define ROW_HEADER_SIZE 5
 
 /* A head and a key's size. */
-#define HEAD_SIZE_MAX (2 * NUMBER_SIZE_MAX + ROW_HEADER_SIZE)
+#define HEAD_SIZE_MAX (2 * NUMBER_SIZE_MAX + sizeof(RowHeader))
 
 /* The size of a variable key, as a number, where there is a row instead. */
 static const uint8 no_key = 0;
@@ -208,27 +210,25 @@ store_number(uint8 *dst, uint64 number)
 	return dst;
 }
 
-static inline bool
-row_header_is(const RowHeader *header, MinimalTuple row)
+static inline RowHeader *
+row_header(MinimalTuple row)
 {
-	return row->t_infomask2 == header->t_infomask2 && row->t_infomask == header->t_infomask &&
-		   row->t_hoff == header->t_hoff;
+	return (RowHeader *) ((char *) row + MINIMAL_TUPLE_DATA_OFFSET);
 }
 
 /* Stores a row's head at dst; returns what is behind it. */
 static inline uint8 *
 store_head(Run *run, uint8 *dst, MinimalTuple row)
 {
-	bool same = row_header_is(&run->header, row);
+	const RowHeader *header = row_header(row);
+	bool same = memcmp(&run->header, header, sizeof(RowHeader)) == 0;
 
 	dst = store_number(dst, (uint64) (row->t_len - ROW_BODY_OFFSET) << 1 | (same ? 0 : 1));
 	if (same)
 		return dst;
-	run->header = (RowHeader){row->t_infomask2, row->t_infomask, row->t_hoff};
-	memcpy(dst, &row->t_infomask2, sizeof(uint16));
-	memcpy(dst + 2, &row->t_infomask, sizeof(uint16));
-	dst[4] = row->t_hoff;
-	return dst + ROW_HEADER_SIZE;
+	run->header = *header;
+	memcpy(dst, header, sizeof(RowHeader));
+	return dst + sizeof(RowHeader);
 }
 
 static inline void
@@ -426,14 +426,6 @@ typedef struct RecordParts
 	Size body;
 } RecordParts;
 
-static inline void
-read_row_header(RunReader *reader, const uint8 *src)
-{
-	memcpy(&reader->row->t_infomask2, src, sizeof(uint16));
-	memcpy(&reader->row->t_infomask, src + 2, sizeof(uint16));
-	reader->row->t_hoff = src[4];
-}
-
 /* Reads a squeezed key, and returns what is behind it. */
 static inline const uint8 *
 read_fixed_key(RunReader *reader, const uint8 *src)
@@ -458,8 +450,8 @@ read_front(RunReader *reader, const uint8 *front, RecordParts *parts)
 	parts->key = 0;
 	if (number & 1)
 	{
-		read_row_header(reader, at);
-		at += ROW_HEADER_SIZE;
+		memcpy(row_header(reader->row), at, sizeof(RowHeader));
+		at += sizeof(RowHeader);
 	}
 	if (format->content == RUN_KEYS_AND_ROWS)
 	{
@@ -583,7 +575,7 @@ void
 run_reader_tell(const RunReader *reader, RunPosition *place)
 {
 	place->at = reader->at;
-	place->header = (RowHeader){reader->row->t_infomask2, reader->row->t_infomask, reader->row->t_hoff};
+	place->header = *row_header(reader->row);
 }
 
 void
@@ -592,9 +584,7 @@ run_reader_seek(RunReader *reader, const RunPosition *place)
 	reader->read = place->at;
 	reader->start = reader->end = 0;
 	reader->ended = false;
-	reader->row->t_infomask2 = place->header.t_infomask2;
-	reader->row->t_infomask = place->header.t_infomask;
-	reader->row->t_hoff = place->header.t_hoff;
+	*row_header(reader->row) = place->header;
 }
 
 int

@@ -68,12 +68,12 @@ typedef struct RunFormat
 	KeySqueeze squeeze; /* of fixed keys that are written */
 } RunFormat;
 
-/* What the rows of a run have in common most of the time. */
+/*
+ * What the rows of a run have in common most of the time: t_infomask2, t_infomask and t_hoff, as in the row.
+ */
 typedef struct RowHeader
 {
-	uint16 t_infomask2;
-	uint16 t_infomask;
-	uint8 t_hoff;
+	uint8 bytes[5];
 } RowHeader;
 
 /* Where a record stands in its run. */
