@@ -283,8 +283,10 @@ note_end(int status)
 	const char *reason = describe_end(status);
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	bool start_now = told_to_end == settings_changed;
-	GpuEnd end = {status, told_to_end != NULL && told_to_end != lost_socket, stopwatch_ms(since_start),
-				  served ? stopwatch_ms(since_ready) : -1};
+	GpuEnd end = {.status = status,
+				  .hung = told_to_end != NULL && told_to_end != lost_socket,
+				  .since_start = stopwatch_ms(since_start),
+				  .since_ready = served ? stopwatch_ms(since_ready) : -1};
 
 	gpu_watchdog_reset(&watchdog);
 	told_to_end = NULL;

@@ -273,8 +273,12 @@ sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses
 ParallelSort *
 sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses)
 {
-	ParallelSortInput input = {nprocesses,		 chunks,	   sorted->nrows,
-							   sorted->variable, sorted->ends, sorted->squeeze};
+	ParallelSortInput input = {.nprocesses = nprocesses,
+							   .chunks = chunks,
+							   .nrows = sorted->nrows,
+							   .variable = sorted->variable,
+							   .ends = sorted->ends,
+							   .squeeze = sorted->squeeze};
 	ParallelSort *sort = parallel_sort_init(memory, &input);
 
 	sorted->items = parallel_sort_items(sort);
