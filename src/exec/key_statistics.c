@@ -55,8 +55,10 @@ encode_sample(const SortColumnSpec *column, const ColumnSample *values, TupleDes
 	slot->tts_isnull[column->attno - 1] = false;
 	for (int i = 0; i < values->nvalues; i++)
 	{
-		slot->tts_values[column->attno - 1] = values->values[i];
-		add_key(sample, key, slot, values->before[i], values->at[i]);
+		const SampleValue *value = &values->values[i];
+
+		slot->tts_values[column->attno - 1] = value->value;
+		add_key(sample, key, slot, value->before, value->at);
 	}
 	ExecDropSingleTupleTableSlot(slot);
 	key_sample_sort(sample);

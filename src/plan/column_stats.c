@@ -264,30 +264,17 @@ is_of_type(Oid value_type, Oid type)
 static void
 add_values(ColumnSample *sample, const AttStatsSlot *slot, const float4 *shares, double between)
 {
+	Size size = (sample->nvalues + slot->nvalues) * sizeof(SampleValue);
 	bool by_value;
 	int16 length;
 
 	get_typlenbyval(slot->valuetype, &length, &by_value);
+	sample->values = sample->values != NULL ? repalloc(sample->values, size) : palloc(size);
 	for (int i = 0; i < slot->nvalues; i++)
-	{
-		sample->values[sample->nvalues] = datumCopy(slot->values[i], by_value, length);
-		sample->at[sample->nvalues] = shares != NULL ? shares[i] : 0;
-		sample->before[sample->nvalues] = shares == NULL && i > 0 ? between : 0;
-		sample->nvalues++;
-	}
-}
-
-/* Makes room for so many values more. */
-static void
-expect_values(ColumnSample *sample, int more)
-{
-	int n = sample->nvalues + more;
-
-	sample->values =
-		sample->values != NULL ? repalloc(sample->values, n * sizeof(Datum)) : palloc(n * sizeof(Datum));
-	sample->before =
-		sample->before != NULL ? repalloc(sample->before, n * sizeof(double)) : palloc(n * sizeof(double));
-	sample->at = sample->at != NULL ? repalloc(sample->at, n * sizeof(double)) : palloc(n * sizeof(double));
+		sample->values[sample->nvalues++] =
+			(SampleValue){.value = datumCopy(slot->values[i], by_value, length),
+						  .before = shares == NULL && i > 0 ? between : 0,
+						  .at = shares != NULL ? shares[i] : 0};
 }
 
 /* The most common values; returns what share of the rows they have. */
@@ -302,7 +289,6 @@ add_common_values(ColumnSample *sample, HeapTuple tuple, Oid type)
 		return 0;
 	if (is_of_type(slot.valuetype, type) && slot.nnumbers == slot.nvalues)
 	{
-		expect_values(sample, slot.nvalues);
 		add_values(sample, &slot, slot.numbers, 0);
 		for (int i = 0; i < slot.nnumbers; i++)
 			share += slot.numbers[i];
@@ -321,7 +307,6 @@ add_histogram(ColumnSample *sample, HeapTuple tuple, Oid type, double share)
 		return;
 	if (is_of_type(slot.valuetype, type) && slot.nvalues > 1)
 	{
-		expect_values(sample, slot.nvalues);
 		add_values(sample, &slot, NULL, Max(0, share) / (slot.nvalues - 1));
 	}
 	free_attstatsslot(&slot);

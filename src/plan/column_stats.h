@@ -25,14 +25,19 @@ typedef struct ColumnStats
 	double largest;
 } ColumnStats;
 
-/* Values of a column, and shares of all rows. */
+/* A value of a column, and shares of all rows. */
+typedef struct SampleValue
+{
+	Datum value;
+	double before; /* rows between it and the one before it of the histogram; 0: it is not of that */
+	double at;	   /* rows that have it */
+} SampleValue;
+
 typedef struct ColumnSample
 {
-	double nulls;
+	double nulls; /* share of all rows */
 	int nvalues;
-	Datum *values;
-	double *before; /* rows between a value and the one before it of the histogram; 0: of none */
-	double *at;		/* rows that have the value */
+	SampleValue *values;
 } ColumnSample;
 
 /* Of an expression, while a query is planned. */
