@@ -127,6 +127,12 @@ sort_key_enum_create(Oid type)
 	return order;
 }
 
+void
+sort_key_enum_read(SortKeyEnum *order)
+{
+	read_values(order);
+}
+
 uint32
 sort_key_enum_order(SortKeyEnum *order, Oid value)
 {

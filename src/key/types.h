@@ -261,6 +261,9 @@ extern SortKeyImages *sort_key_images_create(Oid collation, bool by_icu);
 /* The order of an enum's values, as it is now, in CurrentMemoryContext. */
 extern SortKeyEnum *sort_key_enum_create(Oid type);
 
+/* Takes over what values other sessions have added. */
+extern void sort_key_enum_read(SortKeyEnum *order);
+
 /* Four bytes, as an unsigned number, that order the enum's values. */
 extern uint32 sort_key_enum_order(SortKeyEnum *order, Oid value);
 
