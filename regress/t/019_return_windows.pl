@@ -135,8 +135,8 @@ like($session->{stderr}, qr/canceling statement due to user request/, 'until it 
 $session->{stderr} = '';
 is(left_behind(), '', 'nothing is left');
 
-# Helpers that are waiting when the statement is cancelled, or one of them is terminated; on a busy machine they
-# may be about to end by themselves: then again.
+# Helpers that are waiting when the statement is cancelled, or one of them is terminated; on a busy machine
+# they may be about to end by themselves: then again.
 foreach my $end ('pg_cancel_backend', 'pg_terminate_backend')
 {
 	my $strike = $end eq 'pg_cancel_backend' ? "SELECT pg_cancel_backend($pid)" : "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE leader_pid = $pid LIMIT 1";
