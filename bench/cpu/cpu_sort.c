@@ -2,7 +2,8 @@
  * cpu_sort.c
  *		Checks and times the host-memory sorts, without a server.
  *
- *	  cpu_sort --check [seed]		every distribution, width and edge size against an oracle; exits 1 at a failure
+ *	  cpu_sort --check [seed]		every distribution, width and edge size against an oracle; exits 1 at a failure.
+ *									Of many rows all widths of all distributions only with GPUSORT_TEST_ALL=1
  *	  cpu_sort fixed [rows [name]]	ns of processor time a row of fixed keys, by distribution and width
  *	  cpu_sort keys [rows [name]]	the same of keys without rows
  *	  cpu_sort strings [rows [name]]	the same of variable keys
@@ -107,6 +108,7 @@ typedef struct FixedSpec
 	uint64 lead_values;
 	uint64 mask; /* and-ed with the distributed words */
 	bool alone;
+	bool unsqueezed; /* keys stay as wide as they are */
 } FixedSpec;
 
 static Chunk *
@@ -148,6 +150,8 @@ make_fixed(const FixedSpec *spec, uint64 n, Size chunk_size, KeyVariation *varia
 		chunk->front += chunk->entry_size;
 		chunk->nrows++;
 	}
+	if (spec->unsqueezed)
+		memset(variation->differs, 0xFF, sizeof(variation->differs));
 	return first;
 }
 
@@ -355,6 +359,46 @@ check_squeeze(void)
 	}
 }
 
+/* Is the whole run wanted (tools/test --all), not the quick one? */
+bool
+runs_all(void)
+{
+	const char *value = getenv("GPUSORT_TEST_ALL");
+
+	return value != NULL && strcmp(value, "1") == 0;
+}
+
+/*
+ * A few rows whose words take two values each, which differ in their first bit: often they differ in the bits
+ * that the base case looks at, and behind those, but not between.
+ */
+static void
+check_base_case(void)
+{
+	static const uint64 first_bit = UINT64CONST(1) << 63;
+	int nwords;
+
+	for (int words = 1; words <= KEY_MAX_WORDS; words++)
+		for (int i = 0; i < 100; i++)
+		{
+			FixedSpec spec = {TWO_VALUES, words, .mask = first_bit, .unsqueezed = true};
+
+			run_fixed(&spec, 3 + i % 4, 4096, 1, &nwords);
+		}
+}
+
+/*
+ * Has this width its turn?  In the quick run each width of many rows comes with some of the distributions,
+ * and of most rows with half of those; in the whole run all do, but of most rows.
+ */
+static bool
+has_turn(uint64 n, int turn, int words)
+{
+	if (runs_all())
+		return n <= MOST_ROWS || words == 1 + (int) random_below(KEY_MAX_WORDS);
+	return n <= MANY_ROWS || (words == 1 + turn % KEY_MAX_WORDS && (n <= MOST_ROWS || random_below(2)));
+}
+
 static void
 check_all(void)
 {
@@ -366,6 +410,7 @@ check_all(void)
 	int nwords;
 
 	check_squeeze();
+	check_base_case();
 	for (int e = 0; e < lengthof(edges); e++)
 		for (int d = 0; d < NDISTRIBUTIONS; d++)
 			for (int words = 1; words <= KEY_MAX_WORDS; words++)
@@ -375,9 +420,10 @@ check_all(void)
 								  random_below(words),
 								  1 + random_below(1 + edges[e] / (1 + random_below(1000))),
 								  masks[random_below(lengthof(masks))],
-								  random_below(2)};
+								  random_below(2),
+								  false};
 
-				if (edges[e] > 100000 && words != 1 + (int) random_below(KEY_MAX_WORDS))
+				if (!has_turn(edges[e], e + d, words))
 					continue;
 				run_fixed(&spec, edges[e], random_below(2) ? 4096 : 1024 * 1024, 1, &nwords);
 				run_fixed_parallel(distribution_name[d], &spec, edges[e],

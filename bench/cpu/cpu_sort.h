@@ -17,6 +17,11 @@ extern Size live_bytes; /* allocated now */
 extern Size peak_bytes; /* the most since it was last set */
 extern uint64 random_state;
 
+/* Cases of more rows than these are few. */
+#define MANY_ROWS 60000
+#define MOST_ROWS 100000
+
+extern bool runs_all(void); /* tools/test --all */
 extern uint64 random64(void);
 extern uint64 random_below(uint64 n);
 extern double now_ns(void);

@@ -230,15 +230,6 @@ run_strings_parallel(StringKind kind, uint64 n, int processes, bool print)
 	free_chunks((Chunk *) input.chunks);
 }
 
-/* Is the whole run wanted (tools/test --all), not the quick one? */
-static bool
-runs_all(void)
-{
-	const char *value = getenv("GPUSORT_TEST_ALL");
-
-	return value != NULL && strcmp(value, "1") == 0;
-}
-
 void
 check_strings(const uint64 *sizes, int nsizes)
 {
@@ -246,7 +237,7 @@ check_strings(const uint64 *sizes, int nsizes)
 		for (int e = 0; e < nsizes; e++)
 		{
 			/* The quick run sorts many rows by one process or by several, in turn. */
-			bool both = runs_all() || sizes[e] <= 60000;
+			bool both = runs_all() || sizes[e] <= MANY_ROWS;
 
 			if (sizes[e] > most_rows(kind, 600000, 20000, 33))
 				break;

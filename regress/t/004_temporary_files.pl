@@ -63,6 +63,21 @@ EOT
 my ($status, $out, $err) = $node->psql('postgres', "SET temp_file_limit = '40MB'; $sort;");
 is($out, '100000', 'the files of a sort are not several times its rows');
 
+# Those of several processes go with the statement, and with the savepoint of a cursor.
+{
+	$node->safe_psql('postgres', 'ALTER TABLE r SET (parallel_workers = 2)');
+	my $session = $node->background_psql('postgres');
+	$session->query_safe('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0');
+	like($session->query_safe("EXPLAIN (ANALYZE, COSTS OFF) $sort"), qr/Sort Method: external merge .*GpuSortFeed/s, 'several processes write runs');
+	is(join(' ', temporary_files($node)), '', 'none of them is left');
+	$session->query_safe('BEGIN; SAVEPOINT s; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY t; MOVE 10 IN c');
+	cmp_ok(scalar(temporary_files($node)), '>', 0, 'an open cursor has runs');
+	$session->query_safe('ROLLBACK TO s');
+	is(join(' ', temporary_files($node)), '', 'none is left when its savepoint is gone');
+	$session->quit;
+	$node->safe_psql('postgres', 'ALTER TABLE r RESET (parallel_workers)');
+}
+
 # Temporary tablespaces.
 my $space = PostgreSQL::Test::Utils::tempdir();
 $node->safe_psql('postgres', "CREATE TABLESPACE space LOCATION '$space'");

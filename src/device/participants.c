@@ -29,6 +29,7 @@ sort_share_create(Size size, Size header_size, int processes)
 
 	if (share == NULL)
 		return NULL;
+	share->most = SORT_SHARE_MAX_PROCESSES;
 	SpinLockInit(&share->mutex);
 	ConditionVariableInit(&share->changed);
 	return share;
@@ -67,7 +68,7 @@ sort_share_enter(SortShare *share)
 	if (share == NULL)
 		return 0;
 	SpinLockAcquire(&share->mutex);
-	if (!share->closed && share->nentered < SORT_SHARE_MAX_PROCESSES)
+	if (!share->closed && share->nentered < share->most)
 	{
 		process = share->nentered++;
 		share->processes[process].pid = MyProcPid;
@@ -75,6 +76,17 @@ sort_share_enter(SortShare *share)
 	}
 	SpinLockRelease(&share->mutex);
 	return process;
+}
+
+bool
+sort_share_is_entered(SortShare *share)
+{
+	bool is_entered;
+
+	SpinLockAcquire(&share->mutex);
+	is_entered = share->nentered > 0;
+	SpinLockRelease(&share->mutex);
+	return is_entered;
 }
 
 void

@@ -65,6 +65,7 @@ struct SortShare
 	slock_t mutex;			   /* of all that follows but the processes' own entries */
 	ConditionVariable changed; /* closed, overflowed or failed became true, or nfed changed */
 	int nentered;
+	int most; /* that may enter */
 	int nfed; /* processes that are through with their part of the input */
 	bool closed;
 	bool overflowed; /* some row found no room: each process writes what does not fit by itself */
@@ -115,6 +116,9 @@ extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 
 /* This process is through with its part of the input; NULL or -1: nobody waits for that. */
 extern void sort_share_note_fed(SortShare *share, int process);
+
+/* Has any process entered? */
+extern bool sort_share_is_entered(SortShare *share);
 
 /*
  * Waits until all that entered are through with the input, and closes the sort: true; nothing that was fed is

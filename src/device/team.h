@@ -13,7 +13,8 @@
  *
  * nlone is atomic; nothing else is changed once workers start.
  *
- * On failure: a worker whose key is not the leader's raises an error.  A device that merges no runs of others
+ * On failure: a worker whose key is not the leader's does not take part; if nobody has entered yet it raises
+ * an error, for then nobody may read its part of the input.  A device that merges no runs of others
  * (Sorter.files is NULL) fails when there is a lone worker, and the leader begins again.
  */
 #ifndef GPUSORT_DEVICE_TEAM_H
@@ -53,7 +54,9 @@ extern int sort_team_lone(SortTeam *team);
 
 /*
  * In the leader, when all workers have ended: the sorter is told of the lone ones.  NULL: there was no team.
+ * has_fed: the leader has entered and read to the end, so a lone worker that reads nothing has left no row
+ * out.
  */
-extern void sort_team_close(SortTeam *team, Sorter *sorter);
+extern void sort_team_close(SortTeam *team, Sorter *sorter, bool has_fed);
 
 #endif /* GPUSORT_DEVICE_TEAM_H */

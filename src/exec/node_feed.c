@@ -55,6 +55,7 @@ struct GpuSortFeedState
 	Stopwatch watch;
 	uint64 rows;		/* that were fed */
 	bool complete_rows; /* leader: do rows hold all their sort columns? */
+	bool has_fed;		/* leader: has it entered, and read to the end? */
 	bool handed_over;	/* leader: the sorter has all rows, and workers help to return them */
 };
 
@@ -96,13 +97,14 @@ node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key, bool
 	state->complete_rows = complete_rows;
 	state->is_done = false;
 	state->handed_over = false;
+	state->has_fed = false;
 }
 
 void
 node_feed_close(GpuSortFeedState *state)
 {
 	if (state->shared != NULL)
-		sort_team_close(&state->shared->team, state->sorter);
+		sort_team_close(&state->shared->team, state->sorter, state->has_fed);
 }
 
 static void
@@ -244,6 +246,7 @@ feed(GpuSortFeedState *state)
 	/* for EXPLAIN VERBOSE: the share outlives the workers */
 	sort_share_note_rows(state->sorter->share, state->rows, stopwatch_ms(state->watch));
 	device->finish_feed(state->sorter);
+	state->has_fed = true;
 	if (!IsParallelWorker())
 		return hand_over(state);
 	(void) device->work(state->sorter, SORT_WORK_HELP);

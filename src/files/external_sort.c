@@ -335,7 +335,7 @@ begin_merge(ExternalSort *external, Run **runs, int nruns, Size beside, SortKeyC
 static bool
 can_guess(const ExternalSort *external, Run **runs, int nruns)
 {
-	if (external->comparer == NULL)
+	if (external->comparer == NULL || nruns == 0)
 		return false;
 	for (int i = 0; i < nruns; i++)
 	{

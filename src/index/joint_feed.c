@@ -274,7 +274,7 @@ end_joint_feed(JointFeed *joint)
 
 	wait_for_workers(joint);
 	if (!base->is_loaded)
-		sort_team_close(&joint->shared->team, base->sorter);
+		sort_team_close(&joint->shared->team, base->sorter, true);
 	for (int i = 0; i < joint->context->nworkers_launched; i++)
 		InstrAccumParallelQuery(&joint->buffer_usage[i], &joint->wal_usage[i]);
 	base->heap_tuples += joint->shared->heap_tuples;
@@ -327,7 +327,10 @@ heap_feed_jointly(HeapFeed *base, int nworkers)
 
 	if (!begin_joint_feed(&joint, nworkers))
 	{
+		(void) base->sorter->device->enter(base->sorter, 1);
 		heap_feed_alone(base);
+		if (base->sorter->failure == NULL)
+			base->sorter->device->finish_feed(base->sorter);
 		return;
 	}
 	feed = index_feed_create(base->index, base->key, base->sorter);

@@ -71,6 +71,24 @@ sort_key_hash_columns(int ncols, const SortKeyColumn *cols, bool with_values)
 	return hash;
 }
 
+static void
+read_values(int ncols, const SortKeyColumn *cols)
+{
+	for (int i = 0; i < ncols; i++)
+	{
+		if (cols[i].enum_order != NULL)
+			sort_key_enum_read(cols[i].enum_order);
+		if (cols[i].parts != NULL)
+			read_values(cols[i].parts->ncolumns, cols[i].parts->columns);
+	}
+}
+
+void
+sort_key_read_values(const SortKey *key)
+{
+	read_values(key->ncols, key->cols);
+}
+
 uint64
 sort_key_fingerprint(const SortKey *key)
 {

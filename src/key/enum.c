@@ -2,9 +2,9 @@
  * key/enum.c
  *		The order of an enum's values.
  *
- * Enum values are oids that don't order as they should: pg_enum.enumsortorder says how.  It is read once,
- * when the key is made; a small hash table then answers for every row.  Processes that sort together compare
- * what they have read (sort_key_fingerprint).
+ * Enum values are oids that don't order as they should: pg_enum.enumsortorder says how.  It is read when the
+ * key is made, and again before other processes make theirs; a small hash table then answers for every row.
+ * Processes that sort together compare what they have read (sort_key_fingerprint).
  *
  * A value that is not in the table was added since: pg_enum is read again as it stands now.  ALTER TYPE
  * sometimes renumbers all the values of an enum to make room.  If that happened in between, keys made before
@@ -64,9 +64,8 @@ add_value(SortKeyEnum *order, Oid value, uint32 position)
 	slot->order = position;
 }
 
-/* Takes over all the enum's values, as of now. */
-static void
-read_values(SortKeyEnum *order)
+void
+sort_key_enum_read(SortKeyEnum *order)
 {
 	Relation rel = table_open(EnumRelationId, AccessShareLock);
 	ScanKeyData scankey;
@@ -93,7 +92,7 @@ sort_key_enum_create(Oid type)
 
 	order->type = type;
 	order->slots = slots_create(CurrentMemoryContext, INITIAL_SLOTS, NULL);
-	read_values(order);
+	sort_key_enum_read(order);
 	return order;
 }
 
@@ -104,7 +103,7 @@ sort_key_enum_order(SortKeyEnum *order, Oid value)
 
 	if (unlikely(slot == NULL))
 	{
-		read_values(order);
+		sort_key_enum_read(order);
 		slot = slots_lookup(order->slots, value);
 		if (slot == NULL)
 			elog(ERROR, "enum value %u not found in type %s", value, format_type_be(order->type));

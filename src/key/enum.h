@@ -10,6 +10,9 @@
 /* The order of an enum's values, as it is now, in CurrentMemoryContext. */
 extern SortKeyEnum *sort_key_enum_create(Oid type);
 
+/* Takes over what values other sessions have added; raises an error if they renumbered them. */
+extern void sort_key_enum_read(SortKeyEnum *order);
+
 /* Four bytes, as an unsigned number, that order the enum's values. */
 extern uint32 sort_key_enum_order(SortKeyEnum *order, Oid value);
 

@@ -152,6 +152,9 @@ extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
  */
 extern bool sort_key_is_current(const SortKey *key, const SortColumnSpec *columns);
 
+/* Takes over the values that other sessions have added to enums, before other processes make encoders. */
+extern void sort_key_read_values(const SortKey *key);
+
 /* A number that encoders have in common, in whatever process, if they make the same keys of the same rows. */
 extern uint64 sort_key_fingerprint(const SortKey *key);
 

@@ -89,6 +89,7 @@ cpu_begin(const SortRequest *request)
 	sorter->complete_rows = request->complete_rows ? request->desc : NULL;
 	sorter->limit = limit_for_rows(request);
 	sorter->process_memory = request->process_memory;
+	sorter->planned = request->processes;
 	sorter->random_access = request->random_access;
 	sorter->stats.processes = 1;
 	prepare_runs(sorter, request);
@@ -102,14 +103,22 @@ cpu_begin(const SortRequest *request)
 
 /* ---------------------------------------------------------------- several processes */
 
-/* Of the processes that were expected some don't come, and don't bring their memory. */
+/* Of the processes that were planned some don't come, and don't bring their memory. */
+static void
+take_missing(CpuSorter *sorter, int processes)
+{
+	Size missing = sorter->process_memory * Max(0, sorter->planned - processes);
+
+	sorter->limit = Max(sorter->limit, missing + MEMORY_LIMIT_MIN) - missing;
+}
+
+/* So many processes come. */
 static void
 note_processes(CpuSorter *sorter, int processes)
 {
 	SharedChunks *shared = sorter->shared;
-	Size missing = sorter->process_memory * Max(0, shared->processes - processes);
 
-	sorter->limit = Max(sorter->limit, missing + MEMORY_LIMIT_MIN) - missing;
+	take_missing(sorter, processes);
 	SpinLockAcquire(&shared->base.mutex);
 	shared->limit = sorter->limit;
 	shared->processes = Min(shared->processes, processes);
@@ -124,7 +133,9 @@ cpu_enter(Sorter *base, int processes)
 
 	if (sorter->shared == NULL)
 	{
-		sorter->limit /= processes; /* the others are lone workers, with a part of the memory each */
+		/* the others are lone workers, with a part of the memory each */
+		take_missing(sorter, processes);
+		sorter->limit = Max(sorter->limit / processes, MEMORY_LIMIT_MIN);
 		return true;
 	}
 	sorter->process = sort_share_enter(&sorter->shared->base);

@@ -21,6 +21,9 @@
 #define SHARED_CHUNK_SIZE_MIN ((Size) 64 * 1024)
 #define SHARED_CHUNK_SIZE_MAX ((Size) 1024 * 1024)
 #endif
+/* A process with less than that for itself would write runs of a few rows. */
+#define PROCESS_MEMORY_MIN ((Size) 192 * 1024)
+
 #define SHARED_CHUNKS_PER_LIMIT 16
 #define SHARED_CHUNKS_BEFORE_GROWTH 4 /* each process's share of them, at the size they grow to */
 
@@ -36,7 +39,8 @@ shared_chunks_create(Size limit, int processes, bool helped)
 	if (shared == NULL)
 		return NULL;
 	shared->limit = limit;
-	shared->processes = processes;
+	shared->base.most = Min(SORT_SHARE_MAX_PROCESSES, Max(1, limit / PROCESS_MEMORY_MIN));
+	shared->processes = Min(processes, shared->base.most);
 	shared->helped = helped;
 	shared->filled_end = &shared->filled;
 	return shared;
