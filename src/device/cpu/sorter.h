@@ -27,7 +27,7 @@ typedef struct CpuSorter
 	TupleDesc complete_rows; /* of rows that hold all their sort columns; NULL: they don't */
 	Size limit;
 	Size process_memory; /* in the limit for each process that was expected; 0: it is for all */
-	int planned;			/* processes, this one included */
+	int planned;		 /* processes, this one included */
 	bool random_access;
 	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;
