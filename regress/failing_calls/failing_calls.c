@@ -30,6 +30,7 @@
 #include "access/parallel.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "storage/dsm.h"
 #include "utils/guc.h"
 
 #undef snprintf /* the server's, which other programs have not */
@@ -38,6 +39,7 @@
 
 PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(slowly_where_calls_fail);
+PG_FUNCTION_INFO_V1(take_all_segments);
 
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
@@ -52,6 +54,8 @@ PG_FUNCTION_INFO_V1(slowly_where_calls_fail);
 #pragma weak PostmasterPid
 #pragma weak GetConfigOption
 #pragma weak pg_usleep
+#pragma weak dsm_create
+#pragma weak dsm_pin_mapping
 
 static bool has_failed = false; /* some call in this process? */
 
@@ -128,6 +132,21 @@ slowly_where_calls_fail(PG_FUNCTION_ARGS)
 	if (has_failed && ParallelWorkerNumber >= 0)
 		pg_usleep(1000);
 	PG_RETURN_BOOL(true);
+}
+
+/* Until the session ends there is no segment of dynamic shared memory for anybody else; how many it took. */
+Datum
+take_all_segments(PG_FUNCTION_ARGS)
+{
+	dsm_segment *segment;
+	int n = 0;
+
+	while ((segment = dsm_create(1, DSM_CREATE_NULL_IF_MAXSEGMENTS)) != NULL)
+	{
+		dsm_pin_mapping(segment);
+		n++;
+	}
+	PG_RETURN_INT32(n);
 }
 
 /* ---------------------------------------------------------------- the calls */

@@ -38,6 +38,7 @@ wait_for_gpusortd($node) if $with_service;
 create_checked($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE FUNCTION slowly_where_calls_fail(int) RETURNS bool IMMUTABLE PARALLEL SAFE STRICT LANGUAGE C AS '$libdir/failing_calls';
+CREATE FUNCTION take_all_segments() RETURNS int VOLATILE STRICT LANGUAGE C AS '$libdir/failing_calls';
 CREATE TABLE few AS SELECT i, hashint4(i) AS k, md5(i::text) COLLATE "C" AS s FROM generate_series(1, 1000) AS i;
 ALTER TABLE few SET (parallel_workers = 8);
 CREATE TABLE many AS SELECT i, hashint4(i) AS k, md5(i::text) COLLATE "C" AS s FROM generate_series(1, 8000) AS i;
@@ -59,11 +60,11 @@ END $$;
 -- Its index is large enough for several processes to load it.
 CREATE TABLE wide AS SELECT hashint4(i) AS k, repeat(md5(i::text), 15) AS s FROM generate_series(1, 150000) AS i;
 ALTER TABLE wide SET (parallel_workers = 4);
-CREATE FUNCTION build(columns text, is_unique bool DEFAULT false, of_table regclass DEFAULT 'many') RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION build(columns text, is_unique bool DEFAULT false, of_table regclass DEFAULT 'many', condition text DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
 BEGIN
-	EXECUTE format('CREATE %s INDEX built ON %s (%s)', CASE WHEN is_unique THEN 'UNIQUE' END, of_table, columns);
+	EXECUTE format('CREATE %s INDEX built ON %s (%s) %s', CASE WHEN is_unique THEN 'UNIQUE' END, of_table, columns, 'WHERE ' || condition);
 	result := checked('built');
 	DROP INDEX built;
 	RETURN result;
@@ -92,8 +93,10 @@ my @queries = (
 	digest("SELECT s AS v FROM generate_series(1, 3) AS n, LATERAL (SELECT s FROM few, $some ORDER BY s, g LIMIT n * 1000) AS sorted"),
 	digest("SELECT k AS v FROM generate_series(1, 3) AS n, LATERAL (SELECT k FROM few, $some WHERE i % 3 <> n ORDER BY k, g OFFSET 0) AS sorted"),
 	'SELECT read_by_loop()',
+	# none at all, by a key that guesses at the order
+	digest('SELECT s AS v FROM few WHERE k = 5 AND i < 0 ORDER BY s COLLATE "C.utf8"'),
 );
-my @builds = (q(SELECT build('s')), q(SELECT build('k, i', true)), q(SELECT build('s, k DESC')));
+my @builds = (q(SELECT build('s')), q(SELECT build('k, i', true)), q(SELECT build('s, k DESC')), q(SELECT build('s COLLATE "C.utf8"', condition => 'i < 0')));
 my $large_build = q(SELECT build('k, s', of_table => 'wide'));
 
 # What is varied with each statement, in turn.
@@ -150,6 +153,41 @@ foreach my $call (sort keys %processes)
 		check("$call:$process", '', 1, $large_build) if $call eq 'open';
 		check("$call:$process", 'SET gpusort.backend = cuda;', $statements || int(@list / 2), @list) if $with_service && ($all || $process =~ /^(first|leader:2)$/);
 	}
+}
+
+# ---- processes that have nothing ----
+
+# How often a sort of rows that one process has read is this, where no worker can open the memory of the
+# others: on the device, and in memory alone.  A worker may be the one, sometimes.
+$node->safe_psql('postgres', 'CREATE TABLE page AS SELECT i FROM generate_series(1, 200) AS i; ALTER TABLE page SET (parallel_workers = 2)');
+foreach my $device ('cpu', $with_service ? 'cuda' : ())
+{
+	my $explain = 'EXPLAIN (ANALYZE, COSTS OFF, FORMAT JSON) SELECT i FROM page ORDER BY i';
+	my $out = $node->safe_psql('postgres', "SET failing_calls.plan = 'open:workers'; SET gpusort.backend = $device; SET max_parallel_workers_per_gather = 2;\n" . "$explain;\n" x 10);
+	my $plans = () = $out =~ /"GpuSortFeed"/g;
+	my $on_device = () = $out =~ /"Device": "$device/g;
+
+	is($plans, 10, "$device: workers feed");
+	cmp_ok($on_device, '>', 0, "$device: workers that have read nothing don't take the sort off the device");
+	unlike($out, qr/"Runs": [1-9](?s:.*"Runs": [1-9]){9}/, "$device: and have nobody write what is in memory");
+}
+
+# With next to no memory for each of many processes a few of them sort, and runs have many rows.
+{
+	my $out = $node->safe_psql('postgres', "SET gpusort.work_mem = '256kB'; SET max_parallel_workers_per_gather = 8; EXPLAIN (ANALYZE, COSTS OFF, FORMAT JSON) SELECT s FROM few, $some ORDER BY s, g");
+	my ($runs) = $out =~ /"Runs": (\d+)/;
+
+	like($out, qr/"GpuSortFeed"/, 'workers feed with 256 kB');
+	cmp_ok($runs, '>', 1, "runs with 256 kB: $runs");
+	cmp_ok($runs, '<', 100, 'each of many rows');
+}
+
+# Without dynamic shared memory there are no workers.
+{
+	my @statements = map { "$_;" } @queries, @builds, $large_build;
+	my $out = $node->safe_psql('postgres', join "\n", 'SELECT take_all_segments() > 100; SET max_parallel_workers_per_gather = 4;', @statements);
+
+	is($out, join("\n", 't', map { $right{$_} } @queries, @builds, $large_build), 'without dynamic shared memory: all rows are right');
 }
 
 my $log = slurp_file($node->logfile);

@@ -60,6 +60,7 @@ struct Sorter
 	FileSet *files;					/* for runs of lone workers (team.h); NULL: it takes none */
 	Size lone_memory;				/* then: bytes for each of them */
 	int nlone;						/* of them, when all workers have ended */
+	uint64 lone_rows;				/* in their runs */
 	uint64 together;				/* rows that each process can read, after SORT_WORK_SORT_TOGETHER */
 	const char *failure;			/* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;

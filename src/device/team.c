@@ -13,6 +13,7 @@ sort_team_init(SortTeam *team, const Sorter *sorter, const SortKey *key)
 {
 	memset(team, 0, sizeof(*team));
 	pg_atomic_init_u32(&team->nlone, 0);
+	pg_atomic_init_u64(&team->lone_rows, 0);
 	if (sorter == NULL)
 		return;
 	sort_key_read_values(key);
@@ -52,6 +53,13 @@ sort_team_add_lone(SortTeam *team)
 	return pg_atomic_fetch_add_u32(&team->nlone, 1);
 }
 
+void
+sort_team_add_lone_rows(SortTeam *team, const Sorter *sorter, uint64 rows)
+{
+	if (sorter->share == NULL)
+		pg_atomic_fetch_add_u64(&team->lone_rows, rows);
+}
+
 int
 sort_team_lone(SortTeam *team)
 {
@@ -64,6 +72,7 @@ sort_team_close(SortTeam *team, Sorter *sorter, bool has_fed)
 	if (team == NULL)
 		return;
 	sorter->nlone = sort_team_lone(team);
+	sorter->lone_rows = pg_atomic_read_u64(&team->lone_rows);
 	if (sorter->nlone > 0 && sorter->files == NULL && !has_fed)
 		sorter_fail(sorter, SORT_FAILURE_MEMORY, "a worker could not map the memory of the sort");
 }

@@ -11,7 +11,7 @@
  * first row.  So a process that has read its last row, and then finds no lone worker counted, knows that
  * there is none with rows: the parallel scan hands rows out under a lock or an atomic counter.
  *
- * nlone is atomic; nothing else is changed once workers start.
+ * nlone and lone_rows are atomic; nothing else is changed once workers start.
  *
  * On failure: a worker whose key is not the leader's does not take part; if nobody has entered yet it raises
  * an error, for then nobody may read its part of the input.  A device that merges no runs of others
@@ -31,10 +31,11 @@ struct SortTeam
 {
 	ArenaHandle handle; /* of the shared memory; zeros: there is none */
 	bool on_gpu;
-	uint64 fingerprint;		/* of the leader's key */
-	FileSet files;			/* the leader's */
-	Size memory;			/* bytes for a lone worker */
-	pg_atomic_uint32 nlone; /* lone workers */
+	uint64 fingerprint;			/* of the leader's key */
+	FileSet files;				/* the leader's */
+	Size memory;				/* bytes for a lone worker */
+	pg_atomic_uint32 nlone;		/* lone workers */
+	pg_atomic_uint64 lone_rows; /* in the runs that they have published */
 };
 
 /* In the leader: of this sorter, with this key; NULL: there is no sort, and nobody can join. */
@@ -48,6 +49,9 @@ extern Sorter *sort_team_join(SortTeam *team, SortKey *key, TupleDesc complete_r
 
 /* In a worker that has not read a row yet: it is a lone one; its number among them. */
 extern int sort_team_add_lone(SortTeam *team);
+
+/* In a worker that has published its runs, if it is a lone one: so many rows are in them. */
+extern void sort_team_add_lone_rows(SortTeam *team, const Sorter *sorter, uint64 rows);
 
 /* How many there are. */
 extern int sort_team_lone(SortTeam *team);

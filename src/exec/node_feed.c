@@ -249,6 +249,7 @@ feed(GpuSortFeedState *state)
 	state->has_fed = true;
 	if (!IsParallelWorker())
 		return hand_over(state);
+	sort_team_add_lone_rows(&state->shared->team, state->sorter, state->rows);
 	(void) device->work(state->sorter, SORT_WORK_HELP);
 	return NULL;
 }

@@ -379,9 +379,12 @@ scan_part(WorkerFeed *worker, SortKey *key, ParallelTableScanDesc scan)
 	double heap_tuples = scan_heap(worker->heap, worker->index, info, &worker->shared->blocks, scan, false,
 								   index_feed_callback, feed);
 
-	note_scanned(worker->shared, heap_tuples, index_feed_end(feed), info->ii_BrokenHotChain);
+	double index_tuples = index_feed_end(feed);
+
+	note_scanned(worker->shared, heap_tuples, index_tuples, info->ii_BrokenHotChain);
 	if (worker->sorter->failure == NULL)
 		worker->sorter->device->finish_feed(worker->sorter);
+	sort_team_add_lone_rows(&worker->shared->team, worker->sorter, index_tuples);
 	(void) load_together(worker->load, worker->segment, &load, false, false);
 }
 

@@ -310,7 +310,7 @@ sort_rows(CpuSorter *sorter)
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	bool is_sorted = sorter->shared != NULL && finish_sharing(sorter);
 
-	if (sorter->base.nlone > 0 || sorter->external != NULL ||
+	if (sorter->base.lone_rows > 0 || sorter->external != NULL ||
 		(sorter->shared != NULL && sorter->shared->base.overflowed))
 	{
 		joint_spill_perform(sorter, is_sorted);

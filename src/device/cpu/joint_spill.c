@@ -226,7 +226,10 @@ static void
 write_own_run(CpuSorter *sorter, bool is_sorted)
 {
 	if (is_sorted)
+	{
 		external_sort_add_run(sorter->external, &sorter->sorted);
+		cpu_free_chunks(sorter, &sorter->chunks);
+	}
 	else if (sorter->nrows > 0)
 		cpu_spill(sorter);
 	cpu_free_chunks(sorter, &sorter->empty_chunks);
@@ -247,23 +250,24 @@ take_stats(CpuSorter *sorter)
 	sorter_stats_note_memory(stats, shared->peak_memory);
 }
 
-/* Takes the runs of those that have gone apart. */
+/* Takes the runs of so many processes, from the first one on, which have so many rows together. */
 static void
-adopt_published(CpuSorter *sorter)
+adopt_published(CpuSorter *sorter, int first, int nprocesses, uint64 rows, SorterStats *stats)
 {
-	const SharedChunks *shared = sorter->shared;
-	SorterStats found = {0};
+	uint64 before = stats->rows;
 
-	external_sort_adopt(sorter->external, sorter->files, 0, shared->base.nentered, &found);
-	if (found.rows != shared->spilled_rows)
-		elog(ERROR, "gpusort: sorted runs have " UINT64_FORMAT " of " UINT64_FORMAT " rows", found.rows,
-			 shared->spilled_rows);
+	external_sort_adopt(sorter->external, sorter->files, first, nprocesses, stats);
+	if (stats->rows - before != rows)
+		elog(ERROR, "gpusort: sorted runs have " UINT64_FORMAT " of " UINT64_FORMAT " rows",
+			 stats->rows - before, rows);
 }
 
 /* Merges all runs, with what is in memory. */
 static void
 merge_runs(CpuSorter *sorter, bool is_sorted, bool overflowed)
 {
+	SorterStats counted = {0}; /* by those who wrote them (take_stats) */
+
 	if (sorter->ranges != NULL)
 		run_ranges_end(sorter->ranges);
 	sorter->ranges = NULL;
@@ -272,9 +276,9 @@ merge_runs(CpuSorter *sorter, bool is_sorted, bool overflowed)
 	cpu_begin_external(sorter);
 	write_own_run(sorter, is_sorted);
 	if (overflowed)
-		adopt_published(sorter);
-	external_sort_adopt(sorter->external, sorter->files, SORT_SHARE_MAX_PROCESSES, sorter->base.nlone,
-						&sorter->stats);
+		adopt_published(sorter, 0, sorter->shared->base.nentered, sorter->shared->spilled_rows, &counted);
+	adopt_published(sorter, SORT_SHARE_MAX_PROCESSES, sorter->base.nlone, sorter->base.lone_rows,
+					&sorter->stats);
 	progress_enter(&sorter->base, PROGRESS_MERGING);
 	external_sort_finish(sorter->external);
 }
@@ -284,7 +288,7 @@ joint_spill_perform(CpuSorter *sorter, bool is_sorted)
 {
 	bool overflowed = sorter->shared != NULL && sorter->shared->base.overflowed;
 
-	if (overflowed && sorter->base.nlone == 0 && has_ranges(sorter->key))
+	if (overflowed && sorter->base.lone_rows == 0 && has_ranges(sorter->key))
 		joint_spill_seek(sorter, 0, 1);
 	else
 		merge_runs(sorter, is_sorted, overflowed);
