@@ -29,9 +29,7 @@
 #include "base/stopwatch.h"
 #include "device/team.h"
 #include "exec/chunk_feed.h"
-#include "exec/input_rows.h"
 #include "exec/node_feed.h"
-#include "exec/page_feed.h"
 #include "key/key_row.h"
 #include "plan/sort_plan.h"
 
@@ -51,11 +49,8 @@ struct GpuSortFeedState
 	FeedShared *shared;		  /* NULL: no other process */
 	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
 	SortKey *key;			  /* leader: the GpuSort's; worker: NULL until it wants to join */
-	SortFeed feed;
-	Stopwatch watch;
-	uint64 rows;		/* that were fed */
-	bool complete_rows; /* leader: do rows hold all their sort columns? */
-	bool handed_over;	/* leader: the sorter has all rows, and workers help to return them */
+	bool complete_rows;		  /* leader: do rows hold all their sort columns? */
+	bool handed_over;		  /* leader: the sorter has all rows, and workers help to return them */
 };
 
 static const CustomExecMethods feed_exec_methods;
@@ -159,56 +154,25 @@ enter_sort(GpuSortFeedState *state)
 	return state->sorter->device->enter(state->sorter, 1 + nworkers);
 }
 
-/* Takes part in the sort, if that is needed. */
+/* Takes part in the sort; false: there is nothing to be fed. */
 static bool
-begin_feeding(GpuSortFeedState *state)
+take_part(GpuSortFeedState *state)
 {
-	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-	bool feeds;
+	bool feeds = IsParallelWorker() ? join_sort(state) : enter_sort(state);
 
-	state->watch = stopwatch_start();
-	state->rows = 0;
-	feeds = IsParallelWorker() ? join_sort(state) : enter_sort(state);
-	if (feeds)
-	{
-		const SortDevice *device = state->sorter->device;
-
-		sort_feed_begin(&state->feed, state->sorter, state->key, ExecGetResultType(outerPlanState(state)),
-						device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : sort_plan_unused_columns(plan));
-	}
 	MemoryContextSwitchTo(old);
 	return feeds;
 }
 
 /* ---------------------------------------------------------------- rows */
 
-/* Feeds the input's rows, unless the sorter fails. */
+/* EXPLAIN ANALYZE shall show so many more rows as the node's. */
 static void
-feed_rows(GpuSortFeedState *state)
-{
-	InputRows rows;
-
-	input_rows_begin(&rows, outerPlanState(state));
-	for (;;)
-	{
-		TupleTableSlot *slot = input_rows_next(&rows);
-
-		if (TupIsNull(slot))
-			return;
-		CHECK_FOR_INTERRUPTS();
-		if (!sort_feed_put(&state->feed, slot))
-			return;
-		state->rows += 1 + page_feed_rows(&state->feed, &rows);
-	}
-}
-
-/* EXPLAIN ANALYZE shall show the rows that were fed as the node's. */
-static void
-count_fed_rows(GpuSortFeedState *state)
+count_rows(GpuSortFeedState *state, double rows)
 {
 	if (state->css.ss.ps.instrument != NULL)
-		state->css.ss.ps.instrument->tuplecount += state->rows;
+		state->css.ss.ps.instrument->tuplecount += rows;
 }
 
 /*
@@ -225,8 +189,7 @@ hand_over(GpuSortFeedState *state)
 	if (!device->work(state->sorter, waits ? SORT_WORK_DISMISS : SORT_WORK_HELP) || waits)
 		return NULL;
 	state->handed_over = true;
-	if (state->css.ss.ps.instrument != NULL)
-		state->css.ss.ps.instrument->tuplecount -= 1;
+	count_rows(state, -1);
 	return ExecStoreAllNullTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
@@ -234,19 +197,24 @@ hand_over(GpuSortFeedState *state)
 static TupleTableSlot *
 feed(GpuSortFeedState *state)
 {
-	const SortDevice *device = state->sorter->device;
+	Stopwatch watch = stopwatch_start();
+	Sorter *sorter;
+	uint64 rows;
 
-	feed_rows(state);
-	count_fed_rows(state);
-	sort_feed_end(&state->feed);
-	if (state->sorter->failure != NULL)
+	if (!take_part(state))
+		return NULL;
+	sorter = state->sorter;
+	rows = sort_feed_input(sorter, state->key, outerPlanState(state),
+						   sort_plan_unused_columns((const CustomScan *) state->css.ss.ps.plan));
+	count_rows(state, rows);
+	if (sorter->failure != NULL)
 		return NULL;
 	/* for EXPLAIN VERBOSE: the share outlives the workers */
-	sort_share_note_rows(state->sorter->share, state->rows, stopwatch_ms(state->watch));
-	device->finish_feed(state->sorter);
+	sort_share_note_rows(sorter->share, rows, stopwatch_ms(watch));
+	sorter->device->finish_feed(sorter);
 	if (!IsParallelWorker())
 		return hand_over(state);
-	(void) device->work(state->sorter, SORT_WORK_HELP);
+	(void) sorter->device->work(sorter, SORT_WORK_HELP);
 	return NULL;
 }
 
@@ -260,8 +228,7 @@ exec_feed(CustomScanState *css)
 	if (!state->is_done)
 	{
 		state->is_done = true;
-		if (begin_feeding(state))
-			slot = feed(state);
+		slot = feed(state);
 	}
 	return slot != NULL ? slot : ExecClearTuple(css->ss.ss_ScanTupleSlot);
 }
