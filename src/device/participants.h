@@ -9,7 +9,7 @@
  * A worker that comes when the sort is closed takes no part: sort_share_enter returns -1, and the worker
  * reads nothing of its input, for a parallel scan hands out all of it and the processes that entered have
  * read it.  A worker that can't map the memory at its address (sort_share_attach returns NULL) is a lone one
- * (team.h).
+ * (SortTeam).
  *
  * The states of a sort with several processes:
  *
@@ -33,7 +33,9 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/atomics.h"
 #include "storage/condition_variable.h"
+#include "storage/fileset.h"
 #include "storage/spin.h"
 
 #include "device/sorter.h"
@@ -76,6 +78,27 @@ struct SortShare
 	SortBound *bound; /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
+
+/*
+ * How a worker finds the sort, and what a lone worker needs, which sorts its part of the input by itself
+ * (exec/team.h).  In the dynamic shared memory of the query or the build; nlone is atomic, nothing else is
+ * changed once workers start.
+ */
+struct SortTeam
+{
+	ArenaHandle handle; /* of the shared memory; zeros: there is none */
+	bool on_gpu;
+	FileSet files;			/* the leader's */
+	Size memory;			/* bytes for a lone worker */
+	pg_atomic_uint32 nlone; /* lone workers */
+};
+
+/* In a worker that has not read a row yet: it is a lone one; its number among them. */
+static inline int
+sort_team_add_lone(SortTeam *team)
+{
+	return pg_atomic_fetch_add_u32(&team->nlone, 1);
+}
 
 /* Makes an arena for the sort (arena_create); the device's own struct begins with a SortShare. */
 extern SortShare *sort_share_create(Size size, Size header_size, int processes);

@@ -9,12 +9,8 @@
  * The GpuSort begins the sort and gives it to the leader's feed; workers find it by a handle in the dynamic
  * shared memory of the parallel query, which is all that stands there: the sort outlives it.
  *
- * A process that finds no room writes runs of its own, and so does a lone worker, which can't open the sort's
- * memory (device/team.h).  A worker that comes when the sort is closed has nothing to read
- * (device/participants.h): the node is done without asking its child for a row.
- *
- * A feed is done after its first call.  What FeedShared holds the leader sets before workers start, but for
- * the count of lone workers, which is atomic.
+ * team.h says how processes take part.  A worker that comes when the sort is closed has nothing to read: the
+ * node is done without asking its child for a row.  A feed is done after its first call.
  *
  * If the sort's device fails, each process stops, and the GpuSort starts again.
  */
@@ -27,26 +23,18 @@
 
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
-#include "device/team.h"
 #include "exec/chunk_feed.h"
 #include "exec/node_feed.h"
+#include "exec/team.h"
 #include "key/key_row.h"
 #include "plan/sort_plan.h"
-
-/* In the dynamic shared memory of the parallel query. */
-typedef struct FeedShared
-{
-	SortTeam team;
-	uint32 unmarked;	/* the leader found out which columns of the key need no marker */
-	bool complete_rows; /* do rows hold all their sort columns? */
-} FeedShared;
 
 struct GpuSortFeedState
 {
 	CustomScanState css;	  /* must be first */
 	bool is_done;			  /* has it fed, or nothing to feed? */
 	Sorter *sorter;			  /* leader: the GpuSort's; worker: NULL until it has joined */
-	FeedShared *shared;		  /* NULL: no other process */
+	TeamShare *team;		  /* NULL: no other process */
 	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
 	SortKey *key;			  /* leader: the GpuSort's; worker: NULL until it wants to join */
 	bool complete_rows;		  /* leader: do rows hold all their sort columns? */
@@ -96,8 +84,8 @@ node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key, bool
 void
 node_feed_close(GpuSortFeedState *state)
 {
-	if (state->shared != NULL)
-		sort_team_close(&state->shared->team, state->sorter);
+	if (state->team != NULL)
+		team_close(state->team, state->sorter);
 }
 
 static void
@@ -124,7 +112,7 @@ make_key(const GpuSortFeedState *state)
 	SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
 	SortKey *key;
 
-	sort_key_set_unmarked(ncolumns, columns, state->shared->unmarked);
+	sort_key_set_unmarked(ncolumns, columns, state->team->unmarked);
 	key = sort_key_create(ncolumns, columns);
 	key->rows = key_row_create(key, ExecGetResultType(outerPlanState(state)),
 							   sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
@@ -135,11 +123,8 @@ make_key(const GpuSortFeedState *state)
 static bool
 join_sort(GpuSortFeedState *state)
 {
-	FeedShared *shared = state->shared;
-
 	state->key = make_key(state);
-	state->sorter = sort_team_join(&shared->team, state->key,
-								   shared->complete_rows ? ExecGetResultType(outerPlanState(state)) : NULL);
+	state->sorter = team_join(state->team, state->key, ExecGetResultType(outerPlanState(state)));
 	return state->sorter != NULL;
 }
 
@@ -184,7 +169,7 @@ static TupleTableSlot *
 hand_over(GpuSortFeedState *state)
 {
 	const SortDevice *device = state->sorter->device;
-	bool waits = state->shared != NULL && sort_team_lone(&state->shared->team) > 0;
+	bool waits = state->team != NULL && team_has_lone(state->team);
 
 	if (!device->work(state->sorter, waits ? SORT_WORK_DISMISS : SORT_WORK_HELP) || waits)
 		return NULL;
@@ -207,11 +192,8 @@ feed(GpuSortFeedState *state)
 	rows = sort_feed_input(sorter, state->key, outerPlanState(state),
 						   sort_plan_unused_columns((const CustomScan *) state->css.ss.ps.plan));
 	count_rows(state, rows);
-	if (sorter->failure != NULL)
+	if (!team_finish_feed(sorter, rows, watch))
 		return NULL;
-	/* for EXPLAIN VERBOSE: the share outlives the workers */
-	sort_share_note_rows(sorter->share, rows, stopwatch_ms(watch));
-	sorter->device->finish_feed(sorter);
 	if (!IsParallelWorker())
 		return hand_over(state);
 	(void) sorter->device->work(sorter, SORT_WORK_HELP);
@@ -253,7 +235,7 @@ shutdown_feed(CustomScanState *css)
 	if (state->sorter != NULL)
 		(void) state->sorter->device->work(state->sorter, SORT_WORK_DISMISS);
 	state->workers = NULL;
-	state->shared = NULL;
+	state->team = NULL;
 }
 
 static void
@@ -272,7 +254,7 @@ end_feed(CustomScanState *css)
 static Size
 estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
 {
-	return sizeof(FeedShared);
+	return sizeof(TeamShare);
 }
 
 /* In the leader, before workers start: tells them where the sort is. */
@@ -280,19 +262,16 @@ static void
 initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) css;
-	FeedShared *shared = coordinate;
 
 	state->workers = pcxt;
-	state->shared = shared;
-	sort_team_init(&shared->team, state->sorter, state->key);
-	shared->unmarked = state->key != NULL ? sort_key_unmarked(state->key) : 0;
-	shared->complete_rows = state->complete_rows;
+	state->team = coordinate;
+	team_init(state->team, state->sorter, state->key, state->complete_rows);
 }
 
 static void
 initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
 {
-	((GpuSortFeedState *) css)->shared = coordinate;
+	((GpuSortFeedState *) css)->team = coordinate;
 }
 
 static const CustomExecMethods feed_exec_methods = {

@@ -25,7 +25,7 @@ begin_sorter(const SortRequest *request)
 	return &sorter->base;
 }
 
-/* Rows of lone workers (team.h) are for the cpu device, so without memory to share all is. */
+/* Rows of lone workers (SortTeam) are for the cpu device, so without memory to share all is. */
 static Sorter *
 begin_on_any(const SortRequest *request)
 {

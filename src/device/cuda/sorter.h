@@ -22,7 +22,6 @@
 
 #include "device/participants.h"
 #include "device/sorter.h"
-#include "device/team.h"
 #include "files/external_sort.h"
 #include "service/connection.h"
 
