@@ -68,16 +68,6 @@ estimate_job(CudaSorter *sorter, const SortRequest *request)
 	estimate->most_bytes = most_device_memory();
 }
 
-static void
-create_bound(CudaSorter *sorter, const SortRequest *request)
-{
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-
-	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
-	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows_wanted : 0;
-	MemoryContextSwitchTo(old);
-}
-
 void
 cuda_note_request(CudaSorter *sorter, const SortRequest *request)
 {
@@ -91,9 +81,8 @@ cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid)
 {
 	cuda_note_request(sorter, request);
 	sorter->estimate.avoid = avoid;
-	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
-		cuda_share_create(sorter, request->read_jointly);
-	create_bound(sorter, request);
+	if (cuda_connect(sorter))
+		(void) cuda_begin_job(sorter);
 }
 
 /* What the service is told of rows that are known: of keys that vary, only how long they were expected. */
@@ -115,7 +104,7 @@ cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes)
 	if (sorter->external != NULL)
 		external_sort_end(sorter->external);
 	sorter->external = NULL;
-	sorter->base.share = NULL;
+	sorter->job = NULL;
 	sorter->stage = CUDA_FEEDING;
 	sorter->nrows = 0;
 	sorter->position = -1;
@@ -155,21 +144,17 @@ make_room(CudaSorter *sorter, Size at_least)
 }
 
 Chunk *
-cuda_get_chunk(Sorter *base, int part, Size at_least)
+cuda_get_chunk(CudaSorter *sorter, Size at_least)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
 	return cuda_helps(sorter) ? cuda_apart_chunk(sorter, at_least) : make_room(sorter, at_least);
 }
 
 void
-cuda_put_chunk(Sorter *base, int part, Chunk *chunk)
+cuda_put_chunk(CudaSorter *sorter, Chunk *chunk)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
 	if (chunk == sorter->lone)
 		cuda_put_lone_chunk(sorter);
-	else if (chunk >= sorter->chunks && chunk < sorter->chunks + GPUSORTD_MAX_CHUNKS)
+	else if (cuda_owns_chunk(sorter, chunk))
 		(void) cuda_submit_chunk(sorter, chunk);
 	else
 		sort_device_cpu.put_chunk(sorter->apart, 0, chunk);
@@ -202,7 +187,7 @@ rewind_rows(CudaSorter *sorter)
 static bool
 settle(CudaSorter *sorter)
 {
-	if (sorter->stage < CUDA_SETTLED && cuda_share_finish(sorter) && settle_chunks(sorter))
+	if (sorter->stage < CUDA_SETTLED && cuda_share_is_alive(sorter) && settle_chunks(sorter))
 		sorter->stage = CUDA_SETTLED;
 	return sorter->stage >= CUDA_SETTLED;
 }
@@ -221,48 +206,23 @@ cuda_perform(CudaSorter *sorter)
 	{
 		sorter->range_end = sorter->nrows;
 		rewind_rows(sorter);
-		return sorter->base.failure == NULL;
+		return sorter->failure == NULL;
 	}
-	if (sorter->base.failure != NULL || !settle(sorter))
+	if (sorter->failure != NULL || !settle(sorter))
 		return false;
-	if (sorter->external != NULL || (cuda_share(sorter) != NULL && cuda_share(sorter)->napart > 0))
+	if (sorter->external != NULL || (sorter->job != NULL && sorter->job->napart > 0))
 		return cuda_finish_external(sorter);
-	return cuda_sort_job(sorter) && (sorter->goes_on || cuda_keep_small_result(sorter));
-}
-
-/* Nobody helps to read what a GPU has sorted. */
-bool
-cuda_work(Sorter *base, SortWork work)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	if (work == SORT_WORK_SORT)
-		return cuda_perform(sorter);
-	return work == SORT_WORK_SORT_TOGETHER && cuda_sort_together(sorter);
+	return cuda_sort_job(sorter);
 }
 
 /* ---------------------------------------------------------------- rows */
 
-/* The next row where it isn't the next one of the window. */
-static pg_noinline MinimalTuple
-next_row_elsewhere(CudaSorter *sorter, bool forward)
-{
-	return sorter->external != NULL ? external_sort_next(sorter->external, forward)
-									: cuda_look_for_row(sorter, forward);
-}
-
 MinimalTuple
-cuda_next(Sorter *base, bool forward)
+cuda_next(CudaSorter *sorter, bool forward)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-	MinimalTuple row = (MinimalTuple) sorter->counted_at;
-
-	if (unlikely(sorter->counted_at >= sorter->counted_end || !forward))
-		return next_row_elsewhere(sorter, forward);
-	__builtin_prefetch(sorter->counted_at + SORTER_ROWS_AHEAD);
-	sorter->counted_at += row_stored_size(row);
-	sorter->position++;
-	return row;
+	if (unlikely(sorter->external != NULL))
+		return external_sort_next(sorter->external, forward);
+	return likely(forward) ? cuda_next_row(sorter) : cuda_look_for_row(sorter, false);
 }
 
 static void
@@ -282,16 +242,12 @@ seek_mark(CudaSorter *sorter)
 		external_sort_restore(sorter->external);
 }
 
-bool
-cuda_seek(Sorter *base, SortSeek where, int range, int nranges)
+void
+cuda_seek(CudaSorter *sorter, SortSeek where, int range, int nranges)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
 	switch (where)
 	{
 		case SORT_SEEK_FIRST:
-			if (!cuda_has_random_access(sorter))
-				return false;
 			rewind_rows(sorter);
 			break;
 		case SORT_SET_MARK:
@@ -307,22 +263,11 @@ cuda_seek(Sorter *base, SortSeek where, int range, int nranges)
 			cuda_pass_range_end(sorter);
 			break;
 	}
-	return true;
 }
 
 void
-cuda_get_stats(const Sorter *base, SorterStats *stats)
+cuda_end(CudaSorter *sorter)
 {
-	*stats = ((const CudaSorter *) base)->stats;
-	if (base->bound != NULL)
-		stats->rows_dropped = bound_dropped(base->bound);
-}
-
-void
-cuda_end(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
 	cuda_share_leave(sorter);
 	if (sorter->apart != NULL)
 		sort_device_cpu.end(sorter->apart);

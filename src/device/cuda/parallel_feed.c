@@ -2,16 +2,16 @@
  * device/cuda/parallel_feed.c
  *		The cuda device with several processes that feed one sort.
  *
- * Each process has a connection of its own to gpusortd, and chunks of its own; their rows go to one job,
- * which the first process begins and performs.  What the processes share is who is how far, and the job's
- * number and token.
+ * Each process has a connection of its own to a job of gpusortd, and chunks of its own; the first process
+ * begins the job and performs it.  What the processes share is the job's number and token, and how many feed
+ * it.
  *
  * When the device's memory is full, each process comes to hear of it: its chunk is refused, or it sees that
- * another's was.  Then it leaves the job, closes its connection and says that it is through with the job.
- * The rows that were refused, and all that it reads later, it sorts into runs of its own (apart), which the
- * first process merges with its own.  So does a process that can't connect or join.  The first process waits
- * for all to have left before it performs what is on the device into a run, for rows of a process that still
- * fed would be lost with the job; they wait for nobody.
+ * another's was.  Then it leaves the job and closes its connection.  The rows that were refused, and all that
+ * it reads later, it sorts into runs of its own (apart), which the first process merges with its own.  So
+ * does a process that can't connect or join.  The first process waits for all to have left before it performs
+ * what is on the device into a run, for rows of a process that still fed would be lost with the job; they
+ * wait for nobody.
  *
  * If all are to read the result, who is through keeps its connection, and reads by it what the first process
  * has had sorted.
@@ -21,19 +21,19 @@
 #include "storage/spin.h"
 #include "utils/memutils.h"
 
+#include "base/wait_events.h"
 #include "device/cuda/sorter.h"
-#include "files/shared_runs.h"
 
 /* ---------------------------------------------------------------- what all of them do */
 
 bool
 cuda_share_is_alive(CudaSorter *sorter)
 {
-	SortShare *share = sorter->base.share;
+	SortShare *share = sorter->job != NULL ? sorter->whole->share : NULL;
 	SortFailureReason reason;
 	char message[sizeof(share->failure)];
 
-	if (sorter->base.failure != NULL)
+	if (sorter->failure != NULL)
 		return false;
 	if (share == NULL || !share->failed)
 		return true;
@@ -48,10 +48,20 @@ cuda_share_is_alive(CudaSorter *sorter)
 static void
 leave(CudaSorter *sorter)
 {
-	if (cuda_helps(sorter) && sorter->stage < CUDA_LEFT && sorter->client.in_job &&
-		sorter->base.failure == NULL)
+	if (cuda_helps(sorter) && sorter->stage < CUDA_LEFT && sorter->client.in_job && sorter->failure == NULL)
 		(void) cuda_flush(sorter);
 	cuda_leave(sorter);
+}
+
+/* All are to leave the job.  Who joins it from now on sees that, and who did so before is counted. */
+static void
+note_overflow(CudaSorter *sorter)
+{
+	SortShare *share = sorter->whole->share;
+
+	SpinLockAcquire(&share->mutex);
+	sorter->job->overflowed = true;
+	SpinLockRelease(&share->mutex);
 }
 
 void
@@ -64,22 +74,21 @@ cuda_share_leave(CudaSorter *sorter)
 Chunk *
 cuda_try_chunk(CudaSorter *sorter, Size at_least)
 {
-	SortShare *share = sorter->base.share;
 	bool is_full;
 	int number;
 
 	if (!cuda_share_is_alive(sorter))
 		return NULL;
-	if (share != NULL && share->overflowed)
+	if (sorter->job != NULL && sorter->job->overflowed)
 		leave(sorter);
 	if (sorter->stage >= CUDA_LEFT || at_least > sorter->client.job.chunk_bytes)
 		return NULL;
 	number = cuda_take_chunk(sorter, &is_full);
 	if (number >= 0)
 		return cuda_open_chunk(sorter, number);
-	if (is_full && share != NULL)
+	if (is_full && sorter->job != NULL)
 	{
-		sort_share_note_overflow(share);
+		note_overflow(sorter);
 		leave(sorter);
 	}
 	return NULL;
@@ -100,7 +109,7 @@ begin_apart(CudaSorter *sorter)
 						   .files = &share->files};
 
 	SpinLockAcquire(&share->base.mutex);
-	request.process = share->napart++;
+	request.process = cuda_first_apart(sorter) + sorter->job->napart++;
 	SpinLockRelease(&share->base.mutex);
 	share->incomplete = true;
 	sorter->apart = sort_device_cpu.begin(&request);
@@ -130,7 +139,7 @@ cuda_apart_chunk(CudaSorter *sorter, Size at_least)
 {
 	Chunk *chunk = cuda_try_chunk(sorter, at_least);
 
-	if (chunk != NULL || sorter->base.failure != NULL)
+	if (chunk != NULL || sorter->failure != NULL)
 		return chunk;
 	put_refused_apart(sorter);
 	if (sorter->apart == NULL)
@@ -140,37 +149,32 @@ cuda_apart_chunk(CudaSorter *sorter, Size at_least)
 
 /* ---------------------------------------------------------------- the end of the feed */
 
-void
-cuda_finish_feed(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	cuda_end_feed(sorter);
-	if (!cuda_helps(sorter) || base->failure != NULL)
-		return;
-	put_refused_apart(sorter);
-	if (sorter->apart != NULL)
-		sort_device_cpu.finish_feed(sorter->apart);
-}
-
 /* The first process has its refused rows submitted again by itself. */
 void
 cuda_end_feed(CudaSorter *sorter)
 {
 	CudaShare *share = cuda_share(sorter);
 
-	if (!cuda_share_is_alive(sorter))
-		return;
-	if (sorter->stage < CUDA_LEFT && !cuda_flush(sorter))
-		return;
-	if (share == NULL)
+	if (!cuda_share_is_alive(sorter) || (sorter->stage < CUDA_LEFT && !cuda_flush(sorter)) || share == NULL)
 		return;
 	if (sorter->refused != NULL)
-		sort_share_note_overflow(&share->base);
-	if (share->read_jointly && !share->base.overflowed)
-		cuda_note_through(sorter);
-	else
-		leave(sorter);
+		note_overflow(sorter);
+	cuda_leave(sorter);
+	if (!cuda_helps(sorter))
+		return;
+	SpinLockAcquire(&share->base.mutex);
+	share->bytes_in += sorter->stats.bytes_in;
+	SpinLockRelease(&share->base.mutex);
+}
+
+void
+cuda_end_apart(CudaSorter *sorter)
+{
+	if (!cuda_helps(sorter) || sorter->failure != NULL)
+		return;
+	put_refused_apart(sorter);
+	if (sorter->apart != NULL)
+		sort_device_cpu.finish_feed(sorter->apart);
 }
 
 /* ---------------------------------------------------------------- reading together */
@@ -181,7 +185,7 @@ sort_for_all(CudaSorter *sorter)
 {
 	CudaShare *share = cuda_share(sorter);
 
-	if (!cuda_share_finish(sorter) || !cuda_sort_job(sorter))
+	if (!cuda_share_is_alive(sorter) || !cuda_sort_job(sorter))
 		return;
 	sorter->stage = CUDA_SORTED;
 	share->nrows = sorter->nrows;
@@ -199,7 +203,7 @@ can_be_read_together(CudaSorter *sorter)
 	CudaShare *share = cuda_share(sorter);
 
 	return share != NULL && share->read_jointly && sort_share_wait_all_fed(&share->base) &&
-		   !share->incomplete && !share->base.overflowed;
+		   !share->incomplete && !sorter->job->overflowed;
 }
 
 bool
@@ -214,7 +218,7 @@ cuda_sort_together(CudaSorter *sorter)
 	sort_share_meet(&share->base);
 	if (!cuda_share_is_alive(sorter) || !share->is_sorted)
 		return false;
-	sorter->base.together = sorter->nrows = sorter->range_end = share->nrows;
+	sorter->whole->together = sorter->nrows = sorter->range_end = share->nrows;
 	sorter->position = -1;
 	return true;
 }
@@ -222,66 +226,61 @@ cuda_sort_together(CudaSorter *sorter)
 /* ---------------------------------------------------------------- the first process */
 
 void
-cuda_share_create(CudaSorter *sorter, bool read_jointly)
+cuda_let_join(CudaSorter *sorter, int part)
 {
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	CudaShare *share =
-		(CudaShare *) sort_share_create(sizeof(CudaShare) + sizeof(SortBound), sizeof(CudaShare), 1);
+	CudaJob *job = &((CudaShare *) sorter->whole->share)->jobs[part];
 
-	if (share == NULL)
-	{
-		MemoryContextSwitchTo(old);
-		return;
-	}
-	share->base.on_gpu = true;
-	share->read_jointly = read_jointly;
-	share->job = sorter->client.job.job;
-	share->token = sorter->client.job.token;
-	share->memory = sorter->request.memory_limit / Max(sorter->request.processes, 1);
-	file_set_init(&share->files);
-	sorter->base.share = &share->base;
-	MemoryContextSwitchTo(old);
+	job->number = sorter->client.job.job;
+	job->token = sorter->client.job.token;
+	sorter->job = job;
 }
 
-bool
-cuda_enter(CudaSorter *sorter)
+static bool
+is_none(SortShare *share, const int *number)
 {
-	sorter->process = sort_share_enter(sorter->base.share);
-	return sorter->process >= 0;
+	bool none;
+
+	SpinLockAcquire(&share->mutex);
+	none = *number == 0;
+	SpinLockRelease(&share->mutex);
+	return none;
+}
+
+void
+cuda_share_wait_for_none(SortShare *share, const int *number)
+{
+	while (!is_none(share, number))
+		ConditionVariableSleep(&share->changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
+	ConditionVariableCancelSleep();
 }
 
 bool
 cuda_share_take_over(CudaSorter *sorter)
 {
-	SortShare *share = sorter->base.share;
-
-	if (share == NULL || sorter->stage >= CUDA_ALONE)
+	if (sorter->job == NULL || sorter->stage >= CUDA_ALONE)
 		return true;
-	sort_share_note_overflow(share);
-	leave(sorter);
-	sort_share_wait_others(share);
+	note_overflow(sorter);
+	cuda_leave(sorter);
+	cuda_share_wait_for_none(sorter->whole->share, &sorter->job->nfeeding);
 	sorter->stage = CUDA_ALONE;
 	return cuda_share_is_alive(sorter);
 }
 
-/* All processes are through with the input. */
-bool
-cuda_share_finish(CudaSorter *sorter)
-{
-	const SortShare *share = sorter->base.share;
-
-	if (!cuda_share_is_alive(sorter))
-		return false;
-	if (share == NULL)
-		return true;
-	if (share->nfed != share->nentered)
-		elog(ERROR, "gpusort: a process left a parallel sort while it fed it");
-	sorter->stats.processes = Max(share->nentered, sorter->stats.processes);
-	sorter->stats.bytes_in += cuda_share(sorter)->bytes_in;
-	return true;
-}
-
 /* ---------------------------------------------------------------- the others */
+
+/* Counts this process among those that feed the job; false: it is too late, and all are to leave it. */
+static bool
+enter_job(CudaSorter *sorter)
+{
+	SortShare *share = sorter->whole->share;
+	bool overflowed;
+
+	SpinLockAcquire(&share->mutex);
+	sorter->job->nfeeding++;
+	overflowed = sorter->job->overflowed;
+	SpinLockRelease(&share->mutex);
+	return !overflowed;
+}
 
 /* Connects this process to the job; false: it can't, and feeds nothing. */
 static bool
@@ -293,46 +292,20 @@ join_job(CudaSorter *sorter)
 		return false;
 	sorter->client.wait_arg = &sorter->wait;
 	sorter->wait.event = GPUSORT_WAIT_FEED;
-	return gpusortd_join(&sorter->client, cuda_share(sorter)->job, cuda_share(sorter)->token);
+	return gpusortd_join(&sorter->client, sorter->job->number, sorter->job->token);
 }
 
 CudaSorter *
-cuda_join(SortShare *share, const SortKey *key, TupleDesc complete_rows)
+cuda_join(Sorter *whole, int part, const SortKey *key, TupleDesc complete_rows)
 {
-	int process = sort_share_enter(share);
-	CudaSorter *sorter;
+	CudaSorter *sorter = cuda_sorter_create(whole, key);
 
-	if (process < 0)
-		return NULL;
-	sorter = cuda_sorter_create(key);
-	sorter->base.bound = share->bound;
-	sorter->base.share = share;
+	sorter->job = &((CudaShare *) whole->share)->jobs[part];
 	sorter->request.desc = complete_rows;
-	sorter->process = process;
-	/* overflowed: the first process sets it before it looks who has entered */
-	if (share->overflowed || !join_job(sorter))
+	if (!enter_job(sorter) || !join_job(sorter))
 	{
 		cuda_share(sorter)->incomplete = true;
-		leave(sorter);
+		cuda_leave(sorter);
 	}
 	return sorter;
-}
-
-/* A part that takes no rows of this process. */
-static CudaSorter *
-create_part_not_fed(const SortKey *key)
-{
-	CudaSorter *part = cuda_sorter_create(key);
-
-	part->stage = CUDA_LEFT;
-	return part;
-}
-
-CudaSorter *
-cuda_join_part(const ArenaHandle *handle, const SortKey *key, TupleDesc complete_rows)
-{
-	SortShare *share = sort_share_attach(handle);
-	CudaSorter *part = share != NULL ? cuda_join(share, key, complete_rows) : NULL;
-
-	return part != NULL ? part : create_part_not_fed(key);
 }

@@ -106,7 +106,8 @@ cuda_keep_small_result(CudaSorter *sorter)
 {
 	const GpusortdSorted *sorted = &sorter->client.sorted;
 
-	if (sorted->row_bytes > Min(sorter->client.job.chunk_bytes, sorter->limit))
+	if (sorter->external != NULL || sorter->stage == CUDA_SORTED ||
+		sorted->row_bytes > Min(sorter->client.job.chunk_bytes, sorter->limit))
 		return true;
 	if (sorter->nrows > 0)
 	{
@@ -165,34 +166,37 @@ place_in_window(CudaSorter *sorter, int64 i)
 	return sorter->window + (Size) sorter->offsets[i] * 8;
 }
 
-/*
- * Returns a row of the window, and has those behind it, to the window's end or the range's, at hand or
- * counted; NULL: the sorter has failed.
- */
+/* Where the rows of the window end that may be read for now. */
+static int64
+readable_end(const CudaSorter *sorter)
+{
+	return Min(sorter->range_end, sorter->window_first + sorter->window_rows);
+}
+
+/* Returns a row of the window; those behind it, to the window's end or the range's, are next. */
 static MinimalTuple
 go_to_row(CudaSorter *sorter, int64 row)
 {
-	int64 rows_end = Min(sorter->range_end, sorter->window_first + sorter->window_rows);
-	const char *end = place_in_window(sorter, rows_end - sorter->window_first);
+	const char *end = place_in_window(sorter, readable_end(sorter) - sorter->window_first);
 	const char *at = end != NULL ? place_in_window(sorter, row - sorter->window_first) : NULL;
-	const char *behind;
 
 	if (at == NULL)
 		return NULL;
-	behind = at + row_stored_size((MinimalTuple) at);
-	if (sorter->request.random_access)
-	{
-		sorter->counted_at = behind;
-		sorter->counted_end = end;
-		sorter->position = row;
-	}
-	else
-	{
-		sorter->base.at = behind;
-		sorter->base.at_end = end;
-		sorter->position = rows_end - 1;
-	}
+	sorter->at = at + row_stored_size((MinimalTuple) at);
+	sorter->at_end = end;
+	sorter->position = row;
 	return (MinimalTuple) at;
+}
+
+void
+cuda_hand_over(CudaSorter *sorter)
+{
+	if (sorter->at >= sorter->at_end)
+		return;
+	sorter->whole->at = sorter->at;
+	sorter->whole->at_end = sorter->at_end;
+	sorter->position = readable_end(sorter) - 1;
+	cuda_forget_place(sorter);
 }
 
 void
@@ -219,7 +223,7 @@ cuda_seek_range(CudaSorter *sorter, int range, int nranges)
 void
 cuda_pass_range_end(CudaSorter *sorter)
 {
-	Assert(sorter->base.at >= sorter->base.at_end);
+	Assert(sorter->at >= sorter->at_end && sorter->whole->at >= sorter->whole->at_end);
 	sorter->range_end = sorter->nrows;
 	cuda_forget_place(sorter);
 }

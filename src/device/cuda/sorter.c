@@ -20,19 +20,17 @@ close_connection(void *arg)
 }
 
 CudaSorter *
-cuda_sorter_create(const SortKey *key)
+cuda_sorter_create(Sorter *whole, const SortKey *key)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda device", ALLOCSET_DEFAULT_SIZES);
 	CudaSorter *sorter = MemoryContextAllocZero(context, sizeof(CudaSorter));
 	MemoryContextCallback *callback = MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
 
-	sorter->base.device = &sort_device_cuda;
-	sorter->whole = &sorter->base;
+	sorter->whole = whole;
 	sorter->key = key;
 	sorter->context = context;
 	sorter->position = -1;
-	sorter->process = -1;
 	sorter->client.fd = -1;
 	sorter->stats.processes = 1;
 	callback->func = close_connection;
@@ -42,29 +40,21 @@ cuda_sorter_create(const SortKey *key)
 }
 
 void
-cuda_note_through(CudaSorter *sorter)
-{
-	if (sorter->stage >= CUDA_THROUGH)
-		return;
-	sorter->stage = CUDA_THROUGH;
-	if (cuda_helps(sorter))
-	{
-		SpinLockAcquire(&sorter->base.share->mutex);
-		cuda_share(sorter)->bytes_in += sorter->stats.bytes_in;
-		SpinLockRelease(&sorter->base.share->mutex);
-	}
-	sort_share_note_fed(sorter->base.share, sorter->process);
-}
-
-void
 cuda_leave(CudaSorter *sorter)
 {
+	SortShare *share = sorter->whole->share;
+
 	if (sorter->stage >= CUDA_LEFT)
 		return;
-	if (cuda_helps(sorter))
-		gpu_client_close(&sorter->client);
-	cuda_note_through(sorter);
 	sorter->stage = CUDA_LEFT;
+	if (!cuda_helps(sorter))
+		return;
+	if (!cuda_share(sorter)->read_jointly || sorter->job->overflowed)
+		gpu_client_close(&sorter->client);
+	SpinLockAcquire(&share->mutex);
+	sorter->job->nfeeding--;
+	SpinLockRelease(&share->mutex);
+	ConditionVariableBroadcast(&share->changed);
 }
 
 void
@@ -114,11 +104,16 @@ failure_reason(GpusortdCode code)
 bool
 cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *message)
 {
-	sorter_fail(&sorter->base, reason, MemoryContextStrdup(sorter->context, message));
-	if (sorter->base.failure_reason == SORT_FAILURE_MEMORY && !(sorter->further && !sorter->client.in_job))
+	if (sorter->failure == NULL)
+	{
+		sorter->failure = MemoryContextStrdup(sorter->context, message);
+		sorter->failure_reason = reason;
+	}
+	if (sorter->failure_reason == SORT_FAILURE_MEMORY && !(sorter->further && !sorter->client.in_job))
 		gpu_service_note_memory_short();
 	cuda_forget_place(sorter);
-	sort_share_fail(sorter->base.share, sorter->base.failure_reason, sorter->base.failure);
+	if (sorter->job != NULL)
+		sort_share_fail(sorter->whole->share, sorter->failure_reason, sorter->failure);
 	cuda_leave(sorter);
 	return false;
 }

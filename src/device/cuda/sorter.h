@@ -1,19 +1,23 @@
 /*
  * device/cuda/sorter.h
- *		The cuda device's sorter: what the files of this folder know of one sort on one GPU.
+ *		What the files of this folder know of the rows of a sort that are on one GPU: a CudaSorter.
  *
  * Private to these files, which are named here from the lowest to the highest: none calls one above it.
  * Functions that return a bool return false when the sorter has failed.
  *
- * A CudaSorter belongs to one process, as do its connection and its chunks; CudaShare is what the processes
- * of a sort share.  Of CudaShare the leader sets job, token, files, memory and read_jointly before others
- * have its handle.  bytes_in and napart are under the mutex of base.  A process sets incomplete before it
- * notes that it is through, and it is read when all are.  is_sorted and nrows are the leader's, and read
- * after a meeting (participants.h).
+ * The device's sorter is the whole (parts.h).  It has a CudaSorter for each of its parts that is on a GPU; of
+ * most sorts there is one part.
  *
- * The sorter fails (cuda_fail) when gpusortd, the connection or the wait for a card does.  Then the other
- * processes are told (sort_share_fail), and no function but end may be called; node_gpusort.c and
- * index_build.c begin again with the cpu device.
+ * A CudaSorter belongs to one process, as do its connection and its chunks.  CudaShare is what the processes
+ * of a sort share; its jobs are the parts', by number.  The leader sets a job's number and token before
+ * others may join it, and files, memory and read_jointly before others have the handle.  Of a job all else is
+ * under the mutex of base, as is bytes_in; overflowed may be read without it.  A process sets incomplete
+ * before it notes that it is through, and it is read when all are.  is_sorted and nrows are the leader's, and
+ * read after a meeting (participants.h).
+ *
+ * A CudaSorter fails (cuda_fail) when gpusortd, the connection or the wait for a GPU does.  If others feed
+ * its job they are told (sort_share_fail), and no function but cuda_end may be called.  What becomes of the
+ * whole parts.c says.
  */
 #ifndef GPUSORT_DEVICE_CUDA_SORTER_H
 #define GPUSORT_DEVICE_CUDA_SORTER_H
@@ -26,18 +30,26 @@
 #include "files/external_sort.h"
 #include "service/connection.h"
 
-/* What processes share. */
+/* What processes share of a job that all of them feed. */
+typedef struct CudaJob
+{
+	uint64 number;
+	uint64 token;
+	int nfeeding;	 /* processes that feed it, besides the first one */
+	bool overflowed; /* some row found no room: each process leaves it at its next chunk */
+	int napart;		 /* processes that write runs of what found no room */
+} CudaJob;
+
+/* What processes share of a sort. */
 typedef struct CudaShare
 {
 	SortShare base;
-	uint64 job;
-	uint64 token;
-	uint64 bytes_in;   /* that processes which are through moved */
+	CudaJob jobs[SPLIT_PARTS_MAX];
+	uint64 bytes_in;   /* that other processes than the first moved */
 	bool read_jointly; /* are all of them to read the result? */
 	bool incomplete;   /* then not: one of them has rows that are not on the device */
 	FileSet files;	   /* for runs of those who find no room there */
 	Size memory;	   /* bytes for each of them */
-	int napart;		   /* so many do */
 	bool is_sorted;	   /* by the first process, for all */
 	uint64 nrows;	   /* of the result */
 } CudaShare;
@@ -49,8 +61,7 @@ typedef struct CudaShare
 typedef enum CudaStage
 {
 	CUDA_FEEDING,
-	CUDA_THROUGH, /* this process feeds the job no more */
-	CUDA_LEFT,	  /* nor has it to do with it otherwise, if another process has begun it */
+	CUDA_LEFT,	  /* this process feeds the job no more */
 	CUDA_ALONE,	  /* nor do the others, of which this one is the first */
 	CUDA_SETTLED, /* all rows are there, to be sorted */
 	CUDA_SORTED	  /* already, for others as well */
@@ -58,28 +69,24 @@ typedef enum CudaStage
 
 typedef struct CudaSorter
 {
-	Sorter base; /* its share is a CudaShare */
+	Sorter *whole; /* the sort whose part this is */
+	CudaJob *job;  /* what others need to join the job; NULL: they can't */
 	CudaStage stage;
+	const char *failure; /* why it can't go on, a sentence; NULL: it can */
+	SortFailureReason failure_reason;
 
-	/*
-	 * The row last returned, -1 before the first, nrows after the last.  Who may go to and fro is not given
-	 * rows at hand, since these are not counted one by one, but the next one from here.
-	 */
+	/* The row last returned, -1 before the first, nrows after the last. */
 	int64 position;
-	const char *counted_at;	 /* where that stands, if it is before the end */
-	const char *counted_end; /* of the window; equal: it must be looked for */
+	const char *at;		/* where the next one stands, if it is before the end */
+	const char *at_end; /* of the window, or the range; not greater: it must be looked for */
 
 	const SortKey *key;
 	SortRequest request; /* zeros where another process has begun the job */
 	Size limit;
 	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;
-
-	/* One of several GPUs of one sort (cards.c). */
-	const Sorter *whole; /* the sorter that others know: this one, or that of which it is a part */
-	bool further;		 /* not the first part: it waits for no other sort */
-	uint32 card;		 /* number of the GPU */
-	bool goes_on;		 /* another job follows this one, in its place (turns.c) */
+	bool further; /* another part has a GPU already: it waits for no other sort, and counts for none */
+	uint32 card;  /* number of the GPU */
 
 	/* The connection, and the job there. */
 	GpusortdClient client;
@@ -91,6 +98,7 @@ typedef struct CudaSorter
 	Chunk *refused;
 	ExternalSort *external; /* NULL: all rows are on the device, or will be */
 	Chunk *lone;			/* a chunk in the backend's memory for a row that fits no other */
+	Sorter *apart; /* in another process than the first: takes what finds no room; NULL: nothing did so far */
 
 	/* The result: a window of it is here. */
 	int64 nrows;
@@ -103,24 +111,27 @@ typedef struct CudaSorter
 	uint32 *offsets; /* of its rows, in units of 8 bytes, once somebody asked for them */
 	int64 noffsets;	 /* 0: nobody has */
 	int64 offsets_capacity;
-
-	/* Several processes feed it. */
-	int process;   /* number of this one among those that feed; -1: it doesn't */
-	Sorter *apart; /* of another one than the first: takes what finds no room; NULL: nothing did so far */
 } CudaSorter;
 
-/* What processes share of the sort; NULL: this one is alone. */
+/* What the processes share that feed its job; NULL: this one is alone. */
 static inline CudaShare *
 cuda_share(const CudaSorter *sorter)
 {
-	return (CudaShare *) sorter->base.share;
+	return sorter->job != NULL ? (CudaShare *) sorter->whole->share : NULL;
 }
 
 /* Has another process begun the job? */
 static inline bool
 cuda_helps(const CudaSorter *sorter)
 {
-	return sort_share_is_joined(sorter->base.share);
+	return sorter->job != NULL && sort_share_is_joined(sorter->whole->share);
+}
+
+/* Processes that write runs instead of feeding a job have numbers from here on. */
+static inline int
+cuda_first_apart(const CudaSorter *sorter)
+{
+	return (sorter->job - cuda_share(sorter)->jobs) * SORT_SHARE_MAX_PROCESSES;
 }
 
 /* Known when it is sorted: can rows be read again, backwards and from a mark? */
@@ -130,13 +141,20 @@ cuda_has_random_access(const CudaSorter *sorter)
 	return sorter->external == NULL || sorter->request.random_access;
 }
 
+/* Is it a chunk of the service? */
+static inline bool
+cuda_owns_chunk(const CudaSorter *sorter, const Chunk *chunk)
+{
+	return chunk >= sorter->chunks && chunk < sorter->chunks + GPUSORTD_MAX_CHUNKS;
+}
+
 /* ---- sorter.c: beginning, failing, letting go ---- */
 
 /*
- * A sorter in CurrentMemoryContext that is not connected yet; its connection is closed with its memory
- * context.
+ * A part of the whole, in CurrentMemoryContext, that is not connected yet; its connection is closed with its
+ * memory context.
  */
-extern CudaSorter *cuda_sorter_create(const SortKey *key);
+extern CudaSorter *cuda_sorter_create(Sorter *whole, const SortKey *key);
 
 /* Adds what another sorter did, for the same sort. */
 extern void cuda_add_stats(SorterStats *stats, const SorterStats *more);
@@ -146,18 +164,16 @@ extern bool cuda_fail(CudaSorter *sorter, SortFailureReason reason, const char *
 extern bool cuda_client_failed(CudaSorter *sorter);
 
 /*
- * With several processes: this one feeds the job no more, whatever is under way; with cuda_leave, who helps
- * closes its connection, too.
+ * This process feeds the job no more, whatever is under way; who has joined it closes its connection, too,
+ * but where it is to read the result.
  */
-extern void cuda_note_through(CudaSorter *sorter);
 extern void cuda_leave(CudaSorter *sorter);
 
 /* The position was changed; the window is gone. */
 static inline void
 cuda_forget_place(CudaSorter *sorter)
 {
-	sorter->counted_at = sorter->counted_end = NULL;
-	sorter_forget_rows_at_hand(&sorter->base);
+	sorter->at = sorter->at_end = NULL;
 }
 
 static inline void
@@ -195,8 +211,8 @@ extern void cuda_free_chunk(Chunk *chunk);
 extern bool cuda_sort_job(CudaSorter *sorter);
 
 /*
- * After that: a result that is small is kept here, and the connection closed, so that the service has nothing
- * of the sort any more.
+ * When all is sorted: a result that is small and has not to be merged is kept here, and the connection
+ * closed, so that the service has nothing of the sort any more.
  */
 extern bool cuda_keep_small_result(CudaSorter *sorter);
 
@@ -204,33 +220,41 @@ extern bool cuda_keep_small_result(CudaSorter *sorter);
 extern void cuda_seek_range(CudaSorter *sorter, int range, int nranges);
 extern void cuda_pass_range_end(CudaSorter *sorter);
 
-/* The next row where it is not at hand, or NULL. */
+/* The next row of the job where it is not the next one of the window, or NULL. */
 extern MinimalTuple cuda_look_for_row(CudaSorter *sorter, bool forward);
 
 /* The next row of the job, forwards, or NULL. */
 static inline MinimalTuple
 cuda_next_row(CudaSorter *sorter)
 {
-	MinimalTuple row = sorter_row_at_hand(&sorter->base);
+	MinimalTuple row = (MinimalTuple) sorter->at;
 
-	return row != NULL ? row : cuda_look_for_row(sorter, true);
+	if (unlikely(sorter->at >= sorter->at_end))
+		return cuda_look_for_row(sorter, true);
+	__builtin_prefetch(sorter->at + SORTER_ROWS_AHEAD);
+	sorter->at += row_stored_size(row);
+	sorter->position++;
+	return row;
 }
+
+/*
+ * Rows behind the one last returned, which stand in the window, are the whole's, at hand: they are returned.
+ */
+extern void cuda_hand_over(CudaSorter *sorter);
 
 /* Goes behind the last row. */
 extern void cuda_go_to_end(CudaSorter *sorter);
 
 /* ---- parallel_feed.c: several processes ---- */
 
-/* Makes what other processes need to join the job; without it they can't. */
-extern void cuda_share_create(CudaSorter *sorter, bool read_jointly);
+/* Others may join the job from now on. */
+extern void cuda_let_join(CudaSorter *sorter, int part);
 
-extern bool cuda_enter(CudaSorter *sorter);
-
-/* Joins a sort on one GPU; NULL: it is too late, and nothing is left to be fed. */
-extern CudaSorter *cuda_join(SortShare *share, const SortKey *key, TupleDesc complete_rows);
-
-/* The part of a sort that the handle says; one that this process can't feed shares nothing. */
-extern CudaSorter *cuda_join_part(const ArenaHandle *handle, const SortKey *key, TupleDesc complete_rows);
+/*
+ * In another process than the first: a sorter to feed this part's job.  If it can't, it has left the job.
+ * complete_rows: as SortDevice.join says.
+ */
+extern CudaSorter *cuda_join(Sorter *whole, int part, const SortKey *key, TupleDesc complete_rows);
 
 /* A chunk to fill; NULL: there is no room, or not for such a row, or the sorter has failed. */
 extern Chunk *cuda_try_chunk(CudaSorter *sorter, Size at_least);
@@ -239,11 +263,11 @@ extern Chunk *cuda_try_chunk(CudaSorter *sorter, Size at_least);
 extern Chunk *cuda_apart_chunk(CudaSorter *sorter, Size at_least);
 
 /*
- * This process feeds the job no more.  What the device has refused of it is in `refused` then, and becomes a
- * run if this process is not the first one; without that with cuda_end_feed.
+ * This process feeds the job no more.  What the device has refused of it is in `refused` then; the latter
+ * makes runs of it, in another process than the first.
  */
 extern void cuda_end_feed(CudaSorter *sorter);
-extern void cuda_finish_feed(Sorter *base);
+extern void cuda_end_apart(CudaSorter *sorter);
 
 /* Does what SORT_WORK_SORT_TOGETHER says. */
 extern bool cuda_sort_together(CudaSorter *sorter);
@@ -257,8 +281,8 @@ extern void cuda_share_leave(CudaSorter *sorter);
 /* In the first process: waits until no other one feeds the job any more. */
 extern bool cuda_share_take_over(CudaSorter *sorter);
 
-/* The same, when the input is over. */
-extern bool cuda_share_finish(CudaSorter *sorter);
+/* Waits until a number that is under the share's mutex is 0; whoever changes it broadcasts `changed`. */
+extern void cuda_share_wait_for_none(SortShare *share, const int *number);
 
 /* ---- spill.c: what does not fit on the device ---- */
 
@@ -280,49 +304,25 @@ extern uint64 cuda_most_memory(void);
 /* What the service is told beforehand, and what the sorter may use. */
 extern void cuda_note_request(CudaSorter *sorter, const SortRequest *request);
 
-/* Begins a sort, or a part of one, on any GPU but those in `avoid`, bits; it may have failed. */
+/* Begins on any GPU but those in `avoid`, bits; it may have failed. */
 extern void cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid);
 
-/*
- * Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned; for
- * others to feed it, too, cuda_share_create is to follow.
- */
+/* Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned. */
 extern bool cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes);
+
+/* A chunk to fill, whatever has to be done for it; NULL: the sorter has failed.  Takes it back. */
+extern Chunk *cuda_get_chunk(CudaSorter *sorter, Size at_least);
+extern void cuda_put_chunk(CudaSorter *sorter, Chunk *chunk);
 
 /* Has the rows sorted, without waiting for it; cuda_perform is to follow. */
 extern void cuda_start_sort(CudaSorter *sorter);
 
-/* Does what SORT_WORK_SORT says. */
+/* Sorts all that was fed, and goes before the first row. */
 extern bool cuda_perform(CudaSorter *sorter);
 
-/* The device's other calls, of this sort. */
-extern Chunk *cuda_get_chunk(Sorter *base, int part, Size at_least);
-extern void cuda_put_chunk(Sorter *base, int part, Chunk *chunk);
-extern bool cuda_work(Sorter *base, SortWork work);
-extern MinimalTuple cuda_next(Sorter *base, bool forward);
-extern bool cuda_seek(Sorter *base, SortSeek where, int range, int nranges);
-extern void cuda_get_stats(const Sorter *base, SorterStats *stats);
-extern void cuda_end(Sorter *base);
-
-/* ---- cards.c: several GPUs ---- */
-
-/* May the request be spread over several? */
-extern bool cards_wanted(const SortRequest *request);
-
-/* A sorter over several; or over one, if others can't be had at once or the sample doesn't tell. */
-extern Sorter *cards_begin(const SortRequest *request);
-extern Sorter *cards_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows);
-
-/* ---- turns.c: more than the GPU has room for ---- */
-
-/*
- * A sorter of parts that take turns; NULL: not wanted, or the sample doesn't tell where to cut, or memory is
- * too little.
- */
-extern Sorter *turns_begin(const SortRequest *request);
-extern Sorter *turns_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows);
-
-/* What is the same of all sorters of the device. */
-#define CUDA_PROPERTIES (SORT_KEEPS_SORT_COLUMNS | SORT_KEEPS_ROWS)
+/* Do what SortDevice says, of this part. */
+extern MinimalTuple cuda_next(CudaSorter *sorter, bool forward);
+extern void cuda_seek(CudaSorter *sorter, SortSeek where, int range, int nranges);
+extern void cuda_end(CudaSorter *sorter);
 
 #endif /* GPUSORT_DEVICE_CUDA_SORTER_H */

@@ -70,7 +70,7 @@ write_job(CudaSorter *sorter)
 		run_write_row(run, row);
 	}
 	external_sort_end_run(sorter->external, run, stopwatch_ms(watch));
-	return sorter->base.failure == NULL;
+	return sorter->failure == NULL;
 }
 
 /* A job's chunks are gone when it ends. */
@@ -152,8 +152,8 @@ cuda_finish_external(CudaSorter *sorter)
 	gpu_client_close(&sorter->client);
 	create_external(sorter);
 	if (cuda_share(sorter) != NULL)
-		external_sort_adopt(sorter->external, &cuda_share(sorter)->files, 0, cuda_share(sorter)->napart,
-							&sorter->stats);
+		external_sort_adopt(sorter->external, &cuda_share(sorter)->files, cuda_first_apart(sorter),
+							sorter->job->napart, &sorter->stats);
 	progress_enter(sorter->whole, PROGRESS_MERGING);
 	external_sort_finish(sorter->external);
 	sorter->stats.method = "external merge";
