@@ -44,9 +44,8 @@ cuda_share_is_alive(CudaSorter *sorter)
 	return cuda_fail(sorter, reason, message);
 }
 
-/* This process feeds the job no more: once the service has looked at its chunks, if it can still be asked. */
-static void
-leave(CudaSorter *sorter)
+void
+cuda_share_leave(CudaSorter *sorter)
 {
 	if (cuda_helps(sorter) && sorter->stage < CUDA_LEFT && sorter->client.in_job && sorter->failure == NULL)
 		(void) cuda_flush(sorter);
@@ -64,13 +63,6 @@ note_overflow(CudaSorter *sorter)
 	SpinLockRelease(&share->mutex);
 }
 
-void
-cuda_share_leave(CudaSorter *sorter)
-{
-	if (cuda_helps(sorter))
-		leave(sorter);
-}
-
 Chunk *
 cuda_try_chunk(CudaSorter *sorter, Size at_least)
 {
@@ -80,7 +72,7 @@ cuda_try_chunk(CudaSorter *sorter, Size at_least)
 	if (!cuda_share_is_alive(sorter))
 		return NULL;
 	if (sorter->job != NULL && sorter->job->overflowed)
-		leave(sorter);
+		cuda_share_leave(sorter);
 	if (sorter->stage >= CUDA_LEFT || at_least > sorter->client.job.chunk_bytes)
 		return NULL;
 	number = cuda_take_chunk(sorter, &is_full);
@@ -89,7 +81,7 @@ cuda_try_chunk(CudaSorter *sorter, Size at_least)
 	if (is_full && sorter->job != NULL)
 	{
 		note_overflow(sorter);
-		leave(sorter);
+		cuda_share_leave(sorter);
 	}
 	return NULL;
 }

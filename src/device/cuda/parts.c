@@ -294,16 +294,16 @@ sort_on_cards(PartsSorter *sorter)
 		goes_on = parts_go_on(sorter, card);
 	}
 	sorter->parallel_ms = all - longest;
-	sorter->current = sorter->furthest = 0;
 	return goes_on;
 }
 
-/* All processes are through with the input. */
+/* All processes are through with the input; or rows were read already, and are to be read from the first. */
 static bool
 sort_parts(PartsSorter *sorter)
 {
 	const SortShare *share = sorter->base.share;
 
+	sorter_forget_rows_at_hand(&sorter->base);
 	if (!cuda_share_is_alive(sorter->cards[0]))
 		return parts_go_on(sorter, sorter->cards[0]);
 	if (share != NULL && share->nfed != share->nentered)
@@ -362,10 +362,8 @@ go_to_next_part(PartsSorter *sorter, bool forward)
 	sorter->current = next;
 	if (!forward)
 		cuda_go_to_end(sorter->cards[next]);
-	else if (next <= sorter->furthest)
+	else if (cuda_has_random_access(sorter->cards[next]))
 		cuda_seek(sorter->cards[next], SORT_SEEK_FIRST, 0, 0);
-	else
-		sorter->furthest = next;
 	return true;
 }
 

@@ -72,9 +72,8 @@ typedef struct PartsSorter
 	MemoryContext context;
 	int process; /* its number among those that feed; -1: it does not, or not any more */
 
-	/* Reading: in this part, whose turn it is; parts behind the furthest one were not read from yet. */
+	/* Reading: in this part, whose turn it is. */
 	int current;
-	int furthest;
 	int mark;
 	double parallel_ms; /* that parts sorted beside each other: so much less than all their times */
 

@@ -275,7 +275,7 @@ extern bool cuda_sort_together(CudaSorter *sorter);
 /* Can this sorter and, if there are others, theirs go on? */
 extern bool cuda_share_is_alive(CudaSorter *sorter);
 
-/* The sorter ends, whatever it was doing. */
+/* This process feeds the job no more: once the service has looked at its chunks, if it can still be asked. */
 extern void cuda_share_leave(CudaSorter *sorter);
 
 /* In the first process: waits until no other one feeds the job any more. */
