@@ -22,18 +22,18 @@
 #include "utils/memutils.h"
 
 #include "base/wait_events.h"
-#include "device/cuda/sorter.h"
+#include "device/cuda/card.h"
 
 /* ---------------------------------------------------------------- what all of them do */
 
 bool
-cuda_share_is_alive(CudaSorter *sorter)
+cuda_share_is_alive(CudaCard *card)
 {
-	SortShare *share = sorter->job != NULL ? sorter->whole->share : NULL;
+	SortShare *share = card->job != NULL ? card->whole->share : NULL;
 	SortFailureReason reason;
 	char message[sizeof(share->failure)];
 
-	if (sorter->failure != NULL)
+	if (card->failure != NULL)
 		return false;
 	if (share == NULL || !share->failed)
 		return true;
@@ -41,146 +41,146 @@ cuda_share_is_alive(CudaSorter *sorter)
 	reason = share->failure_reason;
 	strlcpy(message, share->failure, sizeof(message));
 	SpinLockRelease(&share->mutex);
-	return cuda_fail(sorter, reason, message);
+	return cuda_fail(card, reason, message);
 }
 
 void
-cuda_share_leave(CudaSorter *sorter)
+cuda_share_leave(CudaCard *card)
 {
-	if (cuda_helps(sorter) && sorter->stage < CUDA_LEFT && sorter->client.in_job && sorter->failure == NULL)
-		(void) cuda_flush(sorter);
-	cuda_leave(sorter);
+	if (cuda_helps(card) && card->stage < CUDA_LEFT && card->client.in_job && card->failure == NULL)
+		(void) cuda_flush(card);
+	cuda_leave(card);
 }
 
 /* All are to leave the job.  Who joins it from now on sees that, and who did so before is counted. */
 static void
-note_overflow(CudaSorter *sorter)
+note_overflow(CudaCard *card)
 {
-	SortShare *share = sorter->whole->share;
+	SortShare *share = card->whole->share;
 
 	SpinLockAcquire(&share->mutex);
-	sorter->job->overflowed = true;
+	card->job->overflowed = true;
 	SpinLockRelease(&share->mutex);
 }
 
 Chunk *
-cuda_try_chunk(CudaSorter *sorter, Size at_least)
+cuda_try_chunk(CudaCard *card, Size at_least)
 {
 	bool is_full;
 	int number;
 
-	if (!cuda_share_is_alive(sorter))
+	if (!cuda_share_is_alive(card))
 		return NULL;
-	if (sorter->job != NULL && sorter->job->overflowed)
-		cuda_share_leave(sorter);
-	if (sorter->stage >= CUDA_LEFT || at_least > sorter->client.job.chunk_bytes)
+	if (card->job != NULL && card->job->overflowed)
+		cuda_share_leave(card);
+	if (card->stage >= CUDA_LEFT || at_least > card->client.job.chunk_bytes)
 		return NULL;
-	number = cuda_take_chunk(sorter, &is_full);
+	number = cuda_take_chunk(card, &is_full);
 	if (number >= 0)
-		return cuda_open_chunk(sorter, number);
-	if (is_full && sorter->job != NULL)
+		return cuda_open_chunk(card, number);
+	if (is_full && card->job != NULL)
 	{
-		note_overflow(sorter);
-		cuda_share_leave(sorter);
+		note_overflow(card);
+		cuda_share_leave(card);
 	}
 	return NULL;
 }
 
 /* ---------------------------------------------------------------- rows for which there is no room */
 
-/* A sorter that makes runs of this process's rows, for the first process. */
+/* A card that makes runs of this process's rows, for the first process. */
 static void
-begin_apart(CudaSorter *sorter)
+begin_apart(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	SortRequest request = {.key = sorter->key,
-						   .desc = sorter->request.desc,
-						   .complete_rows = sorter->request.desc != NULL,
+	CudaShare *share = cuda_share(card);
+	MemoryContext old = MemoryContextSwitchTo(card->context);
+	SortRequest request = {.key = card->key,
+						   .desc = card->request.desc,
+						   .complete_rows = card->request.desc != NULL,
 						   .memory_limit = share->memory,
 						   .files = &share->files};
 
 	SpinLockAcquire(&share->base.mutex);
-	request.process = cuda_first_apart(sorter) + sorter->job->napart++;
+	request.process = cuda_first_apart(card) + card->job->napart++;
 	SpinLockRelease(&share->base.mutex);
 	share->incomplete = true;
-	sorter->apart = sort_device_cpu.begin(&request);
+	card->apart = sort_device_cpu.begin(&request);
 	MemoryContextSwitchTo(old);
 }
 
 static void
-put_refused_apart(CudaSorter *sorter)
+put_refused_apart(CudaCard *card)
 {
-	while (sorter->refused != NULL)
+	while (card->refused != NULL)
 	{
-		Chunk *from = sorter->refused;
+		Chunk *from = card->refused;
 		Chunk *to;
 
-		if (sorter->apart == NULL)
-			begin_apart(sorter);
-		to = sort_device_cpu.get_chunk(sorter->apart, 0, from->size);
+		if (card->apart == NULL)
+			begin_apart(card);
+		to = sort_device_cpu.get_chunk(card->apart, 0, from->size);
 		chunk_copy(to, from);
-		sort_device_cpu.put_chunk(sorter->apart, 0, to);
-		sorter->refused = from->next;
+		sort_device_cpu.put_chunk(card->apart, 0, to);
+		card->refused = from->next;
 		cuda_free_chunk(from);
 	}
 }
 
 Chunk *
-cuda_apart_chunk(CudaSorter *sorter, Size at_least)
+cuda_apart_chunk(CudaCard *card, Size at_least)
 {
-	Chunk *chunk = cuda_try_chunk(sorter, at_least);
+	Chunk *chunk = cuda_try_chunk(card, at_least);
 
-	if (chunk != NULL || sorter->failure != NULL)
+	if (chunk != NULL || card->failure != NULL)
 		return chunk;
-	put_refused_apart(sorter);
-	if (sorter->apart == NULL)
-		begin_apart(sorter);
-	return sort_device_cpu.get_chunk(sorter->apart, 0, at_least);
+	put_refused_apart(card);
+	if (card->apart == NULL)
+		begin_apart(card);
+	return sort_device_cpu.get_chunk(card->apart, 0, at_least);
 }
 
 /* ---------------------------------------------------------------- the end of the feed */
 
 /* The first process has its refused rows submitted again by itself. */
 void
-cuda_end_feed(CudaSorter *sorter)
+cuda_end_feed(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
+	CudaShare *share = cuda_share(card);
 
-	if (!cuda_share_is_alive(sorter) || (sorter->stage < CUDA_LEFT && !cuda_flush(sorter)) || share == NULL)
+	if (!cuda_share_is_alive(card) || (card->stage < CUDA_LEFT && !cuda_flush(card)) || share == NULL)
 		return;
-	if (sorter->refused != NULL)
-		note_overflow(sorter);
-	cuda_leave(sorter);
-	if (!cuda_helps(sorter))
+	if (card->refused != NULL)
+		note_overflow(card);
+	cuda_leave(card);
+	if (!cuda_helps(card))
 		return;
 	SpinLockAcquire(&share->base.mutex);
-	share->bytes_in += sorter->stats.bytes_in;
+	share->bytes_in += card->stats.bytes_in;
 	SpinLockRelease(&share->base.mutex);
 }
 
 void
-cuda_end_apart(CudaSorter *sorter)
+cuda_end_apart(CudaCard *card)
 {
-	if (!cuda_helps(sorter) || sorter->failure != NULL)
+	if (!cuda_helps(card) || card->failure != NULL)
 		return;
-	put_refused_apart(sorter);
-	if (sorter->apart != NULL)
-		sort_device_cpu.finish_feed(sorter->apart);
+	put_refused_apart(card);
+	if (card->apart != NULL)
+		sort_device_cpu.finish_feed(card->apart);
 }
 
 /* ---------------------------------------------------------------- reading together */
 
 /* Sorts, in the first process, for all. */
 static void
-sort_for_all(CudaSorter *sorter)
+sort_for_all(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
+	CudaShare *share = cuda_share(card);
 
-	if (!cuda_share_is_alive(sorter) || !cuda_sort_job(sorter))
+	if (!cuda_share_is_alive(card) || !cuda_sort_job(card))
 		return;
-	sorter->stage = CUDA_SORTED;
-	share->nrows = sorter->nrows;
+	card->stage = CUDA_SORTED;
+	share->nrows = card->nrows;
 	share->is_sorted = true;
 }
 
@@ -190,41 +190,41 @@ sort_for_all(CudaSorter *sorter)
  * may have failed to sort before another one asks.
  */
 static bool
-can_be_read_together(CudaSorter *sorter)
+can_be_read_together(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
+	CudaShare *share = cuda_share(card);
 
 	return share != NULL && share->read_jointly && sort_share_wait_all_fed(&share->base) &&
-		   !share->incomplete && !sorter->job->overflowed;
+		   !share->incomplete && !card->job->overflowed;
 }
 
 bool
-cuda_sort_together(CudaSorter *sorter)
+cuda_sort_together(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
+	CudaShare *share = cuda_share(card);
 
-	if (!can_be_read_together(sorter))
+	if (!can_be_read_together(card))
 		return false;
-	if (!cuda_helps(sorter))
-		sort_for_all(sorter);
+	if (!cuda_helps(card))
+		sort_for_all(card);
 	sort_share_meet(&share->base);
-	if (!cuda_share_is_alive(sorter) || !share->is_sorted)
+	if (!cuda_share_is_alive(card) || !share->is_sorted)
 		return false;
-	sorter->whole->together = sorter->nrows = sorter->range_end = share->nrows;
-	sorter->position = -1;
+	card->whole->together = card->nrows = card->range_end = share->nrows;
+	card->position = -1;
 	return true;
 }
 
 /* ---------------------------------------------------------------- the first process */
 
 void
-cuda_let_join(CudaSorter *sorter, int part)
+cuda_let_join(CudaCard *card, int part)
 {
-	CudaJob *job = &((CudaShare *) sorter->whole->share)->jobs[part];
+	CudaJob *job = &((CudaShare *) card->whole->share)->jobs[part];
 
-	job->number = sorter->client.job.job;
-	job->token = sorter->client.job.token;
-	sorter->job = job;
+	job->number = card->client.job.job;
+	job->token = card->client.job.token;
+	card->job = job;
 }
 
 static bool
@@ -247,57 +247,57 @@ cuda_share_wait_for_none(SortShare *share, const int *number)
 }
 
 bool
-cuda_share_take_over(CudaSorter *sorter)
+cuda_share_take_over(CudaCard *card)
 {
-	if (sorter->job == NULL || sorter->stage >= CUDA_ALONE)
+	if (card->job == NULL || card->stage >= CUDA_ALONE)
 		return true;
-	note_overflow(sorter);
-	cuda_leave(sorter);
-	cuda_share_wait_for_none(sorter->whole->share, &sorter->job->nfeeding);
-	sorter->stage = CUDA_ALONE;
-	return cuda_share_is_alive(sorter);
+	note_overflow(card);
+	cuda_leave(card);
+	cuda_share_wait_for_none(card->whole->share, &card->job->nfeeding);
+	card->stage = CUDA_ALONE;
+	return cuda_share_is_alive(card);
 }
 
 /* ---------------------------------------------------------------- the others */
 
 /* Counts this process among those that feed the job; false: it is too late, and all are to leave it. */
 static bool
-enter_job(CudaSorter *sorter)
+enter_job(CudaCard *card)
 {
-	SortShare *share = sorter->whole->share;
+	SortShare *share = card->whole->share;
 	bool overflowed;
 
 	SpinLockAcquire(&share->mutex);
-	sorter->job->nfeeding++;
-	overflowed = sorter->job->overflowed;
+	card->job->nfeeding++;
+	overflowed = card->job->overflowed;
 	SpinLockRelease(&share->mutex);
 	return !overflowed;
 }
 
 /* Connects this process to the job; false: it can't, and feeds nothing. */
 static bool
-join_job(CudaSorter *sorter)
+join_job(CudaCard *card)
 {
 	const char *why_not;
 
-	if (!gpu_client_open(&sorter->client, &why_not))
+	if (!gpu_client_open(&card->client, &why_not))
 		return false;
-	sorter->client.wait_arg = &sorter->wait;
-	sorter->wait.event = GPUSORT_WAIT_FEED;
-	return gpusortd_join(&sorter->client, sorter->job->number, sorter->job->token);
+	card->client.wait_arg = &card->wait;
+	card->wait.event = GPUSORT_WAIT_FEED;
+	return gpusortd_join(&card->client, card->job->number, card->job->token);
 }
 
-CudaSorter *
+CudaCard *
 cuda_join(Sorter *whole, int part, const SortKey *key, TupleDesc complete_rows)
 {
-	CudaSorter *sorter = cuda_sorter_create(whole, key);
+	CudaCard *card = cuda_card_create(whole, key);
 
-	sorter->job = &((CudaShare *) whole->share)->jobs[part];
-	sorter->request.desc = complete_rows;
-	if (!enter_job(sorter) || !join_job(sorter))
+	card->job = &((CudaShare *) whole->share)->jobs[part];
+	card->request.desc = complete_rows;
+	if (!enter_job(card) || !join_job(card))
 	{
-		cuda_share(sorter)->incomplete = true;
-		cuda_leave(sorter);
+		cuda_share(card)->incomplete = true;
+		cuda_leave(card);
 	}
-	return sorter;
+	return card;
 }

@@ -11,7 +11,7 @@
  * one that is to be had at once, and another than the parts before have, or there are fewer parts: so no sort
  * waits for a GPU while it has one.  Parts of a sort that a GPU has no room for take turns on it (turns.c).
  *
- * Each part on a GPU has a connection, a job, chunks and, if the GPU is full, runs of its own (sorter.h), and
+ * Each part on a GPU has a connection, a job, chunks and, if the GPU is full, runs of its own (card.h), and
  * knows nothing of the others.  Processes that feed share its job (parallel_feed.c).
  */
 #include "postgres.h"
@@ -89,7 +89,7 @@ begin_cards(PartsSorter *sorter, int most)
 
 	while (sorter->ncards < most && sorter->base.failure == NULL)
 	{
-		CudaSorter *card = cuda_sorter_create(&sorter->base, sorter->of_part.key);
+		CudaCard *card = cuda_card_create(&sorter->base, sorter->of_part.key);
 
 		card->further = sorter->ncards > 0;
 		cuda_begin_on(card, &sorter->of_part, had);
@@ -223,7 +223,7 @@ parts_get_chunk(Sorter *base, int part, Size at_least)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
 	bool take_turns = parts_take_turns(sorter);
-	CudaSorter *card = sorter->cards[take_turns ? 0 : part];
+	CudaCard *card = sorter->cards[take_turns ? 0 : part];
 	Chunk *chunk = take_turns ? turns_get_chunk(sorter, part, at_least) : cuda_get_chunk(card, at_least);
 
 	(void) parts_go_on(sorter, card);
@@ -234,7 +234,7 @@ static void
 parts_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
-	CudaSorter *card = sorter->cards[part];
+	CudaCard *card = sorter->cards[part];
 
 	if (parts_take_turns(sorter) && !(card != NULL && cuda_owns_chunk(card, chunk)))
 	{
@@ -252,7 +252,7 @@ parts_finish_feed(Sorter *base)
 
 	for (int i = 0; i < sorter->ncards; i++)
 	{
-		CudaSorter *card = sorter->cards[i];
+		CudaCard *card = sorter->cards[i];
 
 		cuda_end_feed(card);
 		if (parts_go_on(sorter, card) && parts_take_turns(sorter))
@@ -283,7 +283,7 @@ sort_on_cards(PartsSorter *sorter)
 	}
 	for (int i = 0; i < sorter->ncards && goes_on; i++)
 	{
-		CudaSorter *card = sorter->cards[i];
+		CudaCard *card = sorter->cards[i];
 		double before = card->stats.sort_ms;
 		double took;
 
@@ -371,7 +371,7 @@ go_to_next_part(PartsSorter *sorter, bool forward)
 static MinimalTuple
 next_row_of_part(PartsSorter *sorter, bool forward)
 {
-	CudaSorter *card = sorter->cards[sorter->current];
+	CudaCard *card = sorter->cards[sorter->current];
 	MinimalTuple row;
 
 	if (unlikely(sorter->cpu != NULL))
@@ -443,13 +443,13 @@ parts_get_stats(const Sorter *base, SorterStats *stats)
 	memset(stats, 0, sizeof(*stats));
 	for (int i = 0; i < sorter->nparts; i++)
 	{
-		const CudaSorter *card = sorter->cards[i];
+		const CudaCard *card = sorter->cards[i];
 
 		if (card == NULL)
 			continue;
 		cuda_add_stats(stats, &card->stats);
 		if (sorter->ncards > 1)
-			stats->cards[stats->ncards++] = (SortCard){.number = card->card, .rows = card->stats.rows};
+			stats->cards[stats->ncards++] = (SortCard){.number = card->number, .rows = card->stats.rows};
 	}
 	stats->sort_ms -= sorter->parallel_ms;
 	if (base->share != NULL)

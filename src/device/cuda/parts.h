@@ -22,7 +22,7 @@
 
 #include "postgres.h"
 
-#include "device/cuda/sorter.h"
+#include "device/cuda/card.h"
 #include "device/cuda/waiting.h"
 
 /* Do those who have fed stay? */
@@ -66,9 +66,9 @@ typedef struct PartsSorter
 	int ncards;	 /* parts, the first ones, that are on a GPU at once */
 	int nparts;
 	SortSplitters splitters;
-	CudaSorter *cards[SPLIT_PARTS_MAX]; /* of each part; NULL: it waits, or is over */
-	SortRequest of_part;				/* what is asked for with each */
-	Size process_memory;				/* that each process brings; 0: they have what there is */
+	CudaCard *cards[SPLIT_PARTS_MAX]; /* of each part; NULL: it waits, or is over */
+	SortRequest of_part;			  /* what is asked for with each */
+	Size process_memory;			  /* that each process brings; 0: they have what there is */
 	MemoryContext context;
 	int process; /* its number among those that feed; -1: it does not, or not any more */
 
@@ -79,8 +79,8 @@ typedef struct PartsSorter
 
 	/* Where parts take turns. */
 	TurnsCardState card_state;
-	CudaSorter *idle; /* of the part before, which is over; NULL: none is kept */
-	Sorter *cpu;	  /* sorts the part whose turn it is; NULL: the GPU does */
+	CudaCard *idle; /* of the part before, which is over; NULL: none is kept */
+	Sorter *cpu;	/* sorts the part whose turn it is; NULL: the GPU does */
 	Waiting waiting;
 	WaitingShare own;		 /* of a sort that this process alone feeds */
 	uint64 first_rows;		 /* of the first part */
@@ -104,7 +104,7 @@ parts_take_turns(const PartsSorter *sorter)
 
 /* The whole can't go on if this part can't; can it? */
 static inline bool
-parts_go_on(PartsSorter *sorter, const CudaSorter *card)
+parts_go_on(PartsSorter *sorter, const CudaCard *card)
 {
 	if (card->failure != NULL)
 		sorter_fail(&sorter->base, card->failure_reason, card->failure);
@@ -113,7 +113,7 @@ parts_go_on(PartsSorter *sorter, const CudaSorter *card)
 
 /* Sorts a part.  A small result keeps nobody from anything, unless the next part goes where it is. */
 static inline bool
-parts_perform(PartsSorter *sorter, CudaSorter *card)
+parts_perform(PartsSorter *sorter, CudaCard *card)
 {
 	bool goes_on = parts_take_turns(sorter) && sorter->current + 1 < sorter->nparts;
 
@@ -145,7 +145,7 @@ extern Chunk *turns_get_chunk(PartsSorter *sorter, int part, Size at_least);
  * What this process sent by that sorter, and the GPU refused, waits, as such a part; but what the first
  * process sent that one sends again by itself.
  */
-extern void turns_keep_refused(PartsSorter *sorter, CudaSorter *card, int part);
+extern void turns_keep_refused(PartsSorter *sorter, CudaCard *card, int part);
 
 /* Sorts the first part; the next part that has rows, which is the current one then; false: there is none. */
 extern void turns_sort_first(PartsSorter *sorter);

@@ -134,7 +134,7 @@ turns_enter(PartsSorter *sorter, int processes)
 static Chunk *
 chunk_of_card(PartsSorter *sorter, Size at_least)
 {
-	CudaSorter *card = sorter->cards[0];
+	CudaCard *card = sorter->cards[0];
 	Chunk *chunk;
 
 	if (sorter->card_state != TURNS_CARD_TAKES)
@@ -157,7 +157,7 @@ turns_get_chunk(PartsSorter *sorter, int part, Size at_least)
 }
 
 void
-turns_keep_refused(PartsSorter *sorter, CudaSorter *card, int part)
+turns_keep_refused(PartsSorter *sorter, CudaCard *card, int part)
 {
 	while (cuda_helps(card) && card->refused != NULL)
 	{
@@ -291,7 +291,7 @@ help_send(PartsSorter *sorter, int part)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	CudaSorter *card = cuda_join(&sorter->base, part, sorter->waiting.key, NULL);
+	CudaCard *card = cuda_join(&sorter->base, part, sorter->waiting.key, NULL);
 
 	if (card->stage < CUDA_LEFT && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
 		(void) waiting_send_beside(&sorter->waiting, part, card);
@@ -334,7 +334,7 @@ next_part(const PartsSorter *sorter)
 
 /* Begins a job for what waits of a part; false: the GPU can't. */
 static bool
-begin_job(PartsSorter *sorter, CudaSorter *card, int part)
+begin_job(PartsSorter *sorter, CudaCard *card, int part)
 {
 	const WaitingPart *waits = &sorter->waiting.share->parts[part];
 
@@ -354,12 +354,12 @@ keep_stats(PartsSorter *sorter, SorterStats stats)
 /* ---------------------------------------------------------------- ahead */
 
 /* The connection that is not that of the part whose turn it is; it is made if it is not there. */
-static CudaSorter *
+static CudaCard *
 idle_card(PartsSorter *sorter)
 {
 	if (sorter->idle == NULL)
 	{
-		sorter->idle = cuda_sorter_create(&sorter->base, sorter->of_part.key);
+		sorter->idle = cuda_card_create(&sorter->base, sorter->of_part.key);
 		sorter->idle->further = true;
 		cuda_note_request(sorter->idle, &sorter->of_part);
 	}
@@ -369,7 +369,7 @@ idle_card(PartsSorter *sorter)
 static void
 end_idle_card(PartsSorter *sorter)
 {
-	CudaSorter *idle = sorter->idle;
+	CudaCard *idle = sorter->idle;
 	Size both;
 
 	if (idle == NULL)
@@ -420,8 +420,8 @@ end_part_before(PartsSorter *sorter)
 static bool
 change_turns(PartsSorter *sorter, int part)
 {
-	CudaSorter *before = sorter->cards[sorter->current];
-	CudaSorter *ahead = sorter->cards[part];
+	CudaCard *before = sorter->cards[sorter->current];
+	CudaCard *ahead = sorter->cards[part];
 
 	sorter->cards[sorter->current] = NULL;
 	sorter->current = part;
@@ -443,7 +443,7 @@ change_turns(PartsSorter *sorter, int part)
  * GPU's memory.
  */
 static bool
-send_rest(PartsSorter *sorter, CudaSorter *card, int part)
+send_rest(PartsSorter *sorter, CudaCard *card, int part)
 {
 	Waiting *waiting = &sorter->waiting;
 
@@ -459,7 +459,7 @@ send_rest(PartsSorter *sorter, CudaSorter *card, int part)
 
 /* Sends all of the part whose job is begun; false: the GPU can't go on, and nobody sends any more. */
 static bool
-send_with_others(PartsSorter *sorter, CudaSorter *card, int part)
+send_with_others(PartsSorter *sorter, CudaCard *card, int part)
 {
 	if (waiting_has_more(&sorter->waiting, part))
 		end_part_before(sorter);
@@ -475,7 +475,7 @@ static bool
 sort_on_card(PartsSorter *sorter, bool is_ahead)
 {
 	int part = sorter->current;
-	CudaSorter *card = sorter->cards[part];
+	CudaCard *card = sorter->cards[part];
 
 	if (sorter->card_state == TURNS_CARD_LOST || !(is_ahead || begin_job(sorter, card, part)))
 		return false;
@@ -488,7 +488,7 @@ sort_on_card(PartsSorter *sorter, bool is_ahead)
 static void
 lose_card(PartsSorter *sorter)
 {
-	CudaSorter *card = sorter->cards[sorter->current];
+	CudaCard *card = sorter->cards[sorter->current];
 
 	if (sorter->card_state == TURNS_CARD_LOST)
 		return;
@@ -546,7 +546,7 @@ go_on_sending(PartsSorter *sorter)
 void
 turns_sort_first(PartsSorter *sorter)
 {
-	CudaSorter *card = sorter->cards[0];
+	CudaCard *card = sorter->cards[0];
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
 	waiting_finish(&sorter->waiting);

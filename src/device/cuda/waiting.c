@@ -262,9 +262,11 @@ waiting_finish(Waiting *waiting)
 	}
 }
 
-/* ---------------------------------------------------------------- putting rows to a sorter */
+/*
+ * ---------------------------------------------------------------- putting rows to a card, or the cpu device
+ */
 
-/* A chunk on its way to a sorter: in memory, or in a file behind its description. */
+/* A chunk on its way there: in memory, or in a file behind its description. */
 typedef struct WaitingChunk
 {
 	const Chunk *chunk; /* its base says nothing if it is in a file */
@@ -275,7 +277,7 @@ typedef struct WaitingChunk
 typedef struct Sending
 {
 	Waiting *waiting;
-	CudaSorter *card; /* to which they go; NULL: to the cpu device */
+	CudaCard *card; /* to which they go; NULL: to the cpu device */
 	Sorter *cpu;
 	bool with_others;
 	bool is_full;  /* there is no more room, so what was taken is to wait again */
@@ -342,8 +344,8 @@ put_filled(Sending *sending)
 }
 
 /*
- * A chunk to fill with room for so many bytes; NULL: the sorter has failed, or finds no room.  For what is
- * longer than others are it may have none, and yet not be full.
+ * A chunk to fill with room for so many bytes; NULL: the card has failed, or has no room.  For what is longer
+ * than others are it may have none, and yet not be full.
  */
 static Chunk *
 chunk_with_room(Sending *sending, Size bytes)
@@ -580,13 +582,13 @@ send_part(Sending *sending, int part)
 }
 
 bool
-waiting_send(Waiting *waiting, int part, CudaSorter *to)
+waiting_send(Waiting *waiting, int part, CudaCard *to)
 {
 	return send_part(&(Sending){.waiting = waiting, .card = to}, part);
 }
 
 bool
-waiting_send_beside(Waiting *waiting, int part, CudaSorter *to)
+waiting_send_beside(Waiting *waiting, int part, CudaCard *to)
 {
 	return send_part(&(Sending){.waiting = waiting, .card = to, .with_others = true}, part);
 }

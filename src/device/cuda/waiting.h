@@ -22,7 +22,7 @@
 #include "storage/fileset.h"
 #include "storage/spin.h"
 
-#include "device/cuda/sorter.h"
+#include "device/cuda/card.h"
 #include "memory/arena.h"
 
 /* The first process writes to the first of its files, those that joined to the others. */
@@ -106,14 +106,14 @@ extern void waiting_finish(Waiting *waiting);
 extern void waiting_rewind(Waiting *waiting, int part);
 
 /*
- * Puts to a part what waits of it and nobody has taken yet.  False: the sorter has failed; all of it still
- * waits, after a waiting_rewind.  Several processes may do so at a time, each with a sorter of its own.
+ * Puts to a part what waits of it and nobody has taken yet.  False: the card has failed; all of it still
+ * waits, after a waiting_rewind.  Several processes may do so at a time, each with a CudaCard of its own.
  * Checks for interrupts.
  */
-extern bool waiting_send(Waiting *waiting, int part, CudaSorter *to);
+extern bool waiting_send(Waiting *waiting, int part, CudaCard *to);
 
 /* The same with others, without making room: what was taken and finds none waits as WAITING_AGAIN. */
-extern bool waiting_send_beside(Waiting *waiting, int part, CudaSorter *to);
+extern bool waiting_send_beside(Waiting *waiting, int part, CudaCard *to);
 
 /* All of a part, to a sorter of the cpu device. */
 extern void waiting_send_to_cpu(Waiting *waiting, int part, Sorter *to);
