@@ -49,7 +49,6 @@ typedef struct SortShareProcess
 {
 	int pid;
 	int worker_number; /* ParallelWorkerNumber; -1: the leader */
-	bool fed;		   /* is it through with its part of the input? */
 	uint64 rows;	   /* that it fed */
 	double feed_ms;
 	double sort_ms;
@@ -60,9 +59,7 @@ struct SortShare
 {
 	Arena arena; /* the memory */
 
-	bool on_gpu;   /* of which device? */
-	bool on_cards; /* of several GPUs (cuda/cards.c)? */
-	bool in_turns; /* of one, part by part (cuda/turns.c)? */
+	bool on_gpu; /* of which device? */
 
 	slock_t mutex;			   /* of all that follows but the processes' own entries */
 	ConditionVariable changed; /* closed, overflowed or failed became true, or nfed changed */
@@ -151,9 +148,6 @@ extern bool sort_share_wait_all_fed(SortShare *share);
  * interrupts.
  */
 extern void sort_share_meet(SortShare *share);
-
-/* Waits until all others that entered are through; no matter what else.  For the first process. */
-extern void sort_share_wait_others(SortShare *share);
 
 /* Some row found no room; before the sort is closed. */
 extern void sort_share_note_overflow(SortShare *share);

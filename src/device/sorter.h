@@ -263,14 +263,6 @@ sorter_fail(Sorter *sorter, SortFailureReason reason, const char *message)
 	}
 }
 
-/* The whole can't go on, if one of its parts can't. */
-static inline void
-sorter_fail_with_part(Sorter *sorter, const Sorter *part)
-{
-	if (part->failure != NULL)
-		sorter_fail(sorter, part->failure_reason, part->failure);
-}
-
 /* Sorts in the backend's own memory, past its limit in temporary files; always there. */
 extern const SortDevice sort_device_cpu;
 
