@@ -15,7 +15,7 @@
  * is, or help is over.  waiting has a mutex of its own.
  *
  * When a part fails that is fed or read the whole does.  When one fails between two turns the cpu device
- * sorts it and those that follow.
+ * sorts it and those that follow; that the share has failed, too, has those who send go, and nothing else.
  */
 #ifndef GPUSORT_DEVICE_CUDA_PARTS_H
 #define GPUSORT_DEVICE_CUDA_PARTS_H
