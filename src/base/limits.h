@@ -89,8 +89,8 @@
 #define GPU_TURN_SHARE 0.85
 
 /*
- * The same where the next part is sent while one is read (device/cuda/turn_ahead.c): what is sorted has given
- * back what the sort alone took of it.
+ * The same where the next part is sent while one is read (device/cuda/turns.c): what is sorted has given back
+ * what the sort alone took of it.
  */
 #define GPU_TURN_SHARE_AHEAD 0.55
 

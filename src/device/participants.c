@@ -108,7 +108,6 @@ sort_share_note_fed(SortShare *share, int process)
 	if (share == NULL || process < 0)
 		return;
 	SpinLockAcquire(&share->mutex);
-	share->processes[process].fed = true;
 	share->nfed++;
 	SpinLockRelease(&share->mutex);
 	ConditionVariableBroadcast(&share->changed);
@@ -187,26 +186,6 @@ sort_share_meet(SortShare *share)
 			ConditionVariableSleep(&share->changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
 		ConditionVariableCancelSleep();
 	}
-}
-
-static bool
-others_are_fed(SortShare *share)
-{
-	bool fed = true;
-
-	SpinLockAcquire(&share->mutex);
-	for (int i = 0; i < share->nentered; i++)
-		fed &= share->processes[i].fed || share->processes[i].pid == MyProcPid;
-	SpinLockRelease(&share->mutex);
-	return fed;
-}
-
-void
-sort_share_wait_others(SortShare *share)
-{
-	while (!others_are_fed(share))
-		ConditionVariableSleep(&share->changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
-	ConditionVariableCancelSleep();
 }
 
 void

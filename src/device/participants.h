@@ -9,7 +9,7 @@
  * A worker that comes when the sort is closed takes no part: sort_share_enter returns -1, and the worker
  * reads nothing of its input, for a parallel scan hands out all of it and the processes that entered have
  * read it.  A worker that can't map the memory at its address (sort_share_attach returns NULL) is a lone one
- * (team.h).
+ * (SortTeam).
  *
  * The states of a sort with several processes:
  *
@@ -33,7 +33,9 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/atomics.h"
 #include "storage/condition_variable.h"
+#include "storage/fileset.h"
 #include "storage/spin.h"
 
 #include "device/sorter.h"
@@ -47,7 +49,6 @@ typedef struct SortShareProcess
 {
 	int pid;
 	int worker_number; /* ParallelWorkerNumber; -1: the leader */
-	bool fed;		   /* is it through with its part of the input? */
 	uint64 rows;	   /* that it fed */
 	double feed_ms;
 	double sort_ms;
@@ -58,9 +59,7 @@ struct SortShare
 {
 	Arena arena; /* the memory */
 
-	bool on_gpu;   /* of which device? */
-	bool on_cards; /* of several GPUs (cuda/cards.c)? */
-	bool in_turns; /* of one, part by part (cuda/turns.c)? */
+	bool on_gpu; /* of which device? */
 
 	slock_t mutex;			   /* of all that follows but the processes' own entries */
 	ConditionVariable changed; /* closed, overflowed or failed became true, or nfed changed */
@@ -77,6 +76,27 @@ struct SortShare
 	SortBound *bound; /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
+
+/*
+ * How a worker finds the sort, and what a lone worker needs, which sorts its part of the input by itself
+ * (exec/team.h).  In the dynamic shared memory of the query or the build; nlone is atomic, nothing else is
+ * changed once workers start.
+ */
+struct SortTeam
+{
+	ArenaHandle handle; /* of the shared memory; zeros: there is none */
+	bool on_gpu;
+	FileSet files;			/* the leader's */
+	Size memory;			/* bytes for a lone worker */
+	pg_atomic_uint32 nlone; /* lone workers */
+};
+
+/* In a worker that has not read a row yet: it is a lone one; its number among them. */
+static inline int
+sort_team_add_lone(SortTeam *team)
+{
+	return pg_atomic_fetch_add_u32(&team->nlone, 1);
+}
 
 /* Makes an arena for the sort (arena_create); the device's own struct begins with a SortShare. */
 extern SortShare *sort_share_create(Size size, Size header_size, int processes);
@@ -132,9 +152,6 @@ extern bool sort_share_wait_all_fed(SortShare *share);
  * interrupts.
  */
 extern void sort_share_meet(SortShare *share);
-
-/* Waits until all others that entered are through; no matter what else.  For the first process. */
-extern void sort_share_wait_others(SortShare *share);
 
 /* Some row found no room; before the sort is closed. */
 extern void sort_share_note_overflow(SortShare *share);

@@ -11,10 +11,11 @@
  *		device->end(sorter)
  *
  * Several processes may feed one sort.  The first process, the leader, begins it, with request->shared, and
- * lets the workers join (team.h).  The leader enters before it feeds.  Each process fills chunks and calls
- * finish_feed when its part of the input is over; a worker calls work after that, or is done.  A process that
- * finds no room writes runs of its own, and no row goes from one process to another: the leader has all
- * sorted when all workers are done.  A worker that is too late gets NULL from join, and has nothing to read.
+ * lets the workers join (exec/team.h).  The leader enters before it feeds.  Each process fills chunks and
+ * calls finish_feed when its part of the input is over; a worker calls work after that, or is done.  A
+ * process that finds no room writes runs of its own, and no row goes from one process to another: the leader
+ * has all sorted when all workers are done.  A worker that is too late gets NULL from join, and has nothing
+ * to read.
  *
  * If the first rows of the order alone are wanted, the process that feeds leaves out rows of which
  * sorter->bound says that they can't be among them (sort/bound.h), and the device may do so as well; rows
@@ -48,7 +49,7 @@
 typedef struct SortDevice SortDevice;
 typedef struct Sorter Sorter;
 typedef struct SortShare SortShare; /* participants.h */
-typedef struct SortTeam SortTeam;	/* team.h */
+typedef struct SortTeam SortTeam;	/* the same */
 
 /* Every device's sorter begins with this. */
 struct Sorter
@@ -57,7 +58,7 @@ struct Sorter
 	const SortSplitters *splitters; /* between its parts; NULL: it has none */
 	SortBound *bound;				/* which of its rows are wanted; NULL: all */
 	SortShare *share;				/* what other processes need to join; NULL: they can't */
-	FileSet *files;					/* for runs of lone workers (team.h); NULL: it takes none */
+	FileSet *files;					/* for runs of lone workers (SortTeam); NULL: it takes none */
 	Size lone_memory;				/* then: bytes for each of them */
 	int nlone;						/* of them, when all workers have ended */
 	uint64 lone_rows;				/* in their runs */
@@ -156,8 +157,9 @@ struct SortDevice
 	Sorter *(*begin)(const SortRequest *request);
 
 	/*
-	 * In another process: a sorter to feed, as sort_team_join says.  share: NULL if it can't be mapped here.
-	 * All that is given must outlive the sorter.
+	 * In another process: a sorter to feed; NULL: nothing is left to be fed.  share: NULL if it can't be
+	 * mapped here.  complete_rows: of rows that hold all their sort columns, NULL: they don't.  All that is
+	 * given must outlive the sorter.
 	 */
 	Sorter *(*join)(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows);
 
@@ -260,14 +262,6 @@ sorter_fail(Sorter *sorter, SortFailureReason reason, const char *message)
 		sorter->failure = message;
 		sorter->failure_reason = reason;
 	}
-}
-
-/* The whole can't go on, if one of its parts can't. */
-static inline void
-sorter_fail_with_part(Sorter *sorter, const Sorter *part)
-{
-	if (part->failure != NULL)
-		sorter_fail(sorter, part->failure_reason, part->failure);
 }
 
 /* Sorts in the backend's own memory, past its limit in temporary files; always there. */

@@ -1,306 +1,364 @@
 /*
  * exec/chunk_feed.c
- *		Rows into chunks: the way from a slot to a device.
+ *		Rows into chunks: the way from a slot, or from a table's page, to a device.
  *
- * Each row is copied once, to where it stays until it is returned; its key is encoded in place beside it.
+ * All rows go one way (put_row): the key is encoded, it says which part of the sorter the row is for, or that
+ * the row can't be wanted, the chunk that is being filled makes room, key and row are written there.  So a
+ * row is copied once, to where it stays until it is returned.
  *
- * Where the sorter has parts, each part has a feed of its own, with a chunk that is being filled; the key is
- * encoded first then, and says whose row it is.
+ * To hand on a row in a slot, and to ask for each of its parts what kind of slot it is, takes longer than to
+ * copy the row and to encode a key of fixed width.  So where a scan returns rows as they are (input_rows.c),
+ * one row of a page goes through a slot, and those behind it are read and put at once (put_page).  That ends
+ * at the first row that needs more: a look at its columns one by one, or a chunk.  The scan is left before
+ * that row.  Whether a row stands in a page is known where put_row is inlined.
  *
- * The feed owns the chunk that is being filled, and hands it to the sorter when it is full or the feed ends;
- * it belongs to one process.  A row that was not put says that the sorter has failed.
+ * The feed owns the chunks that are being filled, one for each part of the sorter, and hands a chunk to the
+ * sorter when it is full or the feed ends; it belongs to one process.  A slot's row that was not put says
+ * that the sorter has failed.
  */
 #include "postgres.h"
 
 #include "utils/memutils.h"
 
 #include "exec/chunk_feed.h"
+#include "exec/input_rows.h"
+#include "exec/row_source.h"
 #include "monitor/progress.h"
 
-static int
-number_of_parts(const SortFeed *feed)
-{
-	return feed->parts != NULL ? feed->sorter->splitters->n + 1 : 0;
-}
+/* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */
+#define PAGE_AHEAD 512
 
-/* A feed of the rows of one part, or of all. */
-static void
-begin_part(SortFeed *feed, Sorter *sorter, int part, SortKey *key, TupleDesc desc, const Bitmapset *unused)
+/* Rows for one part of the sorter, or for all of it if it has none. */
+typedef struct FeedPart
 {
-	MemoryContext old;
+	Chunk *chunk; /* the one being filled, or NULL */
 
-	feed->context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort feed", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(feed->context);
+	/* What of it is counted in the progress view already. */
+	uint64 noted_rows;
+	Size noted_bytes;
+} FeedPart;
+
+struct SortFeed
+{
+	Sorter *sorter;
+	SortKey *key;
+	MemoryContext context; /* all that the feed holds */
+	BoundFilter *filter;   /* NULL: all rows are wanted */
+	bool reads_tails;	   /* may the tails of keys be left to the rows? */
+	RowSource row;
+	int nparts;
+	FeedPart parts[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* A row that stands in a table's page: a MinimalTuple but for what precedes its infomask. */
+typedef struct PageRow
+{
+	TupleDesc desc;
+	HeapTupleHeader header;
+	uint32 length; /* of the MinimalTuple */
+} PageRow;
+
+SortFeed *
+sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "GpuSort feed", ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	int nparts = sorter->splitters != NULL ? sorter->splitters->n + 1 : 1;
+	SortFeed *feed = palloc0(offsetof(SortFeed, parts) + sizeof(FeedPart) * nparts);
+
 	feed->sorter = sorter;
-	feed->part = part;
-	feed->parts = NULL;
 	feed->key = key;
+	feed->context = context;
+	feed->nparts = nparts;
 	feed->filter = sorter->bound != NULL ? bound_filter_create(sorter->bound) : NULL;
-	feed->chunk = NULL;
-	feed->noted_rows = 0;
-	feed->noted_bytes = 0;
-	row_source_init(&feed->row, desc, unused);
-	feed->key_first = feed->filter != NULL;
-	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && !feed->key_first &&
+	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && feed->filter == NULL &&
 						!key->policy.alone && !key->verified && key->policy.index_rows == NULL;
+	row_source_init(&feed->row, desc, sorter->device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : unused);
 	MemoryContextSwitchTo(old);
+	return feed;
 }
 
-void
-sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused)
-{
-	MemoryContext old;
+/* ---------------------------------------------------------------- chunks */
 
-	begin_part(feed, sorter, 0, key, desc, unused);
-	if (sorter->splitters == NULL)
-		return;
-	old = MemoryContextSwitchTo(feed->context);
-	feed->parts = palloc(sizeof(SortFeed) * (sorter->splitters->n + 1));
-	feed->key_first = true;
-	for (int i = 0; i < number_of_parts(feed); i++)
-		begin_part(&feed->parts[i], sorter, i, key, desc, unused);
-	MemoryContextSwitchTo(old);
-}
-
-/* Counts what was added to the chunk since the last time. */
+/* Counts what was added to the part's chunk since the last time. */
 static void
-note_progress(SortFeed *feed)
+note_progress(SortFeed *feed, FeedPart *part)
 {
-	uint64 rows = feed->chunk->nrows;
-	Size bytes = chunk_bytes(feed->chunk);
+	uint64 rows = part->chunk->nrows;
+	Size bytes = chunk_bytes(part->chunk);
 
-	progress_note_fed(feed->sorter, rows - feed->noted_rows, bytes - feed->noted_bytes);
-	feed->noted_rows = rows;
-	feed->noted_bytes = bytes;
+	progress_note_fed(feed->sorter, rows - part->noted_rows, bytes - part->noted_bytes);
+	part->noted_rows = rows;
+	part->noted_bytes = bytes;
 }
 
 static inline void
-note_progress_at_times(SortFeed *feed)
+note_progress_at_times(SortFeed *feed, FeedPart *part)
 {
-	if (unlikely(feed->chunk != NULL && feed->chunk->nrows - feed->noted_rows >= PROGRESS_ROWS))
-		note_progress(feed);
-}
-
-void
-sort_feed_note_progress(SortFeed *feed)
-{
-	note_progress_at_times(feed);
-	for (int i = 0; i < number_of_parts(feed); i++)
-		note_progress_at_times(&feed->parts[i]);
+	if (unlikely(part->chunk != NULL && part->chunk->nrows - part->noted_rows >= PROGRESS_ROWS))
+		note_progress(feed, part);
 }
 
 /* Hands the chunk being filled, if any, to the device. */
 static void
-put_chunk(SortFeed *feed)
+put_chunk(SortFeed *feed, FeedPart *part)
 {
-	Chunk *chunk = feed->chunk;
+	Chunk *chunk = part->chunk;
 
 	if (chunk == NULL)
 		return;
-	note_progress(feed);
-	feed->chunk = NULL;
-	feed->noted_rows = 0;
-	feed->noted_bytes = 0;
-	feed->sorter->device->put_chunk(feed->sorter, feed->part, chunk);
+	note_progress(feed, part);
+	memset(part, 0, sizeof(*part));
+	feed->sorter->device->put_chunk(feed->sorter, part - feed->parts, chunk);
 }
 
 /* A chunk with room for so many more bytes; NULL: the sorter has failed. */
 static pg_noinline Chunk *
-next_chunk(SortFeed *feed, Size bytes)
+next_chunk(SortFeed *feed, FeedPart *part, Size bytes)
 {
-	put_chunk(feed);
-	feed->chunk = feed->sorter->device->get_chunk(feed->sorter, feed->part, bytes);
-	return feed->chunk;
+	put_chunk(feed, part);
+	part->chunk = feed->sorter->device->get_chunk(feed->sorter, part - feed->parts, bytes);
+	return part->chunk;
 }
 
-static inline Chunk *
-chunk_for(SortFeed *feed, Size bytes)
+/* The same, but for a row of a page none other than the one at hand, or NULL. */
+static pg_attribute_always_inline Chunk *
+chunk_for(SortFeed *feed, FeedPart *part, const PageRow *in_page, Size bytes)
 {
-	if (likely(feed->chunk != NULL && chunk_has_room(feed->chunk, bytes)))
-		return feed->chunk;
-	return next_chunk(feed, bytes);
+	if (likely(part->chunk != NULL && chunk_has_room(part->chunk, bytes)))
+		return part->chunk;
+	return in_page != NULL ? NULL : next_chunk(feed, part, bytes);
 }
 
-/* Puts the key there, the slot's unless it is encoded already. */
-static inline void
-write_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, char *place)
+/* ---------------------------------------------------------------- a row */
+
+/*
+ * The key, of any kind, and its size; one of fixed width stands in `fixed`.  NULL: the columns of the page's
+ * row have to be taken apart first, by a slot.
+ */
+static pg_attribute_always_inline const uint8 *
+encode_key(SortKey *key, TupleTableSlot *slot, const PageRow *in_page, uint64 *fixed, Size *size)
 {
-	if (key != NULL)
-	{
-		/* words, as they were written: wider loads would wait for them */
-		for (int i = 0; i < feed->key->width; i += sizeof(uint64))
-			memcpy(place + i, key + i, sizeof(uint64));
-	}
-	else
-		sort_key_encode_fixed(feed->key, slot, (uint8 *) place);
+	if (key->variable)
+		return in_page == NULL ? sort_key_encode_variable(key, slot, size)
+							   : sort_key_encode_variable_stored(key, in_page->desc, in_page->header, size);
+	*size = key->width;
+	if (in_page == NULL)
+		sort_key_encode_fixed(key, slot, (uint8 *) fixed);
+	else if (!sort_key_encode_stored(key, in_page->desc, in_page->header, (uint8 *) fixed))
+		return NULL;
+	return (const uint8 *) fixed;
 }
 
-/* A row that its key says all of. */
+/* Can't the row with this key be wanted?  Then it is counted as left out. */
 static inline bool
-put_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
+leave_out(SortFeed *feed, const uint8 *key, Size size)
 {
-	Chunk *chunk = chunk_for(feed, feed->key->width);
+	BoundFilter *filter = feed->filter;
 
-	if (unlikely(chunk == NULL))
+	if (!bound_filter_drops(filter, key, size))
 		return false;
-	write_key(feed, slot, key, chunk_reserve_key(chunk));
-	chunk_commit_fixed(chunk, feed->key->width);
+	filter->dropped++;
+	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
+		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
 	return true;
 }
 
-static inline bool
-put_key_and_row(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
+/* The part that a row with this key is for. */
+static inline FeedPart *
+part_of_key(SortFeed *feed, const uint8 *key, Size size)
 {
-	const RowSource *row = &feed->row;
-	int width = feed->key->width;
-	Size row_size;
-	Chunk *chunk;
-	char *key_place;
-	char *row_place;
+	if (likely(feed->nparts == 1))
+		return feed->parts;
+	return &feed->parts[splitters_find(feed->sorter->splitters, key, size)];
+}
 
-	row_source_open(&feed->row, slot);
-	row_size = row_source_size(row);
-	chunk = chunk_for(feed, chunk_entry_size(width, true) + row_size);
+/* Finds the row; returns how many bytes it will take. */
+static pg_attribute_always_inline Size
+open_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page)
+{
+	if (in_page == NULL)
+		row_source_open(&feed->row, slot);
+	else
+		row_source_open_stored(&feed->row, (const char *) in_page->header + MINIMAL_TUPLE_OFFSET,
+							   in_page->length);
+	return row_source_size(&feed->row);
+}
+
+static pg_attribute_always_inline void
+write_row(const SortFeed *feed, const PageRow *in_page, char *place)
+{
+	if (in_page == NULL)
+		row_source_write(&feed->row, place);
+	else
+		row_source_write_words(&feed->row, place);
+}
+
+static pg_attribute_always_inline bool
+put_fixed(SortFeed *feed, FeedPart *part, const uint8 *key, TupleTableSlot *slot, const PageRow *in_page,
+		  bool has_row)
+{
+	int width = feed->key->width;
+	Size row_size = has_row ? open_row(feed, slot, in_page) : 0;
+	Chunk *chunk = chunk_for(feed, part, in_page, chunk_entry_size(width, has_row) + row_size);
+	char *row_place = NULL;
+	char *key_place;
+
 	if (unlikely(chunk == NULL))
 		return false;
-	key_place = chunk_reserve_fixed(chunk, width, row_size, &row_place);
-	write_key(feed, slot, key, key_place);
-	row_source_write(row, row_place);
+	key_place = has_row ? chunk_reserve_fixed(chunk, width, row_size, &row_place) : chunk_reserve_key(chunk);
+	/* words, as they were written: wider loads would wait for them */
+	for (int i = 0; i < width; i += sizeof(uint64))
+		memcpy(key_place + i, key + i, sizeof(uint64));
+	if (has_row)
+		write_row(feed, in_page, row_place);
 	chunk_commit_fixed(chunk, width);
 	return true;
 }
 
-/* With the key that is encoded already, or NULL. */
-static inline bool
-put_fixed(SortFeed *feed, TupleTableSlot *slot, const uint8 *key)
+/* Where the key ends with what the row has, it is not stored twice. */
+static pg_attribute_always_inline bool
+put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, TupleTableSlot *slot,
+			 const PageRow *in_page, bool has_row)
 {
-	return feed->key->policy.alone ? put_key(feed, slot, key) : put_key_and_row(feed, slot, key);
-}
-
-/* A row that its variable key says all of. */
-bool
-sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot)
-{
-	Size key_size;
-	const uint8 *key = sort_key_encode_variable(feed->key, slot, &key_size);
-	Chunk *chunk = chunk_for(feed, chunk_variable_size(key_size, 0));
-
-	Assert(feed->key->policy.alone && feed->filter == NULL);
-	if (unlikely(chunk == NULL))
-		return false;
-	(void) chunk_append_variable(chunk, key, key_size, 0);
-	note_progress_at_times(feed);
-	return true;
-}
-
-/* A row with this key; where that ends with what the row has, it is not stored twice. */
-static inline bool
-put_variable(SortFeed *feed, TupleTableSlot *slot, const uint8 *bytes, Size size)
-{
-	const RowSource *row = &feed->row;
-	const char *tail = feed->key->builder.tail;
 	RecordKey key = {.bytes = bytes, .size = size, .kind = RECORD_WITH_KEY};
+	const char *tail = feed->key->tail;
+	Size row_size = has_row ? open_row(feed, slot, in_page) : 0;
 	Size tail_offset;
-	Size row_size;
 	Chunk *chunk;
+	char *row_place;
 
-	row_source_open(&feed->row, slot);
-	if (feed->reads_tails && tail != NULL && row_source_holds(row, tail, &tail_offset))
-		record_key_share_row(&key, feed->key->builder.tail_start, tail_offset);
-	row_size = row_source_size(row);
-	chunk = chunk_for(feed, chunk_record_size(&key, row_size));
+	if (feed->reads_tails && tail != NULL && row_source_holds(&feed->row, tail, &tail_offset))
+		record_key_share_row(&key, feed->key->tail_start, tail_offset);
+	chunk = chunk_for(feed, part, in_page, chunk_record_size(&key, row_size));
 	if (unlikely(chunk == NULL))
 		return false;
-	row_source_write(row, chunk_append_record(chunk, &key, row_size));
+	row_place = chunk_append_record(chunk, &key, row_size);
+	if (has_row)
+		write_row(feed, in_page, row_place);
 	chunk_commit_record(chunk, &key);
 	return true;
 }
 
-/* The slot's key, of any kind, and its size; one of fixed width stands in `fixed`. */
-static inline const uint8 *
-encode_key(SortFeed *feed, TupleTableSlot *slot, uint64 *fixed, Size *size)
-{
-	if (feed->key->variable)
-		return sort_key_encode_variable(feed->key, slot, size);
-	sort_key_encode_fixed(feed->key, slot, (uint8 *) fixed);
-	*size = feed->key->width;
-	return (const uint8 *) fixed;
-}
-
-static inline bool
-put_with_key(SortFeed *feed, TupleTableSlot *slot, const uint8 *key, Size size)
-{
-	return feed->key->variable ? put_variable(feed, slot, key, size) : put_fixed(feed, slot, key);
-}
-
-/* A row of which the key decides whether it is wanted. */
-static bool
-put_if_wanted(SortFeed *feed, TupleTableSlot *slot)
+/*
+ * Puts the slot's row, or the page's where in_page is not NULL, unless it is not wanted.  False: the sorter
+ * has failed; the page's row has to go through a slot, since it has a NULL, a column of the key is not at the
+ * same place in all rows, or the chunk has no room.
+ */
+static pg_attribute_always_inline bool
+put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_row)
 {
 	uint64 fixed[KEY_MAX_WORDS];
 	Size size;
-	const uint8 *key = encode_key(feed, slot, fixed, &size);
+	const uint8 *key = encode_key(feed->key, slot, in_page, fixed, &size);
+	FeedPart *part;
 
-	if (sort_feed_leave_out(feed, key, size))
+	if (key == NULL)
+		return false;
+	if (feed->filter != NULL && leave_out(feed, key, size))
 		return true;
-	if (unlikely(!put_with_key(feed, slot, key, size)))
+	part = part_of_key(feed, key, size);
+	if (unlikely(!(feed->key->variable ? put_variable(feed, part, key, size, slot, in_page, has_row)
+									   : put_fixed(feed, part, key, slot, in_page, has_row))))
 		return false;
-	bound_filter_note(feed->filter, key, size);
+	if (feed->filter != NULL)
+		bound_filter_note(feed->filter, key, size);
+	if (in_page == NULL)
+		note_progress_at_times(feed, part);
 	return true;
-}
-
-/* A row of which the key decides in which part it is wanted. */
-static bool
-put_in_part(SortFeed *feed, TupleTableSlot *slot)
-{
-	uint64 fixed[KEY_MAX_WORDS];
-	Size size;
-	const uint8 *key = encode_key(feed, slot, fixed, &size);
-	SortFeed *part = &feed->parts[splitters_find(feed->sorter->splitters, key, size)];
-
-	if (unlikely(!put_with_key(part, slot, key, size)))
-		return false;
-	note_progress_at_times(part);
-	return true;
-}
-
-/* The key decides what becomes of the row. */
-static pg_noinline bool
-put_by_key(SortFeed *feed, TupleTableSlot *slot)
-{
-	return feed->parts != NULL ? put_in_part(feed, slot) : put_if_wanted(feed, slot);
-}
-
-/* A row that is wanted. */
-static inline bool
-put_row(SortFeed *feed, TupleTableSlot *slot)
-{
-	const uint8 *key;
-	Size size;
-
-	if (!feed->key->variable)
-		return put_fixed(feed, slot, NULL);
-	key = sort_key_encode_variable(feed->key, slot, &size);
-	return put_variable(feed, slot, key, size);
 }
 
 bool
-sort_feed_put(SortFeed *feed, TupleTableSlot *slot)
+sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row)
 {
 	row_source_fetch_ahead(slot);
-	if (unlikely(!(feed->key_first ? put_by_key(feed, slot) : put_row(feed, slot))))
-		return false;
-	note_progress_at_times(feed);
-	return true;
+	return put_row(feed, slot, NULL, has_row);
 }
 
 void
 sort_feed_end(SortFeed *feed)
 {
-	put_chunk(feed);
-	for (int i = 0; i < number_of_parts(feed); i++)
-		sort_feed_end(&feed->parts[i]);
+	for (int i = 0; i < feed->nparts; i++)
+		put_chunk(feed, &feed->parts[i]);
 	if (feed->filter != NULL)
 		bound_filter_free(feed->filter);
 	MemoryContextDelete(feed->context);
+}
+
+/* ---------------------------------------------------------------- the rows of an input */
+
+/* Fetches what lies so far ahead of a row as the row is long. */
+static inline void
+fetch_ahead(const PageRow *row)
+{
+	const char *ahead = (const char *) row->header - PAGE_AHEAD;
+
+	for (uint32 at = 0; at < Min(row->length, PAGE_AHEAD); at += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch(ahead - at);
+}
+
+/* The scan has returned so many more rows, the last one of them being that one of the page. */
+static void
+note_rows(HeapScanDesc scan, uint32 last, uint64 nrows)
+{
+	scan->rs_cindex = last;
+	for (uint64 i = 0; i < nrows; i++)
+		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
+}
+
+/*
+ * Puts rows that follow, on the page where the input stands, the row that input_rows_next returned last;
+ * returns how many.  What is not put here, input_rows_next returns next.
+ */
+static uint64
+put_page(SortFeed *feed, InputRows *rows, bool has_row)
+{
+	HeapScanDesc scan = rows->pages;
+	Page page;
+	PageRow row;
+	uint32 first;
+	uint32 index;
+
+	if (scan == NULL || !input_rows_are_plain(rows))
+		return 0;
+	row.desc = rows->scan->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+	page = BufferGetPage(scan->rs_cbuf);
+	first = (uint32) scan->rs_cindex + 1;
+	for (index = first; index < (uint32) scan->rs_ntuples; index++)
+	{
+		ItemId item = PageGetItemId(page, scan->rs_vistuples[index]);
+
+		row.header = (HeapTupleHeader) PageGetItem(page, item);
+		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
+		fetch_ahead(&row);
+		if (!put_row(feed, NULL, &row, has_row))
+			break;
+	}
+	note_rows(scan, index - 1, index - first);
+	for (int i = 0; i < feed->nparts; i++)
+		note_progress_at_times(feed, &feed->parts[i]);
+	return index - first;
+}
+
+uint64
+sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset *unused)
+{
+	SortFeed *feed = sort_feed_begin(sorter, key, ExecGetResultType(input), unused);
+	uint64 nrows = 0;
+	InputRows rows;
+
+	input_rows_begin(&rows, input);
+	for (;;)
+	{
+		TupleTableSlot *slot = input_rows_next(&rows);
+
+		if (TupIsNull(slot))
+			break;
+		CHECK_FOR_INTERRUPTS();
+		if (!sort_feed_put(feed, slot, !key->alone))
+			break;
+		nrows += 1 + put_page(feed, &rows, !key->alone);
+	}
+	sort_feed_end(feed);
+	return nrows;
 }

@@ -1,73 +1,35 @@
 /*
  * exec/chunk_feed.h
- *		Rows into chunks: the way from a slot to a device.
+ *		Rows into chunks: the way from a slot, or from a table's page, to a device.
  */
 #ifndef GPUSORT_EXEC_CHUNK_FEED_H
 #define GPUSORT_EXEC_CHUNK_FEED_H
 
 #include "postgres.h"
 
-#include "executor/tuptable.h"
+#include "nodes/execnodes.h"
 
 #include "device/sorter.h"
-#include "exec/row_source.h"
-#include "monitor/progress.h"
 
-typedef struct SortFeed
-{
-	Sorter *sorter;
-	int part;				/* of the sorter: that of its rows; 0: the first one, or it has no parts */
-	struct SortFeed *parts; /* a feed for each part of the sorter, which get all rows; NULL: it has none */
-	SortKey *key;
-	MemoryContext context; /* all that the feed holds */
-	BoundFilter *filter;   /* NULL: all rows are wanted */
-	bool reads_tails;	   /* may the tails of keys be left to the rows? */
-	bool key_first;		   /* is the key wanted before the row is put: for the filter, or for the parts? */
-	Chunk *chunk;		   /* the one being filled, or NULL */
-	RowSource row;
-
-	/* What of the chunk being filled is counted in the progress view already. */
-	uint64 noted_rows;
-	Size noted_bytes;
-} SortFeed;
+typedef struct SortFeed SortFeed;
 
 /*
- * Below CurrentMemoryContext.  desc: of the rows; unused: columns (attnos) that need not be kept beside the
- * keys, NULL: none.
+ * Below CurrentMemoryContext.  desc: of the rows; unused: columns (attnos) that nothing looks at later, which
+ * are left out unless the device needs them, NULL: none.
  */
-extern void sort_feed_begin(SortFeed *feed, Sorter *sorter, SortKey *key, TupleDesc desc,
-							const Bitmapset *unused);
-
-/* Encodes the slot's key and copies its row, unless it is not wanted.  False: the sorter has failed. */
-extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot);
+extern SortFeed *sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused);
 
 /*
- * The same of a row that its variable key says all of (key_row_tells), where keys stand alone and all rows
- * are wanted: the slot need not have the row.
+ * Puts the slot's row, unless it is not wanted.  has_row: is it kept beside its key?  It need not be where
+ * keys stand alone and this one says all of the row (key_row_tells); the slot need not have it then.  False:
+ * the sorter has failed.
  */
-extern bool sort_feed_put_alone(SortFeed *feed, TupleTableSlot *slot);
+extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row);
 
-/*
- * Where there is a filter: can't the row with this key be wanted?  Then it is counted as left out.  Else it
- * must be put, and the filter be told so (bound_filter_note).
- */
-static inline bool
-sort_feed_leave_out(SortFeed *feed, const uint8 *key, Size size)
-{
-	BoundFilter *filter = feed->filter;
-
-	if (!bound_filter_drops(filter, key, size))
-		return false;
-	filter->dropped++;
-	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
-		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
-	return true;
-}
-
-/* Rows were added to the feed's chunks, or its parts' chunks, past these calls. */
-extern void sort_feed_note_progress(SortFeed *feed);
-
-/* Hands the last chunk to the device, if that goes on, and releases all that the feed holds. */
+/* Hands the last chunks to the device, if that goes on, and releases all that the feed holds. */
 extern void sort_feed_end(SortFeed *feed);
+
+/* All of it: puts the rows of an input, unless the sorter fails; returns how many were put. */
+extern uint64 sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset *unused);
 
 #endif /* GPUSORT_EXEC_CHUNK_FEED_H */

@@ -26,6 +26,13 @@ extern void input_rows_begin(InputRows *rows, PlanState *input);
 /* The next row that the executor returns, or NULL or an empty slot. */
 extern TupleTableSlot *input_rows_ask_executor(InputRows *rows);
 
+/* Does the scan return rows as they are: all of them, with all columns? */
+static inline bool
+input_rows_are_plain(const InputRows *rows)
+{
+	return rows->scan->ss.ps.qual == NULL && rows->scan->ss.ps.ps_ProjInfo == NULL;
+}
+
 /*
  * Goes on to the next tuple of the page that the scan sees, and leaves scan and slot as heap_getnextslot
  * does; false: the page has no more of them.
@@ -70,7 +77,7 @@ input_rows_next(InputRows *rows)
 
 		if (!input_rows_step(rows->pages, slot))
 			break;
-		if (node->qual == NULL && node->ps_ProjInfo == NULL)
+		if (input_rows_are_plain(rows))
 			return slot;
 		ResetExprContext(context);
 		context->ecxt_scantuple = slot;

@@ -9,12 +9,8 @@
  * The GpuSort begins the sort and gives it to the leader's feed; workers find it by a handle in the dynamic
  * shared memory of the parallel query, which is all that stands there: the sort outlives it.
  *
- * A process that finds no room writes runs of its own, and so does a lone worker, which can't open the sort's
- * memory (device/team.h).  A worker that comes when the sort is closed has nothing to read
- * (device/participants.h): the node is done without asking its child for a row.
- *
- * A feed is done after its first call.  What FeedShared holds the leader sets before workers start, but for
- * the count of lone workers, which is atomic.
+ * team.h says how processes take part.  A worker that comes when the sort is closed has nothing to read: the
+ * node is done without asking its child for a row.  A feed is done after its first call.
  *
  * If the sort's device fails, each process stops, and the GpuSort starts again.
  */
@@ -27,36 +23,23 @@
 
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
-#include "device/team.h"
 #include "exec/chunk_feed.h"
-#include "exec/input_rows.h"
 #include "exec/node_feed.h"
-#include "exec/page_feed.h"
+#include "exec/team.h"
 #include "key/key_row.h"
 #include "plan/sort_plan.h"
-
-/* In the dynamic shared memory of the parallel query. */
-typedef struct FeedShared
-{
-	SortTeam team;
-	uint32 unmarked;	/* the leader found out which columns of the key need no marker */
-	bool complete_rows; /* do rows hold all their sort columns? */
-} FeedShared;
 
 struct GpuSortFeedState
 {
 	CustomScanState css;	  /* must be first */
 	bool is_done;			  /* has it fed, or nothing to feed? */
 	Sorter *sorter;			  /* leader: the GpuSort's; worker: NULL until it has joined */
-	FeedShared *shared;		  /* NULL: no other process */
+	TeamShare *team;		  /* NULL: no other process */
 	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
 	SortKey *key;			  /* leader: the GpuSort's; worker: NULL until it wants to join */
-	SortFeed feed;
-	Stopwatch watch;
-	uint64 rows;		/* that were fed */
-	bool complete_rows; /* leader: do rows hold all their sort columns? */
-	bool has_fed;		/* leader: has it entered, and read to the end? */
-	bool handed_over;	/* leader: the sorter has all rows, and workers help to return them */
+	bool complete_rows;		  /* leader: do rows hold all their sort columns? */
+	bool has_fed;			  /* leader: has it entered, and read to the end? */
+	bool handed_over;		  /* leader: the sorter has all rows, and workers help to return them */
 };
 
 static const CustomExecMethods feed_exec_methods;
@@ -103,8 +86,8 @@ node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key, bool
 void
 node_feed_close(GpuSortFeedState *state)
 {
-	if (state->shared != NULL)
-		sort_team_close(&state->shared->team, state->sorter, state->has_fed);
+	if (state->team != NULL)
+		team_close(state->team, state->sorter, state->has_fed);
 }
 
 static void
@@ -131,7 +114,7 @@ make_key(const GpuSortFeedState *state)
 	SortColumnSpec *columns = sort_plan_columns(state->css.ss.ps.plan, &ncolumns);
 	SortKey *key;
 
-	sort_key_set_unmarked(ncolumns, columns, state->shared->unmarked);
+	sort_key_set_unmarked(ncolumns, columns, state->team->unmarked);
 	key = sort_key_create(ncolumns, columns);
 	key->policy.rows = key_row_create(key, ExecGetResultType(outerPlanState(state)),
 									  sort_plan_unused_columns((CustomScan *) state->css.ss.ps.plan));
@@ -142,11 +125,8 @@ make_key(const GpuSortFeedState *state)
 static bool
 join_sort(GpuSortFeedState *state)
 {
-	FeedShared *shared = state->shared;
-
 	state->key = make_key(state);
-	state->sorter = sort_team_join(&shared->team, state->key,
-								   shared->complete_rows ? ExecGetResultType(outerPlanState(state)) : NULL);
+	state->sorter = team_join(state->team, state->key, ExecGetResultType(outerPlanState(state)));
 	return state->sorter != NULL;
 }
 
@@ -161,56 +141,25 @@ enter_sort(GpuSortFeedState *state)
 	return state->sorter->device->enter(state->sorter, 1 + nworkers);
 }
 
-/* Takes part in the sort, if that is needed. */
+/* Takes part in the sort; false: there is nothing to be fed. */
 static bool
-begin_feeding(GpuSortFeedState *state)
+take_part(GpuSortFeedState *state)
 {
-	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 	MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-	bool feeds;
+	bool feeds = IsParallelWorker() ? join_sort(state) : enter_sort(state);
 
-	state->watch = stopwatch_start();
-	state->rows = 0;
-	feeds = IsParallelWorker() ? join_sort(state) : enter_sort(state);
-	if (feeds)
-	{
-		const SortDevice *device = state->sorter->device;
-
-		sort_feed_begin(&state->feed, state->sorter, state->key, ExecGetResultType(outerPlanState(state)),
-						device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : sort_plan_unused_columns(plan));
-	}
 	MemoryContextSwitchTo(old);
 	return feeds;
 }
 
 /* ---------------------------------------------------------------- rows */
 
-/* Feeds the input's rows, unless the sorter fails. */
+/* EXPLAIN ANALYZE shall show so many more rows as the node's. */
 static void
-feed_rows(GpuSortFeedState *state)
-{
-	InputRows rows;
-
-	input_rows_begin(&rows, outerPlanState(state));
-	for (;;)
-	{
-		TupleTableSlot *slot = input_rows_next(&rows);
-
-		if (TupIsNull(slot))
-			return;
-		CHECK_FOR_INTERRUPTS();
-		if (!sort_feed_put(&state->feed, slot))
-			return;
-		state->rows += 1 + page_feed_rows(&state->feed, &rows);
-	}
-}
-
-/* EXPLAIN ANALYZE shall show the rows that were fed as the node's. */
-static void
-count_fed_rows(GpuSortFeedState *state)
+count_rows(GpuSortFeedState *state, double rows)
 {
 	if (state->css.ss.ps.instrument != NULL)
-		state->css.ss.ps.instrument->tuplecount += state->rows;
+		state->css.ss.ps.instrument->tuplecount += rows;
 }
 
 /*
@@ -222,13 +171,12 @@ static TupleTableSlot *
 hand_over(GpuSortFeedState *state)
 {
 	const SortDevice *device = state->sorter->device;
-	bool waits = state->shared != NULL && sort_team_lone(&state->shared->team) > 0;
+	bool waits = state->team != NULL && team_has_lone(state->team);
 
 	if (!device->work(state->sorter, waits ? SORT_WORK_DISMISS : SORT_WORK_HELP) || waits)
 		return NULL;
 	state->handed_over = true;
-	if (state->css.ss.ps.instrument != NULL)
-		state->css.ss.ps.instrument->tuplecount -= 1;
+	count_rows(state, -1);
 	return ExecStoreAllNullTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
@@ -236,21 +184,22 @@ hand_over(GpuSortFeedState *state)
 static TupleTableSlot *
 feed(GpuSortFeedState *state)
 {
-	const SortDevice *device = state->sorter->device;
+	Stopwatch watch = stopwatch_start();
+	Sorter *sorter;
+	uint64 rows;
 
-	feed_rows(state);
-	count_fed_rows(state);
-	sort_feed_end(&state->feed);
-	if (state->sorter->failure != NULL)
+	if (!take_part(state))
 		return NULL;
-	/* for EXPLAIN VERBOSE: the share outlives the workers */
-	sort_share_note_rows(state->sorter->share, state->rows, stopwatch_ms(state->watch));
-	device->finish_feed(state->sorter);
+	sorter = state->sorter;
+	rows = sort_feed_input(sorter, state->key, outerPlanState(state),
+						   sort_plan_unused_columns((const CustomScan *) state->css.ss.ps.plan));
+	count_rows(state, rows);
+	if (!team_finish_feed(state->team, sorter, rows, watch))
+		return NULL;
 	state->has_fed = true;
 	if (!IsParallelWorker())
 		return hand_over(state);
-	sort_team_add_lone_rows(&state->shared->team, state->sorter, state->rows);
-	(void) device->work(state->sorter, SORT_WORK_HELP);
+	(void) sorter->device->work(sorter, SORT_WORK_HELP);
 	return NULL;
 }
 
@@ -264,8 +213,7 @@ exec_feed(CustomScanState *css)
 	if (!state->is_done)
 	{
 		state->is_done = true;
-		if (begin_feeding(state))
-			slot = feed(state);
+		slot = feed(state);
 	}
 	return slot != NULL ? slot : ExecClearTuple(css->ss.ss_ScanTupleSlot);
 }
@@ -290,7 +238,7 @@ shutdown_feed(CustomScanState *css)
 	if (state->sorter != NULL)
 		(void) state->sorter->device->work(state->sorter, SORT_WORK_DISMISS);
 	state->workers = NULL;
-	state->shared = NULL;
+	state->team = NULL;
 }
 
 static void
@@ -309,7 +257,7 @@ end_feed(CustomScanState *css)
 static Size
 estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
 {
-	return sizeof(FeedShared);
+	return sizeof(TeamShare);
 }
 
 /* In the leader, before workers start: tells them where the sort is. */
@@ -317,19 +265,16 @@ static void
 initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) css;
-	FeedShared *shared = coordinate;
 
 	state->workers = pcxt;
-	state->shared = shared;
-	sort_team_init(&shared->team, state->sorter, state->key);
-	shared->unmarked = state->key != NULL ? sort_key_unmarked(state->key) : 0;
-	shared->complete_rows = state->complete_rows;
+	state->team = coordinate;
+	team_init(state->team, state->sorter, state->key, state->complete_rows);
 }
 
 static void
 initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
 {
-	((GpuSortFeedState *) css)->shared = coordinate;
+	((GpuSortFeedState *) css)->team = coordinate;
 }
 
 static const CustomExecMethods feed_exec_methods = {

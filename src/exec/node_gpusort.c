@@ -29,14 +29,13 @@
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
+#include "exec/chunk_feed.h"
 #include "exec/explain.h"
-#include "exec/input_rows.h"
 #include "exec/key_statistics.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
 #include "exec/not_null.h"
 #include "exec/own_workers.h"
-#include "exec/page_feed.h"
 #include "exec/row_slot.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
@@ -180,32 +179,6 @@ drain_feeds(GpuSortState *state)
 		elog(ERROR, "gpusort: a row has come through a Gather above feeds");
 }
 
-/* Reads the whole input into the sorter, unless that fails. */
-static void
-read_input(GpuSortState *state)
-{
-	PlanState *input = outerPlanState(state);
-	int properties = state->sorter->device->properties;
-	InputRows rows;
-	SortFeed feed;
-
-	sort_feed_begin(&feed, state->sorter, state->key, ExecGetResultType(input),
-					properties & SORT_KEEPS_SORT_COLUMNS ? NULL : state->unused);
-	input_rows_begin(&rows, input);
-	for (;;)
-	{
-		TupleTableSlot *slot = input_rows_next(&rows);
-
-		if (TupIsNull(slot))
-			break;
-		CHECK_FOR_INTERRUPTS();
-		if (!sort_feed_put(&feed, slot))
-			break;
-		(void) page_feed_rows(&feed, &rows);
-	}
-	sort_feed_end(&feed);
-}
-
 /* Do the rows that this device gets hold all their sort columns? */
 static bool
 rows_are_complete(const GpuSortState *state, const SortDevice *device)
@@ -294,7 +267,7 @@ sort_with(GpuSortState *state, const SortDevice *device)
 		if (state->feed != NULL)
 			drain_feeds(state);
 		else
-			read_input(state);
+			(void) sort_feed_input(state->sorter, state->key, outerPlanState(state), state->unused);
 	}
 	if (state->own_workers.active)
 		own_workers_end(&state->own_workers, outerPlanState(state));

@@ -12,7 +12,6 @@
 
 #include "device/sorter.h"
 #include "exec/catalogs_seen.h"
-#include "exec/chunk_feed.h"
 #include "exec/limit_above.h"
 #include "exec/own_workers.h"
 #include "monitor/progress.h"

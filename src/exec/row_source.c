@@ -11,13 +11,6 @@
 
 #include "exec/row_source.h"
 
-static void
-open_stored(RowSource *source, const void *minimal_start, uint32 length)
-{
-	source->stored = (const char *) minimal_start + ROW_BODY_OFFSET;
-	source->length = length;
-}
-
 void
 row_source_init(RowSource *source, TupleDesc desc, const Bitmapset *unused)
 {
@@ -74,8 +67,8 @@ row_source_open(RowSource *source, TupleTableSlot *slot)
 
 		if (tuple != NULL)
 		{
-			open_stored(source, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET,
-						tuple->t_len - MINIMAL_TUPLE_OFFSET);
+			row_source_open_stored(source, (char *) tuple->t_data + MINIMAL_TUPLE_OFFSET,
+								   tuple->t_len - MINIMAL_TUPLE_OFFSET);
 			return;
 		}
 	}
@@ -85,7 +78,7 @@ row_source_open(RowSource *source, TupleTableSlot *slot)
 
 		if (tuple != NULL)
 		{
-			open_stored(source, tuple, tuple->t_len);
+			row_source_open_stored(source, tuple, tuple->t_len);
 			return;
 		}
 	}

@@ -28,7 +28,7 @@ typedef struct RowSource
 
 	/* Of the current row. */
 	TupleTableSlot *slot;
-	const char *stored; /* the row from its infomask on as some slot holds it, or NULL */
+	const char *stored; /* the row from its infomask on as a slot or a page holds it, or NULL */
 	bool by_layout;		/* not stored: to be written by the layout? */
 	uint32 length;		/* t_len of the MinimalTuple */
 	uint32 data_length; /* neither: bytes of the columns */
@@ -50,8 +50,8 @@ row_source_size(const RowSource *source)
 }
 
 /*
- * Are these bytes, of a value in the slot, bytes of the row as some slot holds it?  Then sets where they will
- * be in what row_source_write writes.
+ * Are these bytes, of a value of the row, bytes of the row as it is stored?  Then sets where they will be in
+ * what row_source_write writes.
  */
 static inline bool
 row_source_holds(const RowSource *source, const char *bytes, Size *offset)
@@ -89,7 +89,29 @@ row_source_fetch_ahead(const TupleTableSlot *slot)
  */
 extern void row_source_open(RowSource *source, TupleTableSlot *slot);
 
+/* The same of a row that would be a MinimalTuple of this length if there were one here. */
+static inline void
+row_source_open_stored(RowSource *source, const void *minimal_start, uint32 length)
+{
+	source->stored = (const char *) minimal_start + ROW_BODY_OFFSET;
+	source->length = length;
+}
+
 /* Writes the row to dst, 8-byte aligned. */
 extern void row_source_write(const RowSource *source, char *dst);
+
+/*
+ * The same of a row in a table's page, where rows are aligned to 8 bytes, too: with what stands behind it up
+ * to there.
+ */
+static inline void
+row_source_write_words(const RowSource *source, char *dst)
+{
+	const char *from = source->stored - ROW_BODY_OFFSET;
+
+	for (uint32 i = 0; i < source->length; i += sizeof(uint64))
+		memcpy(dst + i, from + i, sizeof(uint64));
+	((MinimalTuple) dst)->t_len = source->length;
+}
 
 #endif /* GPUSORT_EXEC_ROW_SOURCE_H */

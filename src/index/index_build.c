@@ -29,7 +29,6 @@
 #include "index/device_choice.h"
 #include "index/index_key.h"
 #include "index/joint_feed.h"
-#include "index/load.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
@@ -43,6 +42,7 @@
 
 typedef struct IndexBuild
 {
+	Load load;
 	HeapFeed feed;
 	double expected_rows;
 	double row_bytes; /* of one row without its key, by estimate */
@@ -63,10 +63,10 @@ report(int param, int64 value)
 static void
 make_request(const IndexBuild *build, SortRequest *request)
 {
-	int nworkers = build->feed.info->ii_ParallelWorkers;
+	int nworkers = build->load.info->ii_ParallelWorkers;
 
 	memset(request, 0, sizeof(*request));
-	request->key = build->feed.key;
+	request->key = build->load.key;
 	request->desc = NULL;
 	request->complete_rows = false;
 	request->memory_limit = (Size) maintenance_work_mem * 1024;
@@ -83,33 +83,34 @@ make_request(const IndexBuild *build, SortRequest *request)
 static void
 report_workers(const IndexBuild *build)
 {
-	const HeapFeed *feed = &build->feed;
-	int planned = feed->info->ii_ParallelWorkers;
+	const Load *load = &build->load;
+	int launched = build->feed.workers;
+	int planned = load->info->ii_ParallelWorkers;
 	const char *why = NULL;
 
 	if (!message_level_is_interesting(DEBUG1))
 		return;
-	if (feed->workers < planned)
+	if (launched < planned)
 		why = "no more background workers were free, see max_parallel_workers and max_worker_processes";
 	else if (planned < max_parallel_maintenance_workers)
-		why = index_build_why_few_workers(feed->heap, feed->index, planned);
+		why = index_build_why_few_workers(load->heap, load->index, planned);
 	if (why != NULL)
 		ereport(DEBUG1, (errmsg_internal("gpusort builds index \"%s\" with %d of %d workers: %s",
-										 index_name(feed->heap, feed->index), feed->workers,
+										 index_name(load->heap, load->index), launched,
 										 max_parallel_maintenance_workers, why)));
 }
 
 static void
 feed_tuples(IndexBuild *build)
 {
-	int nworkers = build->feed.info->ii_ParallelWorkers;
+	int nworkers = build->load.info->ii_ParallelWorkers;
 
 	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
-	progress_enter(build->feed.sorter, PROGRESS_READING);
+	progress_enter(build->load.sorter, PROGRESS_READING);
 	if (nworkers > 0)
-		heap_feed_jointly(&build->feed, nworkers);
+		heap_feed_jointly(&build->load, &build->feed, nworkers);
 	else
-		heap_feed_alone(&build->feed);
+		heap_feed_alone(&build->load, &build->feed);
 	report_workers(build);
 	if (!build->feed.is_loaded)
 		load_report_total(build->feed.index_tuples);
@@ -122,7 +123,7 @@ feed_tuples(IndexBuild *build)
 static void
 report_spill(const IndexBuild *build, const SorterStats *stats)
 {
-	Size needed = stats->bytes + sorted_rows_memory(build->feed.key, stats->rows);
+	Size needed = stats->bytes + sorted_rows_memory(build->load.key, stats->rows);
 	int megabytes = (needed + needed / MEMORY_SLACK) / (1024 * 1024) + 1;
 
 	if (megabytes <= maintenance_work_mem / 1024)
@@ -130,7 +131,7 @@ report_spill(const IndexBuild *build, const SorterStats *stats)
 	ereport(
 		NOTICE,
 		(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted by way of temporary files",
-				index_name(build->feed.heap, build->feed.index)),
+				index_name(build->load.heap, build->load.index)),
 		 errdetail("%.0f tuples took " UINT64_FORMAT " MB of temporary files.", build->feed.index_tuples,
 				   stats->disk_bytes / (1024 * 1024) + 1),
 		 errhint("With maintenance_work_mem of about %d MB it is built in memory, in less time.",
@@ -141,7 +142,7 @@ report_spill(const IndexBuild *build, const SorterStats *stats)
 static bool
 sort_tuples(IndexBuild *build)
 {
-	Sorter *sorter = build->feed.sorter;
+	Sorter *sorter = build->load.sorter;
 	SorterStats *stats = &build->stats;
 
 	if (!build->feed.is_loaded)
@@ -152,7 +153,7 @@ sort_tuples(IndexBuild *build)
 	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);
 	stats_count_sort(sorter->device->name, stats);
-	progress_note_processes(build->feed.progress, stats->processes);
+	progress_note_processes(build->load.progress, stats->processes);
 	if (stats->disk_bytes > 0)
 		report_spill(build, stats);
 	progress_enter(sorter, PROGRESS_RETURNING);
@@ -166,11 +167,11 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 	SortRequest request;
 	Sorter *sorter;
 
-	sort_device_set_layout(device, build->feed.key);
+	sort_device_set_layout(device, build->load.key);
 	make_request(build, &request);
-	progress_start(build->feed.progress, device->name, request.expected_rows, request.processes);
-	sorter = build->feed.sorter = device->begin(&request);
-	progress_set_sorter(build->feed.progress, sorter);
+	progress_start(build->load.progress, device->name, request.expected_rows, request.processes);
+	sorter = build->load.sorter = device->begin(&request);
+	progress_set_sorter(build->load.progress, sorter);
 	if (sorter->failure == NULL)
 		feed_tuples(build);
 	return sorter->failure == NULL && sort_tuples(build);
@@ -179,9 +180,9 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 static void
 release_sorter(IndexBuild *build)
 {
-	progress_end(build->feed.progress);
-	build->feed.sorter->device->end(build->feed.sorter);
-	build->feed.sorter = NULL;
+	progress_end(build->load.progress);
+	build->load.sorter->device->end(build->load.sorter);
+	build->load.sorter = NULL;
 	heap_feed_end(&build->feed);
 }
 
@@ -189,31 +190,12 @@ release_sorter(IndexBuild *build)
 static void
 fall_back(IndexBuild *build)
 {
-	const Sorter *sorter = build->feed.sorter;
+	const Sorter *sorter = build->load.sorter;
 
 	stats_count_fallback(sorter->device->name, sorter->failure_reason);
 	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", sorter->failure)));
 	release_sorter(build);
 	load_report_total(0);
-}
-
-/* ---------------------------------------------------------------- load */
-
-/* Builds the tree; first is the first tuple, NULL: there is none. */
-static void
-load_tuples(IndexBuild *build, IndexTuple first)
-{
-	HeapFeed *feed = &build->feed;
-	Load load = {.heap = feed->heap,
-				 .index = feed->index,
-				 .info = feed->info,
-				 .sorter = feed->sorter,
-				 .progress = feed->progress};
-	uint64 loaded = load_alone(&load, first);
-
-	if (loaded != (uint64) feed->index_tuples)
-		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
-			 RelationGetRelationName(feed->index), loaded, feed->index_tuples);
 }
 
 /* ---------------------------------------------------------------- the build */
@@ -232,7 +214,7 @@ report_stages(const IndexBuild *build)
 		(errmsg_internal(
 			"gpusort has built index \"%s\" by device \"%s\": %.0f tuples, %d processes, loaded by %d, feed %.0f ms, sort %.0f ms, load %.0f ms, "
 			"%zu kB of memory, " UINT64_FORMAT " kB of temporary files",
-			index_name(build->feed.heap, build->feed.index), build->feed.sorter->device->name,
+			index_name(build->load.heap, build->load.index), build->load.sorter->device->name,
 			build->feed.index_tuples, stats->processes, build->feed.is_loaded ? build->feed.loaders : 1,
 			Max(build->sorted_ms - sort_ms, 0), sort_ms, stopwatch_ms(build->watch) - build->sorted_ms,
 			stats->peak_memory / 1024, stats->disk_bytes / 1024)));
@@ -242,17 +224,17 @@ report_stages(const IndexBuild *build)
 static bool
 read_first(IndexBuild *build, IndexTuple *first)
 {
-	*first = build->feed.is_loaded ? NULL : load_next_tuple(build->feed.sorter);
-	return build->feed.sorter->failure == NULL;
+	*first = build->feed.is_loaded ? NULL : load_next_tuple(build->load.sorter);
+	return build->load.sorter->failure == NULL;
 }
 
 static const SortDevice *
 choose_device(const IndexBuild *build)
 {
-	const SortKey *key = build->feed.key;
+	const SortKey *key = build->load.key;
 	BuildShape shape = {
 		.rows = build->expected_rows,
-		.processes = 1 + build->feed.info->ii_ParallelWorkers,
+		.processes = 1 + build->load.info->ii_ParallelWorkers,
 		.is_fixed = !key->variable,
 		.keys_alone = key->policy.rows != NULL,
 		.verified = key->verified,
@@ -269,12 +251,12 @@ run_build(IndexBuild *build)
 	const SortDevice *device;
 	IndexTuple first = NULL;
 
-	build->feed.info->ii_ParallelWorkers = index_build_workers(build->feed.info->ii_ParallelWorkers);
+	build->load.info->ii_ParallelWorkers = index_build_workers(build->load.info->ii_ParallelWorkers);
 	build->watch = stopwatch_start();
-	build->feed.progress = progress_create();
-	build->feed.key = index_key_create(build->feed.index);
-	build->expected_rows = index_build_rows(build->feed.heap);
-	index_key_estimate(build->feed.index, &build->row_bytes, &build->key_bytes);
+	build->load.progress = progress_create();
+	build->load.key = index_key_create(build->load.index);
+	build->expected_rows = index_build_rows(build->load.heap);
+	index_key_estimate(build->load.index, &build->row_bytes, &build->key_bytes);
 	device = choose_device(build);
 	while (!feed_and_sort(build, device) || !read_first(build, &first))
 	{
@@ -282,8 +264,8 @@ run_build(IndexBuild *build)
 		device = &sort_device_cpu;
 	}
 	if (!build->feed.is_loaded)
-		load_tuples(build, first);
-	stats_count_index_build(build->feed.sorter->device->name);
+		load_alone(&build->load, first, build->feed.index_tuples);
+	stats_count_index_build(build->load.sorter->device->name);
 	report_stages(build);
 	release_sorter(build);
 }
@@ -302,7 +284,7 @@ leave_to_postgres(Relation heap, Relation index, IndexInfo *info, const Declined
 IndexBuildResult *
 index_build_btree(Relation heap, Relation index, IndexInfo *info)
 {
-	IndexBuild build = {.feed = {.heap = heap, .index = index, .info = info}};
+	IndexBuild build = {.load = {.heap = heap, .index = index, .info = info}};
 	IndexBuildResult *result;
 	MemoryContext context;
 	MemoryContext old;

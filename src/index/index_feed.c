@@ -45,7 +45,7 @@ index_feed_create(Relation index, SortKey *key, Sorter *sorter)
 	feed->context = context;
 	feed->row = palloc0(INDEX_ROW_HEADER + INDEX_SIZE_MASK + 1);
 	feed->slot = create_slot(feed);
-	sort_feed_begin(&feed->rows, sorter, key, feed->slot->tts_tupleDescriptor, NULL);
+	feed->rows = sort_feed_begin(sorter, key, feed->slot->tts_tupleDescriptor, NULL);
 	MemoryContextSwitchTo(old);
 	return feed;
 }
@@ -115,10 +115,7 @@ put(IndexFeed *feed)
 	feed->fed++;
 	if (has_row)
 		form_row(feed);
-	if (feed->key->variable && !has_row)
-		(void) sort_feed_put_alone(&feed->rows, feed->slot);
-	else
-		(void) sort_feed_put(&feed->rows, feed->slot);
+	(void) sort_feed_put(feed->rows, feed->slot, has_row);
 }
 
 void
@@ -140,7 +137,7 @@ index_feed_end(IndexFeed *feed)
 {
 	uint64 fed = feed->fed;
 
-	sort_feed_end(&feed->rows);
+	sort_feed_end(feed->rows);
 	MemoryContextDelete(feed->context);
 	return fed;
 }

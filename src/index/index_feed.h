@@ -20,7 +20,7 @@ typedef struct IndexFeed
 	SortKey *key;
 	Sorter *sorter;
 	MemoryContext context; /* all that the feed holds */
-	SortFeed rows;
+	SortFeed *rows;
 	uint64 fed; /* tuples that were put */
 	TupleTableSlot *slot;
 	ItemPointerData tid; /* the slot's */

@@ -8,23 +8,12 @@
 #include "postgres.h"
 
 #include "access/parallel.h"
-#include "nodes/execnodes.h"
-#include "utils/rel.h"
 
-#include "device/sorter.h"
-#include "monitor/progress.h"
+#include "index/load.h"
 
-/* What is scanned, and what for. */
+/* What came of a scan of the heap. */
 typedef struct HeapFeed
 {
-	Relation heap;
-	Relation index;
-	IndexInfo *info; /* ii_BrokenHotChain is set if some process met one */
-	SortKey *key;
-	Sorter *sorter;
-	Progress *progress;
-
-	/* Filled by the scan. */
 	double heap_tuples; /* alive ones */
 	double index_tuples;
 	int workers;			  /* that were launched */
@@ -35,13 +24,13 @@ typedef struct HeapFeed
 } HeapFeed;
 
 /* This process alone scans the heap; the sorter may fail meanwhile. */
-extern void heap_feed_alone(HeapFeed *feed);
+extern void heap_feed_alone(const Load *load, HeapFeed *feed);
 
 /*
  * With up to so many workers, who sort, and load the index, together if the device can; the sorter was begun
  * with SortRequest.shared.  Must not be called in a parallel worker.
  */
-extern void heap_feed_jointly(HeapFeed *feed, int nworkers);
+extern void heap_feed_jointly(const Load *load, HeapFeed *feed, int nworkers);
 
 /* When the sorter has ended: releases what the workers have left. */
 extern void heap_feed_end(HeapFeed *feed);

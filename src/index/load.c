@@ -3,13 +3,9 @@
  *		Sorted tuples into pages: by one process, or ranges of them by all that have sorted them.
  *
  * Several processes load where the device lets each of them read the sorted rows.  The order is cut into
- * ranges of the same number of tuples, some for each process, which takes one after the other from a counter.
- *
- * The leader decides whether several load, and the workers wait for its decision on the condition variable
- * decided: LOAD_UNDECIDED until the leader is through with feeding, then LOAD_TRIED, in which all call
- * read_together, then LOAD_TOGETHER or LOAD_ALONE; or LOAD_ALONE at once.  The decision is an atomic word
- * with barriers, so that its reader sees nranges, nloaders and ntuples, which the leader has written before
- * it.  joined, next_range and loaded are atomic counters.
+ * ranges of the same number of tuples, some for each process, which are shared out by the team (exec/team.h).
+ * The leader decides whether several load, by the size of the index; it sets ntuples before it shares ranges
+ * out.  loaded is an atomic counter.
  *
  * If the sorter fails while tuples are loaded, or two tuples break a unique index, it is an error, and the
  * abort removes the index's file.  So it is if the number of tuples loaded is not that of those sorted.
@@ -20,10 +16,8 @@
 #include "access/nbtree.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
-#include "storage/condition_variable.h"
 #include "utils/backend_progress.h"
 
-#include "base/wait_events.h"
 #include "index/btree_levels.h"
 #include "index/index_key.h"
 #include "index/load.h"
@@ -48,25 +42,10 @@
 /* Tuples loaded between two reports of progress. */
 #define REPORT_EVERY 1024
 
-/* The first process decides twice: before rows are read together, and when they are there. */
-typedef enum LoadDecision
-{
-	LOAD_UNDECIDED,
-	LOAD_TRIED, /* all have fed the sort, so they may be able to read it */
-	LOAD_TOGETHER,
-	LOAD_ALONE
-} LoadDecision;
-
 struct LoadShare
 {
-	ConditionVariable decided;
-	pg_atomic_uint32 decision; /* a LoadDecision */
 	int max_loaders;
-	uint32 nloaders;
-	int nranges;
 	uint64 ntuples;
-	pg_atomic_uint32 joined; /* processes, of which the first nloaders load */
-	pg_atomic_uint32 next_range;
 	pg_atomic_uint64 loaded; /* tuples, by all */
 							 /* a BtreeShare behind it, aligned */
 };
@@ -165,8 +144,17 @@ check_failure(const Load *load)
 					errhint("Build the index again, or set gpusort.backend to \"cpu\".")));
 }
 
-uint64
-load_alone(const Load *load, IndexTuple first)
+/* So many tuples were loaded. */
+static void
+check_number(const Load *load, uint64 loaded, double expected)
+{
+	if (loaded != (uint64) expected)
+		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of %.0f tuples",
+			 RelationGetRelationName(load->index), loaded, expected);
+}
+
+void
+load_alone(const Load *load, IndexTuple first, double ntuples)
 {
 	Loader loader;
 
@@ -177,7 +165,7 @@ load_alone(const Load *load, IndexTuple first)
 	check_failure(load);
 	btree_writer_finish(loader.writer);
 	note_loaded(&loader);
-	return loader.loaded;
+	check_number(load, loader.loaded, ntuples);
 }
 
 /* ---------------------------------------------------------------- several processes */
@@ -197,14 +185,8 @@ load_share_size(int nprocesses)
 void
 load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment)
 {
-	ConditionVariableInit(&share->decided);
-	pg_atomic_init_u32(&share->decision, LOAD_UNDECIDED);
 	share->max_loaders = nprocesses;
-	share->nloaders = 0;
-	share->nranges = 0;
 	share->ntuples = 0;
-	pg_atomic_init_u32(&share->joined, 0);
-	pg_atomic_init_u32(&share->next_range, 0);
 	pg_atomic_init_u64(&share->loaded, 0);
 	btree_share_init(btree_share_of(share), nprocesses * RANGES_PER_PROCESS, segment);
 }
@@ -251,66 +233,24 @@ estimate_bytes(Sorter *sorter, uint64 ntuples)
 	return bytes / Max(nsamples, 1) * ntuples;
 }
 
-static void
-decide(LoadShare *share, LoadDecision decision)
-{
-	pg_write_barrier();
-	pg_atomic_write_u32(&share->decision, decision);
-	ConditionVariableBroadcast(&share->decided);
-}
-
-/* Waits until this is no longer how it stands. */
-static LoadDecision
-wait_for_decision(LoadShare *share, LoadDecision before)
-{
-	uint32 decision;
-
-	while ((decision = pg_atomic_read_u32(&share->decision)) == before)
-		ConditionVariableSleep(&share->decided, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
-	ConditionVariableCancelSleep();
-	pg_read_barrier();
-	return decision;
-}
-
-/* In the first process, which is the first to join: do several processes load? */
+/* In the first process: do several processes load?  Then it reports that. */
 static bool
-decide_for_all(LoadShare *share, Sorter *sorter, bool may_load)
+share_out(LoadShare *share, TeamShare *team, const Load *load)
 {
-	bool together = false;
+	Sorter *sorter = load->sorter;
+	int nloaders = 0;
 
-	decide(share, may_load ? LOAD_TRIED : LOAD_ALONE);
-	if (!may_load)
-		return false;
-	/* a card sorts now */
-	progress_enter(sorter, PROGRESS_SORTING);
-	if (sorter->device->work(sorter, SORT_WORK_SORT_TOGETHER))
+	if (team_sort_together(team, sorter))
 	{
 		share->ntuples = sorter->together;
-		share->nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
-		share->nranges = share->nloaders * RANGES_PER_PROCESS;
-		together = share->nloaders > 1 && sorter->failure == NULL;
+		nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
 	}
-	pg_atomic_write_u32(&share->joined, 1);
-	decide(share, together ? LOAD_TOGETHER : LOAD_ALONE);
-	return together;
-}
-
-/* In the others: the same. */
-static bool
-is_decided_together(LoadShare *share, Sorter *sorter)
-{
-	return wait_for_decision(share, LOAD_UNDECIDED) != LOAD_ALONE &&
-		   sorter->device->work(sorter, SORT_WORK_SORT_TOGETHER) &&
-		   wait_for_decision(share, LOAD_TRIED) == LOAD_TOGETHER;
-}
-
-/* The first process reports that this many tuples are loaded from now on. */
-static void
-report_load(const Load *load, uint64 ntuples)
-{
-	load_report_total(ntuples);
+	if (!team_share_out(team, sorter, nloaders, nloaders * RANGES_PER_PROCESS))
+		return false;
+	load_report_total(share->ntuples);
 	report_phase();
-	progress_enter(load->sorter, PROGRESS_RETURNING);
+	progress_enter(sorter, PROGRESS_RETURNING);
+	return true;
 }
 
 void
@@ -342,7 +282,6 @@ load_range(Loader *loader, int range)
 
 	if (loader->check != NULL)
 		unique_check_forget(loader->check);
-	(void) sorter->device->seek(sorter, SORT_SEEK_RANGE, range, loader->share->nranges);
 	btree_writer_begin_range(loader->writer, range);
 	while ((tuple = load_next_tuple(sorter)) != NULL)
 		load_tuple(loader, tuple);
@@ -353,39 +292,32 @@ load_range(Loader *loader, int range)
 }
 
 bool
-load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first, bool may_load)
+load_together(LoadShare *share, TeamShare *team, dsm_segment *segment, const Load *load)
 {
 	Loader loader;
-	uint32 range;
+	int range;
 
-	if (is_first ? !decide_for_all(share, load->sorter, may_load) : !is_decided_together(share, load->sorter))
+	if (IsParallelWorker() ? !team_await_ranges(team, load->sorter) : !share_out(share, team, load))
 		return false;
-	if (is_first)
-		report_load(load, share->ntuples);
-	else if (pg_atomic_fetch_add_u32(&share->joined, 1) >= share->nloaders)
-		return true;
-	else
+	if (IsParallelWorker())
 		btree_share_attach(btree_share_of(share), segment);
 	init_loader(&loader, load,
 				btree_writer_join(btree_share_of(share), load->heap, load->index, load->info->ii_Unique));
 	loader.share = share;
-	while ((range = pg_atomic_fetch_add_u32(&share->next_range, 1)) < (uint32) share->nranges)
+	while ((range = team_next_range(team, load->sorter)) >= 0)
 		load_range(&loader, range);
 	btree_writer_leave(loader.writer);
 	note_loaded(&loader);
 	return true;
 }
 
-uint64
-load_finish(LoadShare *share, const Load *load, int *nloaders)
+void
+load_finish(LoadShare *share, const Load *load, double ntuples)
 {
 	uint64 loaded = pg_atomic_read_u64(&share->loaded);
 
-	if (loaded != share->ntuples)
-		elog(ERROR, "gpusort: index \"%s\" has got " UINT64_FORMAT " of " UINT64_FORMAT " tuples",
-			 RelationGetRelationName(load->index), loaded, share->ntuples);
+	check_number(load, loaded, share->ntuples);
+	check_number(load, loaded, ntuples);
 	btree_writers_finish(btree_share_of(share), load->heap, load->index);
-	*nloaders = Min(share->nloaders, pg_atomic_read_u32(&share->joined));
 	load_report(share, load->progress);
-	return loaded;
 }

@@ -2,8 +2,8 @@
  * index/load.h
  *		Sorted tuples into pages: by one process, or ranges of them by all that have sorted them.
  *
- * The leader begins, decides and finishes (load_alone, load_share_init, load_finish); load_together is called
- * by it and by every worker that has fed.
+ * The leader begins and finishes (load_alone, load_share_init, load_finish); load_together is called by it
+ * and by every worker that has fed.
  */
 #ifndef GPUSORT_INDEX_LOAD_H
 #define GPUSORT_INDEX_LOAD_H
@@ -16,15 +16,17 @@
 #include "utils/rel.h"
 
 #include "device/sorter.h"
+#include "exec/team.h"
 #include "index/btree_writer.h"
 #include "monitor/progress.h"
 
-/* What is loaded into which index. */
+/* What is loaded into which index, by which sort. */
 typedef struct Load
 {
 	Relation heap;
 	Relation index;
-	IndexInfo *info;
+	IndexInfo *info; /* ii_BrokenHotChain is set if the scan met one */
+	SortKey *key;
 	Sorter *sorter;
 	Progress *progress; /* of the build; NULL: another process reports it */
 } Load;
@@ -37,9 +39,9 @@ extern IndexTuple load_next_tuple(Sorter *sorter);
 
 /*
  * This process builds the tree of all tuples; first: the one that has been read already, NULL: there is none.
- * Returns how many there were; raises an error if the sorter fails, or two tuples break a unique index.
+ * Raises an error if the sorter fails, if two tuples break a unique index, or if there were not so many.
  */
-extern uint64 load_alone(const Load *load, IndexTuple first);
+extern void load_alone(const Load *load, IndexTuple first, double ntuples);
 
 /* ---------------------------------------------------------------- several processes */
 
@@ -52,20 +54,15 @@ extern Size load_share_size(int nprocesses);
 extern void load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment);
 
 /*
- * In every process that has fed and sorted, the first one included, after finish_feed: loads ranges of the
- * tuples, if the first process finds that they can be loaded so; false: they are not.  may_load: nothing else
- * is to come; of the first process, and without meaning for the others.
+ * In every process that has fed, after team_finish_feed: loads ranges of the tuples; false: it does not,
+ * since the first process loads alone, or enough others load.
  */
-extern bool load_together(LoadShare *share, dsm_segment *segment, const Load *load, bool is_first,
-						  bool may_load);
+extern bool load_together(LoadShare *share, TeamShare *team, dsm_segment *segment, const Load *load);
 
 /* The first process, while others load: reports how far all are. */
 extern void load_report(LoadShare *share, Progress *progress);
 
-/*
- * The first process, when all others have ended: completes the tree.  Returns how many tuples it has;
- * *nloaders: the processes that loaded them.
- */
-extern uint64 load_finish(LoadShare *share, const Load *load, int *nloaders);
+/* The first process, when all others have ended: completes the tree of so many tuples, or raises an error. */
+extern void load_finish(LoadShare *share, const Load *load, double ntuples);
 
 #endif /* GPUSORT_INDEX_LOAD_H */

@@ -26,7 +26,6 @@
 #include "device/cpu/joint_sort.h"
 #include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
-#include "device/team.h"
 #include "files/shared_runs.h"
 #include "monitor/progress.h"
 

@@ -6,7 +6,7 @@
  * rows in order, and they come back a window at a time; they stay with the service until the sort ends, so
  * they can be read again in both directions.
  *
- * When the service or the device fails the sorter does; nobody looks for another device here.
+ * When the service or the device fails the card does; nobody looks for another device here.
  */
 #include "postgres.h"
 
@@ -15,7 +15,7 @@
 #include "utils/memutils.h"
 
 #include "base/guc.h"
-#include "device/cuda/sorter.h"
+#include "device/cuda/card.h"
 #include "service/state.h"
 
 /* More than this is no estimate; the planner's may be any number. */
@@ -54,9 +54,9 @@ most_device_memory(void)
 
 /* What the service is told beforehand. */
 static void
-estimate_job(CudaSorter *sorter, const SortRequest *request)
+estimate_job(CudaCard *card, const SortRequest *request)
 {
-	GpusortdBegin *estimate = &sorter->estimate;
+	GpusortdBegin *estimate = &card->estimate;
 	double rows = Min(expected_rows_kept(request), ESTIMATE_MAX);
 
 	estimate->key_bytes = request->key->width;
@@ -68,32 +68,21 @@ estimate_job(CudaSorter *sorter, const SortRequest *request)
 	estimate->most_bytes = most_device_memory();
 }
 
-static void
-create_bound(CudaSorter *sorter, const SortRequest *request)
+void
+cuda_note_request(CudaCard *card, const SortRequest *request)
 {
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-
-	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
-	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows_wanted : 0;
-	MemoryContextSwitchTo(old);
+	card->request = *request;
+	card->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
+	estimate_job(card, request);
 }
 
 void
-cuda_note_request(CudaSorter *sorter, const SortRequest *request)
+cuda_begin_on(CudaCard *card, const SortRequest *request, uint32 avoid)
 {
-	sorter->request = *request;
-	sorter->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
-	estimate_job(sorter, request);
-}
-
-void
-cuda_begin_on(CudaSorter *sorter, const SortRequest *request, uint32 avoid)
-{
-	cuda_note_request(sorter, request);
-	sorter->estimate.avoid = avoid;
-	if (cuda_connect(sorter) && cuda_begin_job(sorter) && request->shared)
-		cuda_share_create(sorter, request->read_jointly);
-	create_bound(sorter, request);
+	cuda_note_request(card, request);
+	card->estimate.avoid = avoid;
+	if (cuda_connect(card))
+		(void) cuda_begin_job(card);
 }
 
 /* What the service is told of rows that are known: of keys that vary, only how long they were expected. */
@@ -110,223 +99,202 @@ note_known_rows(GpusortdBegin *estimate, double rows, double bytes)
 }
 
 bool
-cuda_begin_again(CudaSorter *sorter, uint64 rows, uint64 bytes)
+cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes)
 {
-	if (sorter->external != NULL)
-		external_sort_end(sorter->external);
-	sorter->external = NULL;
-	sorter->base.share = NULL;
-	sorter->stage = CUDA_FEEDING;
-	sorter->nrows = 0;
-	sorter->position = -1;
-	cuda_forget_window(sorter);
-	note_known_rows(&sorter->estimate, rows, bytes);
-	if (sorter->client.fd < 0 && !cuda_connect(sorter))
+	if (card->external != NULL)
+		external_sort_end(card->external);
+	card->external = NULL;
+	card->job = NULL;
+	card->stage = CUDA_FEEDING;
+	card->nrows = 0;
+	card->position = -1;
+	cuda_forget_window(card);
+	note_known_rows(&card->estimate, rows, bytes);
+	if (card->client.fd < 0 && !cuda_connect(card))
 		return false;
-	return cuda_begin_job(sorter);
+	return cuda_begin_job(card);
 }
 
-/* A chunk to fill, when there is room; NULL: the sorter has failed. */
+/* A chunk to fill, when there is room; NULL: the card has failed. */
 static Chunk *
-make_room(CudaSorter *sorter, Size at_least)
+make_room(CudaCard *card, Size at_least)
 {
-	if (!cuda_share_is_alive(sorter))
+	if (!cuda_share_is_alive(card))
 		return NULL;
-	if (at_least > sorter->client.job.chunk_bytes)
-		return cuda_open_lone_chunk(sorter, at_least);
+	if (at_least > card->client.job.chunk_bytes)
+		return cuda_open_lone_chunk(card, at_least);
 	for (;;)
 	{
 		bool is_full = false;
 
-		if (!cuda_submit_refused(sorter))
+		if (!cuda_submit_refused(card))
 			return NULL;
-		if (sorter->refused == NULL)
+		if (card->refused == NULL)
 		{
-			int number = cuda_take_chunk(sorter, &is_full);
+			int number = cuda_take_chunk(card, &is_full);
 
 			if (number >= 0)
-				return cuda_open_chunk(sorter, number);
+				return cuda_open_chunk(card, number);
 			if (!is_full)
 				return NULL;
 		}
-		if (!cuda_spill(sorter))
+		if (!cuda_spill(card))
 			return NULL;
 	}
 }
 
 Chunk *
-cuda_get_chunk(Sorter *base, int part, Size at_least)
+cuda_get_chunk(CudaCard *card, Size at_least)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	return cuda_helps(sorter) ? cuda_apart_chunk(sorter, at_least) : make_room(sorter, at_least);
+	return cuda_helps(card) ? cuda_apart_chunk(card, at_least) : make_room(card, at_least);
 }
 
 void
-cuda_put_chunk(Sorter *base, int part, Chunk *chunk)
+cuda_put_chunk(CudaCard *card, Chunk *chunk)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	if (chunk == sorter->lone)
-		cuda_put_lone_chunk(sorter);
-	else if (chunk >= sorter->chunks && chunk < sorter->chunks + GPUSORTD_MAX_CHUNKS)
-		(void) cuda_submit_chunk(sorter, chunk);
+	if (chunk == card->lone)
+		cuda_put_lone_chunk(card);
+	else if (cuda_owns_chunk(card, chunk))
+		(void) cuda_submit_chunk(card, chunk);
 	else
-		sort_device_cpu.put_chunk(sorter->apart, 0, chunk);
+		sort_device_cpu.put_chunk(card->apart, 0, chunk);
 }
 
 /* Waits until all chunks have found room. */
 static bool
-settle_chunks(CudaSorter *sorter)
+settle_chunks(CudaCard *card)
 {
-	while (cuda_submit_refused(sorter) && cuda_flush(sorter))
+	while (cuda_submit_refused(card) && cuda_flush(card))
 	{
-		if (sorter->refused == NULL)
+		if (card->refused == NULL)
 			return true;
-		if (!cuda_spill(sorter))
+		if (!cuda_spill(card))
 			break;
 	}
 	return false;
 }
 
 static void
-rewind_rows(CudaSorter *sorter)
+rewind_rows(CudaCard *card)
 {
-	sorter->position = -1;
-	cuda_forget_place(sorter);
-	if (sorter->external != NULL)
-		external_sort_rewind(sorter->external);
+	card->position = -1;
+	cuda_forget_place(card);
+	if (card->external != NULL)
+		external_sort_rewind(card->external);
 }
 
 /* Has all that was fed, by all processes, where it is sorted. */
 static bool
-settle(CudaSorter *sorter)
+settle(CudaCard *card)
 {
-	if (sorter->stage < CUDA_SETTLED && cuda_share_finish(sorter) && settle_chunks(sorter))
-		sorter->stage = CUDA_SETTLED;
-	return sorter->stage >= CUDA_SETTLED;
+	if (card->stage < CUDA_SETTLED && cuda_share_is_alive(card) && settle_chunks(card))
+		card->stage = CUDA_SETTLED;
+	return card->stage >= CUDA_SETTLED;
 }
 
 void
-cuda_start_sort(CudaSorter *sorter)
+cuda_start_sort(CudaCard *card)
 {
-	if (settle(sorter) && !gpusortd_start_perform(&sorter->client))
-		(void) cuda_client_failed(sorter);
+	if (settle(card) && !gpusortd_start_perform(&card->client))
+		(void) cuda_client_failed(card);
 }
 
 bool
-cuda_perform(CudaSorter *sorter)
+cuda_perform(CudaCard *card)
 {
-	if (sorter->stage == CUDA_SORTED)
+	if (card->stage == CUDA_SORTED)
 	{
-		sorter->range_end = sorter->nrows;
-		rewind_rows(sorter);
-		return sorter->base.failure == NULL;
+		card->range_end = card->nrows;
+		rewind_rows(card);
+		return card->failure == NULL;
 	}
-	if (sorter->base.failure != NULL || !settle(sorter))
+	if (card->failure != NULL || !settle(card))
 		return false;
-	if (sorter->external != NULL || (cuda_share(sorter) != NULL && cuda_share(sorter)->napart > 0))
-		return cuda_finish_external(sorter);
-	return cuda_sort_job(sorter) && (sorter->goes_on || cuda_keep_small_result(sorter));
-}
-
-/* Nobody helps to read what a GPU has sorted. */
-bool
-cuda_work(Sorter *base, SortWork work)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	if (work == SORT_WORK_SORT)
-		return cuda_perform(sorter);
-	return work == SORT_WORK_SORT_TOGETHER && cuda_sort_together(sorter);
+	if (card->external != NULL || (card->job != NULL && card->job->napart > 0))
+		return cuda_finish_external(card);
+	return cuda_sort_job(card);
 }
 
 /* ---------------------------------------------------------------- rows */
 
-/* The next row where it isn't the next one of the window. */
-static pg_noinline MinimalTuple
-next_row_elsewhere(CudaSorter *sorter, bool forward)
-{
-	return sorter->external != NULL ? external_sort_next(sorter->external, forward)
-									: cuda_look_for_row(sorter, forward);
-}
-
 MinimalTuple
-cuda_next(Sorter *base, bool forward)
+cuda_next(CudaCard *card, bool forward)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-	MinimalTuple row = (MinimalTuple) sorter->counted_at;
-
-	if (unlikely(sorter->counted_at >= sorter->counted_end || !forward))
-		return next_row_elsewhere(sorter, forward);
-	__builtin_prefetch(sorter->counted_at + SORTER_ROWS_AHEAD);
-	sorter->counted_at += row_stored_size(row);
-	sorter->position++;
-	return row;
+	if (unlikely(card->external != NULL))
+		return external_sort_next(card->external, forward);
+	return likely(forward) ? cuda_next_row(card) : cuda_look_for_row(card, false);
 }
 
 static void
-set_mark(CudaSorter *sorter)
+set_mark(CudaCard *card)
 {
-	sorter->mark = sorter->position;
-	if (sorter->external != NULL)
-		external_sort_mark(sorter->external);
+	card->mark = card->position;
+	if (card->external != NULL)
+		external_sort_mark(card->external);
 }
 
 static void
-seek_mark(CudaSorter *sorter)
+seek_mark(CudaCard *card)
 {
-	sorter->position = sorter->mark;
-	cuda_forget_place(sorter);
-	if (sorter->external != NULL)
-		external_sort_restore(sorter->external);
+	card->position = card->mark;
+	cuda_forget_place(card);
+	if (card->external != NULL)
+		external_sort_restore(card->external);
 }
 
-bool
-cuda_seek(Sorter *base, SortSeek where, int range, int nranges)
+void
+cuda_seek(CudaCard *card, SortSeek where, int range, int nranges)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
 	switch (where)
 	{
 		case SORT_SEEK_FIRST:
-			if (!cuda_has_random_access(sorter))
-				return false;
-			rewind_rows(sorter);
+			rewind_rows(card);
 			break;
 		case SORT_SET_MARK:
-			set_mark(sorter);
+			set_mark(card);
 			break;
 		case SORT_SEEK_MARK:
-			seek_mark(sorter);
+			seek_mark(card);
 			break;
 		case SORT_SEEK_RANGE:
-			cuda_seek_range(sorter, range, nranges);
+			cuda_seek_range(card, range, nranges);
 			break;
 		case SORT_PASS_RANGE_END:
-			cuda_pass_range_end(sorter);
+			cuda_pass_range_end(card);
 			break;
 	}
-	return true;
 }
 
 void
-cuda_get_stats(const Sorter *base, SorterStats *stats)
+cuda_add_stats(SorterStats *stats, const SorterStats *more)
 {
-	*stats = ((const CudaSorter *) base)->stats;
-	if (base->bound != NULL)
-		stats->rows_dropped = bound_dropped(base->bound);
+	if (stats->method == NULL || more->disk_bytes > 0)
+		stats->method = more->method;
+	stats->rows += more->rows;
+	stats->bytes += more->bytes;
+	stats->peak_memory += more->peak_memory;
+	stats->disk_bytes += more->disk_bytes;
+	stats->runs += more->runs;
+	stats->merge_passes = Max(stats->merge_passes, more->merge_passes);
+	stats->sort_ms += more->sort_ms;
+	stats->spill_ms += more->spill_ms;
+	stats->merge_ms += more->merge_ms;
+	stats->processes = Max(stats->processes, more->processes);
+	stats->device_memory += more->device_memory;
+	stats->bytes_in += more->bytes_in;
+	stats->bytes_out += more->bytes_out;
+	stats->transfer_ms += more->transfer_ms;
+	stats->gather_ms += more->gather_ms;
+	stats->queue_ms += more->queue_ms;
 }
 
 void
-cuda_end(Sorter *base)
+cuda_end(CudaCard *card)
 {
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	cuda_share_leave(sorter);
-	if (sorter->apart != NULL)
-		sort_device_cpu.end(sorter->apart);
-	if (sorter->external != NULL)
-		external_sort_end(sorter->external);
-	MemoryContextDelete(sorter->context);
+	cuda_share_leave(card);
+	if (card->apart != NULL)
+		sort_device_cpu.end(card->apart);
+	if (card->external != NULL)
+		external_sort_end(card->external);
+	MemoryContextDelete(card->context);
 }

@@ -7,6 +7,9 @@
  * Refused chunks are copied before the job ends, as its memory goes with it, and submitted again to the next
  * one.
  *
+ * The connection is closed, and with it all ended that the service does for the sort, by a callback of a
+ * memory context: after errors, too.
+ *
  * Waiting for a job ends after queue_patience, and waiting for anything at an interrupt.  A chunk that
  * gpusortd refuses for want of memory is no failure by itself: spill.c makes room.
  */
@@ -14,12 +17,14 @@
 
 #include <limits.h>
 
+#include "storage/spin.h"
 #include "utils/memutils.h"
 
 #include "base/guc.h"
 #include "base/stopwatch.h"
-#include "device/cuda/sorter.h"
+#include "device/cuda/card.h"
 #include "monitor/counters.h"
+#include "service/state.h"
 
 /* Even a service that has memory takes some milliseconds to answer. */
 #define QUEUE_TIMEOUT_MIN_MS 100
@@ -30,22 +35,112 @@
 /* And so long for the device itself, whose first sorts of a size take their time to find memory for it. */
 #define BEGIN_MIN_MS 2000
 
+/* ---------------------------------------------------------------- beginning */
+
+static void
+close_connection(void *arg)
+{
+	gpu_client_close(&((CudaCard *) arg)->client);
+}
+
+CudaCard *
+cuda_card_create(Sorter *whole, const SortKey *key)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda device", ALLOCSET_DEFAULT_SIZES);
+	CudaCard *card = MemoryContextAllocZero(context, sizeof(CudaCard));
+	MemoryContextCallback *callback = MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
+
+	card->whole = whole;
+	card->key = key;
+	card->context = context;
+	card->position = -1;
+	card->client.fd = -1;
+	card->stats.processes = 1;
+	callback->func = close_connection;
+	callback->arg = card;
+	MemoryContextRegisterResetCallback(context, callback);
+	return card;
+}
+
+/* ---------------------------------------------------------------- failure */
+
+static SortFailureReason
+failure_reason(GpusortdCode code)
+{
+	switch (code)
+	{
+		case GPUSORTD_DISCONNECTED:
+		case GPUSORTD_JOB_OVER:
+			return SORT_FAILURE_DISCONNECTED;
+		case GPUSORTD_DEVICE_LOST:
+			return SORT_FAILURE_DEVICE_LOST;
+		case GPUSORTD_MEMORY_FULL:
+		case GPUSORTD_STAGING_FULL:
+		case GPUSORTD_NO_RESOURCES:
+			return SORT_FAILURE_MEMORY;
+		default:
+			return SORT_FAILURE_PROTOCOL;
+	}
+}
+
+void
+cuda_leave(CudaCard *card)
+{
+	SortShare *share = card->whole->share;
+
+	if (card->stage >= CUDA_LEFT)
+		return;
+	card->stage = CUDA_LEFT;
+	if (!cuda_helps(card))
+		return;
+	if (!cuda_share(card)->read_jointly || card->job->overflowed)
+		gpu_client_close(&card->client);
+	SpinLockAcquire(&share->mutex);
+	card->job->nfeeding--;
+	SpinLockRelease(&share->mutex);
+	ConditionVariableBroadcast(&share->changed);
+}
+
+bool
+cuda_fail(CudaCard *card, SortFailureReason reason, const char *message)
+{
+	if (card->failure == NULL)
+	{
+		card->failure = MemoryContextStrdup(card->context, message);
+		card->failure_reason = reason;
+	}
+	if (card->failure_reason == SORT_FAILURE_MEMORY && !(card->further && !card->client.in_job))
+		gpu_service_note_memory_short();
+	cuda_forget_place(card);
+	if (card->job != NULL)
+		sort_share_fail(card->whole->share, card->failure_reason, card->failure);
+	cuda_leave(card);
+	return false;
+}
+
+bool
+cuda_client_failed(CudaCard *card)
+{
+	return cuda_fail(card, failure_reason(card->client.code), card->client.message);
+}
+
 /* ---------------------------------------------------------------- connection */
 
 bool
-cuda_connect(CudaSorter *sorter)
+cuda_connect(CudaCard *card)
 {
 	const char *why_not;
 
-	if (!sorter->further && gpu_client_count() >= gpusort_max_device_sorts)
-		return cuda_fail(sorter, SORT_FAILURE_LIMIT,
+	if (!card->further && gpu_client_count() >= gpusort_max_device_sorts)
+		return cuda_fail(card, SORT_FAILURE_LIMIT,
 						 psprintf("gpusort.max_device_sorts allows a session %d sorts on devices at a time",
 								  gpusort_max_device_sorts));
-	if (!gpu_client_open(&sorter->client, &why_not))
-		return cuda_fail(sorter, SORT_FAILURE_NO_SERVICE, why_not);
-	sorter->client.wait_arg = &sorter->wait;
-	if (sorter->further)
-		gpu_client_note_further(&sorter->client);
+	if (!gpu_client_open(&card->client, &why_not))
+		return cuda_fail(card, SORT_FAILURE_NO_SERVICE, why_not);
+	card->client.wait_arg = &card->wait;
+	if (card->further)
+		gpu_client_note_further(&card->client);
 	return true;
 }
 
@@ -53,20 +148,20 @@ cuda_connect(CudaSorter *sorter)
 
 /* From now on it waits for this, and not longer than so many milliseconds. */
 static void
-set_patience(CudaSorter *sorter, GpuSortWait event, double milliseconds)
+set_patience(CudaCard *card, GpuSortWait event, double milliseconds)
 {
-	sorter->wait.event = event;
-	sorter->wait.deadline =
+	card->wait.event = event;
+	card->wait.deadline =
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int) Min(milliseconds, INT_MAX));
 }
 
 /* A step of beginning has failed: because it took too long, or for a reason of its own. */
 static bool
-fail_to_begin(CudaSorter *sorter, SortFailureReason too_long, const char *message)
+fail_to_begin(CudaCard *card, SortFailureReason too_long, const char *message)
 {
-	if (sorter->client.code == GPUSORTD_DISCONNECTED && GetCurrentTimestamp() >= sorter->wait.deadline)
-		return cuda_fail(sorter, too_long, message);
-	return cuda_client_failed(sorter);
+	if (card->client.code == GPUSORTD_DISCONNECTED && GetCurrentTimestamp() >= card->wait.deadline)
+		return cuda_fail(card, too_long, message);
+	return cuda_client_failed(card);
 }
 
 /* ---------------------------------------------------------------- waiting for other sorts */
@@ -77,9 +172,9 @@ fail_to_begin(CudaSorter *sorter, SortFailureReason too_long, const char *messag
  * have the memory may wait for a lock of this process.
  */
 static double
-queue_patience(const CudaSorter *sorter)
+queue_patience(const CudaCard *card)
 {
-	double patience = Max(sorter->request.cpu_ms, PATIENCE_MIN_MS);
+	double patience = Max(card->request.cpu_ms, PATIENCE_MIN_MS);
 	int timeout = guc_queue_timeout();
 
 	if (timeout >= 0)
@@ -89,20 +184,20 @@ queue_patience(const CudaSorter *sorter)
 
 /* How long that took is told apart. */
 static bool
-wait_in_queue(CudaSorter *sorter)
+wait_in_queue(CudaCard *card)
 {
 	Stopwatch watch = stopwatch_start();
 	double waited;
 	bool admitted;
 
-	if (!sorter->client.queued)
+	if (!card->client.queued)
 		return true;
-	set_patience(sorter, GPUSORT_WAIT_QUEUE, queue_patience(sorter));
-	admitted = gpusortd_wait_in_queue(&sorter->client);
+	set_patience(card, GPUSORT_WAIT_QUEUE, queue_patience(card));
+	admitted = gpusortd_wait_in_queue(&card->client);
 	waited = stopwatch_ms(watch);
-	sorter->stats.queue_ms += waited;
+	card->stats.queue_ms += waited;
 	stats_count_wait(sort_device_cuda.name, waited, admitted);
-	return admitted || fail_to_begin(sorter, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
+	return admitted || fail_to_begin(card, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
 }
 
 /* ---------------------------------------------------------------- job */
@@ -112,34 +207,33 @@ wait_in_queue(CudaSorter *sorter)
  * as the cpu device would for the sort, or for a moment if that is more.
  */
 static bool
-wait_for_device(CudaSorter *sorter, bool (*step)(CudaSorter *))
+wait_for_device(CudaCard *card, bool (*step)(CudaCard *))
 {
-	set_patience(sorter, GPUSORT_WAIT_BEGIN, Max(sorter->request.cpu_ms, BEGIN_MIN_MS));
-	return step(sorter) ||
-		   fail_to_begin(sorter, SORT_FAILURE_DISCONNECTED, "the device takes too long to begin");
+	set_patience(card, GPUSORT_WAIT_BEGIN, Max(card->request.cpu_ms, BEGIN_MIN_MS));
+	return step(card) || fail_to_begin(card, SORT_FAILURE_DISCONNECTED, "the device takes too long to begin");
 }
 
 static bool
-ask_for_job(CudaSorter *sorter)
+ask_for_job(CudaCard *card)
 {
-	return gpusortd_ask(&sorter->client, &sorter->estimate);
+	return gpusortd_ask(&card->client, &card->estimate);
 }
 
 static bool
-receive_job(CudaSorter *sorter)
+receive_job(CudaCard *card)
 {
-	return gpusortd_receive_job(&sorter->client);
+	return gpusortd_receive_job(&card->client);
 }
 
 /* Which GPU it is, for EXPLAIN. */
 static bool
-note_card(CudaSorter *sorter)
+note_card(CudaCard *card)
 {
-	const GpusortdClient *client = &sorter->client;
+	const GpusortdClient *client = &card->client;
 
 	if (client->job.device >= client->welcome.devices)
-		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd has chosen a device that it does not have");
-	sorter->card = client->welcome.device[client->job.device].number;
+		return cuda_fail(card, SORT_FAILURE_PROTOCOL, "gpusortd has chosen a device that it does not have");
+	card->number = client->welcome.device[client->job.device].number;
 	return true;
 }
 
@@ -149,73 +243,71 @@ note_card(CudaSorter *sorter)
  * nobody, unless that place was given to others while the run was being written.
  */
 bool
-cuda_begin_job(CudaSorter *sorter)
+cuda_begin_job(CudaCard *card)
 {
-	cuda_forget_window(sorter);
-	sorter->client.never_queue = sorter->external == NULL && (sorter->further || gpu_client_count() > 1);
-	if (!wait_for_device(sorter, ask_for_job) || !wait_in_queue(sorter) ||
-		!wait_for_device(sorter, receive_job))
+	cuda_forget_window(card);
+	card->client.never_queue = card->external == NULL && (card->further || gpu_client_count() > 1);
+	if (!wait_for_device(card, ask_for_job) || !wait_in_queue(card) || !wait_for_device(card, receive_job))
 		return false;
-	sorter->wait.deadline = 0;
-	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes);
-	return note_card(sorter);
+	card->wait.deadline = 0;
+	sorter_stats_note_memory(&card->stats, card->client.memory_bytes);
+	return note_card(card);
 }
 
 /* ---------------------------------------------------------------- chunks */
 
 int
-cuda_take_chunk(CudaSorter *sorter, bool *is_full)
+cuda_take_chunk(CudaCard *card, bool *is_full)
 {
 	int number;
 
-	sorter->wait.event = GPUSORT_WAIT_FEED;
-	number = gpusortd_take_chunk(&sorter->client);
-	*is_full = number < 0 && sorter->client.refused > 0;
+	card->wait.event = GPUSORT_WAIT_FEED;
+	number = gpusortd_take_chunk(&card->client);
+	*is_full = number < 0 && card->client.refused > 0;
 	if (number < 0 && !*is_full)
-		(void) cuda_client_failed(sorter);
+		(void) cuda_client_failed(card);
 	return number;
 }
 
 Chunk *
-cuda_open_chunk(CudaSorter *sorter, int number)
+cuda_open_chunk(CudaCard *card, int number)
 {
-	Chunk *chunk = &sorter->chunks[number];
+	Chunk *chunk = &card->chunks[number];
 
 	chunk->next = NULL;
-	chunk->base = gpusortd_chunk(&sorter->client, number);
-	chunk->size = sorter->client.job.chunk_bytes;
+	chunk->base = gpusortd_chunk(&card->client, number);
+	chunk->size = card->client.job.chunk_bytes;
 	chunk->max_rows = PG_UINT64_MAX;
-	chunk_set_layout(chunk, sorter->key);
+	chunk_set_layout(chunk, card->key);
 	chunk_reset(chunk);
 	return chunk;
 }
 
 bool
-cuda_submit_chunk(CudaSorter *sorter, Chunk *chunk)
+cuda_submit_chunk(CudaCard *card, Chunk *chunk)
 {
-	sorter->wait.event = GPUSORT_WAIT_FEED;
-	if (!gpusortd_submit_chunk(&sorter->client, chunk - sorter->chunks, chunk->nrows, chunk->front,
-							   chunk->back))
-		return cuda_client_failed(sorter);
-	sorter->stats.bytes_in += chunk->front + chunk->size - chunk->back;
+	card->wait.event = GPUSORT_WAIT_FEED;
+	if (!gpusortd_submit_chunk(&card->client, chunk - card->chunks, chunk->nrows, chunk->front, chunk->back))
+		return cuda_client_failed(card);
+	card->stats.bytes_in += chunk->front + chunk->size - chunk->back;
 	return true;
 }
 
 /* ---------------------------------------------------------------- refused chunks */
 
 static void
-keep_refused(CudaSorter *sorter, const Chunk *chunk)
+keep_refused(CudaCard *card, const Chunk *chunk)
 {
-	Chunk *copy = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
+	Chunk *copy = MemoryContextAllocZero(card->context, sizeof(Chunk));
 
 	*copy = *chunk;
 	/* no more of its memory is touched than the rows take */
-	copy->base = MemoryContextAllocHuge(sorter->context, chunk->size);
+	copy->base = MemoryContextAllocHuge(card->context, chunk->size);
 	chunk_reset(copy);
 	chunk_copy(copy, chunk);
-	copy->next = sorter->refused;
-	sorter->refused = copy;
-	sorter->stats.bytes_in -= chunk->front + chunk->size - chunk->back;
+	copy->next = card->refused;
+	card->refused = copy;
+	card->stats.bytes_in -= chunk->front + chunk->size - chunk->back;
 }
 
 void
@@ -226,44 +318,44 @@ cuda_free_chunk(Chunk *chunk)
 }
 
 bool
-cuda_flush(CudaSorter *sorter)
+cuda_flush(CudaCard *card)
 {
 	Size copied = 0;
 
-	sorter->wait.event = GPUSORT_WAIT_FEED;
-	if (!gpusortd_flush(&sorter->client))
-		return cuda_client_failed(sorter);
+	card->wait.event = GPUSORT_WAIT_FEED;
+	if (!gpusortd_flush(&card->client))
+		return cuda_client_failed(card);
 	for (int i = 0; i < GPUSORTD_MAX_CHUNKS; i++)
 	{
-		if (sorter->client.chunk[i] == GPUSORTD_CHUNK_REFUSED)
-			keep_refused(sorter, &sorter->chunks[i]);
+		if (card->client.chunk[i] == GPUSORTD_CHUNK_REFUSED)
+			keep_refused(card, &card->chunks[i]);
 	}
-	gpusortd_forget_refused(&sorter->client);
-	for (const Chunk *chunk = sorter->refused; chunk != NULL; chunk = chunk->next)
+	gpusortd_forget_refused(&card->client);
+	for (const Chunk *chunk = card->refused; chunk != NULL; chunk = chunk->next)
 		copied += chunk->size;
-	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes + copied);
+	sorter_stats_note_memory(&card->stats, card->client.memory_bytes + copied);
 	return true;
 }
 
 bool
-cuda_submit_refused(CudaSorter *sorter)
+cuda_submit_refused(CudaCard *card)
 {
-	while (sorter->refused != NULL)
+	while (card->refused != NULL)
 	{
-		Chunk *from = sorter->refused;
+		Chunk *from = card->refused;
 		bool is_full;
-		int number = cuda_take_chunk(sorter, &is_full);
+		int number = cuda_take_chunk(card, &is_full);
 		Chunk *to;
 
 		if (number < 0)
 			return is_full;
-		to = cuda_open_chunk(sorter, number);
+		to = cuda_open_chunk(card, number);
 		if (to->size != from->size)
-			return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd changed the size of its chunks");
+			return cuda_fail(card, SORT_FAILURE_PROTOCOL, "gpusortd changed the size of its chunks");
 		chunk_copy(to, from);
-		if (!cuda_submit_chunk(sorter, to))
+		if (!cuda_submit_chunk(card, to))
 			return false;
-		sorter->refused = from->next;
+		card->refused = from->next;
 		cuda_free_chunk(from);
 	}
 	return true;

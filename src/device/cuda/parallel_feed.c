@@ -2,16 +2,16 @@
  * device/cuda/parallel_feed.c
  *		The cuda device with several processes that feed one sort.
  *
- * Each process has a connection of its own to gpusortd, and chunks of its own; their rows go to one job,
- * which the first process begins and performs.  What the processes share is who is how far, and the job's
- * number and token.
+ * Each process has a connection of its own to a job of gpusortd, and chunks of its own; the first process
+ * begins the job and performs it.  What the processes share is the job's number and token, and how many feed
+ * it.
  *
  * When the device's memory is full, each process comes to hear of it: its chunk is refused, or it sees that
- * another's was.  Then it leaves the job, closes its connection and says that it is through with the job.
- * The rows that were refused, and all that it reads later, it sorts into runs of its own (apart), which the
- * first process merges with its own.  So does a process that can't connect or join.  The first process waits
- * for all to have left before it performs what is on the device into a run, for rows of a process that still
- * fed would be lost with the job; they wait for nobody.
+ * another's was.  Then it leaves the job and closes its connection.  The rows that were refused, and all that
+ * it reads later, it sorts into runs of its own (apart), which the first process merges with its own.  So
+ * does a process that can't connect or join.  The first process waits for all to have left before it performs
+ * what is on the device into a run, for rows of a process that still fed would be lost with the job; they
+ * wait for nobody.
  *
  * If all are to read the result, who is through keeps its connection, and reads by it what the first process
  * has had sorted.
@@ -21,19 +21,19 @@
 #include "storage/spin.h"
 #include "utils/memutils.h"
 
-#include "device/cuda/sorter.h"
-#include "files/shared_runs.h"
+#include "base/wait_events.h"
+#include "device/cuda/card.h"
 
 /* ---------------------------------------------------------------- what all of them do */
 
 bool
-cuda_share_is_alive(CudaSorter *sorter)
+cuda_share_is_alive(CudaCard *card)
 {
-	SortShare *share = sorter->base.share;
+	SortShare *share = card->job != NULL ? card->whole->share : NULL;
 	SortFailureReason reason;
 	char message[sizeof(share->failure)];
 
-	if (sorter->base.failure != NULL)
+	if (card->failure != NULL)
 		return false;
 	if (share == NULL || !share->failed)
 		return true;
@@ -41,150 +41,146 @@ cuda_share_is_alive(CudaSorter *sorter)
 	reason = share->failure_reason;
 	strlcpy(message, share->failure, sizeof(message));
 	SpinLockRelease(&share->mutex);
-	return cuda_fail(sorter, reason, message);
-}
-
-/* This process feeds the job no more: once the service has looked at its chunks, if it can still be asked. */
-static void
-leave(CudaSorter *sorter)
-{
-	if (cuda_helps(sorter) && sorter->stage < CUDA_LEFT && sorter->client.in_job &&
-		sorter->base.failure == NULL)
-		(void) cuda_flush(sorter);
-	cuda_leave(sorter);
+	return cuda_fail(card, reason, message);
 }
 
 void
-cuda_share_leave(CudaSorter *sorter)
+cuda_share_leave(CudaCard *card)
 {
-	if (cuda_helps(sorter))
-		leave(sorter);
+	if (cuda_helps(card) && card->stage < CUDA_LEFT && card->client.in_job && card->failure == NULL)
+		(void) cuda_flush(card);
+	cuda_leave(card);
+}
+
+/* All are to leave the job.  Who joins it from now on sees that, and who did so before is counted. */
+static void
+note_overflow(CudaCard *card)
+{
+	SortShare *share = card->whole->share;
+
+	SpinLockAcquire(&share->mutex);
+	card->job->overflowed = true;
+	SpinLockRelease(&share->mutex);
 }
 
 Chunk *
-cuda_try_chunk(CudaSorter *sorter, Size at_least)
+cuda_try_chunk(CudaCard *card, Size at_least)
 {
-	SortShare *share = sorter->base.share;
 	bool is_full;
 	int number;
 
-	if (!cuda_share_is_alive(sorter))
+	if (!cuda_share_is_alive(card))
 		return NULL;
-	if (share != NULL && share->overflowed)
-		leave(sorter);
-	if (sorter->stage >= CUDA_LEFT || at_least > sorter->client.job.chunk_bytes)
+	if (card->job != NULL && card->job->overflowed)
+		cuda_share_leave(card);
+	if (card->stage >= CUDA_LEFT || at_least > card->client.job.chunk_bytes)
 		return NULL;
-	number = cuda_take_chunk(sorter, &is_full);
+	number = cuda_take_chunk(card, &is_full);
 	if (number >= 0)
-		return cuda_open_chunk(sorter, number);
-	if (is_full && share != NULL)
+		return cuda_open_chunk(card, number);
+	if (is_full && card->job != NULL)
 	{
-		sort_share_note_overflow(share);
-		leave(sorter);
+		note_overflow(card);
+		cuda_share_leave(card);
 	}
 	return NULL;
 }
 
 /* ---------------------------------------------------------------- rows for which there is no room */
 
-/* A sorter that makes runs of this process's rows, for the first process. */
+/* A card that makes runs of this process's rows, for the first process. */
 static void
-begin_apart(CudaSorter *sorter)
+begin_apart(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	SortRequest request = {.key = sorter->key,
-						   .desc = sorter->request.desc,
-						   .complete_rows = sorter->request.desc != NULL,
+	CudaShare *share = cuda_share(card);
+	MemoryContext old = MemoryContextSwitchTo(card->context);
+	SortRequest request = {.key = card->key,
+						   .desc = card->request.desc,
+						   .complete_rows = card->request.desc != NULL,
 						   .memory_limit = share->memory,
 						   .files = &share->files};
 
 	SpinLockAcquire(&share->base.mutex);
-	request.process = share->napart++;
+	request.process = cuda_first_apart(card) + card->job->napart++;
 	SpinLockRelease(&share->base.mutex);
 	share->incomplete = true;
-	sorter->apart = sort_device_cpu.begin(&request);
+	card->apart = sort_device_cpu.begin(&request);
 	MemoryContextSwitchTo(old);
 }
 
 static void
-put_refused_apart(CudaSorter *sorter)
+put_refused_apart(CudaCard *card)
 {
-	while (sorter->refused != NULL)
+	while (card->refused != NULL)
 	{
-		Chunk *from = sorter->refused;
+		Chunk *from = card->refused;
 		Chunk *to;
 
-		if (sorter->apart == NULL)
-			begin_apart(sorter);
-		to = sort_device_cpu.get_chunk(sorter->apart, 0, from->size);
+		if (card->apart == NULL)
+			begin_apart(card);
+		to = sort_device_cpu.get_chunk(card->apart, 0, from->size);
 		chunk_copy(to, from);
-		sort_device_cpu.put_chunk(sorter->apart, 0, to);
-		sorter->refused = from->next;
+		sort_device_cpu.put_chunk(card->apart, 0, to);
+		card->refused = from->next;
 		cuda_free_chunk(from);
 	}
 }
 
 Chunk *
-cuda_apart_chunk(CudaSorter *sorter, Size at_least)
+cuda_apart_chunk(CudaCard *card, Size at_least)
 {
-	Chunk *chunk = cuda_try_chunk(sorter, at_least);
+	Chunk *chunk = cuda_try_chunk(card, at_least);
 
-	if (chunk != NULL || sorter->base.failure != NULL)
+	if (chunk != NULL || card->failure != NULL)
 		return chunk;
-	put_refused_apart(sorter);
-	if (sorter->apart == NULL)
-		begin_apart(sorter);
-	return sort_device_cpu.get_chunk(sorter->apart, 0, at_least);
+	put_refused_apart(card);
+	if (card->apart == NULL)
+		begin_apart(card);
+	return sort_device_cpu.get_chunk(card->apart, 0, at_least);
 }
 
 /* ---------------------------------------------------------------- the end of the feed */
 
-void
-cuda_finish_feed(Sorter *base)
-{
-	CudaSorter *sorter = (CudaSorter *) base;
-
-	cuda_end_feed(sorter);
-	if (!cuda_helps(sorter) || base->failure != NULL)
-		return;
-	put_refused_apart(sorter);
-	if (sorter->apart != NULL)
-		sort_device_cpu.finish_feed(sorter->apart);
-}
-
 /* The first process has its refused rows submitted again by itself. */
 void
-cuda_end_feed(CudaSorter *sorter)
+cuda_end_feed(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
+	CudaShare *share = cuda_share(card);
 
-	if (!cuda_share_is_alive(sorter))
+	if (!cuda_share_is_alive(card) || (card->stage < CUDA_LEFT && !cuda_flush(card)) || share == NULL)
 		return;
-	if (sorter->stage < CUDA_LEFT && !cuda_flush(sorter))
+	if (card->refused != NULL)
+		note_overflow(card);
+	cuda_leave(card);
+	if (!cuda_helps(card))
 		return;
-	if (share == NULL)
+	SpinLockAcquire(&share->base.mutex);
+	share->bytes_in += card->stats.bytes_in;
+	SpinLockRelease(&share->base.mutex);
+}
+
+void
+cuda_end_apart(CudaCard *card)
+{
+	if (!cuda_helps(card) || card->failure != NULL)
 		return;
-	if (sorter->refused != NULL)
-		sort_share_note_overflow(&share->base);
-	if (share->read_jointly && !share->base.overflowed)
-		cuda_note_through(sorter);
-	else
-		leave(sorter);
+	put_refused_apart(card);
+	if (card->apart != NULL)
+		sort_device_cpu.finish_feed(card->apart);
 }
 
 /* ---------------------------------------------------------------- reading together */
 
 /* Sorts, in the first process, for all. */
 static void
-sort_for_all(CudaSorter *sorter)
+sort_for_all(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
+	CudaShare *share = cuda_share(card);
 
-	if (!cuda_share_finish(sorter) || !cuda_sort_job(sorter))
+	if (!cuda_share_is_alive(card) || !cuda_sort_job(card))
 		return;
-	sorter->stage = CUDA_SORTED;
-	share->nrows = sorter->nrows;
+	card->stage = CUDA_SORTED;
+	share->nrows = card->nrows;
 	share->is_sorted = true;
 }
 
@@ -194,145 +190,114 @@ sort_for_all(CudaSorter *sorter)
  * may have failed to sort before another one asks.
  */
 static bool
-can_be_read_together(CudaSorter *sorter)
+can_be_read_together(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
+	CudaShare *share = cuda_share(card);
 
 	return share != NULL && share->read_jointly && sort_share_wait_all_fed(&share->base) &&
-		   !share->incomplete && !share->base.overflowed;
+		   !share->incomplete && !card->job->overflowed;
 }
 
 bool
-cuda_sort_together(CudaSorter *sorter)
+cuda_sort_together(CudaCard *card)
 {
-	CudaShare *share = cuda_share(sorter);
+	CudaShare *share = cuda_share(card);
 
-	if (!can_be_read_together(sorter))
+	if (!can_be_read_together(card))
 		return false;
-	if (!cuda_helps(sorter))
-		sort_for_all(sorter);
+	if (!cuda_helps(card))
+		sort_for_all(card);
 	sort_share_meet(&share->base);
-	if (!cuda_share_is_alive(sorter) || !share->is_sorted)
+	if (!cuda_share_is_alive(card) || !share->is_sorted)
 		return false;
-	sorter->base.together = sorter->nrows = sorter->range_end = share->nrows;
-	sorter->position = -1;
+	card->whole->together = card->nrows = card->range_end = share->nrows;
+	card->position = -1;
 	return true;
 }
 
 /* ---------------------------------------------------------------- the first process */
 
 void
-cuda_share_create(CudaSorter *sorter, bool read_jointly)
+cuda_let_join(CudaCard *card, int part)
 {
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	CudaShare *share =
-		(CudaShare *) sort_share_create(sizeof(CudaShare) + sizeof(SortBound), sizeof(CudaShare), 1);
+	CudaJob *job = &((CudaShare *) card->whole->share)->jobs[part];
 
-	if (share == NULL)
-	{
-		MemoryContextSwitchTo(old);
-		return;
-	}
-	share->base.on_gpu = true;
-	share->read_jointly = read_jointly;
-	share->job = sorter->client.job.job;
-	share->token = sorter->client.job.token;
-	share->memory = sorter->request.memory_limit / Max(sorter->request.processes, 1);
-	file_set_init(&share->files);
-	sorter->base.share = &share->base;
-	MemoryContextSwitchTo(old);
+	job->number = card->client.job.job;
+	job->token = card->client.job.token;
+	card->job = job;
+}
+
+static bool
+is_none(SortShare *share, const int *number)
+{
+	bool none;
+
+	SpinLockAcquire(&share->mutex);
+	none = *number == 0;
+	SpinLockRelease(&share->mutex);
+	return none;
+}
+
+void
+cuda_share_wait_for_none(SortShare *share, const int *number)
+{
+	while (!is_none(share, number))
+		ConditionVariableSleep(&share->changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
+	ConditionVariableCancelSleep();
 }
 
 bool
-cuda_enter(CudaSorter *sorter)
+cuda_share_take_over(CudaCard *card)
 {
-	sorter->process = sort_share_enter(sorter->base.share);
-	return sorter->process >= 0;
-}
-
-bool
-cuda_share_take_over(CudaSorter *sorter)
-{
-	SortShare *share = sorter->base.share;
-
-	if (share == NULL || sorter->stage >= CUDA_ALONE)
+	if (card->job == NULL || card->stage >= CUDA_ALONE)
 		return true;
-	sort_share_note_overflow(share);
-	leave(sorter);
-	sort_share_wait_others(share);
-	sorter->stage = CUDA_ALONE;
-	return cuda_share_is_alive(sorter);
-}
-
-/* All processes are through with the input. */
-bool
-cuda_share_finish(CudaSorter *sorter)
-{
-	const SortShare *share = sorter->base.share;
-
-	if (!cuda_share_is_alive(sorter))
-		return false;
-	if (share == NULL)
-		return true;
-	if (share->nfed != share->nentered)
-		elog(ERROR, "gpusort: a process left a parallel sort while it fed it");
-	sorter->stats.processes = Max(share->nentered, sorter->stats.processes);
-	sorter->stats.bytes_in += cuda_share(sorter)->bytes_in;
-	return true;
+	note_overflow(card);
+	cuda_leave(card);
+	cuda_share_wait_for_none(card->whole->share, &card->job->nfeeding);
+	card->stage = CUDA_ALONE;
+	return cuda_share_is_alive(card);
 }
 
 /* ---------------------------------------------------------------- the others */
 
+/* Counts this process among those that feed the job; false: it is too late, and all are to leave it. */
+static bool
+enter_job(CudaCard *card)
+{
+	SortShare *share = card->whole->share;
+	bool overflowed;
+
+	SpinLockAcquire(&share->mutex);
+	card->job->nfeeding++;
+	overflowed = card->job->overflowed;
+	SpinLockRelease(&share->mutex);
+	return !overflowed;
+}
+
 /* Connects this process to the job; false: it can't, and feeds nothing. */
 static bool
-join_job(CudaSorter *sorter)
+join_job(CudaCard *card)
 {
 	const char *why_not;
 
-	if (!gpu_client_open(&sorter->client, &why_not))
+	if (!gpu_client_open(&card->client, &why_not))
 		return false;
-	sorter->client.wait_arg = &sorter->wait;
-	sorter->wait.event = GPUSORT_WAIT_FEED;
-	return gpusortd_join(&sorter->client, cuda_share(sorter)->job, cuda_share(sorter)->token);
+	card->client.wait_arg = &card->wait;
+	card->wait.event = GPUSORT_WAIT_FEED;
+	return gpusortd_join(&card->client, card->job->number, card->job->token);
 }
 
-CudaSorter *
-cuda_join(SortShare *share, const SortKey *key, TupleDesc complete_rows)
+CudaCard *
+cuda_join(Sorter *whole, int part, const SortKey *key, TupleDesc complete_rows)
 {
-	int process = sort_share_enter(share);
-	CudaSorter *sorter;
+	CudaCard *card = cuda_card_create(whole, key);
 
-	if (process < 0)
-		return NULL;
-	sorter = cuda_sorter_create(key);
-	sorter->base.bound = share->bound;
-	sorter->base.share = share;
-	sorter->request.desc = complete_rows;
-	sorter->process = process;
-	/* overflowed: the first process sets it before it looks who has entered */
-	if (share->overflowed || !join_job(sorter))
+	card->job = &((CudaShare *) whole->share)->jobs[part];
+	card->request.desc = complete_rows;
+	if (!enter_job(card) || !join_job(card))
 	{
-		cuda_share(sorter)->incomplete = true;
-		leave(sorter);
+		cuda_share(card)->incomplete = true;
+		cuda_leave(card);
 	}
-	return sorter;
-}
-
-/* A part that takes no rows of this process. */
-static CudaSorter *
-create_part_not_fed(const SortKey *key)
-{
-	CudaSorter *part = cuda_sorter_create(key);
-
-	part->stage = CUDA_LEFT;
-	return part;
-}
-
-CudaSorter *
-cuda_join_part(const ArenaHandle *handle, const SortKey *key, TupleDesc complete_rows)
-{
-	SortShare *share = sort_share_attach(handle);
-	CudaSorter *part = share != NULL ? cuda_join(share, key, complete_rows) : NULL;
-
-	return part != NULL ? part : create_part_not_fed(key);
+	return card;
 }

@@ -7,8 +7,8 @@
  * inside a window needs nothing but the rows' own lengths; for all else the places of its rows are found
  * first, once a window.
  *
- * If the connection or the device fails, the sorter does (cuda_client_failed), and there is no next row: exec
- * and index look at sorter->failure before they take that for the end.
+ * If the connection or the device fails, the card does (cuda_client_failed), and there is no next row: exec
+ * and index look at card->failure before they take that for the end.
  */
 #include "postgres.h"
 
@@ -16,15 +16,15 @@
 #include "utils/memutils.h"
 
 #include "base/stopwatch.h"
-#include "device/cuda/sorter.h"
+#include "device/cuda/card.h"
 
 /* What gpusortd does with the setting in effect when the job began. */
 static const char *
-method_in_words(const CudaSorter *sorter)
+method_in_words(const CudaCard *card)
 {
-	if (sorter->key->variable)
+	if (card->key->variable)
 		return "string sort";
-	switch (sorter->estimate.algorithm)
+	switch (card->estimate.algorithm)
 	{
 		case GPUSORTD_BUCKET:
 			return "bucket sort";
@@ -36,18 +36,18 @@ method_in_words(const CudaSorter *sorter)
 }
 
 bool
-cuda_sort_job(CudaSorter *sorter)
+cuda_sort_job(CudaCard *card)
 {
-	const GpusortdSorted *sorted = &sorter->client.sorted;
-	SorterStats *stats = &sorter->stats;
+	const GpusortdSorted *sorted = &card->client.sorted;
+	SorterStats *stats = &card->stats;
 
-	sorter->wait.event = GPUSORT_WAIT_SORT;
-	if (!gpusortd_perform(&sorter->client))
-		return cuda_client_failed(sorter);
-	cuda_forget_window(sorter);
-	sorter->nrows = sorter->range_end = sorted->rows;
-	sorter->position = -1;
-	stats->method = method_in_words(sorter);
+	card->wait.event = GPUSORT_WAIT_SORT;
+	if (!gpusortd_perform(&card->client))
+		return cuda_client_failed(card);
+	cuda_forget_window(card);
+	card->nrows = card->range_end = sorted->rows;
+	card->position = -1;
+	stats->method = method_in_words(card);
 	stats->rows += sorted->rows;
 	stats->bytes += sorted->key_bytes + sorted->row_bytes;
 	stats->sort_ms += sorted->sort_us / 1000.0;
@@ -55,45 +55,45 @@ cuda_sort_job(CudaSorter *sorter)
 	stats->gather_ms += sorted->plan_us / 1000.0;
 	stats->device_memory = Max(stats->device_memory, sorted->device_bytes);
 	/* if there is another job, it is because this one is as large as there was memory for */
-	sorter->estimate.expected_rows = sorted->rows;
-	sorter->estimate.expected_key_bytes = sorted->key_bytes;
-	sorter->estimate.expected_row_bytes = sorted->row_bytes;
+	card->estimate.expected_rows = sorted->rows;
+	card->estimate.expected_key_bytes = sorted->key_bytes;
+	card->estimate.expected_row_bytes = sorted->row_bytes;
 	return true;
 }
 
 /* ---------------------------------------------------------------- windows */
 
 static inline bool
-in_window(const CudaSorter *sorter, int64 row)
+in_window(const CudaCard *card, int64 row)
 {
-	return row >= sorter->window_first && row < sorter->window_first + sorter->window_rows;
+	return row >= card->window_first && row < card->window_first + card->window_rows;
 }
 
 /*
  * Makes the window one that begins, or backwards ends, with this row.  Streams on where that is the next one.
  */
 static bool
-fetch_window(CudaSorter *sorter, bool backward, int64 row)
+fetch_window(CudaCard *card, bool backward, int64 row)
 {
-	int64 next = backward ? sorter->window_first - 1 : sorter->window_first + sorter->window_rows;
+	int64 next = backward ? card->window_first - 1 : card->window_first + card->window_rows;
 	uint64 position = backward ? row + 1 : row;
 	Stopwatch watch = stopwatch_start();
 	GpusortdRows window;
 
-	if (sorter->window != NULL && row == next)
+	if (card->window != NULL && row == next)
 		position = GPUSORTD_NEXT;
-	sorter->wait.event = GPUSORT_WAIT_FETCH;
-	if (!gpusortd_fetch(&sorter->client, backward, position, &window))
-		return cuda_client_failed(sorter);
-	sorter->stats.gather_ms += stopwatch_ms(watch);
-	sorter->window = gpusortd_chunk(&sorter->client, window.chunk);
-	sorter->window_bytes = window.bytes;
-	sorter->window_first = window.first;
-	sorter->window_rows = window.rows;
-	sorter->noffsets = 0;
-	sorter->stats.bytes_out += window.bytes;
+	card->wait.event = GPUSORT_WAIT_FETCH;
+	if (!gpusortd_fetch(&card->client, backward, position, &window))
+		return cuda_client_failed(card);
+	card->stats.gather_ms += stopwatch_ms(watch);
+	card->window = gpusortd_chunk(&card->client, window.chunk);
+	card->window_bytes = window.bytes;
+	card->window_first = window.first;
+	card->window_rows = window.rows;
+	card->noffsets = 0;
+	card->stats.bytes_out += window.bytes;
 	if (window.rows == 0 || row != (int64) (backward ? window.first + window.rows - 1 : window.first))
-		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL, "gpusortd returned other rows than it was asked for");
+		return cuda_fail(card, SORT_FAILURE_PROTOCOL, "gpusortd returned other rows than it was asked for");
 	return true;
 }
 
@@ -102,146 +102,149 @@ fetch_window(CudaSorter *sorter, bool backward, int64 row)
  * nobody from anything.
  */
 bool
-cuda_keep_small_result(CudaSorter *sorter)
+cuda_keep_small_result(CudaCard *card)
 {
-	const GpusortdSorted *sorted = &sorter->client.sorted;
+	const GpusortdSorted *sorted = &card->client.sorted;
 
-	if (sorted->row_bytes > Min(sorter->client.job.chunk_bytes, sorter->limit))
+	if (card->external != NULL || card->stage == CUDA_SORTED ||
+		sorted->row_bytes > Min(card->client.job.chunk_bytes, card->limit))
 		return true;
-	if (sorter->nrows > 0)
+	if (card->nrows > 0)
 	{
 		char *copy;
 
-		if (!fetch_window(sorter, false, 0))
+		if (!fetch_window(card, false, 0))
 			return false;
-		if (sorter->window_rows < sorter->nrows)
+		if (card->window_rows < card->nrows)
 			return true;
-		copy = MemoryContextAllocHuge(sorter->context, sorter->window_bytes);
-		memcpy(copy, sorter->window, sorter->window_bytes);
-		sorter->window = copy;
-		sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes + sorter->window_bytes);
+		copy = MemoryContextAllocHuge(card->context, card->window_bytes);
+		memcpy(copy, card->window, card->window_bytes);
+		card->window = copy;
+		sorter_stats_note_memory(&card->stats, card->client.memory_bytes + card->window_bytes);
 	}
-	gpu_client_close(&sorter->client);
+	gpu_client_close(&card->client);
 	return true;
 }
 
 /* Finds where each row of the window begins. */
 static bool
-find_offsets(CudaSorter *sorter)
+find_offsets(CudaCard *card)
 {
 	Size offset = 0;
 
-	if (sorter->window_rows > sorter->offsets_capacity)
+	if (card->window_rows > card->offsets_capacity)
 	{
-		if (sorter->offsets != NULL)
-			pfree(sorter->offsets);
-		sorter->offsets = MemoryContextAllocHuge(sorter->context, sizeof(uint32) * sorter->window_rows);
-		sorter->offsets_capacity = sorter->window_rows;
+		if (card->offsets != NULL)
+			pfree(card->offsets);
+		card->offsets = MemoryContextAllocHuge(card->context, sizeof(uint32) * card->window_rows);
+		card->offsets_capacity = card->window_rows;
 	}
-	for (int64 i = 0; i < sorter->window_rows; i++)
+	for (int64 i = 0; i < card->window_rows; i++)
 	{
-		if (offset >= sorter->window_bytes)
+		if (offset >= card->window_bytes)
 			break;
-		sorter->offsets[i] = offset / 8;
-		offset += row_stored_size((MinimalTuple) (sorter->window + offset));
+		card->offsets[i] = offset / 8;
+		offset += row_stored_size((MinimalTuple) (card->window + offset));
 	}
-	if (offset != sorter->window_bytes)
-		return cuda_fail(sorter, SORT_FAILURE_PROTOCOL,
-						 "gpusortd returned rows of other lengths than it said");
-	sorter->noffsets = sorter->window_rows;
+	if (offset != card->window_bytes)
+		return cuda_fail(card, SORT_FAILURE_PROTOCOL, "gpusortd returned rows of other lengths than it said");
+	card->noffsets = card->window_rows;
 	return true;
 }
 
-/* Where the i-th row of the window begins, or its last one ends; NULL: the sorter has failed. */
+/* Where the i-th row of the window begins, or its last one ends; NULL: the card has failed. */
 static char *
-place_in_window(CudaSorter *sorter, int64 i)
+place_in_window(CudaCard *card, int64 i)
 {
 	if (i == 0)
-		return sorter->window;
-	if (i >= sorter->window_rows)
-		return sorter->window + sorter->window_bytes;
-	if (sorter->noffsets == 0 && !find_offsets(sorter))
+		return card->window;
+	if (i >= card->window_rows)
+		return card->window + card->window_bytes;
+	if (card->noffsets == 0 && !find_offsets(card))
 		return NULL;
-	return sorter->window + (Size) sorter->offsets[i] * 8;
+	return card->window + (Size) card->offsets[i] * 8;
 }
 
-/*
- * Returns a row of the window, and has those behind it, to the window's end or the range's, at hand or
- * counted; NULL: the sorter has failed.
- */
-static MinimalTuple
-go_to_row(CudaSorter *sorter, int64 row)
+/* Where the rows of the window end that may be read for now. */
+static int64
+readable_end(const CudaCard *card)
 {
-	int64 rows_end = Min(sorter->range_end, sorter->window_first + sorter->window_rows);
-	const char *end = place_in_window(sorter, rows_end - sorter->window_first);
-	const char *at = end != NULL ? place_in_window(sorter, row - sorter->window_first) : NULL;
-	const char *behind;
+	return Min(card->range_end, card->window_first + card->window_rows);
+}
+
+/* Returns a row of the window; those behind it, to the window's end or the range's, are next. */
+static MinimalTuple
+go_to_row(CudaCard *card, int64 row)
+{
+	const char *end = place_in_window(card, readable_end(card) - card->window_first);
+	const char *at = end != NULL ? place_in_window(card, row - card->window_first) : NULL;
 
 	if (at == NULL)
 		return NULL;
-	behind = at + row_stored_size((MinimalTuple) at);
-	if (sorter->request.random_access)
-	{
-		sorter->counted_at = behind;
-		sorter->counted_end = end;
-		sorter->position = row;
-	}
-	else
-	{
-		sorter->base.at = behind;
-		sorter->base.at_end = end;
-		sorter->position = rows_end - 1;
-	}
+	card->at = at + row_stored_size((MinimalTuple) at);
+	card->at_end = end;
+	card->position = row;
 	return (MinimalTuple) at;
 }
 
 void
-cuda_go_to_end(CudaSorter *sorter)
+cuda_hand_over(CudaCard *card)
 {
-	if (sorter->external == NULL)
+	if (card->at >= card->at_end)
+		return;
+	card->whole->at = card->at;
+	card->whole->at_end = card->at_end;
+	card->position = readable_end(card) - 1;
+	cuda_forget_place(card);
+}
+
+void
+cuda_go_to_end(CudaCard *card)
+{
+	if (card->external == NULL)
 	{
-		sorter->position = sorter->nrows;
-		cuda_forget_place(sorter);
+		card->position = card->nrows;
+		cuda_forget_place(card);
 		return;
 	}
-	while (external_sort_next(sorter->external, true) != NULL)
+	while (external_sort_next(card->external, true) != NULL)
 		CHECK_FOR_INTERRUPTS();
 }
 
 void
-cuda_seek_range(CudaSorter *sorter, int range, int nranges)
+cuda_seek_range(CudaCard *card, int range, int nranges)
 {
-	sorter->position = sorter->nrows * range / nranges - 1;
-	sorter->range_end = sorter->nrows * (range + 1) / nranges;
-	cuda_forget_place(sorter);
+	card->position = card->nrows * range / nranges - 1;
+	card->range_end = card->nrows * (range + 1) / nranges;
+	cuda_forget_place(card);
 }
 
 void
-cuda_pass_range_end(CudaSorter *sorter)
+cuda_pass_range_end(CudaCard *card)
 {
-	Assert(sorter->base.at >= sorter->base.at_end);
-	sorter->range_end = sorter->nrows;
-	cuda_forget_place(sorter);
+	Assert(card->at >= card->at_end && card->whole->at >= card->whole->at_end);
+	card->range_end = card->nrows;
+	cuda_forget_place(card);
 }
 
 MinimalTuple
-cuda_look_for_row(CudaSorter *sorter, bool forward)
+cuda_look_for_row(CudaCard *card, bool forward)
 {
-	int64 row = sorter->position + (forward ? 1 : -1);
+	int64 row = card->position + (forward ? 1 : -1);
 
-	Assert(forward || sorter->request.random_access);
-	if (row < 0 || row >= sorter->nrows)
+	Assert(forward || card->request.random_access);
+	if (row < 0 || row >= card->nrows)
 	{
-		sorter->position = row < 0 ? -1 : sorter->nrows;
-		cuda_forget_place(sorter);
+		card->position = row < 0 ? -1 : card->nrows;
+		cuda_forget_place(card);
 		return NULL;
 	}
-	if (row >= sorter->range_end)
+	if (row >= card->range_end)
 	{
-		cuda_forget_place(sorter);
+		cuda_forget_place(card);
 		return NULL;
 	}
-	if (!in_window(sorter, row) && !fetch_window(sorter, !forward, row))
+	if (!in_window(card, row) && !fetch_window(card, !forward, row))
 		return NULL;
-	return go_to_row(sorter, row);
+	return go_to_row(card, row);
 }

@@ -23,76 +23,76 @@
 
 #include "base/limits.h"
 #include "base/stopwatch.h"
-#include "device/cuda/sorter.h"
+#include "device/cuda/card.h"
 #include "monitor/progress.h"
 
 static void
-create_external(CudaSorter *sorter)
+create_external(CudaCard *card)
 {
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	MemoryContext old = MemoryContextSwitchTo(card->context);
 
-	if (sorter->external == NULL)
-		sorter->external = external_sort_create(sorter->key, sorter->request.desc, sorter->limit,
-												sorter->request.random_access, &sorter->stats);
+	if (card->external == NULL)
+		card->external = external_sort_create(card->key, card->request.desc, card->limit,
+											  card->request.random_access, &card->stats);
 	MemoryContextSwitchTo(old);
 }
 
 /* Makes room for one more run. */
 static void
-prepare_external(CudaSorter *sorter)
+prepare_external(CudaCard *card)
 {
-	create_external(sorter);
-	if (external_sort_is_full(sorter->external))
-		external_sort_merge_full_levels(sorter->external);
+	create_external(card);
+	if (external_sort_is_full(card->external))
+		external_sort_merge_full_levels(card->external);
 }
 
 /* Adds a run to be written. */
 static Run *
-begin_run(CudaSorter *sorter)
+begin_run(CudaCard *card)
 {
-	prepare_external(sorter);
-	return external_sort_begin_run(sorter->external);
+	prepare_external(card);
+	return external_sort_begin_run(card->external);
 }
 
 /* Writes the sorted rows of the job as a run. */
 static bool
-write_job(CudaSorter *sorter)
+write_job(CudaCard *card)
 {
-	Run *run = begin_run(sorter);
+	Run *run = begin_run(card);
 	Stopwatch watch = stopwatch_start();
 	MinimalTuple row;
 
-	progress_enter(sorter->whole, PROGRESS_WRITING);
-	while ((row = cuda_next_row(sorter)) != NULL)
+	progress_enter(card->whole, PROGRESS_WRITING);
+	while ((row = cuda_next_row(card)) != NULL)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		run_write_row(run, row);
 	}
-	external_sort_end_run(sorter->external, run, stopwatch_ms(watch));
-	return sorter->base.failure == NULL;
+	external_sort_end_run(card->external, run, stopwatch_ms(watch));
+	return card->failure == NULL;
 }
 
 /* A job's chunks are gone when it ends. */
 static void
-check_no_chunk_is_filled(const CudaSorter *sorter)
+check_no_chunk_is_filled(const CudaCard *card)
 {
 	for (int i = 0; i < GPUSORTD_MAX_CHUNKS; i++)
 	{
-		if (sorter->client.chunk[i] == GPUSORTD_CHUNK_TAKEN)
+		if (card->client.chunk[i] == GPUSORTD_CHUNK_TAKEN)
 			elog(ERROR, "a chunk is being filled while its job ends");
 	}
 }
 
 /* Empties the device into a run. */
 static bool
-spill_job(CudaSorter *sorter)
+spill_job(CudaCard *card)
 {
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	MemoryContext old = MemoryContextSwitchTo(card->context);
 	bool done;
 
-	check_no_chunk_is_filled(sorter);
-	done = cuda_sort_job(sorter) && (sorter->nrows == 0 || write_job(sorter));
+	check_no_chunk_is_filled(card);
+	done = cuda_sort_job(card) && (card->nrows == 0 || write_job(card));
 
 	MemoryContextSwitchTo(old);
 	return done;
@@ -100,95 +100,95 @@ spill_job(CudaSorter *sorter)
 
 /* Makes a run of what was refused, in the backend. */
 static void
-sort_refused(CudaSorter *sorter)
+sort_refused(CudaCard *card)
 {
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+	MemoryContext old = MemoryContextSwitchTo(card->context);
 	Stopwatch watch = stopwatch_start();
 	SortedRows sorted;
 	uint64 nrows = 0;
 
-	prepare_external(sorter);
-	for (const Chunk *chunk = sorter->refused; chunk != NULL; chunk = chunk->next)
+	prepare_external(card);
+	for (const Chunk *chunk = card->refused; chunk != NULL; chunk = chunk->next)
 	{
 		nrows += chunk->nrows;
-		sorter->stats.bytes += chunk->front + chunk->size - chunk->back;
+		card->stats.bytes += chunk->front + chunk->size - chunk->back;
 	}
-	sorter->stats.rows += nrows;
-	sorted_rows_make(&sorted, sorter->key, sorter->refused, nrows);
-	sorter->stats.sort_ms += stopwatch_ms(watch);
-	external_sort_add_run(sorter->external, &sorted);
+	card->stats.rows += nrows;
+	sorted_rows_make(&sorted, card->key, card->refused, nrows);
+	card->stats.sort_ms += stopwatch_ms(watch);
+	external_sort_add_run(card->external, &sorted);
 	sorted_rows_free(&sorted);
-	while (sorter->refused != NULL)
+	while (card->refused != NULL)
 	{
-		Chunk *chunk = sorter->refused;
+		Chunk *chunk = card->refused;
 
-		sorter->refused = chunk->next;
+		card->refused = chunk->next;
 		cuda_free_chunk(chunk);
 	}
 	MemoryContextSwitchTo(old);
 }
 
 bool
-cuda_spill(CudaSorter *sorter)
+cuda_spill(CudaCard *card)
 {
-	ProgressPhase phase = progress_enter(sorter->whole, PROGRESS_SORTING);
+	ProgressPhase phase = progress_enter(card->whole, PROGRESS_SORTING);
 
-	if (!cuda_share_take_over(sorter) || !cuda_flush(sorter) || !spill_job(sorter))
+	if (!cuda_share_take_over(card) || !cuda_flush(card) || !spill_job(card))
 		return false;
-	if (sorter->nrows == 0 && sorter->external == NULL && !sorter->request.fed_once)
-		return cuda_fail(sorter, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
-	if (sorter->nrows == 0 && sorter->refused != NULL)
-		sort_refused(sorter);
-	progress_enter(sorter->whole, phase);
-	return cuda_begin_job(sorter);
+	if (card->nrows == 0 && card->external == NULL && !card->request.fed_once)
+		return cuda_fail(card, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
+	if (card->nrows == 0 && card->refused != NULL)
+		sort_refused(card);
+	progress_enter(card->whole, phase);
+	return cuda_begin_job(card);
 }
 
 bool
-cuda_finish_external(CudaSorter *sorter)
+cuda_finish_external(CudaCard *card)
 {
-	if (!spill_job(sorter))
+	if (!spill_job(card))
 		return false;
-	cuda_forget_window(sorter);
-	gpu_client_close(&sorter->client);
-	create_external(sorter);
-	if (cuda_share(sorter) != NULL)
-		external_sort_adopt(sorter->external, &cuda_share(sorter)->files, 0, cuda_share(sorter)->napart,
-							&sorter->stats);
-	progress_enter(sorter->whole, PROGRESS_MERGING);
-	external_sort_finish(sorter->external);
-	sorter->stats.method = "external merge";
+	cuda_forget_window(card);
+	gpu_client_close(&card->client);
+	create_external(card);
+	if (cuda_share(card) != NULL)
+		external_sort_adopt(card->external, &cuda_share(card)->files, cuda_first_apart(card),
+							card->job->napart, &card->stats);
+	progress_enter(card->whole, PROGRESS_MERGING);
+	external_sort_finish(card->external);
+	card->stats.method = "external merge";
 	return true;
 }
 
 /* ---------------------------------------------------------------- rows that are longer than a chunk */
 
 Chunk *
-cuda_open_lone_chunk(CudaSorter *sorter, Size size)
+cuda_open_lone_chunk(CudaCard *card, Size size)
 {
-	Chunk *chunk = MemoryContextAllocZero(sorter->context, sizeof(Chunk));
+	Chunk *chunk = MemoryContextAllocZero(card->context, sizeof(Chunk));
 
 	chunk->size = TYPEALIGN(8, size);
-	chunk->base = MemoryContextAllocHuge(sorter->context, chunk->size);
+	chunk->base = MemoryContextAllocHuge(card->context, chunk->size);
 	chunk->max_rows = 1;
-	chunk_set_layout(chunk, sorter->key);
+	chunk_set_layout(chunk, card->key);
 	chunk_reset(chunk);
-	sorter->lone = chunk;
-	sorter_stats_note_memory(&sorter->stats, sorter->client.memory_bytes + chunk->size);
+	card->lone = chunk;
+	sorter_stats_note_memory(&card->stats, card->client.memory_bytes + chunk->size);
 	return chunk;
 }
 
 void
-cuda_put_lone_chunk(CudaSorter *sorter)
+cuda_put_lone_chunk(CudaCard *card)
 {
-	Chunk *chunk = sorter->lone;
+	Chunk *chunk = card->lone;
 	const char *place = chunk->base + chunk->back;
-	Run *run = begin_run(sorter);
+	Run *run = begin_run(card);
 	Stopwatch watch = stopwatch_start();
 
-	run_write_row(run, sorter->key->variable ? record_row(place) : (MinimalTuple) place);
-	external_sort_end_run(sorter->external, run, stopwatch_ms(watch));
-	sorter->stats.rows++;
-	sorter->stats.bytes += chunk->front + chunk->size - chunk->back;
-	sorter->lone = NULL;
+	run_write_row(run, card->key->variable ? record_row(place) : (MinimalTuple) place);
+	external_sort_end_run(card->external, run, stopwatch_ms(watch));
+	card->stats.rows++;
+	card->stats.bytes += chunk->front + chunk->size - chunk->back;
+	card->lone = NULL;
 	cuda_free_chunk(chunk);
 }

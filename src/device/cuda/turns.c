@@ -1,29 +1,37 @@
 /*
  * device/cuda/turns.c
- *		A sort that the GPU has no room for: it is cut into parts by its keys, which take turns.
+ *		Parts of a sort (parts.h) that a GPU has no room for at once: they take turns on it.
  *
- * The first part goes to the GPU as it is read.  The rows of the others wait in host memory and temporary
- * files (waiting.c), to which each process that feeds brings its own.  When the first part has been returned,
- * or already while it is (turn_ahead.c), the next one's rows are sent, then they are sorted and returned, and
- * so on: so nothing is merged, and each row is written and read once at most, as it is.
+ * The first part goes to the GPU as it is read, as long as the GPU takes it.  The rows of the others wait in
+ * host memory and temporary files (waiting.c), to which each process that feeds brings its own.  When a part
+ * has been returned the next one is sent, sorted and returned: so nothing is merged, and each row is written
+ * and read once at most, as it is.  A part that is too large for its turn goes through runs (spill.c).
  *
- * Splitters are those of a sort on several GPUs (cards.c), and like there they decide on nothing but how
- * equal the parts are.  Rows of the first part that the GPU has no room for, as others have its memory or the
- * part is larger than expected, wait too: all processes go on reading.  A part that is still too large when
- * its turn has come goes through runs (spill.c).
+ * Those who have fed may stay to send (SORT_WORK_HELP).  The first process begins a part's job and names the
+ * part; each takes a chunk or a file of what waits after the other, until none is left.  What finds no room
+ * waits again (WAITING_AGAIN).  Then the first process names nothing any more, waits for those who send, and
+ * sends alone what is left, making room by spilling.  Who helps waits for a turn for a while only: longer
+ * than that whoever reads the rows is busy with something else.
+ *
+ * If anybody has stayed the next part is sent ahead, while one is read.  Then the GPU has two parts: one that
+ * is sorted, and has given back what the sort alone took, and one that is fed.  There are two connections,
+ * each of which has every other part, and begins its job in the place of the one that is over.  Parts are
+ * made so small that there is room for both (base/limits.h).  If the second job can't be had the part is sent
+ * when its turn has come.
  *
  * If the GPU is lost between two turns, or others have its memory then, the cpu device sorts the parts that
- * are left: their rows are all here.
- *
- * The result can be read forwards, once.  A card that fails in the middle of a part's result fails the
- * sorter, of which rows were returned already: that is an error of the statement (exec/node_gpusort.c).
+ * are left: their rows are all here.  A GPU that fails in the middle of a part's result fails the whole, of
+ * which rows were returned already: that is an error of the statement (exec/node_gpusort.c).
  */
 #include "postgres.h"
 
+#include "storage/condition_variable.h"
+#include "storage/spin.h"
 #include "utils/memutils.h"
 
 #include "base/limits.h"
-#include "device/cuda/turns.h"
+#include "base/wait_events.h"
+#include "device/cuda/parts.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
 
@@ -37,9 +45,10 @@
 /* If buffers would be smaller than that, rows don't wait. */
 #define BUFFER_MIN ((Size) 8 * 1024)
 
-StaticAssertDecl(GPU_TURNS_MAX == SPLIT_PARTS_MAX, "a turn for each part");
+/* A process that helps waits for the next turn so long. */
+#define PATIENCE_MS 1000
 
-static const SortDevice sort_device_turns;
+StaticAssertDecl(GPU_TURNS_MAX == SPLIT_PARTS_MAX, "a turn for each part");
 
 /* ---------------------------------------------------------------- how many parts */
 
@@ -59,57 +68,6 @@ sort_turns_on_gpu(const SortRequest *request)
 	return gpu_turns(request->expected_rows, rows_with_room(request), 0, read_once, request->helped);
 }
 
-/*
- * Chooses splitters for as many parts as it takes that the largest one has room, if that can be; false: it is
- * not worth while.
- */
-static bool
-choose_splitters(SortSplitters *splitters, const SortRequest *request)
-{
-	double share = request->helped ? gpu_turn_share(true) : 1;
-	double with_room = share * rows_with_room(request) / request->expected_rows;
-	double largest = 1;
-
-	for (int parts = request->turns; parts <= GPU_TURNS_MAX; parts++)
-	{
-		largest = splitters_choose(splitters, request->sample, parts);
-		if (largest <= with_room)
-			break;
-	}
-	return largest <= GPU_LARGEST_PART && splitters->n > 0;
-}
-
-/* ---------------------------------------------------------------- beginning */
-
-static TurnsSorter *
-create_turns_sorter(const SortSplitters *splitters)
-{
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turns", ALLOCSET_DEFAULT_SIZES);
-	TurnsSorter *sorter = MemoryContextAllocZero(context, sizeof(TurnsSorter));
-
-	sorter->base.device = &sort_device_turns;
-	sorter->splitters = *splitters;
-	sorter->base.splitters = &sorter->splitters;
-	sorter->nparts = splitters->n + 1;
-	sorter->context = context;
-	sorter->process = -1;
-	return sorter;
-}
-
-/* What one part is asked for. */
-static SortRequest
-request_of_part(const SortRequest *request, int parts)
-{
-	SortRequest part = *request;
-
-	part.expected_rows /= parts;
-	part.memory_limit =
-		(request->process_memory > 0 ? request->process_memory : request->memory_limit) * TURN_MEMORY_SHARE;
-	part.process_memory = 0;
-	return part;
-}
-
 /* Bytes that each process may have of a buffer for each part. */
 static Size
 buffer_size(const SortRequest *request, int parts)
@@ -117,152 +75,433 @@ buffer_size(const SortRequest *request, int parts)
 	return request->memory_limit * BUFFERS_SHARE / (request->processes * parts);
 }
 
-/* Makes what other processes need to take part; without it they can't. */
-static void
-create_share(TurnsSorter *sorter, const SortRequest *request, Size room)
+bool
+turns_choose(SortSplitters *splitters, const SortRequest *request)
 {
-	TurnsShare *share;
+	double share = request->helped ? gpu_turn_share(true) : 1;
+	double with_room = share * rows_with_room(request) / request->expected_rows;
+	double largest = 1;
 
-	if (!request->shared || sorter->card->base.share == NULL)
-		return;
-	share =
-		(TurnsShare *) sort_share_create(sizeof(TurnsShare) + room, sizeof(TurnsShare), request->processes);
-	if (share == NULL)
-		return;
-	share->base.on_gpu = share->base.in_turns = true;
-	share->card = sorter->card->base.share->arena.handle;
-	share->splitters = sorter->splitters;
-	sorter->base.share = &share->base;
+	for (int parts = request->turns; parts > 1 && parts <= GPU_TURNS_MAX; parts++)
+	{
+		largest = splitters_choose(splitters, request->sample, parts);
+		if (largest <= with_room)
+			break;
+	}
+	return largest <= GPU_LARGEST_PART && splitters->n > 0 &&
+		   buffer_size(request, splitters->n + 1) >= BUFFER_MIN;
 }
 
-/* Where rows wait. */
-static void
-create_waiting(TurnsSorter *sorter, const SortRequest *request)
+Size
+turns_memory_of_part(const SortRequest *request)
 {
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	Size room = request->memory_limit * GPU_WAITING_SHARE;
-	WaitingShare *waiting;
-
-	create_share(sorter, request, room);
-	waiting = sorter->base.share != NULL ? &turns_share(sorter)->waiting : &sorter->own;
-	waiting_create(waiting, Min(sorter->card->client.job.chunk_bytes, buffer_size(request, sorter->nparts)),
-				   room);
-	waiting_open(&sorter->waiting, waiting, sorter->base.share != NULL ? &sorter->base.share->arena : NULL,
-				 request->key, 0);
-	MemoryContextSwitchTo(old);
-}
-
-Sorter *
-turns_begin(const SortRequest *request)
-{
-	MemoryContext old;
-	TurnsSorter *sorter;
-	SortSplitters splitters;
-
-	if (request->turns <= 1 || request->sample == NULL || !choose_splitters(&splitters, request) ||
-		buffer_size(request, splitters.n + 1) < BUFFER_MIN)
-		return NULL;
-	sorter = create_turns_sorter(&splitters);
-	old = MemoryContextSwitchTo(sorter->context);
-	sorter->of_part = request_of_part(request, sorter->nparts);
-	sorter->process_memory = request->process_memory;
-	sorter->card = cuda_sorter_create(request->key);
-	sorter->card->whole = &sorter->base;
-	sorter->card->goes_on = true;
-	cuda_begin_on(sorter->card, &sorter->of_part, 0);
-	MemoryContextSwitchTo(old);
-	if (turns_go_on(sorter))
-		create_waiting(sorter, request);
-	return &sorter->base;
-}
-
-Sorter *
-turns_join(SortTeam *team, SortShare *base, const SortKey *key, TupleDesc complete_rows)
-{
-	TurnsShare *share = (TurnsShare *) base;
-	int process = sort_share_enter(base);
-	MemoryContext old;
-	TurnsSorter *sorter;
-
-	if (process < 0)
-		return NULL;
-	sorter = create_turns_sorter(&share->splitters);
-	old = MemoryContextSwitchTo(sorter->context);
-	sorter->base.share = base;
-	sorter->process = process;
-	sorter->card = cuda_join_part(&share->card, key, complete_rows);
-	sorter->card->whole = &sorter->base;
-	waiting_open(&sorter->waiting, &share->waiting, &base->arena, key, process + 1);
-	MemoryContextSwitchTo(old);
-	(void) turns_go_on(sorter);
-	return &sorter->base;
+	return (request->process_memory > 0 ? request->process_memory : request->memory_limit) *
+		   TURN_MEMORY_SHARE;
 }
 
 /* ---------------------------------------------------------------- feeding */
 
-static bool
-turns_enter(Sorter *base, int processes)
+Size
+turns_room(const SortRequest *request)
 {
-	TurnsSorter *sorter = (TurnsSorter *) base;
+	return request->memory_limit * GPU_WAITING_SHARE;
+}
+
+void
+turns_create_waiting(PartsSorter *sorter, const SortRequest *request)
+{
+	PartsShare *share = parts_share(sorter);
+	WaitingShare *waiting = share != NULL ? &share->waiting : &sorter->own;
+
+	waiting_create(waiting,
+				   Min(sorter->cards[0]->client.job.chunk_bytes, buffer_size(request, sorter->nparts)),
+				   turns_room(request));
+	waiting_open(&sorter->waiting, waiting, share != NULL ? &share->base.base.arena : NULL, request->key, 0);
+}
+
+void
+turns_enter(PartsSorter *sorter, int processes)
+{
+	PartsShare *share = parts_share(sorter);
 
 	if (sorter->process_memory > 0)
 		waiting_limit_room(&sorter->waiting, sorter->process_memory * processes * GPU_WAITING_SHARE);
-	if (base->share != NULL)
+	if (share != NULL && sorter->of_part.helped && share->help.state == TURN_HELP_UNWANTED)
+		share->help.state = TURN_HELP_WANTED;
+}
+
+/* A chunk on its way to the GPU, in the first turn; NULL: there is no room, or the GPU has failed. */
+static Chunk *
+chunk_of_card(PartsSorter *sorter, Size at_least)
+{
+	CudaCard *card = sorter->cards[0];
+	Chunk *chunk;
+
+	if (sorter->card_state != TURNS_CARD_TAKES)
+		return NULL;
+	chunk = cuda_try_chunk(card, at_least);
+	if (chunk == NULL && at_least <= card->client.job.chunk_bytes)
+		sorter->card_state = TURNS_CARD_FULL;
+	return chunk;
+}
+
+/* For any row there is room: it waits. */
+Chunk *
+turns_get_chunk(PartsSorter *sorter, int part, Size at_least)
+{
+	Chunk *chunk = part == 0 ? chunk_of_card(sorter, at_least) : NULL;
+
+	if (chunk != NULL || !cuda_share_is_alive(sorter->cards[0]))
+		return chunk;
+	return waiting_get_chunk(&sorter->waiting, part, at_least);
+}
+
+void
+turns_keep_refused(PartsSorter *sorter, CudaCard *card, int part)
+{
+	while (cuda_helps(card) && card->refused != NULL)
 	{
-		sorter->process = sort_share_enter(base->share);
-		if (sorter->of_part.helped && turns_share(sorter)->help.state == TURN_HELP_UNWANTED)
-			turns_share(sorter)->help.state = TURN_HELP_WANTED;
+		Chunk *chunk = card->refused;
+
+		waiting_add_copy(&sorter->waiting, part, chunk);
+		card->refused = chunk->next;
+		cuda_free_chunk(chunk);
 	}
-	return cuda_enter(sorter->card);
+}
+
+/* ---------------------------------------------------------------- the first process lets others help */
+
+/* Sets what others may send, a part or 0 for nothing; or, when that is over, has them go. */
+static void
+set_help(PartsShare *share, int part, TurnHelpState state)
+{
+	SpinLockAcquire(&share->base.base.mutex);
+	share->help.part = part;
+	share->help.state = state;
+	SpinLockRelease(&share->base.base.mutex);
+	ConditionVariableBroadcast(&share->base.base.changed);
+}
+
+static bool
+want_help(const PartsSorter *sorter)
+{
+	return sorter->base.share != NULL && parts_share(sorter)->help.state == TURN_HELP_WANTED;
+}
+
+void
+turns_dismiss(PartsSorter *sorter)
+{
+	PartsShare *share = parts_share(sorter);
+
+	if (share == NULL || !parts_take_turns(sorter) || share->help.state == TURN_HELP_OVER)
+		return;
+	set_help(share, 0, TURN_HELP_OVER);
+	waiting_dismiss(&sorter->waiting);
+}
+
+/* Nobody joins any more, and none of those who have still sends. */
+static void
+wait_for_helpers(PartsSorter *sorter)
+{
+	PartsShare *share = parts_share(sorter);
+
+	set_help(share, 0, share->help.state);
+	cuda_share_wait_for_none(&share->base.base, &share->help.nsending);
+}
+
+/* Others may send of this part, whose job is begun; false: nobody will. */
+static bool
+let_help(PartsSorter *sorter, int part)
+{
+	if (!want_help(sorter))
+		return false;
+	cuda_let_join(sorter->cards[part], part);
+	set_help(parts_share(sorter), part, TURN_HELP_WANTED);
+	return true;
+}
+
+/* All must be through with feeding: nobody waits for that any more once rows are read. */
+static bool
+others_help(PartsSorter *sorter)
+{
+	if (!want_help(sorter))
+		return false;
+	if (sort_share_wait_all_fed(sorter->base.share))
+		return true;
+	(void) cuda_share_is_alive(sorter->cards[0]);
+	(void) parts_go_on(sorter, sorter->cards[0]);
+	return false;
+}
+
+/* ---------------------------------------------------------------- those who help */
+
+typedef enum HelpWanted
+{
+	HELP_LATER,
+	HELP_SEND,
+	HELP_OVER
+} HelpWanted;
+
+/* Is there a part after the last one that this process has sent of?  Takes part in sending it then. */
+static HelpWanted
+help_wanted(PartsShare *share, int last, int *part)
+{
+	HelpWanted wanted = HELP_LATER;
+
+	SpinLockAcquire(&share->base.base.mutex);
+	if (share->help.state == TURN_HELP_OVER || share->base.base.failed)
+		wanted = HELP_OVER;
+	else if (share->help.part > last)
+	{
+		wanted = HELP_SEND;
+		*part = share->help.part;
+		share->help.nsending++;
+	}
+	SpinLockRelease(&share->base.base.mutex);
+	return wanted;
+}
+
+/* Waits for a part after the last one; false: this process is not wanted any more. */
+static bool
+wait_for_turn(PartsShare *share, int last, int *part)
+{
+	HelpWanted wanted;
+	bool timed_out = false;
+
+	while ((wanted = help_wanted(share, last, part)) == HELP_LATER && !timed_out)
+		timed_out = ConditionVariableTimedSleep(&share->base.base.changed, PATIENCE_MS,
+												gpusort_wait_event(GPUSORT_WAIT_READER));
+	ConditionVariableCancelSleep();
+	return wanted == HELP_SEND;
 }
 
 static void
-turns_finish_feed(Sorter *base)
+note_sent(PartsShare *share)
 {
-	TurnsSorter *sorter = (TurnsSorter *) base;
+	SpinLockAcquire(&share->base.base.mutex);
+	share->help.nsending--;
+	SpinLockRelease(&share->base.base.mutex);
+	ConditionVariableBroadcast(&share->base.base.changed);
+}
 
-	cuda_end_feed(sorter->card);
-	if (turns_go_on(sorter))
-		turns_keep_refused(sorter, sorter->card, 0);
-	if (sort_share_is_joined(base->share))
-		waiting_finish(&sorter->waiting);
-	sort_share_note_fed(base->share, sorter->process);
-	sorter->process = -1;
+/* Sends of a part by a connection of its own, for as long as there is room. */
+static void
+help_send(PartsSorter *sorter, int part)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	CudaCard *card = cuda_join(&sorter->base, part, sorter->waiting.key, NULL);
+
+	if (card->stage < CUDA_LEFT && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
+		(void) waiting_send_beside(&sorter->waiting, part, card);
+	cuda_end_feed(card);
+	turns_keep_refused(sorter, card, WAITING_AGAIN);
+	waiting_finish(&sorter->waiting);
+	note_sent(parts_share(sorter));
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+}
+
+bool
+turns_help(PartsSorter *sorter)
+{
+	PartsShare *share = parts_share(sorter);
+	MemoryContext old;
+	int part = 0;
+
+	if (!sort_share_is_joined(sorter->base.share))
+		return others_help(sorter);
+	old = MemoryContextSwitchTo(sorter->context);
+	while (share->help.state != TURN_HELP_UNWANTED && wait_for_turn(share, part, &part))
+		help_send(sorter, part);
+	MemoryContextSwitchTo(old);
+	return false;
+}
+
+/* ---------------------------------------------------------------- a part's job */
+
+/* The next part that has rows, or nparts. */
+static int
+next_part(const PartsSorter *sorter)
+{
+	int part = sorter->current + 1;
+
+	while (part < sorter->nparts && sorter->waiting.share->parts[part].rows == 0)
+		part++;
+	return part;
+}
+
+/* Begins a job for what waits of a part; false: the GPU can't. */
+static bool
+begin_job(PartsSorter *sorter, CudaCard *card, int part)
+{
+	const WaitingPart *waits = &sorter->waiting.share->parts[part];
+
+	waiting_rewind(&sorter->waiting, part);
+	return cuda_begin_again(card, waits->rows, waits->key_bytes + waits->row_bytes) &&
+		   card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes;
+}
+
+/* Keeps what a sorter has done that is to end. */
+static void
+keep_stats(PartsSorter *sorter, SorterStats stats)
+{
+	stats.device_memory = 0; /* of both that there are at a time, or there were */
+	cuda_add_stats(&sorter->ended, &stats);
+}
+
+/* ---------------------------------------------------------------- ahead */
+
+/* The connection that is not that of the part whose turn it is; it is made if it is not there. */
+static CudaCard *
+idle_card(PartsSorter *sorter)
+{
+	if (sorter->idle == NULL)
+	{
+		sorter->idle = cuda_card_create(&sorter->base, sorter->of_part.key);
+		sorter->idle->further = true;
+		cuda_note_request(sorter->idle, &sorter->of_part);
+	}
+	return sorter->idle;
+}
+
+static void
+end_idle_card(PartsSorter *sorter)
+{
+	CudaCard *idle = sorter->idle;
+	Size both;
+
+	if (idle == NULL)
+		return;
+	both = sorter->cards[sorter->current]->stats.device_memory + idle->stats.device_memory;
+	sorter->most_device_memory = Max(sorter->most_device_memory, both);
+	keep_stats(sorter, idle->stats);
+	cuda_end(idle);
+	sorter->idle = NULL;
+}
+
+/* Is there somebody to send it, and a sorted part on the GPU that will be read from there? */
+static bool
+can_be_ahead(const PartsSorter *sorter)
+{
+	return want_help(sorter) && sorter->card_state != TURNS_CARD_LOST &&
+		   sorter->cards[sorter->current]->external == NULL;
+}
+
+/* Has the next part sent while the current one is read, if that can be. */
+static void
+begin_ahead(PartsSorter *sorter, int part)
+{
+	if (can_be_ahead(sorter) && begin_job(sorter, idle_card(sorter), part))
+	{
+		sorter->cards[part] = sorter->idle;
+		sorter->idle = NULL;
+		(void) let_help(sorter, part);
+	}
+	end_idle_card(sorter);
+}
+
+/* The part before is over: what it has of the GPU's memory is the current one's. */
+static void
+end_part_before(PartsSorter *sorter)
+{
+	if (sorter->idle != NULL && !gpusortd_end(&sorter->idle->client))
+		gpu_client_close(&sorter->idle->client);
 }
 
 /* ---------------------------------------------------------------- turns */
 
-/* Has the GPU sort the rows of the part that wait; false: it can't. */
+/*
+ * The part has its turn, by the connection by which it was sent ahead (true), or by that of the part before.
+ * One of two counts among the session's sorts, and waits for other sorts if it has to: the one whose turn it
+ * is.
+ */
 static bool
-sort_on_card(TurnsSorter *sorter, int part)
+change_turns(PartsSorter *sorter, int part)
 {
-	bool is_ahead = sorter->ahead == part;
+	CudaCard *before = sorter->cards[sorter->current];
+	CudaCard *ahead = sorter->cards[part];
 
-	if (sorter->card_state == TURNS_CARD_LOST ||
-		!(is_ahead ? turns_finish_ahead(sorter)
-				   : turns_begin_job(sorter, sorter->card, part) && turns_send(sorter, part)))
+	sorter->cards[sorter->current] = NULL;
+	sorter->current = part;
+	if (ahead == NULL)
+	{
+		sorter->cards[part] = before;
 		return false;
-	return cuda_perform(sorter->card);
+	}
+	sorter->idle = before;
+	gpu_client_note_further(&before->client);
+	gpu_client_note_counted(&ahead->client);
+	before->further = true;
+	ahead->further = false;
+	return true;
+}
+
+/*
+ * What is left of the part, and what waits again or was refused, is sent by this process alone, with all the
+ * GPU's memory.
+ */
+static bool
+send_rest(PartsSorter *sorter, CudaCard *card, int part)
+{
+	Waiting *waiting = &sorter->waiting;
+
+	if (!cuda_flush(card))
+		return false;
+	waiting_rewind(waiting, WAITING_AGAIN);
+	if (!waiting_has_more(waiting, part) && !waiting_has_more(waiting, WAITING_AGAIN) &&
+		card->refused == NULL)
+		return true;
+	end_part_before(sorter);
+	return waiting_send(waiting, part, card) && waiting_send(waiting, WAITING_AGAIN, card);
+}
+
+/* Sends all of the part whose job is begun; false: the GPU can't go on, and nobody sends any more. */
+static bool
+send_with_others(PartsSorter *sorter, CudaCard *card, int part)
+{
+	if (waiting_has_more(&sorter->waiting, part))
+		end_part_before(sorter);
+	(void) waiting_send_beside(&sorter->waiting, part, card);
+	cuda_end_feed(card);
+	waiting_finish(&sorter->waiting);
+	wait_for_helpers(sorter);
+	return cuda_share_is_alive(card) && send_rest(sorter, card, part);
+}
+
+/* Has the GPU sort the current part, which waits; false: it can't. */
+static bool
+sort_on_card(PartsSorter *sorter, bool is_ahead)
+{
+	int part = sorter->current;
+	CudaCard *card = sorter->cards[part];
+
+	if (sorter->card_state == TURNS_CARD_LOST || !(is_ahead || begin_job(sorter, card, part)))
+		return false;
+	if (is_ahead || let_help(sorter, part))
+		return send_with_others(sorter, card, part) && parts_perform(sorter, card);
+	return waiting_send(&sorter->waiting, part, card) && parts_perform(sorter, card);
 }
 
 /* From now on the cpu device sorts. */
 static void
-lose_card(TurnsSorter *sorter)
+lose_card(PartsSorter *sorter)
 {
-	CudaSorter *card = sorter->card;
+	CudaCard *card = sorter->cards[sorter->current];
 
 	if (sorter->card_state == TURNS_CARD_LOST)
 		return;
 	sorter->card_state = TURNS_CARD_LOST;
-	turns_dismiss_helpers(sorter);
-	if (card->base.failure != NULL)
-		stats_count_fallback(sort_device_cuda.name, card->base.failure_reason);
+	turns_dismiss(sorter);
+	if (card->failure != NULL)
+		stats_count_fallback(sort_device_cuda.name, card->failure_reason);
 	gpu_client_close(&card->client);
-	turns_close_other(sorter);
+	end_idle_card(sorter);
 }
 
 static void
-sort_on_cpu(TurnsSorter *sorter, int part)
+sort_on_cpu(PartsSorter *sorter)
 {
 	SortRequest request = sorter->of_part;
 
@@ -270,133 +509,90 @@ sort_on_cpu(TurnsSorter *sorter, int part)
 	request.shared = false;
 	request.processes = 1;
 	request.complete_rows = true;
-	request.expected_rows = turns_waiting_part(sorter, part)->rows;
+	request.expected_rows = sorter->waiting.share->parts[sorter->current].rows;
 	sorter->cpu = sort_device_cpu.begin(&request);
-	waiting_rewind(&sorter->waiting, part);
-	(void) waiting_send(&sorter->waiting, part, sorter->cpu, false);
+	waiting_send_to_cpu(&sorter->waiting, sorter->current, sorter->cpu);
 	(void) sort_device_cpu.work(sorter->cpu, SORT_WORK_SORT);
+}
+
+static void
+end_cpu(PartsSorter *sorter)
+{
+	SorterStats stats;
+
+	if (sorter->cpu == NULL)
+		return;
+	sort_device_cpu.get_stats(sorter->cpu, &stats);
+	keep_stats(sorter, stats);
+	sort_device_cpu.end(sorter->cpu);
+	sorter->cpu = NULL;
 }
 
 /* The current part is sorted: what is not needed any more is let go, and the next one may be sent. */
 static void
-go_on_sending(TurnsSorter *sorter)
+go_on_sending(PartsSorter *sorter)
 {
+	int next = next_part(sorter);
+
 	waiting_drop(&sorter->waiting, sorter->current);
 	waiting_drop(&sorter->waiting, WAITING_AGAIN);
-	if (turns_next_part(sorter) == sorter->nparts)
-		turns_dismiss_helpers(sorter);
+	if (next == sorter->nparts)
+		turns_dismiss(sorter);
 	else
-		turns_begin_ahead(sorter);
+		begin_ahead(sorter, next);
 }
 
-/* Sorts the next part that has rows, whose turn it is then; false: there is none. */
-static bool
-begin_next_turn(TurnsSorter *sorter)
+/* What waits of the first part is sent after the rest. */
+void
+turns_sort_first(PartsSorter *sorter)
+{
+	CudaCard *card = sorter->cards[0];
+	MemoryContext old = MemoryContextSwitchTo(sorter->context);
+
+	waiting_finish(&sorter->waiting);
+	waiting_rewind(&sorter->waiting, 0);
+	if (waiting_send(&sorter->waiting, 0, card))
+		(void) parts_perform(sorter, card);
+	sorter->first_rows = card->stats.rows;
+	sorter->first_bytes = card->stats.bytes;
+	card->job = NULL;
+	if (parts_go_on(sorter, card))
+		go_on_sending(sorter);
+	MemoryContextSwitchTo(old);
+}
+
+bool
+turns_sort_next(PartsSorter *sorter)
 {
 	MemoryContext old;
 	ProgressPhase phase;
-	int part = turns_next_part(sorter);
+	bool is_ahead;
+	int part = next_part(sorter);
 
 	if (part == sorter->nparts)
 		return false;
-	sorter->current = part;
 	old = MemoryContextSwitchTo(sorter->context);
 	phase = progress_enter(&sorter->base, PROGRESS_SORTING);
-	if (sorter->cpu != NULL)
-		turns_end_sorter(sorter, sorter->cpu);
-	sorter->cpu = NULL;
-	if (!sort_on_card(sorter, part))
-		sort_on_cpu(sorter, part);
+	end_cpu(sorter);
+	is_ahead = change_turns(sorter, part);
+	if (!sort_on_card(sorter, is_ahead))
+		sort_on_cpu(sorter);
 	go_on_sending(sorter);
 	progress_enter(&sorter->base, phase);
 	MemoryContextSwitchTo(old);
 	return true;
 }
 
-/* The first part's turn; what waits of it is sent after the rest. */
-static bool
-sort_first_part(TurnsSorter *sorter)
-{
-	CudaSorter *card = sorter->card;
-	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-
-	waiting_finish(&sorter->waiting);
-	waiting_rewind(&sorter->waiting, 0);
-	if (waiting_send(&sorter->waiting, 0, &card->base, false))
-		(void) cuda_perform(card);
-	sorter->first_rows = card->stats.rows;
-	sorter->first_bytes = card->stats.bytes;
-	card->base.share = NULL;
-	if (turns_go_on(sorter))
-		go_on_sending(sorter);
-	MemoryContextSwitchTo(old);
-	return sorter->base.failure == NULL;
-}
-
-static bool
-turns_work(Sorter *base, SortWork work)
-{
-	TurnsSorter *sorter = (TurnsSorter *) base;
-
-	switch (work)
-	{
-		case SORT_WORK_SORT:
-			return sort_first_part(sorter);
-		case SORT_WORK_SORT_TOGETHER:
-			return false;
-		case SORT_WORK_HELP:
-			return turns_help(sorter);
-		case SORT_WORK_DISMISS:
-			turns_dismiss_helpers(sorter);
-			break;
-	}
-	return true;
-}
-
-/* ---------------------------------------------------------------- rows */
-
-static MinimalTuple
-turns_next(Sorter *base, bool forward)
-{
-	TurnsSorter *sorter = (TurnsSorter *) base;
-
-	if (!forward)
-		elog(ERROR, "gpusort: a sort whose parts take turns is read backwards");
-	for (;;)
-	{
-		Sorter *by = sorter->cpu != NULL ? sorter->cpu : &sorter->card->base;
-		MinimalTuple row = sorter_next(by, true);
-
-		if (likely(row != NULL))
-		{
-			sorter_take_rows_at_hand(base, by);
-			return row;
-		}
-		sorter_fail_with_part(base, by);
-		if (base->failure != NULL || !begin_next_turn(sorter))
-			return NULL;
-	}
-}
-
-static bool
-turns_seek(Sorter *base, SortSeek where, int range, int nranges)
-{
-	if (where != SORT_SEEK_FIRST)
-		elog(ERROR, "gpusort: a sort whose parts take turns is read again");
-	return false;
-}
-
 /* ---------------------------------------------------------------- statistics, end */
 
-static void
-turns_get_stats(const Sorter *base, SorterStats *stats)
+/* Rows of the first part went to the GPU, some of which had to wait; those of the others waited all. */
+void
+turns_add_stats(const PartsSorter *sorter, SorterStats *stats)
 {
-	const TurnsSorter *sorter = (const TurnsSorter *) base;
 	const WaitingShare *waiting = sorter->waiting.share;
 
-	*stats = sorter->card->stats;
-	if (sorter->other != NULL)
-		cuda_add_stats(stats, &sorter->other->stats);
+	if (sorter->idle != NULL)
+		cuda_add_stats(stats, &sorter->idle->stats);
 	stats->device_memory = Max(stats->device_memory, sorter->most_device_memory);
 	cuda_add_stats(stats, &sorter->ended);
 	if (waiting == NULL)
@@ -421,40 +617,17 @@ turns_get_stats(const Sorter *base, SorterStats *stats)
 	stats->peak_memory += waiting->most_held + sorter->waiting.most_buffered;
 }
 
-static void
-turns_end(Sorter *base)
+void
+turns_end(PartsSorter *sorter)
 {
-	TurnsSorter *sorter = (TurnsSorter *) base;
-	bool is_first = sort_share_is_own(base->share);
-
-	if (is_first)
+	if (parts_take_turns(sorter) && sort_share_is_own(sorter->base.share))
 	{
 		/* they may be sending ahead, of files that go now */
-		turns_dismiss_helpers(sorter);
-		turns_wait_for_helpers(sorter);
+		turns_dismiss(sorter);
+		wait_for_helpers(sorter);
 	}
 	if (sorter->cpu != NULL)
-		sorter->cpu->device->end(sorter->cpu);
-	cuda_end(&sorter->card->base);
-	if (sorter->other != NULL)
-		cuda_end(&sorter->other->base);
-	if (is_first)
-		arena_end(&base->share->arena);
-	MemoryContextDelete(sorter->context);
+		sort_device_cpu.end(sorter->cpu);
+	if (sorter->idle != NULL)
+		cuda_end(sorter->idle);
 }
-
-static const SortDevice sort_device_turns = {
-	.name = "cuda",
-	.properties = CUDA_PROPERTIES,
-	.begin = turns_begin,
-	.join = turns_join,
-	.enter = turns_enter,
-	.get_chunk = turns_get_chunk,
-	.put_chunk = turns_put_chunk,
-	.finish_feed = turns_finish_feed,
-	.work = turns_work,
-	.next = turns_next,
-	.seek = turns_seek,
-	.get_stats = turns_get_stats,
-	.end = turns_end,
-};

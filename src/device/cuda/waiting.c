@@ -20,7 +20,6 @@
 #include "utils/wait_event.h"
 
 #include "base/stopwatch.h"
-#include "device/cuda/sorter.h"
 #include "device/cuda/waiting.h"
 #include "files/shared_runs.h"
 #include "memory/alloc.h"
@@ -263,9 +262,11 @@ waiting_finish(Waiting *waiting)
 	}
 }
 
-/* ---------------------------------------------------------------- putting rows to a sorter */
+/*
+ * ---------------------------------------------------------------- putting rows to a card, or the cpu device
+ */
 
-/* A chunk on its way to a sorter: in memory, or in a file behind its description. */
+/* A chunk on its way there: in memory, or in a file behind its description. */
 typedef struct WaitingChunk
 {
 	const Chunk *chunk; /* its base says nothing if it is in a file */
@@ -276,11 +277,18 @@ typedef struct WaitingChunk
 typedef struct Sending
 {
 	Waiting *waiting;
-	Sorter *to;
+	CudaCard *card; /* to which they go; NULL: to the cpu device */
+	Sorter *cpu;
 	bool with_others;
 	bool is_full;  /* there is no more room, so what was taken is to wait again */
 	Chunk *filled; /* the one being filled, or NULL */
 } Sending;
+
+static bool
+has_failed(const Sending *sending)
+{
+	return sending->card != NULL && sending->card->failure != NULL;
+}
 
 static void
 read_bytes(File file, char *bytes, Size size, off_t at)
@@ -317,17 +325,27 @@ copy_out(const WaitingChunk *from, char *entries, char *rows)
 	read_bytes(from->file, rows, row_bytes, from->at + chunk->front);
 }
 
+static Chunk *
+get_empty(Sending *sending, Size bytes)
+{
+	if (sending->card == NULL)
+		return sort_device_cpu.get_chunk(sending->cpu, 0, bytes);
+	return sending->with_others ? cuda_try_chunk(sending->card, bytes) : cuda_get_chunk(sending->card, bytes);
+}
+
 static void
 put_filled(Sending *sending)
 {
-	if (sending->filled != NULL && sending->to->failure == NULL)
-		sending->to->device->put_chunk(sending->to, 0, sending->filled);
+	if (sending->filled != NULL && sending->card == NULL)
+		sort_device_cpu.put_chunk(sending->cpu, 0, sending->filled);
+	else if (sending->filled != NULL && !has_failed(sending))
+		cuda_put_chunk(sending->card, sending->filled);
 	sending->filled = NULL;
 }
 
 /*
- * A chunk of the sorter's with room for so many bytes; NULL: it has failed, or finds no room.  For what is
- * longer than others are it may have none, and yet not be full.
+ * A chunk to fill with room for so many bytes; NULL: the card has failed, or has no room.  For what is longer
+ * than others are it may have none, and yet not be full.
  */
 static Chunk *
 chunk_with_room(Sending *sending, Size bytes)
@@ -335,10 +353,9 @@ chunk_with_room(Sending *sending, Size bytes)
 	if (sending->filled != NULL && chunk_has_room(sending->filled, bytes))
 		return sending->filled;
 	put_filled(sending);
-	if (sending->to->failure != NULL || sending->is_full)
+	if (has_failed(sending) || sending->is_full)
 		return NULL;
-	sending->filled = sending->with_others ? cuda_try_chunk((CudaSorter *) sending->to, bytes)
-										   : sending->to->device->get_chunk(sending->to, 0, bytes);
+	sending->filled = get_empty(sending, bytes);
 	sending->is_full = sending->filled == NULL && bytes <= sending->waiting->share->chunk_bytes;
 	return sending->filled;
 }
@@ -385,7 +402,7 @@ send_whole(Sending *sending, const WaitingChunk *from)
 		copy_out(from, to->base + to->front, to->base + to->back - row_bytes);
 		chunk_adopt_copy(to, from->chunk);
 	}
-	else if (sending->to->failure == NULL)
+	else if (!has_failed(sending))
 		let_wait_again(sending, from);
 }
 
@@ -409,7 +426,7 @@ static void
 send_chunk(Sending *sending, const WaitingChunk *from)
 {
 	CHECK_FOR_INTERRUPTS();
-	if (sending->to->device == &sort_device_cuda)
+	if (sending->card != NULL)
 		send_whole(sending, from);
 	else
 		send_rows(sending, from);
@@ -442,7 +459,7 @@ send_file(Sending *sending, int part, int writer, off_t from)
 	if (file <= 0)
 		ereport(ERROR, (errcode_for_file_access(), errmsg("could not open temporary file \"%s\": %m", name)));
 	size = FileSize(file);
-	for (off_t at = from; at < size && sending->to->failure == NULL;)
+	for (off_t at = from; at < size && !has_failed(sending);)
 	{
 		Chunk chunk;
 
@@ -546,23 +563,41 @@ waiting_rewind(Waiting *waiting, int part)
 	memset(waits->left, 0, sizeof(waits->left));
 }
 
-bool
-waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others)
+static bool
+send_part(Sending *sending, int part)
 {
-	Sending sending = {.waiting = waiting, .to = to, .with_others = with_others};
 	Chunk *chunk;
 	int writer;
 	off_t from;
 
-	while (to->failure == NULL && !sending.is_full && take(&sending, part, &chunk, &writer, &from))
+	while (!has_failed(sending) && !sending->is_full && take(sending, part, &chunk, &writer, &from))
 	{
 		if (chunk != NULL)
-			send_chunk(&sending, &(WaitingChunk){chunk, 0, 0});
+			send_chunk(sending, &(WaitingChunk){chunk, 0, 0});
 		else
-			send_file(&sending, part, writer, from);
+			send_file(sending, part, writer, from);
 	}
-	put_filled(&sending);
-	return to->failure == NULL;
+	put_filled(sending);
+	return !has_failed(sending);
+}
+
+bool
+waiting_send(Waiting *waiting, int part, CudaCard *to)
+{
+	return send_part(&(Sending){.waiting = waiting, .card = to}, part);
+}
+
+bool
+waiting_send_beside(Waiting *waiting, int part, CudaCard *to)
+{
+	return send_part(&(Sending){.waiting = waiting, .card = to, .with_others = true}, part);
+}
+
+void
+waiting_send_to_cpu(Waiting *waiting, int part, Sorter *to)
+{
+	waiting_rewind(waiting, part);
+	(void) send_part(&(Sending){.waiting = waiting, .cpu = to}, part);
 }
 
 /* ---------------------------------------------------------------- the end */

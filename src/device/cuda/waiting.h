@@ -4,7 +4,7 @@
  *		files.
  *
  * They wait in parts, by number.  Several processes may bring rows; when all are through, the leader has them
- * sent, a part at a time, by itself or beside helpers (turn_help.c).
+ * sent, a part at a time, by itself or beside helpers (turns.c).
  *
  * WaitingShare.mutex keeps all of WaitingShare that changes, but has_file: the process that writes the file
  * sets that before it is through.  A Waiting, with its buffers and open files, is one process's.  A chunk in
@@ -22,14 +22,13 @@
 #include "storage/fileset.h"
 #include "storage/spin.h"
 
-#include "device/participants.h"
-#include "device/sorter.h"
+#include "device/cuda/card.h"
 #include "memory/arena.h"
 
 /* The first process writes to the first of its files, those that joined to the others. */
 #define WAITING_WRITERS (SORT_SHARE_MAX_PROCESSES + 1)
 
-/* No part: rows for which those who send with others find no room (waiting_send). */
+/* No part: rows for which those who send with others find no room (waiting_send_beside). */
 #define WAITING_AGAIN SPLIT_PARTS_MAX
 
 /* What waits of a part. */
@@ -107,12 +106,17 @@ extern void waiting_finish(Waiting *waiting);
 extern void waiting_rewind(Waiting *waiting, int part);
 
 /*
- * Puts to a sorter what waits of a part and nobody has taken yet.  False: that one has failed; all of it
- * still waits, after a waiting_rewind.  Several processes may do so at a time, each with its own sorter of
- * the same rows.  with_others: it is a CudaSorter, which is not to make room; what was taken for it and finds
- * none waits as WAITING_AGAIN.  Checks for interrupts.
+ * Puts to a part what waits of it and nobody has taken yet.  False: the card has failed; all of it still
+ * waits, after a waiting_rewind.  Several processes may do so at a time, each with a CudaCard of its own.
+ * Checks for interrupts.
  */
-extern bool waiting_send(Waiting *waiting, int part, Sorter *to, bool with_others);
+extern bool waiting_send(Waiting *waiting, int part, CudaCard *to);
+
+/* The same with others, without making room: what was taken and finds none waits as WAITING_AGAIN. */
+extern bool waiting_send_beside(Waiting *waiting, int part, CudaCard *to);
+
+/* All of a part, to a sorter of the cpu device. */
+extern void waiting_send_to_cpu(Waiting *waiting, int part, Sorter *to);
 
 /* Who sends with others ends that soon; what nobody has taken by then is left to the first process. */
 extern void waiting_dismiss(Waiting *waiting);

@@ -1,0 +1,325 @@
+/*
+ * device/cuda/card.h
+ *		What the files of this folder know of the rows of a sort that are on one GPU: a CudaCard.
+ *
+ * Private to these files, which are named here from the lowest to the highest: none calls one above it.
+ * Functions that return a bool return false when the card has failed.
+ *
+ * The device's sorter is the whole (parts.h).  It has a CudaCard for each of its parts that is on a GPU; of
+ * most sorts there is one part.
+ *
+ * A CudaCard belongs to one process, as do its connection and its chunks.  CudaShare is what the processes of
+ * a sort share; its jobs are the parts', by number.  The leader sets a job's number and token before others
+ * may join it, and files, memory and read_jointly before others have the handle.  Of a job all else is under
+ * the mutex of base, as is bytes_in; overflowed may be read without it.  A process sets incomplete before it
+ * notes that it is through, and it is read when all are.  is_sorted and nrows are the leader's, and read
+ * after a meeting (participants.h).
+ *
+ * A CudaCard fails (cuda_fail) when gpusortd, the connection or the wait for a GPU does.  If others feed its
+ * job they are told (sort_share_fail), and no function but cuda_end may be called.  What becomes of the whole
+ * parts.c says.
+ */
+#ifndef GPUSORT_DEVICE_CUDA_CARD_H
+#define GPUSORT_DEVICE_CUDA_CARD_H
+
+#include "postgres.h"
+
+#include "device/participants.h"
+#include "device/sorter.h"
+#include "files/external_sort.h"
+#include "service/connection.h"
+
+/* What processes share of a job that all of them feed. */
+typedef struct CudaJob
+{
+	uint64 number;
+	uint64 token;
+	int nfeeding;	 /* processes that feed it, besides the first one */
+	bool overflowed; /* some row found no room: each process leaves it at its next chunk */
+	int napart;		 /* processes that write runs of what found no room */
+} CudaJob;
+
+/* What processes share of a sort. */
+typedef struct CudaShare
+{
+	SortShare base;
+	CudaJob jobs[SPLIT_PARTS_MAX];
+	uint64 bytes_in;   /* that other processes than the first moved */
+	bool read_jointly; /* are all of them to read the result? */
+	bool incomplete;   /* then not: one of them has rows that are not on the device */
+	FileSet files;	   /* for runs of those who find no room there */
+	Size memory;	   /* bytes for each of them */
+	bool is_sorted;	   /* by the first process, for all */
+	uint64 nrows;	   /* of the result */
+} CudaShare;
+
+/*
+ * How far this process is with a job, and who else has to do with it.  One state follows the other; some are
+ * passed over.
+ */
+typedef enum CudaStage
+{
+	CUDA_FEEDING,
+	CUDA_LEFT,	  /* this process feeds the job no more */
+	CUDA_ALONE,	  /* nor do the others, of which this one is the first */
+	CUDA_SETTLED, /* all rows are there, to be sorted */
+	CUDA_SORTED	  /* already, for others as well */
+} CudaStage;
+
+typedef struct CudaCard
+{
+	Sorter *whole; /* the sort whose part this is */
+	CudaJob *job;  /* what others need to join the job; NULL: they can't */
+	CudaStage stage;
+	const char *failure; /* why it can't go on, a sentence; NULL: it can */
+	SortFailureReason failure_reason;
+
+	/* The row last returned, -1 before the first, nrows after the last. */
+	int64 position;
+	const char *at;		/* where the next one stands, if it is before the end */
+	const char *at_end; /* of the window, or the range; not greater: it must be looked for */
+
+	const SortKey *key;
+	SortRequest request; /* zeros where another process has begun the job */
+	Size limit;
+	MemoryContext context; /* all that the card holds */
+	SorterStats stats;
+	bool further;  /* another part has a GPU already: it waits for no other sort, and counts for none */
+	uint32 number; /* of the GPU, for EXPLAIN */
+
+	/* The connection, and the job there. */
+	GpusortdClient client;
+	GpuClientWait wait;
+	GpusortdBegin estimate;
+	Chunk chunks[GPUSORTD_MAX_CHUNKS]; /* those being filled, by their number */
+
+	/* What found no room on the device; the chunks are copies in the backend's own memory. */
+	Chunk *refused;
+	ExternalSort *external; /* NULL: all rows are on the device, or will be */
+	Chunk *lone;			/* a chunk in the backend's memory for a row that fits no other */
+	Sorter *apart; /* in another process than the first: takes what finds no room; NULL: nothing did so far */
+
+	/* The result: a window of it is here. */
+	int64 nrows;
+	int64 range_end; /* rows from there on are not to be read for now */
+	int64 mark;
+	char *window;		/* NULL: none */
+	int64 window_first; /* so many rows are before it */
+	int64 window_rows;
+	Size window_bytes;
+	uint32 *offsets; /* of its rows, in units of 8 bytes, once somebody asked for them */
+	int64 noffsets;	 /* 0: nobody has */
+	int64 offsets_capacity;
+} CudaCard;
+
+/* What the processes share that feed its job; NULL: this one is alone. */
+static inline CudaShare *
+cuda_share(const CudaCard *card)
+{
+	return card->job != NULL ? (CudaShare *) card->whole->share : NULL;
+}
+
+/* Has another process begun the job? */
+static inline bool
+cuda_helps(const CudaCard *card)
+{
+	return card->job != NULL && sort_share_is_joined(card->whole->share);
+}
+
+/* Processes that write runs instead of feeding a job have numbers from here on. */
+static inline int
+cuda_first_apart(const CudaCard *card)
+{
+	return (card->job - cuda_share(card)->jobs) * SORT_SHARE_MAX_PROCESSES;
+}
+
+/* Known when it is sorted: can rows be read again, backwards and from a mark? */
+static inline bool
+cuda_has_random_access(const CudaCard *card)
+{
+	return card->external == NULL || card->request.random_access;
+}
+
+/* Is it a chunk of the service? */
+static inline bool
+cuda_owns_chunk(const CudaCard *card, const Chunk *chunk)
+{
+	return chunk >= card->chunks && chunk < card->chunks + GPUSORTD_MAX_CHUNKS;
+}
+
+/* ---- feed.c: connection, job, chunks ---- */
+
+/*
+ * A part of the whole, in CurrentMemoryContext, that is not connected yet; its connection is closed with its
+ * memory context.
+ */
+extern CudaCard *cuda_card_create(Sorter *whole, const SortKey *key);
+
+/* The card fails; for the latter, as a call of the client has.  False. */
+extern bool cuda_fail(CudaCard *card, SortFailureReason reason, const char *message);
+extern bool cuda_client_failed(CudaCard *card);
+
+/*
+ * This process feeds the job no more, whatever is under way; who has joined it closes its connection, too,
+ * but where it is to read the result.
+ */
+extern void cuda_leave(CudaCard *card);
+
+/* The position was changed; the window is gone. */
+static inline void
+cuda_forget_place(CudaCard *card)
+{
+	card->at = card->at_end = NULL;
+}
+
+static inline void
+cuda_forget_window(CudaCard *card)
+{
+	cuda_forget_place(card);
+	card->window = NULL;
+	card->window_rows = 0;
+}
+
+extern bool cuda_connect(CudaCard *card);
+
+/* Begins a job, in the place of the last one if there is one, which is sorted. */
+extern bool cuda_begin_job(CudaCard *card);
+
+/*
+ * The number of a chunk to fill; -1: the card has failed, or, with *is_full, the device's memory is full.
+ */
+extern int cuda_take_chunk(CudaCard *card, bool *is_full);
+extern Chunk *cuda_open_chunk(CudaCard *card, int number);
+extern bool cuda_submit_chunk(CudaCard *card, Chunk *chunk);
+
+/* Waits until the service has looked at all chunks, and copies those that were refused to card->refused. */
+extern bool cuda_flush(CudaCard *card);
+
+/* Submits the refused chunks again, up to the first that finds no room. */
+extern bool cuda_submit_refused(CudaCard *card);
+extern void cuda_free_chunk(Chunk *chunk);
+
+/* ---- rows.c: the result ---- */
+
+/* Sorts what is on the device, and goes before its first row. */
+extern bool cuda_sort_job(CudaCard *card);
+
+/*
+ * When all is sorted: a result that is small and has not to be merged is kept here, and the connection
+ * closed, so that the service has nothing of the sort any more.
+ */
+extern bool cuda_keep_small_result(CudaCard *card);
+
+/* Reads rows from the first of this range on, up to its end; then those behind it, too. */
+extern void cuda_seek_range(CudaCard *card, int range, int nranges);
+extern void cuda_pass_range_end(CudaCard *card);
+
+/* The next row of the job where it is not the next one of the window, or NULL. */
+extern MinimalTuple cuda_look_for_row(CudaCard *card, bool forward);
+
+/* The next row of the job, forwards, or NULL. */
+static inline MinimalTuple
+cuda_next_row(CudaCard *card)
+{
+	MinimalTuple row = (MinimalTuple) card->at;
+
+	if (unlikely(card->at >= card->at_end))
+		return cuda_look_for_row(card, true);
+	__builtin_prefetch(card->at + SORTER_ROWS_AHEAD);
+	card->at += row_stored_size(row);
+	card->position++;
+	return row;
+}
+
+/*
+ * Rows behind the one last returned, which stand in the window, are the whole's, at hand: they are returned.
+ */
+extern void cuda_hand_over(CudaCard *card);
+
+/* Goes behind the last row. */
+extern void cuda_go_to_end(CudaCard *card);
+
+/* ---- parallel_feed.c: several processes ---- */
+
+/* Others may join the job from now on. */
+extern void cuda_let_join(CudaCard *card, int part);
+
+/*
+ * In another process than the first: a card to feed this part's job.  If it can't, it has left the job.
+ * complete_rows: as SortDevice.join says.
+ */
+extern CudaCard *cuda_join(Sorter *whole, int part, const SortKey *key, TupleDesc complete_rows);
+
+/* A chunk to fill; NULL: there is no room, or not for such a row, or the card has failed. */
+extern Chunk *cuda_try_chunk(CudaCard *card, Size at_least);
+
+/* The same in another process than the first, for rows that don't go to the device: they become runs. */
+extern Chunk *cuda_apart_chunk(CudaCard *card, Size at_least);
+
+/*
+ * This process feeds the job no more.  What the device has refused of it is in `refused` then; the latter
+ * makes runs of it, in another process than the first.
+ */
+extern void cuda_end_feed(CudaCard *card);
+extern void cuda_end_apart(CudaCard *card);
+
+/* Does what SORT_WORK_SORT_TOGETHER says. */
+extern bool cuda_sort_together(CudaCard *card);
+
+/* Can this card and, if there are others, theirs go on? */
+extern bool cuda_share_is_alive(CudaCard *card);
+
+/* This process feeds the job no more: once the service has looked at its chunks, if it can still be asked. */
+extern void cuda_share_leave(CudaCard *card);
+
+/* In the first process: waits until no other one feeds the job any more. */
+extern bool cuda_share_take_over(CudaCard *card);
+
+/* Waits until a number that is under the share's mutex is 0; whoever changes it broadcasts `changed`. */
+extern void cuda_share_wait_for_none(SortShare *share, const int *number);
+
+/* ---- spill.c: what does not fit on the device ---- */
+
+/* Sorts what is on the device into a run on disk, and begins another job with what was refused. */
+extern bool cuda_spill(CudaCard *card);
+
+/* After the last row: makes the external sort ready to be read. */
+extern bool cuda_finish_external(CudaCard *card);
+
+/* A chunk for one row that is too large for the service, and what becomes of it. */
+extern Chunk *cuda_open_lone_chunk(CudaCard *card, Size size);
+extern void cuda_put_lone_chunk(CudaCard *card);
+
+/* ---- card.c: a sort on one GPU ---- */
+
+/* The most device memory that a sort may have, in bytes; 0: not known. */
+extern uint64 cuda_most_memory(void);
+
+/* What the service is told beforehand, and what the card may use. */
+extern void cuda_note_request(CudaCard *card, const SortRequest *request);
+
+/* Begins on any GPU but those in `avoid`, bits; it may have failed. */
+extern void cuda_begin_on(CudaCard *card, const SortRequest *request, uint32 avoid);
+
+/* Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned. */
+extern bool cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes);
+
+/* A chunk to fill, whatever has to be done for it; NULL: the card has failed.  Takes it back. */
+extern Chunk *cuda_get_chunk(CudaCard *card, Size at_least);
+extern void cuda_put_chunk(CudaCard *card, Chunk *chunk);
+
+/* Has the rows sorted, without waiting for it; cuda_perform is to follow. */
+extern void cuda_start_sort(CudaCard *card);
+
+/* Sorts all that was fed, and goes before the first row. */
+extern bool cuda_perform(CudaCard *card);
+
+/* Do what SortDevice says, of this part. */
+extern MinimalTuple cuda_next(CudaCard *card, bool forward);
+extern void cuda_seek(CudaCard *card, SortSeek where, int range, int nranges);
+extern void cuda_end(CudaCard *card);
+
+/* Adds what another card did, for the same sort. */
+extern void cuda_add_stats(SorterStats *stats, const SorterStats *more);
+
+#endif /* GPUSORT_DEVICE_CUDA_CARD_H */
