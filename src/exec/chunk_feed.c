@@ -222,14 +222,14 @@ put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, Tupl
 			 const PageRow *in_page, bool has_row)
 {
 	RecordKey key = {.bytes = bytes, .size = size, .kind = RECORD_WITH_KEY};
-	const char *tail = feed->key->tail;
+	const char *tail = feed->key->builder.tail;
 	Size row_size = has_row ? open_row(feed, slot, in_page) : 0;
 	Size tail_offset;
 	Chunk *chunk;
 	char *row_place;
 
 	if (feed->reads_tails && tail != NULL && row_source_holds(&feed->row, tail, &tail_offset))
-		record_key_share_row(&key, feed->key->tail_start, tail_offset);
+		record_key_share_row(&key, feed->key->builder.tail_start, tail_offset);
 	chunk = chunk_for(feed, part, in_page, chunk_record_size(&key, row_size));
 	if (unlikely(chunk == NULL))
 		return false;
@@ -355,9 +355,9 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 		if (TupIsNull(slot))
 			break;
 		CHECK_FOR_INTERRUPTS();
-		if (!sort_feed_put(feed, slot, !key->alone))
+		if (!sort_feed_put(feed, slot, !key->policy.alone))
 			break;
-		nrows += 1 + put_page(feed, &rows, !key->alone);
+		nrows += 1 + put_page(feed, &rows, !key->policy.alone);
 	}
 	sort_feed_end(feed);
 	return nrows;
