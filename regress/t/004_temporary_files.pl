@@ -67,7 +67,7 @@ is($out, '100000', 'the files of a sort are not several times its rows');
 {
 	$node->safe_psql('postgres', 'ALTER TABLE r SET (parallel_workers = 2)');
 	my $session = $node->background_psql('postgres');
-	$session->query_safe('SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0');
+	$session->query_safe('SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0');
 	like($session->query_safe("EXPLAIN (ANALYZE, COSTS OFF) $sort"), qr/Sort Method: external merge .*GpuSortFeed/s, 'several processes write runs');
 	is(join(' ', temporary_files($node)), '', 'none of them is left');
 	$session->query_safe('BEGIN; SAVEPOINT s; DECLARE c CURSOR FOR SELECT * FROM r ORDER BY t; MOVE 10 IN c');
