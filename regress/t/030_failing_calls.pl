@@ -58,7 +58,7 @@ BEGIN
 	RETURN digest;
 END $$;
 -- Its index is large enough for several processes to load it.
-CREATE TABLE wide AS SELECT hashint4(i) AS k, repeat(md5(i::text), 15) AS s FROM generate_series(1, 150000) AS i;
+CREATE TABLE wide AS SELECT hashint4(i) AS k, repeat(md5(i::text), 15) AS s FROM generate_series(1, 250000) AS i;
 ALTER TABLE wide SET (parallel_workers = 4);
 CREATE FUNCTION build(columns text, is_unique bool DEFAULT false, of_table regclass DEFAULT 'many', condition text DEFAULT NULL) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE

@@ -83,6 +83,8 @@ sort_share_is_entered(SortShare *share)
 {
 	bool is_entered;
 
+	if (share == NULL)
+		return false;
 	SpinLockAcquire(&share->mutex);
 	is_entered = share->nentered > 0;
 	SpinLockRelease(&share->mutex);

@@ -137,7 +137,7 @@ extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 /* This process is through with its part of the input; NULL or -1: nobody waits for that. */
 extern void sort_share_note_fed(SortShare *share, int process);
 
-/* Has any process entered? */
+/* Has any process entered?  NULL: none. */
 extern bool sort_share_is_entered(SortShare *share);
 
 /*

@@ -38,7 +38,6 @@ struct GpuSortFeedState
 	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
 	SortKey *key;			  /* leader: the GpuSort's; worker: NULL until it wants to join */
 	bool complete_rows;		  /* leader: do rows hold all their sort columns? */
-	bool has_fed;			  /* leader: has it entered, and read to the end? */
 	bool handed_over;		  /* leader: the sorter has all rows, and workers help to return them */
 };
 
@@ -80,14 +79,13 @@ node_feed_set_sorter(GpuSortFeedState *state, Sorter *sorter, SortKey *key, bool
 	state->complete_rows = complete_rows;
 	state->is_done = false;
 	state->handed_over = false;
-	state->has_fed = false;
 }
 
 void
 node_feed_close(GpuSortFeedState *state)
 {
 	if (state->team != NULL)
-		team_close(state->team, state->sorter, state->has_fed);
+		team_close(state->team, state->sorter);
 }
 
 static void
@@ -196,7 +194,6 @@ feed(GpuSortFeedState *state)
 	count_rows(state, rows);
 	if (!team_finish_feed(state->team, sorter, rows, watch))
 		return NULL;
-	state->has_fed = true;
 	if (!IsParallelWorker())
 		return hand_over(state);
 	(void) sorter->device->work(sorter, SORT_WORK_HELP);

@@ -29,6 +29,7 @@
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
+#include "device/participants.h"
 #include "exec/chunk_feed.h"
 #include "exec/explain.h"
 #include "exec/key_statistics.h"
@@ -289,9 +290,11 @@ fall_back(GpuSortState *state)
 	const Sorter *sorter = state->sorter;
 	char *failure = MemoryContextStrdup(state->css.ss.ps.state->es_query_cxt, sorter->failure);
 	const char *device = sorter->device->name;
+	/* where nobody has entered, nobody has asked for a row */
+	bool has_read = state->began_reading && (sorter->share == NULL || sort_share_is_entered(sorter->share));
 
 	stats_count_fallback(device, sorter->failure_reason);
-	if (state->returned_rows || (state->began_reading && !state->restartable))
+	if (state->returned_rows || (has_read && !state->restartable))
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_SYSTEM_ERROR),

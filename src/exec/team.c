@@ -33,8 +33,8 @@ team_init(TeamShare *team, const Sorter *sorter, const SortKey *key, bool comple
 	pg_atomic_init_u32(&team->next_range, 0);
 	if (sorter == NULL)
 		return;
-	sort_key_read_values(key);
-	team->fingerprint = sort_key_fingerprint(key);
+	team->newest_value = sort_key_newest_value(key);
+	team->fingerprint = sort_key_fingerprint(key, team->newest_value);
 	team->unmarked = sort_key_unmarked(key);
 	team->complete_rows = complete_rows;
 	team->sort.on_gpu = sorter->device != &sort_device_cpu;
@@ -52,7 +52,7 @@ team_join(TeamShare *team, SortKey *key, TupleDesc desc)
 	const ArenaHandle *handle = &team->sort.handle;
 	SortShare *share = handle->pid != 0 ? sort_share_attach(handle) : NULL;
 
-	if (sort_key_fingerprint(key) != team->fingerprint)
+	if (sort_key_fingerprint(key, team->newest_value) != team->fingerprint)
 	{
 		/* Whoever has entered reads all that is left. */
 		if (share != NULL && sort_share_is_entered(share))
@@ -87,11 +87,11 @@ team_has_lone(TeamShare *team)
 }
 
 void
-team_close(TeamShare *team, Sorter *sorter, bool has_fed)
+team_close(TeamShare *team, Sorter *sorter)
 {
 	sorter->nlone = pg_atomic_read_u32(&team->sort.nlone);
 	sorter->lone_rows = pg_atomic_read_u64(&team->lone_rows);
-	if (sorter->nlone > 0 && sorter->files == NULL && !has_fed)
+	if (sorter->nlone > 0 && sorter->files == NULL && !sort_share_is_entered(sorter->share))
 		sorter_fail(sorter, SORT_FAILURE_MEMORY, "a worker could not map the memory of the sort");
 }
 

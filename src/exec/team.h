@@ -27,8 +27,9 @@
  *
  * On failure: a worker whose key is not the leader's does not take part; if nobody has entered yet it raises
  * an error, for then nobody may read its part of the input.  A device that merges no runs of others
- * (Sorter.files is NULL) fails when there is a lone worker, and the leader begins again.  Without dynamic
- * shared memory team_create returns NULL.  An error in a worker is raised in the leader by PostgreSQL.
+ * (Sorter.files is NULL) fails when there are lone workers alone, and the leader begins again.  Without
+ * dynamic shared memory team_create returns NULL.  An error in a worker is raised in the leader by
+ * PostgreSQL.
  */
 #ifndef GPUSORT_EXEC_TEAM_H
 #define GPUSORT_EXEC_TEAM_H
@@ -46,6 +47,7 @@ typedef struct TeamShare
 {
 	SortTeam sort;
 	pg_atomic_uint64 lone_rows; /* in the runs that lone workers have published */
+	Oid newest_value;			/* of enums, that the leader knows (sort_key_newest_value) */
 	uint64 fingerprint;			/* of the leader's key */
 	uint32 unmarked;			/* the leader found out which columns of the key need no marker */
 	bool complete_rows;			/* do rows hold all their sort columns? */
@@ -80,10 +82,10 @@ extern bool team_finish_feed(TeamShare *team, Sorter *sorter, uint64 rows, Stopw
 extern bool team_has_lone(TeamShare *team);
 
 /*
- * In the leader, when all workers have ended: the sorter is told of the lone ones.  has_fed: the leader has
- * entered and read to the end, so a lone worker that reads nothing has left no row out.
+ * In the leader, when all workers have ended: the sorter is told of the lone ones.  If any process has
+ * entered it has read to the end, so a lone worker that reads nothing has left no row out.
  */
-extern void team_close(TeamShare *team, Sorter *sorter, bool has_fed);
+extern void team_close(TeamShare *team, Sorter *sorter);
 
 /* ---------------------------------------------------------------- ranges */
 

@@ -168,7 +168,7 @@ end_joint_feed(JointFeed *joint)
 	joint->load->info->ii_BrokenHotChain |= shared->broken_hot_chain;
 	feed->workers = feed->context->nworkers_launched;
 	if (!feed->is_loaded)
-		team_close(&shared->team, joint->load->sorter, true);
+		team_close(&shared->team, joint->load->sorter);
 	else
 	{
 		load_finish(load_share_of(shared), joint->load, feed->index_tuples);

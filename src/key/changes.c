@@ -38,7 +38,7 @@ append_number(SortKeyAppend append)
 }
 
 static uint64
-hash_column(uint64 hash, const SortKeyColumn *col, bool with_values)
+hash_column(uint64 hash, const SortKeyColumn *col, Oid newest)
 {
 	int traits = col->self_marked << 3 | col->unmarked << 2 | col->descending << 1 | col->verified;
 	uint32 numbers[] = {col->attidx,
@@ -54,45 +54,48 @@ hash_column(uint64 hash, const SortKeyColumn *col, bool with_values)
 
 	for (int i = 0; i < lengthof(numbers); i++)
 		hash = hash_number(hash, numbers[i]);
-	if (with_values && col->enum_order != NULL)
-		hash = hash_combine64(hash, sort_key_enum_fingerprint(col->enum_order));
+	if (OidIsValid(newest) && col->enum_order != NULL)
+		hash = hash_combine64(hash, sort_key_enum_fingerprint(col->enum_order, newest));
 	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
-		hash = hash_column(hash, &col->parts->columns[i], with_values);
+		hash = hash_column(hash, &col->parts->columns[i], newest);
 	return hash_number(hash, col->parts != NULL ? col->parts->ncolumns : 0);
 }
 
 uint64
-sort_key_hash_columns(int ncols, const SortKeyColumn *cols, bool with_values)
+sort_key_hash_columns(int ncols, const SortKeyColumn *cols, Oid newest)
 {
 	uint64 hash = 0;
 
 	for (int i = 0; i < ncols; i++)
-		hash = hash_column(hash, &cols[i], with_values);
+		hash = hash_column(hash, &cols[i], newest);
 	return hash;
 }
 
-static void
-read_values(int ncols, const SortKeyColumn *cols)
+static Oid
+newest_value(int ncols, const SortKeyColumn *cols)
 {
+	Oid newest = InvalidOid;
+
 	for (int i = 0; i < ncols; i++)
 	{
 		if (cols[i].enum_order != NULL)
-			sort_key_enum_read(cols[i].enum_order);
+			newest = Max(newest, sort_key_enum_newest(cols[i].enum_order));
 		if (cols[i].parts != NULL)
-			read_values(cols[i].parts->ncolumns, cols[i].parts->columns);
+			newest = Max(newest, newest_value(cols[i].parts->ncolumns, cols[i].parts->columns));
 	}
+	return newest;
 }
 
-void
-sort_key_read_values(const SortKey *key)
+Oid
+sort_key_newest_value(const SortKey *key)
 {
-	read_values(key->ncols, key->cols);
+	return newest_value(key->ncols, key->cols);
 }
 
 uint64
-sort_key_fingerprint(const SortKey *key)
+sort_key_fingerprint(const SortKey *key, Oid newest)
 {
-	return sort_key_hash_columns(key->ncols, key->cols, true);
+	return sort_key_hash_columns(key->ncols, key->cols, newest);
 }
 
 bool
@@ -106,7 +109,7 @@ sort_key_is_current(const SortKey *key, const SortColumnSpec *columns)
 
 	for (int i = 0; i < key->ncols; i++)
 		sort_key_describe_anyhow(&columns[i], &cols[i]);
-	hash = sort_key_hash_columns(key->ncols, cols, false);
+	hash = sort_key_hash_columns(key->ncols, cols, InvalidOid);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
 	return hash == key->description;
@@ -128,8 +131,8 @@ goes_on(const SortKeyParts *parts, const SortKeyParts *before)
 {
 	int n = before->ncolumns;
 
-	return parts->ncolumns >= n && sort_key_hash_columns(n, parts->columns, false) ==
-									   sort_key_hash_columns(n, before->columns, false);
+	return parts->ncolumns >= n && sort_key_hash_columns(n, parts->columns, InvalidOid) ==
+									   sort_key_hash_columns(n, before->columns, InvalidOid);
 }
 
 void

@@ -64,8 +64,8 @@ add_value(SortKeyEnum *order, Oid value, uint32 position)
 	slot->order = position;
 }
 
-void
-sort_key_enum_read(SortKeyEnum *order)
+static void
+read_values(SortKeyEnum *order)
 {
 	Relation rel = table_open(EnumRelationId, AccessShareLock);
 	ScanKeyData scankey;
@@ -92,7 +92,7 @@ sort_key_enum_create(Oid type)
 
 	order->type = type;
 	order->slots = slots_create(CurrentMemoryContext, INITIAL_SLOTS, NULL);
-	sort_key_enum_read(order);
+	read_values(order);
 	return order;
 }
 
@@ -103,7 +103,7 @@ sort_key_enum_order(SortKeyEnum *order, Oid value)
 
 	if (unlikely(slot == NULL))
 	{
-		sort_key_enum_read(order);
+		read_values(order);
 		slot = slots_lookup(order->slots, value);
 		if (slot == NULL)
 			elog(ERROR, "enum value %u not found in type %s", value, format_type_be(order->type));
@@ -111,8 +111,21 @@ sort_key_enum_order(SortKeyEnum *order, Oid value)
 	return slot->order;
 }
 
+Oid
+sort_key_enum_newest(const SortKeyEnum *order)
+{
+	slots_iterator iterator;
+	const EnumSlot *slot;
+	Oid newest = InvalidOid;
+
+	slots_start_iterate(order->slots, &iterator);
+	while ((slot = slots_iterate(order->slots, &iterator)) != NULL)
+		newest = Max(newest, slot->value);
+	return newest;
+}
+
 uint64
-sort_key_enum_fingerprint(const SortKeyEnum *order)
+sort_key_enum_fingerprint(const SortKeyEnum *order, Oid newest)
 {
 	slots_iterator iterator;
 	const EnumSlot *slot;
@@ -120,6 +133,9 @@ sort_key_enum_fingerprint(const SortKeyEnum *order)
 
 	slots_start_iterate(order->slots, &iterator);
 	while ((slot = slots_iterate(order->slots, &iterator)) != NULL)
-		sum += hash_bytes_uint32_extended(slot->value, slot->order);
+	{
+		if (slot->value <= newest)
+			sum += hash_bytes_uint32_extended(slot->value, slot->order);
+	}
 	return sum;
 }

@@ -89,7 +89,7 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 		key->verified |= col->verified;
 		key->last_attno = Max(key->last_attno, columns[i].attno);
 	}
-	key->description = sort_key_hash_columns(ncols, key->cols, false);
+	key->description = sort_key_hash_columns(ncols, key->cols, InvalidOid);
 	for (int i = 0; i < ncols; i++)
 		sort_key_prepare_column(&key->cols[i]);
 	prepare_places(key);

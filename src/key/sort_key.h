@@ -152,11 +152,14 @@ extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
  */
 extern bool sort_key_is_current(const SortKey *key, const SortColumnSpec *columns);
 
-/* Takes over the values that other sessions have added to enums, before other processes make encoders. */
-extern void sort_key_read_values(const SortKey *key);
+/* The last one, by its oid, of the values of enums that are known; InvalidOid: there are none. */
+extern Oid sort_key_newest_value(const SortKey *key);
 
-/* A number that encoders have in common, in whatever process, if they make the same keys of the same rows. */
-extern uint64 sort_key_fingerprint(const SortKey *key);
+/*
+ * A number that encoders have in common, in whatever process, if they make the same keys of the same rows.
+ * Values of enums that were added after the newest one don't count: they move no others.
+ */
+extern uint64 sort_key_fingerprint(const SortKey *key, Oid newest);
 
 /* Is a column's order that of an ICU collation? */
 extern bool sort_key_uses_icu(const SortKey *key);

@@ -128,9 +128,10 @@ extern const SortKeyType *sort_key_find_type(Oid type);
 extern const SortKeyType *sort_key_find_order(Oid type, Oid opfamily, Oid opcintype, bool *bytewise);
 
 /*
- * A number that tells what the columns are from other ones; with_values: and what is known of those of enums.
+ * A number that tells what the columns are from other ones, with the values of enums up to this one, by their
+ * oids; InvalidOid: without any.
  */
-extern uint64 sort_key_hash_columns(int ncols, const SortKeyColumn *cols, bool with_values);
+extern uint64 sort_key_hash_columns(int ncols, const SortKeyColumn *cols, Oid newest);
 
 /*
  * Fills in what is known of the column without looking at data, all but icu, images and enum_order, in
