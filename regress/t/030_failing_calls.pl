@@ -157,19 +157,22 @@ foreach my $call (sort keys %processes)
 
 # ---- processes that have nothing ----
 
-# How often a sort of rows that one process has read is this, where no worker can open the memory of the
+# How often a sort of rows that one process has read is this, where workers can't open the memory of the
 # others: on the device, and in memory alone.  A worker may be the one, sometimes.
 $node->safe_psql('postgres', 'CREATE TABLE page AS SELECT i FROM generate_series(1, 200) AS i; ALTER TABLE page SET (parallel_workers = 2)');
-foreach my $device ('cpu', $with_service ? 'cuda' : ())
+foreach ([ 'cpu', 'workers', 'on' ], $with_service ? ([ 'cuda', 'workers', 'on' ], [ 'cuda', 'first', 'off' ]) : ())
 {
+	my ($device, $workers, $leader) = @$_;
 	my $explain = 'EXPLAIN (ANALYZE, COSTS OFF, FORMAT JSON) SELECT i FROM page ORDER BY i';
-	my $out = $node->safe_psql('postgres', "SET failing_calls.plan = 'open:workers'; SET gpusort.backend = $device; SET max_parallel_workers_per_gather = 2;\n" . "$explain;\n" x 10);
+	my $settings = "SET failing_calls.plan = 'open:$workers'; SET parallel_leader_participation = $leader; SET gpusort.backend = $device; SET max_parallel_workers_per_gather = 2";
+	my $out = $node->safe_psql('postgres', "$settings;\n" . "$explain;\n" x 10);
 	my $plans = () = $out =~ /"GpuSortFeed"/g;
 	my $on_device = () = $out =~ /"Device": "$device/g;
+	my $name = "$device, open:$workers, leader $leader";
 
-	is($plans, 10, "$device: workers feed");
-	cmp_ok($on_device, '>', 0, "$device: workers that have read nothing don't take the sort off the device");
-	unlike($out, qr/"Runs": [1-9](?s:.*"Runs": [1-9]){9}/, "$device: and have nobody write what is in memory");
+	is($plans, 10, "$name: workers feed");
+	cmp_ok($on_device, '>', 0, "$name: workers that have read nothing don't take the sort off the device");
+	unlike($out, qr/"Runs": [1-9](?s:.*"Runs": [1-9]){9}/, "$name: and have nobody write what is in memory");
 }
 
 # With next to no memory for each of many processes a few of them sort, and runs have many rows.
