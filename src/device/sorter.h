@@ -49,7 +49,7 @@
 typedef struct SortDevice SortDevice;
 typedef struct Sorter Sorter;
 typedef struct SortShare SortShare; /* participants.h */
-typedef struct SortTeam SortTeam;	/* the same */
+typedef struct SortTeam SortTeam;	/* participants.h */
 
 /* Every device's sorter begins with this. */
 struct Sorter

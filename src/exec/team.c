@@ -55,7 +55,7 @@ team_join(TeamShare *team, SortKey *key, TupleDesc desc)
 	if (sort_key_fingerprint(key, team->newest_value) != team->fingerprint)
 	{
 		/* Whoever has entered reads all that is left. */
-		if (share != NULL && sort_share_is_entered(share))
+		if (sort_share_is_entered(share))
 			return NULL;
 		ereport(ERROR,
 				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
