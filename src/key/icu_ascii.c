@@ -53,34 +53,17 @@ typedef struct AsciiChar
 	bool compressible;
 	uint8 nrest;	 /* bytes of the primary weight after the first */
 	uint8 ntertiary; /* bytes of the tertiary weight; 0: the common one */
-	uint8 rest[3];
+	uint8 rest[4];
 	uint8 tertiary[2];
 	uint32 primary; /* left-aligned */
 } AsciiChar;
 
-/* What a character adds to the primary weights behind another one; 8 bytes, to be written at once. */
-typedef struct PrimaryStep
-{
-	uint8 bytes[5];
-	uint8 length; /* of them */
-	bool simple;
-	bool has_tertiary; /* another one than the common one? */
-} PrimaryStep;
-
-StaticAssertDecl(sizeof(PrimaryStep) == sizeof(uint64), "a step is written as one word");
-
-/*
- * Characters whose primary weights share a lead byte that is compressible are a group, from 1 on; 0 has the
- * others, and none.  What a character adds depends on the group of the one before it alone.
- */
 struct IcuAscii
 {
 	struct IcuAscii *next;
 	UCollator *collator;
 	bool usable;
 	AsciiChar chars[256]; /* those from NCHARS on are never simple */
-	uint8 groups[256];
-	PrimaryStep (*steps)[256]; /* by the group before, and the character */
 };
 
 /* All collators of this process so far. */
@@ -101,28 +84,33 @@ write_common_run(uint8 *dst, Size count, const CommonRun *run, bool before_highe
 
 /*
  * Writes the primary weights; NULL if a character is not simple.  *all_common: are all tertiary weights the
- * common one?  There is no branch that depends on a character, since nobody could foretell it.
+ * common one?
  */
 static inline uint8 *
 write_primaries(const IcuAscii *ascii, const char *bytes, Size len, uint8 *dst, bool *all_common)
 {
-	uint8 group = 0;
-	bool simple = true;
-	bool has_tertiary = false;
+	uint32 previous = 0; /* the weight whose lead byte later ones may share; 0: none */
+	uint32 ntertiary = 0;
 
 	for (Size i = 0; i < len; i++)
 	{
-		uint8 ch = bytes[i];
-		const PrimaryStep *step = &ascii->steps[group][ch];
+		const AsciiChar *c = &ascii->chars[(uint8) bytes[i]];
 
-		memcpy(dst, step, sizeof(*step));
-		dst += step->length;
-		simple &= step->simple;
-		has_tertiary |= step->has_tertiary;
-		group = ascii->groups[ch];
+		if (unlikely(!c->simple))
+			return NULL;
+		if (!c->compressible || c->primary >> 24 != previous >> 24)
+		{
+			if (previous != 0)
+				*dst++ = c->primary < previous ? LOWER_LEAD_FOLLOWS : HIGHER_LEAD_FOLLOWS;
+			*dst++ = c->primary >> 24;
+			previous = c->compressible ? c->primary : 0;
+		}
+		memcpy(dst, c->rest, sizeof(c->rest));
+		dst += c->nrest;
+		ntertiary |= c->ntertiary;
 	}
-	*all_common = !has_tertiary;
-	return simple ? dst : NULL;
+	*all_common = ntertiary == 0;
+	return dst;
 }
 
 static uint8 *
@@ -276,63 +264,6 @@ learn_characters(IcuAscii *ascii)
 	}
 }
 
-/* Finds the groups of characters; returns how many there are, and sets the lead byte of each. */
-static int
-find_groups(IcuAscii *ascii, uint8 *leads)
-{
-	int ngroups = 0;
-
-	for (int ch = 1; ch < NCHARS; ch++)
-	{
-		const AsciiChar *c = &ascii->chars[ch];
-		int group = 1;
-
-		if (!c->simple || !c->compressible)
-			continue;
-		while (group <= ngroups && leads[group] != c->primary >> 24)
-			group++;
-		leads[group] = c->primary >> 24;
-		ngroups = Max(ngroups, group);
-		ascii->groups[ch] = group;
-	}
-	return ngroups;
-}
-
-/* What this character adds behind one of another group, which has that lead byte, or 0; or of its own. */
-static PrimaryStep
-make_step(const AsciiChar *c, bool same_group, uint8 lead_before)
-{
-	PrimaryStep step = {.simple = c->simple, .has_tertiary = c->ntertiary > 0};
-	uint8 lead = c->primary >> 24;
-
-	if (!c->simple)
-		return step;
-	if (!same_group)
-	{
-		if (lead_before != 0)
-			step.bytes[step.length++] = lead < lead_before ? LOWER_LEAD_FOLLOWS : HIGHER_LEAD_FOLLOWS;
-		step.bytes[step.length++] = lead;
-	}
-	memcpy(step.bytes + step.length, c->rest, c->nrest);
-	step.length += c->nrest;
-	return step;
-}
-
-static void
-make_steps(IcuAscii *ascii)
-{
-	uint8 leads[NCHARS] = {0};
-	int ngroups = find_groups(ascii, leads);
-
-	ascii->steps = MemoryContextAllocZero(TopMemoryContext, (ngroups + 1) * sizeof(*ascii->steps));
-	for (int group = 0; group <= ngroups; group++)
-	{
-		for (int ch = 0; ch < lengthof(ascii->chars); ch++)
-			ascii->steps[group][ch] =
-				make_step(&ascii->chars[ch], group > 0 && ascii->groups[ch] == group, leads[group]);
-	}
-}
-
 /* ---------------------------------------------------------------- proving */
 
 #define PROOF_STRINGS 2000
@@ -429,7 +360,6 @@ icu_ascii_get(UCollator *collator)
 	if (has_usual_levels(collator) && !has_ascii_contraction(collator))
 	{
 		learn_characters(ascii);
-		make_steps(ascii);
 		ascii->usable = prove(ascii);
 	}
 	ascii->next = known;
