@@ -408,28 +408,24 @@ drop_trailing_zeros(SortKeyBuilder *key)
 		key->length--;
 }
 
-/* Appends the next column's value, which is not NULL; of a verified column it notes the place in the key. */
-static inline void
-append_next_value(SortKeyBuilder *key, SortKeyColumn *col, Datum value, int *nplaces)
-{
-	if (unlikely(col->verified))
-		key->places[(*nplaces)++] = key->length;
-	append_value(key, col, value);
-}
-
-static inline void
-begin_variable(SortKeyBuilder *key)
-{
-	key->length = 0;
-	key->tail = NULL;
-	key->tail_end = 0;
-}
-
-/* All columns are there; returns the key. */
-static inline const uint8 *
-end_variable(SortKey *key, Size *len)
+const uint8 *
+sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 {
 	SortKeyBuilder *builder = &key->builder;
+	int nplaces = 0;
+
+	get_columns(key, slot);
+	builder->length = 0;
+	builder->tail = NULL;
+	builder->tail_end = 0;
+	for (int i = 0; i < key->ncols; i++)
+	{
+		SortKeyColumn *col = &key->cols[i];
+
+		if (unlikely(col->verified))
+			builder->places[nplaces++] = builder->length;
+		sort_key_append_column(builder, col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx]);
+	}
 
 	if (unlikely(key->nplaces > 0))
 		sort_key_append_places(key);
@@ -446,51 +442,6 @@ end_variable(SortKey *key, Size *len)
 		drop_trailing_zeros(builder);
 	*len = builder->length;
 	return builder->buffer;
-}
-
-const uint8 *
-sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
-{
-	SortKeyBuilder *builder = &key->builder;
-	int nplaces = 0;
-
-	get_columns(key, slot);
-	begin_variable(builder);
-	for (int i = 0; i < key->ncols; i++)
-	{
-		SortKeyColumn *col = &key->cols[i];
-
-		if (slot->tts_isnull[col->attidx])
-		{
-			if (unlikely(col->verified))
-				builder->places[nplaces++] = builder->length;
-			sort_key_append_byte(builder, col->null_marker);
-		}
-		else
-			append_next_value(builder, col, slot->tts_values[col->attidx], &nplaces);
-	}
-	return end_variable(key, len);
-}
-
-const uint8 *
-sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, Size *len)
-{
-	SortKeyBuilder *builder = &key->builder;
-	int nplaces = 0;
-
-	if (!row_is_complete(key, row))
-		return NULL;
-	begin_variable(builder);
-	for (int i = 0; i < key->ncols; i++)
-	{
-		SortKeyColumn *col = &key->cols[i];
-		Datum value;
-
-		if (!find_value(desc, col->attidx, row, &value))
-			return NULL;
-		append_next_value(builder, col, value, &nplaces);
-	}
-	return end_variable(key, len);
 }
 
 void
