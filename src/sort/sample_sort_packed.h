@@ -67,6 +67,15 @@ typedef int64 PackedPair __attribute__((vector_size(16), may_alias));
 		v[i] = low_;                                   \
 	} while (0)
 
+#define EXCHANGE_4(i, j, k, l, m, n, o, p) \
+	do                                     \
+	{                                      \
+		EXCHANGE(i, j);                    \
+		EXCHANGE(k, l);                    \
+		EXCHANGE(m, n);                    \
+		EXCHANGE(o, p);                    \
+	} while (0)
+
 /* Sorts the two columns of 4 rows. */
 static inline void
 packed_columns_4(uint64 *keys)
@@ -92,22 +101,10 @@ packed_columns_8(uint64 *keys)
 
 	for (int r = 0; r < 8; r++)
 		v[r] = packed_pair_load(keys + 2 * r);
-	EXCHANGE(0, 2);
-	EXCHANGE(1, 3);
-	EXCHANGE(4, 6);
-	EXCHANGE(5, 7);
-	EXCHANGE(0, 4);
-	EXCHANGE(1, 5);
-	EXCHANGE(2, 6);
-	EXCHANGE(3, 7);
-	EXCHANGE(0, 1);
-	EXCHANGE(2, 3);
-	EXCHANGE(4, 5);
-	EXCHANGE(6, 7);
-	EXCHANGE(2, 4);
-	EXCHANGE(3, 5);
-	EXCHANGE(1, 4);
-	EXCHANGE(3, 6);
+	EXCHANGE_4(0, 2, 1, 3, 4, 6, 5, 7);
+	EXCHANGE_4(0, 4, 1, 5, 2, 6, 3, 7);
+	EXCHANGE_4(0, 1, 2, 3, 4, 5, 6, 7);
+	EXCHANGE_4(2, 4, 3, 5, 1, 4, 3, 6);
 	EXCHANGE(1, 2);
 	EXCHANGE(3, 4);
 	EXCHANGE(5, 6);
@@ -123,70 +120,26 @@ packed_columns_16(uint64 *keys)
 
 	for (int r = 0; r < 16; r++)
 		v[r] = packed_pair_load(keys + 2 * r);
-	EXCHANGE(0, 13);
-	EXCHANGE(1, 12);
-	EXCHANGE(2, 15);
-	EXCHANGE(3, 14);
-	EXCHANGE(4, 8);
-	EXCHANGE(5, 6);
-	EXCHANGE(7, 11);
-	EXCHANGE(9, 10);
-	EXCHANGE(0, 5);
-	EXCHANGE(1, 7);
-	EXCHANGE(2, 9);
-	EXCHANGE(3, 4);
-	EXCHANGE(6, 13);
-	EXCHANGE(8, 14);
-	EXCHANGE(10, 15);
-	EXCHANGE(11, 12);
-	EXCHANGE(0, 1);
-	EXCHANGE(2, 3);
-	EXCHANGE(4, 5);
-	EXCHANGE(6, 8);
-	EXCHANGE(7, 9);
-	EXCHANGE(10, 11);
-	EXCHANGE(12, 13);
-	EXCHANGE(14, 15);
-	EXCHANGE(0, 2);
-	EXCHANGE(1, 3);
-	EXCHANGE(4, 10);
-	EXCHANGE(5, 11);
-	EXCHANGE(6, 7);
-	EXCHANGE(8, 9);
-	EXCHANGE(12, 14);
-	EXCHANGE(13, 15);
-	EXCHANGE(1, 2);
-	EXCHANGE(3, 12);
-	EXCHANGE(4, 6);
-	EXCHANGE(5, 7);
-	EXCHANGE(8, 10);
-	EXCHANGE(9, 11);
-	EXCHANGE(13, 14);
-	EXCHANGE(1, 4);
-	EXCHANGE(2, 6);
-	EXCHANGE(5, 8);
-	EXCHANGE(7, 10);
-	EXCHANGE(9, 13);
-	EXCHANGE(11, 14);
-	EXCHANGE(2, 4);
-	EXCHANGE(3, 6);
-	EXCHANGE(9, 12);
-	EXCHANGE(11, 13);
-	EXCHANGE(3, 5);
-	EXCHANGE(6, 8);
-	EXCHANGE(7, 9);
-	EXCHANGE(10, 12);
-	EXCHANGE(3, 4);
-	EXCHANGE(5, 6);
-	EXCHANGE(7, 8);
-	EXCHANGE(9, 10);
-	EXCHANGE(11, 12);
-	EXCHANGE(6, 7);
-	EXCHANGE(8, 9);
+	EXCHANGE_4(0, 13, 1, 12, 2, 15, 3, 14);
+	EXCHANGE_4(4, 8, 5, 6, 7, 11, 9, 10);
+	EXCHANGE_4(0, 5, 1, 7, 2, 9, 3, 4);
+	EXCHANGE_4(6, 13, 8, 14, 10, 15, 11, 12);
+	EXCHANGE_4(0, 1, 2, 3, 4, 5, 6, 8);
+	EXCHANGE_4(7, 9, 10, 11, 12, 13, 14, 15);
+	EXCHANGE_4(0, 2, 1, 3, 4, 10, 5, 11);
+	EXCHANGE_4(6, 7, 8, 9, 12, 14, 13, 15);
+	EXCHANGE_4(1, 2, 3, 12, 4, 6, 5, 7);
+	EXCHANGE_4(8, 10, 9, 11, 13, 14, 1, 4);
+	EXCHANGE_4(2, 6, 5, 8, 7, 10, 9, 13);
+	EXCHANGE_4(11, 14, 2, 4, 3, 6, 9, 12);
+	EXCHANGE_4(11, 13, 3, 5, 6, 8, 7, 9);
+	EXCHANGE_4(10, 12, 3, 4, 5, 6, 7, 8);
+	EXCHANGE_4(9, 10, 11, 12, 6, 7, 8, 9);
 	for (int r = 0; r < 16; r++)
 		packed_pair_store(keys + 2 * r, v[r]);
 }
 
+#undef EXCHANGE_4
 #undef EXCHANGE
 
 /*
