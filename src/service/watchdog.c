@@ -16,6 +16,7 @@
 #include "storage/fd.h"
 
 #include "service/connection.h"
+#include "service/state.h"
 #include "service/watchdog.h"
 
 typedef struct Question
@@ -91,7 +92,8 @@ listen_for_answer(GpuWatchdog *watchdog)
 	/* Or refused, as it has no room for one more connection: it is there. */
 	if (got > 0 && !complete && memcmp(answer, &welcome, Min(watchdog->received, sizeof(welcome))) == 0)
 		return GPU_WATCHDOG_NOT_YET;
-	watchdog->welcomed = complete && memcmp(answer, &welcome, sizeof(welcome)) == 0;
+	complete &= memcmp(answer, &welcome, sizeof(welcome)) == 0;
+	gpu_service_note_answer(complete ? &watchdog->answer.welcome : NULL);
 	hang_up(watchdog);
 	return GPU_WATCHDOG_ANSWERED;
 }
