@@ -22,9 +22,11 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "storage/sinval.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
@@ -37,7 +39,6 @@
 #include "exec/node_gpusort.h"
 #include "exec/not_null.h"
 #include "exec/own_workers.h"
-#include "exec/row_slot.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
 #include "plan/choice.h"
@@ -316,16 +317,28 @@ fall_back(GpuSortState *state)
 }
 
 /*
+ * Is this session certain to look at the same catalogs as before?  Its caches change when it hears of what
+ * others have done, by messages that are counted, and with each command of its own, or its rollback, which
+ * leaves the command's number as it is.
+ */
+static bool
+catalogs_are_the_same(const CatalogsSeen *seen, const CatalogsSeen *now)
+{
+	return seen->command == now->command && seen->subtransaction == now->subtransaction &&
+		   seen->messages == now->messages;
+}
+
+/*
  * The key of the rows that come now.  PostgreSQL looks up what it compares by when a sort begins, and no
  * earlier: a cursor's query may wait for its first row while types and operators are changed.
  */
 static void
 describe_key(GpuSortState *state)
 {
-	CatalogsSeen now = catalogs_seen();
+	CatalogsSeen now = {GetCurrentCommandId(false), GetCurrentSubTransactionId(), SharedInvalidMessageCounter};
 	MemoryContext old;
 
-	if (state->key != NULL && catalogs_are_the_same(&state->described))
+	if (state->key != NULL && catalogs_are_the_same(&state->described, &now))
 		return;
 	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
 	state->described = now;
@@ -405,6 +418,28 @@ choose_device(const GpuSortState *state)
 	return &sort_device_cuda;
 }
 
+/*
+ * Does what ExecStoreMinimalTuple does with a row that stays where it is, but without a call where the slot,
+ * of minimal tuples, has nothing to free.
+ */
+static inline void
+store_row(TupleTableSlot *slot, MinimalTuple row)
+{
+	MinimalTupleTableSlot *stored = (MinimalTupleTableSlot *) slot;
+
+	if (unlikely(TTS_SHOULDFREE(slot)))
+	{
+		ExecStoreMinimalTuple(row, slot, false);
+		return;
+	}
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = 0;
+	stored->off = 0;
+	stored->mintuple = row;
+	stored->minhdr.t_len = row->t_len + MINIMAL_TUPLE_OFFSET;
+	stored->minhdr.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET);
+}
+
 static TupleTableSlot *
 exec_gpusort(CustomScanState *css)
 {
@@ -425,7 +460,7 @@ exec_gpusort(CustomScanState *css)
 		ExecClearTuple(slot);
 		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
 	}
-	row_slot_store(slot, row);
+	store_row(slot, row);
 	if (projection == NULL)
 		return slot;
 	ResetExprContext(css->ss.ps.ps_ExprContext);
@@ -457,21 +492,24 @@ rescan_gpusort(CustomScanState *css)
 }
 
 static void
+seek_mark(CustomScanState *css, SortSeek where)
+{
+	Sorter *sorter = ((GpuSortState *) css)->sorter;
+
+	if (sorter != NULL)
+		(void) sorter->device->seek(sorter, where, 0, 0);
+}
+
+static void
 mark_gpusort(CustomScanState *css)
 {
-	GpuSortState *state = (GpuSortState *) css;
-
-	if (state->sorter != NULL)
-		(void) state->sorter->device->seek(state->sorter, SORT_SET_MARK, 0, 0);
+	seek_mark(css, SORT_SET_MARK);
 }
 
 static void
 restore_gpusort(CustomScanState *css)
 {
-	GpuSortState *state = (GpuSortState *) css;
-
-	if (state->sorter != NULL)
-		(void) state->sorter->device->seek(state->sorter, SORT_SEEK_MARK, 0, 0);
+	seek_mark(css, SORT_SEEK_MARK);
 }
 
 static void
@@ -479,12 +517,6 @@ end_gpusort(CustomScanState *css)
 {
 	release_sorter((GpuSortState *) css);
 	ExecEndNode(outerPlanState(css));
-}
-
-static void
-explain_gpusort(CustomScanState *css, List *ancestors, ExplainState *es)
-{
-	explain_sort_node((GpuSortState *) css, ancestors, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -495,7 +527,7 @@ static const CustomExecMethods exec_methods = {
 	.ReScanCustomScan = rescan_gpusort,
 	.MarkPosCustomScan = mark_gpusort,
 	.RestrPosCustomScan = restore_gpusort,
-	.ExplainCustomScan = explain_gpusort,
+	.ExplainCustomScan = explain_sort_node,
 };
 
 const CustomScanMethods gpusort_scan_methods = {
