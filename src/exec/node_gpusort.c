@@ -158,14 +158,6 @@ release_sorter(GpuSortState *state)
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
-/* EXPLAIN ANALYZE shall not count the row that the node returned last. */
-static void
-discount_row(PlanState *node)
-{
-	if (node->instrument != NULL)
-		node->instrument->tuplecount -= 1;
-}
-
 /* Has the feeds below the Gather put all rows into the sorter; the row that hands over may come out of it. */
 static void
 drain_feeds(GpuSortState *state)
@@ -175,10 +167,10 @@ drain_feeds(GpuSortState *state)
 
 	if (TupIsNull(slot))
 		node_feed_close(state->feed);
-	else if (node_feed_has_handed_over(state->feed))
-		discount_row(gather);
-	else
+	else if (!node_feed_has_handed_over(state->feed))
 		elog(ERROR, "gpusort: a row has come through a Gather above feeds");
+	else if (gather->instrument != NULL)
+		gather->instrument->tuplecount -= 1; /* EXPLAIN ANALYZE shall not count it */
 }
 
 /* Do the rows that this device gets hold all their sort columns? */
@@ -335,7 +327,8 @@ catalogs_are_the_same(const CatalogsSeen *seen, const CatalogsSeen *now)
 static void
 describe_key(GpuSortState *state)
 {
-	CatalogsSeen now = {GetCurrentCommandId(false), GetCurrentSubTransactionId(), SharedInvalidMessageCounter};
+	CatalogsSeen now = {GetCurrentCommandId(false), GetCurrentSubTransactionId(),
+						SharedInvalidMessageCounter};
 	MemoryContext old;
 
 	if (state->key != NULL && catalogs_are_the_same(&state->described, &now))
