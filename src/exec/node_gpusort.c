@@ -8,14 +8,9 @@
  * Where the plan is a parallel one, the input is a Gather over GpuSortFeed nodes (node_feed.c), which feed
  * the same sorter from several processes.
  *
- * States: sorter is NULL, nothing was read; a sorter is being fed and performed, within one call
- * (sort_input); performed, rows are returned.  A rescan that can't rewind leads back to the first.  The node
- * runs in the leader, or in a process that is alone; nothing here is shared but through the sorter.
- *
- * If the device fails before a row was returned, fall_back releases the sorter, and sort_input reads the
- * input once more for the cpu device; it raises an error instead if a row was returned, or if the input has
- * begun and can't be read again.  All that the node holds is in the query's memory context, so errors need no
- * code.
+ * README.md has its states, and what happens when a device fails (fall_back).  The node runs in the leader,
+ * or in a process that is alone; nothing here is shared but through the sorter.  All that it holds is in the
+ * query's memory context, so errors need no code.
  *
  * Its slot of scan tuples holds the sorted rows as minimal tuples; where the plan wants other columns than
  * the input's, the node projects.

@@ -8,8 +8,7 @@
  *		load		tuples come back in order, a unique index is checked (unique.c), pages are written
  *				(load.c, btree_writer.c), by all processes that have sorted together
  *
- * If the device fails before the first page is written, the cpu device begins anew; after that it is an
- * error, and the transaction's abort removes the index's file.
+ * README.md says what happens on failure.
  */
 #include "postgres.h"
 

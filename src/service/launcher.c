@@ -2,17 +2,9 @@
  * service/launcher.c
  *		The background worker that keeps gpusortd alive.
  *
- * gpusortd is started with the server and ends with it.  When it ends before that, it is started again: at
- * once if somebody else has ended it, after a growing delay if it fails (restart.c).  Where starting it again
- * can't help, as there is no GPU, no such program, or a setting that it refuses, the launcher says so once
- * and does nothing until the configuration is loaded again.  A change of the settings that gpusortd is
- * started with ends it, too, and starts it with the new ones.
- *
- * The launcher asks gpusortd every few seconds whether it is there, and how its devices are.  One that
- * doesn't answer is killed: the kernel then closes its connections, so that the backends that wait for it go
- * on without it.
- *
- * It frees the memory that the server has kept between sorts, too, when none has come for it (memory/keep.h).
+ * README.md has the phases of gpusortd, and what leads from one to the next; restart.c says when it is
+ * started again.  One that doesn't answer is killed: the kernel then closes its connections, so that the
+ * backends that wait for it go on without it.
  *
  * The launcher itself only waits, for its latch, for lines of gpusortd's log, for answers and for time to
  * pass.  Whichever way it ends, its exit callback ends gpusortd; after a crash, the kernel does (process.c).

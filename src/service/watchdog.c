@@ -19,12 +19,6 @@
 #include "service/state.h"
 #include "service/watchdog.h"
 
-typedef struct Question
-{
-	GpusortdHeader header;
-	GpusortdHello hello;
-} Question;
-
 static void
 hang_up(GpuWatchdog *watchdog)
 {
@@ -51,9 +45,11 @@ is_short_here(int error)
 static GpuWatchdogAnswer
 call(GpuWatchdog *watchdog)
 {
-	static const Question question = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_HELLO,
-									   sizeof(GpusortdHello), 0},
-									  {0}};
+	static const struct
+	{
+		GpusortdHeader header;
+		GpusortdHello hello;
+	} question = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_HELLO, sizeof(GpusortdHello), 0}, {0}};
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = GPU_CLIENT_SOCKET};
 
 	watchdog->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);

@@ -18,19 +18,17 @@ typedef enum GpuWatchdogAnswer
 	GPU_WATCHDOG_NO_SOCKET /* nobody listens, or there is not even a socket */
 } GpuWatchdogAnswer;
 
-typedef struct GpuWatchdogMessage
-{
-	GpusortdHeader header;
-	GpusortdWelcome welcome;
-} GpuWatchdogMessage;
-
 typedef struct GpuWatchdog
 {
 	bool asking;	 /* a question is open */
 	Stopwatch since; /* when it was asked, or answered */
 	int fd;			 /* where the answer will come; -1: to be asked once more, at first too */
 	Size received;	 /* bytes of the answer */
-	GpuWatchdogMessage answer;
+	struct
+	{
+		GpusortdHeader header;
+		GpusortdWelcome welcome;
+	} answer;
 } GpuWatchdog;
 
 /*
