@@ -13,7 +13,6 @@
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
 #include "exec/node_rank.h"
-#include "index/check.h"
 #include "index/takeover.h"
 #include "monitor/counters.h"
 #include "monitor/shared_memory.h"

@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "access/genam.h"
 #include "nodes/execnodes.h"
 #include "utils/rel.h"
 #include "utils/tuplesort.h"

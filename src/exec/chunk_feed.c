@@ -6,11 +6,9 @@
  * the row can't be wanted, the chunk that is being filled makes room, key and row are written there.  So a
  * row is copied once, to where it stays until it is returned.
  *
- * To hand on a row in a slot, and to ask for each of its parts what kind of slot it is, takes longer than to
- * copy the row and to encode a key of fixed width.  So with such keys, where a scan returns rows as they are
- * (input_rows.c), one row of a page goes through a slot, and those behind it are read and put at once
- * (put_page).  That ends at the first row that needs more: a look at its columns one by one, or a chunk.  The
- * scan is left before that row.  Whether a row stands in a page is known where put_row is inlined.
+ * A slot takes longer than to copy a row and to encode a key of fixed width.  So with such keys, where a scan
+ * returns rows as they are (input_rows.c), one row of a page goes through a slot, and those behind it are put
+ * at once (put_page), up to the first one that needs a look at its columns one by one, or a chunk.
  *
  * The feed owns the chunks that are being filled, one for each part of the sorter, and hands a chunk to the
  * sorter when it is full or the feed ends; it belongs to one process.  A slot's row that was not put says

@@ -73,39 +73,88 @@ explain_stages(const GpuSortState *state, const SorterStats *stats, ExplainState
 		appendStringInfoChar(es->str, '\n');
 }
 
+/* Goes on with a line of text, or begins one. */
 static void
-explain_method_text(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
+go_on_with_line(ExplainState *es)
 {
 	StringInfo out = es->str;
+	bool at_begin = out->len == 0 || out->data[out->len - 1] == '\n';
 
-	appendStringInfoSpaces(out, es->indent * 2);
-	appendStringInfo(out, "Sort Method: %s  Device: %s  Memory: " INT64_FORMAT "kB", stats->method,
-					 state->device, kilobytes(stats->peak_memory));
-	if (stats->disk_bytes > 0)
-		appendStringInfo(out, "  Disk: " INT64_FORMAT "kB", kilobytes(stats->disk_bytes));
-	if (stats->runs > 0)
-		appendStringInfo(out, "  Runs: %d  Merge Passes: %d", stats->runs, stats->merge_passes);
-	if (stats->processes > 1)
-		appendStringInfo(out, "  Processes: %d", stats->processes);
-	appendStringInfoChar(out, '\n');
+	appendStringInfoSpaces(out, at_begin ? es->indent * 2 : 2);
+}
+
+/* Ends a line of text, if there is one. */
+static void
+end_line(ExplainState *es)
+{
+	if (es->format == EXPLAIN_FORMAT_TEXT && es->str->data[es->str->len - 1] != '\n')
+		appendStringInfoChar(es->str, '\n');
+}
+
+/* A word with its label, on a line of text with others; in other formats a property. */
+static void
+explain_word(const char *label, const char *word, ExplainState *es)
+{
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyText(label, word, es);
+		return;
+	}
+	go_on_with_line(es);
+	appendStringInfo(es->str, "%s: %s", label, word);
+}
+
+/* The same of a number, in text with a shorter label, and only if there is something to tell. */
+static void
+explain_number(const char *short_label, const char *label, const char *unit, uint64 number, bool tells,
+			   ExplainState *es)
+{
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyUInteger(label, unit, number, es);
+	else if (tells)
+		explain_word(short_label, psprintf(UINT64_FORMAT "%s", number, unit != NULL ? unit : ""), es);
+}
+
+static void
+explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
+{
+	bool is_text = es->format == EXPLAIN_FORMAT_TEXT;
+	bool on_disk = stats->disk_bytes > 0;
+	bool on_device = stats->device_memory > 0;
+
+	explain_word("Sort Method", stats->method, es);
+	explain_word("Device", state->device, es);
+	if (!is_text)
+	{
+		ExplainPropertyInteger("Sort Space Used", "kB",
+							   kilobytes(on_disk ? stats->disk_bytes : stats->peak_memory), es);
+		ExplainPropertyText("Sort Space Type", on_disk ? "Disk" : "Memory", es);
+	}
+	explain_number("Memory", "Peak Memory", "kB", kilobytes(stats->peak_memory), true, es);
+	explain_number("Disk", "Disk Usage", "kB", kilobytes(stats->disk_bytes), on_disk, es);
+	explain_number("Runs", "Runs", NULL, stats->runs, stats->runs > 0, es);
+	explain_number("Merge Passes", "Merge Passes", NULL, stats->merge_passes, stats->runs > 0, es);
+	explain_number("Processes", "Processes", NULL, stats->processes, stats->processes > 1, es);
+	end_line(es);
 	if (stats->rows_wanted > 0)
 	{
-		appendStringInfoSpaces(out, es->indent * 2);
-		appendStringInfo(out, "Bound: " UINT64_FORMAT "  Rows Dropped: " UINT64_FORMAT "\n",
-						 stats->rows_wanted, stats->rows_dropped);
+		explain_number("Bound", "Bound", NULL, stats->rows_wanted, true, es);
+		explain_number("Rows Dropped", "Rows Dropped", NULL, stats->rows_dropped, true, es);
+		end_line(es);
 	}
-	if (state->key->verified)
+	if (!is_text)
+		ExplainPropertyBool("Order Verified", state->key->verified, es);
+	else if (state->key->verified)
 	{
-		appendStringInfoSpaces(out, es->indent * 2);
-		appendStringInfo(out, "Order Verified  Corrections: " UINT64_FORMAT "\n", stats->corrections);
+		go_on_with_line(es);
+		appendStringInfoString(es->str, "Order Verified");
 	}
-	if (stats->device_memory == 0)
-		return;
-	appendStringInfoSpaces(out, es->indent * 2);
-	appendStringInfo(out,
-					 "Device Memory: " INT64_FORMAT "kB  In: " INT64_FORMAT "kB  Out: " INT64_FORMAT "kB\n",
-					 kilobytes(stats->device_memory), kilobytes(stats->bytes_in),
-					 kilobytes(stats->bytes_out));
+	explain_number("Corrections", "Corrections", NULL, stats->corrections, state->key->verified, es);
+	end_line(es);
+	explain_number("Device Memory", "Device Memory", "kB", kilobytes(stats->device_memory), on_device, es);
+	explain_number("In", "Transferred In", "kB", kilobytes(stats->bytes_in), on_device, es);
+	explain_number("Out", "Transferred Out", "kB", kilobytes(stats->bytes_out), on_device, es);
+	end_line(es);
 }
 
 /* The parts that took turns on a GPU that has no room for all rows, if they did. */
@@ -114,17 +163,10 @@ explain_turns(const SorterStats *stats, ExplainState *es)
 {
 	if (stats->turns == 0)
 		return;
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		appendStringInfoSpaces(es->str, es->indent * 2);
-		appendStringInfo(es->str,
-						 "Turns: %d  Rows Waited: " UINT64_FORMAT "  Waited On Disk: " INT64_FORMAT "kB\n",
-						 stats->turns, stats->waited_rows, kilobytes(stats->waited_disk_bytes));
-		return;
-	}
-	ExplainPropertyInteger("Turns", NULL, stats->turns, es);
-	ExplainPropertyUInteger("Rows Waited", NULL, stats->waited_rows, es);
-	ExplainPropertyInteger("Waited On Disk", "kB", kilobytes(stats->waited_disk_bytes), es);
+	explain_number("Turns", "Turns", NULL, stats->turns, true, es);
+	explain_number("Rows Waited", "Rows Waited", NULL, stats->waited_rows, true, es);
+	explain_number("Waited On Disk", "Waited On Disk", "kB", kilobytes(stats->waited_disk_bytes), true, es);
+	end_line(es);
 }
 
 /* The GPUs that the last sort was spread over, if it was, in the order of their rows. */
@@ -135,7 +177,7 @@ explain_cards(const SorterStats *stats, ExplainState *es)
 		return;
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		appendStringInfoSpaces(es->str, es->indent * 2);
+		go_on_with_line(es);
 		appendStringInfoString(es->str, "Devices:");
 		for (int i = 0; i < stats->ncards; i++)
 			appendStringInfo(es->str, "%s %u (rows=" UINT64_FORMAT ")", i > 0 ? "," : "",
@@ -152,38 +194,6 @@ explain_cards(const SorterStats *stats, ExplainState *es)
 		ExplainCloseGroup("Device", NULL, true, es);
 	}
 	ExplainCloseGroup("Devices", "Devices", false, es);
-}
-
-static void
-explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
-{
-	bool on_disk = stats->disk_bytes > 0;
-
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		explain_method_text(state, stats, es);
-		return;
-	}
-	ExplainPropertyText("Sort Method", stats->method, es);
-	ExplainPropertyText("Device", state->device, es);
-	ExplainPropertyInteger("Sort Space Used", "kB",
-						   kilobytes(on_disk ? stats->disk_bytes : stats->peak_memory), es);
-	ExplainPropertyText("Sort Space Type", on_disk ? "Disk" : "Memory", es);
-	ExplainPropertyInteger("Peak Memory", "kB", kilobytes(stats->peak_memory), es);
-	ExplainPropertyInteger("Disk Usage", "kB", kilobytes(stats->disk_bytes), es);
-	ExplainPropertyInteger("Runs", NULL, stats->runs, es);
-	ExplainPropertyInteger("Merge Passes", NULL, stats->merge_passes, es);
-	ExplainPropertyInteger("Processes", NULL, stats->processes, es);
-	if (stats->rows_wanted > 0)
-	{
-		ExplainPropertyInteger("Bound", NULL, stats->rows_wanted, es);
-		ExplainPropertyInteger("Rows Dropped", NULL, stats->rows_dropped, es);
-	}
-	ExplainPropertyBool("Order Verified", state->key->verified, es);
-	ExplainPropertyInteger("Corrections", NULL, stats->corrections, es);
-	ExplainPropertyInteger("Device Memory", "kB", kilobytes(stats->device_memory), es);
-	ExplainPropertyInteger("Transferred In", "kB", kilobytes(stats->bytes_in), es);
-	ExplainPropertyInteger("Transferred Out", "kB", kilobytes(stats->bytes_out), es);
 }
 
 /*
@@ -205,7 +215,7 @@ explain_process(const SortShareProcess *process, ExplainState *es)
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		appendStringInfoSpaces(es->str, es->indent * 2);
+		go_on_with_line(es);
 		appendStringInfo(es->str, "Fed by %s: rows=" UINT64_FORMAT,
 						 is_leader ? "leader" : psprintf("worker %d", process->worker_number), process->rows);
 		if (es->timing)
@@ -245,9 +255,10 @@ explain_processes(const GpuSortState *state, ExplainState *es)
 }
 
 void
-explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
+explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 {
-	Plan *plan = state->css.ss.ps.plan;
+	const GpuSortState *state = (const GpuSortState *) css;
+	Plan *plan = css->ss.ps.plan;
 	List *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
 	SorterStats stats;
 
@@ -295,7 +306,7 @@ explain_run_condition(const CustomScan *plan, List *context, ExplainState *es)
 }
 
 void
-explain_rank_node(const CustomScanState *state, List *ancestors, ExplainState *es)
+explain_rank_node(CustomScanState *state, List *ancestors, ExplainState *es)
 {
 	Plan *plan = state->ss.ps.plan;
 	const CustomScan *scan = (const CustomScan *) plan;

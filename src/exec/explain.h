@@ -13,9 +13,9 @@
 #include "exec/node_gpusort.h"
 
 /* All of a GpuSort's properties. */
-extern void explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es);
+extern void explain_sort_node(CustomScanState *sort, List *ancestors, ExplainState *es);
 
 /* All of a GpuRank's. */
-extern void explain_rank_node(const CustomScanState *state, List *ancestors, ExplainState *es);
+extern void explain_rank_node(CustomScanState *rank, List *ancestors, ExplainState *es);
 
 #endif /* GPUSORT_EXEC_EXPLAIN_H */

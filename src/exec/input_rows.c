@@ -2,18 +2,11 @@
  * exec/input_rows.c
  *		The rows of a sort's input; those of a plain scan from the page at hand.
  *
- * A sequential scan of a table looks at a page once, and notes which of its tuples its snapshot sees; to hand
- * up each of them goes through ExecProcNode, ExecScan, SeqNext, the table's access method and
- * ExecStoreBufferHeapTuple, which takes longer than to look at the tuple.  So the executor is asked for the
- * first row of a page alone.  All others are read here from what the scan has noted, condition and projection
- * are PostgreSQL's own, and the scan stands afterwards where it would stand if it had returned the row
- * itself.  So nothing has to be told when the executor is asked again, at the page's end or because a row
- * found no room: pages, parallel scans, snapshots, predicate locks, rescans and the end of the scan are its
- * own concern, always.
- *
- * The executor is asked for every row where it has more to do with it: it counts or measures them (EXPLAIN
- * ANALYZE), a lock rechecks a row (EvalPlanQual), the table has another access method than the heap, or the
- * snapshot is of a kind by which the scan looks at each tuple by itself.
+ * A sequential scan of a table notes which of a page's tuples its snapshot sees; to hand up each of them
+ * takes the executor longer than to look at the tuple.  So the executor is asked for the first row of a page
+ * alone, and all others are read here.  The scan stands afterwards where it would stand if it had returned
+ * the row itself: pages, parallel scans, snapshots, predicate locks, rescans and the end of the scan are its
+ * own concern, always.  README.md says where the executor is asked for every row.
  */
 #include "postgres.h"
 

@@ -40,15 +40,15 @@ add_key(KeySample *sample, SortKey *key, TupleTableSlot *slot, double before, do
 	entry->at = at;
 }
 
-/* The keys of these values of the column, and of NULL. */
+/* The keys of these values of the column, and of NULL; in this context. */
 static KeySample *
-encode_sample(const SortColumnSpec *column, const ColumnSample *values, TupleDesc desc)
+encode_sample(MemoryContext context, const SortColumnSpec *column, const ColumnSample *values, TupleDesc desc)
 {
-	KeySample *sample = palloc0(sizeof(KeySample));
+	KeySample *sample = MemoryContextAllocZero(context, sizeof(KeySample));
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
 	SortKey *key = sort_key_create(1, column);
 
-	sample->entries = palloc(sizeof(KeySampleEntry) * (values->nvalues + 1));
+	sample->entries = MemoryContextAlloc(context, sizeof(KeySampleEntry) * (values->nvalues + 1));
 	ExecStoreAllNullTuple(slot);
 	if (!column->not_null)
 		add_key(sample, key, slot, 0, values->nulls);
@@ -63,18 +63,6 @@ encode_sample(const SortColumnSpec *column, const ColumnSample *values, TupleDes
 	ExecDropSingleTupleTableSlot(slot);
 	key_sample_sort(sample);
 	return sample;
-}
-
-/* A sample that outlives what was needed to make it. */
-static KeySample *
-copy_sample(const KeySample *sample)
-{
-	KeySample *copy = palloc(sizeof(KeySample));
-
-	copy->n = sample->n;
-	copy->entries = palloc(sizeof(KeySampleEntry) * sample->n);
-	memcpy(copy->entries, sample->entries, sizeof(KeySampleEntry) * sample->n);
-	return copy;
 }
 
 KeySample *
@@ -92,10 +80,7 @@ key_sample_of_input(const ScanState *sort, const SortKey *key, TupleDesc desc)
 
 	sort_key_set_unmarked(ncolumns, columns, sort_key_unmarked(key));
 	if (column_sample_of_plan(outerPlan(plan), columns[0].attno, estate->es_range_table, &values))
-		sample = encode_sample(&columns[0], &values, desc);
-	MemoryContextSwitchTo(estate->es_query_cxt);
-	if (sample != NULL)
-		sample = copy_sample(sample);
+		sample = encode_sample(estate->es_query_cxt, &columns[0], &values, desc);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
 	return sample;

@@ -1,7 +1,6 @@
 /*
  * exec/key_statistics.h
- *		The keys of the values that the statistics have of a sort's first column: where its order can be
- *		split.
+ *		The keys of values that the statistics have, to split a sort by.
  */
 #ifndef GPUSORT_EXEC_KEY_STATISTICS_H
 #define GPUSORT_EXEC_KEY_STATISTICS_H

@@ -21,8 +21,8 @@
 
 static ExecutorStart_hook_type prev_executor_start_hook;
 
-/* GpuSorts whose executor has not finished starting. */
-static int expected = 0;
+/* GpuSorts whose states were made. */
+static uint64 made = 0;
 
 /* What is known above a node while a plan is walked through. */
 typedef struct LimitAbove
@@ -128,27 +128,16 @@ tell_sorts(PlanState *node, void *arg)
 static void
 gpusort_executor_start(QueryDesc *query, int eflags)
 {
-	int outer = expected;
+	LimitAbove nothing = {NULL, NULL};
+	uint64 before = made;
 
-	expected = 0;
-	PG_TRY();
-	{
-		if (prev_executor_start_hook != NULL)
-			prev_executor_start_hook(query, eflags);
-		else
-			standard_ExecutorStart(query, eflags);
-		if (expected > 0 && query->planstate != NULL)
-		{
-			LimitAbove nothing = {NULL, NULL};
-
-			(void) tell_sorts(query->planstate, &nothing);
-		}
-	}
-	PG_FINALLY();
-	{
-		expected = outer;
-	}
-	PG_END_TRY();
+	if (prev_executor_start_hook != NULL)
+		prev_executor_start_hook(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	/* here, or in a query that was started meanwhile */
+	if (made != before && query->planstate != NULL)
+		(void) tell_sorts(query->planstate, &nothing);
 }
 
 void
@@ -161,7 +150,7 @@ limit_above_install_hook(void)
 void
 limit_above_expect(void)
 {
-	expected++;
+	made++;
 }
 
 /* ---------------------------------------------------------------- what it wants */

@@ -3,16 +3,9 @@
  *		The executor node GpuSortFeed.
  *
  * It stands below a Gather whose parent is a GpuSort.  In the leader and in each worker it reads its child
- * and feeds the rows to the one sort of the GpuSort, so that no row goes through the Gather: as a rule the
- * node returns nothing.
- *
- * The GpuSort begins the sort and gives it to the leader's feed; workers find it by a handle in the dynamic
- * shared memory of the parallel query, which is all that stands there: the sort outlives it.
- *
- * team.h says how processes take part.  A worker that comes when the sort is closed has nothing to read: the
- * node is done without asking its child for a row.  A feed is done after its first call.
- *
- * If the sort's device fails, each process stops, and the GpuSort starts again.
+ * and feeds the rows to the one sort of the GpuSort, so that no row goes through the Gather.  team.h says how
+ * processes take part.  The GpuSort gives the sort to the leader's feed; workers find it by a handle in the
+ * dynamic shared memory of the parallel query, which is all that stands there: the sort outlives it.
  */
 #include "postgres.h"
 

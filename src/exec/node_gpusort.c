@@ -8,23 +8,20 @@
  * Where the plan is a parallel one, the input is a Gather over GpuSortFeed nodes (node_feed.c), which feed
  * the same sorter from several processes.
  *
- * States: sorter is NULL, nothing was read; a sorter is being fed and performed, within one call
- * (sort_input); performed, rows are returned.  A rescan that can't rewind leads back to the first.  The node
- * runs in the leader, or in a process that is alone; nothing here is shared but through the sorter.
- *
- * If the device fails before a row was returned, fall_back releases the sorter, and sort_input reads the
- * input once more for the cpu device; it raises an error instead if a row was returned, or if the input has
- * begun and can't be read again.  All that the node holds is in the query's memory context, so errors need no
- * code.
+ * README.md has its states, and what happens when a device fails (fall_back).  The node runs in the leader,
+ * or in a process that is alone; nothing here is shared but through the sorter.  All that it holds is in the
+ * query's memory context, so errors need no code.
  *
  * Its slot of scan tuples holds the sorted rows as minimal tuples; where the plan wants other columns than
  * the input's, the node projects.
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "storage/sinval.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
@@ -37,7 +34,6 @@
 #include "exec/node_gpusort.h"
 #include "exec/not_null.h"
 #include "exec/own_workers.h"
-#include "exec/row_slot.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
 #include "plan/choice.h"
@@ -157,14 +153,6 @@ release_sorter(GpuSortState *state)
 	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
-/* EXPLAIN ANALYZE shall not count the row that the node returned last. */
-static void
-discount_row(PlanState *node)
-{
-	if (node->instrument != NULL)
-		node->instrument->tuplecount -= 1;
-}
-
 /* Has the feeds below the Gather put all rows into the sorter; the row that hands over may come out of it. */
 static void
 drain_feeds(GpuSortState *state)
@@ -174,10 +162,10 @@ drain_feeds(GpuSortState *state)
 
 	if (TupIsNull(slot))
 		node_feed_close(state->feed);
-	else if (node_feed_has_handed_over(state->feed))
-		discount_row(gather);
-	else
+	else if (!node_feed_has_handed_over(state->feed))
 		elog(ERROR, "gpusort: a row has come through a Gather above feeds");
+	else if (gather->instrument != NULL)
+		gather->instrument->tuplecount -= 1; /* EXPLAIN ANALYZE shall not count it */
 }
 
 /* Do the rows that this device gets hold all their sort columns? */
@@ -316,16 +304,29 @@ fall_back(GpuSortState *state)
 }
 
 /*
+ * Is this session certain to look at the same catalogs as before?  Its caches change when it hears of what
+ * others have done, by messages that are counted, and with each command of its own, or its rollback, which
+ * leaves the command's number as it is.
+ */
+static bool
+catalogs_are_the_same(const CatalogsSeen *seen, const CatalogsSeen *now)
+{
+	return seen->command == now->command && seen->subtransaction == now->subtransaction &&
+		   seen->messages == now->messages;
+}
+
+/*
  * The key of the rows that come now.  PostgreSQL looks up what it compares by when a sort begins, and no
  * earlier: a cursor's query may wait for its first row while types and operators are changed.
  */
 static void
 describe_key(GpuSortState *state)
 {
-	CatalogsSeen now = catalogs_seen();
+	CatalogsSeen now = {GetCurrentCommandId(false), GetCurrentSubTransactionId(),
+						SharedInvalidMessageCounter};
 	MemoryContext old;
 
-	if (state->key != NULL && catalogs_are_the_same(&state->described))
+	if (state->key != NULL && catalogs_are_the_same(&state->described, &now))
 		return;
 	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
 	state->described = now;
@@ -405,6 +406,28 @@ choose_device(const GpuSortState *state)
 	return &sort_device_cuda;
 }
 
+/*
+ * Does what ExecStoreMinimalTuple does with a row that stays where it is, but without a call where the slot,
+ * of minimal tuples, has nothing to free.
+ */
+static inline void
+store_row(TupleTableSlot *slot, MinimalTuple row)
+{
+	MinimalTupleTableSlot *stored = (MinimalTupleTableSlot *) slot;
+
+	if (unlikely(TTS_SHOULDFREE(slot)))
+	{
+		ExecStoreMinimalTuple(row, slot, false);
+		return;
+	}
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = 0;
+	stored->off = 0;
+	stored->mintuple = row;
+	stored->minhdr.t_len = row->t_len + MINIMAL_TUPLE_OFFSET;
+	stored->minhdr.t_data = (HeapTupleHeader) ((char *) row - MINIMAL_TUPLE_OFFSET);
+}
+
 static TupleTableSlot *
 exec_gpusort(CustomScanState *css)
 {
@@ -425,7 +448,7 @@ exec_gpusort(CustomScanState *css)
 		ExecClearTuple(slot);
 		return projection != NULL ? ExecClearTuple(css->ss.ps.ps_ResultTupleSlot) : slot;
 	}
-	row_slot_store(slot, row);
+	store_row(slot, row);
 	if (projection == NULL)
 		return slot;
 	ResetExprContext(css->ss.ps.ps_ExprContext);
@@ -457,21 +480,24 @@ rescan_gpusort(CustomScanState *css)
 }
 
 static void
+seek_mark(CustomScanState *css, SortSeek where)
+{
+	Sorter *sorter = ((GpuSortState *) css)->sorter;
+
+	if (sorter != NULL)
+		(void) sorter->device->seek(sorter, where, 0, 0);
+}
+
+static void
 mark_gpusort(CustomScanState *css)
 {
-	GpuSortState *state = (GpuSortState *) css;
-
-	if (state->sorter != NULL)
-		(void) state->sorter->device->seek(state->sorter, SORT_SET_MARK, 0, 0);
+	seek_mark(css, SORT_SET_MARK);
 }
 
 static void
 restore_gpusort(CustomScanState *css)
 {
-	GpuSortState *state = (GpuSortState *) css;
-
-	if (state->sorter != NULL)
-		(void) state->sorter->device->seek(state->sorter, SORT_SEEK_MARK, 0, 0);
+	seek_mark(css, SORT_SEEK_MARK);
 }
 
 static void
@@ -479,12 +505,6 @@ end_gpusort(CustomScanState *css)
 {
 	release_sorter((GpuSortState *) css);
 	ExecEndNode(outerPlanState(css));
-}
-
-static void
-explain_gpusort(CustomScanState *css, List *ancestors, ExplainState *es)
-{
-	explain_sort_node((GpuSortState *) css, ancestors, es);
 }
 
 static const CustomExecMethods exec_methods = {
@@ -495,7 +515,7 @@ static const CustomExecMethods exec_methods = {
 	.ReScanCustomScan = rescan_gpusort,
 	.MarkPosCustomScan = mark_gpusort,
 	.RestrPosCustomScan = restore_gpusort,
-	.ExplainCustomScan = explain_gpusort,
+	.ExplainCustomScan = explain_sort_node,
 };
 
 const CustomScanMethods gpusort_scan_methods = {

@@ -11,10 +11,17 @@
 #include "nodes/extensible.h"
 
 #include "device/sorter.h"
-#include "exec/catalogs_seen.h"
 #include "exec/limit_above.h"
 #include "exec/own_workers.h"
 #include "monitor/progress.h"
+
+/* What had happened to the catalogs by then. */
+typedef struct CatalogsSeen
+{
+	CommandId command; /* of this transaction */
+	SubTransactionId subtransaction;
+	uint64 messages; /* that this session has had of others */
+} CatalogsSeen;
 
 typedef struct GpuSortState
 {

@@ -23,7 +23,6 @@
 #include "base/pg_compat.h"
 #include "exec/explain.h"
 #include "exec/node_rank.h"
-#include "exec/rank_slot.h"
 #include "exec/row_group.h"
 #include "plan/rank_plan.h"
 
@@ -54,6 +53,86 @@ typedef struct GpuRankState
 
 static const CustomExecMethods rank_exec_methods;
 
+/* ---------------------------------------------------------------- slots */
+
+/*
+ * An input's row, and results behind its columns.  The row stays where it is; its columns are read when
+ * somebody asks for them.  So who only counts rows, or looks at a few columns, does not pay for all.  It is a
+ * virtual slot of which not all values need be there: what PostgreSQL does with those is done when they are.
+ */
+typedef struct RankSlot
+{
+	VirtualTupleTableSlot base; /* must be first */
+	TupleTableSlot *row;
+} RankSlot;
+
+/* The row's columns up to this one; of the results, which stand there already, any. */
+static void
+get_columns(TupleTableSlot *slot, int natts)
+{
+	TupleTableSlot *row = ((RankSlot *) slot)->row;
+	int ncolumns = Min(natts, row->tts_tupleDescriptor->natts);
+
+	slot_getsomeattrs(row, ncolumns);
+	for (int i = slot->tts_nvalid; i < ncolumns; i++)
+	{
+		slot->tts_values[i] = row->tts_values[i];
+		slot->tts_isnull[i] = row->tts_isnull[i];
+	}
+	slot->tts_nvalid = natts;
+}
+
+static void
+materialize(TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	TTSOpsVirtual.materialize(slot);
+}
+
+static HeapTuple
+copy_heap_tuple(TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	return TTSOpsVirtual.copy_heap_tuple(slot);
+}
+
+static MinimalTuple
+copy_minimal_tuple(copy_minimal_tuple_parameters)
+{
+	slot_getallattrs(slot);
+	return TTSOpsVirtual.copy_minimal_tuple(copy_minimal_tuple_arguments);
+}
+
+static const TupleTableSlotOps *
+rank_slot_ops(void)
+{
+	static TupleTableSlotOps ops;
+
+	ops = TTSOpsVirtual;
+	ops.base_slot_size = sizeof(RankSlot);
+	ops.getsomeattrs = get_columns;
+	ops.materialize = materialize;
+	ops.copy_heap_tuple = copy_heap_tuple;
+	ops.copy_minimal_tuple = copy_minimal_tuple;
+	return &ops;
+}
+
+/*
+ * Makes the slot hold this row as long as the row's own slot does, or until it is materialized.  The values
+ * of the last columns are the caller's to set, before or after.
+ */
+static inline void
+rank_slot_store(TupleTableSlot *slot, TupleTableSlot *row)
+{
+	if (unlikely(TTS_SHOULDFREE(slot)))
+		ExecClearTuple(slot);
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = 0;
+	((RankSlot *) slot)->row = row;
+}
+
+/* ---------------------------------------------------------------- beginning */
+
 static Node *
 create_rank_state(CustomScan *plan)
 {
@@ -64,8 +143,6 @@ create_rank_state(CustomScan *plan)
 	custom_scan_set_slot_ops(&state->css, rank_slot_ops());
 	return (Node *) state;
 }
-
-/* ---------------------------------------------------------------- beginning */
 
 /* As a WindowAgg does before it calls it. */
 static void
@@ -247,19 +324,13 @@ end_rank(CustomScanState *css)
 	ExecEndNode(outerPlanState(css));
 }
 
-static void
-explain_rank(CustomScanState *css, List *ancestors, ExplainState *es)
-{
-	explain_rank_node(css, ancestors, es);
-}
-
 static const CustomExecMethods rank_exec_methods = {
 	.CustomName = GPURANK_NODE_NAME,
 	.BeginCustomScan = begin_rank,
 	.ExecCustomScan = exec_rank,
 	.EndCustomScan = end_rank,
 	.ReScanCustomScan = rescan_rank,
-	.ExplainCustomScan = explain_rank,
+	.ExplainCustomScan = explain_rank_node,
 };
 
 const CustomScanMethods gpurank_scan_methods = {

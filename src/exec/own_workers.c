@@ -2,27 +2,18 @@
  * exec/own_workers.c
  *		A parallel mode of the sort's own, for as long as it reads its input.
  *
- * The executor is in parallel mode from a query's first row to its last, and only if it is certain that it
- * will be asked for all of them at once: not for cursors, nor for a client that fetches some rows at a time;
- * and there is no parallel plan for queries that write (plan/own_scan.c makes ours).  A sort reads all of its
- * input before it returns a row.  So nothing is written, and nobody is returned to, while its Gather runs,
- * and that alone is what parallel mode has to last for: no transaction id is assigned in it, no row is
- * changed, and what else the query does comes before and after.
+ * README.md has why this is right, and what PostgreSQL relies on meanwhile.
  *
- * Rows are in the memory of the sort when the Gather is through (memory/arena.c), so they need neither the
- * workers nor their dynamic shared memory any more.  What stands in that is gone when parallel mode ends; but
- * the plan may be read once more, by PostgreSQL's own nodes, which expect it for as long as the query lasts.
- * So this is for a bare scan below the feed alone, whose place in the table is forgotten here.
+ * Rows are in the memory of the sort when the Gather is through (memory/arena.c).  What stands in the
+ * workers' dynamic shared memory is gone when parallel mode ends; but the plan may be read once more, by
+ * PostgreSQL's own nodes, which expect it for as long as the query lasts.  So this is for a bare scan below
+ * the feed alone, whose place in the table is forgotten here.
  *
- * The plan is checked once more here, for it may be old, or PostgreSQL's own.  An expression that calls
- * something else than PostgreSQL's own functions (plan/own_scan.c) could start a command, or begin a
- * subtransaction, which parallel mode forbids; one with a sub-select could leave the sub-select's Gather
- * open, whose workers would outlive parallel mode.
+ * The plan is checked once more here, for it may be old, or PostgreSQL's own (plan/own_scan.c).
  *
  * PostgreSQL checks permissions when the executor starts, and no more when the first row is asked for: a
- * cursor returns its rows after a REVOKE, and after a view that it reads was dropped.  Workers would check
- * them when they start, as the user of that moment.  So their range table asks for none, and there are no
- * workers for another user than that of the executor's start.
+ * cursor returns its rows after a REVOKE.  Workers would check them when they start, as the user of that
+ * moment.  So their range table asks for none, and there are no workers for another user.
  *
  * After an error the transaction's abort ends the workers and parallel mode.
  */

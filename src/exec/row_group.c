@@ -7,9 +7,6 @@
  * operators are asked only where bytes differ, as they do of 1.0 and 1.00, or of texts that a
  * nondeterministic collation calls equal.  That holds for PostgreSQL's own operators; others are always
  * asked.
- *
- * Columns that are the first ones of a row are not even read from it as long as rows begin with the same
- * bytes: that there are NULLs, and which, stands there, too.
  */
 #include "postgres.h"
 
@@ -42,8 +39,6 @@ row_group_create(RankColumns columns, TupleDesc rows, PlanState *node)
 		group->trusts_images &= get_opcode(columns.operators[i]) < FirstNormalObjectId;
 		group->keeps_memory |= !attribute->attbyval;
 	}
-	group->leads = group->trusts_images && group->last_attno == columns.n;
-	group->keeps_memory |= group->leads;
 	group->equal =
 		execTuplesMatchPrepare(rows, columns.n, columns.attnos, columns.operators, columns.collations, node);
 	group->first = ExecInitExtraTupleSlot(node->state, rows, &TTSOpsVirtual);
@@ -57,50 +52,6 @@ image_size(Datum value, int16 length)
 {
 	return length == -1 ? VARSIZE_ANY(DatumGetPointer(value)) : datumGetSize(value, false, length);
 }
-
-/* ---------------------------------------------------------------- beginnings of rows */
-
-/* Where what is compared begins in a row: all but its length. */
-#define HEAD_OFFSET offsetof(MinimalTupleData, t_infomask2)
-
-/*
- * The tuple of a row's slot.  NULL: it has none, be it another kind of slot, or one with values alone, such
- * as a Sort of single values returns.
- */
-static inline MinimalTuple
-tuple_of(const TupleTableSlot *row)
-{
-	return TTS_IS_MINIMALTUPLE(row) ? ((const MinimalTupleTableSlot *) row)->mintuple : NULL;
-}
-
-/* Keeps what the row begins with, if its slot tells where the last of the columns ends. */
-static void
-keep_head(RowGroup *group, const TupleTableSlot *row)
-{
-	MinimalTuple tuple = tuple_of(row);
-
-	group->head_size = 0;
-	if (!group->leads || tuple == NULL || row->tts_nvalid != group->last_attno)
-		return;
-	group->head_size =
-		tuple->t_hoff - MINIMAL_TUPLE_OFFSET + ((const MinimalTupleTableSlot *) row)->off - HEAD_OFFSET;
-	group->head = palloc(group->head_size);
-	memcpy(group->head, (const char *) tuple + HEAD_OFFSET, group->head_size);
-}
-
-static inline bool
-heads_equal(const RowGroup *group, const TupleTableSlot *row)
-{
-	MinimalTuple tuple;
-
-	if (group->head_size == 0)
-		return false;
-	tuple = tuple_of(row);
-	return tuple != NULL && tuple->t_len >= HEAD_OFFSET + group->head_size &&
-		   memcmp((const char *) tuple + HEAD_OFFSET, group->head, group->head_size) == 0;
-}
-
-/* ---------------------------------------------------------------- rows */
 
 void
 row_group_begin(RowGroup *group, TupleTableSlot *row)
@@ -128,7 +79,6 @@ row_group_begin(RowGroup *group, TupleTableSlot *row)
 		if (!column->byval)
 			column->size = image_size(first->tts_values[c], column->length);
 	}
-	keep_head(group, row);
 	MemoryContextSwitchTo(old);
 }
 
@@ -164,8 +114,6 @@ bool
 row_group_contains(RowGroup *group, TupleTableSlot *row, ExprContext *context)
 {
 	if (group->columns.n == 0)
-		return true;
-	if (heads_equal(group, row))
 		return true;
 	slot_getsomeattrs(row, group->last_attno);
 	if (group->trusts_images && images_equal(group, row))

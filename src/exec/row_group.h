@@ -27,12 +27,9 @@ typedef struct RowGroup
 	GroupColumn *images;   /* the same columns */
 	int last_attno;		   /* the highest of them; 0: there are none */
 	bool trusts_images;	   /* are values of the same bytes equal? */
-	bool leads;			   /* can the beginnings of rows be compared? */
 	bool keeps_memory;	   /* any of them by reference? */
 	ExprState *equal;	   /* of inner and outer slot, by the operators; NULL: no columns */
 	TupleTableSlot *first; /* a row that has these columns alone, copied */
-	char *head;			   /* its beginning, up to the last of them; */
-	Size head_size;		   /* 0: not known */
 	MemoryContext memory;  /* of those copies */
 } RowGroup;
 

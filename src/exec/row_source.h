@@ -14,17 +14,17 @@
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 
-#include "exec/row_layout.h"
-
 /* Where a MinimalTuple's infomask2 stands; all before it is t_len and padding. */
 #define ROW_BODY_OFFSET offsetof(MinimalTupleData, t_infomask2)
+
+typedef struct RowLayout RowLayout;
 
 typedef struct RowSource
 {
 	/* Set once. */
 	const Bitmapset *unused; /* columns (attnos) that may be left out, to be read as NULL */
 	bool *isnull_copy;		 /* with unused columns: room for a flag each column */
-	RowLayout *layout;
+	RowLayout *layout;		 /* NULL: not all columns that are kept are of fixed width */
 
 	/* Of the current row. */
 	TupleTableSlot *slot;

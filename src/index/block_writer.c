@@ -15,17 +15,29 @@
  * the transaction that made the file) commit syncs it; unlogged files must be on disk after a clean shutdown,
  * that is by the next checkpoint; temporary ones never.  PostgreSQL 17 and later have this in bulk_write.c,
  * which is not used here: it writes block by block, and for one process alone.
+ *
+ * The storage manager extends files by one block a call before version 17, and from then on leaves the choice
+ * between that and writing everything twice.  A call costs the kernel two or three times what it takes to
+ * copy a block: writing 32 at a time took 1.5 instead of 3.8 us a block (ext4, Linux 6.18, 22 November 2026,
+ * noise 10 %).  So this goes to the files themselves.  It can, as nobody else has to do with them: until
+ * commit no backend sees the relation, its blocks are in no buffer, and no checkpoint writes them.  A file
+ * has segments, which must be made in order: whoever removes the relation, at abort too, stops at the first
+ * that is missing.
  */
 #include "postgres.h"
 
+#include <fcntl.h>
+
 #include "access/xlog.h"
 #include "access/xloginsert.h"
+#include "common/relpath.h"
+#include "storage/fd.h"
 #include "storage/proc.h"
 #include "storage/smgr.h"
 #include "utils/memutils.h"
+#include "utils/wait_event.h"
 
 #include "base/pg_compat.h"
-#include "index/block_file.h"
 #include "index/block_writer.h"
 
 /*
@@ -46,7 +58,10 @@ typedef enum Role
 struct BlockWriter
 {
 	Relation relation;
-	BlockFile *file;
+	char *path; /* of the file's first segment */
+	File *segments;
+	int nsegments;					/* that are open */
+	MemoryContextCallback callback; /* closes them, for errors */
 	Role role;
 	BlockShare *share;
 	bool needs_wal;
@@ -66,6 +81,15 @@ block_share_init(BlockShare *share, BlockNumber next)
 	share->nleft = 0;
 }
 
+static void
+close_segments(void *arg)
+{
+	BlockWriter *writer = arg;
+
+	while (writer->nsegments > 0)
+		FileClose(writer->segments[--writer->nsegments]);
+}
+
 static BlockWriter *
 make_writer(Relation relation, BlockShare *share, Role role)
 {
@@ -73,7 +97,11 @@ make_writer(Relation relation, BlockShare *share, Role role)
 	char *memory;
 
 	writer->relation = relation;
-	writer->file = block_file_open(relation);
+	writer->path = relation_path(relation, MAIN_FORKNUM);
+	writer->segments = palloc(sizeof(File));
+	writer->callback.func = close_segments;
+	writer->callback.arg = writer;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &writer->callback);
 	writer->role = role;
 	writer->share = share;
 	writer->needs_wal = RelationNeedsWAL(relation);
@@ -96,15 +124,9 @@ block_writer_begin(Relation relation)
 }
 
 BlockWriter *
-block_writer_join(Relation relation, BlockShare *share)
+block_writer_join(Relation relation, BlockShare *share, bool is_last)
 {
-	return make_writer(relation, share, ONE_OF_SEVERAL);
-}
-
-BlockWriter *
-block_writer_resume(Relation relation, BlockShare *share)
-{
-	return make_writer(relation, share, THE_LAST);
+	return make_writer(relation, share, is_last ? THE_LAST : ONE_OF_SEVERAL);
 }
 
 /* ---------------------------------------------------------------- extents */
@@ -154,6 +176,65 @@ give_rest(BlockWriter *writer)
 	SpinLockRelease(&share->mutex);
 }
 
+/* ---------------------------------------------------------------- the file */
+
+static void
+open_next_segment(BlockWriter *writer)
+{
+	char *path =
+		writer->nsegments == 0 ? pstrdup(writer->path) : psprintf("%s.%d", writer->path, writer->nsegments);
+	int create = writer->nsegments == 0 ? 0 : O_CREAT;
+	File segment;
+
+	writer->segments = repalloc(writer->segments, (writer->nsegments + 1) * sizeof(File));
+	segment = PathNameOpenFile(path, O_RDWR | PG_BINARY | create);
+	if (segment < 0)
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not open file \"%s\": %m", path)));
+	writer->segments[writer->nsegments++] = segment;
+	pfree(path);
+}
+
+/* Writes all of it, within a segment. */
+static void
+write_bytes(File segment, const char *bytes, int size, off_t offset)
+{
+	while (size > 0)
+	{
+		int written =
+			FileWrite(segment, unconstify(char *, bytes), size, offset, WAIT_EVENT_DATA_FILE_EXTEND);
+
+		if (written <= 0)
+			ereport(ERROR, (errcode_for_file_access(),
+							errmsg("could not extend file \"%s\": %m", FilePathName(segment)),
+							errhint("Check free disk space.")));
+		bytes += written;
+		offset += written;
+		size -= written;
+	}
+}
+
+/*
+ * Writes consecutive blocks, of which the file may have some, or none and none before them either; what is
+ * skipped so is zero until it is written.
+ */
+static void
+write_file(BlockWriter *writer, BlockNumber first, const char *pages, int n)
+{
+	while (n > 0)
+	{
+		BlockNumber segment = first / RELSEG_SIZE;
+		BlockNumber place = first % RELSEG_SIZE;
+		int here = Min(n, RELSEG_SIZE - place);
+
+		while (writer->nsegments <= segment)
+			open_next_segment(writer);
+		write_bytes(writer->segments[segment], pages, here * BLCKSZ, (off_t) place * BLCKSZ);
+		first += here;
+		pages += here * BLCKSZ;
+		n -= here;
+	}
+}
+
 /* ---------------------------------------------------------------- the window */
 
 static inline bool
@@ -187,7 +268,7 @@ write_blocks(BlockWriter *writer, BlockNumber first, char *pages, int n)
 		if (!PageIsNew(page))
 			PageSetChecksum(page, first + i);
 	}
-	block_file_write(writer->file, first, pages, n);
+	write_file(writer, first, pages, n);
 }
 
 /* Blocks of the window that the file will have: all, but those that a file's only writer did not need. */
@@ -283,7 +364,7 @@ void
 block_writer_finish(BlockWriter *writer)
 {
 	flush_window(writer);
-	block_file_close(writer->file);
+	close_segments(writer);
 	if (writer->role == ONE_OF_SEVERAL)
 		give_rest(writer);
 	else if (!RelationUsesLocalBuffers(writer->relation))

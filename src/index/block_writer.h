@@ -3,8 +3,7 @@
  *		Writes the blocks of a new file, past the buffer pool, by one process or several.
  *
  * A BlockWriter belongs to one process.  Of BlockShare, next is atomic, and what writers leave over (left) is
- * under the mutex.  block_writer_resume may be called only when all others have finished.  A block that can't
- * be written is an error; the abort removes the file.
+ * under the mutex.  A block that can't be written is an error; the abort removes the file.
  */
 #ifndef GPUSORT_INDEX_BLOCK_WRITER_H
 #define GPUSORT_INDEX_BLOCK_WRITER_H
@@ -47,14 +46,11 @@ extern BlockWriter *block_writer_begin(Relation relation);
 /* For several writers: the blocks from this one on are theirs, those before it the last one's. */
 extern void block_share_init(BlockShare *share, BlockNumber next);
 
-/* One of several writers, which may be in different processes. */
-extern BlockWriter *block_writer_join(Relation relation, BlockShare *share);
-
 /*
- * The last one, when all others have finished; it fills what they have left over, and has no memory for
- * blocks to be filled in place.
+ * One of several writers, which may be in different processes; or the last one, when all others have
+ * finished: it fills what they have left over, and has no memory for blocks to be filled in place.
  */
-extern BlockWriter *block_writer_resume(Relation relation, BlockShare *share);
+extern BlockWriter *block_writer_join(Relation relation, BlockShare *share, bool is_last);
 
 /* The number of the writer's next block. */
 extern BlockNumber block_writer_allocate(BlockWriter *writer);

@@ -8,9 +8,8 @@
 #include "postgres.h"
 
 #include "access/itup.h"
+#include "storage/dsm.h"
 #include "utils/rel.h"
-
-#include "index/btree_range.h"
 
 typedef struct BtreeWriter BtreeWriter;
 
@@ -35,9 +34,20 @@ extern void btree_writer_finish(BtreeWriter *writer);
 /*
  * Several processes may write one index together: the order is cut into ranges, each of which is written by
  * one of them.  The first process makes room for a BtreeShare in dynamic shared memory and calls
- * btree_share_init(), the others call btree_share_attach() (btree_range.h); then each one joins, writes whole
- * ranges one by one, in any order, and leaves.  After all have left the first process finishes the index.
+ * btree_share_init(), the others call btree_share_attach(); then each one joins, writes whole ranges one by
+ * one, in any order, and leaves.  After all have left the first process finishes the index.  No space for a
+ * temporary file of downlinks is PostgreSQL's error.
  */
+typedef struct BtreeShare BtreeShare;
+
+/* Bytes of it, for so many ranges. */
+extern Size btree_share_size(int nranges);
+
+/* Before any process takes part; the segment is the one that it is in, and this process has attached it. */
+extern void btree_share_init(BtreeShare *share, int nranges, dsm_segment *segment);
+
+/* In every other process that takes part. */
+extern void btree_share_attach(BtreeShare *share, dsm_segment *segment);
 
 /* In CurrentMemoryContext, about 300 kB. */
 extern BtreeWriter *btree_writer_join(BtreeShare *share, Relation heap, Relation index, bool is_unique);

@@ -25,9 +25,9 @@
 #include "utils/ruleutils.h"
 
 #include "base/pg_compat.h"
-#include "index/check.h"
 #include "index/choice.h"
 #include "index/device_choice.h"
+#include "index/takeover.h"
 #include "key/key_row.h"
 #include "plan/check.h"
 #include "plan/choice.h"

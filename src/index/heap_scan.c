@@ -198,14 +198,6 @@ form_values(HeapScan *scan, HeapTuple tuple, Buffer buffer, Datum *values, bool 
 	return true;
 }
 
-/* As PostgreSQL's scan counts: dead tuples have been read as well. */
-static inline void
-count_tuples(const HeapScan *scan)
-{
-	for (int i = 0; i < scan->nread; i++)
-		pgstat_count_heap_getnext(scan->heap);
-}
-
 /* Has the callback take the tuples that were found; the page is pinned. */
 static void
 index_tuples(HeapScan *scan, Buffer buffer)
@@ -238,7 +230,9 @@ scan_plain_page(HeapScan *scan, BlockNumber block)
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	if (is_plain)
 	{
-		count_tuples(scan);
+		/* as PostgreSQL's scan counts: dead tuples have been read as well */
+		for (int i = 0; i < scan->nread; i++)
+			pgstat_count_heap_getnext(scan->heap);
 		index_tuples(scan, buffer);
 	}
 	ReleaseBuffer(buffer);
@@ -247,15 +241,7 @@ scan_plain_page(HeapScan *scan, BlockNumber block)
 
 /* ---------------------------------------------------------------- other pages */
 
-/* Takes back what PostgreSQL's scan of a stretch has counted: all of a process's part is one scan. */
-static inline void
-uncount_scan(Relation heap)
-{
-	if (pgstat_should_count_relation(heap))
-		pgstat_scans(heap)--;
-}
-
-/* Leaves some blocks to PostgreSQL's scan. */
+/* Leaves some blocks to PostgreSQL's scan, which does not count as one: all of a process's part is one. */
 static void
 scan_other_pages(HeapScan *scan, BlockNumber first, BlockNumber nblocks)
 {
@@ -268,7 +254,8 @@ scan_other_pages(HeapScan *scan, BlockNumber first, BlockNumber nblocks)
 	scan->heap_tuples +=
 		table_index_build_range_scan(scan->heap, scan->index, &info, false, false, false, first, nblocks,
 									 scan->callback, scan->callback_state, NULL);
-	uncount_scan(scan->heap);
+	if (pgstat_should_count_relation(scan->heap))
+		pgstat_scans(scan->heap)--;
 	scan->info->ii_BrokenHotChain |= info.ii_BrokenHotChain;
 }
 

@@ -8,23 +8,24 @@
  *		load		tuples come back in order, a unique index is checked (unique.c), pages are written
  *				(load.c, btree_writer.c), by all processes that have sorted together
  *
- * If the device fails before the first page is written, the cpu device begins anew; after that it is an
- * error, and the transaction's abort removes the index's file.
+ * README.md says what happens on failure.
  */
 #include "postgres.h"
 
 #include "access/nbtree.h"
+#include "commands/defrem.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/backend_progress.h"
+#include "utils/backend_status.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "index/index_build.h"
-#include "index/index_name.h"
 #include "index/choice.h"
 #include "index/device_choice.h"
 #include "index/index_key.h"
@@ -40,6 +41,9 @@
 /* Chunks are not full to the last byte: one part in so many of the memory is lost by that. */
 #define MEMORY_SLACK 8
 
+/* Of an index that REINDEX CONCURRENTLY builds. */
+#define LABEL "_ccnew"
+
 typedef struct IndexBuild
 {
 	Load load;
@@ -52,10 +56,51 @@ typedef struct IndexBuild
 	SorterStats stats;
 } IndexBuild;
 
-static void
-report(int param, int64 value)
+/* ---------------------------------------------------------------- the name, for messages */
+
+/* PostgreSQL says so of itself, unless track_activities is off. */
+static bool
+is_reindexed_concurrently(void)
 {
-	pgstat_progress_update_param(param, value);
+	return MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_COMMAND_CREATE_INDEX &&
+		   MyBEEntry->st_progress_param[PROGRESS_CREATEIDX_COMMAND] ==
+			   PROGRESS_CREATEIDX_COMMAND_REINDEX_CONCURRENTLY;
+}
+
+/* The last label in the name, with its number; NULL: there is none. */
+static const char *
+find_label(const char *name)
+{
+	const char *found = NULL;
+
+	for (const char *at = strstr(name, LABEL); at != NULL; at = strstr(at + 1, LABEL))
+		found = at + 1;
+	return found;
+}
+
+/*
+ * The name of the index that the user knows.  REINDEX CONCURRENTLY builds an index in the place of another
+ * one, whose name it gets at the end, and is h1_ccnew until then: that of the other one.  Nothing in the
+ * catalogs tells which one that is; but the name is made of the other's, by makeObjectName and a label with a
+ * number.
+ */
+static const char *
+index_name(Relation heap, Relation index)
+{
+	const char *name = RelationGetRelationName(index);
+	const char *label = find_label(name);
+	ListCell *cell;
+
+	if (label == NULL || !is_reindexed_concurrently())
+		return name;
+	foreach(cell, RelationGetIndexList(heap))
+	{
+		const char *other = get_rel_name(lfirst_oid(cell));
+
+		if (other != NULL && strcmp(makeObjectName(other, NULL, label), name) == 0)
+			return other;
+	}
+	return name;
 }
 
 /* ---------------------------------------------------------------- feed and sort */
@@ -67,8 +112,6 @@ make_request(const IndexBuild *build, SortRequest *request)
 
 	memset(request, 0, sizeof(*request));
 	request->key = build->load.key;
-	request->desc = NULL;
-	request->complete_rows = false;
 	request->memory_limit = (Size) maintenance_work_mem * 1024;
 	request->shared = nworkers > 0;
 	request->processes = 1 + nworkers;
@@ -103,14 +146,9 @@ report_workers(const IndexBuild *build)
 static void
 feed_tuples(IndexBuild *build)
 {
-	int nworkers = build->load.info->ii_ParallelWorkers;
-
-	report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_INDEXBUILD_TABLESCAN);
 	progress_enter(build->load.sorter, PROGRESS_READING);
-	if (nworkers > 0)
-		heap_feed_jointly(&build->load, &build->feed, nworkers);
-	else
-		heap_feed_alone(&build->load, &build->feed);
+	heap_feed(&build->load, &build->feed, build->load.info->ii_ParallelWorkers);
 	report_workers(build);
 	if (!build->feed.is_loaded)
 		load_report_total(build->feed.index_tuples);
@@ -146,7 +184,7 @@ sort_tuples(IndexBuild *build)
 	SorterStats *stats = &build->stats;
 
 	if (!build->feed.is_loaded)
-		report(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 	progress_enter(sorter, PROGRESS_SORTING);
 	if (!sorter->device->work(sorter, SORT_WORK_SORT))
 		return false;

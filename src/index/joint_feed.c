@@ -17,6 +17,7 @@
 #include "access/nbtree.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "catalog/index.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "storage/spin.h"
@@ -26,11 +27,24 @@
 #include "base/pg_compat.h"
 #include "base/stopwatch.h"
 #include "exec/team.h"
-#include "index/build_info.h"
 #include "index/heap_scan.h"
 #include "index/index_feed.h"
 #include "index/index_key.h"
 #include "index/joint_feed.h"
+
+/*
+ * What the leader's IndexInfo says that the catalogs may not.  PostgreSQL makes an IndexInfo of the catalogs
+ * and then changes some of it: VACUUM FULL and CLUSTER rebuild unique indexes, and those of exclusion
+ * constraints, without checking them, for an invalid one may break its constraint.  A worker can only make an
+ * IndexInfo of the catalogs, and takes these from the leader's.
+ */
+typedef struct BuildInfo
+{
+	bool unique;
+	bool nulls_not_distinct;
+	bool excludes;
+	bool concurrent;
+} BuildInfo;
 
 /* What leader and workers share. */
 typedef struct JointShared
@@ -95,12 +109,6 @@ scan_part(const Load *load, JointShared *shared, HeapFeed *feed)
 	feed->index_tuples = index_feed_end(rows);
 }
 
-void
-heap_feed_alone(const Load *load, HeapFeed *feed)
-{
-	scan_part(load, NULL, feed);
-}
-
 /* ---------------------------------------------------------------- leader */
 
 /* Reports how far all processes are, while this one waits. */
@@ -140,7 +148,12 @@ begin_joint_feed(JointFeed *joint, int nworkers)
 	joint->shared = shared;
 	shared->heap = RelationGetRelid(load->heap);
 	shared->index = RelationGetRelid(load->index);
-	shared->info = build_info_of(load->info);
+	shared->info = (BuildInfo){
+		.unique = load->info->ii_Unique,
+		.nulls_not_distinct = load->info->ii_NullsNotDistinct,
+		.excludes = load->info->ii_ExclusionOps != NULL,
+		.concurrent = load->info->ii_Concurrent,
+	};
 	team_init(&shared->team, load->sorter, load->key, false);
 	heap_scan_share_init(&shared->blocks, load->heap);
 	SpinLockInit(&shared->mutex);
@@ -186,15 +199,20 @@ heap_feed_end(HeapFeed *feed)
 }
 
 void
-heap_feed_jointly(const Load *load, HeapFeed *feed, int nworkers)
+heap_feed(const Load *load, HeapFeed *feed, int nworkers)
 {
 	JointFeed joint = {.load = load, .feed = feed};
 	Stopwatch watch = stopwatch_start();
 
+	if (nworkers == 0)
+	{
+		scan_part(load, NULL, feed);
+		return;
+	}
 	if (!begin_joint_feed(&joint, nworkers))
 	{
 		(void) load->sorter->device->enter(load->sorter, 1);
-		heap_feed_alone(load, feed);
+		scan_part(load, NULL, feed);
 		(void) team_finish_feed(NULL, load->sorter, feed->index_tuples, watch);
 		return;
 	}
@@ -209,6 +227,24 @@ heap_feed_jointly(const Load *load, HeapFeed *feed, int nworkers)
 }
 
 /* ---------------------------------------------------------------- workers */
+
+/* An IndexInfo that says what the leader's does. */
+static IndexInfo *
+make_info(Relation index, const BuildInfo *shared)
+{
+	IndexInfo *info = BuildIndexInfo(index);
+
+	info->ii_Unique = shared->unique;
+	info->ii_NullsNotDistinct = shared->nulls_not_distinct;
+	info->ii_Concurrent = shared->concurrent;
+	if (!shared->excludes)
+	{
+		info->ii_ExclusionOps = NULL;
+		info->ii_ExclusionProcs = NULL;
+		info->ii_ExclusionStrats = NULL;
+	}
+	return info;
+}
 
 /* Adds what this process has scanned. */
 static void
@@ -232,7 +268,7 @@ scan_and_feed(JointShared *shared, dsm_segment *segment, Load *load)
 	load->sorter = team_join(&shared->team, load->key, NULL);
 	if (load->sorter == NULL)
 		return;
-	load->info = build_info_apply(load->index, &shared->info);
+	load->info = make_info(load->index, &shared->info);
 	scan_part(load, shared, &feed);
 	note_scanned(shared, &feed, load->info->ii_BrokenHotChain);
 	(void) team_finish_feed(&shared->team, load->sorter, feed.index_tuples, watch);

@@ -23,14 +23,12 @@ typedef struct HeapFeed
 	ParallelContext *context; /* of the workers, which have ended, and of what they have left; or NULL */
 } HeapFeed;
 
-/* This process alone scans the heap; the sorter may fail meanwhile. */
-extern void heap_feed_alone(const Load *load, HeapFeed *feed);
-
 /*
- * With up to so many workers, who sort, and load the index, together if the device can; the sorter was begun
- * with SortRequest.shared.  Must not be called in a parallel worker.
+ * Scans the heap; the sorter may fail meanwhile.  With up to so many workers, who sort, and load the index,
+ * together if the device can; the sorter was begun with SortRequest.shared then.  Must not be called in a
+ * parallel worker.
  */
-extern void heap_feed_jointly(const Load *load, HeapFeed *feed, int nworkers);
+extern void heap_feed(const Load *load, HeapFeed *feed, int nworkers);
 
 /* When the sorter has ended: releases what the workers have left. */
 extern void heap_feed_end(HeapFeed *feed);

@@ -62,7 +62,7 @@ gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 {
 	GpuClientWait until = {TimestampTzPlusMilliseconds(GetCurrentTimestamp(), timeout_ms),
 						   GPUSORT_WAIT_CONNECT};
-	bool connected;
+	bool connected = false;
 
 	if (!AcquireExternalFD())
 	{
@@ -73,24 +73,21 @@ gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 	{
 		connected = gpusortd_connect(client, GPU_CLIENT_SOCKET, wait_for_socket, &until);
 	}
-	PG_CATCH();
+	PG_FINALLY();
 	{
-		gpusortd_close(client);
-		ReleaseExternalFD();
-		PG_RE_THROW();
+		if (!connected)
+		{
+			gpusortd_close(client);
+			ReleaseExternalFD();
+		}
 	}
 	PG_END_TRY();
+	client->wait_arg = NULL;
+	connections += connected;
 	if (!connected)
-	{
 		*why_not =
 			milliseconds_left(until.deadline) == 0 ? "gpusortd does not answer" : pstrdup(client->message);
-		gpusortd_close(client);
-		ReleaseExternalFD();
-		return false;
-	}
-	client->wait_arg = NULL;
-	connections++;
-	return true;
+	return connected;
 }
 
 void
@@ -98,26 +95,19 @@ gpu_client_close(GpusortdClient *client)
 {
 	if (client->fd < 0)
 		return;
+	gpu_client_set_further(client, true);
 	gpusortd_close(client);
 	ReleaseExternalFD();
-	connections -= client->further ? 0 : 1;
 	client->further = false;
 }
 
 void
-gpu_client_note_further(GpusortdClient *client)
+gpu_client_set_further(GpusortdClient *client, bool further)
 {
-	if (client->fd >= 0 && !client->further)
-		connections--;
-	client->further = client->fd >= 0;
-}
-
-void
-gpu_client_note_counted(GpusortdClient *client)
-{
-	if (client->fd >= 0 && client->further)
-		connections++;
-	client->further = false;
+	if (client->fd < 0)
+		return;
+	connections += client->further - further;
+	client->further = further;
 }
 
 int

@@ -45,12 +45,8 @@ extern bool gpu_client_open(GpusortdClient *client, const char **why_not);
 /* How many sorts have connections in this process. */
 extern int gpu_client_count(void);
 
-/*
- * This connection, if it is open, is not the only one of its sort, and does not count; it is the one that
- * does.
- */
-extern void gpu_client_note_further(GpusortdClient *client);
-extern void gpu_client_note_counted(GpusortdClient *client);
+/* Is this connection, if it is open, not the one of its sort that counts? */
+extern void gpu_client_set_further(GpusortdClient *client, bool further);
 
 /* Closes the connection; at any time, also again. */
 extern void gpu_client_close(GpusortdClient *client);

@@ -84,42 +84,40 @@ seconds_until(TimestampTz then)
 	return (TimestampDifferenceMilliseconds(GetCurrentTimestamp(), then) + 999) / 1000;
 }
 
-/* The one row for GPUs where gpusortd can't be asked; why_not: what came of the attempt. */
+/* Why there are no GPUs where gpusortd can't be asked; why_not: what came of the attempt. */
+static const char *
+why_unavailable(const GpuServiceState *service, const char *why_not)
+{
+	switch (service->phase)
+	{
+		case GPU_SERVICE_UNBORN:
+			return "the gpusort launcher has not started yet; if it never does, max_worker_processes is too low";
+		case GPU_SERVICE_STARTING:
+			return "gpusortd is starting";
+		case GPU_SERVICE_READY:
+			break;
+		case GPU_SERVICE_ENDING:
+			return psprintf("gpusortd is ending: %s", service->reason);
+		case GPU_SERVICE_WAITING:
+			return psprintf("gpusortd %s; it is started again in %ld s", service->reason,
+							seconds_until(service->next_start));
+		case GPU_SERVICE_OFF:
+			return pstrdup(service->reason);
+	}
+	return why_not;
+}
+
+/* The one row for GPUs then. */
 static void
 put_unavailable_row(ReturnSetInfo *result, const char *why_not)
 {
 	GpuServiceState service;
 
 	if (!gpu_service_state(&service))
-	{
 		put_bare_row(result, "cuda", "unavailable", "gpusort is not in shared_preload_libraries");
-		return;
-	}
-	switch (service.phase)
-	{
-		case GPU_SERVICE_UNBORN:
-			put_bare_row(
-				result, "cuda", "unavailable",
-				"the gpusort launcher has not started yet; if it never does, max_worker_processes is too low");
-			break;
-		case GPU_SERVICE_STARTING:
-			put_bare_row(result, "cuda", "starting", "gpusortd is starting");
-			break;
-		case GPU_SERVICE_READY:
-			put_bare_row(result, "cuda", "unavailable", why_not);
-			break;
-		case GPU_SERVICE_ENDING:
-			put_bare_row(result, "cuda", "unavailable", psprintf("gpusortd is ending: %s", service.reason));
-			break;
-		case GPU_SERVICE_WAITING:
-			put_bare_row(result, "cuda", "unavailable",
-						 psprintf("gpusortd %s; it is started again in %ld s", service.reason,
-								  seconds_until(service.next_start)));
-			break;
-		case GPU_SERVICE_OFF:
-			put_bare_row(result, "cuda", "unavailable", service.reason);
-			break;
-	}
+	else
+		put_bare_row(result, "cuda", service.phase == GPU_SERVICE_STARTING ? "starting" : "unavailable",
+					 why_unavailable(&service, why_not));
 }
 
 Datum

@@ -2,17 +2,9 @@
  * service/launcher.c
  *		The background worker that keeps gpusortd alive.
  *
- * gpusortd is started with the server and ends with it.  When it ends before that, it is started again: at
- * once if somebody else has ended it, after a growing delay if it fails (restart.c).  Where starting it again
- * can't help, as there is no GPU, no such program, or a setting that it refuses, the launcher says so once
- * and does nothing until the configuration is loaded again.  A change of the settings that gpusortd is
- * started with ends it, too, and starts it with the new ones.
- *
- * The launcher asks gpusortd every few seconds whether it is there, and how its devices are.  One that
- * doesn't answer is killed: the kernel then closes its connections, so that the backends that wait for it go
- * on without it.
- *
- * It frees the memory that the server has kept between sorts, too, when none has come for it (memory/keep.h).
+ * README.md has the phases of gpusortd, and what leads from one to the next; restart.c says when it is
+ * started again.  One that doesn't answer is killed: the kernel then closes its connections, so that the
+ * backends that wait for it go on without it.
  *
  * The launcher itself only waits, for its latch, for lines of gpusortd's log, for answers and for time to
  * pass.  Whichever way it ends, its exit callback ends gpusortd; after a crash, the kernel does (process.c).
@@ -57,19 +49,34 @@
 
 #define MAX_ARGUMENTS 64
 
-static GpuProcess process = GPU_PROCESS_NONE;
-static GpuWatchdog watchdog = GPU_WATCHDOG_NONE;
+/* Why the launcher has told gpusortd to end. */
+typedef enum EndCause
+{
+	NOT_TOLD,
+	SETTINGS_CHANGED,
+	LOST_SOCKET,
+	NEVER_READY, /* this and what follows: it hung */
+	NO_ANSWER
+} EndCause;
+
+static const char *const cause_in_words[] = {
+	[SETTINGS_CHANGED] = "its settings have changed",
+	[LOST_SOCKET] = "had lost its socket",
+	[NEVER_READY] = "did not come up",
+	[NO_ANSWER] = "did not answer within gpusort.service_timeout",
+};
+
+static GpuProcess process = {.log_fd = -1, .parent_fd = -1};
+static GpuWatchdog watchdog = {.fd = -1};
 static GpuServicePhase phase = GPU_SERVICE_UNBORN;
-static GpuRestart restart = GPU_RESTART_NEW;
-static Stopwatch in_phase;		/* since the phase began */
-static Stopwatch since_start;	/* since gpusortd was started */
-static Stopwatch since_ready;	/* since it answered for the first time */
-static bool served;				/* has it? */
-static int delay_ms;			/* in phase WAITING */
-static char *command;			/* its arguments, as text; NULL: it was never started */
-static const char *told_to_end; /* why, in phase ENDING */
-static const char *const settings_changed = "its settings have changed";
-static const char *const lost_socket = "had lost its socket";
+static GpuRestart restart = {GPU_RESTART_FIRST_DELAY_MS};
+static Stopwatch in_phase;	  /* since the phase began */
+static Stopwatch since_start; /* since gpusortd was started */
+static Stopwatch since_ready; /* since it answered for the first time */
+static bool served;			  /* has it? */
+static int delay_ms;		  /* in phase WAITING */
+static char *command;		  /* its arguments, as text; NULL: it was never started */
+static EndCause told_to_end;
 
 /* Enters a phase, and lets others know. */
 static void
@@ -77,7 +84,7 @@ enter_phase(GpuServicePhase new_phase, const char *reason)
 {
 	phase = new_phase;
 	in_phase = stopwatch_start();
-	gpu_service_enter_phase(phase, process.pid, phase == GPU_SERVICE_WAITING ? delay_ms : 0, reason);
+	gpu_service_enter_phase(phase, phase == GPU_SERVICE_WAITING ? delay_ms : 0, reason);
 }
 
 void
@@ -104,23 +111,13 @@ gpu_launcher_register(void)
  * their place (GPUSORTD_PATH); and how to get it.
  */
 #ifdef GPUSORTD_PATH
+static const char other_path[] = GPUSORTD_PATH;
 static const char install_hint[] =
 	"Install the package gpusortd and reload, or set gpusort.devices to \"none\".";
-
-static const char *
-default_path(const char *beside_server)
-{
-	return access(beside_server, X_OK) == 0 ? beside_server : GPUSORTD_PATH;
-}
 #else
+static const char other_path[] = "";
 static const char install_hint[] =
 	"Build it with \"make gpusortd\", which needs nvcc, and install it, or set gpusort.devices to \"none\".";
-
-static const char *
-default_path(const char *beside_server)
-{
-	return beside_server;
-}
 #endif
 
 /* The program's path, in the current memory context. */
@@ -134,7 +131,7 @@ gpusortd_path(void)
 	strlcpy(path, my_exec_path, sizeof(path));
 	get_parent_directory(path);
 	join_path_components(path, path, "gpusortd");
-	return pstrdup(default_path(path));
+	return pstrdup(other_path[0] != '\0' && access(path, X_OK) != 0 ? other_path : path);
 }
 
 /* Splits gpusort.gpusortd_options at blanks. */
@@ -187,16 +184,6 @@ describe_command(char **argv)
 	return text.data;
 }
 
-static void
-remember_command(char **argv)
-{
-	char *text = describe_command(argv);
-
-	if (command != NULL)
-		pfree(command);
-	command = MemoryContextStrdup(TopMemoryContext, text);
-}
-
 /* There is no gpusortd until the configuration is loaded again: says why, once. */
 static void
 give_up(const char *reason, const char *hint)
@@ -228,7 +215,9 @@ start_gpusortd(void)
 	char *argv[MAX_ARGUMENTS + 1];
 
 	make_arguments(argv);
-	remember_command(argv);
+	if (command != NULL)
+		pfree(command);
+	command = MemoryContextStrdup(TopMemoryContext, describe_command(argv));
 	if (guc_no_devices())
 	{
 		enter_phase(GPU_SERVICE_OFF, "gpusort.devices is \"none\"");
@@ -250,14 +239,13 @@ start_gpusortd(void)
 
 /* ---------------------------------------------------------------- ending it */
 
-/* Tells it to end; why: a string that lives on. */
 static void
-tell_to_end(const char *why, int signal_number)
+tell_to_end(EndCause cause)
 {
-	told_to_end = why;
+	told_to_end = cause;
 	gpu_watchdog_reset(&watchdog);
-	(void) kill(process.pid, signal_number);
-	enter_phase(GPU_SERVICE_ENDING, why);
+	(void) kill(process.pid, cause >= NEVER_READY ? SIGKILL : SIGTERM);
+	enter_phase(GPU_SERVICE_ENDING, cause_in_words[cause]);
 }
 
 /* The end of gpusortd in words, in the current memory context. */
@@ -271,8 +259,8 @@ describe_end(int status)
 		how = psprintf("was ended by signal %d", WTERMSIG(status));
 	else
 		how = psprintf("ended with status %d", WEXITSTATUS(status));
-	if (told_to_end != NULL)
-		return psprintf("%s, and %s", told_to_end, how);
+	if (told_to_end != NOT_TOLD)
+		return psprintf("%s, and %s", cause_in_words[told_to_end], how);
 	return why[0] != '\0' ? psprintf("%s: %s", how, why) : how;
 }
 
@@ -282,14 +270,14 @@ note_end(int status)
 {
 	const char *reason = describe_end(status);
 	int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-	bool start_now = told_to_end == settings_changed;
+	bool start_now = told_to_end == SETTINGS_CHANGED;
 	GpuEnd end = {.status = status,
-				  .hung = told_to_end != NULL && told_to_end != lost_socket,
+				  .hung = told_to_end >= NEVER_READY,
 				  .since_start = stopwatch_ms(since_start),
 				  .since_ready = served ? stopwatch_ms(since_ready) : -1};
 
 	gpu_watchdog_reset(&watchdog);
-	told_to_end = NULL;
+	told_to_end = NOT_TOLD;
 	if (start_now)
 	{
 		start_gpusortd();
@@ -333,13 +321,13 @@ reload(void)
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 	make_arguments(argv);
-	restart = (GpuRestart) GPU_RESTART_NEW;
+	restart = (GpuRestart){GPU_RESTART_FIRST_DELAY_MS};
 	if (process.pid == 0)
 		start_gpusortd();
-	else if (command != NULL && strcmp(command, describe_command(argv)) != 0 && phase != GPU_SERVICE_ENDING)
+	else if (strcmp(command, describe_command(argv)) != 0 && phase != GPU_SERVICE_ENDING)
 	{
 		ereport(LOG, (errmsg("gpusortd is started again, as its settings have changed")));
-		tell_to_end(settings_changed, SIGTERM);
+		tell_to_end(SETTINGS_CHANGED);
 	}
 }
 
@@ -351,14 +339,13 @@ watch_starting(void)
 {
 	if (gpu_watchdog_ask(&watchdog) == GPU_WATCHDOG_ANSWERED)
 	{
-		gpu_service_note_answer(watchdog.welcomed ? &watchdog.answer.welcome : NULL);
 		served = true;
 		since_ready = stopwatch_start();
 		ereport(LOG, (errmsg("gpusortd is ready, %.0f ms after its start", stopwatch_ms(since_start))));
 		enter_phase(GPU_SERVICE_READY, "");
 	}
 	else if (stopwatch_ms(in_phase) > START_TIMEOUT_MS)
-		tell_to_end("did not come up", SIGKILL);
+		tell_to_end(NEVER_READY);
 }
 
 /* The time between two questions: some of them within the time that an answer may take. */
@@ -379,83 +366,64 @@ is_asking(void)
 static void
 watch_ready(void)
 {
-	GpuWatchdogAnswer answer;
+	GpuWatchdogAnswer answer = gpu_watchdog_ask(&watchdog);
 
-	if (!is_asking())
-		return;
-	answer = gpu_watchdog_ask(&watchdog);
-	if (answer == GPU_WATCHDOG_ANSWERED)
-		gpu_service_note_answer(watchdog.welcomed ? &watchdog.answer.welcome : NULL);
-	else if (!gpu_service_silent() &&
-			 (answer == GPU_WATCHDOG_NO_SOCKET || stopwatch_ms(watchdog.since) > SILENT_MS))
+	if (answer != GPU_WATCHDOG_ANSWERED && !gpu_service_silent() &&
+		(answer == GPU_WATCHDOG_NO_SOCKET || stopwatch_ms(watchdog.since) > SILENT_MS))
 		gpu_service_note_silence();
 	if (gpusort_service_timeout == 0)
 		return;
 	/* Or it is ending already, which looks the same for a moment. */
 	if (answer == GPU_WATCHDOG_NO_SOCKET)
-		tell_to_end(lost_socket, SIGTERM);
+		tell_to_end(LOST_SOCKET);
 	else if (answer == GPU_WATCHDOG_NOT_YET && stopwatch_ms(watchdog.since) > gpusort_service_timeout)
-		tell_to_end("did not answer within gpusort.service_timeout", SIGKILL);
+		tell_to_end(NO_ANSWER);
 }
 
-/* Does what is due. */
-static void
+/* Milliseconds until so many are over; 0: they are. */
+static long
+milliseconds_left(double milliseconds, Stopwatch since)
+{
+	double left = milliseconds - stopwatch_ms(since);
+
+	return left > 0 ? (long) left + 1 : 0;
+}
+
+/* Does what is due.  Milliseconds until something is, if no phase begins before; -1: nothing is. */
+static long
 step(void)
 {
+	long left = 0;
+
 	switch (phase)
 	{
 		case GPU_SERVICE_UNBORN:
 			start_gpusortd();
-			break;
+			return 0;
 		case GPU_SERVICE_STARTING:
 			watch_starting();
-			break;
+			return ASK_STARTING_MS;
 		case GPU_SERVICE_READY:
-			watch_ready();
-			break;
+			if (is_asking())
+				watch_ready();
+			return is_asking() ? ASK_AGAIN_MS : milliseconds_left(ask_interval(), watchdog.since);
 		case GPU_SERVICE_ENDING:
-			if (stopwatch_ms(in_phase) > END_TIMEOUT_MS)
+			left = milliseconds_left(END_TIMEOUT_MS, in_phase);
+			if (left == 0)
 				(void) kill(process.pid, SIGKILL);
-			break;
+			return Max(left, ASK_AGAIN_MS);
 		case GPU_SERVICE_WAITING:
-			if (stopwatch_ms(in_phase) >= delay_ms)
+			left = milliseconds_left(delay_ms, in_phase);
+			if (left == 0)
 				start_gpusortd();
-			break;
+			return left;
 		case GPU_SERVICE_OFF:
 			break;
 	}
+	return -1;
 }
 
-/* Milliseconds until something is due with gpusortd; -1: nothing is. */
-static long
-time_to_next_step(void)
-{
-	switch (phase)
-	{
-		case GPU_SERVICE_STARTING:
-			return ASK_STARTING_MS;
-		case GPU_SERVICE_READY:
-			return is_asking() ? ASK_AGAIN_MS
-							   : Max((long) (ask_interval() - stopwatch_ms(watchdog.since)), 0) + 1;
-		case GPU_SERVICE_ENDING:
-			return Max((long) (END_TIMEOUT_MS - stopwatch_ms(in_phase)), ASK_AGAIN_MS);
-		case GPU_SERVICE_WAITING:
-			return Max((long) (delay_ms - stopwatch_ms(in_phase)), 0) + 1;
-		default:
-			return -1;
-	}
-}
-
-/* Of two times, of which -1 is never. */
-static long
-sooner(long a, long b)
-{
-	if (a < 0 || b < 0)
-		return Max(a, b);
-	return Min(a, b);
-}
-
-/* Waits for whatever comes first. */
+/* Waits for whatever comes first, so many milliseconds at most; -1: for ever. */
 static void
 wait_for_news(long timeout)
 {
@@ -507,8 +475,8 @@ gpu_launcher_main(Datum argument)
 		gpu_process_read_log(&process);
 		if (gpu_process_has_ended(&process, &status))
 			note_end(status);
-		step();
-		wait_for_news(sooner(time_to_next_step(), keep_free_idle()));
+		/* as unsigned numbers, of which -1, never, is the largest */
+		wait_for_news(Min((unsigned long) step(), (unsigned long) keep_free_idle()));
 	}
 	/* With this status the postmaster starts the worker again, if it goes on itself. */
 	proc_exit(1);

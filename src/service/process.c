@@ -2,13 +2,9 @@
  * service/process.c
  *		gpusortd as a child process: starting it, its log lines, its end.
  *
- * The child has nothing of the server's: it runs another program, so it is not attached to shared memory; all
- * descriptors are closed but those made for it; its signals are as a program finds them when it starts.  It
- * is in a session of its own, as the postmaster signals whole process groups, and SIGQUIT would make it dump
- * core.
- *
- * It can't outlive its parent: the kernel kills it then, and before that a gpusortd that is well has seen its
- * --parent-fd closed.
+ * The child has nothing of the server's (README.md).  It is in a session of its own, as the postmaster
+ * signals whole process groups, and SIGQUIT would make it dump core.  It can't outlive its parent: the kernel
+ * kills it then, and before that a gpusortd that is well has seen its --parent-fd closed.
  */
 #include "postgres.h"
 

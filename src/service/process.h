@@ -20,11 +20,6 @@ typedef struct GpuProcess
 	char last_words[256]; /* its first FATAL line; empty: there was none */
 } GpuProcess;
 
-#define GPU_PROCESS_NONE \
-	{                    \
-		0, -1, -1        \
-	}
-
 /*
  * Starts the program argv[0]; false: could not, errno says why.  No other child of this process may be
  * unwaited for.

@@ -2,13 +2,8 @@
  * service/restart.c
  *		When gpusortd is started again after it has ended.
  *
- * Where it failed by itself, by a crash or with a status, or had to be killed as it hung, it is likely to
- * fail again: the delay doubles from one failure to the next, until it has served for a while.
- *
- * Somebody else's signal says nothing about it, nor does a socket that somebody has removed; so it is started
- * again at once, only that two starts are some time apart, whoever strikes however often.  But the kernel
- * strikes too, where memory is short.  So an end from outside that comes before it was ready, for the second
- * time in a row, counts as a failure of its own.
+ * README.md has the rules: the delay doubles from one failure of its own to the next; what somebody else's
+ * signal, or a socket that somebody has removed, has ended is started at once.
  */
 #include "postgres.h"
 

@@ -12,14 +12,9 @@
 /* What is remembered from one end to the next. */
 typedef struct GpuRestart
 {
-	int next_delay_ms; /* after the next failure of its own */
+	int next_delay_ms; /* after the next failure of its own; GPU_RESTART_FIRST_DELAY_MS at first */
 	int struck_early;  /* ends from outside since it was ready last */
 } GpuRestart;
-
-#define GPU_RESTART_NEW            \
-	{                              \
-		GPU_RESTART_FIRST_DELAY_MS \
-	}
 
 /* An end of gpusortd. */
 typedef struct GpuEnd

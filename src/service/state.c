@@ -3,7 +3,7 @@
  *		What the server's processes know about gpusortd, by way of the launcher.
  *
  * It stands in shared memory, so that the planner needs nothing else: it must not wait for gpusortd.  The
- * launcher writes to it what gpusortd answers; a backend, that it got no answer, or no memory.
+ * launcher writes to it what gpusortd answers; a backend, that it got no answer.
  */
 #include "postgres.h"
 
@@ -40,7 +40,6 @@ gpu_service_shmem_init(void)
 		return;
 	memset(shared, 0, sizeof(SharedState));
 	SpinLockInit(&shared->mutex);
-	shared->service.since = GetCurrentTimestamp();
 }
 
 bool
@@ -57,34 +56,19 @@ gpu_service_state(GpuServiceState *state)
 int
 gpu_service_devices(void)
 {
-	int devices = 0;
+	GpuServiceState service;
 
-	if (shared == NULL)
+	if (!gpu_service_state(&service) || service.phase != GPU_SERVICE_READY || service.silent)
 		return 0;
-	SpinLockAcquire(&shared->mutex);
-	if (shared->service.phase == GPU_SERVICE_READY && !shared->service.silent)
-		devices = shared->service.ndevices;
-	SpinLockRelease(&shared->mutex);
-	return devices;
-}
-
-bool
-gpu_service_ready(void)
-{
-	return gpu_service_devices() > 0;
+	return service.devices;
 }
 
 uint64
 gpu_service_device_memory(void)
 {
 	GpuServiceState service;
-	uint64 most = 0;
 
-	if (!gpu_service_state(&service))
-		return 0;
-	for (int i = 0; i < service.ndevices; i++)
-		most = Max(most, service.devices[i].limit_bytes);
-	return most;
+	return gpu_service_state(&service) ? service.device_memory : 0;
 }
 
 bool
@@ -108,18 +92,6 @@ gpu_service_note_silence(void)
 		SetLatch(launcher);
 }
 
-void
-gpu_service_note_memory_short(void)
-{
-	TimestampTz now = GetCurrentTimestamp();
-
-	if (shared == NULL)
-		return;
-	SpinLockAcquire(&shared->mutex);
-	shared->service.memory_short = now;
-	SpinLockRelease(&shared->mutex);
-}
-
 /* ---------------------------------------------------------------- the launcher */
 
 void
@@ -130,44 +102,33 @@ gpu_service_set_launcher(void)
 	SpinLockRelease(&shared->mutex);
 }
 
-static void
-copy_devices(GpuServiceState *service, const GpusortdWelcome *welcome)
-{
-	service->ndevices = Min(welcome->devices, GPUSORTD_MAX_DEVICES);
-	for (int i = 0; i < service->ndevices; i++)
-	{
-		const GpusortdDevice *device = &welcome->device[i];
-
-		service->devices[i] = (GpuServiceDevice){.number = device->number,
-												 .jobs = device->jobs,
-												 .memory_bytes = device->memory_bytes,
-												 .limit_bytes = device->limit_bytes,
-												 .free_bytes = device->free_bytes};
-	}
-}
-
 void
 gpu_service_note_answer(const GpusortdWelcome *welcome)
 {
+	int devices = welcome != NULL ? Min(welcome->devices, GPUSORTD_MAX_DEVICES) : 0;
+	uint64 memory = 0;
+
+	for (int i = 0; i < devices; i++)
+		memory = Max(memory, welcome->device[i].limit_bytes);
 	SpinLockAcquire(&shared->mutex);
 	shared->service.silent = false;
 	if (welcome != NULL)
-		copy_devices(&shared->service, welcome);
+	{
+		shared->service.devices = devices;
+		shared->service.device_memory = memory;
+	}
 	SpinLockRelease(&shared->mutex);
 }
 
 void
-gpu_service_enter_phase(GpuServicePhase phase, int pid, int next_start_ms, const char *reason)
+gpu_service_enter_phase(GpuServicePhase phase, int next_start_ms, const char *reason)
 {
 	GpuServiceState *service = &shared->service;
-	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz next_start = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), next_start_ms);
 
 	SpinLockAcquire(&shared->mutex);
 	service->phase = phase;
-	service->pid = pid;
-	service->starts += phase == GPU_SERVICE_STARTING;
-	service->since = now;
-	service->next_start = TimestampTzPlusMilliseconds(now, next_start_ms);
+	service->next_start = next_start;
 	strlcpy(service->reason, reason, sizeof(service->reason));
 	SpinLockRelease(&shared->mutex);
 }

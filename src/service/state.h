@@ -21,29 +21,15 @@ typedef enum GpuServicePhase
 	GPU_SERVICE_OFF		  /* there is none, until the configuration is changed and loaded again */
 } GpuServicePhase;
 
-/* A device as gpusortd described it when it was asked last. */
-typedef struct GpuServiceDevice
-{
-	uint32 number;
-	uint32 jobs;		 /* being worked on */
-	uint64 memory_bytes; /* of the device */
-	uint64 limit_bytes;	 /* that gpusortd may use */
-	uint64 free_bytes;	 /* of these, not promised to a job */
-} GpuServiceDevice;
-
 typedef struct GpuServiceState
 {
 	GpuServicePhase phase;
-	int pid;				/* of gpusortd; 0: it does not run */
-	int64 starts;			/* how often it was started since the server was */
-	TimestampTz since;		/* when the phase began */
 	TimestampTz next_start; /* in phase WAITING */
 	char reason[320];		/* for this phase, in words; empty in phases STARTING and READY */
 
-	bool silent;			  /* it did not answer somebody, and has not answered since */
-	TimestampTz memory_short; /* when a sort last found no memory there; 0: never */
-	int ndevices;
-	GpuServiceDevice devices[GPUSORTD_MAX_DEVICES];
+	bool silent;		  /* it did not answer somebody, and has not answered since */
+	int devices;		  /* as it said when it was asked last */
+	uint64 device_memory; /* bytes that sorts may use on the GPU with the most of it; 0: not known */
 } GpuServiceState;
 
 /* The shared memory of it (monitor/shared_memory.c). */
@@ -51,12 +37,9 @@ extern Size gpu_service_shmem_size(void);
 extern void gpu_service_shmem_init(void);
 
 /*
- * Is there a service with a device, that answers?  As far as is known here: nobody is asked, so the answer
- * may be some seconds old.
+ * How many GPUs there are; 0 if the service is not ready, or does not answer.  As far as is known here:
+ * nobody is asked, so the answer may be some seconds old.
  */
-extern bool gpu_service_ready(void);
-
-/* How many GPUs there are, as far as is known here; 0 if the service is not ready. */
 extern int gpu_service_devices(void);
 
 /* Bytes of memory that sorts may use on the GPU with the most of it; 0: not known. */
@@ -67,9 +50,6 @@ extern bool gpu_service_silent(void);
 
 /* It did not answer; the launcher will ask it at once, and until it answers nobody else need try. */
 extern void gpu_service_note_silence(void);
-
-/* A sort found no memory there. */
-extern void gpu_service_note_memory_short(void);
 
 /* What is known now.  False: nothing, for there is no launcher, as the library was loaded otherwise. */
 extern bool gpu_service_state(GpuServiceState *state);
@@ -84,6 +64,6 @@ extern void gpu_service_note_answer(const GpusortdWelcome *welcome);
  * Of the launcher alone: a phase begins.  next_start_ms: until the next start, in phase WAITING; reason: ""
  * if there is none to tell.
  */
-extern void gpu_service_enter_phase(GpuServicePhase phase, int pid, int next_start_ms, const char *reason);
+extern void gpu_service_enter_phase(GpuServicePhase phase, int next_start_ms, const char *reason);
 
 #endif /* GPUSORT_SERVICE_STATE_H */

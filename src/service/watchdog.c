@@ -16,13 +16,8 @@
 #include "storage/fd.h"
 
 #include "service/connection.h"
+#include "service/state.h"
 #include "service/watchdog.h"
-
-typedef struct Question
-{
-	GpusortdHeader header;
-	GpusortdHello hello;
-} Question;
 
 static void
 hang_up(GpuWatchdog *watchdog)
@@ -50,9 +45,11 @@ is_short_here(int error)
 static GpuWatchdogAnswer
 call(GpuWatchdog *watchdog)
 {
-	static const Question question = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_HELLO,
-									   sizeof(GpusortdHello), 0},
-									  {0}};
+	static const struct
+	{
+		GpusortdHeader header;
+		GpusortdHello hello;
+	} question = {{GPUSORTD_MAGIC, GPUSORTD_VERSION, GPUSORTD_HELLO, sizeof(GpusortdHello), 0}, {0}};
 	struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = GPU_CLIENT_SOCKET};
 
 	watchdog->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -91,7 +88,8 @@ listen_for_answer(GpuWatchdog *watchdog)
 	/* Or refused, as it has no room for one more connection: it is there. */
 	if (got > 0 && !complete && memcmp(answer, &welcome, Min(watchdog->received, sizeof(welcome))) == 0)
 		return GPU_WATCHDOG_NOT_YET;
-	watchdog->welcomed = complete && memcmp(answer, &welcome, sizeof(welcome)) == 0;
+	complete &= memcmp(answer, &welcome, sizeof(welcome)) == 0;
+	gpu_service_note_answer(complete ? &watchdog->answer.welcome : NULL);
 	hang_up(watchdog);
 	return GPU_WATCHDOG_ANSWERED;
 }

@@ -18,30 +18,22 @@ typedef enum GpuWatchdogAnswer
 	GPU_WATCHDOG_NO_SOCKET /* nobody listens, or there is not even a socket */
 } GpuWatchdogAnswer;
 
-typedef struct GpuWatchdogMessage
-{
-	GpusortdHeader header;
-	GpusortdWelcome welcome;
-} GpuWatchdogMessage;
-
 typedef struct GpuWatchdog
 {
 	bool asking;	 /* a question is open */
 	Stopwatch since; /* when it was asked, or answered */
-	int fd;			 /* where the answer will come; -1: to be asked once more */
-	bool welcomed;	 /* did the last answer tell of its devices? */
+	int fd;			 /* where the answer will come; -1: to be asked once more, at first too */
 	Size received;	 /* bytes of the answer */
-	GpuWatchdogMessage answer;
+	struct
+	{
+		GpusortdHeader header;
+		GpusortdWelcome welcome;
+	} answer;
 } GpuWatchdog;
 
-#define GPU_WATCHDOG_NONE \
-	{                     \
-		.fd = -1          \
-	}
-
 /*
- * Asks, unless a question is open, and looks for the answer.  Never waits.  Of a question that could not be
- * asked no time counts: it says nothing about gpusortd.
+ * Asks, unless a question is open, and looks for the answer, which others then know by state.h.  Never waits.
+ * Of a question that could not be asked no time counts: it says nothing about gpusortd.
  */
 extern GpuWatchdogAnswer gpu_watchdog_ask(GpuWatchdog *watchdog);
 

@@ -110,8 +110,6 @@ cuda_fail(CudaCard *card, SortFailureReason reason, const char *message)
 		card->failure = MemoryContextStrdup(card->context, message);
 		card->failure_reason = reason;
 	}
-	if (card->failure_reason == SORT_FAILURE_MEMORY && !(card->further && !card->client.in_job))
-		gpu_service_note_memory_short();
 	cuda_forget_place(card);
 	if (card->job != NULL)
 		sort_share_fail(card->whole->share, card->failure_reason, card->failure);
@@ -140,7 +138,7 @@ cuda_connect(CudaCard *card)
 		return cuda_fail(card, SORT_FAILURE_NO_SERVICE, why_not);
 	card->client.wait_arg = &card->wait;
 	if (card->further)
-		gpu_client_note_further(&card->client);
+		gpu_client_set_further(&card->client, true);
 	return true;
 }
 

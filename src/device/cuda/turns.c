@@ -431,8 +431,8 @@ change_turns(PartsSorter *sorter, int part)
 		return false;
 	}
 	sorter->idle = before;
-	gpu_client_note_further(&before->client);
-	gpu_client_note_counted(&ahead->client);
+	gpu_client_set_further(&before->client, true);
+	gpu_client_set_further(&ahead->client, false);
 	before->further = true;
 	ahead->further = false;
 	return true;
