@@ -88,7 +88,7 @@ key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_wo
 	int nbits = 0;
 	int room;
 	int gap;
-	int behind;
+	int behind = 0;
 	int nruns;
 
 	Assert(full_words >= 1 && full_words <= KEY_MAX_WORDS);
