@@ -371,18 +371,6 @@ sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 
 /* ---------------------------------------------------------------- the sort */
 
-/* Sorts a segment whose keys are expected to differ first at the depth guess, by the words there. */
-static void
-sort_segment(StringSorter *sorter, const Segment *segment, uint64 guess)
-{
-	uint64 depth = load_distinct_words(segment->items, segment->nitems, segment->depth, guess);
-
-	if (depth == NO_DEPTH)
-		return;
-	sample_sorter_sort(sorter->words, segment->items, segment->nitems, 0);
-	sort_runs(sorter, segment->items, segment->nitems, depth);
-}
-
 static void
 sort_waiting(StringSorter *sorter)
 {
@@ -391,15 +379,16 @@ sort_waiting(StringSorter *sorter)
 		Segment segment = sorter->waiting[--sorter->nwaiting];
 		uint64 guess = guess_depth(segment.items, segment.nitems, segment.depth);
 		const char *pivot = find_staircase(&segment, guess);
+		uint64 depth = NO_DEPTH;
 
 		if (pivot != NULL)
-		{
 			load_agreements(&segment, pivot);
-			sample_sorter_sort(sorter->words, segment.items, segment.nitems, 0);
-			sort_runs(sorter, segment.items, segment.nitems, NO_DEPTH);
-		}
 		else
-			sort_segment(sorter, &segment, guess);
+			depth = load_distinct_words(segment.items, segment.nitems, segment.depth, guess);
+		if (pivot == NULL && depth == NO_DEPTH)
+			continue;
+		sample_sorter_sort(sorter->words, segment.items, segment.nitems, 0);
+		sort_runs(sorter, segment.items, segment.nitems, depth);
 	}
 }
 
