@@ -121,13 +121,6 @@ sample_sort_words(uint64 *sample, int n)
 	return from;
 }
 
-/* Fetches a cache line that is about to be written; any address will do. */
-static inline void
-prefetch_for_write(const char *p)
-{
-	__builtin_prefetch(p, 1);
-}
-
 /* Fetches the cache lines of a range, which need not exist. */
 static inline void
 prefetch_range(const void *from, Size size)

@@ -185,7 +185,7 @@ FN(permute)(SortLevel *level, Item *items, uint16 *oracle)
 				Item next = items[at];
 				uint16 next_bucket = oracle[at];
 
-				prefetch_for_write((char *) &items[at] + SORT_WRITE_AHEAD);
+				__builtin_prefetch((char *) &items[at] + SORT_WRITE_AHEAD, 1);
 				level->counts[bucket]--;
 				items[at] = item;
 				item = next;
@@ -407,7 +407,7 @@ FN(scatter_entries)(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentr
 			Item *to = &items[ends[*buckets++]++];
 
 			*to = block[j];
-			prefetch_for_write((char *) to + SORT_WRITE_AHEAD);
+			__builtin_prefetch((char *) to + SORT_WRITE_AHEAD, 1);
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
