@@ -128,22 +128,18 @@ chunk_copy(Chunk *to, const Chunk *from)
 	chunk_adopt_copy(to, from);
 }
 
-/* Where the entry is, and the row or record that it says. */
+/* The row, or record, that an entry says. */
 static const char *
-entry_of(const Chunk *chunk, uint64 i, const char **record)
+entry_record(const Chunk *chunk, const char *entry)
 {
-	const char *entry = chunk->base + i * chunk->entry_size;
-
-	*record = chunk->base + *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64));
-	return entry;
+	return chunk->base + *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64));
 }
 
 Size
 chunk_row_bytes(const Chunk *chunk, uint64 i)
 {
-	const char *record;
+	const char *record = entry_record(chunk, chunk->base + i * chunk->entry_size);
 
-	(void) entry_of(chunk, i, &record);
 	if (chunk->key_width > 0)
 		return chunk->entry_size + row_stored_size((MinimalTuple) record);
 	return chunk_entry_size(0, true) + record_row_offset(record) + row_stored_size(record_row(record));
@@ -152,8 +148,8 @@ chunk_row_bytes(const Chunk *chunk, uint64 i)
 void
 chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
 {
-	const char *record;
-	const char *entry = entry_of(from, i, &record);
+	const char *entry = from->base + i * from->entry_size;
+	const char *record = entry_record(from, entry);
 	MinimalTuple row = from->key_width > 0 ? (MinimalTuple) record : record_row(record);
 	Size size = row_stored_size(row);
 	RecordKey key;
@@ -204,18 +200,16 @@ chunk_keep_only(Chunk *chunk, ChunkPredicate keep, void *arg)
 {
 	bool fixed = chunk->key_width > 0;
 	uint64 nrows = chunk->nrows;
-	uint64 end = chunk->size;
+	const char *end = chunk->base + chunk->size;
 
 	chunk_reset(chunk);
 	for (uint64 i = 0; i < nrows; i++)
 	{
 		const char *entry = chunk->base + i * chunk->entry_size;
-		uint64 offset =
-			chunk_has_rows(chunk) ? *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64)) : end;
-		const char *record = chunk->base + offset;
-		Size size = end - offset;
+		const char *record = chunk_has_rows(chunk) ? entry_record(chunk, entry) : end;
+		Size size = end - record;
 
-		end = offset;
+		end = record;
 		if (fixed ? !keep((const uint8 *) entry, chunk->key_width, arg)
 				  : !keep((const uint8 *) record_key(record), record_key_length(record), arg))
 			continue;

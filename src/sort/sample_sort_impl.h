@@ -257,7 +257,6 @@ FN(sort_buckets)(SampleSorter *sorter, const SortLevel *level, Item *items, uint
 	}
 }
 
-/* Sorts items that agree in the words before this one, in place. */
 static void
 FN(sort_items)(SampleSorter *sorter, void *place, uint64 n, int word, int depth)
 {
@@ -368,10 +367,6 @@ FN(choose_chunk_splitters)(SampleSorter *sorter, SplitterTree *tree, const Chunk
 	splitter_tree_choose(tree, sample_sort_words(sorter->sample, nsamples), nsamples, log_leaves);
 }
 
-/*
- * Writes the buckets of nentries entries from the given one on, by the first word of their keys, and counts
- * them.
- */
 static void
 FN(classify_entries)(const SplitterTree *tree, const Chunk *chunk, uint64 first, uint64 nentries,
 					 const KeySqueeze *squeeze, uint16 *buckets, uint64 *counts)
@@ -389,7 +384,6 @@ FN(classify_entries)(const SplitterTree *tree, const Chunk *chunk, uint64 first,
 	}
 }
 
-/* Makes items of nentries entries from the given one on, and puts each where its bucket's next item goes. */
 static void
 FN(scatter_entries)(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
 					const KeySqueeze *squeeze, const uint16 *buckets, void *place)

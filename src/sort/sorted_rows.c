@@ -124,15 +124,15 @@ list_chunks(SortedRows *sorted, const Chunk *chunks, bool backwards)
 	int n = 0;
 
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
-		sorted->nchunks++;
-	sorted->chunks = palloc(sizeof(Chunk *) * sorted->nchunks);
-	sorted->first_row = palloc(sizeof(uint64) * (sorted->nchunks + 1));
+		n++;
+	sorted->chunks = palloc(sizeof(Chunk *) * n);
+	sorted->first_row = palloc(sizeof(uint64) * (n + 1));
 	sorted->first_row[0] = 0;
+	n = 0;
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 	{
-		sorted->chunks[n] = chunk;
-		sorted->first_row[n + 1] = sorted->first_row[n] + chunk->nrows;
-		n++;
+		sorted->chunks[n++] = chunk;
+		sorted->first_row[n] = sorted->first_row[n - 1] + chunk->nrows;
 	}
 	sorted->backwards = backwards;
 }
