@@ -109,9 +109,10 @@ static void
 keep_row(BoundRun *run, uint64 row)
 {
 	const CaseKey *key = &run->keys[row];
+	RecordKey record_key = record_key_whole(key->bytes, key->size);
 	int width = run->key.width;
 	Size size = width > 0 ? chunk_entry_size(width, true) + row_size(row)
-						  : chunk_variable_size(key->size, row_size(row));
+						  : chunk_record_size(&record_key, row_size(row));
 	char *place;
 
 	if (run->filling == NULL || !chunk_has_room(run->filling, size))
@@ -128,7 +129,10 @@ keep_row(BoundRun *run, uint64 row)
 		chunk_commit_fixed(run->filling, width);
 	}
 	else
-		place = chunk_append_variable(run->filling, key->bytes, key->size, row_size(row));
+	{
+		place = chunk_append_record(run->filling, &record_key, row_size(row));
+		chunk_commit_record(run->filling);
+	}
 	memset(place, (int) (row & 0x7f), row_size(row));
 	*(uint64 *) place = row;
 }
@@ -259,7 +263,7 @@ run_case(const BoundCase *spec)
 	run.keys = palloc(sizeof(CaseKey) * spec->n);
 	for (uint64 i = 0; i < spec->n; i++)
 		make_key(spec, i, &run.keys[i]);
-	bound_init(&run.bound, &run.key, spec->wanted, spec->with_ties);
+	bound_init(&run.bound, spec->wanted, spec->with_ties);
 	for (int i = 0; i < spec->nfilters; i++)
 		run.filters[i] = bound_filter_create(&run.bound);
 	feed_rows(&run);

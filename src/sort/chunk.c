@@ -17,106 +17,62 @@ chunk_reset(Chunk *chunk)
 	memset(chunk->key_differs, 0, sizeof(chunk->key_differs));
 }
 
-/* Notes whether the last but one and the last record of the chunk are in order. */
-static void
-note_variable_order(Chunk *chunk, const char *record)
+/* ---------------------------------------------------------------- records */
+
+/* Fewer bytes of tail are kept with the head; the loads of words count on 8 at least. */
+#define TAIL_MIN 16
+
+void
+record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset)
 {
-	uint64 previous_offset = *(uint64 *) (chunk->base + chunk->front - sizeof(uint64));
-	int order = record_compare_keys(chunk->base + previous_offset, record);
+	Size size = key->stored;
+	Size head = TYPEALIGN(8, Max(tail_start, 1));
+	Size shift = head - tail_start + tail_offset;
 
-	chunk->ascending &= order <= 0;
-	chunk->descending &= order > 0;
-}
-
-/* Adds the entry of the record that is the lowest one, whose first word is known. */
-static inline void
-append_entry(Chunk *chunk, uint64 first_word)
-{
-	uint64 *entry = (uint64 *) (chunk->base + chunk->front);
-
-	entry[0] = first_word;
-	entry[1] = chunk->back;
-	chunk->front += chunk->entry_size;
-	chunk->nrows++;
+	/* is what the record saves worth it, and can it say where the tail is? */
+	if (size < head + TAIL_MIN || size > PG_UINT32_MAX || head / sizeof(uint64) > RECORD_HEAD_WORDS_MAX ||
+		shift > RECORD_SHIFT_MAX)
+		return;
+	key->stored = head;
+	key->header = RECORD_TAIL_IN_ROW | (uint64) (head / sizeof(uint64)) << RECORD_HEAD_BIT |
+				  (uint64) shift << RECORD_SHIFT_BIT | size;
 }
 
 char *
-chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size)
+chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size)
 {
-	Size padded_size = TYPEALIGN(8, key_size);
+	Size padded_size = TYPEALIGN(8, key->stored);
 	char *record;
 	char *key_place;
 
 	chunk->back -= RECORD_HEADER_SIZE + padded_size + row_size;
 	record = chunk->base + chunk->back;
 	key_place = record + RECORD_HEADER_SIZE;
-	*(uint64 *) record = key_size | (row_size == 0 ? RECORD_KEY_ALONE : 0);
+	*(uint64 *) record = key->header | (row_size == 0 ? RECORD_KEY_ALONE : 0);
 	if (padded_size > 0)
 		*(uint64 *) (key_place + padded_size - sizeof(uint64)) = 0;
-	memcpy(key_place, key, key_size);
-
-	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
-		note_variable_order(chunk, record);
-	append_entry(chunk, padded_size > 0 ? *(uint64 *) key_place : 0);
+	memcpy(key_place, key->bytes, key->stored);
 	return key_place + padded_size;
 }
 
-/* ---------------------------------------------------------------- keys whose tails are in the rows */
-
-/* Fewer bytes of tail are kept with the head; the loads of words count on 8 at least. */
-#define TAIL_MIN 16
-
-/* Is what a record saves without the tail worth it, and can it say where the tail is? */
-static inline bool
-tail_pays(Size key_size, Size tail_start, Size tail_offset)
-{
-	Size head = record_split_head(tail_start);
-
-	return key_size >= head + TAIL_MIN && key_size <= PG_UINT32_MAX &&
-		   head / sizeof(uint64) <= RECORD_HEAD_WORDS_MAX &&
-		   head - tail_start + tail_offset <= RECORD_SHIFT_MAX;
-}
-
+/* Adds the entry of the lowest record, and notes whether it and the one before are in order. */
 void
-record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset)
+chunk_commit_record(Chunk *chunk)
 {
-	key->tail_start = tail_start;
-	key->tail_offset = tail_offset;
-	key->tail_in_row = tail_pays(key->size, tail_start, tail_offset);
-}
+	const char *record = chunk->base + chunk->back;
+	uint64 *entry = (uint64 *) (chunk->base + chunk->front);
 
-static char *
-append_with_head(Chunk *chunk, const RecordKey *key, Size row_size)
-{
-	Size head = record_split_head(key->tail_start);
-	Size shift = head - key->tail_start + key->tail_offset;
-	char *record;
-
-	chunk->back -= RECORD_HEADER_SIZE + head + row_size;
-	record = chunk->base + chunk->back;
-	*(uint64 *) record = RECORD_TAIL_IN_ROW | (uint64) (head / sizeof(uint64)) << RECORD_HEAD_BIT |
-						 (uint64) shift << RECORD_SHIFT_BIT | key->size;
-	memcpy(record + RECORD_HEADER_SIZE, key->bytes, head);
-	return record + RECORD_HEADER_SIZE + head;
-}
-
-char *
-chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size)
-{
-	return key->tail_in_row ? append_with_head(chunk, key, row_size)
-							: chunk_append_variable(chunk, key->bytes, key->size, row_size);
-}
-
-void
-chunk_commit_record(Chunk *chunk, const RecordKey *key)
-{
-	char *record = chunk->base + chunk->back;
-
-	if (!key->tail_in_row)
-		return; /* chunk_append_variable has */
 	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
-		note_variable_order(chunk, record);
-	append_entry(chunk, *(const uint64 *) record_key(record));
+	{
+		int order = record_compare_keys(chunk->base + entry[-1], record);
+
+		chunk->ascending &= order <= 0;
+		chunk->descending &= order > 0;
+	}
+	entry[0] = record_key_length(record) > 0 ? *(const uint64 *) record_key(record) : 0;
+	entry[1] = chunk->back;
+	chunk->front += chunk->entry_size;
+	chunk->nrows++;
 }
 
 const char *
@@ -172,22 +128,18 @@ chunk_copy(Chunk *to, const Chunk *from)
 	chunk_adopt_copy(to, from);
 }
 
-/* Where the entry is, and the row or record that it says. */
+/* The row, or record, that an entry says. */
 static const char *
-entry_of(const Chunk *chunk, uint64 i, const char **record)
+entry_record(const Chunk *chunk, const char *entry)
 {
-	const char *entry = chunk->base + i * chunk->entry_size;
-
-	*record = chunk->base + *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64));
-	return entry;
+	return chunk->base + *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64));
 }
 
 Size
 chunk_row_bytes(const Chunk *chunk, uint64 i)
 {
-	const char *record;
+	const char *record = entry_record(chunk, chunk->base + i * chunk->entry_size);
 
-	(void) entry_of(chunk, i, &record);
 	if (chunk->key_width > 0)
 		return chunk->entry_size + row_stored_size((MinimalTuple) record);
 	return chunk_entry_size(0, true) + record_row_offset(record) + row_stored_size(record_row(record));
@@ -196,10 +148,11 @@ chunk_row_bytes(const Chunk *chunk, uint64 i)
 void
 chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
 {
-	const char *record;
-	const char *entry = entry_of(from, i, &record);
+	const char *entry = from->base + i * from->entry_size;
+	const char *record = entry_record(from, entry);
 	MinimalTuple row = from->key_width > 0 ? (MinimalTuple) record : record_row(record);
 	Size size = row_stored_size(row);
+	RecordKey key;
 	char *place;
 
 	Assert(from->key_width > 0 || !record_tail_is_in_row(record));
@@ -210,18 +163,19 @@ chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
 		chunk_commit_fixed(chunk, from->key_width);
 		return;
 	}
-	place = chunk_append_variable(chunk, (const uint8 *) record_key(record), record_key_length(record), size);
-	memcpy(place, row, size);
+	key = record_key_whole((const uint8 *) record_key(record), record_key_length(record));
+	memcpy(chunk_append_record(chunk, &key, size), row, size);
+	chunk_commit_record(chunk);
 }
 
 /* ---------------------------------------------------------------- taking rows out */
 
 /* Moves a row, or record, to the lowest place in use, which is never below where it stands. */
-static char *
+static void
 keep_record(Chunk *chunk, const char *record, Size size)
 {
 	chunk->back -= size;
-	return memmove(chunk->base + chunk->back, record, size);
+	memmove(chunk->base + chunk->back, record, size);
 }
 
 static void
@@ -231,22 +185,10 @@ keep_fixed(Chunk *chunk, const char *entry, const char *row, Size row_size)
 
 	if (chunk_has_rows(chunk))
 	{
-		(void) keep_record(chunk, row, row_size);
+		keep_record(chunk, row, row_size);
 		*(uint64 *) (to + chunk->key_width) = chunk->back;
 	}
 	chunk_commit_fixed(chunk, chunk->key_width);
-}
-
-static void
-keep_variable(Chunk *chunk, const char *entry, Size record_size)
-{
-	uint64 first_word = ((const uint64 *) entry)[0];
-	uint64 offset = ((const uint64 *) entry)[1];
-	char *record = keep_record(chunk, chunk->base + offset, record_size);
-
-	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
-		note_variable_order(chunk, record);
-	append_entry(chunk, first_word);
 }
 
 /*
@@ -258,73 +200,49 @@ chunk_keep_only(Chunk *chunk, ChunkPredicate keep, void *arg)
 {
 	bool fixed = chunk->key_width > 0;
 	uint64 nrows = chunk->nrows;
-	uint64 end = chunk->size;
+	const char *end = chunk->base + chunk->size;
 
 	chunk_reset(chunk);
 	for (uint64 i = 0; i < nrows; i++)
 	{
 		const char *entry = chunk->base + i * chunk->entry_size;
-		uint64 offset =
-			chunk_has_rows(chunk) ? *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64)) : end;
-		const char *record = chunk->base + offset;
-		Size size = end - offset;
+		const char *record = chunk_has_rows(chunk) ? entry_record(chunk, entry) : end;
+		Size size = end - record;
 
-		end = offset;
+		end = record;
 		if (fixed ? !keep((const uint8 *) entry, chunk->key_width, arg)
 				  : !keep((const uint8 *) record_key(record), record_key_length(record), arg))
 			continue;
 		if (fixed)
 			keep_fixed(chunk, entry, record, size);
 		else
-			keep_variable(chunk, entry, size);
+		{
+			keep_record(chunk, record, size);
+			chunk_commit_record(chunk);
+		}
 	}
 	return nrows - chunk->nrows;
-}
-
-/* Compares keys that the records have whole. */
-static int
-compare_stored_keys(const char *a, const char *b)
-{
-	Size a_size = TYPEALIGN(8, record_key_length(a));
-	Size b_size = TYPEALIGN(8, record_key_length(b));
-	int order = memcmp(record_key(a), record_key(b), Min(a_size, b_size));
-
-	if (order != 0)
-		return order;
-	return a_size < b_size ? -1 : a_size > b_size;
-}
-
-/* Compares the keys of two records, at least one of which has its tail in the row. */
-static int
-compare_split_keys(const char *a, const char *b)
-{
-	uint64 a_length = record_key_length(a);
-	uint64 b_length = record_key_length(b);
-	Size start = record_head_size(a);
-
-	if (record_tail_is_in_row(a) && record_tail_is_in_row(b) && start == record_head_size(b))
-	{
-		int order = memcmp(record_key(a), record_key(b), start);
-
-		if (order == 0)
-			order = memcmp(record_tail(a), record_tail(b), Min(a_length, b_length) - start);
-		return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
-	}
-	for (uint64 depth = 0; depth < a_length || depth < b_length; depth += sizeof(uint64))
-	{
-		uint64 a_word = record_key_word(a, depth);
-		uint64 b_word = record_key_word(b, depth);
-
-		if (a_word != b_word)
-			return a_word < b_word ? -1 : 1;
-	}
-	return 0;
 }
 
 int
 record_compare_keys(const char *a, const char *b)
 {
-	if (record_tail_is_in_row(a) || record_tail_is_in_row(b))
-		return compare_split_keys(a, b);
-	return compare_stored_keys(a, b);
+	uint64 a_length = record_key_length(a);
+	uint64 b_length = record_key_length(b);
+	Size head = Min(record_head_size(a), record_head_size(b));
+	int order = memcmp(record_key(a), record_key(b), head);
+
+	if (order == 0 && record_head_size(a) == record_head_size(b) && Min(a_length, b_length) > head)
+	{
+		order = memcmp(record_tail(a), record_tail(b), Min(a_length, b_length) - head);
+		return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+	}
+	for (uint64 depth = head; order == 0 && depth < Max(a_length, b_length); depth += sizeof(uint64))
+	{
+		uint64 a_word = record_key_word(a, depth);
+		uint64 b_word = record_key_word(b, depth);
+
+		order = (a_word > b_word) - (a_word < b_word);
+	}
+	return order;
 }

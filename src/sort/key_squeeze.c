@@ -9,153 +9,107 @@
  */
 #include "postgres.h"
 
+#include "port/pg_bitutils.h"
+
 #include "sort/key_squeeze.h"
 
 #define WORD_BITS 64
-#define KEY_BITS (KEY_MAX_WORDS * WORD_BITS)
-
-/* Runs of bits to keep: bit 0 is the key's most significant one. */
-typedef struct BitRun
-{
-	int start;
-	int end; /* one past the last bit */
-} BitRun;
 
 /* Cutting at the ends of squeezed words makes this many more pieces at most. */
 #define MAX_RUNS (KEY_SQUEEZE_MAX_PIECES - (KEY_MAX_WORDS - 1))
 
-/* The runs of varying bits, cut at the ends of words.  Returns how many. */
-static int
-find_runs(const KeyVariation *variation, int full_words, BitRun *runs)
+/* Is this bit, of which number 0 is the key's most significant one, in the mask? */
+static inline bool
+has_bit(const uint64 *mask, int bit)
 {
-	int nruns = 0;
+	return ((mask[bit / WORD_BITS] >> (WORD_BITS - 1 - bit % WORD_BITS)) & 1) != 0;
+}
 
+/*
+ * The width of the narrowest gap between two bits to keep of one word, and which bit is the first one behind
+ * it; 0: there is none.  Counts runs.
+ */
+static int
+narrowest_gap(const uint64 *kept, int full_words, int *behind, int *nruns)
+{
+	int narrowest = WORD_BITS;
+	int last = -1; /* the last bit to keep of this word */
+
+	*nruns = 0;
 	for (int bit = 0; bit < full_words * WORD_BITS; bit++)
 	{
-		if (((variation->differs[bit / WORD_BITS] >> (WORD_BITS - 1 - bit % WORD_BITS)) & 1) == 0)
+		if (bit % WORD_BITS == 0)
+			last = -1;
+		if (!has_bit(kept, bit))
 			continue;
-		if (nruns > 0 && runs[nruns - 1].end == bit && bit % WORD_BITS != 0)
-			runs[nruns - 1].end++;
-		else
+		if (last < 0 || last < bit - 1)
+			(*nruns)++;
+		if (last >= 0 && last < bit - 1 && bit - 1 - last < narrowest)
 		{
-			runs[nruns].start = bit;
-			runs[nruns].end = bit + 1;
-			nruns++;
+			narrowest = bit - 1 - last;
+			*behind = bit;
 		}
+		last = bit;
 	}
-	return nruns;
+	return narrowest < WORD_BITS ? narrowest : 0;
 }
 
-static int
-count_bits(const BitRun *runs, int nruns)
-{
-	int nbits = 0;
-
-	for (int r = 0; r < nruns; r++)
-		nbits += runs[r].end - runs[r].start;
-	return nbits;
-}
-
-/* The run with the narrowest gap to its successor in the same word, or -1 if there is none. */
-static int
-narrowest_gap(const BitRun *runs, int nruns)
-{
-	int best = -1;
-	int best_gap = WORD_BITS;
-
-	for (int r = 0; r + 1 < nruns; r++)
-	{
-		int gap = runs[r + 1].start - runs[r].end;
-
-		if (runs[r].start / WORD_BITS == runs[r + 1].start / WORD_BITS && gap < best_gap)
-		{
-			best = r;
-			best_gap = gap;
-		}
-	}
-	return best;
-}
-
-/* Joins run number at and the next one. */
+/* Gives every bit its place in the squeezed key, behind the one before it if both are neighbours. */
 static void
-join_runs(BitRun *runs, int *nruns, int at)
+lay_out(KeySqueeze *squeeze, const uint64 *kept, int nbits)
 {
-	runs[at].end = runs[at + 1].end;
-	memmove(&runs[at + 1], &runs[at + 2], (*nruns - at - 2) * sizeof(BitRun));
-	(*nruns)--;
-}
-
-/* Gives every run its place in the squeezed key, cutting those that straddle words. */
-static void
-lay_out(KeySqueeze *squeeze, const BitRun *runs, int nruns)
-{
-	int nbits = count_bits(runs, nruns);
-	int pos = 0;
+	int to = 0;
 
 	squeeze->nwords = Max(1, (nbits + WORD_BITS - 1) / WORD_BITS);
 	squeeze->npieces = 0;
-	for (int r = 0; r < nruns; r++)
+	for (int bit = 0; bit < squeeze->full_words * WORD_BITS; bit++)
 	{
-		int start = runs[r].start;
+		KeySqueezePiece *piece;
 
-		while (start < runs[r].end)
-		{
-			KeySqueezePiece *piece = &squeeze->pieces[squeeze->npieces++];
-			int to_word = pos / WORD_BITS;
-			int word_bits = to_word == squeeze->nwords - 1 ? nbits - to_word * WORD_BITS : WORD_BITS;
-			int at = pos % WORD_BITS;
-			int len = Min(runs[r].end - start, word_bits - at);
-
-			Assert(squeeze->npieces <= KEY_SQUEEZE_MAX_PIECES);
-			piece->from_word = start / WORD_BITS;
-			piece->from_shift = WORD_BITS - (start % WORD_BITS + len);
-			piece->to_word = to_word;
-			piece->to_shift = word_bits - at - len;
-			piece->mask = len == WORD_BITS ? ~UINT64CONST(0) : (UINT64CONST(1) << len) - 1;
-			start += len;
-			pos += len;
-		}
+		if (!has_bit(kept, bit))
+			continue;
+		if (bit % WORD_BITS == 0 || to % WORD_BITS == 0 || !has_bit(kept, bit - 1))
+			squeeze->pieces[squeeze->npieces++].mask = 0;
+		Assert(squeeze->npieces <= KEY_SQUEEZE_MAX_PIECES);
+		piece = &squeeze->pieces[squeeze->npieces - 1];
+		piece->mask = piece->mask << 1 | 1;
+		piece->from_word = bit / WORD_BITS;
+		piece->from_shift = WORD_BITS - 1 - bit % WORD_BITS;
+		piece->to_word = to / WORD_BITS;
+		piece->to_shift = Min(nbits, (piece->to_word + 1) * WORD_BITS) - 1 - to;
+		to++;
 	}
 }
 
 void
 key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_words)
 {
-	BitRun runs[KEY_BITS];
-	int nruns;
-	int nbits;
+	uint64 kept[KEY_MAX_WORDS];
+	int nbits = 0;
 	int room;
+	int gap;
+	int behind = 0;
+	int nruns;
 
 	Assert(full_words >= 1 && full_words <= KEY_MAX_WORDS);
 
-	nruns = find_runs(variation, full_words, runs);
-	nbits = count_bits(runs, nruns);
-	room = TYPEALIGN(WORD_BITS, Max(nbits, 1)) - nbits;
-
-	for (;;)
+	for (int w = 0; w < full_words; w++)
 	{
-		int at = narrowest_gap(runs, nruns);
-		int gap;
-
-		if (at < 0)
-			break;
-		gap = runs[at + 1].start - runs[at].end;
-		if (gap > room && nruns <= MAX_RUNS)
-			break;
+		kept[w] = variation->differs[w];
+		nbits += pg_popcount64(kept[w]);
+	}
+	room = TYPEALIGN(WORD_BITS, Max(nbits, 1)) - nbits;
+	while ((gap = narrowest_gap(kept, full_words, &behind, &nruns)) > 0 && (gap <= room || nruns > MAX_RUNS))
+	{
 		room -= gap; /* may go below zero: then a word more is the price of few pieces */
-		join_runs(runs, &nruns, at);
+		nbits += gap;
+		kept[behind / WORD_BITS] |= ((UINT64CONST(1) << gap) - 1) << (WORD_BITS - behind % WORD_BITS);
 	}
 
 	squeeze->full_words = full_words;
-	lay_out(squeeze, runs, nruns);
+	lay_out(squeeze, kept, nbits);
 	for (int w = 0; w < full_words; w++)
-		squeeze->constant[w] = variation->first[w];
-	for (int p = 0; p < squeeze->npieces; p++)
-	{
-		const KeySqueezePiece *piece = &squeeze->pieces[p];
-
-		squeeze->constant[piece->from_word] &= ~(piece->mask << piece->from_shift);
-	}
+		squeeze->constant[w] = variation->first[w] & ~kept[w];
 }
 
 void

@@ -27,7 +27,6 @@
 #include "miscadmin.h"
 
 #include "sort/parallel_sort_state.h"
-#include "sort/sample_sort_parts.h"
 #include "sort/string_sort.h"
 
 /* ---------------------------------------------------------------- the shared memory */
@@ -290,7 +289,7 @@ sort_bucket(const ParallelSort *sort, BucketSorter *sorter, const ParallelBucket
 		string_sorter_sort(sorter->strings, (StringSortItem *) items, bucket->nrows, bucket->depth,
 						   bucket->kind == BUCKET_BY_WORD);
 	else
-		sample_sorter_sort_from(sorter->fixed, items, bucket->nrows, bucket->depth);
+		sample_sorter_sort(sorter->fixed, items, bucket->nrows, bucket->depth);
 }
 
 static uint64

@@ -21,7 +21,6 @@
 #include "miscadmin.h"
 
 #include "sort/parallel_sort_state.h"
-#include "sort/sample_sort_parts.h"
 #include "sort/string_sort.h"
 
 #define LOG_MIN_LEAVES 2

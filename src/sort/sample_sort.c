@@ -12,7 +12,7 @@
  *
  * Samples are random, so no input order is worse than another.  Buckets that are too large for the scratch
  * memory, as those of one value in the first of several words may be, are distributed in place; and should
- * bad luck make too many distributions one inside the other, heapsort ends it.
+ * bad luck make too many distributions one inside the other, PostgreSQL's own sort ends it.
  *
  * The scratch memory belongs to the sorter; a longjmp out of a sort leaves it to its context.
  */
@@ -25,8 +25,6 @@
 #include "memory/alloc.h"
 #include "sort/sample_sort.h"
 #include "sort/sample_sort_packed.h"
-#include "sort/sample_sort_parts.h"
-#include "sort/sample_sort_tree.h"
 #include "sort/tuning.h"
 
 #define SORT_MAX_SAMPLES (SORT_MAX_SPLITTERS * Max(SORT_OVERSAMPLING_CHUNKS, SORT_OVERSAMPLING_ITEMS))
@@ -123,13 +121,6 @@ sample_sort_words(uint64 *sample, int n)
 	return from;
 }
 
-/* Fetches a cache line that is about to be written; any address will do. */
-static inline void
-prefetch_for_write(const char *p)
-{
-	__builtin_prefetch(p, 1);
-}
-
 /* Fetches the cache lines of a range, which need not exist. */
 static inline void
 prefetch_range(const void *from, Size size)
@@ -194,31 +185,23 @@ typedef struct SampleSortMethods
 #define ITEM_HAS_ROW 1
 #define KEY_WORDS 1
 #include "sort/sample_sort_impl.h"
-#include "sort/sample_sort_chunks_impl.h"
 #define KEY_WORDS 2
 #include "sort/sample_sort_impl.h"
-#include "sort/sample_sort_chunks_impl.h"
 #define KEY_WORDS 3
 #include "sort/sample_sort_impl.h"
-#include "sort/sample_sort_chunks_impl.h"
 #define KEY_WORDS 4
 #include "sort/sample_sort_impl.h"
-#include "sort/sample_sort_chunks_impl.h"
 #undef ITEM_HAS_ROW
 
 #define ITEM_HAS_ROW 0
 #define KEY_WORDS 1
 #include "sort/sample_sort_impl.h"
-#include "sort/sample_sort_chunks_impl.h"
 #define KEY_WORDS 2
 #include "sort/sample_sort_impl.h"
-#include "sort/sample_sort_chunks_impl.h"
 #define KEY_WORDS 3
 #include "sort/sample_sort_impl.h"
-#include "sort/sample_sort_chunks_impl.h"
 #define KEY_WORDS 4
 #include "sort/sample_sort_impl.h"
-#include "sort/sample_sort_chunks_impl.h"
 #undef ITEM_HAS_ROW
 
 static const SampleSortMethods *
@@ -315,13 +298,7 @@ sample_sorter_sort_chunks(SampleSorter *sorter, const Chunk *chunks, uint64 nrow
 }
 
 void
-sample_sorter_sort(SampleSorter *sorter, void *items, uint64 nitems)
-{
-	sample_sorter_sort_from(sorter, items, nitems, 0);
-}
-
-void
-sample_sorter_sort_from(SampleSorter *sorter, void *items, uint64 nitems, int word)
+sample_sorter_sort(SampleSorter *sorter, void *items, uint64 nitems, int word)
 {
 	sorter->methods->sort_items(sorter, items, nitems, word, 0);
 }

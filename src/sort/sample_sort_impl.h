@@ -114,49 +114,13 @@ FN(sort_base)(const Item *src, Item *dst, int n, int word)
 		FN(sort_by_insertion)(dst, n, word);
 }
 
-static void
-FN(sift_down)(Item *items, uint64 n, uint64 at, int word)
+/* For buckets that bad luck left large: orders items from a word on. */
+static int
+FN(compare_items)(const void *a, const void *b, void *word)
 {
-	Item item = items[at];
-
-	for (;;)
-	{
-		uint64 child = 2 * at + 1;
-
-		if (child >= n)
-			break;
-		if (child + 1 < n && FN(item_less)(&items[child], &items[child + 1], word))
-			child++;
-		if (!FN(item_less)(&item, &items[child], word))
-			break;
-		items[at] = items[child];
-		at = child;
-	}
-	items[at] = item;
-}
-
-/*
- * What always works: in place, without recursion, whatever the keys.  For buckets that bad luck left large.
- */
-static void
-FN(sort_by_heap)(Item *items, uint64 n, int word)
-{
-	for (uint64 i = n / 2; i-- > 0;)
-	{
-		FN(sift_down)(items, n, i, word);
-		if (i % SORT_BLOCK == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
-	for (uint64 i = n; i-- > 1;)
-	{
-		Item last = items[i];
-
-		items[i] = items[0];
-		items[0] = last;
-		FN(sift_down)(items, i, 0, word);
-		if (i % SORT_BLOCK == 0)
-			CHECK_FOR_INTERRUPTS();
-	}
+	CHECK_FOR_INTERRUPTS();
+	return compare_host_words(((const Item *) a)->key + *(int *) word,
+							  ((const Item *) b)->key + *(int *) word, KEY_WORDS - *(int *) word);
 }
 
 /* Samples one word of the items, one item out of each of equally long stretches. */
@@ -221,7 +185,7 @@ FN(permute)(SortLevel *level, Item *items, uint16 *oracle)
 				Item next = items[at];
 				uint16 next_bucket = oracle[at];
 
-				prefetch_for_write((char *) &items[at] + SORT_WRITE_AHEAD);
+				__builtin_prefetch((char *) &items[at] + SORT_WRITE_AHEAD, 1);
 				level->counts[bucket]--;
 				items[at] = item;
 				item = next;
@@ -293,7 +257,6 @@ FN(sort_buckets)(SampleSorter *sorter, const SortLevel *level, Item *items, uint
 	}
 }
 
-/* Sorts items that agree in the words before this one, in place. */
 static void
 FN(sort_items)(SampleSorter *sorter, void *place, uint64 n, int word, int depth)
 {
@@ -312,7 +275,7 @@ FN(sort_items)(SampleSorter *sorter, void *place, uint64 n, int word, int depth)
 	}
 	if (depth >= sorter->max_depth)
 	{
-		FN(sort_by_heap)(items, n, word);
+		qsort_arg(items, n, sizeof(Item), FN(compare_items), &word);
 		return;
 	}
 
@@ -339,3 +302,178 @@ FN(sort_items)(SampleSorter *sorter, void *place, uint64 n, int word, int depth)
 	}
 	FN(sort_buckets)(sorter, level, items, in_place ? 1 : PACKED_MAX, word, depth);
 }
+
+/* ---------------------------------------------------------------- from chunks to items */
+
+/* Makes items of the entries from first to before end, up to SORT_BLOCK of them.  Returns how many. */
+static pg_attribute_always_inline int
+FN(load_block_as)(const Chunk *chunk, uint64 first, uint64 end, const KeySqueeze *squeeze, int npieces,
+				  Item *block)
+{
+	int n = Min(end - first, SORT_BLOCK);
+	int stride = squeeze->full_words + ITEM_HAS_ROW;
+	const uint64 *entry = (const uint64 *) chunk->base + first * stride;
+
+	for (int i = 0; i < n; i++, entry += stride)
+	{
+		key_squeeze_apply(squeeze, npieces, KEY_WORDS, entry, block[i].key);
+#if ITEM_HAS_ROW
+		block[i].address = (uint64) (uintptr_t) (chunk->base + entry[stride - 1]);
+#endif
+	}
+	return n;
+}
+
+static inline int
+FN(load_block)(const Chunk *chunk, uint64 first, uint64 end, const KeySqueeze *squeeze, Item *block)
+{
+	switch (squeeze->npieces)
+	{
+		case 1:
+			return FN(load_block_as)(chunk, first, end, squeeze, 1, block);
+		case 2:
+			return FN(load_block_as)(chunk, first, end, squeeze, 2, block);
+		case 3:
+			return FN(load_block_as)(chunk, first, end, squeeze, 3, block);
+		default:
+			return FN(load_block_as)(chunk, first, end, squeeze, squeeze->npieces, block);
+	}
+}
+
+static void
+FN(choose_chunk_splitters)(SampleSorter *sorter, SplitterTree *tree, const Chunk *chunk, uint64 n,
+						   const KeySqueeze *squeeze)
+{
+	int log_leaves = sample_sort_log_leaves(n);
+	int nsamples = sample_sort_nsamples(n, log_leaves, SORT_OVERSAMPLING_CHUNKS);
+	uint64 chunk_start = 0;
+
+	for (int i = 0; i < nsamples; i++)
+	{
+		uint64 position = sample_sort_position(&sorter->random, i, nsamples, n);
+		uint64 key[KEY_WORDS];
+
+		while (position - chunk_start >= chunk->nrows)
+		{
+			chunk_start += chunk->nrows;
+			chunk = chunk->next;
+		}
+		key_squeeze_apply(squeeze, squeeze->npieces, KEY_WORDS,
+						  (const uint64 *) chunk->base +
+							  (position - chunk_start) * (squeeze->full_words + ITEM_HAS_ROW),
+						  key);
+		sorter->sample[i] = key[0];
+	}
+	splitter_tree_choose(tree, sample_sort_words(sorter->sample, nsamples), nsamples, log_leaves);
+}
+
+static void
+FN(classify_entries)(const SplitterTree *tree, const Chunk *chunk, uint64 first, uint64 nentries,
+					 const KeySqueeze *squeeze, uint16 *buckets, uint64 *counts)
+{
+	Item block[SORT_BLOCK];
+	uint64 end = first + nentries;
+	int n;
+
+	for (uint64 i = first; i < end; i += n)
+	{
+		n = FN(load_block)(chunk, i, end, squeeze, block);
+		splitter_tree_classify(tree, block[0].key, ITEM_STRIDE, n, buckets, counts);
+		buckets += n;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+static void
+FN(scatter_entries)(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
+					const KeySqueeze *squeeze, const uint16 *buckets, void *place)
+{
+	Item *items = place;
+	Item block[SORT_BLOCK];
+	uint64 end = first + nentries;
+	int n;
+
+	for (uint64 i = first; i < end; i += n)
+	{
+		n = FN(load_block)(chunk, i, end, squeeze, block);
+		for (int j = 0; j < n; j++)
+		{
+			Item *to = &items[ends[*buckets++]++];
+
+			*to = block[j];
+			__builtin_prefetch((char *) to + SORT_WRITE_AHEAD, 1);
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Copies all entries, up to PACKED_MAX of them. */
+static void
+FN(load_items)(const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
+{
+	Item block[SORT_BLOCK];
+
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+	{
+		int n;
+
+		for (uint64 i = 0; i < chunk->nrows; i += n)
+		{
+			n = FN(load_block)(chunk, i, chunk->nrows, squeeze, block);
+			memcpy(items, block, n * sizeof(Item));
+			items += n;
+		}
+	}
+}
+
+/* The first distribution of a sort of chunks: into items. */
+static void
+FN(distribute_chunks)(SampleSorter *sorter, SortLevel *level, const Chunk *chunks, uint64 n,
+					  const KeySqueeze *squeeze, Item *items)
+{
+	uint16 *buckets = sorter->scratch;
+
+	FN(choose_chunk_splitters)(sorter, &level->tree, chunks, n, squeeze);
+	memset(level->counts, 0, level->tree.nbuckets * sizeof(uint64));
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+	{
+		FN(classify_entries)(&level->tree, chunk, 0, chunk->nrows, squeeze, buckets, level->counts);
+		buckets += chunk->nrows;
+	}
+	bucket_starts(level);
+	buckets = sorter->scratch;
+	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
+	{
+		FN(scatter_entries)(level->ends, chunk, 0, chunk->nrows, squeeze, buckets, items);
+		buckets += chunk->nrows;
+	}
+}
+
+/* The sort of chunks of n rows: one distribution straight out of the chunks, then each bucket by itself. */
+static void
+FN(sort_chunks)(SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, void *place)
+{
+	Item *items = place;
+	SortLevel *level;
+
+	if (n <= PACKED_MAX)
+	{
+		FN(load_items)(chunks, squeeze, items);
+		FN(sort_items)(sorter, items, n, 0, 0);
+		return;
+	}
+
+	level = sample_sorter_level(sorter, 0);
+	FN(distribute_chunks)(sorter, level, chunks, n, squeeze, items);
+	FN(sort_buckets)(sorter, level, items, 1, 0, 0);
+}
+
+static const SampleSortMethods FN(methods) = {FN(sort_chunks), FN(sort_items), FN(classify_entries),
+											  FN(scatter_entries)};
+
+#undef IMPL_JOIN_
+#undef IMPL_JOIN
+#undef FN
+#undef Item
+#undef ITEM_STRIDE
+#undef KEY_WORDS

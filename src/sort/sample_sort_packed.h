@@ -58,90 +58,6 @@ typedef int64 PackedPair __attribute__((vector_size(16), may_alias));
 #define packed_pair_max(a, b) (((b) & ((a) < (b))) | ((a) & ~((a) < (b))))
 #endif
 
-#define EXCHANGE(i, j)                                 \
-	do                                                 \
-	{                                                  \
-		PackedPair low_ = packed_pair_min(v[i], v[j]); \
-                                                       \
-		v[j] = packed_pair_max(v[i], v[j]);            \
-		v[i] = low_;                                   \
-	} while (0)
-
-#define EXCHANGE_4(i, j, k, l, m, n, o, p) \
-	do                                     \
-	{                                      \
-		EXCHANGE(i, j);                    \
-		EXCHANGE(k, l);                    \
-		EXCHANGE(m, n);                    \
-		EXCHANGE(o, p);                    \
-	} while (0)
-
-/* Sorts the two columns of 4 rows. */
-static inline void
-packed_columns_4(uint64 *keys)
-{
-	PackedPair v[4];
-
-	for (int r = 0; r < 4; r++)
-		v[r] = packed_pair_load(keys + 2 * r);
-	EXCHANGE(0, 1);
-	EXCHANGE(2, 3);
-	EXCHANGE(0, 2);
-	EXCHANGE(1, 3);
-	EXCHANGE(1, 2);
-	for (int r = 0; r < 4; r++)
-		packed_pair_store(keys + 2 * r, v[r]);
-}
-
-/* Sorts the two columns of 8 rows, in 19 exchanges. */
-static inline void
-packed_columns_8(uint64 *keys)
-{
-	PackedPair v[8];
-
-	for (int r = 0; r < 8; r++)
-		v[r] = packed_pair_load(keys + 2 * r);
-	EXCHANGE_4(0, 2, 1, 3, 4, 6, 5, 7);
-	EXCHANGE_4(0, 4, 1, 5, 2, 6, 3, 7);
-	EXCHANGE_4(0, 1, 2, 3, 4, 5, 6, 7);
-	EXCHANGE_4(2, 4, 3, 5, 1, 4, 3, 6);
-	EXCHANGE(1, 2);
-	EXCHANGE(3, 4);
-	EXCHANGE(5, 6);
-	for (int r = 0; r < 8; r++)
-		packed_pair_store(keys + 2 * r, v[r]);
-}
-
-/* Sorts the two columns of 16 rows, in 60 exchanges (Green's network). */
-static inline void
-packed_columns_16(uint64 *keys)
-{
-	PackedPair v[16];
-
-	for (int r = 0; r < 16; r++)
-		v[r] = packed_pair_load(keys + 2 * r);
-	EXCHANGE_4(0, 13, 1, 12, 2, 15, 3, 14);
-	EXCHANGE_4(4, 8, 5, 6, 7, 11, 9, 10);
-	EXCHANGE_4(0, 5, 1, 7, 2, 9, 3, 4);
-	EXCHANGE_4(6, 13, 8, 14, 10, 15, 11, 12);
-	EXCHANGE_4(0, 1, 2, 3, 4, 5, 6, 8);
-	EXCHANGE_4(7, 9, 10, 11, 12, 13, 14, 15);
-	EXCHANGE_4(0, 2, 1, 3, 4, 10, 5, 11);
-	EXCHANGE_4(6, 7, 8, 9, 12, 14, 13, 15);
-	EXCHANGE_4(1, 2, 3, 12, 4, 6, 5, 7);
-	EXCHANGE_4(8, 10, 9, 11, 13, 14, 1, 4);
-	EXCHANGE_4(2, 6, 5, 8, 7, 10, 9, 13);
-	EXCHANGE_4(11, 14, 2, 4, 3, 6, 9, 12);
-	EXCHANGE_4(11, 13, 3, 5, 6, 8, 7, 9);
-	EXCHANGE_4(10, 12, 3, 4, 5, 6, 7, 8);
-	EXCHANGE_4(9, 10, 11, 12, 6, 7, 8, 9);
-	for (int r = 0; r < 16; r++)
-		packed_pair_store(keys + 2 * r, v[r]);
-}
-
-#undef EXCHANGE_4
-#undef EXCHANGE
-
 /*
  * Merges two sorted runs of len keys each into out, whose front and back are filled at once: two chains of
  * dependent steps instead of one.  A run's keys are stride apart.
@@ -171,6 +87,76 @@ packed_merge(const uint64 *a, const uint64 *b, int len, int stride, uint64 *out)
 	}
 }
 
+#define EXCHANGE(i, j)                                 \
+	do                                                 \
+	{                                                  \
+		PackedPair low_ = packed_pair_min(v[i], v[j]); \
+                                                       \
+		v[j] = packed_pair_max(v[i], v[j]);            \
+		v[i] = low_;                                   \
+	} while (0)
+
+#define EXCHANGE_4(i, j, k, l, m, n, o, p) \
+	do                                     \
+	{                                      \
+		EXCHANGE(i, j);                    \
+		EXCHANGE(k, l);                    \
+		EXCHANGE(m, n);                    \
+		EXCHANGE(o, p);                    \
+	} while (0)
+
+/* Sorts the two columns of 4, 8 or 16 rows (then by Green's network of 60 exchanges), and merges them. */
+static pg_attribute_always_inline void
+packed_sort_tile(uint64 *keys, int rows, uint64 *out)
+{
+	PackedPair v[PACKED_TILE / 2];
+
+	for (int r = 0; r < rows; r++)
+		v[r] = packed_pair_load(keys + 2 * r);
+	if (rows == 4)
+	{
+		EXCHANGE(0, 1);
+		EXCHANGE(2, 3);
+		EXCHANGE(0, 2);
+		EXCHANGE(1, 3);
+		EXCHANGE(1, 2);
+	}
+	else if (rows == 8)
+	{
+		EXCHANGE_4(0, 2, 1, 3, 4, 6, 5, 7);
+		EXCHANGE_4(0, 4, 1, 5, 2, 6, 3, 7);
+		EXCHANGE_4(0, 1, 2, 3, 4, 5, 6, 7);
+		EXCHANGE_4(2, 4, 3, 5, 1, 4, 3, 6);
+		EXCHANGE(1, 2);
+		EXCHANGE(3, 4);
+		EXCHANGE(5, 6);
+	}
+	else
+	{
+		EXCHANGE_4(0, 13, 1, 12, 2, 15, 3, 14);
+		EXCHANGE_4(4, 8, 5, 6, 7, 11, 9, 10);
+		EXCHANGE_4(0, 5, 1, 7, 2, 9, 3, 4);
+		EXCHANGE_4(6, 13, 8, 14, 10, 15, 11, 12);
+		EXCHANGE_4(0, 1, 2, 3, 4, 5, 6, 8);
+		EXCHANGE_4(7, 9, 10, 11, 12, 13, 14, 15);
+		EXCHANGE_4(0, 2, 1, 3, 4, 10, 5, 11);
+		EXCHANGE_4(6, 7, 8, 9, 12, 14, 13, 15);
+		EXCHANGE_4(1, 2, 3, 12, 4, 6, 5, 7);
+		EXCHANGE_4(8, 10, 9, 11, 13, 14, 1, 4);
+		EXCHANGE_4(2, 6, 5, 8, 7, 10, 9, 13);
+		EXCHANGE_4(11, 14, 2, 4, 3, 6, 9, 12);
+		EXCHANGE_4(11, 13, 3, 5, 6, 8, 7, 9);
+		EXCHANGE_4(10, 12, 3, 4, 5, 6, 7, 8);
+		EXCHANGE_4(9, 10, 11, 12, 6, 7, 8, 9);
+	}
+	for (int r = 0; r < rows; r++)
+		packed_pair_store(keys + 2 * r, v[r]);
+	packed_merge(keys, keys + 1, rows, 2, out);
+}
+
+#undef EXCHANGE_4
+#undef EXCHANGE
+
 /* Sorts packed->keys[0 .. n), n at most PACKED_MAX; returns where in *packed the result is. */
 static inline const uint64 *
 packed_sort(PackedKeys *packed, int n)
@@ -183,21 +169,13 @@ packed_sort(PackedKeys *packed, int n)
 		from[i] = PACKED_PAD;
 
 	if (padded == 8)
+		packed_sort_tile(from, 4, to);
+	else if (padded == 16)
+		packed_sort_tile(from, 8, to);
+	else
 	{
-		packed_columns_4(from);
-		packed_merge(from, from + 1, 4, 2, to);
-		return to;
-	}
-	if (padded == 16)
-	{
-		packed_columns_8(from);
-		packed_merge(from, from + 1, 8, 2, to);
-		return to;
-	}
-	for (int t = 0; t < padded; t += PACKED_TILE)
-	{
-		packed_columns_16(from + t);
-		packed_merge(from + t, from + t + 1, PACKED_TILE / 2, 2, to + t);
+		for (int t = 0; t < padded; t += PACKED_TILE)
+			packed_sort_tile(from + t, PACKED_TILE / 2, to + t);
 	}
 	for (int len = PACKED_TILE; len < padded; len *= 2)
 	{

@@ -63,33 +63,16 @@ sorted_rows_used(const SortedRows *sorted)
 
 /* ---------------------------------------------------------------- the order of the input */
 
-static const char *
-first_entry(const Chunk *chunk)
-{
-	return chunk->base;
-}
-
-static const char *
-last_entry(const Chunk *chunk)
-{
-	return chunk->base + chunk->front - chunk->entry_size;
-}
-
-static const char *
-entry_record(const Chunk *chunk, const char *entry)
-{
-	return chunk->base + ((const uint64 *) entry)[1];
-}
-
 /* Compares the last key of a chunk with the first of another. */
 static int
 compare_across(const SortKey *key, const Chunk *chunk, const Chunk *next)
 {
-	const char *last = last_entry(chunk);
+	const char *last = chunk->base + chunk->front - chunk->entry_size;
 
 	if (key->variable)
-		return record_compare_keys(entry_record(chunk, last), entry_record(next, first_entry(next)));
-	return memcmp(last, first_entry(next), key->width);
+		return record_compare_keys(chunk->base + ((const uint64 *) last)[1],
+								   next->base + ((const uint64 *) next->base)[1]);
+	return memcmp(last, next->base, key->width);
 }
 
 /* Are the rows in order as they came (ascending), or is the reverse of it in order (descending)? */
@@ -117,7 +100,7 @@ input_order(const SortKey *key, const Chunk *chunks, bool *ascending, bool *desc
 static void
 find_variation(const SortKey *key, const Chunk *chunks, KeyVariation *variation)
 {
-	const uint64 *first = (const uint64 *) first_entry(chunks);
+	const uint64 *first = (const uint64 *) chunks->base;
 
 	memset(variation, 0, sizeof(*variation));
 	for (int w = 0; w < key_words(key); w++)
@@ -125,7 +108,7 @@ find_variation(const SortKey *key, const Chunk *chunks, KeyVariation *variation)
 		variation->first[w] = KEY_WORD_TO_HOST(first[w]);
 		for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 		{
-			uint64 differs = chunk->key_differs[w] | (((const uint64 *) first_entry(chunk))[w] ^ first[w]);
+			uint64 differs = chunk->key_differs[w] | (((const uint64 *) chunk->base)[w] ^ first[w]);
 
 			variation->differs[w] |= KEY_WORD_TO_HOST(differs);
 		}
@@ -141,36 +124,17 @@ list_chunks(SortedRows *sorted, const Chunk *chunks, bool backwards)
 	int n = 0;
 
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
-		sorted->nchunks++;
-	sorted->chunks = palloc(sizeof(Chunk *) * sorted->nchunks);
-	sorted->first_row = palloc(sizeof(uint64) * (sorted->nchunks + 1));
+		n++;
+	sorted->chunks = palloc(sizeof(Chunk *) * n);
+	sorted->first_row = palloc(sizeof(uint64) * (n + 1));
 	sorted->first_row[0] = 0;
+	n = 0;
 	for (const Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
 	{
-		sorted->chunks[n] = chunk;
-		sorted->first_row[n + 1] = sorted->first_row[n] + chunk->nrows;
-		n++;
+		sorted->chunks[n++] = chunk;
+		sorted->first_row[n] = sorted->first_row[n - 1] + chunk->nrows;
 	}
 	sorted->backwards = backwards;
-}
-
-/* The chunk that holds the row. */
-static int
-find_chunk(const SortedRows *sorted, uint64 row)
-{
-	int low = 0;
-	int high = sorted->nchunks - 1;
-
-	while (low < high)
-	{
-		int middle = (low + high + 1) / 2;
-
-		if (sorted->first_row[middle] <= row)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
 }
 
 const char *
@@ -178,8 +142,10 @@ sorted_rows_entry(SortedRows *sorted, uint64 i)
 {
 	uint64 row = sorted->backwards ? sorted->nrows - 1 - i : i;
 
-	if (unlikely(row < sorted->first_row[sorted->current] || row >= sorted->first_row[sorted->current + 1]))
-		sorted->current = find_chunk(sorted, row);
+	while (unlikely(row < sorted->first_row[sorted->current]))
+		sorted->current--;
+	while (unlikely(row >= sorted->first_row[sorted->current + 1]))
+		sorted->current++;
 	return sorted->chunks[sorted->current]->base +
 		   (row - sorted->first_row[sorted->current]) * sorted->entry_size;
 }
@@ -323,14 +289,6 @@ sorted_rows_make_row(SortedRows *sorted, uint64 i)
 	return key_row_make(sorted->rows, (const uint8 *) key);
 }
 
-/* A row's first bytes and its last ones, usually of one cache line or of two neighbours. */
-static inline void
-prefetch_row(const char *row, Size size)
-{
-	__builtin_prefetch(row);
-	__builtin_prefetch(row + size - 1);
-}
-
 static inline bool
 has_row(const SortedRows *sorted, int64 row)
 {
@@ -350,18 +308,17 @@ sorted_rows_prefetch_batch(SortedRows *sorted, uint64 i, int direction)
 
 	if (sorted->items == NULL || (makes_rows && !sorted->variable))
 		return; /* rows in order need no help, nor those that are made of the items' keys */
-	for (int n = 0; n < SORT_ROW_BATCH; n++, row += direction)
+	for (int n = 0; n < SORT_ROW_BATCH && has_row(sorted, row); n++, row += direction)
 	{
-		if (has_row(sorted, row))
-			prefetch_row(makes_rows ? sorted_rows_address(sorted, row)
-									: (const char *) sorted_rows_row(sorted, row),
-						 size);
+		const char *place =
+			makes_rows ? sorted_rows_address(sorted, row) : (const char *) sorted_rows_row(sorted, row);
+
+		/* the first bytes and the last ones: usually of one cache line or of two neighbours */
+		__builtin_prefetch(place);
+		__builtin_prefetch(place + size - 1);
 	}
 	if (!sorted->variable || makes_rows)
 		return;
-	for (int n = 0; n < SORT_ROW_BATCH; n++, row += direction)
-	{
-		if (has_row(sorted, row))
-			__builtin_prefetch(sorted_rows_address(sorted, row));
-	}
+	for (int n = 0; n < SORT_ROW_BATCH && has_row(sorted, row); n++, row += direction)
+		__builtin_prefetch(sorted_rows_address(sorted, row));
 }

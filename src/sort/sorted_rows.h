@@ -37,7 +37,6 @@ typedef struct SortedRows
 	/* The chunks. */
 	bool backwards; /* the last row is the first */
 	Size entry_size;
-	int nchunks;
 	const Chunk **chunks;
 	uint64 *first_row;		   /* of each chunk, and nrows after the last */
 	int current;			   /* the chunk looked at last */

@@ -14,7 +14,6 @@ splitter_set(Splitter *splitter, const uint8 *key, Size size)
 	splitter->size = Min(size, SPLITTER_BYTES);
 	memset(splitter->bytes, 0, sizeof(splitter->bytes));
 	memcpy(splitter->bytes, key, splitter->size);
-	splitter->first_word = bound_first_word(splitter->bytes, splitter->size);
 }
 
 /* Orders bytes as keys are: a string before its continuations. */
@@ -29,19 +28,14 @@ compare_bytes(const uint8 *a, Size a_size, const uint8 *b, Size b_size)
 }
 
 int
-splitters_find_beginning(const SortSplitters *splitters, uint64 first_word, const uint8 *key, Size size)
+splitters_find_by_bytes(const SortSplitters *splitters, const uint8 *key, Size size)
 {
-	int part;
+	const Splitter *next = splitters->splitters;
 
-	for (part = 0; part < splitters->n; part++)
-	{
-		const Splitter *next = &splitters->splitters[part];
-
-		if (first_word < next->first_word ||
-			(first_word == next->first_word && compare_bytes(key, size, next->bytes, next->size) < 0))
-			break;
-	}
-	return part;
+	while (next < splitters->splitters + splitters->n &&
+		   compare_bytes(key, size, next->bytes, next->size) >= 0)
+		next++;
+	return next - splitters->splitters;
 }
 
 static int
@@ -100,11 +94,13 @@ splitters_choose(SortSplitters *splitters, const KeySample *sample, int parts)
 	{
 		double below = sum;
 		int found = nearest_entry(sample, next, (splitters->n + 1.0) / parts, &below);
+		const Splitter *key;
 
 		if (found < 0)
 			break;
-		splitters->first_words[splitters->n] = sample->entries[found].key.first_word;
-		splitters->splitters[splitters->n++] = sample->entries[found].key;
+		key = &sample->entries[found].key;
+		splitters->first_words[splitters->n] = bound_first_word(key->bytes, key->size);
+		splitters->splitters[splitters->n++] = *key;
 		largest = Max(largest, below - cut);
 		cut = below;
 		sum = below + sample->entries[found].at;

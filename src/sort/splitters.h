@@ -23,7 +23,6 @@
 
 typedef struct Splitter
 {
-	uint64 first_word; /* as bound_first_word has it */
 	Size size;
 	uint8 bytes[SPLITTER_BYTES];
 } Splitter;
@@ -32,7 +31,7 @@ typedef struct Splitter
 typedef struct SortSplitters
 {
 	int n;
-	uint64 first_words[SPLIT_PARTS_MAX - 1]; /* of the splitters, beside each other */
+	uint64 first_words[SPLIT_PARTS_MAX - 1]; /* of the splitters, as bound_first_word has them */
 	Splitter splitters[SPLIT_PARTS_MAX - 1];
 } SortSplitters;
 
@@ -62,9 +61,8 @@ extern void key_sample_sort(KeySample *sample);
  */
 extern double splitters_choose(SortSplitters *splitters, const KeySample *sample, int parts);
 
-/* The part that a key belongs to whose first word is a splitter's. */
-extern int splitters_find_beginning(const SortSplitters *splitters, uint64 first_word, const uint8 *key,
-									Size size);
+/* The same by all bytes, for a key whose first word is a splitter's. */
+extern int splitters_find_by_bytes(const SortSplitters *splitters, const uint8 *key, Size size);
 
 /*
  * The part, from 0, that a row with this key belongs to.  Fixed keys have at least 8 bytes.  Keys come in no
@@ -79,7 +77,7 @@ splitters_find(const SortSplitters *splitters, const uint8 *key, Size size)
 	for (int i = 0; i < splitters->n; i++)
 		part += word >= splitters->first_words[i];
 	if (unlikely(part > 0 && word == splitters->first_words[part - 1]))
-		return splitters_find_beginning(splitters, word, key, size);
+		return splitters_find_by_bytes(splitters, key, size);
 	return part;
 }
 

@@ -51,115 +51,6 @@ struct StringSorter
 	uint64 nwaiting;
 };
 
-static uint64 max_waiting(uint64 nrows);
-static void sort_waiting(StringSorter *sorter);
-static void sort_segment(StringSorter *sorter, const Segment *segment, uint64 guess);
-static const char *find_staircase(const Segment *segment, uint64 guess);
-static void load_agreements(const Segment *segment, const char *pivot);
-static void sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth);
-static void sort_small_segment(StringSortItem *items, int n, uint64 depth);
-static void sort_pair(StringSortItem *items, uint64 depth);
-static uint64 load_distinct_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess);
-static uint64 guess_depth(const StringSortItem *items, uint64 n, uint64 depth);
-static uint64 load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest,
-						 bool *distinct);
-static uint64 common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest);
-
-void
-string_sort_chunks(const Chunk *chunks, uint64 nrows, SortKeyEnds ends, StringSortItem *items)
-{
-	StringSorter *sorter = string_sorter_create(nrows, ends);
-	KeySqueeze first_word;
-
-	key_squeeze_plan_identity(&first_word, 1);
-	sample_sorter_sort_chunks(sorter->words, chunks, nrows, &first_word, items);
-	sort_runs(sorter, items, nrows, 0);
-	sort_waiting(sorter);
-	string_sorter_free(sorter);
-}
-
-StringSorter *
-string_sorter_create(uint64 max_items, SortKeyEnds ends)
-{
-	StringSorter *sorter = palloc(sizeof(StringSorter));
-
-	Assert(sizeof(StringSortItem) == sort_item_size(word_item));
-
-	sorter->words = sample_sorter_create(max_items, word_item);
-	sorter->ends = ends;
-	sorter->waiting = huge_alloc(max_waiting(max_items) * sizeof(Segment));
-	sorter->nwaiting = 0;
-	return sorter;
-}
-
-void
-string_sorter_free(StringSorter *sorter)
-{
-	huge_free(sorter->waiting);
-	sample_sorter_free(sorter->words);
-	pfree(sorter);
-}
-
-void
-string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint64 nitems, uint64 depth, bool loaded)
-{
-	if (loaded)
-	{
-		sample_sorter_sort(sorter->words, items, nitems);
-		sort_runs(sorter, items, nitems, depth);
-	}
-	else if (nitems > SORT_SMALL_SEGMENT)
-		sorter->waiting[sorter->nwaiting++] = (Segment){items, nitems, depth};
-	else if (nitems > 1)
-		sort_small_segment(items, nitems, depth);
-	sort_waiting(sorter);
-}
-
-Size
-string_sort_scratch_size(uint64 nrows)
-{
-	return sizeof(StringSorter) + sample_sort_scratch_size(nrows, word_item) +
-		   max_waiting(nrows) * sizeof(Segment);
-}
-
-static uint64
-max_waiting(uint64 nrows)
-{
-	return nrows / (SORT_SMALL_SEGMENT + 1) + 1;
-}
-
-static void
-sort_waiting(StringSorter *sorter)
-{
-	while (sorter->nwaiting > 0)
-	{
-		Segment segment = sorter->waiting[--sorter->nwaiting];
-		uint64 guess = guess_depth(segment.items, segment.nitems, segment.depth);
-		const char *pivot = find_staircase(&segment, guess);
-
-		if (pivot != NULL)
-		{
-			load_agreements(&segment, pivot);
-			sample_sorter_sort(sorter->words, segment.items, segment.nitems);
-			sort_runs(sorter, segment.items, segment.nitems, NO_DEPTH);
-		}
-		else
-			sort_segment(sorter, &segment, guess);
-	}
-}
-
-/* Sorts a segment whose keys are expected to differ first at the depth guess, by the words there. */
-static void
-sort_segment(StringSorter *sorter, const Segment *segment, uint64 guess)
-{
-	uint64 depth = load_distinct_words(segment->items, segment->nitems, segment->depth, guess);
-
-	if (depth == NO_DEPTH)
-		return;
-	sample_sorter_sort(sorter->words, segment->items, segment->nitems);
-	sort_runs(sorter, segment->items, segment->nitems, depth);
-}
-
 /*
  * place: of the word that is wanted, behind the start of the key (word_place).  Where that is the first item
  * of a segment tells of all.
@@ -175,6 +66,113 @@ static inline uint64
 word_place(const StringSortItem *item, uint64 depth)
 {
 	return depth + (depth < record_head_size(item->record) ? 0 : record_tail_shift(item->record));
+}
+
+/* ---------------------------------------------------------------- words */
+
+uint64
+record_key_agreement(const char *a, const char *b, uint64 depth, uint64 end)
+{
+	for (; depth < end; depth += WORD_BYTES)
+	{
+		if (record_key_word(a, depth) != record_key_word(b, depth))
+			return depth;
+		if (depth % (SORT_BLOCK * WORD_BYTES) == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return end;
+}
+
+/*
+ * The first depth, from the given one on, where some key's word differs from the first item's, among every
+ * step-th item; NO_DEPTH if there is none before longest.  Each key is read once, as far as it agrees.
+ */
+static uint64
+common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest)
+{
+	uint64 common = longest;
+	uint64 place = word_place(items, depth);
+
+	for (uint64 i = step; i < n && common > depth; i += step)
+	{
+		if (i + SORT_PREFETCH_DISTANCE / 4 < n)
+			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE / 4], place);
+		common = record_key_agreement(items[i].record, items[0].record, depth, common);
+		if (i % SORT_BLOCK == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return common < longest ? common : NO_DEPTH;
+}
+
+/*
+ * Loads the words at the depth guess, where keys that agree from depth on are expected to differ first, and
+ * finds the longest key, and whether the words differ.  Returns the depth up to which all keys do agree, at
+ * most guess; if it is less, the words are undefined.
+ */
+static uint64
+load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest, bool *distinct)
+{
+	uint64 differs = 0;
+	uint64 place = word_place(items, guess);
+
+	*longest = 0;
+	for (uint64 i = 0; i < n; i++)
+	{
+		const char *record = items[i].record;
+
+		if (i + SORT_PREFETCH_DISTANCE < n)
+			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE], place);
+		if (guess > depth)
+			guess = record_key_agreement(record, items[0].record, depth, guess);
+		items[i].word = record_key_word(record, guess);
+		differs |= items[i].word ^ items[0].word;
+		*longest = Max(*longest, record_key_length(record));
+		if (i % SORT_BLOCK == SORT_BLOCK - 1)
+			CHECK_FOR_INTERRUPTS();
+	}
+	*distinct = differs != 0;
+	return guess;
+}
+
+/* The depth where a few keys of a segment begin to differ, or the given one if they don't. */
+static uint64
+guess_depth(const StringSortItem *items, uint64 n, uint64 depth)
+{
+	uint64 guess =
+		common_depth(items, n, n / SORT_PREFIX_SAMPLE + 1, depth, record_key_length(items[0].record));
+
+	return guess == NO_DEPTH ? depth : guess;
+}
+
+/*
+ * Loads the words of a segment at the first depth, from the given one on, where they are not all equal.
+ * Returns this depth, or NO_DEPTH if all keys are equal.
+ *
+ * Records are read as seldom as can be: a few of them told how long the common prefix may be, the guess, and
+ * one pass over all checks this and loads the words behind it.
+ */
+static uint64
+load_distinct_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess)
+{
+	uint64 longest;
+	bool distinct;
+
+	for (;;)
+	{
+		uint64 agreed = load_words(items, n, depth, guess, &longest, &distinct);
+
+		if (agreed < guess)
+			load_words(items, n, agreed, agreed, &longest, &distinct);
+		if (distinct)
+			return agreed;
+		depth = agreed + WORD_BYTES;
+		if (longest <= depth)
+			return NO_DEPTH;
+		guess = common_depth(items, n, 1, depth, longest);
+		if (guess == NO_DEPTH)
+			return NO_DEPTH;
+		depth = guess;
+	}
 }
 
 /* ---------------------------------------------------------------- staircases */
@@ -264,60 +262,6 @@ agreed_depth(uint64 word)
 
 /* ---------------------------------------------------------------- runs */
 
-/*
- * Finds the runs of equal words in items sorted by the words at depth, or by those of load_agreements if that
- * is NO_DEPTH.  Large ones are put on the stack; small ones are sorted a few runs later, when their records,
- * fetched at once, have arrived.
- */
-static void
-sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
-{
-	Segment fetched[SORT_FETCHED_SEGMENTS];
-	uint64 nfetched = 0;
-	bool by_agreement = depth == NO_DEPTH;
-	bool first = depth == 0;
-	uint64 place;
-	uint64 end;
-
-	if (!by_agreement)
-		depth += WORD_BYTES;
-	for (uint64 start = 0; start < n; start = end)
-	{
-		uint64 word = items[start].word;
-		Segment *segment;
-
-		for (end = start + 1; end < n && items[end].word == word; end++)
-		{
-			if (end % SORT_COPY_BLOCK == 0)
-				CHECK_FOR_INTERRUPTS();
-		}
-		if (start / SORT_COPY_BLOCK != end / SORT_COPY_BLOCK)
-			CHECK_FOR_INTERRUPTS();
-		if (end - start == 1 ||
-			(by_agreement ? word == AGREES_ALL : sort_key_word_ends(sorter->ends, word, first)))
-			continue;
-
-		if (by_agreement)
-			depth = agreed_depth(word);
-		if (end - start > SORT_SMALL_SEGMENT)
-			segment = &sorter->waiting[sorter->nwaiting++];
-		else
-		{
-			segment = &fetched[nfetched % SORT_FETCHED_SEGMENTS];
-			if (nfetched++ >= SORT_FETCHED_SEGMENTS)
-				sort_small_segment(segment->items, segment->nitems, segment->depth);
-			place = word_place(items, depth);
-			for (uint64 i = start; i < end; i++)
-				prefetch_key(&items[i], place);
-		}
-		segment->items = items + start;
-		segment->nitems = end - start;
-		segment->depth = depth;
-	}
-	for (uint64 i = 0; i < Min(nfetched, SORT_FETCHED_SEGMENTS); i++)
-		sort_small_segment(fetched[i].items, fetched[i].nitems, fetched[i].depth);
-}
-
 /* Sorts two items. */
 static void
 sort_pair(StringSortItem *items, uint64 depth)
@@ -372,106 +316,141 @@ sort_small_segment(StringSortItem *items, int n, uint64 depth)
 }
 
 /*
- * Loads the words of a segment at the first depth, from the given one on, where they are not all equal.
- * Returns this depth, or NO_DEPTH if all keys are equal.
- *
- * Records are read as seldom as can be: a few of them told how long the common prefix may be, the guess, and
- * one pass over all checks this and loads the words behind it.
+ * Finds the runs of equal words in items sorted by the words at depth, or by those of load_agreements if that
+ * is NO_DEPTH.  Large ones are put on the stack; small ones are sorted a few runs later, when their records,
+ * fetched at once, have arrived.
  */
-static uint64
-load_distinct_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess)
+static void
+sort_runs(StringSorter *sorter, StringSortItem *items, uint64 n, uint64 depth)
 {
-	uint64 longest;
-	bool distinct;
+	Segment fetched[SORT_FETCHED_SEGMENTS];
+	uint64 nfetched = 0;
+	bool by_agreement = depth == NO_DEPTH;
+	bool first = depth == 0;
+	uint64 place;
+	uint64 end;
 
-	for (;;)
+	if (!by_agreement)
+		depth += WORD_BYTES;
+	for (uint64 start = 0; start < n; start = end)
 	{
-		uint64 agreed = load_words(items, n, depth, guess, &longest, &distinct);
+		uint64 word = items[start].word;
+		Segment *segment;
 
-		if (agreed < guess)
-			load_words(items, n, agreed, agreed, &longest, &distinct);
-		if (distinct)
-			return agreed;
-		depth = agreed + WORD_BYTES;
-		if (longest <= depth)
-			return NO_DEPTH;
-		guess = common_depth(items, n, 1, depth, longest);
-		if (guess == NO_DEPTH)
-			return NO_DEPTH;
-		depth = guess;
-	}
-}
-
-/* The depth where a few keys of a segment begin to differ, or the given one if they don't. */
-static uint64
-guess_depth(const StringSortItem *items, uint64 n, uint64 depth)
-{
-	uint64 guess =
-		common_depth(items, n, n / SORT_PREFIX_SAMPLE + 1, depth, record_key_length(items[0].record));
-
-	return guess == NO_DEPTH ? depth : guess;
-}
-
-/*
- * Loads the words at the depth guess, where keys that agree from depth on are expected to differ first, and
- * finds the longest key, and whether the words differ.  Returns the depth up to which all keys do agree, at
- * most guess; if it is less, the words are undefined.
- */
-static uint64
-load_words(StringSortItem *items, uint64 n, uint64 depth, uint64 guess, uint64 *longest, bool *distinct)
-{
-	uint64 differs = 0;
-	uint64 place = word_place(items, guess);
-
-	*longest = 0;
-	for (uint64 i = 0; i < n; i++)
-	{
-		const char *record = items[i].record;
-
-		if (i + SORT_PREFETCH_DISTANCE < n)
-			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE], place);
-		if (guess > depth)
-			guess = record_key_agreement(record, items[0].record, depth, guess);
-		items[i].word = record_key_word(record, guess);
-		differs |= items[i].word ^ items[0].word;
-		*longest = Max(*longest, record_key_length(record));
-		if (i % SORT_BLOCK == SORT_BLOCK - 1)
+		for (end = start + 1; end < n && items[end].word == word; end++)
+		{
+			if (end % SORT_COPY_BLOCK == 0)
+				CHECK_FOR_INTERRUPTS();
+		}
+		if (start / SORT_COPY_BLOCK != end / SORT_COPY_BLOCK)
 			CHECK_FOR_INTERRUPTS();
+		if (end - start == 1 ||
+			(by_agreement ? word == AGREES_ALL : sort_key_word_ends(sorter->ends, word, first)))
+			continue;
+
+		if (by_agreement)
+			depth = agreed_depth(word);
+		if (end - start > SORT_SMALL_SEGMENT)
+			segment = &sorter->waiting[sorter->nwaiting++];
+		else
+		{
+			segment = &fetched[nfetched % SORT_FETCHED_SEGMENTS];
+			if (nfetched++ >= SORT_FETCHED_SEGMENTS)
+				sort_small_segment(segment->items, segment->nitems, segment->depth);
+			place = word_place(items, depth);
+			for (uint64 i = start; i < end; i++)
+				prefetch_key(&items[i], place);
+		}
+		segment->items = items + start;
+		segment->nitems = end - start;
+		segment->depth = depth;
 	}
-	*distinct = differs != 0;
-	return guess;
+	for (uint64 i = 0; i < Min(nfetched, SORT_FETCHED_SEGMENTS); i++)
+		sort_small_segment(fetched[i].items, fetched[i].nitems, fetched[i].depth);
 }
 
-uint64
-record_key_agreement(const char *a, const char *b, uint64 depth, uint64 end)
+/* ---------------------------------------------------------------- the sort */
+
+static void
+sort_waiting(StringSorter *sorter)
 {
-	for (; depth < end; depth += WORD_BYTES)
+	while (sorter->nwaiting > 0)
 	{
-		if (record_key_word(a, depth) != record_key_word(b, depth))
-			return depth;
-		if (depth % (SORT_BLOCK * WORD_BYTES) == 0)
-			CHECK_FOR_INTERRUPTS();
+		Segment segment = sorter->waiting[--sorter->nwaiting];
+		uint64 guess = guess_depth(segment.items, segment.nitems, segment.depth);
+		const char *pivot = find_staircase(&segment, guess);
+		uint64 depth = NO_DEPTH;
+
+		if (pivot != NULL)
+			load_agreements(&segment, pivot);
+		else
+			depth = load_distinct_words(segment.items, segment.nitems, segment.depth, guess);
+		if (pivot == NULL && depth == NO_DEPTH)
+			continue;
+		sample_sorter_sort(sorter->words, segment.items, segment.nitems, 0);
+		sort_runs(sorter, segment.items, segment.nitems, depth);
 	}
-	return end;
 }
 
-/*
- * The first depth, from the given one on, where some key's word differs from the first item's, among every
- * step-th item; NO_DEPTH if there is none before longest.  Each key is read once, as far as it agrees.
- */
 static uint64
-common_depth(const StringSortItem *items, uint64 n, uint64 step, uint64 depth, uint64 longest)
+max_waiting(uint64 nrows)
 {
-	uint64 common = longest;
-	uint64 place = word_place(items, depth);
+	return nrows / (SORT_SMALL_SEGMENT + 1) + 1;
+}
 
-	for (uint64 i = step; i < n && common > depth; i += step)
+Size
+string_sort_scratch_size(uint64 nrows)
+{
+	return sizeof(StringSorter) + sample_sort_scratch_size(nrows, word_item) +
+		   max_waiting(nrows) * sizeof(Segment);
+}
+
+StringSorter *
+string_sorter_create(uint64 max_items, SortKeyEnds ends)
+{
+	StringSorter *sorter = palloc(sizeof(StringSorter));
+
+	Assert(sizeof(StringSortItem) == sort_item_size(word_item));
+
+	sorter->words = sample_sorter_create(max_items, word_item);
+	sorter->ends = ends;
+	sorter->waiting = huge_alloc(max_waiting(max_items) * sizeof(Segment));
+	sorter->nwaiting = 0;
+	return sorter;
+}
+
+void
+string_sorter_free(StringSorter *sorter)
+{
+	huge_free(sorter->waiting);
+	sample_sorter_free(sorter->words);
+	pfree(sorter);
+}
+
+void
+string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint64 nitems, uint64 depth, bool loaded)
+{
+	if (loaded)
 	{
-		if (i + SORT_PREFETCH_DISTANCE / 4 < n)
-			prefetch_key(&items[i + SORT_PREFETCH_DISTANCE / 4], place);
-		common = record_key_agreement(items[i].record, items[0].record, depth, common);
-		if (i % SORT_BLOCK == 0)
-			CHECK_FOR_INTERRUPTS();
+		sample_sorter_sort(sorter->words, items, nitems, 0);
+		sort_runs(sorter, items, nitems, depth);
 	}
-	return common < longest ? common : NO_DEPTH;
+	else if (nitems > SORT_SMALL_SEGMENT)
+		sorter->waiting[sorter->nwaiting++] = (Segment){items, nitems, depth};
+	else if (nitems > 1)
+		sort_small_segment(items, nitems, depth);
+	sort_waiting(sorter);
+}
+
+void
+string_sort_chunks(const Chunk *chunks, uint64 nrows, SortKeyEnds ends, StringSortItem *items)
+{
+	StringSorter *sorter = string_sorter_create(nrows, ends);
+	KeySqueeze first_word;
+
+	key_squeeze_plan_identity(&first_word, 1);
+	sample_sorter_sort_chunks(sorter->words, chunks, nrows, &first_word, items);
+	sort_runs(sorter, items, nrows, 0);
+	sort_waiting(sorter);
+	string_sorter_free(sorter);
 }

@@ -30,7 +30,7 @@
 /* Items looked at or copied one after the other between checks for interrupts. */
 #define SORT_COPY_BLOCK 65536
 
-/* Distributions one inside the other before heapsort takes over, at the most. */
+/* Distributions one inside the other before qsort takes over, at the most. */
 #ifndef SORT_MAX_DEPTH
 #define SORT_MAX_DEPTH 16
 #endif
