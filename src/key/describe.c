@@ -40,6 +40,12 @@ is_text(SortKeyKind kind)
 }
 
 static bool
+is_signed(SortKeyKind kind)
+{
+	return kind == SORT_KEY_INT16 || kind == SORT_KEY_INT32 || kind == SORT_KEY_INT64;
+}
+
+static bool
 decline_type(Oid type, Declined *why_not)
 {
 	return declined_because(why_not, DECLINED_TYPE,
@@ -65,6 +71,8 @@ describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation
 		return false;
 	col->kind = entry->kind;
 	col->width = entry->width;
+	if (is_signed(entry->kind))
+		col->flip = UINT64CONST(1) << (entry->width * BITS_PER_BYTE - 1);
 	col->append = order == TEXT_LIBC || (order == TEXT_ICU && verified) ? sort_key_append_imaged
 				  : order == TEXT_ICU									? sort_key_append_icu
 																		: entry->append;
@@ -265,7 +273,8 @@ set_order(SortKeyColumn *col, const SortColumnSpec *spec, CompareType direction)
 		col->null_marker = 0;
 	col->value_marker = spec->nulls_first ? 1 : 0;
 	col->descending = direction == COMPARE_GT;
-	col->invert = col->descending ? PG_UINT64_MAX : 0;
+	if (col->descending)
+		col->flip = ~col->flip;
 }
 
 bool

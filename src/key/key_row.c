@@ -43,7 +43,7 @@ typedef struct KeyRowColumn
 	bool marked;	   /* there is a marker before it */
 	uint8 value_marker;
 	SortKeyKind kind;
-	uint64 invert;
+	uint64 flip;
 	bool has_sort_key; /* strings: there is one, that of ICU, before the bytes */
 } KeyRowColumn;
 
@@ -64,31 +64,17 @@ struct KeyRow
 
 /* Bytes of a value in a row; 0: it can't be told from its encoding. */
 static int
-value_length(SortKeyKind kind)
+value_length(const SortKeyColumn *sort_column)
 {
-	switch (kind)
+	switch (sort_column->kind)
 	{
-		case SORT_KEY_BOOL:
-		case SORT_KEY_UINT8:
-			return 1;
-		case SORT_KEY_INT16:
-			return 2;
-		case SORT_KEY_INT32:
-		case SORT_KEY_UINT32:
-			return 4;
-		case SORT_KEY_BYTES6:
-		case SORT_KEY_TID:
-			return 6;
-		case SORT_KEY_INT64:
-		case SORT_KEY_UINT64:
-		case SORT_KEY_BYTES8:
-			return 8;
-		case SORT_KEY_TIMETZ:
-			return 12;
-		case SORT_KEY_BYTES16:
-			return 16;
+		case SORT_KEY_FLOAT4: /* zeros and NaNs are lost */
+		case SORT_KEY_FLOAT8:
+		case SORT_KEY_INTERVAL: /* months */
+		case SORT_KEY_ENUM:		/* oids */
+			return 0;
 		default:
-			return 0; /* of floats the zeros and NaNs, of intervals the months, of enums the oids are lost */
+			return sort_column->width;
 	}
 }
 
@@ -114,46 +100,38 @@ decode_timetz(const uint8 *src, uint64 invert, TimeTzADT *value)
 	value->time = utc - value->zone * USECS_PER_SEC;
 }
 
-/*
- * Writes the value that src encodes to its place in a row; the sign bit of integers is turned back as it was
- * turned.
- */
+/* Writes the value that src encodes to its place in a row. */
 static inline void
 decode_value(const KeyRowColumn *column, const uint8 *src, char *dst)
 {
-	uint64 invert = column->invert;
+	uint64 flip = column->flip;
 
 	switch (column->kind)
 	{
-		case SORT_KEY_BOOL:
 		case SORT_KEY_UINT8:
-			*(uint8 *) dst = *src ^ (uint8) invert;
+			*(uint8 *) dst = *src ^ (uint8) flip;
 			break;
 		case SORT_KEY_INT16:
-			*(uint16 *) dst = sort_key_order_int16(sort_key_load16(src) ^ (uint16) invert);
+			*(uint16 *) dst = sort_key_load16(src) ^ (uint16) flip;
 			break;
 		case SORT_KEY_INT32:
-			*(uint32 *) dst = sort_key_order_int32(sort_key_load32(src) ^ (uint32) invert);
-			break;
 		case SORT_KEY_UINT32:
-			*(uint32 *) dst = sort_key_load32(src) ^ (uint32) invert;
+			*(uint32 *) dst = sort_key_load32(src) ^ (uint32) flip;
 			break;
 		case SORT_KEY_INT64:
-			*(uint64 *) dst = sort_key_order_int64(sort_key_load64(src) ^ invert);
-			break;
 		case SORT_KEY_UINT64:
-			*(uint64 *) dst = sort_key_load64(src) ^ invert;
+			*(uint64 *) dst = sort_key_load64(src) ^ flip;
 			break;
 		case SORT_KEY_BYTES6:
 		case SORT_KEY_BYTES8:
 		case SORT_KEY_BYTES16:
-			decode_bytes(src, column->length, invert, dst);
+			decode_bytes(src, column->length, flip, dst);
 			break;
 		case SORT_KEY_TID:
-			decode_tid(src, invert, (ItemPointer) dst);
+			decode_tid(src, flip, (ItemPointer) dst);
 			break;
 		case SORT_KEY_TIMETZ:
-			decode_timetz(src, invert, (TimeTzADT *) dst);
+			decode_timetz(src, flip, (TimeTzADT *) dst);
 			break;
 		default:
 			pg_unreachable();
@@ -220,11 +198,11 @@ static void
 describe_column(const SortKeyColumn *sort_column, Form_pg_attribute att, KeyRowColumn *column)
 {
 	column->index = sort_column->attidx;
-	column->length = value_length(sort_column->kind);
+	column->length = value_length(sort_column);
 	column->align = att->attalign;
 	column->value_marker = sort_column->value_marker;
 	column->kind = sort_column->kind;
-	column->invert = sort_column->invert;
+	column->flip = sort_column->flip;
 }
 
 /* Finds this column of the row in the key; false: it isn't there, or does not tell the value. */
@@ -399,7 +377,7 @@ key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts)
 		Declined why_not;
 
 		if (sort_key_describe(&columns[i], &column, &why_not) &&
-			(value_length(column.kind) > 0 ||
+			(value_length(&column) > 0 ||
 			 (tells_string(column.kind) && column.append != sort_key_append_imaged)))
 			told = bms_add_member(told, columns[i].attno);
 	}
@@ -457,7 +435,7 @@ key_row_make(KeyRow *rows, const uint8 *key)
 	MinimalTuple row = make_columns(rows, key);
 
 	if (rows->is_index)
-		decode_tid(key + rows->tid.offset_in_key, rows->tid.invert, &((IndexRow *) row)->tuple.t_tid);
+		decode_tid(key + rows->tid.offset_in_key, rows->tid.flip, &((IndexRow *) row)->tuple.t_tid);
 	return row;
 }
 
@@ -501,7 +479,7 @@ typedef struct KeyCursor
 static inline const uint8 *
 find_zero(const KeyCursor *key, const KeyRowColumn *column)
 {
-	const uint8 *zero = memchr(key->at, (uint8) column->invert, key->end - key->at);
+	const uint8 *zero = memchr(key->at, (uint8) column->flip, key->end - key->at);
 
 	if (unlikely(zero == NULL))
 		elog(ERROR, "gpusort: a sort key has no end");
@@ -517,10 +495,10 @@ decode_string(KeyCursor *key, const KeyRowColumn *column, char *dst)
 		const uint8 *zero = find_zero(key, column);
 		Size length = zero - key->at;
 
-		if (column->invert == 0)
+		if (column->flip == 0)
 			memcpy(dst, key->at, length);
 		else
-			decode_bytes(key->at, length, column->invert, dst);
+			decode_bytes(key->at, length, column->flip, dst);
 		dst += length;
 		key->at = zero + 1;
 		if (column->kind != SORT_KEY_BYTEA)
@@ -618,6 +596,6 @@ key_row_make_variable(KeyRow *rows, const uint8 *bytes, Size size)
 		key.at = bytes;
 		(void) make_variable_row(rows, &key, true);
 	}
-	decode_tid(key.at + 1, rows->tid.invert, &((IndexRow *) rows->full_row)->tuple.t_tid);
+	decode_tid(key.at + 1, rows->tid.flip, &((IndexRow *) rows->full_row)->tuple.t_tid);
 	return rows->full_row;
 }

@@ -18,7 +18,7 @@
 #include "key/encoders.h"
 
 static const SortKeyType sort_key_types[] = {
-	{BOOLOID, SORT_KEY_BOOL, 1},
+	{BOOLOID, SORT_KEY_UINT8, 1},
 	{CHAROID, SORT_KEY_UINT8, 1},
 	{INT2OID, SORT_KEY_INT16, 2},
 	{INT4OID, SORT_KEY_INT32, 4},

@@ -28,8 +28,7 @@
 typedef enum SortKeyKind
 {
 	/* fixed width, see fixed.h */
-	SORT_KEY_BOOL,	/* bool */
-	SORT_KEY_UINT8, /* "char", which compares unsigned */
+	SORT_KEY_UINT8, /* bool, or "char", which compares unsigned */
 	SORT_KEY_INT16,
 	SORT_KEY_INT32,
 	SORT_KEY_UINT32,
@@ -95,7 +94,8 @@ struct SortKeyColumn
 	bool self_marked; /* the value's first byte is 01 - FE and does as the marker */
 	bool unmarked;	  /* there are no NULLs, and no marker; fixed keys */
 	bool descending;
-	uint64 invert;		   /* all ones if descending, else 0 */
+	uint64 flip;		   /* what values are xored with: the sign bit of signed numbers, and all bits of
+							* a descending column */
 	SortKeyAppend append;  /* NULL if fixed */
 	Oid type;			   /* base type */
 	bool verified;		   /* is the key a guess at the order of strings, which is to be verified? */
