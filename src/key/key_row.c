@@ -51,11 +51,10 @@ struct KeyRow
 {
 	int natts;
 	int ncolumns; /* that are not left out */
-	KeyRowColumn columns[MAX_COLUMNS];
+	KeyRowColumn columns[MAX_COLUMNS + 1]; /* index tuples: behind those that of the tuple's tid */
 	Size null_bits;			  /* where a row has its null bitmap */
 	Size row_size;			  /* bytes that any row fits in */
 	bool is_index;			  /* are the rows index tuples? */
-	KeyRowColumn tid;		  /* then that of the tuple */
 	MinimalTuple full_row;	  /* one without NULLs but for the columns left out; variable keys: any */
 	MinimalTuple partial_row; /* any other */
 };
@@ -247,40 +246,38 @@ make_full_row(KeyRow *rows)
 	end_row(rows, rows->full_row, offset);
 }
 
-/* A copy of this description, with its rows. */
+/* Finds the row's columns in fixed keys; NULL: these don't tell all of them. */
 static KeyRow *
-finish_create(KeyRow *rows)
+create_fixed(KeyRow *rows, const SortKey *key, TupleDesc desc, const Bitmapset *unused)
 {
 	/* as much as all columns take, each aligned */
 	Size header = Max(MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(rows->natts)),
 					  INDEX_ROW_HEADER + IndexInfoFindDataOffset(INDEX_NULL_MASK));
-	Size size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
-	KeyRow *result = palloc(sizeof(KeyRow));
+	int found = 0;
 
-	rows->row_size = size;
-	rows->full_row = palloc0(size);
-	rows->partial_row = palloc0(size);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (bms_is_member(i + 1, unused))
+			continue;
+		if (!find_column(key, desc, i, &rows->columns[found++]))
+			return NULL;
+	}
+	rows->ncolumns = found - (desc->natts - rows->natts);
+	rows->row_size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
+	rows->full_row = palloc0(rows->row_size);
+	rows->partial_row = palloc0(rows->row_size);
 	make_full_row(rows);
-	*result = *rows;
-	return result;
+	return rows;
 }
 
 KeyRow *
 key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused)
 {
-	KeyRow rows = {.natts = desc->natts, .null_bits = offsetof(MinimalTupleData, t_bits)};
+	KeyRow *rows = palloc0(sizeof(KeyRow));
 
-	if (key->variable)
-		return NULL;
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (bms_is_member(i + 1, unused))
-			continue;
-		if (!find_column(key, desc, i, &rows.columns[rows.ncolumns]))
-			return NULL;
-		rows.ncolumns++;
-	}
-	return finish_create(&rows);
+	rows->natts = desc->natts;
+	rows->null_bits = offsetof(MinimalTupleData, t_bits);
+	return key->variable ? NULL : create_fixed(rows, key, desc, unused);
 }
 
 /* Is this a kind of strings whose bytes are in the key? */
@@ -307,63 +304,44 @@ is_told_string(const SortKeyColumn *sort_column, Form_pg_attribute att)
 		   has_bytes(sort_column);
 }
 
-/* The columns of index tuples, as they come in variable keys; false: these don't tell all of them. */
-static bool
-find_columns_in_order(KeyRow *rows, const SortKey *key, TupleDesc desc)
+/* The columns of index tuples, as they come in variable keys; NULL: these don't tell all of them. */
+static KeyRow *
+create_variable(KeyRow *rows, const SortKey *key, TupleDesc desc)
 {
 	Size size = IndexInfoFindDataOffset(INDEX_NULL_MASK);
 
 	if (key->ncols != desc->natts)
-		return false;
+		return NULL;
 	for (int i = 0; i < key->ncols; i++)
 	{
 		const SortKeyColumn *sort_column = &key->cols[i];
 		Form_pg_attribute att = TupleDescAttr(desc, i);
-		KeyRowColumn *column = i < rows->natts ? &rows->columns[i] : &rows->tid;
+		KeyRowColumn *column = &rows->columns[i];
 
 		Assert(sort_column->attidx == i);
 		describe_column(sort_column, att, column);
 		column->has_sort_key = sort_column->append == sort_key_append_icu;
 		if (column->length != Max(att->attlen, 0) ||
 			(column->length == 0 && !is_told_string(sort_column, att)))
-			return false;
+			return NULL;
 		size += MAXIMUM_ALIGNOF + (column->length > 0 ? column->length : STRING_MAX);
 	}
-	return size <= INDEX_TUPLE_MAX;
-}
-
-/* A description of rows of variable keys. */
-static KeyRow *
-create_variable(KeyRow *rows, const SortKey *key, TupleDesc desc)
-{
-	KeyRow *result;
-
-	if (!find_columns_in_order(rows, key, desc))
+	if (size > INDEX_TUPLE_MAX)
 		return NULL;
-	result = palloc(sizeof(KeyRow));
-	*result = *rows;
-	result->full_row = palloc0(INDEX_ROW_HEADER + INDEX_TUPLE_MAX + 1);
-	return result;
+	rows->ncolumns = rows->natts;
+	rows->full_row = palloc0(INDEX_ROW_HEADER + INDEX_TUPLE_MAX + 1);
+	return rows;
 }
 
 KeyRow *
 key_row_create_index(const SortKey *key, TupleDesc desc)
 {
-	KeyRow rows = {.natts = desc->natts - 1,
-				   .ncolumns = desc->natts - 1,
-				   .null_bits = INDEX_ROW_HEADER + sizeof(IndexTupleData),
-				   .is_index = true};
+	KeyRow *rows = palloc0(sizeof(KeyRow));
 
-	if (key->variable)
-		return create_variable(&rows, key, desc);
-	for (int i = 0; i < rows.natts; i++)
-	{
-		if (!find_column(key, desc, i, &rows.columns[i]))
-			return NULL;
-	}
-	if (!find_column(key, desc, rows.natts, &rows.tid))
-		return NULL;
-	return finish_create(&rows);
+	rows->natts = desc->natts - 1;
+	rows->null_bits = INDEX_ROW_HEADER + sizeof(IndexTupleData);
+	rows->is_index = true;
+	return key->variable ? create_variable(rows, key, desc) : create_fixed(rows, key, desc, NULL);
 }
 
 bool
@@ -432,10 +410,11 @@ make_columns(KeyRow *rows, const uint8 *key)
 MinimalTuple
 key_row_make(KeyRow *rows, const uint8 *key)
 {
+	const KeyRowColumn *tid = &rows->columns[rows->ncolumns];
 	MinimalTuple row = make_columns(rows, key);
 
 	if (rows->is_index)
-		decode_tid(key + rows->tid.offset_in_key, rows->tid.flip, &((IndexRow *) row)->tuple.t_tid);
+		decode_tid(key + tid->offset_in_key, tid->flip, &((IndexRow *) row)->tuple.t_tid);
 	return row;
 }
 
@@ -596,6 +575,6 @@ key_row_make_variable(KeyRow *rows, const uint8 *bytes, Size size)
 		key.at = bytes;
 		(void) make_variable_row(rows, &key, true);
 	}
-	decode_tid(key.at + 1, rows->tid.flip, &((IndexRow *) rows->full_row)->tuple.t_tid);
+	decode_tid(key.at + 1, rows->columns[rows->ncolumns].flip, &((IndexRow *) rows->full_row)->tuple.t_tid);
 	return rows->full_row;
 }
