@@ -67,7 +67,6 @@ struct SortKeyIcu
 	bool utf8;	  /* is the database's encoding UTF-8? */
 	UChar *chars; /* the string in UTF-16 */
 	int32 chars_size;
-	MemoryContext context; /* the one it was made in */
 	CacheEntry *cache;	   /* ICU_CACHE_SETS times CACHE_WAYS of them; NULL: not needed yet */
 	int lookups;		   /* in this period */
 	int hits;			   /* in this period */
@@ -154,7 +153,6 @@ sort_key_icu_create(Oid collation)
 	icu->chars_size = INITIAL_CHARS;
 	icu->chars = palloc(icu->chars_size * sizeof(UChar));
 	icu->tries_ascii = icu->utf8;
-	icu->context = CurrentMemoryContext;
 	return icu;
 }
 
@@ -260,7 +258,7 @@ append_cached_sort_key(SortKeyBuilder *key, SortKeyIcu *icu, const char *bytes, 
 	Size size;
 
 	if (unlikely(icu->cache == NULL))
-		icu->cache = MemoryContextAllocZero(icu->context, ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
+		icu->cache = MemoryContextAllocZero(GetMemoryChunkContext(icu), ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
 	set = &icu->cache[(hash & (ICU_CACHE_SETS - 1)) * CACHE_WAYS];
 	victim = &set[icu->lookups % CACHE_WAYS];
 	for (CacheEntry *entry = set; entry < set + CACHE_WAYS; entry++)
@@ -334,12 +332,6 @@ sort_key_append_icu(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 
 	if (icu->locale->deterministic)
 		sort_key_append_string(key, bytes, len);
-}
-
-bool
-sort_key_icu_has_bytes(const SortKeyIcu *icu)
-{
-	return icu->locale->deterministic;
 }
 
 /* ---------------------------------------------------------------- for images */
@@ -430,12 +422,6 @@ void
 sort_key_append_icu(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	elog(ERROR, "PostgreSQL was built without ICU");
-}
-
-bool
-sort_key_icu_has_bytes(const SortKeyIcu *icu)
-{
-	return false;
 }
 
 Size

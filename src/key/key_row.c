@@ -14,10 +14,10 @@
 
 #include "access/heaptoast.h"
 #include "access/tupmacs.h"
+#include "utils/lsyscache.h"
 
 #include "key/encoders.h"
 #include "key/fixed.h"
-#include "key/icu.h"
 #include "key/key_row.h"
 
 /* Every column of a fixed key takes at least a byte of it: its value, and a marker unless it is NOT NULL. */
@@ -292,7 +292,7 @@ static bool
 has_bytes(const SortKeyColumn *sort_column)
 {
 	if (sort_column->append == sort_key_append_icu)
-		return sort_key_icu_has_bytes(sort_column->icu);
+		return get_collation_isdeterministic(sort_column->collation);
 	return sort_column->append == sort_key_append_text || sort_column->append == sort_key_append_bytea;
 }
 
