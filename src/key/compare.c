@@ -77,23 +77,15 @@ sort_key_comparer_free(SortKeyComparer *comparer)
 	pfree(comparer);
 }
 
-/* Stores the places of verified columns; returns what is behind them. */
-static uint8 *
-store_places(const SortKey *key, uint8 *dst)
-{
-	Size size = sizeof(uint64) * key->nplaces;
-
-	memcpy(dst, key->builder.places, size);
-	dst[size] = PLACES_END;
-	return dst + size + 1;
-}
-
 void
 sort_key_append_places(SortKey *key)
 {
-	uint8 *dst = sort_key_reserve(&key->builder, sizeof(uint64) * key->nplaces + 1);
+	Size size = sizeof(uint64) * key->nplaces;
+	uint8 *dst = sort_key_reserve(&key->builder, size + 1);
 
-	key->builder.length += store_places(key, dst) - dst;
+	memcpy(dst, key->builder.places, size);
+	dst[size] = PLACES_END;
+	key->builder.length += size + 1;
 }
 
 /* ---------------------------------------------------------------- reading keys */
@@ -295,58 +287,4 @@ sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const u
 			order = compare_column(comparer, col, &reader_a, &reader_b);
 	}
 	return order != 0 ? order : compare_exact(&reader_a, reader_a.end, &reader_b, reader_b.end);
-}
-
-/* ---------------------------------------------------------------- without images */
-
-static uint8 *
-copy_bytes(uint8 *dst, const uint8 *from, const uint8 *end)
-{
-	memcpy(dst, from, end - from);
-	return dst + (end - from);
-}
-
-/* Copies a verified column without its image. */
-static uint8 *
-copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
-{
-	uint8 marker = read_marker(reader);
-	uint8 flip = col->descending ? 0xFF : 0;
-	const uint8 *string;
-
-	*dst++ = marker;
-	if (marker == col->null_marker)
-		return dst;
-	skip_image(reader, col);
-	if (has_image(col))
-		*dst++ = flip;
-	string = reader->at;
-	if (col->images != NULL && string < reader->end && begins_ties(*string ^ flip))
-		*dst++ = STRING_TELLS ^ flip;
-	(void) (col->guess != NULL ? read_whole(reader, col) : read_string(reader, col));
-	return copy_bytes(dst, string, reader->at);
-}
-
-Size
-sort_key_drop_images(const SortKey *key, const uint8 *bytes, Size size, uint8 *dst)
-{
-	KeyReader reader = begin_reading(key, bytes, size);
-	uint8 *start = dst;
-	int n = 0;
-
-	for (int i = 0; i < key->ncols; i++)
-	{
-		const SortKeyColumn *col = &key->cols[i];
-
-		if (!col->verified)
-			continue;
-		dst = copy_bytes(dst, reader.at, place_of(&reader, n));
-		reader.at = place_of(&reader, n);
-		key->builder.places[n++] = dst - start;
-		dst = copy_column(&reader, col, dst);
-	}
-	dst = copy_bytes(dst, reader.at, reader.end);
-	if (key->nplaces > 0)
-		dst = store_places(key, dst);
-	return dst - start;
 }

@@ -26,12 +26,4 @@ extern void sort_key_comparer_free(SortKeyComparer *comparer);
 extern int sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const uint8 *b,
 							Size b_size);
 
-/*
- * Writes the key without its images to dst, where there is room for as much as it has now and for
- * SORT_KEY_DROPPED_MORE bytes a column; returns how much that is.
- */
-#define SORT_KEY_DROPPED_MORE 2
-
-extern Size sort_key_drop_images(const SortKey *key, const uint8 *bytes, Size size, uint8 *dst);
-
 #endif /* GPUSORT_KEY_COMPARE_H */
