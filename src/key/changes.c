@@ -17,7 +17,6 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "key/encoders.h"
 #include "key/enum.h"
 #include "key/parts.h"
 
@@ -27,30 +26,16 @@ hash_number(uint64 hash, uint32 number)
 	return hash_bytes_uint32_extended(number, hash);
 }
 
-/* How text becomes bytes, and whether a value stands whole; the addresses differ between processes. */
-static uint32
-append_number(SortKeyAppend append)
-{
-	return append == sort_key_append_icu	  ? 1
-		   : append == sort_key_append_imaged ? 2
-		   : append == sort_key_append_whole  ? 3
-											  : 0;
-}
-
+/*
+ * How text becomes bytes is decided by the collation and `verified`, whether values stand whole by the
+ * comparison.
+ */
 static uint64
 hash_column(uint64 hash, const SortKeyColumn *col, Oid newest)
 {
 	int traits = col->self_marked << 3 | col->unmarked << 2 | col->descending << 1 | col->verified;
-	uint32 numbers[] = {col->attidx,
-						col->kind,
-						col->width,
-						col->null_marker,
-						col->value_marker,
-						traits,
-						append_number(col->append),
-						col->type,
-						col->collation,
-						col->comparison};
+	uint32 numbers[] = {col->attidx, col->kind, col->width,		col->null_marker, col->value_marker,
+						traits,		 col->type, col->collation, col->comparison};
 
 	for (int i = 0; i < lengthof(numbers); i++)
 		hash = hash_number(hash, numbers[i]);
