@@ -52,7 +52,4 @@ extern void sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Dat
 /* Makes ready what compares a column's values whole, in CurrentMemoryContext. */
 extern void sort_key_prepare_whole(SortKeyColumn *col);
 
-/* Bytes that a value of so many, and its image, take in the key, about. */
-extern double sort_key_whole_size(double width);
-
 #endif /* GPUSORT_KEY_ENCODERS_H */

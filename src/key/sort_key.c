@@ -184,6 +184,8 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 
 	for (int i = 0; i < ncols; i++)
 	{
+		double imaged = Min(widths[i], IMAGED_BYTES_MAX);
+
 		sort_key_describe_anyhow(&columns[i], &cols[i]);
 
 		/* marker and terminator; a sort key or image, and the text after it */
@@ -192,9 +194,9 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 		else if (cols[i].append == sort_key_append_icu)
 			width += 8 + 2 * widths[i];
 		else if (cols[i].append == sort_key_append_imaged)
-			width += 3 + sort_key_image_size(widths[i]) + widths[i];
+			width += 3 + 1.25 * imaged + widths[i];
 		else if (cols[i].guess != NULL)
-			width += 1 + sort_key_whole_size(widths[i]);
+			width += 7 + imaged + widths[i];
 		else
 			width += 2 + widths[i];
 	}
@@ -265,37 +267,6 @@ find_value(TupleDesc desc, int column, HeapTupleHeader row, Datum *value)
 	return true;
 }
 
-/*
- * Looks up the key's columns where they stand in a table's row, which the slot need not take apart then;
- * false: it must.  The values are in the slot, which doesn't count them.
- */
-static inline bool
-look_up_columns(const SortKey *key, TupleTableSlot *slot)
-{
-	HeapTupleHeader row = ((const HeapTupleTableSlot *) slot)->tuple->t_data;
-
-	if (!row_is_complete(key, row))
-		return false;
-	for (int i = 0; i < key->ncols; i++)
-	{
-		int column = key->cols[i].attidx;
-
-		if (!find_value(slot->tts_tupleDescriptor, column, row, &slot->tts_values[column]))
-			return false;
-		slot->tts_isnull[column] = false;
-	}
-	return true;
-}
-
-/* Has the key's columns in the slot. */
-static inline void
-get_columns(const SortKey *key, TupleTableSlot *slot)
-{
-	if (slot->tts_nvalid < key->last_attno && TTS_IS_BUFFERTUPLE(slot) && look_up_columns(key, slot))
-		return;
-	slot_getsomeattrs(slot, key->last_attno);
-}
-
 /* Writes a column's part of a key; returns where the next one's begins. */
 static inline uint8 *
 encode_column(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
@@ -323,22 +294,6 @@ clear_padding(const SortKey *key, uint8 *dst)
 	memset(dst + key->width - 8, 0, 8);
 }
 
-void
-sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
-{
-	const SortKeyColumn *col = key->cols;
-	const SortKeyColumn *end = col + key->ncols;
-
-	get_columns(key, slot);
-
-	if (key->ncols == 1 &&
-		encode_single(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst))
-		return;
-	clear_padding(key, dst);
-	for (; col < end; col++)
-		dst = encode_column(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst);
-}
-
 bool
 sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 *dst)
 {
@@ -359,6 +314,25 @@ sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 
 		dst = encode_column(col, value, false, dst);
 	}
 	return true;
+}
+
+void
+sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
+{
+	const SortKeyColumn *col = key->cols;
+	const SortKeyColumn *end = col + key->ncols;
+
+	if (slot->tts_nvalid < key->last_attno && TTS_IS_BUFFERTUPLE(slot) &&
+		sort_key_encode_stored(key, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple->t_data,
+							   dst))
+		return;
+	slot_getsomeattrs(slot, key->last_attno);
+	if (key->ncols == 1 &&
+		encode_single(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst))
+		return;
+	clear_padding(key, dst);
+	for (; col < end; col++)
+		dst = encode_column(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst);
 }
 
 /* Appends the encoding of a value that is not NULL. */
@@ -414,7 +388,7 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 	SortKeyBuilder *builder = &key->builder;
 	int nplaces = 0;
 
-	get_columns(key, slot);
+	slot_getsomeattrs(slot, key->last_attno);
 	builder->length = 0;
 	builder->tail = NULL;
 	builder->tail_end = 0;

@@ -17,9 +17,9 @@
 #include "access/tupmacs.h"
 
 #include "key/encoders.h"
+#include "key/images.h"
 #include "key/parts.h"
 
-#define IMAGED_BYTES_MAX 256
 #define VALUE_END 1
 
 void
@@ -32,12 +32,6 @@ sort_key_prepare_whole(SortKeyColumn *col)
 void
 sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
-}
-
-double
-sort_key_whole_size(double width)
-{
-	return Min(width, IMAGED_BYTES_MAX) + 6 + width;
 }
 
 /* Takes the zero bytes out of what stands in the key from "start" on. */
