@@ -227,7 +227,6 @@ describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 		case SORT_KEY_JSONB:
 			return describe_jsonb(col, why_not);
 		case SORT_KEY_TSVECTOR:
-		case SORT_KEY_TSQUERY:
 			(void) create_parts(col, 0); /* no columns, but fields */
 			return true;
 		default:

@@ -64,7 +64,6 @@ static const SortKeyType sort_key_types[] = {
 	{CIDROID, SORT_KEY_INET, 0, sort_key_append_inet, true},
 	{OIDVECTOROID, SORT_KEY_OIDVECTOR, 0, sort_key_append_oidvector},
 	{TSVECTOROID, SORT_KEY_TSVECTOR, 0, sort_key_append_tsvector},
-	{TSQUERYOID, SORT_KEY_TSQUERY, 0, sort_key_append_tsquery},
 	{JSONBOID, SORT_KEY_JSONB, 0, sort_key_append_jsonb, true},
 };
 

@@ -53,7 +53,6 @@ typedef enum SortKeyKind
 	SORT_KEY_INET, /* inet or cidr */
 	SORT_KEY_OIDVECTOR,
 	SORT_KEY_TSVECTOR,
-	SORT_KEY_TSQUERY,
 	SORT_KEY_LTREE,
 	SORT_KEY_CITEXT,
 	SORT_KEY_JSONB_STRING, /* JsonbValue *, within a document */
