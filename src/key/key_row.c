@@ -50,11 +50,11 @@ typedef struct KeyRowColumn
 struct KeyRow
 {
 	int natts;
-	int ncolumns; /* that are not left out */
+	int ncolumns;						   /* that are not left out */
 	KeyRowColumn columns[MAX_COLUMNS + 1]; /* index tuples: behind those that of the tuple's tid */
-	Size null_bits;			  /* where a row has its null bitmap */
-	Size row_size;			  /* bytes that any row fits in */
-	bool is_index;			  /* are the rows index tuples? */
+	Size null_bits;						   /* where a row has its null bitmap */
+	Size row_size;						   /* bytes that any row fits in */
+	bool is_index;						   /* are the rows index tuples? */
 	MinimalTuple full_row;	  /* one without NULLs but for the columns left out; variable keys: any */
 	MinimalTuple partial_row; /* any other */
 };
