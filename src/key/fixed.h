@@ -145,20 +145,6 @@ sort_key_store_interval(uint8 *dst, const Interval *value, uint64 invert)
 	sort_key_store16(dst + 8, (uint16) rest ^ (uint16) invert);
 }
 
-static inline void
-sort_key_store_bytes16(uint8 *dst, const uint8 *bytes, uint64 invert)
-{
-	sort_key_store64(dst, sort_key_load64(bytes) ^ invert);
-	sort_key_store64(dst + 8, sort_key_load64(bytes + 8) ^ invert);
-}
-
-static inline void
-sort_key_store_bytes6(uint8 *dst, const uint8 *bytes, uint64 invert)
-{
-	for (int i = 0; i < 6; i++)
-		dst[i] = bytes[i] ^ (uint8) invert;
-}
-
 /* By block, then by line number. */
 static inline void
 sort_key_store_tid(uint8 *dst, ItemPointer value, uint64 invert)
@@ -209,6 +195,8 @@ sort_key_order32(const SortKeyColumn *col, Datum value)
 static inline void
 sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
 {
+	const uint8 *bytes = (const uint8 *) DatumGetPointer(value); /* of kinds that are stored so */
+
 	switch (col->kind)
 	{
 		case SORT_KEY_UINT8:
@@ -230,10 +218,12 @@ sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
 			sort_key_store64(dst, sort_key_order64(col, value));
 			break;
 		case SORT_KEY_BYTES6:
-			sort_key_store_bytes6(dst, (uint8 *) DatumGetPointer(value), col->flip);
+			for (int i = 0; i < 6; i++)
+				dst[i] = bytes[i] ^ (uint8) col->flip;
 			break;
 		case SORT_KEY_BYTES16:
-			sort_key_store_bytes16(dst, (uint8 *) DatumGetPointer(value), col->flip);
+			sort_key_store64(dst, sort_key_load64(bytes) ^ col->flip);
+			sort_key_store64(dst + 8, sort_key_load64(bytes + 8) ^ col->flip);
 			break;
 		case SORT_KEY_TID:
 			sort_key_store_tid(dst, (ItemPointer) DatumGetPointer(value), col->flip);
