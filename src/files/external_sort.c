@@ -212,7 +212,7 @@ keys_are_better_made(ExternalSort *external, SortedRows *sorted)
 static RunContent
 choose_content(ExternalSort *external, SortedRows *sorted)
 {
-	if (sorted->rows != NULL && !sort_key_uses_icu(external->key))
+	if (sorted->rows != NULL && !external->key->uses_icu)
 		return RUN_KEYS;
 	return external->row_keys != NULL && keys_are_better_made(external, sorted) ? RUN_ROWS
 																				: RUN_KEYS_AND_ROWS;

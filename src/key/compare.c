@@ -29,7 +29,8 @@ struct SortKeyComparer
 	const SortKey *key;
 	uint8 *strings[2]; /* of a descending column, as they are; values, where they are aligned */
 	Size sizes[2];
-	MemoryContext scratch; /* of comparisons that take memory; NULL: none does */
+	MemoryContext context; /* all of this */
+	MemoryContext scratch; /* of comparisons that take memory */
 };
 
 /* A key being read. */
@@ -51,30 +52,21 @@ typedef struct KeyString
 SortKeyComparer *
 sort_key_comparer_create(const SortKey *key)
 {
-	SortKeyComparer *comparer = palloc0(sizeof(SortKeyComparer));
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "gpusort comparer", ALLOCSET_SMALL_SIZES);
+	SortKeyComparer *comparer = MemoryContextAllocZero(context, sizeof(SortKeyComparer));
 
 	Assert(key->verified);
 	comparer->key = key;
-	for (int i = 0; i < key->ncols; i++)
-	{
-		if (key->cols[i].guess != NULL && comparer->scratch == NULL)
-			comparer->scratch =
-				AllocSetContextCreate(CurrentMemoryContext, "gpusort compared values", ALLOCSET_SMALL_SIZES);
-	}
+	comparer->context = context;
+	comparer->scratch = AllocSetContextCreate(context, "gpusort compared values", ALLOCSET_SMALL_SIZES);
 	return comparer;
 }
 
 void
 sort_key_comparer_free(SortKeyComparer *comparer)
 {
-	for (int i = 0; i < lengthof(comparer->strings); i++)
-	{
-		if (comparer->strings[i] != NULL)
-			pfree(comparer->strings[i]);
-	}
-	if (comparer->scratch != NULL)
-		MemoryContextDelete(comparer->scratch);
-	pfree(comparer);
+	MemoryContextDelete(comparer->context);
 }
 
 void
@@ -149,7 +141,7 @@ read_whole(KeyReader *reader, const SortKeyColumn *col)
 static inline bool
 has_image(const SortKeyColumn *col)
 {
-	return col->images != NULL || col->guess != NULL;
+	return col->images != NULL || sort_key_is_whole(col);
 }
 
 /* What stands before the string or value, if it is no image of its own. */
@@ -173,7 +165,7 @@ static KeyString
 read_value(KeyReader *reader, const SortKeyColumn *col)
 {
 	skip_image(reader, col);
-	return col->guess != NULL ? read_whole(reader, col) : read_string(reader, col);
+	return sort_key_is_whole(col) ? read_whole(reader, col) : read_string(reader, col);
 }
 
 /* ---------------------------------------------------------------- comparing */
@@ -198,7 +190,7 @@ reserve(SortKeyComparer *comparer, int which, Size size)
 		if (comparer->strings[which] != NULL)
 			pfree(comparer->strings[which]);
 		comparer->sizes[which] = 2 * size;
-		comparer->strings[which] = MemoryContextAllocHuge(GetMemoryChunkContext(comparer), 2 * size);
+		comparer->strings[which] = MemoryContextAllocHuge(comparer->context, 2 * size);
 	}
 	return comparer->strings[which];
 }
@@ -245,7 +237,7 @@ compare_strings(SortKeyComparer *comparer, SortKeyColumn *col, KeyString a, KeyS
 	/* of equal strings the images may differ all the same */
 	if (a.len == b.len && memcmp(a.bytes, b.bytes, a.len) == 0)
 		return 0;
-	if (col->guess != NULL)
+	if (sort_key_is_whole(col))
 		return compare_whole(comparer, col, a, b);
 	if (!col->descending)
 		return varstr_cmp((const char *) a.bytes, a.len, (const char *) b.bytes, b.len, col->collation);

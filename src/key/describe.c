@@ -26,17 +26,8 @@
 static bool
 is_text(SortKeyKind kind)
 {
-	switch (kind)
-	{
-		case SORT_KEY_TEXT:
-		case SORT_KEY_BPCHAR:
-		case SORT_KEY_NAME:
-		case SORT_KEY_CITEXT:
-		case SORT_KEY_JSONB_STRING:
-			return true;
-		default:
-			return false;
-	}
+	return kind == SORT_KEY_TEXT || kind == SORT_KEY_BPCHAR || kind == SORT_KEY_NAME ||
+		   kind == SORT_KEY_CITEXT || kind == SORT_KEY_JSONB_STRING;
 }
 
 static bool
@@ -81,6 +72,7 @@ describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation
 	col->type = type;
 	col->collation = order != TEXT_BYTEWISE ? collation : InvalidOid;
 	col->verified = verified;
+	col->uses_icu = col->append == sort_key_append_icu;
 	return describe_parts(type, collation, col, why_not);
 }
 
@@ -107,6 +99,7 @@ add_part_as(SortKeyColumn *col, const SortKeyType *entry, Oid type, bool bytewis
 	part->value_marker = PART_VALUE;
 	part->null_marker = PART_ABOVE;
 	col->verified |= part->verified;
+	col->uses_icu |= part->uses_icu;
 	return true;
 }
 
@@ -319,7 +312,6 @@ sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col)
 	col->kind = SORT_KEY_UNKNOWN;
 	col->type = getBaseType(spec->type);
 	col->verified = true;
-	col->append = sort_key_append_nothing;
 	(void) create_parts(col, 0);
 	keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
 	set_order(col, spec, direction);

@@ -46,9 +46,5 @@ extern const SortKeyType *sort_key_find_extension_type(Oid function, Oid *builti
 
 /* whole.c */
 extern void sort_key_append_whole(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
-
-/* Makes ready what compares a column's values whole, in CurrentMemoryContext. */
-extern void sort_key_prepare_whole(SortKeyColumn *col);
 
 #endif /* GPUSORT_KEY_ENCODERS_H */

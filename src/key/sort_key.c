@@ -67,8 +67,8 @@ sort_key_prepare_column(SortKeyColumn *col)
 		col->images = sort_key_images_create(col->collation, sort_key_text_order(col->collation) == TEXT_ICU);
 	if (col->kind == SORT_KEY_ENUM)
 		col->enum_order = sort_key_enum_create(col->type);
-	if (col->guess != NULL)
-		sort_key_prepare_whole(col);
+	if (sort_key_is_whole(col))
+		fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
 	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
 		sort_key_prepare_column(&col->parts->columns[i]);
 }
@@ -87,6 +87,7 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 
 		sort_key_describe_anyhow(&columns[i], col);
 		key->verified |= col->verified;
+		key->uses_icu |= col->uses_icu;
 		key->last_attno = Max(key->last_attno, columns[i].attno);
 	}
 	key->description = sort_key_hash_columns(ncols, key->cols, InvalidOid);
@@ -121,25 +122,6 @@ sort_key_ends(const SortKey *key)
 		.imaged = imaged,
 		.descending = col->descending,
 	};
-}
-
-static bool
-uses_icu(int ncols, const SortKeyColumn *cols)
-{
-	for (int i = 0; i < ncols; i++)
-	{
-		const SortKeyParts *parts = cols[i].parts;
-
-		if (cols[i].icu != NULL || (parts != NULL && uses_icu(parts->ncolumns, parts->columns)))
-			return true;
-	}
-	return false;
-}
-
-bool
-sort_key_uses_icu(const SortKey *key)
-{
-	return uses_icu(key->ncols, key->cols);
 }
 
 SortKey *
@@ -195,7 +177,7 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 			width += 8 + 2 * widths[i];
 		else if (cols[i].append == sort_key_append_imaged)
 			width += 3 + 1.25 * imaged + widths[i];
-		else if (cols[i].guess != NULL)
+		else if (sort_key_is_whole(&cols[i]))
 			width += 7 + imaged + widths[i];
 		else
 			width += 2 + widths[i];

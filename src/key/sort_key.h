@@ -69,6 +69,7 @@ typedef struct SortKey
 	SortKeyColumn *cols;   /* ncols of them, with what encodes each one's values */
 	bool verified;		   /* do the keys only guess at the order, so that it is to be verified? */
 	int nplaces;		   /* then: columns whose places the key tells; 0: they need no telling */
+	bool uses_icu;		   /* are there sort keys of ICU in it? */
 	uint64 description;	   /* a hash of the columns (changes.c) */
 
 	SortKeyBuilder builder;
@@ -160,9 +161,6 @@ extern Oid sort_key_newest_value(const SortKey *key);
  * Values of enums that were added after the newest one don't count: they move no others.
  */
 extern uint64 sort_key_fingerprint(const SortKey *key, Oid newest);
-
-/* Is a column's order that of an ICU collation? */
-extern bool sort_key_uses_icu(const SortKey *key);
 
 /*
  * Another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one: to be used

@@ -100,16 +100,24 @@ struct SortKeyColumn
 	bool verified;		   /* is the key a guess at the order of strings, which is to be verified? */
 	Oid collation;		   /* of text that is not in bytewise order for certain, and of what is made of
 							* such text; else InvalidOid */
+	bool uses_icu;		   /* are sort keys of ICU in the key, of the strings or of those in the values? */
 	SortKeyIcu *icu;	   /* NULL: not by ICU */
 	SortKeyImages *images; /* makes those of strings; NULL: the string stands without one */
 	SortKeyEnum *enum_order;
 	SortKeyParts *parts; /* NULL: values are not made of others */
-	SortKeyAppend guess; /* of values that stand whole behind it, and are compared so; else NULL */
-	Oid comparison;		 /* by this function */
+	SortKeyAppend guess; /* of values that stand whole behind it; NULL: there is none */
+	Oid comparison;		 /* compares values that stand whole; else InvalidOid */
 	FmgrInfo compare;	 /* the same, ready to be called */
 	int16 length;		 /* then: typlen and typbyval */
 	bool by_value;
 };
+
+/* Do the values stand whole, and are compared so? */
+static inline bool
+sort_key_is_whole(const SortKeyColumn *col)
+{
+	return OidIsValid(col->comparison);
+}
 
 /* Bytes of a fixed key that say whether the column is NULL. */
 static inline int

@@ -22,18 +22,6 @@
 
 #define VALUE_END 1
 
-void
-sort_key_prepare_whole(SortKeyColumn *col)
-{
-	fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
-}
-
-/* The guess at values of which nothing is known. */
-void
-sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
-{
-}
-
 /* Takes the zero bytes out of what stands in the key from "start" on. */
 static void
 escape(SortKeyBuilder *key, Size start)
@@ -63,7 +51,8 @@ append_image(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	Size start = key->length;
 
-	col->guess(key, col, value);
+	if (col->guess != NULL)
+		col->guess(key, col, value);
 	key->length = Min(key->length, start + IMAGED_BYTES_MAX);
 	escape(key, start);
 }
