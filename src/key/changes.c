@@ -3,13 +3,8 @@
  *		What a key's columns were when they were described, and what has become of them since.
  *
  * Types, operator classes and collations may be changed after a plan has been made or begun, by the same
- * transaction or by others.  So a key is described when the rows come, not before, and a description has a
- * hash: of the types, of those of their parts, and of all else that decides what the bytes of a key are.  It
- * tells whether a description still holds when the sort begins again, and whether that of another process is
- * the same.
- *
- * In between a composite type may still be altered.  As PostgreSQL's comparisons do, the encoder looks at
- * each value whether the type cache still has the version that it knows.
+ * transaction or by others.  README.md says what is asked when: by a hash of all that decides what the bytes
+ * of a key are, and, as PostgreSQL's comparisons do, by the version of a composite type in the type cache.
  */
 #include "postgres.h"
 

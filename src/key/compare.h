@@ -1,9 +1,6 @@
 /*
  * key/compare.h
- *		Comparing keys that only guess at the order, by PostgreSQL's own comparison.
- *
- * Such a key (SortKey.verified) holds the strings whose order it guesses at, so it is all that a comparison
- * needs.
+ *		Comparing keys that only guess at the order (SortKey.verified), by PostgreSQL's own comparison.
  */
 #ifndef GPUSORT_KEY_COMPARE_H
 #define GPUSORT_KEY_COMPARE_H

@@ -2,13 +2,9 @@
  * key/sort_key.c
  *		Normalized sort keys: the encoder of whole rows.
  *
- * describe.c decides what each column becomes; fixed.h encodes values of fixed width, and the SortKeyAppend
- * functions of bytes.c, numeric.c, icu.c, images.c, parts.c, jsonb.c, text_search.c, extension.c and whole.c
- * encode the others.  Here the columns are put one after the other.  types.h says why the result orders as
- * PostgreSQL does.
- *
- * Rows are encoded by the million: nothing is allocated for a row but where a value has to be detoasted, and
- * that is freed before the next one.
+ * describe.c decides what each column becomes; fixed.h encodes values of fixed width, and the functions of
+ * encoders.h the others.  Here the columns are put one after the other.  types.h says why the result orders
+ * as PostgreSQL does.
  */
 #include "postgres.h"
 

@@ -10,11 +10,8 @@
  *	- Otherwise: a *variable key*.  No key is a proper prefix of another but for trailing zero bytes; keys
  *	  compare as if they were continued by zero bytes for ever, and trailing zero bytes may be left out.
  *
- * What can't be encoded exactly is not supported, and the functions below say why in words for a person.
- *
- * Text that the C library compares, and that of some ICU collations, has keys that only guess at the order.
- * A sort of such keys, which says so (SortKey.verified), is verified by comparisons (compare.h), and put
- * right where they differ.
+ * Some text has keys that only guess at the order.  A sort of such keys (SortKey.verified) is verified by
+ * comparisons (compare.h), and put right where they differ.
  */
 #ifndef GPUSORT_KEY_SORT_KEY_H
 #define GPUSORT_KEY_SORT_KEY_H

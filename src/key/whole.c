@@ -9,8 +9,6 @@
  * An image has no zero byte within: 00 becomes 01 01, and 01 becomes 01 02, so it orders as before.  Of long
  * keys it is the beginning, enough for a guess.  Behind it, and a zero byte, stand the size of the value in 4
  * bytes, the value, and 01, so that nothing of it is taken for zeros that may be left out.
- *
- * Values of types that had a key when the plan was made, and have none any more, stand so without a guess.
  */
 #include "postgres.h"
 
