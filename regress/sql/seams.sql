@@ -98,17 +98,6 @@ LANGUAGE sql IMMUTABLE AS $$
 	SELECT array_agg(v) || (repeat('x', 2046) || '{"",:1}'::text[]) || ARRAY[''] FROM (SELECT v FROM words UNION ALL SELECT concat(a.v, ' ', b.v) FROM words AS a, unnest(ARRAY['x', 'x:1', 'xy:2A', 'y']) AS b (v)) s
 $$;
 
--- All operators, over words with checksums of all kinds, in all ways that three words can be put together.
-CREATE FUNCTION tsquery_seams() RETURNS text[]
-LANGUAGE sql IMMUTABLE AS $$
-	WITH words AS (SELECT chr(96 + i) AS v FROM generate_series(1, 26) AS i UNION ALL VALUES ('aa'), ('a:*'), ('a:A'), ('é'), (repeat('x', 2046)))
-	SELECT array_agg(v) || ARRAY[''] FROM (
-		SELECT v FROM words UNION ALL SELECT '!' || v FROM words WHERE length(v) = 1
-		UNION ALL SELECT a || operator || b FROM unnest('{a,b,c}'::text[]) AS a, unnest('{a,b,d}'::text[]) AS b, unnest('{&,|,<->,<2>,<255>,<256>,<16384>,&!,|!}'::text[]) AS operator
-		UNION ALL SELECT format(form, one, other) FROM unnest('{a %s b %s c,(a %s b) %s c,a %s (b %s c),!(a %s b) %s c,a %s !!(b %s c)}'::text[]) AS form, unnest('{&,|,<->,<3>}'::text[]) AS one, unnest('{&,|,<->,<3>}'::text[]) AS other
-	) s
-$$;
-
 -- Paths of labels that begin with each other, long ones, many.
 CREATE FUNCTION ltree_seams() RETURNS text[]
 LANGUAGE sql IMMUTABLE AS $$
@@ -215,7 +204,6 @@ LANGUAGE sql STABLE AS $$
 		WHEN 'inet' THEN inet_seams()::text[]
 		WHEN 'jsonb' THEN jsonb_seams()
 		WHEN 'tsvector' THEN tsvector_seams()
-		WHEN 'tsquery' THEN tsquery_seams()
 		WHEN 'citext' THEN text_seams()
 		WHEN 'ltree' THEN ltree_seams()
 		WHEN 'cidr' THEN (SELECT array_agg(network(a))::text[] FROM unnest(inet_seams()) AS a)

@@ -203,7 +203,7 @@ explain_cards(const SorterStats *stats, ExplainState *es)
 static void
 explain_icu(const GpuSortState *state, ExplainState *es)
 {
-	if (state->feed == NULL && sort_key_uses_icu(state->key))
+	if (state->feed == NULL && state->key->uses_icu)
 		ExplainPropertyUInteger("Sort Keys by ICU", NULL, state->key->builder.asked_icu, es);
 }
 

@@ -60,7 +60,7 @@ struct ExternalSort
 	const SortKey *key;
 	RowKeys *row_keys;		   /* NULL: rows don't hold their sort columns */
 	SortKeyComparer *comparer; /* of keys that only guess at the order; else NULL */
-	uint8 *key_buffer;		   /* then: for one of them, without images */
+	char *key_buffer;		   /* for one with its tail */
 	Size key_buffer_size;
 	Size limit;
 	bool random_access;
@@ -173,23 +173,17 @@ count_runs(const ExternalSort *external)
 static const void *
 key_to_write(ExternalSort *external, const char *record, Size *size)
 {
-	const SortKey *key = external->key;
-	Size room = record_key_length(record) + key->ncols * SORT_KEY_DROPPED_MORE;
-
 	*size = record_key_length(record);
-	if (external->comparer == NULL && !record_tail_is_in_row(record))
+	if (!record_tail_is_in_row(record))
 		return record_key(record);
-	if (room > external->key_buffer_size)
+	if (*size > external->key_buffer_size)
 	{
 		if (external->key_buffer != NULL)
 			pfree(external->key_buffer);
-		external->key_buffer_size = 2 * room;
+		external->key_buffer_size = 2 * *size;
 		external->key_buffer = MemoryContextAllocHuge(external->context, external->key_buffer_size);
 	}
-	if (external->comparer == NULL)
-		return record_whole_key(record, (char *) external->key_buffer);
-	*size = sort_key_drop_images(key, (const uint8 *) record_key(record), *size, external->key_buffer);
-	return external->key_buffer;
+	return record_whole_key(record, external->key_buffer);
 }
 
 /* Is making the keys again out of rows better than having them written and read? */
@@ -218,7 +212,7 @@ keys_are_better_made(ExternalSort *external, SortedRows *sorted)
 static RunContent
 choose_content(ExternalSort *external, SortedRows *sorted)
 {
-	if (sorted->rows != NULL && !sort_key_uses_icu(external->key))
+	if (sorted->rows != NULL && !external->key->uses_icu)
 		return RUN_KEYS;
 	return external->row_keys != NULL && keys_are_better_made(external, sorted) ? RUN_ROWS
 																				: RUN_KEYS_AND_ROWS;
@@ -331,7 +325,7 @@ begin_merge(ExternalSort *external, Run **runs, int nruns, Size beside, SortKeyC
 	return merger_begin(runs, nruns, buffer, external->row_keys, comparer);
 }
 
-/* Keys that guess at the order have images where they are made of rows, but not where they were written. */
+/* Can these runs, whose rows fill windows, be merged by keys that guess at the order? */
 static bool
 can_guess(const ExternalSort *external, Run **runs, int nruns)
 {

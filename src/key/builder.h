@@ -5,6 +5,8 @@
 #ifndef GPUSORT_KEY_BUILDER_H
 #define GPUSORT_KEY_BUILDER_H
 
+#include "utils/jsonb.h"
+
 #include "key/types.h"
 
 /* Appends a value, or NULL, with its marker to the key. */
@@ -24,9 +26,6 @@ extern void sort_key_append_places(SortKey *key);
 
 /* The characters of a citext in lower case, until the next row. */
 extern const char *sort_key_lower_case(SortKeyBuilder *key, Datum datum, Size *len);
-
-/* The characters of a JsonbValue that is a string. */
-extern const char *sort_key_jsonb_string(Datum value, Size *len);
 
 /* The place where the next "more" bytes of the key go; the caller adds to key->length what it used. */
 static inline uint8 *
@@ -91,7 +90,12 @@ sort_key_text_bytes(SortKeyBuilder *key, const SortKeyColumn *col, Datum datum, 
 		return bytes;
 	}
 	if (col->kind == SORT_KEY_JSONB_STRING)
-		return sort_key_jsonb_string(datum, len);
+	{
+		const JsonbValue *item = (const JsonbValue *) DatumGetPointer(datum);
+
+		*len = item->val.string.len;
+		return item->val.string.val;
+	}
 	if (col->kind == SORT_KEY_CITEXT)
 		return sort_key_lower_case(key, datum, len);
 

@@ -3,13 +3,8 @@
  *		What a key's columns were when they were described, and what has become of them since.
  *
  * Types, operator classes and collations may be changed after a plan has been made or begun, by the same
- * transaction or by others.  So a key is described when the rows come, not before, and a description has a
- * hash: of the types, of those of their parts, and of all else that decides what the bytes of a key are.  It
- * tells whether a description still holds when the sort begins again, and whether that of another process is
- * the same.
- *
- * In between a composite type may still be altered.  As PostgreSQL's comparisons do, the encoder looks at
- * each value whether the type cache still has the version that it knows.
+ * transaction or by others.  README.md says what is asked when: by a hash of all that decides what the bytes
+ * of a key are, and, as PostgreSQL's comparisons do, by the version of a composite type in the type cache.
  */
 #include "postgres.h"
 
@@ -17,7 +12,6 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
-#include "key/encoders.h"
 #include "key/enum.h"
 #include "key/parts.h"
 
@@ -27,30 +21,16 @@ hash_number(uint64 hash, uint32 number)
 	return hash_bytes_uint32_extended(number, hash);
 }
 
-/* How text becomes bytes, and whether a value stands whole; the addresses differ between processes. */
-static uint32
-append_number(SortKeyAppend append)
-{
-	return append == sort_key_append_icu	  ? 1
-		   : append == sort_key_append_imaged ? 2
-		   : append == sort_key_append_whole  ? 3
-											  : 0;
-}
-
+/*
+ * How text becomes bytes is decided by the collation and `verified`, whether values stand whole by the
+ * comparison.
+ */
 static uint64
 hash_column(uint64 hash, const SortKeyColumn *col, Oid newest)
 {
 	int traits = col->self_marked << 3 | col->unmarked << 2 | col->descending << 1 | col->verified;
-	uint32 numbers[] = {col->attidx,
-						col->kind,
-						col->width,
-						col->null_marker,
-						col->value_marker,
-						traits,
-						append_number(col->append),
-						col->type,
-						col->collation,
-						col->comparison};
+	uint32 numbers[] = {col->attidx, col->kind, col->width,		col->null_marker, col->value_marker,
+						traits,		 col->type, col->collation, col->comparison};
 
 	for (int i = 0; i < lengthof(numbers); i++)
 		hash = hash_number(hash, numbers[i]);

@@ -29,7 +29,8 @@ struct SortKeyComparer
 	const SortKey *key;
 	uint8 *strings[2]; /* of a descending column, as they are; values, where they are aligned */
 	Size sizes[2];
-	MemoryContext scratch; /* of comparisons that take memory; NULL: none does */
+	MemoryContext context; /* all of this */
+	MemoryContext scratch; /* of comparisons that take memory */
 };
 
 /* A key being read. */
@@ -51,49 +52,32 @@ typedef struct KeyString
 SortKeyComparer *
 sort_key_comparer_create(const SortKey *key)
 {
-	SortKeyComparer *comparer = palloc0(sizeof(SortKeyComparer));
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "gpusort comparer", ALLOCSET_SMALL_SIZES);
+	SortKeyComparer *comparer = MemoryContextAllocZero(context, sizeof(SortKeyComparer));
 
 	Assert(key->verified);
 	comparer->key = key;
-	for (int i = 0; i < key->ncols; i++)
-	{
-		if (key->cols[i].guess != NULL && comparer->scratch == NULL)
-			comparer->scratch =
-				AllocSetContextCreate(CurrentMemoryContext, "gpusort compared values", ALLOCSET_SMALL_SIZES);
-	}
+	comparer->context = context;
+	comparer->scratch = AllocSetContextCreate(context, "gpusort compared values", ALLOCSET_SMALL_SIZES);
 	return comparer;
 }
 
 void
 sort_key_comparer_free(SortKeyComparer *comparer)
 {
-	for (int i = 0; i < lengthof(comparer->strings); i++)
-	{
-		if (comparer->strings[i] != NULL)
-			pfree(comparer->strings[i]);
-	}
-	if (comparer->scratch != NULL)
-		MemoryContextDelete(comparer->scratch);
-	pfree(comparer);
-}
-
-/* Stores the places of verified columns; returns what is behind them. */
-static uint8 *
-store_places(const SortKey *key, uint8 *dst)
-{
-	Size size = sizeof(uint64) * key->nplaces;
-
-	memcpy(dst, key->builder.places, size);
-	dst[size] = PLACES_END;
-	return dst + size + 1;
+	MemoryContextDelete(comparer->context);
 }
 
 void
 sort_key_append_places(SortKey *key)
 {
-	uint8 *dst = sort_key_reserve(&key->builder, sizeof(uint64) * key->nplaces + 1);
+	Size size = sizeof(uint64) * key->nplaces;
+	uint8 *dst = sort_key_reserve(&key->builder, size + 1);
 
-	key->builder.length += store_places(key, dst) - dst;
+	memcpy(dst, key->builder.places, size);
+	dst[size] = PLACES_END;
+	key->builder.length += size + 1;
 }
 
 /* ---------------------------------------------------------------- reading keys */
@@ -157,7 +141,7 @@ read_whole(KeyReader *reader, const SortKeyColumn *col)
 static inline bool
 has_image(const SortKeyColumn *col)
 {
-	return col->images != NULL || col->guess != NULL;
+	return col->images != NULL || sort_key_is_whole(col);
 }
 
 /* What stands before the string or value, if it is no image of its own. */
@@ -181,7 +165,7 @@ static KeyString
 read_value(KeyReader *reader, const SortKeyColumn *col)
 {
 	skip_image(reader, col);
-	return col->guess != NULL ? read_whole(reader, col) : read_string(reader, col);
+	return sort_key_is_whole(col) ? read_whole(reader, col) : read_string(reader, col);
 }
 
 /* ---------------------------------------------------------------- comparing */
@@ -206,7 +190,7 @@ reserve(SortKeyComparer *comparer, int which, Size size)
 		if (comparer->strings[which] != NULL)
 			pfree(comparer->strings[which]);
 		comparer->sizes[which] = 2 * size;
-		comparer->strings[which] = MemoryContextAllocHuge(GetMemoryChunkContext(comparer), 2 * size);
+		comparer->strings[which] = MemoryContextAllocHuge(comparer->context, 2 * size);
 	}
 	return comparer->strings[which];
 }
@@ -253,7 +237,7 @@ compare_strings(SortKeyComparer *comparer, SortKeyColumn *col, KeyString a, KeyS
 	/* of equal strings the images may differ all the same */
 	if (a.len == b.len && memcmp(a.bytes, b.bytes, a.len) == 0)
 		return 0;
-	if (col->guess != NULL)
+	if (sort_key_is_whole(col))
 		return compare_whole(comparer, col, a, b);
 	if (!col->descending)
 		return varstr_cmp((const char *) a.bytes, a.len, (const char *) b.bytes, b.len, col->collation);
@@ -295,58 +279,4 @@ sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const u
 			order = compare_column(comparer, col, &reader_a, &reader_b);
 	}
 	return order != 0 ? order : compare_exact(&reader_a, reader_a.end, &reader_b, reader_b.end);
-}
-
-/* ---------------------------------------------------------------- without images */
-
-static uint8 *
-copy_bytes(uint8 *dst, const uint8 *from, const uint8 *end)
-{
-	memcpy(dst, from, end - from);
-	return dst + (end - from);
-}
-
-/* Copies a verified column without its image. */
-static uint8 *
-copy_column(KeyReader *reader, const SortKeyColumn *col, uint8 *dst)
-{
-	uint8 marker = read_marker(reader);
-	uint8 flip = col->descending ? 0xFF : 0;
-	const uint8 *string;
-
-	*dst++ = marker;
-	if (marker == col->null_marker)
-		return dst;
-	skip_image(reader, col);
-	if (has_image(col))
-		*dst++ = flip;
-	string = reader->at;
-	if (col->images != NULL && string < reader->end && begins_ties(*string ^ flip))
-		*dst++ = STRING_TELLS ^ flip;
-	(void) (col->guess != NULL ? read_whole(reader, col) : read_string(reader, col));
-	return copy_bytes(dst, string, reader->at);
-}
-
-Size
-sort_key_drop_images(const SortKey *key, const uint8 *bytes, Size size, uint8 *dst)
-{
-	KeyReader reader = begin_reading(key, bytes, size);
-	uint8 *start = dst;
-	int n = 0;
-
-	for (int i = 0; i < key->ncols; i++)
-	{
-		const SortKeyColumn *col = &key->cols[i];
-
-		if (!col->verified)
-			continue;
-		dst = copy_bytes(dst, reader.at, place_of(&reader, n));
-		reader.at = place_of(&reader, n);
-		key->builder.places[n++] = dst - start;
-		dst = copy_column(&reader, col, dst);
-	}
-	dst = copy_bytes(dst, reader.at, reader.end);
-	if (key->nplaces > 0)
-		dst = store_places(key, dst);
-	return dst - start;
 }

@@ -1,9 +1,6 @@
 /*
  * key/compare.h
- *		Comparing keys that only guess at the order, by PostgreSQL's own comparison.
- *
- * Such a key (SortKey.verified) holds the strings whose order it guesses at, so it is all that a comparison
- * needs.
+ *		Comparing keys that only guess at the order (SortKey.verified), by PostgreSQL's own comparison.
  */
 #ifndef GPUSORT_KEY_COMPARE_H
 #define GPUSORT_KEY_COMPARE_H
@@ -25,13 +22,5 @@ extern void sort_key_comparer_free(SortKeyComparer *comparer);
  */
 extern int sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const uint8 *b,
 							Size b_size);
-
-/*
- * Writes the key without its images to dst, where there is room for as much as it has now and for
- * SORT_KEY_DROPPED_MORE bytes a column; returns how much that is.
- */
-#define SORT_KEY_DROPPED_MORE 2
-
-extern Size sort_key_drop_images(const SortKey *key, const uint8 *bytes, Size size, uint8 *dst);
 
 #endif /* GPUSORT_KEY_COMPARE_H */

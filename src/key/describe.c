@@ -26,17 +26,14 @@
 static bool
 is_text(SortKeyKind kind)
 {
-	switch (kind)
-	{
-		case SORT_KEY_TEXT:
-		case SORT_KEY_BPCHAR:
-		case SORT_KEY_NAME:
-		case SORT_KEY_CITEXT:
-		case SORT_KEY_JSONB_STRING:
-			return true;
-		default:
-			return false;
-	}
+	return kind == SORT_KEY_TEXT || kind == SORT_KEY_BPCHAR || kind == SORT_KEY_NAME ||
+		   kind == SORT_KEY_CITEXT || kind == SORT_KEY_JSONB_STRING;
+}
+
+static bool
+is_signed(SortKeyKind kind)
+{
+	return kind == SORT_KEY_INT16 || kind == SORT_KEY_INT32 || kind == SORT_KEY_INT64;
 }
 
 static bool
@@ -65,6 +62,8 @@ describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation
 		return false;
 	col->kind = entry->kind;
 	col->width = entry->width;
+	if (is_signed(entry->kind))
+		col->flip = UINT64CONST(1) << (entry->width * BITS_PER_BYTE - 1);
 	col->append = order == TEXT_LIBC || (order == TEXT_ICU && verified) ? sort_key_append_imaged
 				  : order == TEXT_ICU									? sort_key_append_icu
 																		: entry->append;
@@ -73,6 +72,7 @@ describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation
 	col->type = type;
 	col->collation = order != TEXT_BYTEWISE ? collation : InvalidOid;
 	col->verified = verified;
+	col->uses_icu = col->append == sort_key_append_icu;
 	return describe_parts(type, collation, col, why_not);
 }
 
@@ -99,6 +99,7 @@ add_part_as(SortKeyColumn *col, const SortKeyType *entry, Oid type, bool bytewis
 	part->value_marker = PART_VALUE;
 	part->null_marker = PART_ABOVE;
 	col->verified |= part->verified;
+	col->uses_icu |= part->uses_icu;
 	return true;
 }
 
@@ -219,7 +220,6 @@ describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 		case SORT_KEY_JSONB:
 			return describe_jsonb(col, why_not);
 		case SORT_KEY_TSVECTOR:
-		case SORT_KEY_TSQUERY:
 			(void) create_parts(col, 0); /* no columns, but fields */
 			return true;
 		default:
@@ -265,7 +265,8 @@ set_order(SortKeyColumn *col, const SortColumnSpec *spec, CompareType direction)
 		col->null_marker = 0;
 	col->value_marker = spec->nulls_first ? 1 : 0;
 	col->descending = direction == COMPARE_GT;
-	col->invert = col->descending ? PG_UINT64_MAX : 0;
+	if (col->descending)
+		col->flip = ~col->flip;
 }
 
 bool
@@ -311,7 +312,6 @@ sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col)
 	col->kind = SORT_KEY_UNKNOWN;
 	col->type = getBaseType(spec->type);
 	col->verified = true;
-	col->append = sort_key_append_nothing;
 	(void) create_parts(col, 0);
 	keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
 	set_order(col, spec, direction);

@@ -34,7 +34,6 @@ extern void sort_key_append_jsonb(SortKeyBuilder *key, SortKeyColumn *col, Datum
 
 /* text_search.c */
 extern void sort_key_append_tsvector(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_tsquery(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
 /* extension.c */
 extern void sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
@@ -47,12 +46,5 @@ extern const SortKeyType *sort_key_find_extension_type(Oid function, Oid *builti
 
 /* whole.c */
 extern void sort_key_append_whole(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
-extern void sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
-
-/* Makes ready what compares a column's values whole, in CurrentMemoryContext. */
-extern void sort_key_prepare_whole(SortKeyColumn *col);
-
-/* Bytes that a value of so many, and its image, take in the key, about. */
-extern double sort_key_whole_size(double width);
 
 #endif /* GPUSORT_KEY_ENCODERS_H */

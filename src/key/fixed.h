@@ -145,20 +145,6 @@ sort_key_store_interval(uint8 *dst, const Interval *value, uint64 invert)
 	sort_key_store16(dst + 8, (uint16) rest ^ (uint16) invert);
 }
 
-static inline void
-sort_key_store_bytes16(uint8 *dst, const uint8 *bytes, uint64 invert)
-{
-	sort_key_store64(dst, sort_key_load64(bytes) ^ invert);
-	sort_key_store64(dst + 8, sort_key_load64(bytes + 8) ^ invert);
-}
-
-static inline void
-sort_key_store_bytes6(uint8 *dst, const uint8 *bytes, uint64 invert)
-{
-	for (int i = 0; i < 6; i++)
-		dst[i] = bytes[i] ^ (uint8) invert;
-}
-
 /* By block, then by line number. */
 static inline void
 sort_key_store_tid(uint8 *dst, ItemPointer value, uint64 invert)
@@ -174,13 +160,12 @@ sort_key_order64(const SortKeyColumn *col, Datum value)
 	switch (col->kind)
 	{
 		case SORT_KEY_INT64:
-			return sort_key_order_int64(DatumGetInt64(value)) ^ col->invert;
 		case SORT_KEY_UINT64:
-			return DatumGetUInt64(value) ^ col->invert;
+			return DatumGetUInt64(value) ^ col->flip;
 		case SORT_KEY_FLOAT8:
-			return sort_key_order_float8(DatumGetFloat8(value)) ^ col->invert;
+			return sort_key_order_float8(DatumGetFloat8(value)) ^ col->flip;
 		case SORT_KEY_BYTES8:
-			return sort_key_load64((uint8 *) DatumGetPointer(value)) ^ col->invert;
+			return sort_key_load64((uint8 *) DatumGetPointer(value)) ^ col->flip;
 		default:
 			pg_unreachable();
 	}
@@ -190,18 +175,17 @@ sort_key_order64(const SortKeyColumn *col, Datum value)
 static inline uint32
 sort_key_order32(const SortKeyColumn *col, Datum value)
 {
-	uint32 invert = (uint32) col->invert;
+	uint32 flip = (uint32) col->flip;
 
 	switch (col->kind)
 	{
 		case SORT_KEY_INT32:
-			return sort_key_order_int32(DatumGetInt32(value)) ^ invert;
 		case SORT_KEY_UINT32:
-			return DatumGetUInt32(value) ^ invert;
+			return DatumGetUInt32(value) ^ flip;
 		case SORT_KEY_FLOAT4:
-			return sort_key_order_float4(DatumGetFloat4(value)) ^ invert;
+			return sort_key_order_float4(DatumGetFloat4(value)) ^ flip;
 		case SORT_KEY_ENUM:
-			return sort_key_enum_order(col->enum_order, DatumGetObjectId(value)) ^ invert;
+			return sort_key_enum_order(col->enum_order, DatumGetObjectId(value)) ^ flip;
 		default:
 			pg_unreachable();
 	}
@@ -211,16 +195,15 @@ sort_key_order32(const SortKeyColumn *col, Datum value)
 static inline void
 sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
 {
+	const uint8 *bytes = (const uint8 *) DatumGetPointer(value); /* of kinds that are stored so */
+
 	switch (col->kind)
 	{
-		case SORT_KEY_BOOL:
-			*dst = (uint8) DatumGetBool(value) ^ (uint8) col->invert;
-			break;
 		case SORT_KEY_UINT8:
-			*dst = DatumGetUInt8(value) ^ (uint8) col->invert;
+			*dst = DatumGetUInt8(value) ^ (uint8) col->flip;
 			break;
 		case SORT_KEY_INT16:
-			sort_key_store16(dst, sort_key_order_int16(DatumGetInt16(value)) ^ (uint16) col->invert);
+			sort_key_store16(dst, DatumGetUInt16(value) ^ (uint16) col->flip);
 			break;
 		case SORT_KEY_INT32:
 		case SORT_KEY_UINT32:
@@ -235,19 +218,21 @@ sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
 			sort_key_store64(dst, sort_key_order64(col, value));
 			break;
 		case SORT_KEY_BYTES6:
-			sort_key_store_bytes6(dst, (uint8 *) DatumGetPointer(value), col->invert);
+			for (int i = 0; i < 6; i++)
+				dst[i] = bytes[i] ^ (uint8) col->flip;
 			break;
 		case SORT_KEY_BYTES16:
-			sort_key_store_bytes16(dst, (uint8 *) DatumGetPointer(value), col->invert);
+			sort_key_store64(dst, sort_key_load64(bytes) ^ col->flip);
+			sort_key_store64(dst + 8, sort_key_load64(bytes + 8) ^ col->flip);
 			break;
 		case SORT_KEY_TID:
-			sort_key_store_tid(dst, (ItemPointer) DatumGetPointer(value), col->invert);
+			sort_key_store_tid(dst, (ItemPointer) DatumGetPointer(value), col->flip);
 			break;
 		case SORT_KEY_TIMETZ:
-			sort_key_store_timetz(dst, (TimeTzADT *) DatumGetPointer(value), col->invert);
+			sort_key_store_timetz(dst, (TimeTzADT *) DatumGetPointer(value), col->flip);
 			break;
 		case SORT_KEY_INTERVAL:
-			sort_key_store_interval(dst, (Interval *) DatumGetPointer(value), col->invert);
+			sort_key_store_interval(dst, (Interval *) DatumGetPointer(value), col->flip);
 			break;
 		default:
 			pg_unreachable();

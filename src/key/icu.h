@@ -24,9 +24,6 @@ extern SortKeyTrust sort_key_icu_trust(Oid collation, const char **setting);
 /* An open ICU collation in CurrentMemoryContext; raises PostgreSQL's own error if it can't be opened. */
 extern SortKeyIcu *sort_key_icu_create(Oid collation);
 
-/* Are a string's own bytes behind the sort key? */
-extern bool sort_key_icu_has_bytes(const SortKeyIcu *icu);
-
 /*
  * Stores up to "room" bytes of a string's sort key at dst, without the zero at its end; returns how many it
  * has.

@@ -33,14 +33,8 @@
 #include "key/icu.h"
 #include "key/images.h"
 
-/* Of longer strings it is the image of so many bytes, and at the first level alone: enough for a guess. */
-#define IMAGED_BYTES_MAX 256
-
 /* Letters, accents, case.  glibc has one more, with all characters once more; ICU may have two. */
 #define LEVELS 3
-
-/* Bytes of weights at the first level for one of the string, about. */
-#define IMAGE_FACTOR 1.25
 
 /* Weights that a character has at a level; of more the first ones do. */
 #define WEIGHTS_MAX 8
@@ -86,8 +80,7 @@
 
 typedef struct Weights
 {
-	uint32 character; /* its bytes */
-	bool known;
+	uint32 character; /* its bytes; 0: none is known */
 	uint8 traits;
 	uint8 sizes[LEVELS];
 	uint8 tie_size; /* of characters that have no weights at these levels */
@@ -133,12 +126,6 @@ sort_key_images_create(Oid collation, bool by_icu)
 	images->string = palloc(IMAGED_BYTES_MAX + 1);
 	images->image = palloc(ASKED_ROOM);
 	return images;
-}
-
-double
-sort_key_image_size(double width)
-{
-	return IMAGE_FACTOR * Min(width, IMAGED_BYTES_MAX);
 }
 
 /* ---------------------------------------------------------------- the library */
@@ -190,7 +177,6 @@ learn_weights(SortKeyImages *images, Weights *weights, const char *character, Si
 	const uint8 *at = images->image;
 	const uint8 *end = at + ask_library(images, character, len);
 
-	weights->known = true;
 	weights->traits = 0;
 	for (int level = 0; level < LEVELS; level++)
 	{
@@ -241,38 +227,30 @@ place_of_long(SortKeyImages *images, uint32 character)
 	return &images->others[hash >> (32 - REMEMBERED_BITS)];
 }
 
-/* Those of a character of several bytes at *at, which moves behind it. */
+/* Those of the character at *at, which moves behind it. */
 static inline const Weights *
-weights_of_long(SortKeyImages *images, const char **at, const char *end)
+weights_of(SortKeyImages *images, const char **at, const char *end)
 {
 	const char *start = *at;
-	Size len = length_of_long(images, start, end - start);
-	uint32 character = 0;
-	Weights *weights;
+	uint32 character = (uint8) *start;
+	Weights *weights = &images->bytes[character];
+	Size len = 1;
 
-	*at += len;
-	len = Min(len, CHARACTER_MAX);
-	for (Size i = 0; i < len; i++)
-		character = character << 8 | (uint8) start[i];
-	weights = place_of_long(images, character);
+	*at += 1;
+	if (IS_HIGHBIT_SET(character) && !images->single_bytes)
+	{
+		len = length_of_long(images, start, end - start);
+		*at = start + len;
+		len = Min(len, CHARACTER_MAX);
+		for (Size i = 1; i < len; i++)
+			character = character << 8 | (uint8) start[i];
+		weights = place_of_long(images, character);
+	}
 	if (unlikely(weights->character != character))
 	{
 		weights->character = character;
 		learn_weights(images, weights, start, len);
 	}
-	return weights;
-}
-
-static inline const Weights *
-weights_of(SortKeyImages *images, const char **at, const char *end)
-{
-	Weights *weights = &images->bytes[(uint8) * *at];
-
-	if (IS_HIGHBIT_SET(**at) && !images->single_bytes)
-		return weights_of_long(images, at, end);
-	if (unlikely(!weights->known))
-		learn_weights(images, weights, *at, 1);
-	(*at)++;
 	return weights;
 }
 

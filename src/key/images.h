@@ -17,6 +17,12 @@
 #define TIES_BEHIND 0xFF
 #define STRING_TELLS 0x02
 
+/*
+ * Of longer strings it is the image of so many bytes, and at the first level alone: enough for a guess.  So
+ * are as many bytes of the key of a value that stands whole (whole.c).
+ */
+#define IMAGED_BYTES_MAX 256
+
 /* Is that not the string's first byte? */
 static inline bool
 begins_ties(uint8 byte)
@@ -26,8 +32,5 @@ begins_ties(uint8 byte)
 
 /* What makes images of strings by this collation of ICU, or the C library, in CurrentMemoryContext. */
 extern SortKeyImages *sort_key_images_create(Oid collation, bool by_icu);
-
-/* Bytes that the image of a string of so many bytes has, about. */
-extern double sort_key_image_size(double width);
 
 #endif /* GPUSORT_KEY_IMAGES_H */

@@ -95,12 +95,3 @@ sort_key_append_jsonb(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 			append_item(key, col->parts, &item);
 	}
 }
-
-const char *
-sort_key_jsonb_string(Datum value, Size *len)
-{
-	const JsonbValue *item = (const JsonbValue *) DatumGetPointer(value);
-
-	*len = item->val.string.len;
-	return item->val.string.val;
-}

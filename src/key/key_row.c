@@ -14,10 +14,10 @@
 
 #include "access/heaptoast.h"
 #include "access/tupmacs.h"
+#include "utils/lsyscache.h"
 
 #include "key/encoders.h"
 #include "key/fixed.h"
-#include "key/icu.h"
 #include "key/key_row.h"
 
 /* Every column of a fixed key takes at least a byte of it: its value, and a marker unless it is NOT NULL. */
@@ -43,19 +43,18 @@ typedef struct KeyRowColumn
 	bool marked;	   /* there is a marker before it */
 	uint8 value_marker;
 	SortKeyKind kind;
-	uint64 invert;
+	uint64 flip;
 	bool has_sort_key; /* strings: there is one, that of ICU, before the bytes */
 } KeyRowColumn;
 
 struct KeyRow
 {
 	int natts;
-	int ncolumns; /* that are not left out */
-	KeyRowColumn columns[MAX_COLUMNS];
-	Size null_bits;			  /* where a row has its null bitmap */
-	Size row_size;			  /* bytes that any row fits in */
-	bool is_index;			  /* are the rows index tuples? */
-	KeyRowColumn tid;		  /* then that of the tuple */
+	int ncolumns;						   /* that are not left out */
+	KeyRowColumn columns[MAX_COLUMNS + 1]; /* index tuples: behind those that of the tuple's tid */
+	Size null_bits;						   /* where a row has its null bitmap */
+	Size row_size;						   /* bytes that any row fits in */
+	bool is_index;						   /* are the rows index tuples? */
 	MinimalTuple full_row;	  /* one without NULLs but for the columns left out; variable keys: any */
 	MinimalTuple partial_row; /* any other */
 };
@@ -64,31 +63,17 @@ struct KeyRow
 
 /* Bytes of a value in a row; 0: it can't be told from its encoding. */
 static int
-value_length(SortKeyKind kind)
+value_length(const SortKeyColumn *sort_column)
 {
-	switch (kind)
+	switch (sort_column->kind)
 	{
-		case SORT_KEY_BOOL:
-		case SORT_KEY_UINT8:
-			return 1;
-		case SORT_KEY_INT16:
-			return 2;
-		case SORT_KEY_INT32:
-		case SORT_KEY_UINT32:
-			return 4;
-		case SORT_KEY_BYTES6:
-		case SORT_KEY_TID:
-			return 6;
-		case SORT_KEY_INT64:
-		case SORT_KEY_UINT64:
-		case SORT_KEY_BYTES8:
-			return 8;
-		case SORT_KEY_TIMETZ:
-			return 12;
-		case SORT_KEY_BYTES16:
-			return 16;
+		case SORT_KEY_FLOAT4: /* zeros and NaNs are lost */
+		case SORT_KEY_FLOAT8:
+		case SORT_KEY_INTERVAL: /* months */
+		case SORT_KEY_ENUM:		/* oids */
+			return 0;
 		default:
-			return 0; /* of floats the zeros and NaNs, of intervals the months, of enums the oids are lost */
+			return sort_column->width;
 	}
 }
 
@@ -114,46 +99,38 @@ decode_timetz(const uint8 *src, uint64 invert, TimeTzADT *value)
 	value->time = utc - value->zone * USECS_PER_SEC;
 }
 
-/*
- * Writes the value that src encodes to its place in a row; the sign bit of integers is turned back as it was
- * turned.
- */
+/* Writes the value that src encodes to its place in a row. */
 static inline void
 decode_value(const KeyRowColumn *column, const uint8 *src, char *dst)
 {
-	uint64 invert = column->invert;
+	uint64 flip = column->flip;
 
 	switch (column->kind)
 	{
-		case SORT_KEY_BOOL:
 		case SORT_KEY_UINT8:
-			*(uint8 *) dst = *src ^ (uint8) invert;
+			*(uint8 *) dst = *src ^ (uint8) flip;
 			break;
 		case SORT_KEY_INT16:
-			*(uint16 *) dst = sort_key_order_int16(sort_key_load16(src) ^ (uint16) invert);
+			*(uint16 *) dst = sort_key_load16(src) ^ (uint16) flip;
 			break;
 		case SORT_KEY_INT32:
-			*(uint32 *) dst = sort_key_order_int32(sort_key_load32(src) ^ (uint32) invert);
-			break;
 		case SORT_KEY_UINT32:
-			*(uint32 *) dst = sort_key_load32(src) ^ (uint32) invert;
+			*(uint32 *) dst = sort_key_load32(src) ^ (uint32) flip;
 			break;
 		case SORT_KEY_INT64:
-			*(uint64 *) dst = sort_key_order_int64(sort_key_load64(src) ^ invert);
-			break;
 		case SORT_KEY_UINT64:
-			*(uint64 *) dst = sort_key_load64(src) ^ invert;
+			*(uint64 *) dst = sort_key_load64(src) ^ flip;
 			break;
 		case SORT_KEY_BYTES6:
 		case SORT_KEY_BYTES8:
 		case SORT_KEY_BYTES16:
-			decode_bytes(src, column->length, invert, dst);
+			decode_bytes(src, column->length, flip, dst);
 			break;
 		case SORT_KEY_TID:
-			decode_tid(src, invert, (ItemPointer) dst);
+			decode_tid(src, flip, (ItemPointer) dst);
 			break;
 		case SORT_KEY_TIMETZ:
-			decode_timetz(src, invert, (TimeTzADT *) dst);
+			decode_timetz(src, flip, (TimeTzADT *) dst);
 			break;
 		default:
 			pg_unreachable();
@@ -220,11 +197,11 @@ static void
 describe_column(const SortKeyColumn *sort_column, Form_pg_attribute att, KeyRowColumn *column)
 {
 	column->index = sort_column->attidx;
-	column->length = value_length(sort_column->kind);
+	column->length = value_length(sort_column);
 	column->align = att->attalign;
 	column->value_marker = sort_column->value_marker;
 	column->kind = sort_column->kind;
-	column->invert = sort_column->invert;
+	column->flip = sort_column->flip;
 }
 
 /* Finds this column of the row in the key; false: it isn't there, or does not tell the value. */
@@ -269,40 +246,38 @@ make_full_row(KeyRow *rows)
 	end_row(rows, rows->full_row, offset);
 }
 
-/* A copy of this description, with its rows. */
+/* Finds the row's columns in fixed keys; NULL: these don't tell all of them. */
 static KeyRow *
-finish_create(KeyRow *rows)
+create_fixed(KeyRow *rows, const SortKey *key, TupleDesc desc, const Bitmapset *unused)
 {
 	/* as much as all columns take, each aligned */
 	Size header = Max(MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(rows->natts)),
 					  INDEX_ROW_HEADER + IndexInfoFindDataOffset(INDEX_NULL_MASK));
-	Size size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
-	KeyRow *result = palloc(sizeof(KeyRow));
+	int found = 0;
 
-	rows->row_size = size;
-	rows->full_row = palloc0(size);
-	rows->partial_row = palloc0(size);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (bms_is_member(i + 1, unused))
+			continue;
+		if (!find_column(key, desc, i, &rows->columns[found++]))
+			return NULL;
+	}
+	rows->ncolumns = found - (desc->natts - rows->natts);
+	rows->row_size = header + 2 * SORT_KEY_MAX_FIXED_WIDTH;
+	rows->full_row = palloc0(rows->row_size);
+	rows->partial_row = palloc0(rows->row_size);
 	make_full_row(rows);
-	*result = *rows;
-	return result;
+	return rows;
 }
 
 KeyRow *
 key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused)
 {
-	KeyRow rows = {.natts = desc->natts, .null_bits = offsetof(MinimalTupleData, t_bits)};
+	KeyRow *rows = palloc0(sizeof(KeyRow));
 
-	if (key->variable)
-		return NULL;
-	for (int i = 0; i < desc->natts; i++)
-	{
-		if (bms_is_member(i + 1, unused))
-			continue;
-		if (!find_column(key, desc, i, &rows.columns[rows.ncolumns]))
-			return NULL;
-		rows.ncolumns++;
-	}
-	return finish_create(&rows);
+	rows->natts = desc->natts;
+	rows->null_bits = offsetof(MinimalTupleData, t_bits);
+	return key->variable ? NULL : create_fixed(rows, key, desc, unused);
 }
 
 /* Is this a kind of strings whose bytes are in the key? */
@@ -317,7 +292,7 @@ static bool
 has_bytes(const SortKeyColumn *sort_column)
 {
 	if (sort_column->append == sort_key_append_icu)
-		return sort_key_icu_has_bytes(sort_column->icu);
+		return get_collation_isdeterministic(sort_column->collation);
 	return sort_column->append == sort_key_append_text || sort_column->append == sort_key_append_bytea;
 }
 
@@ -329,63 +304,44 @@ is_told_string(const SortKeyColumn *sort_column, Form_pg_attribute att)
 		   has_bytes(sort_column);
 }
 
-/* The columns of index tuples, as they come in variable keys; false: these don't tell all of them. */
-static bool
-find_columns_in_order(KeyRow *rows, const SortKey *key, TupleDesc desc)
+/* The columns of index tuples, as they come in variable keys; NULL: these don't tell all of them. */
+static KeyRow *
+create_variable(KeyRow *rows, const SortKey *key, TupleDesc desc)
 {
 	Size size = IndexInfoFindDataOffset(INDEX_NULL_MASK);
 
 	if (key->ncols != desc->natts)
-		return false;
+		return NULL;
 	for (int i = 0; i < key->ncols; i++)
 	{
 		const SortKeyColumn *sort_column = &key->cols[i];
 		Form_pg_attribute att = TupleDescAttr(desc, i);
-		KeyRowColumn *column = i < rows->natts ? &rows->columns[i] : &rows->tid;
+		KeyRowColumn *column = &rows->columns[i];
 
 		Assert(sort_column->attidx == i);
 		describe_column(sort_column, att, column);
 		column->has_sort_key = sort_column->append == sort_key_append_icu;
 		if (column->length != Max(att->attlen, 0) ||
 			(column->length == 0 && !is_told_string(sort_column, att)))
-			return false;
+			return NULL;
 		size += MAXIMUM_ALIGNOF + (column->length > 0 ? column->length : STRING_MAX);
 	}
-	return size <= INDEX_TUPLE_MAX;
-}
-
-/* A description of rows of variable keys. */
-static KeyRow *
-create_variable(KeyRow *rows, const SortKey *key, TupleDesc desc)
-{
-	KeyRow *result;
-
-	if (!find_columns_in_order(rows, key, desc))
+	if (size > INDEX_TUPLE_MAX)
 		return NULL;
-	result = palloc(sizeof(KeyRow));
-	*result = *rows;
-	result->full_row = palloc0(INDEX_ROW_HEADER + INDEX_TUPLE_MAX + 1);
-	return result;
+	rows->ncolumns = rows->natts;
+	rows->full_row = palloc0(INDEX_ROW_HEADER + INDEX_TUPLE_MAX + 1);
+	return rows;
 }
 
 KeyRow *
 key_row_create_index(const SortKey *key, TupleDesc desc)
 {
-	KeyRow rows = {.natts = desc->natts - 1,
-				   .ncolumns = desc->natts - 1,
-				   .null_bits = INDEX_ROW_HEADER + sizeof(IndexTupleData),
-				   .is_index = true};
+	KeyRow *rows = palloc0(sizeof(KeyRow));
 
-	if (key->variable)
-		return create_variable(&rows, key, desc);
-	for (int i = 0; i < rows.natts; i++)
-	{
-		if (!find_column(key, desc, i, &rows.columns[i]))
-			return NULL;
-	}
-	if (!find_column(key, desc, rows.natts, &rows.tid))
-		return NULL;
-	return finish_create(&rows);
+	rows->natts = desc->natts - 1;
+	rows->null_bits = INDEX_ROW_HEADER + sizeof(IndexTupleData);
+	rows->is_index = true;
+	return key->variable ? create_variable(rows, key, desc) : create_fixed(rows, key, desc, NULL);
 }
 
 bool
@@ -399,7 +355,7 @@ key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts)
 		Declined why_not;
 
 		if (sort_key_describe(&columns[i], &column, &why_not) &&
-			(value_length(column.kind) > 0 ||
+			(value_length(&column) > 0 ||
 			 (tells_string(column.kind) && column.append != sort_key_append_imaged)))
 			told = bms_add_member(told, columns[i].attno);
 	}
@@ -454,10 +410,11 @@ make_columns(KeyRow *rows, const uint8 *key)
 MinimalTuple
 key_row_make(KeyRow *rows, const uint8 *key)
 {
+	const KeyRowColumn *tid = &rows->columns[rows->ncolumns];
 	MinimalTuple row = make_columns(rows, key);
 
 	if (rows->is_index)
-		decode_tid(key + rows->tid.offset_in_key, rows->tid.invert, &((IndexRow *) row)->tuple.t_tid);
+		decode_tid(key + tid->offset_in_key, tid->flip, &((IndexRow *) row)->tuple.t_tid);
 	return row;
 }
 
@@ -501,7 +458,7 @@ typedef struct KeyCursor
 static inline const uint8 *
 find_zero(const KeyCursor *key, const KeyRowColumn *column)
 {
-	const uint8 *zero = memchr(key->at, (uint8) column->invert, key->end - key->at);
+	const uint8 *zero = memchr(key->at, (uint8) column->flip, key->end - key->at);
 
 	if (unlikely(zero == NULL))
 		elog(ERROR, "gpusort: a sort key has no end");
@@ -517,10 +474,10 @@ decode_string(KeyCursor *key, const KeyRowColumn *column, char *dst)
 		const uint8 *zero = find_zero(key, column);
 		Size length = zero - key->at;
 
-		if (column->invert == 0)
+		if (column->flip == 0)
 			memcpy(dst, key->at, length);
 		else
-			decode_bytes(key->at, length, column->invert, dst);
+			decode_bytes(key->at, length, column->flip, dst);
 		dst += length;
 		key->at = zero + 1;
 		if (column->kind != SORT_KEY_BYTEA)
@@ -618,6 +575,6 @@ key_row_make_variable(KeyRow *rows, const uint8 *bytes, Size size)
 		key.at = bytes;
 		(void) make_variable_row(rows, &key, true);
 	}
-	decode_tid(key.at + 1, rows->tid.invert, &((IndexRow *) rows->full_row)->tuple.t_tid);
+	decode_tid(key.at + 1, rows->columns[rows->ncolumns].flip, &((IndexRow *) rows->full_row)->tuple.t_tid);
 	return rows->full_row;
 }

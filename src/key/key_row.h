@@ -1,10 +1,6 @@
 /*
  * key/key_row.h
- *		Rows that are made of their keys.
- *
- * A fixed key says all of a row whose columns are all sort columns, of types whose values can be told from
- * what they become in the key.  Such a row need not be kept beside its key.  Variable keys say all of most
- * index tuples, whose strings are ordered by their bytes or have these in the key besides.
+ *		Rows that are made of their keys, and need not be kept beside them.
  */
 #ifndef GPUSORT_KEY_KEY_ROW_H
 #define GPUSORT_KEY_KEY_ROW_H

@@ -33,21 +33,9 @@ sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found)
 
 /* ---------------------------------------------------------------- arrays */
 
-#define LOWER_BOUND_LESS 1 /* than 1, of the only dimension */
-#define LOWER_BOUND_ONE 2
-#define LOWER_BOUND_GREATER 3
-
-static uint8 *
-store_int32(uint8 *dst, int32 value)
-{
-	sort_key_store32(dst, sort_key_order_int32(value));
-	return dst + sizeof(uint32);
-}
-
 /*
  * Where all elements are the same, arrays order by how many dimensions they have, then by how long these are,
- * then by their lower bounds.  In the byte that says how many there are, one dimension takes three values,
- * since almost all arrays have one, from 1 on; its length is that of the array.
+ * then by their lower bounds.
  */
 static void
 append_dimensions(SortKeyBuilder *key, const ArrayType *array)
@@ -55,28 +43,15 @@ append_dimensions(SortKeyBuilder *key, const ArrayType *array)
 	int ndim = ARR_NDIM(array);
 	const int *lengths = ARR_DIMS(array);
 	const int *lower_bounds = ARR_LBOUND(array);
-	uint8 *start = sort_key_reserve(key, 1 + 2 * MAXDIM * sizeof(uint32));
-	uint8 *dst = start;
+	uint8 *dst = sort_key_reserve(key, 1 + 2 * MAXDIM * sizeof(uint32));
 
-	if (likely(ndim == 1))
+	*dst++ = ndim;
+	for (int i = 0; i < ndim; i++)
 	{
-		int lower_bound = lower_bounds[0];
-
-		*dst++ = lower_bound < 1	? LOWER_BOUND_LESS
-				 : lower_bound == 1 ? LOWER_BOUND_ONE
-									: LOWER_BOUND_GREATER;
-		if (lower_bound != 1)
-			dst = store_int32(dst, lower_bound);
+		sort_key_store32(dst + i * sizeof(uint32), lengths[i]);
+		sort_key_store32(dst + (ndim + i) * sizeof(uint32), sort_key_order_int32(lower_bounds[i]));
 	}
-	else
-	{
-		*dst++ = ndim == 0 ? 0 : LOWER_BOUND_GREATER + ndim;
-		for (int i = 0; i < ndim; i++)
-			dst = store_int32(dst, lengths[i]);
-		for (int i = 0; i < ndim; i++)
-			dst = store_int32(dst, lower_bounds[i]);
-	}
-	key->length += dst - start;
+	key->length += 1 + 2 * ndim * sizeof(uint32);
 }
 
 /* The elements, NULLs after all values; an end before any of them; the dimensions. */

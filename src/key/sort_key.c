@@ -2,13 +2,9 @@
  * key/sort_key.c
  *		Normalized sort keys: the encoder of whole rows.
  *
- * describe.c decides what each column becomes; fixed.h encodes values of fixed width, and the SortKeyAppend
- * functions of bytes.c, numeric.c, icu.c, images.c, parts.c, jsonb.c, text_search.c, extension.c and whole.c
- * encode the others.  Here the columns are put one after the other.  types.h says why the result orders as
- * PostgreSQL does.
- *
- * Rows are encoded by the million: nothing is allocated for a row but where a value has to be detoasted, and
- * that is freed before the next one.
+ * describe.c decides what each column becomes; fixed.h encodes values of fixed width, and the functions of
+ * encoders.h the others.  Here the columns are put one after the other.  types.h says why the result orders
+ * as PostgreSQL does.
  */
 #include "postgres.h"
 
@@ -67,8 +63,8 @@ sort_key_prepare_column(SortKeyColumn *col)
 		col->images = sort_key_images_create(col->collation, sort_key_text_order(col->collation) == TEXT_ICU);
 	if (col->kind == SORT_KEY_ENUM)
 		col->enum_order = sort_key_enum_create(col->type);
-	if (col->guess != NULL)
-		sort_key_prepare_whole(col);
+	if (sort_key_is_whole(col))
+		fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
 	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
 		sort_key_prepare_column(&col->parts->columns[i]);
 }
@@ -87,6 +83,7 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 
 		sort_key_describe_anyhow(&columns[i], col);
 		key->verified |= col->verified;
+		key->uses_icu |= col->uses_icu;
 		key->last_attno = Max(key->last_attno, columns[i].attno);
 	}
 	key->description = sort_key_hash_columns(ncols, key->cols, InvalidOid);
@@ -121,25 +118,6 @@ sort_key_ends(const SortKey *key)
 		.imaged = imaged,
 		.descending = col->descending,
 	};
-}
-
-static bool
-uses_icu(int ncols, const SortKeyColumn *cols)
-{
-	for (int i = 0; i < ncols; i++)
-	{
-		const SortKeyParts *parts = cols[i].parts;
-
-		if (cols[i].icu != NULL || (parts != NULL && uses_icu(parts->ncolumns, parts->columns)))
-			return true;
-	}
-	return false;
-}
-
-bool
-sort_key_uses_icu(const SortKey *key)
-{
-	return uses_icu(key->ncols, key->cols);
 }
 
 SortKey *
@@ -184,6 +162,8 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 
 	for (int i = 0; i < ncols; i++)
 	{
+		double imaged = Min(widths[i], IMAGED_BYTES_MAX);
+
 		sort_key_describe_anyhow(&columns[i], &cols[i]);
 
 		/* marker and terminator; a sort key or image, and the text after it */
@@ -192,9 +172,9 @@ sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *
 		else if (cols[i].append == sort_key_append_icu)
 			width += 8 + 2 * widths[i];
 		else if (cols[i].append == sort_key_append_imaged)
-			width += 3 + sort_key_image_size(widths[i]) + widths[i];
-		else if (cols[i].guess != NULL)
-			width += 1 + sort_key_whole_size(widths[i]);
+			width += 3 + 1.25 * imaged + widths[i];
+		else if (sort_key_is_whole(&cols[i]))
+			width += 7 + imaged + widths[i];
 		else
 			width += 2 + widths[i];
 	}
@@ -265,37 +245,6 @@ find_value(TupleDesc desc, int column, HeapTupleHeader row, Datum *value)
 	return true;
 }
 
-/*
- * Looks up the key's columns where they stand in a table's row, which the slot need not take apart then;
- * false: it must.  The values are in the slot, which doesn't count them.
- */
-static inline bool
-look_up_columns(const SortKey *key, TupleTableSlot *slot)
-{
-	HeapTupleHeader row = ((const HeapTupleTableSlot *) slot)->tuple->t_data;
-
-	if (!row_is_complete(key, row))
-		return false;
-	for (int i = 0; i < key->ncols; i++)
-	{
-		int column = key->cols[i].attidx;
-
-		if (!find_value(slot->tts_tupleDescriptor, column, row, &slot->tts_values[column]))
-			return false;
-		slot->tts_isnull[column] = false;
-	}
-	return true;
-}
-
-/* Has the key's columns in the slot. */
-static inline void
-get_columns(const SortKey *key, TupleTableSlot *slot)
-{
-	if (slot->tts_nvalid < key->last_attno && TTS_IS_BUFFERTUPLE(slot) && look_up_columns(key, slot))
-		return;
-	slot_getsomeattrs(slot, key->last_attno);
-}
-
 /* Writes a column's part of a key; returns where the next one's begins. */
 static inline uint8 *
 encode_column(const SortKeyColumn *col, Datum value, bool isnull, uint8 *dst)
@@ -323,22 +272,6 @@ clear_padding(const SortKey *key, uint8 *dst)
 	memset(dst + key->width - 8, 0, 8);
 }
 
-void
-sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
-{
-	const SortKeyColumn *col = key->cols;
-	const SortKeyColumn *end = col + key->ncols;
-
-	get_columns(key, slot);
-
-	if (key->ncols == 1 &&
-		encode_single(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst))
-		return;
-	clear_padding(key, dst);
-	for (; col < end; col++)
-		dst = encode_column(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst);
-}
-
 bool
 sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 *dst)
 {
@@ -359,6 +292,25 @@ sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 
 		dst = encode_column(col, value, false, dst);
 	}
 	return true;
+}
+
+void
+sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
+{
+	const SortKeyColumn *col = key->cols;
+	const SortKeyColumn *end = col + key->ncols;
+
+	if (slot->tts_nvalid < key->last_attno && TTS_IS_BUFFERTUPLE(slot) &&
+		sort_key_encode_stored(key, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple->t_data,
+							   dst))
+		return;
+	slot_getsomeattrs(slot, key->last_attno);
+	if (key->ncols == 1 &&
+		encode_single(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst))
+		return;
+	clear_padding(key, dst);
+	for (; col < end; col++)
+		dst = encode_column(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst);
 }
 
 /* Appends the encoding of a value that is not NULL. */
@@ -414,7 +366,7 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 	SortKeyBuilder *builder = &key->builder;
 	int nplaces = 0;
 
-	get_columns(key, slot);
+	slot_getsomeattrs(slot, key->last_attno);
 	builder->length = 0;
 	builder->tail = NULL;
 	builder->tail_end = 0;

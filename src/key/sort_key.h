@@ -10,11 +10,8 @@
  *	- Otherwise: a *variable key*.  No key is a proper prefix of another but for trailing zero bytes; keys
  *	  compare as if they were continued by zero bytes for ever, and trailing zero bytes may be left out.
  *
- * What can't be encoded exactly is not supported, and the functions below say why in words for a person.
- *
- * Text that the C library compares, and that of some ICU collations, has keys that only guess at the order.
- * A sort of such keys, which says so (SortKey.verified), is verified by comparisons (compare.h), and put
- * right where they differ.
+ * Some text has keys that only guess at the order.  A sort of such keys (SortKey.verified) is verified by
+ * comparisons (compare.h), and put right where they differ.
  */
 #ifndef GPUSORT_KEY_SORT_KEY_H
 #define GPUSORT_KEY_SORT_KEY_H
@@ -69,6 +66,7 @@ typedef struct SortKey
 	SortKeyColumn *cols;   /* ncols of them, with what encodes each one's values */
 	bool verified;		   /* do the keys only guess at the order, so that it is to be verified? */
 	int nplaces;		   /* then: columns whose places the key tells; 0: they need no telling */
+	bool uses_icu;		   /* are there sort keys of ICU in it? */
 	uint64 description;	   /* a hash of the columns (changes.c) */
 
 	SortKeyBuilder builder;
@@ -160,9 +158,6 @@ extern Oid sort_key_newest_value(const SortKey *key);
  * Values of enums that were added after the newest one don't count: they move no others.
  */
 extern uint64 sort_key_fingerprint(const SortKey *key, Oid newest);
-
-/* Is a column's order that of an ICU collation? */
-extern bool sort_key_uses_icu(const SortKey *key);
 
 /*
  * Another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one: to be used

@@ -18,7 +18,7 @@
 #include "key/encoders.h"
 
 static const SortKeyType sort_key_types[] = {
-	{BOOLOID, SORT_KEY_BOOL, 1},
+	{BOOLOID, SORT_KEY_UINT8, 1},
 	{CHAROID, SORT_KEY_UINT8, 1},
 	{INT2OID, SORT_KEY_INT16, 2},
 	{INT4OID, SORT_KEY_INT32, 4},
@@ -64,7 +64,6 @@ static const SortKeyType sort_key_types[] = {
 	{CIDROID, SORT_KEY_INET, 0, sort_key_append_inet, true},
 	{OIDVECTOROID, SORT_KEY_OIDVECTOR, 0, sort_key_append_oidvector},
 	{TSVECTOROID, SORT_KEY_TSVECTOR, 0, sort_key_append_tsvector},
-	{TSQUERYOID, SORT_KEY_TSQUERY, 0, sort_key_append_tsquery},
 	{JSONBOID, SORT_KEY_JSONB, 0, sort_key_append_jsonb, true},
 };
 

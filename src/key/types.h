@@ -28,8 +28,7 @@
 typedef enum SortKeyKind
 {
 	/* fixed width, see fixed.h */
-	SORT_KEY_BOOL,	/* bool */
-	SORT_KEY_UINT8, /* "char", which compares unsigned */
+	SORT_KEY_UINT8, /* bool, or "char", which compares unsigned */
 	SORT_KEY_INT16,
 	SORT_KEY_INT32,
 	SORT_KEY_UINT32,
@@ -54,7 +53,6 @@ typedef enum SortKeyKind
 	SORT_KEY_INET, /* inet or cidr */
 	SORT_KEY_OIDVECTOR,
 	SORT_KEY_TSVECTOR,
-	SORT_KEY_TSQUERY,
 	SORT_KEY_LTREE,
 	SORT_KEY_CITEXT,
 	SORT_KEY_JSONB_STRING, /* JsonbValue *, within a document */
@@ -95,22 +93,31 @@ struct SortKeyColumn
 	bool self_marked; /* the value's first byte is 01 - FE and does as the marker */
 	bool unmarked;	  /* there are no NULLs, and no marker; fixed keys */
 	bool descending;
-	uint64 invert;		   /* all ones if descending, else 0 */
+	uint64 flip;		   /* what values are xored with: the sign bit of signed numbers, and all bits of
+							* a descending column */
 	SortKeyAppend append;  /* NULL if fixed */
 	Oid type;			   /* base type */
 	bool verified;		   /* is the key a guess at the order of strings, which is to be verified? */
 	Oid collation;		   /* of text that is not in bytewise order for certain, and of what is made of
 							* such text; else InvalidOid */
+	bool uses_icu;		   /* are sort keys of ICU in the key, of the strings or of those in the values? */
 	SortKeyIcu *icu;	   /* NULL: not by ICU */
 	SortKeyImages *images; /* makes those of strings; NULL: the string stands without one */
 	SortKeyEnum *enum_order;
 	SortKeyParts *parts; /* NULL: values are not made of others */
-	SortKeyAppend guess; /* of values that stand whole behind it, and are compared so; else NULL */
-	Oid comparison;		 /* by this function */
+	SortKeyAppend guess; /* of values that stand whole behind it; NULL: there is none */
+	Oid comparison;		 /* compares values that stand whole; else InvalidOid */
 	FmgrInfo compare;	 /* the same, ready to be called */
 	int16 length;		 /* then: typlen and typbyval */
 	bool by_value;
 };
+
+/* Do the values stand whole, and are compared so? */
+static inline bool
+sort_key_is_whole(const SortKeyColumn *col)
+{
+	return OidIsValid(col->comparison);
+}
 
 /* Bytes of a fixed key that say whether the column is NULL. */
 static inline int

@@ -9,36 +9,16 @@
  * An image has no zero byte within: 00 becomes 01 01, and 01 becomes 01 02, so it orders as before.  Of long
  * keys it is the beginning, enough for a guess.  Behind it, and a zero byte, stand the size of the value in 4
  * bytes, the value, and 01, so that nothing of it is taken for zeros that may be left out.
- *
- * Values of types that had a key when the plan was made, and have none any more, stand so without a guess.
  */
 #include "postgres.h"
 
 #include "access/tupmacs.h"
 
 #include "key/encoders.h"
+#include "key/images.h"
 #include "key/parts.h"
 
-#define IMAGED_BYTES_MAX 256
 #define VALUE_END 1
-
-void
-sort_key_prepare_whole(SortKeyColumn *col)
-{
-	fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
-}
-
-/* The guess at values of which nothing is known. */
-void
-sort_key_append_nothing(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
-{
-}
-
-double
-sort_key_whole_size(double width)
-{
-	return Min(width, IMAGED_BYTES_MAX) + 6 + width;
-}
 
 /* Takes the zero bytes out of what stands in the key from "start" on. */
 static void
@@ -69,7 +49,8 @@ append_image(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
 	Size start = key->length;
 
-	col->guess(key, col, value);
+	if (col->guess != NULL)
+		col->guess(key, col, value);
 	key->length = Min(key->length, start + IMAGED_BYTES_MAX);
 	escape(key, start);
 }

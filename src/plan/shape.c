@@ -116,7 +116,6 @@ class_of(const SortColumnSpec *column)
 			return KEY_TEXT;
 		case JSONBOID:
 		case TSVECTOROID:
-		case TSQUERYOID:
 			return KEY_MADE;
 		default:
 			if (is_made_of_others(type))
