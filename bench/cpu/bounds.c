@@ -263,7 +263,7 @@ run_case(const BoundCase *spec)
 	run.keys = palloc(sizeof(CaseKey) * spec->n);
 	for (uint64 i = 0; i < spec->n; i++)
 		make_key(spec, i, &run.keys[i]);
-	bound_init(&run.bound, spec->wanted, spec->with_ties);
+	bound_init(&run.bound, &run.key, spec->wanted, spec->with_ties);
 	for (int i = 0; i < spec->nfilters; i++)
 		run.filters[i] = bound_filter_create(&run.bound);
 	feed_rows(&run);

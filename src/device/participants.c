@@ -54,7 +54,7 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 	memset(bound, 0, sizeof(SortBound));
 	if (share != NULL)
 		share->bound = bound;
-	bound_init(bound, request->rows_wanted, request->with_ties);
+	bound_init(bound, request->key, request->rows_wanted, request->with_ties);
 	return bound;
 }
 

@@ -28,61 +28,82 @@
 
 /* ---------------------------------------------------------------- keys */
 
-static int
-compare_keys(const void *a, const void *b)
+static inline int
+compare_bound_keys(const BoundKey *a, const BoundKey *b, int nwords)
 {
-	return memcmp(a, b, sizeof(BoundKey));
+	return compare_host_words(a->words, b->words, nwords);
 }
 
 /* The key as far as it is looked at. */
 static void
-load_key(const uint8 *key, Size size, BoundKey *result)
+load_key(const SortBound *bound, const uint8 *key, Size size, BoundKey *result)
 {
-	Size looked_at = Min(size, BOUND_KEY_BYTES);
+	if (bound->variable)
+	{
+		Size looked_at = Min(size, BOUND_KEY_BYTES);
 
-	memcpy(result->bytes, key, looked_at);
-	memset(result->bytes + looked_at, 0, BOUND_KEY_BYTES - looked_at);
-	result->more = size > BOUND_KEY_BYTES;
+		memcpy(result->words, key, looked_at);
+		memset((char *) result->words + looked_at, 0, BOUND_KEY_BYTES - looked_at);
+		result->words[BOUND_KEY_WORDS - 1] = 0;
+		for (int i = 0; i < BOUND_KEY_WORDS - 1; i++)
+			result->words[i] = KEY_WORD_TO_HOST(result->words[i]);
+		result->words[BOUND_KEY_WORDS - 1] = size > BOUND_KEY_BYTES;
+		return;
+	}
+	for (int i = 0; i < bound->nwords; i++)
+		result->words[i] = KEY_WORD_TO_HOST(((const uint64 *) key)[i]);
 }
 
-static inline bool
-splitter_is_below(const BoundFilter *filter, int splitter, uint64 word, const BoundKey *key)
+/* Do two keys that were loaded as this one equal each other? */
+static bool
+is_whole(const SortBound *bound, const BoundKey *key)
 {
-	uint64 first_word = filter->first_words[splitter];
-
-	if (unlikely(first_word == word))
-		return compare_keys(&filter->splitters[splitter], key) < 0;
-	return first_word < word;
+	return !bound->variable || key->words[BOUND_KEY_WORDS - 1] == 0;
 }
 
-/* The first splitter that is not below the key; nsplitters: there is none.  Its steps have no branches. */
+/* The first of n splitters that is not below the key; n: there is none. */
 static int
-find_splitter(const BoundFilter *filter, const BoundKey *key)
+find_splitter(const BoundKey *splitters, int n, const BoundKey *key, int nwords)
 {
-	uint64 word = bound_first_word(key->bytes, sizeof(word));
-	int length = filter->nsplitters;
 	int low = 0;
 
+	while (n > low)
+	{
+		int middle = (low + n) / 2;
+
+		if (compare_bound_keys(&splitters[middle], key, nwords) < 0)
+			low = middle + 1;
+		else
+			n = middle;
+	}
+	return low;
+}
+
+/* The same by first words, as long as they tell. */
+static int
+find_bucket(const BoundFilter *filter, const BoundKey *key)
+{
+	const uint64 *first = filter->first_words;
+	int length = filter->nsplitters;
+	uint64 word = key->words[0];
+
 	/* what comes in reverse order is below all of them */
-	if (length == 0 || word < filter->first_words[0])
+	if (length > 0 && word < *first)
 		return 0;
 	while (length > 1)
 	{
 		int half = length / 2;
 
-		low += half * splitter_is_below(filter, low + half - 1, word, key);
+		first += first[half - 1] < word ? half : 0;
 		length -= half;
 	}
-	return low + splitter_is_below(filter, low, word, key);
-}
-
-static void
-count_keys(BoundFilter *filter, const BoundKey *key, uint32 n)
-{
-	int splitter = find_splitter(filter, key);
-
-	if (splitter < filter->nsplitters)
-		filter->counts[splitter] += n;
+	if (length == 1 && *first < word)
+		first++;
+	if (first == filter->first_words + filter->nsplitters || *first > word)
+		return first - filter->first_words;
+	length = first - filter->first_words;
+	return length +
+		   find_splitter(filter->splitters + length, filter->nsplitters - length, key, filter->bound->nwords);
 }
 
 /* ---------------------------------------------------------------- beginning */
@@ -90,14 +111,19 @@ count_keys(BoundFilter *filter, const BoundKey *key, uint32 n)
 Size
 bound_memory(int processes)
 {
-	return sizeof(SortBound) + processes * sizeof(BoundFilter);
+	Size filter = sizeof(BoundFilter) + sizeof(BoundKey) * BOUND_SAMPLES +
+				  (sizeof(BoundKey) + sizeof(uint64) + sizeof(uint32)) * BOUND_SPLITTERS;
+
+	return sizeof(SortBound) + processes * filter;
 }
 
 void
-bound_init(SortBound *bound, uint64 rows, bool with_ties)
+bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool with_ties)
 {
 	bound->rows = rows;
 	bound->with_ties = with_ties;
+	bound->variable = key->variable;
+	bound->nwords = key->variable ? BOUND_KEY_WORDS : key->width / sizeof(uint64);
 	pg_atomic_init_u32(&bound->version, 0);
 	SpinLockInit(&bound->mutex);
 }
@@ -111,30 +137,54 @@ shortest_flush_interval(const SortBound *bound)
 BoundFilter *
 bound_filter_create(SortBound *bound)
 {
-	BoundFilter *filter = palloc(sizeof(BoundFilter));
+	BoundFilter *filter = palloc0(sizeof(BoundFilter));
 
-	memset(filter, 0, offsetof(BoundFilter, splitters));
 	filter->bound = bound;
 	filter->flush_interval = shortest_flush_interval(bound);
 	filter->flush_at = BOUND_SAMPLES;
 	filter->refine_at = FRESH_SAMPLES_MIN;
+	filter->splitters = palloc(sizeof(BoundKey) * BOUND_SPLITTERS);
+	filter->first_words = palloc(sizeof(uint64) * BOUND_SPLITTERS);
+	filter->counts = palloc0(sizeof(uint32) * BOUND_SPLITTERS);
+	filter->samples = palloc(sizeof(BoundKey) * BOUND_SAMPLES);
 	bound_filter_refresh(filter);
 	return filter;
 }
 
 /* ---------------------------------------------------------------- dropping */
 
-static bool
-read_threshold(SortBound *bound, BoundKey *threshold)
+/* The threshold as bytes, which a variable key is compared with faster than it is loaded. */
+static void
+unload_threshold(BoundFilter *filter)
 {
-	bool has_threshold;
+	uint64 words[BOUND_KEY_WORDS - 1];
 
-	SpinLockAcquire(&bound->mutex);
-	has_threshold = bound->has_threshold;
-	if (has_threshold)
-		*threshold = bound->splitters[bound->nsplitters - 1];
-	SpinLockRelease(&bound->mutex);
-	return has_threshold;
+	for (int i = 0; i < BOUND_KEY_WORDS - 1; i++)
+		words[i] = KEY_WORD_TO_HOST(filter->threshold.words[i]);
+	memcpy(filter->threshold_bytes, words, BOUND_KEY_BYTES);
+	filter->threshold_size = BOUND_KEY_BYTES;
+	while (filter->threshold_size > 0 && filter->threshold_bytes[filter->threshold_size - 1] == 0)
+		filter->threshold_size--;
+}
+
+/* As compare_bound_keys of the key, loaded, and the threshold. */
+static int
+compare_with_threshold(const BoundFilter *filter, const uint8 *key, Size size)
+{
+	Size looked_at = Min(size, BOUND_KEY_BYTES);
+	Size both = Min(looked_at, filter->threshold_size);
+	int order = memcmp(key, filter->threshold_bytes, both);
+
+	if (order != 0)
+		return order;
+	if (looked_at < filter->threshold_size)
+		return -1;
+	for (Size i = both; i < looked_at; i++)
+	{
+		if (key[i] != 0)
+			return 1;
+	}
+	return (int) (size > BOUND_KEY_BYTES) - (int) filter->threshold.words[BOUND_KEY_WORDS - 1];
 }
 
 void
@@ -142,35 +192,47 @@ bound_filter_refresh(BoundFilter *filter)
 {
 	SortBound *bound = filter->bound;
 
-	/* if it changes before the threshold is read, that is read once more than it has to be */
+	SpinLockAcquire(&bound->mutex);
 	filter->version = pg_atomic_read_u32(&bound->version);
-	filter->has_threshold = read_threshold(bound, &filter->threshold);
-	filter->threshold_word = bound_first_word(filter->threshold.bytes, sizeof(uint64));
-	/* keys that go on behind what is looked at need not be equal */
-	filter->drops_equal = filter->has_threshold && !bound->with_ties && !filter->threshold.more;
+	filter->has_threshold = bound->has_threshold;
+	if (bound->has_threshold)
+		filter->threshold = bound->splitters[bound->nsplitters - 1];
+	SpinLockRelease(&bound->mutex);
+	if (filter->has_threshold && bound->variable)
+		unload_threshold(filter);
+	filter->drops_equal = filter->has_threshold && !bound->with_ties && is_whole(bound, &filter->threshold);
 }
 
 bool
 bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size)
 {
 	BoundKey loaded;
-	int order = memcmp(key, filter->threshold.bytes, Min(size, BOUND_KEY_BYTES));
+	int order;
 
-	if (order == 0)
+	if (filter->bound->variable)
+		order = compare_with_threshold(filter, key, size);
+	else
 	{
-		load_key(key, size, &loaded);
-		order = compare_keys(&loaded, &filter->threshold);
+		load_key(filter->bound, key, size, &loaded);
+		order = compare_bound_keys(&loaded, &filter->threshold, filter->bound->nwords);
 	}
 	return order > 0 || (order == 0 && filter->drops_equal);
 }
 
-static bool
-not_above_threshold(const uint8 *key, Size size, void *threshold)
+typedef struct CutContext
 {
+	const SortBound *bound;
+	BoundKey threshold;
+} CutContext;
+
+static bool
+not_above_threshold(const uint8 *key, Size size, void *arg)
+{
+	const CutContext *context = arg;
 	BoundKey loaded;
 
-	load_key(key, size, &loaded);
-	return compare_keys(&loaded, threshold) <= 0;
+	load_key(context->bound, key, size, &loaded);
+	return compare_bound_keys(&loaded, &context->threshold, context->bound->nwords) <= 0;
 }
 
 static void
@@ -184,12 +246,18 @@ add_dropped(SortBound *bound, uint64 rows)
 uint64
 bound_cut_chunk(SortBound *bound, Chunk *chunk)
 {
-	BoundKey threshold;
+	CutContext context = {.bound = bound};
+	bool has_threshold;
 	uint64 cut;
 
-	if (!read_threshold(bound, &threshold))
+	SpinLockAcquire(&bound->mutex);
+	has_threshold = bound->has_threshold;
+	if (has_threshold)
+		context.threshold = bound->splitters[bound->nsplitters - 1];
+	SpinLockRelease(&bound->mutex);
+	if (!has_threshold)
 		return 0;
-	cut = chunk_keep_only(chunk, not_above_threshold, &threshold);
+	cut = chunk_keep_only(chunk, not_above_threshold, &context);
 	add_dropped(bound, cut);
 	return cut;
 }
@@ -230,12 +298,22 @@ adopt_splitters(BoundFilter *filter)
 
 	memset(filter->counts, 0, sizeof(uint32) * BOUND_SPLITTERS);
 	for (int i = 0; i < filter->nsplitters; i++)
-		filter->first_words[i] = bound_first_word(filter->splitters[i].bytes, sizeof(uint64));
+		filter->first_words[i] = filter->splitters[i].words[0];
 	for (int i = 0; i < nold; i++)
-		count_keys(filter, &old_splitters[i], old_counts[i]);
+	{
+		int bucket = find_splitter(filter->splitters, filter->nsplitters, &old_splitters[i], bound->nwords);
+
+		if (bucket < filter->nsplitters)
+			filter->counts[bucket] += old_counts[i];
+	}
 	/* keys that were kept before there were any splitters */
 	for (uint64 i = 0; is_first && i < Min(filter->noted, BOUND_SAMPLES); i++)
-		count_keys(filter, &filter->samples[i], 1);
+	{
+		int bucket = find_bucket(filter, &filter->samples[i]);
+
+		if (bucket < filter->nsplitters)
+			filter->counts[bucket]++;
+	}
 }
 
 /* Finds the lowest splitter that enough rows are not above.  The caller holds the lock. */
@@ -289,17 +367,36 @@ add_all_counts(BoundFilter *filter)
 
 /* ---------------------------------------------------------------- splitters */
 
+/* A splitter to be. */
+typedef struct NewSplitter
+{
+	BoundKey key;
+	int old; /* the old splitter that it is; -1: none */
+} NewSplitter;
+
+static int
+compare_new_splitters(const void *a, const void *b, void *nwords)
+{
+	const NewSplitter *x = a;
+	const NewSplitter *y = b;
+	int order = compare_bound_keys(&x->key, &y->key, *(int *) nwords);
+
+	/* of equal ones the old one comes first, and the others are left out */
+	return order != 0 ? order : y->old - x->old;
+}
+
 /*
  * The old splitters, fewer than half of what there is room for, and between them keys kept lately; in order,
- * all different.
+ * all different.  Returns their number.
  */
-static BoundKey *
-choose_splitters(const BoundFilter *filter, int *nchosen)
+static int
+choose_splitters(const BoundFilter *filter, NewSplitter *chosen)
 {
+	int nwords = filter->bound->nwords;
 	uint64 nsamples = Min(filter->fresh, BOUND_SAMPLES);
 	int nold = filter->nsplitters;
-	int step = (nsamples + BOUND_SPLITTERS - nold - 1) / (BOUND_SPLITTERS - nold);
-	BoundKey *keys = palloc(sizeof(BoundKey) * (nsamples + nold));
+	int step = (nsamples + BOUND_SPLITTERS - nold - 1) / Max(BOUND_SPLITTERS - nold, 1);
+	NewSplitter *samples = palloc(sizeof(NewSplitter) * (nsamples + nold));
 	int nkept = 0;
 	int n = 0;
 
@@ -307,31 +404,36 @@ choose_splitters(const BoundFilter *filter, int *nchosen)
 	{
 		const BoundKey *sample = &filter->samples[(filter->noted - 1 - i) % BOUND_SAMPLES];
 
-		if (nold == 0 || compare_keys(sample, &filter->splitters[nold - 1]) <= 0)
-			keys[nkept++] = *sample;
+		if (nold > 0 && compare_bound_keys(sample, &filter->splitters[nold - 1], nwords) > 0)
+			continue;
+		samples[nkept].key = *sample;
+		samples[nkept++].old = -1;
 	}
-	qsort(keys, nkept, sizeof(BoundKey), compare_keys);
+	qsort_arg(samples, nkept, sizeof(NewSplitter), compare_new_splitters, &nwords);
 	for (int i = step - 1; i < nkept; i += step)
-		keys[n++] = keys[i];
-	memcpy(keys + n, filter->splitters, sizeof(BoundKey) * nold);
-	n += nold;
-	qsort(keys, n, sizeof(BoundKey), compare_keys);
-	*nchosen = 0;
-	for (int i = 0; i < n; i++)
+		samples[n++] = samples[i];
+	for (int i = 0; i < nold; i++)
 	{
-		if (*nchosen == 0 || compare_keys(&keys[*nchosen - 1], &keys[i]) != 0)
-			keys[(*nchosen)++] = keys[i];
+		samples[n].key = filter->splitters[i];
+		samples[n++].old = i;
 	}
-	return keys;
+	qsort_arg(samples, n, sizeof(NewSplitter), compare_new_splitters, &nwords);
+	nkept = 0;
+	for (int i = 0; i < n && nkept < BOUND_SPLITTERS; i++)
+	{
+		if (nkept == 0 || compare_bound_keys(&chosen[nkept - 1].key, &samples[i].key, nwords) != 0)
+			chosen[nkept++] = samples[i];
+	}
+	pfree(samples);
+	return nkept;
 }
 
 /* Makes the chosen splitters those of all, unless others have done so meanwhile. */
 static void
-install_splitters(const BoundFilter *filter, const BoundKey *chosen, int n)
+install_splitters(BoundFilter *filter, const NewSplitter *chosen, int n)
 {
 	SortBound *bound = filter->bound;
 	uint64 counts[BOUND_SPLITTERS];
-	int old = 0;
 
 	SpinLockAcquire(&bound->mutex);
 	if (bound->generation == filter->generation && bound->nsplitters == filter->nsplitters)
@@ -339,10 +441,8 @@ install_splitters(const BoundFilter *filter, const BoundKey *chosen, int n)
 		memcpy(counts, bound->counts, sizeof(uint64) * bound->nsplitters);
 		for (int i = 0; i < n; i++)
 		{
-			bool is_old = old < filter->nsplitters && compare_keys(&chosen[i], &filter->splitters[old]) == 0;
-
-			bound->splitters[i] = chosen[i];
-			bound->counts[i] = is_old ? counts[old++] : 0;
+			bound->splitters[i] = chosen[i].key;
+			bound->counts[i] = chosen[i].old >= 0 ? counts[chosen[i].old] : 0;
 		}
 		bound->nsplitters = n;
 		bound->generation++;
@@ -354,8 +454,8 @@ install_splitters(const BoundFilter *filter, const BoundKey *chosen, int n)
 static void
 refine_splitters(BoundFilter *filter)
 {
-	int n;
-	BoundKey *chosen = choose_splitters(filter, &n);
+	NewSplitter *chosen = palloc(sizeof(NewSplitter) * BOUND_SPLITTERS);
+	int n = choose_splitters(filter, chosen);
 
 	filter->fresh = 0;
 	if (n > filter->nsplitters)
@@ -368,9 +468,8 @@ refine_splitters(BoundFilter *filter)
 
 /* ---------------------------------------------------------------- what a feed calls */
 
-/* Adds up what was counted, in the end or when it is time. */
-static void
-flush(BoundFilter *filter)
+void
+bound_filter_flush(BoundFilter *filter)
 {
 	uint64 dropped = filter->dropped - filter->dropped_added;
 
@@ -392,18 +491,27 @@ bound_filter_note(BoundFilter *filter, const uint8 *key, Size size)
 {
 	BoundKey *sample = &filter->samples[filter->noted % BOUND_SAMPLES];
 
-	load_key(key, size, sample);
+	load_key(filter->bound, key, size, sample);
 	if (filter->generation > 0)
-		count_keys(filter, sample, 1);
+	{
+		int bucket = find_bucket(filter, sample);
+
+		if (bucket < filter->nsplitters)
+			filter->counts[bucket]++;
+	}
 	filter->noted++;
 	filter->fresh++;
 	if (unlikely(filter->noted >= filter->flush_at))
-		flush(filter);
+		bound_filter_flush(filter);
 }
 
 void
 bound_filter_free(BoundFilter *filter)
 {
-	flush(filter);
+	bound_filter_flush(filter);
+	pfree(filter->splitters);
+	pfree(filter->first_words);
+	pfree(filter->counts);
+	pfree(filter->samples);
 	pfree(filter);
 }

@@ -26,8 +26,9 @@
 #include "key/sort_key.h"
 #include "sort/chunk.h"
 
-/* Bytes of a key that are looked at. */
-#define BOUND_KEY_BYTES 64
+/* Words of a key that are looked at; the last one says whether a key has more bytes than the others hold. */
+#define BOUND_KEY_WORDS 9
+#define BOUND_KEY_BYTES ((BOUND_KEY_WORDS - 1) * sizeof(uint64))
 
 /* Splitters at most. */
 #ifndef BOUND_TIGHT
@@ -36,11 +37,10 @@
 #define BOUND_SPLITTERS 16
 #endif
 
-/* A key as far as it is looked at, padded with zeros, and whether there is more of it. Orders by memcmp. */
+/* A key as far as it is looked at, as integers that order as keys do. */
 typedef struct BoundKey
 {
-	uint8 bytes[BOUND_KEY_BYTES];
-	uint8 more;
+	uint64 words[BOUND_KEY_WORDS];
 } BoundKey;
 
 /* In memory of all processes of the sort; all zeros but for what bound_init sets. */
@@ -48,6 +48,8 @@ typedef struct SortBound
 {
 	uint64 rows;	/* so many are wanted; at least 1 */
 	bool with_ties; /* and those that are equal to the last of them */
+	bool variable;	/* keys */
+	int nwords;		/* of a key that count */
 
 	/* How often any of the rest was changed, but counts. */
 	pg_atomic_uint32 version;
@@ -68,30 +70,31 @@ typedef struct BoundFilter
 	SortBound *bound;
 	uint32 version; /* of what follows */
 	bool has_threshold;
-	bool drops_equal;	   /* may a row be dropped that equals the threshold? */
-	uint64 threshold_word; /* its first one */
+	bool drops_equal; /* may a row be dropped that equals the threshold? */
 	BoundKey threshold;
+	uint8 threshold_bytes[BOUND_KEY_BYTES]; /* the same as a variable key has it */
+	Size threshold_size;					/* up to its last byte that is not 0 */
 
 	uint32 generation;
 	int nsplitters;
-	uint64 noted;	 /* keys that were kept */
-	uint64 flush_at; /* they are added up when noted comes to this */
+	BoundKey *splitters; /* as they were when the generation began */
+	uint64 *first_words; /* of them */
+	uint32 *counts;		 /* of keys not yet added to the bound */
+	uint64 noted;		 /* keys that were kept */
+	uint64 flush_at;	 /* they are added up when noted comes to this */
 	uint64 flush_interval;
-	uint64 fresh;						 /* keys kept since this process last chose splitters */
-	uint64 refine_at;					 /* it does so again when there are so many */
-	uint64 dropped;						 /* rows, in all */
-	uint64 dropped_added;				 /* of them, those that the bound knows of */
-	uint32 counts[BOUND_SPLITTERS];		 /* of keys not yet added to the bound */
-	BoundKey splitters[BOUND_SPLITTERS]; /* as they were when the generation began */
-	uint64 first_words[BOUND_SPLITTERS]; /* of them */
-	BoundKey samples[BOUND_SAMPLES];	 /* the last keys that were kept */
+	BoundKey *samples;	  /* of them, the last BOUND_SAMPLES */
+	uint64 fresh;		  /* keys kept since this process last chose splitters */
+	uint64 refine_at;	  /* it does so again when there are so many */
+	uint64 dropped;		  /* rows, in all */
+	uint64 dropped_added; /* of them, those that the bound knows of */
 } BoundFilter;
 
 /* Bytes that the bound and the filters of so many processes take. */
 extern Size bound_memory(int processes);
 
-/* The first rows of a sort are wanted; memory is all zeros. */
-extern void bound_init(SortBound *bound, uint64 rows, bool with_ties);
+/* The first rows of a sort by key are wanted; memory is all zeros. */
+extern void bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool with_ties);
 
 /* For one process that feeds the sort; in CurrentMemoryContext. */
 extern BoundFilter *bound_filter_create(SortBound *bound);
@@ -105,10 +108,15 @@ extern void bound_filter_refresh(BoundFilter *filter);
 /* Is this key, which begins like the threshold, above it, or may be dropped though it is not? */
 extern bool bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size);
 
+/* Adds up what was counted, in the end or when it is time. */
+extern void bound_filter_flush(BoundFilter *filter);
+
 /* The row with this key was kept. */
 extern void bound_filter_note(BoundFilter *filter, const uint8 *key, Size size);
 
-/* Takes rows that can't come any more out of a chunk.  Returns how many. */
+/*
+ * Takes rows that can't come any more out of a chunk of keys of this width (0: variable).  Returns how many.
+ */
 extern uint64 bound_cut_chunk(SortBound *bound, Chunk *chunk);
 
 /*
@@ -155,8 +163,8 @@ bound_filter_drops(BoundFilter *filter, const uint8 *key, Size size)
 	if (!filter->has_threshold)
 		return false;
 	word = bound_first_word(key, size);
-	if (likely(word != filter->threshold_word))
-		return word > filter->threshold_word;
+	if (likely(word != filter->threshold.words[0]))
+		return word > filter->threshold.words[0];
 	return bound_filter_drops_close(filter, key, size);
 }
 
