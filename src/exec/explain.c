@@ -127,33 +127,6 @@ explain_turns(const SorterStats *stats, ExplainState *es)
 	ExplainPropertyInteger("Waited On Disk", "kB", kilobytes(stats->waited_disk_bytes), es);
 }
 
-/* The GPUs that the last sort was spread over, if it was, in the order of their rows. */
-static void
-explain_cards(const SorterStats *stats, ExplainState *es)
-{
-	if (stats->ncards == 0)
-		return;
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		appendStringInfoSpaces(es->str, es->indent * 2);
-		appendStringInfoString(es->str, "Devices:");
-		for (int i = 0; i < stats->ncards; i++)
-			appendStringInfo(es->str, "%s %u (rows=" UINT64_FORMAT ")", i > 0 ? "," : "",
-							 stats->cards[i].number, stats->cards[i].rows);
-		appendStringInfoChar(es->str, '\n');
-		return;
-	}
-	ExplainOpenGroup("Devices", "Devices", false, es);
-	for (int i = 0; i < stats->ncards; i++)
-	{
-		ExplainOpenGroup("Device", NULL, true, es);
-		ExplainPropertyUInteger("Number", NULL, stats->cards[i].number, es);
-		ExplainPropertyUInteger("Rows", NULL, stats->cards[i].rows, es);
-		ExplainCloseGroup("Device", NULL, true, es);
-	}
-	ExplainCloseGroup("Devices", "Devices", false, es);
-}
-
 static void
 explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
 {
@@ -257,7 +230,6 @@ explain_sort_node(GpuSortState *state, List *ancestors, ExplainState *es)
 	node_gpusort_get_stats(state, &stats);
 	explain_method(state, &stats, es);
 	explain_turns(&stats, es);
-	explain_cards(&stats, es);
 	if (state->fallback != NULL)
 		ExplainPropertyText("Fallback", psprintf("%s: %s", state->fallback_device, state->fallback), es);
 	if (es->timing && state->css.ss.ps.instrument != NULL)

@@ -54,24 +54,13 @@ gpu_service_state(GpuServiceState *state)
 	return true;
 }
 
-int
-gpu_service_devices(void)
-{
-	int devices = 0;
-
-	if (shared == NULL)
-		return 0;
-	SpinLockAcquire(&shared->mutex);
-	if (shared->service.phase == GPU_SERVICE_READY && !shared->service.silent)
-		devices = shared->service.ndevices;
-	SpinLockRelease(&shared->mutex);
-	return devices;
-}
-
 bool
 gpu_service_ready(void)
 {
-	return gpu_service_devices() > 0;
+	GpuServiceState service;
+
+	return gpu_service_state(&service) && service.phase == GPU_SERVICE_READY && !service.silent &&
+		   service.ndevices > 0;
 }
 
 uint64

@@ -56,9 +56,6 @@ extern void gpu_service_shmem_init(void);
  */
 extern bool gpu_service_ready(void);
 
-/* How many GPUs there are, as far as is known here; 0 if the service is not ready. */
-extern int gpu_service_devices(void);
-
 /* Bytes of memory that sorts may use on the GPU with the most of it; 0: not known. */
 extern uint64 gpu_service_device_memory(void);
 

@@ -76,13 +76,11 @@ cuda_note_request(CudaCard *card, const SortRequest *request)
 	estimate_job(card, request);
 }
 
-void
-cuda_begin_on(CudaCard *card, const SortRequest *request, uint32 avoid)
+bool
+cuda_begin(CudaCard *card, const SortRequest *request)
 {
 	cuda_note_request(card, request);
-	card->estimate.avoid = avoid;
-	if (cuda_connect(card))
-		(void) cuda_begin_job(card);
+	return cuda_connect(card) && cuda_begin_job(card);
 }
 
 /* What the service is told of rows that are known: of keys that vary, only how long they were expected. */
@@ -190,13 +188,6 @@ settle(CudaCard *card)
 	if (card->stage < CUDA_SETTLED && cuda_share_is_alive(card) && settle_chunks(card))
 		card->stage = CUDA_SETTLED;
 	return card->stage >= CUDA_SETTLED;
-}
-
-void
-cuda_start_sort(CudaCard *card)
-{
-	if (settle(card) && !gpusortd_start_perform(&card->client))
-		(void) cuda_client_failed(card);
 }
 
 bool

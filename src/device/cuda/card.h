@@ -84,8 +84,7 @@ typedef struct CudaCard
 	Size limit;
 	MemoryContext context; /* all that the card holds */
 	SorterStats stats;
-	bool further;  /* another part has a GPU already: it waits for no other sort, and counts for none */
-	uint32 number; /* of the GPU, for EXPLAIN */
+	bool further; /* another part is on the GPU already: it waits for no other sort, and counts for none */
 
 	/* The connection, and the job there. */
 	GpusortdClient client;
@@ -236,9 +235,6 @@ cuda_next_row(CudaCard *card)
  */
 extern void cuda_hand_over(CudaCard *card);
 
-/* Goes behind the last row. */
-extern void cuda_go_to_end(CudaCard *card);
-
 /* ---- parallel_feed.c: several processes ---- */
 
 /* Others may join the job from now on. */
@@ -298,8 +294,7 @@ extern uint64 cuda_most_memory(void);
 /* What the service is told beforehand, and what the card may use. */
 extern void cuda_note_request(CudaCard *card, const SortRequest *request);
 
-/* Begins on any GPU but those in `avoid`, bits; it may have failed. */
-extern void cuda_begin_on(CudaCard *card, const SortRequest *request, uint32 avoid);
+extern bool cuda_begin(CudaCard *card, const SortRequest *request);
 
 /* Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned. */
 extern bool cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes);
@@ -307,9 +302,6 @@ extern bool cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes);
 /* A chunk to fill, whatever has to be done for it; NULL: the card has failed.  Takes it back. */
 extern Chunk *cuda_get_chunk(CudaCard *card, Size at_least);
 extern void cuda_put_chunk(CudaCard *card, Chunk *chunk);
-
-/* Has the rows sorted, without waiting for it; cuda_perform is to follow. */
-extern void cuda_start_sort(CudaCard *card);
 
 /* Sorts all that was fed, and goes before the first row. */
 extern bool cuda_perform(CudaCard *card);

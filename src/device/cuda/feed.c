@@ -225,18 +225,6 @@ receive_job(CudaCard *card)
 	return gpusortd_receive_job(&card->client);
 }
 
-/* Which GPU it is, for EXPLAIN. */
-static bool
-note_card(CudaCard *card)
-{
-	const GpusortdClient *client = &card->client;
-
-	if (client->job.device >= client->welcome.devices)
-		return cuda_fail(card, SORT_FAILURE_PROTOCOL, "gpusortd has chosen a device that it does not have");
-	card->number = client->welcome.device[client->job.device].number;
-	return true;
-}
-
 /*
  * If this process itself has another sort there, or another part of this one, which may be what it would wait
  * for, it doesn't wait in the queue.  A sort that spills goes on in the place of its last job, and waits for
@@ -251,7 +239,7 @@ cuda_begin_job(CudaCard *card)
 		return false;
 	card->wait.deadline = 0;
 	sorter_stats_note_memory(&card->stats, card->client.memory_bytes);
-	return note_card(card);
+	return true;
 }
 
 /* ---------------------------------------------------------------- chunks */

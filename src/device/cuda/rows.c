@@ -199,19 +199,6 @@ cuda_hand_over(CudaCard *card)
 }
 
 void
-cuda_go_to_end(CudaCard *card)
-{
-	if (card->external == NULL)
-	{
-		card->position = card->nrows;
-		cuda_forget_place(card);
-		return;
-	}
-	while (external_sort_next(card->external, true) != NULL)
-		CHECK_FOR_INTERRUPTS();
-}
-
-void
 cuda_seek_range(CudaCard *card, int range, int nranges)
 {
 	card->position = card->nrows * range / nranges - 1;
