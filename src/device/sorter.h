@@ -93,7 +93,6 @@ typedef struct SortRequest
 	double expected_row_bytes; /* of one row, without its key */
 	double expected_key_bytes; /* of one key */
 	double cpu_ms;			   /* milliseconds that the cpu device is expected to take */
-	int turns;				   /* cut into so many parts, one after the other on one GPU; 0 and 1: whole */
 	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: whole */
 } SortRequest;
 

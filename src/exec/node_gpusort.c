@@ -198,8 +198,7 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
 static void
 ask_for_parts(GpuSortState *state, SortRequest *request)
 {
-	request->turns = sort_turns_on_gpu(request);
-	if (request->turns <= 1)
+	if (sort_turns_on_gpu(request) <= 1)
 		return;
 	if (state->sample == NULL)
 		state->sample =

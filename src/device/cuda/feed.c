@@ -8,10 +8,8 @@
  * one.
  *
  * The connection is closed, and with it all ended that the service does for the sort, by a callback of a
- * memory context: after errors, too.
- *
- * Waiting for a job ends after queue_patience, and waiting for anything at an interrupt.  A chunk that
- * gpusortd refuses for want of memory is no failure by itself: spill.c makes room.
+ * memory context: after errors, too.  A chunk that gpusortd refuses for want of memory is no failure by
+ * itself: spill.c makes room.
  */
 #include "postgres.h"
 
@@ -22,7 +20,7 @@
 
 #include "base/guc.h"
 #include "base/stopwatch.h"
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 #include "monitor/counters.h"
 #include "service/state.h"
 
@@ -87,19 +85,19 @@ failure_reason(GpusortdCode code)
 void
 cuda_leave(CudaCard *card)
 {
-	SortShare *share = card->whole->share;
+	CudaShare *share = card->share;
 
 	if (card->stage >= CUDA_LEFT)
 		return;
 	card->stage = CUDA_LEFT;
 	if (!cuda_helps(card))
 		return;
-	if (!cuda_share(card)->read_jointly || card->job->overflowed)
+	if (!share->read_jointly || share->base.overflowed)
 		gpu_client_close(&card->client);
-	SpinLockAcquire(&share->mutex);
-	card->job->nfeeding--;
-	SpinLockRelease(&share->mutex);
-	ConditionVariableBroadcast(&share->changed);
+	SpinLockAcquire(&share->base.mutex);
+	share->nfeeding--;
+	SpinLockRelease(&share->base.mutex);
+	ConditionVariableBroadcast(&share->base.changed);
 }
 
 bool
@@ -113,8 +111,8 @@ cuda_fail(CudaCard *card, SortFailureReason reason, const char *message)
 	if (card->failure_reason == SORT_FAILURE_MEMORY && !(card->further && !card->client.in_job))
 		gpu_service_note_memory_short();
 	cuda_forget_place(card);
-	if (card->job != NULL)
-		sort_share_fail(card->whole->share, card->failure_reason, card->failure);
+	if (card->share != NULL)
+		sort_share_fail(&card->share->base, card->failure_reason, card->failure);
 	cuda_leave(card);
 	return false;
 }
@@ -164,8 +162,6 @@ fail_to_begin(CudaCard *card, SortFailureReason too_long, const char *message)
 	return cuda_client_failed(card);
 }
 
-/* ---------------------------------------------------------------- waiting for other sorts */
-
 /*
  * How long it may wait in the queue, in milliseconds: no longer than the cpu device would take.  So a wait is
  * never in vain for long; and it has an end though the deadlock detector knows nothing of it, for those who
@@ -199,8 +195,6 @@ wait_in_queue(CudaCard *card)
 	stats_count_wait(sort_device_cuda.name, waited, admitted);
 	return admitted || fail_to_begin(card, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
 }
-
-/* ---------------------------------------------------------------- job */
 
 /*
  * A step in which the device itself has something to do, as the job is its first of a size, may take as long
@@ -277,7 +271,7 @@ cuda_submit_chunk(CudaCard *card, Chunk *chunk)
 	card->wait.event = GPUSORT_WAIT_FEED;
 	if (!gpusortd_submit_chunk(&card->client, chunk - card->chunks, chunk->nrows, chunk->front, chunk->back))
 		return cuda_client_failed(card);
-	card->stats.bytes_in += chunk->front + chunk->size - chunk->back;
+	card->stats.bytes_in += chunk_bytes(chunk);
 	return true;
 }
 
@@ -295,14 +289,17 @@ keep_refused(CudaCard *card, const Chunk *chunk)
 	chunk_copy(copy, chunk);
 	copy->next = card->refused;
 	card->refused = copy;
-	card->stats.bytes_in -= chunk->front + chunk->size - chunk->back;
+	card->stats.bytes_in -= chunk_bytes(chunk);
 }
 
 void
-cuda_free_chunk(Chunk *chunk)
+cuda_free_first(Chunk **chunks)
 {
-	pfree(chunk->base);
-	pfree(chunk);
+	Chunk *first = *chunks;
+
+	*chunks = first->next;
+	pfree(first->base);
+	pfree(first);
 }
 
 bool
@@ -343,8 +340,7 @@ cuda_submit_refused(CudaCard *card)
 		chunk_copy(to, from);
 		if (!cuda_submit_chunk(card, to))
 			return false;
-		card->refused = from->next;
-		cuda_free_chunk(from);
+		cuda_free_first(&card->refused);
 	}
 	return true;
 }

@@ -11,7 +11,7 @@
 #include "utils/memutils.h"
 
 #include "base/limits.h"
-#include "device/cuda/parts.h"
+#include "device/cuda/turns.h"
 #include "files/shared_runs.h"
 
 /* ---------------------------------------------------------------- beginning */
@@ -61,13 +61,12 @@ create_share(PartsSorter *sorter, const SortRequest *request)
 		sorter_fail(&sorter->base, SORT_FAILURE_MEMORY, "there is no memory that the processes can share");
 		return;
 	}
-	share->base.base.on_gpu = true;
 	share->base.read_jointly = request->read_jointly;
 	share->base.memory = sorter->of_part.memory_limit / Max(request->processes, 1);
 	file_set_init(&share->base.files);
 	share->splitters = sorter->splitters;
 	sorter->base.share = &share->base.base;
-	cuda_let_join(sorter->card, 0);
+	cuda_let_join(sorter->card);
 }
 
 static Sorter *
@@ -115,7 +114,7 @@ parts_join(SortTeam *team, SortShare *base, const SortKey *key, TupleDesc comple
 	sorter->splitters = share->splitters;
 	if (parts_take_turns(sorter))
 		sorter->base.splitters = &sorter->splitters;
-	sorter->card = cuda_join(&sorter->base, 0, key, complete_rows);
+	sorter->card = cuda_join(&sorter->base, key, complete_rows);
 	(void) parts_go_on(sorter, sorter->card);
 	if (parts_take_turns(sorter))
 		waiting_open(&sorter->waiting, &share->waiting, &base->arena, key, process + 1);
@@ -273,8 +272,10 @@ static bool
 parts_seek(Sorter *base, SortSeek where, int range, int nranges)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
+	const CudaCard *card = sorter->card;
 
-	if (where == SORT_SEEK_FIRST && (parts_take_turns(sorter) || !cuda_has_random_access(sorter->card)))
+	if (where == SORT_SEEK_FIRST &&
+		(parts_take_turns(sorter) || (card->external != NULL && !card->request.random_access)))
 		return false;
 	check_read_once(sorter, false);
 	cuda_seek(sorter->card, where, range, nranges);

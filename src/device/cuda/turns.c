@@ -1,6 +1,6 @@
 /*
  * device/cuda/turns.c
- *		Parts of a sort (parts.h) that a GPU has no room for at once: they take turns on it.
+ *		Parts of a sort (turns.h) that a GPU has no room for at once: they take turns on it.
  *
  * The first part goes to the GPU as it is read, as long as the GPU takes it.  The rows of the others wait in
  * host memory and temporary files (waiting.c), to which each process that feeds brings its own.  When a part
@@ -13,15 +13,13 @@
  * sends alone what is left, making room by spilling.  Who helps waits for a turn for a while only: longer
  * than that whoever reads the rows is busy with something else.
  *
- * If anybody has stayed the next part is sent ahead, while one is read.  Then the GPU has two parts: one that
- * is sorted, and has given back what the sort alone took, and one that is fed.  There are two connections,
- * each of which has every other part, and begins its job in the place of the one that is over.  Parts are
- * made so small that there is room for both (base/limits.h).  If the second job can't be had the part is sent
- * when its turn has come.
+ * If anybody has stayed the next part is sent ahead, while one is read.  There are two connections then, each
+ * of which has every other part, and begins its job in the place of the one that is over.  Parts are made so
+ * small that there is room for both (base/limits.h).  If the second job can't be had the part is sent when
+ * its turn has come.
  *
  * If the GPU is lost between two turns, or others have its memory then, the cpu device sorts the parts that
- * are left: their rows are all here.  A GPU that fails in the middle of a part's result fails the whole, of
- * which rows were returned already: that is an error of the statement (exec/node_gpusort.c).
+ * are left: their rows are all here.
  */
 #include "postgres.h"
 
@@ -31,7 +29,7 @@
 
 #include "base/limits.h"
 #include "base/wait_events.h"
-#include "device/cuda/parts.h"
+#include "device/cuda/turns.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
 
@@ -82,7 +80,7 @@ turns_choose(SortSplitters *splitters, const SortRequest *request)
 	double with_room = share * rows_with_room(request) / request->expected_rows;
 	double largest = 1;
 
-	for (int parts = request->turns; parts > 1 && parts <= GPU_TURNS_MAX; parts++)
+	for (int parts = sort_turns_on_gpu(request); parts > 1 && parts <= GPU_TURNS_MAX; parts++)
 	{
 		largest = splitters_choose(splitters, request->sample, parts);
 		if (largest <= with_room)
@@ -161,11 +159,8 @@ turns_keep_refused(PartsSorter *sorter, CudaCard *card, int part)
 {
 	while (cuda_helps(card) && card->refused != NULL)
 	{
-		Chunk *chunk = card->refused;
-
-		waiting_add_copy(&sorter->waiting, part, chunk);
-		card->refused = chunk->next;
-		cuda_free_chunk(chunk);
+		waiting_add_copy(&sorter->waiting, part, card->refused);
+		cuda_free_first(&card->refused);
 	}
 }
 
@@ -215,7 +210,7 @@ let_help(PartsSorter *sorter, CudaCard *card, int part)
 {
 	if (!want_help(sorter))
 		return false;
-	cuda_let_join(card, part);
+	cuda_let_join(card);
 	set_help(parts_share(sorter), part, TURN_HELP_WANTED);
 	return true;
 }
@@ -235,44 +230,36 @@ others_help(PartsSorter *sorter)
 
 /* ---------------------------------------------------------------- those who help */
 
-typedef enum HelpWanted
+/* A part after the last one that this process has sent of, for it to send; 0: not yet, -1: it is to go. */
+static int
+next_turn(PartsShare *share, int last)
 {
-	HELP_LATER,
-	HELP_SEND,
-	HELP_OVER
-} HelpWanted;
-
-/* Is there a part after the last one that this process has sent of?  Takes part in sending it then. */
-static HelpWanted
-help_wanted(PartsShare *share, int last, int *part)
-{
-	HelpWanted wanted = HELP_LATER;
+	int part = 0;
 
 	SpinLockAcquire(&share->base.base.mutex);
-	if (share->help.state == TURN_HELP_OVER || share->base.base.failed)
-		wanted = HELP_OVER;
+	if (share->help.state != TURN_HELP_WANTED || share->base.base.failed)
+		part = -1;
 	else if (share->help.part > last)
 	{
-		wanted = HELP_SEND;
-		*part = share->help.part;
+		part = share->help.part;
 		share->help.nsending++;
 	}
 	SpinLockRelease(&share->base.base.mutex);
-	return wanted;
+	return part;
 }
 
-/* Waits for a part after the last one; false: this process is not wanted any more. */
-static bool
-wait_for_turn(PartsShare *share, int last, int *part)
+/* The same, but waits; 0: for too long. */
+static int
+wait_for_turn(PartsShare *share, int last)
 {
-	HelpWanted wanted;
+	int part;
 	bool timed_out = false;
 
-	while ((wanted = help_wanted(share, last, part)) == HELP_LATER && !timed_out)
+	while ((part = next_turn(share, last)) == 0 && !timed_out)
 		timed_out = ConditionVariableTimedSleep(&share->base.base.changed, PATIENCE_MS,
 												gpusort_wait_event(GPUSORT_WAIT_READER));
 	ConditionVariableCancelSleep();
-	return wanted == HELP_SEND;
+	return part;
 }
 
 static void
@@ -291,7 +278,7 @@ help_send(PartsSorter *sorter, int part)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	CudaCard *card = cuda_join(&sorter->base, part, sorter->waiting.key, NULL);
+	CudaCard *card = cuda_join(&sorter->base, sorter->waiting.key, NULL);
 
 	if (card->stage < CUDA_LEFT && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
 		(void) waiting_send_beside(&sorter->waiting, part, card);
@@ -313,7 +300,7 @@ turns_help(PartsSorter *sorter)
 	if (!sort_share_is_joined(sorter->base.share))
 		return others_help(sorter);
 	old = MemoryContextSwitchTo(sorter->context);
-	while (share->help.state != TURN_HELP_UNWANTED && wait_for_turn(share, part, &part))
+	while ((part = wait_for_turn(share, part)) > 0)
 		help_send(sorter, part);
 	MemoryContextSwitchTo(old);
 	return false;
@@ -526,6 +513,7 @@ go_on_sending(PartsSorter *sorter)
 {
 	int next = next_part(sorter);
 
+	sorter->card->share = NULL;
 	waiting_drop(&sorter->waiting, sorter->current);
 	waiting_drop(&sorter->waiting, WAITING_AGAIN);
 	if (next == parts_number(sorter))
@@ -547,7 +535,6 @@ turns_sort_first(PartsSorter *sorter)
 		(void) parts_perform(sorter, card);
 	sorter->first_rows = card->stats.rows;
 	sorter->first_bytes = card->stats.bytes;
-	card->job = NULL;
 	if (parts_go_on(sorter, card))
 		go_on_sending(sorter);
 	MemoryContextSwitchTo(old);

@@ -22,7 +22,7 @@
 #include "storage/fileset.h"
 #include "storage/spin.h"
 
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 #include "memory/arena.h"
 
 /* The first process writes to the first of its files, those that joined to the others. */

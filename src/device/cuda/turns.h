@@ -1,5 +1,5 @@
 /*
- * device/cuda/parts.h
+ * device/cuda/turns.h
  *		A sort on a GPU: its rows are cut into parts by its keys, and each part is sorted there in its turn.
  *
  * Private to parts.c and turns.c.
@@ -15,12 +15,12 @@
  * When a part fails that is fed or read the whole does.  When one fails between two turns the cpu device
  * sorts it and those that follow; that the share has failed, too, has those who send go, and nothing else.
  */
-#ifndef GPUSORT_DEVICE_CUDA_PARTS_H
-#define GPUSORT_DEVICE_CUDA_PARTS_H
+#ifndef GPUSORT_DEVICE_CUDA_TURNS_H
+#define GPUSORT_DEVICE_CUDA_TURNS_H
 
 #include "postgres.h"
 
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 #include "device/cuda/waiting.h"
 
 /* Do those who have fed stay? */
@@ -155,4 +155,4 @@ extern void turns_add_stats(const PartsSorter *sorter, SorterStats *stats);
 /* Nobody sends any more, and what the cpu device has is let go. */
 extern void turns_end(PartsSorter *sorter);
 
-#endif /* GPUSORT_DEVICE_CUDA_PARTS_H */
+#endif /* GPUSORT_DEVICE_CUDA_TURNS_H */
