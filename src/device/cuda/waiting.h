@@ -43,8 +43,7 @@ typedef struct WaitingPart
 
 	/* What nobody has taken yet, to send it. */
 	Chunk *next_chunk;
-	int next_file;				 /* its writer, or of the next one that there is */
-	off_t left[WAITING_WRITERS]; /* from where on a file is left that somebody has begun; 0: it is not */
+	off_t left[WAITING_WRITERS]; /* of each file: from there on; -1: nothing */
 } WaitingPart;
 
 /* What all processes know; where there are several, in the memory that they share. */
