@@ -27,7 +27,6 @@ use constant PARALLEL => 'SET max_parallel_workers_per_gather = 3; SET parallel_
 my $node = start_node(
 	'main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '--host-memory-layer'",
 	'gpusort.staging_memory = 512MB', 'gpusort.service_timeout = 0', 'gpusort.backend = cuda', 'gpusort.max_kept_memory = 0',
-	'gpusort.cards = 1',
 	'shared_buffers = 32MB', 'max_connections = 30');
 create_rows($node, ROWS);
 create_gate($node, 150000);

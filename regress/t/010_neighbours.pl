@@ -182,7 +182,7 @@ foreach my $libraries (join(', ', 'gpusort', @others), join(', ', reverse('gpuso
 
 # A neighbour that has taken a name of gpusort's: LOAD says so, each time, and nothing of gpusort is there.
 load('');
-foreach my $name ('GpuSort', 'GpuSortFeed', 'GpuRank', 'gpusort.cards')
+foreach my $name ('GpuSort', 'GpuSortFeed', 'GpuRank', 'gpusort.min_rows')
 {
 	my ($status, $out, $err) = $node->psql('postgres',
 		"SET neighbour.takes = '$name'; LOAD 'neighbour'; LOAD 'gpusort'; LOAD 'gpusort'; SHOW gpusort.mode; SELECT count(*) FROM (SELECT * FROM r ORDER BY k) s;",

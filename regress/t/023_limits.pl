@@ -11,7 +11,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 use constant ROWS => 200000;
-use constant LIMITS => qw(max_work_mem max_queue_timeout max_cards max_device_sorts max_sort_device_memory);
+use constant LIMITS => qw(max_work_mem max_queue_timeout max_device_sorts max_sort_device_memory);
 
 my $node = start_node('main', "shared_preload_libraries = 'gpusort'", "gpusort.gpusortd_options = '--host-memory-layer'", "gpusort.devices = '0'",
 	'gpusort.mode = force', 'gpusort.work_mem = 64MB', 'gpusort.service_timeout = 0');
@@ -50,7 +50,7 @@ foreach my $limit (LIMITS)
 $node->safe_psql('postgres', 'GRANT SET ON PARAMETER gpusort.max_device_sorts TO app');
 is(asked('app', 'SET gpusort.max_device_sorts = 5; SHOW gpusort.max_device_sorts'), '5', 'but of whom it is granted to');
 $node->safe_psql('postgres', 'REVOKE SET ON PARAMETER gpusort.max_device_sorts FROM app');
-foreach my $wrong ("max_work_mem = '63kB'", "max_work_mem = '-2'", "max_sort_device_memory = '0%'", "max_sort_device_memory = '101%'", 'max_cards = 0', 'max_device_sorts = -1')
+foreach my $wrong ("max_work_mem = '63kB'", "max_work_mem = '-2'", "max_sort_device_memory = '0%'", "max_sort_device_memory = '101%'", 'max_device_sorts = -1')
 {
 	like(asked($superuser, "SET gpusort.$wrong"), qr/ERROR:/, "$wrong is refused");
 }

@@ -14,9 +14,6 @@
 #include "base/guc.h"
 #include "base/pg_compat.h"
 
-/* As many devices as gpusortd has at most. */
-#define MAX_CARDS 16
-
 /* Of a setting for those who work on gpusort: SHOW ALL and pg_settings leave it out. */
 #define DEVELOPER_SETTING (GUC_NOT_IN_SAMPLE | GUC_NO_SHOW_ALL)
 
@@ -24,7 +21,6 @@ int gpusort_mode = GPUSORT_MODE_AUTO;
 int gpusort_backend = GPUSORT_BACKEND_AUTO;
 int gpusort_algorithm = GPUSORT_ALGORITHM_AUTO;
 int gpusort_min_rows = 500;
-int gpusort_cards = 0;
 int gpusort_work_mem = -1;
 bool gpusort_create_index = true;
 char *gpusort_max_device_memory;
@@ -37,7 +33,6 @@ int gpusort_queue_timeout = 10000;
 int gpusort_max_work_mem = -1;
 int gpusort_max_kept_memory = -1;
 int gpusort_max_queue_timeout = -1;
-int gpusort_max_cards = MAX_CARDS;
 int gpusort_max_device_sorts = 64;
 char *gpusort_max_sort_device_memory;
 char *gpusort_gpusortd_path;
@@ -147,9 +142,6 @@ define_limits(void)
 	DefineCustomIntVariable("gpusort.max_queue_timeout", "The most that gpusort.queue_timeout counts for.",
 							"-1: no limit.", &gpusort_max_queue_timeout, -1, -1, INT_MAX, PGC_SUSET,
 							GUC_UNIT_MS, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.max_cards", "The most GPUs that one sort is spread over.",
-							"Whatever gpusort.cards says. 1: none is spread.", &gpusort_max_cards, MAX_CARDS,
-							1, MAX_CARDS, PGC_SUSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.max_device_sorts", "So many sorts a session may have on GPUs at a time.",
 							"0: none. Others are done by the CPU.", &gpusort_max_device_sorts, 64, 0, INT_MAX,
 							PGC_SUSET, 0, NULL, NULL, NULL);
@@ -233,9 +225,6 @@ guc_define_all(void)
 	DefineCustomBoolVariable("gpusort.create_index", "Whether builds of B-tree indexes are taken over.",
 							 "As far as gpusort.mode allows.", &gpusort_create_index, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.cards", "How many GPUs one sort is spread over.",
-							"0: as many as are expected to make it faster; 1: never several.", &gpusort_cards,
-							0, 0, MAX_CARDS, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.queue_timeout",
 							"How long a sort waits at most for GPU memory that others have.",
 							"It waits no longer than the CPU would take for it. -1: no limit but that.",
@@ -266,12 +255,6 @@ guc_queue_timeout(void)
 		return gpusort_queue_timeout;
 	return gpusort_queue_timeout == -1 ? gpusort_max_queue_timeout
 									   : Min(gpusort_queue_timeout, gpusort_max_queue_timeout);
-}
-
-int
-guc_cards(int expected)
-{
-	return Min(gpusort_cards > 0 ? gpusort_cards : expected, gpusort_max_cards);
 }
 
 uint64

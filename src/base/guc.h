@@ -36,14 +36,12 @@ extern int gpusort_algorithm;
 extern int gpusort_min_rows;
 extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
 extern bool gpusort_create_index;
-extern int gpusort_cards;		   /* GPUs of one sort at most; 0: as many as are expected to pay */
 extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */
 extern int gpusort_spoiled_images; /* one of so many images of strings is spoiled, for tests; 0: none */
 
 /* What superusers bound these by. */
 extern int gpusort_max_work_mem;			 /* kB; -1: no limit */
 extern int gpusort_max_queue_timeout;		 /* ms; -1: no limit */
-extern int gpusort_max_cards;				 /* GPUs of one sort */
 extern int gpusort_max_device_sorts;		 /* of a session, at a time */
 extern char *gpusort_max_sort_device_memory; /* as 50%, or with a unit */
 
@@ -78,9 +76,6 @@ extern Size guc_sort_memory(int processes);
 
 /* How long a sort may wait for device memory that others have, in milliseconds; -1: no limit. */
 extern int guc_queue_timeout(void);
-
-/* How many GPUs one sort is spread over, if so many are expected to be best; 0 and 1: one. */
-extern int guc_cards(int expected);
 
 /*
  * The memory that one sort may have of a device of which sorts may use so much together, in bytes; 0: not

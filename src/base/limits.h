@@ -97,7 +97,7 @@
 /* So many parts at most. */
 #define GPU_TURNS_MAX 16
 
-/* Rows are not cut into parts, on one GPU or on several, of which one would have more than this share. */
+/* Rows are not cut into parts of which one would have more than this share. */
 #define GPU_LARGEST_PART 0.9
 
 /* The share of a sort's host memory that rows may wait in for their turn. */

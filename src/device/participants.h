@@ -59,8 +59,6 @@ struct SortShare
 {
 	Arena arena; /* the memory */
 
-	bool on_gpu; /* of which device? */
-
 	slock_t mutex;			   /* of all that follows but the processes' own entries */
 	ConditionVariable changed; /* closed, overflowed or failed became true, or nfed changed */
 	int nentered;

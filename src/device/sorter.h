@@ -93,9 +93,7 @@ typedef struct SortRequest
 	double expected_row_bytes; /* of one row, without its key */
 	double expected_key_bytes; /* of one key */
 	double cpu_ms;			   /* milliseconds that the cpu device is expected to take */
-	int cards;				   /* on so many GPUs, if they are to be had at once; 0 and 1: on one */
-	int turns;				   /* cut into so many parts, one after the other on one GPU; 0 and 1: whole */
-	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: on one, whole */
+	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: whole */
 } SortRequest;
 
 /* What a device makes of rows: bits. */

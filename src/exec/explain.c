@@ -169,33 +169,6 @@ explain_turns(const SorterStats *stats, ExplainState *es)
 	end_line(es);
 }
 
-/* The GPUs that the last sort was spread over, if it was, in the order of their rows. */
-static void
-explain_cards(const SorterStats *stats, ExplainState *es)
-{
-	if (stats->ncards == 0)
-		return;
-	if (es->format == EXPLAIN_FORMAT_TEXT)
-	{
-		go_on_with_line(es);
-		appendStringInfoString(es->str, "Devices:");
-		for (int i = 0; i < stats->ncards; i++)
-			appendStringInfo(es->str, "%s %u (rows=" UINT64_FORMAT ")", i > 0 ? "," : "",
-							 stats->cards[i].number, stats->cards[i].rows);
-		appendStringInfoChar(es->str, '\n');
-		return;
-	}
-	ExplainOpenGroup("Devices", "Devices", false, es);
-	for (int i = 0; i < stats->ncards; i++)
-	{
-		ExplainOpenGroup("Device", NULL, true, es);
-		ExplainPropertyUInteger("Number", NULL, stats->cards[i].number, es);
-		ExplainPropertyUInteger("Rows", NULL, stats->cards[i].rows, es);
-		ExplainCloseGroup("Device", NULL, true, es);
-	}
-	ExplainCloseGroup("Devices", "Devices", false, es);
-}
-
 /*
  * How often ICU was asked, which is slow, over all loops.  Processes that feed a sort together have encoders
  * of their own.
@@ -268,7 +241,6 @@ explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 	node_gpusort_get_stats(state, &stats);
 	explain_method(state, &stats, es);
 	explain_turns(&stats, es);
-	explain_cards(&stats, es);
 	if (state->fallback != NULL)
 		ExplainPropertyText("Fallback", psprintf("%s: %s", state->fallback_device, state->fallback), es);
 	if (es->timing && state->css.ss.ps.instrument != NULL)

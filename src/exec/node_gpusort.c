@@ -180,15 +180,13 @@ rows_are_complete(const GpuSortState *state, const SortDevice *device)
 }
 
 /*
- * Asks for several GPUs, if the settings or the planner want them, or for parts that take turns on one, if it
- * is expected to have no room for all, and the keys' statistics say where to split.
+ * Asks for parts that take turns on a GPU, if that is expected to have no room for all rows, and the keys'
+ * statistics say where to split.
  */
 static void
 ask_for_parts(GpuSortState *state, SortRequest *request)
 {
-	request->cards = guc_cards(sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cards);
-	request->turns = sort_turns_on_gpu(request);
-	if ((request->cards <= 1 && request->turns <= 1) || request->rows_wanted > 0)
+	if (sort_turns_on_gpu(request) <= 1)
 		return;
 	if (state->sample == NULL)
 		state->sample =

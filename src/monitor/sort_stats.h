@@ -7,16 +7,6 @@
 
 #include "postgres.h"
 
-/* GPUs that one sort may be spread over. */
-#define SORT_CARDS_MAX 16
-
-/* One of several. */
-typedef struct SortCard
-{
-	uint32 number;
-	uint64 rows;
-} SortCard;
-
 typedef struct SorterStats
 {
 	const char *method; /* the algorithm in words */
@@ -45,8 +35,6 @@ typedef struct SorterStats
 	int turns;			/* parts that it sorted one after the other; 0: it sorted all at once */
 	uint64 waited_rows; /* that waited for their turn */
 	uint64 waited_disk_bytes; /* of these, written to temporary files meanwhile */
-	int ncards;				  /* that it was spread over; 0: it was not */
-	SortCard cards[SORT_CARDS_MAX];
 } SorterStats;
 
 /* Memory is in use, so many bytes. */

@@ -36,7 +36,6 @@
 #include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
-#include "plan/spread.h"
 #include "service/state.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
@@ -177,30 +176,23 @@ turns_on_gpu(const PlannedStmt *stmt, const Plan *sort, double wanted, double la
 					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 
-/*
- * On how many GPUs the sort is, or why on one of several, or in how many parts on one; NULL: there is nothing
- * to say.
- */
+/* In how many parts the sort is on a GPU; NULL: in one, or it is not there. */
 static const char *
-how_spread(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+how_on_gpu(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	const CustomScan *plan = (const CustomScan *) sort;
 	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
 	ColumnStats stats;
 	double wanted = shape_rows_wanted(ancestors);
-	int cards = sort_plan_expected(plan).cards;
 	int turns;
 
 	if (gpusort_backend != GPUSORT_BACKEND_CUDA && !sort_plan_is_faster_on_gpu(plan, 0))
 		return NULL;
-	if (cards > 1)
-		return psprintf("on %d GPUs", cards);
 	stats = column_stats_of_plan(sort->lefttree, columns[0].attno, stmt->rtable);
 	turns = turns_on_gpu(stmt, sort, wanted, stats.largest);
-	if (turns > 1)
-		return psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns);
-	return spread_why_not(cards, wanted, stats.largest);
+	return turns > 1 ? psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns)
+					 : NULL;
 }
 
 /* What there is to say of a sort that is taken; NULL: nothing. */
@@ -214,7 +206,7 @@ how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	if (sort_may_use_gpu())
 		device = is_verified(sort)
 					 ? "on the cpu device: the order of such values is verified there, by comparisons"
-					 : how_spread(stmt, sort, ancestors);
+					 : how_on_gpu(stmt, sort, ancestors);
 	if (device == NULL)
 		return ranked ? window : NULL;
 	return ranked ? psprintf("%s; %s", device, window) : device;

@@ -44,7 +44,7 @@ sort_may_use_gpu(void)
 	if (gpusort_max_device_sorts == 0)
 		return false;
 	return gpusort_backend == GPUSORT_BACKEND_CUDA ||
-		   (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_service_devices() > 0);
+		   (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_service_ready());
 }
 
 bool

@@ -132,7 +132,7 @@ stats_of_tuple(HeapTuple tuple, Oid type, double table_rows, bool may_read)
 	if (may_read && is_string(getBaseType(type)))
 		stats.leading = leading_values(tuple);
 	/* those of a table with children are not found again when the sort begins */
-	if (may_read && !form->stainherit && gpu_service_devices() > 0)
+	if (may_read && !form->stainherit && gpu_service_ready())
 		stats.largest = largest_share(tuple);
 	return stats;
 }

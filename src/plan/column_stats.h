@@ -19,8 +19,8 @@ typedef struct ColumnStats
 	/* with the order of the table: 1 if they come in ascending order, -1 in descending order */
 	double correlation;
 	/*
-	 * the most common value, or NULL, has this share of the rows; 1: no values are known, or there are no
-	 * several GPUs, for which alone this is looked for
+	 * the most common value, or NULL, has this share of the rows; 1: no values are known, or there is no GPU,
+	 * for which alone this is looked for
 	 */
 	double largest;
 } ColumnStats;

@@ -107,7 +107,7 @@ COST_TERM(CUDA_SORT, "a row sorted there")
 COST_TERM(CUDA_KEY_BYTE, "a byte of its key, sorted there")
 COST_TERM(CUDA_BYTE, "a byte of a row and its key on its way back")
 COST_TERM(CUDA_RETURN, "a row returned")
-COST_TERM(CUDA_SPLIT, "a row put where its key belongs, of a sort on several cards")
+COST_TERM(CUDA_SPLIT, "a row put where its key belongs, of a sort whose parts take turns")
 COST_TERM(CUDA_WAIT, "a byte of a row and its key that waits for its turn on a card, put where it waits")
 COST_TERM(CUDA_WAIT_SEND, "the same, sent by the first process when its turn has come")
 COST_TERM(CUDA_WAIT_FILE,

@@ -13,7 +13,6 @@
 #include "plan/shape.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
-#include "plan/spread.h"
 #include "service/state.h"
 
 /* ---------------------------------------------------------------- devices */
@@ -24,7 +23,6 @@ ms_on(const SortShape *shape, bool on_gpu)
 	SortShape there = *shape;
 
 	there.on_gpu = on_gpu;
-	spread_over_cards(&there);
 	return sort_time_total(&there, predict_gpusort(&there));
 }
 
@@ -141,7 +139,6 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	forecast->shape = shape_for_gpusort(&forecast->postgres_shape);
 	forecast->shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	forecast->shape.on_gpu = choose_gpu(&forecast->shape);
-	spread_over_cards(&forecast->shape);
 	forecast->ours = predict_gpusort(&forecast->shape);
 	forecast->cpu_ms = ms_on(&forecast->shape, false);
 	forecast->rows_for_gpu = find_rows_for_gpu(&forecast->shape);

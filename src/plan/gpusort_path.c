@@ -35,7 +35,6 @@
 #include "plan/pathkeys.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
-#include "plan/spread.h"
 #include "service/state.h"
 
 /* Members of a path's custom_private. */
@@ -127,7 +126,6 @@ is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick)
 	PathTime other;
 
 	shape.on_gpu = !shape.on_gpu;
-	spread_over_cards(&shape);
 	other = cost_time_gpusort(yardstick, &shape, candidate->input);
 	return shape.on_gpu ? cost_prefers_gpu(&shape, &other, &candidate->time)
 						: cost_prefers_gpu(&shape, &candidate->time, &other);
@@ -149,7 +147,6 @@ rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick)
 	for (double wanted = Max(1, yardstick->shape.rows); wanted >= 1; wanted /= 2)
 	{
 		limited.shape.wanted = wanted;
-		spread_over_cards(&limited.shape);
 		limited.time = cost_time_gpusort(yardstick, &limited.shape, limited.input);
 		if (!is_faster_on_gpu(&limited, yardstick))
 			return least;
@@ -178,7 +175,6 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	candidate.shape.returned_alone = !sort->root->glob->parallelModeOK;
 	candidate.shape.on_gpu = on_gpu;
 	candidate.shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
-	spread_over_cards(&candidate.shape);
 	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
 		return;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, candidate.input);
@@ -278,8 +274,7 @@ candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const 
 							 .key_bytes = (int) Min(candidate->shape.key_bytes, INT_MAX),
 							 .ms = sort_time_total(&candidate->shape, candidate->time.sort),
 							 .postgres_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort),
-							 .cpu_ms = candidate_cpu_ms(candidate),
-							 .cards = candidate->shape.cards};
+							 .cpu_ms = candidate_cpu_ms(candidate)};
 
 	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
 }

@@ -76,7 +76,6 @@ typedef struct SortShape
 	double share;		 /* how much of one each process after the first adds; 0: as the table says */
 	double launch;		 /* how much of COST_LAUNCH is charged; 0: the plan is serial */
 	bool on_gpu;
-	int cards;			  /* GPUs that it is spread over; 0 and 1: one */
 	double device_memory; /* bytes of one GPU's memory that a sort may have; 0: not known */
 } SortShape;
 

@@ -332,20 +332,12 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 	count_runs(shape, rows, runs, writers, counts);
 }
 
-/* Which part of the rows the GPU has that has the most: rows of one value are all on one. */
-static double
-largest_part(const SortShape *shape)
-{
-	return shape->cards > 1 ? Max(1.0 / shape->cards, shape->keys[0].largest) : 1;
-}
-
-/* How many rows fit, as far as GPUs' memory goes. */
+/* How many rows fit, as far as the GPU's memory goes. */
 static double
 rows_on_gpu(const SortShape *shape)
 {
 	return shape->device_memory > 0
-			   ? Max(1, shape->device_memory / gpu_row_memory(tuple_bytes(shape), shape->key_bytes) /
-							largest_part(shape))
+			   ? Max(1, shape->device_memory / gpu_row_memory(tuple_bytes(shape), shape->key_bytes))
 			   : DBL_MAX;
 }
 
@@ -353,7 +345,7 @@ rows_on_gpu(const SortShape *shape)
 static double
 turns_on_gpu(const SortShape *shape, double rows)
 {
-	if (!shape->on_gpu || shape->cards > 1)
+	if (!shape->on_gpu)
 		return 1;
 	return gpu_turns(rows, rows_on_gpu(shape), shape->keys[0].largest,
 					 shape->wanted<0, shape->processes> 1 && !shape->returned_alone);
@@ -396,22 +388,16 @@ count_turns(const SortShape *shape, double rows, double turns, CostCounts *count
 	counts->rest[COST_CUDA_RETURN] += rows;
 }
 
-/*
- * What doesn't fit there comes back in sorted runs, which go to files.  Several GPUs work beside each other,
- * and the one with the most rows is the last.
- */
+/* What doesn't fit there comes back in sorted runs, which go to files. */
 static void
 count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 {
 	double runs = Max(1, ceil(rows / rows_on_gpu(shape)));
-	double part = rows * largest_part(shape);
 
-	counts->first[COST_CUDA_JOB] += runs + Max(0, shape->cards - 1);
-	counts->first[COST_CUDA_SORT] += part;
-	counts->first[COST_CUDA_KEY_BYTE] += part * shape->key_bytes;
-	counts->first[COST_CUDA_BYTE] += part * stored_bytes(shape);
-	if (shape->cards > 1)
-		counts->first[COST_CUDA_SPLIT] += rows / running_processes(shape);
+	counts->first[COST_CUDA_JOB] += runs;
+	counts->first[COST_CUDA_SORT] += rows;
+	counts->first[COST_CUDA_KEY_BYTE] += rows * shape->key_bytes;
+	counts->first[COST_CUDA_BYTE] += rows * stored_bytes(shape);
 	if (runs > 1)
 	{
 		counts->first[COST_CUDA_RETURN] += rows;

@@ -36,8 +36,7 @@ enum
 	EXPECTED_KEY_BYTES,		/* Integer */
 	EXPECTED_MS,			/* Float */
 	EXPECTED_POSTGRES_MS,	/* Float */
-	EXPECTED_CPU_MS,		/* Float */
-	EXPECTED_CARDS			/* Integer */
+	EXPECTED_CPU_MS			/* Float */
 };
 
 static const CustomScanMethods *node_methods;
@@ -172,7 +171,7 @@ sort_expected_to_list(const SortExpected *expected)
 							makeInteger(expected->key_bytes), make_number(expected->ms),
 							make_number(expected->postgres_ms));
 
-	return lappend(lappend(list, make_number(expected->cpu_ms)), makeInteger(expected->cards));
+	return lappend(list, make_number(expected->cpu_ms));
 }
 
 SortExpected
@@ -183,8 +182,7 @@ sort_expected_from_list(const List *list)
 						  .key_bytes = intVal(list_nth(list, EXPECTED_KEY_BYTES)),
 						  .ms = floatVal(list_nth(list, EXPECTED_MS)),
 						  .postgres_ms = floatVal(list_nth(list, EXPECTED_POSTGRES_MS)),
-						  .cpu_ms = floatVal(list_nth(list, EXPECTED_CPU_MS)),
-						  .cards = intVal(list_nth(list, EXPECTED_CARDS))};
+						  .cpu_ms = floatVal(list_nth(list, EXPECTED_CPU_MS))};
 }
 
 static List *

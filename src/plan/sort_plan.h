@@ -37,7 +37,6 @@ typedef struct SortExpected
 	double ms;			/* time that it takes, without its input */
 	double postgres_ms; /* that PostgreSQL's sort in its place would take */
 	double cpu_ms;		/* and the cpu device */
-	int cards;			/* GPUs that it is best spread over, if it is on any */
 } SortExpected;
 
 extern List *sort_expected_to_list(const SortExpected *expected);

@@ -36,8 +36,7 @@ make_gpusort(const PlannedStmt *stmt, const Sort *sort, const SortForecast *fore
 											.key_bytes = (int) Min(forecast->shape.key_bytes, INT_MAX),
 											.ms = forecast_ms(forecast),
 											.postgres_ms = forecast_postgres_ms(forecast),
-											.cpu_ms = forecast->cpu_ms,
-											.cards = forecast->shape.cards}};
+											.cpu_ms = forecast->cpu_ms}};
 	Plan *plan = &sort_plan_from_finished_sort(sort, &options)->scan.plan;
 
 	forecast_set_costs(forecast, sort, plan);

@@ -53,14 +53,13 @@ gpu_service_state(GpuServiceState *state)
 	return true;
 }
 
-int
-gpu_service_devices(void)
+bool
+gpu_service_ready(void)
 {
 	GpuServiceState service;
 
-	if (!gpu_service_state(&service) || service.phase != GPU_SERVICE_READY || service.silent)
-		return 0;
-	return service.devices;
+	return gpu_service_state(&service) && service.phase == GPU_SERVICE_READY && !service.silent &&
+		   service.devices > 0;
 }
 
 uint64

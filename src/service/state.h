@@ -37,10 +37,10 @@ extern Size gpu_service_shmem_size(void);
 extern void gpu_service_shmem_init(void);
 
 /*
- * How many GPUs there are; 0 if the service is not ready, or does not answer.  As far as is known here:
- * nobody is asked, so the answer may be some seconds old.
+ * Is there a service with a device, that answers?  As far as is known here: nobody is asked, so the answer
+ * may be some seconds old.
  */
-extern int gpu_service_devices(void);
+extern bool gpu_service_ready(void);
 
 /* Bytes of memory that sorts may use on the GPU with the most of it; 0: not known. */
 extern uint64 gpu_service_device_memory(void);

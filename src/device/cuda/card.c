@@ -2,11 +2,8 @@
  * device/cuda/card.c
  *		A sort, or a part of one, on one GPU, of gpusortd, a service of its own process.
  *
- * Filled chunks leave while the input is still read.  After the last one the service sorts and puts whole
- * rows in order, and they come back a window at a time; they stay with the service until the sort ends, so
- * they can be read again in both directions.
- *
- * When the service or the device fails the card does; nobody looks for another device here.
+ * Filled chunks leave while the input is still read.  When the service or the device fails the card does;
+ * nobody looks for another device here.
  */
 #include "postgres.h"
 
@@ -15,7 +12,7 @@
 #include "utils/memutils.h"
 
 #include "base/guc.h"
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 #include "service/state.h"
 
 /* More than this is no estimate; the planner's may be any number. */
@@ -52,13 +49,14 @@ most_device_memory(void)
 	return most < all || all == 0 ? most : 0;
 }
 
-/* What the service is told beforehand. */
-static void
-estimate_job(CudaCard *card, const SortRequest *request)
+void
+cuda_note_request(CudaCard *card, const SortRequest *request)
 {
 	GpusortdBegin *estimate = &card->estimate;
 	double rows = Min(expected_rows_kept(request), ESTIMATE_MAX);
 
+	card->request = *request;
+	card->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
 	estimate->key_bytes = request->key->width;
 	estimate->algorithm = gpusort_algorithm;
 	estimate->payload = GPUSORTD_ROWS_RIDE;
@@ -68,21 +66,11 @@ estimate_job(CudaCard *card, const SortRequest *request)
 	estimate->most_bytes = most_device_memory();
 }
 
-void
-cuda_note_request(CudaCard *card, const SortRequest *request)
-{
-	card->request = *request;
-	card->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
-	estimate_job(card, request);
-}
-
-void
-cuda_begin_on(CudaCard *card, const SortRequest *request, uint32 avoid)
+bool
+cuda_begin(CudaCard *card, const SortRequest *request)
 {
 	cuda_note_request(card, request);
-	card->estimate.avoid = avoid;
-	if (cuda_connect(card))
-		(void) cuda_begin_job(card);
+	return cuda_connect(card) && cuda_begin_job(card);
 }
 
 /* What the service is told of rows that are known: of keys that vary, only how long they were expected. */
@@ -104,7 +92,7 @@ cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes)
 	if (card->external != NULL)
 		external_sort_end(card->external);
 	card->external = NULL;
-	card->job = NULL;
+	card->share = NULL;
 	card->stage = CUDA_FEEDING;
 	card->nrows = 0;
 	card->position = -1;
@@ -174,15 +162,6 @@ settle_chunks(CudaCard *card)
 	return false;
 }
 
-static void
-rewind_rows(CudaCard *card)
-{
-	card->position = -1;
-	cuda_forget_place(card);
-	if (card->external != NULL)
-		external_sort_rewind(card->external);
-}
-
 /* Has all that was fed, by all processes, where it is sorted. */
 static bool
 settle(CudaCard *card)
@@ -192,25 +171,18 @@ settle(CudaCard *card)
 	return card->stage >= CUDA_SETTLED;
 }
 
-void
-cuda_start_sort(CudaCard *card)
-{
-	if (settle(card) && !gpusortd_start_perform(&card->client))
-		(void) cuda_client_failed(card);
-}
-
 bool
 cuda_perform(CudaCard *card)
 {
 	if (card->stage == CUDA_SORTED)
 	{
 		card->range_end = card->nrows;
-		rewind_rows(card);
+		cuda_seek(card, SORT_SEEK_FIRST, 0, 0);
 		return card->failure == NULL;
 	}
 	if (card->failure != NULL || !settle(card))
 		return false;
-	if (card->external != NULL || (card->job != NULL && card->job->napart > 0))
+	if (card->external != NULL || (card->share != NULL && card->share->napart > 0))
 		return cuda_finish_external(card);
 	return cuda_sort_job(card);
 }
@@ -225,44 +197,38 @@ cuda_next(CudaCard *card, bool forward)
 	return likely(forward) ? cuda_next_row(card) : cuda_look_for_row(card, false);
 }
 
-static void
-set_mark(CudaCard *card)
-{
-	card->mark = card->position;
-	if (card->external != NULL)
-		external_sort_mark(card->external);
-}
-
-static void
-seek_mark(CudaCard *card)
-{
-	card->position = card->mark;
-	cuda_forget_place(card);
-	if (card->external != NULL)
-		external_sort_restore(card->external);
-}
-
 void
 cuda_seek(CudaCard *card, SortSeek where, int range, int nranges)
 {
+	ExternalSort *external = card->external;
+
 	switch (where)
 	{
 		case SORT_SEEK_FIRST:
-			rewind_rows(card);
+			card->position = -1;
+			if (external != NULL)
+				external_sort_rewind(external);
 			break;
 		case SORT_SET_MARK:
-			set_mark(card);
-			break;
+			card->mark = card->position;
+			if (external != NULL)
+				external_sort_mark(external);
+			return;
 		case SORT_SEEK_MARK:
-			seek_mark(card);
+			card->position = card->mark;
+			if (external != NULL)
+				external_sort_restore(external);
 			break;
 		case SORT_SEEK_RANGE:
-			cuda_seek_range(card, range, nranges);
+			card->position = card->nrows * range / nranges - 1;
+			card->range_end = card->nrows * (range + 1) / nranges;
 			break;
 		case SORT_PASS_RANGE_END:
-			cuda_pass_range_end(card);
+			Assert(card->at >= card->at_end && card->whole->at >= card->whole->at_end);
+			card->range_end = card->nrows;
 			break;
 	}
+	cuda_forget_place(card);
 }
 
 void

@@ -8,10 +8,8 @@
  * one.
  *
  * The connection is closed, and with it all ended that the service does for the sort, by a callback of a
- * memory context: after errors, too.
- *
- * Waiting for a job ends after queue_patience, and waiting for anything at an interrupt.  A chunk that
- * gpusortd refuses for want of memory is no failure by itself: spill.c makes room.
+ * memory context: after errors, too.  A chunk that gpusortd refuses for want of memory is no failure by
+ * itself: spill.c makes room.
  */
 #include "postgres.h"
 
@@ -22,7 +20,7 @@
 
 #include "base/guc.h"
 #include "base/stopwatch.h"
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 #include "monitor/counters.h"
 #include "service/state.h"
 
@@ -87,19 +85,19 @@ failure_reason(GpusortdCode code)
 void
 cuda_leave(CudaCard *card)
 {
-	SortShare *share = card->whole->share;
+	CudaShare *share = card->share;
 
 	if (card->stage >= CUDA_LEFT)
 		return;
 	card->stage = CUDA_LEFT;
 	if (!cuda_helps(card))
 		return;
-	if (!cuda_share(card)->read_jointly || card->job->overflowed)
+	if (!share->read_jointly || share->base.overflowed)
 		gpu_client_close(&card->client);
-	SpinLockAcquire(&share->mutex);
-	card->job->nfeeding--;
-	SpinLockRelease(&share->mutex);
-	ConditionVariableBroadcast(&share->changed);
+	SpinLockAcquire(&share->base.mutex);
+	share->nfeeding--;
+	SpinLockRelease(&share->base.mutex);
+	ConditionVariableBroadcast(&share->base.changed);
 }
 
 bool
@@ -111,8 +109,8 @@ cuda_fail(CudaCard *card, SortFailureReason reason, const char *message)
 		card->failure_reason = reason;
 	}
 	cuda_forget_place(card);
-	if (card->job != NULL)
-		sort_share_fail(card->whole->share, card->failure_reason, card->failure);
+	if (card->share != NULL)
+		sort_share_fail(&card->share->base, card->failure_reason, card->failure);
 	cuda_leave(card);
 	return false;
 }
@@ -162,8 +160,6 @@ fail_to_begin(CudaCard *card, SortFailureReason too_long, const char *message)
 	return cuda_client_failed(card);
 }
 
-/* ---------------------------------------------------------------- waiting for other sorts */
-
 /*
  * How long it may wait in the queue, in milliseconds: no longer than the cpu device would take.  So a wait is
  * never in vain for long; and it has an end though the deadlock detector knows nothing of it, for those who
@@ -198,8 +194,6 @@ wait_in_queue(CudaCard *card)
 	return admitted || fail_to_begin(card, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
 }
 
-/* ---------------------------------------------------------------- job */
-
 /*
  * A step in which the device itself has something to do, as the job is its first of a size, may take as long
  * as the cpu device would for the sort, or for a moment if that is more.
@@ -223,18 +217,6 @@ receive_job(CudaCard *card)
 	return gpusortd_receive_job(&card->client);
 }
 
-/* Which GPU it is, for EXPLAIN. */
-static bool
-note_card(CudaCard *card)
-{
-	const GpusortdClient *client = &card->client;
-
-	if (client->job.device >= client->welcome.devices)
-		return cuda_fail(card, SORT_FAILURE_PROTOCOL, "gpusortd has chosen a device that it does not have");
-	card->number = client->welcome.device[client->job.device].number;
-	return true;
-}
-
 /*
  * If this process itself has another sort there, or another part of this one, which may be what it would wait
  * for, it doesn't wait in the queue.  A sort that spills goes on in the place of its last job, and waits for
@@ -249,7 +231,7 @@ cuda_begin_job(CudaCard *card)
 		return false;
 	card->wait.deadline = 0;
 	sorter_stats_note_memory(&card->stats, card->client.memory_bytes);
-	return note_card(card);
+	return true;
 }
 
 /* ---------------------------------------------------------------- chunks */
@@ -287,7 +269,7 @@ cuda_submit_chunk(CudaCard *card, Chunk *chunk)
 	card->wait.event = GPUSORT_WAIT_FEED;
 	if (!gpusortd_submit_chunk(&card->client, chunk - card->chunks, chunk->nrows, chunk->front, chunk->back))
 		return cuda_client_failed(card);
-	card->stats.bytes_in += chunk->front + chunk->size - chunk->back;
+	card->stats.bytes_in += chunk_bytes(chunk);
 	return true;
 }
 
@@ -305,14 +287,17 @@ keep_refused(CudaCard *card, const Chunk *chunk)
 	chunk_copy(copy, chunk);
 	copy->next = card->refused;
 	card->refused = copy;
-	card->stats.bytes_in -= chunk->front + chunk->size - chunk->back;
+	card->stats.bytes_in -= chunk_bytes(chunk);
 }
 
 void
-cuda_free_chunk(Chunk *chunk)
+cuda_free_first(Chunk **chunks)
 {
-	pfree(chunk->base);
-	pfree(chunk);
+	Chunk *first = *chunks;
+
+	*chunks = first->next;
+	pfree(first->base);
+	pfree(first);
 }
 
 bool
@@ -353,8 +338,7 @@ cuda_submit_refused(CudaCard *card)
 		chunk_copy(to, from);
 		if (!cuda_submit_chunk(card, to))
 			return false;
-		card->refused = from->next;
-		cuda_free_chunk(from);
+		cuda_free_first(&card->refused);
 	}
 	return true;
 }

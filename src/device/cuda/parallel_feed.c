@@ -3,8 +3,7 @@
  *		The cuda device with several processes that feed one sort.
  *
  * Each process has a connection of its own to a job of gpusortd, and chunks of its own; the first process
- * begins the job and performs it.  What the processes share is the job's number and token, and how many feed
- * it.
+ * begins the job and performs it.
  *
  * When the device's memory is full, each process comes to hear of it: its chunk is refused, or it sees that
  * another's was.  Then it leaves the job and closes its connection.  The rows that were refused, and all that
@@ -12,9 +11,6 @@
  * does a process that can't connect or join.  The first process waits for all to have left before it performs
  * what is on the device into a run, for rows of a process that still fed would be lost with the job; they
  * wait for nobody.
- *
- * If all are to read the result, who is through keeps its connection, and reads by it what the first process
- * has had sorted.
  */
 #include "postgres.h"
 
@@ -22,14 +18,14 @@
 #include "utils/memutils.h"
 
 #include "base/wait_events.h"
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 
 /* ---------------------------------------------------------------- what all of them do */
 
 bool
 cuda_share_is_alive(CudaCard *card)
 {
-	SortShare *share = card->job != NULL ? card->whole->share : NULL;
+	SortShare *share = card->share != NULL ? &card->share->base : NULL;
 	SortFailureReason reason;
 	char message[sizeof(share->failure)];
 
@@ -52,17 +48,6 @@ cuda_share_leave(CudaCard *card)
 	cuda_leave(card);
 }
 
-/* All are to leave the job.  Who joins it from now on sees that, and who did so before is counted. */
-static void
-note_overflow(CudaCard *card)
-{
-	SortShare *share = card->whole->share;
-
-	SpinLockAcquire(&share->mutex);
-	card->job->overflowed = true;
-	SpinLockRelease(&share->mutex);
-}
-
 Chunk *
 cuda_try_chunk(CudaCard *card, Size at_least)
 {
@@ -71,16 +56,16 @@ cuda_try_chunk(CudaCard *card, Size at_least)
 
 	if (!cuda_share_is_alive(card))
 		return NULL;
-	if (card->job != NULL && card->job->overflowed)
+	if (card->share != NULL && card->share->base.overflowed)
 		cuda_share_leave(card);
 	if (card->stage >= CUDA_LEFT || at_least > card->client.job.chunk_bytes)
 		return NULL;
 	number = cuda_take_chunk(card, &is_full);
 	if (number >= 0)
 		return cuda_open_chunk(card, number);
-	if (is_full && card->job != NULL)
+	if (is_full && card->share != NULL)
 	{
-		note_overflow(card);
+		sort_share_note_overflow(&card->share->base);
 		cuda_share_leave(card);
 	}
 	return NULL;
@@ -92,7 +77,7 @@ cuda_try_chunk(CudaCard *card, Size at_least)
 static void
 begin_apart(CudaCard *card)
 {
-	CudaShare *share = cuda_share(card);
+	CudaShare *share = card->share;
 	MemoryContext old = MemoryContextSwitchTo(card->context);
 	SortRequest request = {.key = card->key,
 						   .desc = card->request.desc,
@@ -101,7 +86,7 @@ begin_apart(CudaCard *card)
 						   .files = &share->files};
 
 	SpinLockAcquire(&share->base.mutex);
-	request.process = cuda_first_apart(card) + card->job->napart++;
+	request.process = share->napart++;
 	SpinLockRelease(&share->base.mutex);
 	share->incomplete = true;
 	card->apart = sort_device_cpu.begin(&request);
@@ -121,8 +106,7 @@ put_refused_apart(CudaCard *card)
 		to = sort_device_cpu.get_chunk(card->apart, 0, from->size);
 		chunk_copy(to, from);
 		sort_device_cpu.put_chunk(card->apart, 0, to);
-		card->refused = from->next;
-		cuda_free_chunk(from);
+		cuda_free_first(&card->refused);
 	}
 }
 
@@ -145,12 +129,12 @@ cuda_apart_chunk(CudaCard *card, Size at_least)
 void
 cuda_end_feed(CudaCard *card)
 {
-	CudaShare *share = cuda_share(card);
+	CudaShare *share = card->share;
 
 	if (!cuda_share_is_alive(card) || (card->stage < CUDA_LEFT && !cuda_flush(card)) || share == NULL)
 		return;
 	if (card->refused != NULL)
-		note_overflow(card);
+		sort_share_note_overflow(&share->base);
 	cuda_leave(card);
 	if (!cuda_helps(card))
 		return;
@@ -175,7 +159,7 @@ cuda_end_apart(CudaCard *card)
 static void
 sort_for_all(CudaCard *card)
 {
-	CudaShare *share = cuda_share(card);
+	CudaShare *share = card->share;
 
 	if (!cuda_share_is_alive(card) || !cuda_sort_job(card))
 		return;
@@ -192,16 +176,16 @@ sort_for_all(CudaCard *card)
 static bool
 can_be_read_together(CudaCard *card)
 {
-	CudaShare *share = cuda_share(card);
+	CudaShare *share = card->share;
 
 	return share != NULL && share->read_jointly && sort_share_wait_all_fed(&share->base) &&
-		   !share->incomplete && !card->job->overflowed;
+		   !share->incomplete && !share->base.overflowed;
 }
 
 bool
 cuda_sort_together(CudaCard *card)
 {
-	CudaShare *share = cuda_share(card);
+	CudaShare *share = card->share;
 
 	if (!can_be_read_together(card))
 		return false;
@@ -218,13 +202,14 @@ cuda_sort_together(CudaCard *card)
 /* ---------------------------------------------------------------- the first process */
 
 void
-cuda_let_join(CudaCard *card, int part)
+cuda_let_join(CudaCard *card)
 {
-	CudaJob *job = &((CudaShare *) card->whole->share)->jobs[part];
+	CudaShare *share = (CudaShare *) card->whole->share;
 
-	job->number = card->client.job.job;
-	job->token = card->client.job.token;
-	card->job = job;
+	share->number = card->client.job.job;
+	share->token = card->client.job.token;
+	share->base.overflowed = false;
+	card->share = share;
 }
 
 static bool
@@ -249,28 +234,32 @@ cuda_share_wait_for_none(SortShare *share, const int *number)
 bool
 cuda_share_take_over(CudaCard *card)
 {
-	if (card->job == NULL || card->stage >= CUDA_ALONE)
+	CudaShare *share = card->share;
+
+	if (share == NULL || card->stage >= CUDA_ALONE)
 		return true;
-	note_overflow(card);
+	sort_share_note_overflow(&share->base);
 	cuda_leave(card);
-	cuda_share_wait_for_none(card->whole->share, &card->job->nfeeding);
+	cuda_share_wait_for_none(&share->base, &share->nfeeding);
 	card->stage = CUDA_ALONE;
 	return cuda_share_is_alive(card);
 }
 
 /* ---------------------------------------------------------------- the others */
 
-/* Counts this process among those that feed the job; false: it is too late, and all are to leave it. */
+/*
+ * Counts this process among those that feed the job; false: it is too late, and all are to leave it.  Who
+ * joins when some row has found no room sees that, and who did so before is counted.
+ */
 static bool
-enter_job(CudaCard *card)
+enter_job(CudaShare *share)
 {
-	SortShare *share = card->whole->share;
 	bool overflowed;
 
-	SpinLockAcquire(&share->mutex);
-	card->job->nfeeding++;
-	overflowed = card->job->overflowed;
-	SpinLockRelease(&share->mutex);
+	SpinLockAcquire(&share->base.mutex);
+	share->nfeeding++;
+	overflowed = share->base.overflowed;
+	SpinLockRelease(&share->base.mutex);
 	return !overflowed;
 }
 
@@ -284,19 +273,19 @@ join_job(CudaCard *card)
 		return false;
 	card->client.wait_arg = &card->wait;
 	card->wait.event = GPUSORT_WAIT_FEED;
-	return gpusortd_join(&card->client, card->job->number, card->job->token);
+	return gpusortd_join(&card->client, card->share->number, card->share->token);
 }
 
 CudaCard *
-cuda_join(Sorter *whole, int part, const SortKey *key, TupleDesc complete_rows)
+cuda_join(Sorter *whole, const SortKey *key, TupleDesc complete_rows)
 {
 	CudaCard *card = cuda_card_create(whole, key);
 
-	card->job = &((CudaShare *) whole->share)->jobs[part];
+	card->share = (CudaShare *) whole->share;
 	card->request.desc = complete_rows;
-	if (!enter_job(card) || !join_job(card))
+	if (!enter_job(card->share) || !join_job(card))
 	{
-		cuda_share(card)->incomplete = true;
+		card->share->incomplete = true;
 		cuda_leave(card);
 	}
 	return card;

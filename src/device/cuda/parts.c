@@ -1,18 +1,9 @@
 /*
  * device/cuda/parts.c
- *		The cuda device: a sort in parts, each of which gpusortd sorts on a GPU.
+ *		The cuda device: a sort in parts, which gpusortd sorts on a GPU.
  *
- * Most sorts are one part.  One that is to be spread over several GPUs, or that a GPU has no room for, is cut
- * by splitters: so the parts' results follow each other, and nothing is merged.  Splitters are chosen from a
- * sample of the keys, and are the same for all processes that feed.  They decide on nothing but how equal the
- * parts are.
- *
- * The first part waits for a GPU as any sort does.  If there are to be several GPUs, each further part takes
- * one that is to be had at once, and another than the parts before have, or there are fewer parts: so no sort
- * waits for a GPU while it has one.  Parts of a sort that a GPU has no room for take turns on it (turns.c).
- *
- * Each part on a GPU has a connection, a job, chunks and, if the GPU is full, runs of its own (card.h), and
- * knows nothing of the others.  Processes that feed share its job (parallel_feed.c).
+ * Most sorts are one part.  One that a GPU has no room for is cut by splitters into parts that take turns on
+ * it (turns.c): so their results follow each other, and nothing is merged.
  */
 #include "postgres.h"
 
@@ -20,51 +11,8 @@
 #include "utils/memutils.h"
 
 #include "base/limits.h"
-#include "device/cuda/parts.h"
+#include "device/cuda/turns.h"
 #include "files/shared_runs.h"
-
-StaticAssertDecl(SPLIT_PARTS_MAX == GPUSORTD_MAX_DEVICES && SORT_CARDS_MAX == GPUSORTD_MAX_DEVICES,
-				 "a part for each device");
-
-/* ---------------------------------------------------------------- how many parts */
-
-/*
- * Cuts the order into parts: `most` are to be on GPUs at once.  If there are more, they take turns; that they
- * do on one GPU.
- */
-static void
-choose_parts(PartsSorter *sorter, const SortRequest *request, int *most)
-{
-	int cards = Min(request->cards, SPLIT_PARTS_MAX);
-
-	*most = sorter->nparts = 1;
-	if (request->sample == NULL)
-		return;
-	if (cards > 1 && request->rows_wanted == 0 && !request->read_jointly)
-	{
-		if (splitters_choose(&sorter->splitters, request->sample, cards) <= GPU_LARGEST_PART)
-			*most = sorter->nparts = cards;
-	}
-	else if (turns_choose(&sorter->splitters, request))
-		sorter->nparts = sorter->splitters.n + 1;
-}
-
-/* What one of the parts is asked for. */
-static SortRequest
-request_of_part(const SortRequest *request, int parts, bool take_turns)
-{
-	SortRequest part = *request;
-
-	part.expected_rows /= parts;
-	part.memory_limit /= parts;
-	part.process_memory /= parts;
-	if (take_turns)
-	{
-		part.memory_limit = turns_memory_of_part(request);
-		part.process_memory = 0;
-	}
-	return part;
-}
 
 /* ---------------------------------------------------------------- beginning */
 
@@ -81,41 +29,19 @@ create_sorter(void)
 	return sorter;
 }
 
-/* Begins as many parts as there are GPUs to be had, so many at most; their places, in bits, are `had`. */
-static void
-begin_cards(PartsSorter *sorter, int most)
+/* What is asked for with a part of the rows, which takes turns with others, if so many. */
+static SortRequest
+request_of_part(const SortRequest *request, int parts)
 {
-	uint32 had = 0;
+	SortRequest part = *request;
 
-	while (sorter->ncards < most && sorter->base.failure == NULL)
+	if (parts > 1)
 	{
-		CudaCard *card = cuda_card_create(&sorter->base, sorter->of_part.key);
-
-		card->further = sorter->ncards > 0;
-		cuda_begin_on(card, &sorter->of_part, had);
-		if (card->failure != NULL && card->further)
-		{
-			cuda_end(card);
-			return;
-		}
-		sorter->cards[sorter->ncards++] = card;
-		if (!parts_go_on(sorter, card))
-			return;
-		had |= UINT32_C(1) << card->client.job.device;
-		if (card->client.welcome.devices <= sorter->ncards)
-			return;
+		part.expected_rows /= parts;
+		part.memory_limit = turns_memory_of_part(request);
+		part.process_memory = 0;
 	}
-}
-
-/* There are fewer GPUs than there were to be parts: as many parts are left, or the only one does all. */
-static void
-cut_again(PartsSorter *sorter, const SortRequest *request)
-{
-	sorter->nparts = sorter->ncards;
-	if (sorter->nparts > 1)
-		(void) splitters_choose(&sorter->splitters, request->sample, sorter->nparts);
-	else
-		cuda_note_request(sorter->cards[0], request);
+	return part;
 }
 
 /*
@@ -135,16 +61,12 @@ create_share(PartsSorter *sorter, const SortRequest *request)
 		sorter_fail(&sorter->base, SORT_FAILURE_MEMORY, "there is no memory that the processes can share");
 		return;
 	}
-	share->base.base.on_gpu = true;
 	share->base.read_jointly = request->read_jointly;
-	share->base.memory = sorter->cards[0]->request.memory_limit / Max(request->processes, 1);
+	share->base.memory = sorter->of_part.memory_limit / Max(request->processes, 1);
 	file_set_init(&share->base.files);
-	share->ncards = sorter->ncards;
-	share->nparts = sorter->nparts;
 	share->splitters = sorter->splitters;
 	sorter->base.share = &share->base.base;
-	for (int i = 0; i < sorter->ncards; i++)
-		cuda_let_join(sorter->cards[i], i);
+	cuda_let_join(sorter->card);
 }
 
 static Sorter *
@@ -152,16 +74,16 @@ parts_begin(const SortRequest *request)
 {
 	PartsSorter *sorter = create_sorter();
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
-	int most;
 
-	choose_parts(sorter, request, &most);
-	sorter->of_part = request_of_part(request, sorter->nparts, most < sorter->nparts);
-	sorter->process_memory = request->process_memory;
-	begin_cards(sorter, most);
-	if (sorter->ncards < most)
-		cut_again(sorter, request);
-	if (sorter->nparts > 1)
+	if (request->sample != NULL)
+		turns_choose(&sorter->splitters, request);
+	if (parts_take_turns(sorter))
 		sorter->base.splitters = &sorter->splitters;
+	sorter->of_part = request_of_part(request, parts_number(sorter));
+	sorter->process_memory = request->process_memory;
+	sorter->card = cuda_card_create(&sorter->base, request->key);
+	(void) cuda_begin(sorter->card, &sorter->of_part);
+	(void) parts_go_on(sorter, sorter->card);
 	if (sorter->base.failure == NULL && request->shared)
 		create_share(sorter, request);
 	if (sorter->base.failure == NULL && parts_take_turns(sorter))
@@ -189,16 +111,11 @@ parts_join(SortTeam *team, SortShare *base, const SortKey *key, TupleDesc comple
 	sorter->base.share = base;
 	sorter->base.bound = base->bound;
 	sorter->process = process;
-	sorter->ncards = share->ncards;
-	sorter->nparts = share->nparts;
 	sorter->splitters = share->splitters;
-	if (sorter->nparts > 1)
+	if (parts_take_turns(sorter))
 		sorter->base.splitters = &sorter->splitters;
-	for (int i = 0; i < sorter->ncards; i++)
-	{
-		sorter->cards[i] = cuda_join(&sorter->base, i, key, complete_rows);
-		(void) parts_go_on(sorter, sorter->cards[i]);
-	}
+	sorter->card = cuda_join(&sorter->base, key, complete_rows);
+	(void) parts_go_on(sorter, sorter->card);
 	if (parts_take_turns(sorter))
 		waiting_open(&sorter->waiting, &share->waiting, &base->arena, key, process + 1);
 	MemoryContextSwitchTo(old);
@@ -222,11 +139,10 @@ static Chunk *
 parts_get_chunk(Sorter *base, int part, Size at_least)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
-	bool take_turns = parts_take_turns(sorter);
-	CudaCard *card = sorter->cards[take_turns ? 0 : part];
-	Chunk *chunk = take_turns ? turns_get_chunk(sorter, part, at_least) : cuda_get_chunk(card, at_least);
+	Chunk *chunk = parts_take_turns(sorter) ? turns_get_chunk(sorter, part, at_least)
+											: cuda_get_chunk(sorter->card, at_least);
 
-	(void) parts_go_on(sorter, card);
+	(void) parts_go_on(sorter, sorter->card);
 	return chunk;
 }
 
@@ -234,15 +150,14 @@ static void
 parts_put_chunk(Sorter *base, int part, Chunk *chunk)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
-	CudaCard *card = sorter->cards[part];
 
-	if (parts_take_turns(sorter) && !(card != NULL && cuda_owns_chunk(card, chunk)))
+	if (parts_take_turns(sorter) && !cuda_owns_chunk(sorter->card, chunk))
 	{
 		waiting_put_chunk(&sorter->waiting, part, chunk);
 		return;
 	}
-	cuda_put_chunk(card, chunk);
-	(void) parts_go_on(sorter, card);
+	cuda_put_chunk(sorter->card, chunk);
+	(void) parts_go_on(sorter, sorter->card);
 }
 
 static void
@@ -250,16 +165,11 @@ parts_finish_feed(Sorter *base)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
 
-	for (int i = 0; i < sorter->ncards; i++)
-	{
-		CudaCard *card = sorter->cards[i];
-
-		cuda_end_feed(card);
-		if (parts_go_on(sorter, card) && parts_take_turns(sorter))
-			turns_keep_refused(sorter, card, 0);
-		else
-			cuda_end_apart(card);
-	}
+	cuda_end_feed(sorter->card);
+	if (parts_go_on(sorter, sorter->card) && parts_take_turns(sorter))
+		turns_keep_refused(sorter, sorter->card, 0);
+	else
+		cuda_end_apart(sorter->card);
 	if (sort_share_is_joined(base->share))
 		waiting_finish(&sorter->waiting);
 	sort_share_note_fed(base->share, sorter->process);
@@ -268,35 +178,6 @@ parts_finish_feed(Sorter *base)
 
 /* ---------------------------------------------------------------- sorting */
 
-/* All GPUs sort at the same time. */
-static bool
-sort_on_cards(PartsSorter *sorter)
-{
-	bool goes_on = true;
-	double all = 0;
-	double longest = 0;
-
-	for (int i = 0; i < sorter->ncards && sorter->ncards > 1 && goes_on; i++)
-	{
-		cuda_start_sort(sorter->cards[i]);
-		goes_on = parts_go_on(sorter, sorter->cards[i]);
-	}
-	for (int i = 0; i < sorter->ncards && goes_on; i++)
-	{
-		CudaCard *card = sorter->cards[i];
-		double before = card->stats.sort_ms;
-		double took;
-
-		(void) parts_perform(sorter, card);
-		took = card->stats.sort_ms - before;
-		all += took;
-		longest = Max(longest, took);
-		goes_on = parts_go_on(sorter, card);
-	}
-	sorter->parallel_ms = all - longest;
-	return goes_on;
-}
-
 /* All processes are through with the input; or rows were read already, and are to be read from the first. */
 static bool
 sort_parts(PartsSorter *sorter)
@@ -304,14 +185,16 @@ sort_parts(PartsSorter *sorter)
 	const SortShare *share = sorter->base.share;
 
 	sorter_forget_rows_at_hand(&sorter->base);
-	if (!cuda_share_is_alive(sorter->cards[0]))
-		return parts_go_on(sorter, sorter->cards[0]);
-	if (share != NULL && share->nfed != share->nentered)
-		elog(ERROR, "gpusort: a process left a parallel sort while it fed it");
-	if (!parts_take_turns(sorter))
-		return sort_on_cards(sorter);
-	turns_sort_first(sorter);
-	return sorter->base.failure == NULL;
+	if (cuda_share_is_alive(sorter->card))
+	{
+		if (share != NULL && share->nfed != share->nentered)
+			elog(ERROR, "gpusort: a process left a parallel sort while it fed it");
+		if (parts_take_turns(sorter))
+			turns_sort_first(sorter);
+		else
+			(void) parts_perform(sorter, sorter->card);
+	}
+	return parts_go_on(sorter, sorter->card);
 }
 
 /* Nobody helps to read what a GPU has sorted. */
@@ -326,8 +209,8 @@ parts_work(Sorter *base, SortWork work)
 		case SORT_WORK_SORT:
 			return sort_parts(sorter);
 		case SORT_WORK_SORT_TOGETHER:
-			done = cuda_sort_together(sorter->cards[0]);
-			(void) parts_go_on(sorter, sorter->cards[0]);
+			done = cuda_sort_together(sorter->card);
+			(void) parts_go_on(sorter, sorter->card);
 			break;
 		case SORT_WORK_HELP:
 			done = parts_take_turns(sorter) && turns_help(sorter);
@@ -349,29 +232,11 @@ check_read_once(const PartsSorter *sorter, bool once)
 		elog(ERROR, "gpusort: a sort whose parts take turns is read backwards, or again");
 }
 
-/* Goes to the next part in this direction, before its rows or behind them; false: there is none. */
-static bool
-go_to_next_part(PartsSorter *sorter, bool forward)
-{
-	int next = sorter->current + (forward ? 1 : -1);
-
-	if (parts_take_turns(sorter))
-		return turns_sort_next(sorter);
-	if (next < 0 || next >= sorter->nparts)
-		return false;
-	sorter->current = next;
-	if (!forward)
-		cuda_go_to_end(sorter->cards[next]);
-	else if (cuda_has_random_access(sorter->cards[next]))
-		cuda_seek(sorter->cards[next], SORT_SEEK_FIRST, 0, 0);
-	return true;
-}
-
 /* The next row of the part that is read; those behind it are at hand if nobody goes back to them. */
 static MinimalTuple
 next_row_of_part(PartsSorter *sorter, bool forward)
 {
-	CudaCard *card = sorter->cards[sorter->current];
+	CudaCard *card = sorter->card;
 	MinimalTuple row;
 
 	if (unlikely(sorter->cpu != NULL))
@@ -395,39 +260,25 @@ parts_next(Sorter *base, bool forward)
 	check_read_once(sorter, forward);
 	while (unlikely((row = next_row_of_part(sorter, forward)) == NULL))
 	{
-		if (sorter->cpu == NULL && !parts_go_on(sorter, sorter->cards[sorter->current]))
+		if (sorter->cpu == NULL && !parts_go_on(sorter, sorter->card))
 			break;
-		if (!go_to_next_part(sorter, forward))
+		if (!turns_sort_next(sorter))
 			break;
 	}
 	return row;
 }
 
 static bool
-have_random_access(const PartsSorter *sorter)
-{
-	bool have = !parts_take_turns(sorter);
-
-	for (int i = 0; i < sorter->ncards && have; i++)
-		have = cuda_has_random_access(sorter->cards[i]);
-	return have;
-}
-
-static bool
 parts_seek(Sorter *base, SortSeek where, int range, int nranges)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
+	const CudaCard *card = sorter->card;
 
-	if (where == SORT_SEEK_FIRST && !have_random_access(sorter))
+	if (where == SORT_SEEK_FIRST &&
+		(parts_take_turns(sorter) || (card->external != NULL && !card->request.random_access)))
 		return false;
-	check_read_once(sorter, where == SORT_SEEK_FIRST);
-	if (where == SORT_SEEK_FIRST)
-		sorter->current = 0;
-	else if (where == SORT_SET_MARK)
-		sorter->mark = sorter->current;
-	else if (where == SORT_SEEK_MARK)
-		sorter->current = sorter->mark;
-	cuda_seek(sorter->cards[sorter->current], where, range, nranges);
+	check_read_once(sorter, false);
+	cuda_seek(sorter->card, where, range, nranges);
 	if (where != SORT_SET_MARK)
 		sorter_forget_rows_at_hand(base);
 	return true;
@@ -441,17 +292,7 @@ parts_get_stats(const Sorter *base, SorterStats *stats)
 	const PartsSorter *sorter = (const PartsSorter *) base;
 
 	memset(stats, 0, sizeof(*stats));
-	for (int i = 0; i < sorter->nparts; i++)
-	{
-		const CudaCard *card = sorter->cards[i];
-
-		if (card == NULL)
-			continue;
-		cuda_add_stats(stats, &card->stats);
-		if (sorter->ncards > 1)
-			stats->cards[stats->ncards++] = (SortCard){.number = card->number, .rows = card->stats.rows};
-	}
-	stats->sort_ms -= sorter->parallel_ms;
+	cuda_add_stats(stats, &sorter->card->stats);
 	if (base->share != NULL)
 	{
 		stats->processes = Max(base->share->nentered, 1);
@@ -471,11 +312,7 @@ parts_end(Sorter *base)
 	PartsSorter *sorter = (PartsSorter *) base;
 
 	turns_end(sorter);
-	for (int i = 0; i < sorter->nparts; i++)
-	{
-		if (sorter->cards[i] != NULL)
-			cuda_end(sorter->cards[i]);
-	}
+	cuda_end(sorter->card);
 	if (sort_share_is_joined(base->share))
 		sort_share_note_fed(base->share, sorter->process);
 	if (parts_take_turns(sorter) && sort_share_is_own(base->share))

@@ -16,7 +16,7 @@
 #include "utils/memutils.h"
 
 #include "base/stopwatch.h"
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 
 /* What gpusortd does with the setting in effect when the job began. */
 static const char *
@@ -195,35 +195,6 @@ cuda_hand_over(CudaCard *card)
 	card->whole->at = card->at;
 	card->whole->at_end = card->at_end;
 	card->position = readable_end(card) - 1;
-	cuda_forget_place(card);
-}
-
-void
-cuda_go_to_end(CudaCard *card)
-{
-	if (card->external == NULL)
-	{
-		card->position = card->nrows;
-		cuda_forget_place(card);
-		return;
-	}
-	while (external_sort_next(card->external, true) != NULL)
-		CHECK_FOR_INTERRUPTS();
-}
-
-void
-cuda_seek_range(CudaCard *card, int range, int nranges)
-{
-	card->position = card->nrows * range / nranges - 1;
-	card->range_end = card->nrows * (range + 1) / nranges;
-	cuda_forget_place(card);
-}
-
-void
-cuda_pass_range_end(CudaCard *card)
-{
-	Assert(card->at >= card->at_end && card->whole->at >= card->whole->at_end);
-	card->range_end = card->nrows;
 	cuda_forget_place(card);
 }
 

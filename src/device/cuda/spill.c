@@ -23,7 +23,7 @@
 
 #include "base/limits.h"
 #include "base/stopwatch.h"
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 #include "monitor/progress.h"
 
 static void
@@ -46,22 +46,17 @@ prepare_external(CudaCard *card)
 		external_sort_merge_full_levels(card->external);
 }
 
-/* Adds a run to be written. */
-static Run *
-begin_run(CudaCard *card)
-{
-	prepare_external(card);
-	return external_sort_begin_run(card->external);
-}
-
 /* Writes the sorted rows of the job as a run. */
 static bool
 write_job(CudaCard *card)
 {
-	Run *run = begin_run(card);
-	Stopwatch watch = stopwatch_start();
+	Stopwatch watch;
 	MinimalTuple row;
+	Run *run;
 
+	prepare_external(card);
+	run = external_sort_begin_run(card->external);
+	watch = stopwatch_start();
 	progress_enter(card->whole, PROGRESS_WRITING);
 	while ((row = cuda_next_row(card)) != NULL)
 	{
@@ -98,9 +93,9 @@ spill_job(CudaCard *card)
 	return done;
 }
 
-/* Makes a run of what was refused, in the backend. */
+/* Makes a run of these chunks' rows in the backend, and frees the chunks. */
 static void
-sort_refused(CudaCard *card)
+sort_chunks(CudaCard *card, Chunk **chunks)
 {
 	MemoryContext old = MemoryContextSwitchTo(card->context);
 	Stopwatch watch = stopwatch_start();
@@ -108,23 +103,18 @@ sort_refused(CudaCard *card)
 	uint64 nrows = 0;
 
 	prepare_external(card);
-	for (const Chunk *chunk = card->refused; chunk != NULL; chunk = chunk->next)
+	for (const Chunk *chunk = *chunks; chunk != NULL; chunk = chunk->next)
 	{
 		nrows += chunk->nrows;
-		card->stats.bytes += chunk->front + chunk->size - chunk->back;
+		card->stats.bytes += chunk_bytes(chunk);
 	}
 	card->stats.rows += nrows;
-	sorted_rows_make(&sorted, card->key, card->refused, nrows);
+	sorted_rows_make(&sorted, card->key, *chunks, nrows);
 	card->stats.sort_ms += stopwatch_ms(watch);
 	external_sort_add_run(card->external, &sorted);
 	sorted_rows_free(&sorted);
-	while (card->refused != NULL)
-	{
-		Chunk *chunk = card->refused;
-
-		card->refused = chunk->next;
-		cuda_free_chunk(chunk);
-	}
+	while (*chunks != NULL)
+		cuda_free_first(chunks);
 	MemoryContextSwitchTo(old);
 }
 
@@ -138,7 +128,7 @@ cuda_spill(CudaCard *card)
 	if (card->nrows == 0 && card->external == NULL && !card->request.fed_once)
 		return cuda_fail(card, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
 	if (card->nrows == 0 && card->refused != NULL)
-		sort_refused(card);
+		sort_chunks(card, &card->refused);
 	progress_enter(card->whole, phase);
 	return cuda_begin_job(card);
 }
@@ -151,9 +141,8 @@ cuda_finish_external(CudaCard *card)
 	cuda_forget_window(card);
 	gpu_client_close(&card->client);
 	create_external(card);
-	if (cuda_share(card) != NULL)
-		external_sort_adopt(card->external, &cuda_share(card)->files, cuda_first_apart(card),
-							card->job->napart, &card->stats);
+	if (card->share != NULL)
+		external_sort_adopt(card->external, &card->share->files, 0, card->share->napart, &card->stats);
 	progress_enter(card->whole, PROGRESS_MERGING);
 	external_sort_finish(card->external);
 	card->stats.method = "external merge";
@@ -180,15 +169,5 @@ cuda_open_lone_chunk(CudaCard *card, Size size)
 void
 cuda_put_lone_chunk(CudaCard *card)
 {
-	Chunk *chunk = card->lone;
-	const char *place = chunk->base + chunk->back;
-	Run *run = begin_run(card);
-	Stopwatch watch = stopwatch_start();
-
-	run_write_row(run, card->key->variable ? record_row(place) : (MinimalTuple) place);
-	external_sort_end_run(card->external, run, stopwatch_ms(watch));
-	card->stats.rows++;
-	card->stats.bytes += chunk->front + chunk->size - chunk->back;
-	card->lone = NULL;
-	cuda_free_chunk(chunk);
+	sort_chunks(card, &card->lone);
 }

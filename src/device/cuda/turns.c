@@ -1,6 +1,6 @@
 /*
  * device/cuda/turns.c
- *		Parts of a sort (parts.h) that a GPU has no room for at once: they take turns on it.
+ *		Parts of a sort (turns.h) that a GPU has no room for at once: they take turns on it.
  *
  * The first part goes to the GPU as it is read, as long as the GPU takes it.  The rows of the others wait in
  * host memory and temporary files (waiting.c), to which each process that feeds brings its own.  When a part
@@ -13,15 +13,13 @@
  * sends alone what is left, making room by spilling.  Who helps waits for a turn for a while only: longer
  * than that whoever reads the rows is busy with something else.
  *
- * If anybody has stayed the next part is sent ahead, while one is read.  Then the GPU has two parts: one that
- * is sorted, and has given back what the sort alone took, and one that is fed.  There are two connections,
- * each of which has every other part, and begins its job in the place of the one that is over.  Parts are
- * made so small that there is room for both (base/limits.h).  If the second job can't be had the part is sent
- * when its turn has come.
+ * If anybody has stayed the next part is sent ahead, while one is read.  There are two connections then, each
+ * of which has every other part, and begins its job in the place of the one that is over.  Parts are made so
+ * small that there is room for both (base/limits.h).  If the second job can't be had the part is sent when
+ * its turn has come.
  *
  * If the GPU is lost between two turns, or others have its memory then, the cpu device sorts the parts that
- * are left: their rows are all here.  A GPU that fails in the middle of a part's result fails the whole, of
- * which rows were returned already: that is an error of the statement (exec/node_gpusort.c).
+ * are left: their rows are all here.
  */
 #include "postgres.h"
 
@@ -31,7 +29,7 @@
 
 #include "base/limits.h"
 #include "base/wait_events.h"
-#include "device/cuda/parts.h"
+#include "device/cuda/turns.h"
 #include "monitor/counters.h"
 #include "monitor/progress.h"
 
@@ -75,21 +73,21 @@ buffer_size(const SortRequest *request, int parts)
 	return request->memory_limit * BUFFERS_SHARE / (request->processes * parts);
 }
 
-bool
+void
 turns_choose(SortSplitters *splitters, const SortRequest *request)
 {
 	double share = request->helped ? gpu_turn_share(true) : 1;
 	double with_room = share * rows_with_room(request) / request->expected_rows;
 	double largest = 1;
 
-	for (int parts = request->turns; parts > 1 && parts <= GPU_TURNS_MAX; parts++)
+	for (int parts = sort_turns_on_gpu(request); parts > 1 && parts <= GPU_TURNS_MAX; parts++)
 	{
 		largest = splitters_choose(splitters, request->sample, parts);
 		if (largest <= with_room)
 			break;
 	}
-	return largest <= GPU_LARGEST_PART && splitters->n > 0 &&
-		   buffer_size(request, splitters->n + 1) >= BUFFER_MIN;
+	if (largest > GPU_LARGEST_PART || buffer_size(request, splitters->n + 1) < BUFFER_MIN)
+		splitters->n = 0;
 }
 
 Size
@@ -114,7 +112,7 @@ turns_create_waiting(PartsSorter *sorter, const SortRequest *request)
 	WaitingShare *waiting = share != NULL ? &share->waiting : &sorter->own;
 
 	waiting_create(waiting,
-				   Min(sorter->cards[0]->client.job.chunk_bytes, buffer_size(request, sorter->nparts)),
+				   Min(sorter->card->client.job.chunk_bytes, buffer_size(request, parts_number(sorter))),
 				   turns_room(request));
 	waiting_open(&sorter->waiting, waiting, share != NULL ? &share->base.base.arena : NULL, request->key, 0);
 }
@@ -134,7 +132,7 @@ turns_enter(PartsSorter *sorter, int processes)
 static Chunk *
 chunk_of_card(PartsSorter *sorter, Size at_least)
 {
-	CudaCard *card = sorter->cards[0];
+	CudaCard *card = sorter->card;
 	Chunk *chunk;
 
 	if (sorter->card_state != TURNS_CARD_TAKES)
@@ -151,7 +149,7 @@ turns_get_chunk(PartsSorter *sorter, int part, Size at_least)
 {
 	Chunk *chunk = part == 0 ? chunk_of_card(sorter, at_least) : NULL;
 
-	if (chunk != NULL || !cuda_share_is_alive(sorter->cards[0]))
+	if (chunk != NULL || !cuda_share_is_alive(sorter->card))
 		return chunk;
 	return waiting_get_chunk(&sorter->waiting, part, at_least);
 }
@@ -161,11 +159,8 @@ turns_keep_refused(PartsSorter *sorter, CudaCard *card, int part)
 {
 	while (cuda_helps(card) && card->refused != NULL)
 	{
-		Chunk *chunk = card->refused;
-
-		waiting_add_copy(&sorter->waiting, part, chunk);
-		card->refused = chunk->next;
-		cuda_free_chunk(chunk);
+		waiting_add_copy(&sorter->waiting, part, card->refused);
+		cuda_free_first(&card->refused);
 	}
 }
 
@@ -211,11 +206,11 @@ wait_for_helpers(PartsSorter *sorter)
 
 /* Others may send of this part, whose job is begun; false: nobody will. */
 static bool
-let_help(PartsSorter *sorter, int part)
+let_help(PartsSorter *sorter, CudaCard *card, int part)
 {
 	if (!want_help(sorter))
 		return false;
-	cuda_let_join(sorter->cards[part], part);
+	cuda_let_join(card);
 	set_help(parts_share(sorter), part, TURN_HELP_WANTED);
 	return true;
 }
@@ -228,51 +223,43 @@ others_help(PartsSorter *sorter)
 		return false;
 	if (sort_share_wait_all_fed(sorter->base.share))
 		return true;
-	(void) cuda_share_is_alive(sorter->cards[0]);
-	(void) parts_go_on(sorter, sorter->cards[0]);
+	(void) cuda_share_is_alive(sorter->card);
+	(void) parts_go_on(sorter, sorter->card);
 	return false;
 }
 
 /* ---------------------------------------------------------------- those who help */
 
-typedef enum HelpWanted
+/* A part after the last one that this process has sent of, for it to send; 0: not yet, -1: it is to go. */
+static int
+next_turn(PartsShare *share, int last)
 {
-	HELP_LATER,
-	HELP_SEND,
-	HELP_OVER
-} HelpWanted;
-
-/* Is there a part after the last one that this process has sent of?  Takes part in sending it then. */
-static HelpWanted
-help_wanted(PartsShare *share, int last, int *part)
-{
-	HelpWanted wanted = HELP_LATER;
+	int part = 0;
 
 	SpinLockAcquire(&share->base.base.mutex);
-	if (share->help.state == TURN_HELP_OVER || share->base.base.failed)
-		wanted = HELP_OVER;
+	if (share->help.state != TURN_HELP_WANTED || share->base.base.failed)
+		part = -1;
 	else if (share->help.part > last)
 	{
-		wanted = HELP_SEND;
-		*part = share->help.part;
+		part = share->help.part;
 		share->help.nsending++;
 	}
 	SpinLockRelease(&share->base.base.mutex);
-	return wanted;
+	return part;
 }
 
-/* Waits for a part after the last one; false: this process is not wanted any more. */
-static bool
-wait_for_turn(PartsShare *share, int last, int *part)
+/* The same, but waits; 0: for too long. */
+static int
+wait_for_turn(PartsShare *share, int last)
 {
-	HelpWanted wanted;
+	int part;
 	bool timed_out = false;
 
-	while ((wanted = help_wanted(share, last, part)) == HELP_LATER && !timed_out)
+	while ((part = next_turn(share, last)) == 0 && !timed_out)
 		timed_out = ConditionVariableTimedSleep(&share->base.base.changed, PATIENCE_MS,
 												gpusort_wait_event(GPUSORT_WAIT_READER));
 	ConditionVariableCancelSleep();
-	return wanted == HELP_SEND;
+	return part;
 }
 
 static void
@@ -291,7 +278,7 @@ help_send(PartsSorter *sorter, int part)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
-	CudaCard *card = cuda_join(&sorter->base, part, sorter->waiting.key, NULL);
+	CudaCard *card = cuda_join(&sorter->base, sorter->waiting.key, NULL);
 
 	if (card->stage < CUDA_LEFT && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
 		(void) waiting_send_beside(&sorter->waiting, part, card);
@@ -313,7 +300,7 @@ turns_help(PartsSorter *sorter)
 	if (!sort_share_is_joined(sorter->base.share))
 		return others_help(sorter);
 	old = MemoryContextSwitchTo(sorter->context);
-	while (share->help.state != TURN_HELP_UNWANTED && wait_for_turn(share, part, &part))
+	while ((part = wait_for_turn(share, part)) > 0)
 		help_send(sorter, part);
 	MemoryContextSwitchTo(old);
 	return false;
@@ -321,13 +308,13 @@ turns_help(PartsSorter *sorter)
 
 /* ---------------------------------------------------------------- a part's job */
 
-/* The next part that has rows, or nparts. */
+/* The next part that has rows, or their number. */
 static int
 next_part(const PartsSorter *sorter)
 {
 	int part = sorter->current + 1;
 
-	while (part < sorter->nparts && sorter->waiting.share->parts[part].rows == 0)
+	while (part < parts_number(sorter) && sorter->waiting.share->parts[part].rows == 0)
 		part++;
 	return part;
 }
@@ -353,61 +340,57 @@ keep_stats(PartsSorter *sorter, SorterStats stats)
 
 /* ---------------------------------------------------------------- ahead */
 
-/* The connection that is not that of the part whose turn it is; it is made if it is not there. */
+/* The second connection; it is made if it is not there. */
 static CudaCard *
-idle_card(PartsSorter *sorter)
+second_card(PartsSorter *sorter)
 {
-	if (sorter->idle == NULL)
+	if (sorter->second == NULL)
 	{
-		sorter->idle = cuda_card_create(&sorter->base, sorter->of_part.key);
-		sorter->idle->further = true;
-		cuda_note_request(sorter->idle, &sorter->of_part);
+		sorter->second = cuda_card_create(&sorter->base, sorter->of_part.key);
+		sorter->second->further = true;
+		cuda_note_request(sorter->second, &sorter->of_part);
 	}
-	return sorter->idle;
+	return sorter->second;
 }
 
 static void
-end_idle_card(PartsSorter *sorter)
+end_second_card(PartsSorter *sorter)
 {
-	CudaCard *idle = sorter->idle;
+	CudaCard *second = sorter->second;
 	Size both;
 
-	if (idle == NULL)
+	if (second == NULL)
 		return;
-	both = sorter->cards[sorter->current]->stats.device_memory + idle->stats.device_memory;
+	both = sorter->card->stats.device_memory + second->stats.device_memory;
 	sorter->most_device_memory = Max(sorter->most_device_memory, both);
-	keep_stats(sorter, idle->stats);
-	cuda_end(idle);
-	sorter->idle = NULL;
+	keep_stats(sorter, second->stats);
+	cuda_end(second);
+	sorter->second = NULL;
 }
 
 /* Is there somebody to send it, and a sorted part on the GPU that will be read from there? */
 static bool
 can_be_ahead(const PartsSorter *sorter)
 {
-	return want_help(sorter) && sorter->card_state != TURNS_CARD_LOST &&
-		   sorter->cards[sorter->current]->external == NULL;
+	return want_help(sorter) && sorter->card_state != TURNS_CARD_LOST && sorter->card->external == NULL;
 }
 
 /* Has the next part sent while the current one is read, if that can be. */
 static void
 begin_ahead(PartsSorter *sorter, int part)
 {
-	if (can_be_ahead(sorter) && begin_job(sorter, idle_card(sorter), part))
-	{
-		sorter->cards[part] = sorter->idle;
-		sorter->idle = NULL;
-		(void) let_help(sorter, part);
-	}
-	end_idle_card(sorter);
+	if (can_be_ahead(sorter) && begin_job(sorter, second_card(sorter), part))
+		(void) let_help(sorter, sorter->second, part);
+	else
+		end_second_card(sorter);
 }
 
 /* The part before is over: what it has of the GPU's memory is the current one's. */
 static void
 end_part_before(PartsSorter *sorter)
 {
-	if (sorter->idle != NULL && !gpusortd_end(&sorter->idle->client))
-		gpu_client_close(&sorter->idle->client);
+	if (sorter->second != NULL && !gpusortd_end(&sorter->second->client))
+		gpu_client_close(&sorter->second->client);
 }
 
 /* ---------------------------------------------------------------- turns */
@@ -420,21 +403,17 @@ end_part_before(PartsSorter *sorter)
 static bool
 change_turns(PartsSorter *sorter, int part)
 {
-	CudaCard *before = sorter->cards[sorter->current];
-	CudaCard *ahead = sorter->cards[part];
+	CudaCard *before = sorter->card;
 
-	sorter->cards[sorter->current] = NULL;
 	sorter->current = part;
-	if (ahead == NULL)
-	{
-		sorter->cards[part] = before;
+	if (sorter->second == NULL)
 		return false;
-	}
-	sorter->idle = before;
+	sorter->card = sorter->second;
+	sorter->second = before;
 	gpu_client_set_further(&before->client, true);
-	gpu_client_set_further(&ahead->client, false);
+	gpu_client_set_further(&sorter->card->client, false);
 	before->further = true;
-	ahead->further = false;
+	sorter->card->further = false;
 	return true;
 }
 
@@ -475,11 +454,11 @@ static bool
 sort_on_card(PartsSorter *sorter, bool is_ahead)
 {
 	int part = sorter->current;
-	CudaCard *card = sorter->cards[part];
+	CudaCard *card = sorter->card;
 
 	if (sorter->card_state == TURNS_CARD_LOST || !(is_ahead || begin_job(sorter, card, part)))
 		return false;
-	if (is_ahead || let_help(sorter, part))
+	if (is_ahead || let_help(sorter, card, part))
 		return send_with_others(sorter, card, part) && parts_perform(sorter, card);
 	return waiting_send(&sorter->waiting, part, card) && parts_perform(sorter, card);
 }
@@ -488,7 +467,7 @@ sort_on_card(PartsSorter *sorter, bool is_ahead)
 static void
 lose_card(PartsSorter *sorter)
 {
-	CudaCard *card = sorter->cards[sorter->current];
+	CudaCard *card = sorter->card;
 
 	if (sorter->card_state == TURNS_CARD_LOST)
 		return;
@@ -497,7 +476,7 @@ lose_card(PartsSorter *sorter)
 	if (card->failure != NULL)
 		stats_count_fallback(sort_device_cuda.name, card->failure_reason);
 	gpu_client_close(&card->client);
-	end_idle_card(sorter);
+	end_second_card(sorter);
 }
 
 static void
@@ -534,9 +513,10 @@ go_on_sending(PartsSorter *sorter)
 {
 	int next = next_part(sorter);
 
+	sorter->card->share = NULL;
 	waiting_drop(&sorter->waiting, sorter->current);
 	waiting_drop(&sorter->waiting, WAITING_AGAIN);
-	if (next == sorter->nparts)
+	if (next == parts_number(sorter))
 		turns_dismiss(sorter);
 	else
 		begin_ahead(sorter, next);
@@ -546,7 +526,7 @@ go_on_sending(PartsSorter *sorter)
 void
 turns_sort_first(PartsSorter *sorter)
 {
-	CudaCard *card = sorter->cards[0];
+	CudaCard *card = sorter->card;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
 	waiting_finish(&sorter->waiting);
@@ -555,7 +535,6 @@ turns_sort_first(PartsSorter *sorter)
 		(void) parts_perform(sorter, card);
 	sorter->first_rows = card->stats.rows;
 	sorter->first_bytes = card->stats.bytes;
-	card->job = NULL;
 	if (parts_go_on(sorter, card))
 		go_on_sending(sorter);
 	MemoryContextSwitchTo(old);
@@ -569,7 +548,7 @@ turns_sort_next(PartsSorter *sorter)
 	bool is_ahead;
 	int part = next_part(sorter);
 
-	if (part == sorter->nparts)
+	if (part == parts_number(sorter))
 		return false;
 	old = MemoryContextSwitchTo(sorter->context);
 	phase = progress_enter(&sorter->base, PROGRESS_SORTING);
@@ -591,16 +570,16 @@ turns_add_stats(const PartsSorter *sorter, SorterStats *stats)
 {
 	const WaitingShare *waiting = sorter->waiting.share;
 
-	if (sorter->idle != NULL)
-		cuda_add_stats(stats, &sorter->idle->stats);
+	if (sorter->second != NULL)
+		cuda_add_stats(stats, &sorter->second->stats);
 	stats->device_memory = Max(stats->device_memory, sorter->most_device_memory);
 	cuda_add_stats(stats, &sorter->ended);
 	if (waiting == NULL)
 		return;
-	stats->turns = sorter->nparts;
+	stats->turns = parts_number(sorter);
 	stats->rows = sorter->first_rows;
 	stats->bytes = sorter->first_bytes;
-	for (int i = 0; i < sorter->nparts; i++)
+	for (int i = 0; i < stats->turns; i++)
 	{
 		const WaitingPart *part = &waiting->parts[i];
 
@@ -628,6 +607,6 @@ turns_end(PartsSorter *sorter)
 	}
 	if (sorter->cpu != NULL)
 		sort_device_cpu.end(sorter->cpu);
-	if (sorter->idle != NULL)
-		cuda_end(sorter->idle);
+	if (sorter->second != NULL)
+		cuda_end(sorter->second);
 }

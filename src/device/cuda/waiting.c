@@ -191,12 +191,6 @@ write_chunk(Waiting *waiting, int part, const Chunk *chunk)
 
 /* ---------------------------------------------------------------- bringing rows */
 
-static bool
-is_buffer(const Waiting *waiting, int part, const Chunk *chunk)
-{
-	return chunk == waiting->parts[part].buffer;
-}
-
 Chunk *
 waiting_get_chunk(Waiting *waiting, int part, Size at_least)
 {
@@ -234,7 +228,7 @@ note_chunk(Waiting *waiting, int part, Chunk *chunk, bool stays)
 void
 waiting_put_chunk(Waiting *waiting, int part, Chunk *chunk)
 {
-	bool stays = !is_buffer(waiting, part, chunk);
+	bool stays = chunk != waiting->parts[part].buffer;
 
 	if (chunk->nrows > 0 && !stays)
 		write_chunk(waiting, part, chunk);
@@ -473,24 +467,15 @@ send_file(Sending *sending, int part, int writer, off_t from)
 	FileClose(file);
 }
 
-/* The first file that nobody has taken, by its writer; WAITING_WRITERS: there is none. */
+/*
+ * A file that nobody has taken, or of which something is left, by its writer; WAITING_WRITERS: there is none.
+ */
 static int
 next_file(const WaitingPart *waits)
 {
-	int writer = waits->next_file;
-
-	while (writer < WAITING_WRITERS && !waits->has_file[writer])
-		writer++;
-	return writer;
-}
-
-/* A file that somebody has begun and left, by its writer; WAITING_WRITERS: there is none. */
-static int
-left_file(const WaitingPart *waits)
-{
 	int writer = 0;
 
-	while (writer < WAITING_WRITERS && waits->left[writer] == 0)
+	while (writer < WAITING_WRITERS && waits->left[writer] < 0)
 		writer++;
 	return writer;
 }
@@ -502,8 +487,7 @@ waiting_has_more(const Waiting *waiting, int part)
 	bool has_more;
 
 	SpinLockAcquire(&waiting->share->mutex);
-	has_more =
-		waits->next_chunk != NULL || next_file(waits) < WAITING_WRITERS || left_file(waits) < WAITING_WRITERS;
+	has_more = waits->next_chunk != NULL || next_file(waits) < WAITING_WRITERS;
 	SpinLockRelease(&waiting->share->mutex);
 	return has_more;
 }
@@ -520,7 +504,6 @@ waiting_dismiss(Waiting *waiting)
 static bool
 take_next(WaitingPart *waits, Chunk **chunk, int *writer, off_t *from)
 {
-	*from = 0;
 	*chunk = waits->next_chunk;
 	if (*chunk != NULL)
 	{
@@ -528,14 +511,10 @@ take_next(WaitingPart *waits, Chunk **chunk, int *writer, off_t *from)
 		return true;
 	}
 	*writer = next_file(waits);
-	waits->next_file = Min(*writer + 1, WAITING_WRITERS);
-	if (*writer < WAITING_WRITERS)
-		return true;
-	*writer = left_file(waits);
 	if (*writer == WAITING_WRITERS)
 		return false;
 	*from = waits->left[*writer];
-	waits->left[*writer] = 0;
+	waits->left[*writer] = -1;
 	return true;
 }
 
@@ -559,8 +538,8 @@ waiting_rewind(Waiting *waiting, int part)
 	WaitingPart *waits = &waiting->share->parts[part];
 
 	waits->next_chunk = waits->chunks;
-	waits->next_file = 0;
-	memset(waits->left, 0, sizeof(waits->left));
+	for (int writer = 0; writer < WAITING_WRITERS; writer++)
+		waits->left[writer] = waits->has_file[writer] ? 0 : -1;
 }
 
 static bool

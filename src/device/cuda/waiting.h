@@ -22,7 +22,7 @@
 #include "storage/fileset.h"
 #include "storage/spin.h"
 
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 #include "memory/arena.h"
 
 /* The first process writes to the first of its files, those that joined to the others. */
@@ -43,8 +43,7 @@ typedef struct WaitingPart
 
 	/* What nobody has taken yet, to send it. */
 	Chunk *next_chunk;
-	int next_file;				 /* its writer, or of the next one that there is */
-	off_t left[WAITING_WRITERS]; /* from where on a file is left that somebody has begun; 0: it is not */
+	off_t left[WAITING_WRITERS]; /* of each file: from there on; -1: nothing */
 } WaitingPart;
 
 /* What all processes know; where there are several, in the memory that they share. */

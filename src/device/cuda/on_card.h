@@ -1,26 +1,23 @@
 /*
- * device/cuda/card.h
+ * device/cuda/on_card.h
  *		What the files of this folder know of the rows of a sort that are on one GPU: a CudaCard.
  *
  * Private to these files, which are named here from the lowest to the highest: none calls one above it.
- * Functions that return a bool return false when the card has failed.
- *
- * The device's sorter is the whole (parts.h).  It has a CudaCard for each of its parts that is on a GPU; of
- * most sorts there is one part.
+ * Functions that return a bool return false when the card has failed.  The device's sorter is the whole
+ * (turns.h), which has a CudaCard for the part that is on a GPU.
  *
  * A CudaCard belongs to one process, as do its connection and its chunks.  CudaShare is what the processes of
- * a sort share; its jobs are the parts', by number.  The leader sets a job's number and token before others
- * may join it, and files, memory and read_jointly before others have the handle.  Of a job all else is under
- * the mutex of base, as is bytes_in; overflowed may be read without it.  A process sets incomplete before it
- * notes that it is through, and it is read when all are.  is_sorted and nrows are the leader's, and read
- * after a meeting (participants.h).
+ * a sort share.  The leader sets a job's number and token before others may join it, and files, memory and
+ * read_jointly before others have the handle.  nfeeding, napart and bytes_in are under the mutex of base.  A
+ * process sets incomplete before it notes that it is through, and it is read when all are.  is_sorted and
+ * nrows are the leader's, and read after a meeting (participants.h).
  *
  * A CudaCard fails (cuda_fail) when gpusortd, the connection or the wait for a GPU does.  If others feed its
  * job they are told (sort_share_fail), and no function but cuda_end may be called.  What becomes of the whole
  * parts.c says.
  */
-#ifndef GPUSORT_DEVICE_CUDA_CARD_H
-#define GPUSORT_DEVICE_CUDA_CARD_H
+#ifndef GPUSORT_DEVICE_CUDA_ON_CARD_H
+#define GPUSORT_DEVICE_CUDA_ON_CARD_H
 
 #include "postgres.h"
 
@@ -29,21 +26,14 @@
 #include "files/external_sort.h"
 #include "service/connection.h"
 
-/* What processes share of a job that all of them feed. */
-typedef struct CudaJob
-{
-	uint64 number;
-	uint64 token;
-	int nfeeding;	 /* processes that feed it, besides the first one */
-	bool overflowed; /* some row found no room: each process leaves it at its next chunk */
-	int napart;		 /* processes that write runs of what found no room */
-} CudaJob;
-
 /* What processes share of a sort. */
 typedef struct CudaShare
 {
-	SortShare base;
-	CudaJob jobs[SPLIT_PARTS_MAX];
+	SortShare base; /* overflowed: each process leaves the job at its next chunk */
+	uint64 number;	/* of the job that all of them feed */
+	uint64 token;
+	int nfeeding;	   /* processes that feed it, besides the first one */
+	int napart;		   /* processes that write runs of what found no room */
 	uint64 bytes_in;   /* that other processes than the first moved */
 	bool read_jointly; /* are all of them to read the result? */
 	bool incomplete;   /* then not: one of them has rows that are not on the device */
@@ -68,8 +58,8 @@ typedef enum CudaStage
 
 typedef struct CudaCard
 {
-	Sorter *whole; /* the sort whose part this is */
-	CudaJob *job;  /* what others need to join the job; NULL: they can't */
+	Sorter *whole;	  /* the sort whose part this is */
+	CudaShare *share; /* with others that feed the job; NULL: they can't, or all are through with it */
 	CudaStage stage;
 	const char *failure; /* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
@@ -84,8 +74,7 @@ typedef struct CudaCard
 	Size limit;
 	MemoryContext context; /* all that the card holds */
 	SorterStats stats;
-	bool further;  /* another part has a GPU already: it waits for no other sort, and counts for none */
-	uint32 number; /* of the GPU, for EXPLAIN */
+	bool further; /* another part is on the GPU already: it waits for no other sort, and counts for none */
 
 	/* The connection, and the job there. */
 	GpusortdClient client;
@@ -112,32 +101,11 @@ typedef struct CudaCard
 	int64 offsets_capacity;
 } CudaCard;
 
-/* What the processes share that feed its job; NULL: this one is alone. */
-static inline CudaShare *
-cuda_share(const CudaCard *card)
-{
-	return card->job != NULL ? (CudaShare *) card->whole->share : NULL;
-}
-
 /* Has another process begun the job? */
 static inline bool
 cuda_helps(const CudaCard *card)
 {
-	return card->job != NULL && sort_share_is_joined(card->whole->share);
-}
-
-/* Processes that write runs instead of feeding a job have numbers from here on. */
-static inline int
-cuda_first_apart(const CudaCard *card)
-{
-	return (card->job - cuda_share(card)->jobs) * SORT_SHARE_MAX_PROCESSES;
-}
-
-/* Known when it is sorted: can rows be read again, backwards and from a mark? */
-static inline bool
-cuda_has_random_access(const CudaCard *card)
-{
-	return card->external == NULL || card->request.random_access;
+	return card->share != NULL && sort_share_is_joined(&card->share->base);
 }
 
 /* Is it a chunk of the service? */
@@ -197,7 +165,9 @@ extern bool cuda_flush(CudaCard *card);
 
 /* Submits the refused chunks again, up to the first that finds no room. */
 extern bool cuda_submit_refused(CudaCard *card);
-extern void cuda_free_chunk(Chunk *chunk);
+
+/* Frees the first of these chunks. */
+extern void cuda_free_first(Chunk **chunks);
 
 /* ---- rows.c: the result ---- */
 
@@ -209,10 +179,6 @@ extern bool cuda_sort_job(CudaCard *card);
  * closed, so that the service has nothing of the sort any more.
  */
 extern bool cuda_keep_small_result(CudaCard *card);
-
-/* Reads rows from the first of this range on, up to its end; then those behind it, too. */
-extern void cuda_seek_range(CudaCard *card, int range, int nranges);
-extern void cuda_pass_range_end(CudaCard *card);
 
 /* The next row of the job where it is not the next one of the window, or NULL. */
 extern MinimalTuple cuda_look_for_row(CudaCard *card, bool forward);
@@ -236,19 +202,16 @@ cuda_next_row(CudaCard *card)
  */
 extern void cuda_hand_over(CudaCard *card);
 
-/* Goes behind the last row. */
-extern void cuda_go_to_end(CudaCard *card);
-
 /* ---- parallel_feed.c: several processes ---- */
 
-/* Others may join the job from now on. */
-extern void cuda_let_join(CudaCard *card, int part);
+/* Others may join the job from now on; nobody feeds the one before. */
+extern void cuda_let_join(CudaCard *card);
 
 /*
- * In another process than the first: a card to feed this part's job.  If it can't, it has left the job.
+ * In another process than the first: a card to feed the job.  If it can't, it has left the job.
  * complete_rows: as SortDevice.join says.
  */
-extern CudaCard *cuda_join(Sorter *whole, int part, const SortKey *key, TupleDesc complete_rows);
+extern CudaCard *cuda_join(Sorter *whole, const SortKey *key, TupleDesc complete_rows);
 
 /* A chunk to fill; NULL: there is no room, or not for such a row, or the card has failed. */
 extern Chunk *cuda_try_chunk(CudaCard *card, Size at_least);
@@ -298,8 +261,7 @@ extern uint64 cuda_most_memory(void);
 /* What the service is told beforehand, and what the card may use. */
 extern void cuda_note_request(CudaCard *card, const SortRequest *request);
 
-/* Begins on any GPU but those in `avoid`, bits; it may have failed. */
-extern void cuda_begin_on(CudaCard *card, const SortRequest *request, uint32 avoid);
+extern bool cuda_begin(CudaCard *card, const SortRequest *request);
 
 /* Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned. */
 extern bool cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes);
@@ -307,9 +269,6 @@ extern bool cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes);
 /* A chunk to fill, whatever has to be done for it; NULL: the card has failed.  Takes it back. */
 extern Chunk *cuda_get_chunk(CudaCard *card, Size at_least);
 extern void cuda_put_chunk(CudaCard *card, Chunk *chunk);
-
-/* Has the rows sorted, without waiting for it; cuda_perform is to follow. */
-extern void cuda_start_sort(CudaCard *card);
 
 /* Sorts all that was fed, and goes before the first row. */
 extern bool cuda_perform(CudaCard *card);
@@ -322,4 +281,4 @@ extern void cuda_end(CudaCard *card);
 /* Adds what another card did, for the same sort. */
 extern void cuda_add_stats(SorterStats *stats, const SorterStats *more);
 
-#endif /* GPUSORT_DEVICE_CUDA_CARD_H */
+#endif /* GPUSORT_DEVICE_CUDA_ON_CARD_H */

@@ -1,28 +1,26 @@
 /*
- * device/cuda/parts.h
- *		A sort on GPUs: its rows are cut into parts by its keys, and each part is sorted on a GPU, at once or
- *		in its turn.
+ * device/cuda/turns.h
+ *		A sort on a GPU: its rows are cut into parts by its keys, and each part is sorted there in its turn.
  *
  * Private to parts.c and turns.c.
  *
- * The first ncards parts are on a GPU each from the beginning on.  The others wait (waiting.h) until their
- * turn comes (turns.c).  Either all parts are on GPUs, or the first one alone is.  Most sorts have one part,
- * and no splitters.
+ * The first part is on the GPU from the beginning on.  The others wait (waiting.h) until their turn comes
+ * (turns.c).  Most sorts have one part, and no splitters.
  *
- * A PartsSorter belongs to one process; PartsShare is what the processes share.  The leader sets ncards,
- * nparts and splitters before workers start, and help.state as it enters.  The rest of help is under the
- * mutex of the share, and a change of it is broadcast by `changed`: nothing is to be sent (part is 0), a part
- * is, or help is over.  waiting has a mutex of its own.
+ * A PartsSorter belongs to one process; PartsShare is what the processes share.  The leader sets splitters
+ * before workers start, and help.state as it enters.  The rest of help is under the mutex of the share, and a
+ * change of it is broadcast by `changed`: nothing is to be sent (part is 0), a part is, or help is over.
+ * waiting has a mutex of its own.
  *
  * When a part fails that is fed or read the whole does.  When one fails between two turns the cpu device
  * sorts it and those that follow; that the share has failed, too, has those who send go, and nothing else.
  */
-#ifndef GPUSORT_DEVICE_CUDA_PARTS_H
-#define GPUSORT_DEVICE_CUDA_PARTS_H
+#ifndef GPUSORT_DEVICE_CUDA_TURNS_H
+#define GPUSORT_DEVICE_CUDA_TURNS_H
 
 #include "postgres.h"
 
-#include "device/cuda/card.h"
+#include "device/cuda/on_card.h"
 #include "device/cuda/waiting.h"
 
 /* Do those who have fed stay? */
@@ -45,8 +43,6 @@ typedef struct TurnHelp
 typedef struct PartsShare
 {
 	CudaShare base;
-	int ncards;
-	int nparts;
 	SortSplitters splitters;
 	TurnHelp help;
 	WaitingShare waiting;
@@ -62,25 +58,20 @@ typedef enum TurnsCardState
 
 typedef struct PartsSorter
 {
-	Sorter base; /* its share is a PartsShare */
-	int ncards;	 /* parts, the first ones, that are on a GPU at once */
-	int nparts;
-	SortSplitters splitters;
-	CudaCard *cards[SPLIT_PARTS_MAX]; /* of each part; NULL: it waits, or is over */
-	SortRequest of_part;			  /* what is asked for with each */
-	Size process_memory;			  /* that each process brings; 0: they have what there is */
+	Sorter base;			 /* its share is a PartsShare */
+	SortSplitters splitters; /* between its parts; none: all is one part */
+	CudaCard *card;			 /* of the part whose turn it is */
+	SortRequest of_part;	 /* what is asked for with each */
+	Size process_memory;	 /* that each process brings; 0: they have what there is */
 	MemoryContext context;
 	int process; /* its number among those that feed; -1: it does not, or not any more */
 
-	/* Reading: in this part, whose turn it is. */
-	int current;
-	int mark;
-	double parallel_ms; /* that parts sorted beside each other: so much less than all their times */
-
 	/* Where parts take turns. */
+	int current; /* part whose turn it is */
 	TurnsCardState card_state;
-	CudaCard *idle; /* of the part before, which is over; NULL: none is kept */
-	Sorter *cpu;	/* sorts the part whose turn it is; NULL: the GPU does */
+	/* of the next part, sent ahead; until it is sorted, of the part before; NULL: of none */
+	CudaCard *second;
+	Sorter *cpu; /* sorts the part whose turn it is; NULL: the GPU does */
 	Waiting waiting;
 	WaitingShare own;		 /* of a sort that this process alone feeds */
 	uint64 first_rows;		 /* of the first part */
@@ -99,7 +90,13 @@ parts_share(const PartsSorter *sorter)
 static inline bool
 parts_take_turns(const PartsSorter *sorter)
 {
-	return sorter->ncards < sorter->nparts;
+	return sorter->splitters.n > 0;
+}
+
+static inline int
+parts_number(const PartsSorter *sorter)
+{
+	return sorter->splitters.n + 1;
 }
 
 /* The whole can't go on if this part can't; can it? */
@@ -115,18 +112,15 @@ parts_go_on(PartsSorter *sorter, const CudaCard *card)
 static inline bool
 parts_perform(PartsSorter *sorter, CudaCard *card)
 {
-	bool goes_on = parts_take_turns(sorter) && sorter->current + 1 < sorter->nparts;
+	bool goes_on = sorter->current + 1 < parts_number(sorter);
 
 	return cuda_perform(card) && (goes_on || cuda_keep_small_result(card));
 }
 
 /* ---- turns.c ---- */
 
-/*
- * Chooses splitters for as many parts as it takes that each has room, if that can be; false: it is not worth
- * while.
- */
-extern bool turns_choose(SortSplitters *splitters, const SortRequest *request);
+/* Chooses splitters for as many parts as it takes that each has room; none if it is not worth while. */
+extern void turns_choose(SortSplitters *splitters, const SortRequest *request);
 
 /* The sort's memory, but that in which rows wait, for one part. */
 extern Size turns_memory_of_part(const SortRequest *request);
@@ -161,4 +155,4 @@ extern void turns_add_stats(const PartsSorter *sorter, SorterStats *stats);
 /* Nobody sends any more, and what the cpu device has is let go. */
 extern void turns_end(PartsSorter *sorter);
 
-#endif /* GPUSORT_DEVICE_CUDA_PARTS_H */
+#endif /* GPUSORT_DEVICE_CUDA_TURNS_H */
