@@ -178,6 +178,35 @@ cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complet
 	return &sorter->base;
 }
 
+static Chunk *
+cpu_get_chunk(Sorter *base, int part, Size at_least)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+	Chunk *chunk;
+
+	if (sorter->shared == NULL)
+		return cpu_get_own_chunk(sorter, at_least);
+	if (!sorter->apart)
+	{
+		chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
+		if (chunk != NULL)
+			return chunk;
+		sort_share_note_overflow(&sorter->shared->base);
+	}
+	return joint_spill_get_chunk(sorter, at_least);
+}
+
+static void
+cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	if (sorter->shared != NULL && !sorter->apart)
+		shared_chunks_put(sorter->shared, sorter->key, chunk);
+	else
+		cpu_put_own_chunk(sorter, chunk);
+}
+
 static void
 cpu_finish_feed(Sorter *base)
 {
@@ -216,7 +245,7 @@ read_together(CpuSorter *sorter)
 		return false;
 	if (sorter->published)
 	{
-		sorter->base.together = sorter->shared->spilled_rows;
+		sorter->base.together = sorter->shared->spilled.rows;
 		/* a guess at the order cuts no ranges */
 		return !sorter->key->verified;
 	}
