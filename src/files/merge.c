@@ -177,12 +177,6 @@ merger_reader(const Merger *merger, int run)
 	return &merger->readers[run];
 }
 
-void
-merger_take(Merger *merger, int run)
-{
-	run_reader_next(&merger->readers[run]);
-}
-
 const RunReader *
 merger_choose_again(Merger *merger, SortKeyComparer *comparer)
 {

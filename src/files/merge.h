@@ -26,13 +26,11 @@ extern const RunReader *merger_next(Merger *merger);
 /*
  * For keys that guess at the order, before the first record: it goes by the guesses, without a comparer.
  * What is wrong with that can be seen by what the runs' records are, which is that of merger_next, or comes
- * after it.  A record may be taken out of turn, for which the run goes on to its next one.  Then the next
- * record of all is chosen again, by the comparer from now on unless that is NULL; it has not been returned
- * before.
+ * after it.  Then the next record of all is chosen again, from now on by the comparer, or by the guesses if
+ * that is NULL.
  */
 extern void merger_guess(Merger *merger);
 extern const RunReader *merger_reader(const Merger *merger, int run);
-extern void merger_take(Merger *merger, int run);
 extern const RunReader *merger_choose_again(Merger *merger, SortKeyComparer *comparer);
 
 /* How many runs it has, and how many rows these have. */

@@ -199,8 +199,7 @@ run_ranges_seek(RunRanges *ranges, int range, int nranges)
 	if (ranges->nranges != nranges)
 		choose_splitters(ranges, nranges);
 	for (int i = 0; i < ranges->nruns; i++)
-		ranges->positions[i] = range == 0 ? ranges->runs[i]->places[0].position
-										  : position_before(ranges->runs[i], &ranges->splitters[range]);
+		ranges->positions[i] = position_before(ranges->runs[i], &ranges->splitters[range]);
 	merger_seek(ranges->merger, ranges->positions);
 	if (range > 0)
 		merger_skip(ranges->merger, &ranges->splitters[range]);

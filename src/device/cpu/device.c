@@ -407,7 +407,7 @@ cpu_next(Sorter *base, bool forward)
 	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->external != NULL)
-		return external_sort_next(sorter->external, forward);
+		return merged_rows_next(external_sort_rows(sorter->external), forward);
 	if (sorter->ranges != NULL)
 		return run_ranges_next(sorter->ranges);
 	return next_in_memory(sorter, forward);
@@ -422,7 +422,7 @@ rewind_rows(CpuSorter *sorter)
 	sorter_forget_rows_at_hand(&sorter->base);
 	sorter->position = -1;
 	if (sorter->external != NULL)
-		external_sort_rewind(sorter->external);
+		merged_rows_rewind(external_sort_rows(sorter->external));
 	return true;
 }
 
@@ -431,7 +431,7 @@ set_mark(CpuSorter *sorter)
 {
 	sorter->mark = sorter->position;
 	if (sorter->external != NULL)
-		external_sort_mark(sorter->external);
+		merged_rows_mark(external_sort_rows(sorter->external));
 }
 
 static void
@@ -439,7 +439,7 @@ seek_mark(CpuSorter *sorter)
 {
 	sorter->position = sorter->mark;
 	if (sorter->external != NULL)
-		external_sort_restore(sorter->external);
+		merged_rows_restore(external_sort_rows(sorter->external));
 }
 
 static bool

@@ -180,7 +180,7 @@ rewind_rows(CudaCard *card)
 	card->position = -1;
 	cuda_forget_place(card);
 	if (card->external != NULL)
-		external_sort_rewind(card->external);
+		merged_rows_rewind(external_sort_rows(card->external));
 }
 
 /* Has all that was fed, by all processes, where it is sorted. */
@@ -221,7 +221,7 @@ MinimalTuple
 cuda_next(CudaCard *card, bool forward)
 {
 	if (unlikely(card->external != NULL))
-		return external_sort_next(card->external, forward);
+		return merged_rows_next(external_sort_rows(card->external), forward);
 	return likely(forward) ? cuda_next_row(card) : cuda_look_for_row(card, false);
 }
 
@@ -230,7 +230,7 @@ set_mark(CudaCard *card)
 {
 	card->mark = card->position;
 	if (card->external != NULL)
-		external_sort_mark(card->external);
+		merged_rows_mark(external_sort_rows(card->external));
 }
 
 static void
@@ -239,7 +239,7 @@ seek_mark(CudaCard *card)
 	card->position = card->mark;
 	cuda_forget_place(card);
 	if (card->external != NULL)
-		external_sort_restore(card->external);
+		merged_rows_restore(external_sort_rows(card->external));
 }
 
 void

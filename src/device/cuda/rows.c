@@ -207,7 +207,7 @@ cuda_go_to_end(CudaCard *card)
 		cuda_forget_place(card);
 		return;
 	}
-	while (external_sort_next(card->external, true) != NULL)
+	while (merged_rows_next(external_sort_rows(card->external), true) != NULL)
 		CHECK_FOR_INTERRUPTS();
 }
 
