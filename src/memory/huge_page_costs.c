@@ -38,8 +38,9 @@
 /* The process's own, milliseconds. */
 static double balance = FIRST_BALANCE_MS;
 
-/* Until when none is asked for, by the clock of instr_time: all processes' own, or in memory of their own. */
-static pg_atomic_uint64 *rests_until = NULL;
+/* Until when none is asked for, by the clock of instr_time: in shared memory, or this process's own. */
+static pg_atomic_uint64 own_rests_until;
+static pg_atomic_uint64 *rests_until = &own_rests_until;
 
 static uint64
 clock_us(void)
@@ -50,23 +51,10 @@ clock_us(void)
 	return INSTR_TIME_GET_MICROSEC(now);
 }
 
-static pg_atomic_uint64 *
-rest(void)
-{
-	static pg_atomic_uint64 own;
-
-	if (rests_until == NULL)
-	{
-		pg_atomic_init_u64(&own, 0);
-		rests_until = &own;
-	}
-	return rests_until;
-}
-
 bool
 huge_pages_pay(void)
 {
-	uint64 until = pg_atomic_read_u64(rest());
+	uint64 until = pg_atomic_read_u64(rests_until);
 
 	return until == 0 || clock_us() > until;
 }
@@ -78,7 +66,7 @@ huge_pages_note(int npages, double ms)
 	if (balance >= 0)
 		return;
 	balance = FIRST_BALANCE_MS;
-	pg_atomic_write_u64(rest(), clock_us() + REST_US);
+	pg_atomic_write_u64(rests_until, clock_us() + REST_US);
 }
 
 Size

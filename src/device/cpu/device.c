@@ -309,12 +309,8 @@ take_sorted(CpuSorter *sorter)
 
 	joint_sort_rows(shared, sorter->key, &sorter->sorted);
 	sorter->stats.corrections += sorter->sorted.corrected;
-	sorter_stats_note_memory(&sorter->stats,
-							 shared->chunk_memory +
-								 sorted_rows_parallel_memory(sorter->key, shared->filled_rows,
-															 shared->nchunks, shared->base.nentered) +
-								 (shared->windows != NULL ? return_windows_memory(shared->windows) : 0));
-	window_reader_init(&sorter->reader, shared->windows, &sorter->sorted);
+	sorter_stats_note_memory(&sorter->stats, joint_sort_memory(shared, sorter->key) + shared->windows_size);
+	sorter->reader = (WindowReader){.windows = shared->windows, .sorted = &sorter->sorted};
 }
 
 /* None of the processes may still feed.  True: all rows are sorted. */

@@ -56,7 +56,6 @@ typedef struct WindowSlot
 
 struct ReturnWindows
 {
-	Size size;
 	uint64 nrows; /* of all windows */
 	uint64 nwindows;
 	uint64 window_rows; /* of each but the last */
@@ -106,7 +105,6 @@ return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int he
 	ReturnWindows *windows = memory;
 
 	memset(windows, 0, sizeof(ReturnWindows));
-	windows->size = size;
 	windows->nrows = nrows;
 	windows->slot_size = slot_size(nrows, row_size, helpers);
 	windows->nslots = (size - sizeof(ReturnWindows)) / windows->slot_size;
@@ -120,12 +118,6 @@ return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int he
 	for (int i = 0; i < windows->nslots; i++)
 		windows->slots[i].rows = (char *) (windows + 1) + i * windows->slot_size;
 	return windows;
-}
-
-Size
-return_windows_memory(const ReturnWindows *windows)
-{
-	return windows->size;
 }
 
 /* ---------------------------------------------------------------- windows */
@@ -291,14 +283,6 @@ return_windows_dismiss(ReturnWindows *windows)
 }
 
 /* ---------------------------------------------------------------- the reader */
-
-void
-window_reader_init(WindowReader *reader, ReturnWindows *windows, SortedRows *sorted)
-{
-	memset(reader, 0, sizeof(*reader));
-	reader->windows = windows;
-	reader->sorted = sorted;
-}
 
 /*
  * The reader comes to a window: how many of its rows are in the slot?  -1: somebody is just filling it.  A
