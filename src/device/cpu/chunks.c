@@ -30,6 +30,14 @@
 /* A chunk that could take fewer rows than this is not begun. */
 #define CHUNK_ROWS_MIN 32
 
+/* This process has so many bytes of chunks and of what sorts them. */
+static void
+note_memory(CpuSorter *sorter, Size bytes)
+{
+	sorter_stats_note_memory(&sorter->stats, bytes);
+	sorter->most_held = Max(sorter->most_held, bytes);
+}
+
 /* ---------------------------------------------------------------- chunks */
 
 /* How many rows could be sorted with the chunks there are and one more of so many bytes? */
@@ -138,7 +146,7 @@ cpu_sort_chunks(CpuSorter *sorter)
 	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
 	if (sorter->key->verified)
 		verify_order(sorter);
-	sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
+	note_memory(sorter, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
 	sorter->stats.sort_ms += stopwatch_ms(watch);
 }
 
@@ -168,7 +176,7 @@ cpu_spill(CpuSorter *sorter)
 	progress_enter(&sorter->base, PROGRESS_WRITING);
 	external_sort_add_run(sorter->external, &sorter->sorted);
 	sorted_rows_free(&sorter->sorted);
-	sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory);
+	note_memory(sorter, sorter->chunk_memory);
 
 	*sorter->chunks_end = sorter->empty_chunks;
 	sorter->empty_chunks = sorter->chunks;
@@ -231,7 +239,7 @@ cpu_get_own_chunk(CpuSorter *sorter, Size at_least)
 			cpu_free_chunks(sorter, &sorter->empty_chunks);
 		chunk = chunk_create(sorter, size);
 		grow_chunk_size(sorter);
-		sorter_stats_note_memory(&sorter->stats, sorter->chunk_memory);
+		note_memory(sorter, sorter->chunk_memory);
 	}
 	chunk_reset(chunk);
 	return hand_out(sorter, chunk);

@@ -79,7 +79,7 @@ go_apart(CpuSorter *sorter)
 	if (sorter->nrows > 0)
 		cpu_spill(sorter);
 	cpu_free_chunks(sorter, &sorter->empty_chunks);
-	sorter->stats.peak_memory = 0; /* what it held counts in joint_memory */
+	sorter->most_held = 0;
 	SpinLockAcquire(&shared->base.mutex);
 	shared->napart++;
 	SpinLockRelease(&shared->base.mutex);
@@ -105,7 +105,7 @@ pass_stats_on(CpuSorter *sorter)
 
 	SpinLockAcquire(&shared->base.mutex);
 	sorter_stats_add(&shared->spilled, stats);
-	shared->apart_memory += stats->peak_memory;
+	shared->apart_memory += sorter->most_held;
 	SpinLockRelease(&shared->base.mutex);
 	stats->rows = stats->bytes = stats->corrections = stats->disk_bytes = 0;
 	stats->runs = 0;
