@@ -38,10 +38,9 @@ extern int merger_runs(const Merger *merger);
 extern int64 merger_rows(const Merger *merger);
 
 /*
- * Tells where the current record stands, one place for each run; and goes back there, so that this record is
+ * Goes to these places, one for each run, or to their beginnings if there are none: the least record there is
  * the next one.
  */
-extern void merger_tell(const Merger *merger, RunPosition *places);
 extern void merger_seek(Merger *merger, const RunPosition *places);
 
 /* After merger_seek, before the next record is asked for: leaves out those that come before this key. */

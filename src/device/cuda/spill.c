@@ -32,8 +32,7 @@ create_external(CudaCard *card)
 	MemoryContext old = MemoryContextSwitchTo(card->context);
 
 	if (card->external == NULL)
-		card->external = external_sort_create(card->key, card->request.desc, card->limit,
-											  card->request.random_access, &card->stats);
+		card->external = external_sort_create(card->key, card->request.desc, card->limit, &card->stats);
 	MemoryContextSwitchTo(old);
 }
 
