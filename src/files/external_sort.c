@@ -2,13 +2,8 @@
  * files/external_sort.c
  *		The part of a sort that does not fit in memory: sorted runs, their merging, reading the result.
  *
- * Runs stand on levels: those written out of memory on the lowest one.  A level holds as many runs as can be
- * merged at once, each through a reader's buffer, within the memory limit; when it is full its runs are
- * merged into one on the next level.  So every row is written once a level, and the number of runs, and of
+ * README.md tells of levels and merges.  Every row is written once a level, and the number of runs, and of
  * open files, one a level, stays small however much is sorted in however little memory.
- *
- * When the last run is there, the lowest levels are merged until the rest can be merged at once.  That last
- * merge is done on the fly, row by row as they are asked for (merged_rows.c).
  */
 #include "postgres.h"
 

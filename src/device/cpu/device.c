@@ -2,21 +2,8 @@
  * device/cpu/device.c
  *		The cpu device: sorts in the backend's own memory, past its limit in temporary files.
  *
- * Filled chunks are kept.  As long as chunks and the arrays that sorting them takes stay within the limit,
- * all is in memory: perform sorts, next walks over the sorted items.  When the next chunk would not fit, what
- * is there is sorted and handed to an external sort as a run, and the chunks are filled again.
- *
- * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within
- * the same limit.  When the limit is reached, each process goes on by itself, as above, and what all have
- * written is read by all, or merged by the first process (joint_spill.h).  Otherwise they sort together when
- * the input is over (joint_sort.h), and the first process has only to return the rows.
- *
- *		chunks.c			memory, chunks, spilling
- *		cut.c				rows that are not wanted any more are taken out of chunks
- *		shared_chunks.c		chunks that several processes fill
- *		joint_sort.c		several processes sort
- *		joint_spill.c		several processes write runs, and read them
- *		return_windows.c	several processes put sorted rows in order for the first one, which returns them
+ * The calls of the interface; what happens to rows in memory and past its limit, in one process and in
+ * several, is told in README.md.
  */
 #include "postgres.h"
 

@@ -2,10 +2,7 @@
  * device/cpu/joint_sort.c
  *		The processes that fed a sort of the cpu device sort it together.
  *
- * The process that entered first, which need not be the leader, prepares: it looks through the chunks and
- * lays out what is to be shared.  Then all have the kernel provide that memory, each a part of it, and sort
- * (sort/parallel_sort.h).  If there is too little memory for that, nothing happens here, and the leader sorts
- * alone when it performs.
+ * The process that entered first, which need not be the leader, prepares and lays out what is shared.
  *
  * Whoever is interrupted leaves the others waiting; they are interrupted too, for an error in one process of
  * a parallel query ends all.

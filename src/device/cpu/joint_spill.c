@@ -2,15 +2,8 @@
  * device/cpu/joint_spill.c
  *		The processes that feed a sort of the cpu device write what does not fit, and read it, together.
  *
- * They fill chunks that they share (shared_chunks.h) until one of them finds no room.  From then on each goes
- * apart, when it wants its next chunk or is through with its input: it takes its part of the chunks that are
- * filled, sorts their rows, writes them as a run, gives these chunks back to the kernel, and goes on with
- * chunks of its own, within an equal part of the memory.  The last one takes all chunks that are left, and
- * none is being filled then, for each process puts its own before it goes apart.
- *
- * At the end everybody's runs are published.  A build's are read by all, a range of the order each; those of
- * a query, and keys that only guess at the order, are merged by the leader.  It merges the runs of lone
- * workers (team.h) with them, or with what all have sorted in memory, which it writes as one more run.
+ * README.md tells how a process goes apart, and who reads the runs.  A process puts its chunk before it goes
+ * apart, so none is being filled when the last one takes all that are left.
  *
  * All together they never have more than the limit.  What a process takes, and what sorting that takes, is in
  * the limit when it goes apart; until the last one has done so none takes more than that, which may be less

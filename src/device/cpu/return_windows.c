@@ -4,14 +4,11 @@
  *		them.
  *
  * Windows are taken in their order, and a slot is free when the reader is through with the window that was in
- * it last.  So a helper waits for the reader where it is that far ahead.  The reader reads a window that
- * nobody has taken from the sorted rows.  One that somebody is in the middle of it waits for, but fills
- * windows as well meanwhile, if there are free slots: so few helpers keep it as busy as many.
+ * it last.  While a window is being filled the reader fills others: so few helpers keep it as busy as many.
  *
- * A helper that waits for long leaves: whoever reads is busy with something else, and there may be others who
- * want the worker.  So does one whom the others can do without, as the reader is the slower one: what a
- * worker has mapped takes the kernel long to unmap, and is out of the way by the time that the last row is
- * read.
+ * A helper that waits for long leaves: others may want the worker.  So does one whom the others can do
+ * without: what a worker has mapped takes the kernel long to unmap, and is out of the way by the time that
+ * the last row is read.
  */
 #include "postgres.h"
 
