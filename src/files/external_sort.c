@@ -330,7 +330,7 @@ begin_merge(ExternalSort *external, Run **runs, int nruns, VerifiedMerge **verif
 	external->stats->merge_passes++;
 	if (external->comparer != NULL && external->row_keys != NULL)
 		row_keys_make_images(external->row_keys, guess);
-	merger = merger_begin(runs, nruns, buffer, external->row_keys, guess ? NULL : external->comparer);
+	merger = merger_begin(runs, nruns, buffer, external->row_keys, external->comparer, guess);
 	*verified = guess ? verified_merge_create(merger, external->comparer, window, external->stats) : NULL;
 	return merger;
 }

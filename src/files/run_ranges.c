@@ -80,7 +80,7 @@ run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, Size memory_
 	buffer = memory_limit > used ? (memory_limit - used) / (ranges->nruns + 1) : 0;
 	buffer = Max(BUFFER_MIN, Min(BUFFER_MAX, buffer));
 	ranges->memory = used + buffer * ranges->nruns;
-	ranges->merger = merger_begin(ranges->runs, ranges->nruns, buffer, ranges->row_keys, NULL);
+	ranges->merger = merger_begin(ranges->runs, ranges->nruns, buffer, ranges->row_keys, NULL, false);
 	ranges->positions = palloc0(sizeof(RunPosition) * ranges->nruns);
 	return ranges;
 }

@@ -44,7 +44,6 @@ verified_merge_create(Merger *merger, SortKeyComparer *comparer, Size memory, So
 {
 	VerifiedMerge *merge = palloc0(sizeof(VerifiedMerge));
 
-	merger_guess(merger);
 	merge->merger = merger;
 	merge->comparer = comparer;
 	merge->stats = stats;
@@ -130,34 +129,22 @@ comes_before(const VerifiedMerge *merge, const RunReader *reader, const char *re
 							(const uint8 *) record_key(record), record_key_length(record)) < 0;
 }
 
-/* Does the next record of any run come before the last one of the window? */
-static bool
-some_comes_before_last(const VerifiedMerge *merge)
-{
-	const char *last = merge->items[merge->nitems - 1].record;
-
-	for (int run = 0; run < merger_runs(merge->merger); run++)
-	{
-		const RunReader *reader = merger_reader(merge->merger, run);
-
-		if (!reader->ended && comes_before(merge, reader, last))
-			return true;
-	}
-	return false;
-}
-
 /* Puts the next records by the keys, of which there are some, into the window. */
 static void
 make_window(VerifiedMerge *merge)
 {
+	const char *last;
+
 	if (merge->by_comparisons)
-		merge->next = merger_choose_again(merge->merger, NULL);
+		merge->next = merger_choose_again(merge->merger, true);
 	merge->used = merge->nitems = merge->at = 0;
 	fill(merge);
 	merge->stats->corrections += verify_items(merge->comparer, merge->items, merge->nitems);
-	merge->by_comparisons = some_comes_before_last(merge);
+	last = merge->items[merge->nitems - 1].record;
+	merge->by_comparisons =
+		merger_has_before(merge->merger, (const uint8 *) record_key(last), record_key_length(last));
 	if (merge->by_comparisons)
-		merge->next = merger_choose_again(merge->merger, merge->comparer);
+		merge->next = merger_choose_again(merge->merger, false);
 }
 
 /* ---------------------------------------------------------------- reading */

@@ -13,9 +13,9 @@
 typedef struct VerifiedMerge VerifiedMerge;
 
 /*
- * Of a merger that has returned nothing yet, whose runs are of rows, each in the order that the comparer
- * says, and whose keys have images; in CurrentMemoryContext.  It takes so many bytes of memory, and more for
- * single rows that are larger.  Corrections are counted in stats.
+ * Of a merger that guesses and has returned nothing yet, whose runs are of rows, each in the order that the
+ * comparer says, and whose keys have images; in CurrentMemoryContext.  It takes so many bytes of memory, and
+ * more for single rows that are larger.  Corrections are counted in stats.
  */
 extern VerifiedMerge *verified_merge_create(Merger *merger, SortKeyComparer *comparer, Size memory,
 											SorterStats *stats);
