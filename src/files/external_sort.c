@@ -54,6 +54,7 @@ struct ExternalSort
 	uint8 *key_buffer;		   /* then: for one of them, without images */
 	Size key_buffer_size;
 	Size limit;
+	bool random_access;
 	MemoryContext context;
 	SorterStats *stats;
 
@@ -88,7 +89,8 @@ merge_fan_in(Size limit)
 }
 
 ExternalSort *
-external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, SorterStats *stats)
+external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool random_access,
+					 SorterStats *stats)
 {
 	ExternalSort *external = palloc0(sizeof(ExternalSort));
 
@@ -99,6 +101,7 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, Sort
 	external->comparer = key->verified ? sort_key_comparer_create(key) : NULL;
 	external->limit = memory_limit;
 	external->fan_in = merge_fan_in(memory_limit - (key->verified ? verified_memory(memory_limit) : 0));
+	external->random_access = random_access;
 	external->context = CurrentMemoryContext;
 	external->stats = stats;
 	return external;
@@ -310,15 +313,14 @@ can_guess(const ExternalSort *external, Run **runs, int nruns)
 }
 
 /*
- * A merger of these runs, with as large buffers as the limit allows.  If it goes by keys that guess at the
- * order *verified gives the rows; else that is NULL.
+ * A merger of these runs, with as large buffers as the limit allows beside so many bytes.  guess: by keys
+ * that guess at the order, and *verified gives the rows; else that is NULL.
  */
 static Merger *
-begin_merge(ExternalSort *external, Run **runs, int nruns, VerifiedMerge **verified)
+begin_merge(ExternalSort *external, Run **runs, int nruns, bool guess, Size beside, VerifiedMerge **verified)
 {
-	bool guess = can_guess(external, runs, nruns);
 	Size window = guess ? verified_memory(external->limit) : 0;
-	Size used = external_sort_memory(external) + window;
+	Size used = external_sort_memory(external) + window + beside;
 	Size buffer;
 	Merger *merger;
 
@@ -371,7 +373,7 @@ merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 {
 	RunContent content = runs[0]->format.content;
 	VerifiedMerge *verified;
-	Merger *merger = begin_merge(external, runs, nruns, &verified);
+	Merger *merger = begin_merge(external, runs, nruns, can_guess(external, runs, nruns), 0, &verified);
 	Run *run;
 
 	for (int i = 0; i < nruns; i++)
@@ -469,16 +471,19 @@ take_all_runs(ExternalSort *external, int *nruns)
 	return runs;
 }
 
-/* Begins to merge all runs on the fly. */
+/* Begins to merge all runs on the fly.  Rows that may be read again are merged in a way that has places. */
 static void
 begin_last_merge(ExternalSort *external)
 {
 	int nruns;
 	Run **runs = take_all_runs(external, &nruns);
+	bool guess = !external->random_access && can_guess(external, runs, nruns);
+	Size places = external->random_access ? merged_rows_memory(nruns) : 0;
 	VerifiedMerge *verified;
-	Merger *merger = begin_merge(external, runs, nruns, &verified);
+	Merger *merger = begin_merge(external, runs, nruns, guess, places, &verified);
 
-	external->result = merged_rows_create(merger, verified, external->key->policy.rows, external->stats);
+	external->result = merged_rows_create(merger, verified, external->key->policy.rows,
+										  external->random_access, external->stats);
 	pfree(runs);
 }
 

@@ -19,11 +19,12 @@ typedef struct ExternalSort ExternalSort;
 /*
  * An external sort without runs, in CurrentMemoryContext, which is used for all it allocates later on. rows:
  * of rows that hold all their sort columns; NULL: they don't, or not all, unless the key says that they are
- * index tuples; key and rows must outlive it.  memory_limit: bytes for merging; stats: where it counts bytes,
- * runs, passes, time and the highest use of memory.
+ * index tuples; key and rows must outlive it.  memory_limit: bytes for merging; random_access: the result
+ * will be read backwards or again; stats: where it counts bytes, runs, passes, time and the highest use of
+ * memory.
  */
 extern ExternalSort *external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit,
-										  SorterStats *stats);
+										  bool random_access, SorterStats *stats);
 
 /*
  * Before the first run: other processes are to read them.  The files are of this set, and this process has a
@@ -51,7 +52,7 @@ extern Size external_sort_memory(const ExternalSort *external);
 /* After the last run: merges until the rows can be read. */
 extern void external_sort_finish(ExternalSort *external);
 
-/* Then: the rows, which end with it. */
+/* Then: the rows, which end with it; backwards, again or from a mark only with random access. */
 extern MergedRows *external_sort_rows(const ExternalSort *external);
 
 /*

@@ -206,14 +206,17 @@ merger_rows(const Merger *merger)
 }
 
 void
+merger_tell(const Merger *merger, RunPosition *places)
+{
+	for (int i = 0; i < merger->nruns; i++)
+		run_reader_tell(&merger->readers[i], &places[i]);
+}
+
+void
 merger_seek(Merger *merger, const RunPosition *places)
 {
-	RunPosition beginning = {0};
-
 	for (int i = 0; i < merger->nruns; i++)
-		run_reader_seek(&merger->readers[i], places != NULL ? &places[i] : &beginning);
-	if (merger->guesses)
-		merger->comparer = NULL;
+		run_reader_seek(&merger->readers[i], &places[i]);
 	merger->positioned = merger->started = false;
 }
 

@@ -35,9 +35,10 @@ extern const RunReader *merger_choose_again(Merger *merger, bool guess);
 extern int64 merger_rows(const Merger *merger);
 
 /*
- * Goes to these places, one for each run, or to their beginnings if there are none: the least record there is
+ * Tells where the current record stands, one place for each run; and goes back there, so that this record is
  * the next one.
  */
+extern void merger_tell(const Merger *merger, RunPosition *places);
 extern void merger_seek(Merger *merger, const RunPosition *places);
 
 /* After merger_seek, before the next record is asked for: leaves out those that come before this key. */

@@ -2,9 +2,14 @@
  * files/merged_rows.c
  *		The rows of a sort's last merge, as they are asked for.
  *
- * Forwards they come out of the merger and are kept nowhere.  Who wants a row that the merger has passed, as
- * he reads backwards or goes back to a mark, has all rows merged once more, into a tuplestore, which can be
- * read both ways; the runs are dropped then.
+ * Forwards they come out of the merger and are kept nowhere.  Those who may want to read them again, or
+ * backwards, have the runs for that, which stay: where the merge stood in them is remembered at the beginning
+ * of every stretch of the rows, of which there are STRETCHES.  So any stretch can be merged again.
+ *
+ * To read a row that the merger has passed, its stretch and the one before are merged into a window, a
+ * tuplestore, which can be read both ways.  The window is two stretches, so that who turns round where one of
+ * them ends has both sides at hand; and it is a small part of all rows, so that the runs and the window
+ * together take little more of the disk than the runs alone.
  */
 #include "postgres.h"
 
@@ -17,12 +22,14 @@
 #include "base/stopwatch.h"
 #include "files/merged_rows.h"
 
-/* Memory of the tuplestore, in kB; what is more of it is in a temporary file. */
-#define STORE_MEMORY 64
+#define STRETCHES 64
+
+/* Memory of a window, in kB; what is more of it is in a temporary file. */
+#define WINDOW_MEMORY 64
 
 struct MergedRows
 {
-	Merger *merger;			 /* NULL once the rows are stored */
+	Merger *merger;
 	VerifiedMerge *verified; /* gives the merger's rows; NULL: it does so itself */
 	KeyRow *key_row;
 	MemoryContext context;
@@ -32,13 +39,21 @@ struct MergedRows
 	int64 position; /* the row last returned, -1 before the first, nrows after the last */
 	int64 mark;
 
-	Tuplestorestate *store; /* of all rows; NULL: nobody went back yet */
-	TupleTableSlot *slot;	/* what goes into it and comes out; nobody takes it apart */
-	int64 store_at;			/* where it is read: on this row, or after the last */
+	/* With random access. */
+	int64 stretch_rows;
+	int64 next_stretch; /* the row with which the next one begins that is not known yet; -1: none is wanted */
+	RunPosition *places;		 /* at the beginnings of those that are known, one of each run */
+	Tuplestorestate *window;	 /* NULL: nobody went backwards yet */
+	TupleTableSlot *window_slot; /* what goes into it and comes out; nobody takes it apart */
+	int64 window_first;
+	int64 window_end;
+	int64 window_at;	/* where it is read: on this row, or after its last */
+	uint64 window_most; /* bytes of its files at most */
 };
 
 MergedRows *
-merged_rows_create(Merger *merger, VerifiedMerge *verified, KeyRow *key_row, SorterStats *stats)
+merged_rows_create(Merger *merger, VerifiedMerge *verified, KeyRow *key_row, bool random_access,
+				   SorterStats *stats)
 {
 	MergedRows *rows = palloc0(sizeof(MergedRows));
 
@@ -49,95 +64,152 @@ merged_rows_create(Merger *merger, VerifiedMerge *verified, KeyRow *key_row, Sor
 	rows->stats = stats;
 	rows->nrows = merger_rows(merger);
 	rows->position = -1;
+	rows->next_stretch = -1;
+	if (random_access)
+	{
+		rows->stretch_rows = rows->nrows / STRETCHES + 1;
+		rows->next_stretch = 0;
+		rows->places = palloc(merged_rows_memory(merger_runs(merger)));
+	}
 	return rows;
 }
 
+Size
+merged_rows_memory(int nruns)
+{
+	return STRETCHES * nruns * sizeof(RunPosition);
+}
+
+void
+merged_rows_end(MergedRows *rows)
+{
+	if (rows->verified != NULL)
+		verified_merge_end(rows->verified);
+	merger_end(rows->merger);
+	if (rows->window != NULL)
+	{
+		ExecDropSingleTupleTableSlot(rows->window_slot);
+		tuplestore_end(rows->window);
+	}
+	if (rows->places != NULL)
+		pfree(rows->places);
+	pfree(rows);
+}
+
 /* ---------------------------------------------------------------- merging */
+
+static inline RunPosition *
+places_of(const MergedRows *rows, int64 stretch)
+{
+	return rows->places + stretch * merger_runs(rows->merger);
+}
 
 /* The merger's next row, which there must be. */
 static MinimalTuple
 merge_row(MergedRows *rows)
 {
-	rows->merged++;
+	const RunReader *reader;
+
 	if (rows->verified != NULL)
+	{
+		rows->merged++;
 		return verified_merge_next(rows->verified);
-	return run_reader_row(merger_next(rows->merger), rows->key_row);
+	}
+	reader = merger_next(rows->merger);
+	if (unlikely(rows->merged == rows->next_stretch))
+	{
+		merger_tell(rows->merger, places_of(rows, rows->merged / rows->stretch_rows));
+		rows->next_stretch += rows->stretch_rows;
+	}
+	rows->merged++;
+	return run_reader_row(reader, rows->key_row);
 }
 
+/* The first row of a stretch that is known will be the merger's next one. */
 static void
-restart_merge(MergedRows *rows)
+go_to_stretch(MergedRows *rows, int64 stretch)
 {
-	merger_seek(rows->merger, NULL);
-	if (rows->verified != NULL)
-		verified_merge_restart(rows->verified);
-	rows->merged = 0;
+	merger_seek(rows->merger, places_of(rows, stretch));
+	rows->merged = stretch * rows->stretch_rows;
 }
 
+/* ---------------------------------------------------------------- the window */
+
+/* Makes the window empty.  It is read from its end, which moves as rows are put. */
 static void
-end_merge(MergedRows *rows)
+clear_window(MergedRows *rows)
 {
-	if (rows->verified != NULL)
-		verified_merge_end(rows->verified);
-	merger_end(rows->merger);
-	rows->merger = NULL;
+	if (rows->window == NULL)
+	{
+		TupleDesc no_columns = CreateTemplateTupleDesc(0);
+
+		TupleDescFinalize(no_columns);
+		rows->window_slot = MakeSingleTupleTableSlot(no_columns, &TTSOpsMinimalTuple);
+		rows->window = tuplestore_begin_heap(true, false, WINDOW_MEMORY);
+	}
+	ExecClearTuple(rows->window_slot);
+	tuplestore_clear(rows->window);
+	(void) tuplestore_advance(rows->window, true);
 }
 
-/* ---------------------------------------------------------------- rows that are stored */
-
-/* It is read from its end, which moves as rows are put. */
-static void
-create_store(MergedRows *rows)
+/* Puts the merger's next row into the window; returns the bytes that it takes in a file. */
+static uint64
+put_into_window(MergedRows *rows)
 {
-	TupleDesc no_columns = CreateTemplateTupleDesc(0);
+	MinimalTuple row = merge_row(rows);
 
-	TupleDescFinalize(no_columns);
-	rows->slot = MakeSingleTupleTableSlot(no_columns, &TTSOpsMinimalTuple);
-	rows->store = tuplestore_begin_heap(true, false, STORE_MEMORY);
-	(void) tuplestore_advance(rows->store, true);
+	ExecStoreMinimalTuple(row, rows->window_slot, false);
+	tuplestore_puttupleslot(rows->window, rows->window_slot);
+	return row->t_len - MINIMAL_TUPLE_DATA_OFFSET + 2 * sizeof(int);
 }
 
+/* Merges the stretch of a row, and the one before, into the window. */
 static void
-store_rows(MergedRows *rows)
+load_window(MergedRows *rows, int64 row)
 {
 	Stopwatch watch = stopwatch_start();
 	uint64 bytes = 0;
+	int64 stretch;
 
-	create_store(rows);
-	restart_merge(rows);
-	while (rows->merged < rows->nrows)
+	if (rows->places == NULL)
+		elog(ERROR, "sorted rows that are read once are read again");
+	stretch = row / rows->stretch_rows;
+	clear_window(rows);
+	go_to_stretch(rows, Max(stretch - 1, 0));
+	rows->window_first = rows->merged;
+	rows->window_end = Min((stretch + 1) * rows->stretch_rows, rows->nrows);
+	while (rows->merged < rows->window_end)
 	{
 		if (rows->merged % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		ExecStoreMinimalTuple(merge_row(rows), rows->slot, false);
-		tuplestore_puttupleslot(rows->store, rows->slot);
-		bytes +=
-			ExecFetchSlotMinimalTuple(rows->slot, NULL)->t_len - MINIMAL_TUPLE_DATA_OFFSET + 2 * sizeof(int);
+		bytes += put_into_window(rows);
 	}
-	ExecClearTuple(rows->slot);
-	end_merge(rows);
-	rows->store_at = rows->nrows;
-	if (!tuplestore_in_memory(rows->store))
-		rows->stats->disk_bytes += bytes;
+	rows->window_at = rows->window_end;
+	if (!tuplestore_in_memory(rows->window) && bytes > rows->window_most)
+	{
+		rows->stats->disk_bytes += bytes - rows->window_most;
+		rows->window_most = bytes;
+	}
 	rows->stats->merge_ms += stopwatch_ms(watch);
 }
 
 /* A row that the merger has passed. */
 static MinimalTuple
-stored_row(MergedRows *rows, int64 row)
+row_of_window(MergedRows *rows, int64 row)
 {
-	if (rows->store == NULL)
-		store_rows(rows);
-	if (rows->store_at != row)
+	if (row < rows->window_first || row >= rows->window_end)
+		load_window(rows, row);
+	if (rows->window_at != row)
 	{
-		bool forward = rows->store_at < row;
-		int64 between = (forward ? row - rows->store_at : rows->store_at - row) - 1;
+		bool forward = rows->window_at < row;
+		int64 between = (forward ? row - rows->window_at : rows->window_at - row) - 1;
 
-		(void) tuplestore_skiptuples(rows->store, between, forward);
-		if (!tuplestore_gettupleslot(rows->store, forward, false, rows->slot))
-			elog(ERROR, "gpusort: fewer sorted rows were stored than there are");
-		rows->store_at = row;
+		(void) tuplestore_skiptuples(rows->window, between, forward);
+		if (!tuplestore_gettupleslot(rows->window, forward, false, rows->window_slot))
+			elog(ERROR, "gpusort: a window of sorted rows has fewer than were put into it");
+		rows->window_at = row;
 	}
-	return ExecFetchSlotMinimalTuple(rows->slot, NULL);
+	return ExecFetchSlotMinimalTuple(rows->window_slot, NULL);
 }
 
 /* ---------------------------------------------------------------- reading */
@@ -153,7 +225,7 @@ merged_rows_next(MergedRows *rows, bool forward)
 	if (row < 0 || row >= rows->nrows)
 		return NULL;
 	old = MemoryContextSwitchTo(rows->context);
-	result = rows->merger != NULL && row == rows->merged ? merge_row(rows) : stored_row(rows, row);
+	result = row == rows->merged ? merge_row(rows) : row_of_window(rows, row);
 	MemoryContextSwitchTo(old);
 	return result;
 }
@@ -162,8 +234,8 @@ void
 merged_rows_rewind(MergedRows *rows)
 {
 	rows->position = -1;
-	if (rows->merger != NULL && rows->merged > 0)
-		restart_merge(rows);
+	if (rows->merged > 0)
+		go_to_stretch(rows, 0);
 }
 
 void
@@ -176,17 +248,4 @@ void
 merged_rows_restore(MergedRows *rows)
 {
 	rows->position = rows->mark;
-}
-
-void
-merged_rows_end(MergedRows *rows)
-{
-	if (rows->merger != NULL)
-		end_merge(rows);
-	if (rows->store != NULL)
-	{
-		ExecDropSingleTupleTableSlot(rows->slot);
-		tuplestore_end(rows->store);
-	}
-	pfree(rows);
 }

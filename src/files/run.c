@@ -551,6 +551,7 @@ run_reader_next(RunReader *reader)
 {
 	Size left = reader->end - reader->start + (reader->run->bytes - reader->read);
 
+	reader->at = reader->run->bytes - left;
 	if (left == 0)
 	{
 		reader->ended = true;
@@ -564,6 +565,13 @@ run_reader_next(RunReader *reader)
 	else
 		read_key(reader);
 	reader->word = first_word(reader);
+}
+
+void
+run_reader_tell(const RunReader *reader, RunPosition *place)
+{
+	place->at = reader->at;
+	place->header = *row_header(reader->row);
 }
 
 void

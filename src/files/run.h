@@ -158,6 +158,7 @@ typedef struct RunReader
 
 	/* The current record. */
 	bool ended;						 /* there is none */
+	uint64 at;						 /* where it begins in the run */
 	uint64 word;					 /* the first 8 bytes of the key, host order; all ones if ended */
 	bool has_row;					 /* does it hold its row? */
 	MinimalTuple row;				 /* room for the run's largest one */
@@ -182,7 +183,8 @@ extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKe
 /* Goes to the next record; the one before is gone.  Stays at the end. */
 extern void run_reader_next(RunReader *reader);
 
-/* Goes to before the record that stands there. */
+/* Tells where the current record stands, or the end; goes there, to before that record. */
+extern void run_reader_tell(const RunReader *reader, RunPosition *place);
 extern void run_reader_seek(RunReader *reader, const RunPosition *place);
 
 /* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */

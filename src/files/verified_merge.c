@@ -47,21 +47,12 @@ verified_merge_create(Merger *merger, SortKeyComparer *comparer, Size memory, So
 	merge->merger = merger;
 	merge->comparer = comparer;
 	merge->stats = stats;
-	verified_merge_restart(merge);
+	merge->next_is_read = true;
 	merge->room = memory / (RECORD_BYTES_MIN + sizeof(StringSortItem)) + 1;
 	merge->size = memory - memory / (RECORD_BYTES_MIN + sizeof(StringSortItem)) * sizeof(StringSortItem);
 	merge->items = MemoryContextAllocHuge(CurrentMemoryContext, merge->room * sizeof(StringSortItem));
 	merge->buffer = MemoryContextAllocHuge(CurrentMemoryContext, merge->size);
 	return merge;
-}
-
-void
-verified_merge_restart(VerifiedMerge *merge)
-{
-	merge->next = NULL;
-	merge->next_is_read = true;
-	merge->by_comparisons = false;
-	merge->nitems = merge->at = 0;
 }
 
 void

@@ -23,9 +23,6 @@ extern VerifiedMerge *verified_merge_create(Merger *merger, SortKeyComparer *com
 /* The next row, good until the next call, or NULL.  Checks for interrupts, now and then. */
 extern MinimalTuple verified_merge_next(VerifiedMerge *merge);
 
-/* The merger has gone back to the beginnings of its runs. */
-extern void verified_merge_restart(VerifiedMerge *merge);
-
 extern void verified_merge_end(VerifiedMerge *merge);
 
 #endif /* GPUSORT_FILES_VERIFIED_MERGE_H */

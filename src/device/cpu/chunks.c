@@ -157,8 +157,8 @@ cpu_begin_external(CpuSorter *sorter)
 
 	if (sorter->external == NULL)
 	{
-		sorter->external =
-			external_sort_create(sorter->key, sorter->complete_rows, sorter->limit, &sorter->stats);
+		sorter->external = external_sort_create(sorter->key, sorter->complete_rows, sorter->limit,
+												sorter->random_access, &sorter->stats);
 		if (sorter->apart && !sorter->published)
 			external_sort_share(sorter->external, sorter->files, sorter->process);
 	}

@@ -32,7 +32,8 @@ create_external(CudaCard *card)
 	MemoryContext old = MemoryContextSwitchTo(card->context);
 
 	if (card->external == NULL)
-		card->external = external_sort_create(card->key, card->request.desc, card->limit, &card->stats);
+		card->external = external_sort_create(card->key, card->request.desc, card->limit,
+											  card->request.random_access, &card->stats);
 	MemoryContextSwitchTo(old);
 }
 
