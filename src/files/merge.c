@@ -195,6 +195,12 @@ merger_choose_again(Merger *merger, bool guess)
 
 /* ---------------------------------------------------------------- places */
 
+int
+merger_runs(const Merger *merger)
+{
+	return merger->nruns;
+}
+
 int64
 merger_rows(const Merger *merger)
 {

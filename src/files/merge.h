@@ -31,7 +31,8 @@ extern const RunReader *merger_next(Merger *merger);
 extern bool merger_has_before(const Merger *merger, const uint8 *key, Size key_size);
 extern const RunReader *merger_choose_again(Merger *merger, bool guess);
 
-/* How many rows its runs have. */
+/* How many runs it has, and how many rows these have. */
+extern int merger_runs(const Merger *merger);
 extern int64 merger_rows(const Merger *merger);
 
 /*
