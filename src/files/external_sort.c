@@ -2,13 +2,8 @@
  * files/external_sort.c
  *		The part of a sort that does not fit in memory: sorted runs, their merging, reading the result.
  *
- * Runs stand on levels: those written out of memory on the lowest one.  A level holds as many runs as can be
- * merged at once, each through a reader's buffer, within the memory limit; when it is full its runs are
- * merged into one on the next level.  So every row is written once a level, and the number of runs, and of
+ * README.md tells of levels and merges.  Every row is written once a level, and the number of runs, and of
  * open files, one a level, stays small however much is sorted in however little memory.
- *
- * When the last run is there, the lowest levels are merged until the rest can be merged at once.  That last
- * merge is done on the fly, row by row as they are asked for (merged_rows.c).
  */
 #include "postgres.h"
 
@@ -18,11 +13,7 @@
 #include "base/limits.h"
 #include "base/stopwatch.h"
 #include "files/external_sort.h"
-#include "files/merge.h"
-#include "files/merged_rows.h"
-#include "files/run.h"
 #include "files/shared_runs.h"
-#include "files/verified_merge.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
 #ifndef MAX_LEVELS
@@ -125,14 +116,6 @@ external_sort_share(ExternalSort *external, FileSet *files, int process)
 
 /* ---------------------------------------------------------------- runs */
 
-static RunFile *
-create_file(ExternalSort *external)
-{
-	if (external->files == NULL)
-		return run_file_create();
-	return run_file_create_shared(external->files, external->process, external->nfiles++);
-}
-
 /* A new run on a level that has room for it. */
 static Run *
 add_run(ExternalSort *external, int level_number, const RunFormat *format)
@@ -144,7 +127,7 @@ add_run(ExternalSort *external, int level_number, const RunFormat *format)
 	if (level->runs == NULL)
 		level->runs = palloc(sizeof(Run *) * external->fan_in);
 	if (level->file == NULL)
-		level->file = create_file(external);
+		level->file = run_file_create(external->files, external->process, external->nfiles++);
 	return level->runs[level->nruns++] = run_create(level->file, format);
 }
 
@@ -309,22 +292,6 @@ external_sort_memory(const ExternalSort *external)
 
 /* ---------------------------------------------------------------- merging */
 
-/* A merger of these runs, with as large buffers as the limit allows beside so many bytes. */
-static Merger *
-begin_merge(ExternalSort *external, Run **runs, int nruns, Size beside, SortKeyComparer *comparer)
-{
-	Size used = external_sort_memory(external) + beside;
-	Size buffer;
-
-	for (int i = 0; i < nruns; i++)
-		used += run_reader_overhead(runs[i]);
-	buffer = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
-	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
-	sorter_stats_note_memory(external->stats, used + buffer * nruns);
-	external->stats->merge_passes++;
-	return merger_begin(runs, nruns, buffer, external->row_keys, comparer);
-}
-
 /* Can these runs, whose rows fill windows, be merged by keys that guess at the order? */
 static bool
 can_guess(const ExternalSort *external, Run **runs, int nruns)
@@ -339,25 +306,29 @@ can_guess(const ExternalSort *external, Run **runs, int nruns)
 	return true;
 }
 
-/* The same for runs whose keys can guess at the order. */
-static VerifiedMerge *
-begin_verified_merge(ExternalSort *external, Run **runs, int nruns)
+/*
+ * A merger of these runs, with as large buffers as the limit allows beside so many bytes.  guess: by keys
+ * that guess at the order, and *verified gives the rows; else that is NULL.
+ */
+static Merger *
+begin_merge(ExternalSort *external, Run **runs, int nruns, bool guess, Size beside, VerifiedMerge **verified)
 {
-	Size window = verified_memory(external->limit);
+	Size window = guess ? verified_memory(external->limit) : 0;
+	Size used = external_sort_memory(external) + window + beside;
+	Size buffer;
 	Merger *merger;
 
-	row_keys_make_images(external->row_keys, true);
-	merger = begin_merge(external, runs, nruns, window, NULL);
-	return verified_merge_create(merger, external->comparer, window, external->stats);
-}
-
-/* A merger that goes by comparisons, if keys only guess at the order. */
-static Merger *
-begin_exact_merge(ExternalSort *external, Run **runs, int nruns, Size beside)
-{
+	for (int i = 0; i < nruns; i++)
+		used += run_reader_overhead(runs[i]);
+	buffer = external->limit > used ? (external->limit - used) / (nruns + 1) : 0;
+	buffer = Max(MERGE_BUFFER_MIN, Min(MERGE_BUFFER_MAX, buffer));
+	sorter_stats_note_memory(external->stats, used + buffer * nruns);
+	external->stats->merge_passes++;
 	if (external->comparer != NULL && external->row_keys != NULL)
-		row_keys_make_images(external->row_keys, false);
-	return begin_merge(external, runs, nruns, beside, external->comparer);
+		row_keys_make_images(external->row_keys, guess);
+	merger = merger_begin(runs, nruns, buffer, external->row_keys, external->comparer, guess);
+	*verified = guess ? verified_merge_create(merger, external->comparer, window, external->stats) : NULL;
+	return merger;
 }
 
 static void
@@ -374,19 +345,18 @@ write_merged(Merger *merger, Run *run)
 		else
 			run_write_fixed(run, reader->fixed_key, reader->row);
 	}
-	merger_end(merger);
 }
 
 static void
 write_verified(VerifiedMerge *merge, Run *run)
 {
-	MergedRecord record;
+	MinimalTuple row;
 
-	while (verified_merge_next(merge, &record))
+	while ((row = verified_merge_next(merge)) != NULL)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
-		run_write_row(run, record.row);
+		run_write_row(run, row);
 	}
 	verified_merge_end(merge);
 }
@@ -396,6 +366,8 @@ static void
 merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 {
 	RunContent content = runs[0]->format.content;
+	VerifiedMerge *verified;
+	Merger *merger = begin_merge(external, runs, nruns, can_guess(external, runs, nruns), 0, &verified);
 	Run *run;
 
 	for (int i = 0; i < nruns; i++)
@@ -403,20 +375,12 @@ merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 		if (runs[i]->format.content == RUN_ROWS)
 			content = RUN_ROWS;
 	}
-	if (can_guess(external, runs, nruns))
-	{
-		VerifiedMerge *merge = begin_verified_merge(external, runs, nruns);
-
-		run = add_run_of_any(external, level, content);
-		write_verified(merge, run);
-	}
+	run = add_run_of_any(external, level, content);
+	if (verified != NULL)
+		write_verified(verified, run);
 	else
-	{
-		Merger *merger = begin_exact_merge(external, runs, nruns, 0);
-
-		run = add_run_of_any(external, level, content);
 		write_merged(merger, run);
-	}
+	merger_end(merger);
 	external->stats->disk_bytes += run->bytes;
 }
 
@@ -507,17 +471,13 @@ begin_last_merge(ExternalSort *external)
 {
 	int nruns;
 	Run **runs = take_all_runs(external, &nruns);
+	bool guess = !external->random_access && can_guess(external, runs, nruns);
+	Size places = external->random_access ? merged_rows_memory(nruns) : 0;
+	VerifiedMerge *verified;
+	Merger *merger = begin_merge(external, runs, nruns, guess, places, &verified);
 
-	if (!external->random_access && can_guess(external, runs, nruns))
-		external->result = merged_rows_create_verified(begin_verified_merge(external, runs, nruns));
-	else
-	{
-		Size places = external->random_access ? merged_rows_memory(nruns) : 0;
-		Merger *merger = begin_exact_merge(external, runs, nruns, places);
-
-		external->result =
-			merged_rows_create(merger, external->key->policy.rows, external->random_access, external->stats);
-	}
+	external->result = merged_rows_create(merger, verified, external->key->policy.rows,
+										  external->random_access, external->stats);
 	pfree(runs);
 }
 
@@ -594,30 +554,10 @@ external_sort_adopt(ExternalSort *external, FileSet *files, int first, int nproc
 	MemoryContextSwitchTo(old);
 }
 
-/* ---------------------------------------------------------------- reading */
-
-MinimalTuple
-external_sort_next(ExternalSort *external, bool forward)
+MergedRows *
+external_sort_rows(const ExternalSort *external)
 {
-	return merged_rows_next(external->result, forward);
-}
-
-void
-external_sort_rewind(ExternalSort *external)
-{
-	merged_rows_rewind(external->result);
-}
-
-void
-external_sort_mark(ExternalSort *external)
-{
-	merged_rows_mark(external->result);
-}
-
-void
-external_sort_restore(ExternalSort *external)
-{
-	merged_rows_restore(external->result);
+	return external->result;
 }
 
 void

@@ -9,6 +9,7 @@
 
 #include "storage/fileset.h"
 
+#include "files/merged_rows.h"
 #include "files/run.h"
 #include "monitor/sort_stats.h"
 #include "sort/sorted_rows.h"
@@ -51,13 +52,8 @@ extern Size external_sort_memory(const ExternalSort *external);
 /* After the last run: merges until the rows can be read. */
 extern void external_sort_finish(ExternalSort *external);
 
-/* The next row or NULL; backwards only with random access.  Good until the next call. */
-extern MinimalTuple external_sort_next(ExternalSort *external, bool forward);
-
-/* With random access: back before the first row; remember the position; go back to it. */
-extern void external_sort_rewind(ExternalSort *external);
-extern void external_sort_mark(ExternalSort *external);
-extern void external_sort_restore(ExternalSort *external);
+/* Then: the rows, which end with it; backwards, again or from a mark only with random access. */
+extern MergedRows *external_sort_rows(const ExternalSort *external);
 
 /*
  * Instead of finish: merges runs until there are so many at most, publishes them (shared_runs.h), and ends.

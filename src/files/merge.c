@@ -29,8 +29,9 @@ struct Merger
 	uint64 bound;
 	Contender *losers; /* losers[i], 1 <= i < nruns: who lost at inner node i */
 	RunReader *readers;
-	SortKeyComparer *comparer; /* NULL: the keys say the order, or guess at it */
-	bool guesses;
+	SortKeyComparer *exact;	   /* of keys that only guess at the order; else NULL */
+	SortKeyComparer *comparer; /* the same, or NULL: it goes by the keys */
+	bool guesses;			   /* does it at first? */
 };
 
 /*
@@ -130,12 +131,15 @@ play(Merger *merger, int node)
 }
 
 Merger *
-merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys, SortKeyComparer *comparer)
+merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys, SortKeyComparer *comparer,
+			 bool guess)
 {
 	Merger *merger = palloc0(sizeof(Merger));
 
 	merger->nruns = nruns;
-	merger->comparer = comparer;
+	merger->exact = comparer;
+	merger->comparer = guess ? NULL : comparer;
+	merger->guesses = guess;
 	merger->losers = palloc0(sizeof(Contender) * nruns);
 	merger->readers = palloc0(sizeof(RunReader) * nruns);
 	for (int i = 0; i < nruns; i++)
@@ -164,31 +168,26 @@ merger_next(Merger *merger)
 
 /* ---------------------------------------------------------------- of keys that guess */
 
-void
-merger_guess(Merger *merger)
+bool
+merger_has_before(const Merger *merger, const uint8 *key, Size key_size)
 {
-	Assert(!merger->started && merger->comparer == NULL);
-	merger->guesses = true;
+	for (int i = 0; i < merger->nruns; i++)
+	{
+		const RunReader *reader = &merger->readers[i];
+
+		if (!reader->ended &&
+			sort_key_compare(merger->exact, (const uint8 *) reader->key, reader->key_size, key, key_size) < 0)
+			return true;
+	}
+	return false;
 }
 
 const RunReader *
-merger_reader(const Merger *merger, int run)
-{
-	return &merger->readers[run];
-}
-
-void
-merger_take(Merger *merger, int run)
-{
-	run_reader_next(&merger->readers[run]);
-}
-
-const RunReader *
-merger_choose_again(Merger *merger, SortKeyComparer *comparer)
+merger_choose_again(Merger *merger, bool guess)
 {
 	const RunReader *reader;
 
-	merger->comparer = comparer;
+	merger->comparer = guess ? NULL : merger->exact;
 	merger->winner = play(merger, 1);
 	reader = &merger->readers[merger->winner.run];
 	return reader->ended ? NULL : reader;

@@ -15,25 +15,21 @@ typedef struct Merger Merger;
 /*
  * Merges nruns runs, in CurrentMemoryContext, each read through a buffer of buffer_size bytes.  row_keys: for
  * runs of rows; it must outlive the merger.  comparer: for keys that only guess at the order, else NULL; as
- * long.
+ * long.  guess: it goes by such keys nevertheless, for which they need their images.
  */
 extern Merger *merger_begin(Run **runs, int nruns, Size buffer_size, RowKeys *row_keys,
-							SortKeyComparer *comparer);
+							SortKeyComparer *comparer, bool guess);
 
 /* The reader whose current record is the next one of all, good until the next call; NULL at the end. */
 extern const RunReader *merger_next(Merger *merger);
 
 /*
- * For keys that guess at the order, before the first record: it goes by the guesses, without a comparer.
- * What is wrong with that can be seen by what the runs' records are, which is that of merger_next, or comes
- * after it.  A record may be taken out of turn, for which the run goes on to its next one.  Then the next
- * record of all is chosen again, by the comparer from now on unless that is NULL; it has not been returned
- * before.
+ * Of a merger that guesses: does any run's current record, which is that of merger_next or comes after it,
+ * come before this key?  And chooses the next record of all again, from now on by the guesses or by
+ * comparisons.
  */
-extern void merger_guess(Merger *merger);
-extern const RunReader *merger_reader(const Merger *merger, int run);
-extern void merger_take(Merger *merger, int run);
-extern const RunReader *merger_choose_again(Merger *merger, SortKeyComparer *comparer);
+extern bool merger_has_before(const Merger *merger, const uint8 *key, Size key_size);
+extern const RunReader *merger_choose_again(Merger *merger, bool guess);
 
 /* How many runs it has, and how many rows these have. */
 extern int merger_runs(const Merger *merger);

@@ -30,7 +30,7 @@
 struct MergedRows
 {
 	Merger *merger;
-	VerifiedMerge *verified; /* has the rows, and there is no merger; else NULL */
+	VerifiedMerge *verified; /* gives the merger's rows; NULL: it does so itself */
 	KeyRow *key_row;
 	MemoryContext context;
 	SorterStats *stats;
@@ -52,11 +52,13 @@ struct MergedRows
 };
 
 MergedRows *
-merged_rows_create(Merger *merger, KeyRow *key_row, bool random_access, SorterStats *stats)
+merged_rows_create(Merger *merger, VerifiedMerge *verified, KeyRow *key_row, bool random_access,
+				   SorterStats *stats)
 {
 	MergedRows *rows = palloc0(sizeof(MergedRows));
 
 	rows->merger = merger;
+	rows->verified = verified;
 	rows->key_row = key_row;
 	rows->context = CurrentMemoryContext;
 	rows->stats = stats;
@@ -72,16 +74,6 @@ merged_rows_create(Merger *merger, KeyRow *key_row, bool random_access, SorterSt
 	return rows;
 }
 
-MergedRows *
-merged_rows_create_verified(VerifiedMerge *merge)
-{
-	MergedRows *rows = palloc0(sizeof(MergedRows));
-
-	rows->verified = merge;
-	rows->context = CurrentMemoryContext;
-	return rows;
-}
-
 Size
 merged_rows_memory(int nruns)
 {
@@ -93,8 +85,7 @@ merged_rows_end(MergedRows *rows)
 {
 	if (rows->verified != NULL)
 		verified_merge_end(rows->verified);
-	else
-		merger_end(rows->merger);
+	merger_end(rows->merger);
 	if (rows->window != NULL)
 	{
 		ExecDropSingleTupleTableSlot(rows->window_slot);
@@ -117,8 +108,14 @@ places_of(const MergedRows *rows, int64 stretch)
 static MinimalTuple
 merge_row(MergedRows *rows)
 {
-	const RunReader *reader = merger_next(rows->merger);
+	const RunReader *reader;
 
+	if (rows->verified != NULL)
+	{
+		rows->merged++;
+		return verified_merge_next(rows->verified);
+	}
+	reader = merger_next(rows->merger);
 	if (unlikely(rows->merged == rows->next_stretch))
 	{
 		merger_tell(rows->merger, places_of(rows, rows->merged / rows->stretch_rows));
@@ -217,17 +214,6 @@ row_of_window(MergedRows *rows, int64 row)
 
 /* ---------------------------------------------------------------- reading */
 
-static MinimalTuple
-next_verified_row(MergedRows *rows)
-{
-	MemoryContext old = MemoryContextSwitchTo(rows->context);
-	MergedRecord record;
-	bool found = verified_merge_next(rows->verified, &record);
-
-	MemoryContextSwitchTo(old);
-	return found ? record.row : NULL;
-}
-
 MinimalTuple
 merged_rows_next(MergedRows *rows, bool forward)
 {
@@ -235,8 +221,6 @@ merged_rows_next(MergedRows *rows, bool forward)
 	MemoryContext old;
 	MinimalTuple result;
 
-	if (rows->verified != NULL && forward)
-		return next_verified_row(rows);
 	rows->position = Max(-1, Min(rows->nrows, row));
 	if (row < 0 || row >= rows->nrows)
 		return NULL;

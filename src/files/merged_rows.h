@@ -15,15 +15,12 @@ typedef struct MergedRows MergedRows;
 
 /*
  * The rows that a merger gives, which has given none yet and is theirs from now on; in CurrentMemoryContext,
- * which is used for all that they allocate later on.  key_row: makes rows of runs of keys, NULL: there are
- * none.  random_access: they may be read backwards and again.  stats: where they count the bytes that they
- * write, and the time.
+ * which is used for all that they allocate later on.  verified: gives them instead, read once and forwards,
+ * and is theirs too; or NULL.  key_row: makes rows of runs of keys, NULL: there are none.  random_access:
+ * they may be read backwards and again.  stats: where they count the bytes that they write, and the time.
  */
-extern MergedRows *merged_rows_create(Merger *merger, KeyRow *key_row, bool random_access,
-									  SorterStats *stats);
-
-/* The same of rows whose order is verified, which are read once and forwards. */
-extern MergedRows *merged_rows_create_verified(VerifiedMerge *merge);
+extern MergedRows *merged_rows_create(Merger *merger, VerifiedMerge *verified, KeyRow *key_row,
+									  bool random_access, SorterStats *stats);
 
 /* Bytes of memory that they take with random access to so many runs, besides the merger. */
 extern Size merged_rows_memory(int nruns);

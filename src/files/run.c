@@ -35,43 +35,39 @@ static const uint8 no_key = 0;
 /* What a record has before its row's body, but for a variable key. */
 #define FRONT_SIZE_MAX (HEAD_SIZE_MAX + KEY_MAX_WORDS * sizeof(uint64))
 
-RunFile *
-run_file_create(void)
+static void
+name_file(const RunFile *file, char *name)
 {
-	RunFile *file = palloc0(sizeof(RunFile));
-
-	file->file = BufFileCreateTemp(false);
-	return file;
+	snprintf(name, MAXPGPATH, "run.%d.%d", file->process, file->number);
 }
 
 static RunFile *
-shared_file(FileSet *set, int process, int number, char *name)
+make_file(FileSet *set, int process, int number)
 {
 	RunFile *file = palloc0(sizeof(RunFile));
 
-	file->set = set;
-	file->process = process;
-	file->number = number;
-	snprintf(name, MAXPGPATH, "run.%d.%d", process, number);
+	*file = (RunFile){.set = set, .process = process, .number = number};
 	return file;
 }
 
 RunFile *
-run_file_create_shared(FileSet *set, int process, int number)
+run_file_create(FileSet *set, int process, int number)
 {
 	char name[MAXPGPATH];
-	RunFile *file = shared_file(set, process, number, name);
+	RunFile *file = make_file(set, process, number);
 
-	file->file = BufFileCreateFileSet(set, name);
+	name_file(file, name);
+	file->file = set != NULL ? BufFileCreateFileSet(set, name) : BufFileCreateTemp(false);
 	return file;
 }
 
 RunFile *
-run_file_open_shared(FileSet *set, int process, int number)
+run_file_open(FileSet *set, int process, int number)
 {
 	char name[MAXPGPATH];
-	RunFile *file = shared_file(set, process, number, name);
+	RunFile *file = make_file(set, process, number);
 
+	name_file(file, name);
 	file->file = BufFileOpenFileSet(set, name, O_RDONLY, false);
 	file->stays = true;
 	return file;
@@ -92,7 +88,7 @@ run_file_close(RunFile *file)
 	BufFileClose(file->file);
 	if (file->set != NULL && !file->stays)
 	{
-		snprintf(name, MAXPGPATH, "run.%d.%d", file->process, file->number);
+		name_file(file, name);
 		BufFileDeleteFileSet(file->set, name, false);
 	}
 	pfree(file);

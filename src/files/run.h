@@ -118,14 +118,14 @@ typedef struct Run
 	uint64 next_place;	   /* the next one is noted there */
 } Run;
 
-/* A new file without runs, in CurrentMemoryContext. */
-extern RunFile *run_file_create(void);
-
-/* The same for several processes, in their files: of this process and number, which no other one has. */
-extern RunFile *run_file_create_shared(FileSet *set, int process, int number);
+/*
+ * A new file without runs, in CurrentMemoryContext.  set: the files of several processes, of which it is that
+ * of this process and number, which no other one has; NULL: it is for this process alone.
+ */
+extern RunFile *run_file_create(FileSet *set, int process, int number);
 
 /* In another process, when it has been exported: to be read. */
-extern RunFile *run_file_open_shared(FileSet *set, int process, int number);
+extern RunFile *run_file_open(FileSet *set, int process, int number);
 
 /* Nothing is written to it any more: others may open it. */
 extern void run_file_export(RunFile *file);

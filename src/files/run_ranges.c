@@ -80,7 +80,7 @@ run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, Size memory_
 	buffer = memory_limit > used ? (memory_limit - used) / (ranges->nruns + 1) : 0;
 	buffer = Max(BUFFER_MIN, Min(BUFFER_MAX, buffer));
 	ranges->memory = used + buffer * ranges->nruns;
-	ranges->merger = merger_begin(ranges->runs, ranges->nruns, buffer, ranges->row_keys, NULL);
+	ranges->merger = merger_begin(ranges->runs, ranges->nruns, buffer, ranges->row_keys, NULL, false);
 	ranges->positions = palloc0(sizeof(RunPosition) * ranges->nruns);
 	return ranges;
 }
@@ -199,8 +199,7 @@ run_ranges_seek(RunRanges *ranges, int range, int nranges)
 	if (ranges->nranges != nranges)
 		choose_splitters(ranges, nranges);
 	for (int i = 0; i < ranges->nruns; i++)
-		ranges->positions[i] = range == 0 ? ranges->runs[i]->places[0].position
-										  : position_before(ranges->runs[i], &ranges->splitters[range]);
+		ranges->positions[i] = position_before(ranges->runs[i], &ranges->splitters[range]);
 	merger_seek(ranges->merger, ranges->positions);
 	if (range > 0)
 		merger_skip(ranges->merger, &ranges->splitters[range]);

@@ -97,7 +97,7 @@ find_file(FileSet *files, int process, int number, Run **runs, int nruns)
 		if (runs[i]->file->number == number)
 			return runs[i]->file;
 	}
-	return run_file_open_shared(files, process, number);
+	return run_file_open(files, process, number);
 }
 
 /* The next run of the list, of a process that has nruns of them already. */

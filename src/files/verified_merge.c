@@ -7,9 +7,8 @@
  * is in order; so if no run's next row comes before the window's last one, which takes k comparisons a
  * window, none of the rows to come does, and the window can be handed out.
  *
- * Runs whose next rows do come before that one, as their keys guessed too high, have these taken out of turn
- * into the window.  If there is no room for them the guesses are worth nothing: the rest is merged by
- * comparisons, and with what the window holds.
+ * If some run's next row does, as its key guessed too high, the window is merged with the runs' rows by
+ * comparisons until it is empty.
  */
 #include "postgres.h"
 
@@ -17,9 +16,6 @@
 
 #include "files/verified_merge.h"
 #include "sort/verify.h"
-
-/* What is filled of a window by the keys' order; the rest is for rows that are taken out of turn. */
-#define FILLED_PART(size) ((size) / 4 * 3)
 
 /* Records of a window, at most one for each of so many bytes: the least that one takes, with its item. */
 #define RECORD_BYTES_MIN 48
@@ -29,10 +25,9 @@ struct VerifiedMerge
 	Merger *merger;
 	SortKeyComparer *comparer;
 	SorterStats *stats;
-	const RunReader *next; /* whose record comes next by the keys; NULL: none, or not started */
-	bool started;
-	bool by_comparisons; /* from now on */
-	bool returned_next;	 /* then: was it handed out? */
+	const RunReader *next; /* whose record comes next and is not in the window; NULL: none, or not started */
+	bool next_is_read;	   /* it was handed out, or there was none yet */
+	bool by_comparisons;   /* some record that is not in the window comes before its last one */
 
 	/* The window. */
 	char *buffer; /* records */
@@ -49,10 +44,10 @@ verified_merge_create(Merger *merger, SortKeyComparer *comparer, Size memory, So
 {
 	VerifiedMerge *merge = palloc0(sizeof(VerifiedMerge));
 
-	merger_guess(merger);
 	merge->merger = merger;
 	merge->comparer = comparer;
 	merge->stats = stats;
+	merge->next_is_read = true;
 	merge->room = memory / (RECORD_BYTES_MIN + sizeof(StringSortItem)) + 1;
 	merge->size = memory - memory / (RECORD_BYTES_MIN + sizeof(StringSortItem)) * sizeof(StringSortItem);
 	merge->items = MemoryContextAllocHuge(CurrentMemoryContext, merge->room * sizeof(StringSortItem));
@@ -63,7 +58,6 @@ verified_merge_create(Merger *merger, SortKeyComparer *comparer, Size memory, So
 void
 verified_merge_end(VerifiedMerge *merge)
 {
-	merger_end(merge->merger);
 	pfree(merge->buffer);
 	pfree(merge->items);
 	pfree(merge);
@@ -79,16 +73,16 @@ record_size(const RunReader *reader)
 }
 
 static inline bool
-has_room(const VerifiedMerge *merge, const RunReader *reader, Size bytes, uint64 items)
+has_room(const VerifiedMerge *merge, const RunReader *reader)
 {
-	return merge->used + record_size(reader) <= bytes && merge->nitems < items;
+	return merge->used + record_size(reader) <= merge->size && merge->nitems < merge->room;
 }
 
 /* The first record of a window has room, however large it is. */
 static void
 make_room(VerifiedMerge *merge, const RunReader *reader)
 {
-	if (FILLED_PART(merge->size) >= record_size(reader))
+	if (merge->size >= record_size(reader))
 		return;
 	pfree(merge->buffer);
 	merge->size = 2 * record_size(reader);
@@ -112,8 +106,7 @@ static void
 fill(VerifiedMerge *merge)
 {
 	make_room(merge, merge->next);
-	while (merge->next != NULL &&
-		   has_room(merge, merge->next, FILLED_PART(merge->size), FILLED_PART(merge->room) + 1))
+	while (merge->next != NULL && has_room(merge, merge->next))
 	{
 		add_record(merge, merge->next);
 		merge->next = merger_next(merge->merger);
@@ -127,89 +120,42 @@ comes_before(const VerifiedMerge *merge, const RunReader *reader, const char *re
 							(const uint8 *) record_key(record), record_key_length(record)) < 0;
 }
 
-/* Adds what comes before the last row of the window; if there is no room for that it is not all. */
-static void
-add_late_records(VerifiedMerge *merge)
-{
-	const char *last = merge->items[merge->nitems - 1].record;
-
-	for (int run = 0; run < merger_runs(merge->merger); run++)
-	{
-		const RunReader *reader = merger_reader(merge->merger, run);
-
-		while (!reader->ended && comes_before(merge, reader, last))
-		{
-			if (!has_room(merge, reader, merge->size, merge->room))
-			{
-				merge->by_comparisons = true;
-				return;
-			}
-			add_record(merge, reader);
-			merger_take(merge->merger, run);
-		}
-	}
-}
-
-/* Puts the next rows of all, as far as they are known to be that, into the window. */
+/* Puts the next records by the keys, of which there are some, into the window. */
 static void
 make_window(VerifiedMerge *merge)
 {
-	uint64 in_turn;
-	uint64 late;
+	const char *last;
 
+	if (merge->by_comparisons)
+		merge->next = merger_choose_again(merge->merger, true);
 	merge->used = merge->nitems = merge->at = 0;
 	fill(merge);
-	in_turn = merge->nitems;
-	merge->stats->corrections += verify_items(merge->comparer, merge->items, in_turn);
-	add_late_records(merge);
-	late = merge->nitems - in_turn;
-	if (late > 0)
-	{
-		(void) verify_items(merge->comparer, merge->items + in_turn, late);
-		(void) verify_join(merge->comparer, merge->items, in_turn, merge->nitems);
-		merge->stats->corrections += late;
-	}
-	if (late > 0 || merge->by_comparisons)
-		merge->next = merger_choose_again(merge->merger, merge->by_comparisons ? merge->comparer : NULL);
+	merge->stats->corrections += verify_items(merge->comparer, merge->items, merge->nitems);
+	last = merge->items[merge->nitems - 1].record;
+	merge->by_comparisons =
+		merger_has_before(merge->merger, (const uint8 *) record_key(last), record_key_length(last));
+	if (merge->by_comparisons)
+		merge->next = merger_choose_again(merge->merger, false);
 }
 
 /* ---------------------------------------------------------------- reading */
 
-/* Is the window's next row the next one of all?  Where it was verified it is. */
-static inline bool
-window_comes_first(const VerifiedMerge *merge)
+MinimalTuple
+verified_merge_next(VerifiedMerge *merge)
 {
-	if (merge->at == merge->nitems)
-		return false;
-	return !merge->by_comparisons || merge->next == NULL ||
-		   !comes_before(merge, merge->next, merge->items[merge->at].record);
-}
-
-bool
-verified_merge_next(VerifiedMerge *merge, MergedRecord *record)
-{
-	if (!merge->started)
-	{
+	if (merge->next_is_read)
 		merge->next = merger_next(merge->merger);
-		merge->started = true;
-	}
-	else if (merge->returned_next)
-	{
-		merge->next = merger_next(merge->merger);
-		merge->returned_next = false;
-	}
-	if (merge->at == merge->nitems && merge->next != NULL && !merge->by_comparisons)
+	merge->next_is_read = false;
+	if (merge->at == merge->nitems && merge->next != NULL)
 		make_window(merge);
-	if (window_comes_first(merge))
+	if (merge->at == merge->nitems)
+		return NULL;
+	if (merge->by_comparisons && merge->next != NULL &&
+		comes_before(merge, merge->next, merge->items[merge->at].record))
 	{
-		const char *next = merge->items[merge->at++].record;
-
-		*record = (MergedRecord){record_row(next), record_key(next), record_key_length(next)};
-		return true;
+		merge->stats->corrections++;
+		merge->next_is_read = true;
+		return merge->next->row;
 	}
-	if (merge->next == NULL)
-		return false;
-	*record = (MergedRecord){merge->next->row, merge->next->key, merge->next->key_size};
-	merge->returned_next = true;
-	return true;
+	return record_row(merge->items[merge->at++].record);
 }

@@ -12,26 +12,17 @@
 
 typedef struct VerifiedMerge VerifiedMerge;
 
-/* A record as it comes out; good until the next call. */
-typedef struct MergedRecord
-{
-	MinimalTuple row;
-	const char *key;
-	Size key_size;
-} MergedRecord;
-
 /*
- * Of a merger that has returned nothing yet, and is this one's from now on, whose runs are of rows, each in
- * the order that the comparer says, and whose keys have images; in CurrentMemoryContext.  It takes so many
- * bytes of memory, and more for single rows that are larger.  Corrections are counted in stats.
+ * Of a merger that guesses and has returned nothing yet, whose runs are of rows, each in the order that the
+ * comparer says, and whose keys have images; in CurrentMemoryContext.  It takes so many bytes of memory, and
+ * more for single rows that are larger.  Corrections are counted in stats.
  */
 extern VerifiedMerge *verified_merge_create(Merger *merger, SortKeyComparer *comparer, Size memory,
 											SorterStats *stats);
 
-/* The next record; false at the end.  Checks for interrupts, now and then. */
-extern bool verified_merge_next(VerifiedMerge *merge, MergedRecord *record);
+/* The next row, good until the next call, or NULL.  Checks for interrupts, now and then. */
+extern MinimalTuple verified_merge_next(VerifiedMerge *merge);
 
-/* Ends the merger, too. */
 extern void verified_merge_end(VerifiedMerge *merge);
 
 #endif /* GPUSORT_FILES_VERIFIED_MERGE_H */

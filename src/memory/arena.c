@@ -2,16 +2,12 @@
  * memory/arena.c
  *		Memory at the same address in several processes: whose it is, and how much of it is handed out.
  *
- * The first process maps its files at an address that is free in most (files.c); the others open them by its
- * /proc entries.  As PostgreSQL's processes are children of one postmaster, what is free in one is nearly
- * always free in the others; where it isn't, or where there is no /proc, arena_attach says so.
+ * As PostgreSQL's processes are children of one postmaster, an address that is free in one is nearly always
+ * free in the others; where it isn't, or where there is no /proc, arena_attach says so.
  *
- * File descriptors and mappings belong to the memory context that was current, by way of a reset callback: so
- * errors, cancels and aborts release them.  Who lets go of the memory last frees it, by making holes in the
- * files: a process that kept them for others (keep.c) may have them open still.
- *
- * Files that were kept get the size and the number that the next arena wants, and an address of its own;
- * their pages stay.
+ * Who lets go of the memory last frees it, by making holes in the files: a process that kept them for others
+ * (keep.c) may have them open still.  Files that were kept get the size and the number that the next arena
+ * wants, and an address of its own; their pages stay.
  */
 #include "postgres.h"
 

@@ -6,10 +6,7 @@
  * when the Gather has shut down, and nothing of /dev/shm, which is small in containers.
  *
  * Each process has a file of its own to take memory from, though all can use all of it: the kernel makes and
- * frees the pages of one file under locks, so that several processes that have it do so in the same file wait
- * for each other.
- *
- * The files may be those of an earlier arena (keep.h): then their memory holds what was left in it.
+ * frees the pages of one file under locks.
  *
  * Locks: Arena.mutex keeps what is handed out.  attached is an atomic word, which a process may look at in
  * memory that is another arena's by now.

@@ -3,11 +3,9 @@
  *		Do huge pages pay, on this machine and at this time?
  *
  * Mostly they do: 2 MB are cleared in 0.1 to 0.3 ms, where 512 small pages take 0.3 to 1, and later there are
- * fewer misses of the TLB.  But in a virtual machine that returns free memory to its host, free huge pages
- * are just what was returned: the host has to find memory for each again when it is first touched, which
- * takes 5 ms and more; small pages are taken from what is at hand.  (Sorting 20 million rows: 2.4 s on huge
- * pages that are at hand, 2.9 s on small ones, 5 to 8 s on huge ones that were returned; Firecracker, Linux
- * 6.18.)  And where free memory is in pieces, the kernel may have to move much to have 2 MB of it.
+ * fewer misses of the TLB.  But in a virtual machine that returns free memory to its host, the host has to
+ * find memory for each again when it is first touched, which takes 5 ms and more (docs/decisions, 3).  And
+ * where free memory is in pieces, the kernel may have to move much to have 2 MB of it.
  *
  * So a process counts what each of its huge pages took beside small ones.  As long as what was gained makes
  * up for the slow ones it goes on; once it doesn't, no process of the server asks for them for a while.
@@ -38,8 +36,9 @@
 /* The process's own, milliseconds. */
 static double balance = FIRST_BALANCE_MS;
 
-/* Until when none is asked for, by the clock of instr_time: all processes' own, or in memory of their own. */
-static pg_atomic_uint64 *rests_until = NULL;
+/* Until when none is asked for, by the clock of instr_time: in shared memory, or this process's own. */
+static pg_atomic_uint64 own_rests_until;
+static pg_atomic_uint64 *rests_until = &own_rests_until;
 
 static uint64
 clock_us(void)
@@ -50,23 +49,10 @@ clock_us(void)
 	return INSTR_TIME_GET_MICROSEC(now);
 }
 
-static pg_atomic_uint64 *
-rest(void)
-{
-	static pg_atomic_uint64 own;
-
-	if (rests_until == NULL)
-	{
-		pg_atomic_init_u64(&own, 0);
-		rests_until = &own;
-	}
-	return rests_until;
-}
-
 bool
 huge_pages_pay(void)
 {
-	uint64 until = pg_atomic_read_u64(rest());
+	uint64 until = pg_atomic_read_u64(rests_until);
 
 	return until == 0 || clock_us() > until;
 }
@@ -78,7 +64,7 @@ huge_pages_note(int npages, double ms)
 	if (balance >= 0)
 		return;
 	balance = FIRST_BALANCE_MS;
-	pg_atomic_write_u64(rest(), clock_us() + REST_US);
+	pg_atomic_write_u64(rests_until, clock_us() + REST_US);
 }
 
 Size

@@ -2,19 +2,9 @@
  * memory/keep.c
  *		The memory of one joint sort, which the server keeps for the next one.
  *
- * A kernel takes a third of a microsecond and more to make a page of 4 kB and to clear it; a joint sort of a
- * million rows touches 25,000 of them.  So the files of one sort stay with their memory for a few seconds.
- * They are the server's: any session's next joint sort takes them.
- *
- * The process that put them there, the holder, keeps them open and does nothing else for them: an idle
- * session runs no code of an extension.  Whoever takes them opens them by the holder's /proc entries, and so
- * does the launcher, which frees them when no sort has come for them.  Memory is freed by making a hole in
- * the file, so it does not matter who has it open.
- *
- * There are three states, under one lock: nothing is kept (pid is 0); a process that lives is the holder; and
- * what it once held has been taken, and it has them open still.  It closes them when it keeps or takes files
- * again.  A holder that ends says so before its descriptors are closed, so what the lock's owner opens are
- * these files.
+ * README.md has the states.  Whoever takes the files opens them by the holder's /proc entries, and so does
+ * the launcher.  Memory is freed by making a hole in the file, so it does not matter who has it open.  A
+ * holder that ends says so before its descriptors are closed, so what the lock's owner opens are these files.
  */
 #include "postgres.h"
 

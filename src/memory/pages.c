@@ -11,8 +11,7 @@
  * shmem_enabled is `never` unless somebody has set it.  But a kernel collapses small pages into a huge one
  * for who asks for just that (madvise, MADV_COLLAPSE, from Linux 6.1 on), whatever shmem_enabled says but
  * `deny`.  What is not there it takes for zeros, so one small page is made, and the rest is cleared at once.
- * 200 MB take 13 ms there, and 27 to 38 on a machine half as fast, with memory at hand.  Whoever sets
- * transparent huge pages to `never` altogether wants none, and gets none.
+ * Whoever sets transparent huge pages to `never` altogether wants none, and gets none.
  *
  * Huge pages are not always to be had cheaply (huge_page_costs.h).  So those of one process are touched one
  * by one, those of files are collapsed some at a time, and once they don't pay the rest is left to small

@@ -44,6 +44,17 @@ sorter_stats_note_memory(SorterStats *stats, Size bytes)
 	stats->peak_memory = Max(stats->peak_memory, bytes);
 }
 
+/* The rows and runs of another process count, too. */
+static inline void
+sorter_stats_add(SorterStats *stats, const SorterStats *more)
+{
+	stats->rows += more->rows;
+	stats->bytes += more->bytes;
+	stats->corrections += more->corrections;
+	stats->disk_bytes += more->disk_bytes;
+	stats->runs += more->runs;
+}
+
 /* Why a device can't go on, for statistics; the sorter (device/sorter.h) says it in words. */
 typedef enum SortFailureReason
 {

@@ -3,8 +3,8 @@
  *		The cpu device's memory: chunks within the limit, and runs in temporary files past it.
  *
  * Chunks are counted as they are allocated; a chunk's max_rows keeps room for the arrays that sorting takes.
- * Where several processes feed, their chunks come from shared memory, until one of them finds no room; then
- * each goes on with its own (joint_spill.c).
+ * Where several processes feed, their chunks come from shared memory (shared_chunks.c) until one of them
+ * finds no room.
  *
  * All here belongs to the sorter's memory context, and runs to the resource owner or the FileSet
  * (files/run.h).  A temporary file that can't be written is PostgreSQL's error, raised out of cpu_spill.
@@ -12,7 +12,6 @@
 #include "postgres.h"
 
 #include "base/stopwatch.h"
-#include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
 #include "memory/alloc.h"
 #include "monitor/progress.h"
@@ -36,27 +35,18 @@ static void
 note_memory(CpuSorter *sorter, Size bytes)
 {
 	sorter_stats_note_memory(&sorter->stats, bytes);
-	if (sorter->apart && sorter->shared != NULL)
-		joint_spill_note_memory(sorter, bytes);
+	sorter->most_held = Max(sorter->most_held, bytes);
 }
 
 /* ---------------------------------------------------------------- chunks */
-
-/* Bytes within the limit beside the chunks there are and one more of so many bytes. */
-static Size
-memory_left(const CpuSorter *sorter, Size more_chunk)
-{
-	Size used = sorter->chunk_memory + more_chunk +
-				(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
-
-	return sorter->limit > used ? sorter->limit - used : 0;
-}
 
 /* How many rows could be sorted with the chunks there are and one more of so many bytes? */
 static uint64
 rows_within_limit(const CpuSorter *sorter, Size more_chunk)
 {
-	Size left = memory_left(sorter, more_chunk);
+	Size used = sorter->chunk_memory + more_chunk +
+				(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
+	Size left = sorter->limit > used ? sorter->limit - used : 0;
 	uint64 rows = left / (sorted_rows_memory(sorter->key, 1 << 20) >> 20);
 
 	while (rows > 0 && sorted_rows_memory(sorter->key, rows) > left)
@@ -206,15 +196,6 @@ cpu_spill(CpuSorter *sorter)
 
 /* ---------------------------------------------------------------- handing out and taking back */
 
-/* Counts a filled chunk as this process's. */
-static void
-count_chunk(CpuSorter *sorter, const Chunk *chunk)
-{
-	sorter->nrows += chunk->nrows;
-	sorter->stats.rows += chunk->nrows;
-	sorter->stats.bytes += chunk_bytes(chunk);
-}
-
 /*
  * A chunk that is ready to be filled, or filled further, with as many rows as can be sorted then, one at
  * least.
@@ -275,40 +256,15 @@ cpu_take_filled(CpuSorter *sorter, int parts)
 	{
 		sorter->chunks_end = &chunk->next;
 		sorter->chunk_memory += chunk->size;
-		count_chunk(sorter, chunk);
+		cpu_count_chunk(sorter, chunk, 1);
 	}
-}
-
-Chunk *
-cpu_get_chunk(Sorter *base, int part, Size at_least)
-{
-	CpuSorter *sorter = (CpuSorter *) base;
-	Chunk *chunk;
-
-	if (sorter->shared == NULL)
-		return cpu_get_own_chunk(sorter, at_least);
-	if (!sorter->apart)
-	{
-		chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
-		if (chunk != NULL)
-			return chunk;
-		sort_share_note_overflow(&sorter->shared->base);
-	}
-	return joint_spill_get_chunk(sorter, at_least);
 }
 
 void
-cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
+cpu_put_own_chunk(CpuSorter *sorter, Chunk *chunk)
 {
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	if (sorter->shared != NULL && !sorter->apart)
-	{
-		shared_chunks_put(sorter->shared, sorter->key, chunk);
-		return;
-	}
 	*sorter->chunks_end = chunk;
 	sorter->chunks_end = &chunk->next;
-	count_chunk(sorter, chunk);
+	cpu_count_chunk(sorter, chunk, 1);
 	(void) cpu_cut_many(sorter);
 }

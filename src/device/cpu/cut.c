@@ -12,15 +12,6 @@
 
 #include "device/cpu/sorter.h"
 
-/* Counts the rows of a filled chunk as the sorter's, or as no longer the sorter's. */
-static void
-count_chunk(CpuSorter *sorter, const Chunk *chunk, int sign)
-{
-	sorter->nrows += sign * (int64) chunk->nrows;
-	sorter->stats.rows += sign * (int64) chunk->nrows;
-	sorter->stats.bytes += sign * (int64) chunk_bytes(chunk);
-}
-
 /* Takes rows out of all filled chunks, and sets those aside that have room. */
 static void
 cut_chunks(CpuSorter *sorter)
@@ -35,10 +26,10 @@ cut_chunks(CpuSorter *sorter)
 		Chunk **list;
 
 		chunks = chunk->next;
-		count_chunk(sorter, chunk, -1);
+		cpu_count_chunk(sorter, chunk, -1);
 		(void) bound_cut_chunk(sorter->base.bound, chunk);
 		if (chunk->nrows > 0)
-			count_chunk(sorter, chunk, 1);
+			cpu_count_chunk(sorter, chunk, 1);
 		list = chunk->nrows == 0	  ? &sorter->empty_chunks
 			   : chunk_is_open(chunk) ? &sorter->open_chunks
 									  : sorter->chunks_end;
@@ -85,7 +76,7 @@ cpu_take_open_chunk(CpuSorter *sorter, Size at_least)
 		if (chunk->back - chunk->front < at_least)
 			continue;
 		*link = chunk->next;
-		count_chunk(sorter, chunk, -1);
+		cpu_count_chunk(sorter, chunk, -1);
 		return chunk;
 	}
 	return NULL;

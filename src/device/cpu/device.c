@@ -2,21 +2,8 @@
  * device/cpu/device.c
  *		The cpu device: sorts in the backend's own memory, past its limit in temporary files.
  *
- * Filled chunks are kept.  As long as chunks and the arrays that sorting them takes stay within the limit,
- * all is in memory: perform sorts, next walks over the sorted items.  When the next chunk would not fit, what
- * is there is sorted and handed to an external sort as a run, and the chunks are filled again.
- *
- * If several processes feed the sort, they fill chunks in memory that they share (shared_chunks.h), within
- * the same limit.  When the limit is reached, each process goes on by itself, as above, and what all have
- * written is read by all, or merged by the first process (joint_spill.h).  Otherwise they sort together when
- * the input is over (joint_sort.h), and the first process has only to return the rows.
- *
- *		chunks.c			memory, chunks, spilling
- *		cut.c				rows that are not wanted any more are taken out of chunks
- *		shared_chunks.c		chunks that several processes fill
- *		joint_sort.c		several processes sort
- *		joint_spill.c		several processes write runs, and read them
- *		return_windows.c	several processes put sorted rows in order for the first one, which returns them
+ * The calls of the interface; what happens to rows in memory and past its limit, in one process and in
+ * several, is told in README.md.
  */
 #include "postgres.h"
 
@@ -178,6 +165,35 @@ cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complet
 	return &sorter->base;
 }
 
+static Chunk *
+cpu_get_chunk(Sorter *base, int part, Size at_least)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+	Chunk *chunk;
+
+	if (sorter->shared == NULL)
+		return cpu_get_own_chunk(sorter, at_least);
+	if (!sorter->apart)
+	{
+		chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
+		if (chunk != NULL)
+			return chunk;
+		sort_share_note_overflow(&sorter->shared->base);
+	}
+	return joint_spill_get_chunk(sorter, at_least);
+}
+
+static void
+cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
+{
+	CpuSorter *sorter = (CpuSorter *) base;
+
+	if (sorter->shared != NULL && !sorter->apart)
+		shared_chunks_put(sorter->shared, sorter->key, chunk);
+	else
+		cpu_put_own_chunk(sorter, chunk);
+}
+
 static void
 cpu_finish_feed(Sorter *base)
 {
@@ -216,7 +232,7 @@ read_together(CpuSorter *sorter)
 		return false;
 	if (sorter->published)
 	{
-		sorter->base.together = sorter->shared->spilled_rows;
+		sorter->base.together = sorter->shared->spilled.rows;
 		/* a guess at the order cuts no ranges */
 		return !sorter->key->verified;
 	}
@@ -280,12 +296,8 @@ take_sorted(CpuSorter *sorter)
 
 	joint_sort_rows(shared, sorter->key, &sorter->sorted);
 	sorter->stats.corrections += sorter->sorted.corrected;
-	sorter_stats_note_memory(&sorter->stats,
-							 shared->chunk_memory +
-								 sorted_rows_parallel_memory(sorter->key, shared->filled_rows,
-															 shared->nchunks, shared->base.nentered) +
-								 (shared->windows != NULL ? return_windows_memory(shared->windows) : 0));
-	window_reader_init(&sorter->reader, shared->windows, &sorter->sorted);
+	sorter_stats_note_memory(&sorter->stats, joint_sort_memory(shared, sorter->key) + shared->windows_size);
+	sorter->reader = (WindowReader){.windows = shared->windows, .sorted = &sorter->sorted};
 }
 
 /* None of the processes may still feed.  True: all rows are sorted. */
@@ -378,7 +390,7 @@ cpu_next(Sorter *base, bool forward)
 	CpuSorter *sorter = (CpuSorter *) base;
 
 	if (sorter->external != NULL)
-		return external_sort_next(sorter->external, forward);
+		return merged_rows_next(external_sort_rows(sorter->external), forward);
 	if (sorter->ranges != NULL)
 		return run_ranges_next(sorter->ranges);
 	return next_in_memory(sorter, forward);
@@ -393,7 +405,7 @@ rewind_rows(CpuSorter *sorter)
 	sorter_forget_rows_at_hand(&sorter->base);
 	sorter->position = -1;
 	if (sorter->external != NULL)
-		external_sort_rewind(sorter->external);
+		merged_rows_rewind(external_sort_rows(sorter->external));
 	return true;
 }
 
@@ -402,7 +414,7 @@ set_mark(CpuSorter *sorter)
 {
 	sorter->mark = sorter->position;
 	if (sorter->external != NULL)
-		external_sort_mark(sorter->external);
+		merged_rows_mark(external_sort_rows(sorter->external));
 }
 
 static void
@@ -410,7 +422,7 @@ seek_mark(CpuSorter *sorter)
 {
 	sorter->position = sorter->mark;
 	if (sorter->external != NULL)
-		external_sort_restore(sorter->external);
+		merged_rows_restore(external_sort_rows(sorter->external));
 }
 
 static bool

@@ -2,10 +2,7 @@
  * device/cpu/joint_sort.c
  *		The processes that fed a sort of the cpu device sort it together.
  *
- * The process that entered first, which need not be the leader, prepares: it looks through the chunks and
- * lays out what is to be shared.  Then all have the kernel provide that memory, each a part of it, and sort
- * (sort/parallel_sort.h).  If there is too little memory for that, nothing happens here, and the leader sorts
- * alone when it performs.
+ * The process that entered first, which need not be the leader, prepares and lays out what is shared.
  *
  * Whoever is interrupted leaves the others waiting; they are interrupted too, for an error in one process of
  * a parallel query ends all.
@@ -16,19 +13,11 @@
 #include "monitor/progress.h"
 #include "sort/verify.h"
 
-/* Bytes of memory that the sort takes. */
-static Size
-memory_of_sort(const SharedChunks *shared, const SortKey *key)
+Size
+joint_sort_memory(const SharedChunks *shared, const SortKey *key)
 {
 	return shared->chunk_memory +
 		   sorted_rows_parallel_memory(key, shared->filled_rows, shared->nchunks, shared->base.nentered);
-}
-
-/* Is there room within the limit for all processes to sort these chunks? */
-static bool
-fits_within_limit(const SharedChunks *shared, const SortKey *key)
-{
-	return memory_of_sort(shared, key) <= shared->limit;
 }
 
 /* Does the leader take part? */
@@ -57,7 +46,7 @@ row_size(const SharedChunks *shared)
 static Size
 size_of_windows(const SharedChunks *shared, const SortKey *key)
 {
-	Size memory = memory_of_sort(shared, key);
+	Size memory = joint_sort_memory(shared, key);
 
 	if (!shared->helped || (key->policy.alone && !key->variable) || !leader_entered(&shared->base) ||
 		memory >= shared->limit)
@@ -74,7 +63,7 @@ prepare(SharedChunks *shared, const SortKey *key)
 	Size size;
 
 	shared_chunks_close_open(shared);
-	if (nprocesses < 2 || !fits_within_limit(shared, key) ||
+	if (nprocesses < 2 || joint_sort_memory(shared, key) > shared->limit ||
 		!sorted_rows_prepare(&shared->sorted, key, shared->filled, shared->filled_rows))
 		return;
 	size = TYPEALIGN(64, sorted_rows_shared_size(&shared->sorted, shared->nchunks, nprocesses));

@@ -22,6 +22,9 @@
  */
 extern void joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *sorter);
 
+/* Bytes of the chunks, and of sorting them together. */
+extern Size joint_sort_memory(const SharedChunks *shared, const SortKey *key);
+
 /* In any process, later: the rows in order, if is_sorted says that they are. */
 extern void joint_sort_rows(const SharedChunks *shared, const SortKey *key, SortedRows *sorted);
 

@@ -2,15 +2,8 @@
  * device/cpu/joint_spill.c
  *		The processes that feed a sort of the cpu device write what does not fit, and read it, together.
  *
- * They fill chunks that they share (shared_chunks.h) until one of them finds no room.  From then on each goes
- * apart, when it wants its next chunk or is through with its input: it takes its part of the chunks that are
- * filled, sorts their rows, writes them as a run, gives these chunks back to the kernel, and goes on with
- * chunks of its own, within an equal part of the memory.  The last one takes all chunks that are left, and
- * none is being filled then, for each process puts its own before it goes apart.
- *
- * At the end everybody's runs are published.  A build's are read by all, a range of the order each; those of
- * a query, and keys that only guess at the order, are merged by the leader.  It merges the runs of lone
- * workers (team.h) with them, or with what all have sorted in memory, which it writes as one more run.
+ * README.md tells how a process goes apart, and who reads the runs.  A process puts its chunk before it goes
+ * apart, so none is being filled when the last one takes all that are left.
  *
  * All together they never have more than the limit.  What a process takes, and what sorting that takes, is in
  * the limit when it goes apart; until the last one has done so none takes more than that, which may be less
@@ -48,18 +41,6 @@ limit_now(const CpuSorter *sorter)
 	return all_apart ? part : Min(part, Max(sorter->held, shared_chunks_late_memory(shared)));
 }
 
-void
-joint_spill_note_memory(CpuSorter *sorter, Size bytes)
-{
-	SharedChunks *shared = sorter->shared;
-
-	SpinLockAcquire(&shared->base.mutex);
-	shared->memory += (int64) bytes - (int64) sorter->noted_memory;
-	shared->peak_memory = Max(shared->peak_memory, shared->memory);
-	SpinLockRelease(&shared->base.mutex);
-	sorter->noted_memory = bytes;
-}
-
 /* ---------------------------------------------------------------- apart from the others */
 
 /* This process leaves the others' chunks: the number of those that have not, with it. */
@@ -70,39 +51,12 @@ begin_to_leave(SharedChunks *shared, const SortKey *key)
 
 	SpinLockAcquire(&shared->base.mutex);
 	if (shared->nleaving == 0)
-		shared->peak_memory = shared->memory = shared->joint_memory =
+		shared->joint_memory =
 			shared->chunk_memory +
 			shared_chunks_sort_memory(shared, key, shared->filled_rows + shared->reserved_rows);
 	others = shared->base.nentered - shared->nleaving++;
 	SpinLockRelease(&shared->base.mutex);
 	return others;
-}
-
-/* What all have in memory is what was within the limit when the first one went apart. */
-static void
-note_held(CpuSorter *sorter)
-{
-	SharedChunks *shared = sorter->shared;
-
-	sorter->held = sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows);
-	sorter->noted_memory = sorter->held;
-	SpinLockAcquire(&shared->base.mutex);
-	shared->joint_memory -= sorter->held;
-	SpinLockRelease(&shared->base.mutex);
-}
-
-/* Once all have gone apart, nothing is left of what was set aside for rows that did not come. */
-static void
-note_apart(SharedChunks *shared)
-{
-	SpinLockAcquire(&shared->base.mutex);
-	shared->napart++;
-	if (shared->napart == shared->base.nentered)
-	{
-		shared->memory -= shared->joint_memory;
-		shared->joint_memory = 0;
-	}
-	SpinLockRelease(&shared->base.mutex);
 }
 
 static void
@@ -114,12 +68,14 @@ go_apart(CpuSorter *sorter)
 	arena_trim(&shared->base.arena, 0);
 	sorter->limit = equal_part(shared);
 	cpu_take_filled(sorter, begin_to_leave(shared, sorter->key));
-	note_held(sorter);
+	sorter->held = sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows);
 	if (sorter->nrows > 0)
 		cpu_spill(sorter);
 	cpu_free_chunks(sorter, &sorter->empty_chunks);
-	joint_spill_note_memory(sorter, 0);
-	note_apart(shared);
+	sorter->most_held = 0;
+	SpinLockAcquire(&shared->base.mutex);
+	shared->napart++;
+	SpinLockRelease(&shared->base.mutex);
 }
 
 Chunk *
@@ -141,11 +97,8 @@ pass_stats_on(CpuSorter *sorter)
 	SorterStats *stats = &sorter->stats;
 
 	SpinLockAcquire(&shared->base.mutex);
-	shared->spilled_rows += stats->rows;
-	shared->spilled_bytes += stats->bytes;
-	shared->corrections += stats->corrections;
-	shared->disk_bytes += stats->disk_bytes;
-	shared->runs += stats->runs;
+	sorter_stats_add(&shared->spilled, stats);
+	shared->apart_memory += sorter->most_held;
 	SpinLockRelease(&shared->base.mutex);
 	stats->rows = stats->bytes = stats->corrections = stats->disk_bytes = 0;
 	stats->runs = 0;
@@ -193,7 +146,6 @@ joint_spill_finish(CpuSorter *sorter)
 		go_apart(sorter);
 	sorter->limit = equal_part(shared);
 	joint_spill_publish(sorter);
-	joint_spill_note_memory(sorter, 0);
 	pass_stats_on(sorter);
 	sort_share_meet(&shared->base);
 }
@@ -207,7 +159,7 @@ open_ranges(CpuSorter *sorter)
 	{
 		sorter->ranges = run_ranges_open(sorter->files, sorter->shared->base.nentered, sorter->key,
 										 equal_part(sorter->shared));
-		joint_spill_note_memory(sorter, run_ranges_memory(sorter->ranges));
+		sorter_stats_note_memory(&sorter->stats, run_ranges_memory(sorter->ranges));
 	}
 	MemoryContextSwitchTo(old);
 	return sorter->ranges;
@@ -240,14 +192,9 @@ static void
 take_stats(CpuSorter *sorter)
 {
 	const SharedChunks *shared = sorter->shared;
-	SorterStats *stats = &sorter->stats;
 
-	stats->rows += shared->spilled_rows;
-	stats->bytes += shared->spilled_bytes;
-	stats->corrections += shared->corrections;
-	stats->disk_bytes += shared->disk_bytes;
-	stats->runs += shared->runs;
-	sorter_stats_note_memory(stats, shared->peak_memory);
+	sorter_stats_add(&sorter->stats, &shared->spilled);
+	sorter_stats_note_memory(&sorter->stats, Max(shared->joint_memory, shared->apart_memory));
 }
 
 /* Takes the runs of so many processes, from the first one on, which have so many rows together. */
@@ -276,7 +223,7 @@ merge_runs(CpuSorter *sorter, bool is_sorted, bool overflowed)
 	cpu_begin_external(sorter);
 	write_own_run(sorter, is_sorted);
 	if (overflowed)
-		adopt_published(sorter, 0, sorter->shared->base.nentered, sorter->shared->spilled_rows, &counted);
+		adopt_published(sorter, 0, sorter->shared->base.nentered, sorter->shared->spilled.rows, &counted);
 	adopt_published(sorter, SORT_SHARE_MAX_PROCESSES, sorter->base.nlone, sorter->base.lone_rows,
 					&sorter->stats);
 	progress_enter(&sorter->base, PROGRESS_MERGING);

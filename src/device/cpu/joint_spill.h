@@ -35,7 +35,4 @@ extern void joint_spill_perform(CpuSorter *sorter, bool is_sorted);
 /* The next row is the first one of a range, one of nranges of the order (run_ranges.h). */
 extern void joint_spill_seek(CpuSorter *sorter, int range, int nranges);
 
-/* This process's memory has become so many bytes. */
-extern void joint_spill_note_memory(CpuSorter *sorter, Size bytes);
-
 #endif /* GPUSORT_DEVICE_CPU_JOINT_SPILL_H */

@@ -4,14 +4,11 @@
  *		them.
  *
  * Windows are taken in their order, and a slot is free when the reader is through with the window that was in
- * it last.  So a helper waits for the reader where it is that far ahead.  The reader reads a window that
- * nobody has taken from the sorted rows.  One that somebody is in the middle of it waits for, but fills
- * windows as well meanwhile, if there are free slots: so few helpers keep it as busy as many.
+ * it last.  While a window is being filled the reader fills others: so few helpers keep it as busy as many.
  *
- * A helper that waits for long leaves: whoever reads is busy with something else, and there may be others who
- * want the worker.  So does one whom the others can do without, as the reader is the slower one: what a
- * worker has mapped takes the kernel long to unmap, and is out of the way by the time that the last row is
- * read.
+ * A helper that waits for long leaves: others may want the worker.  So does one whom the others can do
+ * without: what a worker has mapped takes the kernel long to unmap, and is out of the way by the time that
+ * the last row is read.
  */
 #include "postgres.h"
 
@@ -56,7 +53,6 @@ typedef struct WindowSlot
 
 struct ReturnWindows
 {
-	Size size;
 	uint64 nrows; /* of all windows */
 	uint64 nwindows;
 	uint64 window_rows; /* of each but the last */
@@ -106,7 +102,6 @@ return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int he
 	ReturnWindows *windows = memory;
 
 	memset(windows, 0, sizeof(ReturnWindows));
-	windows->size = size;
 	windows->nrows = nrows;
 	windows->slot_size = slot_size(nrows, row_size, helpers);
 	windows->nslots = (size - sizeof(ReturnWindows)) / windows->slot_size;
@@ -120,12 +115,6 @@ return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int he
 	for (int i = 0; i < windows->nslots; i++)
 		windows->slots[i].rows = (char *) (windows + 1) + i * windows->slot_size;
 	return windows;
-}
-
-Size
-return_windows_memory(const ReturnWindows *windows)
-{
-	return windows->size;
 }
 
 /* ---------------------------------------------------------------- windows */
@@ -291,14 +280,6 @@ return_windows_dismiss(ReturnWindows *windows)
 }
 
 /* ---------------------------------------------------------------- the reader */
-
-void
-window_reader_init(WindowReader *reader, ReturnWindows *windows, SortedRows *sorted)
-{
-	memset(reader, 0, sizeof(*reader));
-	reader->windows = windows;
-	reader->sorted = sorted;
-}
 
 /*
  * The reader comes to a window: how many of its rows are in the slot?  -1: somebody is just filling it.  A

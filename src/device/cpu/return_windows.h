@@ -33,9 +33,6 @@ extern Size return_windows_size(uint64 nrows, Size row_size, int helpers, Size r
 /* In memory of that size, which holds anything and of which all have the same address. */
 extern ReturnWindows *return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int helpers);
 
-/* The size that it was made with. */
-extern Size return_windows_memory(const ReturnWindows *windows);
-
 /*
  * In a helper: fills windows, until none is left, or the reader wants no more or has not come on for a while.
  * sorted: the rows, in this process.  Checks for interrupts.
@@ -45,7 +42,7 @@ extern void return_windows_help(ReturnWindows *windows, SortedRows *sorted);
 /* Helpers are to go, at once.  Windows that they have filled can still be read. */
 extern void return_windows_dismiss(ReturnWindows *windows);
 
-/* What the reader knows. */
+/* What the reader knows; at first all zeros but for windows and sorted. */
 typedef struct WindowReader
 {
 	ReturnWindows *windows; /* NULL: nobody helps */
@@ -57,8 +54,6 @@ typedef struct WindowReader
 	uint64 rows_in_slot;	/* that are left there */
 	uint64 rows_read;		/* out of slots, so far */
 } WindowReader;
-
-extern void window_reader_init(WindowReader *reader, ReturnWindows *windows, SortedRows *sorted);
 
 /* For window_reader_next. */
 extern void window_reader_open(WindowReader *reader);

@@ -2,10 +2,8 @@
  * device/cpu/shared_chunks.c
  *		Chunks that several processes fill for one sort of the cpu device, in memory that they share.
  *
- * A chunk is handed out only if it fits within the limit together with what sorting all rows takes, those
- * included that chunks being filled may yet get: so many rows are reserved when a chunk is taken, and what
- * was not used of them is free again when it is put.  Chunks are small beside the limit, that each process
- * may hold one which is not full.
+ * Rows that a chunk may get are reserved when it is taken; what was not used of them is free again when it is
+ * put.  Chunks are small beside the limit, that each process may hold one which is not full.
  */
 #include "postgres.h"
 

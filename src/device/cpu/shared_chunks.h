@@ -22,6 +22,7 @@
 #include "device/cpu/return_windows.h"
 #include "device/participants.h"
 #include "key/sort_key.h"
+#include "monitor/sort_stats.h"
 #include "sort/chunk.h"
 #include "sort/sorted_rows.h"
 
@@ -53,16 +54,11 @@ typedef struct SharedChunks
 	ReturnWindows *windows; /* then, if it pays and there is memory; else NULL */
 
 	/* When there was no room, and each process spills by itself (joint_spill.h): */
-	int nleaving;		  /* processes that go apart, or have */
-	int napart;			  /* that have */
-	int64 memory;		  /* bytes that all have now */
-	int64 joint_memory;	  /* of these, what nobody has taken with him yet */
-	int64 peak_memory;	  /* and had at the highest; 0: nobody has gone apart */
-	uint64 spilled_rows;  /* in runs that all can read */
-	uint64 spilled_bytes; /* of keys and rows in them, when they were put */
-	uint64 corrections;	  /* of their order */
-	uint64 disk_bytes;	  /* written */
-	int runs;
+	int nleaving;		 /* processes that go apart, or have */
+	int napart;			 /* that have */
+	Size joint_memory;	 /* bytes that all had when the first one went apart */
+	Size apart_memory;	 /* the sum of what each had afterwards at the highest */
+	SorterStats spilled; /* of the runs that all can read */
 } SharedChunks;
 
 /*

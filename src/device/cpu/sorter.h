@@ -48,7 +48,7 @@ typedef struct CpuSorter
 	FileSet *files;	   /* NULL: this process alone has to do with the sort */
 	bool apart;		   /* has this process gone apart, or was it so from the start? */
 	Size held;		   /* bytes that it had then */
-	Size noted_memory; /* bytes of its memory that count in that of all */
+	Size most_held;	   /* of chunks and what sorts them, since then */
 	bool published;	   /* can all runs be read? */
 	RunRanges *ranges; /* their rows; NULL: nobody has read them yet */
 
@@ -60,12 +60,18 @@ typedef struct CpuSorter
 	WindowReader reader; /* its windows: NULL where nobody helps */
 } CpuSorter;
 
-/* The chunk functions of the device. */
-extern Chunk *cpu_get_chunk(Sorter *base, int part, Size at_least);
-extern void cpu_put_chunk(Sorter *base, int part, Chunk *chunk);
+/* Counts the rows of a filled chunk as the sorter's, or with -1 as no longer the sorter's. */
+static inline void
+cpu_count_chunk(CpuSorter *sorter, const Chunk *chunk, int sign)
+{
+	sorter->nrows += sign * (int64) chunk->nrows;
+	sorter->stats.rows += sign * (int64) chunk->nrows;
+	sorter->stats.bytes += sign * (int64) chunk_bytes(chunk);
+}
 
-/* A chunk in the process's own memory; spills where there is no room for it. */
+/* A chunk in the process's own memory; spills where there is no room for it.  Takes it back, filled. */
 extern Chunk *cpu_get_own_chunk(CpuSorter *sorter, Size at_least);
+extern void cpu_put_own_chunk(CpuSorter *sorter, Chunk *chunk);
 
 /* The sort has runs from now on. */
 extern void cpu_begin_external(CpuSorter *sorter);

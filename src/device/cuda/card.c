@@ -193,31 +193,31 @@ MinimalTuple
 cuda_next(CudaCard *card, bool forward)
 {
 	if (unlikely(card->external != NULL))
-		return external_sort_next(card->external, forward);
+		return merged_rows_next(external_sort_rows(card->external), forward);
 	return likely(forward) ? cuda_next_row(card) : cuda_look_for_row(card, false);
 }
 
 void
 cuda_seek(CudaCard *card, SortSeek where, int range, int nranges)
 {
-	ExternalSort *external = card->external;
+	MergedRows *merged = card->external != NULL ? external_sort_rows(card->external) : NULL;
 
 	switch (where)
 	{
 		case SORT_SEEK_FIRST:
 			card->position = -1;
-			if (external != NULL)
-				external_sort_rewind(external);
+			if (merged != NULL)
+				merged_rows_rewind(merged);
 			break;
 		case SORT_SET_MARK:
 			card->mark = card->position;
-			if (external != NULL)
-				external_sort_mark(external);
+			if (merged != NULL)
+				merged_rows_mark(merged);
 			return;
 		case SORT_SEEK_MARK:
 			card->position = card->mark;
-			if (external != NULL)
-				external_sort_restore(external);
+			if (merged != NULL)
+				merged_rows_restore(merged);
 			break;
 		case SORT_SEEK_RANGE:
 			card->position = card->nrows * range / nranges - 1;
