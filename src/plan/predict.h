@@ -12,7 +12,7 @@
 
 typedef enum CostTerm
 {
-#define COST_TERM(name, what) COST_##name,
+#define COST_TERM(name, ns, what) COST_##name,
 #include "plan/cost_terms.h"
 #undef COST_TERM
 	COST_TERMS
@@ -88,6 +88,9 @@ typedef struct GroupShape
 	double entry_bytes; /* of a group in a hash table */
 	double memory;		/* bytes that this may take */
 } GroupShape;
+
+/* How much of a processor each process of a parallel plan after the first adds, by tools/calibrate. */
+#define COST_PROCESSOR_SHARE 0.5
 
 /* How many of each term. */
 typedef struct CostCounts

@@ -128,7 +128,6 @@ count_encoding(const SortShape *shape, double rows, double *counts)
 				counts[COST_ICU_BYTE] += rows * key->width;
 				break;
 			case KEY_LIBC:
-				counts[COST_ENCODE_LIBC] += rows;
 				counts[COST_LIBC_BYTE] += rows * key->width;
 				break;
 			case KEY_LIBC_BYTES:
@@ -153,10 +152,7 @@ count_first_strings(const SortShape *shape, double rows, double *counts)
 		const SortKeyShape *key = &shape->keys[i];
 
 		if (encoded_class(key) == KEY_ICU && (!key->known || shape->processes > 1))
-		{
-			counts[COST_START_ICU] += 1;
 			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_ASCII_AFTER);
-		}
 	}
 }
 
@@ -223,9 +219,11 @@ count_sort(const SortShape *shape, double rows, double times, double *counts)
 	count_verification(shape, times, share_far(shape, rows * stored_bytes(shape)), counts);
 	if ((shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED) && !shape->verified)
 		return;
-	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
 	if (shape->fixed_key)
+	{
+		counts[COST_SORT_FIXED] += times;
 		counts[shape->order != ORDER_NONE ? COST_SORT_NEARLY_LEVEL : COST_SORT_FIXED_LEVEL] += times * levels;
+	}
 	else
 		counts[COST_SORT_STRING_LEVEL] += times * levels;
 	counts[COST_SORT_STRING_TIE] +=
@@ -256,7 +254,6 @@ count_return(const SortShape *shape, double rows, bool in_sequence, double *coun
 	counts[COST_RETURN_BYTE] += rows * tuple_bytes(shape);
 	if (in_sequence)
 		return;
-	counts[COST_RETURN_FAR] += rows * share_far(shape, bytes);
 
 	/*
 	 * Shared memory is on small pages, which come one by one, whatever the order: to one process or to all.
@@ -407,7 +404,6 @@ count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 	double part = rows * largest_part(shape);
 
 	counts->first[COST_CUDA_JOB] += runs + Max(0, shape->cards - 1);
-	counts->first[COST_CUDA_SORT] += part;
 	counts->first[COST_CUDA_KEY_BYTE] += part * shape->key_bytes;
 	counts->first[COST_CUDA_BYTE] += part * stored_bytes(shape);
 	if (shape->cards > 1)

@@ -228,11 +228,8 @@ count_whole_comparisons(const SortShape *shape, double times, double far, double
 static void
 count_put(const SortShape *shape, double rows, double *counts)
 {
-	if (shape->single_column)
-		counts[COST_PG_PUT_DATUM] += rows;
-	else
+	if (!shape->single_column)
 		counts[COST_PG_PUT] += rows;
-	counts[COST_PG_PUT_BYTE] += rows * tuple_bytes(shape);
 }
 
 static void
@@ -245,18 +242,13 @@ count_abbreviation(const SortShape *shape, double rows, double *counts)
 	if (key->class == KEY_NUMERIC)
 		counts[COST_PG_CONVERT_NUMERIC] += rows;
 	else if (is_string(key) && abbreviated_values(shape, rows) > 0)
-	{
 		counts[key->class == KEY_ICU ? COST_PG_CONVERT_ICU : COST_PG_CONVERT_TEXT] += rows;
-		if (key->class == KEY_ICU)
-			counts[COST_PG_CONVERT_ICU_BYTE] += rows * key->width;
-	}
 }
 
 static void
 count_get(const SortShape *shape, double rows, bool in_sequence, double *counts)
 {
 	counts[shape->single_column ? COST_PG_GET_DATUM : COST_PG_GET] += rows;
-	counts[COST_PG_GET_BYTE] += rows * tuple_bytes(shape);
 	if (!in_sequence && tuple_bytes(shape) > 0)
 		counts[COST_PG_GET_FAR] += rows * share_far(shape, rows * memory_bytes(shape));
 }
@@ -305,11 +297,8 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 	double in_heap = 2 * rows_kept(shape, rows, wanted) * levels_of(wanted);
 
 	count_put(shape, rows, counts->first);
-	counts->first[COST_PG_HEAP] += rows;
 	counts->first[COST_PG_HEAP_BYTE] += bytes_beyond_cache(rows * tuple_bytes(shape));
 	count_whole_comparisons(shape, rows, 0, counts->first);
-	if (shape->keys[0].class == KEY_ICU)
-		counts->first[COST_PG_HEAP_ICU] += rows;
 	if (can_be_abbreviated(&shape->keys[0]) || is_libc(&shape->keys[0]) || shape->keys[0].class == KEY_MADE)
 		count_whole_comparisons(shape, in_heap, 0, counts->first);
 	else
@@ -369,7 +358,6 @@ count_serial(const SortShape *shape, double rows, CostCounts *counts)
 {
 	double wanted = rows_wanted(shape, rows);
 
-	counts->first[COST_PG_START] += 1;
 	if (shape->groups > 0)
 		count_incremental(shape, rows, counts);
 	else if (is_top_n(shape, rows, wanted))
