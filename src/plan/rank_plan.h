@@ -35,7 +35,7 @@ extern CustomScan *rank_plan_from_window(const WindowAgg *window);
 /* Is this a GpuRank? */
 extern bool rank_plan_is_rank(const Plan *plan);
 
-/* Columns of the input, and how they are compared; palloc'd arrays. */
+/* Columns of the input, and how they are compared; the plan's arrays. */
 typedef struct RankColumns
 {
 	int n;
