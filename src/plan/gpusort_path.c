@@ -18,7 +18,6 @@
 
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -36,6 +35,7 @@
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/spread.h"
+#include "plan/volatile_plan.h"
 #include "service/state.h"
 
 /* Members of a path's custom_private. */
@@ -44,58 +44,6 @@ enum
 	PATH_EXPECTED,	  /* a SortExpected */
 	PATH_FOR_ORDER_BY /* Integer */
 };
-
-/* ---------------------------------------------------------------- volatile inputs */
-
-static bool query_is_volatile(PlannerInfo *root);
-
-/* Is there a subquery among the node's expressions that is volatile? These are SubPlans by now. */
-static bool
-has_volatile_subplan(Node *node, void *root)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubPlan) &&
-		query_is_volatile(list_nth(((PlannerInfo *) root)->glob->subroots, ((SubPlan *) node)->plan_id - 1)))
-		return true;
-	return expression_tree_walker(node, has_volatile_subplan, root);
-}
-
-/* Could evaluating this part of the query once more give other rows, or do something twice? */
-static bool
-is_volatile(Query *query, PlannerInfo *root)
-{
-	return contain_volatile_functions((Node *) query) ||
-		   query_tree_walker(query, has_volatile_subplan, root,
-							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
-}
-
-static bool
-query_is_volatile(PlannerInfo *root)
-{
-	return is_volatile(root->parse, root);
-}
-
-/*
- * The same of what is below the query's sort, whose input has these columns: not the LIMIT, nor what of the
- * output is computed from the sorted rows.  Columns that the query groups or sorts by are below it.
- */
-static bool
-sort_input_is_volatile(PlannerInfo *root, List *columns)
-{
-	Query below = *root->parse;
-	ListCell *cell;
-
-	below.limitOffset = below.limitCount = NULL;
-	below.targetList = NIL;
-	foreach(cell, root->parse->targetList)
-	{
-		if (lfirst_node(TargetEntry, cell)->ressortgroupref != 0)
-			below.targetList = lappend(below.targetList, lfirst(cell));
-	}
-	return is_volatile(&below, root) || contain_volatile_functions((Node *) columns) ||
-		   has_volatile_subplan((Node *) columns, root);
-}
 
 /* ---------------------------------------------------------------- candidates */
 
@@ -246,15 +194,15 @@ static Plan *
 plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 				  List *custom_plans)
 {
-	const Path *sorted = linitial(best_path->custom_paths);
+	Sort *sort = linitial_node(Sort, custom_plans);
 	bool for_order_by = intVal(list_nth(best_path->custom_private, PATH_FOR_ORDER_BY)) != 0;
 	SortPlanOptions options =
 		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
 		 .output_is_used = !for_order_by || root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
 		 .sort_junk = find_sort_junk(root, tlist),
-		 .restartable = !sort_input_is_volatile(root, sorted->pathtarget->exprs),
+		 .restartable = !plan_is_volatile(root->glob->subplans, sort->plan.lefttree),
 		 .expected = sort_expected_from_list(list_nth(best_path->custom_private, PATH_EXPECTED))};
-	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
+	CustomScan *plan = sort_plan_from_sort(sort, tlist, &options);
 
 	plan->flags = best_path->flags;
 	own_scan_keep_serial(root);

@@ -86,7 +86,7 @@ rank_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window)
 	if (functions.others || functions.oids == NIL)
 		return false;
 	return (window->runCondition == NIL && window->plan.qual == NIL) ||
-		   !expression_is_volatile(stmt, window->plan.targetlist);
+		   !expression_is_volatile(stmt->subplans, window->plan.targetlist);
 }
 
 /* ---------------------------------------------------------------- making the node */

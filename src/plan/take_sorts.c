@@ -27,10 +27,10 @@ typedef struct TakeContext
 } TakeContext;
 
 static Plan *
-make_gpusort(const PlannedStmt *stmt, const Sort *sort, const SortForecast *forecast)
+make_gpusort(List *subplans, const Sort *sort, const SortForecast *forecast)
 {
 	SortPlanOptions options = {.output_is_used = true,
-							   .restartable = !plan_is_volatile(stmt, sort->plan.lefttree),
+							   .restartable = !plan_is_volatile(subplans, sort->plan.lefttree),
 							   .expected = {.faster_on_gpu = forecast->shape.on_gpu,
 											.rows_for_gpu = forecast->rows_for_gpu,
 											.key_bytes = (int) Min(forecast->shape.key_bytes, INT_MAX),
@@ -72,7 +72,7 @@ take_node(Plan **place, List *ancestors, void *arg)
 	/* nobody reads the words that say it of few rows, which would take longer than all else here */
 	if (sort_has_rows_enough(shape_rows(plan, ancestors)) &&
 		sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
-		*place = make_gpusort(context->stmt, (const Sort *) plan, &forecast);
+		*place = make_gpusort(context->stmt->subplans, (const Sort *) plan, &forecast);
 	else if (context->count)
 		stats_count_declined(why_not.reason);
 }
