@@ -128,16 +128,17 @@ static void
 fill_times(const PlannedStmt *stmt, Plan *plan, List *ancestors, CheckedSort *sort)
 {
 	SortForecast forecast;
+	SortExpected expected;
 
 	if (sort_plan_is_gpusort(plan))
+		expected = sort_plan_expected((CustomScan *) plan);
+	else
 	{
-		sort->expected_ms = sort_plan_expected((CustomScan *) plan).ms;
-		sort->postgres_ms = sort_plan_expected((CustomScan *) plan).postgres_ms;
-		return;
+		forecast_sort(&forecast, stmt, plan, ancestors);
+		expected = forecast.expected;
 	}
-	forecast_sort(&forecast, stmt, plan, ancestors);
-	sort->postgres_ms = forecast_postgres_ms(&forecast);
-	sort->expected_ms = forecast.possible ? forecast_ms(&forecast) : -1;
+	sort->postgres_ms = expected.postgres_ms;
+	sort->expected_ms = expected.ms;
 }
 
 static List *

@@ -42,13 +42,6 @@ wanted_fraction(const PlannerInfo *root, double rows)
  */
 #define INDEX_SCAN_SHARE 0.75
 
-/*
- * Where a sort of all rows would take about the same time, a GpuSort may take as much longer than
- * PostgreSQL's, and a GPU than the cpu device: rows are expected too few more often than too many, and with
- * more of them it is soon the faster one.
- */
-#define SORT_SHARE 1.035
-
 /* The cost without what an enable_ setting that is off has added to it. */
 static Cost
 without_disabled(Cost cost)
@@ -197,12 +190,6 @@ bool
 cost_is_lower(const CostYardstick *yardstick, const PathTime *time)
 {
 	return time->wanted < share_allowed(yardstick) * yardstick->time.wanted;
-}
-
-bool
-cost_prefers_gpu(const SortShape *shape, const PathTime *on_gpu, const PathTime *on_cpu)
-{
-	return on_gpu->wanted < (shape->wanted >= 0 ? 1 : SORT_SHARE) * on_cpu->wanted;
 }
 
 bool

@@ -14,8 +14,6 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
-
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
@@ -29,6 +27,7 @@
 #include "key/sort_key.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
+#include "plan/forecast.h"
 #include "plan/gpusort_path.h"
 #include "plan/own_scan.h"
 #include "plan/pathkeys.h"
@@ -56,55 +55,6 @@ typedef struct Candidate
 	SortShape shape;
 	PathTime time;
 } Candidate;
-
-/* How long the cpu device would take for it. */
-static double
-candidate_cpu_ms(const Candidate *candidate)
-{
-	SortShape shape = candidate->shape;
-
-	shape.on_gpu = false;
-	return sort_time_total(&shape, predict_gpusort(&shape));
-}
-
-/* Is the GpuSort to be done by the cuda device rather than by the cpu device, whichever was chosen? */
-static bool
-is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick)
-{
-	SortShape shape = candidate->shape;
-	PathTime other;
-
-	shape.on_gpu = !shape.on_gpu;
-	spread_over_cards(&shape);
-	other = cost_time_gpusort(yardstick, &shape, candidate->input);
-	return shape.on_gpu ? cost_prefers_gpu(&shape, &other, &candidate->time)
-						: cost_prefers_gpu(&shape, &candidate->time, &other);
-}
-
-/*
- * How many rows a LIMIT must want, at least, for the cuda device to be expected to be the faster one, to a
- * power of 2; 0: whatever it wants, -1: never.  The planner has to guess what many a LIMIT wants; when the
- * sort begins it is known.
- */
-static double
-rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick)
-{
-	Candidate limited = *candidate;
-	double least = -1;
-
-	if (!sort_may_use_gpu())
-		return -1;
-	for (double wanted = Max(1, yardstick->shape.rows); wanted >= 1; wanted /= 2)
-	{
-		limited.shape.wanted = wanted;
-		spread_over_cards(&limited.shape);
-		limited.time = cost_time_gpusort(yardstick, &limited.shape, limited.input);
-		if (!is_faster_on_gpu(&limited, yardstick))
-			return least;
-		least = wanted;
-	}
-	return 0;
-}
 
 /*
  * Predicts a GpuSort on one device, by one process or, over a partial path, by several; keeps it if it is the
@@ -221,13 +171,8 @@ static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_N
 static List *
 candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
-	SortExpected expected = {.faster_on_gpu = is_faster_on_gpu(candidate, yardstick),
-							 .rows_for_gpu = rows_for_gpu(candidate, yardstick),
-							 .key_bytes = (int) Min(candidate->shape.key_bytes, INT_MAX),
-							 .ms = sort_time_total(&candidate->shape, candidate->time.sort),
-							 .postgres_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort),
-							 .cpu_ms = candidate_cpu_ms(candidate),
-							 .cards = candidate->shape.cards};
+	SortExpected expected =
+		forecast_gpusort(&candidate->shape, sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
 
 	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
 }

@@ -10,8 +10,6 @@
  */
 #include "postgres.h"
 
-#include <limits.h>
-
 #include "monitor/counters.h"
 #include "plan/choice.h"
 #include "plan/plan_walk.h"
@@ -31,13 +29,7 @@ make_gpusort(List *subplans, const Sort *sort, const SortForecast *forecast)
 {
 	SortPlanOptions options = {.output_is_used = true,
 							   .restartable = !plan_is_volatile(subplans, sort->plan.lefttree),
-							   .expected = {.faster_on_gpu = forecast->shape.on_gpu,
-											.rows_for_gpu = forecast->rows_for_gpu,
-											.key_bytes = (int) Min(forecast->shape.key_bytes, INT_MAX),
-											.ms = forecast_ms(forecast),
-											.postgres_ms = forecast_postgres_ms(forecast),
-											.cpu_ms = forecast->cpu_ms,
-											.cards = forecast->shape.cards}};
+							   .expected = forecast->expected};
 	Plan *plan = &sort_plan_from_finished_sort(sort, &options)->scan.plan;
 
 	forecast_set_costs(forecast, sort, plan);
