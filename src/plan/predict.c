@@ -15,7 +15,7 @@
 
 #include "access/htup_details.h"
 
-#include "plan/predict_parts.h"
+#include "plan/predict.h"
 
 static const double nanoseconds[] = {
 #define COST_TERM(name, ns, what) ns,

@@ -80,15 +80,6 @@ typedef struct SortShape
 	double device_memory; /* bytes of one GPU's memory that a sort may have; 0: not known */
 } SortShape;
 
-/* Groups that are formed of rows, sorted by what makes the groups, or not. */
-typedef struct GroupShape
-{
-	const SortShape *sorted; /* of the sort that may put them in order */
-	double groups;
-	double entry_bytes; /* of a group in a hash table */
-	double memory;		/* bytes that this may take */
-} GroupShape;
-
 /* How much of a processor each process of a parallel plan after the first adds, by tools/calibrate. */
 #define COST_PROCESSOR_SHARE 0.5
 
@@ -132,16 +123,41 @@ extern double count_fetches(const SortShape *shape);
 extern double predict_postgres_temp(const SortShape *shape);
 extern double predict_gpusort_temp(const SortShape *shape);
 
-extern double predict_hashed_temp(const GroupShape *shape);
-
 /* Are our temporary files clearly more than theirs? */
 extern bool temp_is_clearly_more(double ours, double theirs);
 
-/* Milliseconds that PostgreSQL takes to form groups, without the time of the input and of aggregates. */
-extern double predict_hashed_groups(const GroupShape *shape);
-extern double predict_groups_in_order(const GroupShape *shape);
-
 /* Milliseconds that an input of this cost takes. */
 extern double predict_input(double cost);
+
+/* ---------------------------------------------------------------- for files that count terms */
+
+/* What part of accesses in no order to so many bytes misses the cache. */
+extern double share_far(const SortShape *shape, double bytes);
+
+/* Bytes of memory beyond the cache: they are touched for the first time, and pages come from the kernel. */
+extern double bytes_beyond_cache(double bytes);
+
+/* Comparisons a row that tell so many values apart. */
+extern double levels_of(double values);
+
+/*
+ * How many rows a sort that wants so many of them has to keep for a while: they are lower than what was seen
+ * before.
+ */
+extern double rows_kept(const SortShape *shape, double rows, double wanted);
+
+/* How many different values the column has in so many rows. */
+extern double key_values(const SortKeyShape *key, double rows);
+
+/*
+ * Bytes of a string of so many rows that comparisons by the C library look at: all, if many strings agree in
+ * their first ones.
+ */
+extern double compared_bytes(const SortKeyShape *key, double rows);
+
+/* Milliseconds that so many of each term take. */
+extern double predict_counts(const CostCounts *counts);
+
+extern void count_launch(const SortShape *shape, CostCounts *counts);
 
 #endif /* GPUSORT_PLAN_PREDICT_H */
