@@ -48,19 +48,6 @@ static bool counting = true;
 
 /* ---------------------------------------------------------------- ORDER BY */
 
-/* Takes the paths that sort out of the rel's list, in favour of the one to be added. */
-static void
-remove_sorting_paths(RelOptInfo *rel)
-{
-	ListCell *cell;
-
-	foreach(cell, rel->pathlist)
-	{
-		if (path_sorts(lfirst(cell)))
-			rel->pathlist = foreach_delete_current(rel->pathlist, cell);
-	}
-}
-
 /* Adds the path to ordered_rel, with the output that is wanted of that. */
 static void
 add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, PathTarget *target)
@@ -126,7 +113,7 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	if (path == NULL)
 		return;
 	if (force)
-		remove_sorting_paths(ordered_rel);
+		remove_sorting_paths(input_rel, ordered_rel);
 	add_gpusort_path(root, ordered_rel, path, target);
 }
 

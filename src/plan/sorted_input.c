@@ -138,8 +138,7 @@ sorts_rows_of(Path *path, const RelOptInfo *input_rel)
 	return path != NULL && path_sorts(path);
 }
 
-/* Takes such paths out of the rel's. */
-static void
+void
 remove_sorting_paths(const RelOptInfo *input_rel, RelOptInfo *output_rel)
 {
 	ListCell *cell;

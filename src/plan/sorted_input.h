@@ -20,4 +20,9 @@ extern void sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOp
 /* The same of rel if it is a UNION. */
 extern void sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel);
 
+/*
+ * Takes the paths that sort input_rel's rows (NULL: any) out of output_rel's, in favour of one to be added.
+ */
+extern void remove_sorting_paths(const RelOptInfo *input_rel, RelOptInfo *output_rel);
+
 #endif /* GPUSORT_PLAN_SORTED_INPUT_H */
