@@ -10,8 +10,8 @@
  * however long it takes.
  *
  * What is sorted for window functions, groupings, DISTINCT and UNION is offered by sorted_input.c, for merge
- * joins by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes, and
- * take_windows.c the windows above sorts.
+ * joins by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes, and the
+ * windows above sorts.
  */
 #include "postgres.h"
 
@@ -33,7 +33,6 @@
 #include "plan/rival.h"
 #include "plan/sorted_input.h"
 #include "plan/take_sorts.h"
-#include "plan/take_windows.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;

@@ -1,6 +1,6 @@
 /*
  * plan/take_sorts.h
- *		Taking the Sort nodes of a finished plan.
+ *		Taking the Sort nodes of a finished plan, and the windows above sorts.
  */
 #ifndef GPUSORT_PLAN_TAKE_SORTS_H
 #define GPUSORT_PLAN_TAKE_SORTS_H
@@ -15,5 +15,8 @@
  * to be called in mode off.
  */
 extern PlannedStmt *take_sorts(PlannedStmt *stmt, bool count);
+
+/* The same with GpuRanks in the place of WindowAggs above sorts, as far as they can take it. */
+extern PlannedStmt *take_windows(PlannedStmt *stmt);
 
 #endif /* GPUSORT_PLAN_TAKE_SORTS_H */
