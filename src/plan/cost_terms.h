@@ -93,7 +93,6 @@ COST_TERM(SORT_FIXED, 11, "a row with a key of fixed width sorted")
 COST_TERM(SORT_FIXED_LEVEL, 1.042, "a level of them")
 COST_TERM(SORT_NEARLY_LEVEL, 0.2551, "a level of them, if the rows are nearly in order")
 COST_TERM(SORT_STRING_LEVEL, 2.325, "a level of them")
-COST_TERM(SORT_STRING_TIE, 0.3586, "8 more bytes of such a key looked at, because the first ones tie")
 COST_TERM(RETURN, 19.87, "a row returned")
 COST_TERM(RETURN_BYTE, 0.04175, "a byte of it")
 COST_TERM(RETURN_SHARED, 10.82,

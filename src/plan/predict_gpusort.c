@@ -174,17 +174,6 @@ different_rows(const SortShape *shape, double rows)
 	return Min(values, rows);
 }
 
-/* 8 bytes each that a comparison of strings goes on for if the first ones tie; 0 if these tell them apart. */
-static double
-bytes_behind_ties(const SortShape *shape, double rows)
-{
-	const SortKeyShape *key = &shape->keys[0];
-
-	if (shape->fixed_key || key->leading <= 0 || key->leading >= key_values(key, rows))
-		return 0;
-	return Max(0, key->width / 8 - 1);
-}
-
 /*
  * Counts rows compared by the columns whose order is verified; such a part of them is far away.
  */
@@ -213,7 +202,6 @@ count_verification(const SortShape *shape, double times, double far, double *cou
 static void
 count_sort(const SortShape *shape, double rows, double times, double *counts)
 {
-	const SortKeyShape *key = &shape->keys[0];
 	double levels = levels_of(different_rows(shape, rows)) + 1;
 
 	count_verification(shape, times, share_far(shape, rows * stored_bytes(shape)), counts);
@@ -226,8 +214,6 @@ count_sort(const SortShape *shape, double rows, double times, double *counts)
 	}
 	else
 		counts[COST_SORT_STRING_LEVEL] += times * levels;
-	counts[COST_SORT_STRING_TIE] +=
-		times * (1 - levels_of(key->leading) / levels) * bytes_behind_ties(shape, rows);
 }
 
 /* The rows wanted, if others are dropped: for that their keys must say the order; else -1. */
@@ -471,19 +457,6 @@ left_rows(const SortShape *shape, double kept)
 	return Min(kept, Min(most, Max(least, room_for_rows(shape))));
 }
 
-/* A string that begins as the threshold does is looked at once more, as far as the two agree. */
-static void
-count_bound_ties(const SortShape *shape, double rows, double *counts)
-{
-	double ties = rows / Max(1, shape->keys[0].leading);
-	double bytes = bytes_behind_ties(shape, rows);
-
-	if (bytes <= 0)
-		return;
-	counts[COST_BOUND] += ties;
-	counts[COST_SORT_STRING_TIE] += ties * bytes;
-}
-
 double
 predict_gpusort_temp(const SortShape *shape)
 {
@@ -513,7 +486,6 @@ count_gpusort(const SortShape *shape, CostCounts *counts)
 	{
 		counts->first[COST_START_BOUND] += 1;
 		counts->first[COST_BOUND] += rows / running;
-		count_bound_ties(shape, rows / running, counts->first);
 		counts->first[COST_BOUND_KEPT] += kept / running;
 		counts->first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
 	}
