@@ -147,24 +147,6 @@ deparse_context_of(const CheckContext *context, Plan *plan, List *ancestors)
 	return set_deparse_context_plan(context->deparse_context, plan, ancestors);
 }
 
-/* Do the sort's keys only guess at the order, so that it is verified? */
-static bool
-is_verified(const Plan *sort)
-{
-	int ncolumns;
-	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
-	bool any = false;
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		Declined why_not;
-		bool verified;
-
-		any |= sort_key_supported_if_verified(&columns[i], &verified, &why_not) && verified;
-	}
-	return any;
-}
-
 /* In how many parts, that take turns, it is sorted on one GPU. */
 static int
 turns_on_gpu(const PlannedStmt *stmt, const Plan *sort, double wanted, double largest)
@@ -211,9 +193,11 @@ how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	bool ranked = ancestors != NIL && rank_plan_is_rank(linitial(ancestors));
 	const char *window = "the window above it counts rows as they come, without a copy (GpuRank)";
 	const char *device = NULL;
+	Declined why_not;
+	bool verified;
 
 	if (sort_may_use_gpu())
-		device = is_verified(sort)
+		device = sort_columns_supported(sort, &verified, &why_not) && verified
 					 ? "on the cpu device: the order of such values is verified there, by comparisons"
 					 : how_spread(stmt, sort, ancestors);
 	if (device == NULL)

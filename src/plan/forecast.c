@@ -186,13 +186,6 @@ forecast_is_faster(const SortForecast *forecast)
 	return forecast->expected.ms < share * forecast->expected.postgres_ms;
 }
 
-bool
-forecast_writes_more(const SortForecast *forecast)
-{
-	return temp_is_clearly_more(predict_gpusort_temp(&forecast->shape),
-								predict_postgres_temp(&forecast->postgres_shape));
-}
-
 /* ---------------------------------------------------------------- costs */
 
 static double

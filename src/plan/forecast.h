@@ -37,9 +37,6 @@ extern SortExpected forecast_gpusort(const SortShape *shape, double postgres_ms)
  */
 extern bool forecast_is_faster(const SortForecast *forecast);
 
-/* Does it write clearly more temporary files? */
-extern bool forecast_writes_more(const SortForecast *forecast);
-
 /*
  * The costs of a GpuSort in the place of the Sort: its input's, and of the Sort's own such a part as its time
  * is of PostgreSQL's; never more than the Sort's, with which those of the nodes above were made.
