@@ -87,11 +87,11 @@ main(int argc, char **argv)
 			return 1;
 		}
 		if (whose == 'g')
-			count_gpusort(&shape, &counts);
+			counts = count_gpusort(&shape);
 		else if (whose == 'i')
 			counts = (CostCounts){.first[COST_INPUT_FETCH] = count_fetches(&shape)};
 		else
-			count_postgres_sort(&shape, &counts);
+			counts = count_postgres_sort(&shape);
 		print_counts(counts.first);
 		print_counts(counts.rest);
 	}

@@ -87,7 +87,7 @@ is_parallel(List *ancestors)
 static bool
 may_be_in_worker(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
-	const Plan *top = plan_top(sort, ancestors);
+	const Plan *top = ancestors != NIL ? llast(ancestors) : sort;
 
 	return is_parallel(ancestors) ||
 		   (stmt->parallelModeNeeded && top != stmt->planTree && top->parallel_safe);

@@ -32,10 +32,10 @@
 #include "plan/forecast.h"
 #include "plan/gpusort_path.h"
 #include "plan/own_scan.h"
+#include "plan/plan_walk.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/spread.h"
-#include "plan/volatile_plan.h"
 #include "service/state.h"
 
 /* Members of a path's custom_private. */

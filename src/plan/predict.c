@@ -102,35 +102,27 @@ milliseconds(const double *counts)
 }
 
 static SortTime
-time_of(const CostCounts *counts)
+time_of(CostCounts counts)
 {
-	return (SortTime){.first = milliseconds(counts->first), .rest = milliseconds(counts->rest)};
+	return (SortTime){.first = milliseconds(counts.first), .rest = milliseconds(counts.rest)};
 }
 
 double
 predict_counts(const CostCounts *counts)
 {
-	SortTime time = time_of(counts);
-
-	return time.first + time.rest;
+	return milliseconds(counts->first) + milliseconds(counts->rest);
 }
 
 SortTime
 predict_postgres_sort(const SortShape *shape)
 {
-	CostCounts counts;
-
-	count_postgres_sort(shape, &counts);
-	return time_of(&counts);
+	return time_of(count_postgres_sort(shape));
 }
 
 SortTime
 predict_gpusort(const SortShape *shape)
 {
-	CostCounts counts;
-
-	count_gpusort(shape, &counts);
-	return time_of(&counts);
+	return time_of(count_gpusort(shape));
 }
 
 double

@@ -97,8 +97,8 @@ typedef struct SortTime
 	double rest;
 } SortTime;
 
-extern void count_postgres_sort(const SortShape *shape, CostCounts *counts);
-extern void count_gpusort(const SortShape *shape, CostCounts *counts);
+extern CostCounts count_postgres_sort(const SortShape *shape);
+extern CostCounts count_gpusort(const SortShape *shape);
 
 extern SortTime predict_postgres_sort(const SortShape *shape);
 extern SortTime predict_gpusort(const SortShape *shape);

@@ -470,34 +470,35 @@ predict_gpusort_temp(const SortShape *shape)
 	return rows * run_bytes(shape);
 }
 
-void
-count_gpusort(const SortShape *shape, CostCounts *counts)
+CostCounts
+count_gpusort(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
 	double kept = kept_rows(shape);
 	double left = left_rows(shape, kept);
 	double running = running_processes(shape);
+	CostCounts counts = {.first = {0}};
 
-	memset(counts, 0, sizeof(*counts));
-	counts->first[COST_START] += 1;
-	count_encoding(shape, rows / running, counts->first);
-	count_first_strings(shape, rows / running, counts->first);
+	counts.first[COST_START] += 1;
+	count_encoding(shape, rows / running, counts.first);
+	count_first_strings(shape, rows / running, counts.first);
 	if (bound_of(shape) >= 0 && shape->wanted < rows)
 	{
-		counts->first[COST_START_BOUND] += 1;
-		counts->first[COST_BOUND] += rows / running;
-		counts->first[COST_BOUND_KEPT] += kept / running;
-		counts->first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
+		counts.first[COST_START_BOUND] += 1;
+		counts.first[COST_BOUND] += rows / running;
+		counts.first[COST_BOUND_KEPT] += kept / running;
+		counts.first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
 	}
-	count_feed(shape, kept / running, counts->first);
-	count_fed(shape, left, counts);
+	count_feed(shape, kept / running, counts.first);
+	count_fed(shape, left, &counts);
 	if (shape->processes > 1)
-		count_launch(shape, counts);
+		count_launch(shape, &counts);
 
 	/*
 	 * No more of those that are left is returned than is wanted, but sort_time_total takes its part of all
 	 * rows.
 	 */
 	for (int i = 0; i < COST_TERMS && left < rows; i++)
-		counts->rest[i] *= rows / left;
+		counts.rest[i] *= rows / left;
+	return counts;
 }

@@ -379,16 +379,16 @@ predict_postgres_temp(const SortShape *shape)
 	return shape->rows * temp_bytes(shape);
 }
 
-void
-count_postgres_sort(const SortShape *shape, CostCounts *counts)
+CostCounts
+count_postgres_sort(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
 	double processes = Max(1, shape->processes);
+	CostCounts counts = {.first = {0}};
 
-	memset(counts, 0, sizeof(*counts));
-	count_serial(shape, Max(rows / processes, 2), counts);
+	count_serial(shape, Max(rows / processes, 2), &counts);
 	if (shape->processes <= 1)
-		return;
+		return counts;
 
 	/*
 	 * Each did that; as many as there are cores at the same time.  Rows that came in order come back from one
@@ -396,10 +396,11 @@ count_postgres_sort(const SortShape *shape, CostCounts *counts)
 	 */
 	for (int i = 0; i < COST_TERMS; i++)
 	{
-		counts->first[i] *= processes / running_processes(shape);
-		counts->rest[i] *= processes / (shape->order == ORDER_NONE ? running_processes(shape) : 1);
+		counts.first[i] *= processes / running_processes(shape);
+		counts.rest[i] *= processes / (shape->order == ORDER_NONE ? running_processes(shape) : 1);
 	}
-	counts->rest[COST_PG_GATHER] += rows;
-	counts->rest[COST_PG_GATHER_BYTE] += rows * tuple_bytes(shape);
-	count_launch(shape, counts);
+	counts.rest[COST_PG_GATHER] += rows;
+	counts.rest[COST_PG_GATHER_BYTE] += rows * tuple_bytes(shape);
+	count_launch(shape, &counts);
+	return counts;
 }

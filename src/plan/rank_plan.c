@@ -10,9 +10,9 @@
 #include "utils/fmgroids.h"
 
 #include "base/pg_compat.h"
+#include "plan/plan_walk.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
-#include "plan/volatile_plan.h"
 
 /* Members of custom_private. */
 enum

@@ -22,7 +22,6 @@
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/take_sorts.h"
-#include "plan/volatile_plan.h"
 
 /* ---------------------------------------------------------------- sorts */
 
