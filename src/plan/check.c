@@ -160,10 +160,7 @@ turns_on_gpu(const PlannedStmt *stmt, const Plan *sort, double wanted, double la
 					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 
-/*
- * On how many GPUs the sort is, or why on one of several, or in how many parts on one; NULL: there is nothing
- * to say.
- */
+/* On how many GPUs the sort is, or why on one of several, or in how many parts on one; NULL: no matter. */
 static const char *
 how_spread(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
@@ -220,8 +217,7 @@ put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *w
 }
 
 /*
- * The sorts by which a grouping has its rows in one order after the other, of its own; they know neither
- * their input nor its columns.
+ * The sorts of a grouping's own, from one order to the next; they know neither their input nor its columns.
  */
 static void
 put_chain(const CheckContext *context, const Agg *agg, List *ancestors)

@@ -163,7 +163,7 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_n
 	return declined_because(why_not, DECLINED_COST, "PostgreSQL's own sort is expected to be cheaper");
 }
 
-/* Asks for the keys late, for that may open collations: not worth it in each plan of a small query. */
+/* Asks for the keys late, for that may open collations. */
 bool
 sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, SortForecast *forecast,
 				 Declined *why_not)

@@ -18,10 +18,7 @@ extern bool sort_has_rows_enough(double rows);
 /* The same; if not, *why_not says why. */
 extern bool sort_worth_taking(double rows, Declined *why_not);
 
-/*
- * Do the settings let sorts go to the GPU, and, where they leave the choice, is there one?  Of both it is
- * what is so now: of a plan that is made, or of a sort that begins.
- */
+/* Do the settings let sorts go to the GPU now, and, where they leave the choice, is there one? */
 extern bool sort_may_use_gpu(void);
 
 /*

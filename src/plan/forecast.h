@@ -31,15 +31,11 @@ extern void forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const
 /* What is expected of a GpuSort of this shape in the place of a sort that takes so long. */
 extern SortExpected forecast_gpusort(const SortShape *shape, double postgres_ms);
 
-/*
- * Is the GpuSort faster for all rows that are wanted; and, if the nodes above may need no more than some of
- * them, until the first one as well?
- */
+/* Is the GpuSort faster for the rows wanted; and, if the nodes above may need fewer, for the first one? */
 extern bool forecast_is_faster(const SortForecast *forecast);
 
 /*
- * The costs of a GpuSort in the place of the Sort: its input's, and of the Sort's own such a part as its time
- * is of PostgreSQL's; never more than the Sort's, with which those of the nodes above were made.
+ * The costs of a GpuSort in the Sort's place; never more than the Sort's, with which those above were made.
  */
 extern void forecast_set_costs(const SortForecast *forecast, const Sort *sort, Plan *gpusort);
 

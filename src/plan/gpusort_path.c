@@ -8,9 +8,6 @@
  *
  * Where the input has a partial path, a GpuSort may stand over a Gather of GpuSortFeed over that: several
  * processes feed one sort then.  Of one process or several, and of the devices, the fastest is taken.
- *
- * Nodes are complete when PlanCustomPath has made them: planner_hook may not even see the plans, if another
- * extension has one, too.
  */
 #include "postgres.h"
 
@@ -127,10 +124,7 @@ typedef struct Candidate
 	PathTime time;
 } Candidate;
 
-/*
- * Predicts a GpuSort on one device, by one process or, over a partial path, by several; keeps it if it is the
- * fastest so far.
- */
+/* Predicts a GpuSort on one device, by several processes over a partial path; keeps the fastest so far. */
 static void
 consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path *partial, bool on_gpu,
 				   Candidate *best)
@@ -155,10 +149,7 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 		*best = candidate;
 }
 
-/*
- * The fastest GpuSort on the devices that the settings allow: the cuda device where it is there, or is asked
- * for, and keys say the order.
- */
+/* The fastest on the devices that the settings allow; a card sorts only by keys that say the order. */
 static Candidate
 fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick)
 {
@@ -185,10 +176,7 @@ plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *
 	return &sort_plan_feed(linitial(custom_plans), tlist)->scan.plan;
 }
 
-/*
- * The columns (resnos) of an output that are there for the sort alone: those of the query's output that it
- * does not return.  NULL also if this is not the query's output, but what that is computed from.
- */
+/* The columns (resnos) of the query's output that are there for the sort alone; of another output NULL. */
 static Bitmapset *
 find_sort_junk(const PlannerInfo *root, List *output)
 {
@@ -248,10 +236,7 @@ candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const 
 	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
 }
 
-/*
- * The partial path's rows, fed to a sort above the Gather that is returned; their costs are a part of the
- * sort's.
- */
+/* A Gather that feeds the partial path's rows to a sort above it; its costs are a part of the sort's. */
 static Path *
 create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
 {

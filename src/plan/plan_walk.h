@@ -22,9 +22,8 @@ extern void plan_walk_statement(PlannedStmt *stmt, plan_visitor visit, void *con
 extern bool plan_has(const PlannedStmt *stmt, bool (*is_such)(const Plan *plan));
 
 /*
- * The statement, which is to be changed, or a copy: a plan may come from another extension that keeps it, and
- * it would see our nodes in it then, which may be gone before it is.  So what stands in another memory
- * context than the one that plans are made in is copied first.
+ * The statement, which is to be changed, or a copy: another extension may keep a plan, and would see nodes in
+ * it that may be gone before it is.  What is not in the memory context that plans are made in is copied.
  */
 extern PlannedStmt *plan_to_change(PlannedStmt *stmt);
 

@@ -112,10 +112,7 @@ extern double sort_time_total(const SortShape *shape, SortTime time);
 /* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */
 extern double predict_gather(const SortShape *shape);
 
-/*
- * Milliseconds that an index scan in the order of the first column takes longer, since it goes to and fro in
- * the table; and how many of COST_INPUT_FETCH that are.
- */
+/* Milliseconds that an index scan takes longer, to and fro in the table; as so many of COST_INPUT_FETCH. */
 extern double predict_fetches(const SortShape *shape);
 extern double count_fetches(const SortShape *shape);
 
@@ -140,19 +137,13 @@ extern double bytes_beyond_cache(double bytes);
 /* Comparisons a row that tell so many values apart. */
 extern double levels_of(double values);
 
-/*
- * How many rows a sort that wants so many of them has to keep for a while: they are lower than what was seen
- * before.
- */
+/* How many rows a sort that wants so many keeps for a while: they are lower than what was seen before. */
 extern double rows_kept(const SortShape *shape, double rows, double wanted);
 
 /* How many different values the column has in so many rows. */
 extern double key_values(const SortKeyShape *key, double rows);
 
-/*
- * Bytes of a string of so many rows that comparisons by the C library look at: all, if many strings agree in
- * their first ones.
- */
+/* Bytes of a string that comparisons by the C library look at: all, if many agree in their first ones. */
 extern double compared_bytes(const SortKeyShape *key, double rows);
 
 /* Milliseconds that so many of each term take. */

@@ -174,9 +174,7 @@ different_rows(const SortShape *shape, double rows)
 	return Min(values, rows);
 }
 
-/*
- * Counts rows compared by the columns whose order is verified; such a part of them is far away.
- */
+/* Counts rows compared by the columns whose order is verified; such a part of them is far away. */
 static void
 count_verification(const SortShape *shape, double times, double far, double *counts)
 {
@@ -241,9 +239,7 @@ count_return(const SortShape *shape, double rows, bool in_sequence, double *coun
 	if (in_sequence)
 		return;
 
-	/*
-	 * Shared memory is on small pages, which come one by one, whatever the order: to one process or to all.
-	 */
+	/* shared memory is on small pages, which come one by one, whatever the order: to one process or to all */
 	if (shape->processes > 1)
 		counts[COST_RETURN_SHARED] += rows * bytes_beyond_cache(bytes) / bytes /
 									  (is_helped(shape, rows) ? running_processes(shape) : 1);
@@ -277,10 +273,7 @@ count_spill(const SortShape *shape, double rows, double *counts)
 		count_encoding(shape, rows, counts);
 }
 
-/*
- * Keys that guess at the order are verified once a merge where they are made of rows, else compared in each
- * level.
- */
+/* Keys that guess at the order are verified once a merge where they are made of rows, else in each level. */
 static void
 count_merge(const SortShape *shape, double rows, double levels, double *counts)
 {
@@ -288,10 +281,7 @@ count_merge(const SortShape *shape, double rows, double levels, double *counts)
 	count_verification(shape, rows * (runs_have_keys(shape) ? levels : Min(levels, 1)), 0, counts);
 }
 
-/*
- * Runs written, but not sorted, and merged by so many processes, until there are few; then merged by one, and
- * their rows returned.
- */
+/* Runs written and merged by so many processes, until there are few; then merged by one, and returned. */
 static void
 count_runs(const SortShape *shape, double rows, double runs, double writers, CostCounts *counts)
 {
@@ -380,8 +370,7 @@ count_turns(const SortShape *shape, double rows, double turns, CostCounts *count
 }
 
 /*
- * What doesn't fit there comes back in sorted runs, which go to files.  Several GPUs work beside each other,
- * and the one with the most rows is the last.
+ * What doesn't fit comes back in runs, which go to files.  Of several GPUs the one with the most is the last.
  */
 static void
 count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
@@ -441,10 +430,7 @@ room_for_rows(const SortShape *shape)
 	return shape->on_gpu ? rows_on_gpu(shape) : rows_in_memory(shape);
 }
 
-/*
- * How many are left to be sorted: the first ones that were copied are dropped when there are many more than
- * wanted, or no room for more.
- */
+/* How many are left to be sorted: others are dropped when there are many more than wanted, or no room. */
 static double
 left_rows(const SortShape *shape, double kept)
 {
@@ -494,10 +480,7 @@ count_gpusort(const SortShape *shape)
 	if (shape->processes > 1)
 		count_launch(shape, &counts);
 
-	/*
-	 * No more of those that are left is returned than is wanted, but sort_time_total takes its part of all
-	 * rows.
-	 */
+	/* no more of those left is returned than wanted, but sort_time_total takes its part of all rows */
 	for (int i = 0; i < COST_TERMS && left < rows; i++)
 		counts.rest[i] *= rows / left;
 	return counts;

@@ -102,10 +102,7 @@ is_libc(const SortKeyShape *key)
 	return key->class == KEY_LIBC || key->class == KEY_LIBC_BYTES;
 }
 
-/*
- * Counts comparisons in which this column decides by its whole values, of so many rows, of which such a part
- * is far away.
- */
+/* Counts comparisons by this column's whole values, of so many rows, of which such a part is far away. */
 static void
 count_ties(const SortKeyShape *key, double rows, double times, double far, double *counts)
 {
@@ -168,10 +165,7 @@ abbreviated_values(const SortShape *shape, double rows)
 	return leading < ABBREVIATION_WORTH * values ? 0 : leading;
 }
 
-/*
- * In how many levels of a quicksort does what is compared first decide, an abbreviated key or the whole first
- * column?
- */
+/* In how many levels of a quicksort does what is compared first decide, abbreviated or the whole column? */
 static double
 first_levels(const SortShape *shape, double rows)
 {

@@ -132,8 +132,8 @@ refer_to_tuple(Node *node, void *tuple)
 }
 
 /*
- * Has the output columns' expressions in their place: setrefs.c has made a run condition refer to the output,
- * but a GpuRank computes no output of a row that it leaves out; arg: the output.
+ * Has the output's expressions (arg) in the place of its columns, to which setrefs.c has made a run condition
+ * refer: a GpuRank computes no output of a row that it leaves out.
  */
 static Node *
 expand_output(Node *node, void *arg)

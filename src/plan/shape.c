@@ -83,10 +83,6 @@ is_made_of_others(Oid type)
 	}
 }
 
-/*
- * How PostgreSQL compares values of the type in a sort: integers in its own code, others by support for
- * sorting, or by functions.
- */
 static SortKeyClass
 class_of(const SortColumnSpec *column)
 {

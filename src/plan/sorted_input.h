@@ -10,9 +10,8 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Adds to output_rel, of window functions, a grouping or DISTINCT, a path like one of its own that sorts
- * input_rel's rows, with a GpuSort in the place of that sort, if that is expected to be faster.  Stage and
- * extra are create_upper_paths_hook's.
+ * Adds to output_rel, of window functions, a grouping or DISTINCT, a path like its own that sorts, with a
+ * GpuSort, if that is expected to be faster.  Stage and extra are create_upper_paths_hook's.
  */
 extern void sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 							   RelOptInfo *output_rel, const void *extra);

@@ -10,9 +10,8 @@
 #include "nodes/plannodes.h"
 
 /*
- * The plan with GpuSorts in the place of the Sorts that are to be taken; the same one, changed, or a copy
- * where somebody else may keep it.  count: those that are left to PostgreSQL count in pg_stat_gpusort.  Not
- * to be called in mode off.
+ * The plan, or a copy where somebody else may keep it, with GpuSorts in the place of Sorts.  count: those
+ * that are left to PostgreSQL count in pg_stat_gpusort.  Not to be called in mode off.
  */
 extern PlannedStmt *take_sorts(PlannedStmt *stmt, bool count);
 
