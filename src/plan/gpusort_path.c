@@ -117,9 +117,8 @@ pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns)
 /* A GpuSort that might be made, and how long it would take. */
 typedef struct Candidate
 {
-	bool found;		   /* false: there is none */
 	Path *partial;	   /* what several processes would read, or NULL */
-	const Path *input; /* that, or what a single process reads */
+	const Path *input; /* that, or what a single process reads; NULL: there is no candidate */
 	SortShape shape;
 	PathTime time;
 } Candidate;
@@ -129,8 +128,7 @@ static void
 consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path *partial, bool on_gpu,
 				   Candidate *best)
 {
-	Candidate candidate = {.found = true,
-						   .partial = partial,
+	Candidate candidate = {.partial = partial,
 						   .input = partial != NULL ? partial : sort->input,
 						   .shape = yardstick->shape};
 
@@ -145,7 +143,7 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
 		return;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, candidate.input);
-	if (!best->found || candidate.time.wanted < best->time.wanted)
+	if (best->input == NULL || candidate.time.wanted < best->time.wanted)
 		*best = candidate;
 }
 
@@ -153,7 +151,7 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 static Candidate
 fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick)
 {
-	Candidate best = {.found = false};
+	Candidate best = {.input = NULL};
 	bool with_gpu = sort_may_use_gpu() && !yardstick->shape.verified;
 	bool with_cpu = !with_gpu || gpusort_backend != GPUSORT_BACKEND_CUDA;
 
@@ -390,7 +388,7 @@ gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expec
 	describe_sort(sort, columns, &shape);
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
 	candidate = fastest_candidate(sort, &yardstick);
-	if (!candidate.found)
+	if (candidate.input == NULL)
 		return NULL;
 	is_faster = cost_is_lower(&yardstick, &candidate.time);
 	if (gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL && !is_faster)

@@ -120,13 +120,6 @@ hashed_temp(const GroupShape *shape)
 	return shape->sorted->rows * share_spilled(shape) * row_bytes(shape);
 }
 
-static bool
-is_string(const SortKeyShape *key)
-{
-	return key->class == KEY_TEXT || key->class == KEY_ICU || key->class == KEY_LIBC ||
-		   key->class == KEY_LIBC_BYTES || key->class == KEY_NUMERIC || key->class == KEY_MADE;
-}
-
 /* Milliseconds, without the time of the input and of aggregates. */
 static double
 hashed_ms(const GroupShape *shape)
@@ -139,7 +132,7 @@ hashed_ms(const GroupShape *shape)
 
 	counts.first[COST_HASH_ROW] = rows->rows;
 	for (int i = 0; i < rows->nkeys; i++)
-		counts.first[is_string(&rows->keys[i]) ? COST_HASH_STRING : COST_HASH_COLUMN] += rows->rows;
+		counts.first[rows->keys[i].class >= KEY_NUMERIC ? COST_HASH_STRING : COST_HASH_COLUMN] += rows->rows;
 	counts.first[COST_HASH_FAR] =
 		looks * share_far(&far, Min(shape->groups * shape->entry_bytes, shape->memory));
 	counts.first[COST_HASH_GROUP] = shape->groups;

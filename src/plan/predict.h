@@ -25,12 +25,12 @@ typedef enum SortKeyClass
 	KEY_PLAIN,		 /* other types of fixed width */
 	KEY_FUNCTION,	 /* the same, without support for sorting: compared through the function manager */
 	KEY_ABBREVIATED, /* fixed width, of which PostgreSQL sorts the first 8 bytes: uuid, macaddr */
-	KEY_NUMERIC,
-	KEY_TEXT,		/* strings in bytewise collations, and what is encoded like them */
-	KEY_ICU,		/* strings in ICU collations */
-	KEY_LIBC,		/* strings that the C library compares */
-	KEY_LIBC_BYTES, /* the same, most probably by their bytes */
-	KEY_MADE		/* values made of others: arrays, ranges, composite values */
+	KEY_NUMERIC,	 /* from here on types of no fixed width */
+	KEY_TEXT,		 /* strings in bytewise collations, and what is encoded like them */
+	KEY_ICU,		 /* strings in ICU collations */
+	KEY_LIBC,		 /* strings that the C library compares */
+	KEY_LIBC_BYTES,	 /* the same, most probably by their bytes */
+	KEY_MADE		 /* values made of others: arrays, ranges, composite values */
 } SortKeyClass;
 
 /* The order that rows come in, compared with the one that is wanted. */
