@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures sorts on a running server and fits src/plan/cost_table.h to them; tools/calibrate calls it.
+"""Measures sorts on a running server and fits src/plan/cost_terms.h to them; tools/calibrate calls it.
 
 A sort's time is a sum of terms (src/plan/cost_terms.h): the program counts how many of each it has, and what is
 fitted here, by least squares of relative errors without negative numbers, is how long each takes.
@@ -277,7 +277,7 @@ class Sort:
         words = [whose, self.rows, self.limit or -1, sum(COLUMNS[c][1] for c in self.columns)]
         words += [int(len(self.columns) == 1), ORDERS.get(self.key_name, 0), self.groups() if whose == 'p' else 0]
         words += [key_bytes, int(fixed), self.memory_mb * 1048576]
-        words += [self.workers + 1, cores, share, int(self.workers > 0), 1, int(device == 'cuda' and whose == 'g')]
+        words += [self.workers + 1, cores, share, int(self.workers > 0), int(device == 'cuda' and whose == 'g')]
         words += [len(self.keys)]
         for key in self.keys:
             words += [CLASSES[key.key_class], int(key.verified()), key.width, key.values(self.rows), key.leading]

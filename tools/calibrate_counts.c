@@ -9,7 +9,6 @@
  */
 #include "postgres.h"
 
-#include "plan/cost_table.h"
 #include "plan/predict.h"
 
 #undef printf
@@ -17,8 +16,12 @@
 
 #define MAX_KEYS 8
 
-static const char *const names[] = {
-#define COST_TERM(name, what) #name,
+static const struct
+{
+	const char *name;
+	double ns;
+} terms[] = {
+#define COST_TERM(name, ns, what) {#name, ns},
 #include "plan/cost_terms.h"
 #undef COST_TERM
 };
@@ -37,10 +40,10 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 	int single_column, order, fixed_key, on_gpu;
 
 	shape->verified = false;
-	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %lf %d %d", &shape->rows, &shape->wanted,
+	if (scanf("%lf %lf %d %d %d %lf %lf %d %lf %d %d %lf %lf %d %d", &shape->rows, &shape->wanted,
 			  &shape->width, &single_column, &order, &shape->groups, &shape->key_bytes, &fixed_key,
-			  &shape->memory, &shape->processes, &shape->cores, &shape->share, &shape->launch, &shape->pass,
-			  &on_gpu, &shape->nkeys) != 16 ||
+			  &shape->memory, &shape->processes, &shape->cores, &shape->share, &shape->launch, &on_gpu,
+			  &shape->nkeys) != 15 ||
 		shape->nkeys < 1 || shape->nkeys > MAX_KEYS)
 		return false;
 	for (int i = 0; i < shape->nkeys; i++)
@@ -71,7 +74,7 @@ main(int argc, char **argv)
 	if (argc > 1)
 		printf("PROCESSOR_SHARE\t%.6g\n", COST_PROCESSOR_SHARE);
 	for (int i = 0; argc > 1 && i < COST_TERMS; i++)
-		printf("%s\t%.6g\n", names[i], cost_table[i]);
+		printf("%s\t%.6g\n", terms[i].name, terms[i].ns);
 	while (argc == 1 && scanf(" %c", &whose) == 1)
 	{
 		SortShape shape;
@@ -84,11 +87,11 @@ main(int argc, char **argv)
 			return 1;
 		}
 		if (whose == 'g')
-			count_gpusort(&shape, &counts);
+			counts = count_gpusort(&shape);
 		else if (whose == 'i')
 			counts = (CostCounts){.first[COST_INPUT_FETCH] = count_fetches(&shape)};
 		else
-			count_postgres_sort(&shape, &counts);
+			counts = count_postgres_sort(&shape);
 		print_counts(counts.first);
 		print_counts(counts.rest);
 	}

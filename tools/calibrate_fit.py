@@ -1,6 +1,9 @@
-"""How tools/calibrate.py fits src/plan/cost_table.h to what it measured, and prints that."""
+"""How tools/calibrate.py fits src/plan/cost_terms.h to what it measured, and prints that."""
+import pathlib
 import re
 import subprocess
+
+TERMS = pathlib.Path(__file__).parent.parent / 'src/plan/cost_terms.h'
 
 class Fit:
     def __init__(self, names, defaults):
@@ -181,26 +184,20 @@ def print_residuals(counter, measured, values, share, out):
     return errors
 
 
-def print_term(name, value, note, out):
-    out.write('\t[COST_%s] = %.4g,%s\n' % (name, value, note))
-
-
 def print_card_terms(counter, values, out):
-    """What of the table is a card's."""
-    for name, value in zip(counter.names, values):
-        if name.startswith('CUDA_'):
-            print_term(name, value, '', out)
+    """cost_terms.h with what of it is a card's."""
+    print_terms({name: value for name, value in zip(counter.names, values) if name.startswith('CUDA_')}, [], out)
 
 
 def print_table(counter, fit, values, share, comment, out):
-    out.write("/*\n * plan/cost_table.h\n"
-              " *\t\tWhat each term of a sort's time (cost_terms.h) takes, in nanoseconds; tools/calibrate wrote it.\n *\n")
-    for line in comment:
-        out.write(' * %s\n' % line)
-    out.write(' */\n#ifndef GPUSORT_PLAN_COST_TABLE_H\n#define GPUSORT_PLAN_COST_TABLE_H\n\n'
-              '#include "plan/predict.h"\n\n'
-              '/* how much of a processor each process of a parallel plan after the first adds */\n'
-              '#define COST_PROCESSOR_SHARE %g\n\nstatic const double cost_table[COST_TERMS] = {\n' % share)
-    for name, value in zip(counter.names, values):
-        print_term(name, value, '' if fit.measured(name) else ' /* not measured */', out)
-    out.write('};\n\n#endif /* GPUSORT_PLAN_COST_TABLE_H */\n')
+    kept = [name for name in counter.names if not fit.measured(name)]
+    comment = comment + ['COST_PROCESSOR_SHARE (predict.h): %g.  Not measured: %s.' % (share, ', '.join(kept) or 'none')]
+    print_terms(dict(zip(counter.names, values)), comment, out)
+
+
+def print_terms(values, comment, out):
+    """cost_terms.h with other nanoseconds, and this at the end of its head."""
+    text = TERMS.read_text()
+    for name, value in values.items():
+        text = re.sub(r'(COST_TERM\(%s,)(\s+)[^,]+,' % name, lambda term: '%s%s%.4g,' % (*term.groups(), value), text)
+    out.write(text.replace(' */\n', ''.join(' * %s\n' % line for line in comment) + ' */\n', 1))

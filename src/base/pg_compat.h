@@ -27,7 +27,6 @@
 #if PG_VERSION_NUM < 180000
 #include "access/stratnum.h"
 #define CompareType int16
-#define COMPARE_LT BTLessStrategyNumber
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
@@ -140,10 +139,7 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define node_instrumentation_total_ms(instrument) ((instrument)->total * 1000.0)
 #endif
 
-/*
- * Raises the executor's error if this user may not do what the plan does; takes a list of its own for that
- * from 16 on.
- */
+/* Raises an error if this user may not do what the plan does; takes a list of its own from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define plan_check_permissions(stmt) ((void) ExecCheckPermissions((stmt)->rtable, (stmt)->permInfos, true))
 #else
@@ -180,10 +176,7 @@ estate_exchange_permissions(EState *estate, List *permissions)
 	(TupleDescAttr(RelationGetDescr(relation), (column) -1)->attnotnull)
 #endif
 
-/*
- * A copy of the catalogs' row by which the column is NOT NULL, or NULL: that of a constraint from 18 on,
- * where catalogs have none.
- */
+/* A copy of the row by which the column is NOT NULL, a constraint's from 18 on; NULL: it is a catalog's. */
 #if PG_VERSION_NUM >= 180000
 #include "catalog/pg_constraint.h"
 #define not_null_catalog_row(relid, column) findNotNullConstraintAttnum((relid), (column))
@@ -192,10 +185,7 @@ estate_exchange_permissions(EState *estate, List *permissions)
 #define not_null_catalog_row(relid, column) SearchSysCacheCopyAttNum((relid), (column))
 #endif
 
-/*
- * May the executor show NULL for the value that rows have which are older than the column?  19beta1 does, of
- * rows with NULLs that it takes apart in two steps.
- */
+/* May the executor show NULL for a column's missing value?  19beta1 does, if it takes rows apart in steps. */
 #if PG_VERSION_NUM >= 190000
 #define column_may_be_lost(relation, column) \
 	(TupleDescAttr(RelationGetDescr(relation), (column) -1)->atthasmissing)
@@ -203,9 +193,7 @@ estate_exchange_permissions(EState *estate, List *permissions)
 #define column_may_be_lost(relation, column) false
 #endif
 
-/*
- * Is this column among what find_nonnullable_vars returned?  That is a list of Vars, from 16 on of bitmaps.
- */
+/* Is this column among what find_nonnullable_vars returned?  A list of Vars, from 16 on of bitmaps. */
 #if PG_VERSION_NUM >= 160000
 #include "nodes/multibitmapset.h"
 #define nonnullable_vars_contain(vars, varno, column) \
@@ -347,10 +335,7 @@ explain_rtable_size(const List *rtable)
 #define EXPLAIN_HEADERS "commands/explain.h"
 #endif
 
-/*
- * A custom scan whose scan tuples are not virtual says so in slotOps from 16 on, when its state is made;
- * before, its slot is replaced when it begins.
- */
+/* A custom scan's kind of scan tuples is in slotOps from 16 on; before, its slot is replaced at the start. */
 #if PG_VERSION_NUM >= 160000
 #define custom_scan_set_slot_ops(css, ops) ((css)->slotOps = (ops))
 #define custom_scan_apply_slot_ops(css, estate, ops) ((void) 0)
@@ -442,8 +427,7 @@ explain_rtable_size(const List *rtable)
 #endif
 
 /*
- * A file can be registered for the next checkpoint's sync from 17 on.  Before, a write of any block registers
- * its segment.
+ * A file can be registered for the next sync from 17 on.  Before, a write of a block registers its segment.
  */
 #if PG_VERSION_NUM < 170000
 #include "storage/smgr.h"

@@ -1,7 +1,6 @@
 /*
  * base/result_rows.h
- *		The rows of a function that returns a set: begun only if the SQL declares them as the library makes
- *		them.
+ *		The rows of a function that returns a set.
  */
 #ifndef GPUSORT_BASE_RESULT_ROWS_H
 #define GPUSORT_BASE_RESULT_ROWS_H

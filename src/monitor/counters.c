@@ -2,11 +2,8 @@
  * monitor/counters.c
  *		Counters of sorts, for the view pg_stat_gpusort.
  *
- * With the library in shared_preload_libraries the counters are in shared memory: every process counts there,
- * and they last until they are reset or the server starts again.  Otherwise each process has its own, and a
- * parallel worker's are lost.
- *
- * They are touched once a sort and once a declined sort of a plan, so one spinlock does for all of them.
+ * Without shared_preload_libraries each process has its own, and a parallel worker's are lost.  They are
+ * touched once a sort and once a declined sort of a plan, so one spinlock does for all of them.
  */
 #include "postgres.h"
 

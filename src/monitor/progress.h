@@ -31,9 +31,7 @@ typedef struct Sorter Sorter;
 extern Size progress_shmem_size(void);
 extern void progress_shmem_init(void);
 
-/*
- * For sorts one after the other.  In CurrentMemoryContext; when that is deleted or reset, the sort is over.
- */
+/* For sorts one after the other.  When CurrentMemoryContext is deleted or reset, the sort is over. */
 extern Progress *progress_create(void);
 
 /* A sort of so many rows, by estimate, fed by so many processes, begins; it waits for the device. */
@@ -54,10 +52,7 @@ extern void progress_end(Progress *progress);
 /* The sorter enters a phase; returns the one that it leaves. */
 extern ProgressPhase progress_enter(const Sorter *sorter, ProgressPhase phase);
 
-/*
- * So many more rows and bytes have been read.  In a parallel worker that feeds its leader's sort, they count
- * for that one.
- */
+/* So many more rows and bytes have been read; by a parallel worker, for its leader's sort. */
 extern void progress_note_fed(const Sorter *sorter, uint64 rows, uint64 bytes);
 
 #endif /* GPUSORT_MONITOR_PROGRESS_H */

@@ -127,40 +127,23 @@ static void
 fill_times(const PlannedStmt *stmt, Plan *plan, List *ancestors, CheckedSort *sort)
 {
 	SortForecast forecast;
+	SortExpected expected;
 
 	if (sort_plan_is_gpusort(plan))
+		expected = sort_plan_expected((CustomScan *) plan);
+	else
 	{
-		sort->expected_ms = sort_plan_expected((CustomScan *) plan).ms;
-		sort->postgres_ms = sort_plan_expected((CustomScan *) plan).postgres_ms;
-		return;
+		forecast_sort(&forecast, stmt, plan, ancestors);
+		expected = forecast.expected;
 	}
-	forecast_sort(&forecast, stmt, plan, ancestors);
-	sort->postgres_ms = forecast_postgres_ms(&forecast);
-	sort->expected_ms = forecast.possible ? forecast_ms(&forecast) : -1;
+	sort->postgres_ms = expected.postgres_ms;
+	sort->expected_ms = expected.ms;
 }
 
 static List *
 deparse_context_of(const CheckContext *context, Plan *plan, List *ancestors)
 {
 	return set_deparse_context_plan(context->deparse_context, plan, ancestors);
-}
-
-/* Do the sort's keys only guess at the order, so that it is verified? */
-static bool
-is_verified(const Plan *sort)
-{
-	int ncolumns;
-	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
-	bool any = false;
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		Declined why_not;
-		bool verified;
-
-		any |= sort_key_supported_if_verified(&columns[i], &verified, &why_not) && verified;
-	}
-	return any;
 }
 
 /* In how many parts, that take turns, it is sorted on one GPU. */
@@ -202,9 +185,11 @@ how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	bool ranked = ancestors != NIL && rank_plan_is_rank(linitial(ancestors));
 	const char *window = "the window above it counts rows as they come, without a copy (GpuRank)";
 	const char *device = NULL;
+	Declined why_not;
+	bool verified;
 
 	if (sort_may_use_gpu())
-		device = is_verified(sort)
+		device = sort_columns_supported(sort, &verified, &why_not) && verified
 					 ? "on the cpu device: the order of such values is verified there, by comparisons"
 					 : how_on_gpu(stmt, sort, ancestors);
 	if (device == NULL)
@@ -227,8 +212,7 @@ put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *w
 }
 
 /*
- * The sorts by which a grouping has its rows in one order after the other, of its own; they know neither
- * their input nor its columns.
+ * The sorts of a grouping's own, from one order to the next; they know neither their input nor its columns.
  */
 static void
 put_chain(const CheckContext *context, const Agg *agg, List *ancestors)

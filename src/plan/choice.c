@@ -87,7 +87,7 @@ is_parallel(List *ancestors)
 static bool
 may_be_in_worker(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
-	const Plan *top = plan_top(sort, ancestors);
+	const Plan *top = ancestors != NIL ? llast(ancestors) : sort;
 
 	return is_parallel(ancestors) ||
 		   (stmt->parallelModeNeeded && top != stmt->planTree && top->parallel_safe);
@@ -104,18 +104,20 @@ belongs_to_another(List *ancestors)
 										 !sort_plan_is_feed(parent) && !rank_plan_is_rank(parent)));
 }
 
-static bool
-columns_supported(const Plan *sort, Declined *why_not)
+bool
+sort_columns_supported(const Plan *sort, bool *verified, Declined *why_not)
 {
 	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
 
+	*verified = false;
 	for (int i = 0; i < ncolumns; i++)
 	{
-		bool verified;
+		bool of_column;
 
-		if (!sort_key_supported_if_verified(&columns[i], &verified, why_not))
+		if (!sort_key_supported_if_verified(&columns[i], &of_column, why_not))
 			return false;
+		*verified |= of_column;
 	}
 	return true;
 }
@@ -138,12 +140,14 @@ static bool
 forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_not)
 {
 	const SortShape *shape = &forecast->postgres_shape;
+	double our_temp = predict_gpusort_temp(&forecast->shape);
+	double temp = predict_postgres_temp(shape);
 
-	if (gpusort_mode == GPUSORT_MODE_AUTO && forecast_writes_more(forecast))
+	if (gpusort_mode == GPUSORT_MODE_AUTO && temp_is_clearly_more(our_temp, temp))
 		return declined_because(
 			why_not, DECLINED_COST,
 			psprintf("about %.0f MB of temporary files are expected here, %.0f MB by PostgreSQL's own sort",
-					 predict_gpusort_temp(&forecast->shape) / 1e6, predict_postgres_temp(shape) / 1e6));
+					 our_temp / 1e6, temp / 1e6));
 	if (gpusort_mode == GPUSORT_MODE_FORCE || forecast_is_faster(forecast))
 		return true;
 	if (IsA(sort, IncrementalSort))
@@ -159,13 +163,15 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_n
 	return declined_because(why_not, DECLINED_COST, "PostgreSQL's own sort is expected to be cheaper");
 }
 
-/* Asks for the keys late, for that may open collations: not worth it in each plan of a small query. */
+/* Asks for the keys late, for that may open collations. */
 bool
 sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, SortForecast *forecast,
 				 Declined *why_not)
 {
-	if (!sort_worth_taking(shape_rows(sort, ancestors), why_not) || !columns_supported(sort, why_not) ||
-		!place_supported(stmt, sort, ancestors, why_not))
+	bool verified;
+
+	if (!sort_worth_taking(shape_rows(sort, ancestors), why_not) ||
+		!sort_columns_supported(sort, &verified, why_not) || !place_supported(stmt, sort, ancestors, why_not))
 		return false;
 	forecast_sort(forecast, stmt, sort, ancestors);
 	return forecast_favours(forecast, sort, why_not);
@@ -176,8 +182,10 @@ sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	Declined why_not;
 	SortForecast forecast;
+	bool verified;
 
-	if (columns_supported(sort, &why_not) && sort_to_be_taken(stmt, sort, ancestors, &forecast, &why_not))
+	if (sort_columns_supported(sort, &verified, &why_not) &&
+		sort_to_be_taken(stmt, sort, ancestors, &forecast, &why_not))
 		return "another extension made the plan without asking gpusort's planner_hook";
 	return why_not.words;
 }

@@ -18,10 +18,7 @@ extern bool sort_has_rows_enough(double rows);
 /* The same; if not, *why_not says why. */
 extern bool sort_worth_taking(double rows, Declined *why_not);
 
-/*
- * Do the settings let sorts go to the GPU, and, where they leave the choice, is there one?  Of both it is
- * what is so now: of a plan that is made, or of a sort that begins.
- */
+/* Do the settings let sorts go to the GPU now, and, where they leave the choice, is there one? */
 extern bool sort_may_use_gpu(void);
 
 /*
@@ -29,6 +26,12 @@ extern bool sort_may_use_gpu(void);
  * custom scan by comparing expressions and would take one for the other.
  */
 extern bool sort_repeats_volatile(List *exprs);
+
+/*
+ * Can keys be made of the columns of this Sort or GpuSort?  *verified: do they only guess at the order, so
+ * that it is verified?
+ */
+extern bool sort_columns_supported(const Plan *sort, bool *verified, Declined *why_not);
 
 /*
  * Is this Sort or IncrementalSort of a finished plan, below these ancestors, the innermost first, one to be

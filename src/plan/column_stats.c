@@ -31,10 +31,7 @@
 /* As many bytes of a string as an abbreviated key has. */
 #define LEADING_BYTES 8
 
-/*
- * If at least this part of a histogram's bounds differ from the one before in their first bytes, nearly all
- * values do.
- */
+/* If this part of a histogram's bounds differ from the one before in their first bytes, all values do. */
 #define ALL_DIFFER 0.9
 
 /* ---------------------------------------------------------------- a row of pg_statistic */

@@ -46,10 +46,7 @@ extern ColumnStats column_stats_of_expr(PlannerInfo *root, Node *expr);
 /* Of an output column of a finished plan. */
 extern ColumnStats column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable);
 
-/*
- * Values of an output column of a finished plan, of its own type, in CurrentMemoryContext.  False: none are
- * known.
- */
+/* Values of an output column of a finished plan, of its own type, palloc'd.  False: none are known. */
 extern bool column_sample_of_plan(const Plan *plan, AttrNumber attno, List *rtable, ColumnSample *sample);
 
 #endif /* GPUSORT_PLAN_COLUMN_STATS_H */

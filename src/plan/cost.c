@@ -2,9 +2,8 @@
  * plan/cost.c
  *		What a GpuSort costs, in the planner's units: PostgreSQL's own cost times the ratio of the two times.
  *
- * PostgreSQL's cost of a Sort knows neither how long a type's comparisons take nor how wide its values are,
- * so no formula in its units could be right for both sorts.  But the planner compares our path with its own.
- * So the time of both is predicted (predict.c), and a GpuSort over the same input costs
+ * PostgreSQL's cost of a Sort knows neither how long a type's comparisons take nor how wide its values are.
+ * So the time of both sorts is predicted (predict.c), and a GpuSort over the same input costs
  *
  *		input + (cost of PostgreSQL's sort, above its input) * (time of the GpuSort) / (time of PostgreSQL's sort)
  *
@@ -37,17 +36,10 @@ wanted_fraction(const PlannerInfo *root, double rows)
 }
 
 /*
- * A GpuSort must take at most this part of the time of an index scan to come in its place: how long that
- * takes depends on where in the table the rows are, of which little is known.
+ * Of the time of an index scan a GpuSort may take this part: how long it takes depends on where the rows are,
+ * of which little is known.
  */
 #define INDEX_SCAN_SHARE 0.75
-
-/*
- * Where a sort of all rows would take about the same time, a GpuSort may take as much longer than
- * PostgreSQL's, and a GPU than the cpu device: rows are expected too few more often than too many, and with
- * more of them it is soon the faster one.
- */
-#define SORT_SHARE 1.035
 
 /* The cost without what an enable_ setting that is off has added to it. */
 static Cost
@@ -104,9 +96,7 @@ cost_per_ms(Cost cost, double ms)
 	return 1 / predict_input(1);
 }
 
-/*
- * An index scan that gives all rows in order; its sort is what it takes longer than a scan of the same rows.
- */
+/* Of an index scan that gives the order the sort is what it takes longer than a scan of the same rows. */
 static PathTime
 time_index_scan(const CostYardstick *yardstick)
 {
@@ -197,12 +187,6 @@ bool
 cost_is_lower(const CostYardstick *yardstick, const PathTime *time)
 {
 	return time->wanted < share_allowed(yardstick) * yardstick->time.wanted;
-}
-
-bool
-cost_prefers_gpu(const SortShape *shape, const PathTime *on_gpu, const PathTime *on_cpu)
-{
-	return on_gpu->wanted < (shape->wanted >= 0 ? 1 : SORT_SHARE) * on_cpu->wanted;
 }
 
 bool

@@ -18,6 +18,13 @@
  */
 #define BOUNDED_SHARE 0.97
 
+/*
+ * Where a sort of all rows would take about the same time, a GpuSort may take as much longer than
+ * PostgreSQL's, and a GPU than the cpu device: rows are expected too few more often than too many, and with
+ * more of them it is soon the faster one.
+ */
+#define SORT_SHARE 1.035
+
 /* Nothing of ours costs less than this part of what it stands in the place of. */
 #define LEAST_SHARE 0.01
 
@@ -47,12 +54,6 @@ typedef struct CostYardstick
 
 /* Is the GpuSort, on one device, by so many processes, expected to be faster than the rival? */
 extern bool cost_is_lower(const CostYardstick *yardstick, const PathTime *time);
-
-/*
- * Is the sort to be done by a GPU, which would take one time, rather than by the cpu device, which would take
- * the other?
- */
-extern bool cost_prefers_gpu(const SortShape *shape, const PathTime *on_gpu, const PathTime *on_cpu);
 
 /* Is it expected to write clearly more temporary files than the rival? */
 extern bool cost_writes_more(const CostYardstick *yardstick, const SortShape *shape);

@@ -6,6 +6,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "base/guc.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
@@ -26,15 +28,24 @@ ms_on(const SortShape *shape, bool on_gpu)
 	return sort_time_total(&there, predict_gpusort(&there));
 }
 
-/* Is the cuda device to be expected the faster one, whatever the settings say? */
+/*
+ * Is the cuda device to be expected the faster one, whatever the settings say?  No card sorts by keys that do
+ * not say the order.
+ */
 static bool
 is_faster_on_gpu(const SortShape *shape)
 {
-	return ms_on(shape, true) < ms_on(shape, false);
+	return !shape->verified &&
+		   ms_on(shape, true) < (shape->wanted >= 0 ? 1 : SORT_SHARE) * ms_on(shape, false);
 }
 
+/*
+ * How many rows a LIMIT must want, at least, for the cuda device to be expected to be the faster one, to a
+ * power of 2; 0: whatever it wants, -1: never.  The planner has to guess what many a LIMIT wants; when the
+ * sort begins it is known.
+ */
 static double
-find_rows_for_gpu(const SortShape *shape)
+rows_for_gpu(const SortShape *shape)
 {
 	SortShape limited = *shape;
 	double least = -1;
@@ -51,7 +62,18 @@ find_rows_for_gpu(const SortShape *shape)
 	return 0;
 }
 
-/* Of those that the settings allow; no card sorts by keys that do not say the order. */
+SortExpected
+forecast_gpusort(const SortShape *shape, double postgres_ms)
+{
+	return (SortExpected){.faster_on_gpu = is_faster_on_gpu(shape),
+						  .rows_for_gpu = rows_for_gpu(shape),
+						  .key_bytes = (int) Min(shape->key_bytes, INT_MAX),
+						  .ms = sort_time_total(shape, predict_gpusort(shape)),
+						  .postgres_ms = postgres_ms,
+						  .cpu_ms = ms_on(shape, false)};
+}
+
+/* Of those that the settings allow. */
 static bool
 choose_gpu(const SortShape *shape)
 {
@@ -130,30 +152,22 @@ is_read_to_end(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 void
 forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
+	double postgres_ms;
+	bool possible;
+
 	memset(forecast, 0, sizeof(*forecast));
-	forecast->possible = shape_of_plan(&forecast->postgres_shape, sort, ancestors, stmt->rtable);
+	possible = shape_of_plan(&forecast->postgres_shape, sort, ancestors, stmt->rtable);
 	forecast->read_to_end = is_read_to_end(stmt, sort, ancestors);
 	forecast->postgres = predict_postgres_sort(&forecast->postgres_shape);
-	if (!forecast->possible)
+	postgres_ms = sort_time_total(&forecast->postgres_shape, forecast->postgres);
+	forecast->expected = (SortExpected){.ms = -1, .postgres_ms = postgres_ms};
+	if (!possible)
 		return;
 	forecast->shape = shape_for_gpusort(&forecast->postgres_shape);
 	forecast->shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	forecast->shape.on_gpu = choose_gpu(&forecast->shape);
 	forecast->ours = predict_gpusort(&forecast->shape);
-	forecast->cpu_ms = ms_on(&forecast->shape, false);
-	forecast->rows_for_gpu = find_rows_for_gpu(&forecast->shape);
-}
-
-double
-forecast_ms(const SortForecast *forecast)
-{
-	return sort_time_total(&forecast->shape, forecast->ours);
-}
-
-double
-forecast_postgres_ms(const SortForecast *forecast)
-{
-	return sort_time_total(&forecast->postgres_shape, forecast->postgres);
+	forecast->expected = forecast_gpusort(&forecast->shape, postgres_ms);
 }
 
 bool
@@ -165,14 +179,7 @@ forecast_is_faster(const SortForecast *forecast)
 	if (!forecast->read_to_end &&
 		(forecast->postgres_shape.groups > 0 || forecast->ours.first >= forecast->postgres.first))
 		return false;
-	return forecast_ms(forecast) < share * forecast_postgres_ms(forecast);
-}
-
-bool
-forecast_writes_more(const SortForecast *forecast)
-{
-	return temp_is_clearly_more(predict_gpusort_temp(&forecast->shape),
-								predict_postgres_temp(&forecast->postgres_shape));
+	return forecast->expected.ms < share * forecast->expected.postgres_ms;
 }
 
 /* ---------------------------------------------------------------- costs */

@@ -10,17 +10,16 @@
 #include "nodes/plannodes.h"
 
 #include "plan/predict.h"
+#include "plan/sort_plan.h"
 
 typedef struct SortForecast
 {
 	SortShape postgres_shape;
 	SortTime postgres;
-	bool possible;		 /* can a GpuSort do it? */
-	bool read_to_end;	 /* do the nodes above surely read all rows? */
-	SortShape shape;	 /* of a GpuSort, on the faster of the devices that the settings allow */
-	SortTime ours;		 /* of that */
-	double cpu_ms;		 /* and on the cpu device */
-	double rows_for_gpu; /* SortPlanOptions has the same */
+	bool read_to_end;	   /* do the nodes above surely read all rows? */
+	SortShape shape;	   /* of a GpuSort, on the faster of the devices that the settings allow */
+	SortTime ours;		   /* of that */
+	SortExpected expected; /* expected.ms is -1 if no GpuSort can do it */
 } SortForecast;
 
 /*
@@ -29,22 +28,14 @@ typedef struct SortForecast
  */
 extern void forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors);
 
-/* Milliseconds for the rows that are wanted. */
-extern double forecast_ms(const SortForecast *forecast);
-extern double forecast_postgres_ms(const SortForecast *forecast);
+/* What is expected of a GpuSort of this shape in the place of a sort that takes so long. */
+extern SortExpected forecast_gpusort(const SortShape *shape, double postgres_ms);
 
-/*
- * Is the GpuSort faster for all rows that are wanted; and, if the nodes above may need no more than some of
- * them, until the first one as well?
- */
+/* Is the GpuSort faster for the rows wanted; and, if the nodes above may need fewer, for the first one? */
 extern bool forecast_is_faster(const SortForecast *forecast);
 
-/* Does it write clearly more temporary files? */
-extern bool forecast_writes_more(const SortForecast *forecast);
-
 /*
- * The costs of a GpuSort in the place of the Sort: its input's, and of the Sort's own such a part as its time
- * is of PostgreSQL's; never more than the Sort's, with which those of the nodes above were made.
+ * The costs of a GpuSort in the Sort's place; never more than the Sort's, with which those above were made.
  */
 extern void forecast_set_costs(const SortForecast *forecast, const Sort *sort, Plan *gpusort);
 

@@ -8,13 +8,8 @@
  *
  * Where the input has a partial path, a GpuSort may stand over a Gather of GpuSortFeed over that: several
  * processes feed one sort then.  Of one process or several, and of the devices, the fastest is taken.
- *
- * Nodes are complete when PlanCustomPath has made them: planner_hook may not even see the plans, if another
- * extension has one, too.
  */
 #include "postgres.h"
-
-#include <limits.h>
 
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
@@ -23,6 +18,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
 
 #include "base/guc.h"
@@ -30,9 +26,10 @@
 #include "key/sort_key.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
+#include "plan/forecast.h"
 #include "plan/gpusort_path.h"
 #include "plan/own_scan.h"
-#include "plan/pathkeys.h"
+#include "plan/plan_walk.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
@@ -44,56 +41,74 @@ enum
 	PATH_FOR_ORDER_BY /* Integer */
 };
 
-/* ---------------------------------------------------------------- volatile inputs */
+/* ---------------------------------------------------------------- sort columns */
 
-static bool query_is_volatile(PlannerInfo *root);
-
-/* Is there a subquery among the node's expressions that is volatile? These are SubPlans by now. */
-static bool
-has_volatile_subplan(Node *node, void *root)
+/* Members of classes that are a child relation's alone match its own rows. */
+static Relids
+child_relids(const Path *input)
 {
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubPlan) &&
-		query_is_volatile(list_nth(((PlannerInfo *) root)->glob->subroots, ((SubPlan *) node)->plan_id - 1)))
-		return true;
-	return expression_tree_walker(node, has_volatile_subplan, root);
+	return IS_OTHER_REL(input->parent) ? input->parent->relids : NULL;
 }
 
-/* Could evaluating this part of the query once more give other rows, or do something twice? */
+/* Does this output column of the input supply the pathkey? */
 static bool
-is_volatile(Query *query, PlannerInfo *root)
+column_matches(const PathKey *pathkey, const Path *input, int column)
 {
-	return contain_volatile_functions((Node *) query) ||
-		   query_tree_walker(query, has_volatile_subplan, root,
-							 QTW_IGNORE_RT_SUBQUERIES | QTW_IGNORE_CTE_SUBQUERIES);
+	const PathTarget *target = input->pathtarget;
+	EquivalenceClass *ec = pathkey->pk_eclass;
+
+	if (ec->ec_has_volatile)
+		return ec->ec_sortref != 0 && get_pathtarget_sortgroupref(target, column) == ec->ec_sortref;
+	return find_ec_member_matching_expr(ec, list_nth(target->exprs, column), child_relids(input)) != NULL;
 }
 
-static bool
-query_is_volatile(PlannerInfo *root)
+/* The sort column that the pathkey would have on this output column of the input. */
+static SortColumnSpec
+column_spec(const PathKey *pathkey, const Path *input, int column)
 {
-	return is_volatile(root->parse, root);
+	Expr *expr = list_nth(input->pathtarget->exprs, column);
+	EquivalenceClass *ec = pathkey->pk_eclass;
+	EquivalenceMember *member = ec->ec_has_volatile
+									? linitial(ec->ec_members)
+									: find_ec_member_matching_expr(ec, expr, child_relids(input));
+
+	return (SortColumnSpec){.attno = column + 1,
+							.type = exprType((Node *) expr),
+							.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
+							.collation = ec->ec_collation,
+							.nulls_first = pathkey->pk_nulls_first};
 }
 
 /*
- * The same of what is below the query's sort, whose input has these columns: not the LIMIT, nor what of the
- * output is computed from the sorted rows.  Columns that the query groups or sorts by are below it.
+ * Can the path's rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that
+ * can, since the planner picks one of them later.  Fills columns, one a pathkey.
  */
 static bool
-sort_input_is_volatile(PlannerInfo *root, List *columns)
+pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns)
 {
-	Query below = *root->parse;
 	ListCell *cell;
 
-	below.limitOffset = below.limitCount = NULL;
-	below.targetList = NIL;
-	foreach(cell, root->parse->targetList)
+	foreach(cell, pathkeys)
 	{
-		if (lfirst_node(TargetEntry, cell)->ressortgroupref != 0)
-			below.targetList = lappend(below.targetList, lfirst(cell));
+		const PathKey *pathkey = lfirst_node(PathKey, cell);
+		bool found = false;
+
+		for (int i = 0; i < list_length(input->pathtarget->exprs); i++)
+		{
+			Declined why_not;
+			bool verified;
+
+			if (!column_matches(pathkey, input, i))
+				continue;
+			columns[foreach_current_index(cell)] = column_spec(pathkey, input, i);
+			if (!sort_key_supported_if_verified(&columns[foreach_current_index(cell)], &verified, &why_not))
+				return false;
+			found = true;
+		}
+		if (!found)
+			return false;
 	}
-	return is_volatile(&below, root) || contain_volatile_functions((Node *) columns) ||
-		   has_volatile_subplan((Node *) columns, root);
+	return true;
 }
 
 /* ---------------------------------------------------------------- candidates */
@@ -101,70 +116,18 @@ sort_input_is_volatile(PlannerInfo *root, List *columns)
 /* A GpuSort that might be made, and how long it would take. */
 typedef struct Candidate
 {
-	bool found;		   /* false: there is none */
 	Path *partial;	   /* what several processes would read, or NULL */
-	const Path *input; /* that, or what a single process reads */
+	const Path *input; /* that, or what a single process reads; NULL: there is no candidate */
 	SortShape shape;
 	PathTime time;
 } Candidate;
 
-/* How long the cpu device would take for it. */
-static double
-candidate_cpu_ms(const Candidate *candidate)
-{
-	SortShape shape = candidate->shape;
-
-	shape.on_gpu = false;
-	return sort_time_total(&shape, predict_gpusort(&shape));
-}
-
-/* Is the GpuSort to be done by the cuda device rather than by the cpu device, whichever was chosen? */
-static bool
-is_faster_on_gpu(const Candidate *candidate, const CostYardstick *yardstick)
-{
-	SortShape shape = candidate->shape;
-	PathTime other;
-
-	shape.on_gpu = !shape.on_gpu;
-	other = cost_time_gpusort(yardstick, &shape, candidate->input);
-	return shape.on_gpu ? cost_prefers_gpu(&shape, &other, &candidate->time)
-						: cost_prefers_gpu(&shape, &candidate->time, &other);
-}
-
-/*
- * How many rows a LIMIT must want, at least, for the cuda device to be expected to be the faster one, to a
- * power of 2; 0: whatever it wants, -1: never.  The planner has to guess what many a LIMIT wants; when the
- * sort begins it is known.
- */
-static double
-rows_for_gpu(const Candidate *candidate, const CostYardstick *yardstick)
-{
-	Candidate limited = *candidate;
-	double least = -1;
-
-	if (!sort_may_use_gpu())
-		return -1;
-	for (double wanted = Max(1, yardstick->shape.rows); wanted >= 1; wanted /= 2)
-	{
-		limited.shape.wanted = wanted;
-		limited.time = cost_time_gpusort(yardstick, &limited.shape, limited.input);
-		if (!is_faster_on_gpu(&limited, yardstick))
-			return least;
-		least = wanted;
-	}
-	return 0;
-}
-
-/*
- * Predicts a GpuSort on one device, by one process or, over a partial path, by several; keeps it if it is the
- * fastest so far.
- */
+/* Predicts a GpuSort on one device, by several processes over a partial path; keeps the fastest so far. */
 static void
 consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path *partial, bool on_gpu,
 				   Candidate *best)
 {
-	Candidate candidate = {.found = true,
-						   .partial = partial,
+	Candidate candidate = {.partial = partial,
 						   .input = partial != NULL ? partial : sort->input,
 						   .shape = yardstick->shape};
 
@@ -178,18 +141,15 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
 		return;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, candidate.input);
-	if (!best->found || candidate.time.wanted < best->time.wanted)
+	if (best->input == NULL || candidate.time.wanted < best->time.wanted)
 		*best = candidate;
 }
 
-/*
- * The fastest GpuSort on the devices that the settings allow: the cuda device where it is there, or is asked
- * for, and keys say the order.
- */
+/* The fastest on the devices that the settings allow; a card sorts only by keys that say the order. */
 static Candidate
 fastest_candidate(const SortToOffer *sort, const CostYardstick *yardstick)
 {
-	Candidate best = {.found = false};
+	Candidate best = {.input = NULL};
 	bool with_gpu = sort_may_use_gpu() && !yardstick->shape.verified;
 	bool with_cpu = !with_gpu || gpusort_backend != GPUSORT_BACKEND_CUDA;
 
@@ -212,10 +172,7 @@ plan_feed_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *
 	return &sort_plan_feed(linitial(custom_plans), tlist)->scan.plan;
 }
 
-/*
- * The columns (resnos) of an output that are there for the sort alone: those of the query's output that it
- * does not return.  NULL also if this is not the query's output, but what that is computed from.
- */
+/* The columns (resnos) of the query's output that are there for the sort alone; of another output NULL. */
 static Bitmapset *
 find_sort_junk(const PlannerInfo *root, List *output)
 {
@@ -242,15 +199,15 @@ static Plan *
 plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, List *tlist, List *clauses,
 				  List *custom_plans)
 {
-	const Path *sorted = linitial(best_path->custom_paths);
+	Sort *sort = linitial_node(Sort, custom_plans);
 	bool for_order_by = intVal(list_nth(best_path->custom_private, PATH_FOR_ORDER_BY)) != 0;
 	SortPlanOptions options =
 		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
 		 .output_is_used = !for_order_by || root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
 		 .sort_junk = find_sort_junk(root, tlist),
-		 .restartable = !sort_input_is_volatile(root, sorted->pathtarget->exprs),
+		 .restartable = !plan_is_volatile(root->glob->subplans, sort->plan.lefttree),
 		 .expected = sort_expected_from_list(list_nth(best_path->custom_private, PATH_EXPECTED))};
-	CustomScan *plan = sort_plan_from_sort(linitial_node(Sort, custom_plans), tlist, &options);
+	CustomScan *plan = sort_plan_from_sort(sort, tlist, &options);
 
 	plan->flags = best_path->flags;
 	own_scan_keep_serial(root);
@@ -269,20 +226,13 @@ static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_N
 static List *
 candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
-	SortExpected expected = {.faster_on_gpu = is_faster_on_gpu(candidate, yardstick),
-							 .rows_for_gpu = rows_for_gpu(candidate, yardstick),
-							 .key_bytes = (int) Min(candidate->shape.key_bytes, INT_MAX),
-							 .ms = sort_time_total(&candidate->shape, candidate->time.sort),
-							 .postgres_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort),
-							 .cpu_ms = candidate_cpu_ms(candidate)};
+	SortExpected expected =
+		forecast_gpusort(&candidate->shape, sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
 
 	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
 }
 
-/*
- * The partial path's rows, fed to a sort above the Gather that is returned; their costs are a part of the
- * sort's.
- */
+/* A Gather that feeds the partial path's rows to a sort above it; its costs are a part of the sort's. */
 static Path *
 create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
 {
@@ -436,7 +386,7 @@ gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expec
 	describe_sort(sort, columns, &shape);
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
 	candidate = fastest_candidate(sort, &yardstick);
-	if (!candidate.found)
+	if (candidate.input == NULL)
 		return NULL;
 	is_faster = cost_is_lower(&yardstick, &candidate.time);
 	if (gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL && !is_faster)

@@ -43,9 +43,8 @@ extern bool sort_may_be_offered(const Path *input, List *pathkeys);
 extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
 
 /*
- * The fastest GpuSort, if the keys can be sorted by and it is expected to be faster than the rival, or the
- * mode is force, or the planner would not sort at all; else NULL.  It is not added to any rel's paths.  Fills
- * expected, which may be NULL, if there is one.
+ * The fastest GpuSort, if it is expected to be faster than the rival, or the mode is force, or the planner
+ * would not sort at all; else NULL.  It is in no rel's paths.  Fills expected, if that is not NULL.
  */
 extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
 

@@ -2,9 +2,9 @@
  * plan/hashed_groups.c
  *		What a path that sorts to form groups costs, beside one that hashes.
  *
- * PostgreSQL's cost of hashing is the same for each row, however large the table is; but in one that is
- * larger than a cache a row takes several times as long.  So that costs of a HashAggregate and of a path with
- * a GpuSort compare as their times do, both are predicted (predict_groups.c), and the latter costs
+ * PostgreSQL's cost of hashing is the same for each row, however large the table is.  So that costs of a
+ * HashAggregate and of a path with a GpuSort compare as their times do, both are predicted, and the latter
+ * costs
  *
  *		input + (cost of hashing, above its input) * (time of sorting and grouping) / (time of hashing)
  *
@@ -13,9 +13,15 @@
  * without all that, unless as many groups as one column has values are enough for it, and no more, unless
  * sorting takes longer even with as many groups as are expected.  Groups that several processes form in part
  * are not looked at.
+ *
+ * Hashing is as fast as its table is near: a row takes one look into it, and one beyond a cache takes longer
+ * than all else that is done with the row.  Rows that come in order, or nearly, find the group of the row
+ * before them.  Then each group takes a place of its own.  What does not fit goes through temporary files.
+ * What aggregates compute is left out: it takes about as long in both.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
@@ -30,6 +36,15 @@
  * sorting must take at most this part of the time of hashing.
  */
 #define HASH_SHARE 0.75
+
+/* Groups that are formed of rows, sorted by what makes the groups, or not. */
+typedef struct GroupShape
+{
+	const SortShape *sorted; /* of the sort that may put them in order */
+	double groups;
+	double entry_bytes; /* of a group in a hash table */
+	double memory;		/* bytes that this may take */
+} GroupShape;
 
 static const AggPath *
 cheapest_hashed(const RelOptInfo *rel, const Path *input)
@@ -80,14 +95,73 @@ shape_of(const PlannerInfo *root, const AggPath *hashed, const SortExpectation *
 						.memory = (double) get_hash_memory_limit()};
 }
 
+/* ---------------------------------------------------------------- times */
+
+/* Groups that are hashed when the memory is full are all that will be, until the rest is read once more. */
+static double
+share_spilled(const GroupShape *shape)
+{
+	double bytes = shape->groups * shape->entry_bytes;
+
+	return bytes > shape->memory ? 1 - shape->memory / bytes : 0;
+}
+
+/* Bytes of a row in a temporary file. */
+static double
+row_bytes(const GroupShape *shape)
+{
+	return MAXALIGN(SizeofMinimalTupleHeader + shape->sorted->width);
+}
+
+/* Bytes of temporary files, each counted once. */
+static double
+hashed_temp(const GroupShape *shape)
+{
+	return shape->sorted->rows * share_spilled(shape) * row_bytes(shape);
+}
+
+/* Milliseconds, without the time of the input and of aggregates. */
+static double
+hashed_ms(const GroupShape *shape)
+{
+	const SortShape *rows = shape->sorted;
+	double spilled = rows->rows * share_spilled(shape);
+	double looks = rows->order == ORDER_NONE ? rows->rows : Min(shape->groups, rows->rows);
+	SortShape far = {.order = ORDER_NONE};
+	CostCounts counts = {.first = {0}};
+
+	counts.first[COST_HASH_ROW] = rows->rows;
+	for (int i = 0; i < rows->nkeys; i++)
+		counts.first[rows->keys[i].class >= KEY_NUMERIC ? COST_HASH_STRING : COST_HASH_COLUMN] += rows->rows;
+	counts.first[COST_HASH_FAR] =
+		looks * share_far(&far, Min(shape->groups * shape->entry_bytes, shape->memory));
+	counts.first[COST_HASH_GROUP] = shape->groups;
+	counts.first[COST_PG_SPILL] = spilled;
+	counts.first[COST_PG_SPILL_BYTE] = spilled * row_bytes(shape);
+	return predict_counts(&counts);
+}
+
+/* The same for rows that come in order. */
+static double
+ordered_ms(const GroupShape *shape)
+{
+	CostCounts counts = {.first = {0}};
+
+	counts.first[COST_ORDERED_ROW] = shape->sorted->rows;
+	counts.first[COST_ORDERED_GROUP] = shape->groups;
+	return predict_counts(&counts);
+}
+
+/* ---------------------------------------------------------------- costs */
+
 /* What sorting costs, if there are so many groups. */
 static Cost
 cost_of_sorting(const AggPath *hashed, const SortExpectation *sort, const GroupShape *groups)
 {
 	Cost input = hashed->subpath->total_cost;
-	double ms = (sort->ms + predict_groups_in_order(groups)) / HASH_SHARE - sort->input_ms;
+	double ms = (sort->ms + ordered_ms(groups)) / HASH_SHARE - sort->input_ms;
 
-	return input + (hashed->path.total_cost - input) * Max(LEAST_SHARE, ms / predict_hashed_groups(groups));
+	return input + (hashed->path.total_cost - input) * Max(LEAST_SHARE, ms / hashed_ms(groups));
 }
 
 bool
@@ -101,6 +175,6 @@ hashed_groups_cost(const PlannerInfo *root, const AggPath *hashed, const SortExp
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		return true;
 	*cost = Max(*cost, cost_of_sorting(hashed, sort, &expected));
-	return !temp_is_clearly_more(predict_gpusort_temp(&sort->shape), predict_hashed_temp(&expected)) &&
+	return !temp_is_clearly_more(predict_gpusort_temp(&sort->shape), hashed_temp(&expected)) &&
 		   (sort->is_faster || *cost < hashed->path.total_cost);
 }

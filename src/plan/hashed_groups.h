@@ -11,17 +11,12 @@
 
 #include "plan/gpusort_path.h"
 
-/*
- * The path of rel by which the planner would rather hash the input's rows, in one process, than do it by
- * PostgreSQL's own path that sorts.  NULL: there is none.
- */
+/* The path of rel that hashes the input's rows, in one process, if it is cheaper than PostgreSQL's sort. */
 extern const AggPath *hashed_groups_path(const RelOptInfo *rel, const Path *input, const Path *sorted);
 
 /*
- * The cost of a path that sorts in the place of such a one, so that it is lower if and only if it is expected
- * to take clearly less time; path has what it would cost beside PostgreSQL's sort.  False: it is not to be
- * offered, for it would write more temporary files, or the sort alone is expected to take longer than
- * PostgreSQL's.
+ * The cost of a path that sorts in the place of such a one: lower if and only if it takes clearly less time.
+ * path has what it would cost beside PostgreSQL's sort.  False: it is not to be offered.
  */
 extern bool hashed_groups_cost(const PlannerInfo *root, const AggPath *hashed, const SortExpectation *sort,
 							   const Path *path, Cost *cost);

@@ -9,10 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-/*
- * Adds to joinrel a merge join of the two with a GpuSort over one input or both, where that is expected to be
- * faster than PostgreSQL's sort.
- */
+/* Adds to joinrel a merge join of the two, with GpuSorts where these are expected to be faster. */
 extern void merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 							 JoinType type, JoinPathExtraData *extra);
 

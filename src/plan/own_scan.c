@@ -8,12 +8,11 @@
  * before it returns a row; so it may have a parallel mode of its own, which begins and ends inside of that
  * (exec/own_workers.c), if what is read below it may be read by workers.
  *
- * That is asked in the way that PostgreSQL asks of each relation: no temporary table, no function in a
- * condition or an output column that isn't safe.  And of the functions only PostgreSQL's own, in C, that
- * aren't volatile: any other may start a command by itself, or begin a subtransaction, whatever its
- * declaration says, and would do so in parallel mode, with an error that PostgreSQL, which has no parallel
- * plan here, does not raise.  And no sub-select, nor a parameter that the executor computes: an InitPlan may
- * write, and would be evaluated in parallel mode.  Only plain scans of one table are looked at.
+ * That is asked as PostgreSQL asks it of each relation: no temporary table, no function in a condition or an
+ * output column that isn't safe.  And of the functions only PostgreSQL's own, in C, that aren't volatile: any
+ * other may start a command or a subtransaction, whatever its declaration says, which is an error in parallel
+ * mode.  And no sub-select, nor a parameter that the executor computes: an InitPlan may write.  Only plain
+ * scans of one table are looked at.
  *
  * What else PostgreSQL relies on where it plans nothing in parallel is listed in exec/README.md.
  */

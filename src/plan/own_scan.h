@@ -16,15 +16,10 @@
  */
 extern Path *own_scan_path(PlannerInfo *root, Path *input);
 
-/*
- * When a Gather has been made over such a path: the query as a whole stays one that runs in no parallel mode.
- */
+/* When a Gather has been made over such a path: the query as a whole runs in no parallel mode. */
 extern void own_scan_keep_serial(PlannerInfo *root);
 
-/*
- * May a scan evaluate these expressions, of a plan or of a query, in a parallel mode of the sort's own, for
- * the user of this moment?
- */
+/* May a scan evaluate these expressions in a parallel mode of the sort's own, for the user of this moment? */
 extern bool own_scan_may_evaluate(Node *exprs);
 
 #endif /* GPUSORT_PLAN_OWN_SCAN_H */

@@ -1,6 +1,6 @@
 /*
  * plan/plan_walk.h
- *		Visiting the nodes of a finished plan.
+ *		Visiting the nodes of a plan; whether it may be read again.
  */
 #ifndef GPUSORT_PLAN_PLAN_WALK_H
 #define GPUSORT_PLAN_PLAN_WALK_H
@@ -18,20 +18,22 @@ typedef void (*plan_visitor)(Plan **place, List *ancestors, void *context);
 /* Visits the statement's plan and those of its sub-selects, each with all below it. */
 extern void plan_walk_statement(PlannedStmt *stmt, plan_visitor visit, void *context);
 
-/* The same of the part of a plan that begins here, sub-selects not included. */
-extern void plan_walk(Plan **place, List *ancestors, plan_visitor visit, void *context);
-
 /* Is there any such node in the statement?  Takes no memory, and next to no time. */
 extern bool plan_has(const PlannedStmt *stmt, bool (*is_such)(const Plan *plan));
 
 /*
- * The statement, which is to be changed, or a copy: a plan may come from another extension that keeps it, and
- * it would see our nodes in it then, which may be gone before it is.  So what stands in another memory
- * context than the one that plans are made in is copied first.
+ * The statement, which is to be changed, or a copy: another extension may keep a plan, and would see nodes in
+ * it that may be gone before it is.  What is not in the memory context that plans are made in is copied.
  */
 extern PlannedStmt *plan_to_change(PlannedStmt *stmt);
 
-/* The node at the top of the plan or sub-select that the node, below these ancestors, is a part of. */
-extern const Plan *plan_top(const Plan *plan, List *ancestors);
+/*
+ * Could running this part of a plan, with the query's sub-selects, once more give other rows, or do something
+ * twice?
+ */
+extern bool plan_is_volatile(List *subplans, Plan *plan);
+
+/* The same of an expression, or a list of them. */
+extern bool expression_is_volatile(List *subplans, const void *expression);
 
 #endif /* GPUSORT_PLAN_PLAN_WALK_H */

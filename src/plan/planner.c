@@ -2,16 +2,14 @@
  * plan/planner.c
  *		The planner's hooks: a GpuSort for the query's ORDER BY.
  *
- * create_upper_paths_hook looks at the path that PostgreSQL would choose of its own.  If that one sorts, or
- * fetches the rows by an index, and a GpuSort is expected to be faster (cost.c) without clearly more
- * temporary files, a GpuSort path over the cheapest input is added, at a lower cost.  If it gets the order in
- * another way, the plan stays: a GpuSort takes the place of a Sort or an index scan, it is never the reason
- * for another plan.  In mode force paths that sort are taken out of the competition, and a GpuSort comes in,
- * however long it takes.
+ * If the path that PostgreSQL would choose sorts, or fetches the rows by an index, and a GpuSort is expected
+ * to be faster (cost.c) without clearly more temporary files, a GpuSort path over the cheapest input is
+ * added, at a lower cost.  Else the plan stays: a GpuSort is never the reason for another plan.  In mode
+ * force paths that sort are taken out, and a GpuSort comes in, however long it takes.
  *
  * What is sorted for window functions, groupings, DISTINCT and UNION is offered by sorted_input.c, for merge
- * joins by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes, and
- * take_windows.c the windows above sorts.
+ * joins by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes, and the
+ * windows above sorts.
  */
 #include "postgres.h"
 
@@ -33,7 +31,6 @@
 #include "plan/rival.h"
 #include "plan/sorted_input.h"
 #include "plan/take_sorts.h"
-#include "plan/take_windows.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
@@ -48,27 +45,11 @@ static bool counting = true;
 
 /* ---------------------------------------------------------------- ORDER BY */
 
-/* Takes the paths that sort out of the rel's list, in favour of the one to be added. */
-static void
-remove_sorting_paths(RelOptInfo *rel)
-{
-	ListCell *cell;
-
-	foreach(cell, rel->pathlist)
-	{
-		if (path_sorts(lfirst(cell)))
-			rel->pathlist = foreach_delete_current(rel->pathlist, cell);
-	}
-}
-
 /* Adds the path to ordered_rel, with the output that is wanted of that. */
 static void
 add_gpusort_path(PlannerInfo *root, RelOptInfo *ordered_rel, CustomPath *path, PathTarget *target)
 {
-	/*
-	 * a volatile output column must not be taken for an equal column of the input: a node of its own computes
-	 * it
-	 */
+	/* a volatile output column must not be taken for an equal one of the input: another node computes it */
 	if (!contain_volatile_functions((Node *) target->exprs))
 		path->flags |= CUSTOMPATH_SUPPORT_PROJECTION;
 	if (path->path.pathtarget != target)
@@ -97,7 +78,6 @@ rows_wanted(const PlannerInfo *root, double rows)
 	return rows_wanted(outer, rows);
 }
 
-/* Adds a GpuSort path for the query's ORDER BY to ordered_rel, if there is one to add. */
 static void
 consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_rel)
 {
@@ -126,7 +106,7 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 	if (path == NULL)
 		return;
 	if (force)
-		remove_sorting_paths(ordered_rel);
+		remove_sorting_paths(input_rel, ordered_rel);
 	add_gpusort_path(root, ordered_rel, path, target);
 }
 
@@ -159,9 +139,8 @@ gpusort_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *ou
 }
 
 /*
- * With a set_join_pathlist_hook PostgreSQL looks through the clauses of each pair of relations once more,
- * which took 2 percent of planning a join of ten small tables.  So there is one only from the first relation
- * on that has rows enough, to the end of the query's planning.
+ * A set_join_pathlist_hook took 2 percent of planning a join of ten small tables.  So there is one only from
+ * the first relation on that has rows enough, to the end of the query's planning.
  */
 static void
 hook_joins(void)

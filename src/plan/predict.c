@@ -3,8 +3,7 @@
  *		How long a sort takes, by PostgreSQL's Sort and by GpuSort.
  *
  * The time is a sum: so many rows put, so many levels of comparisons, so many bytes written, each times what
- * one of it takes (cost_table.h, which tools/calibrate makes).  predict_postgres.c and predict_gpusort.c
- * count.
+ * one of it takes (cost_terms.h).  predict_postgres.c and predict_gpusort.c count.
  *
  * What both sides have in common is told apart here as far as it is not a number of something: rows that are
  * in no order and larger than a cache are far away when they are returned; what counts as a cache is
@@ -16,8 +15,13 @@
 
 #include "access/htup_details.h"
 
-#include "plan/cost_table.h"
-#include "plan/predict_parts.h"
+#include "plan/predict.h"
+
+static const double nanoseconds[] = {
+#define COST_TERM(name, ns, what) ns,
+#include "plan/cost_terms.h"
+#undef COST_TERM
+};
 
 #define CACHE_BYTES (2.0 * 1024 * 1024)
 
@@ -93,40 +97,32 @@ milliseconds(const double *counts)
 	double ns = 0;
 
 	for (int i = 0; i < COST_TERMS; i++)
-		ns += counts[i] * cost_table[i];
+		ns += counts[i] * nanoseconds[i];
 	return ns / 1e6;
 }
 
 static SortTime
-time_of(const CostCounts *counts)
+time_of(CostCounts counts)
 {
-	return (SortTime){.first = milliseconds(counts->first), .rest = milliseconds(counts->rest)};
+	return (SortTime){.first = milliseconds(counts.first), .rest = milliseconds(counts.rest)};
 }
 
 double
 predict_counts(const CostCounts *counts)
 {
-	SortTime time = time_of(counts);
-
-	return time.first + time.rest;
+	return milliseconds(counts->first) + milliseconds(counts->rest);
 }
 
 SortTime
 predict_postgres_sort(const SortShape *shape)
 {
-	CostCounts counts;
-
-	count_postgres_sort(shape, &counts);
-	return time_of(&counts);
+	return time_of(count_postgres_sort(shape));
 }
 
 SortTime
 predict_gpusort(const SortShape *shape)
 {
-	CostCounts counts;
-
-	count_gpusort(shape, &counts);
-	return time_of(&counts);
+	return time_of(count_gpusort(shape));
 }
 
 double
@@ -160,7 +156,7 @@ count_fetches(const SortShape *shape)
 double
 predict_fetches(const SortShape *shape)
 {
-	return count_fetches(shape) * cost_table[COST_INPUT_FETCH] / 1e6;
+	return count_fetches(shape) * nanoseconds[COST_INPUT_FETCH] / 1e6;
 }
 
 bool
@@ -172,5 +168,5 @@ temp_is_clearly_more(double ours, double theirs)
 double
 predict_input(double cost)
 {
-	return cost * cost_table[COST_INPUT] / 1e6;
+	return cost * nanoseconds[COST_INPUT] / 1e6;
 }

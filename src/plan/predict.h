@@ -12,7 +12,7 @@
 
 typedef enum CostTerm
 {
-#define COST_TERM(name, what) COST_##name,
+#define COST_TERM(name, ns, what) COST_##name,
 #include "plan/cost_terms.h"
 #undef COST_TERM
 	COST_TERMS
@@ -25,12 +25,12 @@ typedef enum SortKeyClass
 	KEY_PLAIN,		 /* other types of fixed width */
 	KEY_FUNCTION,	 /* the same, without support for sorting: compared through the function manager */
 	KEY_ABBREVIATED, /* fixed width, of which PostgreSQL sorts the first 8 bytes: uuid, macaddr */
-	KEY_NUMERIC,
-	KEY_TEXT,		/* strings in bytewise collations, and what is encoded like them */
-	KEY_ICU,		/* strings in ICU collations */
-	KEY_LIBC,		/* strings that the C library compares */
-	KEY_LIBC_BYTES, /* the same, most probably by their bytes */
-	KEY_MADE		/* values made of others: arrays, ranges, composite values */
+	KEY_NUMERIC,	 /* from here on types of no fixed width */
+	KEY_TEXT,		 /* strings in bytewise collations, and what is encoded like them */
+	KEY_ICU,		 /* strings in ICU collations */
+	KEY_LIBC,		 /* strings that the C library compares */
+	KEY_LIBC_BYTES,	 /* the same, most probably by their bytes */
+	KEY_MADE		 /* values made of others: arrays, ranges, composite values */
 } SortKeyClass;
 
 /* The order that rows come in, compared with the one that is wanted. */
@@ -79,14 +79,8 @@ typedef struct SortShape
 	double device_memory; /* bytes of one GPU's memory that a sort may have; 0: not known */
 } SortShape;
 
-/* Groups that are formed of rows, sorted by what makes the groups, or not. */
-typedef struct GroupShape
-{
-	const SortShape *sorted; /* of the sort that may put them in order */
-	double groups;
-	double entry_bytes; /* of a group in a hash table */
-	double memory;		/* bytes that this may take */
-} GroupShape;
+/* How much of a processor each process of a parallel plan after the first adds, by tools/calibrate. */
+#define COST_PROCESSOR_SHARE 0.5
 
 /* How many of each term. */
 typedef struct CostCounts
@@ -102,8 +96,8 @@ typedef struct SortTime
 	double rest;
 } SortTime;
 
-extern void count_postgres_sort(const SortShape *shape, CostCounts *counts);
-extern void count_gpusort(const SortShape *shape, CostCounts *counts);
+extern CostCounts count_postgres_sort(const SortShape *shape);
+extern CostCounts count_gpusort(const SortShape *shape);
 
 extern SortTime predict_postgres_sort(const SortShape *shape);
 extern SortTime predict_gpusort(const SortShape *shape);
@@ -117,10 +111,7 @@ extern double sort_time_total(const SortShape *shape, SortTime time);
 /* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */
 extern double predict_gather(const SortShape *shape);
 
-/*
- * Milliseconds that an index scan in the order of the first column takes longer, since it goes to and fro in
- * the table; and how many of COST_INPUT_FETCH that are.
- */
+/* Milliseconds that an index scan takes longer, to and fro in the table; as so many of COST_INPUT_FETCH. */
 extern double predict_fetches(const SortShape *shape);
 extern double count_fetches(const SortShape *shape);
 
@@ -128,16 +119,35 @@ extern double count_fetches(const SortShape *shape);
 extern double predict_postgres_temp(const SortShape *shape);
 extern double predict_gpusort_temp(const SortShape *shape);
 
-extern double predict_hashed_temp(const GroupShape *shape);
-
 /* Are our temporary files clearly more than theirs? */
 extern bool temp_is_clearly_more(double ours, double theirs);
 
-/* Milliseconds that PostgreSQL takes to form groups, without the time of the input and of aggregates. */
-extern double predict_hashed_groups(const GroupShape *shape);
-extern double predict_groups_in_order(const GroupShape *shape);
-
 /* Milliseconds that an input of this cost takes. */
 extern double predict_input(double cost);
+
+/* ---------------------------------------------------------------- for files that count terms */
+
+/* What part of accesses in no order to so many bytes misses the cache. */
+extern double share_far(const SortShape *shape, double bytes);
+
+/* Bytes of memory beyond the cache: they are touched for the first time, and pages come from the kernel. */
+extern double bytes_beyond_cache(double bytes);
+
+/* Comparisons a row that tell so many values apart. */
+extern double levels_of(double values);
+
+/* How many rows a sort that wants so many keeps for a while: they are lower than what was seen before. */
+extern double rows_kept(const SortShape *shape, double rows, double wanted);
+
+/* How many different values the column has in so many rows. */
+extern double key_values(const SortKeyShape *key, double rows);
+
+/* Bytes of a string that comparisons by the C library look at: all, if many agree in their first ones. */
+extern double compared_bytes(const SortKeyShape *key, double rows);
+
+/* Milliseconds that so many of each term take. */
+extern double predict_counts(const CostCounts *counts);
+
+extern void count_launch(const SortShape *shape, CostCounts *counts);
 
 #endif /* GPUSORT_PLAN_PREDICT_H */

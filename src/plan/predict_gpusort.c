@@ -17,7 +17,7 @@
 #include "access/htup_details.h"
 
 #include "base/limits.h"
-#include "plan/predict_parts.h"
+#include "plan/predict.h"
 
 /* Bytes a row takes in memory besides tuple and key. */
 #define ENTRY_BYTES 8
@@ -128,7 +128,6 @@ count_encoding(const SortShape *shape, double rows, double *counts)
 				counts[COST_ICU_BYTE] += rows * key->width;
 				break;
 			case KEY_LIBC:
-				counts[COST_ENCODE_LIBC] += rows;
 				counts[COST_LIBC_BYTE] += rows * key->width;
 				break;
 			case KEY_LIBC_BYTES:
@@ -153,10 +152,7 @@ count_first_strings(const SortShape *shape, double rows, double *counts)
 		const SortKeyShape *key = &shape->keys[i];
 
 		if (encoded_class(key) == KEY_ICU && (!key->known || shape->processes > 1))
-		{
-			counts[COST_START_ICU] += 1;
 			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_ASCII_AFTER);
-		}
 	}
 }
 
@@ -178,20 +174,7 @@ different_rows(const SortShape *shape, double rows)
 	return Min(values, rows);
 }
 
-/* 8 bytes each that a comparison of strings goes on for if the first ones tie; 0 if these tell them apart. */
-static double
-bytes_behind_ties(const SortShape *shape, double rows)
-{
-	const SortKeyShape *key = &shape->keys[0];
-
-	if (shape->fixed_key || key->leading <= 0 || key->leading >= key_values(key, rows))
-		return 0;
-	return Max(0, key->width / 8 - 1);
-}
-
-/*
- * Counts rows compared by the columns whose order is verified; such a part of them is far away.
- */
+/* Counts rows compared by the columns whose order is verified; such a part of them is far away. */
 static void
 count_verification(const SortShape *shape, double times, double far, double *counts)
 {
@@ -217,19 +200,18 @@ count_verification(const SortShape *shape, double times, double far, double *cou
 static void
 count_sort(const SortShape *shape, double rows, double times, double *counts)
 {
-	const SortKeyShape *key = &shape->keys[0];
 	double levels = levels_of(different_rows(shape, rows)) + 1;
 
 	count_verification(shape, times, share_far(shape, rows * stored_bytes(shape)), counts);
 	if ((shape->order == ORDER_EXACT || shape->order == ORDER_REVERSED) && !shape->verified)
 		return;
-	counts[shape->fixed_key ? COST_SORT_FIXED : COST_SORT_STRING] += times;
 	if (shape->fixed_key)
+	{
+		counts[COST_SORT_FIXED] += times;
 		counts[shape->order != ORDER_NONE ? COST_SORT_NEARLY_LEVEL : COST_SORT_FIXED_LEVEL] += times * levels;
+	}
 	else
 		counts[COST_SORT_STRING_LEVEL] += times * levels;
-	counts[COST_SORT_STRING_TIE] +=
-		times * (1 - levels_of(key->leading) / levels) * bytes_behind_ties(shape, rows);
 }
 
 /* The rows wanted, if others are dropped: for that their keys must say the order; else -1. */
@@ -256,11 +238,8 @@ count_return(const SortShape *shape, double rows, bool in_sequence, double *coun
 	counts[COST_RETURN_BYTE] += rows * tuple_bytes(shape);
 	if (in_sequence)
 		return;
-	counts[COST_RETURN_FAR] += rows * share_far(shape, bytes);
 
-	/*
-	 * Shared memory is on small pages, which come one by one, whatever the order: to one process or to all.
-	 */
+	/* shared memory is on small pages, which come one by one, whatever the order: to one process or to all */
 	if (shape->processes > 1)
 		counts[COST_RETURN_SHARED] += rows * bytes_beyond_cache(bytes) / bytes /
 									  (is_helped(shape, rows) ? running_processes(shape) : 1);
@@ -294,10 +273,7 @@ count_spill(const SortShape *shape, double rows, double *counts)
 		count_encoding(shape, rows, counts);
 }
 
-/*
- * Keys that guess at the order are verified once a merge where they are made of rows, else compared in each
- * level.
- */
+/* Keys that guess at the order are verified once a merge where they are made of rows, else in each level. */
 static void
 count_merge(const SortShape *shape, double rows, double levels, double *counts)
 {
@@ -305,10 +281,7 @@ count_merge(const SortShape *shape, double rows, double levels, double *counts)
 	count_verification(shape, rows * (runs_have_keys(shape) ? levels : Min(levels, 1)), 0, counts);
 }
 
-/*
- * Runs written, but not sorted, and merged by so many processes, until there are few; then merged by one, and
- * their rows returned.
- */
+/* Runs written and merged by so many processes, until there are few; then merged by one, and returned. */
 static void
 count_runs(const SortShape *shape, double rows, double runs, double writers, CostCounts *counts)
 {
@@ -395,7 +368,6 @@ count_on_gpu(const SortShape *shape, double rows, CostCounts *counts)
 	double runs = Max(1, ceil(rows / rows_on_gpu(shape)));
 
 	counts->first[COST_CUDA_JOB] += runs;
-	counts->first[COST_CUDA_SORT] += rows;
 	counts->first[COST_CUDA_KEY_BYTE] += rows * shape->key_bytes;
 	counts->first[COST_CUDA_BYTE] += rows * stored_bytes(shape);
 	if (runs > 1)
@@ -445,10 +417,7 @@ room_for_rows(const SortShape *shape)
 	return shape->on_gpu ? rows_on_gpu(shape) : rows_in_memory(shape);
 }
 
-/*
- * How many are left to be sorted: the first ones that were copied are dropped when there are many more than
- * wanted, or no room for more.
- */
+/* How many are left to be sorted: others are dropped when there are many more than wanted, or no room. */
 static double
 left_rows(const SortShape *shape, double kept)
 {
@@ -459,19 +428,6 @@ left_rows(const SortShape *shape, double kept)
 	if (bound_of(shape) < 0)
 		return kept;
 	return Min(kept, Min(most, Max(least, room_for_rows(shape))));
-}
-
-/* A string that begins as the threshold does is looked at once more, as far as the two agree. */
-static void
-count_bound_ties(const SortShape *shape, double rows, double *counts)
-{
-	double ties = rows / Max(1, shape->keys[0].leading);
-	double bytes = bytes_behind_ties(shape, rows);
-
-	if (bytes <= 0)
-		return;
-	counts[COST_BOUND] += ties;
-	counts[COST_SORT_STRING_TIE] += ties * bytes;
 }
 
 double
@@ -487,35 +443,32 @@ predict_gpusort_temp(const SortShape *shape)
 	return rows * run_bytes(shape);
 }
 
-void
-count_gpusort(const SortShape *shape, CostCounts *counts)
+CostCounts
+count_gpusort(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
 	double kept = kept_rows(shape);
 	double left = left_rows(shape, kept);
 	double running = running_processes(shape);
+	CostCounts counts = {.first = {0}};
 
-	memset(counts, 0, sizeof(*counts));
-	counts->first[COST_START] += 1;
-	count_encoding(shape, rows / running, counts->first);
-	count_first_strings(shape, rows / running, counts->first);
+	counts.first[COST_START] += 1;
+	count_encoding(shape, rows / running, counts.first);
+	count_first_strings(shape, rows / running, counts.first);
 	if (bound_of(shape) >= 0 && shape->wanted < rows)
 	{
-		counts->first[COST_START_BOUND] += 1;
-		counts->first[COST_BOUND] += rows / running;
-		count_bound_ties(shape, rows / running, counts->first);
-		counts->first[COST_BOUND_KEPT] += kept / running;
-		counts->first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
+		counts.first[COST_START_BOUND] += 1;
+		counts.first[COST_BOUND] += rows / running;
+		counts.first[COST_BOUND_KEPT] += kept / running;
+		counts.first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
 	}
-	count_feed(shape, kept / running, counts->first);
-	count_fed(shape, left, counts);
+	count_feed(shape, kept / running, counts.first);
+	count_fed(shape, left, &counts);
 	if (shape->processes > 1)
-		count_launch(shape, counts);
+		count_launch(shape, &counts);
 
-	/*
-	 * No more of those that are left is returned than is wanted, but sort_time_total takes its part of all
-	 * rows.
-	 */
+	/* no more of those left is returned than wanted, but sort_time_total takes its part of all rows */
 	for (int i = 0; i < COST_TERMS && left < rows; i++)
-		counts->rest[i] *= rows / left;
+		counts.rest[i] *= rows / left;
+	return counts;
 }

@@ -18,7 +18,7 @@
 #include "access/htup_details.h"
 
 #include "base/pg_compat.h"
-#include "plan/predict_parts.h"
+#include "plan/predict.h"
 
 /* Bytes a row takes in memory besides its tuple: an entry to sort, and what the allocator keeps. */
 #define SORT_ENTRY_BYTES 24
@@ -102,10 +102,7 @@ is_libc(const SortKeyShape *key)
 	return key->class == KEY_LIBC || key->class == KEY_LIBC_BYTES;
 }
 
-/*
- * Counts comparisons in which this column decides by its whole values, of so many rows, of which such a part
- * is far away.
- */
+/* Counts comparisons by this column's whole values, of so many rows, of which such a part is far away. */
 static void
 count_ties(const SortKeyShape *key, double rows, double times, double far, double *counts)
 {
@@ -168,10 +165,7 @@ abbreviated_values(const SortShape *shape, double rows)
 	return leading < ABBREVIATION_WORTH * values ? 0 : leading;
 }
 
-/*
- * In how many levels of a quicksort does what is compared first decide, an abbreviated key or the whole first
- * column?
- */
+/* In how many levels of a quicksort does what is compared first decide, abbreviated or the whole column? */
 static double
 first_levels(const SortShape *shape, double rows)
 {
@@ -228,11 +222,8 @@ count_whole_comparisons(const SortShape *shape, double times, double far, double
 static void
 count_put(const SortShape *shape, double rows, double *counts)
 {
-	if (shape->single_column)
-		counts[COST_PG_PUT_DATUM] += rows;
-	else
+	if (!shape->single_column)
 		counts[COST_PG_PUT] += rows;
-	counts[COST_PG_PUT_BYTE] += rows * tuple_bytes(shape);
 }
 
 static void
@@ -245,18 +236,13 @@ count_abbreviation(const SortShape *shape, double rows, double *counts)
 	if (key->class == KEY_NUMERIC)
 		counts[COST_PG_CONVERT_NUMERIC] += rows;
 	else if (is_string(key) && abbreviated_values(shape, rows) > 0)
-	{
 		counts[key->class == KEY_ICU ? COST_PG_CONVERT_ICU : COST_PG_CONVERT_TEXT] += rows;
-		if (key->class == KEY_ICU)
-			counts[COST_PG_CONVERT_ICU_BYTE] += rows * key->width;
-	}
 }
 
 static void
 count_get(const SortShape *shape, double rows, bool in_sequence, double *counts)
 {
 	counts[shape->single_column ? COST_PG_GET_DATUM : COST_PG_GET] += rows;
-	counts[COST_PG_GET_BYTE] += rows * tuple_bytes(shape);
 	if (!in_sequence && tuple_bytes(shape) > 0)
 		counts[COST_PG_GET_FAR] += rows * share_far(shape, rows * memory_bytes(shape));
 }
@@ -305,11 +291,8 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 	double in_heap = 2 * rows_kept(shape, rows, wanted) * levels_of(wanted);
 
 	count_put(shape, rows, counts->first);
-	counts->first[COST_PG_HEAP] += rows;
 	counts->first[COST_PG_HEAP_BYTE] += bytes_beyond_cache(rows * tuple_bytes(shape));
 	count_whole_comparisons(shape, rows, 0, counts->first);
-	if (shape->keys[0].class == KEY_ICU)
-		counts->first[COST_PG_HEAP_ICU] += rows;
 	if (can_be_abbreviated(&shape->keys[0]) || is_libc(&shape->keys[0]) || shape->keys[0].class == KEY_MADE)
 		count_whole_comparisons(shape, in_heap, 0, counts->first);
 	else
@@ -369,7 +352,6 @@ count_serial(const SortShape *shape, double rows, CostCounts *counts)
 {
 	double wanted = rows_wanted(shape, rows);
 
-	counts->first[COST_PG_START] += 1;
 	if (shape->groups > 0)
 		count_incremental(shape, rows, counts);
 	else if (is_top_n(shape, rows, wanted))
@@ -391,16 +373,16 @@ predict_postgres_temp(const SortShape *shape)
 	return shape->rows * temp_bytes(shape);
 }
 
-void
-count_postgres_sort(const SortShape *shape, CostCounts *counts)
+CostCounts
+count_postgres_sort(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
 	double processes = Max(1, shape->processes);
+	CostCounts counts = {.first = {0}};
 
-	memset(counts, 0, sizeof(*counts));
-	count_serial(shape, Max(rows / processes, 2), counts);
+	count_serial(shape, Max(rows / processes, 2), &counts);
 	if (shape->processes <= 1)
-		return;
+		return counts;
 
 	/*
 	 * Each did that; as many as there are cores at the same time.  Rows that came in order come back from one
@@ -408,10 +390,11 @@ count_postgres_sort(const SortShape *shape, CostCounts *counts)
 	 */
 	for (int i = 0; i < COST_TERMS; i++)
 	{
-		counts->first[i] *= processes / running_processes(shape);
-		counts->rest[i] *= processes / (shape->order == ORDER_NONE ? running_processes(shape) : 1);
+		counts.first[i] *= processes / running_processes(shape);
+		counts.rest[i] *= processes / (shape->order == ORDER_NONE ? running_processes(shape) : 1);
 	}
-	counts->rest[COST_PG_GATHER] += rows;
-	counts->rest[COST_PG_GATHER_BYTE] += rows * tuple_bytes(shape);
-	count_launch(shape, counts);
+	counts.rest[COST_PG_GATHER] += rows;
+	counts.rest[COST_PG_GATHER_BYTE] += rows * tuple_bytes(shape);
+	count_launch(shape, &counts);
+	return counts;
 }

@@ -10,17 +10,15 @@
 #include "utils/fmgroids.h"
 
 #include "base/pg_compat.h"
+#include "plan/plan_walk.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
-#include "plan/volatile_plan.h"
 
-/* Members of custom_private, lists: of columns there are three each, of attnos, operators and collations. */
+/* Members of custom_private. */
 enum
 {
-	PRIVATE_FUNCTIONS, /* oids */
-	PRIVATE_PARTITION,
-	PRIVATE_ORDER = PRIVATE_PARTITION + 3,
-	PRIVATE_TOP = PRIVATE_ORDER + 3 /* one int */
+	PRIVATE_FUNCTIONS, /* list of oids */
+	PRIVATE_WINDOW	   /* a WindowAgg with nothing but its columns, and whether it is the topmost one */
 };
 
 static const CustomScanMethods *node_methods;
@@ -88,7 +86,7 @@ rank_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window)
 	if (functions.others || functions.oids == NIL)
 		return false;
 	return (window->runCondition == NIL && window->plan.qual == NIL) ||
-		   !expression_is_volatile(stmt, window->plan.targetlist);
+		   !expression_is_volatile(stmt->subplans, window->plan.targetlist);
 }
 
 /* ---------------------------------------------------------------- making the node */
@@ -134,8 +132,8 @@ refer_to_tuple(Node *node, void *tuple)
 }
 
 /*
- * Has the output columns' expressions in their place: setrefs.c has made a run condition refer to the output,
- * but a GpuRank computes no output of a row that it leaves out; arg: the output.
+ * Has the output's expressions (arg) in the place of its columns, to which setrefs.c has made a run condition
+ * refer: a GpuRank computes no output of a row that it leaves out.
  */
 static Node *
 expand_output(Node *node, void *arg)
@@ -167,19 +165,22 @@ tuple_columns(const ScanTuple *tuple)
 	return columns;
 }
 
-/* Appends three lists to the private ones. */
-static List *
-append_columns(List *private, int n, const AttrNumber *attnos, const Oid *operators, const Oid *collations)
+/* What of the window the node tells. */
+static WindowAgg *
+window_columns(const WindowAgg *window)
 {
-	List *lists[3] = {NIL, NIL, NIL};
+	WindowAgg *columns = makeNode(WindowAgg);
 
-	for (int i = 0; i < n; i++)
-	{
-		lists[0] = lappend_int(lists[0], attnos[i]);
-		lists[1] = lappend_oid(lists[1], operators[i]);
-		lists[2] = lappend_oid(lists[2], collations[i]);
-	}
-	return lappend(lappend(lappend(private, lists[0]), lists[1]), lists[2]);
+	columns->partNumCols = window->partNumCols;
+	columns->partColIdx = window->partColIdx;
+	columns->partOperators = window->partOperators;
+	columns->partCollations = window->partCollations;
+	columns->ordNumCols = window->ordNumCols;
+	columns->ordColIdx = window->ordColIdx;
+	columns->ordOperators = window->ordOperators;
+	columns->ordCollations = window->ordCollations;
+	columns->topWindow = window->topWindow;
+	return columns;
 }
 
 CustomScan *
@@ -188,7 +189,6 @@ rank_plan_from_window(const WindowAgg *window)
 	CustomScan *plan = makeNode(CustomScan);
 	ScanTuple tuple = {window->plan.lefttree->targetlist, functions_of(window).oids};
 	Node *run_condition = expand_output((Node *) window->runCondition, window->plan.targetlist);
-	List *private = list_make1(tuple.functions);
 
 	plan->scan.plan = window->plan;
 	NodeSetTag(plan, T_CustomScan);
@@ -196,11 +196,7 @@ rank_plan_from_window(const WindowAgg *window)
 	plan->scan.plan.qual = (List *) refer_to_tuple((Node *) window->plan.qual, &tuple);
 	plan->custom_exprs = (List *) refer_to_tuple(run_condition, &tuple);
 	plan->custom_scan_tlist = tuple_columns(&tuple);
-	private = append_columns(private, window->partNumCols, window->partColIdx, window->partOperators,
-							 window->partCollations);
-	private = append_columns(private, window->ordNumCols, window->ordColIdx, window->ordOperators,
-							 window->ordCollations);
-	plan->custom_private = lappend(private, list_make1_int(window->topWindow));
+	plan->custom_private = list_make2(tuple.functions, window_columns(window));
 	plan->methods = node_methods;
 	return plan;
 }
@@ -213,35 +209,21 @@ rank_plan_is_rank(const Plan *plan)
 	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == node_methods;
 }
 
-/* The columns whose three lists begin with this one. */
-static RankColumns
-columns_at(const CustomScan *plan, int member)
-{
-	List *attnos = list_nth(plan->custom_private, member);
-	RankColumns columns = {.n = list_length(attnos)};
-
-	columns.attnos = palloc(sizeof(AttrNumber) * columns.n);
-	columns.operators = palloc(sizeof(Oid) * columns.n);
-	columns.collations = palloc(sizeof(Oid) * columns.n);
-	for (int i = 0; i < columns.n; i++)
-	{
-		columns.attnos[i] = list_nth_int(attnos, i);
-		columns.operators[i] = list_nth_oid(list_nth(plan->custom_private, member + 1), i);
-		columns.collations[i] = list_nth_oid(list_nth(plan->custom_private, member + 2), i);
-	}
-	return columns;
-}
-
 RankColumns
 rank_plan_partition(const CustomScan *plan)
 {
-	return columns_at(plan, PRIVATE_PARTITION);
+	const WindowAgg *window = list_nth(plan->custom_private, PRIVATE_WINDOW);
+
+	return (RankColumns){window->partNumCols, window->partColIdx, window->partOperators,
+						 window->partCollations};
 }
 
 RankColumns
 rank_plan_order(const CustomScan *plan)
 {
-	return columns_at(plan, PRIVATE_ORDER);
+	const WindowAgg *window = list_nth(plan->custom_private, PRIVATE_WINDOW);
+
+	return (RankColumns){window->ordNumCols, window->ordColIdx, window->ordOperators, window->ordCollations};
 }
 
 List *
@@ -253,5 +235,5 @@ rank_plan_functions(const CustomScan *plan)
 bool
 rank_plan_is_top(const CustomScan *plan)
 {
-	return linitial_int(list_nth(plan->custom_private, PRIVATE_TOP)) != 0;
+	return ((const WindowAgg *) list_nth(plan->custom_private, PRIVATE_WINDOW))->topWindow;
 }

@@ -2,12 +2,9 @@
  * plan/rank_plan.h
  *		The plan node GpuRank: a WindowAgg that numbers rows, in a CustomScan.
  *
- * row_number(), rank() and dense_rank() need nothing of their partition but the row before.  Where a window
- * has no other functions, a GpuRank takes the WindowAgg's place: the same rows in the same order, without
- * keeping any.
- *
- * Its input is its lefttree.  Its scan tuple is the input's columns, and after them the functions' results,
- * one column each.  The run condition stands in custom_exprs, all else in custom_private.
+ * row_number(), rank() and dense_rank() need nothing of their partition but the row before: a GpuRank keeps
+ * no rows.  Its input is its lefttree.  Its scan tuple is the input's columns, and after them the functions'
+ * results, one column each.  The run condition stands in custom_exprs, all else in custom_private.
  */
 #ifndef GPUSORT_PLAN_RANK_PLAN_H
 #define GPUSORT_PLAN_RANK_PLAN_H
@@ -35,7 +32,7 @@ extern CustomScan *rank_plan_from_window(const WindowAgg *window);
 /* Is this a GpuRank? */
 extern bool rank_plan_is_rank(const Plan *plan);
 
-/* Columns of the input, and how they are compared; palloc'd arrays. */
+/* Columns of the input, and how they are compared; the plan's arrays. */
 typedef struct RankColumns
 {
 	int n;

@@ -27,10 +27,7 @@ extern bool path_sorts(const Path *path);
 /* The path that is there but for the output columns. */
 extern const Path *path_below_projection(const Path *path);
 
-/*
- * Fills the rival with a path that sorts input_rel's rows, itself or in its processes, or has them in order
- * by an index.
- */
+/* Fills the rival with a path that sorts input_rel's rows, or has them in order by an index. */
 extern void rival_describe(const RelOptInfo *input_rel, const Path *path, Rival *rival);
 
 /*

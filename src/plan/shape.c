@@ -83,10 +83,6 @@ is_made_of_others(Oid type)
 	}
 }
 
-/*
- * How PostgreSQL compares values of the type in a sort: integers in its own code, others by support for
- * sorting, or by functions.
- */
 static SortKeyClass
 class_of(const SortColumnSpec *column)
 {
@@ -140,34 +136,6 @@ order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, d
 	return fabs(stats->correlation) < IN_ORDER_CORRELATION ? ORDER_NEARLY : ORDER_EXACT;
 }
 
-static bool
-estimate_key(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats,
-			 SortKeyShape *keys)
-{
-	double *widths = palloc(sizeof(double) * ncolumns);
-
-	for (int i = 0; i < ncolumns; i++)
-	{
-		Declined why_not;
-
-		if (!sort_key_supported_if_verified(&columns[i], &keys[i].verified, &why_not))
-			return false;
-		shape->verified |= keys[i].verified;
-		widths[i] = stats[i].width;
-	}
-	shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
-	pfree(widths);
-	return true;
-}
-
-/* Of columns that are supported: are there strings whose collation this process has at hand? */
-static void
-find_known_collations(int ncolumns, const SortColumnSpec *columns, SortKeyShape *keys)
-{
-	for (int i = 0; i < ncolumns; i++)
-		keys[i].known = keys[i].class == KEY_ICU && sort_key_knows_collation(columns[i].collation);
-}
-
 /* ---------------------------------------------------------------- shapes */
 
 bool
@@ -175,13 +143,24 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 		   const ColumnStats *stats, bool table_order)
 {
 	SortKeyShape *keys = palloc(sizeof(SortKeyShape) * ncolumns);
+	double *widths = palloc(sizeof(double) * ncolumns);
+	bool supported = true;
 
 	for (int i = 0; i < ncolumns; i++)
+	{
+		Declined why_not;
+
 		keys[i] = (SortKeyShape){.class = class_of(&columns[i]),
 								 .width = stats[i].width,
 								 .distinct = stats[i].distinct,
 								 .leading = stats[i].leading,
 								 .largest = stats[i].largest};
+		widths[i] = stats[i].width;
+		supported = supported && sort_key_supported_if_verified(&columns[i], &keys[i].verified, &why_not);
+		shape->verified |= keys[i].verified;
+		keys[i].known =
+			supported && keys[i].class == KEY_ICU && sort_key_knows_collation(columns[i].collation);
+	}
 	shape->wanted = -1;
 	shape->single_column = row_columns == 1;
 	shape->nkeys = ncolumns;
@@ -192,10 +171,10 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 	shape->processes = 1;
 	shape->cores = count_cores();
 	shape->launch = parallel_setup_cost / DEFAULT_PARALLEL_SETUP_COST;
-	if (!estimate_key(shape, ncolumns, columns, stats, keys))
+	if (!supported)
 		return false;
+	shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
 	shape->keys_alone = shape->fixed_key && key_row_possible(ncolumns, columns, row_columns);
-	find_known_collations(ncolumns, columns, keys);
 	return true;
 }
 

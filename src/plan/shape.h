@@ -23,23 +23,14 @@ extern bool shape_init(SortShape *shape, int row_columns, int ncolumns, const So
 /* How many groups the rows come in, if they are in order by their first columns already. */
 extern double shape_groups(const SortShape *shape, int columns_in_order);
 
-/*
- * The shape of a GpuSort of the same rows: the memory is another setting's, and several processes don't keep
- * an order.
- */
+/* Of a GpuSort of the same rows: the memory is another setting's, and several processes keep no order. */
 extern SortShape shape_for_gpusort(const SortShape *shape);
 
-/*
- * How many rows a sort of a finished plan has, below these ancestors, in all processes; how many of them are
- * wanted, -1: all.
- */
+/* How many rows a sort of a finished plan has in all processes; how many are wanted, -1: all. */
 extern double shape_rows(const Plan *sort, List *ancestors);
 extern double shape_rows_wanted(List *ancestors);
 
-/*
- * The shape of a Sort or IncrementalSort of a finished plan, below these ancestors.  False: no GpuSort can do
- * it.
- */
+/* The shape of a sort of a finished plan, below these ancestors.  False: no GpuSort can do it. */
 extern bool shape_of_plan(SortShape *shape, const Plan *sort, List *ancestors, List *rtable);
 
 #endif /* GPUSORT_PLAN_SHAPE_H */

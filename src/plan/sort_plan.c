@@ -10,22 +10,13 @@
 
 #include "plan/sort_plan.h"
 
-/* Members of custom_private, lists: the first four are as long as there are sort columns. */
+/* Members of custom_private. */
 enum
 {
-	PRIVATE_ATTNOS,		 /* ints */
-	PRIVATE_SORTOPS,	 /* oids */
-	PRIVATE_COLLATIONS,	 /* oids */
-	PRIVATE_NULLS_FIRST, /* ints */
-	PRIVATE_OPTIONS,	 /* one int of the bits below */
+	PRIVATE_SORT,		 /* a Sort without an input: its columns, and the input's by reference */
+	PRIVATE_RESTARTABLE, /* Integer */
 	PRIVATE_EXPECTED,	 /* a SortExpected */
-	PRIVATE_UNUSED,		 /* ints, attnos of the input */
-	PRIVATE_INPUT		 /* TargetEntries, the input's columns by reference */
-};
-
-enum
-{
-	OPTION_RESTARTABLE = 1
+	PRIVATE_UNUSED		 /* list of ints, attnos of the input */
 };
 
 /* Members of a SortExpected as a list. */
@@ -186,27 +177,18 @@ sort_expected_from_list(const List *list)
 }
 
 static List *
-columns_to_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
+make_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 {
-	List *attnos = NIL;
-	List *sortops = NIL;
-	List *collations = NIL;
-	List *nulls_first = NIL;
-	int bits = options->restartable ? OPTION_RESTARTABLE : 0;
-	List *private;
+	Sort *columns = makeNode(Sort);
 
-	for (int i = 0; i < sort->numCols; i++)
-	{
-		attnos = lappend_int(attnos, sort->sortColIdx[i]);
-		sortops = lappend_oid(sortops, sort->sortOperators[i]);
-		collations = lappend_oid(collations, sort->collations[i]);
-		nulls_first = lappend_int(nulls_first, sort->nullsFirst[i]);
-	}
-	private = list_make4(attnos, sortops, collations, nulls_first);
-	private = lappend(private, list_make1_int(bits));
-	private = lappend(private, sort_expected_to_list(&options->expected));
-	private = lappend(private, find_unused_columns(targetlist, sort->plan.targetlist, options));
-	return lappend(private, plan_refer_to_columns(sort->plan.targetlist, OUTER_VAR));
+	columns->plan.targetlist = plan_refer_to_columns(sort->plan.targetlist, OUTER_VAR);
+	columns->numCols = sort->numCols;
+	columns->sortColIdx = sort->sortColIdx;
+	columns->sortOperators = sort->sortOperators;
+	columns->collations = sort->collations;
+	columns->nullsFirst = sort->nullsFirst;
+	return list_make4(columns, makeInteger(options->restartable), sort_expected_to_list(&options->expected),
+					  find_unused_columns(targetlist, sort->plan.targetlist, options));
 }
 
 /* What a GpuSort can do besides. */
@@ -223,7 +205,7 @@ sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *o
 	plan->scan.plan.lefttree = input;
 	plan->flags = NODE_FLAGS;
 	plan->custom_scan_tlist = copyObject(sort->plan.targetlist);
-	plan->custom_private = columns_to_private(sort, targetlist, options);
+	plan->custom_private = make_private(sort, targetlist, options);
 	plan->methods = node_methods;
 	if (IsA(input, Gather) && sort_plan_is_feed(input->lefttree))
 		((CustomScan *) input->lefttree)->custom_private = copyObject(plan->custom_private);
@@ -240,7 +222,7 @@ sort_plan_from_finished_sort(const Sort *sort, const SortPlanOptions *options)
 	plan->scan.plan.targetlist = plan_refer_to_columns(sort->plan.targetlist, INDEX_VAR);
 	plan->flags = NODE_FLAGS;
 	plan->custom_scan_tlist = sort->plan.targetlist;
-	plan->custom_private = columns_to_private(sort, NIL, options);
+	plan->custom_private = make_private(sort, NIL, options);
 	plan->methods = node_methods;
 	return plan;
 }
@@ -263,7 +245,7 @@ sort_plan_refer_to_input(Plan *plan)
 	CustomScan *scan = (CustomScan *) plan;
 
 	if (sort_plan_is_gpusort(plan) || sort_plan_is_feed(plan))
-		scan->custom_scan_tlist = list_nth(scan->custom_private, PRIVATE_INPUT);
+		scan->custom_scan_tlist = ((const Sort *) linitial(scan->custom_private))->plan.targetlist;
 }
 
 /* ---------------------------------------------------------------- what nodes say */
@@ -288,53 +270,29 @@ column_type(const Plan *plan, AttrNumber attno)
 	return exprType((Node *) column->expr);
 }
 
-static SortColumnSpec *
-gpusort_columns(const CustomScan *plan, int *ncolumns)
-{
-	List *attnos = list_nth(plan->custom_private, PRIVATE_ATTNOS);
-	SortColumnSpec *columns = palloc0(sizeof(SortColumnSpec) * list_length(attnos));
-
-	*ncolumns = list_length(attnos);
-	for (int i = 0; i < *ncolumns; i++)
-	{
-		columns[i].attno = list_nth_int(attnos, i);
-		columns[i].type = column_type(&plan->scan.plan, columns[i].attno);
-		columns[i].sortop = list_nth_oid(list_nth(plan->custom_private, PRIVATE_SORTOPS), i);
-		columns[i].collation = list_nth_oid(list_nth(plan->custom_private, PRIVATE_COLLATIONS), i);
-		columns[i].nulls_first = list_nth_int(list_nth(plan->custom_private, PRIVATE_NULLS_FIRST), i);
-	}
-	return columns;
-}
-
-static SortColumnSpec *
-sort_columns(const Sort *sort, int *ncolumns)
-{
-	SortColumnSpec *columns = palloc0(sizeof(SortColumnSpec) * sort->numCols);
-
-	*ncolumns = sort->numCols;
-	for (int i = 0; i < *ncolumns; i++)
-	{
-		columns[i].attno = sort->sortColIdx[i];
-		columns[i].type = column_type(&sort->plan, columns[i].attno);
-		columns[i].sortop = sort->sortOperators[i];
-		columns[i].collation = sort->collations[i];
-		columns[i].nulls_first = sort->nullsFirst[i];
-	}
-	return columns;
-}
-
 SortColumnSpec *
 sort_plan_columns(const Plan *plan, int *ncolumns)
 {
+	const Sort *sort = (const Sort *) plan;
+	SortColumnSpec *columns;
+
 	if (IsA(plan, CustomScan))
-		return gpusort_columns((const CustomScan *) plan, ncolumns);
-	return sort_columns((const Sort *) plan, ncolumns);
+		sort = linitial(((const CustomScan *) plan)->custom_private);
+	columns = palloc0(sizeof(SortColumnSpec) * sort->numCols);
+	*ncolumns = sort->numCols;
+	for (int i = 0; i < *ncolumns; i++)
+		columns[i] = (SortColumnSpec){.attno = sort->sortColIdx[i],
+									  .type = column_type(plan, sort->sortColIdx[i]),
+									  .sortop = sort->sortOperators[i],
+									  .collation = sort->collations[i],
+									  .nulls_first = sort->nullsFirst[i]};
+	return columns;
 }
 
 bool
 sort_plan_is_restartable(const CustomScan *plan)
 {
-	return (linitial_int(list_nth(plan->custom_private, PRIVATE_OPTIONS)) & OPTION_RESTARTABLE) != 0;
+	return intVal(list_nth(plan->custom_private, PRIVATE_RESTARTABLE)) != 0;
 }
 
 SortExpected

@@ -57,10 +57,7 @@ typedef struct SortPlanOptions
  */
 extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *options);
 
-/*
- * The same of a Sort of a finished plan, after setrefs.c; with the Sort's output, costs, parameters and place
- * in the plan.  It shares the Sort's input and its list of columns.
- */
+/* The same of a Sort of a finished plan, after setrefs.c; with the Sort's output, costs and parameters. */
 extern CustomScan *sort_plan_from_finished_sort(const Sort *sort, const SortPlanOptions *options);
 
 /* A GpuSortFeed over this input; the GpuSort that is made above it completes it. */
@@ -69,10 +66,7 @@ extern CustomScan *sort_plan_feed(Plan *input, List *targetlist);
 /* A node's output columns by reference, for one above it, or one whose scan tuple they are. */
 extern List *plan_refer_to_columns(List *targetlist, int varno);
 
-/* Is this a GpuSort? */
 extern bool sort_plan_is_gpusort(const Plan *plan);
-
-/* Is this a GpuSortFeed? */
 extern bool sort_plan_is_feed(const Plan *plan);
 
 /* The sort columns of a GpuSort, a GpuSortFeed or a Sort, in a palloc'd array. */
@@ -86,17 +80,13 @@ extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wante
 
 extern SortExpected sort_plan_expected(const CustomScan *plan);
 
-/*
- * The columns of the input that need not be kept beside their keys, since nothing looks at them after the
- * sort.
- */
+/* The columns of the input that nothing looks at after the sort: they need not be kept beside their keys. */
 extern Bitmapset *sort_plan_unused_columns(const CustomScan *plan);
 
 /*
- * Makes the scan tuple of a GpuSort or GpuSortFeed, other nodes are left alone, refer to the input's columns,
- * as a Sort's target list does, for whoever prints the plan: setrefs.c needs the expressions themselves
- * there, but not all of them can be printed out of their place.  The plan may be a cached one that others
- * execute: what they do is the same before and after, and doing it again changes nothing.
+ * Makes the scan tuple of a GpuSort or GpuSortFeed refer to the input's columns, as a Sort's target list
+ * does, for whoever prints the plan: setrefs.c needs the expressions themselves there, but not all can be
+ * printed out of their place.  The plan may be a cached one: for who executes it nothing changes.
  */
 extern void sort_plan_refer_to_input(Plan *plan);
 

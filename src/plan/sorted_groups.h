@@ -19,9 +19,8 @@ typedef struct UnionInput
 } UnionInput;
 
 /*
- * PostgreSQL's own path, of rel, for the grouping (stage UPPERREL_GROUP_AGG, with the hook's extra) or
- * DISTINCT of these rows by a Sort, which is the path's only input.  NULL if that is not to be done by
- * sorting, or it is a grouping of a partition.
+ * PostgreSQL's own path, of rel, for the grouping (UPPERREL_GROUP_AGG, with the hook's extra) or DISTINCT of
+ * these rows, over a Sort.  NULL if that can't be done by sorting, or it is a grouping of a partition.
  */
 extern Path *sorted_groups_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel, Path *input,
 								const void *extra);

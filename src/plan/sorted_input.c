@@ -4,11 +4,10 @@
  *		UNION.
  *
  * The planner has made its own paths for these when create_upper_paths_hook is called, chains of nodes with
- * one input each.  Of those that sort the rows of the input relation, in one process or below a Gather Merge,
- * the cheapest is taken once more, with a GpuSort in the place of the sort, and with the costs that follow
- * from that.  So nothing of what the planner knows of groups and windows is worked out a second time, and the
- * new path is chosen if it is cheaper than all others, those that hash included.  Where no such path is left,
- * sorted_groups.c makes one.
+ * one input each.  The cheapest of those that sort the input relation's rows, in one process or below a
+ * Gather Merge, is taken once more, with a GpuSort in the place of the sort.  So nothing that the planner
+ * knows of groups and windows is worked out a second time.  Where no such path is left, sorted_groups.c makes
+ * one.
  */
 #include "postgres.h"
 
@@ -138,8 +137,7 @@ sorts_rows_of(Path *path, const RelOptInfo *input_rel)
 	return path != NULL && path_sorts(path);
 }
 
-/* Takes such paths out of the rel's. */
-static void
+void
 remove_sorting_paths(const RelOptInfo *input_rel, RelOptInfo *output_rel)
 {
 	ListCell *cell;
@@ -211,10 +209,7 @@ set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
 
 /* ---------------------------------------------------------------- offering */
 
-/*
- * Adds the chain, with a GpuSort in it, to the rel's paths, if that is expected to sort faster, or to be
- * faster than hashing.  The rows are those of input_rel; NULL: an Append's.
- */
+/* Adds the chain with a GpuSort, if that is faster.  The rows are those of input_rel; NULL: an Append's. */
 static void
 offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chain)
 {

@@ -1,24 +1,29 @@
 /*
  * plan/take_sorts.c
- *		Taking the Sort nodes of a finished plan.
+ *		Taking the Sort nodes of a finished plan, and the windows above sorts.
  *
  * What an ORDER BY sorts has been offered to the planner as paths (planner.c).  The Sorts that remain, under
  * window functions, merge joins, groupings and the like, are exchanged here, one for one: the plan is the one
  * that PostgreSQL chose, and nothing above or below a Sort can tell the GpuSort in its place from it.
  *
+ * A WindowAgg copies every row to a tuplestore, whatever its functions need, which takes longer than the sort
+ * below it.  Those that only number rows are exchanged for GpuRanks (rank_plan.h), one for one, where they
+ * read what a sort returns, be it a GpuSort or one that is left to PostgreSQL, or another GpuRank above one.
+ * Windows over fewer rows than gpusort sorts, and those over an index scan, are left as they are.
+ *
  * The plan may come past no hook of ours: then its Sorts stay what they are.
  */
 #include "postgres.h"
 
-#include <limits.h>
-
 #include "monitor/counters.h"
 #include "plan/choice.h"
 #include "plan/plan_walk.h"
+#include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/take_sorts.h"
-#include "plan/volatile_plan.h"
+
+/* ---------------------------------------------------------------- sorts */
 
 typedef struct TakeContext
 {
@@ -27,16 +32,11 @@ typedef struct TakeContext
 } TakeContext;
 
 static Plan *
-make_gpusort(const PlannedStmt *stmt, const Sort *sort, const SortForecast *forecast)
+make_gpusort(List *subplans, const Sort *sort, const SortForecast *forecast)
 {
 	SortPlanOptions options = {.output_is_used = true,
-							   .restartable = !plan_is_volatile(stmt, sort->plan.lefttree),
-							   .expected = {.faster_on_gpu = forecast->shape.on_gpu,
-											.rows_for_gpu = forecast->rows_for_gpu,
-											.key_bytes = (int) Min(forecast->shape.key_bytes, INT_MAX),
-											.ms = forecast_ms(forecast),
-											.postgres_ms = forecast_postgres_ms(forecast),
-											.cpu_ms = forecast->cpu_ms}};
+							   .restartable = !plan_is_volatile(subplans, sort->plan.lefttree),
+							   .expected = forecast->expected};
 	Plan *plan = &sort_plan_from_finished_sort(sort, &options)->scan.plan;
 
 	forecast_set_costs(forecast, sort, plan);
@@ -71,7 +71,7 @@ take_node(Plan **place, List *ancestors, void *arg)
 	/* nobody reads the words that say it of few rows, which would take longer than all else here */
 	if (sort_has_rows_enough(shape_rows(plan, ancestors)) &&
 		sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
-		*place = make_gpusort(context->stmt, (const Sort *) plan, &forecast);
+		*place = make_gpusort(context->stmt->subplans, (const Sort *) plan, &forecast);
 	else if (context->count)
 		stats_count_declined(why_not.reason);
 }
@@ -94,4 +94,53 @@ take_sorts(PlannedStmt *stmt, bool count)
 	context.stmt = plan_to_change(stmt);
 	plan_walk_statement(context.stmt, take_node, &context);
 	return context.stmt;
+}
+
+/* ---------------------------------------------------------------- windows */
+
+/* Does it return rows that it has sorted, or that processes below it have? */
+static bool
+is_sort(const Plan *plan)
+{
+	return sort_plan_is_gpusort(plan) ||
+		   ((IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, GatherMerge)) &&
+			sort_has_rows_enough(plan->plan_rows));
+}
+
+static bool
+is_window_over_sort(const Plan *plan)
+{
+	while (plan != NULL && IsA(plan, WindowAgg))
+	{
+		plan = plan->lefttree;
+		if (is_sort(plan))
+			return true;
+	}
+	return false;
+}
+
+/* Is it a sort, or a window that is taken? */
+static bool
+is_taken(const PlannedStmt *stmt, const Plan *plan)
+{
+	if (!IsA(plan, WindowAgg))
+		return is_sort(plan) || rank_plan_is_rank(plan);
+	return is_taken(stmt, plan->lefttree) && rank_plan_is_possible(stmt, (const WindowAgg *) plan);
+}
+
+static void
+take_window(Plan **place, List *ancestors, void *stmt)
+{
+	if (IsA(*place, WindowAgg) && is_taken(stmt, *place))
+		*place = &rank_plan_from_window((const WindowAgg *) *place)->scan.plan;
+}
+
+PlannedStmt *
+take_windows(PlannedStmt *stmt)
+{
+	if (!plan_has(stmt, is_window_over_sort))
+		return stmt;
+	stmt = plan_to_change(stmt);
+	plan_walk_statement(stmt, take_window, stmt);
+	return stmt;
 }
