@@ -39,6 +39,7 @@ create_checked($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE FUNCTION slowly_where_calls_fail(int) RETURNS bool IMMUTABLE PARALLEL SAFE STRICT LANGUAGE C AS '$libdir/failing_calls';
 CREATE FUNCTION take_all_segments() RETURNS int VOLATILE STRICT LANGUAGE C AS '$libdir/failing_calls';
+CREATE FUNCTION changes_nothing(int) RETURNS bool VOLATILE PARALLEL SAFE LANGUAGE plpgsql AS 'BEGIN RETURN true; END';
 CREATE TABLE few AS SELECT i, hashint4(i) AS k, md5(i::text) COLLATE "C" AS s FROM generate_series(1, 1000) AS i;
 ALTER TABLE few SET (parallel_workers = 8);
 CREATE TABLE many AS SELECT i, hashint4(i) AS k, md5(i::text) COLLATE "C" AS s FROM generate_series(1, 8000) AS i;
@@ -173,6 +174,22 @@ foreach ([ 'cpu', 'workers', 'on' ], $with_service ? ([ 'cuda', 'workers', 'on' 
 	is($plans, 10, "$name: workers feed");
 	cmp_ok($on_device, '>', 0, "$name: workers that have read nothing don't take the sort off the device");
 	unlike($out, qr/"Runs": [1-9](?s:.*"Runs": [1-9]){9}/, "$name: and have nobody write what is in memory");
+}
+
+# A card's sort that workers alone fed, none of which could open the memory of the others: the device has been
+# given nothing.  Rows that can't be read once more need not be.
+if ($with_service)
+{
+	my $query = digest('SELECT s AS v FROM few, generate_series(1, 5) AS g WHERE changes_nothing(i) ORDER BY s, g');
+	my $right = $node->safe_psql('postgres', "SET gpusort.mode = off; $query");
+	my $settings = "SET failing_calls.plan = 'open:workers'; SET gpusort.backend = cuda; SET max_parallel_workers_per_gather = 3";
+
+	foreach my $leader (qw(off on))
+	{
+		my (undef, $out, $error) = $node->psql('postgres', "$settings; SET parallel_leader_participation = $leader;\n" . "$query;\n" x 5, on_error_stop => 0);
+
+		is("$out$error", join("\n", ($right) x 5), "volatile functions and lone workers, leader $leader: all rows, once");
+	}
 }
 
 # With next to no memory for each of many processes a few of them sort, and runs have many rows.
