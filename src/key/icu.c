@@ -258,7 +258,8 @@ append_cached_sort_key(SortKeyBuilder *key, SortKeyIcu *icu, const char *bytes, 
 	Size size;
 
 	if (unlikely(icu->cache == NULL))
-		icu->cache = MemoryContextAllocZero(GetMemoryChunkContext(icu), ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
+		icu->cache = MemoryContextAllocZero(GetMemoryChunkContext(icu),
+											ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
 	set = &icu->cache[(hash & (ICU_CACHE_SETS - 1)) * CACHE_WAYS];
 	victim = &set[icu->lookups % CACHE_WAYS];
 	for (CacheEntry *entry = set; entry < set + CACHE_WAYS; entry++)
