@@ -2,7 +2,7 @@
  * plan/forecast.c
  *		How long a sort of a finished plan takes, by PostgreSQL's Sort and by a GpuSort in its place.
  *
- * Both have the same input, so what that takes does not come into it.
+ * Both have the same input, and what that takes is not known: it does not come into it.
  */
 #include "postgres.h"
 
@@ -29,14 +29,15 @@ ms_on(const SortShape *shape, bool on_gpu)
 }
 
 /*
- * Is the cuda device to be expected the faster one, whatever the settings say?  No card sorts by keys that do
- * not say the order.
+ * Is the cuda device to be expected the faster one, whatever the settings say, beside what its input takes?
+ * No card sorts by keys that do not say the order.
  */
 static bool
-is_faster_on_gpu(const SortShape *shape)
+is_faster_on_gpu(const SortShape *shape, double input_ms)
 {
-	return !shape->verified &&
-		   ms_on(shape, true) < (shape->wanted >= 0 ? 1 : SORT_SHARE) * ms_on(shape, false);
+	double share = shape->wanted >= 0 ? 1 : SORT_SHARE;
+
+	return !shape->verified && input_ms + ms_on(shape, true) < share * (input_ms + ms_on(shape, false));
 }
 
 /*
@@ -45,7 +46,7 @@ is_faster_on_gpu(const SortShape *shape)
  * sort begins it is known.
  */
 static double
-rows_for_gpu(const SortShape *shape)
+rows_for_gpu(const SortShape *shape, double input_ms)
 {
 	SortShape limited = *shape;
 	double least = -1;
@@ -55,7 +56,7 @@ rows_for_gpu(const SortShape *shape)
 	for (double wanted = Max(1, shape->rows); wanted >= 1; wanted /= 2)
 	{
 		limited.wanted = wanted;
-		if (!is_faster_on_gpu(&limited))
+		if (!is_faster_on_gpu(&limited, input_ms))
 			return least;
 		least = wanted;
 	}
@@ -63,10 +64,10 @@ rows_for_gpu(const SortShape *shape)
 }
 
 SortExpected
-forecast_gpusort(const SortShape *shape, double postgres_ms)
+forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 {
-	return (SortExpected){.faster_on_gpu = is_faster_on_gpu(shape),
-						  .rows_for_gpu = rows_for_gpu(shape),
+	return (SortExpected){.faster_on_gpu = is_faster_on_gpu(shape, input_ms),
+						  .rows_for_gpu = rows_for_gpu(shape, input_ms),
 						  .key_bytes = (int) Min(shape->key_bytes, INT_MAX),
 						  .ms = sort_time_total(shape, predict_gpusort(shape)),
 						  .postgres_ms = postgres_ms,
@@ -79,7 +80,7 @@ choose_gpu(const SortShape *shape)
 {
 	if (!sort_may_use_gpu() || shape->verified)
 		return false;
-	return gpusort_backend == GPUSORT_BACKEND_CUDA || is_faster_on_gpu(shape);
+	return gpusort_backend == GPUSORT_BACKEND_CUDA || is_faster_on_gpu(shape, 0);
 }
 
 /* ---------------------------------------------------------------- who reads it */
@@ -167,7 +168,7 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	forecast->shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	forecast->shape.on_gpu = choose_gpu(&forecast->shape);
 	forecast->ours = predict_gpusort(&forecast->shape);
-	forecast->expected = forecast_gpusort(&forecast->shape, postgres_ms);
+	forecast->expected = forecast_gpusort(&forecast->shape, 0, postgres_ms);
 }
 
 bool

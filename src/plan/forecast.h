@@ -28,8 +28,11 @@ typedef struct SortForecast
  */
 extern void forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors);
 
-/* What is expected of a GpuSort of this shape in the place of a sort that takes so long. */
-extern SortExpected forecast_gpusort(const SortShape *shape, double postgres_ms);
+/*
+ * What is expected of a GpuSort of this shape in the place of a sort that takes so long, besides so many
+ * milliseconds for the input of either.
+ */
+extern SortExpected forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms);
 
 /* Is the GpuSort faster for the rows wanted; and, if the nodes above may need fewer, for the first one? */
 extern bool forecast_is_faster(const SortForecast *forecast);

@@ -227,7 +227,8 @@ static List *
 candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
 	SortExpected expected =
-		forecast_gpusort(&candidate->shape, sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
+		forecast_gpusort(&candidate->shape, cost_input_ms(yardstick, &candidate->shape, candidate->input),
+						 sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
 
 	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
 }
