@@ -19,7 +19,7 @@ BEGIN
 END $$;
 CREATE FUNCTION explained(query text, property text) RETURNS bigint LANGUAGE sql AS $$ SELECT (explained(query) ->> property)::bigint $$;
 
--- The limits in steps of 512 kB at which a sort's peak is above its limit, or below half of it although it went to files; how many go to files.
+-- The limits in steps of 256 kB at which a sort's peak is above its limit, or below half of it although it went to files; how many go to files.
 CREATE FUNCTION check_limits(query text, most_kb int, least_kb int DEFAULT 512, half_is_used boolean DEFAULT true) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -29,7 +29,7 @@ DECLARE
 	wrong text := '';
 	n int := 0;
 BEGIN
-	FOR kb IN least_kb .. most_kb BY 512 LOOP
+	FOR kb IN least_kb .. most_kb BY 256 LOOP
 		PERFORM set_config('gpusort.work_mem', kb || 'kB', true);
 		plan := explained(query);
 		peak := plan ->> 'Peak Memory';
