@@ -109,10 +109,9 @@ static void
 keep_row(BoundRun *run, uint64 row)
 {
 	const CaseKey *key = &run->keys[row];
-	RecordKey record_key = record_key_whole(key->bytes, key->size);
 	int width = run->key.width;
 	Size size = width > 0 ? chunk_entry_size(width, true) + row_size(row)
-						  : chunk_record_size(&record_key, row_size(row));
+						  : chunk_variable_size(key->size, row_size(row));
 	char *place;
 
 	if (run->filling == NULL || !chunk_has_room(run->filling, size))
@@ -129,10 +128,7 @@ keep_row(BoundRun *run, uint64 row)
 		chunk_commit_fixed(run->filling, width);
 	}
 	else
-	{
-		place = chunk_append_record(run->filling, &record_key, row_size(row));
-		chunk_commit_record(run->filling);
-	}
+		place = chunk_append_variable(run->filling, key->bytes, key->size, row_size(row));
 	memset(place, (int) (row & 0x7f), row_size(row));
 	*(uint64 *) place = row;
 }

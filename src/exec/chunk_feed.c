@@ -218,7 +218,7 @@ static pg_attribute_always_inline bool
 put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, TupleTableSlot *slot,
 			 bool has_row)
 {
-	RecordKey key = record_key_whole(bytes, size);
+	RecordKey key = {.bytes = bytes, .size = size};
 	const char *tail = feed->key->builder.tail;
 	Size row_size = has_row ? open_row(feed, slot, NULL) : 0;
 	Size tail_offset;
@@ -233,7 +233,7 @@ put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, Tupl
 	row_place = chunk_append_record(chunk, &key, row_size);
 	if (has_row)
 		row_source_write(&feed->row, row_place);
-	chunk_commit_record(chunk);
+	chunk_commit_record(chunk, &key);
 	return true;
 }
 

@@ -17,62 +17,106 @@ chunk_reset(Chunk *chunk)
 	memset(chunk->key_differs, 0, sizeof(chunk->key_differs));
 }
 
-/* ---------------------------------------------------------------- records */
-
-/* Fewer bytes of tail are kept with the head; the loads of words count on 8 at least. */
-#define TAIL_MIN 16
-
-void
-record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset)
+/* Notes whether the last but one and the last record of the chunk are in order. */
+static void
+note_variable_order(Chunk *chunk, const char *record)
 {
-	Size size = key->stored;
-	Size head = TYPEALIGN(8, Max(tail_start, 1));
-	Size shift = head - tail_start + tail_offset;
+	uint64 previous_offset = *(uint64 *) (chunk->base + chunk->front - sizeof(uint64));
+	int order = record_compare_keys(chunk->base + previous_offset, record);
 
-	/* is what the record saves worth it, and can it say where the tail is? */
-	if (size < head + TAIL_MIN || size > PG_UINT32_MAX || head / sizeof(uint64) > RECORD_HEAD_WORDS_MAX ||
-		shift > RECORD_SHIFT_MAX)
-		return;
-	key->stored = head;
-	key->header = RECORD_TAIL_IN_ROW | (uint64) (head / sizeof(uint64)) << RECORD_HEAD_BIT |
-				  (uint64) shift << RECORD_SHIFT_BIT | size;
+	chunk->ascending &= order <= 0;
+	chunk->descending &= order > 0;
+}
+
+/* Adds the entry of the record that is the lowest one, whose first word is known. */
+static inline void
+append_entry(Chunk *chunk, uint64 first_word)
+{
+	uint64 *entry = (uint64 *) (chunk->base + chunk->front);
+
+	entry[0] = first_word;
+	entry[1] = chunk->back;
+	chunk->front += chunk->entry_size;
+	chunk->nrows++;
 }
 
 char *
-chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size)
+chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size)
 {
-	Size padded_size = TYPEALIGN(8, key->stored);
+	Size padded_size = TYPEALIGN(8, key_size);
 	char *record;
 	char *key_place;
 
 	chunk->back -= RECORD_HEADER_SIZE + padded_size + row_size;
 	record = chunk->base + chunk->back;
 	key_place = record + RECORD_HEADER_SIZE;
-	*(uint64 *) record = key->header | (row_size == 0 ? RECORD_KEY_ALONE : 0);
+	*(uint64 *) record = key_size | (row_size == 0 ? RECORD_KEY_ALONE : 0);
 	if (padded_size > 0)
 		*(uint64 *) (key_place + padded_size - sizeof(uint64)) = 0;
-	memcpy(key_place, key->bytes, key->stored);
+	memcpy(key_place, key, key_size);
+
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+		note_variable_order(chunk, record);
+	append_entry(chunk, padded_size > 0 ? *(uint64 *) key_place : 0);
 	return key_place + padded_size;
 }
 
-/* Adds the entry of the lowest record, and notes whether it and the one before are in order. */
-void
-chunk_commit_record(Chunk *chunk)
+/* ---------------------------------------------------------------- keys whose tails are in the rows */
+
+/* Fewer bytes of tail are kept with the head; the loads of words count on 8 at least. */
+#define TAIL_MIN 16
+
+/* Is what a record saves without the tail worth it, and can it say where the tail is? */
+static inline bool
+tail_pays(Size key_size, Size tail_start, Size tail_offset)
 {
-	const char *record = chunk->base + chunk->back;
-	uint64 *entry = (uint64 *) (chunk->base + chunk->front);
+	Size head = record_split_head(tail_start);
 
+	return key_size >= head + TAIL_MIN && key_size <= PG_UINT32_MAX &&
+		   head / sizeof(uint64) <= RECORD_HEAD_WORDS_MAX &&
+		   head - tail_start + tail_offset <= RECORD_SHIFT_MAX;
+}
+
+void
+record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset)
+{
+	key->tail_start = tail_start;
+	key->tail_offset = tail_offset;
+	key->tail_in_row = tail_pays(key->size, tail_start, tail_offset);
+}
+
+static char *
+append_with_head(Chunk *chunk, const RecordKey *key, Size row_size)
+{
+	Size head = record_split_head(key->tail_start);
+	Size shift = head - key->tail_start + key->tail_offset;
+	char *record;
+
+	chunk->back -= RECORD_HEADER_SIZE + head + row_size;
+	record = chunk->base + chunk->back;
+	*(uint64 *) record = RECORD_TAIL_IN_ROW | (uint64) (head / sizeof(uint64)) << RECORD_HEAD_BIT |
+						 (uint64) shift << RECORD_SHIFT_BIT | key->size;
+	memcpy(record + RECORD_HEADER_SIZE, key->bytes, head);
+	return record + RECORD_HEADER_SIZE + head;
+}
+
+char *
+chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size)
+{
+	return key->tail_in_row ? append_with_head(chunk, key, row_size)
+							: chunk_append_variable(chunk, key->bytes, key->size, row_size);
+}
+
+void
+chunk_commit_record(Chunk *chunk, const RecordKey *key)
+{
+	char *record = chunk->base + chunk->back;
+
+	if (!key->tail_in_row)
+		return; /* chunk_append_variable has */
 	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
-	{
-		int order = record_compare_keys(chunk->base + entry[-1], record);
-
-		chunk->ascending &= order <= 0;
-		chunk->descending &= order > 0;
-	}
-	entry[0] = record_key_length(record) > 0 ? *(const uint64 *) record_key(record) : 0;
-	entry[1] = chunk->back;
-	chunk->front += chunk->entry_size;
-	chunk->nrows++;
+		note_variable_order(chunk, record);
+	append_entry(chunk, *(const uint64 *) record_key(record));
 }
 
 const char *
@@ -152,7 +196,6 @@ chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
 	const char *record = entry_record(from, entry);
 	MinimalTuple row = from->key_width > 0 ? (MinimalTuple) record : record_row(record);
 	Size size = row_stored_size(row);
-	RecordKey key;
 	char *place;
 
 	Assert(from->key_width > 0 || !record_tail_is_in_row(record));
@@ -163,19 +206,18 @@ chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
 		chunk_commit_fixed(chunk, from->key_width);
 		return;
 	}
-	key = record_key_whole((const uint8 *) record_key(record), record_key_length(record));
-	memcpy(chunk_append_record(chunk, &key, size), row, size);
-	chunk_commit_record(chunk);
+	place = chunk_append_variable(chunk, (const uint8 *) record_key(record), record_key_length(record), size);
+	memcpy(place, row, size);
 }
 
 /* ---------------------------------------------------------------- taking rows out */
 
 /* Moves a row, or record, to the lowest place in use, which is never below where it stands. */
-static void
+static char *
 keep_record(Chunk *chunk, const char *record, Size size)
 {
 	chunk->back -= size;
-	memmove(chunk->base + chunk->back, record, size);
+	return memmove(chunk->base + chunk->back, record, size);
 }
 
 static void
@@ -185,10 +227,22 @@ keep_fixed(Chunk *chunk, const char *entry, const char *row, Size row_size)
 
 	if (chunk_has_rows(chunk))
 	{
-		keep_record(chunk, row, row_size);
+		(void) keep_record(chunk, row, row_size);
 		*(uint64 *) (to + chunk->key_width) = chunk->back;
 	}
 	chunk_commit_fixed(chunk, chunk->key_width);
+}
+
+static void
+keep_variable(Chunk *chunk, const char *entry, Size record_size)
+{
+	uint64 first_word = ((const uint64 *) entry)[0];
+	uint64 offset = ((const uint64 *) entry)[1];
+	char *record = keep_record(chunk, chunk->base + offset, record_size);
+
+	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
+		note_variable_order(chunk, record);
+	append_entry(chunk, first_word);
 }
 
 /*
@@ -216,33 +270,55 @@ chunk_keep_only(Chunk *chunk, ChunkPredicate keep, void *arg)
 		if (fixed)
 			keep_fixed(chunk, entry, record, size);
 		else
-		{
-			keep_record(chunk, record, size);
-			chunk_commit_record(chunk);
-		}
+			keep_variable(chunk, entry, size);
 	}
 	return nrows - chunk->nrows;
+}
+
+/* Compares keys that the records have whole. */
+static int
+compare_stored_keys(const char *a, const char *b)
+{
+	Size a_size = TYPEALIGN(8, record_key_length(a));
+	Size b_size = TYPEALIGN(8, record_key_length(b));
+	int order = memcmp(record_key(a), record_key(b), Min(a_size, b_size));
+
+	if (order != 0)
+		return order;
+	return a_size < b_size ? -1 : a_size > b_size;
+}
+
+/* Compares the keys of two records, at least one of which has its tail in the row. */
+static int
+compare_split_keys(const char *a, const char *b)
+{
+	uint64 a_length = record_key_length(a);
+	uint64 b_length = record_key_length(b);
+	Size start = record_head_size(a);
+
+	if (record_tail_is_in_row(a) && record_tail_is_in_row(b) && start == record_head_size(b))
+	{
+		int order = memcmp(record_key(a), record_key(b), start);
+
+		if (order == 0)
+			order = memcmp(record_tail(a), record_tail(b), Min(a_length, b_length) - start);
+		return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
+	}
+	for (uint64 depth = 0; depth < a_length || depth < b_length; depth += sizeof(uint64))
+	{
+		uint64 a_word = record_key_word(a, depth);
+		uint64 b_word = record_key_word(b, depth);
+
+		if (a_word != b_word)
+			return a_word < b_word ? -1 : 1;
+	}
+	return 0;
 }
 
 int
 record_compare_keys(const char *a, const char *b)
 {
-	uint64 a_length = record_key_length(a);
-	uint64 b_length = record_key_length(b);
-	Size head = Min(record_head_size(a), record_head_size(b));
-	int order = memcmp(record_key(a), record_key(b), head);
-
-	if (order == 0 && record_head_size(a) == record_head_size(b) && Min(a_length, b_length) > head)
-	{
-		order = memcmp(record_tail(a), record_tail(b), Min(a_length, b_length) - head);
-		return order != 0 ? order : (a_length > b_length) - (a_length < b_length);
-	}
-	for (uint64 depth = head; order == 0 && depth < Max(a_length, b_length); depth += sizeof(uint64))
-	{
-		uint64 a_word = record_key_word(a, depth);
-		uint64 b_word = record_key_word(b, depth);
-
-		order = (a_word > b_word) - (a_word < b_word);
-	}
-	return order;
+	if (record_tail_is_in_row(a) || record_tail_is_in_row(b))
+		return compare_split_keys(a, b);
+	return compare_stored_keys(a, b);
 }

@@ -113,6 +113,13 @@ record_head_size(const char *record)
 	return TYPEALIGN(8, record_key_length(record));
 }
 
+/* That much of a key whose tail begins so far from its start and is in the row. */
+static inline Size
+record_split_head(Size tail_start)
+{
+	return TYPEALIGN(8, Max(tail_start, 1));
+}
+
 /*
  * How much further on than in the record the tail of the key is; 0: nothing of the key is elsewhere.
  */
@@ -145,24 +152,42 @@ record_row(const char *record)
 }
 
 /*
- * The key's word at depth, in host order; zero behind its end.  The last word of a tail is loaded from where
- * it ends: what follows may not be memory, while a tail has so many bytes before it.
+ * The word of a key at depth, whose bytes up to length follow each other there.  The last one is loaded from
+ * where it ends: what follows may not be memory, while a tail has so many bytes before it.
  */
 static inline uint64
-record_key_word(const char *record, uint64 depth)
+record_tail_word(const char *place, uint64 depth, uint64 length)
 {
-	const char *place = record_key(record) + depth;
-	uint64 length = record_key_length(record);
-	int missing;
+	int missing = length - depth < sizeof(uint64) ? sizeof(uint64) - (length - depth) : 0;
 	uint64 word;
+
+	memcpy(&word, place - missing, sizeof(uint64));
+	return KEY_WORD_TO_HOST(word) << (8 * missing);
+}
+
+/* The same where the record has the head of the key. */
+static inline uint64
+record_split_word(const char *record, uint64 depth)
+{
+	uint64 length = (uint32) * (const uint64 *) record;
+	const char *place = record_key(record) + depth;
 
 	if (depth >= length)
 		return 0;
-	if (!record_tail_is_in_row(record) || depth < record_head_size(record))
+	if (depth < record_head_size(record))
 		return KEY_WORD_TO_HOST(*(const uint64 *) place);
-	missing = length - depth < sizeof(uint64) ? sizeof(uint64) - (length - depth) : 0;
-	memcpy(&word, place + record_tail_shift(record) - missing, sizeof(uint64));
-	return KEY_WORD_TO_HOST(word) << (8 * missing);
+	return record_tail_word(place + record_tail_shift(record), depth, length);
+}
+
+/* The key's word at depth, in host order; zero behind its end. */
+static inline uint64
+record_key_word(const char *record, uint64 depth)
+{
+	if (record_tail_is_in_row(record))
+		return record_split_word(record, depth);
+	if (depth >= record_key_length(record))
+		return 0;
+	return KEY_WORD_TO_HOST(*(const uint64 *) (record_key(record) + depth));
 }
 
 /* The key in one piece: the record's, or put together in the buffer, which has room for it. */
@@ -302,19 +327,21 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
 	chunk->nrows++;
 }
 
+/*
+ * Adds a variable key of key_size bytes; returns where the caller writes the row_size bytes of the row.  0:
+ * it has none.
+ */
+extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
+
 /* A variable key on its way to a record. */
 typedef struct RecordKey
 {
 	const uint8 *bytes;
-	Size stored;   /* of them: all, or the head */
-	uint64 header; /* of the record */
+	Size size;
+	bool tail_in_row; /* has the record only what is before the tail, and to the end of that word? */
+	Size tail_start;  /* then: from there to its end the key is */
+	Size tail_offset; /* what the row has from here on */
 } RecordKey;
-
-static inline RecordKey
-record_key_whole(const uint8 *bytes, Size size)
-{
-	return (RecordKey){bytes, size, size};
-}
 
 /*
  * The key is what the row has from tail_offset on, from tail_start to its end: so the tail may be left there,
@@ -322,12 +349,9 @@ record_key_whole(const uint8 *bytes, Size size)
  */
 extern void record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset);
 
-/*
- * Adds a record; returns where the caller writes the row_size bytes of the row.  0: it has none.  When the
- * row is written, the record is to be committed.
- */
+/* Adds a record; returns where the caller writes the row.  When that is written, it is to be committed. */
 extern char *chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size);
-extern void chunk_commit_record(Chunk *chunk);
+extern void chunk_commit_record(Chunk *chunk, const RecordKey *key);
 
 /*
  * Makes rows the chunk's own that were copied there from another one: its entries behind those of the chunk,
@@ -350,11 +374,18 @@ typedef bool (*ChunkPredicate)(const uint8 *key, Size size, void *arg);
 /* Takes out the rows that are not to stay, and makes room by that; returns how many. */
 extern uint64 chunk_keep_only(Chunk *chunk, ChunkPredicate keep, void *arg);
 
+/* Bytes that chunk_append_variable takes. */
+static inline Size
+chunk_variable_size(Size key_size, Size row_size)
+{
+	return chunk_entry_size(0, true) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
+}
+
 /* Bytes that chunk_append_record takes. */
 static inline Size
 chunk_record_size(const RecordKey *key, Size row_size)
 {
-	return chunk_entry_size(0, true) + RECORD_HEADER_SIZE + TYPEALIGN(8, key->stored) + row_size;
+	return chunk_variable_size(key->tail_in_row ? record_split_head(key->tail_start) : key->size, row_size);
 }
 
 #endif /* GPUSORT_SORT_CHUNK_H */
