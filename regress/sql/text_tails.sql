@@ -57,7 +57,7 @@ SET max_parallel_workers_per_gather = 2;
 SELECT keys, check_sort('SELECT * FROM many_tails', keys) AS together FROM unnest('{c,u,v}'::text[]) AS keys;
 RESET max_parallel_workers_per_gather;
 
--- strings far on in their rows, and long ones, beside others
+-- strings so far on in their rows, or so long, that a row can't say so itself, beside others
 CREATE TABLE far_tails (id int, pad text, c text COLLATE "C");
 ALTER TABLE far_tails ALTER pad SET STORAGE plain;
 INSERT INTO far_tails SELECT i, repeat('p', CASE WHEN i % 3 = 0 THEN 4000 + i ELSE i % 10 END), left('/usr/share/doc/', i % 16) || repeat('x', i % 5) || i / 6 FROM generate_series(1, 300) AS i;
@@ -65,13 +65,14 @@ ANALYZE far_tails;
 SELECT check_sort('SELECT * FROM far_tails', 'c') AS far,
 	check_query('WITH s AS MATERIALIZED (SELECT i, (repeat(''long'', 32765) || repeat(''x'', (i * 7) % 40)) COLLATE "C" AS c FROM generate_series(1, 30) AS i) SELECT * FROM s ORDER BY c') AS long;
 
--- That a string is not stored a second time: the bytes of a row with its key, the entry included.  (gpusortd's chunks have keys whole.)
+-- That a string is not stored a second time, and nothing else beside a row that says all of the key: the bytes of a row with its key, the entry
+-- included.  (gpusortd's chunks have keys whole.)
 SET gpusort.backend = cpu;
-CREATE TABLE long_strings AS SELECT (md5(i::text) || md5(i::text)) COLLATE "C" AS c, (md5(i::text) || md5(i::text)) COLLATE "en-US-x-icu" AS u
+CREATE TABLE long_strings AS SELECT (md5(i::text) || md5(i::text)) COLLATE "C" AS c, (md5(i::text) || md5(i::text)) COLLATE "en-US-x-icu" AS u, lpad(i::text, 6, '0') COLLATE "C" AS s
 	FROM generate_series(1, 1000) AS i;
 ANALYZE long_strings;
 SELECT keys, result, bytes < limit_of AS tail_is_in_row
-FROM (VALUES ('c', 200), ('c DESC', 200), ('u', 280), ('u DESC', 280)) AS k (keys, limit_of), check_whole('SELECT * FROM long_strings ORDER BY ' || keys);
+FROM (VALUES ('c', 180), ('s', 180), ('c DESC', 200), ('u', 280), ('u DESC', 280)) AS k (keys, limit_of), check_whole('SELECT * FROM long_strings ORDER BY ' || keys);
 RESET gpusort.backend;
 
 DROP TABLE tails, wide_tails, tails_up, tails_down, tails_almost, many_tails, far_tails, long_strings;

@@ -218,7 +218,7 @@ static pg_attribute_always_inline bool
 put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, TupleTableSlot *slot,
 			 bool has_row)
 {
-	RecordKey key = {.bytes = bytes, .size = size};
+	RecordKey key = {.bytes = bytes, .size = size, .kind = RECORD_WITH_KEY};
 	const char *tail = feed->key->builder.tail;
 	Size row_size = has_row ? open_row(feed, slot, NULL) : 0;
 	Size tail_offset;

@@ -66,6 +66,21 @@ chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_si
 /* Fewer bytes of tail are kept with the head; the loads of words count on 8 at least. */
 #define TAIL_MIN 16
 
+/*
+ * Has a record room for what is to be known of the key, where it is the row?  Keys end in no zeros: that of
+ * an empty string may have no first byte.
+ */
+static inline bool
+row_is_enough(Size key_size, Size tail_start, Size tail_offset)
+{
+#ifdef WORDS_BIGENDIAN
+	return false; /* t_len has other bits of the word */
+#else
+	return tail_start == 1 && key_size >= tail_start && key_size <= RECORD_ROW_LENGTH_MAX &&
+		   tail_offset <= RECORD_ROW_TAIL_MAX;
+#endif
+}
+
 /* Is what a record saves without the tail worth it, and can it say where the tail is? */
 static inline bool
 tail_pays(Size key_size, Size tail_start, Size tail_offset)
@@ -82,7 +97,10 @@ record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset)
 {
 	key->tail_start = tail_start;
 	key->tail_offset = tail_offset;
-	key->tail_in_row = tail_pays(key->size, tail_start, tail_offset);
+	if (row_is_enough(key->size, tail_start, tail_offset))
+		key->kind = RECORD_WITHOUT;
+	else
+		key->kind = tail_pays(key->size, tail_start, tail_offset) ? RECORD_WITH_HEAD : RECORD_WITH_KEY;
 }
 
 static char *
@@ -103,8 +121,30 @@ append_with_head(Chunk *chunk, const RecordKey *key, Size row_size)
 char *
 chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size)
 {
-	return key->tail_in_row ? append_with_head(chunk, key, row_size)
-							: chunk_append_variable(chunk, key->bytes, key->size, row_size);
+	switch (key->kind)
+	{
+		case RECORD_WITHOUT:
+			chunk->back -= row_size;
+			return chunk->base + chunk->back;
+		case RECORD_WITH_HEAD:
+			return append_with_head(chunk, key, row_size);
+		default:
+			return chunk_append_variable(chunk, key->bytes, key->size, row_size);
+	}
+}
+
+StaticAssertDecl(offsetof(MinimalTupleData, t_infomask2) > RECORD_HEADER_SIZE,
+				 "a MinimalTuple has padding for a record's header and a byte");
+
+/* The record is the row, which is written: what is to be known of the key goes to its padding. */
+static void
+note_key_in_row(char *record, const RecordKey *key)
+{
+	uint64 length = ((MinimalTuple) record)->t_len;
+
+	*(uint64 *) record = RECORD_TAIL_IN_ROW | RECORD_IS_ROW | (uint64) key->size << RECORD_ROW_LENGTH_BIT |
+						 (uint64) key->tail_offset << RECORD_ROW_TAIL_BIT | length;
+	record[RECORD_HEADER_SIZE] = (char) key->bytes[0];
 }
 
 void
@@ -112,17 +152,19 @@ chunk_commit_record(Chunk *chunk, const RecordKey *key)
 {
 	char *record = chunk->base + chunk->back;
 
-	if (!key->tail_in_row)
+	if (key->kind == RECORD_WITH_KEY)
 		return; /* chunk_append_variable has */
+	if (key->kind == RECORD_WITHOUT)
+		note_key_in_row(record, key);
 	if ((chunk->ascending || chunk->descending) && chunk->nrows > 0)
 		note_variable_order(chunk, record);
-	append_entry(chunk, *(const uint64 *) record_key(record));
+	append_entry(chunk, KEY_WORD_TO_HOST(record_key_word(record, 0)));
 }
 
 const char *
 record_whole_key(const char *record, char *buffer)
 {
-	Size start = record_head_size(record);
+	Size start = record_tail_start(record);
 
 	if (!record_tail_is_in_row(record))
 		return record_key(record);
@@ -294,9 +336,9 @@ compare_split_keys(const char *a, const char *b)
 {
 	uint64 a_length = record_key_length(a);
 	uint64 b_length = record_key_length(b);
-	Size start = record_head_size(a);
+	Size start = record_tail_start(a);
 
-	if (record_tail_is_in_row(a) && record_tail_is_in_row(b) && start == record_head_size(b))
+	if (record_tail_is_in_row(a) && record_tail_is_in_row(b) && start == record_tail_start(b))
 	{
 		int order = memcmp(record_key(a), record_key(b), start);
 

@@ -18,7 +18,9 @@
  *
  * A key that ends with a string as it stands in the row may have its tail read there: the record then has the
  * head of the key alone, as many multiples of 8 bytes as are not all the row's, and RECORD_TAIL_IN_ROW in the
- * length says so.  Such records are for the host's sort, since gpusortd knows none.
+ * length says so.  If all that is before the string is one byte, the record is nothing but the row, and what
+ * is to be known of the key stands where a MinimalTuple has padding, with RECORD_IS_ROW.  Such records are
+ * for the host's sort, since gpusortd knows none.
  *
  * All offsets, and the size of every part, are multiples of 8.
  */
@@ -75,10 +77,27 @@ typedef struct Chunk
 #define RECORD_SHIFT_MAX 0x7FFF
 #define RECORD_HEAD_WORDS_MAX 0x3FFF
 
+/*
+ * Where the record is the row, t_len has these 32 bits.  Then comes where in the row the tail is, and the
+ * length of the key.  The key's first byte is the next one, which belongs to the padding, too.
+ */
+#define RECORD_IS_ROW (UINT64CONST(1) << 61)
+#define RECORD_ROW_TAIL_BIT 32
+#define RECORD_ROW_TAIL_MAX 0xFFF
+#define RECORD_ROW_LENGTH_BIT 44
+#define RECORD_ROW_LENGTH_MAX 0x1FFFF
+
 static inline bool
 record_tail_is_in_row(const char *record)
 {
 	return (*(const uint64 *) record & RECORD_TAIL_IN_ROW) != 0;
+}
+
+/* Then the tail is in the row, too. */
+static inline bool
+record_is_row(const char *record)
+{
+	return (*(const uint64 *) record & RECORD_IS_ROW) != 0;
 }
 
 static inline Size
@@ -86,6 +105,8 @@ record_key_length(const char *record)
 {
 	uint64 header = *(const uint64 *) record;
 
+	if ((header & RECORD_IS_ROW) != 0)
+		return (header >> RECORD_ROW_LENGTH_BIT) & RECORD_ROW_LENGTH_MAX;
 	return (header & RECORD_TAIL_IN_ROW) != 0 ? (uint32) header : header & ~RECORD_KEY_ALONE;
 }
 
@@ -108,6 +129,8 @@ record_head_size(const char *record)
 {
 	uint64 header = *(const uint64 *) record;
 
+	if ((header & RECORD_IS_ROW) != 0)
+		return 0;
 	if ((header & RECORD_TAIL_IN_ROW) != 0)
 		return ((header >> RECORD_HEAD_BIT) & RECORD_HEAD_WORDS_MAX) * sizeof(uint64);
 	return TYPEALIGN(8, record_key_length(record));
@@ -120,14 +143,24 @@ record_split_head(Size tail_start)
 	return TYPEALIGN(8, Max(tail_start, 1));
 }
 
+/* Where in the key the tail begins that is in the row. */
+static inline Size
+record_tail_start(const char *record)
+{
+	return record_is_row(record) ? 1 : record_head_size(record);
+}
+
 /*
- * How much further on than in the record the tail of the key is; 0: nothing of the key is elsewhere.
+ * How much further on than in the record the tail of the key is, which may be less than nothing; 0: nothing
+ * of the key is elsewhere.
  */
 static inline Size
 record_tail_shift(const char *record)
 {
 	uint64 header = *(const uint64 *) record;
 
+	if ((header & RECORD_IS_ROW) != 0)
+		return ((header >> RECORD_ROW_TAIL_BIT) & RECORD_ROW_TAIL_MAX) - RECORD_HEADER_SIZE - 1;
 	return (header & RECORD_TAIL_IN_ROW) != 0 ? (header >> RECORD_SHIFT_BIT) & RECORD_SHIFT_MAX : 0;
 }
 
@@ -135,14 +168,14 @@ record_tail_shift(const char *record)
 static inline const char *
 record_tail(const char *record)
 {
-	return record_key(record) + record_head_size(record) + record_tail_shift(record);
+	return record_key(record) + record_tail_start(record) + record_tail_shift(record);
 }
 
 /* Bytes of the record before the row. */
 static inline Size
 record_row_offset(const char *record)
 {
-	return RECORD_HEADER_SIZE + record_head_size(record);
+	return record_is_row(record) ? 0 : RECORD_HEADER_SIZE + record_head_size(record);
 }
 
 static inline MinimalTuple
@@ -165,6 +198,21 @@ record_tail_word(const char *place, uint64 depth, uint64 length)
 	return KEY_WORD_TO_HOST(word) << (8 * missing);
 }
 
+/* The same where the record is the row: the first byte of the key is elsewhere. */
+static inline uint64
+record_row_word(const char *record, uint64 depth)
+{
+	uint64 length = record_key_length(record);
+	uint64 word;
+
+	if (depth >= length)
+		return 0;
+	word = record_tail_word(record_tail(record) + depth - 1, depth, length);
+	if (depth == 0)
+		word = (word & PG_UINT64_MAX >> 8) | (uint64) * (const uint8 *) record_key(record) << 56;
+	return word;
+}
+
 /* The same where the record has the head of the key. */
 static inline uint64
 record_split_word(const char *record, uint64 depth)
@@ -183,6 +231,8 @@ record_split_word(const char *record, uint64 depth)
 static inline uint64
 record_key_word(const char *record, uint64 depth)
 {
+	if (record_is_row(record))
+		return record_row_word(record, depth);
 	if (record_tail_is_in_row(record))
 		return record_split_word(record, depth);
 	if (depth >= record_key_length(record))
@@ -333,19 +383,27 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
  */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
 
+/* What a record has of its key, beside the row. */
+typedef enum RecordKind
+{
+	RECORD_WITH_KEY,  /* all of it */
+	RECORD_WITH_HEAD, /* what is before the tail, and to the end of that word */
+	RECORD_WITHOUT	  /* nothing beside the row */
+} RecordKind;
+
 /* A variable key on its way to a record. */
 typedef struct RecordKey
 {
 	const uint8 *bytes;
 	Size size;
-	bool tail_in_row; /* has the record only what is before the tail, and to the end of that word? */
-	Size tail_start;  /* then: from there to its end the key is */
+	RecordKind kind;
+	Size tail_start;  /* unless the record has all of it: from there to its end the key is */
 	Size tail_offset; /* what the row has from here on */
 } RecordKey;
 
 /*
- * The key is what the row has from tail_offset on, from tail_start to its end: so the tail may be left there,
- * which is not done for a few bytes of it.
+ * The key is what the row has from tail_offset on, from tail_start to its end: then the record has the least
+ * that it may have; but for a few bytes of tail no head is made.
  */
 extern void record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset);
 
@@ -385,7 +443,15 @@ chunk_variable_size(Size key_size, Size row_size)
 static inline Size
 chunk_record_size(const RecordKey *key, Size row_size)
 {
-	return chunk_variable_size(key->tail_in_row ? record_split_head(key->tail_start) : key->size, row_size);
+	switch (key->kind)
+	{
+		case RECORD_WITHOUT:
+			return chunk_entry_size(0, true) + row_size;
+		case RECORD_WITH_HEAD:
+			return chunk_variable_size(record_split_head(key->tail_start), row_size);
+		default:
+			return chunk_variable_size(key->size, row_size);
+	}
 }
 
 #endif /* GPUSORT_SORT_CHUNK_H */
