@@ -6,9 +6,9 @@
  * the row can't be wanted, the chunk that is being filled makes room, key and row are written there.  So a
  * row is copied once, to where it stays until it is returned.
  *
- * A slot takes longer than to copy a row and to encode a key of fixed width.  So with such keys, where a scan
- * returns rows as they are (input_rows.c), one row of a page goes through a slot, and those behind it are put
- * at once (put_page), up to the first one that needs a look at its columns one by one, or a chunk.
+ * A slot takes longer than to copy a row and to encode a key of fixed width.  So where a scan returns rows as
+ * they are (input_rows.c), one row of a page goes through a slot, and those behind it are put at once
+ * (put_page), up to the first one that needs a look at its columns one by one, or a chunk.
  *
  * The feed owns the chunks that are being filled, one for each part of the sorter, and hands a chunk to the
  * sorter when it is full or the feed ends; it belongs to one process.  A slot's row that was not put says
@@ -131,14 +131,15 @@ chunk_for(SortFeed *feed, FeedPart *part, const PageRow *in_page, Size bytes)
 /* ---------------------------------------------------------------- a row */
 
 /*
- * The key, of any kind, and its size; one of fixed width stands in `fixed`.  A page's row has one of those;
- * NULL: its columns have to be taken apart first, by a slot.
+ * The key, of any kind, and its size; one of fixed width stands in `fixed`.  NULL: the columns of the page's
+ * row have to be taken apart first, by a slot.
  */
 static pg_attribute_always_inline const uint8 *
 encode_key(SortKey *key, TupleTableSlot *slot, const PageRow *in_page, uint64 *fixed, Size *size)
 {
 	if (key->variable)
-		return sort_key_encode_variable(key, slot, size);
+		return in_page == NULL ? sort_key_encode_variable(key, slot, size)
+							   : sort_key_encode_variable_stored(key, in_page->desc, in_page->header, size);
 	*size = key->width;
 	if (in_page == NULL)
 		sort_key_encode_fixed(key, slot, (uint8 *) fixed);
@@ -216,23 +217,23 @@ put_fixed(SortFeed *feed, FeedPart *part, const uint8 *key, TupleTableSlot *slot
 /* Where the key ends with what the row has, it is not stored twice. */
 static pg_attribute_always_inline bool
 put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, TupleTableSlot *slot,
-			 bool has_row)
+			 const PageRow *in_page, bool has_row)
 {
 	RecordKey key = {.bytes = bytes, .size = size, .kind = RECORD_WITH_KEY};
 	const char *tail = feed->key->builder.tail;
-	Size row_size = has_row ? open_row(feed, slot, NULL) : 0;
+	Size row_size = has_row ? open_row(feed, slot, in_page) : 0;
 	Size tail_offset;
 	Chunk *chunk;
 	char *row_place;
 
 	if (feed->reads_tails && tail != NULL && row_source_holds(&feed->row, tail, &tail_offset))
 		record_key_share_row(&key, feed->key->builder.tail_start, tail_offset);
-	chunk = chunk_for(feed, part, NULL, chunk_record_size(&key, row_size));
+	chunk = chunk_for(feed, part, in_page, chunk_record_size(&key, row_size));
 	if (unlikely(chunk == NULL))
 		return false;
 	row_place = chunk_append_record(chunk, &key, row_size);
 	if (has_row)
-		row_source_write(&feed->row, row_place);
+		write_row(feed, in_page, row_place);
 	chunk_commit_record(chunk, &key);
 	return true;
 }
@@ -255,7 +256,7 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_r
 	if (feed->filter != NULL && leave_out(feed, key, size))
 		return true;
 	part = part_of_key(feed, key, size);
-	if (unlikely(!(feed->key->variable ? put_variable(feed, part, key, size, slot, has_row)
+	if (unlikely(!(feed->key->variable ? put_variable(feed, part, key, size, slot, in_page, has_row)
 									   : put_fixed(feed, part, key, slot, in_page, has_row))))
 		return false;
 	if (feed->filter != NULL)
@@ -316,7 +317,7 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 	uint32 first;
 	uint32 index;
 
-	if (scan == NULL || feed->key->variable || !input_rows_are_plain(rows))
+	if (scan == NULL || !input_rows_are_plain(rows))
 		return 0;
 	row.desc = rows->scan->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
 	page = BufferGetPage(scan->rs_cbuf);

@@ -360,23 +360,31 @@ drop_trailing_zeros(SortKeyBuilder *key)
 		key->length--;
 }
 
-const uint8 *
-sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
+/*
+ * A slot's columns, or, without a slot, those of a complete row of a table; NULL: one of them is not found.
+ */
+static pg_attribute_always_inline const uint8 *
+encode_variable(SortKey *key, TupleTableSlot *slot, TupleDesc desc, HeapTupleHeader row, Size *len)
 {
 	SortKeyBuilder *builder = &key->builder;
 	int nplaces = 0;
 
-	slot_getsomeattrs(slot, key->last_attno);
 	builder->length = 0;
 	builder->tail = NULL;
 	builder->tail_end = 0;
 	for (int i = 0; i < key->ncols; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
+		bool isnull = slot != NULL && slot->tts_isnull[col->attidx];
+		Datum value;
 
+		if (slot != NULL)
+			value = slot->tts_values[col->attidx];
+		else if (!find_value(desc, col->attidx, row, &value))
+			return NULL;
 		if (unlikely(col->verified))
 			builder->places[nplaces++] = builder->length;
-		sort_key_append_column(builder, col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx]);
+		sort_key_append_column(builder, col, value, isnull);
 	}
 
 	if (unlikely(key->nplaces > 0))
@@ -394,6 +402,19 @@ sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
 		drop_trailing_zeros(builder);
 	*len = builder->length;
 	return builder->buffer;
+}
+
+const uint8 *
+sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len)
+{
+	slot_getsomeattrs(slot, key->last_attno);
+	return encode_variable(key, slot, NULL, NULL, len);
+}
+
+const uint8 *
+sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, Size *len)
+{
+	return row_is_complete(key, row) ? encode_variable(key, NULL, desc, row, len) : NULL;
 }
 
 void

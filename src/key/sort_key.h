@@ -191,4 +191,8 @@ extern bool sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader
  */
 extern const uint8 *sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len);
 
+/* The same of a row as it stands in a table's page; NULL: its columns have to be taken apart first. */
+extern const uint8 *sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row,
+													Size *len);
+
 #endif /* GPUSORT_KEY_SORT_KEY_H */
