@@ -19,7 +19,7 @@
  *		failed		the device can't go on; each process stops at its next chunk
  *
  * Locks: SortShare.mutex keeps the fields behind it, but for the processes' own entries and what is set
- * before workers start (flags, bound).  The arena's own mutex keeps what is handed out of the memory.
+ * before workers start (most, bound).  The arena's own mutex keeps what is handed out of the memory.
  * overflowed and failed may be read without a lock by processes that can do with an old answer.  changed is
  * broadcast after every change that somebody may wait for.
  *

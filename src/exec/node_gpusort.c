@@ -36,7 +36,7 @@
 #include "exec/own_workers.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
-#include "plan/choice.h"
+#include "plan/shape.h"
 #include "plan/sort_plan.h"
 
 static const CustomExecMethods exec_methods;

@@ -23,7 +23,7 @@
 #include "base/guc.h"
 #include "index/device_choice.h"
 #include "key/key_row.h"
-#include "plan/choice.h"
+#include "plan/shape.h"
 
 /* How much each process after the first adds. */
 #define PROCESS_SHARE 0.6

@@ -15,7 +15,6 @@
 #include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
-#include "service/state.h"
 
 /* ---------------------------------------------------------------- decisions */
 
@@ -36,15 +35,6 @@ sort_worth_taking(double rows, Declined *why_not)
 								psprintf("about %.0f rows are expected, gpusort.min_rows is %d", rows,
 										 gpusort_min_rows));
 	return true;
-}
-
-bool
-sort_may_use_gpu(void)
-{
-	if (gpusort_max_device_sorts == 0)
-		return false;
-	return gpusort_backend == GPUSORT_BACKEND_CUDA ||
-		   (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_service_ready());
 }
 
 bool

@@ -18,9 +18,6 @@ extern bool sort_has_rows_enough(double rows);
 /* The same; if not, *why_not says why. */
 extern bool sort_worth_taking(double rows, Declined *why_not);
 
-/* Do the settings let sorts go to the GPU now, and, where they leave the choice, is there one? */
-extern bool sort_may_use_gpu(void);
-
 /*
  * Does a list of output columns compute one volatile expression twice?  setrefs.c finds the columns of a
  * custom scan by comparing expressions and would take one for the other.

@@ -9,7 +9,6 @@
 #include <limits.h>
 
 #include "base/guc.h"
-#include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/forecast.h"
 #include "plan/shape.h"

@@ -28,8 +28,9 @@ extern bool plan_has(const PlannedStmt *stmt, bool (*is_such)(const Plan *plan))
 extern PlannedStmt *plan_to_change(PlannedStmt *stmt);
 
 /*
- * Could running this part of a plan, with the query's sub-selects, once more give other rows, or do something
- * twice?
+ * Could running this part of a plan, with the query's sub-selects, once more give other rows?  Foreign scans
+ * and those of other extensions are taken to give the same rows, as a rescan of them does, unless they were
+ * given volatile expressions.
  */
 extern bool plan_is_volatile(List *subplans, Plan *plan);
 

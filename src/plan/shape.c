@@ -22,6 +22,7 @@
 #include "key/key_row.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
+#include "service/state.h"
 
 /*
  * From this correlation with the table's order on rows are taken to be in order: one of ten thousand out of
@@ -309,4 +310,15 @@ shape_of_plan(SortShape *shape, const Plan *sort, List *ancestors, List *rtable)
 	if (IsA(sort, IncrementalSort))
 		shape->groups = shape_groups(shape, ((const IncrementalSort *) sort)->nPresortedCols);
 	return supported;
+}
+
+/* ---------------------------------------------------------------- devices */
+
+bool
+sort_may_use_gpu(void)
+{
+	if (gpusort_max_device_sorts == 0)
+		return false;
+	return gpusort_backend == GPUSORT_BACKEND_CUDA ||
+		   (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_service_ready());
 }

@@ -33,4 +33,7 @@ extern double shape_rows_wanted(List *ancestors);
 /* The shape of a sort of a finished plan, below these ancestors.  False: no GpuSort can do it. */
 extern bool shape_of_plan(SortShape *shape, const Plan *sort, List *ancestors, List *rtable);
 
+/* Do the settings let sorts go to the GPU now, and, where they leave the choice, is there one? */
+extern bool sort_may_use_gpu(void);
+
 #endif /* GPUSORT_PLAN_SHAPE_H */

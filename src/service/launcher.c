@@ -458,6 +458,8 @@ gpu_launcher_main(Datum argument)
 	MemoryContext context =
 		AllocSetContextCreate(TopMemoryContext, "gpusort launcher", ALLOCSET_DEFAULT_SIZES);
 	int status;
+	long due;
+	long idle;
 
 	pqsignal(SIGTERM, SignalHandlerForShutdownRequest);
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
@@ -475,8 +477,10 @@ gpu_launcher_main(Datum argument)
 		gpu_process_read_log(&process);
 		if (gpu_process_has_ended(&process, &status))
 			note_end(status);
+		due = step();
+		idle = keep_free_idle();
 		/* as unsigned numbers, of which -1, never, is the largest */
-		wait_for_news(Min((unsigned long) step(), (unsigned long) keep_free_idle()));
+		wait_for_news(Min((unsigned long) due, (unsigned long) idle));
 	}
 	/* With this status the postmaster starts the worker again, if it goes on itself. */
 	proc_exit(1);

@@ -35,7 +35,8 @@ static void
 note_memory(CpuSorter *sorter, Size bytes)
 {
 	sorter_stats_note_memory(&sorter->stats, bytes);
-	sorter->most_held = Max(sorter->most_held, bytes);
+	if (sorter->apart && sorter->shared != NULL)
+		shared_chunks_note_memory(sorter->shared, &sorter->noted_memory, bytes);
 }
 
 /* ---------------------------------------------------------------- chunks */

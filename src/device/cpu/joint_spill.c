@@ -51,12 +51,39 @@ begin_to_leave(SharedChunks *shared, const SortKey *key)
 
 	SpinLockAcquire(&shared->base.mutex);
 	if (shared->nleaving == 0)
-		shared->joint_memory =
+		shared->peak_memory = shared->memory = shared->joint_memory =
 			shared->chunk_memory +
 			shared_chunks_sort_memory(shared, key, shared->filled_rows + shared->reserved_rows);
 	others = shared->base.nentered - shared->nleaving++;
 	SpinLockRelease(&shared->base.mutex);
 	return others;
+}
+
+/* What all have in memory is what was within the limit when the first one went apart. */
+static void
+note_held(CpuSorter *sorter)
+{
+	SharedChunks *shared = sorter->shared;
+
+	sorter->held = sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows);
+	sorter->noted_memory = sorter->held;
+	SpinLockAcquire(&shared->base.mutex);
+	shared->joint_memory -= sorter->held;
+	SpinLockRelease(&shared->base.mutex);
+}
+
+/* Once all have gone apart, nothing is left of what was set aside for rows that did not come. */
+static void
+note_apart(SharedChunks *shared)
+{
+	SpinLockAcquire(&shared->base.mutex);
+	shared->napart++;
+	if (shared->napart == shared->base.nentered)
+	{
+		shared->memory -= shared->joint_memory;
+		shared->joint_memory = 0;
+	}
+	SpinLockRelease(&shared->base.mutex);
 }
 
 static void
@@ -68,14 +95,12 @@ go_apart(CpuSorter *sorter)
 	arena_trim(&shared->base.arena, 0);
 	sorter->limit = equal_part(shared);
 	cpu_take_filled(sorter, begin_to_leave(shared, sorter->key));
-	sorter->held = sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows);
+	note_held(sorter);
 	if (sorter->nrows > 0)
 		cpu_spill(sorter);
 	cpu_free_chunks(sorter, &sorter->empty_chunks);
-	sorter->most_held = 0;
-	SpinLockAcquire(&shared->base.mutex);
-	shared->napart++;
-	SpinLockRelease(&shared->base.mutex);
+	shared_chunks_note_memory(shared, &sorter->noted_memory, 0);
+	note_apart(shared);
 }
 
 Chunk *
@@ -98,7 +123,6 @@ pass_stats_on(CpuSorter *sorter)
 
 	SpinLockAcquire(&shared->base.mutex);
 	sorter_stats_add(&shared->spilled, stats);
-	shared->apart_memory += sorter->most_held;
 	SpinLockRelease(&shared->base.mutex);
 	stats->rows = stats->bytes = stats->corrections = stats->disk_bytes = 0;
 	stats->runs = 0;
@@ -146,6 +170,7 @@ joint_spill_finish(CpuSorter *sorter)
 		go_apart(sorter);
 	sorter->limit = equal_part(shared);
 	joint_spill_publish(sorter);
+	shared_chunks_note_memory(sorter->shared, &sorter->noted_memory, 0);
 	pass_stats_on(sorter);
 	sort_share_meet(&shared->base);
 }
@@ -159,7 +184,7 @@ open_ranges(CpuSorter *sorter)
 	{
 		sorter->ranges = run_ranges_open(sorter->files, sorter->shared->base.nentered, sorter->key,
 										 equal_part(sorter->shared));
-		sorter_stats_note_memory(&sorter->stats, run_ranges_memory(sorter->ranges));
+		shared_chunks_note_memory(sorter->shared, &sorter->noted_memory, run_ranges_memory(sorter->ranges));
 	}
 	MemoryContextSwitchTo(old);
 	return sorter->ranges;
@@ -194,7 +219,7 @@ take_stats(CpuSorter *sorter)
 	const SharedChunks *shared = sorter->shared;
 
 	sorter_stats_add(&sorter->stats, &shared->spilled);
-	sorter_stats_note_memory(&sorter->stats, Max(shared->joint_memory, shared->apart_memory));
+	sorter_stats_note_memory(&sorter->stats, shared->peak_memory);
 }
 
 /* Takes the runs of so many processes, from the first one on, which have so many rows together. */

@@ -347,3 +347,13 @@ shared_chunks_take_filled(SharedChunks *shared, int parts, Chunk **empty)
 	SpinLockRelease(&shared->base.mutex);
 	return filled;
 }
+
+void
+shared_chunks_note_memory(SharedChunks *shared, Size *noted, Size bytes)
+{
+	SpinLockAcquire(&shared->base.mutex);
+	shared->memory += (int64) bytes - (int64) *noted;
+	shared->peak_memory = Max(shared->peak_memory, shared->memory);
+	SpinLockRelease(&shared->base.mutex);
+	*noted = bytes;
+}

@@ -56,8 +56,9 @@ typedef struct SharedChunks
 	/* When there was no room, and each process spills by itself (joint_spill.h): */
 	int nleaving;		 /* processes that go apart, or have */
 	int napart;			 /* that have */
-	Size joint_memory;	 /* bytes that all had when the first one went apart */
-	Size apart_memory;	 /* the sum of what each had afterwards at the highest */
+	int64 memory;		 /* bytes that all have now */
+	int64 joint_memory;	 /* of these, what nobody has taken with him yet */
+	int64 peak_memory;	 /* and had at the highest; 0: nobody has gone apart */
 	SorterStats spilled; /* of the runs that all can read */
 } SharedChunks;
 
@@ -108,5 +109,8 @@ shared_chunks_own(const SharedChunks *shared, const Chunk *chunk)
 {
 	return shared != NULL && arena_contains(&shared->base.arena, chunk);
 }
+
+/* A process that has gone apart has so many bytes now, instead of what was noted last. */
+extern void shared_chunks_note_memory(SharedChunks *shared, Size *noted, Size bytes);
 
 #endif /* GPUSORT_DEVICE_CPU_SHARED_CHUNKS_H */

@@ -48,7 +48,7 @@ typedef struct CpuSorter
 	FileSet *files;	   /* NULL: this process alone has to do with the sort */
 	bool apart;		   /* has this process gone apart, or was it so from the start? */
 	Size held;		   /* bytes that it had then */
-	Size most_held;	   /* of chunks and what sorts them, since then */
+	Size noted_memory; /* bytes of its memory that count in that of all */
 	bool published;	   /* can all runs be read? */
 	RunRanges *ranges; /* their rows; NULL: nobody has read them yet */
 

@@ -13,6 +13,7 @@
 
 #include "base/guc.h"
 #include "device/cuda/on_card.h"
+#include "device/cuda/rows.h"
 #include "service/state.h"
 
 /* More than this is no estimate; the planner's may be any number. */

@@ -180,23 +180,6 @@ extern bool cuda_sort_job(CudaCard *card);
  */
 extern bool cuda_keep_small_result(CudaCard *card);
 
-/* The next row of the job where it is not the next one of the window, or NULL. */
-extern MinimalTuple cuda_look_for_row(CudaCard *card, bool forward);
-
-/* The next row of the job, forwards, or NULL. */
-static inline MinimalTuple
-cuda_next_row(CudaCard *card)
-{
-	MinimalTuple row = (MinimalTuple) card->at;
-
-	if (unlikely(card->at >= card->at_end))
-		return cuda_look_for_row(card, true);
-	__builtin_prefetch(card->at + SORTER_ROWS_AHEAD);
-	card->at += row_stored_size(row);
-	card->position++;
-	return row;
-}
-
 /*
  * Rows behind the one last returned, which stand in the window, are the whole's, at hand: they are returned.
  */

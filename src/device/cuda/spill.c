@@ -24,6 +24,7 @@
 #include "base/limits.h"
 #include "base/stopwatch.h"
 #include "device/cuda/on_card.h"
+#include "device/cuda/rows.h"
 #include "monitor/progress.h"
 
 static void
