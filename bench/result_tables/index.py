@@ -33,9 +33,10 @@ def device_cells(medians, device, rival):
     run = medians[best]
     stages = [run[stage] for stage in ("feed_ms", "sort_ms", "load_ms")]
     return [device, ms(medians[device + "0"]["ms"]) if device + "0" in medians else "", time_and_workers(medians, best),
-            "%.1f" % (medians["serial"]["ms"] / run["ms"]) if "serial" in medians else "", "%.1f" % (medians[rival]["ms"] / run["ms"])] + [
+            "%.1f" % (medians["serial"]["ms"] / run["ms"]) if "serial" in medians else "",
+            "%.1f" % (medians[rival]["ms"] / run["ms"]) if rival else ""] + [
                 thousands(stage) if stage != "" else "" for stage in stages] + [
-                    "%+.2f %%" % (100 * (run["index_bytes"] / medians[rival]["index_bytes"] - 1))]
+                    "%+.2f %%" % (100 * (run["index_bytes"] / medians[rival]["index_bytes"] - 1)) if rival else ""]
 
 
 def source(rows):
