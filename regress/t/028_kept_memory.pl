@@ -146,7 +146,8 @@ SKIP:
 
 # Nothing is freed for being idle meanwhile, however slow the machine is.
 my ($server) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
-my ($launcher) = grep { slurp_file("/proc/$_/cmdline") =~ /gpusort launcher/ } split ' ', slurp_file("/proc/$server/task/$server/children");
+# A process of the session above may end while it is looked at.
+my ($launcher) = grep { (eval { slurp_file("/proc/$_/cmdline") } // '') =~ /gpusort launcher/ } split ' ', slurp_file("/proc/$server/task/$server/children");
 kill 'STOP', $launcher;
 
 my ($machine_kb) = slurp_file('/proc/meminfo') =~ /^MemTotal:\s+(\d+) kB/m;
