@@ -109,7 +109,7 @@ reset_job(GpusortdClient *client)
 	unmap_chunks(client);
 	memset(client->chunk, 0, sizeof(client->chunk));
 	client->submitted = client->refused = client->fetching = 0;
-	client->streaming = client->in_job = client->queued = client->performing = false;
+	client->streaming = client->in_job = client->queued = false;
 	memset(&client->job, 0, sizeof(client->job));
 	memset(&client->sorted, 0, sizeof(client->sorted));
 }

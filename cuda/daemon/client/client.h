@@ -7,7 +7,7 @@
  *		gpusortd_connect
  *		gpusortd_begin, or gpusortd_ask, gpusortd_wait_in_queue and gpusortd_receive_job; or gpusortd_join
  *		chunk = gpusortd_take_chunk, filled by the caller, gpusortd_submit_chunk, again and again
- *		gpusortd_perform, or gpusortd_start_perform before it		(who joined: gpusortd_flush)
+ *		gpusortd_perform		(who joined: gpusortd_flush)
  *		gpusortd_fetch, in any direction, again and again
  *		gpusortd_begin again, for another job in the place of this one, or
  *		gpusortd_end			and gpusortd_begin again, or
@@ -65,7 +65,6 @@ typedef struct GpusortdClient
 	bool in_job;
 	bool queued; /* after gpusortd_ask: other jobs come first */
 	GpusortdJob job;
-	bool performing;	   /* between gpusortd_start_perform and gpusortd_perform */
 	GpusortdSorted sorted; /* after gpusortd_perform */
 	GpusortdEnded ended;   /* after gpusortd_end */
 
@@ -126,12 +125,6 @@ void gpusortd_forget_refused(GpusortdClient *client);
  * refused.
  */
 bool gpusortd_perform(GpusortdClient *client);
-
-/*
- * Has it begin to sort, for who has several jobs sorted at the same time; gpusortd_perform is to follow, with
- * nothing in between.
- */
-bool gpusortd_start_perform(GpusortdClient *client);
 
 /*
  * The next window in this direction, or the one from, or before, the row at `position`, if that isn't

@@ -72,27 +72,17 @@ gpusortd_forget_refused(GpusortdClient *client)
 }
 
 bool
-gpusortd_start_perform(GpusortdClient *client)
+gpusortd_perform(GpusortdClient *client)
 {
 	GpusortdPerform perform = {0};
+	GpusortdAnswer body;
 
 	if (!gpusortd_flush(client))
 		return false;
 	if (client->refused > 0)
 		return gpusortd_fail(client, GPUSORTD_MEMORY_FULL, "the device's memory is full");
-	client->performing = gpusortd_send_message(client, GPUSORTD_PERFORM, &perform);
-	return client->performing;
-}
-
-bool
-gpusortd_perform(GpusortdClient *client)
-{
-	GpusortdAnswer body;
-
-	if (!client->performing && !gpusortd_start_perform(client))
-		return false;
-	client->performing = false;
-	if (!gpusortd_receive_expected(client, GPUSORTD_SORTED, &body))
+	if (!gpusortd_send_message(client, GPUSORTD_PERFORM, &perform) ||
+		!gpusortd_receive_expected(client, GPUSORTD_SORTED, &body))
 		return false;
 	client->sorted = body.sorted;
 	/* Nothing is being filled any more: all chunks are for windows. */

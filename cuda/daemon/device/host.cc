@@ -4,7 +4,7 @@
  *
  * It keeps what the real one keeps: a copy of every chunk is taken first and looked at then, memory is
  * limited, jobs are independent.  There are two devices, and more if they are asked for, so that the sharing
- * out of jobs, and of one sort's rows, can be tested too.
+ * out of jobs can be tested too.
  *
  * A fault strikes at the n-th call of the layer: memory that can't be had, a device that is lost from then
  * on, one that never answers, a crash.  The fault "slow" makes every call take some milliseconds.  As a

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GPUSORTD_MAGIC UINT32_C(0x44535047) /* "GPSD" */
-#define GPUSORTD_VERSION 5
+#define GPUSORTD_VERSION 6
 
 #define GPUSORTD_MAX_DEVICES 16
 #define GPUSORTD_MAX_CHUNKS 64
@@ -103,7 +103,7 @@ typedef struct GpusortdBegin
 	uint32_t key_bytes; /* 8, 16, 24 or 32; 0: keys of variable length */
 	uint32_t algorithm;
 	uint32_t payload;
-	uint32_t avoid;				 /* bit i: not on the device that WELCOME names i-th, from 0 */
+	uint32_t reserved;			 /* 0 */
 	uint64_t expected_rows;		 /* estimates, for admission alone; 0 if unknown */
 	uint64_t expected_key_bytes; /* of all keys, if they vary in length */
 	uint64_t expected_row_bytes; /* of all rows */

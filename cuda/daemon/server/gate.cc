@@ -32,27 +32,18 @@ bytes_left(const GateDevice &device)
 	return device.limit - device.promised;
 }
 
-/* All devices but those avoided, the one with the most left first. */
+/* The devices, the one with the most left first. */
 std::vector<GateDevice *>
-Gate::by_room(uint32_t avoid)
+Gate::by_room()
 {
 	std::vector<GateDevice *> order;
 
-	for (size_t i = 0; i < devices.size(); i++)
-	{
-		if ((avoid >> i & 1) == 0)
-			order.push_back(&devices[i]);
-	}
+	for (GateDevice &device : devices)
+		order.push_back(&device);
 	std::stable_sort(order.begin(), order.end(), [](const GateDevice *a, const GateDevice *b) {
 		return bytes_left(*a) > bytes_left(*b);
 	});
 	return order;
-}
-
-bool
-Gate::has_others_than(uint32_t avoid) const
-{
-	return (~avoid & ((UINT32_C(1) << devices.size()) - 1)) != 0;
 }
 
 /* ---- the queue ---- */
@@ -70,7 +61,7 @@ Gate::settle()
 
 		if (admit(next))
 			continue;
-		if (hope_for_chunks(next->chunks) && hope_for_memory(next))
+		if (hope_for_chunks(next->chunks) && hope_for_memory(next->share))
 			break;
 		refuse(next);
 	}
@@ -80,7 +71,7 @@ Gate::settle()
 bool
 Gate::admit(Admission *next)
 {
-	GateDevice *device = by_room(next->avoid).front();
+	GateDevice *device = by_room().front();
 
 	if (free_chunks < next->chunks || bytes_left(*device) < next->share)
 		return false;
@@ -151,15 +142,11 @@ Gate::ask_for_memory(GateDevice *device, uint64_t bytes)
 	return true;
 }
 
-/*
- * Will there be what it wants on some device that it may go to: left, of those that rest, or of those that
- * work?
- */
+/* Will there be so many bytes on some device: left, of those that rest, or of those that work? */
 bool
-Gate::hope_for_memory(const Admission *next)
+Gate::hope_for_memory(uint64_t bytes)
 {
-	std::vector<GateDevice *> order = by_room(next->avoid);
-	uint64_t bytes = next->share;
+	std::vector<GateDevice *> order = by_room();
 
 	for (GateDevice *device : order)
 	{
@@ -250,7 +237,7 @@ open_event()
 
 /* A job that expects more than it may have at first is promised more when its rows come. */
 std::unique_ptr<Admission>
-Gate::enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks, uint32_t avoid)
+Gate::enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks)
 {
 	int event = open_event();
 	uint64_t largest = 0;
@@ -263,7 +250,7 @@ Gate::enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks, uint
 	if (most > 0)
 		bytes = std::min(bytes, most);
 
-	std::unique_ptr<Admission> admission(new Admission(this, event, bytes, chunks, avoid));
+	std::unique_ptr<Admission> admission(new Admission(this, event, bytes, chunks));
 	std::lock_guard<std::mutex> lock(mutex);
 
 	admission->most = most;

@@ -14,9 +14,6 @@
  * it takes; their connections do the rest, by themselves.  Where all that others have is held by jobs that
  * rest and can't give it back, it is no use to wait: the head of the queue is refused.
  *
- * A job may be barred from some devices: one of several that sort one client's rows together is to be on
- * another device than those.
- *
  * So nobody waits but for a job whose client is busy with it, or for a copy that is being made.
  */
 #ifndef GPUSORTD_GATE_H
@@ -111,8 +108,8 @@ private:
 		refused
 	};
 
-	Admission(Gate *its_gate, int event_fd, uint64_t bytes, uint32_t its_chunks, uint32_t avoided)
-		: gate(its_gate), event(event_fd), share(bytes), chunks(its_chunks), avoid(avoided)
+	Admission(Gate *its_gate, int event_fd, uint64_t bytes, uint32_t its_chunks)
+		: gate(its_gate), event(event_fd), share(bytes), chunks(its_chunks)
 	{
 	}
 
@@ -123,7 +120,6 @@ private:
 	Stand stand = Stand::waiting;
 	uint64_t share;				 /* wanted, then promised */
 	uint32_t chunks;			 /* of chunk memory; the same */
-	const uint32_t avoid;		 /* bit i: not on the i-th device */
 	uint64_t most = 0;			 /* what it may be raised to; 0: to what there is */
 	uint64_t raise_refused = 0;	 /* the last raise was, to so many bytes */
 	GateDevice *place = nullptr; /* once admitted */
@@ -140,14 +136,9 @@ public:
 
 	/*
 	 * Takes a place at the end of the queue, for a job that is expected to need so much, and can't begin with
-	 * less than `least`, is not to have more than `most`, and is barred from the devices in `avoid`, bits,
-	 * but not from all; NULL: no files left.
+	 * less than `least` and is not to have more than `most`; NULL: no files left.
 	 */
-	std::unique_ptr<Admission> enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks,
-									 uint32_t avoid);
-
-	/* Are there devices but these? */
-	bool has_others_than(uint32_t avoid) const;
+	std::unique_ptr<Admission> enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks);
 
 	/*
 	 * Chunk memory for a connection that helps a job which was admitted already: now or not at all, and not
@@ -165,8 +156,8 @@ private:
 	void settle();
 	bool admit(Admission *next);
 	void refuse(Admission *next);
-	std::vector<GateDevice *> by_room(uint32_t avoid);
-	bool hope_for_memory(const Admission *next);
+	std::vector<GateDevice *> by_room();
+	bool hope_for_memory(uint64_t bytes);
 	bool hope_for_chunks(uint32_t chunks);
 	bool ask_for_memory(GateDevice *device, uint64_t bytes);
 	Admission *best_spare(const GateDevice *device, uint64_t bytes);

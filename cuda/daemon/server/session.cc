@@ -191,7 +191,7 @@ static bool
 begin_is_valid(const GpusortdBegin &wanted)
 {
 	return wanted.key_bytes % 8 == 0 && wanted.key_bytes <= 32 && wanted.algorithm <= GPUSORTD_RADIX &&
-		   wanted.payload <= GPUSORTD_WORDS_RIDE;
+		   wanted.payload <= GPUSORTD_WORDS_RIDE && wanted.reserved == 0;
 }
 
 /* What BEGIN estimates, within reason. */
@@ -229,8 +229,6 @@ Session::begin(const GpusortdBegin &wanted)
 
 	if (!begin_is_valid(wanted))
 		return fail({GPUSORTD_INVALID, "BEGIN asks for a sort that there is not"});
-	if (!service->gate->has_others_than(wanted.avoid))
-		return fail({GPUSORTD_INVALID, "BEGIN is to avoid all devices"});
 	least = service->layer->memory_needed(shape, {});
 	if (wanted.most_bytes > 0 && wanted.most_bytes < least)
 		return fail({GPUSORTD_MEMORY_FULL, "the sort may not have the device memory that it begins with"});
@@ -241,7 +239,7 @@ Session::begin(const GpusortdBegin &wanted)
 		return start_job(expected, shape, std::move(place));
 	}
 	waiting = service->gate->enter(service->layer->memory_needed(shape, expected), least, wanted.most_bytes,
-								   choose_chunks(*service, expected, wanted.key_bytes), wanted.avoid);
+								   choose_chunks(*service, expected, wanted.key_bytes));
 	if (waiting == nullptr)
 		return fail({GPUSORTD_NO_RESOURCES, "gpusortd has too many files open"});
 	if (!wait_for_admission(&admitted))

@@ -208,8 +208,8 @@ check_numbers(const std::string &socket_path)
 			   GPUSORTD_INVALID, "BEGIN: algorithm");
 	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 2, 0, 0, 0, 0, 0}),
 			   GPUSORTD_INVALID, "BEGIN: payload");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 0, UINT32_MAX, 0, 0, 0, 0}),
-			   GPUSORTD_INVALID, "BEGIN: no device");
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 0, 1, 0, 0, 0, 0}),
+			   GPUSORTD_INVALID, "BEGIN: reserved");
 	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{0, 0, 0, 0, big, big, big, 0}), -1,
 			   "BEGIN: huge estimates");
 	check_code(socket_path, 1, raw_message(GPUSORTD_JOIN, GpusortdJoin{big, big}), GPUSORTD_JOB_OVER,
