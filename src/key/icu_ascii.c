@@ -50,13 +50,28 @@ static const CommonRun tertiary_run = {0x61, COMMON_WEIGHT + 0x60, COMMON_WEIGHT
 typedef struct AsciiChar
 {
 	bool simple; /* known, and not ignored */
-	bool compressible;
-	uint8 nrest;	 /* bytes of the primary weight after the first */
+	/* of the primary weights that share a compressible lead byte, from 1 on; 0: it shares none */
+	uint8 group;
 	uint8 ntertiary; /* bytes of the tertiary weight; 0: the common one */
-	uint8 rest[4];
 	uint8 tertiary[2];
-	uint32 primary; /* left-aligned */
+	uint8 nprimary;
+	uint8 primary[4];
 } AsciiChar;
+
+/*
+ * What a character adds to the primary weights behind one of another group, or its own; written as one word.
+ */
+typedef struct PrimaryStep
+{
+	uint8 bytes[5];
+	uint8 length; /* of them */
+	bool simple;
+	bool has_tertiary; /* another one than the common one? */
+} PrimaryStep;
+
+StaticAssertDecl(sizeof(PrimaryStep) == sizeof(uint64), "a step is one word");
+
+#define MAX_GROUPS 8
 
 struct IcuAscii
 {
@@ -64,6 +79,9 @@ struct IcuAscii
 	UCollator *collator;
 	bool usable;
 	AsciiChar chars[256]; /* those from NCHARS on are never simple */
+	uint8 groups[256];	  /* theirs, where the cache has room for all */
+	uint8 leads[MAX_GROUPS];
+	PrimaryStep steps[MAX_GROUPS][256]; /* by the group before, and the character */
 };
 
 /* All collators of this process so far. */
@@ -84,33 +102,28 @@ write_common_run(uint8 *dst, Size count, const CommonRun *run, bool before_highe
 
 /*
  * Writes the primary weights; NULL if a character is not simple.  *all_common: are all tertiary weights the
- * common one?
+ * common one?  There is no branch that depends on a character, since no processor could foretell it.
  */
 static inline uint8 *
 write_primaries(const IcuAscii *ascii, const char *bytes, Size len, uint8 *dst, bool *all_common)
 {
-	uint32 previous = 0; /* the weight whose lead byte later ones may share; 0: none */
-	uint32 ntertiary = 0;
+	uint8 group = 0;
+	bool simple = true;
+	bool has_tertiary = false;
 
 	for (Size i = 0; i < len; i++)
 	{
-		const AsciiChar *c = &ascii->chars[(uint8) bytes[i]];
+		uint8 ch = bytes[i];
+		const PrimaryStep *step = &ascii->steps[group][ch];
 
-		if (unlikely(!c->simple))
-			return NULL;
-		if (!c->compressible || c->primary >> 24 != previous >> 24)
-		{
-			if (previous != 0)
-				*dst++ = c->primary < previous ? LOWER_LEAD_FOLLOWS : HIGHER_LEAD_FOLLOWS;
-			*dst++ = c->primary >> 24;
-			previous = c->compressible ? c->primary : 0;
-		}
-		memcpy(dst, c->rest, sizeof(c->rest));
-		dst += c->nrest;
-		ntertiary |= c->ntertiary;
+		memcpy(dst, step, sizeof(*step));
+		dst += step->length;
+		simple &= step->simple;
+		has_tertiary |= step->has_tertiary;
+		group = ascii->groups[ch];
 	}
-	*all_common = ntertiary == 0;
-	return dst;
+	*all_common = !has_tertiary;
+	return simple ? dst : NULL;
 }
 
 static uint8 *
@@ -224,10 +237,8 @@ learn_weights(UCollator *collator, UChar ch, AsciiChar *c)
 	if (key[nprimary + 1] != COMMON_WEIGHT || key[nprimary + 2] != LEVEL_SEPARATOR)
 		return false;
 
-	for (int i = 0; i < nprimary; i++)
-		c->primary |= (uint32) key[i] << (24 - 8 * i);
-	c->nrest = nprimary - 1;
-	memcpy(c->rest, key + 1, c->nrest);
+	c->nprimary = nprimary;
+	memcpy(c->primary, key, nprimary);
 	tertiary = key + nprimary + 3;
 	c->ntertiary = size - nprimary - 4;
 	memcpy(c->tertiary, tertiary, c->ntertiary);
@@ -240,17 +251,38 @@ learn_weights(UCollator *collator, UChar ch, AsciiChar *c)
 
 /* Learns from the doubled character whether the lead byte of its primary weight is compressible. */
 static bool
-learn_compression(UCollator *collator, UChar ch, AsciiChar *c)
+learn_group(IcuAscii *ascii, UChar ch, AsciiChar *c)
 {
 	UChar twice[2] = {ch, ch};
 	uint8 key[MAX_KEY];
-	int32 size = ucol_getSortKey(collator, twice, 2, key, sizeof(key));
-	int nprimary = 1 + c->nrest;
+	int32 size = ucol_getSortKey(ascii->collator, twice, 2, key, sizeof(key));
+	int group = 1;
 
-	if (size <= 2 * nprimary || size > sizeof(key))
+	if (size <= 2 * c->nprimary || size > sizeof(key))
 		return false;
-	c->compressible = key[2 * nprimary] != LEVEL_SEPARATOR;
+	if (key[2 * c->nprimary] == LEVEL_SEPARATOR)
+		return true;
+	while (group < MAX_GROUPS && ascii->leads[group] != 0 && ascii->leads[group] != c->primary[0])
+		group++;
+	if (group == MAX_GROUPS)
+		return false;
+	ascii->leads[group] = c->primary[0];
+	c->group = group;
 	return true;
+}
+
+static PrimaryStep
+make_step(const IcuAscii *ascii, int group_before, const AsciiChar *c)
+{
+	PrimaryStep step = {.simple = c->simple, .has_tertiary = c->ntertiary > 0};
+	bool shares_lead = c->group > 0 && c->group == group_before;
+
+	if (group_before > 0 && !shares_lead)
+		step.bytes[step.length++] =
+			c->primary[0] < ascii->leads[group_before] ? LOWER_LEAD_FOLLOWS : HIGHER_LEAD_FOLLOWS;
+	memcpy(step.bytes + step.length, c->primary + shares_lead, c->nprimary - shares_lead);
+	step.length += c->nprimary - shares_lead;
+	return step;
 }
 
 static void
@@ -260,7 +292,13 @@ learn_characters(IcuAscii *ascii)
 	{
 		AsciiChar *c = &ascii->chars[ch];
 
-		c->simple = learn_weights(ascii->collator, ch, c) && learn_compression(ascii->collator, ch, c);
+		c->simple = learn_weights(ascii->collator, ch, c) && learn_group(ascii, ch, c);
+		ascii->groups[ch] = c->group;
+	}
+	for (int group = 0; group < MAX_GROUPS; group++)
+	{
+		for (int ch = 0; ch < lengthof(ascii->chars); ch++)
+			ascii->steps[group][ch] = make_step(ascii, group, &ascii->chars[ch]);
 	}
 }
 
