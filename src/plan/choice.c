@@ -133,7 +133,9 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_n
 	double our_temp = predict_gpusort_temp(&forecast->shape);
 	double temp = predict_postgres_temp(shape);
 
-	if (gpusort_mode == GPUSORT_MODE_AUTO && temp_is_clearly_more(our_temp, temp))
+	if (gpusort_mode == GPUSORT_MODE_AUTO &&
+		!is_worth_files(forecast->expected.ms, forecast->expected.postgres_ms) &&
+		temp_is_clearly_more(our_temp, temp))
 		return declined_because(
 			why_not, DECLINED_COST,
 			psprintf("about %.0f MB of temporary files are expected here, %.0f MB by PostgreSQL's own sort",

@@ -22,6 +22,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 
+#include "base/guc.h"
 #include "plan/cost.h"
 #include "plan/shape.h"
 
@@ -209,4 +210,41 @@ cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path)
 	path->rows = yardstick->shape.rows;
 	path->total_cost = Max(total, LEAST_SHARE * yardstick->total_cost);
 	path->startup_cost = Min(path->total_cost, Max(startup, LEAST_SHARE * yardstick->startup_cost));
+}
+
+static double
+ratio_of(double ours, double theirs)
+{
+	return theirs > 0 ? Max(LEAST_SHARE, ours / theirs) : 1;
+}
+
+void
+cost_set_in_plan(const CostYardstick *yardstick, SortTime time, Cost input, const SortPath *sort, Path *path)
+{
+	SortShape shape = yardstick->shape;
+	SortTime theirs;
+	Cost below = sort->subpath->total_cost;
+	Cost startup = without_disabled(sort->path.startup_cost - below);
+	Cost total = without_disabled(sort->path.total_cost - below);
+
+	shape.processes = 1;
+	theirs = predict_postgres_sort(&shape);
+	path->rows = shape.rows;
+	path->total_cost = input + total * ratio_of(time.first + time.rest, theirs.first + theirs.rest);
+	path->startup_cost = Min(path->total_cost, input + startup * ratio_of(time.first, theirs.first));
+}
+
+static Cost
+with_doubt(Cost cost, Cost input)
+{
+	return cost > input ? input + (cost - input) / PLAN_SHARE : cost;
+}
+
+void
+cost_add_doubt(Path *path, Cost input)
+{
+	if (gpusort_mode == GPUSORT_MODE_FORCE)
+		return;
+	path->startup_cost = with_doubt(path->startup_cost, input);
+	path->total_cost = with_doubt(path->total_cost, input);
 }

@@ -25,6 +25,19 @@
  */
 #define SORT_SHARE 1.035
 
+/*
+ * What changes more of a plan than the sort must cost at most this part of what PostgreSQL would do instead:
+ * where rows are expected too few, by 10 to 100 times, its plan of several processes loses least.
+ */
+#define PLAN_SHARE 0.85
+
+/*
+ * What a row takes that a process passes to another one, or that it forms a group of, as parts of what
+ * parallel_tuple_cost says: PostgreSQL's costs of the first are too high, of the second too low.
+ */
+#define PASSED_ROW_SHARE 0.4
+#define GROUPED_ROW_SHARE 0.6
+
 /* Nothing of ours costs less than this part of what it stands in the place of. */
 #define LEAST_SHARE 0.01
 
@@ -77,7 +90,20 @@ extern double cost_input_ms(const CostYardstick *yardstick, const SortShape *sha
 /* The times of a GpuSort of this shape over an input, which is partial if it has several processes. */
 extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const Path *input);
 
-/* Sets the startup and total cost of a path that takes so long. */
+/* Sets the startup and total cost of a path that takes so long, and competes with other sorts alone. */
 extern void cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path);
+
+/*
+ * The same of one that competes with anything; input: what its input costs, workers and all; sort:
+ * PostgreSQL's own sort of these rows by one process, over an input of any cost.
+ */
+extern void cost_set_in_plan(const CostYardstick *yardstick, SortTime time, Cost input, const SortPath *sort,
+							 Path *path);
+
+/*
+ * Makes a path that stands for another plan as much dearer as PLAN_SHARE says of what it costs above its
+ * input, unless the mode is force.
+ */
+extern void cost_add_doubt(Path *path, Cost input);
 
 #endif /* GPUSORT_PLAN_COST_H */

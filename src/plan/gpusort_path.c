@@ -138,9 +138,10 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	candidate.shape.returned_alone = !sort->root->glob->parallelModeOK;
 	candidate.shape.on_gpu = on_gpu;
 	candidate.shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
-	if (gpusort_mode == GPUSORT_MODE_AUTO && cost_writes_more(yardstick, &candidate.shape))
-		return;
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, candidate.input);
+	if (gpusort_mode == GPUSORT_MODE_AUTO && !is_worth_files(candidate.time.wanted, yardstick->time.wanted) &&
+		cost_writes_more(yardstick, &candidate.shape))
+		return;
 	if (best->input == NULL || candidate.time.wanted < best->time.wanted)
 		*best = candidate;
 }
@@ -273,17 +274,6 @@ create_path_over(const SortToOffer *sort, Path *input)
 	return path;
 }
 
-/*
- * What is saved of a Gather's time is a part of the sort's costs; where the path competes with others than
- * sorts, it must not look cheaper than its own input for that.
- */
-static void
-keep_above_input(Path *path, const Path *input)
-{
-	path->startup_cost = Max(path->startup_cost, input->total_cost);
-	path->total_cost = Max(path->total_cost, path->startup_cost);
-}
-
 /* EXPLAIN should not show a Gather that is dearer than what reads it. */
 void
 gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total)
@@ -299,6 +289,23 @@ gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total)
 	}
 }
 
+/* What the input costs, with the start of workers who share it. */
+static Cost
+input_cost(const Candidate *candidate)
+{
+	return candidate->input->total_cost + (candidate->partial != NULL ? parallel_setup_cost : 0);
+}
+
+/* The input's cost has the start of workers. */
+static SortTime
+time_without_launch(const Candidate *candidate)
+{
+	SortShape shape = candidate->shape;
+
+	shape.launch = 0;
+	return predict_gpusort(&shape);
+}
+
 static CustomPath *
 create_path(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
@@ -306,9 +313,12 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 	CustomPath *path = create_path_over(sort, input);
 
 	path->custom_private = candidate_to_private(sort, candidate, yardstick);
-	cost_set(yardstick, &candidate->time, &path->path);
-	if (!sort->for_order_by)
-		keep_above_input(&path->path, candidate->input);
+	if (sort->for_order_by)
+		cost_set(yardstick, &candidate->time, &path->path);
+	else
+		cost_set_in_plan(yardstick, time_without_launch(candidate), input_cost(candidate),
+						 create_sort_path(sort->root, sort->rel, sort->input, sort->pathkeys, -1),
+						 &path->path);
 	gpusort_path_set_costs(path, path->path.startup_cost, path->path.total_cost);
 	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
 	return path;

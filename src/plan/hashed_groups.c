@@ -9,10 +9,10 @@
  *		input + (cost of hashing, above its input) * (time of sorting and grouping) / (time of hashing)
  *
  * where hashing is what PostgreSQL would rather do than sort.  But the number of groups is a guess, which may
- * be far too large for expressions and for several columns together; so the path costs no less than it would
- * without all that, unless as many groups as one column has values are enough for it, and no more, unless
- * sorting takes longer even with as many groups as are expected.  Groups that several processes form in part
- * are not looked at.
+ * be far too large for expressions and for several columns together, and is too small where the planner takes
+ * a tenth of the rows for several columns.  So sorting must take less time with as many groups as one column
+ * has values, and with as many as are likely; then it costs that, or what it costs in PostgreSQL's unit
+ * beside groups that several processes form in part.
  *
  * Hashing is as fast as its table is near: a row takes one look into it, and one beyond a cache takes longer
  * than all else that is done with the row.  Rows that come in order, or nearly, find the group of the row
@@ -20,6 +20,8 @@
  * What aggregates compute is left out: it takes about as long in both.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "access/htup_details.h"
 #include "executor/nodeAgg.h"
@@ -46,30 +48,30 @@ typedef struct GroupShape
 	double memory;		/* bytes that this may take */
 } GroupShape;
 
-static const AggPath *
-cheapest_hashed(const RelOptInfo *rel, const Path *input)
+/* Does the path hash all of the input's rows in one process? */
+static bool
+hashes_all(const Path *path, const Path *input)
 {
-	const AggPath *best = NULL;
-	ListCell *cell;
+	const AggPath *agg = (const AggPath *) path;
 
-	foreach(cell, rel->pathlist)
-	{
-		const AggPath *path = lfirst(cell);
-
-		if (IsA(path, AggPath) && path->aggstrategy == AGG_HASHED && path->aggsplit == AGGSPLIT_SIMPLE &&
-			path->subpath->parent == input->parent &&
-			(best == NULL || path->path.total_cost < best->path.total_cost))
-			best = path;
-	}
-	return best;
+	return IsA(path, AggPath) && agg->aggstrategy == AGG_HASHED && agg->aggsplit == AGGSPLIT_SIMPLE &&
+		   agg->subpath->parent == input->parent;
 }
 
 const AggPath *
 hashed_groups_path(const RelOptInfo *rel, const Path *input, const Path *sorted)
 {
-	const AggPath *hashed = enable_hashagg ? cheapest_hashed(rel, input) : NULL;
+	const Path *best = sorted;
+	ListCell *cell;
 
-	return hashed != NULL && hashed->path.total_cost < sorted->total_cost ? hashed : NULL;
+	foreach(cell, rel->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (path->param_info == NULL && path->total_cost < best->total_cost)
+			best = path;
+	}
+	return enable_hashagg && hashes_all(best, input) ? (const AggPath *) best : NULL;
 }
 
 /* How many groups there are at least: the statistics know as many values of one of the columns. */
@@ -81,6 +83,23 @@ certain_groups(const AggPath *hashed, const SortShape *sort)
 	for (int i = 0; i < sort->nkeys; i++)
 		most = Max(most, sort->keys[i].distinct);
 	return Min(most, hashed->numGroups);
+}
+
+double
+likely_groups(const SortShape *sort)
+{
+	double groups = 1;
+
+	for (int i = 0; i < sort->nkeys; i++)
+		groups = Min(groups * key_values(&sort->keys[i], sort->rows), sort->rows);
+	return groups;
+}
+
+/* Between what the planner expects and what is likely, for a column may follow from another one. */
+static double
+expected_groups(const AggPath *hashed, const SortShape *sort)
+{
+	return Max(hashed->numGroups, sqrt(hashed->numGroups * likely_groups(sort)));
 }
 
 static GroupShape
@@ -168,13 +187,16 @@ bool
 hashed_groups_cost(const PlannerInfo *root, const AggPath *hashed, const SortExpectation *sort,
 				   const Path *path, Cost *cost)
 {
-	GroupShape expected = shape_of(root, hashed, sort, hashed->numGroups);
+	GroupShape expected = shape_of(root, hashed, sort, expected_groups(hashed, &sort->shape));
 	GroupShape certain = shape_of(root, hashed, sort, certain_groups(hashed, &sort->shape));
+	Cost by_hash;
 
 	*cost = Min(path->total_cost, cost_of_sorting(hashed, sort, &certain));
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		return true;
-	*cost = Max(*cost, cost_of_sorting(hashed, sort, &expected));
+	by_hash = Max(cost_of_sorting(hashed, sort, &certain), cost_of_sorting(hashed, sort, &expected));
+	*cost =
+		by_hash < hashed->path.total_cost ? Min(path->total_cost, by_hash) : Max(path->total_cost, by_hash);
 	return !temp_is_clearly_more(predict_gpusort_temp(&sort->shape), hashed_temp(&expected)) &&
 		   (sort->is_faster || *cost < hashed->path.total_cost);
 }

@@ -21,4 +21,10 @@ extern const AggPath *hashed_groups_path(const RelOptInfo *rel, const Path *inpu
 extern bool hashed_groups_cost(const PlannerInfo *root, const AggPath *hashed, const SortExpectation *sort,
 							   const Path *path, Cost *cost);
 
+/*
+ * As many groups as values of the columns can be combined, up to one a row.  The planner expects no more than
+ * a tenth of the rows, whatever the columns.
+ */
+extern double likely_groups(const SortShape *sort);
+
 #endif /* GPUSORT_PLAN_HASHED_GROUPS_H */

@@ -10,18 +10,36 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "miscadmin.h"
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "utils/float.h"
 #include "utils/lsyscache.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "plan/choice.h"
+#include "plan/cost.h"
 #include "plan/gpusort_path.h"
 #include "plan/merge_join.h"
 #include "plan/own_scan.h"
 #include "plan/rival.h"
+
+/*
+ * A GpuSort costs about this part of PostgreSQL's Sort of the same rows at least; what many processes or a
+ * card save beyond that is small beside PLAN_SHARE.
+ */
+#define LEAST_SORT_SHARE 0.1
+
+/*
+ * No more is to be gained from a join that costs less, in some milliseconds, than planning another way takes.
+ */
+#define LEAST_JOIN 1000
 
 /* An input of the join, and the columns that it must be sorted by first; NIL: it comes in order. */
 typedef struct MergeInput
@@ -108,6 +126,49 @@ may_merge(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *
 	return !join_returns_inner_rows(type) || decides_by_clauses(joinrel, clauses, extra);
 }
 
+/* What the input costs at least, put in order and compared with the other one. */
+static Cost
+least_cost(const RelOptInfo *input)
+{
+	double rows = Max(input->rows, 2);
+
+	return input->cheapest_total_path->total_cost + rows * cpu_operator_cost +
+		   LEAST_SORT_SHARE * 2 * cpu_operator_cost * rows * log2(rows);
+}
+
+/*
+ * The cheapest that PostgreSQL has found so far.  A join by several processes is one that counts here, too: a
+ * Gather comes above it later, or a node that several processes run, and what a row takes in that is less
+ * than PostgreSQL's cost of it.
+ */
+static Cost
+cheapest_join(const RelOptInfo *joinrel)
+{
+	Cost cheapest = get_float8_infinity();
+	Cost gather = parallel_setup_cost + PASSED_ROW_SHARE * parallel_tuple_cost * joinrel->rows;
+	ListCell *cell;
+
+	foreach(cell, joinrel->pathlist)
+	{
+		const Path *path = lfirst(cell);
+
+		if (path->param_info == NULL)
+			cheapest = Min(cheapest, path->total_cost);
+	}
+	if (joinrel->partial_pathlist != NIL)
+		cheapest = Min(cheapest, ((const Path *) linitial(joinrel->partial_pathlist))->total_cost + gather);
+	return cheapest;
+}
+
+/* PostgreSQL does so to a Sort that is in files, for a merge goes back in its inner input. */
+static Path *
+materialized_if_large(RelOptInfo *rel, Path *sort)
+{
+	double bytes = sort->rows * (sort->pathtarget->width + SizeofHeapTupleHeader);
+
+	return enable_material && bytes > work_mem * 1024.0 ? (Path *) create_material_path(rel, sort) : sort;
+}
+
 void
 merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 				 JoinPathExtraData *extra)
@@ -119,8 +180,15 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 	MergeInput left;
 	MergeInput right;
 	MergePath *path;
+	Cost cheapest;
+	Cost least;
 
-	if (!(sort_has_rows_enough(outer->rows) || sort_has_rows_enough(inner->rows)))
+	if (extra->mergeclause_list == NIL ||
+		!(sort_has_rows_enough(outer->rows) || sort_has_rows_enough(inner->rows)))
+		return;
+	cheapest = PLAN_SHARE * cheapest_join(joinrel);
+	least = least_cost(outer) + least_cost(inner) + joinrel->rows * cpu_tuple_cost;
+	if (least >= cheapest || (cheapest < LEAST_JOIN && gpusort_mode != GPUSORT_MODE_FORCE))
 		return;
 	clauses = clauses_to_merge_by(extra->mergeclause_list);
 	if (!may_merge(joinrel, outer, inner, type, clauses, extra))
@@ -128,14 +196,21 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 	outer_keys = select_outer_pathkeys_for_merge(root, clauses, joinrel);
 	clauses = find_mergeclauses_for_outer_pathkeys(root, outer_keys, clauses);
 	left = sorted_input(root, outer, outer_keys);
+	if (least - least_cost(outer) + left.path->total_cost >= cheapest)
+		return;
 	right = sorted_input(root, inner, make_inner_pathkeys_for_merge(root, clauses, outer_keys));
 	if (!left.is_gpusort && !right.is_gpusort)
 		return;
+	if (right.is_gpusort)
+		right.path = materialized_if_large(inner, right.path);
 	initial_cost_mergejoin(root, &workspace, type, clauses, left.path, right.path, left.sort_keys,
 						   right.sort_keys, 0, extra);
 	pathkeys = build_join_pathkeys(root, joinrel, type, outer_keys);
 	path = create_mergejoin_path(root, joinrel, type, &workspace, extra, left.path, right.path,
 								 extra->restrictlist, pathkeys, NULL, clauses, left.sort_keys,
 								 right.sort_keys, 0);
+	if (path->jpath.path.total_cost >= cheapest)
+		return;
+	cost_add_doubt(&path->jpath.path, 0);
 	add_path(joinrel, &path->jpath.path);
 }

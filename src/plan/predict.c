@@ -29,6 +29,9 @@ static const double nanoseconds[] = {
 #define TEMP_FACTOR 1.25
 #define TEMP_BYTES (1024.0 * 1024)
 
+/* What is so many times as fast may write them. */
+#define WORTH_FILES 1.5
+
 double
 share_far(const SortShape *shape, double bytes)
 {
@@ -163,6 +166,12 @@ bool
 temp_is_clearly_more(double ours, double theirs)
 {
 	return ours > TEMP_FACTOR * theirs + TEMP_BYTES;
+}
+
+bool
+is_worth_files(double ours, double theirs)
+{
+	return WORTH_FILES * ours < theirs;
 }
 
 double

@@ -122,6 +122,9 @@ extern double predict_gpusort_temp(const SortShape *shape);
 /* Are our temporary files clearly more than theirs? */
 extern bool temp_is_clearly_more(double ours, double theirs);
 
+/* Is ours so much faster that it may write them all the same? */
+extern bool is_worth_files(double ours, double theirs);
+
 /* Milliseconds that an input of this cost takes. */
 extern double predict_input(double cost);
 

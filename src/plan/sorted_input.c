@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 
 #include "base/guc.h"
@@ -209,6 +211,34 @@ set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
 
 /* ---------------------------------------------------------------- offering */
 
+/* Is it what PostgreSQL would do, so that a GpuSort takes the place of its sort and nothing else changes? */
+static bool
+is_cheapest(const RelOptInfo *rel, const Path *path)
+{
+	ListCell *cell;
+
+	foreach(cell, rel->pathlist)
+	{
+		if (((const Path *) lfirst(cell))->total_cost < path->total_cost)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Groups are formed by a single process then, where PostgreSQL's workers form them in part; which saves them
+ * nothing where most rows are a group.
+ */
+static Cost
+alone_cost(const SortToOffer *sort, const SortExpectation *expected)
+{
+	double workers = sort->partial != NULL ? sort->partial->parallel_workers : 0;
+	double rows = Max(sort->input->rows, 1);
+	double joined = rows - likely_groups(&expected->shape);
+
+	return joined * GROUPED_ROW_SHARE * parallel_tuple_cost * workers / (workers + 1);
+}
+
 /* Adds the chain with a GpuSort, if that is faster.  The rows are those of input_rel; NULL: an Append's. */
 static void
 offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chain)
@@ -225,6 +255,11 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	if (gpusort == NULL)
 		return;
 	path = copy_chain(chain->top, chain->sort, &gpusort->path);
+	if (!is_cheapest(sort->rel, chain->top) && gpusort_mode != GPUSORT_MODE_FORCE)
+	{
+		path->total_cost += alone_cost(sort, &expected);
+		cost_add_doubt(path, (sort->partial != NULL ? sort->partial : sort->input)->total_cost);
+	}
 	if (sort->hashed != NULL)
 	{
 		if (!hashed_groups_cost(sort->root, sort->hashed, &expected, path, &cost))
