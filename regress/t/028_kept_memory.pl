@@ -220,6 +220,28 @@ ok(becomes(0), 'or busy with something else');
 $node->safe_psql('postgres', "SELECT pg_cancel_backend($first_pid)");
 $first->quit;
 
+# The launcher, which frees it, may have found that there is no gpusortd any more just before: this one ends,
+# as if it had been asked to, when its program is removed.
+{
+	my $program = $node->basedir . '/gpusortd';
+	append_to_file($program, "#!/bin/sh\ntouch '$program.started'\nwhile test -e '$program'; do sleep 0.1; done\n");
+	chmod 0755, $program;
+	$node->safe_psql('postgres', $_) foreach "ALTER SYSTEM SET gpusort.gpusortd_path = '$program'", "ALTER SYSTEM SET gpusort.devices = ''";
+	$node->reload;
+	foreach (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		last if -e "$program.started";
+		usleep(10000);
+	}
+	my ($session, $pid) = new_session();
+	$session->query($joint);
+	cmp_ok(kept(), '>', 20, 'kept while there is a gpusortd');
+	unlink $program;
+	ok(becomes(0), 'until it is idle for a while, though there is none any more');
+	like(slurp_file($node->logfile), qr/gpusort has no GPU: there is no program/, 'for it was looked for meanwhile');
+	$session->quit;
+}
+
 # ---- what is in it ----
 
 # Sorts of all kinds and sizes, in turns, in memory that others have left, return the rows that they return

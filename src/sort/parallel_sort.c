@@ -27,6 +27,7 @@
 #include "miscadmin.h"
 
 #include "sort/parallel_sort_state.h"
+#include "sort/sample_sort_packed.h"
 #include "sort/string_sort.h"
 
 /* ---------------------------------------------------------------- the shared memory */
@@ -173,6 +174,12 @@ bucket_sorter_size(bool variable, SortItemKind item, uint64 nrows)
 	return variable ? string_sort_scratch_size(nrows) : sample_sort_scratch_size(nrows, item);
 }
 
+/*
+ * A process has one sorter, made for the rows of its first task; those of all processes are nrows at most.
+ * What a sorter takes grows less than its rows do, so sorters for equal shares take the most, but for
+ * scratch_capacity's share of the rows, which `alone` has too.  Of up to PACKED_MAX rows it takes no levels:
+ * with so many more each has its levels counted.
+ */
 Size
 parallel_sort_private_size(bool variable, SortItemKind item, uint64 nrows, int nprocesses)
 {
@@ -182,7 +189,7 @@ parallel_sort_private_size(bool variable, SortItemKind item, uint64 nrows, int n
 		return alone;
 	return alone + parallel_sort_plan_size(nrows, nprocesses) +
 		   nprocesses * (parallel_refiner_size(PARALLEL_ROUND_RANGES(nprocesses)) +
-						 bucket_sorter_size(variable, item, nrows / PARALLEL_ROUND_RANGES(nprocesses)));
+						 bucket_sorter_size(variable, item, nrows / nprocesses + PACKED_MAX));
 }
 
 /* ---------------------------------------------------------------- all rows */
@@ -247,7 +254,6 @@ scatter_slices(ParallelSort *sort, int process)
 /* A process's sorter of buckets of either kind of keys. */
 typedef struct BucketSorter
 {
-	uint64 max_items;
 	SampleSorter *fixed;
 	StringSorter *strings;
 } BucketSorter;
@@ -255,7 +261,6 @@ typedef struct BucketSorter
 static void
 bucket_sorter_create(BucketSorter *sorter, const ParallelSort *sort, uint64 max_items)
 {
-	sorter->max_items = max_items;
 	sorter->fixed = sort->variable ? NULL : sample_sorter_create(max_items, sort->item);
 	sorter->strings = sort->variable ? string_sorter_create(max_items, sort->ends) : NULL;
 }
@@ -269,7 +274,6 @@ bucket_sorter_free(BucketSorter *sorter)
 		string_sorter_free(sorter->strings);
 }
 
-/* Sorts one bucket.  One that could not be distributed has a sorter of its own. */
 static void
 sort_bucket(const ParallelSort *sort, BucketSorter *sorter, const ParallelBucket *bucket)
 {
@@ -277,48 +281,26 @@ sort_bucket(const ParallelSort *sort, BucketSorter *sorter, const ParallelBucket
 
 	if (bucket->nrows <= 1 || bucket->kind == BUCKET_FINISHED)
 		return;
-	if (bucket->nrows > sorter->max_items)
-	{
-		BucketSorter larger;
-
-		bucket_sorter_create(&larger, sort, bucket->nrows);
-		sort_bucket(sort, &larger, bucket);
-		bucket_sorter_free(&larger);
-	}
-	else if (sort->variable)
+	if (sort->variable)
 		string_sorter_sort(sorter->strings, (StringSortItem *) items, bucket->nrows, bucket->depth,
 						   bucket->kind == BUCKET_BY_WORD);
 	else
 		sample_sorter_sort(sorter->fixed, items, bucket->nrows, bucket->depth);
 }
 
-static uint64
-largest_bucket(const ParallelSort *sort)
-{
-	uint64 largest = 0;
-
-	for (int i = 0; i < sort->norder; i++)
-	{
-		const ParallelBucket *bucket = &sort->buckets[sort->order[i]];
-
-		if (bucket->kind != BUCKET_FINISHED)
-			largest = Max(largest, bucket->nrows);
-	}
-	return largest;
-}
-
-/* Takes tasks and sorts their buckets. */
+/* Takes tasks and sorts their buckets.  The first one that a process takes is its largest. */
 static void
 sort_buckets(ParallelSort *sort)
 {
-	BucketSorter sorter;
+	BucketSorter sorter = {NULL, NULL};
 	uint64 i;
 
-	bucket_sorter_create(&sorter, sort, Min(largest_bucket(sort), sort->huge_bucket));
 	while ((i = pg_atomic_fetch_add_u64(&sort->next_task, 1)) < sort->ntasks)
 	{
 		const ParallelTask *task = &sort->tasks[i];
 
+		if (sorter.fixed == NULL && sorter.strings == NULL)
+			bucket_sorter_create(&sorter, sort, task->nrows);
 		for (int b = 0; b < task->nbuckets; b++)
 		{
 			sort_bucket(sort, &sorter, &sort->buckets[sort->order[task->first + b]]);

@@ -54,8 +54,7 @@ extern Size parallel_sort_shared_size(bool variable, SortItemKind item, uint64 n
 									  int nprocesses);
 
 /*
- * Bytes that all processes together take at most of their own; of these some sixth only where keys are very
- * uneven.
+ * Bytes that all processes together take at most of their own; most of that only where keys are very uneven.
  */
 extern Size parallel_sort_private_size(bool variable, SortItemKind item, uint64 nrows, int nprocesses);
 

@@ -158,7 +158,7 @@ file_of_part(Waiting *waiting, int part)
 }
 
 static void
-write_bytes(File file, const char *bytes, Size size, off_t *at)
+write_to_part(File file, const char *bytes, Size size, off_t *at)
 {
 	while (size > 0)
 	{
@@ -183,9 +183,9 @@ write_chunk(Waiting *waiting, int part, const Chunk *chunk)
 	off_t *end = &waiting->parts[part].end;
 
 	CHECK_FOR_INTERRUPTS();
-	write_bytes(file, (const char *) chunk, sizeof(Chunk), end);
-	write_bytes(file, chunk->base, chunk->front, end);
-	write_bytes(file, chunk->base + chunk->back, chunk->size - chunk->back, end);
+	write_to_part(file, (const char *) chunk, sizeof(Chunk), end);
+	write_to_part(file, chunk->base, chunk->front, end);
+	write_to_part(file, chunk->base + chunk->back, chunk->size - chunk->back, end);
 	waiting->write_ms += stopwatch_ms(watch);
 }
 
