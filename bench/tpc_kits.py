@@ -138,7 +138,11 @@ class Kit:
     def queries(self):
         """The statements of each query, by name."""
         texts = self.texts()
-        return {name: tpc_text.statements_of(texts[name]) for name in sorted(texts, key=natural)}
+        scripts = {name: tpc_text.statements_of(texts[name]) for name in sorted(texts, key=natural)}
+        for name, script in scripts.items():
+            if not any(map(tpc_text.is_query, script)):
+                sys.exit("tpc: there is no query in %s's %s" % (self.name, name))
+        return scripts
 
     def load(self):
         """Makes and fills the tables; their keys come behind the rows."""
@@ -207,7 +211,7 @@ class TpcDs(Kit):
     def generate(self):
         if not re.fullmatch(r"[1-9]\d*", self.scale):
             sys.exit("tpc: dsdgen has whole scale factors, from 1: no %s" % self.scale)
-        run(["./dsdgen", "-scale", self.scale, "-dir", os.path.abspath(self.data), "-force", "y", "-quiet", "y"], self.folder)
+        run(["./dsdgen", "-scale", self.scale, "-dir", os.path.abspath(self.data), "-force", "Y", "-quiet", "Y"], self.folder)
 
     def texts(self):
         """A text each template, with the parameters that dsqgen takes by itself."""
@@ -219,7 +223,7 @@ class TpcDs(Kit):
             with open(os.path.join(folder, "here.tpl"), "w", encoding="ascii") as file:
                 file.write(self.DIALECT)
             return {name.replace("query", "q"): run(["./dsqgen", "-template", name + ".tpl", "-directory", folder, "-dialect", "here", "-scale", self.scale,
-                                                      "-filter", "y", "-quiet", "y"], self.folder) for name in names}
+                                                      "-filter", "Y", "-quiet", "Y"], self.folder) for name in names}
 
 
 class JoinOrder(Kit):

@@ -313,23 +313,22 @@ class Query:
         return elapsed, [at_end - at_start for at_start, at_end in zip(before, after)] if before and after else None
 
     def time_runs(self):
-        """Off, and the modes whose plan is another one."""
+        """Off, and the modes whose plan is another one, if off ends within the limit."""
         changed = [mode for mode in self.lines if mode == "off" or self.lines[mode]["plan"] == "other"]
         if len(changed) > 1 and "noise" in self.lines:
             changed.append("noise")
         results = {}
         for mode in changed:
-            if mode == "noise" or len(changed) == 1:
+            if results.get("off", True) is None:
+                results[mode], self.lines[mode]["outcome"] = None, "left out"
+            elif mode == "noise" or len(changed) == 1:
                 results[mode] = True
             else:
                 results[mode] = self.try_mode(mode, lambda mode=mode: self.fetch(mode))
         for mode in changed[1:]:
-            if mode != "noise" and results["off"] is not None and results[mode] is not None:
+            if mode != "noise" and results[mode] is not None:
                 verdict = self.try_mode(mode, lambda mode=mode: self.compare(mode, results["off"], results[mode]))
                 self.lines[mode]["rows"] = verdict or tpc_rows.UNDECIDED
-        if results["off"] is None and "noise" in results:
-            results["noise"] = None
-            self.lines["noise"]["outcome"] = self.lines["off"]["outcome"]
         alive = [mode for mode in changed if results[mode] is not None]
         # Where there is nothing to compare one run is enough, after one that reads the tables.
         rounds = self.options.rounds if len(changed) > 1 else 2

@@ -98,7 +98,7 @@ def outcomes(groups):
         for key, group in groups.items():
             for query, lines in group.items():
                 for mode, line in lines.items():
-                    if wanted(mode, line) and not (mode != "off" and line["outcome"] == "limit" and lines["off"]["outcome"] == "limit"):
+                    if wanted(mode, line):
                         found.setdefault(" ".join(label(key)[:2] + [query]), []).append(mode)
         if found:
             yield "%s: %s." % (words[0].upper() + words[1:], ", ".join("%s (%s)" % (query, ", ".join(dict.fromkeys(modes))) for query, modes in found.items()))
@@ -109,7 +109,8 @@ def planning(group):
     totals = {mode: sum(lines[mode]["planning_ms"] for lines in group.values() if mode in lines and lines[mode]["planning_ms"] != "") for mode in ("off", "auto", "force")}
     added = sorted(((lines["auto"]["planning_ms"] - lines["off"]["planning_ms"], query) for query, lines in group.items()
                     if "auto" in lines and lines["auto"]["planning_ms"] != ""), reverse=True)
-    ratios = [lines["auto"]["planning_ms"] / lines["off"]["planning_ms"] for lines in group.values() if "auto" in lines and lines["auto"]["planning_ms"] != ""]
+    ratios = [lines["auto"]["planning_ms"] / lines["off"]["planning_ms"] for lines in group.values() if "auto" in lines and lines["auto"]["planning_ms"] not in ("", 0)
+              and lines["off"]["planning_ms"] not in ("", 0)]
     mean = geometric_mean(ratios)
     return ["%.1f" % totals[mode] if totals[mode] else "" for mode in totals] + ["%.2f" % mean if mean else "", ", ".join("%s %+.2f" % (query, ms) for ms, query in added[:2])]
 
