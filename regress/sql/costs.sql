@@ -43,7 +43,7 @@ SELECT uses_gpusort('SELECT * FROM c WHERE g < 50 ORDER BY n, k') AS all_of_it,
 DROP INDEX c_n;
 RESET random_page_cost;
 -- An index in another order than the table's fetches rows from all over it; few rows it has soon. Clearly more temporary files than
--- PostgreSQL's own plan would write are no gain.
+-- PostgreSQL's own plan would write are no gain, unless the sort is 1.5 times as fast.
 CREATE INDEX ON c (k);
 SELECT uses_gpusort('SELECT * FROM c ORDER BY k') AS all_of_it, uses_gpusort('SELECT * FROM c ORDER BY k LIMIT 100') AS some,
 	uses_gpusort('SELECT * FROM c ORDER BY id') AS table_order;
@@ -64,8 +64,9 @@ RESET random_page_cost;
 DROP FUNCTION total_cost;
 SET work_mem = '4MB';
 SELECT uses_gpusort('SELECT * FROM c ORDER BY k') AS with_files, plan_contains('SELECT * FROM c ORDER BY k', 'Index') AS by_index,
-	uses_gpusort('SELECT * FROM c ORDER BY k, id') AS with_more_files;
-SELECT sort_key, taken, reason, expected_ms > 0 AS expected, postgresql_ms > 0 AS of_postgresql FROM gpusort_check('SELECT * FROM c ORDER BY k, id');
+	uses_gpusort('SELECT * FROM c ORDER BY k, id') AS much_faster;
+SELECT sort_key, taken, reason, expected_ms > 0 AS expected, postgresql_ms > 0 AS of_postgresql
+FROM unnest('{"k, id","id, k"}'::text[]) AS key, gpusort_check('SELECT * FROM c ORDER BY ' || key);
 SET work_mem = '256MB';
 
 -- gpusort_check says how long both would take, of sorts that are taken and of others.

@@ -49,9 +49,25 @@ typedef struct MergeInput
 	bool is_gpusort;
 } MergeInput;
 
+/* What has been worked out for inputs of the query that is being planned; a relation is one of many joins. */
+typedef struct RememberedInput
+{
+	const RelOptInfo *rel;
+	List *pathkeys;
+	MergeInput input;
+} RememberedInput;
+
+static List *remembered = NIL;
+
+void
+merge_join_forget(void)
+{
+	remembered = NIL;
+}
+
 /* The input in this order; by a GpuSort if one is faster than a Sort of the cheapest path. */
 static MergeInput
-sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
+sort_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 {
 	Path *cheapest = rel->cheapest_total_path;
 	MergeInput input = {.path = cheapest, .sort_keys = pathkeys};
@@ -72,6 +88,27 @@ sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 	if (ordered != NULL && (!input.is_gpusort || ordered->total_cost <= input.path->total_cost))
 		input = (MergeInput){.path = ordered};
 	return input;
+}
+
+/* The same, remembered, unless GEQO plans, which frees the paths of each order of joins that it tries. */
+static MergeInput
+sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
+{
+	RememberedInput *entry;
+	ListCell *cell;
+
+	if (root->join_search_private != NULL)
+		return sort_input(root, rel, pathkeys);
+	foreach(cell, remembered)
+	{
+		entry = lfirst(cell);
+		if (entry->rel == rel && compare_pathkeys(entry->pathkeys, pathkeys) == PATHKEYS_EQUAL)
+			return entry->input;
+	}
+	entry = palloc(sizeof(*entry));
+	*entry = (RememberedInput){.rel = rel, .pathkeys = pathkeys, .input = sort_input(root, rel, pathkeys)};
+	remembered = lcons(entry, remembered);
+	return entry->input;
 }
 
 /*
@@ -186,9 +223,10 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 	if (extra->mergeclause_list == NIL ||
 		!(sort_has_rows_enough(outer->rows) || sort_has_rows_enough(inner->rows)))
 		return;
-	cheapest = PLAN_SHARE * cheapest_join(joinrel);
+	cheapest =
+		gpusort_mode == GPUSORT_MODE_FORCE ? get_float8_infinity() : PLAN_SHARE * cheapest_join(joinrel);
 	least = least_cost(outer) + least_cost(inner) + joinrel->rows * cpu_tuple_cost;
-	if (least >= cheapest || (cheapest < LEAST_JOIN && gpusort_mode != GPUSORT_MODE_FORCE))
+	if (least >= cheapest || cheapest < LEAST_JOIN)
 		return;
 	clauses = clauses_to_merge_by(extra->mergeclause_list);
 	if (!may_merge(joinrel, outer, inner, type, clauses, extra))

@@ -178,29 +178,32 @@ plan_query(planner_hook_parameters)
 									 : standard_planner(planner_hook_arguments);
 }
 
+/* A function that is evaluated while a query is planned may have queries of its own. */
 static PlannedStmt *
-plan_query_and_unhook_joins(planner_hook_parameters)
+plan_query_and_clean_up(planner_hook_parameters)
 {
+	static int depth = 0;
 	PlannedStmt *result;
 
+	depth++;
 	PG_TRY();
 	{
 		result = plan_query(planner_hook_arguments);
 	}
 	PG_FINALLY();
 	{
-		unhook_joins();
+		merge_join_forget();
+		if (--depth == 0)
+			unhook_joins();
 	}
 	PG_END_TRY();
 	return result;
 }
 
-/* A function that is evaluated while a query is planned may have queries of its own. */
 static PlannedStmt *
 gpusort_planner(planner_hook_parameters)
 {
-	PlannedStmt *result = joins_hooked ? plan_query(planner_hook_arguments)
-									   : plan_query_and_unhook_joins(planner_hook_arguments);
+	PlannedStmt *result = plan_query_and_clean_up(planner_hook_arguments);
 
 	return gpusort_mode == GPUSORT_MODE_OFF ? result : take_windows(take_sorts(result, counting));
 }
