@@ -40,6 +40,9 @@ static planner_hook_type prev_planner_hook;
 /* Does set_join_pathlist_hook come to us? */
 static bool joins_hooked = false;
 
+/* How many queries are being planned: a function that is evaluated meanwhile may have some of its own. */
+static int planning = 0;
+
 /* Are the sorts of finished plans counted? */
 static bool counting = true;
 
@@ -156,7 +159,7 @@ hook_joins(void)
 static void
 unhook_joins(void)
 {
-	if (!joins_hooked || set_join_pathlist_hook != gpusort_set_join_pathlist)
+	if (!joins_hooked || planning > 0 || set_join_pathlist_hook != gpusort_set_join_pathlist)
 		return;
 	set_join_pathlist_hook = prev_set_join_pathlist_hook;
 	joins_hooked = false;
@@ -178,33 +181,40 @@ plan_query(planner_hook_parameters)
 									 : standard_planner(planner_hook_arguments);
 }
 
-/* A function that is evaluated while a query is planned may have queries of its own. */
+static void
+end_planning(void)
+{
+	planning--;
+	merge_join_forget();
+	unhook_joins();
+}
+
 static PlannedStmt *
 plan_query_and_clean_up(planner_hook_parameters)
 {
-	static int depth = 0;
 	PlannedStmt *result;
 
-	depth++;
 	PG_TRY();
 	{
 		result = plan_query(planner_hook_arguments);
 	}
-	PG_FINALLY();
+	PG_CATCH();
 	{
-		merge_join_forget();
-		if (--depth == 0)
-			unhook_joins();
+		end_planning();
+		PG_RE_THROW();
 	}
 	PG_END_TRY();
+	end_planning();
 	return result;
 }
 
 static PlannedStmt *
 gpusort_planner(planner_hook_parameters)
 {
-	PlannedStmt *result = plan_query_and_clean_up(planner_hook_arguments);
+	PlannedStmt *result;
 
+	planning++;
+	result = plan_query_and_clean_up(planner_hook_arguments);
 	return gpusort_mode == GPUSORT_MODE_OFF ? result : take_windows(take_sorts(result, counting));
 }
 
