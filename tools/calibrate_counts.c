@@ -77,7 +77,7 @@ main(int argc, char **argv)
 		printf("%s\t%.6g\n", terms[i].name, terms[i].ns);
 	while (argc == 1 && scanf(" %c", &whose) == 1)
 	{
-		SortShape shape;
+		SortShape shape = {.beside = 0};
 		SortKeyShape keys[MAX_KEYS];
 		CostCounts counts;
 

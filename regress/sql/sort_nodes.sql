@@ -235,7 +235,7 @@ SELECT sum(1 / (r - 500)) FROM (SELECT row_number() OVER (ORDER BY wide) AS r FR
 SELECT count(*) FROM n JOIN m USING (k) WHERE 1 / (n.id - m.id) = 1;
 SELECT count(*) FROM (SELECT rank() OVER (ORDER BY wide) FROM n) s;
 
--- What is left alone: a grouping's own sorts, an aggregate's, those of workers.
+-- What is left alone: a grouping's own sorts, an aggregate's.
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT k, g, count(*) FROM n GROUP BY GROUPING SETS ((k), (g))') ORDER BY taken;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT g, percentile_disc(0.5) WITHIN GROUP (ORDER BY k) FROM n GROUP BY g') ORDER BY taken;
 -- From 16 on an aggregate's order may be that of a sort below the grouping, which is taken; what else it sorts itself stays.

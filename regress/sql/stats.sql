@@ -66,7 +66,7 @@ SELECT gpusort_stat_reset();
 SELECT run('SELECT * FROM counted ORDER BY ROW(j)');
 SELECT run('SELECT * FROM counted ORDER BY u, k');
 SELECT run('SELECT * FROM counted ORDER BY id USING <#');
--- A grouping's own, and both inputs of a merge join that workers sort, by what only a Sort computes; the plan of this one is enough.
+-- A grouping's own. Both inputs of a merge join that workers sort are not left; the plan of this one is enough.
 SET enable_hashagg = off;
 SELECT run('SELECT count(*) FROM counted WHERE id <= 100 GROUP BY GROUPING SETS ((id % 3), (id % 5))');
 RESET enable_hashagg;

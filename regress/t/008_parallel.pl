@@ -1,6 +1,6 @@
-# Sorts that several processes feed: interrupted in every stage, with workers that fail, end or find no room,
-# and many at a time.  Whatever happens, nobody hangs, no process, file, descriptor or mapping is left behind,
-# and the next sort is right.
+# Sorts that several processes feed, or do each for itself: interrupted in every stage, with workers that
+# fail, end or find no room, and many at a time.  Whatever happens, nobody hangs, no process, file, descriptor
+# or mapping is left behind, and the next sort is right.
 use strict;
 use warnings;
 
@@ -96,8 +96,16 @@ like($session->query("EXPLAIN (ANALYZE, COSTS OFF) SELECT * FROM r ORDER BY k"),
 is($session->query($in_order), $right, 'and it is right');
 is(left_behind($pid), $nothing, 'nothing is left of it');
 
+# A merge join in workers, by what only a Sort computes: each process sorts for itself.
+my $joined = 'SELECT count(*) FROM r a JOIN r b ON a.k / 2 = b.k / 2 HAVING count(*) < 0';
+$session->query_safe('SET enable_hashjoin = off; SET enable_nestloop = off');
+like($session->query("EXPLAIN (ANALYZE, COSTS OFF) $joined"), qr/Workers Launched: 3.*Merge Join.*Parallel Custom Scan \(GpuSort\).*Worker \d:  Sort Method/s, 'workers sort for themselves');
+is(left_behind($pid), $nothing, 'nothing is left of that');
+
 # Timeouts at many points.
 my %sorts = (
+	'each process for itself, in memory' => [ '1GB', $joined ],
+	'each process for itself, through files' => [ '1MB', $joined ],
 	'fixed keys in memory' => [ '1GB', "SELECT * FROM r ORDER BY k OFFSET 1000000000" ],
 	'variable keys in memory' => [ '1GB', "SELECT * FROM r ORDER BY t OFFSET 1000000000" ],
 	'fixed keys through the Gather and files' => [ '1MB', "SELECT * FROM r ORDER BY k OFFSET 1000000000" ],
@@ -138,10 +146,17 @@ foreach my $slow ('slow_in_worker', 'slow_in_leader')
 $session->query("SELECT 1 / (1 - in_worker($pid)), k FROM r ORDER BY k");
 like(error_of($session), qr/division by zero/, 'an error in a worker');
 is(left_behind($pid), $nothing, 'nothing is left of that');
-foreach my $memory ('1GB', '1MB')
+$session->query("SELECT count(*) FROM r a JOIN r b ON a.k / (1 - in_worker($pid)) = b.k / 2");
+like(error_of($session), qr/division by zero/, 'an error in a worker that sorts for itself');
+is(left_behind($pid), $nothing, 'nothing is left of that');
+foreach my $case (
+	[ '1GB', "SELECT slow_in_worker($pid, id::int), k FROM r ORDER BY k" ],
+	[ '1MB', "SELECT slow_in_worker($pid, id::int), k FROM r ORDER BY k" ],
+	[ '1MB', "SELECT count(*) FROM (SELECT k FROM r WHERE slow_in_worker($pid, id::int) > 0) a JOIN r b ON a.k / 2 = b.k / 2" ])
 {
+	my ($memory, $statement) = @$case;
 	$session->query_safe("SET gpusort.work_mem = '$memory'");
-	start_statement($session, "SELECT slow_in_worker($pid, id::int), k FROM r ORDER BY k");
+	start_statement($session, $statement);
 	$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = $pid");
 	$node->safe_psql('postgres', "SELECT pg_sleep(0.3), (SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE leader_pid = $pid LIMIT 1)");
 	like(error_of($session), qr/due to administrator command|lost connection to parallel worker/, "$memory: a worker is terminated");

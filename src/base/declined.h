@@ -15,9 +15,8 @@ typedef enum DeclinedReason
 	DECLINED_TYPE,
 	DECLINED_OPERATOR,
 	DECLINED_COLLATION,
-	DECLINED_KIND,	   /* no sort that is a node of its own, or another extension's */
-	DECLINED_PARALLEL, /* parallel workers sort */
-	DECLINED_COST,	   /* PostgreSQL's plan is expected to be cheaper */
+	DECLINED_KIND, /* no sort that is a node of its own, or another extension's */
+	DECLINED_COST, /* PostgreSQL's plan is expected to be cheaper */
 
 	/* Of builds of indexes alone. */
 	DECLINED_TABLE, /* a table access method that is not heap */

@@ -248,6 +248,12 @@ guc_sort_memory(int processes)
 	return gpusort_max_work_mem == -1 ? wanted : Min(wanted, (Size) gpusort_max_work_mem * 1024);
 }
 
+Size
+guc_sort_memory_of_each(int processes)
+{
+	return Max(guc_sort_memory(processes) / processes, (Size) WORK_MEM_MIN_KB * 1024);
+}
+
 int
 guc_queue_timeout(void)
 {

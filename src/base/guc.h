@@ -74,6 +74,9 @@ extern bool guc_no_devices(void);
  */
 extern Size guc_sort_memory(int processes);
 
+/* The same of each of so many processes that do sorts of their own at once, of the parts of one input. */
+extern Size guc_sort_memory_of_each(int processes);
+
 /* How long a sort may wait for device memory that others have, in milliseconds; -1: no limit. */
 extern int guc_queue_timeout(void);
 

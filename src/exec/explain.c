@@ -38,6 +38,17 @@ explain_stage(const char *word, const char *label, double ms, bool had_it, Expla
 						 ms);
 }
 
+/* What the node took in this process: workers' times, if they ran it too, were added to its own. */
+static double
+total_ms_of_leader(const PlanState *node)
+{
+	double ms = node_instrumentation_total_ms(node->instrument);
+
+	for (int i = 0; node->worker_instrument != NULL && i < node->worker_instrument->num_workers; i++)
+		ms -= node_instrumentation_total_ms(&node->worker_instrument->instrument[i]);
+	return ms;
+}
+
 /*
  * Where the time went, over all loops.  What the node took besides reading and sorting, it took to return
  * rows.  A device copies while rows are read, and gathers while they are returned; those two are within feed
@@ -48,8 +59,7 @@ explain_stages(const GpuSortState *state, const SorterStats *stats, ExplainState
 {
 	double before_return_ms =
 		stats->queue_ms + state->feed_ms + stats->sort_ms + stats->spill_ms + stats->merge_ms;
-	double return_ms =
-		Max(node_instrumentation_total_ms(state->css.ss.ps.instrument) - before_return_ms, 0.0);
+	double return_ms = Max(total_ms_of_leader(&state->css.ss.ps) - before_return_ms, 0.0);
 	bool transferred = stats->device_memory > 0;
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
@@ -116,14 +126,14 @@ explain_number(const char *short_label, const char *label, const char *unit, uin
 }
 
 static void
-explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState *es)
+explain_method(const char *device, bool verified, const SorterStats *stats, ExplainState *es)
 {
 	bool is_text = es->format == EXPLAIN_FORMAT_TEXT;
 	bool on_disk = stats->disk_bytes > 0;
 	bool on_device = stats->device_memory > 0;
 
 	explain_word("Sort Method", stats->method, es);
-	explain_word("Device", state->device, es);
+	explain_word("Device", device, es);
 	if (!is_text)
 	{
 		ExplainPropertyInteger("Sort Space Used", "kB",
@@ -143,13 +153,13 @@ explain_method(const GpuSortState *state, const SorterStats *stats, ExplainState
 		end_line(es);
 	}
 	if (!is_text)
-		ExplainPropertyBool("Order Verified", state->key->verified, es);
-	else if (state->key->verified)
+		ExplainPropertyBool("Order Verified", verified, es);
+	else if (verified)
 	{
 		go_on_with_line(es);
 		appendStringInfoString(es->str, "Order Verified");
 	}
-	explain_number("Corrections", "Corrections", NULL, stats->corrections, state->key->verified, es);
+	explain_number("Corrections", "Corrections", NULL, stats->corrections, verified, es);
 	end_line(es);
 	explain_number("Device Memory", "Device Memory", "kB", kilobytes(stats->device_memory), on_device, es);
 	explain_number("In", "Transferred In", "kB", kilobytes(stats->bytes_in), on_device, es);
@@ -227,19 +237,42 @@ explain_processes(const GpuSortState *state, ExplainState *es)
 	ExplainCloseGroup("Feeding Processes", "Feeding Processes", false, es);
 }
 
-void
-explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
+/* The sorts of workers that have sorted for themselves, as the leader does. */
+static void
+explain_workers(const WorkerSorts *sorts, ExplainState *es)
 {
-	const GpuSortState *state = (const GpuSortState *) css;
-	Plan *plan = css->ss.ps.plan;
-	List *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
+	ExplainOpenGroup("Sorting Workers", "Sorting Workers", false, es);
+	for (int i = 0; i < sorts->nworkers; i++)
+	{
+		SorterStats stats;
+		bool verified;
+
+		if (!worker_sorts_get(sorts, i, &stats, &verified))
+			continue;
+		ExplainOpenGroup("Sorting Worker", NULL, true, es);
+		if (es->format != EXPLAIN_FORMAT_TEXT)
+			ExplainPropertyInteger("Worker Number", NULL, i, es);
+		else
+		{
+			go_on_with_line(es);
+			appendStringInfo(es->str, "Worker %d:", i);
+		}
+		es->indent++; /* lines that follow the first one */
+		explain_method(sort_device_cpu.name, verified, &stats, es);
+		es->indent--;
+		ExplainCloseGroup("Sorting Worker", NULL, true, es);
+	}
+	ExplainCloseGroup("Sorting Workers", "Sorting Workers", false, es);
+}
+
+/* The sorts of this process. */
+static void
+explain_own_sorts(const GpuSortState *state, ExplainState *es)
+{
 	SorterStats stats;
 
-	ExplainPropertyList("Sort Key", deparse_sort_keys(plan, context, explain_use_prefix(es)), es);
-	if (!es->analyze || state->device == NULL)
-		return;
 	node_gpusort_get_stats(state, &stats);
-	explain_method(state, &stats, es);
+	explain_method(state->device, state->key->verified, &stats, es);
 	explain_turns(&stats, es);
 	if (state->fallback != NULL)
 		ExplainPropertyText("Fallback", psprintf("%s: %s", state->fallback_device, state->fallback), es);
@@ -249,6 +282,20 @@ explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 		return;
 	explain_icu(state, es);
 	explain_processes(state, es);
+}
+
+void
+explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
+{
+	const GpuSortState *state = (const GpuSortState *) css;
+	Plan *plan = css->ss.ps.plan;
+	List *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
+
+	ExplainPropertyList("Sort Key", deparse_sort_keys(plan, context, explain_use_prefix(es)), es);
+	if (es->analyze && state->device != NULL)
+		explain_own_sorts(state, es);
+	if (es->analyze && state->workers != NULL)
+		explain_workers(state->workers, es);
 }
 
 /* ---------------------------------------------------------------- ranks */

@@ -9,7 +9,8 @@
  * the same sorter from several processes.
  *
  * README.md has its states, and what happens when a device fails (fall_back).  The node runs in the leader,
- * or in a process that is alone; nothing here is shared but through the sorter.  All that it holds is in the
+ * or in a process that is alone; nothing here is shared but through the sorter.  Below a Gather each process
+ * has a node, with a sorter of its own, and they share what worker_sorts.h has.  All that it holds is in the
  * query's memory context, so errors need no code.
  *
  * Its slot of scan tuples holds the sorted rows as minimal tuples; where the plan wants other columns than
@@ -17,6 +18,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
@@ -132,6 +134,8 @@ note_performed(GpuSortState *state, double read_ms, const SorterStats *when_read
 	state->sorter->device->get_stats(state->sorter, &stats);
 	if (!is_recheck(state))
 		stats_count_sort(state->device, &stats);
+	if (IsParallelWorker() && state->workers != NULL)
+		worker_sorts_note(state->workers, &stats, state->key->verified);
 	progress_note_processes(state->progress, stats.processes);
 	progress_enter(state->sorter, PROGRESS_RETURNING);
 }
@@ -194,10 +198,20 @@ ask_for_parts(GpuSortState *state, SortRequest *request)
 	request->sample = state->sample;
 }
 
+/* How many of the rows are wanted: a worker's Limit is below its Gather, or else one of the leader's. */
+static RowsWanted
+rows_wanted_now(const GpuSortState *state)
+{
+	if (IsParallelWorker() && state->limit == NULL && state->workers != NULL)
+		return state->workers->wanted;
+	return limit_rows_wanted(state->limit);
+}
+
 static void
 make_request(GpuSortState *state, const SortDevice *device, SortRequest *request)
 {
 	Plan *input = outerPlan(state->css.ss.ps.plan);
+	int beside = sort_plan_beside((CustomScan *) state->css.ss.ps.plan);
 
 	memset(request, 0, sizeof(*request));
 	request->key = state->key;
@@ -210,7 +224,8 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->rows_wanted = state->key->verified ? 0 : state->wanted.rows;
 	request->with_ties = state->wanted.with_ties;
 	request->processes = request->shared ? 1 + ((Gather *) input)->num_workers : 1;
-	request->memory_limit = guc_sort_memory(request->processes);
+	request->memory_limit =
+		beside > 0 ? guc_sort_memory_of_each(beside) : guc_sort_memory(request->processes);
 	request->process_memory = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
 	request->expected_rows = state->css.ss.ps.plan->plan_rows;
 	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
@@ -348,7 +363,7 @@ sort_input(GpuSortState *state, const SortDevice *device)
 
 	/* The input is always read forwards. */
 	estate->es_direction = ForwardScanDirection;
-	state->wanted = limit_rows_wanted(state->limit);
+	state->wanted = rows_wanted_now(state);
 	state->returned_rows = false;
 	state->rows_returned = 0;
 	state->began_reading = false;
@@ -394,7 +409,7 @@ choose_device(const GpuSortState *state)
 {
 	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
 
-	if (is_recheck(state) || !sort_may_use_gpu())
+	if (is_recheck(state) || !sort_may_use_gpu() || sort_plan_beside(plan) > 0)
 		return &sort_device_cpu;
 	if (state->key->verified)
 		return &sort_device_cpu; /* it alone verifies orders */
@@ -459,7 +474,7 @@ rescan_gpusort(CustomScanState *css)
 {
 	GpuSortState *state = (GpuSortState *) css;
 	PlanState *input = outerPlanState(css);
-	RowsWanted wanted = limit_rows_wanted(state->limit);
+	RowsWanted wanted = rows_wanted_now(state);
 
 	if (state->sorter == NULL)
 	{
@@ -505,6 +520,52 @@ end_gpusort(CustomScanState *css)
 	ExecEndNode(outerPlanState(css));
 }
 
+/* ---------------------------------------------------------------- below a Gather */
+
+static Size
+estimate_dsm(CustomScanState *css, ParallelContext *pcxt)
+{
+	return worker_sorts_size(pcxt->nworkers);
+}
+
+/* In the leader, before workers start again. */
+static void
+reinitialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
+{
+	GpuSortState *state = (GpuSortState *) css;
+
+	state->workers = coordinate;
+	state->workers->wanted = limit_rows_wanted(state->limit);
+}
+
+/* In the leader, before workers start. */
+static void
+initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
+{
+	worker_sorts_init(coordinate, pcxt->nworkers);
+	reinitialize_dsm(css, pcxt, coordinate);
+}
+
+static void
+initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
+{
+	((GpuSortState *) css)->workers = coordinate;
+}
+
+/* Nobody reads on; the Gather will free what its workers have written. */
+static void
+shutdown_gpusort(CustomScanState *css)
+{
+	GpuSortState *state = (GpuSortState *) css;
+	MemoryContext old;
+
+	if (state->workers == NULL || IsParallelWorker())
+		return;
+	old = MemoryContextSwitchTo(css->ss.ps.state->es_query_cxt);
+	state->workers = worker_sorts_keep(state->workers);
+	MemoryContextSwitchTo(old);
+}
+
 static const CustomExecMethods exec_methods = {
 	.CustomName = GPUSORT_NODE_NAME,
 	.BeginCustomScan = begin_gpusort,
@@ -513,6 +574,11 @@ static const CustomExecMethods exec_methods = {
 	.ReScanCustomScan = rescan_gpusort,
 	.MarkPosCustomScan = mark_gpusort,
 	.RestrPosCustomScan = restore_gpusort,
+	.EstimateDSMCustomScan = estimate_dsm,
+	.InitializeDSMCustomScan = initialize_dsm,
+	.ReInitializeDSMCustomScan = reinitialize_dsm,
+	.InitializeWorkerCustomScan = initialize_worker,
+	.ShutdownCustomScan = shutdown_gpusort,
 	.ExplainCustomScan = explain_sort_node,
 };
 

@@ -13,6 +13,7 @@
 #include "device/sorter.h"
 #include "exec/limit_above.h"
 #include "exec/own_workers.h"
+#include "exec/worker_sorts.h"
 #include "monitor/progress.h"
 
 /* What had happened to the catalogs by then. */
@@ -45,6 +46,7 @@ typedef struct GpuSortState
 	bool returned_rows;	  /* any, of this sorter */
 	uint64 rows_returned; /* by this sorter, those returned again included */
 	Progress *progress;	  /* NULL until the first row is asked for */
+	WorkerSorts *workers; /* what the node's other processes do; NULL: none were launched */
 
 	/* For EXPLAIN ANALYZE. */
 	const char *device; /* of the last sort performed; NULL: none was */

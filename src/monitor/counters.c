@@ -67,12 +67,10 @@ static const char *const failure_names[] = {[SORT_FAILURE_NO_SERVICE] = "no serv
 											[SORT_FAILURE_LIMIT] = "limit",
 											[SORT_FAILURE_PROTOCOL] = "protocol"};
 
-static const char *const declined_names[] =
-	{[DECLINED_MODE_OFF] = "mode",	   [DECLINED_FEW_ROWS] = "few rows",
-	 [DECLINED_LIMIT] = "limit",	   [DECLINED_TYPE] = "type",
-	 [DECLINED_OPERATOR] = "operator", [DECLINED_COLLATION] = "collation",
-	 [DECLINED_KIND] = "kind",		   [DECLINED_PARALLEL] = "parallel worker",
-	 [DECLINED_COST] = "cost",		   [DECLINED_TABLE] = "table access method"};
+static const char *const declined_names[] = {
+	[DECLINED_MODE_OFF] = "mode", [DECLINED_FEW_ROWS] = "few rows", [DECLINED_LIMIT] = "limit",
+	[DECLINED_TYPE] = "type",	  [DECLINED_OPERATOR] = "operator", [DECLINED_COLLATION] = "collation",
+	[DECLINED_KIND] = "kind",	  [DECLINED_COST] = "cost",			[DECLINED_TABLE] = "table access method"};
 
 StaticAssertDecl(lengthof(failure_names) == SORT_FAILURE_REASONS, "every failure has a name");
 StaticAssertDecl(lengthof(declined_names) == DECLINED_REASONS, "every reason has a name");

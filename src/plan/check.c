@@ -188,7 +188,9 @@ how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	Declined why_not;
 	bool verified;
 
-	if (sort_may_use_gpu())
+	if (sort_plan_beside((const CustomScan *) sort) > 0)
+		device = "each process of the parallel plan sorts its rows by itself, on the cpu device";
+	else if (sort_may_use_gpu())
 		device = sort_columns_supported(sort, &verified, &why_not) && verified
 					 ? "on the cpu device: the order of such values is verified there, by comparisons"
 					 : how_on_gpu(stmt, sort, ancestors);

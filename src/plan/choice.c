@@ -59,30 +59,6 @@ sort_repeats_volatile(List *exprs)
 
 /* ---------------------------------------------------------------- finished plans */
 
-/* Is one of the plans a Gather or Gather Merge? */
-static bool
-is_parallel(List *ancestors)
-{
-	ListCell *cell;
-
-	foreach(cell, ancestors)
-	{
-		if (IsA(lfirst(cell), Gather) || IsA(lfirst(cell), GatherMerge))
-			return true;
-	}
-	return false;
-}
-
-/* May a parallel worker run it?  A sub-select that is parallel safe may stand in an expression of one's. */
-static bool
-may_be_in_worker(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
-{
-	const Plan *top = ancestors != NIL ? llast(ancestors) : sort;
-
-	return is_parallel(ancestors) ||
-		   (stmt->parallelModeNeeded && top != stmt->planTree && top->parallel_safe);
-}
-
 /* May a node above look at which kind of node its input is? */
 static bool
 belongs_to_another(List *ancestors)
@@ -114,14 +90,10 @@ sort_columns_supported(const Plan *sort, bool *verified, Declined *why_not)
 
 /* Does the place where the sort stands let a GpuSort stand there? */
 static bool
-place_supported(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Declined *why_not)
+place_supported(List *ancestors, Declined *why_not)
 {
 	if (belongs_to_another(ancestors))
 		return declined_because(why_not, DECLINED_KIND, "the sort is an input of another extension's scan");
-	if (may_be_in_worker(stmt, sort, ancestors))
-		return declined_because(
-			why_not, DECLINED_PARALLEL,
-			"parallel workers sort here: PostgreSQL's parallel plan was expected to be cheaper");
 	return true;
 }
 
@@ -162,8 +134,8 @@ sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Sor
 {
 	bool verified;
 
-	if (!sort_worth_taking(shape_rows(sort, ancestors), why_not) ||
-		!sort_columns_supported(sort, &verified, why_not) || !place_supported(stmt, sort, ancestors, why_not))
+	if (!sort_worth_taking(sort->plan_rows, why_not) || !sort_columns_supported(sort, &verified, why_not) ||
+		!place_supported(ancestors, why_not))
 		return false;
 	forecast_sort(forecast, stmt, sort, ancestors);
 	return forecast_favours(forecast, sort, why_not);

@@ -77,7 +77,7 @@ forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 static bool
 choose_gpu(const SortShape *shape)
 {
-	if (!sort_may_use_gpu() || shape->verified)
+	if (!sort_may_use_gpu() || shape->verified || shape->beside > 0)
 		return false;
 	return gpusort_backend == GPUSORT_BACKEND_CUDA || is_faster_on_gpu(shape, 0);
 }
@@ -119,6 +119,8 @@ reads_all(const Plan *plan, const Plan *input)
 		case T_SubqueryScan:
 		case T_Append:
 		case T_MergeAppend:
+		case T_Gather:
+		case T_GatherMerge:
 			return true;
 		default:
 			return false; /* a LIMIT; a merge join, which ends with the shorter input; others */
@@ -156,7 +158,7 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	bool possible;
 
 	memset(forecast, 0, sizeof(*forecast));
-	possible = shape_of_plan(&forecast->postgres_shape, sort, ancestors, stmt->rtable);
+	possible = shape_of_plan(&forecast->postgres_shape, stmt, sort, ancestors);
 	forecast->read_to_end = is_read_to_end(stmt, sort, ancestors);
 	forecast->postgres = predict_postgres_sort(&forecast->postgres_shape);
 	postgres_ms = sort_time_total(&forecast->postgres_shape, forecast->postgres);

@@ -104,10 +104,17 @@ milliseconds(const double *counts)
 	return ns / 1e6;
 }
 
+/* Processes that do such a sort each share the processors. */
 static SortTime
-time_of(CostCounts counts)
+time_of(const SortShape *shape, CostCounts counts)
 {
-	return (SortTime){.first = milliseconds(counts.first), .rest = milliseconds(counts.rest)};
+	SortShape all = *shape;
+	double slower;
+
+	all.processes = Max(1, shape->beside);
+	slower = all.processes / running_processes(&all);
+	return (SortTime){.first = slower * milliseconds(counts.first),
+					  .rest = slower * milliseconds(counts.rest)};
 }
 
 double
@@ -119,13 +126,13 @@ predict_counts(const CostCounts *counts)
 SortTime
 predict_postgres_sort(const SortShape *shape)
 {
-	return time_of(count_postgres_sort(shape));
+	return time_of(shape, count_postgres_sort(shape));
 }
 
 SortTime
 predict_gpusort(const SortShape *shape)
 {
-	return time_of(count_gpusort(shape));
+	return time_of(shape, count_gpusort(shape));
 }
 
 double

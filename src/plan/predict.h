@@ -71,6 +71,7 @@ typedef struct SortShape
 	bool keys_alone;	 /* does it say all of the row, so that the cpu device keeps no rows? */
 	double memory;		 /* bytes that the sort may use; PostgreSQL's: each process */
 	int processes;		 /* that sort, or feed, the leader included if it takes part */
+	int beside;			 /* so many processes do one such sort each at once; 0: this one alone */
 	bool returned_alone; /* do they leave before the first row is returned? */
 	int cores;			 /* processors that there are for them */
 	double share;		 /* how much of one each process after the first adds; 0: as the table says */

@@ -151,7 +151,7 @@ count_first_strings(const SortShape *shape, double rows, double *counts)
 	{
 		const SortKeyShape *key = &shape->keys[i];
 
-		if (encoded_class(key) == KEY_ICU && (!key->known || shape->processes > 1))
+		if (encoded_class(key) == KEY_ICU && (!key->known || shape->processes > 1 || shape->beside > 0))
 			counts[COST_ENCODE_ICU_EARLY] += Min(rows, ICU_ASCII_AFTER);
 	}
 }

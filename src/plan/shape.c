@@ -206,7 +206,8 @@ shape_for_gpusort(const SortShape *shape)
 {
 	SortShape ours = *shape;
 
-	ours.memory = guc_sort_memory(shape->processes);
+	ours.memory =
+		shape->beside > 0 ? guc_sort_memory_of_each(shape->beside) : guc_sort_memory(shape->processes);
 	ours.groups = 0;
 	if (shape->processes > 1 && shape->order == ORDER_EXACT && !all_rows_are_equal(shape))
 		ours.order = ORDER_NEARLY;
@@ -271,42 +272,58 @@ shape_rows_wanted(List *ancestors)
 	return const_or(limit->limitCount, limit->plan.plan_rows) + const_or(limit->limitOffset, 0);
 }
 
-/* The Gather Merge whose processes sort, or NULL. */
-static const GatherMerge *
-gather_merge_above(List *ancestors)
+/* The processes that run what stands below a Gather or Gather Merge; 0: the plan is no such node. */
+static int
+gathered_processes(const Plan *plan)
 {
-	const Plan *parent = ancestors != NIL ? linitial(ancestors) : NULL;
+	int leader = parallel_leader_participation ? 1 : 0;
 
-	return parent != NULL && IsA(parent, GatherMerge) ? (const GatherMerge *) parent : NULL;
+	if (IsA(plan, GatherMerge))
+		return Max(1, ((const GatherMerge *) plan)->num_workers + leader);
+	if (!IsA(plan, Gather))
+		return 0;
+	return Max(1, ((const Gather *) plan)->num_workers + (((const Gather *) plan)->single_copy ? 0 : leader));
 }
 
-double
-shape_rows(const Plan *sort, List *ancestors)
+/*
+ * How many processes of a parallel plan do such a sort each; 0: none but the leader runs it.  A sub-select
+ * that is parallel safe may stand in an expression of workers.
+ */
+static int
+parallel_processes(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
-	const GatherMerge *gather = gather_merge_above(ancestors);
+	const Plan *top = ancestors != NIL ? llast(ancestors) : sort;
+	ListCell *cell;
 
-	return gather != NULL ? gather->plan.plan_rows : sort->plan_rows;
+	foreach(cell, ancestors)
+	{
+		int processes = gathered_processes(lfirst(cell));
+
+		if (processes > 0)
+			return processes;
+	}
+	return stmt->parallelModeNeeded && top != stmt->planTree && top->parallel_safe
+			   ? 1 + max_parallel_workers_per_gather
+			   : 0;
 }
 
 bool
-shape_of_plan(SortShape *shape, const Plan *sort, List *ancestors, List *rtable)
+shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
 	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
-	const GatherMerge *gather = gather_merge_above(ancestors);
 	bool supported;
 
 	memset(shape, 0, sizeof(*shape));
 	for (int i = 0; i < ncolumns; i++)
-		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, rtable);
-	shape->rows = shape_rows(sort, ancestors);
+		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, stmt->rtable);
+	shape->rows = sort->plan_rows;
 	shape->width = sort->lefttree->plan_width;
 	supported = shape_init(shape, list_length(sort->lefttree->targetlist), ncolumns, columns, stats,
 						   IsA(sort->lefttree, SeqScan));
 	shape->wanted = shape_rows_wanted(ancestors);
-	if (gather != NULL)
-		shape->processes = gather->num_workers + (parallel_leader_participation ? 1 : 0);
+	shape->beside = parallel_processes(stmt, sort, ancestors);
 	if (IsA(sort, IncrementalSort))
 		shape->groups = shape_groups(shape, ((const IncrementalSort *) sort)->nPresortedCols);
 	return supported;

@@ -26,12 +26,14 @@ extern double shape_groups(const SortShape *shape, int columns_in_order);
 /* Of a GpuSort of the same rows: the memory is another setting's, and several processes keep no order. */
 extern SortShape shape_for_gpusort(const SortShape *shape);
 
-/* How many rows a sort of a finished plan has in all processes; how many are wanted, -1: all. */
-extern double shape_rows(const Plan *sort, List *ancestors);
+/* How many rows of a sort of a finished plan are wanted; -1: all. */
 extern double shape_rows_wanted(List *ancestors);
 
-/* The shape of a sort of a finished plan, below these ancestors.  False: no GpuSort can do it. */
-extern bool shape_of_plan(SortShape *shape, const Plan *sort, List *ancestors, List *rtable);
+/*
+ * The shape of a sort of a finished plan, below these ancestors, as each process does it.  False: no GpuSort
+ * can do it.
+ */
+extern bool shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors);
 
 /* Do the settings let sorts go to the GPU now, and, where they leave the choice, is there one? */
 extern bool sort_may_use_gpu(void);

@@ -16,7 +16,8 @@ enum
 	PRIVATE_SORT,		 /* a Sort without an input: its columns, and the input's by reference */
 	PRIVATE_RESTARTABLE, /* Integer */
 	PRIVATE_EXPECTED,	 /* a SortExpected */
-	PRIVATE_UNUSED		 /* list of ints, attnos of the input */
+	PRIVATE_UNUSED,		 /* list of ints, attnos of the input */
+	PRIVATE_BESIDE		 /* Integer */
 };
 
 /* Members of a SortExpected as a list. */
@@ -187,8 +188,9 @@ make_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 	columns->sortOperators = sort->sortOperators;
 	columns->collations = sort->collations;
 	columns->nullsFirst = sort->nullsFirst;
-	return list_make4(columns, makeInteger(options->restartable), sort_expected_to_list(&options->expected),
-					  find_unused_columns(targetlist, sort->plan.targetlist, options));
+	return list_make5(columns, makeInteger(options->restartable), sort_expected_to_list(&options->expected),
+					  find_unused_columns(targetlist, sort->plan.targetlist, options),
+					  makeInteger(options->beside));
 }
 
 /* What a GpuSort can do besides. */
@@ -221,6 +223,8 @@ sort_plan_from_finished_sort(const Sort *sort, const SortPlanOptions *options)
 	NodeSetTag(plan, T_CustomScan);
 	plan->scan.plan.targetlist = plan_refer_to_columns(sort->plan.targetlist, INDEX_VAR);
 	plan->flags = NODE_FLAGS;
+	/* or PostgreSQL would not tell the node that there are workers */
+	plan->scan.plan.parallel_aware = options->beside > 0;
 	plan->custom_scan_tlist = sort->plan.targetlist;
 	plan->custom_private = make_private(sort, NIL, options);
 	plan->methods = node_methods;
@@ -293,6 +297,12 @@ bool
 sort_plan_is_restartable(const CustomScan *plan)
 {
 	return intVal(list_nth(plan->custom_private, PRIVATE_RESTARTABLE)) != 0;
+}
+
+int
+sort_plan_beside(const CustomScan *plan)
+{
+	return intVal(list_nth(plan->custom_private, PRIVATE_BESIDE));
 }
 
 SortExpected

@@ -48,6 +48,7 @@ typedef struct SortPlanOptions
 	bool output_is_used;  /* all columns of the output are, those for the sort alone included */
 	Bitmapset *sort_junk; /* resnos of the output for the sort alone, at which no node above looks */
 	bool restartable;	  /* the input gives the same rows when read once more: nothing below is volatile */
+	int beside;			  /* so many processes of a parallel plan do one such sort each; 0: this one alone */
 	SortExpected expected;
 } SortPlanOptions;
 
@@ -77,6 +78,9 @@ extern bool sort_plan_is_restartable(const CustomScan *plan);
 
 /* For a sort of which so many rows are wanted; 0: as many as the planner thought. */
 extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wanted);
+
+/* As the options said; such a sort is done by the cpu device. */
+extern int sort_plan_beside(const CustomScan *plan);
 
 extern SortExpected sort_plan_expected(const CustomScan *plan);
 

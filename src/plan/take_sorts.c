@@ -4,7 +4,8 @@
  *
  * What an ORDER BY sorts has been offered to the planner as paths (planner.c).  The Sorts that remain, under
  * window functions, merge joins, groupings and the like, are exchanged here, one for one: the plan is the one
- * that PostgreSQL chose, and nothing above or below a Sort can tell the GpuSort in its place from it.
+ * that PostgreSQL chose, and nothing above or below a Sort can tell the GpuSort in its place from it.  Those
+ * that processes of a parallel plan run, each for its part of the rows, stay theirs: each has a GpuSort.
  *
  * A WindowAgg copies every row to a tuplestore, whatever its functions need, which takes longer than the sort
  * below it.  Those that only number rows are exchanged for GpuRanks (rank_plan.h), one for one, where they
@@ -36,6 +37,7 @@ make_gpusort(List *subplans, const Sort *sort, const SortForecast *forecast)
 {
 	SortPlanOptions options = {.output_is_used = true,
 							   .restartable = !plan_is_volatile(subplans, sort->plan.lefttree),
+							   .beside = forecast->shape.beside,
 							   .expected = forecast->expected};
 	Plan *plan = &sort_plan_from_finished_sort(sort, &options)->scan.plan;
 
@@ -69,7 +71,7 @@ take_node(Plan **place, List *ancestors, void *arg)
 	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
 	/* nobody reads the words that say it of few rows, which would take longer than all else here */
-	if (sort_has_rows_enough(shape_rows(plan, ancestors)) &&
+	if (sort_has_rows_enough(plan->plan_rows) &&
 		sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
 		*place = make_gpusort(context->stmt->subplans, (const Sort *) plan, &forecast);
 	else if (context->count)
