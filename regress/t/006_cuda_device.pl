@@ -113,10 +113,10 @@ sub regression_tests
 	cmp_ok($node->safe_psql('postgres', "SELECT sorts FROM pg_stat_gpusort WHERE device = 'cuda'") - $before, '>', 100, 'which sort on the device');
 	return;
 }
-# Those that notice something there (docs/testing.md).  In the whole run, and on a card, all but two that
+# Those that notice something there (docs/testing.md).  In the whole run, and on a card, all but three that
 # reset the counters of sorts, one that begins without the library, and two of the cpu device alone.
 my @tests = qw(setup seams queries cursors rescan pages elsewhere parallel);
-my %others = map { $_ => 1 } qw(stats index_statements plans spill costs);
+my %others = map { $_ => 1 } qw(stats sorts_in_workers index_statements plans spill costs);
 @tests = grep { !$others{$_} } map { /^test:\s*(.*)/ ? split(' ', $1) : () } split /\n/, slurp_file('regress/schedule')
   if runs_all() || $ENV{GPUSORT_TEST_CARD};
 # With one device: of two, gpusort_check has something to say.

@@ -49,7 +49,7 @@ typedef struct MergeInput
 	bool is_gpusort;
 } MergeInput;
 
-/* What has been worked out for inputs of the query that is being planned; a relation is one of many joins. */
+/* What has been worked out for an input, which may be that of many joins. */
 typedef struct RememberedInput
 {
 	const RelOptInfo *rel;
@@ -57,12 +57,35 @@ typedef struct RememberedInput
 	MergeInput input;
 } RememberedInput;
 
+/*
+ * All of the query that is being planned, and the memory context that they and its relations are in: they are
+ * forgotten when that is freed, and when another query is planned in between.
+ */
 static List *remembered = NIL;
+static MemoryContext remembered_in = NULL;
 
-void
-merge_join_forget(void)
+static void
+forget(void *context)
 {
+	if (remembered_in == context)
+	{
+		remembered = NIL;
+		remembered_in = NULL;
+	}
+}
+
+static void
+remember_in_current_context(void)
+{
+	MemoryContextCallback *callback;
+
+	if (remembered_in == CurrentMemoryContext)
+		return;
+	callback = palloc(sizeof(*callback));
+	*callback = (MemoryContextCallback){.func = forget, .arg = CurrentMemoryContext};
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 	remembered = NIL;
+	remembered_in = CurrentMemoryContext;
 }
 
 /* The input in this order; by a GpuSort if one is faster than a Sort of the cheapest path. */
@@ -90,15 +113,14 @@ sort_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 	return input;
 }
 
-/* The same, remembered, unless GEQO plans, which frees the paths of each order of joins that it tries. */
+/* The same, remembered. */
 static MergeInput
 sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 {
 	RememberedInput *entry;
 	ListCell *cell;
 
-	if (root->join_search_private != NULL)
-		return sort_input(root, rel, pathkeys);
+	remember_in_current_context();
 	foreach(cell, remembered)
 	{
 		entry = lfirst(cell);

@@ -13,7 +13,4 @@
 extern void merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 							 JoinType type, JoinPathExtraData *extra);
 
-/* Forgets what has been worked out for a query: to be called when its planning has ended, in an error too. */
-extern void merge_join_forget(void);
-
 #endif /* GPUSORT_PLAN_MERGE_JOIN_H */

@@ -40,9 +40,6 @@ static planner_hook_type prev_planner_hook;
 /* Does set_join_pathlist_hook come to us? */
 static bool joins_hooked = false;
 
-/* How many queries are being planned: a function that is evaluated meanwhile may have some of its own. */
-static int planning = 0;
-
 /* Are the sorts of finished plans counted? */
 static bool counting = true;
 
@@ -159,7 +156,7 @@ hook_joins(void)
 static void
 unhook_joins(void)
 {
-	if (!joins_hooked || planning > 0 || set_join_pathlist_hook != gpusort_set_join_pathlist)
+	if (!joins_hooked || set_join_pathlist_hook != gpusort_set_join_pathlist)
 		return;
 	set_join_pathlist_hook = prev_set_join_pathlist_hook;
 	joins_hooked = false;
@@ -181,16 +178,8 @@ plan_query(planner_hook_parameters)
 									 : standard_planner(planner_hook_arguments);
 }
 
-static void
-end_planning(void)
-{
-	planning--;
-	merge_join_forget();
-	unhook_joins();
-}
-
 static PlannedStmt *
-plan_query_and_clean_up(planner_hook_parameters)
+plan_query_and_unhook_joins(planner_hook_parameters)
 {
 	PlannedStmt *result;
 
@@ -198,23 +187,21 @@ plan_query_and_clean_up(planner_hook_parameters)
 	{
 		result = plan_query(planner_hook_arguments);
 	}
-	PG_CATCH();
+	PG_FINALLY();
 	{
-		end_planning();
-		PG_RE_THROW();
+		unhook_joins();
 	}
 	PG_END_TRY();
-	end_planning();
 	return result;
 }
 
+/* A function that is evaluated while a query is planned may have queries of its own. */
 static PlannedStmt *
 gpusort_planner(planner_hook_parameters)
 {
-	PlannedStmt *result;
+	PlannedStmt *result = joins_hooked ? plan_query(planner_hook_arguments)
+									   : plan_query_and_unhook_joins(planner_hook_arguments);
 
-	planning++;
-	result = plan_query_and_clean_up(planner_hook_arguments);
 	return gpusort_mode == GPUSORT_MODE_OFF ? result : take_windows(take_sorts(result, counting));
 }
 
