@@ -329,9 +329,31 @@ SELECT plan_contains(query, 'Merge Right Join') AS planned, check_rows(query)
 FROM (VALUES ('SELECT count(*), sum(a.id), sum(b.id) FROM few a LEFT JOIN m b ON a.p = left(b.t, 3)'),
 	('SELECT count(*), sum(a.id), sum(b.id) FROM few a LEFT JOIN m b ON a.p = left(b.t, 3) AND a.id < b.id')) AS v (query);
 SET max_parallel_workers_per_gather = 2;
+-- A merge goes back in its inner input: one that is in files has a Materialize above.
+SET enable_material = on;
+SET work_mem = '1MB';
+SELECT plan_contains('SELECT count(*), sum(a.id::bigint * b.id) FROM many a JOIN many b USING (t)', 'Materialize') AS in_files,
+	check_fed('SELECT count(*), sum(a.id::bigint * b.id) FROM many a JOIN many b USING (t)');
+SET enable_material = off;
+SET work_mem = '64MB';
 DROP TABLE few;
 CREATE INDEX ON many (t);
 SELECT check_rows('SELECT count(*), sum(a.id::bigint * m.id) FROM many a JOIN m USING (t)', all_taken => false) AS with_an_index;
+-- What competes with other plans than sorts costs its input, the start of workers, and a part of PostgreSQL's own sort of all rows.
+CREATE FUNCTION cost_of(plan jsonb, provider text) RETURNS float8 LANGUAGE sql AS
+	$$SELECT jsonb_path_query_first(plan, '$.** ? (@."Custom Plan Provider" == $name)."Total Cost"', jsonb_build_object('name', provider))::float8$$;
+CREATE FUNCTION plan_of(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan;
+END $$;
+SET parallel_setup_cost = 500;
+SELECT cost_of(plan, 'GpuSort') - cost_of(plan, 'GpuSortFeed') - 500 BETWEEN 100 AND 9000 AS of_all_rows
+FROM plan_of('SELECT id, row_number() OVER (PARTITION BY t ORDER BY k) FROM many') AS plan;
+SET parallel_setup_cost = 0;
+DROP FUNCTION cost_of, plan_of;
 -- Partitions that are joined each with its counterpart.
 CREATE TABLE pieces (id int, k numeric, t text COLLATE "C") PARTITION BY HASH (id);
 SELECT format('CREATE TABLE pieces_%s PARTITION OF pieces FOR VALUES WITH (MODULUS 3, REMAINDER %s)', i, i) FROM generate_series(0, 2) AS i \gexec

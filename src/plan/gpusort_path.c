@@ -223,14 +223,19 @@ static const CustomPathMethods path_methods = {.CustomName = GPUSORT_NODE_NAME,
 static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_NODE_NAME,
 													.PlanCustomPath = plan_feed_path};
 
-/* What a path says of its GpuSort. */
+/*
+ * What a path says of its GpuSort.  Workers that PostgreSQL would start, too, below its sort, count for none.
+ */
 static List *
 candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
-	SortExpected expected =
-		forecast_gpusort(&candidate->shape, cost_input_ms(yardstick, &candidate->shape, candidate->input),
-						 sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
+	SortShape shape = candidate->shape;
+	SortExpected expected;
 
+	if (IsA(path_below_projection(sort->input), GatherPath))
+		shape.launch = 0;
+	expected = forecast_gpusort(&shape, cost_input_ms(yardstick, &shape, candidate->input),
+								sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
 	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
 }
 
