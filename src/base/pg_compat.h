@@ -258,6 +258,12 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 							  (pathkeys), (required_outer), (clauses), (outer_keys), (inner_keys)))
 #endif
 
+/* Who makes a path that materializes says from 19 on whether the settings want it. */
+#include "optimizer/pathnode.h"
+#if PG_VERSION_NUM < 190000
+#define create_material_path(rel, input, enabled) ((void) (enabled), (create_material_path) ((rel), (input)))
+#endif
+
 /* Does the join return rows of its inner input that have no partner?  Anti joins may do so from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define join_returns_inner_rows(type) \

@@ -225,7 +225,8 @@ materialized_if_large(RelOptInfo *rel, Path *sort)
 {
 	double bytes = sort->rows * (sort->pathtarget->width + SizeofHeapTupleHeader);
 
-	return enable_material && bytes > work_mem * 1024.0 ? (Path *) create_material_path(rel, sort) : sort;
+	return enable_material && bytes > work_mem * 1024.0 ? (Path *) create_material_path(rel, sort, true)
+														: sort;
 }
 
 void
