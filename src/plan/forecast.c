@@ -172,11 +172,18 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	forecast->expected = forecast_gpusort(&forecast->shape, 0, postgres_ms);
 }
 
+/*
+ * What processes that sort beside each other may take of the time of PostgreSQL's sorts: caches are shared.
+ */
+#define BESIDE_SHARE 0.95
+
 bool
 forecast_is_faster(const SortForecast *forecast)
 {
-	double share = forecast->postgres_shape.wanted >= 0 ? BOUNDED_SHARE : 1;
+	double share = forecast->shape.beside > 1 ? BESIDE_SHARE : 1;
 
+	if (forecast->postgres_shape.wanted >= 0)
+		share = BOUNDED_SHARE;
 	/* an incremental sort of which some rows are wanted need not read all of its input, whatever it saves */
 	if (!forecast->read_to_end &&
 		(forecast->postgres_shape.groups > 0 || forecast->ours.first >= forecast->postgres.first))
