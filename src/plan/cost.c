@@ -13,7 +13,10 @@
  *
  *		cost of the rival + (time of ours - time of the rival) * (cost of its sort) / (time of its sort)
  *
- * which is the formula above if the inputs are the same one.
+ * which is the formula above if the inputs are the same one.  So is the cost of an ORDER BY's path, which
+ * competes with other sorts alone.  In the middle of a plan a path competes with joins and groupings, and the
+ * cost of the rival, which may pass all rows through a Gather, says little of it: there the first formula
+ * holds, with PostgreSQL's sort of these rows by one process, and the start of workers in the input's cost.
  */
 #include "postgres.h"
 
@@ -212,8 +215,8 @@ cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path)
 	path->startup_cost = Min(path->total_cost, Max(startup, LEAST_SHARE * yardstick->startup_cost));
 }
 
-static double
-ratio_of(double ours, double theirs)
+double
+cost_ratio(double ours, double theirs)
 {
 	return theirs > 0 ? Max(LEAST_SHARE, ours / theirs) : 1;
 }
@@ -230,8 +233,8 @@ cost_set_in_plan(const CostYardstick *yardstick, SortTime time, Cost input, cons
 	shape.processes = 1;
 	theirs = predict_postgres_sort(&shape);
 	path->rows = shape.rows;
-	path->total_cost = input + total * ratio_of(time.first + time.rest, theirs.first + theirs.rest);
-	path->startup_cost = Min(path->total_cost, input + startup * ratio_of(time.first, theirs.first));
+	path->total_cost = input + total * cost_ratio(time.first + time.rest, theirs.first + theirs.rest);
+	path->startup_cost = Min(path->total_cost, input + startup * cost_ratio(time.first, theirs.first));
 }
 
 static Cost

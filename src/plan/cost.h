@@ -38,6 +38,11 @@
 #define PASSED_ROW_SHARE 0.4
 #define GROUPED_ROW_SHARE 0.6
 
+/*
+ * What processes that sort beside each other may take of the time of PostgreSQL's sorts: caches are shared.
+ */
+#define BESIDE_SHARE 0.95
+
 /* Nothing of ours costs less than this part of what it stands in the place of. */
 #define LEAST_SHARE 0.01
 
@@ -89,6 +94,9 @@ extern double cost_input_ms(const CostYardstick *yardstick, const SortShape *sha
 
 /* The times of a GpuSort of this shape over an input, which is partial if it has several processes. */
 extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const Path *input);
+
+/* Our time as a part of theirs, LEAST_SHARE at least. */
+extern double cost_ratio(double ours, double theirs);
 
 /* Sets the startup and total cost of a path that takes so long, and competes with other sorts alone. */
 extern void cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path);

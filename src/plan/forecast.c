@@ -172,11 +172,6 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	forecast->expected = forecast_gpusort(&forecast->shape, 0, postgres_ms);
 }
 
-/*
- * What processes that sort beside each other may take of the time of PostgreSQL's sorts: caches are shared.
- */
-#define BESIDE_SHARE 0.95
-
 bool
 forecast_is_faster(const SortForecast *forecast)
 {
@@ -196,7 +191,7 @@ forecast_is_faster(const SortForecast *forecast)
 static double
 share_of(double ours, double theirs)
 {
-	return theirs > 0 ? Max(LEAST_SHARE, Min(1, ours / theirs)) : 1;
+	return Min(1, cost_ratio(ours, theirs));
 }
 
 void

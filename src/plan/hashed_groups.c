@@ -59,19 +59,9 @@ hashes_all(const Path *path, const Path *input)
 }
 
 const AggPath *
-hashed_groups_path(const RelOptInfo *rel, const Path *input, const Path *sorted)
+hashed_groups_path(const Path *cheapest, const Path *input)
 {
-	const Path *best = sorted;
-	ListCell *cell;
-
-	foreach(cell, rel->pathlist)
-	{
-		const Path *path = lfirst(cell);
-
-		if (path->param_info == NULL && path->total_cost < best->total_cost)
-			best = path;
-	}
-	return enable_hashagg && hashes_all(best, input) ? (const AggPath *) best : NULL;
+	return enable_hashagg && hashes_all(cheapest, input) ? (const AggPath *) cheapest : NULL;
 }
 
 /* How many groups there are at least: the statistics know as many values of one of the columns. */
@@ -189,12 +179,12 @@ hashed_groups_cost(const PlannerInfo *root, const AggPath *hashed, const SortExp
 {
 	GroupShape expected = shape_of(root, hashed, sort, expected_groups(hashed, &sort->shape));
 	GroupShape certain = shape_of(root, hashed, sort, certain_groups(hashed, &sort->shape));
-	Cost by_hash;
+	Cost by_hash = cost_of_sorting(hashed, sort, &certain);
 
-	*cost = Min(path->total_cost, cost_of_sorting(hashed, sort, &certain));
+	*cost = Min(path->total_cost, by_hash);
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		return true;
-	by_hash = Max(cost_of_sorting(hashed, sort, &certain), cost_of_sorting(hashed, sort, &expected));
+	by_hash = Max(by_hash, cost_of_sorting(hashed, sort, &expected));
 	*cost =
 		by_hash < hashed->path.total_cost ? Min(path->total_cost, by_hash) : Max(path->total_cost, by_hash);
 	return !temp_is_clearly_more(predict_gpusort_temp(&sort->shape), hashed_temp(&expected)) &&

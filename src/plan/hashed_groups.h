@@ -11,8 +11,8 @@
 
 #include "plan/gpusort_path.h"
 
-/* The path of rel that hashes the input's rows, in one process, if it is cheaper than PostgreSQL's sort. */
-extern const AggPath *hashed_groups_path(const RelOptInfo *rel, const Path *input, const Path *sorted);
+/* The cheapest path, if it hashes the input's rows in one process; else NULL. */
+extern const AggPath *hashed_groups_path(const Path *cheapest, const Path *input);
 
 /*
  * The cost of a path that sorts in the place of such a one: lower if and only if it takes clearly less time.

@@ -211,18 +211,20 @@ set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
 
 /* ---------------------------------------------------------------- offering */
 
-/* Is it what PostgreSQL would do, so that a GpuSort takes the place of its sort and nothing else changes? */
-static bool
-is_cheapest(const RelOptInfo *rel, const Path *path)
+/* What PostgreSQL would do: this path of rel, which it may not have kept, or a cheaper one. */
+static Path *
+cheapest_path(const RelOptInfo *rel, Path *path)
 {
 	ListCell *cell;
 
 	foreach(cell, rel->pathlist)
 	{
-		if (((const Path *) lfirst(cell))->total_cost < path->total_cost)
-			return false;
+		Path *other = lfirst(cell);
+
+		if (other->param_info == NULL && other->total_cost < path->total_cost)
+			path = other;
 	}
-	return true;
+	return path;
 }
 
 /*
@@ -247,15 +249,17 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	SortExpectation expected;
 	CustomPath *gpusort;
 	Path *path;
+	Path *cheapest;
 	Cost cost;
 
 	rival_describe(input_rel, chain->sort, &rival);
-	sort->hashed = hashed_groups_path(sort->rel, sort->input, chain->top);
+	cheapest = cheapest_path(sort->rel, chain->top);
+	sort->hashed = hashed_groups_path(cheapest, sort->input);
 	gpusort = gpusort_path(sort, &rival, &expected);
 	if (gpusort == NULL)
 		return;
 	path = copy_chain(chain->top, chain->sort, &gpusort->path);
-	if (!is_cheapest(sort->rel, chain->top) && gpusort_mode != GPUSORT_MODE_FORCE)
+	if (cheapest != chain->top && gpusort_mode != GPUSORT_MODE_FORCE)
 	{
 		path->total_cost += alone_cost(sort, &expected);
 		cost_add_doubt(path, (sort->partial != NULL ? sort->partial : sort->input)->total_cost);
