@@ -11,6 +11,7 @@
 
 #include "base/guc.h"
 #include "plan/choice.h"
+#include "plan/likely_rows.h"
 #include "plan/plan_walk.h"
 #include "plan/rank_plan.h"
 #include "plan/shape.h"
@@ -124,6 +125,11 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_n
 			psprintf(
 				"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
 				shape->wanted, shape->rows));
+	if (forecast->expected.ms < forecast->expected.postgres_ms)
+		return declined_because(why_not, DECLINED_COST,
+								psprintf("about %.1f ms of %.1f would be gained: too little for another plan",
+										 forecast->expected.postgres_ms - forecast->expected.ms,
+										 forecast->input_ms + forecast->expected.postgres_ms));
 	return declined_because(why_not, DECLINED_COST, "PostgreSQL's own sort is expected to be cheaper");
 }
 
@@ -134,8 +140,8 @@ sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Sor
 {
 	bool verified;
 
-	if (!sort_worth_taking(sort->plan_rows, why_not) || !sort_columns_supported(sort, &verified, why_not) ||
-		!place_supported(ancestors, why_not))
+	if (!sort_worth_taking(plan_likely_rows(sort), why_not) ||
+		!sort_columns_supported(sort, &verified, why_not) || !place_supported(ancestors, why_not))
 		return false;
 	forecast_sort(forecast, stmt, sort, ancestors);
 	return forecast_favours(forecast, sort, why_not);

@@ -180,11 +180,7 @@ cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const 
 static double
 share_allowed(const CostYardstick *yardstick)
 {
-	if (yardstick->rival.input == NULL)
-		return INDEX_SCAN_SHARE;
-	if (yardstick->shape.wanted >= 0)
-		return BOUNDED_SHARE;
-	return yardstick->rival_shape.groups > 0 ? 1 : SORT_SHARE;
+	return yardstick->rival.input == NULL ? INDEX_SCAN_SHARE : WORTH_SHARE;
 }
 
 bool
@@ -205,10 +201,8 @@ void
 cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path)
 {
 	const PathTime *rival = &yardstick->time;
-	double share = Max(1, share_allowed(yardstick));
-	Cost startup =
-		yardstick->startup_cost + (time->first / share - rival->first) * yardstick->cost_per_first_ms;
-	Cost total = yardstick->total_cost + (time->all / share - rival->all) * yardstick->cost_per_ms;
+	Cost startup = yardstick->startup_cost + (time->first - rival->first) * yardstick->cost_per_first_ms;
+	Cost total = yardstick->total_cost + (time->all - rival->all) * yardstick->cost_per_ms;
 
 	path->rows = yardstick->shape.rows;
 	path->total_cost = Max(total, LEAST_SHARE * yardstick->total_cost);

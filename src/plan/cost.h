@@ -13,17 +13,10 @@
 #include "plan/rival.h"
 
 /*
- * Where a LIMIT wants few rows a GpuSort must take at most this part of the time of PostgreSQL's sort: most
- * of it is that of reading all rows, and little is gained.
+ * What stands in the place of a sort must take at most this part of the time of that sort and all below it:
+ * what gains less is not worth another plan.
  */
-#define BOUNDED_SHARE 0.97
-
-/*
- * Where a sort of all rows would take about the same time, a GpuSort may take as much longer than
- * PostgreSQL's, and a GPU than the cpu device: rows are expected too few more often than too many, and with
- * more of them it is soon the faster one.
- */
-#define SORT_SHARE 1.035
+#define WORTH_SHARE 0.95
 
 /*
  * What changes more of a plan than the sort must cost at most this part of what PostgreSQL would do instead:
@@ -37,11 +30,6 @@
  */
 #define PASSED_ROW_SHARE 0.4
 #define GROUPED_ROW_SHARE 0.6
-
-/*
- * What processes that sort beside each other may take of the time of PostgreSQL's sorts: caches are shared.
- */
-#define BESIDE_SHARE 0.95
 
 /* Nothing of ours costs less than this part of what it stands in the place of. */
 #define LEAST_SHARE 0.01

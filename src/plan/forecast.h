@@ -16,6 +16,7 @@ typedef struct SortForecast
 {
 	SortShape postgres_shape;
 	SortTime postgres;
+	double input_ms;	   /* what the sort's input takes, as far as its cost says */
 	bool read_to_end;	   /* do the nodes above surely read all rows? */
 	SortShape shape;	   /* of a GpuSort, on the faster of the devices that the settings allow */
 	SortTime ours;		   /* of that */
@@ -34,7 +35,10 @@ extern void forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const
  */
 extern SortExpected forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms);
 
-/* Is the GpuSort faster for the rows wanted; and, if the nodes above may need fewer, for the first one? */
+/*
+ * Is the GpuSort enough faster for the rows wanted, with its input; and, if the nodes above may need fewer,
+ * for the first one?
+ */
 extern bool forecast_is_faster(const SortForecast *forecast);
 
 /*

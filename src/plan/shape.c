@@ -20,6 +20,7 @@
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "key/key_row.h"
+#include "plan/likely_rows.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
@@ -318,7 +319,7 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	memset(shape, 0, sizeof(*shape));
 	for (int i = 0; i < ncolumns; i++)
 		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, stmt->rtable);
-	shape->rows = sort->plan_rows;
+	shape->rows = plan_likely_rows(sort);
 	shape->width = sort->lefttree->plan_width;
 	supported = shape_init(shape, list_length(sort->lefttree->targetlist), ncolumns, columns, stats,
 						   IsA(sort->lefttree, SeqScan));

@@ -18,6 +18,7 @@
 
 #include "monitor/counters.h"
 #include "plan/choice.h"
+#include "plan/likely_rows.h"
 #include "plan/plan_walk.h"
 #include "plan/rank_plan.h"
 #include "plan/shape.h"
@@ -71,7 +72,7 @@ take_node(Plan **place, List *ancestors, void *arg)
 	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
 	/* nobody reads the words that say it of few rows, which would take longer than all else here */
-	if (sort_has_rows_enough(plan->plan_rows) &&
+	if (sort_has_rows_enough(plan_likely_rows(plan)) &&
 		sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
 		*place = make_gpusort(context->stmt->subplans, (const Sort *) plan, &forecast);
 	else if (context->count)

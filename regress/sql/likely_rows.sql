@@ -1,0 +1,71 @@
+--
+-- How many rows a sort of a finished plan is taken to have: above joins more than the planner expects.
+--
+CREATE TABLE sold AS SELECT i AS id, (noise(i) & 1023)::int AS k, i % 400 AS day, '/usr/share/doc/' || md5(i::text) COLLATE "C" AS path FROM generate_series(1, 20000) AS i;
+CREATE TABLE days AS SELECT i AS day, i % 20 AS month, i AS again FROM generate_series(0, 399) AS i;
+CREATE TABLE days_unique AS TABLE days;
+CREATE UNIQUE INDEX ON days_unique (day);
+CREATE INDEX ON sold (id);
+VACUUM ANALYZE sold, days, days_unique;
+SET gpusort.min_rows = 1000000;
+SET max_parallel_workers_per_gather = 0;
+SET enable_hashagg = off;
+
+-- What the planner expects of the sort's input, and what the sort is taken to have, which the reason says.
+CREATE FUNCTION rows_expected(query text) RETURNS TABLE (planned float8, likely float8) LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN QUERY SELECT (jsonb_path_query_first(plan::jsonb, 'strict $.** ? (@."Node Type" == "Sort")') ->> 'Plan Rows')::float8,
+		substring(reason FROM 'about (\d+) rows')::float8 FROM gpusort_check(query) LIMIT 1;
+END $$;
+
+-- No join, no doubt, however few of the table's rows are expected.
+SELECT * FROM rows_expected('SELECT id FROM sold WHERE k % 7 = 3 AND day % 9 = 2 GROUP BY id');
+-- Two clauses that say the same are taken to be two; there may be all of the larger input's rows.
+SET enable_nestloop = off;
+SELECT * FROM rows_expected('SELECT s.k, s.id FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 GROUP BY s.k, s.id');
+-- The same from the other side.
+SELECT * FROM rows_expected('SELECT s.k, s.id FROM days d JOIN sold s ON s.day = d.day AND s.day + 1 = d.again + 1 GROUP BY s.k, s.id');
+-- As many as the outer input at most: the inner one is unique; rows are looked for there, or their absence.
+SELECT * FROM rows_expected('SELECT s.k, s.id FROM sold s JOIN days_unique d ON s.day = d.day AND s.day + 1 = d.again + 1 WHERE s.id <= 100 GROUP BY s.k, s.id');
+SELECT * FROM rows_expected('SELECT d.again FROM days d WHERE EXISTS (SELECT 1 FROM sold s WHERE s.day = d.day AND s.day + 1 = d.again + 1) GROUP BY d.again');
+-- An inner input that is read for each outer row has all of its rows for each.
+SET enable_nestloop = on;
+SET enable_mergejoin = off;
+SELECT * FROM rows_expected('SELECT s.k, t.id FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 JOIN sold t ON t.id = s.id GROUP BY s.k, t.id');
+RESET enable_mergejoin;
+-- What is grouped, or limited, below the sort is as expected; a sub-select is seen through.
+SELECT * FROM rows_expected('SELECT n FROM (SELECT s.k, count(*) AS n FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 GROUP BY s.k) x ORDER BY n');
+SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 LIMIT 10) x ORDER BY k');
+SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 OFFSET 0) x ORDER BY k');
+-- In workers it is what each of them has.
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+ALTER TABLE sold SET (parallel_workers = 2);
+SELECT * FROM rows_expected('SELECT s.k, count(*) FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 GROUP BY s.k');
+SET max_parallel_workers_per_gather = 0;
+
+-- It decides: few rows are expected of both, and only the join may have more.
+RESET gpusort.min_rows;
+SET enable_nestloop = off;
+SELECT uses_gpusort('SELECT s.path FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 GROUP BY s.path') AS joined,
+	uses_gpusort('SELECT path FROM sold WHERE id <= 100 GROUP BY path') AS few;
+RESET enable_nestloop;
+
+-- What is little beside the input is left to PostgreSQL, although the sort itself would be faster.
+CREATE FUNCTION dear(int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT COST 10000 RETURN $1 IS NOT NULL;
+ALTER FUNCTION dear(int) VOLATILE;
+SELECT uses_gpusort('SELECT k, id FROM sold GROUP BY k, id') AS cheap_input, uses_gpusort('SELECT k, id FROM sold WHERE dear(id) GROUP BY k, id') AS dear_input;
+SELECT expected_ms < postgresql_ms AS faster, reason FROM gpusort_check('SELECT k, id FROM sold WHERE dear(id) GROUP BY k, id');
+
+RESET enable_hashagg;
+RESET max_parallel_workers_per_gather;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+DROP FUNCTION rows_expected, dear;
+DROP TABLE sold, days, days_unique;

@@ -1,0 +1,84 @@
+/*
+ * plan/likely_rows.c
+ *		How many rows a node of a finished plan may well return, where the planner's estimate is in doubt.
+ *
+ * The planner takes columns to be independent, and each value of a key to be joined as often as any other.
+ * So it expects too few rows above joins, by more with each of them, and seldom too many (Leis et al., "How
+ * Good Are Query Optimizers, Really?", VLDB 2015, section 3.2).  A join by a foreign key returns at most the
+ * rows of its larger input.  The truth is taken to be anywhere between the two, by orders of magnitude.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "plan/likely_rows.h"
+#include "plan/sort_plan.h"
+
+static double most_rows(const Plan *plan);
+
+static double
+most_rows_of_join(const Join *join)
+{
+	double outer = most_rows(join->plan.lefttree);
+
+	if (join->inner_unique || join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI)
+		return outer;
+	/* an inner input that depends on the outer row is read for each of these */
+	if (IsA(join, NestLoop) && ((const NestLoop *) join)->nestParams != NIL)
+		return outer * Max(1, join->plan.righttree->plan_rows);
+	return Max(outer, most_rows(join->plan.righttree));
+}
+
+/* Of several processes' rows a Gather returns all. */
+static double
+most_rows_of_gather(const Plan *plan)
+{
+	return most_rows(plan->lefttree) * plan->plan_rows / Max(1, plan->lefttree->plan_rows);
+}
+
+/*
+ * The most rows that the node returns, if its joins are by foreign keys; what it groups or limits is as
+ * expected.
+ */
+static double
+most_rows(const Plan *plan)
+{
+	double rows = plan->plan_rows;
+
+	switch (nodeTag(plan))
+	{
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_NestLoop:
+			rows = most_rows_of_join((const Join *) plan);
+			break;
+		case T_Gather:
+		case T_GatherMerge:
+			rows = most_rows_of_gather(plan);
+			break;
+		case T_SubqueryScan:
+			if (plan->qual == NIL)
+				rows = most_rows(((const SubqueryScan *) plan)->subplan);
+			break;
+		case T_Hash:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Material:
+		case T_Memoize:
+		case T_WindowAgg:
+		case T_Result:
+		case T_CustomScan:
+			if (plan->lefttree != NULL && plan->qual == NIL)
+				rows = most_rows(plan->lefttree);
+			break;
+		default:
+			break;
+	}
+	return Max(rows, plan->plan_rows);
+}
+
+double
+plan_likely_rows(const Plan *plan)
+{
+	return sqrt(plan->plan_rows * most_rows(plan));
+}
