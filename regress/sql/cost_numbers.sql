@@ -36,6 +36,13 @@ SELECT rows, n.* FROM unnest('{100,2000,20000}'::int[]) AS rows, numbers(format(
 SELECT columns, n.* FROM unnest('{k,"k, id","k, filler"}'::text[]) AS columns, numbers(format('SELECT %s FROM costed ORDER BY k', columns)) AS n;
 -- Memory: with little of it both go to files.
 SELECT memory, n.* FROM unnest('{512kB,1MB,4MB,64MB}'::text[]) AS memory, numbers('SELECT * FROM costed ORDER BY k', 'work_mem', memory) AS n;
+-- Several columns of strings: those before the one that decides are compared, too; of char(n) the blanks at the end are looked at.
+CREATE TABLE costed_groups AS SELECT (i % 10)::text COLLATE "C" AS a, (noise(i) % 100)::text COLLATE "C" AS b, noise(i, 1) AS k, (noise(i) % 100)::char(50) COLLATE "C" AS padded
+FROM generate_series(1, 20000) AS i;
+VACUUM (FULL, ANALYZE) costed_groups;
+SELECT key, n.* FROM unnest('{a,b,"a, b","a, b, k",padded}'::text[]) AS key, numbers('SELECT * FROM costed_groups ORDER BY ' || key) AS n;
+SELECT key, n.* FROM unnest('{b,"a, b, k"}'::text[]) AS key, numbers('SELECT * FROM costed_groups ORDER BY ' || key, 'work_mem', '512kB') AS n;
+DROP TABLE costed_groups;
 -- How many rows are wanted.
 SELECT bound, n.* FROM unnest('{LIMIT 1,LIMIT 1000,LIMIT 1000 OFFSET 5000,LIMIT 15000,OFFSET 100}'::text[]) AS bound, numbers('SELECT * FROM costed ORDER BY k ' || bound) AS n;
 -- Several processes, as many as the planner takes any machine to have.

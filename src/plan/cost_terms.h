@@ -17,7 +17,8 @@
  * 68 sorts, later that day; off by 12 % in the median, 50 % at the 90th percentile.  PostgreSQL's byte of
  * memory and its far row (COST_PG_MEMORY_BYTE, COST_PG_GET_FAR) were 0.25 and 49: by tables in order, of
  * which all rows are near, with and without a LIMIT of half of them, more of both together is the memory's.
- * Those of arrays, ranges and composite types (COST_PG_LEVEL_MADE, COST_ENCODE_MADE) are by hand: a sort each
+ * The blanks of char(n) (COST_PG_TIE_BLANK) are by 10,000 char(50) of 664 values, 2026-11-27: by hand, as are
+ * those of arrays, ranges and composite types (COST_PG_LEVEL_MADE, COST_ENCODE_MADE) are by hand: a sort each
  * of a million int4[], daterange and (int, text, numeric).  COST_START was 0: by sorts of 1000 rows, which
  * bench/sort_grid has.  Terms of groups (COST_HASH_ROW to COST_ORDERED_GROUP) are by hand: of a million rows,
  * with 1000 to a million groups, by DISTINCT and GROUP BY.  COST_RETURN_SHARED was 39.03, when that memory
@@ -41,6 +42,7 @@ COST_TERM(PG_TIE, 8.32, "a level in which a later column, or what an abbreviated
 COST_TERM(PG_TIE_NUMERIC, 38.03, "the same, more for numeric")
 COST_TERM(PG_TIE_TEXT, 5.301, "the same, more for strings in bytewise collations")
 COST_TERM(PG_TIE_ICU, 36.52, "the same, more for strings in ICU collations")
+COST_TERM(PG_TIE_BLANK, 0.83, "a byte of a char(n) that is looked at, from its end")
 COST_TERM(PG_TIE_LIBC, 6.197, "the same, more for strings that the C library compares")
 COST_TERM(PG_TIE_LIBC_BYTE, 3.281, "a byte of one that is looked at, in locales other than C.UTF-8")
 COST_TERM(PG_TIE_LIBC_FAR, 44.1, "the same, more if the rows are in no order and more than a cache")

@@ -48,6 +48,7 @@ typedef struct SortKeyShape
 	double width;	 /* bytes of a value on average */
 	double distinct; /* how many values are expected; 0: all differ */
 	double leading;	 /* of strings: how many different first 8 bytes; 0: as many as values */
+	bool padded;	 /* char(n): each comparison looks for the blanks at its end */
 	bool known;		 /* of strings in an ICU collation: does this process know its characters? */
 	bool verified;	 /* do its keys only guess at the order, which is verified by comparisons? */
 	double largest;	 /* share of the rows that its most common value has; 1: not known */

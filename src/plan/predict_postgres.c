@@ -108,6 +108,8 @@ count_ties(const SortKeyShape *key, double rows, double times, double far, doubl
 {
 	counts[COST_PG_TIE] += times;
 	counts[COST_PG_TIE_FAR] += times * far;
+	if (key->padded)
+		counts[COST_PG_TIE_BLANK] += times * key->width;
 	if (key->class == KEY_NUMERIC)
 		counts[COST_PG_TIE_NUMERIC] += times;
 	else if (key->class == KEY_TEXT)
@@ -178,6 +180,27 @@ first_levels(const SortShape *shape, double rows)
 	return levels_of(key_values(key, rows)) + 1;
 }
 
+/* Is the first column's whole value looked at where what is compared first does not decide? */
+static bool
+has_whole_first(const SortShape *shape)
+{
+	return can_be_abbreviated(&shape->keys[0]) || is_libc(&shape->keys[0]);
+}
+
+/*
+ * Counts comparisons of whole rows that this column decides: those before it were compared, too, and found
+ * equal.  The row is far away once.
+ */
+static void
+count_decided(const SortShape *shape, int column, double rows, double times, double far, double *counts)
+{
+	for (int i = has_whole_first(shape) ? 0 : Min(1, column); i <= column; i++)
+	{
+		count_ties(&shape->keys[i], rows, times, far, counts);
+		far = 0;
+	}
+}
+
 /* Counts the comparisons that sort so many rows in memory, so many rows at a time. */
 static void
 count_quicksort(const SortShape *shape, double total, double rows, double *counts)
@@ -197,24 +220,40 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 
 		if (cheap > 0)
 			counts[leading_term(shape)] += total * cheap * (by_radix(shape) ? RADIX_SHARE : 1);
-		count_ties(key, rows, total * (more - cheap), far, counts);
+		count_decided(shape, i, rows, total * (more - cheap), far, counts);
 		seen = together;
 		levels += more;
 	}
 }
 
-/* Counts so many comparisons of the first columns' whole values. */
-static void
-count_whole_comparisons(const SortShape *shape, double times, double far, double *counts)
+/* The column by which rows that are near each other in the order are told apart. */
+static int
+deciding_column(const SortShape *shape, double rows)
 {
-	const SortKeyShape *key = &shape->keys[0];
+	double seen = 1;
+	int i = 0;
 
-	if (can_be_abbreviated(key) || is_libc(key))
-		count_ties(key, shape->rows, times, far, counts);
-	else
-		counts[key->class == KEY_MADE		? COST_PG_LEVEL_MADE
-			   : key->class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION
-											: COST_PG_LEVEL_PLAIN] += times;
+	for (; i < shape->nkeys - 1; i++)
+	{
+		seen *= key_values(&shape->keys[i], rows);
+		if (seen >= rows)
+			break;
+	}
+	return i;
+}
+
+/* Counts so many comparisons of whole values, up to this column. */
+static void
+count_whole_comparisons(const SortShape *shape, int column, double times, double *counts)
+{
+	SortKeyClass class = shape->keys[0].class;
+
+	if (!has_whole_first(shape))
+		counts[class == KEY_MADE	   ? COST_PG_LEVEL_MADE
+			   : class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION
+									   : COST_PG_LEVEL_PLAIN] += times;
+	if (column > 0 || has_whole_first(shape))
+		count_decided(shape, column, shape->rows, times, 0, counts);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -266,6 +305,7 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 	double order = Min(MERGE_ORDER_MAX, Max(MERGE_ORDER_MIN, shape->memory / MERGE_BUFFER_BYTES));
 	double passes = Max(1, ceil(log(runs) / log(order)));
 	double bytes = temp_bytes(shape);
+	int last = deciding_column(shape, rows);
 
 	count_put(shape, rows, counts->first);
 	count_abbreviation(shape, rows, counts->first);
@@ -278,8 +318,9 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 		counts->rest[COST_PG_LEVEL_NEARLY] += rows; /* of one run after the other */
 	else
 	{
-		count_whole_comparisons(shape, rows * levels_of(Min(runs, order)), 0, counts->rest);
-		count_whole_comparisons(shape, rows * Max(0, levels_of(runs) - levels_of(order)), 0, counts->first);
+		count_whole_comparisons(shape, last, rows * levels_of(Min(runs, order)), counts->rest);
+		count_whole_comparisons(shape, last, rows * Max(0, levels_of(runs) - levels_of(order)),
+								counts->first);
 	}
 	count_get(shape, rows, true, counts->rest);
 }
@@ -292,9 +333,9 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 
 	count_put(shape, rows, counts->first);
 	counts->first[COST_PG_HEAP_BYTE] += bytes_beyond_cache(rows * tuple_bytes(shape));
-	count_whole_comparisons(shape, rows, 0, counts->first);
-	if (can_be_abbreviated(&shape->keys[0]) || is_libc(&shape->keys[0]) || shape->keys[0].class == KEY_MADE)
-		count_whole_comparisons(shape, in_heap, 0, counts->first);
+	count_whole_comparisons(shape, 0, rows, counts->first);
+	if (has_whole_first(shape) || shape->keys[0].class == KEY_MADE)
+		count_whole_comparisons(shape, 0, in_heap, counts->first);
 	else
 		counts->first[COST_PG_HEAP_LEVEL] += in_heap;
 	counts->first[COST_PG_HEAP_FAR] += in_heap * share_far(shape, wanted * memory_bytes(shape));
@@ -311,7 +352,8 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 	double sorts = Max(1, Min(shape->groups, rows / INCREMENTAL_MIN_ROWS));
 
 	count_put(shape, rows, counts->rest);
-	count_whole_comparisons(shape, rows * levels_of(rows / sorts), 0, counts->rest);
+	count_whole_comparisons(shape, deciding_column(shape, rows), rows * levels_of(rows / sorts),
+							counts->rest);
 	count_get(shape, rows, true, counts->rest);
 	counts->rest[COST_PG_INCREMENTAL] += rows;
 	counts->rest[COST_PG_GROUP] += sorts;

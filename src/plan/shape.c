@@ -154,6 +154,7 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 
 		keys[i] = (SortKeyShape){.class = class_of(&columns[i]),
 								 .width = stats[i].width,
+								 .padded = getBaseType(columns[i].type) == BPCHAROID,
 								 .distinct = stats[i].distinct,
 								 .leading = stats[i].leading,
 								 .largest = stats[i].largest};
