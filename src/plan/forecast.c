@@ -165,7 +165,7 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 
 	memset(forecast, 0, sizeof(*forecast));
 	possible = shape_of_plan(&forecast->postgres_shape, stmt, sort, ancestors);
-	forecast->input_ms = predict_input(sort->lefttree->total_cost);
+	forecast->input_ms = PLAN_UNIT_MS * sort->lefttree->total_cost;
 	forecast->read_to_end = is_read_to_end(stmt, sort, ancestors);
 	forecast->postgres = predict_postgres_sort(&forecast->postgres_shape);
 	postgres_ms = sort_time_total(&forecast->postgres_shape, forecast->postgres);

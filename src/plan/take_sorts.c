@@ -10,14 +10,17 @@
  * A WindowAgg copies every row to a tuplestore, whatever its functions need, which takes longer than the sort
  * below it.  Those that only number rows are exchanged for GpuRanks (rank_plan.h), one for one, where they
  * read what a sort returns, be it a GpuSort or one that is left to PostgreSQL, or another GpuRank above one.
- * Windows over fewer rows than gpusort sorts, and those over an index scan, are left as they are.
+ * Windows that save little beside what all below them takes, and those over an index scan, are left as they
+ * are.
  *
  * The plan may come past no hook of ours: then its Sorts stay what they are.
  */
 #include "postgres.h"
 
+#include "base/guc.h"
 #include "monitor/counters.h"
 #include "plan/choice.h"
+#include "plan/cost.h"
 #include "plan/likely_rows.h"
 #include "plan/plan_walk.h"
 #include "plan/rank_plan.h"
@@ -101,6 +104,9 @@ take_sorts(PlannedStmt *stmt, bool count)
 
 /* ---------------------------------------------------------------- windows */
 
+/* Milliseconds that a WindowAgg takes to copy a row, at least. */
+#define COPY_MS 0.00019
+
 /* Does it return rows that it has sorted, or that processes below it have? */
 static bool
 is_sort(const Plan *plan)
@@ -131,10 +137,20 @@ is_taken(const PlannedStmt *stmt, const Plan *plan)
 	return is_taken(stmt, plan->lefttree) && rank_plan_is_possible(stmt, (const WindowAgg *) plan);
 }
 
+/* Does what it saves count beside what all below it takes? */
+static bool
+is_worth_taking(const Plan *window)
+{
+	const Plan *input = window->lefttree;
+
+	return gpusort_mode == GPUSORT_MODE_FORCE ||
+		   plan_likely_rows(input) * COPY_MS > (1 - WORTH_SHARE) * PLAN_UNIT_MS * input->total_cost;
+}
+
 static void
 take_window(Plan **place, List *ancestors, void *stmt)
 {
-	if (IsA(*place, WindowAgg) && is_taken(stmt, *place))
+	if (IsA(*place, WindowAgg) && is_taken(stmt, *place) && is_worth_taking(*place))
 		*place = &rank_plan_from_window((const WindowAgg *) *place)->scan.plan;
 }
 
