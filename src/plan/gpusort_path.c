@@ -34,12 +34,15 @@
 #include "plan/sort_plan.h"
 #include "service/state.h"
 
-/* Members of a path's custom_private. */
-enum
+/* A path, with what its plan will be made of: few paths become plans. */
+typedef struct GpuSortPath
 {
-	PATH_EXPECTED,	  /* a SortExpected */
-	PATH_FOR_ORDER_BY /* Integer */
-};
+	CustomPath path;
+	bool for_order_by;
+	SortShape shape;
+	double input_ms;
+	double postgres_ms; /* that the rival's sort takes */
+} GpuSortPath;
 
 /* ---------------------------------------------------------------- sort columns */
 
@@ -201,13 +204,13 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 				  List *custom_plans)
 {
 	Sort *sort = linitial_node(Sort, custom_plans);
-	bool for_order_by = intVal(list_nth(best_path->custom_private, PATH_FOR_ORDER_BY)) != 0;
+	const GpuSortPath *path = (const GpuSortPath *) best_path;
 	SortPlanOptions options =
 		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
-		 .output_is_used = !for_order_by || root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
+		 .output_is_used = !path->for_order_by || root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
 		 .sort_junk = find_sort_junk(root, tlist),
 		 .restartable = !plan_is_volatile(root->glob->subplans, sort->plan.lefttree),
-		 .expected = sort_expected_from_list(list_nth(best_path->custom_private, PATH_EXPECTED))};
+		 .expected = forecast_gpusort(&path->shape, path->input_ms, path->postgres_ms)};
 	CustomScan *plan = sort_plan_from_sort(sort, tlist, &options);
 
 	plan->flags = best_path->flags;
@@ -222,22 +225,6 @@ static const CustomPathMethods path_methods = {.CustomName = GPUSORT_NODE_NAME,
 
 static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_NODE_NAME,
 													.PlanCustomPath = plan_feed_path};
-
-/*
- * What a path says of its GpuSort.  Workers that PostgreSQL would start, too, below its sort, count for none.
- */
-static List *
-candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
-{
-	SortShape shape = candidate->shape;
-	SortExpected expected;
-
-	if (IsA(path_below_projection(sort->input), GatherPath))
-		shape.launch = 0;
-	expected = forecast_gpusort(&shape, cost_input_ms(yardstick, &shape, candidate->input),
-								sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
-	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
-}
 
 /* A Gather that feeds the partial path's rows to a sort above it; its costs are a part of the sort's. */
 static Path *
@@ -263,10 +250,11 @@ create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
 }
 
 /* A GpuSort over this input, which is the sort's own or feeds it, its cost not set. */
-static CustomPath *
+static GpuSortPath *
 create_path_over(const SortToOffer *sort, Path *input)
 {
-	CustomPath *path = makeNode(CustomPath);
+	GpuSortPath *gpusort = (GpuSortPath *) newNode(sizeof(GpuSortPath), T_CustomPath);
+	CustomPath *path = &gpusort->path;
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = sort->rel;
@@ -276,7 +264,20 @@ create_path_over(const SortToOffer *sort, Path *input)
 	path->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	path->custom_paths = list_make1(create_sort_path(sort->root, sort->rel, input, sort->pathkeys, -1.0));
 	path->methods = &path_methods;
-	return path;
+	gpusort->for_order_by = sort->for_order_by;
+	return gpusort;
+}
+
+/* What is known of it.  Workers that PostgreSQL would start, too, below its sort, count for none. */
+static void
+note_candidate(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick,
+			   GpuSortPath *path)
+{
+	path->shape = candidate->shape;
+	if (IsA(path_below_projection(sort->input), GatherPath))
+		path->shape.launch = 0;
+	path->input_ms = cost_input_ms(yardstick, &path->shape, candidate->input);
+	path->postgres_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
 }
 
 /* EXPLAIN should not show a Gather that is dearer than what reads it. */
@@ -315,9 +316,10 @@ static CustomPath *
 create_path(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
 	Path *input = candidate->partial != NULL ? create_feeding_gather(sort, candidate) : sort->input;
-	CustomPath *path = create_path_over(sort, input);
+	GpuSortPath *gpusort = create_path_over(sort, input);
+	CustomPath *path = &gpusort->path;
 
-	path->custom_private = candidate_to_private(sort, candidate, yardstick);
+	note_candidate(sort, candidate, yardstick, gpusort);
 	if (sort->for_order_by)
 		cost_set(yardstick, &candidate->time, &path->path);
 	else

@@ -121,6 +121,13 @@ class_of(const SortColumnSpec *column)
 	}
 }
 
+/* Are first bytes compared: by PostgreSQL's Sort, which abbreviates the first column, or by the C library? */
+static bool
+asks_for_leading(SortKeyClass class, int place)
+{
+	return class == KEY_LIBC || (place == 0 && (class == KEY_TEXT || class == KEY_ICU));
+}
+
 /* The order of rows that come in that of their table. */
 static RowOrder
 order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, double rows)
@@ -154,14 +161,17 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 		keys[i] = (SortKeyShape){.class = class_of(&columns[i]),
 								 .width = stats[i].width,
 								 .distinct = stats[i].distinct,
-								 .leading = stats[i].leading,
-								 .largest = stats[i].largest};
+								 .largest = 1};
+		if (asks_for_leading(keys[i].class, i))
+			keys[i].leading = column_leading_values(&stats[i], columns[i].type);
 		widths[i] = stats[i].width;
 		supported = supported && sort_key_supported_if_verified(&columns[i], &keys[i].verified, &why_not);
 		shape->verified |= keys[i].verified;
 		keys[i].known =
 			supported && keys[i].class == KEY_ICU && sort_key_knows_collation(columns[i].collation);
 	}
+	if (gpu_service_ready())
+		keys[0].largest = column_largest_share(&stats[0]); /* nobody else asks */
 	shape->wanted = -1;
 	shape->single_column = row_columns == 1;
 	shape->nkeys = ncolumns;
