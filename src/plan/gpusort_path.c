@@ -30,6 +30,7 @@
 #include "plan/gpusort_path.h"
 #include "plan/own_scan.h"
 #include "plan/plan_walk.h"
+#include "plan/remembered.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
@@ -60,9 +61,15 @@ column_matches(const PathKey *pathkey, const Path *input, int column)
 	const PathTarget *target = input->pathtarget;
 	EquivalenceClass *ec = pathkey->pk_eclass;
 
+	const Node *expr = list_nth(target->exprs, column);
+
 	if (ec->ec_has_volatile)
 		return ec->ec_sortref != 0 && get_pathtarget_sortgroupref(target, column) == ec->ec_sortref;
-	return find_ec_member_matching_expr(ec, list_nth(target->exprs, column), child_relids(input)) != NULL;
+	/* most columns are of another relation than any of the class */
+	if (IsA(expr, Var) && child_relids(input) == NULL &&
+		!bms_is_member(((const Var *) expr)->varno, ec->ec_relids))
+		return false;
+	return find_ec_member_matching_expr(ec, (Expr *) expr, child_relids(input)) != NULL;
 }
 
 /* The sort column that the pathkey would have on this output column of the input. */
@@ -82,6 +89,40 @@ column_spec(const PathKey *pathkey, const Path *input, int column)
 							.nulls_first = pathkey->pk_nulls_first};
 }
 
+/* What supplies the pathkeys: the expressions, all of them, and of each pathkey the last one's column. */
+typedef struct Suppliers
+{
+	List *exprs;
+	int *columns; /* places in the input's output */
+} Suppliers;
+
+/* False: a pathkey has none. */
+static bool
+find_suppliers(List *pathkeys, const Path *input, Suppliers *suppliers)
+{
+	const List *exprs = input->pathtarget->exprs;
+	ListCell *cell;
+
+	suppliers->exprs = NIL;
+	suppliers->columns = palloc(sizeof(int) * list_length(pathkeys));
+	foreach(cell, pathkeys)
+	{
+		int *column = &suppliers->columns[foreach_current_index(cell)];
+
+		*column = -1;
+		for (int i = 0; i < list_length(exprs); i++)
+		{
+			if (!column_matches(lfirst(cell), input, i))
+				continue;
+			suppliers->exprs = lappend(suppliers->exprs, list_nth(exprs, i));
+			*column = i;
+		}
+		if (*column < 0)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Can the path's rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that
  * can, since the planner picks one of them later.  Fills columns, one a pathkey.
@@ -94,7 +135,6 @@ pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns)
 	foreach(cell, pathkeys)
 	{
 		const PathKey *pathkey = lfirst_node(PathKey, cell);
-		bool found = false;
 
 		for (int i = 0; i < list_length(input->pathtarget->exprs); i++)
 		{
@@ -106,11 +146,113 @@ pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns)
 			columns[foreach_current_index(cell)] = column_spec(pathkey, input, i);
 			if (!sort_key_supported_if_verified(&columns[foreach_current_index(cell)], &verified, &why_not))
 				return false;
-			found = true;
 		}
-		if (!found)
-			return false;
 	}
+	return true;
+}
+
+/* ---------------------------------------------------------------- what is known of them */
+
+/*
+ * Sort columns of the query that is being planned, and what is known of them whichever rows are sorted: a
+ * join's inputs are sorted by the same ones in each order of joins that the planner tries.
+ */
+typedef struct KnownColumns
+{
+	List *pathkeys;
+	List *exprs;
+	bool supported;
+	SortColumnSpec *columns; /* their attno is that of the first input */
+	ColumnStats first;
+	SortShape shape;
+} KnownColumns;
+
+static Remembered known = {.entries = NIL};
+
+static KnownColumns *
+find_known(const SortToOffer *sort, const List *exprs)
+{
+	ListCell *cell;
+
+	foreach(cell, remembered_in(&known, sort->root->planner_cxt))
+	{
+		KnownColumns *entry = lfirst(cell);
+
+		if (linitial(entry->pathkeys) == linitial(sort->pathkeys) &&
+			compare_pathkeys(entry->pathkeys, sort->pathkeys) == PATHKEYS_EQUAL && equal(entry->exprs, exprs))
+			return entry;
+	}
+	return NULL;
+}
+
+static void
+describe_columns(const SortToOffer *sort, KnownColumns *entry)
+{
+	const List *exprs = sort->input->pathtarget->exprs;
+	int ncolumns = list_length(sort->pathkeys);
+	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
+
+	entry->columns = palloc(sizeof(SortColumnSpec) * ncolumns);
+	entry->supported = pathkeys_supported(sort->pathkeys, sort->input, entry->columns);
+	if (!entry->supported)
+		return;
+	for (int i = 0; i < ncolumns; i++)
+		stats[i] = column_stats_of_expr(sort->root, list_nth(exprs, entry->columns[i].attno - 1));
+	entry->first = stats[0];
+	(void) shape_init(&entry->shape, ncolumns, entry->columns, stats);
+}
+
+/*
+ * The sort's columns, remembered as long as the query's pathkeys are.  Those of a partition are not: they
+ * come once, and there may be thousands to look through.
+ */
+static const KnownColumns *
+known_columns(const SortToOffer *sort, List *exprs)
+{
+	bool is_child = IS_OTHER_REL(sort->input->parent);
+	KnownColumns *entry = is_child ? NULL : find_known(sort, exprs);
+	MemoryContext before;
+
+	if (entry != NULL)
+		return entry;
+	before = MemoryContextSwitchTo(sort->root->planner_cxt);
+	entry = palloc0(sizeof(*entry));
+	entry->pathkeys = list_copy(sort->pathkeys);
+	entry->exprs = copyObject(exprs);
+	describe_columns(sort, entry);
+	if (!is_child)
+		remember(&known, entry);
+	MemoryContextSwitchTo(before);
+	return entry;
+}
+
+/* What is known of the sort, whoever does it.  False: no GpuSort can do it. */
+static bool
+describe_sort(const SortToOffer *sort, SortShape *shape)
+{
+	const PathTarget *target = sort->input->pathtarget;
+	int ncolumns = list_length(sort->pathkeys);
+	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * ncolumns);
+	const KnownColumns *entry;
+	Suppliers suppliers;
+
+	if (!find_suppliers(sort->pathkeys, sort->input, &suppliers))
+		return false;
+	entry = known_columns(sort, suppliers.exprs);
+	if (!entry->supported)
+		return false;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		columns[i] = entry->columns[i];
+		columns[i].attno = suppliers.columns[i] + 1;
+	}
+	*shape = entry->shape;
+	shape->rows = sort->input->rows;
+	shape->width = target->width;
+	shape_set_rows(shape, list_length(target->exprs), columns, &entry->first,
+				   path_below_projection(sort->input)->pathtype == T_SeqScan);
+	shape->wanted = sort->wanted;
+	shape->device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	return true;
 }
 
@@ -140,7 +282,6 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.returned_alone = !sort->root->glob->parallelModeOK;
 	candidate.shape.on_gpu = on_gpu;
-	candidate.shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, candidate.input);
 	if (gpusort_mode == GPUSORT_MODE_AUTO && !is_worth_files(candidate.time.wanted, yardstick->time.wanted) &&
 		cost_writes_more(yardstick, &candidate.shape))
@@ -306,10 +447,11 @@ input_cost(const Candidate *candidate)
 static SortTime
 time_without_launch(const Candidate *candidate)
 {
-	SortShape shape = candidate->shape;
+	SortTime time = candidate->time.sort;
 
-	shape.launch = 0;
-	return predict_gpusort(&shape);
+	if (candidate->partial != NULL)
+		time.first -= predict_launch(&candidate->shape);
+	return time;
 }
 
 static CustomPath *
@@ -350,24 +492,6 @@ has_row_identities(const PlannerInfo *root, const PathTarget *target)
 	return false;
 }
 
-/* What is known of the sort, whoever does it. */
-static void
-describe_sort(const SortToOffer *sort, const SortColumnSpec *columns, SortShape *shape)
-{
-	const PathTarget *target = sort->input->pathtarget;
-	int ncolumns = list_length(sort->pathkeys);
-	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
-
-	for (int i = 0; i < ncolumns; i++)
-		stats[i] = column_stats_of_expr(sort->root, list_nth(target->exprs, columns[i].attno - 1));
-	memset(shape, 0, sizeof(*shape));
-	shape->rows = sort->input->rows;
-	shape->width = target->width;
-	(void) shape_init(shape, list_length(target->exprs), ncolumns, columns, stats,
-					  path_below_projection(sort->input)->pathtype == T_SeqScan);
-	shape->wanted = sort->wanted;
-}
-
 bool
 sort_may_be_offered(const Path *input, List *pathkeys)
 {
@@ -391,17 +515,17 @@ partial_input(const RelOptInfo *rel, List *pathkeys)
 CustomPath *
 gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected)
 {
-	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * list_length(sort->pathkeys));
-	const PathTarget *target = sort->input->pathtarget;
+	PathTarget *target = sort->input->pathtarget;
 	SortShape shape;
 	CostYardstick yardstick;
 	Candidate candidate;
 	bool is_faster;
 
-	if (!pathkeys_supported(sort->pathkeys, sort->input, columns) || sort_repeats_volatile(target->exprs) ||
-		has_row_identities(sort->root, target))
+	/* of a PathTarget it is remembered whether there is anything volatile in it */
+	if (has_row_identities(sort->root, target) ||
+		(contain_volatile_functions((Node *) target) && sort_repeats_volatile(target->exprs)) ||
+		!describe_sort(sort, &shape))
 		return NULL;
-	describe_sort(sort, columns, &shape);
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
 	candidate = fastest_candidate(sort, &yardstick);
 	if (candidate.input == NULL)

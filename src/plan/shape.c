@@ -147,13 +147,13 @@ order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, d
 /* ---------------------------------------------------------------- shapes */
 
 bool
-shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec *columns,
-		   const ColumnStats *stats, bool table_order)
+shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats)
 {
 	SortKeyShape *keys = palloc(sizeof(SortKeyShape) * ncolumns);
 	double *widths = palloc(sizeof(double) * ncolumns);
 	bool supported = true;
 
+	memset(shape, 0, sizeof(*shape));
 	for (int i = 0; i < ncolumns; i++)
 	{
 		Declined why_not;
@@ -173,20 +173,26 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 	if (gpu_service_ready())
 		keys[0].largest = column_largest_share(&stats[0]); /* nobody else asks */
 	shape->wanted = -1;
-	shape->single_column = row_columns == 1;
 	shape->nkeys = ncolumns;
 	shape->keys = keys;
-	shape->order = table_order ? order_of(ncolumns, &columns[0], &stats[0], shape->rows) : ORDER_NONE;
 	shape->correlation = stats[0].correlation;
 	shape->memory = (double) work_mem * 1024;
 	shape->processes = 1;
 	shape->cores = count_cores();
 	shape->launch = parallel_setup_cost / DEFAULT_PARALLEL_SETUP_COST;
-	if (!supported)
-		return false;
-	shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
-	shape->keys_alone = shape->fixed_key && key_row_possible(ncolumns, columns, row_columns);
-	return true;
+	if (supported)
+		shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
+	return supported;
+}
+
+void
+shape_set_rows(SortShape *shape, int row_columns, const SortColumnSpec *columns, const ColumnStats *first,
+			   bool table_order)
+{
+	shape->single_column = row_columns == 1;
+	shape->order = table_order ? order_of(shape->nkeys, &columns[0], first, shape->rows) : ORDER_NONE;
+	shape->keys_alone = shape->fixed_key && row_columns <= shape->nkeys &&
+						key_row_possible(shape->nkeys, columns, row_columns);
 }
 
 double
@@ -325,13 +331,13 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
 	bool supported;
 
-	memset(shape, 0, sizeof(*shape));
 	for (int i = 0; i < ncolumns; i++)
 		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, stmt->rtable);
+	supported = shape_init(shape, ncolumns, columns, stats);
 	shape->rows = sort->plan_rows;
 	shape->width = sort->lefttree->plan_width;
-	supported = shape_init(shape, list_length(sort->lefttree->targetlist), ncolumns, columns, stats,
-						   IsA(sort->lefttree, SeqScan));
+	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],
+				   IsA(sort->lefttree, SeqScan));
 	shape->wanted = shape_rows_wanted(ancestors);
 	shape->beside = parallel_processes(stmt, sort, ancestors);
 	if (IsA(sort, IncrementalSort))
