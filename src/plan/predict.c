@@ -123,9 +123,7 @@ time_of(const SortShape *shape, const CostCounts *counts)
 		all.processes = shape->beside;
 		slower = all.processes / running_processes(&all);
 	}
-	time.first *= slower / 1e6;
-	time.rest *= slower / 1e6;
-	return time;
+	return (SortTime){.first = slower * (time.first / 1e6), .rest = slower * (time.rest / 1e6)};
 }
 
 double
