@@ -454,6 +454,17 @@ time_without_launch(const Candidate *candidate)
 	return time;
 }
 
+/* PostgreSQL's own sort of the rows by one process, which the rival may be. */
+static const SortPath *
+serial_sort(const SortToOffer *sort, const CostYardstick *yardstick)
+{
+	const Path *rival = yardstick->rival.path;
+
+	if (IsA(rival, SortPath) && yardstick->rival.input == sort->input)
+		return (const SortPath *) rival;
+	return create_sort_path(sort->root, sort->rel, sort->input, sort->pathkeys, -1);
+}
+
 static CustomPath *
 create_path(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
@@ -466,7 +477,7 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 		cost_set(yardstick, &candidate->time, &path->path);
 	else
 		cost_set_in_plan(yardstick, time_without_launch(candidate), input_cost(candidate),
-						 create_sort_path(sort->root, sort->rel, sort->input, sort->pathkeys, -1),
+						 serial_sort(sort, yardstick),
 						 &path->path);
 	gpusort_path_set_costs(path, path->path.startup_cost, path->path.total_cost);
 	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
@@ -515,15 +526,13 @@ partial_input(const RelOptInfo *rel, List *pathkeys)
 CustomPath *
 gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected)
 {
-	PathTarget *target = sort->input->pathtarget;
+	const PathTarget *target = sort->input->pathtarget;
 	SortShape shape;
 	CostYardstick yardstick;
 	Candidate candidate;
 	bool is_faster;
 
-	/* of a PathTarget it is remembered whether there is anything volatile in it */
-	if (has_row_identities(sort->root, target) ||
-		(contain_volatile_functions((Node *) target) && sort_repeats_volatile(target->exprs)) ||
+	if (has_row_identities(sort->root, target) || sort_repeats_volatile(target->exprs) ||
 		!describe_sort(sort, &shape))
 		return NULL;
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
