@@ -173,7 +173,7 @@ how_on_gpu(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	if (gpusort_backend != GPUSORT_BACKEND_CUDA && !sort_plan_is_faster_on_gpu(plan, 0))
 		return NULL;
 	stats = column_stats_of_plan(sort->lefttree, columns[0].attno, stmt->rtable);
-	turns = turns_on_gpu(stmt, sort, wanted, stats.largest);
+	turns = turns_on_gpu(stmt, sort, wanted, gpu_service_ready() ? column_largest_share(&stats) : 1);
 	return turns > 1 ? psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns)
 					 : NULL;
 }

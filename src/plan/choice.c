@@ -41,13 +41,11 @@ sort_worth_taking(double rows, Declined *why_not)
 bool
 sort_repeats_volatile(List *exprs)
 {
-	if (!contain_volatile_functions((Node *) exprs))
-		return false;
 	for (int i = 0; i < list_length(exprs); i++)
 	{
 		Node *expr = list_nth(exprs, i);
 
-		if (!contain_volatile_functions(expr))
+		if (IsA(expr, Var) || !contain_volatile_functions(expr))
 			continue;
 		for (int j = 0; j < i; j++)
 		{

@@ -4,7 +4,8 @@
  *
  * The width of its values, how many there are, how many of their first 8 bytes there are (an abbreviated key
  * holds no more), and whether the table has them in order.  All of that is read from one row of pg_statistic,
- * which is in the system's cache.
+ * which is in the system's cache; but to take values out of that row takes longer than to plan a small query,
+ * so it is done where they decide something.
  */
 #include "postgres.h"
 
@@ -26,7 +27,6 @@
 #include "base/pg_compat.h"
 #include "plan/column_stats.h"
 #include "plan/sort_plan.h"
-#include "service/state.h"
 
 /* As many bytes of a string as an abbreviated key has. */
 #define LEADING_BYTES 8
@@ -53,7 +53,7 @@ same_leading_bytes(Datum a, Datum b)
  * between two of them.
  */
 static double
-leading_values(HeapTuple tuple)
+leading_of_tuple(HeapTuple tuple)
 {
 	AttStatsSlot slot;
 	double differ = 1;
@@ -83,9 +83,8 @@ correlation(HeapTuple tuple)
 	return result;
 }
 
-/* See ColumnStats. */
 static double
-largest_share(HeapTuple tuple)
+largest_of_tuple(HeapTuple tuple)
 {
 	double largest = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 	bool known = false;
@@ -114,24 +113,53 @@ is_string(Oid type)
 static ColumnStats
 stats_of_type(Oid type, int32 typmod)
 {
-	return (ColumnStats){.width = get_typavgwidth(type, typmod), .largest = 1};
+	return (ColumnStats){.width = get_typavgwidth(type, typmod)};
 }
 
 /* may_read: may the user see values of the table? */
 static ColumnStats
-stats_of_tuple(HeapTuple tuple, Oid type, double table_rows, bool may_read)
+stats_of_tuple(HeapTuple tuple, double table_rows, bool may_read)
 {
 	Form_pg_statistic form = (Form_pg_statistic) GETSTRUCT(tuple);
-	ColumnStats stats = {.width = form->stawidth, .largest = 1};
 
-	stats.distinct = form->stadistinct >= 0 ? form->stadistinct : -form->stadistinct * table_rows;
-	stats.correlation = correlation(tuple);
-	if (may_read && is_string(getBaseType(type)))
-		stats.leading = leading_values(tuple);
+	return (ColumnStats){.width = form->stawidth,
+						 .distinct =
+							 form->stadistinct >= 0 ? form->stadistinct : -form->stadistinct * table_rows,
+						 .correlation = correlation(tuple),
+						 .table = may_read ? form->starelid : InvalidOid,
+						 .column = form->staattnum,
+						 .inherited = form->stainherit};
+}
+
+/* What a function finds in the row of pg_statistic; otherwise: if there is none to be seen. */
+static double
+read_values(const ColumnStats *stats, double (*find)(HeapTuple), double otherwise)
+{
+	HeapTuple tuple;
+	double result;
+
+	if (!OidIsValid(stats->table))
+		return otherwise;
+	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(stats->table), Int16GetDatum(stats->column),
+							BoolGetDatum(stats->inherited));
+	if (!HeapTupleIsValid(tuple))
+		return otherwise;
+	result = find(tuple);
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+double
+column_leading_values(const ColumnStats *stats, Oid type)
+{
+	return is_string(getBaseType(type)) ? read_values(stats, leading_of_tuple, 0) : 0;
+}
+
+double
+column_largest_share(const ColumnStats *stats)
+{
 	/* those of a table with children are not found again when the sort begins */
-	if (may_read && !form->stainherit && gpu_service_ready())
-		stats.largest = largest_share(tuple);
-	return stats;
+	return stats->inherited ? 1 : read_values(stats, largest_of_tuple, 1);
 }
 
 /* ---------------------------------------------------------------- while planning */
@@ -148,8 +176,8 @@ column_stats_of_expr(PlannerInfo *root, Node *expr)
 	examine_variable(root, expr, 0, &variable);
 	if (HeapTupleIsValid(variable.statsTuple))
 	{
-		stats = stats_of_tuple(variable.statsTuple, exprType(expr),
-							   variable.rel != NULL ? variable.rel->tuples : 0, variable.acl_ok);
+		stats = stats_of_tuple(variable.statsTuple, variable.rel != NULL ? variable.rel->tuples : 0,
+							   variable.acl_ok);
 		if (variable.isunique && variable.rel != NULL)
 			stats.distinct = variable.rel->tuples;
 	}
@@ -243,7 +271,7 @@ column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable)
 
 	if (tuple == NULL)
 		return stats;
-	stats = stats_of_tuple(tuple, type, table_rows(relid), may_read_table(relid));
+	stats = stats_of_tuple(tuple, table_rows(relid), may_read_table(relid));
 	ReleaseSysCache(tuple);
 	return stats;
 }

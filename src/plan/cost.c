@@ -219,13 +219,14 @@ void
 cost_set_in_plan(const CostYardstick *yardstick, SortTime time, Cost input, const SortPath *sort, Path *path)
 {
 	SortShape shape = yardstick->shape;
-	SortTime theirs;
+	SortTime theirs = yardstick->time.sort;
 	Cost below = sort->subpath->total_cost;
 	Cost startup = without_disabled(sort->path.startup_cost - below);
 	Cost total = without_disabled(sort->path.total_cost - below);
 
 	shape.processes = 1;
-	theirs = predict_postgres_sort(&shape);
+	if (!IsA(yardstick->rival.path, SortPath)) /* which sorts them otherwise */
+		theirs = predict_postgres_sort(&shape);
 	path->rows = shape.rows;
 	path->total_cost = input + total * cost_ratio(time.first + time.rest, theirs.first + theirs.rest);
 	path->startup_cost = Min(path->total_cost, input + startup * cost_ratio(time.first, theirs.first));

@@ -30,16 +30,20 @@
 #include "plan/gpusort_path.h"
 #include "plan/own_scan.h"
 #include "plan/plan_walk.h"
+#include "plan/remembered.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
 
-/* Members of a path's custom_private. */
-enum
+/* A path, with what its plan will be made of: few paths become plans. */
+typedef struct GpuSortPath
 {
-	PATH_EXPECTED,	  /* a SortExpected */
-	PATH_FOR_ORDER_BY /* Integer */
-};
+	CustomPath path;
+	bool for_order_by;
+	SortShape shape;
+	double input_ms;
+	double postgres_ms; /* that the rival's sort takes */
+} GpuSortPath;
 
 /* ---------------------------------------------------------------- sort columns */
 
@@ -57,9 +61,15 @@ column_matches(const PathKey *pathkey, const Path *input, int column)
 	const PathTarget *target = input->pathtarget;
 	EquivalenceClass *ec = pathkey->pk_eclass;
 
+	const Node *expr = list_nth(target->exprs, column);
+
 	if (ec->ec_has_volatile)
 		return ec->ec_sortref != 0 && get_pathtarget_sortgroupref(target, column) == ec->ec_sortref;
-	return find_ec_member_matching_expr(ec, list_nth(target->exprs, column), child_relids(input)) != NULL;
+	/* most columns are of another relation than any of the class */
+	if (IsA(expr, Var) && child_relids(input) == NULL &&
+		!bms_is_member(((const Var *) expr)->varno, ec->ec_relids))
+		return false;
+	return find_ec_member_matching_expr(ec, (Expr *) expr, child_relids(input)) != NULL;
 }
 
 /* The sort column that the pathkey would have on this output column of the input. */
@@ -79,6 +89,40 @@ column_spec(const PathKey *pathkey, const Path *input, int column)
 							.nulls_first = pathkey->pk_nulls_first};
 }
 
+/* What supplies the pathkeys: the expressions, all of them, and of each pathkey the last one's column. */
+typedef struct Suppliers
+{
+	List *exprs;
+	int *columns; /* places in the input's output */
+} Suppliers;
+
+/* False: a pathkey has none. */
+static bool
+find_suppliers(List *pathkeys, const Path *input, Suppliers *suppliers)
+{
+	const List *exprs = input->pathtarget->exprs;
+	ListCell *cell;
+
+	suppliers->exprs = NIL;
+	suppliers->columns = palloc(sizeof(int) * list_length(pathkeys));
+	foreach(cell, pathkeys)
+	{
+		int *column = &suppliers->columns[foreach_current_index(cell)];
+
+		*column = -1;
+		for (int i = 0; i < list_length(exprs); i++)
+		{
+			if (!column_matches(lfirst(cell), input, i))
+				continue;
+			suppliers->exprs = lappend(suppliers->exprs, list_nth(exprs, i));
+			*column = i;
+		}
+		if (*column < 0)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Can the path's rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that
  * can, since the planner picks one of them later.  Fills columns, one a pathkey.
@@ -91,7 +135,6 @@ pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns)
 	foreach(cell, pathkeys)
 	{
 		const PathKey *pathkey = lfirst_node(PathKey, cell);
-		bool found = false;
 
 		for (int i = 0; i < list_length(input->pathtarget->exprs); i++)
 		{
@@ -103,11 +146,113 @@ pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns)
 			columns[foreach_current_index(cell)] = column_spec(pathkey, input, i);
 			if (!sort_key_supported_if_verified(&columns[foreach_current_index(cell)], &verified, &why_not))
 				return false;
-			found = true;
 		}
-		if (!found)
-			return false;
 	}
+	return true;
+}
+
+/* ---------------------------------------------------------------- what is known of them */
+
+/*
+ * Sort columns of the query that is being planned, and what is known of them whichever rows are sorted: a
+ * join's inputs are sorted by the same ones in each order of joins that the planner tries.
+ */
+typedef struct KnownColumns
+{
+	List *pathkeys;
+	List *exprs;
+	bool supported;
+	SortColumnSpec *columns; /* their attno is that of the first input */
+	ColumnStats first;
+	SortShape shape;
+} KnownColumns;
+
+static Remembered known = {.entries = NIL};
+
+static KnownColumns *
+find_known(const SortToOffer *sort, const List *exprs)
+{
+	ListCell *cell;
+
+	foreach(cell, remembered_in(&known, sort->root->planner_cxt))
+	{
+		KnownColumns *entry = lfirst(cell);
+
+		if (linitial(entry->pathkeys) == linitial(sort->pathkeys) &&
+			compare_pathkeys(entry->pathkeys, sort->pathkeys) == PATHKEYS_EQUAL && equal(entry->exprs, exprs))
+			return entry;
+	}
+	return NULL;
+}
+
+static void
+describe_columns(const SortToOffer *sort, KnownColumns *entry)
+{
+	const List *exprs = sort->input->pathtarget->exprs;
+	int ncolumns = list_length(sort->pathkeys);
+	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
+
+	entry->columns = palloc(sizeof(SortColumnSpec) * ncolumns);
+	entry->supported = pathkeys_supported(sort->pathkeys, sort->input, entry->columns);
+	if (!entry->supported)
+		return;
+	for (int i = 0; i < ncolumns; i++)
+		stats[i] = column_stats_of_expr(sort->root, list_nth(exprs, entry->columns[i].attno - 1));
+	entry->first = stats[0];
+	(void) shape_init(&entry->shape, ncolumns, entry->columns, stats);
+}
+
+/*
+ * The sort's columns, remembered as long as the query's pathkeys are.  Those of a partition are not: they
+ * come once, and there may be thousands to look through.
+ */
+static const KnownColumns *
+known_columns(const SortToOffer *sort, List *exprs)
+{
+	bool is_child = IS_OTHER_REL(sort->input->parent);
+	KnownColumns *entry = is_child ? NULL : find_known(sort, exprs);
+	MemoryContext before;
+
+	if (entry != NULL)
+		return entry;
+	before = MemoryContextSwitchTo(sort->root->planner_cxt);
+	entry = palloc0(sizeof(*entry));
+	entry->pathkeys = list_copy(sort->pathkeys);
+	entry->exprs = copyObject(exprs);
+	describe_columns(sort, entry);
+	if (!is_child)
+		remember(&known, entry);
+	MemoryContextSwitchTo(before);
+	return entry;
+}
+
+/* What is known of the sort, whoever does it.  False: no GpuSort can do it. */
+static bool
+describe_sort(const SortToOffer *sort, SortShape *shape)
+{
+	const PathTarget *target = sort->input->pathtarget;
+	int ncolumns = list_length(sort->pathkeys);
+	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * ncolumns);
+	const KnownColumns *entry;
+	Suppliers suppliers;
+
+	if (!find_suppliers(sort->pathkeys, sort->input, &suppliers))
+		return false;
+	entry = known_columns(sort, suppliers.exprs);
+	if (!entry->supported)
+		return false;
+	for (int i = 0; i < ncolumns; i++)
+	{
+		columns[i] = entry->columns[i];
+		columns[i].attno = suppliers.columns[i] + 1;
+	}
+	*shape = entry->shape;
+	shape->rows = sort->input->rows;
+	shape->width = target->width;
+	shape_set_rows(shape, list_length(target->exprs), columns, &entry->first,
+				   path_below_projection(sort->input)->pathtype == T_SeqScan);
+	shape->wanted = sort->wanted;
+	shape->device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	return true;
 }
 
@@ -137,7 +282,6 @@ consider_candidate(const SortToOffer *sort, const CostYardstick *yardstick, Path
 	candidate.shape = shape_for_gpusort(&candidate.shape);
 	candidate.shape.returned_alone = !sort->root->glob->parallelModeOK;
 	candidate.shape.on_gpu = on_gpu;
-	candidate.shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	candidate.time = cost_time_gpusort(yardstick, &candidate.shape, candidate.input);
 	if (gpusort_mode == GPUSORT_MODE_AUTO && !is_worth_files(candidate.time.wanted, yardstick->time.wanted) &&
 		cost_writes_more(yardstick, &candidate.shape))
@@ -201,13 +345,13 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 				  List *custom_plans)
 {
 	Sort *sort = linitial_node(Sort, custom_plans);
-	bool for_order_by = intVal(list_nth(best_path->custom_private, PATH_FOR_ORDER_BY)) != 0;
+	const GpuSortPath *path = (const GpuSortPath *) best_path;
 	SortPlanOptions options =
 		{/* FETCH FIRST ... WITH TIES compares the sort columns of the rows that come out */
-		 .output_is_used = !for_order_by || root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
+		 .output_is_used = !path->for_order_by || root->parse->limitOption == LIMIT_OPTION_WITH_TIES,
 		 .sort_junk = find_sort_junk(root, tlist),
 		 .restartable = !plan_is_volatile(root->glob->subplans, sort->plan.lefttree),
-		 .expected = sort_expected_from_list(list_nth(best_path->custom_private, PATH_EXPECTED))};
+		 .expected = forecast_gpusort(&path->shape, path->input_ms, path->postgres_ms)};
 	CustomScan *plan = sort_plan_from_sort(sort, tlist, &options);
 
 	plan->flags = best_path->flags;
@@ -222,22 +366,6 @@ static const CustomPathMethods path_methods = {.CustomName = GPUSORT_NODE_NAME,
 
 static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_NODE_NAME,
 													.PlanCustomPath = plan_feed_path};
-
-/*
- * What a path says of its GpuSort.  Workers that PostgreSQL would start, too, below its sort, count for none.
- */
-static List *
-candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
-{
-	SortShape shape = candidate->shape;
-	SortExpected expected;
-
-	if (IsA(path_below_projection(sort->input), GatherPath))
-		shape.launch = 0;
-	expected = forecast_gpusort(&shape, cost_input_ms(yardstick, &shape, candidate->input),
-								sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
-	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
-}
 
 /* A Gather that feeds the partial path's rows to a sort above it; its costs are a part of the sort's. */
 static Path *
@@ -263,10 +391,11 @@ create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
 }
 
 /* A GpuSort over this input, which is the sort's own or feeds it, its cost not set. */
-static CustomPath *
+static GpuSortPath *
 create_path_over(const SortToOffer *sort, Path *input)
 {
-	CustomPath *path = makeNode(CustomPath);
+	GpuSortPath *gpusort = (GpuSortPath *) newNode(sizeof(GpuSortPath), T_CustomPath);
+	CustomPath *path = &gpusort->path;
 
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = sort->rel;
@@ -276,7 +405,20 @@ create_path_over(const SortToOffer *sort, Path *input)
 	path->flags = CUSTOMPATH_SUPPORT_BACKWARD_SCAN | CUSTOMPATH_SUPPORT_MARK_RESTORE;
 	path->custom_paths = list_make1(create_sort_path(sort->root, sort->rel, input, sort->pathkeys, -1.0));
 	path->methods = &path_methods;
-	return path;
+	gpusort->for_order_by = sort->for_order_by;
+	return gpusort;
+}
+
+/* What is known of it.  Workers that PostgreSQL would start, too, below its sort, count for none. */
+static void
+note_candidate(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick,
+			   GpuSortPath *path)
+{
+	path->shape = candidate->shape;
+	if (IsA(path_below_projection(sort->input), GatherPath))
+		path->shape.launch = 0;
+	path->input_ms = cost_input_ms(yardstick, &path->shape, candidate->input);
+	path->postgres_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
 }
 
 /* EXPLAIN should not show a Gather that is dearer than what reads it. */
@@ -305,25 +447,37 @@ input_cost(const Candidate *candidate)
 static SortTime
 time_without_launch(const Candidate *candidate)
 {
-	SortShape shape = candidate->shape;
+	SortTime time = candidate->time.sort;
 
-	shape.launch = 0;
-	return predict_gpusort(&shape);
+	if (candidate->partial != NULL)
+		time.first -= predict_launch(&candidate->shape);
+	return time;
+}
+
+/* PostgreSQL's own sort of the rows by one process, which the rival may be. */
+static const SortPath *
+serial_sort(const SortToOffer *sort, const CostYardstick *yardstick)
+{
+	const Path *rival = yardstick->rival.path;
+
+	if (IsA(rival, SortPath) && yardstick->rival.input == sort->input)
+		return (const SortPath *) rival;
+	return create_sort_path(sort->root, sort->rel, sort->input, sort->pathkeys, -1);
 }
 
 static CustomPath *
 create_path(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
 	Path *input = candidate->partial != NULL ? create_feeding_gather(sort, candidate) : sort->input;
-	CustomPath *path = create_path_over(sort, input);
+	GpuSortPath *gpusort = create_path_over(sort, input);
+	CustomPath *path = &gpusort->path;
 
-	path->custom_private = candidate_to_private(sort, candidate, yardstick);
+	note_candidate(sort, candidate, yardstick, gpusort);
 	if (sort->for_order_by)
 		cost_set(yardstick, &candidate->time, &path->path);
 	else
 		cost_set_in_plan(yardstick, time_without_launch(candidate), input_cost(candidate),
-						 create_sort_path(sort->root, sort->rel, sort->input, sort->pathkeys, -1),
-						 &path->path);
+						 serial_sort(sort, yardstick), &path->path);
 	gpusort_path_set_costs(path, path->path.startup_cost, path->path.total_cost);
 	path_inherit_disabled(&path->path, input, !enable_sort && gpusort_mode != GPUSORT_MODE_FORCE);
 	return path;
@@ -346,24 +500,6 @@ has_row_identities(const PlannerInfo *root, const PathTarget *target)
 			return true;
 	}
 	return false;
-}
-
-/* What is known of the sort, whoever does it. */
-static void
-describe_sort(const SortToOffer *sort, const SortColumnSpec *columns, SortShape *shape)
-{
-	const PathTarget *target = sort->input->pathtarget;
-	int ncolumns = list_length(sort->pathkeys);
-	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
-
-	for (int i = 0; i < ncolumns; i++)
-		stats[i] = column_stats_of_expr(sort->root, list_nth(target->exprs, columns[i].attno - 1));
-	memset(shape, 0, sizeof(*shape));
-	shape->rows = sort->input->rows;
-	shape->width = target->width;
-	(void) shape_init(shape, list_length(target->exprs), ncolumns, columns, stats,
-					  path_below_projection(sort->input)->pathtype == T_SeqScan);
-	shape->wanted = sort->wanted;
 }
 
 bool
@@ -389,17 +525,15 @@ partial_input(const RelOptInfo *rel, List *pathkeys)
 CustomPath *
 gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected)
 {
-	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * list_length(sort->pathkeys));
 	const PathTarget *target = sort->input->pathtarget;
 	SortShape shape;
 	CostYardstick yardstick;
 	Candidate candidate;
 	bool is_faster;
 
-	if (!pathkeys_supported(sort->pathkeys, sort->input, columns) || sort_repeats_volatile(target->exprs) ||
-		has_row_identities(sort->root, target))
+	if (has_row_identities(sort->root, target) || sort_repeats_volatile(target->exprs) ||
+		!describe_sort(sort, &shape))
 		return NULL;
-	describe_sort(sort, columns, &shape);
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
 	candidate = fastest_candidate(sort, &yardstick);
 	if (candidate.input == NULL)

@@ -28,6 +28,7 @@
 #include "plan/gpusort_path.h"
 #include "plan/merge_join.h"
 #include "plan/own_scan.h"
+#include "plan/remembered.h"
 #include "plan/rival.h"
 
 /*
@@ -57,36 +58,8 @@ typedef struct RememberedInput
 	MergeInput input;
 } RememberedInput;
 
-/*
- * All of the query that is being planned, and the memory context that they and its relations are in: they are
- * forgotten when that is freed, and when another query is planned in between.
- */
-static List *remembered = NIL;
-static MemoryContext remembered_in = NULL;
-
-static void
-forget(void *context)
-{
-	if (remembered_in == context)
-	{
-		remembered = NIL;
-		remembered_in = NULL;
-	}
-}
-
-static void
-remember_in_current_context(void)
-{
-	MemoryContextCallback *callback;
-
-	if (remembered_in == CurrentMemoryContext)
-		return;
-	callback = palloc(sizeof(*callback));
-	*callback = (MemoryContextCallback){.func = forget, .arg = CurrentMemoryContext};
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
-	remembered = NIL;
-	remembered_in = CurrentMemoryContext;
-}
+/* All of the query that is being planned; they last as long as its relations. */
+static Remembered inputs = {.entries = NIL};
 
 /* The input in this order; by a GpuSort if one is faster than a Sort of the cheapest path. */
 static MergeInput
@@ -120,8 +93,7 @@ sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 	RememberedInput *entry;
 	ListCell *cell;
 
-	remember_in_current_context();
-	foreach(cell, remembered)
+	foreach(cell, remembered_in(&inputs, CurrentMemoryContext))
 	{
 		entry = lfirst(cell);
 		if (entry->rel == rel && compare_pathkeys(entry->pathkeys, pathkeys) == PATHKEYS_EQUAL)
@@ -129,7 +101,7 @@ sorted_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 	}
 	entry = palloc(sizeof(*entry));
 	*entry = (RememberedInput){.rel = rel, .pathkeys = pathkeys, .input = sort_input(root, rel, pathkeys)};
-	remembered = lcons(entry, remembered);
+	remember(&inputs, entry);
 	return entry->input;
 }
 
@@ -248,8 +220,11 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 		return;
 	cheapest =
 		gpusort_mode == GPUSORT_MODE_FORCE ? get_float8_infinity() : PLAN_SHARE * cheapest_join(joinrel);
+	if (cheapest < LEAST_JOIN ||
+		outer->cheapest_total_path->total_cost + inner->cheapest_total_path->total_cost >= cheapest)
+		return;
 	least = least_cost(outer) + least_cost(inner) + joinrel->rows * cpu_tuple_cost;
-	if (least >= cheapest || cheapest < LEAST_JOIN)
+	if (least >= cheapest)
 		return;
 	clauses = clauses_to_merge_by(extra->mergeclause_list);
 	if (!may_merge(joinrel, outer, inner, type, clauses, extra))

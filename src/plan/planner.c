@@ -31,6 +31,7 @@
 #include "plan/rival.h"
 #include "plan/sorted_input.h"
 #include "plan/take_sorts.h"
+#include "service/state.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
 static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
@@ -39,6 +40,9 @@ static planner_hook_type prev_planner_hook;
 
 /* Does set_join_pathlist_hook come to us? */
 static bool joins_hooked = false;
+
+/* Is the state of gpusortd to be the same one for all sorts of the query? */
+static bool holding_state = false;
 
 /* Are the sorts of finished plans counted? */
 static bool counting = true;
@@ -147,6 +151,8 @@ hook_joins(void)
 {
 	if (joins_hooked)
 		return;
+	holding_state = true;
+	gpu_service_hold(&holding_state);
 	prev_set_join_pathlist_hook = set_join_pathlist_hook;
 	set_join_pathlist_hook = gpusort_set_join_pathlist;
 	joins_hooked = true;
@@ -156,6 +162,7 @@ hook_joins(void)
 static void
 unhook_joins(void)
 {
+	holding_state = false;
 	if (!joins_hooked || set_join_pathlist_hook != gpusort_set_join_pathlist)
 		return;
 	set_join_pathlist_hook = prev_set_join_pathlist_hook;

@@ -106,15 +106,24 @@ milliseconds(const double *counts)
 
 /* Processes that do such a sort each share the processors. */
 static SortTime
-time_of(const SortShape *shape, CostCounts counts)
+time_of(const SortShape *shape, const CostCounts *counts)
 {
-	SortShape all = *shape;
-	double slower;
+	SortTime time = {.first = 0};
+	double slower = 1;
 
-	all.processes = Max(1, shape->beside);
-	slower = all.processes / running_processes(&all);
-	return (SortTime){.first = slower * milliseconds(counts.first),
-					  .rest = slower * milliseconds(counts.rest)};
+	for (int i = 0; i < COST_TERMS; i++)
+	{
+		time.first += counts->first[i] * nanoseconds[i];
+		time.rest += counts->rest[i] * nanoseconds[i];
+	}
+	if (shape->beside > 1)
+	{
+		SortShape all = *shape;
+
+		all.processes = shape->beside;
+		slower = all.processes / running_processes(&all);
+	}
+	return (SortTime){.first = slower * (time.first / 1e6), .rest = slower * (time.rest / 1e6)};
 }
 
 double
@@ -126,13 +135,17 @@ predict_counts(const CostCounts *counts)
 SortTime
 predict_postgres_sort(const SortShape *shape)
 {
-	return time_of(shape, count_postgres_sort(shape));
+	CostCounts counts = count_postgres_sort(shape);
+
+	return time_of(shape, &counts);
 }
 
 SortTime
 predict_gpusort(const SortShape *shape)
 {
-	return time_of(shape, count_gpusort(shape));
+	CostCounts counts = count_gpusort(shape);
+
+	return time_of(shape, &counts);
 }
 
 double
@@ -141,6 +154,15 @@ sort_time_total(const SortShape *shape, SortTime time)
 	double part = shape->wanted < 0 ? 1 : Min(1, shape->wanted / Max(shape->rows, 1));
 
 	return time.first + part * time.rest;
+}
+
+double
+predict_launch(const SortShape *shape)
+{
+	CostCounts counts = {.first = {0}};
+
+	count_launch(shape, &counts);
+	return milliseconds(counts.first);
 }
 
 double

@@ -110,6 +110,9 @@ extern double running_processes(const SortShape *shape);
 /* Of all rows, or of those wanted. */
 extern double sort_time_total(const SortShape *shape, SortTime time);
 
+/* Those of a sort that are for the launch of its processes. */
+extern double predict_launch(const SortShape *shape);
+
 /* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */
 extern double predict_gather(const SortShape *shape);
 

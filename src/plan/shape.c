@@ -122,6 +122,13 @@ class_of(const SortColumnSpec *column)
 	}
 }
 
+/* Are first bytes compared: by PostgreSQL's Sort, which abbreviates the first column, or by the C library? */
+static bool
+asks_for_leading(SortKeyClass class, int place)
+{
+	return class == KEY_LIBC || (place == 0 && (class == KEY_TEXT || class == KEY_ICU));
+}
+
 /* The order of rows that come in that of their table. */
 static RowOrder
 order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, double rows)
@@ -141,13 +148,13 @@ order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, d
 /* ---------------------------------------------------------------- shapes */
 
 bool
-shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec *columns,
-		   const ColumnStats *stats, bool table_order)
+shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats)
 {
 	SortKeyShape *keys = palloc(sizeof(SortKeyShape) * ncolumns);
 	double *widths = palloc(sizeof(double) * ncolumns);
 	bool supported = true;
 
+	memset(shape, 0, sizeof(*shape));
 	for (int i = 0; i < ncolumns; i++)
 	{
 		Declined why_not;
@@ -156,29 +163,38 @@ shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec
 								 .width = stats[i].width,
 								 .padded = getBaseType(columns[i].type) == BPCHAROID,
 								 .distinct = stats[i].distinct,
-								 .leading = stats[i].leading,
-								 .largest = stats[i].largest};
+								 .largest = 1};
+		if (asks_for_leading(keys[i].class, i))
+			keys[i].leading = column_leading_values(&stats[i], columns[i].type);
 		widths[i] = stats[i].width;
 		supported = supported && sort_key_supported_if_verified(&columns[i], &keys[i].verified, &why_not);
 		shape->verified |= keys[i].verified;
 		keys[i].known =
 			supported && keys[i].class == KEY_ICU && sort_key_knows_collation(columns[i].collation);
 	}
+	if (gpu_service_ready())
+		keys[0].largest = column_largest_share(&stats[0]); /* nobody else asks */
 	shape->wanted = -1;
-	shape->single_column = row_columns == 1;
 	shape->nkeys = ncolumns;
 	shape->keys = keys;
-	shape->order = table_order ? order_of(ncolumns, &columns[0], &stats[0], shape->rows) : ORDER_NONE;
 	shape->correlation = stats[0].correlation;
 	shape->memory = (double) work_mem * 1024;
 	shape->processes = 1;
 	shape->cores = count_cores();
 	shape->launch = parallel_setup_cost / DEFAULT_PARALLEL_SETUP_COST;
-	if (!supported)
-		return false;
-	shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
-	shape->keys_alone = shape->fixed_key && key_row_possible(ncolumns, columns, row_columns);
-	return true;
+	if (supported)
+		shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
+	return supported;
+}
+
+void
+shape_set_rows(SortShape *shape, int row_columns, const SortColumnSpec *columns, const ColumnStats *first,
+			   bool table_order)
+{
+	shape->single_column = row_columns == 1;
+	shape->order = table_order ? order_of(shape->nkeys, &columns[0], first, shape->rows) : ORDER_NONE;
+	shape->keys_alone = shape->fixed_key && row_columns <= shape->nkeys &&
+						key_row_possible(shape->nkeys, columns, row_columns);
 }
 
 double
@@ -317,13 +333,13 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
 	bool supported;
 
-	memset(shape, 0, sizeof(*shape));
 	for (int i = 0; i < ncolumns; i++)
 		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, stmt->rtable);
+	supported = shape_init(shape, ncolumns, columns, stats);
 	shape->rows = plan_likely_rows(sort);
 	shape->width = sort->lefttree->plan_width;
-	supported = shape_init(shape, list_length(sort->lefttree->targetlist), ncolumns, columns, stats,
-						   IsA(sort->lefttree, SeqScan));
+	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],
+				   IsA(sort->lefttree, SeqScan));
 	shape->wanted = shape_rows_wanted(ancestors);
 	shape->beside = parallel_processes(stmt, sort, ancestors);
 	if (IsA(sort, IncrementalSort))

@@ -12,13 +12,19 @@
 #include "plan/predict.h"
 
 /*
- * Fills what depends on the sort columns, of rows of so many columns: keys (palloc'd), their bytes, and the
- * order, for rows that come in the order of their table if table_order is set.  All else is PostgreSQL's
- * defaults: one process, work_mem, all rows.  False: one of the columns can't be encoded, so that the shape
- * is good for PostgreSQL's sort alone.
+ * Fills what depends on the sort columns, whatever the rows: keys (palloc'd) and their bytes.  All else is
+ * PostgreSQL's defaults: one process, work_mem, all rows.  False: one of the columns can't be encoded, so
+ * that the shape is good for PostgreSQL's sort alone.
  */
-extern bool shape_init(SortShape *shape, int row_columns, int ncolumns, const SortColumnSpec *columns,
-					   const ColumnStats *stats, bool table_order);
+extern bool shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns,
+					   const ColumnStats *stats);
+
+/*
+ * Fills what else depends on the rows, of which the number is set: of so many columns, in the order of their
+ * table if table_order is set; first: statistics of the first sort column.
+ */
+extern void shape_set_rows(SortShape *shape, int row_columns, const SortColumnSpec *columns,
+						   const ColumnStats *first, bool table_order);
 
 /* How many groups the rows come in, if they are in order by their first columns already. */
 extern double shape_groups(const SortShape *shape, int columns_in_order);

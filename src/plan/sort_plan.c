@@ -156,8 +156,8 @@ make_number(double number)
 	return makeFloat(psprintf("%.3f", number));
 }
 
-List *
-sort_expected_to_list(const SortExpected *expected)
+static List *
+expected_to_list(const SortExpected *expected)
 {
 	List *list = list_make5(makeInteger(expected->faster_on_gpu), make_number(expected->rows_for_gpu),
 							makeInteger(expected->key_bytes), make_number(expected->ms),
@@ -166,8 +166,8 @@ sort_expected_to_list(const SortExpected *expected)
 	return lappend(list, make_number(expected->cpu_ms));
 }
 
-SortExpected
-sort_expected_from_list(const List *list)
+static SortExpected
+expected_from_list(const List *list)
 {
 	return (SortExpected){.faster_on_gpu = intVal(list_nth(list, EXPECTED_FASTER_ON_GPU)) != 0,
 						  .rows_for_gpu = floatVal(list_nth(list, EXPECTED_ROWS_FOR_GPU)),
@@ -188,7 +188,7 @@ make_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 	columns->sortOperators = sort->sortOperators;
 	columns->collations = sort->collations;
 	columns->nullsFirst = sort->nullsFirst;
-	return list_make5(columns, makeInteger(options->restartable), sort_expected_to_list(&options->expected),
+	return list_make5(columns, makeInteger(options->restartable), expected_to_list(&options->expected),
 					  find_unused_columns(targetlist, sort->plan.targetlist, options),
 					  makeInteger(options->beside));
 }
@@ -308,7 +308,7 @@ sort_plan_beside(const CustomScan *plan)
 SortExpected
 sort_plan_expected(const CustomScan *plan)
 {
-	return sort_expected_from_list(list_nth(plan->custom_private, PRIVATE_EXPECTED));
+	return expected_from_list(list_nth(plan->custom_private, PRIVATE_EXPECTED));
 }
 
 bool

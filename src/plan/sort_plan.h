@@ -27,7 +27,7 @@
 extern void sort_plan_register(const CustomScanMethods *gpusort_methods,
 							   const CustomScanMethods *feed_methods);
 
-/* What the planner expects of a GpuSort, and what follows of that; paths and plans keep it. */
+/* What the planner expects of a GpuSort, and what follows of that; plans keep it. */
 typedef struct SortExpected
 {
 	bool faster_on_gpu; /* of the two devices */
@@ -38,9 +38,6 @@ typedef struct SortExpected
 	double postgres_ms; /* that PostgreSQL's sort in its place would take */
 	double cpu_ms;		/* and the cpu device */
 } SortExpected;
-
-extern List *sort_expected_to_list(const SortExpected *expected);
-extern SortExpected sort_expected_from_list(const List *list);
 
 /* What a GpuSort is told besides what a Sort is. */
 typedef struct SortPlanOptions

@@ -45,6 +45,12 @@ extern bool gpu_service_ready(void);
 /* Bytes of memory that sorts may use on the GPU with the most of it; 0: not known. */
 extern uint64 gpu_service_device_memory(void);
 
+/*
+ * As long as this is true from now on, the two above say what they say first: by that all joins and sorts of
+ * a query are planned.
+ */
+extern void gpu_service_hold(const bool *as_long_as);
+
 /* Did it fail to answer somebody, and has not answered since? */
 extern bool gpu_service_silent(void);
 
