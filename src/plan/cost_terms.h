@@ -116,3 +116,24 @@ COST_TERM(CUDA_WAIT, 1, "a byte of a row and its key that waits for its turn on 
 COST_TERM(CUDA_WAIT_SEND, 0.5, "the same, sent by the first process when its turn has come")
 COST_TERM(CUDA_WAIT_FILE, 0.25,
 		  "a byte of a row that waits in a file for its turn on a card, written, and once more read")
+
+/* How much of a processor each process of a parallel plan after the first adds. */
+#define COST_PROCESSOR_SHARE 0.5
+
+/*
+ * What changes more of a plan than the sort must cost at most this part of what PostgreSQL would do instead:
+ * where rows are expected too few, by 10 to 100 times, its plan of several processes loses least.
+ */
+#define PLAN_SHARE 0.85
+
+/*
+ * What a row takes that a process passes to another one, or that it forms a group of, as parts of what
+ * parallel_tuple_cost says: PostgreSQL's costs of the first are too high, of the second too low.
+ */
+#define PASSED_ROW_SHARE 0.4
+#define GROUPED_ROW_SHARE 0.6
+
+/*
+ * What processes that sort beside each other may take of the time of PostgreSQL's sorts: caches are shared.
+ */
+#define BESIDE_SHARE 0.95
