@@ -72,6 +72,19 @@ class Session:
         """Milliseconds of this process's time."""
         return self.processor_times([query + ' OFFSET 1000000000'])[0]
 
+    def workers_ms(self):
+        """Milliseconds of processor time that the server's ended processes have had, in hundredths of a second."""
+        def stat_of(pid):
+            with open('/proc/%s/stat' % pid) as file:
+                return file.read().rpartition(')')[2].split()
+        postmaster = stat_of(self.backend)[1]
+        return sum(int(ticks) for ticks in stat_of(postmaster)[13:15]) * 1000 / os.sysconf('SC_CLK_TCK')
+
+    def drained_by_all(self, query):
+        """Milliseconds of this process's time and its workers'."""
+        before = self.workers_ms()
+        return self.drained(query) + self.workers_ms() - before
+
     def elapsed(self, query):
         """Milliseconds by the clock: what several processes do."""
         lines = self.send('\\timing on\n\\o /dev/null\n%s OFFSET 1000000000;\n\\o\n\\timing off' % query)

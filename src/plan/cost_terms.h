@@ -3,7 +3,7 @@
  *		What the time of a sort is the sum of: one line a term, its name, the nanoseconds that one of it
  *		takes, and what it is.
  *
- * predict_postgres.c, predict_gpusort.c and hashed_groups.c count how many of each a sort has;
+ * predict_postgres.c, predict_gpusort.c and predict_groups.c count how many of each a sort has;
  * tools/calibrate measures what they take.  What took nothing is no term.  A level is one comparison a row: n
  * rows that all differ take log2(n) levels.
  *
