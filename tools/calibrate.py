@@ -13,15 +13,12 @@ import argparse
 import json
 import os
 import re
-import subprocess
 import sys
-import time
 
-from calibrate_fit import (Counter, fit_all, fit_card, fit_share, print_card_terms, print_residuals,
-                           print_table)
+from calibrate_fit import (Counter, fit_all, fit_card, fit_share, print_card_terms, print_residuals, print_table,
+                           shape_line)
+from calibrate_server import Session, Sessions, make_table, on_off
 
-CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6,
-           'libc': 7, 'libc bytes': 8, 'made': 9}
 ORDERS = {'nearly sorted': 1, 'sorted': 2, 'reversed': 3}
 ICU = ' COLLATE "und-x-icu"'
 LIBC = ' COLLATE gpusort_calibrate_english'
@@ -119,90 +116,6 @@ KEYS = {
 
 # ---- the server ----
 
-class Session:
-    """A psql that lives as long as the measurements: a session's first queries load what later ones have."""
-
-    by_clock = False
-
-    def __init__(self, settings):
-        command = os.environ.get('PSQL', 'psql').split() + ['-X', '-q', '-A', '-t']
-        self.psql = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                     stderr=subprocess.STDOUT, text=True)
-        self.run('SET client_min_messages = warning')
-        for setting in settings:
-            self.run('SET ' + setting)
-        self.backend = self.run('SELECT pg_backend_pid()')[0]
-
-    def send(self, text):
-        """Runs commands of psql, and returns the lines that come."""
-        self.psql.stdin.write(text + '\n\\echo calibrate-end\n')
-        self.psql.stdin.flush()
-        lines = []
-        while True:
-            line = self.psql.stdout.readline()
-            if line == '' or re.match(r'(ERROR|FATAL|psql:)', line):
-                sys.exit('calibrate: %s in: %s' % (line.strip() or 'psql ended', text))
-            if line == 'calibrate-end\n':
-                return lines
-            lines.append(line.rstrip('\n'))
-
-    def run(self, statement):
-        return self.send(statement + ';')
-
-    def processor_ms(self):
-        """Milliseconds of processor time that the session's backend has had; where a card works too, by the clock."""
-        if Session.by_clock:
-            return time.perf_counter() * 1000
-        ns, before = self.processor_ns(), None
-        while ns != before:     # it counts when the backend has gone to sleep, a moment after its answer
-            time.sleep(0.0003)
-            ns, before = self.processor_ns(), ns
-        return ns / 1e6
-
-    def processor_ns(self):
-        with open('/proc/%s/schedstat' % self.backend) as file:
-            return int(file.read().split()[0])
-
-    def processor_times(self, statements):
-        """Milliseconds of processor time of each statement, whose results are not printed."""
-        at = [self.processor_ms()]
-        for statement in statements:
-            self.send('\\o /dev/null\n' + statement + ';\n\\o')
-            at.append(self.processor_ms())
-        return [after - before for before, after in zip(at, at[1:])]
-
-    def cursor(self, query):
-        """Milliseconds of processor time to the first row and of all others."""
-        times = self.processor_times(['BEGIN', 'DECLARE c NO SCROLL CURSOR FOR ' + query, 'FETCH 1 FROM c',
-                                      'MOVE ALL FROM c', 'COMMIT'])
-        return times[2], times[3]
-
-    def drained(self, query):
-        """Milliseconds of this process's time."""
-        return self.processor_times([query + ' OFFSET 1000000000'])[0]
-
-    def elapsed(self, query):
-        """Milliseconds by the clock: what several processes do."""
-        lines = self.send('\\timing on\n\\o /dev/null\n%s OFFSET 1000000000;\n\\o\n\\timing off' % query)
-        return float(lines[-1].split()[1])
-
-    def plan(self, query):
-        return '\n'.join(self.run('EXPLAIN (COSTS OFF) ' + query))
-
-    def cost(self, query):
-        return float(re.search(r'\.\.([\d.]+) rows', self.run('EXPLAIN ' + query)[0]).group(1))
-
-
-def make_table(session, table, columns, rows):
-    columns = ', '.join('%s AS %s' % (COLUMNS[column][0], column) for column in columns)
-    session.run('DROP TABLE IF EXISTS ' + table)
-    session.run('CREATE UNLOGGED TABLE %s AS SELECT %s '
-                'FROM (SELECT i, hashint8extended(i, 0) AS x, hashint8extended(i, 1) AS y '
-                'FROM (SELECT generate_series(1::bigint, %d) AS i) g) h' % (table, columns, rows))
-    session.run('VACUUM ANALYZE ' + table)
-    session.run('SELECT count(*) FROM ' + table)
-
-
 def lacking_collations(session):
     """Those of the C library that are not there; one is made for the measurements."""
     session.run("DO $$ BEGIN CREATE COLLATION gpusort_calibrate_english (provider = libc, locale = 'en_US.UTF-8'); "
@@ -274,14 +187,11 @@ class Sort:
         key_bytes = sum(1 + key.width if key.fixed() else key.stored() for key in self.keys)
         if fixed:
             key_bytes = (key_bytes + 7) // 8 * 8
-        words = [whose, self.rows, self.limit or -1, sum(COLUMNS[c][1] for c in self.columns)]
-        words += [int(len(self.columns) == 1), ORDERS.get(self.key_name, 0), self.groups() if whose == 'p' else 0]
-        words += [key_bytes, int(fixed), self.memory_mb * 1048576]
-        words += [self.workers + 1, cores, share, int(self.workers > 0), int(device == 'cuda' and whose == 'g')]
-        words += [len(self.keys)]
-        for key in self.keys:
-            words += [CLASSES[key.key_class], int(key.verified()), key.width, key.values(self.rows), key.leading]
-        return ' '.join(str(word) for word in words)
+        keys = [(key.key_class, key.verified(), key.width, key.values(self.rows), key.leading) for key in self.keys]
+        return shape_line(whose, self.rows, sum(COLUMNS[c][1] for c in self.columns), keys, key_bytes,
+                          self.memory_mb * 1048576, fixed, self.limit or -1, len(self.columns) == 1,
+                          ORDERS.get(self.key_name, 0), self.groups() if whose == 'p' else 0, self.workers + 1, cores,
+                          share, int(self.workers > 0), device == 'cuda' and whose == 'g')
 
 
 # Keys of all kinds of sorts that a card has.
@@ -315,10 +225,6 @@ def sorts_of_key(key_name, rows, device):
 
 # ---- measuring ----
 
-def on_off(condition):
-    return 'on' if condition else 'off'
-
-
 def settings_of(sort, what, device):
     return ['gpusort.mode = ' + ('force' if what == 'g' else 'off'),
             'gpusort.backend = ' + device,
@@ -332,18 +238,6 @@ def settings_of(sort, what, device):
             'parallel_leader_participation = ' + on_off(not sort.alone),
             'enable_sort = ' + on_off(not sort.is_by_index()),
             'enable_seqscan = ' + on_off(not (sort.is_incremental() or sort.is_by_index()))]
-
-
-class Sessions:
-    """Sessions by their settings, opened when they are asked for."""
-
-    def __init__(self):
-        self.open = {}
-
-    def get(self, settings):
-        if tuple(settings) not in self.open:
-            self.open[tuple(settings)] = Session(settings)
-        return self.open[tuple(settings)]
 
 
 class Measured:
@@ -461,7 +355,7 @@ def measure(options):
             sorts = [Measured(sort, options.device, os.cpu_count(), sessions)
                      for sort in sorts_of_key(key_name, rows, options.device)]
             columns = list(dict.fromkeys(column for m in sorts for column in m.sort.columns))
-            make_table(session, TABLE, columns, rows)
+            make_table(session, TABLE, {column: COLUMNS[column][0] for column in columns}, rows)
             if sorts[0].sort.is_incremental() or sorts[0].sort.is_by_index():
                 session.run('CREATE INDEX ON %s (%s)' % (TABLE, sorts[0].sort.keys[0].name))
             for _ in range(options.runs * (1 if rows > 100000 else 5)):

@@ -4,12 +4,13 @@
  *
  * Reads a sort a line, numbers in the order of the format below, and writes two lines for each: how many of
  * each term until the first row, and for the rest.  The first word is p for PostgreSQL's Sort, g for GpuSort
- * and i for an index scan, but for the cost of that.  With an argument it writes the terms' names and
- * nanoseconds.
+ * and i for an index scan, but for the cost of that; h for groups that are formed of the rows by hashing, and
+ * o for those of rows in order, with how many groups and a group's bytes at the line's end.  With an argument
+ * it writes the terms' names and nanoseconds.
  */
 #include "postgres.h"
 
-#include "plan/predict.h"
+#include "plan/predict_groups.h"
 
 #undef printf
 #undef fprintf
@@ -66,6 +67,41 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 	return true;
 }
 
+static void
+fail(void)
+{
+	fprintf(stderr, "calibrate_counts: a line that is no sort\n");
+	exit(1);
+}
+
+/* Reads the end of a line about groups. */
+static CostCounts
+count_groups(char how, const SortShape *sorted)
+{
+	GroupShape shape = {.sorted = sorted, .memory = sorted->memory};
+
+	if (scanf("%lf %lf", &shape.groups, &shape.entry_bytes) != 2)
+		fail();
+	return how == 'h' ? count_hashed_groups(&shape) : count_ordered_groups(&shape);
+}
+
+static CostCounts
+count_terms(char whose, const SortShape *shape)
+{
+	switch (whose)
+	{
+		case 'g':
+			return count_gpusort(shape);
+		case 'i':
+			return (CostCounts){.first[COST_INPUT_FETCH] = count_fetches(shape)};
+		case 'h':
+		case 'o':
+			return count_groups(whose, shape);
+		default:
+			return count_postgres_sort(shape);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -82,16 +118,8 @@ main(int argc, char **argv)
 		CostCounts counts;
 
 		if (!read_shape(&shape, keys))
-		{
-			fprintf(stderr, "calibrate_counts: a line that is no sort\n");
-			return 1;
-		}
-		if (whose == 'g')
-			counts = count_gpusort(&shape);
-		else if (whose == 'i')
-			counts = (CostCounts){.first[COST_INPUT_FETCH] = count_fetches(&shape)};
-		else
-			counts = count_postgres_sort(&shape);
+			fail();
+		counts = count_terms(whose, &shape);
 		print_counts(counts.first);
 		print_counts(counts.rest);
 	}

@@ -5,6 +5,21 @@ import subprocess
 
 TERMS = pathlib.Path(__file__).parent.parent / 'src/plan/cost_terms.h'
 
+# SortKeyClass of src/plan/predict.h.
+CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6,
+           'libc': 7, 'libc bytes': 8, 'made': 9}
+
+
+def shape_line(whose, rows, width, keys, key_bytes, memory, fixed=True, wanted=-1, alone=False, order=0, groups=0,
+               processes=1, cores=1, share=1, launch=0, on_gpu=False):
+    """A line for calibrate_counts; keys: class, verified, bytes, values, different first 8 bytes."""
+    words = [whose, rows, wanted, width, int(alone), order, groups, key_bytes, int(fixed), memory]
+    words += [processes, cores, share, launch, int(on_gpu), len(keys)]
+    for key_class, verified, key_width, distinct, leading in keys:
+        words += [CLASSES[key_class], int(verified), key_width, distinct, leading]
+    return ' '.join(str(word) for word in words)
+
+
 class Fit:
     def __init__(self, names, defaults):
         self.names, self.defaults, self.rows, self.seen = names, defaults, [], set()
@@ -186,18 +201,20 @@ def print_residuals(counter, measured, values, share, out):
 
 def print_card_terms(counter, values, out):
     """cost_terms.h with what of it is a card's."""
-    print_terms({name: value for name, value in zip(counter.names, values) if name.startswith('CUDA_')}, [], out)
+    print_terms({name: value for name, value in zip(counter.names, values) if name.startswith('CUDA_')}, {}, [], out)
 
 
 def print_table(counter, fit, values, share, comment, out):
     kept = [name for name in counter.names if not fit.measured(name)]
-    comment = comment + ['COST_PROCESSOR_SHARE (predict.h): %g.  Not measured: %s.' % (share, ', '.join(kept) or 'none')]
-    print_terms(dict(zip(counter.names, values)), comment, out)
+    comment = comment + ['Not measured: %s.' % (', '.join(kept) or 'none')]
+    print_terms(dict(zip(counter.names, values)), {'COST_PROCESSOR_SHARE': share}, comment, out)
 
 
-def print_terms(values, comment, out):
-    """cost_terms.h with other nanoseconds, and this at the end of its head."""
+def print_terms(values, shares, comment, out):
+    """cost_terms.h with other nanoseconds and shares, and this at the end of its head."""
     text = TERMS.read_text()
     for name, value in values.items():
         text = re.sub(r'(COST_TERM\(%s,)(\s+)[^,]+,' % name, lambda term: '%s%s%.4g,' % (*term.groups(), value), text)
+    for name, share in shares.items():
+        text = re.sub(r'(#define %s) .*' % name, lambda line: '%s %.4g' % (line.group(1), share), text)
     out.write(text.replace(' */\n', ''.join(' * %s\n' % line for line in comment) + ' */\n', 1))

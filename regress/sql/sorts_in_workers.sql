@@ -3,7 +3,8 @@
 --
 CREATE SCHEMA sorts_in_workers;
 SET search_path = sorts_in_workers, public;
-CREATE TABLE w AS SELECT i AS id, noise(i) AS k, (noise(i, 1) & 63)::int AS g, md5((noise(i, 3) & 4095)::text) COLLATE "C" AS t, repeat('x', 60) AS filler
+CREATE TABLE w AS SELECT i AS id, noise(i) AS k, (noise(i, 1) & 63)::int AS g, md5((noise(i, 3) & 4095)::text) COLLATE "C" AS t, repeat('x', 60) AS filler,
+	('/usr/share/' || (noise(i, 1) & 63)) COLLATE "C" AS gt
 FROM generate_series(1, 40000) AS i;
 CREATE TABLE v AS SELECT i AS id, CASE WHEN i % 20 > 0 THEN noise(i * 2) END AS k, (noise(i, 4) & 63)::int AS g FROM generate_series(1, 12000) AS i;
 CREATE TABLE pieces (id int, k bigint, g int, t text COLLATE "C") PARTITION BY RANGE (id);
@@ -102,11 +103,11 @@ RESET gpusort.min_rows;
 -- Groups that workers form in part, where it costs something to pass rows; of a table and of an Append's children.
 RESET parallel_tuple_cost;
 SET gpusort.mode = auto;
-EXPLAIN (COSTS OFF) SELECT g, count(*), max(id) FROM w GROUP BY g;
+EXPLAIN (COSTS OFF) SELECT gt, count(*), max(id) FROM w GROUP BY gt;
 RESET gpusort.mode;
-SELECT check_workers('SELECT g, count(*), max(id) FROM w GROUP BY g', 'auto') AS partial_groups, check_workers('SELECT g, count(*), max(id) FROM pieces GROUP BY g', 'auto') AS of_children;
+SELECT check_workers('SELECT gt, count(*), max(id) FROM w GROUP BY gt', 'auto') AS partial_groups, check_workers('SELECT g, count(*), max(id) FROM pieces GROUP BY g', 'auto') AS of_children;
 SET parallel_leader_participation = off;
-SELECT check_workers('SELECT g, count(*), max(id) FROM w GROUP BY g', 'auto') AS without_leader;
+SELECT check_workers('SELECT gt, count(*), max(id) FROM w GROUP BY gt', 'auto') AS without_leader;
 RESET parallel_leader_participation;
 SET parallel_tuple_cost = 0;
 
@@ -178,12 +179,11 @@ SET gpusort.work_mem = '130kB';
 SELECT explained('SELECT count(*) FROM (SELECT * FROM w WHERE slow(id)) a JOIN v b ON a.k + 1 = b.k + 1', 'Sort Method') AS through_files;
 RESET gpusort.work_mem;
 SET gpusort.mode = auto;
-SET gpusort.min_rows = 1500;
 SET enable_hashjoin = on;
-SELECT explained('SELECT * FROM joined WHERE slow(id) ORDER BY t, k LIMIT 5000', 'Sort Method|Bound') AS limited;
+SELECT explained('SELECT * FROM joined WHERE slow(id) OR id > 0 ORDER BY t, k LIMIT 7000', 'Sort Method|Bound') AS limited;
 -- Read again, by Gathers that the Limit has ended.
 SET enable_nestloop = on;
-SELECT explained('SELECT o, s.* FROM generate_series(1, 3) AS o, (SELECT sum(id) FROM (SELECT * FROM joined WHERE slow(id) ORDER BY t, k LIMIT 5000) l) s', 'Sort Method|Bound') AS read_again;
+SELECT explained('SELECT o, s.* FROM generate_series(1, 3) AS o, (SELECT sum(id) FROM (SELECT * FROM joined WHERE slow(id) OR id > 0 ORDER BY t, k LIMIT 7000) l) s', 'Sort Method|Bound') AS read_again;
 SET enable_nestloop = off;
 SET enable_hashjoin = off;
 SET gpusort.mode = force;

@@ -24,19 +24,6 @@
  */
 #define PLAN_UNIT_MS 0.0035
 
-/*
- * What changes more of a plan than the sort must cost at most this part of what PostgreSQL would do instead:
- * where rows are expected too few, by 10 to 100 times, its plan of several processes loses least.
- */
-#define PLAN_SHARE 0.85
-
-/*
- * What a row takes that a process passes to another one, or that it forms a group of, as parts of what
- * parallel_tuple_cost says: PostgreSQL's costs of the first are too high, of the second too low.
- */
-#define PASSED_ROW_SHARE 0.4
-#define GROUPED_ROW_SHARE 0.6
-
 /* Nothing of ours costs less than this part of what it stands in the place of. */
 #define LEAST_SHARE 0.01
 

@@ -13,17 +13,11 @@
  * a tenth of the rows for several columns.  So sorting must take less time with as many groups as one column
  * has values, and with as many as are likely; then it costs that, or what it costs in PostgreSQL's unit
  * beside groups that several processes form in part.
- *
- * Hashing is as fast as its table is near: a row takes one look into it, and one beyond a cache takes longer
- * than all else that is done with the row.  Rows that come in order, or nearly, find the group of the row
- * before them.  Then each group takes a place of its own.  What does not fit goes through temporary files.
- * What aggregates compute is left out: it takes about as long in both.
  */
 #include "postgres.h"
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "executor/nodeAgg.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
@@ -31,22 +25,13 @@
 #include "base/guc.h"
 #include "plan/cost.h"
 #include "plan/hashed_groups.h"
-#include "plan/predict.h"
+#include "plan/predict_groups.h"
 
 /*
  * How many groups there will be is a guess, and so is what hashing takes where the table is in a cache:
  * sorting must take at most this part of the time of hashing.
  */
 #define HASH_SHARE 0.75
-
-/* Groups that are formed of rows, sorted by what makes the groups, or not. */
-typedef struct GroupShape
-{
-	const SortShape *sorted; /* of the sort that may put them in order */
-	double groups;
-	double entry_bytes; /* of a group in a hash table */
-	double memory;		/* bytes that this may take */
-} GroupShape;
 
 /* Does the path hash all of the input's rows in one process? */
 static bool
@@ -104,63 +89,6 @@ shape_of(const PlannerInfo *root, const AggPath *hashed, const SortExpectation *
 						.memory = (double) get_hash_memory_limit()};
 }
 
-/* ---------------------------------------------------------------- times */
-
-/* Groups that are hashed when the memory is full are all that will be, until the rest is read once more. */
-static double
-share_spilled(const GroupShape *shape)
-{
-	double bytes = shape->groups * shape->entry_bytes;
-
-	return bytes > shape->memory ? 1 - shape->memory / bytes : 0;
-}
-
-/* Bytes of a row in a temporary file. */
-static double
-row_bytes(const GroupShape *shape)
-{
-	return MAXALIGN(SizeofMinimalTupleHeader + shape->sorted->width);
-}
-
-/* Bytes of temporary files, each counted once. */
-static double
-hashed_temp(const GroupShape *shape)
-{
-	return shape->sorted->rows * share_spilled(shape) * row_bytes(shape);
-}
-
-/* Milliseconds, without the time of the input and of aggregates. */
-static double
-hashed_ms(const GroupShape *shape)
-{
-	const SortShape *rows = shape->sorted;
-	double spilled = rows->rows * share_spilled(shape);
-	double looks = rows->order == ORDER_NONE ? rows->rows : Min(shape->groups, rows->rows);
-	SortShape far = {.order = ORDER_NONE};
-	CostCounts counts = {.first = {0}};
-
-	counts.first[COST_HASH_ROW] = rows->rows;
-	for (int i = 0; i < rows->nkeys; i++)
-		counts.first[rows->keys[i].class >= KEY_NUMERIC ? COST_HASH_STRING : COST_HASH_COLUMN] += rows->rows;
-	counts.first[COST_HASH_FAR] =
-		looks * share_far(&far, Min(shape->groups * shape->entry_bytes, shape->memory));
-	counts.first[COST_HASH_GROUP] = shape->groups;
-	counts.first[COST_PG_SPILL] = spilled;
-	counts.first[COST_PG_SPILL_BYTE] = spilled * row_bytes(shape);
-	return predict_counts(&counts);
-}
-
-/* The same for rows that come in order. */
-static double
-ordered_ms(const GroupShape *shape)
-{
-	CostCounts counts = {.first = {0}};
-
-	counts.first[COST_ORDERED_ROW] = shape->sorted->rows;
-	counts.first[COST_ORDERED_GROUP] = shape->groups;
-	return predict_counts(&counts);
-}
-
 /* ---------------------------------------------------------------- costs */
 
 /* What sorting costs, if there are so many groups. */
@@ -168,9 +96,9 @@ static Cost
 cost_of_sorting(const AggPath *hashed, const SortExpectation *sort, const GroupShape *groups)
 {
 	Cost input = hashed->subpath->total_cost;
-	double ms = (sort->ms + ordered_ms(groups)) / HASH_SHARE - sort->input_ms;
+	double ms = (sort->ms + predict_ordered_groups(groups)) / HASH_SHARE - sort->input_ms;
 
-	return input + (hashed->path.total_cost - input) * Max(LEAST_SHARE, ms / hashed_ms(groups));
+	return input + (hashed->path.total_cost - input) * Max(LEAST_SHARE, ms / predict_hashed_groups(groups));
 }
 
 bool
@@ -187,6 +115,6 @@ hashed_groups_cost(const PlannerInfo *root, const AggPath *hashed, const SortExp
 	by_hash = Max(by_hash, cost_of_sorting(hashed, sort, &expected));
 	*cost =
 		by_hash < hashed->path.total_cost ? Min(path->total_cost, by_hash) : Max(path->total_cost, by_hash);
-	return !temp_is_clearly_more(predict_gpusort_temp(&sort->shape), hashed_temp(&expected)) &&
+	return !temp_is_clearly_more(predict_gpusort_temp(&sort->shape), predict_hashed_groups_temp(&expected)) &&
 		   (sort->is_faster || *cost < hashed->path.total_cost);
 }

@@ -81,9 +81,6 @@ typedef struct SortShape
 	double device_memory; /* bytes of one GPU's memory that a sort may have; 0: not known */
 } SortShape;
 
-/* How much of a processor each process of a parallel plan after the first adds, by tools/calibrate. */
-#define COST_PROCESSOR_SHARE 0.5
-
 /* How many of each term. */
 typedef struct CostCounts
 {
