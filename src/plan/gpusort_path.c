@@ -223,19 +223,30 @@ static const CustomPathMethods path_methods = {.CustomName = GPUSORT_NODE_NAME,
 static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_NODE_NAME,
 													.PlanCustomPath = plan_feed_path};
 
+/* Milliseconds with the input, for as many rows as sort_time_total counts. */
+static double
+total_with_input(const SortShape *shape, const PathTime *time)
+{
+	return sort_time_total(shape, (SortTime){.first = time->first, .rest = time->all - time->first});
+}
+
 /*
- * What a path says of its GpuSort.  Workers that PostgreSQL would start, too, below its sort, count for none.
+ * What a path says of its GpuSort.  The two sorts may read different inputs, such as one that workers share:
+ * what the input of both takes is left out of their times, what one of them takes longer is not.
  */
 static List *
 candidate_to_private(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick)
 {
-	SortShape shape = candidate->shape;
-	SortExpected expected;
+	const SortShape *shape = &candidate->shape;
+	double ours = total_with_input(shape, &candidate->time);
+	double theirs = total_with_input(&yardstick->rival_shape, &yardstick->time);
+	double input = Min(ours - sort_time_total(shape, candidate->time.sort),
+					   theirs - sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
+	SortExpected expected =
+		forecast_gpusort(shape, cost_input_ms(yardstick, shape, candidate->input), theirs - input);
 
-	if (IsA(path_below_projection(sort->input), GatherPath))
-		shape.launch = 0;
-	expected = forecast_gpusort(&shape, cost_input_ms(yardstick, &shape, candidate->input),
-								sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
+	expected.ms = ours - input;
+	expected.replaced = sort->replaced;
 	return list_make2(sort_expected_to_list(&expected), makeInteger(sort->for_order_by));
 }
 
@@ -277,6 +288,19 @@ create_path_over(const SortToOffer *sort, Path *input)
 	path->custom_paths = list_make1(create_sort_path(sort->root, sort->rel, input, sort->pathkeys, -1.0));
 	path->methods = &path_methods;
 	return path;
+}
+
+CustomPath *
+gpusort_path_in_place_of(const CustomPath *path, RivalPlan replaced)
+{
+	CustomPath *copy = palloc(sizeof(*copy));
+	SortExpected expected = sort_expected_from_list(list_nth(path->custom_private, PATH_EXPECTED));
+
+	expected.replaced = replaced;
+	*copy = *path;
+	copy->custom_private =
+		list_make2(sort_expected_to_list(&expected), list_nth(path->custom_private, PATH_FOR_ORDER_BY));
+	return copy;
 }
 
 /* EXPLAIN should not show a Gather that is dearer than what reads it. */

@@ -29,6 +29,7 @@
 #include "plan/merge_join.h"
 #include "plan/own_scan.h"
 #include "plan/rival.h"
+#include "plan/rival_plan.h"
 
 /*
  * A GpuSort costs about this part of PostgreSQL's Sort of the same rows at least; what many processes or a
@@ -229,6 +230,24 @@ materialized_if_large(RelOptInfo *rel, Path *sort)
 														: sort;
 }
 
+/* Notes what the join would be without GpuSorts; of inputs that other joins may have, too. */
+static void
+note_rival(const RelOptInfo *joinrel, MergeInput *left, MergeInput *right)
+{
+	const Node *cheapest = joinrel->pathlist != NIL ? linitial(joinrel->pathlist) : NULL;
+	RivalPlan rival = RIVAL_PLAN_NONE;
+
+	if (cheapest != NULL && IsA(cheapest, HashPath))
+		rival = RIVAL_PLAN_HASH_JOIN;
+	else if (cheapest != NULL && IsA(cheapest, NestPath))
+		rival = RIVAL_PLAN_NESTED_LOOP;
+	if (left->is_gpusort)
+		left->path = &gpusort_path_in_place_of((CustomPath *) left->path, rival)->path;
+	if (right->is_gpusort)
+		right->path = &gpusort_path_in_place_of((CustomPath *) right->path, rival)->path;
+	rival_plan_offered(joinrel, joinrel->rows);
+}
+
 void
 merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 				 JoinPathExtraData *extra)
@@ -262,6 +281,8 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 	right = sorted_input(root, inner, make_inner_pathkeys_for_merge(root, clauses, outer_keys));
 	if (!left.is_gpusort && !right.is_gpusort)
 		return;
+	if (rival_plan_is_noted())
+		note_rival(joinrel, &left, &right);
 	if (right.is_gpusort)
 		right.path = materialized_if_large(inner, right.path);
 	initial_cost_mergejoin(root, &workspace, type, clauses, left.path, right.path, left.sort_keys,
