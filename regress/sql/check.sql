@@ -58,6 +58,8 @@ SELECT sort_key, taken, reason FROM gpusort_check('SELECT DISTINCT few FROM whol
 -- The start of workers who share the input is in both times.
 SET parallel_setup_cost = 100;
 SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster FROM gpusort_check('SELECT a, b, count(*) FROM whole WHERE a < 50 GROUP BY a, b');
+-- A join that workers would do, too.
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT count(*) FROM whole l JOIN whole r USING (few, a, b)');
 RESET parallel_setup_cost;
 RESET max_parallel_workers_per_gather;
 -- Hash joins that write files, where pages cost more than all else, and where they cost less.

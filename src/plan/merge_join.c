@@ -234,9 +234,12 @@ materialized_if_large(RelOptInfo *rel, Path *sort)
 static void
 note_rival(const RelOptInfo *joinrel, MergeInput *left, MergeInput *right)
 {
-	const Node *cheapest = joinrel->pathlist != NIL ? linitial(joinrel->pathlist) : NULL;
+	const Path *cheapest = joinrel->pathlist != NIL ? linitial(joinrel->pathlist) : NULL;
+	const Path *partial = joinrel->partial_pathlist != NIL ? linitial(joinrel->partial_pathlist) : NULL;
 	RivalPlan rival = RIVAL_PLAN_NONE;
 
+	if (cheapest == NULL || (partial != NULL && partial->total_cost < cheapest->total_cost))
+		cheapest = partial;
 	if (cheapest != NULL && IsA(cheapest, HashPath))
 		rival = RIVAL_PLAN_HASH_JOIN;
 	else if (cheapest != NULL && IsA(cheapest, NestPath))
