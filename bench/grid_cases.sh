@@ -8,7 +8,7 @@
 # ---- keys ----
 
 # Name | columns, out of a number n of the distribution | ORDER BY | distribution | bytes of padding, for rows
-# of about 120 bytes
+# of about 120 bytes; p: of a hundredth as many numbers as rows
 grid_keys=(
 	'int8|n AS k|k|uniform|79'
 	'two|(n % 1000)::int4 AS k, n AS k2|k, k2|uniform|71'
@@ -23,6 +23,8 @@ grid_keys=(
 	'locale|md5(n::text) COLLATE gpusort_grid.english AS k|k|uniform|54'
 	# Like the files of packages: long common prefixes, each path about 100 times.
 	"paths|format('/usr/share/doc/packages/group-%s/component-%s/README', p / 100, p % 100) COLLATE \"C\" AS k|k|uniform|34"
+	# Customers, each with about 100 orders, in no order.
+	"orders|p AS k, date '1992-01-01' + (abs(n / 1000) % 2400)::int AS date, substr('FOP', 1 + (abs(n / 7) % 3)::int, 1) COLLATE \"C\" AS status, format('Clerk#%s', lpad((abs(n / 13) % 1000)::text, 9, '0')) COLLATE \"C\" AS clerk|k, date|uniform|52"
 )
 
 # A field of a key's line, with the number p of a path put in.
@@ -77,6 +79,15 @@ grid_shapes=(
 	'index_half|int8 sorted|explain|SELECT * FROM {x} ORDER BY {k} LIMIT {rows} / 2'
 	'index_part|duplicates int8|explain|SELECT * FROM {x} ORDER BY {k}, id'
 	'index_part_limit|duplicates|explain|SELECT * FROM {x} ORDER BY {k}, id LIMIT 100'
+	# Hashed, or formed in workers; windows over an index that is not the order of the table; sorts that
+	# workers of a parallel plan do: below partial groups, below a merge join, over an Append.
+	'group_three|orders|explain|SELECT date, status, clerk, count(*) FROM {w} GROUP BY date, status, clerk'
+	'group_customer|orders|explain|SELECT k, date, count(*) FROM {w} GROUP BY k, date'
+	'window_lag|orders|explain|SELECT k, date, lag(date) OVER (PARTITION BY k ORDER BY date) FROM {x}'
+	'window_first|orders|explain|SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY date) AS r FROM {x}) s WHERE r = 1'
+	'group_workers|orders|explain|SELECT lower(clerk) AS name, date, max(id) FROM {w} GROUP BY name, date'
+	'group_partitions|orders|explain|SELECT lower(clerk) AS name, date, max(id) FROM {h} GROUP BY name, date'
+	'join_workers|orders|explain|SELECT count(*), sum(w.id) FROM {w} w JOIN {x} x USING (k, date, clerk)'
 )
 
 # What --quick keeps of the cases with fewer than 100,000 rows, and with a million and more.
@@ -92,7 +103,7 @@ is_quick() {
 list_grid() {
 	local count shape keys how query key memory processes
 	for count in $sizes; do
-		for key in $all_keys; do
+		for key in $all_keys orders; do
 			for shape in "${grid_shapes[@]}"; do
 				IFS='|' read -r shape keys how query <<<"$shape"
 				[[ " $keys " == *" $key "* && $shape =~ ^($wanted_shapes)$ && $key =~ ^($wanted_keys)$ ]] || continue

@@ -40,6 +40,52 @@ SELECT sort_key, taken, reason FROM gpusort_check('SELECT a FROM parts ORDER BY 
 RESET gpusort.mode;
 DROP TABLE checked, parts;
 
+-- Why a whole plan was chosen, or another one: groups and joins without a sort, where a GpuSort has been offered.
+CREATE TABLE whole AS SELECT ('/usr/share/' || i % 5) COLLATE "C" AS few, i % 1000 AS a, noise(i, 1) % 1000 AS b, noise(i)::numeric AS k, md5(i::text) AS filler FROM generate_series(1, 100000) AS i;
+ALTER TABLE whole SET (parallel_workers = 2);
+ANALYZE whole;
+SET gpusort.backend = cpu;
+SET gpusort.mode = auto;
+SET work_mem = '64MB';
+SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster
+FROM unnest('{few,k}'::text[]) AS key, gpusort_check(format('SELECT %s, count(*) FROM whole GROUP BY 1', key));
+-- One that was offered tells nothing of another one beside it.
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT few, count(*) FROM whole GROUP BY few UNION ALL SELECT v, count(*) FROM (VALUES (''1'' COLLATE "C"), (''2'')) l (v) GROUP BY v');
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SELECT sort_key, taken, reason FROM unnest('{on,off}'::text[]) AS hashed, set_config('enable_hashagg', hashed, false),
+	gpusort_check('SELECT few, count(*) FROM whole GROUP BY few') WHERE reason LIKE '%: expected%';
+RESET enable_hashagg;
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT DISTINCT few FROM whole WHERE k > 0') WHERE reason LIKE '%: expected%';
+-- The start of workers who share the input is in both times.
+SET parallel_setup_cost = 100;
+SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster FROM gpusort_check('SELECT a, b, count(*) FROM whole WHERE a < 50 GROUP BY a, b');
+-- A join that workers would do, too.
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT count(*) FROM whole l JOIN whole r USING (few, a, b)');
+RESET parallel_setup_cost;
+RESET max_parallel_workers_per_gather;
+-- Hash joins that write files, where pages cost more than all else, and where they cost less.
+SET work_mem = '4MB';
+SET seq_page_cost = 100;
+SET random_page_cost = 100;
+SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster FROM gpusort_check('SELECT * FROM whole l JOIN whole r USING (few, k)');
+SET work_mem = '1MB';
+SET seq_page_cost = 10;
+SET random_page_cost = 10;
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT count(*) FROM whole l JOIN whole r USING (k)');
+RESET seq_page_cost;
+RESET random_page_cost;
+RESET work_mem;
+-- None is offered of few rows, and none in mode off.
+SET gpusort.min_rows = 1000000;
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT few, count(*) FROM whole GROUP BY few');
+RESET gpusort.min_rows;
+SET gpusort.mode = off;
+SELECT sort_key, taken, reason FROM gpusort_check('SELECT few, count(*) FROM whole GROUP BY few');
+RESET gpusort.mode;
+RESET gpusort.backend;
+DROP TABLE whole;
+
 ALTER SYSTEM SET gpusort.max_device_memory = '5 apples';
 ALTER SYSTEM SET gpusort.max_device_memory = '101%';
 

@@ -336,6 +336,12 @@ SELECT plan_contains('SELECT count(*), sum(a.id::bigint * b.id) FROM many a JOIN
 	check_fed('SELECT count(*), sum(a.id::bigint * b.id) FROM many a JOIN many b USING (t)');
 SET enable_material = off;
 SET work_mem = '64MB';
+-- Where PostgreSQL has none, its own Sort stays if a GpuSort would be in files; it is the other memory that counts.
+SET gpusort.work_mem = '200kB';
+SET gpusort.mode = auto;
+SELECT sort_key, taken, regexp_replace(reason, '\d+', 'N') AS reason FROM gpusort_check('SELECT count(*) FROM many a JOIN many b ON a.id % 64 = b.id % 64');
+RESET gpusort.mode;
+RESET gpusort.work_mem;
 DROP TABLE few;
 CREATE INDEX ON many (t);
 SELECT check_rows('SELECT count(*), sum(a.id::bigint * m.id) FROM many a JOIN m USING (t)', all_taken => false) AS with_an_index;

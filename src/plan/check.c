@@ -34,6 +34,7 @@
 #include "plan/plan_walk.h"
 #include "plan/planner.h"
 #include "plan/rank_plan.h"
+#include "plan/rival_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
@@ -47,6 +48,7 @@ typedef struct CheckContext
 	List *deparse_context;
 	bool use_prefix;
 	PlannedStmt *stmt;
+	const OfferedPlans *offered;
 } CheckContext;
 
 /* ---------------------------------------------------------------- the plan */
@@ -115,7 +117,7 @@ check_put(ReturnSetInfo *result, const CheckedSort *sort)
 
 	put_text(sort->sort_key, COLUMN_SORT_KEY, values, nulls);
 	values[COLUMN_TAKEN] = BoolGetDatum(sort->why_not == NULL);
-	put_text(sort->why_not, COLUMN_REASON, values, nulls);
+	put_text(sort->why_not != NULL ? sort->why_not : sort->replaced, COLUMN_REASON, values, nulls);
 	put_time(sort->expected_ms, COLUMN_EXPECTED_MS, values, nulls);
 	put_time(sort->postgres_ms, COLUMN_POSTGRESQL_MS, values, nulls);
 	put_text(sort->how, COLUMN_HOW, values, nulls);
@@ -208,7 +210,10 @@ put_sort(const CheckContext *context, Plan *plan, List *ancestors, const char *w
 
 	sort.sort_key = join_strings(deparse_sort_keys(plan, deparse_context, context->use_prefix));
 	if (why_not == NULL)
+	{
 		sort.how = how_taken(context->stmt, plan, ancestors);
+		sort.replaced = rival_plan_replaced(sort_plan_expected((const CustomScan *) plan).replaced);
+	}
 	fill_times(context->stmt, plan, ancestors, &sort);
 	check_put(context->result, &sort);
 }
@@ -270,6 +275,21 @@ put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 	}
 }
 
+/* A grouping or a join without a sort, where there might have been a GpuSort. */
+static void
+put_rival(const CheckContext *context, Plan *plan, List *ancestors)
+{
+	RivalPlan rival = rival_plan_of(context->offered, plan, ancestors);
+	List *deparse_context;
+	CheckedSort sort = {.why_not = rival_plan_why_not(rival), .expected_ms = -1, .postgres_ms = -1};
+
+	if (sort.why_not == NULL)
+		return;
+	deparse_context = deparse_context_of(context, plan, ancestors);
+	sort.sort_key = join_strings(deparse_grouping_keys(plan, deparse_context, context->use_prefix));
+	check_put(context->result, &sort);
+}
+
 static void
 check_node(Plan **place, List *ancestors, void *arg)
 {
@@ -285,6 +305,7 @@ check_node(Plan **place, List *ancestors, void *arg)
 		put_aggregates(context, plan, ancestors);
 		put_chain(context, (const Agg *) plan, ancestors);
 	}
+	put_rival(context, plan, ancestors);
 }
 
 /* Has EXPLAIN's words for the columns of a GpuSort's input. */
@@ -296,10 +317,11 @@ prepare_node(Plan **place, List *ancestors, void *context)
 
 /* Whoever may EXPLAIN the statement may have its plan checked, for that tells the planner's estimates. */
 static void
-check_plan(PlannedStmt *stmt, ReturnSetInfo *result)
+check_plan(PlannedStmt *stmt, const OfferedPlans *offered, ReturnSetInfo *result)
 {
 	Bitmapset *relations = NULL;
 	CheckContext context = {.result = result,
+							.offered = offered,
 							.use_prefix = explain_rtable_size(stmt->rtable) > 1,
 							.stmt = stmt};
 
@@ -322,7 +344,10 @@ check_query(Query *query, const char *query_string, ReturnSetInfo *result)
 
 	if (query->commandType != CMD_UTILITY)
 	{
-		check_plan(planner_plan_uncounted(query, query_string), result);
+		OfferedPlans offered = {.context = CurrentMemoryContext};
+		PlannedStmt *stmt = planner_plan_uncounted(query, query_string, &offered);
+
+		check_plan(stmt, &offered, result);
 		return;
 	}
 	if (IsA(query->utilityStmt, IndexStmt) && check_index_statement != NULL)

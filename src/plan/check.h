@@ -15,6 +15,7 @@ typedef struct CheckedSort
 {
 	const char *sort_key; /* in words */
 	const char *why_not;  /* NULL: it is taken */
+	const char *replaced; /* where it is taken, what it stands in the place of; NULL: of another sort */
 	const char *how;	  /* where it is taken, and how large it is expected to be; NULL: not known */
 	double expected_ms;	  /* -1: not known */
 	double postgres_ms;	  /* the same */

@@ -96,14 +96,29 @@ place_supported(List *ancestors, Declined *why_not)
 	return true;
 }
 
+/* Is it what a merge join goes back in, without a Material above it? */
+static bool
+is_gone_back_in(const Plan *sort, List *ancestors)
+{
+	const Plan *parent = ancestors != NIL ? linitial(ancestors) : NULL;
+
+	return parent != NULL && IsA(parent, MergeJoin) && parent->righttree == sort &&
+		   !((const MergeJoin *) parent)->skip_mark_restore;
+}
+
 /* Is it, by the mode and the forecast, one to be taken? */
 static bool
-forecast_favours(const SortForecast *forecast, const Plan *sort, Declined *why_not)
+forecast_favours(const SortForecast *forecast, const Plan *sort, List *ancestors, Declined *why_not)
 {
 	const SortShape *shape = &forecast->postgres_shape;
 	double our_temp = predict_gpusort_temp(&forecast->shape);
 	double temp = predict_postgres_temp(shape);
 
+	if (gpusort_mode == GPUSORT_MODE_AUTO && our_temp > 0 && is_gone_back_in(sort, ancestors))
+		return declined_because(why_not, DECLINED_COST,
+								psprintf("about %.0f MB of temporary files are expected here, in which a "
+										 "merge join would go back",
+										 our_temp / 1e6));
 	if (gpusort_mode == GPUSORT_MODE_AUTO &&
 		!is_worth_files(forecast->expected.ms, forecast->expected.postgres_ms) &&
 		temp_is_clearly_more(our_temp, temp))
@@ -142,7 +157,7 @@ sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Sor
 		!sort_columns_supported(sort, &verified, why_not) || !place_supported(ancestors, why_not))
 		return false;
 	forecast_sort(forecast, stmt, sort, ancestors);
-	return forecast_favours(forecast, sort, why_not);
+	return forecast_favours(forecast, sort, ancestors, why_not);
 }
 
 const char *

@@ -60,3 +60,42 @@ deparse_sort_keys(const Plan *plan, List *context, bool use_prefix)
 	}
 	return keys;
 }
+
+/* The columns of its input that a node groups by. */
+static const AttrNumber *
+grouping_columns(const Plan *plan, int *ncolumns)
+{
+	switch (nodeTag(plan))
+	{
+		case T_Agg:
+			*ncolumns = ((const Agg *) plan)->numCols;
+			return ((const Agg *) plan)->grpColIdx;
+		case T_Group:
+			*ncolumns = ((const Group *) plan)->numCols;
+			return ((const Group *) plan)->grpColIdx;
+		case T_Unique:
+			*ncolumns = ((const Unique *) plan)->numCols;
+			return ((const Unique *) plan)->uniqColIdx;
+		default:
+			*ncolumns = 0;
+			return NULL;
+	}
+}
+
+List *
+deparse_grouping_keys(const Plan *plan, List *context, bool use_prefix)
+{
+	int ncolumns;
+	const AttrNumber *columns = grouping_columns(plan, &ncolumns);
+	List *keys = NIL;
+	ListCell *cell;
+
+	for (int i = 0; i < ncolumns; i++)
+		keys = lappend(keys, deparse_input_column(plan->lefttree, columns[i], context, use_prefix));
+	if (IsA(plan, HashJoin))
+	{
+		foreach(cell, ((const HashJoin *) plan)->hashkeys)
+			keys = lappend(keys, deparse_expression(lfirst(cell), context, use_prefix, true));
+	}
+	return keys;
+}

@@ -42,7 +42,9 @@ typedef struct GpuSortPath
 	bool for_order_by;
 	SortShape shape;
 	double input_ms;
-	double postgres_ms; /* that the rival's sort takes */
+	double ms;			/* of what the inputs take in it is what this one takes longer */
+	double postgres_ms; /* the same of the rival's sort */
+	RivalPlan replaced;
 } GpuSortPath;
 
 /* ---------------------------------------------------------------- sort columns */
@@ -352,8 +354,11 @@ plan_gpusort_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *best_path, Lis
 		 .sort_junk = find_sort_junk(root, tlist),
 		 .restartable = !plan_is_volatile(root->glob->subplans, sort->plan.lefttree),
 		 .expected = forecast_gpusort(&path->shape, path->input_ms, path->postgres_ms)};
-	CustomScan *plan = sort_plan_from_sort(sort, tlist, &options);
+	CustomScan *plan;
 
+	options.expected.ms = path->ms;
+	options.expected.replaced = path->replaced;
+	plan = sort_plan_from_sort(sort, tlist, &options);
 	plan->flags = best_path->flags;
 	own_scan_keep_serial(root);
 	return &plan->scan.plan;
@@ -409,16 +414,48 @@ create_path_over(const SortToOffer *sort, Path *input)
 	return gpusort;
 }
 
-/* What is known of it.  Workers that PostgreSQL would start, too, below its sort, count for none. */
+/* Milliseconds with the input, for as many rows as sort_time_total counts. */
+static double
+total_with_input(const SortShape *shape, const PathTime *time)
+{
+	return sort_time_total(shape, (SortTime){.first = time->first, .rest = time->all - time->first});
+}
+
+/*
+ * What is known of it.  The two sorts may read different inputs, such as one that workers share: what the
+ * input of both takes is left out of their times, what one of them takes longer is not.
+ */
 static void
 note_candidate(const SortToOffer *sort, const Candidate *candidate, const CostYardstick *yardstick,
 			   GpuSortPath *path)
 {
-	path->shape = candidate->shape;
-	if (IsA(path_below_projection(sort->input), GatherPath))
-		path->shape.launch = 0;
-	path->input_ms = cost_input_ms(yardstick, &path->shape, candidate->input);
-	path->postgres_ms = sort_time_total(&yardstick->rival_shape, yardstick->time.sort);
+	const SortShape *shape = &candidate->shape;
+	double ours = total_with_input(shape, &candidate->time);
+	double theirs = total_with_input(&yardstick->rival_shape, &yardstick->time);
+	double input = Min(ours - sort_time_total(shape, candidate->time.sort),
+					   theirs - sort_time_total(&yardstick->rival_shape, yardstick->time.sort));
+
+	path->shape = *shape;
+	path->input_ms = cost_input_ms(yardstick, shape, candidate->input);
+	path->ms = ours - input;
+	path->postgres_ms = theirs - input;
+	path->replaced = sort->replaced;
+}
+
+CustomPath *
+gpusort_path_in_place_of(const CustomPath *path, RivalPlan replaced)
+{
+	GpuSortPath *copy = palloc(sizeof(*copy));
+
+	*copy = *(const GpuSortPath *) path;
+	copy->replaced = replaced;
+	return &copy->path;
+}
+
+bool
+gpusort_path_is_in_files(const CustomPath *path)
+{
+	return predict_gpusort_temp(&((const GpuSortPath *) path)->shape) > 0;
 }
 
 /* EXPLAIN should not show a Gather that is dearer than what reads it. */

@@ -11,6 +11,7 @@
 
 #include "plan/predict.h"
 #include "plan/rival.h"
+#include "plan/rival_plan.h"
 
 /* A sort that a GpuSort might do. */
 typedef struct SortToOffer
@@ -25,6 +26,7 @@ typedef struct SortToOffer
 	bool with_ties;	   /* is that one which PostgreSQL's sort isn't told? */
 	bool for_order_by; /* is it the query's own order, so that its sort columns may be there for it alone? */
 	const AggPath *hashed; /* what the planner would do instead of sorting, or NULL */
+	RivalPlan replaced;	   /* the same, if that is noted */
 } SortToOffer;
 
 /* What is expected of a GpuSort, for who weighs it against something else than a sort. */
@@ -47,6 +49,12 @@ extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
  * would not sort at all; else NULL.  It is in no rel's paths.  Fills expected, if that is not NULL.
  */
 extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
+
+/* The same path of one of several plans, with what this one is offered in place of. */
+extern CustomPath *gpusort_path_in_place_of(const CustomPath *path, RivalPlan replaced);
+
+/* Are its sorted rows expected to be in temporary files? */
+extern bool gpusort_path_is_in_files(const CustomPath *path);
 
 /* Changes its costs. */
 extern void gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total);

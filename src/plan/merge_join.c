@@ -30,6 +30,7 @@
 #include "plan/own_scan.h"
 #include "plan/remembered.h"
 #include "plan/rival.h"
+#include "plan/rival_plan.h"
 
 /*
  * A GpuSort costs about this part of PostgreSQL's Sort of the same rows at least; what many processes or a
@@ -193,12 +194,32 @@ cheapest_join(const RelOptInfo *joinrel)
 
 /* PostgreSQL does so to a Sort that is in files, for a merge goes back in its inner input. */
 static Path *
-materialized_if_large(RelOptInfo *rel, Path *sort)
+materialized_if_in_files(RelOptInfo *rel, Path *gpusort)
 {
-	double bytes = sort->rows * (sort->pathtarget->width + SizeofHeapTupleHeader);
+	return enable_material && gpusort_path_is_in_files((CustomPath *) gpusort)
+			   ? (Path *) create_material_path(rel, gpusort, true)
+			   : gpusort;
+}
 
-	return enable_material && bytes > work_mem * 1024.0 ? (Path *) create_material_path(rel, sort, true)
-														: sort;
+/* Notes what the join would be without GpuSorts; of inputs that other joins may have, too. */
+static void
+note_rival(const RelOptInfo *joinrel, MergeInput *left, MergeInput *right)
+{
+	const Path *cheapest = joinrel->pathlist != NIL ? linitial(joinrel->pathlist) : NULL;
+	const Path *partial = joinrel->partial_pathlist != NIL ? linitial(joinrel->partial_pathlist) : NULL;
+	RivalPlan rival = RIVAL_PLAN_NONE;
+
+	if (cheapest == NULL || (partial != NULL && partial->total_cost < cheapest->total_cost))
+		cheapest = partial;
+	if (cheapest != NULL && IsA(cheapest, HashPath))
+		rival = RIVAL_PLAN_HASH_JOIN;
+	else if (cheapest != NULL && IsA(cheapest, NestPath))
+		rival = RIVAL_PLAN_NESTED_LOOP;
+	if (left->is_gpusort)
+		left->path = &gpusort_path_in_place_of((CustomPath *) left->path, rival)->path;
+	if (right->is_gpusort)
+		right->path = &gpusort_path_in_place_of((CustomPath *) right->path, rival)->path;
+	rival_plan_offered(joinrel, joinrel->rows);
 }
 
 void
@@ -237,8 +258,10 @@ merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelO
 	right = sorted_input(root, inner, make_inner_pathkeys_for_merge(root, clauses, outer_keys));
 	if (!left.is_gpusort && !right.is_gpusort)
 		return;
+	if (rival_plan_is_noted())
+		note_rival(joinrel, &left, &right);
 	if (right.is_gpusort)
-		right.path = materialized_if_large(inner, right.path);
+		right.path = materialized_if_in_files(inner, right.path);
 	initial_cost_mergejoin(root, &workspace, type, clauses, left.path, right.path, left.sort_keys,
 						   right.sort_keys, 0, extra);
 	pathkeys = build_join_pathkeys(root, joinrel, type, outer_keys);

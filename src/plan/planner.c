@@ -29,6 +29,7 @@
 #include "plan/own_scan.h"
 #include "plan/planner.h"
 #include "plan/rival.h"
+#include "plan/rival_plan.h"
 #include "plan/sorted_input.h"
 #include "plan/take_sorts.h"
 #include "service/state.h"
@@ -43,9 +44,6 @@ static bool joins_hooked = false;
 
 /* Is the state of gpusortd to be the same one for all sorts of the query? */
 static bool holding_state = false;
-
-/* Are the sorts of finished plans counted? */
-static bool counting = true;
 
 /* ---------------------------------------------------------------- ORDER BY */
 
@@ -209,23 +207,23 @@ gpusort_planner(planner_hook_parameters)
 	PlannedStmt *result = joins_hooked ? plan_query(planner_hook_arguments)
 									   : plan_query_and_unhook_joins(planner_hook_arguments);
 
-	return gpusort_mode == GPUSORT_MODE_OFF ? result : take_windows(take_sorts(result, counting));
+	return gpusort_mode == GPUSORT_MODE_OFF ? result
+											: take_windows(take_sorts(result, !rival_plan_is_noted()));
 }
 
 PlannedStmt *
-planner_plan_uncounted(Query *query, const char *query_string)
+planner_plan_uncounted(Query *query, const char *query_string, OfferedPlans *offered)
 {
-	bool was_counting = counting;
-	PlannedStmt *result;
+	OfferedPlans *before = rival_plan_note_in(offered);
+	PlannedStmt *volatile result;
 
-	counting = false;
 	PG_TRY();
 	{
 		result = pg_plan_unexplained_query(query, query_string, CURSOR_OPT_PARALLEL_OK, NULL);
 	}
 	PG_FINALLY();
 	{
-		counting = was_counting;
+		(void) rival_plan_note_in(before);
 	}
 	PG_END_TRY();
 	return result;

@@ -10,10 +10,15 @@
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 
+#include "plan/rival_plan.h"
+
 /* Installs the planner hooks; once, when the library is loaded. */
 extern void planner_install_hooks(void);
 
-/* Plans a query, but not for pg_stat_gpusort, which counts the sorts of queries that are meant to run. */
-extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string);
+/*
+ * Plans a query, but not for pg_stat_gpusort, which counts the sorts of queries that are meant to run; notes
+ * what has been offered.
+ */
+extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string, OfferedPlans *offered);
 
 #endif /* GPUSORT_PLAN_PLANNER_H */

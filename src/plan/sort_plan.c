@@ -28,7 +28,8 @@ enum
 	EXPECTED_KEY_BYTES,		/* Integer */
 	EXPECTED_MS,			/* Float */
 	EXPECTED_POSTGRES_MS,	/* Float */
-	EXPECTED_CPU_MS			/* Float */
+	EXPECTED_CPU_MS,		/* Float */
+	EXPECTED_REPLACED		/* Integer */
 };
 
 static const CustomScanMethods *node_methods;
@@ -163,7 +164,8 @@ expected_to_list(const SortExpected *expected)
 							makeInteger(expected->key_bytes), make_number(expected->ms),
 							make_number(expected->postgres_ms));
 
-	return lappend(list, make_number(expected->cpu_ms));
+	list = lappend(list, make_number(expected->cpu_ms));
+	return lappend(list, makeInteger(expected->replaced));
 }
 
 static SortExpected
@@ -174,7 +176,8 @@ expected_from_list(const List *list)
 						  .key_bytes = intVal(list_nth(list, EXPECTED_KEY_BYTES)),
 						  .ms = floatVal(list_nth(list, EXPECTED_MS)),
 						  .postgres_ms = floatVal(list_nth(list, EXPECTED_POSTGRES_MS)),
-						  .cpu_ms = floatVal(list_nth(list, EXPECTED_CPU_MS))};
+						  .cpu_ms = floatVal(list_nth(list, EXPECTED_CPU_MS)),
+						  .replaced = (RivalPlan) intVal(list_nth(list, EXPECTED_REPLACED))};
 }
 
 static List *

@@ -18,6 +18,7 @@
 #include "nodes/plannodes.h"
 
 #include "key/sort_key.h"
+#include "plan/rival_plan.h"
 
 /* The names in EXPLAIN, and under which the nodes' methods are registered. */
 #define GPUSORT_NODE_NAME "GpuSort"
@@ -37,6 +38,7 @@ typedef struct SortExpected
 	double ms;			/* time that it takes, without its input */
 	double postgres_ms; /* that PostgreSQL's sort in its place would take */
 	double cpu_ms;		/* and the cpu device */
+	RivalPlan replaced; /* what it was offered in place of, if that was noted */
 } SortExpected;
 
 /* What a GpuSort is told besides what a Sort is. */

@@ -23,6 +23,7 @@
 #include "plan/hashed_groups.h"
 #include "plan/own_scan.h"
 #include "plan/rival.h"
+#include "plan/rival_plan.h"
 #include "plan/sorted_groups.h"
 #include "plan/sorted_input.h"
 
@@ -241,6 +242,30 @@ alone_cost(const SortToOffer *sort, const SortExpectation *expected)
 	return joined * GROUPED_ROW_SHARE * parallel_tuple_cost * workers / (workers + 1);
 }
 
+/* Do workers form the groups, for a node of the path to put them together? */
+static bool
+groups_in_workers(Path *path, const RelOptInfo *input_rel)
+{
+	bool gathered = false;
+
+	for (; path != NULL && path->parent != input_rel; path = path_below(path))
+	{
+		if (gathered && (IsA(path, AggPath) || IsA(path, GroupPath) || IsA(path, UpperUniquePath)))
+			return true;
+		gathered |= IsA(path, GatherPath) || IsA(path, GatherMergePath);
+	}
+	return false;
+}
+
+/* What the path does instead of sorting. */
+static RivalPlan
+kind_of_groups(Path *path, const RelOptInfo *input_rel, bool hashed)
+{
+	if (hashed)
+		return RIVAL_PLAN_HASHED;
+	return groups_in_workers(path, input_rel) ? RIVAL_PLAN_WORKERS : RIVAL_PLAN_NONE;
+}
+
 /* Adds the chain with a GpuSort, if that is faster.  The rows are those of input_rel; NULL: an Append's. */
 static void
 offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chain)
@@ -255,9 +280,13 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	rival_describe(input_rel, chain->sort, &rival);
 	cheapest = cheapest_path(sort->rel, chain->top);
 	sort->hashed = hashed_groups_path(cheapest, sort->input);
+	if (rival_plan_is_noted())
+		sort->replaced = kind_of_groups(cheapest, input_rel, sort->hashed != NULL);
 	gpusort = gpusort_path(sort, &rival, &expected);
 	if (gpusort == NULL)
 		return;
+	if (sort->replaced != RIVAL_PLAN_NONE)
+		rival_plan_offered(sort->rel, cheapest->rows);
 	path = copy_chain(chain->top, chain->sort, &gpusort->path);
 	if (cheapest != chain->top && gpusort_mode != GPUSORT_MODE_FORCE)
 	{

@@ -1,0 +1,168 @@
+/*
+ * plan/rival_plan.c
+ *		What PostgreSQL does where it does not sort at all, and gpusort has offered a plan that does.
+ *
+ * Paths are gone when a query has been planned.  So what was offered is noted while gpusort_check plans, and
+ * a node of the finished plan is known again by how many rows were expected of it.  The plan that was chosen
+ * is what it is, whatever was the cheapest one when ours was offered.
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "plan/rival_plan.h"
+#include "plan/sort_plan.h"
+
+static const struct
+{
+	const char *replaced;
+	const char *why_not;
+} words[] = {
+	[RIVAL_PLAN_NONE] = {NULL, NULL},
+	[RIVAL_PLAN_WORKERS] = {.replaced = "in place of groups formed in workers",
+							.why_not = "groups formed in workers: expected to be cheaper"},
+	[RIVAL_PLAN_HASHED] = {.replaced = "in place of hashed groups",
+						   .why_not = "hashed groups: expected to be cheaper"},
+	[RIVAL_PLAN_HASH_JOIN] = {.replaced = "in place of a hash join",
+							  .why_not = "a hash join: expected to be cheaper"},
+	[RIVAL_PLAN_NESTED_LOOP] = {.replaced = "in place of a nested loop", .why_not = NULL},
+};
+
+const char *
+rival_plan_replaced(RivalPlan rival)
+{
+	return words[rival].replaced;
+}
+
+const char *
+rival_plan_why_not(RivalPlan rival)
+{
+	return words[rival].why_not;
+}
+
+/* ---------------------------------------------------------------- while planning */
+
+typedef struct OfferedPlan
+{
+	bool is_join;
+	double rows;
+	double partial_rows; /* of each process, if several do it; -1: none would */
+} OfferedPlan;
+
+static OfferedPlans *noted_in = NULL;
+
+OfferedPlans *
+rival_plan_note_in(OfferedPlans *offered)
+{
+	OfferedPlans *before = noted_in;
+
+	noted_in = offered;
+	return before;
+}
+
+bool
+rival_plan_is_noted(void)
+{
+	return noted_in != NULL;
+}
+
+void
+rival_plan_offered(const RelOptInfo *rel, double rows)
+{
+	MemoryContext before = MemoryContextSwitchTo(noted_in->context);
+	OfferedPlan *plan = palloc(sizeof(*plan));
+
+	*plan = (OfferedPlan){.is_join = IS_JOIN_REL(rel), .rows = rows, .partial_rows = -1};
+	if (rel->partial_pathlist != NIL)
+		plan->partial_rows = ((const Path *) linitial(rel->partial_pathlist))->rows;
+	noted_in->plans = lappend(noted_in->plans, plan);
+	MemoryContextSwitchTo(before);
+}
+
+/* ---------------------------------------------------------------- the finished plan */
+
+static bool
+was_offered(const OfferedPlans *offered, bool is_join, double rows)
+{
+	ListCell *cell;
+
+	foreach(cell, offered->plans)
+	{
+		const OfferedPlan *plan = lfirst(cell);
+
+		if (plan->is_join == is_join && (plan->rows == rows || plan->partial_rows == rows))
+			return true;
+	}
+	return false;
+}
+
+static bool
+is_gather(const Plan *plan)
+{
+	return IsA(plan, Gather) || IsA(plan, GatherMerge);
+}
+
+static bool
+forms_groups(const Plan *plan)
+{
+	return IsA(plan, Agg) || IsA(plan, Group) || IsA(plan, Unique);
+}
+
+static bool
+is_sort(const Plan *plan)
+{
+	return IsA(plan, Sort) || IsA(plan, IncrementalSort) || sort_plan_is_gpusort(plan);
+}
+
+static const Plan *
+input_below_sort(const Plan *plan)
+{
+	plan = plan->lefttree;
+	return plan != NULL && is_sort(plan) ? plan->lefttree : plan;
+}
+
+/* Are the groups put together of those that workers have formed? */
+static bool
+puts_groups_together(const Plan *plan)
+{
+	const Plan *input = input_below_sort(plan);
+
+	return input != NULL && is_gather(input) && forms_groups(input_below_sort(input));
+}
+
+/* Does a process of a parallel plan form them of its rows?  Then another node puts them together. */
+static bool
+is_in_worker(List *ancestors)
+{
+	ListCell *cell;
+
+	foreach(cell, ancestors)
+	{
+		if (!is_sort(lfirst(cell)))
+			return is_gather(lfirst(cell));
+	}
+	return false;
+}
+
+static RivalPlan
+kind_of_groups(const Plan *plan, List *ancestors)
+{
+	if (is_in_worker(ancestors))
+		return RIVAL_PLAN_NONE;
+	if (puts_groups_together(plan))
+		return RIVAL_PLAN_WORKERS;
+	return IsA(plan, Agg) && ((const Agg *) plan)->aggstrategy == AGG_HASHED ? RIVAL_PLAN_HASHED
+																			 : RIVAL_PLAN_NONE;
+}
+
+RivalPlan
+rival_plan_of(const OfferedPlans *offered, const Plan *plan, List *ancestors)
+{
+	RivalPlan kind = RIVAL_PLAN_NONE;
+
+	if (forms_groups(plan))
+		kind = kind_of_groups(plan, ancestors);
+	else if (IsA(plan, HashJoin))
+		kind = RIVAL_PLAN_HASH_JOIN;
+	return was_offered(offered, IsA(plan, HashJoin), plan->plan_rows) ? kind : RIVAL_PLAN_NONE;
+}
