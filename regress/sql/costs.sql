@@ -35,6 +35,16 @@ DROP TABLE files;
 -- Few rows are wanted: the index has them.
 SELECT uses_gpusort('SELECT * FROM c ORDER BY id') AS index_order, uses_gpusort('SELECT EXISTS (SELECT * FROM c ORDER BY id OFFSET 10)') AS "exists",
 	plan_contains('SELECT EXISTS (SELECT * FROM c ORDER BY id OFFSET 10)', 'Index') AS exists_by_index;
+-- A query around it may end before all is read, by an incremental sort over an index; how many rows it reads is not known.
+CREATE INDEX c_g ON c (g);
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SELECT plan_contains('SELECT id, lag(k) OVER (PARTITION BY g ORDER BY t) FROM c', 'GpuSort') AS all_rows,
+	plan_contains('SELECT * FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY t) FROM c) s WHERE id > 0 LIMIT 10', 'GpuSort') AS some,
+	plan_contains('SELECT * FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY t) FROM c) s WHERE id > 0 LIMIT 10', 'Incremental Sort') AS incremental;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP INDEX c_g;
 SET random_page_cost = 40;
 CREATE INDEX c_n ON c (n);
 SELECT uses_gpusort('SELECT * FROM c WHERE g < 50 ORDER BY n, k') AS all_of_it,

@@ -10,6 +10,7 @@ VACUUM ANALYZE sold, days, days_unique;
 SET gpusort.min_rows = 1000000;
 SET max_parallel_workers_per_gather = 0;
 SET enable_hashagg = off;
+SET gpusort.backend = cpu;
 
 -- What the planner expects of the sort's input, and what the sort is taken to have, which the reason says.
 CREATE FUNCTION rows_expected(query text) RETURNS TABLE (planned float8, likely float8) LANGUAGE plpgsql AS $$
@@ -67,6 +68,7 @@ SELECT plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold', 'GpuRank') AS 
 	plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold WHERE dear(id)', 'GpuRank') AS dear_input;
 
 RESET enable_hashagg;
+RESET gpusort.backend;
 RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;

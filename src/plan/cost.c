@@ -39,6 +39,17 @@ wanted_fraction(const PlannerInfo *root, double rows)
 	return fraction <= 0 || fraction > 1 ? 1 : fraction;
 }
 
+bool
+may_end_early(const PlannerInfo *root)
+{
+	for (root = root->parent_root; root != NULL; root = root->parent_root)
+	{
+		if (root->tuple_fraction > 0)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Of the time of an index scan a GpuSort may take this part: how long it takes depends on where the rows are,
  * of which little is known.

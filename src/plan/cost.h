@@ -60,6 +60,9 @@ extern bool cost_writes_more(const CostYardstick *yardstick, const SortShape *sh
 /* What part of a path's rows the query wants: a number of them, a fraction, or all if it says nothing. */
 extern double wanted_fraction(const PlannerInfo *root, double rows);
 
+/* May a query around this one, with a LIMIT, read some of its rows alone?  How many is not known. */
+extern bool may_end_early(const PlannerInfo *root);
+
 /*
  * Fills the yardstick; shape: what is known of the sort, whoever does it and by however many processes;
  * with_ties: the LIMIT is one that PostgreSQL's sort isn't told.

@@ -575,7 +575,9 @@ gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expec
 	candidate = fastest_candidate(sort, &yardstick);
 	if (candidate.input == NULL)
 		return NULL;
-	is_faster = cost_is_lower(&yardstick, &candidate.time);
+	/* an incremental sort need not read all of its input then, whatever a GpuSort saves of all */
+	is_faster = cost_is_lower(&yardstick, &candidate.time) &&
+				!(yardstick.rival_shape.groups > 0 && may_end_early(sort->root));
 	if (gpusort_mode != GPUSORT_MODE_FORCE && sort->hashed == NULL && !is_faster)
 		return NULL;
 	if (expected != NULL)
