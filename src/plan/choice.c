@@ -128,6 +128,11 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, List *ancestors
 					 our_temp / 1e6, temp / 1e6));
 	if (gpusort_mode == GPUSORT_MODE_FORCE || forecast_is_faster(forecast))
 		return true;
+	if (forecast->expected.ms < forecast->expected.postgres_ms && !forecast_is_worth(forecast))
+		return declined_because(why_not, DECLINED_COST,
+								psprintf("about %.1f ms of %.1f would be gained: too little for another plan",
+										 forecast->expected.postgres_ms - forecast->expected.ms,
+										 forecast->input_ms + forecast->expected.postgres_ms));
 	if (IsA(sort, IncrementalSort))
 		return declined_because(
 			why_not, DECLINED_COST,
@@ -138,11 +143,6 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, List *ancestors
 			psprintf(
 				"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
 				shape->wanted, shape->rows));
-	if (forecast->expected.ms < forecast->expected.postgres_ms)
-		return declined_because(why_not, DECLINED_COST,
-								psprintf("about %.1f ms of %.1f would be gained: too little for another plan",
-										 forecast->expected.postgres_ms - forecast->expected.ms,
-										 forecast->input_ms + forecast->expected.postgres_ms));
 	return declined_because(why_not, DECLINED_COST, "PostgreSQL's own sort is expected to be cheaper");
 }
 

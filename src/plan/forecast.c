@@ -180,16 +180,22 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 }
 
 bool
-forecast_is_faster(const SortForecast *forecast)
+forecast_is_worth(const SortForecast *forecast)
 {
 	double share = forecast->shape.beside > 1 ? BESIDE_SHARE : 1;
 
+	return forecast->input_ms + forecast->expected.ms / share <
+		   WORTH_SHARE * (forecast->input_ms + forecast->expected.postgres_ms);
+}
+
+bool
+forecast_is_faster(const SortForecast *forecast)
+{
 	/* an incremental sort of which some rows are wanted need not read all of its input, whatever it saves */
 	if (!forecast->read_to_end &&
 		(forecast->postgres_shape.groups > 0 || forecast->ours.first >= forecast->postgres.first))
 		return false;
-	return forecast->input_ms + forecast->expected.ms / share <
-		   WORTH_SHARE * (forecast->input_ms + forecast->expected.postgres_ms);
+	return forecast_is_worth(forecast);
 }
 
 /* ---------------------------------------------------------------- costs */

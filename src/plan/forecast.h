@@ -35,10 +35,10 @@ extern void forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const
  */
 extern SortExpected forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms);
 
-/*
- * Is the GpuSort enough faster for the rows wanted, with its input; and, if the nodes above may need fewer,
- * for the first one?
- */
+/* Is the GpuSort so much faster, for the rows wanted, that it counts beside the input? */
+extern bool forecast_is_worth(const SortForecast *forecast);
+
+/* The same; and is it for the first row, if the nodes above may need fewer? */
 extern bool forecast_is_faster(const SortForecast *forecast);
 
 /*
