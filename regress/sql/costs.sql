@@ -40,8 +40,8 @@ CREATE INDEX c_g ON c (g);
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
 SELECT plan_contains('SELECT id, lag(k) OVER (PARTITION BY g ORDER BY t) FROM c', 'GpuSort') AS all_rows,
-	plan_contains('SELECT * FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY t) FROM c) s WHERE id > 0 LIMIT 10', 'GpuSort') AS some,
-	plan_contains('SELECT * FROM (SELECT id, lag(k) OVER (PARTITION BY g ORDER BY t) FROM c) s WHERE id > 0 LIMIT 10', 'Incremental Sort') AS incremental;
+	plan_contains('SELECT * FROM (SELECT id, g, lag(k) OVER (PARTITION BY g ORDER BY t) FROM c) s ORDER BY g, id LIMIT 10', 'GpuSort') AS some,
+	plan_contains('SELECT * FROM (SELECT id, g, lag(k) OVER (PARTITION BY g ORDER BY t) FROM c) s ORDER BY g, id LIMIT 10', 'Incremental Sort') AS incremental;
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 DROP INDEX c_g;
