@@ -67,6 +67,16 @@ SELECT expected_ms < postgresql_ms AS faster, regexp_replace(reason, '\d[.\d]*',
 SELECT plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold', 'GpuRank') AS cheap_input,
 	plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold WHERE dear(id)', 'GpuRank') AS dear_input;
 
+-- So is what workers sort, if it is little in the whole plan, but not in a sub-select's, which may run many times.
+ALTER FUNCTION dear(int) PARALLEL SAFE;
+SET max_parallel_workers_per_gather = 2;
+SET gpusort.min_rows = 1000;
+SELECT uses_gpusort('SELECT path, n FROM (SELECT left(path, 17) AS path, count(*) AS n FROM sold GROUP BY 1) s') AS cheap_plan,
+	uses_gpusort('SELECT dear(n::int) FROM (SELECT left(path, 17) AS path, count(*) AS n FROM sold GROUP BY 1) s') AS dear_plan,
+	uses_gpusort('SELECT dear(i), (SELECT max(n) FROM (SELECT left(path, 17) AS path, count(*) AS n FROM sold GROUP BY 1) s) FROM generate_series(1, 1000) AS i') AS sub_select;
+SELECT expected_ms < postgresql_ms AS faster, regexp_replace(reason, '\d[.\d]*', 'N', 'g') AS reason FROM gpusort_check('SELECT dear(n::int) FROM (SELECT left(path, 17) AS path, count(*) AS n FROM sold GROUP BY 1) s');
+RESET gpusort.min_rows;
+
 RESET enable_hashagg;
 RESET gpusort.backend;
 RESET max_parallel_workers_per_gather;

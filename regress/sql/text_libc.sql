@@ -123,7 +123,8 @@ CREATE TABLE md5s AS SELECT md5(i::text) AS t FROM generate_series(1, 6000) AS i
 SET gpusort.mode = force;
 SET gpusort.spoiled_images = 0;
 SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') AS none;
-SELECT corrections('SELECT * FROM md5s ORDER BY t') AS none_of_bytes;
+-- Where the C library compares by bytes and says so, there is nothing to verify.
+SELECT corrections('SELECT * FROM md5s ORDER BY t') AS not_verified;
 SET gpusort.spoiled_images = 100;
 SELECT corrections('SELECT * FROM md5s ORDER BY t COLLATE english') BETWEEN 50 AND 120 AS some;
 SET gpusort.spoiled_images = 1;

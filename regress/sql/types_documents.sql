@@ -1,7 +1,6 @@
 --
 -- Documents and what is searched in text: jsonb, tsvector; and the types of extensions, known by the functions that compare them.
--- The strings of jsonb are in the order of the database's collation, on the throwaway cluster C.UTF-8: so its order is verified here; 020_default_collations
--- has others.
+-- The strings of jsonb are in the order of the database's collation, on the throwaway cluster C.UTF-8; 020_default_collations has others.
 --
 SET timezone = 'UTC';
 SET client_min_messages = warning;

@@ -4,6 +4,9 @@
  */
 #include "postgres.h"
 
+#include <langinfo.h>
+#include <locale.h>
+
 #include "access/htup_details.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_database.h"
@@ -67,12 +70,37 @@ collation_provider(Oid collation)
 
 /*
  * C.UTF-8 is bytewise in some versions of the C library, and all but bytewise in others.  The name is enough
- * to take it so, for the order is verified.
+ * to take it so where the order is verified.
  */
 static bool
 is_c_of_encoding(const char *locale)
 {
 	return locale != NULL && pg_strncasecmp(locale, "C.", 2) == 0;
+}
+
+/*
+ * Is this locale bytewise in the C library that is there?  glibc's strcoll is strcmp if and only if the
+ * locale has no rules of how to compare, and tells how many it has.
+ */
+static bool
+has_no_rules(const char *locale)
+{
+#ifdef __GLIBC__
+	locale_t opened = newlocale(LC_COLLATE_MASK, locale, (locale_t) 0);
+	const char *rules;
+	uint32 count;
+
+	if (opened == (locale_t) 0)
+		return false;
+	rules = nl_langinfo_l(_NL_COLLATE_NRULES, opened);
+	freelocale(opened);
+
+	/* a number of 32 bits in the place of a pointer */
+	memcpy(&count, &rules, sizeof(count));
+	return count == 0;
+#else
+	return false;
+#endif
 }
 
 static TextOrder
@@ -110,6 +138,11 @@ sort_key_describe_collation(Oid collation, TextOrder *order, bool *verified, Dec
 
 	provider = collation_provider(collation);
 	*order = order_of_provider(&provider);
+	if (*order == TEXT_LIBC_BYTEWISE && has_no_rules(provider.locale))
+	{
+		*order = TEXT_BYTEWISE;
+		return true;
+	}
 	*verified = *order != TEXT_ICU;
 	if (*verified)
 		return true;

@@ -101,7 +101,7 @@ typedef enum TextOrder
 	TEXT_BYTEWISE,	   /* by its bytes */
 	TEXT_ICU,		   /* by an ICU collation */
 	TEXT_LIBC,		   /* by the C library */
-	TEXT_LIBC_BYTEWISE /* by the C library, most probably by bytes */
+	TEXT_LIBC_BYTEWISE /* by the C library, by bytes or all but */
 } TextOrder;
 
 extern TextOrder sort_key_text_order(Oid collation);

@@ -132,7 +132,8 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, List *ancestors
 		return declined_because(why_not, DECLINED_COST,
 								psprintf("about %.1f ms of %.1f would be gained: too little for another plan",
 										 forecast->expected.postgres_ms - forecast->expected.ms,
-										 forecast->input_ms + forecast->expected.postgres_ms));
+										 Max(forecast->plan_ms,
+											 forecast->input_ms + forecast->expected.postgres_ms)));
 	if (IsA(sort, IncrementalSort))
 		return declined_because(
 			why_not, DECLINED_COST,

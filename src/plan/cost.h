@@ -18,6 +18,10 @@
  */
 #define WORTH_SHARE 0.95
 
+/* The same of the whole plan around it; but what gains so many milliseconds is worth it in any plan. */
+#define WORTH_IN_PLAN_SHARE 0.97
+#define WORTH_MS 1000
+
 /*
  * Milliseconds that a unit of the planner's cost takes below the sorts of a finished plan: the least tenth of
  * 90 in TPC-H and TPC-DS, 2026-11-27; the middle one is 0.006.  COST_INPUT is that of a table in memory.

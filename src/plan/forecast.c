@@ -2,7 +2,8 @@
  * plan/forecast.c
  *		How long a sort of a finished plan takes, by PostgreSQL's Sort and by a GpuSort in its place.
  *
- * Both have the same input; what that takes, by its cost, says whether what is gained is worth it.
+ * Both have the same input; what that takes and the whole plan, by their costs, say whether what is gained is
+ * worth it.
  */
 #include "postgres.h"
 
@@ -133,6 +134,12 @@ reads_all(const Plan *plan, const Plan *input)
 	}
 }
 
+static bool
+is_in_main_plan(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+{
+	return (ancestors != NIL ? llast(ancestors) : sort) == stmt->planTree;
+}
+
 /*
  * Do the nodes above surely read all of the sort's rows?  Those of a sub-select are read as they are wanted.
  */
@@ -166,6 +173,8 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	memset(forecast, 0, sizeof(*forecast));
 	possible = shape_of_plan(&forecast->postgres_shape, stmt, sort, ancestors);
 	forecast->input_ms = PLAN_UNIT_MS * sort->lefttree->total_cost;
+	if (is_in_main_plan(stmt, sort, ancestors))
+		forecast->plan_ms = PLAN_UNIT_MS * stmt->planTree->total_cost;
 	forecast->read_to_end = is_read_to_end(stmt, sort, ancestors);
 	forecast->postgres = predict_postgres_sort(&forecast->postgres_shape);
 	postgres_ms = sort_time_total(&forecast->postgres_shape, forecast->postgres);
@@ -179,13 +188,21 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	forecast->expected = forecast_gpusort(&forecast->shape, 0, postgres_ms);
 }
 
+/* The planner's costs of a plan may be far too high, as those of a sub-select in each row's condition. */
+static bool
+counts_in_plan(const SortForecast *forecast, double gain)
+{
+	return gain >= (1 - WORTH_IN_PLAN_SHARE) * forecast->plan_ms || gain >= WORTH_MS;
+}
+
 bool
 forecast_is_worth(const SortForecast *forecast)
 {
-	double share = forecast->shape.beside > 1 ? BESIDE_SHARE : 1;
+	double postgres = forecast->expected.postgres_ms;
+	double ours = forecast->expected.ms / (forecast->shape.beside > 1 ? BESIDE_SHARE : 1);
 
-	return forecast->input_ms + forecast->expected.ms / share <
-		   WORTH_SHARE * (forecast->input_ms + forecast->expected.postgres_ms);
+	return forecast->input_ms + ours < WORTH_SHARE * (forecast->input_ms + postgres) &&
+		   counts_in_plan(forecast, postgres - ours);
 }
 
 bool

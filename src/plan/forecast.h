@@ -17,6 +17,7 @@ typedef struct SortForecast
 	SortShape postgres_shape;
 	SortTime postgres;
 	double input_ms;	   /* what the sort's input takes, as far as its cost says */
+	double plan_ms;		   /* and the whole plan; 0 of a sub-select's sorts, which may run many times */
 	bool read_to_end;	   /* do the nodes above surely read all rows? */
 	SortShape shape;	   /* of a GpuSort, on the faster of the devices that the settings allow */
 	SortTime ours;		   /* of that */
@@ -35,7 +36,7 @@ extern void forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const
  */
 extern SortExpected forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms);
 
-/* Is the GpuSort so much faster, for the rows wanted, that it counts beside the input? */
+/* Is the GpuSort so much faster, for the rows wanted, that it counts beside the input, and in the plan? */
 extern bool forecast_is_worth(const SortForecast *forecast);
 
 /* The same; and is it for the first row, if the nodes above may need fewer? */

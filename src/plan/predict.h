@@ -29,7 +29,7 @@ typedef enum SortKeyClass
 	KEY_TEXT,		 /* strings in bytewise collations, and what is encoded like them */
 	KEY_ICU,		 /* strings in ICU collations */
 	KEY_LIBC,		 /* strings that the C library compares */
-	KEY_LIBC_BYTES,	 /* the same, most probably by their bytes */
+	KEY_LIBC_BYTES,	 /* the same, by their bytes or all but */
 	KEY_MADE		 /* values made of others: arrays, ranges, composite values */
 } SortKeyClass;
 
