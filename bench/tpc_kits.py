@@ -5,6 +5,7 @@ Usage: tpc_kits.py --kits DIR --data DIR --benchmark NAME [--scale N] make|load|
        make: sees to the data; load: into the database that PGDATABASE names; list: the names of the queries
 """
 import argparse
+import concurrent.futures
 import glob
 import os
 import re
@@ -38,6 +39,12 @@ def run_psql(script):
     command = shlex.split(os.environ.get("PSQL", "psql")) + ["-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", "-"]
     if subprocess.run(command, input=script.encode(), env=dict(os.environ, PGOPTIONS="-c client_min_messages=warning"), check=False).returncode != 0:
         sys.exit("tpc: loading failed")
+
+
+def run_scripts(scripts):
+    """Each in a session of its own, as many at a time as there are processors."""
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        list(pool.map(run_psql, scripts))
 
 
 # ---- files of rows ----
@@ -145,8 +152,9 @@ class Kit:
         return scripts
 
     def load(self):
-        """Makes and fills the tables; their keys come behind the rows."""
+        """Makes and fills the tables, several at a time; their keys come behind the rows."""
         keys = []
+        scripts = []
         paths = [path for path in map(self.file_of, filter(None, map(table_of, self.schema()))) if path]
         backslash = escapes_by_backslash(path for path in paths if path.endswith(".csv"))
         for statement in self.schema():
@@ -161,9 +169,10 @@ class Kit:
             if key:
                 statement = statement[:key.start()] + ")"
                 keys.append("ALTER TABLE %s ADD %s" % (table, key.group(1)))
-            script = "BEGIN;\n%s;\n%s\nCOMMIT;\n" % (statement, copy_command(table, self.file_of(table), backslash, self.encoding))
-            run_psql(script)
-        run_psql(";\n".join(keys + self.indexes() + ["VACUUM ANALYZE", ""]))
+            scripts.append("BEGIN;\n%s;\n%s\nCOMMIT;\n" % (statement, copy_command(table, self.file_of(table), backslash, self.encoding)))
+        run_scripts(scripts)
+        run_scripts(["%s;\n" % statement for statement in keys + self.indexes()])
+        run_psql("VACUUM ANALYZE;\n")
 
 
 class TpcH(Kit):
