@@ -103,6 +103,23 @@ has_no_rules(const char *locale)
 #endif
 }
 
+/* The same; the locale asked for last is remembered, for a query asks for each of its columns. */
+static bool
+is_bytewise(const char *locale)
+{
+	static char asked[NAMEDATALEN];
+	static bool answer;
+
+	if (strlen(locale) >= sizeof(asked))
+		return false;
+	if (strcmp(locale, asked) != 0)
+	{
+		answer = has_no_rules(locale);
+		strcpy(asked, locale);
+	}
+	return answer;
+}
+
 static TextOrder
 order_of_provider(const CollationProvider *provider)
 {
@@ -138,7 +155,7 @@ sort_key_describe_collation(Oid collation, TextOrder *order, bool *verified, Dec
 
 	provider = collation_provider(collation);
 	*order = order_of_provider(&provider);
-	if (*order == TEXT_LIBC_BYTEWISE && has_no_rules(provider.locale))
+	if (*order == TEXT_LIBC_BYTEWISE && is_bytewise(provider.locale))
 	{
 		*order = TEXT_BYTEWISE;
 		return true;

@@ -13,13 +13,11 @@
 #include "plan/rival.h"
 
 /*
- * What stands in the place of a sort must take at most this part of the time of that sort and all below it:
- * what gains less is not worth another plan.
+ * What stands in the place of a sort must take at most this part of the time of that sort and all below it,
+ * and save as much of the whole plan around it: what gains less is not worth another plan.  But what gains
+ * WORTH_MS milliseconds is worth it in any plan.
  */
 #define WORTH_SHARE 0.95
-
-/* The same of the whole plan around it; but what gains so many milliseconds is worth it in any plan. */
-#define WORTH_IN_PLAN_SHARE 0.97
 #define WORTH_MS 1000
 
 /*

@@ -192,7 +192,7 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 static bool
 counts_in_plan(const SortForecast *forecast, double gain)
 {
-	return gain >= (1 - WORTH_IN_PLAN_SHARE) * forecast->plan_ms || gain >= WORTH_MS;
+	return gain >= (1 - WORTH_SHARE) * forecast->plan_ms || gain >= WORTH_MS;
 }
 
 bool
