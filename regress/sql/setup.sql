@@ -148,7 +148,7 @@ BEGIN
 			RETURN substring(line FROM 'Corrections: (\d+)');
 		END IF;
 	END LOOP;
-	RETURN -1; -- nothing was verified
+	RETURN NULL; -- nothing was verified
 END $$;
 
 -- A type that gpusort does not take: only its own function knows how its values, which are texts, compare: backwards.
