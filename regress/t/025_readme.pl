@@ -179,7 +179,7 @@ my %rules = (
 	q(SELECT * FROM gpusort_devices();) => asks(table => 1),
 	q(gpusort.devices = 'none') => \&without_devices,
 	q(SELECT * FROM gpusort_check('SELECT * FROM t ORDER BY place, id');) => \&check_of_cube,
-	q(SHOW gpusort.mode) => asks());
+	q(SELECT * FROM gpusort_preloaded();) => asks());
 
 # Inline code that only looks like a command.
 my %no_commands = map { $_ => 1 } ('make', 'make install');
