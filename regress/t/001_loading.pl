@@ -41,6 +41,12 @@ is($node->safe_psql('postgres', "SET session_preload_libraries = 'gpusort'; $pre
 is($node->safe_psql('postgres', 'SET gpusort.backend = cuda; SET gpusort.mode = force; SELECT gpusort_version(); EXPLAIN (ANALYZE) SELECT * FROM generate_series(1, 5) AS g ORDER BY g') =~ /(Fallback: .*)/
 	&& $1, 'Fallback: cuda: gpusort is not in shared_preload_libraries, so no gpusortd is started', 'nor a card');
 
+# gpusort_check begins with it, and what it says is so in its own session.
+my $check = "SELECT coalesce(taken::text, '-'), coalesce(sort_key, '-'), reason FROM gpusort_check('SELECT * FROM generate_series(1, 5) AS g ORDER BY g')";
+is($node->safe_psql('postgres', "SELECT FROM gpusort_version(); SET gpusort.mode = force; $check") =~ s/^\n//r,
+	"-|-|gpusort is on in this session alone, for no setting loads it: ALTER SYSTEM $set 'gpusort'$reload\ntrue|g|", 'the first row of gpusort_check');
+unlike($node->safe_psql('postgres', "LOAD 'gpusort'; SET session_preload_libraries = 'gpusort'; SET gpusort.mode = force; $check"), qr/^true/, 'whatever a SET says');
+
 # What is there already stays, by whatever it is set; who does as the hint says has it in new sessions.
 $node->safe_psql('postgres', 'CREATE ROLE "an admin" LOGIN SUPERUSER; CREATE DATABASE "a d"; CREATE ROLE plain LOGIN');
 $node->safe_psql('a d', 'CREATE EXTENSION gpusort');
@@ -127,6 +133,7 @@ like($node->safe_psql('postgres', "LOAD 'gpusort'; $explain"), $taken, 'shared_p
 ($status, $out, $err) = $node->psql('postgres', 'CREATE EXTENSION gpusort');
 is($err, '', 'CREATE EXTENSION has nothing to say then');
 is($node->safe_psql('postgres', $preloaded), 'shared_preload_libraries|', 'shared_preload_libraries come first');
+is($node->safe_psql('postgres', "SET gpusort.mode = force; $check"), 'true|g|', 'and gpusort_check has rows for sorts alone');
 
 # As a user without rights.
 like($node->safe_psql('postgres', $explain, extra_params => [ '-U', 'plain' ]), $taken, 'an ordinary user');
