@@ -354,7 +354,7 @@ class Query:
     def check(self):
         """What gpusort_check says of each sort in mode auto."""
         checked = self.in_mode("auto", lambda query: self.session.rows("SELECT sort_key, taken, reason, how, expected_ms, postgresql_ms FROM gpusort_check("
-                                                                       "$gpusort_tpc$%s$gpusort_tpc$)" % query))
+                                                                       "$gpusort_tpc$%s$gpusort_tpc$) WHERE taken IS NOT NULL" % query))
         for number, rows in enumerate(checked, 1):
             for row in rows:
                 yield dict(zip(("sort", "taken", "reason", "how", "expected_ms", "postgresql_ms"), ["" if value == "\x1d" else value for value in row]), statement=number)

@@ -19,6 +19,14 @@ END $$;
 COMMENT ON FUNCTION gpusort_version() IS
 'version of the library in this session; that of the SQL is in pg_extension';
 
+CREATE FUNCTION gpusort_preloaded(OUT setting text, OUT hint text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME'
+LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
+
+COMMENT ON FUNCTION gpusort_preloaded() IS
+'the setting that loads gpusort into sessions as this one; if there is none, what to do: only sessions that have called a function of the extension sort with it then';
+
 CREATE FUNCTION gpusort_check(query text, OUT sort_key text, OUT taken boolean, OUT reason text,
 	OUT expected_ms double precision, OUT postgresql_ms double precision, OUT how text)
 RETURNS SETOF record
@@ -26,7 +34,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE;
 
 COMMENT ON FUNCTION gpusort_check(text) IS
-'one row a sort in the query''s plan: is it taken by gpusort, and why not; the milliseconds that it is expected to take by gpusort and by PostgreSQL''s sort, without its input; for CREATE INDEX the build, and how it would be done; plans the query, does not run it';
+'one row a sort of the statement''s plan, or an index that it builds: is it taken by gpusort, and why not; the milliseconds that it is expected to take by gpusort and by PostgreSQL''s sort, without its input; how it would be done; plans the statement, does not run it';
 
 CREATE FUNCTION gpusort_devices(OUT device text, OUT name text, OUT memory bigint, OUT max_memory bigint,
 	OUT free_memory bigint, OUT jobs integer, OUT state text, OUT reason text)
@@ -49,6 +57,21 @@ GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_gpusort IS
 'one row a device, and one of the sorts left to PostgreSQL: how many, how large, why not';
+COMMENT ON COLUMN pg_stat_gpusort.device IS 'cpu or cuda; postgresql: sorts that were left to PostgreSQL';
+COMMENT ON COLUMN pg_stat_gpusort.sorts IS 'sorts done';
+COMMENT ON COLUMN pg_stat_gpusort.parallel_sorts IS 'those of them that several processes fed';
+COMMENT ON COLUMN pg_stat_gpusort.index_builds IS 'of the sorts, those for indexes that were built';
+COMMENT ON COLUMN pg_stat_gpusort.rows IS 'rows that were to be sorted';
+COMMENT ON COLUMN pg_stat_gpusort.bytes IS 'bytes of keys and rows';
+COMMENT ON COLUMN pg_stat_gpusort.device_time IS 'milliseconds of sorting, without reading the input, transfers, temporary files and returning rows';
+COMMENT ON COLUMN pg_stat_gpusort.spills IS 'sorts that wrote temporary files';
+COMMENT ON COLUMN pg_stat_gpusort.temp_bytes IS 'bytes that they wrote';
+COMMENT ON COLUMN pg_stat_gpusort.corrections IS 'rows that had to be put elsewhere, for their keys had guessed wrong how the C library compares text';
+COMMENT ON COLUMN pg_stat_gpusort.fallbacks IS 'sorts that the device could not complete';
+COMMENT ON COLUMN pg_stat_gpusort.fallback_reasons IS 'the same by reason';
+COMMENT ON COLUMN pg_stat_gpusort.declined IS 'sorts in plans that are left to PostgreSQL';
+COMMENT ON COLUMN pg_stat_gpusort.declined_reasons IS 'the same by reason';
+COMMENT ON COLUMN pg_stat_gpusort.stats_reset IS 'when the counters were last set to zero';
 
 CREATE FUNCTION gpusort_stat_reset() RETURNS void
 AS 'MODULE_PATHNAME'
@@ -69,6 +92,17 @@ FROM gpusort_stat_get_progress() AS s LEFT JOIN pg_catalog.pg_database AS d ON d
 GRANT SELECT ON pg_stat_progress_gpusort TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_progress_gpusort IS 'one row a process that is sorting: how far it is';
+COMMENT ON COLUMN pg_stat_progress_gpusort.pid IS 'process that sorts';
+COMMENT ON COLUMN pg_stat_progress_gpusort.datid IS 'its database';
+COMMENT ON COLUMN pg_stat_progress_gpusort.datname IS 'name of that';
+COMMENT ON COLUMN pg_stat_progress_gpusort.device IS 'cpu or cuda';
+COMMENT ON COLUMN pg_stat_progress_gpusort.phase IS 'what it is doing';
+COMMENT ON COLUMN pg_stat_progress_gpusort.rows_in IS 'rows read, in all processes that feed the sort';
+COMMENT ON COLUMN pg_stat_progress_gpusort.rows_expected IS 'rows that the planner expected';
+COMMENT ON COLUMN pg_stat_progress_gpusort.rows_out IS 'rows returned';
+COMMENT ON COLUMN pg_stat_progress_gpusort.bytes_in IS 'bytes of the keys and rows read';
+COMMENT ON COLUMN pg_stat_progress_gpusort.processes IS 'processes that feed the sort';
+COMMENT ON COLUMN pg_stat_progress_gpusort.started_at IS 'when the sort began';
 
 CREATE FUNCTION gpusort_stat_get_queue(OUT device text, OUT waits bigint, OUT given_up bigint, OUT wait_time double precision)
 RETURNS SETOF record
@@ -80,3 +114,22 @@ GRANT SELECT ON pg_stat_gpusort_queue TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_gpusort_queue IS
 'one row a device that sorts wait for: how often, how long, how often in vain';
+COMMENT ON COLUMN pg_stat_gpusort_queue.device IS 'device that sorts wait for';
+COMMENT ON COLUMN pg_stat_gpusort_queue.waits IS 'sorts that had to wait';
+COMMENT ON COLUMN pg_stat_gpusort_queue.given_up IS 'those of them that waited in vain, and were done by the CPU';
+COMMENT ON COLUMN pg_stat_gpusort_queue.wait_time IS 'milliseconds that they waited together';
+
+-- The library is in this session now, and all looks well here.  Messages below WARNING are kept back in scripts.
+DO $$
+DECLARE
+	to_do text := (SELECT hint FROM gpusort_preloaded());
+BEGIN
+	IF to_do IS NOT NULL THEN
+		IF pg_catalog.current_setting('client_min_messages') OPERATOR(pg_catalog.=) 'warning' THEN
+			PERFORM pg_catalog.set_config('client_min_messages', 'notice', true);
+		END IF;
+		RAISE NOTICE 'new sessions sort without gpusort'
+			USING DETAIL = 'It is not in shared_preload_libraries, session_preload_libraries or local_preload_libraries; its functions load it into the session that calls them alone.',
+			HINT = to_do;
+	END IF;
+END $$;

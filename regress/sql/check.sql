@@ -8,13 +8,6 @@ SET gpusort.mode = force;
 -- Sorts in subqueries of expressions.
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT id, ARRAY(SELECT k FROM checked c WHERE c.id % 10 = o.id ORDER BY t) FROM checked o WHERE id < 10 ORDER BY k');
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM checked WHERE k = (SELECT k FROM checked ORDER BY t, k LIMIT 1)');
--- Statements that contain a query; several of them.
-SELECT sort_key, taken FROM gpusort_check('EXPLAIN (COSTS OFF) SELECT * FROM checked ORDER BY k');
-SELECT sort_key, taken FROM gpusort_check('CREATE TABLE copied AS SELECT * FROM checked ORDER BY t');
-SELECT sort_key, taken FROM gpusort_check('DECLARE c CURSOR FOR SELECT * FROM checked ORDER BY id DESC');
-SELECT sort_key, taken FROM gpusort_check('SELECT * FROM checked ORDER BY k; SELECT 1; SELECT * FROM checked ORDER BY t');
-SELECT to_regclass('copied') AS not_executed;
-SELECT * FROM gpusort_check('VACUUM checked');
 -- Sorts for something else than an ORDER BY.
 SET enable_hashagg = off;
 SET enable_hashjoin = off;

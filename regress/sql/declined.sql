@@ -43,7 +43,7 @@ SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM generate_series(1, 3000) AS g ORDER BY g OFFSET 2 FETCH FIRST 1 ROW WITH TIES');
 SET gpusort.mode = force;
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT n, row_number() OVER (ORDER BY x) FROM kinds');
--- A row for every sort of the query's plan; none if there is none.
+-- A row for every sort of the query's plan; or one that there is none.
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT 1');
 SELECT sort_key, taken, reason FROM gpusort_check('SELECT * FROM (SELECT * FROM kinds ORDER BY j LIMIT 5) s ORDER BY id');
 -- The query is planned, never executed.

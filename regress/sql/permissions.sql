@@ -79,6 +79,9 @@ SELECT relname, relkind, relowner = extowner AS safe, has_table_privilege('regre
 	has_table_privilege('regress_gpusort_reader', c.oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER') AS changes
 FROM parts JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid, pg_extension WHERE extname = 'gpusort' ORDER BY 1;
 SELECT string_agg(DISTINCT classid::regclass::text, ', ') AS kinds FROM parts WHERE classid <> 'pg_type'::regclass;
+-- Every column of a view has a comment.
+SELECT count(*) > 25 AS columns, string_agg(relname || '.' || attname, ', ') FILTER (WHERE col_description(c.oid, attnum) IS NULL) AS without_comment
+FROM parts JOIN pg_class c ON classid = 'pg_class'::regclass AND c.oid = objid JOIN pg_attribute ON attrelid = c.oid AND attnum > 0;
 DROP VIEW parts;
 
 DROP FUNCTION compared, explained, checked;

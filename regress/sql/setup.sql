@@ -2,12 +2,15 @@
 -- What the other tests use: the extension in every session of this database, and the differential
 -- check of one sort.
 --
-CREATE EXTENSION gpusort;
 DO $$ BEGIN
 	EXECUTE format('ALTER DATABASE %I SET session_preload_libraries = gpusort', current_database());
 	-- Serial plans, unless a test asks for others.
 	EXECUTE format('ALTER DATABASE %I SET max_parallel_workers_per_gather = 0', current_database());
 END $$;
+-- A session that has it: CREATE EXTENSION has nothing to say of that.
+\c -
+CREATE EXTENSION gpusort;
+SELECT setting IS NOT NULL AS preloaded, hint FROM gpusort_preloaded();
 
 -- Is there a node of that name in the plan of the query?
 CREATE FUNCTION plan_contains(query text, node text) RETURNS boolean

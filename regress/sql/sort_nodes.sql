@@ -339,7 +339,7 @@ SET work_mem = '64MB';
 -- Where PostgreSQL has none, its own Sort stays if a GpuSort would be in files; it is the other memory that counts.
 SET gpusort.work_mem = '200kB';
 SET gpusort.mode = auto;
-SELECT sort_key, taken, regexp_replace(reason, '\d+', 'N') AS reason FROM gpusort_check('SELECT count(*) FROM many a JOIN many b ON a.id % 64 = b.id % 64');
+SELECT sort_key, taken, regexp_replace(reason, '\d+', 'N', 'g') AS reason FROM gpusort_check('SELECT count(*) FROM many a JOIN many b ON a.id % 64 = b.id % 64');
 RESET gpusort.mode;
 RESET gpusort.work_mem;
 DROP TABLE few;

@@ -187,6 +187,7 @@ DROP FUNCTION piece, check_strings;
 -- The collation of a database.
 \set first :DBNAME
 CREATE DATABASE gpusort_regression_english TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'en_US.UTF-8' LC_CTYPE 'en_US.UTF-8';
+ALTER DATABASE gpusort_regression_english SET session_preload_libraries = gpusort;
 \c gpusort_regression_english
 CREATE EXTENSION gpusort;
 SET gpusort.mode = force;

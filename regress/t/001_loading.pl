@@ -5,7 +5,10 @@ use warnings;
 use FindBin;
 use lib $FindBin::Bin;
 use GpusortNode;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 my $explain = 'SET gpusort.mode = force; EXPLAIN (COSTS OFF) SELECT * FROM generate_series(1, 5) AS g ORDER BY g;';
 my $taken = qr/Custom Scan \(GpuSort\)/;
@@ -22,10 +25,98 @@ is($status, 0, 'a wrong setting from before LOAD does not keep the library out')
 like($err, qr/invalid value for parameter "gpusort.mode"/, 'but there is a warning');
 is($out, 'auto', 'and the default is in force');
 
-$node->safe_psql('postgres', 'CREATE EXTENSION gpusort');
-is($node->safe_psql('postgres', "SET gpusort.mode = force; SELECT taken FROM gpusort_check('SELECT * FROM generate_series(1, 5) AS g ORDER BY g')"),
-	't', 'gpusort_check loads the library');
+
+# ---- a function of the extension loads it into one session, and says so ----
+
+my $preloaded = 'SELECT setting, hint FROM gpusort_preloaded()';
+my $set = 'SET session_preload_libraries =';
+my $reload = '; SELECT pg_reload_conf()';
+
+($status, $out, $err) = $node->psql('postgres', 'CREATE EXTENSION gpusort');
+like($err, qr/NOTICE:  new sessions sort without gpusort\nDETAIL:  It is not in shared_preload_libraries, .*\nHINT:  ALTER SYSTEM \Q$set\E 'gpusort'\Q$reload\E$/m,
+	'CREATE EXTENSION says that nothing loads it');
+like($node->safe_psql('postgres', "SELECT gpusort_version(); $explain"), $taken, 'a function of the extension loads the library');
+unlike($node->safe_psql('postgres', $explain), $taken, 'into its session alone');
+is($node->safe_psql('postgres', "SET session_preload_libraries = 'gpusort'; $preloaded"), "|ALTER SYSTEM $set 'gpusort'$reload", 'a SET in the session loads it into no other');
+is($node->safe_psql('postgres', 'SET gpusort.backend = cuda; SET gpusort.mode = force; SELECT gpusort_version(); EXPLAIN (ANALYZE) SELECT * FROM generate_series(1, 5) AS g ORDER BY g') =~ /(Fallback: .*)/
+	&& $1, 'Fallback: cuda: gpusort is not in shared_preload_libraries, so no gpusortd is started', 'nor a card');
+
+# gpusort_check begins with it, and what it says is so in its own session.
+my $check = "SELECT coalesce(taken::text, '-'), coalesce(sort_key, '-'), reason FROM gpusort_check('SELECT * FROM generate_series(1, 5) AS g ORDER BY g')";
+is($node->safe_psql('postgres', "SELECT FROM gpusort_version(); SET gpusort.mode = force; $check") =~ s/^\n//r,
+	"-|-|gpusort is on in this session alone, for no setting loads it: ALTER SYSTEM $set 'gpusort'$reload\ntrue|g|", 'the first row of gpusort_check');
+unlike($node->safe_psql('postgres', "LOAD 'gpusort'; SET session_preload_libraries = 'gpusort'; SET gpusort.mode = force; $check"), qr/^true/, 'whatever a SET says');
+
+# What is there already stays, by whatever it is set; who does as the hint says has it in new sessions.
+$node->safe_psql('postgres', 'CREATE ROLE "an admin" LOGIN SUPERUSER; CREATE DATABASE "a d"; CREATE ROLE plain LOGIN');
+$node->safe_psql('a d', 'CREATE EXTENSION gpusort');
+
+sub hint_works
+{
+	my ($where, $what) = @_;
+	my @as = ('a d', extra_params => [ '-U', 'an admin' ]);
+	my $ask = sub { my ($sql) = @_; return $node->safe_psql($as[0], $sql, @as[ 1, 2 ]) };
+
+	$node->safe_psql('postgres', "$where $set '\$libdir/auto_explain', \"pg_prewarm\"" . ($where eq 'ALTER SYSTEM' ? $reload : ''));
+	$node->poll_query_until('a d', q(SELECT current_setting('session_preload_libraries') <> '')) if $where eq 'ALTER SYSTEM';
+	is($ask->($preloaded), "|$where $set '\$libdir/auto_explain', 'pg_prewarm', 'gpusort'" . ($where eq 'ALTER SYSTEM' ? $reload : ''), "$what: the hint keeps what is there");
+	$ask->("SELECT hint FROM gpusort_preloaded() \\gset\n:hint;");
+	foreach (1 .. 100 * $PostgreSQL::Test::Utils::timeout_default)
+	{
+		last if $ask->('SHOW session_preload_libraries') =~ /gpusort/;
+		usleep(10_000);
+	}
+	like($ask->($explain), $taken, "$what: and works");
+	is($ask->($preloaded), 'session_preload_libraries|', "$what: and nothing is left to do");
+	$node->safe_psql('postgres', $where =~ s/$/ RESET session_preload_libraries/r . ($where eq 'ALTER SYSTEM' ? $reload : ''));
+	return;
+}
+
+hint_works('ALTER ROLE "an admin" IN DATABASE "a d"', 'of a role in a database');
+hint_works('ALTER ROLE "an admin"', 'of a role');
+hint_works('ALTER DATABASE "a d"', 'of a database');
+hint_works('ALTER ROLE ALL', 'of all roles');
+hint_works('ALTER SYSTEM', 'of the server');
+
+# Others than superusers: they can't load it, nor see what is loaded.
+my @plain = (extra_params => [ '-U', 'plain' ]);
+like($node->safe_psql('a d', $preloaded, @plain), qr/^\|a superuser can add it to session_preload_libraries, or GRANT SET ON PARAMETER session_preload_libraries TO plain; LOAD is for superusers as well$/,
+	'an ordinary user has to ask');
+($status, $out, $err) = $node->psql('a d', "LOAD 'gpusort'", @plain);
+like($err, qr/access to library "gpusort" is not allowed/, 'and may not load it');
+$node->safe_psql('postgres', 'GRANT SET ON PARAMETER session_preload_libraries TO plain');
+is($node->safe_psql('a d', $preloaded, @plain), "|ALTER ROLE plain $set 'gpusort'", 'who has been granted to sets it for himself');
+$node->safe_psql('a d', "SELECT hint FROM gpusort_preloaded() \\gset\n:hint;", @plain);
+like($node->safe_psql('a d', $explain, @plain), $taken, 'and has it then');
+$node->safe_psql('postgres', "ALTER ROLE plain $set auto_explain");
+like($node->safe_psql('a d', $preloaded, @plain), qr/^\|a superuser can add it/, 'who may not see what is loaded is not told to leave it out');
+$node->safe_psql('postgres', 'ALTER ROLE plain RESET session_preload_libraries; REVOKE SET ON PARAMETER session_preload_libraries FROM plain');
+
+# Whoever may, once it is linked among the libraries that everybody may load.
+my $own = copy_installation(PostgreSQL::Test::Utils::tempdir());
+my $library = `'$own/bin/pg_config' --pkglibdir`;
+chomp $library;
+mkdir "$library/plugins";
+symlink '../gpusort.so', "$library/plugins/gpusort.so" or die "no link: $!";
+my $linked = PostgreSQL::Test::Cluster->new('linked', install_path => $own);
+$linked->init;
+$linked->start;
+$linked->safe_psql('postgres', 'CREATE EXTENSION gpusort; CREATE ROLE plain LOGIN');
+like($linked->safe_psql('postgres', "LOAD '\$libdir/plugins/gpusort'; $explain", @plain), $taken, 'LOAD of a link in plugins');
+$linked->safe_psql('postgres', 'ALTER ROLE plain SET local_preload_libraries = gpusort', @plain);
+is($linked->safe_psql('postgres', $preloaded, @plain), 'local_preload_libraries|', 'local_preload_libraries');
+like($linked->safe_psql('postgres', $explain, @plain), $taken, 'loads the link as well');
+$linked->stop;
+
+# By its path as well.
+foreach my $path ('$libdir/gpusort', '$libdir/gpusort.so')
+{
+	$node->safe_psql('postgres', "ALTER DATABASE postgres $set auto_explain, '$path'");
+	is($node->safe_psql('postgres', $preloaded), 'session_preload_libraries|', $path);
+}
 $node->safe_psql('postgres', 'DROP EXTENSION gpusort');
+
+# ---- for all sessions ----
 
 $node->safe_psql('postgres', 'ALTER DATABASE postgres SET session_preload_libraries = gpusort');
 like($node->safe_psql('postgres', $explain), $taken, 'session_preload_libraries of the database');
@@ -39,9 +130,12 @@ $node->append_conf('postgresql.conf', "session_preload_libraries = ''\nshared_pr
 $node->restart;
 like($node->safe_psql('postgres', $explain), $taken, 'shared_preload_libraries');
 like($node->safe_psql('postgres', "LOAD 'gpusort'; $explain"), $taken, 'shared_preload_libraries and LOAD');
+($status, $out, $err) = $node->psql('postgres', 'CREATE EXTENSION gpusort');
+is($err, '', 'CREATE EXTENSION has nothing to say then');
+is($node->safe_psql('postgres', $preloaded), 'shared_preload_libraries|', 'shared_preload_libraries come first');
+is($node->safe_psql('postgres', "SET gpusort.mode = force; $check"), 'true|g|', 'and gpusort_check has rows for sorts alone');
 
 # As a user without rights.
-$node->safe_psql('postgres', 'CREATE ROLE plain LOGIN');
 like($node->safe_psql('postgres', $explain, extra_params => [ '-U', 'plain' ]), $taken, 'an ordinary user');
 
 $node->append_conf('postgresql.conf', "gpusort.mode = off\ngpusort.work_mem = 8MB");

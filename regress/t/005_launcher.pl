@@ -439,7 +439,7 @@ is(scalar(gpusortd_pids($node)), 0, 'has no gpusortd');
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nmax_worker_processes = 0");
 $node->start;
-is($node->safe_psql('postgres', $reason_of_cuda), 'unavailable: gpusort is not in shared_preload_libraries', 'not preloaded: the reason');
+is($node->safe_psql('postgres', $reason_of_cuda), 'unavailable: gpusort is not in shared_preload_libraries, so no gpusortd is started', 'not preloaded: the reason');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'gpusort'");
 $node->restart;
 like($node->safe_psql('postgres', $reason_of_cuda), qr/^unavailable: the gpusort launcher has not started/, 'no worker to be had: the reason');

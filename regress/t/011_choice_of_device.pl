@@ -50,7 +50,7 @@ sub device_of_build
 	$how = $node->safe_psql('postgres', "SET max_parallel_maintenance_workers = 7; SET maintenance_work_mem = '$memory'; SELECT how FROM gpusort_check('CREATE INDEX ON $table ($columns)')");
 	$node->psql('postgres', "SET max_parallel_maintenance_workers = 7; SET maintenance_work_mem = '$memory'; SET client_min_messages = debug1; CREATE INDEX i ON $table ($columns); DROP INDEX i",
 		stderr => \$built);
-	return join ', ', map { defined $_ ? $_ : '?' } ($how =~ /device (\w+), (\d+) processes/)[0, 1], ($built =~ /has built index "i" by device "(\w+)"/)[0];
+	return join ', ', map { defined $_ ? $_ : '?' } ($how =~ /device (\w+), (\d+) process/)[0, 1], ($built =~ /has built index "i" by device "(\w+)"/)[0];
 }
 
 is(device_of_build('few', 0, '64MB'), 'cpu, 1, cpu', 'few rows are not worth a job');

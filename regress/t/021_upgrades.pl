@@ -20,7 +20,7 @@ SELECT pg_describe_object(m.classid, m.objid, 0), obj_description(m.objid, m.cla
 	CASE m.classid WHEN 'pg_proc'::regclass THEN pg_get_functiondef(m.objid) WHEN 'pg_class'::regclass THEN pg_get_viewdef(m.objid) END,
 	(SELECT row(p.proacl, p.proowner, p.probin, p.prosrc, p.proallargtypes) FROM pg_proc AS p WHERE m.classid = 'pg_proc'::regclass AND p.oid = m.objid),
 	(SELECT row(c.relacl, c.relowner, c.reloptions) FROM pg_class AS c WHERE m.classid = 'pg_class'::regclass AND c.oid = m.objid),
-	(SELECT string_agg(row(a.attnum, a.attname, a.atttypid::regtype)::text, ' ' ORDER BY a.attnum) FROM pg_attribute AS a WHERE m.classid = 'pg_class'::regclass AND a.attrelid = m.objid),
+	(SELECT string_agg(row(a.attnum, a.attname, a.atttypid::regtype, col_description(a.attrelid, a.attnum))::text, ' ' ORDER BY a.attnum) FROM pg_attribute AS a WHERE m.classid = 'pg_class'::regclass AND a.attrelid = m.objid),
 	(SELECT row(i.privtype, i.initprivs) FROM pg_init_privs AS i WHERE i.classoid = m.classid AND i.objoid = m.objid)
 FROM pg_temp.members AS m ORDER BY 1;
 SELECT pg_describe_object(d.classid, d.objid, d.objsubid), pg_describe_object(d.refclassid, d.refobjid, d.refobjsubid), d.deptype
@@ -33,6 +33,7 @@ EOT
 my %questions = (
 	check => q(SELECT count(*) FROM gpusort_check('SELECT * FROM pg_class ORDER BY relname')),
 	devices => 'SELECT count(*) FROM gpusort_devices()',
+	preloaded => 'SELECT count(*) FROM gpusort_preloaded()',
 	stat => 'SELECT count(*) FROM pg_stat_gpusort',
 	progress => 'SELECT count(*) FROM pg_stat_progress_gpusort');
 
@@ -188,7 +189,7 @@ SKIP:
 	$older->safe_psql('postgres', "CREATE EXTENSION gpusort VERSION '$old'");
 	is_told('ALTER EXTENSION gpusort UPDATE');
 	is($older->safe_psql('postgres', q(SELECT extversion FROM pg_extension WHERE extname = 'gpusort')), $old, 'and all stays as it was');
-	is($older->safe_psql('postgres', q(SELECT count(*) FROM gpusort_check('SELECT * FROM pg_class ORDER BY relname'))), 1, 'and works');
+	is($older->safe_psql('postgres', q(SELECT count(sort_key) FROM gpusort_check('SELECT * FROM pg_class ORDER BY relname'))), 1, 'and works');
 }
 $older->stop;
 

@@ -115,10 +115,10 @@ like(executed($node, '', 'SELECT * FROM parted ORDER BY k'), $one, 'a partitione
 like(executed($node, '', 'SELECT i4, s.id FROM s LEFT JOIN numbers USING (i4) ORDER BY i4'), $one, 'a column of another type');
 takes_turns(executed($node, '', 'SELECT s.* FROM s JOIN r USING (id) ORDER BY s.i8'), 'while one that comes through a join is a table\'s');
 my $how = 'SELECT how FROM gpusort_check';
-like($node->safe_psql('postgres', "$how('SELECT * FROM s ORDER BY i8')"), qr/^in \d+ parts, one after the other/, 'gpusort_check says so');
+like($node->safe_psql('postgres', "$how('SELECT * FROM s ORDER BY i8')"), qr/; in \d+ parts, one after the other/, 'gpusort_check says so');
 foreach my $whole ('SELECT * FROM parted ORDER BY k', 'SELECT * FROM fresh ORDER BY i8', 'SELECT * FROM s ORDER BY i8 LIMIT 10', 'SELECT * FROM s WHERE id < 100 ORDER BY i8')
 {
-	is($node->safe_psql('postgres', "$how('$whole')"), '', "and nothing of $whole");
+	unlike($node->safe_psql('postgres', "$how('$whole')"), qr/parts/, "and nothing of $whole");
 }
 
 # A session that may have one sort on cards may have one whose next part is sent ahead.

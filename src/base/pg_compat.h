@@ -334,6 +334,25 @@ explain_rtable_size(const List *rtable)
 #define proc_aclcheck(function, user) pg_proc_aclcheck((function), (user), ACL_EXECUTE)
 #endif
 
+/* May this user refresh the materialized view?  Its owner may, from 17 on whoever has the right MAINTAIN. */
+#if PG_VERSION_NUM >= 170000
+#define matview_aclcheck(view, user) pg_class_aclcheck((view), (user), ACL_MAINTAIN)
+#elif PG_VERSION_NUM >= 160000
+#include "catalog/pg_class.h"
+
+#define matview_aclcheck(view, user) \
+	(object_ownercheck(RelationRelationId, (view), (user)) ? ACLCHECK_OK : ACLCHECK_NOT_OWNER)
+#else
+#define matview_aclcheck(view, user) (pg_class_ownercheck((view), (user)) ? ACLCHECK_OK : ACLCHECK_NOT_OWNER)
+#endif
+
+/* What is done with the rights of another has a search path that nobody can set, from 17 on. */
+#if PG_VERSION_NUM >= 170000
+#define restrict_search_path() RestrictSearchPath()
+#else
+#define restrict_search_path() ((void) 0)
+#endif
+
 /* EXPLAIN's own header was divided in 18. */
 #if PG_VERSION_NUM >= 180000
 #define EXPLAIN_HEADERS "commands/explain_format.h"
@@ -413,6 +432,12 @@ explain_rtable_size(const List *rtable)
 #define process_utility_arguments pstmt, query_string, read_only_tree, context, params, query_env, dest, qc
 #if PG_VERSION_NUM >= 190000
 #define T_ClusterStmt T_RepackStmt
+#define ClusterStmt RepackStmt
+#define cluster_relation(statement) ((statement)->relation != NULL ? (statement)->relation->relation : NULL)
+#define cluster_uses_index(statement) ((statement)->usingindex)
+#else
+#define cluster_relation(statement) ((statement)->relation)
+#define cluster_uses_index(statement) true
 #endif
 
 /* A relation's file is named by a locator from 16 on, before by a node. */

@@ -8,6 +8,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/tupdesc.h"
 #include "funcapi.h"
 #include "lib/stringinfo.h"
@@ -65,4 +67,10 @@ result_rows_begin(FunctionCallInfo fcinfo, const Oid *types, int ncolumns)
 	if (!has_types(result->setDesc, types, ncolumns))
 		report_other_version(result->setDesc, types, ncolumns);
 	return result;
+}
+
+Datum
+result_milliseconds(double ms)
+{
+	return Float8GetDatum(rint(ms * 1000) / 1000);
 }

@@ -1,6 +1,6 @@
 /*
  * base/result_rows.h
- *		The rows of a function that returns a set.
+ *		The rows of a function that returns a set, and values in them.
  */
 #ifndef GPUSORT_BASE_RESULT_ROWS_H
 #define GPUSORT_BASE_RESULT_ROWS_H
@@ -14,5 +14,8 @@
  * values, or return something as what it is not.
  */
 extern ReturnSetInfo *result_rows_begin(FunctionCallInfo fcinfo, const Oid *types, int ncolumns);
+
+/* Milliseconds as a column has them: whole microseconds, without digits that say nothing. */
+extern Datum result_milliseconds(double ms);
 
 #endif /* GPUSORT_BASE_RESULT_ROWS_H */

@@ -10,6 +10,7 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
+#include "catalog/catalog.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -106,6 +107,8 @@ index_table_is_ours(Relation heap, Declined *why_not)
 {
 	if (!index_builds_are_on(why_not))
 		return false;
+	if (IsSystemRelation(heap))
+		return declined_because(why_not, DECLINED_TABLE, "the table is one of the system's");
 	if (heap->rd_tableam != GetHeapamTableAmRoutine())
 		return declined_because(why_not, DECLINED_TABLE, "the table's access method is not heap");
 	return is_large_enough(heap, why_not);

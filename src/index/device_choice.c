@@ -18,11 +18,15 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
 
 #include "base/guc.h"
+#include "index/choice.h"
 #include "index/device_choice.h"
+#include "index/index_key.h"
 #include "key/key_row.h"
+#include "plan/predict.h"
 #include "plan/shape.h"
 
 /* How much each process after the first adds. */
@@ -51,27 +55,33 @@
 /* From so many bytes of tuples on all processes load what a card has sorted (load.c). */
 #define JOINT_LOAD_BYTES (64 * 1024 * 1024.0)
 
-/* Bytes of an item of a sort besides its key, and of what else there is for a row that is kept beside it. */
-#define ITEM_BYTES 8
-#define ROW_ENTRY_BYTES 16
-
 /* Bytes of a row in a temporary file besides the tuple. */
 #define RUN_HEAD_BYTES 3
 
-static double
-kept_row_bytes(const BuildShape *shape)
+BuildShape
+build_shape(Relation heap, Relation index, const SortKey *key, int processes)
 {
-	if (shape->keys_alone)
-		return shape->is_fixed ? 0 : ROW_ENTRY_BYTES;
-	return shape->row_bytes + ROW_ENTRY_BYTES;
+	BuildShape shape = {.rows = index_build_rows(heap),
+						.processes = processes,
+						.is_fixed = !key->variable,
+						.keys_alone = key->policy.rows != NULL,
+						.verified = key->verified};
+
+	index_key_estimate(index, &shape.row_bytes, &shape.key_bytes);
+	return shape;
 }
 
 double
 build_memory(const BuildShape *shape)
 {
-	double keys = shape->is_fixed ? 2 * shape->key_bytes : shape->key_bytes;
+	SortShape sort = {.rows = shape->rows,
+					  .wanted = -1,
+					  .width = (int) (shape->row_bytes - SizeofMinimalTupleHeader),
+					  .key_bytes = shape->key_bytes,
+					  .fixed_key = shape->is_fixed,
+					  .keys_alone = shape->keys_alone};
 
-	return shape->rows * (keys + kept_row_bytes(shape) + ITEM_BYTES);
+	return predict_gpusort_memory(&sort);
 }
 
 bool

@@ -7,6 +7,10 @@
 
 #include "postgres.h"
 
+#include "utils/rel.h"
+
+#include "key/sort_key.h"
+
 /* What decides it. */
 typedef struct BuildShape
 {
@@ -18,6 +22,9 @@ typedef struct BuildShape
 	double key_bytes; /* of one key, the tuple's tid included */
 	double row_bytes; /* of one index tuple as a row */
 } BuildShape;
+
+/* Of a build of this index by so many processes; key: its order. */
+extern BuildShape build_shape(Relation heap, Relation index, const SortKey *key, int processes);
 
 /* Bytes that the cpu device takes for what is sorted, if all of it is in memory. */
 extern double build_memory(const BuildShape *shape);

@@ -48,9 +48,7 @@ typedef struct IndexBuild
 {
 	Load load;
 	HeapFeed feed;
-	double expected_rows;
-	double row_bytes; /* of one row without its key, by estimate */
-	double key_bytes; /* of its key */
+	BuildShape shape; /* by estimate */
 	Stopwatch watch;  /* since the build began */
 	double sorted_ms; /* until all tuples were in order */
 	SorterStats stats;
@@ -116,10 +114,10 @@ make_request(const IndexBuild *build, SortRequest *request)
 	request->shared = nworkers > 0;
 	request->processes = 1 + nworkers;
 	request->read_jointly = request->shared;
-	request->expected_rows = build->expected_rows;
-	request->expected_row_bytes = build->row_bytes;
-	request->expected_key_bytes = build->key_bytes;
-	request->cpu_ms = build->expected_rows * CPU_NS_PER_ROW / 1e6;
+	request->expected_rows = build->shape.rows;
+	request->expected_row_bytes = build->shape.row_bytes;
+	request->expected_key_bytes = build->shape.key_bytes;
+	request->cpu_ms = build->shape.rows * CPU_NS_PER_ROW / 1e6;
 }
 
 /* Says why there are not as many workers as the setting allows, if anybody asks for such messages. */
@@ -266,23 +264,6 @@ read_first(IndexBuild *build, IndexTuple *first)
 	return build->load.sorter->failure == NULL;
 }
 
-static const SortDevice *
-choose_device(const IndexBuild *build)
-{
-	const SortKey *key = build->load.key;
-	BuildShape shape = {
-		.rows = build->expected_rows,
-		.processes = 1 + build->load.info->ii_ParallelWorkers,
-		.is_fixed = !key->variable,
-		.keys_alone = key->policy.rows != NULL,
-		.verified = key->verified,
-		.key_bytes = build->key_bytes,
-		.row_bytes = build->row_bytes,
-	};
-
-	return build_uses_gpu(&shape) ? &sort_device_cuda : &sort_device_cpu;
-}
-
 static void
 run_build(IndexBuild *build)
 {
@@ -293,9 +274,9 @@ run_build(IndexBuild *build)
 	build->watch = stopwatch_start();
 	build->load.progress = progress_create();
 	build->load.key = index_key_create(build->load.index);
-	build->expected_rows = index_build_rows(build->load.heap);
-	index_key_estimate(build->load.index, &build->row_bytes, &build->key_bytes);
-	device = choose_device(build);
+	build->shape = build_shape(build->load.heap, build->load.index, build->load.key,
+							   1 + build->load.info->ii_ParallelWorkers);
+	device = build_uses_gpu(&build->shape) ? &sort_device_cuda : &sort_device_cpu;
 	while (!feed_and_sort(build, device) || !read_first(build, &first))
 	{
 		fall_back(build);

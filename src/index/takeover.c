@@ -121,8 +121,8 @@ see_relation(relation_info_hook_parameters)
 	look_at_table(root, rel, relation_info_hook_relid);
 }
 
-static bool
-has_option(List *options, const char *name)
+bool
+statement_has_option(List *options, const char *name)
 {
 	ListCell *cell;
 
@@ -150,7 +150,7 @@ may_build_indexes(const Node *statement)
 		case T_TruncateStmt:
 			return true;
 		case T_VacuumStmt:
-			return has_option(((const VacuumStmt *) statement)->options, "full");
+			return statement_has_option(((const VacuumStmt *) statement)->options, "full");
 		default:
 			return false;
 	}

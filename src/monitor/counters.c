@@ -253,7 +253,7 @@ put_device(ReturnSetInfo *result, const char *name, const DeviceCounters *counte
 	values[COLUMN_INDEX_BUILDS] = Int64GetDatum(counters->index_builds);
 	values[COLUMN_ROWS] = Int64GetDatum(counters->rows);
 	values[COLUMN_BYTES] = Int64GetDatum(counters->bytes);
-	values[COLUMN_DEVICE_TIME] = Float8GetDatum(counters->device_ms);
+	values[COLUMN_DEVICE_TIME] = result_milliseconds(counters->device_ms);
 	values[COLUMN_SPILLS] = Int64GetDatum(counters->spills);
 	values[COLUMN_TEMP_BYTES] = Int64GetDatum(counters->temp_bytes);
 	values[COLUMN_CORRECTIONS] = Int64GetDatum(counters->corrections);
@@ -302,7 +302,7 @@ gpusort_stat_get_queue(PG_FUNCTION_ARGS)
 	Counters counters = read_counters();
 	const DeviceCounters *device = &counters.devices[NDEVICES - 1];
 	Datum values[] = {CStringGetTextDatum(device_names[NDEVICES - 1]), Int64GetDatum(device->waits),
-					  Int64GetDatum(device->waits_given_up), Float8GetDatum(device->wait_ms)};
+					  Int64GetDatum(device->waits_given_up), result_milliseconds(device->wait_ms)};
 	bool nulls[lengthof(types)] = {false};
 
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);

@@ -161,7 +161,7 @@ sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Sor
 	return forecast_favours(forecast, sort, ancestors, why_not);
 }
 
-const char *
+Declined
 sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	Declined why_not;
@@ -170,6 +170,7 @@ sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 
 	if (sort_columns_supported(sort, &verified, &why_not) &&
 		sort_to_be_taken(stmt, sort, ancestors, &forecast, &why_not))
-		return "another extension made the plan without asking gpusort's planner_hook";
-	return why_not.words;
+		(void) declined_because(&why_not, DECLINED_KIND,
+								"another extension made the plan without asking gpusort's planner_hook");
+	return why_not;
 }

@@ -37,7 +37,7 @@ extern bool sort_columns_supported(const Plan *sort, bool *verified, Declined *w
 extern bool sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors,
 							 SortForecast *forecast, Declined *why_not);
 
-/* Why was it left to PostgreSQL, in words? */
-extern const char *sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors);
+/* Why was it left to PostgreSQL? */
+extern Declined sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors);
 
 #endif /* GPUSORT_PLAN_CHOICE_H */

@@ -212,14 +212,15 @@ gpusort_planner(planner_hook_parameters)
 }
 
 PlannedStmt *
-planner_plan_uncounted(Query *query, const char *query_string, OfferedPlans *offered)
+planner_plan_uncounted(Query *query, const char *query_string, int cursor_options, ParamListInfo params,
+					   OfferedPlans *offered)
 {
 	OfferedPlans *before = rival_plan_note_in(offered);
 	PlannedStmt *volatile result;
 
 	PG_TRY();
 	{
-		result = pg_plan_unexplained_query(query, query_string, CURSOR_OPT_PARALLEL_OK, NULL);
+		result = pg_plan_unexplained_query(query, query_string, cursor_options, params);
 	}
 	PG_FINALLY();
 	{

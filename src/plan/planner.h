@@ -7,6 +7,7 @@
 
 #include "postgres.h"
 
+#include "nodes/params.h"
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 
@@ -17,8 +18,9 @@ extern void planner_install_hooks(void);
 
 /*
  * Plans a query, but not for pg_stat_gpusort, which counts the sorts of queries that are meant to run; notes
- * what has been offered.
+ * what has been offered.  params: as far as they are known, or NULL.
  */
-extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string, OfferedPlans *offered);
+extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string, int cursor_options,
+										   ParamListInfo params, OfferedPlans *offered);
 
 #endif /* GPUSORT_PLAN_PLANNER_H */

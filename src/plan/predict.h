@@ -117,6 +117,13 @@ extern double predict_gather(const SortShape *shape);
 extern double predict_fetches(const SortShape *shape);
 extern double count_fetches(const SortShape *shape);
 
+/*
+ * Bytes that the sort takes where all that it keeps is in memory, whatever it may use; of each process, by
+ * PostgreSQL's.  On a GPU those of the GPU.
+ */
+extern double predict_postgres_memory(const SortShape *shape);
+extern double predict_gpusort_memory(const SortShape *shape);
+
 /* Bytes of temporary files that the sort is expected to write, each counted once. */
 extern double predict_postgres_temp(const SortShape *shape);
 extern double predict_gpusort_temp(const SortShape *shape);

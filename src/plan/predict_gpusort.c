@@ -59,10 +59,11 @@ keeps_keys_alone(const SortShape *shape)
 static double
 stored_bytes(const SortShape *shape)
 {
+	double key = MAXALIGN((int) shape->key_bytes);
+
 	if (keeps_keys_alone(shape))
-		return MAXALIGN((int) shape->key_bytes);
-	return tuple_bytes(shape) + ENTRY_BYTES + MAXALIGN((int) shape->key_bytes) +
-		   (shape->fixed_key ? 0 : RECORD_BYTES);
+		return key + (shape->fixed_key ? 0 : ENTRY_BYTES + RECORD_BYTES);
+	return tuple_bytes(shape) + ENTRY_BYTES + key + (shape->fixed_key ? 0 : RECORD_BYTES);
 }
 
 /* Bytes that sorting touches, of a row and its item. */
@@ -428,6 +429,19 @@ left_rows(const SortShape *shape, double kept)
 	if (bound_of(shape) < 0)
 		return kept;
 	return Min(kept, Min(most, Max(least, room_for_rows(shape))));
+}
+
+/* The rows, and the room that is kept to sort them (rows_in_memory). */
+double
+predict_gpusort_memory(const SortShape *shape)
+{
+	double rows = left_rows(shape, kept_rows(shape));
+	double scratch_rows = Max(Min(rows, SORT_SCRATCH_MIN), rows / SORT_SCRATCH_SHARE);
+
+	if (shape->on_gpu)
+		return rows * gpu_row_memory(tuple_bytes(shape), shape->key_bytes);
+	return rows * (stored_bytes(shape) + item_bytes(shape)) +
+		   scratch_rows * (item_bytes(shape) + SCRATCH_ROW_BYTES);
 }
 
 double

@@ -405,14 +405,19 @@ count_serial(const SortShape *shape, double rows, CostCounts *counts)
 }
 
 double
-predict_postgres_temp(const SortShape *shape)
+predict_postgres_memory(const SortShape *shape)
 {
 	double rows = shape->rows / Max(1, shape->processes);
 	double at_a_time = shape->groups > 0 ? rows / Max(1, shape->groups) : rows;
+	double wanted = rows_wanted(shape, rows);
 
-	if (is_top_n(shape, rows, rows_wanted(shape, rows)) || at_a_time * memory_bytes(shape) <= shape->memory)
-		return 0;
-	return shape->rows * temp_bytes(shape);
+	return is_top_n(shape, rows, wanted) ? wanted * heap_bytes(shape) : at_a_time * memory_bytes(shape);
+}
+
+double
+predict_postgres_temp(const SortShape *shape)
+{
+	return predict_postgres_memory(shape) <= shape->memory ? 0 : shape->rows * temp_bytes(shape);
 }
 
 CostCounts

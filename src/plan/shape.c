@@ -342,6 +342,8 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 				   IsA(sort->lefttree, SeqScan));
 	shape->wanted = shape_rows_wanted(ancestors);
 	shape->beside = parallel_processes(stmt, sort, ancestors);
+	if (sort_plan_is_gpusort(sort))
+		shape->processes = Max(1, gathered_processes(sort->lefttree));
 	if (IsA(sort, IncrementalSort))
 		shape->groups = shape_groups(shape, ((const IncrementalSort *) sort)->nPresortedCols);
 	return supported;

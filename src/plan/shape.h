@@ -36,8 +36,8 @@ extern SortShape shape_for_gpusort(const SortShape *shape);
 extern double shape_rows_wanted(List *ancestors);
 
 /*
- * The shape of a sort of a finished plan, below these ancestors, as each process does it.  False: no GpuSort
- * can do it.
+ * The shape of a sort of a finished plan, below these ancestors, as each process does it; of a GpuSort as all
+ * that feed it do.  False: no GpuSort can do it.
  */
 extern bool shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors);
 

@@ -57,6 +57,19 @@ wait_for_socket(void *arg, int fd, bool for_writing)
 	}
 }
 
+/* gpusortd is started by the server alone, and only where that has loaded the library. */
+static const char *
+why_not_connected(const GpusortdClient *client, TimestampTz deadline)
+{
+	GpuServiceState service;
+
+	if (milliseconds_left(deadline) == 0)
+		return "gpusortd does not answer";
+	if (!gpu_service_state(&service))
+		return "gpusort is not in shared_preload_libraries, so no gpusortd is started";
+	return pstrdup(client->message);
+}
+
 bool
 gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 {
@@ -85,8 +98,7 @@ gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not)
 	client->wait_arg = NULL;
 	connections += connected;
 	if (!connected)
-		*why_not =
-			milliseconds_left(until.deadline) == 0 ? "gpusortd does not answer" : pstrdup(client->message);
+		*why_not = why_not_connected(client, until.deadline);
 	return connected;
 }
 

@@ -114,7 +114,7 @@ put_unavailable_row(ReturnSetInfo *result, const char *why_not)
 	GpuServiceState service;
 
 	if (!gpu_service_state(&service))
-		put_bare_row(result, "cuda", "unavailable", "gpusort is not in shared_preload_libraries");
+		put_bare_row(result, "cuda", "unavailable", why_not);
 	else
 		put_bare_row(result, "cuda", service.phase == GPU_SERVICE_STARTING ? "starting" : "unavailable",
 					 why_unavailable(&service, why_not));

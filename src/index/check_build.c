@@ -1,0 +1,124 @@
+/*
+ * index/check_build.c
+ *		gpusort_check of one build of an index: a row that says whether it would be taken, and how it would be
+ *		done.
+ *
+ * An index that there is already is looked at as its build does.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_am_d.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
+#include "utils/rel.h"
+
+#include "base/limits.h"
+#include "index/check.h"
+#include "index/choice.h"
+#include "index/index_key.h"
+#include "plan/advice.h"
+#include "plan/check_how.h"
+
+/* ---------------------------------------------------------------- the row */
+
+bool
+index_method_is_ours(const char *access_method, Declined *why_not)
+{
+	return strcmp(access_method, "btree") == 0 ||
+		   declined_because(why_not, DECLINED_KIND,
+							psprintf("the index is of access method %s, not btree", access_method));
+}
+
+static const char *
+how_taken(const BuildShape *build)
+{
+	double memory = build_memory(build);
+	SortHow how = {.device = "cpu", .processes = build->processes, .memory = memory};
+
+	if (build_uses_gpu(build))
+	{
+		how.device = "cuda";
+		how.memory = build->rows * gpu_row_memory(build->row_bytes, build->key_bytes);
+		return check_how_in_words(&how);
+	}
+	if (!build_spills(build))
+		return check_how_in_words(&how);
+	how.memory = maintenance_work_mem * 1024.0;
+	how.files = build_file_bytes(build);
+	return psprintf("%s; %s", check_how_in_words(&how),
+					advice_on_setting("maintenance_work_mem", memory, build->processes));
+}
+
+void
+check_put_build(Check *check, const char *key, const BuildShape *build, const Declined *why_not)
+{
+	CheckedSort sort = {.sort_key = key, .expected_ms = -1, .postgres_ms = -1};
+
+	if (why_not == NULL)
+		sort.how = how_taken(build);
+	else
+	{
+		sort.why_not = why_not->words;
+		sort.advice = advice_to_take(why_not->reason, NULL);
+		sort.how = build != NULL ? check_how_within(build->processes, maintenance_work_mem) : NULL;
+	}
+	check_put(check, &sort);
+}
+
+/* ---------------------------------------------------------------- an index that there is */
+
+/* Its key columns as the statement that made it has them, but for operator classes and collations. */
+const char *
+index_key_in_words(Relation index)
+{
+	StringInfoData words;
+
+	initStringInfo(&words);
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	{
+		Datum column = DirectFunctionCall3(pg_get_indexdef_ext, ObjectIdGetDatum(RelationGetRelid(index)),
+										   Int32GetDatum(i + 1), BoolGetDatum(false));
+		bool descending = (index->rd_indoption[i] & INDOPTION_DESC) != 0;
+		bool nulls_first = (index->rd_indoption[i] & INDOPTION_NULLS_FIRST) != 0;
+
+		appendStringInfo(&words, "%s%s%s", i > 0 ? ", " : "", TextDatumGetCString(column),
+						 descending ? " DESC" : "");
+		if (nulls_first != descending)
+			appendStringInfoString(&words, nulls_first ? " NULLS FIRST" : " NULLS LAST");
+	}
+	return words.data;
+}
+
+static bool
+is_taken(Relation heap, Relation index, Declined *why_not)
+{
+	return index_method_is_ours(get_am_name(index->rd_rel->relam), why_not) &&
+		   index_build_is_ours(heap, index, why_not);
+}
+
+static int
+count_processes(Relation heap, Relation index)
+{
+	return 1 +
+		   index_build_workers(plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)));
+}
+
+void
+check_existing_index(Check *check, Relation heap, Relation index)
+{
+	const char *key = psprintf("%s: %s", RelationGetRelationName(index), index_key_in_words(index));
+	bool is_btree = index->rd_rel->relam == BTREE_AM_OID;
+	BuildShape build = {.processes = is_btree ? count_processes(heap, index) : 1};
+	Declined why_not;
+
+	if (is_taken(heap, index, &why_not))
+	{
+		build = build_shape(heap, index, index_key_create(index), build.processes);
+		check_put_build(check, key, &build, NULL);
+	}
+	else
+		check_put_build(check, key, is_btree ? &build : NULL, &why_not);
+}

@@ -1,0 +1,152 @@
+/*
+ * plan/check_how.c
+ *		How a sort is done, in words for a person: device, processes, memory, temporary files.
+ *
+ * The figures are those that its time is predicted from (predict.h), so they are the planner's estimates.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "miscadmin.h"
+
+#include "base/guc.h"
+#include "base/limits.h"
+#include "plan/advice.h"
+#include "plan/check_how.h"
+#include "plan/choice.h"
+#include "plan/rank_plan.h"
+#include "plan/shape.h"
+#include "plan/sort_plan.h"
+#include "service/state.h"
+
+#define KILOBYTE 1024.0
+#define MEGABYTE (1024.0 * 1024.0)
+
+/* ---------------------------------------------------------------- words */
+
+static const char *
+size_in_words(double bytes)
+{
+	if (bytes < MEGABYTE)
+		return psprintf("%.0f kB", bytes / KILOBYTE);
+	return psprintf("%.*f MB", bytes < 10 * MEGABYTE ? 1 : 0, bytes / MEGABYTE);
+}
+
+static const char *
+processes_in_words(int processes)
+{
+	return processes == 1 ? "1 process" : psprintf("%d processes", processes);
+}
+
+static bool
+is_card(const char *device)
+{
+	return strcmp(device, "cuda") == 0;
+}
+
+const char *
+check_how_in_words(const SortHow *how)
+{
+	const char *files = how->files > 0 ? psprintf("about %s of temporary files", size_in_words(how->files))
+									   : "no temporary files";
+
+	return psprintf("device %s, %s%s, about %s of %s%s, %s", how->device, processes_in_words(how->processes),
+					how->each ? " with a part of the rows each" : "", size_in_words(how->memory),
+					is_card(how->device) ? "a card's memory" : "memory", how->each ? " each" : "", files);
+}
+
+const char *
+check_how_within(int processes, int kilobytes)
+{
+	return psprintf("device postgresql, %s, at most %s of memory at a time", processes_in_words(processes),
+					size_in_words(kilobytes * KILOBYTE));
+}
+
+/* ---------------------------------------------------------------- left to PostgreSQL */
+
+const char *
+check_how_declined(const SortShape *shape)
+{
+	SortHow how = {.device = "postgresql",
+				   .processes = Max(1, shape->beside),
+				   .each = shape->beside > 1,
+				   .memory = Min(predict_postgres_memory(shape), shape->memory),
+				   .files = predict_postgres_temp(shape)};
+
+	return check_how_in_words(&how);
+}
+
+/* ---------------------------------------------------------------- taken */
+
+/* Where it is expected to be done now (choose_device() of exec/node_gpusort.c). */
+static bool
+goes_to_card(const CustomScan *plan, const SortShape *shape)
+{
+	return sort_may_use_gpu() && !shape->verified && shape->beside == 0 &&
+		   (gpusort_backend == GPUSORT_BACKEND_CUDA || sort_plan_is_faster_on_gpu(plan, 0));
+}
+
+static SortShape
+shape_of_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+{
+	SortShape shape;
+
+	(void) shape_of_plan(&shape, stmt, sort, ancestors);
+	shape = shape_for_gpusort(&shape);
+	shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
+	shape.on_gpu = goes_to_card((const CustomScan *) sort, &shape);
+	return shape;
+}
+
+/* In how many parts, that take turns, it is sorted on one GPU. */
+static int
+turns_on_card(const PlannedStmt *stmt, const Plan *sort, const SortShape *shape)
+{
+	double row_bytes = sort->lefttree->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
+	double row = gpu_row_memory(row_bytes, sort_plan_expected((const CustomScan *) sort).key_bytes);
+
+	/* workers of the sort's own are gone when its rows are read */
+	return gpu_turns(sort->plan_rows, shape->device_memory / row, shape->keys[0].largest, shape->wanted < 0,
+					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
+}
+
+static List *
+remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const SortShape *shape)
+{
+	List *remarks = NIL;
+	int turns = shape->on_gpu ? turns_on_card(stmt, sort, shape) : 1;
+
+	if (!shape->on_gpu && predict_gpusort_temp(shape) > 0)
+		remarks = lappend(remarks, (char *) advice_on_memory(shape));
+	if (turns > 1)
+		remarks =
+			lappend(remarks,
+					psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns));
+	if (shape->verified && shape->beside == 0 && sort_may_use_gpu())
+		remarks =
+			lappend(remarks, "not on a card: the order of such values is verified here, by comparisons");
+	if (ancestors != NIL && rank_plan_is_rank(linitial(ancestors)))
+		remarks = lappend(remarks, "the window above it counts rows as they come, without a copy (GpuRank)");
+	return remarks;
+}
+
+const char *
+check_how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+{
+	SortShape shape = shape_of_taken(stmt, sort, ancestors);
+	SortHow how = {.device = shape.on_gpu ? "cuda" : "cpu",
+				   .processes = shape.beside > 0 ? shape.beside : shape.processes,
+				   .each = shape.beside > 1,
+				   .memory = predict_gpusort_memory(&shape),
+				   .files = predict_gpusort_temp(&shape)};
+	StringInfoData words;
+	ListCell *cell;
+
+	if (how.files > 0)
+		how.memory = shape.on_gpu ? shape.device_memory : shape.memory;
+	initStringInfo(&words);
+	appendStringInfoString(&words, check_how_in_words(&how));
+	foreach(cell, remarks_on(stmt, sort, ancestors, &shape))
+		appendStringInfo(&words, "; %s", (char *) lfirst(cell));
+	return words.data;
+}

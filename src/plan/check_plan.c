@@ -1,0 +1,224 @@
+/*
+ * plan/check_plan.c
+ *		The sorts of a finished plan, for gpusort_check: those that are taken, and why the others are not.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/ruleutils.h"
+
+#include "base/pg_compat.h"
+#include "plan/advice.h"
+#include "plan/check.h"
+#include "plan/check_how.h"
+#include "plan/choice.h"
+#include "plan/deparse.h"
+#include "plan/forecast.h"
+#include "plan/plan_walk.h"
+#include "plan/planner.h"
+#include "plan/rival_plan.h"
+#include "plan/sort_plan.h"
+
+/* What the walk over one plan needs. */
+typedef struct CheckContext
+{
+	Check *check;
+	List *deparse_context;
+	bool use_prefix;
+	PlannedStmt *stmt;
+	const OfferedPlans *offered;
+} CheckContext;
+
+static char *
+join_strings(List *strings)
+{
+	StringInfoData out;
+	ListCell *cell;
+
+	initStringInfo(&out);
+	foreach(cell, strings)
+		appendStringInfo(&out, "%s%s", out.len > 0 ? ", " : "", (char *) lfirst(cell));
+	return out.data;
+}
+
+static List *
+deparse_context_of(const CheckContext *context, Plan *plan, List *ancestors)
+{
+	return set_deparse_context_plan(context->deparse_context, plan, ancestors);
+}
+
+/* ---------------------------------------------------------------- sorts */
+
+static const char *
+sort_key_of(const CheckContext *context, Plan *plan, List *ancestors)
+{
+	return join_strings(
+		deparse_sort_keys(plan, deparse_context_of(context, plan, ancestors), context->use_prefix));
+}
+
+/* With the times that were predicted when it was taken. */
+static void
+put_taken(const CheckContext *context, Plan *plan, List *ancestors)
+{
+	SortExpected expected = sort_plan_expected((const CustomScan *) plan);
+	CheckedSort sort = {.sort_key = sort_key_of(context, plan, ancestors),
+						.replaced = rival_plan_replaced(expected.replaced),
+						.how = check_how_taken(context->stmt, plan, ancestors),
+						.expected_ms = expected.ms,
+						.postgres_ms = expected.postgres_ms};
+
+	check_put(context->check, &sort);
+}
+
+/* Of a node, or described by one. */
+static void
+put_declined(const CheckContext *context, Plan *plan, List *ancestors, const Declined *why_not)
+{
+	CheckedSort sort = {.sort_key = sort_key_of(context, plan, ancestors), .why_not = why_not->words};
+	SortForecast forecast;
+
+	forecast_sort(&forecast, context->stmt, plan, ancestors);
+	sort.advice = advice_to_take(why_not->reason, &forecast);
+	sort.how = check_how_declined(&forecast.postgres_shape);
+	sort.expected_ms = forecast.expected.ms;
+	sort.postgres_ms = forecast.expected.postgres_ms;
+	check_put(context->check, &sort);
+}
+
+/* ---------------------------------------------------------------- groupings */
+
+/*
+ * The sorts of a grouping's own, from one order to the next; they know neither their input nor its columns.
+ */
+static void
+put_chain(const CheckContext *context, const Agg *agg, List *ancestors)
+{
+	List *below = lcons(unconstify(Agg *, agg), list_copy(ancestors));
+	Plan *input = agg->plan.lefttree;
+	ListCell *cell;
+
+	foreach(cell, agg->chain)
+	{
+		const Plan *own = lfirst_node(Agg, cell)->plan.lefttree;
+		Declined why_not = {.reason = DECLINED_KIND,
+							.words = "the sort is a grouping's own, between two grouping sets"};
+		Sort *sort;
+
+		if (own == NULL)
+			continue;
+		sort = copyObject((Sort *) own);
+		sort->plan.lefttree = input;
+		sort->plan.targetlist = input->targetlist;
+		sort->plan.plan_rows = input->plan_rows;
+		put_declined(context, &sort->plan, below, &why_not);
+	}
+}
+
+/* Aggregates that sort what they are given. */
+static bool
+find_sorting_aggregates(Node *node, void *found)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref) && aggref_sorts((Aggref *) node))
+		*(List **) found = lappend(*(List **) found, node);
+	return expression_tree_walker(node, find_sorting_aggregates, found);
+}
+
+static void
+put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
+{
+	List *deparse_context = deparse_context_of(context, plan, ancestors);
+	List *aggregates = NIL;
+	ListCell *cell;
+
+	(void) find_sorting_aggregates((Node *) plan->targetlist, &aggregates);
+	(void) find_sorting_aggregates((Node *) plan->qual, &aggregates);
+	foreach(cell, aggregates)
+	{
+		CheckedSort sort = {.sort_key =
+								deparse_expression(lfirst(cell), deparse_context, context->use_prefix, true),
+							.why_not = "the sort is inside of an aggregate",
+							.advice = advice_on_aggregate(lfirst(cell), deparse_context, context->use_prefix),
+							.how = check_how_within(1, work_mem),
+							.expected_ms = -1,
+							.postgres_ms = -1};
+
+		check_put(context->check, &sort);
+	}
+}
+
+/* A grouping or a join without a sort, where there might have been a GpuSort. */
+static void
+put_rival(const CheckContext *context, Plan *plan, List *ancestors)
+{
+	RivalPlan rival = rival_plan_of(context->offered, plan, ancestors);
+	List *deparse_context;
+	CheckedSort sort = {.why_not = rival_plan_why_not(rival),
+						.advice = advice_on_rival(rival),
+						.expected_ms = -1,
+						.postgres_ms = -1};
+
+	if (sort.why_not == NULL)
+		return;
+	deparse_context = deparse_context_of(context, plan, ancestors);
+	sort.sort_key = join_strings(deparse_grouping_keys(plan, deparse_context, context->use_prefix));
+	check_put(context->check, &sort);
+}
+
+/* ---------------------------------------------------------------- the plan */
+
+static void
+check_node(Plan **place, List *ancestors, void *arg)
+{
+	const CheckContext *context = arg;
+	Plan *plan = *place;
+
+	if (sort_plan_is_gpusort(plan))
+		put_taken(context, plan, ancestors);
+	else if (IsA(plan, Sort) || IsA(plan, IncrementalSort))
+	{
+		Declined why_not = sort_why_not_taken(context->stmt, plan, ancestors);
+
+		put_declined(context, plan, ancestors, &why_not);
+	}
+	else if (IsA(plan, Agg))
+	{
+		put_aggregates(context, plan, ancestors);
+		put_chain(context, (const Agg *) plan, ancestors);
+	}
+	put_rival(context, plan, ancestors);
+}
+
+/* Has EXPLAIN's words for the columns of a GpuSort's input. */
+static void
+prepare_node(Plan **place, List *ancestors, void *context)
+{
+	sort_plan_refer_to_input(*place);
+}
+
+/* The plan tells the planner's estimates, as EXPLAIN does. */
+void
+check_plan(Check *check, Query *query, int cursor_options, ParamListInfo params)
+{
+	OfferedPlans offered = {.context = CurrentMemoryContext};
+	PlannedStmt *stmt = planner_plan_uncounted(query, check->text, cursor_options, params, &offered);
+	CheckContext context = {.check = check,
+							.offered = &offered,
+							.use_prefix = explain_rtable_size(stmt->rtable) > 1,
+							.stmt = stmt};
+	Bitmapset *relations = NULL;
+
+	plan_check_permissions(stmt);
+	check->why_none = query->sortClause != NIL
+						  ? "the plan has no sort: its rows come in the order of the ORDER BY"
+						  : "the plan has no sort";
+	if (stmt->rtable != NIL)
+		relations = bms_add_range(NULL, 1, list_length(stmt->rtable));
+	context.deparse_context =
+		deparse_context_for_plan_tree(stmt, select_rtable_names_for_explain(stmt->rtable, relations));
+	plan_walk_statement(stmt, prepare_node, NULL);
+	plan_walk_statement(stmt, check_node, &context);
+}
