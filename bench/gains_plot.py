@@ -85,7 +85,7 @@ def in_words(ms):
 
 # ---- the figure ----
 
-WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 880, 315, 260, 18, 6, 30
+WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 920, 315, 310, 18, 6, 30
 
 
 def text(x, y, words, more=""):
@@ -112,7 +112,7 @@ def figure():
         lines.append(text(LEFT - 8, y + 13, name, 'text-anchor="end"'))
         lines.append('<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>' % (LEFT, y, width, BAR, colour))
         lines.append(text(LEFT + width + 6, y + 13, "%.1f" % (theirs / ours), 'font-weight="bold"'))
-        lines.append(text(LEFT + width + 42, y + 13, "%s → %s  (%s)" % (in_words(theirs), in_words(ours), when), 'fill="#666"'))
+        lines.append(text(LEFT + width + 42, y + 13, "%s → %s (%s)" % (in_words(theirs), in_words(ours), when), 'fill="#666"'))
         y += BAR + GAP
     height = y + 10
     lines.append('<line x1="%.1f" y1="44" x2="%.1f" y2="%d" stroke="#333" stroke-dasharray="3 3"/>' % (LEFT + scale, LEFT + scale, y))
