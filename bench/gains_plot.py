@@ -18,23 +18,31 @@ from result_tables.common import read_rows, select
 
 FIGURE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "docs", "gains.svg")
 
-# Groups of bars: what, in which file, of which case and rows.
+# Groups of bars: what, in which file, of which case and rows.  What has figures with and without a card has
+# them of one run.
+CARD = "One NVIDIA card, 16 cores"
+HEADLINE = "gpu-h100-2026-11-26/whole/runs.csv"
+INDEX = "gpu-h200-2026-11-22-index/50-million.csv"
 CASES = [
-    ("One NVIDIA card, 16 cores", "#76b900", [
-        ("CREATE INDEX (int8), 50 million rows", "gpu-h200-2026-11-22-index/50-million.csv", {"case": "int8 random"}),
+    (CARD, "#76b900", [
+        ("ORDER BY int8, 50 million rows", HEADLINE, {"suite": "headline", "case": "int8"}),
+        ("ORDER BY text, int8, 50 million rows", HEADLINE, {"suite": "headline", "case": "text C, int8"}),
+        ("CREATE INDEX (int8), 50 million rows", INDEX, {"case": "int8 random"}),
         ("CREATE INDEX (uuid), 20 million rows", "gpu-h200-2026-11-22-index/20-million.csv", {"case": "uuid"}),
-        ("ORDER BY text, int8, 50 million rows", "gpu-orderby-h100-2026-11-21/runs.csv", {"suite": "headline", "case": "text C, int8"}),
-        ("ORDER BY int8, 50 million rows", "gpu-orderby-h200-2026-11-22/runs.csv", {"suite": "headline", "case": "int8"}),
         ("row_number() of partitions, 50 million rows", "gpu-h200-2026-11-23-orderby-1790869/window.csv", {"case": "window"}),
     ]),
     ("No card, 16 cores", "#0077b6", [
-        ("CREATE INDEX (int8), 50 million rows", "gpu-h200-2026-11-22-index/50-million.csv", {"case": "int8 random"}),
-        ("ORDER BY text in en_US.UTF-8, 50 million rows", "gpu-h200-2026-11-23-orderby-1790869/words.csv", {"case": "words en_US"}),
+        ("ORDER BY int8, 50 million rows", HEADLINE, {"suite": "headline", "case": "int8"}),
+        ("ORDER BY text, int8, 50 million rows", HEADLINE, {"suite": "headline", "case": "text C, int8"}),
+        ("CREATE INDEX (int8), 50 million rows", INDEX, {"case": "int8 random"}),
+        ("CREATE INDEX (uuid), 20 million rows", "gpu-h200-2026-11-22-index/20-million.csv", {"case": "uuid"}),
+        ("row_number() of partitions, 50 million rows", "gpu-h200-2026-11-23-orderby-1790869/window.csv", {"case": "window"}),
+        ("ORDER BY text in en_US.UTF-8, 50 million rows", "gpu-h100-2026-11-23-orderby-7163589/words.csv", {"case": "words en_US"}),
     ]),
     ("No card, 2 cores", "#5fa8d3", [
         ("ORDER BY int8, 20 million rows", "orderby-two-cores-2026-11-25/int8-15-at-the-end.csv", {"case": "int8"}),
-        ("ORDER BY int4, int8, 2 million rows", "orderby-two-cores-2026-11-22/orderby-20261122-103839.csv", {"case": "int4, int8"}),
-        ("ORDER BY text in ICU, 2 million rows", "orderby-two-cores-2026-11-25/text-at-the-end.csv", {"case": "words ICU"}),
+        ("the same in order already, 4 million rows", "orderby-two-cores-2026-11-26/distributions-2a2fb58.csv", {"case": "int8", "distribution": "sorted"}),
+        ("ORDER BY text in ICU, 2 million rows", "orderby-two-cores-2026-11-26/text-2a2fb58.csv", {"case": "words ICU"}),
         ("ORDER BY text in en_US.UTF-8, 10 million rows", "orderby-two-cores-2026-11-23/cd9b170.csv", {"case": "words en_US"}),
         ("row_number() of partitions, 10 million rows", "orderby-two-cores-2026-11-23/cd9b170.csv", {"case": "window"}),
     ]),
@@ -42,14 +50,18 @@ CASES = [
 
 # Whose method, by its name without workers and memory.
 POSTGRESQL = {"serial", "parallel"}
-DEVICES = {"One NVIDIA card, 16 cores": {"cuda"}, "No card, 16 cores": {"cpu"}, "No card, 2 cores": {"cpu", "gpusort"}}
+DEVICES = {CARD: {"cuda"}, "No card, 16 cores": {"cpu"}, "No card, 2 cores": {"cpu"}}
 
 
-def medians(file, wanted):
-    """Milliseconds by method, of a run of bench/orderby, bench/gpu_orderby or bench/index."""
+def rows_of(file, wanted):
     rows = select(read_rows("", file), **wanted)
     if not rows:
         sys.exit("gains_plot: %s has no %s" % (file, wanted))
+    return rows
+
+
+def medians(rows):
+    """Milliseconds by method, of a run of bench/orderby, bench/gpu_orderby or bench/index."""
     if "median_ms" in rows[0]:
         return {row["method"]: row["median_ms"] for row in rows}
     methods = dict.fromkeys(row["method"] for row in rows)
@@ -61,13 +73,19 @@ def best(times, kinds):
     return min(ms for method, ms in times.items() if re.match(r"[a-z]+", method).group(0) in kinds)
 
 
+def measured(rows, with_card):
+    """The day, and the card if it has a part in it."""
+    day = rows[0]["date"][:10]
+    return "%s, %s" % (rows[0]["card"].split()[2], day) if with_card else day
+
+
 def in_words(ms):
     return "%.2f s" % (ms / 1000) if ms < 9995 else "%.1f s" % (ms / 1000)
 
 
 # ---- the figure ----
 
-WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 790, 315, 150, 18, 6, 30
+WIDTH, LEFT, RIGHT, BAR, GAP, HEAD = 920, 315, 310, 18, 6, 30
 
 
 def text(x, y, words, more=""):
@@ -75,16 +93,18 @@ def text(x, y, words, more=""):
 
 
 def figure():
-    bars = []
+    bars, servers = [], set()
     for group, colour, cases in CASES:
         for name, file, wanted in cases:
-            times = medians(file, wanted)
-            bars.append((group, colour, name, best(times, POSTGRESQL), best(times, DEVICES[group])))
-    scale = (WIDTH - LEFT - RIGHT) / max(theirs / ours for _, _, _, theirs, ours in bars)
+            rows = rows_of(file, wanted)
+            times = medians(rows)
+            servers.update(row["postgresql"].split()[0] for row in rows)
+            bars.append((group, colour, name, best(times, POSTGRESQL), best(times, DEVICES[group]), measured(rows, group == CARD)))
+    scale = (WIDTH - LEFT - RIGHT) / max(theirs / ours for _, _, _, theirs, ours, _ in bars)
     y = 40
-    lines = [text(16, 24, "Times as fast as PostgreSQL's best plan", 'font-size="15" font-weight="bold"')]
+    lines = [text(16, 24, "Times as fast as PostgreSQL's best plan (PostgreSQL %s)" % " and ".join(sorted(servers)), 'font-size="15" font-weight="bold"')]
     last = None
-    for group, colour, name, theirs, ours in bars:
+    for group, colour, name, theirs, ours, when in bars:
         if group != last:
             lines.append(text(16, y + HEAD - 12, group, 'font-weight="bold"'))
             y, last = y + HEAD, group
@@ -92,7 +112,7 @@ def figure():
         lines.append(text(LEFT - 8, y + 13, name, 'text-anchor="end"'))
         lines.append('<rect x="%d" y="%d" width="%.1f" height="%d" fill="%s"/>' % (LEFT, y, width, BAR, colour))
         lines.append(text(LEFT + width + 6, y + 13, "%.1f" % (theirs / ours), 'font-weight="bold"'))
-        lines.append(text(LEFT + width + 42, y + 13, "%s → %s" % (in_words(theirs), in_words(ours)), 'fill="#666"'))
+        lines.append(text(LEFT + width + 42, y + 13, "%s → %s (%s)" % (in_words(theirs), in_words(ours), when), 'fill="#666"'))
         y += BAR + GAP
     height = y + 10
     lines.append('<line x1="%.1f" y1="44" x2="%.1f" y2="%d" stroke="#333" stroke-dasharray="3 3"/>' % (LEFT + scale, LEFT + scale, y))
