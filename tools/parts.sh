@@ -8,8 +8,8 @@
 # with what its servers were doing.
 #
 # Wanted from the caller: build_flags, the arguments of make; the throwaway cluster, where sessions are
-# needed; time_limit, if all parts shall have the same limit; and chosen_tests, a regular expression, if not
-# all tests of a part shall run.
+# needed; time_limit, if all parts shall have the same limit; chosen_tests, a regular expression, if not all
+# tests of a part shall run; for start_tap_tests, groups and all_groups, those wanted and those there are.
 
 passed=0 failed=0
 
@@ -327,17 +327,18 @@ run_timed_tap_test() {
 	end_part "$1" "$start"
 }
 
-# Those that take longest come first.  Left to the whole run, if --tests does not name them: what takes much
-# time for the mistakes that it alone notices (docs/decisions/0019-quick-run-of-the-tests.md).
-tap_tests_of_the_whole_run='004_temporary_files 009_faults 010_neighbours 012_fairness 013_index_builds
-018_verified_order 020_default_collations 027_several_cards'
+# A quick run of all groups leaves out what takes much time for the mistakes that it alone notices
+# (docs/decisions/0019-quick-run-of-the-tests.md).
+tap_tests_of_the_whole_run='004_temporary_files|009_faults|010_neighbours|012_fairness|013_index_builds|018_verified_order|020_default_collations|027_several_cards'
 
-# Those that this run has, one a line.
+# The TAP programs that this run has, one a line.
 wanted_tap_tests() {
-	find "$WORK/source/regress/t" -name '*.pl' -exec basename {} .pl ';' | chosen |
-		if runs_all || [ -n "${chosen_tests:-}" ]; then cat; else grep -vxF "$(tr ' ' '\n' <<<"$tap_tests_of_the_whole_run")"; fi
+	local left_out=$tap_tests_of_the_whole_run
+	if runs_all || [ "$groups" != "$all_groups" ] || [ -n "${chosen_tests:-}" ]; then left_out='^$'; fi
+	find "$WORK/source/regress/t" -name '*.pl' -exec basename {} .pl ';' | chosen | grep -vxE "$left_out"
 }
 
+# Those that take longest come first.
 start_tap_tests() {
 	local test
 	for test in $(wanted_tap_tests | by_budget); do
