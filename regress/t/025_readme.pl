@@ -160,11 +160,12 @@ sub check_of_cube
 }
 
 my $fewer = { 5000000 => 200000 };
-my $minutes = would_run(qr{^tools/demo}m);
+my $minutes = would_run(qr{^tools/(?:test|demo)}m);
 my %rules = (
 	'make' => sub { runs($_[0], qr//, @make) },
 	'sudo make install' => \&install,
 	'make demo' => $minutes,
+	'make test' => $minutes,
 	'make setup' => would_run(qr{^tools/setup build test$}m),
 	'tools/setup cuda' => sub { runs("$_[0]: is one of its purposes", qr/\bcuda\b/, 'sh', '-c', 'tools/setup nothing 2>&1; true') },
 	(map { ("make $_" => would_run(qr{tools/package $_\b})) } qw(deb rpm image)),
