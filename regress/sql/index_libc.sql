@@ -16,7 +16,7 @@ SELECT count(*) = 2 AS has_locales FROM pg_collation WHERE collname IN ('il_engl
 \quit
 \endif
 SET gpusort.mode = force;
--- No card sorts by a guess.
+-- No card sorts by a guess; plain, whose locale has no rules, is exact and may go to one.
 SET gpusort.backend = cuda;
 
 -- Words of letters, accents, punctuation, control characters, some of which mean something in keys, and what no locale knows, of which many come more than once; ones that an index compresses; NULLs.
@@ -42,7 +42,7 @@ $$;
 CREATE FUNCTION check_libc(definition text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	way text[];
-	before bigint := (SELECT sum(index_builds) FROM pg_stat_gpusort WHERE device = 'cpu');
+	before bigint := (SELECT sum(index_builds) FROM pg_stat_gpusort WHERE device = 'cpu' OR definition ~ 'plain');
 	expected text;
 BEGIN
 	PERFORM set_config('gpusort.create_index', 'off', true), set_config('max_parallel_maintenance_workers', '0', true);
@@ -61,7 +61,7 @@ BEGIN
 		END IF;
 		DROP INDEX il_index;
 	END LOOP;
-	RETURN CASE (SELECT sum(index_builds) FROM pg_stat_gpusort WHERE device = 'cpu') - before WHEN 5 THEN 'ok' ELSE 'not by the cpu device' END;
+	RETURN CASE (SELECT sum(index_builds) FROM pg_stat_gpusort WHERE device = 'cpu' OR definition ~ 'plain') - before WHEN 5 THEN 'ok' ELSE 'not by the cpu device' END;
 END $$;
 SELECT definition, check_libc(definition) FROM unnest(ARRAY['(t)', '(u DESC NULLS LAST)', '(n)', '(c NULLS FIRST)', '(plain)', '(packed)', '(few DESC, u DESC, t)', '(lower(t)) INCLUDE (few)', '(t) WHERE few > 3', '((ARRAY[t, left(t, 1)]) DESC, few)']) AS definition;
 SELECT definition, check_libc(definition, 'UNIQUE') FROM unnest(ARRAY['(t, id)', '(plain DESC, id)']) AS definition;
