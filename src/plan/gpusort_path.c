@@ -126,17 +126,19 @@ find_suppliers(List *pathkeys, const Path *input, Suppliers *suppliers)
 }
 
 /*
- * Can the path's rows be sorted by the pathkeys?  Every column that could supply a pathkey must be one that
- * can, since the planner picks one of them later.  Fills columns, one a pathkey.
+ * Fills columns, one a pathkey: the last that could supply it, which shape_init looks at.  False: another
+ * that could is none to sort by; the planner picks one of them later.
  */
 static bool
-pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns)
+find_columns(List *pathkeys, const Path *input, SortColumnSpec *columns)
 {
 	ListCell *cell;
 
 	foreach(cell, pathkeys)
 	{
 		const PathKey *pathkey = lfirst_node(PathKey, cell);
+		SortColumnSpec *column = &columns[foreach_current_index(cell)];
+		bool found = false;
 
 		for (int i = 0; i < list_length(input->pathtarget->exprs); i++)
 		{
@@ -145,9 +147,10 @@ pathkeys_supported(List *pathkeys, const Path *input, SortColumnSpec *columns)
 
 			if (!column_matches(pathkey, input, i))
 				continue;
-			columns[foreach_current_index(cell)] = column_spec(pathkey, input, i);
-			if (!sort_key_supported_if_verified(&columns[foreach_current_index(cell)], &verified, &why_not))
+			if (found && !sort_key_supported_if_verified(column, &verified, &why_not))
 				return false;
+			*column = column_spec(pathkey, input, i);
+			found = true;
 		}
 	}
 	return true;
@@ -195,13 +198,12 @@ describe_columns(const SortToOffer *sort, KnownColumns *entry)
 	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
 
 	entry->columns = palloc(sizeof(SortColumnSpec) * ncolumns);
-	entry->supported = pathkeys_supported(sort->pathkeys, sort->input, entry->columns);
-	if (!entry->supported)
+	if (!find_columns(sort->pathkeys, sort->input, entry->columns))
 		return;
 	for (int i = 0; i < ncolumns; i++)
 		stats[i] = column_stats_of_expr(sort->root, list_nth(exprs, entry->columns[i].attno - 1));
 	entry->first = stats[0];
-	(void) shape_init(&entry->shape, ncolumns, entry->columns, stats);
+	entry->supported = shape_init(&entry->shape, ncolumns, entry->columns, stats);
 }
 
 /*
