@@ -56,7 +56,7 @@ bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
 
 # The same sorts under nvbench, whose sources NVBENCH names (bench/gpu/nvbench/README.md).
 nvbench_folder = cuda/build-program/nvbench
-nvbench_left_out = %/main.cu %/json_printer.cxx %/cupti_profiler_host.cxx %/cupti_profiler_nvpw.cxx %/measure_cupti.cu
+nvbench_left_out = %/json_printer.cxx %/cupti_profiler_host.cxx %/cupti_profiler_nvpw.cxx %/measure_cupti.cu
 nvbench_sources = $(filter-out $(nvbench_left_out),$(wildcard $(addprefix $(NVBENCH)/nvbench/,*.cxx *.cu detail/*.cxx detail/*.cu internal/*.cxx)))
 nvbench_own = $(patsubst $(NVBENCH)/nvbench/%,$(nvbench_folder)/%.o,$(nvbench_sources))
 nvbench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/nvbench/*.cu bench/gpu/contenders/*.cu bench/gpu/data/*.cu bench/gpu/verify/*.cu)) \
@@ -75,7 +75,7 @@ $(nvbench_own): $(nvbench_folder)/%.o: $(NVBENCH)/nvbench/%
 		$(nvbench_flags) -DNVBENCH_NO_IMPLICIT_SYSTEM_HEADER -c -o $@ $<
 
 bench/gpu/gpu-nvbench: $(nvbench_objects) $(nvbench_own) cuda/libdevsort.a
-	$(cuda_nvcc) -cudart static -Xcompiler -pthread,-static-libstdc++,-static-libgcc -o $@ $(nvbench_objects) $(nvbench_own) cuda/libdevsort.a -lcuda
+	$(cuda_nvcc) -cudart static -Xcompiler -pthread,-static-libstdc++,-static-libgcc -o $@ $(nvbench_objects) $(nvbench_own) cuda/libdevsort.a
 
 # gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
 daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -MMD -MP -MF $(@:.o=.d)
