@@ -48,7 +48,7 @@ REGRESS_OPTS = --inputdir=regress
 ISOLATION = $(patsubst regress/specs/%.spec,%,$(sort $(wildcard regress/specs/*.spec)))
 ISOLATION_OPTS = --inputdir=regress --outputdir=.
 
-EXTRA_CLEAN = bench/cpu/cpu_sort bench/cpu/cpu_sort_tight $(CUDA_CLEAN) results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
+EXTRA_CLEAN = bench/cpu/cpu_sort bench/cpu/cpu_sort_tight bench/cpu/cpu_rivals bench/cpu/rivals/*.o $(CUDA_CLEAN) results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
@@ -84,11 +84,28 @@ uninstall-gpusortd:
 # The host-memory sorts alone, without a server: `cpu_sort --check` is a test, the rest a benchmark.  In
 # cpu_sort_tight little scratch memory and recursion send the same checks through the ways that are rare
 # otherwise, and through the plain C that other processors run.
-CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c src/sort/parallel_sort*.c) \
+SORT_SOURCES = $(wildcard src/sort/parallel_sort*.c) \
 	$(addprefix src/,sort/sample_sort.c sort/string_sort.c sort/key_squeeze.c sort/bound.c sort/chunk.c sort/splitters.c key/ends.c memory/pages.c)
+CPU_SORT_SOURCES = $(wildcard bench/cpu/*.c) $(SORT_SOURCES)
 bench/cpu/cpu_sort bench/cpu/cpu_sort_tight: $(CPU_SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.h)
 	$(CC) $(if $(findstring tight,$@),$(SORT_TIGHT)) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) -o $@ $(CPU_SORT_SOURCES) \
 		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport -lm -pthread
+
+# The same sorts beside those of libraries that are elsewhere: IPS4O, HIGHWAY and X86_SIMD_SORT name the
+# folders of their sources (bench/cpu/rivals/README.md).  What is not named is left out.  RIVALS_ARCH: the
+# processor to compile the libraries for; of AVX-512's own headers gcc 12 warns.  RIVALS_LIBS=-static makes a
+# program for another machine.
+RIVALS_ARCH ?= native
+rivals = std_sort $(if $(IPS4O),ips4o) $(if $(HIGHWAY),vqsort) $(if $(X86_SIMD_SORT),x86_simd_sort)
+rivals_objects = $(rivals:%=bench/cpu/rivals/%.o)
+rivals_includes = $(if $(IPS4O),-isystem $(IPS4O)/include) $(if $(HIGHWAY),-isystem $(HIGHWAY)) $(if $(X86_SIMD_SORT),-isystem $(X86_SIMD_SORT)/src)
+$(rivals_objects): bench/cpu/rivals/%.o: bench/cpu/rivals/%.cc $(wildcard bench/cpu/rivals/*.h) FORCE
+	$(CXX) -std=c++17 -O3 -DNDEBUG -march=$(RIVALS_ARCH) -mcx16 -fopenmp -DXSS_USE_OPENMP -pthread -Wall -Wextra -Wno-maybe-uninitialized \
+		-Ibench $(rivals_includes) -c -o $@ $<
+bench/cpu/cpu_rivals: $(rivals_objects) $(SORT_SOURCES) $(SOURCE_HEADERS) $(wildcard bench/cpu/*.[ch] bench/cpu/rivals/*.[ch])
+	$(CC) -I$(CURDIR)/bench $(CPPFLAGS) $(CFLAGS) $(if $(IPS4O),-DWITH_IPS4O) $(if $(HIGHWAY),-DWITH_VQSORT) $(if $(X86_SIMD_SORT),-DWITH_X86_SIMD_SORT) \
+		-o $@ bench/cpu/server.c $(wildcard bench/cpu/rivals/*.c) $(SORT_SOURCES) $(rivals_objects) \
+		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport -fopenmp $(RIVALS_LIBS) $(if $(IPS4O),-ltbb -latomic) -lstdc++ -lm -pthread
 else
 all install installcheck:
 	@echo "No PostgreSQL to build against: '$(PG_CONFIG) --pgxs' names no file." >&2
@@ -112,6 +129,7 @@ help:
 	@echo "make cuda            build cuda/libdevsort.a"
 	@echo "make gpucheck        build and run its checks (GPUCHECK='--quick ...'); what needs a card is skipped where there is none"
 	@echo "make gpubench        build and run its benchmarks (GPUBENCH='...')"
+	@echo "make gpu-nvbench     build bench/gpu/gpu-nvbench (NVBENCH=... names the sources of NVIDIA's nvbench)"
 	@echo "make gpusortd        build cuda/daemon/gpusortd, the service that sorts on GPUs for PostgreSQL's backends"
 	@echo "make gpusortd-check  build and run its tests (GPUSORTD_CHECK='--cuda ...': on a card, not in host memory)"
 	@echo "make gpusortd-tsan   the same over a CUDA runtime in host memory, with ThreadSanitizer; needs neither nvcc nor a card"

@@ -38,7 +38,7 @@ library_sources = $(sort $(wildcard $(library_rooms:%=cuda/%/*.cu)))
 library_objects = $(library_sources:cuda/%.cu=cuda/build/%.o)
 check_folder = cuda/build$(if $(ONE_LIBRARY),,-faults)
 check_objects = $(patsubst cuda/%.cu,$(check_folder)/%.o,$(library_sources) $(sort $(wildcard cuda/check/*.cu cuda/check/*/*.cu)))
-bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/*.cu bench/gpu/*/*.cu)) \
+bench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(filter-out bench/gpu/nvbench/%,$(sort $(wildcard bench/gpu/*.cu bench/gpu/*/*.cu))) \
 	$(if $(ONE_LIBRARY),,$(bench_shared))) $(if $(ONE_LIBRARY),$(bench_shared:cuda/%.cu=cuda/build/%.o))
 bench_shared = cuda/check/data/distributions.cu
 
@@ -53,6 +53,29 @@ cuda/check/gpucheck: $(check_objects)
 
 bench/gpu/gpubench: $(bench_objects) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread -o $@ $(bench_objects) cuda/libdevsort.a
+
+# The same sorts under nvbench, whose sources NVBENCH names (bench/gpu/nvbench/README.md).
+nvbench_folder = cuda/build-program/nvbench
+nvbench_left_out = %/json_printer.cxx %/cupti_profiler_host.cxx %/cupti_profiler_nvpw.cxx %/measure_cupti.cu
+nvbench_sources = $(filter-out $(nvbench_left_out),$(wildcard $(addprefix $(NVBENCH)/nvbench/,*.cxx *.cu detail/*.cxx detail/*.cu internal/*.cxx)))
+nvbench_own = $(patsubst $(NVBENCH)/nvbench/%,$(nvbench_folder)/%.o,$(nvbench_sources))
+nvbench_objects = $(patsubst %.cu,cuda/build-program/%.o,$(sort $(wildcard bench/gpu/nvbench/*.cu bench/gpu/contenders/*.cu bench/gpu/data/*.cu bench/gpu/verify/*.cu)) \
+	$(bench_shared))
+nvbench_flags = -I$(NVBENCH) -I$(nvbench_folder) $(addprefix -I,$(NVBENCH_INCLUDES)) -DFMT_HEADER_ONLY
+cuda/build-program/bench/gpu/nvbench/%.o: cuda_compile += $(nvbench_flags) --extended-lambda
+$(filter cuda/build-program/bench/gpu/nvbench/%,$(nvbench_objects)) $(nvbench_own): $(nvbench_folder)/nvbench/config.cuh
+
+$(nvbench_folder)/nvbench/config.cuh: bench/gpu/nvbench/headers
+	@test -n '$(NVBENCH)' || { echo 'NVBENCH must name the folder of nvbench: see bench/gpu/nvbench/README.md' >&2; false; }
+	bench/gpu/nvbench/headers '$(NVBENCH)' $(nvbench_folder)
+
+$(nvbench_own): $(nvbench_folder)/%.o: $(NVBENCH)/nvbench/%
+	@mkdir -p $(@D)
+	$(cuda_nvcc) -std=c++17 -O1 -w -cudart static -Xcompiler -fPIC,-pthread $(if $(filter %.cu,$<),$(call cuda_machine_code,$(PROGRAM_ARCHS)),-x c++) \
+		$(nvbench_flags) -DNVBENCH_NO_IMPLICIT_SYSTEM_HEADER -c -o $@ $<
+
+bench/gpu/gpu-nvbench: $(nvbench_objects) $(nvbench_own) cuda/libdevsort.a
+	$(cuda_nvcc) -cudart static -Xcompiler -pthread,-static-libstdc++,-static-libgcc -o $@ $(nvbench_objects) $(nvbench_own) cuda/libdevsort.a
 
 # gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
 daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -MMD -MP -MF $(@:.o=.d)
@@ -135,6 +158,7 @@ cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench cuda/daemon/check/daemoncheck
 gpucheck: cuda/check/gpucheck
 	cuda/check/gpucheck $(GPUCHECK)
+gpu-nvbench: bench/gpu/gpu-nvbench
 gpubench: bench/gpu/gpubench
 	bench/gpu/gpubench $(GPUBENCH)
 gpusortd: cuda/daemon/gpusortd
@@ -152,7 +176,7 @@ gpusortd-tsan: cuda/build-tsan/gpusortd cuda/build-tsan/layercheck
 
 # Removed by `make clean`.
 CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/build-fake cuda/build-tsan cuda/libdevsort.a cuda/check/gpucheck \
-	bench/gpu/gpubench cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
+	bench/gpu/gpubench bench/gpu/gpu-nvbench cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
 	cuda/daemon/fake/gpusortd
 
-.PHONY: cuda gpubuild gpucheck gpubench gpusortd gpusortd-check gpusortd-layercheck gpusortd-tsan FORCE
+.PHONY: cuda gpubuild gpucheck gpubench gpu-nvbench gpusortd gpusortd-check gpusortd-layercheck gpusortd-tsan FORCE

@@ -2,7 +2,7 @@
 from result_tables.common import best_method, in_words, kind_of, paragraph, read_rows, span, table, thousands, values_of
 
 # Whose a method is.
-ENGINES = {"serial": "PostgreSQL", "parallel": "PostgreSQL", "cpu": "gpusort", "cuda": "gpusort", "auto": "gpusort", "duckdb": "DuckDB"}
+ENGINES = {"serial": "PostgreSQL", "parallel": "PostgreSQL", "cpu": "gpusort", "cuda": "gpusort", "auto": "gpusort", "duckdb": "DuckDB", "attached": "DuckDB"}
 
 # Times this close are one: so much do runs of the same differ.
 ABOUT_EVEN = 1.05
@@ -11,7 +11,7 @@ ABOUT_EVEN = 1.05
 def threads_of(method):
     """All processes of a plan, with its leader, or DuckDB's threads."""
     digits = int(method[len(kind_of(method)):] or 0)
-    return digits if kind_of(method) == "duckdb" else digits + 1
+    return digits if kind_of(method) in ("duckdb", "attached") else digits + 1
 
 
 def time_and_threads(ms, method):
@@ -41,6 +41,7 @@ def source(rows):
 def duckdb(*files):
     """bench/duckdb: milliseconds of PostgreSQL, gpusort and DuckDB with one thread and with several, and who is the fastest."""
     measured = [read_rows("", name) for name in files]
+    attached = any(kind_of(row["method"]) == "attached" for rows in measured for row in rows)
     yield from paragraph("Milliseconds, and in brackets the threads or processes. " + " ".join(map(source, measured)))
     yield ""
     lines = []
@@ -53,7 +54,9 @@ def duckdb(*files):
                          [time_and_threads(ms, method) for method in (
                              best_method(one, "serial"), best_method(more, "parallel"), best_method(one, "cpu", "cuda"), best_method(more, "cpu", "cuda"),
                              best_method(ms, "auto"), best_method(one, "duckdb"), best_method(more, "duckdb"))] +
+                         ([time_and_threads(ms, best_method(some, "attached")) for some in (one, more)] if attached else []) +
                          [ratio(ms, best_method(some, "duckdb"), best_method(some, "cpu", "cuda")) for some in (one, more)] +
                          [ratio(ms, best_method(ms, "duckdb"), best_method(ms, "serial", "parallel")), fastest(ms)])
-    yield from table(["query", "key", "rows", "PostgreSQL, serial", "parallel", "gpusort", "gpusort, parallel", "auto", "DuckDB", "DuckDB, parallel",
-                      "DuckDB / gpusort, one each", "DuckDB / gpusort, several", "DuckDB's best / PostgreSQL's best", "fastest"], lines, left=2)
+    yield from table(["query", "key", "rows", "PostgreSQL, serial", "parallel", "gpusort", "gpusort, parallel", "auto", "DuckDB", "DuckDB, parallel"] +
+                     (["DuckDB, attached", "attached, parallel"] if attached else []) +
+                     ["DuckDB / gpusort, one each", "DuckDB / gpusort, several", "DuckDB's best / PostgreSQL's best", "fastest"], lines, left=2)
