@@ -49,6 +49,13 @@
 #define all_guc_variables(number) (*(number) = GetNumConfigOptions(), get_guc_variables())
 #endif
 
+/* The name of a database is looked up where the other names are from 19 on. */
+#if PG_VERSION_NUM >= 190000
+#include "utils/lsyscache.h"
+#else
+#include "commands/dbcommands.h"
+#endif
+
 /* Access to varlenas left postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -183,14 +190,6 @@ estate_exchange_permissions(EState *estate, List *permissions)
 #else
 #include "utils/syscache.h"
 #define not_null_catalog_row(relid, column) SearchSysCacheCopyAttNum((relid), (column))
-#endif
-
-/* May the executor show NULL for a column's missing value?  19beta1 does, if it takes rows apart in steps. */
-#if PG_VERSION_NUM >= 190000
-#define column_may_be_lost(relation, column) \
-	(TupleDescAttr(RelationGetDescr(relation), (column) -1)->atthasmissing)
-#else
-#define column_may_be_lost(relation, column) false
 #endif
 
 /* Is this column among what find_nonnullable_vars returned?  A list of Vars, from 16 on of bitmaps. */
