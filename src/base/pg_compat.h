@@ -271,6 +271,22 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 #define join_returns_inner_rows(type) ((type) == JOIN_RIGHT || (type) == JOIN_FULL)
 #endif
 
+/* Does it return rows of its inner input, each once at most, and no others?  So do semi joins from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define join_returns_inner_rows_alone(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)
+#elif PG_VERSION_NUM >= 160000
+#define join_returns_inner_rows_alone(type) ((type) == JOIN_RIGHT_ANTI)
+#else
+#define join_returns_inner_rows_alone(type) ((void) (type), false)
+#endif
+
+/* Such a semi join is a hash join's. */
+#if PG_VERSION_NUM >= 180000
+#define join_is_right_semi(type) ((type) == JOIN_RIGHT_SEMI)
+#else
+#define join_is_right_semi(type) false
+#endif
+
 /* Columns to group by of which one says another's value are left out from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define processed_group_clause(root) ((root)->processed_groupClause)
