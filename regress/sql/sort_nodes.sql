@@ -297,7 +297,7 @@ SELECT check_rows('SELECT o, (SELECT sum(r * n.id) FROM (SELECT id, row_number()
 -- Mode auto: the feed competes with workers that sort and a Gather Merge above them.
 SET gpusort.backend = cpu;
 SET work_mem = '64MB';
-CREATE TABLE many AS SELECT i AS id, noise(i)::numeric AS k, md5(i::text) COLLATE "C" AS t FROM generate_series(1, 100000) AS i;
+CREATE TABLE many AS SELECT i AS id, noise(i)::numeric AS k, '/usr/share/' || md5(i::text) COLLATE "C" AS t FROM generate_series(1, 100000) AS i;
 ANALYZE many;
 SELECT mode, plan_contains(query, 'GpuSortFeed') AS fed, plan_contains(query, 'Gather Merge') AS gather_merge
 FROM (VALUES ('off'), ('auto')) AS v (mode), LATERAL (SELECT set_config('gpusort.mode', mode, false) AS set, 'SELECT id, row_number() OVER (PARTITION BY t ORDER BY k) FROM many' AS query OFFSET 0) s;

@@ -98,14 +98,14 @@ RESET work_mem;
 
 -- In mode auto by the times that are expected.
 SET gpusort.min_rows = 0;
-SELECT check_workers('SELECT count(*), sum(a.id::bigint * b.id) FROM w a JOIN v b ON a.k = b.k', 'auto') AS auto;
+SELECT check_workers(query, 'auto') AS auto FROM queries WHERE name = 'below a join of groups';
 RESET gpusort.min_rows;
 -- Groups that workers form in part, where it costs something to pass rows; of a table and of an Append's children.
 RESET parallel_tuple_cost;
 SET gpusort.mode = auto;
 EXPLAIN (COSTS OFF) SELECT gt, count(*), max(id) FROM w GROUP BY gt;
 RESET gpusort.mode;
-SELECT check_workers('SELECT gt, count(*), max(id) FROM w GROUP BY gt', 'auto') AS partial_groups, check_workers('SELECT g, count(*), max(id) FROM pieces GROUP BY g', 'auto') AS of_children;
+SELECT check_workers('SELECT gt, count(*), max(id) FROM w GROUP BY gt', 'auto') AS partial_groups, check_workers('SELECT g::numeric, count(*), max(id) FROM pieces GROUP BY 1', 'auto') AS of_children;
 SET parallel_leader_participation = off;
 SELECT check_workers('SELECT gt, count(*), max(id) FROM w GROUP BY gt', 'auto') AS without_leader;
 RESET parallel_leader_participation;

@@ -49,6 +49,13 @@
 #define all_guc_variables(number) (*(number) = GetNumConfigOptions(), get_guc_variables())
 #endif
 
+/* The name of a database is looked up where the other names are from 19 on. */
+#if PG_VERSION_NUM >= 190000
+#include "utils/lsyscache.h"
+#else
+#include "commands/dbcommands.h"
+#endif
+
 /* Access to varlenas left postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
@@ -185,14 +192,6 @@ estate_exchange_permissions(EState *estate, List *permissions)
 #define not_null_catalog_row(relid, column) SearchSysCacheCopyAttNum((relid), (column))
 #endif
 
-/* May the executor show NULL for a column's missing value?  19beta1 does, if it takes rows apart in steps. */
-#if PG_VERSION_NUM >= 190000
-#define column_may_be_lost(relation, column) \
-	(TupleDescAttr(RelationGetDescr(relation), (column) -1)->atthasmissing)
-#else
-#define column_may_be_lost(relation, column) false
-#endif
-
 /* Is this column among what find_nonnullable_vars returned?  A list of Vars, from 16 on of bitmaps. */
 #if PG_VERSION_NUM >= 160000
 #include "nodes/multibitmapset.h"
@@ -270,6 +269,22 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 	((type) == JOIN_RIGHT || (type) == JOIN_FULL || (type) == JOIN_RIGHT_ANTI)
 #else
 #define join_returns_inner_rows(type) ((type) == JOIN_RIGHT || (type) == JOIN_FULL)
+#endif
+
+/* Does it return rows of its inner input, each once at most, and no others?  So do semi joins from 18 on. */
+#if PG_VERSION_NUM >= 180000
+#define join_returns_inner_rows_alone(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)
+#elif PG_VERSION_NUM >= 160000
+#define join_returns_inner_rows_alone(type) ((type) == JOIN_RIGHT_ANTI)
+#else
+#define join_returns_inner_rows_alone(type) ((void) (type), false)
+#endif
+
+/* Such a semi join is a hash join's. */
+#if PG_VERSION_NUM >= 180000
+#define join_is_right_semi(type) ((type) == JOIN_RIGHT_SEMI)
+#else
+#define join_is_right_semi(type) false
 #endif
 
 /* Columns to group by of which one says another's value are left out from 16 on. */

@@ -9,7 +9,6 @@
 
 #include "catalog/pg_authid.h"
 #include "catalog/pg_type_d.h"
-#include "commands/dbcommands.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"

@@ -129,7 +129,7 @@ is_never_null(const ScanState *state, AttrNumber column, List *proved)
 	Relation table = state->ss_currentRelation;
 	Index scanrelid = ((const Scan *) state->ps.plan)->scanrelid;
 
-	if (column == 0 || column_may_be_lost(table, column))
+	if (column == 0)
 		return false;
 	return nonnullable_vars_contain(proved, scanrelid, column) ||
 		   forbids_nulls(table, column, state->ps.state->es_snapshot);

@@ -71,13 +71,14 @@ free_at_exit(int code, Datum argument)
 		keep_free();
 }
 
+/* Not before_shmem_exit(): see prepare_slot() in monitor/progress.c. */
 static void
 become_holder(MemoryFiles *files, const Size *held, Size memory)
 {
 	static bool prepared = false;
 
 	if (!prepared)
-		before_shmem_exit(free_at_exit, 0);
+		on_shmem_exit(free_at_exit, 0);
 	prepared = true;
 	own = kept->files = *files;
 	kept->pid = MyProcPid;

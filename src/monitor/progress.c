@@ -137,7 +137,11 @@ clear_slot_at_exit(int code, Datum arg)
 	clear_slot();
 }
 
-/* Gets the slot ready for a process's first sort. */
+/*
+ * Gets the slot ready for a process's first sort.  That may be within REPACK (CONCURRENTLY), which takes back
+ * a callback of before_shmem_exit() when it has ended, and fails if that is not the latest: so none is added
+ * there.
+ */
 static void
 prepare_slot(void)
 {
@@ -147,7 +151,7 @@ prepare_slot(void)
 		return;
 	prepared = true;
 	if (shared_slots != NULL)
-		before_shmem_exit(clear_slot_at_exit, (Datum) 0);
+		on_shmem_exit(clear_slot_at_exit, (Datum) 0);
 	else
 		SpinLockInit(&local_slot.mutex);
 }

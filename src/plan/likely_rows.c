@@ -11,6 +11,7 @@
 
 #include <math.h>
 
+#include "base/pg_compat.h"
 #include "plan/likely_rows.h"
 #include "plan/sort_plan.h"
 
@@ -21,6 +22,8 @@ most_rows_of_join(const Join *join)
 {
 	double outer = most_rows(join->plan.lefttree);
 
+	if (join_returns_inner_rows_alone(join->jointype))
+		return most_rows(join->plan.righttree);
 	if (join->inner_unique || join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI)
 		return outer;
 	/* an inner input that depends on the outer row is read for each of these */

@@ -153,7 +153,8 @@ may_merge(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *
 		  const List *clauses, const JoinPathExtraData *extra)
 {
 	if (clauses == NIL || type == JOIN_UNIQUE_OUTER || type == JOIN_UNIQUE_INNER ||
-		outer->cheapest_total_path->param_info != NULL || inner->cheapest_total_path->param_info != NULL)
+		join_is_right_semi(type) || outer->cheapest_total_path->param_info != NULL ||
+		inner->cheapest_total_path->param_info != NULL)
 		return false;
 	return !join_returns_inner_rows(type) || decides_by_clauses(joinrel, clauses, extra);
 }
