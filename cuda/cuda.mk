@@ -108,6 +108,19 @@ cuda/daemon/check/layer/layercheck: $(layercheck_objects) $(fake_objects)
 cuda/daemon/fake/gpusortd: $(filter-out cuda/build/daemon/device/cuda/%,$(daemon_objects)) $(fake_objects)
 	$(CXX) -pthread -o $@ $^
 
+# Cases of messages, in one process: fuzzcheck has those of a corpus, protocolfuzz, which is built by clang as
+# tools/fuzz builds it, looks for more.
+fuzz_sources = $(addprefix cuda/daemon/check/fuzz/,case.cc kept_layer.cc lockstep.cc peer.cc)
+fuzz_objects = $(fuzz_sources:cuda/%=cuda/build-fake/%.o) $(fake_objects) \
+	$(filter-out cuda/build/daemon/main.o cuda/build/daemon/self_test.o cuda/build/daemon/device/cuda/% cuda/build/daemon/client/%,$(daemon_objects))
+fuzz_wrapped = poll recv getrandom pthread_cond_clockwait _ZNSt6chrono3_V212steady_clock3nowEv
+
+cuda/daemon/check/fuzz/fuzzcheck: $(fuzz_objects) cuda/build/daemon/check/fuzz/replay.o cuda/build/daemon/check/harness/report.o
+	$(CXX) -pthread $(fuzz_wrapped:%=-Wl,--wrap=%) -o $@ $^
+
+cuda/daemon/check/fuzz/protocolfuzz: $(fuzz_objects) cuda/build/daemon/check/fuzz/target.o
+	$(CXX) -fsanitize=fuzzer -pthread $(fuzz_wrapped:%=-Wl,--wrap=%) -o $@ $^
+
 cuda/build-fake/%.o: cuda/% cuda/cuda.mk
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 $(daemon_flags) -Icuda/daemon/fake/include -x c++ -c -o $@ $<
@@ -153,7 +166,7 @@ cuda/build-faults/%.o: cuda/%.cu cuda/build-faults/flags
 
 -include $(patsubst %.o,%.d,$(library_objects) $(check_objects) $(bench_objects) \
 	$(daemon_objects) $(daemon_check_objects) \
-	$(fake_objects) $(layercheck_objects) $(tsan_objects) $(tsan_layercheck_objects))
+	$(fake_objects) $(layercheck_objects) $(fuzz_objects) $(tsan_objects) $(tsan_layercheck_objects))
 
 gpubuild: cuda/libdevsort.a cuda/check/gpucheck bench/gpu/gpubench cuda/daemon/check/daemoncheck
 gpucheck: cuda/check/gpucheck
@@ -177,6 +190,6 @@ gpusortd-tsan: cuda/build-tsan/gpusortd cuda/build-tsan/layercheck
 # Removed by `make clean`.
 CUDA_CLEAN = cuda/build cuda/build-program cuda/build-faults cuda/build-fake cuda/build-tsan cuda/libdevsort.a cuda/check/gpucheck \
 	bench/gpu/gpubench bench/gpu/gpu-nvbench cuda/daemon/gpusortd cuda/daemon/check/daemoncheck cuda/daemon/check/layer/layercheck \
-	cuda/daemon/fake/gpusortd
+	cuda/daemon/fake/gpusortd cuda/daemon/check/fuzz/fuzzcheck cuda/daemon/check/fuzz/protocolfuzz
 
 .PHONY: cuda gpubuild gpucheck gpubench gpu-nvbench gpusortd gpusortd-check gpusortd-layercheck gpusortd-tsan FORCE

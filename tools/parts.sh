@@ -291,10 +291,10 @@ run_tap_test() {
 }
 
 # Libraries that are there for tests alone: one with hooks of its own, one that builds indexes by parts of
-# gpusort, one that has system calls fail.
+# gpusort, one that has system calls fail, one with the targets of tools/fuzz.
 build_test_modules() {
 	local module log=$WORK/modules.log
-	for module in neighbour btree_writer failing_calls; do
+	for module in neighbour btree_writer failing_calls fuzz; do
 		as_user make -C "$WORK/source/regress/$module" PG_CONFIG="$(find_pg_config)" with_llvm=no DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
 			{ cat "$log" >&2 && die "regress/$module could not be built"; }
 	done
