@@ -50,13 +50,19 @@ ISOLATION_OPTS = --inputdir=regress --outputdir=.
 
 EXTRA_CLEAN = bench/cpu/cpu_sort bench/cpu/cpu_sort_tight bench/cpu/cpu_rivals bench/cpu/rivals/*.o $(CUDA_CLEAN) results output_iso tmp_check tmp_check_iso log regression.diffs regression.out
 
+# Bitcode is for inlining functions into queries, which none of gpusort's is worth; it would take clang, and
+# as long again.
+override with_llvm = no
+
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs 2>/dev/null)
+# Debian's servers come with PGXS, but without headers.
+SERVER_HEADER := $(shell $(PG_CONFIG) --includedir-server 2>/dev/null)/postgres.h
 
-ifneq ($(wildcard $(PGXS)),)
+ifneq ($(and $(wildcard $(PGXS)),$(wildcard $(SERVER_HEADER))),)
 include $(PGXS)
 # These define it themselves, for they are compiled without PostgreSQL too.
-$(CLIENT_OBJS) $(CLIENT_OBJS:.o=.bc): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
+$(CLIENT_OBJS): CPPFLAGS := $(filter-out -D_GNU_SOURCE,$(CPPFLAGS))
 # PGXS knows no header dependencies.
 $(OBJS): $(SOURCE_HEADERS) gpusort.control $(wildcard cuda/daemon/client/*.h cuda/daemon/protocol/*.h)
 
@@ -108,7 +114,7 @@ bench/cpu/cpu_rivals: $(rivals_objects) $(SORT_SOURCES) $(SOURCE_HEADERS) $(wild
 		$(LDFLAGS) -L$(pkglibdir) -L$(libdir) -lpgcommon -lpgport -fopenmp $(RIVALS_LIBS) $(if $(IPS4O),-ltbb -latomic) -lstdc++ -lm -pthread
 else
 all install installcheck:
-	@echo "No PostgreSQL to build against: '$(PG_CONFIG) --pgxs' names no file." >&2
+	@echo "No PostgreSQL to build against: $(if $(wildcard $(PGXS)),there is no $(SERVER_HEADER),'$(PG_CONFIG) --pgxs' names no file)." >&2
 	@echo "Set PG_CONFIG to the pg_config of a PostgreSQL 15 to 19 with its server headers, or run 'make setup'," >&2
 	@echo "which installs the distribution's packages." >&2
 	@false

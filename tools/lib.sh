@@ -261,7 +261,7 @@ build_private_installation() {
 		*) build_gpusortd "$@" ;;
 	esac
 	# Without the bitcode for JIT inlining: nothing here needs it.
-	if ! as_user make -C "$WORK/source" -j"$(nproc)" PG_CONFIG="$pg_config" with_llvm=no "$@" >"$make_log" 2>&1; then
+	if ! as_user make -C "$WORK/source" -j"$(nproc)" PG_CONFIG="$pg_config" "$@" >"$make_log" 2>&1; then
 		cat "$make_log" >&2
 		die "the build failed" "see above; 'make setup' installs what a build needs"
 	fi
@@ -270,7 +270,7 @@ build_private_installation() {
 		tar -C "$folder" --exclude=./bitcode --exclude=./pgxs -cf - . |
 			as_user tar -C "$WORK/pg$folder" --no-same-owner -xf -
 	done
-	as_user make -C "$WORK/source" PG_CONFIG="$pg_config" with_llvm=no DESTDIR="$WORK/pg" "$@" install >>"$make_log" 2>&1 ||
+	as_user make -C "$WORK/source" PG_CONFIG="$pg_config" DESTDIR="$WORK/pg" "$@" install >>"$make_log" 2>&1 ||
 		{ cat "$make_log" >&2 && die "make install failed" "see above; GPUSORT_KEEP=1 keeps $WORK"; }
 	BINDIR=$WORK/pg$("$pg_config" --bindir)
 	PGXS_DIR=$(dirname "$(dirname "$("$pg_config" --pgxs)")")/..

@@ -7,7 +7,9 @@
 # system, so nothing of a machine is left when it has ended, in whatever way.
 #
 # Wanted from the caller: root's rights, debootstrap, overlayfs; cache, a folder for base systems and loaded
-# packages; release, the one of the machine; machine, a folder of its own.
+# packages; release, the one of the machine; machine, a folder of its own; base_system, if the machine has
+# another one than the release's; cuda, a folder that the machine has as /usr/local/cuda, if it is to have
+# one.
 
 ARCHIVE=http://deb.debian.org/debian
 
@@ -17,19 +19,20 @@ ARCHIVE=http://deb.debian.org/debian
 in_machine() {
 	# shellcheck disable=SC2016
 	unshare --mount --pid --fork --kill-child bash -euc '
-		base=$1 machine=$2 cache=$3 repository=$4 && shift 4
+		base=$1 machine=$2 cache=$3 repository=$4 cuda=$5 && shift 5
 		mkdir -p "$machine"/{changes,scratch,root}
 		mount -t overlay overlay -o "lowerdir=$base,upperdir=$machine/changes,workdir=$machine/scratch" "$machine/root"
 		cd "$machine/root"
-		mkdir -p gpusort
+		mkdir -p gpusort proc dev var/cache/apt/archives
 		mount -t proc proc proc
 		mount --rbind /dev dev
 		mount --bind "$cache/packages" var/cache/apt/archives
 		mount --bind "$repository" gpusort
 		mount -o remount,bind,ro gpusort
+		[ -z "$cuda" ] || { mkdir -p usr/local/cuda && mount --bind "$cuda" usr/local/cuda && mount -o remount,bind,ro usr/local/cuda; }
 		exec chroot . env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 \
 			DEBIAN_FRONTEND=noninteractive bash -c "\"\$@\"; exit" bash "$@"' \
-		bash "$cache/$release" "$machine" "$cache" "$REPOSITORY" "$@"
+		bash "${base_system:-$cache/$release}" "$machine" "$cache" "$REPOSITORY" "${cuda:-}" "$@"
 }
 
 # Experimental is no release: what is new there stands beside sid.  Of PostgreSQL the machine has that.

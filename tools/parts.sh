@@ -96,7 +96,7 @@ collect_all() { while [ "${#running[@]}" -gt 0 ]; do collect_ended; done; }
 
 run_unit_test() {
 	local program=$1 log=$WORK/${1##*/}.log status timed_out
-	if ! as_user make -C "$WORK/source" PG_CONFIG="$(find_pg_config)" with_llvm=no "${build_flags[@]}" "$program" >"$log" 2>&1; then
+	if ! as_user make -C "$WORK/source" PG_CONFIG="$(find_pg_config)" "${build_flags[@]}" "$program" >"$log" 2>&1; then
 		tail -n 50 "$log"
 		say "FAILED: building $program"
 		count_failed
@@ -376,6 +376,6 @@ install_tight_build() {
 		as_user mkdir "$WORK/tight"
 		tar -C "$WORK/source" --exclude='*.o' --exclude='*.so' --exclude='*.a' --exclude='./cuda/build*' -cf - . | as_user tar -C "$WORK/tight" -xf -
 	fi
-	as_user make -C "$WORK/tight" -j"$(nproc)" PG_CONFIG="$(find_pg_config)" with_llvm=no TIGHT=1 "${build_flags[@]}" DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
+	as_user make -C "$WORK/tight" -j"$(nproc)" PG_CONFIG="$(find_pg_config)" TIGHT=1 "${build_flags[@]}" DESTDIR="$WORK/pg" install >"$log" 2>&1 ||
 		{ cat "$log" >&2 && die "the build with low thresholds failed"; }
 }

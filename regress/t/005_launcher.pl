@@ -298,6 +298,13 @@ sub check_given_up
 	is(count_of($text, 'gpusort has no GPU: '), 1, "$what: it is logged once");
 	like($text, qr/$hint/, "$what: with a hint");
 	is(scalar(gpusortd_pids($node)), 0, "$what: nothing runs");
+
+	# Who asks for a card is told the same, before the sort and after it.
+	my ($why) = $reason =~ /^unavailable: (.*)/;
+	my $ask = 'SET gpusort.mode = force; SET gpusort.backend = cuda;';
+	my $query = 'SELECT * FROM generate_series(1, 1000) AS g ORDER BY g';
+	like($node->safe_psql('postgres', "$ask EXPLAIN (ANALYZE) $query"), qr/Fallback: cuda: $why/, "$what: why the CPU has sorted");
+	like($node->safe_psql('postgres', "$ask SELECT how FROM gpusort_check('$query')"), qr/^device cuda, .*; as things are, the CPU will sort: $why/, "$what: why it will");
 	return;
 }
 

@@ -36,7 +36,7 @@ sub runs
 }
 
 my $pg_config = $ENV{PG_CONFIG} // 'pg_config';
-my @make = ('make', "PG_CONFIG=$pg_config", 'with_llvm=no');
+my @make = ('make', "PG_CONFIG=$pg_config");
 
 # A target that takes minutes, or installs packages: what make would run.
 sub would_run
@@ -59,6 +59,19 @@ sub install
 	like($installed, qr{/extension/gpusort\.control\n}, 'the extension is there');
 	like($installed, qr{/gpusort\.so\n}, 'and its library');
 	like($installed, qr{/bin/gpusortd\n}, 'and gpusortd, which was built') if -x "$source/cuda/daemon/gpusortd";
+	return;
+}
+
+# tools/check-packages builds it.  Here its commands must be those of a shell, and its files be there.
+sub in_an_image
+{
+	my ($command) = @_;
+	my $dockerfile = slurp_file("$source/Dockerfile") =~ s/\\\n\s*//gr;
+	my @runs = $dockerfile =~ /^RUN (.*)/mg;
+	my @files = grep { $_ ne 'cuda/daemon/gpusortd' } map { m{ /gpusort/([\w./-]+)}g } @runs;
+	ok(@runs > 2 && @files, "$command: something to run");
+	runs("$command: a shell takes it", qr/^$/, 'sh', '-nc', $_) foreach @runs;
+	ok(-e "$source/$_", "$command: $_") foreach @files;
 	return;
 }
 
@@ -168,7 +181,8 @@ my %rules = (
 	'make test' => $minutes,
 	'make setup' => would_run(qr{^tools/setup build test$}m),
 	'tools/setup cuda' => sub { runs("$_[0]: is one of its purposes", qr/\bcuda\b/, 'sh', '-c', 'tools/setup nothing 2>&1; true') },
-	(map { ("make $_" => would_run(qr{tools/package $_\b})) } qw(deb rpm image)),
+	(map { ("make $_" => would_run(qr{tools/package $_\b})) } qw(deb rpm)),
+	'docker build -t gpusort .' => \&in_an_image,
 	'make gpusortd' => would_run(qr/./, 'NVCC=/bin/true'),
 	q(LOAD 'gpusort';) => goes_on(),
 	q(ALTER DATABASE d SET session_preload_libraries = 'gpusort';) => \&for_database,
@@ -182,6 +196,7 @@ my %rules = (
 	q(SELECT * FROM gpusort_devices();) => asks(table => 1),
 	q(gpusort.devices = 'none') => \&without_devices,
 	q(SELECT * FROM gpusort_check('SELECT * FROM t ORDER BY place, id');) => \&check_of_cube,
+	q(SHOW gpusort.mode;) => asks(),
 	q(SELECT * FROM gpusort_preloaded();) => asks());
 
 # Inline code that only looks like a command.
@@ -242,6 +257,11 @@ is(join(', ', grep { !$seen{$_} } sort keys %rules), '', 'every rule is for a co
 
 # ---- where the set-up can't go on ----
 
+# As Debian has a server without postgresql-server-dev-NN.
+my $no_headers = $node->basedir . '/pg_config';
+append_to_file($no_headers, qq(#!/bin/sh\n[ "\$1" != --includedir-server ] || { echo /nowhere; exit; }\nexec "$pg_config" "\$@"\n));
+chmod 0755, $no_headers;
+
 # It says what is wrong, and what to do next.
 foreach my $case (
 	[ 'a PG_CONFIG that names nothing', 'PG_CONFIG=/nowhere/pg_config tools/setup build', qr/names no PostgreSQL.*\nnext: install its headers/ ],
@@ -251,6 +271,7 @@ foreach my $case (
 	[ 'the demo without a number', 'tools/demo --repeat', qr/no number.*\nnext: tools\/demo \[--rows N\]/ ],
 	[ 'the demo of something else', 'tools/demo --fast', qr/unknown argument '--fast'\nnext: / ],
 	[ 'make without a PostgreSQL', 'make PG_CONFIG=/nowhere/pg_config', qr/No PostgreSQL to build against.*run 'make setup'/s ],
+	[ 'make with a server without headers', "make PG_CONFIG=$no_headers", qr{No PostgreSQL to build against: there is no /nowhere/postgres\.h.*run 'make setup'}s ],
 	[ 'gpusortd without nvcc', 'make PATH=/usr/bin:/bin NVCC= gpusortd', qr/No nvcc .*install CUDA 12 or 13, or set NVCC/ ],
 	[ 'a test group that there is not', 'tools/test --nothing', qr/see --help/ ])
 {

@@ -112,6 +112,11 @@ parse_statement(const char *text)
 {
 	List *statements = pg_parse_query(text);
 
+	if (statements == NIL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("gpusort_check was given no statement"),
+				 errhint(
+					 "Give it the text of one: SELECT * FROM gpusort_check('SELECT ... ORDER BY ...').")));
 	if (list_length(statements) != 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("gpusort_check takes one statement, not %d", list_length(statements)),

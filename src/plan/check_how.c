@@ -116,6 +116,10 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 	List *remarks = NIL;
 	int turns = shape->on_gpu ? turns_on_card(stmt, sort, shape) : 1;
 
+	/* with gpusort.backend = cuda each sort tries */
+	if (shape->on_gpu && !gpu_service_ready())
+		remarks = lappend(remarks, psprintf("as things are, the CPU will sort: %s",
+											gpu_service_why_not("gpusortd does not answer")));
 	if (!shape->on_gpu && predict_gpusort_temp(shape) > 0)
 		remarks = lappend(remarks, (char *) advice_on_memory(shape));
 	if (turns > 1)

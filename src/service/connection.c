@@ -57,17 +57,12 @@ wait_for_socket(void *arg, int fd, bool for_writing)
 	}
 }
 
-/* gpusortd is started by the server alone, and only where that has loaded the library. */
+/* Where gpusortd is known not to serve, that says more than what came of the attempt. */
 static const char *
 why_not_connected(const GpusortdClient *client, TimestampTz deadline)
 {
-	GpuServiceState service;
-
-	if (milliseconds_left(deadline) == 0)
-		return "gpusortd does not answer";
-	if (!gpu_service_state(&service))
-		return "gpusort is not in shared_preload_libraries, so no gpusortd is started";
-	return pstrdup(client->message);
+	return gpu_service_why_not(milliseconds_left(deadline) == 0 ? "gpusortd does not answer"
+																: client->message);
 }
 
 bool

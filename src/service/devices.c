@@ -2,7 +2,7 @@
  * service/devices.c
  *		gpusort_devices(): what sorts can run on, and if there is no GPU, why not.
  *
- * gpusortd itself is asked, over a short connection; if there is none, the launcher knows why.
+ * gpusortd itself is asked, over a short connection; if there is none, what the launcher knows says why.
  */
 #include "postgres.h"
 
@@ -10,7 +10,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
-#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
 #include "base/pg_compat.h"
@@ -77,47 +76,14 @@ put_gpu_row(ReturnSetInfo *result, const GpusortdDevice *device)
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-/* Seconds from now until then, rounded up. */
-static long
-seconds_until(TimestampTz then)
-{
-	return (TimestampDifferenceMilliseconds(GetCurrentTimestamp(), then) + 999) / 1000;
-}
-
-/* Why there are no GPUs where gpusortd can't be asked; why_not: what came of the attempt. */
-static const char *
-why_unavailable(const GpuServiceState *service, const char *why_not)
-{
-	switch (service->phase)
-	{
-		case GPU_SERVICE_UNBORN:
-			return "the gpusort launcher has not started yet; if it never does, max_worker_processes is too low";
-		case GPU_SERVICE_STARTING:
-			return "gpusortd is starting";
-		case GPU_SERVICE_READY:
-			break;
-		case GPU_SERVICE_ENDING:
-			return psprintf("gpusortd is ending: %s", service->reason);
-		case GPU_SERVICE_WAITING:
-			return psprintf("gpusortd %s; it is started again in %ld s", service->reason,
-							seconds_until(service->next_start));
-		case GPU_SERVICE_OFF:
-			return pstrdup(service->reason);
-	}
-	return why_not;
-}
-
-/* The one row for GPUs then. */
+/* The one row for GPUs where there are none. */
 static void
 put_unavailable_row(ReturnSetInfo *result, const char *why_not)
 {
 	GpuServiceState service;
+	bool starting = gpu_service_state(&service) && service.phase == GPU_SERVICE_STARTING;
 
-	if (!gpu_service_state(&service))
-		put_bare_row(result, "cuda", "unavailable", why_not);
-	else
-		put_bare_row(result, "cuda", service.phase == GPU_SERVICE_STARTING ? "starting" : "unavailable",
-					 why_unavailable(&service, why_not));
+	put_bare_row(result, "cuda", starting ? "starting" : "unavailable", why_not);
 }
 
 Datum

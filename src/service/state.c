@@ -118,6 +118,42 @@ gpu_service_note_silence(void)
 		SetLatch(launcher);
 }
 
+/* ---------------------------------------------------------------- in words */
+
+/* Seconds from now until then, rounded up. */
+static long
+seconds_until(TimestampTz then)
+{
+	return (TimestampDifferenceMilliseconds(GetCurrentTimestamp(), then) + 999) / 1000;
+}
+
+/* gpusortd is started by the server alone, and only where that has loaded the library. */
+const char *
+gpu_service_why_not(const char *otherwise)
+{
+	GpuServiceState service;
+
+	if (!gpu_service_state(&service))
+		return "gpusort is not in shared_preload_libraries, so no gpusortd is started";
+	switch (service.phase)
+	{
+		case GPU_SERVICE_UNBORN:
+			return "the gpusort launcher has not started yet; if it never does, max_worker_processes is too low";
+		case GPU_SERVICE_STARTING:
+			return "gpusortd is starting";
+		case GPU_SERVICE_READY:
+			break;
+		case GPU_SERVICE_ENDING:
+			return psprintf("gpusortd is ending: %s", service.reason);
+		case GPU_SERVICE_WAITING:
+			return psprintf("gpusortd %s; it is started again in %ld s", service.reason,
+							seconds_until(service.next_start));
+		case GPU_SERVICE_OFF:
+			return pstrdup(service.reason);
+	}
+	return pstrdup(otherwise);
+}
+
 /* ---------------------------------------------------------------- the launcher */
 
 void

@@ -60,6 +60,12 @@ extern void gpu_service_note_silence(void);
 /* What is known now.  False: nothing, for there is no launcher, as the library was loaded otherwise. */
 extern bool gpu_service_state(GpuServiceState *state);
 
+/*
+ * Why there is no GPU, in words, in the current memory context; otherwise: what to say if gpusortd is ready
+ * as far as is known here.
+ */
+extern const char *gpu_service_why_not(const char *otherwise);
+
 /* Of the launcher alone: this process is to be woken when there is something to be asked. */
 extern void gpu_service_set_launcher(void);
 
