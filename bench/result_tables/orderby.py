@@ -93,6 +93,24 @@ def queries(*files):
     yield from table(["query", "values", "rows", "PostgreSQL, serial", "parallel"] + kinds + ["PostgreSQL's best / " + kind for kind in kinds], lines, left=2)
 
 
+def queries_by_version(*files):
+    """bench/orderby of several versions of PostgreSQL, beside each other: its best plan, and mode auto."""
+    measured = [read_rows("", name) for name in files]
+    versions = [str(rows[0]["postgresql"]).split()[0] for rows in measured]
+    yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
+    yield ""
+    lines = []
+    for case in cases_of(measured[0]):
+        line = [case[0], case[1], thousands(case[2])]
+        for rows in measured:
+            ms = times_of(of_case(rows, case))
+            rival, ours = best_method(ms, "serial", "parallel"), best_method(ms, "auto")
+            line += [thousands(ms[rival]), thousands(ms[ours]), "%.2f" % (ms[rival] / ms[ours])] if rival and ours else ["", "", ""]
+        lines.append(line)
+    yield from table(["query", "values", "rows"] + ["%s, %s" % (what, version) for version in versions
+                                                    for what in ("PostgreSQL's best", "auto", "ratio")], lines, left=2)
+
+
 # ---- ORDER BY with a card ----
 
 
