@@ -54,10 +54,15 @@ def orderby(*files):
                       "parallel / gpusort", "best with at most 1 worker / gpusort, 1 worker"], lines, left=2)
 
 
+def read_versions(files):
+    """The rows of each file, and the version of PostgreSQL that each is of."""
+    measured = [read_rows("", name) for name in files]
+    return measured, [str(rows[0]["postgresql"]).split()[0] for rows in measured]
+
+
 def orderby_versions(*files):
     """bench/orderby with two versions of PostgreSQL, beside each other."""
-    measured = [read_rows("", name) for name in files]
-    versions = [str(rows[0]["postgresql"]).split()[0] for rows in measured]
+    measured, versions = read_versions(files)
     yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
     yield ""
     lines = []
@@ -95,8 +100,7 @@ def queries(*files):
 
 def queries_by_version(*files):
     """bench/orderby of several versions of PostgreSQL, beside each other: its best plan, and mode auto."""
-    measured = [read_rows("", name) for name in files]
-    versions = [str(rows[0]["postgresql"]).split()[0] for rows in measured]
+    measured, versions = read_versions(files)
     yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
     yield ""
     lines = []
