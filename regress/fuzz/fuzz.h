@@ -7,6 +7,8 @@
 
 #include "postgres.h"
 
+#include "base/pg_compat.h"
+
 /* What is left of a case's bytes; when they are over, zeros follow. */
 typedef struct FuzzInput
 {
@@ -52,7 +54,7 @@ extern const FuzzTarget fuzz_keys;
 extern const FuzzTarget fuzz_pages;
 
 /* The case has found a fault.  Does not return. */
-extern void fuzz_fail(const char *format, ...) pg_attribute_printf(1, 2) pg_attribute_noreturn();
+pg_noreturn extern void fuzz_fail(const char *format, ...) pg_attribute_printf(1, 2);
 
 /* ---- values.c ---- */
 

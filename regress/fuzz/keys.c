@@ -20,11 +20,13 @@
 #include "executor/tuptable.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
+#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/sortsupport.h"
 #include "utils/typcache.h"
 
+#include "base/guc.h"
 #include "base/pg_compat.h"
 #include "key/compare.h"
 #include "key/key_row.h"
@@ -40,7 +42,7 @@
 /* How long a row of the first one's bytes may be. */
 #define MOST_BYTES 65536
 
-/* base/guc.c has it in the extension. */
+/* base/guc.c, which is not linked here, has it in the extension. */
 int gpusort_spoiled_images = 0;
 
 /* ---- columns that there are ---- */
