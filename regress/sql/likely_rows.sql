@@ -62,7 +62,8 @@ RESET gpusort.min_rows;
 -- What is little beside the input is left to PostgreSQL, although the sort itself would be faster.
 CREATE FUNCTION dear(int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT COST 10000 RETURN $1 IS NOT NULL;
 ALTER FUNCTION dear(int) VOLATILE;
-SELECT uses_gpusort('SELECT path FROM sold GROUP BY path') AS cheap_input, uses_gpusort('SELECT path FROM sold WHERE dear(id) GROUP BY path') AS dear_input;
+SELECT uses_gpusort('SELECT path FROM sold GROUP BY path') AS cheap_input, uses_gpusort('SELECT path FROM sold WHERE dear(id) GROUP BY path') AS dear_input,
+	uses_gpusort('SELECT (SELECT count(*) FROM (SELECT path FROM sold GROUP BY path) s)') AS cheap_select, uses_gpusort('SELECT (SELECT count(*) FROM (SELECT path FROM sold WHERE dear(id) GROUP BY path) s)') AS dear_select;
 SELECT expected_ms < postgresql_ms AS faster, regexp_replace(reason, '\d[.\d]*', 'N', 'g') AS reason FROM gpusort_check('SELECT path FROM sold WHERE dear(id) GROUP BY path');
 -- So is a window that a GpuRank would count.
 SELECT plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold', 'GpuRank') AS cheap_input,

@@ -403,6 +403,20 @@ SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster
 FROM gpusort_check('SELECT id, rank() OVER (PARTITION BY t ORDER BY k), rank() OVER (PARTITION BY t ORDER BY few) FROM many') LIMIT 1;
 SELECT sort_key, taken, reason
 FROM gpusort_check('SELECT id, rank() OVER (PARTITION BY few ORDER BY k), rank() OVER (PARTITION BY few ORDER BY t) FROM many LIMIT 10') LIMIT 1;
+-- An index gives groups of ten, or of a thousand, one after the other, as they are in the table: an incremental sort of these stays in a cache.
+CREATE TABLE in_groups AS SELECT i / 10 AS ten, i / 1000 AS thousand, noise(i) AS k, md5(i::text) COLLATE "C" AS t FROM generate_series(1, 100000) AS i;
+CREATE INDEX ON in_groups (ten);
+CREATE INDEX ON in_groups (thousand);
+ANALYZE in_groups;
+BEGIN;
+SET LOCAL enable_seqscan = off;
+SET LOCAL max_parallel_workers_per_gather = 0;
+SET LOCAL work_mem = '4MB';
+SET LOCAL gpusort.work_mem = '64MB';
+SELECT query, plan_contains(query, 'Incremental Sort') AS incremental
+FROM unnest(ARRAY['SELECT * FROM in_groups ORDER BY ten, k', 'SELECT * FROM in_groups ORDER BY thousand, t', 'SELECT * FROM in_groups ORDER BY k, t']) AS query;
+COMMIT;
+DROP TABLE in_groups;
 SET enable_incremental_sort = off;
 -- The costs of one that is taken from the finished plan: less than those of the Sort by as much, the input's included.
 CREATE FUNCTION cost_above_input(query text) RETURNS float8 LANGUAGE plpgsql AS $$

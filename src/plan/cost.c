@@ -187,17 +187,23 @@ cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const 
 	return add_input(yardstick, shape, input, predict_gpusort(shape));
 }
 
-/* The part of the rival's time that a GpuSort may take to come in its place. */
-static double
-share_allowed(const CostYardstick *yardstick)
+double
+cost_gain_worth(const SortShape *postgres, double sort_ms, double all_ms)
 {
-	return yardstick->rival.input == NULL ? INDEX_SCAN_SHARE : WORTH_SHARE;
+	double gain = (1 - WORTH_SHARE) * all_ms;
+
+	return postgres->groups > 0 ? Max(gain, (1 - INCREMENTAL_SHARE) * sort_ms) : gain;
 }
 
 bool
 cost_is_lower(const CostYardstick *yardstick, const PathTime *time)
 {
-	return time->wanted < share_allowed(yardstick) * yardstick->time.wanted;
+	const PathTime *rival = &yardstick->time;
+	double sort_ms = rival->sort.first + yardstick->fraction * rival->sort.rest;
+
+	if (yardstick->rival.input == NULL)
+		return time->wanted < INDEX_SCAN_SHARE * rival->wanted;
+	return rival->wanted - time->wanted > cost_gain_worth(&yardstick->rival_shape, sort_ms, rival->wanted);
 }
 
 bool

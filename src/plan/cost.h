@@ -21,6 +21,13 @@
 #define WORTH_MS 1000
 
 /*
+ * In the place of an incremental sort it must save as much of that one's own time, too: a GpuSort needs
+ * memory for all rows where that one needs it for a group, whose rows stay in a cache.  Of groups of ten it
+ * takes 1.3 times as long as expected (calibrated on 15 and on 19rc1).
+ */
+#define INCREMENTAL_SHARE 0.75
+
+/*
  * Milliseconds that a unit of the planner's cost takes below the sorts of a finished plan: the least tenth of
  * 90 in TPC-H and TPC-DS, 2026-11-27; the middle one is 0.006.  COST_INPUT is that of a table in memory.
  */
@@ -52,6 +59,12 @@ typedef struct CostYardstick
 	double cost_per_first_ms; /* units of cost that a millisecond is worth, before the first row */
 	double cost_per_ms;		  /* in all */
 } CostYardstick;
+
+/*
+ * Milliseconds that a GpuSort must save in the place of PostgreSQL's sort, which takes so many, with all
+ * below it so many.
+ */
+extern double cost_gain_worth(const SortShape *postgres, double sort_ms, double all_ms);
 
 /* Is the GpuSort, on one device, by so many processes, expected to be faster than the rival? */
 extern bool cost_is_lower(const CostYardstick *yardstick, const PathTime *time);

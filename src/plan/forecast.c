@@ -201,7 +201,8 @@ forecast_is_worth(const SortForecast *forecast)
 	double postgres = forecast->expected.postgres_ms;
 	double ours = forecast->expected.ms / (forecast->shape.beside > 1 ? BESIDE_SHARE : 1);
 
-	return forecast->input_ms + ours < WORTH_SHARE * (forecast->input_ms + postgres) &&
+	return postgres - ours >
+			   cost_gain_worth(&forecast->postgres_shape, postgres, forecast->input_ms + postgres) &&
 		   counts_in_plan(forecast, postgres - ours);
 }
 

@@ -32,6 +32,9 @@
 /* An incremental sort sorts so many rows at a time, however small their groups are. */
 #define INCREMENTAL_MIN_ROWS 32
 
+/* A group of so many is sorted by itself. */
+#define INCREMENTAL_LARGE_ROWS 64
+
 /* Abbreviated keys are given up where they tell fewer values apart than this part of all. */
 #define ABBREVIATION_WORTH 0.1
 
@@ -342,21 +345,44 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 	count_get(shape, rows, false, counts->rest);
 }
 
+/* How many of the first columns make the groups that the rows come in. */
+static int
+columns_of_groups(const SortShape *shape, double rows)
+{
+	double groups = 1;
+	int columns = 0;
+
+	while (columns < shape->nkeys && groups < shape->groups)
+		groups *= key_values(&shape->keys[columns++], rows);
+	return Max(1, columns);
+}
+
 /*
- * Sorts group after group, small ones together; the first row is there after the first of them.  Each row is
- * compared with the group's, to find its end, and then by all columns within what is sorted at a time.
+ * Sorts group after group; the first row is there after the first of them.  Each row is compared with the
+ * group's, to find its end.  Small groups are sorted together, by all columns, of which none is abbreviated;
+ * one that is not small is a sort of its own, by the columns that do not make the groups.
  */
 static void
 count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 {
 	double sorts = Max(1, Min(shape->groups, rows / INCREMENTAL_MIN_ROWS));
+	double group = rows / sorts;
+	int first = columns_of_groups(shape, rows);
 
 	count_put(shape, rows, counts->rest);
-	count_whole_comparisons(shape, deciding_column(shape, rows), rows * levels_of(rows / sorts),
-							counts->rest);
+	if (group < INCREMENTAL_LARGE_ROWS || first == shape->nkeys)
+		count_whole_comparisons(shape, deciding_column(shape, rows), rows * levels_of(group), counts->rest);
+	else
+	{
+		SortShape alone = *shape;
+
+		alone.keys += first;
+		alone.nkeys -= first;
+		alone.order = ORDER_NONE;
+		count_abbreviation(&alone, rows, counts->rest);
+		count_quicksort(&alone, rows, group, counts->rest);
+	}
 	count_get(shape, rows, true, counts->rest);
-	counts->rest[COST_PG_INCREMENTAL] += rows;
-	counts->rest[COST_PG_GROUP] += sorts;
 	for (int i = 0; i < COST_TERMS; i++)
 	{
 		counts->first[i] += counts->rest[i] / sorts;
