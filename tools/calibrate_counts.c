@@ -51,6 +51,7 @@ read_shape(SortShape *shape, SortKeyShape *keys)
 	{
 		int class, verified;
 
+		keys[i] = (SortKeyShape){.largest = 1};
 		if (scanf("%d %d %lf %lf %lf", &class, &verified, &keys[i].width, &keys[i].distinct,
 				  &keys[i].leading) != 5)
 			return false;
