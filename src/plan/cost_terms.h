@@ -18,9 +18,9 @@
  * at the 90th percentile.
  *
  * calibrate-two-cores-2026-11-28-19rc1.json, no figure: PostgreSQL 19rc1 on the same kind of machine, 550
- * sorts.  With the figures below and RADIX_SHARE off by 16 % in the median, 43 % at the 90th percentile, where
- * the first run is off by 16 and 48 now; figures fitted to 19 alone would be by 15 and 45.  So 19 has none of
- * its own.
+ * sorts.  With the figures below and RADIX_SHARE off by 16 % in the median, 43 % at the 90th percentile,
+ * where the first run is off by 16 and 48 now; figures fitted to 19 alone would be by 15 and 45.  So 19 has
+ * none of its own.
  *
  * calibrate-libc-two-cores-2026-11-22.json, text that the C library compares (LIBC, VERIFY): the same
  * machine, 68 sorts; off by 12 % in the median, 50 % at the 90th percentile.

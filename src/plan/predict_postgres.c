@@ -358,9 +358,9 @@ columns_of_groups(const SortShape *shape, double rows)
 }
 
 /*
- * Sorts group after group; the first row is there after the first of them.  Each row is compared with the
- * group's, to find its end.  Small groups are sorted together, by all columns, of which none is abbreviated;
- * one that is not small is a sort of its own, by the columns that do not make the groups.
+ * Sorts group after group; the first row is there after the first of them.  Small groups are sorted together,
+ * by all columns, of which none is abbreviated; one that is not small is a sort of its own, by the columns
+ * that do not make the groups.
  */
 static void
 count_incremental(const SortShape *shape, double rows, CostCounts *counts)
@@ -368,10 +368,14 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 	double sorts = Max(1, Min(shape->groups, rows / INCREMENTAL_MIN_ROWS));
 	double group = rows / sorts;
 	int first = columns_of_groups(shape, rows);
+	CostCounts one = {.first = {0}};
 
-	count_put(shape, rows, counts->rest);
 	if (group < INCREMENTAL_LARGE_ROWS || first == shape->nkeys)
-		count_whole_comparisons(shape, deciding_column(shape, rows), rows * levels_of(group), counts->rest);
+	{
+		count_put(shape, group, one.first);
+		count_whole_comparisons(shape, deciding_column(shape, rows), group * levels_of(group), one.first);
+		count_get(shape, group, true, one.rest);
+	}
 	else
 	{
 		SortShape alone = *shape;
@@ -379,14 +383,15 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 		alone.keys += first;
 		alone.nkeys -= first;
 		alone.order = ORDER_NONE;
-		count_abbreviation(&alone, rows, counts->rest);
-		count_quicksort(&alone, rows, group, counts->rest);
+		if (group * memory_bytes(&alone) > alone.memory)
+			count_external(&alone, group, &one);
+		else
+			count_in_memory(&alone, group, &one);
 	}
-	count_get(shape, rows, true, counts->rest);
 	for (int i = 0; i < COST_TERMS; i++)
 	{
-		counts->first[i] += counts->rest[i] / sorts;
-		counts->rest[i] -= counts->rest[i] / sorts;
+		counts->first[i] += one.first[i] + one.rest[i];
+		counts->rest[i] += (sorts - 1) * (one.first[i] + one.rest[i]);
 	}
 }
 
