@@ -82,7 +82,7 @@ def headline(group, mode):
 
 def label(key):
     benchmark, scale, setting, jit = key
-    return [str(benchmark), "%g" % scale, str(setting), str(jit)]
+    return [str(benchmark), scale if isinstance(scale, str) else "%g" % scale, str(setting), str(jit)]
 
 
 def outcomes(groups):
