@@ -241,6 +241,10 @@ class Invented(unittest.TestCase):
         """Results say that rows are invented; rows of others are left alone."""
         self.assertEqual(tpc_kits.kit_of("job", self.folder.name, self.folder.name, "1").named_scale(), "0.0002 invented")
         self.assertEqual(tpc_kits.kit_of("job", self.folder.name, "/nowhere", "1").named_scale(), "1")
+        with tempfile.TemporaryDirectory() as results:
+            self.write(os.path.join(results, "sorts.csv"), "benchmark,scale,setting,jit,taken,reason,postgresql,cpu,cores,card,date,commit\n"
+                       "job,0.0002 invented,tuned,off,t,,15,some,2,none,2020-01-01,1\ntpch,10,tuned,off,t,,15,some,2,none,2020-01-01,1\n")
+            self.assertIn("| sort | job 0.0002 invented, tuned | tpch 10, tuned |", "\n".join(tpc.tpc_sorts(results)))
         self.assertEqual(tpc.label(("job", "0.0002 invented", "tuned", "on")), ["job", "0.0002 invented", "tuned", "on"])
         with tempfile.TemporaryDirectory() as others:
             os.mkdir(os.path.join(others, "job"))

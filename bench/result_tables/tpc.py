@@ -180,7 +180,7 @@ def tpc_sorts(*folders):
     yield from paragraph("Sorts in the plans of mode auto, by gpusort_check. " + source_of_sorts(rows))
     yield ""
     ranked = sorted(counts, key=lambda reason: (reason != "taken", -sum(counts[reason].values())))
-    yield from table(["sort"] + ["%s %g, %s" % key for key in keys], [[reason] + ["%d" % counts[reason].get(key, 0) for key in keys] for reason in ranked])
+    yield from table(["sort"] + ["%s %s, %s" % tuple(label((*key, ""))[:3]) for key in keys], [[reason] + ["%d" % counts[reason].get(key, 0) for key in keys] for reason in ranked])
 
 
 def source_of_sorts(rows):
