@@ -53,7 +53,9 @@ class Texts(unittest.TestCase):
 
     def test_limit_taken_off(self):
         self.assertEqual(tpc_text.without_limit("SELECT * FROM (SELECT 1 LIMIT 2) x ORDER BY 1 LIMIT 5"), ("SELECT * FROM (SELECT 1 LIMIT 2) x ORDER BY 1", 5))
-        for text in ("SELECT 1", "SELECT 1 LIMIT 5 OFFSET 3", "SELECT * FROM (SELECT 1 LIMIT 2) x"):
+        for text in ("SELECT 1 ORDER BY 1 LIMIT 5 OFFSET 3", "SELECT 1 ORDER BY 1 offset 3 limit 5"):
+            self.assertEqual(tpc_text.without_limit(text), ("SELECT 1 ORDER BY 1", 5))
+        for text in ("SELECT 1", "SELECT 1 OFFSET 3", "SELECT 1 LIMIT 5 + 1", "SELECT * FROM (SELECT 1 LIMIT 2) x"):
             self.assertIsNone(tpc_text.without_limit(text))
 
 
