@@ -85,6 +85,10 @@ def table_of(statement):
 # ---- the kits ----
 
 
+# A file beside rows that bench/tpc_invent.py has made; its first line stands for the scale.
+INVENTED = "INVENTED"
+
+
 class Kit:
     """One with a folder that has schema.sql, perhaps indexes.sql, queries/NAME.sql, and data/TABLE.csv, .tsv, .tbl or .dat."""
 
@@ -106,6 +110,11 @@ class Kit:
         inside = os.path.join(self.folder, "data")
         return kept if self.has_scales or os.path.isdir(kept) or not os.path.isdir(inside) else inside
 
+    def named_scale(self):
+        """The scale as results have it: rows that were invented say so."""
+        path = os.path.join(self.data, INVENTED)
+        return read(path).split("\n", 1)[0] if os.path.exists(path) else self.scale
+
     def schema(self):
         return tpc_text.split_statements(read(os.path.join(self.folder, "schema.sql")))
 
@@ -118,7 +127,7 @@ class Kit:
         return {os.path.basename(path)[:-len(".sql")]: read(path) for path in glob.glob(os.path.join(self.folder, "queries", "*.sql"))}
 
     def generate(self):
-        sys.exit("tpc: there is no data of %s in %s, and nothing here makes any: bench/README.md says where it comes from" % (self.name, self.data))
+        sys.exit("tpc: there is no data of %s in %s, and nothing here makes any: bench/README.md says where it comes from, or what invents some" % (self.name, self.data))
 
     # What all have in common.
 
@@ -134,6 +143,8 @@ class Kit:
         return [table for table in map(table_of, self.schema()) if table and not self.needs_no_rows(table) and not self.file_of(table)]
 
     def make(self):
+        if self.named_scale() != self.scale:
+            print("%s: the rows in %s are %s: times are not the benchmark's" % (self.name, self.data, self.named_scale()))
         if not self.missing():
             return
         if self.has_scales:

@@ -17,7 +17,7 @@ COLOURS = {"auto": "#c1121f", "force": "#e08e0b", "noise": "#8d99ae"}
 
 def name_of(key):
     benchmark, scale, setting, jit = label(key)
-    return "tpc-%s-%s-%s-jit-%s" % (benchmark, scale, setting, jit)
+    return ("tpc-%s-%s-%s-jit-%s" % (benchmark, scale, setting, jit)).replace(" ", "-")
 
 
 def title_of(key):

@@ -439,15 +439,15 @@ def main():
     options.modes = list(dict.fromkeys(["off"] + options.modes.split() + ["noise"] * options.noise))
     if set(options.modes) - set(MODES):
         sys.exit("tpc: no mode %s" % " ".join(set(options.modes) - set(MODES)))
-    queries = {name: script for name, script in tpc_kits.kit_of(options.benchmark, options.kits, options.data, options.scale).queries().items()
-               if re.fullmatch(options.queries, name)}
+    kit = tpc_kits.kit_of(options.benchmark, options.kits, options.data, options.scale)
+    queries = {name: script for name, script in kit.queries().items() if re.fullmatch(options.queries, name)}
     done = done_before(os.path.join(options.output, "runs.csv"), next(csv.reader([options.machine]))[0])
     bad = False
     for jit in options.jit.split():
         session = Session()
         session.send("\\o /dev/null\nSET jit = %s; SET statement_timeout = '%ds'; %s" % (jit, options.limit, options.set))
         for name, script in queries.items():
-            which = (options.benchmark, options.scale, name, options.setting, jit)
+            which = (options.benchmark, kit.named_scale(), name, options.setting, jit)
             if which not in done:
                 bad = run_query(session, name, script, which, options) or bad
         session.close()

@@ -170,11 +170,11 @@ def statements_of(text):
 
 
 def without_limit(statement):
-    """A query without its last LIMIT, and how many rows that let through; None if it has none, or skips rows as well."""
+    """A query without its last LIMIT and OFFSET, and how many rows LIMIT let through; None if it has no LIMIT."""
     tokens, clauses = top_clauses(statement)
-    if "limit" not in clauses or "offset" in clauses or "fetch" in clauses:
+    if "limit" not in clauses or "fetch" in clauses:
         return None
-    behind = [token for token in tokens[clauses["limit"] + 1:] if not is_blank(token)]
-    if len(behind) != 1 or not behind[0].isdigit():
-        return None
-    return "".join(tokens[:clauses["limit"]]).strip(), int(behind[0])
+    first = min(clauses["limit"], clauses.get("offset", len(tokens)))
+    behind = " ".join(token for token in tokens[first:] if not is_blank(token))
+    limit = re.fullmatch(r"(?:offset \d+ )?limit (\d+)(?: offset \d+)?", behind, re.IGNORECASE)
+    return ("".join(tokens[:first]).strip(), int(limit.group(1))) if limit else None

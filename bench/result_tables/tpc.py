@@ -82,7 +82,7 @@ def headline(group, mode):
 
 def label(key):
     benchmark, scale, setting, jit = key
-    return [str(benchmark), "%g" % scale, str(setting), str(jit)]
+    return [str(benchmark), scale if isinstance(scale, str) else "%g" % scale, str(setting), str(jit)]
 
 
 def outcomes(groups):
@@ -180,7 +180,7 @@ def tpc_sorts(*folders):
     yield from paragraph("Sorts in the plans of mode auto, by gpusort_check. " + source_of_sorts(rows))
     yield ""
     ranked = sorted(counts, key=lambda reason: (reason != "taken", -sum(counts[reason].values())))
-    yield from table(["sort"] + ["%s %g, %s" % key for key in keys], [[reason] + ["%d" % counts[reason].get(key, 0) for key in keys] for reason in ranked])
+    yield from table(["sort"] + ["%s %s, %s" % tuple(label((*key, ""))[:3]) for key in keys], [[reason] + ["%d" % counts[reason].get(key, 0) for key in keys] for reason in ranked])
 
 
 def source_of_sorts(rows):
