@@ -133,9 +133,10 @@ cuda_flags() {
 
 # Builds a target of cuda/cuda.mk; one that can't be built has failed.
 build_checked() {
-	local log=$WORK/${1##*/}.log flags
+	local log=$WORK/${1##*/}.log flags nvcc
+	nvcc=$(find_nvcc) || nvcc=
 	mapfile -t flags < <(cuda_flags)
-	as_user make -C "$WORK/source" -j"$(nproc)" NVCC="${nvcc:-}" "${flags[@]}" "${build_flags[@]}" "$1" >"$log" 2>&1 && return
+	as_user make -C "$WORK/source" -j"$(nproc)" NVCC="$nvcc" "${flags[@]}" "${build_flags[@]}" "$1" >"$log" 2>&1 && return
 	tail -n 50 "$log"
 	say "FAILED: building ${1##*/}"
 	count_failed
