@@ -44,6 +44,12 @@ SELECT is_called FROM said_never;
 SELECT * FROM gpusort_check('EXECUTE below(1)');
 SELECT * FROM gpusort_check('EXECUTE below(''{}''::json, ''x'')');
 SELECT * FROM gpusort_check('EXECUTE nothing');
+-- An error's place is that in the text of the prepared statement.
+CREATE TABLE said_gone (id int);
+PREPARE gone AS SELECT * FROM said_gone;
+DROP TABLE said_gone;
+SELECT * FROM gpusort_check('EXECUTE gone');
+DEALLOCATE gone;
 DEALLOCATE below;
 SET gpusort.mode = force;
 
@@ -91,6 +97,22 @@ SELECT statement, c.* FROM unnest(ARRAY['SELECT 1', 'SELECT * FROM said', 'SELEC
 	'REFRESH MATERIALIZED VIEW said_view WITH NO DATA']) AS statement, said_of(statement) AS c;
 CREATE TABLE bare (a int);
 SELECT c.* FROM said_of('REINDEX TABLE bare') AS c;
+CREATE UNIQUE INDEX said_id ON said (id);
+SELECT statement, c.* FROM unnest(ARRAY['CREATE INDEX ON ONLY said_parts (a)', 'ALTER TABLE ONLY said_parts ADD PRIMARY KEY (a)', 'CREATE INDEX IF NOT EXISTS said_id ON said (k)', 'ALTER TABLE said ADD UNIQUE USING INDEX said_id']) AS statement, said_of(statement) AS c;
+SELECT sort_key, taken FROM said_of('CREATE INDEX IF NOT EXISTS said_k ON said (k)');
+SELECT sort_key, taken FROM said_of('ALTER TABLE said ADD PRIMARY KEY USING INDEX said_id, ADD UNIQUE (k)');
+DROP INDEX said_id;
+-- Tables that inherit are maintained each for itself.
+CREATE TABLE said_child () INHERITS (said);
+CREATE INDEX said_child_k ON said_child (k);
+SELECT count(*) AS rows, count(*) FILTER (WHERE sort_key LIKE 'said_child%') AS of_child FROM unnest('{REINDEX TABLE said,VACUUM FULL said,CLUSTER said USING said_t}'::text[]) AS statement, gpusort_check(statement);
+DROP TABLE said_child;
+-- As many columns as an index may have.
+SELECT format('CREATE TABLE said_wide (%s)', string_agg('c' || i || ' int', ', ')) FROM generate_series(1, 33) AS i \gexec
+SELECT string_agg('c' || i, ', ') AS columns FROM generate_series(1, 32) AS i \gset
+SELECT taken FROM gpusort_check('CREATE INDEX ON said_wide (' || :'columns' || ')');
+SELECT taken FROM gpusort_check('CREATE INDEX ON said_wide (' || :'columns' || ', c33)');
+DROP TABLE said_wide;
 -- Statements that have none, several, and what is not there.
 SELECT * FROM gpusort_check('VACUUM said');
 SELECT * FROM gpusort_check('VACUUM FULL');
@@ -122,6 +144,23 @@ CREATE FUNCTION said_schema.who() RETURNS text IMMUTABLE LANGUAGE plpgsql AS $$ 
 CREATE MATERIALIZED VIEW said_schema.theirs AS SELECT * FROM public.said WHERE t = said_schema.who() ORDER BY k WITH NO DATA;
 RESET ROLE;
 SELECT sort_key, taken FROM said_of('REFRESH MATERIALIZED VIEW said_schema.theirs');
+SELECT current_user = session_user AS as_before;
+-- So are the expressions of an index that is built again.
+SET ROLE regress_gpusort_said_owner;
+CREATE FUNCTION said_schema.one() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN RETURN 1; END $$;
+CREATE TABLE said_schema.kept AS SELECT id FROM public.said;
+CREATE INDEX kept_id ON said_schema.kept ((id + said_schema.one()));
+CREATE OR REPLACE FUNCTION said_schema.one() RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+	IF current_user <> 'regress_gpusort_said_owner' THEN
+		RAISE EXCEPTION 'evaluated by %', current_user;
+	END IF;
+	RETURN 1;
+END $$;
+RESET ROLE;
+ALTER INDEX said_schema.kept_id SET (fillfactor = 80); -- what is known of the index is forgotten
+SELECT taken FROM gpusort_check('REINDEX TABLE said_schema.kept');
+ALTER INDEX said_schema.kept_id SET (fillfactor = 90);
+SELECT taken FROM gpusort_check('CLUSTER said_schema.kept USING kept_id');
 SELECT current_user = session_user AS as_before;
 GRANT USAGE ON SCHEMA said_schema TO regress_gpusort_said_reader;
 SET ROLE regress_gpusort_said_reader;

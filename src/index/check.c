@@ -50,9 +50,13 @@ open_named_table(const RangeVar *name)
 static List *
 with_storage(Oid relation)
 {
+	char kind = get_rel_relkind(relation);
 	List *found = NIL;
 	ListCell *cell;
 
+	/* of tables that inherit, each is maintained for itself */
+	if (kind != RELKIND_PARTITIONED_TABLE && kind != RELKIND_PARTITIONED_INDEX)
+		return RELKIND_HAS_STORAGE(kind) ? list_make1_oid(relation) : NIL;
 	foreach(cell, find_all_inheritors(relation, AccessShareLock, NULL))
 	{
 		if (RELKIND_HAS_STORAGE(get_rel_relkind(lfirst_oid(cell))))
@@ -63,13 +67,30 @@ with_storage(Oid relation)
 
 /* ---------------------------------------------------------------- indexes that there are */
 
+/*
+ * Expressions of the index may be evaluated.  Who might do the statement has that done with the owner's
+ * rights, as the statement does; nobody else may do anything with these.
+ */
+static bool
+begin_as_owner(OwnersRights *before, Relation heap)
+{
+	if (!has_privs_of_role(GetUserId(), heap->rd_rel->relowner))
+		return false;
+	check_begin_as_owner(before, heap);
+	return true;
+}
+
 static void
 check_index_of(Check *check, Oid table, Oid index_oid)
 {
 	Relation heap = table_open(table, AccessShareLock);
 	Relation index = index_open(index_oid, AccessShareLock);
+	OwnersRights before;
+	bool as_owner = begin_as_owner(&before, heap);
 
 	check_existing_index(check, heap, index);
+	if (as_owner)
+		check_end_as_owner(&before);
 	index_close(index, NoLock);
 	table_close(heap, NoLock);
 }
@@ -98,12 +119,28 @@ check_all_indexes_of(Check *check, Oid table)
 
 /* ---------------------------------------------------------------- statements */
 
+/*
+ * IF NOT EXISTS, and there is something of that name; or the index of a partitioned table alone, without
+ * rows.
+ */
+static bool
+builds_nothing(Relation heap, const IndexStmt *statement)
+{
+	if (statement->if_not_exists &&
+		OidIsValid(get_relname_relid(statement->idxname, RelationGetNamespace(heap))))
+		return true;
+	return heap->rd_rel->relkind == RELKIND_PARTITIONED_TABLE && !statement->relation->inh;
+}
+
 /* Of partitions, for which the statement is analyzed anew, if it is not of a single table. */
 static void
 check_create_index(Check *check, Relation heap, const IndexStmt *statement)
 {
 	ListCell *cell;
 
+	check->why_none = "no index is built";
+	if (builds_nothing(heap, statement))
+		return;
 	if (heap->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 	{
 		check_new_index(check, heap, statement, NULL);
@@ -134,9 +171,12 @@ check_alter_table(Check *check, AlterTableStmt *statement)
 	{
 		const AlterTableCmd *command = lfirst_node(AlterTableCmd, cell);
 
-		if (command->subtype != AT_AddIndex)
+		if (command->subtype == AT_AddIndex)
+			check_create_index(check, heap, castNode(IndexStmt, command->def));
+		else if (command->subtype == AT_AddIndexConstraint) /* USING INDEX: there it is */
+			check->why_none = "no index is built";
+		else
 			continue;
-		check_create_index(check, heap, castNode(IndexStmt, command->def));
 		found = true;
 	}
 	table_close(heap, NoLock);
@@ -216,10 +256,14 @@ check_sort_by_index(Check *check, Oid table, Oid index_oid)
 						.how = check_how_within(1, maintenance_work_mem),
 						.expected_ms = -1,
 						.postgres_ms = -1};
+	OwnersRights before;
+	bool as_owner = begin_as_owner(&before, heap);
 
 	sort.sort_key = psprintf("%s: %s", RelationGetRelationName(heap), index_key_in_words(index));
 	if (index->rd_rel->relam == BTREE_AM_OID && plan_cluster_use_sort(table, index_oid))
 		check_put(check, &sort);
+	if (as_owner)
+		check_end_as_owner(&before);
 	index_close(index, NoLock);
 	table_close(heap, NoLock);
 }

@@ -90,7 +90,7 @@ describe_index(Relation heap, const IndexStmt *statement, IndexShape *shape)
 
 	memset(shape, 0, sizeof(*shape));
 	shape->nkeys = list_length(statement->indexParams);
-	if (list_length(all) >= INDEX_MAX_KEYS)
+	if (list_length(all) > INDEX_MAX_KEYS)
 		ereport(ERROR, (errcode(ERRCODE_TOO_MANY_COLUMNS),
 						errmsg("cannot use more than %d columns in an index", INDEX_MAX_KEYS)));
 	foreach(cell, all)

@@ -135,16 +135,47 @@ analyze(RawStmt *statement, const char *text)
 	return pg_analyze_and_rewrite_varparams(statement, text, &param_types, &nparams, NULL);
 }
 
+/* PostgreSQL has noted a place in the text as one in the statement of the client. */
+static void
+move_error_position(void *text)
+{
+	int position = geterrposition();
+
+	if (position <= 0)
+		return;
+	errposition(0);
+	internalerrposition(position);
+	internalerrquery(text);
+}
+
+void
+check_begin_text(ErrorContextCallback *callback, const char *text)
+{
+	callback->callback = move_error_position;
+	callback->arg = unconstify(char *, text);
+	callback->previous = error_context_stack;
+	error_context_stack = callback;
+}
+
+void
+check_end_text(const ErrorContextCallback *callback)
+{
+	error_context_stack = callback->previous;
+}
+
 Datum
 gpusort_check(PG_FUNCTION_ARGS)
 {
 	Check check = {.text = text_to_cstring(PG_GETARG_TEXT_PP(0)), .why_none = "the statement sorts nothing"};
+	ErrorContextCallback callback;
 	ListCell *cell;
 
 	check.result = result_rows_begin(fcinfo, column_types, COLUMNS);
 	put_if_not_preloaded(&check);
+	check_begin_text(&callback, check.text);
 	foreach(cell, analyze(parse_statement(check.text), check.text))
 		check_query(&check, lfirst_node(Query, cell), CURSOR_OPT_PARALLEL_OK, NULL);
+	check_end_text(&callback);
 	put_if_there_are_none(&check);
 	return (Datum) 0;
 }

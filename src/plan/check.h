@@ -16,6 +16,8 @@
 #include "nodes/execnodes.h"
 #include "nodes/params.h"
 #include "nodes/parsenodes.h"
+#include "utils/elog.h"
+#include "utils/rel.h"
 
 /* One call of gpusort_check. */
 typedef struct Check
@@ -50,6 +52,25 @@ extern void check_query(Check *check, Query *query, int cursor_options, ParamLis
 
 /* The same of a query that the planner takes.  Whoever may EXPLAIN it may have it checked. */
 extern void check_plan(Check *check, Query *query, int cursor_options, ParamListInfo params);
+
+/*
+ * While this is in force errors point into the text given, not into the statement that calls gpusort_check.
+ * The callback is the caller's, and check_end_text takes it away.
+ */
+extern void check_begin_text(ErrorContextCallback *callback, const char *text);
+extern void check_end_text(const ErrorContextCallback *callback);
+
+/* The rights of a relation's owner, and those that there were before. */
+typedef struct OwnersRights
+{
+	Oid user;
+	int context;
+	int nest_level;
+} OwnersRights;
+
+/* What is between these is done with the owner's rights, as maintenance of a relation is. */
+extern void check_begin_as_owner(OwnersRights *before, Relation relation);
+extern void check_end_as_owner(const OwnersRights *before);
 
 /* Puts the builds of indexes that a utility statement does; false: it does none that is known. */
 typedef bool (*CheckIndexBuilds)(Check *check, Node *statement);

@@ -54,6 +54,24 @@ check_contained(Check *check, Node *query, int cursor_options)
 	check_queries(check, QueryRewrite(copyObject(castNode(Query, query))), cursor_options, NULL);
 }
 
+/* ---------------------------------------------------------------- rights */
+
+void
+check_begin_as_owner(OwnersRights *before, Relation relation)
+{
+	before->nest_level = NewGUCNestLevel();
+	GetUserIdAndSecContext(&before->user, &before->context);
+	SetUserIdAndSecContext(relation->rd_rel->relowner, before->context | SECURITY_RESTRICTED_OPERATION);
+	restrict_search_path();
+}
+
+void
+check_end_as_owner(const OwnersRights *before)
+{
+	AtEOXact_GUC(false, before->nest_level);
+	SetUserIdAndSecContext(before->user, before->context);
+}
+
 /* ---------------------------------------------------------------- COPY */
 
 static void
@@ -121,13 +139,16 @@ check_prepared(Check *check, const ExecuteStmt *execute)
 {
 	const CachedPlanSource *source = FetchPreparedStatement(execute->name, true)->plansource;
 	ParamListInfo params = parameters_of(execute, source);
+	ErrorContextCallback callback;
 	List *queries;
 
 	if (source->raw_parse_tree == NULL)
 		return;
+	check_begin_text(&callback, source->query_string);
 	queries = pg_analyze_and_rewrite_fixedparams(copyObject(source->raw_parse_tree), source->query_string,
 												 source->param_types, source->num_params, NULL);
 	check_queries(check, queries, source->cursor_options, params);
+	check_end_text(&callback);
 }
 
 /* ---------------------------------------------------------------- REFRESH MATERIALIZED VIEW */
@@ -145,16 +166,11 @@ query_of_view(Relation view)
 static void
 check_query_of_view(Check *check, Relation view)
 {
-	Oid user;
-	int context;
-	int nest_level = NewGUCNestLevel();
+	OwnersRights before;
 
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(view->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
-	restrict_search_path();
+	check_begin_as_owner(&before, view);
 	check_queries(check, QueryRewrite(query_of_view(view)), CURSOR_OPT_PARALLEL_OK, NULL);
-	AtEOXact_GUC(false, nest_level);
-	SetUserIdAndSecContext(user, context);
+	check_end_as_owner(&before);
 }
 
 /* Whoever may refresh the view sees what its query's plan says of tables that he may not read. */
