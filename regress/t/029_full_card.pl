@@ -263,7 +263,7 @@ append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(t >= befo
 serve($node, 'max_device_memory' => '8MB');
 {
 	local $ENV{PGOPTIONS} = '-c max_parallel_workers_per_gather=1 -c gpusort.work_mem=1MB';
-	$node->command_ok([ 'pgbench', '-n', '-c', '6', '-t', '5', '-f', $script, 'postgres' ], '6 sessions at a time');
+	$node->command_ok([ 'pgbench', '-n', '-c', '6', '-t', runs_all() ? 5 : 3, '-f', $script, 'postgres' ], '6 sessions at a time');
 }
 nothing_is_left($node, 'after them');
 
