@@ -20,15 +20,17 @@ OBJS = $(SOURCES:.c=.o) $(CLIENT_OBJS)
 SHLIB_LINK = -Wl,-Bsymbolic-functions
 
 # With COVERAGE=1 the code counts the executions of its lines, for tools/coverage; with SANITIZE=1 gcc's
-# sanitizers check it, for tools/test --under asan.  Warnings are errors with WERROR=1.  PostgreSQL hands the
-# flags of the gcc it was built with to any compiler; clang would warn about those it doesn't know, and about
-# gcc's attributes in PostgreSQL's headers.
+# sanitizers check it, for tools/test --under asan.  Warnings are errors with WERROR=1.  What is for tests
+# alone is compiled in less time: without debug information (ONE_LIBRARY=1), hardly optimised (TIGHT=1; what
+# gcc warns of then is not so).  PostgreSQL hands the flags of the gcc it was built with to any compiler;
+# clang would warn about those it doesn't know, and about gcc's attributes in PostgreSQL's headers.
 include src/c_standard.mk
 gcc_flags_for_clang = -Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes
 PG_CPPFLAGS = -I$(CURDIR)/src -I$(CURDIR)/cuda -DGPUSORT_VERSION='"$(EXTENSION_VERSION)"' $(if $(TIGHT),$(SORT_TIGHT) $(MEMORY_TIGHT)) \
 	$(if $(GPUSORTD_PATH),-DGPUSORTD_PATH='"$(GPUSORTD_PATH)"')
-PG_CFLAGS = $(C_STANDARD) -O3 -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
-	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),-Werror) $(if $(COVERAGE),-O1 --coverage) \
+PG_CFLAGS = $(C_STANDARD) -O$(if $(TIGHT),1,3) -Wall -Wextra -Winit-self -Wno-unused-parameter -Wno-sign-compare -Wno-missing-field-initializers \
+	$(if $(ONE_LIBRARY),$(if $(SANITIZE),,-g0)) \
+	$(if $(findstring clang,$(CC)),$(gcc_flags_for_clang)) $(if $(WERROR),$(if $(TIGHT),,-Werror)) $(if $(COVERAGE),-O1 --coverage) \
 	$(if $(SANITIZE),-O1 -fno-omit-frame-pointer -fsanitize=address -fsanitize=undefined -fno-sanitize-recover=all)
 
 # Thresholds lowered, so that tests with few rows and little memory reach what takes many otherwise: of the

@@ -6,6 +6,7 @@
 #	NVCC=, NVCCFLAGS=   another compiler, more flags (NVCCFLAGS=-lineinfo for a profile)
 #	WERROR=1            warnings are errors
 #	ONE_LIBRARY=1       for tests: the library with faults to inject is the only one, and compiled once
+#	                    (gpusortd and its checks are hardly optimised then, without debug information)
 #	PTX_ONLY=1          for tests without a card: no machine code, and none of the card's code is optimised, little of the host's
 #
 # Nothing here runs or fails unless one of these targets is asked for: the extension needs no CUDA.
@@ -78,7 +79,7 @@ bench/gpu/gpu-nvbench: $(nvbench_objects) $(nvbench_own) cuda/libdevsort.a
 	$(cuda_nvcc) -cudart static -Xcompiler -pthread,-static-libstdc++,-static-libgcc -o $@ $(nvbench_objects) $(nvbench_own) cuda/libdevsort.a
 
 # gpusortd: CUDA only below its device layer.  Its tests run the program, and share its client library.
-daemon_flags = -O2 -g -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -MMD -MP -MF $(@:.o=.d)
+daemon_flags = $(if $(ONE_LIBRARY),-O1,-O2 -g) -fPIC -pthread -Wall -Wextra $(if $(WERROR),-Werror) -Icuda -MMD -MP -MF $(@:.o=.d)
 client_sources = $(sort $(wildcard cuda/daemon/client/*.c))
 daemon_sources = $(client_sources) $(sort $(wildcard cuda/daemon/*.cc $(addprefix cuda/daemon/,server/*.cc device/*.cc device/cuda/*.cu)))
 daemon_objects = $(patsubst cuda/%,cuda/build/%.o,$(basename $(daemon_sources)))

@@ -50,10 +50,15 @@ source_files() {
 
 # Prints the scripts whose first line names one of the interpreters (a regular expression), one a line.
 scripts_of() {
-	local file
-	source_files | while IFS= read -r file; do
-		! head -n 1 "$REPOSITORY/$file" | grep -aqE "^#!.*[/ ]($1)( |\$)" || printf '%s\n' "$file"
-	done
+	# shellcheck disable=SC2016
+	source_files | (
+		cd "$REPOSITORY" && PATTERN="^#!.*[/ ]($1)( |\$)" xargs -r -d '\n' perl -e '
+			foreach my $file (@ARGV) {
+				open my $in, "<", $file or next;
+				my $line = <$in> // "";
+				print "$file\n" if $line =~ /$ENV{PATTERN}/;
+			}'
+	)
 }
 
 # The version, as gpusort.control has it.

@@ -2,7 +2,7 @@
 -- Sorts that several processes feed: GpuSort over Gather over GpuSortFeed.
 --
 CREATE TABLE p AS SELECT i AS id, noise(i) AS k, (noise(i, 1) & 63)::int AS g, md5(i::text) AS t, CASE WHEN i % 10 > 0 THEN noise(i, 2) / 1e15 END AS f
-FROM generate_series(1, 40000) AS i;
+FROM generate_series(1, 20000) AS i;
 CREATE TABLE few AS SELECT i AS g, 'name ' || i AS name FROM generate_series(0, 63) AS i;
 CREATE TABLE others AS SELECT i AS id, noise(i, 3) AS other FROM generate_series(1, 20000) AS i;
 CREATE TABLE parts (id bigint, k bigint, t text) PARTITION BY RANGE (id);
@@ -70,7 +70,7 @@ SELECT check_parallel('SELECT * FROM p', 'k') AS fixed, check_parallel('SELECT *
 -- The processes wait for each other here and there, so that all of them have rows: with low thresholds (make TIGHT=1) they also sort together.
 CREATE FUNCTION slow(id int) RETURNS boolean LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
-	IF id % 8000 = 1 THEN
+	IF id % 4000 = 1 THEN
 		PERFORM pg_sleep(0.02);
 	END IF;
 	RETURN true;
@@ -110,11 +110,11 @@ DROP FUNCTION restricted;
 -- Around the sort.
 SET gpusort.mode = force;
 SELECT count(*), bool_and(k >= before) AS in_order FROM (SELECT k, lag(k) OVER () AS before FROM (SELECT k FROM p ORDER BY k OFFSET 0) s) s;
-SELECT id, k FROM p ORDER BY k LIMIT 3 OFFSET 39997;
+SELECT id, k FROM p ORDER BY k LIMIT 3 OFFSET 19997;
 WITH s AS MATERIALIZED (SELECT id, k FROM p ORDER BY k) SELECT count(*), sum(id) FROM s;
 SELECT g, count(*), sum(first) FROM few, LATERAL (SELECT id AS first FROM p WHERE g < 5 ORDER BY k OFFSET 10) s WHERE few.g < 3 GROUP BY g ORDER BY g;
 SELECT (SELECT count(*) FROM (SELECT * FROM p ORDER BY k OFFSET 1) s), (SELECT count(*) FROM (SELECT * FROM parts ORDER BY k OFFSET 1) s);
-PREPARE sorted(int) AS SELECT id FROM p WHERE id % 5000 = $1 ORDER BY k LIMIT 5;
+PREPARE sorted(int) AS SELECT id FROM p WHERE id % 2500 = $1 ORDER BY k LIMIT 5;
 EXECUTE sorted(0);
 EXECUTE sorted(1);
 DEALLOCATE sorted;
@@ -137,7 +137,7 @@ END $$;
 
 -- Rescans: the workers are started again for each.
 SET enable_material = off;
-SELECT g, (SELECT sum(id) FROM (SELECT id FROM p ORDER BY k OFFSET few.g * 10000) s) FROM few WHERE g < 4 ORDER BY g;
+SELECT g, (SELECT sum(id) FROM (SELECT id FROM p ORDER BY k OFFSET few.g * 5000) s) FROM few WHERE g < 4 ORDER BY g;
 RESET enable_material;
 
 -- No workers, late ones, more than the machine has; without the leader.
@@ -160,20 +160,20 @@ SELECT check_parallel('SELECT id, k, CASE WHEN id % 1000 = 0 THEN repeat(t, 1000
 SET parallel_leader_participation = off;
 SELECT check_parallel('SELECT * FROM p', 'k') AS leader_takes_no_part;
 RESET parallel_leader_participation;
-SELECT g, (SELECT sum(id) FROM (SELECT id FROM p ORDER BY k OFFSET few.g * 10000) s) FROM few WHERE g < 4 ORDER BY g;
+SELECT g, (SELECT sum(id) FROM (SELECT id FROM p ORDER BY k OFFSET few.g * 5000) s) FROM few WHERE g < 4 ORDER BY g;
 -- The same, but the limit is reached late.
-SET gpusort.work_mem = '3MB';
+SET gpusort.work_mem = '1536kB';
 SELECT check_parallel('SELECT * FROM p', 'k') AS fixed, check_parallel('SELECT * FROM p', 't COLLATE "C"') AS variable;
 SET gpusort.work_mem = '64MB';
 
 -- Errors in a worker and in the leader; the next sort works.
 DO $$ BEGIN
-	PERFORM sum(x) FROM (SELECT 1 / (id - 33333) AS x, k FROM p ORDER BY k OFFSET 0) s;
+	PERFORM sum(x) FROM (SELECT 1 / (id - 13333) AS x, k FROM p ORDER BY k OFFSET 0) s;
 EXCEPTION WHEN division_by_zero THEN
 	RAISE NOTICE 'caught';
 END $$;
 SET max_parallel_workers = 0;
-SELECT sum(x) FROM (SELECT 1 / (id - 33333) AS x, k FROM p ORDER BY k OFFSET 0) s;
+SELECT sum(x) FROM (SELECT 1 / (id - 13333) AS x, k FROM p ORDER BY k OFFSET 0) s;
 RESET max_parallel_workers;
 SELECT check_parallel('SELECT * FROM p', 'k') AS works_on;
 RESET gpusort.mode;

@@ -238,10 +238,11 @@ BEGIN
 	DROP TABLE of_type;
 	RETURN taken;
 END $$;
--- Every seam three times, one value in seven NULL, in no order.
+-- Every seam three times, one value in seven NULL, in no order.  In the quick run two of the four orders by several columns, which by the type's name.
 CREATE FUNCTION check_seams(type text, collation_name text DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql AS $$
 DECLARE
+	number int := hashtext(type || coalesce(collation_name, ''));
 	key text := 'v' || coalesce(' COLLATE ' || quote_ident(collation_name), '');
 	result text;
 BEGIN
@@ -258,7 +259,8 @@ BEGIN
 	END IF;
 	SELECT string_agg(format('%s: %s', keys, r), '; ') INTO result
 	FROM (SELECT keys, check_sort('SELECT * FROM seam_values', keys) AS r
-		  FROM unnest(ARRAY[key || ', id DESC', 'g NULLS FIRST, ' || key || ' DESC', key || ' NULLS FIRST, t COLLATE "C" DESC, id', 't COLLATE "C" NULLS FIRST, ' || key || ', g']) AS keys) s
+		  FROM unnest(ARRAY[key || ', id DESC', 'g NULLS FIRST, ' || key || ' DESC', key || ' NULLS FIRST, t COLLATE "C" DESC, id', 't COLLATE "C" NULLS FIRST, ' || key || ', g']) WITH ORDINALITY AS k (keys, place)
+		  WHERE whole_run() OR (place > 2) = (number % 2 = 0)) s
 	WHERE r <> 'ok';
 	RETURN coalesce(result, 'ok');
 END $$;

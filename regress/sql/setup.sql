@@ -137,6 +137,10 @@ BEGIN
 	RETURN coalesce(nullif(array_to_string(wrong, '; '), ''), 'ok');
 END $$;
 
+-- Is the whole run wanted (tools/test --all), not the quick one?
+CREATE FUNCTION whole_run() RETURNS boolean
+LANGUAGE sql STABLE AS $$ SELECT coalesce(current_setting('tests.whole', true) = 'on', false) $$;
+
 -- Random numbers that are the same in every run: about uniform over all 64-bit integers.
 CREATE FUNCTION noise(i bigint, seed int DEFAULT 0) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$ SELECT hashint8extended(i, seed) $$;

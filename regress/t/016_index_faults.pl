@@ -13,16 +13,19 @@ use Test::More;
 use Time::HiRes qw(time usleep);
 
 # An index of more than 64 MB is loaded by several processes, one of more than 20 MB finds no room below.
-use constant { ROWS => 900000, FILE_LIMIT => 20 * 1024 * 1024, ATTEMPTS => 10 };
+use constant { ROWS => 340000, FILE_LIMIT => 20 * 1024 * 1024, ATTEMPTS => 10 };
 
 my $node = start_node('main', "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', 'gpusort.backend = cpu', 'autovacuum = off', 'shared_buffers = 256MB',
 	'min_parallel_table_scan_size = 0', 'max_parallel_maintenance_workers = 2', "gpusort.gpusortd_options = '--host-memory-layer'", 'max_wal_size = 4GB', 'checkpoint_timeout = 1h');
-create_rows($node, ROWS);
+create_rows($node, ROWS, 'narrow');
 create_checked($node);
 create_phase_waiters($node);
 $node->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION gpusort;
-ALTER TABLE r SET (parallel_workers = 2);
+-- Wide keys: that large an index takes fewer rows.
+CREATE TABLE r WITH (parallel_workers = 2) AS SELECT id, k, t || repeat('x', 136) AS t FROM narrow;
+DROP TABLE narrow;
+VACUUM ANALYZE r;
 CHECKPOINT;
 EOT
 

@@ -255,7 +255,7 @@ my ($said, $errors) = ('', '');
 serve($node, 'max_device_memory' => '2MB');
 {
 	local %ENV = (%ENV, PGHOST => $node->host, PGPORT => $node->port);
-	ok((IPC::Run::run [ $^X, 'regress/random_sorts', '--seconds', 8, '--backend', 'cuda' ], '>', \$said, '2>', \$errors), 'random sorts') or diag("$said$errors");
+	ok((IPC::Run::run [ $^X, 'regress/random_sorts', '--seconds', runs_all() ? 8 : 4, '--backend', 'cuda' ], '>', \$said, '2>', \$errors), 'random sorts') or diag("$said$errors");
 }
 my $script = $node->basedir . '/sorts.sql';
 append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(i8 >= before))::int FROM (SELECT i8, lag(i8) OVER () AS before FROM (SELECT i8 FROM s ORDER BY i8 OFFSET 0) o) p;\n");
@@ -263,7 +263,7 @@ append_to_file($script, "SELECT 1 / (count(*) = @{[ROWS]} AND bool_and(t >= befo
 serve($node, 'max_device_memory' => '8MB');
 {
 	local $ENV{PGOPTIONS} = '-c max_parallel_workers_per_gather=1 -c gpusort.work_mem=1MB';
-	$node->command_ok([ 'pgbench', '-n', '-c', '6', '-t', '5', '-f', $script, 'postgres' ], '6 sessions at a time');
+	$node->command_ok([ 'pgbench', '-n', '-c', '6', '-t', runs_all() ? 5 : 3, '-f', $script, 'postgres' ], '6 sessions at a time');
 }
 nothing_is_left($node, 'after them');
 
