@@ -231,6 +231,17 @@ SET LOCAL gpusort.work_mem = '100MB';
 SET LOCAL gpusort.max_work_mem = '1MB';
 SELECT f.* FROM follow('SELECT * FROM said_large ORDER BY k') AS f;
 ROLLBACK;
+-- Memory that is enough for what is expected, and hardly more; and twice as much.
+SET work_mem = '100MB';
+SELECT substring(how FROM 'about (\d+)[.\d]* MB of memory')::int + 1 AS enough FROM gpusort_check('SELECT * FROM said_large ORDER BY k') \gset
+SELECT times, regexp_replace(how, '[\d.]+ [kM]B', 'N', 'g') AS how FROM generate_series(1, 2) AS times,
+	gpusort_check('SELECT * FROM said_large ORDER BY k' || left(set_config('work_mem', times * :enough || 'MB', false), 0));
+SET maintenance_work_mem = '100MB';
+SELECT substring(how FROM 'about (\d+)[.\d]* MB of memory')::int + 1 AS enough FROM gpusort_check('CREATE INDEX ON said_large (t)') \gset
+SELECT times, regexp_replace(how, '[\d.]+ [kM]B', 'N', 'g') AS how FROM generate_series(1, 2) AS times,
+	gpusort_check('CREATE INDEX ON said_large (t)' || left(set_config('maintenance_work_mem', times * :enough || 'MB', false), 0));
+RESET maintenance_work_mem;
+SET work_mem = '64kB';
 -- Several processes, which have work_mem each, and so need less of it.
 CREATE FUNCTION advised_memory(statement text) RETURNS float8 LANGUAGE sql AS $$ SELECT substring(how FROM 'mem of about (\d+) MB')::float8 FROM gpusort_check(statement) $$;
 SELECT advised_memory('SELECT * FROM said_large ORDER BY k') AS serial \gset

@@ -44,10 +44,15 @@ how_taken(const BuildShape *build)
 		how.memory = build->rows * gpu_row_memory(build->row_bytes, build->key_bytes);
 		return check_how_in_words(&how);
 	}
-	if (!build_spills(build))
+	if (build_spills(build))
+	{
+		how.memory = maintenance_work_mem * 1024.0;
+		how.files = build_file_bytes(build);
+	}
+	else if (advice_memory_is_scarce(memory, maintenance_work_mem * 1024.0, build->processes))
+		how.scarce = true;
+	else
 		return check_how_in_words(&how);
-	how.memory = maintenance_work_mem * 1024.0;
-	how.files = build_file_bytes(build);
 	return psprintf("%s; %s", check_how_in_words(&how),
 					advice_on_setting("maintenance_work_mem", memory, build->processes));
 }

@@ -36,6 +36,12 @@ with_slack(double bytes, int processes)
 	return bytes * (processes > 1 ? MEMORY_SLACK_JOINT : MEMORY_SLACK);
 }
 
+bool
+advice_memory_is_scarce(double bytes, double limit, int processes)
+{
+	return with_slack(bytes, processes) > limit;
+}
+
 const char *
 advice_on_setting(const char *setting, double bytes, int processes)
 {

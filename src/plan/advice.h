@@ -23,6 +23,11 @@ extern const char *advice_on_memory(const SortShape *shape);
 extern const char *advice_on_setting(const char *setting, double bytes, int processes);
 
 /*
+ * Might a sort of so many processes take more than the limit, though no more than so many bytes are expected?
+ */
+extern bool advice_memory_is_scarce(double bytes, double limit, int processes);
+
+/*
  * Which setting would have a sort taken that is left to PostgreSQL; forecast: of a sort of a plan, else NULL.
  * NULL: none, or the reason itself names it.
  */

@@ -48,6 +48,7 @@ const char *
 check_how_in_words(const SortHow *how)
 {
 	const char *files = how->files > 0 ? psprintf("about %s of temporary files", size_in_words(how->files))
+						: how->scarce  ? "no temporary files unless it takes more than expected"
 									   : "no temporary files";
 
 	return psprintf("device %s, %s%s, about %s of %s%s, %s", how->device, processes_in_words(how->processes),
@@ -111,7 +112,8 @@ turns_on_card(const PlannedStmt *stmt, const Plan *sort, const SortShape *shape)
 }
 
 static List *
-remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const SortShape *shape)
+remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const SortShape *shape,
+		   const SortHow *how)
 {
 	List *remarks = NIL;
 	int turns = shape->on_gpu ? turns_on_card(stmt, sort, shape) : 1;
@@ -120,7 +122,7 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 	if (shape->on_gpu && !gpu_service_ready())
 		remarks = lappend(remarks, psprintf("as things are, the CPU will sort: %s",
 											gpu_service_why_not("gpusortd does not answer")));
-	if (!shape->on_gpu && predict_gpusort_temp(shape) > 0)
+	if (!shape->on_gpu && (how->files > 0 || how->scarce))
 		remarks = lappend(remarks, (char *) advice_on_memory(shape));
 	if (turns > 1)
 		remarks =
@@ -146,11 +148,13 @@ check_how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	StringInfoData words;
 	ListCell *cell;
 
+	how.scarce =
+		how.files == 0 && !shape.on_gpu && advice_memory_is_scarce(how.memory, shape.memory, shape.processes);
 	if (how.files > 0)
 		how.memory = shape.on_gpu ? shape.device_memory : shape.memory;
 	initStringInfo(&words);
 	appendStringInfoString(&words, check_how_in_words(&how));
-	foreach(cell, remarks_on(stmt, sort, ancestors, &shape))
+	foreach(cell, remarks_on(stmt, sort, ancestors, &shape, &how))
 		appendStringInfo(&words, "; %s", (char *) lfirst(cell));
 	return words.data;
 }

@@ -18,6 +18,7 @@ typedef struct SortHow
 	bool each;	   /* does each of them a sort of its own, of a part of the rows? */
 	double memory; /* bytes, of a sort; a card's, if the device is one */
 	double files;  /* bytes; 0: none */
+	bool scarce;   /* none, but a little more than is expected would need them */
 } SortHow;
 
 extern const char *check_how_in_words(const SortHow *how);
