@@ -190,10 +190,10 @@ SELECT n, s.id FROM generate_series(3, 3) AS n, LATERAL (SELECT id FROM p ORDER 
 SET gpusort.mode = auto;
 SELECT plan_contains('SELECT * FROM p ORDER BY k', 'GpuSortFeed') OR current_setting('server_version_num')::int >= 190000 AS cheap_workers;
 SET parallel_setup_cost = 1000000;
-SELECT plan_contains('SELECT * FROM p ORDER BY k', 'GpuSortFeed') AS expensive_workers, uses_gpusort('SELECT * FROM p ORDER BY k') AS alone;
+SELECT plan_contains('SELECT * FROM p ORDER BY t COLLATE "C"', 'GpuSortFeed') AS expensive_workers, uses_gpusort('SELECT * FROM p ORDER BY t COLLATE "C"') AS alone;
 SET parallel_setup_cost = 0;
 SET max_parallel_workers_per_gather = 0;
-SELECT plan_contains('SELECT * FROM p ORDER BY k', 'GpuSortFeed') AS no_parallel_plans, uses_gpusort('SELECT * FROM p ORDER BY k') AS alone;
+SELECT plan_contains('SELECT * FROM p ORDER BY t COLLATE "C"', 'GpuSortFeed') AS no_parallel_plans, uses_gpusort('SELECT * FROM p ORDER BY t COLLATE "C"') AS alone;
 
 DROP TABLE p, few, others, parts;
 DROP FUNCTION check_parallel;
