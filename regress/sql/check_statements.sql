@@ -163,7 +163,11 @@ ALTER INDEX said_schema.kept_id SET (fillfactor = 90);
 SELECT taken FROM gpusort_check('CLUSTER said_schema.kept USING kept_id');
 SELECT current_user = session_user AS as_before;
 GRANT USAGE ON SCHEMA said_schema TO regress_gpusort_said_reader;
+-- Nobody else has his rights there.
+GRANT SELECT ON said_schema.kept TO regress_gpusort_said_reader;
+ALTER INDEX said_schema.kept_id SET (fillfactor = 70);
 SET ROLE regress_gpusort_said_reader;
+DO $$ BEGIN PERFORM * FROM gpusort_check('REINDEX TABLE said_schema.kept'); EXCEPTION WHEN raise_exception THEN RAISE NOTICE '%', sqlerrm; END $$;
 SELECT * FROM gpusort_check('REINDEX TABLE said');
 SELECT * FROM gpusort_check('REINDEX INDEX said_t');
 SELECT * FROM gpusort_check('CLUSTER said USING said_t');
