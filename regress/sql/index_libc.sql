@@ -38,7 +38,7 @@ CREATE FUNCTION il_content(index_name text) RETURNS text LANGUAGE sql AS $$
 		  FROM (SELECT number, get_raw_page(index_name, number::int) AS page FROM generate_series(1, pg_relation_size(index_name) / 8192 - 1) AS number OFFSET 0) p) s
 $$;
 -- Builds an index in several ways, while no images of strings are spoiled, every third one, all: by one process it must be PostgreSQL's item by
--- item, of the same bytes; by several it is looked at by amcheck.  In the quick run in one of the first three ways, in turn, and in the others.
+-- item, of the same bytes; by several it is looked at by amcheck.  In the quick run in two or three of the five ways, in turn.
 CREATE SEQUENCE il_checks;
 CREATE FUNCTION check_libc(definition text, kind text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -54,7 +54,7 @@ BEGIN
 	DROP INDEX il_index;
 	PERFORM set_config('gpusort.create_index', 'on', true);
 	IF NOT whole_run() THEN
-		ways := ways[1 + number % 3 : 1 + number % 3] || ways[4:5];
+		ways := CASE WHEN number % 2 = 0 THEN ways[1:1] || ways[3:4] ELSE ways[2:2] || ways[5:5] END;
 	END IF;
 	FOREACH way SLICE 1 IN ARRAY ways LOOP
 		PERFORM set_config('max_parallel_maintenance_workers', way[1], true), set_config('maintenance_work_mem', way[2], true), set_config('gpusort.spoiled_images', way[3], true);
