@@ -307,6 +307,8 @@ sub while_feeding
 
 	$locker->query_safe('SELECT pg_advisory_lock(1)');
 	my $pid = $session->query('SELECT pg_backend_pid()');
+	# From the first row on, not from where another scan has been.
+	$session->query_safe('SET synchronize_seqscans = off');
 	$session->query_until(qr/started/, "\\echo started\n$sql;\n");
 	$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted)))
 	  or die 'the session did not come to the gate';
