@@ -292,6 +292,8 @@ make_test_locales() {
 	for locale in en_US de_DE cs_CZ; do
 		as_user localedef -i "$locale" -f UTF-8 "$WORK/locales/$locale.UTF-8" >/dev/null 2>&1 || true
 	done
+	# Bytewise by its name, as C.UTF-8 was in old C libraries, and with rules.
+	as_user ln -sfn en_US.UTF-8 "$WORK/locales/C.UTF-8@rules"
 	export LOCPATH=$WORK/locales:/usr/lib/locale
 }
 

@@ -5,12 +5,13 @@ DO $$ BEGIN
 	CREATE COLLATION english (provider = libc, locale = 'en_US.UTF-8');
 	CREATE COLLATION german (provider = libc, locale = 'de_DE.UTF-8');
 	CREATE COLLATION czech (provider = libc, locale = 'cs_CZ.UTF-8');
+	CREATE COLLATION rules (provider = libc, locale = 'C.UTF-8@rules');
 EXCEPTION WHEN OTHERS THEN NULL;
 END $$;
-SELECT count(*) = 3 AS has_locales FROM pg_collation WHERE collname IN ('english', 'german', 'czech') \gset
+SELECT count(*) = 4 AS has_locales FROM pg_collation WHERE collname IN ('english', 'german', 'czech', 'rules') \gset
 \if :has_locales
 \else
-\echo skipped: this machine lacks the locales en_US.UTF-8, de_DE.UTF-8 and cs_CZ.UTF-8
+\echo skipped: this machine lacks the locales en_US.UTF-8, de_DE.UTF-8, cs_CZ.UTF-8 and C.UTF-8@rules
 \quit
 \endif
 
@@ -21,6 +22,8 @@ SELECT check_text('text', 'english') AS text_english;
 SELECT check_text('text', 'german') AS text_german;
 -- Where ch is a letter between h and i.
 SELECT check_text('text', 'czech') AS text_czech;
+-- Whose name says that it is bytewise, but which has rules: the string is its own image.
+SELECT check_text('text', 'rules') AS text_rules;
 SELECT check_text('varchar(40)', 'english') AS varchar_english;
 SELECT check_text('char(30)', 'english') AS char_english;
 SELECT check_text('name', 'english') AS name_english;
@@ -65,6 +68,7 @@ SELECT * FROM check_strings('SELECT * FROM strings', 'left(v, 1) COLLATE english
 SELECT * FROM check_strings('SELECT * FROM strings', 'n, left(v, 2) COLLATE "C", left(v, 3) COLLATE german, convert_to(v, ''UTF8'')');
 SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE "und-x-icu", v COLLATE english');
 SELECT * FROM check_strings('SELECT * FROM strings', 'v');
+SELECT string_agg(DISTINCT result, ' ') AS rules FROM check_strings('SELECT * FROM strings', 'left(v, 3) COLLATE rules DESC, n, v COLLATE rules, k');
 -- In temporary files: rows that hold the strings, and rows that don't.
 SELECT * FROM check_strings('SELECT * FROM strings', 'v COLLATE english', '100kB');
 SELECT * FROM check_strings('SELECT * FROM strings', 'left(v, 2) COLLATE german DESC, n, v COLLATE english', '100kB');
