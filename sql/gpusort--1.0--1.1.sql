@@ -60,6 +60,7 @@ BEGIN
 		CREATE VIEW pg_stat_gpusort AS SELECT * FROM gpusort_stat_get();
 		GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
 	END IF;
+	CREATE OR REPLACE VIEW pg_stat_gpusort AS SELECT s.*, p.setting IS NOT NULL AS preloaded FROM gpusort_stat_get() AS s, gpusort_preloaded() AS p;
 
 	IF pg_catalog.to_regprocedure('gpusort_stat_reset()') IS NULL THEN
 		CREATE FUNCTION gpusort_stat_reset() RETURNS void
@@ -104,6 +105,7 @@ COMMENT ON COLUMN pg_stat_gpusort.fallback_reasons IS 'the same by reason';
 COMMENT ON COLUMN pg_stat_gpusort.declined IS 'sorts in plans that are left to PostgreSQL';
 COMMENT ON COLUMN pg_stat_gpusort.declined_reasons IS 'the same by reason';
 COMMENT ON COLUMN pg_stat_gpusort.stats_reset IS 'when the counters were last set to zero';
+COMMENT ON COLUMN pg_stat_gpusort.preloaded IS 'whether a setting loads gpusort into sessions as this one (gpusort_preloaded())';
 
 COMMENT ON FUNCTION gpusort_stat_reset() IS 'sets all counters of pg_stat_gpusort to zero';
 

@@ -52,7 +52,7 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 3;
 
-CREATE VIEW pg_stat_gpusort AS SELECT * FROM gpusort_stat_get();
+CREATE VIEW pg_stat_gpusort AS SELECT s.*, p.setting IS NOT NULL AS preloaded FROM gpusort_stat_get() AS s, gpusort_preloaded() AS p;
 GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_gpusort IS
@@ -72,6 +72,7 @@ COMMENT ON COLUMN pg_stat_gpusort.fallback_reasons IS 'the same by reason';
 COMMENT ON COLUMN pg_stat_gpusort.declined IS 'sorts in plans that are left to PostgreSQL';
 COMMENT ON COLUMN pg_stat_gpusort.declined_reasons IS 'the same by reason';
 COMMENT ON COLUMN pg_stat_gpusort.stats_reset IS 'when the counters were last set to zero';
+COMMENT ON COLUMN pg_stat_gpusort.preloaded IS 'whether a setting loads gpusort into sessions as this one (gpusort_preloaded())';
 
 CREATE FUNCTION gpusort_stat_reset() RETURNS void
 AS 'MODULE_PATHNAME'

@@ -41,6 +41,8 @@ is($node->safe_psql('postgres', "SET session_preload_libraries = 'gpusort'; $pre
 is($node->safe_psql('postgres', 'SET gpusort.backend = cuda; SET gpusort.mode = force; SELECT gpusort_version(); EXPLAIN (ANALYZE) SELECT * FROM generate_series(1, 5) AS g ORDER BY g') =~ /(Fallback: .*)/
 	&& $1, 'Fallback: cuda: gpusort is not in shared_preload_libraries, so no gpusortd is started', 'nor a card');
 
+is($node->safe_psql('postgres', 'SELECT DISTINCT preloaded FROM pg_stat_gpusort'), 'f', 'pg_stat_gpusort tells, too');
+
 # gpusort_check begins with it, and what it says is so in its own session.
 my $check = "SELECT coalesce(taken::text, '-'), coalesce(sort_key, '-'), reason FROM gpusort_check('SELECT * FROM generate_series(1, 5) AS g ORDER BY g')";
 is($node->safe_psql('postgres', "SELECT FROM gpusort_version(); SET gpusort.mode = force; $check") =~ s/^\n//r,
@@ -68,6 +70,7 @@ sub hint_works
 	}
 	like($ask->($explain), $taken, "$what: and works");
 	is($ask->($preloaded), 'session_preload_libraries|', "$what: and nothing is left to do");
+	is($ask->('SELECT DISTINCT preloaded FROM pg_stat_gpusort'), 't', "$what: as pg_stat_gpusort tells");
 	$node->safe_psql('postgres', $where =~ s/$/ RESET session_preload_libraries/r . ($where eq 'ALTER SYSTEM' ? $reload : ''));
 	return;
 }
