@@ -133,5 +133,4 @@ measured_commit() {
 	git -C "$REPOSITORY" -c safe.directory='*' describe --always --dirty --abbrev=12 2>/dev/null || echo unknown
 }
 
-processor_name() { sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1; }
 memory_mb() { awk '$1 == "MemTotal:" { print int($2 / 1024) }' /proc/meminfo; }
