@@ -48,8 +48,8 @@ BEGIN
 		LANGUAGE C STRICT VOLATILE;
 	END IF;
 
+	DROP VIEW IF EXISTS pg_stat_gpusort;
 	IF NOT EXISTS (SELECT FROM pg_catalog.pg_proc WHERE oid OPERATOR(pg_catalog.=) pg_catalog.to_regprocedure('gpusort_stat_get()') AND 'corrections' OPERATOR(pg_catalog.=) ANY (proargnames)) THEN
-		DROP VIEW IF EXISTS pg_stat_gpusort;
 		DROP FUNCTION IF EXISTS gpusort_stat_get();
 		CREATE FUNCTION gpusort_stat_get(OUT device text, OUT sorts bigint, OUT parallel_sorts bigint, OUT index_builds bigint, OUT rows bigint, OUT bytes bigint,
 			OUT device_time double precision, OUT spills bigint, OUT temp_bytes bigint, OUT corrections bigint, OUT fallbacks bigint, OUT fallback_reasons jsonb,
@@ -57,10 +57,9 @@ BEGIN
 		RETURNS SETOF record
 		AS 'MODULE_PATHNAME'
 		LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 3;
-		CREATE VIEW pg_stat_gpusort AS SELECT * FROM gpusort_stat_get();
-		GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
 	END IF;
-	CREATE OR REPLACE VIEW pg_stat_gpusort AS SELECT s.*, p.setting IS NOT NULL AS preloaded FROM gpusort_stat_get() AS s, gpusort_preloaded() AS p;
+	CREATE VIEW pg_stat_gpusort AS SELECT s.*, p.setting IS NOT NULL AS preloaded FROM gpusort_stat_get() AS s, gpusort_preloaded() AS p;
+	GRANT SELECT ON pg_stat_gpusort TO PUBLIC;
 
 	IF pg_catalog.to_regprocedure('gpusort_stat_reset()') IS NULL THEN
 		CREATE FUNCTION gpusort_stat_reset() RETURNS void
