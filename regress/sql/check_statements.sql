@@ -17,6 +17,13 @@ SELECT statement, c.* FROM unnest(ARRAY['SELECT * FROM said ORDER BY k', 'INSERT
 	'EXPLAIN (COSTS OFF) SELECT * FROM said ORDER BY k', 'CREATE TABLE made AS SELECT * FROM said ORDER BY k', 'SELECT * INTO made FROM said ORDER BY k',
 	'EXPLAIN ANALYZE CREATE TABLE made AS SELECT * FROM said ORDER BY k', 'CREATE MATERIALIZED VIEW made AS SELECT * FROM said ORDER BY k', 'DECLARE c CURSOR FOR SELECT * FROM said ORDER BY k',
 	'COPY (SELECT * FROM said ORDER BY k) TO STDOUT', 'COPY (INSERT INTO said SELECT * FROM said ORDER BY k RETURNING id) TO STDOUT']) AS statement, said_of(statement) AS c;
+-- Nothing is done where the table is there; the query is planned where it isn't, or is in another schema.
+CREATE TEMPORARY TABLE said_there AS SELECT 1 AS id;
+SELECT statement, c.sort_key, c.taken, c.reason FROM unnest('{said,pg_temp.said,public.said_there,said_there}'::text[]) AS name,
+	format('CREATE TABLE IF NOT EXISTS %s AS SELECT * FROM said ORDER BY k', name) AS statement, said_of(statement) AS c;
+SELECT statement, c.sort_key, c.taken, c.reason FROM unnest('{CREATE TEMPORARY TABLE IF NOT EXISTS said,CREATE TEMPORARY TABLE IF NOT EXISTS said_there,CREATE MATERIALIZED VIEW IF NOT EXISTS said,EXPLAIN CREATE TABLE IF NOT EXISTS said}'::text[]) AS name,
+	format('%s AS SELECT * FROM said ORDER BY k', name) AS statement, said_of(statement) AS c;
+DROP TABLE said_there;
 -- A cursor's plan is made for its first rows, that of the query is not.
 SET gpusort.mode = auto;
 SET cursor_tuple_fraction = 0.00001;
@@ -32,7 +39,7 @@ CREATE SEQUENCE said_never;
 PREPARE below (int, text) AS SELECT * FROM said WHERE id < $1 AND t <> $2 ORDER BY k;
 SET gpusort.mode = auto;
 SET gpusort.min_rows = 100000;
-CREATE FUNCTION rows_of_execute(statement text) RETURNS text LANGUAGE sql AS $$ SELECT string_agg(substring(reason FROM 'about (\d+) rows'), ', ') FROM gpusort_check(statement) $$;
+CREATE FUNCTION rows_of_execute(statement text) RETURNS text LANGUAGE sql AS $$ SELECT string_agg(substring(reason FROM '(\w+) rows?'), ', ') FROM gpusort_check(statement) $$;
 SELECT rows_of_execute('EXECUTE below(1001, NULL)') AS "null", rows_of_execute('EXECUTE below(1000 + 1, ''x'')')::int BETWEEN 950 AND 1050 AS a_thousand,
 	rows_of_execute('EXECUTE below(''101'', ''x'')')::int BETWEEN 90 AND 110 AS a_hundred, rows_of_execute('EXECUTE below(nextval(''said_never'')::int, ''x'')')::int BETWEEN 1600 AND 1700 AS not_known,
 	rows_of_execute('EXPLAIN EXECUTE below(101, ''x'')')::int BETWEEN 90 AND 110 AS explained, rows_of_execute('CREATE TABLE made AS EXECUTE below(101, ''x'')')::int BETWEEN 90 AND 110 AS made;
@@ -43,6 +50,7 @@ RESET gpusort.min_rows;
 SELECT is_called FROM said_never;
 SELECT * FROM gpusort_check('EXECUTE below(1)');
 SELECT * FROM gpusort_check('EXECUTE below(''{}''::json, ''x'')');
+SELECT * FROM gpusort_check('EXECUTE below(1, no_such_column)');
 SELECT * FROM gpusort_check('EXECUTE nothing');
 -- An error's place is that in the text of the prepared statement.
 CREATE TABLE said_gone (id int);

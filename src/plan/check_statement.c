@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "access/table.h"
+#include "catalog/namespace.h"
 #include "commands/prepare.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -99,7 +100,8 @@ constant_of(ParseState *pstate, Node *expression, int number, Oid type)
 	if (value == NULL)
 		ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
 						errmsg("parameter $%d is of type %s, not %s", number, format_type_be(exprType(given)),
-							   format_type_be(type))));
+							   format_type_be(type)),
+						parser_errposition(pstate, exprLocation(given))));
 	assign_expr_collations(pstate, value);
 	value = eval_const_expressions(NULL, value);
 	return IsA(value, Const) ? (Const *) value : NULL;
@@ -107,7 +109,7 @@ constant_of(ParseState *pstate, Node *expression, int number, Oid type)
 
 /* Parameters of which nothing is known have no type: the planner leaves them as they are. */
 static ParamListInfo
-parameters_of(const ExecuteStmt *execute, const CachedPlanSource *source)
+parameters_of(const Check *check, const ExecuteStmt *execute, const CachedPlanSource *source)
 {
 	int given = list_length(execute->params);
 	ParseState *pstate = make_parsestate(NULL);
@@ -117,6 +119,7 @@ parameters_of(const ExecuteStmt *execute, const CachedPlanSource *source)
 		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
 						errmsg("these are not the parameters of prepared statement \"%s\"", execute->name),
 						errdetail("It has %d of them, and %d are given.", source->num_params, given)));
+	pstate->p_sourcetext = check->text;
 	if (given == 0 || plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN)
 		return NULL;
 	params = makeParamList(given);
@@ -138,17 +141,36 @@ static void
 check_prepared(Check *check, const ExecuteStmt *execute)
 {
 	const CachedPlanSource *source = FetchPreparedStatement(execute->name, true)->plansource;
-	ParamListInfo params = parameters_of(execute, source);
+	ParamListInfo params = parameters_of(check, execute, source);
+	const char *text = check->text;
 	ErrorContextCallback callback;
 	List *queries;
 
 	if (source->raw_parse_tree == NULL)
 		return;
-	check_begin_text(&callback, source->query_string);
-	queries = pg_analyze_and_rewrite_fixedparams(copyObject(source->raw_parse_tree), source->query_string,
+	check->text = source->query_string;
+	check_begin_text(&callback, check->text);
+	queries = pg_analyze_and_rewrite_fixedparams(copyObject(source->raw_parse_tree), check->text,
 												 source->param_types, source->num_params, NULL);
 	check_queries(check, queries, source->cursor_options, params);
 	check_end_text(&callback);
+	check->text = text;
+}
+
+/* ---------------------------------------------------------------- CREATE TABLE AS */
+
+/* Nothing is planned where the relation is there and IF NOT EXISTS is said. */
+static bool
+is_skipped(const CreateTableAsStmt *create)
+{
+	const RangeVar *relation = create->into->rel;
+	Oid schema;
+
+	if (!create->if_not_exists)
+		return false;
+	schema = relation->relpersistence == RELPERSISTENCE_TEMP ? LookupExplicitNamespace("pg_temp", true)
+															 : RangeVarGetCreationNamespace(relation);
+	return OidIsValid(schema) && OidIsValid(get_relname_relid(relation->relname, schema));
 }
 
 /* ---------------------------------------------------------------- REFRESH MATERIALIZED VIEW */
@@ -215,7 +237,8 @@ check_utility(Check *check, Node *statement)
 			check_contained(check, ((ExplainStmt *) statement)->query, CURSOR_OPT_PARALLEL_OK);
 			break;
 		case T_CreateTableAsStmt:
-			check_contained(check, ((CreateTableAsStmt *) statement)->query, CURSOR_OPT_PARALLEL_OK);
+			if (!is_skipped((CreateTableAsStmt *) statement))
+				check_contained(check, ((CreateTableAsStmt *) statement)->query, CURSOR_OPT_PARALLEL_OK);
 			break;
 		case T_DeclareCursorStmt:
 			check_contained(check, ((DeclareCursorStmt *) statement)->query,

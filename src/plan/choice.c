@@ -7,6 +7,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "optimizer/optimizer.h"
 
 #include "base/guc.h"
@@ -33,7 +35,9 @@ sort_worth_taking(double rows, Declined *why_not)
 		return declined_because(why_not, DECLINED_MODE_OFF, "gpusort.mode is off");
 	if (!sort_has_rows_enough(rows))
 		return declined_because(why_not, DECLINED_FEW_ROWS,
-								psprintf("about %.0f rows are expected, gpusort.min_rows is %d", rows,
+								psprintf("%s expected, gpusort.min_rows is %d",
+										 rint(rows) == 1 ? "one row is"
+														 : psprintf("about %.0f rows are", rows),
 										 gpusort_min_rows));
 	return true;
 }
