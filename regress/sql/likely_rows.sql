@@ -20,7 +20,7 @@ DECLARE
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
 	RETURN QUERY SELECT (jsonb_path_query_first(plan::jsonb, 'strict $.** ? (@."Node Type" == "Sort")') ->> 'Plan Rows')::float8,
-		substring(reason FROM 'about (\d+) rows')::float8 FROM gpusort_check(query) LIMIT 1;
+		replace(substring(reason FROM '(\w+) rows?'), 'one', '1')::float8 FROM gpusort_check(query) LIMIT 1;
 END $$;
 
 -- No join, no doubt, however few of the table's rows are expected.

@@ -171,6 +171,25 @@ sub release_memory
 	return;
 }
 
+# All begin, and are in the queue together.  Each waits there as long as the CPU would take, a quarter of a
+# second at least; if one has left before the last one came all begin again.
+sub start_into_queue
+{
+	my $looks = 0;
+
+	$sessions->start;
+	$sessions->wait_for('all are in the queue', sub {
+		return 1 if $sessions->ask(q{SELECT count(*) FROM pg_stat_progress_gpusort WHERE phase = 'waiting for device'}) == $number;
+		if (++$looks % 50 == 0)
+		{
+			$sessions->finish;
+			$sessions->start;
+		}
+		return 0;
+	});
+	return;
+}
+
 # Where sessions wait for a fault, and what is to become of those that lose gpusortd there.
 my %stages = (
 	'connecting' => {
@@ -183,8 +202,7 @@ my %stages = (
 	'queue' => {
 		reach => sub {
 			hold_memory();
-			$sessions->start;
-			$sessions->wait_for('all are in the queue', "SELECT count(*) = $number FROM pg_stat_progress_gpusort WHERE phase = 'waiting for device'");
+			start_into_queue();
 		},
 		leave => \&release_memory,
 		outcome => "$number right",
