@@ -103,7 +103,7 @@ my @loop = ('SET enable_material = off', 'SET enable_hashjoin = off', 'SET enabl
 is(query(@loop, 'SELECT count(*), sum(n * (k % 1000003)) FROM (VALUES (1), (2), (3)) g (g), LATERAL (SELECT k, row_number() OVER () AS n FROM (SELECT k, t FROM input ORDER BY k OFFSET 0) a) b'),
 	query('SET gpusort.mode = off', @loop, 'SELECT count(*), sum(n * (k % 1000003)) FROM (VALUES (1), (2), (3)) g (g), LATERAL (SELECT k, row_number() OVER () AS n FROM (SELECT k, t FROM input ORDER BY k OFFSET 0) a) b'),
 	'rows are read three times');
-my $again = 'SELECT g, (SELECT string_agg(id::text, $$ $$) FROM (SELECT id FROM (SELECT id, row_number() OVER (ORDER BY k) AS n FROM input) a WHERE n > g LIMIT 3) b) FROM generate_series(1, 200001, 100000) g';
+my $again = 'SELECT g, (SELECT string_agg(id::text, $$ $$) FROM (SELECT id FROM (SELECT id, row_number() OVER (ORDER BY k) AS n FROM input) a WHERE n > g LIMIT 3) b) FROM generate_series(200001, 1, -100000) g';
 is(query($again), query('SET gpusort.mode = off', $again), 'some rows are read, for different parameters');
 
 # ---- memory ----
