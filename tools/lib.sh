@@ -355,7 +355,8 @@ wait_for_devices() {
 
 # ---- timing ----
 
-processor_name() { sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | head -1; }
+# Not all architectures' kernels tell the model.
+processor_name() { sed -n '/^model name/{s/^[^:]*: //p;q}' /proc/cpuinfo | grep . || uname -m; }
 
 # Milliseconds that a query takes in a session of its own with the given settings; its result is not printed.
 # Fails, and prints nothing, if the query does.

@@ -182,7 +182,7 @@ sub start_into_queue
 		return 1 if $sessions->ask(q{SELECT count(*) FROM pg_stat_progress_gpusort WHERE phase = 'waiting for device'}) == $number;
 		if (++$looks % 50 == 0)
 		{
-			$sessions->finish;
+			is(outcome(), "$number right", 'who has left the queue sorts elsewhere');
 			$sessions->start;
 		}
 		return 0;
