@@ -42,6 +42,14 @@ RESET enable_mergejoin;
 SELECT * FROM rows_expected('SELECT n FROM (SELECT s.k, count(*) AS n FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 GROUP BY s.k) x ORDER BY n');
 SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 LIMIT 10) x ORDER BY k');
 SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 OFFSET 0) x ORDER BY k');
+-- A query that walks through a tree may return all of it, where ten steps are expected; other CTEs what their own plans may.
+CREATE TABLE tree AS SELECT i AS id, CASE WHEN i > 1 THEN (i + 2) / 4 END AS parent FROM generate_series(1, 20000) AS i;
+CREATE INDEX ON tree (parent);
+VACUUM ANALYZE tree;
+SELECT * FROM rows_expected('WITH RECURSIVE below AS (SELECT id, 0 AS depth FROM tree WHERE id = 1 UNION ALL SELECT t.id, b.depth + 1 FROM tree t JOIN below b ON t.parent = b.id) SELECT * FROM below ORDER BY depth, id');
+SELECT * FROM rows_expected('WITH x AS MATERIALIZED (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1) SELECT k FROM x ORDER BY k');
+SELECT * FROM rows_expected('WITH x AS MATERIALIZED (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1) SELECT k FROM x WHERE k > 7 ORDER BY k');
+DROP TABLE tree;
 -- In workers it is what each of them has.
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;

@@ -158,7 +158,7 @@ sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Sor
 {
 	bool verified;
 
-	if (!sort_worth_taking(plan_likely_rows(sort), why_not) ||
+	if (!sort_worth_taking(plan_likely_rows(stmt, sort), why_not) ||
 		!sort_columns_supported(sort, &verified, why_not) || !place_supported(ancestors, why_not))
 		return false;
 	forecast_sort(forecast, stmt, sort, ancestors);

@@ -2,10 +2,9 @@
  * plan/column_stats.c
  *		What the statistics say of a sort column.
  *
- * The width of its values, how many there are, how many of their first 8 bytes there are (an abbreviated key
- * holds no more), and whether the table has them in order.  All of that is read from one row of pg_statistic,
- * which is in the system's cache; but to take values out of that row takes longer than to plan a small query,
- * so it is done where they decide something.
+ * The width of its values, how many there are, and whether the table has them in order: all of that is read
+ * from one row of pg_statistic, which is in the system's cache.  Of an expression expression_values.c has the
+ * number of values.
  */
 #include "postgres.h"
 
@@ -26,47 +25,11 @@
 
 #include "base/pg_compat.h"
 #include "plan/column_stats.h"
+#include "plan/expression_values.h"
+#include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
 
-/* As many bytes of a string as an abbreviated key has. */
-#define LEADING_BYTES 8
-
-/* If this part of a histogram's bounds differ from the one before in their first bytes, all values do. */
-#define ALL_DIFFER 0.9
-
 /* ---------------------------------------------------------------- a row of pg_statistic */
-
-static bool
-same_leading_bytes(Datum a, Datum b)
-{
-	const struct varlena *string = (const struct varlena *) DatumGetPointer(a);
-	const struct varlena *other = (const struct varlena *) DatumGetPointer(b);
-	Size size = Min(VARSIZE_ANY_EXHDR(string), LEADING_BYTES);
-
-	return size == Min(VARSIZE_ANY_EXHDR(other), LEADING_BYTES) &&
-		   memcmp(VARDATA_ANY(string), VARDATA_ANY(other), size) == 0;
-}
-
-/*
- * How many different first bytes strings have, from a histogram of them.  Of b bounds u differ from the one
- * before: where u is small there are about so many, and the more of them differ, the more there must be
- * between two of them.
- */
-static double
-leading_of_tuple(HeapTuple tuple)
-{
-	AttStatsSlot slot;
-	double differ = 1;
-	double bounds;
-
-	if (!get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, ATTSTATSSLOT_VALUES))
-		return 0;
-	bounds = slot.nvalues;
-	for (int i = 1; i < slot.nvalues; i++)
-		differ += same_leading_bytes(slot.values[i - 1], slot.values[i]) ? 0 : 1;
-	free_attstatsslot(&slot);
-	return differ >= ALL_DIFFER * bounds ? 0 : differ * bounds / (bounds - differ + 1);
-}
 
 static double
 correlation(HeapTuple tuple)
@@ -81,33 +44,6 @@ correlation(HeapTuple tuple)
 		free_attstatsslot(&slot);
 	}
 	return result;
-}
-
-static double
-largest_of_tuple(HeapTuple tuple)
-{
-	double largest = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
-	bool known = false;
-	AttStatsSlot slot;
-
-	if (get_attstatsslot(&slot, tuple, STATISTIC_KIND_MCV, InvalidOid, ATTSTATSSLOT_NUMBERS))
-	{
-		known = slot.nnumbers > 1;
-		largest = slot.nnumbers > 0 ? Max(largest, slot.numbers[0]) : largest;
-		free_attstatsslot(&slot);
-	}
-	if (!known && get_attstatsslot(&slot, tuple, STATISTIC_KIND_HISTOGRAM, InvalidOid, 0))
-	{
-		known = true;
-		free_attstatsslot(&slot);
-	}
-	return known ? largest : 1;
-}
-
-static bool
-is_string(Oid type)
-{
-	return type == TEXTOID || type == VARCHAROID || type == BPCHAROID || type == BYTEAOID;
 }
 
 static ColumnStats
@@ -131,38 +67,13 @@ stats_of_tuple(HeapTuple tuple, double table_rows, bool may_read)
 						 .inherited = form->stainherit};
 }
 
-/* What a function finds in the row of pg_statistic; otherwise: if there is none to be seen. */
-static double
-read_values(const ColumnStats *stats, double (*find)(HeapTuple), double otherwise)
-{
-	HeapTuple tuple;
-	double result;
-
-	if (!OidIsValid(stats->table))
-		return otherwise;
-	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(stats->table), Int16GetDatum(stats->column),
-							BoolGetDatum(stats->inherited));
-	if (!HeapTupleIsValid(tuple))
-		return otherwise;
-	result = find(tuple);
-	ReleaseSysCache(tuple);
-	return result;
-}
-
-double
-column_leading_values(const ColumnStats *stats, Oid type)
-{
-	return is_string(getBaseType(type)) ? read_values(stats, leading_of_tuple, 0) : 0;
-}
-
-double
-column_largest_share(const ColumnStats *stats)
-{
-	/* those of a table with children are not found again when the sort begins */
-	return stats->inherited ? 1 : read_values(stats, largest_of_tuple, 1);
-}
-
 /* ---------------------------------------------------------------- while planning */
+
+static ColumnStats
+stats_of_var(Var *var, void *root)
+{
+	return column_stats_of_expr(root, (Node *) var);
+}
 
 ColumnStats
 column_stats_of_expr(PlannerInfo *root, Node *expr)
@@ -175,51 +86,91 @@ column_stats_of_expr(PlannerInfo *root, Node *expr)
 		return stats;
 	examine_variable(root, expr, 0, &variable);
 	if (HeapTupleIsValid(variable.statsTuple))
-	{
 		stats = stats_of_tuple(variable.statsTuple, variable.rel != NULL ? variable.rel->tuples : 0,
 							   variable.acl_ok);
-		if (variable.isunique && variable.rel != NULL)
-			stats.distinct = variable.rel->tuples;
-	}
+	else if (!IsA(variable.var, Var))
+		stats.distinct = expression_values(variable.var, stats_of_var, root);
+	if (variable.isunique && variable.rel != NULL)
+		stats.distinct = variable.rel->tuples;
 	ReleaseVariableStats(variable);
 	return stats;
 }
 
 /* ---------------------------------------------------------------- of a finished plan */
 
-/* The column of a table that this one of the plan's output, or of its scan tuple, shows, if it shows one. */
-static bool
-find_table_column(const Plan *plan, const List *columns, AttrNumber attno, List *rtable, Oid *relid,
-				  AttrNumber *column)
+/* An expression of a node of a plan. */
+typedef struct PlanExpr
 {
-	const TargetEntry *entry = list_nth_node(TargetEntry, columns, attno - 1);
-	const Node *expr = strip_implicit_coercions((Node *) entry->expr);
-	const Var *var = (const Var *) expr;
-	const RangeTblEntry *table;
-	const Plan *input = NULL;
+	const Plan *plan;
+	Node *expr;
+	List *rtable;
+} PlanExpr;
 
-	if (!IsA(expr, Var) || var->varattno <= 0)
-		return false;
-	if (var->varno == INDEX_VAR && (sort_plan_is_gpusort(plan) || sort_plan_is_feed(plan)))
-		return find_table_column(plan, ((const CustomScan *) plan)->custom_scan_tlist, var->varattno, rtable,
-								 relid, column);
+/*
+ * The output or scan tuple that this column of the plan's expressions is of, and whose plan; NIL: a table's.
+ */
+static List *
+columns_below(const Plan **plan, const Var *var)
+{
+	const Plan *of = *plan;
+
+	if (var->varno == INDEX_VAR &&
+		(sort_plan_is_gpusort(of) || sort_plan_is_feed(of) || rank_plan_is_rank(of)))
+		return ((const CustomScan *) of)->custom_scan_tlist;
 	if (var->varno == OUTER_VAR)
-		input = plan->lefttree;
+		*plan = of->lefttree;
 	else if (var->varno == INNER_VAR)
-		input = plan->righttree;
-	else if (!IS_SPECIAL_VARNO(var->varno) && IsA(plan, SubqueryScan))
-		input = ((const SubqueryScan *) plan)->subplan;
-	if (input != NULL)
-		return find_table_column(input, input->targetlist, var->varattno, rtable, relid, column);
-	if (IS_SPECIAL_VARNO(var->varno) || IsA(plan, SubqueryScan))
+		*plan = of->righttree;
+	else if (!IS_SPECIAL_VARNO(var->varno) && IsA(of, SubqueryScan))
+		*plan = ((const SubqueryScan *) of)->subplan;
+	else
+		return NIL;
+	return *plan != NULL ? (*plan)->targetlist : NIL;
+}
+
+/* Where the expression is computed: what it shows, if it only shows a column of the plan's input. */
+static PlanExpr
+source_of(PlanExpr at)
+{
+	for (;;)
+	{
+		const Var *var = (const Var *) (at.expr = strip_implicit_coercions(at.expr));
+		List *columns;
+
+		if (!IsA(var, Var) || var->varattno <= 0)
+			return at;
+		columns = columns_below(&at.plan, var);
+		if (columns == NIL)
+			return at;
+		at.expr = (Node *) list_nth_node(TargetEntry, columns, var->varattno - 1)->expr;
+	}
+}
+
+/* Where this column of the plan's output is computed. */
+static PlanExpr
+source_of_column(const Plan *plan, AttrNumber attno, List *rtable)
+{
+	const TargetEntry *entry = list_nth_node(TargetEntry, plan->targetlist, attno - 1);
+
+	return source_of((PlanExpr){.plan = plan, .expr = (Node *) entry->expr, .rtable = rtable});
+}
+
+/* The table's column that the expression is; false: it is none. */
+static bool
+is_table_column(const PlanExpr *at, Oid *relid, AttrNumber *column)
+{
+	const Var *var = (const Var *) at->expr;
+	const RangeTblEntry *table;
+
+	if (!IsA(var, Var) || var->varattno <= 0 || IS_SPECIAL_VARNO(var->varno) || IsA(at->plan, SubqueryScan))
 		return false;
-	table = rt_fetch(var->varno, rtable);
+	table = rt_fetch(var->varno, at->rtable);
 	*relid = table->relid;
 	*column = var->varattno;
 	return table->rtekind == RTE_RELATION;
 }
 
-static double
+double
 table_rows(Oid relid)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relid));
@@ -233,14 +184,14 @@ table_rows(Oid relid)
 	return rows;
 }
 
-/* The statistics of the table's column that this one of the plan's output shows; NULL: there are none. */
+/* The statistics of the table's column that the expression is; NULL: there are none. */
 static HeapTuple
-tuple_of_plan(const Plan *plan, AttrNumber attno, List *rtable, Oid *relid)
+tuple_of(const PlanExpr *at, Oid *relid)
 {
 	AttrNumber column;
 	HeapTuple tuple;
 
-	if (!find_table_column(plan, plan->targetlist, attno, rtable, relid, &column))
+	if (!is_table_column(at, relid, &column))
 		return NULL;
 	tuple =
 		SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(*relid), Int16GetDatum(column), BoolGetDatum(false));
@@ -260,20 +211,42 @@ column_type(const Plan *plan, AttrNumber attno)
 	return exprType((Node *) list_nth_node(TargetEntry, plan->targetlist, attno - 1)->expr);
 }
 
+static ColumnStats stats_of_var_of_plan(Var *var, void *at);
+
+/* An expression that is no column has as many values as are expected of it. */
+static ColumnStats
+stats_of_source(PlanExpr *at)
+{
+	ColumnStats stats = stats_of_type(exprType(at->expr), exprTypmod(at->expr));
+	Oid relid;
+	HeapTuple tuple = tuple_of(at, &relid);
+
+	if (tuple != NULL)
+	{
+		stats = stats_of_tuple(tuple, table_rows(relid), may_read_table(relid));
+		ReleaseSysCache(tuple);
+	}
+	else if (!IsA(at->expr, Var))
+		stats.distinct = expression_values(at->expr, stats_of_var_of_plan, at);
+	return stats;
+}
+
+static ColumnStats
+stats_of_var_of_plan(Var *var, void *at)
+{
+	PlanExpr column = *(const PlanExpr *) at;
+
+	column.expr = (Node *) var;
+	column = source_of(column);
+	return stats_of_source(&column);
+}
+
 ColumnStats
 column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable)
 {
-	const TargetEntry *entry = list_nth_node(TargetEntry, plan->targetlist, attno - 1);
-	Oid type = column_type(plan, attno);
-	ColumnStats stats = stats_of_type(type, exprTypmod((Node *) entry->expr));
-	Oid relid;
-	HeapTuple tuple = tuple_of_plan(plan, attno, rtable, &relid);
+	PlanExpr source = source_of_column(plan, attno, rtable);
 
-	if (tuple == NULL)
-		return stats;
-	stats = stats_of_tuple(tuple, table_rows(relid), may_read_table(relid));
-	ReleaseSysCache(tuple);
-	return stats;
+	return stats_of_source(&source);
 }
 
 /* ---------------------------------------------------------------- values */
@@ -342,7 +315,8 @@ column_sample_of_plan(const Plan *plan, AttrNumber attno, List *rtable, ColumnSa
 {
 	Oid type = column_type(plan, attno);
 	Oid relid;
-	HeapTuple tuple = tuple_of_plan(plan, attno, rtable, &relid);
+	PlanExpr source = source_of_column(plan, attno, rtable);
+	HeapTuple tuple = tuple_of(&source, &relid);
 	double common;
 
 	memset(sample, 0, sizeof(*sample));

@@ -37,20 +37,14 @@ typedef struct ColumnSample
 	SampleValue *values;
 } ColumnSample;
 
+/* How many rows the table has, by pg_class; 0: not known. */
+extern double table_rows(Oid relid);
+
 /* Of an expression, while a query is planned. */
 extern ColumnStats column_stats_of_expr(PlannerInfo *root, Node *expr);
 
 /* Of an output column of a finished plan. */
 extern ColumnStats column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable);
-
-/*
- * Of strings of this type: how many different first 8 bytes; 0: not known, perhaps as many as values.  It
- * takes longer than all else here.
- */
-extern double column_leading_values(const ColumnStats *stats, Oid type);
-
-/* The most common value, or NULL, has this share of the rows; 1: no values are known. */
-extern double column_largest_share(const ColumnStats *stats);
 
 /* Values of an output column of a finished plan, of its own type, palloc'd.  False: none are known. */
 extern bool column_sample_of_plan(const Plan *plan, AttrNumber attno, List *rtable, ColumnSample *sample);

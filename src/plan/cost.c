@@ -63,15 +63,97 @@ without_disabled(Cost cost)
 	return cost - floor(cost / disable_cost) * disable_cost;
 }
 
+/* What the planner adds to a merge join for the sort of its inner input. */
+static Cost
+inner_sort_cost(const MergePath *merge)
+{
+	const Path *inner = merge->jpath.innerjoinpath;
+	const Path *outer = merge->jpath.outerjoinpath;
+	double rows = Max(inner->rows, 2);
+
+	/* it is blocking, as that of the outer input is: all of it stands in the startup cost */
+	if (merge->innersortkeys == NIL)
+		return 0;
+	return Max(0, Min(2 * cpu_operator_cost * rows * log2(rows),
+					  merge->jpath.path.total_cost - inner->total_cost - outer->total_cost));
+}
+
+/* What every process does for all of it, in a path that several processes share. */
+static Cost
+unshared_cost(const Path *path)
+{
+	const JoinPath *join = (const JoinPath *) path;
+	Cost cost = 0;
+
+	switch (nodeTag(path))
+	{
+		case T_ProjectionPath:
+			return unshared_cost(((const ProjectionPath *) path)->subpath);
+		case T_MaterialPath:
+			return unshared_cost(((const MaterialPath *) path)->subpath);
+		case T_SortPath:
+			return unshared_cost(((const SortPath *) path)->subpath);
+		case T_AggPath:
+			return unshared_cost(((const AggPath *) path)->subpath);
+		case T_SubqueryScanPath:
+			return unshared_cost(((const SubqueryScanPath *) path)->subpath);
+		case T_MergePath:
+			cost = inner_sort_cost((const MergePath *) path);
+			break;
+		case T_HashPath:
+		case T_NestPath:
+			break;
+		default:
+			return 0;
+	}
+	if (join->innerjoinpath->parallel_workers > 0)
+		cost += unshared_cost(join->innerjoinpath);
+	else if (join->innerjoinpath->param_info == NULL)
+		cost += without_disabled(join->innerjoinpath->total_cost);
+	return cost + unshared_cost(join->outerjoinpath);
+}
+
+/*
+ * What a partial path costs, whose processes run beside each other: what every process does for all of it
+ * they do one after the other, as far as there are fewer processors than processes.
+ */
+static Cost
+partial_cost(const Path *path, const SortShape *shape, Cost cost)
+{
+	Cost unshared = Min(cost, unshared_cost(path));
+
+	return cost - unshared + unshared * Max(1, shape->processes / running_processes(shape));
+}
+
+/* What it costs where one process would pay so much: they share what is not done by each. */
+static Cost
+shared_cost(const Path *path, const SortShape *shape, Cost serial)
+{
+	Cost unshared = Min(serial, unshared_cost(path));
+
+	return unshared + (serial - unshared) / running_processes(shape);
+}
+
 /* A Gather's cost is mostly what the settings say of launching and passing rows; its time is predicted. */
 static double
 gather_ms(const CostYardstick *yardstick, const GatherPath *gather)
 {
 	SortShape shape = yardstick->shape;
+	Cost cost = without_disabled(gather->subpath->total_cost);
 
 	shape.rows = gather->path.rows;
 	shape.processes = gather->num_workers + (parallel_leader_participation ? 1 : 0);
-	return predict_input(without_disabled(gather->subpath->total_cost)) + predict_gather(&shape);
+	return predict_input(partial_cost(gather->subpath, &shape, cost)) + predict_gather(&shape);
+}
+
+/* What such an index scan takes longer than one of rows beside each other. */
+static double
+fetches_ms(const SortShape *shape, const Path *scan)
+{
+	SortShape fetched = *shape;
+
+	fetched.table_bytes = (double) scan->parent->pages * BLCKSZ;
+	return predict_fetches(&fetched);
 }
 
 double
@@ -84,9 +166,13 @@ cost_input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path
 	if (IsA(input, GatherPath))
 		return gather_ms(yardstick, (const GatherPath *) input);
 	if (shape->groups > 0 && IsA(input, IndexPath) && input->pathtype == T_IndexScan)
-		return predict_input(cost) + predict_fetches(shape);
-	if (shape->processes > 1 && !IsA(serial, GatherPath))
-		cost = Min(cost, without_disabled(serial->total_cost) / running_processes(shape));
+		return predict_input(cost) + fetches_ms(shape, input);
+	if (shape->processes > 1)
+	{
+		if (!IsA(serial, GatherPath))
+			cost = Min(cost, shared_cost(input, shape, without_disabled(serial->total_cost)));
+		cost = partial_cost(input, shape, cost);
+	}
 	return predict_input(cost);
 }
 
@@ -117,7 +203,7 @@ time_index_scan(const CostYardstick *yardstick)
 {
 	const SortShape *shape = &yardstick->rival_shape;
 	double ms = predict_input(without_disabled(yardstick->rival.path->total_cost)) +
-				predict_fetches(shape) / running_processes(shape);
+				fetches_ms(shape, yardstick->rival.path) / running_processes(shape);
 	PathTime time = {.all = ms, .wanted = yardstick->fraction * ms};
 
 	time.sort.rest = Max(0, ms - cost_input_ms(yardstick, shape, yardstick->serial_input));
@@ -214,22 +300,38 @@ cost_writes_more(const CostYardstick *yardstick, const SortShape *shape)
 	return temp_is_clearly_more(predict_gpusort_temp(shape), theirs);
 }
 
+/* Its cost may be in the rival's unit, which is another one than the input's: it stays below the rival's. */
 void
-cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path)
+cost_set(const CostYardstick *yardstick, const PathTime *time, Cost input, Path *path)
 {
 	const PathTime *rival = &yardstick->time;
 	Cost startup = yardstick->startup_cost + (time->first - rival->first) * yardstick->cost_per_first_ms;
 	Cost total = yardstick->total_cost + (time->all - rival->all) * yardstick->cost_per_ms;
+	Cost least = Max(LEAST_SHARE * yardstick->total_cost, Min(input, WORTH_SHARE * yardstick->total_cost));
 
 	path->rows = yardstick->shape.rows;
-	path->total_cost = Max(total, LEAST_SHARE * yardstick->total_cost);
-	path->startup_cost = Min(path->total_cost, Max(startup, LEAST_SHARE * yardstick->startup_cost));
+	path->total_cost = Max(total, least);
+	path->startup_cost = Max(startup, LEAST_SHARE * yardstick->startup_cost);
+	if (rival_fetches_rows(&yardstick->rival))
+		path->startup_cost = Max(path->startup_cost, least);
+	path->startup_cost = Min(path->total_cost, path->startup_cost);
 }
 
 double
 cost_ratio(double ours, double theirs)
 {
 	return theirs > 0 ? Max(LEAST_SHARE, ours / theirs) : 1;
+}
+
+/*
+ * What stands in the place of PostgreSQL's sort costs, which costs so much.  That cost knows nothing of how
+ * long comparisons take: of text in most locales they take 20 times what it says.  Joins and groupings that
+ * hash compare little, so beside them a sort counts by its time; but never more than PostgreSQL's own.
+ */
+static Cost
+in_unit_of_plans(Cost cost, double ours, double theirs)
+{
+	return Max(cost * cost_ratio(ours, theirs), Min(cost * WORTH_SHARE, ours / PLAN_MIDDLE_UNIT_MS));
 }
 
 void
@@ -245,8 +347,8 @@ cost_set_in_plan(const CostYardstick *yardstick, SortTime time, Cost input, cons
 	if (!IsA(yardstick->rival.path, SortPath)) /* which sorts them otherwise */
 		theirs = predict_postgres_sort(&shape);
 	path->rows = shape.rows;
-	path->total_cost = input + total * cost_ratio(time.first + time.rest, theirs.first + theirs.rest);
-	path->startup_cost = Min(path->total_cost, input + startup * cost_ratio(time.first, theirs.first));
+	path->total_cost = input + in_unit_of_plans(total, time.first + time.rest, theirs.first + theirs.rest);
+	path->startup_cost = Min(path->total_cost, input + in_unit_of_plans(startup, time.first, theirs.first));
 }
 
 static Cost

@@ -29,9 +29,10 @@
 
 /*
  * Milliseconds that a unit of the planner's cost takes below the sorts of a finished plan: the least tenth of
- * 90 in TPC-H and TPC-DS, 2026-11-27; the middle one is 0.006.  COST_INPUT is that of a table in memory.
+ * 90 in TPC-H and TPC-DS, and the middle one, 2026-11-27.  COST_INPUT is that of a table in memory.
  */
 #define PLAN_UNIT_MS 0.0035
+#define PLAN_MIDDLE_UNIT_MS 0.006
 
 /* Nothing of ours costs less than this part of what it stands in the place of. */
 #define LEAST_SHARE 0.01
@@ -97,8 +98,11 @@ extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShap
 /* Our time as a part of theirs, LEAST_SHARE at least. */
 extern double cost_ratio(double ours, double theirs);
 
-/* Sets the startup and total cost of a path that takes so long, and competes with other sorts alone. */
-extern void cost_set(const CostYardstick *yardstick, const PathTime *time, Path *path);
+/*
+ * Sets the startup and total cost of a path that takes so long, over an input that costs so much, and
+ * competes with other sorts and with index scans alone.
+ */
+extern void cost_set(const CostYardstick *yardstick, const PathTime *time, Cost input, Path *path);
 
 /*
  * The same of one that competes with anything; input: what its input costs, workers and all; sort:

@@ -159,7 +159,8 @@ is_read_to_end(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 			return false;
 		input = plan;
 	}
-	return input == stmt->planTree;
+	/* an incremental sort for the query's own order was weighed by how many rows are wanted (planner.c) */
+	return input == stmt->planTree && !(input == sort && IsA(sort, IncrementalSort));
 }
 
 /* ---------------------------------------------------------------- times */

@@ -512,8 +512,8 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 	CustomPath *path = &gpusort->path;
 
 	note_candidate(sort, candidate, yardstick, gpusort);
-	if (sort->for_order_by)
-		cost_set(yardstick, &candidate->time, &path->path);
+	if (sort->for_order_by || rival_fetches_rows(&yardstick->rival))
+		cost_set(yardstick, &candidate->time, input_cost(candidate), &path->path);
 	else
 		cost_set_in_plan(yardstick, time_without_launch(candidate), input_cost(candidate),
 						 serial_sort(sort, yardstick), &path->path);

@@ -9,10 +9,10 @@
  *		input + (cost of hashing, above its input) * (time of sorting and grouping) / (time of hashing)
  *
  * where hashing is what PostgreSQL would rather do than sort.  But the number of groups is a guess, which may
- * be far too large for expressions and for several columns together, and is too small where the planner takes
- * a tenth of the rows for several columns.  So sorting must take less time with as many groups as one column
- * has values, and with as many as are likely; then it costs that, or what it costs in PostgreSQL's unit
- * beside groups that several processes form in part.
+ * be far too large for several columns together, and is too small where the planner takes a tenth of the rows
+ * for several columns.  So sorting must take less time with as many groups as one column has values, and with
+ * as many as are likely; then it costs that, or what it costs in PostgreSQL's unit beside groups that several
+ * processes form in part.
  */
 #include "postgres.h"
 
@@ -60,21 +60,35 @@ certain_groups(const AggPath *hashed, const SortShape *sort)
 	return Min(most, hashed->numGroups);
 }
 
+/*
+ * With columns of which nothing is known: in the middle, by orders of magnitude, of what others say and all.
+ */
 double
 likely_groups(const SortShape *sort)
 {
 	double groups = 1;
+	bool in_doubt = false;
 
 	for (int i = 0; i < sort->nkeys; i++)
-		groups = Min(groups * key_values(&sort->keys[i], sort->rows), sort->rows);
-	return groups;
+	{
+		if (sort->keys[i].distinct > 0)
+			groups = Min(groups * sort->keys[i].distinct, sort->rows);
+		else
+			in_doubt = true;
+	}
+	return in_doubt ? sqrt(groups * sort->rows) : groups;
 }
 
-/* Between what the planner expects and what is likely, for a column may follow from another one. */
+/*
+ * Between what the planner expects and what is likely, for a column may follow from another one.  It expects
+ * more where it takes expressions to have as many values as their columns.
+ */
 static double
 expected_groups(const AggPath *hashed, const SortShape *sort)
 {
-	return Max(hashed->numGroups, sqrt(hashed->numGroups * likely_groups(sort)));
+	double likely = likely_groups(sort);
+
+	return Min(likely, Max(hashed->numGroups, sqrt(hashed->numGroups * likely)));
 }
 
 static GroupShape

@@ -6,37 +6,71 @@
  * So it expects too few rows above joins, by more with each of them, and seldom too many (Leis et al., "How
  * Good Are Query Optimizers, Really?", VLDB 2015, section 3.2).  A join by a foreign key returns at most the
  * rows of its larger input.  The truth is taken to be anywhere between the two, by orders of magnitude.
+ *
+ * Of a recursive query it expects ten steps that return as many rows each as the first one finds.  A query
+ * that walks through a tree or a graph returns at most the rows of the table that it looks for them in.
  */
 #include "postgres.h"
 
 #include <math.h>
 
+#include "parser/parsetree.h"
+
 #include "base/pg_compat.h"
+#include "plan/column_stats.h"
 #include "plan/likely_rows.h"
 #include "plan/sort_plan.h"
 
-static double most_rows(const Plan *plan);
+static double most_rows(const PlannedStmt *stmt, const Plan *plan);
 
 static double
-most_rows_of_join(const Join *join)
+most_rows_of_join(const PlannedStmt *stmt, const Join *join)
 {
-	double outer = most_rows(join->plan.lefttree);
+	double outer = most_rows(stmt, join->plan.lefttree);
 
 	if (join_returns_inner_rows_alone(join->jointype))
-		return most_rows(join->plan.righttree);
+		return most_rows(stmt, join->plan.righttree);
 	if (join->inner_unique || join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI)
 		return outer;
 	/* an inner input that depends on the outer row is read for each of these */
 	if (IsA(join, NestLoop) && ((const NestLoop *) join)->nestParams != NIL)
 		return outer * Max(1, join->plan.righttree->plan_rows);
-	return Max(outer, most_rows(join->plan.righttree));
+	return Max(outer, most_rows(stmt, join->plan.righttree));
 }
 
 /* Of several processes' rows a Gather returns all. */
 static double
-most_rows_of_gather(const Plan *plan)
+most_rows_of_gather(const PlannedStmt *stmt, const Plan *plan)
 {
-	return most_rows(plan->lefttree) * plan->plan_rows / Max(1, plan->lefttree->plan_rows);
+	return most_rows(stmt, plan->lefttree) * plan->plan_rows / Max(1, plan->lefttree->plan_rows);
+}
+
+/* The rows of the largest table that is scanned in this part of a plan. */
+static double
+largest_table(const PlannedStmt *stmt, const Plan *plan)
+{
+	double rows = 0;
+
+	if (plan == NULL)
+		return 0;
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+			return table_rows(rt_fetch(((const Scan *) plan)->scanrelid, stmt->rtable)->relid);
+		default:
+			rows = largest_table(stmt, plan->lefttree);
+			return Max(rows, largest_table(stmt, plan->righttree));
+	}
+}
+
+/* The rows of a CTE's own plan. */
+static double
+most_rows_of_cte(const PlannedStmt *stmt, const CteScan *scan)
+{
+	return scan->scan.plan.qual == NIL ? most_rows(stmt, list_nth(stmt->subplans, scan->ctePlanId - 1)) : 0;
 }
 
 /*
@@ -44,7 +78,7 @@ most_rows_of_gather(const Plan *plan)
  * expected.
  */
 static double
-most_rows(const Plan *plan)
+most_rows(const PlannedStmt *stmt, const Plan *plan)
 {
 	double rows = plan->plan_rows;
 
@@ -53,15 +87,21 @@ most_rows(const Plan *plan)
 		case T_HashJoin:
 		case T_MergeJoin:
 		case T_NestLoop:
-			rows = most_rows_of_join((const Join *) plan);
+			rows = most_rows_of_join(stmt, (const Join *) plan);
 			break;
 		case T_Gather:
 		case T_GatherMerge:
-			rows = most_rows_of_gather(plan);
+			rows = most_rows_of_gather(stmt, plan);
 			break;
 		case T_SubqueryScan:
 			if (plan->qual == NIL)
-				rows = most_rows(((const SubqueryScan *) plan)->subplan);
+				rows = most_rows(stmt, ((const SubqueryScan *) plan)->subplan);
+			break;
+		case T_CteScan:
+			rows = most_rows_of_cte(stmt, (const CteScan *) plan);
+			break;
+		case T_RecursiveUnion:
+			rows = largest_table(stmt, plan->righttree);
 			break;
 		case T_Hash:
 		case T_Sort:
@@ -72,7 +112,7 @@ most_rows(const Plan *plan)
 		case T_Result:
 		case T_CustomScan:
 			if (plan->lefttree != NULL && plan->qual == NIL)
-				rows = most_rows(plan->lefttree);
+				rows = most_rows(stmt, plan->lefttree);
 			break;
 		default:
 			break;
@@ -81,7 +121,7 @@ most_rows(const Plan *plan)
 }
 
 double
-plan_likely_rows(const Plan *plan)
+plan_likely_rows(const PlannedStmt *stmt, const Plan *plan)
 {
-	return sqrt(plan->plan_rows * most_rows(plan));
+	return sqrt(plan->plan_rows * most_rows(stmt, plan));
 }

@@ -10,9 +10,9 @@
 #include "nodes/plannodes.h"
 
 /*
- * Above joins the middle, by orders of magnitude, between the planner's estimate and the rows of the largest
- * input; else the estimate.  Of one process, as plan_rows is.
+ * Above joins and recursive queries the middle, by orders of magnitude, between the planner's estimate and
+ * the rows of the largest input; else the estimate.  Of one process, as plan_rows is.  plan: a part of stmt.
  */
-extern double plan_likely_rows(const Plan *plan);
+extern double plan_likely_rows(const PlannedStmt *stmt, const Plan *plan);
 
 #endif /* GPUSORT_PLAN_LIKELY_ROWS_H */

@@ -180,7 +180,7 @@ double
 count_fetches(const SortShape *shape)
 {
 	double elsewhere = 1 - shape->correlation * shape->correlation;
-	double bytes = shape->rows * (shape->width + SizeofHeapTupleHeader);
+	double bytes = Max(shape->table_bytes, shape->rows * (shape->width + SizeofHeapTupleHeader));
 
 	return shape->rows * elsewhere * levels_of(bytes / CACHE_BYTES);
 }

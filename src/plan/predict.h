@@ -46,7 +46,7 @@ typedef struct SortKeyShape
 {
 	SortKeyClass class;
 	double width;	 /* bytes of a value on average */
-	double distinct; /* how many values are expected; 0: all differ */
+	double distinct; /* how many values are expected; 0: not known, perhaps all differ */
 	double leading;	 /* of strings: how many different first 8 bytes; 0: as many as values */
 	bool padded;	 /* char(n): each comparison looks for the blanks at its end */
 	bool known;		 /* of strings in an ICU collation: does this process know its characters? */
@@ -63,6 +63,7 @@ typedef struct SortShape
 	bool single_column; /* the sort column is the only one */
 	RowOrder order;		/* that the rows come in */
 	double correlation; /* of the first column with the order of its table */
+	double table_bytes; /* of the table that an index scan fetches them from; 0: no more than they have */
 	double groups;		/* they come in order by their first columns, in so many groups; 0: they don't */
 	int nkeys;
 	const SortKeyShape *keys;

@@ -47,8 +47,7 @@ path_below_projection(const Path *path)
 	return path;
 }
 
-/* Does the path, of one process or several, fetch rows of a table in the order of an index? */
-static bool
+bool
 path_fetches_by_index(const Path *path)
 {
 	path = path_below_projection(path);
@@ -57,8 +56,8 @@ path_fetches_by_index(const Path *path)
 	return IsA(path, IndexPath) && path->pathtype == T_IndexScan;
 }
 
-static const Path *
-cheapest_path(const RelOptInfo *rel, double fraction, bool sorting_only)
+const Path *
+rival_cheapest(const RelOptInfo *rel, double fraction, bool sorting_only)
 {
 	Path *best = NULL;
 	ListCell *cell;
@@ -103,10 +102,16 @@ rival_describe(const RelOptInfo *input_rel, const Path *path, Rival *rival)
 }
 
 bool
+rival_fetches_rows(const Rival *rival)
+{
+	return rival->input == NULL || (rival->columns_in_order > 0 && path_fetches_by_index(rival->input));
+}
+
+bool
 rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fraction, bool sorting_only,
 		   Rival *rival)
 {
-	const Path *path = cheapest_path(ordered_rel, fraction, sorting_only);
+	const Path *path = rival_cheapest(ordered_rel, fraction, sorting_only);
 
 	if (path == NULL || !(path_sorts(path) || path_fetches_by_index(path)))
 		return false;

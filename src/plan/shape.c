@@ -20,6 +20,7 @@
 #include "base/guc.h"
 #include "base/pg_compat.h"
 #include "key/key_row.h"
+#include "plan/column_values.h"
 #include "plan/likely_rows.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
@@ -30,6 +31,9 @@
  * place makes less.
  */
 #define IN_ORDER_CORRELATION 0.99999
+
+/* As many bytes of a string as an abbreviated key has. */
+#define LEADING_BYTES 8
 
 /* From this one on nearly so: one row of a hundred out of place makes less. */
 #define NEARLY_CORRELATION 0.98
@@ -165,7 +169,7 @@ shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const 
 								 .distinct = stats[i].distinct,
 								 .largest = 1};
 		if (asks_for_leading(keys[i].class, i))
-			keys[i].leading = column_leading_values(&stats[i], columns[i].type);
+			keys[i].leading = column_leading_values(&stats[i], columns[i].type, LEADING_BYTES);
 		widths[i] = stats[i].width;
 		supported = supported && sort_key_supported_if_verified(&columns[i], &keys[i].verified, &why_not);
 		shape->verified |= keys[i].verified;
@@ -336,7 +340,7 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	for (int i = 0; i < ncolumns; i++)
 		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, stmt->rtable);
 	supported = shape_init(shape, ncolumns, columns, stats);
-	shape->rows = plan_likely_rows(sort);
+	shape->rows = plan_likely_rows(stmt, sort);
 	shape->width = sort->lefttree->plan_width;
 	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],
 				   IsA(sort->lefttree, SeqScan));

@@ -5,15 +5,16 @@
  *
  * The planner has made its own paths for these when create_upper_paths_hook is called, chains of nodes with
  * one input each.  The cheapest of those that sort the input relation's rows, in one process or below a
- * Gather Merge, is taken once more, with a GpuSort in the place of the sort.  So nothing that the planner
- * knows of groups and windows is worked out a second time.  Where no such path is left, sorted_groups.c makes
- * one.
+ * Gather Merge, is taken once more, with a GpuSort in the place of the sort; or the cheapest of all, if it
+ * fetches the rows in order by an index.  So nothing that the planner knows of groups and windows is worked
+ * out a second time.  Where no such path is left, sorted_groups.c makes one.
  */
 #include "postgres.h"
 
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
@@ -30,8 +31,9 @@
 /* A path above a sort, and where the sort stands below it. */
 typedef struct Chain
 {
-	Path *top;	/* NULL: there is none */
-	Path *sort; /* what a GpuSort can take the place of: a Sort, or an input that comes by a Gather Merge */
+	Path *top; /* NULL: there is none */
+	/* what a GpuSort can take the place of: a Sort, or an input that comes by a Gather Merge or an index */
+	Path *sort;
 } Chain;
 
 /* ---------------------------------------------------------------- chains of paths */
@@ -85,7 +87,10 @@ path_below(Path *path)
 	return input != NULL ? *input : NULL;
 }
 
-/* Finds the sort of input_rel's rows in the chain that the path is the top of. */
+/*
+ * Finds the sort of input_rel's rows in the chain that the path is the top of; or what fetches them by an
+ * index.
+ */
 static bool
 find_sort(Path *path, const RelOptInfo *input_rel, Chain *chain)
 {
@@ -105,21 +110,27 @@ find_sort(Path *path, const RelOptInfo *input_rel, Chain *chain)
 	if (above == NULL)
 		return false;
 	chain->sort = IsA(above, SortPath) || IsA(above, IncrementalSortPath) ? above : path;
-	return chain->sort == above || (IsA(path_below_projection(path), GatherMergePath) && path_sorts(path));
+	return chain->sort == above || path_fetches_by_index(path) ||
+		   (IsA(path_below_projection(path), GatherMergePath) && path_sorts(path));
 }
 
+/* Mode force looks for sorts alone. */
 static Chain
 cheapest_chain(const RelOptInfo *input_rel, const RelOptInfo *output_rel, double fraction)
 {
+	const Path *cheapest = NULL;
 	Chain best = {.top = NULL, .sort = NULL};
 	ListCell *cell;
 
+	if (gpusort_mode != GPUSORT_MODE_FORCE)
+		cheapest = rival_cheapest(output_rel, fraction, false);
 	foreach(cell, output_rel->pathlist)
 	{
 		Path *path = lfirst(cell);
 		Chain chain;
 
 		if (path->param_info == NULL && find_sort(path, input_rel, &chain) &&
+			(path == cheapest || !path_fetches_by_index(chain.sort)) &&
 			(best.top == NULL || compare_fractional_path_costs(path, best.top, fraction) < 0))
 			best = chain;
 	}
@@ -319,6 +330,15 @@ find_chain(PlannerInfo *root, UpperRelationKind stage, const RelOptInfo *input_r
 	return chain;
 }
 
+/* What part of the rows is wanted: all, if the groups are sorted in another order than they are formed in. */
+static double
+fraction_wanted_of(const PlannerInfo *root, UpperRelationKind stage, double rows)
+{
+	if (stage == UPPERREL_GROUP_AGG && !pathkeys_contained_in(root->sort_pathkeys, root->group_pathkeys))
+		return 1;
+	return wanted_fraction(root, rows);
+}
+
 void
 sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 				   const void *extra)
@@ -331,7 +351,7 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	sort.input = input_rel->cheapest_total_path;
 	if (!sort_has_rows_enough(sort.input->rows))
 		return;
-	sort.fraction = wanted_fraction(root, sort.input->rows);
+	sort.fraction = fraction_wanted_of(root, stage, sort.input->rows);
 	chain = find_chain(root, stage, input_rel, output_rel, extra, sort.fraction);
 	if (chain.top == NULL || !sort_may_be_offered(sort.input, chain.sort->pathkeys))
 		return;

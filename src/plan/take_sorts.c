@@ -75,7 +75,7 @@ take_node(Plan **place, List *ancestors, void *arg)
 	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
 	/* nobody reads the words that say it of few rows, which would take longer than all else here */
-	if (sort_has_rows_enough(plan_likely_rows(plan)) &&
+	if (sort_has_rows_enough(plan_likely_rows(context->stmt, plan)) &&
 		sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
 		*place = make_gpusort(context->stmt->subplans, (const Sort *) plan, &forecast);
 	else if (context->count)
@@ -139,18 +139,18 @@ is_taken(const PlannedStmt *stmt, const Plan *plan)
 
 /* Does what it saves count beside what all below it takes? */
 static bool
-is_worth_taking(const Plan *window)
+is_worth_taking(const PlannedStmt *stmt, const Plan *window)
 {
 	const Plan *input = window->lefttree;
 
 	return gpusort_mode == GPUSORT_MODE_FORCE ||
-		   plan_likely_rows(input) * COPY_MS > (1 - WORTH_SHARE) * PLAN_UNIT_MS * input->total_cost;
+		   plan_likely_rows(stmt, input) * COPY_MS > (1 - WORTH_SHARE) * PLAN_UNIT_MS * input->total_cost;
 }
 
 static void
 take_window(Plan **place, List *ancestors, void *stmt)
 {
-	if (IsA(*place, WindowAgg) && is_taken(stmt, *place) && is_worth_taking(*place))
+	if (IsA(*place, WindowAgg) && is_taken(stmt, *place) && is_worth_taking(stmt, *place))
 		*place = &rank_plan_from_window((const WindowAgg *) *place)->scan.plan;
 }
 

@@ -1,0 +1,61 @@
+--
+-- What a grouping or a window does instead of sorting, where that is expected to take longer than a GpuSort: it fetches rows by an index.
+--
+CREATE TABLE fetched AS SELECT i AS id, (noise(i) % 20000)::int AS device, noise(i, 1) % 1000000000 AS at, repeat('x', 100) AS filler FROM generate_series(1, 60000) AS i;
+CREATE INDEX ON fetched (device);
+CREATE TABLE fetched_in_order AS SELECT * FROM fetched ORDER BY device;
+CREATE INDEX ON fetched_in_order (device);
+VACUUM ANALYZE fetched, fetched_in_order;
+SET max_parallel_workers_per_gather = 0;
+SET gpusort.mode = auto;
+SET gpusort.backend = cpu;
+SET enable_hashagg = off;
+SET random_page_cost = 1.1;
+SET work_mem = '64MB';
+
+-- A sum of the rows' hashes.
+CREATE FUNCTION of_mode(mode text, query text) RETURNS numeric LANGUAGE plpgsql AS $$
+DECLARE
+	sum numeric;
+BEGIN
+	PERFORM set_config('gpusort.mode', mode, true);
+	EXECUTE format('SELECT sum(hashtextextended(r::text, 0)::numeric) FROM (%s) AS r', query) INTO sum;
+	PERFORM set_config('gpusort.mode', 'auto', true);
+	RETURN sum;
+END $$;
+-- Does every node cost at least as much as its input, and nothing less than nothing?
+CREATE FUNCTION costs_rise(query text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN (WITH RECURSIVE nodes AS (SELECT plan -> 0 -> 'Plan' AS node UNION ALL SELECT jsonb_array_elements(node -> 'Plans') FROM nodes)
+		SELECT bool_and((node ->> 'Startup Cost')::float8 >= 0 AND (node ->> 'Total Cost')::float8 >= (node ->> 'Startup Cost')::float8
+			AND (node ->> 'Total Cost')::float8 >= coalesce((node -> 'Plans' -> 0 ->> 'Total Cost')::float8, 0)) FROM nodes);
+END $$;
+-- Where the rows are nowhere near the index's order; not where the table has them in order, nor where few are wanted.
+CREATE FUNCTION taken(query text, OUT random boolean, OUT in_order boolean) LANGUAGE sql AS $$
+	SELECT uses_gpusort(format(query, 'fetched')), uses_gpusort(format(query, 'fetched_in_order'))
+$$;
+SELECT query, t.* FROM unnest(ARRAY['SELECT device, sum(at) FROM %s GROUP BY device', 'SELECT device, sum(at), max(filler) FROM %s GROUP BY device HAVING count(*) > 1 ORDER BY device', 'SELECT DISTINCT ON (device) device, at FROM %s ORDER BY device',
+	'SELECT id, filler, count(*) OVER (PARTITION BY device) FROM %s', 'SELECT id, filler, lag(at) OVER (PARTITION BY device ORDER BY at) FROM %s',
+	'SELECT device, sum(at) FROM %s GROUP BY device ORDER BY device LIMIT 10', 'SELECT id, filler, count(*) OVER (PARTITION BY device) FROM %s LIMIT 10']) AS query, taken(query) AS t;
+-- The rows are those of PostgreSQL's plan.
+SELECT of_mode('auto', 'SELECT device, count(*), sum(at), min(id) FROM fetched GROUP BY device') = of_mode('off', 'SELECT device, count(*), sum(at), min(id) FROM fetched GROUP BY device') AS groups,
+	of_mode('auto', 'SELECT id, at - lag(at) OVER (PARTITION BY device ORDER BY at) FROM fetched') = of_mode('off', 'SELECT id, at - lag(at) OVER (PARTITION BY device ORDER BY at) FROM fetched') AS windows;
+-- gpusort_check says so.
+SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster FROM unnest(ARRAY['SELECT device, sum(at) FROM fetched GROUP BY device', 'SELECT id, filler, lag(at) OVER (PARTITION BY device ORDER BY at) FROM fetched']) AS query, gpusort_check(query);
+
+-- Groups that are sorted by what they count are all wanted, however few rows the query returns.
+SELECT query, plan_contains(query, 'Index Scan') AS fetches FROM unnest(ARRAY['SELECT device, max(filler) FROM fetched GROUP BY device ORDER BY 2 DESC', 'SELECT device, max(filler) FROM fetched GROUP BY device ORDER BY 2 DESC LIMIT 10', 'SELECT device, max(filler) FROM fetched GROUP BY device ORDER BY 1 LIMIT 10']) AS query;
+-- A node costs no less than its input.
+SELECT query, costs_rise(query) FROM unnest(ARRAY['SELECT device, count(*) FROM fetched GROUP BY device', 'SELECT id, lag(at) OVER (PARTITION BY device ORDER BY at) FROM fetched', 'SELECT * FROM fetched ORDER BY device, at']) AS query;
+
+-- Joins and groupings that hash compare little: beside them a sort whose comparisons are dear costs what it takes, not what PostgreSQL charges.
+RESET enable_hashagg;
+CREATE TABLE posted AS SELECT i AS id, ('C' || noise(i) % 200)::char(6) COLLATE "und-x-icu" AS center, date '2018-01-01' + (noise(i, 1) % 2000)::int AS day, (noise(i, 2) % 20000)::int AS account FROM generate_series(1, 60000) AS i;
+VACUUM ANALYZE posted;
+SELECT query, plan_contains(query, 'Hash') AS hashed FROM unnest(ARRAY['SELECT count(*) FROM posted a WHERE NOT EXISTS (SELECT FROM posted b WHERE b.center = a.center AND b.day = a.day AND b.account > a.account)']) AS query;
+
+DROP TABLE fetched, fetched_in_order, posted;
+DROP FUNCTION taken, of_mode, costs_rise;
