@@ -24,15 +24,17 @@ my %told = (
 	E => sub { my %field = map { substr($_, 0, 1) => substr($_, 1) } grep { length } split /\0/, $_[0]; return "E $field{C} $field{M}" },
 	Z => sub { return "Z $_[0]" });
 
-# A session of the superuser, with these settings, which it returns to when it resets them.
+# A session of the superuser, with these settings, which it returns to when it resets them; database: another
+# one than postgres.
 sub new
 {
 	my ($class, $node, %settings) = @_;
 	my $self = bless { path => $node->host . '/.s.PGSQL.' . $node->port, out => '', in => '' }, $class;
 
 	$self->{socket} = $self->open_socket;
+	my $database = delete $settings{database} // 'postgres';
 	my $options = join ' ', map { "-c $_=$settings{$_}" } sort keys %settings;
-	$self->transmit($self->with_length(pack('N', 196608) . join("\0", user => scalar(getpwuid $<), database => 'postgres', options => $options, '', '')));
+	$self->transmit($self->with_length(pack('N', 196608) . join("\0", user => scalar(getpwuid $<), database => $database, options => $options, '', '')));
 	$self->answer('Z');
 	return $self;
 }
