@@ -101,19 +101,21 @@ sub closes_one_and_reads_the_other
 	return (@answers, $client->query('ROLLBACK'));
 }
 
-# A portal outlives an error in a savepoint that is younger.
+# A portal outlives an error in a savepoint that is younger, even if its first rows were asked for there.
 sub goes_on_after_an_error
 {
 	my ($client) = @_;
 	my @answers = $client->query('BEGIN');
 
 	$client->open_portal('a', $by_text);
-	push @answers, $client->fetch('a', 10), $client->sync, $client->query('SAVEPOINT s');
 	$client->open_portal('b', $by_number);
-	push @answers, $client->fetch('b', 10);
-	$client->open_portal('c', "SELECT 1 / (id - 77) FROM ($by_text) s");
-	push @answers, $client->fetch('c', 0), $client->sync, $client->query('ROLLBACK TO s'), $client->fetch('a', 1000);
-	return (@answers, $client->sync, $client->fetch('b', 10), $client->sync, $client->query('ROLLBACK'));
+	push @answers, $client->fetch('a', 10), $client->sync, $client->query('SAVEPOINT s');
+	$client->open_portal('c', $by_number);
+	push @answers, $client->fetch('b', 10), $client->fetch('c', 10);
+	$client->open_portal('d', "SELECT 1 / (id - 77) FROM ($by_text) s");
+	push @answers, $client->fetch('d', 0), $client->sync, $client->query('ROLLBACK TO s');
+	push @answers, $client->fetch('a', 1000), $client->fetch('b', 1000), $client->query('RELEASE s'), read_to_the_end($client, 'b', 3000);
+	return (@answers, $client->fetch('c', 10), $client->sync, $client->query('ROLLBACK'));
 }
 
 sub sends_ahead
