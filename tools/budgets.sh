@@ -34,6 +34,7 @@ tap 180
 013_index_builds 300
 019_return_windows 300
 018_verified_order 300
+022_dumps_and_replicas 300
 023_limits 300
 009_faults 300
 005_launcher 300

@@ -1,5 +1,5 @@
-# A thousand sorts in one session do not grow its memory; a sort keeps to its limit; running out of memory is
-# one error.
+# A thousand sorts in one session do not grow its memory, nor 20000 rescans of one; a sort keeps to its limit;
+# running out of memory is one error.
 use strict;
 use warnings;
 
@@ -64,7 +64,7 @@ is(join(' ', temporary_files($node)), '', 'no temporary files');
 $session->quit;
 
 # What a node holds while its query runs does not grow with the rows of its input, though the children of a
-# MergeAppend return slots of two kinds by turns, nor with the times that it sorts.
+# MergeAppend return slots of two kinds by turns.
 $node->safe_psql('postgres', <<'EOT');
 CREATE TABLE parted (a int, b int) PARTITION BY HASH (a);
 CREATE TABLE parted_0 PARTITION OF parted FOR VALUES WITH (MODULUS 2, REMAINDER 0);
@@ -85,10 +85,48 @@ my $alternating = 'SELECT * FROM (SELECT a, b + 1 AS b FROM parted ORDER BY a LI
 like($node->safe_psql('postgres', 'SET enable_seqscan = off; EXPLAIN ' . sprintf($alternating, 20000)), qr/GpuSort.*Merge Append/s, 'a sort over a MergeAppend');
 my ($held_few, $held_many) = map { held_after(1, sprintf($alternating, $_)) } 1000, 20000;
 cmp_ok($held_many - $held_few, '<', 65536, "held with 1000 rows: $held_few bytes, with 20000: $held_many");
-my $rescanned = 'SELECT ARRAY(SELECT a + 1 FROM parted_0 WHERE a < g % 3 + 20 ORDER BY b) FROM generate_series(1, 10000) AS g';
-like($node->safe_psql('postgres', "SET enable_seqscan = off; EXPLAIN $rescanned"), qr/SubPlan.*GpuSort/s, 'a sort in a subquery');
-($held_few, $held_many) = map { held_after($_, $rescanned) } 100, 9000;
-cmp_ok($held_many - $held_few, '<', 65536, "held after 100 sorts: $held_few bytes, after 9000: $held_many");
+
+# Nor do memory, files and mappings grow with the times that a sort is executed again: with other parameters,
+# to the end or to its first rows; with the same ones, from memory and from files.
+use constant { RESCANS => 20000, RESCANS_OF_FILES => runs_all() ? 20000 : 200 };
+$node->safe_psql('postgres', <<'EOT');
+CREATE EXTENSION gpusort;
+CREATE TABLE few AS SELECT i AS a, hashint4(i) AS b, md5(i::text) AS t FROM generate_series(1, 20) AS i;
+CREATE TABLE many AS SELECT i AS a, hashint4(i) AS b, repeat(md5(i::text), 100) AS t FROM generate_series(1, 300) AS i;
+ANALYZE few, many;
+EOT
+foreach my $case (
+	[ 'in a subquery', RESCANS, 'SELECT ARRAY(SELECT a + 1 FROM few WHERE a < g % 3 + 15 ORDER BY b) FROM times' ],
+	[ 'beside each row', RESCANS, 'SELECT s.a FROM times, LATERAL (SELECT * FROM few WHERE a < g % 3 + 2 ORDER BY t DESC OFFSET 0) s' ],
+	[ 'left early', RESCANS, 'SELECT s.a FROM times, LATERAL (SELECT * FROM few WHERE a < g % 3 + 5 ORDER BY t OFFSET 1 LIMIT 1) s' ],
+	[ 'rewound', RESCANS, 'SELECT s.a FROM times LEFT JOIN (SELECT * FROM few WHERE a < 3 ORDER BY b OFFSET 0) s ON s.a <> -g' ],
+	[ 'through files', RESCANS_OF_FILES, 'SELECT s.a, length(s.t) FROM times, LATERAL (SELECT a, t || b AS t FROM many WHERE a > g % 3 ORDER BY b OFFSET 290) s' ],
+	[ 'rewound in files', RESCANS_OF_FILES, 'SELECT s.a, length(s.t) FROM times LEFT JOIN (SELECT a, t || b AS t FROM many ORDER BY b OFFSET 290) s ON s.a <> -g' ])
+{
+	my ($what, $rescans, $query) = @$case;
+	my $session = $node->background_psql('postgres');
+	my $pid = $session->query('SELECT pg_backend_pid()');
+	my $spills = "SELECT spills FROM pg_stat_gpusort WHERE device = 'cpu'";
+	my ($before) = $session->query($spills);
+	my @held;
+
+	$query =~ s/\btimes\b/generate_series(1, $rescans) AS times(g)/;
+	my $rows = $session->query("SET gpusort.mode = off; SELECT count(*) FROM ($query) s");
+	$session->query_safe(q(SET gpusort.mode = force; SET gpusort.work_mem = '64kB'; SET enable_material = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_memoize = off));
+	like($session->query("EXPLAIN $query"), qr/GpuSort/, "$what: a GpuSort");
+	$session->query_safe("BEGIN; DECLARE c CURSOR FOR $query");
+	foreach my $share (0.1, 0.8)
+	{
+		$session->query_safe('MOVE ' . int($share * $rows) . ' IN c');
+		push @held, [ scalar($session->query("$contexts WHERE name NOT IN ('GpuSort cpu device', 'GpuSort memory')")), memory_of($pid), held_by($node, $pid) ];
+	}
+	cmp_ok($held[1][0] - $held[0][0], '<', 65536, "$what: $held[0][0] bytes after a tenth of $rescans rescans, $held[1][0] after nine");
+	cmp_ok($held[1][1] - $held[0][1], '<', 2048, "resident memory $held[0][1] kB, $held[1][1] kB");
+	is($held[1][2], $held[0][2], 'the same files and mappings');
+	$session->query_safe('MOVE ALL IN c; COMMIT');
+	cmp_ok($session->query($spills) - $before, $what =~ /files/ ? '>' : '==', 0, $what =~ /files/ ? 'out of files' : 'in memory');
+	$session->quit;
+}
 
 # The memory of a sort stays within its limit: the peak of the process grows by not much more.
 $node->safe_psql('postgres', 'DROP TABLE r');

@@ -24,6 +24,7 @@ sub start_writer_node
 	$server->start;
 	$server->safe_psql('postgres', <<'EOT');
 CREATE EXTENSION amcheck;
+CREATE EXTENSION pageinspect;
 CREATE FUNCTION rebuild_by_writer(index regclass) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
 CREATE FUNCTION rebuild_after_checkpoint(index regclass) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
 CREATE FUNCTION rebuild_by_writers(index regclass, nranges int, nworkers int) RETURNS void LANGUAGE C STRICT AS 'btree_writer';
@@ -249,12 +250,26 @@ sub insert_rows
 	return;
 }
 
+# The pages of a table's indexes, each with its place in the log, but for checksums and free space; without
+# pages of zeros, which are not in the log.
+sub pages_of
+{
+	my ($server, $table) = @_;
+
+	return $server->safe_psql('postgres', <<"EOT");
+SELECT indexrelid::regclass, b, lsn, md5(substr(page, 11, lower - 10) || substr(page, upper + 1))
+FROM pg_index, generate_series(0, pg_relation_size(indexrelid) / 8192 - 1) AS b, get_raw_page(indexrelid::regclass::text, b::int) AS page, page_header(page)
+WHERE indrelid = '$table'::regclass AND upper > 0 ORDER BY 1, 2
+EOT
+}
+
 foreach my $case ([ 'logged', ALONE ], [ 'logged_together', TOGETHER ])
 {
 	my ($table, $by) = @$case;
 
 	$node->safe_psql('postgres', sprintf $indexes, '', $table, $by);
 	$node->wait_for_catchup($replica);
+	is(pages_of($replica, $table), pages_of($node, $table), "$table: the replica has the same pages");
 	check_indexes($replica, $table, "$table, on a replica");
 	insert_rows($node, $table, 3000);
 	$node->wait_for_catchup($replica);

@@ -1,13 +1,17 @@
-# Dumps, replicas and base backups of a server that has gpusort in use, with servers that have not got it.
+# Dumps, replicas and base backups of a server that has gpusort in use, with servers that have not got it and
+# with one that has, on which replay and sorts are in each other's way.
 use strict;
 use warnings;
 
 use FindBin;
 use lib $FindBin::Bin;
 use GpusortNode;
+use GpusortProtocol;
+use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 
 use constant ROWS => 20000;
 
@@ -19,8 +23,8 @@ my $without_index = 'SET enable_indexscan = off; SET enable_indexonlyscan = off;
 my $by_index = 'SET enable_seqscan = off; SET enable_sort = off';
 
 my $node = PostgreSQL::Test::Cluster->new('main');
-$node->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C.UTF-8' ]);
-$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', "gpusort.devices = 'none'", 'autovacuum = off', 'fsync = off', 'jit = off', ''));
+$node->init(allows_streaming => 'logical', extra => [ '--encoding=UTF8', '--locale=C.UTF-8', '--data-checksums' ]);
+$node->append_conf('postgresql.conf', join("\n", "shared_preload_libraries = 'gpusort'", 'gpusort.mode = force', "gpusort.devices = 'none'", 'autovacuum = off', 'fsync = off', 'jit = off', 'allow_in_place_tablespaces = on', ''));
 $node->start;
 create_rows($node, ROWS);
 $node->safe_psql('postgres', <<'EOT');
@@ -128,7 +132,20 @@ isnt($standby->start(fail_ok => 1), 1, 'a standby whose postgresql.conf has gpus
 like(slurp_file($standby->logfile), qr/FATAL:  could not access file "gpusort": No such file or directory/, 'and says why');
 $standby->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
 $standby->start;
-$node->safe_psql('postgres', 'REINDEX INDEX r_t; CREATE UNIQUE INDEX r_k ON r (k)');
+
+# From here on standbys compare each page that they have replayed with the one that the log has beside it: of
+# builds, and of rows that come into pages which were built.
+$node->safe_psql('postgres', 'ALTER SYSTEM SET wal_consistency_checking = \'all\'; SELECT pg_reload_conf()');
+$node->safe_psql('postgres', <<'EOT');
+SET max_parallel_maintenance_workers = 0;
+REINDEX INDEX r_t;
+CREATE UNIQUE INDEX r_k ON r (k);
+CREATE INDEX CONCURRENTLY r_part ON r (t DESC) INCLUDE (id) WHERE id % 2 = 0;
+BEGIN;
+INSERT INTO r SELECT -i, hashint8extended(-i, 0), md5(i::text) FROM generate_series(1, 300) AS i;
+ROLLBACK;
+VACUUM r;
+EOT
 $node->wait_for_catchup($standby);
 $standby->safe_psql('postgres', 'SHOW gpusort.mode');
 answers($standby, 'postgres', 'standby without gpusort', 'without amcheck');
@@ -142,15 +159,147 @@ $standby->safe_psql('postgres', 'DROP EXTENSION gpusort CASCADE');
 is($standby->safe_psql('postgres', q(SELECT count(*) FROM pg_proc WHERE proname LIKE 'gpusort%')), 0, 'and the extension can be dropped without its files');
 $standby->stop;
 
-# ---- a base backup where gpusort is ----
+# ---- a base backup, taken while indexes are built, where gpusort is ----
+
+# Takes it while a build, held in the middle of its input, is under way; stops when it has some of the files,
+# has another build begin and end, and goes on.
+sub back_up_during_builds
+{
+	my ($folder) = @_;
+	my $output = '';
+	my $backup = IPC::Run::start([ 'pg_basebackup', '-D', $folder, '-h', $node->host, '-p', $node->port, '--checkpoint=fast', '--no-sync', '--max-rate=32M' ], '>&', \$output);
+
+	$node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_stat_progress_basebackup WHERE phase = 'streaming database files' AND backup_streamed > 0)))
+	  or die "no base backup: $output";
+	$backup->signal('STOP');
+	$node->safe_psql('postgres', "SET maintenance_work_mem = '1MB'; CREATE INDEX r_meanwhile ON r (k DESC, t)");
+	is($node->safe_psql('postgres', 'SELECT count(*) FROM pg_stat_progress_basebackup'), 1, 'a build begins and ends in a base backup');
+	$backup->signal('CONT');
+	ok($backup->finish, "which ends well: $output");
+	return;
+}
+
+my $base = $node->backup_dir . '/during';
+create_gate($node, ROWS / 2);
+$node->safe_psql('postgres', 'CREATE EXTENSION amcheck');
+my $builder = while_feeding($node, "SET maintenance_work_mem = '1MB'; SET max_parallel_maintenance_workers = 0; CREATE INDEX r_held ON r (t, id) WHERE gate(id)", sub { back_up_during_builds($base) });
+is($builder->query('SELECT 1'), 1, 'another one begins before the backup and ends after it');
+$builder->quit;
+command_ok([ 'pg_verifybackup', $base ], 'pg_verifybackup finds nothing');
+is(join(' ', glob "$base/base/pgsql_tmp/*"), '', 'the backup has no temporary files of builds');
 
 my $copy = PostgreSQL::Test::Cluster->new('copy');
-$copy->init_from_backup($node, 'base', has_streaming => 1);
+$copy->init_from_backup($node, 'during', has_streaming => 1);
 $copy->start;
 $node->wait_for_catchup($copy);
+is($copy->safe_psql('postgres', q(SELECT string_agg(bt_index_check(i::regclass, true)::text, ' ') FROM unnest(ARRAY['r_t', 'r_pkey', 'r_k', 'r_part', 'r_meanwhile', 'r_held']) AS i)), ' ' x 5,
+	'amcheck finds nothing on the standby that is made of it');
 like($copy->safe_psql('postgres', "$without_index; EXPLAIN $question"), qr/GpuSort/, 'a standby with gpusort sorts by it');
 is($copy->safe_psql('postgres', "$without_index; $question"), $answer, 'and answers');
 cmp_ok($copy->safe_psql('postgres', q(SELECT sorts FROM pg_stat_gpusort WHERE device = 'cpu')), '>=', 1, 'and counts for itself');
+
+# ---- sorts on a standby that replay is in conflict with ----
+
+$node->safe_psql('postgres', <<'EOT');
+ALTER FUNCTION gate PARALLEL SAFE;
+CREATE TABLE dropped AS SELECT * FROM r;
+ALTER TABLE dropped SET (parallel_workers = 2);
+CREATE TABLE pinned AS SELECT * FROM r WHERE id BETWEEN 9995 AND 10005;
+EOT
+$node->safe_psql('postgres', q(CREATE TABLESPACE space LOCATION ''));
+my $ordered = 'SELECT id, k, t FROM %s ORDER BY t, id';
+my $log_end = -s $copy->logfile;
+
+# Is replay to wait for queries that are in its way, or to end them?
+sub set_delay
+{
+	my ($delay) = @_;
+
+	$copy->append_conf('postgresql.conf', "max_standby_streaming_delay = $delay\n");
+	$copy->reload;
+	$copy->poll_query_until('postgres', "SELECT setting = '$delay' FROM pg_settings WHERE name = 'max_standby_streaming_delay'") or die 'the setting stays';
+	$node->wait_for_catchup($copy);
+	return;
+}
+
+# A session whose sort of a table through files is half read.
+sub open_sort
+{
+	my ($table, %settings) = @_;
+	my $session = GpusortProtocol->new($copy, 'gpusort.work_mem' => '64kB', %settings);
+
+	$session->query('BEGIN ISOLATION LEVEL REPEATABLE READ');
+	$session->open_portal('a', sprintf $ordered, $table);
+	$session->fetch('a', 1);
+	$session->sync;
+	return $session;
+}
+
+# Replay waits.
+set_delay(-1);
+my $right = $node->safe_psql('postgres', 'SET gpusort.mode = off; ' . sprintf($ordered, 'r') . ' OFFSET 1');
+my $reader = open_sort('r');
+isnt(join(' ', temporary_files($copy)), '', 'a sort in files is half read');
+$node->safe_psql('postgres', 'DELETE FROM r WHERE id % 2 = 1; VACUUM r');
+ok($copy->poll_query_until('postgres', q(SELECT wait_event = 'RecoveryConflictSnapshot' FROM pg_stat_activity WHERE backend_type = 'startup')), 'replay waits for it to end');
+is(join("\n", map { /^D\|(.*)/ ? $1 : () } $reader->fetch('a', 0)), $right, 'the sort returns all rows that it began with');
+$reader->sync;
+$reader->query('COMMIT');
+$node->wait_for_catchup($copy);
+is($copy->safe_psql('postgres', "$without_index; $question"), $node->safe_psql('postgres', "$without_index; $question"), 'and then those that are left');
+$reader->drop;
+
+# What a sort has read needs no page any more.
+set_delay(0);
+my $unpinned = open_sort('pinned');
+my $fill = 'BEGIN; INSERT INTO pinned SELECT * FROM r LIMIT 20; ROLLBACK; VACUUM pinned';
+$node->safe_psql('postgres', $fill);
+$node->wait_for_catchup($copy);
+is(scalar(grep { /^D/ } $unpinned->fetch('a', 0)), 10, 'a sort that was begun is not in the way of a page that is cleaned');
+$unpinned->drop;
+
+# Replay ends whoever is in its way: an open portal's session, a query alone.
+foreach my $case (
+	[ 'rows that are needed no more', 'row versions', 'DELETE FROM r WHERE id % 4 = 2; VACUUM r', 'r' ],
+	[ 'a tablespace of temporary files', 'tablespace', 'DROP TABLESPACE space', 'r', temp_tablespaces => 'space' ],
+	[ 'a database', 'database', 'DROP DATABASE restored', 'r', database => 'restored' ])
+{
+	my ($what, $detail, $statement, @sort) = @$case;
+	my $session = open_sort(@sort);
+
+	is(scalar(glob $copy->data_dir . '/pg_tblspc/*/*/pgsql_tmp/*') ? 1 : 0, $detail eq 'tablespace' ? 1 : 0, "$what: where the files are");
+	$node->safe_psql('postgres', $statement);
+	like(join('; ', $session->answer('E')), qr/^E \w+ terminating connection due to conflict with recovery$/, "$what: a session whose sort is half read is ended");
+	$node->wait_for_catchup($copy);
+	like(slurp_file($copy->logfile, $log_end), qr/DETAIL:  User .*$detail/, 'for that');
+	$session->drop;
+}
+is(join(' ', glob $copy->data_dir . '/pg_tblspc/*'), '', 'no tablespace is left');
+my %parallel = (min_parallel_table_scan_size => 0, parallel_setup_cost => 0, parallel_tuple_cost => 0, max_parallel_workers_per_gather => 2, 'gpusort.work_mem' => '64kB');
+my $locker = GpusortProtocol->new($copy);
+$locker->query('SELECT pg_advisory_lock(1)');
+foreach my $case (
+	[ 'several processes that sort a table which goes', 'relation lock', 'DROP TABLE dropped', 'dropped', synchronize_seqscans => 'off', %parallel ],
+	[ 'a page that is read', 'buffer pin', $fill, 'pinned' ])
+{
+	my ($what, $detail, $statement, $table, %settings) = @$case;
+	my $session = GpusortProtocol->new($copy, %settings);
+
+	$session->begin_query("SELECT * FROM $table WHERE gate(id) ORDER BY t");
+	$copy->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted))) or die 'the session does not come to the gate';
+	ok(!%settings || $copy->poll_query_until('postgres', 'SELECT count(*) > 0 FROM pg_stat_activity WHERE leader_pid = ' . $session->pid), "$what: with workers, if there are to be some");
+	$node->safe_psql('postgres', $statement);
+	# PostgreSQL may end the session, too, which is told more than once.
+	like(join('; ', $session->answer('E')), qr/^E \w+ canceling statement due to conflict with recovery$/, "$what: the statement is ended");
+	$node->wait_for_catchup($copy);
+	like(slurp_file($copy->logfile, $log_end), qr/DETAIL:  User .*$detail/, 'for that');
+	$session->drop;
+}
+$locker->drop;
+$copy->poll_query_until('postgres', q(SELECT count(*) = 0 FROM pg_stat_activity WHERE backend_type IN ('client backend', 'parallel worker') AND pid <> pg_backend_pid())) or die 'sessions do not end';
+is(join(' ', temporary_files($copy)), '', 'no temporary files are left');
+is(join("\n", grep { /TRAP|PANIC|terminated by signal|WARNING|inconsistent page/ } lines_of(slurp_file($copy->logfile))), '', 'no process has crashed, and no page of an index was another one than that of the log');
+is($copy->safe_psql('postgres', "$without_index; $question"), $node->safe_psql('postgres', "$without_index; $question"), 'and the standby answers');
 $copy->stop;
 $node->stop;
 

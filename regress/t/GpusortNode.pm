@@ -13,7 +13,7 @@ use Test2::API qw(test2_stack);
 use Test::More ();
 use Time::HiRes qw(usleep);
 
-our @EXPORT = qw(runs_all start_node copy_installation create_rows create_many_types create_gate create_checked create_phase_waiters temporary_files lines_of
+our @EXPORT = qw(runs_all start_node copy_installation create_rows create_many_types create_gate create_checked create_phase_waiters temporary_files held_by lines_of
 	gpusortd_is_installed gpusortd_pids kill_gpusortd freeze_gpusortd wait_for_gpusortd serve executed fallbacks while_feeding timeouts_take_effect nothing_is_left);
 
 # For those who only want to know whether there is a failure: the first one ends the test.
@@ -184,6 +184,21 @@ sub temporary_files
 
 	my @names = -d $folder ? sort grep { !/^\./ } slurp_dir($folder) : ();
 	return @names;
+}
+
+# What a backend has open besides files of the data directory, and mappings of gpusort's.
+sub held_by
+{
+	my ($node, $pid) = @_;
+	my $data = $node->data_dir;
+	my %count;
+
+	foreach my $file (grep { defined && !/^(\Q$data\E|base|global|pg_)/ } map { readlink } glob "/proc/$pid/fd/*")
+	{
+		$count{ $file =~ s/:.*//r }++;
+	}
+	$count{mappings} = grep { /gpusort/ && !/\.so/ } split /\n/, slurp_file("/proc/$pid/maps");
+	return join ' ', map { "$_=$count{$_}" } sort keys %count;
 }
 
 # Was gpusortd built?

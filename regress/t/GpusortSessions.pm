@@ -226,26 +226,11 @@ sub finish
 
 # ---- what they hold ----
 
-# What a backend has open besides files of the data directory.
-sub holdings
-{
-	my ($self, $pid) = @_;
-	my $data = $self->{node}->data_dir;
-	my %count;
-
-	foreach my $file (grep { defined && !/^(\Q$data\E|base|global|pg_)/ } map { readlink } glob "/proc/$pid/fd/*")
-	{
-		$count{ $file =~ s/:.*//r }++;
-	}
-	$count{mappings} = grep { /gpusort/ && !/\.so/ } split /\n/, slurp_file("/proc/$pid/maps");
-	return join ' ', map { "$_=$count{$_}" } sort keys %count;
-}
-
 sub note_holdings
 {
 	my ($self) = @_;
 
-	$_->{held} = $self->holdings($_->{pid}) foreach $self->sessions;
+	$_->{held} = held_by($self->{node}, $_->{pid}) foreach $self->sessions;
 	return;
 }
 
@@ -257,7 +242,7 @@ sub leaks
 
 	foreach my $session ($self->sessions)
 	{
-		my $holds = $self->holdings($session->{pid});
+		my $holds = held_by($self->{node}, $session->{pid});
 
 		push @leaks, "$session->{name}: $holds, before: $session->{held}" if $holds ne $session->{held};
 	}
