@@ -276,6 +276,26 @@ foreach my $case (
 	ok($status != 0 && $output =~ $says, "$what: the next step") or diag($output);
 }
 
+# Who installs packages says which, before it does.  Here apt-get and sudo are others, and clang is nowhere.
+my $stubs = $node->basedir . '/stubs';
+mkdir $stubs or die;
+foreach my $tool (qw(bash env dirname sed awk id rm rmdir tee mkdir cat git))
+{
+	my ($path) = grep { -x } map { "$_/$tool" } split /:/, $ENV{PATH};
+	symlink $path, "$stubs/$tool" if defined $path;
+}
+append_to_file("$stubs/sudo", qq(#!/bin/bash\nexec "\$@"\n));
+append_to_file("$stubs/apt-get", <<"EOT");
+#!/bin/bash
+case " \$* " in
+	*' --assume-no '*) printf '%s\n' 'The following NEW packages will be installed:' '  clang libclang' '0 upgraded, 2 newly installed, 0 to remove' 'Need to get 3 MB of archives.' 'Abort.'; exit 1 ;;
+	*' install '*) echo 'apt-get installs'; exit 1 ;;
+esac
+EOT
+chmod 0755, "$stubs/sudo", "$stubs/apt-get";
+my (undef, $listed) = shell('env', "PATH=$stubs", 'tools/setup', '--list', 'ci');
+is($listed, "To be installed, with all that they need: clang\n  clang libclang\n2 packages\nNeed to get 3 MB of archives.\n", 'tools/setup --list installs nothing');
+
 # Links within the repository lead somewhere.
 foreach my $link ($readme =~ /\]\(([^)#:]+)(?:#[^)]*)?\)/g)
 {
