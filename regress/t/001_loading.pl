@@ -45,7 +45,7 @@ is($node->safe_psql('postgres', 'SET gpusort.backend = cuda; SET gpusort.mode = 
 	&& $1, 'Fallback: cuda: gpusort is not in shared_preload_libraries, so no gpusortd is started', 'nor a card');
 
 # A superuser may have that logged; here the client sees the log.
-my $to_card = "SET client_min_messages = log; SET gpusort.backend = cuda; SET gpusort.mode = force; SELECT * FROM generate_series(1, 5) AS g ORDER BY g";
+my $to_card = "SET log_statement = none; SET client_min_messages = log; SET gpusort.backend = cuda; SET gpusort.mode = force; SELECT * FROM generate_series(1, 5) AS g ORDER BY g";
 ($status, $out, $err) = $node->psql('postgres', "LOAD 'gpusort'; $to_card");
 is($err, '', 'a sort that was meant for a card is not logged');
 ($status, $out, $err) = $node->psql('postgres', "LOAD 'gpusort'; SET gpusort.log_fallbacks = on; $to_card");
