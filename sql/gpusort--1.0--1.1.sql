@@ -25,7 +25,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
 
 COMMENT ON FUNCTION gpusort_preloaded() IS
-'the setting that loads gpusort into sessions as this one; if there is none, what to do: only sessions that have called a function of the extension sort with it then';
+'the setting that loads gpusort into sessions as this one; if there is none, what to do: only sessions that have called a function of the extension, as this one has now, sort with it then';
 
 -- 1.0 was never released; whoever built it has its SQL as it was then.  What lacks a column is made anew,
 -- what is missing is made; the rest stays as it is, with the rights that somebody has granted since.

@@ -25,7 +25,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
 
 COMMENT ON FUNCTION gpusort_preloaded() IS
-'the setting that loads gpusort into sessions as this one; if there is none, what to do: only sessions that have called a function of the extension sort with it then';
+'the setting that loads gpusort into sessions as this one; if there is none, what to do: only sessions that have called a function of the extension, as this one has now, sort with it then';
 
 CREATE FUNCTION gpusort_check(query text, OUT sort_key text, OUT taken boolean, OUT reason text,
 	OUT expected_ms double precision, OUT postgresql_ms double precision, OUT how text)

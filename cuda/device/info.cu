@@ -27,7 +27,8 @@ device_explain_none(cudaError_t error)
 	(void) cudaDriverGetVersion(&driver);
 	(void) cudaRuntimeGetVersion(&runtime);
 	if (driver == 0)
-		return status_make(DEVSORT_NO_DEVICE, "no CUDA driver is installed");
+		return status_make(DEVSORT_NO_DEVICE,
+						   "no CUDA driver is installed: NVIDIA's has the library libcuda.so.1");
 	if (error == cudaErrorInsufficientDriver)
 		return status_make(DEVSORT_NO_DEVICE, "the CUDA driver (for CUDA %d.%d) is too old for CUDA %d.%d",
 						   driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10);

@@ -177,6 +177,18 @@ SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table USIN
 SET gpusort.create_index = off;
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX ON st_table (t)');
 RESET gpusort.create_index;
+-- A build that is left to PostgreSQL is logged if that is asked for, but no matter of course: gpusort is off, or the table is small.
+SET client_min_messages = log;
+CREATE INDEX st_logged ON st_own (j);
+SET gpusort.log_fallbacks = on;
+REINDEX INDEX st_logged;
+SET gpusort.mode = off;
+REINDEX INDEX st_logged;
+SET gpusort.mode = auto;
+CREATE INDEX ON st_few (k);
+RESET gpusort.log_fallbacks;
+RESET client_min_messages;
+SET gpusort.mode = force;
 SET maintenance_work_mem = '1MB';
 ALTER TABLE st_unlogged SET (parallel_workers = 2);
 SET max_parallel_maintenance_workers = 3;

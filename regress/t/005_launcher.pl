@@ -312,7 +312,7 @@ check_given_up('no program', 'unavailable: there is no program "/nowhere/gpusort
 check_given_up('wrong options', 'unavailable: gpusortd ended with status 2: no such option: "--nonsense"', 'HINT:  Correct the settings',
 	gpusortd_path => undef, gpusortd_options => '--nonsense x');
 my $no_device = write_program('no_device', 'echo "FATAL: no CUDA driver" >&2; exit 5');
-check_given_up('no device', 'unavailable: gpusortd ended with status 5: no CUDA driver', 'HINT:  If there is a GPU', gpusortd_path => $no_device,
+check_given_up('no device', 'unavailable: gpusortd ended with status 5: no CUDA driver', 'HINT:  If there is a GPU, install NVIDIA.s driver', gpusortd_path => $no_device,
 	gpusortd_options => undef);
 is(starts_of($no_device), 1, 'no device: it was tried once');
 $offset = -s $node->logfile;

@@ -8,6 +8,7 @@ use FindBin;
 use lib $FindBin::Bin;
 use GpusortNode;
 use Test::More;
+use Time::HiRes 'usleep';
 
 use constant ROWS => 400000;
 use constant POINTS => 5;
@@ -229,6 +230,37 @@ is(left_behind($pid), $nothing, 'nothing is left of them');
 my $explained = 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r WHERE id <= 2000 ORDER BY k';
 $session->query_safe("DO \$\$ BEGIN FOR i IN 1 .. 150 LOOP EXECUTE '$explained'; END LOOP; END \$\$");
 like($session->query('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r ORDER BY k'), qr/Processes: [2-4]/, 'processes still share memory after many sorts');
+is(left_behind($pid), $nothing, 'nothing is left of those');
+
+# Workers that come when the first process has written its rows, and the first of them enters and reads
+# nothing for a while: meanwhile the other one has next to no memory.  Each row is written once all the same.
+$node->safe_psql('postgres', <<'EOT');
+CREATE FUNCTION held_up(leader int, id int) RETURNS bool PARALLEL SAFE STABLE LANGUAGE plpgsql AS '
+	BEGIN
+		IF clock_timestamp() < statement_timestamp() + interval ''0.5 s'' THEN
+			PERFORM pg_sleep(extract(epoch FROM statement_timestamp() - clock_timestamp()) +
+				CASE WHEN id > 30000 OR pg_backend_pid() = leader THEN 0.5
+					WHEN pg_backend_pid() = (SELECT pid FROM pg_stat_activity WHERE leader_pid = leader ORDER BY backend_start LIMIT 1) THEN 0.4
+					ELSE 0 END);
+		END IF;
+		RETURN true;
+	END';
+EOT
+my ($server) = lines_of(slurp($node->data_dir . '/postmaster.pid'));
+$session->query_safe("SET gpusort.work_mem = '3500kB'; SET max_parallel_workers_per_gather = 0");
+my $held_up = "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM r WHERE id <= 250000 AND (id NOT BETWEEN 25000 AND 35000 OR held_up($pid, id)) ORDER BY k";
+my ($once) = $session->query($held_up) =~ /Disk: (\d+)kB/;
+$session->query_safe('SET max_parallel_workers_per_gather = 2');
+foreach my $limit ('', 'LIMIT 240000')
+{
+	kill 'STOP', $server;
+	start_statement($session, "$held_up $limit");
+	usleep(150000);
+	kill 'CONT', $server;
+	my ($bytes) = $session->query('SELECT 1') =~ /Disk: (\d+)kB/;
+	cmp_ok($bytes, '<', $once * 1.08, "each row is written once: $bytes of $once kB $limit");
+}
+$session->query_safe("SET gpusort.work_mem = '1GB'; RESET max_parallel_workers_per_gather");
 is(left_behind($pid), $nothing, 'nothing is left of those');
 
 # Processes with too little address space for the sort's memory: first the workers alone, then the leader too.

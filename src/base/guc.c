@@ -35,6 +35,7 @@ int gpusort_max_kept_memory = -1;
 int gpusort_max_queue_timeout = -1;
 int gpusort_max_device_sorts = 64;
 char *gpusort_max_sort_device_memory;
+bool gpusort_log_fallbacks;
 char *gpusort_gpusortd_path;
 char *gpusort_gpusortd_options;
 
@@ -152,6 +153,15 @@ define_limits(void)
 							   NULL, NULL);
 }
 
+static void
+define_logging(void)
+{
+	DefineCustomBoolVariable("gpusort.log_fallbacks",
+							 "Logs each sort that a device could not complete, and why.",
+							 "And builds of indexes that are left to PostgreSQL, but for small tables.",
+							 &gpusort_log_fallbacks, false, PGC_SUSET, 0, NULL, NULL, NULL);
+}
+
 /* What the launcher starts gpusortd with: a reload is enough to change it. */
 static void
 define_service_settings(void)
@@ -235,6 +245,7 @@ guc_define_all(void)
 							"0: none. No sort gives another order for it.", &gpusort_spoiled_images, 0, 0,
 							INT_MAX, PGC_SUSET, DEVELOPER_SETTING, NULL, NULL, NULL);
 	define_limits();
+	define_logging();
 	define_service_settings();
 	MarkGUCPrefixReserved("gpusort");
 }

@@ -45,6 +45,9 @@ extern int gpusort_max_queue_timeout;		 /* ms; -1: no limit */
 extern int gpusort_max_device_sorts;		 /* of a session, at a time */
 extern char *gpusort_max_sort_device_memory; /* as 50%, or with a unit */
 
+/* Are sorts and builds logged that are done in another way than they were begun? */
+extern bool gpusort_log_fallbacks;
+
 /* What the launcher starts gpusortd with. */
 extern char *gpusort_max_device_memory; /* as 80%, or with a unit */
 extern int gpusort_staging_memory;		/* MB */

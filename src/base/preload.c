@@ -160,14 +160,16 @@ preload_hint(void)
 	{
 		const char *statement = statement_for(source_of_setting());
 
-		return psprintf("%s SET " SESSION_SETTING " = %s%s", statement, with_ours(libraries),
-						strcmp(statement, "ALTER SYSTEM") == 0 ? "; SELECT pg_reload_conf()" : "");
+		return psprintf(
+			"ALTER SYSTEM SET shared_preload_libraries = %s, and restart the server; or, without the card, "
+			"counters of all sessions and kept memory: %s SET " SESSION_SETTING " = %s%s",
+			with_ours(shared_preload_libraries_string), statement, with_ours(libraries),
+			strcmp(statement, "ALTER SYSTEM") == 0 ? "; SELECT pg_reload_conf()" : "");
 	}
 	if (may(ACL_SET) && libraries[0] == '\0')
 		return psprintf("ALTER ROLE %s SET " SESSION_SETTING " = '" LIBRARY "'", this_role());
-	return psprintf("a superuser can add it to " SESSION_SETTING
-					", or GRANT SET ON PARAMETER " SESSION_SETTING " TO %s; LOAD is for superusers as well",
-					this_role());
+	return "a superuser can add it to shared_preload_libraries, or to " SESSION_SETTING
+		   "; LOAD is for superusers as well";
 }
 
 /* ---------------------------------------------------------------- SQL */

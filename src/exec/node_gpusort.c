@@ -38,6 +38,7 @@
 #include "exec/own_workers.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
+#include "monitor/fallback_log.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 
@@ -306,7 +307,7 @@ fall_back(GpuSortState *state)
 					   "Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".")
 				 : errhint(
 					   "The query has volatile functions below the sort, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
-	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", failure)));
+	fallback_log_device(device, sorter->failure_reason, failure);
 	state->fallback = failure;
 	state->fallback_device = device;
 	state->performed = false; /* it did nothing that counts */

@@ -88,6 +88,13 @@ merge_fan_in(Size limit)
 	return Max(MERGE_FAN_IN_MIN, Min(MERGE_FAN_IN_MAX, fan_in));
 }
 
+/* How many runs it can merge at once with so much memory. */
+static int
+fan_in_with(const ExternalSort *external, Size limit)
+{
+	return merge_fan_in(limit - (external->comparer != NULL ? verified_memory(limit) : 0));
+}
+
 ExternalSort *
 external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool random_access,
 					 SorterStats *stats)
@@ -100,11 +107,27 @@ external_sort_create(const SortKey *key, TupleDesc rows, Size memory_limit, bool
 	external->row_keys = rows != NULL ? row_keys_create(key, rows) : NULL;
 	external->comparer = key->verified ? sort_key_comparer_create(key) : NULL;
 	external->limit = memory_limit;
-	external->fan_in = merge_fan_in(memory_limit - (key->verified ? verified_memory(memory_limit) : 0));
+	external->fan_in = fan_in_with(external, memory_limit);
 	external->random_access = random_access;
 	external->context = CurrentMemoryContext;
 	external->stats = stats;
 	return external;
+}
+
+void
+external_sort_allow(ExternalSort *external, Size memory_limit)
+{
+	if (memory_limit <= external->limit)
+		return;
+	external->limit = memory_limit;
+	external->fan_in = fan_in_with(external, memory_limit);
+	for (int i = 0; i < MAX_LEVELS; i++)
+	{
+		RunLevel *level = &external->levels[i];
+
+		if (level->runs != NULL)
+			level->runs = repalloc(level->runs, sizeof(Run *) * external->fan_in);
+	}
 }
 
 void

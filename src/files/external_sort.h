@@ -27,6 +27,12 @@ extern ExternalSort *external_sort_create(const SortKey *key, TupleDesc rows, Si
 										  bool random_access, SorterStats *stats);
 
 /*
+ * From now on it may have so much memory, if that is more: more runs are merged at once, and each row is
+ * written to fewer levels.
+ */
+extern void external_sort_allow(ExternalSort *external, Size memory_limit);
+
+/*
  * Before the first run: other processes are to read them.  The files are of this set, and this process has a
  * number there, from 0.
  */

@@ -32,6 +32,7 @@
 #include "index/joint_feed.h"
 #include "key/key_row.h"
 #include "monitor/counters.h"
+#include "monitor/fallback_log.h"
 #include "monitor/progress.h"
 #include "sort/sorted_rows.h"
 
@@ -229,7 +230,7 @@ fall_back(IndexBuild *build)
 	const Sorter *sorter = build->load.sorter;
 
 	stats_count_fallback(sorter->device->name, sorter->failure_reason);
-	ereport(DEBUG1, (errmsg_internal("gpusort falls back to the cpu device: %s", sorter->failure)));
+	fallback_log_device(sorter->device->name, sorter->failure_reason, sorter->failure);
 	release_sorter(build);
 	load_report_total(0);
 }
@@ -295,8 +296,7 @@ leave_to_postgres(Relation heap, Relation index, IndexInfo *info, const Declined
 {
 	if (why_not->reason != DECLINED_MODE_OFF)
 		stats_count_declined(why_not->reason);
-	ereport(DEBUG1, (errmsg_internal("gpusort leaves the build of index \"%s\" to PostgreSQL: %s",
-									 RelationGetRelationName(index), why_not->words)));
+	fallback_log_build(RelationGetRelationName(index), why_not);
 	return btbuild(heap, index, info);
 }
 

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "nodes/primnodes.h"
+#include "nodes/plannodes.h"
 
 #include "base/declined.h"
 #include "plan/forecast.h"
@@ -36,9 +36,21 @@ extern const char *advice_to_take(DeclinedReason reason, const SortForecast *for
 /* Which setting would have PostgreSQL sort instead. */
 extern const char *advice_on_rival(RivalPlan rival);
 
+/* Where an aggregate stands. */
+typedef struct AggregatePlace
+{
+	const Agg *agg;
+	List *aggregates;	  /* all of the node's, Aggrefs */
+	bool has_all_columns; /* does the node group by as many columns as the query says? */
+	bool is_ordered;	  /* may the query that groups have an ORDER BY? */
+} AggregatePlace;
+
 /*
- * How to write the query so that an aggregate's sort is a node; the context is set to the aggregate's node.
+ * How to write the query so that an aggregate's sort is a node, with the same result; the context is set to
+ * the aggregate's node.  In place of each "..." are the aggregate's columns, with FROM and what follows it.
+ * NULL: there is no such way.
  */
-extern const char *advice_on_aggregate(const Aggref *aggregate, List *context, bool use_prefix);
+extern const char *advice_on_aggregate(const Aggref *aggregate, const AggregatePlace *place, List *context,
+									   bool use_prefix);
 
 #endif /* GPUSORT_PLAN_ADVICE_H */

@@ -21,6 +21,13 @@
 #include "plan/rival_plan.h"
 #include "plan/sort_plan.h"
 
+/* What the GROUP BYs of a query and its sub-selects say. */
+typedef struct Groupings
+{
+	List *columns;	 /* how many, of each */
+	bool is_ordered; /* has a query with one an ORDER BY? */
+} Groupings;
+
 /* What the walk over one plan needs. */
 typedef struct CheckContext
 {
@@ -29,6 +36,7 @@ typedef struct CheckContext
 	bool use_prefix;
 	PlannedStmt *stmt;
 	const OfferedPlans *offered;
+	Groupings groupings;
 } CheckContext;
 
 static char *
@@ -116,36 +124,60 @@ put_chain(const CheckContext *context, const Agg *agg, List *ancestors)
 	}
 }
 
-/* Aggregates that sort what they are given. */
 static bool
-find_sorting_aggregates(Node *node, void *found)
+find_groupings(Node *node, void *found)
+{
+	Groupings *groupings = found;
+	Query *query;
+
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Query))
+		return expression_tree_walker(node, find_groupings, found);
+	query = (Query *) node;
+	if (query->groupClause != NIL)
+	{
+		groupings->columns = lappend_int(groupings->columns, list_length(query->groupClause));
+		groupings->is_ordered |= query->sortClause != NIL;
+	}
+	return query_tree_walker(query, find_groupings, found, 0);
+}
+
+static bool
+find_aggregates(Node *node, void *found)
 {
 	if (node == NULL)
 		return false;
-	if (IsA(node, Aggref) && aggref_sorts((Aggref *) node))
+	if (IsA(node, Aggref))
 		*(List **) found = lappend(*(List **) found, node);
-	return expression_tree_walker(node, find_sorting_aggregates, found);
+	return expression_tree_walker(node, find_aggregates, found);
 }
 
+/* Those that sort what they are given. */
 static void
 put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 {
 	List *deparse_context = deparse_context_of(context, plan, ancestors);
-	List *aggregates = NIL;
+	AggregatePlace place = {.agg = (const Agg *) plan,
+							.has_all_columns =
+								list_member_int(context->groupings.columns, ((const Agg *) plan)->numCols),
+							.is_ordered = context->groupings.is_ordered};
 	ListCell *cell;
 
-	(void) find_sorting_aggregates((Node *) plan->targetlist, &aggregates);
-	(void) find_sorting_aggregates((Node *) plan->qual, &aggregates);
-	foreach(cell, aggregates)
+	(void) find_aggregates((Node *) plan->targetlist, &place.aggregates);
+	(void) find_aggregates((Node *) plan->qual, &place.aggregates);
+	foreach(cell, place.aggregates)
 	{
-		CheckedSort sort = {.sort_key =
-								deparse_expression(lfirst(cell), deparse_context, context->use_prefix, true),
-							.why_not = "the sort is inside of an aggregate",
-							.advice = advice_on_aggregate(lfirst(cell), deparse_context, context->use_prefix),
+		Aggref *aggregate = lfirst(cell);
+		CheckedSort sort = {.why_not = "the sort is inside of an aggregate",
 							.how = check_how_within(1, work_mem),
 							.expected_ms = -1,
 							.postgres_ms = -1};
 
+		if (!aggref_sorts(aggregate))
+			continue;
+		sort.sort_key = deparse_expression((Node *) aggregate, deparse_context, context->use_prefix, true);
+		sort.advice = advice_on_aggregate(aggregate, &place, deparse_context, context->use_prefix);
 		check_put(context->check, &sort);
 	}
 }
@@ -204,12 +236,15 @@ void
 check_plan(Check *check, Query *query, int cursor_options, ParamListInfo params)
 {
 	OfferedPlans offered = {.context = CurrentMemoryContext};
-	PlannedStmt *stmt = planner_plan_uncounted(query, check->text, cursor_options, params, &offered);
-	CheckContext context = {.check = check,
-							.offered = &offered,
-							.use_prefix = explain_rtable_size(stmt->rtable) > 1,
-							.stmt = stmt};
+	CheckContext context = {.check = check, .offered = &offered};
+	PlannedStmt *stmt;
 	Bitmapset *relations = NULL;
+
+	/* the planner changes the query */
+	(void) find_groupings((Node *) query, &context.groupings);
+	stmt = planner_plan_uncounted(query, check->text, cursor_options, params, &offered);
+	context.stmt = stmt;
+	context.use_prefix = explain_rtable_size(stmt->rtable) > 1;
 
 	plan_check_permissions(stmt);
 	check->why_none = query->sortClause != NIL

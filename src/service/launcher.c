@@ -292,7 +292,7 @@ note_end(int status)
 		case GPUSORTD_EXIT_NO_DEVICE:
 			give_up(
 				psprintf("gpusortd %s", reason),
-				"If there is a GPU, see whether nvidia-smi shows it; else set gpusort.devices to \"none\".");
+				"If there is a GPU, install NVIDIA's driver with its library libcuda.so.1 (Debian: nvidia-driver, libcuda1), see whether nvidia-smi shows the GPU, and reload; else set gpusort.devices to \"none\".");
 			break;
 		case GPUSORTD_EXIT_NOT_RUN:
 			give_up(psprintf("gpusortd %s", reason),

@@ -41,6 +41,15 @@ limit_now(const CpuSorter *sorter)
 	return all_apart ? part : Min(part, Max(sorter->held, shared_chunks_late_memory(shared)));
 }
 
+/* A process that is held to little at first must not merge in so little for ever. */
+static void
+set_limit(CpuSorter *sorter, Size limit)
+{
+	sorter->limit = limit;
+	if (sorter->external != NULL)
+		external_sort_allow(sorter->external, limit);
+}
+
 /* ---------------------------------------------------------------- apart from the others */
 
 /* This process leaves the others' chunks: the number of those that have not, with it. */
@@ -108,7 +117,7 @@ joint_spill_get_chunk(CpuSorter *sorter, Size at_least)
 {
 	if (!sorter->apart)
 		go_apart(sorter);
-	sorter->limit = limit_now(sorter);
+	set_limit(sorter, limit_now(sorter));
 	return cpu_get_own_chunk(sorter, at_least);
 }
 
@@ -168,7 +177,7 @@ joint_spill_finish(CpuSorter *sorter)
 
 	if (!sorter->apart)
 		go_apart(sorter);
-	sorter->limit = equal_part(shared);
+	set_limit(sorter, equal_part(shared));
 	joint_spill_publish(sorter);
 	shared_chunks_note_memory(sorter->shared, &sorter->noted_memory, 0);
 	pass_stats_on(sorter);

@@ -31,6 +31,7 @@
 #include "base/wait_events.h"
 #include "device/cuda/turns.h"
 #include "monitor/counters.h"
+#include "monitor/fallback_log.h"
 #include "monitor/progress.h"
 
 /*
@@ -474,7 +475,10 @@ lose_card(PartsSorter *sorter)
 	sorter->card_state = TURNS_CARD_LOST;
 	turns_dismiss(sorter);
 	if (card->failure != NULL)
+	{
 		stats_count_fallback(sort_device_cuda.name, card->failure_reason);
+		fallback_log_device(sort_device_cuda.name, card->failure_reason, card->failure);
+	}
 	gpu_client_close(&card->client);
 	end_second_card(sorter);
 }
