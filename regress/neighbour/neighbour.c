@@ -10,6 +10,9 @@
  *					statement; but not for plans that are made for certain parameters
  *		kept		the same, but the stored plan itself, which nobody may change
  *
+ * Settings in a text are those of its plans alone, as pg_hint_plan has them: Set(name value) in a comment
+ * that begins with a plus sign.  They are put back when the plan is there.
+ *
  * neighbour.takes, set before it is loaded, is a name that it takes: of a setting, if there is a dot in it,
  * else of custom scans.
  */
@@ -85,7 +88,7 @@ store_plan(const char *text, int location, PlannedStmt *plan)
 }
 
 static PlannedStmt *
-neighbour_planner(planner_hook_parameters)
+plan_from_somewhere(planner_hook_parameters)
 {
 	PlannedStmt *stored;
 
@@ -97,6 +100,33 @@ neighbour_planner(planner_hook_parameters)
 	if (stored == NULL)
 		stored = store_plan(query_string, parse->stmt_location, standard_planner(planner_hook_arguments));
 	return plans_from == PLANS_KEPT ? stored : copyObject(stored);
+}
+
+/* Sets what a text wants, until AtEOXact_GUC. */
+static void
+set_hints(const char *text)
+{
+	const char *at = strstr(text, "/*+");
+	char name[64];
+	char value[64];
+	int length;
+
+	for (at = at != NULL ? at + 3 : ""; sscanf(at, " Set(%63[^ ] %63[^)])%n", name, value, &length) == 2;
+		 at += length)
+		(void) set_config_option(name, value, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+}
+
+/* An error puts the settings back, too. */
+static PlannedStmt *
+neighbour_planner(planner_hook_parameters)
+{
+	int level = NewGUCNestLevel();
+	PlannedStmt *result;
+
+	set_hints(query_string);
+	result = plan_from_somewhere(planner_hook_arguments);
+	AtEOXact_GUC(true, level);
+	return result;
 }
 
 /* As with plans: only as is the custom are others asked. */

@@ -144,8 +144,28 @@ SELECT plan ->> 'Node Type' AS node_type, plan ->> 'Custom Plan Provider' AS pro
 FROM analyzed('SELECT * FROM e ORDER BY a, c') AS plan;
 SELECT key FROM analyzed('SELECT * FROM e ORDER BY a, c') AS plan, json_object_keys(plan) AS key
 WHERE key NOT IN ('Plans', 'Async Capable', 'Disabled') AND key NOT LIKE '%Blocks' AND key NOT LIKE 'Actual%' AND key NOT LIKE '%Cost' AND key NOT LIKE 'Plan %';
+-- What programs that draw plans divide by: no node is expected to return less than a row, nor to end before it begins.
+CREATE FUNCTION odd_estimates(query text, OUT nodes text, OUT odd text) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	SELECT string_agg(DISTINCT coalesce(node ->> 'Custom Plan Provider', node ->> 'Node Type'), ' ') FILTER (WHERE node ? 'Custom Plan Provider' OR node ->> 'Node Type' LIKE 'Gather%'),
+		string_agg(node::text, ' ') FILTER (WHERE ((node ->> 'Plan Rows')::numeric >= 1 AND (node ->> 'Plan Width')::int >= 0 AND (node ->> 'Startup Cost')::numeric <= (node ->> 'Total Cost')::numeric) IS NOT TRUE)
+	INTO nodes, odd FROM (SELECT jsonb_path_query(plan, 'strict $.** ? (exists(@."Node Type"))') - 'Plans' AS node) AS n;
+END $$;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SELECT what, (odd_estimates(query)).* FROM (VALUES ('several processes', 'SELECT * FROM e ORDER BY c, id'), ('a cursor', 'DECLARE d CURSOR FOR SELECT * FROM e ORDER BY c, id'),
+	('ranks', 'SELECT id, rank() OVER (PARTITION BY a ORDER BY n) FROM e'), ('no row', 'SELECT * FROM e WHERE id < 0 ORDER BY c'), ('a LIMIT', 'SELECT * FROM e ORDER BY c LIMIT 1')) AS q (what, query);
+RESET max_parallel_workers_per_gather;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
 -- A plan that is only explained is not executed.
 SELECT plan_contains('SELECT 1 / (a - a) FROM e ORDER BY 1', 'GpuSort') AS explained;
 
 DROP TABLE e;
-DROP FUNCTION plan_line, same_sort_key, whole_plan, same_plan, explain, analyzed, analyzed_text;
+DROP FUNCTION plan_line, same_sort_key, whole_plan, same_plan, explain, analyzed, analyzed_text, odd_estimates;

@@ -44,7 +44,7 @@ CREATE FUNCTION statements() RETURNS TABLE (statement text, built bigint) LANGUA
 		'ALTER TABLE st_table ADD EXCLUDE USING btree (k WITH =)', 'CREATE INDEX st_temp_t ON st_temp (t)', 'CREATE INDEX st_unlogged_t ON st_unlogged (t)', 'CREATE INDEX ON st_parts (t)',
 		'ALTER TABLE st_parts ADD PRIMARY KEY (k, id)', 'CREATE INDEX st_view_t ON st_view (t)', 'REINDEX INDEX st_table_t', 'REINDEX TABLE st_table',
 		'ALTER TABLE st_table ALTER k TYPE int8', 'CLUSTER st_table USING st_table_t', 'REFRESH MATERIALIZED VIEW st_view', 'ALTER TABLE st_table SET UNLOGGED',
-		'ALTER TABLE st_table SET LOGGED', 'TRUNCATE st_unlogged', 'CREATE INDEX ON st_table USING hash (t)', 'CREATE INDEX ON st_table USING brin (k)']) AS s $$;
+		'ALTER TABLE st_table SET LOGGED', 'CREATE INDEX ON st_table USING hash (t)', 'CREATE INDEX ON st_table USING brin (k)']) AS s $$;
 SET max_parallel_maintenance_workers = 0;
 SELECT * FROM statements();
 SELECT * FROM bad_indexes();
@@ -81,6 +81,41 @@ SELECT builds_so_far() - :before AS built;
 SHOW max_parallel_maintenance_workers;
 SELECT * FROM bad_indexes();
 
+-- With max_parallel_maintenance_workers = 0, nobody but PostgreSQL about to build a B-tree finds another value:
+-- no index of another access method, no expression; and indexes rebuilt together with such are left to PostgreSQL.
+CREATE FUNCTION found_no_workers(value anyelement) RETURNS anyelement IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF current_setting('max_parallel_maintenance_workers') <> '0' THEN
+		RAISE EXCEPTION 'max_parallel_maintenance_workers is %', current_setting('max_parallel_maintenance_workers');
+	END IF;
+	RETURN value;
+END $$;
+CREATE TABLE st_seen (k int, t text COLLATE "C");
+INSERT INTO st_seen SELECT i, md5(i::text) FROM generate_series(1, 2000) AS i;
+CREATE MATERIALIZED VIEW st_seen_view AS SELECT found_no_workers(i) AS k FROM generate_series(1, 2000) AS i;
+SELECT s AS statement, index_builds_of(s) AS built FROM unnest(ARRAY['CREATE INDEX st_seen_hash ON st_seen USING hash (found_no_workers(k))', 'CREATE INDEX st_seen_k ON st_seen (k)',
+	'CREATE INDEX st_seen_t ON st_seen (found_no_workers(t))', 'REINDEX TABLE st_seen', 'REINDEX INDEX st_seen_hash', 'REINDEX INDEX st_seen_t', 'CLUSTER st_seen USING st_seen_k',
+	'ALTER TABLE st_seen ALTER k TYPE int8 USING found_no_workers(k)', 'ALTER TABLE st_seen ADD PRIMARY KEY (k), ADD CONSTRAINT st_seen_excl EXCLUDE USING hash (found_no_workers(t) WITH =)',
+	'CREATE INDEX st_seen_view_k ON st_seen_view (found_no_workers(k))', 'CREATE INDEX ON st_seen_view (k DESC)', 'REFRESH MATERIALIZED VIEW st_seen_view']) AS s;
+SELECT sort_key, taken, reason FROM gpusort_check('REINDEX TABLE st_seen') WHERE sort_key LIKE 'st_seen_k%' OR sort_key LIKE 'st_seen_hash%';
+SELECT builds_so_far() AS before \gset
+VACUUM FULL st_seen;
+REINDEX TABLE CONCURRENTLY st_seen;
+CREATE INDEX CONCURRENTLY st_seen_late ON st_seen USING hash (found_no_workers(t));
+SELECT builds_so_far() - :before AS built;
+DROP INDEX st_seen_hash, st_seen_late;
+ALTER TABLE st_seen DROP CONSTRAINT st_seen_excl;
+VACUUM FULL st_seen;
+SELECT builds_so_far() - :before AS built;
+REINDEX TABLE CONCURRENTLY st_seen;
+SELECT builds_so_far() - :before AS built;
+CREATE INDEX CONCURRENTLY st_seen_late ON st_seen (found_no_workers(t), k);
+SELECT builds_so_far() - :before AS built;
+SELECT s AS statement, index_builds_of(s) AS built FROM unnest(ARRAY['REINDEX TABLE st_seen', 'CLUSTER st_seen USING st_seen_k', 'ALTER TABLE st_seen ALTER k TYPE int4 USING found_no_workers(k)']) AS s;
+SHOW max_parallel_maintenance_workers;
+SELECT * FROM bad_indexes();
+DROP MATERIALIZED VIEW st_seen_view;
+DROP TABLE st_seen;
 -- What is left to PostgreSQL, and why.
 SELECT gpusort_stat_reset();
 CREATE INDEX ON st_own (j);

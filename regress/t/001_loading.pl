@@ -25,6 +25,90 @@ is($status, 0, 'a wrong setting from before LOAD does not keep the library out')
 like($err, qr/invalid value for parameter "gpusort.mode"/, 'but there is a warning');
 is($out, 'auto', 'and the default is in force');
 
+# ---- before or after an extension that has settings for one query alone ----
+
+# Hinted queries that sort, number rows, and have no table; statements that are planned before, and often; a
+# query in the planning of another one.  Nothing of a hint is left behind, nor after an error.
+my @orders = (
+	[ 'LOAD, after HINTS', q(LOAD 'HINTS'; LOAD 'gpusort';), '' ],
+	[ 'LOAD, before HINTS', q(LOAD 'gpusort'; LOAD 'HINTS';), '' ],
+	[ 'CREATE EXTENSION after HINTS', q(LOAD 'HINTS'; CREATE EXTENSION gpusort;), '' ],
+	[ 'session_preload_libraries, after HINTS', '', 'HINTS, gpusort' ],
+	[ 'session_preload_libraries, before HINTS', '', 'gpusort, HINTS' ]);
+my %hinted = (
+	'a window' => 'SELECT g, row_number() OVER (ORDER BY g DESC) FROM generate_series(1, 50000) AS g',
+	'EXCEPT' => 'SELECT g FROM generate_series(1, 50000) AS g EXCEPT SELECT h FROM generate_series(1, 40000) AS h',
+	'no table' => 'SELECT 2 AS two EXCEPT VALUES (3), (4)',
+	'a sub-select' => 'WITH c AS MATERIALIZED (SELECT DISTINCT g FROM generate_series(1, 50000) AS g) SELECT (SELECT max(g) FROM (SELECT g FROM c EXCEPT VALUES (1)) AS e)',
+	'ORDER BY' => 'SELECT * FROM generate_series(1, 50000) AS g ORDER BY g');
+
+# The node names of a query's plan that are ours, or that ours take the place of.
+sub sorting_nodes
+{
+	my ($plan) = @_;
+	my %nodes = map { $_ => 1 } $plan =~ /^ *(?:-> +)?(?:Custom Scan \()?(GpuSort|GpuRank|Sort|WindowAgg)\)?$/mg;
+
+	return join ' ', sort keys %nodes;
+}
+
+$node->safe_psql('postgres', <<'EOT');
+CREATE FUNCTION planned_within(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+DECLARE
+	result int;
+BEGIN
+	EXECUTE '/*+ Set(gpusort.mode off) */ SELECT count(*) FROM (SELECT g FROM generate_series(1, 5) AS g EXCEPT VALUES (1)) AS e' INTO result;
+	RETURN $1;
+END $$;
+EOT
+my $folder = `pg_config --pkglibdir`;
+chomp $folder;
+foreach my $hints (grep { -e "$folder/$_.so" } 'neighbour', 'pg_hint_plan')
+{
+	foreach my $order (@orders)
+	{
+		my ($how, $load, $preload) = map { s/HINTS/$hints/r } @$order;
+		my $session;
+		my $plan = sub { my ($query) = @_; return sorting_nodes($session->query_safe($query)) };
+		my $off = 'EXPLAIN (COSTS OFF) /*+ Set(gpusort.mode off) */';
+		my $force = 'EXPLAIN (COSTS OFF) /*+ Set(gpusort.mode force) */';
+
+		$node->safe_psql('postgres', "DROP EXTENSION IF EXISTS gpusort; ALTER DATABASE postgres SET session_preload_libraries = $preload") if $preload ne '';
+		$session = $node->background_psql('postgres', on_error_stop => 0);
+		$session->query("$load SET enable_hashagg = off");
+		$session->{stderr} = '';
+		foreach my $what (sort keys %hinted)
+		{
+			my $ours = $what eq 'a window' ? 'GpuRank GpuSort' : 'GpuSort';
+			my $theirs = $what eq 'a window' ? 'Sort WindowAgg' : 'Sort';
+
+			$session->query_safe('SET gpusort.mode = force');
+			is($plan->("$off $hinted{$what}"), $theirs, "$how: $what, off for it");
+			is($plan->("EXPLAIN (COSTS OFF) $hinted{$what}"), $ours, "$how: $what, not for others");
+			$session->query_safe('SET gpusort.mode = off');
+			is($plan->("$force $hinted{$what}"), $ours, "$how: $what, force for it");
+			is($plan->("EXPLAIN (COSTS OFF) $hinted{$what}"), $theirs, "$how: $what, not for others");
+			$session->query_safe("SET gpusort.mode = force; PREPARE p AS /*+ Set(gpusort.mode off) */ $hinted{$what}");
+			is($plan->('EXPLAIN (COSTS OFF) EXECUTE p'), $theirs, "$how: $what, prepared") foreach 1, 2;
+			$session->query_safe('DEALLOCATE p');
+		}
+		$session->query_safe('SET gpusort.mode = auto; SET gpusort.min_rows = 100000');
+		is($plan->("EXPLAIN (COSTS OFF) $hinted{EXCEPT}"), 'Sort', "$how: few rows");
+		is($plan->("EXPLAIN (COSTS OFF) /*+ Set(gpusort.min_rows 500) */ $hinted{EXCEPT}"), 'GpuSort', "$how: min_rows for one query");
+		is($plan->("EXPLAIN (COSTS OFF) /*+ Set(gpusort.min_rows 500) Set(gpusort.work_mem 64kB) Set(work_mem 1GB) */ $hinted{EXCEPT}"), 'Sort', "$how: memory for one query");
+		is($plan->("$force SELECT g + planned_within(5) FROM generate_series(1, 50000) AS g EXCEPT VALUES (1)"), 'GpuSort', "$how: a query in the planning of another");
+		$session->query("$force SELECT g FROM generate_series(1, 50000) AS g WHERE g > 1 / 0 EXCEPT VALUES (1)");
+		like($session->{stderr}, qr/division by zero/, "$how: an error in planning");
+		$session->{stderr} = '';
+		is($plan->("EXPLAIN (COSTS OFF) $hinted{EXCEPT}"), 'Sort', "$how: nothing is left of that");
+		$session->query('CREATE EXTENSION gpusort') unless $how =~ /^CREATE EXTENSION/;
+		$session->{stderr} = '';
+		is($session->query_safe("SET gpusort.mode = force; SELECT DISTINCT taken, reason FROM gpusort_check('/*+ Set(gpusort.mode off) */ $hinted{EXCEPT}') WHERE sort_key IS NOT NULL"),
+			'f|gpusort.mode is off', "$how: gpusort_check");
+		$session->quit;
+		$node->safe_psql('postgres', 'DROP EXTENSION gpusort; ALTER DATABASE postgres RESET session_preload_libraries');
+	}
+}
+
 
 # ---- a function of the extension loads it into one session, and says so ----
 

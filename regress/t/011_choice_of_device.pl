@@ -61,6 +61,10 @@ is(device_of_build('many', 2, '4MB'), 'cuda, 3, cuda', 'but not where they have 
 is(device_of_build('many', 2, '64MB', 't'), 'cuda, 3, cuda', 'strings: three processes');
 is(device_of_build('many', 7, '64MB', 't'), 'cpu, 8, cpu', 'many processes');
 
+# Where the setting has no workers, the log names that, and not the table's size.
+$node->psql('postgres', 'SET max_parallel_maintenance_workers = 0; SET client_min_messages = debug1; CREATE INDEX i ON many (k); DROP INDEX i', stderr => \my $log);
+like($log, qr/gpusort builds index "i" with 0 of 0 workers: max_parallel_maintenance_workers is 0$/m, 'no workers by the setting');
+
 # ---- few rows out of much ----
 
 # Of 200,000 rows 1000 are expected, for which a card is not worth a job; but where finding them takes long

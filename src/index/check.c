@@ -23,6 +23,7 @@
 
 #include "base/pg_compat.h"
 #include "index/check.h"
+#include "index/no_workers.h"
 #include "index/takeover.h"
 #include "plan/check_how.h"
 
@@ -80,15 +81,16 @@ begin_as_owner(OwnersRights *before, Relation heap)
 	return true;
 }
 
+/* with_others: does the statement build indexes of other access methods too? */
 static void
-check_index_of(Check *check, Oid table, Oid index_oid)
+check_index_of(Check *check, Oid table, Oid index_oid, bool with_others)
 {
 	Relation heap = table_open(table, AccessShareLock);
 	Relation index = index_open(index_oid, AccessShareLock);
 	OwnersRights before;
 	bool as_owner = begin_as_owner(&before, heap);
 
-	check_existing_index(check, heap, index);
+	check_existing_index(check, heap, index, with_others);
 	if (as_owner)
 		check_end_as_owner(&before);
 	index_close(index, NoLock);
@@ -99,10 +101,11 @@ static void
 check_indexes_of(Check *check, Oid table)
 {
 	Relation heap = table_open(table, AccessShareLock);
+	bool with_others = no_workers_has_others(heap);
 	ListCell *cell;
 
 	foreach(cell, RelationGetIndexList(heap))
-		check_index_of(check, table, lfirst_oid(cell));
+		check_index_of(check, table, lfirst_oid(cell), with_others);
 	table_close(heap, NoLock);
 }
 
@@ -194,7 +197,7 @@ check_reindex_index(Check *check, const RangeVar *name)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE), errmsg("\"%s\" is not an index", name->relname)));
 	table_close(open_table(table), NoLock);
 	foreach(cell, with_storage(index))
-		check_index_of(check, IndexGetRelation(lfirst_oid(cell), false), lfirst_oid(cell));
+		check_index_of(check, IndexGetRelation(lfirst_oid(cell), false), lfirst_oid(cell), false);
 }
 
 static bool

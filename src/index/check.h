@@ -21,8 +21,8 @@
 /* A row for the index that the statement would make; label: what it is called in the row, or NULL. */
 extern void check_new_index(Check *check, Relation heap, const IndexStmt *statement, const char *label);
 
-/* A row for an index that is built again. */
-extern void check_existing_index(Check *check, Relation heap, Relation index);
+/* A row for an index that is built again; with_others: and so are indexes of other access methods. */
+extern void check_existing_index(Check *check, Relation heap, Relation index, bool with_others);
 
 /*
  * The row: key: the index's columns in words; why_not: NULL: it is taken.  Of what is not taken the shape's

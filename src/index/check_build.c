@@ -98,10 +98,16 @@ index_key_in_words(Relation index)
 }
 
 static bool
-is_taken(Relation heap, Relation index, Declined *why_not)
+is_taken(Relation heap, Relation index, bool with_others, Declined *why_not)
 {
-	return index_method_is_ours(get_am_name(index->rd_rel->relam), why_not) &&
-		   index_build_is_ours(heap, index, why_not);
+	if (!index_method_is_ours(get_am_name(index->rd_rel->relam), why_not) ||
+		!index_build_is_ours(heap, index, why_not))
+		return false;
+	if (with_others && max_parallel_maintenance_workers == 0)
+		return declined_because(
+			why_not, DECLINED_KIND,
+			"max_parallel_maintenance_workers is 0, and the table has indexes of other access methods");
+	return true;
 }
 
 static int
@@ -112,14 +118,14 @@ count_processes(Relation heap, Relation index)
 }
 
 void
-check_existing_index(Check *check, Relation heap, Relation index)
+check_existing_index(Check *check, Relation heap, Relation index, bool with_others)
 {
 	const char *key = psprintf("%s: %s", RelationGetRelationName(index), index_key_in_words(index));
 	bool is_btree = index->rd_rel->relam == BTREE_AM_OID;
 	BuildShape build = {.processes = is_btree ? count_processes(heap, index) : 1};
 	Declined why_not;
 
-	if (is_taken(heap, index, &why_not))
+	if (is_taken(heap, index, with_others, &why_not))
 	{
 		build = build_shape(heap, index, index_key_create(index), build.processes);
 		check_put_build(check, key, &build, NULL);

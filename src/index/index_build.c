@@ -134,6 +134,8 @@ report_workers(const IndexBuild *build)
 		return;
 	if (launched < planned)
 		why = "no more background workers were free, see max_parallel_workers and max_worker_processes";
+	else if (max_parallel_maintenance_workers == 0)
+		why = "max_parallel_maintenance_workers is 0";
 	else if (planned < max_parallel_maintenance_workers)
 		why = index_build_why_few_workers(load->heap, load->index, planned);
 	if (why != NULL)

@@ -4,27 +4,22 @@
  *
  * PostgreSQL asks the planner how many processes a build shall have before it begins one, whatever statement
  * it is for; and the planner looks at the table first, which a hook sees.  There the index that is about to
- * be built gets another routine in the relation cache of this backend, a copy of btree's with our ambuild.
- * The catalogs know nothing of it; the index keeps that routine as long as its entry lives, but it differs in
- * nothing else, and ambuild decides anew each time.  The copy lives as long as the process, and an entry that
- * somebody has open keeps its routine when it is invalidated.
+ * be built gets another routine in the relation cache of this backend, a copy of btree's with our ambuild,
+ * and when it is built, a copy of btree's.  The catalogs know nothing of it.  The copies live as long as the
+ * process, and an entry that somebody has open keeps its routine when it is invalidated; after an error the
+ * entry is made anew.
  *
  * Indexes of system tables and of other access methods, and those whose routine somebody else has changed,
  * are left alone.
  *
- * With max_parallel_maintenance_workers = 0 the planner isn't asked.  So statements that may build indexes
- * run with 1 instead, and the hook sees to it that no worker comes of that.
+ * With max_parallel_maintenance_workers = 0 the planner isn't asked: no_workers.c sees to it that it is.
  */
 #include "postgres.h"
 
 #include "access/amapi.h"
 #include "catalog/catalog.h"
 #include "catalog/pg_am_d.h"
-#include "commands/defrem.h"
-#include "miscadmin.h"
-#include "nodes/parsenodes.h"
 #include "storage/bufmgr.h"
-#include "tcop/utility.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/relcache.h"
@@ -32,19 +27,26 @@
 #include "base/pg_compat.h"
 #include "index/index_build.h"
 #include "index/choice.h"
+#include "index/no_workers.h"
 #include "index/takeover.h"
 
 static relation_info_hook_type previous_relation_info_hook;
-static ProcessUtility_hook_type previous_utility_hook;
 
 /* Btree's routine, and a copy with our ambuild. */
 static IndexAmRoutine btree_routine;
 static IndexAmRoutine routine;
 
-/* A statement runs that would have no workers, but for us. */
-static bool workers_forbidden;
-
 /* ---------------------------------------------------------------- the routine */
+
+static IndexBuildResult *
+build(Relation heap, Relation index, IndexInfo *info)
+{
+	IndexBuildResult *result = index_build_btree(heap, index, info);
+
+	index->rd_indam = &btree_routine;
+	no_workers_built();
+	return result;
+}
 
 static void
 init_routines(void)
@@ -53,7 +55,7 @@ init_routines(void)
 		return;
 	btree_routine = *GetIndexAmRoutine(F_BTHANDLER);
 	routine = btree_routine;
-	routine.ambuild = index_build_btree;
+	routine.ambuild = build;
 }
 
 /* Is this a B-tree about to be built? There is nothing in its file, and somebody has it open. */
@@ -71,16 +73,17 @@ has_own_routine(Relation index)
 	return index->rd_indam != NULL && memcmp(index->rd_indam, &btree_routine, sizeof(btree_routine)) == 0;
 }
 
-/* Takes over the builds of this table's indexes that are about to be built. */
-static void
-take_over_indexes(Oid heap_oid)
+/* Takes over the build of this table's index that is about to be built; false: it is not ours. */
+static bool
+take_over_index(Oid heap_oid)
 {
 	Relation heap = RelationIdGetRelation(heap_oid);
+	bool taken = false;
 	List *indexes;
 	ListCell *cell;
 
 	if (heap == NULL)
-		return;
+		return false;
 	init_routines();
 	indexes = IsSystemRelation(heap) ? NIL : RelationGetIndexList(heap);
 	foreach(cell, indexes)
@@ -89,12 +92,17 @@ take_over_indexes(Oid heap_oid)
 
 		if (index == NULL)
 			continue;
-		if (is_to_be_built(index) && has_own_routine(index))
-			index->rd_indam = &routine;
+		if (is_to_be_built(index))
+		{
+			if (has_own_routine(index))
+				index->rd_indam = &routine;
+			taken |= index->rd_indam == &routine;
+		}
 		RelationClose(index);
 	}
 	list_free(indexes);
 	RelationClose(heap);
+	return taken;
 }
 
 /* ---------------------------------------------------------------- hooks */
@@ -107,10 +115,10 @@ look_at_table(PlannerInfo *root, RelOptInfo *rel, Oid relid)
 
 	if (root->parse->jointree != NULL)
 		return;
-	if (workers_forbidden)
+	if (no_workers_wanted())
 		rel->rel_parallel_workers = 0;
-	if (index_builds_are_on(&why_not) && OidIsValid(relid))
-		take_over_indexes(relid);
+	if (index_builds_are_on(&why_not) && OidIsValid(relid) && take_over_index(relid))
+		no_workers_asked();
 }
 
 static void
@@ -121,85 +129,10 @@ see_relation(relation_info_hook_parameters)
 	look_at_table(root, rel, relation_info_hook_relid);
 }
 
-bool
-statement_has_option(List *options, const char *name)
-{
-	ListCell *cell;
-
-	foreach(cell, options)
-	{
-		DefElem *option = lfirst_node(DefElem, cell);
-
-		if (strcmp(option->defname, name) == 0)
-			return defGetBoolean(option);
-	}
-	return false;
-}
-
-/* May this statement build indexes of tables that are not empty? */
-static bool
-may_build_indexes(const Node *statement)
-{
-	switch (nodeTag(statement))
-	{
-		case T_IndexStmt:
-		case T_ReindexStmt:
-		case T_AlterTableStmt:
-		case T_ClusterStmt:
-		case T_RefreshMatViewStmt:
-		case T_TruncateStmt:
-			return true;
-		case T_VacuumStmt:
-			return statement_has_option(((const VacuumStmt *) statement)->options, "full");
-		default:
-			return false;
-	}
-}
-
-static void
-run_utility(process_utility_parameters)
-{
-	if (previous_utility_hook != NULL)
-		previous_utility_hook(process_utility_arguments);
-	else
-		standard_ProcessUtility(process_utility_arguments);
-}
-
-static void
-run_without_workers(process_utility_parameters)
-{
-	max_parallel_maintenance_workers = 1;
-	workers_forbidden = true;
-	PG_TRY();
-	{
-		run_utility(process_utility_arguments);
-	}
-	PG_FINALLY();
-	{
-		workers_forbidden = false;
-		if (max_parallel_maintenance_workers == 1)
-			max_parallel_maintenance_workers = 0;
-	}
-	PG_END_TRY();
-}
-
-static void
-see_utility(process_utility_parameters)
-{
-	Declined why_not;
-
-	if (max_parallel_maintenance_workers == 0 && may_build_indexes(pstmt->utilityStmt) &&
-		index_builds_are_on(&why_not))
-		run_without_workers(process_utility_arguments);
-	else
-		run_utility(process_utility_arguments);
-}
-
 void
 index_takeover_install_hooks(void)
 {
 	previous_relation_info_hook = relation_info_hook;
 	relation_info_hook = see_relation;
-	previous_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = see_utility;
+	no_workers_install_hooks();
 }

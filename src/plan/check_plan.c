@@ -16,6 +16,7 @@
 #include "plan/choice.h"
 #include "plan/deparse.h"
 #include "plan/forecast.h"
+#include "plan/plan_settings.h"
 #include "plan/plan_walk.h"
 #include "plan/planner.h"
 #include "plan/rival_plan.h"
@@ -231,18 +232,25 @@ prepare_node(Plan **place, List *ancestors, void *context)
 	sort_plan_refer_to_input(*place);
 }
 
+static void
+check_nodes(void *context)
+{
+	plan_walk_statement(((CheckContext *) context)->stmt, check_node, context);
+}
+
 /* The plan tells the planner's estimates, as EXPLAIN does. */
 void
 check_plan(Check *check, Query *query, int cursor_options, ParamListInfo params)
 {
 	OfferedPlans offered = {.context = CurrentMemoryContext};
 	CheckContext context = {.check = check, .offered = &offered};
+	PlanSettings settings;
 	PlannedStmt *stmt;
 	Bitmapset *relations = NULL;
 
 	/* the planner changes the query */
 	(void) find_groupings((Node *) query, &context.groupings);
-	stmt = planner_plan_uncounted(query, check->text, cursor_options, params, &offered);
+	stmt = planner_plan_uncounted(query, check->text, cursor_options, params, &offered, &settings);
 	context.stmt = stmt;
 	context.use_prefix = explain_rtable_size(stmt->rtable) > 1;
 
@@ -255,5 +263,5 @@ check_plan(Check *check, Query *query, int cursor_options, ParamListInfo params)
 	context.deparse_context =
 		deparse_context_for_plan_tree(stmt, select_rtable_names_for_explain(stmt->rtable, relations));
 	plan_walk_statement(stmt, prepare_node, NULL);
-	plan_walk_statement(stmt, check_node, &context);
+	plan_settings_during(&settings, check_nodes, &context);
 }

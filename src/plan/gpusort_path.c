@@ -374,13 +374,16 @@ static const CustomPathMethods path_methods = {.CustomName = GPUSORT_NODE_NAME,
 static const CustomPathMethods feed_path_methods = {.CustomName = GPUSORT_FEED_NODE_NAME,
 													.PlanCustomPath = plan_feed_path};
 
-/* A Gather that feeds the partial path's rows to a sort above it; its costs are a part of the sort's. */
+/*
+ * A Gather that feeds the partial path's rows to a sort above it; its costs are a part of the sort's.  No row
+ * goes through the Gather, but PostgreSQL never expects fewer than one, and who reads plans divides by it.
+ */
 static Path *
 create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
 {
 	CustomPath *feed = makeNode(CustomPath);
 	Path *partial = candidate->partial;
-	double no_rows = 0;
+	double rows = 1;
 
 	feed->path.pathtype = T_CustomScan;
 	feed->path.parent = sort->rel;
@@ -393,8 +396,7 @@ create_feeding_gather(const SortToOffer *sort, const Candidate *candidate)
 	feed->custom_paths = list_make1(partial);
 	feed->methods = &feed_path_methods;
 	path_inherit_disabled(&feed->path, partial, false);
-	return (Path *) create_gather_path(sort->root, sort->rel, &feed->path, partial->pathtarget, NULL,
-									   &no_rows);
+	return (Path *) create_gather_path(sort->root, sort->rel, &feed->path, partial->pathtarget, NULL, &rows);
 }
 
 /* A GpuSort over this input, which is the sort's own or feeds it, its cost not set. */

@@ -27,6 +27,7 @@
 #include "plan/gpusort_path.h"
 #include "plan/merge_join.h"
 #include "plan/own_scan.h"
+#include "plan/plan_settings.h"
 #include "plan/planner.h"
 #include "plan/rival.h"
 #include "plan/rival_plan.h"
@@ -44,6 +45,15 @@ static bool joins_hooked = false;
 
 /* Is the state of gpusortd to be the same one for all sorts of the query? */
 static bool holding_state = false;
+
+/*
+ * The settings by which the query is planned that is being planned, or was the last one: those in force when
+ * the planner had all paths.  Another hook may have set them for this query alone, and they are gone when its
+ * plan comes back to ours.  A plan that is none of the planner's, as one that was stored, has those in force
+ * at its begin.
+ */
+static PlanSettings planned_with;
+static PlanSettings last_planned_with;
 
 /* ---------------------------------------------------------------- ORDER BY */
 
@@ -120,6 +130,8 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 {
 	if (prev_create_upper_paths_hook != NULL)
 		prev_create_upper_paths_hook(root, stage, input_rel, output_rel, extra);
+	if (stage == UPPERREL_FINAL && root->parent_root == NULL)
+		planned_with = plan_settings_in_force();
 	if (gpusort_mode == GPUSORT_MODE_OFF)
 		return;
 	if (stage == UPPERREL_ORDERED)
@@ -176,6 +188,18 @@ gpusort_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTbl
 		hook_joins();
 }
 
+/* ---------------------------------------------------------------- the finished plan */
+
+/* Has gpusort plan where PostgreSQL would sort, or number rows. */
+static void
+take_from_plan(void *place)
+{
+	PlannedStmt **stmt = place;
+
+	if (gpusort_mode != GPUSORT_MODE_OFF)
+		*stmt = take_windows(take_sorts(*stmt, !rival_plan_is_noted()));
+}
+
 static PlannedStmt *
 plan_query(planner_hook_parameters)
 {
@@ -183,41 +207,44 @@ plan_query(planner_hook_parameters)
 									 : standard_planner(planner_hook_arguments);
 }
 
-static PlannedStmt *
-plan_query_and_unhook_joins(planner_hook_parameters)
-{
-	PlannedStmt *result;
-
-	PG_TRY();
-	{
-		result = plan_query(planner_hook_arguments);
-	}
-	PG_FINALLY();
-	{
-		unhook_joins();
-	}
-	PG_END_TRY();
-	return result;
-}
-
-/* A function that is evaluated while a query is planned may have queries of its own. */
+/*
+ * A function that is evaluated while a query is planned may have queries of its own: these have settings of
+ * their own, and leave the hook on joins to the outer query.
+ */
 static PlannedStmt *
 gpusort_planner(planner_hook_parameters)
 {
-	PlannedStmt *result = joins_hooked ? plan_query(planner_hook_arguments)
-									   : plan_query_and_unhook_joins(planner_hook_arguments);
+	bool hooked_before = joins_hooked;
+	PlanSettings outer = planned_with;
+	PlannedStmt *volatile planned;
+	PlannedStmt *result;
 
-	return gpusort_mode == GPUSORT_MODE_OFF ? result
-											: take_windows(take_sorts(result, !rival_plan_is_noted()));
+	planned_with = plan_settings_in_force();
+	PG_TRY();
+	{
+		planned = plan_query(planner_hook_arguments);
+		last_planned_with = planned_with;
+	}
+	PG_FINALLY();
+	{
+		planned_with = outer;
+		if (!hooked_before)
+			unhook_joins();
+	}
+	PG_END_TRY();
+	result = planned;
+	plan_settings_during(&last_planned_with, take_from_plan, &result);
+	return result;
 }
 
 PlannedStmt *
 planner_plan_uncounted(Query *query, const char *query_string, int cursor_options, ParamListInfo params,
-					   OfferedPlans *offered)
+					   OfferedPlans *offered, PlanSettings *settings)
 {
 	OfferedPlans *before = rival_plan_note_in(offered);
 	PlannedStmt *volatile result;
 
+	last_planned_with = plan_settings_in_force();
 	PG_TRY();
 	{
 		result = pg_plan_unexplained_query(query, query_string, cursor_options, params);
@@ -227,6 +254,7 @@ planner_plan_uncounted(Query *query, const char *query_string, int cursor_option
 		(void) rival_plan_note_in(before);
 	}
 	PG_END_TRY();
+	*settings = last_planned_with;
 	return result;
 }
 

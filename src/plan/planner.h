@@ -11,6 +11,7 @@
 #include "nodes/parsenodes.h"
 #include "nodes/plannodes.h"
 
+#include "plan/plan_settings.h"
 #include "plan/rival_plan.h"
 
 /* Installs the planner hooks; once, when the library is loaded. */
@@ -18,9 +19,10 @@ extern void planner_install_hooks(void);
 
 /*
  * Plans a query, but not for pg_stat_gpusort, which counts the sorts of queries that are meant to run; notes
- * what has been offered.  params: as far as they are known, or NULL.
+ * what has been offered, and by which settings.  params: as far as they are known, or NULL.
  */
 extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string, int cursor_options,
-										   ParamListInfo params, OfferedPlans *offered);
+										   ParamListInfo params, OfferedPlans *offered,
+										   PlanSettings *settings);
 
 #endif /* GPUSORT_PLAN_PLANNER_H */
