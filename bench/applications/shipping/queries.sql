@@ -12,8 +12,8 @@ SELECT kind, extract(hour FROM scanned_at) AS hour, count(*) FROM scan GROUP BY 
 -- parcels_by_weight_class: weight classes of whole kilograms by service
 SELECT service, floor(weight) AS kilograms, count(*), sum(declared) FROM parcel GROUP BY service, floor(weight) ORDER BY service, kilograms;
 
--- invoice_bands: bands of 10,000
-SELECT (total / 10000)::int AS band, currency, count(*), sum(total) FROM invoice GROUP BY (total / 10000)::int, currency ORDER BY 1, 2;
+-- teams_of_depots: employees' numbers say which team they are of
+SELECT depot_id, employee / 1000 AS team, count(*) FROM scan GROUP BY depot_id, employee / 1000 ORDER BY depot_id, team;
 
 -- devices: what the handhelds report
 SELECT payload->>'device' AS device, count(*), avg((payload->>'battery')::int) AS battery, min(scanned_at), max(scanned_at)

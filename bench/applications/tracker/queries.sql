@@ -29,8 +29,8 @@ FROM issue GROUP BY 1, 2 ORDER BY 1, 2;
 -- hours_by_quarter: what each member has worked
 SELECT member_id, date_trunc('quarter', day) AS quarter, billable, sum(hours) FROM worklog GROUP BY member_id, date_trunc('quarter', day), billable ORDER BY 1, 2, 3;
 
--- hours_by_week: in all
-SELECT date_trunc('week', day) AS week, sum(hours) FILTER (WHERE billable) AS billable, sum(hours) AS total FROM worklog GROUP BY 1 ORDER BY 1;
+-- efforts_by_quarter: how long pieces of work are
+SELECT hours, date_trunc('quarter', day) AS quarter, count(*), sum(hours) AS total FROM worklog GROUP BY hours, date_trunc('quarter', day) ORDER BY hours, quarter;
 
 -- first_words: what titles begin with
 SELECT split_part(lower(title), ' ', 1) AS word, count(*) FROM issue GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 100;
