@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 """Benchmarks of whole queries, from the folders of their kits: schema, keys, data and texts.  bench/tpc calls it.
 
-Usage: tpc_kits.py --kits DIR --data DIR --benchmark NAME [--scale N] make|load|list
-       make: sees to the data; load: into the database that PGDATABASE names; list: the names of the queries
+Usage: tpc_kits.py --kits DIR --data DIR --benchmark NAME [--scale N] [--never-analyzed REGEX] make|load|list|database
+       make: sees to the data; load: into the database that PGDATABASE names; list: the names of the queries; database: what it is called, and
+       the locale that it has, if not the cluster's
 """
 import argparse
 import concurrent.futures
@@ -94,12 +95,16 @@ class Kit:
 
     encoding = "UTF8"
     has_scales = False
+    # That of the database, if not the cluster's.
+    locale = ""
 
     def __init__(self, name, kits, data, scale):
         self.name = name
         self.folder = os.path.join(kits, self.directory())
         self.scale = scale
         self.data = self.data_folder(data)
+        # A regular expression: tables that are never vacuumed or analyzed.
+        self.never_analyzed = ""
 
     def directory(self):
         return self.name
@@ -113,7 +118,13 @@ class Kit:
     def named_scale(self):
         """The scale as results have it: rows that were invented say so."""
         path = os.path.join(self.data, INVENTED)
-        return read(path).split("\n", 1)[0] if os.path.exists(path) else self.scale
+        scale = read(path).split("\n", 1)[0] if os.path.exists(path) else self.scale
+        return scale + (", never analyzed: " + self.never_analyzed if self.never_analyzed else "")
+
+    def database(self):
+        """The name of its database."""
+        parts = [self.name] + [self.scale] * self.has_scales + ["never", self.never_analyzed] * bool(self.never_analyzed)
+        return "gpusort_tpc_" + "_".join(re.sub(r"[^0-9a-z]", "_", part) for part in parts)
 
     def schema(self):
         return tpc_text.split_statements(read(os.path.join(self.folder, "schema.sql")))
@@ -183,7 +194,12 @@ class Kit:
             scripts.append("BEGIN;\n%s;\n%s\nCOMMIT;\n" % (statement, copy_command(table, self.file_of(table), backslash, self.encoding)))
         run_scripts(scripts)
         run_scripts(["%s;\n" % statement for statement in keys + self.indexes()])
-        run_psql("VACUUM ANALYZE;\n")
+        self.analyze()
+
+    def analyze(self):
+        tables = [table for table in map(table_of, self.schema()) if table and not self.needs_no_rows(table)]
+        wanted = [table for table in tables if not re.fullmatch(self.never_analyzed, table)]
+        run_psql("VACUUM ANALYZE%s;\n" % (" " + ", ".join(wanted) if self.never_analyzed else "") if wanted else "")
 
 
 class TpcH(Kit):
@@ -273,14 +289,49 @@ class ClickBench(Kit):
         return {"q%d" % number: text for number, text in enumerate(queries, 1)}
 
 
+class Application(Kit):
+    """One of bench/applications: schema.sql, rows.sql, which makes the rows, indexes.sql and queries.sql, where "-- NAME: what it is" begins a query.
+
+    functions.sql, beside the folders, has what rows.sql of all of them call.
+    """
+
+    has_scales = True
+    locale = "en_US.UTF-8"
+
+    def make(self):
+        """Rows are made where they are loaded."""
+
+    def texts(self):
+        parts = re.split(r"^-- (\w+): .*$", read(os.path.join(self.folder, "queries.sql")), flags=re.MULTILINE)
+        return dict(zip(parts[1::2], parts[2::2]))
+
+    def queries(self):
+        """As they stand: PostgreSQL's own SQL."""
+        return {name: tpc_text.split_statements(text) for name, text in self.texts().items()}
+
+    def load(self):
+        functions = read(os.path.join(self.folder, os.pardir, "functions.sql"))
+        drops = ["DROP FUNCTION %s;\n" % name for name in re.findall(r"^CREATE FUNCTION (\w+)", functions, re.MULTILINE)]
+        run_psql("\n".join(["\\set scale " + self.scale, read(os.path.join(self.folder, "schema.sql")), functions, read(os.path.join(self.folder, "rows.sql"))] + drops))
+        run_psql("".join(statement + ";\n" for statement in self.indexes()))
+        self.analyze()
+
+
 KITS = {"tpch": TpcH, "tpcds": TpcDs, "job": JoinOrder, "clickbench": ClickBench}
 
 
-def kit_of(name, kits, data, scale):
-    kit = KITS.get(name, Kit)(name, kits, data, scale)
+def kit_of(name, kits, data, scale, never_analyzed=""):
+    """The kit of a benchmark: one that is known, or by what its folder has."""
+    makes_rows = os.path.exists(os.path.join(kits, name, "rows.sql"))
+    kit = KITS.get(name, Application if makes_rows else Kit)(name, kits, data, scale)
     if not os.path.isdir(kit.folder):
         sys.exit("tpc: no folder %s, for the benchmark %s" % (kit.folder, name))
+    kit.never_analyzed = never_analyzed
     return kit
+
+
+def kit_of_options(options):
+    return kit_of(options.benchmark, options.kits, options.data, options.scale, options.never_analyzed)
 
 
 def add_arguments(parser):
@@ -288,16 +339,19 @@ def add_arguments(parser):
     parser.add_argument("--data", required=True, help="the folder with the rows")
     parser.add_argument("--benchmark", required=True, help="tpch, tpcds, job, clickbench or the name of another folder")
     parser.add_argument("--scale", default="1", help="the scale factor")
+    parser.add_argument("--never-analyzed", default="", help="tables whose whole name matches are never vacuumed or analyzed")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_arguments(parser)
-    parser.add_argument("action", choices=["make", "load", "list"])
+    parser.add_argument("action", choices=["make", "load", "list", "database"])
     options = parser.parse_args()
-    kit = kit_of(options.benchmark, options.kits, options.data, options.scale)
+    kit = kit_of_options(options)
     if options.action == "list":
         print("\n".join(kit.queries()))
+    elif options.action == "database":
+        print(kit.database(), kit.locale)
     else:
         getattr(kit, options.action)()
 

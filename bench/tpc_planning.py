@@ -58,7 +58,7 @@ def main():
     session = tpc_runs.Session()
     session.send("\\o /dev/null\nSET jit = off;")
     counter = Counter(session, options.counts)
-    for name, script in tpc_kits.kit_of(options.benchmark, options.kits, options.data, options.scale).queries().items():
+    for name, script in tpc_kits.kit_of_options(options).queries().items():
         if not re.fullmatch(options.queries, name):
             continue
         counts = ["%d" % (counter.plan(script, mode) / 1000) for mode in options.modes.split()]

@@ -26,13 +26,13 @@ import tpc_rows
 import tpc_text
 
 MODES = {"off": "off", "auto": "auto", "force": "force", "noise": "off"}
-PLANNED, WARMING = 9, 2
+PLANNED, WARMING = 11, 2
 # How many times the limit the rows without LIMIT may take, which are not timed.
 PATIENCE = 10
 
 MACHINE = ["commit", "cpu", "card", "cores", "postgresql"]
 WHICH = ["benchmark", "scale", "query", "setting", "jit"]
-RUNS = WHICH + ["mode", "plan", "gpusorts", "jitted", "outcome", "rows", "median_ms", "least_ms", "cpu_ms", "backend_cpu_ms", "workers_cpu_ms",
+RUNS = WHICH + ["mode", "plan", "plan_of", "gpusorts", "jitted", "outcome", "rows", "median_ms", "least_ms", "cpu_ms", "cpu_least_ms", "backend_cpu_ms", "workers_cpu_ms",
                 "gpusortd_cpu_ms", "planning_ms", "planning_least_ms", "times_ms", "work_mem", "shared_buffers", "date"] + MACHINE
 SORTS = WHICH + ["statement", "sort", "taken", "reason", "how", "expected_ms", "postgresql_ms", "date"] + MACHINE
 
@@ -238,10 +238,16 @@ class Query:
         return of_script(self.session, self.script, what)
 
     def plan(self):
-        """The plan of each mode, and whether it is that of off."""
+        """The plan of each mode, whether it is that of off, and the first mode that has it."""
         plans = {mode: Plan(self.in_mode(mode, lambda query: json.loads(self.session.value("EXPLAIN (FORMAT JSON) " + query)))) for mode in self.lines}
         for mode, line in self.lines.items():
-            line.update(plan="same" if plans[mode].shape == plans["off"].shape else "other", gpusorts=plans[mode].gpusorts, jitted=plans[mode].jitted)
+            first = self.first_mode(plans, mode)
+            line.update(plan="same" if first == "off" else "other", plan_of=first, gpusorts=plans[mode].gpusorts, jitted=plans[mode].jitted)
+
+    @staticmethod
+    def first_mode(plans, mode):
+        """The first mode that has the same plan as this one."""
+        return next(other for other in plans if plans[other].shape == plans[mode].shape)
 
     def time_planning(self):
         """Modes take turns; the first rounds are to warm."""
@@ -321,12 +327,12 @@ class Query:
         for mode in changed:
             if results.get("off", True) is None:
                 results[mode], self.lines[mode]["outcome"] = None, "left out"
-            elif mode == "noise" or len(changed) == 1:
+            elif mode == "noise" or len(changed) == 1 or self.options.no_rows:
                 results[mode] = True
             else:
                 results[mode] = self.try_mode(mode, lambda mode=mode: self.fetch(mode))
         for mode in changed[1:]:
-            if mode != "noise" and results[mode] is not None:
+            if mode != "noise" and results[mode] is not None and not self.options.no_rows:
                 verdict = self.try_mode(mode, lambda mode=mode: self.compare(mode, results["off"], results[mode]))
                 self.lines[mode]["rows"] = verdict or tpc_rows.UNDECIDED
         alive = [mode for mode in changed if results[mode] is not None]
@@ -348,6 +354,7 @@ class Query:
         line.update(median_ms="%.3f" % statistics.median(times), least_ms="%.3f" % min(times), times_ms=" ".join("%.3f" % taken for taken in times))
         if all(used for _, used in runs):
             line["cpu_ms"] = "%.1f" % statistics.median(sum(used) for _, used in runs)
+            line["cpu_least_ms"] = "%.1f" % min(sum(used) for _, used in runs)
             for place, name in enumerate(("backend_cpu_ms", "workers_cpu_ms", "gpusortd_cpu_ms")):
                 line[name] = "%.1f" % statistics.median(used[place] for _, used in runs)
 
@@ -434,12 +441,13 @@ def main():
     parser.add_argument("--queries", default=".*")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--limit", type=int, default=20)
+    parser.add_argument("--no-rows", action="store_true", help="rows are not compared")
     parser.add_argument("--planning-only", action="store_true")
     options = parser.parse_args()
     options.modes = list(dict.fromkeys(["off"] + options.modes.split() + ["noise"] * options.noise))
     if set(options.modes) - set(MODES):
         sys.exit("tpc: no mode %s" % " ".join(set(options.modes) - set(MODES)))
-    kit = tpc_kits.kit_of(options.benchmark, options.kits, options.data, options.scale)
+    kit = tpc_kits.kit_of_options(options)
     queries = {name: script for name, script in kit.queries().items() if re.fullmatch(options.queries, name)}
     done = done_before(os.path.join(options.output, "runs.csv"), next(csv.reader([options.machine]))[0])
     bad = False

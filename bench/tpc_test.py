@@ -3,6 +3,7 @@
 import csv
 import os
 import random
+import re
 import sqlite3
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import tpc_kits
 import tpc_rows
 import tpc_runs
 import tpc_text
-from result_tables import tpc
+from result_tables import tpc, tpc_verdicts
 
 
 def without_blanks(text):
@@ -322,6 +323,10 @@ class Plans(unittest.TestCase):
         self.assertNotEqual(tpc_runs.Plan([plan(1, "a")]).shape, tpc_runs.Plan([[dict(plan(1, "a")[0], JIT={"Functions": 3})]]).shape)
         self.assertEqual(tpc_runs.Plan([plan(1, "a"), plan(1, "a")]).gpusorts, 2)
 
+    def test_first_mode(self):
+        plans = {mode: tpc_runs.Plan([[{"Plan": {"Node Type": node}}]]) for mode, node in (("off", "Sort"), ("auto", "Hash"), ("force", "Hash"), ("noise", "Sort"))}
+        self.assertEqual([tpc_runs.Query.first_mode(plans, mode) for mode in plans], ["off", "auto", "auto", "off"])
+
     def test_turns(self):
         self.assertEqual([tpc_runs.Query.turns("abc", number) for number in range(3)], [["a", "b", "c"], ["b", "c", "a"], ["c", "a", "b"]])
 
@@ -335,6 +340,77 @@ class Report(unittest.TestCase):
         self.assertEqual(tpc.sums(group, "auto", "median_ms"), (40.0, 25.0))
         self.assertEqual([query for query, _, _ in tpc.changed(group, "auto")], ["q2"])
         self.assertAlmostEqual(tpc.geometric_mean([2.0, 8.0]), 4.0)
+
+
+class Applications(unittest.TestCase):
+    FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "applications")
+
+    def kit(self, name, never_analyzed=""):
+        return tpc_kits.kit_of(name, self.FOLDER, "/nowhere", "0.5", never_analyzed)
+
+    def test_queries(self):
+        for name in ("shipping", "tracker"):
+            queries = self.kit(name).queries()
+            self.assertEqual([40] + [1] * 40, [len(queries)] + [len(script) for script in queries.values()])
+            self.assertTrue(all(tpc_text.is_query(statement) for script in queries.values() for statement in script))
+        self.assertIn("payload->>'device' AS device", self.kit("shipping").queries()["devices"][0])
+
+    def test_tables(self):
+        """A key for each table, and only indexes of tables that there are."""
+        for name in ("shipping", "tracker"):
+            kit = self.kit(name)
+            tables = set(map(tpc_kits.table_of, kit.schema()))
+            text = "; ".join(kit.indexes())
+            self.assertEqual(tables, set(re.findall(r"ALTER TABLE (\w+) ADD PRIMARY KEY", text)))
+            self.assertEqual(tables, set(re.findall(r"^INSERT INTO (\w+)$", tpc_kits.read(os.path.join(kit.folder, "rows.sql")), re.MULTILINE)))
+            self.assertLessEqual(set(re.findall(r" ON (\w+)|REFERENCES (\w+)", text)), {(table, "") for table in tables} | {("", table) for table in tables})
+
+    def test_names(self):
+        kit = self.kit("tracker", "remark|activity")
+        self.assertEqual((kit.database(), kit.named_scale()), ("gpusort_tpc_tracker_0_5_never_remark_activity", "0.5, never analyzed: remark|activity"))
+        self.assertEqual((self.kit("tracker").database(), self.kit("tracker").named_scale()), ("gpusort_tpc_tracker_0_5", "0.5"))
+        self.assertEqual(kit.locale, "en_US.UTF-8")
+
+
+class Verdicts(unittest.TestCase):
+    @staticmethod
+    def line(wall, cpu, plan="other", plan_of=None):
+        return {"plan": plan, "plan_of": plan_of, "median_ms": wall, "least_ms": wall, "cpu_least_ms": cpu}
+
+    def verdict(self, auto, force=None):
+        lines = {"off": self.line(100.0, 200.0, "same", "off"), "auto": auto or self.line("", "", "same", "off")}
+        return tpc_verdicts.verdict(dict(lines, force=force) if force else lines)
+
+    def test_slower(self):
+        self.assertEqual(self.verdict(self.line(106.0, 212.0)), "SLOWER")
+        self.assertEqual(self.verdict(self.line(106.0, 205.0)), "slower in one")
+        self.assertEqual(self.verdict(self.line(50.0, 250.0)), "slower in one")
+        self.assertEqual(self.verdict(self.line(104.0, 208.0)), "")
+        self.assertEqual(self.verdict(None), "")
+
+    def test_nothing(self):
+        off = self.line(1.0, 1.0, "same", "off")
+        self.assertEqual(tpc_verdicts.verdict({"off": off, "auto": self.line(1.4, 1.9)}), "")
+        self.assertEqual(tpc_verdicts.verdict({"off": off, "auto": self.line(1.6, 2.1)}), "SLOWER")
+
+    def test_missed(self):
+        self.assertEqual(self.verdict(None, self.line(70.0, 140.0, plan_of="force")), "MISSED")
+        self.assertEqual(self.verdict(None, self.line(70.0, 190.0, plan_of="force")), "")
+        self.assertEqual(self.verdict(self.line(90.0, 180.0), self.line(50.0, 100.0, plan_of="force")), "MISSED")
+        self.assertEqual(self.verdict(self.line(55.0, 110.0), self.line(50.0, 100.0, plan_of="force")), "")
+        self.assertEqual(self.verdict(self.line(90.0, 180.0), self.line(50.0, 100.0, plan_of="auto")), "")
+
+    def test_headline(self):
+        group = {"q1": {"off": self.line(100.0, 100.0, "same", "off"), "auto": self.line(50.0, 25.0)},
+                 "q2": {"off": self.line(100.0, 100.0, "same", "off"), "auto": self.line(200.0, 400.0)},
+                 "q3": {"off": self.line(100.0, 100.0, "same", "off"), "auto": self.line("", "", "same", "off")}}
+        self.assertEqual(tpc_verdicts.headline(group), ["2 of 3", "1.00", "1.00", "1", "0", "0"])
+
+    def test_planning(self):
+        def lines(off, auto):
+            return {"off": {"planning_least_ms": off}, "auto": {"planning_least_ms": auto}}
+        self.assertEqual(tpc_verdicts.planning({"q1": lines(0.1, 0.2), "q2": lines(0.2, 0.2)})[:4], ["2", "0.30", "0.40", "0.0500"])
+        self.assertIsNone(tpc_verdicts.planning({"q1": lines("", "")}))
 
 
 if __name__ == "__main__":
