@@ -126,6 +126,12 @@ ROLLBACK;
 SELECT is_fed(format('DECLARE c CURSOR FOR SELECT %s FROM w_typed ORDER BY t', expression)), string_agg(expression, '; ' ORDER BY n) FROM unnest(ARRAY['inet_server_addr()', 'inet_client_port()', 'pg_backend_pid()', 'current_schema', 'session_user', 'current_catalog', 'current_schemas(true)', 'current_setting(''client_encoding'')', 'txid_current_if_assigned()', 'pg_stat_get_numscans(tableoid)',
 	'has_table_privilege(''w'', ''select'')', 'to_regclass(t)', 'convert_from(t::bytea, ''LATIN1'')', 'ROW(i, t)', 'ROW(i, i)::w_pair', 'w_typed', '(p).a', 'p = p', 'p IS NULL', 'ds = ds', 'ds::text', 'p::text', 'a = a', 'a || 1', 'a @> a', 'greatest(a, a)', 'greatest(p, p)', '(i, a) > (1, a)', 'nullif(a, a)', 'a IN (a, ARRAY[1])', 'ARRAY[i]::w_checked[]',
 	'concat(t, side)', 'format(''%s'', side)', 'int4range(i, i + 1) @> 5', 'side::text', 't::w_side']) WITH ORDINALITY AS e (expression, n) GROUP BY 1;
+-- Rows that an operator class compares by a function of its own.
+CREATE FUNCTION compare_nets(inet, inet) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN network_cmp($1, $2); END';
+CREATE OPERATOR CLASS w_nets FOR TYPE inet USING btree AS OPERATOR 1 << (inet, inet), FUNCTION 1 compare_nets(inet, inet);
+SELECT is_fed(format('DECLARE c CURSOR FOR SELECT (inet ''10.0.0.0'' + i, inet ''10.0.0.0'' + i) %s (inet ''10.0.0.9'', inet ''10.0.0.9'') FROM w_typed ORDER BY t', op)), op FROM unnest(ARRAY['<', '<<']) AS op;
+DROP OPERATOR FAMILY w_nets USING btree;
+DROP FUNCTION compare_nets;
 -- PostgreSQL 15 has no such function.
 SELECT count(*) FROM pg_proc WHERE proname = 'pg_input_is_valid' AND is_fed('DECLARE c CURSOR FOR SELECT pg_input_is_valid(t, ''w_pair'') FROM w_typed ORDER BY t');
 DROP TABLE w_typed;
