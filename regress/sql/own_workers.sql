@@ -59,6 +59,86 @@ SELECT is_fed(query), query FROM unnest(ARRAY[
 	'INSERT INTO w_copy SELECT id, k FROM w TABLESAMPLE SYSTEM (50) ORDER BY t',
 	'INSERT INTO w_copy SELECT id, k FROM w WHERE now() > ''2000-01-01'' ORDER BY t',
 	'SELECT generate_series(1, 2), nextval(''w_calls'') FROM w ORDER BY restricted(id)']) AS query;
+-- What workers evaluate is listed (src/plan/own_expressions.c): columns, constants and parameters of any type, and PostgreSQL's functions that take and return its own types and read nothing of the session; own_functions tests these.
+CREATE FUNCTION accepts(int) RETURNS boolean LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN $1 >= 0; EXCEPTION WHEN OTHERS THEN RETURN false; END';
+CREATE FUNCTION accepts_and_writes(int) RETURNS boolean LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN INSERT INTO w_copy VALUES (-$1); RETURN true; END';
+CREATE DOMAIN w_checked AS int CHECK (accepts(VALUE));
+CREATE DOMAIN w_written AS int CHECK (accepts_and_writes(VALUE));
+CREATE TYPE w_pair AS (a int, b w_checked);
+CREATE TYPE w_side AS ENUM ('left', 'right');
+CREATE FUNCTION side_to_json(w_side) RETURNS json LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN to_json($1::text); EXCEPTION WHEN OTHERS THEN RETURN NULL; END';
+CREATE CAST (w_side AS json) WITH FUNCTION side_to_json;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE w_typed AS SELECT id, t, g AS i, g::w_checked AS d, ROW(g, g)::w_pair AS p, ARRAY[g]::w_checked[] AS ds, (ARRAY['left', 'right'])[1 + g % 2]::w_side AS side, jsonb_build_object('i', g) AS j, ARRAY[g, g] AS a, ARRAY[t] AS texts, '2020-01-01'::timestamptz + make_interval(hours => id::int) AS at, t::varchar(40) AS v FROM w;
+SET max_parallel_workers_per_gather = 3;
+ALTER TABLE w_typed SET (parallel_workers = 3);
+ANALYZE w_typed;
+SELECT expression AS not_fed FROM unnest(ARRAY['d', 'p', 'ds', 'tableoid', 'd + 1', 'ds[1]', 'ds[1:2]', 'j[''i'']', 'j ->> ''i''', '(j -> ''i'')::int', 'j @> ''{"i": 1}''', 'j #>> ''{i}''', 'lower(t)', 't || i', 't LIKE ''a%''', 't ~* ''^a''', 't COLLATE "und-x-icu" < ''b''', 'left(t, 3)', 'md5(t)',
+	'date_trunc(''month'', at)', 'at::date', 'extract(hour FROM at)', 'to_char(at, ''YYYY'')', 'at > now() - interval ''1 year''', 'at AT TIME ZONE ''UTC''', 'current_date', 'localtimestamp(0)', 'current_user', 'i::text', 'v::int8', 'i IN (1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29)', 'i NOT IN (1, 2, 3, 5, 7, 11, 13, 17, 19, 23, 29)', 't = ANY (texts)',
+	'v IN (''a'', ''b'')', 'i = ANY (ARRAY[i, 2])', 'i = ANY (ARRAY[i, 2]::bigint[])', 'CASE i WHEN 1 THEN 2 ELSE 3 END', 'coalesce(d, 1)', 'nullif(i, 1)', 'i IS DISTINCT FROM 1', 'greatest(i, 5)', 'least(t, ''b'')', 'greatest(side, ''left'')', '(i, t) > (1, ''a'')', 'side = ''left''', 'side > ''left''', 'side IN (''left'', ''right'')', '(i > 1) IS TRUE AND NOT i = 2 OR t IS NULL']) AS expression
+WHERE NOT is_fed(format('DECLARE c CURSOR FOR SELECT %s FROM w_typed ORDER BY t', expression));
+-- And nothing else.  Some of these differ between processes, and some call functions of types, which may begin commands and subtransactions: a loop, INSERT ... SELECT and a cursor do as without gpusort.
+CREATE FUNCTION looped(query text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN RETURN md5(array_to_string(rows_of(query), ',')); EXCEPTION WHEN OTHERS THEN RETURN sqlerrm; END $$;
+CREATE FUNCTION inserted(query text) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('INSERT INTO w_copy SELECT id, hashtext(s::text), row_number() OVER () FROM (%s OFFSET 0) s', query);
+	RETURN (SELECT md5(string_agg(w_copy::text, ',' ORDER BY r)) FROM w_copy WHERE id > 0);
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlerrm;
+END $$;
+CREATE FUNCTION fetched_by_two(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	c refcursor;
+	r record;
+	digest text := '';
+BEGIN
+	OPEN c FOR EXECUTE query;
+	LOOP
+		MOVE c;
+		FETCH c INTO r;
+		EXIT WHEN NOT FOUND;
+		digest := md5(digest || r::text);
+	END LOOP;
+	RETURN digest;
+EXCEPTION WHEN OTHERS THEN
+	RETURN sqlerrm;
+END $$;
+CREATE FUNCTION alike(way text, expression text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	query text := format('SELECT id, %s AS e FROM w_typed WHERE id %% 20 = 1 AND dawdle(id) ORDER BY t', expression);
+	off text;
+	forced text;
+BEGIN
+	PERFORM set_config('gpusort.mode', 'off', true);
+	EXECUTE format('SELECT %I($1)', way) INTO off USING query;
+	TRUNCATE w_copy;
+	PERFORM set_config('gpusort.mode', 'force', true);
+	EXECUTE format('SELECT %I($1)', way) INTO forced USING query;
+	TRUNCATE w_copy;
+	RETURN CASE WHEN off <> forced THEN format('off: %s, forced: %s', off, forced) WHEN off ~ '^[0-9a-f]{32}$' THEN 'ok' ELSE off END;
+END $$;
+BEGIN;
+SET LOCAL client_encoding = LATIN1;
+SELECT expression, alike('looped', expression) AS loop, alike('inserted', expression) AS insert, alike('fetched_by_two', expression) AS cursor FROM unnest(ARRAY[
+	'i::w_checked', 'i::w_written', '(''{'' || i || ''}'')::w_checked[]', '(''{'' || i || ''}'')::w_written[]', 'a::w_checked[]', '(''(1,'' || i || '')'')::w_pair', 'jsonb_populate_record(NULL::w_pair, jsonb_set(''{"a": 1}'', ''{b}'', j -> ''i''))',
+	'to_json(side)', 'to_jsonb(side)', 'row_to_json(ROW(side))', 'json_build_object(i, side)', 'array_to_json(ARRAY[side])', 'pg_client_encoding()']) AS expression;
+ROLLBACK;
+SELECT is_fed(format('DECLARE c CURSOR FOR SELECT %s FROM w_typed ORDER BY t', expression)), string_agg(expression, '; ' ORDER BY n) FROM unnest(ARRAY['inet_server_addr()', 'inet_client_port()', 'pg_backend_pid()', 'current_schema', 'session_user', 'current_catalog', 'current_schemas(true)', 'current_setting(''client_encoding'')', 'txid_current_if_assigned()', 'pg_stat_get_numscans(tableoid)',
+	'has_table_privilege(''w'', ''select'')', 'to_regclass(t)', 'convert_from(t::bytea, ''LATIN1'')', 'ROW(i, t)', 'ROW(i, i)::w_pair', 'w_typed', '(p).a', 'p = p', 'p IS NULL', 'ds = ds', 'ds::text', 'p::text', 'a = a', 'a || 1', 'a @> a', 'greatest(a, a)', 'greatest(p, p)', '(i, a) > (1, a)', 'nullif(a, a)', 'a IN (a, ARRAY[1])', 'ARRAY[i]::w_checked[]',
+	'concat(t, side)', 'format(''%s'', side)', 'int4range(i, i + 1) @> 5', 'side::text', 't::w_side']) WITH ORDINALITY AS e (expression, n) GROUP BY 1;
+-- Rows that an operator class compares by a function of its own.
+CREATE FUNCTION compare_nets(inet, inet) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS 'BEGIN RETURN network_cmp($1, $2); END';
+CREATE OPERATOR CLASS w_nets FOR TYPE inet USING btree AS OPERATOR 1 << (inet, inet), FUNCTION 1 compare_nets(inet, inet);
+SELECT is_fed(format('DECLARE c CURSOR FOR SELECT (inet ''10.0.0.0'' + i, inet ''10.0.0.0'' + i) %s (inet ''10.0.0.9'', inet ''10.0.0.9'') FROM w_typed ORDER BY t', op)), op FROM unnest(ARRAY['<', '<<']) AS op;
+DROP OPERATOR FAMILY w_nets USING btree;
+DROP FUNCTION compare_nets;
+-- PostgreSQL 15 has no such function.
+SELECT count(*) FROM pg_proc WHERE proname = 'pg_input_is_valid' AND is_fed('DECLARE c CURSOR FOR SELECT pg_input_is_valid(t, ''w_pair'') FROM w_typed ORDER BY t');
+DROP TABLE w_typed;
+DROP CAST (w_side AS json);
+DROP FUNCTION side_to_json, looped, inserted, fetched_by_two, alike;
+DROP TYPE w_pair, w_side, w_checked, w_written;
+DROP FUNCTION accepts, accepts_and_writes;
 SET max_parallel_workers_per_gather = 0;
 SELECT is_fed('DECLARE c CURSOR FOR SELECT * FROM w ORDER BY t');
 SET max_parallel_workers_per_gather = 3;
@@ -276,10 +356,10 @@ ROLLBACK;
 
 -- Settings are those of the moment, not those of the executor's start.
 BEGIN;
-SET own.least = '29990';
-DECLARE c CURSOR FOR SELECT id FROM w WHERE id > current_setting('own.least')::int ORDER BY t;
-SET own.least = '29997';
-FETCH ALL FROM c;
+SET LOCAL TimeZone = 'UTC';
+DECLARE c CURSOR FOR SELECT id, (timestamptz '2020-01-01 UTC' + make_interval(secs => id))::text FROM w WHERE id > 29990 AND dawdle(id) ORDER BY t;
+SET LOCAL TimeZone = 'Asia/Tokyo';
+FETCH 3 FROM c;
 ROLLBACK;
 
 -- Triggers write for each row, before and after, and at the transaction's end; a procedure commits while it reads.
@@ -331,9 +411,8 @@ SELECT min(loops(g)) FROM w WHERE id % 6000 = 1 AND g > (SELECT 0 * count(*) FRO
 CREATE ROLE regress_gpusort_opener;
 CREATE ROLE regress_gpusort_fetcher;
 CREATE ROLE regress_gpusort_viewer;
-CREATE FUNCTION only_opener(bigint) RETURNS bigint LANGUAGE internal STRICT IMMUTABLE PARALLEL SAFE AS 'int8abs';
-REVOKE EXECUTE ON FUNCTION only_opener FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION only_opener TO regress_gpusort_opener;
+REVOKE EXECUTE ON FUNCTION abs(bigint) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION abs(bigint) TO regress_gpusort_opener;
 CREATE VIEW w_view AS SELECT id, k, g, t FROM w;
 ALTER VIEW w_view OWNER TO regress_gpusort_viewer;
 GRANT SELECT ON w TO regress_gpusort_viewer;
@@ -380,10 +459,9 @@ BEGIN
 END $$;
 SELECT fetcher, query, meanwhile, fetched_alike('SELECT id, t FROM ' || query || ' ORDER BY t, k', fetcher, meanwhile) FROM (VALUES
 	('w WHERE g < 10', 'SELECT 1'),
-	('w WHERE only_opener(id) < 5000', 'SELECT 1'),
+	('w WHERE abs(id) < 5000', 'SELECT 1'),
 	('w WHERE g < 10', 'REVOKE SELECT ON w FROM regress_gpusort_opener'),
-	('w WHERE only_opener(id) < 5000', 'REVOKE EXECUTE ON FUNCTION only_opener FROM regress_gpusort_opener'),
-	('w WHERE id < 0 OR g = only_opener(5) OR only_opener(g) = 6', 'DROP FUNCTION only_opener'),
+	('w WHERE abs(id) < 5000', 'REVOKE EXECUTE ON FUNCTION abs(bigint) FROM regress_gpusort_opener'),
 	('w WHERE g IN (1, 2, 3, 5, 7, 11, 13, 17, 19, 23)', 'REVOKE EXECUTE ON FUNCTION hashint4(int) FROM PUBLIC'),
 	('w_view WHERE g < 10', 'DROP VIEW w_view'),
 	('w_view WHERE g < 10', 'REVOKE SELECT ON w FROM regress_gpusort_viewer'),
@@ -402,7 +480,7 @@ END $$;
 CREATE FUNCTION loops_for_others() RETURNS text LANGUAGE plpgsql SECURITY DEFINER AS $$ BEGIN RETURN cardinality(rows_of('SELECT id, t FROM w WHERE dawdle(id) ORDER BY t')) || ' rows'; END $$;
 BEGIN;
 SET LOCAL ROLE regress_gpusort_fetcher;
-SELECT opens('SELECT id, only_opener(k) >= 0 AS ok FROM w WHERE g < 50 AND dawdle(id) ORDER BY t');
+SELECT opens('SELECT id, abs(k) >= 0 AS ok FROM w WHERE g < 50 AND dawdle(id) ORDER BY t');
 FETCH 2 FROM opened;
 MOVE ALL IN opened;
 SELECT loops_for_others();
@@ -417,10 +495,11 @@ CLOSE held;
 DROP VIEW w_view;
 DROP TABLE w_guarded, w_noted;
 REVOKE ALL ON w FROM regress_gpusort_opener, regress_gpusort_viewer;
-REVOKE ALL ON FUNCTION only_opener FROM regress_gpusort_opener;
+REVOKE ALL ON FUNCTION abs(bigint) FROM regress_gpusort_opener;
+GRANT EXECUTE ON FUNCTION abs(bigint) TO PUBLIC;
 DROP ROLE regress_gpusort_opener, regress_gpusort_fetcher, regress_gpusort_viewer;
 
 DROP TABLE w, w_copy, w_temp;
 DROP SEQUENCE w_calls;
 DROP PROCEDURE commit_each;
-DROP FUNCTION dawdle, writes, is_fed, restricted, ticks, calls_ticks, catches, reads, workers_of, check_cursor, outcome, first_of, in_modes, lazily, lazily_exists, lazily_greatest, rows_seen, write_and_see, note, loops, loops_safely, only_opener, fetched, fetched_alike, opens, loops_for_others;
+DROP FUNCTION dawdle, writes, is_fed, restricted, ticks, calls_ticks, catches, reads, workers_of, check_cursor, outcome, first_of, in_modes, lazily, lazily_exists, lazily_greatest, rows_seen, write_and_see, note, loops, loops_safely, fetched, fetched_alike, opens, loops_for_others;

@@ -30,6 +30,11 @@
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
+/* A function's name has its arguments' types from the version on that has another one of that name. */
+#if PG_VERSION_NUM < 180000
+#define F_REVERSE_TEXT F_REVERSE
+#endif
+
 /* Types that are new in 19: no column has them before. */
 #if PG_VERSION_NUM < 190000
 #define REGDATABASEOID InvalidOid

@@ -9,7 +9,7 @@
  * PostgreSQL's own nodes, which expect it for as long as the query lasts.  So this is for a bare scan below
  * the feed alone, whose place in the table is forgotten here.
  *
- * The plan is checked once more here, for it may be old, or PostgreSQL's own (plan/own_scan.c).
+ * The plan is checked once more here, for it may be old, or PostgreSQL's own (plan/own_expressions.c).
  *
  * PostgreSQL checks permissions when the executor starts, and no more when the first row is asked for: a
  * cursor returns its rows after a REVOKE.  Workers would check them when they start, as the user of that
@@ -27,7 +27,7 @@
 
 #include "base/pg_compat.h"
 #include "exec/own_workers.h"
-#include "plan/own_scan.h"
+#include "plan/own_expressions.h"
 
 /* The scan that is read through the Gather and the feed, or NULL. */
 static SeqScanState *
@@ -69,8 +69,8 @@ may_be_launched(const OwnWorkers *own, PlanState *gather)
 	/* a lock's recheck (EvalPlanQual) reads one row */
 	if (estate->es_use_parallel_mode || estate->es_epq_active != NULL || IsParallelWorker() || scan == NULL)
 		return false;
-	return user_is_the_same(own) && own_scan_may_evaluate((Node *) scan->ss.ps.plan->targetlist) &&
-		   own_scan_may_evaluate((Node *) scan->ss.ps.plan->qual);
+	return user_is_the_same(own) && own_workers_may_evaluate((Node *) scan->ss.ps.plan->targetlist) &&
+		   own_workers_may_evaluate((Node *) scan->ss.ps.plan->qual);
 }
 
 /* Hides from the workers what permissions the query takes. */

@@ -8,26 +8,16 @@
  * before it returns a row; so it may have a parallel mode of its own, which begins and ends inside of that
  * (exec/own_workers.c), if what is read below it may be read by workers.
  *
- * That is asked as PostgreSQL asks it of each relation: no temporary table, no function in a condition or an
- * output column that isn't safe.  And of the functions only PostgreSQL's own, in C, that aren't volatile: any
- * other may start a command or a subtransaction, whatever its declaration says, which is an error in parallel
- * mode.  And no sub-select, nor a parameter that the executor computes: an InitPlan may write.  Only plain
- * scans of one table are looked at.
+ * Only plain scans of one table are looked at, of none that is temporary.  What workers may evaluate there is
+ * listed in own_expressions.c.
  *
  * What else PostgreSQL relies on where it plans nothing in parallel is listed in exec/README.md.
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "access/parallel.h"
-#include "access/transam.h"
 #include "catalog/pg_class.h"
-#include "catalog/pg_language.h"
-#include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -35,76 +25,11 @@
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
-#include "utils/syscache.h"
 
 #include "base/pg_compat.h"
+#include "plan/own_expressions.h"
 #include "plan/own_scan.h"
 #include "plan/rival.h"
-
-/* Is this a function that processes in parallel mode must not call here, or this user? */
-static bool
-is_doubtful_function(Oid function, void *context)
-{
-	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
-	const FormData_pg_proc *proc;
-	bool doubtful;
-
-	if (!HeapTupleIsValid(tuple)) /* it was dropped since */
-		return true;
-	proc = (Form_pg_proc) GETSTRUCT(tuple);
-	doubtful = proc->prolang != INTERNALlanguageId || proc->provolatile == PROVOLATILE_VOLATILE;
-	ReleaseSysCache(tuple);
-	return doubtful || proc_aclcheck(function, GetUserId()) != ACLCHECK_OK;
-}
-
-/* Does IN look for a value by such a function's hashes?  PostgreSQL's walk over functions leaves it out. */
-static bool
-hashes_doubtfully(const ScalarArrayOpExpr *in)
-{
-	return OidIsValid(in->hashfuncid) && is_doubtful_function(in->hashfuncid, NULL);
-}
-
-/*
- * Does the executor make ready, when it starts, by which version of a type a row is put together, or by which
- * function of a type that is not PostgreSQL's own values compare?  Workers, which start later, would by
- * others if the type is altered in between.
- */
-static bool
-depends_on_start(const Node *node)
-{
-	if (IsA(node, RowExpr))
-		return ((const RowExpr *) node)->row_typeid != RECORDOID;
-	return IsA(node, MinMaxExpr) && ((const MinMaxExpr *) node)->minmaxtype >= FirstNormalObjectId;
-}
-
-/* Is there anything in the expression that must not be evaluated in such a scan? */
-static bool
-is_doubtful(Node *node, void *context)
-{
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) ||
-		check_functions_in_node(node, is_doubtful_function, NULL) || depends_on_start(node))
-		return true;
-	if (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN)
-		return true;
-	if (IsA(node, ScalarArrayOpExpr) && hashes_doubtfully((ScalarArrayOpExpr *) node))
-		return true;
-	return expression_tree_walker(node, is_doubtful, context);
-}
-
-bool
-own_scan_may_evaluate(Node *exprs)
-{
-	return !is_doubtful(exprs, NULL);
-}
-
-/* May workers evaluate these expressions? */
-static bool
-are_safe(PlannerInfo *root, Node *exprs)
-{
-	return is_parallel_safe(root, exprs) && own_scan_may_evaluate(exprs);
-}
 
 /* Could the query's processes scan the table? */
 static bool
@@ -119,7 +44,7 @@ may_be_shared(PlannerInfo *root, const RelOptInfo *rel)
 		return false;
 	/* a condition on no column is asked by a node above the scan */
 	return extract_actual_clauses(rel->baserestrictinfo, true) == NIL &&
-		   are_safe(root, (Node *) extract_actual_clauses(rel->baserestrictinfo, false));
+		   own_workers_may_evaluate((Node *) extract_actual_clauses(rel->baserestrictinfo, false));
 }
 
 /* Are there workers to be had, but no parallel plan, in this process? */
@@ -150,7 +75,7 @@ own_scan_path(PlannerInfo *root, Path *input)
 	int workers;
 
 	if (!is_own_affair(root) || path_below_projection(input)->pathtype != T_SeqScan ||
-		!may_be_shared(root, rel) || !are_safe(root, (Node *) input->pathtarget->exprs))
+		!may_be_shared(root, rel) || !own_workers_may_evaluate((Node *) input->pathtarget->exprs))
 		return NULL;
 	workers = compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather);
 	if (workers <= 0)

@@ -19,7 +19,4 @@ extern Path *own_scan_path(PlannerInfo *root, Path *input);
 /* When a Gather has been made over such a path: the query as a whole runs in no parallel mode. */
 extern void own_scan_keep_serial(PlannerInfo *root);
 
-/* May a scan evaluate these expressions in a parallel mode of the sort's own, for the user of this moment? */
-extern bool own_scan_may_evaluate(Node *exprs);
-
 #endif /* GPUSORT_PLAN_OWN_SCAN_H */
