@@ -146,13 +146,16 @@ gather_ms(const CostYardstick *yardstick, const GatherPath *gather)
 	return predict_input(partial_cost(gather->subpath, &shape, cost)) + predict_gather(&shape);
 }
 
+/* As much of a table's pages is rows, where they are full. */
+#define ROWS_SHARE 0.9
+
 /* What such an index scan takes longer than one of rows beside each other. */
 static double
 fetches_ms(const SortShape *shape, const Path *scan)
 {
 	SortShape fetched = *shape;
 
-	fetched.table_bytes = (double) scan->parent->pages * BLCKSZ;
+	fetched.table_bytes = ROWS_SHARE * scan->parent->pages * BLCKSZ;
 	return predict_fetches(&fetched);
 }
 
@@ -238,7 +241,8 @@ measure_by_sort(CostYardstick *yardstick)
 	{
 		yardstick->cost_per_first_ms = yardstick->cost_per_ms;
 		yardstick->startup_cost =
-			yardstick->total_cost - (yardstick->time.all - yardstick->time.first) * yardstick->cost_per_ms;
+			Max(0, yardstick->total_cost -
+					   (yardstick->time.all - yardstick->time.first) * yardstick->cost_per_ms);
 		return;
 	}
 	yardstick->cost_per_first_ms = cost_per_ms(startup, sort.first);
@@ -300,7 +304,6 @@ cost_writes_more(const CostYardstick *yardstick, const SortShape *shape)
 	return temp_is_clearly_more(predict_gpusort_temp(shape), theirs);
 }
 
-/* Its cost may be in the rival's unit, which is another one than the input's: it stays below the rival's. */
 void
 cost_set(const CostYardstick *yardstick, const PathTime *time, Cost input, Path *path)
 {
@@ -311,10 +314,8 @@ cost_set(const CostYardstick *yardstick, const PathTime *time, Cost input, Path 
 
 	path->rows = yardstick->shape.rows;
 	path->total_cost = Max(total, least);
-	path->startup_cost = Max(startup, LEAST_SHARE * yardstick->startup_cost);
-	if (rival_fetches_rows(&yardstick->rival))
-		path->startup_cost = Max(path->startup_cost, least);
-	path->startup_cost = Min(path->total_cost, path->startup_cost);
+	startup = Max(startup, Max(LEAST_SHARE * yardstick->startup_cost, Min(input, least)));
+	path->startup_cost = Min(path->total_cost, startup);
 }
 
 double

@@ -99,8 +99,8 @@ extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShap
 extern double cost_ratio(double ours, double theirs);
 
 /*
- * Sets the startup and total cost of a path that takes so long, over an input that costs so much, and
- * competes with other sorts and with index scans alone.
+ * Sets the startup and total cost of a path that takes so long, and competes with other sorts and with index
+ * scans alone: in the rival's unit.  input: what it costs at least, unless the rival costs less.
  */
 extern void cost_set(const CostYardstick *yardstick, const PathTime *time, Cost input, Path *path);
 

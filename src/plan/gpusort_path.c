@@ -515,7 +515,7 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 
 	note_candidate(sort, candidate, yardstick, gpusort);
 	if (sort->for_order_by || rival_fetches_rows(&yardstick->rival))
-		cost_set(yardstick, &candidate->time, input_cost(candidate), &path->path);
+		cost_set(yardstick, &candidate->time, sort->for_order_by ? 0 : input_cost(candidate), &path->path);
 	else
 		cost_set_in_plan(yardstick, time_without_launch(candidate), input_cost(candidate),
 						 serial_sort(sort, yardstick), &path->path);
