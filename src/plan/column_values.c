@@ -165,14 +165,15 @@ number_of(Datum value, Oid type)
 	}
 }
 
+/* By every value, or the first one and the last one alone. */
 static void
-widen(ValueRange *range, HeapTuple tuple, int kind)
+widen(ValueRange *range, HeapTuple tuple, int kind, bool every)
 {
 	AttStatsSlot slot;
 
 	if (!get_attstatsslot(&slot, tuple, kind, InvalidOid, ATTSTATSSLOT_VALUES))
 		return;
-	for (int i = 0; i < slot.nvalues; i++)
+	for (int i = 0; i < slot.nvalues; i += every ? 1 : Max(1, slot.nvalues - 1))
 	{
 		double number = number_of(slot.values[i], slot.valuetype);
 
@@ -184,13 +185,15 @@ widen(ValueRange *range, HeapTuple tuple, int kind)
 	free_attstatsslot(&slot);
 }
 
+/* The bounds of a histogram come in order; without one the most common values are all. */
 static double
 span_of_tuple(HeapTuple tuple, const void *arg)
 {
 	ValueRange range = {.least = INFINITY, .greatest = -INFINITY};
 
-	widen(&range, tuple, STATISTIC_KIND_MCV);
-	widen(&range, tuple, STATISTIC_KIND_HISTOGRAM);
+	widen(&range, tuple, STATISTIC_KIND_HISTOGRAM, false);
+	if (range.least > range.greatest)
+		widen(&range, tuple, STATISTIC_KIND_MCV, true);
 	return range.least <= range.greatest ? range.greatest - range.least : -1;
 }
 
@@ -260,6 +263,9 @@ estimate_values(uint32 *hashes, int sampled, double all)
 	return sampled * values / (sampled - once + once * sampled / Max(all, sampled));
 }
 
+/* So many of the most common documents, and of the bounds of a histogram, are looked into. */
+#define DOCUMENTS_SAMPLED 32
+
 typedef struct MemberSearch
 {
 	const List *steps;
@@ -267,7 +273,7 @@ typedef struct MemberSearch
 } MemberSearch;
 
 static int
-add_members(HeapTuple tuple, int kind, const List *steps, uint32 **hashes, int sampled)
+add_members(HeapTuple tuple, int kind, const List *steps, uint32 *hashes, int sampled)
 {
 	AttStatsSlot slot;
 
@@ -275,9 +281,8 @@ add_members(HeapTuple tuple, int kind, const List *steps, uint32 **hashes, int s
 		return sampled;
 	if (slot.valuetype == JSONBOID)
 	{
-		*hashes = repalloc(*hashes, sizeof(uint32) * (sampled + slot.nvalues + 1));
-		for (int i = 0; i < slot.nvalues; i++)
-			(*hashes)[sampled++] = hash_member(slot.values[i], steps);
+		for (int i = 0; i < slot.nvalues; i += 1 + (slot.nvalues - 1) / DOCUMENTS_SAMPLED)
+			hashes[sampled++] = hash_member(slot.values[i], steps);
 	}
 	free_attstatsslot(&slot);
 	return sampled;
@@ -290,11 +295,11 @@ members_of_tuple(HeapTuple tuple, const void *arg)
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "gpusort members of jsonb", ALLOCSET_SMALL_SIZES);
 	MemoryContext before = MemoryContextSwitchTo(context);
-	uint32 *hashes = palloc(sizeof(uint32));
-	int sampled = add_members(tuple, STATISTIC_KIND_MCV, search->steps, &hashes, 0);
+	uint32 hashes[2 * DOCUMENTS_SAMPLED];
+	int sampled = add_members(tuple, STATISTIC_KIND_MCV, search->steps, hashes, 0);
 	double values;
 
-	sampled = add_members(tuple, STATISTIC_KIND_HISTOGRAM, search->steps, &hashes, sampled);
+	sampled = add_members(tuple, STATISTIC_KIND_HISTOGRAM, search->steps, hashes, sampled);
 	values = sampled > 0 ? estimate_values(hashes, sampled, search->documents) : 0;
 	MemoryContextSwitchTo(before);
 	MemoryContextDelete(context);

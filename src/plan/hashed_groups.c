@@ -10,9 +10,10 @@
  *
  * where hashing is what PostgreSQL would rather do than sort.  But the number of groups is a guess, which may
  * be far too large for several columns together, and is too small where the planner takes a tenth of the rows
- * for several columns.  So sorting must take less time with as many groups as one column has values, and with
- * as many as are likely; then it costs that, or what it costs in PostgreSQL's unit beside groups that several
- * processes form in part.
+ * for several columns.  So hashing is taken to need the time in the middle, by orders of magnitude, of what
+ * it needs with as many groups as one column has values, and with as many as are likely: sorting loses at
+ * most as much by the one as it gains by the other.  Then it costs that, or what it costs in PostgreSQL's
+ * unit beside groups that several processes form in part.
  */
 #include "postgres.h"
 
@@ -105,14 +106,14 @@ shape_of(const PlannerInfo *root, const AggPath *hashed, const SortExpectation *
 
 /* ---------------------------------------------------------------- costs */
 
-/* What sorting costs, if there are so many groups. */
+/* What sorting costs beside hashing, which takes so many milliseconds. */
 static Cost
-cost_of_sorting(const AggPath *hashed, const SortExpectation *sort, const GroupShape *groups)
+cost_of_sorting(const AggPath *hashed, const SortExpectation *sort, const GroupShape *groups, double hashing)
 {
 	Cost input = hashed->subpath->total_cost;
 	double ms = (sort->ms + predict_ordered_groups(groups)) / HASH_SHARE - sort->input_ms;
 
-	return input + (hashed->path.total_cost - input) * Max(LEAST_SHARE, ms / predict_hashed_groups(groups));
+	return input + (hashed->path.total_cost - input) * Max(LEAST_SHARE, ms / hashing);
 }
 
 bool
@@ -121,14 +122,14 @@ hashed_groups_cost(const PlannerInfo *root, const AggPath *hashed, const SortExp
 {
 	GroupShape expected = shape_of(root, hashed, sort, expected_groups(hashed, &sort->shape));
 	GroupShape certain = shape_of(root, hashed, sort, certain_groups(hashed, &sort->shape));
-	Cost by_hash = cost_of_sorting(hashed, sort, &certain);
+	double least = predict_hashed_groups(&certain);
+	double hashing = sqrt(least * predict_hashed_groups(&expected));
 
-	*cost = Min(path->total_cost, by_hash);
+	*cost = Min(path->total_cost, cost_of_sorting(hashed, sort, &certain, least));
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
 		return true;
-	by_hash = Max(by_hash, cost_of_sorting(hashed, sort, &expected));
-	*cost =
-		by_hash < hashed->path.total_cost ? Min(path->total_cost, by_hash) : Max(path->total_cost, by_hash);
+	*cost = cost_of_sorting(hashed, sort, &expected, hashing);
+	*cost = *cost < hashed->path.total_cost ? Min(path->total_cost, *cost) : Max(path->total_cost, *cost);
 	return !temp_is_clearly_more(predict_gpusort_temp(&sort->shape), predict_hashed_groups_temp(&expected)) &&
 		   (sort->is_faster || *cost < hashed->path.total_cost);
 }
