@@ -130,6 +130,8 @@ hashed_groups_cost(const PlannerInfo *root, const AggPath *hashed, const SortExp
 		return true;
 	*cost = cost_of_sorting(hashed, sort, &expected, hashing);
 	*cost = *cost < hashed->path.total_cost ? Min(path->total_cost, *cost) : Max(path->total_cost, *cost);
-	return !temp_is_clearly_more(predict_gpusort_temp(&sort->shape), predict_hashed_groups_temp(&expected)) &&
-		   (sort->is_faster || *cost < hashed->path.total_cost);
+	/* files are no reason against what a sort is replaced by */
+	if (temp_is_clearly_more(predict_gpusort_temp(&sort->shape), predict_hashed_groups_temp(&expected)))
+		*cost = Max(*cost, hashed->path.total_cost);
+	return sort->is_faster || *cost < hashed->path.total_cost;
 }

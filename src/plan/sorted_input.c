@@ -203,9 +203,13 @@ copy_chain(Path *path, const Path *sort, Path *gpusort)
 static void
 set_chain_cost(Path *top, CustomPath *gpusort, Cost input, Cost total)
 {
-	double factor = (total - input) / Max(1, top->total_cost - input);
+	double factor;
 	Size size;
 
+	/* over an input that workers share it may cost less than the input of one process */
+	if (top->total_cost <= input + 1)
+		input = 0;
+	factor = (total - input) / Max(1, top->total_cost - input);
 	for (Path *path = top;; path = *input_of(path, &size))
 	{
 		Cost startup = Min(path->startup_cost, input) + factor * Max(0, path->startup_cost - input);
@@ -308,6 +312,9 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	{
 		if (!hashed_groups_cost(sort->root, sort->hashed, &expected, path, &cost))
 			return;
+		/* where PostgreSQL would sort all the same, for the order of the groups, this sort takes less */
+		if (expected.is_faster && gpusort_mode != GPUSORT_MODE_FORCE)
+			cost = Min(cost, WORTH_SHARE * chain->top->total_cost);
 		set_chain_cost(path, gpusort, sort->hashed->subpath->total_cost, cost);
 	}
 	if (gpusort_mode == GPUSORT_MODE_FORCE)
