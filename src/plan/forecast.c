@@ -35,15 +35,21 @@ ms_on(const SortShape *shape, bool on_gpu)
 }
 
 /*
- * Is the cuda device to be expected the faster one, whatever the settings say, beside what its input takes?
- * No card sorts by keys that do not say the order.
+ * Is the cuda device to be expected the faster one, whatever the settings say, beside what its input takes,
+ * if the cpu device takes so long?  No card sorts by keys that do not say the order.
  */
 static bool
-is_faster_on_gpu(const SortShape *shape, double input_ms)
+is_faster_than(const SortShape *shape, double input_ms, double cpu_ms)
 {
 	double share = shape->wanted >= 0 ? 1 : GPU_SHARE;
 
-	return !shape->verified && input_ms + ms_on(shape, true) < share * (input_ms + ms_on(shape, false));
+	return !shape->verified && input_ms + ms_on(shape, true) < share * (input_ms + cpu_ms);
+}
+
+static bool
+is_faster_on_gpu(const SortShape *shape, double input_ms)
+{
+	return !shape->verified && is_faster_than(shape, input_ms, ms_on(shape, false));
 }
 
 /*
@@ -72,12 +78,14 @@ rows_for_gpu(const SortShape *shape, double input_ms)
 SortExpected
 forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 {
-	return (SortExpected){.faster_on_gpu = is_faster_on_gpu(shape, input_ms),
+	double cpu_ms = ms_on(shape, false);
+
+	return (SortExpected){.faster_on_gpu = is_faster_than(shape, input_ms, cpu_ms),
 						  .rows_for_gpu = rows_for_gpu(shape, input_ms),
 						  .key_bytes = (int) Min(shape->key_bytes, INT_MAX),
-						  .ms = sort_time_total(shape, predict_gpusort(shape)),
+						  .ms = shape->on_gpu ? ms_on(shape, true) : cpu_ms,
 						  .postgres_ms = postgres_ms,
-						  .cpu_ms = ms_on(shape, false)};
+						  .cpu_ms = cpu_ms};
 }
 
 /* Of those that the settings allow. */

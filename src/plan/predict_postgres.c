@@ -192,14 +192,20 @@ has_whole_first(const SortShape *shape)
 
 /*
  * Counts comparisons of whole rows that this column decides: those before it were compared, too, and found
- * equal.  The row is far away once.
+ * equal.  The row is far away once.  The first columns may be in order: their strings are the same bytes
+ * then, which the C library is not asked about.
  */
 static void
-count_decided(const SortShape *shape, int column, double rows, double times, double far, double *counts)
+count_decided(const SortShape *shape, int in_order, int column, double rows, double times, double far,
+			  double *counts)
 {
 	for (int i = has_whole_first(shape) ? 0 : Min(1, column); i <= column; i++)
 	{
-		count_ties(&shape->keys[i], rows, times, far, counts);
+		SortKeyShape key = shape->keys[i];
+
+		if (i < in_order)
+			key.width = 0;
+		count_ties(&key, rows, times, far, counts);
 		far = 0;
 	}
 }
@@ -237,7 +243,7 @@ count_quicksort(const SortShape *shape, double total, double rows, double *count
 
 		if (cheap > 0)
 			counts[leading_term(shape)] += total * cheap * (by_radix(shape) ? RADIX_SHARE : 1);
-		count_decided(shape, i, rows, total * (more - cheap), far, counts);
+		count_decided(shape, 0, i, rows, total * (more - cheap), far, counts);
 		seen = together;
 		levels += more;
 	}
@@ -259,9 +265,9 @@ deciding_column(const SortShape *shape, double rows)
 	return i;
 }
 
-/* Counts so many comparisons of whole values, up to this column. */
+/* Counts so many comparisons of whole values, up to this column, of rows with so many columns in order. */
 static void
-count_whole_comparisons(const SortShape *shape, int column, double times, double *counts)
+count_whole_comparisons(const SortShape *shape, int in_order, int column, double times, double *counts)
 {
 	SortKeyClass class = shape->keys[0].class;
 
@@ -270,7 +276,7 @@ count_whole_comparisons(const SortShape *shape, int column, double times, double
 			   : class == KEY_FUNCTION ? COST_PG_LEVEL_FUNCTION
 									   : COST_PG_LEVEL_PLAIN] += times;
 	if (column > 0 || has_whole_first(shape))
-		count_decided(shape, column, shape->rows, times, 0, counts);
+		count_decided(shape, in_order, column, shape->rows, times, 0, counts);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -335,8 +341,8 @@ count_external(const SortShape *shape, double rows, CostCounts *counts)
 		counts->rest[COST_PG_LEVEL_NEARLY] += rows; /* of one run after the other */
 	else
 	{
-		count_whole_comparisons(shape, last, rows * levels_of(Min(runs, order)), counts->rest);
-		count_whole_comparisons(shape, last, rows * Max(0, levels_of(runs) - levels_of(order)),
+		count_whole_comparisons(shape, 0, last, rows * levels_of(Min(runs, order)), counts->rest);
+		count_whole_comparisons(shape, 0, last, rows * Max(0, levels_of(runs) - levels_of(order)),
 								counts->first);
 	}
 	count_get(shape, rows, true, counts->rest);
@@ -350,9 +356,9 @@ count_top_n(const SortShape *shape, double rows, double wanted, CostCounts *coun
 
 	count_put(shape, rows, counts->first);
 	counts->first[COST_PG_HEAP_BYTE] += bytes_beyond_cache(rows * tuple_bytes(shape));
-	count_whole_comparisons(shape, 0, rows, counts->first);
+	count_whole_comparisons(shape, 0, 0, rows, counts->first);
 	if (has_whole_first(shape) || shape->keys[0].class == KEY_MADE)
-		count_whole_comparisons(shape, 0, in_heap, counts->first);
+		count_whole_comparisons(shape, 0, 0, in_heap, counts->first);
 	else
 		counts->first[COST_PG_HEAP_LEVEL] += in_heap;
 	counts->first[COST_PG_HEAP_FAR] += in_heap * share_far(shape, wanted * memory_bytes(shape));
@@ -387,7 +393,8 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 	if (group < INCREMENTAL_LARGE_ROWS || first == shape->nkeys)
 	{
 		count_put(shape, group, one.first);
-		count_whole_comparisons(shape, deciding_column(shape, rows), group * levels_of(group), one.first);
+		count_whole_comparisons(shape, rows < shape->groups * INCREMENTAL_MIN_ROWS ? 0 : first,
+								deciding_column(shape, rows), group * levels_of(group), one.first);
 		count_get(shape, group, true, one.rest);
 	}
 	else
