@@ -388,13 +388,16 @@ count_incremental(const SortShape *shape, double rows, CostCounts *counts)
 	double sorts = Max(1, Min(shape->groups, rows / INCREMENTAL_MIN_ROWS));
 	double group = rows / sorts;
 	int first = columns_of_groups(shape, rows);
+	double apart; /* levels that tell groups apart which are sorted together */
 	CostCounts one = {.first = {0}};
 
 	if (group < INCREMENTAL_LARGE_ROWS || first == shape->nkeys)
 	{
 		count_put(shape, group, one.first);
-		count_whole_comparisons(shape, rows < shape->groups * INCREMENTAL_MIN_ROWS ? 0 : first,
-								deciding_column(shape, rows), group * levels_of(group), one.first);
+		apart = levels_of(Min(group, group * shape->groups / rows));
+		count_whole_comparisons(shape, 0, first - 1, group * apart, one.first);
+		count_whole_comparisons(shape, first, deciding_column(shape, rows),
+								group * (levels_of(group) - apart), one.first);
 		count_get(shape, group, true, one.rest);
 	}
 	else
