@@ -29,7 +29,7 @@ SET gpusort.mode = auto;
 SET cursor_tuple_fraction = 0.00001;
 CREATE INDEX said_first ON said ((k % 1000));
 ANALYZE said;
-SELECT statement, reason FROM unnest('{"DECLARE c CURSOR FOR ",""}'::text[]) AS statement, gpusort_check(statement || 'SELECT * FROM said ORDER BY k % 1000, t') ORDER BY 1 DESC;
+SELECT statement, taken FROM unnest('{"DECLARE c CURSOR FOR ",""}'::text[]) AS statement, gpusort_check(statement || 'SELECT * FROM said ORDER BY k % 1000, t') ORDER BY 1 DESC;
 DROP INDEX said_first;
 RESET cursor_tuple_fraction;
 SET gpusort.mode = force;
