@@ -353,6 +353,7 @@ foreach my $call (4, 7, 10, 15, 25, 40, 80)
 	}
 }
 unlike(slurp_file($node->logfile), qr/was terminated by signal (?!9)|PANIC|TRAP/, 'the server never crashed');
+unlike(slurp_file($node->logfile), qr/leak: |was not closed/, 'no process left a file open that its sort had opened');
 
 $node->stop;
 done_testing();

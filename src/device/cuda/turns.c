@@ -609,6 +609,9 @@ turns_end(PartsSorter *sorter)
 		turns_dismiss(sorter);
 		wait_for_helpers(sorter);
 	}
+	/* after a failure files may be open that nobody has finished */
+	if (parts_take_turns(sorter))
+		waiting_finish(&sorter->waiting);
 	if (sorter->cpu != NULL)
 		sort_device_cpu.end(sorter->cpu);
 	if (sorter->second != NULL)
