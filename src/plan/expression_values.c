@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "utils/builtins.h"
@@ -390,6 +391,7 @@ is_cast(const FuncExpr *expr)
 static Values
 values_of(const Expression *expression, Node *node)
 {
+	check_stack_depth();
 	if (exprType(node) == BOOLOID && !IsA(node, Var))
 		return (Values){.number = 2, .span = -1};
 	switch (nodeTag(node))
