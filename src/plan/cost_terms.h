@@ -41,8 +41,8 @@
  * By hand: PG_MEMORY_BYTE and PG_GET_FAR, which were 0.25 and 49, by tables in order, of which all rows are
  * near, with and without a LIMIT of half of them: more of both together is the memory's.  PG_LEVEL_MADE and
  * ENCODE_MADE, by a sort each of a million int4[], daterange and (int, text, numeric).  START, by sorts of
- * 1000 rows, which bench/sort_grid has.  PG_TIE_BLANK, by 10,000 char(50) of 664 values.  CUDA_SPLIT and
- * CUDA_WAIT to CUDA_WAIT_FILE.
+ * 1000 rows, which bench/queries/sort_grid has.  PG_TIE_BLANK, by 10,000 char(50) of 664 values.  CUDA_SPLIT
+ * and CUDA_WAIT to CUDA_WAIT_FILE.
  */
 
 /* PostgreSQL's Sort */
