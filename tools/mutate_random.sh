@@ -87,9 +87,10 @@ measure_reach() {
 
 declare -A reasons
 
-# A list like tools/mutations, with 'because: ' and the reason in place of the parts.
+# A list like tools/mutations, with 'because: ' and the reason in place of the parts.  Fails if one can't be
+# planted any more.
 read_equivalents() {
-	local files=() titles=() parts=() longs=() olds=() news=() why=() i line half
+	local files=() titles=() parts=() longs=() olds=() news=() why=() i line half bad=0
 	while IFS= read -r line; do
 		case $line in
 			$'\tbecause: '*) why[${#files[@]} - 1]=${line#*because: } ;;
@@ -100,6 +101,8 @@ read_equivalents() {
 		[ -n "${why[i]:-}" ] || die "tools/equivalents: '${titles[i]}' has no reason"
 		reasons["$(words_of "${files[i]} ${olds[i]} > ${news[i]}")"]=${why[i]}
 	done
+	for i in $(unplantable); do say "tools/equivalents: ${files[i]}: ${titles[i]}: can't be planted" && bad=1; done
+	return "$bad"
 }
 
 # White space counts as one blank.
@@ -145,10 +148,13 @@ try_drawn() {
 	plant "$i" back
 }
 
-# The room of a file, or src.
-room_of() {
-	local folder=${1%/*}
-	echo "${folder#src/}"
+# Counts a line of the table, by room and verdict.
+count_line() {
+	local verdict=${1%%  *} room=${1#*  src/}
+	room=${room%%:*}
+	room=${room%/*}
+	verdict=${verdict// /_}
+	tallies["$room $verdict"]=$((${tallies["$room $verdict"]:-0} + 1))
 }
 
 # The i-th mistake: its line is printed, kept, and counted by room.
@@ -161,11 +167,8 @@ take_drawn() {
 		printf '%s\n' "$line" >>"$table"
 	fi
 	say "$line"
-	verdict=${line%%  *}
-	tallies["$(room_of "${files[i]}") ${verdict// /_}"]=$((${tallies["$(room_of "${files[i]}") ${verdict// /_}"]:-0} + 1))
-	case $verdict in
-		'not built' | 'same code' | 'not tried') return 1 ;;
-	esac
+	count_line "$line"
+	[[ ! $line =~ ^(not built|same code|not tried) ]]
 }
 
 # Prints a row of the last table; sets share, the percentage that was noticed of those that can be.
@@ -187,12 +190,25 @@ finish_drawn() {
 	rooms=$(printf '%s\n' "${!tallies[@]}" | sed 's/ .*//' | sort -u)
 	printf '%-14s %8s %8s %10s %12s %9s %9s %9s\n' room noticed survived equivalent 'not compiled' 'same code' 'not tried' noticed
 	for room in $rooms; do print_row "$room" "$room"; done
+	print_row all "$rooms"
 	print_row plan "$(grep -x plan <<<"$rooms" || true)" >/dev/null
 	[ "$share" = -1 ] || [ "$share" -ge 75 ] || enough=1
 	print_row 'all but plan' "$(grep -vx plan <<<"$rooms" || true)"
 	[ "$share" = -1 ] || [ "$share" -ge 85 ] || enough=1
-	say "the table: $table"
 	return "$enough"
+}
+
+# The table by room of what several runs have noted, with other seeds or rooms; of each mistake once.
+sum_drawn() {
+	local line headline
+	declare -A seen=()
+	while IFS= read -r line; do
+		headline=${line#*src/}
+		headline=${headline%% | *}
+		[ -n "${seen[$headline]:-}" ] || count_line "$line"
+		seen[$headline]=yes
+	done < <(cat "$@")
+	finish_drawn
 }
 
 # Draws mistakes and tries them, until so many have been tried.
@@ -207,7 +223,7 @@ run_drawn() {
 	done <"$reach"
 	# An argument of another type is no mistake that a compiler would let pass.
 	build_flags[0]+=' -Werror=incompatible-pointer-types -Werror=int-conversion'
-	read_equivalents
+	read_equivalents || die "tools/equivalents is not up to date"
 	limit_memory
 	prepare_server
 	as_user mkdir "$WORK/objects"
@@ -220,5 +236,6 @@ run_drawn() {
 		[ "$tried" -lt "$number" ] || break
 		if take_drawn "$i"; then tried=$((tried + 1)); fi
 	done
+	say "the table: $table"
 	finish_drawn
 }
