@@ -180,18 +180,16 @@ count_processes(Relation heap, const IndexStmt *statement)
 static void
 describe_build(Relation heap, const IndexStmt *statement, const IndexShape *index, BuildShape *build)
 {
+	SortKeyEstimate key;
+	Declined why_not;
+
 	build->rows = index_build_rows(heap);
-	build->key_bytes =
-		sort_key_estimate_width(index->nkeys + 1, index->keys, index->key_widths, &build->is_fixed);
+	(void) sort_key_estimate(index->nkeys + 1, index->keys, index->key_widths, &key, &why_not);
+	build->key_bytes = key.bytes;
+	build->is_fixed = key.is_fixed;
+	build->verified = key.verified;
 	build->keys_alone = key_row_possible(index->nkeys, index->keys, index->ncolumns);
 	build->row_bytes = INDEX_ROW_HEADER + sizeof(IndexTupleData) + index->row_bytes;
-	for (int i = 0; i < index->nkeys; i++)
-	{
-		Declined why_not;
-		bool verified;
-
-		build->verified |= sort_key_supported_if_verified(&index->keys[i], &verified, &why_not) && verified;
-	}
 }
 
 /* ---------------------------------------------------------------- the statement */

@@ -90,7 +90,8 @@ index_key_estimate(Relation index, double *row_bytes, double *key_bytes)
 	double width = 0;
 	int ncolumns;
 	SortColumnSpec *columns = describe_columns(index, &ncolumns);
-	bool is_fixed;
+	SortKeyEstimate estimate;
+	Declined why_not;
 
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -99,7 +100,8 @@ index_key_estimate(Relation index, double *row_bytes, double *key_bytes)
 	}
 	widths[ncolumns - 1] = sizeof(ItemPointerData);
 	*row_bytes = INDEX_ROW_HEADER + sizeof(IndexTupleData) + width;
-	*key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &is_fixed);
+	(void) sort_key_estimate(ncolumns, columns, widths, &estimate, &why_not);
+	*key_bytes = estimate.bytes;
 	pfree(columns);
 	pfree(widths);
 }

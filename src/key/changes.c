@@ -88,7 +88,11 @@ sort_key_is_current(const SortKey *key, const SortColumnSpec *columns)
 	uint64 hash;
 
 	for (int i = 0; i < key->ncols; i++)
-		sort_key_describe_anyhow(&columns[i], &cols[i]);
+	{
+		Declined why_not;
+
+		(void) sort_key_describe_anyhow(&columns[i], &cols[i], &why_not);
+	}
 	hash = sort_key_hash_columns(key->ncols, cols, InvalidOid);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);

@@ -12,6 +12,7 @@
 #include "catalog/pg_database.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/syscache.h"
 
 #include "key/collation.h"
@@ -34,17 +35,24 @@ text_attribute(int cache, HeapTuple tuple, AttrNumber attribute)
 	return isnull ? NULL : TextDatumGetCString(value);
 }
 
+/* It is the same one as long as the database exists. */
 static CollationProvider
 provider_of_database(void)
 {
-	HeapTuple tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
-	CollationProvider provider;
+	static CollationProvider provider = {.name = NULL};
+	HeapTuple tuple;
+	MemoryContext before;
 
+	if (provider.name != NULL)
+		return provider;
+	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for database %u", MyDatabaseId);
+	before = MemoryContextSwitchTo(TopMemoryContext);
 	provider.letter = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
 	provider.locale = text_attribute(DATABASEOID, tuple, Anum_pg_database_datcollate);
 	provider.name = provider.locale != NULL ? provider.locale : pstrdup("default");
+	MemoryContextSwitchTo(before);
 	ReleaseSysCache(tuple);
 	return provider;
 }

@@ -296,16 +296,15 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 	return true;
 }
 
-void
-sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col)
+bool
+sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not)
 {
-	Declined why_not;
 	Oid opfamily;
 	Oid opcintype;
 	CompareType direction;
 
-	if (sort_key_describe(spec, col, &why_not))
-		return;
+	if (sort_key_describe(spec, col, why_not))
+		return true;
 	if (!get_ordering_op_properties(spec->sortop, &opfamily, &opcintype, &direction))
 		elog(ERROR, "operator %u is not a valid ordering operator", spec->sortop);
 	memset(col, 0, sizeof(*col));
@@ -315,6 +314,7 @@ sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col)
 	(void) create_parts(col, 0);
 	keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
 	set_order(col, spec, direction);
+	return false;
 }
 
 bool

@@ -80,8 +80,9 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 	for (int i = 0; i < ncols; i++)
 	{
 		SortKeyColumn *col = &key->cols[i];
+		Declined why_not;
 
-		sort_key_describe_anyhow(&columns[i], col);
+		(void) sort_key_describe_anyhow(&columns[i], col, &why_not);
 		key->verified |= col->verified;
 		key->uses_icu |= col->uses_icu;
 		key->last_attno = Max(key->last_attno, columns[i].attno);
@@ -153,36 +154,45 @@ sort_key_set_unmarked(int ncols, SortColumnSpec *columns, uint32 unmarked)
 		columns[i].not_null = i < 32 && (unmarked >> i & 1) != 0;
 }
 
-double
-sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths, bool *is_fixed)
+/* What the column adds to a key: marker and terminator; a sort key or image, and the text after it. */
+static double
+estimate_column(const SortKeyColumn *col, double width)
+{
+	double imaged = Min(width, IMAGED_BYTES_MAX);
+
+	if (col->width > 0)
+		return 1 + col->width;
+	if (col->append == sort_key_append_icu)
+		return 8 + 2 * width;
+	if (col->append == sort_key_append_imaged)
+		return 3 + 1.25 * imaged + width;
+	if (sort_key_is_whole(col))
+		return 7 + imaged + width;
+	return 2 + width;
+}
+
+bool
+sort_key_estimate(int ncols, const SortColumnSpec *columns, const double *widths, SortKeyEstimate *estimate,
+				  Declined *why_not)
 {
 	SortKeyColumn *cols = palloc0(ncols * sizeof(SortKeyColumn));
-	double width = 0;
+	bool supported = true;
 	int fixed;
 
+	*estimate = (SortKeyEstimate){.column_verified = palloc(ncols * sizeof(bool))};
 	for (int i = 0; i < ncols; i++)
 	{
-		double imaged = Min(widths[i], IMAGED_BYTES_MAX);
-
-		sort_key_describe_anyhow(&columns[i], &cols[i]);
-
-		/* marker and terminator; a sort key or image, and the text after it */
-		if (cols[i].width > 0)
-			width += 1 + cols[i].width;
-		else if (cols[i].append == sort_key_append_icu)
-			width += 8 + 2 * widths[i];
-		else if (cols[i].append == sort_key_append_imaged)
-			width += 3 + 1.25 * imaged + widths[i];
-		else if (sort_key_is_whole(&cols[i]))
-			width += 7 + imaged + widths[i];
-		else
-			width += 2 + widths[i];
+		supported = sort_key_describe_anyhow(&columns[i], &cols[i], why_not) && supported;
+		estimate->column_verified[i] = cols[i].verified;
+		estimate->verified |= cols[i].verified;
+		estimate->bytes += estimate_column(&cols[i], widths[i]);
 	}
-
 	fixed = fixed_key_width(ncols, cols);
 	pfree(cols);
-	*is_fixed = fixed > 0;
-	return fixed > 0 ? fixed : width;
+	estimate->is_fixed = fixed > 0;
+	if (fixed > 0)
+		estimate->bytes = fixed;
+	return supported;
 }
 
 /* A NULL in a column of a table that forbids them: the table is damaged. */

@@ -118,12 +118,21 @@ extern bool sort_key_supported_if_verified(const SortColumnSpec *column, bool *v
  */
 extern bool sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not);
 
+/* What the keys of some columns are expected to be. */
+typedef struct SortKeyEstimate
+{
+	double bytes;		   /* of a row's key, on average */
+	bool is_fixed;		   /* is it a fixed key? */
+	bool verified;		   /* does it only guess at the order? */
+	bool *column_verified; /* does the column's part of it?  palloc'd */
+} SortKeyEstimate;
+
 /*
- * The bytes of key a row, on average, of columns whose values have so many bytes; is it a fixed key?  Every
- * column must be supported.
+ * Of columns whose values have so many bytes on average.  False: a column can't be encoded (*why_not), and
+ * the estimate is of a key that PostgreSQL's own comparison verifies.
  */
-extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, const double *widths,
-									  bool *is_fixed);
+extern bool sort_key_estimate(int ncols, const SortColumnSpec *columns, const double *widths,
+							  SortKeyEstimate *estimate, Declined *why_not);
 
 /*
  * Does this process know already how the strings of this collation, of ICU, are encoded the quick way?

@@ -147,10 +147,10 @@ extern uint64 sort_key_hash_columns(int ncols, const SortKeyColumn *cols, Oid ne
 extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
 
 /*
- * The same of a column that could be encoded when the plan was made.  If that has changed since, its values
- * stand whole, and the operator's comparison has the last word.
+ * The same of a column that could be encoded when the plan was made.  If that has changed since (false, with
+ * *why_not), its values stand whole, and the operator's comparison has the last word.
  */
-extern void sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col);
+extern bool sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
 
 /* Makes ready what the column's values, or their parts, are encoded by, in CurrentMemoryContext. */
 extern void sort_key_prepare_column(SortKeyColumn *col);

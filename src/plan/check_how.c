@@ -91,8 +91,9 @@ static SortShape
 shape_of_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	SortShape shape;
+	Declined why_not;
 
-	(void) shape_of_plan(&shape, stmt, sort, ancestors);
+	(void) shape_of_plan(&shape, stmt, sort, ancestors, &why_not);
 	shape = shape_for_gpusort(&shape);
 	shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	shape.on_gpu = goes_to_card((const CustomScan *) sort, &shape);

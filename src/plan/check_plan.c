@@ -87,8 +87,9 @@ put_declined(const CheckContext *context, Plan *plan, List *ancestors, const Dec
 {
 	CheckedSort sort = {.sort_key = sort_key_of(context, plan, ancestors), .why_not = why_not->words};
 	SortForecast forecast;
+	Declined of_columns;
 
-	forecast_sort(&forecast, context->stmt, plan, ancestors);
+	(void) forecast_sort(&forecast, context->stmt, plan, ancestors, &of_columns);
 	sort.advice = advice_to_take(why_not->reason, &forecast);
 	sort.how = check_how_declined(&forecast.postgres_shape);
 	sort.expected_ms = forecast.expected.ms;

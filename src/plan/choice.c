@@ -49,11 +49,9 @@ sort_repeats_volatile(List *exprs)
 	{
 		Node *expr = list_nth(exprs, i);
 
-		if (IsA(expr, Var) || !contain_volatile_functions(expr))
-			continue;
-		for (int j = 0; j < i; j++)
+		for (int j = 0; j < i && !IsA(expr, Var); j++)
 		{
-			if (equal(list_nth(exprs, j), expr))
+			if (equal(list_nth(exprs, j), expr) && contain_volatile_functions(expr))
 				return true;
 		}
 	}
@@ -73,20 +71,19 @@ belongs_to_another(List *ancestors)
 										 !sort_plan_is_feed(parent) && !rank_plan_is_rank(parent)));
 }
 
-bool
-sort_columns_supported(const Plan *sort, bool *verified, Declined *why_not)
+/* Can keys be made of the columns of this sort? */
+static bool
+columns_supported(const Plan *sort, Declined *why_not)
 {
 	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
 
-	*verified = false;
 	for (int i = 0; i < ncolumns; i++)
 	{
-		bool of_column;
+		bool verified;
 
-		if (!sort_key_supported_if_verified(&columns[i], &of_column, why_not))
+		if (!sort_key_supported_if_verified(&columns[i], &verified, why_not))
 			return false;
-		*verified |= of_column;
 	}
 	return true;
 }
@@ -156,13 +153,9 @@ bool
 sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, SortForecast *forecast,
 				 Declined *why_not)
 {
-	bool verified;
-
-	if (!sort_worth_taking(plan_likely_rows(stmt, sort), why_not) ||
-		!sort_columns_supported(sort, &verified, why_not) || !place_supported(ancestors, why_not))
-		return false;
-	forecast_sort(forecast, stmt, sort, ancestors);
-	return forecast_favours(forecast, sort, ancestors, why_not);
+	return sort_worth_taking(plan_likely_rows(stmt, sort), why_not) && place_supported(ancestors, why_not) &&
+		   forecast_sort(forecast, stmt, sort, ancestors, why_not) &&
+		   forecast_favours(forecast, sort, ancestors, why_not);
 }
 
 Declined
@@ -170,10 +163,8 @@ sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	Declined why_not;
 	SortForecast forecast;
-	bool verified;
 
-	if (sort_columns_supported(sort, &verified, &why_not) &&
-		sort_to_be_taken(stmt, sort, ancestors, &forecast, &why_not))
+	if (columns_supported(sort, &why_not) && sort_to_be_taken(stmt, sort, ancestors, &forecast, &why_not))
 		(void) declined_because(&why_not, DECLINED_KIND,
 								"another extension made the plan without asking gpusort's planner_hook");
 	return why_not;

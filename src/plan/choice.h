@@ -25,12 +25,6 @@ extern bool sort_worth_taking(double rows, Declined *why_not);
 extern bool sort_repeats_volatile(List *exprs);
 
 /*
- * Can keys be made of the columns of this Sort or GpuSort?  *verified: do they only guess at the order, so
- * that it is verified?
- */
-extern bool sort_columns_supported(const Plan *sort, bool *verified, Declined *why_not);
-
-/*
  * Is this Sort or IncrementalSort of a finished plan, below these ancestors, the innermost first, one to be
  * taken?  Then the forecast is filled; else *why_not says why not.
  */

@@ -75,21 +75,33 @@ stats_of_var(Var *var, void *root)
 	return column_stats_of_expr(root, (Node *) var);
 }
 
+/* As the output columns of UNION and the like do. */
+static bool
+belongs_to_no_relation(PlannerInfo *root, Node *expr)
+{
+	if (IsA(expr, Var))
+		return ((const Var *) expr)->varno == 0;
+	return bms_is_member(0, pull_varnos(root, expr));
+}
+
 ColumnStats
 column_stats_of_expr(PlannerInfo *root, Node *expr)
 {
 	VariableStatData variable;
-	ColumnStats stats = stats_of_type(exprType(expr), exprTypmod(expr));
+	ColumnStats stats;
 
-	/* the output columns of UNION and the like belong to no relation */
-	if (bms_is_member(0, pull_varnos(root, expr)))
-		return stats;
+	if (belongs_to_no_relation(root, expr))
+		return stats_of_type(exprType(expr), exprTypmod(expr));
 	examine_variable(root, expr, 0, &variable);
 	if (HeapTupleIsValid(variable.statsTuple))
 		stats = stats_of_tuple(variable.statsTuple, variable.rel != NULL ? variable.rel->tuples : 0,
 							   variable.acl_ok);
-	else if (!IsA(variable.var, Var))
-		stats.distinct = expression_values(variable.var, stats_of_var, root);
+	else
+	{
+		stats = stats_of_type(exprType(expr), exprTypmod(expr));
+		if (!IsA(variable.var, Var))
+			stats.distinct = expression_values(variable.var, stats_of_var, root);
+	}
 	if (variable.isunique && variable.rel != NULL)
 		stats.distinct = variable.rel->tuples;
 	ReleaseVariableStats(variable);

@@ -12,6 +12,7 @@
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "fmgr.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
@@ -24,27 +25,51 @@
 
 #include "base/pg_compat.h"
 #include "plan/column_values.h"
+#include "plan/kept_values.h"
 
 /* If this part of a histogram's bounds differ from the one before in their first bytes, all values do. */
 #define ALL_DIFFER 0.9
 
 typedef double (*FindInTuple)(HeapTuple tuple, const void *arg);
 
-/* What a function finds in the row of pg_statistic; otherwise: if there is none to be seen. */
-static double
-read_values(const ColumnStats *stats, FindInTuple find, const void *arg, double otherwise)
+/* What may be asked of a row of pg_statistic. */
+typedef enum Question
 {
+	LEADING_VALUES,
+	LARGEST_SHARE,
+	SPAN,
+	MEMBER_VALUES
+} Question;
+
+/* An answer is kept, with what tells its argument from others. */
+typedef struct Asked
+{
+	Question question;
+	FindInTuple find;
+	const void *arg;
+	uint64 details;
+} Asked;
+
+/* What there is to be found in the row of pg_statistic; otherwise: if there is none to be seen. */
+static double
+read_values(const ColumnStats *stats, const Asked *asked, double otherwise)
+{
+	KeptValueKey key =
+		kept_value_key(stats->table, stats->column, stats->inherited, asked->question, asked->details);
 	HeapTuple tuple;
 	double result;
 
 	if (!OidIsValid(stats->table))
 		return otherwise;
+	if (kept_value_find(&key, &result))
+		return result;
 	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(stats->table), Int16GetDatum(stats->column),
 							BoolGetDatum(stats->inherited));
 	if (!HeapTupleIsValid(tuple))
 		return otherwise;
-	result = find(tuple, arg);
+	result = asked->find(tuple, asked->arg);
 	ReleaseSysCache(tuple);
+	kept_value_put(&key, result);
 	return result;
 }
 
@@ -91,7 +116,9 @@ is_string(Oid type)
 double
 column_leading_values(const ColumnStats *stats, Oid type, Size bytes)
 {
-	return is_string(getBaseType(type)) ? read_values(stats, leading_of_tuple, &bytes, 0) : 0;
+	Asked asked = {.question = LEADING_VALUES, .find = leading_of_tuple, .arg = &bytes, .details = bytes};
+
+	return is_string(getBaseType(type)) ? read_values(stats, &asked, 0) : 0;
 }
 
 /* ---------------------------------------------------------------- shares */
@@ -120,8 +147,10 @@ largest_of_tuple(HeapTuple tuple, const void *arg)
 double
 column_largest_share(const ColumnStats *stats)
 {
+	Asked asked = {.question = LARGEST_SHARE, .find = largest_of_tuple};
+
 	/* those of a table with children are not found again when the sort begins */
-	return stats->inherited ? 1 : read_values(stats, largest_of_tuple, NULL, 1);
+	return stats->inherited ? 1 : read_values(stats, &asked, 1);
 }
 
 /* ---------------------------------------------------------------- numbers and times */
@@ -200,10 +229,25 @@ span_of_tuple(HeapTuple tuple, const void *arg)
 double
 column_span(const ColumnStats *stats)
 {
-	return read_values(stats, span_of_tuple, NULL, -1);
+	Asked asked = {.question = SPAN, .find = span_of_tuple};
+
+	return read_values(stats, &asked, -1);
 }
 
 /* ---------------------------------------------------------------- members of documents */
+
+static Oid
+function_of_step(const Node *step)
+{
+	return IsA(step, OpExpr) ? ((const OpExpr *) step)->opfuncid : ((const FuncExpr *) step)->funcid;
+}
+
+static const Const *
+key_of_step(const Node *step)
+{
+	return lsecond_node(Const,
+						IsA(step, OpExpr) ? ((const OpExpr *) step)->args : ((const FuncExpr *) step)->args);
+}
 
 /* A document's member where the steps lead, hashed; 0: there is none. */
 static uint32
@@ -213,18 +257,14 @@ hash_member(Datum document, const List *steps)
 
 	foreach(cell, steps)
 	{
-		Node *step = lfirst(cell);
-		const OpExpr *op = (const OpExpr *) step;
-		Oid function = IsA(step, OpExpr) ? op->opfuncid : ((const FuncExpr *) step)->funcid;
-		const List *args = IsA(step, OpExpr) ? op->args : ((const FuncExpr *) step)->args;
 		FmgrInfo finfo;
 
 		LOCAL_FCINFO(call, 2);
 
-		fmgr_info(function, &finfo);
+		fmgr_info(function_of_step(lfirst(cell)), &finfo);
 		InitFunctionCallInfoData(*call, &finfo, 2, InvalidOid, NULL, NULL);
 		call->args[0] = (NullableDatum){.value = document};
-		call->args[1] = (NullableDatum){.value = lsecond_node(Const, args)->constvalue};
+		call->args[1] = (NullableDatum){.value = key_of_step(lfirst(cell))->constvalue};
 		document = FunctionCallInvoke(call);
 		if (call->isnull)
 			return 0;
@@ -306,10 +346,31 @@ members_of_tuple(HeapTuple tuple, const void *arg)
 	return values;
 }
 
+/* What tells it from other ones; two that it does not tell apart have an estimate in common, no more. */
+static uint64
+hash_search_of(const MemberSearch *search)
+{
+	uint64 hash = hash_bytes((const unsigned char *) &search->documents, sizeof(search->documents));
+	ListCell *cell;
+
+	foreach(cell, search->steps)
+	{
+		const Const *key = key_of_step(lfirst(cell));
+
+		hash = hash_combine64(hash, function_of_step(lfirst(cell)));
+		hash = hash_combine64(hash, datum_image_hash(key->constvalue, key->constbyval, key->constlen));
+	}
+	return hash;
+}
+
 double
 column_member_values(const ColumnStats *stats, List *steps)
 {
 	MemberSearch search = {.steps = steps, .documents = stats->distinct};
+	Asked asked = {.question = MEMBER_VALUES,
+				   .find = members_of_tuple,
+				   .arg = &search,
+				   .details = hash_search_of(&search)};
 
-	return read_values(stats, members_of_tuple, &search, 0);
+	return read_values(stats, &asked, 0);
 }

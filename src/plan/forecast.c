@@ -173,14 +173,15 @@ is_read_to_end(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 
 /* ---------------------------------------------------------------- times */
 
-void
-forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+bool
+forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
+			  Declined *why_not)
 {
 	double postgres_ms;
 	bool possible;
 
 	memset(forecast, 0, sizeof(*forecast));
-	possible = shape_of_plan(&forecast->postgres_shape, stmt, sort, ancestors);
+	possible = shape_of_plan(&forecast->postgres_shape, stmt, sort, ancestors, why_not);
 	forecast->input_ms = PLAN_UNIT_MS * sort->lefttree->total_cost;
 	if (is_in_main_plan(stmt, sort, ancestors))
 		forecast->plan_ms = PLAN_UNIT_MS * stmt->planTree->total_cost;
@@ -189,12 +190,13 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	postgres_ms = sort_time_total(&forecast->postgres_shape, forecast->postgres);
 	forecast->expected = (SortExpected){.ms = -1, .postgres_ms = postgres_ms};
 	if (!possible)
-		return;
+		return false;
 	forecast->shape = shape_for_gpusort(&forecast->postgres_shape);
 	forecast->shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	forecast->shape.on_gpu = choose_gpu(&forecast->shape);
 	forecast->ours = predict_gpusort(&forecast->shape);
 	forecast->expected = forecast_gpusort(&forecast->shape, 0, postgres_ms);
+	return true;
 }
 
 /* The planner's costs of a plan may be far too high, as those of a sub-select in each row's condition. */

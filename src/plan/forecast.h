@@ -26,9 +26,10 @@ typedef struct SortForecast
 
 /*
  * Of a Sort or IncrementalSort, below these ancestors.  Where several processes sort, they are taken to feed
- * one GpuSort.
+ * one GpuSort.  False: no GpuSort can do it, and *why_not says why.
  */
-extern void forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors);
+extern bool forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
+						  Declined *why_not);
 
 /*
  * What is expected of a GpuSort of this shape in the place of a sort that takes so long, besides so many

@@ -56,46 +56,40 @@ child_relids(const Path *input)
 	return IS_OTHER_REL(input->parent) ? input->parent->relids : NULL;
 }
 
-/* Does this output column of the input supply the pathkey? */
-static bool
-column_matches(const PathKey *pathkey, const Path *input, int column)
+/*
+ * What of its class this output column of the input is, if it supplies the pathkey; else NULL.
+ */
+static const EquivalenceMember *
+find_member(const PathKey *pathkey, const Path *input, int column)
 {
 	const PathTarget *target = input->pathtarget;
 	EquivalenceClass *ec = pathkey->pk_eclass;
-
-	const Node *expr = list_nth(target->exprs, column);
+	Expr *expr = list_nth(target->exprs, column);
 
 	if (ec->ec_has_volatile)
-		return ec->ec_sortref != 0 && get_pathtarget_sortgroupref(target, column) == ec->ec_sortref;
+		return ec->ec_sortref != 0 && get_pathtarget_sortgroupref(target, column) == ec->ec_sortref
+				   ? linitial(ec->ec_members)
+				   : NULL;
 	/* most columns are of another relation than any of the class */
 	if (IsA(expr, Var) && child_relids(input) == NULL &&
 		!bms_is_member(((const Var *) expr)->varno, ec->ec_relids))
-		return false;
-	return find_ec_member_matching_expr(ec, (Expr *) expr, child_relids(input)) != NULL;
+		return NULL;
+	return find_ec_member_matching_expr(ec, expr, child_relids(input));
 }
 
-/* The sort column that the pathkey would have on this output column of the input. */
-static SortColumnSpec
-column_spec(const PathKey *pathkey, const Path *input, int column)
+/* An output column of the input that supplies a pathkey. */
+typedef struct Supplier
 {
-	Expr *expr = list_nth(input->pathtarget->exprs, column);
-	EquivalenceClass *ec = pathkey->pk_eclass;
-	EquivalenceMember *member = ec->ec_has_volatile
-									? linitial(ec->ec_members)
-									: find_ec_member_matching_expr(ec, expr, child_relids(input));
+	int key;	/* which of the pathkeys */
+	int column; /* place in the input's output */
+	const EquivalenceMember *member;
+} Supplier;
 
-	return (SortColumnSpec){.attno = column + 1,
-							.type = exprType((Node *) expr),
-							.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
-							.collation = ec->ec_collation,
-							.nulls_first = pathkey->pk_nulls_first};
-}
-
-/* What supplies the pathkeys: the expressions, all of them, and of each pathkey the last one's column. */
+/* All of them, those of a pathkey one after the other. */
 typedef struct Suppliers
 {
 	List *exprs;
-	int *columns; /* places in the input's output */
+	Supplier *columns;
 } Suppliers;
 
 /* False: a pathkey has none. */
@@ -106,23 +100,36 @@ find_suppliers(List *pathkeys, const Path *input, Suppliers *suppliers)
 	ListCell *cell;
 
 	suppliers->exprs = NIL;
-	suppliers->columns = palloc(sizeof(int) * list_length(pathkeys));
+	suppliers->columns = palloc(sizeof(Supplier) * list_length(pathkeys) * list_length(exprs));
 	foreach(cell, pathkeys)
 	{
-		int *column = &suppliers->columns[foreach_current_index(cell)];
+		int before = list_length(suppliers->exprs);
 
-		*column = -1;
 		for (int i = 0; i < list_length(exprs); i++)
 		{
-			if (!column_matches(lfirst(cell), input, i))
+			const EquivalenceMember *member = find_member(lfirst(cell), input, i);
+
+			if (member == NULL)
 				continue;
+			suppliers->columns[list_length(suppliers->exprs)] =
+				(Supplier){.key = foreach_current_index(cell), .column = i, .member = member};
 			suppliers->exprs = lappend(suppliers->exprs, list_nth(exprs, i));
-			*column = i;
 		}
-		if (*column < 0)
+		if (list_length(suppliers->exprs) == before)
 			return false;
 	}
 	return true;
+}
+
+/* The sort column that the pathkey would have on that output column of the input. */
+static SortColumnSpec
+column_spec(const PathKey *pathkey, const Path *input, const Supplier *supplier)
+{
+	return (SortColumnSpec){.attno = supplier->column + 1,
+							.type = exprType(list_nth(input->pathtarget->exprs, supplier->column)),
+							.sortop = pathkey_sort_operator(pathkey, supplier->member->em_datatype),
+							.collation = pathkey->pk_eclass->ec_collation,
+							.nulls_first = pathkey->pk_nulls_first};
 }
 
 /*
@@ -130,28 +137,21 @@ find_suppliers(List *pathkeys, const Path *input, Suppliers *suppliers)
  * that could is none to sort by; the planner picks one of them later.
  */
 static bool
-find_columns(List *pathkeys, const Path *input, SortColumnSpec *columns)
+find_columns(List *pathkeys, const Path *input, const Suppliers *suppliers, SortColumnSpec *columns)
 {
-	ListCell *cell;
+	int last = -1;
 
-	foreach(cell, pathkeys)
+	for (int i = 0; i < list_length(suppliers->exprs); i++)
 	{
-		const PathKey *pathkey = lfirst_node(PathKey, cell);
-		SortColumnSpec *column = &columns[foreach_current_index(cell)];
-		bool found = false;
+		const Supplier *supplier = &suppliers->columns[i];
+		SortColumnSpec *column = &columns[supplier->key];
+		Declined why_not;
+		bool verified;
 
-		for (int i = 0; i < list_length(input->pathtarget->exprs); i++)
-		{
-			Declined why_not;
-			bool verified;
-
-			if (!column_matches(pathkey, input, i))
-				continue;
-			if (found && !sort_key_supported_if_verified(column, &verified, &why_not))
-				return false;
-			*column = column_spec(pathkey, input, i);
-			found = true;
-		}
+		if (supplier->key == last && !sort_key_supported_if_verified(column, &verified, &why_not))
+			return false;
+		*column = column_spec(list_nth_node(PathKey, pathkeys, supplier->key), input, supplier);
+		last = supplier->key;
 	}
 	return true;
 }
@@ -191,19 +191,20 @@ find_known(const SortToOffer *sort, const List *exprs)
 }
 
 static void
-describe_columns(const SortToOffer *sort, KnownColumns *entry)
+describe_columns(const SortToOffer *sort, const Suppliers *suppliers, KnownColumns *entry)
 {
 	const List *exprs = sort->input->pathtarget->exprs;
 	int ncolumns = list_length(sort->pathkeys);
 	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
+	Declined why_not;
 
 	entry->columns = palloc(sizeof(SortColumnSpec) * ncolumns);
-	if (!find_columns(sort->pathkeys, sort->input, entry->columns))
+	if (!find_columns(sort->pathkeys, sort->input, suppliers, entry->columns))
 		return;
 	for (int i = 0; i < ncolumns; i++)
 		stats[i] = column_stats_of_expr(sort->root, list_nth(exprs, entry->columns[i].attno - 1));
 	entry->first = stats[0];
-	entry->supported = shape_init(&entry->shape, ncolumns, entry->columns, stats);
+	entry->supported = shape_init(&entry->shape, ncolumns, entry->columns, stats, &why_not);
 }
 
 /*
@@ -211,10 +212,10 @@ describe_columns(const SortToOffer *sort, KnownColumns *entry)
  * come once, and there may be thousands to look through.
  */
 static const KnownColumns *
-known_columns(const SortToOffer *sort, List *exprs)
+known_columns(const SortToOffer *sort, const Suppliers *suppliers)
 {
 	bool is_child = IS_OTHER_REL(sort->input->parent);
-	KnownColumns *entry = is_child ? NULL : find_known(sort, exprs);
+	KnownColumns *entry = is_child ? NULL : find_known(sort, suppliers->exprs);
 	MemoryContext before;
 
 	if (entry != NULL)
@@ -222,8 +223,9 @@ known_columns(const SortToOffer *sort, List *exprs)
 	before = MemoryContextSwitchTo(sort->root->planner_cxt);
 	entry = palloc0(sizeof(*entry));
 	entry->pathkeys = list_copy(sort->pathkeys);
-	entry->exprs = copyObject(exprs);
-	describe_columns(sort, entry);
+	/* the genetic optimizer forgets what it made for one order of joins */
+	entry->exprs = before == sort->root->planner_cxt ? suppliers->exprs : copyObject(suppliers->exprs);
+	describe_columns(sort, suppliers, entry);
 	if (!is_child)
 		remember(&known, entry);
 	MemoryContextSwitchTo(before);
@@ -242,14 +244,12 @@ describe_sort(const SortToOffer *sort, SortShape *shape)
 
 	if (!find_suppliers(sort->pathkeys, sort->input, &suppliers))
 		return false;
-	entry = known_columns(sort, suppliers.exprs);
+	entry = known_columns(sort, &suppliers);
 	if (!entry->supported)
 		return false;
-	for (int i = 0; i < ncolumns; i++)
-	{
-		columns[i] = entry->columns[i];
-		columns[i].attno = suppliers.columns[i] + 1;
-	}
+	memcpy(columns, entry->columns, sizeof(SortColumnSpec) * ncolumns);
+	for (int i = 0; i < list_length(suppliers.exprs); i++)
+		columns[suppliers.columns[i].key].attno = suppliers.columns[i].column + 1;
 	*shape = entry->shape;
 	shape->rows = sort->input->rows;
 	shape->width = target->width;

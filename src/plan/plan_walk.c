@@ -129,12 +129,36 @@ has_volatile_subplan(Node *node, void *subplans)
 	return expression_tree_walker(node, has_volatile_subplan, subplans);
 }
 
+/* Most expressions are columns, and what there is to know of these is seen at once. */
+static bool
+is_column(const Node *expr)
+{
+	if (expr != NULL && IsA(expr, TargetEntry))
+		expr = (const Node *) ((const TargetEntry *) expr)->expr;
+	return expr == NULL || IsA(expr, Var) || IsA(expr, Const);
+}
+
+static bool
+is_volatile(List *subplans, Node *expr)
+{
+	return !is_column(expr) &&
+		   (contain_volatile_functions(expr) || (subplans != NIL && has_volatile_subplan(expr, subplans)));
+}
+
 bool
 expression_is_volatile(List *subplans, const void *expression)
 {
 	Node *node = unconstify(void *, expression);
+	ListCell *cell;
 
-	return contain_volatile_functions(node) || has_volatile_subplan(node, subplans);
+	if (node == NULL || !IsA(node, List))
+		return is_volatile(subplans, node);
+	foreach(cell, (List *) node)
+	{
+		if (is_volatile(subplans, lfirst(cell)))
+			return true;
+	}
+	return false;
 }
 
 /* The same of what a node of this kind has besides output columns and a filter. */

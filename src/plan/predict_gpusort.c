@@ -286,13 +286,14 @@ count_merge(const SortShape *shape, double rows, double levels, double *counts)
 static void
 count_runs(const SortShape *shape, double rows, double runs, double writers, CostCounts *counts)
 {
-	double order = Max(4, shape->memory / MERGE_BUFFER_MIN);
-	double passes = Max(1, ceil(log(runs) / log(order)));
+	double levels = levels_of(runs);
+	double levels_a_pass = levels_of(Max(4, shape->memory / MERGE_BUFFER_MIN));
+	double passes = Max(1, ceil(levels / levels_a_pass));
 
 	count_spill(shape, rows * (passes - 0.5) / writers, counts->first);
-	count_merge(shape, rows / writers, Max(0, levels_of(runs) - levels_of(order)), counts->first);
+	count_merge(shape, rows / writers, Max(0, levels - levels_a_pass), counts->first);
 	count_spill(shape, rows * 0.5, counts->rest);
-	count_merge(shape, rows, levels_of(Min(runs, order)), counts->rest);
+	count_merge(shape, rows, Min(levels, levels_a_pass), counts->rest);
 	count_return(shape, rows, true, counts->rest);
 }
 

@@ -89,11 +89,10 @@ is_made_of_others(Oid type)
 	}
 }
 
+/* type: the column's, without domains. */
 static SortKeyClass
-class_of(const SortColumnSpec *column)
+class_of(const SortColumnSpec *column, Oid type)
 {
-	Oid type = getBaseType(column->type);
-
 	switch (type)
 	{
 		case INT4OID:
@@ -152,27 +151,30 @@ order_of(int ncolumns, const SortColumnSpec *column, const ColumnStats *stats, d
 /* ---------------------------------------------------------------- shapes */
 
 bool
-shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats)
+shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const ColumnStats *stats,
+		   Declined *why_not)
 {
 	SortKeyShape *keys = palloc(sizeof(SortKeyShape) * ncolumns);
 	double *widths = palloc(sizeof(double) * ncolumns);
-	bool supported = true;
+	SortKeyEstimate key;
+	bool supported;
 
 	memset(shape, 0, sizeof(*shape));
 	for (int i = 0; i < ncolumns; i++)
+		widths[i] = stats[i].width;
+	supported = sort_key_estimate(ncolumns, columns, widths, &key, why_not);
+	for (int i = 0; i < ncolumns; i++)
 	{
-		Declined why_not;
+		Oid type = getBaseType(columns[i].type);
 
-		keys[i] = (SortKeyShape){.class = class_of(&columns[i]),
+		keys[i] = (SortKeyShape){.class = class_of(&columns[i], type),
 								 .width = stats[i].width,
-								 .padded = getBaseType(columns[i].type) == BPCHAROID,
+								 .padded = type == BPCHAROID,
 								 .distinct = stats[i].distinct,
+								 .verified = key.column_verified[i],
 								 .largest = 1};
 		if (asks_for_leading(keys[i].class, i))
-			keys[i].leading = column_leading_values(&stats[i], columns[i].type, LEADING_BYTES);
-		widths[i] = stats[i].width;
-		supported = supported && sort_key_supported_if_verified(&columns[i], &keys[i].verified, &why_not);
-		shape->verified |= keys[i].verified;
+			keys[i].leading = column_leading_values(&stats[i], type, LEADING_BYTES);
 		keys[i].known =
 			supported && keys[i].class == KEY_ICU && sort_key_knows_collation(columns[i].collation);
 	}
@@ -186,8 +188,9 @@ shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns, const 
 	shape->processes = 1;
 	shape->cores = count_cores();
 	shape->launch = parallel_setup_cost / DEFAULT_PARALLEL_SETUP_COST;
-	if (supported)
-		shape->key_bytes = sort_key_estimate_width(ncolumns, columns, widths, &shape->fixed_key);
+	shape->key_bytes = key.bytes;
+	shape->fixed_key = key.is_fixed;
+	shape->verified = key.verified;
 	return supported;
 }
 
@@ -330,7 +333,7 @@ parallel_processes(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 }
 
 bool
-shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors, Declined *why_not)
 {
 	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
@@ -339,7 +342,7 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 
 	for (int i = 0; i < ncolumns; i++)
 		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, stmt->rtable);
-	supported = shape_init(shape, ncolumns, columns, stats);
+	supported = shape_init(shape, ncolumns, columns, stats, why_not);
 	shape->rows = plan_likely_rows(stmt, sort);
 	shape->width = sort->lefttree->plan_width;
 	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],

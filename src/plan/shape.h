@@ -13,11 +13,11 @@
 
 /*
  * Fills what depends on the sort columns, whatever the rows: keys (palloc'd) and their bytes.  All else is
- * PostgreSQL's defaults: one process, work_mem, all rows.  False: one of the columns can't be encoded, so
- * that the shape is good for PostgreSQL's sort alone.
+ * PostgreSQL's defaults: one process, work_mem, all rows.  False: one of the columns can't be encoded
+ * (*why_not), so that the shape is good for PostgreSQL's sort alone.
  */
 extern bool shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *columns,
-					   const ColumnStats *stats);
+					   const ColumnStats *stats, Declined *why_not);
 
 /*
  * Fills what else depends on the rows, of which the number is set: of so many columns, in the order of their
@@ -37,9 +37,10 @@ extern double shape_rows_wanted(List *ancestors);
 
 /*
  * The shape of a sort of a finished plan, below these ancestors, as each process does it; of a GpuSort as all
- * that feed it do.  False: no GpuSort can do it.
+ * that feed it do.  False: no GpuSort can do it, and *why_not says why.
  */
-extern bool shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors);
+extern bool shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
+						  Declined *why_not);
 
 /* Do the settings let sorts go to the GPU now, and, where they leave the choice, is there one? */
 extern bool sort_may_use_gpu(void);

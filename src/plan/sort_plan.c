@@ -4,6 +4,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -15,21 +16,9 @@ enum
 {
 	PRIVATE_SORT,		 /* a Sort without an input: its columns, and the input's by reference */
 	PRIVATE_RESTARTABLE, /* Integer */
-	PRIVATE_EXPECTED,	 /* a SortExpected */
+	PRIVATE_EXPECTED,	 /* a Const: the bytes of a SortExpected */
 	PRIVATE_UNUSED,		 /* list of ints, attnos of the input */
 	PRIVATE_BESIDE		 /* Integer */
-};
-
-/* Members of a SortExpected as a list. */
-enum
-{
-	EXPECTED_FASTER_ON_GPU, /* Integer */
-	EXPECTED_ROWS_FOR_GPU,	/* Float */
-	EXPECTED_KEY_BYTES,		/* Integer */
-	EXPECTED_MS,			/* Float */
-	EXPECTED_POSTGRES_MS,	/* Float */
-	EXPECTED_CPU_MS,		/* Float */
-	EXPECTED_REPLACED		/* Integer */
 };
 
 static const CustomScanMethods *node_methods;
@@ -148,36 +137,27 @@ plan_refer_to_columns(List *input, int varno)
 }
 
 /*
- * A number as a node.  It has a point, or a parallel worker, which reads the plan from a string, would take
- * it for an Integer.
+ * One node of bytes, which any function for nodes copies and passes to workers: a node for each number, as
+ * digits, would take longer than all else here.
  */
-static Float *
-make_number(double number)
+static Const *
+expected_to_node(const SortExpected *expected)
 {
-	return makeFloat(psprintf("%.3f", number));
-}
+	Size size = VARHDRSZ + sizeof(*expected);
+	bytea *bytes = palloc0(size);
 
-static List *
-expected_to_list(const SortExpected *expected)
-{
-	List *list = list_make5(makeInteger(expected->faster_on_gpu), make_number(expected->rows_for_gpu),
-							makeInteger(expected->key_bytes), make_number(expected->ms),
-							make_number(expected->postgres_ms));
-
-	list = lappend(list, make_number(expected->cpu_ms));
-	return lappend(list, makeInteger(expected->replaced));
+	SET_VARSIZE(bytes, size);
+	memcpy(VARDATA(bytes), expected, sizeof(*expected));
+	return makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes), false, false);
 }
 
 static SortExpected
-expected_from_list(const List *list)
+expected_from_node(const Const *node)
 {
-	return (SortExpected){.faster_on_gpu = intVal(list_nth(list, EXPECTED_FASTER_ON_GPU)) != 0,
-						  .rows_for_gpu = floatVal(list_nth(list, EXPECTED_ROWS_FOR_GPU)),
-						  .key_bytes = intVal(list_nth(list, EXPECTED_KEY_BYTES)),
-						  .ms = floatVal(list_nth(list, EXPECTED_MS)),
-						  .postgres_ms = floatVal(list_nth(list, EXPECTED_POSTGRES_MS)),
-						  .cpu_ms = floatVal(list_nth(list, EXPECTED_CPU_MS)),
-						  .replaced = (RivalPlan) intVal(list_nth(list, EXPECTED_REPLACED))};
+	SortExpected expected;
+
+	memcpy(&expected, VARDATA(DatumGetPointer(node->constvalue)), sizeof(expected));
+	return expected;
 }
 
 static List *
@@ -191,7 +171,7 @@ make_private(const Sort *sort, List *targetlist, const SortPlanOptions *options)
 	columns->sortOperators = sort->sortOperators;
 	columns->collations = sort->collations;
 	columns->nullsFirst = sort->nullsFirst;
-	return list_make5(columns, makeInteger(options->restartable), expected_to_list(&options->expected),
+	return list_make5(columns, makeInteger(options->restartable), expected_to_node(&options->expected),
 					  find_unused_columns(targetlist, sort->plan.targetlist, options),
 					  makeInteger(options->beside));
 }
@@ -213,7 +193,7 @@ sort_plan_from_sort(const Sort *sort, List *targetlist, const SortPlanOptions *o
 	plan->custom_private = make_private(sort, targetlist, options);
 	plan->methods = node_methods;
 	if (IsA(input, Gather) && sort_plan_is_feed(input->lefttree))
-		((CustomScan *) input->lefttree)->custom_private = copyObject(plan->custom_private);
+		((CustomScan *) input->lefttree)->custom_private = plan->custom_private;
 	return plan;
 }
 
@@ -311,7 +291,7 @@ sort_plan_beside(const CustomScan *plan)
 SortExpected
 sort_plan_expected(const CustomScan *plan)
 {
-	return expected_from_list(list_nth(plan->custom_private, PRIVATE_EXPECTED));
+	return expected_from_node(list_nth_node(Const, plan->custom_private, PRIVATE_EXPECTED));
 }
 
 bool
