@@ -159,8 +159,8 @@ help:
 	@echo "make format          lay out the sources anew: clang-format, and comments and Markdown wrapped at one width"
 	@echo "make lint            compilers' warnings, cppcheck, shellcheck, perlcritic, pyflakes (tools/setup lint installs them)"
 	@echo "make coverage        which lines of src/ the tests reach (COVERAGE_OPTIONS='--html FOLDER ...'; tools/coverage --help)"
-	@echo "make bench           bench/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/orderby --help)"
-	@echo "make bench-gpu       the same with a GPU and many cores: bench/gpu_orderby (BENCH='--suites \"headline types\" ...'; --help)"
+	@echo "make bench           bench/queries/orderby (BENCH='--rows 20000000 --repeat 5 ...'; bench/queries/orderby --help)"
+	@echo "make bench-gpu       the same with a GPU and many cores: bench/queries/gpu_orderby (BENCH='--suites \"headline types\" ...'; --help)"
 
 setup:
 	tools/setup build test
@@ -179,9 +179,9 @@ coverage:
 random:
 	tools/test --only random --random-seconds $(or $(DURATION),60) $(if $(SEED),--seed $(SEED))
 bench:
-	bench/orderby $(BENCH)
+	bench/queries/orderby $(BENCH)
 bench-gpu:
-	bench/gpu_orderby $(BENCH)
+	bench/queries/gpu_orderby $(BENCH)
 dist deb rpm image:
 	PG_CONFIG='$(if $(filter-out default undefined file,$(origin PG_CONFIG)),$(PG_CONFIG))' tools/package $@ $(if $(PG_VERSIONS),--pg '$(PG_VERSIONS)') $(PACKAGE)
 

@@ -61,7 +61,7 @@ def rows_of(file, wanted):
 
 
 def medians(rows):
-    """Milliseconds by method, of a run of bench/orderby, bench/gpu_orderby or bench/index."""
+    """Milliseconds by method, of a run of bench/queries/orderby, bench/queries/gpu_orderby or bench/indexes/index."""
     if "median_ms" in rows[0]:
         return {row["method"]: row["median_ms"] for row in rows}
     methods = dict.fromkeys(row["method"] for row in rows)

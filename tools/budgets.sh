@@ -64,6 +64,18 @@ cache_folder() {
 	mkdir -p "$folder" 2>/dev/null && [ -w "$folder" ] && echo "$folder"
 }
 
+# These files as they are, and what compiles them: changed as well as not, what is the same has the same name.
+name_of_state() {
+	local nvcc
+	{
+		source_files "$@" | while IFS= read -r file; do sha256sum "$REPOSITORY/$file"; done | sed "s,$REPOSITORY/,,"
+		"$(find_pg_config)" --version --configure
+		gcc --version || true
+		if nvcc=$(find_nvcc); then "$nvcc" --version; fi
+		card_architecture || true
+	} 2>/dev/null | sha256sum | cut -c 1-32
+}
+
 # Notes and prints what a part took that began at $2 (of $SECONDS); one that took more than its budget, and
 # than the seconds $3 that it was told to go on for, has failed.
 end_part() {

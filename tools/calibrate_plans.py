@@ -165,7 +165,8 @@ def cases_of_sorts_beside(session, rows):
         yield case
 
 
-# Plans as those of bench/tpc have them, without sorts; f and d are a table of facts and two others.
+# Plans as those of bench/whole_queries/tpc have them, without sorts; f and d are a table of facts and two
+# others.
 INPUTS = {
     'scan': 'SELECT count(*) FROM {f}',
     'filter': 'SELECT count(*) FROM {f} WHERE v BETWEEN 10 AND 60 AND n < 500',

@@ -102,7 +102,7 @@ def plans_in_part(measured):
 
 
 def queries_of_tpc(folder):
-    """The same of bench/tpc's queries: the time less what their sorts are expected to take less, as a part of it."""
+    """The same of bench/whole_queries/tpc's queries: the time less what their sorts are expected to take less, as a part of it."""
     def which(line):
         return tuple(line[name] for name in ('benchmark', 'scale', 'query', 'setting', 'jit'))
 
@@ -164,7 +164,7 @@ def report(counter, measured, wanted, tpc, log, out):
     comment += check_ratios('groupings', groupings(counter, measured, here), log)
     comment += check_ratios('plans that form groups in part', plans_in_part(measured), log)
     if tpc:
-        check_ratios('queries of bench/tpc', queries_of_tpc(tpc), log)
+        check_ratios('queries of bench/whole_queries/tpc', queries_of_tpc(tpc), log)
     fitted = {name: value for name, value in zip(counter.names, values) if name.startswith(OF_PLANS)}
     shares = {share: statistics.median(value for _, value in cases) for share, cases in found.items() if cases}
     print_terms(fitted, shares, comment, out)

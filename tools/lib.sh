@@ -2,7 +2,7 @@
 # Variables for the caller:
 # shellcheck disable=SC2034
 #
-# Shell functions shared by tools/, bench/orderby and .ci/run.  To be sourced.
+# Shell functions shared by tools/, bench/queries/orderby and .ci/run.  To be sourced.
 #
 # What they build is a *private installation*: a copy of the installed PostgreSQL's program, library and share
 # folders below a temporary folder, with gpusort installed into it by `make install DESTDIR=`.  PostgreSQL

@@ -9,6 +9,9 @@ import textwrap
 RESULTS = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "results")
 
 
+# Which files have been read, as paths below RESULTS.
+files_read = []
+
 TEXTS = {"commit", "date", "times_ms", "session_ms", "stage", "source"}
 
 
@@ -26,6 +29,7 @@ def read_rows(folder, name):
     path = os.path.join(RESULTS, folder, name)
     if not os.path.exists(path):
         sys.exit("tables: there is no " + path)
+    files_read.append(os.path.relpath(path, RESULTS))
     with open(path, newline="") as file:
         return [{column: number(column, text) for column, text in row.items() if column} for row in csv.DictReader(file)]
 

@@ -1,4 +1,4 @@
-"""The table of bench/duckdb."""
+"""The table of bench/queries/duckdb."""
 from result_tables.common import best_method, in_words, kind_of, paragraph, read_rows, span, table, thousands, values_of
 
 # Whose a method is.
@@ -39,7 +39,7 @@ def source(rows):
 
 
 def duckdb(*files):
-    """bench/duckdb: milliseconds of PostgreSQL, gpusort and DuckDB with one thread and with several, and who is the fastest."""
+    """bench/queries/duckdb: milliseconds of PostgreSQL, gpusort and DuckDB with one thread and with several, and who is the fastest."""
     measured = [read_rows("", name) for name in files]
     attached = any(kind_of(row["method"]) == "attached" for rows in measured for row in rows)
     yield from paragraph("Milliseconds, and in brackets the threads or processes. " + " ".join(map(source, measured)))

@@ -1,4 +1,4 @@
-"""The table of bench/index."""
+"""The table of bench/indexes/index."""
 import re
 
 from result_tables.common import best_method, measured_on, paragraph, read_rows, select, table, thousands, values_of
@@ -47,7 +47,7 @@ def source(rows):
 
 
 def index_builds(*files):
-    """Builds of indexes by PostgreSQL and gpusort: a line a case and device, of one run of bench/index or several."""
+    """Builds of indexes by PostgreSQL and gpusort: a line a case and device, of one run of bench/indexes/index or several."""
     measured = [read_rows("", name) for name in files]
     yield from paragraph("Milliseconds, and in brackets the workers. " + " ".join(source(rows) for rows in measured))
     yield ""

@@ -1,4 +1,4 @@
-"""Tables of bench/orderby and bench/gpu_orderby."""
+"""Tables of bench/queries/orderby and bench/queries/gpu_orderby."""
 import re
 import statistics
 
@@ -37,7 +37,7 @@ def of_case(rows, case):
 
 
 def orderby(*files):
-    """bench/orderby: one table of several runs of it."""
+    """bench/queries/orderby: one table of several runs of it."""
     measured = [read_rows("", name) for name in files]
     yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
     yield ""
@@ -61,7 +61,7 @@ def read_versions(files):
 
 
 def orderby_versions(*files):
-    """bench/orderby with two versions of PostgreSQL, beside each other."""
+    """bench/queries/orderby with two versions of PostgreSQL, beside each other."""
     measured, versions = read_versions(files)
     yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
     yield ""
@@ -81,7 +81,7 @@ def time_and_workers(ms, method):
 
 
 def queries(*files):
-    """bench/orderby: PostgreSQL's best, and gpusort's by device, with any number of workers; of several runs of it."""
+    """bench/queries/orderby: PostgreSQL's best, and gpusort's by device, with any number of workers; of several runs of it."""
     measured = [read_rows("", name) for name in files]
     kinds = [kind for kind in ("cpu", "cuda", "auto") if any(best_method(times_of(rows), kind) for rows in measured)]
     yield from paragraph("Milliseconds, and in brackets the workers. " + " ".join(orderby_source(rows) for rows in measured))
@@ -99,7 +99,7 @@ def queries(*files):
 
 
 def queries_by_version(*files):
-    """bench/orderby of several versions of PostgreSQL, beside each other: its best plan, and mode auto."""
+    """bench/queries/orderby of several versions of PostgreSQL, beside each other: its best plan, and mode auto."""
     measured, versions = read_versions(files)
     yield from paragraph("Milliseconds. " + " ".join(orderby_source(rows) for rows in measured))
     yield ""
@@ -159,7 +159,7 @@ def sessions(folder):
 
 
 def gpu_orderby(suite, folder):
-    """A suite of bench/gpu_orderby: milliseconds by case and method, with the number of runs."""
+    """A suite of bench/queries/gpu_orderby: milliseconds by case and method, with the number of runs."""
     rows = select(read_rows(folder, "runs.csv"), suite=suite)
     medians = case_medians(rows)
     methods = values_of(rows, "method")

@@ -1,4 +1,4 @@
-"""The table of bench/sort_grid."""
+"""The table of bench/queries/sort_grid."""
 from result_tables.common import digits, measured_on, paragraph, read_rows, select, table, thousands
 
 # A cell but for its statement.
@@ -7,7 +7,7 @@ STATEMENTS = {"orderby": "ORDER BY", "distinct": "DISTINCT", "union": "UNION", "
 
 
 def source(rows):
-    """What rows of bench/sort_grid were measured on, and how often."""
+    """What rows of bench/queries/sort_grid were measured on, and how often."""
     runs = measured_on(rows, "%s, %d cores" % (rows[0]["cpu"], rows[0]["cores"]), [row["runs"] for row in rows])
     return runs.replace("medians", "fewest")
 

@@ -1,4 +1,4 @@
-"""The tables of bench/tpc: what gpusort does to whole queries, which ones, and which sorts it takes."""
+"""The tables of bench/whole_queries/tpc: what gpusort does to whole queries, which ones, and which sorts it takes."""
 import math
 import statistics
 
@@ -116,7 +116,7 @@ def planning(group):
 
 
 def tpc(*folders):
-    """bench/tpc: what each mode does to each benchmark, and planning."""
+    """bench/whole_queries/tpc: what each mode does to each benchmark, and planning."""
     rows = [row for folder in folders for row in read_rows(folder, "runs.csv")]
     groups = groups_of(rows)
     yield from paragraph("Seconds. Of the queries whose plan is another one than off's: the geometric mean of off's median / the mode's, and of their least times; "
@@ -147,7 +147,7 @@ def mode_cells(lines, mode):
 
 
 def tpc_queries(*folders):
-    """bench/tpc: each query that a mode has another plan for."""
+    """bench/whole_queries/tpc: each query that a mode has another plan for."""
     rows = [row for folder in folders for row in read_rows(folder, "runs.csv")]
     yield from paragraph("Milliseconds, and how many times as fast as off. Queries that auto or force has another plan for. " + source(rows))
     yield ""
@@ -165,7 +165,7 @@ def tpc_queries(*folders):
 
 
 def tpc_sorts(*folders):
-    """bench/tpc: the sorts of the plans of mode auto, taken or why not."""
+    """bench/whole_queries/tpc: the sorts of the plans of mode auto, taken or why not."""
     rows = [row for folder in folders for row in read_rows(folder, "sorts.csv")]
     counts = {}
     for row in rows:

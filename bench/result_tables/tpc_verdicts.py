@@ -1,4 +1,4 @@
-"""Where mode auto of bench/tpc is slower than off, or misses what force gains; and what planning takes."""
+"""Where mode auto of bench/whole_queries/tpc is slower than off, or misses what force gains; and what planning takes."""
 from result_tables.common import paragraph, read_rows, table
 from result_tables.tpc import changed, geometric_mean, groups_of, is_timed, label, ratio, source
 
@@ -81,7 +81,7 @@ def cells(lines, mode):
 
 
 def tpc_verdicts(*folders):
-    """bench/tpc: where auto is slower than off, or misses a gain."""
+    """bench/whole_queries/tpc: where auto is slower than off, or misses a gain."""
     rows = [row for folder in folders for row in read_rows(folder, "runs.csv")]
     groups = groups_of(rows)
     yield from paragraph("Of the queries that auto has another plan for: the geometric means of off's least times / auto's, wall and processors. SLOWER: auto is below %.2f in both. "

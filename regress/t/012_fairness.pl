@@ -1,6 +1,6 @@
 # The card is shared fairly: what is idle keeps nobody out, estimates reserve little, and no sort waits for
-# long.  What is asserted is where a sort was done and what had happened before, never a time; bench/fairness
-# measures times.
+# long.  What is asserted is where a sort was done and what had happened before, never a time;
+# bench/sharing/fairness measures times.
 #
 # With GPUSORT_TEST_CARD=1 gpusortd sorts on the machine's first GPU.
 use strict;

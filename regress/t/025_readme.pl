@@ -200,7 +200,7 @@ my %no_commands = map { $_ => 1 } ('make', 'make install');
 
 # ---- the text ----
 
-my $shell = qr/^(?:sudo|make|apt(?:-get)?|git|psql|docker|podman|rpm\w*|dpkg\w*|tools\/[\w.]+|bench\/[\w.]+|cuda\/\S+)(?:\s|$)/;
+my $shell = qr/^(?:sudo|make|apt(?:-get)?|git|psql|docker|podman|rpm\w*|dpkg\w*|tools\/[\w.]+|bench\/[\w.\/]+|cuda\/\S+)(?:\s|$)/;
 my $sql = qr/^(?:SELECT|SET|SHOW|LOAD|CREATE|ALTER|DROP|ANALYZE|EXPLAIN|GRANT|REVOKE|INSERT|VACUUM|REINDEX|RESET|COPY|WITH)\b/;
 my $setting = qr/^[a-z_]+(?:\.[a-z_]+)? = /;
 
@@ -222,7 +222,7 @@ sub commands
 			if ($line =~ /$shell|$sql|$setting/)
 			{
 				my ($command, $comment) = $line =~ /^(.*?)(?:\s+(?:#|--) (.*))?$/;
-				push @commands, [ $command, '' ], map { [ $_, '' ] } ($comment // '') =~ m{\b(make \w+|(?:tools|bench)/\w+(?: \w+)?)}g;
+				push @commands, [ $command, '' ], map { [ $_, '' ] } ($comment // '') =~ m{\b(make \w+|(?:tools|bench)/[\w/]+(?: \w+)?)}g;
 			}
 			elsif (@commands)
 			{

@@ -6,9 +6,9 @@
  * and loading what it has sorted take longer, as rows go there and come back; a small index is loaded by the
  * first process alone.  And a card helps a build that would need temporary files, which it does not.
  *
- * The constants are of an NVIDIA H200 and 16 cores, 22 November 2026 (bench/index, docs/performance.md): 50
- * million random int8, 20 million strings of 32 bytes in a bytewise collation.  Nanoseconds a row, measured,
- * and what the terms below make of it:
+ * The constants are of an NVIDIA H200 and 16 cores, 22 November 2026 (bench/indexes/index,
+ * docs/performance.md): 50 million random int8, 20 million strings of 32 bytes in a bytewise collation.
+ * Nanoseconds a row, measured, and what the terms below make of it:
  *
  *		processes	int8, cpu	cuda		text, cpu	cuda
  *		1		171: 171	112: 112	390: 390	195: 195

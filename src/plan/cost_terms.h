@@ -27,13 +27,13 @@
  *
  * calibrate-h200-2026-11-22.json, CUDA_JOB to CUDA_RETURN: NVIDIA H200, 16 cores; 30 sorts.
  *
- * calibrate-plans-two-cores-2026-11-27-15.json and -18.json, HASH_ROW to ORDERED_GROUP: AMD EPYC, 2 cores,
- * PostgreSQL 15.18 and 18.6, 46 plans each (--plans); other work went on.  HASH_ROW 73.3 and 66.0,
- * HASH_COLUMN 21.9 and 23.9, HASH_STRING 50.1 and 63.8, which were 45, 10 and 70 by hand; the others are
- * kept: HASH_FAR 203 and 197, HASH_GROUP 358 and 149, ORDERED_ROW 30.1 and 30.8, ORDERED_GROUP 41.6 and 52.2.
- * GpuSort and groups against hashing: off by 26 and 24 % in the median, 68 and 83 % at the 90th percentile,
- * where strings with few values take a GpuSort twice what is expected.  INPUT is of scans: with joins and
- * aggregates these runs say 3032 and 2471.
+ * calibrate-plans-two-cores-2026-11-27-15.json and calibrate-plans-two-cores-2026-11-27-18.json, HASH_ROW to
+ * ORDERED_GROUP: AMD EPYC, 2 cores, PostgreSQL 15.18 and 18.6, 46 plans each (--plans); other work went on.
+ * HASH_ROW 73.3 and 66.0, HASH_COLUMN 21.9 and 23.9, HASH_STRING 50.1 and 63.8, which were 45, 10 and 70 by
+ * hand; the others are kept: HASH_FAR 203 and 197, HASH_GROUP 358 and 149, ORDERED_ROW 30.1 and 30.8,
+ * ORDERED_GROUP 41.6 and 52.2.  GpuSort and groups against hashing: off by 26 and 24 % in the median, 68 and
+ * 83 % at the 90th percentile, where strings with few values take a GpuSort twice what is expected.  INPUT is
+ * of scans: with joins and aggregates these runs say 3032 and 2471.
  *
  * Intel Xeon, 2 cores, 2026-11-24, 78 sorts of 100,000 and a million rows, of which no file was kept:
  * RETURN_SHARED, the others kept; it was 39.03, when that memory was made and freed by every sort.
@@ -41,8 +41,8 @@
  * By hand: PG_MEMORY_BYTE and PG_GET_FAR, which were 0.25 and 49, by tables in order, of which all rows are
  * near, with and without a LIMIT of half of them: more of both together is the memory's.  PG_LEVEL_MADE and
  * ENCODE_MADE, by a sort each of a million int4[], daterange and (int, text, numeric).  START, by sorts of
- * 1000 rows, which bench/sort_grid has.  PG_TIE_BLANK, by 10,000 char(50) of 664 values.  CUDA_SPLIT and
- * CUDA_WAIT to CUDA_WAIT_FILE.
+ * 1000 rows, which bench/queries/sort_grid has.  PG_TIE_BLANK, by 10,000 char(50) of 664 values.  CUDA_SPLIT
+ * and CUDA_WAIT to CUDA_WAIT_FILE.
  */
 
 /* PostgreSQL's Sort */

@@ -1,0 +1,148 @@
+# shellcheck shell=bash
+# Variables of the caller's, and for it:
+# shellcheck disable=SC2154,SC2034
+#
+# The cases of bench/queries/orderby: what is sorted, and the tables.  To be sourced after bench/lib.sh;
+# $rows, $text_rows and $all_distributions are the caller's options.  Tables are in the schema
+# gpusort_orderby.
+
+# ---- ORDER BY ----
+
+# Real text, in a column of a collation, as in databases whose default it is.  Name | items of tools/real_text |
+# collation
+texts=(
+	'words C|words|"C"'
+	'words ICU|words|"en-US-x-icu"'
+	'words en_US|words|gpusort_orderby."en_US"'
+	'words de_DE|words|gpusort_orderby."de_DE"'
+	'paths C|paths|"C"'
+	'paths ICU|paths|"en-US-x-icu"'
+	'paths en_US|paths|gpusort_orderby."en_US"'
+	'paths de_DE|paths|gpusort_orderby."de_DE"'
+)
+
+# ---- other queries ----
+
+# Name | columns, out of a number n | settings | query, over t, or over t and u, which have half of the rows
+# each.  {rows}: rows of a table.  Hash joins and hash groupings are left out where a sort is to be compared
+# with a sort.
+groups='md5((n % 1000)::text)'
+queries=(
+	"window|$groups COLLATE \"C\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k) FROM t"
+	"window en_US|$groups COLLATE gpusort_orderby.\"en_US\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k) FROM t"
+	"two windows|$groups COLLATE \"C\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k), rank() OVER (ORDER BY v DESC) FROM t"
+	'merge join|abs(n % {rows}) AS k|SET enable_hashjoin = off; SET enable_nestloop = off|SELECT * FROM t JOIN u USING (k)'
+	'merge join, text|md5((n % {rows})::text) COLLATE "C" AS k|SET enable_hashjoin = off; SET enable_nestloop = off|SELECT * FROM t JOIN u USING (k)'
+	'any join|abs(n % {rows}) AS k||SELECT * FROM t JOIN u USING (k)'
+	'GROUP BY|abs(n % ({rows} / 5)) AS k||SELECT k, count(*), sum(v) FROM t GROUP BY k'
+	'GROUP BY, text|md5((n % ({rows} / 5))::text) COLLATE "C" AS k||SELECT k, count(*), sum(v) FROM t GROUP BY k'
+	'GROUP BY, by a sort|abs(n % ({rows} / 5)) AS k|SET enable_hashagg = off|SELECT k, count(*), sum(v) FROM t GROUP BY k'
+	'DISTINCT|abs(n % ({rows} / 2)) AS k||SELECT DISTINCT k FROM t'
+	'DISTINCT, text|md5((n % ({rows} / 2))::text) COLLATE "C" AS k||SELECT DISTINCT k FROM t'
+	'DISTINCT, by a sort|abs(n % ({rows} / 2)) AS k|SET enable_hashagg = off|SELECT DISTINCT k FROM t'
+	'DISTINCT ON|abs(n % ({rows} / 5)) AS k||SELECT DISTINCT ON (k) * FROM t ORDER BY k, v DESC'
+	'UNION|abs(n % {rows}) AS k||SELECT k FROM t UNION SELECT k FROM u'
+	'UNION, by a sort|abs(n % {rows}) AS k|SET enable_hashagg = off|SELECT k FROM t UNION SELECT k FROM u'
+	'UNION, text|md5((n % {rows})::text) COLLATE "C" AS k||SELECT k FROM t UNION SELECT k FROM u'
+)
+
+# ---- all of them ----
+
+# Prints the cases, one a line: name|distribution|rows.
+list_cases() {
+	local entry name distribution
+	for entry in "${types[@]}"; do
+		name=${entry%%|*}
+		for distribution in $distribution_names; do
+			if [ "$distribution" = uniform ] || { [ -n "$all_distributions" ] && [[ $name =~ ^(int8|int8 NOT NULL|float8|text C)$ ]]; }; then
+				echo "$name|$distribution|$rows"
+			fi
+		done
+	done
+	for entry in "${texts[@]}"; do
+		echo "${entry%%|*}|real|$text_rows"
+	done
+	for entry in "${queries[@]}"; do
+		echo "${entry%%|*}|uniform|$rows"
+	done
+}
+
+# Sets columns (or items, of real text), collation (of real text), not_null (the column that is, if one is),
+# settings, query, and shape: sort, an ORDER BY that all methods are to sort, or query, of a case by its name.
+find_case() {
+	local wanted=$1 count=$2 entry name order
+	collation='' not_null='' settings='' shape=sort
+	for entry in "${types[@]}"; do
+		IFS='|' read -r name columns order not_null <<<"$entry"
+		[ "$name" = "$wanted" ] || continue
+		query="SELECT * FROM t ORDER BY $order"
+		return
+	done
+	not_null=
+	for entry in "${texts[@]}"; do
+		IFS='|' read -r name columns collation <<<"$entry"
+		[ "$name" = "$wanted" ] || continue
+		query='SELECT * FROM t ORDER BY k'
+		return
+	done
+	collation=
+	for entry in "${queries[@]}"; do
+		IFS='|' read -r name columns settings query <<<"$entry"
+		[ "$name" = "$wanted" ] || continue
+		columns=${columns//"{rows}"/$(table_rows "$query" "$count")} shape=query
+		return
+	done
+}
+
+# ---- tables ----
+
+reads_u() { [[ "$1 " == *' u '* ]]; }
+
+# Rows of each table of a query.
+table_rows() { if reads_u "$1"; then echo $(($2 / 2)); else echo "$2"; fi; }
+
+# The collations that a case names; false if the server's machine has no such locale.
+make_collations() {
+	local name
+	for name in $(grep -oE '"(en_US|de_DE)"' <<<"$1" | sort -u | tr -d '"'); do
+		sql -c "CREATE COLLATION IF NOT EXISTS gpusort_orderby.\"$name\" (provider = libc, locale = '$name.UTF-8')" || return
+	done
+}
+
+loaded=
+# Makes t, and u if the query reads it, unless they are there from the case before.  The collation, if any, is
+# that of the column k; the column not_null of t, if any, is to be that.
+load_tables() {
+	local columns=$1 query=$2 distribution=$3 count=$4 collation=$5 not_null=$6 padded="$1, i AS v, substr('padding', 1, 5 + (i % 3)::int) AS pad" sessions table since=$SECONDS
+	count=$(table_rows "$query" "$count")
+	if [ "$loaded" != "$columns $distribution $count" ]; then
+		sql -c 'DROP TABLE IF EXISTS gpusort_orderby.t, gpusort_orderby.u'
+		# Rows in an order come from one session.
+		sessions=1
+		[ "$distribution" != uniform ] || sessions=$(($(nproc) < 16 ? $(nproc) : 16))
+		if [ "$distribution" = real ]; then
+			load_real_text "$columns" "$count"
+		else
+			make_table gpusort_orderby.t "$padded" "$distribution" "$count" "$sessions"
+		fi
+		loaded="$columns $distribution $count" has_u=
+	fi
+	if reads_u "$query" && [ -z "$has_u" ]; then
+		make_table gpusort_orderby.u "$(sed -E 's/\bn\b/hashint8extended(n, 7)/g' <<<"$columns"), i AS w" "$distribution" "$count" "$sessions"
+		has_u=yes
+	fi
+	# The table is not written again for that.
+	[ -z "$collation" ] || sql -c "ALTER TABLE gpusort_orderby.t ALTER COLUMN k TYPE text COLLATE $collation"
+	[ -z "$not_null" ] || sql -c "ALTER TABLE gpusort_orderby.t ALTER COLUMN $not_null SET NOT NULL"
+	for table in t ${has_u:+u}; do
+		# As many workers as max_parallel_workers_per_gather allows.
+		sql -c "ALTER TABLE gpusort_orderby.$table SET (parallel_workers = $(most_workers))"
+	done
+	[ "$since" = "$SECONDS" ] || say "tables of $(sql -c "SELECT pg_size_pretty(sum(pg_table_size(oid))) FROM pg_class WHERE relnamespace = 'gpusort_orderby'::regnamespace AND relkind = 'r'"), made in $((SECONDS - since)) s"
+}
+
+load_real_text() {
+	sql -c 'CREATE UNLOGGED TABLE gpusort_orderby.t (k text, v bigint GENERATED ALWAYS AS IDENTITY)'
+	"$REPOSITORY/tools/real_text" "$1" "$2" 2>/dev/null | sql -c 'COPY gpusort_orderby.t (k) FROM STDIN'
+	settle_table gpusort_orderby.t
+}
