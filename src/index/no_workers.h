@@ -10,20 +10,23 @@
 #include "nodes/pg_list.h"
 #include "utils/rel.h"
 
-/* Once, when the library is loaded. */
+/* Once, when the library is loaded.  */
 extern void no_workers_install_hooks(void);
 
-/* Is the planner asked for the workers of a build that is to have none? */
+/* Is PostgreSQL asking the planner for the workers of a build that must have none?  */
 extern bool no_workers_wanted(void);
 
-/* It has been asked for those of a build that is taken over, which ends with the next call. */
+/*
+ * no_workers_asked: the planner was asked about a build that gpusort takes.  no_workers_built: that build has
+ * ended.
+ */
 extern void no_workers_asked(void);
 extern void no_workers_built(void);
 
-/* Has the table indexes of other access methods than btree? */
+/* Has the table indexes of other access methods than btree?  */
 extern bool no_workers_has_others(Relation heap);
 
-/* Is this option of a statement on? */
+/* Is this option of a statement on?  */
 extern bool statement_has_option(List *options, const char *name);
 
 #endif /* GPUSORT_INDEX_NO_WORKERS_H */
