@@ -8,43 +8,43 @@
 /* ---- sample sort ---- */
 
 /*
- * Leaves hold so many pairs on average at most, and hardly ever more than the base case can sort: 8192, or
- * 4096 on small cards.
+ * The maximum average number of pairs of a leaf.  A leaf seldom has more pairs than the base case can sort:
+ * 8192, or 4096 on small cards.
  */
 #define SAMPLE_LEAF_MEAN 2304
 
-/* Samples a splitter.  Leischner, Osipov, Sanders, section 5: a = 30, 15 for wide keys. */
+/* Samples a splitter.  Leischner, Osipov, Sanders, section 5: a = 30, 15 for wide keys.  */
 #define SAMPLE_OVERSAMPLING 16
 
-/* Ways of one distribution: as few levels as these allow. */
+/* Ways of one distribution: as few levels as these allow.  */
 #define SAMPLE_LOG_WAYS 9
 
-/* The most that two levels of DEVSORT_MAX_ROWS rows have. */
+/* The most that two levels of DEVSORT_MAX_ROWS rows have.  */
 #define SAMPLE_MOST_LOG_WAYS 11
 
-/* Cells of the table by which the buckets of a segment are found, and threads of the block that makes it. */
+/* Cells of the table by which the buckets of a segment are found, and threads of the block that makes it.  */
 #define SAMPLE_LOG_CELLS 11
 #define SAMPLE_CELLS (1 << SAMPLE_LOG_CELLS)
 #define SAMPLE_CELL_MOST 8 /* splitters in a cell; where one has more, a tree is walked */
 #define SAMPLE_PICK_THREADS 256
 
-/* A tile of the distribution is what one block counts and scatters at a time. */
+/* A tile of the distribution is what one block counts and scatters at a time.  */
 #define SAMPLE_TILE_THREADS 512
 #define SAMPLE_TILE_ITEMS 16
 #define SAMPLE_WIDE_TILE_ITEMS 8 /* of keys of 16 bytes */
 
-/* How often an oversized leaf is sampled again before CUB's radix sort ends it. */
+/* How often an oversized leaf is sampled again before CUB's radix sort ends it.  */
 #define SAMPLE_MAX_DEPTH 3
 
 /* ---- the base case: leaves sorted by one block ---- */
 
-/* Pairs a thread; the leaf classes differ in threads a block. */
+/* Pairs a thread; the leaf classes differ in threads a block.  */
 #define LEAF_ITEMS 8
 
 /*
- * Blocks of so many threads that a multiprocessor holds at a time: more hide more latency, but have fewer
- * registers.  Devices of compute capability 7.5 hold 1024 threads, and of keys of 16 bytes there is no shared
- * memory for more.
+ * The number of such blocks that a multiprocessor holds at a time.  More blocks hide more latency, but have
+ * fewer registers.  Devices of compute capability 7.5 hold 1024 threads, and have no shared memory for more
+ * keys of 16 bytes.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define LEAF_RESIDENT_BLOCKS(threads, key_bytes) (1024 / (threads))
@@ -58,10 +58,10 @@
  */
 #define LEAF_ROUNDS 4
 
-/* Up to so many leaves the class of small ones is left out. */
+/* Up to this number of leaves the class of small leaves is left out.  */
 #define LEAF_FEW 512
 
-/* Sub-buckets up to this size are ranked at once, without a look at what is in them. */
+/* Sub-buckets up to this size are ranked at once, without a look at what is in them.  */
 #define LEAF_SMALL_SUB_BUCKET 8
 
 /*
@@ -84,10 +84,11 @@
 #define LEAF_PART_THREADS 8
 
 /*
- * A leaf's keys crowd if of the pairs of its samples so many thousandths are in the same of so many cells of
- * its range; or if LEAF_CROWD_SHARES_AMONG are in one of LEAF_CROWD_NEIGHBOURS leaves around it, and any of
- * its own.  Of 2^27 uniform keys no leaf has more than 9 such pairs of 120, and 34 leaves 6 (counted on a
- * CPU, 2026-11-25); of low-entropy keys so 99 of 100 leaves are found.
+ * The range of a leaf has 2^LEAF_CROWD_LOG_CELLS cells.  A leaf's keys crowd if LEAF_CROWD_SHARES_ALONE of
+ * LEAF_CROWD_SHARES pairs of its samples are in the same cell.  They also crowd if LEAF_CROWD_SHARES_AMONG
+ * are so in one of LEAF_CROWD_NEIGHBOURS leaves around it, and any pair in the leaf itself.  With 2^27
+ * uniform keys no leaf has more than 9 such pairs of 120, and 34 leaves have 6 (counted on a CPU,
+ * 2026-11-25).  With low-entropy keys 99 of 100 leaves are found in this way.
  */
 #define LEAF_CROWD_LOG_CELLS 8
 #define LEAF_CROWD_SHARES 1000
@@ -97,31 +98,32 @@
 
 /* ---- wide keys ---- */
 
-/* Keys of the sample that says whether keys begin alike, and from how many rows on it is taken. */
+/* Keys of the sample that says whether keys begin alike, and from how many rows on it is taken.  */
 #define PREFIX_SAMPLE 1024
 #define PREFIX_LEAST_ROWS (UINT64_C(1) << 22)
 
-/* A prefix gets a code if so many keys of the sample have it ... */
+/* A prefix gets a code if this number of keys of the sample have it ... */
 #define PREFIX_LEAST_SHARES 3
 
-/* ... and if one of so many have such a prefix: a code costs time, but less than a second round. */
+/* ... and if one key in this number has such a prefix: a code costs time, but less than a second round.  */
 #define PREFIX_WORTH 8
 
 /*
- * So many bits of what the sample's keys have in common are no part of the prefix: others may differ there.
+ * This number of the bits that the sample's keys have in common is not a part of the prefix, because other
+ * keys may differ there.
  */
 #define PREFIX_SPARED_BITS 4
 
 /* ---- bucket sort ---- */
 
-/* Samples of a sublist, and buckets, at the first of two levels; more if the second would need more. */
+/* Samples of a sublist, and buckets, at the first of two levels; more if the second would need more.  */
 #define BUCKET_SAMPLES 256
 
-/* One level is enough up to so many. */
+/* Up to this number of samples one level is enough.  */
 #define BUCKET_ONE_LEVEL_SAMPLES 512
 
 /*
- * Blocks of so many threads for a multiprocessor.  With the 64 registers a thread that this leaves, two
+ * The number of such blocks for a multiprocessor.  With the remaining 64 registers for each thread, two
  * blocks of 512 threads, 15 pairs each, sort 2^27 pairs of 12 bytes in tiles in 3.3 ms on an H100
  * (2026-11-21); one such block at a time takes 5.3 ms.
  */
@@ -129,7 +131,7 @@
 
 /* ---- merge sort inside a block ---- */
 
-/* Pairs a thread, odd: then consecutive threads write to different banks. */
+/* Pairs a thread, odd: then consecutive threads write to different banks.  */
 #define MERGE_ITEMS 15
 
 #endif /* DEVSORT_SORT_TUNING_CUH */

@@ -34,7 +34,7 @@ enum LeafKind
 	LEAF_KINDS = LEAF_CROWDED + CROWDED_CLASSES
 };
 
-/* The leaves of one sort, in device memory. */
+/* The leaves of one sort, in device memory.  */
 struct Leaves
 {
 	const uint32_t *starts; /* count + 1; NULL: there is one leaf, the whole input */
@@ -46,7 +46,7 @@ struct Leaves
 	uint32_t max_work;				 /* comparisons a pair past which a leaf is hard */
 };
 
-/* Pairs that a block of hard_leaf_kernel can sort; none has more than the largest class. */
+/* Pairs that a block of hard_leaf_kernel can sort; none has more than the largest class.  */
 static __host__ __device__ inline uint32_t
 hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
 {
@@ -55,12 +55,12 @@ hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
 	return threads * MERGE_ITEMS < most ? threads * MERGE_ITEMS : most;
 }
 
-/* What tells which leaves crowd. */
+/* What tells which leaves crowd.  */
 template <typename Key>
 struct LeafSamples
 {
-	const Key *keys;					/* the sorted sample that the splitters are from; NULL: nobody asks */
-	uint32_t of_leaf;					/* so many are of the first leaf, then of the next, and so on */
+	const Key *keys;  /* the sorted sample of the splitters; NULL: not needed */
+	uint32_t of_leaf; /* number of samples of each leaf; the samples of the first leaf come first */
 	uint32_t capacity[CROWDED_CLASSES]; /* pairs of a crowded leaf that each class can sort */
 };
 
@@ -93,8 +93,8 @@ count_close_samples(const LeafSamples<Key> &samples, uint32_t leaf)
 }
 
 /*
- * Do a leaf's keys crowd, with so many of its samples close to each other?  Fewer are enough where many of
- * its neighbours have some.  For all threads of a block, each with a leaf.
+ * Do a leaf's keys crowd, by the number of its samples that are close to each other?  If many of its
+ * neighbours have such samples, fewer are enough.  All threads of a block call this, each with a leaf.
  */
 static __device__ __forceinline__ bool
 leaf_crowds(uint32_t close, uint32_t samples)
@@ -106,7 +106,7 @@ leaf_crowds(uint32_t close, uint32_t samples)
 	return share >= LEAF_CROWD_SHARES_ALONE || (among_crowded && close > 0);
 }
 
-/* Puts every leaf on the list of its kind. */
+/* Puts every leaf on the list of its kind.  */
 template <typename Key>
 static __global__ void
 __launch_bounds__(LEAF_THREADS_SMALL)
@@ -139,7 +139,7 @@ __launch_bounds__(LEAF_THREADS_SMALL)
 		leaves.lists[(size_t) kind * leaves.count + places[kind] + rank] = leaf;
 }
 
-/* Copies leaves of one repeated key that are too large for a block. */
+/* Copies leaves of one repeated key that are too large for a block.  */
 template <typename Key, bool has_values>
 static __global__ void
 __launch_bounds__(LEAF_THREADS_MEDIUM) copy_equal_leaves_kernel(Leaves leaves, LeafPairs<Key> pairs)
@@ -161,14 +161,14 @@ __launch_bounds__(LEAF_THREADS_MEDIUM) copy_equal_leaves_kernel(Leaves leaves, L
 	}
 }
 
-/* Puts a leaf on the list of hard ones. */
+/* Puts a leaf on the list of hard ones.  */
 static __device__ __forceinline__ void
 list_hard_leaf(const Leaves &leaves, uint32_t leaf)
 {
 	leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] = leaf;
 }
 
-/* Sorts the leaves of one class, a block as many as come to it, and lists the hard ones. */
+/* Sorts the leaves of one class, a block as many as come to it, and lists the hard ones.  */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
 __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
@@ -194,7 +194,7 @@ __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 	}
 }
 
-/* The same for the crowded leaves of a class; list is LEAF_CROWDED or what follows. */
+/* The same for the crowded leaves of a class; list is LEAF_CROWDED or what follows.  */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
 __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
@@ -245,9 +245,9 @@ __launch_bounds__(THREADS) hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs,
 }
 
 /*
- * Sorts keys alone of leaves that are too large for any block, with nobody waiting to sample them again:
- * pieces of half of what a block can sort, two neighbours at a time, by odd-even transposition.  That is slow
- * where a leaf has many pieces.  A block as many as come to it.
+ * Sorts only keys, of leaves that are too large for any block and cannot be sampled again.  A piece has half
+ * of the pairs that a block can sort.  Blocks sort two neighbouring pieces at a time, by odd-even
+ * transposition.  That is slow if a leaf has many pieces.  Each block takes several leaves.
  */
 template <typename Key>
 static __global__ void

@@ -208,7 +208,7 @@ check_delays('crash', 'kill -SEGV $$', 'was ended by signal 11', 'in 1 s', 'in 2
 wait_for_reason('^unavailable: gpusortd was ended by signal 11; it is restarted in \d+ s', 'the reason while it is not there');
 $offset = -s $node->logfile;
 $node->safe_psql('postgres', 'SELECT pg_reload_conf()');
-ok(wait_until(sub { log_since($offset) =~ /again in 1 s/ }), 'a reload starts it, and makes the delays begin anew');
+ok(wait_until(sub { log_since($offset) =~ /is restarted in 1 s/ }), 'a reload starts it, and makes the delays begin anew');
 check_delays('device lost', 'exit 3', 'ended with status 3', 'in 1 s', 'in 2 s');
 check_delays('killed before it is ready', 'kill -KILL $$', 'was ended by signal 9', 'at once', 'in 1 s', 'in 2 s');
 set(gpusortd_path => undef);

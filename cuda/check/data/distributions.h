@@ -32,21 +32,21 @@ enum Distribution
 	NDISTRIBUTIONS,					/* how many the benchmarks know; those below are for the checks only */
 	SHARED_PREFIX = NDISTRIBUTIONS, /* few values of the leading word, the rest random */
 	MID_DUPLICATES,					/* every value about 30 times */
-	NEAR_SORTED,					/* sorted, but for one key in 64 */
+	NEAR_SORTED,					/* sorted, except one key in 64 */
 	LOW_ENTROPY,					/* the AND of three random keys */
-	LAST_DIFFERS,					/* all equal, but for one bit of the last key: it is the least */
+	LAST_DIFFERS,					/* all equal, except one bit of the last key, which is the least */
 	EXTREMES,						/* half of them the least and the largest key, and those next to them */
 	LONG_PREFIX, /* few values of all words but the last; one key in 4096 begins like others */
 	NCHECKED_DISTRIBUTIONS
 };
 
-/* Its name in small letters with dashes; NULL if there is no such distribution. */
+/* Its name in small letters with dashes; NULL if there is no such distribution.  */
 const char *distribution_name(int distribution);
 
-/* The distribution of that name; -1 if there is none. */
+/* The distribution of that name; -1 if there is none.  */
 int distribution_by_name(const char *name);
 
-/* The number-th random value of key i: uniform in 64 bits. */
+/* The number-th random value of key i: uniform in 64 bits.  */
 __host__ __device__ uint64_t distribution_random(uint64_t seed, uint64_t i, uint64_t number);
 
 /*
@@ -57,7 +57,7 @@ __host__ __device__ uint64_t distribution_random(uint64_t seed, uint64_t i, uint
 __host__ __device__ void distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t n,
 										  int key_bytes, uint64_t words[4]);
 
-/* Queues the making of n keys at device_keys, in the given format. */
+/* Queues the making of n keys at device_keys, in the given format.  */
 DevSortStatus distribution_fill(Distribution distribution, uint64_t seed, uint64_t n, int key_bytes,
 								DevSortKeyFormat format, void *device_keys, cudaStream_t stream);
 

@@ -18,7 +18,7 @@
  */
 inline std::mutex files_mutex;
 
-/* Raises the limit as far as this process may. */
+/* Raises the limit as far as this process may.  */
 void files_raise_limit();
 
 struct FileBudget
@@ -28,7 +28,7 @@ struct FileBudget
 	uint32_t segments;	  /* of chunk memory, made and not retired; no more than wanted */
 };
 
-/* Once the devices are open, and before there is a connection or a segment. */
+/* Once the devices are open, and before there is a connection or a segment.  */
 FileBudget files_budget(uint64_t wanted_segments);
 
 #endif /* GPUSORTD_FILES_H */

@@ -5,9 +5,9 @@
  *		feeding ──perform──► sorting ──► sorted
  *		   └──────────────────┴───────────┴──fail, end──► over
  *
- * Calls go to the device's job beside each other while chunks come.  Who changes the state first keeps others
- * from beginning a call, then waits for those under way.  So nobody holds a lock while a device works, and
- * the device's job is never destroyed under somebody's hands.
+ * While chunks come, several threads may call the device's job at the same time.  A thread that changes the
+ * state first prevents new calls, and then waits for the calls under way.  Therefore no thread holds a lock
+ * while a device works, and the device's job is never destroyed during a call.
  *
  * A job that nobody has worked with for a while can give back memory of the device: while it is being fed,
  * what it was promised and has no use for yet; when it is sorted, all of it, as the result is copied to host
@@ -27,10 +27,10 @@
 class SharedJob
 {
 public:
-	/* Once admitted, and before anybody else knows of it. */
+	/* Once admitted, and before anybody else knows of it.  */
 	Outcome begin(DeviceLayer *layer, const JobSize &expected, std::unique_ptr<Admission> its_admission);
 
-	/* Fills in what JOB says of the job. */
+	/* Fills in what JOB says of the job.  */
 	void describe(GpusortdJob *lent);
 
 	/*
@@ -42,7 +42,7 @@ public:
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window);
 	Outcome finish_fetch(uint64_t ticket);
 
-	/* Of the result; 0 until the job is sorted. */
+	/* Of the result; 0 until the job is sorted.  */
 	uint64_t rows();
 
 	/*
@@ -54,19 +54,19 @@ public:
 	Outcome give_back(std::chrono::milliseconds unused_for, IdleMemory *idle,
 					  const std::function<bool()> &interrupted);
 
-	/* The job's place at the gate; NULL: it never got one. */
+	/* The job's place at the gate; NULL: it never got one.  */
 	Admission *place() const
 	{
 		return admission.get();
 	}
 
 	/*
-	 * The job is over; it lets go of the device's memory now, and tells why to whoever asks.  The first
-	 * failure counts.
+	 * Ends the job: it frees the device's memory now.  Later calls return the reason.  The first failure
+	 * counts.
 	 */
 	void fail(const Outcome &outcome);
 
-	/* The same, without a failure; what is left is the place at the gate, for the caller to leave. */
+	/* The same, without a failure; what is left is the place at the gate, for the caller to leave.  */
 	std::unique_ptr<Admission> end();
 
 	uint64_t id = 0;
@@ -99,11 +99,11 @@ private:
 	std::unique_ptr<Admission> admission;
 	std::unique_ptr<DeviceJob> device_job;
 
-	/* Of the sorted job, under the mutex. */
+	/* Of the sorted job, under the mutex.  */
 	uint64_t result_rows = 0;
 	int fetches = 0; /* under way */
 
-	/* Of the sorted job; used by the connection that began it alone, but for close. */
+	/* For the sorted job.  Only the connection that began the job uses these fields, except in close.  */
 	uint64_t result_bytes = 0;
 	std::unique_ptr<HostResult> aside; /* so far */
 	IdleShare idle_share;			   /* that it takes, or will take */

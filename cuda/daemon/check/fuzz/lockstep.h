@@ -19,7 +19,7 @@
 
 #include <poll.h>
 
-/* A thread, and what it waits for while others run. */
+/* A thread, and what it waits for while others run.  */
 struct Runner
 {
 	std::thread thread;
@@ -36,16 +36,16 @@ class Lockstep
 public:
 	~Lockstep();
 
-	/* A thread for this; it runs when settle is called. */
+	/* A thread for this; it runs when settle is called.  */
 	void start(const std::function<void()> &work);
 
-	/* Has everybody run until nobody has anything to do any more; false: that seems to have no end. */
+	/* Has everybody run until nobody has anything to do any more; false: that seems to have no end.  */
 	bool settle();
 
-	/* The same, while so much time passes. */
+	/* The same, while so much time passes.  */
 	bool pass_time(std::chrono::milliseconds time);
 
-	/* Have all threads ended?  Those that have are joined. */
+	/* Have all threads ended?  Those that have are joined.  */
 	bool all_ended();
 
 private:
@@ -55,7 +55,7 @@ private:
 	std::list<Runner> runners;
 };
 
-/* The clock stands at zero again, and getrandom gives the same numbers again. */
+/* The clock stands at zero again, and getrandom gives the same numbers again.  */
 void lockstep_begin_case();
 
 #endif /* DAEMON_CHECK_FUZZ_LOCKSTEP_H */

@@ -71,7 +71,7 @@ private:
 	std::atomic<bool> broken{false}; /* a call failed that may have left work behind */
 	bool brief;						 /* threads wait for it by spinning */
 
-	/* All up to the next comment is under the mutex while chunks come. */
+	/* All up to the next comment is under the mutex while chunks come.  */
 	std::mutex mutex;
 	std::condition_variable lane_left;
 	JobSize taken;		  /* chunks under way included */
@@ -81,7 +81,7 @@ private:
 	uint64_t feed_us = 0;
 
 	std::vector<WindowStart> windows;
-	std::mutex fetching; /* of what follows, and of the places that are read from the device */
+	std::mutex fetching; /* protects the fields below, and the places that are read from the device */
 	uint64_t fetches_started = 0;
 };
 
