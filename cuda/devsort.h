@@ -30,7 +30,7 @@ extern "C"
 {
 #endif
 
-/* A cudaStream_t; NULL is the default stream.  */
+/* A cudaStream_t; NULL is the default stream. */
 typedef struct CUstream_st *DevSortStream;
 
 typedef enum DevSortCode
@@ -63,7 +63,7 @@ typedef struct DevSortDevice
 	int runtime_version;
 } DevSortDevice;
 
-/* Returns the number of devices.  DEVSORT_NO_DEVICE, with the reason and *count = 0, if none can be used.  */
+/* Returns the number of devices.  DEVSORT_NO_DEVICE, with the reason and *count = 0, if none can be used. */
 DevSortStatus devsort_device_count(int *count);
 
 /*
@@ -89,7 +89,7 @@ typedef enum DevSortKeyFormat
 	DEVSORT_KEY_WORDS
 } DevSortKeyFormat;
 
-/* More rows than this are DEVSORT_INVALID: indexes have 32 bits.  */
+/* More rows than this are DEVSORT_INVALID: indexes have 32 bits. */
 #define DEVSORT_MAX_ROWS UINT64_C(0xFFFF0000)
 
 /*
@@ -181,7 +181,7 @@ typedef struct DevSortRowsJob
 
 DevSortStatus devsort_rows_memory(const DevSortRowsJob *job, size_t *workspace_bytes);
 
-/* Fills sorted_offsets.  */
+/* Fills sorted_offsets. */
 DevSortStatus devsort_rows_plan(const DevSortRowsJob *job, void *workspace, size_t workspace_bytes,
 								DevSortStream stream);
 
@@ -212,10 +212,10 @@ typedef struct DevSortBudget
 	size_t used;
 } DevSortBudget;
 
-/* A buffer that grows without moving.  */
+/* A buffer that grows without moving. */
 typedef struct DevSortBuffer DevSortBuffer;
 
-/* Reserves addresses, but no memory, for a buffer of up to max_bytes on the current device.  */
+/* Reserves addresses, but no memory, for a buffer of up to max_bytes on the current device. */
 DevSortStatus devsort_buffer_create(DevSortBudget *budget, size_t max_bytes, DevSortBuffer **buffer);
 
 /*

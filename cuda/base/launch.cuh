@@ -11,7 +11,7 @@
 
 #define LAUNCH_KNOWN_DEVICES 32
 
-/* The current device's attribute.  */
+/* The current device's attribute. */
 static inline DevSortStatus
 device_attribute(cudaDeviceAttr attribute, int *value)
 {
@@ -45,7 +45,7 @@ allow_shared_memory(size_t bytes)
 	return status_ok();
 }
 
-/* Queues `blocks` blocks of a kernel; `doing` as for status_from_cuda.  */
+/* Queues `blocks` blocks of a kernel; `doing` as for status_from_cuda. */
 template <typename... Parameters, typename... Arguments>
 static inline DevSortStatus
 launch(const char *doing, void (*kernel)(Parameters...), unsigned int blocks, unsigned int threads,

@@ -12,7 +12,7 @@
 
 #include "base/status.h"
 
-/* What can be read at a time.  */
+/* What can be read at a time. */
 #define READ_BACK_BYTES 4096
 
 struct ReadBackPage
@@ -38,11 +38,11 @@ struct ReadBack
 	~ReadBack();
 };
 
-/* Queues the copy of `bytes` bytes of device memory; `doing` as for status_from_cuda.  */
+/* Queues the copy of `bytes` bytes of device memory; `doing` as for status_from_cuda. */
 DevSortStatus read_back_begin(ReadBack *read, const void *from, size_t bytes, const char *doing,
 							  cudaStream_t stream);
 
-/* Waits for the bytes, and copies them to `to`.  */
+/* Waits for the bytes, and copies them to `to`. */
 DevSortStatus read_back_end(ReadBack *read, void *to, size_t bytes, const char *doing);
 
 #endif /* DEVSORT_READ_BACK_H */

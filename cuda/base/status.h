@@ -22,32 +22,32 @@ status_ok(void)
 	return status;
 }
 
-/* A status with a message; format and arguments as for printf.  */
+/* A status with a message; format and arguments as for printf. */
 DevSortStatus status_make(DevSortCode code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What CUDA's error means for the caller; `doing` completes "... while <doing>".  */
+/* What CUDA's error means for the caller; `doing` completes "... while <doing>". */
 DevSortStatus status_from_cuda(cudaError_t error, const char *doing);
 
 #ifdef DEVSORT_FAULTS
 
-/* What a check guards.  */
+/* What a check guards. */
 typedef enum DevSortFault
 {
 	DEVSORT_FAULT_LAUNCH, /* a kernel launch or another operation on a stream */
 	DEVSORT_FAULT_MEMORY  /* an allocation */
 } DevSortFault;
 
-/* Lets the countdown-th check of that kind from now on fail (0: the next); negative: none.  */
+/* Lets the countdown-th check of that kind from now on fail (0: the next); negative: none. */
 #ifdef __cplusplus
 extern "C"
 #endif
 	void
 	devsort_fault_arm(DevSortFault fault, int countdown);
 
-/* Does the fault strike here?  Counts down.  */
+/* Does the fault strike here?  Counts down. */
 bool fault_strikes(DevSortFault fault);
 
-/* The fault comes instead of the call: what would have been queued or allocated is not.  */
+/* The fault comes instead of the call: what would have been queued or allocated is not. */
 #define CHECKED_ERROR(fault, call)                                                                \
 	(fault_strikes(fault)                                                                         \
 		 ? ((fault) == DEVSORT_FAULT_MEMORY ? cudaErrorMemoryAllocation : cudaErrorLaunchFailure) \
@@ -56,7 +56,7 @@ bool fault_strikes(DevSortFault fault);
 #define CHECKED_ERROR(fault, call) (call)
 #endif
 
-/* Returns the failed status from the calling function.  */
+/* Returns the failed status from the calling function. */
 #define RETURN_IF_FAILED(call)                  \
 	do                                          \
 	{                                           \
@@ -65,7 +65,7 @@ bool fault_strikes(DevSortFault fault);
 			return returned_status;             \
 	} while (0)
 
-/* For calls of the CUDA runtime that queue or ask something.  */
+/* For calls of the CUDA runtime that queue or ask something. */
 #define CHECK_CUDA(call, doing)                                             \
 	do                                                                      \
 	{                                                                       \
@@ -74,7 +74,7 @@ bool fault_strikes(DevSortFault fault);
 			return status_from_cuda(cuda_error, doing);                     \
 	} while (0)
 
-/* For allocations.  */
+/* For allocations. */
 #define CHECK_CUDA_MEMORY(call, doing)                                      \
 	do                                                                      \
 	{                                                                       \
@@ -83,7 +83,7 @@ bool fault_strikes(DevSortFault fault);
 			return status_from_cuda(cuda_error, doing);                     \
 	} while (0)
 
-/* After a kernel<<<>>> launch.  */
+/* After a kernel<<<>>> launch. */
 #define CHECK_LAUNCH(doing) CHECK_CUDA(cudaGetLastError(), doing)
 
 #endif /* DEVSORT_STATUS_H */

@@ -13,32 +13,32 @@
  */
 #define SAMPLE_LEAF_MEAN 2304
 
-/* Samples a splitter.  Leischner, Osipov, Sanders, section 5: a = 30, 15 for wide keys.  */
+/* Samples a splitter.  Leischner, Osipov, Sanders, section 5: a = 30, 15 for wide keys. */
 #define SAMPLE_OVERSAMPLING 16
 
-/* Ways of one distribution: as few levels as these allow.  */
+/* Ways of one distribution: as few levels as these allow. */
 #define SAMPLE_LOG_WAYS 9
 
-/* The most that two levels of DEVSORT_MAX_ROWS rows have.  */
+/* The most that two levels of DEVSORT_MAX_ROWS rows have. */
 #define SAMPLE_MOST_LOG_WAYS 11
 
-/* Cells of the table by which the buckets of a segment are found, and threads of the block that makes it.  */
+/* Cells of the table by which the buckets of a segment are found, and threads of the block that makes it. */
 #define SAMPLE_LOG_CELLS 11
 #define SAMPLE_CELLS (1 << SAMPLE_LOG_CELLS)
 #define SAMPLE_CELL_MOST 8 /* splitters in a cell; where one has more, a tree is walked */
 #define SAMPLE_PICK_THREADS 256
 
-/* A tile of the distribution is what one block counts and scatters at a time.  */
+/* A tile of the distribution is what one block counts and scatters at a time. */
 #define SAMPLE_TILE_THREADS 512
 #define SAMPLE_TILE_ITEMS 16
 #define SAMPLE_WIDE_TILE_ITEMS 8 /* of keys of 16 bytes */
 
-/* How often an oversized leaf is sampled again before CUB's radix sort ends it.  */
+/* How often an oversized leaf is sampled again before CUB's radix sort ends it. */
 #define SAMPLE_MAX_DEPTH 3
 
 /* ---- the base case: leaves sorted by one block ---- */
 
-/* Pairs a thread; the leaf classes differ in threads a block.  */
+/* Pairs a thread; the leaf classes differ in threads a block. */
 #define LEAF_ITEMS 8
 
 /*
@@ -58,10 +58,10 @@
  */
 #define LEAF_ROUNDS 4
 
-/* Up to this number of leaves the class of small leaves is left out.  */
+/* Up to this number of leaves the class of small leaves is left out. */
 #define LEAF_FEW 512
 
-/* Sub-buckets up to this size are ranked at once, without a look at what is in them.  */
+/* Sub-buckets up to this size are ranked at once, without a look at what is in them. */
 #define LEAF_SMALL_SUB_BUCKET 8
 
 /*
@@ -98,14 +98,14 @@
 
 /* ---- wide keys ---- */
 
-/* Keys of the sample that says whether keys begin alike, and from how many rows on it is taken.  */
+/* Keys of the sample that says whether keys begin alike, and from how many rows on it is taken. */
 #define PREFIX_SAMPLE 1024
 #define PREFIX_LEAST_ROWS (UINT64_C(1) << 22)
 
 /* A prefix gets a code if this number of keys of the sample have it ... */
 #define PREFIX_LEAST_SHARES 3
 
-/* ... and if one key in this number has such a prefix: a code costs time, but less than a second round.  */
+/* ... and if one key in this number has such a prefix: a code costs time, but less than a second round. */
 #define PREFIX_WORTH 8
 
 /*
@@ -116,10 +116,10 @@
 
 /* ---- bucket sort ---- */
 
-/* Samples of a sublist, and buckets, at the first of two levels; more if the second would need more.  */
+/* Samples of a sublist, and buckets, at the first of two levels; more if the second would need more. */
 #define BUCKET_SAMPLES 256
 
-/* Up to this number of samples one level is enough.  */
+/* Up to this number of samples one level is enough. */
 #define BUCKET_ONE_LEVEL_SAMPLES 512
 
 /*
@@ -131,7 +131,7 @@
 
 /* ---- merge sort inside a block ---- */
 
-/* Pairs a thread, odd: then consecutive threads write to different banks.  */
+/* Pairs a thread, odd: then consecutive threads write to different banks. */
 #define MERGE_ITEMS 15
 
 #endif /* DEVSORT_SORT_TUNING_CUH */

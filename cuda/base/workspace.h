@@ -35,7 +35,7 @@ workspace_open(void *memory)
 	return workspace;
 }
 
-/* Takes count elements; when measuring, the address is not to be used.  */
+/* Takes count elements; when measuring, the address is not to be used. */
 template <typename T>
 static inline T *
 workspace_take(Workspace *workspace, size_t count)
@@ -47,14 +47,14 @@ workspace_take(Workspace *workspace, size_t count)
 	return workspace->base ? (T *) (workspace->base + at) : NULL;
 }
 
-/* Bytes to ask the caller for: what was measured, and what aligning the caller's memory may cost.  */
+/* Bytes to ask the caller for: what was measured, and what aligning the caller's memory may cost. */
 static inline size_t
 workspace_bytes(const Workspace *measured)
 {
 	return measured->used + WORKSPACE_ALIGNMENT;
 }
 
-/* Opens the caller's memory, if it is large enough for what was measured.  */
+/* Opens the caller's memory, if it is large enough for what was measured. */
 static inline DevSortStatus
 workspace_check(void *memory, size_t bytes, const Workspace *measured, Workspace *workspace)
 {

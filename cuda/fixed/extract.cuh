@@ -10,10 +10,10 @@
 
 #define EXTRACT_THREADS 256
 
-/* Rows a thread.  */
+/* Rows a thread. */
 #define EXTRACT_ITEMS 4
 
-/* Puts the slice's bits of each key below what its value has.  */
+/* Puts the slice's bits of each key below what its value has. */
 static __device__ __forceinline__ void
 extract_slice(const SqueezePlan &slice, KeyOrder order, const uint64_t *const (&key)[EXTRACT_ITEMS],
 			  uint64_t (&value)[EXTRACT_ITEMS])
@@ -27,7 +27,7 @@ extract_slice(const SqueezePlan &slice, KeyOrder order, const uint64_t *const (&
 	}
 }
 
-/* The bits from .. from + count - 1 of the plan, of one key: up to 64, fewer if the plan has no more.  */
+/* The bits from .. from + count - 1 of the plan, of one key: up to 64, fewer if the plan has no more. */
 static __device__ __forceinline__ uint64_t
 extract_bits(const SqueezePlan &plan, KeyOrder order, const uint64_t *key, int from, int count)
 {

@@ -23,7 +23,7 @@
 #include "fixed/squeeze.h"
 #include "segments/rounds.h"
 
-/* As many as a sample of PREFIX_SAMPLE keys can have.  */
+/* As many as a sample of PREFIX_SAMPLE keys can have. */
 #define PREFIX_CODES_MOST (PREFIX_SAMPLE / PREFIX_LEAST_SHARES)
 
 struct PrefixCode
@@ -34,7 +34,7 @@ struct PrefixCode
 	int bits;							/* of the plan: from 64 to all but one */
 };
 
-/* In device memory.  */
+/* In device memory. */
 struct PrefixCodes
 {
 	int count;
@@ -44,7 +44,7 @@ struct PrefixCodes
 
 #ifdef DEVSORT_FAULTS
 
-/* For tests: codes for fewer rows than are worth it, and how many sorts had any.  */
+/* For tests: codes for fewer rows than are worth it, and how many sorts had any. */
 typedef struct PrefixRareWays
 {
 	uint64_t least_rows; /* instead of PREFIX_LEAST_ROWS */
@@ -54,18 +54,18 @@ typedef struct PrefixRareWays
 extern PrefixRareWays prefix_rare_ways;
 #endif
 
-/* Is it worth a look whether keys of this plan begin alike?  */
+/* Is it worth a look whether keys of this plan begin alike? */
 bool prefix_codes_wanted(const DevSortFixedJob *job, const SqueezePlan *plan);
 
-/* Chooses codes; there are none if few keys of a sample begin alike.  */
+/* Chooses codes; there are none if few keys of a sample begin alike. */
 DevSortStatus prefix_codes_choose(const DevSortFixedJob *job, const SqueezePlan *plan, PrefixCodes *codes,
 								  cudaStream_t stream);
 
-/* Loads the keys of the first round: the first 64 bits of the plan, or a code and the bits that follow.  */
+/* Loads the keys of the first round: the first 64 bits of the plan, or a code and the bits that follow. */
 DevSortStatus prefix_codes_extract(const DevSortFixedJob *job, const SqueezePlan *plan,
 								   const PrefixCodes *codes, RoundRows input, cudaStream_t stream);
 
-/* Are there any?  Waits for the stream.  */
+/* Are there any?  Waits for the stream. */
 DevSortStatus prefix_codes_any(const PrefixCodes *codes, bool *any, cudaStream_t stream);
 
 #endif /* DEVSORT_PREFIX_CODES_H */

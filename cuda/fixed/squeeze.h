@@ -20,7 +20,7 @@
 #define SQUEEZE_MAX_WORDS 4
 #define SQUEEZE_MAX_RUNS 32
 
-/* Bits shift .. shift + length - 1 of a word; bit 0 is the least significant.  */
+/* Bits shift .. shift + length - 1 of a word; bit 0 is the least significant. */
 struct SqueezeRun
 {
 	uint8_t word;
@@ -57,7 +57,7 @@ squeeze_append(uint64_t value, uint64_t word, SqueezeRun run)
  */
 SqueezePlan squeeze_plan(const uint64_t *varying, int words);
 
-/* The plan for bits from .. from + count - 1 of the squeezed key, 0 being the first and most significant.  */
+/* The plan for bits from .. from + count - 1 of the squeezed key, 0 being the first and most significant. */
 SqueezePlan squeeze_slice(const SqueezePlan *plan, int from, int count);
 
 #endif /* DEVSORT_SQUEEZE_H */

@@ -9,14 +9,14 @@
 #include "fixed/squeeze.h"
 #include "segments/rounds.h"
 
-/* What a survey takes from the workspace: a mask for each word of a key.  */
+/* What a survey takes from the workspace: a mask for each word of a key. */
 static inline unsigned long long *
 wide_survey_take(Workspace *workspace)
 {
 	return workspace_take<unsigned long long>(workspace, SQUEEZE_MAX_WORDS);
 }
 
-/* Plans to take the bits in which any key differs from the first.  Waits for the stream.  */
+/* Plans to take the bits in which any key differs from the first.  Waits for the stream. */
 DevSortStatus wide_survey_keys(const DevSortFixedJob *job, unsigned long long *varying, SqueezePlan *plan,
 							   cudaStream_t stream);
 

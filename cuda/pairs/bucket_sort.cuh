@@ -21,7 +21,7 @@
 #define BUCKET_THREADS_SMALL 256
 #define BUCKET_MAX_SAMPLES 4096
 
-/* How a sort of n pairs goes; depends on n, the block's size and s alone.  */
+/* How a sort of n pairs goes; depends on n, the block's size and s alone. */
 struct BucketShape
 {
 	uint32_t tile;
@@ -32,7 +32,7 @@ struct BucketShape
 	uint64_t largest;						   /* bound of the buckets after the last level */
 };
 
-/* The bound of section 4: most rows of a bucket that a segment of n rows is cut into.  */
+/* The bound of section 4: most rows of a bucket that a segment of n rows is cut into. */
 static inline uint64_t
 bucket_bound(uint64_t n, uint32_t tile, uint32_t s)
 {
@@ -41,7 +41,7 @@ bucket_bound(uint64_t n, uint32_t tile, uint32_t s)
 	return 2 * m * ((tile + s - 1) / s);
 }
 
-/* The fewest samples, a multiple of 32, whose bound fits.  */
+/* The fewest samples, a multiple of 32, whose bound fits. */
 static inline uint32_t
 samples_for(uint64_t n, uint32_t tile)
 {
@@ -70,7 +70,7 @@ bucket_shape(uint64_t n, uint32_t tile, int samples)
 		shape.levels = 2;
 		if (samples == 0)
 			shape.s[0] = BUCKET_SAMPLES;
-		/* The second level's samples stay few enough by taking more at the first.  */
+		/* The second level's samples stay few enough by taking more at the first. */
 		while (samples == 0 && bucket_bound(bucket_bound(n, tile, shape.s[0]), tile, shape.s[0] * 2) > tile)
 			shape.s[0] *= 2;
 		shape.s[1] = samples_for(bucket_bound(n, tile, shape.s[0]), tile);
@@ -84,7 +84,7 @@ bucket_shape(uint64_t n, uint32_t tile, int samples)
 	return shape;
 }
 
-/* What a sort takes from the workspace.  */
+/* What a sort takes from the workspace. */
 template <typename Key>
 struct BucketSpace
 {
@@ -134,7 +134,7 @@ bucket_space_take(Workspace *workspace, const BucketShape *shape)
 	space.ends = workspace_take<uint16_t>(workspace, nsamples);
 	space.rest = *workspace;
 	radix_sort_measure<Key>(workspace, nsamples, true, true);
-	/* The scan needs less.  */
+	/* The scan needs less. */
 	return space;
 }
 
@@ -172,7 +172,7 @@ bucket_space_upto(size_t used, uint64_t n, uint32_t tile, int samples)
 	}
 }
 
-/* For either size of blocks: which it will be depends on the device.  */
+/* For either size of blocks: which it will be depends on the device. */
 template <typename Key>
 void
 bucket_sort_measure(Workspace *workspace, uint64_t n, int samples)
@@ -208,7 +208,7 @@ bucket_pairs_swapped(const BucketPairs<Key> *pairs)
 	return {pairs->to_keys, pairs->to_values, pairs->keys, pairs->values};
 }
 
-/* Steps 1 to 8 of one level.  The pairs are in pairs->keys before and after.  */
+/* Steps 1 to 8 of one level.  The pairs are in pairs->keys before and after. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const BucketSpace<Key> *space, int level,
@@ -237,7 +237,7 @@ bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 												 key_order_make<Key>(first && job->big_endian),
 												 space->samples, space->origins);
 	CHECK_LAUNCH("sorting sublists");
-	/* At the first level the sorted sublists are in the other array now.  */
+	/* At the first level the sorted sublists are in the other array now. */
 	if (first)
 		*pairs = bucket_pairs_swapped(pairs);
 	pad_samples_kernel<<<256, 256, 0, stream>>>(sublists, s, space->samples, space->origins);
@@ -267,7 +267,7 @@ bucket_level(const PairSortJob<Key> *job, const BucketShape *shape, const Bucket
 	return status_ok();
 }
 
-/* Step 9 for the buckets that blocks of THREADS can sort, but blocks of smaller_threads can't.  */
+/* Step 9 for the buckets that blocks of THREADS can sort, but blocks of smaller_threads can't. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 sort_buckets(const PairSortJob<Key> *job, const BucketShape *shape, const BucketSpace<Key> *space,

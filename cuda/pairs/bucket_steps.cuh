@@ -35,7 +35,7 @@ struct BucketPairs
 	uint32_t *to_values;
 };
 
-/* Step 1, at the first level: the one segment that is the whole input.  */
+/* Step 1, at the first level: the one segment that is the whole input. */
 static __global__ void
 start_whole_kernel(uint32_t *starts, uint32_t n)
 {
@@ -43,7 +43,7 @@ start_whole_kernel(uint32_t *starts, uint32_t n)
 	starts[1] = n;
 }
 
-/* Where the k-th of s samples of a sublist is in it.  */
+/* Where the k-th of s samples of a sublist is in it. */
 static __host__ __device__ __forceinline__ uint32_t
 sample_place(uint32_t count, uint32_t s, uint32_t k)
 {
@@ -90,7 +90,7 @@ __launch_bounds__(THREADS, BUCKET_RESIDENT_BLOCKS(THREADS))
 	if (!block_piece(sublists, &sublist))
 		return;
 	source.first = sublist.start;
-	/* The full sublists share their rows out among them.  */
+	/* The full sublists share their rows out among them. */
 	if (spread && sublist.count == sublists.size)
 		source = {0, (sublists.starts[1] - sublists.starts[0]) / sublists.size, sublist.number};
 	block_sort_pairs<Key, has_values, THREADS>(&block, sublist.count, pairs.keys, pairs.values, source, order,
@@ -221,7 +221,7 @@ __launch_bounds__(THREADS, BUCKET_RESIDENT_BLOCKS(THREADS))
 		target[j] = locations[sample_slot(sublists, s, sublist, j)] - begin;
 	}
 	__syncthreads();
-	/* The first bucket that ends behind each row.  */
+	/* The first bucket that ends behind each row. */
 	for (uint32_t step = first_step; step > 0; step /= 2)
 	{
 #pragma unroll
@@ -255,7 +255,7 @@ __launch_bounds__(THREADS, BUCKET_RESIDENT_BLOCKS(THREADS))
 	}
 }
 
-/* Where the buckets of all segments begin: the locations of their first parts.  */
+/* Where the buckets of all segments begin: the locations of their first parts. */
 static __global__ void
 start_buckets_kernel(Pieces sublists, uint32_t s, const uint32_t *locations, uint32_t n, uint32_t *starts)
 {

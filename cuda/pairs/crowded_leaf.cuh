@@ -16,7 +16,7 @@
 
 #include "pairs/leaf_sort.cuh"
 
-/* A leaf in a block's shared memory.  */
+/* A leaf in a block's shared memory. */
 template <typename Key, int THREADS>
 struct CrowdedLeaf
 {
@@ -33,7 +33,7 @@ struct CrowdedLeaf
 	uint16_t *sub_buckets; /* of each key */
 	uint32_t *values;
 
-	/* For as many keys as a multiple of 8.  */
+	/* For as many keys as a multiple of 8. */
 	__device__ __forceinline__ CrowdedLeaf(char *shared, uint32_t capacity)
 		: starts((uint32_t *) shared), keys((Key *) (starts + SubBuckets<THREADS>::COUNT + 4)),
 		  below(keys + capacity), sample(below + PARTS), shifts((uint32_t *) (sample + PARTS)),
@@ -41,7 +41,7 @@ struct CrowdedLeaf
 	{
 	}
 
-	/* The sub-bucket of a key.  */
+	/* The sub-bucket of a key. */
 	__device__ __forceinline__ uint32_t find(const Key &key) const
 	{
 		uint32_t part = 0;
@@ -53,7 +53,7 @@ struct CrowdedLeaf
 	}
 };
 
-/* Shared memory of a CrowdedLeaf; n a multiple of 8.  */
+/* Shared memory of a CrowdedLeaf; n a multiple of 8. */
 template <typename Key, bool has_values, int THREADS>
 static inline size_t
 crowded_leaf_bytes(uint32_t capacity)
@@ -82,7 +82,7 @@ draw_leaf_sample(const CrowdedLeaf<Key, THREADS> &leaf, const Key (&held)[LEAF_I
 			leaf.sample[i] = held[item];
 }
 
-/* Sorts the sample to `below`, each key by counting those before it.  Ends with a barrier.  */
+/* Sorts the sample to `below`, each key by counting those before it.  Ends with a barrier. */
 template <typename Key, int THREADS>
 static __device__ __forceinline__ void
 sort_leaf_sample(const CrowdedLeaf<Key, THREADS> &leaf)
@@ -117,7 +117,7 @@ pick_below(const Key *sorted, uint32_t part, Key low)
 	return key;
 }
 
-/* Cuts the leaf, all of whose keys are from low to high, into parts.  Ends with a barrier.  */
+/* Cuts the leaf, all of whose keys are from low to high, into parts.  Ends with a barrier. */
 template <typename Key, int THREADS>
 static __device__ __forceinline__ void
 cut_into_parts(const CrowdedLeaf<Key, THREADS> &leaf, Key low, Key high)

@@ -34,7 +34,7 @@ enum LeafKind
 	LEAF_KINDS = LEAF_CROWDED + CROWDED_CLASSES
 };
 
-/* The leaves of one sort, in device memory.  */
+/* The leaves of one sort, in device memory. */
 struct Leaves
 {
 	const uint32_t *starts; /* count + 1; NULL: there is one leaf, the whole input */
@@ -46,7 +46,7 @@ struct Leaves
 	uint32_t max_work;				 /* comparisons a pair past which a leaf is hard */
 };
 
-/* Pairs that a block of hard_leaf_kernel can sort; none has more than the largest class.  */
+/* Pairs that a block of hard_leaf_kernel can sort; none has more than the largest class. */
 static __host__ __device__ inline uint32_t
 hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
 {
@@ -55,7 +55,7 @@ hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
 	return threads * MERGE_ITEMS < most ? threads * MERGE_ITEMS : most;
 }
 
-/* What tells which leaves crowd.  */
+/* What tells which leaves crowd. */
 template <typename Key>
 struct LeafSamples
 {
@@ -106,7 +106,7 @@ leaf_crowds(uint32_t close, uint32_t samples)
 	return share >= LEAF_CROWD_SHARES_ALONE || (among_crowded && close > 0);
 }
 
-/* Puts every leaf on the list of its kind.  */
+/* Puts every leaf on the list of its kind. */
 template <typename Key>
 static __global__ void
 __launch_bounds__(LEAF_THREADS_SMALL)
@@ -139,7 +139,7 @@ __launch_bounds__(LEAF_THREADS_SMALL)
 		leaves.lists[(size_t) kind * leaves.count + places[kind] + rank] = leaf;
 }
 
-/* Copies leaves of one repeated key that are too large for a block.  */
+/* Copies leaves of one repeated key that are too large for a block. */
 template <typename Key, bool has_values>
 static __global__ void
 __launch_bounds__(LEAF_THREADS_MEDIUM) copy_equal_leaves_kernel(Leaves leaves, LeafPairs<Key> pairs)
@@ -161,14 +161,14 @@ __launch_bounds__(LEAF_THREADS_MEDIUM) copy_equal_leaves_kernel(Leaves leaves, L
 	}
 }
 
-/* Puts a leaf on the list of hard ones.  */
+/* Puts a leaf on the list of hard ones. */
 static __device__ __forceinline__ void
 list_hard_leaf(const Leaves &leaves, uint32_t leaf)
 {
 	leaves.lists[(size_t) LEAF_HARD * leaves.count + atomicAdd(&leaves.lengths[LEAF_HARD], 1u)] = leaf;
 }
 
-/* Sorts the leaves of one class, a block as many as come to it, and lists the hard ones.  */
+/* Sorts the leaves of one class, a block as many as come to it, and lists the hard ones. */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
 __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
@@ -194,7 +194,7 @@ __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))
 	}
 }
 
-/* The same for the crowded leaves of a class; list is LEAF_CROWDED or what follows.  */
+/* The same for the crowded leaves of a class; list is LEAF_CROWDED or what follows. */
 template <typename Key, bool has_values, int THREADS>
 static __global__ void
 __launch_bounds__(THREADS, LEAF_RESIDENT_BLOCKS(THREADS, sizeof(Key)))

@@ -8,10 +8,10 @@
 #include "base/launch.cuh"
 #include "pairs/leaf_kernels.cuh"
 
-/* Shared memory of the leaves' kernels for what they declare themselves.  */
+/* Shared memory of the leaves' kernels for what they declare themselves. */
 #define LEAF_RESERVED 4096
 
-/* What each class of leaves can hold on this device.  */
+/* What each class of leaves can hold on this device. */
 template <typename Key, bool has_values>
 static DevSortStatus
 leaf_capacities(Leaves *leaves)
@@ -27,18 +27,18 @@ leaf_capacities(Leaves *leaves)
 		size_t fitting = ((size_t) available > fixed ? available - fixed : 0) / bytes_a_pair;
 		uint32_t wanted = threads[kind] * LEAF_ITEMS;
 
-		/* A class that this device has no room for is as large as the one before, and stays empty.  */
+		/* A class that this device has no room for is as large as the one before, and stays empty. */
 		leaves->capacity[kind] = fitting >= wanted ? wanted : (uint32_t) fitting / 256 * 256;
 		if (kind > 0 && leaves->capacity[kind] < leaves->capacity[kind - 1])
 			leaves->capacity[kind] = leaves->capacity[kind - 1];
 	}
-	/* Few leaves don't fill the device: one class less to launch counts for more.  */
+	/* Few leaves don't fill the device: one class less to launch counts for more. */
 	if (leaves->count <= LEAF_FEW)
 		leaves->capacity[LEAF_SMALL] = 0;
 	return status_ok();
 }
 
-/* What each class can hold of leaves that crowd, on this device.  */
+/* What each class can hold of leaves that crowd, on this device. */
 template <typename Key, bool has_values>
 static DevSortStatus
 crowded_capacities(const Leaves *leaves, LeafSamples<Key> *samples)
@@ -60,7 +60,7 @@ crowded_capacities(const Leaves *leaves, LeafSamples<Key> *samples)
 	return status_ok();
 }
 
-/* Blocks for leaves: as many as the device holds several times over, but no more than there are leaves.  */
+/* Blocks for leaves: as many as the device holds several times over, but no more than there are leaves. */
 static uint32_t
 leaf_blocks(const Leaves *leaves, int multiprocessors, uint32_t resident)
 {
@@ -69,7 +69,7 @@ leaf_blocks(const Leaves *leaves, int multiprocessors, uint32_t resident)
 	return nblocks < leaves->count ? nblocks : leaves->count;
 }
 
-/* Sorts the leaves of one class but the crowded ones.  */
+/* Sorts the leaves of one class but the crowded ones. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafPairs<Key> *pairs,
@@ -84,7 +84,7 @@ sort_leaf_class(const Leaves *leaves, int kind, int multiprocessors, const LeafP
 	return status_ok();
 }
 
-/* Sorts the crowded leaves of one class, of up to `capacity` pairs.  */
+/* Sorts the crowded leaves of one class, of up to `capacity` pairs. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 sort_crowded_class(const Leaves *leaves, int kind, uint32_t capacity, int multiprocessors,
@@ -102,7 +102,7 @@ sort_crowded_class(const Leaves *leaves, int kind, uint32_t capacity, int multip
 	return status_ok();
 }
 
-/* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't.  */
+/* Merge sorts the hard leaves that blocks of THREADS can sort, but blocks of smaller_threads can't. */
 template <typename Key, bool has_values, int THREADS>
 static DevSortStatus
 sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblocks,
@@ -118,7 +118,7 @@ sort_hard_leaves(const Leaves *leaves, uint32_t smaller_threads, uint32_t nblock
 	return status_ok();
 }
 
-/* Lists the leaves, and sorts what can be: the large ones first.  */
+/* Lists the leaves, and sorts what can be: the large ones first. */
 template <typename Key, bool has_values>
 static DevSortStatus
 sort_leaf_classes(const Leaves *leaves, const Key *splitters, const LeafSamples<Key> &samples,
@@ -148,7 +148,7 @@ sort_leaf_classes(const Leaves *leaves, const Key *splitters, const LeafSamples<
 																   multiprocessors, pairs, stream);
 }
 
-/* Sorts all leaves but the oversized.  */
+/* Sorts all leaves but the oversized. */
 template <typename Key, bool has_values>
 static DevSortStatus
 sort_leaves(const Leaves *leaves, const Key *splitters, const LeafSamples<Key> &samples,
@@ -189,7 +189,7 @@ sort_leaves(const Leaves *leaves, const Key *splitters, const LeafSamples<Key> &
 																few_blocks, pairs, stream);
 }
 
-/* Sorts the oversized leaves of keys alone, of which there hardly ever is one, in the queue.  */
+/* Sorts the oversized leaves of keys alone, of which there hardly ever is one, in the queue. */
 template <typename Key>
 static DevSortStatus
 merge_oversized(const Leaves *leaves, const LeafPairs<Key> *pairs, cudaStream_t stream)

@@ -23,7 +23,7 @@
 #define LEAF_THREADS_MEDIUM 512
 #define LEAF_THREADS_LARGE 1024
 
-/* Where the leaves' pairs are, and where they go.  */
+/* Where the leaves' pairs are, and where they go. */
 template <typename Key>
 struct LeafPairs
 {
@@ -34,7 +34,7 @@ struct LeafPairs
 	KeyOrder order;
 };
 
-/* The smallest of the block's keys, and how far the largest is from it.  Keys past n are ignored.  */
+/* The smallest of the block's keys, and how far the largest is from it.  Keys past n are ignored. */
 template <typename Key, int THREADS>
 static __device__ __forceinline__ Key
 block_key_range(const Key (&keys)[LEAF_ITEMS], uint32_t n, Key *range)
@@ -75,7 +75,7 @@ block_key_range(const Key (&keys)[LEAF_ITEMS], uint32_t n, Key *range)
 	return low;
 }
 
-/* Sub-buckets of a leaf, four for each thread of the block.  */
+/* Sub-buckets of a leaf, four for each thread of the block. */
 template <int THREADS>
 struct SubBuckets
 {
@@ -149,7 +149,7 @@ mark_mixed(const Key *keys, uint32_t *starts, uint32_t n, SubBucketAt sub_bucket
 	return work;
 }
 
-/* The place of the key at `at` in the order of the leaf.  */
+/* The place of the key at `at` in the order of the leaf. */
 template <typename Key>
 static __device__ __forceinline__ uint32_t
 rank_in_sub_bucket(const Key *keys, uint32_t at, Key key, uint32_t start, uint32_t end)
@@ -163,7 +163,7 @@ rank_in_sub_bucket(const Key *keys, uint32_t at, Key key, uint32_t start, uint32
 	return start - minus_before;
 }
 
-/* Has what is at the address fetched into the second-level cache.  */
+/* Has what is at the address fetched into the second-level cache. */
 static __device__ __forceinline__ void
 prefetch_line(const void *address)
 {
@@ -178,7 +178,7 @@ leaf_shared_bytes(uint32_t capacity, int threads)
 		   (4 * threads + 4) * sizeof(uint32_t);
 }
 
-/* Each thread takes every THREADS-th key of a leaf, as it orders; values are fetched ahead.  */
+/* Each thread takes every THREADS-th key of a leaf, as it orders; values are fetched ahead. */
 template <typename Key, bool has_values, int THREADS>
 static __device__ __forceinline__ void
 load_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, Key (&held)[LEAF_ITEMS])
@@ -217,7 +217,7 @@ block_sort_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, uint32_
 	low = block_key_range<Key, THREADS>(held, n, &range);
 	shift = max(0, key_width(range) - SubBuckets<THREADS>::LOG_COUNT);
 
-	/* Into sub-buckets.  */
+	/* Into sub-buckets. */
 #pragma unroll
 	for (int i = 0; i < LEAF_ITEMS; i++)
 	{
@@ -259,7 +259,7 @@ block_sort_leaf(const LeafPairs<Key> &pairs, uint32_t first, uint32_t n, uint32_
 		return false;
 	}
 
-	/* From there each to its place, which is near.  */
+	/* From there each to its place, which is near. */
 	for (uint32_t at = threadIdx.x; at < n; at += THREADS)
 	{
 		Key key = keys[at];

@@ -25,7 +25,7 @@ struct PairSortJob
 	Key *sorted_keys;
 	uint32_t *sorted_values;
 	bool big_endian; /* keys are byte strings in memcmp order, not native integers */
-	bool keys_crowd; /* are keys of a short sort expected to be close to others?  Decides on time alone.  */
+	bool keys_crowd; /* are keys of a short sort expected to be close to others?  Decides on time alone. */
 	uint64_t seed;
 	int samples; /* bucket sort's s; 0: the tuned one */
 	const DevSortStages *stages;
@@ -61,7 +61,7 @@ DevSortStatus pair_sort_queue(const PairSortJob<Key> *job, const Workspace *work
 template <typename Key>
 DevSortStatus pair_sort_finish(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream);
 
-/* Is there such an algorithm?  */
+/* Is there such an algorithm? */
 static inline DevSortStatus
 check_algorithm(DevSortAlgorithm algorithm)
 {
@@ -71,7 +71,7 @@ check_algorithm(DevSortAlgorithm algorithm)
 	return status_ok();
 }
 
-/* Tells the caller's stage hook; no-op without one.  */
+/* Tells the caller's stage hook; no-op without one. */
 static inline void
 stage_begin(const DevSortStages *stages, const char *stage, cudaStream_t stream)
 {

@@ -22,7 +22,7 @@
 #include "pairs/sample_splitters.cuh"
 #include "primitives/segment_pieces.cuh"
 
-/* Pairs of a tile, and of a chunk.  */
+/* Pairs of a tile, and of a chunk. */
 template <typename Key>
 struct SampleTile
 {
@@ -30,7 +30,7 @@ struct SampleTile
 	static constexpr uint32_t SIZE = SAMPLE_TILE_THREADS * ITEMS;
 };
 
-/* Pairs in one array; those of chunks from place `end` on in a second one.  */
+/* Pairs in one array; those of chunks from place `end` on in a second one. */
 template <typename Key>
 struct PairPlaces
 {
@@ -51,7 +51,7 @@ struct PairPlaces
 	}
 };
 
-/* Which chunk holds which part of a bucket; in device memory.  */
+/* Which chunk holds which part of a bucket; in device memory. */
 struct ChunkDirectory
 {
 	uint32_t *sizes;   /* of the buckets so far */
@@ -60,7 +60,7 @@ struct ChunkDirectory
 	uint32_t parts;	   /* number of parts of each bucket for which there is room in chunks */
 };
 
-/* Phase 2: finds each key's bucket, and adds up the sizes of segment s's buckets at sizes[s << log_ways].  */
+/* Phase 2: finds each key's bucket, and adds up the sizes of segment s's buckets at sizes[s << log_ways]. */
 template <typename Key, typename Bucket>
 static __global__ void
 __launch_bounds__(SAMPLE_TILE_THREADS)
@@ -115,7 +115,7 @@ __launch_bounds__(SAMPLE_TILE_THREADS)
 			atomicAdd(&sizes[((size_t) tile.segment << log_ways) + i], counts[i]);
 }
 
-/* Shared memory of the kernels that scatter a tile; see ScatterTile.  */
+/* Shared memory of the kernels that scatter a tile; see ScatterTile. */
 template <typename Key>
 static inline size_t
 scatter_shared_bytes(int log_ways, bool in_chunks)
@@ -174,7 +174,7 @@ reserve_buckets(const ScatterTile<Key> &tile, uint32_t *ends)
 	}
 }
 
-/* Takes the next chunk for a part of a bucket, and tells the others.  */
+/* Takes the next chunk for a part of a bucket, and tells the others. */
 static __device__ __forceinline__ uint32_t
 open_chunk(const ChunkDirectory &directory, uint32_t *chunk)
 {
@@ -185,8 +185,8 @@ open_chunk(const ChunkDirectory &directory, uint32_t *chunk)
 }
 
 /*
- * The number of a chunk that is open, or is being opened: by a thread that has reserved the chunk's first
- * place, and waits for nobody before it tells.
+ * Returns the number of a chunk that is open, or is being opened.  The thread that opens it has reserved the
+ * chunk's first place, and waits for no other thread before it publishes the number.
  */
 static __device__ __forceinline__ uint32_t
 await_chunk(const uint32_t *chunk)
@@ -319,7 +319,7 @@ scatter_tile(const ScatterTile<Key> &tile, uint32_t count, const Key (&held)[ITE
 	}
 }
 
-/* Phase 4: moves a tile's pairs to their buckets.  cursors[b] is where the next pair of bucket b goes.  */
+/* Phase 4: moves a tile's pairs to their buckets.  cursors[b] is where the next pair of bucket b goes. */
 template <typename Key, typename Bucket, bool has_values>
 static __global__ void
 __launch_bounds__(SAMPLE_TILE_THREADS, 2)
@@ -390,7 +390,7 @@ __launch_bounds__(SAMPLE_TILE_THREADS, 2)
 
 		held[i] = at < count ? keys[first + at] : (Key) 0;
 	}
-	/* Where keys are staged later.  */
+	/* Where keys are staged later. */
 	BucketFinder<Key> finder(tables, 0, log_ways, shared);
 	__syncthreads();
 #pragma unroll

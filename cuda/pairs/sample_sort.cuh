@@ -32,7 +32,7 @@
 #include "pairs/small_sample.cuh"
 #include "primitives/device_scan.h"
 
-/* The number of pairs that one block sorts on every device; LEAF_THREADS_MEDIUM is the class for it.  */
+/* The number of pairs that one block sorts on every device; LEAF_THREADS_MEDIUM is the class for it. */
 #define SAMPLE_BLOCK (LEAF_THREADS_MEDIUM * LEAF_ITEMS)
 
 #define SAMPLE_MAX_LEVELS 2
@@ -44,7 +44,7 @@
 #define SAMPLE_MOST_CHAINS (1u << SAMPLE_LOG_WAYS)
 #define SAMPLE_MOST_CHAINED ((uint64_t) (SAMPLE_LEAF_MEAN + 1) * SAMPLE_MOST_CHAINS * SAMPLE_MOST_CHAINS)
 
-/* More oversized leaves than this are not bad luck: radix sort all.  */
+/* More oversized leaves than this are not bad luck: radix sort all. */
 #define SAMPLE_MAX_OVERSIZED 64
 
 #ifdef DEVSORT_FAULTS
@@ -59,7 +59,7 @@
 #define COUNT_RARE_WAY(way, times) ((void) (times))
 #endif
 
-/* How a sort of n pairs goes; depends on n alone.  */
+/* How a sort of n pairs goes; depends on n alone. */
 struct SampleShape
 {
 	int levels;
@@ -90,14 +90,14 @@ sample_shape(uint64_t n)
 	shape.nbuckets[1] = shape.nleaves;
 	shape.in_chunks = shape.levels == 2 && shape.nbuckets[0] <= SAMPLE_MOST_CHAINS && !COUNTS_ALL_LEVELS;
 	shape.wide_buckets = shape.log_ways[shape.in_chunks ? 1 : 0] > 8;
-	/* A sample that one block sorts, unless there are two levels.  */
+	/* A sample that one block sorts, unless there are two levels. */
 	shape.nsamples = shape.nleaves * OVERSAMPLING;
 	if (shape.levels == 1 && shape.nsamples > SAMPLE_BLOCK)
 		shape.nsamples = SAMPLE_BLOCK;
 	return shape;
 }
 
-/* What a sort takes from the workspace.  */
+/* What a sort takes from the workspace. */
 template <typename Key>
 struct SampleSpace
 {
@@ -111,7 +111,7 @@ struct SampleSpace
 	char *buckets;	 /* one bucket number for each pair, or each place in a chunk */
 	uint32_t *zeros; /* what must begin as zeros: sizes, starts and list lengths */
 	size_t nzeros;
-	uint32_t *differs;					 /* is there a key that isn't the first one?  */
+	uint32_t *differs;					 /* is there a key that isn't the first one? */
 	uint32_t *sizes[SAMPLE_MAX_LEVELS];	 /* nbuckets */
 	uint32_t *starts[SAMPLE_MAX_LEVELS]; /* of the buckets after each level, nbuckets + 1 */
 	uint32_t *lengths;
@@ -152,7 +152,7 @@ sample_space_take(Workspace *workspace, uint64_t n)
 	}
 	if (shape.levels == 2)
 	{
-		/* More rows than chunks are used for need no less memory than fewer.  */
+		/* More rows than chunks are used for need no less memory than fewer. */
 		size_t nchains = shape.nbuckets[0] < SAMPLE_MOST_CHAINS ? shape.nbuckets[0] : SAMPLE_MOST_CHAINS;
 		uint64_t nchained = n < SAMPLE_MOST_CHAINED ? n : SAMPLE_MOST_CHAINED;
 
@@ -192,7 +192,7 @@ sample_sort_measure(Workspace *workspace, uint64_t n)
 		exclusive_sum_measure(&scan, shape.nleaves);
 		sample_sort_measure<Key>(&main, shape.nsamples);
 		main.used = main.used > scan.used ? main.used : scan.used;
-		/* A leaf that is sorted again may have fewer levels, and bucket numbers of 2 bytes for that.  */
+		/* A leaf that is sorted again may have fewer levels, and bucket numbers of 2 bytes for that. */
 		if (shape.levels > 1)
 		{
 			scan = *workspace;
@@ -205,7 +205,7 @@ sample_sort_measure(Workspace *workspace, uint64_t n)
 	workspace->used = main.used > fallback.used ? main.used : fallback.used;
 }
 
-/* Where the pairs are now and where they go next; a distribution swaps the two.  */
+/* Where the pairs are now and where they go next; a distribution swaps the two. */
 template <typename Key>
 struct PairArrays
 {
@@ -224,7 +224,7 @@ pair_arrays_swap(PairArrays<Key> *arrays)
 	*arrays = {before.other_keys, before.other_values, before.keys, before.values};
 }
 
-/* Phase 1 of a sort of one level.  */
+/* Phase 1 of a sort of one level. */
 template <typename Key>
 static DevSortStatus
 choose_few_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
@@ -259,7 +259,7 @@ template <typename Key>
 static DevSortStatus queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspace,
 								const uint32_t **unfinished, cudaStream_t stream);
 
-/* Phase 1 of a sort of two levels: the sample is sorted as anything else, but nobody waits for it.  */
+/* Phase 1 of a sort of two levels: the sample is sorted as any input, and no thread waits for it. */
 template <typename Key>
 static DevSortStatus
 choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
@@ -289,7 +289,7 @@ choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, con
 	return status_ok();
 }
 
-/* Notes whether any key differs from the first one.  */
+/* Notes whether any key differs from the first one. */
 template <typename Key>
 static __global__ void
 __launch_bounds__(LEAF_THREADS_MEDIUM) find_different_kernel(const Key *keys, uint64_t n, uint32_t *differs)
@@ -304,7 +304,7 @@ __launch_bounds__(LEAF_THREADS_MEDIUM) find_different_kernel(const Key *keys, ui
 		*differs = 1;
 }
 
-/* Reads one number or key back.  */
+/* Reads one number or key back. */
 template <typename T>
 static DevSortStatus
 read_back(T *number, const T *from, const char *doing, cudaStream_t stream)
@@ -315,9 +315,9 @@ read_back(T *number, const T *from, const char *doing, cudaStream_t stream)
 }
 
 /*
- * Copies all pairs to the output if all keys are the same.  They are looked at only if all of the sample are.
- * Waits for the stream.  Of keys of 8 bytes and less nobody asks: they are sorted nearly as soon as looked at
- * and copied, and the wait would be felt by small sorts.
+ * Copies all pairs to the output if all keys are the same.  The keys are compared only if all keys of the
+ * sample are the same.  Waits for the stream.  This is not called for keys of 8 bytes and less: sorting them
+ * takes little longer than comparing and copying them, and the wait would slow down small sorts.
  */
 template <typename Key>
 static DevSortStatus
@@ -350,7 +350,7 @@ copy_if_equal(const PairSortJob<Key> *job, const SampleShape *shape, const Sampl
 	return status_ok();
 }
 
-/* Places in one array.  */
+/* Places in one array. */
 template <typename Key>
 static PairPlaces<Key>
 plain_places(Key *keys, uint32_t *values)
@@ -358,7 +358,7 @@ plain_places(Key *keys, uint32_t *values)
 	return {keys, values, NULL, NULL, UINT32_MAX};
 }
 
-/* Places in chunks, of which those that are complete in n places are in the arrays.  */
+/* Places in chunks, of which those that are complete in n places are in the arrays. */
 template <typename Key>
 static PairPlaces<Key>
 chunk_places(const SampleSpace<Key> *space, uint64_t n, Key *keys, uint32_t *values)
@@ -367,7 +367,7 @@ chunk_places(const SampleSpace<Key> *space, uint64_t n, Key *keys, uint32_t *val
 			(uint32_t) (n / SampleTile<Key>::SIZE * SampleTile<Key>::SIZE)};
 }
 
-/* The tiles of a level.  */
+/* The tiles of a level. */
 template <typename Key>
 static Pieces
 level_tiles(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t n, int level)
@@ -383,7 +383,7 @@ level_tiles(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t n,
 			space->first_tiles};
 }
 
-/* The first of two levels, into chunks; lists these as the tiles of the second.  */
+/* The first of two levels, into chunks; lists these as the tiles of the second. */
 template <typename Key, bool has_values>
 static DevSortStatus
 distribute_to_chunks(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
@@ -413,7 +413,7 @@ distribute_to_chunks(const PairSortJob<Key> *job, const SampleShape *shape, cons
 	return status_ok();
 }
 
-/* Phases 2 to 4 of one level, with bucket numbers of type Bucket.  */
+/* Phases 2 to 4 of one level, with bucket numbers of type Bucket. */
 template <typename Key, typename Bucket, bool has_values>
 static DevSortStatus
 distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
@@ -437,7 +437,7 @@ distribute_with(const PairSortJob<Key> *job, const SampleShape *shape, const Sam
 																	tiles, space->tables[level], log_ways,
 																	buckets, space->sizes[level]);
 	CHECK_LAUNCH("counting buckets");
-	/* A bucket's cursor begins at its start and ends at its end, the next one's start.  */
+	/* A bucket's cursor begins at its start and ends at its end, the next one's start. */
 	RETURN_IF_FAILED(
 		exclusive_sum(space->sizes[level], cursors, shape->nbuckets[level], &space->rest, stream));
 
@@ -472,7 +472,7 @@ static DevSortStatus sort_part_again(const PairSortJob<Key> *job, const PairArra
 									 uint32_t first, uint32_t n, bool by_radix, int depth,
 									 const Workspace *workspace, cudaStream_t stream);
 
-/* Reads back which leaves are oversized, and sorts them.  */
+/* Reads back which leaves are oversized, and sorts them. */
 template <typename Key>
 static DevSortStatus
 sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const Leaves *leaves, int depth,
@@ -497,7 +497,7 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 	CHECK_CUDA(cudaMemcpy(oversized.data(), leaves->lists + (size_t) LEAF_OVERSIZED * leaves->count,
 						  count * sizeof(uint32_t), cudaMemcpyDeviceToHost),
 			   "reading the oversized leaves");
-	/* Their bounds replace their numbers before the workspace is used again.  */
+	/* Their bounds replace their numbers before the workspace is used again. */
 	for (uint32_t i = 0; i < count; i++)
 	{
 		uint32_t bounds[2];
@@ -513,7 +513,7 @@ sort_oversized(const PairSortJob<Key> *job, const PairArrays<Key> *arrays, const
 	return status_ok();
 }
 
-/* Has this device the shared memory that a tile takes, or all as one leaf?  */
+/* Has this device the shared memory that a tile takes, or all as one leaf? */
 template <typename Key>
 static DevSortStatus
 has_shared_memory(const SampleShape *shape, uint64_t n, bool *has)
@@ -529,7 +529,7 @@ has_shared_memory(const SampleShape *shape, uint64_t n, bool *has)
 	return status_ok();
 }
 
-/* The leaves of a sort.  */
+/* The leaves of a sort. */
 template <typename Key>
 static Leaves
 sample_leaves(const SampleShape *shape, const SampleSpace<Key> *space, uint64_t n)
@@ -625,7 +625,7 @@ sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace, const
 	return queue_sort(job, false, workspace, unfinished, stream);
 }
 
-/* Sorts the oversized leaves of a sort that was queued.  Waits for the stream.  */
+/* Sorts the oversized leaves of a sort that was queued.  Waits for the stream. */
 template <typename Key>
 static DevSortStatus
 finish_at_depth(const PairSortJob<Key> *job, int depth, const Workspace *workspace, cudaStream_t stream)

@@ -9,7 +9,7 @@
 
 #ifdef DEVSORT_FAULTS
 
-/* For tests: makes rare ways common, and counts how often they were taken.  */
+/* For tests: makes rare ways common, and counts how often they were taken. */
 typedef struct SampleRareWays
 {
 	int oversampling;		/* instead of SAMPLE_OVERSAMPLING */
@@ -29,7 +29,7 @@ void sample_sort_measure(Workspace *workspace, uint64_t n);
 template <typename Key>
 DevSortStatus sample_sort(const PairSortJob<Key> *job, const Workspace *workspace, cudaStream_t stream);
 
-/* The two halves of a sort, as pair_sort.h has them.  */
+/* The two halves of a sort, as pair_sort.h has them. */
 template <typename Key>
 DevSortStatus sample_sort_queue(const PairSortJob<Key> *job, const Workspace *workspace,
 								const uint32_t **unfinished, cudaStream_t stream);

@@ -22,7 +22,7 @@
 #include "primitives/block_scan.cuh"
 #include "primitives/key_order.cuh"
 
-/* A well mixed number for each (seed, i): the finaliser of SplitMix64.  */
+/* A well mixed number for each (seed, i): the finaliser of SplitMix64. */
 static __device__ __forceinline__ uint64_t
 random_number(uint64_t seed, uint64_t i)
 {
@@ -33,7 +33,7 @@ random_number(uint64_t seed, uint64_t i)
 	return x ^ (x >> 31);
 }
 
-/* Takes a key at random out of stretch i of the nsamples equally long ones of the input.  */
+/* Takes a key at random out of stretch i of the nsamples equally long ones of the input. */
 template <typename Key>
 static __device__ __forceinline__ Key
 draw_sample_key(const Key *keys, uint64_t n, uint32_t nsamples, uint64_t seed, KeyOrder order, uint32_t i)
@@ -44,7 +44,7 @@ draw_sample_key(const Key *keys, uint64_t n, uint32_t nsamples, uint64_t seed, K
 	return key_order_apply(order, keys[from + random_number(seed, i) % (to - from)]);
 }
 
-/* Draws a sample.  */
+/* Draws a sample. */
 template <typename Key>
 static __global__ void
 draw_sample_kernel(const Key *keys, uint64_t n, uint32_t nsamples, uint64_t seed, KeyOrder order, Key *sample)
@@ -55,7 +55,7 @@ draw_sample_kernel(const Key *keys, uint64_t n, uint32_t nsamples, uint64_t seed
 		sample[i] = draw_sample_key(keys, n, nsamples, seed, order, i);
 }
 
-/* What one distribution of a segment looks at to find buckets; in device memory.  */
+/* What one distribution of a segment looks at to find buckets; in device memory. */
 template <typename Key>
 struct BucketRange
 {
@@ -71,7 +71,7 @@ struct BucketRange
  */
 #define CELL_BEFORE_BITS SAMPLE_MOST_LOG_WAYS
 
-/* The same for all segments: at level 0 there is one, at level 1 as many as level 0 has buckets.  */
+/* The same for all segments: at level 0 there is one, at level 1 as many as level 0 has buckets. */
 template <typename Key>
 struct BucketTables
 {
@@ -80,21 +80,21 @@ struct BucketTables
 	uint16_t *cells; /* SAMPLE_CELLS for each */
 };
 
-/* Splitter i of the nleaves - 1 that divide the leaves, from the sorted sample.  */
+/* Splitter i of the nleaves - 1 that divide the leaves, from the sorted sample. */
 template <typename Key>
 static __device__ __forceinline__ Key
 pick_splitter(const Key *sample, uint32_t step, uint32_t nleaves, uint32_t i)
 {
 	Key key = sample[(i + 1) * step - 1];
 
-	/* The first of several equal ones.  */
+	/* The first of several equal ones. */
 	if (key != (Key) 0 && i + 2 < nleaves && sample[(i + 2) * step - 1] == key &&
 		(i == 0 || sample[i * step - 1] != key))
 		key = key - (Key) 1;
 	return key;
 }
 
-/* Shared memory of block_pick_splitters for a segment of nbuckets buckets.  */
+/* Shared memory of block_pick_splitters for a segment of nbuckets buckets. */
 template <typename Key>
 static __host__ __device__ constexpr size_t
 pick_shared_bytes(uint32_t nbuckets)
@@ -186,7 +186,7 @@ __launch_bounds__(SAMPLE_PICK_THREADS)
 												   blockIdx.x == 0 ? first : second, leaf_splitters, shared);
 }
 
-/* Does this leaf hold one key only, whatever it holds?  */
+/* Does this leaf hold one key only, whatever it holds? */
 template <typename Key>
 static __device__ __forceinline__ bool
 leaf_has_one_key(const Key *splitters, uint32_t nleaves, uint32_t leaf)
@@ -196,7 +196,7 @@ leaf_has_one_key(const Key *splitters, uint32_t nleaves, uint32_t leaf)
 	return leaf == 0 ? last == (Key) 0 : last - splitters[leaf - 1] <= (Key) 1;
 }
 
-/* A segment's table in a block's shared memory.  */
+/* A segment's table in a block's shared memory. */
 template <typename Key>
 struct BucketFinder
 {
@@ -210,7 +210,7 @@ struct BucketFinder
 	 */
 	Key *splitters;
 
-	/* Loads it.  For all threads of a block; a barrier must follow.  */
+	/* Loads it.  For all threads of a block; a barrier must follow. */
 	__device__ __forceinline__ BucketFinder(const BucketTables<Key> &tables, uint32_t segment, int log_ways,
 											char *shared)
 		: range(tables.ranges[segment]), log_ways(log_ways), nsplitters((1u << log_ways) - 1),
@@ -236,7 +236,7 @@ struct BucketFinder
 			((uint4 *) cells)[i] = from[i];
 	}
 
-	/* Finds the buckets of ITEMS keys at once: how many splitters are less than each.  */
+	/* Finds the buckets of ITEMS keys at once: how many splitters are less than each. */
 	template <int ITEMS>
 	__device__ __forceinline__ void find(const Key (&keys)[ITEMS], uint32_t (&buckets)[ITEMS]) const
 	{
@@ -246,7 +246,7 @@ struct BucketFinder
 			look_up(keys, buckets);
 	}
 
-	/* Down the tree, without branches.  */
+	/* Down the tree, without branches. */
 	template <int ITEMS>
 	__device__ __forceinline__ void walk(const Key (&keys)[ITEMS], uint32_t (&buckets)[ITEMS]) const
 	{
@@ -264,7 +264,7 @@ struct BucketFinder
 			buckets[i] -= 1u << log_ways;
 	}
 
-	/* By the key's cell, and a search among its splitters.  */
+	/* By the key's cell, and a search among its splitters. */
 	template <int ITEMS>
 	__device__ __forceinline__ void look_up(const Key (&keys)[ITEMS], uint32_t (&buckets)[ITEMS]) const
 	{
@@ -306,7 +306,7 @@ struct BucketFinder
 	}
 };
 
-/* Shared memory of a BucketFinder.  */
+/* Shared memory of a BucketFinder. */
 template <typename Key>
 static __host__ __device__ inline size_t
 bucket_finder_bytes(int log_ways)

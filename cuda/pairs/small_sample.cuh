@@ -10,10 +10,10 @@
 #include "pairs/crowded_leaf.cuh"
 #include "primitives/block_merge.cuh"
 
-/* Times LEAF_ITEMS is the largest sample.  */
+/* Times LEAF_ITEMS is the largest sample. */
 #define SMALL_SAMPLE_THREADS LEAF_THREADS_MEDIUM
 
-/* Shared memory of small_sample_kernel.  */
+/* Shared memory of small_sample_kernel. */
 template <typename Key>
 static inline size_t
 small_sample_bytes(uint32_t nsamples, uint32_t nleaves)

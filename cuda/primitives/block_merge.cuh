@@ -42,7 +42,7 @@ thread_sort(Key (&keys)[MERGE_ITEMS], uint32_t (&values)[MERGE_ITEMS])
 	}
 }
 
-/* How many of the first `diagonal` pairs of the merged result come from the run a.  */
+/* How many of the first `diagonal` pairs of the merged result come from the run a. */
 template <typename Key>
 static __device__ __forceinline__ uint32_t
 merge_path(const Key *a, uint32_t na, const Key *b, uint32_t nb, uint32_t diagonal)
@@ -85,7 +85,7 @@ merge_runs(const Key *shared_keys, const uint32_t *shared_values, uint32_t n, ui
 	a = start +
 		merge_path(shared_keys + start, a_end - start, shared_keys + a_end, b_end - a_end, first - start);
 	b = a_end + (first - start) - (a - start);
-	/* Never past these two runs: other warps may be writing there.  */
+	/* Never past these two runs: other warps may be writing there. */
 	a_key = shared_keys[min(a, b_end - 1)];
 	b_key = shared_keys[min(b, b_end - 1)];
 #pragma unroll
@@ -175,7 +175,7 @@ shared_pairs_bytes(uint32_t capacity)
 	return capacity * (sizeof(Key) + (has_values ? sizeof(uint32_t) : 0));
 }
 
-/* Waits for the merge of runs of `run` pairs; short runs are exchanged within a warp.  */
+/* Waits for the merge of runs of `run` pairs; short runs are exchanged within a warp. */
 static __device__ __forceinline__ void
 merge_barrier(uint32_t run)
 {

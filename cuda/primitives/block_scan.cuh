@@ -10,7 +10,7 @@
 #define WARP_SIZE 32
 #define ALL_LANES 0xFFFFFFFFu
 
-/* The inclusive sum of the values of this and the lower lanes.  */
+/* The inclusive sum of the values of this and the lower lanes. */
 static __device__ __forceinline__ uint32_t
 warp_inclusive_sum(uint32_t value)
 {

@@ -17,7 +17,7 @@ struct KeyOrder
 	uint32_t high; /* and of its upper half */
 };
 
-/* Keys that are integers already.  */
+/* Keys that are integers already. */
 static __host__ __device__ inline KeyOrder
 key_order_native(void)
 {
@@ -33,7 +33,7 @@ key_order_make(bool big_endian)
 	return sizeof(Key) >= 8 ? KeyOrder{0x4567u, 0x0123u} : KeyOrder{0x0123u, 0x0123u};
 }
 
-/* From memory to an integer and back: the permutation is its own inverse.  */
+/* From memory to an integer and back: the permutation is its own inverse. */
 static __device__ __forceinline__ uint64_t
 key_order_apply(KeyOrder order, uint64_t key)
 {
@@ -106,7 +106,7 @@ count_down_if_before(uint32_t *count, const WideKey &other, uint32_t other_at, c
 		  "r"((uint32_t) key.high), "r"((uint32_t) (other.high >> 32)), "r"((uint32_t) (key.high >> 32)));
 }
 
-/* Number of significant bits.  */
+/* Number of significant bits. */
 static __device__ __forceinline__ int
 key_width(uint64_t key)
 {

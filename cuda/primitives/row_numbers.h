@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* Writes 0 .. n - 1; n may be 0.  */
+/* Writes 0 .. n - 1; n may be 0. */
 DevSortStatus row_numbers_fill(uint32_t *rows, uint64_t n, cudaStream_t stream);
 
 #endif /* DEVSORT_ROW_NUMBERS_H */

@@ -20,7 +20,7 @@ struct Piece
 	uint32_t number; /* in its segment, from 0 */
 };
 
-/* In device memory.  */
+/* In device memory. */
 struct Pieces
 {
 	/* of the segments, nsegments + 1; NULL: there is one, of n rows, and no array is used */
@@ -39,7 +39,7 @@ pieces_limit(uint64_t n, uint32_t nsegments, uint32_t size)
 	return (uint32_t) (n / size) + nsegments;
 }
 
-/* Has this block a piece?  */
+/* Has this block a piece? */
 static __device__ __forceinline__ bool
 block_piece(const Pieces &pieces, Piece *piece)
 {
@@ -56,7 +56,7 @@ block_piece(const Pieces &pieces, Piece *piece)
 	return true;
 }
 
-/* Numbers the pieces; one block.  */
+/* Numbers the pieces; one block. */
 static __global__ void
 number_pieces_kernel(Pieces pieces)
 {
@@ -81,7 +81,7 @@ number_pieces_kernel(Pieces pieces)
 		pieces.firsts[pieces.nsegments] = before;
 }
 
-/* Cuts one segment; blockIdx.y numbers the segments, the blocks of a row share one.  */
+/* Cuts one segment; blockIdx.y numbers the segments, the blocks of a row share one. */
 static __global__ void
 cut_segment_kernel(Pieces pieces)
 {
@@ -100,7 +100,7 @@ cut_segment_kernel(Pieces pieces)
 	}
 }
 
-/* Fills in firsts and pieces from starts.  Up to 65535 segments.  */
+/* Fills in firsts and pieces from starts.  Up to 65535 segments. */
 static inline DevSortStatus
 cut_segments(const Pieces *pieces, cudaStream_t stream)
 {

@@ -15,7 +15,7 @@ struct __align__(16) WideKey
 	uint64_t high;
 	uint64_t low;
 
-	/* Uninitialised, so that there may be arrays of keys in shared memory.  */
+	/* Uninitialised, so that there may be arrays of keys in shared memory. */
 	WideKey() = default;
 
 	__host__ __device__ constexpr WideKey(uint64_t high_word, uint64_t low_word)
@@ -23,7 +23,7 @@ struct __align__(16) WideKey
 	{
 	}
 
-	/* A small number.  */
+	/* A small number. */
 	__host__ __device__ constexpr explicit WideKey(int number) : high(0), low((uint64_t) number)
 	{
 	}
@@ -85,7 +85,7 @@ operator^(const WideKey &a, const WideKey &b)
 	return WideKey(a.high ^ b.high, a.low ^ b.low);
 }
 
-/* The low 32 bits of key >> shift; shift from 0 to 127.  */
+/* The low 32 bits of key >> shift; shift from 0 to 127. */
 static __host__ __device__ __forceinline__ uint32_t
 key_bits_from(const WideKey &key, int shift)
 {
@@ -120,7 +120,7 @@ key_max(const Key &a, const Key &b)
 	return a < b ? b : a;
 }
 
-/* The key of the lane whose number differs in these bits.  */
+/* The key of the lane whose number differs in these bits. */
 template <typename Key>
 static __device__ __forceinline__ Key
 key_shuffle_xor(uint32_t lanes, Key key, int bits)

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-/* Is n allowed, and is every array there that n rows need?  */
+/* Is n allowed, and is every array there that n rows need? */
 DevSortStatus rows_check_pointers(const DevSortRowsJob *job);
 
 #endif /* DEVSORT_ROW_PLAN_H */

@@ -9,10 +9,9 @@
  *	1. the user loads a key of 64 bits for each row that is left: the number of its segment in as few bits as
  *	   the numbers need, below it the row's next piece;
  *	2. segment_rounds_sort sorts the pairs of key and row number;
- *	3. segment_rounds_settle finds the rows that are settled: those whose key is nobody else's, and those of
- *	   which the user's SettleRule says that equal keys are equal rows.  They are written to their place in
- *	   the result.  The others are moved together, and the groups of equal keys among them are the segments of
- *	   the next round.
+ *	3. segment_rounds_settle finds the settled rows: rows with a unique key, and rows for which the user's
+ *	   SettleRule says that equal keys are equal rows.  It writes these rows to their place in the result.  It
+ *	   moves the other rows together; their groups of equal keys are the segments of the next round.
  *
  * The rows of a segment are neighbours in the result too, and stay in its range of places.  So the places
  * that are still open, kept in ascending order, are those of the sorted rows that are left, one by one.  In
@@ -31,27 +30,27 @@
 
 struct SegmentRounds
 {
-	/* Set by the user: arrays of n elements.  */
+	/* Set by the user: arrays of n elements. */
 	uint64_t *keys; /* where the user loads keys to */
 	uint64_t *sorted_keys;
 	uint32_t *rows;	 /* the row numbers that belong to keys */
 	uint32_t *order; /* the result: row numbers in their order */
 
-	/* Set by the user: how to sort.  */
+	/* Set by the user: how to sort. */
 	DevSortAlgorithm algorithm;
 	uint64_t seed;
 	int samples;
 	bool keep_settled; /* do not take settled rows out: all rows take part in all rounds */
 
-	/* Set by the user if segments have depths, n / 2 + 1 of each; else NULL.  Not with keep_settled.  */
+	/* Set by the user if segments have depths, n / 2 + 1 of each; else NULL.  Not with keep_settled. */
 	uint32_t *depths;	   /* of the segments that there are */
 	uint32_t *next_depths; /* room for those of the next ones; the two change places */
 
-	/* Set by the user before segment_rounds_settle, if segments have depths.  */
+	/* Set by the user before segment_rounds_settle, if segments have depths. */
 	uint32_t taken_mask; /* the bits of this round's keys that say how much it adds; all set: nothing */
 	int piece_bits;		 /* bits of its keys below the segment's number */
 
-	/* Taken by segment_rounds_take.  */
+	/* Taken by segment_rounds_take. */
 	uint32_t *sorted_rows; /* from the second round on; changes places with rows */
 	uint32_t *places;	   /* the open places, one a row; from the second round on */
 	uint32_t *next_places;
@@ -60,7 +59,7 @@ struct SegmentRounds
 	uint2 *tiles;			   /* unsettled rows and heads, by tile; then the sums of those before */
 	unsigned long long *total; /* unsettled rows << 32 | heads */
 
-	/* The state.  */
+	/* The state. */
 	uint64_t n;
 	uint64_t count; /* rows that are left */
 	uint64_t segments;
@@ -69,14 +68,14 @@ struct SegmentRounds
 	int round;					/* from 0 */
 };
 
-/* Equal keys are equal rows if (key & mask) < below.  */
+/* Equal keys are equal rows if (key & mask) < below. */
 struct SettleRule
 {
 	uint64_t mask;
 	uint64_t below;
 };
 
-/* What a kernel that loads keys needs to know of the round.  */
+/* What a kernel that loads keys needs to know of the round. */
 struct RoundRows
 {
 	uint64_t count;
@@ -85,16 +84,16 @@ struct RoundRows
 	const uint32_t *segments; /* NULL in the first round: all rows are in segment 0 */
 };
 
-/* Takes the arrays for up to n rows from the workspace (or measures them).  */
+/* Takes the arrays for up to n rows from the workspace (or measures them). */
 void segment_rounds_take(Workspace *workspace, uint64_t n, SegmentRounds *rounds);
 
-/* Begins with n rows in one segment.  */
+/* Begins with n rows in one segment. */
 void segment_rounds_begin(SegmentRounds *rounds, uint64_t n);
 
-/* How many bits the segments' numbers take: 0 for a single one.  */
+/* How many bits the segments' numbers take: 0 for a single one. */
 int segment_rounds_bits(const SegmentRounds *rounds);
 
-/* What to load keys from and to.  */
+/* What to load keys from and to. */
 RoundRows segment_rounds_input(const SegmentRounds *rounds);
 
 /*
@@ -104,7 +103,7 @@ RoundRows segment_rounds_input(const SegmentRounds *rounds);
 DevSortStatus segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages,
 								  const Workspace *workspace, cudaStream_t stream);
 
-/* Makes sure that the sort is complete, in a round that will not be settled.  Waits for the stream.  */
+/* Makes sure that the sort is complete, in a round that will not be settled.  Waits for the stream. */
 DevSortStatus segment_rounds_finish_sort(SegmentRounds *rounds, const Workspace *workspace,
 										 cudaStream_t stream);
 
@@ -122,12 +121,12 @@ DevSortStatus segment_rounds_settle(SegmentRounds *rounds, SettleRule rule, cons
  */
 DevSortStatus segment_rounds_drop(SegmentRounds *rounds, const uint32_t *finished, cudaStream_t stream);
 
-/* Words of a bit a row for n rows.  */
+/* Words of a bit a row for n rows. */
 uint64_t segment_rounds_words(uint64_t n);
 
 #ifdef __CUDACC__
 
-/* The row number of the round's i-th row.  */
+/* The row number of the round's i-th row. */
 static __device__ __forceinline__ uint32_t
 round_row(const RoundRows &input, uint64_t i)
 {
@@ -137,7 +136,7 @@ round_row(const RoundRows &input, uint64_t i)
 	return (uint32_t) i;
 }
 
-/* The segment of the round's i-th row.  */
+/* The segment of the round's i-th row. */
 static __device__ __forceinline__ uint64_t
 round_segment(const RoundRows &input, uint64_t i)
 {

@@ -11,10 +11,10 @@
 #include "primitives/block_scan.cuh"
 #include "strings/codes.h"
 
-/* Threads that make codes: one for each symbol, in whole warps.  */
+/* Threads that make codes: one for each symbol, in whole warps. */
 #define CODES_THREADS 288
 
-/* The code of the symbol `at` of `count`; longer than STRING_CODE_MAX_BITS: it became too long.  */
+/* The code of the symbol `at` of `count`; longer than STRING_CODE_MAX_BITS: it became too long. */
 static __device__ __forceinline__ uint32_t
 walk_to_code(const uint64_t *before, int count, int at)
 {

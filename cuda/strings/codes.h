@@ -46,7 +46,7 @@
 #define STRING_CODE_LENGTH_MASK 255
 #define STRING_CODE_BORROWED 128
 
-/* What has a code: the end of a string, and the byte values.  */
+/* What has a code: the end of a string, and the byte values. */
 #define STRING_SYMBOLS 257
 
 /*
@@ -62,14 +62,14 @@ struct StringCodes
 	bool lengths;		/* strings of one character: there are no codes */
 };
 
-/* The strings of a job.  */
+/* The strings of a job. */
 struct StringText
 {
 	const uint8_t *bytes;
 	const uint64_t *offsets;
 };
 
-/* What of a string has been coded.  */
+/* What of a string has been coded. */
 struct StringCoding
 {
 	uint64_t bits; /* from the uppermost down */
@@ -97,7 +97,7 @@ string_coding_append(StringCoding *coding, uint32_t code, int room)
 		coding->taken++;
 		return true;
 	}
-	/* A borrowed code, as a whole: the largest code that begins with it.  */
+	/* A borrowed code, as a whole: the largest code that begins with it. */
 	if (coding->used >= STRING_CODE_BORROWED && coding->used - STRING_CODE_BORROWED <= room)
 	{
 		coding->bits |= ~UINT64_C(0) >> (coding->used - STRING_CODE_BORROWED);
@@ -106,7 +106,7 @@ string_coding_append(StringCoding *coding, uint32_t code, int room)
 	return false;
 }
 
-/* The key, of room + STRING_TAKEN_BITS bits, when no more is appended; `remaining` characters there were.  */
+/* The key, of room + STRING_TAKEN_BITS bits, when no more is appended; `remaining` characters there were. */
 STRING_CODE_FUNCTION uint64_t
 string_coding_key(const StringCoding *coding, uint64_t remaining, int end_bits, int room)
 {
@@ -128,7 +128,7 @@ string_code_cut(const uint64_t *before, int first, int last)
 	int cut = first + 1;
 	int end = last - 1;
 
-	/* The first that has half of it before, or the last.  */
+	/* The first that has half of it before, or the last. */
 	while (cut < end)
 	{
 		int middle = (cut + end) / 2;

@@ -8,7 +8,7 @@
 #include "segments/rounds.h"
 #include "strings/codes.h"
 
-/* Segments up to this size are finished by small blocks: a block waits for its slowest segment.  */
+/* Segments up to this size are finished by small blocks: a block waits for its slowest segment. */
 #define FINISH_TINY 32
 #define FINISH_TINY_THREADS 256
 
@@ -19,11 +19,11 @@
 #define FINISH_LARGEST 384
 #define FINISH_THREADS 1024
 
-/* If no more rows than these are left, rounds cost more than ranking.  */
+/* If no more rows than these are left, rounds cost more than ranking. */
 #define FINISH_FEW_ROWS (UINT64_C(1) << 18)
 #define FINISH_LARGEST_OF_FEW 768
 
-/* If segments have more rows than these on average, few are small.  */
+/* If segments have more rows than these on average, few are small. */
 #define FINISH_MEAN_SIZE 2048
 
 /*

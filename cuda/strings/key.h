@@ -27,7 +27,7 @@
 #define STRING_KEY_FUNCTION static inline
 #endif
 
-/* Returns the number of bytes of a string that fit beside a segment number of segment_bits bits; 3 to 7.  */
+/* Returns the number of bytes of a string that fit beside a segment number of segment_bits bits; 3 to 7. */
 STRING_KEY_FUNCTION int
 string_key_bytes(int segment_bits)
 {
@@ -36,7 +36,7 @@ string_key_bytes(int segment_bits)
 	return bytes < STRING_MAX_BYTES ? bytes : STRING_MAX_BYTES;
 }
 
-/* Counts stop here.  */
+/* Counts stop here. */
 STRING_KEY_FUNCTION uint64_t
 string_key_limit(int bytes)
 {

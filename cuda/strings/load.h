@@ -23,7 +23,7 @@ DevSortStatus string_load_coded(const RoundRows *input, const StringText *text, 
 DevSortStatus string_load_surveyed(const RoundRows *input, const StringText *text, const StringSurvey *survey,
 								   const StringCodes *codes, uint32_t *depths, cudaStream_t stream);
 
-/* Loads keys of key.h: the next `bytes` bytes of all strings, from byte `depth` on.  */
+/* Loads keys of key.h: the next `bytes` bytes of all strings, from byte `depth` on. */
 DevSortStatus string_load_plain(const RoundRows *input, const StringText *text, uint64_t depth, int bytes,
 								cudaStream_t stream);
 

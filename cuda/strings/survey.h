@@ -20,7 +20,7 @@
  */
 #define STRING_LONGEST (UINT32_MAX - 65536)
 
-/* In device memory, of the sample; then of all strings, where they are looked at.  */
+/* In device memory, of the sample; then of all strings, where they are looked at. */
 struct StringSurvey
 {
 	uint32_t counts[256]; /* how often a byte value occurs */
@@ -32,7 +32,7 @@ struct StringSurvey
 	uint32_t tells_all;	  /* the sample leaves nothing open: all strings need not be looked at */
 };
 
-/* What is known of all strings.  */
+/* What is known of all strings. */
 struct StringFacts
 {
 	bool all_equal;		/* then the rest is not told */

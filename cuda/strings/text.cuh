@@ -11,14 +11,14 @@
 #include "primitives/key_order.cuh"
 #include "strings/codes.h"
 
-/* The rest of a string.  */
+/* The rest of a string. */
 struct StringRest
 {
 	const uint8_t *at;
 	uint64_t remaining;
 };
 
-/* What is left of a string from byte `depth` on.  */
+/* What is left of a string from byte `depth` on. */
 static __device__ __forceinline__ StringRest
 string_rest(const StringText &text, uint32_t row, uint64_t depth)
 {
@@ -45,7 +45,7 @@ string_load_word(const uint8_t *at, int wanted)
 	return key_order_apply(big_endian, bytes);
 }
 
-/* How many bytes two rests have in common; stops looking at `enough` bytes.  */
+/* How many bytes two rests have in common; stops looking at `enough` bytes. */
 static __device__ __forceinline__ uint64_t
 string_count_common(StringRest a, StringRest b, uint64_t enough)
 {
@@ -83,7 +83,7 @@ string_load_codes(StringRest rest, const uint32_t *code, int end_bits, int room)
 
 	for (int at = 0; at < present && room_left; at += 8)
 	{
-		/* The next word is under way while this one is coded.  */
+		/* The next word is under way while this one is coded. */
 		uint64_t high = present - at > 8 - skip ? *++word : 0;
 		uint64_t bytes = low >> (8 * skip) | high << 1 << (63 - 8 * skip);
 
@@ -99,7 +99,7 @@ string_load_codes(StringRest rest, const uint32_t *code, int end_bits, int room)
 	return string_coding_key(&coding, rest.remaining, end_bits, room);
 }
 
-/* Copies the codes to shared memory.  All threads of the block call it.  */
+/* Copies the codes to shared memory.  All threads of the block call it. */
 static __device__ __forceinline__ void
 block_copy_codes(const StringCodes &codes, uint32_t *shared)
 {

@@ -18,7 +18,7 @@ typedef enum DeclinedReason
 	DECLINED_KIND, /* the sort is not a plan node, or belongs to another extension */
 	DECLINED_COST, /* PostgreSQL's plan is expected to be cheaper */
 
-	/* Only for index builds.  */
+	/* Only for index builds. */
 	DECLINED_TABLE, /* the table access method is not heap */
 	DECLINED_REASONS
 } DeclinedReason;
@@ -29,7 +29,7 @@ typedef struct Declined
 	const char *words; /* palloc'd or static, a sentence fragment */
 } Declined;
 
-/* Fills a Declined and returns false, for functions that decide.  */
+/* Fills a Declined and returns false, for functions that decide. */
 #define declined_because(why_not, the_reason, the_words) \
 	(*(why_not) = (Declined){.reason = (the_reason), .words = (the_words)}, false)
 

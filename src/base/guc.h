@@ -21,7 +21,7 @@ typedef enum GpuSortBackend
 	GPUSORT_BACKEND_CUDA /* the GPU if there is one, otherwise the CPU */
 } GpuSortBackend;
 
-/* The algorithm for fixed keys, on devices that have several; the numbers are gpusortd's.  */
+/* The algorithm for fixed keys, on devices that have several; the numbers are gpusortd's. */
 typedef enum GpuSortAlgorithm
 {
 	GPUSORT_ALGORITHM_AUTO,
@@ -39,16 +39,16 @@ extern bool gpusort_create_index;
 extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */
 extern int gpusort_spoiled_images; /* one image of a string in this number is spoiled, for tests; 0: none */
 
-/* The limits that superusers set.  */
+/* The limits that superusers set. */
 extern int gpusort_max_work_mem;			 /* kB; -1: no limit */
 extern int gpusort_max_queue_timeout;		 /* ms; -1: no limit */
 extern int gpusort_max_device_sorts;		 /* simultaneous sorts of a session */
 extern char *gpusort_max_sort_device_memory; /* as 50%, or with a unit */
 
-/* Are fallbacks of sorts and builds logged?  */
+/* Are fallbacks of sorts and builds logged? */
 extern bool gpusort_log_fallbacks;
 
-/* The options with which the launcher starts gpusortd.  */
+/* The options with which the launcher starts gpusortd. */
 extern char *gpusort_max_device_memory; /* as 80%, or with a unit */
 extern int gpusort_staging_memory;		/* MB */
 extern int gpusort_idle_memory;			/* MB */
@@ -57,7 +57,7 @@ extern int gpusort_service_timeout;		/* ms; 0: none */
 extern char *gpusort_gpusortd_path;		/* empty: beside the server's programs */
 extern char *gpusort_gpusortd_options;
 
-/* Memory of parallel sorts that the server keeps.  */
+/* Memory of parallel sorts that the server keeps. */
 extern int gpusort_max_kept_memory; /* kB; -1: a part of all memory */
 
 /*
@@ -68,10 +68,10 @@ extern const char *guc_taken(void);
 
 extern void guc_define_all(void);
 
-/* Returns gpusort.max_device_memory in the form of gpusortd's option, in the current memory context.  */
+/* Returns gpusort.max_device_memory in the form of gpusortd's option, in the current memory context. */
 extern char *guc_device_memory_argument(void);
 
-/* Does gpusort.devices exclude all devices?  */
+/* Does gpusort.devices exclude all devices? */
 extern bool guc_no_devices(void);
 
 /*
@@ -86,7 +86,7 @@ extern Size guc_sort_memory(int processes);
  */
 extern Size guc_sort_memory_of_each(int processes);
 
-/* Returns the maximum time, in milliseconds, that a sort may wait for device memory; -1: no limit.  */
+/* Returns the maximum time, in milliseconds, that a sort may wait for device memory; -1: no limit. */
 extern int guc_queue_timeout(void);
 
 /*

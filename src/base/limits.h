@@ -14,10 +14,10 @@
 
 /* ---------------------------------------------------------------- the machine, PostgreSQL */
 
-/* Bytes of memory of an open BufFile.  */
+/* Bytes of memory of an open BufFile. */
 #define BUFFILE_MEMORY (BLCKSZ + 256)
 
-/* Rows, or items, between two checks for interrupts.  */
+/* Rows, or items, between two checks for interrupts. */
 #define INTERRUPTS_EVERY 1024
 
 /* ---------------------------------------------------------------- sorting in memory */
@@ -39,20 +39,20 @@
 #define SORT_PARALLEL_MIN_ROWS 65536
 #endif
 
-/* With fewer rows or fewer helpers than this, no helper puts rows in order for the leader.  */
+/* With fewer rows or fewer helpers than this, no helper puts rows in order for the leader. */
 #ifndef HELPED_ROWS_MIN
 #define HELPED_ROWS_MIN 500000
 #define HELPERS_MIN 2
 #endif
 
-/* After this number of strings a process learns how ICU builds sort keys (key/icu.c).  */
+/* After this number of strings a process learns how ICU builds sort keys (key/icu.c). */
 #ifndef ICU_ASCII_AFTER
 #define ICU_ASCII_AFTER 5000
 #endif
 
 /* ---------------------------------------------------------------- bounds */
 
-/* A process remembers this number of keys until a bounded sort can refuse rows; a power of two.  */
+/* A process remembers this number of keys until a bounded sort can refuse rows; a power of two. */
 #ifndef BOUND_TIGHT
 #define BOUND_SAMPLES 1024
 #else
@@ -68,7 +68,7 @@
 
 /* ---------------------------------------------------------------- runs */
 
-/* The smallest buffer for reading a run in a merge.  */
+/* The smallest buffer for reading a run in a merge. */
 #ifndef MERGE_BUFFER_MIN
 #define MERGE_BUFFER_MIN ((Size) 16 * 1024)
 #endif
@@ -99,13 +99,13 @@
  */
 #define GPU_TURN_SHARE_AHEAD 0.55
 
-/* The maximum number of parts.  */
+/* The maximum number of parts. */
 #define GPU_TURNS_MAX 16
 
-/* Rows are not split if one part would have more than this share of the rows.  */
+/* Rows are not split if one part would have more than this share of the rows. */
 #define GPU_LARGEST_PART 0.9
 
-/* The share of a sort's host memory for rows that wait for their turn.  */
+/* The share of a sort's host memory for rows that wait for their turn. */
 #define GPU_WAITING_SHARE 0.5
 
 /*
@@ -118,7 +118,7 @@ gpu_row_memory(double row_bytes, double key_bytes)
 	return MAXALIGN((Size) row_bytes) + 2 * MAXALIGN((Size) key_bytes) + GPU_ROW_BYTES;
 }
 
-/* Returns the largest share of the GPU for a part. helped: is the next part sent while this one is read?  */
+/* Returns the largest share of the GPU for a part. helped: is the next part sent while this one is read? */
 static inline double
 gpu_turn_share(bool helped)
 {

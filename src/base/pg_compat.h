@@ -13,74 +13,74 @@
 #error "gpusort builds on PostgreSQL 15 to 19"
 #endif
 
-/* A library tells its name and version from 18 on.  */
+/* A library tells its name and version from 18 on. */
 #if PG_VERSION_NUM < 180000
 #define PG_MODULE_MAGIC_EXT(...) PG_MODULE_MAGIC
 #endif
 
-/* BufFileWrite takes a pointer to const from 16 on.  */
+/* BufFileWrite takes a pointer to const from 16 on. */
 #define buffile_write(file, bytes, size) \
 	BufFileWrite((file), unconstify(void *, (const void *) (bytes)), (size))
 #define buffile_read(file, bytes, size) BufFileRead((file), (bytes), (size))
 
-/* Ordering operators are described by a CompareType from 18 on, before by a btree strategy.  */
+/* Ordering operators are described by a CompareType from 18 on, before by a btree strategy. */
 #if PG_VERSION_NUM < 180000
 #include "access/stratnum.h"
 #define CompareType int16
 #define COMPARE_GT BTGreaterStrategyNumber
 #endif
 
-/* A function's name has its arguments' types from the version on that has another one of that name.  */
+/* A function's name has its arguments' types from the version on that has another one of that name. */
 #if PG_VERSION_NUM < 180000
 #define F_REVERSE_TEXT F_REVERSE
 #endif
 
-/* Types that are new in 19: no column has them before.  */
+/* Types that are new in 19: no column has them before. */
 #if PG_VERSION_NUM < 190000
 #define REGDATABASEOID InvalidOid
 #define OID8OID InvalidOid
 #endif
 
-/* From 18 on a separate struct has the fields of a column for deforming tuples.  */
+/* From 18 on a separate struct has the fields of a column for deforming tuples. */
 #if PG_VERSION_NUM < 180000
 #define CompactAttribute FormData_pg_attribute
 #define TupleDescCompactAttr(desc, i) TupleDescAttr(desc, i)
 #endif
 
-/* The list of all settings comes with their number from 16 on.  */
+/* The list of all settings comes with their number from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define all_guc_variables(number) get_guc_variables(number)
 #else
 #define all_guc_variables(number) (*(number) = GetNumConfigOptions(), get_guc_variables())
 #endif
 
-/* The name of a database is looked up where the other names are from 19 on.  */
+/* The name of a database is looked up where the other names are from 19 on. */
 #if PG_VERSION_NUM >= 190000
 #include "utils/lsyscache.h"
 #else
 #include "commands/dbcommands.h"
 #endif
 
-/* Access to varlenas left postgres.h in 16.  */
+/* Access to varlenas left postgres.h in 16. */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #endif
 
-/* Does the collation compare bytes?  lc_collate_is_c() became a field in 18.  */
+/* Does the collation compare bytes?  lc_collate_is_c() became a field in 18. */
 #if PG_VERSION_NUM >= 180000
 #define pg_collate_is_c(collation) (pg_newlocale_from_collation(collation)->collate_is_c)
 #else
 #define pg_collate_is_c(collation) lc_collate_is_c(collation)
 #endif
 
-/* The collator of an ICU collation; the provider's part of a locale lost its name in 19.  */
+/* The collator of an ICU collation; the provider's part of a locale lost its name in 19. */
 #if PG_VERSION_NUM >= 190000
 #define pg_locale_icu_collator(locale) ((locale)->icu.ucol)
 #else
 #define pg_locale_icu_collator(locale) ((locale)->info.icu.ucol)
 #endif
 
-/* The locale of a collation of the C library.  */
+/* The locale of a collation of the C library. */
 #if PG_VERSION_NUM >= 190000
 #define pg_locale_libc(locale) ((locale)->lt)
 #else
@@ -107,16 +107,16 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 }
 #endif
 
-/* Sort orders integers and abbreviated keys in memory by radix from 19 on, without comparing them.  */
+/* Sort orders integers and abbreviated keys in memory by radix from 19 on, without comparing them. */
 #define postgres_sorts_by_radix (PG_VERSION_NUM >= 190000)
 
-/* From 17 on extensions name their wait events; before, all share one event.  */
+/* From 17 on extensions name their wait events; before, all share one event. */
 #include "utils/wait_event.h"
 #if PG_VERSION_NUM < 170000
 #define WaitEventExtensionNew(name) ((void) (name), (uint32) PG_WAIT_EXTENSION)
 #endif
 
-/* A process's number in shared memory has a name of its own from 17 on.  */
+/* A process's number in shared memory has a name of its own from 17 on. */
 #if PG_VERSION_NUM < 170000
 #include "storage/proc.h"
 #define MyProcNumber (MyProc->pgprocno)
@@ -141,20 +141,20 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 	pg_plan_query((query), (query_string), (cursor_options), (bound_params))
 #endif
 
-/* Clocks are set up before they are read from 19 on; the server does so itself, other programs must.  */
+/* Clocks are set up before they are read from 19 on; the server does so itself, other programs must. */
 #include "portability/instr_time.h"
 #if PG_VERSION_NUM < 190000
 #define pg_initialize_timing() ((void) 0)
 #endif
 
-/* The total time of a node when its loops have ended: an instr_time from 19 on, before that seconds.  */
+/* The total time of a node when its loops have ended: an instr_time from 19 on, before that seconds. */
 #if PG_VERSION_NUM >= 190000
 #define node_instrumentation_total_ms(instrument) INSTR_TIME_GET_MILLISEC((instrument)->instr.total)
 #else
 #define node_instrumentation_total_ms(instrument) ((instrument)->total * 1000.0)
 #endif
 
-/* Raises an error if the current user may not execute the plan; from 16 on it takes a separate list.  */
+/* Raises an error if the current user may not execute the plan; from 16 on it takes a separate list. */
 #if PG_VERSION_NUM >= 160000
 #define plan_check_permissions(stmt) ((void) ExecCheckPermissions((stmt)->rtable, (stmt)->permInfos, true))
 #else
@@ -182,7 +182,7 @@ estate_exchange_permissions(EState *estate, List *permissions)
 #define rte_take_no_permission(rte) ((rte)->requiredPerms = 0)
 #endif
 
-/* Is the column NOT NULL?  From 18 on it may be so without being checked yet (NOT VALID).  */
+/* Is the column NOT NULL?  From 18 on it may be so without being checked yet (NOT VALID). */
 #if PG_VERSION_NUM >= 180000
 #define table_forbids_nulls(relation, column) \
 	(TupleDescCompactAttr(RelationGetDescr(relation), (column) -1)->attnullability == ATTNULLABLE_VALID)
@@ -203,7 +203,7 @@ estate_exchange_permissions(EState *estate, List *permissions)
 #define not_null_catalog_row(relid, column) SearchSysCacheCopyAttNum((relid), (column))
 #endif
 
-/* Is this column among what find_nonnullable_vars returned?  A list of Vars, from 16 on of bitmaps.  */
+/* Is this column among what find_nonnullable_vars returned?  A list of Vars, from 16 on of bitmaps. */
 #if PG_VERSION_NUM >= 160000
 #include "nodes/multibitmapset.h"
 #define nonnullable_vars_contain(vars, varno, column) \
@@ -225,7 +225,7 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 }
 #endif
 
-/* The ordering operator of a pathkey for columns of this type.  */
+/* The ordering operator of a pathkey for columns of this type. */
 #if PG_VERSION_NUM >= 180000
 #define pathkey_sort_operator(pathkey, type) \
 	get_opfamily_member_for_cmptype((pathkey)->pk_opfamily, (type), (type), (pathkey)->pk_cmptype)
@@ -234,7 +234,7 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 	get_opfamily_member((pathkey)->pk_opfamily, (type), (type), (pathkey)->pk_strategy)
 #endif
 
-/* From 18 on a count says that an enable_ setting discourages a path; before, a large cost does.  */
+/* From 18 on a count says that an enable_ setting discourages a path; before, a large cost does. */
 #if PG_VERSION_NUM >= 180000
 #define path_inherit_disabled(path, input, disabled) \
 	((path)->disabled_nodes = (input)->disabled_nodes + ((disabled) ? 1 : 0))
@@ -273,13 +273,13 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 							  (pathkeys), (required_outer), (clauses), (outer_keys), (inner_keys)))
 #endif
 
-/* From 19 on the caller says whether the settings allow a path that materializes.  */
+/* From 19 on the caller says whether the settings allow a path that materializes. */
 #include "optimizer/pathnode.h"
 #if PG_VERSION_NUM < 190000
 #define create_material_path(rel, input, enabled) ((void) (enabled), (create_material_path) ((rel), (input)))
 #endif
 
-/* Does the join return rows of its inner input that have no partner?  Anti joins may do so from 16 on.  */
+/* Does the join return rows of its inner input that have no partner?  Anti joins may do so from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define join_returns_inner_rows(type) \
 	((type) == JOIN_RIGHT || (type) == JOIN_FULL || (type) == JOIN_RIGHT_ANTI)
@@ -287,7 +287,7 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 #define join_returns_inner_rows(type) ((type) == JOIN_RIGHT || (type) == JOIN_FULL)
 #endif
 
-/* Does the join return only rows of its inner input, each at most once?  From 18 on semi joins may do so.  */
+/* Does the join return only rows of its inner input, each at most once?  From 18 on semi joins may do so. */
 #if PG_VERSION_NUM >= 180000
 #define join_returns_inner_rows_alone(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)
 #elif PG_VERSION_NUM >= 160000
@@ -296,21 +296,21 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 #define join_returns_inner_rows_alone(type) ((void) (type), false)
 #endif
 
-/* Is the join such a semi join?  It is a hash join then.  */
+/* Is the join such a semi join?  It is a hash join then. */
 #if PG_VERSION_NUM >= 180000
 #define join_is_right_semi(type) ((type) == JOIN_RIGHT_SEMI)
 #else
 #define join_is_right_semi(type) false
 #endif
 
-/* From 16 on columns of GROUP BY are left out if other columns determine their value.  */
+/* From 16 on columns of GROUP BY are left out if other columns determine their value. */
 #if PG_VERSION_NUM >= 160000
 #define processed_group_clause(root) ((root)->processed_groupClause)
 #else
 #define processed_group_clause(root) ((root)->parse->groupClause)
 #endif
 
-/* The path that removes duplicates of sorted rows has its old name up to 18.  */
+/* The path that removes duplicates of sorted rows has its old name up to 18. */
 #if PG_VERSION_NUM >= 190000
 #define create_upper_unique_path create_unique_path
 #define UpperUniquePath UniquePath
@@ -341,7 +341,7 @@ explain_rtable_size(const List *rtable)
 #define explain_rtable_size(rtable) list_length(rtable)
 #endif
 
-/* Does the aggregate sort its input itself?  A sort below it may do that from 16 on.  */
+/* Does the aggregate sort its input itself?  A sort below it may do that from 16 on. */
 #if PG_VERSION_NUM >= 160000
 #define aggref_sorts(aggref) \
 	(((aggref)->aggorder != NIL || (aggref)->aggdistinct != NIL) && !(aggref)->aggpresorted)
@@ -349,14 +349,14 @@ explain_rtable_size(const List *rtable)
 #define aggref_sorts(aggref) ((aggref)->aggorder != NIL || (aggref)->aggdistinct != NIL)
 #endif
 
-/* Does the call of a window function say how nulls are treated?  It may from 19 on.  */
+/* Does the call of a window function say how nulls are treated?  It may from 19 on. */
 #if PG_VERSION_NUM >= 190000
 #define windowfunc_has_null_treatment(function) ((function)->ignore_nulls != NO_NULLTREATMENT)
 #else
 #define windowfunc_has_null_treatment(function) ((void) (function), false)
 #endif
 
-/* May this user call the function?  From 16 on one function checks that for all objects.  */
+/* May this user call the function?  From 16 on one function checks that for all objects. */
 #if PG_VERSION_NUM >= 160000
 #include "catalog/pg_proc.h"
 #include "utils/acl.h"
@@ -383,14 +383,14 @@ explain_rtable_size(const List *rtable)
 #define matview_aclcheck(view, user) (pg_class_ownercheck((view), (user)) ? ACLCHECK_OK : ACLCHECK_NOT_OWNER)
 #endif
 
-/* From 17 on code with another user's rights has a restricted search path.  */
+/* From 17 on code with another user's rights has a restricted search path. */
 #if PG_VERSION_NUM >= 170000
 #define restrict_search_path() RestrictSearchPath()
 #else
 #define restrict_search_path() ((void) 0)
 #endif
 
-/* EXPLAIN's own header was divided in 18.  */
+/* EXPLAIN's own header was divided in 18. */
 #if PG_VERSION_NUM >= 180000
 #define EXPLAIN_HEADERS "commands/explain_format.h"
 #else
@@ -414,7 +414,7 @@ explain_rtable_size(const List *rtable)
 	} while (0)
 #endif
 
-/* Copies of slots as minimal tuples may have room before them from 18 on.  */
+/* Copies of slots as minimal tuples may have room before them from 18 on. */
 #if PG_VERSION_NUM >= 180000
 #define copy_minimal_tuple_parameters TupleTableSlot *slot, Size extra
 #define copy_minimal_tuple_arguments slot, extra
@@ -423,31 +423,31 @@ explain_rtable_size(const List *rtable)
 #define copy_minimal_tuple_arguments slot
 #endif
 
-/* The attribute of functions that don't return became a prefix in 18.  */
+/* The attribute of functions that don't return became a prefix in 18. */
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* From 17 on wait event sets belong to a resource owner, here to none; before, to a memory context.  */
+/* From 17 on wait event sets belong to a resource owner, here to none; before, to a memory context. */
 #if PG_VERSION_NUM >= 170000
 #define create_wait_event_set(nevents) CreateWaitEventSet(NULL, (nevents))
 #else
 #define create_wait_event_set(nevents) CreateWaitEventSet(CurrentMemoryContext, (nevents))
 #endif
 
-/* From 19 on a constructed tuple descriptor must be finalized.  */
+/* From 19 on a constructed tuple descriptor must be finalized. */
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(desc) ((void) (desc))
 #endif
 
-/* Scans of tables take flags from 19 on.  */
+/* Scans of tables take flags from 19 on. */
 #if PG_VERSION_NUM >= 190000
 #define beginscan_parallel(rel, pscan) table_beginscan_parallel((rel), (pscan), SO_NONE)
 #else
 #define beginscan_parallel(rel, pscan) table_beginscan_parallel((rel), (pscan))
 #endif
 
-/* From 19 on another hook sees a table when the planner has looked it up.  */
+/* From 19 on another hook sees a table when the planner has looked it up. */
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #if PG_VERSION_NUM >= 190000
@@ -464,7 +464,7 @@ explain_rtable_size(const List *rtable)
 #define relation_info_hook_relid relid
 #endif
 
-/* The same for utility statements; CLUSTER became a kind of REPACK in 19.  */
+/* The same for utility statements; CLUSTER became a kind of REPACK in 19. */
 #define process_utility_parameters                                                                    \
 	PlannedStmt *pstmt, const char *query_string, bool read_only_tree, ProcessUtilityContext context, \
 		ParamListInfo params, QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc
@@ -479,19 +479,19 @@ explain_rtable_size(const List *rtable)
 #define cluster_uses_index(statement) true
 #endif
 
-/* A relation's file is named by a locator from 16 on, before by a node.  */
+/* A relation's file is named by a locator from 16 on, before by a node. */
 #if PG_VERSION_NUM < 160000
 #define rd_locator rd_node
 #endif
 
-/* The name of a relation's file, palloc'ed; relpathbackend() returns it by value from 18 on.  */
+/* The name of a relation's file, palloc'ed; relpathbackend() returns it by value from 18 on. */
 #if PG_VERSION_NUM >= 180000
 #define relation_path(rel, fork) pstrdup(relpathbackend((rel)->rd_locator, (rel)->rd_backend, (fork)).str)
 #else
 #define relation_path(rel, fork) relpathbackend((rel)->rd_locator, (rel)->rd_backend, (fork))
 #endif
 
-/* Memory for direct I/O has a type from 16 on.  */
+/* Memory for direct I/O has a type from 16 on. */
 #if PG_VERSION_NUM < 160000
 #define PGIOAlignedBlock PGAlignedBlock
 #endif
@@ -516,19 +516,19 @@ smgrregistersync(SMgrRelation file, ForkNumber fork)
 }
 #endif
 
-/* A page's checksum is always set in place from 19 on.  */
+/* A page's checksum is always set in place from 19 on. */
 #if PG_VERSION_NUM < 190000
 #define PageSetChecksum(page, block) PageSetChecksumInplace((page), (block))
 #endif
 
-/* Scans of a relation that this transaction has counted: the field's name has changed in 16.  */
+/* Scans of a relation that this transaction has counted: the field's name has changed in 16. */
 #if PG_VERSION_NUM >= 160000
 #define pgstat_scans(relation) ((relation)->pgstat_info->counts.numscans)
 #else
 #define pgstat_scans(relation) ((relation)->pgstat_info->t_counts.t_numscans)
 #endif
 
-/* The size of a leaf's largest tuple is a constant from 18 on.  */
+/* The size of a leaf's largest tuple is a constant from 18 on. */
 #if PG_VERSION_NUM >= 180000
 #define bt_max_item_size(page) BTMaxItemSize
 #else

@@ -11,7 +11,7 @@
  */
 extern const char *preload_setting(void);
 
-/* Returns what the current user can do to load the library by a setting; palloc'd.  */
+/* Returns what the current user can do to load the library by a setting; palloc'd. */
 extern const char *preload_hint(void);
 
 #endif /* GPUSORT_BASE_PRELOAD_H */

@@ -15,7 +15,7 @@
  */
 extern ReturnSetInfo *result_rows_begin(FunctionCallInfo fcinfo, const Oid *types, int ncolumns);
 
-/* Returns milliseconds for a column, rounded to microseconds.  */
+/* Returns milliseconds for a column, rounded to microseconds. */
 extern Datum result_milliseconds(double ms);
 
 #endif /* GPUSORT_BASE_RESULT_ROWS_H */

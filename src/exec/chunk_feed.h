@@ -26,7 +26,7 @@ extern SortFeed *sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, c
  */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row);
 
-/* Gives the last chunks to the device, unless the device has failed, and releases all memory of the feed.  */
+/* Gives the last chunks to the device, unless the device has failed, and releases all memory of the feed. */
 extern void sort_feed_end(SortFeed *feed);
 
 /*

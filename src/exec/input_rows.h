@@ -23,10 +23,10 @@ typedef struct InputRows
 
 extern void input_rows_begin(InputRows *rows, PlanState *input);
 
-/* Returns the next row from the executor, or NULL or an empty slot.  */
+/* Returns the next row from the executor, or NULL or an empty slot. */
 extern TupleTableSlot *input_rows_ask_executor(InputRows *rows);
 
-/* Does the scan return all rows, with all columns and without changes?  */
+/* Does the scan return all rows, with all columns and without changes? */
 static inline bool
 input_rows_are_plain(const InputRows *rows)
 {

@@ -13,23 +13,23 @@
 
 #include "nodes/execnodes.h"
 
-/* The number of rows that are wanted from the sort.  */
+/* The number of rows that are wanted from the sort. */
 typedef struct RowsWanted
 {
 	uint64 rows;	/* the first rows of the order; 0: all rows */
 	bool with_ties; /* and rows equal to the last of these */
 } RowsWanted;
 
-/* Once, when the library is loaded.  */
+/* Once, when the library is loaded. */
 extern void limit_above_install_hook(void);
 
-/* A GpuSort's state was made.  When its executor has started, it gets its Limit by set_limit.  */
+/* A GpuSort's state was made.  When its executor has started, it gets its Limit by set_limit. */
 extern void limit_above_expect(void);
 
 /* Returns the number that this Limit wants; all rows if the Limit is NULL. */
 extern RowsWanted limit_rows_wanted(const LimitState *limit);
 
-/* Are the first rows of a sort that were wanted before enough for the number that is wanted now?  */
+/* Are the first rows of a sort that were wanted before enough for the number that is wanted now? */
 extern bool rows_wanted_suffice(const RowsWanted *were, const RowsWanted *are);
 
 #endif /* GPUSORT_EXEC_LIMIT_ABOVE_H */

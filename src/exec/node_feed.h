@@ -15,7 +15,7 @@
 
 typedef struct GpuSortFeedState GpuSortFeedState;
 
-/* Methods of the node, to be registered under its name.  */
+/* Methods of the node, to be registered under its name. */
 extern const CustomScanMethods gpusort_feed_scan_methods;
 
 /*

@@ -16,7 +16,7 @@
 #include "exec/worker_sorts.h"
 #include "monitor/progress.h"
 
-/* The changes of the catalogs that this session has seen.  */
+/* The changes of the catalogs that this session has seen. */
 typedef struct CatalogsSeen
 {
 	CommandId command; /* the current command of this transaction */
@@ -27,8 +27,8 @@ typedef struct CatalogsSeen
 typedef struct GpuSortState
 {
 	CustomScanState css; /* must be first */
-	bool random_access;	 /* may the rows be read backwards, again, or from a mark?  */
-	bool restartable;	 /* may the input be read again?  */
+	bool random_access;	 /* may the rows be read backwards, again, or from a mark? */
+	bool restartable;	 /* may the input be read again? */
 	LimitState *limit;	 /* the Limit above the sort that bounds it; NULL: none */
 	RowsWanted wanted;	 /* the number of the sorter's rows that is wanted */
 	/* the feed below the Gather that is the input; NULL: the input is no Gather above a feed */
@@ -42,9 +42,9 @@ typedef struct GpuSortState
 	KeySample *sample;		/* sample of the keys, for a sort that is split; NULL: not made yet, or none */
 	Bitmapset *unused;		/* columns of the input that no node reads later */
 	Sorter *sorter;			/* NULL until the first row is fetched */
-	bool performed;			/* does the sorter return rows?  */
-	bool began_reading;		/* has this sorter begun to read the input?  */
-	bool returned_rows;		/* has this sorter returned a row?  */
+	bool performed;			/* does the sorter return rows? */
+	bool began_reading;		/* has this sorter begun to read the input? */
+	bool returned_rows;		/* has this sorter returned a row? */
 	uint64 rows_returned;	/* rows that this sorter returned, including rows returned again */
 	Progress *progress;		/* NULL until the first row is fetched */
 	WorkerSorts *workers;	/* the sorts of the node's other processes; NULL: no workers were launched */
@@ -58,7 +58,7 @@ typedef struct GpuSortState
 	const char *fallback_device; /* the device that failed then */
 } GpuSortState;
 
-/* Methods of the node, to be registered under its name.  */
+/* Methods of the node, to be registered under its name. */
 extern const CustomScanMethods gpusort_scan_methods;
 
 /*
@@ -67,7 +67,7 @@ extern const CustomScanMethods gpusort_scan_methods;
  */
 extern void node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats);
 
-/* Is this state a GpuSort's?  */
+/* Is this state a GpuSort's? */
 extern bool node_is_gpusort(const PlanState *state);
 
 #endif /* GPUSORT_EXEC_NODE_GPUSORT_H */

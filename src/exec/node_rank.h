@@ -9,7 +9,7 @@
 
 #include "nodes/extensible.h"
 
-/* Methods of the node, to be registered under its name.  */
+/* Methods of the node, to be registered under its name. */
 extern const CustomScanMethods gpurank_scan_methods;
 
 #endif /* GPUSORT_EXEC_NODE_RANK_H */

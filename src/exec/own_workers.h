@@ -9,17 +9,17 @@
 
 #include "nodes/execnodes.h"
 
-/* The state for a GpuSort above a Gather.  */
+/* The state for a GpuSort above a Gather. */
 typedef struct OwnWorkers
 {
 	Oid user; /* the user at the executor's start */
 	int security_context;
-	bool active;	   /* is this parallel mode the sort's own?  */
+	bool active;	   /* is this parallel mode the sort's own? */
 	List *range_table; /* the executor's range table, while the workers' is in use */
 	List *permissions;
 } OwnWorkers;
 
-/* Call this when the executor starts.  */
+/* Call this when the executor starts. */
 extern void own_workers_init(OwnWorkers *own);
 
 /*

@@ -26,17 +26,17 @@ typedef struct RowGroup
 	RankColumns columns;
 	GroupColumn *images;   /* the same columns */
 	int last_attno;		   /* the highest attno of the columns; 0: there are no columns */
-	bool trusts_images;	   /* are values of the same bytes equal?  */
-	bool keeps_memory;	   /* is any column passed by reference?  */
+	bool trusts_images;	   /* are values of the same bytes equal? */
+	bool keeps_memory;	   /* is any column passed by reference? */
 	ExprState *equal;	   /* compares inner and outer slot by the operators; NULL: no columns */
 	TupleTableSlot *first; /* a copy of the first row with only these columns */
 	MemoryContext memory;  /* memory of the copies */
 } RowGroup;
 
-/* Makes a group without a row.  Raises an error if the user may not call the columns' operators.  */
+/* Makes a group without a row.  Raises an error if the user may not call the columns' operators. */
 extern RowGroup *row_group_create(RankColumns columns, TupleDesc rows, PlanState *node);
 
-/* The row is the first of a new group.  */
+/* The row is the first of a new group. */
 extern void row_group_begin(RowGroup *group, TupleTableSlot *row);
 
 /*

@@ -14,26 +14,26 @@
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 
-/* The offset of infomask2 in a MinimalTuple; before it are t_len and padding.  */
+/* The offset of infomask2 in a MinimalTuple; before it are t_len and padding. */
 #define ROW_BODY_OFFSET offsetof(MinimalTupleData, t_infomask2)
 
 typedef struct RowLayout RowLayout;
 
 typedef struct RowSource
 {
-	/* Set once.  */
+	/* Set once. */
 	const Bitmapset *unused; /* columns (attnos) that may be left out; they are read as NULL */
 	bool *isnull_copy;		 /* with unused columns: room for a flag for each column */
 	RowLayout *layout;		 /* NULL: not all kept columns have fixed width */
 
-	/* Of the current row.  */
+	/* Of the current row. */
 	TupleTableSlot *slot;
 	const char *stored; /* the bytes of the row, from infomask2 on, in a slot or a page; or NULL */
-	bool by_layout;		/* not stored: is the row written by the layout?  */
+	bool by_layout;		/* not stored: is the row written by the layout? */
 	uint32 length;		/* t_len of the MinimalTuple */
 	uint32 data_length; /* neither: total bytes of the columns */
-	const bool *isnull; /* neither: is a column NULL or left out?  */
-	bool has_nulls;		/* neither: is any?  */
+	const bool *isnull; /* neither: is a column NULL or left out? */
+	bool has_nulls;		/* neither: is any? */
 } RowSource;
 
 /*
@@ -42,7 +42,7 @@ typedef struct RowSource
  */
 extern void row_source_init(RowSource *source, TupleDesc desc, const Bitmapset *unused);
 
-/* Returns the number of bytes that row_source_write will write, a multiple of 8.  */
+/* Returns the number of bytes that row_source_write will write, a multiple of 8. */
 static inline Size
 row_source_size(const RowSource *source)
 {
@@ -63,7 +63,7 @@ row_source_holds(const RowSource *source, const char *bytes, Size *offset)
 	return true;
 }
 
-/* At most this number of bytes of a row is prefetched.  */
+/* At most this number of bytes of a row is prefetched. */
 #define ROW_AHEAD_BYTES 256
 
 /*
@@ -100,7 +100,7 @@ row_source_open_stored(RowSource *source, const void *minimal_start, uint32 leng
 	source->length = length;
 }
 
-/* Writes the row to dst, 8-byte aligned.  */
+/* Writes the row to dst, 8-byte aligned. */
 extern void row_source_write(const RowSource *source, char *dst);
 
 /*

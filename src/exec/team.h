@@ -43,7 +43,7 @@
 #include "base/stopwatch.h"
 #include "device/participants.h"
 
-/* The state that the processes share.  */
+/* The state that the processes share. */
 typedef struct TeamShare
 {
 	SortTeam sort;
@@ -51,7 +51,7 @@ typedef struct TeamShare
 	Oid newest_value;			/* the newest enum value that the leader knows (sort_key_newest_value) */
 	uint64 fingerprint;			/* of the leader's key */
 	uint32 unmarked;			/* columns of the key that need no marker, as the leader has decided */
-	bool complete_rows;			/* do rows have all sort columns?  */
+	bool complete_rows;			/* do rows have all sort columns? */
 	ConditionVariable stepped;
 	pg_atomic_uint32 step; /* a TeamStep */
 	uint32 nreaders;
@@ -78,7 +78,7 @@ extern Sorter *team_join(TeamShare *team, SortKey *key, TupleDesc desc);
  */
 extern bool team_finish_feed(TeamShare *team, Sorter *sorter, uint64 rows, Stopwatch watch);
 
-/* In the leader, after its last row: do lone workers have rows?  */
+/* In the leader, after its last row: do lone workers have rows? */
 extern bool team_has_lone(TeamShare *team);
 
 /*
@@ -101,7 +101,7 @@ extern bool team_sort_together(TeamShare *team, Sorter *sorter);
  */
 extern bool team_share_out(TeamShare *team, const Sorter *sorter, uint32 nreaders, uint32 nranges);
 
-/* In a worker, after team_finish_feed: will this worker read ranges?  */
+/* In a worker, after team_finish_feed: will this worker read ranges? */
 extern bool team_await_ranges(TeamShare *team, Sorter *sorter);
 
 /*
@@ -110,7 +110,7 @@ extern bool team_await_ranges(TeamShare *team, Sorter *sorter);
  */
 extern int team_next_range(TeamShare *team, Sorter *sorter);
 
-/* In the leader, when all workers have ended: returns the number of processes that read ranges.  */
+/* In the leader, when all workers have ended: returns the number of processes that read ranges. */
 extern int team_readers(TeamShare *team);
 
 /* ---------------------------------------------------------------- workers of the leader's own */
@@ -128,10 +128,10 @@ extern void *team_create(const char *function, int nworkers, Size size, Parallel
  */
 extern void team_wait(ParallelContext *context, void (*report)(void *arg), void *arg);
 
-/* Call this when the sorter has ended too: releases the rest, and ends parallel mode.  */
+/* Call this when the sorter has ended too: releases the rest, and ends parallel mode. */
 extern void team_release(ParallelContext *context);
 
-/* In such a worker: its first call, which returns the memory of team_create, and its last call.  */
+/* In such a worker: its first call, which returns the memory of team_create, and its last call. */
 extern void *team_worker_begin(shm_toc *toc);
 extern void team_worker_end(shm_toc *toc);
 

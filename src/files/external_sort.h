@@ -38,7 +38,7 @@ extern void external_sort_allow(ExternalSort *external, Size memory_limit);
  */
 extern void external_sort_share(ExternalSort *external, FileSet *files, int process);
 
-/* Writes the rows as a run.  The external sort must not be full.  */
+/* Writes the rows as a run.  The external sort must not be full. */
 extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
 
 /*
@@ -48,14 +48,14 @@ extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
 extern Run *external_sort_begin_run(ExternalSort *external);
 extern void external_sort_end_run(ExternalSort *external, const Run *run, double ms);
 
-/* Must full levels be merged before another run is added?  The merge uses all of the memory limit.  */
+/* Must full levels be merged before another run is added?  The merge uses all of the memory limit. */
 extern bool external_sort_is_full(const ExternalSort *external);
 extern void external_sort_merge_full_levels(ExternalSort *external);
 
-/* Returns the bytes of memory for the runs while runs are added.  */
+/* Returns the bytes of memory for the runs while runs are added. */
 extern Size external_sort_memory(const ExternalSort *external);
 
-/* After the last run: merges until the rows can be read.  */
+/* After the last run: merges until the rows can be read. */
 extern void external_sort_finish(ExternalSort *external);
 
 /*
@@ -76,7 +76,7 @@ extern void external_sort_publish(ExternalSort *external, int most_runs);
 extern void external_sort_adopt(ExternalSort *external, FileSet *files, int first, int nprocesses,
 								SorterStats *stats);
 
-/* Removes the files.  */
+/* Removes the files. */
 extern void external_sort_end(ExternalSort *external);
 
 #endif /* GPUSORT_FILES_EXTERNAL_SORT_H */

@@ -34,7 +34,7 @@ extern const RunReader *merger_next(Merger *merger);
 extern bool merger_has_before(const Merger *merger, const uint8 *key, Size key_size);
 extern const RunReader *merger_choose_again(Merger *merger, bool guess);
 
-/* The number of runs, and the number of their rows.  */
+/* The number of runs, and the number of their rows. */
 extern int merger_runs(const Merger *merger);
 extern int64 merger_rows(const Merger *merger);
 
@@ -45,10 +45,10 @@ extern int64 merger_rows(const Merger *merger);
 extern void merger_tell(const Merger *merger, RunPosition *places);
 extern void merger_seek(Merger *merger, const RunPosition *places);
 
-/* After merger_seek, before the next record is fetched: skips records before this key.  */
+/* After merger_seek, before the next record is fetched: skips records before this key. */
 extern void merger_skip(Merger *merger, const KeyStart *first);
 
-/* Drops the runs too.  */
+/* Drops the runs too. */
 extern void merger_end(Merger *merger);
 
 #endif /* GPUSORT_FILES_MERGE_H */

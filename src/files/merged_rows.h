@@ -23,18 +23,18 @@ typedef struct MergedRows MergedRows;
 extern MergedRows *merged_rows_create(Merger *merger, VerifiedMerge *verified, KeyRow *key_row,
 									  bool random_access, SorterStats *stats);
 
-/* Returns the bytes of memory for random access to nruns runs, in addition to the merger.  */
+/* Returns the bytes of memory for random access to nruns runs, in addition to the merger. */
 extern Size merged_rows_memory(int nruns);
 
-/* Returns the next row or NULL; backwards only with random access.  The row is valid until the next call.  */
+/* Returns the next row or NULL; backwards only with random access.  The row is valid until the next call. */
 extern MinimalTuple merged_rows_next(MergedRows *rows, bool forward);
 
-/* With random access: back before the first row; remember the position; go back to it.  */
+/* With random access: back before the first row; remember the position; go back to it. */
 extern void merged_rows_rewind(MergedRows *rows);
 extern void merged_rows_mark(MergedRows *rows);
 extern void merged_rows_restore(MergedRows *rows);
 
-/* Ends the merger and drops its runs.  */
+/* Ends the merger and drops its runs. */
 extern void merged_rows_end(MergedRows *rows);
 
 #endif /* GPUSORT_FILES_MERGED_ROWS_H */

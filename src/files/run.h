@@ -39,14 +39,14 @@
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 
-/* A file, closed and removed with the last of its runs.  */
+/* A file, closed and removed with the last of its runs. */
 typedef struct RunFile
 {
 	BufFile *file;
 	uint64 bytes; /* written so far, by all runs */
 	int nruns;
 
-	/* For several processes.  */ FileSet *set; /* NULL: only this process uses the file */
+	/* For several processes. */ FileSet *set; /* NULL: only this process uses the file */
 	int process; /* the process that writes the file; `number`: the file's number for that process */
 	int number;
 	bool stays; /* other processes read the file: it is closed, but not removed */
@@ -62,7 +62,7 @@ typedef enum RunContent
 typedef struct RunFormat
 {
 	RunContent content;
-	bool variable;		/* variable keys?  */
+	bool variable;		/* variable keys? */
 	KeySqueeze squeeze; /* for fixed keys that are written */
 } RunFormat;
 
@@ -74,27 +74,27 @@ typedef struct RowHeader
 	uint8 bytes[5];
 } RowHeader;
 
-/* The position of a record in its run.  */
+/* The position of a record in its run. */
 typedef struct RunPosition
 {
 	uint64 at;
 	RowHeader header; /* the header of the record, or of the record before */
 } RunPosition;
 
-/* The beginning of a key, with zeros behind its end; for a fixed key the whole key.  Words in host order.  */
+/* The beginning of a key, with zeros behind its end; for a fixed key the whole key.  Words in host order. */
 typedef struct KeyStart
 {
 	uint64 words[KEY_MAX_WORDS];
 } KeyStart;
 
-/* A record at which reading can begin.  */
+/* A record at which reading can begin. */
 typedef struct RunPlace
 {
 	KeyStart key;
 	RunPosition position;
 } RunPlace;
 
-/* The maximum number of places of a run.  When it is reached, every second place is dropped.  */
+/* The maximum number of places of a run.  When it is reached, every second place is dropped. */
 #define RUN_PLACES_MAX 128
 
 typedef struct Run
@@ -108,7 +108,7 @@ typedef struct Run
 	Size largest_row; /* bytes of memory for any of its rows */
 	Size largest_key; /* bytes of memory for any of its written variable keys */
 
-	/* For files of several processes.  The first place is the first record.  */
+	/* For files of several processes.  The first place is the first record. */
 	RunPlace *places;
 	int nplaces;
 	int room_for_places;
@@ -122,10 +122,10 @@ typedef struct Run
  */
 extern RunFile *run_file_create(FileSet *set, int process, int number);
 
-/* In another process: opens an exported file for reading.  */
+/* In another process: opens an exported file for reading. */
 extern RunFile *run_file_open(FileSet *set, int process, int number);
 
-/* Ends writing to the file: other processes may open it.  */
+/* Ends writing to the file: other processes may open it. */
 extern void run_file_export(RunFile *file);
 
 /*
@@ -134,19 +134,19 @@ extern void run_file_export(RunFile *file);
  */
 extern Run *run_create(RunFile *file, const RunFormat *format);
 
-/* Adds a row and its key of squeeze.nwords words.  The run's content decides which of the two is written.  */
+/* Adds a row and its key of squeeze.nwords words.  The run's content decides which of the two is written. */
 extern void run_write_fixed(Run *run, const uint64 *key, MinimalTuple row);
 
-/* Adds a row with a variable key.  In a run of keys row is NULL if the key tells the whole row.  */
+/* Adds a row with a variable key.  In a run of keys row is NULL if the key tells the whole row. */
 extern void run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row);
 
-/* Adds a row to a run of rows.  */
+/* Adds a row to a run of rows. */
 extern void run_write_row(Run *run, MinimalTuple row);
 
-/* Removes the run.  With the last run it removes the file, unless other processes read the file.  */
+/* Removes the run.  With the last run it removes the file, unless other processes read the file. */
 extern void run_drop(Run *run);
 
-/* Reads a run from its start.  */
+/* Reads a run from its start. */
 typedef struct RunReader
 {
 	Run *run;
@@ -157,11 +157,11 @@ typedef struct RunReader
 	Size end;	 /* end of the data in the buffer */
 	uint64 read; /* bytes of the run that were read into the buffer */
 
-	/* The current record.  */
+	/* The current record. */
 	bool ended;						 /* the run has ended; there is no current record */
 	uint64 at;						 /* offset of the record in the run */
 	uint64 word;					 /* the first 8 bytes of the key, host order; all ones if ended */
-	bool has_row;					 /* does the record have its row?  */
+	bool has_row;					 /* does the record have its row? */
 	MinimalTuple row;				 /* room for the run's largest row */
 	uint64 fixed_key[KEY_MAX_WORDS]; /* the full key, host order */
 	char *key;						 /* variable */
@@ -175,7 +175,7 @@ typedef struct RunReader
  */
 extern Size run_reader_overhead(const Run *run);
 
-/* The same for a run of small rows.  */
+/* The same for a run of small rows. */
 #define RUN_READER_OVERHEAD (sizeof(RunReader) + sizeof(Run))
 
 /*
@@ -184,7 +184,7 @@ extern Size run_reader_overhead(const Run *run);
  */
 extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKeys *row_keys);
 
-/* Goes to the next record; the record before is no longer valid.  At the end the reader stays there.  */
+/* Goes to the next record; the record before is no longer valid.  At the end the reader stays there. */
 extern void run_reader_next(RunReader *reader);
 
 /*
@@ -194,20 +194,20 @@ extern void run_reader_next(RunReader *reader);
 extern void run_reader_tell(const RunReader *reader, RunPosition *place);
 extern void run_reader_seek(RunReader *reader, const RunPosition *place);
 
-/* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended.  */
+/* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
 extern int run_reader_compare_rest(const RunReader *a, const RunReader *b);
 
-/* Returns the beginning of the current record's key; there must be a current record.  */
+/* Returns the beginning of the current record's key; there must be a current record. */
 extern void run_reader_key_start(const RunReader *reader, KeyStart *start);
 
-/* Orders beginnings of keys: less than, equal to or more than 0.  */
+/* Orders beginnings of keys: less than, equal to or more than 0. */
 static inline int
 key_start_compare(const KeyStart *a, const KeyStart *b)
 {
 	return compare_host_words(a->words, b->words, KEY_MAX_WORDS);
 }
 
-/* Is the current record before this beginning of a key?  There must be a current record.  */
+/* Is the current record before this beginning of a key?  There must be a current record. */
 static inline bool
 run_reader_is_before(const RunReader *reader, const KeyStart *start)
 {
@@ -225,7 +225,7 @@ run_reader_is_before(const RunReader *reader, const KeyStart *start)
  */
 extern MinimalTuple run_reader_row(const RunReader *reader, KeyRow *key_row);
 
-/* Frees the memory of the reader; the run stays.  */
+/* Frees the memory of the reader; the run stays. */
 extern void run_reader_close(RunReader *reader);
 
 #endif /* GPUSORT_FILES_RUN_H */

@@ -26,7 +26,7 @@ extern int run_ranges_runs_each(int nprocesses, Size memory_limit);
  */
 extern RunRanges *run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, Size memory_limit);
 
-/* Returns the bytes of memory of the ranges.  */
+/* Returns the bytes of memory of the ranges. */
 extern Size run_ranges_memory(const RunRanges *ranges);
 
 /*
@@ -35,13 +35,13 @@ extern Size run_ranges_memory(const RunRanges *ranges);
  */
 extern void run_ranges_seek(RunRanges *ranges, int range, int nranges);
 
-/* Returns the next row of the range, valid until the next call; NULL: the range has no more rows.  */
+/* Returns the next row of the range, valid until the next call; NULL: the range has no more rows. */
 extern MinimalTuple run_ranges_next(RunRanges *ranges);
 
-/* Continues with the rows behind the range.  */
+/* Continues with the rows behind the range. */
 extern void run_ranges_pass_end(RunRanges *ranges);
 
-/* Drops the runs; the files stay.  */
+/* Drops the runs; the files stay. */
 extern void run_ranges_end(RunRanges *ranges);
 
 #endif /* GPUSORT_FILES_RUN_RANGES_H */

@@ -20,7 +20,7 @@ typedef struct VerifiedMerge VerifiedMerge;
 extern VerifiedMerge *verified_merge_create(Merger *merger, SortKeyComparer *comparer, Size memory,
 											SorterStats *stats);
 
-/* Returns the next row, valid until the next call, or NULL. Sometimes checks for interrupts.  */
+/* Returns the next row, valid until the next call, or NULL. Sometimes checks for interrupts. */
 extern MinimalTuple verified_merge_next(VerifiedMerge *merge);
 
 extern void verified_merge_end(VerifiedMerge *merge);

@@ -19,7 +19,7 @@
 
 typedef struct BlockWriter BlockWriter;
 
-/* The maximum number of runs of remaining blocks; more blocks than that stay unfilled.  */
+/* The maximum number of runs of remaining blocks; more blocks than that stay unfilled. */
 #define BLOCK_RUNS_MAX 128
 
 typedef struct BlockRun
@@ -28,7 +28,7 @@ typedef struct BlockRun
 	BlockNumber end;
 } BlockRun;
 
-/* The shared memory of several writers of a file.  */
+/* The shared memory of several writers of a file. */
 typedef struct BlockShare
 {
 	pg_atomic_uint32 next;	  /* the first block that no writer has */
@@ -56,7 +56,7 @@ extern void block_share_init(BlockShare *share, BlockNumber next);
  */
 extern BlockWriter *block_writer_join(Relation relation, BlockShare *share, bool is_last);
 
-/* Returns the number of the writer's next block.  */
+/* Returns the number of the writer's next block. */
 extern BlockNumber block_writer_allocate(BlockWriter *writer);
 
 /*
@@ -65,10 +65,10 @@ extern BlockNumber block_writer_allocate(BlockWriter *writer);
  */
 extern Page block_writer_page(BlockWriter *writer, BlockNumber block);
 
-/* Copies the block that was last filled in place.  The caller will put it later.  */
+/* Copies the block that was last filled in place.  The caller will put it later. */
 extern void block_writer_take_back(BlockWriter *writer, BlockNumber block, Page copy);
 
-/* Writes a block that was filled elsewhere, once, and sets its LSN and its checksum.  */
+/* Writes a block that was filled elsewhere, once, and sets its LSN and its checksum. */
 extern void block_writer_put(BlockWriter *writer, BlockNumber block, Page page);
 
 /*

@@ -15,12 +15,12 @@
 
 typedef struct BtreeLevels BtreeLevels;
 
-/* A level.  A page is full when its free space is less than the index's fillfactor leaves.  */
+/* A level.  A page is full when its free space is less than the index's fillfactor leaves. */
 typedef struct BtreeLevel
 {
 	struct BtreeLevel *parent; /* NULL: not made yet */
 	uint32 number;			   /* 0: leaves */
-	bool in_place;			   /* are pages filled in the memory from which they are written?  */
+	bool in_place;			   /* are pages filled in the memory from which they are written? */
 	Size spared;			   /* bytes that a page keeps free */
 	Page page;				   /* the page that is being filled */
 	BlockNumber block;		   /* its block number */
@@ -55,10 +55,10 @@ extern void btree_levels_begin(BtreeLevels *levels, Relation heap, Relation inde
  */
 extern void btree_levels_add(BtreeLevels *levels, IndexTuple tuple);
 
-/* Writes the last page of each level, and the metapage.  */
+/* Writes the last page of each level, and the metapage. */
 extern void btree_levels_finish(BtreeLevels *levels);
 
-/* memcpy() with the sizes of most tuples as compile-time constants.  */
+/* memcpy() with the sizes of most tuples as compile-time constants. */
 static inline void
 btree_copy_tuple(void *dst, const IndexTupleData *tuple, Size size)
 {
@@ -87,7 +87,7 @@ btree_copy_tuple(void *dst, const IndexTupleData *tuple, Size size)
  */
 extern void btree_levels_take_leaf(BtreeLevels *levels, Page page, BlockNumber block, IndexTuple low_key);
 
-/* Writes the last leaf, which is complete.  */
+/* Writes the last leaf, which is complete. */
 extern void btree_levels_put_leaf(BtreeLevels *levels);
 
 /*
@@ -96,7 +96,7 @@ extern void btree_levels_put_leaf(BtreeLevels *levels);
  */
 extern void btree_levels_end_leaf(BtreeLevels *levels, IndexTuple first_right, BlockNumber next);
 
-/* Adds the downlink of the next leaf, which is complete and written.  */
+/* Adds the downlink of the next leaf, which is complete and written. */
 extern void btree_levels_pass_leaf(BtreeLevels *levels, IndexTuple downlink);
 
 #endif /* GPUSORT_INDEX_BTREE_LEVELS_H */

@@ -27,7 +27,7 @@ extern BtreeWriter *btree_writer_begin(Relation heap, Relation index, bool is_un
  */
 extern void btree_writer_add(BtreeWriter *writer, IndexTuple tuple);
 
-/* Completes the index, and ensures that its file is synced in time.  */
+/* Completes the index, and ensures that its file is synced in time. */
 extern void btree_writer_finish(BtreeWriter *writer);
 
 /* ---------------------------------------------------------------- several writers */
@@ -41,7 +41,7 @@ extern void btree_writer_finish(BtreeWriter *writer);
  */
 typedef struct BtreeShare BtreeShare;
 
-/* Returns the bytes of a BtreeShare for nranges ranges.  */
+/* Returns the bytes of a BtreeShare for nranges ranges. */
 extern Size btree_share_size(int nranges);
 
 /*
@@ -50,20 +50,20 @@ extern Size btree_share_size(int nranges);
  */
 extern void btree_share_init(BtreeShare *share, int nranges, dsm_segment *segment);
 
-/* Call this in every other process that takes part.  */
+/* Call this in every other process that takes part. */
 extern void btree_share_attach(BtreeShare *share, dsm_segment *segment);
 
-/* Makes a writer of this process, about 300 kB in CurrentMemoryContext.  */
+/* Makes a writer of this process, about 300 kB in CurrentMemoryContext. */
 extern BtreeWriter *btree_writer_join(BtreeShare *share, Relation heap, Relation index, bool is_unique);
 
-/* Tuples that are added from now on belong to this range, counted from 0.  */
+/* Tuples that are added from now on belong to this range, counted from 0. */
 extern void btree_writer_begin_range(BtreeWriter *writer, int range);
 extern void btree_writer_end_range(BtreeWriter *writer);
 
-/* Writes the remaining blocks of this writer.  */
+/* Writes the remaining blocks of this writer. */
 extern void btree_writer_leave(BtreeWriter *writer);
 
-/* Completes the index as btree_writer_finish() does; ranges that no process wrote are empty.  */
+/* Completes the index as btree_writer_finish() does; ranges that no process wrote are empty. */
 extern void btree_writers_finish(BtreeShare *share, Relation heap, Relation index);
 
 #endif /* GPUSORT_INDEX_BTREE_WRITER_H */

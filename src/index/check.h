@@ -33,10 +33,10 @@ extern void check_existing_index(Check *check, Relation heap, Relation index, bo
  */
 extern void check_put_build(Check *check, const char *key, const BuildShape *build, const Declined *why_not);
 
-/* Does gpusort build indexes of this access method?  */
+/* Does gpusort build indexes of this access method? */
 extern bool index_method_is_ours(const char *access_method, Declined *why_not);
 
-/* Returns the key columns of an existing index, in words.  */
+/* Returns the key columns of an existing index, in words. */
 extern const char *index_key_in_words(Relation index);
 
 #endif /* GPUSORT_INDEX_CHECK_H */

@@ -11,28 +11,28 @@
 
 #include "key/sort_key.h"
 
-/* The properties of a build that decide.  */
+/* The properties of a build that decide. */
 typedef struct BuildShape
 {
 	double rows;
 	int processes;
-	bool is_fixed;	  /* are the keys fixed?  */
-	bool keys_alone;  /* can the cpu device restore index tuples from their keys?  */
-	bool verified;	  /* do the keys only guess the order?  */
+	bool is_fixed;	  /* are the keys fixed? */
+	bool keys_alone;  /* can the cpu device restore index tuples from their keys? */
+	bool verified;	  /* do the keys only guess the order? */
 	double key_bytes; /* bytes of one key, including the tuple's tid */
 	double row_bytes; /* bytes of one index tuple as a row */
 } BuildShape;
 
-/* Returns the shape of a build of this index by `processes` processes. key: the order of the index.  */
+/* Returns the shape of a build of this index by `processes` processes. key: the order of the index. */
 extern BuildShape build_shape(Relation heap, Relation index, const SortKey *key, int processes);
 
-/* Returns the bytes that the cpu device needs to sort everything in memory.  */
+/* Returns the bytes that the cpu device needs to sort everything in memory. */
 extern double build_memory(const BuildShape *shape);
 
-/* Does the cpu device need temporary files, because build_memory is more than maintenance_work_mem?  */
+/* Does the cpu device need temporary files, because build_memory is more than maintenance_work_mem? */
 extern bool build_spills(const BuildShape *shape);
 
-/* Returns the bytes of these files.  */
+/* Returns the bytes of these files. */
 extern double build_file_bytes(const BuildShape *shape);
 
 /*

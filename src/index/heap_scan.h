@@ -16,7 +16,7 @@
 #include "storage/block.h"
 #include "utils/rel.h"
 
-/* The shared state of the processes of one scan.  */
+/* The shared state of the processes of one scan. */
 typedef struct HeapScanShare
 {
 	BlockNumber nblocks;
@@ -26,7 +26,7 @@ typedef struct HeapScanShare
 
 extern void heap_scan_share_init(HeapScanShare *share, Relation heap);
 
-/* Reports the number of blocks that all processes have scanned.  */
+/* Reports the number of blocks that all processes have scanned. */
 extern void heap_scan_report(HeapScanShare *share);
 
 /*

@@ -33,7 +33,7 @@ typedef struct IndexFeed
  */
 extern IndexFeed *index_feed_create(Relation index, SortKey *key, Sorter *sorter);
 
-/* An IndexBuildCallback, with a feed as its state.  */
+/* An IndexBuildCallback, with a feed as its state. */
 extern void index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool is_alive,
 								void *feed);
 

@@ -17,7 +17,7 @@
 
 #include "key/sort_key.h"
 
-/* Offsets of line pointers of the heap use less than half of their range.  */
+/* Offsets of line pointers of the heap use less than half of their range. */
 StaticAssertDecl(MaxOffsetNumber <= PG_UINT16_MAX / 2, "there is a bit left in a tid");
 
 static inline ItemPointerData
@@ -57,7 +57,7 @@ extern TupleDesc index_key_row_desc(Relation index);
  */
 extern SortKey *index_key_create(Relation index);
 
-/* Returns the expected average bytes of a row and of its key, by the types of the columns.  */
+/* Returns the expected average bytes of a row and of its key, by the types of the columns. */
 extern void index_key_estimate(Relation index, double *row_bytes, double *key_bytes);
 
 #endif /* GPUSORT_INDEX_INDEX_KEY_H */

@@ -11,13 +11,13 @@
 
 #include "index/load.h"
 
-/* The result of a scan of the heap.  */
+/* The result of a scan of the heap. */
 typedef struct HeapFeed
 {
 	double heap_tuples; /* live tuples */
 	double index_tuples;
 	int workers;			  /* number of launched workers */
-	bool is_loaded;			  /* have the processes also loaded the tuples into pages?  */
+	bool is_loaded;			  /* have the processes also loaded the tuples into pages? */
 	int loaders;			  /* then: the number of processes that loaded, including this one */
 	double fed_ms;			  /* then: milliseconds until all tuples were sorted */
 	ParallelContext *context; /* context of the ended workers and their shared memory; or NULL */
@@ -30,7 +30,7 @@ typedef struct HeapFeed
  */
 extern void heap_feed(const Load *load, HeapFeed *feed, int nworkers);
 
-/* When the sorter has ended: releases the workers' shared memory.  */
+/* When the sorter has ended: releases the workers' shared memory. */
 extern void heap_feed_end(HeapFeed *feed);
 
 #endif /* GPUSORT_INDEX_JOINT_FEED_H */

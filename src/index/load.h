@@ -20,7 +20,7 @@
 #include "index/btree_writer.h"
 #include "monitor/progress.h"
 
-/* The index that is loaded, and its sort.  */
+/* The index that is loaded, and its sort. */
 typedef struct Load
 {
 	Relation heap;
@@ -31,7 +31,7 @@ typedef struct Load
 	Progress *progress; /* progress of the build; NULL: another process reports it */
 } Load;
 
-/* Reports that the scan is over, and that ntuples tuples will be loaded.  */
+/* Reports that the scan is over, and that ntuples tuples will be loaded. */
 extern void load_report_total(uint64 ntuples);
 
 /*
@@ -51,10 +51,10 @@ extern void load_alone(const Load *load, IndexTuple first, double ntuples);
 
 typedef struct LoadShare LoadShare;
 
-/* Returns the bytes of dynamic shared memory for nprocesses processes.  */
+/* Returns the bytes of dynamic shared memory for nprocesses processes. */
 extern Size load_share_size(int nprocesses);
 
-/* Call this in the first process, before others start.  */
+/* Call this in the first process, before others start. */
 extern void load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment);
 
 /*
@@ -63,7 +63,7 @@ extern void load_share_init(LoadShare *share, int nprocesses, dsm_segment *segme
  */
 extern bool load_together(LoadShare *share, TeamShare *team, dsm_segment *segment, const Load *load);
 
-/* In the first process, while others load: reports the progress of all processes.  */
+/* In the first process, while others load: reports the progress of all processes. */
 extern void load_report(LoadShare *share, Progress *progress);
 
 /*

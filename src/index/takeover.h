@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-/* Once, when the library is loaded.  */
+/* Once, when the library is loaded. */
 extern void index_takeover_install_hooks(void);
 extern void index_check_install(void);
 

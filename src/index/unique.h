@@ -24,7 +24,7 @@ extern UniqueCheck *unique_check_create(Relation heap, Relation index, bool null
  */
 extern void unique_check_next(UniqueCheck *check, IndexTuple tuple);
 
-/* Forgets earlier tuples: the next tuple is compared with none of them.  */
+/* Forgets earlier tuples: the next tuple is compared with none of them. */
 extern void unique_check_forget(UniqueCheck *check);
 
 #endif /* GPUSORT_INDEX_UNIQUE_H */

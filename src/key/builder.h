@@ -9,13 +9,13 @@
 
 #include "key/types.h"
 
-/* Appends a value, or NULL, with its marker to the key.  */
+/* Appends a value, or NULL, with its marker to the key. */
 extern void sort_key_append_column(SortKeyBuilder *key, SortKeyColumn *col, Datum value, bool isnull);
 
-/* Makes room in key->buffer for "more" bytes after key->length.  */
+/* Makes room in key->buffer for "more" bytes after key->length. */
 extern void sort_key_grow(SortKeyBuilder *key, Size more);
 
-/* Returns a compressed or out-of-line value, detoasted in key->scratch.  */
+/* Returns a compressed or out-of-line value, detoasted in key->scratch. */
 extern struct varlena *sort_key_fetch(SortKeyBuilder *key, struct varlena *value);
 
 /*
@@ -23,7 +23,7 @@ extern struct varlena *sort_key_fetch(SortKeyBuilder *key, struct varlena *value
  */
 extern void sort_key_append_places(SortKey *key);
 
-/* Returns the characters of a citext in lower case, valid until the next row.  */
+/* Returns the characters of a citext in lower case, valid until the next row. */
 extern const char *sort_key_lower_case(SortKeyBuilder *key, Datum datum, Size *len);
 
 /*
@@ -45,7 +45,7 @@ sort_key_append_byte(SortKeyBuilder *key, uint8 byte)
 	key->length++;
 }
 
-/* Appends a string that does not contain the terminator, and the terminator.  */
+/* Appends a string that does not contain the terminator, and the terminator. */
 static inline void
 sort_key_append_terminated(SortKeyBuilder *key, const char *bytes, Size len, uint8 terminator)
 {
@@ -69,7 +69,7 @@ sort_key_append_string(SortKeyBuilder *key, const char *bytes, Size len)
 	key->tail_end = key->length;
 }
 
-/* Returns a varlena that can be read with VARDATA_ANY: the value itself if possible.  */
+/* Returns a varlena that can be read with VARDATA_ANY: the value itself if possible. */
 static inline struct varlena *
 sort_key_detoast(SortKeyBuilder *key, Datum datum)
 {
@@ -80,7 +80,7 @@ sort_key_detoast(SortKeyBuilder *key, Datum datum)
 	return value;
 }
 
-/* Returns the characters of a text, bpchar or name that affect its order.  */
+/* Returns the characters of a text, bpchar or name that affect its order. */
 static inline const char *
 sort_key_text_bytes(SortKeyBuilder *key, const SortKeyColumn *col, Datum datum, Size *len)
 {

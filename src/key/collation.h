@@ -13,7 +13,7 @@
  */
 extern bool sort_key_describe_collation(Oid collation, TextOrder *order, bool *verified, Declined *why_not);
 
-/* Declines a collation because its keys only guess the order, where a guess is not enough; returns false.  */
+/* Declines a collation because its keys only guess the order, where a guess is not enough; returns false. */
 extern bool sort_key_decline_guess(Oid collation, Declined *why_not);
 
 #endif /* GPUSORT_KEY_COLLATION_H */

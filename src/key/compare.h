@@ -11,7 +11,7 @@
 
 typedef struct SortKeyComparer SortKeyComparer;
 
-/* Makes a comparer for this SortKey, in CurrentMemoryContext; the SortKey must outlive it.  */
+/* Makes a comparer for this SortKey, in CurrentMemoryContext; the SortKey must outlive it. */
 extern SortKeyComparer *sort_key_comparer_create(const SortKey *key);
 
 extern void sort_key_comparer_free(SortKeyComparer *comparer);

@@ -111,7 +111,7 @@ sort_key_order_float8(float8 value)
 	return bits ^ ((uint64) ((int64) bits >> 63) | UINT64_C(0x8000000000000000));
 }
 
-/* By the time in UTC, then by the zone: 12 bytes.  */
+/* By the time in UTC, then by the zone: 12 bytes. */
 static inline void
 sort_key_store_timetz(uint8 *dst, const TimeTzADT *value, uint64 invert)
 {
@@ -145,7 +145,7 @@ sort_key_store_interval(uint8 *dst, const Interval *value, uint64 invert)
 	sort_key_store16(dst + 8, (uint16) rest ^ (uint16) invert);
 }
 
-/* By block, then by line number.  */
+/* By block, then by line number. */
 static inline void
 sort_key_store_tid(uint8 *dst, ItemPointer value, uint64 invert)
 {
@@ -153,7 +153,7 @@ sort_key_store_tid(uint8 *dst, ItemPointer value, uint64 invert)
 	sort_key_store16(dst + 4, ItemPointerGetOffsetNumberNoCheck(value) ^ (uint16) invert);
 }
 
-/* The value of a column of 8 bytes as a number.  */
+/* The value of a column of 8 bytes as a number. */
 static inline uint64
 sort_key_order64(const SortKeyColumn *col, Datum value)
 {
@@ -171,7 +171,7 @@ sort_key_order64(const SortKeyColumn *col, Datum value)
 	}
 }
 
-/* The value of a column of 4 bytes as a number.  */
+/* The value of a column of 4 bytes as a number. */
 static inline uint32
 sort_key_order32(const SortKeyColumn *col, Datum value)
 {
@@ -191,7 +191,7 @@ sort_key_order32(const SortKeyColumn *col, Datum value)
 	}
 }
 
-/* Stores the col->width bytes of a value, complemented if the column is descending.  */
+/* Stores the col->width bytes of a value, complemented if the column is descending. */
 static inline void
 sort_key_store_fixed(const SortKeyColumn *col, Datum value, uint8 *dst)
 {

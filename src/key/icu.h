@@ -7,7 +7,7 @@
 
 #include "key/types.h"
 
-/* Do keys order strings as PostgreSQL's comparisons do?  */
+/* Do keys order strings as PostgreSQL's comparisons do? */
 typedef enum SortKeyTrust
 {
 	SORT_KEY_EXACT, /* yes, all strings */
@@ -21,7 +21,7 @@ typedef enum SortKeyTrust
  */
 extern SortKeyTrust sort_key_icu_trust(Oid collation, const char **setting);
 
-/* Opens an ICU collation in CurrentMemoryContext.  Raises PostgreSQL's own error if it cannot be opened.  */
+/* Opens an ICU collation in CurrentMemoryContext.  Raises PostgreSQL's own error if it cannot be opened. */
 extern SortKeyIcu *sort_key_icu_create(Oid collation);
 
 /*
@@ -30,7 +30,7 @@ extern SortKeyIcu *sort_key_icu_create(Oid collation);
  */
 extern Size sort_key_icu_ask(SortKeyIcu *icu, const char *bytes, Size len, uint8 *dst, Size room);
 
-/* Are the weights of the string the weights of its single characters?  */
+/* Are the weights of the string the weights of its single characters? */
 extern bool sort_key_icu_is_by_character(SortKeyIcu *icu, const char *bytes, Size len);
 
 #endif /* GPUSORT_KEY_ICU_H */

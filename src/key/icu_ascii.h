@@ -19,10 +19,10 @@ typedef struct IcuAscii IcuAscii;
  */
 extern const IcuAscii *icu_ascii_get(UCollator *collator);
 
-/* Does this process already have the table?  */
+/* Does this process already have the table? */
 extern bool icu_ascii_is_known(UCollator *collator);
 
-/* The most bytes that icu_ascii_sort_key writes for a string of `len` bytes.  */
+/* The most bytes that icu_ascii_sort_key writes for a string of `len` bytes. */
 #define ICU_ASCII_ROOM(len) (9 * (len) + 16)
 
 /*

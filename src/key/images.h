@@ -24,7 +24,7 @@
  */
 #define IMAGED_BYTES_MAX 256
 
-/* Does this byte begin ties, so that it is not the string's first byte?  */
+/* Does this byte begin ties, so that it is not the string's first byte? */
 static inline bool
 begins_ties(uint8 byte)
 {

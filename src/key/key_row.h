@@ -41,7 +41,7 @@ extern KeyRow *key_row_create(const SortKey *key, TupleDesc desc, const Bitmapse
  */
 extern KeyRow *key_row_create_index(const SortKey *key, TupleDesc desc);
 
-/* Does the key tell the slot's whole row?  A fixed key always does.  */
+/* Does the key tell the slot's whole row?  A fixed key always does. */
 extern bool key_row_tells(const KeyRow *rows, const TupleTableSlot *slot);
 
 /*
@@ -55,7 +55,7 @@ extern bool key_row_possible(int ncolumns, const SortColumnSpec *columns, int na
  */
 extern MinimalTuple key_row_make(KeyRow *rows, const uint8 *key);
 
-/* Returns the row of a variable key, which must tell the whole row and have its trailing zero bytes.  */
+/* Returns the row of a variable key, which must tell the whole row and have its trailing zero bytes. */
 extern MinimalTuple key_row_make_variable(KeyRow *rows, const uint8 *key, Size size);
 
 #endif /* GPUSORT_KEY_KEY_ROW_H */

@@ -21,7 +21,7 @@
 #define PART_ABOVE 4	 /* NULL; no upper bound */
 #define PART_ALL_ABOVE 5 /* NULL, as are all that follow */
 
-/* The columns for the parts of jsonb, and their markers, which follow the order of the types.  */
+/* The columns for the parts of jsonb, and their markers, which follow the order of the types. */
 #define JSONB_STRINGS 0
 #define JSONB_NUMBERS 1
 #define JSONB_NULL 1
@@ -100,7 +100,7 @@ sort_key_is_outdated(const SortKeyColumn *col)
  */
 extern void sort_key_follow_type(SortKeyColumn *col);
 
-/* Raises an error if the type of a value is not that of its column.  */
+/* Raises an error if the type of a value is not that of its column. */
 extern void sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found);
 
 #endif /* GPUSORT_KEY_PARTS_H */

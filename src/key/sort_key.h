@@ -23,7 +23,7 @@
 
 #include "base/declined.h"
 
-/* A fixed key is at most this many bytes wide; wider ones become variable keys.  */
+/* A fixed key is at most this many bytes wide; wider ones become variable keys. */
 #define SORT_KEY_MAX_FIXED_WIDTH 32
 
 typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private */
@@ -43,12 +43,12 @@ typedef struct SortKeyBuilder
 	Size tail_end;		   /* end of that string, including the terminator */
 	uint64 *places;		   /* places of the columns to be verified, if SortKey.nplaces is not 0 */
 	MemoryContext scratch; /* for detoasted values; reset after each row */
-	bool detoasted;		   /* is scratch in use?  */
+	bool detoasted;		   /* is scratch in use? */
 	bool without_images;   /* keys that guess: make them only for comparisons, not for sorting */
 	uint64 asked_icu;	   /* number of strings for which ICU was called */
 } SortKeyBuilder;
 
-/* How rows and their keys are kept.  The process that begins the sort sets it before the first row.  */
+/* How rows and their keys are kept.  The process that begins the sort sets it before the first row. */
 typedef struct SortKeyPolicy
 {
 	KeyRow *rows; /* restores rows from their keys; NULL: that is impossible */
@@ -63,13 +63,13 @@ typedef struct SortKeyPolicy
 
 typedef struct SortKey
 {
-	/* The description by the catalogs at the time when the key was made; it does not change.  */
+	/* The description by the catalogs at the time when the key was made; it does not change. */
 	int ncols;
-	bool variable;		   /* a variable key?  */
+	bool variable;		   /* a variable key? */
 	int width;			   /* bytes of a fixed key, a multiple of 8; 0: a variable key */
 	AttrNumber last_attno; /* the highest column of the slot that the key reads */
 	SortKeyColumn *cols;   /* ncols columns, with the encoders of their values */
-	bool verified;		   /* do the keys only guess the order, so that it must be verified?  */
+	bool verified;		   /* do the keys only guess the order, so that it must be verified? */
 	int nplaces;		   /* then: number of columns whose places the key has; 0: the key needs no places */
 	bool uses_icu;		   /* does the key contain sort keys of ICU? */
 	uint64 description;	   /* a hash of the columns (changes.c) */
@@ -84,12 +84,12 @@ typedef struct SortKey
  */
 typedef struct SortKeyEnds
 {
-	bool shown; /* is the end shown, by a zero byte?  */
+	bool shown; /* is the end shown, by a zero byte? */
 	bool imaged;
 	bool descending;
 } SortKeyEnds;
 
-/* One sort column as a Sort node or a path describes it.  */
+/* One sort column as a Sort node or a path describes it. */
 typedef struct SortColumnSpec
 {
 	AttrNumber attno; /* the column of the input */
@@ -100,7 +100,7 @@ typedef struct SortColumnSpec
 	bool not_null; /* no row has a NULL in the column */
 } SortColumnSpec;
 
-/* The order of text.  */
+/* The order of text. */
 typedef enum TextOrder
 {
 	TEXT_BYTEWISE,	   /* by its bytes */
@@ -136,7 +136,7 @@ extern double sort_key_estimate_width(int ncols, const SortColumnSpec *columns, 
  */
 extern bool sort_key_knows_collation(Oid collation);
 
-/* Returns how keys show their end.  Call it when the policy is set.  */
+/* Returns how keys show their end.  Call it when the policy is set. */
 extern SortKeyEnds sort_key_ends(const SortKey *key);
 
 /*
@@ -157,7 +157,7 @@ extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
  */
 extern bool sort_key_is_current(const SortKey *key, const SortColumnSpec *columns);
 
-/* Returns the highest OID of the known enum values; InvalidOid: there are none.  */
+/* Returns the highest OID of the known enum values; InvalidOid: there are none. */
 extern Oid sort_key_newest_value(const SortKey *key);
 
 /*
@@ -199,7 +199,7 @@ extern bool sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader
  */
 extern const uint8 *sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len);
 
-/* Encodes a row in a table's page.  NULL: a slot must deform the row first.  */
+/* Encodes a row in a table's page.  NULL: a slot must deform the row first. */
 extern const uint8 *sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row,
 													Size *len);
 

@@ -24,7 +24,7 @@
 #include "base/pg_compat.h"
 #include "key/sort_key.h"
 
-/* How values become bytes.  The comments say what the Datum holds.  */
+/* How values become bytes.  The comments say what the Datum holds. */
 typedef enum SortKeyKind
 {
 	/* fixed width, see fixed.h */
@@ -65,10 +65,10 @@ typedef enum SortKeyKind
 	SORT_KEY_UNKNOWN /* any other type: only its comparison has the order */
 } SortKeyKind;
 
-/* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve.  */
+/* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
 typedef void (*SortKeyAppend)(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
-/* The encoding of the values of a type.  */
+/* The encoding of the values of a type. */
 typedef struct SortKeyType
 {
 	Oid type; /* InvalidOid: a type of an extension */
@@ -97,13 +97,13 @@ struct SortKeyColumn
 	uint64 flip;
 	SortKeyAppend append; /* NULL if fixed */
 	Oid type;			  /* base type */
-	bool verified;		  /* does the key only guess the order of strings, so that it must be verified?  */
+	bool verified;		  /* does the key only guess the order of strings, so that it must be verified? */
 	/*
 	 * collation of text that may not have bytewise order, and of values that contain such text; otherwise
 	 * InvalidOid
 	 */
 	Oid collation;
-	bool uses_icu;		   /* does the key contain sort keys of ICU, of strings or of strings in values?  */
+	bool uses_icu;		   /* does the key contain sort keys of ICU, of strings or of strings in values? */
 	SortKeyIcu *icu;	   /* NULL: ICU is not used */
 	SortKeyImages *images; /* makes images of strings; NULL: strings have no image */
 	SortKeyEnum *enum_order;
@@ -115,7 +115,7 @@ struct SortKeyColumn
 	bool by_value;
 };
 
-/* Are values stored whole, and compared as such?  */
+/* Are values stored whole, and compared as such? */
 static inline bool
 sort_key_is_whole(const SortKeyColumn *col)
 {
@@ -129,7 +129,7 @@ sort_key_marker_bytes(const SortKeyColumn *col)
 	return col->unmarked ? 0 : 1;
 }
 
-/* Returns the encoding of values of the base type in its default order; NULL: there is no exact one.  */
+/* Returns the encoding of values of the base type in its default order; NULL: there is no exact one. */
 extern const SortKeyType *sort_key_find_type(Oid type);
 
 /*
@@ -156,7 +156,7 @@ extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, De
  */
 extern void sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col);
 
-/* Prepares the encoders of the column's values, or of their parts, in CurrentMemoryContext.  */
+/* Prepares the encoders of the column's values, or of their parts, in CurrentMemoryContext. */
 extern void sort_key_prepare_column(SortKeyColumn *col);
 
 #endif /* GPUSORT_KEY_TYPES_H */

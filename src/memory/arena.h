@@ -26,7 +26,7 @@
 
 #include "memory/files.h"
 
-/* With a handle another process finds the memory.  It has a fixed size and no pointers.  */
+/* With a handle another process finds the memory.  It has a fixed size and no pointers. */
 typedef struct ArenaHandle
 {
 	int pid; /* process ID of the first process; 0: there is no arena */
@@ -68,7 +68,7 @@ typedef struct Arena
  */
 extern void *arena_create(Size size, Size header_size, int processes);
 
-/* In another process: attaches to the arena; NULL: that is impossible.  The process detaches as above.  */
+/* In another process: attaches to the arena; NULL: that is impossible.  The process detaches as above. */
 extern void *arena_attach(const ArenaHandle *handle);
 
 /*
@@ -77,14 +77,14 @@ extern void *arena_attach(const ArenaHandle *handle);
  */
 extern void arena_end(Arena *arena);
 
-/* Did this process create it?  */
+/* Did this process create it? */
 static inline bool
 arena_is_own(const Arena *arena)
 {
 	return arena->handle.pid == MyProcPid;
 }
 
-/* Is this an address in the arena?  */
+/* Is this an address in the arena? */
 static inline bool
 arena_contains(const Arena *arena, const void *address)
 {
@@ -109,7 +109,7 @@ extern void *arena_alloc(Arena *arena, Size size);
 extern void *arena_reserve(Arena *arena, Size size);
 extern bool arena_populate(void *memory, Size size);
 
-/* Returns pages to the kernel; they are zeros when they are touched again.  */
+/* Returns pages to the kernel; they are zeros when they are touched again. */
 extern void arena_discard(void *memory, Size size);
 
 /*

@@ -7,10 +7,10 @@
 
 #include "postgres.h"
 
-/* If there are more processes, they share files.  */
+/* If there are more processes, they share files. */
 #define MEMORY_FILES_MAX 16
 
-/* All zeros: no files.  Each file has room for all bytes; only used bytes take memory.  */
+/* All zeros: no files.  Each file has room for all bytes; only used bytes take memory. */
 typedef struct MemoryFiles
 {
 	int nfiles;
@@ -26,14 +26,14 @@ typedef struct MemoryFiles
  */
 extern bool memory_files_make(MemoryFiles *files, Size size, int processes, Size *held);
 
-/* Adds a file that another process has open.  False: that is impossible.  */
+/* Adds a file that another process has open.  False: that is impossible. */
 extern bool memory_files_open(MemoryFiles *files, int pid, int fd);
 
-/* Maps the files from this address on.  False: the address range is not free, and no file is mapped.  */
+/* Maps the files from this address on.  False: the address range is not free, and no file is mapped. */
 extern bool memory_files_map_at(MemoryFiles *files, uint64 address);
 extern void memory_files_unmap(MemoryFiles *files);
 
-/* Returns the bytes of memory that the files have.  */
+/* Returns the bytes of memory that the files have. */
 extern Size memory_files_memory(const MemoryFiles *files);
 
 /*

@@ -9,7 +9,7 @@
 
 #include "postgres.h"
 
-/* Should the next huge page be requested?  */
+/* Should the next huge page be requested? */
 extern bool huge_pages_pay(void);
 
 /*
@@ -18,7 +18,7 @@ extern bool huge_pages_pay(void);
  */
 extern void huge_pages_note(int npages, double ms);
 
-/* The state is in the server's shared memory; without it each process has its own state.  */
+/* The state is in the server's shared memory; without it each process has its own state. */
 extern Size huge_page_costs_shmem_size(void);
 extern void huge_page_costs_shmem_init(void);
 

@@ -21,7 +21,7 @@ extern bool keep_put(MemoryFiles *files, const Size *held);
  */
 extern bool keep_take(MemoryFiles *files, Size at_most, Size *held);
 
-/* Frees the kept memory.  */
+/* Frees the kept memory. */
 extern void keep_free(void);
 
 /*
@@ -30,7 +30,7 @@ extern void keep_free(void);
  */
 extern long keep_free_idle(void);
 
-/* The shared memory of the account (monitor/shared_memory.c).  */
+/* The shared memory of the account (monitor/shared_memory.c). */
 extern void keep_shmem_request(void);
 extern void keep_shmem_init(void);
 

@@ -10,7 +10,7 @@
 
 #include "memory/files.h"
 
-/* The smallest page of memory on every supported processor; a system with larger pages takes more.  */
+/* The smallest page of memory on every supported processor; a system with larger pages takes more. */
 #define SMALL_PAGE_SIZE ((Size) 4096)
 
 #define HUGE_PAGE_SIZE ((Size) 2 * 1024 * 1024)

@@ -16,7 +16,7 @@
  */
 extern void fallback_log_device(const char *device, SortFailureReason reason, const char *failure);
 
-/* PostgreSQL builds the index; why_not: the reason.  */
+/* PostgreSQL builds the index; why_not: the reason. */
 extern void fallback_log_build(const char *index, const Declined *why_not);
 
 #endif /* GPUSORT_MONITOR_FALLBACK_LOG_H */

@@ -26,10 +26,10 @@ typedef enum ProgressPhase
 
 typedef struct Progress Progress;
 
-/* One sort on a device (device/sorter.h); here only its address is used.  */
+/* One sort on a device (device/sorter.h); here only its address is used. */
 typedef struct Sorter Sorter;
 
-/* The size of the view's shared memory, and its initialization when the server starts.  */
+/* The size of the view's shared memory, and its initialization when the server starts. */
 extern Size progress_shmem_size(void);
 extern void progress_shmem_init(void);
 
@@ -44,22 +44,22 @@ extern Progress *progress_create(void);
  */
 extern void progress_start(Progress *progress, const char *device, double expected_rows, int processes);
 
-/* Sets the sorter of the sort.  */
+/* Sets the sorter of the sort. */
 extern void progress_set_sorter(Progress *progress, const Sorter *sorter);
 
-/* Sets the number of processes that fed the sort.  */
+/* Sets the number of processes that fed the sort. */
 extern void progress_note_processes(Progress *progress, int processes);
 
-/* Sets the number of rows that were returned since the sort began.  */
+/* Sets the number of rows that were returned since the sort began. */
 extern void progress_note_returned(Progress *progress, uint64 rows);
 
-/* The sort is over.  */
+/* The sort is over. */
 extern void progress_end(Progress *progress);
 
-/* The sorter enters a phase.  Returns the phase before.  */
+/* The sorter enters a phase.  Returns the phase before. */
 extern ProgressPhase progress_enter(const Sorter *sorter, ProgressPhase phase);
 
-/* Adds rows and bytes that were read; in a parallel worker for its leader's sort.  */
+/* Adds rows and bytes that were read; in a parallel worker for its leader's sort. */
 extern void progress_note_fed(const Sorter *sorter, uint64 rows, uint64 bytes);
 
 #endif /* GPUSORT_MONITOR_PROGRESS_H */

@@ -25,7 +25,7 @@ typedef struct SorterStats
 	uint64 rows_helped;	 /* rows that other processes put in order for the reader */
 	int processes; /* processes that fed the sort; on the cpu device they also sorted. 1: only this process */
 
-	/* Only for devices with their own memory; otherwise 0.  */
+	/* Only for devices with their own memory; otherwise 0. */
 	Size device_memory;		  /* the most bytes of device memory */
 	uint64 bytes_in;		  /* bytes of keys and rows sent to the device */
 	uint64 bytes_out;		  /* bytes received from the device */
@@ -37,14 +37,14 @@ typedef struct SorterStats
 	uint64 waited_disk_bytes; /* bytes of waiting rows that were written to temporary files */
 } SorterStats;
 
-/* Notes that `bytes` bytes of memory are in use.  */
+/* Notes that `bytes` bytes of memory are in use. */
 static inline void
 sorter_stats_note_memory(SorterStats *stats, Size bytes)
 {
 	stats->peak_memory = Max(stats->peak_memory, bytes);
 }
 
-/* Adds the rows and runs of another process.  */
+/* Adds the rows and runs of another process. */
 static inline void
 sorter_stats_add(SorterStats *stats, const SorterStats *more)
 {
@@ -55,7 +55,7 @@ sorter_stats_add(SorterStats *stats, const SorterStats *more)
 	stats->runs += more->runs;
 }
 
-/* Why a device failed, for statistics; the sorter (device/sorter.h) has the reason in words.  */
+/* Why a device failed, for statistics; the sorter (device/sorter.h) has the reason in words. */
 typedef enum SortFailureReason
 {
 	SORT_FAILURE_NO_SERVICE,   /* no gpusortd serves the device */

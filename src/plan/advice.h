@@ -13,7 +13,7 @@
 #include "plan/forecast.h"
 #include "plan/rival_plan.h"
 
-/* Returns the setting with which a GpuSort of this shape would write no temporary files.  */
+/* Returns the setting with which a GpuSort of this shape would write no temporary files. */
 extern const char *advice_on_memory(const SortShape *shape);
 
 /*
@@ -33,10 +33,10 @@ extern bool advice_memory_is_scarce(double bytes, double limit, int processes);
  */
 extern const char *advice_to_take(DeclinedReason reason, const SortForecast *forecast);
 
-/* Returns the setting with which PostgreSQL would sort instead.  */
+/* Returns the setting with which PostgreSQL would sort instead. */
 extern const char *advice_on_rival(RivalPlan rival);
 
-/* The place of an aggregate in the plan.  */
+/* The place of an aggregate in the plan. */
 typedef struct AggregatePlace
 {
 	const Agg *agg;

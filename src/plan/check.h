@@ -19,7 +19,7 @@
 #include "utils/elog.h"
 #include "utils/rel.h"
 
-/* One call of gpusort_check.  */
+/* One call of gpusort_check. */
 typedef struct Check
 {
 	ReturnSetInfo *result;
@@ -28,7 +28,7 @@ typedef struct Check
 	const char *why_none; /* the note if there are no such rows */
 } Check;
 
-/* A row of the result.  */
+/* A row of the result. */
 typedef struct CheckedSort
 {
 	const char *sort_key; /* in words */
@@ -41,7 +41,7 @@ typedef struct CheckedSort
 	double postgres_ms; /* the same */
 } CheckedSort;
 
-/* Put a row for a sort, and a row with a note.  */
+/* Put a row for a sort, and a row with a note. */
 extern void check_put(Check *check, const CheckedSort *sort);
 extern void check_put_note(Check *check, const char *note);
 
@@ -51,7 +51,7 @@ extern void check_put_note(Check *check, const char *note);
  */
 extern void check_query(Check *check, Query *query, int cursor_options, ParamListInfo params);
 
-/* Puts the sorts of a query for the planner.  A user who may EXPLAIN the query may check it.  */
+/* Puts the sorts of a query for the planner.  A user who may EXPLAIN the query may check it. */
 extern void check_plan(Check *check, Query *query, int cursor_options, ParamListInfo params);
 
 /*
@@ -61,7 +61,7 @@ extern void check_plan(Check *check, Query *query, int cursor_options, ParamList
 extern void check_begin_text(ErrorContextCallback *callback, const char *text);
 extern void check_end_text(const ErrorContextCallback *callback);
 
-/* The state before switching to the rights of a relation's owner.  */
+/* The state before switching to the rights of a relation's owner. */
 typedef struct OwnersRights
 {
 	Oid user;
@@ -69,14 +69,14 @@ typedef struct OwnersRights
 	int nest_level;
 } OwnersRights;
 
-/* Code between these calls has the owner's rights, as in maintenance of a relation.  */
+/* Code between these calls has the owner's rights, as in maintenance of a relation. */
 extern void check_begin_as_owner(OwnersRights *before, Relation relation);
 extern void check_end_as_owner(const OwnersRights *before);
 
-/* Puts the index builds of a utility statement; false: the statement is not known to build any.  */
+/* Puts the index builds of a utility statement; false: the statement is not known to build any. */
 typedef bool (*CheckIndexBuilds)(Check *check, Node *statement);
 
-/* Sets the function that reports index builds.  Call once, when the library is loaded.  */
+/* Sets the function that reports index builds.  Call once, when the library is loaded. */
 extern void check_set_index_builds(CheckIndexBuilds builds);
 
 #endif /* GPUSORT_PLAN_CHECK_H */

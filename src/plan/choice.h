@@ -12,10 +12,10 @@
 #include "base/declined.h"
 #include "plan/forecast.h"
 
-/* Do the settings allow a sort of `rows` rows (an estimate), if its keys allow it?  */
+/* Do the settings allow a sort of `rows` rows (an estimate), if its keys allow it? */
 extern bool sort_has_rows_enough(double rows);
 
-/* Is a sort of `rows` rows worth taking?  If not, *why_not says why.  */
+/* Is a sort of `rows` rows worth taking?  If not, *why_not says why. */
 extern bool sort_worth_taking(double rows, Declined *why_not);
 
 /*

@@ -22,7 +22,7 @@ typedef struct ColumnStats
 	bool inherited;
 } ColumnStats;
 
-/* A value of a column, with shares of all rows.  */
+/* A value of a column, with shares of all rows. */
 typedef struct SampleValue
 {
 	Datum value;
@@ -38,13 +38,13 @@ typedef struct ColumnSample
 	SampleValue *values;
 } ColumnSample;
 
-/* Returns the table's number of rows in pg_class; 0: not known.  */
+/* Returns the table's number of rows in pg_class; 0: not known. */
 extern double table_rows(Oid relid);
 
-/* The statistics of an expression, while a query is planned.  */
+/* The statistics of an expression, while a query is planned. */
 extern ColumnStats column_stats_of_expr(PlannerInfo *root, Node *expr);
 
-/* The statistics of an output column of a finished plan.  */
+/* The statistics of an output column of a finished plan. */
 extern ColumnStats column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable);
 
 /*

@@ -20,7 +20,7 @@
  */
 extern double column_leading_values(const ColumnStats *stats, Oid type, Size bytes);
 
-/* Returns the share of the rows with the most common value, or NULL; 1: no values are known.  */
+/* Returns the share of the rows with the most common value, or NULL; 1: no values are known. */
 extern double column_largest_share(const ColumnStats *stats);
 
 /*

@@ -34,10 +34,10 @@
 #define PLAN_UNIT_MS 0.0035
 #define PLAN_MIDDLE_UNIT_MS 0.006
 
-/* A GpuSort costs at least this part of the cost of the plan that it replaces.  */
+/* A GpuSort costs at least this part of the cost of the plan that it replaces. */
 #define LEAST_SHARE 0.01
 
-/* The expected milliseconds of a path, with its input.  */
+/* The expected milliseconds of a path, with its input. */
 typedef struct PathTime
 {
 	SortTime sort; /* the sort alone */
@@ -46,7 +46,7 @@ typedef struct PathTime
 	double wanted; /* until the part of the rows that the query wants */
 } PathTime;
 
-/* The comparison for GpuSort's paths.  */
+/* The comparison for GpuSort's paths. */
 typedef struct CostYardstick
 {
 	Rival rival;
@@ -67,10 +67,10 @@ typedef struct CostYardstick
  */
 extern double cost_gain_worth(const SortShape *postgres, double sort_ms, double all_ms);
 
-/* Is a GpuSort with this time expected to be faster than the rival?  */
+/* Is a GpuSort with this time expected to be faster than the rival? */
 extern bool cost_is_lower(const CostYardstick *yardstick, const PathTime *time);
 
-/* Is a GpuSort of this shape expected to write clearly more temporary files than the rival?  */
+/* Is a GpuSort of this shape expected to write clearly more temporary files than the rival? */
 extern bool cost_writes_more(const CostYardstick *yardstick, const SortShape *shape);
 
 /*
@@ -79,7 +79,7 @@ extern bool cost_writes_more(const CostYardstick *yardstick, const SortShape *sh
  */
 extern double wanted_fraction(const PlannerInfo *root, double rows);
 
-/* May an outer query with a LIMIT read only some of this query's rows?  Their number is not known.  */
+/* May an outer query with a LIMIT read only some of this query's rows?  Their number is not known. */
 extern bool may_end_early(const PlannerInfo *root);
 
 /*
@@ -95,7 +95,7 @@ extern void cost_yardstick_init(CostYardstick *yardstick, const Rival *rival, co
  */
 extern double cost_input_ms(const CostYardstick *yardstick, const SortShape *shape, const Path *input);
 
-/* The times of a GpuSort of this shape over an input, which is partial if it has several processes.  */
+/* The times of a GpuSort of this shape over an input, which is partial if it has several processes. */
 extern PathTime cost_time_gpusort(const CostYardstick *yardstick, const SortShape *shape, const Path *input);
 
 /* Returns gpusort's time divided by PostgreSQL's time, at least LEAST_SHARE. */

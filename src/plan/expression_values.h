@@ -11,10 +11,10 @@
 
 #include "plan/column_stats.h"
 
-/* Finds the statistics of a column in the expression.  */
+/* Finds the statistics of a column in the expression. */
 typedef ColumnStats (*StatsOfVar)(Var *var, void *context);
 
-/* Returns the expected number of different values; 0: not known.  */
+/* Returns the expected number of different values; 0: not known. */
 extern double expression_values(Node *expr, StatsOfVar stats_of, void *context);
 
 #endif /* GPUSORT_PLAN_EXPRESSION_VALUES_H */

@@ -18,7 +18,7 @@ typedef struct SortForecast
 	SortTime postgres;
 	double input_ms;	   /* time of the sort's input, derived from its cost */
 	double plan_ms;		   /* time of the whole plan; 0 for a sub-select's sorts, which may run many times */
-	bool read_to_end;	   /* do the nodes above certainly read all rows?  */
+	bool read_to_end;	   /* do the nodes above certainly read all rows? */
 	SortShape shape;	   /* shape of a GpuSort, on the faster one of the allowed devices */
 	SortTime ours;		   /* time of the GpuSort */
 	SortExpected expected; /* expected.ms is -1 if no GpuSort can do it */
@@ -41,7 +41,7 @@ extern SortExpected forecast_gpusort(const SortShape *shape, double input_ms, do
  */
 extern bool forecast_is_worth(const SortForecast *forecast);
 
-/* Is forecast_is_worth true, and also true for the first row if the nodes above may read fewer rows?  */
+/* Is forecast_is_worth true, and also true for the first row if the nodes above may read fewer rows? */
 extern bool forecast_is_faster(const SortForecast *forecast);
 
 /*

@@ -13,7 +13,7 @@
 #include "plan/rival.h"
 #include "plan/rival_plan.h"
 
-/* A sort that a GpuSort might do.  */
+/* A sort that a GpuSort might do. */
 typedef struct SortToOffer
 {
 	PlannerInfo *root;
@@ -24,21 +24,21 @@ typedef struct SortToOffer
 	double fraction;	   /* the part of the rows that the query wants, up to 1 */
 	double wanted;		   /* the most rows that a LIMIT above returns; -1: all */
 	bool with_ties;		   /* is PostgreSQL's sort not told this LIMIT? */
-	bool for_order_by;	   /* is it the query's own order, so that sort columns may be needed only for it?  */
+	bool for_order_by;	   /* is it the query's own order, so that sort columns may be needed only for it? */
 	const AggPath *hashed; /* the planner's path without a sort, or NULL */
 	RivalPlan replaced;	   /* the replaced plan, if such plans are noted */
 } SortToOffer;
 
-/* The expectations of a GpuSort, for a comparison with plans that do not sort.  */
+/* The expectations of a GpuSort, for a comparison with plans that do not sort. */
 typedef struct SortExpectation
 {
 	SortShape shape;
 	double ms;		 /* milliseconds until all rows are returned, with the input */
 	double input_ms; /* milliseconds of the input by itself, in one process */
-	bool is_faster;	 /* is it faster than the rival?  */
+	bool is_faster;	 /* is it faster than the rival? */
 } SortExpectation;
 
-/* Does this input have enough rows to offer a sort, and are the rows not already in this order?  */
+/* Does this input have enough rows to offer a sort, and are the rows not already in this order? */
 extern bool sort_may_be_offered(const Path *input, List *pathkeys);
 
 /* Returns the path of rel whose rows several processes could feed to such a sort, or NULL. */
@@ -51,13 +51,13 @@ extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
  */
 extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
 
-/* Returns a copy of the path for one of several plans, with the plan that it would replace.  */
+/* Returns a copy of the path for one of several plans, with the plan that it would replace. */
 extern CustomPath *gpusort_path_in_place_of(const CustomPath *path, RivalPlan replaced);
 
-/* Are the path's sorted rows expected to be in temporary files?  */
+/* Are the path's sorted rows expected to be in temporary files? */
 extern bool gpusort_path_is_in_files(const CustomPath *path);
 
-/* Changes the path's costs.  */
+/* Changes the path's costs. */
 extern void gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total);
 
 #endif /* GPUSORT_PLAN_GPUSORT_PATH_H */

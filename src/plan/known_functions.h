@@ -29,10 +29,10 @@ typedef enum KnownFunction
 
 extern KnownFunction known_function(Oid function);
 
-/* Returns the seconds between two different results of date_trunc with this unit; 0: an unknown unit.  */
+/* Returns the seconds between two different results of date_trunc with this unit; 0: an unknown unit. */
 extern double seconds_of_unit(const char *unit);
 
-/* Returns the number of values of this field of a time; 0: any number.  */
+/* Returns the number of values of this field of a time; 0: any number. */
 extern double values_of_field(const char *field);
 
 /*

@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* Adds to joinrel a merge join of outer and inner, with GpuSorts where these are expected to be faster.  */
+/* Adds to joinrel a merge join of outer and inner, with GpuSorts where these are expected to be faster. */
 extern void merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 							 JoinType type, JoinPathExtraData *extra);
 

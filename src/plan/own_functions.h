@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-/* Is the function on the list?  */
+/* Is the function on the list? */
 extern bool own_function_is_listed(Oid function);
 
 #endif /* GPUSORT_PLAN_OWN_FUNCTIONS_H */

@@ -16,7 +16,7 @@
  */
 extern Path *own_scan_path(PlannerInfo *root, Path *input);
 
-/* Call this when a Gather was made over such a path: the query as a whole does not run in parallel mode.  */
+/* Call this when a Gather was made over such a path: the query as a whole does not run in parallel mode. */
 extern void own_scan_keep_serial(PlannerInfo *root);
 
 #endif /* GPUSORT_PLAN_OWN_SCAN_H */

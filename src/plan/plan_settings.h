@@ -25,10 +25,10 @@ typedef struct PlanSettings
 	double setup_cost;
 } PlanSettings;
 
-/* Returns the present settings.  */
+/* Returns the present settings. */
 extern PlanSettings plan_settings_in_force(void);
 
-/* Calls work(arg) with these settings, and restores the earlier ones, also after an error.  */
+/* Calls work(arg) with these settings, and restores the earlier ones, also after an error. */
 extern void plan_settings_during(const PlanSettings *settings, void (*work)(void *arg), void *arg);
 
 #endif /* GPUSORT_PLAN_PLAN_SETTINGS_H */

@@ -15,10 +15,10 @@
  */
 typedef void (*plan_visitor)(Plan **place, List *ancestors, void *context);
 
-/* Visits all nodes of the statement's plan and of its sub-selects' plans.  */
+/* Visits all nodes of the statement's plan and of its sub-selects' plans. */
 extern void plan_walk_statement(PlannedStmt *stmt, plan_visitor visit, void *context);
 
-/* Does the statement have such a node?  Allocates no memory and takes almost no time.  */
+/* Does the statement have such a node?  Allocates no memory and takes almost no time. */
 extern bool plan_has(const PlannedStmt *stmt, bool (*is_such)(const Plan *plan));
 
 /*
@@ -34,7 +34,7 @@ extern PlannedStmt *plan_to_change(PlannedStmt *stmt);
  */
 extern bool plan_is_volatile(List *subplans, Plan *plan);
 
-/* The same for an expression, or a list of expressions.  */
+/* The same for an expression, or a list of expressions. */
 extern bool expression_is_volatile(List *subplans, const void *expression);
 
 #endif /* GPUSORT_PLAN_PLAN_WALK_H */

@@ -14,7 +14,7 @@
 #include "plan/plan_settings.h"
 #include "plan/rival_plan.h"
 
-/* Installs the planner hooks; once, when the library is loaded.  */
+/* Installs the planner hooks; once, when the library is loaded. */
 extern void planner_install_hooks(void);
 
 /*

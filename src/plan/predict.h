@@ -18,7 +18,7 @@ typedef enum CostTerm
 	COST_TERMS
 } CostTerm;
 
-/* How a sort column is compared and encoded.  */
+/* How a sort column is compared and encoded. */
 typedef enum SortKeyClass
 {
 	KEY_INT,		 /* types that PostgreSQL compares without a call: int4, int8, date, timestamp */
@@ -33,7 +33,7 @@ typedef enum SortKeyClass
 	KEY_MADE		 /* values that consist of other values: arrays, ranges, composite values */
 } SortKeyClass;
 
-/* The order of the input rows, compared with the wanted order.  */
+/* The order of the input rows, compared with the wanted order. */
 typedef enum RowOrder
 {
 	ORDER_NONE,
@@ -49,12 +49,12 @@ typedef struct SortKeyShape
 	double distinct; /* expected number of different values; 0: not known, perhaps all differ */
 	double leading;	 /* strings: number of different first 8 bytes; 0: as many as values */
 	bool padded;	 /* char(n): each comparison looks for the blanks at its end */
-	bool known;		 /* strings in an ICU collation: does this process have its table of characters?  */
-	bool verified;	 /* do the keys only guess the order, which comparisons verify?  */
+	bool known;		 /* strings in an ICU collation: does this process have its table of characters? */
+	bool verified;	 /* do the keys only guess the order, which comparisons verify? */
 	double largest;	 /* share of the rows with the most common value; 1: not known */
 } SortKeyShape;
 
-/* The properties of a sort and of its processes.  */
+/* The properties of a sort and of its processes. */
 typedef struct SortShape
 {
 	double rows;
@@ -69,13 +69,13 @@ typedef struct SortShape
 	int nkeys;
 	const SortKeyShape *keys;
 	double key_bytes; /* bytes of a GpuSort's key, as kept beside its row */
-	bool fixed_key;	  /* does that key have fixed width?  */
-	bool verified;	  /* does that key only guess the order, which comparisons verify?  */
-	bool keys_alone;  /* does that key tell the whole row, so that the cpu device keeps no rows?  */
+	bool fixed_key;	  /* does that key have fixed width? */
+	bool verified;	  /* does that key only guess the order, which comparisons verify? */
+	bool keys_alone;  /* does that key tell the whole row, so that the cpu device keeps no rows? */
 	double memory;	  /* bytes that the sort may use; for PostgreSQL's sort, each process */
 	int processes;	  /* processes that sort, or feed, including the leader if it takes part */
 	int beside;		  /* number of processes that do one such sort each at the same time; 0: only this one */
-	bool returned_alone; /* do the workers leave before the first row is returned?  */
+	bool returned_alone; /* do the workers leave before the first row is returned? */
 	int cores;			 /* processors for the processes */
 	/* part of a processor that each process after the first adds; 0: the figure of cost_terms.h */
 	double share;
@@ -84,14 +84,14 @@ typedef struct SortShape
 	double device_memory; /* bytes of one GPU's memory that a sort may use; 0: not known */
 } SortShape;
 
-/* The counts of each term.  */
+/* The counts of each term. */
 typedef struct CostCounts
 {
 	double first[COST_TERMS]; /* until the first row */
 	double rest[COST_TERMS];  /* for all other rows */
 } CostCounts;
 
-/* Milliseconds.  */
+/* Milliseconds. */
 typedef struct SortTime
 {
 	double first;
@@ -104,13 +104,13 @@ extern CostCounts count_gpusort(const SortShape *shape);
 extern SortTime predict_postgres_sort(const SortShape *shape);
 extern SortTime predict_gpusort(const SortShape *shape);
 
-/* Returns how many times as much work all processes do as one process would.  */
+/* Returns how many times as much work all processes do as one process would. */
 extern double running_processes(const SortShape *shape);
 
-/* Returns the total time for all rows, or for the wanted rows.  */
+/* Returns the total time for all rows, or for the wanted rows. */
 extern double sort_time_total(const SortShape *shape, SortTime time);
 
-/* Returns the milliseconds for the launch of a sort's processes.  */
+/* Returns the milliseconds for the launch of a sort's processes. */
 extern double predict_launch(const SortShape *shape);
 
 /*
@@ -132,22 +132,22 @@ extern double count_fetches(const SortShape *shape);
 extern double predict_postgres_memory(const SortShape *shape);
 extern double predict_gpusort_memory(const SortShape *shape);
 
-/* Bytes of temporary files that the sort is expected to write, each counted once.  */
+/* Bytes of temporary files that the sort is expected to write, each counted once. */
 extern double predict_postgres_temp(const SortShape *shape);
 extern double predict_gpusort_temp(const SortShape *shape);
 
-/* Are gpusort's temporary files clearly larger than PostgreSQL's?  */
+/* Are gpusort's temporary files clearly larger than PostgreSQL's? */
 extern bool temp_is_clearly_more(double ours, double theirs);
 
-/* Is gpusort's sort fast enough to write them anyway?  */
+/* Is gpusort's sort fast enough to write them anyway? */
 extern bool is_worth_files(double ours, double theirs);
 
-/* Returns the milliseconds of an input with this cost.  */
+/* Returns the milliseconds of an input with this cost. */
 extern double predict_input(double cost);
 
 /* ---------------------------------------------------------------- for files that count terms */
 
-/* Returns the share of random accesses to `bytes` bytes that miss the cache.  */
+/* Returns the share of random accesses to `bytes` bytes that miss the cache. */
 extern double share_far(const SortShape *shape, double bytes);
 
 /*
@@ -156,7 +156,7 @@ extern double share_far(const SortShape *shape, double bytes);
  */
 extern double bytes_beyond_cache(double bytes);
 
-/* Returns the comparisons for each row that distinguish this number of values.  */
+/* Returns the comparisons for each row that distinguish this number of values. */
 extern double levels_of(double values);
 
 /*
@@ -165,7 +165,7 @@ extern double levels_of(double values);
  */
 extern double rows_kept(const SortShape *shape, double rows, double wanted);
 
-/* Returns the number of different values of the column in `rows` rows.  */
+/* Returns the number of different values of the column in `rows` rows. */
 extern double key_values(const SortKeyShape *key, double rows);
 
 /*
@@ -174,7 +174,7 @@ extern double key_values(const SortKeyShape *key, double rows);
  */
 extern double compared_bytes(const SortKeyShape *key, double rows);
 
-/* Returns the milliseconds of these counts of each term.  */
+/* Returns the milliseconds of these counts of each term. */
 extern double predict_counts(const CostCounts *counts);
 
 extern void count_launch(const SortShape *shape, CostCounts *counts);

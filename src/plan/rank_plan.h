@@ -14,16 +14,16 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
-/* The name in EXPLAIN, which is also the name of the registered methods.  */
+/* The name in EXPLAIN, which is also the name of the registered methods. */
 #define GPURANK_NODE_NAME "GpuRank"
 
-/* The maximum number of results: row_number(), rank(), dense_rank().  */
+/* The maximum number of results: row_number(), rank(), dense_rank(). */
 #define RANK_FUNCTIONS 3
 
-/* Registers the node's methods; once, when the library is loaded.  */
+/* Registers the node's methods; once, when the library is loaded. */
 extern void rank_plan_register(const CustomScanMethods *methods);
 
-/* Can a GpuRank replace this WindowAgg of a finished plan?  */
+/* Can a GpuRank replace this WindowAgg of a finished plan? */
 extern bool rank_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window);
 
 /*
@@ -32,10 +32,10 @@ extern bool rank_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *wind
  */
 extern CustomScan *rank_plan_from_window(const WindowAgg *window);
 
-/* Is this a GpuRank?  */
+/* Is this a GpuRank? */
 extern bool rank_plan_is_rank(const Plan *plan);
 
-/* Columns of the input, and how they are compared; the plan's arrays.  */
+/* Columns of the input, and how they are compared; the plan's arrays. */
 typedef struct RankColumns
 {
 	int n;
@@ -44,14 +44,14 @@ typedef struct RankColumns
 	Oid *collations;
 } RankColumns;
 
-/* Return the columns in which rows of a partition are equal, and the columns in which peers are equal.  */
+/* Return the columns in which rows of a partition are equal, and the columns in which peers are equal. */
 extern RankColumns rank_plan_partition(const CustomScan *plan);
 extern RankColumns rank_plan_order(const CustomScan *plan);
 
-/* The functions (oids) whose results are the last columns of the scan tuple.  */
+/* The functions (oids) whose results are the last columns of the scan tuple. */
 extern List *rank_plan_functions(const CustomScan *plan);
 
-/* Is it the topmost window of its query?  Then no node needs the rows that its run condition leaves out.  */
+/* Is it the topmost window of its query?  Then no node needs the rows that its run condition leaves out. */
 extern bool rank_plan_is_top(const CustomScan *plan);
 
 #endif /* GPUSORT_PLAN_RANK_PLAN_H */

@@ -9,17 +9,17 @@
 
 #include "nodes/pg_list.h"
 
-/* A static variable, its members 0.  */
+/* A static variable, its members 0. */
 typedef struct Remembered
 {
 	List *entries; /* the latest first; all their memory must be in the memory context */
 	MemoryContext context;
 } Remembered;
 
-/* Returns the entries in this memory context.  Entries of another context, of another query, are dropped.  */
+/* Returns the entries in this memory context.  Entries of another context, of another query, are dropped. */
 extern List *remembered_in(Remembered *remembered, MemoryContext context);
 
-/* Adds an entry.  Call remembered_in before.  */
+/* Adds an entry.  Call remembered_in before. */
 extern void remember(Remembered *remembered, void *entry);
 
 #endif /* GPUSORT_PLAN_REMEMBERED_H */

@@ -23,13 +23,13 @@ typedef struct Rival
 	int columns_in_order; /* number of first columns by which the input is in order */
 } Rival;
 
-/* Does this path of PostgreSQL get its order from a sort?  */
+/* Does this path of PostgreSQL get its order from a sort? */
 extern bool path_sorts(const Path *path);
 
-/* Does the path, of one process or several, fetch rows of a table in the order of an index?  */
+/* Does the path, of one process or several, fetch rows of a table in the order of an index? */
 extern bool path_fetches_by_index(const Path *path);
 
-/* Returns the path below a projection.  */
+/* Returns the path below a projection. */
 extern const Path *path_below_projection(const Path *path);
 
 /*
@@ -38,7 +38,7 @@ extern const Path *path_below_projection(const Path *path);
  */
 extern const Path *rival_cheapest(const RelOptInfo *rel, double fraction, bool sorting_only);
 
-/* Fills the rival with a path that sorts input_rel's rows, or has them in order by an index.  */
+/* Fills the rival with a path that sorts input_rel's rows, or has them in order by an index. */
 extern void rival_describe(const RelOptInfo *input_rel, const Path *path, Rival *rival);
 
 /*

@@ -27,7 +27,7 @@ extern bool shape_init(SortShape *shape, int ncolumns, const SortColumnSpec *col
 extern void shape_set_rows(SortShape *shape, int row_columns, const SortColumnSpec *columns,
 						   const ColumnStats *first, bool table_order);
 
-/* Returns the number of groups of rows that are already in order by their first columns.  */
+/* Returns the number of groups of rows that are already in order by their first columns. */
 extern double shape_groups(const SortShape *shape, int columns_in_order);
 
 /*
@@ -36,7 +36,7 @@ extern double shape_groups(const SortShape *shape, int columns_in_order);
  */
 extern SortShape shape_for_gpusort(const SortShape *shape);
 
-/* Returns the number of wanted rows of a sort of a finished plan; -1: all.  */
+/* Returns the number of wanted rows of a sort of a finished plan; -1: all. */
 extern double shape_rows_wanted(List *ancestors);
 
 /*

@@ -20,18 +20,18 @@
 #include "key/sort_key.h"
 #include "plan/rival_plan.h"
 
-/* The names in EXPLAIN, which are also the names of the registered methods.  */
+/* The names in EXPLAIN, which are also the names of the registered methods. */
 #define GPUSORT_NODE_NAME "GpuSort"
 #define GPUSORT_FEED_NODE_NAME "GpuSortFeed"
 
-/* Registers the nodes' methods; once, when the library is loaded.  */
+/* Registers the nodes' methods; once, when the library is loaded. */
 extern void sort_plan_register(const CustomScanMethods *gpusort_methods,
 							   const CustomScanMethods *feed_methods);
 
-/* The planner's expectations of a GpuSort, and their consequences; plans keep them.  */
+/* The planner's expectations of a GpuSort, and their consequences; plans keep them. */
 typedef struct SortExpected
 {
-	bool faster_on_gpu; /* is the GPU the faster one of the two devices?  */
+	bool faster_on_gpu; /* is the GPU the faster one of the two devices? */
 	/*
 	 * if the LIMIT is known when the sort begins: the GPU is faster from this number of wanted rows on; -1:
 	 * never
@@ -44,10 +44,10 @@ typedef struct SortExpected
 	RivalPlan replaced; /* the plan that it would replace, if such plans were noted */
 } SortExpected;
 
-/* The fields of a GpuSort that a Sort does not have.  */
+/* The fields of a GpuSort that a Sort does not have. */
 typedef struct SortPlanOptions
 {
-	bool output_is_used;  /* does the plan use all output columns, including columns only for the sort?  */
+	bool output_is_used;  /* does the plan use all output columns, including columns only for the sort? */
 	Bitmapset *sort_junk; /* resnos of output columns only for the sort, which no node above reads */
 	/* does the input return the same rows when it is read again?  Nothing below may be volatile */
 	bool restartable;
@@ -67,7 +67,7 @@ extern CustomScan *sort_plan_from_sort(const Sort *sort, List *targetlist, const
  */
 extern CustomScan *sort_plan_from_finished_sort(const Sort *sort, const SortPlanOptions *options);
 
-/* Returns a GpuSortFeed over this input.  Making the GpuSort above completes it.  */
+/* Returns a GpuSortFeed over this input.  Making the GpuSort above completes it. */
 extern CustomScan *sort_plan_feed(Plan *input, List *targetlist);
 
 /*
@@ -79,15 +79,15 @@ extern List *plan_refer_to_columns(List *targetlist, int varno);
 extern bool sort_plan_is_gpusort(const Plan *plan);
 extern bool sort_plan_is_feed(const Plan *plan);
 
-/* Returns the sort columns of a GpuSort, a GpuSortFeed or a Sort, in a palloc'd array.  */
+/* Returns the sort columns of a GpuSort, a GpuSortFeed or a Sort, in a palloc'd array. */
 extern SortColumnSpec *sort_plan_columns(const Plan *plan, int *ncolumns);
 
-/* Returns options.restartable.  */ extern bool sort_plan_is_restartable(const CustomScan *plan);
+/* Returns options.restartable. */ extern bool sort_plan_is_restartable(const CustomScan *plan);
 
-/* Is the GPU faster if rows_wanted rows are wanted? 0: the number that the planner expected.  */
+/* Is the GPU faster if rows_wanted rows are wanted? 0: the number that the planner expected. */
 extern bool sort_plan_is_faster_on_gpu(const CustomScan *plan, uint64 rows_wanted);
 
-/* Returns options.beside.  If it is not 0, the cpu device does the sort.  */
+/* Returns options.beside.  If it is not 0, the cpu device does the sort. */
 extern int sort_plan_beside(const CustomScan *plan);
 
 extern SortExpected sort_plan_expected(const CustomScan *plan);

@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* The input of a UNION, with its duplicates.  */
+/* The input of a UNION, with its duplicates. */
 typedef struct UnionInput
 {
 	Path *serial;	/* NULL: the rel is not a UNION */

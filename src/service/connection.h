@@ -29,7 +29,7 @@
  */
 extern bool gpu_client_connect(GpusortdClient *client, int timeout_ms, const char **why_not);
 
-/* How a client waits.  The client's wait_arg may point to such a struct while the connection is open.  */
+/* How a client waits.  The client's wait_arg may point to such a struct while the connection is open. */
 typedef struct GpuClientWait
 {
 	TimestampTz deadline; /* the client gives up at this time; 0: never */
@@ -42,13 +42,13 @@ typedef struct GpuClientWait
  */
 extern bool gpu_client_open(GpusortdClient *client, const char **why_not);
 
-/* Returns the number of sorts of this process with connections.  */
+/* Returns the number of sorts of this process with connections. */
 extern int gpu_client_count(void);
 
-/* Sets whether this connection is a further one of its sort, which is not counted.  */
+/* Sets whether this connection is a further one of its sort, which is not counted. */
 extern void gpu_client_set_further(GpusortdClient *client, bool further);
 
-/* Closes the connection.  It may be called at any time, also repeatedly.  */
+/* Closes the connection.  It may be called at any time, also repeatedly. */
 extern void gpu_client_close(GpusortdClient *client);
 
 #endif /* GPUSORT_SERVICE_CONNECTION_H */

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-/* The descriptor in the child of a pipe whose other end the parent holds.  */
+/* The descriptor in the child of a pipe whose other end the parent holds. */
 #define GPU_PROCESS_PARENT_FD 3
 
 typedef struct GpuProcess
@@ -26,13 +26,13 @@ typedef struct GpuProcess
  */
 extern bool gpu_process_start(GpuProcess *process, char **argv);
 
-/* Writes the process's output to the server's log.  */
+/* Writes the process's output to the server's log. */
 extern void gpu_process_read_log(GpuProcess *process);
 
-/* Has the process ended?  Then its resources are released, and *status is the status from waitpid.  */
+/* Has the process ended?  Then its resources are released, and *status is the status from waitpid. */
 extern bool gpu_process_has_ended(GpuProcess *process, int *status);
 
-/* Ends the process, first by SIGTERM, and waits for its end for a limited time.  Raises no error.  */
+/* Ends the process, first by SIGTERM, and waits for its end for a limited time.  Raises no error. */
 extern void gpu_process_end(GpuProcess *process);
 
 #endif /* GPUSORT_SERVICE_PROCESS_H */

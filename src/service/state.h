@@ -32,7 +32,7 @@ typedef struct GpuServiceState
 	uint64 device_memory; /* the most bytes that sorts may use on one GPU; 0: not known */
 } GpuServiceState;
 
-/* The shared memory of the state (monitor/shared_memory.c).  */
+/* The shared memory of the state (monitor/shared_memory.c). */
 extern Size gpu_service_shmem_size(void);
 extern void gpu_service_shmem_init(void);
 
@@ -42,7 +42,7 @@ extern void gpu_service_shmem_init(void);
  */
 extern bool gpu_service_ready(void);
 
-/* Returns the most bytes of memory that sorts may use on one GPU; 0: not known.  */
+/* Returns the most bytes of memory that sorts may use on one GPU; 0: not known. */
 extern uint64 gpu_service_device_memory(void);
 
 /*
@@ -51,10 +51,10 @@ extern uint64 gpu_service_device_memory(void);
  */
 extern void gpu_service_hold(const bool *as_long_as);
 
-/* Did gpusortd not answer a backend, and has it not answered since then?  */
+/* Did gpusortd not answer a backend, and has it not answered since then? */
 extern bool gpu_service_silent(void);
 
-/* gpusortd did not answer.  The launcher greets it at once, and no backend connects until it answers.  */
+/* gpusortd did not answer.  The launcher greets it at once, and no backend connects until it answers. */
 extern void gpu_service_note_silence(void);
 
 /*
@@ -69,10 +69,10 @@ extern bool gpu_service_state(GpuServiceState *state);
  */
 extern const char *gpu_service_why_not(const char *otherwise);
 
-/* Only for the launcher: sets this process as the one to wake when gpusortd must be greeted.  */
+/* Only for the launcher: sets this process as the one to wake when gpusortd must be greeted. */
 extern void gpu_service_set_launcher(void);
 
-/* Only for the launcher: gpusortd has answered. welcome: its devices; NULL: the answer had none.  */
+/* Only for the launcher: gpusortd has answered. welcome: its devices; NULL: the answer had none. */
 extern void gpu_service_note_answer(const GpusortdWelcome *welcome);
 
 /*

@@ -37,7 +37,7 @@ typedef struct GpuWatchdog
  */
 extern GpuWatchdogAnswer gpu_watchdog_ask(GpuWatchdog *watchdog);
 
-/* Forgets an open greeting.  */
+/* Forgets an open greeting. */
 extern void gpu_watchdog_reset(GpuWatchdog *watchdog);
 
 #endif /* GPUSORT_SERVICE_WATCHDOG_H */

@@ -28,7 +28,7 @@ typedef struct FixedCase
 	int samples;
 } FixedCase;
 
-/* What is kept from case to case.  One for each thread that sorts.  */
+/* What is kept from case to case.  One for each thread that sorts. */
 typedef struct FixedRunner
 {
 	Guarded guarded;
@@ -41,16 +41,16 @@ typedef struct FixedRunner
 	size_t host_bytes;
 } FixedRunner;
 
-/* Sorts and proves.  */
+/* Sorts and proves. */
 bool fixed_run(FixedRunner *runner, const FixedCase *fixed, Why *why);
 void fixed_release(FixedRunner *runner);
 
-/* The three steps of a run, for tests in which the second one fails.  */
+/* The three steps of a run, for tests in which the second one fails. */
 bool fixed_prepare(FixedRunner *runner, const FixedCase *fixed, Why *why);
 DevSortStatus fixed_sort(FixedRunner *runner);
 bool fixed_prove(FixedRunner *runner, Why *why);
 
-/* The options that run the case again.  */
+/* The options that run the case again. */
 typedef struct FixedName
 {
 	char text[240];
@@ -58,7 +58,7 @@ typedef struct FixedName
 
 FixedName fixed_name(const FixedCase *fixed);
 
-/* Runs it and counts it in the group.  */
+/* Runs it and counts it in the group. */
 void fixed_check(Check *check, FixedRunner *runner, const FixedCase *fixed);
 
 #endif /* CHECK_FIXED_CASE_H */

@@ -37,7 +37,7 @@ typedef struct RowsCase
 	uint64_t seed;
 } RowsCase;
 
-/* What is kept from case to case.  */
+/* What is kept from case to case. */
 typedef struct RowsRunner
 {
 	Guarded guarded;
@@ -56,10 +56,10 @@ typedef struct RowsRunner
 	std::vector<uint64_t> got; /* what came */
 } RowsRunner;
 
-/* Plans, gathers all windows, compares.  */
+/* Plans, gathers all windows, compares. */
 bool rows_run(RowsRunner *runner, const RowsCase *rows_case, Why *why);
 
-/* The steps of a run, for tests in which the second one fails.  */
+/* The steps of a run, for tests in which the second one fails. */
 bool rows_prepare(RowsRunner *runner, const RowsCase *rows_case, Why *why);
 DevSortStatus rows_plan_and_gather(RowsRunner *runner);
 bool rows_prove(RowsRunner *runner, Why *why);

@@ -42,7 +42,7 @@ typedef struct StringsCase
 	uint64_t seed;
 } StringsCase;
 
-/* What is kept from case to case.  */
+/* What is kept from case to case. */
 typedef struct StringsRunner
 {
 	Guarded guarded;
@@ -56,15 +56,15 @@ typedef struct StringsRunner
 	std::vector<uint32_t> sorted_indexes;
 } StringsRunner;
 
-/* Sorts and proves.  */
+/* Sorts and proves. */
 bool strings_run(StringsRunner *runner, const StringsCase *strings, Why *why);
 
-/* The three steps of a run, for tests in which the second one fails.  */
+/* The three steps of a run, for tests in which the second one fails. */
 bool strings_prepare(StringsRunner *runner, const StringsCase *strings, Why *why);
 DevSortStatus strings_sort(StringsRunner *runner);
 bool strings_prove(StringsRunner *runner, Why *why);
 
-/* Runs it and counts it in the group.  */
+/* Runs it and counts it in the group. */
 void strings_check(Check *check, StringsRunner *runner, const StringsCase *strings);
 
 const char *strings_kind_name(int kind);

@@ -40,13 +40,13 @@ enum Distribution
 	NCHECKED_DISTRIBUTIONS
 };
 
-/* Its name in small letters with dashes; NULL if there is no such distribution.  */
+/* Its name in small letters with dashes; NULL if there is no such distribution. */
 const char *distribution_name(int distribution);
 
-/* The distribution of that name; -1 if there is none.  */
+/* The distribution of that name; -1 if there is none. */
 int distribution_by_name(const char *name);
 
-/* The number-th random value of key i: uniform in 64 bits.  */
+/* The number-th random value of key i: uniform in 64 bits. */
 __host__ __device__ uint64_t distribution_random(uint64_t seed, uint64_t i, uint64_t number);
 
 /*
@@ -57,7 +57,7 @@ __host__ __device__ uint64_t distribution_random(uint64_t seed, uint64_t i, uint
 __host__ __device__ void distribution_key(Distribution distribution, uint64_t seed, uint64_t i, uint64_t n,
 										  int key_bytes, uint64_t words[4]);
 
-/* Queues the making of n keys at device_keys, in the given format.  */
+/* Queues the making of n keys at device_keys, in the given format. */
 DevSortStatus distribution_fill(Distribution distribution, uint64_t seed, uint64_t n, int key_bytes,
 								DevSortKeyFormat format, void *device_keys, cudaStream_t stream);
 

@@ -14,7 +14,7 @@
 #include "check/data/distributions.h"
 #include "devsort.h"
 
-/* Why a case failed.  */
+/* Why a case failed. */
 typedef struct Why
 {
 	char text[512];
@@ -53,14 +53,14 @@ typedef struct Check
 	char told[CHECK_TOLD_FAILURES][1024];
 } Check;
 
-/* Sets why's text; returns false, so that a check can return it.  */
+/* Sets why's text; returns false, so that a check can return it. */
 bool why_say(Why *why, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* True if the call succeeded, else says why.  */
+/* True if the call succeeded, else says why. */
 bool why_cuda(Why *why, cudaError_t error, const char *doing);
 bool why_status(Why *why, DevSortStatus status, const char *doing);
 
-/* True if the status is a failure with that code (-1: any) and a message, else says why.  */
+/* True if the status is a failure with that code (-1: any) and a message, else says why. */
 bool why_failure(Why *why, DevSortStatus status, int code, const char *doing);
 
 /*
@@ -68,28 +68,28 @@ bool why_failure(Why *why, DevSortStatus status, int code, const char *doing);
  * no end.
  */
 bool check_group_begin(Check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Counts a case; `format` tells which one, if it failed.  */
+/* Counts a case; `format` tells which one, if it failed. */
 void check_case(Check *check, bool passed, const Why *why, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* Prints the group's line.  A group without a case counts as skipped.  */
+/* Prints the group's line.  A group without a case counts as skipped. */
 void check_group_end(Check *check);
-/* A group that can't run here.  */
+/* A group that can't run here. */
 void check_group_skip(Check *check, const char *name, const char *reason);
 
-/* The next number that follows from the seed; below `limit`.  */
+/* The next number that follows from the seed; below `limit`. */
 uint64_t check_random(Check *check);
 uint64_t check_random_below(Check *check, uint64_t limit);
 
 double check_now(void);
 
 const char *algorithm_name(int algorithm);
-/* -1 if there is none of that name.  */
+/* -1 if there is none of that name. */
 int algorithm_by_name(const char *name);
 
-/* What the options leave of all algorithms, widths, distributions.  */
+/* What the options leave of all algorithms, widths, distributions. */
 bool check_wants(const Check *check, int algorithm, int width, int distribution);
 
-/* Free device memory once all work is done; 0 if CUDA fails.  */
+/* Free device memory once all work is done; 0 if CUDA fails. */
 size_t device_free_bytes(void);
 /*
  * Waits a little for free memory to come back to `before`, which others may disturb; says why if it does not.

@@ -13,7 +13,7 @@
 
 #define GUARDED_MAX_PIECES 12
 
-/* Zero-initialise it, except the stream.  */
+/* Zero-initialise it, except the stream. */
 typedef struct Guarded
 {
 	cudaStream_t stream;
@@ -27,16 +27,16 @@ typedef struct Guarded
 	size_t ends[GUARDED_MAX_PIECES];
 } Guarded;
 
-/* Forgets all buffers.  */
+/* Forgets all buffers. */
 void guarded_reset(Guarded *guarded, uint64_t salt);
-/* Asks for a buffer; returns its number.  */
+/* Asks for a buffer; returns its number. */
 int guarded_add(Guarded *guarded, size_t bytes);
-/* Allocates and fills.  */
+/* Allocates and fills. */
 bool guarded_open(Guarded *guarded, Why *why);
 void *guarded_piece(const Guarded *guarded, int piece);
-/* Waits for the stream.  Is the pattern still in all zones?  */
+/* Waits for the stream.  Is the pattern still in all zones? */
 bool guarded_intact(Guarded *guarded, Why *why);
-/* Gives the memory back.  */
+/* Gives the memory back. */
 void guarded_release(Guarded *guarded);
 
 #endif /* CHECK_GUARDED_H */

@@ -35,7 +35,7 @@ extern "C"
 {
 #endif
 
-/* Waits until fd can be read, or written; false: give up.  */
+/* Waits until fd can be read, or written; false: give up. */
 typedef bool (*GpusortdWait)(void *arg, int fd, bool for_writing);
 
 typedef enum GpusortdChunkState
@@ -84,7 +84,7 @@ typedef struct GpusortdClient
 	bool lost_file; /* a descriptor came and could not be received */
 } GpusortdClient;
 
-/* Makes *client, connects and greets; wait may be NULL: plain poll.  */
+/* Makes *client, connects and greets; wait may be NULL: plain poll. */
 bool gpusortd_connect(GpusortdClient *client, const char *socket_path, GpusortdWait wait, void *wait_arg);
 
 /*
@@ -102,7 +102,7 @@ bool gpusortd_ask(GpusortdClient *client, const GpusortdBegin *begin);
 bool gpusortd_wait_in_queue(GpusortdClient *client);
 bool gpusortd_receive_job(GpusortdClient *client);
 
-/* Helps to feed the job of another connection. job and token are from that connection's client->job.  */
+/* Helps to feed the job of another connection. job and token are from that connection's client->job. */
 bool gpusortd_join(GpusortdClient *client, uint64_t job, uint64_t token);
 
 /*
@@ -113,13 +113,13 @@ bool gpusortd_join(GpusortdClient *client, uint64_t job, uint64_t token);
  */
 int gpusortd_take_chunk(GpusortdClient *client);
 
-/* Gives a chunk to gpusortd.  front and back as in src/sort/chunk.h.  */
+/* Gives a chunk to gpusortd.  front and back as in src/sort/chunk.h. */
 bool gpusortd_submit_chunk(GpusortdClient *client, int chunk, uint64_t rows, uint64_t front, uint64_t back);
 
-/* Waits until gpusortd has answered for all submitted chunks.  */
+/* Waits until gpusortd has answered for all submitted chunks. */
 bool gpusortd_flush(GpusortdClient *client);
 
-/* The caller has kept the rows of the refused chunks.  */
+/* The caller has kept the rows of the refused chunks. */
 void gpusortd_forget_refused(GpusortdClient *client);
 
 /*
@@ -135,7 +135,7 @@ bool gpusortd_perform(GpusortdClient *client);
  */
 bool gpusortd_fetch(GpusortdClient *client, bool backward, uint64_t position, GpusortdRows *window);
 
-/* Ends the job, at any time after gpusortd_begin or gpusortd_join, also if these failed.  */
+/* Ends the job, at any time after gpusortd_begin or gpusortd_join, also if these failed. */
 bool gpusortd_end(GpusortdClient *client);
 
 /*

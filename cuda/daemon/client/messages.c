@@ -186,7 +186,7 @@ gpusortd_receive_expected(GpusortdClient *client, GpusortdType expected, Gpusort
 bool
 gpusortd_fail_unasked(GpusortdClient *client)
 {
-	return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent an answer to no question");
+	return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent an unexpected answer");
 }
 
 /* The connection can't be written to any more; maybe gpusortd said why before it closed it. */

@@ -16,7 +16,7 @@ public:
 	{
 	}
 
-	/* Takes the next window of a sorted job; *all: there is none left.  */
+	/* Takes the next window of a sorted job; *all: there is none left. */
 	Outcome take(DeviceJob *from, bool *all);
 
 	Outcome submit(const FilledChunk &chunk) override;

@@ -22,7 +22,7 @@
 
 #include "daemon/protocol/protocol.h"
 
-/* GPUSORTD_OK, or what went wrong in a code and a sentence for the client.  */
+/* GPUSORTD_OK, or what went wrong in a code and a sentence for the client. */
 struct Outcome
 {
 	GpusortdCode code = GPUSORTD_OK;
@@ -50,7 +50,7 @@ struct JobShape
 	uint64_t chunk_bytes;
 };
 
-/* The size of a job.  */
+/* The size of a job. */
 struct JobSize
 {
 	uint64_t rows = 0;
@@ -58,10 +58,10 @@ struct JobSize
 	uint64_t row_bytes = 0;
 };
 
-/* More rows than the library can number.  */
+/* More rows than the library can number. */
 #define DEVICE_MOST_ROWS UINT64_C(0xFFFF0000)
 
-/* Fetches of one connection that may be under way at a time.  */
+/* Fetches of one connection that may be under way at a time. */
 #define DEVICE_FETCHES 2
 
 /*
@@ -75,7 +75,7 @@ struct FilledChunk
 	uint64_t back;	/* a multiple of 8, from front to the chunk's bytes */
 };
 
-/* Rows of the result.  */
+/* Rows of the result. */
 struct Window
 {
 	uint64_t first;
@@ -84,7 +84,7 @@ struct Window
 	uint64_t ticket; /* of the fetch that brings it */
 };
 
-/* The memory of a device that a job may use.  May be called from any thread.  */
+/* The memory of a device that a job may use.  May be called from any thread. */
 class MemoryPromise
 {
 public:
@@ -98,7 +98,7 @@ public:
 	 */
 	virtual bool raise(uint64_t bytes) = 0;
 
-	/* Lowers the promise to `bytes` bytes, if that is less.  */
+	/* Lowers the promise to `bytes` bytes, if that is less. */
 	virtual void lower(uint64_t bytes) = 0;
 };
 
@@ -121,7 +121,7 @@ public:
 	virtual uint64_t least() = 0;
 	virtual void trim() = 0;
 
-	/* Sorts, once.  Fills in all of *sorted.  */
+	/* Sorts, once.  Fills in all of *sorted. */
 	virtual Outcome perform(GpusortdSorted *sorted) = 0;
 
 	/*
@@ -131,7 +131,7 @@ public:
 	 */
 	virtual Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) = 0;
 
-	/* Waits for the fetch with this ticket.  */
+	/* Waits for the fetch with this ticket. */
 	virtual Outcome finish_fetch(uint64_t ticket) = 0;
 };
 
@@ -160,11 +160,11 @@ public:
 	 */
 	virtual void tidy() = 0;
 
-	/* Registers memory for chunks. unregister_memory never fails.  */
+	/* Registers memory for chunks. unregister_memory never fails. */
 	virtual Outcome register_memory(void *memory, size_t bytes) = 0;
 	virtual void unregister_memory(void *memory) = 0;
 
-	/* An upper bound of the device memory of a job of that size, from its begin to its end.  */
+	/* An upper bound of the device memory of a job of that size, from its begin to its end. */
 	virtual uint64_t memory_needed(const JobShape &shape, const JobSize &size) = 0;
 
 	/*

@@ -26,10 +26,10 @@
  */
 void fake_fault_arm(uint64_t call, cudaError_t error, bool lasts);
 
-/* Has it struck?  */
+/* Has it struck? */
 bool fake_fault_struck();
 
-/* What has not been given back.  */
+/* What has not been given back. */
 struct FakeHoldings
 {
 	int streams;
@@ -41,27 +41,27 @@ struct FakeHoldings
 
 FakeHoldings fake_holdings();
 
-/* Memory of the test's that counts as pinned; false: it did not.  */
+/* Memory of the test's that counts as pinned; false: it did not. */
 void fake_pin(void *memory, size_t bytes);
 bool fake_unpin(void *memory);
 
-/* Has anything made a context on this device?  */
+/* Has anything made a context on this device? */
 bool fake_has_context(int device);
 
 /* ---- for the parts ---- */
 
-/* To be asked by every call: what it returns instead.  */
+/* To be asked by every call: what it returns instead. */
 cudaError_t fake_call();
 
-/* The same for a call that works on the current device, which has a context from then on.  */
+/* The same for a call that works on the current device, which has a context from then on. */
 cudaError_t fake_device_call();
 
 int fake_current_device();
 
-/* Queues work; it is done when somebody waits for the stream.  */
+/* Queues work; it is done when somebody waits for the stream. */
 cudaError_t fake_queue(cudaStream_t stream, const std::function<void()> &work);
 
-/* The driver's part: its functions by name, the bytes taken of a device, address ranges.  */
+/* The driver's part: its functions by name, the bytes taken of a device, address ranges. */
 void *fake_driver_function(const char *name);
 uint64_t fake_driver_bytes(int device);
 int fake_driver_ranges();

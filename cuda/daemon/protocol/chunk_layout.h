@@ -26,7 +26,7 @@
 #define CHUNK_FUNCTION static inline
 #endif
 
-/* The key of an entry: itself, or the first 8 bytes of one of variable length.  */
+/* The key of an entry: itself, or the first 8 bytes of one of variable length. */
 CHUNK_FUNCTION uint64_t
 chunk_entry_key_bytes(uint32_t key_bytes)
 {
@@ -39,7 +39,7 @@ chunk_entry_bytes(uint32_t key_bytes)
 	return chunk_entry_key_bytes(key_bytes) + sizeof(uint64_t);
 }
 
-/* The copy of a chunk: its entries, its rows, and what SUBMIT said of them.  */
+/* The copy of a chunk: its entries, its rows, and what SUBMIT said of them. */
 typedef struct ChunkCopy
 {
 	const uint8_t *entries;
@@ -51,7 +51,7 @@ typedef struct ChunkCopy
 	uint32_t words; /* words ride */
 } ChunkCopy;
 
-/* The part of the region that belongs to an entry.  */
+/* The part of the region that belongs to an entry. */
 typedef struct ChunkExtent
 {
 	uint64_t begin; /* in the region */
@@ -67,7 +67,7 @@ chunk_entry_word(const ChunkCopy *chunk, uint64_t i)
 								chunk_entry_key_bytes(chunk->key_bytes));
 }
 
-/* Finds the extent of entry i, and whether it is where it must be.  */
+/* Finds the extent of entry i, and whether it is where it must be. */
 CHUNK_FUNCTION bool
 chunk_find_extent(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 {
@@ -84,7 +84,7 @@ chunk_find_extent(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 	return true;
 }
 
-/* Is there a row, by its own account, in exactly these bytes?  A MinimalTuple begins with its length.  */
+/* Is there a row, by its own account, in exactly these bytes?  A MinimalTuple begins with its length. */
 CHUNK_FUNCTION bool
 chunk_row_fits(const uint8_t *row, uint64_t bytes)
 {
@@ -113,7 +113,7 @@ chunk_find_record(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 						: chunk_row_fits(chunk->region + extent->begin + extent->key_part, row_bytes);
 }
 
-/* Finds the row of entry i of a chunk with fixed keys whose rows ride.  */
+/* Finds the row of entry i of a chunk with fixed keys whose rows ride. */
 CHUNK_FUNCTION bool
 chunk_find_row(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 {

@@ -66,7 +66,7 @@ typedef enum GpusortdCode
 	GPUSORTD_DISCONNECTED  /* never sent: the client's code for a connection that was closed */
 } GpusortdCode;
 
-/* The exit statuses of gpusortd.  The parent decides by the status whether to restart it.  */
+/* The exit statuses of gpusortd.  The parent decides by the status whether to restart it. */
 typedef enum GpusortdExit
 {
 	GPUSORTD_EXIT_ASKED = 0,
@@ -111,7 +111,7 @@ typedef struct GpusortdBegin
 	uint64_t most_bytes;		 /* maximum device memory of the job; 0: no limit */
 } GpusortdBegin;
 
-/* Another process feeds the same job.  */
+/* Another process feeds the same job. */
 typedef struct GpusortdJoin
 {
 	uint64_t job;
@@ -179,7 +179,7 @@ typedef struct GpusortdAdmitted
 	uint64_t flags; /* 0 */
 } GpusortdAdmitted;
 
-/* All chunks belong to the client at first.  */
+/* All chunks belong to the client at first. */
 typedef struct GpusortdJob
 {
 	uint64_t job;
@@ -253,7 +253,7 @@ static_assert(sizeof(GpusortdError) == 256, "wire format");
 static_assert(sizeof(GpusortdHeader) + sizeof(GpusortdWelcome) <= GPUSORTD_MAX_MESSAGE,
 			  "the longest message");
 
-/* Bytes that follow the header of a message of this type; -1: there is no such type.  */
+/* Bytes that follow the header of a message of this type; -1: there is no such type. */
 static inline int
 gpusortd_message_length(unsigned int type)
 {

@@ -33,7 +33,7 @@ struct GateDevice
 	uint32_t jobs;
 };
 
-/* The bytes of device memory and the chunks of a job.  */
+/* The bytes of device memory and the chunks of a job. */
 struct Holding
 {
 	uint64_t bytes = 0;
@@ -62,7 +62,7 @@ public:
 
 	bool waits() const;
 
-	/* There is no job left for which waiting would make sense.  */
+	/* There is no job left for which waiting would make sense. */
 	bool refused() const;
 
 	/*
@@ -75,7 +75,7 @@ public:
 	bool raise(uint64_t bytes) override;
 	void lower(uint64_t bytes) override;
 
-	/* Limits the promise to `bytes` bytes; 0: no limit.  */
+	/* Limits the promise to `bytes` bytes; 0: no limit. */
 	void limit_to(uint64_t bytes);
 
 	/*
@@ -84,7 +84,7 @@ public:
 	 */
 	bool make_room();
 
-	/* Jobs in the queue before this one.  */
+	/* Jobs in the queue before this one. */
 	uint64_t before() const;
 
 	/*
@@ -94,10 +94,10 @@ public:
 	void rest(const Holding &spare);
 	Holding wanted(bool long_enough);
 
-	/* The job no longer rests, or has not given back the requested memory.  */
+	/* The job no longer rests, or has not given back the requested memory. */
 	void wake();
 
-	/* The promise, or the lent chunks, are free for other jobs from now on.  */
+	/* The promise, or the lent chunks, are free for other jobs from now on. */
 	void leave_device();
 	void leave_chunks();
 
@@ -155,7 +155,7 @@ public:
 private:
 	friend class Admission;
 
-	/* All of these under the lock.  */
+	/* All of these under the lock. */
 	void settle();
 	bool admit(Admission *next);
 	void refuse(Admission *next);

@@ -16,19 +16,19 @@ class Listener
 public:
 	explicit Listener(const std::string &socket_path);
 
-	/* Removes the socket, unless it is another one by now.  */
+	/* Removes the socket, unless it is another one by now. */
 	~Listener();
 
 	Listener(const Listener &) = delete;
 	Listener &operator=(const Listener &) = delete;
 
-	/* False: it can't listen, and the log says why.  */
+	/* False: it can't listen, and the log says why. */
 	bool open();
 
-	/* The next connection, of somebody who may use gpusortd; -1: there is none.  */
+	/* The next connection, of somebody who may use gpusortd; -1: there is none. */
 	int accept();
 
-	/* Tells a client why it is not served, and closes its connection.  Takes no memory.  */
+	/* Tells a client why it is not served, and closes its connection.  Takes no memory. */
 	void refuse(int fd, const char *why);
 
 	int fd = -1; /* to be polled */

@@ -31,7 +31,7 @@ struct Segment
 	bool retired = false; /* not pinned, and no longer in the pool */
 };
 
-/* A connection takes a segment only after the gate has admitted its job, so at most most_chunks are lent.  */
+/* A connection takes a segment only after the gate has admitted its job, so at most most_chunks are lent. */
 class SegmentPool
 {
 public:
@@ -47,7 +47,7 @@ public:
 	Outcome take(uint32_t chunks, Segment *segment);
 	void give_back(Segment segment);
 
-	/* The segment leaves the pool, which may make another one in its place.  */
+	/* The segment leaves the pool, which may make another one in its place. */
 	void retire(Segment *segment);
 
 	const uint64_t chunk_bytes;
@@ -70,7 +70,7 @@ private:
 
 /* ---- idle memory ---- */
 
-/* The limit of idle memory, and the used part.  May be called from any thread.  */
+/* The limit of idle memory, and the used part.  May be called from any thread. */
 class IdleMemory
 {
 public:
@@ -97,7 +97,7 @@ private:
 	std::atomic<uint64_t> taken{0};
 };
 
-/* A part of the idle memory.  The destructor gives it back.  */
+/* A part of the idle memory.  The destructor gives it back. */
 class IdleShare
 {
 public:

@@ -42,7 +42,7 @@ struct Service
 
 	~Service();
 
-	/* Finds the devices and makes the rest; before anything else.  */
+	/* Finds the devices and makes the rest; before anything else. */
 	Outcome open();
 
 	/*
@@ -50,12 +50,12 @@ struct Service
 	 */
 	void stop(int exit_status);
 
-	/* Jobs that other connections may join.  */
+	/* Jobs that other connections may join. */
 	void publish(const std::shared_ptr<SharedJob> &job);
 	void withdraw(const std::shared_ptr<SharedJob> &job);
 	std::shared_ptr<SharedJob> find(uint64_t id, uint64_t token);
 
-	/* Chunks of a connection that has many rows to move, and of one that has few or only feeds.  */
+	/* Chunks of a connection that has many rows to move, and of one that has few or only feeds. */
 	uint32_t large_segment() const
 	{
 		return settings.chunks;
@@ -85,7 +85,7 @@ private:
 	uint64_t last_job = 0;
 };
 
-/* Talks with the client at this socket until one of them has enough.  Does not close the socket.  */
+/* Talks with the client at this socket until one of them has enough.  Does not close the socket. */
 void session_run(Service *service, int fd);
 
 /*
@@ -95,13 +95,13 @@ void session_run(Service *service, int fd);
  */
 void server_block_signals();
 
-/* Listens until it is told to stop; the process's exit status.  */
+/* Listens until it is told to stop; the process's exit status. */
 int server_run(Service *service);
 
-/* Sorts a job through a socket of its own with every device layer that can be used here; an exit status.  */
+/* Sorts a job through a socket of its own with every device layer that can be used here; an exit status. */
 int self_test_run(const Settings &settings);
 
-/* Writes a line to stderr. level: LOG, WARNING or FATAL; the launcher logs the line at this level.  */
+/* Writes a line to stderr. level: LOG, WARNING or FATAL; the launcher logs the line at this level. */
 void log_line(const char *level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif /* GPUSORTD_SERVICE_H */

@@ -23,7 +23,7 @@ enum class SessionState
 	failed
 };
 
-/* A fetch that is under way.  */
+/* A fetch that is under way. */
 struct Fetch
 {
 	GpusortdRows answer;

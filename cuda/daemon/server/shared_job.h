@@ -9,9 +9,9 @@
  * state first prevents new calls, and then waits for the calls under way.  Therefore no thread holds a lock
  * while a device works, and the device's job is never destroyed during a call.
  *
- * A job that nobody has worked with for a while can give back memory of the device: while it is being fed,
- * what it was promised and has no use for yet; when it is sorted, all of it, as the result is copied to host
- * memory.
+ * A job whose connections have been idle for a while can give back memory of the device.  While it is being
+ * fed, it gives back the unused part of its promise.  When it is sorted, it gives back all memory, because
+ * the result is copied to host memory.
  */
 #ifndef GPUSORTD_SHARED_JOB_H
 #define GPUSORTD_SHARED_JOB_H
@@ -27,10 +27,10 @@
 class SharedJob
 {
 public:
-	/* Once admitted, and before anybody else knows of it.  */
+	/* Once admitted, and before anybody else knows of it. */
 	Outcome begin(DeviceLayer *layer, const JobSize &expected, std::unique_ptr<Admission> its_admission);
 
-	/* Fills in what JOB says of the job.  */
+	/* Fills in what JOB says of the job. */
 	void describe(GpusortdJob *lent);
 
 	/*
@@ -42,19 +42,19 @@ public:
 	Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window);
 	Outcome finish_fetch(uint64_t ticket);
 
-	/* Of the result; 0 until the job is sorted.  */
+	/* Of the result; 0 until the job is sorted. */
 	uint64_t rows();
 
 	/*
-	 * To be asked by the connection that began the job: bytes of the promise that it could give back, as it
-	 * has not been used for so long; and has it give them back.  A result is copied window by window, as long
-	 * as nobody interrupts; what was copied until then need not be copied again.
+	 * Only for the connection that began the job. spare: the bytes of the promise that the job could give
+	 * back because it was not used for `unused_for`.  give_back: gives them back.  A result is copied window
+	 * by window until a call interrupts it; copied windows need not be copied again.
 	 */
 	uint64_t spare(std::chrono::milliseconds unused_for, const IdleMemory &idle);
 	Outcome give_back(std::chrono::milliseconds unused_for, IdleMemory *idle,
 					  const std::function<bool()> &interrupted);
 
-	/* The job's place at the gate; NULL: it never got one.  */
+	/* The job's place at the gate; NULL: it never got one. */
 	Admission *place() const
 	{
 		return admission.get();
@@ -66,7 +66,7 @@ public:
 	 */
 	void fail(const Outcome &outcome);
 
-	/* The same, without a failure; what is left is the place at the gate, for the caller to leave.  */
+	/* The same, without a failure; what is left is the place at the gate, for the caller to leave. */
 	std::unique_ptr<Admission> end();
 
 	uint64_t id = 0;
@@ -99,11 +99,11 @@ private:
 	std::unique_ptr<Admission> admission;
 	std::unique_ptr<DeviceJob> device_job;
 
-	/* Of the sorted job, under the mutex.  */
+	/* Of the sorted job, under the mutex. */
 	uint64_t result_rows = 0;
 	int fetches = 0; /* under way */
 
-	/* For the sorted job.  Only the connection that began the job uses these fields, except in close.  */
+	/* For the sorted job.  Only the connection that began the job uses these fields, except in close. */
 	uint64_t result_bytes = 0;
 	std::unique_ptr<HostResult> aside; /* so far */
 	IdleShare idle_share;			   /* that it takes, or will take */

@@ -10,7 +10,7 @@
 
 #include "daemon/protocol/protocol.h"
 
-/* A message as it was read.  */
+/* A message as it was read. */
 struct Message
 {
 	GpusortdType type;
@@ -33,20 +33,20 @@ public:
 	{
 	}
 
-	/* False: the client is gone; or *why says what is wrong with its message.  */
+	/* False: the client is gone; or *why says what is wrong with its message. */
 	bool read(Message *message, std::string *why);
 
-	/* Is there something to be read, or the end, now or within some milliseconds?  */
+	/* Is there something to be read, or the end, now or within some milliseconds? */
 	bool can_read(int within_ms = 0) const;
 
-	/* Sends a message, maybe with a file; false: the client is gone.  */
+	/* Sends a message, maybe with a file; false: the client is gone. */
 	template <typename Body>
 	bool send(GpusortdType type, const Body &body, int passed_fd = -1)
 	{
 		return send_body(type, &body, sizeof(body), passed_fd);
 	}
 
-	/* Cut off where it is longer than a message.  Takes no memory: it may be for want of that.  */
+	/* Cut off where it is longer than a message.  Takes no memory: it may be for want of that. */
 	bool send_error(GpusortdCode code, const char *text);
 
 	const int fd; /* whose owner closes it */

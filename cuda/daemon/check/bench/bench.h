@@ -18,7 +18,7 @@ struct BenchCase
 	int jobs;	 /* number of simultaneous jobs */
 };
 
-/* Seconds of one job, as its client sees them.  */
+/* Seconds of one job, as its client sees them. */
 struct BenchTimes
 {
 	double begin; /* connecting, and BEGIN */
@@ -34,7 +34,7 @@ struct BenchTimes
 	GpusortdSorted sorted;
 };
 
-/* The clock's seconds.  */
+/* The clock's seconds. */
 double bench_now();
 
 /*
@@ -44,7 +44,7 @@ double bench_now();
  */
 bool bench_run(const std::string &socket_path, const BenchCase &wanted, bool check_result, BenchTimes *times);
 
-/* Runs all cases, with the number of rows divided by `fewer`.  Returns an exit status.  */
+/* Runs all cases, with the number of rows divided by `fewer`.  Returns an exit status. */
 int bench_main(uint64_t fewer);
 
 #endif /* DAEMON_BENCH_H */

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-/* What is wrong; empty: nothing.  */
+/* What is wrong; empty: nothing. */
 std::string run_case(const uint8_t *bytes, size_t size);
 
 #endif /* DAEMON_CHECK_FUZZ_CASE_H */

@@ -13,10 +13,10 @@
  */
 std::unique_ptr<DeviceLayer> kept_layer(uint64_t chunk_bytes);
 
-/* Blocks of memory for chunks that are registered with it.  */
+/* Blocks of memory for chunks that are registered with it. */
 int kept_layer_blocks();
 
-/* The next case gets another one: a device was lost.  */
+/* The next case gets another one: a device was lost. */
 void kept_layer_drop();
 
 #endif /* DAEMON_CHECK_FUZZ_KEPT_LAYER_H */

@@ -1,11 +1,11 @@
 /*
  * lockstep.h
- *		The threads of sessions, one at a time, and a clock that goes on when it is told to.
+ *		The threads of sessions, one at a time, and a clock that the test moves.
  *
- * A session's thread runs until it would wait: for its socket, for an event, for room.  Then the next one may
- * run that has something to do.  So a case takes the same course each time, and nobody waits in earnest.  The
- * linker has poll, recv, getrandom, the steady clock, and a condition's wait with a limit of time come here
- * (cuda.mk, --wrap); from other threads they go on to what they are.
+ * A session's thread runs until it would wait: for its socket, for an event, for room.  Then the next thread
+ * with work may run.  A case therefore takes the same course each time, and no thread really waits.  The
+ * linker redirects poll, recv, getrandom, the steady clock, and a condition's wait with a limit of time to
+ * this code (cuda.mk, --wrap).  For other threads this code calls the original functions.
  */
 #ifndef DAEMON_CHECK_FUZZ_LOCKSTEP_H
 #define DAEMON_CHECK_FUZZ_LOCKSTEP_H
@@ -19,7 +19,7 @@
 
 #include <poll.h>
 
-/* A thread, and what it waits for while others run.  */
+/* A thread, and what it waits for while others run. */
 struct Runner
 {
 	std::thread thread;
@@ -36,16 +36,16 @@ class Lockstep
 public:
 	~Lockstep();
 
-	/* A thread for this; it runs when settle is called.  */
+	/* Makes a thread for this work; the thread runs when settle is called. */
 	void start(const std::function<void()> &work);
 
-	/* Has everybody run until nobody has anything to do any more; false: that seems to have no end.  */
+	/* Runs all threads until none has work. False: they do not seem to end. */
 	bool settle();
 
-	/* The same, while so much time passes.  */
+	/* The same, while so much time passes. */
 	bool pass_time(std::chrono::milliseconds time);
 
-	/* Have all threads ended?  Those that have are joined.  */
+	/* Have all threads ended?  Those that have are joined. */
 	bool all_ended();
 
 private:
@@ -55,7 +55,7 @@ private:
 	std::list<Runner> runners;
 };
 
-/* The clock stands at zero again, and getrandom gives the same numbers again.  */
+/* The clock stands at zero again, and getrandom gives the same numbers again. */
 void lockstep_begin_case();
 
 #endif /* DAEMON_CHECK_FUZZ_LOCKSTEP_H */

@@ -15,7 +15,7 @@
 
 #include "daemon/protocol/protocol.h"
 
-/* What is left of a case's bytes; zeros follow.  */
+/* What is left of a case's bytes; zeros follow. */
 struct Input
 {
 	const uint8_t *at;
@@ -36,7 +36,7 @@ struct Input
 	}
 };
 
-/* A job, as all know it that feed it.  */
+/* A job, as all know it that feed it. */
 struct KnownJob
 {
 	uint64_t id = 0;
@@ -59,19 +59,19 @@ public:
 	Peer(const Peer &) = delete;
 	Peer &operator=(const Peer &) = delete;
 
-	/* Sends a message of this type, whose fields the next bytes say; another peer's job may be joined.  */
+	/* Sends a message of this type, whose fields the next bytes say; another peer's job may be joined. */
 	void send(GpusortdType type, Input *input, const Peer &other, bool fill);
 
-	/* The same with some bytes changed, or cut off; and bytes that are no message.  */
+	/* The same with some bytes changed, or cut off; and bytes that are no message. */
 	void send_spoiled(GpusortdType type, Input *input, const Peer &other);
 	void send_bytes(Input *input);
 
-	/* Writes to its chunk memory, regardless of the present owner.  */
+	/* Writes to its chunk memory, regardless of the present owner. */
 	void scribble(Input *input);
 
 	void end_sending();
 
-	/* What has been answered; false: something that gpusortd must not say, and *fault says what.  */
+	/* What has been answered; false: something that gpusortd must not say, and *fault says what. */
 	bool read_answers(std::string *fault);
 
 private:

@@ -43,7 +43,7 @@ random_below(Random *random, uint64_t bound)
 
 /* ---- the program under test ---- */
 
-/* What a process holds.  */
+/* What a process holds. */
 struct Holdings
 {
 	int files;
@@ -63,17 +63,17 @@ public:
 
 	bool running();
 
-	/* SIGTERM, and its exit status; -1: it had to be killed.  */
+	/* SIGTERM, and its exit status; -1: it had to be killed. */
 	int end();
 
-	/* Waits for its end, and its exit status; -1: it had to be killed.  */
+	/* Waits for its end, and its exit status; -1: it had to be killed. */
 	int wait();
 
-	/* Waits until it holds no more files and threads than at its start.  */
+	/* Waits until it holds no more files and threads than at its start. */
 	bool settles();
 	Holdings holdings() const;
 
-	/* What it has written to its log.  */
+	/* What it has written to its log. */
 	std::string log() const;
 
 	pid_t pid = -1;
@@ -85,7 +85,7 @@ private:
 	int reap(int seconds);
 };
 
-/* Waits until no job has a promise of device memory.  */
+/* Waits until no job has a promise of device memory. */
 bool nothing_is_promised(const Daemon &daemon);
 
 /*
@@ -106,7 +106,7 @@ struct JobCase
 	uint32_t different_bytes; /* of a key: few make equal keys */
 };
 
-/* Rows with their keys.  */
+/* Rows with their keys. */
 struct JobRows
 {
 	JobCase job;
@@ -123,7 +123,7 @@ struct JobRows
 JobCase random_case(Random *random);
 std::string describe(const JobCase &job);
 
-/* Feeds the rows from `first` up to, not including, `end`; chunks are filled to different degrees.  */
+/* Feeds the rows from `first` up to, not including, `end`; chunks are filled to different degrees. */
 bool feed(GpusortdClient *client, const JobRows &rows, uint64_t first, uint64_t end, Random *random);
 
 /*
@@ -133,37 +133,37 @@ bool feed(GpusortdClient *client, const JobRows &rows, uint64_t first, uint64_t 
 bool feed_chunk(GpusortdClient *client, const JobRows &rows, uint64_t *row, uint64_t end, uint64_t most,
 				int *used = nullptr);
 
-/* Fetches all and compares; learns the order.  *why says what is wrong.  */
+/* Fetches all and compares; learns the order.  *why says what is wrong. */
 bool fetch_all(GpusortdClient *client, JobRows *rows, std::string *why);
 
-/* Fetches from and before random places, and compares with that order.  */
+/* Fetches from and before random places, and compares with that order. */
 bool fetch_around(GpusortdClient *client, const JobRows &rows, Random *random, std::string *why);
 
-/* Connects, and all of the above; leaves the connection open.  */
+/* Connects, and all of the above; leaves the connection open. */
 bool run_job(GpusortdClient *client, const std::string &socket_path, JobRows *rows, Random *random,
 			 std::string *why);
 
-/* Does a random job, in a connection of its own, come out right?  */
+/* Does a random job, in a connection of its own, come out right? */
 bool still_sorts(const Daemon &daemon, Random *random);
 
 /* ---- jobs that are there for the others' sake ---- */
 
-/* Requests a job that expects `expected_bytes` bytes of rows, without waiting for the answer.  */
+/* Requests a job that expects `expected_bytes` bytes of rows, without waiting for the answer. */
 bool ask_for_job(GpusortdClient *client, const Daemon &daemon, uint64_t expected_bytes);
 
-/* The type of the next message; 0: none comes.  *body is what is in it.  */
+/* The type of the next message; 0: none comes.  *body is what is in it. */
 int next_message(GpusortdClient *client, void *body = nullptr);
 
-/* Do the next messages say that it is out of the queue, and has its job?  */
+/* Do the next messages say that it is out of the queue, and has its job? */
 bool leaves_queue(GpusortdClient *client);
 
-/* The type of the first message that is not of the queue; 0: none comes.  *body is what is in it.  */
+/* The type of the first message that is not of the queue; 0: none comes.  *body is what is in it. */
 int message_after_queue(GpusortdClient *client, void *body = nullptr);
 
-/* Does no message come within this number of milliseconds?  */
+/* Does no message come within this number of milliseconds? */
 bool is_silent(GpusortdClient *client, int milliseconds = 300);
 
-/* A job that never rests: it submits chunks without rows.  */
+/* A job that never rests: it submits chunks without rows. */
 class BusyJob
 {
 public:

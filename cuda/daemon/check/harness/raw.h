@@ -7,10 +7,10 @@
 
 #include "daemon/check/harness/check.h"
 
-/* A socket; -1: it could not be connected.  */
+/* A socket; -1: it could not be connected. */
 int raw_connect(const std::string &path);
 
-/* The bytes of a message.  */
+/* The bytes of a message. */
 std::string raw_message(unsigned int type, const std::string &body);
 
 template <typename Body>
@@ -20,10 +20,10 @@ raw_message(unsigned int type, const Body &body)
 	return raw_message(type, std::string((const char *) &body, sizeof(body)));
 }
 
-/* Sends the bytes that the socket takes, with `files` files, without waiting for an answer.  */
+/* Sends the bytes that the socket takes, with `files` files, without waiting for an answer. */
 void raw_send(int fd, const std::string &bytes, int files = 0);
 
-/* All that is answered until gpusortd closes the connection, or says nothing for so long.  */
+/* All that is answered until gpusortd closes the connection, or says nothing for so long. */
 std::string raw_receive(int fd, int ms, bool *closed = nullptr);
 
 #endif /* DAEMON_RAW_H */

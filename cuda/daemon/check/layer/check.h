@@ -12,12 +12,12 @@
 
 #define CHUNK_BYTES (UINT64_C(64) << 10)
 
-/* Has everything been given back, once no layer is left?  Says what was not.  */
+/* Has everything been given back, once no layer is left?  Says what was not. */
 bool nothing_is_held();
 
 /* ---- jobs ---- */
 
-/* A promise of at_first bytes, which can be raised to at_most.  */
+/* A promise of at_first bytes, which can be raised to at_most. */
 class Promise : public MemoryPromise
 {
 public:
@@ -48,14 +48,14 @@ private:
 	uint64_t most;
 };
 
-/* The shapes of jobs: fixed keys of all widths, with rows and with words, and variable keys with both.  */
+/* The shapes of jobs: fixed keys of all widths, with rows and with words, and variable keys with both. */
 std::vector<JobShape> all_shapes();
 std::string describe(const JobShape &shape);
 
-/* The layer, with all devices open; NULL, and a failed test, if it can't be opened.  */
+/* The layer, with all devices open; NULL, and a failed test, if it can't be opened. */
 std::unique_ptr<DeviceLayer> open_layer();
 
-/* Rows that were numbered from 0, in chunks with a limited number of rows.  */
+/* Rows that were numbered from 0, in chunks with a limited number of rows. */
 struct JobRows
 {
 	JobShape shape;
@@ -64,7 +64,7 @@ struct JobRows
 	bool rests = false; /* after each chunk the job gives back what it can, and then no chunk is refused */
 };
 
-/* The size that BEGIN would tell for these rows.  */
+/* The size that BEGIN would tell for these rows. */
 JobSize size_of(const JobRows &rows);
 
 /*
@@ -74,11 +74,11 @@ JobSize size_of(const JobRows &rows);
 Outcome run_job(DeviceLayer *layer, const JobRows &rows, const JobSize &expected, MemoryPromise *promise,
 				std::string *why);
 
-/* The same by several threads, each with chunks of its own.  */
+/* The same by several threads, each with chunks of its own. */
 Outcome run_job_in_threads(DeviceLayer *layer, const JobRows &rows, int threads, MemoryPromise *promise,
 						   std::string *why);
 
-/* Does such a job come out right, with as much memory as there is?  */
+/* Does such a job come out right, with as much memory as there is? */
 bool still_sorts(DeviceLayer *layer, const JobShape &shape);
 
 /* ---- the tests ---- */

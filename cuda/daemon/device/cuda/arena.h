@@ -1,11 +1,11 @@
 /*
  * arena.h
- *		What a job on a GPU works with, and the next job after it: buffers, streams, pinned host memory.
+ *		The buffers, streams and pinned host memory of a job on a GPU, which the next job takes over.
  *
- * Making all this takes longer than sorting some ten thousand rows.  So a job takes an arena that an earlier
- * one has left, and leaves it to the next one.  An arena whose buffers became large gives them back first, so
- * that what a device's idle arenas hold stays within what the layer may keep; buffers that nobody has used
- * for a while are given back too.
+ * Making an arena takes longer than sorting some ten thousand rows.  Therefore a job takes an arena that an
+ * earlier job has left, and leaves it to the next job.  An arena with large buffers gives them back first, so
+ * that the idle arenas of a device stay within the memory that the layer may keep.  Buffers that have not
+ * been used for a while are given back too.
  *
  * What an arena has when a job takes it is counted as kept, for as long as the job runs; what it grows by, as
  * promised to the job.
@@ -19,10 +19,10 @@
 
 #include "daemon/device/cuda/memory.h"
 
-/* Chunks of a job that may be on their way to the device at a time; DEVICE_FETCHES that come back.  */
+/* Chunks of a job that may be on their way to the device at a time; DEVICE_FETCHES that come back. */
 #define LANES 4
 
-/* What the device tells of a chunk, in pinned host memory.  */
+/* What the device tells of a chunk, in pinned host memory. */
 struct LaneAnswer
 {
 	uint32_t malformed;
@@ -31,7 +31,7 @@ struct LaneAnswer
 	uint64_t place; /* where a row of the result begins */
 };
 
-/* The way of one chunk at a time, to the device or from it.  */
+/* The way of one chunk at a time, to the device or from it. */
 struct Lane
 {
 	cudaStream_t stream = NULL;
@@ -72,10 +72,10 @@ struct Arena
 	DeviceMemory workspace;
 };
 
-/* Waits for all that was queued before on this stream: quickly, or without taking a processor meanwhile.  */
+/* Waits for all that was queued before on this stream: quickly, or without taking a processor meanwhile. */
 DevSortStatus stream_wait(cudaStream_t stream, cudaEvent_t done, bool quickly);
 
-/* The idle arenas of one device, and how much all of them may keep.  */
+/* The idle arenas of one device, and how much all of them may keep. */
 class ArenaPool
 {
 public:
@@ -83,16 +83,16 @@ public:
 	{
 	}
 
-	/* One that is ready, or none.  */
+	/* One that is ready, or none. */
 	DevSortStatus take(std::unique_ptr<Arena> *arena);
 
-	/* Of a job whose work is done; a broken one is not used again.  */
+	/* Of a job whose work is done; a broken one is not used again. */
 	void give_back(std::unique_ptr<Arena> arena, bool broken);
 
-	/* Gives back the buffers of arenas that have been idle for so long.  */
+	/* Gives back the buffers of arenas that have been idle for so long. */
 	void release_idle(std::chrono::seconds idle_for);
 
-	/* Keeps at most `bytes` bytes.  */
+	/* Keeps at most `bytes` bytes. */
 	void limit_kept(uint64_t bytes);
 
 	const int device;

@@ -17,7 +17,7 @@
 #include "base/workspace.h"
 #include "daemon/protocol/chunk_layout.h"
 
-/* Where a chunk's rows go: behind those that came before.  */
+/* Where a chunk's rows go: behind those that came before. */
 typedef struct ExtractTarget
 {
 	uint64_t rows_before;
@@ -36,10 +36,10 @@ typedef struct ExtractTarget
  */
 DevSortStatus extract_fixed_rows(const ChunkCopy *chunk, const ExtractTarget *target, cudaStream_t stream);
 
-/* Fixed keys, and words in the entries.  */
+/* Fixed keys, and words in the entries. */
 DevSortStatus extract_fixed_words(const ChunkCopy *chunk, const ExtractTarget *target, cudaStream_t stream);
 
-/* Where the keys and rows of a chunk with variable keys go, counted from the chunk's first.  */
+/* Where the keys and rows of a chunk with variable keys go, counted from the chunk's first. */
 typedef struct ExtractPlan
 {
 	uint32_t *key_bytes; /* n + 1, and the sums of those before */
@@ -49,7 +49,7 @@ typedef struct ExtractPlan
 	Workspace scan;
 } ExtractPlan;
 
-/* The memory of a plan for n rows.  */
+/* The memory of a plan for n rows. */
 ExtractPlan extract_plan_take(Workspace *workspace, uint64_t n);
 
 /*
@@ -59,7 +59,7 @@ ExtractPlan extract_plan_take(Workspace *workspace, uint64_t n);
 DevSortStatus extract_variable_plan(const ChunkCopy *chunk, const ExtractPlan *plan, uint32_t *malformed,
 									cudaStream_t stream);
 
-/* Copies them, of a chunk that was found well-formed.  */
+/* Copies them, of a chunk that was found well-formed. */
 DevSortStatus extract_variable_copy(const ChunkCopy *chunk, const ExtractPlan *plan,
 									const ExtractTarget *target, cudaStream_t stream);
 

@@ -71,7 +71,7 @@ private:
 	std::atomic<bool> broken{false}; /* a call failed that may have left work behind */
 	bool brief;						 /* threads wait for it by spinning */
 
-	/* All up to the next comment is under the mutex while chunks come.  */
+	/* All up to the next comment is under the mutex while chunks come. */
 	std::mutex mutex;
 	std::condition_variable lane_left;
 	JobSize taken;		  /* chunks under way included */

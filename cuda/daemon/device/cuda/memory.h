@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "daemon/device/layer.h"
 
-/* A growing buffer of the current device that gives back its memory by itself.  */
+/* A growing buffer of the current device that gives back its memory by itself. */
 class DeviceMemory
 {
 public:
@@ -23,7 +23,7 @@ public:
 		buffer = NULL;
 	}
 
-	/* Makes exactly `bytes` bytes usable; the content stays.  */
+	/* Makes exactly `bytes` bytes usable; the content stays. */
 	DevSortStatus grow(DevSortBudget *budget, uint64_t most, uint64_t bytes)
 	{
 		if (buffer == NULL)
@@ -41,7 +41,7 @@ private:
 	DevSortBuffer *buffer = NULL;
 };
 
-/* What a failure of the library or of CUDA is for the client.  */
+/* What a failure of the library or of CUDA is for the client. */
 Outcome outcome_from(const DevSortStatus &status);
 
 /*
@@ -51,13 +51,13 @@ Outcome outcome_from(const DevSortStatus &status);
 DevSortFixedJob fixed_job(const JobShape &shape, uint64_t n);
 DevSortStringsJob strings_job(const JobShape &shape, uint64_t n);
 
-/* The workspace of the sort.  */
+/* The workspace of the sort. */
 DevSortStatus sort_memory(const JobShape &shape, uint64_t n, size_t *bytes);
 
-/* The workspace for taking apart a chunk with variable keys.  */
+/* The workspace for taking apart a chunk with variable keys. */
 uint64_t plan_memory(uint64_t rows);
 
-/* Chunks of a job of that size that are worth having on their way at a time.  */
+/* Chunks of a job of that size that are worth having on their way at a time. */
 int job_lanes(const JobShape &shape, const JobSize &size);
 
 /*
@@ -66,7 +66,7 @@ int job_lanes(const JobShape &shape, const JobSize &size);
  */
 bool job_keeps_buffers(const JobShape &shape, const JobSize &size);
 
-/* An upper bound of all buffers of a job.  */
+/* An upper bound of all buffers of a job. */
 uint64_t job_memory(const JobShape &shape, const JobSize &size);
 
 #endif /* GPUSORTD_CUDA_MEMORY_H */

@@ -12,14 +12,14 @@
 
 #include "base/status.h"
 
-/* A row that a window begins with, and where it begins in the result.  */
+/* A row that a window begins with, and where it begins in the result. */
 struct WindowStart
 {
 	uint64_t row;
 	uint64_t place;
 };
 
-/* Returns the workspace for finding the windows of row_bytes bytes of rows.  */
+/* Returns the workspace for finding the windows of row_bytes bytes of rows. */
 uint64_t windows_memory(uint64_t row_bytes, uint64_t window_bytes);
 
 /*

@@ -25,7 +25,7 @@ struct dim3
 	unsigned int x = 1;
 };
 
-/* Of the thread that is being run.  */
+/* Of the thread that is being run. */
 extern thread_local dim3 threadIdx;
 extern thread_local dim3 blockIdx;
 
@@ -132,7 +132,7 @@ typedef struct cudaLaunchConfig_t
 	cudaStream_t stream;
 } cudaLaunchConfig_t;
 
-/* Queues all threads of a kernel.  */
+/* Queues all threads of a kernel. */
 cudaError_t fake_launch(const cudaLaunchConfig_t *config, const std::function<void()> &thread);
 
 template <typename... Parameters, typename... Arguments>
