@@ -1,22 +1,22 @@
 /*
  * devsort.h
- *		The face of the device library: sorting and gathering in the memory of one CUDA device.
+ *		The public interface of the device library: sorting and gathering in the memory of one CUDA device.
  *
  * A C interface without PostgreSQL in it.  Its users are gpusortd, the checks in cuda/check and the
  * benchmarks in bench/gpu.
  *
- * All functions return a status by value: a code, and for every code but DEVSORT_OK a sentence that says what
- * happened.  Nothing is printed, nothing exits, nothing throws.  Work is queued on the caller's stream and on
- * the current device; where a function waits for the stream, its comment says so.  After a failure the
+ * All functions return a status by value: a code, and for every code except DEVSORT_OK a sentence that says
+ * what happened.  Nothing is printed, nothing exits, nothing throws.  Work is queued on the caller's stream
+ * and on the current device; where a function waits for the stream, its comment says so.  After a failure the
  * contents of the output and of the workspace are undefined; nothing outside them was written, and nothing
  * was leaked.
  *
- * Memory is the caller's.  Every algorithm says with its *_memory function how many bytes of workspace it
- * needs, before it takes anything; the workspace may be used again as soon as the work queued on the stream
- * is done.  Pointers are to device memory and aligned to 16 bytes unless a comment says otherwise.
+ * Memory belongs to the caller.  The *_memory function of every algorithm returns the bytes of workspace that
+ * it needs.  The workspace may be used again when the work queued on the stream is done.  Pointers are to
+ * device memory and aligned to 16 bytes unless a comment says otherwise.
  *
- * The library is linked statically to the CUDA runtime.  Without a driver or a device the program loads all
- * the same, and devsort_device_count() says why there is none.
+ * The library is linked statically to the CUDA runtime.  Without a driver or a device the program still
+ * loads, and devsort_device_count() says why there is none.
  */
 #ifndef DEVSORT_H
 #define DEVSORT_H
@@ -36,10 +36,10 @@ typedef struct CUstream_st *DevSortStream;
 typedef enum DevSortCode
 {
 	DEVSORT_OK = 0,
-	DEVSORT_INVALID,	   /* an argument is outside of what its comment allows; nothing was sorted */
+	DEVSORT_INVALID,	   /* an argument is not as its comment requires; nothing was sorted */
 	DEVSORT_NO_DEVICE,	   /* no driver, no device, or a device older than the library supports */
 	DEVSORT_OUT_OF_MEMORY, /* the device has no more memory */
-	DEVSORT_OVER_BUDGET,   /* the device may have memory, the budget has not */
+	DEVSORT_OVER_BUDGET,   /* the budget has no more memory, although the device may have */
 	DEVSORT_DEVICE_FAILED  /* the device reported an error: a launch or an earlier operation failed */
 } DevSortCode;
 
@@ -63,7 +63,7 @@ typedef struct DevSortDevice
 	int runtime_version;
 } DevSortDevice;
 
-/* How many devices there are.  DEVSORT_NO_DEVICE, with the reason and *count = 0, if none can be used. */
+/* Returns the number of devices.  DEVSORT_NO_DEVICE, with the reason and *count = 0, if none can be used. */
 DevSortStatus devsort_device_count(int *count);
 
 /*
@@ -76,7 +76,7 @@ DevSortStatus devsort_device_describe(int device, DevSortDevice *description);
 
 typedef enum DevSortAlgorithm
 {
-	DEVSORT_AUTO = 0, /* what measured fastest for the key's width */
+	DEVSORT_AUTO = 0, /* the fastest one for the key's width, by measurements */
 	DEVSORT_SAMPLE,	  /* GPU Sample Sort: Leischner, Osipov, Sanders, IPDPS 2010 */
 	DEVSORT_BUCKET,	  /* GPU Bucket Sort: Dehne, Zaboli 2010, deterministic */
 	DEVSORT_RADIX	  /* CUB's radix sort */
@@ -93,8 +93,8 @@ typedef enum DevSortKeyFormat
 #define DEVSORT_MAX_ROWS UINT64_C(0xFFFF0000)
 
 /*
- * Called when the work of a named stage begins to be queued, and at the end with NULL: whoever records an
- * event there learns the times of the stages.
+ * Called when the work of a named stage begins to be queued, and at the end with NULL.  With events that the
+ * callback records, the caller can measure the stages.
  */
 typedef struct DevSortStages
 {
@@ -118,7 +118,7 @@ typedef struct DevSortFixedJob
 } DevSortFixedJob;
 
 /*
- * The workspace that devsort_fixed needs for this job.  Looks at algorithm, key_bytes, n, samples and at
+ * The workspace that devsort_fixed needs for this job.  Depends on algorithm, key_bytes, n, samples and on
  * which of the pointers are NULL.
  */
 DevSortStatus devsort_fixed_memory(const DevSortFixedJob *job, size_t *workspace_bytes);
@@ -150,7 +150,8 @@ typedef struct DevSortStringsJob
 } DevSortStringsJob;
 
 /*
- * Looks at algorithm, n and what is switched off: about 37 bytes a string, and what the rounds' sorts need.
+ * Depends on algorithm, n and the disabled parts: about 37 bytes for each string, and the workspace of the
+ * rounds' sorts.
  */
 DevSortStatus devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_bytes);
 
@@ -202,8 +203,8 @@ DevSortStatus devsort_rows_gather(const DevSortRowsJob *job, uint64_t first, uin
 /* ---- memory that grows ---- */
 
 /*
- * How much device memory a group of buffers may take; zero-initialise `used`.  Not for several threads at
- * once.
+ * The limit of device memory of a group of buffers; zero-initialise `used`.  Only one thread may use it at a
+ * time.
  */
 typedef struct DevSortBudget
 {
@@ -218,21 +219,25 @@ typedef struct DevSortBuffer DevSortBuffer;
 DevSortStatus devsort_buffer_create(DevSortBudget *budget, size_t max_bytes, DevSortBuffer **buffer);
 
 /*
- * Makes at least `bytes` of it usable.  What is there stays, at its address.  DEVSORT_OVER_BUDGET or
- * DEVSORT_OUT_OF_MEMORY leave the buffer as it was; the message says how much was wanted and how much there
- * is.
+ * Makes at least `bytes` bytes of the buffer usable.  Its content stays at its address.  After
+ * DEVSORT_OVER_BUDGET or DEVSORT_OUT_OF_MEMORY the buffer is unchanged; the message has the requested and the
+ * available bytes.
  */
 DevSortStatus devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes);
 
 /*
- * The same, and no more than that, rounded up to the device's granularity: for who chooses the steps himself.
+ * Makes exactly `bytes` bytes usable, rounded up to the device's granularity, for callers that choose the
+ * steps.
  */
 DevSortStatus devsort_buffer_grow_exactly(DevSortBuffer *buffer, size_t bytes);
 
 void *devsort_buffer_address(const DevSortBuffer *buffer);
 size_t devsort_buffer_capacity(const DevSortBuffer *buffer);
 
-/* Gives all back, to the device and to the budget.  The work that uses it must be done.  NULL is allowed. */
+/*
+ * Returns the buffer's memory to the device and to the budget.  Work that uses the buffer must be done.  NULL
+ * is allowed.
+ */
 void devsort_buffer_destroy(DevSortBuffer *buffer);
 
 #ifdef __cplusplus

@@ -13,11 +13,11 @@ EXCEPTION WHEN undefined_function THEN
 	RAISE EXCEPTION USING ERRCODE = SQLSTATE,
 		MESSAGE = 'the library of gpusort is older than its SQL, version 1.1',
 		DETAIL = SQLERRM,
-		HINT = 'Install the library of version 1.1 as well, and try a new session; if gpusort is in shared_preload_libraries, the server loads it when it is started again.';
+		HINT = 'Install the library of version 1.1 as well, and try a new session; if gpusort is in shared_preload_libraries, restart the server.';
 END $$;
 
 COMMENT ON FUNCTION gpusort_version() IS
-'version of the library in this session; that of the SQL is in pg_extension';
+'version of the library in this session; pg_extension has the version of the SQL objects';
 
 CREATE FUNCTION gpusort_preloaded(OUT setting text, OUT hint text)
 RETURNS SETOF record
@@ -25,7 +25,7 @@ AS 'MODULE_PATHNAME'
 LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
 
 COMMENT ON FUNCTION gpusort_preloaded() IS
-'the setting that loads gpusort into sessions as this one; if there is none, what to do: only sessions that have called a function of the extension, as this one has now, sort with it then';
+'the setting that loads gpusort into new sessions of this role in this database; if there is none, what to do. Without such a setting only sessions that have called a function of the extension, as this one has now, use gpusort';
 
 -- 1.0 was never released; whoever built it has its SQL as it was then.  What lacks a column is made anew,
 -- what is missing is made; the rest stays as it is, with the rights that somebody has granted since.
@@ -82,44 +82,44 @@ BEGIN
 END $$;
 
 COMMENT ON FUNCTION gpusort_check(text) IS
-'one row a sort of the statement''s plan, or an index that it builds: is it taken by gpusort, and why not; the milliseconds that it is expected to take by gpusort and by PostgreSQL''s sort, without its input; how it would be done; plans the statement, does not run it';
+'one row for each sort in the plan of the statement, or for each index that it builds: whether gpusort takes it, and why not; the expected milliseconds of gpusort''s and of PostgreSQL''s sort, without the input; how the sort would be done. Plans the statement, and does not execute it';
 
 COMMENT ON FUNCTION gpusort_devices() IS
-'one row a device that can sort: its memory in bytes, how much of it sorts may use and how much of that is free, sorts under way; or why it is unavailable';
+'one row for each device that can sort: its memory in bytes, the part that sorts may use, the free part of that, the number of present sorts; or why the device is unavailable';
 
 COMMENT ON VIEW pg_stat_gpusort IS
-'one row a device, and one of the sorts left to PostgreSQL: how many, how large, why not';
+'counters of sorts: one row for each device, and one row for sorts that were left to PostgreSQL';
 COMMENT ON COLUMN pg_stat_gpusort.device IS 'cpu or cuda; postgresql: sorts that were left to PostgreSQL';
-COMMENT ON COLUMN pg_stat_gpusort.sorts IS 'sorts done';
-COMMENT ON COLUMN pg_stat_gpusort.parallel_sorts IS 'those of them that several processes fed';
-COMMENT ON COLUMN pg_stat_gpusort.index_builds IS 'of the sorts, those for indexes that were built';
-COMMENT ON COLUMN pg_stat_gpusort.rows IS 'rows that were to be sorted';
+COMMENT ON COLUMN pg_stat_gpusort.sorts IS 'completed sorts';
+COMMENT ON COLUMN pg_stat_gpusort.parallel_sorts IS 'sorts that several processes fed';
+COMMENT ON COLUMN pg_stat_gpusort.index_builds IS 'sorts for index builds';
+COMMENT ON COLUMN pg_stat_gpusort.rows IS 'rows to be sorted';
 COMMENT ON COLUMN pg_stat_gpusort.bytes IS 'bytes of keys and rows';
-COMMENT ON COLUMN pg_stat_gpusort.device_time IS 'milliseconds of sorting, without reading the input, transfers, temporary files and returning rows';
+COMMENT ON COLUMN pg_stat_gpusort.device_time IS 'total time of sorting, in milliseconds, without reading the input, transfers, temporary files and returning rows';
 COMMENT ON COLUMN pg_stat_gpusort.spills IS 'sorts that wrote temporary files';
-COMMENT ON COLUMN pg_stat_gpusort.temp_bytes IS 'bytes that they wrote';
-COMMENT ON COLUMN pg_stat_gpusort.corrections IS 'rows that had to be put elsewhere, for their keys had guessed wrong how the C library compares text';
+COMMENT ON COLUMN pg_stat_gpusort.temp_bytes IS 'bytes written to temporary files';
+COMMENT ON COLUMN pg_stat_gpusort.corrections IS 'rows that were moved because their keys guessed wrongly how the C library compares text';
 COMMENT ON COLUMN pg_stat_gpusort.fallbacks IS 'sorts that the device could not complete';
-COMMENT ON COLUMN pg_stat_gpusort.fallback_reasons IS 'the same by reason';
+COMMENT ON COLUMN pg_stat_gpusort.fallback_reasons IS 'number of fallbacks for each reason';
 COMMENT ON COLUMN pg_stat_gpusort.declined IS 'sorts in plans that are left to PostgreSQL';
-COMMENT ON COLUMN pg_stat_gpusort.declined_reasons IS 'the same by reason';
-COMMENT ON COLUMN pg_stat_gpusort.stats_reset IS 'when the counters were last set to zero';
-COMMENT ON COLUMN pg_stat_gpusort.preloaded IS 'whether a setting loads gpusort into sessions as this one (gpusort_preloaded())';
+COMMENT ON COLUMN pg_stat_gpusort.declined_reasons IS 'number of declined sorts for each reason';
+COMMENT ON COLUMN pg_stat_gpusort.stats_reset IS 'time at which the counters were last reset';
+COMMENT ON COLUMN pg_stat_gpusort.preloaded IS 'whether a setting loads gpusort into new sessions of this role in this database (gpusort_preloaded())';
 
-COMMENT ON FUNCTION gpusort_stat_reset() IS 'sets all counters of pg_stat_gpusort to zero';
+COMMENT ON FUNCTION gpusort_stat_reset() IS 'resets all counters of pg_stat_gpusort to zero';
 
-COMMENT ON VIEW pg_stat_progress_gpusort IS 'one row a process that is sorting: how far it is';
-COMMENT ON COLUMN pg_stat_progress_gpusort.pid IS 'process that sorts';
-COMMENT ON COLUMN pg_stat_progress_gpusort.datid IS 'its database';
-COMMENT ON COLUMN pg_stat_progress_gpusort.datname IS 'name of that';
+COMMENT ON VIEW pg_stat_progress_gpusort IS 'progress of sorts: one row for each process that is sorting';
+COMMENT ON COLUMN pg_stat_progress_gpusort.pid IS 'process ID of the process that sorts';
+COMMENT ON COLUMN pg_stat_progress_gpusort.datid IS 'OID of the database of the process';
+COMMENT ON COLUMN pg_stat_progress_gpusort.datname IS 'name of the database of the process';
 COMMENT ON COLUMN pg_stat_progress_gpusort.device IS 'cpu or cuda';
-COMMENT ON COLUMN pg_stat_progress_gpusort.phase IS 'what it is doing';
+COMMENT ON COLUMN pg_stat_progress_gpusort.phase IS 'phase of the sort';
 COMMENT ON COLUMN pg_stat_progress_gpusort.rows_in IS 'rows read, in all processes that feed the sort';
 COMMENT ON COLUMN pg_stat_progress_gpusort.rows_expected IS 'rows that the planner expected';
 COMMENT ON COLUMN pg_stat_progress_gpusort.rows_out IS 'rows returned';
 COMMENT ON COLUMN pg_stat_progress_gpusort.bytes_in IS 'bytes of the keys and rows read';
 COMMENT ON COLUMN pg_stat_progress_gpusort.processes IS 'processes that feed the sort';
-COMMENT ON COLUMN pg_stat_progress_gpusort.started_at IS 'when the sort began';
+COMMENT ON COLUMN pg_stat_progress_gpusort.started_at IS 'time at which the sort began';
 
 CREATE FUNCTION gpusort_stat_get_queue(OUT device text, OUT waits bigint, OUT given_up bigint, OUT wait_time double precision)
 RETURNS SETOF record
@@ -130,8 +130,8 @@ CREATE VIEW pg_stat_gpusort_queue AS SELECT * FROM gpusort_stat_get_queue();
 GRANT SELECT ON pg_stat_gpusort_queue TO PUBLIC;
 
 COMMENT ON VIEW pg_stat_gpusort_queue IS
-'one row a device that sorts wait for: how often, how long, how often in vain';
+'waits of sorts for memory of a device';
 COMMENT ON COLUMN pg_stat_gpusort_queue.device IS 'device that sorts wait for';
-COMMENT ON COLUMN pg_stat_gpusort_queue.waits IS 'sorts that had to wait';
-COMMENT ON COLUMN pg_stat_gpusort_queue.given_up IS 'those of them that waited in vain, and were done by the CPU';
-COMMENT ON COLUMN pg_stat_gpusort_queue.wait_time IS 'milliseconds that they waited together';
+COMMENT ON COLUMN pg_stat_gpusort_queue.waits IS 'sorts that waited in the queue';
+COMMENT ON COLUMN pg_stat_gpusort_queue.given_up IS 'sorts that waited without getting memory; the CPU did them';
+COMMENT ON COLUMN pg_stat_gpusort_queue.wait_time IS 'total waiting time, in milliseconds';

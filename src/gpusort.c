@@ -28,11 +28,13 @@ void _PG_init(void);
 pg_noreturn static void
 refuse_to_load(const char *taken)
 {
-	ereport(ERROR,
-			(errcode(ERRCODE_DUPLICATE_OBJECT),
-			 errmsg("gpusort can't be loaded beside another library that has the same names"),
-			 errdetail("That library has defined %s.", taken),
-			 errhint("Load only one of the two; it may be another copy of gpusort, loaded by its path.")));
+	ereport(
+		ERROR,
+		(errcode(ERRCODE_DUPLICATE_OBJECT),
+		 errmsg("gpusort cannot be loaded together with another library that uses the same names"),
+		 errdetail("That library has defined %s.", taken),
+		 errhint(
+			 "Load only one of the two libraries. The other library may be another copy of gpusort, loaded by its path.")));
 }
 
 /*

@@ -45,7 +45,7 @@ allow_shared_memory(size_t bytes)
 	return status_ok();
 }
 
-/* Queues so many blocks of a kernel; `doing` as for status_from_cuda. */
+/* Queues `blocks` blocks of a kernel; `doing` as for status_from_cuda. */
 template <typename... Parameters, typename... Arguments>
 static inline DevSortStatus
 launch(const char *doing, void (*kernel)(Parameters...), unsigned int blocks, unsigned int threads,

@@ -38,7 +38,7 @@ struct ReadBack
 	~ReadBack();
 };
 
-/* Queues the copy of so many bytes of device memory; `doing` as for status_from_cuda. */
+/* Queues the copy of `bytes` bytes of device memory; `doing` as for status_from_cuda. */
 DevSortStatus read_back_begin(ReadBack *read, const void *from, size_t bytes, const char *doing,
 							  cudaStream_t stream);
 

@@ -8,8 +8,8 @@
 /* ---- sample sort ---- */
 
 /*
- * Leaves hold so many pairs on average at most, and hardly ever more than the base case can sort: 8192, or
- * 4096 on small cards.
+ * The maximum average number of pairs of a leaf.  A leaf seldom has more pairs than the base case can sort:
+ * 8192, or 4096 on small cards.
  */
 #define SAMPLE_LEAF_MEAN 2304
 
@@ -42,9 +42,9 @@
 #define LEAF_ITEMS 8
 
 /*
- * Blocks of so many threads that a multiprocessor holds at a time: more hide more latency, but have fewer
- * registers.  Devices of compute capability 7.5 hold 1024 threads, and of keys of 16 bytes there is no shared
- * memory for more.
+ * The number of such blocks that a multiprocessor holds at a time.  More blocks hide more latency, but have
+ * fewer registers.  Devices of compute capability 7.5 hold 1024 threads, and have no shared memory for more
+ * keys of 16 bytes.
  */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define LEAF_RESIDENT_BLOCKS(threads, key_bytes) (1024 / (threads))
@@ -58,7 +58,7 @@
  */
 #define LEAF_ROUNDS 4
 
-/* Up to so many leaves the class of small ones is left out. */
+/* Up to this number of leaves the class of small leaves is left out. */
 #define LEAF_FEW 512
 
 /* Sub-buckets up to this size are ranked at once, without a look at what is in them. */
@@ -84,10 +84,11 @@
 #define LEAF_PART_THREADS 8
 
 /*
- * A leaf's keys crowd if of the pairs of its samples so many thousandths are in the same of so many cells of
- * its range; or if LEAF_CROWD_SHARES_AMONG are in one of LEAF_CROWD_NEIGHBOURS leaves around it, and any of
- * its own.  Of 2^27 uniform keys no leaf has more than 9 such pairs of 120, and 34 leaves 6 (counted on a
- * CPU, 2026-11-25); of low-entropy keys so 99 of 100 leaves are found.
+ * The range of a leaf has 2^LEAF_CROWD_LOG_CELLS cells.  A leaf's keys crowd if LEAF_CROWD_SHARES_ALONE of
+ * LEAF_CROWD_SHARES pairs of its samples are in the same cell.  They also crowd if LEAF_CROWD_SHARES_AMONG
+ * are so in one of LEAF_CROWD_NEIGHBOURS leaves around it, and any pair in the leaf itself.  With 2^27
+ * uniform keys no leaf has more than 9 such pairs of 120, and 34 leaves have 6 (counted on a CPU,
+ * 2026-11-25).  With low-entropy keys 99 of 100 leaves are found in this way.
  */
 #define LEAF_CROWD_LOG_CELLS 8
 #define LEAF_CROWD_SHARES 1000
@@ -101,14 +102,15 @@
 #define PREFIX_SAMPLE 1024
 #define PREFIX_LEAST_ROWS (UINT64_C(1) << 22)
 
-/* A prefix gets a code if so many keys of the sample have it ... */
+/* A prefix gets a code if this number of keys of the sample have it ... */
 #define PREFIX_LEAST_SHARES 3
 
-/* ... and if one of so many have such a prefix: a code costs time, but less than a second round. */
+/* ... and if one key in this number has such a prefix: a code costs time, but less than a second round. */
 #define PREFIX_WORTH 8
 
 /*
- * So many bits of what the sample's keys have in common are no part of the prefix: others may differ there.
+ * This number of the bits that the sample's keys have in common is not a part of the prefix, because other
+ * keys may differ there.
  */
 #define PREFIX_SPARED_BITS 4
 
@@ -117,11 +119,11 @@
 /* Samples of a sublist, and buckets, at the first of two levels; more if the second would need more. */
 #define BUCKET_SAMPLES 256
 
-/* One level is enough up to so many. */
+/* Up to this number of samples one level is enough. */
 #define BUCKET_ONE_LEVEL_SAMPLES 512
 
 /*
- * Blocks of so many threads for a multiprocessor.  With the 64 registers a thread that this leaves, two
+ * The number of such blocks for a multiprocessor.  With the remaining 64 registers for each thread, two
  * blocks of 512 threads, 15 pairs each, sort 2^27 pairs of 12 bytes in tiles in 3.3 ms on an H100
  * (2026-11-21); one such block at a time takes 5.3 ms.
  */

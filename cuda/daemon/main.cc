@@ -21,21 +21,21 @@ print_usage(FILE *to)
 	fprintf(
 		to,
 		"gpusortd --socket PATH [option ...]: sorts on GPUs for PostgreSQL's backends\n"
-		"  --socket PATH              listen there; mode 0600, for this user alone\n"
+		"  --socket PATH              path of the socket; mode 0600, only for this user\n"
 		"  --devices LIST             numbers of the devices to use, as 0,2; default: all\n"
-		"  --max-device-memory SIZE   of each device, in bytes (k, M, G: kibi-, mebi-, gibibytes) or as 80%%, the default\n"
+		"  --max-device-memory SIZE   memory of each device to use, in bytes (k, M, G: kibi-, mebi-, gibibytes) or as 80%%, the default\n"
 		"  --staging-memory SIZE      pinned host memory for chunks on their way; default 1G\n"
-		"  --idle-memory SIZE         host memory for the results of clients that fetch nothing for a while; default 4G\n"
-		"  --chunk-size SIZE          of a chunk, a multiple of 4k; default 4M\n"
-		"  --chunks NUMBER            of a connection; default 8\n"
-		"  --device-timeout SECONDS   end if a device takes longer for anything; default 60\n"
+		"  --idle-memory SIZE         host memory for results that have not been read for a while; default 4G\n"
+		"  --chunk-size SIZE          size of a chunk, a multiple of 4k; default 4M\n"
+		"  --chunks NUMBER            chunks of a connection; default 8\n"
+		"  --device-timeout SECONDS   end if a call of a device takes longer; default 60\n"
 		"  --parent-fd NUMBER         end when the other end of this pipe is closed\n"
 		"  --self-test                sort a job through a socket with every device layer that can be used, and end\n"
 		"  --version, --help\n"
 		"for tests:\n"
 		"  --host-memory-layer        no GPU: sort in host memory\n"
-		"  --count-devices NUMBER     each device counts as so many, with a part of its memory each\n"
-		"  --fault KIND:NUMBER        with it: alloc, lost, hang or crash at that call of the layer; slow: milliseconds a call\n");
+		"  --count-devices NUMBER     each device counts as this number of devices, with a part of its memory each\n"
+		"  --fault KIND:NUMBER        with --host-memory-layer: alloc, lost, hang or crash at that call of the layer; slow: milliseconds for each call\n");
 }
 
 [[noreturn]] static void

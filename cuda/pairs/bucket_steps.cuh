@@ -63,7 +63,8 @@ sample_slot(const Pieces &sublists, uint32_t s, const Piece &sublist, uint32_t k
 }
 
 /*
- * What tells samples with equal keys apart, besides their order: number of the sample, number of the sublist.
+ * Distinguishes samples with equal keys, in addition to their order: the number of the sample and the number
+ * of the sublist.
  */
 #define SAMPLE_SUBLIST_BITS 20
 #define SAMPLE_SUBLIST_MASK ((1u << SAMPLE_SUBLIST_BITS) - 1)

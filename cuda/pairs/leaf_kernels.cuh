@@ -59,8 +59,8 @@ hard_leaf_capacity(const Leaves &leaves, uint32_t threads)
 template <typename Key>
 struct LeafSamples
 {
-	const Key *keys;					/* the sorted sample that the splitters are from; NULL: nobody asks */
-	uint32_t of_leaf;					/* so many are of the first leaf, then of the next, and so on */
+	const Key *keys;  /* the sorted sample of the splitters; NULL: not needed */
+	uint32_t of_leaf; /* number of samples of each leaf; the samples of the first leaf come first */
 	uint32_t capacity[CROWDED_CLASSES]; /* pairs of a crowded leaf that each class can sort */
 };
 
@@ -93,8 +93,8 @@ count_close_samples(const LeafSamples<Key> &samples, uint32_t leaf)
 }
 
 /*
- * Do a leaf's keys crowd, with so many of its samples close to each other?  Fewer are enough where many of
- * its neighbours have some.  For all threads of a block, each with a leaf.
+ * Do a leaf's keys crowd, by the number of its samples that are close to each other?  If many of its
+ * neighbours have such samples, fewer are enough.  All threads of a block call this, each with a leaf.
  */
 static __device__ __forceinline__ bool
 leaf_crowds(uint32_t close, uint32_t samples)
@@ -245,9 +245,9 @@ __launch_bounds__(THREADS) hard_leaf_kernel(Leaves leaves, LeafPairs<Key> pairs,
 }
 
 /*
- * Sorts keys alone of leaves that are too large for any block, with nobody waiting to sample them again:
- * pieces of half of what a block can sort, two neighbours at a time, by odd-even transposition.  That is slow
- * where a leaf has many pieces.  A block as many as come to it.
+ * Sorts only keys, of leaves that are too large for any block and cannot be sampled again.  A piece has half
+ * of the pairs that a block can sort.  Blocks sort two neighbouring pieces at a time, by odd-even
+ * transposition.  That is slow if a leaf has many pieces.  Each block takes several leaves.
  */
 template <typename Key>
 static __global__ void

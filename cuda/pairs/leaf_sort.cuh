@@ -108,7 +108,9 @@ start_sub_buckets(uint32_t *starts, uint32_t n)
 	return __syncthreads_or(largest > LEAF_SMALL_SUB_BUCKET);
 }
 
-/* An entry of the starts: where the sub-bucket begins, and above it, whether its keys are known to differ. */
+/*
+ * An entry of the starts: where the sub-bucket begins, and above it, whether its keys are known to differ.
+ */
 #define SUB_BUCKET_MIXED (1u << 16)
 #define SUB_BUCKET_START_MASK (SUB_BUCKET_MIXED - 1)
 

@@ -57,7 +57,7 @@ struct ChunkDirectory
 	uint32_t *sizes;   /* of the buckets so far */
 	uint32_t *nchunks; /* so far; chunk c has the places from c * SIZE on */
 	uint32_t *chunks;  /* 1 + the number of the bucket's part's chunk; 0: there is none yet */
-	uint32_t parts;	   /* for each bucket there is room for so many in chunks */
+	uint32_t parts;	   /* number of parts of each bucket for which there is room in chunks */
 };
 
 /* Phase 2: finds each key's bucket, and adds up the sizes of segment s's buckets at sizes[s << log_ways]. */
@@ -185,8 +185,8 @@ open_chunk(const ChunkDirectory &directory, uint32_t *chunk)
 }
 
 /*
- * The number of a chunk that is open, or is being opened: by a thread that has reserved the chunk's first
- * place, and waits for nobody before it tells.
+ * Returns the number of a chunk that is open, or is being opened.  The thread that opens it has reserved the
+ * chunk's first place, and waits for no other thread before it publishes the number.
  */
 static __device__ __forceinline__ uint32_t
 await_chunk(const uint32_t *chunk)

@@ -32,12 +32,15 @@
 #include "pairs/small_sample.cuh"
 #include "primitives/device_scan.h"
 
-/* One block sorts so many pairs on every device; LEAF_THREADS_MEDIUM is the class for it. */
+/* The number of pairs that one block sorts on every device; LEAF_THREADS_MEDIUM is the class for it. */
 #define SAMPLE_BLOCK (LEAF_THREADS_MEDIUM * LEAF_ITEMS)
 
 #define SAMPLE_MAX_LEVELS 2
 
-/* The first of two levels is in chunks up to so many buckets, which are enough for so many rows. */
+/*
+ * The first of two levels is in chunks up to SAMPLE_MOST_CHAINS buckets, which are enough for
+ * SAMPLE_MOST_CHAINED rows.
+ */
 #define SAMPLE_MOST_CHAINS (1u << SAMPLE_LOG_WAYS)
 #define SAMPLE_MOST_CHAINED ((uint64_t) (SAMPLE_LEAF_MEAN + 1) * SAMPLE_MOST_CHAINS * SAMPLE_MOST_CHAINS)
 
@@ -256,7 +259,7 @@ template <typename Key>
 static DevSortStatus queue_sort(const PairSortJob<Key> *job, bool on_device, const Workspace *workspace,
 								const uint32_t **unfinished, cudaStream_t stream);
 
-/* Phase 1 of a sort of two levels: the sample is sorted as anything else, but nobody waits for it. */
+/* Phase 1 of a sort of two levels: the sample is sorted as any input, and no thread waits for it. */
 template <typename Key>
 static DevSortStatus
 choose_many_splitters(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSpace<Key> *space,
@@ -312,9 +315,9 @@ read_back(T *number, const T *from, const char *doing, cudaStream_t stream)
 }
 
 /*
- * Copies all pairs to the output if all keys are the same.  They are looked at only if all of the sample are.
- * Waits for the stream.  Of keys of 8 bytes and less nobody asks: they are sorted nearly as soon as looked at
- * and copied, and the wait would be felt by small sorts.
+ * Copies all pairs to the output if all keys are the same.  The keys are compared only if all keys of the
+ * sample are the same.  Waits for the stream.  This is not called for keys of 8 bytes and less: sorting them
+ * takes little longer than comparing and copying them, and the wait would slow down small sorts.
  */
 template <typename Key>
 static DevSortStatus
@@ -461,7 +464,9 @@ distribute(const PairSortJob<Key> *job, const SampleShape *shape, const SampleSp
 	return distribute_with<Key, uint8_t, has_values>(job, shape, space, level, arrays, stream);
 }
 
-/* Sorts pairs first .. first + n - 1, all between the same splitters, again, or all if that is what it is. */
+/*
+ * Sorts pairs first .. first + n - 1, all between the same splitters, again, or all if that is what it is.
+ */
 template <typename Key>
 static DevSortStatus sort_part_again(const PairSortJob<Key> *job, const PairArrays<Key> *arrays,
 									 uint32_t first, uint32_t n, bool by_radix, int depth,

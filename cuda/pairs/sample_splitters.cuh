@@ -94,7 +94,7 @@ pick_splitter(const Key *sample, uint32_t step, uint32_t nleaves, uint32_t i)
 	return key;
 }
 
-/* Shared memory of block_pick_splitters for a segment of so many buckets. */
+/* Shared memory of block_pick_splitters for a segment of nbuckets buckets. */
 template <typename Key>
 static __host__ __device__ constexpr size_t
 pick_shared_bytes(uint32_t nbuckets)

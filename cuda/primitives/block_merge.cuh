@@ -4,7 +4,7 @@
  *
  * Every thread sorts MERGE_ITEMS consecutive pairs in its registers; then runs are merged two by two.  In a
  * merge each thread finds by binary search where its part of the result begins in either run (the merge path)
- * and produces it alone.  What is done does not depend on the keys, but for bank conflicts.
+ * and produces it alone.  Apart from bank conflicts, the work does not depend on the keys.
  */
 #ifndef DEVSORT_BLOCK_MERGE_CUH
 #define DEVSORT_BLOCK_MERGE_CUH
@@ -175,7 +175,7 @@ shared_pairs_bytes(uint32_t capacity)
 	return capacity * (sizeof(Key) + (has_values ? sizeof(uint32_t) : 0));
 }
 
-/* Runs of so many pairs are exchanged within a warp. */
+/* Waits for the merge of runs of `run` pairs; short runs are exchanged within a warp. */
 static __device__ __forceinline__ void
 merge_barrier(uint32_t run)
 {

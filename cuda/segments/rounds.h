@@ -9,10 +9,9 @@
  *	1. the user loads a key of 64 bits for each row that is left: the number of its segment in as few bits as
  *	   the numbers need, below it the row's next piece;
  *	2. segment_rounds_sort sorts the pairs of key and row number;
- *	3. segment_rounds_settle finds the rows that are settled: those whose key is nobody else's, and those of
- *	   which the user's SettleRule says that equal keys are equal rows.  They are written to their place in
- *	   the result.  The others are moved together, and the groups of equal keys among them are the segments of
- *	   the next round.
+ *	3. segment_rounds_settle finds the settled rows: rows with a unique key, and rows for which the user's
+ *	   SettleRule says that equal keys are equal rows.  It writes these rows to their place in the result.  It
+ *	   moves the other rows together; their groups of equal keys are the segments of the next round.
  *
  * The rows of a segment are neighbours in the result too, and stay in its range of places.  So the places
  * that are still open, kept in ascending order, are those of the sorted rows that are left, one by one.  In
@@ -98,8 +97,8 @@ int segment_rounds_bits(const SegmentRounds *rounds);
 RoundRows segment_rounds_input(const SegmentRounds *rounds);
 
 /*
- * Queues the sort of what was loaded.  The rest of the workspace is what pair_sort_measure takes for n pairs
- * with values.
+ * Queues the sort of the loaded rows.  The rest of the workspace is as large as pair_sort_measure says for n
+ * pairs with values.
  */
 DevSortStatus segment_rounds_sort(SegmentRounds *rounds, const DevSortStages *stages,
 								  const Workspace *workspace, cudaStream_t stream);

@@ -1,6 +1,7 @@
 /*
  * codes.cuh
- *		Making an alphabetic code on the device, the same one as string_codes_make makes of what occurs.
+ *		Makes an alphabetic code on the device, the same one that string_codes_make makes from the
+ *		frequencies.
  *
  * A thread a symbol, which goes down the cuts to its own place.
  */

@@ -10,9 +10,9 @@
  * What a round sorts of a string, below the number of its segment: as many bits of its codes as there is room
  * for, and in the lowest STRING_TAKEN_BITS how many characters these are.  The last one may be there in part;
  * it does not count and is looked at again.  Zero says that the string ended within these bits, so strings
- * with the same such key are equal.  As one string of bits can be read in one way only, the count puts
- * nothing in another order, but for strings that end after as many characters as it can tell: before those
- * that go on.
+ * with the same such key are equal.  A string of bits can be read in one way only.  Therefore the count
+ * changes no order, with one exception: strings that end after as many characters as the count can tell come
+ * before strings that continue.
  *
  * How frequent a value is, is known from a sample.  A value that this lacks has a code too, a long one; but
  * where frequent values have such neighbours on both sides, their own codes become a bit longer.  So there
@@ -34,8 +34,8 @@
 #define STRING_MOST_TAKEN 30
 
 /*
- * A code has at most so many bits.  With the largest segment number, of 30 bits, there still is room for a
- * character.
+ * The maximum number of bits of a code.  With the largest segment number, of 30 bits, there is still room for
+ * a character.
  */
 #define STRING_CODE_MAX_BITS 20
 
@@ -50,8 +50,8 @@
 #define STRING_SYMBOLS 257
 
 /*
- * A symbol weighs as one in so many characters at least.  If codes become too long, more, until all weigh the
- * same.
+ * The least weight of a symbol is that of one character in this number.  If codes become too long, it is
+ * raised, until all weights are equal.
  */
 #define STRING_RARE_SHARE 16384
 
@@ -97,7 +97,7 @@ string_coding_append(StringCoding *coding, uint32_t code, int room)
 		coding->taken++;
 		return true;
 	}
-	/* A borrowed code, as a whole: the largest of what begins with it. */
+	/* A borrowed code, as a whole: the largest code that begins with it. */
 	if (coding->used >= STRING_CODE_BORROWED && coding->used - STRING_CODE_BORROWED <= room)
 	{
 		coding->bits |= ~UINT64_C(0) >> (coding->used - STRING_CODE_BORROWED);

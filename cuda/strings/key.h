@@ -27,7 +27,7 @@
 #define STRING_KEY_FUNCTION static inline
 #endif
 
-/* How many bytes of a string fit besides a segment number of so many bits; 3 to 7. */
+/* Returns the number of bytes of a string that fit beside a segment number of segment_bits bits; 3 to 7. */
 STRING_KEY_FUNCTION int
 string_key_bytes(int segment_bits)
 {

@@ -67,7 +67,10 @@ string_count_common(StringRest a, StringRest b, uint64_t enough)
 	return at;
 }
 
-/* The next characters as codes of what has room: a key of room + STRING_TAKEN_BITS bits; see codes.h. */
+/*
+ * Returns the codes of the next characters, as many as have room: a key of room + STRING_TAKEN_BITS bits; see
+ * codes.h.
+ */
 static __device__ __forceinline__ uint64_t
 string_load_codes(StringRest rest, const uint32_t *code, int end_bits, int room)
 {

@@ -323,7 +323,7 @@ DECLARE
 	query text;
 BEGIN
 	SELECT substring(reason FROM '; (.*) may be taken'), coalesce(substring(reason FROM 'may be taken(, .*)'), '') INTO advice, differs
-		FROM gpusort_check(statement) WHERE reason LIKE 'the sort is inside of an aggregate; %' LIMIT 1;
+		FROM gpusort_check(statement) WHERE reason LIKE 'the sort is inside an aggregate; %' LIMIT 1;
 	query := 'SELECT ' || coalesce(substring(advice FROM ' GROUP BY (.*)') || ', ', '') || advice;
 	query := regexp_replace(regexp_replace(query, '\.\.\.', columns || ' FROM ' || substring(statement FROM 'FROM (.*?)(?: GROUP|$)')), '\.\.\.', sorted_by);
 	advice := advice || differs;

@@ -201,7 +201,7 @@ CREATE INDEX st_unlogged_k ON st_unlogged (t);
 -- What gpusort_check says beforehand: nothing is built.
 SET gpusort.mode = auto;
 SET maintenance_work_mem = '64MB';
-SELECT sort_key, taken, reason LIKE 'the table has about % rows, which is not more than 1000; gpusort.mode = force would take it' AS few FROM gpusort_check('CREATE INDEX checked_1 ON st_few (k, t DESC NULLS LAST)');
+SELECT sort_key, taken, reason LIKE 'the table has about % rows, which is not more than 1000; gpusort.mode = force would take the sort' AS few FROM gpusort_check('CREATE INDEX checked_1 ON st_few (k, t DESC NULLS LAST)');
 SET gpusort.mode = force;
 SELECT sort_key, taken, reason, regexp_replace(how, '[\d.]+ [kM]B', 'N', 'g') AS how, expected_ms FROM gpusort_check('CREATE UNIQUE INDEX checked_1 ON st_table (k, t DESC NULLS LAST) INCLUDE (id)');
 SELECT sort_key, taken, reason FROM gpusort_check('CREATE INDEX CONCURRENTLY ON st_table (lower(t) text_pattern_ops, (k + 1)) WHERE k > 5');

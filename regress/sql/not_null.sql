@@ -102,7 +102,7 @@ BEGIN
 EXCEPTION WHEN data_corrupted THEN
 	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
 	RETURN CASE format('%s. %s %s', SQLERRM, detail, hint)
-		WHEN 'a sort column that is NOT NULL contains a NULL. It is column 1 of the rows to be sorted, of type integer. The table is damaged, or its catalog. With gpusort.mode = off the rows can be sorted nevertheless.'
+		WHEN 'a sort column that is NOT NULL contains a NULL. The column is number 1 of the rows to be sorted, and has type integer. The table or its catalog entries are damaged. Set gpusort.mode to off to sort the rows nevertheless.'
 		THEN 'it is damaged' ELSE SQLERRM END;
 END $$;
 SELECT what_is_said('SELECT count(*) FROM (SELECT i FROM damaged ORDER BY i OFFSET 0) d') AS alone,

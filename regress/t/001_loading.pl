@@ -126,22 +126,22 @@ like($node->safe_psql('postgres', "SELECT gpusort_version(); $explain"), $taken,
 unlike($node->safe_psql('postgres', $explain), $taken, 'into its session alone');
 is($node->safe_psql('postgres', "SET session_preload_libraries = 'gpusort'; $preloaded"), "|${first}ALTER SYSTEM $set 'gpusort'$reload", 'a SET in the session loads it into no other');
 is($node->safe_psql('postgres', 'SET gpusort.backend = cuda; SET gpusort.mode = force; SELECT gpusort_version(); EXPLAIN (ANALYZE) SELECT * FROM generate_series(1, 5) AS g ORDER BY g') =~ /(Fallback: .*)/
-	&& $1, 'Fallback: cuda: gpusort is not in shared_preload_libraries, so no gpusortd is started', 'nor a card');
+	&& $1, 'Fallback: cuda: gpusort is not in shared_preload_libraries, therefore no gpusortd is started', 'nor a card');
 
 # A superuser may have that logged; here the client sees the log.
 my $to_card = "SET log_statement = none; SET client_min_messages = log; SET gpusort.backend = cuda; SET gpusort.mode = force; SELECT * FROM generate_series(1, 5) AS g ORDER BY g";
 ($status, $out, $err) = $node->psql('postgres', "LOAD 'gpusort'; $to_card");
 is($err, '', 'a sort that was meant for a card is not logged');
 ($status, $out, $err) = $node->psql('postgres', "LOAD 'gpusort'; SET gpusort.log_fallbacks = on; $to_card");
-is($err =~ s/^psql:<stdin>:\d+: //mgr, join("\n", 'LOG:  a sort on device "cuda" is done by device "cpu" instead', 'DETAIL:  Reason: gpusort is not in shared_preload_libraries, so no gpusortd is started.',
-	'HINT:  gpusort_devices() says why the device is not served.'), 'unless it is asked for');
+is($err =~ s/^psql:<stdin>:\d+: //mgr, join("\n", 'LOG:  the sort on device "cuda" falls back to device "cpu"', 'DETAIL:  Reason: gpusort is not in shared_preload_libraries, therefore no gpusortd is started.',
+	'HINT:  gpusort_devices() says why the device is not available.'), 'unless it is asked for');
 
 is($node->safe_psql('postgres', 'SELECT DISTINCT preloaded FROM pg_stat_gpusort'), 'f', 'pg_stat_gpusort tells, too');
 
 # gpusort_check begins with it, and what it says is so in its own session.
 my $check = "SELECT coalesce(taken::text, '-'), coalesce(sort_key, '-'), reason FROM gpusort_check('SELECT * FROM generate_series(1, 5) AS g ORDER BY g')";
 is($node->safe_psql('postgres', "SELECT FROM gpusort_version(); SET gpusort.mode = force; $check") =~ s/^\n//r,
-	"-|-|gpusort is on in this session alone, for no setting loads it: ${first}ALTER SYSTEM $set 'gpusort'$reload\ntrue|g|", 'the first row of gpusort_check');
+	"-|-|gpusort is loaded in this session only, because no setting loads it: ${first}ALTER SYSTEM $set 'gpusort'$reload\ntrue|g|", 'the first row of gpusort_check');
 unlike($node->safe_psql('postgres', "LOAD 'gpusort'; SET session_preload_libraries = 'gpusort'; SET gpusort.mode = force; $check"), qr/^true/, 'whatever a SET says');
 
 # What is there already stays, by whatever it is set; who does as the hint says has it in new sessions.

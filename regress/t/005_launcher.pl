@@ -173,7 +173,7 @@ foreach my $blow (1 .. @blows)
 }
 my $log = log_since($offset);
 is(count_of($log, 'WARNING:  gpusortd: (was ended by signal 9|was ended by signal 1|ended with status 0)\n'), @blows, 'each end is logged');
-is(count_of($log, 'It is started again at once'), @blows, 'and no start is delayed');
+is(count_of($log, 'gpusortd is restarted at once'), @blows, 'and no start is delayed');
 # A process that starts late is nearer to the next one.
 cmp_ok(($starts[-1] - $starts[0]) / $#starts, '>', 0.45, 'but some time is between two');
 is(parent_of((gpusortd_pids($node))[0]), $launcher, 'the launcher is the same');
@@ -196,7 +196,7 @@ sub check_delays
 {
 	my ($what, $failure, $end, @delays) = @_;
 	my $program = write_program($what =~ tr/ /_/r, $failure);
-	my $pattern = join '.*', map { "gpusortd: $end\n[^\n]*It is started again $_\\." } @delays;
+	my $pattern = join '.*', map { "gpusortd: $end\n[^\n]*gpusortd is restarted $_\\." } @delays;
 
 	$offset = -s $node->logfile;
 	set(gpusortd_path => $program);
@@ -205,10 +205,10 @@ sub check_delays
 }
 
 check_delays('crash', 'kill -SEGV $$', 'was ended by signal 11', 'in 1 s', 'in 2 s', 'in 4 s');
-wait_for_reason('^unavailable: gpusortd was ended by signal 11; it is started again in \d+ s', 'the reason while it is not there');
+wait_for_reason('^unavailable: gpusortd was ended by signal 11; it is restarted in \d+ s', 'the reason while it is not there');
 $offset = -s $node->logfile;
 $node->safe_psql('postgres', 'SELECT pg_reload_conf()');
-ok(wait_until(sub { log_since($offset) =~ /again in 1 s/ }), 'a reload starts it, and makes the delays begin anew');
+ok(wait_until(sub { log_since($offset) =~ /is restarted in 1 s/ }), 'a reload starts it, and makes the delays begin anew');
 check_delays('device lost', 'exit 3', 'ended with status 3', 'in 1 s', 'in 2 s');
 check_delays('killed before it is ready', 'kill -KILL $$', 'was ended by signal 9', 'at once', 'in 1 s', 'in 2 s');
 set(gpusortd_path => undef);
@@ -217,7 +217,7 @@ wait_until_ready('the real one again');
 $offset = -s $node->logfile;
 unlink $socket or die;
 set(service_timeout => '1s');
-ok(wait_until(sub { log_since($offset) =~ /had lost its socket, and ended with status 0\n[^\n]*It is started again at once/ }), 'a gpusortd without a socket is ended');
+ok(wait_until(sub { log_since($offset) =~ /lost its socket, and ended with status 0\n[^\n]*gpusortd is restarted at once/ }), 'a gpusortd without a socket is ended');
 wait_until_ready('and started again');
 
 # ---- it hangs ----
@@ -233,7 +233,7 @@ is((gpusortd_pids($node))[0], $pid, 'and was not killed');
 $offset = -s $node->logfile;
 set(service_timeout => '500ms');
 freeze_gpusortd($node);
-ok(wait_until(sub { log_since($offset) =~ /did not answer within gpusort\.service_timeout, and was ended by signal 9\n[^\n]*It is started again in \d+ s/ }), 'with one it is killed, which is a failure of its own');
+ok(wait_until(sub { log_since($offset) =~ /did not answer within gpusort\.service_timeout, and was ended by signal 9\n[^\n]*gpusortd is restarted in \d+ s/ }), 'with one it is killed, which is a failure of its own');
 wait_until_ready('and started again');
 set(service_timeout => undef);
 
@@ -304,7 +304,7 @@ sub check_given_up
 	my $ask = 'SET gpusort.mode = force; SET gpusort.backend = cuda;';
 	my $query = 'SELECT * FROM generate_series(1, 1000) AS g ORDER BY g';
 	like($node->safe_psql('postgres', "$ask EXPLAIN (ANALYZE) $query"), qr/Fallback: cuda: $why/, "$what: why the CPU has sorted");
-	like($node->safe_psql('postgres', "$ask SELECT how FROM gpusort_check('$query')"), qr/^device cuda, .*; as things are, the CPU will sort: $why/, "$what: why it will");
+	like($node->safe_psql('postgres', "$ask SELECT how FROM gpusort_check('$query')"), qr/^device cuda, .*; at present the CPU will sort: $why/, "$what: why it will");
 	return;
 }
 
@@ -446,7 +446,7 @@ is(scalar(gpusortd_pids($node)), 0, 'has no gpusortd');
 
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''\nmax_worker_processes = 0");
 $node->start;
-is($node->safe_psql('postgres', $reason_of_cuda), 'unavailable: gpusort is not in shared_preload_libraries, so no gpusortd is started', 'not preloaded: the reason');
+is($node->safe_psql('postgres', $reason_of_cuda), 'unavailable: gpusort is not in shared_preload_libraries, therefore no gpusortd is started', 'not preloaded: the reason');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'gpusort'");
 $node->restart;
 like($node->safe_psql('postgres', $reason_of_cuda), qr/^unavailable: the gpusort launcher has not started/, 'no worker to be had: the reason');

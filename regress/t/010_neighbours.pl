@@ -188,7 +188,7 @@ foreach my $name ('GpuSort', 'GpuSortFeed', 'GpuRank', 'gpusort.min_rows')
 		"SET neighbour.takes = '$name'; LOAD 'neighbour'; LOAD 'gpusort'; LOAD 'gpusort'; SHOW gpusort.mode; SELECT count(*) FROM (SELECT * FROM r ORDER BY k) s;",
 		on_error_stop => 0);
 	my @errors = $err =~ /ERROR:  (.*)(?:\nDETAIL:  (.*))?/g;
-	my @clash = ("gpusort can't be loaded beside another library that has the same names", qr/"\Q$name\E"/);
+	my @clash = ("gpusort cannot be loaded together with another library that uses the same names", qr/"\Q$name\E"/);
 
 	is($errors[$_ * 2], $clash[0], "$name is taken: LOAD fails") foreach 0, 1;
 	like($errors[$_ * 2 + 1] // '', $clash[1], 'and says which name it is') foreach 0, 1;

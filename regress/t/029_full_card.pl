@@ -337,7 +337,7 @@ $session->query_safe('BEGIN; DECLARE c NO SCROLL CURSOR FOR ' . WIDE);
 $session->query('MOVE 10 IN c');
 kill_gpusortd($node);
 $session->query('MOVE 40000 IN c');
-like($session->{stderr}, qr/^[^\n]*ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  Some of the rows were returned already/, 'one clear error in the middle of a turn');
+like($session->{stderr}, qr/^[^\n]*ERROR:  the sort on device "cuda" could not be completed\nDETAIL:  Reason: .+\.\nHINT:  Some rows were already returned/, 'one clear error in the middle of a turn');
 unlike($session->{stderr}, qr/ERROR.*ERROR/s, 'and no other');
 $session->{stderr} = '';
 $session->quit;

@@ -202,7 +202,7 @@ sub count_outcome
 	}
 	# Where the error came from inside of a function.
 	$errors =~ s/^CONTEXT:  .*(\n(?!psql:).*)*\n?//mg;
-	$counts->{returned} += $errors =~ s/^${failed}Some of the rows were returned already\. Run the query again, or set gpusort\.backend to "cpu"\.\n?//mg;
+	$counts->{returned} += $errors =~ s/^${failed}Some rows were already returned\. Run the query again, or set gpusort\.backend to "cpu"\.\n?//mg;
 	$counts->{volatile} += $errors =~ s/^${failed}The query has volatile functions [^\n]+\n?//mg if $session->{volatile};
 	$counts->{cancelled} += $errors =~ s/^psql:<stdin>:\d+: ERROR:  canceling statement due to (?:user request|statement timeout)\n?//mg;
 	push @wrong, $errors if $errors ne '';

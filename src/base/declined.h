@@ -1,6 +1,6 @@
 /*
  * base/declined.h
- *		Why a sort is left to PostgreSQL: a category to count by, and words for a person.
+ *		Why a sort is left to PostgreSQL: a category for counters, and words for a person.
  */
 #ifndef GPUSORT_BASE_DECLINED_H
 #define GPUSORT_BASE_DECLINED_H
@@ -15,11 +15,11 @@ typedef enum DeclinedReason
 	DECLINED_TYPE,
 	DECLINED_OPERATOR,
 	DECLINED_COLLATION,
-	DECLINED_KIND, /* no sort that is a node of its own, or another extension's */
+	DECLINED_KIND, /* the sort is not a plan node, or belongs to another extension */
 	DECLINED_COST, /* PostgreSQL's plan is expected to be cheaper */
 
-	/* Of builds of indexes alone. */
-	DECLINED_TABLE, /* a table access method that is not heap */
+	/* Only for index builds. */
+	DECLINED_TABLE, /* the table access method is not heap */
 	DECLINED_REASONS
 } DeclinedReason;
 
@@ -29,7 +29,7 @@ typedef struct Declined
 	const char *words; /* palloc'd or static, a sentence fragment */
 } Declined;
 
-/* Fills a Declined, and is false, for functions that decide. */
+/* Fills a Declined and returns false, for functions that decide. */
 #define declined_because(why_not, the_reason, the_words) \
 	(*(why_not) = (Declined){.reason = (the_reason), .words = (the_words)}, false)
 

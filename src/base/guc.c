@@ -136,19 +136,19 @@ check_devices(char **newval, void **extra, GucSource source)
 static void
 define_limits(void)
 {
-	DefineCustomIntVariable("gpusort.max_work_mem", "The most host memory that one sort may use.",
-							"Whatever gpusort.work_mem and work_mem say. -1: no limit but those.",
+	DefineCustomIntVariable("gpusort.max_work_mem", "Maximum host memory of one sort.",
+							"Applies to gpusort.work_mem and work_mem. -1: no other limit.",
 							&gpusort_max_work_mem, -1, -1, MAX_KILOBYTES, PGC_SUSET, GUC_UNIT_KB,
 							check_work_mem, NULL, NULL);
-	DefineCustomIntVariable("gpusort.max_queue_timeout", "The most that gpusort.queue_timeout counts for.",
+	DefineCustomIntVariable("gpusort.max_queue_timeout", "Maximum effective value of gpusort.queue_timeout.",
 							"-1: no limit.", &gpusort_max_queue_timeout, -1, -1, INT_MAX, PGC_SUSET,
 							GUC_UNIT_MS, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.max_device_sorts", "So many sorts a session may have on GPUs at a time.",
-							"0: none. Others are done by the CPU.", &gpusort_max_device_sorts, 64, 0, INT_MAX,
-							PGC_SUSET, 0, NULL, NULL, NULL);
-	DefineCustomStringVariable("gpusort.max_sort_device_memory",
-							   "The most of a GPU's memory that one sort may have.",
-							   "A percentage of what sorts may use there, or a size.",
+	DefineCustomIntVariable("gpusort.max_device_sorts",
+							"Maximum number of simultaneous sorts of a session on GPUs.",
+							"Further sorts run on the CPU. 0: all sorts run on the CPU.",
+							&gpusort_max_device_sorts, 64, 0, INT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomStringVariable("gpusort.max_sort_device_memory", "Maximum memory of a GPU for one sort.",
+							   "A percentage of gpusort.max_device_memory, or a size.",
 							   &gpusort_max_sort_device_memory, "100%", PGC_SUSET, 0, check_device_memory,
 							   NULL, NULL);
 }
@@ -158,7 +158,7 @@ define_logging(void)
 {
 	DefineCustomBoolVariable("gpusort.log_fallbacks",
 							 "Logs each sort that a device could not complete, and why.",
-							 "And builds of indexes that are left to PostgreSQL, but for small tables.",
+							 "Also logs index builds that are left to PostgreSQL, except for small tables.",
 							 &gpusort_log_fallbacks, false, PGC_SUSET, 0, NULL, NULL, NULL);
 }
 
@@ -173,23 +173,23 @@ define_service_settings(void)
 							NULL, &gpusort_staging_memory, 1024, 32, 1024 * 1024, PGC_SIGHUP, GUC_UNIT_MB,
 							NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.idle_memory",
-							"Host memory for sorted rows on GPUs of which nobody fetched for a while.",
-							"0: they stay on the GPU.", &gpusort_idle_memory, 4096, 0, 1024 * 1024,
+							"Host memory for results on GPUs that have not been read for a while.",
+							"0: such results stay on the GPU.", &gpusort_idle_memory, 4096, 0, 1024 * 1024,
 							PGC_SIGHUP, GUC_UNIT_MB, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.max_kept_memory",
-							"Host memory that the server keeps of one parallel sort for the next one.",
-							"For some seconds. -1: a 32nd of the memory that there is. 0: none.",
-							&gpusort_max_kept_memory, -1, -1, MAX_KILOBYTES, PGC_SIGHUP, GUC_UNIT_KB, NULL,
-							NULL, NULL);
-	DefineCustomStringVariable("gpusort.devices", "The GPUs to sort on, by number.",
+	DefineCustomIntVariable(
+		"gpusort.max_kept_memory",
+		"Host memory of a parallel sort that the server keeps for the next parallel sort.",
+		"The memory is kept for some seconds. -1: a 32nd of the machine's memory. 0: none.",
+		&gpusort_max_kept_memory, -1, -1, MAX_KILOBYTES, PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomStringVariable("gpusort.devices", "Numbers of the GPUs that sort.",
 							   "Empty: all; none: no GPU is used, and gpusortd is not started.",
 							   &gpusort_device_list, "", PGC_SIGHUP, 0, check_devices, NULL, NULL);
 	DefineCustomIntVariable("gpusort.service_timeout",
-							"A gpusortd that does not answer for so long is killed and started again.",
+							"Time after which a gpusortd that does not answer is killed and restarted.",
 							"0: never.", &gpusort_service_timeout, 10000, 0, INT_MAX, PGC_SIGHUP, GUC_UNIT_MS,
 							NULL, NULL, NULL);
-	DefineCustomStringVariable("gpusort.gpusortd_path", "The program that sorts on GPUs.",
-							   "Empty: gpusortd in the folder of the server's programs.",
+	DefineCustomStringVariable("gpusort.gpusortd_path", "Path of the program that sorts on GPUs.",
+							   "Empty: gpusortd in the directory of the server's programs.",
 							   &gpusort_gpusortd_path, "", PGC_SIGHUP, GUC_SUPERUSER_ONLY, NULL, NULL, NULL);
 	DefineCustomStringVariable("gpusort.gpusortd_options", "More options for gpusortd, for tests.", NULL,
 							   &gpusort_gpusortd_options, "", PGC_SIGHUP,
@@ -215,35 +215,36 @@ void
 guc_define_all(void)
 {
 	DefineCustomEnumVariable(
-		"gpusort.mode", "Whether sorts are taken off PostgreSQL's hands.",
-		"auto: where that is expected to be cheaper; off: never; force: wherever it is possible.",
+		"gpusort.mode", "Selects which sorts gpusort takes.",
+		"auto: sorts for which gpusort is expected to be faster; off: none; force: all sorts that gpusort can do.",
 		&gpusort_mode, GPUSORT_MODE_AUTO, mode_options, PGC_USERSET, GUC_EXPLAIN, NULL, assign_mode, NULL);
-	DefineCustomEnumVariable("gpusort.backend", "The device that sorts.", NULL, &gpusort_backend,
+	DefineCustomEnumVariable("gpusort.backend", "Selects the device that sorts.", NULL, &gpusort_backend,
 							 GPUSORT_BACKEND_AUTO, backend_options, PGC_USERSET, GUC_EXPLAIN, NULL, NULL,
 							 NULL);
-	DefineCustomEnumVariable("gpusort.algorithm", "How keys of fixed width are sorted.",
-							 "By devices that know the algorithm; others take the one they have.",
-							 &gpusort_algorithm, GPUSORT_ALGORITHM_AUTO, algorithm_options, PGC_USERSET,
-							 DEVELOPER_SETTING, NULL, NULL, NULL);
+	DefineCustomEnumVariable("gpusort.algorithm", "Selects the algorithm for keys of fixed width.",
+							 "Devices without this algorithm use their own.", &gpusort_algorithm,
+							 GPUSORT_ALGORITHM_AUTO, algorithm_options, PGC_USERSET, DEVELOPER_SETTING, NULL,
+							 NULL, NULL);
 	DefineCustomIntVariable("gpusort.min_rows",
-							"Sorts of fewer rows, by estimate, are left alone in mode auto.", NULL,
+							"In mode auto, sorts with fewer expected rows are left to PostgreSQL.", NULL,
 							&gpusort_min_rows, 500, 0, INT_MAX, PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it goes to temporary files.",
-							"-1 means work_mem, for each process that feeds it.", &gpusort_work_mem, -1, -1,
+	DefineCustomIntVariable("gpusort.work_mem", "Host memory of one sort before it writes temporary files.",
+							"-1: work_mem for each process that feeds the sort.", &gpusort_work_mem, -1, -1,
 							MAX_KILOBYTES, PGC_USERSET, GUC_UNIT_KB | GUC_EXPLAIN, check_work_mem, NULL,
 							NULL);
-	DefineCustomBoolVariable("gpusort.create_index", "Whether builds of B-tree indexes are taken over.",
-							 "As far as gpusort.mode allows.", &gpusort_create_index, true, PGC_USERSET, 0,
+	DefineCustomBoolVariable("gpusort.create_index", "Enables builds of B-tree indexes by gpusort.",
+							 "gpusort.mode must allow it too.", &gpusort_create_index, true, PGC_USERSET, 0,
 							 NULL, NULL, NULL);
 	DefineCustomIntVariable("gpusort.queue_timeout",
-							"How long a sort waits at most for GPU memory that others have.",
-							"It waits no longer than the CPU would take for it. -1: no limit but that.",
+							"Maximum time that a sort waits for GPU memory before it runs on the CPU.",
+							"A sort never waits longer than the CPU would take. -1: no other limit.",
 							&gpusort_queue_timeout, 10000, -1, INT_MAX, PGC_USERSET,
 							GUC_UNIT_MS | GUC_EXPLAIN, NULL, NULL, NULL);
-	DefineCustomIntVariable("gpusort.spoiled_images",
-							"Spoils one of so many images of strings, for tests of what verifies the order.",
-							"0: none. No sort gives another order for it.", &gpusort_spoiled_images, 0, 0,
-							INT_MAX, PGC_SUSET, DEVELOPER_SETTING, NULL, NULL, NULL);
+	DefineCustomIntVariable(
+		"gpusort.spoiled_images",
+		"Spoils one image of a string in this number, to test the verification of the order.",
+		"0: none. The order of the result stays the same.", &gpusort_spoiled_images, 0, 0, INT_MAX, PGC_SUSET,
+		DEVELOPER_SETTING, NULL, NULL, NULL);
 	define_limits();
 	define_logging();
 	define_service_settings();

@@ -9,19 +9,19 @@
 
 typedef enum GpuSortMode
 {
-	GPUSORT_MODE_AUTO, /* take a sort where that is expected to be cheaper */
-	GPUSORT_MODE_OFF,  /* plan as if gpusort were not there */
-	GPUSORT_MODE_FORCE /* take every eligible sort, whatever its size and cost */
+	GPUSORT_MODE_AUTO, /* take sorts for which gpusort is expected to be faster */
+	GPUSORT_MODE_OFF,  /* plan as without gpusort */
+	GPUSORT_MODE_FORCE /* take every sort that gpusort can do, regardless of size and cost */
 } GpuSortMode;
 
 typedef enum GpuSortBackend
 {
-	GPUSORT_BACKEND_AUTO, /* the device that is expected to be the cheaper one */
+	GPUSORT_BACKEND_AUTO, /* the device that is expected to be faster */
 	GPUSORT_BACKEND_CPU,
-	GPUSORT_BACKEND_CUDA /* as long as there is one, else the CPU */
+	GPUSORT_BACKEND_CUDA /* the GPU if there is one, otherwise the CPU */
 } GpuSortBackend;
 
-/* How fixed keys are sorted, by devices that know several ways; the numbers are gpusortd's. */
+/* The algorithm for fixed keys, on devices that have several; the numbers are gpusortd's. */
 typedef enum GpuSortAlgorithm
 {
 	GPUSORT_ALGORITHM_AUTO,
@@ -37,18 +37,18 @@ extern int gpusort_min_rows;
 extern int gpusort_work_mem; /* kB; -1: work_mem for each process */
 extern bool gpusort_create_index;
 extern int gpusort_queue_timeout;  /* ms that a sort waits for device memory; -1: no limit */
-extern int gpusort_spoiled_images; /* one of so many images of strings is spoiled, for tests; 0: none */
+extern int gpusort_spoiled_images; /* one image of a string in this number is spoiled, for tests; 0: none */
 
-/* What superusers bound these by. */
+/* The limits that superusers set. */
 extern int gpusort_max_work_mem;			 /* kB; -1: no limit */
 extern int gpusort_max_queue_timeout;		 /* ms; -1: no limit */
-extern int gpusort_max_device_sorts;		 /* of a session, at a time */
+extern int gpusort_max_device_sorts;		 /* simultaneous sorts of a session */
 extern char *gpusort_max_sort_device_memory; /* as 50%, or with a unit */
 
-/* Are sorts and builds logged that are done in another way than they were begun? */
+/* Are fallbacks of sorts and builds logged? */
 extern bool gpusort_log_fallbacks;
 
-/* What the launcher starts gpusortd with. */
+/* The options with which the launcher starts gpusortd. */
 extern char *gpusort_max_device_memory; /* as 80%, or with a unit */
 extern int gpusort_staging_memory;		/* MB */
 extern int gpusort_idle_memory;			/* MB */
@@ -57,35 +57,41 @@ extern int gpusort_service_timeout;		/* ms; 0: none */
 extern char *gpusort_gpusortd_path;		/* empty: beside the server's programs */
 extern char *gpusort_gpusortd_options;
 
-/* What the server keeps of parallel sorts. */
+/* Memory of parallel sorts that the server keeps. */
 extern int gpusort_max_kept_memory; /* kB; -1: a part of all memory */
 
-/* A setting of that name that another library has defined; NULL: there is none.  Before they are defined. */
+/*
+ * Returns the name of a gpusort setting that another library has defined; NULL: there is none.  Call it
+ * before guc_define_all.
+ */
 extern const char *guc_taken(void);
 
 extern void guc_define_all(void);
 
-/* gpusort.max_device_memory as gpusortd's option takes it, in the current memory context. */
+/* Returns gpusort.max_device_memory in the form of gpusortd's option, in the current memory context. */
 extern char *guc_device_memory_argument(void);
 
-/* Does gpusort.devices say that no device is to be used? */
+/* Does gpusort.devices exclude all devices? */
 extern bool guc_no_devices(void);
 
 /*
- * The host memory that one sort may use if so many processes feed it, in bytes: as PostgreSQL's own sorts, of
- * which there is one in each process, unless the sort has a setting of its own.
+ * Returns the host memory, in bytes, that one sort may use if `processes` processes feed it.  If
+ * gpusort.work_mem is not set, it is the memory of PostgreSQL's sorts, one in each process.
  */
 extern Size guc_sort_memory(int processes);
 
-/* The same of each of so many processes that do sorts of their own at once, of the parts of one input. */
+/*
+ * Returns the host memory, in bytes, of each of `processes` simultaneous sorts that sort the parts of one
+ * input.
+ */
 extern Size guc_sort_memory_of_each(int processes);
 
-/* How long a sort may wait for device memory that others have, in milliseconds; -1: no limit. */
+/* Returns the maximum time, in milliseconds, that a sort may wait for device memory; -1: no limit. */
 extern int guc_queue_timeout(void);
 
 /*
- * The memory that one sort may have of a device of which sorts may use so much together, in bytes; 0: not
- * known.
+ * Returns the memory, in bytes, that one sort may use of a device.  device_memory: the memory that all sorts
+ * together may use there; 0: not known.
  */
 extern uint64 guc_sort_device_memory(uint64 device_memory);
 

@@ -1,10 +1,9 @@
 /*
  * base/limits.h
- *		Numbers at which a sort goes another way, for the file that does and for all that must know of it: the
- *		planner predicts a sort by them (plan/predict_gpusort.c).  Tests compile with lower ones (TIGHT=1 of
- *		the Makefile).
+ *		Limits that change how a sort is done.  The code of the sort uses them, and the planner predicts a
+ *		sort with them (plan/predict_gpusort.c).  Tests compile with lower limits (TIGHT=1 of the Makefile).
  *
- * A number that one file alone needs stands there.  Those of the sorts' insides are in sort/tuning.h.
+ * A limit that only one file needs is in that file. sort/tuning.h has the limits inside the sorts.
  */
 #ifndef GPUSORT_BASE_LIMITS_H
 #define GPUSORT_BASE_LIMITS_H
@@ -15,7 +14,7 @@
 
 /* ---------------------------------------------------------------- the machine, PostgreSQL */
 
-/* What an open BufFile takes. */
+/* Bytes of memory of an open BufFile. */
 #define BUFFILE_MEMORY (BLCKSZ + 256)
 
 /* Rows, or items, between two checks for interrupts. */
@@ -24,8 +23,8 @@
 /* ---------------------------------------------------------------- sorting in memory */
 
 /*
- * The scratch memory of a sort holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket out of
- * the chunks is expected to hold a 1024th.
+ * The scratch memory of a sort holds this share of all items, or SORT_SCRATCH_MIN of them.  A bucket from the
+ * chunks is expected to hold a 1024th.
  */
 #ifndef SORT_SCRATCH_SHARE
 #define SORT_SCRATCH_SHARE 8
@@ -33,27 +32,27 @@
 #endif
 
 /*
- * Fewer rows are sorted by one process: it takes 2 ms for so many, and to wait for each other six times takes
- * a part of one.
+ * Fewer rows than this are sorted by one process.  One process needs 2 ms for this number of rows; six
+ * meetings of several processes take a part of a millisecond.
  */
 #ifndef SORT_PARALLEL_MIN_ROWS
 #define SORT_PARALLEL_MIN_ROWS 65536
 #endif
 
-/* Fewer rows are put in order for the leader by nobody, nor are any with fewer helpers. */
+/* With fewer rows or fewer helpers than this, no helper puts rows in order for the leader. */
 #ifndef HELPED_ROWS_MIN
 #define HELPED_ROWS_MIN 500000
 #define HELPERS_MIN 2
 #endif
 
-/* After so many strings a process learns how ICU puts their sort keys together (key/icu.c). */
+/* After this number of strings a process learns how ICU builds sort keys (key/icu.c). */
 #ifndef ICU_ASCII_AFTER
 #define ICU_ASCII_AFTER 5000
 #endif
 
 /* ---------------------------------------------------------------- bounds */
 
-/* So many keys a process remembers until a bounded sort knows enough to refuse rows, a power of two. */
+/* A process remembers this number of keys until a bounded sort can refuse rows; a power of two. */
 #ifndef BOUND_TIGHT
 #define BOUND_SAMPLES 1024
 #else
@@ -61,51 +60,57 @@
 #endif
 
 /*
- * Rows that can't come any more are dropped when there are so many times those wanted; where there is no
- * room, when this part has come to those that were left the last time.
+ * Rows outside the bound are dropped when the rows are BOUND_DROP_FACTOR times the wanted number.  If there
+ * is no room, they are dropped when the rows have grown by 1 / BOUND_LEAST_PART since the last time.
  */
 #define BOUND_DROP_FACTOR 3
 #define BOUND_LEAST_PART 8
 
 /* ---------------------------------------------------------------- runs */
 
-/* The smallest buffer by which a run is merged. */
+/* The smallest buffer for reading a run in a merge. */
 #ifndef MERGE_BUFFER_MIN
 #define MERGE_BUFFER_MIN ((Size) 16 * 1024)
 #endif
 
-/* Keys of less than this part of a row are written to a run beside it, not made again when it is read. */
+/*
+ * If a key is smaller than this part of a row, the run has the key beside the row.  Otherwise the reader
+ * makes the key again.
+ */
 #define SMALL_KEY_PART 8
 
 /* ---------------------------------------------------------------- a GPU */
 
 /*
- * What a row takes on a GPU besides itself and its key: where it begins and where it goes, its number, a part
- * of a workspace.
+ * Bytes of a row on a GPU in addition to the row and its key: the row's offset before and after the sort, its
+ * number, and a part of a workspace.
  */
 #define GPU_ROW_BYTES 40
 
-/* Parts are made so large that they fill the GPU to this share, for rows are expected too few at times. */
+/*
+ * A part is expected to fill this share of the GPU.  The rest is a reserve, because estimates of rows may be
+ * too low.
+ */
 #define GPU_TURN_SHARE 0.85
 
 /*
- * The same where the next part is sent while one is read (device/cuda/turns.c): what is sorted has given back
- * what the sort alone took of it.
+ * The share of the GPU for a part if the next part is sent while this one is read (device/cuda/turns.c).  A
+ * sorted part has given back the memory that only its sort needed.
  */
 #define GPU_TURN_SHARE_AHEAD 0.55
 
-/* So many parts at most. */
+/* The maximum number of parts. */
 #define GPU_TURNS_MAX 16
 
-/* Rows are not cut into parts of which one would have more than this share. */
+/* Rows are not split if one part would have more than this share of the rows. */
 #define GPU_LARGEST_PART 0.9
 
-/* The share of a sort's host memory that rows may wait in for their turn. */
+/* The share of a sort's host memory for rows that wait for their turn. */
 #define GPU_WAITING_SHARE 0.5
 
 /*
- * Bytes of a GPU's memory that a row of so many bytes, and with a key of so many, takes at the highest,
- * about: it, its key, and that sorted or what a sort of strings takes.
+ * Returns about the most bytes of a GPU's memory for one row of row_bytes with a key of key_bytes: the row,
+ * the key, and the sorted key or the memory of a sort of strings.
  */
 static inline double
 gpu_row_memory(double row_bytes, double key_bytes)
@@ -113,7 +118,7 @@ gpu_row_memory(double row_bytes, double key_bytes)
 	return MAXALIGN((Size) row_bytes) + 2 * MAXALIGN((Size) key_bytes) + GPU_ROW_BYTES;
 }
 
-/* The largest share of the GPU that a part is to have; helped: is the next one sent meanwhile? */
+/* Returns the largest share of the GPU for a part. helped: is the next part sent while this one is read? */
 static inline double
 gpu_turn_share(bool helped)
 {
@@ -121,10 +126,10 @@ gpu_turn_share(bool helped)
 }
 
 /*
- * In how many parts, that take turns, rows are sorted on one GPU that has room for so many of them; room 0:
- * not known.  1: all at once, because they have room, or one value has too many of them (largest: the share
- * of the most frequent one, as far as is known), or the result is not only read forwards, once and to its
- * end.  helped: processes send the next part while one is read.
+ * Returns the number of parts, which take turns, in which rows are sorted on one GPU. room: the number of
+ * rows for which the GPU has room; 0: not known. largest: the share of the most frequent value, if known.
+ * helped: processes send the next part while one part is read.  The result is 1, no turns, in these cases:
+ * all rows have room; one value has too many rows; the result is not read once, forwards and to its end.
  */
 static inline int
 gpu_turns(double rows, double room, double largest, bool read_once, bool helped)

@@ -41,7 +41,7 @@
 #define OID8OID InvalidOid
 #endif
 
-/* What taking a tuple apart needs of a column stands by itself from 18 on. */
+/* From 18 on a separate struct has the fields of a column for deforming tuples. */
 #if PG_VERSION_NUM < 180000
 #define CompactAttribute FormData_pg_attribute
 #define TupleDescCompactAttr(desc, i) TupleDescAttr(desc, i)
@@ -87,7 +87,10 @@
 #define pg_locale_libc(locale) ((locale)->info.lt)
 #endif
 
-/* A string's sort key by its collation, without the zero byte at its end; new in 16, here for ICU alone. */
+/*
+ * Returns a string's sort key by its collation, without the zero byte at its end; new in 16, here only for
+ * ICU.
+ */
 #if PG_VERSION_NUM < 160000 && defined(USE_ICU)
 #include "utils/pg_locale.h"
 
@@ -107,7 +110,7 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 /* Sort orders integers and abbreviated keys in memory by radix from 19 on, without comparing them. */
 #define postgres_sorts_by_radix (PG_VERSION_NUM >= 190000)
 
-/* Extensions name their wait events from 17 on; before, there is one for all of them. */
+/* From 17 on extensions name their wait events; before, all share one event. */
 #include "utils/wait_event.h"
 #if PG_VERSION_NUM < 170000
 #define WaitEventExtensionNew(name) ((void) (name), (uint32) PG_WAIT_EXTENSION)
@@ -144,14 +147,14 @@ pg_strnxfrm(char *dest, size_t destsize, const char *src, ssize_t srclen, pg_loc
 #define pg_initialize_timing() ((void) 0)
 #endif
 
-/* What a node took altogether, when its loops have ended: an instr_time from 19 on, before seconds. */
+/* The total time of a node when its loops have ended: an instr_time from 19 on, before that seconds. */
 #if PG_VERSION_NUM >= 190000
 #define node_instrumentation_total_ms(instrument) INSTR_TIME_GET_MILLISEC((instrument)->instr.total)
 #else
 #define node_instrumentation_total_ms(instrument) ((instrument)->total * 1000.0)
 #endif
 
-/* Raises an error if this user may not do what the plan does; takes a list of its own from 16 on. */
+/* Raises an error if the current user may not execute the plan; from 16 on it takes a separate list. */
 #if PG_VERSION_NUM >= 160000
 #define plan_check_permissions(stmt) ((void) ExecCheckPermissions((stmt)->rtable, (stmt)->permInfos, true))
 #else
@@ -188,7 +191,10 @@ estate_exchange_permissions(EState *estate, List *permissions)
 	(TupleDescAttr(RelationGetDescr(relation), (column) -1)->attnotnull)
 #endif
 
-/* A copy of the row by which the column is NOT NULL, a constraint's from 18 on; NULL: it is a catalog's. */
+/*
+ * Returns a copy of the catalog row that makes the column NOT NULL, from 18 on a constraint's; NULL: a column
+ * of a system catalog.
+ */
 #if PG_VERSION_NUM >= 180000
 #include "catalog/pg_constraint.h"
 #define not_null_catalog_row(relid, column) findNotNullConstraintAttnum((relid), (column))
@@ -228,7 +234,7 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 	get_opfamily_member((pathkey)->pk_opfamily, (type), (type), (pathkey)->pk_strategy)
 #endif
 
-/* Whether a path is one that an enable_ setting discourages is a count from 18 on, before a large cost. */
+/* From 18 on a count says that an enable_ setting discourages a path; before, a large cost does. */
 #if PG_VERSION_NUM >= 180000
 #define path_inherit_disabled(path, input, disabled) \
 	((path)->disabled_nodes = (input)->disabled_nodes + ((disabled) ? 1 : 0))
@@ -238,7 +244,10 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 	 (path)->total_cost += (disabled) ? disable_cost : 0)
 #endif
 
-/* The copy of a path above an input that was exchanged for another one; before 18 its costs say that. */
+/*
+ * Corrects the count of disabled nodes in the copy of a path whose input was replaced; before 18 the costs
+ * include it.
+ */
 #if PG_VERSION_NUM >= 180000
 #define path_exchange_disabled(path, old_input, new_input) \
 	((path)->disabled_nodes += (new_input)->disabled_nodes - (old_input)->disabled_nodes)
@@ -246,7 +255,9 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 #define path_exchange_disabled(path, old_input, new_input) ((void) 0)
 #endif
 
-/* A merge join may sort its outer input incrementally from 18 on: so many columns come in order. */
+/*
+ * From 18 on a merge join may sort its outer input incrementally: the number of columns that come in order.
+ */
 #if PG_VERSION_NUM < 180000
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
@@ -262,7 +273,7 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 							  (pathkeys), (required_outer), (clauses), (outer_keys), (inner_keys)))
 #endif
 
-/* Who makes a path that materializes says from 19 on whether the settings want it. */
+/* From 19 on the caller says whether the settings allow a path that materializes. */
 #include "optimizer/pathnode.h"
 #if PG_VERSION_NUM < 190000
 #define create_material_path(rel, input, enabled) ((void) (enabled), (create_material_path) ((rel), (input)))
@@ -276,7 +287,7 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 #define join_returns_inner_rows(type) ((type) == JOIN_RIGHT || (type) == JOIN_FULL)
 #endif
 
-/* Does it return rows of its inner input, each once at most, and no others?  So do semi joins from 18 on. */
+/* Does the join return only rows of its inner input, each at most once?  From 18 on semi joins may do so. */
 #if PG_VERSION_NUM >= 180000
 #define join_returns_inner_rows_alone(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)
 #elif PG_VERSION_NUM >= 160000
@@ -285,28 +296,31 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 #define join_returns_inner_rows_alone(type) ((void) (type), false)
 #endif
 
-/* Such a semi join is a hash join's. */
+/* Is the join such a semi join?  It is a hash join then. */
 #if PG_VERSION_NUM >= 180000
 #define join_is_right_semi(type) ((type) == JOIN_RIGHT_SEMI)
 #else
 #define join_is_right_semi(type) false
 #endif
 
-/* Columns to group by of which one says another's value are left out from 16 on. */
+/* From 16 on columns of GROUP BY are left out if other columns determine their value. */
 #if PG_VERSION_NUM >= 160000
 #define processed_group_clause(root) ((root)->processed_groupClause)
 #else
 #define processed_group_clause(root) ((root)->parse->groupClause)
 #endif
 
-/* What removes duplicates of sorted rows has its old name up to 18. */
+/* The path that removes duplicates of sorted rows has its old name up to 18. */
 #if PG_VERSION_NUM >= 190000
 #define create_upper_unique_path create_unique_path
 #define UpperUniquePath UniquePath
 #define T_UpperUniquePath T_UniquePath
 #endif
 
-/* Does EXPLAIN name a column's table? With more than one, but what GROUP BY computes is one from 18 on. */
+/*
+ * Does EXPLAIN name a column's table?  It does with more than one table; from 18 on the result of GROUP BY
+ * counts as one.
+ */
 #if PG_VERSION_NUM >= 180000
 #include "nodes/parsenodes.h"
 
@@ -335,14 +349,14 @@ explain_rtable_size(const List *rtable)
 #define aggref_sorts(aggref) ((aggref)->aggorder != NIL || (aggref)->aggdistinct != NIL)
 #endif
 
-/* Does a window function's call say what is to become of nulls?  It may from 19 on. */
+/* Does the call of a window function say how nulls are treated?  It may from 19 on. */
 #if PG_VERSION_NUM >= 190000
 #define windowfunc_has_null_treatment(function) ((function)->ignore_nulls != NO_NULLTREATMENT)
 #else
 #define windowfunc_has_null_treatment(function) ((void) (function), false)
 #endif
 
-/* May this user call the function?  From 16 on one function answers that of all objects. */
+/* May this user call the function?  From 16 on one function checks that for all objects. */
 #if PG_VERSION_NUM >= 160000
 #include "catalog/pg_proc.h"
 #include "utils/acl.h"
@@ -354,7 +368,10 @@ explain_rtable_size(const List *rtable)
 #define proc_aclcheck(function, user) pg_proc_aclcheck((function), (user), ACL_EXECUTE)
 #endif
 
-/* May this user refresh the materialized view?  Its owner may, from 17 on whoever has the right MAINTAIN. */
+/*
+ * May this user refresh the materialized view?  The owner may, and from 17 on a user with the privilege
+ * MAINTAIN.
+ */
 #if PG_VERSION_NUM >= 170000
 #define matview_aclcheck(view, user) pg_class_aclcheck((view), (user), ACL_MAINTAIN)
 #elif PG_VERSION_NUM >= 160000
@@ -366,7 +383,7 @@ explain_rtable_size(const List *rtable)
 #define matview_aclcheck(view, user) (pg_class_ownercheck((view), (user)) ? ACLCHECK_OK : ACLCHECK_NOT_OWNER)
 #endif
 
-/* What is done with the rights of another has a search path that nobody can set, from 17 on. */
+/* From 17 on code with another user's rights has a restricted search path. */
 #if PG_VERSION_NUM >= 170000
 #define restrict_search_path() RestrictSearchPath()
 #else
@@ -380,7 +397,9 @@ explain_rtable_size(const List *rtable)
 #define EXPLAIN_HEADERS "commands/explain.h"
 #endif
 
-/* A custom scan's kind of scan tuples is in slotOps from 16 on; before, its slot is replaced at the start. */
+/*
+ * A custom scan's kind of scan tuples is in slotOps from 16 on; before, its slot is replaced at the start.
+ */
 #if PG_VERSION_NUM >= 160000
 #define custom_scan_set_slot_ops(css, ops) ((css)->slotOps = (ops))
 #define custom_scan_apply_slot_ops(css, estate, ops) ((void) 0)
@@ -409,14 +428,14 @@ explain_rtable_size(const List *rtable)
 #define pg_noreturn pg_attribute_noreturn()
 #endif
 
-/* Wait event sets belong to a resource owner from 17 on, here to none; before, to a memory context. */
+/* From 17 on wait event sets belong to a resource owner, here to none; before, to a memory context. */
 #if PG_VERSION_NUM >= 170000
 #define create_wait_event_set(nevents) CreateWaitEventSet(NULL, (nevents))
 #else
 #define create_wait_event_set(nevents) CreateWaitEventSet(CurrentMemoryContext, (nevents))
 #endif
 
-/* Descriptions of rows that were put together are finished from 19 on. */
+/* From 19 on a constructed tuple descriptor must be finalized. */
 #if PG_VERSION_NUM < 190000
 #define TupleDescFinalize(desc) ((void) (desc))
 #endif
@@ -428,7 +447,7 @@ explain_rtable_size(const List *rtable)
 #define beginscan_parallel(rel, pscan) table_beginscan_parallel((rel), (pscan))
 #endif
 
-/* The hook that sees a table when the planner has looked it up is another one from 19 on. */
+/* From 19 on another hook sees a table when the planner has looked it up. */
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #if PG_VERSION_NUM >= 190000
@@ -445,7 +464,7 @@ explain_rtable_size(const List *rtable)
 #define relation_info_hook_relid relid
 #endif
 
-/* The same of statements that are not planned; CLUSTER became a kind of REPACK in 19. */
+/* The same for utility statements; CLUSTER became a kind of REPACK in 19. */
 #define process_utility_parameters                                                                    \
 	PlannedStmt *pstmt, const char *query_string, bool read_only_tree, ProcessUtilityContext context, \
 		ParamListInfo params, QueryEnvironment *query_env, DestReceiver *dest, QueryCompletion *qc

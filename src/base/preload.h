@@ -1,14 +1,17 @@
 /*
  * base/preload.h
- *		By which setting new sessions have the library.
+ *		The setting that loads the library into new sessions.
  */
 #ifndef GPUSORT_BASE_PRELOAD_H
 #define GPUSORT_BASE_PRELOAD_H
 
-/* The name of a setting that loads it into sessions as this one; NULL: none does, it came in another way. */
+/*
+ * Returns the name of a setting that loads the library into sessions of this role in this database; NULL: no
+ * setting does.
+ */
 extern const char *preload_setting(void);
 
-/* What whoever asks can do so that one does, palloc'd. */
+/* Returns what the current user can do to load the library by a setting; palloc'd. */
 extern const char *preload_hint(void);
 
 #endif /* GPUSORT_BASE_PRELOAD_H */

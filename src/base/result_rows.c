@@ -51,11 +51,11 @@ report_other_version(TupleDesc desc, const Oid *types, int ncolumns)
 		declared[i] = TupleDescAttr(desc, i)->atttypid;
 	ereport(ERROR,
 			(errcode(ERRCODE_DATATYPE_MISMATCH),
-			 errmsg("the library of gpusort and its SQL are of different versions"),
+			 errmsg("the library and the SQL objects of gpusort have different versions"),
 			 errdetail("The library returns (%s), the SQL declares (%s).", list_types(types, ncolumns),
 					   list_types(declared, desc->natts)),
 			 errhint(
-				 "Try a new session, then ALTER EXTENSION gpusort UPDATE, or create the extension anew.")));
+				 "Try a new session, then ALTER EXTENSION gpusort UPDATE, or create the extension again.")));
 }
 
 ReturnSetInfo *

@@ -1,6 +1,6 @@
 /*
  * base/result_rows.h
- *		The rows of a function that returns a set, and values in them.
+ *		The rows of a function that returns a set, and their values.
  */
 #ifndef GPUSORT_BASE_RESULT_ROWS_H
 #define GPUSORT_BASE_RESULT_ROWS_H
@@ -9,13 +9,13 @@
 #include "nodes/execnodes.h"
 
 /*
- * Where the rows of this call go, as InitMaterializedSRF() makes it; ncolumns types, of which each row has
- * one value.  An error if the function is declared with other columns: the library would write past its
- * values, or return something as what it is not.
+ * Returns the place for the rows of this call, made by InitMaterializedSRF().  Each row has ncolumns values
+ * of these types.  Raises an error if the function is declared with other columns: the library would then
+ * write beyond the values, or return values of wrong types.
  */
 extern ReturnSetInfo *result_rows_begin(FunctionCallInfo fcinfo, const Oid *types, int ncolumns);
 
-/* Milliseconds as a column has them: whole microseconds, without digits that say nothing. */
+/* Returns milliseconds for a column, rounded to microseconds. */
 extern Datum result_milliseconds(double ms);
 
 #endif /* GPUSORT_BASE_RESULT_ROWS_H */

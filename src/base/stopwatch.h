@@ -1,6 +1,6 @@
 /*
  * base/stopwatch.h
- *		Milliseconds since a moment.
+ *		Elapsed milliseconds.
  */
 #ifndef GPUSORT_BASE_STOPWATCH_H
 #define GPUSORT_BASE_STOPWATCH_H

@@ -1,6 +1,6 @@
 /*
  * exec/chunk_feed.h
- *		Rows into chunks: the way from a slot, or from a table's page, to a device.
+ *		Puts rows into chunks: the path from a slot, or from a table's page, to a device.
  */
 #ifndef GPUSORT_EXEC_CHUNK_FEED_H
 #define GPUSORT_EXEC_CHUNK_FEED_H
@@ -14,22 +14,25 @@
 typedef struct SortFeed SortFeed;
 
 /*
- * Below CurrentMemoryContext.  desc: of the rows; unused: columns (attnos) that nothing looks at later, which
- * are left out unless the device needs them, NULL: none.
+ * Makes a feed below CurrentMemoryContext. desc: the descriptor of the rows. unused: columns (attnos) that no
+ * node reads later; they are left out unless the device needs them.  NULL: none.
  */
 extern SortFeed *sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *unused);
 
 /*
- * Puts the slot's row, unless it is not wanted.  has_row: is it kept beside its key?  It need not be where
- * keys stand alone and this one says all of the row (key_row_tells); the slot need not have it then.  False:
- * the sorter has failed.
+ * Puts the slot's row, unless a bound leaves it out.  has_row: is the row kept beside its key?  If keys are
+ * stored alone and this key tells the whole row (key_row_tells), the row is not kept, and the slot need not
+ * have it.  False: the sorter has failed.
  */
 extern bool sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row);
 
-/* Hands the last chunks to the device, if that goes on, and releases all that the feed holds. */
+/* Gives the last chunks to the device, unless the device has failed, and releases all memory of the feed. */
 extern void sort_feed_end(SortFeed *feed);
 
-/* All of it: puts the rows of an input, unless the sorter fails; returns how many were put. */
+/*
+ * Does all steps: puts the rows of an input, unless the sorter fails.  Returns the number of rows that were
+ * put.
+ */
 extern uint64 sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset *unused);
 
 #endif /* GPUSORT_EXEC_CHUNK_FEED_H */

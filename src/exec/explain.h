@@ -1,6 +1,6 @@
 /*
  * exec/explain.h
- *		What EXPLAIN prints of a sort, and of the ranks above it.
+ *		The output of EXPLAIN for a sort, and for the ranks above it.
  */
 #ifndef GPUSORT_EXEC_EXPLAIN_H
 #define GPUSORT_EXEC_EXPLAIN_H
@@ -12,10 +12,10 @@
 
 #include "exec/node_gpusort.h"
 
-/* All of a GpuSort's properties. */
+/* Prints all properties of a GpuSort. */
 extern void explain_sort_node(CustomScanState *sort, List *ancestors, ExplainState *es);
 
-/* All of a GpuRank's. */
+/* Prints all properties of a GpuRank. */
 extern void explain_rank_node(CustomScanState *rank, List *ancestors, ExplainState *es);
 
 #endif /* GPUSORT_EXEC_EXPLAIN_H */

@@ -1,6 +1,6 @@
 /*
  * exec/input_rows.h
- *		The rows of a sort's input; those of a plain scan from the page at hand.
+ *		The rows of a sort's input; for a plain scan the rows of the current page.
  */
 #ifndef GPUSORT_EXEC_INPUT_ROWS_H
 #define GPUSORT_EXEC_INPUT_ROWS_H
@@ -16,17 +16,17 @@
 typedef struct InputRows
 {
 	PlanState *input;
-	SeqScanState *scan; /* the same, if its rows may be taken from pages, else NULL */
-	/* the scan stands on a page, where its next row may be; NULL: the executor is asked */
+	SeqScanState *scan; /* the input, if its rows may be taken from pages; otherwise NULL */
+	/* the current page of the scan, which may have its next row; NULL: fetch from the executor */
 	HeapScanDesc pages;
 } InputRows;
 
 extern void input_rows_begin(InputRows *rows, PlanState *input);
 
-/* The next row that the executor returns, or NULL or an empty slot. */
+/* Returns the next row from the executor, or NULL or an empty slot. */
 extern TupleTableSlot *input_rows_ask_executor(InputRows *rows);
 
-/* Does the scan return rows as they are: all of them, with all columns? */
+/* Does the scan return all rows, with all columns and without changes? */
 static inline bool
 input_rows_are_plain(const InputRows *rows)
 {
@@ -34,8 +34,8 @@ input_rows_are_plain(const InputRows *rows)
 }
 
 /*
- * Goes on to the next tuple of the page that the scan sees, and leaves scan and slot as heap_getnextslot
- * does; false: the page has no more of them.
+ * Advances to the next visible tuple of the page, and leaves scan and slot as heap_getnextslot does.  False:
+ * the page has no more visible tuples.
  */
 static inline bool
 input_rows_step(HeapScanDesc pages, TupleTableSlot *slot)
@@ -56,7 +56,7 @@ input_rows_step(HeapScanDesc pages, TupleTableSlot *slot)
 	pages->rs_cindex = index;
 	pgstat_count_heap_getnext(pages->rs_base.rs_rd);
 
-	/* the slot holds the scan's tuple and the page's pin, unless somebody has made it a copy */
+	/* the slot holds the scan's tuple and the page's pin, unless other code has materialized it */
 	if (unlikely(stored->base.tuple != tuple || stored->buffer != pages->rs_cbuf))
 		(void) ExecStoreBufferHeapTuple(tuple, slot, pages->rs_cbuf);
 	slot->tts_nvalid = 0;
@@ -65,7 +65,10 @@ input_rows_step(HeapScanDesc pages, TupleTableSlot *slot)
 	return true;
 }
 
-/* The next row, or NULL or an empty slot.  It stands in a slot of the input's until the next call. */
+/*
+ * Returns the next row, or NULL or an empty slot.  The row is valid in a slot of the input until the next
+ * call.
+ */
 static inline TupleTableSlot *
 input_rows_next(InputRows *rows)
 {

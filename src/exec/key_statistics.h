@@ -1,6 +1,6 @@
 /*
  * exec/key_statistics.h
- *		The keys of values that the statistics have, to split a sort by.
+ *		The keys of values from the statistics, to split a sort.
  */
 #ifndef GPUSORT_EXEC_KEY_STATISTICS_H
 #define GPUSORT_EXEC_KEY_STATISTICS_H
@@ -12,8 +12,8 @@
 #include "device/sorter.h"
 
 /*
- * Of the rows that come to this GpuSort, of that description, with that key; in order, in the query's memory
- * context.  NULL: nothing is known of them.
+ * Returns keys of the rows of this GpuSort's input, in order, in the query's memory context. key: the sort
+ * key. desc: the descriptor of the rows.  NULL: there are no statistics.
  */
 extern KeySample *key_sample_of_input(const ScanState *sort, const SortKey *key, TupleDesc desc);
 

@@ -1,10 +1,10 @@
 /*
  * exec/limit_above.h
- *		How many of a GpuSort's rows the Limit above it wants.
+ *		The number of a GpuSort's rows that the Limit above it wants.
  *
- * PostgreSQL tells a Sort its bound, but no custom scan.  So when an executor has started, each GpuSort in it
- * is told which Limit stands above it, if its bound reaches the sort; the sort asks that for its count when
- * the first row is wanted, for a Limit computes it before it asks for a row.
+ * PostgreSQL tells a Sort its bound, but not a custom scan.  Therefore, when an executor has started, each
+ * GpuSort gets the Limit above it, if the Limit bounds the sort.  The sort reads the count of the Limit when
+ * the first row is wanted, because a Limit computes its count before it fetches a row.
  */
 #ifndef GPUSORT_EXEC_LIMIT_ABOVE_H
 #define GPUSORT_EXEC_LIMIT_ABOVE_H
@@ -13,23 +13,23 @@
 
 #include "nodes/execnodes.h"
 
-/* What the sort's rows are wanted for. */
+/* The number of rows that are wanted from the sort. */
 typedef struct RowsWanted
 {
-	uint64 rows;	/* the first so many; 0: all */
-	bool with_ties; /* and those equal to the last of them */
+	uint64 rows;	/* the first rows of the order; 0: all rows */
+	bool with_ties; /* and rows equal to the last of these */
 } RowsWanted;
 
 /* Once, when the library is loaded. */
 extern void limit_above_install_hook(void);
 
-/* A GpuSort's state was made, and can be told by set_limit, once its executor has started. */
+/* A GpuSort's state was made.  When its executor has started, it gets its Limit by set_limit. */
 extern void limit_above_expect(void);
 
-/* What this Limit wants, or all if it is NULL. */
+/* Returns the number that this Limit wants; all rows if the Limit is NULL. */
 extern RowsWanted limit_rows_wanted(const LimitState *limit);
 
-/* Are the rows that were wanted, the first of a sort, enough for what is wanted now? */
+/* Are the first rows of a sort that were wanted before enough for the number that is wanted now? */
 extern bool rows_wanted_suffice(const RowsWanted *were, const RowsWanted *are);
 
 #endif /* GPUSORT_EXEC_LIMIT_ABOVE_H */

@@ -304,9 +304,9 @@ fall_back(GpuSortState *state)
 			 errdetail("Reason: %s.", failure),
 			 state->returned_rows
 				 ? errhint(
-					   "Some of the rows were returned already. Run the query again, or set gpusort.backend to \"cpu\".")
+					   "Some rows were already returned. Run the query again, or set gpusort.backend to \"cpu\".")
 				 : errhint(
-					   "The query has volatile functions below the sort, so its rows can't be read once more. Run it again, or set gpusort.backend to \"cpu\".")));
+					   "The query has volatile functions below the sort, so its input cannot be read again. Run the query again, or set gpusort.backend to \"cpu\".")));
 	fallback_log_device(device, sorter->failure_reason, failure);
 	state->fallback = failure;
 	state->fallback_device = device;

@@ -16,51 +16,55 @@
 #include "exec/worker_sorts.h"
 #include "monitor/progress.h"
 
-/* What had happened to the catalogs by then. */
+/* The changes of the catalogs that this session has seen. */
 typedef struct CatalogsSeen
 {
-	CommandId command; /* of this transaction */
+	CommandId command; /* the current command of this transaction */
 	SubTransactionId subtransaction;
-	uint64 messages; /* that this session has had of others */
+	uint64 messages; /* invalidation messages that this session has received */
 } CatalogsSeen;
 
 typedef struct GpuSortState
 {
-	CustomScanState css;		   /* must be first */
-	bool random_access;			   /* may be read backwards, again, or from a mark */
-	bool restartable;			   /* may the input be read once more? */
-	LimitState *limit;			   /* above it, whose bound reaches it; NULL: none */
-	RowsWanted wanted;			   /* of the sorter's rows */
-	struct GpuSortFeedState *feed; /* below the Gather that is the input; NULL: an input of another kind */
-	OwnWorkers own_workers;		   /* which that launches for this sort alone */
+	CustomScanState css; /* must be first */
+	bool random_access;	 /* may the rows be read backwards, again, or from a mark? */
+	bool restartable;	 /* may the input be read again? */
+	LimitState *limit;	 /* the Limit above the sort that bounds it; NULL: none */
+	RowsWanted wanted;	 /* the number of the sorter's rows that is wanted */
+	/* the feed below the Gather that is the input; NULL: the input is no Gather above a feed */
+	struct GpuSortFeedState *feed;
+	OwnWorkers own_workers; /* workers that the Gather launches only for this sort */
 	int ncolumns;
 	SortColumnSpec *columns;
-	SortKey *key;			/* NULL until the first row is asked for */
-	CatalogsSeen described; /* when the key was described, or found to be current */
-	int key_width;			/* bytes of a key, by estimate */
-	KeySample *sample;	  /* of the keys, for a sort that is split; NULL: not looked for, or there is none */
-	Bitmapset *unused;	  /* columns of the input that need not be kept */
-	Sorter *sorter;		  /* NULL until the first row is asked for */
-	bool performed;		  /* does the sorter return rows? */
-	bool began_reading;	  /* the input, for this sorter */
-	bool returned_rows;	  /* any, of this sorter */
-	uint64 rows_returned; /* by this sorter, those returned again included */
-	Progress *progress;	  /* NULL until the first row is asked for */
-	WorkerSorts *workers; /* what the node's other processes do; NULL: none were launched */
+	SortKey *key;			/* NULL until the first row is fetched */
+	CatalogsSeen described; /* the state when the key was described, or was found current */
+	int key_width;			/* estimated bytes of a key */
+	KeySample *sample;		/* sample of the keys, for a sort that is split; NULL: not made yet, or none */
+	Bitmapset *unused;		/* columns of the input that no node reads later */
+	Sorter *sorter;			/* NULL until the first row is fetched */
+	bool performed;			/* does the sorter return rows? */
+	bool began_reading;		/* has this sorter begun to read the input? */
+	bool returned_rows;		/* has this sorter returned a row? */
+	uint64 rows_returned;	/* rows that this sorter returned, including rows returned again */
+	Progress *progress;		/* NULL until the first row is fetched */
+	WorkerSorts *workers;	/* the sorts of the node's other processes; NULL: no workers were launched */
 
 	/* For EXPLAIN ANALYZE. */
-	const char *device; /* of the last sort performed; NULL: none was */
-	/* of the sorts that are over; the rest of it is of the last one, but for times and transfers */
+	const char *device; /* device of the last completed sort; NULL: no sort was completed */
+	/* times and transfers: of all ended sorts; other fields: of the last one */
 	SorterStats past;
-	double feed_ms;				 /* all sorts: reading the input, encoding and copying */
-	const char *fallback;		 /* why a device was given up, the last time; NULL: none was */
-	const char *fallback_device; /* that one */
+	double feed_ms;				 /* total of all sorts: reading the input, encoding and copying */
+	const char *fallback;		 /* reason of the last fallback; NULL: there was none */
+	const char *fallback_device; /* the device that failed then */
 } GpuSortState;
 
 /* Methods of the node, to be registered under its name. */
 extern const CustomScanMethods gpusort_scan_methods;
 
-/* What the node's sorts did so far: times and transfers of all of them, the rest of the last one. */
+/*
+ * Returns the statistics of the node's sorts: times and transfers of all sorts, other fields of the last
+ * sort.
+ */
 extern void node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats);
 
 /* Is this state a GpuSort's? */

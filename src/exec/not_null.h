@@ -12,8 +12,8 @@
 #include "key/sort_key.h"
 
 /*
- * Notes in the sort columns of this input, or of that of the feeds below it, which of them are never NULL.
- * One process finds it out and tells those that feed its sort: they may see a constraint that is new to it.
+ * Sets not_null in the sort columns of this input, or of the input of the feeds below it.  One process
+ * decides this and tells the processes that feed its sort, because they may see a newer constraint.
  */
 extern void not_null_columns(PlanState *input, int ncolumns, SortColumnSpec *columns);
 

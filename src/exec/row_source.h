@@ -1,9 +1,9 @@
 /*
  * exec/row_source.h
- *		A slot's row as a MinimalTuple, measured first and written in place after.
+ *		A slot's row as a MinimalTuple: first measured, then written in place.
  *
- * The copy that ExecCopySlotMinimalTuple makes costs an allocation and, for a row that is in a table's page,
- * nothing else that is needed; this one copies the row once, to where it stays.
+ * ExecCopySlotMinimalTuple allocates memory for its copy.  A row in a table's page needs no allocation.  This
+ * code copies the row once, to its final place.
  */
 #ifndef GPUSORT_EXEC_ROW_SOURCE_H
 #define GPUSORT_EXEC_ROW_SOURCE_H
@@ -14,7 +14,7 @@
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 
-/* Where a MinimalTuple's infomask2 stands; all before it is t_len and padding. */
+/* The offset of infomask2 in a MinimalTuple; before it are t_len and padding. */
 #define ROW_BODY_OFFSET offsetof(MinimalTupleData, t_infomask2)
 
 typedef struct RowLayout RowLayout;
@@ -22,27 +22,27 @@ typedef struct RowLayout RowLayout;
 typedef struct RowSource
 {
 	/* Set once. */
-	const Bitmapset *unused; /* columns (attnos) that may be left out, to be read as NULL */
-	bool *isnull_copy;		 /* with unused columns: room for a flag each column */
-	RowLayout *layout;		 /* NULL: not all columns that are kept are of fixed width */
+	const Bitmapset *unused; /* columns (attnos) that may be left out; they are read as NULL */
+	bool *isnull_copy;		 /* with unused columns: room for a flag for each column */
+	RowLayout *layout;		 /* NULL: not all kept columns have fixed width */
 
 	/* Of the current row. */
 	TupleTableSlot *slot;
-	const char *stored; /* the row from its infomask on as a slot or a page holds it, or NULL */
-	bool by_layout;		/* not stored: to be written by the layout? */
+	const char *stored; /* the bytes of the row, from infomask2 on, in a slot or a page; or NULL */
+	bool by_layout;		/* not stored: is the row written by the layout? */
 	uint32 length;		/* t_len of the MinimalTuple */
-	uint32 data_length; /* neither: bytes of the columns */
+	uint32 data_length; /* neither: total bytes of the columns */
 	const bool *isnull; /* neither: is a column NULL or left out? */
 	bool has_nulls;		/* neither: is any? */
 } RowSource;
 
 /*
- * For rows of this kind, whichever slots they come in, with the unused columns left out where they are put
- * together; in CurrentMemoryContext.
+ * Initializes a source for rows of this descriptor, from any kind of slot, in CurrentMemoryContext.  When a
+ * row is built, unused columns are left out.
  */
 extern void row_source_init(RowSource *source, TupleDesc desc, const Bitmapset *unused);
 
-/* Bytes that row_source_write will write, a multiple of 8. */
+/* Returns the number of bytes that row_source_write will write, a multiple of 8. */
 static inline Size
 row_source_size(const RowSource *source)
 {
@@ -50,8 +50,8 @@ row_source_size(const RowSource *source)
 }
 
 /*
- * Are these bytes, of a value of the row, bytes of the row as it is stored?  Then sets where they will be in
- * what row_source_write writes.
+ * Are the bytes of this value a part of the stored row?  If so, sets their offset in the output of
+ * row_source_write.
  */
 static inline bool
 row_source_holds(const RowSource *source, const char *bytes, Size *offset)
@@ -63,12 +63,12 @@ row_source_holds(const RowSource *source, const char *bytes, Size *offset)
 	return true;
 }
 
-/* So much of a row is fetched ahead. */
+/* At most this number of bytes of a row is prefetched. */
 #define ROW_AHEAD_BYTES 256
 
 /*
- * Has the processor fetch the row that a scan of the table most likely returns next: rows are put into a page
- * from its end on, so it lies before this one.  A guess that is wrong does no harm.
+ * Prefetches the row that a scan of the table most likely returns next.  A page is filled from its end, so
+ * the next row is before this one.  A wrong guess does no harm.
  */
 static inline void
 row_source_fetch_ahead(const TupleTableSlot *slot)
@@ -89,7 +89,10 @@ row_source_fetch_ahead(const TupleTableSlot *slot)
  */
 extern void row_source_open(RowSource *source, TupleTableSlot *slot);
 
-/* The same of a row that would be a MinimalTuple of this length if there were one here. */
+/*
+ * Opens a row whose bytes from infomask2 on are stored as in a MinimalTuple of this length that begins at
+ * minimal_start.
+ */
 static inline void
 row_source_open_stored(RowSource *source, const void *minimal_start, uint32 length)
 {
@@ -101,8 +104,8 @@ row_source_open_stored(RowSource *source, const void *minimal_start, uint32 leng
 extern void row_source_write(const RowSource *source, char *dst);
 
 /*
- * The same of a row in a table's page, where rows are aligned to 8 bytes, too: with what stands behind it up
- * to there.
+ * Writes a row in a table's page in words.  Rows in pages are aligned to 8 bytes, so the bytes behind the
+ * row, up to the next multiple of 8, are copied too.
  */
 static inline void
 row_source_write_words(const RowSource *source, char *dst)

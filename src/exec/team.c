@@ -57,11 +57,13 @@ team_join(TeamShare *team, SortKey *key, TupleDesc desc)
 		/* Whoever has entered reads all that is left. */
 		if (sort_share_is_entered(share))
 			return NULL;
-		ereport(ERROR,
-				(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-				 errmsg("a type or an operator that rows are sorted by was changed while a sort began"),
-				 errdetail("A parallel worker finds another order than the process that began the sort."),
-				 errhint("Retry the query.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+			 errmsg("a type or an operator of a sort column was changed while the sort began"),
+			 errdetail(
+				 "A parallel worker found a different order from that in the process that began the sort."),
+			 errhint("Retry the query.")));
 	}
 	sort_device_set_layout(device, key);
 	return device->join(&team->sort, share, key, team->complete_rows ? desc : NULL);

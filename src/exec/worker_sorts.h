@@ -1,7 +1,7 @@
 /*
  * exec/worker_sorts.h
- *		Sorts that processes of a parallel plan do each for itself: what the leader tells its workers, and
- *		what they tell it for EXPLAIN.
+ *		Sorts that each process of a parallel plan does for itself: the leader's values for the workers, and
+ *		the workers' statistics for EXPLAIN.
  */
 #ifndef GPUSORT_EXEC_WORKER_SORTS_H
 #define GPUSORT_EXEC_WORKER_SORTS_H
@@ -15,16 +15,17 @@
 typedef struct WorkerSort
 {
 	bool performed;
-	bool verified; /* did its keys only guess at the order? */
+	bool verified; /* did its keys only guess the order? */
 	SorterStats stats;
-	char method[NAMEDATALEN]; /* that of stats, which is nothing to another process */
+	/* the string of stats.method; the pointer in stats is invalid in other processes */
+	char method[NAMEDATALEN];
 } WorkerSort;
 
-/* Of one node, in the query's dynamic shared memory. */
+/* The sorts of one node, in the query's dynamic shared memory. */
 typedef struct WorkerSorts
 {
-	bool kept;		   /* a copy in the leader's memory, which outlives that */
-	RowsWanted wanted; /* of each process; the Limit is known to the leader alone */
+	bool kept;		   /* a copy in the leader's memory, which outlives the shared memory */
+	RowsWanted wanted; /* rows that are wanted from each process; only the leader has the Limit */
 	int nworkers;
 	WorkerSort workers[FLEXIBLE_ARRAY_MEMBER]; /* by ParallelWorkerNumber */
 } WorkerSorts;
@@ -32,13 +33,13 @@ typedef struct WorkerSorts
 extern Size worker_sorts_size(int nworkers);
 extern void worker_sorts_init(WorkerSorts *sorts, int nworkers);
 
-/* By a worker: this is what it did. */
+/* In a worker: stores the statistics of its sort. */
 extern void worker_sorts_note(WorkerSorts *sorts, const SorterStats *stats, bool verified);
 
-/* What worker n did; false: it has not sorted. */
+/* Returns the statistics of worker n's sort; false: the worker has not sorted. */
 extern bool worker_sorts_get(const WorkerSorts *sorts, int n, SorterStats *stats, bool *verified);
 
-/* A copy that is kept in the current memory context; that itself if it is one. */
+/* Returns a copy in the current memory context; returns the argument itself if it is such a copy. */
 extern WorkerSorts *worker_sorts_keep(WorkerSorts *sorts);
 
 #endif /* GPUSORT_EXEC_WORKER_SORTS_H */

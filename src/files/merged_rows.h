@@ -1,6 +1,6 @@
 /*
  * files/merged_rows.h
- *		The rows of a sort's last merge, as they are asked for.
+ *		The rows of a sort's last merge, merged when they are fetched.
  */
 #ifndef GPUSORT_FILES_MERGED_ROWS_H
 #define GPUSORT_FILES_MERGED_ROWS_H
@@ -14,18 +14,19 @@
 typedef struct MergedRows MergedRows;
 
 /*
- * The rows that a merger gives, which has given none yet and is theirs from now on; in CurrentMemoryContext,
- * which is used for all that they allocate later on.  verified: gives them instead, read once and forwards,
- * and is theirs too; or NULL.  key_row: makes rows of runs of keys, NULL: there are none.  random_access:
- * they may be read backwards and again.  stats: where they count the bytes that they write, and the time.
+ * Returns the rows of a merger that has returned none yet, in CurrentMemoryContext; all later allocations are
+ * there too.  The merger belongs to the result from now on. verified: if not NULL, it returns the rows
+ * instead, once and forwards, and also belongs to the result.  key_row: restores rows from runs of keys;
+ * NULL: there are no such runs.  random_access: the rows may be read backwards and again. stats: counts the
+ * bytes written, and the time.
  */
 extern MergedRows *merged_rows_create(Merger *merger, VerifiedMerge *verified, KeyRow *key_row,
 									  bool random_access, SorterStats *stats);
 
-/* Bytes of memory that they take with random access to so many runs, besides the merger. */
+/* Returns the bytes of memory for random access to nruns runs, in addition to the merger. */
 extern Size merged_rows_memory(int nruns);
 
-/* The next row or NULL; backwards only with random access.  Good until the next call. */
+/* Returns the next row or NULL; backwards only with random access.  The row is valid until the next call. */
 extern MinimalTuple merged_rows_next(MergedRows *rows, bool forward);
 
 /* With random access: back before the first row; remember the position; go back to it. */

@@ -1,6 +1,6 @@
 /*
  * files/row_keys.h
- *		Sort keys made again out of rows, so that runs need not hold them.
+ *		Sort keys made again from rows, so that runs need not have them.
  */
 #ifndef GPUSORT_FILES_ROW_KEYS_H
 #define GPUSORT_FILES_ROW_KEYS_H
@@ -15,18 +15,21 @@
 typedef struct RowKeys RowKeys;
 
 /*
- * For rows of this kind, which hold all their sort columns; in CurrentMemoryContext.  desc must outlive it.
- * Rows are index tuples if the key says so.
+ * Makes keys for rows of this descriptor, which have all their sort columns, in CurrentMemoryContext. desc
+ * must outlive the result.  Rows are index tuples if the key says so.
  */
 extern RowKeys *row_keys_create(const SortKey *key, TupleDesc desc);
 
-/* Do keys that guess at the order have their images from now on?  Those that are only compared need none. */
+/*
+ * Sets whether keys that guess the order have their images from now on.  Keys that are only compared need no
+ * images.
+ */
 extern void row_keys_make_images(RowKeys *keys, bool make);
 
-/* The row's fixed key, its words in host order. */
+/* Returns the row's fixed key, with words in host order. */
 extern void row_keys_fixed(RowKeys *keys, MinimalTuple row, uint64 *words);
 
-/* The row's variable key, *size bytes; good until the next call. */
+/* Returns the row's variable key, *size bytes, valid until the next call. */
 extern const uint8 *row_keys_variable(RowKeys *keys, MinimalTuple row, Size *size);
 
 extern void row_keys_end(RowKeys *keys);

@@ -388,7 +388,7 @@ fill_buffer(RunReader *reader, Size needed)
 	if (wanted < needed || BufFileSeek(reader->run->file->file, 0, from, SEEK_SET) != 0 ||
 		buffile_read(reader->run->file->file, reader->buffer + reader->end, wanted) != wanted)
 		ereport(ERROR, (errcode_for_file_access(),
-						errmsg("could not read a sort's temporary file: it ends too early")));
+						errmsg("could not read a temporary file of the sort: unexpected end of file")));
 	reader->end += wanted;
 	reader->read += wanted;
 }

@@ -2,29 +2,28 @@
  * files/run.h
  *		Sorted runs in temporary files: writing them and reading them back.
  *
- * A run is a part of a file: records one after the other, nothing between them, each in three parts.
+ * A run is a part of a file.  It is a sequence of records without gaps.  Each record has three parts.
  *
  *		head	a number of 7 bits a byte, the low ones first, the eighth bit set in all bytes but the last:
- *				the bytes of the row's body, doubled, and 1 more if the fields of its header are not those of
- *				the row before; then these, t_infomask2, t_infomask and t_hoff, 5 bytes
+ *				the bytes of the row's body, doubled, and 1 more if the fields of its header differ from the row before; then these, t_infomask2, t_infomask and t_hoff, 5 bytes
  *		key		fixed: the words of the squeezed key, host order; variable: its size, a number as above, and
  *				its bytes; nothing where the row holds its sort columns, and making the key again out of them
  *				is better than having it written and read
  *		body	what a MinimalTuple has after its header's fields: the map of NULLs, the columns
  *
- * Of rows that their keys say all of (key/key_row.h) there are the keys alone: the words of a fixed one, or
- * the size of a variable one and its bytes.  Of a row that its variable key does not tell there is a size of
- * 0, then head and body.
+ * If a key tells its whole row (key/key_row.h), the record is only the key: the words of a fixed key, or the
+ * size of a variable key and its bytes.  If a variable key does not tell its row, the record is a size of 0,
+ * then head and body.
  *
- * The keys of a run are squeezed by a plan of its own, so the readers expand them.
+ * Each run has its own plan for squeezing keys, and the readers expand the keys.
  *
- * Several runs may share a file, for an open BufFile takes more than 8 kB of memory; but no run may be
- * written to a file while another one is read from it.  The files belong to the current resource owner: an
- * abort removes them, and temp_file_limit, log_temp_files and pg_stat_database see them like those of any
+ * Several runs may share a file, because an open BufFile takes more than 8 kB of memory.  No run may be
+ * written to a file while another run is read from it.  The files belong to the current resource owner: an
+ * abort removes them.  temp_file_limit, log_temp_files and pg_stat_database treat them as the files of any
  * sort.
  *
- * Runs that several processes read are in files of a FileSet, which its owner removes; what others need to
- * know of them, places at which they can begin to read among it, is passed on by shared_runs.h.
+ * Runs that several processes read are in files of a FileSet, which its owner removes.  shared_runs.h passes
+ * the descriptions of these runs to other processes, including places at which reading can begin.
  */
 #ifndef GPUSORT_FILES_RUN_H
 #define GPUSORT_FILES_RUN_H
@@ -47,43 +46,42 @@ typedef struct RunFile
 	uint64 bytes; /* written so far, by all runs */
 	int nruns;
 
-	/* For several processes. */
-	FileSet *set; /* NULL: for this one alone */
-	int process;  /* whose it is, and the number that it has there */
+	/* For several processes. */ FileSet *set; /* NULL: only this process uses the file */
+	int process; /* the process that writes the file; `number`: the file's number for that process */
 	int number;
-	bool stays; /* others read it: closed, but not removed */
+	bool stays; /* other processes read the file: it is closed, but not removed */
 } RunFile;
 
 typedef enum RunContent
 {
 	RUN_KEYS_AND_ROWS,
-	RUN_ROWS, /* which keys are made of */
-	RUN_KEYS  /* which rows are made of; variable: and rows of which that can't be */
+	RUN_ROWS, /* keys are made from the rows */
+	RUN_KEYS  /* rows are restored from the keys; variable keys: also rows for which that is impossible */
 } RunContent;
 
 typedef struct RunFormat
 {
 	RunContent content;
 	bool variable;		/* variable keys? */
-	KeySqueeze squeeze; /* of fixed keys that are written */
+	KeySqueeze squeeze; /* for fixed keys that are written */
 } RunFormat;
 
 /*
- * What the rows of a run have in common most of the time: t_infomask2, t_infomask and t_hoff, as in the row.
+ * The fields that most rows of a run have in common: t_infomask2, t_infomask and t_hoff, as in the row.
  */
 typedef struct RowHeader
 {
 	uint8 bytes[5];
 } RowHeader;
 
-/* Where a record stands in its run. */
+/* The position of a record in its run. */
 typedef struct RunPosition
 {
 	uint64 at;
-	RowHeader header; /* its own, or that of the one before */
+	RowHeader header; /* the header of the record, or of the record before */
 } RunPosition;
 
-/* The beginning of a key, zeros behind its end; of a fixed one all of it.  Words in host order. */
+/* The beginning of a key, with zeros behind its end; for a fixed key the whole key.  Words in host order. */
 typedef struct KeyStart
 {
 	uint64 words[KEY_MAX_WORDS];
@@ -96,7 +94,7 @@ typedef struct RunPlace
 	RunPosition position;
 } RunPlace;
 
-/* A run notes so many at most; half of them, once they were that many. */
+/* The maximum number of places of a run.  When it is reached, every second place is dropped. */
 #define RUN_PLACES_MAX 128
 
 typedef struct Run
@@ -104,45 +102,48 @@ typedef struct Run
 	RunFile *file;
 	uint64 offset; /* where it starts */
 	RunFormat format;
-	RowHeader header; /* of the row written last */
+	RowHeader header; /* the header of the last row */
 	uint64 bytes;	  /* written so far */
 	uint64 rows;
 	Size largest_row; /* bytes of memory for any of its rows */
-	Size largest_key; /* and for any of its variable keys that are written */
+	Size largest_key; /* bytes of memory for any of its written variable keys */
 
-	/* Of files for several processes; the first place is the first record. */
+	/* For files of several processes.  The first place is the first record. */
 	RunPlace *places;
 	int nplaces;
 	int room_for_places;
-	uint64 place_distance; /* bytes between them */
-	uint64 next_place;	   /* the next one is noted there */
+	uint64 place_distance; /* bytes between places */
+	uint64 next_place;	   /* the next place is noted at this offset */
 } Run;
 
 /*
- * A new file without runs, in CurrentMemoryContext.  set: the files of several processes, of which it is that
- * of this process and number, which no other one has; NULL: it is for this process alone.
+ * Creates a file without runs, in CurrentMemoryContext. set: the files of several processes; the pair of
+ * process and number must be unique there.  NULL: only this process uses the file.
  */
 extern RunFile *run_file_create(FileSet *set, int process, int number);
 
-/* In another process, when it has been exported: to be read. */
+/* In another process: opens an exported file for reading. */
 extern RunFile *run_file_open(FileSet *set, int process, int number);
 
-/* Nothing is written to it any more: others may open it. */
+/* Ends writing to the file: other processes may open it. */
 extern void run_file_export(RunFile *file);
 
-/* A new run at the file's end, in CurrentMemoryContext, to be written before the next one there. */
+/*
+ * Creates a run at the file's end, in CurrentMemoryContext.  It must be written before the next run of the
+ * file.
+ */
 extern Run *run_create(RunFile *file, const RunFormat *format);
 
-/* Adds a row and its key, squeeze.nwords words; of the two counts what the run is to hold. */
+/* Adds a row and its key of squeeze.nwords words.  The run's content decides which of the two is written. */
 extern void run_write_fixed(Run *run, const uint64 *key, MinimalTuple row);
 
-/* The same with a variable key; row: NULL in a run of keys, if that says all of it. */
+/* Adds a row with a variable key.  In a run of keys row is NULL if the key tells the whole row. */
 extern void run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row);
 
 /* Adds a row to a run of rows. */
 extern void run_write_row(Run *run, MinimalTuple row);
 
-/* Removes the run, and the file with its last one unless others read that. */
+/* Removes the run.  With the last run it removes the file, unless other processes read the file. */
 extern void run_drop(Run *run);
 
 /* Reads a run from its start. */
@@ -152,45 +153,51 @@ typedef struct RunReader
 	RowKeys *row_keys; /* makes keys that are not written */
 	char *buffer;
 	Size buffer_size;
-	Size start;	 /* the next record stands here in the buffer */
-	Size end;	 /* the buffer is filled so far */
-	uint64 read; /* bytes of the run that have come into the buffer */
+	Size start;	 /* offset of the next record in the buffer */
+	Size end;	 /* end of the data in the buffer */
+	uint64 read; /* bytes of the run that were read into the buffer */
 
 	/* The current record. */
-	bool ended;						 /* there is none */
-	uint64 at;						 /* where it begins in the run */
+	bool ended;						 /* the run has ended; there is no current record */
+	uint64 at;						 /* offset of the record in the run */
 	uint64 word;					 /* the first 8 bytes of the key, host order; all ones if ended */
-	bool has_row;					 /* does it hold its row? */
-	MinimalTuple row;				 /* room for the run's largest one */
+	bool has_row;					 /* does the record have its row? */
+	MinimalTuple row;				 /* room for the run's largest row */
 	uint64 fixed_key[KEY_MAX_WORDS]; /* the full key, host order */
 	char *key;						 /* variable */
 	Size key_size;
 	Size key_room;
 } RunReader;
 
-/* Bytes of memory that a reader of the run takes besides its buffer, but for keys that are not written. */
+/*
+ * Returns the bytes of memory of a reader of the run in addition to its buffer, without keys that are not
+ * written.
+ */
 extern Size run_reader_overhead(const Run *run);
 
-/* The same of a run of small rows. */
+/* The same for a run of small rows. */
 #define RUN_READER_OVERHEAD (sizeof(RunReader) + sizeof(Run))
 
 /*
- * Positions the reader before the first record.  Its buffer grows where a record is larger.  row_keys: for a
- * run of rows, or of variable keys.
+ * Positions the reader before the first record.  The buffer grows if a record is larger.  row_keys: for a run
+ * of rows, or of variable keys.
  */
 extern void run_reader_open(RunReader *reader, Run *run, Size buffer_size, RowKeys *row_keys);
 
-/* Goes to the next record; the one before is gone.  Stays at the end. */
+/* Goes to the next record; the record before is no longer valid.  At the end the reader stays there. */
 extern void run_reader_next(RunReader *reader);
 
-/* Tells where the current record stands, or the end; goes there, to before that record. */
+/*
+ * run_reader_tell: returns the position of the current record, or of the end.  run_reader_seek: goes to the
+ * position before that record.
+ */
 extern void run_reader_tell(const RunReader *reader, RunPosition *place);
 extern void run_reader_seek(RunReader *reader, const RunPosition *place);
 
 /* Orders the current records of two readers whose first 8 bytes of key agree; neither has ended. */
 extern int run_reader_compare_rest(const RunReader *a, const RunReader *b);
 
-/* The beginning of the current record's key; there must be one. */
+/* Returns the beginning of the current record's key; there must be a current record. */
 extern void run_reader_key_start(const RunReader *reader, KeyStart *start);
 
 /* Orders beginnings of keys: less than, equal to or more than 0. */
@@ -200,7 +207,7 @@ key_start_compare(const KeyStart *a, const KeyStart *b)
 	return compare_host_words(a->words, b->words, KEY_MAX_WORDS);
 }
 
-/* Does the current record, which there must be, come before this beginning of a key? */
+/* Is the current record before this beginning of a key?  There must be a current record. */
 static inline bool
 run_reader_is_before(const RunReader *reader, const KeyStart *start)
 {
@@ -212,10 +219,13 @@ run_reader_is_before(const RunReader *reader, const KeyStart *start)
 	return key_start_compare(&own, start) < 0;
 }
 
-/* The row of the current record, good until the next call; key_row makes it if the run has keys alone. */
+/*
+ * Returns the row of the current record, valid until the next call.  key_row restores it if the run has only
+ * keys.
+ */
 extern MinimalTuple run_reader_row(const RunReader *reader, KeyRow *key_row);
 
-/* Frees what the reader has; the run stays. */
+/* Frees the memory of the reader; the run stays. */
 extern void run_reader_close(RunReader *reader);
 
 #endif /* GPUSORT_FILES_RUN_H */

@@ -1,6 +1,6 @@
 /*
  * files/run_ranges.h
- *		The rows of several processes' runs in order, a range of the order at a time.
+ *		The rows of several processes' runs in order, one range of the order at a time.
  */
 #ifndef GPUSORT_FILES_RUN_RANGES_H
 #define GPUSORT_FILES_RUN_RANGES_H
@@ -14,28 +14,31 @@
 
 typedef struct RunRanges RunRanges;
 
-/* How many runs each of so many processes may publish, that all can be read at once; one at least. */
+/*
+ * Returns the number of runs that each of nprocesses processes may publish so that all can be read at once;
+ * at least one.
+ */
 extern int run_ranges_runs_each(int nprocesses, Size memory_limit);
 
 /*
- * Of the runs that so many processes have published (shared_runs.h), in CurrentMemoryContext.  memory_limit:
- * bytes for merging.  key must outlive it.
+ * Opens the runs that nprocesses processes have published (shared_runs.h), in CurrentMemoryContext.
+ * memory_limit: bytes for merging. key must outlive the result.
  */
 extern RunRanges *run_ranges_open(FileSet *files, int nprocesses, const SortKey *key, Size memory_limit);
 
-/* Bytes of memory that it takes. */
+/* Returns the bytes of memory of the ranges. */
 extern Size run_ranges_memory(const RunRanges *ranges);
 
 /*
- * The next row is the first one of this range, one of nranges that have about the same number of rows, or
- * none.  All processes find the same ranges.
+ * Moves to the first row of this range.  The rows are cut into nranges ranges with about the same number of
+ * rows, perhaps without rows.  All processes find the same ranges.
  */
 extern void run_ranges_seek(RunRanges *ranges, int range, int nranges);
 
-/* The next row of the range, good until the next call; NULL: there is none. */
+/* Returns the next row of the range, valid until the next call; NULL: the range has no more rows. */
 extern MinimalTuple run_ranges_next(RunRanges *ranges);
 
-/* The next rows are those behind the range. */
+/* Continues with the rows behind the range. */
 extern void run_ranges_pass_end(RunRanges *ranges);
 
 /* Drops the runs; the files stay. */

@@ -1,6 +1,6 @@
 /*
  * files/shared_runs.h
- *		Sorted runs that several processes wrote, for all of them to read.
+ *		Sorted runs that several processes wrote, and that all of these processes read.
  */
 #ifndef GPUSORT_FILES_SHARED_RUNS_H
 #define GPUSORT_FILES_SHARED_RUNS_H
@@ -12,20 +12,21 @@
 #include "files/run.h"
 
 /*
- * A set of files for several processes, which goes with CurrentMemoryContext, after errors, too: when all
- * other processes have ended, or write to it no more.  files: to hand on copies of it.
+ * Initializes a set of files for several processes.  The set ends with CurrentMemoryContext, also after
+ * errors.  At that time all other processes must have ended, or no longer write to it.  Copies of *files may
+ * be given to other processes.
  */
 extern void file_set_init(FileSet *files);
 
 /*
- * Passes on what other processes need to read these runs, which must be all that this process has in the
- * files, written to their ends; drops them.  Where there are none it leaves nothing behind.
+ * Writes a list with which other processes can read these runs, and drops the runs.  The runs must be all
+ * runs of this process in the files, completely written.  Without runs no list is written.
  */
 extern void shared_runs_publish(FileSet *files, int process, Run **runs, int nruns);
 
 /*
- * The runs of so many processes, from the first one on, that have published theirs; in CurrentMemoryContext,
- * to be dropped.  The files stay.  *nruns: their number.
+ * Returns the published runs of nprocesses processes, from process `first` on, in CurrentMemoryContext.  The
+ * caller drops the runs; the files stay.  *nruns: the number of runs.
  */
 extern Run **shared_runs_open(FileSet *files, int first, int nprocesses, int *nruns);
 

@@ -1,6 +1,6 @@
 /*
  * files/verified_merge.h
- *		Merging runs by keys that guess at the order, and verifying it.
+ *		Merging runs by keys that guess the order, and verifying the order.
  */
 #ifndef GPUSORT_FILES_VERIFIED_MERGE_H
 #define GPUSORT_FILES_VERIFIED_MERGE_H
@@ -13,14 +13,14 @@
 typedef struct VerifiedMerge VerifiedMerge;
 
 /*
- * Of a merger that guesses and has returned nothing yet, whose runs are of rows, each in the order that the
- * comparer says, and whose keys have images; in CurrentMemoryContext.  It takes so many bytes of memory, and
- * more for single rows that are larger.  Corrections are counted in stats.
+ * Makes a verified merge in CurrentMemoryContext from a merger that guesses and has returned nothing yet.
+ * The merger's runs must have rows, in the order of the comparer, and keys with images. memory: bytes of
+ * memory; single rows that are larger need more. stats counts corrections.
  */
 extern VerifiedMerge *verified_merge_create(Merger *merger, SortKeyComparer *comparer, Size memory,
 											SorterStats *stats);
 
-/* The next row, good until the next call, or NULL.  Checks for interrupts, now and then. */
+/* Returns the next row, valid until the next call, or NULL. Sometimes checks for interrupts. */
 extern MinimalTuple verified_merge_next(VerifiedMerge *merge);
 
 extern void verified_merge_end(VerifiedMerge *merge);

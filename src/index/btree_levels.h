@@ -1,6 +1,6 @@
 /*
  * index/btree_levels.h
- *		The levels of a B-tree, each filled from the left to the right.
+ *		The levels of a B-tree.  Each is filled from left to right.
  */
 #ifndef GPUSORT_INDEX_BTREE_LEVELS_H
 #define GPUSORT_INDEX_BTREE_LEVELS_H
@@ -15,16 +15,16 @@
 
 typedef struct BtreeLevels BtreeLevels;
 
-/* A level; its pages are full when less space than the index's fillfactor leaves is free. */
+/* A level.  A page is full when its free space is less than the index's fillfactor leaves. */
 typedef struct BtreeLevel
 {
-	struct BtreeLevel *parent; /* NULL: there is none yet */
+	struct BtreeLevel *parent; /* NULL: not made yet */
 	uint32 number;			   /* 0: leaves */
-	bool in_place;			   /* are its pages filled where they are written from? */
-	Size spared;			   /* bytes that a page shall keep free */
-	Page page;				   /* the one that is being filled */
-	BlockNumber block;		   /* where it belongs */
-	IndexTuple low_key;		   /* below all that is on it; becomes its downlink */
+	bool in_place;			   /* are pages filled in the memory from which they are written? */
+	Size spared;			   /* bytes that a page keeps free */
+	Page page;				   /* the page that is being filled */
+	BlockNumber block;		   /* its block number */
+	IndexTuple low_key;		   /* lower bound of the page's tuples; becomes its downlink */
 	Size last_posting;		   /* bytes of the posting list in the last tuple */
 } BtreeLevel;
 
@@ -37,26 +37,28 @@ struct BtreeLevels
 	BtreeLevel *leaves; /* NULL: no tuple yet */
 
 	/*
-	 * For a part of the leaves alone: told of each leaf that is complete, but was not written yet, and of its
-	 * downlink.  NULL: the levels above get that.
+	 * For writing only a part of the leaves: called for each leaf that is complete and not yet written, with
+	 * its downlink.  NULL: the level above gets the downlink.
 	 */
 	void (*leaf_is_complete)(BtreeLevels *levels, IndexTuple downlink);
 	void *arg;
 };
 
-/* For an empty index; the levels are the caller's memory, what they hold is in CurrentMemoryContext. */
+/*
+ * Begins an empty index.  The caller has the memory of *levels; further memory is in CurrentMemoryContext.
+ */
 extern void btree_levels_begin(BtreeLevels *levels, Relation heap, Relation index, BlockWriter *blocks);
 
 /*
- * Adds the next tuple of the leaves, copied.  One that is too large for a third of a page is PostgreSQL's
- * error.
+ * Adds a copy of the next tuple of the leaves.  If it is larger than a third of a page, PostgreSQL's error is
+ * raised.
  */
 extern void btree_levels_add(BtreeLevels *levels, IndexTuple tuple);
 
 /* Writes the last page of each level, and the metapage. */
 extern void btree_levels_finish(BtreeLevels *levels);
 
-/* memcpy(), with those sizes known to the compiler that most tuples have. */
+/* memcpy() with the sizes of most tuples as compile-time constants. */
 static inline void
 btree_copy_tuple(void *dst, const IndexTupleData *tuple, Size size)
 {
@@ -79,16 +81,22 @@ btree_copy_tuple(void *dst, const IndexTupleData *tuple, Size size)
 
 /* ---------------------------------------------------------------- leaves that others have filled */
 
-/* Has this be the last leaf, whose place is block; copied.  low_key: as a page's, NULL: as it stands. */
+/*
+ * Makes a copy of this page the last leaf, at this block.  low_key: the page's low key; NULL: keep the
+ * present one.
+ */
 extern void btree_levels_take_leaf(BtreeLevels *levels, Page page, BlockNumber block, IndexTuple low_key);
 
 /* Writes the last leaf, which is complete. */
 extern void btree_levels_put_leaf(BtreeLevels *levels);
 
-/* The same, but it lacks the high key: the next leaf has this first tuple and this place. */
+/*
+ * Writes the last leaf, which lacks the high key.  first_right: the first tuple of the next leaf. next: the
+ * block of the next leaf.
+ */
 extern void btree_levels_end_leaf(BtreeLevels *levels, IndexTuple first_right, BlockNumber next);
 
-/* The next leaf is complete and written, and has this downlink. */
+/* Adds the downlink of the next leaf, which is complete and written. */
 extern void btree_levels_pass_leaf(BtreeLevels *levels, IndexTuple downlink);
 
 #endif /* GPUSORT_INDEX_BTREE_LEVELS_H */

@@ -255,7 +255,7 @@ check_sort_by_index(Check *check, Oid table, Oid index_oid)
 {
 	Relation heap = table_open(table, AccessShareLock);
 	Relation index = index_open(index_oid, AccessShareLock);
-	CheckedSort sort = {.why_not = "the table's rows are sorted inside of the statement",
+	CheckedSort sort = {.why_not = "the statement sorts the table's rows itself",
 						.how = check_how_within(1, maintenance_work_mem),
 						.expected_ms = -1,
 						.postgres_ms = -1};

@@ -89,16 +89,16 @@ index_build_why_few_workers(Relation heap, Relation index, int nworkers)
 	int limit = RelationGetParallelWorkers(heap, -1);
 
 	if (heap->rd_rel->relpersistence == RELPERSISTENCE_TEMP)
-		return "the table is a temporary one";
+		return "the table is temporary";
 	if (!index_is_parallel_safe((Node *) RelationGetIndexExpressions(index)) ||
 		!index_is_parallel_safe((Node *) RelationGetIndexPredicate(index)))
 		return "an expression of the index is not parallel safe";
 	if (limit >= 0 && nworkers == limit)
-		return "the table's parallel_workers says so";
+		return "the table's parallel_workers sets this number";
 	if (limit >= 0 && nworkers == index_build_workers(limit))
-		return "maintenance_work_mem has not 512 kB for each process";
+		return "maintenance_work_mem is less than 512 kB for each process";
 	if (maintenance_work_mem / (nworkers + 2) < INDEX_KILOBYTES_PER_PROCESS)
-		return "maintenance_work_mem has not 32 MB for each process";
+		return "maintenance_work_mem is less than 32 MB for each process";
 	return "the table is not large enough for more, see min_parallel_table_scan_size";
 }
 
@@ -108,7 +108,7 @@ index_table_is_ours(Relation heap, Declined *why_not)
 	if (!index_builds_are_on(why_not))
 		return false;
 	if (IsSystemRelation(heap))
-		return declined_because(why_not, DECLINED_TABLE, "the table is one of the system's");
+		return declined_because(why_not, DECLINED_TABLE, "the table is a system catalog or a toast table");
 	if (heap->rd_tableam != GetHeapamTableAmRoutine())
 		return declined_because(why_not, DECLINED_TABLE, "the table's access method is not heap");
 	return is_large_enough(heap, why_not);

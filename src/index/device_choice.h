@@ -1,6 +1,6 @@
 /*
  * index/device_choice.h
- *		On which device a build sorts, and what memory it takes.
+ *		The device that sorts a build, and the memory of the build.
  */
 #ifndef GPUSORT_INDEX_DEVICE_CHOICE_H
 #define GPUSORT_INDEX_DEVICE_CHOICE_H
@@ -11,33 +11,33 @@
 
 #include "key/sort_key.h"
 
-/* What decides it. */
+/* The properties of a build that decide. */
 typedef struct BuildShape
 {
 	double rows;
 	int processes;
-	bool is_fixed;	  /* are its keys? */
-	bool keys_alone;  /* can the cpu device make index tuples of their keys? */
-	bool verified;	  /* do they only guess at the order? */
-	double key_bytes; /* of one key, the tuple's tid included */
-	double row_bytes; /* of one index tuple as a row */
+	bool is_fixed;	  /* are the keys fixed? */
+	bool keys_alone;  /* can the cpu device restore index tuples from their keys? */
+	bool verified;	  /* do the keys only guess the order? */
+	double key_bytes; /* bytes of one key, including the tuple's tid */
+	double row_bytes; /* bytes of one index tuple as a row */
 } BuildShape;
 
-/* Of a build of this index by so many processes; key: its order. */
+/* Returns the shape of a build of this index by `processes` processes. key: the order of the index. */
 extern BuildShape build_shape(Relation heap, Relation index, const SortKey *key, int processes);
 
-/* Bytes that the cpu device takes for what is sorted, if all of it is in memory. */
+/* Returns the bytes that the cpu device needs to sort everything in memory. */
 extern double build_memory(const BuildShape *shape);
 
-/* Is that more than maintenance_work_mem, so that the cpu device needs temporary files? */
+/* Does the cpu device need temporary files, because build_memory is more than maintenance_work_mem? */
 extern bool build_spills(const BuildShape *shape);
 
-/* Bytes of these files. */
+/* Returns the bytes of these files. */
 extern double build_file_bytes(const BuildShape *shape);
 
 /*
- * Does the build begin on a card?  None does whose order is verified.  With gpusort.backend auto that is
- * where it is expected to be faster, if there is one.
+ * Does the build begin on a card?  A build whose order is verified does not.  With gpusort.backend auto it
+ * does if there is a card, and the card is expected to be faster.
  */
 extern bool build_uses_gpu(const BuildShape *shape);
 

@@ -167,14 +167,12 @@ report_spill(const IndexBuild *build, const SorterStats *stats)
 
 	if (megabytes <= maintenance_work_mem / 1024)
 		return;
-	ereport(
-		NOTICE,
-		(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted by way of temporary files",
-				index_name(build->load.heap, build->load.index)),
-		 errdetail("%.0f tuples took " UINT64_FORMAT " MB of temporary files.", build->feed.index_tuples,
-				   stats->disk_bytes / (1024 * 1024) + 1),
-		 errhint("With maintenance_work_mem of about %d MB it is built in memory, in less time.",
-				 megabytes)));
+	ereport(NOTICE,
+			(errmsg("index \"%s\" did not fit into maintenance_work_mem and was sorted in temporary files",
+					index_name(build->load.heap, build->load.index)),
+			 errdetail("%.0f tuples took " UINT64_FORMAT " MB of temporary files.", build->feed.index_tuples,
+					   stats->disk_bytes / (1024 * 1024) + 1),
+			 errhint("Set maintenance_work_mem to about %d MB to build the index in memory.", megabytes)));
 }
 
 /* False: the sorter has failed. */

@@ -1,6 +1,6 @@
 /*
  * index/index_build.h
- *		Builds a B-tree by a sort of ours.
+ *		Builds a B-tree with a sort of gpusort.
  */
 #ifndef GPUSORT_INDEX_INDEX_BUILD_H
 #define GPUSORT_INDEX_INDEX_BUILD_H
@@ -12,8 +12,8 @@
 #include "utils/rel.h"
 
 /*
- * What btbuild does, by a sort of ours if that is possible and expected to be worth it, else by btbuild
- * itself.
+ * Does the work of btbuild: with a sort of gpusort if that is possible and expected to be worth it, otherwise
+ * by calling btbuild.
  */
 extern IndexBuildResult *index_build_btree(Relation heap, Relation index, IndexInfo *info);
 

@@ -1,6 +1,6 @@
 /*
  * index/index_feed.h
- *		The values of a heap tuple into a build's sort: the callback of a scan of the heap.
+ *		Puts the values of a heap tuple into a build's sort: the callback of a scan of the heap.
  */
 #ifndef GPUSORT_INDEX_INDEX_FEED_H
 #define GPUSORT_INDEX_INDEX_FEED_H
@@ -19,17 +19,17 @@ typedef struct IndexFeed
 	Relation index;
 	SortKey *key;
 	Sorter *sorter;
-	MemoryContext context; /* all that the feed holds */
+	MemoryContext context; /* all memory of the feed */
 	SortFeed *rows;
 	uint64 fed; /* tuples that were put */
 	TupleTableSlot *slot;
-	ItemPointerData tid; /* the slot's */
+	ItemPointerData tid; /* the tid of the slot's tuple */
 	IndexRow *row;
 } IndexFeed;
 
 /*
- * Below CurrentMemoryContext; key: made of the index, for the sorter's device.  What comes when the sorter
- * has failed is dropped.
+ * Makes a feed below CurrentMemoryContext. key: the index's key, for the sorter's device.  Tuples that come
+ * after the sorter has failed are dropped.
  */
 extern IndexFeed *index_feed_create(Relation index, SortKey *key, Sorter *sorter);
 
@@ -37,7 +37,10 @@ extern IndexFeed *index_feed_create(Relation index, SortKey *key, Sorter *sorter
 extern void index_feed_callback(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool is_alive,
 								void *feed);
 
-/* Hands the last tuples to the sorter, and releases all that the feed holds; how many were put. */
+/*
+ * Gives the last tuples to the sorter, and releases the feed's memory.  Returns the number of tuples that
+ * were put.
+ */
 extern uint64 index_feed_end(IndexFeed *feed);
 
 #endif /* GPUSORT_INDEX_INDEX_FEED_H */

@@ -2,9 +2,9 @@
  * index/index_key.h
  *		A B-tree's order as a sort key: its key columns, then the tuple's tid.
  *
- * The rows of a build's sort are index tuples (IndexRow of key/key_row.h).  The tid that they and their keys
- * have is a marked one: it also says whether the heap's tuple is alive, for those of dead tuples take no part
- * in the check of a unique index.  Its order is that of the tids.
+ * The rows of a build's sort are index tuples (IndexRow of key/key_row.h).  The rows and their keys have a
+ * marked tid.  The mark says whether the heap's tuple is alive, because index tuples of dead tuples take no
+ * part in the check of a unique index.  Marked tids have the order of the tids.
  */
 #ifndef GPUSORT_INDEX_INDEX_KEY_H
 #define GPUSORT_INDEX_INDEX_KEY_H
@@ -17,7 +17,7 @@
 
 #include "key/sort_key.h"
 
-/* Offsets of line pointers of the heap are less than half of what they have room for. */
+/* Offsets of line pointers of the heap use less than half of their range. */
 StaticAssertDecl(MaxOffsetNumber <= PG_UINT16_MAX / 2, "there is a bit left in a tid");
 
 static inline ItemPointerData
@@ -41,20 +41,23 @@ tid_unmark(ItemPointerData marked)
 }
 
 /*
- * Can the order of this index be encoded, exactly or so that it can be verified?  If not, *why_not says why.
+ * Can the order of this index be encoded, exactly or as a guess that can be verified?  If not, *why_not says
+ * why.
  */
 extern bool index_key_supported(Relation index, Declined *why_not);
 
-/* The columns of a build's rows: those of the index, then the tid.  In CurrentMemoryContext. */
+/*
+ * Returns the descriptor of a build's rows: the columns of the index, then the tid.  In CurrentMemoryContext.
+ */
 extern TupleDesc index_key_row_desc(Relation index);
 
 /*
- * An encoder of keys of such rows, in CurrentMemoryContext, which knows how to make rows of their keys if
- * that is possible.  Raises errors as sort_key_create does.
+ * Makes an encoder of keys of such rows, in CurrentMemoryContext.  If possible, it can restore rows from
+ * their keys.  Raises errors as sort_key_create does.
  */
 extern SortKey *index_key_create(Relation index);
 
-/* The bytes that a row and its key are expected to take, on average, by the types of the columns. */
+/* Returns the expected average bytes of a row and of its key, by the types of the columns. */
 extern void index_key_estimate(Relation index, double *row_bytes, double *key_bytes);
 
 #endif /* GPUSORT_INDEX_INDEX_KEY_H */

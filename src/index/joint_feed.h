@@ -1,6 +1,6 @@
 /*
  * index/joint_feed.h
- *		Feeds a build's sort from the heap, by this process and workers of its own.
+ *		Feeds a build's sort from the heap, by this process and its own workers.
  */
 #ifndef GPUSORT_INDEX_JOINT_FEED_H
 #define GPUSORT_INDEX_JOINT_FEED_H
@@ -11,26 +11,26 @@
 
 #include "index/load.h"
 
-/* What came of a scan of the heap. */
+/* The result of a scan of the heap. */
 typedef struct HeapFeed
 {
-	double heap_tuples; /* alive ones */
+	double heap_tuples; /* live tuples */
 	double index_tuples;
-	int workers;			  /* that were launched */
-	bool is_loaded;			  /* have they loaded the tuples into pages, too? */
-	int loaders;			  /* then: how many of them, this process included */
-	double fed_ms;			  /* then: until all were sorted */
-	ParallelContext *context; /* of the workers, which have ended, and of what they have left; or NULL */
+	int workers;			  /* number of launched workers */
+	bool is_loaded;			  /* have the processes also loaded the tuples into pages? */
+	int loaders;			  /* then: the number of processes that loaded, including this one */
+	double fed_ms;			  /* then: milliseconds until all tuples were sorted */
+	ParallelContext *context; /* context of the ended workers and their shared memory; or NULL */
 } HeapFeed;
 
 /*
- * Scans the heap; the sorter may fail meanwhile.  With up to so many workers, who sort, and load the index,
- * together if the device can; the sorter was begun with SortRequest.shared then.  Must not be called in a
- * parallel worker.
+ * Scans the heap with up to nworkers workers; the sorter may fail meanwhile.  If the device allows it, the
+ * workers also sort and load the index together with this process; then the sorter must have been begun with
+ * SortRequest.shared.  Must not be called in a parallel worker.
  */
 extern void heap_feed(const Load *load, HeapFeed *feed, int nworkers);
 
-/* When the sorter has ended: releases what the workers have left. */
+/* When the sorter has ended: releases the workers' shared memory. */
 extern void heap_feed_end(HeapFeed *feed);
 
 #endif /* GPUSORT_INDEX_JOINT_FEED_H */

@@ -1,9 +1,9 @@
 /*
  * index/load.h
- *		Sorted tuples into pages: by one process, or ranges of them by all that have sorted them.
+ *		Loads sorted tuples into pages: one process loads all, or all processes that have sorted load ranges.
  *
- * The leader begins and finishes (load_alone, load_share_init, load_finish); load_together is called by it
- * and by every worker that has fed.
+ * The leader begins and finishes (load_alone, load_share_init, load_finish).  The leader and every worker
+ * that has fed call load_together.
  */
 #ifndef GPUSORT_INDEX_LOAD_H
 #define GPUSORT_INDEX_LOAD_H
@@ -20,26 +20,30 @@
 #include "index/btree_writer.h"
 #include "monitor/progress.h"
 
-/* What is loaded into which index, by which sort. */
+/* The index that is loaded, and its sort. */
 typedef struct Load
 {
 	Relation heap;
 	Relation index;
-	IndexInfo *info; /* ii_BrokenHotChain is set if the scan met one */
+	IndexInfo *info; /* ii_BrokenHotChain is set if the scan met a broken HOT chain */
 	SortKey *key;
 	Sorter *sorter;
-	Progress *progress; /* of the build; NULL: another process reports it */
+	Progress *progress; /* progress of the build; NULL: another process reports it */
 } Load;
 
-/* The scan is over, and so many tuples are to be loaded: reports that. */
+/* Reports that the scan is over, and that ntuples tuples will be loaded. */
 extern void load_report_total(uint64 ntuples);
 
-/* The sorter's next tuple, its tid still marked; NULL: there is none, or the sorter has failed. */
+/*
+ * Returns the sorter's next tuple, with a marked tid; NULL: there are no more tuples, or the sorter has
+ * failed.
+ */
 extern IndexTuple load_next_tuple(Sorter *sorter);
 
 /*
- * This process builds the tree of all tuples; first: the one that has been read already, NULL: there is none.
- * Raises an error if the sorter fails, if two tuples break a unique index, or if there were not so many.
+ * Builds the tree of all tuples in this process. first: the first tuple, which has already been read; NULL:
+ * there are no tuples.  Raises an error if the sorter fails, if two tuples violate a unique index, or if the
+ * number of tuples is not ntuples.
  */
 extern void load_alone(const Load *load, IndexTuple first, double ntuples);
 
@@ -47,22 +51,24 @@ extern void load_alone(const Load *load, IndexTuple first, double ntuples);
 
 typedef struct LoadShare LoadShare;
 
-/* Bytes of dynamic shared memory for so many processes. */
+/* Returns the bytes of dynamic shared memory for nprocesses processes. */
 extern Size load_share_size(int nprocesses);
 
-/* In the first process, before others start. */
+/* Call this in the first process, before others start. */
 extern void load_share_init(LoadShare *share, int nprocesses, dsm_segment *segment);
 
 /*
- * In every process that has fed, after team_finish_feed: loads ranges of the tuples; false: it does not,
- * since the first process loads alone, or enough others load.
+ * In every process that has fed, after team_finish_feed: loads ranges of the tuples.  False: this process
+ * does not load, because the first process loads alone, or enough other processes load.
  */
 extern bool load_together(LoadShare *share, TeamShare *team, dsm_segment *segment, const Load *load);
 
-/* The first process, while others load: reports how far all are. */
+/* In the first process, while others load: reports the progress of all processes. */
 extern void load_report(LoadShare *share, Progress *progress);
 
-/* The first process, when all others have ended: completes the tree of so many tuples, or raises an error. */
+/*
+ * In the first process, when all others have ended: completes the tree of ntuples tuples, or raises an error.
+ */
 extern void load_finish(LoadShare *share, const Load *load, double ntuples);
 
 #endif /* GPUSORT_INDEX_LOAD_H */

@@ -13,10 +13,13 @@
 /* Once, when the library is loaded. */
 extern void no_workers_install_hooks(void);
 
-/* Is the planner asked for the workers of a build that is to have none? */
+/* Is PostgreSQL asking the planner for the workers of a build that must have none? */
 extern bool no_workers_wanted(void);
 
-/* It has been asked for those of a build that is taken over, which ends with the next call. */
+/*
+ * no_workers_asked: the planner was asked about a build that gpusort takes.  no_workers_built: that build has
+ * ended.
+ */
 extern void no_workers_asked(void);
 extern void no_workers_built(void);
 

@@ -1,6 +1,6 @@
 /*
  * index/takeover.h
- *		Has this backend build B-trees by way of ours, and gpusort_check tell of it (check.c).
+ *		Lets this backend build B-trees with gpusort, and gpusort_check report on index builds (check.c).
  */
 #ifndef GPUSORT_INDEX_TAKEOVER_H
 #define GPUSORT_INDEX_TAKEOVER_H

@@ -12,16 +12,19 @@
 
 typedef struct UniqueCheck UniqueCheck;
 
-/* In CurrentMemoryContext. nulls_distinct: are tuples with a NULL in a key column equal to no other? */
+/*
+ * Makes a check in CurrentMemoryContext.  nulls_distinct: is a tuple with a NULL in a key column equal to no
+ * other tuple?
+ */
 extern UniqueCheck *unique_check_create(Relation heap, Relation index, bool nulls_distinct);
 
 /*
- * The next tuple in the index's order, of an alive tuple of the heap.  Raises PostgreSQL's error if there was
- * one with the same key.
+ * Checks the next tuple in the index's order, of a live tuple of the heap.  Raises PostgreSQL's error if an
+ * earlier tuple has the same key.
  */
 extern void unique_check_next(UniqueCheck *check, IndexTuple tuple);
 
-/* What comes next has nothing before it. */
+/* Forgets earlier tuples: the next tuple is compared with none of them. */
 extern void unique_check_forget(UniqueCheck *check);
 
 #endif /* GPUSORT_INDEX_UNIQUE_H */

@@ -1,6 +1,6 @@
 /*
  * key/builder.h
- *		Building a key: what encoders append bytes with, and read values by.
+ *		Building a key: the functions with which encoders append bytes and read values.
  */
 #ifndef GPUSORT_KEY_BUILDER_H
 #define GPUSORT_KEY_BUILDER_H
@@ -15,19 +15,21 @@ extern void sort_key_append_column(SortKeyBuilder *key, SortKeyColumn *col, Datu
 /* Makes room in key->buffer for "more" bytes after key->length. */
 extern void sort_key_grow(SortKeyBuilder *key, Size more);
 
-/* A compressed or out-of-line value, whole, in key->scratch. */
+/* Returns a compressed or out-of-line value, detoasted in key->scratch. */
 extern struct varlena *sort_key_fetch(SortKeyBuilder *key, struct varlena *value);
 
 /*
- * Appends builder.places, where the columns stand that are to be verified, to the key, which is complete but
- * for that.
+ * Appends builder.places, the places of the columns to be verified, to the key, which is otherwise complete.
  */
 extern void sort_key_append_places(SortKey *key);
 
-/* The characters of a citext in lower case, until the next row. */
+/* Returns the characters of a citext in lower case, valid until the next row. */
 extern const char *sort_key_lower_case(SortKeyBuilder *key, Datum datum, Size *len);
 
-/* The place where the next "more" bytes of the key go; the caller adds to key->length what it used. */
+/*
+ * Returns the place of the next "more" bytes of the key.  The caller adds the bytes that it used to
+ * key->length.
+ */
 static inline uint8 *
 sort_key_reserve(SortKeyBuilder *key, Size more)
 {
@@ -43,7 +45,7 @@ sort_key_append_byte(SortKeyBuilder *key, uint8 byte)
 	key->length++;
 }
 
-/* Appends a string that has no such byte, and this byte. */
+/* Appends a string that does not contain the terminator, and the terminator. */
 static inline void
 sort_key_append_terminated(SortKeyBuilder *key, const char *bytes, Size len, uint8 terminator)
 {
@@ -54,7 +56,10 @@ sort_key_append_terminated(SortKeyBuilder *key, const char *bytes, Size len, uin
 	key->length += len + 1;
 }
 
-/* The same with a zero byte; and notes where the string stands, as it may be the last. */
+/*
+ * Appends a string and a zero byte.  Notes the place of the string, because it may be the last one of the
+ * key.
+ */
 static inline void
 sort_key_append_string(SortKeyBuilder *key, const char *bytes, Size len)
 {
@@ -64,7 +69,7 @@ sort_key_append_string(SortKeyBuilder *key, const char *bytes, Size len)
 	key->tail_end = key->length;
 }
 
-/* A varlena that can be read with VARDATA_ANY: the value itself wherever possible. */
+/* Returns a varlena that can be read with VARDATA_ANY: the value itself if possible. */
 static inline struct varlena *
 sort_key_detoast(SortKeyBuilder *key, Datum datum)
 {
@@ -75,7 +80,7 @@ sort_key_detoast(SortKeyBuilder *key, Datum datum)
 	return value;
 }
 
-/* The characters of a text, bpchar or name that count for its order. */
+/* Returns the characters of a text, bpchar or name that affect its order. */
 static inline const char *
 sort_key_text_bytes(SortKeyBuilder *key, const SortKeyColumn *col, Datum datum, Size *len)
 {

@@ -1,6 +1,6 @@
 /*
  * key/collation.h
- *		Who compares text by a collation, and what keys can say of that order.
+ *		The library that compares text in a collation, and whether keys have that order.
  */
 #ifndef GPUSORT_KEY_COLLATION_H
 #define GPUSORT_KEY_COLLATION_H
@@ -8,12 +8,12 @@
 #include "key/types.h"
 
 /*
- * How text is ordered by this collation; *verified: do keys only guess at that?  False if they don't even do
- * so, *why_not tells why.
+ * Describes the order of text in this collation.  *verified: do keys only guess the order?  False: keys
+ * cannot even guess the order, and *why_not says why.
  */
 extern bool sort_key_describe_collation(Oid collation, TextOrder *order, bool *verified, Declined *why_not);
 
-/* Says that keys only guess at the order of this collation, where that will not do; returns false. */
+/* Declines a collation because its keys only guess the order, where a guess is not enough; returns false. */
 extern bool sort_key_decline_guess(Oid collation, Declined *why_not);
 
 #endif /* GPUSORT_KEY_COLLATION_H */

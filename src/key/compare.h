@@ -1,6 +1,6 @@
 /*
  * key/compare.h
- *		Comparing keys that only guess at the order (SortKey.verified), by PostgreSQL's own comparison.
+ *		Compares keys that only guess the order (SortKey.verified) by PostgreSQL's own comparison.
  */
 #ifndef GPUSORT_KEY_COMPARE_H
 #define GPUSORT_KEY_COMPARE_H
@@ -11,14 +11,14 @@
 
 typedef struct SortKeyComparer SortKeyComparer;
 
-/* For keys of this kind, in CurrentMemoryContext; the SortKey must outlive it. */
+/* Makes a comparer for this SortKey, in CurrentMemoryContext; the SortKey must outlive it. */
 extern SortKeyComparer *sort_key_comparer_create(const SortKey *key);
 
 extern void sort_key_comparer_free(SortKeyComparer *comparer);
 
 /*
- * Orders two keys as PostgreSQL orders their columns: less than, equal to or more than 0.  Keys without
- * images, and with them, may be mixed.
+ * Compares two keys as PostgreSQL compares their columns: less than, equal to or more than 0.  One key may
+ * have images, and the other none.
  */
 extern int sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const uint8 *b,
 							Size b_size);

@@ -1,6 +1,6 @@
 /*
  * key/encoders.h
- *		The encoders of values of variable width, by the file that each is in.
+ *		The encoders of values of variable width, by file.
  */
 #ifndef GPUSORT_KEY_ENCODERS_H
 #define GPUSORT_KEY_ENCODERS_H
@@ -39,8 +39,8 @@ extern void sort_key_append_tsvector(SortKeyBuilder *key, SortKeyColumn *col, Da
 extern void sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
 /*
- * The type whose values this function compares; NULL: none that is known here.  *builtin is then the function
- * of PostgreSQL's own that it is another name of, or InvalidOid.
+ * Returns the type whose values this function compares; NULL: an unknown function.  Then *builtin is the
+ * function of PostgreSQL with the same code, or InvalidOid.
  */
 extern const SortKeyType *sort_key_find_extension_type(Oid function, Oid *builtin);
 

@@ -7,16 +7,16 @@
 
 #include "key/types.h"
 
-/* The order of an enum's values, as it is now, in CurrentMemoryContext. */
+/* Reads the present order of an enum's values, in CurrentMemoryContext. */
 extern SortKeyEnum *sort_key_enum_create(Oid type);
 
-/* Four bytes, as an unsigned number, that order the enum's values. */
+/* Returns four bytes, as an unsigned number, that order the enum's values. */
 extern uint32 sort_key_enum_order(SortKeyEnum *order, Oid value);
 
-/* The last value that was added, by its oid, of those that are known. */
+/* Returns the known value with the highest OID, which was added last. */
 extern Oid sort_key_enum_newest(const SortKeyEnum *order);
 
-/* A number that tells the order of the values up to this one, by their oids, from another one. */
+/* Returns a hash of the order of the values with OIDs up to this one. */
 extern uint64 sort_key_enum_fingerprint(const SortKeyEnum *order, Oid newest);
 
 #endif /* GPUSORT_KEY_ENUM_H */

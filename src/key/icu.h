@@ -1,6 +1,6 @@
 /*
  * key/icu.h
- *		Sort keys of ICU collations: how far they can be trusted, and asking for them.
+ *		Sort keys of ICU collations: whether they can be trusted, and making them.
  */
 #ifndef GPUSORT_KEY_ICU_H
 #define GPUSORT_KEY_ICU_H
@@ -10,27 +10,27 @@
 /* Do keys order strings as PostgreSQL's comparisons do? */
 typedef enum SortKeyTrust
 {
-	SORT_KEY_EXACT, /* for certain */
-	SORT_KEY_GUESS, /* but for a few, so the order is to be verified */
+	SORT_KEY_EXACT, /* yes, all strings */
+	SORT_KEY_GUESS, /* all except a few strings, so the order must be verified */
 	SORT_KEY_WRONG
 } SortKeyTrust;
 
 /*
- * Of keys by this ICU collation; *setting names what is in the way, NULL: nothing.  Raises PostgreSQL's own
- * error if the collation can't be opened.
+ * Returns whether keys by this ICU collation can be trusted.  *setting: the setting that prevents it; NULL:
+ * none.  Raises PostgreSQL's own error if the collation cannot be opened.
  */
 extern SortKeyTrust sort_key_icu_trust(Oid collation, const char **setting);
 
-/* An open ICU collation in CurrentMemoryContext; raises PostgreSQL's own error if it can't be opened. */
+/* Opens an ICU collation in CurrentMemoryContext.  Raises PostgreSQL's own error if it cannot be opened. */
 extern SortKeyIcu *sort_key_icu_create(Oid collation);
 
 /*
- * Stores up to "room" bytes of a string's sort key at dst, without the zero at its end; returns how many it
- * has.
+ * Calls ICU and stores up to "room" bytes of a string's sort key at dst, without the zero at its end.
+ * Returns the size of the sort key.
  */
 extern Size sort_key_icu_ask(SortKeyIcu *icu, const char *bytes, Size len, uint8 *dst, Size room);
 
-/* Has the string the weights that its characters have one by one? */
+/* Are the weights of the string the weights of its single characters? */
 extern bool sort_key_icu_is_by_character(SortKeyIcu *icu, const char *bytes, Size len);
 
 #endif /* GPUSORT_KEY_ICU_H */

@@ -1,6 +1,6 @@
 /*
  * key/icu_ascii.h
- *		ICU sort keys of ASCII strings, put together from those of single characters.
+ *		ICU sort keys of ASCII strings, built from the sort keys of single characters.
  */
 #ifndef GPUSORT_KEY_ICU_ASCII_H
 #define GPUSORT_KEY_ICU_ASCII_H
@@ -14,20 +14,20 @@
 typedef struct IcuAscii IcuAscii;
 
 /*
- * What single characters have to know for this collator, or NULL if its sort keys can't be put together.
- * Takes some milliseconds the first time; the result is kept as long as the process lives.
+ * Returns the table of single characters for this collator, or NULL if its sort keys cannot be built from
+ * characters.  The first call takes some milliseconds; the result is kept until the process ends.
  */
 extern const IcuAscii *icu_ascii_get(UCollator *collator);
 
-/* Has this process asked for them already? */
+/* Does this process already have the table? */
 extern bool icu_ascii_is_known(UCollator *collator);
 
-/* Bytes that icu_ascii_sort_key may write for a string of so many bytes. */
+/* The most bytes that icu_ascii_sort_key writes for a string of `len` bytes. */
 #define ICU_ASCII_ROOM(len) (9 * (len) + 16)
 
 /*
- * Writes the sort key, exactly the bytes that ucol_getSortKey would give, 00 and all; returns its size, or 0
- * if the string has other characters, or none.
+ * Writes the sort key, exactly the bytes of ucol_getSortKey, including the 00.  Returns its size, or 0 if the
+ * string is empty or has other characters.
  */
 extern Size icu_ascii_sort_key(const IcuAscii *ascii, const char *bytes, Size len, uint8 *dst);
 

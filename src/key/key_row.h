@@ -1,6 +1,6 @@
 /*
  * key/key_row.h
- *		Rows that are made of their keys, and need not be kept beside them.
+ *		Rows that are restored from their keys, and need not be kept beside them.
  */
 #ifndef GPUSORT_KEY_KEY_ROW_H
 #define GPUSORT_KEY_KEY_ROW_H
@@ -17,8 +17,8 @@
 typedef struct KeyRow KeyRow;
 
 /*
- * An index tuple as a row: whatever takes MinimalTuples takes it, for that looks at t_len alone, and carries
- * what is behind the header.  t_len counts all of it.
+ * An index tuple as a row.  Code for MinimalTuples can handle it, because such code reads only t_len and
+ * copies the bytes behind the header.  t_len counts all bytes.
  */
 typedef struct IndexRow
 {
@@ -30,30 +30,32 @@ typedef struct IndexRow
 #define INDEX_ROW_HEADER offsetof(IndexRow, tuple)
 
 /*
- * What makes rows of this kind, their unused columns (attnos) NULL, of keys that SortKey encodes; NULL: keys
- * don't say all of the others.  In CurrentMemoryContext.
+ * Makes a KeyRow, in CurrentMemoryContext, that restores rows of this descriptor from keys of this SortKey.
+ * Unused columns (attnos) are NULL in the rows.  NULL: keys do not have all other columns.
  */
 extern KeyRow *key_row_create(const SortKey *key, TupleDesc desc, const Bitmapset *unused);
 
 /*
- * The same for rows that are index tuples (IndexRow): desc has the index's columns, and behind them one of
- * type tid, the tuple's.
+ * Makes a KeyRow for rows that are index tuples (IndexRow): desc has the index's columns, and behind them the
+ * tuple's tid.
  */
 extern KeyRow *key_row_create_index(const SortKey *key, TupleDesc desc);
 
-/* Does its key say all of the slot's row?  A fixed one does. */
+/* Does the key tell the slot's whole row?  A fixed key always does. */
 extern bool key_row_tells(const KeyRow *rows, const TupleTableSlot *slot);
 
 /*
- * Do sort columns of fixed keys, or variable ones of index tuples, say all of a row of so many columns?  All
- * of them must be supported.  For the planner, which doesn't know of unused columns.
+ * Do these sort columns tell a whole row of natts columns?  The key is fixed, or variable for index tuples.
+ * All columns must be supported.  This is for the planner, which does not know unused columns.
  */
 extern bool key_row_possible(int ncolumns, const SortColumnSpec *columns, int natts);
 
-/* The row of this key.  It stands in memory of the KeyRow, a multiple of 8 bytes, until the next call. */
+/*
+ * Returns the row of this key.  It is in memory of the KeyRow, a multiple of 8 bytes, until the next call.
+ */
 extern MinimalTuple key_row_make(KeyRow *rows, const uint8 *key);
 
-/* The same of a variable key, which says all of its row, and has its trailing zero bytes. */
+/* Returns the row of a variable key, which must tell the whole row and have its trailing zero bytes. */
 extern MinimalTuple key_row_make_variable(KeyRow *rows, const uint8 *key, Size size);
 
 #endif /* GPUSORT_KEY_KEY_ROW_H */

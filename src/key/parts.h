@@ -1,11 +1,11 @@
 /*
  * key/parts.h
- *		Values that are made of others: arrays, composite values, ranges, multiranges, jsonb.
+ *		Values that consist of other values: arrays, composite values, ranges, multiranges, jsonb.
  *
- * Their bytes are those of their parts, one after the other, each with a marker before it, in ascending order
- * whatever the column's.  What can stand in the place of a part has a marker of its own: so each such value
- * ends where nothing else could, its bytes are prefix-free, and the first of them, 01 - 05, does as the
- * marker of the value itself.
+ * The bytes of such a value are the bytes of its parts in sequence, each with a marker before it, in
+ * ascending order for any order of the column.  Everything that can be in the place of a part has its own
+ * marker.  Therefore the end of the value is unambiguous, its bytes are prefix-free, and the first byte, 01 -
+ * 05, serves as the marker of the value itself.
  */
 #ifndef GPUSORT_KEY_PARTS_H
 #define GPUSORT_KEY_PARTS_H
@@ -21,7 +21,7 @@
 #define PART_ABOVE 4	 /* NULL; no upper bound */
 #define PART_ALL_ABOVE 5 /* NULL, as are all that follow */
 
-/* The columns of what jsonb is made of, and their markers, which are those of the types in their order. */
+/* The columns for the parts of jsonb, and their markers, which follow the order of the types. */
 #define JSONB_STRINGS 0
 #define JSONB_NUMBERS 1
 #define JSONB_NULL 1
@@ -34,8 +34,8 @@
 
 struct SortKeyParts
 {
-	int ncolumns;			/* of a composite type that are not dropped; 2 of jsonb; otherwise 1 */
-	SortKeyColumn *columns; /* of the parts; attidx: in values and isnull */
+	int ncolumns;			/* columns of a composite type that are not dropped; 2 for jsonb; otherwise 1 */
+	SortKeyColumn *columns; /* columns of the parts; attidx is an index into values and isnull */
 
 	/* arrays: the type of the elements, and how they are stored */
 	Oid element_type;
@@ -45,9 +45,9 @@ struct SortKeyParts
 
 	TypeCacheEntry *range; /* ranges and multiranges: the type of the range */
 
-	/* composite types, as they were when they were described */
+	/* composite types, as they were described */
 	TypeCacheEntry *composite;
-	uint64 version; /* its tupDesc_identifier then */
+	uint64 version; /* the type's tupDesc_identifier at that time */
 	TupleDesc desc;
 	Datum *values;
 	bool *isnull;
@@ -57,12 +57,12 @@ struct SortKeyParts
 		struct varlena value;
 		char bytes[VARHDRSZ + VARATT_SHORT_MAX];
 		int64 aligned;
-	} unpacked; /* a value that has a header of one byte */
+	} unpacked; /* room for a value with a header of one byte */
 };
 
 /*
- * The value with a header of four bytes, whole and aligned, so that its fields can be read: itself, if it is
- * so, or a copy that stands until this column's next value.
+ * Returns the value detoasted, with a header of four bytes and aligned, so that its fields can be read: the
+ * value itself if possible, otherwise a copy that is valid until this column's next value.
  */
 static inline struct varlena *
 sort_key_unpack(SortKeyBuilder *key, SortKeyColumn *col, Datum datum)
@@ -80,13 +80,13 @@ sort_key_unpack(SortKeyBuilder *key, SortKeyColumn *col, Datum datum)
 }
 
 /*
- * Fills in the parts of a composite type, as it is now, in CurrentMemoryContext.  False if one of them can't
- * be encoded exactly, *why_not tells why.
+ * Fills in the parts of a composite type by the present catalogs, in CurrentMemoryContext.  False: a part
+ * cannot be encoded exactly, and *why_not says why.
  */
 extern bool sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not);
 
 /*
- * Has the composite type of the column been altered, or might it have been, since its parts were described?
+ * Was the composite type of the column altered, or may it have been altered, since its parts were described?
  */
 static inline bool
 sort_key_is_outdated(const SortKeyColumn *col)
@@ -95,12 +95,12 @@ sort_key_is_outdated(const SortKeyColumn *col)
 }
 
 /*
- * Describes the parts of such a type anew.  Raises an error unless all keys that were made before are the
- * ones that would be made now.
+ * Describes the parts of such a type again.  Raises an error if the type's keys would differ from the earlier
+ * ones.
  */
 extern void sort_key_follow_type(SortKeyColumn *col);
 
-/* Raises an error if a value is of another type than its column. */
+/* Raises an error if the type of a value is not that of its column. */
 extern void sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found);
 
 #endif /* GPUSORT_KEY_PARTS_H */

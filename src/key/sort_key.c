@@ -200,10 +200,10 @@ static pg_noinline void
 report_null(const SortKeyColumn *col)
 {
 	ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("a sort column that is NOT NULL contains a NULL"),
-					errdetail("It is column %d of the rows to be sorted, of type %s.", col->attidx + 1,
-							  format_type_be(col->type)),
-					errhint("The table is damaged, or its catalog. With gpusort.mode = off the rows can be "
-							"sorted nevertheless.")));
+					errdetail("The column is number %d of the rows to be sorted, and has type %s.",
+							  col->attidx + 1, format_type_be(col->type)),
+					errhint("The table or its catalog entries are damaged. Set gpusort.mode to off to sort "
+							"the rows nevertheless.")));
 }
 
 /* A single column of 8 bytes or 4: whole words, the marker, if any, stored with the value. */

@@ -2,16 +2,16 @@
  * key/sort_key.h
  *		Normalized sort keys: bytes whose order is the SQL order.
  *
- * Every supported sort key, of one or more columns, becomes a byte string such that comparing two of them as
- * unsigned bytes (memcmp) gives exactly PostgreSQL's order; equal keys are equal for PostgreSQL too.
+ * Every supported sort key, of one or more columns, becomes a byte string.  Comparing two byte strings as
+ * unsigned bytes (memcmp) gives exactly PostgreSQL's order.  Equal keys are equal for PostgreSQL too.
  *
  *	- All columns of fixed width: a *fixed key* of SortKey.width bytes, a multiple of 8, padded with zero
  *	  bytes at its end.
- *	- Otherwise: a *variable key*.  No key is a proper prefix of another but for trailing zero bytes; keys
- *	  compare as if they were continued by zero bytes for ever, and trailing zero bytes may be left out.
+ *	- Otherwise: a *variable key*.  Apart from trailing zero bytes, no key is a proper prefix of another.
+ *	  Keys compare as if zero bytes followed without end, and trailing zero bytes may be left out.
  *
- * Some text has keys that only guess at the order.  A sort of such keys (SortKey.verified) is verified by
- * comparisons (compare.h), and put right where they differ.
+ * Some text has keys that only guess the order.  A sort of such keys (SortKey.verified) is verified by
+ * comparisons (compare.h), and corrected where the comparisons differ.
  */
 #ifndef GPUSORT_KEY_SORT_KEY_H
 #define GPUSORT_KEY_SORT_KEY_H
@@ -29,44 +29,49 @@
 typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private */
 typedef struct KeyRow KeyRow;				/* key_row.h */
 
-/* A key being built, and what its building takes.  Its bytes stand until the next one is begun. */
+/*
+ * A key that is being built, and the state of the encoders.  Its bytes are valid until the next key is begun.
+ */
 typedef struct SortKeyBuilder
 {
-	uint8 *buffer; /* of a variable key */
+	uint8 *buffer; /* the bytes of a variable key */
 	Size buffer_size;
-	Size length;		   /* bytes of the key so far */
-	const char *tail;	   /* the bytes of the string that the key ends with, where they were read; NULL: it
-							* ends with none */
-	Size tail_start;	   /* where these begin in the key */
-	Size tail_end;		   /* and end, the terminator included */
-	uint64 *places;		   /* where the columns stand that are to be verified, if SortKey.nplaces says so */
+	Size length; /* bytes of the key so far */
+	/* the source of the string with which the key ends; NULL: the key does not end with a string */
+	const char *tail;
+	Size tail_start;	   /* begin of that string in the key */
+	Size tail_end;		   /* end of that string, including the terminator */
+	uint64 *places;		   /* places of the columns to be verified, if SortKey.nplaces is not 0 */
 	MemoryContext scratch; /* for detoasted values; reset after each row */
-	bool detoasted;		   /* is there anything in scratch? */
-	bool without_images;   /* of keys that guess: for comparisons alone, and not for sorting */
-	uint64 asked_icu;	   /* strings of which ICU was asked for the sort key, so far */
+	bool detoasted;		   /* is scratch in use? */
+	bool without_images;   /* keys that guess: make them only for comparisons, not for sorting */
+	uint64 asked_icu;	   /* number of strings for which ICU was called */
 } SortKeyBuilder;
 
-/* What becomes of rows and their keys: set by whoever begins the sort, before the first row. */
+/* How rows and their keys are kept.  The process that begins the sort sets it before the first row. */
 typedef struct SortKeyPolicy
 {
-	KeyRow *rows;		  /* what makes rows of their keys, NULL if that can't be */
-	bool alone;			  /* are rows made so, and not kept?  variable: but for those that the key does not
-						   * tell */
-	TupleDesc index_rows; /* of rows that are index tuples (key_row.h), the tid behind the index's columns,
-						   * all of which they hold; NULL: of rows that are MinimalTuples */
+	KeyRow *rows; /* restores rows from their keys; NULL: that is impossible */
+	/* are rows only restored, and not kept? variable keys: except rows that the key does not tell */
+	bool alone;
+	/*
+	 * the descriptor of rows that are index tuples (key_row.h), which have all columns of the index and then
+	 * the tid; NULL: rows are MinimalTuples
+	 */
+	TupleDesc index_rows;
 } SortKeyPolicy;
 
 typedef struct SortKey
 {
-	/* The description, as the catalogs were when the key was made; it does not change. */
+	/* The description by the catalogs at the time when the key was made; it does not change. */
 	int ncols;
 	bool variable;		   /* a variable key? */
-	int width;			   /* bytes of a fixed key, a multiple of 8; 0 if variable */
+	int width;			   /* bytes of a fixed key, a multiple of 8; 0: a variable key */
 	AttrNumber last_attno; /* the highest column of the slot that the key reads */
-	SortKeyColumn *cols;   /* ncols of them, with what encodes each one's values */
-	bool verified;		   /* do the keys only guess at the order, so that it is to be verified? */
-	int nplaces;		   /* then: columns whose places the key tells; 0: they need no telling */
-	bool uses_icu;		   /* are there sort keys of ICU in it? */
+	SortKeyColumn *cols;   /* ncols columns, with the encoders of their values */
+	bool verified;		   /* do the keys only guess the order, so that it must be verified? */
+	int nplaces;		   /* then: number of columns whose places the key has; 0: the key needs no places */
+	bool uses_icu;		   /* does the key contain sort keys of ICU? */
 	uint64 description;	   /* a hash of the columns (changes.c) */
 
 	SortKeyBuilder builder;
@@ -74,12 +79,12 @@ typedef struct SortKey
 } SortKey;
 
 /*
- * Where 8 bytes of a variable key show that it says no more of the order behind them: keys that agree up to
- * there need not be looked at any further.
+ * How 8 bytes of a variable key show that no byte behind them affects the order.  If keys agree up to there,
+ * they need not be read any further.
  */
 typedef struct SortKeyEnds
 {
-	bool shown; /* by a zero byte; else nothing shows it */
+	bool shown; /* is the end shown, by a zero byte? */
 	bool imaged;
 	bool descending;
 } SortKeyEnds;
@@ -92,29 +97,29 @@ typedef struct SortColumnSpec
 	Oid sortop;		  /* ordering operator: '<' or '>' of a btree opfamily */
 	Oid collation;	  /* collation to sort by, or InvalidOid */
 	bool nulls_first;
-	bool not_null; /* no row has a NULL there */
+	bool not_null; /* no row has a NULL in the column */
 } SortColumnSpec;
 
-/* How text is ordered. */
+/* The order of text. */
 typedef enum TextOrder
 {
 	TEXT_BYTEWISE,	   /* by its bytes */
 	TEXT_ICU,		   /* by an ICU collation */
 	TEXT_LIBC,		   /* by the C library */
-	TEXT_LIBC_BYTEWISE /* by the C library, by bytes or all but */
+	TEXT_LIBC_BYTEWISE /* by the C library, by bytes or nearly so */
 } TextOrder;
 
 extern TextOrder sort_key_text_order(Oid collation);
 
 /*
- * Can this column be encoded exactly, or so that its order can be verified?  Then *verified says so.  If not,
- * *why_not says why, as "type jsonb has no exact sort key".
+ * Can this column be encoded?  *verified: the key only guesses the order, which must be verified.  If the
+ * column cannot be encoded, *why_not says why, as "type jsonb has no exact sort key".
  */
 extern bool sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Declined *why_not);
 
 /*
- * The same by an order that holds between any two values, as an index needs it: comparisons of the ICU
- * collations whose order is verified may contradict each other.
+ * Can this column be encoded for an index?  An index needs an order that holds between any two values.
+ * Comparisons of the ICU collations whose order is verified may contradict each other.
  */
 extern bool sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not);
 
@@ -128,79 +133,82 @@ typedef struct SortKeyEstimate
 } SortKeyEstimate;
 
 /*
- * Of columns whose values have so many bytes on average.  False: a column can't be encoded (*why_not), and
- * the estimate is of a key that PostgreSQL's own comparison verifies.
+ * Fills the estimate of keys; widths: the average bytes of the columns' values.  False: a column cannot be
+ * encoded (*why_not), and the estimate is for a key that PostgreSQL's own comparison verifies.
  */
 extern bool sort_key_estimate(int ncols, const SortColumnSpec *columns, const double *widths,
 							  SortKeyEstimate *estimate, Declined *why_not);
 
 /*
- * Does this process know already how the strings of this collation, of ICU, are encoded the quick way?
- * Raises PostgreSQL's own error if it can't be opened.
+ * Does this process already have the table for encoding strings of this ICU collation quickly?  Raises
+ * PostgreSQL's own error if the collation cannot be opened.
  */
 extern bool sort_key_knows_collation(Oid collation);
 
-/* Once it is set what is made of the key's rows. */
+/* Returns how keys show their end.  Call it when the policy is set. */
 extern SortKeyEnds sort_key_ends(const SortKey *key);
 
-/* Does a key end in these 8 bytes, as an integer that orders as they do?  first: they are its first ones. */
+/*
+ * Does a key end in these 8 bytes? word: the bytes as an integer with the same order. first: are these the
+ * first bytes of the key?
+ */
 extern bool sort_key_word_ends(SortKeyEnds ends, uint64 word, bool first);
 
 /*
- * Makes an encoder in CurrentMemoryContext, of the columns as the catalogs have them now; all it owns goes
- * with that context.  Every column must have been supported when the plan was made.  It may raise errors of
- * opening a collation.
+ * Makes an encoder in CurrentMemoryContext, for the columns by the present catalogs.  All its memory is in
+ * that context.  Every column must have been supported when the plan was made.  It may raise errors when it
+ * opens a collation.
  */
 extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
 
 /*
- * Would an encoder of these columns that is made now be the same?  What it knows of the values of enums does
- * not count.
+ * Would an encoder of these columns that is made now be the same?  Known values of enums do not count.
  */
 extern bool sort_key_is_current(const SortKey *key, const SortColumnSpec *columns);
 
-/* The last one, by its oid, of the values of enums that are known; InvalidOid: there are none. */
+/* Returns the highest OID of the known enum values; InvalidOid: there are none. */
 extern Oid sort_key_newest_value(const SortKey *key);
 
 /*
- * A number that encoders have in common, in whatever process, if they make the same keys of the same rows.
- * Values of enums that were added after the newest one don't count: they move no others.
+ * Returns a hash that is the same for all encoders, in all processes, that make the same keys from the same
+ * rows.  Enum values that were added after `newest` do not count, because they move no other values.
  */
 extern uint64 sort_key_fingerprint(const SortKey *key, Oid newest);
 
 /*
- * Another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one: to be used
- * while what the first one returned is still needed.
+ * Makes another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one.  Use
+ * it while the result of the first one is still needed.
  */
 extern SortKey *sort_key_create_twin(const SortKey *key);
 
 /*
- * Which columns of the key have no marker, the first one's bit being the lowest.  And the same for the
- * columns of another process's key of the same rows: it must be as this one.
+ * sort_key_unmarked: returns the columns of the key without a marker as bits; the lowest bit is the first
+ * column.  sort_key_set_unmarked: sets the same for the columns of another process's key of the same rows,
+ * which must agree.
  */
 extern uint32 sort_key_unmarked(const SortKey *key);
 extern void sort_key_set_unmarked(int ncols, SortColumnSpec *columns, uint32 unmarked);
 
 /*
- * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Of all types enums alone can raise
- * an error: if their values are renumbered meanwhile.  So does a NULL in a column that was said to have none.
- * Among variable keys those of composite types can: if the type is altered meanwhile.
+ * Encodes the slot's row into key->width bytes at dst (8-byte aligned).  Raises an error if the values of an
+ * enum were renumbered meanwhile, and for a NULL in a column that must have none.  Variable keys also raise
+ * an error if a composite type was altered meanwhile.
  */
 extern void sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst);
 
 /*
- * The same of a row as it stands in a table's page; false: its columns have to be taken apart first, by a
- * slot, and nothing at dst counts.
+ * Encodes a row in a table's page.  False: a slot must deform the row first, and the bytes at dst are not
+ * valid.
  */
 extern bool sort_key_encode_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, uint8 *dst);
 
 /*
- * Encodes the slot's row; returns the key, *len bytes long, trailing zero bytes dropped unless rows are made
- * of keys.  The result is valid until the next call, and belongs to the SortKey.
+ * Encodes the slot's row and returns the key, *len bytes long.  Trailing zero bytes are dropped unless rows
+ * are restored from keys.  The result is valid until the next call, and belongs to the SortKey.
  */
 extern const uint8 *sort_key_encode_variable(SortKey *key, TupleTableSlot *slot, Size *len);
 
-/* The same of a row as it stands in a table's page; NULL: its columns have to be taken apart first. */
+/* Encodes a row in a table's page.  NULL: a slot must deform the row first. */
 extern const uint8 *sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row,
 													Size *len);
 

@@ -1,19 +1,19 @@
 /*
  * key/types.h
- *		What a sort column is, inside of this room: its kind, its markers, what encodes its values.
+ *		A sort column inside this room: its kind, its markers, the encoder of its values.
  *
  * A column's encoding is its *marker*, which tells NULL from a value and puts the NULLs first or last, and
  * then the value's bytes, complemented if the column is sorted descending.
  *
  * Every column encoding is prefix-free: of two different encodings of one column neither is a prefix of the
- * other.  Fixed widths are so by nature, and each variable encoder says how it comes by it.  All exactness
- * rests on that:
+ * other.  Encodings of fixed width are always prefix-free, and each variable encoder has a comment that says
+ * why it is.  Exactness follows from that:
  *
- *	- Complementing bytes turns the order round, and keeps the property.
+ *	- Complementing bytes reverses the order, and keeps the property.
  *	- Of two rows, take the first column whose encodings differ.  They differ in a byte that both of them
- *	  have, and all before is equal: that byte decides as the column does, and what follows it, later columns,
- *	  padding or zero bytes left out at the end, is never looked at.  The byte itself, if it was a zero at the
- *	  end and left out, is read as a zero again.
+ *	  have, and all bytes before are equal.  That byte decides as the column does.  The bytes behind it, of
+ *	  later columns, padding or zero bytes left out at the end, do not matter.  If the byte itself was a zero
+ *	  at the end and left out, it is read as a zero again.
  *	- If no column differs, the keys are the same bytes.
  */
 #ifndef GPUSORT_KEY_TYPES_H
@@ -24,7 +24,7 @@
 #include "base/pg_compat.h"
 #include "key/sort_key.h"
 
-/* How values become bytes; the comment is what the Datum holds. */
+/* How values become bytes.  The comments say what the Datum holds. */
 typedef enum SortKeyKind
 {
 	/* fixed width, see fixed.h */
@@ -45,7 +45,7 @@ typedef enum SortKeyKind
 	SORT_KEY_ENUM,	   /* oid of a pg_enum row */
 	/* variable width */
 	SORT_KEY_TEXT,	 /* varlena */
-	SORT_KEY_BPCHAR, /* varlena, trailing blanks don't count */
+	SORT_KEY_BPCHAR, /* varlena; trailing blanks do not count */
 	SORT_KEY_NAME,	 /* Name */
 	SORT_KEY_BYTEA,
 	SORT_KEY_BIT, /* VarBit * */
@@ -56,22 +56,22 @@ typedef enum SortKeyKind
 	SORT_KEY_LTREE,
 	SORT_KEY_CITEXT,
 	SORT_KEY_JSONB_STRING, /* JsonbValue *, within a document */
-	/* the same, made of values of other types, see parts.h */
+	/* variable width, values that consist of other values, see parts.h */
 	SORT_KEY_ARRAY,
 	SORT_KEY_RECORD, /* of a composite type */
 	SORT_KEY_RANGE,
 	SORT_KEY_MULTIRANGE,
 	SORT_KEY_JSONB,
-	SORT_KEY_UNKNOWN /* of whatever type: only its comparison knows the order */
+	SORT_KEY_UNKNOWN /* any other type: only its comparison has the order */
 } SortKeyKind;
 
 /* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
 typedef void (*SortKeyAppend)(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
-/* What becomes of the values of a type. */
+/* The encoding of the values of a type. */
 typedef struct SortKeyType
 {
-	Oid type; /* InvalidOid: one of an extension */
+	Oid type; /* InvalidOid: a type of an extension */
 	SortKeyKind kind;
 	uint8 width;		  /* bytes of a value; 0 if variable */
 	SortKeyAppend append; /* NULL if fixed */
@@ -90,29 +90,32 @@ struct SortKeyColumn
 	uint8 width; /* bytes of a value; 0 if variable */
 	uint8 null_marker;
 	uint8 value_marker;
-	bool self_marked; /* the value's first byte is 01 - FE and does as the marker */
-	bool unmarked;	  /* there are no NULLs, and no marker; fixed keys */
+	bool self_marked; /* the value's first byte is 01 - FE and serves as the marker */
+	bool unmarked;	  /* there are no NULLs, and no marker; only in fixed keys */
 	bool descending;
-	uint64 flip;		   /* what values are xored with: the sign bit of signed numbers, and all bits of
-							* a descending column */
-	SortKeyAppend append;  /* NULL if fixed */
-	Oid type;			   /* base type */
-	bool verified;		   /* is the key a guess at the order of strings, which is to be verified? */
-	Oid collation;		   /* of text that is not in bytewise order for certain, and of what is made of
-							* such text; else InvalidOid */
-	bool uses_icu;		   /* are sort keys of ICU in the key, of the strings or of those in the values? */
-	SortKeyIcu *icu;	   /* NULL: not by ICU */
-	SortKeyImages *images; /* makes those of strings; NULL: the string stands without one */
+	/* mask for xor with values: the sign bit of signed numbers, and all bits of a descending column */
+	uint64 flip;
+	SortKeyAppend append; /* NULL if fixed */
+	Oid type;			  /* base type */
+	bool verified;		  /* does the key only guess the order of strings, so that it must be verified? */
+	/*
+	 * collation of text that may not have bytewise order, and of values that contain such text; otherwise
+	 * InvalidOid
+	 */
+	Oid collation;
+	bool uses_icu;		   /* does the key contain sort keys of ICU, of strings or of strings in values? */
+	SortKeyIcu *icu;	   /* NULL: ICU is not used */
+	SortKeyImages *images; /* makes images of strings; NULL: strings have no image */
 	SortKeyEnum *enum_order;
-	SortKeyParts *parts; /* NULL: values are not made of others */
-	SortKeyAppend guess; /* of values that stand whole behind it; NULL: there is none */
-	Oid comparison;		 /* compares values that stand whole; else InvalidOid */
-	FmgrInfo compare;	 /* the same, ready to be called */
+	SortKeyParts *parts; /* NULL: values do not consist of other values */
+	SortKeyAppend guess; /* guess of values that are stored whole behind it; NULL: there is none */
+	Oid comparison;		 /* function that compares values that are stored whole; otherwise InvalidOid */
+	FmgrInfo compare;	 /* the comparison function, ready to be called */
 	int16 length;		 /* then: typlen and typbyval */
 	bool by_value;
 };
 
-/* Do the values stand whole, and are compared so? */
+/* Are values stored whole, and compared as such? */
 static inline bool
 sort_key_is_whole(const SortKeyColumn *col)
 {
@@ -126,33 +129,34 @@ sort_key_marker_bytes(const SortKeyColumn *col)
 	return col->unmarked ? 0 : 1;
 }
 
-/* What becomes of values of the base type in its default order; NULL: nothing exact. */
+/* Returns the encoding of values of the base type in its default order; NULL: there is no exact one. */
 extern const SortKeyType *sort_key_find_type(Oid type);
 
 /*
- * The same in the order of this operator class; *bytewise: whatever the collation.
+ * Returns the encoding in the order of this operator class.  *bytewise: is the order bytewise for any
+ * collation?
  */
 extern const SortKeyType *sort_key_find_order(Oid type, Oid opfamily, Oid opcintype, bool *bytewise);
 
 /*
- * A number that tells what the columns are from other ones, with the values of enums up to this one, by their
- * oids; InvalidOid: without any.
+ * Returns a hash of the columns, with the enum values whose OIDs are up to `newest`; InvalidOid: without enum
+ * values.
  */
 extern uint64 sort_key_hash_columns(int ncols, const SortKeyColumn *cols, Oid newest);
 
 /*
- * Fills in what is known of the column without looking at data, all but icu, images and enum_order, in
- * CurrentMemoryContext.  False if it can't be encoded exactly, *why_not tells why.
+ * Fills in the column without reading data, all fields except icu, images and enum_order, in
+ * CurrentMemoryContext.  False: the column cannot be encoded exactly, and *why_not says why.
  */
 extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
 
 /*
- * The same of a column that could be encoded when the plan was made.  If that has changed since (false, with
- * *why_not), its values stand whole, and the operator's comparison has the last word.
+ * Fills in a column that could be encoded when the plan was made.  If it cannot be encoded any more (false,
+ * with *why_not), its values are stored whole, and the operator's comparison decides.
  */
 extern bool sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
 
-/* Makes ready what the column's values, or their parts, are encoded by, in CurrentMemoryContext. */
+/* Prepares the encoders of the column's values, or of their parts, in CurrentMemoryContext. */
 extern void sort_key_prepare_column(SortKeyColumn *col);
 
 #endif /* GPUSORT_KEY_TYPES_H */

@@ -8,9 +8,9 @@
 #include "postgres.h"
 
 /*
- * Allocates size bytes, which may be more than MaxAllocSize, and where size is large and huge pages are to be
- * had cheaply, on those.  Holds anything.  Freed with CurrentMemoryContext, or by huge_free, not pfree.
- * Errors as palloc does.  Checks for interrupts.
+ * Allocates size bytes, which may be more than MaxAllocSize.  A large allocation uses huge pages if they are
+ * cheap.  The memory is not zeroed.  It is freed with CurrentMemoryContext, or by huge_free, not by pfree.
+ * Raises errors as palloc does.  Checks for interrupts.
  */
 extern void *huge_alloc(Size size);
 

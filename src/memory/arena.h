@@ -1,18 +1,19 @@
 /*
  * memory/arena.h
- *		Memory at the same address in several processes: whose it is, and how much of it is handed out.
+ *		Memory at the same address in several processes: its owner, and the parts that were handed out.
  *
- * The process that creates an arena owns it: it is not in the query's dynamic shared memory, which is gone
- * when the Gather has shut down, and nothing of /dev/shm, which is small in containers.
+ * The process that creates an arena owns it.  An arena is not in the query's dynamic shared memory, which
+ * ends when the Gather shuts down, and not in /dev/shm, which is small in containers.
  *
- * Each process has a file of its own to take memory from, though all can use all of it: the kernel makes and
- * frees the pages of one file under locks.
+ * Each process takes memory from its own file, because the kernel makes and frees the pages of one file under
+ * locks.  All processes can use the memory of all files.
  *
- * Locks: Arena.mutex keeps what is handed out.  attached is an atomic word, which a process may look at in
- * memory that is another arena's by now.
+ * Locks: Arena.mutex protects the amounts that were handed out. attached is an atomic word.  A process may
+ * read it in memory that already belongs to another arena.
  *
- * On failure arena_create, arena_attach and arena_alloc return NULL, and arena_populate returns false: there
- * is no file, no free address, or no memory.  None of them raises an error for that.
+ * On failure arena_create, arena_attach and arena_alloc return NULL, and arena_populate returns false.  The
+ * reason is that there is no file, no free address, or no memory.  None of these functions raises an error
+ * for that.
  */
 #ifndef GPUSORT_MEMORY_ARENA_H
 #define GPUSORT_MEMORY_ARENA_H
@@ -25,53 +26,54 @@
 
 #include "memory/files.h"
 
-/* Finds the memory from another process; fixed size, without pointers to anything else. */
+/* With a handle another process finds the memory.  It has a fixed size and no pointers. */
 typedef struct ArenaHandle
 {
-	int pid; /* of the first process; 0: there is nothing to share */
+	int pid; /* process ID of the first process; 0: there is no arena */
 	int nfiles;
-	int fds[MEMORY_FILES_MAX]; /* there */
-	uint64 address;			   /* of the first file; the others follow */
-	uint64 size;			   /* of each */
-	uint32 number;			   /* of the arena, in that process; never 0 */
+	int fds[MEMORY_FILES_MAX]; /* descriptors in that process */
+	uint64 address;			   /* address of the first file; the other files follow */
+	uint64 size;			   /* size of each file */
+	uint32 number;			   /* number of the arena in that process; never 0 */
 } ArenaHandle;
 
 /*
- * At the start of the memory; who uses it has a struct that begins with this one.
+ * The header at the start of the memory.  A user of the arena has a struct that begins with this one.
  *
- * The memory may be that of an earlier arena, which the server has kept; and who comes late for that one may
- * open it still.  So what is attached says to which, and is never set to zeros: a process counts itself in
- * only if it finds its own arena's number, and the first process keeps the memory only if nobody is counted,
- * in the same step as it takes the number away.  If it lets go of the memory while others are counted, as it
- * does when a sort starts again, the last of them frees it, and no sooner.
+ * The memory may belong to an earlier arena that the server has kept, and a late process of that arena may
+ * still open it.  Therefore attached has the number of the arena and is never zeroed.  A process counts
+ * itself only if it finds the number of its own arena.  The first process gives the memory away only if no
+ * process is counted, and removes the number in the same step.  If the first process detaches while other
+ * processes are counted, as it does when a sort begins again, the last of these processes frees the memory.
  */
 typedef struct Arena
 {
-	/* the arena's number, 0: none; below it ARENA_ENDED, and how many others have it */
+	/* the arena's number, 0: none; in lower bits ARENA_ENDED, and the number of other attached processes */
 	pg_atomic_uint64 attached;
 	uint32 magic;
 	ArenaHandle handle;
 
-	slock_t mutex;				 /* of all that follows */
+	slock_t mutex;				 /* protects the fields below */
 	Size left;					 /* bytes that can be handed out */
-	Size used[MEMORY_FILES_MAX]; /* bytes handed out of each file, the header included */
-	Size held[MEMORY_FILES_MAX]; /* bytes that were memory when the arena began, of an earlier one */
+	Size used[MEMORY_FILES_MAX]; /* bytes handed out of each file, including the header */
+	/* bytes of each file that already had memory, of an earlier arena, when this arena began */
+	Size held[MEMORY_FILES_MAX];
 } Arena;
 
 /*
- * Makes an arena of so many bytes for so many processes, or takes what the server has kept, of which nothing
- * more is in use before it is written to.  Returns the header, the caller's own struct that begins with an
- * Arena, all zeros but for the Arena itself.  NULL: there is no memory to be had.  Let go of with
+ * Makes an arena of `size` bytes for `processes` processes, or takes the memory that the server has kept.
+ * Pages take memory only when they are written.  Returns the header: the caller's struct, which begins with
+ * an Arena.  All bytes behind the Arena are zeros.  NULL: there is no memory.  The process detaches with
  * CurrentMemoryContext.
  */
 extern void *arena_create(Size size, Size header_size, int processes);
 
-/* In another process; NULL: can't.  Let go of, as far as this process is concerned, as above. */
+/* In another process: attaches to the arena; NULL: that is impossible.  The process detaches as above. */
 extern void *arena_attach(const ArenaHandle *handle);
 
 /*
- * In the first process, which has no more use for it: the server may keep the memory, if no other process has
- * it any more.
+ * In the first process, which no longer needs the arena: the server may keep the memory if no other process
+ * is attached.
  */
 extern void arena_end(Arena *arena);
 
@@ -82,7 +84,7 @@ arena_is_own(const Arena *arena)
 	return arena->handle.pid == MyProcPid;
 }
 
-/* Is this an address in it? */
+/* Is this an address in the arena? */
 static inline bool
 arena_contains(const Arena *arena, const void *address)
 {
@@ -93,26 +95,26 @@ arena_contains(const Arena *arena, const void *address)
 }
 
 /*
- * Hands out bytes of the memory, a multiple of 8, that hold anything, of what is memory already as long as
- * there is such.  Checks for interrupts.  NULL: none left.  Without an arena it is this process's own memory,
- * as by huge_alloc (alloc.h).
+ * Hands out `size` bytes, a multiple of 8, which are not zeroed.  It prefers bytes that already have memory.
+ * Checks for interrupts.  NULL: no bytes are left.  Without an arena it allocates memory of this process by
+ * huge_alloc (alloc.h).
  */
 extern void *arena_alloc(Arena *arena, Size size);
 
 /*
- * The same without pages: before any is touched, somebody has to call arena_populate, which returns false if
- * there is no memory, and touching it might be fatal.  Several processes may do so at a time, each for a
- * part.
+ * Hands out bytes without pages.  Before a byte is touched, a process must call arena_populate for it.
+ * arena_populate returns false if there is no memory; touching the bytes might then kill the process.
+ * Several processes may call it at the same time, each for a part.
  */
 extern void *arena_reserve(Arena *arena, Size size);
 extern bool arena_populate(void *memory, Size size);
 
-/* Gives pages back to the kernel; they are zeros when touched again. */
+/* Returns pages to the kernel; they are zeros when they are touched again. */
 extern void arena_discard(void *memory, Size size);
 
 /*
- * Gives back what is left of an earlier arena's memory and was not handed out, a file's at a time, until no
- * more than this is memory.
+ * Returns memory of an earlier arena that was not handed out to the kernel, one file after another, until at
+ * most at_most bytes are left.
  */
 extern void arena_trim(Arena *arena, Size at_most);
 

@@ -1,8 +1,8 @@
 /*
  * memory/keep.h
- *		The memory of one joint sort, which the server keeps for the next one.
+ *		The memory of one joint sort that the server keeps for the next one.
  *
- * All but the last two do nothing where the library is not in shared_preload_libraries.
+ * All functions except the last two do nothing if the library is not in shared_preload_libraries.
  */
 #ifndef GPUSORT_MEMORY_KEEP_H
 #define GPUSORT_MEMORY_KEEP_H
@@ -10,27 +10,27 @@
 #include "memory/files.h"
 
 /*
- * Keeps the files, which no other process uses any more; held: bytes of each, from its beginning, that are
- * memory.  There are none then.  False: they may not be kept, and are the caller's.
+ * Keeps the files, which no other process may use any more, and clears *files. held: bytes at the beginning
+ * of each file that have memory.  False: the files may not be kept, and still belong to the caller.
  */
 extern bool keep_put(MemoryFiles *files, const Size *held);
 
 /*
- * Takes what is kept, whichever session has put it there, as files that are not mapped, unless it has more
- * memory than so many bytes.  False: there is nothing to be had; held is then as it was.
+ * Takes the kept files of any session, not mapped, unless they have more than at_most bytes of memory.
+ * False: there are no such files, and held is not changed.
  */
 extern bool keep_take(MemoryFiles *files, Size at_most, Size *held);
 
-/* Frees what is kept. */
+/* Frees the kept memory. */
 extern void keep_free(void);
 
 /*
- * Of the launcher alone: frees what has been kept for too long.  Returns milliseconds until it is to be
- * called again; -1: not before its latch is set.
+ * Only for the launcher: frees memory that has been kept for too long.  Returns the milliseconds until the
+ * next call; -1: no call before the launcher's latch is set.
  */
 extern long keep_free_idle(void);
 
-/* The shared memory of it (monitor/shared_memory.c). */
+/* The shared memory of the account (monitor/shared_memory.c). */
 extern void keep_shmem_request(void);
 extern void keep_shmem_init(void);
 

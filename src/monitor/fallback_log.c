@@ -12,13 +12,13 @@
 
 /* What to look at, or to set. */
 static const char *const hints[] = {
-	[SORT_FAILURE_NO_SERVICE] = "gpusort_devices() says why the device is not served.",
-	[SORT_FAILURE_DISCONNECTED] = "What gpusortd said is in the server's log.",
-	[SORT_FAILURE_DEVICE_LOST] = "What gpusortd said is in the server's log.",
+	[SORT_FAILURE_NO_SERVICE] = "gpusort_devices() says why the device is not available.",
+	[SORT_FAILURE_DISCONNECTED] = "The server's log has the messages of gpusortd.",
+	[SORT_FAILURE_DEVICE_LOST] = "The server's log has the messages of gpusortd.",
 	[SORT_FAILURE_MEMORY] =
-		"gpusort.max_sort_device_memory bounds what each sort has of the device, gpusort.queue_timeout how long others wait for it.",
-	[SORT_FAILURE_LIMIT] = "gpusort.max_device_sorts bounds the sorts of a session, open cursors among them.",
-	[SORT_FAILURE_PROTOCOL] = "The library and gpusortd have to be of the same version."};
+		"gpusort.max_sort_device_memory limits the device memory of each sort, and gpusort.queue_timeout limits the time that other sorts wait for it.",
+	[SORT_FAILURE_LIMIT] = "gpusort.max_device_sorts limits the sorts of a session, including open cursors.",
+	[SORT_FAILURE_PROTOCOL] = "The library and gpusortd must have the same version."};
 
 StaticAssertDecl(lengthof(hints) == SORT_FAILURE_REASONS, "every failure has a hint");
 
@@ -31,7 +31,7 @@ level(bool is_wanted)
 void
 fallback_log_device(const char *device, SortFailureReason reason, const char *failure)
 {
-	ereport(level(true), (errmsg("a sort on device \"%s\" is done by device \"cpu\" instead", device),
+	ereport(level(true), (errmsg("the sort on device \"%s\" falls back to device \"cpu\"", device),
 						  errdetail("Reason: %s.", failure), errhint("%s", hints[reason])));
 }
 

@@ -1,6 +1,6 @@
 /*
  * monitor/fallback_log.h
- *		What was to be sorted in one way and is sorted in another one, for the server's log.
+ *		Messages about fallbacks, for the server's log.
  */
 #ifndef GPUSORT_MONITOR_FALLBACK_LOG_H
 #define GPUSORT_MONITOR_FALLBACK_LOG_H
@@ -10,10 +10,13 @@
 #include "base/declined.h"
 #include "monitor/sort_stats.h"
 
-/* The device could not complete a sort, which the cpu device does now; failure: why, a sentence fragment. */
+/*
+ * The device could not complete a sort, and the cpu device does it now. failure: the reason, a sentence
+ * fragment.
+ */
 extern void fallback_log_device(const char *device, SortFailureReason reason, const char *failure);
 
-/* PostgreSQL builds the index. */
+/* PostgreSQL builds the index; why_not: the reason. */
 extern void fallback_log_build(const char *index, const Declined *why_not);
 
 #endif /* GPUSORT_MONITOR_FALLBACK_LOG_H */

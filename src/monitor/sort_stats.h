@@ -1,6 +1,6 @@
 /*
  * monitor/sort_stats.h
- *		What a sort did, for EXPLAIN and for counters.
+ *		The statistics of a sort, for EXPLAIN and for counters.
  */
 #ifndef GPUSORT_MONITOR_SORT_STATS_H
 #define GPUSORT_MONITOR_SORT_STATS_H
@@ -11,40 +11,40 @@ typedef struct SorterStats
 {
 	const char *method; /* the algorithm in words */
 	uint64 rows;
-	uint64 bytes;		 /* of the keys and rows that were put */
-	Size peak_memory;	 /* bytes of host memory at the highest */
+	uint64 bytes;		 /* bytes of the keys and rows that were put */
+	Size peak_memory;	 /* the most bytes of host memory */
 	uint64 disk_bytes;	 /* bytes written to temporary files; 0: all in memory */
-	int runs;			 /* sorted runs written there */
-	int merge_passes;	 /* merges of all of them, the one on the fly included */
+	int runs;			 /* sorted runs in temporary files */
+	int merge_passes;	 /* merges of all runs, including the merge on the fly */
 	double sort_ms;		 /* sorting in memory */
 	double spill_ms;	 /* writing runs */
-	double merge_ms;	 /* merging them but for the merge on the fly */
-	uint64 rows_wanted;	 /* the first so many of the order; 0: all */
-	uint64 rows_dropped; /* that were read, but can't be among them */
-	uint64 corrections;	 /* rows that were put elsewhere, because their keys guessed wrong at the order */
-	uint64 rows_helped;	 /* rows that several processes put in order for the one that reads them */
-	int processes;		 /* that fed it, and sorted with the cpu device; 1: this one alone */
+	double merge_ms;	 /* merging runs, without the merge on the fly */
+	uint64 rows_wanted;	 /* number of the first rows that are wanted; 0: all */
+	uint64 rows_dropped; /* rows that were read and cannot be among the wanted ones */
+	uint64 corrections;	 /* rows that were moved because their keys guessed the order wrongly */
+	uint64 rows_helped;	 /* rows that other processes put in order for the reader */
+	int processes; /* processes that fed the sort; on the cpu device they also sorted. 1: only this process */
 
-	/* Of devices with memory of their own; else 0. */
-	Size device_memory; /* bytes at the highest */
-	uint64 bytes_in;	/* bytes of keys and rows that went there */
-	uint64 bytes_out;	/* and came back */
-	double transfer_ms; /* copying chunks there and taking them apart, while the input is read */
-	double gather_ms;	/* waiting for rows to be put in order and to come back, while they are returned */
-	double queue_ms;	/* waiting for device memory that others had */
-	int turns;			/* parts that it sorted one after the other; 0: it sorted all at once */
-	uint64 waited_rows; /* that waited for their turn */
-	uint64 waited_disk_bytes; /* of these, written to temporary files meanwhile */
+	/* Only for devices with their own memory; otherwise 0. */
+	Size device_memory;		  /* the most bytes of device memory */
+	uint64 bytes_in;		  /* bytes of keys and rows sent to the device */
+	uint64 bytes_out;		  /* bytes received from the device */
+	double transfer_ms;		  /* copying chunks to the device and extracting keys, while the input is read */
+	double gather_ms;		  /* waiting for rows to be gathered and received, while rows are returned */
+	double queue_ms;		  /* waiting for device memory that other sorts used */
+	int turns;				  /* parts that were sorted in turns; 0: all rows were sorted at once */
+	uint64 waited_rows;		  /* rows that waited for their turn */
+	uint64 waited_disk_bytes; /* bytes of waiting rows that were written to temporary files */
 } SorterStats;
 
-/* Memory is in use, so many bytes. */
+/* Notes that `bytes` bytes of memory are in use. */
 static inline void
 sorter_stats_note_memory(SorterStats *stats, Size bytes)
 {
 	stats->peak_memory = Max(stats->peak_memory, bytes);
 }
 
-/* The rows and runs of another process count, too. */
+/* Adds the rows and runs of another process. */
 static inline void
 sorter_stats_add(SorterStats *stats, const SorterStats *more)
 {
@@ -55,15 +55,15 @@ sorter_stats_add(SorterStats *stats, const SorterStats *more)
 	stats->runs += more->runs;
 }
 
-/* Why a device can't go on, for statistics; the sorter (device/sorter.h) says it in words. */
+/* Why a device failed, for statistics; the sorter (device/sorter.h) has the reason in words. */
 typedef enum SortFailureReason
 {
-	SORT_FAILURE_NO_SERVICE,   /* nobody serves the device */
-	SORT_FAILURE_DISCONNECTED, /* the service ended meanwhile, or answers no more */
+	SORT_FAILURE_NO_SERVICE,   /* no gpusortd serves the device */
+	SORT_FAILURE_DISCONNECTED, /* the service ended, or no longer answers */
 	SORT_FAILURE_DEVICE_LOST,
-	SORT_FAILURE_MEMORY,   /* none left on the device or for transfers */
-	SORT_FAILURE_LIMIT,	   /* the session may not have another one there */
-	SORT_FAILURE_PROTOCOL, /* the service does not understand us */
+	SORT_FAILURE_MEMORY,   /* no memory left on the device or for transfers */
+	SORT_FAILURE_LIMIT,	   /* the session may not have another sort on the device */
+	SORT_FAILURE_PROTOCOL, /* the service does not understand the client */
 	SORT_FAILURE_REASONS
 } SortFailureReason;
 

@@ -49,7 +49,7 @@ advice_memory_is_scarce(double bytes, double limit, int processes)
 const char *
 advice_on_setting(const char *setting, double bytes, int processes)
 {
-	return psprintf("a %s of about %.0f MB would keep it in memory", setting,
+	return psprintf("a %s of about %.0f MB would keep the sort in memory", setting,
 					ceil(with_slack(bytes, processes) / MEGABYTE));
 }
 
@@ -75,7 +75,7 @@ advice_on_memory(const SortShape *shape)
 const char *
 advice_to_take(DeclinedReason reason, const SortForecast *forecast)
 {
-	const char *force = "gpusort.mode = force would take it";
+	const char *force = "gpusort.mode = force would take the sort";
 
 	switch (reason)
 	{
@@ -97,11 +97,11 @@ advice_on_rival(RivalPlan rival)
 	switch (rival)
 	{
 		case RIVAL_PLAN_WORKERS:
-			return "max_parallel_workers_per_gather = 0 would do without";
+			return "max_parallel_workers_per_gather = 0 would avoid such groups";
 		case RIVAL_PLAN_HASHED:
-			return "enable_hashagg = off would do without";
+			return "enable_hashagg = off would avoid hashing";
 		case RIVAL_PLAN_HASH_JOIN:
-			return "enable_hashjoin = off would do without";
+			return "enable_hashjoin = off would avoid the hash join";
 		default:
 			return NULL;
 	}

@@ -96,8 +96,9 @@ static void
 put_if_not_preloaded(Check *check)
 {
 	if (preload_setting() == NULL)
-		check_put_note(check, psprintf("gpusort is on in this session alone, for no setting loads it: %s",
-									   preload_hint()));
+		check_put_note(check,
+					   psprintf("gpusort is loaded in this session only, because no setting loads it: %s",
+								preload_hint()));
 }
 
 static void
@@ -113,15 +114,19 @@ parse_statement(const char *text)
 	List *statements = pg_parse_query(text);
 
 	if (statements == NIL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("gpusort_check was given no statement"),
-				 errhint(
-					 "Give it the text of one: SELECT * FROM gpusort_check('SELECT ... ORDER BY ...').")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("gpusort_check needs a statement"),
+			 errhint(
+				 "Pass the text of one statement: SELECT * FROM gpusort_check('SELECT ... ORDER BY ...').")));
 	if (list_length(statements) != 1)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("gpusort_check takes one statement, not %d", list_length(statements)),
-						errhint("Call it for each: SELECT c.* FROM unnest(ARRAY['...', '...']) AS query, "
-								"gpusort_check(query) AS c.")));
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("gpusort_check takes one statement, not %d", list_length(statements)),
+			 errhint(
+				 "Call gpusort_check for each statement: SELECT c.* FROM unnest(ARRAY['...', '...']) AS query, "
+				 "gpusort_check(query) AS c.")));
 	return linitial_node(RawStmt, statements);
 }
 

@@ -1,12 +1,12 @@
 /*
  * plan/check.h
- *		gpusort_check(statement): which of a statement's sorts gpusort would take.
+ *		gpusort_check(statement): the sorts of a statement that gpusort would take.
  *
  *		check			the driver, and the rows of the result
- *		check_statement		what of a statement is planned, and what builds indexes
+ *		check_statement		the parts of a statement that are planned, or build indexes
  *		check_plan		the sorts of a finished plan
  *		check_how		how a sort is done
- *		advice			what would change that
+ *		advice settings and queries that would change that
  */
 #ifndef GPUSORT_PLAN_CHECK_H
 #define GPUSORT_PLAN_CHECK_H
@@ -25,7 +25,7 @@ typedef struct Check
 	ReturnSetInfo *result;
 	const char *text;	  /* the statement */
 	int sorts;			  /* rows so far that are for a sort */
-	const char *why_none; /* what is said if there are none */
+	const char *why_none; /* the note if there are no such rows */
 } Check;
 
 /* A row of the result. */
@@ -33,34 +33,35 @@ typedef struct CheckedSort
 {
 	const char *sort_key; /* in words */
 	const char *why_not;  /* NULL: it is taken */
-	const char *advice;	  /* where it is not taken, what would change that; NULL: nothing that is known */
-	const char *replaced; /* where it is taken, what it stands in the place of; NULL: of another sort */
-	const char *how;	  /* device, processes, memory, files; NULL: nothing is sorted */
-	double expected_ms;	  /* -1: not known */
-	double postgres_ms;	  /* the same */
+	const char *advice;	  /* if the sort is not taken, what would change that; NULL: nothing is known */
+	/* if the sort is taken, the part of PostgreSQL's plan that it replaces; NULL: a sort */
+	const char *replaced;
+	const char *how;	/* device, processes, memory, files; NULL: nothing is sorted */
+	double expected_ms; /* -1: not known */
+	double postgres_ms; /* the same */
 } CheckedSort;
 
-/* A row for a sort; and one that says something else. */
+/* Put a row for a sort, and a row with a note. */
 extern void check_put(Check *check, const CheckedSort *sort);
 extern void check_put_note(Check *check, const char *note);
 
 /*
- * Puts the sorts of a query's plan, of what is in a utility statement too; made with these cursor options and
- * parameters, which may be NULL.
+ * Puts the sorts of a query's plan, also of a query in a utility statement.  The plan is made with these
+ * cursor options and parameters; params may be NULL.
  */
 extern void check_query(Check *check, Query *query, int cursor_options, ParamListInfo params);
 
-/* The same of a query that the planner takes.  Whoever may EXPLAIN it may have it checked. */
+/* Puts the sorts of a query for the planner.  A user who may EXPLAIN the query may check it. */
 extern void check_plan(Check *check, Query *query, int cursor_options, ParamListInfo params);
 
 /*
- * While this is in force errors point into the text given, not into the statement that calls gpusort_check.
- * The callback is the caller's, and check_end_text takes it away.
+ * Until check_end_text, error positions refer to `text`, not to the statement that calls gpusort_check.  The
+ * caller owns the callback; check_end_text removes it.
  */
 extern void check_begin_text(ErrorContextCallback *callback, const char *text);
 extern void check_end_text(const ErrorContextCallback *callback);
 
-/* The rights of a relation's owner, and those that there were before. */
+/* The state before switching to the rights of a relation's owner. */
 typedef struct OwnersRights
 {
 	Oid user;
@@ -68,14 +69,14 @@ typedef struct OwnersRights
 	int nest_level;
 } OwnersRights;
 
-/* What is between these is done with the owner's rights, as maintenance of a relation is. */
+/* Code between these calls has the owner's rights, as in maintenance of a relation. */
 extern void check_begin_as_owner(OwnersRights *before, Relation relation);
 extern void check_end_as_owner(const OwnersRights *before);
 
-/* Puts the builds of indexes that a utility statement does; false: it does none that is known. */
+/* Puts the index builds of a utility statement; false: the statement is not known to build any. */
 typedef bool (*CheckIndexBuilds)(Check *check, Node *statement);
 
-/* Once, when the library is loaded: this function knows about builds of indexes. */
+/* Sets the function that reports index builds.  Call once, when the library is loaded. */
 extern void check_set_index_builds(CheckIndexBuilds builds);
 
 #endif /* GPUSORT_PLAN_CHECK_H */

@@ -48,7 +48,7 @@ const char *
 check_how_in_words(const SortHow *how)
 {
 	const char *files = how->files > 0 ? psprintf("about %s of temporary files", size_in_words(how->files))
-						: how->scarce  ? "no temporary files unless it takes more than expected"
+						: how->scarce  ? "no temporary files unless the sort takes more than expected"
 									   : "no temporary files";
 
 	return psprintf("device %s, %s%s, about %s of %s%s, %s", how->device, processes_in_words(how->processes),
@@ -121,7 +121,7 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 
 	/* with gpusort.backend = cuda each sort tries */
 	if (shape->on_gpu && !gpu_service_ready())
-		remarks = lappend(remarks, psprintf("as things are, the CPU will sort: %s",
+		remarks = lappend(remarks, psprintf("at present the CPU will sort: %s",
 											gpu_service_why_not("gpusortd does not answer")));
 	if (!shape->on_gpu && (how->files > 0 || how->scarce))
 		remarks = lappend(remarks, (char *) advice_on_memory(shape));
@@ -130,10 +130,9 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 			lappend(remarks,
 					psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns));
 	if (shape->verified && shape->beside == 0 && sort_may_use_gpu())
-		remarks =
-			lappend(remarks, "not on a card: the order of such values is verified here, by comparisons");
+		remarks = lappend(remarks, "not on a card: the CPU verifies the order of such values by comparisons");
 	if (ancestors != NIL && rank_plan_is_rank(linitial(ancestors)))
-		remarks = lappend(remarks, "the window above it counts rows as they come, without a copy (GpuRank)");
+		remarks = lappend(remarks, "the window above the sort counts rows without storing them (GpuRank)");
 	return remarks;
 }
 

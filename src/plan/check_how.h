@@ -15,21 +15,21 @@ typedef struct SortHow
 {
 	const char *device;
 	int processes;
-	bool each;	   /* does each of them a sort of its own, of a part of the rows? */
-	double memory; /* bytes, of a sort; a card's, if the device is one */
+	bool each;	   /* does each process sort its own part of the rows? */
+	double memory; /* bytes of one sort; of a card's memory if the device is a card */
 	double files;  /* bytes; 0: none */
-	bool scarce;   /* none, but a little more than is expected would need them */
+	bool scarce;   /* no files, but a little more memory than expected would need them */
 } SortHow;
 
 extern const char *check_how_in_words(const SortHow *how);
 
-/* Of a GpuSort of a finished plan, below these ancestors. */
+/* For a GpuSort of a finished plan, below these ancestors. */
 extern const char *check_how_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors);
 
-/* Of PostgreSQL's sort of this shape. */
+/* For PostgreSQL's sort of this shape. */
 extern const char *check_how_declined(const SortShape *shape);
 
-/* Of one by PostgreSQL of which no more is known than so many kilobytes of memory that it may have. */
+/* For a sort by PostgreSQL of which only its memory limit, in kilobytes, is known. */
 extern const char *check_how_within(int processes, int kilobytes);
 
 #endif /* GPUSORT_PLAN_CHECK_HOW_H */

@@ -113,7 +113,7 @@ put_chain(const CheckContext *context, const Agg *agg, List *ancestors)
 	{
 		const Plan *own = lfirst_node(Agg, cell)->plan.lefttree;
 		Declined why_not = {.reason = DECLINED_KIND,
-							.words = "the sort is a grouping's own, between two grouping sets"};
+							.words = "the sort is between two grouping sets of one GROUP BY"};
 		Sort *sort;
 
 		if (own == NULL)
@@ -171,7 +171,7 @@ put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 	foreach(cell, place.aggregates)
 	{
 		Aggref *aggregate = lfirst(cell);
-		CheckedSort sort = {.why_not = "the sort is inside of an aggregate",
+		CheckedSort sort = {.why_not = "the sort is inside an aggregate",
 							.how = check_how_within(1, work_mem),
 							.expected_ms = -1,
 							.postgres_ms = -1};

@@ -117,8 +117,9 @@ parameters_of(const Check *check, const ExecuteStmt *execute, const CachedPlanSo
 
 	if (given != source->num_params)
 		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
-						errmsg("these are not the parameters of prepared statement \"%s\"", execute->name),
-						errdetail("It has %d of them, and %d are given.", source->num_params, given)));
+						errmsg("the parameters do not match prepared statement \"%s\"", execute->name),
+						errdetail("The statement has %d parameters, and %d were given.", source->num_params,
+								  given)));
 	pstate->p_sourcetext = check->text;
 	if (given == 0 || plan_cache_mode == PLAN_CACHE_MODE_FORCE_GENERIC_PLAN)
 		return NULL;
@@ -221,7 +222,7 @@ refuse_statement(void)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("this statement has no plan to check"),
-			 errdetail("Only what the planner sees, and builds of indexes, can contain sorts."),
+			 errdetail("Only planned statements and index builds can contain sorts."),
 			 errhint("Give gpusort_check a SELECT, INSERT, UPDATE, DELETE, MERGE or VALUES; a statement that "
 					 "contains or executes one; or one that builds the indexes of one table: CREATE INDEX, "
 					 "REINDEX, ALTER TABLE with ADD PRIMARY KEY or UNIQUE, REFRESH MATERIALIZED VIEW, "

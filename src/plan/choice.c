@@ -36,7 +36,7 @@ sort_worth_taking(double rows, Declined *why_not)
 		return declined_because(why_not, DECLINED_MODE_OFF, "gpusort.mode is off");
 	if (!sort_has_rows_enough(rows))
 		return declined_because(why_not, DECLINED_FEW_ROWS,
-								psprintf("%s expected, gpusort.min_rows is %d",
+								psprintf("%s expected, and gpusort.min_rows is %d",
 										 rint(rows) == 1 ? "one row is"
 														 : psprintf("about %.0f rows are", rows),
 										 gpusort_min_rows));
@@ -94,7 +94,7 @@ static bool
 place_supported(List *ancestors, Declined *why_not)
 {
 	if (belongs_to_another(ancestors))
-		return declined_because(why_not, DECLINED_KIND, "the sort is an input of another extension's scan");
+		return declined_because(why_not, DECLINED_KIND, "the sort is the input of another extension's scan");
 	return true;
 }
 
@@ -118,24 +118,26 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, List *ancestors
 
 	if (gpusort_mode == GPUSORT_MODE_AUTO && our_temp > 0 && is_gone_back_in(sort, ancestors))
 		return declined_because(why_not, DECLINED_COST,
-								psprintf("about %.0f MB of temporary files are expected here, in which a "
-										 "merge join would go back",
+								psprintf("about %.0f MB of temporary files are expected here, and a "
+										 "merge join would go back in them",
 										 our_temp / 1e6));
 	if (gpusort_mode == GPUSORT_MODE_AUTO &&
 		!is_worth_files(forecast->expected.ms, forecast->expected.postgres_ms) &&
 		temp_is_clearly_more(our_temp, temp))
 		return declined_because(
 			why_not, DECLINED_COST,
-			psprintf("about %.0f MB of temporary files are expected here, %.0f MB by PostgreSQL's own sort",
-					 our_temp / 1e6, temp / 1e6));
+			psprintf(
+				"about %.0f MB of temporary files are expected here, and %.0f MB with PostgreSQL's own sort",
+				our_temp / 1e6, temp / 1e6));
 	if (gpusort_mode == GPUSORT_MODE_FORCE || forecast_is_faster(forecast))
 		return true;
 	if (forecast->expected.ms < forecast->expected.postgres_ms && !forecast_is_worth(forecast))
-		return declined_because(why_not, DECLINED_COST,
-								psprintf("about %.1f ms of %.1f would be gained: too little for another plan",
-										 forecast->expected.postgres_ms - forecast->expected.ms,
-										 Max(PLAN_UNIT_MS * forecast->plan_cost,
-											 forecast->input_ms + forecast->expected.postgres_ms)));
+		return declined_because(
+			why_not, DECLINED_COST,
+			psprintf("about %.1f ms of %.1f ms would be saved: too little to change the plan",
+					 forecast->expected.postgres_ms - forecast->expected.ms,
+					 Max(PLAN_UNIT_MS * forecast->plan_cost,
+						 forecast->input_ms + forecast->expected.postgres_ms)));
 	if (IsA(sort, IncrementalSort))
 		return declined_because(
 			why_not, DECLINED_COST,
@@ -167,6 +169,6 @@ sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 
 	if (columns_supported(sort, &why_not) && sort_to_be_taken(stmt, sort, ancestors, &forecast, &why_not))
 		(void) declined_because(&why_not, DECLINED_KIND,
-								"another extension made the plan without asking gpusort's planner_hook");
+								"another extension made the plan without calling gpusort's planner_hook");
 	return why_not;
 }

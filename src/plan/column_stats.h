@@ -1,6 +1,6 @@
 /*
  * plan/column_stats.h
- *		What the statistics say of a sort column.
+ *		The statistics of a sort column.
  */
 #ifndef GPUSORT_PLAN_COLUMN_STATS_H
 #define GPUSORT_PLAN_COLUMN_STATS_H
@@ -13,21 +13,22 @@
 typedef struct ColumnStats
 {
 	double width;	 /* bytes of a value on average */
-	double distinct; /* how many values; 0: not known, perhaps all differ */
-	/* with the order of the table: 1 if they come in ascending order, -1 in descending order */
+	double distinct; /* number of different values; 0: not known, perhaps all differ */
+	/* correlation with the order of the table: 1 ascending, -1 descending */
 	double correlation;
-	/* the row of pg_statistic; table is InvalidOid if there is none, or values of it are not to be seen */
+	/* the row of pg_statistic; table is InvalidOid if there is no row, or the user may not see its values */
 	Oid table;
 	AttrNumber column;
 	bool inherited;
 } ColumnStats;
 
-/* A value of a column, and shares of all rows. */
+/* A value of a column, with shares of all rows. */
 typedef struct SampleValue
 {
 	Datum value;
-	double before; /* rows between it and the one before it of the histogram; 0: it is not of that */
-	double at;	   /* rows that have it */
+	/* rows between the value and the previous value of the histogram; 0: not a value of the histogram */
+	double before;
+	double at; /* rows with this value */
 } SampleValue;
 
 typedef struct ColumnSample
@@ -37,16 +38,19 @@ typedef struct ColumnSample
 	SampleValue *values;
 } ColumnSample;
 
-/* How many rows the table has, by pg_class; 0: not known. */
+/* Returns the table's number of rows in pg_class; 0: not known. */
 extern double table_rows(Oid relid);
 
-/* Of an expression, while a query is planned. */
+/* The statistics of an expression, while a query is planned. */
 extern ColumnStats column_stats_of_expr(PlannerInfo *root, Node *expr);
 
-/* Of an output column of a finished plan. */
+/* The statistics of an output column of a finished plan. */
 extern ColumnStats column_stats_of_plan(const Plan *plan, AttrNumber attno, List *rtable);
 
-/* Values of an output column of a finished plan, of its own type, palloc'd.  False: none are known. */
+/*
+ * Returns values of an output column of a finished plan, of the column's type, palloc'd.  False: no values
+ * are known.
+ */
 extern bool column_sample_of_plan(const Plan *plan, AttrNumber attno, List *rtable, ColumnSample *sample);
 
 #endif /* GPUSORT_PLAN_COLUMN_STATS_H */

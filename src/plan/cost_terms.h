@@ -1,26 +1,25 @@
 /*
  * plan/cost_terms.h
- *		What the time of a sort is the sum of: one line a term, its name, the nanoseconds that one of it
- *		takes, and what it is.
+ *		The terms of a sort's time, one line for each term: its name, its nanoseconds, and its meaning.
  *
- * predict_postgres.c, predict_gpusort.c and predict_groups.c count how many of each a sort has;
- * tools/calibrate measures what they take.  What took nothing is no term.  A level is one comparison a row: n
- * rows that all differ take log2(n) levels.
+ * predict_postgres.c, predict_gpusort.c and predict_groups.c count the terms of a sort; tools/calibrate
+ * measures their time.  Work that took no measurable time is not a term.  A level is one comparison for each
+ * row: n different rows take log2(n) levels.
  *
- * "It" in "a byte of it" is what the line before counts.  "The same, more" is what the term counts whose name
- * this one's begins with, as PG_TIE for PG_TIE_FAR and RETURN for RETURN_SHARED; of HASH_STRING it is a
- * column.  "A cache" is CACHE_BYTES of predict.c.
+ * "It" in "a byte of it" is the thing that the line before counts.  "The same, more" is an additional time
+ * for the term with whose name this name begins, as PG_TIE for PG_TIE_FAR and RETURN for RETURN_SHARED; for
+ * HASH_STRING the term is HASH_COLUMN.  "A cache" is CACHE_BYTES of predict.c.
  *
- * From which run a figure is; files are those of bench/results.
+ * The sources of the figures; files are in bench/results.
  *
- * calibrate-two-cores-2026-11-22.json, all that is not named below: AMD EPYC, 2 cores, PostgreSQL 15.18,
- * device cpu; 442 sorts.  Ratio of the two times, expected against measured: off by 13 % in the median, 34 %
- * at the 90th percentile.
+ * calibrate-two-cores-2026-11-22.json, all figures that are not named below: AMD EPYC, 2 cores, PostgreSQL
+ * 15.18, device cpu; 442 sorts.  Ratio of the two times, expected against measured: off by 13 % in the
+ * median, 34 % at the 90th percentile.
  *
  * calibrate-two-cores-2026-11-28-19rc1.json, no figure: PostgreSQL 19rc1 on the same kind of machine, 550
  * sorts.  With the figures below and RADIX_SHARE off by 16 % in the median, 43 % at the 90th percentile,
- * where the first run is off by 16 and 48 now; figures fitted to 19 alone would be by 15 and 45.  So 19 has
- * none of its own.
+ * where the first run is off by 16 and 48 now; figures fitted to 19 alone would be by 15 and 45.  Therefore
+ * 19 has no figures of its own.
  *
  * calibrate-libc-two-cores-2026-11-22.json, text that the C library compares (LIBC, VERIFY): the same
  * machine, 68 sorts; off by 12 % in the median, 50 % at the 90th percentile.
@@ -137,30 +136,30 @@ COST_TERM(CUDA_WAIT_FILE, 0.25,
 		  "a byte of a row that waits in a file for its turn on a card, written, and once more read")
 
 /*
- * How much of a processor each process of a parallel plan after the first adds.  By hand: the first run above
- * says 0.1, as sorts are counted now.
+ * The part of a processor that each process of a parallel plan after the first adds.  Set by hand: the first
+ * run above gives 0.1, by the present counts.
  */
 #define COST_PROCESSOR_SHARE 0.5
 
 /*
- * What changes more of a plan than the sort must cost at most this part of what PostgreSQL would do instead:
- * where rows are expected too few, by 10 to 100 times, its plan of several processes loses least.  No run
- * says that: where rows are expected right, and workers form few groups in part, ours take 0.43 and 0.55
- * times what the costs say (the plans of 15 and 18 above, by the clock).
+ * A path that changes more of a plan than the sort must cost at most this part of PostgreSQL's plan.  If
+ * estimates of rows are too low by 10 to 100 times, PostgreSQL's plan of several processes loses least.  No
+ * run gives this figure.  If estimates are right, and workers form few groups in part, gpusort's plans take
+ * 0.43 and 0.55 times the time by their costs (the plans of 15 and 18 above, measured).
  */
 #define PLAN_SHARE 0.85
 
 /*
- * What a row takes that a process passes to another one, or that it forms a group of, as parts of what
- * parallel_tuple_cost says: PostgreSQL's costs of the first are too high, of the second too low.  By hand:
- * the plans of 15 and 18 say 0.11 and 0.17, and 0.40 and 0.44, by a unit that takes what they say of INPUT;
- * by the INPUT above 0.31 and 0.37, and 1.08 and 0.98.
+ * The cost of a row that a process passes to another process, and of a row from which it forms a group, as
+ * parts of parallel_tuple_cost.  PostgreSQL's costs of the first are too high, and of the second too low.
+ * Set by hand: the plans of 15 and 18 give 0.11 and 0.17, and 0.40 and 0.44, with their own figure for INPUT.
+ * With the INPUT above they give 0.31 and 0.37, and 1.08 and 0.98.
  */
 #define PASSED_ROW_SHARE 0.4
 #define GROUPED_ROW_SHARE 0.6
 
 /*
- * Of what a GpuSort is faster alone it is this part where processes sort beside each other: caches are
- * shared.  The plans of 15 and 18 say 0.85 and 0.82, of two processes.
+ * The share of a GpuSort's gain that remains if several processes sort at the same time, because they share
+ * caches.  The plans of 15 and 18 give 0.85 and 0.82, for two processes.
  */
 #define BESIDE_SHARE 0.85

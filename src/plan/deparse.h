@@ -9,13 +9,16 @@
 
 #include "nodes/plannodes.h"
 
-/* The sort columns of a Sort or GpuSort as Sort prints them, strings; context is set to the plan node. */
+/*
+ * Returns the sort columns of a Sort or GpuSort as EXPLAIN prints those of a Sort, as strings. context: set
+ * to the plan node.
+ */
 extern List *deparse_sort_keys(const Plan *plan, List *context, bool use_prefix);
 
-/* The columns that a node forms groups by, or that a hash join takes of its outer input, in the same way. */
+/* Returns the grouping columns of a node, or the outer join columns of a hash join, in the same way. */
 extern List *deparse_grouping_keys(const Plan *plan, List *context, bool use_prefix);
 
-/* A column of a node's input, that is, of what is below the plan node that the context is set to. */
+/* Returns a column of a node's input. context: set to the plan node above the input. */
 extern char *deparse_input_column(const Plan *input, AttrNumber attno, List *context, bool use_prefix);
 
 #endif /* GPUSORT_PLAN_DEPARSE_H */

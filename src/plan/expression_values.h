@@ -1,6 +1,6 @@
 /*
  * plan/expression_values.h
- *		How many values an expression over columns has.
+ *		The number of values of an expression over columns.
  */
 #ifndef GPUSORT_PLAN_EXPRESSION_VALUES_H
 #define GPUSORT_PLAN_EXPRESSION_VALUES_H
@@ -11,10 +11,10 @@
 
 #include "plan/column_stats.h"
 
-/* Finds the statistics of a column that stands in the expression. */
+/* Finds the statistics of a column in the expression. */
 typedef ColumnStats (*StatsOfVar)(Var *var, void *context);
 
-/* The expected number of different values; 0: nothing is known of it. */
+/* Returns the expected number of different values; 0: not known. */
 extern double expression_values(Node *expr, StatsOfVar stats_of, void *context);
 
 #endif /* GPUSORT_PLAN_EXPRESSION_VALUES_H */

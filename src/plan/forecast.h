@@ -1,6 +1,6 @@
 /*
  * plan/forecast.h
- *		How long a sort of a finished plan takes, by PostgreSQL's Sort and by a GpuSort in its place.
+ *		The time of a sort of a finished plan, by PostgreSQL's Sort and by a GpuSort in its place.
  */
 #ifndef GPUSORT_PLAN_FORECAST_H
 #define GPUSORT_PLAN_FORECAST_H
@@ -16,35 +16,38 @@ typedef struct SortForecast
 {
 	SortShape postgres_shape;
 	SortTime postgres;
-	double input_ms;	   /* what the sort's input takes, as far as its cost says */
-	Cost plan_cost;		   /* of the whole plan; 0 of a sub-select's sorts, which may run many times */
-	bool read_to_end;	   /* do the nodes above surely read all rows? */
-	SortShape shape;	   /* of a GpuSort, on the faster of the devices that the settings allow */
-	SortTime ours;		   /* of that */
+	double input_ms;	   /* time of the sort's input, derived from its cost */
+	Cost plan_cost;		   /* cost of the whole plan; 0 for a sub-select's sorts, which may run many times */
+	bool read_to_end;	   /* do the nodes above certainly read all rows? */
+	SortShape shape;	   /* shape of a GpuSort, on the faster one of the allowed devices */
+	SortTime ours;		   /* time of the GpuSort */
 	SortExpected expected; /* expected.ms is -1 if no GpuSort can do it */
 } SortForecast;
 
 /*
- * Of a Sort or IncrementalSort, below these ancestors.  Where several processes sort, they are taken to feed
- * one GpuSort.  False: no GpuSort can do it, and *why_not says why.
+ * Fills the forecast of a Sort or IncrementalSort, below these ancestors.  If several processes sort, the
+ * forecast assumes that they feed one GpuSort.  False: no GpuSort can do it, and *why_not says why.
  */
 extern bool forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
 						  Declined *why_not);
 
 /*
- * What is expected of a GpuSort of this shape in the place of a sort that takes so long, besides so many
- * milliseconds for the input of either.
+ * Returns the expectations of a GpuSort of this shape.  postgres_ms: the time of the sort that it replaces.
+ * input_ms: the time of the input, which both sorts have in addition.
  */
 extern SortExpected forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms);
 
-/* Is the GpuSort so much faster, for the rows wanted, that it counts beside the input, and in the plan? */
+/*
+ * For the wanted rows, is the gain of the GpuSort large enough compared with the input and the whole plan?
+ */
 extern bool forecast_is_worth(const SortForecast *forecast);
 
-/* The same; and is it for the first row, if the nodes above may need fewer? */
+/* Is forecast_is_worth true, and also true for the first row if the nodes above may read fewer rows? */
 extern bool forecast_is_faster(const SortForecast *forecast);
 
 /*
- * The costs of a GpuSort in the Sort's place; never more than the Sort's, with which those above were made.
+ * Sets the costs of a GpuSort in the Sort's place, at most the Sort's costs, from which the costs above were
+ * computed.
  */
 extern void forecast_set_costs(const SortForecast *forecast, const Sort *sort, Plan *gpusort);
 

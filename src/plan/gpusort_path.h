@@ -1,6 +1,6 @@
 /*
  * plan/gpusort_path.h
- *		A GpuSort as a path of the planner's.
+ *		A GpuSort as a path of the planner.
  */
 #ifndef GPUSORT_PLAN_GPUSORT_PATH_H
 #define GPUSORT_PLAN_GPUSORT_PATH_H
@@ -17,47 +17,48 @@
 typedef struct SortToOffer
 {
 	PlannerInfo *root;
-	RelOptInfo *rel; /* that the sorted rows belong to */
-	Path *input;	 /* the cheapest one of a single process */
-	Path *partial;	 /* what several processes would read, or NULL */
-	double rows;	 /* that are likely, which may be fewer than the planner expects */
+	RelOptInfo *rel; /* rel of the sorted rows */
+	Path *input;	 /* the cheapest input of one process */
+	Path *partial;	 /* the input of several processes, or NULL */
+	double rows;	 /* the likely number of rows, which may be lower than the planner's estimate */
 	List *pathkeys;
-	double fraction;   /* what part of the rows the query wants, up to 1 */
-	double wanted;	   /* the most rows that a LIMIT above lets through; -1: all */
-	bool with_ties;	   /* is that one which PostgreSQL's sort isn't told? */
-	bool for_order_by; /* is it the query's own order, so that its sort columns may be there for it alone? */
-	const AggPath *hashed; /* what the planner would do instead of sorting, or NULL */
-	RivalPlan replaced;	   /* the same, if that is noted */
+	double fraction;	   /* the part of the rows that the query wants, up to 1 */
+	double wanted;		   /* the most rows that a LIMIT above returns; -1: all */
+	bool with_ties;		   /* is PostgreSQL's sort not told this LIMIT? */
+	bool for_order_by;	   /* is it the query's own order, so that sort columns may be needed only for it? */
+	const AggPath *hashed; /* the planner's path without a sort, or NULL */
+	RivalPlan replaced;	   /* the replaced plan, if such plans are noted */
 } SortToOffer;
 
-/* What is expected of a GpuSort, for who weighs it against something else than a sort. */
+/* The expectations of a GpuSort, for a comparison with plans that do not sort. */
 typedef struct SortExpectation
 {
 	SortShape shape;
-	double ms;		 /* until all rows are there, with its input */
-	double input_ms; /* that the input takes by itself, in a single process */
-	bool is_faster;	 /* than the rival? */
+	double ms;		 /* milliseconds until all rows are returned, with the input */
+	double input_ms; /* milliseconds of the input by itself, in one process */
+	bool is_faster;	 /* is it faster than the rival? */
 } SortExpectation;
 
-/* Are there rows enough in this input for a sort of them to be offered, and are they not in such an order? */
+/* Does this input have enough rows to offer a sort, and are the rows not already in this order? */
 extern bool sort_may_be_offered(const Path *input, List *pathkeys);
 
-/* The path of rel whose rows several processes could feed to such a sort, or NULL. */
+/* Returns the path of rel whose rows several processes could feed to such a sort, or NULL. */
 extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
 
 /*
- * The fastest GpuSort, if it is expected to be faster than the rival, or the mode is force, or the planner
- * would not sort at all; else NULL.  It is in no rel's paths.  Fills expected, if that is not NULL.
+ * Returns the fastest GpuSort if it is expected to be faster than the rival, or the mode is force, or the
+ * planner would not sort at all; otherwise NULL.  The path is not in a rel's list of paths.  Fills `expected`
+ * if it is not NULL.
  */
 extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
 
-/* The same path of one of several plans, with what this one is offered in place of. */
+/* Returns a copy of the path for one of several plans, with the plan that it would replace. */
 extern CustomPath *gpusort_path_in_place_of(const CustomPath *path, RivalPlan replaced);
 
-/* Are its sorted rows expected to be in temporary files? */
+/* Are the path's sorted rows expected to be in temporary files? */
 extern bool gpusort_path_is_in_files(const CustomPath *path);
 
-/* Changes its costs. */
+/* Changes the path's costs. */
 extern void gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total);
 
 #endif /* GPUSORT_PLAN_GPUSORT_PATH_H */

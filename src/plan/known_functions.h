@@ -1,6 +1,6 @@
 /*
  * plan/known_functions.h
- *		What PostgreSQL's own functions do to the number of values.
+ *		The effect of PostgreSQL's functions on the number of values.
  */
 #ifndef GPUSORT_PLAN_KNOWN_FUNCTIONS_H
 #define GPUSORT_PLAN_KNOWN_FUNCTIONS_H
@@ -15,7 +15,7 @@ typedef enum KnownFunction
 	FUNCTION_DIVIDES,	 /* x / y, of numbers with a fraction */
 	FUNCTION_QUOTIENT,	 /* x / y, of integers */
 	FUNCTION_REMAINDER,	 /* x % y, of integers */
-	FUNCTION_ROUNDS,	 /* floor(x), round(x): one result a unit of the argument */
+	FUNCTION_ROUNDS,	 /* floor(x), round(x): one result for each unit of the argument */
 	FUNCTION_DAYS,		 /* the day of a timestamp */
 	FUNCTION_TRUNC,		 /* date_trunc(unit, t) */
 	FUNCTION_BIN,		 /* date_bin(stride, t, origin) */
@@ -29,15 +29,15 @@ typedef enum KnownFunction
 
 extern KnownFunction known_function(Oid function);
 
-/* Seconds between two times that date_trunc by this unit tells apart; 0: no unit that is known. */
+/* Returns the seconds between two different results of date_trunc with this unit; 0: an unknown unit. */
 extern double seconds_of_unit(const char *unit);
 
-/* How many values this field of a time can have; 0: any number. */
+/* Returns the number of values of this field of a time; 0: any number. */
 extern double values_of_field(const char *field);
 
 /*
- * What to_char tells of a time by this format: seconds between two times that differ in it, and how many
- * different results there can be, 0: any number.
+ * Describes the results of to_char for a time with this format.  *seconds: seconds between two times with
+ * different results.  *values: the number of different results; 0: any number.
  */
 extern void describe_format(const char *format, double *seconds, double *values);
 

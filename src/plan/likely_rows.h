@@ -1,6 +1,6 @@
 /*
  * plan/likely_rows.h
- *		How many rows a node of a finished plan may well return, where the planner's estimate is in doubt.
+ *		The number of rows that a node of a finished plan may return if the planner's estimate is in doubt.
  */
 #ifndef GPUSORT_PLAN_LIKELY_ROWS_H
 #define GPUSORT_PLAN_LIKELY_ROWS_H
@@ -11,10 +11,10 @@
 #include "nodes/plannodes.h"
 
 /*
- * Above joins and recursive queries the middle, by orders of magnitude, between the planner's estimate and
- * the rows of the largest input; of groups, and a sort of them, as many as the grouping columns have values
- * if the planner expects more; else the planner's estimate.  Of one process, as plan_rows is.  plan: a part
- * of stmt.
+ * Above joins and recursive queries it returns the geometric mean of the planner's estimate and the rows of
+ * the largest input.  For groups, and for a sort of groups, it returns the number of values of the grouping
+ * columns if the planner's estimate is higher.  Otherwise it returns the estimate.  It is for one process, as
+ * plan_rows. plan: a part of stmt.
  */
 extern double plan_likely_rows(const PlannedStmt *stmt, const Plan *plan);
 

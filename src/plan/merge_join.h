@@ -1,6 +1,6 @@
 /*
  * plan/merge_join.h
- *		Offering merge joins of inputs that GpuSorts put in order.
+ *		Offers merge joins of inputs that GpuSorts sort.
  */
 #ifndef GPUSORT_PLAN_MERGE_JOIN_H
 #define GPUSORT_PLAN_MERGE_JOIN_H
@@ -9,7 +9,7 @@
 
 #include "nodes/pathnodes.h"
 
-/* Adds to joinrel a merge join of the two, with GpuSorts where these are expected to be faster. */
+/* Adds to joinrel a merge join of outer and inner, with GpuSorts where these are expected to be faster. */
 extern void merge_join_offer(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
 							 JoinType type, JoinPathExtraData *extra);
 

@@ -1,6 +1,6 @@
 /*
  * plan/own_expressions.h
- *		Expressions that workers of a sort's own may evaluate.
+ *		Expressions that a sort's own workers may evaluate.
  */
 #ifndef GPUSORT_PLAN_OWN_EXPRESSIONS_H
 #define GPUSORT_PLAN_OWN_EXPRESSIONS_H
@@ -10,8 +10,8 @@
 #include "nodes/nodes.h"
 
 /*
- * May a scan evaluate these expressions in a parallel mode of the sort's own, for the user of this moment?
- * Asked by the planner, and again when the sort begins.
+ * May a scan evaluate these expressions in a parallel mode of the sort's own, for the current user?  The
+ * planner calls this function, and the executor calls it again when the sort begins.
  */
 extern bool own_workers_may_evaluate(Node *exprs);
 

@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-/* Is it on the list? */
+/* Is the function on the list? */
 extern bool own_function_is_listed(Oid function);
 
 #endif /* GPUSORT_PLAN_OWN_FUNCTIONS_H */

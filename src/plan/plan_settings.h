@@ -1,9 +1,9 @@
 /*
  * plan/plan_settings.h
- *		The settings by which a query is planned.
+ *		The settings with which a query is planned.
  *
  * Another extension may change settings for the planning of one query, as pg_hint_plan does for Set(...), and
- * put them back before gpusort sees the finished plan.
+ * restore them before gpusort sees the finished plan.
  */
 #ifndef GPUSORT_PLAN_PLAN_SETTINGS_H
 #define GPUSORT_PLAN_PLAN_SETTINGS_H
@@ -11,8 +11,8 @@
 #include "postgres.h"
 
 /*
- * Those that decisions on finished plans read, PostgreSQL's included.  gpusort.max_... are not among them:
- * they bound what a session may have, whatever its queries say.
+ * The settings that decisions on finished plans read, including PostgreSQL's.  They do not include
+ * gpusort.max_...: these limit a session, regardless of its queries.
  */
 typedef struct PlanSettings
 {
@@ -25,10 +25,10 @@ typedef struct PlanSettings
 	double setup_cost;
 } PlanSettings;
 
-/* Those in force now. */
+/* Returns the present settings. */
 extern PlanSettings plan_settings_in_force(void);
 
-/* Does this work with those settings in force, and puts back the ones before, also after an error. */
+/* Calls work(arg) with these settings, and restores the earlier ones, also after an error. */
 extern void plan_settings_during(const PlanSettings *settings, void (*work)(void *arg), void *arg);
 
 #endif /* GPUSORT_PLAN_PLAN_SETTINGS_H */

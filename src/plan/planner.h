@@ -18,8 +18,8 @@
 extern void planner_install_hooks(void);
 
 /*
- * Plans a query, but not for pg_stat_gpusort, which counts the sorts of queries that are meant to run; notes
- * what has been offered, and by which settings.  params: as far as they are known, or NULL.
+ * Plans a query without counting it in pg_stat_gpusort, which counts only queries that will run.  Notes the
+ * offered plans and the settings. params: the known parameters, or NULL.
  */
 extern PlannedStmt *planner_plan_uncounted(Query *query, const char *query_string, int cursor_options,
 										   ParamListInfo params, OfferedPlans *offered,

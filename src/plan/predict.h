@@ -1,9 +1,9 @@
 /*
  * plan/predict.h
- *		How long a sort takes, by PostgreSQL's Sort and by GpuSort.
+ *		The time of a sort, by PostgreSQL's Sort and by GpuSort.
  *
- * A prediction is for the sort alone, without the time that its input takes.  Nothing here needs a running
- * server: tools/calibrate links it into a program of its own.
+ * A prediction is for the sort alone, without the time of its input.  Nothing here needs a running server:
+ * tools/calibrate links this code into a separate program.
  */
 #ifndef GPUSORT_PLAN_PREDICT_H
 #define GPUSORT_PLAN_PREDICT_H
@@ -21,23 +21,23 @@ typedef enum CostTerm
 /* How a sort column is compared and encoded. */
 typedef enum SortKeyClass
 {
-	KEY_INT,		 /* what PostgreSQL compares without a call: int4, int8, date, timestamp */
+	KEY_INT,		 /* types that PostgreSQL compares without a call: int4, int8, date, timestamp */
 	KEY_PLAIN,		 /* other types of fixed width */
-	KEY_FUNCTION,	 /* the same, without support for sorting: compared through the function manager */
-	KEY_ABBREVIATED, /* fixed width, of which PostgreSQL sorts the first 8 bytes: uuid, macaddr */
-	KEY_NUMERIC,	 /* from here on types of no fixed width */
-	KEY_TEXT,		 /* strings in bytewise collations, and what is encoded like them */
+	KEY_FUNCTION,	 /* fixed width, without support for sorting: compared through the function manager */
+	KEY_ABBREVIATED, /* fixed width; PostgreSQL sorts the first 8 bytes: uuid, macaddr */
+	KEY_NUMERIC,	 /* from here on types without fixed width */
+	KEY_TEXT,		 /* strings in bytewise collations, and types with the same encoding */
 	KEY_ICU,		 /* strings in ICU collations */
 	KEY_LIBC,		 /* strings that the C library compares */
-	KEY_LIBC_BYTES,	 /* the same, by their bytes or all but */
-	KEY_MADE		 /* values made of others: arrays, ranges, composite values */
+	KEY_LIBC_BYTES,	 /* strings that the C library compares by their bytes, or nearly so */
+	KEY_MADE		 /* values that consist of other values: arrays, ranges, composite values */
 } SortKeyClass;
 
-/* The order that rows come in, compared with the one that is wanted. */
+/* The order of the input rows, compared with the wanted order. */
 typedef enum RowOrder
 {
 	ORDER_NONE,
-	ORDER_NEARLY, /* all but a few */
+	ORDER_NEARLY, /* except for a few rows */
 	ORDER_EXACT,
 	ORDER_REVERSED
 } RowOrder;
@@ -46,47 +46,49 @@ typedef struct SortKeyShape
 {
 	SortKeyClass class;
 	double width;	 /* bytes of a value on average */
-	double distinct; /* how many values are expected; 0: not known, perhaps all differ */
-	double leading;	 /* of strings: how many different first 8 bytes; 0: as many as values */
+	double distinct; /* expected number of different values; 0: not known, perhaps all differ */
+	double leading;	 /* strings: number of different first 8 bytes; 0: as many as values */
 	bool padded;	 /* char(n): each comparison looks for the blanks at its end */
-	bool known;		 /* of strings in an ICU collation: does this process know its characters? */
-	bool verified;	 /* do its keys only guess at the order, which is verified by comparisons? */
-	double largest;	 /* share of the rows that its most common value has; 1: not known */
+	bool known;		 /* strings in an ICU collation: does this process have its table of characters? */
+	bool verified;	 /* do the keys only guess the order, which comparisons verify? */
+	double largest;	 /* share of the rows with the most common value; 1: not known */
 } SortKeyShape;
 
-/* What is to be sorted, by whom. */
+/* The properties of a sort and of its processes. */
 typedef struct SortShape
 {
 	double rows;
 	double wanted;		/* the most rows that are wanted; -1: all */
 	int width;			/* bytes of a row's columns */
 	bool single_column; /* the sort column is the only one */
-	RowOrder order;		/* that the rows come in */
-	double correlation; /* of the first column with the order of its table */
-	double table_bytes; /* of the table that an index scan fetches them from; 0: no more than they have */
-	double groups;		/* they come in order by their first columns, in so many groups; 0: they don't */
+	RowOrder order;		/* order of the input rows */
+	double correlation; /* correlation of the first column with the order of its table */
+	/* bytes of the table from which an index scan fetches the rows; 0: not more than the rows */
+	double table_bytes;
+	double groups; /* number of groups if the rows are in order by their first columns; 0: they are not */
 	int nkeys;
 	const SortKeyShape *keys;
-	double key_bytes;	 /* of a GpuSort's key, as it is kept beside its row */
-	bool fixed_key;		 /* is that one of fixed width? */
-	bool verified;		 /* does it only guess at the order, which is verified by comparisons? */
-	bool keys_alone;	 /* does it say all of the row, so that the cpu device keeps no rows? */
-	double memory;		 /* bytes that the sort may use; PostgreSQL's: each process */
-	int processes;		 /* that sort, or feed, the leader included if it takes part */
-	int beside;			 /* so many processes do one such sort each at once; 0: this one alone */
-	bool returned_alone; /* do they leave before the first row is returned? */
-	int cores;			 /* processors that there are for them */
-	double share;		 /* how much of one each process after the first adds; 0: as the table says */
-	double launch;		 /* how much of COST_LAUNCH is charged; 0: the plan is serial */
+	double key_bytes; /* bytes of a GpuSort's key, as kept beside its row */
+	bool fixed_key;	  /* does that key have fixed width? */
+	bool verified;	  /* does that key only guess the order, which comparisons verify? */
+	bool keys_alone;  /* does that key tell the whole row, so that the cpu device keeps no rows? */
+	double memory;	  /* bytes that the sort may use; for PostgreSQL's sort, each process */
+	int processes;	  /* processes that sort, or feed, including the leader if it takes part */
+	int beside;		  /* number of processes that do one such sort each at the same time; 0: only this one */
+	bool returned_alone; /* do the workers leave before the first row is returned? */
+	int cores;			 /* processors for the processes */
+	/* part of a processor that each process after the first adds; 0: the figure of cost_terms.h */
+	double share;
+	double launch; /* part of COST_LAUNCH that is charged; 0: the plan is serial */
 	bool on_gpu;
-	double device_memory; /* bytes of one GPU's memory that a sort may have; 0: not known */
+	double device_memory; /* bytes of one GPU's memory that a sort may use; 0: not known */
 } SortShape;
 
-/* How many of each term. */
+/* The counts of each term. */
 typedef struct CostCounts
 {
-	double first[COST_TERMS]; /* until the first row is there */
-	double rest[COST_TERMS];  /* to return all others */
+	double first[COST_TERMS]; /* until the first row */
+	double rest[COST_TERMS];  /* for all other rows */
 } CostCounts;
 
 /* Milliseconds. */
@@ -102,25 +104,30 @@ extern CostCounts count_gpusort(const SortShape *shape);
 extern SortTime predict_postgres_sort(const SortShape *shape);
 extern SortTime predict_gpusort(const SortShape *shape);
 
-/* How many times as much the processes do as one of them would. */
+/* Returns how many times as much work all processes do as one process would. */
 extern double running_processes(const SortShape *shape);
 
-/* Of all rows, or of those wanted. */
+/* Returns the total time for all rows, or for the wanted rows. */
 extern double sort_time_total(const SortShape *shape, SortTime time);
 
-/* Those of a sort that are for the launch of its processes. */
+/* Returns the milliseconds for the launch of a sort's processes. */
 extern double predict_launch(const SortShape *shape);
 
-/* Milliseconds that a Gather takes to pass on all rows, more than its processes take to make them. */
+/*
+ * Returns the milliseconds that a Gather needs to pass all rows, in addition to the time of its processes.
+ */
 extern double predict_gather(const SortShape *shape);
 
-/* Milliseconds that an index scan takes longer, to and fro in the table; as so many of COST_INPUT_FETCH. */
+/*
+ * predict_fetches: returns the additional milliseconds of an index scan for random access to the table.
+ * count_fetches: returns the same as a count of COST_INPUT_FETCH.
+ */
 extern double predict_fetches(const SortShape *shape);
 extern double count_fetches(const SortShape *shape);
 
 /*
- * Bytes that the sort takes where all that it keeps is in memory, whatever it may use; of each process, by
- * PostgreSQL's.  On a GPU those of the GPU.
+ * Return the bytes that the sort needs to keep everything in memory, regardless of its limit.  For
+ * PostgreSQL's sort: of each process.  On a GPU: of the GPU's memory.
  */
 extern double predict_postgres_memory(const SortShape *shape);
 extern double predict_gpusort_memory(const SortShape *shape);
@@ -129,36 +136,45 @@ extern double predict_gpusort_memory(const SortShape *shape);
 extern double predict_postgres_temp(const SortShape *shape);
 extern double predict_gpusort_temp(const SortShape *shape);
 
-/* Are our temporary files clearly more than theirs? */
+/* Are gpusort's temporary files clearly larger than PostgreSQL's? */
 extern bool temp_is_clearly_more(double ours, double theirs);
 
-/* Is ours so much faster that it may write them all the same? */
+/* Is gpusort's sort fast enough to write them anyway? */
 extern bool is_worth_files(double ours, double theirs);
 
-/* Milliseconds that an input of this cost takes. */
+/* Returns the milliseconds of an input with this cost. */
 extern double predict_input(double cost);
 
 /* ---------------------------------------------------------------- for files that count terms */
 
-/* What part of accesses in no order to so many bytes misses the cache. */
+/* Returns the share of random accesses to `bytes` bytes that miss the cache. */
 extern double share_far(const SortShape *shape, double bytes);
 
-/* Bytes of memory beyond the cache: they are touched for the first time, and pages come from the kernel. */
+/*
+ * Returns the bytes of memory beyond the cache.  They are touched for the first time, and the kernel makes
+ * their pages.
+ */
 extern double bytes_beyond_cache(double bytes);
 
-/* Comparisons a row that tell so many values apart. */
+/* Returns the comparisons for each row that distinguish this number of values. */
 extern double levels_of(double values);
 
-/* How many rows a sort that wants so many keeps for a while: they are lower than what was seen before. */
+/*
+ * Returns the number of rows that a bounded sort keeps for a while, because they are lower than the rows
+ * before. wanted: the bound.
+ */
 extern double rows_kept(const SortShape *shape, double rows, double wanted);
 
-/* How many different values the column has in so many rows. */
+/* Returns the number of different values of the column in `rows` rows. */
 extern double key_values(const SortKeyShape *key, double rows);
 
-/* Bytes of a string that comparisons by the C library look at: all, if many agree in their first ones. */
+/*
+ * Returns the bytes of a string that comparisons by the C library read: all, if many strings agree in their
+ * first bytes.
+ */
 extern double compared_bytes(const SortKeyShape *key, double rows);
 
-/* Milliseconds that so many of each term take. */
+/* Returns the milliseconds of these counts of each term. */
 extern double predict_counts(const CostCounts *counts);
 
 extern void count_launch(const SortShape *shape, CostCounts *counts);

@@ -1,6 +1,6 @@
 /*
  * plan/remembered.h
- *		What has been worked out for the query that is being planned, as long as a memory context of it lasts.
+ *		Results for the query that is being planned, kept until a memory context of the query ends.
  */
 #ifndef GPUSORT_PLAN_REMEMBERED_H
 #define GPUSORT_PLAN_REMEMBERED_H
@@ -12,14 +12,14 @@
 /* A static variable, its members 0. */
 typedef struct Remembered
 {
-	List *entries; /* the latest first; all that is theirs must be in the memory context */
+	List *entries; /* the latest first; all their memory must be in the memory context */
 	MemoryContext context;
 } Remembered;
 
-/* The entries, which are in this memory context; those of another one, of another query, are forgotten. */
+/* Returns the entries in this memory context.  Entries of another context, of another query, are dropped. */
 extern List *remembered_in(Remembered *remembered, MemoryContext context);
 
-/* Adds an entry, when remembered_in has been called. */
+/* Adds an entry.  Call remembered_in before. */
 extern void remember(Remembered *remembered, void *entry);
 
 #endif /* GPUSORT_PLAN_REMEMBERED_H */

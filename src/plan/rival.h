@@ -1,8 +1,8 @@
 /*
  * plan/rival.h
- *		PostgreSQL's own path for a sort, which a GpuSort has to be faster than.
+ *		PostgreSQL's own path for a sort; a GpuSort must be faster than this path.
  *
- * That is one which sorts, or an index scan that gives the rows in order.
+ * The rival is a path that sorts, or an index scan that returns the rows in order.
  */
 #ifndef GPUSORT_PLAN_RIVAL_H
 #define GPUSORT_PLAN_RIVAL_H
@@ -15,24 +15,26 @@
 
 typedef struct Rival
 {
-	const Path *path;  /* what sorts: a Sort, an IncrementalSort, a GatherMerge over one, a MergeAppend */
-	const Path *input; /* what is sorted; of several processes, a partial path; NULL: path reads an index */
+	/* the path that sorts: a Sort, an IncrementalSort, a GatherMerge over one, a MergeAppend */
+	const Path *path;
+	/* the input of the sort; a partial path for several processes; NULL: path reads an index */
+	const Path *input;
 	int processes;
-	int columns_in_order; /* the input is in order by so many columns */
+	int columns_in_order; /* number of first columns by which the input is in order */
 } Rival;
 
-/* Is it a path of PostgreSQL's that gets its order from a sort? */
+/* Does this path of PostgreSQL get its order from a sort? */
 extern bool path_sorts(const Path *path);
 
 /* Does the path, of one process or several, fetch rows of a table in the order of an index? */
 extern bool path_fetches_by_index(const Path *path);
 
-/* The path that is there but for the output columns. */
+/* Returns the path below a projection. */
 extern const Path *path_below_projection(const Path *path);
 
 /*
- * The path of rel that PostgreSQL would choose for so large a part of its rows, of those that sort if
- * sorting_only is set; NULL: there is none.
+ * Returns the path of rel that PostgreSQL would choose for this fraction of its rows.  sorting_only: consider
+ * only paths that sort.  NULL: there is none.
  */
 extern const Path *rival_cheapest(const RelOptInfo *rel, double fraction, bool sorting_only);
 
@@ -40,13 +42,14 @@ extern const Path *rival_cheapest(const RelOptInfo *rel, double fraction, bool s
 extern void rival_describe(const RelOptInfo *input_rel, const Path *path, Rival *rival);
 
 /*
- * Does it fetch rows by an index, to have them in order or to sort them by more columns?  Its time is another
- * one than its cost says, which knows little of where the rows are.
+ * Does the rival fetch rows by an index, in order or to sort them by more columns?  Its time then differs
+ * from its cost, which depends little on the places of the rows.
  */
 extern bool rival_fetches_rows(const Rival *rival);
 
 /*
- * Fills it with that path of ordered_rel.  False: there is none, or it neither sorts nor fetches by an index.
+ * Fills the rival with the path of ordered_rel that PostgreSQL would choose.  False: there is none, or the
+ * path neither sorts nor fetches by an index.
  */
 extern bool rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fraction,
 					   bool sorting_only, Rival *rival);

@@ -1,6 +1,6 @@
 /*
  * plan/sorted_groups.h
- *		Paths that sort for a grouping, DISTINCT or UNION, where the planner has kept none.
+ *		Paths that sort for a grouping, DISTINCT or UNION, if the planner has kept none.
  */
 #ifndef GPUSORT_PLAN_SORTED_GROUPS_H
 #define GPUSORT_PLAN_SORTED_GROUPS_H
@@ -9,23 +9,26 @@
 
 #include "nodes/pathnodes.h"
 
-/* What a UNION takes the duplicates out of. */
+/* The input of a UNION, with its duplicates. */
 typedef struct UnionInput
 {
-	Path *serial;	/* NULL: the rel is no UNION */
-	Path *partial;	/* what several processes would read, or NULL */
-	List *pathkeys; /* of a sort by all columns, NIL: it can't be done by sorting */
-	double rows;	/* that are expected to remain */
+	Path *serial;	/* NULL: the rel is not a UNION */
+	Path *partial;	/* the input of several processes, or NULL */
+	List *pathkeys; /* pathkeys of a sort by all columns; NIL: sorting is impossible */
+	double rows;	/* rows that are expected without duplicates */
 } UnionInput;
 
 /*
- * PostgreSQL's own path, of rel, for the grouping (UPPERREL_GROUP_AGG, with the hook's extra) or DISTINCT of
- * these rows, over a Sort.  NULL if that can't be done by sorting, or it is a grouping of a partition.
+ * Returns PostgreSQL's own path of rel, over a Sort, for the grouping (UPPERREL_GROUP_AGG, with the hook's
+ * extra) or DISTINCT of these rows.  NULL: sorting is impossible, or it is a grouping of a partition.
  */
 extern Path *sorted_groups_path(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *rel, Path *input,
 								const void *extra);
 
-/* Finds the input of a UNION among the paths of rel, a set operation; and the same for that. */
+/*
+ * union_input: finds the input of a UNION among the paths of rel, a set operation.  sorted_union_path:
+ * returns PostgreSQL's own path for it over a Sort.
+ */
 extern UnionInput union_input(PlannerInfo *root, const RelOptInfo *rel);
 extern Path *sorted_union_path(PlannerInfo *root, RelOptInfo *rel, const UnionInput *input);
 

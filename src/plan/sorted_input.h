@@ -1,6 +1,6 @@
 /*
  * plan/sorted_input.h
- *		Offering a GpuSort below what a query does with sorted rows.
+ *		Offers a GpuSort below nodes that need sorted rows.
  */
 #ifndef GPUSORT_PLAN_SORTED_INPUT_H
 #define GPUSORT_PLAN_SORTED_INPUT_H
@@ -10,17 +10,19 @@
 #include "nodes/pathnodes.h"
 
 /*
- * Adds to output_rel, of window functions, a grouping or DISTINCT, a path like its own that sorts, with a
- * GpuSort, if that is expected to be faster.  Stage and extra are create_upper_paths_hook's.
+ * Adds a path with a GpuSort to output_rel, the rel of window functions, a grouping or DISTINCT, if the
+ * GpuSort is expected to be faster.  The path is otherwise like PostgreSQL's path that sorts. stage and extra
+ * come from create_upper_paths_hook.
  */
 extern void sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 							   RelOptInfo *output_rel, const void *extra);
 
-/* The same of rel if it is a UNION. */
+/* Does the same for rel if it is a UNION. */
 extern void sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel);
 
 /*
- * Takes the paths that sort input_rel's rows (NULL: any) out of output_rel's, in favour of one to be added.
+ * Removes the paths that sort input_rel's rows (NULL: any rows) from output_rel, because a better path will
+ * be added.
  */
 extern void remove_sorting_paths(const RelOptInfo *input_rel, RelOptInfo *output_rel);
 

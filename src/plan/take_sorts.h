@@ -1,6 +1,6 @@
 /*
  * plan/take_sorts.h
- *		Taking the Sort nodes of a finished plan, and the windows above sorts.
+ *		Replaces the Sort nodes of a finished plan, and the windows above sorts.
  */
 #ifndef GPUSORT_PLAN_TAKE_SORTS_H
 #define GPUSORT_PLAN_TAKE_SORTS_H
@@ -10,12 +10,12 @@
 #include "nodes/plannodes.h"
 
 /*
- * The plan, or a copy where somebody else may keep it, with GpuSorts in the place of Sorts.  count: those
- * that are left to PostgreSQL count in pg_stat_gpusort.  Not to be called in mode off.
+ * Returns the plan with GpuSorts in the place of Sorts; a copy if another extension may keep the plan.
+ * count: count sorts that are left to PostgreSQL in pg_stat_gpusort.  Do not call it in mode off.
  */
 extern PlannedStmt *take_sorts(PlannedStmt *stmt, bool count);
 
-/* The same with GpuRanks in the place of WindowAggs above sorts, as far as they can take it. */
+/* Returns the plan with GpuRanks in the place of WindowAggs above sorts, as far as possible. */
 extern PlannedStmt *take_windows(PlannedStmt *stmt);
 
 #endif /* GPUSORT_PLAN_TAKE_SORTS_H */

@@ -61,8 +61,8 @@ typedef enum EndCause
 
 static const char *const cause_in_words[] = {
 	[SETTINGS_CHANGED] = "its settings have changed",
-	[LOST_SOCKET] = "had lost its socket",
-	[NEVER_READY] = "did not come up",
+	[LOST_SOCKET] = "lost its socket",
+	[NEVER_READY] = "did not become ready",
 	[NO_ANSWER] = "did not answer within gpusort.service_timeout",
 };
 
@@ -190,8 +190,7 @@ give_up(const char *reason, const char *hint)
 {
 	ereport(LOG,
 			(errmsg("gpusort has no GPU: %s", reason),
-			 errdetail(
-				 "Sorts run on the CPU. gpusortd is not started before the configuration is loaded again."),
+			 errdetail("Sorts run on the CPU. gpusortd is not started until the configuration is reloaded."),
 			 errhint("%s", hint)));
 	enter_phase(GPU_SERVICE_OFF, reason);
 }
@@ -204,7 +203,7 @@ wait_before_next_start(const char *reason, int milliseconds)
 		milliseconds < GPU_RESTART_FIRST_DELAY_MS ? "at once" : psprintf("in %d s", milliseconds / 1000);
 
 	ereport(WARNING, (errmsg("gpusortd: %s", reason),
-					  errdetail("Sorts run on the CPU meanwhile. It is started again %s.", when)));
+					  errdetail("Sorts run on the CPU until then. gpusortd is restarted %s.", when)));
 	delay_ms = milliseconds;
 	enter_phase(GPU_SERVICE_WAITING, reason);
 }
@@ -287,12 +286,12 @@ note_end(int status)
 	{
 		case GPUSORTD_EXIT_USAGE:
 			give_up(psprintf("gpusortd %s", reason),
-					"Correct the settings whose names begin with \"gpusort.\", and reload.");
+					"Correct the settings with names that begin with \"gpusort.\", and reload.");
 			break;
 		case GPUSORTD_EXIT_NO_DEVICE:
 			give_up(
 				psprintf("gpusortd %s", reason),
-				"If there is a GPU, install NVIDIA's driver with its library libcuda.so.1 (Debian: nvidia-driver, libcuda1), see whether nvidia-smi shows the GPU, and reload; else set gpusort.devices to \"none\".");
+				"If there is a GPU, install NVIDIA's driver with its library libcuda.so.1 (Debian: nvidia-driver, libcuda1), check that nvidia-smi shows the GPU, and reload. If there is no GPU, set gpusort.devices to \"none\".");
 			break;
 		case GPUSORTD_EXIT_NOT_RUN:
 			give_up(psprintf("gpusortd %s", reason),
@@ -326,7 +325,7 @@ reload(void)
 		start_gpusortd();
 	else if (strcmp(command, describe_command(argv)) != 0 && phase != GPU_SERVICE_ENDING)
 	{
-		ereport(LOG, (errmsg("gpusortd is started again, as its settings have changed")));
+		ereport(LOG, (errmsg("gpusortd is restarted because its settings have changed")));
 		tell_to_end(SETTINGS_CHANGED);
 	}
 }

@@ -1,13 +1,15 @@
 /*
  * service/launcher.h
- *		The background worker that keeps gpusortd alive.
+ *		The background worker that keeps gpusortd running.
  */
 #ifndef GPUSORT_SERVICE_LAUNCHER_H
 #define GPUSORT_SERVICE_LAUNCHER_H
 
 #include "postgres.h"
 
-/* Called when the library is loaded; has an effect when that is by shared_preload_libraries. */
+/*
+ * Call this when the library is loaded.  It has an effect only if shared_preload_libraries loads the library.
+ */
 extern void gpu_launcher_register(void);
 
 extern PGDLLEXPORT void gpu_launcher_main(Datum argument);

@@ -134,7 +134,7 @@ gpu_service_why_not(const char *otherwise)
 	GpuServiceState service;
 
 	if (!gpu_service_state(&service))
-		return "gpusort is not in shared_preload_libraries, so no gpusortd is started";
+		return "gpusort is not in shared_preload_libraries, therefore no gpusortd is started";
 	switch (service.phase)
 	{
 		case GPU_SERVICE_UNBORN:
@@ -146,7 +146,7 @@ gpu_service_why_not(const char *otherwise)
 		case GPU_SERVICE_ENDING:
 			return psprintf("gpusortd is ending: %s", service.reason);
 		case GPU_SERVICE_WAITING:
-			return psprintf("gpusortd %s; it is started again in %ld s", service.reason,
+			return psprintf("gpusortd %s; it is restarted in %ld s", service.reason,
 							seconds_until(service.next_start));
 		case GPU_SERVICE_OFF:
 			return pstrdup(service.reason);

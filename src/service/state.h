@@ -1,6 +1,6 @@
 /*
  * service/state.h
- *		What the server's processes know about gpusortd, by way of the launcher.
+ *		The state of gpusortd as the launcher reports it to the server's processes.
  */
 #ifndef GPUSORT_SERVICE_STATE_H
 #define GPUSORT_SERVICE_STATE_H
@@ -13,68 +13,71 @@
 
 typedef enum GpuServicePhase
 {
-	GPU_SERVICE_UNBORN,	  /* the launcher has not come to it yet */
+	GPU_SERVICE_UNBORN,	  /* the launcher has not started yet */
 	GPU_SERVICE_STARTING, /* gpusortd runs, but has not answered yet */
-	GPU_SERVICE_READY,	  /* it has */
-	GPU_SERVICE_ENDING,	  /* it was told to end */
-	GPU_SERVICE_WAITING,  /* it has ended, and is started again at next_start */
-	GPU_SERVICE_OFF		  /* there is none, until the configuration is changed and loaded again */
+	GPU_SERVICE_READY,	  /* gpusortd has answered */
+	GPU_SERVICE_ENDING,	  /* gpusortd was told to end */
+	GPU_SERVICE_WAITING,  /* gpusortd has ended, and will be restarted at next_start */
+	GPU_SERVICE_OFF		  /* there is no gpusortd until the configuration is changed and reloaded */
 } GpuServicePhase;
 
 typedef struct GpuServiceState
 {
 	GpuServicePhase phase;
 	TimestampTz next_start; /* in phase WAITING */
-	char reason[320];		/* for this phase, in words; empty in phases STARTING and READY */
+	char reason[320];		/* the reason for this phase, in words; empty in phases STARTING and READY */
 
-	bool silent;		  /* it did not answer somebody, and has not answered since */
-	int devices;		  /* as it said when it was asked last */
-	uint64 device_memory; /* bytes that sorts may use on the GPU with the most of it; 0: not known */
+	bool silent;		  /* gpusortd did not answer a backend, and has not answered since then */
+	int devices;		  /* number of devices by the last answer */
+	uint64 device_memory; /* the most bytes that sorts may use on one GPU; 0: not known */
 } GpuServiceState;
 
-/* The shared memory of it (monitor/shared_memory.c). */
+/* The shared memory of the state (monitor/shared_memory.c). */
 extern Size gpu_service_shmem_size(void);
 extern void gpu_service_shmem_init(void);
 
 /*
- * Is there a service with a device, that answers?  As far as is known here: nobody is asked, so the answer
- * may be some seconds old.
+ * Is there a service with a device that answers?  The function only reads the shared state, so the result may
+ * be some seconds old.
  */
 extern bool gpu_service_ready(void);
 
-/* Bytes of memory that sorts may use on the GPU with the most of it; 0: not known. */
+/* Returns the most bytes of memory that sorts may use on one GPU; 0: not known. */
 extern uint64 gpu_service_device_memory(void);
 
 /*
- * As long as this is true from now on, the two above say what they say first: by that all joins and sorts of
- * a query are planned.
+ * While *as_long_as is true, the two functions above keep returning their first result, so that all joins and
+ * sorts of a query are planned with the same result.
  */
 extern void gpu_service_hold(const bool *as_long_as);
 
-/* Did it fail to answer somebody, and has not answered since? */
+/* Did gpusortd not answer a backend, and has it not answered since then? */
 extern bool gpu_service_silent(void);
 
-/* It did not answer; the launcher will ask it at once, and until it answers nobody else need try. */
+/* gpusortd did not answer.  The launcher greets it at once, and no backend connects until it answers. */
 extern void gpu_service_note_silence(void);
 
-/* What is known now.  False: nothing, for there is no launcher, as the library was loaded otherwise. */
+/*
+ * Returns the present state.  False: there is no launcher, because the library was not loaded by
+ * shared_preload_libraries.
+ */
 extern bool gpu_service_state(GpuServiceState *state);
 
 /*
- * Why there is no GPU, in words, in the current memory context; otherwise: what to say if gpusortd is ready
- * as far as is known here.
+ * Returns why there is no GPU, in words, in the current memory context. otherwise: the result if gpusortd is
+ * ready by the shared state.
  */
 extern const char *gpu_service_why_not(const char *otherwise);
 
-/* Of the launcher alone: this process is to be woken when there is something to be asked. */
+/* Only for the launcher: sets this process as the one to wake when gpusortd must be greeted. */
 extern void gpu_service_set_launcher(void);
 
-/* Of the launcher alone: it has answered; welcome: its devices, NULL: it did not say. */
+/* Only for the launcher: gpusortd has answered. welcome: its devices; NULL: the answer had none. */
 extern void gpu_service_note_answer(const GpusortdWelcome *welcome);
 
 /*
- * Of the launcher alone: a phase begins.  next_start_ms: until the next start, in phase WAITING; reason: ""
- * if there is none to tell.
+ * Only for the launcher: a phase begins.  next_start_ms: milliseconds until the next start, in phase WAITING.
+ * reason: "" if there is no reason.
  */
 extern void gpu_service_enter_phase(GpuServicePhase phase, int next_start_ms, const char *reason);
 

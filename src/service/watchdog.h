@@ -1,6 +1,6 @@
 /*
  * service/watchdog.h
- *		Is there anybody at gpusortd's socket?
+ *		Checks whether gpusortd answers at its socket.
  */
 #ifndef GPUSORT_SERVICE_WATCHDOG_H
 #define GPUSORT_SERVICE_WATCHDOG_H
@@ -12,18 +12,18 @@
 
 typedef enum GpuWatchdogAnswer
 {
-	GPU_WATCHDOG_NOT_ASKED, /* this process, or the kernel, lacks what a question takes */
+	GPU_WATCHDOG_NOT_ASKED, /* this process, or the kernel, lacks resources for a greeting */
 	GPU_WATCHDOG_NOT_YET,	/* no answer so far */
 	GPU_WATCHDOG_ANSWERED,
-	GPU_WATCHDOG_NO_SOCKET /* nobody listens, or there is not even a socket */
+	GPU_WATCHDOG_NO_SOCKET /* no process listens, or there is no socket */
 } GpuWatchdogAnswer;
 
 typedef struct GpuWatchdog
 {
-	bool asking;	 /* a question is open */
-	Stopwatch since; /* when it was asked, or answered */
-	int fd;			 /* where the answer will come; -1: to be asked once more, at first too */
-	Size received;	 /* bytes of the answer */
+	bool asking;	 /* a greeting is open */
+	Stopwatch since; /* time of the greeting, or of the answer */
+	int fd;			 /* descriptor of the connection; -1: gpusortd must be greeted (again) */
+	Size received;	 /* received bytes of the answer */
 	struct
 	{
 		GpusortdHeader header;
@@ -32,12 +32,12 @@ typedef struct GpuWatchdog
 } GpuWatchdog;
 
 /*
- * Asks, unless a question is open, and looks for the answer, which others then know by state.h.  Never waits.
- * Of a question that could not be asked no time counts: it says nothing about gpusortd.
+ * Greets gpusortd, unless a greeting is open, and looks for the answer, which it reports to state.h.  Never
+ * waits.  If the greeting could not be sent, no time counts, because that says nothing about gpusortd.
  */
 extern GpuWatchdogAnswer gpu_watchdog_ask(GpuWatchdog *watchdog);
 
-/* Forgets a question. */
+/* Forgets an open greeting. */
 extern void gpu_watchdog_reset(GpuWatchdog *watchdog);
 
 #endif /* GPUSORT_SERVICE_WATCHDOG_H */

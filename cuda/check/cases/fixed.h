@@ -45,7 +45,7 @@ typedef struct FixedRunner
 bool fixed_run(FixedRunner *runner, const FixedCase *fixed, Why *why);
 void fixed_release(FixedRunner *runner);
 
-/* The three steps of it, for those who let the second fail. */
+/* The three steps of a run, for tests in which the second one fails. */
 bool fixed_prepare(FixedRunner *runner, const FixedCase *fixed, Why *why);
 DevSortStatus fixed_sort(FixedRunner *runner);
 bool fixed_prove(FixedRunner *runner, Why *why);

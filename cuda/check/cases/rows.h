@@ -59,7 +59,7 @@ typedef struct RowsRunner
 /* Plans, gathers all windows, compares. */
 bool rows_run(RowsRunner *runner, const RowsCase *rows_case, Why *why);
 
-/* The steps of it, for those who let the second fail. */
+/* The steps of a run, for tests in which the second one fails. */
 bool rows_prepare(RowsRunner *runner, const RowsCase *rows_case, Why *why);
 DevSortStatus rows_plan_and_gather(RowsRunner *runner);
 bool rows_prove(RowsRunner *runner, Why *why);

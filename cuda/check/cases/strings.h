@@ -34,7 +34,7 @@ typedef struct StringsCase
 	DevSortAlgorithm algorithm;
 	StringsKind kind;
 	uint64_t n;
-	int longest;	  /* bytes of a string, but for the one long one */
+	int longest;	  /* bytes of a string, except the one long string */
 	int misalignment; /* of the bytes: 0 to 7 */
 	bool as_published;
 	bool keep_singletons;
@@ -59,7 +59,7 @@ typedef struct StringsRunner
 /* Sorts and proves. */
 bool strings_run(StringsRunner *runner, const StringsCase *strings, Why *why);
 
-/* The three steps of it, for those who let the second fail. */
+/* The three steps of a run, for tests in which the second one fails. */
 bool strings_prepare(StringsRunner *runner, const StringsCase *strings, Why *why);
 DevSortStatus strings_sort(StringsRunner *runner);
 bool strings_prove(StringsRunner *runner, Why *why);

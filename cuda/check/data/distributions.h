@@ -32,9 +32,9 @@ enum Distribution
 	NDISTRIBUTIONS,					/* how many the benchmarks know; those below are for the checks only */
 	SHARED_PREFIX = NDISTRIBUTIONS, /* few values of the leading word, the rest random */
 	MID_DUPLICATES,					/* every value about 30 times */
-	NEAR_SORTED,					/* sorted, but for one key in 64 */
+	NEAR_SORTED,					/* sorted, except one key in 64 */
 	LOW_ENTROPY,					/* the AND of three random keys */
-	LAST_DIFFERS,					/* all equal, but for one bit of the last key: it is the least */
+	LAST_DIFFERS,					/* all equal, except one bit of the last key, which is the least */
 	EXTREMES,						/* half of them the least and the largest key, and those next to them */
 	LONG_PREFIX, /* few values of all words but the last; one key in 4096 begins like others */
 	NCHECKED_DISTRIBUTIONS

@@ -13,7 +13,7 @@
 
 #define GUARDED_MAX_PIECES 12
 
-/* Zero-initialise it, but for the stream. */
+/* Zero-initialise it, except the stream. */
 typedef struct Guarded
 {
 	cudaStream_t stream;

@@ -50,7 +50,7 @@ gpusortd_connect(GpusortdClient *client, const char *socket_path, GpusortdWait w
 		return false;
 	client->welcome = body.welcome;
 	if (client->welcome.devices > GPUSORTD_MAX_DEVICES)
-		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd has more devices than there can be");
+		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd has too many devices");
 	return true;
 }
 

@@ -13,13 +13,13 @@
  *		gpusortd_end			and gpusortd_begin again, or
  *		gpusortd_close
  *
- * Wherever the client must wait, it calls the caller's wait function, which waits for the socket together
- * with whatever else matters to the caller, and may leave by a non-local exit: gpusortd_close is then all
- * that is needed, at any time.
+ * When the client must wait, it calls the caller's wait function.  That function waits for the socket, and
+ * for other events of the caller.  It may leave by a non-local exit; then only gpusortd_close is needed, at
+ * any time.
  *
  * All functions but gpusortd_close return false, or -1, on failure; client->code and client->message say why.
- * After a failure the job is over and gpusortd_end makes the connection ready for another one, unless the
- * code is GPUSORTD_DISCONNECTED or GPUSORTD_PROTOCOL_ERROR, after which there is only gpusortd_close.
+ * After a failure the job is over, and gpusortd_end makes the connection ready for another job.  After
+ * GPUSORTD_DISCONNECTED and GPUSORTD_PROTOCOL_ERROR only gpusortd_close may be called.
  */
 #ifndef GPUSORTD_CLIENT_H
 #define GPUSORTD_CLIENT_H
@@ -41,9 +41,10 @@ typedef bool (*GpusortdWait)(void *arg, int fd, bool for_writing);
 typedef enum GpusortdChunkState
 {
 	GPUSORTD_CHUNK_IDLE = 0,
-	GPUSORTD_CHUNK_TAKEN, /* the caller's: being filled, or holding the window that gpusortd_fetch returned */
+	/* belongs to the caller: it is being filled, or has the window that gpusortd_fetch returned */
+	GPUSORTD_CHUNK_TAKEN,
 	GPUSORTD_CHUNK_SUBMITTED,
-	GPUSORTD_CHUNK_REFUSED, /* what is in it was not taken, as the device's memory is full */
+	GPUSORTD_CHUNK_REFUSED, /* gpusortd did not take its rows, because the device's memory is full */
 	GPUSORTD_CHUNK_FETCHING
 } GpusortdChunkState;
 
@@ -55,11 +56,11 @@ typedef struct GpusortdClient
 	GpusortdCode code; /* of the last failure */
 	char message[256];
 	/*
-	 * the caller's: gpusortd_begin and gpusortd_ask fail with GPUSORTD_MEMORY_FULL where the job would have
+	 * set by the caller: gpusortd_begin and gpusortd_ask fail with GPUSORTD_MEMORY_FULL if the job would have
 	 * to wait
 	 */
 	bool never_queue;
-	bool further; /* the caller's: whatever it wants to know again */
+	bool further; /* for the caller's own use */
 
 	GpusortdWelcome welcome;
 	bool in_job;
@@ -74,71 +75,71 @@ typedef struct GpusortdClient
 	int submitted; /* chunks in this state */
 	int refused;
 
-	bool streaming; /* fetches are under way, or a window is there */
+	bool streaming; /* fetches are under way, or a window was received */
 	bool backward;
 	int fetching;		 /* chunks in this state */
 	GpusortdRows window; /* the last one returned */
 
-	int passed_fd;	/* came with the last message; -1: none */
-	bool lost_file; /* one came, and could not be received */
+	int passed_fd;	/* descriptor that came with the last message; -1: none */
+	bool lost_file; /* a descriptor came and could not be received */
 } GpusortdClient;
 
 /* Makes *client, connects and greets; wait may be NULL: plain poll. */
 bool gpusortd_connect(GpusortdClient *client, const char *socket_path, GpusortdWait wait, void *wait_arg);
 
 /*
- * Begins a job; waits in the queue, if there is one, unless never_queue is set.  After gpusortd_perform: the
- * next job has the memory of the last one, and doesn't wait.
+ * Begins a job.  Waits in the queue, if there is one, unless never_queue is set.  After gpusortd_perform the
+ * next job takes over the memory of the last one, and does not wait.
  */
 bool gpusortd_begin(GpusortdClient *client, const GpusortdBegin *begin);
 
 /*
- * The same in three steps, for who waits for other jobs in another way than for the device: asks for a job,
- * and learns whether it is queued; waits as long as it is; waits until the device is ready for it.
+ * Begin a job in three steps, for callers that wait for other jobs in another way than for the device.
+ * gpusortd_ask requests a job and learns whether it is queued.  gpusortd_wait_in_queue waits while it is
+ * queued.  gpusortd_receive_job waits until the device is ready for it.
  */
 bool gpusortd_ask(GpusortdClient *client, const GpusortdBegin *begin);
 bool gpusortd_wait_in_queue(GpusortdClient *client);
 bool gpusortd_receive_job(GpusortdClient *client);
 
-/* Helps to feed the job of another connection, whose client->job says which one. */
+/* Helps to feed the job of another connection. job and token are from that connection's client->job. */
 bool gpusortd_join(GpusortdClient *client, uint64_t job, uint64_t token);
 
 /*
- * The number of a chunk to fill, at gpusortd_chunk(); waits until there is one.  Once a chunk was refused: -1
- * with the code GPUSORTD_MEMORY_FULL, though the job goes on.  gpusortd_flush then waits for the chunks under
- * way; what is in those with state GPUSORTD_CHUNK_REFUSED is the caller's to keep elsewhere; once it has said
- * so by gpusortd_forget_refused, all others can be performed.
+ * Returns the number of a chunk to fill, at gpusortd_chunk(); waits until there is one.  After a chunk was
+ * refused it returns -1 with the code GPUSORTD_MEMORY_FULL, and the job goes on.  The caller then calls
+ * gpusortd_flush to wait for the chunks under way, and keeps the rows of chunks with the state
+ * GPUSORTD_CHUNK_REFUSED elsewhere.  After gpusortd_forget_refused the other chunks can be performed.
  */
 int gpusortd_take_chunk(GpusortdClient *client);
 
 /* Gives a chunk to gpusortd.  front and back as in src/sort/chunk.h. */
 bool gpusortd_submit_chunk(GpusortdClient *client, int chunk, uint64_t rows, uint64_t front, uint64_t back);
 
-/* Waits until gpusortd has looked at all chunks that were submitted. */
+/* Waits until gpusortd has answered for all submitted chunks. */
 bool gpusortd_flush(GpusortdClient *client);
 
-/* The caller has what is in the chunks that were refused. */
+/* The caller has kept the rows of the refused chunks. */
 void gpusortd_forget_refused(GpusortdClient *client);
 
 /*
- * Sorts what was taken; fills in client->sorted.  GPUSORTD_MEMORY_FULL, and nothing done, if a chunk was
- * refused.
+ * Sorts the rows that were taken, and fills in client->sorted.  If a chunk was refused, it fails with
+ * GPUSORTD_MEMORY_FULL and does nothing.
  */
 bool gpusortd_perform(GpusortdClient *client);
 
 /*
- * The next window in this direction, or the one from, or before, the row at `position`, if that isn't
- * GPUSORTD_NEXT.  The rows are at gpusortd_chunk(client, window->chunk) until the next call.  A window of 0
- * rows: there are no more.  Windows that follow in the same direction are asked for ahead.
+ * Fetches the next window in this direction.  If `position` is not GPUSORTD_NEXT, it fetches the window from,
+ * or before, the row at `position`.  The rows are at gpusortd_chunk(client, window->chunk) until the next
+ * call.  A window of 0 rows is the end.  Further windows in the same direction are requested ahead.
  */
 bool gpusortd_fetch(GpusortdClient *client, bool backward, uint64_t position, GpusortdRows *window);
 
-/* Ends the job, at any time after gpusortd_begin or gpusortd_join, whether they succeeded or not. */
+/* Ends the job, at any time after gpusortd_begin or gpusortd_join, also if these failed. */
 bool gpusortd_end(GpusortdClient *client);
 
 /*
- * Closes the connection and unmaps the chunks.  At any time; what gpusortd held for the job it gives back by
- * itself.
+ * Closes the connection and unmaps the chunks, at any time. gpusortd frees the memory of the job by itself.
  */
 void gpusortd_close(GpusortdClient *client);
 

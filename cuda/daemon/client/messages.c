@@ -136,7 +136,7 @@ gpusortd_receive_message(GpusortdClient *client, GpusortdType *type, GpusortdAns
 		return false;
 	if (header.magic != GPUSORTD_MAGIC || header.version != GPUSORTD_VERSION ||
 		header.type < GPUSORTD_WELCOME || (int) header.length != gpusortd_message_length(header.type))
-		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd is of another version");
+		return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd has another version");
 	*type = (GpusortdType) header.type;
 	return receive_bytes(client, body, header.length);
 }
@@ -186,7 +186,7 @@ gpusortd_receive_expected(GpusortdClient *client, GpusortdType expected, Gpusort
 bool
 gpusortd_fail_unasked(GpusortdClient *client)
 {
-	return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent an answer to no question");
+	return gpusortd_fail(client, GPUSORTD_PROTOCOL_ERROR, "gpusortd sent an unexpected answer");
 }
 
 /* The connection can't be written to any more; maybe gpusortd said why before it closed it. */

@@ -254,8 +254,7 @@ HostJob::submit(const FilledChunk &chunk)
 	for (uint64_t i = 0; i < chunk.rows; i++)
 	{
 		if (!append(copy, i))
-			return {GPUSORTD_BAD_CHUNK,
-					"entry " + std::to_string(i) + " of a chunk has no row where it says"};
+			return {GPUSORTD_BAD_CHUNK, "entry " + std::to_string(i) + " of a chunk does not point to a row"};
 	}
 	feed_us += microseconds_since(start);
 	return {};
@@ -400,7 +399,7 @@ device_layer_host(const std::string &fault, std::string *why_not)
 	if (!fault_parse(fault, &layer->faults))
 	{
 		*why_not = "\"" + fault +
-				   "\" is no fault: alloc:CALL, lost:CALL, hang:CALL, crash:CALL or slow:MILLISECONDS";
+				   "\" is not a fault: alloc:CALL, lost:CALL, hang:CALL, crash:CALL or slow:MILLISECONDS";
 		return nullptr;
 	}
 	return layer;

@@ -1,14 +1,14 @@
 /*
  * layer.h
- *		What gpusortd needs of devices; there are two kinds.
+ *		The interface of devices in gpusortd; there are two implementations.
  *
- * The one in cuda/ sorts on GPUs with the device library; host.cc in host memory, for tests, with faults to
- * inject.  Everything above this interface is the same for both, and knows nothing of CUDA.
+ * The code in cuda/ sorts on GPUs with the device library. host.cc sorts in host memory, for tests, and can
+ * inject faults.  Everything above this interface is the same for both, and does not depend on CUDA.
  *
- * A job's chunks may come from several threads at a time, and so may its fetches; all other calls come from
- * one at a time, though not always from the same one, and not while a chunk is being taken or a fetch is
- * begun.  Jobs don't know of each other.  All calls but start_fetch wait until they are done: a client fills
- * its next chunks meanwhile.  Nothing throws but std::bad_alloc.
+ * Several threads may submit a job's chunks at the same time, and several threads may fetch.  All other calls
+ * of a job come from one thread at a time, not always the same, and not while a chunk is being taken or a
+ * fetch is begun.  Jobs are independent.  All calls except start_fetch return when their work is done; a
+ * client fills its next chunks meanwhile.  Only std::bad_alloc is thrown.
  */
 #ifndef GPUSORTD_DEVICE_LAYER_H
 #define GPUSORTD_DEVICE_LAYER_H
@@ -41,7 +41,7 @@ struct DeviceDescription
 	uint64_t memory_bytes;
 };
 
-/* What is sorted, as BEGIN says. */
+/* The kind of sort, from BEGIN. */
 struct JobShape
 {
 	uint32_t key_bytes; /* 0: variable */
@@ -50,7 +50,7 @@ struct JobShape
 	uint64_t chunk_bytes;
 };
 
-/* How much of it. */
+/* The size of a job. */
 struct JobSize
 {
 	uint64_t rows = 0;
@@ -65,8 +65,7 @@ struct JobSize
 #define DEVICE_FETCHES 2
 
 /*
- * A filled chunk.  Clients can write to it at any time, so nothing in it may be looked at before it was
- * copied.
+ * A filled chunk.  Clients can write to it at any time, so it must be copied before it is read.
  */
 struct FilledChunk
 {
@@ -85,7 +84,7 @@ struct Window
 	uint64_t ticket; /* of the fetch that brings it */
 };
 
-/* How much memory of a device a job may take.  From any thread. */
+/* The memory of a device that a job may use.  May be called from any thread. */
 class MemoryPromise
 {
 public:
@@ -93,10 +92,13 @@ public:
 
 	virtual uint64_t bytes() const = 0;
 
-	/* To so many bytes, if that is more and there is as much; else it stays as it is: false. */
+	/*
+	 * Raises the promise to `bytes` bytes, if that is more and memory is left.  False: the promise does not
+	 * change.
+	 */
 	virtual bool raise(uint64_t bytes) = 0;
 
-	/* To so many bytes, if that is less. */
+	/* Lowers the promise to `bytes` bytes, if that is less. */
 	virtual void lower(uint64_t bytes) = 0;
 };
 
@@ -106,14 +108,15 @@ public:
 	virtual ~DeviceJob() = default;
 
 	/*
-	 * Copies a chunk to the device and takes it apart.  After GPUSORTD_MEMORY_FULL the job is as it was
-	 * before and can still be performed; after any other failure it can only be destroyed.
+	 * Copies a chunk to the device and extracts its keys and rows.  After GPUSORTD_MEMORY_FULL the job is as
+	 * it was before and can still be performed; after any other failure it can only be destroyed.
 	 */
 	virtual Outcome submit(const FilledChunk &chunk) = 0;
 
 	/*
-	 * While no chunk is being taken: so much memory is enough for the job as it is, to be sorted and
-	 * returned; and lowers the promise to that.  Chunks may come all the same, if it can be raised again.
+	 * While no chunk is being taken: least returns the memory that is enough to sort and return the present
+	 * rows, and trim lowers the promise to it.  More chunks may come later if the promise can be raised
+	 * again.
 	 */
 	virtual uint64_t least() = 0;
 	virtual void trim() = 0;
@@ -128,7 +131,7 @@ public:
 	 */
 	virtual Outcome start_fetch(uint64_t position, bool backward, uint8_t *target, Window *window) = 0;
 
-	/* Waits for the fetch of that ticket. */
+	/* Waits for the fetch with this ticket. */
 	virtual Outcome finish_fetch(uint64_t ticket) = 0;
 };
 
@@ -139,23 +142,25 @@ public:
 
 	virtual const char *name() const = 0;
 
-	/* The devices that can be used, of those wanted, or of all if that is empty; or why there is none. */
+	/*
+	 * Opens the usable devices of those that are wanted, or of all if `wanted` is empty.  Fails with the
+	 * reason if there is none.
+	 */
 	virtual Outcome open(const std::vector<int> &wanted, uint64_t chunk_bytes,
 						 std::vector<DeviceDescription> *devices) = 0;
 
 	/*
-	 * Of so many bytes of the device, what the layer keeps for itself, to have buffers ready for the next
-	 * jobs; the rest is promised to jobs.
+	 * Returns the part of `limit` bytes of the device that the layer keeps for itself, for buffers of the
+	 * next jobs.  The rest is promised to jobs.
 	 */
 	virtual uint64_t keep_memory(int device, uint64_t limit) = 0;
 
 	/*
-	 * Gives back what was kept and has not been used for a while.  To be called now and then, from one
-	 * thread.
+	 * Gives back kept memory that has not been used for a while.  Call it regularly, from one thread.
 	 */
 	virtual void tidy() = 0;
 
-	/* Memory for chunks, as long as it lives; the reverse never fails. */
+	/* Registers memory for chunks. unregister_memory never fails. */
 	virtual Outcome register_memory(void *memory, size_t bytes) = 0;
 	virtual void unregister_memory(void *memory) = 0;
 
@@ -163,7 +168,8 @@ public:
 	virtual uint64_t memory_needed(const JobShape &shape, const JobSize &size) = 0;
 
 	/*
-	 * A job on the device of that number, with an estimate of its size; the promise lives as long as the job.
+	 * Begins a job on the device with this number. expected: an estimate of its size.  The promise must
+	 * outlive the job.
 	 */
 	virtual Outcome begin(int device, const JobShape &shape, const JobSize &expected, MemoryPromise *promise,
 						  std::unique_ptr<DeviceJob> *job) = 0;
@@ -177,7 +183,8 @@ std::unique_ptr<DeviceLayer> device_layer_host(const std::string &fault, std::st
 std::unique_ptr<DeviceLayer> device_layer_cuda();
 
 /*
- * The same layer; when_late is called, from a thread of its own, if a call but open takes so many seconds.
+ * Returns a watched layer.  A separate thread calls when_late if a call, except open, takes longer than
+ * `seconds` seconds.
  */
 std::unique_ptr<DeviceLayer> device_layer_watched(std::unique_ptr<DeviceLayer> layer, unsigned int seconds,
 												  const std::function<void()> &when_late);

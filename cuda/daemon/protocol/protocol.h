@@ -1,6 +1,6 @@
 /*
  * protocol.h
- *		What gpusortd and its clients say to each other; docs/protocol.md tells the story.
+ *		The messages between gpusortd and its clients; docs/protocol.md describes the protocol.
  *
  * A message is a GpusortdHeader and then the struct of its type, of exactly the length that the header says.
  * Numbers are in the byte order of the machine: both ends are on the same one.  C11 and C++17.
@@ -17,7 +17,7 @@
 #define GPUSORTD_MAX_DEVICES 16
 #define GPUSORTD_MAX_CHUNKS 64
 #define GPUSORTD_MAX_CHUNK_BYTES (UINT64_C(1) << 30)
-#define GPUSORTD_MAX_MESSAGE 4096 /* bytes of any message, the header included */
+#define GPUSORTD_MAX_MESSAGE 4096 /* bytes of any message, including the header */
 
 typedef struct GpusortdHeader
 {
@@ -54,27 +54,28 @@ typedef enum GpusortdType
 typedef enum GpusortdCode
 {
 	GPUSORTD_OK = 0,
-	GPUSORTD_PROTOCOL_ERROR, /* not this protocol, or not now; the connection is closed */
-	GPUSORTD_INVALID,		 /* a number is outside of what is allowed */
-	GPUSORTD_BAD_CHUNK,		 /* what is in a chunk is not what chunk.h describes */
-	GPUSORTD_MEMORY_FULL,	 /* no more device memory for this job */
-	GPUSORTD_STAGING_FULL,	 /* no chunk memory to lend now */
-	GPUSORTD_JOB_OVER,		 /* the job to join or to feed has ended, has failed or is being sorted */
-	GPUSORTD_DEVICE_LOST,	 /* the device failed; gpusortd is about to end */
-	GPUSORTD_NO_RESOURCES,	 /* out of host memory, threads or files */
-	GPUSORTD_DISCONNECTED	 /* never sent: what a client says of a connection that was closed */
+	/* another protocol, or a message that is not allowed now; the connection is closed */
+	GPUSORTD_PROTOCOL_ERROR,
+	GPUSORTD_INVALID,	   /* a number is out of range */
+	GPUSORTD_BAD_CHUNK,	   /* the content of a chunk is not as chunk.h describes */
+	GPUSORTD_MEMORY_FULL,  /* no more device memory for this job */
+	GPUSORTD_STAGING_FULL, /* no chunk memory to lend now */
+	GPUSORTD_JOB_OVER,	   /* the job to join or to feed has ended, has failed or is being sorted */
+	GPUSORTD_DEVICE_LOST,  /* the device failed; gpusortd is about to end */
+	GPUSORTD_NO_RESOURCES, /* out of host memory, threads or files */
+	GPUSORTD_DISCONNECTED  /* never sent: the client's code for a connection that was closed */
 } GpusortdCode;
 
-/* What gpusortd ends with; whoever starts it decides by that whether to start it again. */
+/* The exit statuses of gpusortd.  The parent decides by the status whether to restart it. */
 typedef enum GpusortdExit
 {
 	GPUSORTD_EXIT_ASKED = 0,
-	GPUSORTD_EXIT_NOT_STARTED = 1, /* what it needs was not to be had; the next start may have it */
+	GPUSORTD_EXIT_NOT_STARTED = 1, /* a resource was missing; the next start may have it */
 	GPUSORTD_EXIT_USAGE = 2,	   /* wrong options */
 	GPUSORTD_EXIT_DEVICE_LOST = 3, /* a new process may have the device again */
 	GPUSORTD_EXIT_HUNG = 4,		   /* a device does not answer, or a job does not end */
-	GPUSORTD_EXIT_NO_DEVICE = 5,   /* there is none that can be used */
-	GPUSORTD_EXIT_NOT_RUN = 127	   /* never its own: its program could not be executed */
+	GPUSORTD_EXIT_NO_DEVICE = 5,   /* no device can be used */
+	GPUSORTD_EXIT_NOT_RUN = 127	   /* not from gpusortd itself: the program could not be executed */
 } GpusortdExit;
 
 /* ---- from the client ---- */
@@ -95,7 +96,7 @@ typedef enum GpusortdAlgorithm
 typedef enum GpusortdPayload
 {
 	GPUSORTD_ROWS_RIDE = 0, /* whole rows come and go */
-	GPUSORTD_WORDS_RIDE		/* a word of 8 bytes a row, whatever it means to the client */
+	GPUSORTD_WORDS_RIDE		/* a word of 8 bytes for each row, with any meaning for the client */
 } GpusortdPayload;
 
 typedef struct GpusortdBegin
@@ -104,17 +105,17 @@ typedef struct GpusortdBegin
 	uint32_t algorithm;
 	uint32_t payload;
 	uint32_t reserved;			 /* 0 */
-	uint64_t expected_rows;		 /* estimates, for admission alone; 0 if unknown */
-	uint64_t expected_key_bytes; /* of all keys, if they vary in length */
-	uint64_t expected_row_bytes; /* of all rows */
-	uint64_t most_bytes;		 /* of device memory that the job may have; 0: as much as there is */
+	uint64_t expected_rows;		 /* estimates, only for admission; 0 if unknown */
+	uint64_t expected_key_bytes; /* total of all keys, if they vary in length */
+	uint64_t expected_row_bytes; /* total of all rows */
+	uint64_t most_bytes;		 /* maximum device memory of the job; 0: no limit */
 } GpusortdBegin;
 
 /* Another process feeds the same job. */
 typedef struct GpusortdJoin
 {
 	uint64_t job;
-	uint64_t token; /* both as JOB told them */
+	uint64_t token; /* both from the message JOB */
 } GpusortdJoin;
 
 /* The chunk goes to gpusortd, until CHUNK_FREE. */
@@ -138,8 +139,8 @@ typedef struct GpusortdPerform
 typedef struct GpusortdFetch
 {
 	uint32_t chunk;
-	uint32_t backward; /* 1: the rows before the position, in ascending order all the same */
-	uint64_t position; /* so many rows are before it; GPUSORTD_NEXT: where the last fetch ended */
+	uint32_t backward; /* 1: the rows before the position, still in ascending order */
+	uint64_t position; /* number of rows before the position; GPUSORTD_NEXT: the end of the last fetch */
 } GpusortdFetch;
 
 typedef struct GpusortdEnd
@@ -153,10 +154,10 @@ typedef struct GpusortdDevice
 {
 	char name[64]; /* ends with a zero */
 	uint32_t number;
-	uint32_t jobs;		   /* being worked on now */
-	uint64_t memory_bytes; /* of the device */
-	uint64_t limit_bytes;  /* that gpusortd may use */
-	uint64_t free_bytes;   /* of these, not promised to a job */
+	uint32_t jobs;		   /* present jobs */
+	uint64_t memory_bytes; /* memory of the device */
+	uint64_t limit_bytes;  /* memory that gpusortd may use */
+	uint64_t free_bytes;   /* part of limit_bytes that is not promised to a job */
 } GpusortdDevice;
 
 typedef struct GpusortdWelcome
@@ -164,13 +165,13 @@ typedef struct GpusortdWelcome
 	uint32_t devices;
 	uint32_t host_memory; /* 1: no real devices */
 	uint64_t chunk_bytes; /* no row with its entry can be longer */
-	uint64_t idle_bytes;  /* of host memory, of jobs that rest */
+	uint64_t idle_bytes;  /* host memory of resting jobs */
 	GpusortdDevice device[GPUSORTD_MAX_DEVICES];
 } GpusortdWelcome;
 
 typedef struct GpusortdQueued
 {
-	uint64_t before; /* jobs that come first */
+	uint64_t before; /* jobs before this one */
 } GpusortdQueued;
 
 typedef struct GpusortdAdmitted
@@ -178,21 +179,21 @@ typedef struct GpusortdAdmitted
 	uint64_t flags; /* 0 */
 } GpusortdAdmitted;
 
-/* All chunks are the client's at first. */
+/* All chunks belong to the client at first. */
 typedef struct GpusortdJob
 {
 	uint64_t job;
 	uint64_t token;
-	uint32_t device; /* its place in WELCOME, from 0 */
+	uint32_t device; /* index in WELCOME, from 0 */
 	uint32_t chunks;
 	uint64_t chunk_bytes;	 /* chunk i is at i * chunk_bytes of the memory */
-	uint64_t promised_bytes; /* of device memory */
+	uint64_t promised_bytes; /* promised device memory */
 } GpusortdJob;
 
 typedef struct GpusortdChunkFree
 {
 	uint32_t chunk;
-	/* 0: its rows are on the device; GPUSORTD_MEMORY_FULL: they are not, all else goes on */
+	/* 0: the rows are on the device; GPUSORTD_MEMORY_FULL: they are not, and the job goes on */
 	uint32_t refused;
 } GpusortdChunkFree;
 
@@ -201,21 +202,20 @@ typedef struct GpusortdSorted
 	uint64_t rows;
 	uint64_t key_bytes;
 	uint64_t row_bytes;
-	uint64_t device_bytes; /* at the highest */
-	uint64_t feed_us;	   /* copying chunks and taking them apart */
+	uint64_t device_bytes; /* the most device memory */
+	uint64_t feed_us;	   /* copying chunks and extracting keys */
 	uint64_t sort_us;
 	uint64_t plan_us; /* finding each row's place in the result */
 } GpusortdSorted;
 
 /*
- * A window of the result: rows one after the other from the chunk's start, each a multiple of 8 bytes; or
- * words.
+ * A window of the result: consecutive rows from the chunk's start, each a multiple of 8 bytes; or words.
  */
 typedef struct GpusortdRows
 {
 	uint32_t chunk;
 	uint32_t reserved;
-	uint64_t first; /* so many rows are before the window */
+	uint64_t first; /* number of rows before the window */
 	uint64_t rows;	/* 0: there are no more in this direction */
 	uint64_t bytes;
 } GpusortdRows;

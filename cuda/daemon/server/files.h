@@ -1,10 +1,11 @@
 /*
  * files.h
- *		How many files this process may have open, and for what they are enough.
+ *		The number of files that this process may have open, and the number of connections for which they are
+ *		enough.
  *
- * A connection takes three: its socket, the event of its place at the gate, and its segment of chunk memory.
- * Segments that are lent to nobody have a file each as well, and some are left for the driver, which opens
- * more as it works, and for the listener.
+ * A connection takes three files: its socket, the event of its place at the gate, and its segment of chunk
+ * memory.  Segments that are not lent also have one file each.  Some files are reserved for the listener, and
+ * for the driver, which opens more while it works.
  */
 #ifndef GPUSORTD_FILES_H
 #define GPUSORTD_FILES_H
@@ -13,8 +14,9 @@
 #include <mutex>
 
 /*
- * Held by a thread that opens a file, and by the listener from where it gives up the file that it has in
- * reserve until it has one again: else another thread takes that one, and nobody is refused any more.
+ * A thread that opens a file holds this mutex.  The listener holds it from the time when it gives up its
+ * reserved file until it has one again.  Otherwise another thread could take that file, and the listener
+ * could not refuse clients any more.
  */
 inline std::mutex files_mutex;
 

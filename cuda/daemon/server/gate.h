@@ -1,20 +1,20 @@
 /*
  * gate.h
- *		Who may have how much of the devices' memory, and of chunk memory; and who waits for it.
+ *		Promises of the devices' memory and of chunk memory to jobs, and the queue of jobs that wait.
  *
- * Device memory is promised, not handed out: the gate keeps account of how much each job was promised, and
- * admits no job for which there is nothing left.  Who comes first is admitted first, even if a later, smaller
- * job would fit already: so no job waits for ever.  A job goes to the device with the most left.
+ * Device memory is promised, not handed out.  The gate counts the promise of each job, and admits a job only
+ * if memory is left for it.  The first job in the queue is admitted first, even if a later, smaller job would
+ * already fit, so every job is admitted at some time.  A job goes to the device with the most memory left.
  *
- * What a job expects is an estimate, and may be any number.  So nobody is promised more than a fourth of a
- * device before it has sent a row; the promise is raised as rows come, if there is something left.
+ * The size of a job is an estimate, and may be any number.  Therefore a job that has sent no row is promised
+ * at most a fourth of a device.  The promise is raised when rows come, if memory is left.
  *
- * A job whose client wants nothing of it rests, and says what it could give back.  When the head of the
- * queue, or a job that wants its promise raised, finds no room, the gate asks as many of those that rest as
- * it takes; their connections do the rest, by themselves.  Where all that others have is held by jobs that
- * rest and can't give it back, it is no use to wait: the head of the queue is refused.
+ * A job rests if its client sends nothing, and tells the gate what it could give back.  If the head of the
+ * queue, or a job that needs a larger promise, finds no room, the gate asks enough resting jobs; their
+ * connections then give the memory back.  If resting jobs have all memory and cannot give it back, waiting is
+ * useless, and the head of the queue is refused.
  *
- * So nobody waits but for a job whose client is busy with it, or for a copy that is being made.
+ * A job therefore waits only for a job whose client is active, or for a copy that is being made.
  */
 #ifndef GPUSORTD_GATE_H
 #define GPUSORTD_GATE_H
@@ -33,7 +33,7 @@ struct GateDevice
 	uint32_t jobs;
 };
 
-/* Of a job: bytes of device memory, and chunks. */
+/* The bytes of device memory and the chunks of a job. */
 struct Holding
 {
 	uint64_t bytes = 0;
@@ -43,15 +43,18 @@ struct Holding
 class Gate;
 
 /*
- * One job's place in the queue, and then its share.  Left by destroying it, from whatever state.  Its owner
- * calls it from one thread, but for the promise's functions and make_room.
+ * One job's place in the queue, and later its share.  Destroying it leaves the gate, in any state.  Its owner
+ * calls it from one thread; the promise's functions and make_room may be called from several threads.
  */
 class Admission : public MemoryPromise
 {
 public:
 	~Admission() override;
 
-	/* Becomes readable when it is admitted, or refused; and later when it is asked to give something back. */
+	/*
+	 * Becomes readable when the job is admitted or refused, and later when it is asked to give something
+	 * back.
+	 */
 	int event_fd() const
 	{
 		return event;
@@ -59,11 +62,11 @@ public:
 
 	bool waits() const;
 
-	/* There is nobody left for whom it would make sense to wait. */
+	/* There is no job left for which waiting would make sense. */
 	bool refused() const;
 
 	/*
-	 * Once admitted: the device, by its place among all and its number; the chunks lent, the bytes promised.
+	 * After admission: the index of the device, its number, the lent chunks, the promised bytes.
 	 */
 	uint32_t device() const;
 	int device_number() const;
@@ -72,12 +75,12 @@ public:
 	bool raise(uint64_t bytes) override;
 	void lower(uint64_t bytes) override;
 
-	/* The promise is not raised to more than so many bytes; 0: to what there is. */
+	/* Limits the promise to `bytes` bytes; 0: no limit. */
 	void limit_to(uint64_t bytes);
 
 	/*
-	 * After a raise that was refused: has jobs that rest make room for it, and waits for that, not for long.
-	 * False: there will be none.
+	 * After a refused raise: asks resting jobs to make room, and waits a short time for that.  False: there
+	 * will be no room.
 	 */
 	bool make_room();
 
@@ -85,16 +88,16 @@ public:
 	uint64_t before() const;
 
 	/*
-	 * The client wants nothing of the job at the moment; asked, it could give back so much.  wanted: what of
-	 * that others need now; or, if it has rested for `long_enough`, might need before long.
+	 * rest: the client sends nothing at the moment, and the job could give back `spare`. wanted: returns the
+	 * part of it that other jobs need now or, if the job has rested for `long_enough`, may need soon.
 	 */
 	void rest(const Holding &spare);
 	Holding wanted(bool long_enough);
 
-	/* The job rests no more, or has not given back what it was asked for. */
+	/* The job no longer rests, or has not given back the requested memory. */
 	void wake();
 
-	/* What it was promised, or lent, is others' from now on. */
+	/* The promise, or the lent chunks, are free for other jobs from now on. */
 	void leave_device();
 	void leave_chunks();
 
@@ -118,14 +121,14 @@ private:
 	Gate *gate;
 	int event;
 	Stand stand = Stand::waiting;
-	uint64_t share;				 /* wanted, then promised */
-	uint32_t chunks;			 /* of chunk memory; the same */
-	uint64_t most = 0;			 /* what it may be raised to; 0: to what there is */
-	uint64_t raise_refused = 0;	 /* the last raise was, to so many bytes */
+	uint64_t share;				 /* wanted bytes, later promised bytes */
+	uint32_t chunks;			 /* chunks: wanted, later lent */
+	uint64_t most = 0;			 /* maximum of the promise; 0: no limit */
+	uint64_t raise_refused = 0;	 /* bytes of the last raise, which was refused */
 	GateDevice *place = nullptr; /* once admitted */
 	bool on_device = false;		 /* until leave_device */
 	bool resting = false;
-	Holding spare; /* of what it could give back, that which it was not asked for yet */
+	Holding spare; /* the part that the job could give back and was not asked for yet */
 	Holding asked;
 };
 
@@ -135,14 +138,14 @@ public:
 	Gate(std::vector<GateDevice> all_devices, uint32_t chunks);
 
 	/*
-	 * Takes a place at the end of the queue, for a job that is expected to need so much, and can't begin with
-	 * less than `least` and is not to have more than `most`; NULL: no files left.
+	 * Takes a place at the end of the queue. bytes: the expected memory of the job. least: the least memory
+	 * with which it can begin. most: its limit.  NULL: no files are left.
 	 */
 	std::unique_ptr<Admission> enter(uint64_t bytes, uint64_t least, uint64_t most, uint32_t chunks);
 
 	/*
-	 * Chunk memory for a connection that helps a job which was admitted already: now or not at all, and not
-	 * if somebody in the queue waits for it.
+	 * Takes chunk memory for a connection that helps an admitted job.  It never waits, and fails if a job in
+	 * the queue waits for chunk memory.
 	 */
 	bool take_chunks(uint32_t chunks);
 	void release_chunks(uint32_t chunks);

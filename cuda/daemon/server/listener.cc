@@ -95,7 +95,7 @@ Listener::remove_stale()
 		return true;
 	if (!S_ISSOCK(found.st_mode))
 	{
-		log_line("FATAL", "\"%s\" is no socket", path.c_str());
+		log_line("FATAL", "\"%s\" is not a socket", path.c_str());
 		return false;
 	}
 	return unlink(path.c_str()) == 0;

@@ -1,16 +1,16 @@
 /*
  * resources.h
- *		Host memory that jobs share: chunk memory, and memory for what idle jobs leave behind.
+ *		Host memory that jobs share: chunk memory, and memory for the results and chunks of idle jobs.
  *
  * Chunk memory is a pool of segments, each some chunks in a memfd that is sealed against changes of its size.
- * They are made when first needed, or before that in the background, registered with the devices once, and
- * lent to one connection at a time.  There are large and small ones: helpers, and jobs that will have few
- * rows, get small ones, so that there are enough.  A client may keep its mapping of a segment that is lent to
- * another; all clients are the same user's.
+ * Segments are made when they are first needed, or earlier in the background.  They are registered with the
+ * devices once, and lent to one connection at a time.  There are large and small segments.  Helpers, and jobs
+ * with few rows, get small segments, so that there are enough.  A client may keep its mapping of a segment
+ * that is lent to another client; all clients belong to the same user.
  *
- * A segment of a connection that rests is retired, if others need its place: it is no longer pinned, and the
- * connection keeps it to its end, with whatever its client has yet to read there.  That, and the results of
- * jobs that rest, is idle memory, of which there is a limit.
+ * If other jobs need the place of a segment whose connection rests, the segment is retired.  It is no longer
+ * pinned, and the connection keeps it until its end, with rows that its client has not yet read.  Retired
+ * segments and the results of resting jobs use idle memory, which is limited.
  */
 #ifndef GPUSORTD_RESOURCES_H
 #define GPUSORTD_RESOURCES_H
@@ -28,10 +28,10 @@ struct Segment
 	int fd = -1;
 	uint8_t *base = nullptr;
 	uint32_t chunks = 0;
-	bool retired = false; /* not pinned, and not of the pool any more */
+	bool retired = false; /* not pinned, and no longer in the pool */
 };
 
-/* Who takes a segment has the gate's leave: so there are never more than most_chunks lent. */
+/* A connection takes a segment only after the gate has admitted its job, so at most most_chunks are lent. */
 class SegmentPool
 {
 public:
@@ -39,8 +39,8 @@ public:
 	~SegmentPool();
 
 	/*
-	 * Makes segments of so many chunks each: the first few before it returns, the others while there is
-	 * nothing better to do.
+	 * Makes segments with these numbers of chunks: the first `first` segments before it returns, and the
+	 * others in the background.
 	 */
 	void prepare(const std::vector<uint32_t> &sizes, size_t first);
 
@@ -70,7 +70,7 @@ private:
 
 /* ---- idle memory ---- */
 
-/* How much there is of it, and how much is taken.  From any thread. */
+/* The limit of idle memory, and the used part.  May be called from any thread. */
 class IdleMemory
 {
 public:
@@ -97,7 +97,7 @@ private:
 	std::atomic<uint64_t> taken{0};
 };
 
-/* Some of it, given back by its destructor. */
+/* A part of the idle memory.  The destructor gives it back. */
 class IdleShare
 {
 public:
@@ -110,7 +110,10 @@ public:
 		give_back();
 	}
 
-	/* What it has already counts; false: there is not as much. */
+	/*
+	 * Takes idle memory up to `wanted` bytes, including the bytes that it already has; false: there is not
+	 * enough.
+	 */
 	bool take(IdleMemory *from, uint64_t wanted);
 	void give_back();
 

@@ -89,7 +89,7 @@ Service::share_files(uint32_t *chunks)
 	most_connections = budget.connections;
 	if (budget.connections == 0)
 		return {GPUSORTD_NO_RESOURCES, "the limit of open files, " + std::to_string(budget.limit) +
-										   ", leaves none for a connection; it is raised by ulimit -n, or "
+										   ", leaves no file for a connection; raise it by ulimit -n, or by "
 										   "LimitNOFILE of the server's unit"};
 	*chunks =
 		std::max<uint64_t>(std::min<uint64_t>(wanted, budget.segments * small_segment()), large_segment());
@@ -273,9 +273,10 @@ Server::accept_one()
 		return;
 	}
 	if (!was_full)
-		log_line("WARNING",
-				 "all %u connections are taken that the limit of open files allows; more clients are refused",
-				 most);
+		log_line(
+			"WARNING",
+			"all %u connections are taken that the limit of open files allows; further clients are refused",
+			most);
 	was_full = true;
 	snprintf(why, sizeof(why), "all %u connections of gpusortd are taken", most);
 	listener.refuse(fd, why);
@@ -337,7 +338,7 @@ Server::end_connections()
 			if (ended.get_future().wait_for(std::chrono::seconds(WATCHDOG_SECONDS)) ==
 				std::future_status::ready)
 				return;
-			log_line("FATAL", "a job does not end: giving up");
+			log_line("FATAL", "a job does not end; gpusortd exits without it");
 			_exit(GPUSORTD_EXIT_HUNG);
 		});
 	}

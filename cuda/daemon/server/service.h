@@ -28,7 +28,8 @@ struct Settings
 	uint32_t device_timeout = 60; /* seconds that a call of the layer may take */
 	int parent_fd = -1;			  /* ends when this is closed at the other end; -1: no parent */
 	bool host_memory = false;
-	uint32_t count_devices = 1; /* each device counts as so many, with a part of its memory each */
+	/* each device counts as this number of devices, with a part of its memory each */
+	uint32_t count_devices = 1;
 	std::string fault;
 };
 
@@ -100,7 +101,7 @@ int server_run(Service *service);
 /* Sorts a job through a socket of its own with every device layer that can be used here; an exit status. */
 int self_test_run(const Settings &settings);
 
-/* A line to stderr.  Level is LOG, WARNING or FATAL: whoever reads the lines passes them on by it. */
+/* Writes a line to stderr. level: LOG, WARNING or FATAL; the launcher logs the line at this level. */
 void log_line(const char *level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif /* GPUSORTD_SERVICE_H */

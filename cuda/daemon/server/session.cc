@@ -228,10 +228,11 @@ Session::begin(const GpusortdBegin &wanted)
 	bool admitted = false;
 
 	if (!begin_is_valid(wanted))
-		return fail({GPUSORTD_INVALID, "BEGIN asks for a sort that there is not"});
+		return fail({GPUSORTD_INVALID, "BEGIN requests an unknown sort"});
 	least = service->layer->memory_needed(shape, {});
 	if (wanted.most_bytes > 0 && wanted.most_bytes < least)
-		return fail({GPUSORTD_MEMORY_FULL, "the sort may not have the device memory that it begins with"});
+		return fail({GPUSORTD_MEMORY_FULL,
+					 "the limit of the sort is less than the device memory that it needs to begin"});
 	place = place_of_last_job();
 	if (place != nullptr)
 	{
@@ -288,7 +289,7 @@ Session::refuse(bool *admitted)
 {
 	*admitted = false;
 	waiting.reset();
-	return fail({GPUSORTD_MEMORY_FULL, "idle sorts have the device's memory"});
+	return fail({GPUSORTD_MEMORY_FULL, "idle sorts use the device's memory"});
 }
 
 /* Waits in the queue, and for the client's END.  False: the connection is at its end. */

@@ -79,7 +79,7 @@ private:
 	std::shared_ptr<SharedJob> job;
 	std::unique_ptr<Admission> waiting; /* in the queue */
 	bool helper = false;
-	uint32_t place_chunks = 0; /* helper: the gate counts so many chunks as lent to it */
+	uint32_t place_chunks = 0; /* helper: number of chunks that the gate counts as lent to it */
 	Segment segment;
 	IdleShare idle_share;  /* for the segment, once it is retired */
 	uint64_t position = 0; /* of the next fetch */

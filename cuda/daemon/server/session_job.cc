@@ -73,7 +73,7 @@ Session::fetch(const GpusortdFetch &wanted)
 		if (!finish_fetches())
 			return false;
 		return state == SessionState::failed ||
-			   fail({GPUSORTD_INVALID, "FETCH asks for rows that there are not"});
+			   fail({GPUSORTD_INVALID, "FETCH requests rows that do not exist"});
 	}
 	if (fetches.size() == DEVICE_FETCHES && !finish_fetch())
 		return false;

@@ -5,13 +5,13 @@
  *		feeding ──perform──► sorting ──► sorted
  *		   └──────────────────┴───────────┴──fail, end──► over
  *
- * Calls go to the device's job beside each other while chunks come.  Who changes the state first keeps others
- * from beginning a call, then waits for those under way.  So nobody holds a lock while a device works, and
- * the device's job is never destroyed under somebody's hands.
+ * While chunks come, several threads may call the device's job at the same time.  A thread that changes the
+ * state first prevents new calls, and then waits for the calls under way.  Therefore no thread holds a lock
+ * while a device works, and the device's job is never destroyed during a call.
  *
- * A job that nobody has worked with for a while can give back memory of the device: while it is being fed,
- * what it was promised and has no use for yet; when it is sorted, all of it, as the result is copied to host
- * memory.
+ * A job whose connections have been idle for a while can give back memory of the device.  While it is being
+ * fed, it gives back the unused part of its promise.  When it is sorted, it gives back all memory, because
+ * the result is copied to host memory.
  */
 #ifndef GPUSORTD_SHARED_JOB_H
 #define GPUSORTD_SHARED_JOB_H
@@ -46,9 +46,9 @@ public:
 	uint64_t rows();
 
 	/*
-	 * To be asked by the connection that began the job: bytes of the promise that it could give back, as it
-	 * has not been used for so long; and has it give them back.  A result is copied window by window, as long
-	 * as nobody interrupts; what was copied until then need not be copied again.
+	 * Only for the connection that began the job. spare: the bytes of the promise that the job could give
+	 * back because it was not used for `unused_for`.  give_back: gives them back.  A result is copied window
+	 * by window until a call interrupts it; copied windows need not be copied again.
 	 */
 	uint64_t spare(std::chrono::milliseconds unused_for, const IdleMemory &idle);
 	Outcome give_back(std::chrono::milliseconds unused_for, IdleMemory *idle,
@@ -61,8 +61,8 @@ public:
 	}
 
 	/*
-	 * The job is over; it lets go of the device's memory now, and tells why to whoever asks.  The first
-	 * failure counts.
+	 * Ends the job: it frees the device's memory now.  Later calls return the reason.  The first failure
+	 * counts.
 	 */
 	void fail(const Outcome &outcome);
 
@@ -103,7 +103,7 @@ private:
 	uint64_t result_rows = 0;
 	int fetches = 0; /* under way */
 
-	/* Of the sorted job; used by the connection that began it alone, but for close. */
+	/* For the sorted job.  Only the connection that began the job uses these fields, except in close. */
 	uint64_t result_bytes = 0;
 	std::unique_ptr<HostResult> aside; /* so far */
 	IdleShare idle_share;			   /* that it takes, or will take */

@@ -14,8 +14,8 @@ struct BenchCase
 	uint32_t key_bytes; /* fixed; 0: variable, and then 16 bytes long */
 	uint32_t row_bytes; /* a multiple of 8, from 24 */
 	uint64_t rows;
-	int feeders; /* processes, the one that sorts and fetches included */
-	int jobs;	 /* so many such jobs at once */
+	int feeders; /* processes, including the one that sorts and fetches */
+	int jobs;	 /* number of simultaneous jobs */
 };
 
 /* Seconds of one job, as its client sees them. */
@@ -44,7 +44,7 @@ double bench_now();
  */
 bool bench_run(const std::string &socket_path, const BenchCase &wanted, bool check_result, BenchTimes *times);
 
-/* Runs all cases, with so many times fewer rows than usual; an exit status. */
+/* Runs all cases, with the number of rows divided by `fewer`.  Returns an exit status. */
 int bench_main(uint64_t fewer);
 
 #endif /* DAEMON_BENCH_H */

@@ -1,11 +1,11 @@
 /*
  * lockstep.h
- *		The threads of sessions, one at a time, and a clock that goes on when it is told to.
+ *		The threads of sessions, one at a time, and a clock that the test moves.
  *
- * A session's thread runs until it would wait: for its socket, for an event, for room.  Then the next one may
- * run that has something to do.  So a case takes the same course each time, and nobody waits in earnest.  The
- * linker has poll, recv, getrandom, the steady clock, and a condition's wait with a limit of time come here
- * (cuda.mk, --wrap); from other threads they go on to what they are.
+ * A session's thread runs until it would wait: for its socket, for an event, for room.  Then the next thread
+ * with work may run.  A case therefore takes the same course each time, and no thread really waits.  The
+ * linker redirects poll, recv, getrandom, the steady clock, and a condition's wait with a limit of time to
+ * this code (cuda.mk, --wrap).  For other threads this code calls the original functions.
  */
 #ifndef DAEMON_CHECK_FUZZ_LOCKSTEP_H
 #define DAEMON_CHECK_FUZZ_LOCKSTEP_H
@@ -36,10 +36,10 @@ class Lockstep
 public:
 	~Lockstep();
 
-	/* A thread for this; it runs when settle is called. */
+	/* Makes a thread for this work; the thread runs when settle is called. */
 	void start(const std::function<void()> &work);
 
-	/* Has everybody run until nobody has anything to do any more; false: that seems to have no end. */
+	/* Runs all threads until none has work. False: they do not seem to end. */
 	bool settle();
 
 	/* The same, while so much time passes. */

@@ -66,7 +66,7 @@ public:
 	void send_spoiled(GpusortdType type, Input *input, const Peer &other);
 	void send_bytes(Input *input);
 
-	/* Writes to its chunk memory, whoever has it now. */
+	/* Writes to its chunk memory, regardless of the present owner. */
 	void scribble(Input *input);
 
 	void end_sending();

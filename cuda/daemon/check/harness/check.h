@@ -148,7 +148,7 @@ bool still_sorts(const Daemon &daemon, Random *random);
 
 /* ---- jobs that are there for the others' sake ---- */
 
-/* Asks for a job that expects so many bytes of rows, without waiting for the answer. */
+/* Requests a job that expects `expected_bytes` bytes of rows, without waiting for the answer. */
 bool ask_for_job(GpusortdClient *client, const Daemon &daemon, uint64_t expected_bytes);
 
 /* The type of the next message; 0: none comes.  *body is what is in it. */
@@ -160,7 +160,7 @@ bool leaves_queue(GpusortdClient *client);
 /* The type of the first message that is not of the queue; 0: none comes.  *body is what is in it. */
 int message_after_queue(GpusortdClient *client, void *body = nullptr);
 
-/* Does nothing come for so many milliseconds? */
+/* Does no message come within this number of milliseconds? */
 bool is_silent(GpusortdClient *client, int milliseconds = 300);
 
 /* A job that never rests: it submits chunks without rows. */

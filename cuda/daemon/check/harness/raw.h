@@ -20,7 +20,7 @@ raw_message(unsigned int type, const Body &body)
 	return raw_message(type, std::string((const char *) &body, sizeof(body)));
 }
 
-/* Sends what the socket takes, with so many files, and asks nobody whether it arrived. */
+/* Sends the bytes that the socket takes, with `files` files, without waiting for an answer. */
 void raw_send(int fd, const std::string &bytes, int files = 0);
 
 /* All that is answered until gpusortd closes the connection, or says nothing for so long. */

@@ -17,7 +17,7 @@ bool nothing_is_held();
 
 /* ---- jobs ---- */
 
-/* So many bytes, and no more. */
+/* A promise of at_first bytes, which can be raised to at_most. */
 class Promise : public MemoryPromise
 {
 public:
@@ -55,7 +55,7 @@ std::string describe(const JobShape &shape);
 /* The layer, with all devices open; NULL, and a failed test, if it can't be opened. */
 std::unique_ptr<DeviceLayer> open_layer();
 
-/* Rows that were numbered from 0, in chunks that one holds at most so many of. */
+/* Rows that were numbered from 0, in chunks with a limited number of rows. */
 struct JobRows
 {
 	JobShape shape;

@@ -1,11 +1,11 @@
 /*
  * arena.h
- *		What a job on a GPU works with, and the next job after it: buffers, streams, pinned host memory.
+ *		The buffers, streams and pinned host memory of a job on a GPU, which the next job takes over.
  *
- * Making all this takes longer than sorting some ten thousand rows.  So a job takes an arena that an earlier
- * one has left, and leaves it to the next one.  An arena whose buffers became large gives them back first, so
- * that what a device's idle arenas hold stays within what the layer may keep; buffers that nobody has used
- * for a while are given back too.
+ * Making an arena takes longer than sorting some ten thousand rows.  Therefore a job takes an arena that an
+ * earlier job has left, and leaves it to the next job.  An arena with large buffers gives them back first, so
+ * that the idle arenas of a device stay within the memory that the layer may keep.  Buffers that have not
+ * been used for a while are given back too.
  *
  * What an arena has when a job takes it is counted as kept, for as long as the job runs; what it grows by, as
  * promised to the job.
@@ -92,7 +92,7 @@ public:
 	/* Gives back the buffers of arenas that have been idle for so long. */
 	void release_idle(std::chrono::seconds idle_for);
 
-	/* Keeps no more than so many bytes. */
+	/* Keeps at most `bytes` bytes. */
 	void limit_kept(uint64_t bytes);
 
 	const int device;

@@ -300,7 +300,7 @@ CudaJob::submit(const FilledChunk &chunk)
 	if (status.code != DEVSORT_OK)
 		outcome = give_up_chunk(lane, status);
 	else if (lane->answer->malformed != 0)
-		outcome = {GPUSORTD_BAD_CHUNK, "an entry of a chunk has no row where it says"};
+		outcome = {GPUSORTD_BAD_CHUNK, "an entry of a chunk does not point to a row"};
 	leave_lane(lane);
 
 	std::lock_guard<std::mutex> lock(mutex);

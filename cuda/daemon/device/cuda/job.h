@@ -81,7 +81,7 @@ private:
 	uint64_t feed_us = 0;
 
 	std::vector<WindowStart> windows;
-	std::mutex fetching; /* of what follows, and of the places that are read from the device */
+	std::mutex fetching; /* protects the fields below, and the places that are read from the device */
 	uint64_t fetches_started = 0;
 };
 

@@ -23,7 +23,7 @@ public:
 		buffer = NULL;
 	}
 
-	/* Makes so many bytes usable, and no more; what is there stays. */
+	/* Makes exactly `bytes` bytes usable; the content stays. */
 	DevSortStatus grow(DevSortBudget *budget, uint64_t most, uint64_t bytes)
 	{
 		if (buffer == NULL)

@@ -19,7 +19,7 @@ struct WindowStart
 	uint64_t place;
 };
 
-/* The workspace of finding the windows of so many bytes of rows. */
+/* Returns the workspace for finding the windows of row_bytes bytes of rows. */
 uint64_t windows_memory(uint64_t row_bytes, uint64_t window_bytes);
 
 /*
