@@ -2,7 +2,8 @@
  * exec/explain.c
  *		What EXPLAIN prints of a sort, and of the ranks above it.
  *
- * Sort Key is worded as PostgreSQL words it for its own Sort (plan/deparse.c), so that plans can be compared.
+ * Sort Key is worded as PostgreSQL words it for its own Sort (check/deparse.c), so that plans can be
+ * compared.
  */
 #include "postgres.h"
 
@@ -13,9 +14,9 @@
 #include "utils/ruleutils.h"
 
 #include "base/pg_compat.h"
+#include "check/deparse.h"
 #include "device/participants.h"
 #include "exec/explain.h"
-#include "plan/deparse.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
 

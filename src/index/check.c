@@ -22,10 +22,10 @@
 #include "utils/rel.h"
 
 #include "base/pg_compat.h"
+#include "check/how.h"
 #include "index/check.h"
 #include "index/no_workers.h"
 #include "index/takeover.h"
-#include "plan/check_how.h"
 
 /* ---------------------------------------------------------------- tables */
 
@@ -332,7 +332,7 @@ check_builds(Check *check, Node *statement)
 		case T_VacuumStmt:
 			return check_vacuum(check, (VacuumStmt *) statement);
 		case T_RefreshMatViewStmt:
-			/* its owner has asked, as far as plan/check_statement.c is concerned */
+			/* its owner has asked, as far as check/statement.c is concerned */
 			check_all_indexes_of(check, RangeVarGetRelid(((RefreshMatViewStmt *) statement)->relation, NoLock,
 														 false));
 			return true;

@@ -15,8 +15,8 @@
 #include "utils/rel.h"
 
 #include "base/declined.h"
+#include "check/check.h"
 #include "index/device_choice.h"
-#include "plan/check.h"
 
 /* Puts a row for the index that the statement would make. label: its name in the row, or NULL. */
 extern void check_new_index(Check *check, Relation heap, const IndexStmt *statement, const char *label);

@@ -16,11 +16,11 @@
 #include "utils/rel.h"
 
 #include "base/limits.h"
+#include "check/advice.h"
+#include "check/how.h"
 #include "index/check.h"
 #include "index/choice.h"
 #include "index/index_key.h"
-#include "plan/advice.h"
-#include "plan/check_how.h"
 
 /* ---------------------------------------------------------------- the row */
 

@@ -11,7 +11,6 @@
 
 #include "plan/predict.h"
 #include "plan/rival.h"
-#include "plan/rival_plan.h"
 
 /* A sort that a GpuSort might do. */
 typedef struct SortToOffer

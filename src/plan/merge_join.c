@@ -30,7 +30,6 @@
 #include "plan/own_scan.h"
 #include "plan/remembered.h"
 #include "plan/rival.h"
-#include "plan/rival_plan.h"
 
 /*
  * A GpuSort costs about this part of PostgreSQL's Sort of the same rows at least; what many processes or a

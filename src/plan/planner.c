@@ -31,7 +31,6 @@
 #include "plan/plan_settings.h"
 #include "plan/planner.h"
 #include "plan/rival.h"
-#include "plan/rival_plan.h"
 #include "plan/sorted_input.h"
 #include "plan/take_sorts.h"
 #include "service/state.h"

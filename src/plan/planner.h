@@ -12,7 +12,7 @@
 #include "nodes/plannodes.h"
 
 #include "plan/plan_settings.h"
-#include "plan/rival_plan.h"
+#include "plan/rival.h"
 
 /* Installs the planner hooks; once, when the library is loaded. */
 extern void planner_install_hooks(void);

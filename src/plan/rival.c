@@ -1,6 +1,9 @@
 /*
  * plan/rival.c
  *		PostgreSQL's own path for a sort, which a GpuSort has to be faster than.
+ *
+ * Paths are gone when a query has been planned.  Plans without a sort, for which gpusort has offered one with
+ * a sort, are therefore noted while gpusort_check plans.
  */
 #include "postgres.h"
 
@@ -117,4 +120,36 @@ rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fr
 		return false;
 	rival_describe(input_rel, path, rival);
 	return true;
+}
+
+/* ---------------------------------------------------------------- plans without a sort */
+
+static OfferedPlans *noted_in = NULL;
+
+OfferedPlans *
+rival_plan_note_in(OfferedPlans *offered)
+{
+	OfferedPlans *before = noted_in;
+
+	noted_in = offered;
+	return before;
+}
+
+bool
+rival_plan_is_noted(void)
+{
+	return noted_in != NULL;
+}
+
+void
+rival_plan_offered(const RelOptInfo *rel, double rows)
+{
+	MemoryContext before = MemoryContextSwitchTo(noted_in->context);
+	OfferedPlan *plan = palloc(sizeof(*plan));
+
+	*plan = (OfferedPlan){.is_join = IS_JOIN_REL(rel), .rows = rows, .partial_rows = -1};
+	if (rel->partial_pathlist != NIL)
+		plan->partial_rows = ((const Path *) linitial(rel->partial_pathlist))->rows;
+	noted_in->plans = lappend(noted_in->plans, plan);
+	MemoryContextSwitchTo(before);
 }

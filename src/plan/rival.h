@@ -54,4 +54,40 @@ extern bool rival_fetches_rows(const Rival *rival);
 extern bool rival_find(const RelOptInfo *input_rel, const RelOptInfo *ordered_rel, double fraction,
 					   bool sorting_only, Rival *rival);
 
+/* ---------------------------------------------------------------- plans without a sort */
+
+/* What PostgreSQL does instead of sorting, where gpusort has offered a plan with a sort. */
+typedef enum RivalPlan
+{
+	RIVAL_PLAN_NONE, /* PostgreSQL sorts, or reads an index in order */
+	RIVAL_PLAN_WORKERS,
+	RIVAL_PLAN_HASHED,
+	RIVAL_PLAN_HASH_JOIN,
+	RIVAL_PLAN_NESTED_LOOP
+} RivalPlan;
+
+/* A plan with a sort that was offered, for a join or for groups. */
+typedef struct OfferedPlan
+{
+	bool is_join;
+	double rows;
+	double partial_rows; /* of each process, if several processes do it; -1: none */
+} OfferedPlan;
+
+/* The plans that were offered while a query was planned, and the memory context of these notes. */
+typedef struct OfferedPlans
+{
+	MemoryContext context;
+	List *plans;
+} OfferedPlans;
+
+/* From now on planning notes offered plans in `offered`, if it is not NULL. Returns the place before. */
+extern OfferedPlans *rival_plan_note_in(OfferedPlans *offered);
+
+/* Are offered plans noted? */
+extern bool rival_plan_is_noted(void);
+
+/* Notes that a plan with a sort was offered for a join or groups with this number of rows. */
+extern void rival_plan_offered(const RelOptInfo *rel, double rows);
+
 #endif /* GPUSORT_PLAN_RIVAL_H */

@@ -18,7 +18,7 @@
 #include "nodes/plannodes.h"
 
 #include "key/sort_key.h"
-#include "plan/rival_plan.h"
+#include "plan/rival.h"
 
 /* The names in EXPLAIN, which are also the names of the registered methods. */
 #define GPUSORT_NODE_NAME "GpuSort"

@@ -24,7 +24,6 @@
 #include "plan/hashed_groups.h"
 #include "plan/own_scan.h"
 #include "plan/rival.h"
-#include "plan/rival_plan.h"
 #include "plan/sorted_groups.h"
 #include "plan/sorted_input.h"
 

@@ -1,5 +1,5 @@
 /*
- * plan/advice.c
+ * check/advice.c
  *		What would change how a sort is done, in words for a person: a setting with a value, or another way to
  *		write the query.
  *
@@ -19,8 +19,8 @@
 #include "utils/ruleutils.h"
 
 #include "base/guc.h"
-#include "plan/advice.h"
-#include "plan/deparse.h"
+#include "check/advice.h"
+#include "check/deparse.h"
 
 #define MEGABYTE (1024.0 * 1024.0)
 

@@ -1,9 +1,9 @@
 /*
- * plan/advice.h
+ * check/advice.h
  *		Advice that would change how a sort is done, in words for a person.
  */
-#ifndef GPUSORT_PLAN_ADVICE_H
-#define GPUSORT_PLAN_ADVICE_H
+#ifndef GPUSORT_CHECK_ADVICE_H
+#define GPUSORT_CHECK_ADVICE_H
 
 #include "postgres.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/declined.h"
 #include "plan/forecast.h"
-#include "plan/rival_plan.h"
+#include "plan/rival.h"
 
 /* Returns the setting with which a GpuSort of this shape would write no temporary files. */
 extern const char *advice_on_memory(const SortShape *shape);
@@ -53,4 +53,4 @@ typedef struct AggregatePlace
 extern const char *advice_on_aggregate(const Aggref *aggregate, const AggregatePlace *place, List *context,
 									   bool use_prefix);
 
-#endif /* GPUSORT_PLAN_ADVICE_H */
+#endif /* GPUSORT_CHECK_ADVICE_H */

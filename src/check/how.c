@@ -1,5 +1,5 @@
 /*
- * plan/check_how.c
+ * check/how.c
  *		How a sort is done, in words for a person: device, processes, memory, temporary files.
  *
  * The figures are those that its time is predicted from (predict.h), so they are the planner's estimates.
@@ -11,8 +11,8 @@
 
 #include "base/guc.h"
 #include "base/limits.h"
-#include "plan/advice.h"
-#include "plan/check_how.h"
+#include "check/advice.h"
+#include "check/how.h"
 #include "plan/choice.h"
 #include "plan/rank_plan.h"
 #include "plan/shape.h"

@@ -1,5 +1,5 @@
 /*
- * plan/deparse.c
+ * check/deparse.c
  *		Sort columns of a plan node in words.
  */
 #include "postgres.h"
@@ -10,7 +10,7 @@
 #include "utils/ruleutils.h"
 #include "utils/typcache.h"
 
-#include "plan/deparse.h"
+#include "check/deparse.h"
 #include "plan/sort_plan.h"
 
 /* Appends COLLATE, DESC or USING, and NULLS, each where it is not what the column's type implies. */

@@ -1,5 +1,5 @@
 /*
- * plan/check.c
+ * check/check.c
  *		gpusort_check(statement): which of a statement's sorts are taken, why the others are not, how they are
  *		done, and how long they are expected to take.
  *
@@ -18,7 +18,7 @@
 #include "base/pg_compat.h"
 #include "base/preload.h"
 #include "base/result_rows.h"
-#include "plan/check.h"
+#include "check/check.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
 

@@ -1,5 +1,5 @@
 /*
- * plan/check_statement.c
+ * check/statement.c
  *		What of a statement is planned when it is executed, for gpusort_check.
  *
  * A utility statement may contain a query, name one that was prepared, or have one in the catalogs; and it
@@ -29,7 +29,7 @@
 #include "utils/rel.h"
 
 #include "base/pg_compat.h"
-#include "plan/check.h"
+#include "check/check.h"
 
 static CheckIndexBuilds check_index_builds;
 

@@ -1,9 +1,9 @@
 /*
- * plan/check_how.h
+ * check/how.h
  *		How a sort is done, in words for a person: device, processes, memory, temporary files.
  */
-#ifndef GPUSORT_PLAN_CHECK_HOW_H
-#define GPUSORT_PLAN_CHECK_HOW_H
+#ifndef GPUSORT_CHECK_HOW_H
+#define GPUSORT_CHECK_HOW_H
 
 #include "postgres.h"
 
@@ -32,4 +32,4 @@ extern const char *check_how_declined(const SortShape *shape);
 /* For a sort by PostgreSQL of which only its memory limit, in kilobytes, is known. */
 extern const char *check_how_within(int processes, int kilobytes);
 
-#endif /* GPUSORT_PLAN_CHECK_HOW_H */
+#endif /* GPUSORT_CHECK_HOW_H */

@@ -1,16 +1,13 @@
 /*
- * plan/rival_plan.c
- *		What PostgreSQL does where it does not sort at all, and gpusort has offered a plan that does.
+ * check/instead.c
+ *		What a node of a finished plan does instead of sorting.
  *
- * Paths are gone when a query has been planned.  So what was offered is noted while gpusort_check plans, and
- * a node of the finished plan is known again by how many rows were expected of it.  The plan that was chosen
- * is what it is, whatever was the cheapest one when ours was offered.
+ * A node is recognized by the number of rows that were expected of it when a plan with a sort was offered in
+ * its place (plan/rival.h).
  */
 #include "postgres.h"
 
-#include "utils/memutils.h"
-
-#include "plan/rival_plan.h"
+#include "check/instead.h"
 #include "plan/sort_plan.h"
 
 static const struct
@@ -38,45 +35,6 @@ const char *
 rival_plan_why_not(RivalPlan rival)
 {
 	return words[rival].why_not;
-}
-
-/* ---------------------------------------------------------------- while planning */
-
-typedef struct OfferedPlan
-{
-	bool is_join;
-	double rows;
-	double partial_rows; /* of each process, if several do it; -1: none would */
-} OfferedPlan;
-
-static OfferedPlans *noted_in = NULL;
-
-OfferedPlans *
-rival_plan_note_in(OfferedPlans *offered)
-{
-	OfferedPlans *before = noted_in;
-
-	noted_in = offered;
-	return before;
-}
-
-bool
-rival_plan_is_noted(void)
-{
-	return noted_in != NULL;
-}
-
-void
-rival_plan_offered(const RelOptInfo *rel, double rows)
-{
-	MemoryContext before = MemoryContextSwitchTo(noted_in->context);
-	OfferedPlan *plan = palloc(sizeof(*plan));
-
-	*plan = (OfferedPlan){.is_join = IS_JOIN_REL(rel), .rows = rows, .partial_rows = -1};
-	if (rel->partial_pathlist != NIL)
-		plan->partial_rows = ((const Path *) linitial(rel->partial_pathlist))->rows;
-	noted_in->plans = lappend(noted_in->plans, plan);
-	MemoryContextSwitchTo(before);
 }
 
 /* ---------------------------------------------------------------- the finished plan */

@@ -1,9 +1,9 @@
 /*
- * plan/deparse.h
+ * check/deparse.h
  *		Sort columns of a plan node in words.
  */
-#ifndef GPUSORT_PLAN_DEPARSE_H
-#define GPUSORT_PLAN_DEPARSE_H
+#ifndef GPUSORT_CHECK_DEPARSE_H
+#define GPUSORT_CHECK_DEPARSE_H
 
 #include "postgres.h"
 
@@ -21,4 +21,4 @@ extern List *deparse_grouping_keys(const Plan *plan, List *context, bool use_pre
 /* Returns a column of a node's input. context: set to the plan node above the input. */
 extern char *deparse_input_column(const Plan *input, AttrNumber attno, List *context, bool use_prefix);
 
-#endif /* GPUSORT_PLAN_DEPARSE_H */
+#endif /* GPUSORT_CHECK_DEPARSE_H */

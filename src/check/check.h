@@ -1,15 +1,12 @@
 /*
- * plan/check.h
+ * check/check.h
  *		gpusort_check(statement): the sorts of a statement that gpusort would take.
  *
- *		check			the driver, and the rows of the result
- *		check_statement		the parts of a statement that are planned, or build indexes
- *		check_plan		the sorts of a finished plan
- *		check_how		how a sort is done
- *		advice settings and queries that would change that
+ * check.c has the driver and the rows of the result.  statement.c finds the parts of a statement that are
+ * planned, or build indexes.  finished_plan.c describes the sorts of a finished plan.
  */
-#ifndef GPUSORT_PLAN_CHECK_H
-#define GPUSORT_PLAN_CHECK_H
+#ifndef GPUSORT_CHECK_CHECK_H
+#define GPUSORT_CHECK_CHECK_H
 
 #include "postgres.h"
 
@@ -79,4 +76,4 @@ typedef bool (*CheckIndexBuilds)(Check *check, Node *statement);
 /* Sets the function that reports index builds.  Call once, when the library is loaded. */
 extern void check_set_index_builds(CheckIndexBuilds builds);
 
-#endif /* GPUSORT_PLAN_CHECK_H */
+#endif /* GPUSORT_CHECK_CHECK_H */

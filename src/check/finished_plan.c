@@ -1,5 +1,5 @@
 /*
- * plan/check_plan.c
+ * check/finished_plan.c
  *		The sorts of a finished plan, for gpusort_check: those that are taken, and why the others are not.
  */
 #include "postgres.h"
@@ -10,16 +10,17 @@
 #include "utils/ruleutils.h"
 
 #include "base/pg_compat.h"
-#include "plan/advice.h"
-#include "plan/check.h"
-#include "plan/check_how.h"
+#include "check/advice.h"
+#include "check/check.h"
+#include "check/deparse.h"
+#include "check/how.h"
+#include "check/instead.h"
 #include "plan/choice.h"
-#include "plan/deparse.h"
 #include "plan/forecast.h"
 #include "plan/plan_settings.h"
 #include "plan/plan_walk.h"
 #include "plan/planner.h"
-#include "plan/rival_plan.h"
+#include "plan/rival.h"
 #include "plan/sort_plan.h"
 
 /* What the GROUP BYs of a query and its sub-selects say. */
