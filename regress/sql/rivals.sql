@@ -62,11 +62,11 @@ VACUUM ANALYZE posted;
 SELECT query, plan_contains(query, 'Hash') AS hashed FROM unnest(ARRAY['SELECT count(*) FROM posted a WHERE NOT EXISTS (SELECT FROM posted b WHERE b.center = a.center AND b.day = a.day AND b.account > a.account)']) AS query;
 
 -- Of a join that workers share each sorts all of the inner input: one process alone reads it sooner.
-CREATE TABLE few AS SELECT noise(i) % 100000 AS k, noise(i, 1) AS n FROM generate_series(1, 5000) AS i;
-CREATE TABLE many AS SELECT noise(i, 2) % 100000000 AS k FROM generate_series(1, 60000) AS i;
-ALTER TABLE few SET (parallel_workers = 2);
-ALTER TABLE many SET (parallel_workers = 0);
-VACUUM ANALYZE few, many;
+CREATE TABLE asked AS SELECT noise(i) % 100000 AS k, noise(i, 1) AS n FROM generate_series(1, 5000) AS i;
+CREATE TABLE held AS SELECT noise(i, 2) % 100000000 AS k FROM generate_series(1, 60000) AS i;
+ALTER TABLE asked SET (parallel_workers = 2);
+ALTER TABLE held SET (parallel_workers = 0);
+VACUUM ANALYZE asked, held;
 SET gpusort.mode = force;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
@@ -74,7 +74,7 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
-SELECT query, jsonb_path_query_first(explain_json(query), '$[0].Plan.Plans[0]."Node Type"') AS read_from FROM unnest(ARRAY['SELECT * FROM few f WHERE NOT EXISTS (SELECT FROM many m WHERE m.k = f.k) ORDER BY n', 'SELECT * FROM few f ORDER BY n']) AS query;
+SELECT query, jsonb_path_query_first(explain_json(query), '$[0].Plan.Plans[0]."Node Type"') AS read_from FROM unnest(ARRAY['SELECT * FROM asked f WHERE NOT EXISTS (SELECT FROM held m WHERE m.k = f.k) ORDER BY n', 'SELECT * FROM asked f ORDER BY n']) AS query;
 
-DROP TABLE fetched, fetched_in_order, posted, few, many;
+DROP TABLE fetched, fetched_in_order, posted, asked, held;
 DROP FUNCTION taken, of_mode, costs_rise, explain_json;
