@@ -89,6 +89,16 @@ FROM generate_series(1, 2000) AS i;
 ANALYZE at_the_ends;
 SELECT expression, expected_ms > 0 AS expected FROM unnest('{"date_trunc(''month'', at)","date_trunc(''nonsense'', at)","extract(hour FROM at)","date_trunc(''month'', day)","floor(n / 0)","round(n, 100000)","f / 1e-300","x / 0","x % 0","x / -1","document ->> ''kind''","document -> ''a'' -> ''b''","to_char(at, '''')"}'::text[]) AS expression, gpusort_check(format('SELECT %s, i FROM at_the_ends WHERE i < 0 OR x > 7 ORDER BY 1, 2', expression));
 
+-- What statistics say is kept in the process until they change, in a transaction that is rolled back, too.
+UPDATE expressed SET x = x / 100000, document = jsonb_build_object('kind', 'k' || id % 3000);
+BEGIN;
+ANALYZE expressed;
+SELECT expression, compare_expected(expression) FROM unnest(ARRAY[$$x / 10$$, $$document ->> 'kind'$$]) AS expression;
+ROLLBACK;
+SELECT expression, compare_expected(expression) = 'as by its column' AS of_new_values FROM unnest(ARRAY[$$x / 10$$, $$document ->> 'kind'$$]) AS expression;
+ANALYZE expressed;
+SELECT expression, compare_expected(expression) FROM unnest(ARRAY[$$x / 10$$, $$document ->> 'kind'$$]) AS expression;
+
 DROP VIEW shown;
 DROP TABLE expressed, finished, at_the_ends;
 DROP ROLE gpusort_reader;

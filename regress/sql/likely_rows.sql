@@ -23,6 +23,15 @@ BEGIN
 		replace(substring(reason FROM '(\w+) rows?'), 'one', '1')::float8 FROM gpusort_check(query) LIMIT 1;
 END $$;
 
+-- The rows of a GpuSort that is the top of the plan.
+CREATE FUNCTION rows_of_gpusort(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows' WHERE plan -> 0 -> 'Plan' ->> 'Custom Plan Provider' = 'GpuSort';
+END $$;
+
 -- No join, no doubt, however few of the table's rows are expected.
 SELECT * FROM rows_expected('SELECT id FROM sold WHERE k % 7 = 3 AND day % 9 = 2 GROUP BY id');
 -- Two clauses that say the same are taken to be two; there may be all of the larger input's rows.
@@ -42,6 +51,13 @@ RESET enable_mergejoin;
 SELECT * FROM rows_expected('SELECT n FROM (SELECT s.k, count(*) AS n FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 GROUP BY s.k) x ORDER BY n');
 SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 LIMIT 10) x ORDER BY k');
 SELECT * FROM rows_expected('SELECT k FROM (SELECT s.k FROM sold s JOIN days d ON s.day = d.day AND s.day + 1 = d.again + 1 OFFSET 0) x ORDER BY k');
+-- Groups by an expression are as many as it has values, in a plan and of an ORDER BY's own path; grouping sets are as expected.
+SELECT * FROM rows_expected('SELECT k / 100, count(*) FROM sold GROUP BY 1 ORDER BY 2');
+SELECT * FROM rows_expected('SELECT DISTINCT k / 100, n FROM (SELECT k, count(*) AS n FROM sold GROUP BY k) s');
+SELECT * FROM rows_expected('SELECT k / 100, count(*) FROM sold GROUP BY ROLLUP (1) ORDER BY 2');
+SET gpusort.mode = force;
+SELECT rows_of_gpusort('SELECT k / 100, count(*) FROM sold GROUP BY 1 ORDER BY 2'), rows_of_gpusort('SELECT k, count(*) FROM sold GROUP BY 1 ORDER BY 2'), rows_of_gpusort('SELECT k / 100, count(*) FROM sold GROUP BY ROLLUP (1) ORDER BY 2');
+RESET gpusort.mode;
 -- A query that walks through a tree may return all of it, where ten steps are expected; other CTEs what their own plans may.
 CREATE TABLE tree AS SELECT i AS id, CASE WHEN i > 1 THEN (i + 2) / 4 END AS parent FROM generate_series(1, 20000) AS i;
 CREATE INDEX ON tree (parent);
@@ -93,5 +109,5 @@ RESET max_parallel_workers_per_gather;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
-DROP FUNCTION rows_expected, dear;
+DROP FUNCTION rows_expected, rows_of_gpusort, dear;
 DROP TABLE sold, days, days_unique;

@@ -23,13 +23,17 @@ BEGIN
 	PERFORM set_config('gpusort.mode', 'auto', true);
 	RETURN sum;
 END $$;
--- Does every node cost at least as much as its input, and nothing less than nothing?
-CREATE FUNCTION costs_rise(query text, with_input boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+CREATE FUNCTION explain_json(query text) RETURNS jsonb LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
 BEGIN
 	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN (WITH RECURSIVE nodes AS (SELECT plan -> 0 -> 'Plan' AS node UNION ALL SELECT jsonb_array_elements(node -> 'Plans') FROM nodes)
+	RETURN plan;
+END $$;
+-- Does every node cost at least as much as its input, and nothing less than nothing?
+CREATE FUNCTION costs_rise(query text, with_input boolean) RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+	RETURN (WITH RECURSIVE nodes AS (SELECT explain_json(query) -> 0 -> 'Plan' AS node UNION ALL SELECT jsonb_array_elements(node -> 'Plans') FROM nodes)
 		SELECT bool_and((node ->> 'Startup Cost')::float8 >= 0 AND (node ->> 'Total Cost')::float8 >= (node ->> 'Startup Cost')::float8)
 			AND (NOT with_input OR bool_and( (node ->> 'Total Cost')::float8 >= coalesce((node -> 'Plans' -> 0 ->> 'Total Cost')::float8, 0))) FROM nodes);
 END $$;
@@ -57,5 +61,20 @@ CREATE TABLE posted AS SELECT i AS id, ('C' || noise(i) % 200)::char(6) COLLATE 
 VACUUM ANALYZE posted;
 SELECT query, plan_contains(query, 'Hash') AS hashed FROM unnest(ARRAY['SELECT count(*) FROM posted a WHERE NOT EXISTS (SELECT FROM posted b WHERE b.center = a.center AND b.day = a.day AND b.account > a.account)']) AS query;
 
-DROP TABLE fetched, fetched_in_order, posted;
-DROP FUNCTION taken, of_mode, costs_rise;
+-- Of a join that workers share each sorts all of the inner input: one process alone reads it sooner.
+CREATE TABLE few AS SELECT noise(i) % 100000 AS k, noise(i, 1) AS n FROM generate_series(1, 5000) AS i;
+CREATE TABLE many AS SELECT noise(i, 2) % 100000000 AS k FROM generate_series(1, 60000) AS i;
+ALTER TABLE few SET (parallel_workers = 2);
+ALTER TABLE many SET (parallel_workers = 0);
+VACUUM ANALYZE few, many;
+SET gpusort.mode = force;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET enable_hashjoin = off;
+SET enable_nestloop = off;
+SELECT query, jsonb_path_query_first(explain_json(query), '$[0].Plan.Plans[0]."Node Type"') AS read_from FROM unnest(ARRAY['SELECT * FROM few f WHERE NOT EXISTS (SELECT FROM many m WHERE m.k = f.k) ORDER BY n', 'SELECT * FROM few f ORDER BY n']) AS query;
+
+DROP TABLE fetched, fetched_in_order, posted, few, many;
+DROP FUNCTION taken, of_mode, costs_rise, explain_json;

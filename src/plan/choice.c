@@ -13,6 +13,7 @@
 
 #include "base/guc.h"
 #include "plan/choice.h"
+#include "plan/cost.h"
 #include "plan/likely_rows.h"
 #include "plan/plan_walk.h"
 #include "plan/rank_plan.h"
@@ -133,7 +134,7 @@ forecast_favours(const SortForecast *forecast, const Plan *sort, List *ancestors
 		return declined_because(why_not, DECLINED_COST,
 								psprintf("about %.1f ms of %.1f would be gained: too little for another plan",
 										 forecast->expected.postgres_ms - forecast->expected.ms,
-										 Max(forecast->plan_ms,
+										 Max(PLAN_UNIT_MS * forecast->plan_cost,
 											 forecast->input_ms + forecast->expected.postgres_ms)));
 	if (IsA(sort, IncrementalSort))
 		return declined_because(

@@ -286,14 +286,22 @@ cost_gain_worth(const SortShape *postgres, double sort_ms, double all_ms)
 }
 
 bool
+cost_gain_counts(double gain, Cost plan)
+{
+	return gain >= (1 - WORTH_SHARE) * PLAN_UNIT_MS * plan || gain >= WORTH_MS;
+}
+
+bool
 cost_is_lower(const CostYardstick *yardstick, const PathTime *time)
 {
 	const PathTime *rival = &yardstick->time;
 	double sort_ms = rival->sort.first + yardstick->fraction * rival->sort.rest;
+	double gain = rival->wanted - time->wanted;
 
 	if (yardstick->rival.input == NULL)
 		return time->wanted < INDEX_SCAN_SHARE * rival->wanted;
-	return rival->wanted - time->wanted > cost_gain_worth(&yardstick->rival_shape, sort_ms, rival->wanted);
+	return gain > cost_gain_worth(&yardstick->rival_shape, sort_ms, rival->wanted) &&
+		   cost_gain_counts(gain, without_disabled(yardstick->rival.input->total_cost));
 }
 
 bool

@@ -67,6 +67,12 @@ typedef struct CostYardstick
  */
 extern double cost_gain_worth(const SortShape *postgres, double sort_ms, double all_ms);
 
+/*
+ * Does a gain of so many milliseconds count in a plan of this cost?  That may be far too high, as of a
+ * sub-select in each row's condition.
+ */
+extern bool cost_gain_counts(double gain, Cost plan);
+
 /* Is the GpuSort, on one device, by so many processes, expected to be faster than the rival? */
 extern bool cost_is_lower(const CostYardstick *yardstick, const PathTime *time);
 

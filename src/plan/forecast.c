@@ -184,7 +184,7 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	possible = shape_of_plan(&forecast->postgres_shape, stmt, sort, ancestors, why_not);
 	forecast->input_ms = PLAN_UNIT_MS * sort->lefttree->total_cost;
 	if (is_in_main_plan(stmt, sort, ancestors))
-		forecast->plan_ms = PLAN_UNIT_MS * stmt->planTree->total_cost;
+		forecast->plan_cost = stmt->planTree->total_cost;
 	forecast->read_to_end = is_read_to_end(stmt, sort, ancestors);
 	forecast->postgres = predict_postgres_sort(&forecast->postgres_shape);
 	postgres_ms = sort_time_total(&forecast->postgres_shape, forecast->postgres);
@@ -199,13 +199,6 @@ forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort,
 	return true;
 }
 
-/* The planner's costs of a plan may be far too high, as those of a sub-select in each row's condition. */
-static bool
-counts_in_plan(const SortForecast *forecast, double gain)
-{
-	return gain >= (1 - WORTH_SHARE) * forecast->plan_ms || gain >= WORTH_MS;
-}
-
 bool
 forecast_is_worth(const SortForecast *forecast)
 {
@@ -214,7 +207,7 @@ forecast_is_worth(const SortForecast *forecast)
 
 	return postgres - ours >
 			   cost_gain_worth(&forecast->postgres_shape, postgres, forecast->input_ms + postgres) &&
-		   counts_in_plan(forecast, postgres - ours);
+		   cost_gain_counts(postgres - ours, forecast->plan_cost);
 }
 
 bool

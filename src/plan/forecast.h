@@ -17,7 +17,7 @@ typedef struct SortForecast
 	SortShape postgres_shape;
 	SortTime postgres;
 	double input_ms;	   /* what the sort's input takes, as far as its cost says */
-	double plan_ms;		   /* and the whole plan; 0 of a sub-select's sorts, which may run many times */
+	Cost plan_cost;		   /* of the whole plan; 0 of a sub-select's sorts, which may run many times */
 	bool read_to_end;	   /* do the nodes above surely read all rows? */
 	SortShape shape;	   /* of a GpuSort, on the faster of the devices that the settings allow */
 	SortTime ours;		   /* of that */

@@ -251,7 +251,7 @@ describe_sort(const SortToOffer *sort, SortShape *shape)
 	for (int i = 0; i < list_length(suppliers.exprs); i++)
 		columns[suppliers.columns[i].key].attno = suppliers.columns[i].column + 1;
 	*shape = entry->shape;
-	shape->rows = sort->input->rows;
+	shape->rows = sort->rows;
 	shape->width = target->width;
 	shape_set_rows(shape, list_length(target->exprs), columns, &entry->first,
 				   path_below_projection(sort->input)->pathtype == T_SeqScan);

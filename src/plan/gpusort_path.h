@@ -20,6 +20,7 @@ typedef struct SortToOffer
 	RelOptInfo *rel; /* that the sorted rows belong to */
 	Path *input;	 /* the cheapest one of a single process */
 	Path *partial;	 /* what several processes would read, or NULL */
+	double rows;	 /* that are likely, which may be fewer than the planner expects */
 	List *pathkeys;
 	double fraction;   /* what part of the rows the query wants, up to 1 */
 	double wanted;	   /* the most rows that a LIMIT above lets through; -1: all */

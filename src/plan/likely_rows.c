@@ -7,6 +7,9 @@
  * Good Are Query Optimizers, Really?", VLDB 2015, section 3.2).  A join by a foreign key returns at most the
  * rows of its larger input.  The truth is taken to be anywhere between the two, by orders of magnitude.
  *
+ * Of groups by expressions it expects as many as the expressions' columns have values; there are at most as
+ * many as the expressions have (expression_values.c).
+ *
  * Of a recursive query it expects ten steps that return as many rows each as the first one finds.  A query
  * that walks through a tree or a graph returns at most the rows of the table that it looks for them in.
  */
@@ -14,11 +17,13 @@
 
 #include <math.h>
 
+#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 
 #include "base/pg_compat.h"
 #include "plan/column_stats.h"
 #include "plan/likely_rows.h"
+#include "plan/rival.h"
 #include "plan/sort_plan.h"
 
 static double most_rows(const PlannedStmt *stmt, const Plan *plan);
@@ -120,8 +125,70 @@ most_rows(const PlannedStmt *stmt, const Plan *plan)
 	return Max(rows, plan->plan_rows);
 }
 
+/* The number of values of these output columns together; rows: if it is not known, or larger. */
+static double
+values_of_columns(const PlannedStmt *stmt, const Plan *plan, int ncolumns, const AttrNumber *columns,
+				  double rows)
+{
+	double values = 1;
+
+	for (int i = 0; i < ncolumns && values < rows; i++)
+	{
+		double distinct = column_stats_of_plan(plan, columns[i], stmt->rtable).distinct;
+
+		values = distinct > 0 ? values * distinct : rows;
+	}
+	return Min(values, rows);
+}
+
+/* How many groups the rows are, that such a node sorts or groups; else what the planner expects. */
+static double
+likely_groups_of_plan(const PlannedStmt *stmt, const Plan *plan)
+{
+	const Agg *agg = (const Agg *) plan;
+	const Group *group = (const Group *) plan;
+
+	switch (nodeTag(plan))
+	{
+		case T_Sort:
+		case T_IncrementalSort:
+			return likely_groups_of_plan(stmt, plan->lefttree);
+		case T_Agg:
+			if (agg->groupingSets != NIL)
+				return plan->plan_rows;
+			return values_of_columns(stmt, plan->lefttree, agg->numCols, agg->grpColIdx, plan->plan_rows);
+		case T_Group:
+			return values_of_columns(stmt, plan->lefttree, group->numCols, group->grpColIdx, plan->plan_rows);
+		default:
+			return plan->plan_rows;
+	}
+}
+
 double
 plan_likely_rows(const PlannedStmt *stmt, const Plan *plan)
 {
-	return sqrt(plan->plan_rows * most_rows(stmt, plan));
+	double most = most_rows(stmt, plan);
+
+	return most > plan->plan_rows ? sqrt(plan->plan_rows * most)
+								  : Min(plan->plan_rows, likely_groups_of_plan(stmt, plan));
+}
+
+double
+path_likely_rows(PlannerInfo *root, const Path *path)
+{
+	const AggPath *agg = (const AggPath *) path_below_projection(path);
+	double groups = 1;
+	ListCell *cell;
+
+	if (!IsA(agg, AggPath) || agg->aggstrategy == AGG_PLAIN)
+		return path->rows;
+	foreach(cell, get_sortgrouplist_exprs(agg->groupClause, root->processed_tlist))
+	{
+		double distinct = column_stats_of_expr(root, lfirst(cell)).distinct;
+
+		if (distinct == 0)
+			return path->rows;
+		groups *= distinct;
+	}
+	return Min(groups, path->rows);
 }

@@ -68,8 +68,13 @@ sort_input(PlannerInfo *root, RelOptInfo *rel, List *pathkeys)
 {
 	Path *cheapest = rel->cheapest_total_path;
 	MergeInput input = {.path = cheapest, .sort_keys = pathkeys};
-	SortToOffer sort =
-		{.root = root, .rel = rel, .input = cheapest, .pathkeys = pathkeys, .fraction = 1, .wanted = -1};
+	SortToOffer sort = {.root = root,
+						.rel = rel,
+						.input = cheapest,
+						.rows = cheapest->rows,
+						.pathkeys = pathkeys,
+						.fraction = 1,
+						.wanted = -1};
 	Path *ordered = get_cheapest_path_for_pathkeys(rel->pathlist, pathkeys, NULL, TOTAL_COST, false);
 	CustomPath *gpusort;
 	Rival rival;

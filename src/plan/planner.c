@@ -25,6 +25,7 @@
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
+#include "plan/likely_rows.h"
 #include "plan/merge_join.h"
 #include "plan/own_scan.h"
 #include "plan/plan_settings.h"
@@ -106,6 +107,9 @@ consider_gpusort(PlannerInfo *root, RelOptInfo *input_rel, RelOptInfo *ordered_r
 
 	if (root->sort_pathkeys == NIL || ordered_rel->pathlist == NIL || sort.input == NULL ||
 		!sort_may_be_offered(sort.input, sort.pathkeys))
+		return;
+	sort.rows = path_likely_rows(root, sort.input);
+	if (!sort_has_rows_enough(sort.rows))
 		return;
 	sort.fraction = wanted_fraction(root, sort.input->rows);
 	if (!rival_find(input_rel, ordered_rel, sort.fraction, force, &rival))

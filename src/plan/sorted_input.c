@@ -243,18 +243,33 @@ cheapest_path(const RelOptInfo *rel, Path *path)
 	return path;
 }
 
+/* What a path counts for rows that a Gather in it will not pass on if they are at most so many a process. */
+static Cost
+cost_of_rows_not_gathered(Path *path, const RelOptInfo *input_rel, double most)
+{
+	for (; path != NULL && path->parent != input_rel; path = path_below(path))
+	{
+		if (IsA(path, GatherPath) || IsA(path, GatherMergePath))
+			return Max(0, path->rows - most * (path_below(path)->parallel_workers + 1)) * parallel_tuple_cost;
+	}
+	return 0;
+}
+
 /*
  * Groups are formed by a single process then, where PostgreSQL's workers form them in part; which saves them
- * nothing where most rows are a group.
+ * nothing where most rows are a group, and more than its costs say where there are fewer groups than it
+ * expects.
  */
 static Cost
-alone_cost(const SortToOffer *sort, const SortExpectation *expected)
+alone_cost(const SortToOffer *sort, const RelOptInfo *input_rel, Path *in_part,
+		   const SortExpectation *expected)
 {
 	double workers = sort->partial != NULL ? sort->partial->parallel_workers : 0;
 	double rows = Max(sort->input->rows, 1);
-	double joined = rows - likely_groups(&expected->shape);
+	double groups = likely_groups(&expected->shape);
 
-	return joined * GROUPED_ROW_SHARE * parallel_tuple_cost * workers / (workers + 1);
+	return (rows - groups) * GROUPED_ROW_SHARE * parallel_tuple_cost * workers / (workers + 1) +
+		   cost_of_rows_not_gathered(in_part, input_rel, groups);
 }
 
 /* Do workers form the groups, for a node of the path to put them together? */
@@ -305,7 +320,7 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	path = copy_chain(chain->top, chain->sort, &gpusort->path);
 	if (cheapest != chain->top && gpusort_mode != GPUSORT_MODE_FORCE)
 	{
-		path->total_cost += alone_cost(sort, &expected);
+		path->total_cost += alone_cost(sort, input_rel, cheapest, &expected);
 		cost_add_doubt(path, (sort->partial != NULL ? sort->partial : sort->input)->total_cost);
 	}
 	if (sort->hashed != NULL)
@@ -356,7 +371,8 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (input_rel == NULL || input_rel->cheapest_total_path == NULL)
 		return;
 	sort.input = input_rel->cheapest_total_path;
-	if (!sort_has_rows_enough(sort.input->rows))
+	sort.rows = sort.input->rows;
+	if (!sort_has_rows_enough(sort.rows))
 		return;
 	sort.fraction = fraction_wanted_of(root, stage, sort.input->rows);
 	chain = find_chain(root, stage, input_rel, output_rel, extra, sort.fraction);
@@ -381,6 +397,7 @@ sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel)
 	if (input.pathkeys == NIL || !sort_may_be_offered(input.serial, input.pathkeys))
 		return;
 	sort.input = input.serial;
+	sort.rows = sort.input->rows;
 	sort.partial = input.partial;
 	sort.pathkeys = input.pathkeys;
 	sort.fraction = wanted_fraction(root, input.serial->rows);
