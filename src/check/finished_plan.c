@@ -17,6 +17,7 @@
 #include "check/instead.h"
 #include "plan/choice.h"
 #include "plan/forecast.h"
+#include "plan/likely_rows.h"
 #include "plan/plan_settings.h"
 #include "plan/plan_walk.h"
 #include "plan/planner.h"
@@ -90,7 +91,8 @@ put_declined(const CheckContext *context, Plan *plan, List *ancestors, const Dec
 	SortForecast forecast;
 	Declined of_columns;
 
-	(void) forecast_sort(&forecast, context->stmt, plan, ancestors, &of_columns);
+	(void) forecast_sort(&forecast, context->stmt, plan, ancestors, plan_likely_rows(context->stmt, plan),
+						 &of_columns);
 	sort.advice = advice_to_take(why_not->reason, &forecast);
 	sort.how = check_how_declined(&forecast.postgres_shape);
 	sort.expected_ms = forecast.expected.ms;

@@ -14,6 +14,7 @@
 #include "check/advice.h"
 #include "check/how.h"
 #include "plan/choice.h"
+#include "plan/likely_rows.h"
 #include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
@@ -93,7 +94,7 @@ shape_of_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	SortShape shape;
 	Declined why_not;
 
-	(void) shape_of_plan(&shape, stmt, sort, ancestors, &why_not);
+	(void) shape_of_plan(&shape, stmt, sort, ancestors, plan_likely_rows(stmt, sort), &why_not);
 	shape = shape_for_gpusort(&shape);
 	shape.device_memory = guc_sort_device_memory(gpu_service_device_memory());
 	shape.on_gpu = goes_to_card((const CustomScan *) sort, &shape);

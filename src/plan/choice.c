@@ -108,57 +108,110 @@ is_gone_back_in(const Plan *sort, List *ancestors)
 		   !((const MergeJoin *) parent)->skip_mark_restore;
 }
 
-/* Is it, by the mode and the forecast, one to be taken? */
-static bool
-forecast_favours(const SortForecast *forecast, const Plan *sort, List *ancestors, Declined *why_not)
+/* What becomes of a sort. */
+typedef enum Verdict
+{
+	TAKEN,
+	FEW_ROWS,
+	IMPOSSIBLE,	   /* its place or its columns do not allow a GpuSort */
+	GONE_BACK_IN,  /* a merge join would go back in temporary files */
+	WRITES_MORE,   /* clearly more temporary files than PostgreSQL's sort */
+	SAVES_LITTLE,  /* in the whole plan */
+	PARTLY_SORTED, /* an incremental sort is cheaper */
+	LIMITED,	   /* a LIMIT keeps few rows */
+	SLOWER
+} Verdict;
+
+static const DeclinedReason reasons[] =
+	{[FEW_ROWS] = DECLINED_FEW_ROWS, [GONE_BACK_IN] = DECLINED_COST,  [WRITES_MORE] = DECLINED_COST,
+	 [SAVES_LITTLE] = DECLINED_COST, [PARTLY_SORTED] = DECLINED_COST, [LIMITED] = DECLINED_LIMIT,
+	 [SLOWER] = DECLINED_COST};
+
+static Verdict
+verdict_by_forecast(const SortForecast *forecast, const Plan *sort, List *ancestors)
 {
 	const SortShape *shape = &forecast->postgres_shape;
-	double our_temp = predict_gpusort_temp(&forecast->shape);
-	double temp = predict_postgres_temp(shape);
+	double temp = predict_gpusort_temp(&forecast->shape);
 
-	if (gpusort_mode == GPUSORT_MODE_AUTO && our_temp > 0 && is_gone_back_in(sort, ancestors))
-		return declined_because(why_not, DECLINED_COST,
-								psprintf("about %.0f MB of temporary files are expected here, and a "
-										 "merge join would go back in them",
-										 our_temp / 1e6));
+	if (gpusort_mode == GPUSORT_MODE_AUTO && temp > 0 && is_gone_back_in(sort, ancestors))
+		return GONE_BACK_IN;
 	if (gpusort_mode == GPUSORT_MODE_AUTO &&
 		!is_worth_files(forecast->expected.ms, forecast->expected.postgres_ms) &&
-		temp_is_clearly_more(our_temp, temp))
-		return declined_because(
-			why_not, DECLINED_COST,
-			psprintf(
-				"about %.0f MB of temporary files are expected here, and %.0f MB with PostgreSQL's own sort",
-				our_temp / 1e6, temp / 1e6));
+		temp_is_clearly_more(temp, predict_postgres_temp(shape)))
+		return WRITES_MORE;
 	if (gpusort_mode == GPUSORT_MODE_FORCE || forecast_is_faster(forecast))
-		return true;
+		return TAKEN;
 	if (forecast->expected.ms < forecast->expected.postgres_ms && !forecast_is_worth(forecast))
-		return declined_because(
-			why_not, DECLINED_COST,
-			psprintf("about %.1f ms of %.1f ms would be saved: too little to change the plan",
-					 forecast->expected.postgres_ms - forecast->expected.ms,
-					 Max(PLAN_UNIT_MS * forecast->plan_cost,
-						 forecast->input_ms + forecast->expected.postgres_ms)));
+		return SAVES_LITTLE;
 	if (IsA(sort, IncrementalSort))
-		return declined_because(
-			why_not, DECLINED_COST,
-			"the input is in order by its first columns: an incremental sort is expected to be cheaper");
-	if (shape->wanted >= 0 && shape->wanted < shape->rows)
-		return declined_because(
-			why_not, DECLINED_LIMIT,
-			psprintf(
-				"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
-				shape->wanted, shape->rows));
-	return declined_because(why_not, DECLINED_COST, "PostgreSQL's own sort is expected to be cheaper");
+		return PARTLY_SORTED;
+	return shape->wanted >= 0 && shape->wanted < shape->rows ? LIMITED : SLOWER;
 }
 
-/* Asks for the keys late, for that may open collations. */
+/*
+ * Fills the forecast if there are rows enough and the place allows a GpuSort; why_not if the verdict is
+ * IMPOSSIBLE.  The keys are described late, because that may open collations.
+ */
+static Verdict
+verdict_of(const PlannedStmt *stmt, const Plan *sort, List *ancestors, SortForecast *forecast,
+		   Declined *why_not)
+{
+	double rows = plan_likely_rows(stmt, sort);
+
+	if (!sort_has_rows_enough(rows))
+		return FEW_ROWS;
+	if (!place_supported(ancestors, why_not) ||
+		!forecast_sort(forecast, stmt, sort, ancestors, rows, why_not))
+		return IMPOSSIBLE;
+	return verdict_by_forecast(forecast, sort, ancestors);
+}
+
 bool
 sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, SortForecast *forecast,
-				 Declined *why_not)
+				 DeclinedReason *reason)
 {
-	return sort_worth_taking(plan_likely_rows(stmt, sort), why_not) && place_supported(ancestors, why_not) &&
-		   forecast_sort(forecast, stmt, sort, ancestors, why_not) &&
-		   forecast_favours(forecast, sort, ancestors, why_not);
+	Declined why_not;
+	Verdict verdict = verdict_of(stmt, sort, ancestors, forecast, &why_not);
+
+	if (verdict == TAKEN)
+		return true;
+	*reason = verdict == IMPOSSIBLE ? why_not.reason : reasons[verdict];
+	return false;
+}
+
+/* ---------------------------------------------------------------- reasons in words */
+
+static const char *
+words_of_forecast(Verdict verdict, const SortForecast *forecast)
+{
+	const SortShape *shape = &forecast->postgres_shape;
+	double temp = predict_gpusort_temp(&forecast->shape);
+
+	switch (verdict)
+	{
+		case GONE_BACK_IN:
+			return psprintf("about %.0f MB of temporary files are expected here, and a "
+							"merge join would go back in them",
+							temp / 1e6);
+		case WRITES_MORE:
+			return psprintf("about %.0f MB of temporary files are expected here, and %.0f MB with "
+							"PostgreSQL's own sort",
+							temp / 1e6, predict_postgres_temp(shape) / 1e6);
+		case SAVES_LITTLE:
+			return psprintf("about %.1f ms of %.1f ms would be saved: too little to change the plan",
+							forecast->expected.postgres_ms - forecast->expected.ms,
+							Max(PLAN_UNIT_MS * forecast->plan_cost,
+								forecast->input_ms + forecast->expected.postgres_ms));
+		case PARTLY_SORTED:
+			return "the input is in order by its first columns: an incremental sort is expected to be "
+				   "cheaper";
+		case LIMITED:
+			return psprintf(
+				"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
+				shape->wanted, shape->rows);
+		default:
+			return "PostgreSQL's own sort is expected to be cheaper";
+	}
 }
 
 Declined
@@ -166,9 +219,15 @@ sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 {
 	Declined why_not;
 	SortForecast forecast;
+	Verdict verdict;
 
-	if (columns_supported(sort, &why_not) && sort_to_be_taken(stmt, sort, ancestors, &forecast, &why_not))
+	if (!columns_supported(sort, &why_not) || !sort_worth_taking(plan_likely_rows(stmt, sort), &why_not))
+		return why_not;
+	verdict = verdict_of(stmt, sort, ancestors, &forecast, &why_not);
+	if (verdict == TAKEN)
 		(void) declined_because(&why_not, DECLINED_KIND,
 								"another extension made the plan without calling gpusort's planner_hook");
+	else if (verdict != IMPOSSIBLE)
+		(void) declined_because(&why_not, reasons[verdict], words_of_forecast(verdict, &forecast));
 	return why_not;
 }

@@ -26,10 +26,10 @@ extern bool sort_repeats_volatile(List *exprs);
 
 /*
  * Should gpusort take this Sort or IncrementalSort of a finished plan? ancestors: the nodes above it, the
- * innermost first.  If so, the forecast is filled; otherwise *why_not says why not.
+ * innermost first.  If so, the forecast is filled; otherwise *reason says why not.
  */
 extern bool sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors,
-							 SortForecast *forecast, Declined *why_not);
+							 SortForecast *forecast, DeclinedReason *reason);
 
 /* Returns why the sort was left to PostgreSQL. */
 extern Declined sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors);

@@ -27,6 +27,7 @@
 #include "plan/column_stats.h"
 #include "plan/expression_values.h"
 #include "plan/rank_plan.h"
+#include "plan/remembered.h"
 #include "plan/sort_plan.h"
 
 /* ---------------------------------------------------------------- a row of pg_statistic */
@@ -84,8 +85,8 @@ belongs_to_no_relation(PlannerInfo *root, Node *expr)
 	return bms_is_member(0, pull_varnos(root, expr));
 }
 
-ColumnStats
-column_stats_of_expr(PlannerInfo *root, Node *expr)
+static ColumnStats
+find_stats_of_expr(PlannerInfo *root, Node *expr)
 {
 	VariableStatData variable;
 	ColumnStats stats;
@@ -105,6 +106,49 @@ column_stats_of_expr(PlannerInfo *root, Node *expr)
 	if (variable.isunique && variable.rel != NULL)
 		stats.distinct = variable.rel->tuples;
 	ReleaseVariableStats(variable);
+	return stats;
+}
+
+/* What is known of an expression; it is asked of each place where its values are grouped or sorted. */
+typedef struct KnownStats
+{
+	const PlannerInfo *root;
+	Node *expr;
+	ColumnStats stats;
+} KnownStats;
+
+static Remembered known = {.entries = NIL};
+
+static void
+remember_stats(const PlannerInfo *root, Node *expr, const ColumnStats *stats)
+{
+	MemoryContext before = MemoryContextSwitchTo(root->planner_cxt);
+	KnownStats *entry = palloc(sizeof(*entry));
+
+	/* the genetic optimizer forgets what it made for one order of joins */
+	*entry = (KnownStats){.root = root,
+						  .expr = before == root->planner_cxt ? expr : copyObject(expr),
+						  .stats = *stats};
+	(void) remembered_in(&known, root->planner_cxt);
+	remember(&known, entry);
+	MemoryContextSwitchTo(before);
+}
+
+ColumnStats
+column_stats_of_expr(PlannerInfo *root, Node *expr)
+{
+	ColumnStats stats;
+	ListCell *cell;
+
+	foreach(cell, remembered_in(&known, root->planner_cxt))
+	{
+		const KnownStats *entry = lfirst(cell);
+
+		if (entry->root == root && nodeTag(entry->expr) == nodeTag(expr) && equal(entry->expr, expr))
+			return entry->stats;
+	}
+	stats = find_stats_of_expr(root, expr);
+	remember_stats(root, expr, &stats);
 	return stats;
 }
 

@@ -80,7 +80,7 @@ forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 {
 	double cpu_ms = ms_on(shape, false);
 
-	return (SortExpected){.faster_on_gpu = is_faster_than(shape, input_ms, cpu_ms),
+	return (SortExpected){.faster_on_gpu = sort_may_use_gpu() && is_faster_than(shape, input_ms, cpu_ms),
 						  .rows_for_gpu = rows_for_gpu(shape, input_ms),
 						  .key_bytes = (int) Min(shape->key_bytes, INT_MAX),
 						  .ms = shape->on_gpu ? ms_on(shape, true) : cpu_ms,
@@ -174,14 +174,14 @@ is_read_to_end(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 /* ---------------------------------------------------------------- times */
 
 bool
-forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
+forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors, double rows,
 			  Declined *why_not)
 {
 	double postgres_ms;
 	bool possible;
 
 	memset(forecast, 0, sizeof(*forecast));
-	possible = shape_of_plan(&forecast->postgres_shape, stmt, sort, ancestors, why_not);
+	possible = shape_of_plan(&forecast->postgres_shape, stmt, sort, ancestors, rows, why_not);
 	forecast->input_ms = PLAN_UNIT_MS * sort->lefttree->total_cost;
 	if (is_in_main_plan(stmt, sort, ancestors))
 		forecast->plan_cost = stmt->planTree->total_cost;

@@ -25,11 +25,12 @@ typedef struct SortForecast
 } SortForecast;
 
 /*
- * Fills the forecast of a Sort or IncrementalSort, below these ancestors.  If several processes sort, the
- * forecast assumes that they feed one GpuSort.  False: no GpuSort can do it, and *why_not says why.
+ * Fills the forecast of a Sort or IncrementalSort of `rows` rows, below these ancestors.  If several
+ * processes sort, the forecast assumes that they feed one GpuSort.  False: no GpuSort can do it, and *why_not
+ * says why.
  */
 extern bool forecast_sort(SortForecast *forecast, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
-						  Declined *why_not);
+						  double rows, Declined *why_not);
 
 /*
  * Returns the expectations of a GpuSort of this shape.  postgres_ms: the time of the sort that it replaces.

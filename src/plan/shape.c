@@ -21,7 +21,6 @@
 #include "base/pg_compat.h"
 #include "key/key_row.h"
 #include "plan/column_values.h"
-#include "plan/likely_rows.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
@@ -333,7 +332,8 @@ parallel_processes(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 }
 
 bool
-shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors, Declined *why_not)
+shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors, double rows,
+			  Declined *why_not)
 {
 	int ncolumns;
 	SortColumnSpec *columns = sort_plan_columns(sort, &ncolumns);
@@ -343,7 +343,7 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	for (int i = 0; i < ncolumns; i++)
 		stats[i] = column_stats_of_plan(sort->lefttree, columns[i].attno, stmt->rtable);
 	supported = shape_init(shape, ncolumns, columns, stats, why_not);
-	shape->rows = plan_likely_rows(stmt, sort);
+	shape->rows = rows;
 	shape->width = sort->lefttree->plan_width;
 	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],
 				   IsA(sort->lefttree, SeqScan));

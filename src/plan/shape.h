@@ -40,12 +40,12 @@ extern SortShape shape_for_gpusort(const SortShape *shape);
 extern double shape_rows_wanted(List *ancestors);
 
 /*
- * Fills the shape of a sort of a finished plan, below these ancestors.  For a Sort it is the sort of each
- * process; for a GpuSort it is the sort that all processes feed.  False: no GpuSort can do it, and *why_not
- * says why.
+ * Fills the shape of a sort of `rows` rows of a finished plan, below these ancestors.  For a Sort it is the
+ * sort of each process; for a GpuSort it is the sort that all processes feed.  False: no GpuSort can do it,
+ * and *why_not says why.
  */
 extern bool shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
-						  Declined *why_not);
+						  double rows, Declined *why_not);
 
 /* Do the settings allow sorts on the GPU now?  If the backend is auto, is there a GPU? */
 extern bool sort_may_use_gpu(void);

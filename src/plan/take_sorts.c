@@ -68,18 +68,16 @@ take_node(Plan **place, List *ancestors, void *arg)
 	TakeContext *context = arg;
 	Plan *plan = *place;
 	SortForecast forecast;
-	Declined why_not = {.reason = DECLINED_FEW_ROWS};
+	DeclinedReason reason;
 
 	if (IsA(plan, Agg) && context->count)
 		count_chain((const Agg *) plan);
 	if (!IsA(plan, Sort) && !IsA(plan, IncrementalSort))
 		return;
-	/* nobody reads the words that say it of few rows, which would take longer than all else here */
-	if (sort_has_rows_enough(plan_likely_rows(context->stmt, plan)) &&
-		sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &why_not))
+	if (sort_to_be_taken(context->stmt, plan, ancestors, &forecast, &reason))
 		*place = make_gpusort(context->stmt->subplans, (const Sort *) plan, &forecast);
 	else if (context->count)
-		stats_count_declined(why_not.reason);
+		stats_count_declined(reason);
 }
 
 /* Is it a node that sorts its input, or has it sorts of its own, as a grouping may? */
