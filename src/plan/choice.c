@@ -122,10 +122,14 @@ typedef enum Verdict
 	SLOWER
 } Verdict;
 
-static const DeclinedReason reasons[] =
-	{[FEW_ROWS] = DECLINED_FEW_ROWS, [GONE_BACK_IN] = DECLINED_COST,  [WRITES_MORE] = DECLINED_COST,
-	 [SAVES_LITTLE] = DECLINED_COST, [PARTLY_SORTED] = DECLINED_COST, [LIMITED] = DECLINED_LIMIT,
-	 [SLOWER] = DECLINED_COST};
+/* The category of a sort that is possible and is declined. */
+static DeclinedReason
+reason_of(Verdict verdict)
+{
+	if (verdict == FEW_ROWS)
+		return DECLINED_FEW_ROWS;
+	return verdict == LIMITED ? DECLINED_LIMIT : DECLINED_COST;
+}
 
 static Verdict
 verdict_by_forecast(const SortForecast *forecast, const Plan *sort, List *ancestors)
@@ -175,42 +179,53 @@ sort_to_be_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors, Sor
 
 	if (verdict == TAKEN)
 		return true;
-	*reason = verdict == IMPOSSIBLE ? why_not.reason : reasons[verdict];
+	*reason = verdict == IMPOSSIBLE ? why_not.reason : reason_of(verdict);
 	return false;
 }
 
 /* ---------------------------------------------------------------- reasons in words */
 
-static const char *
-words_of_forecast(Verdict verdict, const SortForecast *forecast)
+/* Fills *why_not, in words for a person. */
+static bool
+decline(Verdict verdict, const SortForecast *forecast, Declined *why_not)
 {
 	const SortShape *shape = &forecast->postgres_shape;
-	double temp = predict_gpusort_temp(&forecast->shape);
+	double temp = predict_gpusort_temp(&forecast->shape) / 1e6;
 
 	switch (verdict)
 	{
 		case GONE_BACK_IN:
-			return psprintf("about %.0f MB of temporary files are expected here, and a "
-							"merge join would go back in them",
-							temp / 1e6);
+			return declined_because(why_not, DECLINED_COST,
+									psprintf("about %.0f MB of temporary files are expected here, and a "
+											 "merge join would go back in them",
+											 temp));
 		case WRITES_MORE:
-			return psprintf("about %.0f MB of temporary files are expected here, and %.0f MB with "
-							"PostgreSQL's own sort",
-							temp / 1e6, predict_postgres_temp(shape) / 1e6);
+			return declined_because(why_not, DECLINED_COST,
+									psprintf("about %.0f MB of temporary files are expected here, and "
+											 "%.0f MB with PostgreSQL's own sort",
+											 temp, predict_postgres_temp(shape) / 1e6));
 		case SAVES_LITTLE:
-			return psprintf("about %.1f ms of %.1f ms would be saved: too little to change the plan",
-							forecast->expected.postgres_ms - forecast->expected.ms,
-							Max(PLAN_UNIT_MS * forecast->plan_cost,
-								forecast->input_ms + forecast->expected.postgres_ms));
+			return declined_because(
+				why_not, DECLINED_COST,
+				psprintf("about %.1f ms of %.1f ms would be saved: too little to change the plan",
+						 forecast->expected.postgres_ms - forecast->expected.ms,
+						 Max(PLAN_UNIT_MS * forecast->plan_cost,
+							 forecast->input_ms + forecast->expected.postgres_ms)));
 		case PARTLY_SORTED:
-			return "the input is in order by its first columns: an incremental sort is expected to be "
-				   "cheaper";
+			return declined_because(
+				why_not, DECLINED_COST,
+				"the input is in order by its first columns: an incremental sort is expected to be cheaper");
 		case LIMITED:
-			return psprintf(
-				"the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort is expected to be cheaper",
-				shape->wanted, shape->rows);
+			return declined_because(why_not, DECLINED_LIMIT,
+									psprintf("the LIMIT keeps %.0f of about %.0f rows: PostgreSQL's own sort "
+											 "is expected to be cheaper",
+											 shape->wanted, shape->rows));
+		case SLOWER:
+			return declined_because(why_not, DECLINED_COST,
+									"PostgreSQL's own sort is expected to be cheaper");
 		default:
-			return "PostgreSQL's own sort is expected to be cheaper";
+			return declined_because(why_not, DECLINED_KIND,
+									"another extension made the plan without calling gpusort's planner_hook");
 	}
 }
 
@@ -224,10 +239,7 @@ sort_why_not_taken(const PlannedStmt *stmt, const Plan *sort, List *ancestors)
 	if (!columns_supported(sort, &why_not) || !sort_worth_taking(plan_likely_rows(stmt, sort), &why_not))
 		return why_not;
 	verdict = verdict_of(stmt, sort, ancestors, &forecast, &why_not);
-	if (verdict == TAKEN)
-		(void) declined_because(&why_not, DECLINED_KIND,
-								"another extension made the plan without calling gpusort's planner_hook");
-	else if (verdict != IMPOSSIBLE)
-		(void) declined_because(&why_not, reasons[verdict], words_of_forecast(verdict, &forecast));
+	if (verdict != IMPOSSIBLE)
+		(void) decline(verdict, &forecast, &why_not);
 	return why_not;
 }
