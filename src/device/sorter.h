@@ -6,16 +6,16 @@
  *
  *		sorter = device->begin(request)
  *		chunk = device->get_chunk(sorter, ...), filled by the caller, device->put_chunk(sorter, ..., chunk), again and again
- *		device->work(sorter, SORT_WORK_SORT)
- *		sorter_next(sorter, forward), device->seek, in any order
+ *		device->sort(sorter)
+ *		sorter_next(sorter, forward), device->rewind, device->mark, device->restore, in any order
  *		device->end(sorter)
  *
  * Several processes may feed one sort.  The first process, the leader, begins it, with request->shared, and
  * lets the workers join (exec/team.h).  The leader enters before it feeds.  Each process fills chunks and
- * calls finish_feed when its part of the input is over; a worker calls work after that, or is done.  A
- * process that finds no room writes runs of its own, and no row goes from one process to another: the leader
- * has all sorted when all workers are done.  A worker that is too late gets NULL from join, and has nothing
- * to read.
+ * calls finish_feed when its part of the input is over; a worker then calls help or sort_together, or is
+ * done.  A process that finds no room writes runs of its own, and no row goes from one process to another:
+ * the leader has all sorted when all workers are done.  A worker that is too late gets NULL from join, and
+ * has nothing to read.
  *
  * If the first rows of the order alone are wanted, the process that feeds leaves out rows of which
  * sorter->bound says that they can't be among them (sort/bound.h), and the device may do so as well; rows
@@ -62,7 +62,7 @@ struct Sorter
 	Size lone_memory;				/* then: bytes for each of them */
 	int nlone;						/* of them, when all workers have ended */
 	uint64 lone_rows;				/* in their runs */
-	uint64 together;				/* rows that each process can read, after SORT_WORK_SORT_TOGETHER */
+	uint64 together;				/* rows that each process can read, after sort_together */
 	const char *failure;			/* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
 
@@ -85,8 +85,8 @@ typedef struct SortRequest
 	int processes;		 /* at most, this one included */
 	FileSet *files; /* runs of these are all that is to become of the rows, for another process; else NULL */
 	int process;	/* then: whose runs they are */
-	bool read_jointly;	/* will all that feed it ask for SORT_WORK_SORT_TOGETHER? */
-	bool helped;		/* will all that feed it ask for SORT_WORK_HELP? */
+	bool read_jointly;	/* will all that feed it call sort_together? */
+	bool helped;		/* will all that feed it call help? */
 	uint64 rows_wanted; /* the first so many are; 0: all */
 	bool with_ties;		/* and those equal to the last of them */
 	double expected_rows;
@@ -103,47 +103,6 @@ typedef enum SortDeviceProperty
 	SORT_READS_TAILS = 2,		 /* tails of keys may be left to the rows that have them (sort/chunk.h) */
 	SORT_KEEPS_ROWS = 4			 /* rows are kept though they can be made of their keys */
 } SortDeviceProperty;
-
-/* What is to be done with rows that were fed. */
-typedef enum SortWork
-{
-	/* Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding. */
-	SORT_WORK_SORT,
-
-	/*
-	 * After finish_feed, in every process that fed, before the first one sorts, if the request said so: are
-	 * the rows sorted, so that each of them can read all of them?  Then it can by next, in ranges; `together`
-	 * says how many.  May sort, and wait for others.
-	 */
-	SORT_WORK_SORT_TOGETHER,
-
-	/*
-	 * After finish_feed, if the request said so.  In the first process, which must have fed too: will others
-	 * help it to read, once it has sorted?  In another one: helps, until nothing is left to be done or the
-	 * first one wants no more.
-	 */
-	SORT_WORK_HELP,
-
-	/* In the first process, at any time: those who help are to go at once. */
-	SORT_WORK_DISMISS
-} SortWork;
-
-/* Where reading goes on. */
-typedef enum SortSeek
-{
-	/* Before the first row.  False: the rows can't be read again, nor backwards, nor from a mark. */
-	SORT_SEEK_FIRST,
-
-	/* Where it is, which is remembered; at the position that was remembered. */
-	SORT_SET_MARK,
-	SORT_SEEK_MARK,
-
-	/*
-	 * For a process that reads together with others: at the first row of a range; then behind its last one.
-	 */
-	SORT_SEEK_RANGE,
-	SORT_PASS_RANGE_END
-} SortSeek;
 
 /* No function is NULL: a device that has nothing to do for a call says so, or does nothing. */
 struct SortDevice
@@ -182,8 +141,28 @@ struct SortDevice
 	 */
 	void (*finish_feed)(Sorter *sorter);
 
-	/* Does what SortWork says.  False: it is not done; the sorter may have failed. */
-	bool (*work)(Sorter *sorter, SortWork work);
+	/*
+	 * Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding.  False: the
+	 * sorter has failed.
+	 */
+	bool (*sort)(Sorter *sorter);
+
+	/*
+	 * After finish_feed, in every process that fed, before the first one sorts, if the request said so: are
+	 * the rows sorted, so that each process can read all of them by ranges?  `together` is their number then.
+	 * May sort, and wait for other processes.  The sorter may have failed.
+	 */
+	bool (*sort_together)(Sorter *sorter);
+
+	/*
+	 * After finish_feed, if the request said so.  In the first process, which must have fed too: will others
+	 * help it to read, once it has sorted?  In another process: helps until nothing is left to be done, or
+	 * the first process dismisses it, and returns false.
+	 */
+	bool (*help)(Sorter *sorter);
+
+	/* In the first process, at any time: the processes that help are to go at once. */
+	void (*dismiss)(Sorter *sorter);
 
 	/*
 	 * The next row in this direction, or NULL at the end, or if the sorter has failed; the row is good until
@@ -192,11 +171,20 @@ struct SortDevice
 	 */
 	MinimalTuple (*next)(Sorter *sorter, bool forward);
 
+	/* Goes before the first row.  False: the rows can't be read again, nor backwards, nor from a mark. */
+	bool (*rewind)(Sorter *sorter);
+
+	/* Remembers where it is; goes there again. */
+	void (*mark)(Sorter *sorter);
+	void (*restore)(Sorter *sorter);
+
 	/*
-	 * Only for SORT_SEEK_RANGE: a range is one of nranges of the order that have about the same number of
-	 * rows.
+	 * In a process that reads together with others.  The next row is the first one of a range, which is one
+	 * of nranges of the order that have about the same number of rows; then, at the end of the range, the
+	 * rows behind it are next.
 	 */
-	bool (*seek)(Sorter *sorter, SortSeek where, int range, int nranges);
+	void (*seek_range)(Sorter *sorter, int range, int nranges);
+	void (*pass_range_end)(Sorter *sorter);
 
 	void (*get_stats)(const Sorter *sorter, SorterStats *stats);
 

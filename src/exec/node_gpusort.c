@@ -279,7 +279,7 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	read_ms = stopwatch_ms(watch);
 	state->sorter->device->get_stats(state->sorter, &when_read);
 	progress_enter(state->sorter, PROGRESS_SORTING);
-	if (!state->sorter->device->work(state->sorter, SORT_WORK_SORT))
+	if (!state->sorter->device->sort(state->sorter))
 		return false;
 	note_performed(state, read_ms, &when_read);
 	return true;
@@ -486,7 +486,7 @@ rescan_gpusort(CustomScanState *css)
 	}
 	ExecClearTuple(css->ss.ss_ScanTupleSlot);
 	if (input->chgParam == NULL && rows_wanted_suffice(&state->wanted, &wanted) &&
-		state->sorter->device->seek(state->sorter, SORT_SEEK_FIRST, 0, 0))
+		state->sorter->device->rewind(state->sorter))
 		return;
 	release_sorter(state);
 	if (input->chgParam == NULL)
@@ -494,24 +494,21 @@ rescan_gpusort(CustomScanState *css)
 }
 
 static void
-seek_mark(CustomScanState *css, SortSeek where)
+mark_gpusort(CustomScanState *css)
 {
 	Sorter *sorter = ((GpuSortState *) css)->sorter;
 
 	if (sorter != NULL)
-		(void) sorter->device->seek(sorter, where, 0, 0);
-}
-
-static void
-mark_gpusort(CustomScanState *css)
-{
-	seek_mark(css, SORT_SET_MARK);
+		sorter->device->mark(sorter);
 }
 
 static void
 restore_gpusort(CustomScanState *css)
 {
-	seek_mark(css, SORT_SEEK_MARK);
+	Sorter *sorter = ((GpuSortState *) css)->sorter;
+
+	if (sorter != NULL)
+		sorter->device->restore(sorter);
 }
 
 static void

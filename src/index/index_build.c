@@ -187,7 +187,7 @@ sort_tuples(IndexBuild *build)
 	if (!build->feed.is_loaded)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 	progress_enter(sorter, PROGRESS_SORTING);
-	if (!sorter->device->work(sorter, SORT_WORK_SORT))
+	if (!sorter->device->sort(sorter))
 		return false;
 	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);

@@ -226,8 +226,10 @@ cpu_finish_feed(Sorter *base)
 
 /* Are all rows sorted, and can this process read them? */
 static bool
-read_together(CpuSorter *sorter)
+cpu_sort_together(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
+
 	if (sorter->shared == NULL)
 		return false;
 	if (sorter->published)
@@ -244,8 +246,10 @@ read_together(CpuSorter *sorter)
 }
 
 static void
-seek_range(CpuSorter *sorter, int range, int nranges)
+cpu_seek_range(Sorter *base, int range, int nranges)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
+
 	if (sorter->published)
 	{
 		joint_spill_seek(sorter, range, nranges);
@@ -256,8 +260,10 @@ seek_range(CpuSorter *sorter, int range, int nranges)
 }
 
 static void
-pass_range_end(CpuSorter *sorter)
+cpu_pass_range_end(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
+
 	if (sorter->published)
 		run_ranges_pass_end(sorter->ranges);
 	sorter->position = Min(sorter->position, sorter->range_end - 1); /* who met the end stands behind it */
@@ -266,8 +272,9 @@ pass_range_end(CpuSorter *sorter)
 
 /* In the first process: will others help? In another one: helps. */
 static bool
-help_reader(CpuSorter *sorter)
+cpu_help(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
 	const SharedChunks *shared = sorter->shared;
 
 	if (shared == NULL || !shared->is_sorted || shared->windows == NULL)
@@ -280,9 +287,9 @@ help_reader(CpuSorter *sorter)
 }
 
 static void
-dismiss_helpers(CpuSorter *sorter)
+cpu_dismiss(Sorter *base)
 {
-	const SharedChunks *shared = sorter->shared;
+	const SharedChunks *shared = ((CpuSorter *) base)->shared;
 
 	if (shared != NULL && shared->windows != NULL)
 		return_windows_dismiss(shared->windows);
@@ -315,9 +322,10 @@ finish_sharing(CpuSorter *sorter)
 	return shared->is_sorted;
 }
 
-static void
-sort_rows(CpuSorter *sorter)
+static bool
+cpu_sort(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	bool is_sorted = sorter->shared != NULL && finish_sharing(sorter);
 
@@ -336,26 +344,6 @@ sort_rows(CpuSorter *sorter)
 		sorter->stats.method = sorter->sorted.method;
 	}
 	MemoryContextSwitchTo(old);
-}
-
-static bool
-cpu_work(Sorter *base, SortWork work)
-{
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	switch (work)
-	{
-		case SORT_WORK_SORT:
-			sort_rows(sorter);
-			break;
-		case SORT_WORK_SORT_TOGETHER:
-			return read_together(sorter);
-		case SORT_WORK_HELP:
-			return help_reader(sorter);
-		case SORT_WORK_DISMISS:
-			dismiss_helpers(sorter);
-			break;
-	}
 	return true;
 }
 
@@ -397,11 +385,13 @@ cpu_next(Sorter *base, bool forward)
 }
 
 static bool
-rewind_rows(CpuSorter *sorter)
+cpu_rewind(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
+
 	if (sorter->external != NULL && !sorter->random_access)
 		return false;
-	dismiss_helpers(sorter);
+	cpu_dismiss(base);
 	sorter_forget_rows_at_hand(&sorter->base);
 	sorter->position = -1;
 	if (sorter->external != NULL)
@@ -410,44 +400,23 @@ rewind_rows(CpuSorter *sorter)
 }
 
 static void
-set_mark(CpuSorter *sorter)
+cpu_mark(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
+
 	sorter->mark = sorter->position;
 	if (sorter->external != NULL)
 		merged_rows_mark(external_sort_rows(sorter->external));
 }
 
 static void
-seek_mark(CpuSorter *sorter)
-{
-	sorter->position = sorter->mark;
-	if (sorter->external != NULL)
-		merged_rows_restore(external_sort_rows(sorter->external));
-}
-
-static bool
-cpu_seek(Sorter *base, SortSeek where, int range, int nranges)
+cpu_restore(Sorter *base)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	switch (where)
-	{
-		case SORT_SEEK_FIRST:
-			return rewind_rows(sorter);
-		case SORT_SET_MARK:
-			set_mark(sorter);
-			break;
-		case SORT_SEEK_MARK:
-			seek_mark(sorter);
-			break;
-		case SORT_SEEK_RANGE:
-			seek_range(sorter, range, nranges);
-			break;
-		case SORT_PASS_RANGE_END:
-			pass_range_end(sorter);
-			break;
-	}
-	return true;
+	sorter->position = sorter->mark;
+	if (sorter->external != NULL)
+		merged_rows_restore(external_sort_rows(sorter->external));
 }
 
 /* ---------------------------------------------------------------- statistics, end */
@@ -470,7 +439,7 @@ cpu_end(Sorter *base)
 
 	if (sort_share_is_own(base->share))
 	{
-		dismiss_helpers(sorter);
+		cpu_dismiss(base);
 		/* a sort that had no room in memory has given back what its chunks were */
 		if (sorter->external == NULL && !base->share->overflowed)
 			arena_end(&base->share->arena);
@@ -491,9 +460,16 @@ const SortDevice sort_device_cpu = {
 	.get_chunk = cpu_get_chunk,
 	.put_chunk = cpu_put_chunk,
 	.finish_feed = cpu_finish_feed,
-	.work = cpu_work,
+	.sort = cpu_sort,
+	.sort_together = cpu_sort_together,
+	.help = cpu_help,
+	.dismiss = cpu_dismiss,
 	.next = cpu_next,
-	.seek = cpu_seek,
+	.rewind = cpu_rewind,
+	.mark = cpu_mark,
+	.restore = cpu_restore,
+	.seek_range = cpu_seek_range,
+	.pass_range_end = cpu_pass_range_end,
 	.get_stats = cpu_get_stats,
 	.end = cpu_end,
 };

@@ -178,7 +178,7 @@ cuda_perform(CudaCard *card)
 	if (card->stage == CUDA_SORTED)
 	{
 		card->range_end = card->nrows;
-		cuda_seek(card, SORT_SEEK_FIRST, 0, 0);
+		cuda_rewind(card);
 		return card->failure == NULL;
 	}
 	if (card->failure != NULL || !settle(card))
@@ -199,36 +199,44 @@ cuda_next(CudaCard *card, bool forward)
 }
 
 void
-cuda_seek(CudaCard *card, SortSeek where, int range, int nranges)
+cuda_rewind(CudaCard *card)
 {
-	MergedRows *merged = card->external != NULL ? external_sort_rows(card->external) : NULL;
+	card->position = -1;
+	if (card->external != NULL)
+		merged_rows_rewind(external_sort_rows(card->external));
+	cuda_forget_place(card);
+}
 
-	switch (where)
-	{
-		case SORT_SEEK_FIRST:
-			card->position = -1;
-			if (merged != NULL)
-				merged_rows_rewind(merged);
-			break;
-		case SORT_SET_MARK:
-			card->mark = card->position;
-			if (merged != NULL)
-				merged_rows_mark(merged);
-			return;
-		case SORT_SEEK_MARK:
-			card->position = card->mark;
-			if (merged != NULL)
-				merged_rows_restore(merged);
-			break;
-		case SORT_SEEK_RANGE:
-			card->position = card->nrows * range / nranges - 1;
-			card->range_end = card->nrows * (range + 1) / nranges;
-			break;
-		case SORT_PASS_RANGE_END:
-			Assert(card->at >= card->at_end && card->whole->at >= card->whole->at_end);
-			card->range_end = card->nrows;
-			break;
-	}
+void
+cuda_mark(CudaCard *card)
+{
+	card->mark = card->position;
+	if (card->external != NULL)
+		merged_rows_mark(external_sort_rows(card->external));
+}
+
+void
+cuda_restore(CudaCard *card)
+{
+	card->position = card->mark;
+	if (card->external != NULL)
+		merged_rows_restore(external_sort_rows(card->external));
+	cuda_forget_place(card);
+}
+
+void
+cuda_seek_range(CudaCard *card, int range, int nranges)
+{
+	card->position = card->nrows * range / nranges - 1;
+	card->range_end = card->nrows * (range + 1) / nranges;
+	cuda_forget_place(card);
+}
+
+void
+cuda_pass_range_end(CudaCard *card)
+{
+	Assert(card->at >= card->at_end && card->whole->at >= card->whole->at_end);
+	card->range_end = card->nrows;
 	cuda_forget_place(card);
 }
 

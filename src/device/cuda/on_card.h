@@ -209,7 +209,7 @@ extern Chunk *cuda_apart_chunk(CudaCard *card, Size at_least);
 extern void cuda_end_feed(CudaCard *card);
 extern void cuda_end_apart(CudaCard *card);
 
-/* Does what SORT_WORK_SORT_TOGETHER says. */
+/* Does what SortDevice.sort_together says. */
 extern bool cuda_sort_together(CudaCard *card);
 
 /* Can this card and, if there are others, theirs go on? */
@@ -258,7 +258,11 @@ extern bool cuda_perform(CudaCard *card);
 
 /* Do what SortDevice says, of this part. */
 extern MinimalTuple cuda_next(CudaCard *card, bool forward);
-extern void cuda_seek(CudaCard *card, SortSeek where, int range, int nranges);
+extern void cuda_rewind(CudaCard *card);
+extern void cuda_mark(CudaCard *card);
+extern void cuda_restore(CudaCard *card);
+extern void cuda_seek_range(CudaCard *card, int range, int nranges);
+extern void cuda_pass_range_end(CudaCard *card);
 extern void cuda_end(CudaCard *card);
 
 /* Adds what another card did, for the same sort. */

@@ -180,9 +180,10 @@ parts_finish_feed(Sorter *base)
 
 /* All processes are through with the input; or rows were read already, and are to be read from the first. */
 static bool
-sort_parts(PartsSorter *sorter)
+parts_sort(Sorter *base)
 {
-	const SortShare *share = sorter->base.share;
+	PartsSorter *sorter = (PartsSorter *) base;
+	const SortShare *share = base->share;
 
 	sorter_forget_rows_at_hand(&sorter->base);
 	if (cuda_share_is_alive(sorter->card))
@@ -197,29 +198,29 @@ sort_parts(PartsSorter *sorter)
 	return parts_go_on(sorter, sorter->card);
 }
 
-/* Nobody helps to read what a GPU has sorted. */
 static bool
-parts_work(Sorter *base, SortWork work)
+parts_sort_together(Sorter *base)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
-	bool done = true;
+	bool done = cuda_sort_together(sorter->card);
 
-	switch (work)
-	{
-		case SORT_WORK_SORT:
-			return sort_parts(sorter);
-		case SORT_WORK_SORT_TOGETHER:
-			done = cuda_sort_together(sorter->card);
-			(void) parts_go_on(sorter, sorter->card);
-			break;
-		case SORT_WORK_HELP:
-			done = parts_take_turns(sorter) && turns_help(sorter);
-			break;
-		case SORT_WORK_DISMISS:
-			turns_dismiss(sorter);
-			break;
-	}
+	(void) parts_go_on(sorter, sorter->card);
 	return done;
+}
+
+/* Nobody helps to read what a GPU has sorted in one part. */
+static bool
+parts_help(Sorter *base)
+{
+	PartsSorter *sorter = (PartsSorter *) base;
+
+	return parts_take_turns(sorter) && turns_help(sorter);
+}
+
+static void
+parts_dismiss(Sorter *base)
+{
+	turns_dismiss((PartsSorter *) base);
 }
 
 /* ---------------------------------------------------------------- rows */
@@ -269,19 +270,55 @@ parts_next(Sorter *base, bool forward)
 }
 
 static bool
-parts_seek(Sorter *base, SortSeek where, int range, int nranges)
+parts_rewind(Sorter *base)
 {
 	PartsSorter *sorter = (PartsSorter *) base;
-	const CudaCard *card = sorter->card;
+	CudaCard *card = sorter->card;
 
-	if (where == SORT_SEEK_FIRST &&
-		(parts_take_turns(sorter) || (card->external != NULL && !card->request.random_access)))
+	if (parts_take_turns(sorter) || (card->external != NULL && !card->request.random_access))
 		return false;
-	check_read_once(sorter, false);
-	cuda_seek(sorter->card, where, range, nranges);
-	if (where != SORT_SET_MARK)
-		sorter_forget_rows_at_hand(base);
+	cuda_rewind(card);
+	sorter_forget_rows_at_hand(base);
 	return true;
+}
+
+static void
+parts_mark(Sorter *base)
+{
+	PartsSorter *sorter = (PartsSorter *) base;
+
+	check_read_once(sorter, false);
+	cuda_mark(sorter->card);
+}
+
+static void
+parts_restore(Sorter *base)
+{
+	PartsSorter *sorter = (PartsSorter *) base;
+
+	check_read_once(sorter, false);
+	cuda_restore(sorter->card);
+	sorter_forget_rows_at_hand(base);
+}
+
+static void
+parts_seek_range(Sorter *base, int range, int nranges)
+{
+	PartsSorter *sorter = (PartsSorter *) base;
+
+	check_read_once(sorter, false);
+	cuda_seek_range(sorter->card, range, nranges);
+	sorter_forget_rows_at_hand(base);
+}
+
+static void
+parts_pass_range_end(Sorter *base)
+{
+	PartsSorter *sorter = (PartsSorter *) base;
+
+	check_read_once(sorter, false);
+	cuda_pass_range_end(sorter->card);
+	sorter_forget_rows_at_hand(base);
 }
 
 /* ---------------------------------------------------------------- statistics, end */
@@ -329,9 +366,16 @@ const SortDevice sort_device_cuda = {
 	.get_chunk = parts_get_chunk,
 	.put_chunk = parts_put_chunk,
 	.finish_feed = parts_finish_feed,
-	.work = parts_work,
+	.sort = parts_sort,
+	.sort_together = parts_sort_together,
+	.help = parts_help,
+	.dismiss = parts_dismiss,
 	.next = parts_next,
-	.seek = parts_seek,
+	.rewind = parts_rewind,
+	.mark = parts_mark,
+	.restore = parts_restore,
+	.seek_range = parts_seek_range,
+	.pass_range_end = parts_pass_range_end,
 	.get_stats = parts_get_stats,
 	.end = parts_end,
 };

@@ -7,7 +7,7 @@
  * has been returned the next one is sent, sorted and returned: so nothing is merged, and each row is written
  * and read once at most, as it is.  A part that is too large for its turn goes through runs (spill.c).
  *
- * Those who have fed may stay to send (SORT_WORK_HELP).  The first process begins a part's job and names the
+ * Those who have fed may stay to send (SortDevice.help).  The first process begins a part's job and names the
  * part; each takes a chunk or a file of what waits after the other, until none is left.  What finds no room
  * waits again (WAITING_AGAIN).  Then the first process names nothing any more, waits for those who send, and
  * sends alone what is left, making room by spilling.  Who helps waits for a turn for a while only: longer
@@ -495,7 +495,7 @@ sort_on_cpu(PartsSorter *sorter)
 	request.expected_rows = sorter->waiting.share->parts[sorter->current].rows;
 	sorter->cpu = sort_device_cpu.begin(&request);
 	waiting_send_to_cpu(&sorter->waiting, sorter->current, sorter->cpu);
-	(void) sort_device_cpu.work(sorter->cpu, SORT_WORK_SORT);
+	(void) sort_device_cpu.sort(sorter->cpu);
 }
 
 static void

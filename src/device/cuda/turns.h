@@ -145,7 +145,7 @@ extern void turns_keep_refused(PartsSorter *sorter, CudaCard *card, int part);
 extern void turns_sort_first(PartsSorter *sorter);
 extern bool turns_sort_next(PartsSorter *sorter);
 
-/* Do what SORT_WORK_HELP and SORT_WORK_DISMISS say. */
+/* Do what SortDevice says. */
 extern bool turns_help(PartsSorter *sorter);
 extern void turns_dismiss(PartsSorter *sorter);
 
