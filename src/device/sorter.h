@@ -5,17 +5,17 @@
  * A sort goes through these calls, in this order:
  *
  *		sorter = device->begin(request)
- *		chunk = device->get_chunk(sorter, ...), filled by the caller, device->put_chunk(sorter, ..., chunk), again and again
+ *		chunk = sorter_get_chunk(sorter, ...), filled by the caller, place_put(chunk), again and again
  *		device->sort(sorter)
- *		sorter_next(sorter, forward), device->rewind, device->mark, device->restore, in any order
+ *		sorter_next(sorter, forward), sorter_rewind, sorter_mark, sorter_restore, in any order
  *		device->end(sorter)
  *
- * Several processes may feed one sort.  The first process, the leader, begins it, with request->shared, and
- * lets the workers join (exec/team.h).  The leader enters before it feeds.  Each process fills chunks and
- * calls finish_feed when its part of the input is over; a worker then calls help or sort_together, or is
- * done.  A process that finds no room writes runs of its own, and no row goes from one process to another:
- * the leader has all sorted when all workers are done.  A worker that is too late gets NULL from join, and
- * has nothing to read.
+ * Several processes may feed one sort.  The first process, the leader, begins it, with
+ * request->processes.share, and lets the workers join (exec/team.h).  The leader enters before it feeds.
+ * Each process fills chunks and calls finish_feed when its part of the input is over; a worker then calls
+ * help or sort_together, or is done.  A process that finds no room writes runs of its own, and no row goes
+ * from one process to another: the leader has all sorted when all workers are done.  A worker that is too
+ * late gets NULL from join, and has nothing to read.
  *
  * If the first rows of the order alone are wanted, the process that feeds leaves out rows of which
  * sorter->bound says that they can't be among them (sort/bound.h), and the device may do so as well; rows
@@ -40,6 +40,7 @@
 #include "access/tupdesc.h"
 #include "storage/fileset.h"
 
+#include "device/place.h"
 #include "key/sort_key.h"
 #include "monitor/sort_stats.h"
 #include "sort/bound.h"
@@ -57,14 +58,26 @@ struct Sorter
 	const SortDevice *device;
 	const SortSplitters *splitters; /* between its parts; NULL: it has none */
 	SortBound *bound;				/* which of its rows are wanted; NULL: all */
+	Place *places;					/* where its rows are, the first one to be asked for room */
 	SortShare *share;				/* what other processes need to join; NULL: they can't */
-	FileSet *files;					/* for runs of lone workers (SortTeam); NULL: it takes none */
-	Size lone_memory;				/* then: bytes for each of them */
-	int nlone;						/* of them, when all workers have ended */
-	uint64 lone_rows;				/* in their runs */
-	uint64 together;				/* rows that each process can read, after sort_together */
-	const char *failure;			/* why it can't go on, a sentence; NULL: it can */
+	int process;		 /* the number of this process among those that feed; -1: it does not, or no more */
+	FileSet *files;		 /* for runs of lone workers (SortTeam); NULL: it takes none */
+	Size lone_memory;	 /* then: bytes for each of them */
+	int nlone;			 /* of them, when all workers have ended */
+	uint64 lone_rows;	 /* in their runs */
+	const char *failure; /* why it can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
+
+	/*
+	 * Where it reads (sorter.c).  The position is that of the row last returned, or at hand: -1 before the
+	 * first one, nrows after the last one.  It means nothing where rows are merged.
+	 */
+	struct MergedRows *merged; /* rows of runs; NULL: none */
+	bool read_once;			   /* the rows can't be read again, nor backwards, nor from a mark */
+	int64 nrows;			   /* that this process can read */
+	int64 position;
+	int64 marked;
+	int64 range_end; /* rows from there on are not to be read for now */
 
 	/* The rows at hand: from at on, each at the next multiple of 8 bytes, those that are next, forwards. */
 	const char *at;
@@ -74,26 +87,42 @@ struct Sorter
 /* What is to be sorted. */
 typedef struct SortRequest
 {
-	const SortKey *key;	 /* must live as long as the sorter */
-	TupleDesc desc;		 /* of the rows; as long */
-	bool complete_rows;	 /* do they hold all their sort columns? */
-	Size memory_limit;	 /* bytes of host memory */
-	Size process_memory; /* of these, that each process brings; 0: they are for all, however many come */
-	bool random_access;	 /* will it be read backwards, again, or from a mark? */
-	bool fed_once;		 /* can't the rows be had again, if the device fails? */
-	bool shared;		 /* will other processes feed it too? */
-	int processes;		 /* at most, this one included */
-	FileSet *files; /* runs of these are all that is to become of the rows, for another process; else NULL */
-	int process;	/* then: whose runs they are */
-	bool read_jointly;	/* will all that feed it call sort_together? */
-	bool helped;		/* will all that feed it call help? */
-	uint64 rows_wanted; /* the first so many are; 0: all */
-	bool with_ties;		/* and those equal to the last of them */
-	double expected_rows;
-	double expected_row_bytes; /* of one row, without its key */
-	double expected_key_bytes; /* of one key */
-	double cpu_ms;			   /* milliseconds that the cpu device is expected to take */
-	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: whole */
+	const SortKey *key; /* must live as long as the sorter */
+
+	struct
+	{
+		TupleDesc desc;		/* must live as long as the sorter */
+		bool complete;		/* do they hold all their sort columns? */
+		bool random_access; /* will they be read backwards, again, or from a mark? */
+		bool fed_once;		/* their input can't be read again, if the device fails */
+		uint64 wanted;		/* the first so many are; 0: all */
+		bool with_ties;		/* and those equal to the last of them */
+	} rows;
+
+	/* Host memory, in bytes. */
+	struct
+	{
+		Size limit;
+		Size of_each; /* of the limit, what each process brings; 0: the limit is for all, however many come */
+	} memory;
+
+	struct
+	{
+		int n;			   /* at most, this one included */
+		bool share;		   /* others than this one will feed the sorter, too */
+		bool read_jointly; /* all that feed it will call sort_together */
+		bool help;		   /* all that feed it will call help */
+	} processes;
+
+	/* What a card wants to know before the rows come, by the planner's estimates. */
+	struct
+	{
+		double rows;
+		double row_bytes;		 /* of one row, without its key */
+		double key_bytes;		 /* of one key */
+		double cpu_ms;			 /* milliseconds that the cpu device is expected to take */
+		const KeySample *sample; /* of the keys, in order, to split the rows by; NULL: they are not split */
+	} expected;
 } SortRequest;
 
 /* What a device makes of rows: bits. */
@@ -127,15 +156,6 @@ struct SortDevice
 	bool (*enter)(Sorter *sorter, int processes);
 
 	/*
-	 * An empty chunk for rows of this part, 0 where there are none, with room for at least one of so many
-	 * bytes, entry and all.  NULL: the sorter has failed.
-	 */
-	Chunk *(*get_chunk)(Sorter *sorter, int part, Size at_least);
-
-	/* Takes back a chunk that get_chunk gave for this part, filled. */
-	void (*put_chunk)(Sorter *sorter, int part, Chunk *chunk);
-
-	/*
 	 * This process's part of the input is over, and no chunk is outstanding.  May wait for others and sort
 	 * together with them.
 	 */
@@ -149,7 +169,7 @@ struct SortDevice
 
 	/*
 	 * After finish_feed, in every process that fed, before the first one sorts, if the request said so: are
-	 * the rows sorted, so that each process can read all of them by ranges?  `together` is their number then.
+	 * the rows sorted, so that each process can read all of them by ranges?  `nrows` is their number then.
 	 * May sort, and wait for other processes.  The sorter may have failed.
 	 */
 	bool (*sort_together)(Sorter *sorter);
@@ -170,13 +190,6 @@ struct SortDevice
 	 * hand then, if the request had no random_access: for the device they count as returned.
 	 */
 	MinimalTuple (*next)(Sorter *sorter, bool forward);
-
-	/* Goes before the first row.  False: the rows can't be read again, nor backwards, nor from a mark. */
-	bool (*rewind)(Sorter *sorter);
-
-	/* Remembers where it is; goes there again. */
-	void (*mark)(Sorter *sorter);
-	void (*restore)(Sorter *sorter);
 
 	/*
 	 * In a process that reads together with others.  The next row is the first one of a range, which is one
@@ -250,8 +263,47 @@ sorter_fail(Sorter *sorter, SortFailureReason reason, const char *message)
 	}
 }
 
+/* Nothing of its rows was read, of which there are so many; or they are merged. */
+extern void sorter_begin_reading(Sorter *sorter, uint64 nrows);
+extern void sorter_read_merged(Sorter *sorter, struct MergedRows *merged, bool random_access);
+
+/* Goes before the first row.  False: the rows can't be read again. */
+extern bool sorter_rewind(Sorter *sorter);
+
+/* Remembers where it is; goes there again. */
+extern void sorter_mark(Sorter *sorter);
+extern void sorter_restore(Sorter *sorter);
+
+/* For a device that can't do a thing, or has nothing to do. */
+extern bool sorter_can_not(Sorter *sorter);
+extern void sorter_does_nothing(Sorter *sorter);
+
+/* What SortDevice says, where rows have a position. */
+extern void sorter_seek_range(Sorter *sorter, int range, int nranges);
+extern void sorter_pass_range_end(Sorter *sorter);
+
+/*
+ * A chunk for rows of this part, 0 where there are no parts, with room for at least one row of so many bytes,
+ * entry and all.  NULL: the sorter has failed.  Filled, it is put back by place_put.
+ */
+static inline Chunk *
+sorter_get_chunk(Sorter *sorter, int part, Size at_least)
+{
+	Chunk *chunk = sorter->failure == NULL ? places_take(sorter->places, part, at_least) : NULL;
+
+	return sorter->failure == NULL ? chunk : NULL;
+}
+
 /* Sorts in the backend's own memory, past its limit in temporary files; always there. */
 extern const SortDevice sort_device_cpu;
+
+/*
+ * A sorter of that device which makes runs of all its rows, for another process, when its feed is finished:
+ * of these files, under this number (files/shared_runs.h).  complete_rows: as in SortDevice.join; memory:
+ * bytes.
+ */
+extern Sorter *sort_cpu_begin_runs(const SortKey *key, TupleDesc complete_rows, Size memory, FileSet *files,
+								   int number);
 
 /* Sorts on GPUs, in a service of its own process; not always there. */
 extern const SortDevice sort_device_cuda;

@@ -107,7 +107,7 @@ put_chunk(SortFeed *feed, FeedPart *part)
 		return;
 	note_progress(feed, part);
 	memset(part, 0, sizeof(*part));
-	feed->sorter->device->put_chunk(feed->sorter, part - feed->parts, chunk);
+	place_put(chunk);
 }
 
 /* A chunk with room for so many more bytes; NULL: the sorter has failed. */
@@ -115,7 +115,7 @@ static pg_noinline Chunk *
 next_chunk(SortFeed *feed, FeedPart *part, Size bytes)
 {
 	put_chunk(feed, part);
-	part->chunk = feed->sorter->device->get_chunk(feed->sorter, part - feed->parts, bytes);
+	part->chunk = sorter_get_chunk(feed->sorter, part - feed->parts, bytes);
 	return part->chunk;
 }
 

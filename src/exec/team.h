@@ -90,7 +90,7 @@ extern void team_close(TeamShare *team, Sorter *sorter);
 /* ---------------------------------------------------------------- ranges */
 
 /*
- * In the leader, after team_finish_feed: can all processes read ranges of the rows?  Sorter.together says how
+ * In the leader, after team_finish_feed: can all processes read ranges of the rows?  Sorter.nrows says how
  * many rows there are.
  */
 extern bool team_sort_together(TeamShare *team, Sorter *sorter);

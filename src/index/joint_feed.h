@@ -25,8 +25,8 @@ typedef struct HeapFeed
 
 /*
  * Scans the heap; the sorter may fail meanwhile.  With up to so many workers, who sort, and load the index,
- * together if the device can; the sorter was begun with SortRequest.shared then.  Must not be called in a
- * parallel worker.
+ * together if the device can; the sorter was begun with SortRequest.processes.share then.  Must not be called
+ * in a parallel worker.
  */
 extern void heap_feed(const Load *load, HeapFeed *feed, int nworkers);
 

@@ -242,7 +242,7 @@ share_out(LoadShare *share, TeamShare *team, const Load *load)
 
 	if (team_sort_together(team, sorter))
 	{
-		share->ntuples = sorter->together;
+		share->ntuples = sorter->nrows;
 		nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
 	}
 	if (!team_share_out(team, sorter, nloaders, nloaders * RANGES_PER_PROCESS))

@@ -39,11 +39,13 @@
 
 typedef struct Chunk
 {
-	struct Chunk *next; /* the next chunk in feed order */
-	char *base;			/* start of the buffer, 8-byte aligned */
-	Size size;			/* bytes in the buffer */
-	Size front;			/* bytes used by entries, from base upwards */
-	Size back;			/* offset of the lowest row so far */
+	struct Chunk *next;	 /* the next chunk in feed order */
+	struct Place *place; /* where it was taken from (device/place.h), for the process that has taken it */
+	int part;			 /* then: of which part of the sort its rows are */
+	char *base;			 /* start of the buffer, 8-byte aligned */
+	Size size;			 /* bytes in the buffer */
+	Size front;			 /* bytes used by entries, from base upwards */
+	Size back;			 /* offset of the lowest row so far */
 	uint64 nrows;
 	uint64 max_rows; /* the chunk is full at so many rows, whatever its bytes */
 	int key_width;	 /* of fixed keys; 0: variable keys */
@@ -419,12 +421,6 @@ extern void chunk_adopt_copy(Chunk *chunk, const Chunk *from);
 
 /* Copies all rows of a chunk to another one, which has room for them, behind those that are there. */
 extern void chunk_copy(Chunk *to, const Chunk *from);
-
-/* Bytes that a row of the chunk takes, entry and all. */
-extern Size chunk_row_bytes(const Chunk *chunk, uint64 i);
-
-/* Adds a copy of another chunk's row to one that has room for it.  There are rows in both. */
-extern void chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i);
 
 /* Is a row with this key to stay? */
 typedef bool (*ChunkPredicate)(const uint8 *key, Size size, void *arg);

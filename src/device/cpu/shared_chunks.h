@@ -19,6 +19,7 @@
 
 #include "postgres.h"
 
+#include "device/cpu/chunk_pool.h"
 #include "device/cpu/return_windows.h"
 #include "device/participants.h"
 #include "key/sort_key.h"
@@ -32,15 +33,9 @@ typedef struct SharedChunks
 	SortShare base;
 	Size limit;			  /* bytes of chunks and of sorting their rows */
 	int processes;		  /* at most */
-	int nchunks;		  /* handed out */
-	Size chunk_memory;	  /* bytes of them */
+	ChunkPool pool;		  /* all chunks that were handed out, since the last collection */
 	uint64 reserved_rows; /* that the chunks being filled may get */
-	Chunk *filled;		  /* since the last collection, in the order they came */
-	Chunk **filled_end;
-	uint64 filled_rows; /* in them, and in those that are open */
-	Chunk *open;		/* partly filled, after rows were taken out, or empty */
-	bool cutting;		/* a process takes rows out; they count as reserved */
-	uint64 cut_rows;	/* so many were left the last time */
+	int ncutting;		  /* a process cuts rows out, 1 or none; they count as reserved */
 
 	/* When the sort is closed (joint_sort.h): */
 	char *sort_memory; /* NULL: the leader will sort alone */
@@ -69,22 +64,22 @@ typedef struct SharedChunks
 extern SharedChunks *shared_chunks_create(Size limit, int processes, bool helped);
 
 /*
- * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or another
- * one has not.
+ * A chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or another one has
+ * not.
  */
 extern Chunk *shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least);
 
 /* Takes back a chunk, filled.  Takes rows that are not wanted any more out of all, if there are many. */
-extern void shared_chunks_put(SharedChunks *shared, const SortKey *key, Chunk *chunk);
-
-/* Partly filled chunks are taken for filled ones.  For one process, when no other uses the chunks. */
-extern void shared_chunks_close_open(SharedChunks *shared);
+extern void shared_chunks_put(SharedChunks *shared, Chunk *chunk);
 
 /*
- * The first ones of the filled chunks, a list, with one of so many parts of their rows, and all that are
- * empty.
+ * Makes room by cutting rows out, or waits until another process has done so, which itself waits for nobody;
+ * false: no use.
  */
-extern Chunk *shared_chunks_take_filled(SharedChunks *shared, int parts, Chunk **empty);
+extern bool shared_chunks_cut_for_room(SharedChunks *shared);
+
+/* One of so many parts of the filled chunks, and all that are empty, are this process's own from now on. */
+extern void shared_chunks_collect(SharedChunks *shared, int parts, ChunkPool *own, Place *place);
 
 /*
  * Bytes that it takes to sort so many rows, in parts: each process its own, if there is no room for more.
@@ -101,13 +96,6 @@ static inline Size
 shared_chunks_late_memory(const SharedChunks *shared)
 {
 	return Min((Size) 128 * 1024, shared->limit / (2 * shared->processes));
-}
-
-/* Is this chunk one of these? */
-static inline bool
-shared_chunks_own(const SharedChunks *shared, const Chunk *chunk)
-{
-	return shared != NULL && arena_contains(&shared->base.arena, chunk);
 }
 
 /* A process that has gone apart has so many bytes now, instead of what was noted last. */
