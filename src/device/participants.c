@@ -14,6 +14,7 @@
 
 #include "base/wait_events.h"
 #include "device/participants.h"
+#include "sort/bound.h"
 
 /* Workers that may take part, the first ones: all, but in tests. */
 #ifndef SORT_SHARE_WORKERS

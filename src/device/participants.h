@@ -69,9 +69,9 @@ struct SortShare
 	bool failed;	 /* the device can't go on: the sort must start again */
 	SortFailureReason failure_reason;
 	char failure[256];
-	int nmet;		  /* processes that wait for the others to come as far */
-	uint32 meeting;	  /* how often all have met */
-	SortBound *bound; /* NULL: all rows are wanted */
+	int nmet;				 /* processes that wait for the others to come as far */
+	uint32 meeting;			 /* how often all have met */
+	struct SortBound *bound; /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
@@ -104,7 +104,7 @@ extern SortShare *sort_share_create(Size size, Size header_size, int processes);
  * sizeof(SortBound), or without any in CurrentMemoryContext.  NULL: all are wanted, or there is no memory
  * left to say so.
  */
-extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
+extern struct SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
 /* In another process (arena_attach); NULL: can't. */
 extern SortShare *sort_share_attach(const ArenaHandle *handle);

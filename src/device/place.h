@@ -70,4 +70,11 @@ place_put(Chunk *chunk)
 	chunk->place->put(chunk);
 }
 
+/* Frees a chunk that its place has no more use for. */
+static inline void
+place_release(Chunk *chunk)
+{
+	chunk->place->release(chunk);
+}
+
 #endif /* GPUSORT_DEVICE_PLACE_H */

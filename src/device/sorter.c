@@ -8,6 +8,13 @@
 
 #include "device/sorter.h"
 #include "files/merged_rows.h"
+#include "key/sort_key.h"
+
+void
+sort_device_set_layout(const SortDevice *device, SortKey *key)
+{
+	key->policy.alone = key->policy.rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
+}
 
 bool
 sorter_can_not(Sorter *sorter)

@@ -41,11 +41,14 @@
 #include "storage/fileset.h"
 
 #include "device/place.h"
-#include "key/sort_key.h"
 #include "monitor/sort_stats.h"
-#include "sort/bound.h"
 #include "sort/chunk.h"
-#include "sort/splitters.h"
+
+struct KeySample;
+struct MergedRows;
+struct SortBound;
+struct SortKey;
+struct SortSplitters;
 
 typedef struct SortDevice SortDevice;
 typedef struct Sorter Sorter;
@@ -56,10 +59,10 @@ typedef struct SortTeam SortTeam;	/* participants.h */
 struct Sorter
 {
 	const SortDevice *device;
-	const SortSplitters *splitters; /* between its parts; NULL: it has none */
-	SortBound *bound;				/* which of its rows are wanted; NULL: all */
-	Place *places;					/* where its rows are, the first one to be asked for room */
-	SortShare *share;				/* what other processes need to join; NULL: they can't */
+	const struct SortSplitters *splitters; /* between its parts; NULL: it has none */
+	struct SortBound *bound;			   /* which of its rows are wanted; NULL: all */
+	Place *places;						   /* where its rows are, the first one to be asked for room */
+	SortShare *share;					   /* what other processes need to join; NULL: they can't */
 	int process;		 /* the number of this process among those that feed; -1: it does not, or no more */
 	FileSet *files;		 /* for runs of lone workers (SortTeam); NULL: it takes none */
 	Size lone_memory;	 /* then: bytes for each of them */
@@ -87,7 +90,7 @@ struct Sorter
 /* What is to be sorted. */
 typedef struct SortRequest
 {
-	const SortKey *key; /* must live as long as the sorter */
+	const struct SortKey *key; /* must live as long as the sorter */
 
 	struct
 	{
@@ -118,10 +121,11 @@ typedef struct SortRequest
 	struct
 	{
 		double rows;
-		double row_bytes;		 /* of one row, without its key */
-		double key_bytes;		 /* of one key */
-		double cpu_ms;			 /* milliseconds that the cpu device is expected to take */
-		const KeySample *sample; /* of the keys, in order, to split the rows by; NULL: they are not split */
+		double row_bytes; /* of one row, without its key */
+		double key_bytes; /* of one key */
+		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */
+		/* of the keys, in order, to split the rows by; NULL: they are not split */
+		const struct KeySample *sample;
 	} expected;
 } SortRequest;
 
@@ -147,7 +151,7 @@ struct SortDevice
 	 * mapped here.  complete_rows: of rows that hold all their sort columns, NULL: they don't.  All that is
 	 * given must outlive the sorter.
 	 */
-	Sorter *(*join)(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows);
+	Sorter *(*join)(SortTeam *team, SortShare *share, const struct SortKey *key, TupleDesc complete_rows);
 
 	/*
 	 * The first process takes part in feeding from now on, as the others do once they have joined; with it
@@ -206,11 +210,7 @@ struct SortDevice
 };
 
 /* To be called before begin or join: are keys to be kept alone by this device? */
-static inline void
-sort_device_set_layout(const SortDevice *device, SortKey *key)
-{
-	key->policy.alone = key->policy.rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
-}
+extern void sort_device_set_layout(const SortDevice *device, struct SortKey *key);
 
 /* Rows at hand are fetched into the caches so many bytes ahead: they come from elsewhere. */
 #define SORTER_ROWS_AHEAD 1024
@@ -302,8 +302,8 @@ extern const SortDevice sort_device_cpu;
  * of these files, under this number (files/shared_runs.h).  complete_rows: as in SortDevice.join; memory:
  * bytes.
  */
-extern Sorter *sort_cpu_begin_runs(const SortKey *key, TupleDesc complete_rows, Size memory, FileSet *files,
-								   int number);
+extern Sorter *sort_cpu_begin_runs(const struct SortKey *key, TupleDesc complete_rows, Size memory,
+								   FileSet *files, int number);
 
 /* Sorts on GPUs, in a service of its own process; not always there. */
 extern const SortDevice sort_device_cuda;

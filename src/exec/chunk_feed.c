@@ -22,6 +22,9 @@
 #include "exec/input_rows.h"
 #include "exec/row_source.h"
 #include "monitor/progress.h"
+#include "sort/bound.h"
+#include "sort/record.h"
+#include "sort/splitters.h"
 
 /* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */
 #define PAGE_AHEAD 512

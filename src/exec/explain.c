@@ -15,6 +15,7 @@
 #include "base/pg_compat.h"
 #include "device/participants.h"
 #include "exec/explain.h"
+#include "key/sort_key.h"
 #include "plan/deparse.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"

@@ -10,6 +10,8 @@
 #include "nodes/execnodes.h"
 
 #include "device/sorter.h"
+#include "key/sort_key.h"
+#include "sort/splitters.h"
 
 /*
  * Of the rows that come to this GpuSort, of that description, with that key; in order, in the query's memory

@@ -41,6 +41,7 @@
 
 #include "base/stopwatch.h"
 #include "device/participants.h"
+#include "key/sort_key.h"
 
 /* What the processes share. */
 typedef struct TeamShare

@@ -18,6 +18,7 @@
 #include "device/sorter.h"
 #include "exec/team.h"
 #include "index/btree_writer.h"
+#include "key/sort_key.h"
 #include "monitor/progress.h"
 
 /* What is loaded into which index, by which sort. */

@@ -4,7 +4,16 @@
  */
 #include "postgres.h"
 
+#include "key/sort_key.h"
 #include "sort/chunk.h"
+#include "sort/record.h"
+
+void
+chunk_set_layout(Chunk *chunk, const SortKey *key)
+{
+	chunk->key_width = key->width;
+	chunk->entry_size = chunk_entry_size(key->width, !key->policy.alone);
+}
 
 void
 chunk_reset(Chunk *chunk)

@@ -153,7 +153,7 @@ cpu_spill(CpuSorter *sorter)
 	chunk_pool_empty(&sorter->own);
 	if (external_sort_is_full(sorter->external))
 	{
-		chunk_pool_free_empty(&sorter->own);
+		chunk_pool_free_empty(&sorter->own, place_release);
 		progress_enter(&sorter->base, PROGRESS_MERGING);
 		external_sort_merge_full_levels(sorter->external);
 	}
@@ -193,7 +193,7 @@ make_next_chunk(CpuSorter *sorter, Size at_least)
 		return NULL;
 	/* a row wider than any chunk so far: its chunk may take the place of the others */
 	if (sorter->own.memory + size > sorter->limit)
-		chunk_pool_free_empty(&sorter->own);
+		chunk_pool_free_empty(&sorter->own, place_release);
 	chunk = make_chunk(sorter, size);
 	note_memory(sorter, sorter->own.memory);
 	return chunk;

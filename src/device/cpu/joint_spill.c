@@ -58,7 +58,7 @@ write_all(CpuSorter *sorter)
 {
 	if (sorter->own.nrows > 0)
 		cpu_spill(sorter);
-	chunk_pool_free_empty(&sorter->own);
+	chunk_pool_free_empty(&sorter->own, place_release);
 }
 
 /* This process leaves the others' chunks: the number of those that have not, with it. */
@@ -250,7 +250,7 @@ merge_runs(CpuSorter *sorter, bool is_sorted, bool overflowed)
 	if (is_sorted)
 	{
 		external_sort_add_run(sorter->external, &sorter->sorted);
-		chunk_pool_free_filled(&sorter->own);
+		chunk_pool_free_filled(&sorter->own, place_release);
 	}
 	write_all(sorter);
 	if (overflowed)

@@ -19,12 +19,12 @@
 
 #include "postgres.h"
 
-#include "device/cpu/chunk_pool.h"
 #include "device/cpu/return_windows.h"
 #include "device/participants.h"
 #include "key/sort_key.h"
 #include "monitor/sort_stats.h"
 #include "sort/chunk.h"
+#include "sort/chunk_pool.h"
 #include "sort/sorted_rows.h"
 
 /* At the start of the shared memory; the mutex of base guards all that changes. */

@@ -15,7 +15,6 @@
 
 #include "postgres.h"
 
-#include "device/cpu/chunk_pool.h"
 #include "device/cpu/shared_chunks.h"
 #include "device/sorter.h"
 #include "files/external_sort.h"

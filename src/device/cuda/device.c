@@ -11,6 +11,7 @@
 
 #include "device/cuda/turns.h"
 #include "files/merged_rows.h"
+#include "sort/bound.h"
 
 /* ---------------------------------------------------------------- beginning */
 
@@ -145,7 +146,7 @@ cuda_device_end(Sorter *base)
 
 const SortDevice sort_device_cuda = {
 	.name = "cuda",
-	.properties = SORT_KEEPS_SORT_COLUMNS | SORT_KEEPS_ROWS,
+	.properties = CUDA_PROPERTIES,
 	.begin = cuda_device_begin,
 	.join = cuda_device_join,
 	.enter = sorter_enter,

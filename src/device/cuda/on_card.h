@@ -29,6 +29,9 @@
 
 struct ExternalSort;
 
+/* What the device makes of rows, in one part or in several. */
+#define CUDA_PROPERTIES (SORT_KEEPS_SORT_COLUMNS | SORT_KEEPS_ROWS)
+
 /* Runs of rows that find no room on a card, by sorters of the cpu device, one in each process. */
 typedef struct CudaRuns
 {
@@ -79,7 +82,7 @@ typedef struct CudaCard
 	bool makes_room;  /* is the job spilled where it has no room?  Else this process leaves it then */
 	bool has_refused; /* has it refused a chunk? */
 
-	const SortKey *key;
+	const struct SortKey *key;
 	SortRequest request; /* zeros where another process has begun the job */
 	Size limit;
 	MemoryContext context; /* all that the card holds */
@@ -225,7 +228,7 @@ extern uint64 cuda_most_memory(void);
  * context.  whole: the sort that it is a part of, which goes on without it if it fails; NULL: it is all of
  * it.
  */
-extern CudaCard *cuda_card_create(Sorter *whole, const SortKey *key);
+extern CudaCard *cuda_card_create(Sorter *whole, const struct SortKey *key);
 
 /*
  * Where rows go for which the job has no room: to this place; NULL: the job is spilled, by the process that

@@ -17,6 +17,7 @@
 
 #include "base/stopwatch.h"
 #include "device/cuda/on_card.h"
+#include "key/sort_key.h"
 
 /* What gpusortd does with the setting in effect when the job began. */
 static const char *

@@ -89,7 +89,7 @@ turns_choose(SortSplitters *splitters, const SortRequest *request)
 static const SortDevice turns_device;
 
 static TurnsSorter *
-create_sorter(const SortSplitters *splitters, SortShare *share, const SortKey *key)
+create_sorter(const SortSplitters *splitters, SortShare *share, const struct SortKey *key)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda parts", ALLOCSET_DEFAULT_SIZES);
@@ -180,7 +180,7 @@ turns_begin(const SortRequest *request, const SortSplitters *splitters)
 }
 
 Sorter *
-turns_join(CudaShare *share, const SortKey *key, int process)
+turns_join(CudaShare *share, const struct SortKey *key, int process)
 {
 	TurnsShare *turns = (TurnsShare *) share;
 	MemoryContext old = CurrentMemoryContext;
@@ -598,6 +598,7 @@ turns_end(Sorter *base)
 /* Of a sorter that turns_begin or turns_join has made. */
 static const SortDevice turns_device = {
 	.name = "cuda",
+	.properties = CUDA_PROPERTIES,
 	.enter = turns_enter,
 	.finish_feed = turns_finish_feed,
 	.sort = turns_sort,

@@ -23,6 +23,7 @@
 
 #include "device/cuda/on_card.h"
 #include "device/cuda/waiting.h"
+#include "sort/splitters.h"
 
 /* Do those who have fed stay? */
 typedef enum TurnHelpState
@@ -99,6 +100,6 @@ extern bool turns_choose(SortSplitters *splitters, const SortRequest *request);
 
 /* Do what SortDevice says.  All else is asked of the sorter's own device. */
 extern Sorter *turns_begin(const SortRequest *request, const SortSplitters *splitters);
-extern Sorter *turns_join(CudaShare *share, const SortKey *key, int process);
+extern Sorter *turns_join(CudaShare *share, const struct SortKey *key, int process);
 
 #endif /* GPUSORT_DEVICE_CUDA_TURNS_H */

@@ -24,6 +24,7 @@
 
 #include "device/cuda/on_card.h"
 #include "memory/arena.h"
+#include "sort/splitters.h"
 
 /* The first process writes to the first of its files, those that joined to the others. */
 #define WAITING_WRITERS (SORT_SHARE_MAX_PROCESSES + 1)
@@ -68,7 +69,7 @@ typedef struct Waiting
 	bool is_fed; /* what comes now waits as WAITING_AGAIN */
 	WaitingShare *share;
 	Arena *memory; /* where chunks are taken from; NULL: from this process's own memory */
-	const SortKey *key;
+	const struct SortKey *key;
 	int writer; /* number of this process among those that write */
 	MemoryContext context;
 	double write_ms;
@@ -90,7 +91,7 @@ typedef struct Waiting
 extern void waiting_create(WaitingShare *share, Size chunk_bytes, Size room);
 
 /* In every process that brings rows, and in the first one; all it allocates is in CurrentMemoryContext. */
-extern void waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const SortKey *key,
+extern void waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const struct SortKey *key,
 						 int writer);
 
 /* Chunks are to have no more memory than that, those that have it included. */

@@ -1,22 +1,22 @@
 /*
- * device/cpu/chunk_pool.h
- *		The chunks of a place of the cpu device: those that are filled, and those that have room.
+ * sort/chunk_pool.h
+ *		The chunks of a sort in memory: those that are filled, and those that have room.
  *
  * Under a bound the feed leaves out rows that can't be wanted (sort/bound.h), but the longer it goes on, the
  * more of the rows that it kept at first can't be wanted either.  When there are several times as many rows
  * as are wanted, or when memory is full, they are cut out.  A chunk that has much room then is filled
  * further.
  *
- * The pool locks nothing.  A pool that processes share (shared_chunks.h) has its caller's lock.  A chunk that
- * was taken is in no list.
+ * The pool locks nothing: a pool that processes share has its caller's lock.  A chunk that was taken is in no
+ * list.
  */
-#ifndef GPUSORT_DEVICE_CPU_CHUNK_POOL_H
-#define GPUSORT_DEVICE_CPU_CHUNK_POOL_H
+#ifndef GPUSORT_SORT_CHUNK_POOL_H
+#define GPUSORT_SORT_CHUNK_POOL_H
 
 #include "postgres.h"
 
-#include "device/place.h"
 #include "sort/bound.h"
+#include "sort/chunk.h"
 
 typedef struct ChunkPool
 {
@@ -25,7 +25,7 @@ typedef struct ChunkPool
 	Chunk *open;	 /* with room: partly filled, after rows were cut out, or empty */
 	uint64 nrows;	 /* in all these */
 	uint64 cut_rows; /* so many rows were left the last time */
-	int nchunks;	 /* of the place, with those that are being filled */
+	int nchunks;	 /* made for the pool, with those that are being filled */
 	Size memory;	 /* bytes of them */
 } ChunkPool;
 
@@ -80,13 +80,14 @@ chunks_cut(Chunk *chunks, SortBound *bound)
  * The first ones of the filled chunks, with one of so many parts of the rows, and all that are empty, are
  * another pool's from now on, and of this place.  They still count as this one's memory.
  */
-extern void chunk_pool_hand_over(ChunkPool *pool, ChunkPool *to, int parts, Place *place);
+extern void chunk_pool_hand_over(ChunkPool *pool, ChunkPool *to, int parts, struct Place *place);
 
 /* The rows of the filled chunks are elsewhere: the chunks are empty. */
 extern void chunk_pool_empty(ChunkPool *pool);
 
-/* Frees the filled chunks; the empty ones. */
-extern void chunk_pool_free_filled(ChunkPool *pool);
-extern void chunk_pool_free_empty(ChunkPool *pool);
+/* Frees the filled chunks; the empty ones.  The caller says how. */
+typedef void (*ChunkRelease)(Chunk *chunk);
+extern void chunk_pool_free_filled(ChunkPool *pool, ChunkRelease release);
+extern void chunk_pool_free_empty(ChunkPool *pool, ChunkRelease release);
 
-#endif /* GPUSORT_DEVICE_CPU_CHUNK_POOL_H */
+#endif /* GPUSORT_SORT_CHUNK_POOL_H */

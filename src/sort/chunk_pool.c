@@ -1,10 +1,10 @@
 /*
- * device/cpu/chunk_pool.c
- *		The chunks of a place of the cpu device: those that are filled, and those that have room.
+ * sort/chunk_pool.c
+ *		The chunks of a sort in memory: those that are filled, and those that have room.
  */
 #include "postgres.h"
 
-#include "device/cpu/chunk_pool.h"
+#include "sort/chunk_pool.h"
 
 /* Takes the first chunk of a list, or NULL. */
 static Chunk *
@@ -93,7 +93,7 @@ chunk_pool_put_cut(ChunkPool *pool, Chunk *chunks)
 
 /* The chunk is another pool's from now on. */
 static Chunk *
-hand_over(Chunk *chunk, ChunkPool *to, Place *place)
+hand_over(Chunk *chunk, ChunkPool *to, struct Place *place)
 {
 	chunk->place = place;
 	to->memory += chunk->size;
@@ -101,7 +101,7 @@ hand_over(Chunk *chunk, ChunkPool *to, Place *place)
 }
 
 void
-chunk_pool_hand_over(ChunkPool *pool, ChunkPool *to, int parts, Place *place)
+chunk_pool_hand_over(ChunkPool *pool, ChunkPool *to, int parts, struct Place *place)
 {
 	uint64 least;
 	uint64 rows = 0;
@@ -130,26 +130,26 @@ chunk_pool_empty(ChunkPool *pool)
 }
 
 static void
-free_chunks(ChunkPool *pool, Chunk *chunks)
+free_chunks(ChunkPool *pool, Chunk *chunks, ChunkRelease release)
 {
 	Chunk *chunk;
 
 	while ((chunk = pop(&chunks)) != NULL)
 	{
 		pool->memory -= chunk->size;
-		chunk->place->release(chunk);
+		release(chunk);
 	}
 }
 
 void
-chunk_pool_free_filled(ChunkPool *pool)
+chunk_pool_free_filled(ChunkPool *pool, ChunkRelease release)
 {
-	free_chunks(pool, take_list(pool, &pool->filled));
+	free_chunks(pool, take_list(pool, &pool->filled), release);
 }
 
 void
-chunk_pool_free_empty(ChunkPool *pool)
+chunk_pool_free_empty(ChunkPool *pool, ChunkRelease release)
 {
 	chunk_pool_close(pool);
-	free_chunks(pool, take_list(pool, &pool->open));
+	free_chunks(pool, take_list(pool, &pool->open), release);
 }
