@@ -10,27 +10,26 @@
  *		sorter_next(sorter, forward), sorter_rewind, sorter_mark, sorter_restore, in any order
  *		device->end(sorter)
  *
- * Several processes may feed one sort.  The first process, the leader, begins it, with
+ * Several processes may feed one sort.  The first process, the leader, begins the sort, with
  * request->processes.share, and lets the workers join (exec/team.h).  The leader enters before it feeds.
- * Each process fills chunks and calls finish_feed when its part of the input is over; a worker then calls
- * help or sort_together, or is done.  A process that finds no room writes runs of its own, and no row goes
- * from one process to another: the leader has all sorted when all workers are done.  A worker that is too
- * late gets NULL from join, and has nothing to read.
+ * Each process fills chunks, and calls finish_feed when it has read its part of the input.  A worker then
+ * calls help or sort_together, or is done.  A process that finds no room writes runs of its own; no row goes
+ * from one process to another.  A worker that comes too late gets NULL from join: nothing is left for it to
+ * read.
  *
- * If the first rows of the order alone are wanted, the process that feeds leaves out rows of which
- * sorter->bound says that they can't be among them (sort/bound.h), and the device may do so as well; rows
- * that come after those wanted may be missing then.
+ * If only the first rows of the order are wanted, the feed leaves out rows that can't be among them, as
+ * sorter->bound says (sort/bound.h).  The device may do the same.  Rows that come after those wanted may then
+ * be missing.
  *
- * A sorter may have parts, the rows between two of its splitters each: a chunk is then for rows of one part.
- * Everything else is asked of the whole.
+ * A sorter may have parts, the rows between two of its splitters each.  A chunk is then for rows of one part.
  *
  * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to
- * the current resource owner; so an error or a cancel releases everything without a call to end.
+ * the current resource owner.  An error or a cancel releases all of it without a call to end.
  *
- * A device that can't go on, such as a GPU that is lost, raises no error: it sets sorter->failure, and from
- * then on only end may be called.  No row is lost by that, for the caller reads its input once more, for the
- * cpu device, or raises an error if it can't.  An error of PostgreSQL in a device, such as that of a
- * temporary file for which there is no space, is no failure of the device: it ends the statement.
+ * A device that can't go on, such as a GPU that is lost, raises no error: it sets sorter->failure.  After
+ * that only end may be called.  The caller reads its input once more, for the cpu device, or raises an error
+ * if it can't.  An error of PostgreSQL in a device, such as a temporary file for which there is no space, is
+ * no failure of the device: it ends the statement.
  */
 #ifndef GPUSORT_DEVICE_SORTER_H
 #define GPUSORT_DEVICE_SORTER_H
@@ -59,16 +58,21 @@ typedef struct SortTeam SortTeam;	/* participants.h */
 struct Sorter
 {
 	const SortDevice *device;
+
+	/* The rows at hand: from at on, each at the next multiple of 8 bytes, those that are next, forwards. */
+	const char *at;
+	const char *at_end; /* there are none if it is not greater */
+
 	const struct SortSplitters *splitters; /* between its parts; NULL: it has none */
 	struct SortBound *bound;			   /* which of its rows are wanted; NULL: all */
 	Place *places;						   /* where its rows are, the first one to be asked for room */
-	SortShare *share;					   /* what other processes need to join; NULL: they can't */
+	SortShare *share;					   /* what other processes need to join; NULL: none can */
 	int process;		 /* the number of this process among those that feed; -1: it does not, or no more */
-	FileSet *files;		 /* for runs of lone workers (SortTeam); NULL: it takes none */
-	Size lone_memory;	 /* then: bytes for each of them */
-	int nlone;			 /* of them, when all workers have ended */
-	uint64 lone_rows;	 /* in their runs */
-	const char *failure; /* why it can't go on, a sentence; NULL: it can */
+	FileSet *files;		 /* where lone workers write runs (SortTeam); NULL: the sorter takes none of theirs */
+	Size lone_memory;	 /* bytes that each lone worker may use */
+	int nlone;			 /* lone workers; known when all workers have ended */
+	uint64 lone_rows;	 /* rows in their runs; known then */
+	const char *failure; /* why the sorter can't go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
 
 	/*
@@ -81,10 +85,6 @@ struct Sorter
 	int64 position;
 	int64 marked;
 	int64 range_end; /* rows from there on are not to be read for now */
-
-	/* The rows at hand: from at on, each at the next multiple of 8 bytes, those that are next, forwards. */
-	const char *at;
-	const char *at_end; /* there are none if it is not greater */
 };
 
 /* What is to be sorted. */
@@ -97,9 +97,9 @@ typedef struct SortRequest
 		TupleDesc desc;		/* must live as long as the sorter */
 		bool complete;		/* do they hold all their sort columns? */
 		bool random_access; /* will they be read backwards, again, or from a mark? */
-		bool fed_once;		/* their input can't be read again, if the device fails */
-		uint64 wanted;		/* the first so many are; 0: all */
-		bool with_ties;		/* and those equal to the last of them */
+		bool fed_once;		/* the caller can't read its input a second time, if the device fails */
+		uint64 wanted;		/* number of rows that are wanted, from the first one on; 0: all */
+		bool with_ties;		/* rows that equal the last wanted one are wanted, too */
 	} rows;
 
 	/* Host memory, in bytes. */

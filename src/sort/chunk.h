@@ -31,13 +31,11 @@ struct SortKey;
 
 typedef struct Chunk
 {
-	struct Chunk *next;	 /* the next chunk in feed order */
-	struct Place *place; /* where it was taken from (device/place.h), for the process that has taken it */
-	int part;			 /* then: of which part of the sort its rows are */
-	char *base;			 /* start of the buffer, 8-byte aligned */
-	Size size;			 /* bytes in the buffer */
-	Size front;			 /* bytes used by entries, from base upwards */
-	Size back;			 /* offset of the lowest row so far */
+	struct Chunk *next; /* the next chunk in feed order */
+	char *base;			/* start of the buffer, 8-byte aligned */
+	Size size;			/* bytes in the buffer */
+	Size front;			/* bytes used by entries, from base upwards */
+	Size back;			/* offset of the lowest row so far */
 	uint64 nrows;
 	uint64 max_rows; /* the chunk is full at so many rows, whatever its bytes */
 	int key_width;	 /* of fixed keys; 0: variable keys */
@@ -48,6 +46,10 @@ typedef struct Chunk
 	bool descending;				   /* each key is less than the one before it */
 	uint64 key_differs[KEY_MAX_WORDS]; /* fixed: bits in which a key differs from the chunk's
 											 * first one, as loaded from memory */
+
+	/* For the process that has taken it: from which place (device/place.h), and for rows of which part. */
+	struct Place *place;
+	int part;
 } Chunk;
 
 /*

@@ -32,29 +32,29 @@ typedef struct SharedChunks
 {
 	SortShare base;
 	Size limit;			  /* bytes of chunks and of sorting their rows */
-	int processes;		  /* at most */
-	ChunkPool pool;		  /* all chunks that were handed out, since the last collection */
-	uint64 reserved_rows; /* that the chunks being filled may get */
-	int ncutting;		  /* a process cuts rows out, 1 or none; they count as reserved */
+	int processes;		  /* that may enter, at most */
+	ChunkPool pool;		  /* chunks that no process has taken; its memory and nchunks count the others, too */
+	uint64 reserved_rows; /* rows for which the chunks that are being filled, or cut, have room */
+	int ncutting;		  /* processes that cut rows out: 1 or 0 */
 
-	/* When the sort is closed (joint_sort.h): */
+	/* When the sort is closed (joint_sort.c): */
 	char *sort_memory; /* NULL: the leader will sort alone */
 	Size sort_memory_size;
-	Size windows_size; /* bytes of it, at its end, for windows */
+	Size windows_size; /* bytes at the end of sort_memory, for windows */
 	bool no_memory;	   /* the kernel has less */
 	ParallelSort *sort;
 	SortedRows sorted; /* the result */
 	bool is_sorted;
-	bool helped;			/* is the leader to be helped when it reads that? */
-	ReturnWindows *windows; /* then, if it pays and there is memory; else NULL */
+	bool helped;			/* is the leader to be helped when it reads the result? */
+	ReturnWindows *windows; /* NULL: it is not, or that does not pay, or there is no memory */
 
-	/* When there was no room, and each process spills by itself (joint_spill.h): */
-	int nleaving;		 /* processes that go apart, or have */
-	int napart;			 /* that have */
-	int64 memory;		 /* bytes that all have now */
-	int64 joint_memory;	 /* of these, what nobody has taken with him yet */
-	int64 peak_memory;	 /* and had at the highest; 0: nobody has gone apart */
-	SorterStats spilled; /* of the runs that all can read */
+	/* When there was no room, and each process spills by itself (joint_spill.c): */
+	int nleaving;		 /* processes that have begun to go apart */
+	int napart;			 /* processes that have gone apart */
+	int64 memory;		 /* bytes that all processes have now */
+	int64 joint_memory;	 /* bytes of `memory` that no process has taken with it yet */
+	int64 peak_memory;	 /* the highest value of `memory`; 0: no process has begun to go apart */
+	SorterStats spilled; /* sums over the runs that all processes can read */
 } SharedChunks;
 
 /*
