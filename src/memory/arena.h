@@ -82,16 +82,6 @@ arena_is_own(const Arena *arena)
 	return arena->handle.pid == MyProcPid;
 }
 
-/* Is this an address in it? */
-static inline bool
-arena_contains(const Arena *arena, const void *address)
-{
-	const char *start = (const char *) arena;
-
-	return (const char *) address > start &&
-		   (const char *) address < start + arena->handle.nfiles * arena->handle.size;
-}
-
 /*
  * Hands out bytes of the memory, a multiple of 8, that hold anything, of what is memory already as long as
  * there is such.  Checks for interrupts.  NULL: none left.  Without an arena it is this process's own memory,
