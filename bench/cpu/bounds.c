@@ -10,6 +10,7 @@
 
 #include "cpu/cpu_sort.h"
 #include "sort/bound.h"
+#include "sort/record.h"
 
 #define FILTERS_MAX 5
 #define BOUND_CHUNK_SIZE ((Size) 64 * 1024)

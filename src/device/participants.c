@@ -14,6 +14,7 @@
 
 #include "base/wait_events.h"
 #include "device/participants.h"
+#include "sort/bound.h"
 
 /* Workers that may take part, the first ones: all, but in tests. */
 #ifndef SORT_SHARE_WORKERS
@@ -46,7 +47,7 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 {
 	SortBound *bound;
 
-	if (request->rows_wanted == 0)
+	if (request->rows.wanted == 0)
 		return NULL;
 	bound = arena_alloc(share != NULL ? &share->arena : NULL, sizeof(SortBound));
 	if (bound == NULL)
@@ -54,7 +55,7 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 	memset(bound, 0, sizeof(SortBound));
 	if (share != NULL)
 		share->bound = bound;
-	bound_init(bound, request->key, request->rows_wanted, request->with_ties);
+	bound_init(bound, request->key, request->rows.wanted, request->rows.with_ties);
 	return bound;
 }
 
@@ -76,6 +77,13 @@ sort_share_enter(SortShare *share)
 	}
 	SpinLockRelease(&share->mutex);
 	return process;
+}
+
+bool
+sorter_enter(Sorter *sorter, int processes)
+{
+	sorter->process = sort_share_enter(sorter->share);
+	return sorter->process >= 0;
 }
 
 bool
@@ -105,14 +113,23 @@ sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms)
 }
 
 void
-sort_share_note_fed(SortShare *share, int process)
+sorter_note_fed(Sorter *sorter)
 {
-	if (share == NULL || process < 0)
+	SortShare *share = sorter->share;
+
+	if (share == NULL || sorter->process < 0)
 		return;
 	SpinLockAcquire(&share->mutex);
 	share->nfed++;
 	SpinLockRelease(&share->mutex);
 	ConditionVariableBroadcast(&share->changed);
+}
+
+void
+sort_share_check_all_fed(const SortShare *share)
+{
+	if (share != NULL && share->nfed != share->nentered)
+		elog(ERROR, "gpusort: a process left a parallel sort while it fed it");
 }
 
 typedef enum FeedOutcome
@@ -153,7 +170,7 @@ sort_share_wait_all_fed(SortShare *share)
 	return outcome == FEED_CLOSED;
 }
 
-/* Are all here that met for the so manyth time? */
+/* Has every process come to this meeting? */
 static bool
 have_met(SortShare *share, uint32 meeting)
 {
@@ -188,6 +205,28 @@ sort_share_meet(SortShare *share)
 			ConditionVariableSleep(&share->changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
 		ConditionVariableCancelSleep();
 	}
+}
+
+static bool
+is_none(SortShare *share, const int *number)
+{
+	bool none;
+
+	SpinLockAcquire(&share->mutex);
+	none = *number == 0;
+	SpinLockRelease(&share->mutex);
+	return none;
+}
+
+bool
+sort_share_wait_for_none(SortShare *share, const int *number)
+{
+	bool waited = false;
+
+	for (; !is_none(share, number); waited = true)
+		ConditionVariableSleep(&share->changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
+	ConditionVariableCancelSleep();
+	return waited;
 }
 
 void

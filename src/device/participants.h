@@ -69,9 +69,9 @@ struct SortShare
 	bool failed;	 /* the device can't go on: the sort must start again */
 	SortFailureReason failure_reason;
 	char failure[256];
-	int nmet;		  /* processes that wait for the others to come as far */
-	uint32 meeting;	  /* how often all have met */
-	SortBound *bound; /* NULL: all rows are wanted */
+	int nmet;				 /* processes that wait for the others to come as far */
+	uint32 meeting;			 /* how often all have met */
+	struct SortBound *bound; /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
@@ -104,7 +104,7 @@ extern SortShare *sort_share_create(Size size, Size header_size, int processes);
  * sizeof(SortBound), or without any in CurrentMemoryContext.  NULL: all are wanted, or there is no memory
  * left to say so.
  */
-extern SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
+extern struct SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
 /* In another process (arena_attach); NULL: can't. */
 extern SortShare *sort_share_attach(const ArenaHandle *handle);
@@ -129,11 +129,17 @@ sort_share_is_joined(const SortShare *share)
  */
 extern int sort_share_enter(SortShare *share);
 
+/* The same as a function of a SortDevice: false: too late. */
+extern bool sorter_enter(Sorter *sorter, int processes);
+
 /* This process, which has entered, fed so many rows in so long, for EXPLAIN.  NULL: no other process did. */
 extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 
-/* This process is through with its part of the input; NULL or -1: nobody waits for that. */
-extern void sort_share_note_fed(SortShare *share, int process);
+/* This process is through with its part of the input, if it takes part; others may wait for that. */
+extern void sorter_note_fed(Sorter *sorter);
+
+/* An error if a process that has entered is not; NULL: no other process has. */
+extern void sort_share_check_all_fed(const SortShare *share);
 
 /* Has any process entered?  NULL: none. */
 extern bool sort_share_is_entered(SortShare *share);
@@ -150,6 +156,12 @@ extern bool sort_share_wait_all_fed(SortShare *share);
  * interrupts.
  */
 extern void sort_share_meet(SortShare *share);
+
+/*
+ * Waits until a number that is under the mutex is 0; the process that changes it broadcasts `changed`.
+ * False: it was.  Checks for interrupts.
+ */
+extern bool sort_share_wait_for_none(SortShare *share, const int *number);
 
 /* Some row found no room; before the sort is closed. */
 extern void sort_share_note_overflow(SortShare *share);

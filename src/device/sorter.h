@@ -5,32 +5,31 @@
  * A sort goes through these calls, in this order:
  *
  *		sorter = device->begin(request)
- *		chunk = device->get_chunk(sorter, ...), filled by the caller, device->put_chunk(sorter, ..., chunk), again and again
- *		device->work(sorter, SORT_WORK_SORT)
- *		sorter_next(sorter, forward), device->seek, in any order
+ *		chunk = sorter_get_chunk(sorter, ...), filled by the caller, place_put(chunk), again and again
+ *		device->sort(sorter)
+ *		sorter_next(sorter, forward), sorter_rewind, sorter_mark, sorter_restore, in any order
  *		device->end(sorter)
  *
- * Several processes may feed one sort.  The first process, the leader, begins it, with request->shared, and
- * lets the workers join (exec/team.h).  The leader enters before it feeds.  Each process fills chunks and
- * calls finish_feed when its part of the input is over; a worker calls work after that, or is done.  A
- * process that finds no room writes runs of its own, and no row goes from one process to another: the leader
- * has all sorted when all workers are done.  A worker that is too late gets NULL from join, and has nothing
- * to read.
+ * Several processes may feed one sort.  The first process, the leader, begins the sort, with
+ * request->processes.share, and lets the workers join (exec/team.h).  The leader enters before it feeds.
+ * Each process fills chunks, and calls finish_feed when it has read its part of the input.  A worker then
+ * calls help or sort_together, or is done.  A process that finds no room writes runs of its own; no row goes
+ * from one process to another.  A worker that comes too late gets NULL from join: nothing is left for it to
+ * read.
  *
- * If the first rows of the order alone are wanted, the process that feeds leaves out rows of which
- * sorter->bound says that they can't be among them (sort/bound.h), and the device may do so as well; rows
- * that come after those wanted may be missing then.
+ * If only the first rows of the order are wanted, the feed leaves out rows that can't be among them, as
+ * sorter->bound says (sort/bound.h).  The device may do the same.  Rows that come after those wanted may then
+ * be missing.
  *
- * A sorter may have parts, the rows between two of its splitters each: a chunk is then for rows of one part.
- * Everything else is asked of the whole.
+ * A sorter may have parts, the rows between two of its splitters each.  A chunk is then for rows of one part.
  *
  * All that a sorter holds belongs to a memory context below the one that was current in begin or join, and to
- * the current resource owner; so an error or a cancel releases everything without a call to end.
+ * the current resource owner.  An error or a cancel releases all of it without a call to end.
  *
- * A device that can't go on, such as a GPU that is lost, raises no error: it sets sorter->failure, and from
- * then on only end may be called.  No row is lost by that, for the caller reads its input once more, for the
- * cpu device, or raises an error if it can't.  An error of PostgreSQL in a device, such as that of a
- * temporary file for which there is no space, is no failure of the device: it ends the statement.
+ * A device that can't go on, such as a GPU that is lost, raises no error: it sets sorter->failure.  After
+ * that only end may be called.  The caller reads its input once more, for the cpu device, or raises an error
+ * if it can't.  An error of PostgreSQL in a device, such as a temporary file for which there is no space, is
+ * no failure of the device: it ends the statement.
  */
 #ifndef GPUSORT_DEVICE_SORTER_H
 #define GPUSORT_DEVICE_SORTER_H
@@ -40,11 +39,15 @@
 #include "access/tupdesc.h"
 #include "storage/fileset.h"
 
-#include "key/sort_key.h"
+#include "device/place.h"
 #include "monitor/sort_stats.h"
-#include "sort/bound.h"
 #include "sort/chunk.h"
-#include "sort/splitters.h"
+
+struct KeySample;
+struct MergedRows;
+struct SortBound;
+struct SortKey;
+struct SortSplitters;
 
 typedef struct SortDevice SortDevice;
 typedef struct Sorter Sorter;
@@ -55,45 +58,75 @@ typedef struct SortTeam SortTeam;	/* participants.h */
 struct Sorter
 {
 	const SortDevice *device;
-	const SortSplitters *splitters; /* between its parts; NULL: it has none */
-	SortBound *bound;				/* which of its rows are wanted; NULL: all */
-	SortShare *share;				/* what other processes need to join; NULL: they can't */
-	FileSet *files;					/* for runs of lone workers (SortTeam); NULL: it takes none */
-	Size lone_memory;				/* then: bytes for each of them */
-	int nlone;						/* of them, when all workers have ended */
-	uint64 lone_rows;				/* in their runs */
-	uint64 together;				/* rows that each process can read, after SORT_WORK_SORT_TOGETHER */
-	const char *failure;			/* why it can't go on, a sentence; NULL: it can */
-	SortFailureReason failure_reason;
 
 	/* The rows at hand: from at on, each at the next multiple of 8 bytes, those that are next, forwards. */
 	const char *at;
 	const char *at_end; /* there are none if it is not greater */
+
+	const struct SortSplitters *splitters; /* between its parts; NULL: it has none */
+	struct SortBound *bound;			   /* which of its rows are wanted; NULL: all */
+	Place *places;						   /* where its rows are, the first one to be asked for room */
+	SortShare *share;					   /* what other processes need to join; NULL: none can */
+	int process;		 /* the number of this process among those that feed; -1: it does not, or no more */
+	FileSet *files;		 /* where lone workers write runs (SortTeam); NULL: the sorter takes none of theirs */
+	Size lone_memory;	 /* bytes that each lone worker may use */
+	int nlone;			 /* lone workers; known when all workers have ended */
+	uint64 lone_rows;	 /* rows in their runs; known then */
+	const char *failure; /* why the sorter can't go on, a sentence; NULL: it can */
+	SortFailureReason failure_reason;
+
+	/*
+	 * Where it reads (sorter.c).  The position is that of the row last returned, or at hand: -1 before the
+	 * first one, nrows after the last one.  It means nothing where rows are merged.
+	 */
+	struct MergedRows *merged; /* rows of runs; NULL: none */
+	bool read_once;			   /* the rows can't be read again, nor backwards, nor from a mark */
+	int64 nrows;			   /* that this process can read */
+	int64 position;
+	int64 marked;
+	int64 range_end; /* rows from there on are not to be read for now */
 };
 
 /* What is to be sorted. */
 typedef struct SortRequest
 {
-	const SortKey *key;	 /* must live as long as the sorter */
-	TupleDesc desc;		 /* of the rows; as long */
-	bool complete_rows;	 /* do they hold all their sort columns? */
-	Size memory_limit;	 /* bytes of host memory */
-	Size process_memory; /* of these, that each process brings; 0: they are for all, however many come */
-	bool random_access;	 /* will it be read backwards, again, or from a mark? */
-	bool fed_once;		 /* can't the rows be had again, if the device fails? */
-	bool shared;		 /* will other processes feed it too? */
-	int processes;		 /* at most, this one included */
-	FileSet *files; /* runs of these are all that is to become of the rows, for another process; else NULL */
-	int process;	/* then: whose runs they are */
-	bool read_jointly;	/* will all that feed it ask for SORT_WORK_SORT_TOGETHER? */
-	bool helped;		/* will all that feed it ask for SORT_WORK_HELP? */
-	uint64 rows_wanted; /* the first so many are; 0: all */
-	bool with_ties;		/* and those equal to the last of them */
-	double expected_rows;
-	double expected_row_bytes; /* of one row, without its key */
-	double expected_key_bytes; /* of one key */
-	double cpu_ms;			   /* milliseconds that the cpu device is expected to take */
-	const KeySample *sample;   /* of the keys, in order, to split the rows by; NULL: whole */
+	const struct SortKey *key; /* must live as long as the sorter */
+
+	struct
+	{
+		TupleDesc desc;		/* must live as long as the sorter */
+		bool complete;		/* do they hold all their sort columns? */
+		bool random_access; /* will they be read backwards, again, or from a mark? */
+		bool fed_once;		/* the caller can't read its input a second time, if the device fails */
+		uint64 wanted;		/* number of rows that are wanted, from the first one on; 0: all */
+		bool with_ties;		/* rows that equal the last wanted one are wanted, too */
+	} rows;
+
+	/* Host memory, in bytes. */
+	struct
+	{
+		Size limit;
+		Size of_each; /* of the limit, what each process brings; 0: the limit is for all, however many come */
+	} memory;
+
+	struct
+	{
+		int n;			   /* at most, this one included */
+		bool share;		   /* others than this one will feed the sorter, too */
+		bool read_jointly; /* all that feed it will call sort_together */
+		bool help;		   /* all that feed it will call help */
+	} processes;
+
+	/* What a card wants to know before the rows come, by the planner's estimates. */
+	struct
+	{
+		double rows;
+		double row_bytes; /* of one row, without its key */
+		double key_bytes; /* of one key */
+		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */
+		/* of the keys, in order, to split the rows by; NULL: they are not split */
+		const struct KeySample *sample;
+	} expected;
 } SortRequest;
 
 /* What a device makes of rows: bits. */
@@ -103,47 +136,6 @@ typedef enum SortDeviceProperty
 	SORT_READS_TAILS = 2,		 /* tails of keys may be left to the rows that have them (sort/chunk.h) */
 	SORT_KEEPS_ROWS = 4			 /* rows are kept though they can be made of their keys */
 } SortDeviceProperty;
-
-/* What is to be done with rows that were fed. */
-typedef enum SortWork
-{
-	/* Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding. */
-	SORT_WORK_SORT,
-
-	/*
-	 * After finish_feed, in every process that fed, before the first one sorts, if the request said so: are
-	 * the rows sorted, so that each of them can read all of them?  Then it can by next, in ranges; `together`
-	 * says how many.  May sort, and wait for others.
-	 */
-	SORT_WORK_SORT_TOGETHER,
-
-	/*
-	 * After finish_feed, if the request said so.  In the first process, which must have fed too: will others
-	 * help it to read, once it has sorted?  In another one: helps, until nothing is left to be done or the
-	 * first one wants no more.
-	 */
-	SORT_WORK_HELP,
-
-	/* In the first process, at any time: those who help are to go at once. */
-	SORT_WORK_DISMISS
-} SortWork;
-
-/* Where reading goes on. */
-typedef enum SortSeek
-{
-	/* Before the first row.  False: the rows can't be read again, nor backwards, nor from a mark. */
-	SORT_SEEK_FIRST,
-
-	/* Where it is, which is remembered; at the position that was remembered. */
-	SORT_SET_MARK,
-	SORT_SEEK_MARK,
-
-	/*
-	 * For a process that reads together with others: at the first row of a range; then behind its last one.
-	 */
-	SORT_SEEK_RANGE,
-	SORT_PASS_RANGE_END
-} SortSeek;
 
 /* No function is NULL: a device that has nothing to do for a call says so, or does nothing. */
 struct SortDevice
@@ -159,7 +151,7 @@ struct SortDevice
 	 * mapped here.  complete_rows: of rows that hold all their sort columns, NULL: they don't.  All that is
 	 * given must outlive the sorter.
 	 */
-	Sorter *(*join)(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complete_rows);
+	Sorter *(*join)(SortTeam *team, SortShare *share, const struct SortKey *key, TupleDesc complete_rows);
 
 	/*
 	 * The first process takes part in feeding from now on, as the others do once they have joined; with it
@@ -168,22 +160,33 @@ struct SortDevice
 	bool (*enter)(Sorter *sorter, int processes);
 
 	/*
-	 * An empty chunk for rows of this part, 0 where there are none, with room for at least one of so many
-	 * bytes, entry and all.  NULL: the sorter has failed.
-	 */
-	Chunk *(*get_chunk)(Sorter *sorter, int part, Size at_least);
-
-	/* Takes back a chunk that get_chunk gave for this part, filled. */
-	void (*put_chunk)(Sorter *sorter, int part, Chunk *chunk);
-
-	/*
 	 * This process's part of the input is over, and no chunk is outstanding.  May wait for others and sort
 	 * together with them.
 	 */
 	void (*finish_feed)(Sorter *sorter);
 
-	/* Does what SortWork says.  False: it is not done; the sorter may have failed. */
-	bool (*work)(Sorter *sorter, SortWork work);
+	/*
+	 * Sorts, unless that is done, and goes before the first row.  No chunk may be outstanding.  False: the
+	 * sorter has failed.
+	 */
+	bool (*sort)(Sorter *sorter);
+
+	/*
+	 * After finish_feed, in every process that fed, before the first one sorts, if the request said so: are
+	 * the rows sorted, so that each process can read all of them by ranges?  `nrows` is their number then.
+	 * May sort, and wait for other processes.  The sorter may have failed.
+	 */
+	bool (*sort_together)(Sorter *sorter);
+
+	/*
+	 * After finish_feed, if the request said so.  In the first process, which must have fed too: will others
+	 * help it to read, once it has sorted?  In another process: helps until nothing is left to be done, or
+	 * the first process dismisses it, and returns false.
+	 */
+	bool (*help)(Sorter *sorter);
+
+	/* In the first process, at any time: the processes that help are to go at once. */
+	void (*dismiss)(Sorter *sorter);
 
 	/*
 	 * The next row in this direction, or NULL at the end, or if the sorter has failed; the row is good until
@@ -193,10 +196,12 @@ struct SortDevice
 	MinimalTuple (*next)(Sorter *sorter, bool forward);
 
 	/*
-	 * Only for SORT_SEEK_RANGE: a range is one of nranges of the order that have about the same number of
-	 * rows.
+	 * In a process that reads together with others.  The next row is the first one of a range, which is one
+	 * of nranges of the order that have about the same number of rows; then, at the end of the range, the
+	 * rows behind it are next.
 	 */
-	bool (*seek)(Sorter *sorter, SortSeek where, int range, int nranges);
+	void (*seek_range)(Sorter *sorter, int range, int nranges);
+	void (*pass_range_end)(Sorter *sorter);
 
 	void (*get_stats)(const Sorter *sorter, SorterStats *stats);
 
@@ -205,11 +210,7 @@ struct SortDevice
 };
 
 /* To be called before begin or join: are keys to be kept alone by this device? */
-static inline void
-sort_device_set_layout(const SortDevice *device, SortKey *key)
-{
-	key->policy.alone = key->policy.rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
-}
+extern void sort_device_set_layout(const SortDevice *device, struct SortKey *key);
 
 /* Rows at hand are fetched into the caches so many bytes ahead: they come from elsewhere. */
 #define SORTER_ROWS_AHEAD 1024
@@ -262,8 +263,47 @@ sorter_fail(Sorter *sorter, SortFailureReason reason, const char *message)
 	}
 }
 
+/* Nothing of its rows was read, of which there are so many; or they are merged. */
+extern void sorter_begin_reading(Sorter *sorter, uint64 nrows);
+extern void sorter_read_merged(Sorter *sorter, struct MergedRows *merged, bool random_access);
+
+/* Goes before the first row.  False: the rows can't be read again. */
+extern bool sorter_rewind(Sorter *sorter);
+
+/* Remembers where it is; goes there again. */
+extern void sorter_mark(Sorter *sorter);
+extern void sorter_restore(Sorter *sorter);
+
+/* For a device that can't do a thing, or has nothing to do. */
+extern bool sorter_can_not(Sorter *sorter);
+extern void sorter_does_nothing(Sorter *sorter);
+
+/* What SortDevice says, where rows have a position. */
+extern void sorter_seek_range(Sorter *sorter, int range, int nranges);
+extern void sorter_pass_range_end(Sorter *sorter);
+
+/*
+ * A chunk for rows of this part, 0 where there are no parts, with room for at least one row of so many bytes,
+ * entry and all.  NULL: the sorter has failed.  Filled, it is put back by place_put.
+ */
+static inline Chunk *
+sorter_get_chunk(Sorter *sorter, int part, Size at_least)
+{
+	Chunk *chunk = sorter->failure == NULL ? places_take(sorter->places, part, at_least) : NULL;
+
+	return sorter->failure == NULL ? chunk : NULL;
+}
+
 /* Sorts in the backend's own memory, past its limit in temporary files; always there. */
 extern const SortDevice sort_device_cpu;
+
+/*
+ * A sorter of that device which makes runs of all its rows, for another process, when its feed is finished:
+ * of these files, under this number (files/shared_runs.h).  complete_rows: as in SortDevice.join; memory:
+ * bytes.
+ */
+extern Sorter *sort_cpu_begin_runs(const struct SortKey *key, TupleDesc complete_rows, Size memory,
+								   FileSet *files, int number);
 
 /* Sorts on GPUs, in a service of its own process; not always there. */
 extern const SortDevice sort_device_cuda;

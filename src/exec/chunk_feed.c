@@ -22,6 +22,9 @@
 #include "exec/input_rows.h"
 #include "exec/row_source.h"
 #include "monitor/progress.h"
+#include "sort/bound.h"
+#include "sort/record.h"
+#include "sort/splitters.h"
 
 /* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */
 #define PAGE_AHEAD 512
@@ -107,7 +110,7 @@ put_chunk(SortFeed *feed, FeedPart *part)
 		return;
 	note_progress(feed, part);
 	memset(part, 0, sizeof(*part));
-	feed->sorter->device->put_chunk(feed->sorter, part - feed->parts, chunk);
+	place_put(chunk);
 }
 
 /* A chunk with room for so many more bytes; NULL: the sorter has failed. */
@@ -115,7 +118,7 @@ static pg_noinline Chunk *
 next_chunk(SortFeed *feed, FeedPart *part, Size bytes)
 {
 	put_chunk(feed, part);
-	part->chunk = feed->sorter->device->get_chunk(feed->sorter, part - feed->parts, bytes);
+	part->chunk = sorter_get_chunk(feed->sorter, part - feed->parts, bytes);
 	return part->chunk;
 }
 

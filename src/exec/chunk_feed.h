@@ -10,6 +10,7 @@
 #include "nodes/execnodes.h"
 
 #include "device/sorter.h"
+#include "key/sort_key.h"
 
 typedef struct SortFeed SortFeed;
 

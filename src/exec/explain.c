@@ -17,6 +17,7 @@
 #include "check/deparse.h"
 #include "device/participants.h"
 #include "exec/explain.h"
+#include "key/sort_key.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"
 

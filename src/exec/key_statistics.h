@@ -10,6 +10,8 @@
 #include "nodes/execnodes.h"
 
 #include "device/sorter.h"
+#include "key/sort_key.h"
+#include "sort/splitters.h"
 
 /*
  * Returns keys of the rows of this GpuSort's input, in order, in the query's memory context. key: the sort

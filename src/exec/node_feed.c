@@ -164,7 +164,9 @@ hand_over(GpuSortFeedState *state)
 	const SortDevice *device = state->sorter->device;
 	bool waits = state->team != NULL && team_has_lone(state->team);
 
-	if (!device->work(state->sorter, waits ? SORT_WORK_DISMISS : SORT_WORK_HELP) || waits)
+	if (waits)
+		device->dismiss(state->sorter);
+	if (waits || !device->help(state->sorter))
 		return NULL;
 	state->handed_over = true;
 	count_rows(state, -1);
@@ -189,7 +191,7 @@ feed(GpuSortFeedState *state)
 		return NULL;
 	if (!IsParallelWorker())
 		return hand_over(state);
-	(void) sorter->device->work(sorter, SORT_WORK_HELP);
+	(void) sorter->device->help(sorter);
 	return NULL;
 }
 
@@ -226,7 +228,7 @@ shutdown_feed(CustomScanState *css)
 	if (IsParallelWorker())
 		return;
 	if (state->sorter != NULL)
-		(void) state->sorter->device->work(state->sorter, SORT_WORK_DISMISS);
+		state->sorter->device->dismiss(state->sorter);
 	state->workers = NULL;
 	state->team = NULL;
 }

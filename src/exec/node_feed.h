@@ -12,6 +12,7 @@
 #include "nodes/extensible.h"
 
 #include "device/sorter.h"
+#include "key/sort_key.h"
 
 typedef struct GpuSortFeedState GpuSortFeedState;
 

@@ -196,7 +196,7 @@ ask_for_parts(GpuSortState *state, SortRequest *request)
 	if (state->sample == NULL)
 		state->sample =
 			key_sample_of_input(&state->css.ss, state->key, ExecGetResultType(outerPlanState(state)));
-	request->sample = state->sample;
+	request->expected.sample = state->sample;
 }
 
 /* How many of the rows are wanted: a worker's Limit is below its Gather, or else one of the leader's. */
@@ -216,23 +216,24 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 
 	memset(request, 0, sizeof(*request));
 	request->key = state->key;
-	request->desc = ExecGetResultType(outerPlanState(state));
-	request->complete_rows = rows_are_complete(state, device);
-	request->random_access = state->random_access;
-	request->fed_once = !state->restartable;
-	request->shared = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
+	request->rows.desc = ExecGetResultType(outerPlanState(state));
+	request->rows.complete = rows_are_complete(state, device);
+	request->rows.random_access = state->random_access;
+	request->rows.fed_once = !state->restartable;
+	request->processes.share = state->feed != NULL && state->css.ss.ps.state->es_use_parallel_mode;
 	/* keys that only guess at the order can't say which rows are not wanted */
-	request->rows_wanted = state->key->verified ? 0 : state->wanted.rows;
-	request->with_ties = state->wanted.with_ties;
-	request->processes = request->shared ? 1 + ((Gather *) input)->num_workers : 1;
-	request->memory_limit =
-		beside > 0 ? guc_sort_memory_of_each(beside) : guc_sort_memory(request->processes);
-	request->process_memory = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
-	request->expected_rows = state->css.ss.ps.plan->plan_rows;
-	request->expected_row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
-	request->expected_key_bytes = state->key_width;
-	request->helped = request->shared && request->rows_wanted == 0 && !state->own_workers.active;
-	request->cpu_ms = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cpu_ms;
+	request->rows.wanted = state->key->verified ? 0 : state->wanted.rows;
+	request->rows.with_ties = state->wanted.with_ties;
+	request->processes.n = request->processes.share ? 1 + ((Gather *) input)->num_workers : 1;
+	request->memory.limit =
+		beside > 0 ? guc_sort_memory_of_each(beside) : guc_sort_memory(request->processes.n);
+	request->memory.of_each = gpusort_work_mem == -1 ? guc_sort_memory(1) : 0;
+	request->expected.rows = state->css.ss.ps.plan->plan_rows;
+	request->expected.row_bytes = input->plan_width + MAXALIGN(SizeofMinimalTupleHeader);
+	request->expected.key_bytes = state->key_width;
+	request->processes.help =
+		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
+	request->expected.cpu_ms = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cpu_ms;
 	if (device == &sort_device_cuda)
 		ask_for_parts(state, request);
 }
@@ -245,12 +246,12 @@ begin_sorter(GpuSortState *state, const SortDevice *device)
 
 	sort_device_set_layout(device, state->key);
 	make_request(state, device, &request);
-	progress_start(state->progress, device->name, request.expected_rows, request.processes);
+	progress_start(state->progress, device->name, request.expected.rows, request.processes.n);
 	state->sorter = device->begin(&request);
 	progress_set_sorter(state->progress, state->sorter);
 	progress_enter(state->sorter, PROGRESS_READING);
 	if (state->feed != NULL)
-		node_feed_set_sorter(state->feed, state->sorter, state->key, request.complete_rows);
+		node_feed_set_sorter(state->feed, state->sorter, state->key, request.rows.complete);
 }
 
 /* Reads and sorts with this device; false: the sorter has failed. */
@@ -279,7 +280,7 @@ sort_with(GpuSortState *state, const SortDevice *device)
 	read_ms = stopwatch_ms(watch);
 	state->sorter->device->get_stats(state->sorter, &when_read);
 	progress_enter(state->sorter, PROGRESS_SORTING);
-	if (!state->sorter->device->work(state->sorter, SORT_WORK_SORT))
+	if (!state->sorter->device->sort(state->sorter))
 		return false;
 	note_performed(state, read_ms, &when_read);
 	return true;
@@ -486,7 +487,7 @@ rescan_gpusort(CustomScanState *css)
 	}
 	ExecClearTuple(css->ss.ss_ScanTupleSlot);
 	if (input->chgParam == NULL && rows_wanted_suffice(&state->wanted, &wanted) &&
-		state->sorter->device->seek(state->sorter, SORT_SEEK_FIRST, 0, 0))
+		sorter_rewind(state->sorter))
 		return;
 	release_sorter(state);
 	if (input->chgParam == NULL)
@@ -494,24 +495,21 @@ rescan_gpusort(CustomScanState *css)
 }
 
 static void
-seek_mark(CustomScanState *css, SortSeek where)
+mark_gpusort(CustomScanState *css)
 {
 	Sorter *sorter = ((GpuSortState *) css)->sorter;
 
 	if (sorter != NULL)
-		(void) sorter->device->seek(sorter, where, 0, 0);
-}
-
-static void
-mark_gpusort(CustomScanState *css)
-{
-	seek_mark(css, SORT_SET_MARK);
+		sorter_mark(sorter);
 }
 
 static void
 restore_gpusort(CustomScanState *css)
 {
-	seek_mark(css, SORT_SEEK_MARK);
+	Sorter *sorter = ((GpuSortState *) css)->sorter;
+
+	if (sorter != NULL)
+		sorter_restore(sorter);
 }
 
 static void

@@ -14,7 +14,9 @@
 #include "exec/limit_above.h"
 #include "exec/own_workers.h"
 #include "exec/worker_sorts.h"
+#include "key/sort_key.h"
 #include "monitor/progress.h"
+#include "sort/splitters.h"
 
 /* The changes of the catalogs that this session has seen. */
 typedef struct CatalogsSeen

@@ -140,7 +140,7 @@ team_sort_together(TeamShare *team, Sorter *sorter)
 	step(team, TEAM_SORTS);
 	/* a card sorts now */
 	progress_enter(sorter, PROGRESS_SORTING);
-	return sorter->device->work(sorter, SORT_WORK_SORT_TOGETHER);
+	return sorter->device->sort_together(sorter);
 }
 
 bool
@@ -158,8 +158,7 @@ team_share_out(TeamShare *team, const Sorter *sorter, uint32 nreaders, uint32 nr
 bool
 team_await_ranges(TeamShare *team, Sorter *sorter)
 {
-	return await_step_from(team, TEAM_FEEDS) != TEAM_IS_THROUGH &&
-		   sorter->device->work(sorter, SORT_WORK_SORT_TOGETHER) &&
+	return await_step_from(team, TEAM_FEEDS) != TEAM_IS_THROUGH && sorter->device->sort_together(sorter) &&
 		   await_step_from(team, TEAM_SORTS) == TEAM_READS &&
 		   pg_atomic_fetch_add_u32(&team->joined, 1) < team->nreaders;
 }
@@ -171,7 +170,7 @@ team_next_range(TeamShare *team, Sorter *sorter)
 
 	if (range >= team->nranges)
 		return -1;
-	(void) sorter->device->seek(sorter, SORT_SEEK_RANGE, range, team->nranges);
+	sorter->device->seek_range(sorter, range, team->nranges);
 	return range;
 }
 

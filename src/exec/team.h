@@ -42,6 +42,7 @@
 
 #include "base/stopwatch.h"
 #include "device/participants.h"
+#include "key/sort_key.h"
 
 /* The state that the processes share. */
 typedef struct TeamShare
@@ -90,7 +91,7 @@ extern void team_close(TeamShare *team, Sorter *sorter);
 /* ---------------------------------------------------------------- ranges */
 
 /*
- * In the leader, after team_finish_feed: can all processes read ranges of the rows?  Sorter.together has the
+ * In the leader, after team_finish_feed: can all processes read ranges of the rows?  Sorter.nrows has the
  * number of rows.
  */
 extern bool team_sort_together(TeamShare *team, Sorter *sorter);

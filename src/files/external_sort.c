@@ -14,6 +14,7 @@
 #include "base/stopwatch.h"
 #include "files/external_sort.h"
 #include "files/shared_runs.h"
+#include "sort/record.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
 #ifndef MAX_LEVELS

@@ -15,6 +15,7 @@
 #include "utils/memutils.h"
 
 #include "files/verified_merge.h"
+#include "sort/record.h"
 #include "sort/verify.h"
 
 /* Records of a window, at most one for each of so many bytes: the least that one takes, with its item. */

@@ -111,14 +111,14 @@ make_request(const IndexBuild *build, SortRequest *request)
 
 	memset(request, 0, sizeof(*request));
 	request->key = build->load.key;
-	request->memory_limit = (Size) maintenance_work_mem * 1024;
-	request->shared = nworkers > 0;
-	request->processes = 1 + nworkers;
-	request->read_jointly = request->shared;
-	request->expected_rows = build->shape.rows;
-	request->expected_row_bytes = build->shape.row_bytes;
-	request->expected_key_bytes = build->shape.key_bytes;
-	request->cpu_ms = build->shape.rows * CPU_NS_PER_ROW / 1e6;
+	request->memory.limit = (Size) maintenance_work_mem * 1024;
+	request->processes.share = nworkers > 0;
+	request->processes.n = 1 + nworkers;
+	request->processes.read_jointly = request->processes.share;
+	request->expected.rows = build->shape.rows;
+	request->expected.row_bytes = build->shape.row_bytes;
+	request->expected.key_bytes = build->shape.key_bytes;
+	request->expected.cpu_ms = build->shape.rows * CPU_NS_PER_ROW / 1e6;
 }
 
 /* Says why there are not as many workers as the setting allows, if anybody asks for such messages. */
@@ -185,7 +185,7 @@ sort_tuples(IndexBuild *build)
 	if (!build->feed.is_loaded)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, PROGRESS_BTREE_PHASE_PERFORMSORT_1);
 	progress_enter(sorter, PROGRESS_SORTING);
-	if (!sorter->device->work(sorter, SORT_WORK_SORT))
+	if (!sorter->device->sort(sorter))
 		return false;
 	build->sorted_ms = build->feed.is_loaded ? build->feed.fed_ms : stopwatch_ms(build->watch);
 	sorter->device->get_stats(sorter, stats);
@@ -206,7 +206,7 @@ feed_and_sort(IndexBuild *build, const SortDevice *device)
 
 	sort_device_set_layout(device, build->load.key);
 	make_request(build, &request);
-	progress_start(build->load.progress, device->name, request.expected_rows, request.processes);
+	progress_start(build->load.progress, device->name, request.expected.rows, request.processes.n);
 	sorter = build->load.sorter = device->begin(&request);
 	progress_set_sorter(build->load.progress, sorter);
 	if (sorter->failure == NULL)

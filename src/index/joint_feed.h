@@ -26,7 +26,7 @@ typedef struct HeapFeed
 /*
  * Scans the heap with up to nworkers workers; the sorter may fail meanwhile.  If the device allows it, the
  * workers also sort and load the index together with this process; then the sorter must have been begun with
- * SortRequest.shared.  Must not be called in a parallel worker.
+ * SortRequest.processes.share.  Must not be called in a parallel worker.
  */
 extern void heap_feed(const Load *load, HeapFeed *feed, int nworkers);
 

@@ -226,7 +226,7 @@ estimate_bytes(Sorter *sorter, uint64 ntuples)
 
 	for (int i = 0; i < SIZE_SAMPLES; i++)
 	{
-		(void) sorter->device->seek(sorter, SORT_SEEK_RANGE, i, SIZE_SAMPLES);
+		sorter->device->seek_range(sorter, i, SIZE_SAMPLES);
 		nsamples += sample_tuples(sorter, before, &bytes);
 	}
 	pfree(before);
@@ -242,7 +242,7 @@ share_out(LoadShare *share, TeamShare *team, const Load *load)
 
 	if (team_sort_together(team, sorter))
 	{
-		share->ntuples = sorter->together;
+		share->ntuples = sorter->nrows;
 		nloaders = Min(share->max_loaders, estimate_bytes(sorter, share->ntuples) / BYTES_PER_LOADER);
 	}
 	if (!team_share_out(team, sorter, nloaders, nloaders * RANGES_PER_PROCESS))
@@ -266,7 +266,7 @@ check_behind(Loader *loader)
 	Sorter *sorter = loader->load->sorter;
 	IndexTuple tuple;
 
-	(void) sorter->device->seek(sorter, SORT_PASS_RANGE_END, 0, 0);
+	sorter->device->pass_range_end(sorter);
 	while ((tuple = load_next_tuple(sorter)) != NULL && !tid_is_alive(tuple->t_tid))
 		CHECK_FOR_INTERRUPTS();
 	check_failure(loader->load);

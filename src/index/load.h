@@ -18,6 +18,7 @@
 #include "device/sorter.h"
 #include "exec/team.h"
 #include "index/btree_writer.h"
+#include "key/sort_key.h"
 #include "monitor/progress.h"
 
 /* The index that is loaded, and its sort. */

@@ -84,16 +84,6 @@ arena_is_own(const Arena *arena)
 	return arena->handle.pid == MyProcPid;
 }
 
-/* Is this an address in the arena? */
-static inline bool
-arena_contains(const Arena *arena, const void *address)
-{
-	const char *start = (const char *) arena;
-
-	return (const char *) address > start &&
-		   (const char *) address < start + arena->handle.nfiles * arena->handle.size;
-}
-
 /*
  * Hands out `size` bytes, a multiple of 8, which are not zeroed.  It prefers bytes that already have memory.
  * Checks for interrupts.  NULL: no bytes are left.  Without an arena it allocates memory of this process by

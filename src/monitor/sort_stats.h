@@ -55,6 +55,30 @@ sorter_stats_add(SorterStats *stats, const SorterStats *more)
 	stats->runs += more->runs;
 }
 
+/* Adds the figures of another sorter of the same sort. */
+static inline void
+sorter_stats_add_all(SorterStats *stats, const SorterStats *more)
+{
+	if (stats->method == NULL || more->disk_bytes > 0)
+		stats->method = more->method;
+	stats->rows += more->rows;
+	stats->bytes += more->bytes;
+	stats->peak_memory += more->peak_memory;
+	stats->disk_bytes += more->disk_bytes;
+	stats->runs += more->runs;
+	stats->merge_passes = Max(stats->merge_passes, more->merge_passes);
+	stats->sort_ms += more->sort_ms;
+	stats->spill_ms += more->spill_ms;
+	stats->merge_ms += more->merge_ms;
+	stats->processes = Max(stats->processes, more->processes);
+	stats->device_memory += more->device_memory;
+	stats->bytes_in += more->bytes_in;
+	stats->bytes_out += more->bytes_out;
+	stats->transfer_ms += more->transfer_ms;
+	stats->gather_ms += more->gather_ms;
+	stats->queue_ms += more->queue_ms;
+}
+
 /* Why a device failed, for statistics; the sorter (device/sorter.h) has the reason in words. */
 typedef enum SortFailureReason
 {

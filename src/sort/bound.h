@@ -139,16 +139,6 @@ bound_rows_to_cut_for_room(uint64 left)
 /* How many rows were dropped by all processes: those that have flushed. */
 extern uint64 bound_dropped(SortBound *bound);
 
-/* The first 8 bytes of a key as an integer; fixed keys have that many. */
-static inline uint64
-bound_first_word(const uint8 *key, Size size)
-{
-	uint64 word = 0;
-
-	memcpy(&word, key, size < sizeof(word) ? size : sizeof(word));
-	return KEY_WORD_TO_HOST(word);
-}
-
 /*
  * May the row with this key be dropped?  Fixed keys have the sort's width, variable ones any size.  The row
  * must be noted if it is kept.
@@ -162,7 +152,7 @@ bound_filter_drops(BoundFilter *filter, const uint8 *key, Size size)
 		bound_filter_refresh(filter);
 	if (!filter->has_threshold)
 		return false;
-	word = bound_first_word(key, size);
+	word = key_first_word(key, size);
 	if (likely(word != filter->threshold.words[0]))
 		return word > filter->threshold.words[0];
 	return bound_filter_drops_close(filter, key, size);

@@ -4,7 +4,16 @@
  */
 #include "postgres.h"
 
+#include "key/sort_key.h"
 #include "sort/chunk.h"
+#include "sort/record.h"
+
+void
+chunk_set_layout(Chunk *chunk, const SortKey *key)
+{
+	chunk->key_width = key->width;
+	chunk->entry_size = chunk_entry_size(key->width, !key->policy.alone);
+}
 
 void
 chunk_reset(Chunk *chunk)
@@ -219,37 +228,6 @@ static const char *
 entry_record(const Chunk *chunk, const char *entry)
 {
 	return chunk->base + *(const uint64 *) (entry + chunk->entry_size - sizeof(uint64));
-}
-
-Size
-chunk_row_bytes(const Chunk *chunk, uint64 i)
-{
-	const char *record = entry_record(chunk, chunk->base + i * chunk->entry_size);
-
-	if (chunk->key_width > 0)
-		return chunk->entry_size + row_stored_size((MinimalTuple) record);
-	return chunk_entry_size(0, true) + record_row_offset(record) + row_stored_size(record_row(record));
-}
-
-void
-chunk_append_copy(Chunk *chunk, const Chunk *from, uint64 i)
-{
-	const char *entry = from->base + i * from->entry_size;
-	const char *record = entry_record(from, entry);
-	MinimalTuple row = from->key_width > 0 ? (MinimalTuple) record : record_row(record);
-	Size size = row_stored_size(row);
-	char *place;
-
-	Assert(from->key_width > 0 || !record_tail_is_in_row(record));
-	if (from->key_width > 0)
-	{
-		memcpy(chunk_reserve_fixed(chunk, from->key_width, size, &place), entry, from->key_width);
-		memcpy(place, row, size);
-		chunk_commit_fixed(chunk, from->key_width);
-		return;
-	}
-	place = chunk_append_variable(chunk, (const uint8 *) record_key(record), record_key_length(record), size);
-	memcpy(place, row, size);
 }
 
 /* ---------------------------------------------------------------- taking rows out */

@@ -12,6 +12,7 @@
 
 #include "postgres.h"
 
+#include "key/sort_key.h"
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 #include "sort/sample_sort.h"

@@ -12,6 +12,7 @@
 #include "miscadmin.h"
 
 #include "sort/parallel_sort_state.h"
+#include "sort/record.h"
 #include "sort/string_sort.h"
 
 struct ParallelRefiner

@@ -21,6 +21,7 @@
 #include "miscadmin.h"
 
 #include "sort/parallel_sort_state.h"
+#include "sort/record.h"
 #include "sort/string_sort.h"
 
 #define LOG_MIN_LEAVES 2

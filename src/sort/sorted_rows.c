@@ -8,6 +8,7 @@
 #include "postgres.h"
 
 #include "memory/alloc.h"
+#include "sort/record.h"
 #include "sort/sample_sort.h"
 #include "sort/sorted_rows.h"
 #include "sort/string_sort.h"

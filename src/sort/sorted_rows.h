@@ -15,6 +15,7 @@
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 #include "sort/parallel_sort.h"
+#include "sort/record.h"
 #include "sort/tuning.h"
 
 typedef struct SortedRows

@@ -99,7 +99,7 @@ splitters_choose(SortSplitters *splitters, const KeySample *sample, int parts)
 		if (found < 0)
 			break;
 		key = &sample->entries[found].key;
-		splitters->first_words[splitters->n] = bound_first_word(key->bytes, key->size);
+		splitters->first_words[splitters->n] = key_first_word(key->bytes, key->size);
 		splitters->splitters[splitters->n++] = *key;
 		largest = Max(largest, below - cut);
 		cut = below;

@@ -13,7 +13,7 @@
 
 #include "postgres.h"
 
-#include "sort/bound.h"
+#include "sort/key_words.h"
 
 /* So many parts at most. */
 #define SPLIT_PARTS_MAX 16
@@ -31,7 +31,7 @@ typedef struct Splitter
 typedef struct SortSplitters
 {
 	int n;
-	uint64 first_words[SPLIT_PARTS_MAX - 1]; /* of the splitters, as bound_first_word has them */
+	uint64 first_words[SPLIT_PARTS_MAX - 1]; /* of the splitters, as key_first_word has them */
 	Splitter splitters[SPLIT_PARTS_MAX - 1];
 } SortSplitters;
 
@@ -71,7 +71,7 @@ extern int splitters_find_by_bytes(const SortSplitters *splitters, const uint8 *
 static inline int
 splitters_find(const SortSplitters *splitters, const uint8 *key, Size size)
 {
-	uint64 word = bound_first_word(key, size);
+	uint64 word = key_first_word(key, size);
 	int part = 0;
 
 	for (int i = 0; i < splitters->n; i++)

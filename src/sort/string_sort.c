@@ -25,6 +25,7 @@
 
 #include "memory/alloc.h"
 #include "sort/key_squeeze.h"
+#include "sort/record.h"
 #include "sort/sample_sort.h"
 #include "sort/string_sort.h"
 #include "sort/tuning.h"

@@ -11,7 +11,9 @@
 
 #include "postgres.h"
 
+#include "key/sort_key.h"
 #include "sort/chunk.h"
+#include "sort/record.h"
 
 typedef struct StringSortItem
 {

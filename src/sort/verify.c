@@ -16,6 +16,7 @@
 #include "utils/memutils.h"
 
 #include "base/limits.h"
+#include "sort/record.h"
 #include "sort/tuning.h"
 #include "sort/verify.h"
 

@@ -1,10 +1,11 @@
 /*
  * device/cpu/chunks.c
- *		The cpu device's memory: chunks within the limit, and runs in temporary files past it.
+ *		A place of the cpu device: the process's own memory within the limit, and runs in temporary files past
+ *		it.
  *
  * Chunks are counted as they are allocated; a chunk's max_rows keeps room for the arrays that sorting takes.
- * Where several processes feed, their chunks come from shared memory (shared_chunks.c) until one of them
- * finds no room.
+ * Where several processes feed, their chunks come from shared memory (shared_chunks.c), the place before this
+ * one, until one of them finds no room.
  *
  * All here belongs to the sorter's memory context, and runs to the resource owner or the FileSet
  * (files/run.h).  A temporary file that can't be written is PostgreSQL's error, raised out of cpu_spill.
@@ -17,7 +18,8 @@
 #include "monitor/progress.h"
 
 /*
- * The first chunk is small, for the sake of small sorts; each next one is twice as large, up to the largest.
+ * The first chunk is small, for the sake of small sorts; each next one is as large as all before, up to the
+ * largest.
  */
 #ifndef CHUNK_SIZE_MIN
 #define CHUNK_SIZE_MIN ((Size) 64 * 1024)
@@ -45,7 +47,7 @@ note_memory(CpuSorter *sorter, Size bytes)
 static uint64
 rows_within_limit(const CpuSorter *sorter, Size more_chunk)
 {
-	Size used = sorter->chunk_memory + more_chunk +
+	Size used = sorter->own.memory + more_chunk +
 				(sorter->external != NULL ? external_sort_memory(sorter->external) : 0);
 	Size left = sorter->limit > used ? sorter->limit - used : 0;
 	uint64 rows = left / (sorted_rows_memory(sorter->key, 1 << 20) >> 20);
@@ -56,74 +58,34 @@ rows_within_limit(const CpuSorter *sorter, Size more_chunk)
 }
 
 static Chunk *
-chunk_create(CpuSorter *sorter, Size size)
+make_chunk(CpuSorter *sorter, Size size)
 {
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	Chunk *chunk = palloc0(sizeof(Chunk));
 
-	chunk->size = TYPEALIGN_DOWN(8, size);
+	chunk->place = &sorter->own_place;
+	chunk->size = size;
 	chunk->base = huge_alloc(chunk->size);
 	chunk_set_layout(chunk, sorter->key);
-	sorter->chunk_memory += chunk->size;
+	chunk_reset(chunk);
+	sorter->own.memory += chunk->size;
 	MemoryContextSwitchTo(old);
 	return chunk;
 }
 
 static void
-chunk_free(CpuSorter *sorter, Chunk *chunk)
+free_chunk(Chunk *chunk)
 {
-	sorter->chunk_memory -= chunk->size;
-	if (shared_chunks_own(sorter->shared, chunk))
-	{
-		arena_discard(chunk->base, chunk->size);
-		return;
-	}
 	huge_free(chunk->base);
 	pfree(chunk);
 }
 
-void
-cpu_free_chunks(CpuSorter *sorter, Chunk **list)
-{
-	while (*list != NULL)
-	{
-		Chunk *chunk = *list;
-
-		*list = chunk->next;
-		chunk_free(sorter, chunk);
-	}
-}
-
-/* An empty chunk left over from an earlier run that is large enough, or NULL. */
-static Chunk *
-take_empty_chunk(CpuSorter *sorter, Size at_least)
-{
-	for (Chunk **link = &sorter->empty_chunks; *link != NULL; link = &(*link)->next)
-	{
-		Chunk *chunk = *link;
-
-		if (chunk->size >= at_least)
-		{
-			*link = chunk->next;
-			return chunk;
-		}
-	}
-	return NULL;
-}
-
 /* Size of the next chunk to allocate. */
 static Size
-chunk_size(const CpuSorter *sorter, Size at_least)
+next_size(const CpuSorter *sorter, Size at_least)
 {
-	return Max(Max(sorter->next_chunk_size, CHUNK_SIZE_MIN), TYPEALIGN(8, at_least));
-}
-
-static void
-grow_chunk_size(CpuSorter *sorter)
-{
-	Size largest = Max(CHUNK_SIZE_MIN, Min(CHUNK_SIZE_MAX, sorter->limit / CHUNKS_PER_LIMIT));
-
-	sorter->next_chunk_size = Min(Max(sorter->next_chunk_size, CHUNK_SIZE_MIN) * 2, largest);
+	return chunk_pool_next_size(&sorter->own, CHUNK_SIZE_MIN,
+								Min(CHUNK_SIZE_MAX, sorter->limit / CHUNKS_PER_LIMIT), 1, at_least);
 }
 
 /* ---------------------------------------------------------------- sorting and spilling */
@@ -139,15 +101,24 @@ verify_order(CpuSorter *sorter)
 }
 
 void
+cpu_count_rows(CpuSorter *sorter)
+{
+	sorter->stats.rows += sorter->own.nrows;
+	for (const Chunk *chunk = sorter->own.filled; chunk != NULL; chunk = chunk->next)
+		sorter->stats.bytes += chunk_bytes(chunk);
+}
+
+void
 cpu_sort_chunks(CpuSorter *sorter)
 {
 	Stopwatch watch = stopwatch_start();
 
-	cpu_close_open_chunks(sorter);
-	sorted_rows_make(&sorter->sorted, sorter->key, sorter->chunks, sorter->nrows);
+	chunk_pool_close(&sorter->own);
+	cpu_count_rows(sorter);
+	sorted_rows_make(&sorter->sorted, sorter->key, sorter->own.filled, sorter->own.nrows);
 	if (sorter->key->verified)
 		verify_order(sorter);
-	note_memory(sorter, sorter->chunk_memory + sorted_rows_used(&sorter->sorted));
+	note_memory(sorter, sorter->own.memory + sorted_rows_used(&sorter->sorted));
 	sorter->stats.sort_ms += stopwatch_ms(watch);
 }
 
@@ -161,7 +132,7 @@ cpu_begin_external(CpuSorter *sorter)
 		sorter->external = external_sort_create(sorter->key, sorter->complete_rows, sorter->limit,
 												sorter->random_access, &sorter->stats);
 		if (sorter->apart && !sorter->published)
-			external_sort_share(sorter->external, sorter->files, sorter->process);
+			external_sort_share(sorter->external, sorter->files, sorter->base.process);
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -177,17 +148,12 @@ cpu_spill(CpuSorter *sorter)
 	progress_enter(&sorter->base, PROGRESS_WRITING);
 	external_sort_add_run(sorter->external, &sorter->sorted);
 	sorted_rows_free(&sorter->sorted);
-	note_memory(sorter, sorter->chunk_memory);
+	note_memory(sorter, sorter->own.memory);
 
-	*sorter->chunks_end = sorter->empty_chunks;
-	sorter->empty_chunks = sorter->chunks;
-	sorter->chunks = NULL;
-	sorter->chunks_end = &sorter->chunks;
-	sorter->nrows = 0;
-
+	chunk_pool_empty(&sorter->own);
 	if (external_sort_is_full(sorter->external))
 	{
-		cpu_free_chunks(sorter, &sorter->empty_chunks);
+		chunk_pool_free_empty(&sorter->own, place_release);
 		progress_enter(&sorter->base, PROGRESS_MERGING);
 		external_sort_merge_full_levels(sorter->external);
 	}
@@ -195,77 +161,101 @@ cpu_spill(CpuSorter *sorter)
 	MemoryContextSwitchTo(old);
 }
 
-/* ---------------------------------------------------------------- handing out and taking back */
+/* ---------------------------------------------------------------- the place */
 
-/*
- * A chunk that is ready to be filled, or filled further, with as many rows as can be sorted then, one at
- * least.
- */
-static Chunk *
-hand_out(const CpuSorter *sorter, Chunk *chunk)
+/* Is there room for a few rows more, with one more chunk of so many bytes? */
+static bool
+has_room(const CpuSorter *sorter, Size more_chunk)
 {
-	uint64 rows = rows_within_limit(sorter, 0);
+	return sorter->own.nrows == 0 ||
+		   rows_within_limit(sorter, more_chunk) >= sorter->own.nrows + CHUNK_ROWS_MIN;
+}
 
-	chunk->max_rows = Max(rows > sorter->nrows ? rows - sorter->nrows : 0, chunk->nrows + 1);
-	chunk->next = NULL;
+/* A chunk with room, partly filled or of an earlier run; NULL: there is none. */
+static Chunk *
+take_open(CpuSorter *sorter, Size at_least)
+{
+	Chunk *chunk = chunk_pool_take_open(&sorter->own, at_least);
+
+	if (chunk == NULL || chunk->nrows > 0 || has_room(sorter, 0))
+		return chunk;
+	chunk_pool_add_open(&sorter->own, chunk);
+	return NULL;
+}
+
+static Chunk *
+make_next_chunk(CpuSorter *sorter, Size at_least)
+{
+	Size size = next_size(sorter, at_least);
+	Chunk *chunk;
+
+	if (!has_room(sorter, size))
+		return NULL;
+	/* a row wider than any chunk so far: its chunk may take the place of the others */
+	if (sorter->own.memory + size > sorter->limit)
+		chunk_pool_free_empty(&sorter->own, place_release);
+	chunk = make_chunk(sorter, size);
+	note_memory(sorter, sorter->own.memory);
 	return chunk;
 }
 
-Chunk *
-cpu_get_own_chunk(CpuSorter *sorter, Size at_least)
+/* The chunk may get as many rows as can be sorted with it, one at least. */
+static Chunk *
+take_chunk(Place *place, int part, Size at_least)
 {
-	Chunk *chunk = cpu_take_open_chunk(sorter, at_least);
-	Size size = chunk_size(sorter, at_least);
+	CpuSorter *sorter = (CpuSorter *) place->owner;
+	Chunk *chunk = take_open(sorter, at_least);
+	uint64 rows;
 
-	if (chunk != NULL)
-		return hand_out(sorter, chunk);
-	chunk = take_empty_chunk(sorter, at_least);
-	if (sorter->nrows > 0 &&
-		rows_within_limit(sorter, chunk != NULL ? 0 : size) < sorter->nrows + CHUNK_ROWS_MIN)
-	{
-		if (chunk != NULL)
-		{
-			chunk->next = sorter->empty_chunks;
-			sorter->empty_chunks = chunk;
-		}
-		if (cpu_cut_for_room(sorter))
-			return cpu_get_own_chunk(sorter, at_least);
-		cpu_spill(sorter);
-		chunk = take_empty_chunk(sorter, at_least);
-	}
 	if (chunk == NULL)
-	{
-		/* a row wider than any chunk so far: its chunk may take the place of the others */
-		if (sorter->chunk_memory + size > sorter->limit)
-			cpu_free_chunks(sorter, &sorter->empty_chunks);
-		chunk = chunk_create(sorter, size);
-		grow_chunk_size(sorter);
-		note_memory(sorter, sorter->chunk_memory);
-	}
-	chunk_reset(chunk);
-	return hand_out(sorter, chunk);
+		chunk = make_next_chunk(sorter, at_least);
+	if (chunk == NULL)
+		return NULL;
+	rows = rows_within_limit(sorter, 0);
+	chunk->max_rows = Max(rows > sorter->own.nrows ? rows - sorter->own.nrows : 0, chunk->nrows + 1);
+	return chunk;
+}
+
+/* Cuts out rows that can't be wanted any more, if there are so many that this may be worth it. */
+static bool
+cut(CpuSorter *sorter, uint64 at_least)
+{
+	uint64 nrows = sorter->own.nrows;
+	Chunk *chunks;
+
+	if (nrows < at_least)
+		return false;
+	chunks = chunk_pool_take_all(&sorter->own);
+	chunks_cut(chunks, sorter->base.bound);
+	chunk_pool_put_cut(&sorter->own, chunks);
+	return sorter->own.nrows < nrows;
+}
+
+static void
+put_chunk(Chunk *chunk)
+{
+	CpuSorter *sorter = (CpuSorter *) chunk->place->owner;
+	const SortBound *bound = sorter->base.bound;
+
+	chunk_pool_add(&sorter->own, chunk);
+	if (bound != NULL)
+		(void) cut(sorter, bound_rows_to_cut(bound, sorter->own.cut_rows));
+}
+
+static bool
+drain(Place *place, int part, Size at_least)
+{
+	CpuSorter *sorter = (CpuSorter *) place->owner;
+
+	if (sorter->base.bound == NULL || !cut(sorter, bound_rows_to_cut_for_room(sorter->own.cut_rows)))
+		cpu_spill(sorter);
+	return true;
 }
 
 void
-cpu_take_filled(CpuSorter *sorter, int parts)
+cpu_open_own_place(CpuSorter *sorter)
 {
-	Chunk *chunk = shared_chunks_take_filled(sorter->shared, parts, &sorter->empty_chunks);
-
-	for (const Chunk *empty = sorter->empty_chunks; empty != NULL; empty = empty->next)
-		sorter->chunk_memory += empty->size;
-	for (*sorter->chunks_end = chunk; chunk != NULL; chunk = chunk->next)
-	{
-		sorter->chunks_end = &chunk->next;
-		sorter->chunk_memory += chunk->size;
-		cpu_count_chunk(sorter, chunk, 1);
-	}
-}
-
-void
-cpu_put_own_chunk(CpuSorter *sorter, Chunk *chunk)
-{
-	*sorter->chunks_end = chunk;
-	sorter->chunks_end = &chunk->next;
-	cpu_count_chunk(sorter, chunk, 1);
-	(void) cpu_cut_many(sorter);
+	chunk_pool_init(&sorter->own);
+	sorter->own_place =
+		(Place){.owner = sorter, .take = take_chunk, .put = put_chunk, .drain = drain, .release = free_chunk};
 }

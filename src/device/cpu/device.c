@@ -10,8 +10,6 @@
 #include "utils/memutils.h"
 
 #include "base/stopwatch.h"
-#include "device/cpu/joint_sort.h"
-#include "device/cpu/joint_spill.h"
 #include "device/cpu/sorter.h"
 #include "files/shared_runs.h"
 #include "monitor/progress.h"
@@ -31,39 +29,82 @@ create_sorter(const SortKey *key)
 	sorter->base.device = &sort_device_cpu;
 	sorter->key = key;
 	sorter->context = context;
-	sorter->chunks_end = &sorter->chunks;
-	sorter->process = -1;
+	sorter->stats.processes = 1;
+	sorter->base.process = -1;
+	cpu_open_own_place(sorter);
+	sorter->base.places = &sorter->own_place;
 	return sorter;
+}
+
+/* ---------------------------------------------------------------- the place that processes share */
+
+static Chunk *
+take_shared(Place *place, int part, Size at_least)
+{
+	CpuSorter *sorter = (CpuSorter *) place->owner;
+	Chunk *chunk = sorter->apart ? NULL : shared_chunks_take(sorter->shared, sorter->key, at_least);
+
+	if (chunk != NULL)
+		chunk->place = place;
+	return chunk;
+}
+
+static void
+put_shared(Chunk *chunk)
+{
+	shared_chunks_put(((CpuSorter *) chunk->place->owner)->shared, chunk);
+}
+
+static bool
+drain_shared(Place *place, int part, Size at_least)
+{
+	CpuSorter *sorter = (CpuSorter *) place->owner;
+
+	if (!sorter->apart && shared_chunks_cut_for_room(sorter->shared))
+		return true;
+	if (!sorter->apart)
+		sort_share_note_overflow(&sorter->shared->base);
+	joint_spill_go_apart(sorter);
+	return false;
+}
+
+static void
+discard_shared(Chunk *chunk)
+{
+	arena_discard(chunk->base, chunk->size);
 }
 
 static void
 share_chunks(CpuSorter *sorter, SharedChunks *shared)
 {
+	if (shared == NULL)
+		return;
 	sorter->shared = shared;
-	sorter->base.share = shared != NULL ? &shared->base : NULL;
+	sorter->base.share = &shared->base;
+	sorter->shared_place =
+		(Place){sorter, &sorter->own_place, take_shared, put_shared, drain_shared, discard_shared};
+	sorter->base.places = &sorter->shared_place;
 }
+
+/* ---------------------------------------------------------------- beginning */
 
 /* Bytes of memory for chunks and for sorting them. */
 static Size
 limit_for_rows(const SortRequest *request)
 {
-	Size filters = request->rows_wanted > 0 ? bound_memory(request->processes) : 0;
+	Size filters = request->rows.wanted > 0 ? bound_memory(request->processes.n) : 0;
 
-	return Max(request->memory_limit, filters + MEMORY_LIMIT_MIN) - filters;
+	return Max(request->memory.limit, filters + MEMORY_LIMIT_MIN) - filters;
 }
 
-/* Others may write runs: for the leader, which has these files, or as all that becomes of the rows. */
+/* Others may feed it; those that can't write runs for this one, the leader. */
 static void
-prepare_runs(CpuSorter *sorter, const SortRequest *request)
+let_join(CpuSorter *sorter, const SortRequest *request)
 {
-	sorter->files = request->files;
-	sorter->process = request->files != NULL ? request->process : -1;
-	sorter->apart = request->files != NULL;
-	if (!request->shared)
-		return;
 	sorter->files = sorter->base.files = palloc(sizeof(FileSet));
 	file_set_init(sorter->files);
-	sorter->base.lone_memory = request->memory_limit / request->processes;
+	sorter->base.lone_memory = request->memory.limit / request->processes.n;
+	share_chunks(sorter, shared_chunks_create(sorter->limit, request->processes.n, request->processes.help));
 }
 
 static Sorter *
@@ -72,17 +113,15 @@ cpu_begin(const SortRequest *request)
 	CpuSorter *sorter = create_sorter(request->key);
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
-	sorter->complete_rows = request->complete_rows ? request->desc : NULL;
+	sorter->complete_rows = request->rows.complete ? request->rows.desc : NULL;
 	sorter->limit = limit_for_rows(request);
-	sorter->process_memory = request->process_memory;
-	sorter->planned = request->processes;
-	sorter->random_access = request->random_access;
-	sorter->stats.processes = 1;
-	prepare_runs(sorter, request);
-	if (request->shared)
-		share_chunks(sorter, shared_chunks_create(sorter->limit, request->processes, request->helped));
+	sorter->process_memory = request->memory.of_each;
+	sorter->planned = request->processes.n;
+	sorter->random_access = request->rows.random_access;
+	if (request->processes.share)
+		let_join(sorter, request);
 	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
-	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows_wanted : 0;
+	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows.wanted : 0;
 	MemoryContextSwitchTo(old);
 	return &sorter->base;
 }
@@ -124,25 +163,23 @@ cpu_enter(Sorter *base, int processes)
 		sorter->limit = Max(sorter->limit / processes, MEMORY_LIMIT_MIN);
 		return true;
 	}
-	sorter->process = sort_share_enter(&sorter->shared->base);
-	if (sorter->process < 0)
+	if (!sorter_enter(base, processes))
 		return false; /* those who sort together now go by the limit as it is */
 	note_processes(sorter, processes);
 	return true;
 }
 
-/* A lone worker: it writes all of its rows. */
-static Sorter *
-begin_lone(SortTeam *team, const SortKey *key, TupleDesc complete_rows)
+Sorter *
+sort_cpu_begin_runs(const SortKey *key, TupleDesc complete_rows, Size memory, FileSet *files, int number)
 {
-	SortRequest request = {.key = key,
-						   .desc = complete_rows,
-						   .complete_rows = complete_rows != NULL,
-						   .memory_limit = team->memory,
-						   .files = &team->files,
-						   .process = SORT_SHARE_MAX_PROCESSES + sort_team_add_lone(team)};
+	CpuSorter *sorter = create_sorter(key);
 
-	return cpu_begin(&request);
+	sorter->complete_rows = complete_rows;
+	sorter->limit = Max(memory, MEMORY_LIMIT_MIN);
+	sorter->files = files;
+	sorter->base.process = number;
+	sorter->apart = true;
+	return &sorter->base;
 }
 
 static Sorter *
@@ -152,46 +189,18 @@ cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complet
 	int process;
 
 	if (share == NULL)
-		return begin_lone(team, key, complete_rows);
+		return sort_cpu_begin_runs(key, complete_rows, team->memory, &team->files,
+								   SORT_SHARE_MAX_PROCESSES + sort_team_add_lone(team));
 	process = sort_share_enter(share);
 	if (process < 0)
 		return NULL;
 	sorter = create_sorter(key);
 	sorter->base.bound = share->bound;
 	sorter->complete_rows = complete_rows;
-	sorter->process = process;
+	sorter->base.process = process;
 	sorter->files = &team->files;
 	share_chunks(sorter, (SharedChunks *) share);
 	return &sorter->base;
-}
-
-static Chunk *
-cpu_get_chunk(Sorter *base, int part, Size at_least)
-{
-	CpuSorter *sorter = (CpuSorter *) base;
-	Chunk *chunk;
-
-	if (sorter->shared == NULL)
-		return cpu_get_own_chunk(sorter, at_least);
-	if (!sorter->apart)
-	{
-		chunk = shared_chunks_take(sorter->shared, sorter->key, at_least);
-		if (chunk != NULL)
-			return chunk;
-		sort_share_note_overflow(&sorter->shared->base);
-	}
-	return joint_spill_get_chunk(sorter, at_least);
-}
-
-static void
-cpu_put_chunk(Sorter *base, int part, Chunk *chunk)
-{
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	if (sorter->shared != NULL && !sorter->apart)
-		shared_chunks_put(sorter->shared, sorter->key, chunk);
-	else
-		cpu_put_own_chunk(sorter, chunk);
 }
 
 static void
@@ -208,7 +217,7 @@ cpu_finish_feed(Sorter *base)
 			joint_spill_publish(sorter);
 		return;
 	}
-	sort_share_note_fed(share, sorter->process);
+	sorter_note_fed(base);
 	if (!sort_share_wait_all_fed(share))
 		return;
 	if (share->overflowed)
@@ -219,55 +228,59 @@ cpu_finish_feed(Sorter *base)
 	progress_enter(base, PROGRESS_SORTING);
 	watch = stopwatch_start();
 	old = MemoryContextSwitchTo(sorter->context);
-	joint_sort(sorter->shared, sorter->process, sorter->key, base);
+	joint_sort(sorter->shared, sorter->base.process, sorter->key, base);
 	MemoryContextSwitchTo(old);
-	sorter->stats.sort_ms += share->processes[sorter->process].sort_ms = stopwatch_ms(watch);
+	sorter->stats.sort_ms += share->processes[sorter->base.process].sort_ms = stopwatch_ms(watch);
 }
 
 /* Are all rows sorted, and can this process read them? */
 static bool
-read_together(CpuSorter *sorter)
+cpu_sort_together(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
+
 	if (sorter->shared == NULL)
 		return false;
 	if (sorter->published)
 	{
-		sorter->base.together = sorter->shared->spilled.rows;
+		base->nrows = sorter->shared->spilled.rows;
 		/* a guess at the order cuts no ranges */
 		return !sorter->key->verified;
 	}
 	if (!sorter->shared->is_sorted)
 		return false;
 	joint_sort_rows(sorter->shared, sorter->key, &sorter->sorted);
-	sorter->base.together = sorter->sorted.nrows;
+	sorter_begin_reading(base, sorter->sorted.nrows);
 	return true;
 }
 
 static void
-seek_range(CpuSorter *sorter, int range, int nranges)
+cpu_seek_range(Sorter *base, int range, int nranges)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
+
 	if (sorter->published)
-	{
 		joint_spill_seek(sorter, range, nranges);
-		return;
-	}
-	sorter->position = (int64) (sorter->sorted.nrows * range / nranges) - 1;
-	sorter->range_end = sorter->sorted.nrows * (range + 1) / nranges;
+	else
+		sorter_seek_range(base, range, nranges);
 }
 
 static void
-pass_range_end(CpuSorter *sorter)
+cpu_pass_range_end(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
+
 	if (sorter->published)
 		run_ranges_pass_end(sorter->ranges);
-	sorter->position = Min(sorter->position, sorter->range_end - 1); /* who met the end stands behind it */
-	sorter->range_end = sorter->sorted.nrows;
+	else
+		sorter_pass_range_end(base);
 }
 
 /* In the first process: will others help? In another one: helps. */
 static bool
-help_reader(CpuSorter *sorter)
+cpu_help(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
 	const SharedChunks *shared = sorter->shared;
 
 	if (shared == NULL || !shared->is_sorted || shared->windows == NULL)
@@ -280,9 +293,9 @@ help_reader(CpuSorter *sorter)
 }
 
 static void
-dismiss_helpers(CpuSorter *sorter)
+cpu_dismiss(Sorter *base)
 {
-	const SharedChunks *shared = sorter->shared;
+	const SharedChunks *shared = ((CpuSorter *) base)->shared;
 
 	if (shared != NULL && shared->windows != NULL)
 		return_windows_dismiss(shared->windows);
@@ -306,18 +319,22 @@ finish_sharing(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
 
-	if (shared->reserved_rows != 0 || shared->base.nfed != shared->base.nentered)
-		elog(ERROR, "gpusort: a process left a parallel sort while it fed it");
+	sort_share_check_all_fed(&shared->base);
+	if (shared->reserved_rows != 0)
+		elog(ERROR, "gpusort: a chunk of a parallel sort was not put");
 	sorter->stats.processes = Max(shared->base.nentered, 1);
 	if (shared->is_sorted)
 		take_sorted(sorter);
-	cpu_take_filled(sorter, 1);
+	shared_chunks_collect(shared, 1, &sorter->own, &sorter->shared_place);
+	if (shared->is_sorted)
+		cpu_count_rows(sorter);
 	return shared->is_sorted;
 }
 
-static void
-sort_rows(CpuSorter *sorter)
+static bool
+cpu_sort(Sorter *base)
 {
+	CpuSorter *sorter = (CpuSorter *) base;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 	bool is_sorted = sorter->shared != NULL && finish_sharing(sorter);
 
@@ -331,31 +348,10 @@ sort_rows(CpuSorter *sorter)
 	{
 		if (!is_sorted)
 			cpu_sort_chunks(sorter);
-		sorter->position = -1;
-		sorter->range_end = sorter->sorted.nrows;
+		sorter_begin_reading(base, sorter->sorted.nrows);
 		sorter->stats.method = sorter->sorted.method;
 	}
 	MemoryContextSwitchTo(old);
-}
-
-static bool
-cpu_work(Sorter *base, SortWork work)
-{
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	switch (work)
-	{
-		case SORT_WORK_SORT:
-			sort_rows(sorter);
-			break;
-		case SORT_WORK_SORT_TOGETHER:
-			return read_together(sorter);
-		case SORT_WORK_HELP:
-			return help_reader(sorter);
-		case SORT_WORK_DISMISS:
-			dismiss_helpers(sorter);
-			break;
-	}
 	return true;
 }
 
@@ -364,10 +360,10 @@ cpu_work(Sorter *base, SortWork work)
 static inline MinimalTuple
 next_in_memory(CpuSorter *sorter, bool forward)
 {
-	int64 end = sorter->range_end;
-	int64 position = sorter->position + (forward ? 1 : -1);
+	int64 end = sorter->base.range_end;
+	int64 position = sorter->base.position + (forward ? 1 : -1);
 
-	sorter->position = Max(-1, Min(end, position));
+	sorter->base.position = Max(-1, Min(end, position));
 	if (position < 0 || position >= end)
 		return NULL;
 	if (sorter->reader.windows != NULL && forward)
@@ -375,7 +371,7 @@ next_in_memory(CpuSorter *sorter, bool forward)
 		MinimalTuple row = window_reader_next(&sorter->reader, position);
 
 		if (row != NULL && !sorter->random_access)
-			sorter->position +=
+			sorter->base.position +=
 				window_reader_hand_over(&sorter->reader, &sorter->base.at, &sorter->base.at_end);
 		if (row != NULL)
 			return row;
@@ -389,65 +385,11 @@ cpu_next(Sorter *base, bool forward)
 {
 	CpuSorter *sorter = (CpuSorter *) base;
 
-	if (sorter->external != NULL)
-		return merged_rows_next(external_sort_rows(sorter->external), forward);
+	if (base->merged != NULL)
+		return merged_rows_next(base->merged, forward);
 	if (sorter->ranges != NULL)
 		return run_ranges_next(sorter->ranges);
 	return next_in_memory(sorter, forward);
-}
-
-static bool
-rewind_rows(CpuSorter *sorter)
-{
-	if (sorter->external != NULL && !sorter->random_access)
-		return false;
-	dismiss_helpers(sorter);
-	sorter_forget_rows_at_hand(&sorter->base);
-	sorter->position = -1;
-	if (sorter->external != NULL)
-		merged_rows_rewind(external_sort_rows(sorter->external));
-	return true;
-}
-
-static void
-set_mark(CpuSorter *sorter)
-{
-	sorter->mark = sorter->position;
-	if (sorter->external != NULL)
-		merged_rows_mark(external_sort_rows(sorter->external));
-}
-
-static void
-seek_mark(CpuSorter *sorter)
-{
-	sorter->position = sorter->mark;
-	if (sorter->external != NULL)
-		merged_rows_restore(external_sort_rows(sorter->external));
-}
-
-static bool
-cpu_seek(Sorter *base, SortSeek where, int range, int nranges)
-{
-	CpuSorter *sorter = (CpuSorter *) base;
-
-	switch (where)
-	{
-		case SORT_SEEK_FIRST:
-			return rewind_rows(sorter);
-		case SORT_SET_MARK:
-			set_mark(sorter);
-			break;
-		case SORT_SEEK_MARK:
-			seek_mark(sorter);
-			break;
-		case SORT_SEEK_RANGE:
-			seek_range(sorter, range, nranges);
-			break;
-		case SORT_PASS_RANGE_END:
-			pass_range_end(sorter);
-			break;
-	}
-	return true;
 }
 
 /* ---------------------------------------------------------------- statistics, end */
@@ -470,7 +412,7 @@ cpu_end(Sorter *base)
 
 	if (sort_share_is_own(base->share))
 	{
-		dismiss_helpers(sorter);
+		cpu_dismiss(base);
 		/* a sort that had no room in memory has given back what its chunks were */
 		if (sorter->external == NULL && !base->share->overflowed)
 			arena_end(&base->share->arena);
@@ -488,12 +430,14 @@ const SortDevice sort_device_cpu = {
 	.begin = cpu_begin,
 	.join = cpu_join,
 	.enter = cpu_enter,
-	.get_chunk = cpu_get_chunk,
-	.put_chunk = cpu_put_chunk,
 	.finish_feed = cpu_finish_feed,
-	.work = cpu_work,
+	.sort = cpu_sort,
+	.sort_together = cpu_sort_together,
+	.help = cpu_help,
+	.dismiss = cpu_dismiss,
 	.next = cpu_next,
-	.seek = cpu_seek,
+	.seek_range = cpu_seek_range,
+	.pass_range_end = cpu_pass_range_end,
 	.get_stats = cpu_get_stats,
 	.end = cpu_end,
 };

@@ -9,15 +9,15 @@
  */
 #include "postgres.h"
 
-#include "device/cpu/joint_sort.h"
+#include "device/cpu/sorter.h"
 #include "monitor/progress.h"
 #include "sort/verify.h"
 
 Size
 joint_sort_memory(const SharedChunks *shared, const SortKey *key)
 {
-	return shared->chunk_memory +
-		   sorted_rows_parallel_memory(key, shared->filled_rows, shared->nchunks, shared->base.nentered);
+	return shared->pool.memory +
+		   sorted_rows_parallel_memory(key, shared->pool.nrows, shared->pool.nchunks, shared->base.nentered);
 }
 
 /* Does the leader take part? */
@@ -36,7 +36,7 @@ leader_entered(const SortShare *share)
 static Size
 row_size(const SharedChunks *shared)
 {
-	return shared->chunk_memory / shared->filled_rows;
+	return shared->pool.memory / shared->pool.nrows;
 }
 
 /*
@@ -51,7 +51,7 @@ size_of_windows(const SharedChunks *shared, const SortKey *key)
 	if (!shared->helped || (key->policy.alone && !key->variable) || !leader_entered(&shared->base) ||
 		memory >= shared->limit)
 		return 0;
-	return return_windows_size(shared->filled_rows, row_size(shared), shared->base.nentered - 1,
+	return return_windows_size(shared->pool.nrows, row_size(shared), shared->base.nentered - 1,
 							   shared->limit - memory);
 }
 
@@ -62,11 +62,11 @@ prepare(SharedChunks *shared, const SortKey *key)
 	int nprocesses = shared->base.nentered;
 	Size size;
 
-	shared_chunks_close_open(shared);
+	chunk_pool_close(&shared->pool);
 	if (nprocesses < 2 || joint_sort_memory(shared, key) > shared->limit ||
-		!sorted_rows_prepare(&shared->sorted, key, shared->filled, shared->filled_rows))
+		!sorted_rows_prepare(&shared->sorted, key, shared->pool.filled, shared->pool.nrows))
 		return;
-	size = TYPEALIGN(64, sorted_rows_shared_size(&shared->sorted, shared->nchunks, nprocesses));
+	size = TYPEALIGN(64, sorted_rows_shared_size(&shared->sorted, shared->pool.nchunks, nprocesses));
 	shared->windows_size = size_of_windows(shared, key);
 	shared->sort_memory_size = size + shared->windows_size;
 	shared->sort_memory = arena_reserve(&shared->base.arena, shared->sort_memory_size);
@@ -80,9 +80,9 @@ lay_out(SharedChunks *shared)
 	void *windows = shared->sort_memory + shared->sort_memory_size - shared->windows_size;
 	int nprocesses = shared->base.nentered;
 
-	shared->sort = sorted_rows_share(&shared->sorted, shared->sort_memory, shared->filled, nprocesses);
+	shared->sort = sorted_rows_share(&shared->sorted, shared->sort_memory, shared->pool.filled, nprocesses);
 	if (shared->windows_size > 0)
-		shared->windows = return_windows_init(windows, shared->windows_size, shared->filled_rows,
+		shared->windows = return_windows_init(windows, shared->windows_size, shared->pool.nrows,
 											  row_size(shared), nprocesses - 1);
 }
 

@@ -15,7 +15,7 @@
 
 #include "utils/memutils.h"
 
-#include "device/cpu/joint_spill.h"
+#include "device/cpu/sorter.h"
 #include "monitor/progress.h"
 
 /* ---------------------------------------------------------------- memory */
@@ -52,6 +52,15 @@ set_limit(CpuSorter *sorter, Size limit)
 
 /* ---------------------------------------------------------------- apart from the others */
 
+/* What is in memory becomes a run. */
+static void
+write_all(CpuSorter *sorter)
+{
+	if (sorter->own.nrows > 0)
+		cpu_spill(sorter);
+	chunk_pool_free_empty(&sorter->own, place_release);
+}
+
 /* This process leaves the others' chunks: the number of those that have not, with it. */
 static int
 begin_to_leave(SharedChunks *shared, const SortKey *key)
@@ -61,8 +70,8 @@ begin_to_leave(SharedChunks *shared, const SortKey *key)
 	SpinLockAcquire(&shared->base.mutex);
 	if (shared->nleaving == 0)
 		shared->peak_memory = shared->memory = shared->joint_memory =
-			shared->chunk_memory +
-			shared_chunks_sort_memory(shared, key, shared->filled_rows + shared->reserved_rows);
+			shared->pool.memory +
+			shared_chunks_sort_memory(shared, key, shared->pool.nrows + shared->reserved_rows);
 	others = shared->base.nentered - shared->nleaving++;
 	SpinLockRelease(&shared->base.mutex);
 	return others;
@@ -74,7 +83,7 @@ note_held(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
 
-	sorter->held = sorter->chunk_memory + sorted_rows_memory(sorter->key, sorter->nrows);
+	sorter->held = sorter->own.memory + sorted_rows_memory(sorter->key, sorter->own.nrows);
 	sorter->noted_memory = sorter->held;
 	SpinLockAcquire(&shared->base.mutex);
 	shared->joint_memory -= sorter->held;
@@ -95,30 +104,29 @@ note_apart(SharedChunks *shared)
 	SpinLockRelease(&shared->base.mutex);
 }
 
+/* Takes its part of what is in memory, and writes it. */
 static void
 go_apart(CpuSorter *sorter)
 {
 	SharedChunks *shared = sorter->shared;
+	int nwith = begin_to_leave(shared, sorter->key);
 
 	sorter->apart = true;
 	arena_trim(&shared->base.arena, 0);
 	sorter->limit = equal_part(shared);
-	cpu_take_filled(sorter, begin_to_leave(shared, sorter->key));
+	shared_chunks_collect(shared, nwith, &sorter->own, &sorter->shared_place);
 	note_held(sorter);
-	if (sorter->nrows > 0)
-		cpu_spill(sorter);
-	cpu_free_chunks(sorter, &sorter->empty_chunks);
+	write_all(sorter);
 	shared_chunks_note_memory(shared, &sorter->noted_memory, 0);
 	note_apart(shared);
 }
 
-Chunk *
-joint_spill_get_chunk(CpuSorter *sorter, Size at_least)
+void
+joint_spill_go_apart(CpuSorter *sorter)
 {
 	if (!sorter->apart)
 		go_apart(sorter);
 	set_limit(sorter, limit_now(sorter));
-	return cpu_get_own_chunk(sorter, at_least);
 }
 
 /* ---------------------------------------------------------------- the runs of all */
@@ -161,9 +169,7 @@ most_runs(const CpuSorter *sorter)
 void
 joint_spill_publish(CpuSorter *sorter)
 {
-	if (sorter->nrows > 0)
-		cpu_spill(sorter);
-	cpu_free_chunks(sorter, &sorter->empty_chunks);
+	write_all(sorter);
 	if (sorter->external != NULL)
 		external_sort_publish(sorter->external, most_runs(sorter));
 	sorter->external = NULL;
@@ -207,20 +213,6 @@ joint_spill_seek(CpuSorter *sorter, int range, int nranges)
 
 /* ---------------------------------------------------------------- the leader reads them all */
 
-/* What is in memory becomes a run of this process alone. */
-static void
-write_own_run(CpuSorter *sorter, bool is_sorted)
-{
-	if (is_sorted)
-	{
-		external_sort_add_run(sorter->external, &sorter->sorted);
-		cpu_free_chunks(sorter, &sorter->chunks);
-	}
-	else if (sorter->nrows > 0)
-		cpu_spill(sorter);
-	cpu_free_chunks(sorter, &sorter->empty_chunks);
-}
-
 /* Counts what those did that have gone apart. */
 static void
 take_stats(CpuSorter *sorter)
@@ -255,13 +247,19 @@ merge_runs(CpuSorter *sorter, bool is_sorted, bool overflowed)
 	if (sorter->shared != NULL)
 		sorter->limit = sorter->shared->limit;
 	cpu_begin_external(sorter);
-	write_own_run(sorter, is_sorted);
+	if (is_sorted)
+	{
+		external_sort_add_run(sorter->external, &sorter->sorted);
+		chunk_pool_free_filled(&sorter->own, place_release);
+	}
+	write_all(sorter);
 	if (overflowed)
 		adopt_published(sorter, 0, sorter->shared->base.nentered, sorter->shared->spilled.rows, &counted);
 	adopt_published(sorter, SORT_SHARE_MAX_PROCESSES, sorter->base.nlone, sorter->base.lone_rows,
 					&sorter->stats);
 	progress_enter(&sorter->base, PROGRESS_MERGING);
 	external_sort_finish(sorter->external);
+	sorter_read_merged(&sorter->base, external_sort_rows(sorter->external), sorter->random_access);
 }
 
 void

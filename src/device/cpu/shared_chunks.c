@@ -1,13 +1,12 @@
 /*
  * device/cpu/shared_chunks.c
- *		Chunks that several processes fill for one sort of the cpu device, in memory that they share.
+ *		A place of the cpu device: chunks that several processes fill for one sort, in memory that they share.
  *
  * Rows that a chunk may get are reserved when it is taken; what was not used of them is free again when it is
  * put.  Chunks are small beside the limit, that each process may hold one which is not full.
  */
 #include "postgres.h"
 
-#include "base/wait_events.h"
 #include "device/cpu/shared_chunks.h"
 #include "sort/sorted_rows.h"
 
@@ -40,7 +39,7 @@ shared_chunks_create(Size limit, int processes, bool helped)
 	shared->base.most = Min(SORT_SHARE_MAX_PROCESSES, Max(1, limit / PROCESS_MEMORY_MIN));
 	shared->processes = Min(processes, shared->base.most);
 	shared->helped = helped;
-	shared->filled_end = &shared->filled;
+	chunk_pool_init(&shared->pool);
 	return shared;
 }
 
@@ -49,9 +48,9 @@ static Size
 chunk_size(const SharedChunks *shared, Size at_least)
 {
 	Size largest = Min(SHARED_CHUNK_SIZE_MAX, shared->limit / (SHARED_CHUNKS_PER_LIMIT * shared->processes));
-	Size size = Min(largest, shared->chunk_memory / (SHARED_CHUNKS_BEFORE_GROWTH * shared->processes));
 
-	return TYPEALIGN(8, Max(Max(size, SHARED_CHUNK_SIZE_MIN), at_least));
+	return chunk_pool_next_size(&shared->pool, SHARED_CHUNK_SIZE_MIN, largest,
+								SHARED_CHUNKS_BEFORE_GROWTH * shared->processes, at_least);
 }
 
 /* The most rows that a chunk of this size may hold. */
@@ -75,30 +74,26 @@ static bool
 fits(const SharedChunks *shared, const SortKey *key, Size size, uint64 rows)
 {
 	return !shared->base.overflowed && !shared->base.closed &&
-		   shared->chunk_memory + size + memory_for_late(shared) +
+		   shared->pool.memory + size + memory_for_late(shared) +
 				   shared_chunks_sort_memory(shared, key,
-											 shared->filled_rows + shared->reserved_rows + rows) <=
+											 shared->pool.nrows + shared->reserved_rows + rows) <=
 			   shared->limit;
 }
 
-/* A chunk that is partly filled, if there is one with room for so many bytes. */
+/* A chunk that has room, if there is one for so many bytes. */
 static Chunk *
 take_open(SharedChunks *shared, const SortKey *key, Size at_least)
 {
-	Chunk *chunk = NULL;
+	Chunk *chunk;
 
 	SpinLockAcquire(&shared->base.mutex);
-	for (Chunk **link = &shared->open; *link != NULL; link = &(*link)->next)
-	{
-		uint64 more_rows = (*link)->max_rows - (*link)->nrows;
-
-		if ((*link)->back - (*link)->front < at_least || more_rows == 0 || !fits(shared, key, 0, more_rows))
-			continue;
-		chunk = *link;
-		*link = chunk->next;
-		shared->filled_rows -= chunk->nrows;
+	chunk = chunk_pool_take_open(&shared->pool, at_least);
+	if (chunk != NULL && fits(shared, key, 0, chunk->max_rows))
 		shared->reserved_rows += chunk->max_rows;
-		break;
+	else if (chunk != NULL)
+	{
+		chunk_pool_add_open(&shared->pool, chunk);
+		chunk = NULL;
 	}
 	SpinLockRelease(&shared->base.mutex);
 	return chunk;
@@ -116,8 +111,8 @@ reserve(SharedChunks *shared, const SortKey *key, Size at_least, Size *size, uin
 	has_room = fits(shared, key, *size, *rows);
 	if (has_room)
 	{
-		shared->nchunks++;
-		shared->chunk_memory += *size;
+		shared->pool.nchunks++;
+		shared->pool.memory += *size;
 		shared->reserved_rows += *rows;
 	}
 	SpinLockRelease(&shared->base.mutex);
@@ -138,8 +133,8 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 	if (chunk == NULL)
 	{
 		SpinLockAcquire(&shared->base.mutex);
-		shared->nchunks--;
-		shared->chunk_memory -= size;
+		shared->pool.nchunks--;
+		shared->pool.memory -= size;
 		shared->reserved_rows -= rows;
 		SpinLockRelease(&shared->base.mutex);
 		return NULL;
@@ -155,15 +150,6 @@ make_chunk(SharedChunks *shared, const SortKey *key, Size at_least)
 
 /* ---------------------------------------------------------------- rows that are not wanted any more */
 
-/* Appends a chunk to the filled ones.  The caller holds the lock. */
-static void
-append_filled(SharedChunks *shared, Chunk *chunk)
-{
-	chunk->next = NULL;
-	*shared->filled_end = chunk;
-	shared->filled_end = &chunk->next;
-}
-
 /* Takes all chunks to be cut, if there are at least so many rows and nobody else is at it; NULL: not now. */
 static Chunk *
 begin_cutting(SharedChunks *shared, uint64 at_least, uint64 *nrows)
@@ -171,48 +157,15 @@ begin_cutting(SharedChunks *shared, uint64 at_least, uint64 *nrows)
 	Chunk *chunks = NULL;
 
 	SpinLockAcquire(&shared->base.mutex);
-	if (!shared->cutting && shared->filled_rows >= at_least && !shared->base.overflowed)
+	*nrows = shared->pool.nrows;
+	if (shared->ncutting == 0 && *nrows >= at_least && !shared->base.overflowed)
 	{
-		*shared->filled_end = shared->open;
-		chunks = shared->filled;
-		*nrows = shared->filled_rows;
-		shared->filled = shared->open = NULL;
-		shared->filled_end = &shared->filled;
-		shared->filled_rows = 0;
+		chunks = chunk_pool_take_all(&shared->pool);
 		shared->reserved_rows += *nrows;
-		shared->cutting = true;
+		shared->ncutting = 1;
 	}
 	SpinLockRelease(&shared->base.mutex);
 	return chunks;
-}
-
-/* Gives chunks back of which rows were taken out; there were so many in them before, and fewer are left. */
-static void
-end_cutting(SharedChunks *shared, Chunk *chunks, uint64 nrows)
-{
-	uint64 left = 0;
-
-	SpinLockAcquire(&shared->base.mutex);
-	while (chunks != NULL)
-	{
-		Chunk *chunk = chunks;
-
-		chunks = chunk->next;
-		left += chunk->nrows;
-		if (chunk->nrows > 0 && !chunk_is_open(chunk))
-			append_filled(shared, chunk);
-		else
-		{
-			chunk->next = shared->open;
-			shared->open = chunk;
-		}
-	}
-	shared->reserved_rows -= nrows;
-	shared->filled_rows += left;
-	shared->cut_rows = left;
-	shared->cutting = false;
-	SpinLockRelease(&shared->base.mutex);
-	ConditionVariableBroadcast(&shared->base.changed);
 }
 
 /*
@@ -220,47 +173,31 @@ end_cutting(SharedChunks *shared, Chunk *chunks, uint64 nrows)
  * process is at it.
  */
 static bool
-cut(SharedChunks *shared, const SortKey *key, uint64 at_least)
+cut(SharedChunks *shared, uint64 at_least)
 {
 	uint64 nrows;
 	Chunk *chunks = begin_cutting(shared, at_least, &nrows);
 
 	if (chunks == NULL)
 		return false;
-	for (Chunk *chunk = chunks; chunk != NULL; chunk = chunk->next)
-		(void) bound_cut_chunk(shared->base.bound, chunk);
-	end_cutting(shared, chunks, nrows);
+	chunks_cut(chunks, shared->base.bound);
+	SpinLockAcquire(&shared->base.mutex);
+	chunk_pool_put_cut(&shared->pool, chunks);
+	shared->reserved_rows -= nrows;
+	shared->ncutting = 0;
+	SpinLockRelease(&shared->base.mutex);
+	ConditionVariableBroadcast(&shared->base.changed);
 	return true;
 }
 
-static bool
-is_cutting(SharedChunks *shared)
+bool
+shared_chunks_cut_for_room(SharedChunks *shared)
 {
-	bool cutting;
-
-	SpinLockAcquire(&shared->base.mutex);
-	cutting = shared->cutting;
-	SpinLockRelease(&shared->base.mutex);
-	return cutting;
-}
-
-/*
- * Makes room by taking rows out, or waits until another process has done so, which itself waits for nobody;
- * false: no use.
- */
-static bool
-cut_for_room(SharedChunks *shared, const SortKey *key)
-{
-	bool waited = false;
-
 	if (shared->base.bound == NULL)
 		return false;
-	if (cut(shared, key, bound_rows_to_cut_for_room(shared->cut_rows)))
+	if (cut(shared, bound_rows_to_cut_for_room(shared->pool.cut_rows)))
 		return true;
-	for (; is_cutting(shared); waited = true)
-		ConditionVariableSleep(&shared->base.changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
-	ConditionVariableCancelSleep();
-	return waited;
+	return sort_share_wait_for_none(&shared->base, &shared->ncutting);
 }
 
 /* ---------------------------------------------------------------- handing out and taking back */
@@ -268,84 +205,30 @@ cut_for_room(SharedChunks *shared, const SortKey *key)
 Chunk *
 shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least)
 {
-	for (;;)
-	{
-		Chunk *chunk = take_open(shared, key, at_least);
+	Chunk *chunk = take_open(shared, key, at_least);
 
-		if (chunk == NULL)
-			chunk = make_chunk(shared, key, at_least);
-		if (chunk != NULL || !cut_for_room(shared, key))
-			return chunk;
-	}
+	return chunk != NULL ? chunk : make_chunk(shared, key, at_least);
 }
 
 void
-shared_chunks_put(SharedChunks *shared, const SortKey *key, Chunk *chunk)
+shared_chunks_put(SharedChunks *shared, Chunk *chunk)
 {
 	const SortBound *bound = shared->base.bound;
 
 	SpinLockAcquire(&shared->base.mutex);
 	shared->reserved_rows -= chunk->max_rows;
-	shared->filled_rows += chunk->nrows;
-	append_filled(shared, chunk);
+	chunk_pool_add(&shared->pool, chunk);
 	SpinLockRelease(&shared->base.mutex);
 	if (bound != NULL)
-		(void) cut(shared, key, bound_rows_to_cut(bound, shared->cut_rows));
-}
-
-/* The caller holds the lock, or there is nobody else. */
-static Chunk *
-close_open(SharedChunks *shared)
-{
-	Chunk *empty = NULL;
-
-	while (shared->open != NULL)
-	{
-		Chunk *chunk = shared->open;
-
-		shared->open = chunk->next;
-		if (chunk->nrows > 0)
-			append_filled(shared, chunk);
-		else
-		{
-			chunk->next = empty;
-			empty = chunk;
-		}
-	}
-	return empty;
+		(void) cut(shared, bound_rows_to_cut(bound, shared->pool.cut_rows));
 }
 
 void
-shared_chunks_close_open(SharedChunks *shared)
+shared_chunks_collect(SharedChunks *shared, int parts, ChunkPool *own, Place *place)
 {
-	shared->open = close_open(shared);
-}
-
-Chunk *
-shared_chunks_take_filled(SharedChunks *shared, int parts, Chunk **empty)
-{
-	Chunk *filled;
-	Chunk **end = &shared->filled;
-	uint64 rows = 0;
-
 	SpinLockAcquire(&shared->base.mutex);
-	*empty = close_open(shared);
-	filled = shared->filled;
-	while (*end != NULL && rows < shared->filled_rows / parts)
-	{
-		rows += (*end)->nrows;
-		end = &(*end)->next;
-	}
-	shared->filled = *end;
-	if (shared->filled == NULL)
-		shared->filled_end = &shared->filled;
-	if (end == &shared->filled)
-		filled = NULL;
-	else
-		*end = NULL;
-	shared->filled_rows -= rows;
+	chunk_pool_hand_over(&shared->pool, own, parts, place);
 	SpinLockRelease(&shared->base.mutex);
-	return filled;
 }
 
 void

@@ -24,6 +24,7 @@
 #include "key/sort_key.h"
 #include "monitor/sort_stats.h"
 #include "sort/chunk.h"
+#include "sort/chunk_pool.h"
 #include "sort/sorted_rows.h"
 
 /* At the start of the shared memory; the mutex of base guards all that changes. */
@@ -31,35 +32,29 @@ typedef struct SharedChunks
 {
 	SortShare base;
 	Size limit;			  /* bytes of chunks and of sorting their rows */
-	int processes;		  /* at most */
-	int nchunks;		  /* handed out */
-	Size chunk_memory;	  /* bytes of them */
-	uint64 reserved_rows; /* that the chunks being filled may get */
-	Chunk *filled;		  /* since the last collection, in the order they came */
-	Chunk **filled_end;
-	uint64 filled_rows; /* in them, and in those that are open */
-	Chunk *open;		/* partly filled, after rows were taken out, or empty */
-	bool cutting;		/* a process takes rows out; they count as reserved */
-	uint64 cut_rows;	/* so many were left the last time */
+	int processes;		  /* that may enter, at most */
+	ChunkPool pool;		  /* chunks that no process has taken; its memory and nchunks count the others, too */
+	uint64 reserved_rows; /* rows for which the chunks that are being filled, or cut, have room */
+	int ncutting;		  /* processes that cut rows out: 1 or 0 */
 
-	/* When the sort is closed (joint_sort.h): */
+	/* When the sort is closed (joint_sort.c): */
 	char *sort_memory; /* NULL: the leader will sort alone */
 	Size sort_memory_size;
-	Size windows_size; /* bytes of it, at its end, for windows */
+	Size windows_size; /* bytes at the end of sort_memory, for windows */
 	bool no_memory;	   /* the kernel has less */
 	ParallelSort *sort;
 	SortedRows sorted; /* the result */
 	bool is_sorted;
-	bool helped;			/* is the leader to be helped when it reads that? */
-	ReturnWindows *windows; /* then, if it pays and there is memory; else NULL */
+	bool helped;			/* is the leader to be helped when it reads the result? */
+	ReturnWindows *windows; /* NULL: it is not, or that does not pay, or there is no memory */
 
-	/* When there was no room, and each process spills by itself (joint_spill.h): */
-	int nleaving;		 /* processes that go apart, or have */
-	int napart;			 /* that have */
-	int64 memory;		 /* bytes that all have now */
-	int64 joint_memory;	 /* of these, what nobody has taken with him yet */
-	int64 peak_memory;	 /* and had at the highest; 0: nobody has gone apart */
-	SorterStats spilled; /* of the runs that all can read */
+	/* When there was no room, and each process spills by itself (joint_spill.c): */
+	int nleaving;		 /* processes that have begun to go apart */
+	int napart;			 /* processes that have gone apart */
+	int64 memory;		 /* bytes that all processes have now */
+	int64 joint_memory;	 /* bytes of `memory` that no process has taken with it yet */
+	int64 peak_memory;	 /* the highest value of `memory`; 0: no process has begun to go apart */
+	SorterStats spilled; /* sums over the runs that all processes can read */
 } SharedChunks;
 
 /*
@@ -69,22 +64,22 @@ typedef struct SharedChunks
 extern SharedChunks *shared_chunks_create(Size limit, int processes, bool helped);
 
 /*
- * An empty chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or another
- * one has not.
+ * A chunk with room for a row of so many bytes; NULL: it would not fit within the limit, or another one has
+ * not.
  */
 extern Chunk *shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least);
 
 /* Takes back a chunk, filled.  Takes rows that are not wanted any more out of all, if there are many. */
-extern void shared_chunks_put(SharedChunks *shared, const SortKey *key, Chunk *chunk);
-
-/* Partly filled chunks are taken for filled ones.  For one process, when no other uses the chunks. */
-extern void shared_chunks_close_open(SharedChunks *shared);
+extern void shared_chunks_put(SharedChunks *shared, Chunk *chunk);
 
 /*
- * The first ones of the filled chunks, a list, with one of so many parts of their rows, and all that are
- * empty.
+ * Makes room by cutting rows out, or waits until another process has done so, which itself waits for nobody;
+ * false: no use.
  */
-extern Chunk *shared_chunks_take_filled(SharedChunks *shared, int parts, Chunk **empty);
+extern bool shared_chunks_cut_for_room(SharedChunks *shared);
+
+/* One of so many parts of the filled chunks, and all that are empty, are this process's own from now on. */
+extern void shared_chunks_collect(SharedChunks *shared, int parts, ChunkPool *own, Place *place);
 
 /*
  * Bytes that it takes to sort so many rows, in parts: each process its own, if there is no room for more.
@@ -101,13 +96,6 @@ static inline Size
 shared_chunks_late_memory(const SharedChunks *shared)
 {
 	return Min((Size) 128 * 1024, shared->limit / (2 * shared->processes));
-}
-
-/* Is this chunk one of these? */
-static inline bool
-shared_chunks_own(const SharedChunks *shared, const Chunk *chunk)
-{
-	return shared != NULL && arena_contains(&shared->base.arena, chunk);
 }
 
 /* A process that has gone apart has so many bytes now, instead of what was noted last. */

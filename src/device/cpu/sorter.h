@@ -1,12 +1,13 @@
 /*
  * device/cpu/sorter.h
- *		The cpu device's sorter: what device.c, chunks.c, cut.c and joint_spill.c know of one sort.
+ *		The cpu device's sorter, and what its files know of each other.
  *
- * Private to these files.
+ * Private to this folder.
  *
  * A CpuSorter belongs to one process, and so needs no lock; what processes share is in SharedChunks
- * (shared_chunks.h).  It is fed, then performed: with all rows in memory (sorted), or with runs (external, or
- * ranges where each process wrote its own).  It never sets base.failure: errors here are PostgreSQL's, of
+ * (shared_chunks.h).  Its places are the memory that processes share, if there are several, then the
+ * process's own memory.  It is fed, then performed: with all rows in memory (sorted), or with runs (external,
+ * or ranges where each process wrote its own).  It never sets base.failure: errors here are PostgreSQL's, of
  * memory or temporary files.
  */
 #ifndef GPUSORT_DEVICE_CPU_SORTER_H
@@ -32,17 +33,10 @@ typedef struct CpuSorter
 	MemoryContext context; /* all that the sorter holds */
 	SorterStats stats;
 
-	Chunk *chunks; /* filled, in feed order */
-	Chunk **chunks_end;
-	Chunk *empty_chunks;  /* from an earlier run */
-	Chunk *open_chunks;	  /* partly filled, after rows were taken out */
-	uint64 cut_rows;	  /* so many rows were left then */
-	Size chunk_memory;	  /* bytes of all chunks */
-	Size next_chunk_size; /* 0: none was made yet */
-	uint64 nrows;		  /* in the filled chunks */
-
+	Place shared_place;
 	SharedChunks *shared; /* the share; NULL: this process alone feeds */
-	int process;		  /* this one's number among them; -1: it does not feed with them */
+	Place own_place;
+	ChunkPool own;
 
 	/* Each process writes what does not fit (joint_spill.h). */
 	FileSet *files;	   /* NULL: this process alone has to do with the sort */
@@ -54,52 +48,66 @@ typedef struct CpuSorter
 
 	ExternalSort *external; /* NULL: all rows are in memory, in sorted once performed */
 	SortedRows sorted;
-	int64 position; /* in sorted: the row last returned, -1 before the first, nrows after the last */
-	int64 mark;
-	int64 range_end;	 /* the first row in sorted behind those to be read */
 	WindowReader reader; /* its windows: NULL where nobody helps */
 } CpuSorter;
 
-/* Counts the rows of a filled chunk as the sorter's, or with -1 as no longer the sorter's. */
-static inline void
-cpu_count_chunk(CpuSorter *sorter, const Chunk *chunk, int sign)
-{
-	sorter->nrows += sign * (int64) chunk->nrows;
-	sorter->stats.rows += sign * (int64) chunk->nrows;
-	sorter->stats.bytes += sign * (int64) chunk_bytes(chunk);
-}
+/* ---- chunks.c: the process's own memory, and runs ---- */
 
-/* A chunk in the process's own memory; spills where there is no room for it.  Takes it back, filled. */
-extern Chunk *cpu_get_own_chunk(CpuSorter *sorter, Size at_least);
-extern void cpu_put_own_chunk(CpuSorter *sorter, Chunk *chunk);
+/* The place that is the process's own memory: past the limit it is drained into a run. */
+extern void cpu_open_own_place(CpuSorter *sorter);
+
+/* Counts the rows that the process has in memory. */
+extern void cpu_count_rows(CpuSorter *sorter);
 
 /* The sort has runs from now on. */
 extern void cpu_begin_external(CpuSorter *sorter);
 
-/* One of so many parts of the shared chunks that are filled becomes this process's own. */
-extern void cpu_take_filled(CpuSorter *sorter, int parts);
-
-/*
- * Takes rows that can't be wanted any more out of the filled chunks, if their number may be worth it: most of
- * them, so that memory stays small; or enough to make room, where there is none.  True: some chunk has room
- * now.
- */
-extern bool cpu_cut_many(CpuSorter *sorter);
-extern bool cpu_cut_for_room(CpuSorter *sorter);
-
-/* A partly filled chunk with room for so many bytes, to be filled further, or NULL. */
-extern Chunk *cpu_take_open_chunk(CpuSorter *sorter, Size at_least);
-
-/* Partly filled chunks are taken for filled ones. */
-extern void cpu_close_open_chunks(CpuSorter *sorter);
-
-/* Sorts the filled chunks in memory. */
+/* Sorts the filled chunks in memory; into a run, after which they are empty. */
 extern void cpu_sort_chunks(CpuSorter *sorter);
-
-/* Sorts the filled chunks into a run; they become empty ones. */
 extern void cpu_spill(CpuSorter *sorter);
 
-/* Frees the chunks of this list, which is empty then. */
-extern void cpu_free_chunks(CpuSorter *sorter, Chunk **list);
+/* ---- joint_sort.c: the processes that fed sort together ---- */
+
+/*
+ * To be called by every process that entered, when all are through with the input and the sort is closed.
+ * Sorts what the chunks hold, if the memory limit allows it and it pays; returns when that is done.  Else
+ * is_sorted stays false, and the leader sorts alone.  Checks for interrupts.  sorter: this process's, for the
+ * view of its progress.
+ */
+extern void joint_sort(SharedChunks *shared, int process, const SortKey *key, const Sorter *sorter);
+
+/* Bytes of the chunks, and of sorting them together. */
+extern Size joint_sort_memory(const SharedChunks *shared, const SortKey *key);
+
+/* In any process, later: the rows in order, if is_sorted says that they are. */
+extern void joint_sort_rows(const SharedChunks *shared, const SortKey *key, SortedRows *sorted);
+
+/*
+ * ---- joint_spill.c: the processes write what does not fit ----
+ *
+ * A process is with the others, or has gone apart, or has published its runs, in this order; a lone worker
+ * (SortTeam) is apart from the start.
+ */
+
+/* There is no room for all: this process goes apart, unless it has, and has what memory it may have now. */
+extern void joint_spill_go_apart(CpuSorter *sorter);
+
+/*
+ * To be called by every process that entered, when all are through with the input and there was no room for
+ * it: writes what is left, passes its runs on, and waits until all have.  Checks for interrupts.
+ */
+extern void joint_spill_finish(CpuSorter *sorter);
+
+/* The same of a process that shares no memory, and waits for nobody. */
+extern void joint_spill_publish(CpuSorter *sorter);
+
+/*
+ * In the first process, when no other one feeds or reads: merges all runs, with what is in memory, sorted
+ * already or not.
+ */
+extern void joint_spill_perform(CpuSorter *sorter, bool is_sorted);
+
+/* The next row is the first one of a range, one of nranges of the order (run_ranges.h). */
+extern void joint_spill_seek(CpuSorter *sorter, int range, int nranges);
 
 #endif /* GPUSORT_DEVICE_CPU_SORTER_H */

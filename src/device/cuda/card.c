@@ -13,11 +13,82 @@
 
 #include "base/guc.h"
 #include "device/cuda/on_card.h"
-#include "device/cuda/rows.h"
+#include "files/external_sort.h"
 #include "service/state.h"
 
 /* More than this is no estimate; the planner's may be any number. */
 #define ESTIMATE_MAX 1e15
+
+/* ---------------------------------------------------------------- its places */
+
+/* The rows of one part alone are here, the first one of those that are fed. */
+static Chunk *
+take_chunk(Place *place, int part, Size at_least)
+{
+	CudaCard *card = (CudaCard *) place->owner;
+
+	if (part > 0 || !cuda_share_is_alive(card) || at_least > card->client.job.chunk_bytes)
+		return NULL;
+	if (!card->makes_room && card->share != NULL && card->share->base.overflowed)
+		cuda_leave_full_job(card);
+	if (!card->makes_room && card->stage >= CUDA_LEFT)
+		return NULL;
+	return cuda_take_chunk(card);
+}
+
+static bool
+make_room(Place *place, int part, Size at_least)
+{
+	CudaCard *card = (CudaCard *) place->owner;
+
+	if (part > 0 || card->base.failure != NULL || at_least > card->client.job.chunk_bytes)
+		return false;
+	if (card->makes_room)
+		return cuda_spill(card);
+	cuda_leave_full_job(card);
+	return false;
+}
+
+void
+cuda_set_next_place(CudaCard *card, Place *next)
+{
+	card->place.next = next != NULL ? next : &card->apart;
+	card->makes_room = next == NULL && !cuda_has_joined(card);
+}
+
+/* ---------------------------------------------------------------- beginning */
+
+static void
+close_connection(void *arg)
+{
+	gpu_client_close(&((CudaCard *) arg)->client);
+}
+
+CudaCard *
+cuda_card_create(Sorter *whole, const SortKey *key)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda device", ALLOCSET_DEFAULT_SIZES);
+	CudaCard *card = MemoryContextAllocZero(context, sizeof(CudaCard));
+	MemoryContextCallback *callback = MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
+
+	card->base.device = &sort_device_cuda;
+	card->base.places = &card->place;
+	card->base.process = -1;
+	card->whole = whole != NULL ? whole : &card->base;
+	card->replaceable = whole != NULL;
+	card->place = (Place){.owner = card, .take = take_chunk, .put = cuda_put_chunk, .drain = make_room};
+	card->apart = (Place){.owner = card, .take = cuda_take_apart};
+	card->key = key;
+	card->context = context;
+	card->client.fd = -1;
+	card->stats.processes = 1;
+	cuda_set_next_place(card, NULL);
+	callback->func = close_connection;
+	callback->arg = card;
+	MemoryContextRegisterResetCallback(context, callback);
+	return card;
+}
 
 /*
  * How many rows come to the device, if they come in no order: of the i-th one that is read, a share of wanted
@@ -26,12 +97,12 @@
 static double
 expected_rows_kept(const SortRequest *request)
 {
-	double wanted = request->rows_wanted;
+	double wanted = request->rows.wanted;
 
-	if (request->rows_wanted == 0 || wanted >= request->expected_rows)
-		return request->expected_rows;
-	return Min(request->expected_rows,
-			   wanted * (1 + log(request->expected_rows / wanted)) + BOUND_SAMPLES * request->processes);
+	if (request->rows.wanted == 0 || wanted >= request->expected.rows)
+		return request->expected.rows;
+	return Min(request->expected.rows,
+			   wanted * (1 + log(request->expected.rows / wanted)) + BOUND_SAMPLES * request->processes.n);
 }
 
 uint64
@@ -57,13 +128,13 @@ cuda_note_request(CudaCard *card, const SortRequest *request)
 	double rows = Min(expected_rows_kept(request), ESTIMATE_MAX);
 
 	card->request = *request;
-	card->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
+	card->limit = request->memory.of_each > 0 ? request->memory.of_each : request->memory.limit;
 	estimate->key_bytes = request->key->width;
 	estimate->algorithm = gpusort_algorithm;
 	estimate->payload = GPUSORTD_ROWS_RIDE;
 	estimate->expected_rows = rows;
-	estimate->expected_key_bytes = Min(rows * request->expected_key_bytes, ESTIMATE_MAX);
-	estimate->expected_row_bytes = Min(rows * request->expected_row_bytes, ESTIMATE_MAX);
+	estimate->expected_key_bytes = Min(rows * request->expected.key_bytes, ESTIMATE_MAX);
+	estimate->expected_row_bytes = Min(rows * request->expected.row_bytes, ESTIMATE_MAX);
 	estimate->most_bytes = most_device_memory();
 }
 
@@ -93,10 +164,11 @@ cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes)
 	if (card->external != NULL)
 		external_sort_end(card->external);
 	card->external = NULL;
+	card->first_run_sorter = card->runs != NULL ? pg_atomic_read_u32(&card->runs->n) : 0;
 	card->share = NULL;
 	card->stage = CUDA_FEEDING;
-	card->nrows = 0;
-	card->position = -1;
+	card->base.merged = NULL;
+	card->base.nrows = 0;
 	cuda_forget_window(card);
 	note_known_rows(&card->estimate, rows, bytes);
 	if (card->client.fd < 0 && !cuda_connect(card))
@@ -104,163 +176,37 @@ cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes)
 	return cuda_begin_job(card);
 }
 
-/* A chunk to fill, when there is room; NULL: the card has failed. */
-static Chunk *
-make_room(CudaCard *card, Size at_least)
-{
-	if (!cuda_share_is_alive(card))
-		return NULL;
-	if (at_least > card->client.job.chunk_bytes)
-		return cuda_open_lone_chunk(card, at_least);
-	for (;;)
-	{
-		bool is_full = false;
-
-		if (!cuda_submit_refused(card))
-			return NULL;
-		if (card->refused == NULL)
-		{
-			int number = cuda_take_chunk(card, &is_full);
-
-			if (number >= 0)
-				return cuda_open_chunk(card, number);
-			if (!is_full)
-				return NULL;
-		}
-		if (!cuda_spill(card))
-			return NULL;
-	}
-}
-
-Chunk *
-cuda_get_chunk(CudaCard *card, Size at_least)
-{
-	return cuda_helps(card) ? cuda_apart_chunk(card, at_least) : make_room(card, at_least);
-}
-
-void
-cuda_put_chunk(CudaCard *card, Chunk *chunk)
-{
-	if (chunk == card->lone)
-		cuda_put_lone_chunk(card);
-	else if (cuda_owns_chunk(card, chunk))
-		(void) cuda_submit_chunk(card, chunk);
-	else
-		sort_device_cpu.put_chunk(card->apart, 0, chunk);
-}
-
-/* Waits until all chunks have found room. */
-static bool
-settle_chunks(CudaCard *card)
-{
-	while (cuda_submit_refused(card) && cuda_flush(card))
-	{
-		if (card->refused == NULL)
-			return true;
-		if (!cuda_spill(card))
-			break;
-	}
-	return false;
-}
-
-/* Has all that was fed, by all processes, where it is sorted. */
-static bool
-settle(CudaCard *card)
-{
-	if (card->stage < CUDA_SETTLED && cuda_share_is_alive(card) && settle_chunks(card))
-		card->stage = CUDA_SETTLED;
-	return card->stage >= CUDA_SETTLED;
-}
+/* ---------------------------------------------------------------- sorting */
 
 bool
 cuda_perform(CudaCard *card)
 {
 	if (card->stage == CUDA_SORTED)
 	{
-		card->range_end = card->nrows;
-		cuda_seek(card, SORT_SEEK_FIRST, 0, 0);
-		return card->failure == NULL;
+		sorter_begin_reading(&card->base, card->base.nrows);
+		return card->base.failure == NULL;
 	}
-	if (card->failure != NULL || !settle(card))
+	if (!cuda_share_is_alive(card) || !cuda_flush(card))
 		return false;
-	if (card->external != NULL || (card->share != NULL && card->share->napart > 0))
-		return cuda_finish_external(card);
-	return cuda_sort_job(card);
-}
-
-/* ---------------------------------------------------------------- rows */
-
-MinimalTuple
-cuda_next(CudaCard *card, bool forward)
-{
-	if (unlikely(card->external != NULL))
-		return merged_rows_next(external_sort_rows(card->external), forward);
-	return likely(forward) ? cuda_next_row(card) : cuda_look_for_row(card, false);
+	return card->external != NULL || cuda_has_runs(card) ? cuda_finish_external(card) : cuda_sort_job(card);
 }
 
 void
-cuda_seek(CudaCard *card, SortSeek where, int range, int nranges)
+cuda_get_stats(const CudaCard *card, const SortShare *share, SorterStats *stats)
 {
-	MergedRows *merged = card->external != NULL ? external_sort_rows(card->external) : NULL;
-
-	switch (where)
-	{
-		case SORT_SEEK_FIRST:
-			card->position = -1;
-			if (merged != NULL)
-				merged_rows_rewind(merged);
-			break;
-		case SORT_SET_MARK:
-			card->mark = card->position;
-			if (merged != NULL)
-				merged_rows_mark(merged);
-			return;
-		case SORT_SEEK_MARK:
-			card->position = card->mark;
-			if (merged != NULL)
-				merged_rows_restore(merged);
-			break;
-		case SORT_SEEK_RANGE:
-			card->position = card->nrows * range / nranges - 1;
-			card->range_end = card->nrows * (range + 1) / nranges;
-			break;
-		case SORT_PASS_RANGE_END:
-			Assert(card->at >= card->at_end && card->whole->at >= card->whole->at_end);
-			card->range_end = card->nrows;
-			break;
-	}
-	cuda_forget_place(card);
-}
-
-void
-cuda_add_stats(SorterStats *stats, const SorterStats *more)
-{
-	if (stats->method == NULL || more->disk_bytes > 0)
-		stats->method = more->method;
-	stats->rows += more->rows;
-	stats->bytes += more->bytes;
-	stats->peak_memory += more->peak_memory;
-	stats->disk_bytes += more->disk_bytes;
-	stats->runs += more->runs;
-	stats->merge_passes = Max(stats->merge_passes, more->merge_passes);
-	stats->sort_ms += more->sort_ms;
-	stats->spill_ms += more->spill_ms;
-	stats->merge_ms += more->merge_ms;
-	stats->processes = Max(stats->processes, more->processes);
-	stats->device_memory += more->device_memory;
-	stats->bytes_in += more->bytes_in;
-	stats->bytes_out += more->bytes_out;
-	stats->transfer_ms += more->transfer_ms;
-	stats->gather_ms += more->gather_ms;
-	stats->queue_ms += more->queue_ms;
+	*stats = card->stats;
+	if (share == NULL)
+		return;
+	stats->processes = Max(share->nentered, 1);
+	stats->bytes_in += ((const CudaShare *) share)->bytes_in;
 }
 
 void
 cuda_end(CudaCard *card)
 {
-	cuda_share_leave(card);
-	if (card->apart != NULL)
-		sort_device_cpu.end(card->apart);
+	cuda_leave(card);
+	if (card->run_sorter != NULL)
+		sort_device_cpu.end(card->run_sorter);
 	if (card->external != NULL)
 		external_sort_end(card->external);
 	MemoryContextDelete(card->context);

@@ -4,12 +4,11 @@
  *
  * A sort has a connection of its own.  The chunks are memory of the service that is mapped here while there
  * is a job; a filled one goes off at once and comes back empty, or refused if the device's memory is full.
- * Refused chunks are copied before the job ends, as its memory goes with it, and submitted again to the next
- * one.
+ * The rows of a refused chunk are copied to the next place (place.h) before the job ends, as the chunk's
+ * memory goes with the job.
  *
  * The connection is closed, and with it all ended that the service does for the sort, by a callback of a
- * memory context: after errors, too.  A chunk that gpusortd refuses for want of memory is no failure by
- * itself: spill.c makes room.
+ * memory context: after errors, too.  A chunk that gpusortd refuses for want of memory is no failure.
  */
 #include "postgres.h"
 
@@ -32,34 +31,6 @@
 
 /* And so long for the device itself, whose first sorts of a size take their time to find memory for it. */
 #define BEGIN_MIN_MS 2000
-
-/* ---------------------------------------------------------------- beginning */
-
-static void
-close_connection(void *arg)
-{
-	gpu_client_close(&((CudaCard *) arg)->client);
-}
-
-CudaCard *
-cuda_card_create(Sorter *whole, const SortKey *key)
-{
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda device", ALLOCSET_DEFAULT_SIZES);
-	CudaCard *card = MemoryContextAllocZero(context, sizeof(CudaCard));
-	MemoryContextCallback *callback = MemoryContextAllocZero(context, sizeof(MemoryContextCallback));
-
-	card->whole = whole;
-	card->key = key;
-	card->context = context;
-	card->position = -1;
-	card->client.fd = -1;
-	card->stats.processes = 1;
-	callback->func = close_connection;
-	callback->arg = card;
-	MemoryContextRegisterResetCallback(context, callback);
-	return card;
-}
 
 /* ---------------------------------------------------------------- failure */
 
@@ -90,7 +61,7 @@ cuda_leave(CudaCard *card)
 	if (card->stage >= CUDA_LEFT)
 		return;
 	card->stage = CUDA_LEFT;
-	if (!cuda_helps(card))
+	if (!cuda_has_joined(card))
 		return;
 	if (!share->read_jointly || share->base.overflowed)
 		gpu_client_close(&card->client);
@@ -103,14 +74,15 @@ cuda_leave(CudaCard *card)
 bool
 cuda_fail(CudaCard *card, SortFailureReason reason, const char *message)
 {
-	if (card->failure == NULL)
-	{
-		card->failure = MemoryContextStrdup(card->context, message);
-		card->failure_reason = reason;
-	}
-	cuda_forget_place(card);
+	Sorter *sorter = &card->base;
+
+	if (sorter->failure == NULL)
+		sorter_fail(sorter, reason, MemoryContextStrdup(card->context, message));
+	if (!card->replaceable)
+		sorter_fail(card->whole, sorter->failure_reason, sorter->failure);
+	sorter_forget_rows_at_hand(sorter);
 	if (card->share != NULL)
-		sort_share_fail(&card->share->base, card->failure_reason, card->failure);
+		sort_share_fail(&card->share->base, sorter->failure_reason, sorter->failure);
 	cuda_leave(card);
 	return false;
 }
@@ -151,10 +123,14 @@ set_patience(CudaCard *card, GpuSortWait event, double milliseconds)
 		TimestampTzPlusMilliseconds(GetCurrentTimestamp(), (int) Min(milliseconds, INT_MAX));
 }
 
-/* A step of beginning has failed: because it took too long, or for a reason of its own. */
+/*
+ * Has a step of beginning succeeded?  Else the card fails: as it took too long, or for a reason of its own.
+ */
 static bool
-fail_to_begin(CudaCard *card, SortFailureReason too_long, const char *message)
+check_step(CudaCard *card, bool done, SortFailureReason too_long, const char *message)
 {
+	if (done)
+		return true;
 	if (card->client.code == GPUSORTD_DISCONNECTED && GetCurrentTimestamp() >= card->wait.deadline)
 		return cuda_fail(card, too_long, message);
 	return cuda_client_failed(card);
@@ -168,7 +144,7 @@ fail_to_begin(CudaCard *card, SortFailureReason too_long, const char *message)
 static double
 queue_patience(const CudaCard *card)
 {
-	double patience = Max(card->request.cpu_ms, PATIENCE_MIN_MS);
+	double patience = Max(card->request.expected.cpu_ms, PATIENCE_MIN_MS);
 	int timeout = guc_queue_timeout();
 
 	if (timeout >= 0)
@@ -191,7 +167,7 @@ wait_in_queue(CudaCard *card)
 	waited = stopwatch_ms(watch);
 	card->stats.queue_ms += waited;
 	stats_count_wait(sort_device_cuda.name, waited, admitted);
-	return admitted || fail_to_begin(card, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
+	return check_step(card, admitted, SORT_FAILURE_MEMORY, "other sorts have the device's memory");
 }
 
 /*
@@ -199,22 +175,14 @@ wait_in_queue(CudaCard *card)
  * as the cpu device would for the sort, or for a moment if that is more.
  */
 static bool
-wait_for_device(CudaCard *card, bool (*step)(CudaCard *))
+wait_for_device(CudaCard *card, bool is_admitted)
 {
-	set_patience(card, GPUSORT_WAIT_BEGIN, Max(card->request.cpu_ms, BEGIN_MIN_MS));
-	return step(card) || fail_to_begin(card, SORT_FAILURE_DISCONNECTED, "the device takes too long to begin");
-}
+	GpusortdClient *client = &card->client;
 
-static bool
-ask_for_job(CudaCard *card)
-{
-	return gpusortd_ask(&card->client, &card->estimate);
-}
-
-static bool
-receive_job(CudaCard *card)
-{
-	return gpusortd_receive_job(&card->client);
+	set_patience(card, GPUSORT_WAIT_BEGIN, Max(card->request.expected.cpu_ms, BEGIN_MIN_MS));
+	return check_step(card,
+					  is_admitted ? gpusortd_receive_job(client) : gpusortd_ask(client, &card->estimate),
+					  SORT_FAILURE_DISCONNECTED, "the device takes too long to begin");
 }
 
 /*
@@ -227,33 +195,34 @@ cuda_begin_job(CudaCard *card)
 {
 	cuda_forget_window(card);
 	card->client.never_queue = card->external == NULL && (card->further || gpu_client_count() > 1);
-	if (!wait_for_device(card, ask_for_job) || !wait_in_queue(card) || !wait_for_device(card, receive_job))
+	if (!wait_for_device(card, false) || !wait_in_queue(card) || !wait_for_device(card, true))
 		return false;
 	card->wait.deadline = 0;
+	card->has_refused = false;
 	sorter_stats_note_memory(&card->stats, card->client.memory_bytes);
 	return true;
 }
 
-/* ---------------------------------------------------------------- chunks */
-
-int
-cuda_take_chunk(CudaCard *card, bool *is_full)
+bool
+cuda_join_job(CudaCard *card)
 {
-	int number;
+	const char *why_not;
 
+	if (!gpu_client_open(&card->client, &why_not))
+		return false;
+	card->client.wait_arg = &card->wait;
 	card->wait.event = GPUSORT_WAIT_FEED;
-	number = gpusortd_take_chunk(&card->client);
-	*is_full = number < 0 && card->client.refused > 0;
-	if (number < 0 && !*is_full)
-		(void) cuda_client_failed(card);
-	return number;
+	return gpusortd_join(&card->client, card->share->number, card->share->token);
 }
 
-Chunk *
-cuda_open_chunk(CudaCard *card, int number)
+/* ---------------------------------------------------------------- chunks */
+
+static Chunk *
+open_chunk(CudaCard *card, int number)
 {
 	Chunk *chunk = &card->chunks[number];
 
+	chunk->place = &card->place;
 	chunk->next = NULL;
 	chunk->base = gpusortd_chunk(&card->client, number);
 	chunk->size = card->client.job.chunk_bytes;
@@ -263,82 +232,57 @@ cuda_open_chunk(CudaCard *card, int number)
 	return chunk;
 }
 
-bool
-cuda_submit_chunk(CudaCard *card, Chunk *chunk)
+Chunk *
+cuda_take_chunk(CudaCard *card)
 {
+	int number;
+
 	card->wait.event = GPUSORT_WAIT_FEED;
-	if (!gpusortd_submit_chunk(&card->client, chunk - card->chunks, chunk->nrows, chunk->front, chunk->back))
-		return cuda_client_failed(card);
-	card->stats.bytes_in += chunk_bytes(chunk);
-	return true;
-}
-
-/* ---------------------------------------------------------------- refused chunks */
-
-static void
-keep_refused(CudaCard *card, const Chunk *chunk)
-{
-	Chunk *copy = MemoryContextAllocZero(card->context, sizeof(Chunk));
-
-	*copy = *chunk;
-	/* no more of its memory is touched than the rows take */
-	copy->base = MemoryContextAllocHuge(card->context, chunk->size);
-	chunk_reset(copy);
-	chunk_copy(copy, chunk);
-	copy->next = card->refused;
-	card->refused = copy;
-	card->stats.bytes_in -= chunk_bytes(chunk);
+	number = gpusortd_take_chunk(&card->client);
+	if (number >= 0)
+		return open_chunk(card, number);
+	if (card->client.refused == 0)
+		(void) cuda_client_failed(card);
+	return NULL;
 }
 
 void
-cuda_free_first(Chunk **chunks)
+cuda_put_chunk(Chunk *chunk)
 {
-	Chunk *first = *chunks;
+	CudaCard *card = (CudaCard *) chunk->place->owner;
 
-	*chunks = first->next;
-	pfree(first->base);
-	pfree(first);
+	if (card->base.failure != NULL)
+		return;
+	card->wait.event = GPUSORT_WAIT_FEED;
+	if (gpusortd_submit_chunk(&card->client, chunk - card->chunks, chunk->nrows, chunk->front, chunk->back))
+		card->stats.bytes_in += chunk_bytes(chunk);
+	else
+		(void) cuda_client_failed(card);
+}
+
+/* The rows of a chunk that was refused go to the next place. */
+static void
+pass_on(CudaCard *card, const Chunk *chunk)
+{
+	Chunk *copy = places_take(card->place.next, 0, chunk_bytes(chunk));
+
+	chunk_copy(copy, chunk);
+	place_put(copy);
+	card->stats.bytes_in -= chunk_bytes(chunk);
+	card->has_refused = true;
 }
 
 bool
 cuda_flush(CudaCard *card)
 {
-	Size copied = 0;
-
 	card->wait.event = GPUSORT_WAIT_FEED;
 	if (!gpusortd_flush(&card->client))
 		return cuda_client_failed(card);
 	for (int i = 0; i < GPUSORTD_MAX_CHUNKS; i++)
 	{
 		if (card->client.chunk[i] == GPUSORTD_CHUNK_REFUSED)
-			keep_refused(card, &card->chunks[i]);
+			pass_on(card, &card->chunks[i]);
 	}
 	gpusortd_forget_refused(&card->client);
-	for (const Chunk *chunk = card->refused; chunk != NULL; chunk = chunk->next)
-		copied += chunk->size;
-	sorter_stats_note_memory(&card->stats, card->client.memory_bytes + copied);
-	return true;
-}
-
-bool
-cuda_submit_refused(CudaCard *card)
-{
-	while (card->refused != NULL)
-	{
-		Chunk *from = card->refused;
-		bool is_full;
-		int number = cuda_take_chunk(card, &is_full);
-		Chunk *to;
-
-		if (number < 0)
-			return is_full;
-		to = cuda_open_chunk(card, number);
-		if (to->size != from->size)
-			return cuda_fail(card, SORT_FAILURE_PROTOCOL, "gpusortd changed the size of its chunks");
-		chunk_copy(to, from);
-		if (!cuda_submit_chunk(card, to))
-			return false;
-		cuda_free_first(&card->refused);
-	}
 	return true;
 }

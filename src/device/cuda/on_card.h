@@ -1,20 +1,22 @@
 /*
  * device/cuda/on_card.h
- *		What the files of this folder know of the rows of a sort that are on one GPU: a CudaCard.
+ *		The rows of a sort, or of one part of a sort, that are on one card: a CudaCard.
  *
- * Private to these files, which are named here from the lowest to the highest: none calls one above it.
- * Functions that return a bool return false when the card has failed.  The device's sorter is the whole
- * (turns.h), which has a CudaCard for the part that is on a GPU.
+ * Private to the files of this folder.  They are named here from the lowest to the highest, and none calls
+ * one above it.  Functions that return a bool return false when the card has failed.
  *
- * A CudaCard belongs to one process, as do its connection and its chunks.  CudaShare is what the processes of
- * a sort share.  The leader sets a job's number and token before others may join it, and files, memory and
- * read_jointly before others have the handle.  nfeeding, napart and bytes_in are under the mutex of base.  A
- * process sets incomplete before it notes that it is through, and it is read when all are.  is_sorted and
- * nrows are the leader's, and read after a meeting (participants.h).
+ * A CudaCard is a sorter.  Most sorts are one CudaCard; a sort whose parts take turns (turns.h) has one for
+ * the part whose turn it is.  Its places are the card, and then one that the caller names: runs, or rows that
+ * wait.  What the card refuses goes to that place.
+ *
+ * A CudaCard belongs to one process, and so do its connection and its chunks.  CudaShare is what the
+ * processes of a sort share.  The leader sets a job's number and token before others may join it, and what
+ * never changes before others have the handle.  nfeeding and bytes_in are under the mutex of base.  A process
+ * sets incomplete before it notes that it is through, and it is read when all are.  is_sorted and nrows are
+ * the leader's, and read after a meeting (participants.h).
  *
  * A CudaCard fails (cuda_fail) when gpusortd, the connection or the wait for a GPU does.  If others feed its
- * job they are told (sort_share_fail), and no function but cuda_end may be called.  What becomes of the whole
- * parts.c says.
+ * job they are told (sort_share_fail).
  */
 #ifndef GPUSORT_DEVICE_CUDA_ON_CARD_H
 #define GPUSORT_DEVICE_CUDA_ON_CARD_H
@@ -23,24 +25,35 @@
 
 #include "device/participants.h"
 #include "device/sorter.h"
-#include "files/external_sort.h"
 #include "service/connection.h"
+
+struct ExternalSort;
+
+/* What the device makes of rows, in one part or in several. */
+#define CUDA_PROPERTIES (SORT_KEEPS_SORT_COLUMNS | SORT_KEEPS_ROWS)
+
+/* Runs of rows that find no room on a card, by sorters of the cpu device, one in each process. */
+typedef struct CudaRuns
+{
+	FileSet files;
+	Size memory;		/* bytes for each of the sorters */
+	pg_atomic_uint32 n; /* of the sorters, so far */
+} CudaRuns;
 
 /* What processes share of a sort. */
 typedef struct CudaShare
 {
 	SortShare base; /* overflowed: each process leaves the job at its next chunk */
+	int nparts;		/* more than one: a TurnsShare (turns.h) */
 	uint64 number;	/* of the job that all of them feed */
 	uint64 token;
 	int nfeeding;	   /* processes that feed it, besides the first one */
-	int napart;		   /* processes that write runs of what found no room */
 	uint64 bytes_in;   /* that other processes than the first moved */
 	bool read_jointly; /* are all of them to read the result? */
 	bool incomplete;   /* then not: one of them has rows that are not on the device */
-	FileSet files;	   /* for runs of those who find no room there */
-	Size memory;	   /* bytes for each of them */
-	bool is_sorted;	   /* by the first process, for all */
-	uint64 nrows;	   /* of the result */
+	CudaRuns runs;
+	bool is_sorted; /* by the first process, for all */
+	uint64 nrows;	/* of the result */
 } CudaShare;
 
 /*
@@ -50,26 +63,26 @@ typedef struct CudaShare
 typedef enum CudaStage
 {
 	CUDA_FEEDING,
-	CUDA_LEFT,	  /* this process feeds the job no more */
-	CUDA_ALONE,	  /* nor do the others, of which this one is the first */
-	CUDA_SETTLED, /* all rows are there, to be sorted */
-	CUDA_SORTED	  /* already, for others as well */
+	CUDA_LEFT,	/* this process feeds the job no more */
+	CUDA_ALONE, /* nor do the others, of which this one is the first */
+	CUDA_SORTED /* all rows are sorted, for others as well */
 } CudaStage;
 
 typedef struct CudaCard
 {
-	Sorter *whole;	  /* the sort whose part this is */
+	Sorter base;
+	Sorter *whole;	  /* the sort that this is, or is a part of */
+	bool replaceable; /* if it fails the whole goes on without it */
 	CudaShare *share; /* with others that feed the job; NULL: they can't, or all are through with it */
 	CudaStage stage;
-	const char *failure; /* why it can't go on, a sentence; NULL: it can */
-	SortFailureReason failure_reason;
 
-	/* The row last returned, -1 before the first, nrows after the last. */
-	int64 position;
-	const char *at;		/* where the next one stands, if it is before the end */
-	const char *at_end; /* of the window, or the range; not greater: it must be looked for */
+	/* Where its rows are. */
+	Place place;	  /* the job; its next place takes what finds no room there */
+	Place apart;	  /* runs */
+	bool makes_room;  /* is the job spilled where it has no room?  Else this process leaves it then */
+	bool has_refused; /* has it refused a chunk? */
 
-	const SortKey *key;
+	const struct SortKey *key;
 	SortRequest request; /* zeros where another process has begun the job */
 	Size limit;
 	MemoryContext context; /* all that the card holds */
@@ -82,16 +95,13 @@ typedef struct CudaCard
 	GpusortdBegin estimate;
 	Chunk chunks[GPUSORTD_MAX_CHUNKS]; /* those being filled, by their number */
 
-	/* What found no room on the device; the chunks are copies in the backend's own memory. */
-	Chunk *refused;
-	ExternalSort *external; /* NULL: all rows are on the device, or will be */
-	Chunk *lone;			/* a chunk in the backend's memory for a row that fits no other */
-	Sorter *apart; /* in another process than the first: takes what finds no room; NULL: nothing did so far */
+	/* What is not on the device: runs of earlier jobs, and those of rows that found no room. */
+	struct ExternalSort *external; /* NULL: there are no earlier jobs */
+	CudaRuns *runs;				   /* the share's, or this card's alone; NULL: nobody has needed them */
+	uint32 first_run_sorter;	   /* of runs: those before were for other parts */
+	Sorter *run_sorter;			   /* makes this process's; NULL: it has none */
 
 	/* The result: a window of it is here. */
-	int64 nrows;
-	int64 range_end; /* rows from there on are not to be read for now */
-	int64 mark;
 	char *window;		/* NULL: none */
 	int64 window_first; /* so many rows are before it */
 	int64 window_rows;
@@ -101,49 +111,30 @@ typedef struct CudaCard
 	int64 offsets_capacity;
 } CudaCard;
 
-/* Has another process begun the job? */
+/* Has this process joined the job of another one? */
 static inline bool
-cuda_helps(const CudaCard *card)
+cuda_has_joined(const CudaCard *card)
 {
 	return card->share != NULL && sort_share_is_joined(&card->share->base);
 }
 
-/* Is it a chunk of the service? */
-static inline bool
-cuda_owns_chunk(const CudaCard *card, const Chunk *chunk)
-{
-	return chunk >= card->chunks && chunk < card->chunks + GPUSORTD_MAX_CHUNKS;
-}
-
 /* ---- feed.c: connection, job, chunks ---- */
 
-/*
- * A part of the whole, in CurrentMemoryContext, that is not connected yet; its connection is closed with its
- * memory context.
- */
-extern CudaCard *cuda_card_create(Sorter *whole, const SortKey *key);
-
-/* The card fails; for the latter, as a call of the client has.  False. */
+/* The card fails; the second one as a call of the client has.  False. */
 extern bool cuda_fail(CudaCard *card, SortFailureReason reason, const char *message);
 extern bool cuda_client_failed(CudaCard *card);
 
 /*
- * This process feeds the job no more, whatever is under way; who has joined it closes its connection, too,
- * but where it is to read the result.
+ * This process feeds the job no more, whatever is under way; a process that has joined it closes its
+ * connection, too, unless it is to read the result.
  */
 extern void cuda_leave(CudaCard *card);
 
-/* The position was changed; the window is gone. */
-static inline void
-cuda_forget_place(CudaCard *card)
-{
-	card->at = card->at_end = NULL;
-}
-
+/* There is no window. */
 static inline void
 cuda_forget_window(CudaCard *card)
 {
-	cuda_forget_place(card);
+	sorter_forget_rows_at_hand(&card->base);
 	card->window = NULL;
 	card->window_rows = 0;
 }
@@ -153,21 +144,15 @@ extern bool cuda_connect(CudaCard *card);
 /* Begins a job, in the place of the last one if there is one, which is sorted. */
 extern bool cuda_begin_job(CudaCard *card);
 
-/*
- * The number of a chunk to fill; -1: the card has failed, or, with *is_full, the device's memory is full.
- */
-extern int cuda_take_chunk(CudaCard *card, bool *is_full);
-extern Chunk *cuda_open_chunk(CudaCard *card, int number);
-extern bool cuda_submit_chunk(CudaCard *card, Chunk *chunk);
+/* Connects to the job of another process; false: it can't, which is no failure. */
+extern bool cuda_join_job(CudaCard *card);
 
-/* Waits until the service has looked at all chunks, and copies those that were refused to card->refused. */
+/* A chunk of the job to fill; NULL: the card has failed, or the device's memory is full. */
+extern Chunk *cuda_take_chunk(CudaCard *card);
+extern void cuda_put_chunk(Chunk *chunk);
+
+/* Waits until the service has looked at all chunks; those that it has refused go to the next place. */
 extern bool cuda_flush(CudaCard *card);
-
-/* Submits the refused chunks again, up to the first that finds no room. */
-extern bool cuda_submit_refused(CudaCard *card);
-
-/* Frees the first of these chunks. */
-extern void cuda_free_first(Chunk **chunks);
 
 /* ---- rows.c: the result ---- */
 
@@ -181,65 +166,75 @@ extern bool cuda_sort_job(CudaCard *card);
 extern bool cuda_keep_small_result(CudaCard *card);
 
 /*
- * Rows behind the one last returned, which stand in the window, are the whole's, at hand: they are returned.
+ * The next row of the job, or NULL; those behind it in the window are at hand unless there is random access.
  */
-extern void cuda_hand_over(CudaCard *card);
+extern MinimalTuple cuda_next_of_job(CudaCard *card, bool forward);
 
 /* ---- parallel_feed.c: several processes ---- */
+
+/*
+ * In the first process: makes what others need to join the sort, a struct of that size that begins with a
+ * CudaShare, and so many more bytes of memory.  NULL: there is no memory, and the sort has failed.
+ */
+extern void *cuda_share_create(CudaCard *card, Size header_size, Size more, int processes);
 
 /* Others may join the job from now on; nobody feeds the one before. */
 extern void cuda_let_join(CudaCard *card);
 
-/*
- * In another process than the first: a card to feed the job.  If it can't, it has left the job.
- * complete_rows: as SortDevice.join says.
- */
-extern CudaCard *cuda_join(Sorter *whole, const SortKey *key, TupleDesc complete_rows);
+/* In another process than the first: this one feeds the job.  If it can't, it has left the job. */
+extern void cuda_enter_job(CudaCard *card, CudaShare *share);
 
-/* A chunk to fill; NULL: there is no room, or not for such a row, or the card has failed. */
-extern Chunk *cuda_try_chunk(CudaCard *card, Size at_least);
+/* The job has no room: this process leaves it, and so will the others. */
+extern void cuda_leave_full_job(CudaCard *card);
 
-/* The same in another process than the first, for rows that don't go to the device: they become runs. */
-extern Chunk *cuda_apart_chunk(CudaCard *card, Size at_least);
-
-/*
- * This process feeds the job no more.  What the device has refused of it is in `refused` then; the latter
- * makes runs of it, in another process than the first.
- */
+/* This process feeds the job no more.  What the device has refused of it is in the next place then. */
 extern void cuda_end_feed(CudaCard *card);
-extern void cuda_end_apart(CudaCard *card);
 
-/* Does what SORT_WORK_SORT_TOGETHER says. */
+/* Does what SortDevice.sort_together says. */
 extern bool cuda_sort_together(CudaCard *card);
 
 /* Can this card and, if there are others, theirs go on? */
 extern bool cuda_share_is_alive(CudaCard *card);
 
-/* This process feeds the job no more: once the service has looked at its chunks, if it can still be asked. */
-extern void cuda_share_leave(CudaCard *card);
-
 /* In the first process: waits until no other one feeds the job any more. */
 extern bool cuda_share_take_over(CudaCard *card);
 
-/* Waits until a number that is under the share's mutex is 0; whoever changes it broadcasts `changed`. */
-extern void cuda_share_wait_for_none(SortShare *share, const int *number);
-
 /* ---- spill.c: what does not fit on the device ---- */
 
-/* Sorts what is on the device into a run on disk, and begins another job with what was refused. */
+extern void cuda_runs_init(CudaRuns *runs, Size memory);
+
+/* Of the place `apart`: a chunk of the sorter of the cpu device that makes runs, to which it goes back. */
+extern Chunk *cuda_take_apart(Place *place, int part, Size at_least);
+
+/* After its last row: other processes can read them. */
+extern void cuda_publish_runs(CudaCard *card);
+
+/* Are there runs of rows that found no room, of any process? */
+extern bool cuda_has_runs(const CudaCard *card);
+
+/* Sorts what is on the device into a run on disk, and begins another job. */
 extern bool cuda_spill(CudaCard *card);
 
 /* After the last row: makes the external sort ready to be read. */
 extern bool cuda_finish_external(CudaCard *card);
 
-/* A chunk for one row that is too large for the service, and what becomes of it. */
-extern Chunk *cuda_open_lone_chunk(CudaCard *card, Size size);
-extern void cuda_put_lone_chunk(CudaCard *card);
-
 /* ---- card.c: a sort on one GPU ---- */
 
 /* The most device memory that a sort may have, in bytes; 0: not known. */
 extern uint64 cuda_most_memory(void);
+
+/*
+ * A sorter, in CurrentMemoryContext, that is not connected yet; its connection is closed with its memory
+ * context.  whole: the sort that it is a part of, which goes on without it if it fails; NULL: it is all of
+ * it.
+ */
+extern CudaCard *cuda_card_create(Sorter *whole, const struct SortKey *key);
+
+/*
+ * Where rows go for which the job has no room: to this place; NULL: the job is spilled, by the process that
+ * has begun it, and what is longer than its chunks goes to runs.
+ */
+extern void cuda_set_next_place(CudaCard *card, Place *next);
 
 /* What the service is told beforehand, and what the card may use. */
 extern void cuda_note_request(CudaCard *card, const SortRequest *request);
@@ -249,19 +244,11 @@ extern bool cuda_begin(CudaCard *card, const SortRequest *request);
 /* Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned. */
 extern bool cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes);
 
-/* A chunk to fill, whatever has to be done for it; NULL: the card has failed.  Takes it back. */
-extern Chunk *cuda_get_chunk(CudaCard *card, Size at_least);
-extern void cuda_put_chunk(CudaCard *card, Chunk *chunk);
-
 /* Sorts all that was fed, and goes before the first row. */
 extern bool cuda_perform(CudaCard *card);
 
-/* Do what SortDevice says, of this part. */
-extern MinimalTuple cuda_next(CudaCard *card, bool forward);
-extern void cuda_seek(CudaCard *card, SortSeek where, int range, int nranges);
 extern void cuda_end(CudaCard *card);
 
-/* Adds what another card did, for the same sort. */
-extern void cuda_add_stats(SorterStats *stats, const SorterStats *more);
-
+/* What the card did, and the processes that share the sort. */
+extern void cuda_get_stats(const CudaCard *card, const SortShare *share, SorterStats *stats);
 #endif /* GPUSORT_DEVICE_CUDA_ON_CARD_H */

@@ -7,15 +7,13 @@
  *
  * When the device's memory is full, each process comes to hear of it: its chunk is refused, or it sees that
  * another's was.  Then it leaves the job and closes its connection.  The rows that were refused, and all that
- * it reads later, it sorts into runs of its own (apart), which the first process merges with its own.  So
- * does a process that can't connect or join.  The first process waits for all to have left before it performs
- * what is on the device into a run, for rows of a process that still fed would be lost with the job; they
- * wait for nobody.
+ * it reads later, go to the card's next place.  A process that can't connect or join does the same.  The
+ * first process waits for all to have left before it spills the job, for rows of a process that still fed
+ * would be lost with the job; the others wait for no process.
  */
 #include "postgres.h"
 
 #include "storage/spin.h"
-#include "utils/memutils.h"
 
 #include "base/wait_events.h"
 #include "device/cuda/on_card.h"
@@ -29,7 +27,7 @@ cuda_share_is_alive(CudaCard *card)
 	SortFailureReason reason;
 	char message[sizeof(share->failure)];
 
-	if (card->failure != NULL)
+	if (card->base.failure != NULL)
 		return false;
 	if (share == NULL || !share->failed)
 		return true;
@@ -41,91 +39,16 @@ cuda_share_is_alive(CudaCard *card)
 }
 
 void
-cuda_share_leave(CudaCard *card)
+cuda_leave_full_job(CudaCard *card)
 {
-	if (cuda_helps(card) && card->stage < CUDA_LEFT && card->client.in_job && card->failure == NULL)
-		(void) cuda_flush(card);
-	cuda_leave(card);
-}
-
-Chunk *
-cuda_try_chunk(CudaCard *card, Size at_least)
-{
-	bool is_full;
-	int number;
-
-	if (!cuda_share_is_alive(card))
-		return NULL;
-	if (card->share != NULL && card->share->base.overflowed)
-		cuda_share_leave(card);
-	if (card->stage >= CUDA_LEFT || at_least > card->client.job.chunk_bytes)
-		return NULL;
-	number = cuda_take_chunk(card, &is_full);
-	if (number >= 0)
-		return cuda_open_chunk(card, number);
-	if (is_full && card->share != NULL)
-	{
+	if (card->stage >= CUDA_LEFT || !cuda_share_is_alive(card))
+		return;
+	if (card->share != NULL)
 		sort_share_note_overflow(&card->share->base);
-		cuda_share_leave(card);
-	}
-	return NULL;
+	if (cuda_flush(card))
+		cuda_leave(card);
 }
 
-/* ---------------------------------------------------------------- rows for which there is no room */
-
-/* A card that makes runs of this process's rows, for the first process. */
-static void
-begin_apart(CudaCard *card)
-{
-	CudaShare *share = card->share;
-	MemoryContext old = MemoryContextSwitchTo(card->context);
-	SortRequest request = {.key = card->key,
-						   .desc = card->request.desc,
-						   .complete_rows = card->request.desc != NULL,
-						   .memory_limit = share->memory,
-						   .files = &share->files};
-
-	SpinLockAcquire(&share->base.mutex);
-	request.process = share->napart++;
-	SpinLockRelease(&share->base.mutex);
-	share->incomplete = true;
-	card->apart = sort_device_cpu.begin(&request);
-	MemoryContextSwitchTo(old);
-}
-
-static void
-put_refused_apart(CudaCard *card)
-{
-	while (card->refused != NULL)
-	{
-		Chunk *from = card->refused;
-		Chunk *to;
-
-		if (card->apart == NULL)
-			begin_apart(card);
-		to = sort_device_cpu.get_chunk(card->apart, 0, from->size);
-		chunk_copy(to, from);
-		sort_device_cpu.put_chunk(card->apart, 0, to);
-		cuda_free_first(&card->refused);
-	}
-}
-
-Chunk *
-cuda_apart_chunk(CudaCard *card, Size at_least)
-{
-	Chunk *chunk = cuda_try_chunk(card, at_least);
-
-	if (chunk != NULL || card->failure != NULL)
-		return chunk;
-	put_refused_apart(card);
-	if (card->apart == NULL)
-		begin_apart(card);
-	return sort_device_cpu.get_chunk(card->apart, 0, at_least);
-}
-
-/* ---------------------------------------------------------------- the end of the feed */
-
-/* The first process has its refused rows submitted again by itself. */
 void
 cuda_end_feed(CudaCard *card)
 {
@@ -133,24 +56,14 @@ cuda_end_feed(CudaCard *card)
 
 	if (!cuda_share_is_alive(card) || (card->stage < CUDA_LEFT && !cuda_flush(card)) || share == NULL)
 		return;
-	if (card->refused != NULL)
+	if (card->has_refused)
 		sort_share_note_overflow(&share->base);
 	cuda_leave(card);
-	if (!cuda_helps(card))
+	if (!cuda_has_joined(card))
 		return;
 	SpinLockAcquire(&share->base.mutex);
 	share->bytes_in += card->stats.bytes_in;
 	SpinLockRelease(&share->base.mutex);
-}
-
-void
-cuda_end_apart(CudaCard *card)
-{
-	if (!cuda_helps(card) || card->failure != NULL)
-		return;
-	put_refused_apart(card);
-	if (card->apart != NULL)
-		sort_device_cpu.finish_feed(card->apart);
 }
 
 /* ---------------------------------------------------------------- reading together */
@@ -164,13 +77,13 @@ sort_for_all(CudaCard *card)
 	if (!cuda_share_is_alive(card) || !cuda_sort_job(card))
 		return;
 	card->stage = CUDA_SORTED;
-	share->nrows = card->nrows;
+	share->nrows = card->base.nrows;
 	share->is_sorted = true;
 }
 
 /*
  * Is all that was fed on the device, and can all processes read it there?  Waits for them to be through.  All
- * get the same answer, for those who do not take part in what follows would be waited for: the first process
+ * get the same answer, for a process that took no part in what follows would be waited for: the first process
  * may have failed to sort before another one asks.
  */
 static bool
@@ -189,17 +102,32 @@ cuda_sort_together(CudaCard *card)
 
 	if (!can_be_read_together(card))
 		return false;
-	if (!cuda_helps(card))
+	if (!cuda_has_joined(card))
 		sort_for_all(card);
 	sort_share_meet(&share->base);
 	if (!cuda_share_is_alive(card) || !share->is_sorted)
 		return false;
-	card->whole->together = card->nrows = card->range_end = share->nrows;
-	card->position = -1;
+	sorter_begin_reading(&card->base, share->nrows);
 	return true;
 }
 
 /* ---------------------------------------------------------------- the first process */
+
+/* Rows of lone workers (SortTeam) are for the cpu device, so without memory to share all is. */
+void *
+cuda_share_create(CudaCard *card, Size header_size, Size more, int processes)
+{
+	SortShare *share = sort_share_create(header_size + more, header_size, processes);
+
+	if (share == NULL)
+	{
+		sorter_fail(card->whole, SORT_FAILURE_MEMORY, "there is no memory that the processes can share");
+		return NULL;
+	}
+	card->whole->share = share;
+	cuda_let_join(card);
+	return share;
+}
 
 void
 cuda_let_join(CudaCard *card)
@@ -212,25 +140,6 @@ cuda_let_join(CudaCard *card)
 	card->share = share;
 }
 
-static bool
-is_none(SortShare *share, const int *number)
-{
-	bool none;
-
-	SpinLockAcquire(&share->mutex);
-	none = *number == 0;
-	SpinLockRelease(&share->mutex);
-	return none;
-}
-
-void
-cuda_share_wait_for_none(SortShare *share, const int *number)
-{
-	while (!is_none(share, number))
-		ConditionVariableSleep(&share->changed, gpusort_wait_event(GPUSORT_WAIT_PROCESSES));
-	ConditionVariableCancelSleep();
-}
-
 bool
 cuda_share_take_over(CudaCard *card)
 {
@@ -240,7 +149,7 @@ cuda_share_take_over(CudaCard *card)
 		return true;
 	sort_share_note_overflow(&share->base);
 	cuda_leave(card);
-	cuda_share_wait_for_none(&share->base, &share->nfeeding);
+	(void) sort_share_wait_for_none(&share->base, &share->nfeeding);
 	card->stage = CUDA_ALONE;
 	return cuda_share_is_alive(card);
 }
@@ -248,11 +157,11 @@ cuda_share_take_over(CudaCard *card)
 /* ---------------------------------------------------------------- the others */
 
 /*
- * Counts this process among those that feed the job; false: it is too late, and all are to leave it.  Who
- * joins when some row has found no room sees that, and who did so before is counted.
+ * Counts this process among those that feed the job; false: it is too late, and all are to leave it.  A
+ * process that joins when some row has found no room sees that; one that joined before is counted.
  */
 static bool
-enter_job(CudaShare *share)
+count_in(CudaShare *share)
 {
 	bool overflowed;
 
@@ -263,30 +172,12 @@ enter_job(CudaShare *share)
 	return !overflowed;
 }
 
-/* Connects this process to the job; false: it can't, and feeds nothing. */
-static bool
-join_job(CudaCard *card)
+void
+cuda_enter_job(CudaCard *card, CudaShare *share)
 {
-	const char *why_not;
-
-	if (!gpu_client_open(&card->client, &why_not))
-		return false;
-	card->client.wait_arg = &card->wait;
-	card->wait.event = GPUSORT_WAIT_FEED;
-	return gpusortd_join(&card->client, card->share->number, card->share->token);
-}
-
-CudaCard *
-cuda_join(Sorter *whole, const SortKey *key, TupleDesc complete_rows)
-{
-	CudaCard *card = cuda_card_create(whole, key);
-
-	card->share = (CudaShare *) whole->share;
-	card->request.desc = complete_rows;
-	if (!enter_job(card->share) || !join_job(card))
-	{
-		card->share->incomplete = true;
-		cuda_leave(card);
-	}
-	return card;
+	card->share = share;
+	if (count_in(share) && cuda_join_job(card))
+		return;
+	share->incomplete = true;
+	cuda_leave(card);
 }

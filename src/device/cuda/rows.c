@@ -3,12 +3,12 @@
  *		The cuda device's sorted rows: windows of them, in chunks that come back from gpusortd.
  *
  * The whole result stays with the service, unless it is small.  A window is a part of it that stands here in
- * a chunk, row after row; the next ones in the same direction are under way meanwhile.  Reading forwards
- * inside a window needs nothing but the rows' own lengths; for all else the places of its rows are found
+ * a chunk, row after row; the next ones in the same direction are under way meanwhile.  A sort that is read
+ * forwards alone needs nothing but the rows' own lengths; for all else the offsets of its rows are found
  * first, once a window.
  *
  * If the connection or the device fails, the card does (cuda_client_failed), and there is no next row: exec
- * and index look at card->failure before they take that for the end.
+ * and index look at the sorter's failure before they take that for the end.
  */
 #include "postgres.h"
 
@@ -17,7 +17,7 @@
 
 #include "base/stopwatch.h"
 #include "device/cuda/on_card.h"
-#include "device/cuda/rows.h"
+#include "key/sort_key.h"
 
 /* What gpusortd does with the setting in effect when the job began. */
 static const char *
@@ -46,8 +46,7 @@ cuda_sort_job(CudaCard *card)
 	if (!gpusortd_perform(&card->client))
 		return cuda_client_failed(card);
 	cuda_forget_window(card);
-	card->nrows = card->range_end = sorted->rows;
-	card->position = -1;
+	sorter_begin_reading(&card->base, sorted->rows);
 	stats->method = method_in_words(card);
 	stats->rows += sorted->rows;
 	stats->bytes += sorted->key_bytes + sorted->row_bytes;
@@ -110,13 +109,13 @@ cuda_keep_small_result(CudaCard *card)
 	if (card->external != NULL || card->stage == CUDA_SORTED ||
 		sorted->row_bytes > Min(card->client.job.chunk_bytes, card->limit))
 		return true;
-	if (card->nrows > 0)
+	if (card->base.nrows > 0)
 	{
 		char *copy;
 
 		if (!fetch_window(card, false, 0))
 			return false;
-		if (card->window_rows < card->nrows)
+		if (card->window_rows < card->base.nrows)
 			return true;
 		copy = MemoryContextAllocHuge(card->context, card->window_bytes);
 		memcpy(copy, card->window, card->window_bytes);
@@ -155,7 +154,7 @@ find_offsets(CudaCard *card)
 
 /* Where the i-th row of the window begins, or its last one ends; NULL: the card has failed. */
 static char *
-place_in_window(CudaCard *card, int64 i)
+address_in_window(CudaCard *card, int64 i)
 {
 	if (i == 0)
 		return card->window;
@@ -166,57 +165,42 @@ place_in_window(CudaCard *card, int64 i)
 	return card->window + (Size) card->offsets[i] * 8;
 }
 
-/* Where the rows of the window end that may be read for now. */
-static int64
-readable_end(const CudaCard *card)
-{
-	return Min(card->range_end, card->window_first + card->window_rows);
-}
-
-/* Returns a row of the window; those behind it, to the window's end or the range's, are next. */
+/*
+ * Returns the row.  Those behind it, to the end of the window or of the range, count as returned, too: they
+ * are at hand.  NULL: the card has failed.
+ */
 static MinimalTuple
-go_to_row(CudaCard *card, int64 row)
+hand_over(CudaCard *card, MinimalTuple row)
 {
-	const char *end = place_in_window(card, readable_end(card) - card->window_first);
-	const char *at = end != NULL ? place_in_window(card, row - card->window_first) : NULL;
+	int64 end = Min(card->base.range_end, card->window_first + card->window_rows);
+	const char *at_end = address_in_window(card, end - card->window_first);
 
-	if (at == NULL)
+	if (at_end == NULL)
 		return NULL;
-	card->at = at + row_stored_size((MinimalTuple) at);
-	card->at_end = end;
-	card->position = row;
-	return (MinimalTuple) at;
-}
-
-void
-cuda_hand_over(CudaCard *card)
-{
-	if (card->at >= card->at_end)
-		return;
-	card->whole->at = card->at;
-	card->whole->at_end = card->at_end;
-	card->position = readable_end(card) - 1;
-	cuda_forget_place(card);
+	card->base.at = (const char *) row + row_stored_size(row);
+	card->base.at_end = at_end;
+	card->base.position = end - 1;
+	return row;
 }
 
 MinimalTuple
-cuda_look_for_row(CudaCard *card, bool forward)
+cuda_next_of_job(CudaCard *card, bool forward)
 {
-	int64 row = card->position + (forward ? 1 : -1);
+	int64 at = card->base.position + (forward ? 1 : -1);
+	MinimalTuple row;
 
-	Assert(forward || card->request.random_access);
-	if (row < 0 || row >= card->nrows)
+	Assert(forward || card->request.rows.random_access);
+	if (at < 0 || at >= card->base.range_end)
 	{
-		card->position = row < 0 ? -1 : card->nrows;
-		cuda_forget_place(card);
+		if (at < 0 || at >= card->base.nrows)
+			card->base.position = at < 0 ? -1 : card->base.nrows;
 		return NULL;
 	}
-	if (row >= card->range_end)
-	{
-		cuda_forget_place(card);
+	if (!in_window(card, at) && !fetch_window(card, !forward, at))
 		return NULL;
-	}
-	if (!in_window(card, row) && !fetch_window(card, !forward, row))
+	row = (MinimalTuple) address_in_window(card, at - card->window_first);
+	if (row == NULL)
 		return NULL;
-	return go_to_row(card, row);
+	card->base.position = at;
+	return card->request.rows.random_access ? row : hand_over(card, row);
 }

@@ -2,16 +2,17 @@
  * device/cuda/spill.c
  *		The cuda device's way out when the device's memory is full: runs in temporary files.
  *
- * What is on the device is sorted there and comes back as a sorted run, which goes to a file; a new job takes
- * what was refused, and the sort goes on.  At the end what is on the device becomes the last run, and an
- * external sort merges all of them.  Keys don't come back from the device, nor does the external sort need
- * them where rows hold their sort columns; that is why they keep them.
+ * The first process has what is on the device sorted there.  It comes back as a sorted run, which goes to a
+ * file; a new job takes the next chunks, and the sort goes on.  At the end what is on the device becomes the
+ * last run, and an external sort merges all of them.  Keys don't come back from the device, nor does the
+ * external sort need them where rows hold their sort columns; that is why they keep them.
  *
- * Others may have so much that a job finds no room for a single chunk, or have taken what it had before it
- * was sorted.  Then the cpu device sorts all, from the start; but if rows can't be had again, or there are
- * runs, the refused chunks are sorted in the backend and become a run.
+ * The other processes, and rows that a job can't take, go another way: each process has a sorter of the cpu
+ * device that makes runs of them (the place `apart`), which the first process merges with its own.  Such rows
+ * are those of chunks that the device has refused, and those that are longer than a chunk.
  *
- * A row that is longer than a chunk becomes a run of its own, from memory of the backend.
+ * Others may have so much that a job finds no room for a single chunk.  Then the cpu device sorts all, from
+ * the start; but if rows can't be had again, or there are runs, the refused rows become runs as above.
  *
  * Runs are files/external_sort.c's.  A temporary file that can't be written is PostgreSQL's error and ends
  * the statement: the cpu device would need that space, too.
@@ -24,8 +25,72 @@
 #include "base/limits.h"
 #include "base/stopwatch.h"
 #include "device/cuda/on_card.h"
-#include "device/cuda/rows.h"
+#include "files/external_sort.h"
+#include "files/shared_runs.h"
 #include "monitor/progress.h"
+
+/* ---------------------------------------------------------------- rows that find no room */
+
+/* Of a sort's memory, where one process sorts and merges what the device has not. */
+#define RUN_SORTER_SHARE 4
+
+void
+cuda_runs_init(CudaRuns *runs, Size memory)
+{
+	file_set_init(&runs->files);
+	runs->memory = memory;
+	pg_atomic_init_u32(&runs->n, 0);
+}
+
+/* What makes runs of this process's rows. */
+static void
+begin_run_sorter(CudaCard *card)
+{
+	MemoryContext old = MemoryContextSwitchTo(card->context);
+
+	if (card->runs == NULL)
+	{
+		card->runs = palloc(sizeof(CudaRuns));
+		cuda_runs_init(card->runs, card->limit / RUN_SORTER_SHARE);
+	}
+	if (card->share != NULL)
+		card->share->incomplete = true;
+	card->run_sorter = sort_cpu_begin_runs(card->key, card->request.rows.desc, card->runs->memory,
+										   &card->runs->files, pg_atomic_fetch_add_u32(&card->runs->n, 1));
+	MemoryContextSwitchTo(old);
+}
+
+Chunk *
+cuda_take_apart(Place *place, int part, Size at_least)
+{
+	CudaCard *card = (CudaCard *) place->owner;
+
+	if (card->run_sorter == NULL)
+		begin_run_sorter(card);
+	return sorter_get_chunk(card->run_sorter, 0, at_least);
+}
+
+void
+cuda_publish_runs(CudaCard *card)
+{
+	SorterStats stats;
+
+	if (card->run_sorter == NULL)
+		return;
+	sort_device_cpu.finish_feed(card->run_sorter);
+	sort_device_cpu.get_stats(card->run_sorter, &stats);
+	sorter_stats_note_memory(&card->stats, card->client.memory_bytes + stats.peak_memory);
+	sort_device_cpu.end(card->run_sorter);
+	card->run_sorter = NULL;
+}
+
+bool
+cuda_has_runs(const CudaCard *card)
+{
+	return card->runs != NULL && pg_atomic_read_u32(&card->runs->n) > card->first_run_sorter;
+}
+
+/* ---------------------------------------------------------------- jobs */
 
 static void
 create_external(CudaCard *card)
@@ -33,18 +98,9 @@ create_external(CudaCard *card)
 	MemoryContext old = MemoryContextSwitchTo(card->context);
 
 	if (card->external == NULL)
-		card->external = external_sort_create(card->key, card->request.desc, card->limit,
-											  card->request.random_access, &card->stats);
+		card->external = external_sort_create(card->key, card->request.rows.desc, card->limit,
+											  card->request.rows.random_access, &card->stats);
 	MemoryContextSwitchTo(old);
-}
-
-/* Makes room for one more run. */
-static void
-prepare_external(CudaCard *card)
-{
-	create_external(card);
-	if (external_sort_is_full(card->external))
-		external_sort_merge_full_levels(card->external);
 }
 
 /* Writes the sorted rows of the job as a run. */
@@ -55,18 +111,20 @@ write_job(CudaCard *card)
 	MinimalTuple row;
 	Run *run;
 
-	prepare_external(card);
+	create_external(card);
+	if (external_sort_is_full(card->external))
+		external_sort_merge_full_levels(card->external);
 	run = external_sort_begin_run(card->external);
 	watch = stopwatch_start();
 	progress_enter(card->whole, PROGRESS_WRITING);
-	while ((row = cuda_next_row(card)) != NULL)
+	while ((row = sorter_next(&card->base, true)) != NULL)
 	{
 		if (run->rows % INTERRUPTS_EVERY == 0)
 			CHECK_FOR_INTERRUPTS();
 		run_write_row(run, row);
 	}
 	external_sort_end_run(card->external, run, stopwatch_ms(watch));
-	return card->failure == NULL;
+	return card->base.failure == NULL;
 }
 
 /* A job's chunks are gone when it ends. */
@@ -88,35 +146,14 @@ spill_job(CudaCard *card)
 	bool done;
 
 	check_no_chunk_is_filled(card);
-	done = cuda_sort_job(card) && (card->nrows == 0 || write_job(card));
-
+	done = cuda_sort_job(card);
+	if (done && card->base.nrows == 0 && card->has_refused && card->external == NULL &&
+		!card->request.rows.fed_once)
+		done = cuda_fail(card, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
+	if (done && card->base.nrows > 0)
+		done = write_job(card);
 	MemoryContextSwitchTo(old);
 	return done;
-}
-
-/* Makes a run of these chunks' rows in the backend, and frees the chunks. */
-static void
-sort_chunks(CudaCard *card, Chunk **chunks)
-{
-	MemoryContext old = MemoryContextSwitchTo(card->context);
-	Stopwatch watch = stopwatch_start();
-	SortedRows sorted;
-	uint64 nrows = 0;
-
-	prepare_external(card);
-	for (const Chunk *chunk = *chunks; chunk != NULL; chunk = chunk->next)
-	{
-		nrows += chunk->nrows;
-		card->stats.bytes += chunk_bytes(chunk);
-	}
-	card->stats.rows += nrows;
-	sorted_rows_make(&sorted, card->key, *chunks, nrows);
-	card->stats.sort_ms += stopwatch_ms(watch);
-	external_sort_add_run(card->external, &sorted);
-	sorted_rows_free(&sorted);
-	while (*chunks != NULL)
-		cuda_free_first(chunks);
-	MemoryContextSwitchTo(old);
 }
 
 bool
@@ -126,10 +163,6 @@ cuda_spill(CudaCard *card)
 
 	if (!cuda_share_take_over(card) || !cuda_flush(card) || !spill_job(card))
 		return false;
-	if (card->nrows == 0 && card->external == NULL && !card->request.fed_once)
-		return cuda_fail(card, SORT_FAILURE_MEMORY, "the device has no memory for a single chunk");
-	if (card->nrows == 0 && card->refused != NULL)
-		sort_chunks(card, &card->refused);
 	progress_enter(card->whole, phase);
 	return cuda_begin_job(card);
 }
@@ -141,34 +174,14 @@ cuda_finish_external(CudaCard *card)
 		return false;
 	cuda_forget_window(card);
 	gpu_client_close(&card->client);
+	cuda_publish_runs(card);
 	create_external(card);
-	if (card->share != NULL)
-		external_sort_adopt(card->external, &card->share->files, 0, card->share->napart, &card->stats);
+	if (cuda_has_runs(card))
+		external_sort_adopt(card->external, &card->runs->files, card->first_run_sorter,
+							pg_atomic_read_u32(&card->runs->n) - card->first_run_sorter, &card->stats);
 	progress_enter(card->whole, PROGRESS_MERGING);
 	external_sort_finish(card->external);
+	sorter_read_merged(&card->base, external_sort_rows(card->external), card->request.rows.random_access);
 	card->stats.method = "external merge";
 	return true;
-}
-
-/* ---------------------------------------------------------------- rows that are longer than a chunk */
-
-Chunk *
-cuda_open_lone_chunk(CudaCard *card, Size size)
-{
-	Chunk *chunk = MemoryContextAllocZero(card->context, sizeof(Chunk));
-
-	chunk->size = TYPEALIGN(8, size);
-	chunk->base = MemoryContextAllocHuge(card->context, chunk->size);
-	chunk->max_rows = 1;
-	chunk_set_layout(chunk, card->key);
-	chunk_reset(chunk);
-	card->lone = chunk;
-	sorter_stats_note_memory(&card->stats, card->client.memory_bytes + chunk->size);
-	return chunk;
-}
-
-void
-cuda_put_lone_chunk(CudaCard *card)
-{
-	sort_chunks(card, &card->lone);
 }

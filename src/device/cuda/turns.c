@@ -1,34 +1,23 @@
 /*
  * device/cuda/turns.c
- *		Parts of a sort (turns.h) that a GPU has no room for at once: they take turns on it.
+ *		Parts of a sort that a GPU has no room for at once: they take turns on it.
  *
- * The first part goes to the GPU as it is read, as long as the GPU takes it.  The rows of the others wait in
- * host memory and temporary files (waiting.c), to which each process that feeds brings its own.  When a part
- * has been returned the next one is sent, sorted and returned: so nothing is merged, and each row is written
- * and read once at most, as it is.  A part that is too large for its turn goes through runs (spill.c).
+ * README.md tells of turns.  Each row is written and read once at most, as it is, and nothing is merged,
+ * unless a part is too large for its turn (spill.c).
  *
- * Those who have fed may stay to send (SORT_WORK_HELP).  The first process begins a part's job and names the
- * part; each takes a chunk or a file of what waits after the other, until none is left.  What finds no room
- * waits again (WAITING_AGAIN).  Then the first process names nothing any more, waits for those who send, and
- * sends alone what is left, making room by spilling.  Who helps waits for a turn for a while only: longer
- * than that whoever reads the rows is busy with something else.
- *
- * If anybody has stayed the next part is sent ahead, while one is read.  There are two connections then, each
- * of which has every other part, and begins its job in the place of the one that is over.  Parts are made so
- * small that there is room for both (base/limits.h).  If the second job can't be had the part is sent when
- * its turn has come.
+ * If other processes have stayed to help (turn_help.c) the next part is sent ahead, while one is read.  There
+ * are two connections then, each of which has every other part, and begins its job in the place of the one
+ * that is over.  Parts are made so small that there is room for both (base/limits.h).  If the second job
+ * can't be had the part is sent when its turn has come.
  *
  * If the GPU is lost between two turns, or others have its memory then, the cpu device sorts the parts that
  * are left: their rows are all here.
  */
 #include "postgres.h"
 
-#include "storage/condition_variable.h"
-#include "storage/spin.h"
 #include "utils/memutils.h"
 
 #include "base/limits.h"
-#include "base/wait_events.h"
 #include "device/cuda/turns.h"
 #include "monitor/counters.h"
 #include "monitor/fallback_log.h"
@@ -44,10 +33,13 @@
 /* If buffers would be smaller than that, rows don't wait. */
 #define BUFFER_MIN ((Size) 8 * 1024)
 
-/* A process that helps waits for the next turn so long. */
-#define PATIENCE_MS 1000
-
 StaticAssertDecl(GPU_TURNS_MAX == SPLIT_PARTS_MAX, "a turn for each part");
+
+static inline int
+number_of_parts(const TurnsSorter *sorter)
+{
+	return sorter->splitters.n + 1;
+}
 
 /* ---------------------------------------------------------------- how many parts */
 
@@ -55,274 +47,194 @@ StaticAssertDecl(GPU_TURNS_MAX == SPLIT_PARTS_MAX, "a turn for each part");
 static double
 rows_with_room(const SortRequest *request)
 {
-	return cuda_most_memory() / gpu_row_memory(request->expected_row_bytes, request->expected_key_bytes);
+	return cuda_most_memory() / gpu_row_memory(request->expected.row_bytes, request->expected.key_bytes);
 }
 
 int
 sort_turns_on_gpu(const SortRequest *request)
 {
-	bool read_once = request->rows_wanted == 0 && !request->read_jointly && !request->random_access;
+	bool read_once =
+		request->rows.wanted == 0 && !request->processes.read_jointly && !request->rows.random_access;
 
 	/* the splitters tell later how large the largest part is */
-	return gpu_turns(request->expected_rows, rows_with_room(request), 0, read_once, request->helped);
+	return gpu_turns(request->expected.rows, rows_with_room(request), 0, read_once, request->processes.help);
 }
 
 /* Bytes that each process may have of a buffer for each part. */
 static Size
 buffer_size(const SortRequest *request, int parts)
 {
-	return request->memory_limit * BUFFERS_SHARE / (request->processes * parts);
+	return request->memory.limit * BUFFERS_SHARE / (request->processes.n * parts);
 }
 
-void
+bool
 turns_choose(SortSplitters *splitters, const SortRequest *request)
 {
-	double share = request->helped ? gpu_turn_share(true) : 1;
-	double with_room = share * rows_with_room(request) / request->expected_rows;
+	int parts = request->expected.sample != NULL ? sort_turns_on_gpu(request) : 1;
+	double share = request->processes.help ? gpu_turn_share(true) : 1;
+	double with_room = share * rows_with_room(request) / request->expected.rows;
 	double largest = 1;
 
-	for (int parts = sort_turns_on_gpu(request); parts > 1 && parts <= GPU_TURNS_MAX; parts++)
+	for (; parts > 1 && parts <= GPU_TURNS_MAX; parts++)
 	{
-		largest = splitters_choose(splitters, request->sample, parts);
+		largest = splitters_choose(splitters, request->expected.sample, parts);
 		if (largest <= with_room)
 			break;
 	}
-	if (largest > GPU_LARGEST_PART || buffer_size(request, splitters->n + 1) < BUFFER_MIN)
-		splitters->n = 0;
+	return largest <= GPU_LARGEST_PART && buffer_size(request, splitters->n + 1) >= BUFFER_MIN;
 }
 
-Size
-turns_memory_of_part(const SortRequest *request)
+/* ---------------------------------------------------------------- beginning */
+
+static const SortDevice turns_device;
+
+static TurnsSorter *
+create_sorter(const SortSplitters *splitters, SortShare *share, const struct SortKey *key)
 {
-	return (request->process_memory > 0 ? request->process_memory : request->memory_limit) *
-		   TURN_MEMORY_SHARE;
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda parts", ALLOCSET_DEFAULT_SIZES);
+	TurnsSorter *sorter = MemoryContextAllocZero(context, sizeof(TurnsSorter));
+
+	sorter->base.device = &turns_device;
+	sorter->base.splitters = &sorter->splitters;
+	sorter->base.share = share;
+	sorter->base.process = -1;
+	sorter->base.read_once = true; /* parts are gone when they were read */
+	sorter->splitters = *splitters;
+	sorter->context = context;
+	MemoryContextSwitchTo(context);
+	sorter->card = cuda_card_create(&sorter->base, key);
+	sorter->card->replaceable = false;
+	sorter->sorter = &sorter->card->base;
+	return sorter;
+}
+
+/* Rows go to the card, as far as they are of the first part and it has room; the others wait. */
+static void
+begin_waiting(TurnsSorter *sorter, WaitingShare *waiting, int writer)
+{
+	const SortShare *share = sorter->base.share;
+
+	waiting_open(&sorter->waiting, waiting, share != NULL ? &turns_share(sorter)->base.base.arena : NULL,
+				 sorter->card->key, writer);
+	cuda_set_next_place(sorter->card, &sorter->waiting.held);
+	sorter->base.places = &sorter->card->place;
+}
+
+/* What is asked for with a part of the rows, which takes turns with others: not the memory to wait in. */
+static SortRequest
+request_of_part(const SortRequest *request, int parts)
+{
+	SortRequest part = *request;
+	Size memory = request->memory.of_each > 0 ? request->memory.of_each : request->memory.limit;
+
+	part.expected.rows /= parts;
+	part.memory.limit = memory * TURN_MEMORY_SHARE;
+	part.memory.of_each = 0;
+	return part;
+}
+
+/* Bytes of memory in which rows wait. */
+static Size
+waiting_room(const SortRequest *request)
+{
+	return request->memory.limit * GPU_WAITING_SHARE;
+}
+
+/* Makes what other processes need to feed all parts. */
+static void
+create_share(TurnsSorter *sorter, const SortRequest *request)
+{
+	TurnsShare *share =
+		cuda_share_create(sorter->card, sizeof(TurnsShare), waiting_room(request), request->processes.n);
+
+	if (share == NULL)
+		return;
+	share->base.nparts = number_of_parts(sorter);
+	share->splitters = sorter->splitters;
+}
+
+Sorter *
+turns_begin(const SortRequest *request, const SortSplitters *splitters)
+{
+	MemoryContext old = CurrentMemoryContext;
+	TurnsSorter *sorter = create_sorter(splitters, NULL, request->key);
+	SortRequest of_part = request_of_part(request, number_of_parts(sorter));
+
+	sorter->process_memory = request->memory.of_each;
+	(void) cuda_begin(sorter->card, &of_part);
+	if (sorter->base.failure == NULL && request->processes.share)
+		create_share(sorter, request);
+	if (sorter->base.failure == NULL)
+	{
+		WaitingShare *waiting = sorter->base.share != NULL ? &turns_share(sorter)->waiting : &sorter->own;
+
+		waiting_create(waiting,
+					   Min(sorter->card->client.job.chunk_bytes,
+						   buffer_size(request, number_of_parts(sorter))),
+					   waiting_room(request));
+		begin_waiting(sorter, waiting, 0);
+	}
+	MemoryContextSwitchTo(old);
+	return &sorter->base;
+}
+
+Sorter *
+turns_join(CudaShare *share, const struct SortKey *key, int process)
+{
+	TurnsShare *turns = (TurnsShare *) share;
+	MemoryContext old = CurrentMemoryContext;
+	TurnsSorter *sorter = create_sorter(&turns->splitters, &share->base, key);
+
+	cuda_enter_job(sorter->card, share);
+	begin_waiting(sorter, &turns->waiting, process + 1);
+	MemoryContextSwitchTo(old);
+	return &sorter->base;
 }
 
 /* ---------------------------------------------------------------- feeding */
 
-Size
-turns_room(const SortRequest *request)
+static bool
+turns_enter(Sorter *base, int processes)
 {
-	return request->memory_limit * GPU_WAITING_SHARE;
-}
-
-void
-turns_create_waiting(PartsSorter *sorter, const SortRequest *request)
-{
-	PartsShare *share = parts_share(sorter);
-	WaitingShare *waiting = share != NULL ? &share->waiting : &sorter->own;
-
-	waiting_create(waiting,
-				   Min(sorter->card->client.job.chunk_bytes, buffer_size(request, parts_number(sorter))),
-				   turns_room(request));
-	waiting_open(&sorter->waiting, waiting, share != NULL ? &share->base.base.arena : NULL, request->key, 0);
-}
-
-void
-turns_enter(PartsSorter *sorter, int processes)
-{
-	PartsShare *share = parts_share(sorter);
+	TurnsSorter *sorter = (TurnsSorter *) base;
+	TurnsShare *share = turns_share(sorter);
+	bool entered = sorter_enter(base, processes);
 
 	if (sorter->process_memory > 0)
 		waiting_limit_room(&sorter->waiting, sorter->process_memory * processes * GPU_WAITING_SHARE);
-	if (share != NULL && sorter->of_part.helped && share->help.state == TURN_HELP_UNWANTED)
+	if (share != NULL && sorter->card->request.processes.help && share->help.state == TURN_HELP_UNWANTED)
 		share->help.state = TURN_HELP_WANTED;
-}
-
-/* A chunk on its way to the GPU, in the first turn; NULL: there is no room, or the GPU has failed. */
-static Chunk *
-chunk_of_card(PartsSorter *sorter, Size at_least)
-{
-	CudaCard *card = sorter->card;
-	Chunk *chunk;
-
-	if (sorter->card_state != TURNS_CARD_TAKES)
-		return NULL;
-	chunk = cuda_try_chunk(card, at_least);
-	if (chunk == NULL && at_least <= card->client.job.chunk_bytes)
-		sorter->card_state = TURNS_CARD_FULL;
-	return chunk;
-}
-
-/* For any row there is room: it waits. */
-Chunk *
-turns_get_chunk(PartsSorter *sorter, int part, Size at_least)
-{
-	Chunk *chunk = part == 0 ? chunk_of_card(sorter, at_least) : NULL;
-
-	if (chunk != NULL || !cuda_share_is_alive(sorter->card))
-		return chunk;
-	return waiting_get_chunk(&sorter->waiting, part, at_least);
-}
-
-void
-turns_keep_refused(PartsSorter *sorter, CudaCard *card, int part)
-{
-	while (cuda_helps(card) && card->refused != NULL)
-	{
-		waiting_add_copy(&sorter->waiting, part, card->refused);
-		cuda_free_first(&card->refused);
-	}
-}
-
-/* ---------------------------------------------------------------- the first process lets others help */
-
-/* Sets what others may send, a part or 0 for nothing; or, when that is over, has them go. */
-static void
-set_help(PartsShare *share, int part, TurnHelpState state)
-{
-	SpinLockAcquire(&share->base.base.mutex);
-	share->help.part = part;
-	share->help.state = state;
-	SpinLockRelease(&share->base.base.mutex);
-	ConditionVariableBroadcast(&share->base.base.changed);
-}
-
-static bool
-want_help(const PartsSorter *sorter)
-{
-	return sorter->base.share != NULL && parts_share(sorter)->help.state == TURN_HELP_WANTED;
-}
-
-void
-turns_dismiss(PartsSorter *sorter)
-{
-	PartsShare *share = parts_share(sorter);
-
-	if (share == NULL || !parts_take_turns(sorter) || share->help.state == TURN_HELP_OVER)
-		return;
-	set_help(share, 0, TURN_HELP_OVER);
-	waiting_dismiss(&sorter->waiting);
-}
-
-/* Nobody joins any more, and none of those who have still sends. */
-static void
-wait_for_helpers(PartsSorter *sorter)
-{
-	PartsShare *share = parts_share(sorter);
-
-	set_help(share, 0, share->help.state);
-	cuda_share_wait_for_none(&share->base.base, &share->help.nsending);
-}
-
-/* Others may send of this part, whose job is begun; false: nobody will. */
-static bool
-let_help(PartsSorter *sorter, CudaCard *card, int part)
-{
-	if (!want_help(sorter))
-		return false;
-	cuda_let_join(card);
-	set_help(parts_share(sorter), part, TURN_HELP_WANTED);
-	return true;
-}
-
-/* All must be through with feeding: nobody waits for that any more once rows are read. */
-static bool
-others_help(PartsSorter *sorter)
-{
-	if (!want_help(sorter))
-		return false;
-	if (sort_share_wait_all_fed(sorter->base.share))
-		return true;
-	(void) cuda_share_is_alive(sorter->card);
-	(void) parts_go_on(sorter, sorter->card);
-	return false;
-}
-
-/* ---------------------------------------------------------------- those who help */
-
-/* A part after the last one that this process has sent of, for it to send; 0: not yet, -1: it is to go. */
-static int
-next_turn(PartsShare *share, int last)
-{
-	int part = 0;
-
-	SpinLockAcquire(&share->base.base.mutex);
-	if (share->help.state != TURN_HELP_WANTED || share->base.base.failed)
-		part = -1;
-	else if (share->help.part > last)
-	{
-		part = share->help.part;
-		share->help.nsending++;
-	}
-	SpinLockRelease(&share->base.base.mutex);
-	return part;
-}
-
-/* The same, but waits; 0: for too long. */
-static int
-wait_for_turn(PartsShare *share, int last)
-{
-	int part;
-	bool timed_out = false;
-
-	while ((part = next_turn(share, last)) == 0 && !timed_out)
-		timed_out = ConditionVariableTimedSleep(&share->base.base.changed, PATIENCE_MS,
-												gpusort_wait_event(GPUSORT_WAIT_READER));
-	ConditionVariableCancelSleep();
-	return part;
+	return entered;
 }
 
 static void
-note_sent(PartsShare *share)
+turns_finish_feed(Sorter *base)
 {
-	SpinLockAcquire(&share->base.base.mutex);
-	share->help.nsending--;
-	SpinLockRelease(&share->base.base.mutex);
-	ConditionVariableBroadcast(&share->base.base.changed);
-}
+	TurnsSorter *sorter = (TurnsSorter *) base;
 
-/* Sends of a part by a connection of its own, for as long as there is room. */
-static void
-help_send(PartsSorter *sorter, int part)
-{
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "GpuSort cuda turn", ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	CudaCard *card = cuda_join(&sorter->base, sorter->waiting.key, NULL);
-
-	if (card->stage < CUDA_LEFT && card->client.job.chunk_bytes >= sorter->waiting.share->chunk_bytes)
-		(void) waiting_send_beside(&sorter->waiting, part, card);
-	cuda_end_feed(card);
-	turns_keep_refused(sorter, card, WAITING_AGAIN);
-	waiting_finish(&sorter->waiting);
-	note_sent(parts_share(sorter));
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-}
-
-bool
-turns_help(PartsSorter *sorter)
-{
-	PartsShare *share = parts_share(sorter);
-	MemoryContext old;
-	int part = 0;
-
-	if (!sort_share_is_joined(sorter->base.share))
-		return others_help(sorter);
-	old = MemoryContextSwitchTo(sorter->context);
-	while ((part = wait_for_turn(share, part)) > 0)
-		help_send(sorter, part);
-	MemoryContextSwitchTo(old);
-	return false;
+	cuda_end_feed(sorter->card);
+	waiting_end_feed(&sorter->waiting);
+	sorter_note_fed(base);
+	base->process = -1;
 }
 
 /* ---------------------------------------------------------------- a part's job */
 
 /* The next part that has rows, or their number. */
 static int
-next_part(const PartsSorter *sorter)
+next_part(const TurnsSorter *sorter)
 {
 	int part = sorter->current + 1;
 
-	while (part < parts_number(sorter) && sorter->waiting.share->parts[part].rows == 0)
+	while (part < number_of_parts(sorter) && sorter->waiting.share->parts[part].rows == 0)
 		part++;
 	return part;
 }
 
 /* Begins a job for what waits of a part; false: the GPU can't. */
 static bool
-begin_job(PartsSorter *sorter, CudaCard *card, int part)
+begin_job(TurnsSorter *sorter, CudaCard *card, int part)
 {
 	const WaitingPart *waits = &sorter->waiting.share->parts[part];
 
@@ -333,29 +245,29 @@ begin_job(PartsSorter *sorter, CudaCard *card, int part)
 
 /* Keeps what a sorter has done that is to end. */
 static void
-keep_stats(PartsSorter *sorter, SorterStats stats)
+keep_stats(TurnsSorter *sorter, SorterStats stats)
 {
 	stats.device_memory = 0; /* of both that there are at a time, or there were */
-	cuda_add_stats(&sorter->ended, &stats);
+	sorter_stats_add_all(&sorter->ended, &stats);
 }
 
 /* ---------------------------------------------------------------- ahead */
 
 /* The second connection; it is made if it is not there. */
 static CudaCard *
-second_card(PartsSorter *sorter)
+second_card(TurnsSorter *sorter)
 {
 	if (sorter->second == NULL)
 	{
-		sorter->second = cuda_card_create(&sorter->base, sorter->of_part.key);
+		sorter->second = cuda_card_create(&sorter->base, sorter->card->key);
 		sorter->second->further = true;
-		cuda_note_request(sorter->second, &sorter->of_part);
+		cuda_note_request(sorter->second, &sorter->card->request);
 	}
 	return sorter->second;
 }
 
 static void
-end_second_card(PartsSorter *sorter)
+end_second_card(TurnsSorter *sorter)
 {
 	CudaCard *second = sorter->second;
 	Size both;
@@ -371,24 +283,24 @@ end_second_card(PartsSorter *sorter)
 
 /* Is there somebody to send it, and a sorted part on the GPU that will be read from there? */
 static bool
-can_be_ahead(const PartsSorter *sorter)
+can_be_ahead(const TurnsSorter *sorter)
 {
-	return want_help(sorter) && sorter->card_state != TURNS_CARD_LOST && sorter->card->external == NULL;
+	return turn_help_is_wanted(sorter) && !sorter->card_is_lost && sorter->card->external == NULL;
 }
 
 /* Has the next part sent while the current one is read, if that can be. */
 static void
-begin_ahead(PartsSorter *sorter, int part)
+begin_ahead(TurnsSorter *sorter, int part)
 {
 	if (can_be_ahead(sorter) && begin_job(sorter, second_card(sorter), part))
-		(void) let_help(sorter, sorter->second, part);
+		(void) turn_help_let_in(sorter, sorter->second, part);
 	else
 		end_second_card(sorter);
 }
 
 /* The part before is over: what it has of the GPU's memory is the current one's. */
 static void
-end_part_before(PartsSorter *sorter)
+end_part_before(TurnsSorter *sorter)
 {
 	if (sorter->second != NULL && !gpusortd_end(&sorter->second->client))
 		gpu_client_close(&sorter->second->client);
@@ -402,7 +314,7 @@ end_part_before(PartsSorter *sorter)
  * is.
  */
 static bool
-change_turns(PartsSorter *sorter, int part)
+change_turns(TurnsSorter *sorter, int part)
 {
 	CudaCard *before = sorter->card;
 
@@ -413,174 +325,219 @@ change_turns(PartsSorter *sorter, int part)
 	sorter->second = before;
 	gpu_client_set_further(&before->client, true);
 	gpu_client_set_further(&sorter->card->client, false);
-	before->further = true;
+	before->further = before->replaceable = true;
 	sorter->card->further = false;
 	return true;
 }
 
 /*
- * What is left of the part, and what waits again or was refused, is sent by this process alone, with all the
- * GPU's memory.
+ * What is left of the part, and what waits again, is sent by this process alone, with all the GPU's memory.
  */
 static bool
-send_rest(PartsSorter *sorter, CudaCard *card, int part)
+send_rest(TurnsSorter *sorter, CudaCard *card, int part)
 {
 	Waiting *waiting = &sorter->waiting;
 
-	if (!cuda_flush(card))
-		return false;
 	waiting_rewind(waiting, WAITING_AGAIN);
-	if (!waiting_has_more(waiting, part) && !waiting_has_more(waiting, WAITING_AGAIN) &&
-		card->refused == NULL)
+	if (!waiting_has_more(waiting, part) && !waiting_has_more(waiting, WAITING_AGAIN))
 		return true;
 	end_part_before(sorter);
-	return waiting_send(waiting, part, card) && waiting_send(waiting, WAITING_AGAIN, card);
+	cuda_set_next_place(card, NULL);
+	return waiting_send(waiting, part, &card->base) && waiting_send(waiting, WAITING_AGAIN, &card->base);
 }
 
 /* Sends all of the part whose job is begun; false: the GPU can't go on, and nobody sends any more. */
 static bool
-send_with_others(PartsSorter *sorter, CudaCard *card, int part)
+send_with_others(TurnsSorter *sorter, CudaCard *card, int part)
 {
 	if (waiting_has_more(&sorter->waiting, part))
 		end_part_before(sorter);
+	cuda_set_next_place(card, &sorter->waiting.held);
 	(void) waiting_send_beside(&sorter->waiting, part, card);
 	cuda_end_feed(card);
 	waiting_finish(&sorter->waiting);
-	wait_for_helpers(sorter);
+	turn_help_end(sorter);
 	return cuda_share_is_alive(card) && send_rest(sorter, card, part);
+}
+
+/* Sorts what the card was sent.  A small result is not kept here: the next part goes where it is. */
+static bool
+perform(TurnsSorter *sorter, CudaCard *card)
+{
+	bool goes_on = sorter->current + 1 < number_of_parts(sorter);
+
+	return cuda_perform(card) && (goes_on || cuda_keep_small_result(card));
 }
 
 /* Has the GPU sort the current part, which waits; false: it can't. */
 static bool
-sort_on_card(PartsSorter *sorter, bool is_ahead)
+sort_on_card(TurnsSorter *sorter, bool is_ahead)
 {
 	int part = sorter->current;
 	CudaCard *card = sorter->card;
 
-	if (sorter->card_state == TURNS_CARD_LOST || !(is_ahead || begin_job(sorter, card, part)))
+	if (sorter->card_is_lost || !(is_ahead || begin_job(sorter, card, part)))
 		return false;
-	if (is_ahead || let_help(sorter, card, part))
-		return send_with_others(sorter, card, part) && parts_perform(sorter, card);
-	return waiting_send(&sorter->waiting, part, card) && parts_perform(sorter, card);
+	if (is_ahead || turn_help_let_in(sorter, card, part))
+		return send_with_others(sorter, card, part) && perform(sorter, card);
+	cuda_set_next_place(card, NULL);
+	return waiting_send(&sorter->waiting, part, &card->base) && perform(sorter, card);
 }
 
 /* From now on the cpu device sorts. */
 static void
-lose_card(PartsSorter *sorter)
+lose_card(TurnsSorter *sorter)
 {
-	CudaCard *card = sorter->card;
+	const Sorter *card = &sorter->card->base;
 
-	if (sorter->card_state == TURNS_CARD_LOST)
+	if (sorter->card_is_lost)
 		return;
-	sorter->card_state = TURNS_CARD_LOST;
-	turns_dismiss(sorter);
+	sorter->card_is_lost = true;
+	turn_help_dismiss(&sorter->base);
 	if (card->failure != NULL)
 	{
-		stats_count_fallback(sort_device_cuda.name, card->failure_reason);
-		fallback_log_device(sort_device_cuda.name, card->failure_reason, card->failure);
+		stats_count_fallback(card->device->name, card->failure_reason);
+		fallback_log_device(card->device->name, card->failure_reason, card->failure);
 	}
-	gpu_client_close(&card->client);
+	gpu_client_close(&sorter->card->client);
 	end_second_card(sorter);
 }
 
-static void
-sort_on_cpu(PartsSorter *sorter)
+static Sorter *
+sort_on_cpu(TurnsSorter *sorter)
 {
-	SortRequest request = sorter->of_part;
+	SortRequest request = sorter->card->request;
+	Sorter *cpu;
 
 	lose_card(sorter);
-	request.shared = false;
-	request.processes = 1;
-	request.complete_rows = true;
-	request.expected_rows = sorter->waiting.share->parts[sorter->current].rows;
-	sorter->cpu = sort_device_cpu.begin(&request);
-	waiting_send_to_cpu(&sorter->waiting, sorter->current, sorter->cpu);
-	(void) sort_device_cpu.work(sorter->cpu, SORT_WORK_SORT);
+	request.processes.share = false;
+	request.processes.n = 1;
+	request.rows.complete = true;
+	request.expected.rows = sorter->waiting.share->parts[sorter->current].rows;
+	cpu = sort_device_cpu.begin(&request);
+	waiting_rewind(&sorter->waiting, sorter->current);
+	(void) waiting_send(&sorter->waiting, sorter->current, cpu);
+	(void) sort_device_cpu.sort(cpu);
+	return cpu;
 }
 
+/* The cpu device has a sorter for each part. */
 static void
-end_cpu(PartsSorter *sorter)
+end_part_on_cpu(TurnsSorter *sorter)
 {
 	SorterStats stats;
 
-	if (sorter->cpu == NULL)
+	if (sorter->sorter->device != &sort_device_cpu)
 		return;
-	sort_device_cpu.get_stats(sorter->cpu, &stats);
+	sort_device_cpu.get_stats(sorter->sorter, &stats);
 	keep_stats(sorter, stats);
-	sort_device_cpu.end(sorter->cpu);
-	sorter->cpu = NULL;
+	sort_device_cpu.end(sorter->sorter);
 }
 
 /* The current part is sorted: what is not needed any more is let go, and the next one may be sent. */
 static void
-go_on_sending(PartsSorter *sorter)
+go_on_sending(TurnsSorter *sorter)
 {
 	int next = next_part(sorter);
 
 	sorter->card->share = NULL;
 	waiting_drop(&sorter->waiting, sorter->current);
 	waiting_drop(&sorter->waiting, WAITING_AGAIN);
-	if (next == parts_number(sorter))
-		turns_dismiss(sorter);
+	if (next == number_of_parts(sorter))
+		turn_help_dismiss(&sorter->base);
 	else
 		begin_ahead(sorter, next);
 }
 
 /* What waits of the first part is sent after the rest. */
-void
-turns_sort_first(PartsSorter *sorter)
+static void
+sort_first_part(TurnsSorter *sorter)
 {
 	CudaCard *card = sorter->card;
 	MemoryContext old = MemoryContextSwitchTo(sorter->context);
 
-	waiting_finish(&sorter->waiting);
-	waiting_rewind(&sorter->waiting, 0);
-	if (waiting_send(&sorter->waiting, 0, card))
-		(void) parts_perform(sorter, card);
+	if (cuda_flush(card))
+	{
+		waiting_end_feed(&sorter->waiting);
+		waiting_rewind(&sorter->waiting, 0);
+		cuda_set_next_place(card, NULL);
+		if (waiting_send(&sorter->waiting, 0, &card->base))
+			(void) perform(sorter, card);
+	}
 	sorter->first_rows = card->stats.rows;
 	sorter->first_bytes = card->stats.bytes;
-	if (parts_go_on(sorter, card))
+	if (sorter->base.failure == NULL)
 		go_on_sending(sorter);
 	MemoryContextSwitchTo(old);
 }
 
-bool
-turns_sort_next(PartsSorter *sorter)
+static bool
+turns_sort(Sorter *base)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+
+	if (cuda_share_is_alive(sorter->card))
+	{
+		sort_share_check_all_fed(base->share);
+		sort_first_part(sorter);
+	}
+	return base->failure == NULL;
+}
+
+/* Sorts the next part that has rows; false: there is none. */
+static bool
+sort_next_part(TurnsSorter *sorter)
 {
 	MemoryContext old;
 	ProgressPhase phase;
 	bool is_ahead;
 	int part = next_part(sorter);
 
-	if (part == parts_number(sorter))
+	if (part == number_of_parts(sorter))
 		return false;
 	old = MemoryContextSwitchTo(sorter->context);
 	phase = progress_enter(&sorter->base, PROGRESS_SORTING);
-	end_cpu(sorter);
+	end_part_on_cpu(sorter);
 	is_ahead = change_turns(sorter, part);
-	if (!sort_on_card(sorter, is_ahead))
-		sort_on_cpu(sorter);
+	sorter->card->replaceable = true;
+	sorter->sorter = sort_on_card(sorter, is_ahead) ? &sorter->card->base : sort_on_cpu(sorter);
+	sorter->card->replaceable = false;
 	go_on_sending(sorter);
 	progress_enter(&sorter->base, phase);
 	MemoryContextSwitchTo(old);
 	return true;
 }
 
+/* ---------------------------------------------------------------- rows */
+
+static MinimalTuple
+turns_next(Sorter *base, bool forward)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+	MinimalTuple row;
+
+	if (unlikely(!forward))
+		elog(ERROR, "gpusort: a sort whose parts take turns is read backwards");
+	while (unlikely((row = sorter_next(sorter->sorter, true)) == NULL))
+	{
+		if (base->failure != NULL || !sort_next_part(sorter))
+			break;
+	}
+	sorter_take_rows_at_hand(base, sorter->sorter);
+	return row;
+}
+
 /* ---------------------------------------------------------------- statistics, end */
 
 /* Rows of the first part went to the GPU, some of which had to wait; those of the others waited all. */
-void
-turns_add_stats(const PartsSorter *sorter, SorterStats *stats)
+static void
+add_waited(const TurnsSorter *sorter, SorterStats *stats)
 {
 	const WaitingShare *waiting = sorter->waiting.share;
 
-	if (sorter->second != NULL)
-		cuda_add_stats(stats, &sorter->second->stats);
-	stats->device_memory = Max(stats->device_memory, sorter->most_device_memory);
-	cuda_add_stats(stats, &sorter->ended);
 	if (waiting == NULL)
 		return;
-	stats->turns = parts_number(sorter);
+	stats->turns = number_of_parts(sorter);
 	stats->rows = sorter->first_rows;
 	stats->bytes = sorter->first_bytes;
 	for (int i = 0; i < stats->turns; i++)
@@ -600,20 +557,57 @@ turns_add_stats(const PartsSorter *sorter, SorterStats *stats)
 	stats->peak_memory += waiting->most_held + sorter->waiting.most_buffered;
 }
 
-void
-turns_end(PartsSorter *sorter)
+static void
+turns_get_stats(const Sorter *base, SorterStats *stats)
 {
-	if (parts_take_turns(sorter) && sort_share_is_own(sorter->base.share))
+	const TurnsSorter *sorter = (const TurnsSorter *) base;
+
+	cuda_get_stats(sorter->card, base->share, stats);
+	if (sorter->second != NULL)
+		sorter_stats_add_all(stats, &sorter->second->stats);
+	stats->device_memory = Max(stats->device_memory, sorter->most_device_memory);
+	sorter_stats_add_all(stats, &sorter->ended);
+	add_waited(sorter, stats);
+}
+
+static void
+turns_end(Sorter *base)
+{
+	TurnsSorter *sorter = (TurnsSorter *) base;
+
+	if (sort_share_is_own(base->share))
 	{
 		/* they may be sending ahead, of files that go now */
-		turns_dismiss(sorter);
-		wait_for_helpers(sorter);
+		turn_help_dismiss(base);
+		turn_help_end(sorter);
 	}
 	/* after a failure files may be open that nobody has finished */
-	if (parts_take_turns(sorter))
-		waiting_finish(&sorter->waiting);
-	if (sorter->cpu != NULL)
-		sort_device_cpu.end(sorter->cpu);
+	waiting_finish(&sorter->waiting);
+	if (sorter->sorter->device == &sort_device_cpu)
+		sort_device_cpu.end(sorter->sorter);
 	if (sorter->second != NULL)
 		cuda_end(sorter->second);
+	if (sort_share_is_joined(base->share))
+		sorter_note_fed(base);
+	cuda_end(sorter->card);
+	if (sort_share_is_own(base->share))
+		arena_end(&base->share->arena);
+	MemoryContextDelete(sorter->context);
 }
+
+/* Of a sorter that turns_begin or turns_join has made. */
+static const SortDevice turns_device = {
+	.name = "cuda",
+	.properties = CUDA_PROPERTIES,
+	.enter = turns_enter,
+	.finish_feed = turns_finish_feed,
+	.sort = turns_sort,
+	.sort_together = sorter_can_not,
+	.help = turn_help,
+	.dismiss = turn_help_dismiss,
+	.next = turns_next,
+	.seek_range = sorter_seek_range,
+	.pass_range_end = sorter_pass_range_end,
+	.get_stats = turns_get_stats,
+	.end = turns_end,
+};

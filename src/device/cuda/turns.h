@@ -1,13 +1,14 @@
 /*
  * device/cuda/turns.h
- *		A sort on a GPU: its rows are cut into parts by its keys, and each part is sorted there in its turn.
+ *		A sort on a GPU that has no room for it: the rows are cut into parts by their keys, and each part is
+ *		sorted there in its turn.
  *
- * Private to parts.c and turns.c.
+ * Private to device.c, turns.c and turn_help.c.
  *
  * The first part is on the GPU from the beginning on.  The others wait (waiting.h) until their turn comes
- * (turns.c).  Most sorts have one part, and no splitters.
+ * (turns.c).
  *
- * A PartsSorter belongs to one process; PartsShare is what the processes share.  The leader sets splitters
+ * A TurnsSorter belongs to one process; TurnsShare is what the processes share.  The leader sets splitters
  * before workers start, and help.state as it enters.  The rest of help is under the mutex of the share, and a
  * change of it is broadcast by `changed`: nothing is to be sent (part is 0), a part is, or help is over.
  * waiting has a mutex of its own.
@@ -22,6 +23,7 @@
 
 #include "device/cuda/on_card.h"
 #include "device/cuda/waiting.h"
+#include "sort/splitters.h"
 
 /* Do those who have fed stay? */
 typedef enum TurnHelpState
@@ -40,119 +42,64 @@ typedef struct TurnHelp
 } TurnHelp;
 
 /* What processes share. */
-typedef struct PartsShare
+typedef struct TurnsShare
 {
 	CudaShare base;
 	SortSplitters splitters;
 	TurnHelp help;
 	WaitingShare waiting;
-} PartsShare;
+} TurnsShare;
 
-/* What the GPU does for this process's rows, where parts take turns. */
-typedef enum TurnsCardState
+typedef struct TurnsSorter
 {
-	TURNS_CARD_TAKES,
-	TURNS_CARD_FULL, /* it has no room for more of them, in the first turn */
-	TURNS_CARD_LOST	 /* nothing: the cpu device sorts what is left */
-} TurnsCardState;
-
-typedef struct PartsSorter
-{
-	Sorter base;			 /* its share is a PartsShare */
-	SortSplitters splitters; /* between its parts; none: all is one part */
-	CudaCard *card;			 /* of the part whose turn it is */
-	SortRequest of_part;	 /* what is asked for with each */
+	Sorter base;			 /* its share is a TurnsShare; places: the card, then where rows wait */
+	SortSplitters splitters; /* between its parts */
 	Size process_memory;	 /* that each process brings; 0: they have what there is */
 	MemoryContext context;
-	int process; /* its number among those that feed; -1: it does not, or not any more */
 
-	/* Where parts take turns. */
-	int current; /* part whose turn it is */
-	TurnsCardState card_state;
+	int current;	/* part whose turn it is */
+	Sorter *sorter; /* it is sorted by this one: the card, or one of the cpu device */
+	CudaCard *card;
 	/* of the next part, sent ahead; until it is sorted, of the part before; NULL: of none */
 	CudaCard *second;
-	Sorter *cpu; /* sorts the part whose turn it is; NULL: the GPU does */
+	bool card_is_lost; /* the cpu device sorts what is left */
 	Waiting waiting;
 	WaitingShare own;		 /* of a sort that this process alone feeds */
 	uint64 first_rows;		 /* of the first part */
 	uint64 first_bytes;		 /* and bytes of it */
 	SorterStats ended;		 /* what sorters have done that are gone */
 	Size most_device_memory; /* that two of them had at a time */
-} PartsSorter;
+} TurnsSorter;
 
 /* What processes share of it; NULL: this one is alone. */
-static inline PartsShare *
-parts_share(const PartsSorter *sorter)
+static inline TurnsShare *
+turns_share(const TurnsSorter *sorter)
 {
-	return (PartsShare *) sorter->base.share;
+	return (TurnsShare *) sorter->base.share;
 }
 
-static inline bool
-parts_take_turns(const PartsSorter *sorter)
-{
-	return sorter->splitters.n > 0;
-}
+/* ---- turn_help.c: processes that stay to send ---- */
 
-static inline int
-parts_number(const PartsSorter *sorter)
-{
-	return sorter->splitters.n + 1;
-}
+/* In the first process: has any process stayed, or may it yet? */
+extern bool turn_help_is_wanted(const TurnsSorter *sorter);
 
-/* The whole can't go on if this part can't; can it? */
-static inline bool
-parts_go_on(PartsSorter *sorter, const CudaCard *card)
-{
-	if (card->failure != NULL)
-		sorter_fail(&sorter->base, card->failure_reason, card->failure);
-	return sorter->base.failure == NULL;
-}
+/* In the first process: others may send of this part, whose job is begun; false: no process will. */
+extern bool turn_help_let_in(TurnsSorter *sorter, CudaCard *card, int part);
 
-/* Sorts a part.  A small result keeps nobody from anything, unless the next part goes where it is. */
-static inline bool
-parts_perform(PartsSorter *sorter, CudaCard *card)
-{
-	bool goes_on = sorter->current + 1 < parts_number(sorter);
+/* In the first process: no process joins any more, and none of those that have still sends. */
+extern void turn_help_end(TurnsSorter *sorter);
 
-	return cuda_perform(card) && (goes_on || cuda_keep_small_result(card));
-}
+/* Do what SortDevice says. */
+extern bool turn_help(Sorter *base);
+extern void turn_help_dismiss(Sorter *base);
 
 /* ---- turns.c ---- */
 
-/* Chooses splitters for as many parts as it takes that each has room; none if it is not worth while. */
-extern void turns_choose(SortSplitters *splitters, const SortRequest *request);
+/* Chooses splitters for as many parts as it takes that each has room; false: all rows are to be one part. */
+extern bool turns_choose(SortSplitters *splitters, const SortRequest *request);
 
-/* The sort's memory, but that in which rows wait, for one part. */
-extern Size turns_memory_of_part(const SortRequest *request);
-
-/* Bytes of memory in which rows wait; and where they do, from when the first part has its job. */
-extern Size turns_room(const SortRequest *request);
-extern void turns_create_waiting(PartsSorter *sorter, const SortRequest *request);
-
-/* The leader takes part in feeding, with so many others at most. */
-extern void turns_enter(PartsSorter *sorter, int processes);
-
-/* A chunk for rows of this part; NULL: the first part has failed. */
-extern Chunk *turns_get_chunk(PartsSorter *sorter, int part, Size at_least);
-
-/*
- * What this process sent by that sorter, and the GPU refused, waits, as such a part; but what the first
- * process sent that one sends again by itself.
- */
-extern void turns_keep_refused(PartsSorter *sorter, CudaCard *card, int part);
-
-/* Sorts the first part; the next part that has rows, which is the current one then; false: there is none. */
-extern void turns_sort_first(PartsSorter *sorter);
-extern bool turns_sort_next(PartsSorter *sorter);
-
-/* Do what SORT_WORK_HELP and SORT_WORK_DISMISS say. */
-extern bool turns_help(PartsSorter *sorter);
-extern void turns_dismiss(PartsSorter *sorter);
-
-/* Adds what is known of rows that wait or waited. */
-extern void turns_add_stats(const PartsSorter *sorter, SorterStats *stats);
-
-/* Nobody sends any more, and what the cpu device has is let go. */
-extern void turns_end(PartsSorter *sorter);
+/* Do what SortDevice says.  All else is asked of the sorter's own device. */
+extern Sorter *turns_begin(const SortRequest *request, const SortSplitters *splitters);
+extern Sorter *turns_join(CudaShare *share, const struct SortKey *key, int process);
 
 #endif /* GPUSORT_DEVICE_CUDA_TURNS_H */

@@ -3,10 +3,10 @@
  *		Rows that wait until the GPU has room for them, in chunks: in host memory, and past that in temporary
  *		files.
  *
- * Who brings rows has a chunk for each part to fill.  As long as there is room in memory it is made there, in
- * that which processes share if there are several, and stays; past that it is a buffer, which is written to a
- * file when it is full and filled again.  Each process has a file for each part, so nobody waits for anybody;
- * and chunks are written as they are, for nothing in them says where they stand.
+ * A process that brings rows has a chunk for each part to fill.  As long as there is room in memory, shared
+ * memory if there are several processes, the chunk is made there and stays (the place `held`).  Past that it
+ * is a buffer, which is written to a file when it is full, and filled again (`filed`).  Each process has a
+ * file for each part, so that no process waits for another.
  *
  * The files are a FileSet's, which the first process has removed when its memory context is, after errors,
  * too.  They count for temp_file_limit where they are written, and in all statistics of temporary files.
@@ -17,10 +17,10 @@
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/wait_event.h"
 
 #include "base/stopwatch.h"
 #include "device/cuda/waiting.h"
+#include "files/chunk_file.h"
 #include "files/shared_runs.h"
 #include "memory/alloc.h"
 
@@ -34,17 +34,6 @@ waiting_create(WaitingShare *share, Size chunk_bytes, Size room)
 	file_set_init(&share->files);
 	share->chunk_bytes = TYPEALIGN(8, chunk_bytes);
 	share->room = room;
-}
-
-void
-waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const SortKey *key, int writer)
-{
-	memset(waiting, 0, sizeof(*waiting));
-	waiting->share = share;
-	waiting->memory = memory;
-	waiting->key = key;
-	waiting->writer = writer;
-	waiting->context = CurrentMemoryContext;
 }
 
 /* ---------------------------------------------------------------- chunks in memory */
@@ -76,13 +65,20 @@ waiting_limit_room(Waiting *waiting, Size most)
 	SpinLockRelease(&share->mutex);
 }
 
-/* Makes a chunk of memory behind it. */
+/* Makes a chunk of so many bytes, in memory of this arena; NULL: there is none left. */
 static Chunk *
-init_chunk(Waiting *waiting, void *memory, Size size)
+make_chunk(Place *place, int part, Arena *arena, Size size)
 {
-	Chunk *chunk = memory;
+	Waiting *waiting = (Waiting *) place->owner;
+	MemoryContext old = MemoryContextSwitchTo(waiting->context);
+	Chunk *chunk = arena_alloc(arena, sizeof(Chunk) + size);
 
+	MemoryContextSwitchTo(old);
+	if (chunk == NULL)
+		return NULL;
 	memset(chunk, 0, sizeof(*chunk));
+	chunk->place = place;
+	chunk->part = part;
 	chunk->base = (char *) (chunk + 1);
 	chunk->size = size;
 	chunk->max_rows = PG_UINT64_MAX;
@@ -91,15 +87,47 @@ init_chunk(Waiting *waiting, void *memory, Size size)
 	return chunk;
 }
 
-/* A chunk that stays in memory; NULL: there is no room. */
-static Chunk *
-new_chunk_in_memory(Waiting *waiting)
+/* As which part do rows wait that are fed or sent? */
+static int
+waits_as(const Waiting *waiting, int part)
 {
-	WaitingShare *share = waiting->share;
-	Size size = sizeof(Chunk) + share->chunk_bytes;
-	void *memory = take_room(share, size) ? arena_alloc(waiting->memory, size) : NULL;
+	return waiting->is_fed ? WAITING_AGAIN : part;
+}
 
-	return memory != NULL ? init_chunk(waiting, memory, share->chunk_bytes) : NULL;
+static Chunk *
+take_in_memory(Place *place, int part, Size at_least)
+{
+	Waiting *waiting = (Waiting *) place->owner;
+	WaitingShare *share = waiting->share;
+
+	if (at_least > share->chunk_bytes || !take_room(share, sizeof(Chunk) + share->chunk_bytes))
+		return NULL;
+	return make_chunk(place, waits_as(waiting, part), waiting->memory, share->chunk_bytes);
+}
+
+/* Counts what is in a chunk.  The caller holds the lock. */
+static WaitingPart *
+count_chunk(WaitingShare *share, const Chunk *chunk)
+{
+	WaitingPart *waits = &share->parts[chunk->part];
+
+	waits->rows += chunk->nrows;
+	waits->key_bytes += chunk->front;
+	waits->row_bytes += chunk->size - chunk->back;
+	return waits;
+}
+
+static void
+put_in_memory(Chunk *chunk)
+{
+	WaitingShare *share = ((Waiting *) chunk->place->owner)->share;
+	WaitingPart *waits;
+
+	SpinLockAcquire(&share->mutex);
+	waits = count_chunk(share, chunk);
+	chunk->next = waits->chunks;
+	waits->chunks = chunk;
+	SpinLockRelease(&share->mutex);
 }
 
 /* ---------------------------------------------------------------- chunks that are written */
@@ -116,20 +144,23 @@ free_buffer(Waiting *waiting, int part)
 	waiting->parts[part].buffer = NULL;
 }
 
-/* The part's buffer, empty, with room for so many bytes. */
+/* The part's buffer, empty: there is one at a time. */
 static Chunk *
-empty_buffer(Waiting *waiting, int part, Size at_least)
+take_buffer(Place *place, int part, Size at_least)
 {
+	Waiting *waiting = (Waiting *) place->owner;
 	Size size = TYPEALIGN(8, Max(at_least, waiting->share->chunk_bytes));
-	Chunk *buffer = waiting->parts[part].buffer;
+	Chunk *buffer;
 
+	part = waits_as(waiting, part);
+	buffer = waiting->parts[part].buffer;
 	if (buffer != NULL && buffer->size == size)
 	{
 		chunk_reset(buffer);
 		return buffer;
 	}
 	free_buffer(waiting, part);
-	buffer = init_chunk(waiting, huge_alloc(sizeof(Chunk) + size), size);
+	buffer = make_chunk(place, part, NULL, size);
 	waiting->parts[part].buffer = buffer;
 	waiting->buffered += size;
 	waiting->most_buffered = Max(waiting->most_buffered, waiting->buffered);
@@ -158,90 +189,37 @@ file_of_part(Waiting *waiting, int part)
 }
 
 static void
-write_to_part(File file, const char *bytes, Size size, off_t *at)
+put_to_file(Chunk *chunk)
 {
-	while (size > 0)
-	{
-		int written = FileWrite(file, unconstify(char *, bytes), Min(size, MaxAllocSize), *at,
-								WAIT_EVENT_BUFFILE_WRITE);
-
-		if (written <= 0)
-			ereport(ERROR, (errcode_for_file_access(),
-							errmsg("could not write to file \"%s\": %m", FilePathName(file))));
-		bytes += written;
-		size -= written;
-		*at += written;
-	}
-}
-
-/* Writes a chunk: its description, its entries, its rows. */
-static void
-write_chunk(Waiting *waiting, int part, const Chunk *chunk)
-{
+	Waiting *waiting = (Waiting *) chunk->place->owner;
 	Stopwatch watch = stopwatch_start();
-	File file = file_of_part(waiting, part);
-	off_t *end = &waiting->parts[part].end;
+	File file;
 
+	if (chunk->nrows == 0)
+		return;
 	CHECK_FOR_INTERRUPTS();
-	write_to_part(file, (const char *) chunk, sizeof(Chunk), end);
-	write_to_part(file, chunk->base, chunk->front, end);
-	write_to_part(file, chunk->base + chunk->back, chunk->size - chunk->back, end);
+	file = file_of_part(waiting, chunk->part);
+	chunk_file_write(file, waiting->parts[chunk->part].end, chunk);
+	waiting->parts[chunk->part].end += chunk_file_size(chunk);
 	waiting->write_ms += stopwatch_ms(watch);
-}
-
-/* ---------------------------------------------------------------- bringing rows */
-
-Chunk *
-waiting_get_chunk(Waiting *waiting, int part, Size at_least)
-{
-	MemoryContext old = MemoryContextSwitchTo(waiting->context);
-	Chunk *chunk = NULL;
-
-	if (at_least <= waiting->share->chunk_bytes)
-		chunk = new_chunk_in_memory(waiting);
-	if (chunk == NULL)
-		chunk = empty_buffer(waiting, part, at_least);
-	MemoryContextSwitchTo(old);
-	return chunk;
-}
-
-/* Counts what is in a chunk; one that stays in memory joins those that wait. */
-static void
-note_chunk(Waiting *waiting, int part, Chunk *chunk, bool stays)
-{
-	WaitingPart *waits = &waiting->share->parts[part];
-
 	SpinLockAcquire(&waiting->share->mutex);
-	waits->rows += chunk->nrows;
-	waits->key_bytes += chunk->front;
-	waits->row_bytes += chunk->size - chunk->back;
-	if (stays)
-	{
-		chunk->next = waits->chunks;
-		waits->chunks = chunk;
-	}
-	else
-		waits->file_bytes += sizeof(Chunk) + chunk_bytes(chunk);
+	count_chunk(waiting->share, chunk)->file_bytes += chunk_file_size(chunk);
 	SpinLockRelease(&waiting->share->mutex);
 }
 
-void
-waiting_put_chunk(Waiting *waiting, int part, Chunk *chunk)
-{
-	bool stays = chunk != waiting->parts[part].buffer;
-
-	if (chunk->nrows > 0 && !stays)
-		write_chunk(waiting, part, chunk);
-	note_chunk(waiting, part, chunk, stays);
-}
+/* ---------------------------------------------------------------- one process's way to them */
 
 void
-waiting_add_copy(Waiting *waiting, int part, const Chunk *chunk)
+waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const SortKey *key, int writer)
 {
-	Chunk *copy = waiting_get_chunk(waiting, part, chunk_bytes(chunk));
-
-	chunk_copy(copy, chunk);
-	waiting_put_chunk(waiting, part, copy);
+	memset(waiting, 0, sizeof(*waiting));
+	waiting->held = (Place){waiting, &waiting->filed, take_in_memory, put_in_memory};
+	waiting->filed = (Place){waiting, NULL, take_buffer, put_to_file};
+	waiting->share = share;
+	waiting->memory = memory;
+	waiting->key = key;
+	waiting->writer = writer;
+	waiting->context = CurrentMemoryContext;
 }
 
 void
@@ -256,185 +234,83 @@ waiting_finish(Waiting *waiting)
 	}
 }
 
-/*
- * ---------------------------------------------------------------- putting rows to a card, or the cpu device
- */
-
-/* A chunk on its way there: in memory, or in a file behind its description. */
-typedef struct WaitingChunk
+void
+waiting_end_feed(Waiting *waiting)
 {
-	const Chunk *chunk; /* its base says nothing if it is in a file */
-	File file;			/* 0: it is in memory */
-	off_t at;			/* there its entries begin */
-} WaitingChunk;
+	waiting_finish(waiting);
+	waiting->is_fed = true;
+}
+
+/* ---------------------------------------------------------------- sending */
 
 typedef struct Sending
 {
-	Waiting *waiting;
-	CudaCard *card; /* to which they go; NULL: to the cpu device */
-	Sorter *cpu;
-	bool with_others;
-	bool is_full;  /* there is no more room, so what was taken is to wait again */
-	Chunk *filled; /* the one being filled, or NULL */
+	WaitingShare *share;
+	Sorter *to;
+	const CudaCard *beside; /* the same, if other processes send as well; else NULL */
+	Chunk *filled;			/* the one being filled, or NULL */
 } Sending;
-
-static bool
-has_failed(const Sending *sending)
-{
-	return sending->card != NULL && sending->card->failure != NULL;
-}
-
-static void
-read_bytes(File file, char *bytes, Size size, off_t at)
-{
-	while (size > 0)
-	{
-		int got = FileRead(file, bytes, Min(size, MaxAllocSize), at, WAIT_EVENT_BUFFILE_READ);
-
-		if (got <= 0)
-			ereport(ERROR, (errcode_for_file_access(),
-							got < 0 ? errmsg("could not read file \"%s\": %m", FilePathName(file))
-									: errmsg("temporary file \"%s\" is shorter than what was written to it",
-											 FilePathName(file))));
-		bytes += got;
-		size -= got;
-		at += got;
-	}
-}
-
-/* Copies the chunk's entries and rows, each to its place. */
-static void
-copy_out(const WaitingChunk *from, char *entries, char *rows)
-{
-	const Chunk *chunk = from->chunk;
-	Size row_bytes = chunk->size - chunk->back;
-
-	if (from->file == 0)
-	{
-		memcpy(entries, chunk->base, chunk->front);
-		memcpy(rows, chunk->base + chunk->back, row_bytes);
-		return;
-	}
-	read_bytes(from->file, entries, chunk->front, from->at);
-	read_bytes(from->file, rows, row_bytes, from->at + chunk->front);
-}
-
-static Chunk *
-get_empty(Sending *sending, Size bytes)
-{
-	if (sending->card == NULL)
-		return sort_device_cpu.get_chunk(sending->cpu, 0, bytes);
-	return sending->with_others ? cuda_try_chunk(sending->card, bytes) : cuda_get_chunk(sending->card, bytes);
-}
 
 static void
 put_filled(Sending *sending)
 {
-	if (sending->filled != NULL && sending->card == NULL)
-		sort_device_cpu.put_chunk(sending->cpu, 0, sending->filled);
-	else if (sending->filled != NULL && !has_failed(sending))
-		cuda_put_chunk(sending->card, sending->filled);
+	if (sending->filled != NULL && sending->to->failure == NULL)
+		place_put(sending->filled);
 	sending->filled = NULL;
 }
 
-/*
- * A chunk to fill with room for so many bytes; NULL: the card has failed, or has no room.  For what is longer
- * than others are it may have none, and yet not be full.
- */
+/* A chunk to fill with room for so many bytes; NULL: the sorter has failed. */
 static Chunk *
 chunk_with_room(Sending *sending, Size bytes)
 {
 	if (sending->filled != NULL && chunk_has_room(sending->filled, bytes))
 		return sending->filled;
 	put_filled(sending);
-	if (has_failed(sending) || sending->is_full)
-		return NULL;
-	sending->filled = get_empty(sending, bytes);
-	sending->is_full = sending->filled == NULL && bytes <= sending->waiting->share->chunk_bytes;
+	sending->filled = sorter_get_chunk(sending->to, 0, bytes);
 	return sending->filled;
 }
 
-/* The chunk with its rows, in memory, where it is not; freed by free_read. */
-static Chunk
-read_chunk(const Sending *sending, const WaitingChunk *from)
-{
-	Chunk chunk = *from->chunk;
-
-	if (from->file != 0)
-	{
-		chunk.base = MemoryContextAllocHuge(sending->waiting->context, chunk.size);
-		copy_out(from, chunk.base, chunk.base + chunk.back);
-	}
-	return chunk;
-}
-
+/*
+ * All rows of a chunk at once, also where the chunk to fill is full at fewer rows, for that is about memory
+ * and not about bytes.  file: it is in this file, from there on; 0: in memory.
+ */
 static void
-free_read(const WaitingChunk *from, const Chunk *chunk)
+send_chunk(Sending *sending, const Chunk *chunk, File file, off_t at)
 {
-	if (from->file != 0)
-		pfree(chunk->base);
-}
+	Size row_bytes = chunk->size - chunk->back;
+	Chunk *to;
 
-static void
-let_wait_again(Sending *sending, const WaitingChunk *from)
-{
-	Chunk chunk = read_chunk(sending, from);
-
-	waiting_add_copy(sending->waiting, WAITING_AGAIN, &chunk);
-	free_read(from, &chunk);
-}
-
-/* All rows at once, where chunks have room for as many rows as they have bytes for. */
-static void
-send_whole(Sending *sending, const WaitingChunk *from)
-{
-	Size row_bytes = from->chunk->size - from->chunk->back;
-	Chunk *to = chunk_with_room(sending, from->chunk->front + row_bytes);
-
-	if (to != NULL)
-	{
-		copy_out(from, to->base + to->front, to->base + to->back - row_bytes);
-		chunk_adopt_copy(to, from->chunk);
-	}
-	else if (!has_failed(sending))
-		let_wait_again(sending, from);
-}
-
-static void
-send_rows(Sending *sending, const WaitingChunk *from)
-{
-	Chunk chunk = read_chunk(sending, from);
-
-	for (uint64 i = 0; i < chunk.nrows; i++)
-	{
-		Chunk *to = chunk_with_room(sending, chunk_row_bytes(&chunk, i));
-
-		if (to == NULL)
-			break;
-		chunk_append_copy(to, &chunk, i);
-	}
-	free_read(from, &chunk);
-}
-
-static void
-send_chunk(Sending *sending, const WaitingChunk *from)
-{
 	CHECK_FOR_INTERRUPTS();
-	if (sending->card != NULL)
-		send_whole(sending, from);
-	else
-		send_rows(sending, from);
+	to = chunk_with_room(sending, chunk->front + row_bytes);
+	if (to == NULL)
+		return;
+	if (file == 0)
+	{
+		chunk_copy(to, chunk);
+		return;
+	}
+	chunk_file_read(file, at, chunk, to->base + to->front, to->base + to->back - row_bytes);
+	chunk_adopt_copy(to, chunk);
 }
 
-/* Is this process to take no more? Then the file is left to others from there on. */
+/* Is this process to take no more?  The caller holds the lock. */
+static bool
+is_over(const Sending *sending)
+{
+	if (sending->to->failure != NULL)
+		return true;
+	return sending->beside != NULL && (sending->share->dismissed || sending->beside->stage >= CUDA_LEFT);
+}
+
+/* Is this process to take no more of a file?  Then the file is left to others from there on. */
 static bool
 leave_file(const Sending *sending, int part, int writer, off_t at)
 {
-	WaitingShare *share = sending->waiting->share;
+	WaitingShare *share = sending->share;
 	bool leaves;
 
 	SpinLockAcquire(&share->mutex);
-	leaves = sending->with_others && share->dismissed;
+	leaves = is_over(sending);
 	if (leaves)
 		share->parts[part].left[writer] = at;
 	SpinLockRelease(&share->mutex);
@@ -445,24 +321,21 @@ static void
 send_file(Sending *sending, int part, int writer, off_t from)
 {
 	char name[MAXPGPATH];
+	Chunk chunk;
 	File file;
 	off_t size;
 
 	name_file(name, writer, part);
-	file = FileSetOpen(&sending->waiting->share->files, name, O_RDONLY);
+	file = FileSetOpen(&sending->share->files, name, O_RDONLY);
 	if (file <= 0)
 		ereport(ERROR, (errcode_for_file_access(), errmsg("could not open temporary file \"%s\": %m", name)));
 	size = FileSize(file);
-	for (off_t at = from; at < size && !has_failed(sending);)
+	for (off_t at = from; at < size; at += chunk_file_size(&chunk))
 	{
-		Chunk chunk;
-
 		if (at > from && leave_file(sending, part, writer, at))
 			break;
-		read_bytes(file, (char *) &chunk, sizeof(chunk), at);
-		at += sizeof(chunk);
-		send_chunk(sending, &(WaitingChunk){&chunk, file, at});
-		at += chunk_bytes(&chunk);
+		chunk_file_read_description(file, at, &chunk);
+		send_chunk(sending, &chunk, file, at);
 	}
 	FileClose(file);
 }
@@ -522,12 +395,11 @@ take_next(WaitingPart *waits, Chunk **chunk, int *writer, off_t *from)
 static bool
 take(const Sending *sending, int part, Chunk **chunk, int *writer, off_t *from)
 {
-	WaitingShare *share = sending->waiting->share;
+	WaitingShare *share = sending->share;
 	bool taken;
 
 	SpinLockAcquire(&share->mutex);
-	taken =
-		!(sending->with_others && share->dismissed) && take_next(&share->parts[part], chunk, writer, from);
+	taken = !is_over(sending) && take_next(&share->parts[part], chunk, writer, from);
 	SpinLockRelease(&share->mutex);
 	return taken;
 }
@@ -549,34 +421,27 @@ send_part(Sending *sending, int part)
 	int writer;
 	off_t from;
 
-	while (!has_failed(sending) && !sending->is_full && take(sending, part, &chunk, &writer, &from))
+	while (take(sending, part, &chunk, &writer, &from))
 	{
 		if (chunk != NULL)
-			send_chunk(sending, &(WaitingChunk){chunk, 0, 0});
+			send_chunk(sending, chunk, 0, 0);
 		else
 			send_file(sending, part, writer, from);
 	}
 	put_filled(sending);
-	return !has_failed(sending);
+	return sending->to->failure == NULL;
 }
 
 bool
-waiting_send(Waiting *waiting, int part, CudaCard *to)
+waiting_send(Waiting *waiting, int part, Sorter *to)
 {
-	return send_part(&(Sending){.waiting = waiting, .card = to}, part);
+	return send_part(&(Sending){.share = waiting->share, .to = to}, part);
 }
 
 bool
 waiting_send_beside(Waiting *waiting, int part, CudaCard *to)
 {
-	return send_part(&(Sending){.waiting = waiting, .card = to, .with_others = true}, part);
-}
-
-void
-waiting_send_to_cpu(Waiting *waiting, int part, Sorter *to)
-{
-	waiting_rewind(waiting, part);
-	(void) send_part(&(Sending){.waiting = waiting, .cpu = to}, part);
+	return send_part(&(Sending){.share = waiting->share, .to = &to->base, .beside = to}, part);
 }
 
 /* ---------------------------------------------------------------- the end */

@@ -24,11 +24,12 @@
 
 #include "device/cuda/on_card.h"
 #include "memory/arena.h"
+#include "sort/splitters.h"
 
 /* The first process writes to the first of its files, those that joined to the others. */
 #define WAITING_WRITERS (SORT_SHARE_MAX_PROCESSES + 1)
 
-/* No part: rows for which those who send with others find no room (waiting_send_beside). */
+/* No part: rows that a card has no room for in their turn, while several processes send. */
 #define WAITING_AGAIN SPLIT_PARTS_MAX
 
 /* What waits of a part. */
@@ -58,12 +59,17 @@ typedef struct WaitingShare
 	WaitingPart parts[SPLIT_PARTS_MAX + 1];
 } WaitingShare;
 
-/* One process's way to it. */
+/*
+ * One process's way to it.  Its places are those of a sorter; the second one is asked if the first is full.
+ */
 typedef struct Waiting
 {
+	Place held;	 /* in memory */
+	Place filed; /* in files */
+	bool is_fed; /* what comes now waits as WAITING_AGAIN */
 	WaitingShare *share;
 	Arena *memory; /* where chunks are taken from; NULL: from this process's own memory */
-	const SortKey *key;
+	const struct SortKey *key;
 	int writer; /* number of this process among those that write */
 	MemoryContext context;
 	double write_ms;
@@ -85,39 +91,32 @@ typedef struct Waiting
 extern void waiting_create(WaitingShare *share, Size chunk_bytes, Size room);
 
 /* In every process that brings rows, and in the first one; all it allocates is in CurrentMemoryContext. */
-extern void waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const SortKey *key,
+extern void waiting_open(Waiting *waiting, WaitingShare *share, Arena *memory, const struct SortKey *key,
 						 int writer);
 
 /* Chunks are to have no more memory than that, those that have it included. */
 extern void waiting_limit_room(Waiting *waiting, Size most);
 
-/* A chunk for rows of this part, with room for one of so many bytes; one at a time for each part. */
-extern Chunk *waiting_get_chunk(Waiting *waiting, int part, Size at_least);
-extern void waiting_put_chunk(Waiting *waiting, int part, Chunk *chunk);
-
-/* Has a filled chunk that stands elsewhere wait, too: it is copied. */
-extern void waiting_add_copy(Waiting *waiting, int part, const Chunk *chunk);
-
-/* This process brings no more for now. */
+/* This process brings no more, for now; at the end of the input. */
 extern void waiting_finish(Waiting *waiting);
+extern void waiting_end_feed(Waiting *waiting);
 
 /* All that waits of a part is to be sent, from the beginning.  In the first process, while nobody sends. */
 extern void waiting_rewind(Waiting *waiting, int part);
 
 /*
- * Puts to a part what waits of it and nobody has taken yet.  False: the card has failed; all of it still
- * waits, after a waiting_rewind.  Several processes may do so at a time, each with a CudaCard of its own.
- * Checks for interrupts.
+ * Puts what waits of a part, and nobody has taken yet, to a sorter.  False: the sorter has failed; all of it
+ * still waits, after a waiting_rewind.  Checks for interrupts.
  */
-extern bool waiting_send(Waiting *waiting, int part, CudaCard *to);
+extern bool waiting_send(Waiting *waiting, int part, Sorter *to);
 
-/* The same with others, without making room: what was taken and finds none waits as WAITING_AGAIN. */
+/*
+ * The same by several processes at a time, each with a CudaCard of its own, whose next place is Waiting.held,
+ * until the process has left the job as there is no more room.
+ */
 extern bool waiting_send_beside(Waiting *waiting, int part, CudaCard *to);
 
-/* All of a part, to a sorter of the cpu device. */
-extern void waiting_send_to_cpu(Waiting *waiting, int part, Sorter *to);
-
-/* Who sends with others ends that soon; what nobody has taken by then is left to the first process. */
+/* waiting_send_beside ends soon; what nobody has taken by then is left to the first process. */
 extern void waiting_dismiss(Waiting *waiting);
 
 /* Is there anything of a part that nobody has taken? */

@@ -1,0 +1,89 @@
+/*
+ * device/sorter.c
+ *		What is the same for all devices: where a sorter reads.
+ *
+ * Rows of one merge know their place by themselves (files/merged_rows.h).  All others have a position.
+ */
+#include "postgres.h"
+
+#include "device/sorter.h"
+#include "files/merged_rows.h"
+#include "key/sort_key.h"
+
+void
+sort_device_set_layout(const SortDevice *device, SortKey *key)
+{
+	key->policy.alone = key->policy.rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
+}
+
+bool
+sorter_can_not(Sorter *sorter)
+{
+	return false;
+}
+
+void
+sorter_does_nothing(Sorter *sorter)
+{
+}
+
+void
+sorter_begin_reading(Sorter *sorter, uint64 nrows)
+{
+	sorter_forget_rows_at_hand(sorter);
+	sorter->nrows = sorter->range_end = nrows;
+	sorter->position = -1;
+}
+
+void
+sorter_read_merged(Sorter *sorter, MergedRows *merged, bool random_access)
+{
+	sorter->merged = merged;
+	sorter->read_once = !random_access;
+}
+
+bool
+sorter_rewind(Sorter *sorter)
+{
+	if (sorter->read_once)
+		return false;
+	sorter->device->dismiss(sorter);
+	sorter_forget_rows_at_hand(sorter);
+	sorter->position = -1;
+	if (sorter->merged != NULL)
+		merged_rows_rewind(sorter->merged);
+	return true;
+}
+
+void
+sorter_mark(Sorter *sorter)
+{
+	sorter->marked = sorter->position;
+	if (sorter->merged != NULL)
+		merged_rows_mark(sorter->merged);
+}
+
+void
+sorter_restore(Sorter *sorter)
+{
+	sorter_forget_rows_at_hand(sorter);
+	sorter->position = sorter->marked;
+	if (sorter->merged != NULL)
+		merged_rows_restore(sorter->merged);
+}
+
+void
+sorter_seek_range(Sorter *sorter, int range, int nranges)
+{
+	sorter_forget_rows_at_hand(sorter);
+	sorter->position = sorter->nrows * range / nranges - 1;
+	sorter->range_end = sorter->nrows * (range + 1) / nranges;
+}
+
+/* A reader that has met the end stands behind it. */
+void
+sorter_pass_range_end(Sorter *sorter)
+{
+	sorter->position = Min(sorter->position, sorter->range_end - 1);
+	sorter->range_end = sorter->nrows;
+}
