@@ -40,7 +40,7 @@
 #include "access/tupdesc.h"
 #include "storage/fileset.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 #include "monitor/sort_stats.h"
 #include "sort/bound.h"
 #include "sort/chunk.h"

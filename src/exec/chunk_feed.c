@@ -21,6 +21,7 @@
 #include "exec/chunk_feed.h"
 #include "exec/input_rows.h"
 #include "exec/row_source.h"
+#include "key/sort_key.h"
 #include "monitor/progress.h"
 
 /* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */

@@ -20,6 +20,7 @@
 #include "exec/node_feed.h"
 #include "exec/team.h"
 #include "key/key_row.h"
+#include "key/sort_key.h"
 #include "plan/sort_plan.h"
 
 struct GpuSortFeedState

@@ -11,6 +11,7 @@
 #include "files/row_keys.h"
 #include "key/compare.h"
 #include "key/key_row.h"
+#include "key/sort_key.h"
 #include "sort/chunk.h"
 
 struct RowKeys

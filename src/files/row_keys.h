@@ -10,7 +10,7 @@
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 typedef struct RowKeys RowKeys;
 

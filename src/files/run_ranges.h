@@ -10,7 +10,7 @@
 #include "access/htup_details.h"
 #include "storage/fileset.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 typedef struct RunRanges RunRanges;
 

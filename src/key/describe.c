@@ -9,8 +9,9 @@
 #include "postgres.h"
 
 #include "key/collation.h"
+#include "key/describe.h"
 #include "key/encoders.h"
-#include "key/parts.h"
+#include "key/type_table.h"
 
 #include "access/htup_details.h"
 #include "access/nbtree.h"
@@ -317,40 +318,17 @@ sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col, Decline
 	return false;
 }
 
-bool
-sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Declined *why_not)
+int
+sort_key_fixed_width(int ncols, const SortKeyColumn *cols)
 {
-	SortKeyColumn col;
+	int width = 0;
 
-	if (!sort_key_describe(column, &col, why_not))
-		return false;
-	*verified = col.verified;
-	return true;
-}
-
-/* The part, or the column itself, whose order ICU's keys guess at; NULL: there is none. */
-static const SortKeyColumn *
-find_guess_of_icu(const SortKeyColumn *col)
-{
-	const SortKeyColumn *found = NULL;
-
-	if (!col->verified)
-		return NULL;
-	if (col->parts == NULL)
-		return sort_key_text_order(col->collation) == TEXT_ICU ? col : NULL;
-	for (int i = 0; i < col->parts->ncolumns && found == NULL; i++)
-		found = find_guess_of_icu(&col->parts->columns[i]);
-	return found;
-}
-
-bool
-sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not)
-{
-	SortKeyColumn col;
-	const SortKeyColumn *guess;
-
-	if (!sort_key_describe(column, &col, why_not))
-		return false;
-	guess = find_guess_of_icu(&col);
-	return guess == NULL || sort_key_decline_guess(guess->collation, why_not);
+	for (int i = 0; i < ncols; i++)
+	{
+		if (cols[i].width == 0)
+			return 0;
+		width += sort_key_marker_bytes(&cols[i]) + cols[i].width;
+	}
+	width = TYPEALIGN(8, width);
+	return width <= SORT_KEY_MAX_FIXED_WIDTH ? width : 0;
 }

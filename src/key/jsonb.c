@@ -18,7 +18,7 @@
 #include "utils/jsonb.h"
 
 #include "key/encoders.h"
-#include "key/fixed.h"
+#include "key/numbers.h"
 #include "key/parts.h"
 
 /* Numbers from this one on take five bytes. */

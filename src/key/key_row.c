@@ -16,6 +16,7 @@
 #include "access/tupmacs.h"
 #include "utils/lsyscache.h"
 
+#include "key/describe.h"
 #include "key/encoders.h"
 #include "key/fixed.h"
 #include "key/key_row.h"

@@ -9,10 +9,10 @@
 
 #include "access/htup_details.h"
 #include "access/itup.h"
-#include "access/tupdesc.h"
+#include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 typedef struct KeyRow KeyRow;
 

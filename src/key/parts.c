@@ -14,7 +14,7 @@
 #include "utils/rangetypes.h"
 
 #include "key/encoders.h"
-#include "key/fixed.h"
+#include "key/numbers.h"
 #include "key/parts.h"
 
 /*
@@ -96,7 +96,7 @@ sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	int count;
 
 	if (sort_key_is_outdated(col))
-		sort_key_follow_type(col);
+		col->parts->follow(col);
 	record = (HeapTupleHeader) sort_key_unpack(key, col, value);
 	sort_key_check_type(col, col->type, HeapTupleHeaderGetTypeId(record));
 	tuple.t_len = HeapTupleHeaderGetDatumLength(record);

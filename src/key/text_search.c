@@ -10,7 +10,7 @@
 #include "tsearch/ts_type.h"
 
 #include "key/encoders.h"
-#include "key/fixed.h"
+#include "key/numbers.h"
 #include "key/parts.h"
 
 static void

@@ -32,7 +32,7 @@
 #include "access/htup_details.h"
 #include "port/pg_bswap.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 /* The widest fixed key in 64-bit words. */
 #define KEY_MAX_WORDS 4

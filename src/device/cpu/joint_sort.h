@@ -12,7 +12,7 @@
 #include "postgres.h"
 
 #include "device/cpu/shared_chunks.h"
-#include "key/sort_key.h"
+#include "key/types.h"
 #include "sort/sorted_rows.h"
 
 /*
