@@ -245,7 +245,7 @@ write_rows(ExternalSort *external, SortedRows *sorted, Run *run)
 		}
 		else
 			run_write_fixed(run, sorted_rows_key(sorted, i),
-							sorted->rows == NULL ? (MinimalTuple) sorted_rows_address(sorted, i) : NULL);
+							sorted->rows == NULL ? (StoredRow) sorted_rows_address(sorted, i) : NULL);
 	}
 }
 
@@ -373,7 +373,7 @@ write_merged(Merger *merger, Run *run)
 static void
 write_verified(VerifiedMerge *merge, Run *run)
 {
-	MinimalTuple row;
+	StoredRow row;
 
 	while ((row = verified_merge_next(merge)) != NULL)
 	{

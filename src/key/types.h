@@ -7,7 +7,14 @@
 
 #include "postgres.h"
 
+#include "access/htup.h"
 #include "access/tupdesc.h"
+
+/*
+ * A row as a sort keeps it: a MinimalTuple, or an IndexRow (key_row.h), whose t_len has the same place.
+ * SortKeyPolicy.index_rows says which.
+ */
+typedef MinimalTuple StoredRow;
 
 /* A fixed key is at most this many bytes wide; wider ones become variable keys. */
 #define SORT_KEY_MAX_FIXED_WIDTH 32
