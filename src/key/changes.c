@@ -36,9 +36,9 @@ hash_column(uint64 hash, const SortKeyColumn *col, Oid newest)
 		hash = hash_number(hash, numbers[i]);
 	if (OidIsValid(newest) && col->enum_order != NULL)
 		hash = hash_combine64(hash, sort_key_enum_fingerprint(col->enum_order, newest));
-	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
-		hash = hash_column(hash, &col->parts->columns[i], newest);
-	return hash_number(hash, col->parts != NULL ? col->parts->ncolumns : 0);
+	for (int i = 0; col->components != NULL && i < col->components->ncolumns; i++)
+		hash = hash_column(hash, &col->components->columns[i], newest);
+	return hash_number(hash, col->components != NULL ? col->components->ncolumns : 0);
 }
 
 uint64
@@ -60,8 +60,8 @@ newest_value(int ncols, const SortKeyColumn *cols)
 	{
 		if (cols[i].enum_order != NULL)
 			newest = Max(newest, sort_key_enum_newest(cols[i].enum_order));
-		if (cols[i].parts != NULL)
-			newest = Max(newest, newest_value(cols[i].parts->ncolumns, cols[i].parts->columns));
+		if (cols[i].components != NULL)
+			newest = Max(newest, newest_value(cols[i].components->ncolumns, cols[i].components->columns));
 	}
 	return newest;
 }

@@ -57,7 +57,7 @@ typedef enum SortKeyKind
 	SORT_KEY_LTREE,
 	SORT_KEY_CITEXT,
 	SORT_KEY_JSONB_STRING, /* JsonbValue *, within a document */
-	/* variable width, values that consist of other values, see parts.h */
+	/* variable width, values that consist of other values, see components.h */
 	SORT_KEY_ARRAY,
 	SORT_KEY_RECORD, /* of a composite type */
 	SORT_KEY_RANGE,
@@ -79,10 +79,10 @@ typedef struct SortKeyType
 	bool self_marked;	  /* see SortKeyColumn */
 } SortKeyType;
 
-typedef struct SortKeyIcu SortKeyIcu;		/* icu.c */
-typedef struct SortKeyImages SortKeyImages; /* images.c */
-typedef struct SortKeyEnum SortKeyEnum;		/* enum.c */
-typedef struct SortKeyParts SortKeyParts;	/* below */
+typedef struct SortKeyIcu SortKeyIcu;				/* icu.c */
+typedef struct SortKeyImages SortKeyImages;			/* images.c */
+typedef struct SortKeyEnum SortKeyEnum;				/* enum.c */
+typedef struct SortKeyComponents SortKeyComponents; /* below */
 
 struct SortKeyColumn
 {
@@ -108,11 +108,11 @@ struct SortKeyColumn
 	SortKeyIcu *icu;	   /* NULL: ICU is not used */
 	SortKeyImages *images; /* makes images of strings; NULL: strings have no image */
 	SortKeyEnum *enum_order;
-	SortKeyParts *parts; /* NULL: values do not consist of other values */
-	SortKeyAppend guess; /* guess of values that are stored whole behind it; NULL: there is none */
-	Oid comparison;		 /* function that compares values that are stored whole; otherwise InvalidOid */
-	FmgrInfo compare;	 /* the comparison function, ready to be called */
-	int16 length;		 /* then: typlen and typbyval */
+	SortKeyComponents *components; /* NULL: values do not consist of other values */
+	SortKeyAppend guess;		   /* guess of values that are stored whole behind it; NULL: there is none */
+	Oid comparison;	  /* function that compares values that are stored whole; otherwise InvalidOid */
+	FmgrInfo compare; /* the comparison function, ready to be called */
+	int16 length;	  /* then: typlen and typbyval */
 	bool by_value;
 };
 
@@ -130,16 +130,16 @@ sort_key_marker_bytes(const SortKeyColumn *col)
 	return col->unmarked ? 0 : 1;
 }
 
-/* ---------------------------------------------------------------- parts */
+/* ---------------------------------------------------------------- components */
 
-/* The markers of parts. */
-#define PART_END 1		 /* there are no more; of a range: it is empty */
-#define PART_BELOW 2	 /* no lower bound */
-#define PART_VALUE 3	 /* the value follows */
-#define PART_ABOVE 4	 /* NULL; no upper bound */
-#define PART_ALL_ABOVE 5 /* NULL, as are all that follow */
+/* The markers of components. */
+#define COMPONENT_END 1		  /* there are no more; of a range: it is empty */
+#define COMPONENT_BELOW 2	  /* no lower bound */
+#define COMPONENT_VALUE 3	  /* the value follows */
+#define COMPONENT_ABOVE 4	  /* NULL; no upper bound */
+#define COMPONENT_ALL_ABOVE 5 /* NULL, as are all that follow */
 
-/* The columns for the parts of jsonb, and their markers, which follow the order of the types. */
+/* The columns for the components of jsonb, and their markers, which follow the order of the types. */
 #define JSONB_STRINGS 0
 #define JSONB_NUMBERS 1
 #define JSONB_NULL 1
@@ -150,11 +150,11 @@ sort_key_marker_bytes(const SortKeyColumn *col)
 #define JSONB_ARRAY 6
 #define JSONB_OBJECT 7
 
-/* The parts of a column's values; parts.h says how they become bytes. */
-struct SortKeyParts
+/* The components of a column's values; components.h says how they become bytes. */
+struct SortKeyComponents
 {
 	int ncolumns;			/* columns of a composite type that are not dropped; 2 for jsonb; otherwise 1 */
-	SortKeyColumn *columns; /* columns of the parts; attidx is an index into values and isnull */
+	SortKeyColumn *columns; /* columns of the components; attidx is an index into values and isnull */
 
 	/* arrays: the type of the elements, and how they are stored */
 	Oid element_type;
@@ -168,8 +168,8 @@ struct SortKeyParts
 	TypeCacheEntry *composite;
 	uint64 version; /* the type's tupDesc_identifier at that time */
 	/*
-	 * describes the parts of the altered type again; raises an error if the type's keys would differ from the
-	 * earlier ones
+	 * describes the components of the altered type again; raises an error if the type's keys would differ
+	 * from the earlier ones
 	 */
 	void (*follow)(SortKeyColumn *col);
 	TupleDesc desc;

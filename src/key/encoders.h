@@ -23,7 +23,7 @@ extern void sort_key_append_icu(SortKeyBuilder *key, SortKeyColumn *col, Datum v
 /* images.c */
 extern void sort_key_append_imaged(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
-/* parts.c */
+/* components.c */
 extern void sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_range(SortKeyBuilder *key, SortKeyColumn *col, Datum value);

@@ -26,30 +26,30 @@ report_altered(Oid type)
 
 /* Are the first ones of these columns those of before? */
 static bool
-goes_on(const SortKeyParts *parts, const SortKeyParts *before)
+goes_on(const SortKeyComponents *components, const SortKeyComponents *before)
 {
 	int n = before->ncolumns;
 
-	return parts->ncolumns >= n && sort_key_hash_columns(n, parts->columns, InvalidOid) ==
-									   sort_key_hash_columns(n, before->columns, InvalidOid);
+	return components->ncolumns >= n && sort_key_hash_columns(n, components->columns, InvalidOid) ==
+											sort_key_hash_columns(n, before->columns, InvalidOid);
 }
 
-/* Describes the parts of a composite type again (SortKeyParts.follow). */
+/* Describes the components of a composite type again (SortKeyComponents.follow). */
 static void
 follow_type(SortKeyColumn *col)
 {
-	SortKeyParts *before = col->parts;
+	SortKeyComponents *before = col->components;
 	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(before));
 	SortKeyColumn now = {.type = col->type};
 	Declined why_not;
 
-	if (!sort_key_describe_record(col->type, &now, &why_not) || !goes_on(now.parts, before) ||
+	if (!sort_key_describe_record(col->type, &now, &why_not) || !goes_on(now.components, before) ||
 		(now.verified && !col->verified))
 		report_altered(col->type);
-	for (int i = before->ncolumns; i < now.parts->ncolumns; i++)
-		sort_key_prepare_column(&now.parts->columns[i]);
-	memcpy(now.parts->columns, before->columns, sizeof(SortKeyColumn) * before->ncolumns);
-	*before = *now.parts;
+	for (int i = before->ncolumns; i < now.components->ncolumns; i++)
+		sort_key_prepare_column(&now.components->columns[i]);
+	memcpy(now.components->columns, before->columns, sizeof(SortKeyColumn) * before->ncolumns);
+	*before = *now.components;
 	before->follow = follow_type;
 	MemoryContextSwitchTo(old);
 }
@@ -66,7 +66,7 @@ sort_key_prepare_column(SortKeyColumn *col)
 	if (sort_key_is_whole(col))
 		fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
 	if (col->kind == SORT_KEY_RECORD)
-		col->parts->follow = follow_type;
-	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
-		sort_key_prepare_column(&col->parts->columns[i]);
+		col->components->follow = follow_type;
+	for (int i = 0; col->components != NULL && i < col->components->ncolumns; i++)
+		sort_key_prepare_column(&col->components->columns[i]);
 }

@@ -7,7 +7,7 @@
 
 #include "key/column.h"
 
-/* Prepares the encoders of the column's values, or of their parts, in CurrentMemoryContext. */
+/* Prepares the encoders of the column's values, or of their components, in CurrentMemoryContext. */
 extern void sort_key_prepare_column(SortKeyColumn *col);
 
 #endif /* GPUSORT_KEY_PREPARE_H */

@@ -21,7 +21,7 @@ sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Dec
 	return true;
 }
 
-/* The part, or the column itself, whose order ICU's keys guess at; NULL: there is none. */
+/* The component, or the column itself, whose order ICU's keys guess at; NULL: there is none. */
 static const SortKeyColumn *
 find_guess_of_icu(const SortKeyColumn *col)
 {
@@ -29,10 +29,10 @@ find_guess_of_icu(const SortKeyColumn *col)
 
 	if (!col->verified)
 		return NULL;
-	if (col->parts == NULL)
+	if (col->components == NULL)
 		return sort_key_text_order(col->collation) == TEXT_ICU ? col : NULL;
-	for (int i = 0; i < col->parts->ncolumns && found == NULL; i++)
-		found = find_guess_of_icu(&col->parts->columns[i]);
+	for (int i = 0; i < col->components->ncolumns && found == NULL; i++)
+		found = find_guess_of_icu(&col->components->columns[i]);
 	return found;
 }
 

@@ -11,7 +11,7 @@
 
 #include "key/encoders.h"
 #include "key/numbers.h"
-#include "key/parts.h"
+#include "key/components.h"
 
 static void
 append16(SortKeyBuilder *key, uint16 value)

@@ -1,14 +1,14 @@
 /*
- * key/parts.h
+ * key/components.h
  *		Values that consist of other values: arrays, composite values, ranges, multiranges, jsonb.
  *
- * The bytes of such a value are the bytes of its parts in sequence, each with a marker before it, in
- * ascending order for any order of the column.  Everything that can be in the place of a part has its own
- * marker.  Therefore the end of the value is unambiguous, its bytes are prefix-free, and the first byte, 01 -
- * 05, serves as the marker of the value itself.
+ * The bytes of such a value are the bytes of its components in sequence, each with a marker before it, in
+ * ascending order for any order of the column.  Everything that can be in the place of a component has its
+ * own marker.  Therefore the end of the value is unambiguous, its bytes are prefix-free, and the first byte,
+ * 01 - 05, serves as the marker of the value itself.
  */
-#ifndef GPUSORT_KEY_PARTS_H
-#define GPUSORT_KEY_PARTS_H
+#ifndef GPUSORT_KEY_COMPONENTS_H
+#define GPUSORT_KEY_COMPONENTS_H
 
 #include "key/builder.h"
 
@@ -20,7 +20,7 @@ static inline struct varlena *
 sort_key_unpack(SortKeyBuilder *key, SortKeyColumn *col, Datum datum)
 {
 	struct varlena *value = sort_key_detoast(key, datum);
-	struct varlena *unpacked = &col->parts->unpacked.value;
+	struct varlena *unpacked = &col->components->unpacked.value;
 	Size size;
 
 	if (!VARATT_IS_SHORT(value))
@@ -32,15 +32,16 @@ sort_key_unpack(SortKeyBuilder *key, SortKeyColumn *col, Datum datum)
 }
 
 /*
- * Was the composite type of the column altered, or may it have been altered, since its parts were described?
+ * Was the composite type of the column altered, or may it have been altered, since its components were
+ * described?
  */
 static inline bool
 sort_key_is_outdated(const SortKeyColumn *col)
 {
-	return unlikely(col->parts->composite->tupDesc_identifier != col->parts->version);
+	return unlikely(col->components->composite->tupDesc_identifier != col->components->version);
 }
 
 /* Raises an error if the type of a value is not that of its column. */
 extern void sort_key_check_type(const SortKeyColumn *col, Oid expected, Oid found);
 
-#endif /* GPUSORT_KEY_PARTS_H */
+#endif /* GPUSORT_KEY_COMPONENTS_H */
