@@ -60,7 +60,6 @@ cuda_note_request(CudaCard *card, const SortRequest *request)
 	card->limit = request->process_memory > 0 ? request->process_memory : request->memory_limit;
 	estimate->key_bytes = request->key->width;
 	estimate->algorithm = gpusort_algorithm;
-	estimate->payload = GPUSORTD_ROWS_RIDE;
 	estimate->expected_rows = rows;
 	estimate->expected_key_bytes = Min(rows * request->expected_key_bytes, ESTIMATE_MAX);
 	estimate->expected_row_bytes = Min(rows * request->expected_row_bytes, ESTIMATE_MAX);
