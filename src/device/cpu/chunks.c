@@ -189,7 +189,7 @@ cpu_spill(CpuSorter *sorter)
 	{
 		cpu_free_chunks(sorter, &sorter->empty_chunks);
 		progress_enter(&sorter->base, PROGRESS_MERGING);
-		external_sort_merge_full_levels(sorter->external);
+		external_sort_merge_full_generations(sorter->external);
 	}
 	progress_enter(&sorter->base, phase);
 	MemoryContextSwitchTo(old);

@@ -44,7 +44,7 @@ prepare_external(CudaCard *card)
 {
 	create_external(card);
 	if (external_sort_is_full(card->external))
-		external_sort_merge_full_levels(card->external);
+		external_sort_merge_full_generations(card->external);
 }
 
 /* Writes the sorted rows of the job as a run. */
