@@ -141,24 +141,19 @@ typedef struct DevSortStringsJob
 	const uint64_t *offsets;
 	uint32_t *sorted_indexes; /* n, the result: which string comes first, second, ... */
 	uint64_t seed;
-	/* without what the paper does not have: codes for characters, depths of segments, finishing */
-	bool as_published;
-	bool keep_singletons;	/* as published, and without the removal of strings that have found their place */
-	bool fixed_segment_ids; /* as published, and with segment ids of 32 bits, not of as few as they need */
-	int *rounds;			/* host memory, the result: sorts that were needed, maybe none; or NULL */
+	int *rounds;				 /* host memory, the result: sorts that were needed, maybe none; or NULL */
 	const DevSortStages *stages; /* or NULL */
 } DevSortStringsJob;
 
 /*
- * Depends on algorithm, n and the disabled parts: about 37 bytes for each string, and the workspace of the
- * rounds' sorts.
+ * Depends on algorithm and n: about 37 bytes for each string, and the workspace of the rounds' sorts.
  */
 DevSortStatus devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_bytes);
 
 /*
  * Sorts byte strings by memcmp order, a string before its continuations (Deshpande, Narayanan, segment-id
  * radix sort).  Equal strings come in any order.  Waits for the stream in every round.  Strings of 2^32 -
- * 65536 bytes and more are DEVSORT_INVALID, unless as_published.
+ * 65536 bytes and more are DEVSORT_INVALID.
  */
 DevSortStatus devsort_strings(const DevSortStringsJob *job, void *workspace, size_t workspace_bytes,
 							  DevSortStream stream);
