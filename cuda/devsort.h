@@ -141,24 +141,19 @@ typedef struct DevSortStringsJob
 	const uint64_t *offsets;
 	uint32_t *sorted_indexes; /* n, the result: which string comes first, second, ... */
 	uint64_t seed;
-	/* without what the paper does not have: codes for characters, depths of segments, finishing */
-	bool as_published;
-	bool keep_singletons;	/* as published, and without the removal of strings that have found their place */
-	bool fixed_segment_ids; /* as published, and with segment ids of 32 bits, not of as few as they need */
-	int *rounds;			/* host memory, the result: sorts that were needed, maybe none; or NULL */
+	int *rounds;				 /* host memory, the result: sorts that were needed, maybe none; or NULL */
 	const DevSortStages *stages; /* or NULL */
 } DevSortStringsJob;
 
 /*
- * Depends on algorithm, n and the disabled parts: about 37 bytes for each string, and the workspace of the
- * rounds' sorts.
+ * Depends on algorithm and n: about 37 bytes for each string, and the workspace of the rounds' sorts.
  */
 DevSortStatus devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_bytes);
 
 /*
  * Sorts byte strings by memcmp order, a string before its continuations (Deshpande, Narayanan, segment-id
  * radix sort).  Equal strings come in any order.  Waits for the stream in every round.  Strings of 2^32 -
- * 65536 bytes and more are DEVSORT_INVALID, unless as_published.
+ * 65536 bytes and more are DEVSORT_INVALID.
  */
 DevSortStatus devsort_strings(const DevSortStringsJob *job, void *workspace, size_t workspace_bytes,
 							  DevSortStream stream);
@@ -186,14 +181,6 @@ DevSortStatus devsort_rows_plan(const DevSortRowsJob *job, void *workspace, size
 								DevSortStream stream);
 
 /*
- * How many rows of the result, from row `first` on, fit into window_bytes; at least 1, unless first = n, and
- * DEVSORT_INVALID if row `first` alone is longer.  *bytes is their length.  After devsort_rows_plan; waits
- * for the stream.
- */
-DevSortStatus devsort_rows_window(const DevSortRowsJob *job, uint64_t first, size_t window_bytes,
-								  uint64_t *count, size_t *bytes, DevSortStream stream);
-
-/*
  * Writes rows first .. first + count - 1 of the result to window, one after the other.  After
  * devsort_rows_plan.
  */
@@ -219,20 +206,13 @@ typedef struct DevSortBuffer DevSortBuffer;
 DevSortStatus devsort_buffer_create(DevSortBudget *budget, size_t max_bytes, DevSortBuffer **buffer);
 
 /*
- * Makes at least `bytes` bytes of the buffer usable.  Its content stays at its address.  After
- * DEVSORT_OVER_BUDGET or DEVSORT_OUT_OF_MEMORY the buffer is unchanged; the message has the requested and the
- * available bytes.
+ * Makes `bytes` bytes of the buffer usable, rounded up to the device's granularity; fewer than there are
+ * change nothing.  Its content stays at its address.  After DEVSORT_OVER_BUDGET or DEVSORT_OUT_OF_MEMORY the
+ * buffer is unchanged; the message has the requested and the available bytes.
  */
 DevSortStatus devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes);
 
-/*
- * Makes exactly `bytes` bytes usable, rounded up to the device's granularity, for callers that choose the
- * steps.
- */
-DevSortStatus devsort_buffer_grow_exactly(DevSortBuffer *buffer, size_t bytes);
-
 void *devsort_buffer_address(const DevSortBuffer *buffer);
-size_t devsort_buffer_capacity(const DevSortBuffer *buffer);
 
 /*
  * Returns the buffer's memory to the device and to the budget.  Work that uses the buffer must be done.  NULL

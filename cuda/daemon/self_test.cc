@@ -90,8 +90,7 @@ check_result(GpusortdClient *client)
 static bool
 sort_once(GpusortdClient *client, const char *socket_path, uint32_t algorithm)
 {
-	GpusortdBegin begin =
-		{8, algorithm, GPUSORTD_ROWS_RIDE, 0, SELF_TEST_ROWS, 0, SELF_TEST_ROWS * SELF_TEST_ROW_BYTES, 0};
+	GpusortdBegin begin = {8, algorithm, 0, SELF_TEST_ROWS, 0, SELF_TEST_ROWS * SELF_TEST_ROW_BYTES, 0};
 	uint64_t row = 0;
 
 	if (!gpusortd_connect(client, socket_path, nullptr, nullptr) || !gpusortd_begin(client, &begin))

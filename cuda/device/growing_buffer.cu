@@ -6,12 +6,8 @@
  * behind its beginning: CUDA's virtual memory management.  Growing maps more memory behind the end of what is
  * there, so nothing is copied and no pointer changes.
  *
- * So that many small demands don't become many calls of the driver, a buffer grows by more than was asked
- * for: by an eighth of its size and at least by BUFFER_STEP_MIN, but not past what was reserved, and by no
- * more than an eighth of what the budget has left, which other buffers will want too.  If that is less than
- * was asked for, or if the device hasn't as much, or if the caller wants it so, it grows by exactly what was
- * asked for, rounded up to the device's granularity.  The budget counts what is mapped, the rounding
- * included.
+ * A buffer grows by what was asked for, rounded up to the device's granularity: a caller that wants fewer
+ * calls of the driver asks for more.  The budget counts what is mapped, the rounding included.
  *
  * A mapping keeps its memory alive.  So the handle of each piece is given back as soon as it is mapped, and
  * there is no list of pieces: unmapping the whole range frees them all.
@@ -25,10 +21,6 @@
 #include <cudaTypedefs.h>
 
 #include "base/status.h"
-
-#define BUFFER_STEP_MIN ((size_t) 32 << 20)
-#define BUFFER_STEP_DIVISOR 8
-#define BUFFER_BUDGET_DIVISOR 8
 
 /* The functions are used as they were in this version of CUDA, the oldest that the library is built with. */
 #define DRIVER_INTERFACE 12000
@@ -168,37 +160,6 @@ devsort_buffer_create(DevSortBudget *budget, size_t max_bytes, DevSortBuffer **b
 
 /* ---- growing ---- */
 
-/* By how much to grow, if the device has as much: at least by `needed`, which the budget has. */
-static size_t
-buffer_choose_step(size_t capacity, size_t reserved, size_t granularity, size_t left, size_t needed)
-{
-	size_t step = capacity / BUFFER_STEP_DIVISOR;
-
-	if (step < BUFFER_STEP_MIN)
-		step = BUFFER_STEP_MIN;
-	if (step > left / BUFFER_BUDGET_DIVISOR)
-		step = left / BUFFER_BUDGET_DIVISOR;
-	step = step / granularity * granularity;
-	if (step > reserved - capacity)
-		step = reserved - capacity;
-	return step > needed ? step : needed;
-}
-
-/* Takes memory from the device: *bytes if it has as much, else `needed`, and says which in *bytes. */
-static cudaError_t
-buffer_create_memory(const DevSortBuffer *buffer, size_t needed, size_t *bytes,
-					 CUmemGenericAllocationHandle *handle)
-{
-	CUresult result = buffer->driver.create(handle, *bytes, &buffer->memory, 0);
-
-	if (result == CUDA_ERROR_OUT_OF_MEMORY && *bytes > needed)
-	{
-		*bytes = needed;
-		result = buffer->driver.create(handle, *bytes, &buffer->memory, 0);
-	}
-	return driver_error(result);
-}
-
 static DevSortStatus
 buffer_map(const DevSortBuffer *buffer, size_t bytes, CUmemGenericAllocationHandle handle)
 {
@@ -221,27 +182,28 @@ buffer_allow_access(const DevSortBuffer *buffer, size_t bytes)
 	return status_ok();
 }
 
-/* Maps `step` bytes behind the end, or `needed` if the device hasn't more; all of it or nothing. */
+/* Maps so many bytes behind the end, or none. */
 static DevSortStatus
-buffer_extend(DevSortBuffer *buffer, size_t needed, size_t step)
+buffer_extend(DevSortBuffer *buffer, size_t bytes)
 {
 	CUmemGenericAllocationHandle handle;
 	DevSortStatus status;
 
-	CHECK_CUDA_MEMORY(buffer_create_memory(buffer, needed, &step, &handle), "taking device memory");
-	status = buffer_map(buffer, step, handle);
+	CHECK_CUDA_MEMORY(driver_error(buffer->driver.create(&handle, bytes, &buffer->memory, 0)),
+					  "taking device memory");
+	status = buffer_map(buffer, bytes, handle);
 	/* A mapping keeps the memory; without one this frees it. */
 	(void) buffer->driver.release(handle);
 	if (status.code != DEVSORT_OK)
 		return status;
-	status = buffer_allow_access(buffer, step);
+	status = buffer_allow_access(buffer, bytes);
 	if (status.code != DEVSORT_OK)
 	{
-		(void) buffer->driver.unmap(buffer->address + buffer->capacity, step);
+		(void) buffer->driver.unmap(buffer->address + buffer->capacity, bytes);
 		return status;
 	}
-	buffer->capacity += step;
-	buffer->budget->used += step;
+	buffer->capacity += bytes;
+	buffer->budget->used += bytes;
 	return status_ok();
 }
 
@@ -261,13 +223,12 @@ buffer_explain_out_of_memory(const DevSortBuffer *buffer, size_t bytes, size_t n
 		buffer->capacity, bytes, needed, free_bytes, total_bytes);
 }
 
-static DevSortStatus
-buffer_grow(DevSortBuffer *buffer, size_t bytes, bool exactly)
+DevSortStatus
+devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes)
 {
 	const DevSortBudget *budget;
 	DevSortStatus status;
 	size_t needed;
-	size_t step;
 	size_t left;
 
 	if (buffer == NULL)
@@ -286,25 +247,10 @@ buffer_grow(DevSortBuffer *buffer, size_t bytes, bool exactly)
 			"over the budget: a buffer was to grow from %zu to %zu bytes, which takes %zu more, "
 			"and %zu of the budget of %zu bytes are used",
 			buffer->capacity, bytes, needed, budget->used, budget->limit);
-	step = exactly
-			   ? needed
-			   : buffer_choose_step(buffer->capacity, buffer->reserved, buffer->granularity, left, needed);
-	status = buffer_extend(buffer, needed, step);
+	status = buffer_extend(buffer, needed);
 	if (status.code == DEVSORT_OUT_OF_MEMORY)
 		return buffer_explain_out_of_memory(buffer, bytes, needed);
 	return status;
-}
-
-DevSortStatus
-devsort_buffer_grow(DevSortBuffer *buffer, size_t bytes)
-{
-	return buffer_grow(buffer, bytes, false);
-}
-
-DevSortStatus
-devsort_buffer_grow_exactly(DevSortBuffer *buffer, size_t bytes)
-{
-	return buffer_grow(buffer, bytes, true);
 }
 
 /* ---- using, destroying ---- */
@@ -313,12 +259,6 @@ void *
 devsort_buffer_address(const DevSortBuffer *buffer)
 {
 	return (void *) buffer->address;
-}
-
-size_t
-devsort_buffer_capacity(const DevSortBuffer *buffer)
-{
-	return buffer->capacity;
 }
 
 void

@@ -1,17 +1,12 @@
 /*
  * plan.cu
- *		Where each row of a row gather's result begins, and which of them fit into a window.
+ *		Where each row of a row gather's result begins.
  *
  * The plan is a prefix sum: the lengths of the rows in their order, summed tile by tile, give each row's
  * place in the result.  Three kernels: the lengths and each tile's sum; the sums before each tile; the
  * places.  (A library scan would do, but asks the device how much workspace it needs; this one's is known
  * without.)
- *
- * A window's end is found from the host, which reads a run of places around where it should be if the rows
- * were equally long.  With rows of similar lengths the first run has it.
  */
-#include <algorithm>
-
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_reduce.cuh>
 #include <cub/block/block_scan.cuh>
@@ -25,9 +20,6 @@
 #define PLAN_ITEMS 8
 #define PLAN_TILE (PLAN_THREADS * PLAN_ITEMS)
 #define PLAN_SUM_THREADS 1024
-
-/* Places that devsort_rows_window reads at a time. */
-#define WINDOW_READ 2048
 
 /* ---- checks ---- */
 
@@ -201,127 +193,5 @@ devsort_rows_plan(const DevSortRowsJob *job, void *workspace, size_t bytes, DevS
 																			 sums);
 		CHECK_LAUNCH("placing rows");
 	}
-	return status_ok();
-}
-
-/* ---- windows ---- */
-
-/* Between which rows a window ends: row `low` begins inside or at its end, row `high` begins after it. */
-typedef struct WindowSearch
-{
-	uint64_t limit; /* where the window ends in the result */
-	uint64_t low;
-	uint64_t low_place;
-	uint64_t high;
-	uint64_t high_place;
-} WindowSearch;
-
-/* Reads the places of `count` rows; waits for the stream. */
-static DevSortStatus
-window_read_places(const DevSortRowsJob *job, uint64_t from, uint64_t count, uint64_t *places,
-				   cudaStream_t stream)
-{
-	CHECK_CUDA(cudaMemcpyAsync(places, job->sorted_offsets + from, count * sizeof(uint64_t),
-							   cudaMemcpyDeviceToHost, stream),
-			   "reading where rows begin");
-	CHECK_CUDA(cudaStreamSynchronize(stream), "waiting for where rows begin");
-	return status_ok();
-}
-
-/*
- * From which row on to read next: around the row where the window ends if rows between low and high were
- * equally long, or in the middle, now and then, in case lengths vary so much that the other gets nowhere.
- */
-static uint64_t
-window_choose_read(const WindowSearch *search, bool in_middle)
-{
-	uint64_t between = search->high - search->low - 1;
-	uint64_t guess = between / 2;
-
-	if (between <= WINDOW_READ)
-		return search->low + 1;
-	if (!in_middle)
-		guess = (uint64_t) ((double) between * ((double) (search->limit - search->low_place) /
-												(double) (search->high_place - search->low_place)));
-	guess = guess > WINDOW_READ / 2 ? guess - WINDOW_READ / 2 : 0;
-	return search->low + 1 + std::min(guess, between - WINDOW_READ);
-}
-
-/*
- * Moves low up and high down by the places of rows from .. from + count - 1, all of them between low and
- * high.
- */
-static void
-window_narrow(WindowSearch *search, uint64_t from, uint64_t count, const uint64_t *places)
-{
-	uint64_t inside = std::upper_bound(places, places + count, search->limit) - places;
-
-	if (inside > 0)
-	{
-		search->low = from + inside - 1;
-		search->low_place = places[inside - 1];
-	}
-	if (inside < count)
-	{
-		search->high = from + inside;
-		search->high_place = places[inside];
-	}
-}
-
-/*
- * Begins the search with all rows from `first` on; if the window holds them all, low is the last one's end.
- */
-static DevSortStatus
-window_begin_search(const DevSortRowsJob *job, uint64_t first, size_t window_bytes, WindowSearch *search,
-					uint64_t *begin, cudaStream_t stream)
-{
-	RETURN_IF_FAILED(window_read_places(job, first, 1, begin, stream));
-	RETURN_IF_FAILED(window_read_places(job, job->n, 1, &search->high_place, stream));
-	search->limit = window_bytes > UINT64_MAX - *begin ? UINT64_MAX : *begin + window_bytes;
-	search->low = first;
-	search->low_place = *begin;
-	search->high = job->n;
-	if (search->high_place <= search->limit)
-	{
-		search->low = job->n;
-		search->low_place = search->high_place;
-	}
-	return status_ok();
-}
-
-DevSortStatus
-devsort_rows_window(const DevSortRowsJob *job, uint64_t first, size_t window_bytes, uint64_t *count,
-					size_t *bytes, DevSortStream stream)
-{
-	uint64_t places[WINDOW_READ];
-	WindowSearch search;
-	uint64_t begin;
-	int reads = 0;
-
-	RETURN_IF_FAILED(rows_check_pointers(job));
-	if (count == NULL || bytes == NULL)
-		return status_make(DEVSORT_INVALID, "count or bytes is NULL");
-	*count = 0;
-	*bytes = 0;
-	if (first > job->n)
-		return status_make(DEVSORT_INVALID, "a window can't begin with row %llu of %llu",
-						   (unsigned long long) first, (unsigned long long) job->n);
-	if (first == job->n)
-		return status_ok();
-	RETURN_IF_FAILED(window_begin_search(job, first, window_bytes, &search, &begin, stream));
-	while (search.high > search.low + 1)
-	{
-		uint64_t from = window_choose_read(&search, reads++ % 3 == 2);
-		uint64_t read = std::min(search.high - from, (uint64_t) WINDOW_READ);
-
-		RETURN_IF_FAILED(window_read_places(job, from, read, places, stream));
-		window_narrow(&search, from, read, places);
-	}
-	if (search.low == first)
-		return status_make(DEVSORT_INVALID, "row %llu of the result has %llu bytes, the window only %zu",
-						   (unsigned long long) first, (unsigned long long) (search.high_place - begin),
-						   window_bytes);
-	*count = search.low - first;
-	*bytes = search.low_place - begin;
 	return status_ok();
 }

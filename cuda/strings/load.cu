@@ -7,7 +7,6 @@
  */
 #include <algorithm>
 
-#include "strings/key.h"
 #include "strings/load.h"
 #include "strings/text.cuh"
 
@@ -69,23 +68,6 @@ __launch_bounds__(LOAD_THREADS)
 	block_load_coded(input, text, code, codes->end_bits, false, depths, 0, 64);
 }
 
-static __global__ void
-__launch_bounds__(LOAD_THREADS) load_plain_kernel(RoundRows input, StringText text, uint64_t depth, int bytes)
-{
-	uint64_t i = blockIdx.x * (uint64_t) LOAD_THREADS + threadIdx.x;
-
-	if (i >= input.count)
-		return;
-
-	uint64_t segment = round_segment(input, i);
-	StringRest rest = string_rest(text, round_row(input, i), depth);
-	uint64_t next = 0;
-
-	if (rest.remaining > 0)
-		next = string_load_word(rest.at, rest.remaining < (uint64_t) bytes ? (int) rest.remaining : bytes);
-	input.keys[i] = string_key_pack(segment, next, rest.remaining, bytes);
-}
-
 /* Lowers moved[segment] to where this row and the one before it differ. */
 static __global__ void
 __launch_bounds__(LOAD_THREADS) skip_common_kernel(RoundRows input, StringText text, const uint32_t *depths,
@@ -136,15 +118,6 @@ string_load_surveyed(const RoundRows *input, const StringText *text, const Strin
 	load_surveyed_kernel<<<coded_block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, survey,
 																					   codes, depths);
 	CHECK_LAUNCH("loading the first characters of strings");
-	return status_ok();
-}
-
-DevSortStatus
-string_load_plain(const RoundRows *input, const StringText *text, uint64_t depth, int bytes,
-				  cudaStream_t stream)
-{
-	load_plain_kernel<<<block_count(input->count), LOAD_THREADS, 0, stream>>>(*input, *text, depth, bytes);
-	CHECK_LAUNCH("loading the next bytes of strings");
 	return status_ok();
 }
 

@@ -23,10 +23,6 @@ DevSortStatus string_load_coded(const RoundRows *input, const StringText *text, 
 DevSortStatus string_load_surveyed(const RoundRows *input, const StringText *text, const StringSurvey *survey,
 								   const StringCodes *codes, uint32_t *depths, cudaStream_t stream);
 
-/* Loads keys of key.h: the next `bytes` bytes of all strings, from byte `depth` on. */
-DevSortStatus string_load_plain(const RoundRows *input, const StringText *text, uint64_t depth, int bytes,
-								cudaStream_t stream);
-
 /*
  * Moves each segment's depth behind what its strings have in common, by at most `limit` bytes: from depths to
  * moved.  Every segment has two rows or more.  Not in the first round.

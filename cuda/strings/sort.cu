@@ -5,14 +5,11 @@
  * Deshpande and Narayanan, "Can GPUs Sort Strings Efficiently?" (HiPC 2013), algorithm 1.  Rounds
  * (segments/rounds.h) sort a few bytes of every string that has not found its place, together with the number
  * of its segment; a segment are the strings that agree in all bytes so far.  Both optimisations of their
- * section III are here and can be switched off: singletons leave (III.A), and segment numbers take as few
- * bits as they need, so that keys hold as many bytes of the string as they can (III.B).
+ * section III are here: singletons leave (III.A), and segment numbers take as few bits as they need, so that
+ * keys hold as many bytes of the string as they can (III.B).
  *
- * Different from the paper even where job->as_published asks for its algorithm: strings have offsets and may
- * hold any byte, so keys say where a string ends (key.h); equal strings leave together as soon as they have
- * ended; segment numbers are fitted by the bit, not by the byte.
- *
- * Without as_published, there are fewer rounds:
+ * Different from the paper: strings have offsets and may hold any byte; equal strings leave together as soon
+ * as they have ended; segment numbers are fitted by the bit, not by the byte.  And there are fewer rounds:
  *	- characters take as few bits as their frequency allows (codes.h);
  *	- each segment has a depth of its own, and goes on behind what its strings have in common, however many
  *	  bytes these are (load.h);
@@ -22,12 +19,8 @@
 
 #include "primitives/row_numbers.h"
 #include "strings/finish.h"
-#include "strings/key.h"
 #include "strings/load.h"
 #include "strings/survey.h"
-
-/* Bits of segment numbers that are not fitted to their number. */
-#define FIXED_SEGMENT_BITS 32
 
 /* How many bytes the first round skips at most; every further one twice as many, up to the last. */
 #define SKIP_FIRST_LIMIT 256
@@ -65,19 +58,10 @@ check_pointers(const DevSortStringsJob *job)
 	return status_ok();
 }
 
-/* Without what the paper does not have. */
-static bool
-is_as_published(const DevSortStringsJob *job)
-{
-	return job->as_published || job->keep_singletons || job->fixed_segment_ids;
-}
-
 /* The arrays of a sort. */
 struct StringPieces
 {
 	SegmentRounds rounds;
-
-	/* Not as published: */
 	StringSurvey *survey;
 	StringCodes *codes; /* of the first round, if the survey's sample tells all */
 	uint32_t *finished; /* a bit a row that is left: it belongs to a segment that was finished at once */
@@ -89,14 +73,11 @@ take_pieces(Workspace *workspace, const DevSortStringsJob *job, StringPieces *pi
 {
 	SegmentRounds *rounds = &pieces->rounds;
 
-	if (!is_as_published(job))
-	{
-		pieces->survey = workspace_take<StringSurvey>(workspace, 1);
-		pieces->codes = workspace_take<StringCodes>(workspace, 1);
-		rounds->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
-		rounds->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
-		pieces->finished = workspace_take<uint32_t>(workspace, segment_rounds_words(job->n));
-	}
+	pieces->survey = workspace_take<StringSurvey>(workspace, 1);
+	pieces->codes = workspace_take<StringCodes>(workspace, 1);
+	rounds->depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+	rounds->next_depths = workspace_take<uint32_t>(workspace, job->n / 2 + 1);
+	pieces->finished = workspace_take<uint32_t>(workspace, segment_rounds_words(job->n));
 	rounds->keys = workspace_take<uint64_t>(workspace, job->n);
 	rounds->sorted_keys = workspace_take<uint64_t>(workspace, job->n);
 	rounds->rows = workspace_take<uint32_t>(workspace, job->n);
@@ -122,41 +103,6 @@ devsort_strings_memory(const DevSortStringsJob *job, size_t *workspace_size)
 		return status_make(DEVSORT_INVALID, "workspace_bytes is NULL");
 	measure(&measured, job);
 	*workspace_size = workspace_bytes(&measured);
-	return status_ok();
-}
-
-/*
- * A round of the paper: the next bytes of all strings that are left, all from the same depth on.  Moves
- * *depth.
- */
-static DevSortStatus
-sort_published_round(const DevSortStringsJob *job, SegmentRounds *rounds, const StringText *text,
-					 uint64_t *depth, const Workspace *workspace, cudaStream_t stream)
-{
-	RoundRows input = segment_rounds_input(rounds);
-	int bytes = string_key_bytes(job->fixed_segment_ids ? FIXED_SEGMENT_BITS : segment_rounds_bits(rounds));
-	SettleRule rule = {STRING_COUNT_MASK, string_key_limit(bytes)};
-
-	stage_begin(job->stages, "load", stream);
-	RETURN_IF_FAILED(string_load_plain(&input, text, *depth, bytes, stream));
-	*depth += (uint64_t) bytes;
-
-	stage_begin(job->stages, "sort", stream);
-	RETURN_IF_FAILED(segment_rounds_sort(rounds, NULL, workspace, stream));
-
-	stage_begin(job->stages, "segments", stream);
-	return segment_rounds_settle(rounds, rule, workspace, stream);
-}
-
-static DevSortStatus
-sort_as_published(const DevSortStringsJob *job, StringPieces *pieces, const StringText *text,
-				  const Workspace *workspace, cudaStream_t stream)
-{
-	uint64_t depth = 0;
-
-	segment_rounds_begin(&pieces->rounds, job->n);
-	while (pieces->rounds.count > 0)
-		RETURN_IF_FAILED(sort_published_round(job, &pieces->rounds, text, &depth, workspace, stream));
 	return status_ok();
 }
 
@@ -286,12 +232,8 @@ devsort_strings(const DevSortStringsJob *job, void *workspace_memory, size_t wor
 	pieces.rounds.order = job->sorted_indexes;
 	pieces.rounds.algorithm = job->algorithm;
 	pieces.rounds.seed = job->seed;
-	pieces.rounds.keep_settled = job->keep_singletons;
 	text = {job->bytes, job->offsets};
-	if (is_as_published(job))
-		RETURN_IF_FAILED(sort_as_published(job, &pieces, &text, &workspace, stream));
-	else
-		RETURN_IF_FAILED(sort_coded(job, &pieces, &text, &workspace, stream));
+	RETURN_IF_FAILED(sort_coded(job, &pieces, &text, &workspace, stream));
 	stage_begin(job->stages, NULL, stream);
 	if (job->rounds)
 		*job->rounds = pieces.rounds.round;

@@ -8,88 +8,18 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "tcop/tcopprot.h"
 #include "utils/builtins.h"
-#include "utils/tuplestore.h"
 
 #include "base/pg_compat.h"
 #include "base/preload.h"
-#include "base/result_rows.h"
-#include "check/check.h"
+#include "check/error_text.h"
+#include "check/result.h"
+#include "check/statement.h"
 
 PG_FUNCTION_INFO_V1(gpusort_check);
-
-/* Columns of the result. */
-enum
-{
-	COLUMN_SORT_KEY,
-	COLUMN_TAKEN,
-	COLUMN_REASON,
-	COLUMN_EXPECTED_MS,
-	COLUMN_POSTGRESQL_MS,
-	COLUMN_HOW,
-	COLUMNS
-};
-
-static const Oid column_types[COLUMNS] = {TEXTOID, BOOLOID, TEXTOID, FLOAT8OID, FLOAT8OID, TEXTOID};
-
-/* ---------------------------------------------------------------- rows */
-
-static void
-put_text(const char *text, int column, Datum *values, bool *nulls)
-{
-	nulls[column] = text == NULL;
-	if (text != NULL)
-		values[column] = CStringGetTextDatum(text);
-}
-
-static void
-put_time(double ms, int column, Datum *values, bool *nulls)
-{
-	nulls[column] = ms < 0;
-	values[column] = result_milliseconds(ms);
-}
-
-/* Why it is not taken, or what it stands in the place of. */
-static const char *
-reason_of(const CheckedSort *sort)
-{
-	if (sort->why_not == NULL)
-		return sort->replaced;
-	return sort->advice != NULL ? psprintf("%s; %s", sort->why_not, sort->advice) : sort->why_not;
-}
-
-void
-check_put(Check *check, const CheckedSort *sort)
-{
-	Datum values[COLUMNS] = {0};
-	bool nulls[COLUMNS] = {false};
-
-	put_text(sort->sort_key, COLUMN_SORT_KEY, values, nulls);
-	values[COLUMN_TAKEN] = BoolGetDatum(sort->why_not == NULL);
-	put_text(reason_of(sort), COLUMN_REASON, values, nulls);
-	put_time(sort->expected_ms, COLUMN_EXPECTED_MS, values, nulls);
-	put_time(sort->postgres_ms, COLUMN_POSTGRESQL_MS, values, nulls);
-	put_text(sort->how, COLUMN_HOW, values, nulls);
-	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
-	check->sorts++;
-}
-
-void
-check_put_note(Check *check, const char *note)
-{
-	Datum values[COLUMNS] = {0};
-	bool nulls[COLUMNS];
-
-	memset(nulls, true, sizeof(nulls));
-	put_text(note, COLUMN_REASON, values, nulls);
-	tuplestore_putvalues(check->result->setResult, check->result->setDesc, values, nulls);
-}
-
-/* ---------------------------------------------------------------- the call */
 
 /* This function may have brought the library into this session: what is true here is true nowhere else. */
 static void
@@ -140,42 +70,14 @@ analyze(RawStmt *statement, const char *text)
 	return pg_analyze_and_rewrite_varparams(statement, text, &param_types, &nparams, NULL);
 }
 
-/* PostgreSQL has noted a place in the text as one in the statement of the client. */
-static void
-move_error_position(void *text)
-{
-	int position = geterrposition();
-
-	if (position <= 0)
-		return;
-	errposition(0);
-	internalerrposition(position);
-	internalerrquery(text);
-}
-
-void
-check_begin_text(ErrorContextCallback *callback, const char *text)
-{
-	callback->callback = move_error_position;
-	callback->arg = unconstify(char *, text);
-	callback->previous = error_context_stack;
-	error_context_stack = callback;
-}
-
-void
-check_end_text(const ErrorContextCallback *callback)
-{
-	error_context_stack = callback->previous;
-}
-
 Datum
 gpusort_check(PG_FUNCTION_ARGS)
 {
-	Check check = {.text = text_to_cstring(PG_GETARG_TEXT_PP(0)), .why_none = "the statement sorts nothing"};
+	Check check;
 	ErrorContextCallback callback;
 	ListCell *cell;
 
-	check.result = result_rows_begin(fcinfo, column_types, COLUMNS);
+	check_begin(&check, fcinfo, text_to_cstring(PG_GETARG_TEXT_PP(0)));
 	put_if_not_preloaded(&check);
 	check_begin_text(&callback, check.text);
 	foreach(cell, analyze(parse_statement(check.text), check.text))

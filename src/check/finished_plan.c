@@ -11,8 +11,8 @@
 
 #include "base/pg_compat.h"
 #include "check/advice.h"
-#include "check/check.h"
 #include "check/deparse.h"
+#include "check/finished_plan.h"
 #include "check/how.h"
 #include "check/instead.h"
 #include "plan/choice.h"

@@ -23,13 +23,15 @@
 #include "tcop/tcopprot.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
-#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/plancache.h"
 #include "utils/rel.h"
 
 #include "base/pg_compat.h"
-#include "check/check.h"
+#include "check/error_text.h"
+#include "check/finished_plan.h"
+#include "check/owner.h"
+#include "check/statement.h"
 
 static CheckIndexBuilds check_index_builds;
 
@@ -53,24 +55,6 @@ static void
 check_contained(Check *check, Node *query, int cursor_options)
 {
 	check_queries(check, QueryRewrite(copyObject(castNode(Query, query))), cursor_options, NULL);
-}
-
-/* ---------------------------------------------------------------- rights */
-
-void
-check_begin_as_owner(OwnersRights *before, Relation relation)
-{
-	before->nest_level = NewGUCNestLevel();
-	GetUserIdAndSecContext(&before->user, &before->context);
-	SetUserIdAndSecContext(relation->rd_rel->relowner, before->context | SECURITY_RESTRICTED_OPERATION);
-	restrict_search_path();
-}
-
-void
-check_end_as_owner(const OwnersRights *before)
-{
-	AtEOXact_GUC(false, before->nest_level);
-	SetUserIdAndSecContext(before->user, before->context);
 }
 
 /* ---------------------------------------------------------------- COPY */

@@ -40,6 +40,7 @@
 #include "storage/fileset.h"
 
 #include "device/place.h"
+#include "key/types.h"
 #include "monitor/sort_stats.h"
 #include "sort/chunk.h"
 
@@ -193,7 +194,7 @@ struct SortDevice
 	 * the next call.  Called by sorter_next alone, when no rows are at hand.  Those behind the row may be at
 	 * hand then, if the request had no random_access: for the device they count as returned.
 	 */
-	MinimalTuple (*next)(Sorter *sorter, bool forward);
+	StoredRow (*next)(Sorter *sorter, bool forward);
 
 	/*
 	 * In a process that reads together with others.  The next row is the first one of a range, which is one
@@ -216,10 +217,10 @@ extern void sort_device_set_layout(const SortDevice *device, struct SortKey *key
 #define SORTER_ROWS_AHEAD 1024
 
 /* The first of the rows at hand; NULL: there is none. */
-static pg_attribute_always_inline MinimalTuple
+static pg_attribute_always_inline StoredRow
 sorter_row_at_hand(Sorter *sorter)
 {
-	MinimalTuple row = (MinimalTuple) sorter->at;
+	StoredRow row = (StoredRow) sorter->at;
 
 	if (unlikely(sorter->at >= sorter->at_end))
 		return NULL;
@@ -229,10 +230,10 @@ sorter_row_at_hand(Sorter *sorter)
 }
 
 /* The next row, as device->next says. */
-static pg_attribute_always_inline MinimalTuple
+static pg_attribute_always_inline StoredRow
 sorter_next(Sorter *sorter, bool forward)
 {
-	MinimalTuple row = sorter_row_at_hand(sorter);
+	StoredRow row = sorter_row_at_hand(sorter);
 
 	return likely(row != NULL) ? row : sorter->device->next(sorter, forward);
 }

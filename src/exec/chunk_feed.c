@@ -21,6 +21,7 @@
 #include "exec/chunk_feed.h"
 #include "exec/input_rows.h"
 #include "exec/row_source.h"
+#include "key/sort_key.h"
 #include "monitor/progress.h"
 #include "sort/bound.h"
 #include "sort/record.h"

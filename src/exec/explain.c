@@ -241,7 +241,7 @@ explain_processes(const GpuSortState *state, ExplainState *es)
 
 /* The sorts of workers that have sorted for themselves, as the leader does. */
 static void
-explain_workers(const WorkerSorts *sorts, ExplainState *es)
+explain_worker_sorts(const WorkerSorts *sorts, ExplainState *es)
 {
 	ExplainOpenGroup("Sorting Workers", "Sorting Workers", false, es);
 	for (int i = 0; i < sorts->nworkers; i++)
@@ -296,8 +296,8 @@ explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 	ExplainPropertyList("Sort Key", deparse_sort_keys(plan, context, explain_use_prefix(es)), es);
 	if (es->analyze && state->device != NULL)
 		explain_own_sorts(state, es);
-	if (es->analyze && state->workers != NULL)
-		explain_workers(state->workers, es);
+	if (es->analyze && state->worker_sorts != NULL)
+		explain_worker_sorts(state->worker_sorts, es);
 }
 
 /* ---------------------------------------------------------------- ranks */

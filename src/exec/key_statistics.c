@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 
 #include "exec/key_statistics.h"
+#include "key/sort_key.h"
 #include "plan/column_stats.h"
 #include "plan/sort_plan.h"
 

@@ -1,6 +1,6 @@
 /*
  * exec/limit_above.c
- *		How many of a GpuSort's rows the Limit above it wants.
+ *		Finds the Limit above each GpuSort.
  *
  * A bound passes the nodes that return no row which their input did not, and every row that it did: those
  * that PostgreSQL's own ExecSetTupleBound passes, each input of an Append and of a MergeAppend included.
@@ -20,9 +20,6 @@
 #include "plan/sort_plan.h"
 
 static ExecutorStart_hook_type prev_executor_start_hook;
-
-/* GpuSorts whose states were made. */
-static uint64 made = 0;
 
 /* What is known above a node while a plan is walked through. */
 typedef struct LimitAbove
@@ -129,14 +126,14 @@ static void
 gpusort_executor_start(QueryDesc *query, int eflags)
 {
 	LimitAbove nothing = {NULL, NULL};
-	uint64 before = made;
+	uint64 before = node_gpusort_count_made();
 
 	if (prev_executor_start_hook != NULL)
 		prev_executor_start_hook(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
 	/* here, or in a query that was started meanwhile */
-	if (made != before && query->planstate != NULL)
+	if (node_gpusort_count_made() != before && query->planstate != NULL)
 		(void) tell_sorts(query->planstate, &nothing);
 }
 
@@ -145,32 +142,4 @@ limit_above_install_hook(void)
 {
 	prev_executor_start_hook = ExecutorStart_hook;
 	ExecutorStart_hook = gpusort_executor_start;
-}
-
-void
-limit_above_expect(void)
-{
-	made++;
-}
-
-/* ---------------------------------------------------------------- what it wants */
-
-RowsWanted
-limit_rows_wanted(const LimitState *limit)
-{
-	RowsWanted wanted = {0, false};
-
-	if (limit == NULL || limit->noCount || limit->count <= 0 || limit->lstate == LIMIT_INITIAL)
-		return wanted;
-	wanted.rows = (uint64) limit->count + (uint64) limit->offset;
-	wanted.with_ties = limit->limitOption == LIMIT_OPTION_WITH_TIES;
-	return wanted;
-}
-
-bool
-rows_wanted_suffice(const RowsWanted *were, const RowsWanted *are)
-{
-	if (were->rows == 0)
-		return true;
-	return are->rows != 0 && are->rows <= were->rows && (were->with_ties || !are->with_ties);
 }

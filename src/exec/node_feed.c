@@ -20,18 +20,19 @@
 #include "exec/node_feed.h"
 #include "exec/team.h"
 #include "key/key_row.h"
+#include "key/sort_key.h"
 #include "plan/sort_plan.h"
 
 struct GpuSortFeedState
 {
-	CustomScanState css;	  /* must be first */
-	bool is_done;			  /* has it fed, or nothing to feed? */
-	Sorter *sorter;			  /* leader: the GpuSort's; worker: NULL until it has joined */
-	TeamShare *team;		  /* NULL: no other process */
-	ParallelContext *workers; /* leader: those that the Gather launches; NULL: none */
-	SortKey *key;			  /* leader: the GpuSort's; worker: NULL until it wants to join */
-	bool complete_rows;		  /* leader: do rows hold all their sort columns? */
-	bool handed_over;		  /* leader: the sorter has all rows, and workers help to return them */
+	CustomScanState css;			 /* must be first */
+	bool is_done;					 /* has it fed, or nothing to feed? */
+	Sorter *sorter;					 /* leader: the GpuSort's; worker: NULL until it has joined */
+	TeamShare *team;				 /* NULL: no other process */
+	ParallelContext *gather_context; /* leader: of the workers that the Gather launches; NULL: none */
+	SortKey *key;					 /* leader: the GpuSort's; worker: NULL until it wants to join */
+	bool complete_rows;				 /* leader: do rows hold all their sort columns? */
+	bool handed_over;				 /* leader: the sorter has all rows, and workers help to return them */
 };
 
 static const CustomExecMethods feed_exec_methods;
@@ -125,7 +126,7 @@ join_sort(GpuSortFeedState *state)
 static bool
 enter_sort(GpuSortFeedState *state)
 {
-	int nworkers = state->workers != NULL ? state->workers->nworkers_launched : 0;
+	int nworkers = state->gather_context != NULL ? state->gather_context->nworkers_launched : 0;
 
 	if (state->sorter == NULL)
 		elog(ERROR, "gpusort: a feed without a sort");
@@ -229,7 +230,7 @@ shutdown_feed(CustomScanState *css)
 		return;
 	if (state->sorter != NULL)
 		state->sorter->device->dismiss(state->sorter);
-	state->workers = NULL;
+	state->gather_context = NULL;
 	state->team = NULL;
 }
 
@@ -258,7 +259,7 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortFeedState *state = (GpuSortFeedState *) css;
 
-	state->workers = pcxt;
+	state->gather_context = pcxt;
 	state->team = coordinate;
 	team_init(state->team, state->sorter, state->key, state->complete_rows);
 }

@@ -36,13 +36,18 @@
 #include "exec/node_gpusort.h"
 #include "exec/not_null.h"
 #include "exec/own_workers.h"
+#include "key/changes.h"
 #include "key/key_row.h"
+#include "key/sort_key.h"
 #include "monitor/counters.h"
 #include "monitor/fallback_log.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 
 static const CustomExecMethods exec_methods;
+
+/* GpuSorts whose states were begun. */
+static uint64 made = 0;
 
 static Node *
 create_gpusort_state(CustomScan *plan)
@@ -61,13 +66,19 @@ node_is_gpusort(const PlanState *state)
 	return IsA(state, CustomScanState) && ((const CustomScanState *) state)->methods == &exec_methods;
 }
 
+uint64
+node_gpusort_count_made(void)
+{
+	return made;
+}
+
 static void
 begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 {
 	GpuSortState *state = (GpuSortState *) css;
 	Plan *plan = css->ss.ps.plan;
 
-	limit_above_expect();
+	made++;
 	state->columns = sort_plan_columns(plan, &state->ncolumns);
 	sort_plan_refer_to_input(plan);
 	state->random_access = (eflags & (EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) != 0;
@@ -135,8 +146,8 @@ note_performed(GpuSortState *state, double read_ms, const SorterStats *when_read
 	state->sorter->device->get_stats(state->sorter, &stats);
 	if (!is_recheck(state))
 		stats_count_sort(state->device, &stats);
-	if (IsParallelWorker() && state->workers != NULL)
-		worker_sorts_note(state->workers, &stats, state->key->verified);
+	if (IsParallelWorker() && state->worker_sorts != NULL)
+		worker_sorts_note(state->worker_sorts, &stats, state->key->verified);
 	progress_note_processes(state->progress, stats.processes);
 	progress_enter(state->sorter, PROGRESS_RETURNING);
 }
@@ -203,9 +214,9 @@ ask_for_parts(GpuSortState *state, SortRequest *request)
 static RowsWanted
 rows_wanted_now(const GpuSortState *state)
 {
-	if (IsParallelWorker() && state->limit == NULL && state->workers != NULL)
-		return state->workers->wanted;
-	return limit_rows_wanted(state->limit);
+	if (IsParallelWorker() && state->limit == NULL && state->worker_sorts != NULL)
+		return state->worker_sorts->wanted;
+	return rows_wanted_by(state->limit);
 }
 
 static void
@@ -416,7 +427,7 @@ choose_device(const GpuSortState *state)
 	if (state->key->verified)
 		return &sort_device_cpu; /* it alone verifies orders */
 	if (gpusort_backend == GPUSORT_BACKEND_AUTO &&
-		!sort_plan_is_faster_on_gpu(plan, limit_rows_wanted(state->limit).rows))
+		!sort_plan_is_faster_on_gpu(plan, rows_wanted_by(state->limit).rows))
 		return &sort_device_cpu;
 	return &sort_device_cuda;
 }
@@ -533,8 +544,8 @@ reinitialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 {
 	GpuSortState *state = (GpuSortState *) css;
 
-	state->workers = coordinate;
-	state->workers->wanted = limit_rows_wanted(state->limit);
+	state->worker_sorts = coordinate;
+	state->worker_sorts->wanted = rows_wanted_by(state->limit);
 }
 
 /* In the leader, before workers start. */
@@ -548,7 +559,7 @@ initialize_dsm(CustomScanState *css, ParallelContext *pcxt, void *coordinate)
 static void
 initialize_worker(CustomScanState *css, shm_toc *toc, void *coordinate)
 {
-	((GpuSortState *) css)->workers = coordinate;
+	((GpuSortState *) css)->worker_sorts = coordinate;
 }
 
 /* Nobody reads on; the Gather will free what its workers have written. */
@@ -558,10 +569,10 @@ shutdown_gpusort(CustomScanState *css)
 	GpuSortState *state = (GpuSortState *) css;
 	MemoryContext old;
 
-	if (state->workers == NULL || IsParallelWorker())
+	if (state->worker_sorts == NULL || IsParallelWorker())
 		return;
 	old = MemoryContextSwitchTo(css->ss.ps.state->es_query_cxt);
-	state->workers = worker_sorts_keep(state->workers);
+	state->worker_sorts = worker_sorts_keep(state->worker_sorts);
 	MemoryContextSwitchTo(old);
 }
 

@@ -11,8 +11,8 @@
 #include "nodes/extensible.h"
 
 #include "device/sorter.h"
-#include "exec/limit_above.h"
 #include "exec/own_workers.h"
+#include "exec/rows_wanted.h"
 #include "exec/worker_sorts.h"
 #include "key/sort_key.h"
 #include "monitor/progress.h"
@@ -38,18 +38,18 @@ typedef struct GpuSortState
 	OwnWorkers own_workers; /* workers that the Gather launches only for this sort */
 	int ncolumns;
 	SortColumnSpec *columns;
-	SortKey *key;			/* NULL until the first row is fetched */
-	CatalogsSeen described; /* the state when the key was described, or was found current */
-	int key_width;			/* estimated bytes of a key */
-	KeySample *sample;		/* sample of the keys, for a sort that is split; NULL: not made yet, or none */
-	Bitmapset *unused;		/* columns of the input that no node reads later */
-	Sorter *sorter;			/* NULL until the first row is fetched */
-	bool performed;			/* does the sorter return rows? */
-	bool began_reading;		/* has this sorter begun to read the input? */
-	bool returned_rows;		/* has this sorter returned a row? */
-	uint64 rows_returned;	/* rows that this sorter returned, including rows returned again */
-	Progress *progress;		/* NULL until the first row is fetched */
-	WorkerSorts *workers;	/* the sorts of the node's other processes; NULL: no workers were launched */
+	SortKey *key;			   /* NULL until the first row is fetched */
+	CatalogsSeen described;	   /* the state when the key was described, or was found current */
+	int key_width;			   /* estimated bytes of a key */
+	KeySample *sample;		   /* sample of the keys, for a sort that is split; NULL: not made yet, or none */
+	Bitmapset *unused;		   /* columns of the input that no node reads later */
+	Sorter *sorter;			   /* NULL until the first row is fetched */
+	bool performed;			   /* does the sorter return rows? */
+	bool began_reading;		   /* has this sorter begun to read the input? */
+	bool returned_rows;		   /* has this sorter returned a row? */
+	uint64 rows_returned;	   /* rows that this sorter returned, including rows returned again */
+	Progress *progress;		   /* NULL until the first row is fetched */
+	WorkerSorts *worker_sorts; /* the sorts of the node's other processes; NULL: no workers were launched */
 
 	/* For EXPLAIN ANALYZE. */
 	const char *device; /* device of the last completed sort; NULL: no sort was completed */
@@ -71,5 +71,8 @@ extern void node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats
 
 /* Is this state a GpuSort's? */
 extern bool node_is_gpusort(const PlanState *state);
+
+/* Returns the number of GpuSorts whose states this process has begun. */
+extern uint64 node_gpusort_count_made(void);
 
 #endif /* GPUSORT_EXEC_NODE_GPUSORT_H */

@@ -9,7 +9,7 @@
 
 #include "nodes/execnodes.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 /*
  * Sets not_null in the sort columns of this input, or of the input of the feeds below it.  One process

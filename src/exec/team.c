@@ -17,6 +17,8 @@
 #include "base/pg_compat.h"
 #include "base/wait_events.h"
 #include "exec/team.h"
+#include "key/changes.h"
+#include "key/sort_key.h"
 #include "monitor/progress.h"
 
 /* ---------------------------------------------------------------- feeding */

@@ -8,7 +8,7 @@
 
 #include "postgres.h"
 
-#include "exec/limit_above.h"
+#include "exec/rows_wanted.h"
 #include "monitor/sort_stats.h"
 
 /* The last sort of one worker. */

@@ -2,8 +2,8 @@
  * files/external_sort.c
  *		The part of a sort that does not fit in memory: sorted runs, their merging, reading the result.
  *
- * README.md tells of levels and merges.  Every row is written once a level, and the number of runs, and of
- * open files, one a level, stays small however much is sorted in however little memory.
+ * README.md tells of generations and merges.  Every row is written once a generation, and the number of runs,
+ * and of open files, one a generation, stays small however much is sorted in however little memory.
  */
 #include "postgres.h"
 
@@ -17,12 +17,12 @@
 #include "sort/record.h"
 
 /* MERGE_FAN_IN_MIN to this power are more runs than there can be. */
-#ifndef MAX_LEVELS
-#define MAX_LEVELS 16
+#ifndef GENERATIONS_MAX
+#define GENERATIONS_MAX 16
 #endif
 
 #define MERGE_BUFFER_MAX ((Size) 1024 * 1024)
-#define MERGE_FAN_IN_MIN MAX_LEVELS /* then too many runs mean a level with more than one */
+#define MERGE_FAN_IN_MIN GENERATIONS_MAX /* then too many runs mean a generation with more than one */
 #ifndef MERGE_FAN_IN_MAX
 #define MERGE_FAN_IN_MAX 1024
 #endif
@@ -40,12 +40,12 @@
 #define LARGE_KEY_TIMES 4
 #define KEY_SAMPLES 64 /* rows that are looked at to know */
 
-typedef struct RunLevel
+typedef struct RunGeneration
 {
 	RunFile *file; /* of all its runs; NULL: there are none */
 	Run **runs;	   /* room for fan_in of them */
 	int nruns;
-} RunLevel;
+} RunGeneration;
 
 struct ExternalSort
 {
@@ -64,7 +64,7 @@ struct ExternalSort
 	int nfiles; /* made there so far */
 
 	int fan_in; /* runs that can be merged at once */
-	RunLevel levels[MAX_LEVELS];
+	RunGeneration generations[GENERATIONS_MAX];
 	MergedRows *result; /* once the last run is there */
 };
 
@@ -76,8 +76,8 @@ verified_memory(Size limit)
 }
 
 /*
- * How many runs can be merged at once, each through a buffer of the least size, beside a level of as many
- * runs?
+ * How many runs can be merged at once, each through a buffer of the least size, beside a generation of as
+ * many runs?
  */
 static int
 merge_fan_in(Size limit)
@@ -122,12 +122,12 @@ external_sort_allow(ExternalSort *external, Size memory_limit)
 		return;
 	external->limit = memory_limit;
 	external->fan_in = fan_in_with(external, memory_limit);
-	for (int i = 0; i < MAX_LEVELS; i++)
+	for (int i = 0; i < GENERATIONS_MAX; i++)
 	{
-		RunLevel *level = &external->levels[i];
+		RunGeneration *generation = &external->generations[i];
 
-		if (level->runs != NULL)
-			level->runs = repalloc(level->runs, sizeof(Run *) * external->fan_in);
+		if (generation->runs != NULL)
+			generation->runs = repalloc(generation->runs, sizeof(Run *) * external->fan_in);
 	}
 }
 
@@ -140,30 +140,30 @@ external_sort_share(ExternalSort *external, FileSet *files, int process)
 
 /* ---------------------------------------------------------------- runs */
 
-/* A new run on a level that has room for it. */
+/* A new run of a generation that has room for it. */
 static Run *
-add_run(ExternalSort *external, int level_number, const RunFormat *format)
+add_run(ExternalSort *external, int generation_number, const RunFormat *format)
 {
-	RunLevel *level = &external->levels[level_number];
+	RunGeneration *generation = &external->generations[generation_number];
 
-	if (level->nruns >= external->fan_in)
-		elog(ERROR, "gpusort: there is no room for a sorted run on level %d", level_number);
-	if (level->runs == NULL)
-		level->runs = palloc(sizeof(Run *) * external->fan_in);
-	if (level->file == NULL)
-		level->file = run_file_create(external->files, external->process, external->nfiles++);
-	return level->runs[level->nruns++] = run_create(level->file, format);
+	if (generation->nruns >= external->fan_in)
+		elog(ERROR, "gpusort: there is no room for a sorted run of generation %d", generation_number);
+	if (generation->runs == NULL)
+		generation->runs = palloc(sizeof(Run *) * external->fan_in);
+	if (generation->file == NULL)
+		generation->file = run_file_create(external->files, external->process, external->nfiles++);
+	return generation->runs[generation->nruns++] = run_create(generation->file, format);
 }
 
-/* Takes the first nruns runs of a level off it, to runs. */
+/* Takes the first nruns runs of a generation off it, to runs. */
 static void
-take_runs(RunLevel *level, int nruns, Run **runs)
+take_runs(RunGeneration *generation, int nruns, Run **runs)
 {
-	memcpy(runs, level->runs, sizeof(Run *) * nruns);
-	level->nruns -= nruns;
-	memmove(level->runs, level->runs + nruns, sizeof(Run *) * level->nruns);
-	if (level->nruns == 0)
-		level->file = NULL; /* goes with the last of them */
+	memcpy(runs, generation->runs, sizeof(Run *) * nruns);
+	generation->nruns -= nruns;
+	memmove(generation->runs, generation->runs + nruns, sizeof(Run *) * generation->nruns);
+	if (generation->nruns == 0)
+		generation->file = NULL; /* goes with the last of them */
 }
 
 static int
@@ -171,8 +171,8 @@ count_runs(const ExternalSort *external)
 {
 	int nruns = 0;
 
-	for (int i = 0; i < MAX_LEVELS; i++)
-		nruns += external->levels[i].nruns;
+	for (int i = 0; i < GENERATIONS_MAX; i++)
+		nruns += external->generations[i].nruns;
 	return nruns;
 }
 
@@ -246,7 +246,7 @@ write_rows(ExternalSort *external, SortedRows *sorted, Run *run)
 		}
 		else
 			run_write_fixed(run, sorted_rows_key(sorted, i),
-							sorted->rows == NULL ? (MinimalTuple) sorted_rows_address(sorted, i) : NULL);
+							sorted->rows == NULL ? (StoredRow) sorted_rows_address(sorted, i) : NULL);
 	}
 }
 
@@ -274,15 +274,15 @@ external_sort_add_run(ExternalSort *external, SortedRows *sorted)
 	MemoryContextSwitchTo(old);
 }
 
-/* A new run on a level, not of rows whose keys have something in common that is known. */
+/* A new run of a generation, not of rows whose keys have something in common that is known. */
 static Run *
-add_run_of_any(ExternalSort *external, int level, RunContent content)
+add_run_of_any(ExternalSort *external, int generation, RunContent content)
 {
 	RunFormat format = {.variable = external->key->variable, .content = content};
 
 	if (!format.variable)
 		key_squeeze_plan_identity(&format.squeeze, external->key->width / sizeof(uint64));
-	return add_run(external, level, &format);
+	return add_run(external, generation, &format);
 }
 
 Run *
@@ -302,14 +302,14 @@ external_sort_memory(const ExternalSort *external)
 {
 	Size bytes = count_runs(external) * sizeof(Run);
 
-	for (int i = 0; i < MAX_LEVELS; i++)
+	for (int i = 0; i < GENERATIONS_MAX; i++)
 	{
-		const RunLevel *level = &external->levels[i];
+		const RunGeneration *generation = &external->generations[i];
 
-		if (level->nruns > 0)
+		if (generation->nruns > 0)
 			bytes += external->fan_in * sizeof(Run *) + BUFFILE_MEMORY;
-		for (int j = 0; j < level->nruns; j++)
-			bytes += level->runs[j]->room_for_places * sizeof(RunPlace);
+		for (int j = 0; j < generation->nruns; j++)
+			bytes += generation->runs[j]->room_for_places * sizeof(RunPlace);
 	}
 	return bytes;
 }
@@ -374,7 +374,7 @@ write_merged(Merger *merger, Run *run)
 static void
 write_verified(VerifiedMerge *merge, Run *run)
 {
-	MinimalTuple row;
+	StoredRow row;
 
 	while ((row = verified_merge_next(merge)) != NULL)
 	{
@@ -385,9 +385,9 @@ write_verified(VerifiedMerge *merge, Run *run)
 	verified_merge_end(merge);
 }
 
-/* Merges runs that were taken off their levels into one on this level, which has room for it. */
+/* Merges runs that were taken off their generations into one of this generation, which has room for it. */
 static void
-merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
+merge_runs(ExternalSort *external, Run **runs, int nruns, int generation)
 {
 	RunContent content = runs[0]->format.content;
 	VerifiedMerge *verified;
@@ -399,7 +399,7 @@ merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 		if (runs[i]->format.content == RUN_ROWS)
 			content = RUN_ROWS;
 	}
-	run = add_run_of_any(external, level, content);
+	run = add_run_of_any(external, generation, content);
 	if (verified != NULL)
 		write_verified(verified, run);
 	else
@@ -408,55 +408,56 @@ merge_runs(ExternalSort *external, Run **runs, int nruns, int level)
 	external->stats->disk_bytes += run->bytes;
 }
 
-/* Merges the first nruns runs of a level into one on the next level, which has room for it. */
+/* Merges the first nruns runs of a generation into one of the next generation, which has room for it. */
 static void
-merge_up(ExternalSort *external, int level, int nruns)
+merge_up(ExternalSort *external, int generation, int nruns)
 {
 	Run **runs = palloc(sizeof(Run *) * nruns);
 
-	take_runs(&external->levels[level], nruns, runs);
-	merge_runs(external, runs, nruns, level + 1);
+	take_runs(&external->generations[generation], nruns, runs);
+	merge_runs(external, runs, nruns, generation + 1);
 	pfree(runs);
 }
 
 bool
 external_sort_is_full(const ExternalSort *external)
 {
-	return external->levels[0].nruns == external->fan_in;
+	return external->generations[0].nruns == external->fan_in;
 }
 
 void
-external_sort_merge_full_levels(ExternalSort *external)
+external_sort_merge_full_generations(ExternalSort *external)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
 	Stopwatch watch = stopwatch_start();
-	int level = 0;
+	int generation = 0;
 
-	/* from the highest of the full levels down, so that there is always room above */
-	while (external->levels[level + 1].nruns == external->fan_in)
-		level++;
-	for (; level >= 0; level--)
-		merge_up(external, level, external->fan_in);
+	/* from the highest of the full generations down, so that there is always room above */
+	while (external->generations[generation + 1].nruns == external->fan_in)
+		generation++;
+	for (; generation >= 0; generation--)
+		merge_up(external, generation, external->fan_in);
 	external->stats->merge_ms += stopwatch_ms(watch);
 	MemoryContextSwitchTo(old);
 }
 
 /*
- * The lowest level with several runs below one that has room.  There is one if there are more runs than can
- * be merged at once, for these are at least as many as there are levels.
+ * The lowest generation with several runs below one that has room.  There is one if there are more runs than
+ * can be merged at once, for these are at least as many as there are generations.
  */
 static int
-level_to_merge(const ExternalSort *external)
+generation_to_merge(const ExternalSort *external)
 {
-	for (int level = 0; level < MAX_LEVELS - 1; level++)
+	for (int generation = 0; generation < GENERATIONS_MAX - 1; generation++)
 	{
-		if (external->levels[level].nruns > 1 && external->levels[level + 1].nruns < external->fan_in)
-			return level;
+		if (external->generations[generation].nruns > 1 &&
+			external->generations[generation + 1].nruns < external->fan_in)
+			return generation;
 	}
 	elog(ERROR, "gpusort: there are %d sorted runs, and no room to merge them", count_runs(external));
 }
 
-/* Merges runs of the lowest levels until all that are left can be merged at once. */
+/* Merges runs of the lowest generations until all that are left can be merged at once. */
 static void
 reduce_runs(ExternalSort *external)
 {
@@ -464,26 +465,26 @@ reduce_runs(ExternalSort *external)
 
 	while ((excess = count_runs(external) - external->fan_in) > 0)
 	{
-		int level = level_to_merge(external);
+		int generation = generation_to_merge(external);
 
-		merge_up(external, level, Min(excess + 1, external->levels[level].nruns));
+		merge_up(external, generation, Min(excess + 1, external->generations[generation].nruns));
 	}
 }
 
-/* Takes all runs off their levels; palloc'd. */
+/* Takes all runs off their generations; palloc'd. */
 static Run **
 take_all_runs(ExternalSort *external, int *nruns)
 {
 	Run **runs = palloc(sizeof(Run *) * Max(count_runs(external), 1));
 	Run **end = runs;
 
-	for (int i = 0; i < MAX_LEVELS; i++)
+	for (int i = 0; i < GENERATIONS_MAX; i++)
 	{
-		int of_level = external->levels[i].nruns;
+		int of_generation = external->generations[i].nruns;
 
-		if (of_level > 0)
-			take_runs(&external->levels[i], of_level, end);
-		end += of_level;
+		if (of_generation > 0)
+			take_runs(&external->generations[i], of_generation, end);
+		end += of_generation;
 	}
 	*nruns = end - runs;
 	return runs;
@@ -519,7 +520,10 @@ external_sort_finish(ExternalSort *external)
 
 /* ---------------------------------------------------------------- runs of several processes */
 
-/* Takes all runs off their levels, so many at most: the first ones, of the lowest levels, are merged. */
+/*
+ * Takes all runs off their generations, so many at most: the first ones, of the lowest generations, are
+ * merged.
+ */
 static Run **
 take_few_runs(ExternalSort *external, int most, int *nruns)
 {
@@ -532,7 +536,7 @@ take_few_runs(ExternalSort *external, int most, int *nruns)
 	if (excess > 0)
 	{
 		merge_runs(external, runs, excess + 1, 0);
-		take_runs(&external->levels[0], 1, &runs[excess]);
+		take_runs(&external->generations[0], 1, &runs[excess]);
 		memmove(runs, runs + excess, sizeof(Run *) * most);
 		*nruns = most;
 	}
@@ -557,17 +561,17 @@ void
 external_sort_adopt(ExternalSort *external, FileSet *files, int first, int nprocesses, SorterStats *stats)
 {
 	MemoryContext old = MemoryContextSwitchTo(external->context);
-	RunLevel *level = &external->levels[0];
+	RunGeneration *generation = &external->generations[0];
 	int nruns;
 	Run **runs = shared_runs_open(files, first, nprocesses, &nruns);
 
-	if (level->runs == NULL)
-		level->runs = palloc(sizeof(Run *) * external->fan_in);
+	if (generation->runs == NULL)
+		generation->runs = palloc(sizeof(Run *) * external->fan_in);
 	for (int i = 0; i < nruns; i++)
 	{
 		if (external_sort_is_full(external))
-			external_sort_merge_full_levels(external);
-		level->runs[level->nruns++] = runs[i];
+			external_sort_merge_full_generations(external);
+		generation->runs[generation->nruns++] = runs[i];
 		runs[i]->file->stays = false; /* nobody else reads it */
 		stats->rows += runs[i]->rows;
 		stats->bytes += runs[i]->bytes;
@@ -589,10 +593,10 @@ external_sort_end(ExternalSort *external)
 {
 	if (external->result != NULL)
 		merged_rows_end(external->result);
-	for (int i = 0; i < MAX_LEVELS; i++)
+	for (int i = 0; i < GENERATIONS_MAX; i++)
 	{
-		for (int j = 0; j < external->levels[i].nruns; j++)
-			run_drop(external->levels[i].runs[j]);
+		for (int j = 0; j < external->generations[i].nruns; j++)
+			run_drop(external->generations[i].runs[j]);
 	}
 	if (external->row_keys != NULL)
 		row_keys_end(external->row_keys);

@@ -28,7 +28,7 @@ extern ExternalSort *external_sort_create(const SortKey *key, TupleDesc rows, Si
 
 /*
  * Raises the memory limit, if memory_limit is larger.  Then more runs are merged at once, and each row is
- * written to fewer levels.
+ * written in fewer generations.
  */
 extern void external_sort_allow(ExternalSort *external, Size memory_limit);
 
@@ -48,9 +48,9 @@ extern void external_sort_add_run(ExternalSort *external, SortedRows *sorted);
 extern Run *external_sort_begin_run(ExternalSort *external);
 extern void external_sort_end_run(ExternalSort *external, const Run *run, double ms);
 
-/* Must full levels be merged before another run is added?  The merge uses all of the memory limit. */
+/* Must full generations be merged before another run is added?  The merge uses all of the memory limit. */
 extern bool external_sort_is_full(const ExternalSort *external);
-extern void external_sort_merge_full_levels(ExternalSort *external);
+extern void external_sort_merge_full_generations(ExternalSort *external);
 
 /* Returns the bytes of memory for the runs while runs are added. */
 extern Size external_sort_memory(const ExternalSort *external);

@@ -105,7 +105,7 @@ places_of(const MergedRows *rows, int64 stretch)
 }
 
 /* The merger's next row, which there must be. */
-static MinimalTuple
+static StoredRow
 merge_row(MergedRows *rows)
 {
 	const RunReader *reader;
@@ -156,7 +156,7 @@ clear_window(MergedRows *rows)
 static uint64
 put_into_window(MergedRows *rows)
 {
-	MinimalTuple row = merge_row(rows);
+	StoredRow row = merge_row(rows);
 
 	ExecStoreMinimalTuple(row, rows->window_slot, false);
 	tuplestore_puttupleslot(rows->window, rows->window_slot);
@@ -194,7 +194,7 @@ load_window(MergedRows *rows, int64 row)
 }
 
 /* A row that the merger has passed. */
-static MinimalTuple
+static StoredRow
 row_of_window(MergedRows *rows, int64 row)
 {
 	if (row < rows->window_first || row >= rows->window_end)
@@ -214,12 +214,12 @@ row_of_window(MergedRows *rows, int64 row)
 
 /* ---------------------------------------------------------------- reading */
 
-MinimalTuple
+StoredRow
 merged_rows_next(MergedRows *rows, bool forward)
 {
 	int64 row = rows->position + (forward ? 1 : -1);
 	MemoryContext old;
-	MinimalTuple result;
+	StoredRow result;
 
 	rows->position = Max(-1, Min(rows->nrows, row));
 	if (row < 0 || row >= rows->nrows)

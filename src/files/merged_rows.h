@@ -27,7 +27,7 @@ extern MergedRows *merged_rows_create(Merger *merger, VerifiedMerge *verified, K
 extern Size merged_rows_memory(int nruns);
 
 /* Returns the next row or NULL; backwards only with random access.  The row is valid until the next call. */
-extern MinimalTuple merged_rows_next(MergedRows *rows, bool forward);
+extern StoredRow merged_rows_next(MergedRows *rows, bool forward);
 
 /* With random access: back before the first row; remember the position; go back to it. */
 extern void merged_rows_rewind(MergedRows *rows);

@@ -11,6 +11,7 @@
 #include "files/row_keys.h"
 #include "key/compare.h"
 #include "key/key_row.h"
+#include "key/sort_key.h"
 #include "sort/chunk.h"
 
 struct RowKeys
@@ -65,7 +66,7 @@ store_index_row(RowKeys *keys, IndexRow *row)
 }
 
 static inline void
-store_row(RowKeys *keys, MinimalTuple row)
+store_row(RowKeys *keys, StoredRow row)
 {
 	if (keys->index_desc != NULL)
 		store_index_row(keys, (IndexRow *) row);
@@ -74,7 +75,7 @@ store_row(RowKeys *keys, MinimalTuple row)
 }
 
 void
-row_keys_fixed(RowKeys *keys, MinimalTuple row, uint64 *words)
+row_keys_fixed(RowKeys *keys, StoredRow row, uint64 *words)
 {
 	store_row(keys, row);
 	sort_key_encode_fixed(keys->encoder, keys->slot, (uint8 *) words);
@@ -83,7 +84,7 @@ row_keys_fixed(RowKeys *keys, MinimalTuple row, uint64 *words)
 }
 
 const uint8 *
-row_keys_variable(RowKeys *keys, MinimalTuple row, Size *size)
+row_keys_variable(RowKeys *keys, StoredRow row, Size *size)
 {
 	store_row(keys, row);
 	return sort_key_encode_variable(keys->encoder, keys->slot, size);

@@ -10,7 +10,7 @@
 #include "access/htup_details.h"
 #include "access/tupdesc.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 typedef struct RowKeys RowKeys;
 
@@ -27,10 +27,10 @@ extern RowKeys *row_keys_create(const SortKey *key, TupleDesc desc);
 extern void row_keys_make_images(RowKeys *keys, bool make);
 
 /* Returns the row's fixed key, with words in host order. */
-extern void row_keys_fixed(RowKeys *keys, MinimalTuple row, uint64 *words);
+extern void row_keys_fixed(RowKeys *keys, StoredRow row, uint64 *words);
 
 /* Returns the row's variable key, *size bytes, valid until the next call. */
-extern const uint8 *row_keys_variable(RowKeys *keys, MinimalTuple row, Size *size);
+extern const uint8 *row_keys_variable(RowKeys *keys, StoredRow row, Size *size);
 
 extern void row_keys_end(RowKeys *keys);
 

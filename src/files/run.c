@@ -207,14 +207,14 @@ store_number(uint8 *dst, uint64 number)
 }
 
 static inline RowHeader *
-row_header(MinimalTuple row)
+row_header(StoredRow row)
 {
 	return (RowHeader *) ((char *) row + MINIMAL_TUPLE_DATA_OFFSET);
 }
 
 /* Stores a row's head at dst; returns what is behind it. */
 static inline uint8 *
-store_head(Run *run, uint8 *dst, MinimalTuple row)
+store_head(Run *run, uint8 *dst, StoredRow row)
 {
 	const RowHeader *header = row_header(row);
 	bool same = memcmp(&run->header, header, sizeof(RowHeader)) == 0;
@@ -228,7 +228,7 @@ store_head(Run *run, uint8 *dst, MinimalTuple row)
 }
 
 static inline void
-write_body(Run *run, MinimalTuple row)
+write_body(Run *run, StoredRow row)
 {
 	run_write(run, (const char *) row + ROW_BODY_OFFSET, row->t_len - ROW_BODY_OFFSET);
 	run->largest_row = Max(run->largest_row, row->t_len);
@@ -237,7 +237,7 @@ write_body(Run *run, MinimalTuple row)
 
 /* A row without its key. */
 static inline void
-write_row(Run *run, MinimalTuple row)
+write_row(Run *run, StoredRow row)
 {
 	uint8 front[FRONT_SIZE_MAX];
 	const uint8 *end = store_head(run, front, row);
@@ -260,14 +260,14 @@ write_key(Run *run, const void *key, Size key_size)
 }
 
 void
-run_write_row(Run *run, MinimalTuple row)
+run_write_row(Run *run, StoredRow row)
 {
 	Assert(run->format.content == RUN_ROWS);
 	write_row(run, row);
 }
 
 void
-run_write_fixed(Run *run, const uint64 *key, MinimalTuple row)
+run_write_fixed(Run *run, const uint64 *key, StoredRow row)
 {
 	Size key_size = run->format.squeeze.nwords * sizeof(uint64);
 	uint8 front[FRONT_SIZE_MAX];
@@ -294,7 +294,7 @@ run_write_fixed(Run *run, const uint64 *key, MinimalTuple row)
 }
 
 void
-run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row)
+run_write_variable(Run *run, const void *key, Size key_size, StoredRow row)
 {
 	uint8 front[FRONT_SIZE_MAX];
 	uint8 *end;
@@ -611,7 +611,7 @@ run_reader_key_start(const RunReader *reader, KeyStart *start)
 	}
 }
 
-MinimalTuple
+StoredRow
 run_reader_row(const RunReader *reader, KeyRow *key_row)
 {
 	uint64 key[KEY_MAX_WORDS];

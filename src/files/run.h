@@ -135,13 +135,13 @@ extern void run_file_export(RunFile *file);
 extern Run *run_create(RunFile *file, const RunFormat *format);
 
 /* Adds a row and its key of squeeze.nwords words.  The run's content decides which of the two is written. */
-extern void run_write_fixed(Run *run, const uint64 *key, MinimalTuple row);
+extern void run_write_fixed(Run *run, const uint64 *key, StoredRow row);
 
 /* Adds a row with a variable key.  In a run of keys row is NULL if the key tells the whole row. */
-extern void run_write_variable(Run *run, const void *key, Size key_size, MinimalTuple row);
+extern void run_write_variable(Run *run, const void *key, Size key_size, StoredRow row);
 
 /* Adds a row to a run of rows. */
-extern void run_write_row(Run *run, MinimalTuple row);
+extern void run_write_row(Run *run, StoredRow row);
 
 /* Removes the run.  With the last run it removes the file, unless other processes read the file. */
 extern void run_drop(Run *run);
@@ -162,7 +162,7 @@ typedef struct RunReader
 	uint64 at;						 /* offset of the record in the run */
 	uint64 word;					 /* the first 8 bytes of the key, host order; all ones if ended */
 	bool has_row;					 /* does the record have its row? */
-	MinimalTuple row;				 /* room for the run's largest row */
+	StoredRow row;					 /* room for the run's largest row */
 	uint64 fixed_key[KEY_MAX_WORDS]; /* the full key, host order */
 	char *key;						 /* variable */
 	Size key_size;
@@ -223,7 +223,7 @@ run_reader_is_before(const RunReader *reader, const KeyStart *start)
  * Returns the row of the current record, valid until the next call.  key_row restores it if the run has only
  * keys.
  */
-extern MinimalTuple run_reader_row(const RunReader *reader, KeyRow *key_row);
+extern StoredRow run_reader_row(const RunReader *reader, KeyRow *key_row);
 
 /* Frees the memory of the reader; the run stays. */
 extern void run_reader_close(RunReader *reader);

@@ -220,7 +220,7 @@ next_record(RunRanges *ranges)
 	return reader;
 }
 
-MinimalTuple
+StoredRow
 run_ranges_next(RunRanges *ranges)
 {
 	const RunReader *reader = ranges->behind;

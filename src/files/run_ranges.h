@@ -10,7 +10,7 @@
 #include "access/htup_details.h"
 #include "storage/fileset.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 typedef struct RunRanges RunRanges;
 
@@ -36,7 +36,7 @@ extern Size run_ranges_memory(const RunRanges *ranges);
 extern void run_ranges_seek(RunRanges *ranges, int range, int nranges);
 
 /* Returns the next row of the range, valid until the next call; NULL: the range has no more rows. */
-extern MinimalTuple run_ranges_next(RunRanges *ranges);
+extern StoredRow run_ranges_next(RunRanges *ranges);
 
 /* Continues with the rows behind the range. */
 extern void run_ranges_pass_end(RunRanges *ranges);

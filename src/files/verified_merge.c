@@ -141,7 +141,7 @@ make_window(VerifiedMerge *merge)
 
 /* ---------------------------------------------------------------- reading */
 
-MinimalTuple
+StoredRow
 verified_merge_next(VerifiedMerge *merge)
 {
 	if (merge->next_is_read)

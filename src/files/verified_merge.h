@@ -21,7 +21,7 @@ extern VerifiedMerge *verified_merge_create(Merger *merger, SortKeyComparer *com
 											SorterStats *stats);
 
 /* Returns the next row, valid until the next call, or NULL. Sometimes checks for interrupts. */
-extern MinimalTuple verified_merge_next(VerifiedMerge *merge);
+extern StoredRow verified_merge_next(VerifiedMerge *merge);
 
 extern void verified_merge_end(VerifiedMerge *merge);
 

@@ -2,9 +2,9 @@
  * index/block_writer.c
  *		Writes the blocks of a new file, past the buffer pool, by one process or several.
  *
- * A writer takes an extent, some consecutive blocks of the file, and fills it in a window, a piece of memory
- * of that size; when a block of its next extent is wanted, the window is logged, written and moved there.
- * Blocks that take longer are filled elsewhere and put later: into the window if it hasn't passed them, else
+ * A writer takes an extent, some consecutive blocks of the file, and fills it in a buffer, a piece of memory
+ * of that size; when a block of its next extent is wanted, the buffer is logged, written and moved there.
+ * Blocks that take longer are filled elsewhere and put later: into the buffer if it hasn't passed them, else
  * over the zeros that it left there.  So all but a few blocks leave in large writes, and those of one writer
  * in the order of the file.  A writer among several writes what is left of its last extent as zeros and
  * leaves it to the last one, which puts all its blocks one by one.
@@ -20,9 +20,9 @@
  * between that and writing everything twice.  A call costs the kernel two or three times what it takes to
  * copy a block: writing 32 at a time took 1.5 instead of 3.8 us a block (ext4, Linux 6.18, 22 November 2026,
  * noise 10 %).  So this goes to the files themselves.  It can, as nobody else has to do with them: until
- * commit no backend sees the relation, its blocks are in no buffer, and no checkpoint writes them.  A file
- * has segments, which must be made in order: whoever removes the relation, at abort too, stops at the first
- * that is missing.
+ * commit no backend sees the relation, the pool has none of its blocks, and no checkpoint writes them.  A
+ * file has segments, which must be made in order: whoever removes the relation, at abort too, stops at the
+ * first that is missing.
  */
 #include "postgres.h"
 
@@ -65,11 +65,11 @@ struct BlockWriter
 	Role role;
 	BlockShare *share;
 	bool needs_wal;
-	BlockNumber extent; /* where the writer's last extent begins */
-	BlockRun run;		/* what of it was not allocated yet */
-	BlockNumber window; /* the extent whose blocks are in memory; InvalidBlockNumber: none */
+	BlockNumber extent;	  /* where the writer's last extent begins */
+	BlockRun run;		  /* what of it was not allocated yet */
+	BlockNumber buffered; /* the extent whose blocks are in the buffer; InvalidBlockNumber: none */
 	bool filled[EXTENT_BLOCKS];
-	char *pages; /* of the window */
+	char *pages; /* the buffer */
 };
 
 void
@@ -105,7 +105,7 @@ make_writer(Relation relation, BlockShare *share, Role role)
 	writer->role = role;
 	writer->share = share;
 	writer->needs_wal = RelationNeedsWAL(relation);
-	writer->window = InvalidBlockNumber;
+	writer->buffered = InvalidBlockNumber;
 	if (role != THE_LAST)
 	{
 		memory = palloc(EXTENT_BLOCKS * BLCKSZ + MEMORY_ALIGNMENT);
@@ -235,17 +235,17 @@ write_file(BlockWriter *writer, BlockNumber first, const char *pages, int n)
 	}
 }
 
-/* ---------------------------------------------------------------- the window */
+/* ---------------------------------------------------------------- the buffer */
 
 static inline bool
-is_in_window(const BlockWriter *writer, BlockNumber block)
+is_buffered(const BlockWriter *writer, BlockNumber block)
 {
-	return writer->window != InvalidBlockNumber && block >= writer->window &&
-		   block < writer->window + EXTENT_BLOCKS;
+	return writer->buffered != InvalidBlockNumber && block >= writer->buffered &&
+		   block < writer->buffered + EXTENT_BLOCKS;
 }
 
 static inline Page
-window_page(const BlockWriter *writer, int i)
+buffer_page(const BlockWriter *writer, int i)
 {
 	return (Page) (writer->pages + (Size) i * BLCKSZ);
 }
@@ -271,67 +271,67 @@ write_blocks(BlockWriter *writer, BlockNumber first, char *pages, int n)
 	write_file(writer, first, pages, n);
 }
 
-/* Blocks of the window that the file will have: all, but those that a file's only writer did not need. */
+/* Blocks of the buffer that the file will have: all, but those that a file's only writer did not need. */
 static int
-window_blocks(const BlockWriter *writer)
+buffered_blocks(const BlockWriter *writer)
 {
-	if (writer->role == THE_ONLY_ONE && writer->window == writer->extent)
-		return writer->run.next - writer->window;
+	if (writer->role == THE_ONLY_ONE && writer->buffered == writer->extent)
+		return writer->run.next - writer->buffered;
 	return EXTENT_BLOCKS;
 }
 
-/* Logs and writes the window, with zeros where nothing was filled. */
+/* Logs and writes the buffer, with zeros where nothing was filled. */
 static void
-flush_window(BlockWriter *writer)
+flush_buffer(BlockWriter *writer)
 {
 	BlockNumber blocks[EXTENT_BLOCKS];
 	Page pages[EXTENT_BLOCKS];
-	int nblocks = window_blocks(writer);
+	int nblocks = buffered_blocks(writer);
 	int n = 0;
 
-	if (writer->window == InvalidBlockNumber)
+	if (writer->buffered == InvalidBlockNumber)
 		return;
 	for (int i = 0; i < nblocks; i++)
 	{
 		if (writer->filled[i])
 		{
-			blocks[n] = writer->window + i;
-			pages[n++] = window_page(writer, i);
+			blocks[n] = writer->buffered + i;
+			pages[n++] = buffer_page(writer, i);
 		}
 		else
-			memset(window_page(writer, i), 0, BLCKSZ);
+			memset(buffer_page(writer, i), 0, BLCKSZ);
 	}
 	log_blocks(writer, blocks, pages, n);
-	write_blocks(writer, writer->window, writer->pages, nblocks);
-	writer->window = InvalidBlockNumber;
+	write_blocks(writer, writer->buffered, writer->pages, nblocks);
+	writer->buffered = InvalidBlockNumber;
 	memset(writer->filled, 0, sizeof(writer->filled));
 }
 
 Page
 block_writer_page(BlockWriter *writer, BlockNumber block)
 {
-	if (!is_in_window(writer, block))
+	if (!is_buffered(writer, block))
 	{
-		flush_window(writer);
-		writer->window = writer->extent;
+		flush_buffer(writer);
+		writer->buffered = writer->extent;
 	}
-	Assert(is_in_window(writer, block));
-	writer->filled[block - writer->window] = true;
-	return window_page(writer, block - writer->window);
+	Assert(is_buffered(writer, block));
+	writer->filled[block - writer->buffered] = true;
+	return buffer_page(writer, block - writer->buffered);
 }
 
 void
 block_writer_take_back(BlockWriter *writer, BlockNumber block, Page copy)
 {
-	Assert(is_in_window(writer, block));
-	memcpy(copy, window_page(writer, block - writer->window), BLCKSZ);
-	writer->filled[block - writer->window] = false;
+	Assert(is_buffered(writer, block));
+	memcpy(copy, buffer_page(writer, block - writer->buffered), BLCKSZ);
+	writer->filled[block - writer->buffered] = false;
 }
 
 void
 block_writer_put(BlockWriter *writer, BlockNumber block, Page page)
 {
-	if (is_in_window(writer, block))
+	if (is_buffered(writer, block))
 		memcpy(block_writer_page(writer, block), page, BLCKSZ);
 	else
 	{
@@ -363,7 +363,7 @@ sync_or_register(BlockWriter *writer)
 void
 block_writer_finish(BlockWriter *writer)
 {
-	flush_window(writer);
+	flush_buffer(writer);
 	close_segments(writer);
 	if (writer->role == ONE_OF_SEVERAL)
 		give_rest(writer);

@@ -23,6 +23,8 @@
 
 #include "base/pg_compat.h"
 #include "check/how.h"
+#include "check/owner.h"
+#include "check/statement.h"
 #include "index/check.h"
 #include "index/no_workers.h"
 #include "index/takeover.h"

@@ -15,7 +15,7 @@
 #include "utils/rel.h"
 
 #include "base/declined.h"
-#include "check/check.h"
+#include "check/result.h"
 #include "index/device_choice.h"
 
 /* Puts a row for the index that the statement would make. label: its name in the row, or NULL. */

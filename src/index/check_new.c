@@ -24,6 +24,7 @@
 #include "index/choice.h"
 #include "index/device_choice.h"
 #include "key/key_row.h"
+#include "key/supported.h"
 
 /* What the statement says of the index's columns. */
 typedef struct IndexShape

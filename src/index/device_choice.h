@@ -9,7 +9,7 @@
 
 #include "utils/rel.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 /* The properties of a build that decide. */
 typedef struct BuildShape

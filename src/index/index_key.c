@@ -13,6 +13,8 @@
 #include "base/pg_compat.h"
 #include "index/index_key.h"
 #include "key/key_row.h"
+#include "key/sort_key.h"
+#include "key/supported.h"
 
 /* The key columns of the index as a Sort would describe them, and one for the tid; palloc'd. */
 static SortColumnSpec *

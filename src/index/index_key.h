@@ -15,7 +15,8 @@
 #include "storage/itemptr.h"
 #include "utils/rel.h"
 
-#include "key/sort_key.h"
+#include "base/declined.h"
+#include "key/types.h"
 
 /* Offsets of line pointers of the heap use less than half of their range. */
 StaticAssertDecl(MaxOffsetNumber <= PG_UINT16_MAX / 2, "there is a bit left in a tid");

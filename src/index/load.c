@@ -67,7 +67,7 @@ typedef struct Loader
 IndexTuple
 load_next_tuple(Sorter *sorter)
 {
-	MinimalTuple row = sorter_next(sorter, true);
+	StoredRow row = sorter_next(sorter, true);
 
 	return row != NULL ? &((IndexRow *) row)->tuple : NULL;
 }

@@ -7,7 +7,7 @@
 
 #include "utils/jsonb.h"
 
-#include "key/types.h"
+#include "key/column.h"
 
 /* Appends a value, or NULL, with its marker to the key. */
 extern void sort_key_append_column(SortKeyBuilder *key, SortKeyColumn *col, Datum value, bool isnull);
@@ -17,11 +17,6 @@ extern void sort_key_grow(SortKeyBuilder *key, Size more);
 
 /* Returns a compressed or out-of-line value, detoasted in key->scratch. */
 extern struct varlena *sort_key_fetch(SortKeyBuilder *key, struct varlena *value);
-
-/*
- * Appends builder.places, the places of the columns to be verified, to the key, which is otherwise complete.
- */
-extern void sort_key_append_places(SortKey *key);
 
 /* Returns the characters of a citext in lower case, valid until the next row. */
 extern const char *sort_key_lower_case(SortKeyBuilder *key, Datum datum, Size *len);

@@ -8,7 +8,7 @@
 
 #include "key/builder.h"
 #include "key/encoders.h"
-#include "key/fixed.h"
+#include "key/numbers.h"
 
 #include "utils/inet.h"
 #include "utils/varbit.h"

@@ -9,11 +9,11 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "key/changes.h"
+#include "key/describe.h"
 #include "key/enum.h"
-#include "key/parts.h"
 
 static uint64
 hash_number(uint64 hash, uint32 number)
@@ -36,9 +36,9 @@ hash_column(uint64 hash, const SortKeyColumn *col, Oid newest)
 		hash = hash_number(hash, numbers[i]);
 	if (OidIsValid(newest) && col->enum_order != NULL)
 		hash = hash_combine64(hash, sort_key_enum_fingerprint(col->enum_order, newest));
-	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
-		hash = hash_column(hash, &col->parts->columns[i], newest);
-	return hash_number(hash, col->parts != NULL ? col->parts->ncolumns : 0);
+	for (int i = 0; col->components != NULL && i < col->components->ncolumns; i++)
+		hash = hash_column(hash, &col->components->columns[i], newest);
+	return hash_number(hash, col->components != NULL ? col->components->ncolumns : 0);
 }
 
 uint64
@@ -60,8 +60,8 @@ newest_value(int ncols, const SortKeyColumn *cols)
 	{
 		if (cols[i].enum_order != NULL)
 			newest = Max(newest, sort_key_enum_newest(cols[i].enum_order));
-		if (cols[i].parts != NULL)
-			newest = Max(newest, newest_value(cols[i].parts->ncolumns, cols[i].parts->columns));
+		if (cols[i].components != NULL)
+			newest = Max(newest, newest_value(cols[i].components->ncolumns, cols[i].components->columns));
 	}
 	return newest;
 }
@@ -97,42 +97,4 @@ sort_key_is_current(const SortKey *key, const SortColumnSpec *columns)
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(scratch);
 	return hash == key->description;
-}
-
-/* ---------------------------------------------------------------- altered types */
-
-static void
-report_altered(Oid type)
-{
-	ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
-					errmsg("type %s was altered while values of it were being sorted", format_type_be(type)),
-					errhint("Retry the query.")));
-}
-
-/* Are the first ones of these columns those of before? */
-static bool
-goes_on(const SortKeyParts *parts, const SortKeyParts *before)
-{
-	int n = before->ncolumns;
-
-	return parts->ncolumns >= n && sort_key_hash_columns(n, parts->columns, InvalidOid) ==
-									   sort_key_hash_columns(n, before->columns, InvalidOid);
-}
-
-void
-sort_key_follow_type(SortKeyColumn *col)
-{
-	SortKeyParts *before = col->parts;
-	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(before));
-	SortKeyColumn now = {.type = col->type};
-	Declined why_not;
-
-	if (!sort_key_describe_record(col->type, &now, &why_not) || !goes_on(now.parts, before) ||
-		(now.verified && !col->verified))
-		report_altered(col->type);
-	for (int i = before->ncolumns; i < now.parts->ncolumns; i++)
-		sort_key_prepare_column(&now.parts->columns[i]);
-	memcpy(now.parts->columns, before->columns, sizeof(SortKeyColumn) * before->ncolumns);
-	*before = *now.parts;
-	MemoryContextSwitchTo(old);
 }

@@ -5,7 +5,18 @@
 #ifndef GPUSORT_KEY_COLLATION_H
 #define GPUSORT_KEY_COLLATION_H
 
-#include "key/types.h"
+#include "base/declined.h"
+
+/* The order of text. */
+typedef enum TextOrder
+{
+	TEXT_BYTEWISE,	   /* by its bytes */
+	TEXT_ICU,		   /* by an ICU collation */
+	TEXT_LIBC,		   /* by the C library */
+	TEXT_LIBC_BYTEWISE /* by the C library, by bytes or nearly so */
+} TextOrder;
+
+extern TextOrder sort_key_text_order(Oid collation);
 
 /*
  * Describes the order of text in this collation.  *verified: do keys only guess the order?  False: keys

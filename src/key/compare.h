@@ -7,7 +7,7 @@
 
 #include "postgres.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 typedef struct SortKeyComparer SortKeyComparer;
 
@@ -22,5 +22,10 @@ extern void sort_key_comparer_free(SortKeyComparer *comparer);
  */
 extern int sort_key_compare(SortKeyComparer *comparer, const uint8 *a, Size a_size, const uint8 *b,
 							Size b_size);
+
+/*
+ * Appends builder.places, the places of the columns to be verified, to the key, which is otherwise complete.
+ */
+extern void sort_key_append_places(SortKey *key);
 
 #endif /* GPUSORT_KEY_COMPARE_H */

@@ -3,14 +3,15 @@
  *		Which columns can be encoded exactly, and how.
  *
  * A column's order is that of its operator's family for its base type (type_table.c); for types of text the
- * collation has a say too.  Arrays, ranges and composite types order by the default ordering of their parts,
- * ranges by one of their own, and so are taken if these are.
+ * collation has a say too.  Arrays, ranges and composite types order by the default ordering of their
+ * components, ranges by one of their own, and so are taken if these are.
  */
 #include "postgres.h"
 
 #include "key/collation.h"
+#include "key/describe.h"
 #include "key/encoders.h"
-#include "key/parts.h"
+#include "key/type_table.h"
 
 #include "access/htup_details.h"
 #include "access/nbtree.h"
@@ -43,7 +44,7 @@ decline_type(Oid type, Declined *why_not)
 							psprintf("type %s has no exact sort key", format_type_be(type)));
 }
 
-static bool describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not);
+static bool describe_components(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not);
 
 /*
  * Fills in how values of a base type become bytes; bytewise: whatever the collation.  Markers are those of
@@ -73,39 +74,39 @@ describe_values(const SortKeyType *entry, Oid type, bool bytewise, Oid collation
 	col->collation = order != TEXT_BYTEWISE ? collation : InvalidOid;
 	col->verified = verified;
 	col->uses_icu = col->append == sort_key_append_icu;
-	return describe_parts(type, collation, col, why_not);
+	return describe_components(type, collation, col, why_not);
 }
 
-/* ---------------------------------------------------------------- parts */
+/* ---------------------------------------------------------------- components */
 
-static SortKeyParts *
-create_parts(SortKeyColumn *col, int ncolumns)
+static SortKeyComponents *
+create_components(SortKeyColumn *col, int ncolumns)
 {
-	col->parts = palloc0(sizeof(SortKeyParts));
-	col->parts->columns = palloc0(sizeof(SortKeyColumn) * ncolumns);
-	return col->parts;
+	col->components = palloc0(sizeof(SortKeyComponents));
+	col->components->columns = palloc0(sizeof(SortKeyColumn) * ncolumns);
+	return col->components;
 }
 
-/* Adds a part, whose values are encoded so. */
+/* Adds a component, whose values are encoded so. */
 static bool
-add_part_as(SortKeyColumn *col, const SortKeyType *entry, Oid type, bool bytewise, Oid collation,
-			Declined *why_not)
+add_component_as(SortKeyColumn *col, const SortKeyType *entry, Oid type, bool bytewise, Oid collation,
+				 Declined *why_not)
 {
-	SortKeyColumn *part = &col->parts->columns[col->parts->ncolumns++];
+	SortKeyColumn *component = &col->components->columns[col->components->ncolumns++];
 
-	if (!describe_values(entry, type, bytewise, collation, part, why_not))
+	if (!describe_values(entry, type, bytewise, collation, component, why_not))
 		return false;
-	part->self_marked = false;
-	part->value_marker = PART_VALUE;
-	part->null_marker = PART_ABOVE;
-	col->verified |= part->verified;
-	col->uses_icu |= part->uses_icu;
+	component->self_marked = false;
+	component->value_marker = COMPONENT_VALUE;
+	component->null_marker = COMPONENT_ABOVE;
+	col->verified |= component->verified;
+	col->uses_icu |= component->uses_icu;
 	return true;
 }
 
-/* Adds a part of this type, in the order of the family, or, InvalidOid, in its default order. */
+/* Adds a component of this type, in the order of the family, or, InvalidOid, in its default order. */
 static bool
-add_part(SortKeyColumn *col, Oid type, Oid opfamily, Oid opcintype, Oid collation, Declined *why_not)
+add_component(SortKeyColumn *col, Oid type, Oid opfamily, Oid opcintype, Oid collation, Declined *why_not)
 {
 	Oid base_type = getBaseType(type);
 	const SortKeyType *entry;
@@ -120,7 +121,7 @@ add_part(SortKeyColumn *col, Oid type, Oid opfamily, Oid opcintype, Oid collatio
 	}
 	entry = OidIsValid(opfamily) ? sort_key_find_order(base_type, opfamily, opcintype, &bytewise) : NULL;
 	if (entry != NULL)
-		return add_part_as(col, entry, base_type, bytewise, collation, why_not);
+		return add_component_as(col, entry, base_type, bytewise, collation, why_not);
 	if (sort_key_find_type(base_type) == NULL)
 		return decline_type(type, why_not);
 	return declined_because(why_not, DECLINED_OPERATOR,
@@ -131,11 +132,12 @@ add_part(SortKeyColumn *col, Oid type, Oid opfamily, Oid opcintype, Oid collatio
 static bool
 describe_elements(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 {
-	SortKeyParts *parts = create_parts(col, 1);
+	SortKeyComponents *components = create_components(col, 1);
 
-	parts->element_type = get_element_type(type);
-	get_typlenbyvalalign(parts->element_type, &parts->length, &parts->by_value, &parts->align);
-	return add_part(col, parts->element_type, InvalidOid, InvalidOid, collation, why_not);
+	components->element_type = get_element_type(type);
+	get_typlenbyvalalign(components->element_type, &components->length, &components->by_value,
+						 &components->align);
+	return add_component(col, components->element_type, InvalidOid, InvalidOid, collation, why_not);
 }
 
 bool
@@ -143,26 +145,26 @@ sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
 {
 	TypeCacheEntry *typcache = lookup_type_cache(type, TYPECACHE_TUPDESC);
 	TupleDesc desc;
-	SortKeyParts *parts;
+	SortKeyComponents *components;
 
 	if (typcache->tupDesc == NULL)
 		elog(ERROR, "type %s is not composite", format_type_be(type));
 	desc = CreateTupleDescCopyConstr(typcache->tupDesc);
-	parts = create_parts(col, desc->natts);
-	parts->composite = typcache;
-	parts->version = typcache->tupDesc_identifier;
-	parts->desc = desc;
-	parts->values = palloc(sizeof(Datum) * desc->natts);
-	parts->isnull = palloc(sizeof(bool) * desc->natts);
+	components = create_components(col, desc->natts);
+	components->composite = typcache;
+	components->version = typcache->tupDesc_identifier;
+	components->desc = desc;
+	components->values = palloc(sizeof(Datum) * desc->natts);
+	components->isnull = palloc(sizeof(bool) * desc->natts);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 
 		if (att->attisdropped)
 			continue;
-		if (!add_part(col, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not))
+		if (!add_component(col, att->atttypid, InvalidOid, InvalidOid, att->attcollation, why_not))
 			return false;
-		parts->columns[parts->ncolumns - 1].attidx = i;
+		components->columns[components->ncolumns - 1].attidx = i;
 	}
 	return true;
 }
@@ -171,7 +173,7 @@ sort_key_describe_record(Oid type, SortKeyColumn *col, Declined *why_not)
 static bool
 describe_range(Oid type, SortKeyColumn *col, Declined *why_not)
 {
-	SortKeyParts *parts = create_parts(col, 1);
+	SortKeyComponents *components = create_components(col, 1);
 	HeapTuple tuple = SearchSysCache1(RANGETYPE, ObjectIdGetDatum(type));
 	FormData_pg_range range;
 	Oid opfamily;
@@ -181,10 +183,10 @@ describe_range(Oid type, SortKeyColumn *col, Declined *why_not)
 		elog(ERROR, "cache lookup failed for range type %u", type);
 	range = *(Form_pg_range) GETSTRUCT(tuple);
 	ReleaseSysCache(tuple);
-	parts->range = lookup_type_cache(type, TYPECACHE_RANGE_INFO);
+	components->range = lookup_type_cache(type, TYPECACHE_RANGE_INFO);
 	if (!get_opclass_opfamily_and_input_type(range.rngsubopc, &opfamily, &opcintype))
 		elog(ERROR, "cache lookup failed for operator class %u", range.rngsubopc);
-	return add_part(col, range.rngsubtype, opfamily, opcintype, range.rngcollation, why_not);
+	return add_component(col, range.rngsubtype, opfamily, opcintype, range.rngcollation, why_not);
 }
 
 /* Strings, in the order of the database's collation, and numbers. */
@@ -192,10 +194,10 @@ static bool
 describe_jsonb(SortKeyColumn *col, Declined *why_not)
 {
 	static const SortKeyType string = {TEXTOID, SORT_KEY_JSONB_STRING, 0, sort_key_append_text};
-	SortKeyColumn *columns = create_parts(col, 2)->columns;
+	SortKeyColumn *columns = create_components(col, 2)->columns;
 
-	if (!add_part_as(col, &string, TEXTOID, false, DEFAULT_COLLATION_OID, why_not) ||
-		!add_part(col, NUMERICOID, InvalidOid, InvalidOid, InvalidOid, why_not))
+	if (!add_component_as(col, &string, TEXTOID, false, DEFAULT_COLLATION_OID, why_not) ||
+		!add_component(col, NUMERICOID, InvalidOid, InvalidOid, InvalidOid, why_not))
 		return false;
 	columns[JSONB_STRINGS].value_marker = JSONB_STRING;
 	columns[JSONB_NUMBERS].value_marker = JSONB_NUMERIC;
@@ -204,7 +206,7 @@ describe_jsonb(SortKeyColumn *col, Declined *why_not)
 
 /* What the values of a column are made of. */
 static bool
-describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
+describe_components(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 {
 	check_stack_depth();
 	switch (col->kind)
@@ -220,7 +222,7 @@ describe_parts(Oid type, Oid collation, SortKeyColumn *col, Declined *why_not)
 		case SORT_KEY_JSONB:
 			return describe_jsonb(col, why_not);
 		case SORT_KEY_TSVECTOR:
-			(void) create_parts(col, 0); /* no columns, but fields */
+			(void) create_components(col, 0); /* no columns, but fields */
 			return true;
 		default:
 			return true;
@@ -286,11 +288,11 @@ sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_
 												: decline_order(spec, why_not);
 	if (!describe_values(entry, type, bytewise, spec->collation, col, why_not))
 	{
-		if (col->parts != NULL)
+		if (col->components != NULL)
 			why_not->words = psprintf("type %s: %s", format_type_be(spec->type), why_not->words);
 		return false;
 	}
-	if (col->verified && col->parts != NULL)
+	if (col->verified && col->components != NULL)
 		keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
 	set_order(col, spec, direction);
 	return true;
@@ -311,46 +313,23 @@ sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col, Decline
 	col->kind = SORT_KEY_UNKNOWN;
 	col->type = getBaseType(spec->type);
 	col->verified = true;
-	(void) create_parts(col, 0);
+	(void) create_components(col, 0);
 	keep_whole(col, get_opfamily_proc(opfamily, opcintype, opcintype, BTORDER_PROC), spec->collation);
 	set_order(col, spec, direction);
 	return false;
 }
 
-bool
-sort_key_supported_if_verified(const SortColumnSpec *column, bool *verified, Declined *why_not)
+int
+sort_key_fixed_width(int ncols, const SortKeyColumn *cols)
 {
-	SortKeyColumn col;
+	int width = 0;
 
-	if (!sort_key_describe(column, &col, why_not))
-		return false;
-	*verified = col.verified;
-	return true;
-}
-
-/* The part, or the column itself, whose order ICU's keys guess at; NULL: there is none. */
-static const SortKeyColumn *
-find_guess_of_icu(const SortKeyColumn *col)
-{
-	const SortKeyColumn *found = NULL;
-
-	if (!col->verified)
-		return NULL;
-	if (col->parts == NULL)
-		return sort_key_text_order(col->collation) == TEXT_ICU ? col : NULL;
-	for (int i = 0; i < col->parts->ncolumns && found == NULL; i++)
-		found = find_guess_of_icu(&col->parts->columns[i]);
-	return found;
-}
-
-bool
-sort_key_supported_for_index(const SortColumnSpec *column, Declined *why_not)
-{
-	SortKeyColumn col;
-	const SortKeyColumn *guess;
-
-	if (!sort_key_describe(column, &col, why_not))
-		return false;
-	guess = find_guess_of_icu(&col);
-	return guess == NULL || sort_key_decline_guess(guess->collation, why_not);
+	for (int i = 0; i < ncols; i++)
+	{
+		if (cols[i].width == 0)
+			return 0;
+		width += sort_key_marker_bytes(&cols[i]) + cols[i].width;
+	}
+	width = TYPEALIGN(8, width);
+	return width <= SORT_KEY_MAX_FIXED_WIDTH ? width : 0;
 }

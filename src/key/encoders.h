@@ -5,7 +5,7 @@
 #ifndef GPUSORT_KEY_ENCODERS_H
 #define GPUSORT_KEY_ENCODERS_H
 
-#include "key/types.h"
+#include "key/column.h"
 
 /* bytes.c */
 extern void sort_key_append_text(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
@@ -23,7 +23,7 @@ extern void sort_key_append_icu(SortKeyBuilder *key, SortKeyColumn *col, Datum v
 /* images.c */
 extern void sort_key_append_imaged(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 
-/* parts.c */
+/* components.c */
 extern void sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
 extern void sort_key_append_range(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
@@ -37,12 +37,6 @@ extern void sort_key_append_tsvector(SortKeyBuilder *key, SortKeyColumn *col, Da
 
 /* extension.c */
 extern void sort_key_append_ltree(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
-
-/*
- * Returns the type whose values this function compares; NULL: an unknown function.  Then *builtin is the
- * function of PostgreSQL with the same code, or InvalidOid.
- */
-extern const SortKeyType *sort_key_find_extension_type(Oid function, Oid *builtin);
 
 /* whole.c */
 extern void sort_key_append_whole(SortKeyBuilder *key, SortKeyColumn *col, Datum value);

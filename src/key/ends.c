@@ -6,6 +6,7 @@
  */
 #include "postgres.h"
 
+#include "key/ends.h"
 #include "key/images.h"
 
 /*

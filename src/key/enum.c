@@ -13,7 +13,7 @@
 #include "postgres.h"
 
 #include "key/enum.h"
-#include "key/fixed.h"
+#include "key/numbers.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"

@@ -5,7 +5,7 @@
 #ifndef GPUSORT_KEY_ENUM_H
 #define GPUSORT_KEY_ENUM_H
 
-#include "key/types.h"
+#include "key/column.h"
 
 /* Reads the present order of an enum's values, in CurrentMemoryContext. */
 extern SortKeyEnum *sort_key_enum_create(Oid type);

@@ -8,17 +8,15 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_language.h"
 #include "catalog/pg_proc.h"
 #include "utils/builtins.h"
 #include "utils/fmgrtab.h"
-#include "utils/formatting.h"
-#include "utils/pg_locale.h"
 #include "utils/syscache.h"
 
 #include "key/builder.h"
 #include "key/encoders.h"
+#include "key/extension.h"
 
 typedef struct ExtensionType
 {
@@ -83,22 +81,6 @@ sort_key_find_extension_type(Oid function, Oid *builtin)
 		*builtin = fmgr_internal_function(text_attribute(tuple, Anum_pg_proc_prosrc));
 	ReleaseSysCache(tuple);
 	return type;
-}
-
-/* ---------------------------------------------------------------- citext */
-
-/* Strings in lower case, as the database's own locale has it, are what the collation compares. */
-const char *
-sort_key_lower_case(SortKeyBuilder *key, Datum datum, Size *len)
-{
-	struct varlena *value = sort_key_detoast(key, datum);
-	MemoryContext oldcontext = MemoryContextSwitchTo(key->scratch);
-	char *lower = str_tolower(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), DEFAULT_COLLATION_OID);
-
-	MemoryContextSwitchTo(oldcontext);
-	key->detoasted = true;
-	*len = strlen(lower);
-	return lower;
 }
 
 /* ---------------------------------------------------------------- ltree */

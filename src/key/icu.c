@@ -10,8 +10,8 @@
  *
  * ICU takes 15 to 20 ns a character to make a sort key, more than all else that is done to a row.  Keys of
  * ASCII strings are put together by ourselves where that is known to give the same bytes (icu_ascii.c).  For
- * others, since columns of text often repeat their values, short strings are looked up in a cache first, with
- * two places for each hash value.  While that finds next to nothing it rests.
+ * others, since columns of text often repeat their values, short strings are looked up in a cache first.
+ * While that finds next to nothing it rests.
  */
 #include "postgres.h"
 
@@ -42,10 +42,9 @@
 #define ASCII_MAX_LENGTH 65536 /* longer strings are left to ICU */
 
 /* A power of 2. */
-#ifndef ICU_CACHE_SETS
-#define ICU_CACHE_SETS 4096
+#ifndef ICU_CACHE_ENTRIES
+#define ICU_CACHE_ENTRIES 4096
 #endif
-#define CACHE_WAYS 2					   /* entries of a set */
 #define CACHE_ENTRY_BYTES 188			   /* of a string and its sort key; longer ones are not cached */
 #define CACHE_PERIOD 4096				   /* look-ups after which the cache is judged */
 #define CACHE_MIN_HITS (CACHE_PERIOD / 16) /* with fewer of them it doesn't pay */
@@ -67,7 +66,7 @@ struct SortKeyIcu
 	bool utf8;	  /* is the database's encoding UTF-8? */
 	UChar *chars; /* the string in UTF-16 */
 	int32 chars_size;
-	CacheEntry *cache;	   /* ICU_CACHE_SETS times CACHE_WAYS of them; NULL: not needed yet */
+	CacheEntry *cache;	   /* ICU_CACHE_ENTRIES, by hash value; NULL: not needed yet */
 	int lookups;		   /* in this period */
 	int hits;			   /* in this period */
 	int rest;			   /* rows for which the cache is not used */
@@ -253,33 +252,28 @@ static void
 append_cached_sort_key(SortKeyBuilder *key, SortKeyIcu *icu, const char *bytes, Size len)
 {
 	uint32 hash = hash_bytes((const unsigned char *) bytes, len);
-	CacheEntry *set;
-	CacheEntry *victim;
+	CacheEntry *entry;
 	Size size;
 
 	if (unlikely(icu->cache == NULL))
-		icu->cache = MemoryContextAllocZero(GetMemoryChunkContext(icu),
-											ICU_CACHE_SETS * CACHE_WAYS * sizeof(CacheEntry));
-	set = &icu->cache[(hash & (ICU_CACHE_SETS - 1)) * CACHE_WAYS];
-	victim = &set[icu->lookups % CACHE_WAYS];
-	for (CacheEntry *entry = set; entry < set + CACHE_WAYS; entry++)
+		icu->cache =
+			MemoryContextAllocZero(GetMemoryChunkContext(icu), ICU_CACHE_ENTRIES * sizeof(CacheEntry));
+	entry = &icu->cache[hash & (ICU_CACHE_ENTRIES - 1)];
+	if (entry->len == len && entry->size > 0 && memcmp(entry->bytes, bytes, len) == 0)
 	{
-		if (entry->len == len && entry->size > 0 && memcmp(entry->bytes, bytes, len) == 0)
-		{
-			memcpy(sort_key_reserve(key, entry->size), entry->bytes + len, entry->size);
-			key->length += entry->size;
-			icu->hits++;
-			return;
-		}
+		memcpy(sort_key_reserve(key, entry->size), entry->bytes + len, entry->size);
+		key->length += entry->size;
+		icu->hits++;
+		return;
 	}
 
 	size = append_sort_key(key, icu, bytes, len);
 	if (len + size <= CACHE_ENTRY_BYTES)
 	{
-		victim->len = len;
-		victim->size = size;
-		memcpy(victim->bytes, bytes, len);
-		memcpy(victim->bytes + len, key->buffer + key->length - size, size);
+		entry->len = len;
+		entry->size = size;
+		memcpy(entry->bytes, bytes, len);
+		memcpy(entry->bytes + len, key->buffer + key->length - size, size);
 	}
 }
 

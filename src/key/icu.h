@@ -5,7 +5,7 @@
 #ifndef GPUSORT_KEY_ICU_H
 #define GPUSORT_KEY_ICU_H
 
-#include "key/types.h"
+#include "key/column.h"
 
 /* Do keys order strings as PostgreSQL's comparisons do? */
 typedef enum SortKeyTrust
@@ -20,6 +20,12 @@ typedef enum SortKeyTrust
  * none.  Raises PostgreSQL's own error if the collation cannot be opened.
  */
 extern SortKeyTrust sort_key_icu_trust(Oid collation, const char **setting);
+
+/*
+ * Does this process already have the table for encoding strings of this ICU collation quickly?  Raises
+ * PostgreSQL's own error if the collation cannot be opened.
+ */
+extern bool sort_key_knows_collation(Oid collation);
 
 /* Opens an ICU collation in CurrentMemoryContext.  Raises PostgreSQL's own error if it cannot be opened. */
 extern SortKeyIcu *sort_key_icu_create(Oid collation);

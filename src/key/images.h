@@ -5,7 +5,7 @@
 #ifndef GPUSORT_KEY_IMAGES_H
 #define GPUSORT_KEY_IMAGES_H
 
-#include "key/types.h"
+#include "key/column.h"
 
 /*
  * The key is an image, 00, the string, 00.  Between the image and the string there may be ties, which also

@@ -10,16 +10,16 @@
  * A document that is a single scalar is kept as an array of one, and says so.  Counted in are both, so it
  * comes behind the empty array, and before those that are arrays of one.
  *
- * As each container says first how many parts come, it needs no end.  The first byte is 06 or 07, so it does
- * as the marker of the value itself.
+ * As each container says first how many components come, it needs no end.  The first byte is 06 or 07, so it
+ * does as the marker of the value itself.
  */
 #include "postgres.h"
 
 #include "utils/jsonb.h"
 
 #include "key/encoders.h"
-#include "key/fixed.h"
-#include "key/parts.h"
+#include "key/numbers.h"
+#include "key/components.h"
 
 /* Numbers from this one on take five bytes. */
 #define NUMBER_LARGE 0xFF
@@ -51,7 +51,7 @@ rank_of_array(const JsonbValue *array)
 
 /* A scalar, the key of a pair, or the beginning of an array or an object. */
 static void
-append_item(SortKeyBuilder *key, SortKeyParts *parts, JsonbValue *item)
+append_item(SortKeyBuilder *key, SortKeyComponents *components, JsonbValue *item)
 {
 	switch (item->type)
 	{
@@ -59,11 +59,11 @@ append_item(SortKeyBuilder *key, SortKeyParts *parts, JsonbValue *item)
 			sort_key_append_byte(key, JSONB_NULL);
 			break;
 		case jbvString:
-			sort_key_append_column(key, &parts->columns[JSONB_STRINGS], PointerGetDatum(item), false);
+			sort_key_append_column(key, &components->columns[JSONB_STRINGS], PointerGetDatum(item), false);
 			break;
 		case jbvNumeric:
-			sort_key_append_column(key, &parts->columns[JSONB_NUMBERS], PointerGetDatum(item->val.numeric),
-								   false);
+			sort_key_append_column(key, &components->columns[JSONB_NUMBERS],
+								   PointerGetDatum(item->val.numeric), false);
 			break;
 		case jbvBool:
 			sort_key_append_byte(key, item->val.boolean ? JSONB_TRUE : JSONB_FALSE);
@@ -92,6 +92,6 @@ sort_key_append_jsonb(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	while ((token = JsonbIteratorNext(&iterator, &item, false)) != WJB_DONE)
 	{
 		if (token != WJB_END_ARRAY && token != WJB_END_OBJECT)
-			append_item(key, col->parts, &item);
+			append_item(key, col->components, &item);
 	}
 }

@@ -16,6 +16,7 @@
 #include "access/tupmacs.h"
 #include "utils/lsyscache.h"
 
+#include "key/describe.h"
 #include "key/encoders.h"
 #include "key/fixed.h"
 #include "key/key_row.h"
@@ -55,8 +56,8 @@ struct KeyRow
 	Size null_bits;						   /* where a row has its null bitmap */
 	Size row_size;						   /* bytes that any row fits in */
 	bool is_index;						   /* are the rows index tuples? */
-	MinimalTuple full_row;	  /* one without NULLs but for the columns left out; variable keys: any */
-	MinimalTuple partial_row; /* any other */
+	StoredRow full_row;	   /* one without NULLs but for the columns left out; variable keys: any */
+	StoredRow partial_row; /* any other */
 };
 
 /* ---------------------------------------------------------------- values */
@@ -165,7 +166,7 @@ begin_index_tuple(IndexRow *row, bool has_nulls)
 }
 
 static uint32
-begin_row(const KeyRow *rows, MinimalTuple row, bool has_nulls)
+begin_row(const KeyRow *rows, StoredRow row, bool has_nulls)
 {
 	return rows->is_index ? begin_index_tuple((IndexRow *) row, has_nulls)
 						  : begin_minimal_tuple(row, rows->natts, has_nulls);
@@ -173,7 +174,7 @@ begin_row(const KeyRow *rows, MinimalTuple row, bool has_nulls)
 
 /* The row's columns end there. */
 static void
-end_row(const KeyRow *rows, MinimalTuple row, uint32 length)
+end_row(const KeyRow *rows, StoredRow row, uint32 length)
 {
 	if (rows->is_index)
 	{
@@ -185,7 +186,7 @@ end_row(const KeyRow *rows, MinimalTuple row, uint32 length)
 
 /* This column of the row is not NULL; for rows that have any. */
 static inline void
-note_not_null(const KeyRow *rows, MinimalTuple row, int index)
+note_not_null(const KeyRow *rows, StoredRow row, int index)
 {
 	uint8 *bits = (uint8 *) row + rows->null_bits;
 
@@ -369,10 +370,10 @@ is_null(const KeyRowColumn *column, const uint8 *key)
 }
 
 /* A row some of whose columns are NULL. */
-static pg_noinline MinimalTuple
+static pg_noinline StoredRow
 make_partial_row(const KeyRow *rows, const uint8 *key)
 {
-	MinimalTuple row = rows->partial_row;
+	StoredRow row = rows->partial_row;
 	uint32 offset;
 
 	memset(row, 0, rows->row_size); /* what lies between and behind columns is the same in equal rows */
@@ -393,7 +394,7 @@ make_partial_row(const KeyRow *rows, const uint8 *key)
 }
 
 /* The row of this key, but for the tuple's tid. */
-static inline MinimalTuple
+static inline StoredRow
 make_columns(KeyRow *rows, const uint8 *key)
 {
 	for (int i = 0; i < rows->ncolumns; i++)
@@ -407,11 +408,11 @@ make_columns(KeyRow *rows, const uint8 *key)
 	return rows->full_row;
 }
 
-MinimalTuple
+StoredRow
 key_row_make(KeyRow *rows, const uint8 *key)
 {
 	const KeyRowColumn *tid = &rows->columns[rows->ncolumns];
-	MinimalTuple row = make_columns(rows, key);
+	StoredRow row = make_columns(rows, key);
 
 	if (rows->is_index)
 		decode_tid(key + tid->offset_in_key, tid->flip, &((IndexRow *) row)->tuple.t_tid);
@@ -490,7 +491,7 @@ decode_string(KeyCursor *key, const KeyRowColumn *column, char *dst)
 
 /* Fills the row with zeros from there up to an address that is aligned so; returns that. */
 static inline char *
-pad(char *dst, MinimalTuple row, char align)
+pad(char *dst, StoredRow row, char align)
 {
 	char *aligned = (char *) row + att_align_nominal(dst - (char *) row, align);
 
@@ -501,7 +502,7 @@ pad(char *dst, MinimalTuple row, char align)
 
 /* Reads a string and puts it into the row as a value; returns what is behind that. */
 static inline char *
-append_string(KeyCursor *key, const KeyRowColumn *column, MinimalTuple row, char *dst)
+append_string(KeyCursor *key, const KeyRowColumn *column, StoredRow row, char *dst)
 {
 	char *bytes = dst + VARHDRSZ_SHORT;
 	char *aligned;
@@ -524,7 +525,7 @@ append_string(KeyCursor *key, const KeyRowColumn *column, MinimalTuple row, char
 
 /* The same of any value. */
 static inline char *
-append_value(KeyCursor *key, const KeyRowColumn *column, MinimalTuple row, char *dst)
+append_value(KeyCursor *key, const KeyRowColumn *column, StoredRow row, char *dst)
 {
 	if (column->length == 0)
 	{
@@ -544,7 +545,7 @@ append_value(KeyCursor *key, const KeyRowColumn *column, MinimalTuple row, char 
 static inline bool
 make_variable_row(const KeyRow *rows, KeyCursor *key, bool has_nulls)
 {
-	MinimalTuple row = rows->full_row;
+	StoredRow row = rows->full_row;
 	char *dst = (char *) row + begin_row(rows, row, has_nulls);
 
 	for (int i = 0; i < rows->ncolumns; i++)
@@ -565,7 +566,7 @@ make_variable_row(const KeyRow *rows, KeyCursor *key, bool has_nulls)
 	return true;
 }
 
-MinimalTuple
+StoredRow
 key_row_make_variable(KeyRow *rows, const uint8 *bytes, Size size)
 {
 	KeyCursor key = {bytes, bytes + size};

@@ -9,10 +9,10 @@
 
 #include "access/htup_details.h"
 #include "access/itup.h"
-#include "access/tupdesc.h"
+#include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 
-#include "key/sort_key.h"
+#include "key/types.h"
 
 typedef struct KeyRow KeyRow;
 
@@ -53,9 +53,9 @@ extern bool key_row_possible(int ncolumns, const SortColumnSpec *columns, int na
 /*
  * Returns the row of this key.  It is in memory of the KeyRow, a multiple of 8 bytes, until the next call.
  */
-extern MinimalTuple key_row_make(KeyRow *rows, const uint8 *key);
+extern StoredRow key_row_make(KeyRow *rows, const uint8 *key);
 
 /* Returns the row of a variable key, which must tell the whole row and have its trailing zero bytes. */
-extern MinimalTuple key_row_make_variable(KeyRow *rows, const uint8 *key, Size size);
+extern StoredRow key_row_make_variable(KeyRow *rows, const uint8 *key, Size size);
 
 #endif /* GPUSORT_KEY_KEY_ROW_H */

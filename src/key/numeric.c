@@ -26,7 +26,7 @@
 
 #include "key/builder.h"
 #include "key/encoders.h"
-#include "key/fixed.h"
+#include "key/numbers.h"
 
 /*
  * The type's format on disk, which pg_upgrade relies on: a 16-bit header, in the long form a 16-bit weight,

@@ -3,41 +3,26 @@
  *		Normalized sort keys: the encoder of whole rows.
  *
  * describe.c decides what each column becomes; fixed.h encodes values of fixed width, and the functions of
- * encoders.h the others.  Here the columns are put one after the other.  types.h says why the result orders
+ * encoders.h the others.  Here the columns are put one after the other.  column.h says why the result orders
  * as PostgreSQL does.
  */
 #include "postgres.h"
 
+#include "key/builder.h"
+#include "key/changes.h"
+#include "key/compare.h"
+#include "key/describe.h"
 #include "key/encoders.h"
-#include "key/enum.h"
 #include "key/fixed.h"
-#include "key/icu.h"
-#include "key/images.h"
-#include "key/parts.h"
+#include "key/prepare.h"
+#include "key/sort_key.h"
 
-#include "access/detoast.h"
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
 #define INITIAL_BUFFER_SIZE 1024
-
-/* What a fixed key of these columns takes, or 0 if the key is variable. */
-static int
-fixed_key_width(int ncols, const SortKeyColumn *cols)
-{
-	int width = 0;
-
-	for (int i = 0; i < ncols; i++)
-	{
-		if (cols[i].width == 0)
-			return 0;
-		width += sort_key_marker_bytes(&cols[i]) + cols[i].width;
-	}
-	width = TYPEALIGN(8, width);
-	return width <= SORT_KEY_MAX_FIXED_WIDTH ? width : 0;
-}
 
 /*
  * Where all columns are verified they can be told apart as they stand; where some are, their places are noted
@@ -52,21 +37,6 @@ prepare_places(SortKey *key)
 		nverified += key->cols[i].verified;
 	key->nplaces = nverified < key->ncols ? nverified : 0;
 	key->builder.places = palloc(sizeof(uint64) * nverified);
-}
-
-void
-sort_key_prepare_column(SortKeyColumn *col)
-{
-	if (col->append == sort_key_append_icu)
-		col->icu = sort_key_icu_create(col->collation);
-	if (col->append == sort_key_append_imaged)
-		col->images = sort_key_images_create(col->collation, sort_key_text_order(col->collation) == TEXT_ICU);
-	if (col->kind == SORT_KEY_ENUM)
-		col->enum_order = sort_key_enum_create(col->type);
-	if (sort_key_is_whole(col))
-		fmgr_info_cxt(col->comparison, &col->compare, CurrentMemoryContext);
-	for (int i = 0; col->parts != NULL && i < col->parts->ncolumns; i++)
-		sort_key_prepare_column(&col->parts->columns[i]);
 }
 
 SortKey *
@@ -92,7 +62,7 @@ sort_key_create(int ncols, const SortColumnSpec *columns)
 		sort_key_prepare_column(&key->cols[i]);
 	prepare_places(key);
 
-	key->width = fixed_key_width(ncols, key->cols);
+	key->width = sort_key_fixed_width(ncols, key->cols);
 	key->variable = key->width == 0;
 	if (key->variable)
 	{
@@ -152,47 +122,6 @@ sort_key_set_unmarked(int ncols, SortColumnSpec *columns, uint32 unmarked)
 {
 	for (int i = 0; i < ncols; i++)
 		columns[i].not_null = i < 32 && (unmarked >> i & 1) != 0;
-}
-
-/* What the column adds to a key: marker and terminator; a sort key or image, and the text after it. */
-static double
-estimate_column(const SortKeyColumn *col, double width)
-{
-	double imaged = Min(width, IMAGED_BYTES_MAX);
-
-	if (col->width > 0)
-		return 1 + col->width;
-	if (col->append == sort_key_append_icu)
-		return 8 + 2 * width;
-	if (col->append == sort_key_append_imaged)
-		return 3 + 1.25 * imaged + width;
-	if (sort_key_is_whole(col))
-		return 7 + imaged + width;
-	return 2 + width;
-}
-
-bool
-sort_key_estimate(int ncols, const SortColumnSpec *columns, const double *widths, SortKeyEstimate *estimate,
-				  Declined *why_not)
-{
-	SortKeyColumn *cols = palloc0(ncols * sizeof(SortKeyColumn));
-	bool supported = true;
-	int fixed;
-
-	*estimate = (SortKeyEstimate){.column_verified = palloc(ncols * sizeof(bool))};
-	for (int i = 0; i < ncols; i++)
-	{
-		supported = sort_key_describe_anyhow(&columns[i], &cols[i], why_not) && supported;
-		estimate->column_verified[i] = cols[i].verified;
-		estimate->verified |= cols[i].verified;
-		estimate->bytes += estimate_column(&cols[i], widths[i]);
-	}
-	fixed = fixed_key_width(ncols, cols);
-	pfree(cols);
-	estimate->is_fixed = fixed > 0;
-	if (fixed > 0)
-		estimate->bytes = fixed;
-	return supported;
 }
 
 /* A NULL in a column of a table that forbids them: the table is damaged. */
@@ -323,46 +252,6 @@ sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 		dst = encode_column(col, slot->tts_values[col->attidx], slot->tts_isnull[col->attidx], dst);
 }
 
-/* Appends the encoding of a value that is not NULL. */
-static inline void
-append_value(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
-{
-	uint8 *dst = sort_key_reserve(key, 1 + col->width);
-	Size start;
-
-	if (!col->self_marked)
-	{
-		*dst++ = col->value_marker;
-		key->length++;
-	}
-
-	if (col->append == NULL)
-	{
-		sort_key_store_fixed(col, value, dst);
-		key->length += col->width;
-		return;
-	}
-
-	start = key->length;
-	col->append(key, col, value);
-	if (col->descending)
-	{
-		uint8 *end = key->buffer + key->length;
-
-		for (uint8 *byte = key->buffer + start; byte < end; byte++)
-			*byte = ~*byte;
-	}
-}
-
-void
-sort_key_append_column(SortKeyBuilder *key, SortKeyColumn *col, Datum value, bool isnull)
-{
-	if (isnull)
-		sort_key_append_byte(key, col->null_marker);
-	else
-		append_value(key, col, value);
-}
-
 static inline void
 drop_trailing_zeros(SortKeyBuilder *key)
 {
@@ -425,26 +314,4 @@ const uint8 *
 sort_key_encode_variable_stored(SortKey *key, TupleDesc desc, HeapTupleHeader row, Size *len)
 {
 	return row_is_complete(key, row) ? encode_variable(key, NULL, desc, row, len) : NULL;
-}
-
-void
-sort_key_grow(SortKeyBuilder *key, Size more)
-{
-	Size size = key->buffer_size;
-
-	while (size - key->length < more)
-		size *= 2;
-	key->buffer = repalloc_huge(key->buffer, size);
-	key->buffer_size = size;
-}
-
-struct varlena *
-sort_key_fetch(SortKeyBuilder *key, struct varlena *value)
-{
-	MemoryContext oldcontext = MemoryContextSwitchTo(key->scratch);
-	struct varlena *result = detoast_attr(value);
-
-	MemoryContextSwitchTo(oldcontext);
-	key->detoasted = true;
-	return result;
 }

@@ -10,8 +10,8 @@
 #include "tsearch/ts_type.h"
 
 #include "key/encoders.h"
-#include "key/fixed.h"
-#include "key/parts.h"
+#include "key/numbers.h"
+#include "key/components.h"
 
 static void
 append16(SortKeyBuilder *key, uint16 value)

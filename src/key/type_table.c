@@ -16,6 +16,8 @@
 
 #include "base/pg_compat.h"
 #include "key/encoders.h"
+#include "key/extension.h"
+#include "key/type_table.h"
 
 static const SortKeyType sort_key_types[] = {
 	{BOOLOID, SORT_KEY_UINT8, 1},

@@ -1,162 +1,96 @@
 /*
  * key/types.h
- *		A sort column inside this room: its kind, its markers, the encoder of its values.
- *
- * A column's encoding is its *marker*, which tells NULL from a value and puts the NULLs first or last, and
- * then the value's bytes, complemented if the column is sorted descending.
- *
- * Every column encoding is prefix-free: of two different encodings of one column neither is a prefix of the
- * other.  Encodings of fixed width are always prefix-free, and each variable encoder has a comment that says
- * why it is.  Exactness follows from that:
- *
- *	- Complementing bytes reverses the order, and keeps the property.
- *	- Of two rows, take the first column whose encodings differ.  They differ in a byte that both of them
- *	  have, and all bytes before are equal.  That byte decides as the column does.  The bytes behind it, of
- *	  later columns, padding or zero bytes left out at the end, do not matter.  If the byte itself was a zero
- *	  at the end and left out, it is read as a zero again.
- *	- If no column differs, the keys are the same bytes.
+ *		Sort columns and sort keys as data, for everyone who names them.  There are no functions here.
  */
 #ifndef GPUSORT_KEY_TYPES_H
 #define GPUSORT_KEY_TYPES_H
 
-#include "fmgr.h"
+#include "postgres.h"
 
-#include "base/pg_compat.h"
-#include "key/sort_key.h"
+#include "access/htup.h"
+#include "access/tupdesc.h"
 
-/* How values become bytes.  The comments say what the Datum holds. */
-typedef enum SortKeyKind
+/*
+ * A row as a sort keeps it: a MinimalTuple, or an IndexRow (key_row.h), whose t_len has the same place.
+ * SortKeyPolicy.index_rows says which.
+ */
+typedef MinimalTuple StoredRow;
+
+/* A fixed key is at most this many bytes wide; wider ones become variable keys. */
+#define SORT_KEY_MAX_FIXED_WIDTH 32
+
+/* One sort column as a Sort node or a path describes it. */
+typedef struct SortColumnSpec
 {
-	/* fixed width, see fixed.h */
-	SORT_KEY_UINT8, /* bool, or "char", which compares unsigned */
-	SORT_KEY_INT16,
-	SORT_KEY_INT32,
-	SORT_KEY_UINT32,
-	SORT_KEY_INT64,
-	SORT_KEY_UINT64,
-	SORT_KEY_FLOAT4,
-	SORT_KEY_FLOAT8,
-	SORT_KEY_BYTES6, /* pointer to bytes in order */
-	SORT_KEY_BYTES8,
-	SORT_KEY_BYTES16,
-	SORT_KEY_TID,	   /* ItemPointer */
-	SORT_KEY_TIMETZ,   /* TimeTzADT * */
-	SORT_KEY_INTERVAL, /* Interval * */
-	SORT_KEY_ENUM,	   /* oid of a pg_enum row */
-	/* variable width */
-	SORT_KEY_TEXT,	 /* varlena */
-	SORT_KEY_BPCHAR, /* varlena; trailing blanks do not count */
-	SORT_KEY_NAME,	 /* Name */
-	SORT_KEY_BYTEA,
-	SORT_KEY_BIT, /* VarBit * */
-	SORT_KEY_NUMERIC,
-	SORT_KEY_INET, /* inet or cidr */
-	SORT_KEY_OIDVECTOR,
-	SORT_KEY_TSVECTOR,
-	SORT_KEY_LTREE,
-	SORT_KEY_CITEXT,
-	SORT_KEY_JSONB_STRING, /* JsonbValue *, within a document */
-	/* variable width, values that consist of other values, see parts.h */
-	SORT_KEY_ARRAY,
-	SORT_KEY_RECORD, /* of a composite type */
-	SORT_KEY_RANGE,
-	SORT_KEY_MULTIRANGE,
-	SORT_KEY_JSONB,
-	SORT_KEY_UNKNOWN /* any other type: only its comparison has the order */
-} SortKeyKind;
+	AttrNumber attno; /* the column of the input */
+	Oid type;		  /* exprType of that column; domains are allowed */
+	Oid sortop;		  /* ordering operator: '<' or '>' of a btree opfamily */
+	Oid collation;	  /* collation to sort by, or InvalidOid */
+	bool nulls_first;
+	bool not_null; /* no row has a NULL in the column */
+} SortColumnSpec;
 
-/* Appends the bytes of a value that is not NULL to the key; see sort_key_reserve. */
-typedef void (*SortKeyAppend)(SortKeyBuilder *key, SortKeyColumn *col, Datum value);
+typedef struct SortKeyColumn SortKeyColumn; /* one ORDER BY column; private: column.h */
+typedef struct KeyRow KeyRow;				/* key_row.h */
 
-/* The encoding of the values of a type. */
-typedef struct SortKeyType
+/*
+ * A key that is being built, and the state of the encoders.  Its bytes are valid until the next key is begun.
+ */
+typedef struct SortKeyBuilder
 {
-	Oid type; /* InvalidOid: a type of an extension */
-	SortKeyKind kind;
-	uint8 width;		  /* bytes of a value; 0 if variable */
-	SortKeyAppend append; /* NULL if fixed */
-	bool self_marked;	  /* see SortKeyColumn */
-} SortKeyType;
+	uint8 *buffer; /* the bytes of a variable key */
+	Size buffer_size;
+	Size length; /* bytes of the key so far */
+	/* the source of the string with which the key ends; NULL: the key does not end with a string */
+	const char *tail;
+	Size tail_start;	   /* begin of that string in the key */
+	Size tail_end;		   /* end of that string, including the terminator */
+	uint64 *places;		   /* places of the columns to be verified, if SortKey.nplaces is not 0 */
+	MemoryContext scratch; /* for detoasted values; reset after each row */
+	bool detoasted;		   /* is scratch in use? */
+	bool without_images;   /* keys that guess: make them only for comparisons, not for sorting */
+	uint64 asked_icu;	   /* number of strings for which ICU was called */
+} SortKeyBuilder;
 
-typedef struct SortKeyIcu SortKeyIcu;		/* icu.c */
-typedef struct SortKeyImages SortKeyImages; /* images.c */
-typedef struct SortKeyEnum SortKeyEnum;		/* enum.c */
-typedef struct SortKeyParts SortKeyParts;	/* parts.h */
-
-struct SortKeyColumn
+/* How rows and their keys are kept.  The process that begins the sort sets it before the first row. */
+typedef struct SortKeyPolicy
 {
-	int attidx; /* index into tts_values */
-	SortKeyKind kind;
-	uint8 width; /* bytes of a value; 0 if variable */
-	uint8 null_marker;
-	uint8 value_marker;
-	bool self_marked; /* the value's first byte is 01 - FE and serves as the marker */
-	bool unmarked;	  /* there are no NULLs, and no marker; only in fixed keys */
-	bool descending;
-	/* mask for xor with values: the sign bit of signed numbers, and all bits of a descending column */
-	uint64 flip;
-	SortKeyAppend append; /* NULL if fixed */
-	Oid type;			  /* base type */
-	bool verified;		  /* does the key only guess the order of strings, so that it must be verified? */
+	KeyRow *rows; /* restores rows from their keys; NULL: that is impossible */
+	/* are rows only restored, and not kept? variable keys: except rows that the key does not tell */
+	bool alone;
 	/*
-	 * collation of text that may not have bytewise order, and of values that contain such text; otherwise
-	 * InvalidOid
+	 * the descriptor of rows that are index tuples (key_row.h), which have all columns of the index and then
+	 * the tid; NULL: rows are MinimalTuples
 	 */
-	Oid collation;
-	bool uses_icu;		   /* does the key contain sort keys of ICU, of strings or of strings in values? */
-	SortKeyIcu *icu;	   /* NULL: ICU is not used */
-	SortKeyImages *images; /* makes images of strings; NULL: strings have no image */
-	SortKeyEnum *enum_order;
-	SortKeyParts *parts; /* NULL: values do not consist of other values */
-	SortKeyAppend guess; /* guess of values that are stored whole behind it; NULL: there is none */
-	Oid comparison;		 /* function that compares values that are stored whole; otherwise InvalidOid */
-	FmgrInfo compare;	 /* the comparison function, ready to be called */
-	int16 length;		 /* then: typlen and typbyval */
-	bool by_value;
-};
+	TupleDesc index_rows;
+} SortKeyPolicy;
 
-/* Are values stored whole, and compared as such? */
-static inline bool
-sort_key_is_whole(const SortKeyColumn *col)
+typedef struct SortKey
 {
-	return OidIsValid(col->comparison);
-}
+	/* The description by the catalogs at the time when the key was made; it does not change. */
+	int ncols;
+	bool variable;		   /* a variable key? */
+	int width;			   /* bytes of a fixed key, a multiple of 8; 0: a variable key */
+	AttrNumber last_attno; /* the highest column of the slot that the key reads */
+	SortKeyColumn *cols;   /* ncols columns, with the encoders of their values */
+	bool verified;		   /* do the keys only guess the order, so that it must be verified? */
+	int nplaces;		   /* then: number of columns whose places the key has; 0: the key needs no places */
+	bool uses_icu;		   /* does the key contain sort keys of ICU? */
+	uint64 description;	   /* a hash of the columns (changes.c) */
 
-/* Bytes of a fixed key that say whether the column is NULL. */
-static inline int
-sort_key_marker_bytes(const SortKeyColumn *col)
+	SortKeyBuilder builder;
+	SortKeyPolicy policy;
+} SortKey;
+
+/*
+ * How 8 bytes of a variable key show that no byte behind them affects the order.  If keys agree up to there,
+ * they need not be read any further.
+ */
+typedef struct SortKeyEnds
 {
-	return col->unmarked ? 0 : 1;
-}
-
-/* Returns the encoding of values of the base type in its default order; NULL: there is no exact one. */
-extern const SortKeyType *sort_key_find_type(Oid type);
-
-/*
- * Returns the encoding in the order of this operator class.  *bytewise: is the order bytewise for any
- * collation?
- */
-extern const SortKeyType *sort_key_find_order(Oid type, Oid opfamily, Oid opcintype, bool *bytewise);
-
-/*
- * Returns a hash of the columns, with the enum values whose OIDs are up to `newest`; InvalidOid: without enum
- * values.
- */
-extern uint64 sort_key_hash_columns(int ncols, const SortKeyColumn *cols, Oid newest);
-
-/*
- * Fills in the column without reading data, all fields except icu, images and enum_order, in
- * CurrentMemoryContext.  False: the column cannot be encoded exactly, and *why_not says why.
- */
-extern bool sort_key_describe(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
-
-/*
- * Fills in a column that could be encoded when the plan was made.  If it cannot be encoded any more (false,
- * with *why_not), its values are stored whole, and the operator's comparison decides.
- */
-extern bool sort_key_describe_anyhow(const SortColumnSpec *spec, SortKeyColumn *col, Declined *why_not);
-
-/* Prepares the encoders of the column's values, or of their parts, in CurrentMemoryContext. */
-extern void sort_key_prepare_column(SortKeyColumn *col);
+	bool shown; /* is the end shown, by a zero byte? */
+	bool imaged;
+	bool descending;
+} SortKeyEnds;
 
 #endif /* GPUSORT_KEY_TYPES_H */

@@ -16,7 +16,7 @@
 
 #include "key/encoders.h"
 #include "key/images.h"
-#include "key/parts.h"
+#include "key/components.h"
 
 #define VALUE_END 1
 
@@ -72,8 +72,8 @@ stored_bytes(SortKeyBuilder *key, SortKeyColumn *col, Datum *value, uint32 *size
 	*size = att_addlength_datum(0, col->length, *value);
 	if (!col->by_value)
 		return DatumGetPointer(*value);
-	store_att_byval(&col->parts->unpacked, *value, col->length);
-	return &col->parts->unpacked;
+	store_att_byval(&col->components->unpacked, *value, col->length);
+	return &col->components->unpacked;
 }
 
 static uint8 *

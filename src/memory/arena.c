@@ -36,7 +36,7 @@ typedef struct Mapping
 	struct Mapping *next; /* in this process */
 	bool created;		  /* by this process? */
 	bool shared;		  /* do others have it, or may they? then attached says who frees the memory */
-	MemoryFiles files;
+	Memfds files;
 } Mapping;
 
 static Mapping *mappings = NULL;
@@ -59,7 +59,7 @@ forget(const Mapping *mapping)
  * What a worker had mapped, until it ends or maps something else.  It takes a while to unmap, and the leader
  * waits for a worker's last message, but not for its end.
  */
-static MemoryFiles left_mapped;
+static Memfds left_mapped;
 
 /* This process lets go of the memory.  Is it nobody's any more, nor will be? */
 static bool
@@ -78,7 +78,7 @@ static void
 release(void *arg)
 {
 	Mapping *mapping = arg;
-	MemoryFiles *files = &mapping->files;
+	Memfds *files = &mapping->files;
 	bool last;
 
 	forget(mapping);
@@ -87,11 +87,11 @@ release(void *arg)
 	last = files->nfiles > 0 && leave(mapping);
 	if (!mapping->created && IsParallelWorker())
 	{
-		memory_files_unmap(&left_mapped);
+		memfds_unmap(&left_mapped);
 		left_mapped = *files;
 		files->address = NULL;
 	}
-	memory_files_close(files, last);
+	memfds_close(files, last);
 }
 
 /* Nothing open yet; whatever is put into it is released with CurrentMemoryContext. */
@@ -144,19 +144,19 @@ attached_none(uint32 number)
 
 /* Maps files that were kept, if there are any that will do, or new ones. */
 static bool
-map_files(MemoryFiles *files, Size size, int processes, Size *held)
+map_files(Memfds *files, Size size, int processes, Size *held)
 {
-	if (keep_take(files, size, held) && !memory_files_make(files, size, processes, held))
-		memory_files_close(files, true);
+	if (keep_take(files, size, held) && !memfds_make(files, size, processes, held))
+		memfds_close(files, true);
 	if (files->nfiles > 0)
 		return true;
-	memset(held, 0, MEMORY_FILES_MAX * sizeof(Size));
-	return memory_files_make(files, size, processes, held);
+	memset(held, 0, MEMFDS_MAX * sizeof(Size));
+	return memfds_make(files, size, processes, held);
 }
 
 /* Sets the header, behind what is attached. */
 static void
-init(Arena *arena, const MemoryFiles *files, Size header_size, const Size *held)
+init(Arena *arena, const Memfds *files, Size header_size, const Size *held)
 {
 	static uint32 arenas = 0;
 	const Size attached_size = offsetof(Arena, magic);
@@ -183,8 +183,8 @@ void *
 arena_create(Size size, Size header_size, int processes)
 {
 	Mapping *mapping = mapping_create(true);
-	MemoryFiles *files = &mapping->files;
-	Size held[MEMORY_FILES_MAX];
+	Memfds *files = &mapping->files;
+	Size held[MEMFDS_MAX];
 	Arena *arena;
 
 	size = TYPEALIGN(HUGE_PAGE_SIZE, size + MAXALIGN(header_size));
@@ -205,11 +205,11 @@ arena_end(Arena *arena)
 {
 	Mapping *mapping = mapping_of(arena);
 	uint64 nobody = attached_none(arena->handle.number);
-	Size held[MEMORY_FILES_MAX];
+	Size held[MEMFDS_MAX];
 
 	if (!pg_atomic_compare_exchange_u64(&arena->attached, &nobody, 0))
 		return;
-	for (int i = 0; i < MEMORY_FILES_MAX; i++)
+	for (int i = 0; i < MEMFDS_MAX; i++)
 		held[i] = Max(arena->used[i], arena->held[i]);
 	ConditionVariableCancelSleep();
 	mapping->shared = false;
@@ -221,16 +221,16 @@ arena_end(Arena *arena)
 
 /* Adds a file of the first process's. */
 static bool
-add_file_of(MemoryFiles *files, const ArenaHandle *handle, int file)
+add_file_of(Memfds *files, const ArenaHandle *handle, int file)
 {
 	struct stat status;
 
-	return memory_files_open(files, handle->pid, handle->fds[file]) &&
-		   fstat(files->fds[file], &status) == 0 && (uint64) status.st_size == handle->size;
+	return memfds_open(files, handle->pid, handle->fds[file]) && fstat(files->fds[file], &status) == 0 &&
+		   (uint64) status.st_size == handle->size;
 }
 
 static bool
-map_files_of(MemoryFiles *files, const ArenaHandle *handle)
+map_files_of(Memfds *files, const ArenaHandle *handle)
 {
 	files->size = handle->size;
 	for (int i = 0; i < handle->nfiles; i++)
@@ -238,7 +238,7 @@ map_files_of(MemoryFiles *files, const ArenaHandle *handle)
 		if (!add_file_of(files, handle, i))
 			return false;
 	}
-	return memory_files_map_at(files, handle->address);
+	return memfds_map_at(files, handle->address);
 }
 
 /* Counts this process in, if it is still that arena's. */
@@ -264,7 +264,7 @@ arena_attach(const ArenaHandle *handle)
 	if (handle->pid == 0)
 		return NULL;
 	mapping = mapping_create(false);
-	memory_files_unmap(&left_mapped);
+	memfds_unmap(&left_mapped);
 	if (!map_files_of(&mapping->files, handle))
 	{
 		release(mapping);
@@ -383,8 +383,8 @@ arena_discard(void *memory, Size size)
 void
 arena_trim(Arena *arena, Size at_most)
 {
-	Size from[MEMORY_FILES_MAX];
-	Size bytes[MEMORY_FILES_MAX] = {0};
+	Size from[MEMFDS_MAX];
+	Size bytes[MEMFDS_MAX] = {0};
 	Size memory = 0;
 	int nfiles = arena->handle.nfiles;
 

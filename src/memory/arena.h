@@ -24,17 +24,17 @@
 #include "port/atomics.h"
 #include "storage/spin.h"
 
-#include "memory/files.h"
+#include "memory/memfds.h"
 
 /* With a handle another process finds the memory.  It has a fixed size and no pointers. */
 typedef struct ArenaHandle
 {
 	int pid; /* process ID of the first process; 0: there is no arena */
 	int nfiles;
-	int fds[MEMORY_FILES_MAX]; /* descriptors in that process */
-	uint64 address;			   /* address of the first file; the other files follow */
-	uint64 size;			   /* size of each file */
-	uint32 number;			   /* number of the arena in that process; never 0 */
+	int fds[MEMFDS_MAX]; /* descriptors in that process */
+	uint64 address;		 /* address of the first file; the other files follow */
+	uint64 size;		 /* size of each file */
+	uint32 number;		 /* number of the arena in that process; never 0 */
 } ArenaHandle;
 
 /*
@@ -53,11 +53,11 @@ typedef struct Arena
 	uint32 magic;
 	ArenaHandle handle;
 
-	slock_t mutex;				 /* protects the fields below */
-	Size left;					 /* bytes that can be handed out */
-	Size used[MEMORY_FILES_MAX]; /* bytes handed out of each file, including the header */
+	slock_t mutex;		   /* protects the fields below */
+	Size left;			   /* bytes that can be handed out */
+	Size used[MEMFDS_MAX]; /* bytes handed out of each file, including the header */
 	/* bytes of each file that already had memory, of an earlier arena, when this arena began */
-	Size held[MEMORY_FILES_MAX];
+	Size held[MEMFDS_MAX];
 } Arena;
 
 /*

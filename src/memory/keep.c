@@ -31,10 +31,10 @@ typedef struct KeptFiles
 {
 	LWLock *lock;
 	int default_kb;
-	Latch *launcher;   /* NULL: nobody frees what is kept */
-	int pid;		   /* of the holder; 0: nothing is kept */
-	MemoryFiles files; /* as the holder has them */
-	Size held[MEMORY_FILES_MAX];
+	Latch *launcher; /* NULL: nobody frees what is kept */
+	int pid;		 /* of the holder; 0: nothing is kept */
+	Memfds files;	 /* as the holder has them */
+	Size held[MEMFDS_MAX];
 	Size memory; /* of all files */
 	TimestampTz since;
 } KeptFiles;
@@ -44,7 +44,7 @@ static const char lock_name[] = "gpusort kept files";
 static KeptFiles *kept; /* NULL: not loaded by shared_preload_libraries */
 
 /* What this process has put there. */
-static MemoryFiles own;
+static Memfds own;
 
 /* Bytes that may be kept. */
 static Size
@@ -60,7 +60,7 @@ static void
 close_taken(void)
 {
 	if (kept->pid != MyProcPid)
-		memory_files_close(&own, false);
+		memfds_close(&own, false);
 }
 
 /* Nobody could open the files of a process that has ended; but earlier holders have them open. */
@@ -73,7 +73,7 @@ free_at_exit(int code, Datum argument)
 
 /* Not before_shmem_exit(): see prepare_slot() in monitor/progress.c. */
 static void
-become_holder(MemoryFiles *files, const Size *held, Size memory)
+become_holder(Memfds *files, const Size *held, Size memory)
 {
 	static bool prepared = false;
 
@@ -86,18 +86,18 @@ become_holder(MemoryFiles *files, const Size *held, Size memory)
 	kept->memory = memory;
 	kept->since = GetCurrentTimestamp();
 	SetLatch(kept->launcher);
-	*files = (MemoryFiles){.size = files->size};
+	*files = (Memfds){.size = files->size};
 }
 
 bool
-keep_put(MemoryFiles *files, const Size *held)
+keep_put(Memfds *files, const Size *held)
 {
-	Size memory = memory_files_memory(files);
+	Size memory = memfds_memory(files);
 	bool done = false;
 
 	if (kept == NULL || memory > most_kept())
 		return false;
-	memory_files_unmap(files);
+	memfds_unmap(files);
 	LWLockAcquire(kept->lock, LW_EXCLUSIVE);
 	if (kept->pid == 0 && kept->launcher != NULL)
 	{
@@ -111,7 +111,7 @@ keep_put(MemoryFiles *files, const Size *held)
 
 /* With the lock: has this process have them open. */
 static bool
-open_files(MemoryFiles *files)
+open_files(Memfds *files)
 {
 	if (kept->pid == MyProcPid)
 	{
@@ -119,12 +119,12 @@ open_files(MemoryFiles *files)
 		own.nfiles = 0;
 		return true;
 	}
-	*files = (MemoryFiles){.size = kept->files.size};
+	*files = (Memfds){.size = kept->files.size};
 	for (int i = 0; i < kept->files.nfiles; i++)
 	{
-		if (!memory_files_open(files, kept->pid, kept->files.fds[i]))
+		if (!memfds_open(files, kept->pid, kept->files.fds[i]))
 		{
-			memory_files_close(files, false);
+			memfds_close(files, false);
 			return false;
 		}
 	}
@@ -132,7 +132,7 @@ open_files(MemoryFiles *files)
 }
 
 bool
-keep_take(MemoryFiles *files, Size at_most, Size *held)
+keep_take(Memfds *files, Size at_most, Size *held)
 {
 	bool done = false;
 
@@ -153,11 +153,11 @@ keep_take(MemoryFiles *files, Size at_most, Size *held)
 void
 keep_free(void)
 {
-	MemoryFiles files;
-	Size held[MEMORY_FILES_MAX];
+	Memfds files;
+	Size held[MEMFDS_MAX];
 
 	if (kept != NULL && kept->pid != 0 && keep_take(&files, SIZE_MAX, held))
-		memory_files_close(&files, true);
+		memfds_close(&files, true);
 }
 
 /* ---------------------------------------------------------------- the launcher */

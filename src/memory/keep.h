@@ -7,19 +7,19 @@
 #ifndef GPUSORT_MEMORY_KEEP_H
 #define GPUSORT_MEMORY_KEEP_H
 
-#include "memory/files.h"
+#include "memory/memfds.h"
 
 /*
  * Keeps the files, which no other process may use any more, and clears *files. held: bytes at the beginning
  * of each file that have memory.  False: the files may not be kept, and still belong to the caller.
  */
-extern bool keep_put(MemoryFiles *files, const Size *held);
+extern bool keep_put(Memfds *files, const Size *held);
 
 /*
  * Takes the kept files of any session, not mapped, unless they have more than at_most bytes of memory.
  * False: there are no such files, and held is not changed.
  */
-extern bool keep_take(MemoryFiles *files, Size at_most, Size *held);
+extern bool keep_take(Memfds *files, Size at_most, Size *held);
 
 /* Frees the kept memory. */
 extern void keep_free(void);

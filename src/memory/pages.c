@@ -214,7 +214,7 @@ make_huge_pages(char *address, Size room)
 
 /* The file that has the memory at this address, and where in it that is. */
 static int
-file_of(const MemoryFiles *files, const char *address, Size *offset)
+file_of(const Memfds *files, const char *address, Size *offset)
 {
 	*offset = (address - files->address) % files->size;
 	return files->fds[(address - files->address) / files->size];
@@ -281,7 +281,7 @@ touch(const char *address, Size size)
 
 /* Has the kernel make and map small pages, or whatever it makes for a mapping that asks for huge ones. */
 static bool
-make_small_pages(const MemoryFiles *files, char *address, Size size, bool alone)
+make_small_pages(const Memfds *files, char *address, Size size, bool alone)
 {
 	Contents contents = alone && pages_are_small() ? contents_of(address, size) : SOME_PAGES;
 	Size offset;
@@ -307,7 +307,7 @@ make_small_pages(const MemoryFiles *files, char *address, Size size, bool alone)
  * file, but not much of all that there may be.  None at the beginning, as many sorts are small.
  */
 static Size
-bytes_ahead(const MemoryFiles *files, const char *address, Size size)
+bytes_ahead(const Memfds *files, const char *address, Size size)
 {
 	Size most = files->size / files->nfiles / SHARE_AHEAD_OF_FILES;
 	Size offset;
@@ -324,7 +324,7 @@ bytes_ahead(const MemoryFiles *files, const char *address, Size size)
  * came, as errno says.
  */
 static Size
-provide_first(const MemoryFiles *files, char *address, Size size, bool alone)
+provide_first(const Memfds *files, char *address, Size size, bool alone)
 {
 	Size small = Min(size, HUGE_PAGE_SIZE - (uintptr_t) address % HUGE_PAGE_SIZE);
 	Size huge;
@@ -339,7 +339,7 @@ provide_first(const MemoryFiles *files, char *address, Size size, bool alone)
 
 /* Has pages be there, whole ones. */
 static bool
-provide(const MemoryFiles *files, char *from, const char *to, bool alone)
+provide(const Memfds *files, char *from, const char *to, bool alone)
 {
 	while (from < to)
 	{
@@ -371,7 +371,7 @@ pages_provide_private(char *memory, Size size)
 }
 
 bool
-pages_provide_shared(const MemoryFiles *files, char *memory, Size size, bool alone)
+pages_provide_shared(const Memfds *files, char *memory, Size size, bool alone)
 {
 	char *end = memory + size;
 	char *from = (char *) TYPEALIGN_DOWN(SMALL_PAGE_SIZE, memory);

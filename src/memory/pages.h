@@ -8,7 +8,7 @@
 #ifndef GPUSORT_MEMORY_PAGES_H
 #define GPUSORT_MEMORY_PAGES_H
 
-#include "memory/files.h"
+#include "memory/memfds.h"
 
 /* The smallest page of memory on every supported processor; a system with larger pages takes more. */
 #define SMALL_PAGE_SIZE ((Size) 4096)
@@ -27,6 +27,6 @@ extern void pages_provide_private(char *memory, Size size);
  * may be made too.  False: there is no memory, and touching the pages might kill the process.  Checks for
  * interrupts.
  */
-extern bool pages_provide_shared(const MemoryFiles *files, char *memory, Size size, bool alone);
+extern bool pages_provide_shared(const Memfds *files, char *memory, Size size, bool alone);
 
 #endif /* GPUSORT_MEMORY_PAGES_H */

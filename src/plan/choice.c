@@ -12,6 +12,7 @@
 #include "optimizer/optimizer.h"
 
 #include "base/guc.h"
+#include "key/supported.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/likely_rows.h"

@@ -23,7 +23,7 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
-#include "key/sort_key.h"
+#include "key/supported.h"
 #include "plan/choice.h"
 #include "plan/cost.h"
 #include "plan/forecast.h"

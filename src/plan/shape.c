@@ -19,7 +19,10 @@
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
+#include "key/collation.h"
+#include "key/icu.h"
 #include "key/key_row.h"
+#include "key/supported.h"
 #include "plan/column_values.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"

@@ -7,7 +7,8 @@
 
 #include "postgres.h"
 
-#include "key/sort_key.h"
+#include "base/declined.h"
+#include "key/types.h"
 #include "plan/column_stats.h"
 #include "plan/predict.h"
 

@@ -17,7 +17,8 @@
 #include "nodes/extensible.h"
 #include "nodes/plannodes.h"
 
-#include "key/sort_key.h"
+#include "base/declined.h"
+#include "key/types.h"
 #include "plan/rival.h"
 
 /* The names in EXPLAIN, which are also the names of the registered methods. */

@@ -23,7 +23,7 @@
 #include "storage/spin.h"
 
 #include "base/limits.h"
-#include "key/sort_key.h"
+#include "key/types.h"
 #include "sort/chunk.h"
 
 /* Words of a key that are looked at; the last one says whether a key has more bytes than the others hold. */

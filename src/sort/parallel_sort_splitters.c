@@ -20,6 +20,7 @@
 
 #include "miscadmin.h"
 
+#include "key/ends.h"
 #include "sort/parallel_sort_state.h"
 #include "sort/record.h"
 #include "sort/string_sort.h"

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "key/sort_key.h"
 #include "memory/alloc.h"
 #include "sort/record.h"
 #include "sort/sample_sort.h"

@@ -11,7 +11,7 @@
 #include "postgres.h"
 
 #include "key/key_row.h"
-#include "key/sort_key.h"
+#include "key/types.h"
 #include "sort/chunk.h"
 #include "sort/key_squeeze.h"
 #include "sort/parallel_sort.h"

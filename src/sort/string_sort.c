@@ -23,6 +23,7 @@
 
 #include "miscadmin.h"
 
+#include "key/ends.h"
 #include "memory/alloc.h"
 #include "sort/key_squeeze.h"
 #include "sort/record.h"

@@ -150,23 +150,16 @@ rows_prepare(RowsRunner *runner, const RowsCase *rows_case, Why *why)
 					"copying the order");
 }
 
-/* Is the window as full as it can be, and of the length it should have? */
-static DevSortStatus
-check_window(const RowsRunner *runner, uint64_t first, uint64_t count, size_t bytes)
+/* How many rows from `first` on fit into the window; at least 1. */
+static uint64_t
+rows_that_fit(const RowsRunner *runner, uint64_t first)
 {
 	const std::vector<uint64_t> &offsets = runner->sorted_offsets;
-	uint64_t n = runner->rows_case.n;
+	uint64_t end = first + 1;
 
-	if (count == 0 || count > n - first)
-		return status_make(DEVSORT_INVALID, "window at row %llu has %llu rows", (unsigned long long) first,
-						   (unsigned long long) count);
-	if (bytes != offsets[first + count] - offsets[first] || bytes > runner->window_bytes)
-		return status_make(DEVSORT_INVALID, "window at row %llu has %zu bytes", (unsigned long long) first,
-						   bytes);
-	if (first + count < n && offsets[first + count + 1] - offsets[first] <= runner->window_bytes)
-		return status_make(DEVSORT_INVALID, "window at row %llu of %llu rows has room for more",
-						   (unsigned long long) first, (unsigned long long) count);
-	return status_ok();
+	while (end < runner->rows_case.n && offsets[end + 1] - offsets[first] <= runner->window_bytes)
+		end++;
+	return end - first;
 }
 
 /* Takes the result window by window. */
@@ -175,17 +168,14 @@ gather_windows(RowsRunner *runner)
 {
 	cudaStream_t stream = runner->guarded.stream;
 	uint64_t first = 0;
-	uint64_t count;
-	size_t bytes;
 
 	while (first < runner->rows_case.n)
 	{
+		uint64_t count = rows_that_fit(runner, first);
+		size_t bytes = runner->sorted_offsets[first + count] - runner->sorted_offsets[first];
 		size_t at = runner->got.size();
 		uint8_t *window;
 
-		RETURN_IF_FAILED(
-			devsort_rows_window(&runner->job, first, runner->window_bytes, &count, &bytes, stream));
-		RETURN_IF_FAILED(check_window(runner, first, count, bytes));
 		/* At the end of the buffer: what is written after the rows is written outside. */
 		window = runner->window + (runner->window_bytes - bytes) / 16 * 16;
 		RETURN_IF_FAILED(devsort_rows_gather(&runner->job, first, count, window, stream));
@@ -196,9 +186,6 @@ gather_windows(RowsRunner *runner)
 		RETURN_IF_FAILED(status_from_cuda(cudaStreamSynchronize(stream), "gathering"));
 		first += count;
 	}
-	RETURN_IF_FAILED(devsort_rows_window(&runner->job, first, runner->window_bytes, &count, &bytes, stream));
-	if (count != 0 || bytes != 0)
-		return status_make(DEVSORT_INVALID, "the window after the last row is not empty");
 	return status_ok();
 }
 

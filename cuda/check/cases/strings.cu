@@ -210,9 +210,6 @@ strings_prepare(StringsRunner *runner, const StringsCase *strings, Why *why)
 	job.algorithm = strings->algorithm;
 	job.n = strings->n;
 	job.seed = strings->seed;
-	job.as_published = strings->as_published;
-	job.keep_singletons = strings->keep_singletons;
-	job.fixed_segment_ids = strings->fixed_segment_ids;
 	job.rounds = &runner->rounds;
 	runner->strings = *strings;
 	runner->job = job;
@@ -274,10 +271,7 @@ strings_check(Check *check, StringsRunner *runner, const StringsCase *strings)
 	Why why = {};
 	bool passed = strings_run(runner, strings, &why);
 
-	check_case(
-		check, passed, &why,
-		"%s, %s, n %llu, longest %d, misaligned by %d, as_published %d, keep_singletons %d, fixed_segment_ids %d, rounds %d, seed %llu",
-		algorithm_name(strings->algorithm), kind_names[strings->kind], (unsigned long long) strings->n,
-		strings->longest, strings->misalignment, strings->as_published, strings->keep_singletons,
-		strings->fixed_segment_ids, runner->rounds, (unsigned long long) strings->seed);
+	check_case(check, passed, &why, "%s, %s, n %llu, longest %d, misaligned by %d, rounds %d, seed %llu",
+			   algorithm_name(strings->algorithm), kind_names[strings->kind], (unsigned long long) strings->n,
+			   strings->longest, strings->misalignment, runner->rounds, (unsigned long long) strings->seed);
 }

@@ -36,9 +36,6 @@ typedef struct StringsCase
 	uint64_t n;
 	int longest;	  /* bytes of a string, except the one long string */
 	int misalignment; /* of the bytes: 0 to 7 */
-	bool as_published;
-	bool keep_singletons;
-	bool fixed_segment_ids;
 	uint64_t seed;
 } StringsCase;
 

@@ -190,7 +190,6 @@ check_rows_arguments(Check *check)
 	DevSortRowsJob job = valid_rows_job();
 	size_t huge = (size_t) 1 << 60;
 	size_t bytes = 0;
-	uint64_t count;
 	Why why = {};
 
 	check_case(check, why_status(&why, devsort_rows_memory(&job, &bytes), "devsort_rows_memory"), &why,
@@ -199,8 +198,6 @@ check_rows_arguments(Check *check)
 		expect_invalid(check, devsort_rows_plan(&job, workspace, bytes - 1, NULL), "devsort_rows_plan",
 					   "workspace too small");
 	expect_invalid(check, devsort_rows_plan(&job, NULL, huge, NULL), "devsort_rows_plan", "no workspace");
-	expect_invalid(check, devsort_rows_window(&job, job.n + 1, 4096, &count, &bytes, NULL),
-				   "devsort_rows_window", "first past n");
 	expect_invalid(check, devsort_rows_gather(&job, 0, 1, NULL, NULL), "devsort_rows_gather", "no window");
 	expect_invalid(check, devsort_rows_gather(&job, job.n - 1, 2, (uint8_t *) workspace, NULL),
 				   "devsort_rows_gather", "rows past n");

@@ -294,8 +294,7 @@ check_strings_faults(Check *check, uint64_t n)
 
 	for (DevSortAlgorithm algorithm : algorithms)
 	{
-		StringsCase strings = {algorithm, STRINGS_SHARED_PREFIX,	n, 40, 3, false, false,
-							   false,	  check_random(check) >> 16};
+		StringsCase strings = {algorithm, STRINGS_SHARED_PREFIX, n, 40, 3, check_random(check) >> 16};
 		StringsTarget target(strings);
 		Why name;
 

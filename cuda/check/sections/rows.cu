@@ -55,31 +55,6 @@ check_many(Check *check, RowsRunner *runner)
 	}
 }
 
-/* A row that is longer than the window is refused, and the window's neighbours still come. */
-static void
-check_row_too_long(Check *check, RowsRunner *runner)
-{
-	RowsCase rows_case = {ROWS_NARROW, ROWS_IN_ORDER, 100, 4096, check_random(check) >> 16};
-	uint64_t count = 0;
-	size_t bytes = 0;
-	Why why = {};
-	bool passed = rows_prepare(runner, &rows_case, &why) &&
-				  why_status(&why, rows_plan_and_gather(runner), "gathering rows");
-
-	if (passed)
-		passed = why_failure(&why,
-							 devsort_rows_window(&runner->job, 3, 16, &count, &bytes, runner->guarded.stream),
-							 DEVSORT_INVALID, "devsort_rows_window");
-	if (passed)
-		passed =
-			why_status(&why,
-					   devsort_rows_window(&runner->job, 3, 4096, &count, &bytes, runner->guarded.stream),
-					   "devsort_rows_window") &&
-			rows_prove(runner, &why);
-	check_case(check, passed, &why, "row longer than the window, seed %llu",
-			   (unsigned long long) rows_case.seed);
-}
-
 void
 check_rows(Check *check)
 {
@@ -95,11 +70,6 @@ check_rows(Check *check)
 	if (check_group_begin(check, "rows: many"))
 	{
 		check_many(check, &runner);
-		check_group_end(check);
-	}
-	if (check_group_begin(check, "rows: one longer than the window"))
-	{
-		check_row_too_long(check, &runner);
 		check_group_end(check);
 	}
 	guarded_release(&runner.guarded);

@@ -108,10 +108,7 @@ sort_and_release(Check *check, int sorts, Why *why)
 		FixedRunner fixed_runner = {};
 		StringsRunner strings_runner = {};
 		FixedCase fixed = random_case(check, check_random_below(check, 20000));
-		StringsCase strings = {fixed.algorithm, (StringsKind) (i % NSTRINGS_KINDS),
-							   fixed.n / 4,		20,
-							   i % 8,			false,
-							   false,			false,
+		StringsCase strings = {fixed.algorithm, (StringsKind) (i % NSTRINGS_KINDS), fixed.n / 4, 20, i % 8,
 							   fixed.seed};
 		bool passed;
 

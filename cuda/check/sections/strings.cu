@@ -1,13 +1,10 @@
 /*
  * strings.cu
- *		Sorts of strings: every kind, algorithm, alignment, with all that the library has, and as published
- *		with both of the paper's optimisations on and off.
+ *		Sorts of strings: every kind, algorithm, alignment.
  */
 #include "check/cases/strings.h"
 
 static const DevSortAlgorithm algorithms[] = {DEVSORT_SAMPLE, DEVSORT_BUCKET, DEVSORT_RADIX, DEVSORT_AUTO};
-/* What is switched off: nothing; as published; that and keeping singletons, fixed ids, or both. */
-#define NSWITCHES 5
 
 static const uint64_t small_sizes[] = {0, 1, 2, 31, 32, 33, 1023, 1024, 1025, 4097, 8193};
 
@@ -22,19 +19,7 @@ make_case(Check *check, DevSortAlgorithm algorithm, StringsKind kind, uint64_t n
 	strings.n = n;
 	strings.longest = longest;
 	strings.misalignment = turn % 8;
-	strings.as_published = turn % NSWITCHES != 0;
-	strings.keep_singletons = turn % NSWITCHES == 2 || turn % NSWITCHES == 4;
-	strings.fixed_segment_ids = turn % NSWITCHES >= 3;
 	strings.seed = check_random(check) >> 16;
-
-	/*
-	 * A long string that is kept to its end would need a sort for each few of its bytes; so do twins, as
-	 * published.
-	 */
-	if (kind == STRINGS_ONE_LONG)
-		strings.keep_singletons = false;
-	if (kind == STRINGS_LONG_TWINS)
-		strings.as_published = strings.keep_singletons = strings.fixed_segment_ids = false;
 	return strings;
 }
 
@@ -45,13 +30,11 @@ check_small_sizes(Check *check, StringsRunner *runner, DevSortAlgorithm algorith
 
 	for (uint64_t n : small_sizes)
 	{
-		for (unsigned int switches = 0; switches < NSWITCHES; switches++)
+		for (unsigned int more = 0; more < (check->options.quick ? 1 : 3); more++)
 		{
-			StringsCase strings = make_case(check, algorithm, kind, n, turn % 5 == 0 ? 300 : 20, switches);
+			StringsCase strings =
+				make_case(check, algorithm, kind, n, turn % 5 == 0 ? 300 : 20, turn + 3 * more);
 
-			if ((check->options.quick && switches % 3 != 0) || (kind == STRINGS_LONG_TWINS && switches != 0))
-				continue;
-			strings.misalignment = (turn + 3 * switches) % 8;
 			strings_check(check, runner, &strings);
 		}
 		turn++;

@@ -197,12 +197,6 @@ HostJob::append(const ChunkCopy &copy, uint64_t i)
 		rows.append(copy.region + extent.begin + extent.key_part, extent.bytes - extent.key_part);
 		return true;
 	}
-	if (shape.words)
-	{
-		keys.append(entry, shape.key_bytes);
-		rows.append(entry + shape.key_bytes, sizeof(uint64_t));
-		return true;
-	}
 	if (!chunk_find_row(&copy, i, &extent))
 		return false;
 	keys.append(entry, shape.key_bytes);
@@ -222,7 +216,7 @@ HostJob::may_take(const FilledChunk &chunk)
 
 	most.rows += chunk.rows;
 	most.key_bytes += shape.key_bytes > 0 ? chunk.rows * shape.key_bytes : region;
-	most.row_bytes += shape.words ? chunk.rows * sizeof(uint64_t) : region;
+	most.row_bytes += region;
 	return most.rows <= DEVICE_MOST_ROWS && promise->raise(host_memory_needed(shape, most));
 }
 
@@ -245,8 +239,7 @@ HostJob::submit(const FilledChunk &chunk)
 					  chunk.rows,
 					  chunk.back,
 					  shape.chunk_bytes,
-					  shape.key_bytes,
-					  shape.words};
+					  shape.key_bytes};
 	std::lock_guard<std::mutex> lock(mutex);
 
 	if (!may_take(chunk))

@@ -47,8 +47,6 @@ HostResult::row_bytes(const uint8_t *row) const
 {
 	uint32_t length;
 
-	if (shape.words)
-		return sizeof(uint64_t);
 	memcpy(&length, row, sizeof(length));
 	return (length + UINT64_C(7)) / 8 * 8;
 }

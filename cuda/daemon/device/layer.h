@@ -46,7 +46,6 @@ struct JobShape
 {
 	uint32_t key_bytes; /* 0: variable */
 	GpusortdAlgorithm algorithm;
-	bool words; /* words ride, not rows */
 	uint64_t chunk_bytes;
 };
 

@@ -8,9 +8,6 @@
  * reads.  So both device layers copy the chunk to memory of their own first, and then ask these functions,
  * which are the same on host and device, about the copy.  What passes can't make anyone read or write outside
  * of the chunk's copy.
- *
- * Where words ride in place of rows, fixed keys have them as the second part of their entries and no rows at
- * all; the records of variable keys have a word where a row would be.
  */
 #ifndef GPUSORTD_CHUNK_LAYOUT_H
 #define GPUSORTD_CHUNK_LAYOUT_H
@@ -48,7 +45,6 @@ typedef struct ChunkCopy
 	uint64_t back;
 	uint64_t end; /* the chunk's bytes */
 	uint32_t key_bytes;
-	uint32_t words; /* words ride */
 } ChunkCopy;
 
 /* The part of the region that belongs to an entry. */
@@ -109,11 +105,10 @@ chunk_find_record(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 		return false;
 	extent->key_part = sizeof(uint64_t) + (extent->key_bytes + 7) / 8 * 8;
 	row_bytes = extent->bytes - extent->key_part;
-	return chunk->words ? row_bytes == sizeof(uint64_t)
-						: chunk_row_fits(chunk->region + extent->begin + extent->key_part, row_bytes);
+	return chunk_row_fits(chunk->region + extent->begin + extent->key_part, row_bytes);
 }
 
-/* Finds the row of entry i of a chunk with fixed keys whose rows ride. */
+/* Finds the row of entry i of a chunk with fixed keys. */
 CHUNK_FUNCTION bool
 chunk_find_row(const ChunkCopy *chunk, uint64_t i, ChunkExtent *extent)
 {

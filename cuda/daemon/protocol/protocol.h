@@ -93,18 +93,11 @@ typedef enum GpusortdAlgorithm
 	GPUSORTD_RADIX
 } GpusortdAlgorithm;
 
-typedef enum GpusortdPayload
-{
-	GPUSORTD_ROWS_RIDE = 0, /* whole rows come and go */
-	GPUSORTD_WORDS_RIDE		/* a word of 8 bytes for each row, with any meaning for the client */
-} GpusortdPayload;
-
 typedef struct GpusortdBegin
 {
 	uint32_t key_bytes; /* 8, 16, 24 or 32; 0: keys of variable length */
 	uint32_t algorithm;
-	uint32_t payload;
-	uint32_t reserved;			 /* 0 */
+	uint64_t reserved;			 /* 0 */
 	uint64_t expected_rows;		 /* estimates, only for admission; 0 if unknown */
 	uint64_t expected_key_bytes; /* total of all keys, if they vary in length */
 	uint64_t expected_row_bytes; /* total of all rows */
@@ -209,7 +202,7 @@ typedef struct GpusortdSorted
 } GpusortdSorted;
 
 /*
- * A window of the result: consecutive rows from the chunk's start, each a multiple of 8 bytes; or words.
+ * A window of the result: consecutive rows from the chunk's start, each a multiple of 8 bytes.
  */
 typedef struct GpusortdRows
 {

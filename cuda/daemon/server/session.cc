@@ -191,7 +191,7 @@ static bool
 begin_is_valid(const GpusortdBegin &wanted)
 {
 	return wanted.key_bytes % 8 == 0 && wanted.key_bytes <= 32 && wanted.algorithm <= GPUSORTD_RADIX &&
-		   wanted.payload <= GPUSORTD_WORDS_RIDE && wanted.reserved == 0;
+		   wanted.reserved == 0;
 }
 
 /* What BEGIN estimates, within reason. */
@@ -221,8 +221,7 @@ bool
 Session::begin(const GpusortdBegin &wanted)
 {
 	JobSize expected = expected_size(wanted);
-	JobShape shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm,
-					  wanted.payload == GPUSORTD_WORDS_RIDE, service->segments->chunk_bytes};
+	JobShape shape = {wanted.key_bytes, (GpusortdAlgorithm) wanted.algorithm, service->segments->chunk_bytes};
 	uint64_t least;
 	std::unique_ptr<Admission> place;
 	bool admitted = false;

@@ -155,7 +155,7 @@ cpu_spill(CpuSorter *sorter)
 	{
 		chunk_pool_free_empty(&sorter->own, place_release);
 		progress_enter(&sorter->base, PROGRESS_MERGING);
-		external_sort_merge_full_levels(sorter->external);
+		external_sort_merge_full_generations(sorter->external);
 	}
 	progress_enter(&sorter->base, phase);
 	MemoryContextSwitchTo(old);

@@ -21,7 +21,7 @@
 
 #include "device/cpu/return_windows.h"
 #include "device/participants.h"
-#include "key/sort_key.h"
+#include "key/types.h"
 #include "monitor/sort_stats.h"
 #include "sort/chunk.h"
 #include "sort/chunk_pool.h"

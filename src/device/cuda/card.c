@@ -131,7 +131,6 @@ cuda_note_request(CudaCard *card, const SortRequest *request)
 	card->limit = request->memory.of_each > 0 ? request->memory.of_each : request->memory.limit;
 	estimate->key_bytes = request->key->width;
 	estimate->algorithm = gpusort_algorithm;
-	estimate->payload = GPUSORTD_ROWS_RIDE;
 	estimate->expected_rows = rows;
 	estimate->expected_key_bytes = Min(rows * request->expected.key_bytes, ESTIMATE_MAX);
 	estimate->expected_row_bytes = Min(rows * request->expected.row_bytes, ESTIMATE_MAX);

@@ -113,7 +113,7 @@ write_job(CudaCard *card)
 
 	create_external(card);
 	if (external_sort_is_full(card->external))
-		external_sort_merge_full_levels(card->external);
+		external_sort_merge_full_generations(card->external);
 	run = external_sort_begin_run(card->external);
 	watch = stopwatch_start();
 	progress_enter(card->whole, PROGRESS_WRITING);

@@ -72,22 +72,15 @@ Peer::fill_chunk(uint32_t chunk, uint64_t rows, uint64_t seed, Asked *told)
 		uint64_t stored = __builtin_bswap64(key);
 		uint64_t row[3] = {ROW_BYTES, key, seed};
 		uint8_t *entry = base + i * (key_bytes + 8);
-		uint64_t word = key;
+		uint64_t record[2] = {8, stored};
 
 		for (uint64_t at = 0; at < key_bytes; at += 8)
 			memcpy(entry + at, &stored, 8);
-		if (!job->words || job->key_bytes == 0)
-		{
-			uint64_t payload = job->words ? 8 : ROW_BYTES;
-			uint64_t record[2] = {8, stored};
-
-			back -= payload;
-			memcpy(base + back, job->words ? &key : row, payload);
-			if (job->key_bytes == 0)
-				memcpy(base + (back -= sizeof(record)), record, sizeof(record));
-			word = back;
-		}
-		memcpy(entry + key_bytes, &word, 8);
+		back -= ROW_BYTES;
+		memcpy(base + back, row, ROW_BYTES);
+		if (job->key_bytes == 0)
+			memcpy(base + (back -= sizeof(record)), record, sizeof(record));
+		memcpy(entry + key_bytes, &back, 8);
 		told->sum += mix(key);
 	}
 	told->rows = rows;
@@ -117,12 +110,11 @@ Peer::begin(Input *input)
 
 	begin.key_bytes = form % 5 * 8;
 	begin.algorithm = form / 5 % 4;
-	begin.payload = form / 20 % 3 == 2;
+	begin.reserved = form / 20 % 12 == 11;
 	begin.expected_rows = rows * 16;
 	begin.expected_row_bytes = form >= 180 ? rows << 22 : rows * 16 * ROW_BYTES;
 	begin.most_bytes = form >= 120 && form < 180 ? input->number(2) << 12 : 0;
 	wanted_key_bytes = begin.key_bytes;
-	wanted_words = begin.payload == GPUSORTD_WORDS_RIDE;
 	wanted_job.reset();
 	return bytes_of(begin);
 }
@@ -135,9 +127,7 @@ Peer::submit(Input *input, bool fill)
 	uint64_t seed = input->byte();
 	uint32_t chunks = job != nullptr ? std::max(lent.chunks, 1U) : 1;
 	uint64_t entry_bytes = (job != nullptr && job->key_bytes > 0 ? job->key_bytes : 8) + 8;
-	uint64_t record_bytes = job == nullptr		 ? 0
-							: job->key_bytes > 0 ? (job->words ? 0 : ROW_BYTES)
-												 : 16 + (job->words ? 8 : ROW_BYTES);
+	uint64_t record_bytes = job == nullptr ? 0 : job->key_bytes > 0 ? ROW_BYTES : 16 + ROW_BYTES;
 	uint64_t chunk_bytes = job != nullptr ? lent.chunk_bytes : 4096;
 	Asked told = {GPUSORTD_SUBMIT, form % chunks, 0, 0};
 	uint64_t rows = std::min<uint64_t>(form / chunks, chunk_bytes / (entry_bytes + record_bytes));
@@ -406,7 +396,6 @@ Peer::take_job(const GpusortdJob &told, std::string *fault)
 	if (joined == nullptr)
 	{
 		job->key_bytes = wanted_key_bytes;
-		job->words = wanted_words;
 		job->id = told.job;
 		job->token = told.token;
 	}
@@ -454,11 +443,10 @@ Peer::take_rows(const GpusortdRows &rows, std::string *fault)
 bool
 Peer::check_window(const GpusortdRows &rows, std::string *fault)
 {
-	uint64_t row_bytes = job->words ? 8 : ROW_BYTES;
 	const uint8_t *base = memory + rows.chunk * lent.chunk_bytes;
 	bool follows = rows.first == 0 || rows.first == seen;
 
-	if (rows.bytes != rows.rows * row_bytes || rows.bytes > lent.chunk_bytes ||
+	if (rows.bytes != rows.rows * ROW_BYTES || rows.bytes > lent.chunk_bytes ||
 		rows.first + rows.rows > job->rows)
 		return say(fault, "a window of " + std::to_string(rows.rows) + " rows from " +
 							  std::to_string(rows.first) + " in " + std::to_string(rows.bytes) + " bytes");
@@ -468,7 +456,7 @@ Peer::check_window(const GpusortdRows &rows, std::string *fault)
 	{
 		uint64_t key;
 
-		memcpy(&key, base + i * row_bytes + (job->words ? 0 : 8), sizeof(key));
+		memcpy(&key, base + i * ROW_BYTES + 8, sizeof(key));
 		if ((i > 0 || (follows && seen > 0)) && key < last_key)
 			return say(fault, "row " + std::to_string(rows.first + i) + " is out of order");
 		last_key = key;

@@ -42,7 +42,6 @@ struct KnownJob
 	uint64_t id = 0;
 	uint64_t token = 0;
 	uint32_t key_bytes = 0;
-	bool words = false;
 	bool spoiled = false; /* somebody may have sent it anything */
 	uint64_t rows = 0;	  /* that were taken */
 	uint64_t sum = 0;	  /* of their keys */
@@ -107,8 +106,7 @@ private:
 	std::string answers;	/* bytes that are no whole message yet */
 	std::deque<int> passed; /* files that came along, one for each JOB to come */
 	std::shared_ptr<KnownJob> job;
-	uint32_t wanted_key_bytes = 8; /* of the last BEGIN */
-	bool wanted_words = false;
+	uint32_t wanted_key_bytes = 8;		  /* of the last BEGIN */
 	std::shared_ptr<KnownJob> wanted_job; /* of the last JOIN; NULL: none, it was BEGIN */
 	GpusortdJob lent = {};				  /* this connection's chunks */
 	uint8_t *memory = nullptr;

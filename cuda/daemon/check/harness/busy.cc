@@ -16,7 +16,7 @@
 static GpusortdBegin
 expecting(uint64_t bytes)
 {
-	return {8, 0, 0, 0, 0, 0, bytes, 0};
+	return {8, 0, 0, 0, 0, bytes, 0};
 }
 
 bool

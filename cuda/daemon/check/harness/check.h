@@ -99,7 +99,6 @@ struct JobCase
 {
 	uint32_t key_bytes; /* 0: variable */
 	uint32_t algorithm;
-	bool words;
 	uint64_t rows;
 	uint32_t longest_row;	  /* from 16 */
 	uint32_t longest_key;	  /* variable */

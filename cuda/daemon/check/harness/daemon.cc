@@ -87,7 +87,7 @@ warm_up(const Daemon &daemon)
 	for (uint32_t key_bytes = 0; options.cuda && !options.bench && key_bytes <= 16; key_bytes += 16)
 	{
 		Random random(1);
-		JobRows rows({key_bytes, GPUSORTD_AUTO, false, 10000, 60, 20, 8}, &random);
+		JobRows rows({key_bytes, GPUSORTD_AUTO, 10000, 60, 20, 8}, &random);
 		GpusortdClient client;
 		std::string why;
 

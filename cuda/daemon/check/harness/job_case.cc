@@ -34,8 +34,6 @@ make_row(const JobCase &job, uint64_t number, Random *random)
 	uint32_t length = 16 + random_below(random, job.longest_row - 16 + 1);
 	std::string row((length + 7) / 8 * 8, '\0');
 
-	if (job.words)
-		return std::string((const char *) &number, sizeof(number));
 	for (size_t i = 16; i < row.size(); i += 8)
 	{
 		uint64_t word = (*random)();
@@ -63,7 +61,6 @@ JobRows::begin() const
 
 	begin.key_bytes = job.key_bytes;
 	begin.algorithm = job.algorithm;
-	begin.payload = job.words ? GPUSORTD_WORDS_RIDE : GPUSORTD_ROWS_RIDE;
 	begin.expected_rows = job.rows;
 	begin.expected_row_bytes = job.rows * 64;
 	return begin;
@@ -78,7 +75,6 @@ random_case(Random *random)
 
 	job.key_bytes = widths[random_below(random, 6)];
 	job.algorithm = random_below(random, 4);
-	job.words = random_below(random, 4) == 0;
 	job.rows = random_below(random, most_rows[random_below(random, 6)] + 1);
 	job.longest_row = random_below(random, 4) == 0 ? 2000 : 16 + random_below(random, 100);
 	job.longest_key = random_below(random, 4) == 0 ? 300 : random_below(random, 30);
@@ -89,8 +85,7 @@ random_case(Random *random)
 std::string
 describe(const JobCase &job)
 {
-	return std::to_string(job.rows) +
-		   (job.words ? " words" : " rows up to " + std::to_string(job.longest_row) + " bytes") + ", " +
+	return std::to_string(job.rows) + " rows up to " + std::to_string(job.longest_row) + " bytes, " +
 		   (job.key_bytes > 0 ? "keys of " + std::to_string(job.key_bytes)
 							  : "keys up to " + std::to_string(job.longest_key)) +
 		   ", " + std::to_string(job.different_bytes) + " of them different, algorithm " +
@@ -106,7 +101,7 @@ put_row(char *chunk, const JobRows &rows, uint64_t row, uint64_t *front, uint64_
 	const std::string &key = rows.keys[row];
 	const std::string &bytes = rows.rows[row];
 	std::string entry = key;
-	std::string record = rows.job.words ? "" : bytes;
+	std::string record = bytes;
 	uint64_t word;
 
 	if (rows.job.key_bytes == 0)
@@ -123,8 +118,6 @@ put_row(char *chunk, const JobRows &rows, uint64_t row, uint64_t *front, uint64_
 	*back -= record.size();
 	memcpy(chunk + *back, record.data(), record.size());
 	word = *back;
-	if (rows.job.words && rows.job.key_bytes > 0)
-		memcpy(&word, bytes.data(), sizeof(word));
 	entry.append((const char *) &word, sizeof(word));
 	memcpy(chunk + *front, entry.data(), entry.size());
 	*front += entry.size();
@@ -169,9 +162,9 @@ recognize(const JobRows &rows, const char *at, uint64_t left)
 {
 	uint64_t number;
 
-	if (left < (rows.job.words ? 8 : 16))
+	if (left < 16)
 		return -1;
-	memcpy(&number, rows.job.words ? at : at + 8, sizeof(number));
+	memcpy(&number, at + 8, sizeof(number));
 	if (number >= rows.rows.size() || rows.rows[number].size() > left ||
 		memcmp(rows.rows[number].data(), at, rows.rows[number].size()) != 0)
 		return -1;

@@ -78,7 +78,7 @@ check_job(const JobShape &shape, const Fault &fault, int threads)
 static void
 check_begin(const Fault &fault)
 {
-	const JobShape shape = {8, GPUSORTD_AUTO, false, CHUNK_BYTES};
+	const JobShape shape = {8, GPUSORTD_AUTO, CHUNK_BYTES};
 	Promise promise(FAKE_DEVICE_MEMORY, FAKE_DEVICE_MEMORY);
 	bool struck = true;
 	bool right = true;
@@ -140,7 +140,7 @@ check_open(const Fault &fault)
 		struck = fake_fault_struck();
 		fake_fault_arm(0, cudaSuccess, false);
 		(void) cudaGetLastError();
-		right = outcome.ok() ? still_sorts(layer.get(), {8, GPUSORTD_AUTO, false, CHUNK_BYTES})
+		right = outcome.ok() ? still_sorts(layer.get(), {8, GPUSORTD_AUTO, CHUNK_BYTES})
 							 : struck && !outcome.message.empty();
 		layer.reset();
 		right = right && nothing_is_held();
@@ -158,7 +158,7 @@ check_faults()
 		check_begin(fault);
 		for (const JobShape &shape : all_shapes())
 			check_job(shape, fault, 1);
-		check_job({8, GPUSORTD_AUTO, false, CHUNK_BYTES}, fault, 3);
-		check_job({0, GPUSORTD_AUTO, false, CHUNK_BYTES}, fault, 3);
+		check_job({8, GPUSORTD_AUTO, CHUNK_BYTES}, fault, 3);
+		check_job({0, GPUSORTD_AUTO, CHUNK_BYTES}, fault, 3);
 	}
 }

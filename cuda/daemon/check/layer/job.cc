@@ -15,6 +15,7 @@
 
 /* Of a row as it rides: its length, as a tuple has it, its number, and nothing. */
 #define ROW_WORDS 3
+#define ROW_BYTES (ROW_WORDS * sizeof(uint64_t))
 
 std::vector<JobShape>
 all_shapes()
@@ -22,20 +23,14 @@ all_shapes()
 	std::vector<JobShape> shapes;
 
 	for (uint32_t key_bytes : {0, 8, 16, 24, 32})
-	{
-		for (bool words : {false, true})
-			shapes.push_back({key_bytes, GPUSORTD_AUTO, words, CHUNK_BYTES});
-	}
+		shapes.push_back({key_bytes, GPUSORTD_AUTO, CHUNK_BYTES});
 	return shapes;
 }
 
 std::string
 describe(const JobShape &shape)
 {
-	std::string keys =
-		shape.key_bytes > 0 ? "keys of " + std::to_string(shape.key_bytes) + " bytes" : "variable keys";
-
-	return keys + (shape.words ? ", words" : ", rows");
+	return shape.key_bytes > 0 ? "keys of " + std::to_string(shape.key_bytes) + " bytes" : "variable keys";
 }
 
 std::unique_ptr<DeviceLayer>
@@ -67,19 +62,12 @@ key_of(const JobShape &shape, uint64_t number)
 	return key;
 }
 
-static uint64_t
-bytes_of_row(const JobShape &shape)
-{
-	return shape.words ? sizeof(uint64_t) : ROW_WORDS * sizeof(uint64_t);
-}
-
 static std::string
-row_of(const JobShape &shape, uint64_t number)
+row_of(uint64_t number)
 {
-	uint64_t row[ROW_WORDS] = {ROW_WORDS * sizeof(uint64_t), number, 0};
+	uint64_t row[ROW_WORDS] = {ROW_BYTES, number, 0};
 
-	return shape.words ? std::string((const char *) &number, sizeof(number))
-					   : std::string((const char *) row, sizeof(row));
+	return std::string((const char *) row, sizeof(row));
 }
 
 /* What stands behind the entries for this row. */
@@ -91,11 +79,11 @@ record_of(const JobShape &shape, uint64_t number)
 	std::string record;
 
 	if (shape.key_bytes > 0)
-		return shape.words ? record : row_of(shape, number);
+		return row_of(number);
 	record.assign((const char *) &length, sizeof(length));
 	record += key;
 	record.resize((record.size() + 7) / 8 * 8);
-	return record + row_of(shape, number);
+	return record + row_of(number);
 }
 
 JobSize
@@ -104,7 +92,7 @@ size_of(const JobRows &rows)
 	JobSize size;
 
 	size.rows = rows.rows;
-	size.row_bytes = rows.rows * bytes_of_row(rows.shape);
+	size.row_bytes = rows.rows * ROW_BYTES;
 	for (uint64_t i = 0; i < rows.rows && rows.shape.key_bytes == 0; i++)
 		size.key_bytes += key_of(rows.shape, i).size();
 	return size;
@@ -140,7 +128,7 @@ fill_chunk(const JobRows &rows, uint64_t *next, uint64_t step, ChunkMemory *memo
 		std::string key = key_of(shape, *next);
 		std::string record = record_of(shape, *next);
 		char *base = (char *) memory->words.data();
-		uint64_t word = shape.key_bytes > 0 && shape.words ? *next : back - record.size();
+		uint64_t word = back - record.size();
 
 		if (chunk.front + entry_key + sizeof(word) + record.size() > back)
 			break;
@@ -224,7 +212,7 @@ fetch(DeviceJob *job, uint64_t count, std::string *result)
 static std::string
 compare(const JobRows &rows, const std::string &result, std::vector<bool> taken)
 {
-	uint64_t bytes = bytes_of_row(rows.shape);
+	uint64_t bytes = ROW_BYTES;
 	std::string last;
 
 	for (uint64_t at = 0; at < result.size(); at += bytes)
@@ -234,8 +222,8 @@ compare(const JobRows &rows, const std::string &result, std::vector<bool> taken)
 		std::string key;
 
 		if (row.size() == bytes)
-			memcpy(&number, row.data() + (rows.shape.words ? 0 : sizeof(number)), sizeof(number));
-		if (number >= rows.rows || row != row_of(rows.shape, number))
+			memcpy(&number, row.data() + sizeof(number), sizeof(number));
+		if (number >= rows.rows || row != row_of(number))
 			return "no row stands at byte " + std::to_string(at);
 		if (!taken[number])
 			return "row " + std::to_string(number) + " was not taken, or is there twice";

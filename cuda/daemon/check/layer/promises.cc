@@ -40,7 +40,7 @@ check_smaller_jobs(const JobShape &shape, bool rests, std::mt19937_64 *random)
 }
 
 /*
- * A job whose keys, words and offsets fill pages to the last byte, but for the offset that ends the last row.
+ * A job whose keys, rows and offsets fill pages to the last byte, but for the offset that ends the last row.
  */
 static void
 check_full_pages(const JobShape &shape)

@@ -88,7 +88,7 @@ check_lowered(Random *random)
 {
 	Daemon daemon({"--devices", "0", "--max-device-memory", "100M"});
 	Full full(daemon);
-	JobRows rows({8, 0, false, 100, 60, 0, 8}, random);
+	JobRows rows({8, 0, 100, 60, 0, 8}, random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient sorted;
 	GpusortdClient waiting;
@@ -228,7 +228,7 @@ check_staging()
 	gpusortd_close(&client[0]);
 	check(daemon.settles(), "all is given back");
 
-	GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0, 0};
+	GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0};
 
 	ok = gpusortd_connect(&client[0], daemon.socket_path.c_str(), nullptr, nullptr) &&
 		 gpusortd_begin(&client[0], &begin);

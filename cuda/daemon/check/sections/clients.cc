@@ -162,7 +162,7 @@ check_stopped(Daemon *daemon, const JobRows &rows, Random *random)
 static void
 check_growth(Daemon *daemon, Random *random)
 {
-	JobRows rows({8, 0, false, 3000, 60, 0, 8}, random);
+	JobRows rows({8, 0, 3000, 60, 0, 8}, random);
 	long before = 0;
 	long grown;
 	std::string why;
@@ -186,7 +186,7 @@ void
 check_clients(Random *random)
 {
 	Daemon daemon;
-	JobRows rows({0, 0, false, 20000, 60, 20, 8}, random);
+	JobRows rows({0, 0, 20000, 60, 20, 8}, random);
 
 	check_closing(&daemon, rows, random);
 	check_killing(&daemon, rows, random);

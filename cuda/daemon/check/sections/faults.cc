@@ -90,7 +90,7 @@ check_lost_for_all()
 {
 	Daemon daemon({"--fault", "lost:30"});
 	Random random(7);
-	JobRows rows({8, 0, false, 20000, 60, 0, 8}, &random);
+	JobRows rows({8, 0, 20000, 60, 0, 8}, &random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient client[2];
 	bool ok = true;
@@ -184,8 +184,8 @@ check_slow(const JobCase &job)
 void
 check_faults(Random *)
 {
-	const JobCase fixed = {8, 0, false, 2500, 60, 0, 8};
-	const JobCase variable = {0, 0, false, 2000, 60, 20, 8};
+	const JobCase fixed = {8, 0, 2500, 60, 0, 8};
+	const JobCase variable = {0, 0, 2000, 60, 20, 8};
 
 	check_lost_for_all();
 	for (const JobCase &job : {fixed, variable})

@@ -13,8 +13,8 @@
 static JobCase
 large_case(uint32_t key_bytes)
 {
-	return options.cuda ? JobCase{key_bytes, 0, false, 150000, 2000, 20, 8}
-						: JobCase{key_bytes, 0, false, 60000, 60, 20, 8};
+	return options.cuda ? JobCase{key_bytes, 0, 150000, 2000, 20, 8}
+						: JobCase{key_bytes, 0, 60000, 60, 20, 8};
 }
 
 /*

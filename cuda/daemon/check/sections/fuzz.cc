@@ -110,7 +110,7 @@ random_begin(Random *random)
 
 	begin.key_bytes = random_below(random, 5) * 8;
 	begin.algorithm = random_below(random, 4);
-	begin.payload = random_below(random, 8) == 0;
+	begin.reserved = random_below(random, 32) == 0;
 	begin.expected_rows = random_below(random, 2) * random_below(random, 100000);
 	begin.expected_row_bytes = random_below(random, 3) == 0 ? HUGE_JOB : begin.expected_rows * 24;
 	begin.most_bytes = random_below(random, 4) == 0 ? random_below(random, HUGE_JOB) : 0;
@@ -272,7 +272,7 @@ check_fuzz(Random *random)
 {
 	auto end = std::chrono::steady_clock::now() + std::chrono::seconds(options.seconds);
 	Daemon daemon;
-	GpusortdBegin begin = {8, 0, 0, 0, 1000, 0, 24000, 0};
+	GpusortdBegin begin = {8, 0, 0, 1000, 0, 24000, 0};
 	Fuzz fuzz;
 	std::vector<std::thread> threads;
 

@@ -109,7 +109,7 @@ static void
 check_stopped_helper(Ending ending, Random *random)
 {
 	Daemon daemon;
-	JobRows rows({8, GPUSORTD_AUTO, false, 5000, 60, 0, 8}, random);
+	JobRows rows({8, GPUSORTD_AUTO, 5000, 60, 0, 8}, random);
 	GpusortdClient leader;
 	std::string why;
 	bool ok = begin_job(&leader, daemon, rows);
@@ -144,7 +144,7 @@ static void
 check_coming_and_going(Random *random)
 {
 	Daemon daemon;
-	JobRows rows({8, GPUSORTD_AUTO, false, 100, 60, 0, 8}, random);
+	JobRows rows({8, GPUSORTD_AUTO, 100, 60, 0, 8}, random);
 	GpusortdClient leader;
 	bool ok = begin_job(&leader, daemon, rows);
 	int helped = 0;
@@ -283,7 +283,7 @@ static void
 check_races(Ending ending, Random *random)
 {
 	Daemon daemon;
-	JobRows rows({8, GPUSORTD_AUTO, false, HELPERS * ROWS_OF_HELPER, 60, 0, 8}, random);
+	JobRows rows({8, GPUSORTD_AUTO, HELPERS * ROWS_OF_HELPER, 60, 0, 8}, random);
 	int late = 0;
 	int races;
 
@@ -330,10 +330,10 @@ help_and_fetch(const Daemon &daemon, const GpusortdJob &job, const JobRows &rows
 
 /* The leader sorts, learns the order, and fetches beside its helpers, or ends the job under their hands. */
 static void
-check_fetching(Ending ending, bool words, Random *random)
+check_fetching(Ending ending, Random *random)
 {
 	Daemon daemon;
-	JobRows rows({16, GPUSORTD_AUTO, words, 40000, 60, 0, 16}, random);
+	JobRows rows({16, GPUSORTD_AUTO, 40000, 60, 0, 16}, random);
 	GpusortdClient leader;
 	std::vector<Fetched> fetched(HELPERS);
 	std::vector<std::thread> threads;
@@ -378,7 +378,7 @@ static void
 check_early_fetch(Random *random)
 {
 	Daemon daemon;
-	JobRows rows({8, GPUSORTD_AUTO, false, 5000, 60, 0, 8}, random);
+	JobRows rows({8, GPUSORTD_AUTO, 5000, 60, 0, 8}, random);
 	GpusortdClient leader;
 	GpusortdClient helper;
 	GpusortdRows window;
@@ -471,7 +471,7 @@ static void
 check_spoiled(Random *random)
 {
 	std::unique_ptr<Daemon> daemon = start_on_one_processor();
-	JobRows rows({8, GPUSORTD_AUTO, false, 10, 60, 0, 8}, random);
+	JobRows rows({8, GPUSORTD_AUTO, 10, 60, 0, 8}, random);
 	int late = 0;
 	int races = 0;
 
@@ -492,7 +492,7 @@ static void
 check_deaf(Random *random)
 {
 	Daemon daemon;
-	JobRows rows({8, GPUSORTD_AUTO, false, 10, 60, 0, 8}, random);
+	JobRows rows({8, GPUSORTD_AUTO, 10, 60, 0, 8}, random);
 	GpusortdClient client;
 	bool ok = begin_job(&client, daemon, rows);
 	std::string empty = raw_message(GPUSORTD_SUBMIT, GpusortdSubmit{0, 0, 0, 0, client.job.chunk_bytes});
@@ -517,9 +517,8 @@ check_helpers(Random *random)
 	{
 		check_stopped_helper(ending, random);
 		check_races(ending, random);
-		check_fetching(ending, false, random);
+		check_fetching(ending, random);
 	}
-	check_fetching(Ending::perform, true, random);
 	check_early_fetch(random);
 	check_coming_and_going(random);
 	check_spoiled(random);

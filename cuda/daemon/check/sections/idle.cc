@@ -11,7 +11,7 @@
 #define MIB (UINT64_C(1) << 20)
 
 /* Rows of about 3 MB, of which a window of a test's chunk is a small part. */
-static const JobCase result_case = {8, 0, false, 40000, 100, 20, 8};
+static const JobCase result_case = {8, 0, 40000, 100, 20, 8};
 
 static void
 sleep_ms(int ms)
@@ -80,7 +80,7 @@ check_leaves_unasked(Random *random)
 {
 	Daemon daemon({"--devices", "0", "--max-device-memory", "7M"});
 	JobRows rows(result_case, random);
-	JobRows few(JobCase{8, 0, false, 100, 100, 20, 8}, random);
+	JobRows few(JobCase{8, 0, 100, 100, 20, 8}, random);
 	GpusortdClient small;
 	GpusortdClient large;
 	std::string why;
@@ -260,7 +260,7 @@ void
 check_idle(Random *random)
 {
 	for (const JobCase &job :
-		 {result_case, JobCase{0, 0, false, 40000, 80, 20, 8}, JobCase{16, 0, true, 100000, 16, 0, 12}})
+		 {result_case, JobCase{0, 0, 40000, 80, 20, 8}, JobCase{16, 0, 100000, 16, 0, 12}})
 		check_result_leaves(job, random);
 	check_leaves_unasked(random);
 	check_cursor_goes_on(random);

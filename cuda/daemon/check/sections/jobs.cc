@@ -29,11 +29,11 @@ check_edges(const std::string &socket_path, Random *random)
 	for (uint32_t key_bytes = 0; key_bytes <= 32; key_bytes += 8)
 	{
 		for (uint64_t n : sizes)
-			check_one(socket_path, {key_bytes, GPUSORTD_AUTO, false, n, 100, 40, 8}, random);
-		check_one(socket_path, {key_bytes, GPUSORTD_AUTO, true, 30000, 16, 20, 3}, random);
-		check_one(socket_path, {key_bytes, GPUSORTD_AUTO, false, 20000, 40, 20, 0}, random);
-		check_one(socket_path, {key_bytes, GPUSORTD_AUTO, false, 3000, 2000, 1000, 20}, random);
-		check_one(socket_path, {key_bytes, GPUSORTD_AUTO, false, 60000, 16, 24, 32}, random);
+			check_one(socket_path, {key_bytes, GPUSORTD_AUTO, n, 100, 40, 8}, random);
+		check_one(socket_path, {key_bytes, GPUSORTD_AUTO, 30000, 16, 20, 3}, random);
+		check_one(socket_path, {key_bytes, GPUSORTD_AUTO, 20000, 40, 20, 0}, random);
+		check_one(socket_path, {key_bytes, GPUSORTD_AUTO, 3000, 2000, 1000, 20}, random);
+		check_one(socket_path, {key_bytes, GPUSORTD_AUTO, 60000, 16, 24, 32}, random);
 	}
 }
 
@@ -112,7 +112,7 @@ check_at_once(const std::string &socket_path, Random *random)
 static void
 check_join(const std::string &socket_path, uint32_t key_bytes, Random *random)
 {
-	JobRows rows({key_bytes, GPUSORTD_AUTO, false, 40000, 80, 30, 6}, random);
+	JobRows rows({key_bytes, GPUSORTD_AUTO, 40000, 80, 30, 6}, random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient leader;
 	std::vector<std::thread> threads;
@@ -146,7 +146,7 @@ check_join(const std::string &socket_path, uint32_t key_bytes, Random *random)
 static void
 check_join_refused(const std::string &socket_path, Random *random)
 {
-	JobRows rows({8, GPUSORTD_AUTO, false, 100, 40, 0, 8}, random);
+	JobRows rows({8, GPUSORTD_AUTO, 100, 40, 0, 8}, random);
 	GpusortdBegin begin = rows.begin();
 	GpusortdClient leader;
 	GpusortdClient helper;

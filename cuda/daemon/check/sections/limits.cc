@@ -61,7 +61,7 @@ struct Guest
 static bool
 all_sort(std::deque<Guest> *guests, size_t number, Random *random)
 {
-	JobRows rows({8, 0, false, 500, 60, 0, 8}, random);
+	JobRows rows({8, 0, 500, 60, 0, 8}, random);
 	GpusortdBegin begin = rows.begin();
 	std::string why;
 	bool ok = true;
@@ -193,7 +193,7 @@ public:
 private:
 	void ask()
 	{
-		GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0, 0};
+		GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0};
 
 		while (!leaves)
 		{
@@ -289,7 +289,7 @@ begin_without_files(const Daemon &daemon)
 	struct rlimit limit = {};
 	struct rlimit few;
 	Guest guest;
-	GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0, 0};
+	GpusortdBegin begin = {8, 0, 0, 0, 0, 0, 0};
 
 	if (!guest.enter(daemon) || getrlimit(RLIMIT_NOFILE, &limit) != 0)
 		return 1;

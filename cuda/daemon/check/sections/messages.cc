@@ -39,8 +39,8 @@ static const char *const state_names[] = {"greeting", "ready", "feeding", "sorte
 static std::string
 path_to_state(int state)
 {
-	static const GpusortdBegin good = {8, 0, 0, 0, 10, 0, 1000, 0};
-	static const GpusortdBegin bad = {9, 0, 0, 0, 10, 0, 1000, 0};
+	static const GpusortdBegin good = {8, 0, 0, 10, 0, 1000, 0};
+	static const GpusortdBegin bad = {9, 0, 0, 10, 0, 1000, 0};
 	std::string path;
 
 	if (state >= 1)
@@ -202,15 +202,13 @@ check_numbers(const std::string &socket_path)
 	const uint64_t big = UINT64_MAX;
 
 	for (uint32_t key_bytes : {1u, 7u, 40u, 0xFFFFFFFFu, 0xFFFFFFF8u})
-		check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{key_bytes, 0, 0, 0, 0, 0, 0, 0}),
+		check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{key_bytes, 0, 0, 0, 0, 0, 0}),
 				   GPUSORTD_INVALID, "BEGIN: width");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 4, 0, 0, 0, 0, 0, 0}),
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 4, 0, 0, 0, 0, 0}),
 			   GPUSORTD_INVALID, "BEGIN: algorithm");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 2, 0, 0, 0, 0, 0}),
-			   GPUSORTD_INVALID, "BEGIN: payload");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 0, 1, 0, 0, 0, 0}),
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{8, 0, 1, 0, 0, 0, 0}),
 			   GPUSORTD_INVALID, "BEGIN: reserved");
-	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{0, 0, 0, 0, big, big, big, 0}), -1,
+	check_code(socket_path, 1, raw_message(GPUSORTD_BEGIN, GpusortdBegin{0, 0, 0, big, big, big, 0}), -1,
 			   "BEGIN: huge estimates");
 	check_code(socket_path, 1, raw_message(GPUSORTD_JOIN, GpusortdJoin{big, big}), GPUSORTD_JOB_OVER,
 			   "JOIN: no such job");
@@ -240,7 +238,7 @@ static void
 check_chunk(const std::string &socket_path, uint32_t key_bytes, int word, uint64_t value, bool good)
 {
 	GpusortdClient client;
-	GpusortdBegin begin = {key_bytes, 0, 0, 0, 3, 0, 100, 0};
+	GpusortdBegin begin = {key_bytes, 0, 0, 3, 0, 100, 0};
 	uint64_t entry_words = (key_bytes > 0 ? key_bytes : 8) / 8 + 1;
 	uint64_t record_words = key_bytes > 0 ? 3 : 5;
 	bool ok =
@@ -312,7 +310,7 @@ check_random_chunks(const std::string &socket_path, Random *random)
 	while (right && std::chrono::steady_clock::now() < end)
 	{
 		uint32_t key_bytes = random_below(random, 2) * 8;
-		JobRows rows({key_bytes, 0, false, 1 + random_below(random, 40), 60, 20, 8}, random);
+		JobRows rows({key_bytes, 0, 1 + random_below(random, 40), 60, 20, 8}, random);
 		GpusortdBegin begin = rows.begin();
 		GpusortdClient client;
 		uint64_t row = 0;
@@ -365,7 +363,7 @@ void
 check_messages(Random *random)
 {
 	Daemon daemon;
-	JobRows rows({0, 0, false, 5000, 60, 20, 8}, random);
+	JobRows rows({0, 0, 5000, 60, 20, 8}, random);
 	GpusortdClient client;
 	std::string why;
 	long grown;

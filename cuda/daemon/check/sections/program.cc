@@ -225,7 +225,7 @@ check_parent()
 static void
 check_end_with_clients(Random *random)
 {
-	JobRows rows({8, 0, false, 1000, 60, 0, 8}, random);
+	JobRows rows({8, 0, 1000, 60, 0, 8}, random);
 	GpusortdBegin begin = rows.begin();
 	Daemon daemon;
 	std::vector<GpusortdClient> clients(6);

@@ -60,30 +60,10 @@ __launch_bounds__(EXTRACT_THREADS) extract_fixed_rows_kernel(ChunkCopy chunk, Ex
 	thread_note_end(target.row_offsets, row, target.row_bytes_before + extent.begin + extent.bytes);
 }
 
-static __global__ void
-__launch_bounds__(EXTRACT_THREADS) extract_fixed_words_kernel(ChunkCopy chunk, ExtractTarget target)
-{
-	uint64_t i = blockIdx.x * (uint64_t) EXTRACT_THREADS + threadIdx.x;
-	uint64_t row = target.rows_before + i;
-
-	if (i >= chunk.rows)
-		return;
-	thread_copy_key(chunk, i, target.keys, row);
-	((uint64_t *) target.rows)[row] = chunk_entry_word(&chunk, i);
-	thread_note_end(target.row_offsets, row, (row + 1) * sizeof(uint64_t));
-}
-
 DevSortStatus
 extract_fixed_rows(const ChunkCopy *chunk, const ExtractTarget *target, cudaStream_t stream)
 {
 	return launch("taking a chunk of rows apart", extract_fixed_rows_kernel, block_count(chunk->rows),
-				  EXTRACT_THREADS, stream, *chunk, *target);
-}
-
-DevSortStatus
-extract_fixed_words(const ChunkCopy *chunk, const ExtractTarget *target, cudaStream_t stream)
-{
-	return launch("taking a chunk of words apart", extract_fixed_words_kernel, block_count(chunk->rows),
 				  EXTRACT_THREADS, stream, *chunk, *target);
 }
 

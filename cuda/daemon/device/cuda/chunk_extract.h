@@ -36,9 +36,6 @@ typedef struct ExtractTarget
  */
 DevSortStatus extract_fixed_rows(const ChunkCopy *chunk, const ExtractTarget *target, cudaStream_t stream);
 
-/* Fixed keys, and words in the entries. */
-DevSortStatus extract_fixed_words(const ChunkCopy *chunk, const ExtractTarget *target, cudaStream_t stream);
-
 /* Where the keys and rows of a chunk with variable keys go, counted from the chunk's first. */
 typedef struct ExtractPlan
 {

@@ -200,8 +200,7 @@ CudaJob::target(const Lane *lane, const JobSize &before) const
 DevSortStatus
 CudaJob::take_fixed(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy)
 {
-	uint64_t region_bytes = shape.words ? 0 : shape.chunk_bytes - chunk.back;
-	uint64_t row_bytes = shape.words ? chunk.rows * sizeof(uint64_t) : region_bytes;
+	uint64_t row_bytes = shape.chunk_bytes - chunk.back;
 	JobSize before;
 	ExtractTarget to;
 
@@ -209,10 +208,8 @@ CudaJob::take_fixed(Lane *lane, const FilledChunk &chunk, ChunkCopy *copy)
 	to = target(lane, before);
 	copy->region = to.rows + before.row_bytes;
 	RETURN_IF_FAILED(copy_in(lane->chunk.as<uint8_t>(), chunk.base, chunk.front, lane->stream));
-	RETURN_IF_FAILED(
-		copy_in(to.rows + before.row_bytes, chunk.base + chunk.back, region_bytes, lane->stream));
-	RETURN_IF_FAILED(shape.words ? extract_fixed_words(copy, &to, lane->stream)
-								 : extract_fixed_rows(copy, &to, lane->stream));
+	RETURN_IF_FAILED(copy_in(to.rows + before.row_bytes, chunk.base + chunk.back, row_bytes, lane->stream));
+	RETURN_IF_FAILED(extract_fixed_rows(copy, &to, lane->stream));
 	return wait(lane);
 }
 
@@ -267,7 +264,6 @@ CudaJob::take_chunk(Lane *lane, const FilledChunk &chunk)
 	copy.back = chunk.back;
 	copy.end = shape.chunk_bytes;
 	copy.key_bytes = shape.key_bytes;
-	copy.words = shape.words;
 	return shape.key_bytes > 0 ? take_fixed(lane, chunk, &copy) : take_variable(lane, chunk, &copy);
 }
 

@@ -32,8 +32,6 @@ CudaJob::CudaJob(ArenaPool *arenas, uint64_t device_bytes, const JobShape &asked
 
 	if (shape.key_bytes > 0)
 		all.key_bytes = expected.rows * shape.key_bytes;
-	if (shape.words)
-		all.row_bytes = expected.rows * sizeof(uint64_t);
 	if (job_memory(shape, all) <= promise->bytes())
 		planned = all;
 	brief = all.row_bytes > 0 && all.row_bytes <= BRIEF_BYTES;

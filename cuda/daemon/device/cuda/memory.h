@@ -28,7 +28,7 @@ public:
 	{
 		if (buffer == NULL)
 			RETURN_IF_FAILED(devsort_buffer_create(budget, most, &buffer));
-		return devsort_buffer_grow_exactly(buffer, bytes);
+		return devsort_buffer_grow(buffer, bytes);
 	}
 
 	template <typename T>

@@ -128,7 +128,7 @@ warm_up(ArenaPool *arenas, uint64_t device_bytes, uint64_t chunk_bytes)
 	for (uint32_t key_bytes : {8, 16, 0})
 	{
 		if (outcome.ok())
-			outcome = sort_one_chunk(arenas, device_bytes, {key_bytes, GPUSORTD_AUTO, false, chunk_bytes});
+			outcome = sort_one_chunk(arenas, device_bytes, {key_bytes, GPUSORTD_AUTO, chunk_bytes});
 	}
 	return outcome;
 }

@@ -1,8 +1,8 @@
 /*
- * key/parts.c
+ * key/components.c
  *		Variable sort keys of arrays, composite values, ranges and multiranges.
  *
- * parts.h says how the parts become bytes, and why the result is prefix-free.
+ * components.h says how the components become bytes, and why the result is prefix-free.
  */
 #include "postgres.h"
 
@@ -14,8 +14,8 @@
 #include "utils/rangetypes.h"
 
 #include "key/encoders.h"
-#include "key/fixed.h"
-#include "key/parts.h"
+#include "key/numbers.h"
+#include "key/components.h"
 
 /*
  * A value says itself of which type it is, and PostgreSQL's comparisons believe it.  Keys are made for the
@@ -58,26 +58,26 @@ append_dimensions(SortKeyBuilder *key, const ArrayType *array)
 void
 sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
-	const SortKeyParts *parts = col->parts;
-	SortKeyColumn *element = &parts->columns[0];
+	const SortKeyComponents *components = col->components;
+	SortKeyColumn *element = &components->columns[0];
 	ArrayType *array = (ArrayType *) sort_key_unpack(key, col, value);
 	int count = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	const char *at = ARR_DATA_PTR(array);
 	const uint8 *nulls = ARR_NULLBITMAP(array);
 
-	sort_key_check_type(col, parts->element_type, ARR_ELEMTYPE(array));
+	sort_key_check_type(col, components->element_type, ARR_ELEMTYPE(array));
 	for (int i = 0; i < count; i++)
 	{
 		if (nulls != NULL && att_isnull(i, nulls))
 		{
-			sort_key_append_byte(key, PART_ABOVE);
+			sort_key_append_byte(key, COMPONENT_ABOVE);
 			continue;
 		}
-		sort_key_append_column(key, element, fetch_att(at, parts->by_value, parts->length), false);
-		at = att_addlength_pointer(at, parts->length, at);
-		at = (const char *) att_align_nominal(at, parts->align);
+		sort_key_append_column(key, element, fetch_att(at, components->by_value, components->length), false);
+		at = att_addlength_pointer(at, components->length, at);
+		at = (const char *) att_align_nominal(at, components->align);
 	}
-	sort_key_append_byte(key, PART_END);
+	sort_key_append_byte(key, COMPONENT_END);
 	append_dimensions(key, array);
 }
 
@@ -90,28 +90,29 @@ sort_key_append_array(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 void
 sort_key_append_record(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 {
-	const SortKeyParts *parts = col->parts;
+	const SortKeyComponents *components = col->components;
 	HeapTupleHeader record;
 	HeapTupleData tuple = {0};
 	int count;
 
 	if (sort_key_is_outdated(col))
-		sort_key_follow_type(col);
+		col->components->follow(col);
 	record = (HeapTupleHeader) sort_key_unpack(key, col, value);
 	sort_key_check_type(col, col->type, HeapTupleHeaderGetTypeId(record));
 	tuple.t_len = HeapTupleHeaderGetDatumLength(record);
 	tuple.t_data = record;
-	count = parts->ncolumns;
-	heap_deform_tuple(&tuple, parts->desc, parts->values, parts->isnull);
-	while (count > 0 && parts->isnull[parts->columns[count - 1].attidx])
+	count = components->ncolumns;
+	heap_deform_tuple(&tuple, components->desc, components->values, components->isnull);
+	while (count > 0 && components->isnull[components->columns[count - 1].attidx])
 		count--;
 	for (int i = 0; i < count; i++)
 	{
-		SortKeyColumn *column = &parts->columns[i];
+		SortKeyColumn *column = &components->columns[i];
 
-		sort_key_append_column(key, column, parts->values[column->attidx], parts->isnull[column->attidx]);
+		sort_key_append_column(key, column, components->values[column->attidx],
+							   components->isnull[column->attidx]);
 	}
-	sort_key_append_byte(key, PART_ALL_ABOVE);
+	sort_key_append_byte(key, COMPONENT_ALL_ABOVE);
 }
 
 /* ---------------------------------------------------------------- ranges */
@@ -122,10 +123,10 @@ append_bound(SortKeyBuilder *key, SortKeyColumn *col, const RangeBound *bound)
 {
 	if (bound->infinite)
 	{
-		sort_key_append_byte(key, bound->lower ? PART_BELOW : PART_ABOVE);
+		sort_key_append_byte(key, bound->lower ? COMPONENT_BELOW : COMPONENT_ABOVE);
 		return;
 	}
-	sort_key_append_column(key, &col->parts->columns[0], bound->val, false);
+	sort_key_append_column(key, &col->components->columns[0], bound->val, false);
 	sort_key_append_byte(key, bound->inclusive != bound->lower);
 }
 
@@ -139,10 +140,10 @@ sort_key_append_range(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 	bool empty;
 
 	sort_key_check_type(col, col->type, RangeTypeGetOid(range));
-	range_deserialize(col->parts->range, range, &lower, &upper, &empty);
+	range_deserialize(col->components->range, range, &lower, &upper, &empty);
 	if (empty)
 	{
-		sort_key_append_byte(key, PART_END);
+		sort_key_append_byte(key, COMPONENT_END);
 		return;
 	}
 	append_bound(key, col, &lower);
@@ -161,9 +162,9 @@ sort_key_append_multirange(SortKeyBuilder *key, SortKeyColumn *col, Datum value)
 		RangeBound lower;
 		RangeBound upper;
 
-		multirange_get_bounds(col->parts->range, multirange, i, &lower, &upper);
+		multirange_get_bounds(col->components->range, multirange, i, &lower, &upper);
 		append_bound(key, col, &lower);
 		append_bound(key, col, &upper);
 	}
-	sort_key_append_byte(key, PART_END);
+	sort_key_append_byte(key, COMPONENT_END);
 }

@@ -1,5 +1,5 @@
 /*
- * memory/files.c
+ * memory/memfds.c
  *		Files without names, mapped one behind the other.
  *
  * The files are memfds, mapped at a random address of a range that neither programs nor the kernel use
@@ -20,7 +20,7 @@
 #include "common/pg_prng.h"
 #include "storage/fd.h"
 
-#include "memory/files.h"
+#include "memory/memfds.h"
 
 /* Addresses to try: multiples of ADDRESS_STEP from ADDRESS_FIRST on. */
 #define ADDRESS_FIRST UINT64CONST(0x100000000000)
@@ -104,7 +104,7 @@ start_ending(FileEnd *end, pthread_t *thread)
 }
 
 Size
-memory_files_memory(const MemoryFiles *files)
+memfds_memory(const Memfds *files)
 {
 	Size memory = 0;
 	struct stat status;
@@ -118,18 +118,18 @@ memory_files_memory(const MemoryFiles *files)
 }
 
 static char *
-address_of(const MemoryFiles *files, int file)
+address_of(const Memfds *files, int file)
 {
 	return files->address != NULL ? files->address + file * files->size : NULL;
 }
 
 void
-memory_files_close(MemoryFiles *files, bool last)
+memfds_close(Memfds *files, bool last)
 {
-	FileEnd ends[MEMORY_FILES_MAX];
-	pthread_t threads[MEMORY_FILES_MAX];
+	FileEnd ends[MEMFDS_MAX];
+	pthread_t threads[MEMFDS_MAX];
 	int nthreads = 0;
-	bool together = last && memory_files_memory(files) >= ENDED_TOGETHER_MIN;
+	bool together = last && memfds_memory(files) >= ENDED_TOGETHER_MIN;
 
 	for (int i = files->nfiles - 1; i >= 0; i--)
 	{
@@ -149,7 +149,7 @@ memory_files_close(MemoryFiles *files, bool last)
 /* ---------------------------------------------------------------- mapping */
 
 void
-memory_files_unmap(MemoryFiles *files)
+memfds_unmap(Memfds *files)
 {
 	if (files->address != NULL)
 		munmap(files->address, files->nfiles * files->size);
@@ -183,7 +183,7 @@ advise(char *start, Size size)
 }
 
 bool
-memory_files_map_at(MemoryFiles *files, uint64 address)
+memfds_map_at(Memfds *files, uint64 address)
 {
 	char *start = (char *) (uintptr_t) address;
 
@@ -201,13 +201,13 @@ memory_files_map_at(MemoryFiles *files, uint64 address)
 }
 
 static bool
-map_somewhere(MemoryFiles *files)
+map_somewhere(Memfds *files)
 {
 	for (int i = 0; i < ADDRESS_TRIES; i++)
 	{
 		uint64 step = pg_prng_uint64_range(&pg_global_prng_state, 0, ADDRESS_STEPS - 1);
 
-		if (memory_files_map_at(files, ADDRESS_FIRST + step * ADDRESS_STEP))
+		if (memfds_map_at(files, ADDRESS_FIRST + step * ADDRESS_STEP))
 			return true;
 	}
 	return false;
@@ -217,7 +217,7 @@ map_somewhere(MemoryFiles *files)
 
 /* Adds a file without a name. */
 static bool
-add_new_file(MemoryFiles *files)
+add_new_file(Memfds *files)
 {
 #ifdef MFD_CLOEXEC
 	int fd;
@@ -242,7 +242,7 @@ add_new_file(MemoryFiles *files)
 }
 
 bool
-memory_files_open(MemoryFiles *files, int pid, int fd)
+memfds_open(Memfds *files, int pid, int fd)
 {
 	char path[64];
 
@@ -261,17 +261,17 @@ memory_files_open(MemoryFiles *files, int pid, int fd)
 
 /* Frees the last file. */
 static void
-drop_file(MemoryFiles *files)
+drop_file(Memfds *files)
 {
-	MemoryFiles surplus = {.nfiles = 1, .fds = {files->fds[--files->nfiles]}, .size = files->size};
+	Memfds surplus = {.nfiles = 1, .fds = {files->fds[--files->nfiles]}, .size = files->size};
 
-	memory_files_close(&surplus, true);
+	memfds_close(&surplus, true);
 }
 
 bool
-memory_files_make(MemoryFiles *files, Size size, int processes, Size *held)
+memfds_make(Memfds *files, Size size, int processes, Size *held)
 {
-	int wanted = Min(Max(processes, 1), MEMORY_FILES_MAX);
+	int wanted = Min(Max(processes, 1), MEMFDS_MAX);
 
 	for (; files->nfiles > wanted; held[files->nfiles] = 0)
 		drop_file(files);

@@ -1,6 +1,7 @@
 /*
- * key.h
- *		What a round of the string sort sorts: segment, next bytes and how many there are, in 64 bits.
+ * published_key.h
+ *		What a round of the published string sort sorts: segment, next bytes and how many there are, in 64
+ *		bits.
  *
  * From the top: the number of the row's segment in s bits, the next b bytes of the string, padded with zero
  * bytes, and in the lowest three bits min(bytes that remain, limit), where limit = min(b + 1, 7).  Strings
@@ -12,8 +13,8 @@
  * So a count below the limit says that the string ended within these bytes, and strings with the same such
  * key are equal.
  */
-#ifndef DEVSORT_STRING_KEY_H
-#define DEVSORT_STRING_KEY_H
+#ifndef GPUBENCH_PUBLISHED_KEY_H
+#define GPUBENCH_PUBLISHED_KEY_H
 
 #include <cstdint>
 
@@ -60,4 +61,4 @@ string_key_pack(uint64_t segment, uint64_t next, uint64_t remaining, int bytes)
 	return (segment << (8 * bytes) | chunk) << STRING_COUNT_BITS | count;
 }
 
-#endif /* DEVSORT_STRING_KEY_H */
+#endif /* GPUBENCH_PUBLISHED_KEY_H */
