@@ -16,6 +16,9 @@
 
 #define KEPT_VALUES_MAX 1024
 
+/* Memory that is named gpusort's belongs to sorts, and tests look for what these leave. */
+#define CONTEXT_NAME "values of sort columns' statistics"
+
 typedef struct KeptValue
 {
 	KeptValueKey key;
@@ -40,13 +43,12 @@ begin_again(void)
 	if (context == NULL)
 	{
 		CacheRegisterSyscacheCallback(STATRELATTINH, statistics_changed, (Datum) 0);
-		context =
-			AllocSetContextCreate(CacheMemoryContext, "gpusort values of statistics", ALLOCSET_DEFAULT_SIZES);
+		context = AllocSetContextCreate(CacheMemoryContext, CONTEXT_NAME, ALLOCSET_DEFAULT_SIZES);
 	}
 	values = NULL;
 	MemoryContextReset(context);
 	control.hcxt = context;
-	values = hash_create("gpusort values of statistics", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	values = hash_create(CONTEXT_NAME, 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
 KeptValueKey
