@@ -16,7 +16,7 @@
  *		feeding		processes enter, fill chunks, and note that they have read their part of the input
  *		closed		no process may enter any more: all that entered had noted that
  *		overflowed	some row found no room, and each process writes runs of its own
- *		failed		the device can't go on; each process stops at its next chunk
+ *		failed		the device cannot go on; each process stops at its next chunk
  *
  * Locks: SortShare.mutex protects the fields that follow it, except the processes' own entries and the fields
  * that are set before workers start (most, bound).  The arena's own mutex protects its record of the memory

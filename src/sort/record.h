@@ -6,7 +6,7 @@
  * marks such a record.
  *
  * If a key ends with a string as it stands in the row, the tail of the key may be read in the row.  The
- * record then has only the head of the key, in multiples of 8 bytes, up to the word in which the tail begins.
+ * record then has only the head of the key: the words of 8 bytes that are not completely in the row.
  * RECORD_TAIL_IN_ROW in the length marks such a record.  If only one byte is before the string, the record is
  * only the row.  The data about the key then stand in the padding of a MinimalTuple, with RECORD_IS_ROW.
  * Only the host's sort reads these two kinds of records; gpusortd does not know them.
@@ -215,7 +215,7 @@ extern int record_compare_keys(const char *a, const char *b);
 typedef enum RecordKind
 {
 	RECORD_WITH_KEY,  /* the whole key */
-	RECORD_WITH_HEAD, /* the bytes before the tail, to the end of the word in which it begins */
+	RECORD_WITH_HEAD, /* the bytes before the tail, to the end of their last word */
 	RECORD_WITHOUT	  /* only the row */
 } RecordKind;
 

@@ -59,11 +59,11 @@ extern void sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk
 extern void sorted_rows_verify(SortedRows *sorted, const SortKey *key);
 
 /*
- * sorted_rows_make by several processes, in steps.  sorted_rows_prepare finds out if there is anything to
- * sort.  If it returns false, there is not.  Then the order is only to be verified, by the processes, if the
- * keys guess at it.  sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes.  This
- * memory and the chunks have the same addresses in all processes.  When all have run the sort
- * (parallel_sort_run), the rows can be read, as long as that memory exists.
+ * sorted_rows_make by several processes, in steps.  sorted_rows_prepare returns true if there is anything to
+ * sort.  It also returns true if keys only guess at the order, which the processes must then verify.
+ * sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes.  This memory and the chunks
+ * have the same addresses in all processes.  When all have run the sort (parallel_sort_run), the rows can be
+ * read, as long as that memory exists.
  */
 extern bool sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
 extern Size sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses);
