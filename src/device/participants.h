@@ -44,7 +44,7 @@
 /* Processes that can take part, the first one included; PostgreSQL allows 1024 workers of a Gather. */
 #define SORT_SHARE_MAX_PROCESSES 64
 
-/* What one process did, for EXPLAIN. */
+/* The work of one process, for EXPLAIN. */
 typedef struct SortShareProcess
 {
 	int pid;
@@ -85,7 +85,7 @@ struct SortTeam
 	ArenaHandle handle; /* handle of the shared memory; zeros: there is none */
 	bool on_gpu;
 	FileSet files;			/* the leader's files */
-	Size memory;			/* bytes for a lone worker */
+	Size memory;			/* bytes of memory for a lone worker */
 	pg_atomic_uint32 nlone; /* lone workers */
 };
 

@@ -67,8 +67,8 @@ struct Sorter
 	const char *at;
 	const char *at_end; /* there are no rows at hand if it is not greater than `at` */
 
-	const struct SortSplitters *splitters; /* between its parts; NULL: it has none */
-	struct SortBound *bound;			   /* which of its rows are wanted; NULL: all */
+	const struct SortSplitters *splitters; /* the splitters between its parts; NULL: it has no parts */
+	struct SortBound *bound;			   /* says which of its rows are wanted; NULL: all */
 	Place *places;						   /* where its rows are; the first place that is asked for room */
 	SortShare *share;					   /* what other processes need to join; NULL: no process can join */
 	/* the number of this process among the processes that feed; -1: it does not feed, or no longer */
@@ -76,7 +76,7 @@ struct Sorter
 	/* where lone workers write runs (SortTeam); NULL: the sorter takes no runs of lone workers */
 	FileSet *files;
 	Size lone_memory;	 /* bytes that each lone worker may use */
-	int nlone;			 /* lone workers; known when all workers have ended */
+	int nlone;			 /* number of lone workers; known when all workers have ended */
 	uint64 lone_rows;	 /* rows in their runs; known when all workers have ended */
 	const char *failure; /* why the sorter cannot go on, a sentence; NULL: it can */
 	SortFailureReason failure_reason;
@@ -128,8 +128,8 @@ typedef struct SortRequest
 	struct
 	{
 		double rows;
-		double row_bytes; /* of one row, without its key */
-		double key_bytes; /* of one key */
+		double row_bytes; /* bytes of one row, without its key */
+		double key_bytes; /* bytes of one key */
 		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */
 		/* a sample of the keys, in order, to split the rows by; NULL: the rows are not split */
 		const struct KeySample *sample;

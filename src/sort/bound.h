@@ -72,7 +72,7 @@ typedef struct BoundFilter
 	SortBound *bound;
 	uint32 version; /* version of the bound that the following fields are of */
 	bool has_threshold;
-	bool drops_equal; /* may a row be dropped that equals the threshold? */
+	bool drops_equal; /* may a row that equals the threshold be dropped? */
 	BoundKey threshold;
 	uint8 threshold_bytes[BOUND_KEY_BYTES]; /* the threshold as the bytes of a variable key */
 	Size threshold_size;					/* bytes of the threshold up to its last one that is not 0 */

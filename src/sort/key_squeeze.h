@@ -35,7 +35,7 @@ typedef struct KeySqueezePiece
 	int from_shift; /* distance of its lowest bit from bit 0 of from_word */
 	int to_word;
 	int to_shift;
-	uint64 mask; /* its bits, moved down to bit 0 */
+	uint64 mask; /* the bits of the piece, moved down to bit 0 */
 } KeySqueezePiece;
 
 typedef struct KeySqueeze

@@ -50,7 +50,7 @@ typedef struct ParallelRange
 	const char *reference; /* strings: the record with which most keys agree between `from` and `depth` */
 } ParallelRange;
 
-/* A row that was drawn. */
+/* A row of the sample. */
 typedef struct ParallelSample
 {
 	const ParallelSlice *slice;
@@ -150,7 +150,9 @@ extern Size parallel_sort_plan_size(uint64 nrows, int nprocesses);	  /* bytes of
 extern int parallel_sort_samples(uint64 nrows, int nprocesses);		  /* samples of a round */
 extern int parallel_sort_round_buckets(uint64 nrows, int nprocesses); /* the most buckets of a round */
 
-/* parallel_sort_refine.c: one slice's rows in buckets that are distributed further. */
+/*
+ * parallel_sort_refine.c: classifies the rows of one slice that are in buckets that are distributed further.
+ */
 typedef struct ParallelRefiner ParallelRefiner;
 
 extern ParallelRefiner *parallel_refiner_create(ParallelSort *sort, int process);

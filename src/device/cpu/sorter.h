@@ -60,7 +60,7 @@ extern void cpu_open_own_place(CpuSorter *sorter);
 /* Counts the rows that the process has in memory. */
 extern void cpu_count_rows(CpuSorter *sorter);
 
-/* The sort has runs from now on. */
+/* Makes the sort external: it has runs from now on. */
 extern void cpu_begin_external(CpuSorter *sorter);
 
 /*

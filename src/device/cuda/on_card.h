@@ -36,7 +36,7 @@ struct ExternalSort;
 typedef struct CudaRuns
 {
 	FileSet files;
-	Size memory;		/* bytes for each of the sorters */
+	Size memory;		/* bytes of memory for each of the sorters */
 	pg_atomic_uint32 n; /* number of the sorters so far */
 } CudaRuns;
 
@@ -44,7 +44,7 @@ typedef struct CudaRuns
 typedef struct CudaShare
 {
 	SortShare base; /* overflowed: each process leaves the job at its next chunk */
-	int nparts;		/* more than one: a TurnsShare (turns.h) */
+	int nparts;		/* if it is more than one, this is a TurnsShare (turns.h) */
 	uint64 number;	/* number of the job that all of them feed */
 	uint64 token;
 	int nfeeding;	   /* processes that feed the job, without the first one */
@@ -149,7 +149,7 @@ cuda_forget_window(CudaCard *card)
 
 extern bool cuda_connect(CudaCard *card);
 
-/* Begins a job, in the place of the last one if there is one, which is sorted. */
+/* Begins a job.  If there is an earlier job, which is sorted, the new job takes its place. */
 extern bool cuda_begin_job(CudaCard *card);
 
 /* Connects to the job of another process; false: that is impossible, but no failure. */

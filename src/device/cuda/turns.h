@@ -54,11 +54,11 @@ typedef struct TurnsShare
 typedef struct TurnsSorter
 {
 	Sorter base; /* its share is a TurnsShare; places: the card, then the places where rows wait */
-	SortSplitters splitters; /* between its parts */
+	SortSplitters splitters; /* the splitters between its parts */
 	Size process_memory;	 /* bytes that each process brings; 0: the limit is for all processes */
 	MemoryContext context;
 
-	int current;	/* part whose turn it is */
+	int current;	/* the part whose turn it is */
 	Sorter *sorter; /* the sorter of the current part: the card, or a sorter of the cpu device */
 	CudaCard *card;
 	/*

@@ -30,7 +30,10 @@
 /* The first process writes to the first of its files, the processes that joined to the others. */
 #define WAITING_WRITERS (SORT_SHARE_MAX_PROCESSES + 1)
 
-/* No part: rows that a card has no room for in their turn, while several processes send. */
+/*
+ * The number of no part: it stands for rows that a card has no room for in their turn, while several
+ * processes send.
+ */
 #define WAITING_AGAIN SPLIT_PARTS_MAX
 
 /* The waiting rows of a part. */
@@ -79,7 +82,7 @@ typedef struct Waiting
 	Size most_buffered;
 	struct
 	{
-		Chunk *buffer; /* filled, then written */
+		Chunk *buffer; /* a buffer that is filled, then written */
 		File file;	   /* 0: none yet */
 		off_t end;
 	} parts[SPLIT_PARTS_MAX + 1];
