@@ -1,31 +1,31 @@
 /*
  * device/participants.h
- *		What the processes of one sort have in common: memory at the same address in all of them, and how far
- *		each of them is.
+ *		Data that the processes of one sort share: memory at the same address in all of them, and the state of
+ *		each process.
  *
- * The process that begins the sort, the leader or first process, creates the memory.  It lives as long as the
- * leader's sorter; pointers into it mean the same in all processes (memory/arena.h).
+ * The process that begins the sort, the leader or first process, creates the memory.  The memory lives as
+ * long as the leader's sorter.  Pointers into it have the same meaning in all processes (memory/arena.h).
  *
  * A worker that comes when the sort is closed takes no part: sort_share_enter returns -1, and the worker
- * reads nothing of its input, for a parallel scan hands out all of it and the processes that entered have
- * read it.  A worker that can't map the memory at its address (sort_share_attach returns NULL) is a lone one
- * (SortTeam).
+ * reads nothing of its input.  A parallel scan hands out all of the input, and the processes that entered
+ * have read it.  A worker that cannot map the memory at its address (sort_share_attach returns NULL) is a
+ * lone worker (SortTeam).
  *
  * The states of a sort with several processes:
  *
  *		feeding		processes enter, fill chunks, and note that they have read their part of the input
- *		closed		nobody may enter any more: all that entered had noted that
+ *		closed		no process may enter any more: all that entered had noted that
  *		overflowed	some row found no room, and each process writes runs of its own
- *		failed		the device can't go on; each process stops at its next chunk
+ *		failed		the device cannot go on; each process stops at its next chunk
  *
- * Locks: SortShare.mutex keeps the fields behind it, but for the processes' own entries and what is set
- * before workers start (most, bound).  The arena's own mutex keeps what is handed out of the memory.
- * overflowed and failed may be read without a lock by processes that can do with an old answer.  changed is
- * broadcast after every change that somebody may wait for.
+ * Locks: SortShare.mutex protects the fields that follow it, except the processes' own entries and the fields
+ * that are set before workers start (most, bound).  The arena's own mutex protects its record of the memory
+ * that is handed out.  Processes that can use an old value may read overflowed and failed without a lock.
+ * changed is broadcast after every change that a process may wait for.
  *
  * On failure: sort_share_create, sort_share_attach and arena_alloc return NULL, and the caller goes on
- * without the memory.  Waiting ends with an error if the process is interrupted; an error in one process of a
- * parallel query or build ends all, so nobody is left waiting.
+ * without the memory.  Waiting ends with an error if the process is interrupted.  An error in one process of
+ * a parallel query or build ends all processes, so no process is left waiting.
  */
 #ifndef GPUSORT_DEVICE_PARTICIPANTS_H
 #define GPUSORT_DEVICE_PARTICIPANTS_H
@@ -44,52 +44,55 @@
 /* Processes that can take part, the first one included; PostgreSQL allows 1024 workers of a Gather. */
 #define SORT_SHARE_MAX_PROCESSES 64
 
-/* What one process did, for EXPLAIN. */
+/* The work of one process, for EXPLAIN. */
 typedef struct SortShareProcess
 {
 	int pid;
 	int worker_number; /* ParallelWorkerNumber; -1: the leader */
-	uint64 rows;	   /* that it fed */
+	uint64 rows;	   /* rows that it fed */
 	double feed_ms;
 	double sort_ms;
 } SortShareProcess;
 
-/* At the start of the shared memory; a device has its own things behind it. */
+/* At the start of the shared memory; a device's own data follow it. */
 struct SortShare
 {
 	Arena arena; /* the memory */
 
-	slock_t mutex;			   /* of all that follows but the processes' own entries */
+	slock_t mutex;			   /* protects all that follows, except the processes' own entries */
 	ConditionVariable changed; /* closed, overflowed or failed became true, or nfed changed */
 	int nentered;
-	int most; /* that may enter */
-	int nfed; /* processes that are through with their part of the input */
+	int most; /* the most processes that may enter */
+	int nfed; /* processes that have read all of their part of the input */
 	bool closed;
-	bool overflowed; /* some row found no room: each process writes what does not fit by itself */
-	bool failed;	 /* the device can't go on: the sort must start again */
+	bool overflowed; /* some row found no room: each process writes by itself what does not fit */
+	bool failed;	 /* the device cannot go on: the sort must start again */
 	SortFailureReason failure_reason;
 	char failure[256];
-	int nmet;				 /* processes that wait for the others to come as far */
-	uint32 meeting;			 /* how often all have met */
+	int nmet;				 /* processes that wait for the others at the next meeting */
+	uint32 meeting;			 /* number of meetings of all processes so far */
 	struct SortBound *bound; /* NULL: all rows are wanted */
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
 /*
- * How a worker finds the sort, and what a lone worker needs, which sorts its part of the input by itself
- * (exec/team.h).  In the dynamic shared memory of the query or the build; nlone is atomic, nothing else is
- * changed once workers start.
+ * Tells a worker where the sort is, and what a lone worker needs, which sorts its part of the input by itself
+ * (exec/team.h).  A SortTeam is in the dynamic shared memory of the query or the build.  nlone is atomic;
+ * nothing else is changed once workers start.
  */
 struct SortTeam
 {
-	ArenaHandle handle; /* of the shared memory; zeros: there is none */
+	ArenaHandle handle; /* handle of the shared memory; zeros: there is none */
 	bool on_gpu;
-	FileSet files;			/* the leader's */
-	Size memory;			/* bytes for a lone worker */
+	FileSet files;			/* the leader's files */
+	Size memory;			/* bytes of memory for a lone worker */
 	pg_atomic_uint32 nlone; /* lone workers */
 };
 
-/* In a worker that has not read a row yet: it is a lone one; its number among them. */
+/*
+ * Called by a worker that has not read a row yet: it is a lone worker.  Returns its number among the lone
+ * workers.
+ */
 static inline int
 sort_team_add_lone(SortTeam *team)
 {
@@ -100,23 +103,23 @@ sort_team_add_lone(SortTeam *team)
 extern SortShare *sort_share_create(Size size, Size header_size, int processes);
 
 /*
- * What the request says of the rows wanted, for all processes: in the shared memory, of which it takes
- * sizeof(SortBound), or without any in CurrentMemoryContext.  NULL: all are wanted, or there is no memory
- * left to say so.
+ * Makes a bound of the rows that the request wants, for all processes.  The bound is in the shared memory, of
+ * which it takes sizeof(SortBound); without shared memory it is in CurrentMemoryContext.  NULL: all rows are
+ * wanted, or there is no memory left for a bound.
  */
 extern struct SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
 
-/* In another process (arena_attach); NULL: can't. */
+/* Attaches the memory in another process (arena_attach); NULL: that is impossible. */
 extern SortShare *sort_share_attach(const ArenaHandle *handle);
 
-/* Did this process create it?  NULL: it shares nothing. */
+/* Did this process create the memory?  share: NULL if it shares nothing. */
 static inline bool
 sort_share_is_own(const SortShare *share)
 {
 	return share != NULL && arena_is_own(&share->arena);
 }
 
-/* Did another process create it?  NULL: it shares nothing. */
+/* Did another process create the memory?  share: NULL if this process shares nothing. */
 static inline bool
 sort_share_is_joined(const SortShare *share)
 {
@@ -124,49 +127,59 @@ sort_share_is_joined(const SortShare *share)
 }
 
 /*
- * This process takes part: its number, an index of processes; -1: too late, or too many do, who read all of
- * the input.  NULL: it is alone, and the first one.
+ * Makes this process take part.  Returns its number, an index of processes.  -1: it is too late, or too many
+ * processes take part; the processes that entered read all of the input.  share: NULL if this process is
+ * alone, and the first one.
  */
 extern int sort_share_enter(SortShare *share);
 
-/* The same as a function of a SortDevice: false: too late. */
+/* sort_share_enter as a function of a SortDevice; false: it is too late. */
 extern bool sorter_enter(Sorter *sorter, int processes);
 
-/* This process, which has entered, fed so many rows in so long, for EXPLAIN.  NULL: no other process did. */
+/*
+ * Notes the rows that this process, which has entered, fed, and the time that it took, for EXPLAIN.  share:
+ * NULL if no other process feeds.
+ */
 extern void sort_share_note_rows(SortShare *share, uint64 rows, double feed_ms);
 
-/* This process is through with its part of the input, if it takes part; others may wait for that. */
+/*
+ * Notes that this process, if it takes part, has read all of its part of the input.  Other processes may wait
+ * for that.
+ */
 extern void sorter_note_fed(Sorter *sorter);
 
-/* An error if a process that has entered is not; NULL: no other process has. */
+/*
+ * Raises an error if a process that has entered has not noted the end of its input.  share: NULL if no other
+ * process feeds.
+ */
 extern void sort_share_check_all_fed(const SortShare *share);
 
-/* Has any process entered?  NULL: none. */
+/* Has any process entered?  share: NULL if none can. */
 extern bool sort_share_is_entered(SortShare *share);
 
 /*
- * Waits until all that entered are through with the input, and closes the sort: true; nothing that was fed is
- * changed from then on but by all together, for no row is to come.  False, and not closed: the device has
+ * Waits until all processes that entered have read all of their input, and closes the sort: true.  No row can
+ * come then, and only all processes together change what was fed.  False, and not closed: the device has
  * failed.  Checks for interrupts.
  */
 extern bool sort_share_wait_all_fed(SortShare *share);
 
 /*
- * Waits until all that entered have called this, once more; after the sort was closed.  Checks for
- * interrupts.
+ * Waits until all processes that entered have called this function once more.  Only after the sort was
+ * closed.  Checks for interrupts.
  */
 extern void sort_share_meet(SortShare *share);
 
 /*
- * Waits until a number that is under the mutex is 0; the process that changes it broadcasts `changed`.
- * False: it was.  Checks for interrupts.
+ * Waits until *number, which the mutex protects, is 0.  The process that changes it broadcasts `changed`.
+ * False: it was 0 already.  Checks for interrupts.
  */
 extern bool sort_share_wait_for_none(SortShare *share, const int *number);
 
-/* Some row found no room; before the sort is closed. */
+/* Notes that some row found no room; only before the sort is closed. */
 extern void sort_share_note_overflow(SortShare *share);
 
-/* NULL: there is nobody to tell. */
+/* Tells the other processes that the device has failed.  share: NULL if there are no others. */
 extern void sort_share_fail(SortShare *share, SortFailureReason reason, const char *message);
 
 #endif /* GPUSORT_DEVICE_PARTICIPANTS_H */

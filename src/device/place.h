@@ -1,19 +1,19 @@
 /*
  * device/place.h
- *		Places: where a sorter has the rows that it was fed.
+ *		Places: where a sorter keeps the rows that it was fed.
  *
- * A sorter has a list of places, in the order in which they are asked for room.  A row goes to the first
- * place that has room for it:
+ * A sorter has a list of places, which are asked for room in this order.  A row goes to the first place that
+ * has room for it:
  *
  *		cpu device		memory that several processes share, then the process's own memory
  *		cuda device		the card, then runs
  *		parts in turns	the card, then memory, then files, in which rows wait
  *
- * A chunk knows the place that it was taken from, and its caller puts it there, filled.  A place that has no
- * room may be able to make some (drain): it leaves out rows that a bound does not want, or sorts what it has
- * into a run.  Else the next place is asked.  The last place has room for any row.
+ * A chunk knows the place that it was taken from.  The caller fills the chunk and puts it there.  A place
+ * that has no room may be able to make some (drain): it leaves out rows that a bound does not want, or sorts
+ * its rows into a run.  Otherwise the next place is asked.  The last place has room for any row.
  *
- * A Place belongs to one process, also where what stands behind it is shared.
+ * A Place belongs to one process, even if several processes share the memory behind it.
  */
 #ifndef GPUSORT_DEVICE_PLACE_H
 #define GPUSORT_DEVICE_PLACE_H
@@ -26,29 +26,29 @@ typedef struct Place Place;
 
 struct Place
 {
-	void *owner; /* whose rows they are, for the functions of the place */
+	void *owner; /* owner of the rows, for the functions of the place */
 	Place *next; /* NULL: this is the last one */
 
 	/*
-	 * A chunk for rows of this part, with room for at least one of so many bytes, entry and all.  NULL: there
-	 * is no room here, or the sorter has failed.
+	 * Returns a chunk for rows of this part, with room for at least one row.  at_least: bytes of this row,
+	 * with its entry.  NULL: there is no room here, or the sorter has failed.
 	 */
 	Chunk *(*take)(Place *place, int part, Size at_least);
 
-	/* Takes back a chunk of this place, filled. */
+	/* Takes back a filled chunk of this place. */
 	void (*put)(Chunk *chunk);
 
 	/*
-	 * Makes room for such a row.  False: there is none, here; the sorter may have failed.  NULL: there is
-	 * none.
+	 * Makes room for a row of this part.  at_least: as in `take`.  False: there is no room here; the sorter
+	 * may have failed.  The function is NULL if the place cannot make room.
 	 */
 	bool (*drain)(Place *place, int part, Size at_least);
 
-	/* Frees a chunk of this place; NULL: chunks go with the place. */
+	/* Frees a chunk of this place; NULL: chunks are freed with the place. */
 	void (*release)(Chunk *chunk);
 };
 
-/* A chunk of the first of these places, from one on, that has room or makes some; NULL: none has. */
+/* Returns a chunk of the first place, from this one on, that has room or makes some; NULL: none has. */
 static inline Chunk *
 places_take(Place *place, int part, Size at_least)
 {
@@ -63,14 +63,14 @@ places_take(Place *place, int part, Size at_least)
 	return chunk;
 }
 
-/* Puts a filled chunk where it was taken from. */
+/* Puts a filled chunk into the place that it was taken from. */
 static inline void
 place_put(Chunk *chunk)
 {
 	chunk->place->put(chunk);
 }
 
-/* Frees a chunk that its place has no more use for. */
+/* Frees a chunk that its place no longer needs. */
 static inline void
 place_release(Chunk *chunk)
 {

@@ -1,17 +1,18 @@
 /*
  * sort/bound.h
- *		Which rows of a sort can still be among the first ones that are wanted.
+ *		Decides which rows of a sort can still be among the first rows that are wanted.
  *
- * A sort under a LIMIT wants its first n rows.  While its rows come, the keys of those that are kept are
- * counted between splitters.  As soon as n of them are not above some splitter, that is the *threshold*: a
- * row with a greater key can't come any more.  The more rows have come, the lower it is; splitters above it
- * are given up, and new ones taken from the keys that were kept lately, so that it stays as fine as it was.
+ * A sort under a LIMIT wants its first n rows.  While its rows come, the keys of the rows that are kept are
+ * counted between splitters.  As soon as n of the keys are not above a splitter, this splitter is the
+ * *threshold*: a row with a greater key can no longer be wanted.  The threshold becomes lower as more rows
+ * come.  Splitters above it are given up, and new splitters are taken from the keys that were kept lately.
+ * Therefore the threshold stays as fine as it was.
  *
- * SortBound is what all processes of one sort know, in memory that they share, and BoundFilter what one
- * process that feeds it has of its own: it counts for itself, and adds that up now and then.  Any splitters
- * and any rhythm give right thresholds; they decide how many rows are kept in vain alone.
+ * All processes of one sort know its SortBound, in memory that they share.  Each process that feeds the sort
+ * has a BoundFilter of its own: it counts for itself, and adds its counts to the bound at intervals.  Any
+ * splitters and any intervals give right thresholds.  They only decide how many rows are kept without need.
  *
- * Every row that was counted must have gone to the sort, once, and must not be dropped as long as its key is
+ * Every row that was counted must have gone to the sort, once.  It must not be dropped as long as its key is
  * not above the threshold.
  */
 #ifndef GPUSORT_SORT_BOUND_H
@@ -26,102 +27,109 @@
 #include "key/types.h"
 #include "sort/chunk.h"
 
-/* Words of a key that are looked at; the last one says whether a key has more bytes than the others hold. */
+/* Words of a key that are compared; the last one says whether a key has more bytes than the others hold. */
 #define BOUND_KEY_WORDS 9
 #define BOUND_KEY_BYTES ((BOUND_KEY_WORDS - 1) * sizeof(uint64))
 
-/* Splitters at most. */
+/* The most splitters. */
 #ifndef BOUND_TIGHT
 #define BOUND_SPLITTERS 256
 #else
 #define BOUND_SPLITTERS 16
 #endif
 
-/* A key as far as it is looked at, as integers that order as keys do. */
+/* The part of a key that is compared, as integers that order as keys do. */
 typedef struct BoundKey
 {
 	uint64 words[BOUND_KEY_WORDS];
 } BoundKey;
 
-/* In memory of all processes of the sort; all zeros but for what bound_init sets. */
+/* In memory of all processes of the sort; all zeros, except the fields that bound_init sets. */
 typedef struct SortBound
 {
-	uint64 rows;	/* so many are wanted; at least 1 */
-	bool with_ties; /* and those that are equal to the last of them */
-	bool variable;	/* keys */
-	int nwords;		/* of a key that count */
+	uint64 rows;	/* number of rows that are wanted; at least 1 */
+	bool with_ties; /* rows that equal the last wanted one are wanted, too */
+	bool variable;	/* are the keys variable? */
+	int nwords;		/* words of a key that are compared */
 
-	/* How often any of the rest was changed, but counts. */
+	/* Number of changes of the rest, except counts. */
 	pg_atomic_uint32 version;
-	char unused[PG_CACHE_LINE_SIZE]; /* all read the version for every row; what follows is written often */
+	/* all processes read the version for every row; the fields that follow are written often */
+	char unused[PG_CACHE_LINE_SIZE];
 
-	slock_t mutex;	   /* of all that follows */
-	uint32 generation; /* how often the splitters were replaced */
+	slock_t mutex;	   /* protects all that follows */
+	uint32 generation; /* number of times that the splitters were replaced */
 	int nsplitters;
-	bool has_threshold;					 /* it is the last splitter */
-	uint64 dropped;						 /* rows */
-	uint64 counts[BOUND_SPLITTERS];		 /* of keys up to this splitter, and above the one before it */
+	bool has_threshold;					 /* the threshold is the last splitter */
+	uint64 dropped;						 /* number of rows that were dropped */
+	uint64 counts[BOUND_SPLITTERS];		 /* number of keys up to this splitter, and above the one before it */
 	BoundKey splitters[BOUND_SPLITTERS]; /* ascending */
 } SortBound;
 
-/* One process's own. */
+/* The filter of one process. */
 typedef struct BoundFilter
 {
 	SortBound *bound;
-	uint32 version; /* of what follows */
+	uint32 version; /* version of the bound that the following fields are of */
 	bool has_threshold;
-	bool drops_equal; /* may a row be dropped that equals the threshold? */
+	bool drops_equal; /* may a row that equals the threshold be dropped? */
 	BoundKey threshold;
-	uint8 threshold_bytes[BOUND_KEY_BYTES]; /* the same as a variable key has it */
-	Size threshold_size;					/* up to its last byte that is not 0 */
+	uint8 threshold_bytes[BOUND_KEY_BYTES]; /* the threshold as the bytes of a variable key */
+	Size threshold_size;					/* bytes of the threshold up to its last one that is not 0 */
 
 	uint32 generation;
 	int nsplitters;
-	BoundKey *splitters; /* as they were when the generation began */
-	uint64 *first_words; /* of them */
-	uint32 *counts;		 /* of keys not yet added to the bound */
-	uint64 noted;		 /* keys that were kept */
-	uint64 flush_at;	 /* they are added up when noted comes to this */
+	BoundKey *splitters; /* the splitters as they were when the generation began */
+	uint64 *first_words; /* first words of the splitters */
+	uint32 *counts;		 /* number of keys not yet added to the bound */
+	uint64 noted;		 /* number of keys that were kept */
+	uint64 flush_at;	 /* counts are added to the bound when noted reaches this value */
 	uint64 flush_interval;
-	BoundKey *samples;	  /* of them, the last BOUND_SAMPLES */
-	uint64 fresh;		  /* keys kept since this process last chose splitters */
-	uint64 refine_at;	  /* it does so again when there are so many */
-	uint64 dropped;		  /* rows, in all */
-	uint64 dropped_added; /* of them, those that the bound knows of */
+	BoundKey *samples;	  /* the last BOUND_SAMPLES keys that were kept */
+	uint64 fresh;		  /* number of keys kept since this process last chose splitters */
+	uint64 refine_at;	  /* this process chooses splitters again when `fresh` reaches this value */
+	uint64 dropped;		  /* number of rows that this process dropped */
+	uint64 dropped_added; /* the part of `dropped` that the bound knows of */
 } BoundFilter;
 
-/* Bytes that the bound and the filters of so many processes take. */
+/* Returns the bytes of the bound and of the filters of this number of processes. */
 extern Size bound_memory(int processes);
 
-/* The first rows of a sort by key are wanted; memory is all zeros. */
+/*
+ * Makes a bound for the first rows of a sort by this key.  bound: memory of all zeros; rows, with_ties: as in
+ * SortBound.
+ */
 extern void bound_init(SortBound *bound, const SortKey *key, uint64 rows, bool with_ties);
 
-/* For one process that feeds the sort; in CurrentMemoryContext. */
+/* Makes the filter of one process that feeds the sort, in CurrentMemoryContext. */
 extern BoundFilter *bound_filter_create(SortBound *bound);
 
-/* Adds up what it still has, and frees it. */
+/* Adds the filter's remaining counts to the bound, and frees the filter. */
 extern void bound_filter_free(BoundFilter *filter);
 
-/* Learns the latest threshold. */
+/* Reads the latest threshold from the bound. */
 extern void bound_filter_refresh(BoundFilter *filter);
 
-/* Is this key, which begins like the threshold, above it, or may be dropped though it is not? */
+/*
+ * Is this key, whose first word is the threshold's, above the threshold, or may it be dropped because it
+ * equals the threshold?
+ */
 extern bool bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size);
 
-/* Adds up what was counted, in the end or when it is time. */
+/* Adds the counts to the bound, at the end or at intervals. */
 extern void bound_filter_flush(BoundFilter *filter);
 
-/* The row with this key was kept. */
+/* Notes that the row with this key was kept. */
 extern void bound_filter_note(BoundFilter *filter, const uint8 *key, Size size);
 
 /*
- * Takes rows that can't come any more out of a chunk of keys of this width (0: variable).  Returns how many.
+ * Takes rows that can no longer be wanted out of a chunk.  Returns their number.
  */
 extern uint64 bound_cut_chunk(SortBound *bound, Chunk *chunk);
 
 /*
- * With so many rows in chunks it is worth while to take out those that can't come any more, when left were
- * left the last time.
+ * Returns the number of rows in chunks from which on it pays to take out rows that can no longer be wanted.
+ * left: number of rows that were left the last time.
  */
 static inline uint64
 bound_rows_to_cut(const SortBound *bound, uint64 left)
@@ -129,14 +137,14 @@ bound_rows_to_cut(const SortBound *bound, uint64 left)
 	return Max(bound->rows * BOUND_DROP_FACTOR, left * 2) + BOUND_SAMPLES;
 }
 
-/* The same where there is no room. */
+/* bound_rows_to_cut, if there is no room. */
 static inline uint64
 bound_rows_to_cut_for_room(uint64 left)
 {
 	return left + left / BOUND_LEAST_PART + 1;
 }
 
-/* How many rows were dropped by all processes: those that have flushed. */
+/* Returns the number of rows that were dropped by all processes that have flushed. */
 extern uint64 bound_dropped(SortBound *bound);
 
 /*

@@ -2,19 +2,19 @@
  * sort/chunk.h
  *		Fixed-size buffers of encoded sort keys and rows.
  *
- * A chunk is the unit of everything: filling, sorting, spilling, handing out.  It holds no pointers, only
- * offsets from its own start, so that it can be moved, shared or sent away as it is.
+ * A chunk is the unit of filling, sorting, spilling and handing out.  It holds no pointers, only offsets from
+ * its own start.  Therefore it can be moved, shared or sent as it is.
  *
  *	  base                                                        base + size
  *	  | entry 0 | entry 1 | ... entry n-1 |   free   | row n-1 | ... | row 0 |
  *	            entries grow upwards  -->      <--  rows grow downwards
  *
  * Fixed keys (width W, a multiple of 8): an entry is W bytes of key, then the uint64 offset of the row (a
- * MinimalTuple).  Where rows can be made of their keys, the entry is the key, and there are no rows.
+ * MinimalTuple).  If rows can be made of their keys, the entry is the key, and there are no rows.
  *
  * Variable keys: an entry is the first 8 bytes of the key, zero-padded, then the uint64 offset of a record:
- * uint64 key length, the key zero-padded to a multiple of 8 bytes, the row (a MinimalTuple).  Where rows can
- * be made of their keys, most records have none.  A record may have less of its key than all (record.h).
+ * uint64 key length, the key zero-padded to a multiple of 8 bytes, the row (a MinimalTuple).  If rows can be
+ * made of their keys, most records have no row.  A record may have only a part of its key (record.h).
  *
  * All offsets, and the size of every part, are multiples of 8.
  */
@@ -37,24 +37,27 @@ typedef struct Chunk
 	Size front;			/* bytes used by entries, from base upwards */
 	Size back;			/* offset of the lowest row so far */
 	uint64 nrows;
-	uint64 max_rows; /* the chunk is full at so many rows, whatever its bytes */
+	uint64 max_rows; /* the chunk is full at this number of rows, whatever its bytes */
 	int key_width;	 /* of fixed keys; 0: variable keys */
 	int entry_size;	 /* bytes from the start of an entry to that of the next */
 
-	/* What the feed saw pass: lets a device squeeze keys and skip work. */
-	bool ascending;					   /* no key is less than the one before it */
-	bool descending;				   /* each key is less than the one before it */
-	uint64 key_differs[KEY_MAX_WORDS]; /* fixed: bits in which a key differs from the chunk's
-											 * first one, as loaded from memory */
+	/* Properties of the keys, noted by the feed: they let a device squeeze keys and skip work. */
+	bool ascending;	 /* no key is less than the one before it */
+	bool descending; /* each key is less than the one before it */
+	/* fixed keys: bits in which a key differs from the chunk's first one, as loaded from memory */
+	uint64 key_differs[KEY_MAX_WORDS];
 
-	/* For the process that has taken it: from which place (device/place.h), and for rows of which part. */
+	/*
+	 * For the process that has taken the chunk: the place that the chunk is from (device/place.h), and the
+	 * part of its rows.
+	 */
 	struct Place *place;
 	int part;
 } Chunk;
 
 /*
- * Bytes from the start of an entry to that of the next; key_width: 0 if keys are variable, which always have
- * records.
+ * Returns the bytes from the start of an entry to the start of the next one.  key_width: 0 if keys are
+ * variable; variable keys always have records.
  */
 static inline Size
 chunk_entry_size(int key_width, bool has_rows)
@@ -64,7 +67,7 @@ chunk_entry_size(int key_width, bool has_rows)
 	return key_width + (has_rows ? sizeof(uint64) : 0);
 }
 
-/* Do entries say where there is a row, or a record? */
+/* Do entries have the offset of a row or a record? */
 static inline bool
 chunk_has_rows(const Chunk *chunk)
 {
@@ -84,21 +87,21 @@ chunk_is_open(const Chunk *chunk)
 	return chunk->back - chunk->front >= chunk->size / 16;
 }
 
-/* Bytes of the keys and rows in the chunk. */
+/* Returns the bytes of the keys and rows in the chunk. */
 static inline Size
 chunk_bytes(const Chunk *chunk)
 {
 	return chunk->front + (chunk->size - chunk->back);
 }
 
-/* Bytes of a row in a chunk. */
+/* Returns the bytes of a row in a chunk. */
 static inline Size
 row_stored_size(MinimalTuple row)
 {
 	return TYPEALIGN(8, row->t_len);
 }
 
-/* Says what will be in the chunk: keys of this kind, with rows or alone. */
+/* Sets the layout of the chunk: keys of this kind, with rows or alone. */
 extern void chunk_set_layout(Chunk *chunk, const struct SortKey *key);
 
 /* Makes the chunk empty. */
@@ -107,8 +110,8 @@ extern void chunk_reset(Chunk *chunk);
 /*
  * Adds a row with a fixed key to a chunk that has room for it.  The caller writes the key, of key_width
  * bytes, to the address that chunk_reserve_fixed returns, and the row to *row, which has room for row_size
- * bytes (a multiple of 8); then calls chunk_commit_fixed, which notes the order and the bits of the key.  A
- * key without a row goes to where chunk_reserve_key says.
+ * bytes (a multiple of 8).  Then the caller calls chunk_commit_fixed, which notes the order and the bits of
+ * the key.  A key without a row is written to the address that chunk_reserve_key returns.
  */
 static inline char *
 chunk_reserve_key(Chunk *chunk)
@@ -149,24 +152,24 @@ chunk_commit_fixed(Chunk *chunk, int key_width)
 }
 
 /*
- * Adds a variable key of key_size bytes; returns where the caller writes the row_size bytes of the row.  0:
- * it has none.
+ * Adds a variable key of key_size bytes.  Returns the address to which the caller writes the row.  row_size:
+ * bytes of the row; 0: there is no row.
  */
 extern char *chunk_append_variable(Chunk *chunk, const uint8 *key, Size key_size, Size row_size);
 
 /*
- * Makes rows the chunk's own that were copied there from another one: its entries behind those of the chunk,
- * its rows below those.  from: what they were copied of; what is at its base is not looked at.
+ * Adds rows that were copied into the chunk from another one: its entries are behind those of the chunk, its
+ * rows below those.  from: describes the chunk that they were copied of; the memory at its base is not read.
  */
 extern void chunk_adopt_copy(Chunk *chunk, const Chunk *from);
 
-/* Copies all rows of a chunk to another one, which has room for them, behind those that are there. */
+/* Copies all rows of a chunk behind the rows of another chunk, which has room for them. */
 extern void chunk_copy(Chunk *to, const Chunk *from);
 
-/* Is a row with this key to stay? */
+/* Does a row with this key stay? */
 typedef bool (*ChunkPredicate)(const uint8 *key, Size size, void *arg);
 
-/* Takes out the rows that are not to stay, and makes room by that; returns how many. */
+/* Takes out the rows that do not stay, which makes room.  Returns their number. */
 extern uint64 chunk_keep_only(Chunk *chunk, ChunkPredicate keep, void *arg);
 
 #endif /* GPUSORT_SORT_CHUNK_H */

@@ -1,13 +1,12 @@
 /*
  * sort/chunk_pool.h
- *		The chunks of a sort in memory: those that are filled, and those that have room.
+ *		The chunks of a sort in memory: filled chunks, and chunks that have room.
  *
- * Under a bound the feed leaves out rows that can't be wanted (sort/bound.h), but the longer it goes on, the
- * more of the rows that it kept at first can't be wanted either.  When there are several times as many rows
- * as are wanted, or when memory is full, they are cut out.  A chunk that has much room then is filled
- * further.
+ * Under a bound the feed leaves out rows that cannot be wanted (sort/bound.h).  As it goes on, more of the
+ * rows that it kept at first cannot be wanted either.  They are cut out when there are several times as many
+ * rows as are wanted, or when memory is full.  A chunk that then has much room is filled further.
  *
- * The pool locks nothing: a pool that processes share has its caller's lock.  A chunk that was taken is in no
+ * The pool has no lock: the caller protects a pool that processes share.  A chunk that was taken is in no
  * list.
  */
 #ifndef GPUSORT_SORT_CHUNK_POOL_H
@@ -20,13 +19,13 @@
 
 typedef struct ChunkPool
 {
-	Chunk *filled; /* in the order they came */
+	Chunk *filled; /* in the order in which they came */
 	Chunk **filled_end;
-	Chunk *open;	 /* with room: partly filled, after rows were cut out, or empty */
-	uint64 nrows;	 /* in all these */
-	uint64 cut_rows; /* so many rows were left the last time */
-	int nchunks;	 /* made for the pool, with those that are being filled */
-	Size memory;	 /* bytes of them */
+	Chunk *open;	 /* chunks with room: partly filled, after rows were cut out, or empty */
+	uint64 nrows;	 /* number of rows in all these chunks */
+	uint64 cut_rows; /* number of rows that were left after the last cut */
+	int nchunks;	 /* number of chunks made for the pool, with the chunks that are being filled */
+	Size memory;	 /* bytes of these chunks */
 } ChunkPool;
 
 static inline void
@@ -36,7 +35,7 @@ chunk_pool_init(ChunkPool *pool)
 	pool->filled_end = &pool->filled;
 }
 
-/* A filled chunk. */
+/* Adds a filled chunk. */
 static inline void
 chunk_pool_add(ChunkPool *pool, Chunk *chunk)
 {
@@ -46,7 +45,7 @@ chunk_pool_add(ChunkPool *pool, Chunk *chunk)
 	pool->nrows += chunk->nrows;
 }
 
-/* One to be filled further. */
+/* Adds a chunk that is to be filled further. */
 static inline void
 chunk_pool_add_open(ChunkPool *pool, Chunk *chunk)
 {
@@ -55,20 +54,29 @@ chunk_pool_add_open(ChunkPool *pool, Chunk *chunk)
 	pool->nrows += chunk->nrows;
 }
 
-/* A chunk with room for a row of so many bytes, partly filled or empty, or NULL. */
+/*
+ * Takes a chunk, partly filled or empty, with room for a row; NULL: there is none.  at_least: bytes of this
+ * row, with its entry.
+ */
 extern Chunk *chunk_pool_take_open(ChunkPool *pool, Size at_least);
 
-/* Bytes of the next chunk, which grow with the memory: 1 / growth of it, between these two sizes. */
+/*
+ * Returns the bytes of the next chunk, which grow with the memory.  growth: the chunk has 1 / growth of the
+ * memory, between `least` and `most` bytes; at_least: bytes of a row, with its entry, that must fit.
+ */
 extern Size chunk_pool_next_size(const ChunkPool *pool, Size least, Size most, int growth, Size at_least);
 
-/* Partly filled chunks are taken for filled ones. */
+/* Treats partly filled chunks as filled from now on. */
 extern void chunk_pool_close(ChunkPool *pool);
 
-/* All chunks are taken, to cut them; given back when that is done, with the rows that are left. */
+/*
+ * chunk_pool_take_all takes all chunks, to cut them.  chunk_pool_put_cut gives them back afterwards, with the
+ * rows that are left.
+ */
 extern Chunk *chunk_pool_take_all(ChunkPool *pool);
 extern void chunk_pool_put_cut(ChunkPool *pool, Chunk *chunks);
 
-/* Cuts rows that can't be wanted any more out of chunks that were taken. */
+/* Cuts rows that can no longer be wanted out of chunks that were taken. */
 static inline void
 chunks_cut(Chunk *chunks, SortBound *bound)
 {
@@ -77,15 +85,15 @@ chunks_cut(Chunk *chunks, SortBound *bound)
 }
 
 /*
- * The first ones of the filled chunks, with one of so many parts of the rows, and all that are empty, are
- * another pool's from now on, and of this place.  They still count as this one's memory.
+ * Moves the first ones of the filled chunks, and all empty chunks, to another pool and to this place.  parts:
+ * the moved chunks have the pool's rows divided by this number.  They still count as this pool's memory.
  */
 extern void chunk_pool_hand_over(ChunkPool *pool, ChunkPool *to, int parts, struct Place *place);
 
-/* The rows of the filled chunks are elsewhere: the chunks are empty. */
+/* Makes the filled chunks empty, because their rows are elsewhere. */
 extern void chunk_pool_empty(ChunkPool *pool);
 
-/* Frees the filled chunks; the empty ones.  The caller says how. */
+/* Free the filled chunks, and the empty ones, by the caller's function. */
 typedef void (*ChunkRelease)(Chunk *chunk);
 extern void chunk_pool_free_filled(ChunkPool *pool, ChunkRelease release);
 extern void chunk_pool_free_empty(ChunkPool *pool, ChunkRelease release);

@@ -1,10 +1,10 @@
 /*
  * sort/key_squeeze.h
- *		Fixed keys with the bits that never vary taken out.
+ *		Fixed keys without the bits in which all keys agree.
  *
- * The feed notes which bits differ between any two keys (KeyVariation).  Where all keys agree in a bit, it
- * can't decide any comparison: a squeezed key holds the others alone, in the same order, in as few 64-bit
- * words as they need.  Nothing is lost: expanding gives the full key back.
+ * The feed notes which bits differ between any two keys (KeyVariation).  A bit in which all keys agree cannot
+ * decide a comparison.  A squeezed key holds only the other bits, in the same order, in as few 64-bit words
+ * as they need.  No information is lost: expanding returns the full key.
  */
 #ifndef GPUSORT_SORT_KEY_SQUEEZE_H
 #define GPUSORT_SORT_KEY_SQUEEZE_H
@@ -16,18 +16,18 @@
 #define KEY_SQUEEZE_MAX_PIECES 16
 
 /*
- * What the keys of one sort have in common.  Words are in host order, i.e. byte-swapped on little-endian
- * machines.
+ * The bits that the keys of one sort have in common.  Words are in host order, i.e.  byte-swapped on
+ * little-endian machines.
  */
 typedef struct KeyVariation
 {
 	uint64 first[KEY_MAX_WORDS];   /* the first key */
-	uint64 differs[KEY_MAX_WORDS]; /* bits in which some key differs from it */
+	uint64 differs[KEY_MAX_WORDS]; /* bits in which some key differs from the first key */
 } KeyVariation;
 
 /*
- * One run of neighbouring bits, none across a word's end: where it stands in the full and in the squeezed
- * key.
+ * One run of neighbouring bits, which is within one word of the full key and of the squeezed key: its place
+ * in both.
  */
 typedef struct KeySqueezePiece
 {
@@ -35,7 +35,7 @@ typedef struct KeySqueezePiece
 	int from_shift; /* distance of its lowest bit from bit 0 of from_word */
 	int to_word;
 	int to_shift;
-	uint64 mask; /* its bits, moved down to bit 0 */
+	uint64 mask; /* the bits of the piece, moved down to bit 0 */
 } KeySqueezePiece;
 
 typedef struct KeySqueeze
@@ -50,16 +50,16 @@ typedef struct KeySqueeze
 /* Plans the squeezing of keys of full_words words (1 .. KEY_MAX_WORDS). */
 extern void key_squeeze_plan(KeySqueeze *squeeze, const KeyVariation *variation, int full_words);
 
-/* The plan that changes nothing but the byte order. */
+/* Makes the plan that changes only the byte order. */
 extern void key_squeeze_plan_identity(KeySqueeze *squeeze, int full_words);
 
-/* The full key's words, in host order, from a squeezed one. */
+/* Returns the words of the full key, in host order, from a squeezed key. */
 extern void key_squeeze_expand_words(const KeySqueeze *squeeze, const uint64 *squeezed, uint64 *words);
 
-/* The full key as key bytes (memcmp order) from a squeezed one. */
+/* Returns the full key as key bytes (memcmp order) from a squeezed key. */
 extern void key_squeeze_expand(const KeySqueeze *squeeze, const uint64 *squeezed, uint8 *full);
 
-/* The bits of one piece, where they stand in the squeezed key's word. */
+/* Returns the bits of one piece, at their place in the word of the squeezed key. */
 static pg_attribute_always_inline uint64
 key_squeeze_piece(const KeySqueezePiece *piece, const uint64 *full)
 {
@@ -67,8 +67,8 @@ key_squeeze_piece(const KeySqueezePiece *piece, const uint64 *full)
 }
 
 /*
- * Squeezes the key at full (key bytes, 8-byte aligned) into squeezed, nwords words.  npieces and nwords are
- * those of the plan; a hot loop passes constants, so that its copy unrolls.
+ * Squeezes the key at `full` (key bytes, 8-byte aligned) into `squeezed`, which has nwords words.  npieces
+ * and nwords are those of the plan; a hot loop passes constants, so that its copy unrolls.
  */
 static pg_attribute_always_inline void
 key_squeeze_apply(const KeySqueeze *squeeze, int npieces, int nwords, const uint64 *full, uint64 *squeezed)

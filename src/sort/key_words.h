@@ -12,7 +12,7 @@
 /* The widest fixed key in 64-bit words. */
 #define KEY_MAX_WORDS 4
 
-/* 8 bytes of key, as loaded from memory, as an integer that orders as they do. */
+/* Makes 8 bytes of a key, as loaded from memory, an integer that orders as they do. */
 #ifdef WORDS_BIGENDIAN
 #define KEY_WORD_TO_HOST(word) (word)
 #else
@@ -34,7 +34,7 @@ compare_host_words(const uint64 *a, const uint64 *b, int nwords)
 	return 0;
 }
 
-/* The same of words as loaded from memory. */
+/* compare_host_words for words as loaded from memory. */
 static inline int
 compare_key_words(const uint64 *a, const uint64 *b, int nwords)
 {
@@ -46,7 +46,7 @@ compare_key_words(const uint64 *a, const uint64 *b, int nwords)
 	return 0;
 }
 
-/* The first 8 bytes of a key as an integer; fixed keys have that many. */
+/* Returns the first 8 bytes of a key as an integer; fixed keys have at least 8 bytes. */
 static inline uint64
 key_first_word(const uint8 *key, Size size)
 {

@@ -2,7 +2,7 @@
  * sort/parallel_sort.h
  *		Several processes sort the rows of chunks together.
  *
- * The chunks, and the memory that parallel_sort_init is given, must be at the same addresses in all of them.
+ * The chunks, and the memory that parallel_sort_init gets, must be at the same addresses in all processes.
  *
  * Source: Leischner, Osipov, Sanders, "GPU sample sort" (IPDPS 2010), whose phases are parallel by nature;
  * see parallel_sort.c.
@@ -21,15 +21,15 @@ typedef struct ParallelSort ParallelSort;
 
 typedef struct ParallelSortInput
 {
-	int nprocesses;		 /* that will call parallel_sort_run */
-	const Chunk *chunks; /* what entries of strings have of their keys is overwritten */
-	uint64 nrows;		 /* in all of them */
+	int nprocesses;		 /* number of processes that will call parallel_sort_run */
+	const Chunk *chunks; /* the parts of keys in entries of strings are overwritten */
+	uint64 nrows;		 /* number of rows in all chunks */
 	bool variable;		 /* variable keys? */
-	SortKeyEnds ends;	 /* of these */
-	KeySqueeze squeeze;	 /* of fixed keys */
+	SortKeyEnds ends;	 /* the ends of variable keys */
+	KeySqueeze squeeze;	 /* the squeezing of fixed keys */
 } ParallelSortInput;
 
-/* What the items are. */
+/* Returns the kind of the items. */
 static inline SortItemKind
 parallel_sort_item(const ParallelSortInput *input)
 {
@@ -38,8 +38,8 @@ parallel_sort_item(const ParallelSortInput *input)
 }
 
 /*
- * How the processes meet: wait returns when all nprocesses have called it, and what they wrote before is seen
- * by all.
+ * The barrier of the processes: `wait` returns when all nprocesses have called it.  All processes then see
+ * what any of them wrote before.
  */
 typedef struct ParallelSortSync
 {
@@ -48,31 +48,35 @@ typedef struct ParallelSortSync
 } ParallelSortSync;
 
 /*
- * Bytes of shared memory that a sort takes, the items included.  Most of it is touched only as far as it is
- * needed.
+ * Returns the bytes of shared memory that a sort takes, with the items.  Most of this memory is only touched
+ * as far as it is needed.
  */
 extern Size parallel_sort_shared_size(bool variable, SortItemKind item, uint64 nrows, uint64 nchunks,
 									  int nprocesses);
 
 /*
- * Bytes that all processes together take at most of their own; most of that only where keys are very uneven.
+ * Returns the most bytes of private memory that all processes together take.  Most of it is only taken if
+ * keys are very uneven.
  */
 extern Size parallel_sort_private_size(bool variable, SortItemKind item, uint64 nrows, int nprocesses);
 
 /*
- * Lays a sort out in parallel_sort_shared_size bytes of shared memory that hold anything, for all to run.
- * Nothing is to be freed.
+ * Lays a sort out in parallel_sort_shared_size bytes of shared memory, which has arbitrary contents, for all
+ * processes to run.  The caller has nothing to free.
  */
 extern ParallelSort *parallel_sort_init(void *memory, const ParallelSortInput *input);
 
 /*
- * Sorts.  Every process calls this once, with a number from 0 to nprocesses - 1 of its own; when it returns,
- * all are done.  Private memory is that of CurrentMemoryContext, freed on return.  Checks for interrupts; if
- * one of them ends the call, the others wait for this process until they are interrupted too.
+ * Sorts.  Every process calls this function once.  process: the number of this process, from 0 to
+ * nprocesses - 1.  When the function returns, all processes are done.  Private memory is in
+ * CurrentMemoryContext, and is freed on return.  Checks for interrupts.  If an interrupt ends the call, the
+ * other processes wait for this one until they are interrupted too.
  */
 extern void parallel_sort_run(ParallelSort *sort, int process, const ParallelSortSync *sync);
 
-/* The items in order, as sample_sort_chunks and string_sort_chunks make them; in the shared memory. */
+/*
+ * Returns the items in order, as sample_sort_chunks and string_sort_chunks make them; in the shared memory.
+ */
 extern void *parallel_sort_items(const ParallelSort *sort);
 
 #endif /* GPUSORT_SORT_PARALLEL_SORT_H */

@@ -1,6 +1,6 @@
 /*
  * sort/parallel_sort_state.h
- *		What the processes of a parallel sort share; see parallel_sort.c for how they use it.
+ *		State that the processes of a parallel sort share; see parallel_sort.c for its use.
  */
 #ifndef GPUSORT_SORT_PARALLEL_SORT_STATE_H
 #define GPUSORT_SORT_PARALLEL_SORT_STATE_H
@@ -13,50 +13,50 @@
 #include "sort/sample_sort_tree.h"
 #include "sort/tuning.h"
 
-/* Neighbouring rows of a chunk: what a process takes at a time. */
+/* Neighbouring rows of a chunk, which a process takes at a time. */
 typedef struct ParallelSlice
 {
 	const Chunk *chunk;
-	uint64 first;	 /* entry of the chunk */
-	uint64 position; /* rows in the slices before this one */
+	uint64 first;	 /* the first entry in the chunk */
+	uint64 position; /* number of rows in the slices before this one */
 	int nrows;
-	int process; /* that classified it, and will scatter it */
+	int process; /* the process that classified the slice, and will scatter it */
 } ParallelSlice;
 
 typedef enum ParallelBucketKind
 {
-	BUCKET_BY_WORD, /* keys may differ from the word at depth on, which the items hold */
-	BUCKET_SEGMENT, /* strings that agree before depth; the items' words mean nothing */
+	BUCKET_BY_WORD, /* keys may differ from the word at depth on; the items hold this word */
+	BUCKET_SEGMENT, /* strings that agree before depth; the items' words have no meaning */
 	BUCKET_FINISHED /* all keys are equal */
 } ParallelBucketKind;
 
 typedef struct ParallelBucket
 {
 	uint64 nrows;
-	uint64 start; /* its first item */
+	uint64 start; /* index of its first item */
 	uint64 depth; /* keys agree before it; fixed: in words, strings: in bytes, a multiple of 8 */
-	int range;	  /* that distributes it further; -1: none */
+	int range;	  /* the range that distributes the bucket further; -1: none */
 	ParallelBucketKind kind;
 } ParallelBucket;
 
-/* A distribution: of all rows, or of one bucket. Its own buckets have consecutive numbers. */
+/* A distribution: of all rows, or of one bucket.  Its own buckets have consecutive numbers. */
 typedef struct ParallelRange
 {
 	int first; /* its first bucket */
 	int nbuckets;
 	int tree_first; /* the first bucket of the tree; strings: there may be one before them and one behind */
-	uint64 depth;	/* of the word that decides */
-	uint64 from;	/* strings: all agree before it */
-	const char *reference; /* strings: the record that most agree with between from and depth */
+	uint64 depth;	/* depth of the word that decides */
+	uint64 from;	/* strings: all keys agree before this byte */
+	const char *reference; /* strings: the record with which most keys agree between `from` and `depth` */
 } ParallelRange;
 
-/* A row that was drawn. */
+/* A row of the sample. */
 typedef struct ParallelSample
 {
 	const ParallelSlice *slice;
-	int row;	 /* of the slice */
-	int range;	 /* of the round, that it is in; -1: none */
-	uint64 word; /* that it is distributed by; strings: in the first round only */
+	int row;	 /* row of the slice */
+	int range;	 /* the range of the round that the row is in; -1: none */
+	uint64 word; /* the word by which the row is distributed; strings: only in the first round */
 } ParallelSample;
 
 /* Buckets whose sorting is one piece of work: neighbours in the list of buckets in order. */
@@ -72,22 +72,23 @@ struct ParallelSort
 	int nprocesses;
 	bool variable;
 	SortKeyEnds ends;
-	bool alone; /* too few rows, or processes: the first process sorts */
+	bool alone; /* too few rows or processes: the first process sorts alone */
 	const Chunk *chunks;
 	uint64 nrows;
 	KeySqueeze squeeze;
 	SortItemKind item;
-	uint64 huge_bucket; /* a bucket of more rows is distributed by all */
+	uint64 huge_bucket; /* a bucket with more rows than this is distributed by all */
 
 	char *items;
-	uint16 *bucket_of; /* each row's bucket, by position; strings: the entry has the word that it is of */
+	/* each row's bucket, by position; strings: the entry has the word that the bucket is of */
+	uint16 *bucket_of;
 
 	ParallelSlice *slices;
 	int nslices;
 	pg_atomic_uint64 next_slice;
 
 	int nsamples;
-	ParallelSample *samples; /* of this round */
+	ParallelSample *samples; /* samples of this round */
 
 	int max_buckets;
 	ParallelBucket *buckets;
@@ -97,11 +98,11 @@ struct ParallelSort
 	int nranges;
 	int round_first; /* the first range of this round; the last one is nranges - 1 */
 	int nrounds;
-	int round_ranges; /* of this round; 0: all is distributed */
+	int round_ranges; /* number of ranges of this round; 0: all rows are distributed */
 	int max_round_ranges;
-	SplitterTree *trees; /* of this round's ranges */
+	SplitterTree *trees; /* the trees of this round's ranges */
 	int16 *range_of; /* this round's range that distributes a bucket, counted from round_first; -1: none */
-	uint64 *counts;	 /* by process and bucket; after the last round, where the next item goes */
+	uint64 *counts;	 /* counts by process and bucket; after the last round, the index of the next item */
 	uint64 *longest; /* strings: length of the longest key, by process and range of this round */
 
 	uint16 *order; /* the buckets that are not distributed further, in key order */
@@ -123,7 +124,9 @@ parallel_sort_longest(const ParallelSort *sort, int process)
 	return sort->longest + (Size) process * sort->max_round_ranges;
 }
 
-/* The entry of a string: its word, as loaded from memory, and where the record is in the chunk. */
+/*
+ * Returns the entry of a string: its word, as loaded from memory, and the offset of the record in the chunk.
+ */
 static inline uint64 *
 parallel_slice_entry(const ParallelSlice *slice, int row)
 {
@@ -139,15 +142,17 @@ parallel_slice_record(const ParallelSlice *slice, int row)
 /* The most ranges of a round. */
 #define PARALLEL_ROUND_RANGES(nprocesses) (2 * (nprocesses))
 
-/* parallel_sort_splitters.c: all draw samples; the rest is the first process's part. */
+/* parallel_sort_splitters.c: all processes draw samples; the first process does the rest. */
 extern void parallel_sort_draw_samples(ParallelSort *sort, int process);
 extern void parallel_sort_choose_splitters(ParallelSort *sort);
 extern void parallel_sort_end_round(ParallelSort *sort);
 extern Size parallel_sort_plan_size(uint64 nrows, int nprocesses);	  /* bytes of private memory */
-extern int parallel_sort_samples(uint64 nrows, int nprocesses);		  /* of a round */
-extern int parallel_sort_round_buckets(uint64 nrows, int nprocesses); /* the most of a round */
+extern int parallel_sort_samples(uint64 nrows, int nprocesses);		  /* samples of a round */
+extern int parallel_sort_round_buckets(uint64 nrows, int nprocesses); /* the most buckets of a round */
 
-/* parallel_sort_refine.c: one slice's rows in buckets that are distributed further. */
+/*
+ * parallel_sort_refine.c: classifies the rows of one slice that are in buckets that are distributed further.
+ */
 typedef struct ParallelRefiner ParallelRefiner;
 
 extern ParallelRefiner *parallel_refiner_create(ParallelSort *sort, int process);

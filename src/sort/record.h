@@ -2,14 +2,14 @@
  * sort/record.h
  *		The records of variable keys in chunks: header, key, row.
  *
- * Where rows can be made of their keys most records have no row, and RECORD_KEY_ALONE in the length of the
- * key says so.
+ * If rows can be made of their keys, most records have no row.  RECORD_KEY_ALONE in the length of the key
+ * marks such a record.
  *
- * A key that ends with a string as it stands in the row may have its tail read there: the record then has the
- * head of the key alone, as many multiples of 8 bytes as are not all the row's, and RECORD_TAIL_IN_ROW in the
- * length says so.  If all that is before the string is one byte, the record is nothing but the row, and what
- * is to be known of the key stands where a MinimalTuple has padding, with RECORD_IS_ROW.  Such records are
- * for the host's sort, since gpusortd knows none.
+ * If a key ends with a string as it stands in the row, the tail of the key may be read in the row.  The
+ * record then has only the head of the key: the words of 8 bytes that are not completely in the row.
+ * RECORD_TAIL_IN_ROW in the length marks such a record.  If only one byte is before the string, the record is
+ * only the row.  The data about the key then stand in the padding of a MinimalTuple, with RECORD_IS_ROW.
+ * Only the host's sort reads these two kinds of records; gpusortd does not know them.
  *
  * The functions are in chunk.c.
  */
@@ -26,8 +26,8 @@
 #define RECORD_KEY_ALONE (UINT64CONST(1) << 63)
 
 /*
- * Where the tail is in the row, the length has 32 bits.  Then comes by how many bytes the tail is further on
- * than it would be in the record, and how many words the head has.
+ * If the tail is in the row, the length has 32 bits.  Two numbers follow: the bytes by which the tail is
+ * further on than it would be in the record, and the words of the head.
  */
 #define RECORD_TAIL_IN_ROW (UINT64CONST(1) << 62)
 #define RECORD_SHIFT_BIT 32
@@ -36,8 +36,8 @@
 #define RECORD_HEAD_WORDS_MAX 0x3FFF
 
 /*
- * Where the record is the row, t_len has these 32 bits.  Then comes where in the row the tail is, and the
- * length of the key.  The key's first byte is the next one, which belongs to the padding, too.
+ * If the record is the row, t_len has these 32 bits.  The offset of the tail in the row, and the length of
+ * the key, follow.  The next byte, which also belongs to the padding, is the first byte of the key.
  */
 #define RECORD_IS_ROW (UINT64CONST(1) << 61)
 #define RECORD_ROW_TAIL_BIT 32
@@ -51,7 +51,7 @@ record_tail_is_in_row(const char *record)
 	return (*(const uint64 *) record & RECORD_TAIL_IN_ROW) != 0;
 }
 
-/* Then the tail is in the row, too. */
+/* Is the record the row?  Then the tail is also in the row. */
 static inline bool
 record_is_row(const char *record)
 {
@@ -74,14 +74,14 @@ record_has_row(const char *record)
 	return (*(const uint64 *) record & RECORD_KEY_ALONE) == 0;
 }
 
-/* The key, or what comes before its tail. */
+/* Returns the key, or the part before its tail. */
 static inline const char *
 record_key(const char *record)
 {
 	return record + RECORD_HEADER_SIZE;
 }
 
-/* Bytes of the key that the record has beside the row, zero padding included. */
+/* Returns the bytes of the key that the record has in addition to the row, with zero padding. */
 static inline Size
 record_head_size(const char *record)
 {
@@ -94,14 +94,17 @@ record_head_size(const char *record)
 	return TYPEALIGN(8, record_key_length(record));
 }
 
-/* That much of a key whose tail begins so far from its start and is in the row. */
+/*
+ * Returns the bytes of the head of a key whose tail is in the row.  tail_start: bytes of the key before the
+ * tail.
+ */
 static inline Size
 record_split_head(Size tail_start)
 {
 	return TYPEALIGN(8, Max(tail_start, 1));
 }
 
-/* Where in the key the tail begins that is in the row. */
+/* Returns the offset in the key at which the tail in the row begins. */
 static inline Size
 record_tail_start(const char *record)
 {
@@ -109,8 +112,8 @@ record_tail_start(const char *record)
 }
 
 /*
- * How much further on than in the record the tail of the key is, which may be less than nothing; 0: nothing
- * of the key is elsewhere.
+ * Returns the bytes by which the tail of the key is further on than it would be in the record; they may be
+ * negative.  0: the whole key is in the record.
  */
 static inline Size
 record_tail_shift(const char *record)
@@ -122,14 +125,14 @@ record_tail_shift(const char *record)
 	return (header & RECORD_TAIL_IN_ROW) != 0 ? (header >> RECORD_SHIFT_BIT) & RECORD_SHIFT_MAX : 0;
 }
 
-/* The tail of a key that is in the row. */
+/* Returns the tail of a key, which is in the row. */
 static inline const char *
 record_tail(const char *record)
 {
 	return record_key(record) + record_tail_start(record) + record_tail_shift(record);
 }
 
-/* Bytes of the record before the row. */
+/* Returns the bytes of the record before the row. */
 static inline Size
 record_row_offset(const char *record)
 {
@@ -143,8 +146,9 @@ record_row(const char *record)
 }
 
 /*
- * The word of a key at depth, whose bytes up to length follow each other there.  The last one is loaded from
- * where it ends: what follows may not be memory, while a tail has so many bytes before it.
+ * Returns the word of a key at depth.  place: the address of the key's bytes from depth to length, which
+ * follow each other.  The last word is loaded from the 8 bytes that end with the key.  The bytes behind it
+ * may not be memory, but a tail has enough bytes before it.
  */
 static inline uint64
 record_tail_word(const char *place, uint64 depth, uint64 length)
@@ -156,7 +160,7 @@ record_tail_word(const char *place, uint64 depth, uint64 length)
 	return KEY_WORD_TO_HOST(word) << (8 * missing);
 }
 
-/* The same where the record is the row: the first byte of the key is elsewhere. */
+/* record_key_word if the record is the row: the first byte of the key is elsewhere. */
 static inline uint64
 record_row_word(const char *record, uint64 depth)
 {
@@ -171,7 +175,7 @@ record_row_word(const char *record, uint64 depth)
 	return word;
 }
 
-/* The same where the record has the head of the key. */
+/* record_key_word if the record has the head of the key. */
 static inline uint64
 record_split_word(const char *record, uint64 depth)
 {
@@ -185,7 +189,7 @@ record_split_word(const char *record, uint64 depth)
 	return record_tail_word(place + record_tail_shift(record), depth, length);
 }
 
-/* The key's word at depth, in host order; zero behind its end. */
+/* Returns the key's word at depth, in host order; zero behind the end of the key. */
 static inline uint64
 record_key_word(const char *record, uint64 depth)
 {
@@ -198,21 +202,21 @@ record_key_word(const char *record, uint64 depth)
 	return KEY_WORD_TO_HOST(*(const uint64 *) (record_key(record) + depth));
 }
 
-/* The key in one piece: the record's, or put together in the buffer, which has room for it. */
+/* Returns the key in one piece: in the record, or put together in the buffer, which has room for it. */
 extern const char *record_whole_key(const char *record, char *buffer);
 
 /*
- * Orders two records by their keys: less than, equal to or more than 0.  As keys end in no zero byte, of two
- * that agree as far as both go, the longer one is the greater.
+ * Orders two records by their keys: less than, equal to or more than 0.  Keys do not end in a zero byte.  If
+ * two keys agree up to the end of the shorter one, the longer one is greater.
  */
 extern int record_compare_keys(const char *a, const char *b);
 
-/* What a record has of its key, beside the row. */
+/* The part of its key that a record has in addition to the row. */
 typedef enum RecordKind
 {
-	RECORD_WITH_KEY,  /* all of it */
-	RECORD_WITH_HEAD, /* what is before the tail, and to the end of that word */
-	RECORD_WITHOUT	  /* nothing beside the row */
+	RECORD_WITH_KEY,  /* the whole key */
+	RECORD_WITH_HEAD, /* the bytes before the tail, to the end of their last word */
+	RECORD_WITHOUT	  /* only the row */
 } RecordKind;
 
 /* A variable key on its way to a record. */
@@ -221,28 +225,33 @@ typedef struct RecordKey
 	const uint8 *bytes;
 	Size size;
 	RecordKind kind;
-	Size tail_start;  /* unless the record has all of it: from there to its end the key is */
-	Size tail_offset; /* what the row has from here on */
+	/* unless the record has the whole key: offset in the key at which the part in the row begins */
+	Size tail_start;
+	Size tail_offset; /* offset in the row at which this part begins */
 } RecordKey;
 
 /*
- * The key is what the row has from tail_offset on, from tail_start to its end: then the record has the least
- * that it may have; but for a few bytes of tail no head is made.
+ * Notes that the key, from tail_start to its end, stands in the row at tail_offset.  The record then has the
+ * smallest part of the key that it can have.  If the tail has only a few bytes, the record keeps the whole
+ * key.
  */
 extern void record_key_share_row(RecordKey *key, Size tail_start, Size tail_offset);
 
-/* Adds a record; returns where the caller writes the row.  When that is written, it is to be committed. */
+/*
+ * chunk_append_record adds a record, and returns the address to which the caller writes the row.  Then the
+ * caller calls chunk_commit_record.
+ */
 extern char *chunk_append_record(Chunk *chunk, const RecordKey *key, Size row_size);
 extern void chunk_commit_record(Chunk *chunk, const RecordKey *key);
 
-/* Bytes that chunk_append_variable takes. */
+/* Returns the bytes that chunk_append_variable takes. */
 static inline Size
 chunk_variable_size(Size key_size, Size row_size)
 {
 	return chunk_entry_size(0, true) + RECORD_HEADER_SIZE + TYPEALIGN(8, key_size) + row_size;
 }
 
-/* Bytes that chunk_append_record takes. */
+/* Returns the bytes that chunk_append_record takes. */
 static inline Size
 chunk_record_size(const RecordKey *key, Size row_size)
 {

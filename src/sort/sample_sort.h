@@ -16,8 +16,8 @@
 #include "sort/sample_sort_tree.h"
 
 /*
- * What an item is: uint64 key[nwords] (host order, most significant word first), then the row's address, if
- * there are rows.
+ * The kind of an item: uint64 key[nwords] (host order, most significant word first), then the row's address,
+ * if there are rows.
  */
 typedef struct SortItemKind
 {
@@ -32,7 +32,7 @@ sort_item_size(SortItemKind kind)
 }
 
 /*
- * What the items of chunks are, of which there is one at least, if their keys are squeezed to nwords words.
+ * Returns the kind of the items of chunks.  chunks: at least one; nwords: words of a squeezed key.
  */
 static inline SortItemKind
 sort_item_kind(const Chunk *chunks, int nwords)
@@ -41,18 +41,18 @@ sort_item_kind(const Chunk *chunks, int nwords)
 }
 
 /*
- * Sorts the entries of fixed-key chunks.  items has room for nrows items of squeeze->nwords words; on return
- * it holds them in order.  The scratch memory it takes (palloc in CurrentMemoryContext, freed on return) is
- * at most sample_sort_scratch_size.  Checks for interrupts.
+ * Sorts the entries of fixed-key chunks.  items: has room for nrows items of squeeze->nwords words; on return
+ * it holds them in order.  The scratch memory (palloc in CurrentMemoryContext, freed on return) is at most
+ * sample_sort_scratch_size.  Checks for interrupts.
  */
 extern void sample_sort_chunks(const Chunk *chunks, uint64 nrows, const KeySqueeze *squeeze, void *items);
 extern Size sample_sort_scratch_size(uint64 nrows, SortItemKind kind);
 
 /*
- * The same core for items in place, many times over with the same scratch memory: sorts of up to max_items
- * items of this kind, which agree in the words before the one given.  The memory, again within
- * sample_sort_scratch_size, is that of CurrentMemoryContext at the creation; sample_sorter_free or the
- * context's reset releases it.
+ * The core of sample_sort_chunks for items in place, called many times with the same scratch memory.
+ * max_items: the most items of one sort; kind: of the items; word: the items agree in the words before this
+ * one.  The memory is again within sample_sort_scratch_size, and in the context that was current in
+ * sample_sorter_create.  sample_sorter_free or the context's reset releases it.
  */
 typedef struct SampleSorter SampleSorter;
 
@@ -64,21 +64,28 @@ extern void sample_sorter_free(SampleSorter *sorter);
 
 /* ---------------------------------------------------------------- for the parallel sort */
 
-/* Leaves of the splitter tree for n items, more than SORT_TARGET_BASE, as a power of two. */
+/*
+ * Returns the leaves of the splitter tree, as a power of two.  n: number of items, more than
+ * SORT_TARGET_BASE.
+ */
 extern int sample_sort_log_leaves(uint64 n);
 
-/* How many samples of n items: a power of two. */
+/* Returns the number of samples of n items: a power of two. */
 extern int sample_sort_nsamples(uint64 n, int log_leaves, int oversampling);
 
 /*
- * A position in the i-th of nsamples stretches of n items; *random is the state of the random numbers, not 0.
+ * Returns a position in the i-th of nsamples stretches of n items.  *random: the state of the random numbers,
+ * not 0.
  */
 extern uint64 sample_sort_position(uint64 *random, int i, int nsamples, uint64 n);
 
-/* Sorts n words, a power of two and at least 4; there are n more to work in.  Returns where the result is. */
+/*
+ * Sorts n words; n is a power of two and at least 4.  sample: has n more words to work in.  Returns the
+ * address of the result.
+ */
 extern uint64 *sample_sort_words(uint64 *sample, int n);
 
-/* Do the bucket's keys all agree in the word that was distributed by? */
+/* Do all keys of the bucket agree in the word by which they were distributed? */
 static inline bool
 sample_sort_bucket_is_equal(const SplitterTree *tree, int bucket)
 {
@@ -86,14 +93,17 @@ sample_sort_bucket_is_equal(const SplitterTree *tree, int bucket)
 }
 
 /*
- * Writes the buckets of nentries entries from the given one on, by the first word of their keys, and counts
- * them.
+ * Writes the buckets of nentries entries, by the first word of their keys, and counts them.  first: the first
+ * of the entries.
  */
 extern void sample_sort_classify_entries(const SplitterTree *tree, const Chunk *chunk, uint64 first,
 										 uint64 nentries, const KeySqueeze *squeeze, uint16 *buckets,
 										 uint64 *counts);
 
-/* Makes items of nentries entries from the given one on, and puts each where its bucket's next item goes. */
+/*
+ * Makes items of nentries entries, and puts each item at its bucket's next index.  first: the first of the
+ * entries; ends: the next index of each bucket.
+ */
 extern void sample_sort_scatter_entries(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentries,
 										const KeySqueeze *squeeze, const uint16 *buckets, void *items);
 

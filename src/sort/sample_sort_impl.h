@@ -1,11 +1,11 @@
 /*
  * sort/sample_sort_impl.h
- *		The sample sort for items of KEY_WORDS key words and, with ITEM_HAS_ROW, a row's address; included
- *		once for each.
+ *		The sample sort for items of KEY_WORDS key words and, with ITEM_HAS_ROW, a row's address.  This file
+ *		is included once for each kind of item.
  *
- * Every distribution looks at one word of the keys.  Keys that are frequent in this word get a bucket of
- * their own, and that bucket goes on to the next word, or is finished after the last one.  So the splitter
- * tree costs the same for every width.
+ * Every distribution reads one word of the keys.  Keys that are frequent in this word get a bucket of their
+ * own.  That bucket goes on to the next word, or is finished after the last one.  Therefore the splitter tree
+ * costs the same for every width.
  */
 
 #define IMPL_JOIN_(name, words, has_row) name##_##words##_##has_row
@@ -37,7 +37,7 @@ FN(item_less)(const Item *a, const Item *b, int word)
 	return a->key[KEY_WORDS - 1] < b->key[KEY_WORDS - 1];
 }
 
-/* Sorts nearly sorted items, or a few. */
+/* Sorts items that are nearly sorted, or few. */
 static void
 FN(sort_by_insertion)(Item *items, int n, int word)
 {
@@ -59,9 +59,9 @@ FN(sort_by_insertion)(Item *items, int n, int word)
 }
 
 /*
- * The base case: sorts the n <= PACKED_MAX items at src, whose keys agree before word, into dst, elsewhere.
- * What decides is the window of PACKED_WINDOW_BITS bits that starts at the first bit in which the keys
- * differ; where they differ behind it as well, a last pass sets right what is left.
+ * The base case: sorts the n <= PACKED_MAX items at src, whose keys agree before word, into dst, which is
+ * other memory.  The window of PACKED_WINDOW_BITS bits that starts at the first bit in which the keys differ
+ * decides the order.  If the keys also differ behind the window, a last pass corrects the order.
  */
 static inline void
 FN(sort_base)(const Item *src, Item *dst, int n, int word)
@@ -114,7 +114,7 @@ FN(sort_base)(const Item *src, Item *dst, int n, int word)
 		FN(sort_by_insertion)(dst, n, word);
 }
 
-/* For buckets that bad luck left large: orders items from a word on. */
+/* Orders items from a word on; for buckets that are large by bad luck. */
 static int
 FN(compare_items)(const void *a, const void *b, void *word)
 {
@@ -123,7 +123,7 @@ FN(compare_items)(const void *a, const void *b, void *word)
 							  ((const Item *) b)->key + *(int *) word, KEY_WORDS - *(int *) word);
 }
 
-/* Samples one word of the items, one item out of each of equally long stretches. */
+/* Samples one word of the items: one item out of each of the stretches, which have equal lengths. */
 static void
 FN(choose_splitters)(SampleSorter *sorter, SplitterTree *tree, const Item *items, uint64 n, int word)
 {
@@ -135,7 +135,7 @@ FN(choose_splitters)(SampleSorter *sorter, SplitterTree *tree, const Item *items
 	splitter_tree_choose(tree, sample_sort_words(sorter->sample, nsamples), nsamples, log_leaves);
 }
 
-/* Writes each item's bucket to oracle, and counts. */
+/* Writes each item's bucket to oracle, and counts the items of each bucket. */
 static void
 FN(classify)(SortLevel *level, const Item *items, uint64 n, int word, uint16 *oracle)
 {
@@ -164,15 +164,15 @@ FN(scatter)(SampleSorter *sorter, SortLevel *level, const Item *items, uint64 n)
 }
 
 /*
- * Distributes items that are too many for the scratch memory where they are, along the cycles of the
- * permutation.  The oracle moves with the items.
+ * Distributes items in place, along the cycles of the permutation, if they are too many for the scratch
+ * memory.  The oracle moves with the items.
  */
 static void
 FN(permute)(SortLevel *level, Item *items, uint16 *oracle)
 {
 	for (int b = 0; b < level->tree.nbuckets; b++)
 	{
-		/* what earlier cycles have put here is no longer in counts */
+		/* counts no longer has the items that earlier cycles have put here */
 		while (level->counts[b] > 0)
 		{
 			uint64 home = level->ends[b];
@@ -213,9 +213,9 @@ FN(copy_items)(Item *to, const Item *from, uint64 n)
 }
 
 /*
- * Brings the buckets back from the scratch memory: small ones sorted, finished ones as they are, and the
- * others to be sorted further.  Meanwhile what follows the items, most often the next bucket to sort, is
- * fetched into the caches.
+ * Brings the buckets back from the scratch memory: small buckets sorted, finished buckets as they are, and
+ * the other buckets to be sorted further.  Meanwhile it fetches the memory behind the items into the caches,
+ * most often the next bucket to sort.
  */
 static void
 FN(collect_small_buckets)(SampleSorter *sorter, const SortLevel *level, Item *items, uint64 nitems, int word)
@@ -239,7 +239,7 @@ FN(collect_small_buckets)(SampleSorter *sorter, const SortLevel *level, Item *it
 	}
 }
 
-/* Sorts the buckets of more than more_than items of a distribution that left them in place. */
+/* Sorts the buckets with more than more_than items, after a distribution in place. */
 static void
 FN(sort_buckets)(SampleSorter *sorter, const SortLevel *level, Item *items, uint64 more_than, int word,
 				 int depth)
@@ -305,7 +305,9 @@ FN(sort_items)(SampleSorter *sorter, void *place, uint64 n, int word, int depth)
 
 /* ---------------------------------------------------------------- from chunks to items */
 
-/* Makes items of the entries from first to before end, up to SORT_BLOCK of them.  Returns how many. */
+/*
+ * Makes items of the entries from `first` to before `end`, at most SORT_BLOCK entries.  Returns their number.
+ */
 static pg_attribute_always_inline int
 FN(load_block_as)(const Chunk *chunk, uint64 first, uint64 end, const KeySqueeze *squeeze, int npieces,
 				  Item *block)
@@ -407,7 +409,7 @@ FN(scatter_entries)(uint64 *ends, const Chunk *chunk, uint64 first, uint64 nentr
 	}
 }
 
-/* Copies all entries, up to PACKED_MAX of them. */
+/* Copies all entries, at most PACKED_MAX. */
 static void
 FN(load_items)(const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
 {
@@ -426,7 +428,7 @@ FN(load_items)(const Chunk *chunks, const KeySqueeze *squeeze, Item *items)
 	}
 }
 
-/* The first distribution of a sort of chunks: into items. */
+/* Does the first distribution of a sort of chunks, which makes the items. */
 static void
 FN(distribute_chunks)(SampleSorter *sorter, SortLevel *level, const Chunk *chunks, uint64 n,
 					  const KeySqueeze *squeeze, Item *items)
@@ -449,7 +451,7 @@ FN(distribute_chunks)(SampleSorter *sorter, SortLevel *level, const Chunk *chunk
 	}
 }
 
-/* The sort of chunks of n rows: one distribution straight out of the chunks, then each bucket by itself. */
+/* Sorts chunks of n rows: one distribution straight out of the chunks, then each bucket by itself. */
 static void
 FN(sort_chunks)(SampleSorter *sorter, const Chunk *chunks, uint64 n, const KeySqueeze *squeeze, void *place)
 {

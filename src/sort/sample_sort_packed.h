@@ -3,11 +3,11 @@
  *		The base case's core: sorts up to 128 packed keys without a branch on data.
  *
  * A packed key is a 64-bit number: a window of an item's key bits, then the item's index.  The top bits are
- * set so that it is also a positive, normal double, and doubles in the order of the numbers: baseline x86-64
- * has vector minimum and maximum for doubles, but none for 64-bit integers.
+ * set so that the number is also a positive, normal double.  These doubles have the order of the numbers.
+ * The reason is that baseline x86-64 has vector minimum and maximum for doubles, but not for 64-bit integers.
  *
- * Tiles are sorted as two interleaved columns by a sorting network, one column a vector lane, and merged from
- * both ends at once.
+ * A sorting network sorts a tile as two interleaved columns, one column in each vector lane.  The columns are
+ * then merged from both ends at once.
  */
 #ifndef GPUSORT_SORT_SAMPLE_SORT_PACKED_H
 #define GPUSORT_SORT_SAMPLE_SORT_PACKED_H
@@ -59,8 +59,8 @@ typedef int64 PackedPair __attribute__((vector_size(16), may_alias));
 #endif
 
 /*
- * Merges two sorted runs of len keys each into out, whose front and back are filled at once: two chains of
- * dependent steps instead of one.  A run's keys are stride apart.
+ * Merges two sorted runs of len keys each into out.  The front and the back of out are filled at once: two
+ * chains of dependent steps instead of one.  stride: distance of a run's keys.
  */
 static pg_attribute_always_inline void
 packed_merge(const uint64 *a, const uint64 *b, int len, int stride, uint64 *out)
@@ -157,7 +157,7 @@ packed_sort_tile(uint64 *keys, int rows, uint64 *out)
 #undef EXCHANGE_4
 #undef EXCHANGE
 
-/* Sorts packed->keys[0 .. n), n at most PACKED_MAX; returns where in *packed the result is. */
+/* Sorts packed->keys[0 .. n); n is at most PACKED_MAX.  Returns the address of the result in *packed. */
 static inline const uint64 *
 packed_sort(PackedKeys *packed, int n)
 {

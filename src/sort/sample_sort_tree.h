@@ -2,11 +2,12 @@
  * sort/sample_sort_tree.h
  *		Splitters as an implicit search tree, walked without branches.
  *
- * Source: Leischner, Osipov, Sanders, "GPU sample sort", section 5, phases 1 and 2, algorithm 2; several keys
- * go down the tree side by side to hide the latency of each step.
+ * Source: Leischner, Osipov, Sanders, "GPU sample sort", section 5, phases 1 and 2, algorithm 2.  Several
+ * keys go down the tree side by side, to hide the latency of each step.
  *
- * Buckets without equal-key buckets: bucket b holds the keys in (splitter[b-1], splitter[b]].  With them:
- * bucket 2b holds those strictly between, bucket 2b+1 those equal to splitter[b].
+ * Without equal-key buckets, bucket b holds the keys in (splitter[b-1], splitter[b]].  With equal-key
+ * buckets, bucket 2b holds the keys strictly between these splitters, and bucket 2b+1 the keys equal to
+ * splitter[b].
  */
 #ifndef GPUSORT_SORT_SAMPLE_SORT_TREE_H
 #define GPUSORT_SORT_SAMPLE_SORT_TREE_H
@@ -42,8 +43,8 @@ splitter_tree_build(SplitterTree *tree)
 }
 
 /*
- * Chooses 2^log_leaves - 1 splitters from a sorted sample, and equal-key buckets if a splitter would come
- * twice: then its key is frequent.
+ * Chooses 2^log_leaves - 1 splitters from a sorted sample.  If a splitter would come twice, its key is
+ * frequent, and there are equal-key buckets.
  */
 static inline void
 splitter_tree_choose(SplitterTree *tree, const uint64 *sample, int nsamples, int log_leaves)
@@ -71,7 +72,7 @@ splitter_tree_choose(SplitterTree *tree, const uint64 *sample, int nsamples, int
 	splitter_tree_build(tree);
 }
 
-/* The bucket of one leaf and key. */
+/* Returns the bucket of one leaf and key. */
 static pg_attribute_always_inline uint32
 splitter_tree_bucket(const SplitterTree *tree, bool equal_buckets, uint32 leaf, uint64 key)
 {
@@ -79,9 +80,9 @@ splitter_tree_bucket(const SplitterTree *tree, bool equal_buckets, uint32 leaf, 
 }
 
 /*
- * One step down: to the left child if the key is not above the splitter, else to the right one.  Compilers
- * take five instructions for it, where a comparison and an addition with carry do: 5.3 against 3.0 ns for 10
- * steps.
+ * Takes one step down: to the left child if the key is not above the splitter, otherwise to the right one.
+ * Compilers take five instructions for the step.  A comparison and an addition with carry suffice: 3.0
+ * instead of 5.3 ns for 10 steps.
  */
 static pg_attribute_always_inline uint64
 splitter_tree_step(const SplitterTree *tree, uint64 node, uint64 key)
@@ -97,7 +98,7 @@ splitter_tree_step(const SplitterTree *tree, uint64 node, uint64 key)
 #endif
 }
 
-/* Classifies the n keys found every stride words: writes their buckets, and counts them. */
+/* Classifies n keys, which are stride words apart: writes their buckets, and counts them. */
 static pg_attribute_always_inline void
 splitter_tree_classify_as(const SplitterTree *tree, bool equal_buckets, const uint64 *keys, int stride, int n,
 						  uint16 *buckets, uint64 *counts)

@@ -2,7 +2,7 @@
  * sort/sorted_rows.h
  *		The rows of a list of chunks in key order.
  *
- * Either an array of items that point to the rows; or, if the rows were in order or in reverse order already,
+ * They are an array of items that point to the rows.  If the rows came in order or in reverse order, they are
  * the chunks themselves.
  */
 #ifndef GPUSORT_SORT_SORTED_ROWS_H
@@ -22,56 +22,60 @@ typedef struct SortedRows
 {
 	bool variable;
 	SortKeyEnds ends;
-	const char *method; /* how they were sorted, in words */
+	const char *method; /* how the rows were sorted, in words */
 	uint64 nrows;
-	uint64 corrected;	/* of them were put right, if the order is verified */
-	KeySqueeze squeeze; /* fixed keys */
-	KeyRow *rows;		/* what makes them of their keys; NULL: there are rows */
+	uint64 corrected;	/* number of rows that were put right, if the order is verified */
+	KeySqueeze squeeze; /* the squeezing of fixed keys */
+	KeyRow *rows;		/* makes the rows of their keys; NULL: there are rows */
 	Size row_size;		/* bytes of a row, or of a record without one, on average; 0: not known */
 
 	/* SampleSort items or StringSortItems, nrows of them; NULL: the chunks are in order. */
 	char *items;
 	SortItemKind item;
 	Size item_size;
-	bool own_items; /* to be freed with the rest */
+	bool own_items; /* the items are freed with the rest */
 
 	/* The chunks. */
 	bool backwards; /* the last row is the first */
 	Size entry_size;
 	const Chunk **chunks;
-	uint64 *first_row;		   /* of each chunk, and nrows after the last */
-	int current;			   /* the chunk looked at last */
-	uint64 key[KEY_MAX_WORDS]; /* the squeezed key asked for last */
+	uint64 *first_row;		   /* number of the first row of each chunk, and nrows after the last */
+	int current;			   /* the chunk that was read last */
+	uint64 key[KEY_MAX_WORDS]; /* the squeezed key that was asked for last */
 } SortedRows;
 
-/* Bytes that sorting nrows rows takes at most, besides the chunks. */
+/* Returns the most bytes that sorting nrows rows takes, without the chunks. */
 extern Size sorted_rows_memory(const SortKey *key, uint64 nrows);
 
-/* Bytes that sorting these rows did take, by one process. */
+/* Returns the bytes that sorting these rows took, by one process. */
 extern Size sorted_rows_used(const SortedRows *sorted);
 
 /*
- * Sorts the rows of the chunks, in CurrentMemoryContext, by their keys.  If these only guess at the order, it
- * is to be verified and put right then.
+ * sorted_rows_make sorts the rows of the chunks by their keys, in CurrentMemoryContext.  If the keys only
+ * guess at the order, the caller must then call sorted_rows_verify, which verifies the order and puts it
+ * right.
  */
 extern void sorted_rows_make(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
 extern void sorted_rows_verify(SortedRows *sorted, const SortKey *key);
 
 /*
- * The same by several processes, in steps: sorted_rows_prepare finds out whether there is anything to sort,
- * false if not, but for keys that only guess at the order, which the processes must verify; then
- * sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes that all have at the same
- * address, as they have the chunks.  When all have run it (parallel_sort_run), the rows can be read, as long
- * as that memory is there.
+ * sorted_rows_make by several processes, in steps.  sorted_rows_prepare returns true if there is anything to
+ * sort.  It also returns true if keys only guess at the order, which the processes must then verify.
+ * sorted_rows_share lays the sort out in memory of sorted_rows_shared_size bytes.  This memory and the chunks
+ * have the same addresses in all processes.  When all have run the sort (parallel_sort_run), the rows can be
+ * read, as long as that memory exists.
  */
 extern bool sorted_rows_prepare(SortedRows *sorted, const SortKey *key, const Chunk *chunks, uint64 nrows);
 extern Size sorted_rows_shared_size(const SortedRows *sorted, uint64 nchunks, int nprocesses);
 extern ParallelSort *sorted_rows_share(SortedRows *sorted, void *memory, const Chunk *chunks, int nprocesses);
 
-/* Bytes that sorting nrows rows of so many chunks takes at most, shared and private, besides the chunks. */
+/*
+ * Returns the most bytes, shared and private, that sorting nrows rows of nchunks chunks takes, without the
+ * chunks.
+ */
 extern Size sorted_rows_parallel_memory(const SortKey *key, uint64 nrows, uint64 nchunks, int nprocesses);
 
-/* How rows that are not in order already are sorted, in words. */
+/* Returns how rows that are not in order already are sorted, in words. */
 static inline const char *
 sorted_rows_method(const SortedRows *sorted)
 {
@@ -80,10 +84,10 @@ sorted_rows_method(const SortedRows *sorted)
 
 extern void sorted_rows_free(SortedRows *sorted);
 
-/* The place of the i-th entry, where rows are read from the chunks. */
+/* Returns the address of the i-th entry, if rows are read from the chunks. */
 extern const char *sorted_rows_entry(SortedRows *sorted, uint64 i);
 
-/* The address of the i-th row, or of its record if keys are variable, where there are rows. */
+/* Returns the address of the i-th row, or of its record if keys are variable, if there are rows. */
 static inline char *
 sorted_rows_address(SortedRows *sorted, uint64 i)
 {
@@ -96,10 +100,10 @@ sorted_rows_address(SortedRows *sorted, uint64 i)
 		   *(const uint64 *) (entry + sorted->entry_size - sizeof(uint64));
 }
 
-/* The i-th row, where rows are made of their keys. */
+/* Returns the i-th row, if rows are made of their keys. */
 extern MinimalTuple sorted_rows_make_row(SortedRows *sorted, uint64 i);
 
-/* The i-th row, good until the next call; touches it only where keys are variable. */
+/* Returns the i-th row, valid until the next call.  Touches the row only if keys are variable. */
 static inline MinimalTuple
 sorted_rows_row(SortedRows *sorted, uint64 i)
 {
@@ -111,7 +115,7 @@ sorted_rows_row(SortedRows *sorted, uint64 i)
 	return sorted->variable ? record_row(address) : (MinimalTuple) address;
 }
 
-/* The i-th squeezed key, fixed keys only; good until the next call. */
+/* Returns the i-th squeezed key, fixed keys only; valid until the next call. */
 static inline const uint64 *
 sorted_rows_key(SortedRows *sorted, uint64 i)
 {
@@ -126,8 +130,8 @@ sorted_rows_key(SortedRows *sorted, uint64 i)
 extern void sorted_rows_prefetch_batch(SortedRows *sorted, uint64 i, int direction);
 
 /*
- * Asks for the rows that come some places after the i-th to be brought into the cache; to be called for each
- * row that is read.  direction is 1 or -1.
+ * Asks for the rows that come some places after the i-th to be fetched into the cache.  To be called for each
+ * row that is read.  direction: 1 or -1.
  */
 static inline void
 sorted_rows_prefetch(SortedRows *sorted, uint64 i, int direction)

@@ -1,12 +1,12 @@
 /*
  * sort/splitters.h
- *		Keys that cut the order of a sort into parts, so that each part can be sorted elsewhere and the
- *		results follow each other.
+ *		Keys that cut the order of a sort into parts.  Each part can be sorted elsewhere, and the results
+ *		follow each other.
  *
- * Which part a row belongs to, its key alone says: so all rows of equal keys are in one part, and each row is
- * in exactly one.  Any splitters give the right order, if all processes that feed the sort have the same;
- * they decide how equal the parts are alone.  They are chosen from a sample of keys that says what part of
- * the rows comes between two of them, as the statistics of a column do.
+ * Only its key says which part a row belongs to.  Therefore all rows of equal keys are in one part, and each
+ * row is in exactly one part.  Any splitters give the right order, if all processes that feed the sort have
+ * the same splitters.  The splitters only decide how equal the parts are.  They are chosen from a sample of
+ * keys.  The sample has the share of the rows between two of its keys, like the statistics of a column.
  */
 #ifndef GPUSORT_SORT_SPLITTERS_H
 #define GPUSORT_SORT_SPLITTERS_H
@@ -15,10 +15,13 @@
 
 #include "sort/key_words.h"
 
-/* So many parts at most. */
+/* The most parts. */
 #define SPLIT_PARTS_MAX 16
 
-/* So many of its first bytes a splitter has of a key.  Where keys agree in more, they are not told apart. */
+/*
+ * The most bytes of a key that a splitter has, from its beginning.  Keys that agree in more bytes are not
+ * told apart.
+ */
 #define SPLITTER_BYTES 256
 
 typedef struct Splitter
@@ -27,46 +30,51 @@ typedef struct Splitter
 	uint8 bytes[SPLITTER_BYTES];
 } Splitter;
 
-/* One less than there are parts, ascending; no pointers, so that processes can share them as they are. */
+/*
+ * The splitters, one fewer than parts, ascending.  The struct has no pointers, so that processes can share
+ * it.
+ */
 typedef struct SortSplitters
 {
 	int n;
-	uint64 first_words[SPLIT_PARTS_MAX - 1]; /* of the splitters, as key_first_word has them */
+	/* first words of the splitters, as key_first_word returns them */
+	uint64 first_words[SPLIT_PARTS_MAX - 1];
 	Splitter splitters[SPLIT_PARTS_MAX - 1];
 } SortSplitters;
 
-/* A key, or its first bytes, and what is known of rows around it. */
+/* A key, or its first bytes, and the shares of rows around it. */
 typedef struct KeySampleEntry
 {
 	Splitter key;
-	double before; /* share of all rows: those above the key before this one, and below this one */
-	double at;	   /* those that have this key */
+	double before; /* share of all rows: the rows above the key before this one, and below this key */
+	double at;	   /* share of all rows: the rows that have this key */
 } KeySampleEntry;
 
 typedef struct KeySample
 {
 	int n;
-	KeySampleEntry *entries; /* in any order until key_sample_sort; the shares are of 1 together */
+	KeySampleEntry *entries; /* in any order until key_sample_sort; the sum of the shares is 1 */
 } KeySample;
 
-/* As much of a key as a splitter has. */
+/* Sets the splitter to the first bytes of a key. */
 extern void splitter_set(Splitter *splitter, const uint8 *key, Size size);
 
 /* Puts the entries in the order of their keys. */
 extern void key_sample_sort(KeySample *sample);
 
 /*
- * Chooses splitters for so many parts, of a sample in order; returns what share of the rows the largest part
- * is expected to have.
+ * Chooses splitters from a sample that is in order.  parts: the most parts.  Returns the share of the rows
+ * that the largest part is expected to have.
  */
 extern double splitters_choose(SortSplitters *splitters, const KeySample *sample, int parts);
 
-/* The same by all bytes, for a key whose first word is a splitter's. */
+/* splitters_find by all bytes, for a key whose first word is a splitter's. */
 extern int splitters_find_by_bytes(const SortSplitters *splitters, const uint8 *key, Size size);
 
 /*
- * The part, from 0, that a row with this key belongs to.  Fixed keys have at least 8 bytes.  Keys come in no
- * order, so that a processor could not tell at which splitter to stop: it looks at all first words.
+ * Returns the part, from 0, of a row with this key.  Fixed keys have at least 8 bytes.  Keys come in no
+ * order, so a processor could not predict at which splitter to stop.  Therefore the function compares all
+ * first words.
  */
 static inline int
 splitters_find(const SortSplitters *splitters, const uint8 *key, Size size)

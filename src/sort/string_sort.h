@@ -3,8 +3,8 @@
  *		Sort of variable keys in host memory, out of chunks.
  *
  * Source: the segment-id scheme of Deshpande and Narayanan ("Can GPUs sort strings efficiently?", HiPC 2013),
- * in the shape that suits a CPU: the items are sorted by 8 bytes of their keys at a time, and only the
- * segments whose 8 bytes are equal go on to the next bytes, so no common prefix is compared twice.
+ * in a form that suits a CPU.  The items are sorted by 8 bytes of their keys at a time.  Only segments whose
+ * 8 bytes are equal go on to the next bytes.  Therefore no common prefix is compared twice.
  */
 #ifndef GPUSORT_SORT_STRING_SORT_H
 #define GPUSORT_SORT_STRING_SORT_H
@@ -22,18 +22,18 @@ typedef struct StringSortItem
 } StringSortItem;
 
 /*
- * Sorts the entries of variable-key chunks.  items has room for nrows items; on return it holds them in key
- * order, keys that agree up to where they end in any.  Scratch memory as for sample_sort_chunks.  Checks for
- * interrupts.
+ * Sorts the entries of variable-key chunks.  items: has room for nrows items; on return it holds them in key
+ * order.  Keys that agree up to where they end are in any order.  Scratch memory as for sample_sort_chunks.
+ * Checks for interrupts.
  */
 extern void string_sort_chunks(const Chunk *chunks, uint64 nrows, SortKeyEnds ends, StringSortItem *items);
 extern Size string_sort_scratch_size(uint64 nrows);
 
 /*
- * The same core for items in place, many times over with the same scratch memory: sorts of up to max_items
- * items whose keys agree in their first depth bytes, a multiple of 8.  With loaded, the items' words are
- * those at depth; else they are loaded.  The memory, again within string_sort_scratch_size, is that of
- * CurrentMemoryContext.
+ * The core of string_sort_chunks for items in place, called many times with the same scratch memory.
+ * max_items: the most items of one sort; depth: the keys agree in the bytes before it, a multiple of 8;
+ * loaded: the items' words are those at depth, otherwise they are loaded.  The memory, again within
+ * string_sort_scratch_size, is in CurrentMemoryContext.
  */
 typedef struct StringSorter StringSorter;
 
@@ -43,8 +43,8 @@ extern void string_sorter_sort(StringSorter *sorter, StringSortItem *items, uint
 extern void string_sorter_free(StringSorter *sorter);
 
 /*
- * The first depth in [depth, end) where two keys differ, or end; depth is a multiple of 8.  Checks for
- * interrupts.
+ * Returns the first depth in [depth, end) at which two keys differ, or end.  depth: a multiple of 8.  Checks
+ * for interrupts.
  */
 extern uint64 record_key_agreement(const char *a, const char *b, uint64 depth, uint64 end);
 

@@ -1,19 +1,18 @@
 /*
  * device/cpu/return_windows.h
- *		Rows that several processes sorted are put in order by all of them for the first one, which reads
- *		them.
+ *		Several processes put the rows that they sorted in order for the first process, which reads the rows.
  *
- * The rows stand all over the memory that they were fed to.  The order is cut into windows of as many rows
- * each; helpers copy the rows of a window behind each other into one of a few slots, some windows ahead of
- * the first process, which reads slots from their beginning to their end.
+ * The rows are scattered over the memory that they were fed to.  The order is cut into windows with the same
+ * number of rows.  Helpers copy the rows of a window behind each other into one of a few slots, some windows
+ * ahead of the first process.  The first process reads slots from their beginning to their end.
  *
- * A window is nobody's, taken by a helper or by the reader, filled, or read.  A mutex of ReturnWindows' own
- * keeps the numbers of windows taken and read, of helpers, and of the window in each slot; the rows in a slot
- * are its filler's until the slot is marked as filled, then the reader's until it comes to the next window.
- * Helpers wait on the condition variable freed, the reader on filled.
+ * A window is free, taken by a helper or by the reader, filled, or read.  A mutex of ReturnWindows protects
+ * the numbers of windows taken and read, of helpers, and of the window in each slot.  Only the process that
+ * fills a slot uses its rows until the slot is marked as filled.  Then only the reader uses them, until it
+ * comes to the next window.  Helpers wait on the condition variable `freed`, the reader on `filled`.
  *
- * There is one reader, the leader; every other process that sorted may help.  A window that nobody has filled
- * the reader reads from the sorted rows themselves.
+ * There is one reader, the leader; every other process that sorted may help.  If no process has filled a
+ * window, the reader reads its rows from the sorted rows themselves.
  */
 #ifndef GPUSORT_DEVICE_CPU_RETURN_WINDOWS_H
 #define GPUSORT_DEVICE_CPU_RETURN_WINDOWS_H
@@ -25,48 +24,51 @@
 typedef struct ReturnWindows ReturnWindows;
 
 /*
- * Bytes of shared memory that windows take, at most room, for rows that take so many bytes on average with
- * their keys, one reader and so many helpers.  0: it does not pay, or there is too little room.
+ * Returns the bytes of shared memory that windows take, at most `room`.  row_size: bytes of a row with its
+ * key, on average; helpers: processes that help the one reader.  0: windows do not pay, or there is too
+ * little room.
  */
 extern Size return_windows_size(uint64 nrows, Size row_size, int helpers, Size room);
 
-/* In memory of that size, which holds anything and of which all have the same address. */
+/*
+ * Makes windows in memory of this size, which has arbitrary contents, and the same address in all processes.
+ */
 extern ReturnWindows *return_windows_init(void *memory, Size size, uint64 nrows, Size row_size, int helpers);
 
 /*
- * In a helper: fills windows, until none is left, or the reader wants no more or has not come on for a while.
+ * In a helper: fills windows, until none is left, or the reader wants no more or has read none for a while.
  * sorted: the rows, in this process.  Checks for interrupts.
  */
 extern void return_windows_help(ReturnWindows *windows, SortedRows *sorted);
 
-/* Helpers are to go, at once.  Windows that they have filled can still be read. */
+/* Makes helpers leave at once.  Windows that they have filled can still be read. */
 extern void return_windows_dismiss(ReturnWindows *windows);
 
-/* What the reader knows; at first all zeros but for windows and sorted. */
+/* The reader's state; at first all zeros, except windows and sorted. */
 typedef struct WindowReader
 {
-	ReturnWindows *windows; /* NULL: nobody helps */
+	ReturnWindows *windows; /* NULL: no process helps */
 	SortedRows *sorted;		/* the rows, in this process */
 	uint64 next_row;		/* the row to be read next */
 	uint64 next_window;		/* the row that the next window begins with */
 	const char *row;		/* where the next row of the slot is */
-	const char *end;		/* of its rows */
-	uint64 rows_in_slot;	/* that are left there */
-	uint64 rows_read;		/* out of slots, so far */
+	const char *end;		/* the end of the rows of the slot */
+	uint64 rows_in_slot;	/* number of rows that are left in the slot */
+	uint64 rows_read;		/* number of rows read out of slots so far */
 } WindowReader;
 
 /* For window_reader_next. */
 extern void window_reader_open(WindowReader *reader);
 
 /*
- * Who reads takes all rows that are left in the slot, which count as read: from *at on to *end, each at the
- * next multiple of 8 bytes.  Returns how many they are.
+ * Hands all rows that are left in the slot over to the caller: from *at on to *end, each at the next multiple
+ * of 8 bytes.  They count as read.  Returns their number.
  */
 extern uint64 window_reader_hand_over(WindowReader *reader, const char **at, const char **end);
 
 /*
- * Rows are in another processor's cache, from which they come as slowly as from memory: so many bytes of the
- * slot, as many as this row has, are fetched so far ahead.
+ * Rows are in another processor's cache, from which they come as slowly as from memory.  Therefore bytes of
+ * the slot are fetched this distance ahead, as many bytes as the current row has.
  */
 #define WINDOW_PREFETCH_DISTANCE 1024
 #define WINDOW_PREFETCH_LINE 64
@@ -81,9 +83,9 @@ prefetch_window(const char *row, Size size)
 }
 
 /*
- * The row at this position, if the one before it is that which was read last; good until the next call.
- * NULL: it is to be read from the sorted rows, which whoever goes to and fro may do, and come back.  May put
- * rows in order or wait for a helper, and then checks for interrupts.
+ * Returns the row at this position, if the row before it was read last; valid until the next call.  NULL: the
+ * caller must read the row from the sorted rows.  A caller that moves to other positions may read there, and
+ * come back.  May put rows in order or wait for a helper, and then checks for interrupts.
  */
 static inline MinimalTuple
 window_reader_next(WindowReader *reader, uint64 row)

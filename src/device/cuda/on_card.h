@@ -2,21 +2,21 @@
  * device/cuda/on_card.h
  *		The rows of a sort, or of one part of a sort, that are on one card: a CudaCard.
  *
- * Private to the files of this folder.  They are named here from the lowest to the highest, and none calls
- * one above it.  Functions that return a bool return false when the card has failed.
+ * Private to the files of this folder.  The files are named here from the lowest to the highest, and none
+ * calls a higher one.  Functions that return a bool return false when the card has failed.
  *
  * A CudaCard is a sorter.  Most sorts are one CudaCard; a sort whose parts take turns (turns.h) has one for
- * the part whose turn it is.  Its places are the card, and then one that the caller names: runs, or rows that
- * wait.  What the card refuses goes to that place.
+ * the part whose turn it is.  Its places are the card, and then a place that the caller sets: runs, or
+ * waiting rows.  Rows that the card refuses go to that place.
  *
- * A CudaCard belongs to one process, and so do its connection and its chunks.  CudaShare is what the
- * processes of a sort share.  The leader sets a job's number and token before others may join it, and what
- * never changes before others have the handle.  nfeeding and bytes_in are under the mutex of base.  A process
- * sets incomplete before it notes that it is through, and it is read when all are.  is_sorted and nrows are
- * the leader's, and read after a meeting (participants.h).
+ * A CudaCard belongs to one process, like its connection and its chunks.  CudaShare is what the processes of
+ * a sort share.  The leader sets a job's number and token before others may join the job, and constant fields
+ * before others have the handle.  nfeeding and bytes_in are under the mutex of base.  A process sets
+ * incomplete before it notes the end of its input; incomplete is read when all processes have noted it.  The
+ * leader sets is_sorted and nrows, which are read after a meeting (participants.h).
  *
- * A CudaCard fails (cuda_fail) when gpusortd, the connection or the wait for a GPU does.  If others feed its
- * job they are told (sort_share_fail).
+ * A CudaCard fails (cuda_fail) when gpusortd, the connection or the wait for a GPU fails.  If other processes
+ * feed its job, they are told (sort_share_fail).
  */
 #ifndef GPUSORT_DEVICE_CUDA_ON_CARD_H
 #define GPUSORT_DEVICE_CUDA_ON_CARD_H
@@ -29,85 +29,90 @@
 
 struct ExternalSort;
 
-/* What the device makes of rows, in one part or in several. */
+/* How the device handles rows, in one part or in several. */
 #define CUDA_PROPERTIES (SORT_KEEPS_SORT_COLUMNS | SORT_KEEPS_ROWS)
 
-/* Runs of rows that find no room on a card, by sorters of the cpu device, one in each process. */
+/* Runs of rows that find no room on a card.  Sorters of the cpu device, one in each process, make them. */
 typedef struct CudaRuns
 {
 	FileSet files;
-	Size memory;		/* bytes for each of the sorters */
-	pg_atomic_uint32 n; /* of the sorters, so far */
+	Size memory;		/* bytes of memory for each of the sorters */
+	pg_atomic_uint32 n; /* number of the sorters so far */
 } CudaRuns;
 
-/* What processes share of a sort. */
+/* The part of a sort that processes share. */
 typedef struct CudaShare
 {
 	SortShare base; /* overflowed: each process leaves the job at its next chunk */
-	int nparts;		/* more than one: a TurnsShare (turns.h) */
-	uint64 number;	/* of the job that all of them feed */
+	int nparts;		/* if it is more than one, this is a TurnsShare (turns.h) */
+	uint64 number;	/* number of the job that all of them feed */
 	uint64 token;
-	int nfeeding;	   /* processes that feed it, besides the first one */
-	uint64 bytes_in;   /* that other processes than the first moved */
-	bool read_jointly; /* are all of them to read the result? */
-	bool incomplete;   /* then not: one of them has rows that are not on the device */
+	int nfeeding;	   /* processes that feed the job, without the first one */
+	uint64 bytes_in;   /* bytes that processes other than the first one moved */
+	bool read_jointly; /* will all of them read the result? */
+	bool incomplete;   /* then they will not: one of them has rows that are not on the device */
 	CudaRuns runs;
-	bool is_sorted; /* by the first process, for all */
-	uint64 nrows;	/* of the result */
+	bool is_sorted; /* set by the first process, for all */
+	uint64 nrows;	/* number of rows of the result */
 } CudaShare;
 
 /*
- * How far this process is with a job, and who else has to do with it.  One state follows the other; some are
- * passed over.
+ * The state of this process and its job, and which other processes use the job.  The states follow each other
+ * in this order; some are skipped.
  */
 typedef enum CudaStage
 {
 	CUDA_FEEDING,
-	CUDA_LEFT,	/* this process feeds the job no more */
-	CUDA_ALONE, /* nor do the others, of which this one is the first */
-	CUDA_SORTED /* all rows are sorted, for others as well */
+	CUDA_LEFT,	/* this process no longer feeds the job */
+	CUDA_ALONE, /* the other processes do not feed it either; this process is the first one */
+	CUDA_SORTED /* all rows are sorted, also for other processes */
 } CudaStage;
 
 typedef struct CudaCard
 {
 	Sorter base;
-	Sorter *whole;	  /* the sort that this is, or is a part of */
-	bool replaceable; /* if it fails the whole goes on without it */
-	CudaShare *share; /* with others that feed the job; NULL: they can't, or all are through with it */
+	Sorter *whole;	  /* the sort that this card is, or is a part of */
+	bool replaceable; /* if the card fails, the whole goes on without it */
+	/* shared with the other processes that feed the job; NULL: they cannot feed it, or all have finished */
+	CudaShare *share;
 	CudaStage stage;
 
-	/* Where its rows are. */
-	Place place;	  /* the job; its next place takes what finds no room there */
+	/* The places of its rows. */
+	Place place;	  /* the job; the next place takes rows that find no room there */
 	Place apart;	  /* runs */
-	bool makes_room;  /* is the job spilled where it has no room?  Else this process leaves it then */
-	bool has_refused; /* has it refused a chunk? */
+	bool makes_room;  /* is the job spilled if it has no room?  Otherwise this process leaves the job then */
+	bool has_refused; /* has the job refused a chunk? */
 
 	const struct SortKey *key;
-	SortRequest request; /* zeros where another process has begun the job */
+	SortRequest request; /* zeros if another process has begun the job */
 	Size limit;
-	MemoryContext context; /* all that the card holds */
+	MemoryContext context; /* holds all memory of the card */
 	SorterStats stats;
-	bool further; /* another part is on the GPU already: it waits for no other sort, and counts for none */
+	/*
+	 * another part is on the GPU already: this one does not wait for other sorts, and does not count as a
+	 * sort
+	 */
+	bool further;
 
 	/* The connection, and the job there. */
 	GpusortdClient client;
 	GpuClientWait wait;
 	GpusortdBegin estimate;
-	Chunk chunks[GPUSORTD_MAX_CHUNKS]; /* those being filled, by their number */
+	Chunk chunks[GPUSORTD_MAX_CHUNKS]; /* the chunks being filled, by their number */
 
-	/* What is not on the device: runs of earlier jobs, and those of rows that found no room. */
+	/* Rows that are not on the device: runs of earlier jobs, and runs of rows that found no room. */
 	struct ExternalSort *external; /* NULL: there are no earlier jobs */
-	CudaRuns *runs;				   /* the share's, or this card's alone; NULL: nobody has needed them */
-	uint32 first_run_sorter;	   /* of runs: those before were for other parts */
-	Sorter *run_sorter;			   /* makes this process's; NULL: it has none */
+	CudaRuns *runs;			 /* the share's runs, or this card's own; NULL: no process has needed them */
+	uint32 first_run_sorter; /* the first sorter of `runs`: the sorters before it were for other parts */
+	Sorter *run_sorter;		 /* makes this process's runs; NULL: it has none */
 
-	/* The result: a window of it is here. */
-	char *window;		/* NULL: none */
-	int64 window_first; /* so many rows are before it */
+	/* The result, of which one window is in this process. */
+	char *window;		/* NULL: there is no window */
+	int64 window_first; /* number of rows before the window */
 	int64 window_rows;
 	Size window_bytes;
-	uint32 *offsets; /* of its rows, in units of 8 bytes, once somebody asked for them */
-	int64 noffsets;	 /* 0: nobody has */
+	uint32 *offsets; /* offsets of the window's rows, in units of 8 bytes, after they were asked for */
+	int64 noffsets;	 /* 0: they were not asked for */
 	int64 offsets_capacity;
 } CudaCard;
 
@@ -120,17 +125,20 @@ cuda_has_joined(const CudaCard *card)
 
 /* ---- feed.c: connection, job, chunks ---- */
 
-/* The card fails; the second one as a call of the client has.  False. */
+/*
+ * Make the card fail, and return false.  cuda_client_failed takes the reason from the last call of the
+ * client.
+ */
 extern bool cuda_fail(CudaCard *card, SortFailureReason reason, const char *message);
 extern bool cuda_client_failed(CudaCard *card);
 
 /*
- * This process feeds the job no more, whatever is under way; a process that has joined it closes its
- * connection, too, unless it is to read the result.
+ * Ends this process's feeding of the job, whatever is under way.  A process that has joined the job also
+ * closes its connection, unless it will read the result.
  */
 extern void cuda_leave(CudaCard *card);
 
-/* There is no window. */
+/* Forgets the window. */
 static inline void
 cuda_forget_window(CudaCard *card)
 {
@@ -141,114 +149,130 @@ cuda_forget_window(CudaCard *card)
 
 extern bool cuda_connect(CudaCard *card);
 
-/* Begins a job, in the place of the last one if there is one, which is sorted. */
+/* Begins a job.  If there is an earlier job, which is sorted, the new job takes its place. */
 extern bool cuda_begin_job(CudaCard *card);
 
-/* Connects to the job of another process; false: it can't, which is no failure. */
+/* Connects to the job of another process; false: that is impossible, but no failure. */
 extern bool cuda_join_job(CudaCard *card);
 
-/* A chunk of the job to fill; NULL: the card has failed, or the device's memory is full. */
+/*
+ * cuda_take_chunk returns a chunk of the job to fill; NULL: the card has failed, or the device's memory is
+ * full.
+ */
 extern Chunk *cuda_take_chunk(CudaCard *card);
 extern void cuda_put_chunk(Chunk *chunk);
 
-/* Waits until the service has looked at all chunks; those that it has refused go to the next place. */
+/*
+ * Waits until the service has looked at all chunks.  Chunks that the service has refused go to the next
+ * place.
+ */
 extern bool cuda_flush(CudaCard *card);
 
 /* ---- rows.c: the result ---- */
 
-/* Sorts what is on the device, and goes before its first row. */
+/* Sorts the rows on the device, and goes before the first row. */
 extern bool cuda_sort_job(CudaCard *card);
 
 /*
- * When all is sorted: a result that is small and has not to be merged is kept here, and the connection
- * closed, so that the service has nothing of the sort any more.
+ * Called when all rows are sorted.  Copies a result that is small and need not be merged into this process,
+ * and closes the connection, so that the service has nothing of the sort any more.
  */
 extern bool cuda_keep_small_result(CudaCard *card);
 
 /*
- * The next row of the job, or NULL; those behind it in the window are at hand unless there is random access.
+ * Returns the next row of the job, or NULL.  The rows behind it in the window are at hand, unless there is
+ * random access.
  */
 extern MinimalTuple cuda_next_of_job(CudaCard *card, bool forward);
 
 /* ---- parallel_feed.c: several processes ---- */
 
 /*
- * In the first process: makes what others need to join the sort, a struct of that size that begins with a
- * CudaShare, and so many more bytes of memory.  NULL: there is no memory, and the sort has failed.
+ * Called by the first process: makes what others need to join the sort.  header_size: bytes of a struct that
+ * begins with a CudaShare; more: bytes of memory in addition to it.  NULL: there is no memory, and the sort
+ * has failed.
  */
 extern void *cuda_share_create(CudaCard *card, Size header_size, Size more, int processes);
 
-/* Others may join the job from now on; nobody feeds the one before. */
+/* Lets others join the job from now on; no process feeds the previous job. */
 extern void cuda_let_join(CudaCard *card);
 
-/* In another process than the first: this one feeds the job.  If it can't, it has left the job. */
+/* Called by a process other than the first: it begins to feed the job.  If it cannot, it has left the job. */
 extern void cuda_enter_job(CudaCard *card, CudaShare *share);
 
-/* The job has no room: this process leaves it, and so will the others. */
+/* Makes this process leave the job, because the job has no room.  The other processes will leave it too. */
 extern void cuda_leave_full_job(CudaCard *card);
 
-/* This process feeds the job no more.  What the device has refused of it is in the next place then. */
+/*
+ * Ends this process's feeding of the job.  Its rows that the device has refused are then in the next place.
+ */
 extern void cuda_end_feed(CudaCard *card);
 
-/* Does what SortDevice.sort_together says. */
+/* The function SortDevice.sort_together. */
 extern bool cuda_sort_together(CudaCard *card);
 
-/* Can this card and, if there are others, theirs go on? */
+/* Can this card go on?  If other processes share the sort: can their cards also go on? */
 extern bool cuda_share_is_alive(CudaCard *card);
 
-/* In the first process: waits until no other one feeds the job any more. */
+/* Called by the first process: waits until no other process feeds the job. */
 extern bool cuda_share_take_over(CudaCard *card);
 
 /* ---- spill.c: what does not fit on the device ---- */
 
 extern void cuda_runs_init(CudaRuns *runs, Size memory);
 
-/* Of the place `apart`: a chunk of the sorter of the cpu device that makes runs, to which it goes back. */
+/*
+ * The function `take` of the place `apart`: returns a chunk of the sorter of the cpu device that makes runs.
+ * The chunk goes back to that sorter.
+ */
 extern Chunk *cuda_take_apart(Place *place, int part, Size at_least);
 
-/* After its last row: other processes can read them. */
+/* Called after this process's last row: other processes can then read its runs. */
 extern void cuda_publish_runs(CudaCard *card);
 
 /* Are there runs of rows that found no room, of any process? */
 extern bool cuda_has_runs(const CudaCard *card);
 
-/* Sorts what is on the device into a run on disk, and begins another job. */
+/* Sorts the rows on the device into a run on disk, and begins another job. */
 extern bool cuda_spill(CudaCard *card);
 
-/* After the last row: makes the external sort ready to be read. */
+/* Called after the last row: makes the external sort ready to be read. */
 extern bool cuda_finish_external(CudaCard *card);
 
 /* ---- card.c: a sort on one GPU ---- */
 
-/* The most device memory that a sort may have, in bytes; 0: not known. */
+/* Returns the most device memory that a sort may have, in bytes; 0: not known. */
 extern uint64 cuda_most_memory(void);
 
 /*
- * A sorter, in CurrentMemoryContext, that is not connected yet; its connection is closed with its memory
- * context.  whole: the sort that it is a part of, which goes on without it if it fails; NULL: it is all of
- * it.
+ * Makes a sorter, in CurrentMemoryContext, that is not connected yet.  Its connection is closed with its
+ * memory context.  whole: the sort that the sorter is a part of, which goes on without the sorter if it
+ * fails; NULL: the sorter is all of the sort.
  */
 extern CudaCard *cuda_card_create(Sorter *whole, const struct SortKey *key);
 
 /*
- * Where rows go for which the job has no room: to this place; NULL: the job is spilled, by the process that
- * has begun it, and what is longer than its chunks goes to runs.
+ * Sets the place of rows for which the job has no room.  next: NULL if the process that has begun the job
+ * spills it, and rows that are longer than its chunks go to runs.
  */
 extern void cuda_set_next_place(CudaCard *card, Place *next);
 
-/* What the service is told beforehand, and what the card may use. */
+/* Notes what the service is told beforehand, and what the card may use. */
 extern void cuda_note_request(CudaCard *card, const SortRequest *request);
 
 extern bool cuda_begin(CudaCard *card, const SortRequest *request);
 
-/* Sorts other rows, so many with so many bytes of keys and rows, when those that it had were returned. */
+/*
+ * Begins to sort other rows, when the previous rows were returned.  rows: their number; bytes: of their keys
+ * and rows.
+ */
 extern bool cuda_begin_again(CudaCard *card, uint64 rows, uint64 bytes);
 
-/* Sorts all that was fed, and goes before the first row. */
+/* Sorts all rows that were fed, and goes before the first row. */
 extern bool cuda_perform(CudaCard *card);
 
 extern void cuda_end(CudaCard *card);
 
-/* What the card did, and the processes that share the sort. */
+/* Sets the statistics of the card; share: with those of the processes that share the sort. */
 extern void cuda_get_stats(const CudaCard *card, const SortShare *share, SorterStats *stats);
 #endif /* GPUSORT_DEVICE_CUDA_ON_CARD_H */

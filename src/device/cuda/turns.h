@@ -1,20 +1,21 @@
 /*
  * device/cuda/turns.h
- *		A sort on a GPU that has no room for it: the rows are cut into parts by their keys, and each part is
- *		sorted there in its turn.
+ *		A sort on a GPU that has no room for it.  The rows are cut into parts by their keys, and each part is
+ *		sorted on the GPU in its turn.
  *
  * Private to device.c, turns.c and turn_help.c.
  *
- * The first part is on the GPU from the beginning on.  The others wait (waiting.h) until their turn comes
+ * The first part is on the GPU from the beginning.  The other parts wait (waiting.h) until their turn comes
  * (turns.c).
  *
- * A TurnsSorter belongs to one process; TurnsShare is what the processes share.  The leader sets splitters
- * before workers start, and help.state as it enters.  The rest of help is under the mutex of the share, and a
- * change of it is broadcast by `changed`: nothing is to be sent (part is 0), a part is, or help is over.
+ * A TurnsSorter belongs to one process; processes share TurnsShare.  The leader sets splitters before workers
+ * start, and help.state when it enters.  The rest of help is under the mutex of the share.  A change of help
+ * is broadcast by `changed`: no part is to be sent (part is 0), a part is to be sent, or help is over.
  * waiting has a mutex of its own.
  *
- * When a part fails that is fed or read the whole does.  When one fails between two turns the cpu device
- * sorts it and those that follow; that the share has failed, too, has those who send go, and nothing else.
+ * If a part fails while it is fed or read, the whole sort fails.  If a part fails between two turns, the cpu
+ * device sorts it and the parts that follow.  The share has then failed as well, but the only effect is that
+ * the processes that send leave.
  */
 #ifndef GPUSORT_DEVICE_CUDA_TURNS_H
 #define GPUSORT_DEVICE_CUDA_TURNS_H
@@ -25,23 +26,23 @@
 #include "device/cuda/waiting.h"
 #include "sort/splitters.h"
 
-/* Do those who have fed stay? */
+/* Do processes that have fed stay? */
 typedef enum TurnHelpState
 {
 	TURN_HELP_UNWANTED,
 	TURN_HELP_WANTED,
-	TURN_HELP_OVER /* they are to go */
+	TURN_HELP_OVER /* they must leave */
 } TurnHelpState;
 
-/* What those who stay do: they send what waits when its turn has come. */
+/* The work of processes that stay: they send the waiting rows of a part when its turn has come. */
 typedef struct TurnHelp
 {
 	TurnHelpState state;
-	int part; /* whose rows may be sent; 0: none's */
+	int part; /* part whose rows may be sent; 0: none */
 	int nsending;
 } TurnHelp;
 
-/* What processes share. */
+/* The part of a TurnsSorter that processes share. */
 typedef struct TurnsShare
 {
 	CudaShare base;
@@ -52,26 +53,29 @@ typedef struct TurnsShare
 
 typedef struct TurnsSorter
 {
-	Sorter base;			 /* its share is a TurnsShare; places: the card, then where rows wait */
-	SortSplitters splitters; /* between its parts */
-	Size process_memory;	 /* that each process brings; 0: they have what there is */
+	Sorter base; /* its share is a TurnsShare; places: the card, then the places where rows wait */
+	SortSplitters splitters; /* the splitters between its parts */
+	Size process_memory;	 /* bytes that each process brings; 0: the limit is for all processes */
 	MemoryContext context;
 
-	int current;	/* part whose turn it is */
-	Sorter *sorter; /* it is sorted by this one: the card, or one of the cpu device */
+	int current;	/* the part whose turn it is */
+	Sorter *sorter; /* the sorter of the current part: the card, or a sorter of the cpu device */
 	CudaCard *card;
-	/* of the next part, sent ahead; until it is sorted, of the part before; NULL: of none */
+	/*
+	 * the card of the next part, which is sent ahead; from the change of turns until that part is sorted, the
+	 * card of the part before; NULL: there is none
+	 */
 	CudaCard *second;
-	bool card_is_lost; /* the cpu device sorts what is left */
+	bool card_is_lost; /* the cpu device sorts the parts that are left */
 	Waiting waiting;
-	WaitingShare own;		 /* of a sort that this process alone feeds */
-	uint64 first_rows;		 /* of the first part */
-	uint64 first_bytes;		 /* and bytes of it */
-	SorterStats ended;		 /* what sorters have done that are gone */
-	Size most_device_memory; /* that two of them had at a time */
+	WaitingShare own;		 /* the WaitingShare of a sort that only this process feeds */
+	uint64 first_rows;		 /* number of rows of the first part */
+	uint64 first_bytes;		 /* bytes of the first part */
+	SorterStats ended;		 /* statistics of sorters that have ended */
+	Size most_device_memory; /* the most device memory that two sorters had at a time */
 } TurnsSorter;
 
-/* What processes share of it; NULL: this one is alone. */
+/* Returns the part of the sorter that processes share; NULL: this process is alone. */
 static inline TurnsShare *
 turns_share(const TurnsSorter *sorter)
 {
@@ -80,25 +84,31 @@ turns_share(const TurnsSorter *sorter)
 
 /* ---- turn_help.c: processes that stay to send ---- */
 
-/* In the first process: has any process stayed, or may it yet? */
+/* Called by the first process: has any process stayed, or may a process still stay? */
 extern bool turn_help_is_wanted(const TurnsSorter *sorter);
 
-/* In the first process: others may send of this part, whose job is begun; false: no process will. */
+/*
+ * Called by the first process: lets others send rows of this part, whose job is begun; false: no process will
+ * send.
+ */
 extern bool turn_help_let_in(TurnsSorter *sorter, CudaCard *card, int part);
 
-/* In the first process: no process joins any more, and none of those that have still sends. */
+/*
+ * Called by the first process: lets no process join any more, and waits until no process that joined still
+ * sends.
+ */
 extern void turn_help_end(TurnsSorter *sorter);
 
-/* Do what SortDevice says. */
+/* The functions `help` and `dismiss` of SortDevice. */
 extern bool turn_help(Sorter *base);
 extern void turn_help_dismiss(Sorter *base);
 
 /* ---- turns.c ---- */
 
-/* Chooses splitters for as many parts as it takes that each has room; false: all rows are to be one part. */
+/* Chooses splitters for enough parts that the GPU has room for each; false: all rows are to be one part. */
 extern bool turns_choose(SortSplitters *splitters, const SortRequest *request);
 
-/* Do what SortDevice says.  All else is asked of the sorter's own device. */
+/* The functions `begin` and `join` of SortDevice.  All other functions are in the sorter's own device. */
 extern Sorter *turns_begin(const SortRequest *request, const SortSplitters *splitters);
 extern Sorter *turns_join(CudaShare *share, const struct SortKey *key, int process);
 
