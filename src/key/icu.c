@@ -33,6 +33,7 @@
 #include "mb/pg_wchar.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
+#include "utils/pg_locale.h"
 
 #define INITIAL_CHARS 1024
 #define REPLACEMENT_CHARACTER 0xFFFD

@@ -25,6 +25,7 @@
 
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
+#include "utils/pg_locale.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"

@@ -16,6 +16,7 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
 
 #include "base/guc.h"
 #include "base/pg_compat.h"
