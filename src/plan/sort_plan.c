@@ -9,6 +9,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
+#include "base/pg_compat.h"
 #include "plan/sort_plan.h"
 
 /* Members of custom_private. */
