@@ -17,7 +17,6 @@
 
 #include <math.h>
 
-#include "optimizer/optimizer.h"
 #include "parser/parsetree.h"
 
 #include "base/pg_compat.h"
@@ -138,7 +137,7 @@ values_of_columns(const PlannedStmt *stmt, const Plan *plan, int ncolumns, const
 
 		values = distinct > 0 ? values * distinct : rows;
 	}
-	return Min(values, rows);
+	return Min(Max(1, values), rows);
 }
 
 /* How many groups the rows are, that such a node sorts or groups; else what the planner expects. */
@@ -173,6 +172,20 @@ plan_likely_rows(const PlannedStmt *stmt, const Plan *plan)
 								  : Min(plan->plan_rows, likely_groups_of_plan(stmt, plan));
 }
 
+/* The column of the list with this reference; NULL: the groups are those of another list. */
+static TargetEntry *
+find_column(Index reference, List *columns)
+{
+	ListCell *cell;
+
+	foreach(cell, columns)
+	{
+		if (lfirst_node(TargetEntry, cell)->ressortgroupref == reference)
+			return lfirst(cell);
+	}
+	return NULL;
+}
+
 double
 path_likely_rows(PlannerInfo *root, const Path *path)
 {
@@ -182,13 +195,15 @@ path_likely_rows(PlannerInfo *root, const Path *path)
 
 	if (!IsA(agg, AggPath) || agg->aggstrategy == AGG_PLAIN)
 		return path->rows;
-	foreach(cell, get_sortgrouplist_exprs(agg->groupClause, root->processed_tlist))
+	foreach(cell, agg->groupClause)
 	{
-		double distinct = column_stats_of_expr(root, lfirst(cell)).distinct;
+		Index reference = lfirst_node(SortGroupClause, cell)->tleSortGroupRef;
+		TargetEntry *column = find_column(reference, root->processed_tlist);
+		double distinct = column != NULL ? column_stats_of_expr(root, (Node *) column->expr).distinct : 0;
 
 		if (distinct == 0)
 			return path->rows;
 		groups *= distinct;
 	}
-	return Min(groups, path->rows);
+	return Min(Max(1, groups), path->rows);
 }
