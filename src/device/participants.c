@@ -59,6 +59,22 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 	return bound;
 }
 
+GroupBound *
+sort_share_create_groups(SortShare *share, const SortRequest *request, Size memory)
+{
+	GroupBound *groups;
+
+	if (request->rows.first.n == 0)
+		return NULL;
+	groups = arena_alloc(share != NULL ? &share->arena : NULL, sizeof(GroupBound));
+	if (groups == NULL)
+		return NULL;
+	group_bound_init(groups, &request->rows.first, memory, request->processes.n, request->expected.rows);
+	if (share != NULL)
+		share->groups = groups;
+	return groups;
+}
+
 /* ---------------------------------------------------------------- who is how far */
 
 int

@@ -24,11 +24,15 @@
 #include "key/sort_key.h"
 #include "monitor/progress.h"
 #include "sort/bound.h"
+#include "sort/group_bound.h"
 #include "sort/record.h"
 #include "sort/splitters.h"
 
 /* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */
 #define PAGE_AHEAD 512
+
+/* So many rows of a page are looked up together in a table of groups, which is too large for near caches. */
+#define LOOKED_UP_TOGETHER 16
 
 /* Rows for one part of the sorter, or for all of it if it has none. */
 typedef struct FeedPart
@@ -46,8 +50,11 @@ struct SortFeed
 	SortKey *key;
 	MemoryContext context; /* all that the feed holds */
 	BoundFilter *filter;   /* NULL: all rows are wanted */
+	GroupFilter *groups;   /* NULL: all rows of each group are wanted */
 	bool reads_tails;	   /* may the tails of keys be left to the rows? */
 	RowSource row;
+	TupleTableSlot *slot; /* takes rows of pages apart whose keys are needed ahead; NULL: there was none */
+	HeapTupleData tuple;  /* its row */
 	int nparts;
 	FeedPart parts[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -57,7 +64,8 @@ typedef struct PageRow
 {
 	TupleDesc desc;
 	HeapTupleHeader header;
-	uint32 length; /* of the MinimalTuple */
+	uint32 length;	   /* of the MinimalTuple */
+	const uint64 *key; /* its fixed key; NULL: not encoded yet */
 } PageRow;
 
 SortFeed *
@@ -73,6 +81,8 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 	feed->context = context;
 	feed->nparts = nparts;
 	feed->filter = sorter->bound != NULL ? bound_filter_create(sorter->bound) : NULL;
+	feed->groups = sorter->groups != NULL ? group_filter_create(sorter->groups, key) : NULL;
+	sorter->group_filter = feed->groups;
 	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && feed->filter == NULL &&
 						!key->policy.alone && !key->verified && key->policy.index_rows == NULL;
 	row_source_init(&feed->row, desc, sorter->device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : unused);
@@ -101,6 +111,23 @@ note_progress_at_times(SortFeed *feed, FeedPart *part)
 		note_progress(feed, part);
 }
 
+/*
+ * Cuts rows out of the chunk, if any, that turned out not to be among the wanted ones of their group.  Is it
+ * worth to fill it further?
+ */
+static bool
+cut_chunk(SortFeed *feed, FeedPart *part)
+{
+	if (part->chunk == NULL || feed->groups == NULL)
+		return false;
+	note_progress(feed, part);
+	if (!group_filter_cut_filled(feed->groups, part->chunk))
+		return false;
+	part->noted_rows = part->chunk->nrows;
+	part->noted_bytes = chunk_bytes(part->chunk);
+	return part->noted_bytes * 2 <= part->chunk->size;
+}
+
 /* Hands the chunk being filled, if any, to the device. */
 static void
 put_chunk(SortFeed *feed, FeedPart *part)
@@ -118,6 +145,8 @@ put_chunk(SortFeed *feed, FeedPart *part)
 static pg_noinline Chunk *
 next_chunk(SortFeed *feed, FeedPart *part, Size bytes)
 {
+	if (cut_chunk(feed, part) && chunk_has_room(part->chunk, bytes))
+		return part->chunk;
 	put_chunk(feed, part);
 	part->chunk = sorter_get_chunk(feed->sorter, part - feed->parts, bytes);
 	return part->chunk;
@@ -145,6 +174,8 @@ encode_key(SortKey *key, TupleTableSlot *slot, const PageRow *in_page, uint64 *f
 		return in_page == NULL ? sort_key_encode_variable(key, slot, size)
 							   : sort_key_encode_variable_stored(key, in_page->desc, in_page->header, size);
 	*size = key->width;
+	if (in_page != NULL && in_page->key != NULL)
+		return (const uint8 *) in_page->key;
 	if (in_page == NULL)
 		sort_key_encode_fixed(key, slot, (uint8 *) fixed);
 	else if (!sort_key_encode_stored(key, in_page->desc, in_page->header, (uint8 *) fixed))
@@ -156,14 +187,27 @@ encode_key(SortKey *key, TupleTableSlot *slot, const PageRow *in_page, uint64 *f
 static inline bool
 leave_out(SortFeed *feed, const uint8 *key, Size size)
 {
-	BoundFilter *filter = feed->filter;
+	uint64 dropped;
 
-	if (!bound_filter_drops(filter, key, size))
+	if (feed->filter != NULL && bound_filter_drops(feed->filter, key, size))
+		dropped = ++feed->filter->dropped;
+	else if (feed->groups != NULL && group_filter_drops(feed->groups, key, size))
+		dropped = group_filter_dropped(feed->groups);
+	else
 		return false;
-	filter->dropped++;
-	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
+	if (unlikely(dropped % PROGRESS_ROWS == 0))
 		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
 	return true;
+}
+
+/* The row that was not left out is kept. */
+static inline void
+note_kept(SortFeed *feed, const uint8 *key, Size size)
+{
+	if (feed->filter != NULL)
+		bound_filter_note(feed->filter, key, size);
+	if (feed->groups != NULL)
+		group_filter_note(feed->groups);
 }
 
 /* The part that a row with this key is for. */
@@ -257,14 +301,13 @@ put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_r
 
 	if (key == NULL)
 		return false;
-	if (feed->filter != NULL && leave_out(feed, key, size))
+	if (leave_out(feed, key, size))
 		return true;
 	part = part_of_key(feed, key, size);
 	if (unlikely(!(feed->key->variable ? put_variable(feed, part, key, size, slot, in_page, has_row)
 									   : put_fixed(feed, part, key, slot, in_page, has_row))))
 		return false;
-	if (feed->filter != NULL)
-		bound_filter_note(feed->filter, key, size);
+	note_kept(feed, key, size);
 	if (in_page == NULL)
 		note_progress_at_times(feed, part);
 	return true;
@@ -281,9 +324,17 @@ void
 sort_feed_end(SortFeed *feed)
 {
 	for (int i = 0; i < feed->nparts; i++)
+	{
+		(void) cut_chunk(feed, &feed->parts[i]);
 		put_chunk(feed, &feed->parts[i]);
+	}
+	if (feed->groups != NULL)
+		group_filter_end(feed->groups);
+	feed->sorter->group_filter = NULL;
 	if (feed->filter != NULL)
 		bound_filter_free(feed->filter);
+	if (feed->slot != NULL)
+		ExecDropSingleTupleTableSlot(feed->slot);
 	MemoryContextDelete(feed->context);
 }
 
@@ -308,6 +359,66 @@ note_rows(HeapScanDesc scan, uint32 last, uint64 nrows)
 		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
 }
 
+/* The keys of rows that follow each other in a page. */
+typedef struct KeysAhead
+{
+	uint32 first; /* the first of these rows */
+	uint32 end;
+	uint64 keys[LOOKED_UP_TOGETHER][KEY_MAX_WORDS];
+} KeysAhead;
+
+/* The row of the page with this number. */
+static inline PageRow
+page_row(HeapScanDesc scan, Page page, uint32 index)
+{
+	ItemId item = PageGetItemId(page, scan->rs_vistuples[index]);
+
+	return (PageRow){.desc = scan->rs_base.rs_rd->rd_att,
+					 .header = (HeapTupleHeader) PageGetItem(page, item),
+					 .length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET};
+}
+
+/* Encodes the key of a row without NULLs, whose columns are not at the same place in all rows. */
+static bool
+encode_by_slot(SortFeed *feed, const PageRow *row, uint8 *key)
+{
+	MemoryContext old;
+
+	if ((row->header->t_infomask & HEAP_HASNULL) != 0 ||
+		HeapTupleHeaderGetNatts(row->header) < row->desc->natts)
+		return false;
+	if (feed->slot == NULL)
+	{
+		old = MemoryContextSwitchTo(feed->context);
+		feed->slot = MakeSingleTupleTableSlot(row->desc, &TTSOpsHeapTuple);
+		MemoryContextSwitchTo(old);
+	}
+	feed->tuple.t_data = row->header;
+	feed->tuple.t_len = row->length + MINIMAL_TUPLE_OFFSET;
+	ExecStoreHeapTuple(&feed->tuple, feed->slot, false);
+	sort_key_encode_fixed(feed->key, feed->slot, key);
+	return true;
+}
+
+/* Encodes the keys of some rows from this one on, and has their groups fetched into the caches. */
+static void
+look_ahead(SortFeed *feed, HeapScanDesc scan, Page page, uint32 first, KeysAhead *ahead)
+{
+	uint32 end = Min(first + LOOKED_UP_TOGETHER, (uint32) scan->rs_ntuples);
+
+	ahead->first = ahead->end = first;
+	for (; ahead->end < end; ahead->end++)
+	{
+		PageRow row = page_row(scan, page, ahead->end);
+		uint64 *key = ahead->keys[ahead->end - first];
+
+		if (!sort_key_encode_stored(feed->key, row.desc, row.header, (uint8 *) key) &&
+			!encode_by_slot(feed, &row, (uint8 *) key))
+			break;
+		group_filter_fetch(feed->groups, key);
+	}
+}
+
 /*
  * Puts rows that follow, on the page where the input stands, the row that input_rows_next returned last;
  * returns how many.  What is not put here, input_rows_next returns next.
@@ -317,22 +428,24 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 {
 	HeapScanDesc scan = rows->pages;
 	Page page;
-	PageRow row;
+	bool looks_ahead = feed->groups != NULL && !feed->key->variable;
+	KeysAhead ahead = {.end = 0};
 	uint32 first;
 	uint32 index;
 
 	if (scan == NULL || !input_rows_are_plain(rows))
 		return 0;
-	row.desc = rows->scan->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
 	page = BufferGetPage(scan->rs_cbuf);
 	first = (uint32) scan->rs_cindex + 1;
 	for (index = first; index < (uint32) scan->rs_ntuples; index++)
 	{
-		ItemId item = PageGetItemId(page, scan->rs_vistuples[index]);
+		PageRow row = page_row(scan, page, index);
 
-		row.header = (HeapTupleHeader) PageGetItem(page, item);
-		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
 		fetch_ahead(&row);
+		if (looks_ahead && index >= ahead.end)
+			look_ahead(feed, scan, page, index, &ahead);
+		if (index < ahead.end)
+			row.key = ahead.keys[index - ahead.first];
 		if (!put_row(feed, NULL, &row, has_row))
 			break;
 	}

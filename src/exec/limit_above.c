@@ -15,6 +15,7 @@
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 
+#include "exec/group_above.h"
 #include "exec/limit_above.h"
 #include "exec/node_gpusort.h"
 #include "plan/sort_plan.h"
@@ -116,7 +117,10 @@ tell_sorts(PlanState *node, void *arg)
 	LimitAbove here = {.parent = node, .limit = limit};
 
 	if (node_is_gpusort(node))
+	{
 		((GpuSortState *) node)->limit = may_bound(limit, node, arg) ? limit : NULL;
+		((GpuSortState *) node)->group_above = group_above_find(((const LimitAbove *) arg)->parent, node);
+	}
 	return planstate_tree_walker(node, tell_sorts, &here);
 }
 

@@ -91,6 +91,16 @@ sort_key_ends(const SortKey *key)
 	};
 }
 
+Size
+sort_key_prefix_width(const SortKey *key, int ncolumns)
+{
+	Size width = 0;
+
+	for (int i = 0; i < ncolumns; i++)
+		width += sort_key_marker_bytes(&key->cols[i]) + key->cols[i].width;
+	return width;
+}
+
 SortKey *
 sort_key_create_twin(const SortKey *key)
 {
@@ -284,6 +294,8 @@ encode_variable(SortKey *key, TupleTableSlot *slot, TupleDesc desc, HeapTupleHea
 		if (unlikely(col->verified))
 			builder->places[nplaces++] = builder->length;
 		sort_key_append_column(builder, col, value, isnull);
+		if (i + 1 == builder->group_columns)
+			builder->group_end = builder->length;
 	}
 
 	if (unlikely(key->nplaces > 0))

@@ -226,7 +226,7 @@ cut(CpuSorter *sorter, uint64 at_least)
 	if (nrows < at_least)
 		return false;
 	chunks = chunk_pool_take_all(&sorter->own);
-	chunks_cut(chunks, sorter->base.bound);
+	chunks_cut(chunks, sorter->base.bound, sorter->base.group_filter);
 	chunk_pool_put_cut(&sorter->own, chunks);
 	return sorter->own.nrows < nrows;
 }
@@ -247,7 +247,8 @@ drain(Place *place, int part, Size at_least)
 {
 	CpuSorter *sorter = (CpuSorter *) place->owner;
 
-	if (sorter->base.bound == NULL || !cut(sorter, bound_rows_to_cut_for_room(sorter->own.cut_rows)))
+	if (!sorter_may_cut(&sorter->base, sorter->own.nrows) ||
+		!cut(sorter, bound_rows_to_cut_for_room(sorter->own.cut_rows)))
 		cpu_spill(sorter);
 	return true;
 }

@@ -77,7 +77,7 @@ extern void shared_chunks_put(SharedChunks *shared, Chunk *chunk);
  * Makes room by cutting rows out, or waits until another process has made room by this.  That process does
  * not wait.  False: there is no more room.
  */
-extern bool shared_chunks_cut_for_room(SharedChunks *shared);
+extern bool shared_chunks_cut_for_room(SharedChunks *shared, const Sorter *sorter);
 
 /*
  * Makes a part of the filled chunks, and all empty chunks, this process's own from now on.  parts: the part
