@@ -46,6 +46,7 @@
 #include "sort/chunk.h"
 #include "sort/group_bound.h"
 
+struct ChunkPool;
 struct GroupBound;
 struct KeySample;
 struct MergedRows;
@@ -135,7 +136,8 @@ typedef struct SortRequest
 		double rows;
 		double row_bytes; /* bytes of one row, without its key */
 		double key_bytes; /* bytes of one key */
-		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */
+		bool few_drop; /* is it expected that few rows are dropped of those that rows.first does not want? */
+		double cpu_ms; /* milliseconds that the cpu device is expected to take */
 		/* a sample of the keys, in order, to split the rows by; NULL: the rows are not split */
 		const struct KeySample *sample;
 	} expected;
@@ -258,12 +260,8 @@ sorter_forget_rows_at_hand(Sorter *sorter)
 	sorter->at = sorter->at_end = NULL;
 }
 
-/* Is it likely that enough of `rows` rows can be cut out, because they are not wanted? */
-static inline bool
-sorter_may_cut(const Sorter *sorter, uint64 rows)
-{
-	return sorter->bound != NULL || group_filter_may_cut(sorter->group_filter, rows);
-}
+/* Are there likely enough rows in these chunks that a filter of groups can cut out? */
+extern bool sorter_may_cut(const Sorter *sorter, const struct ChunkPool *chunks);
 
 /* Adds what a bound of groups has dropped. */
 static inline void

@@ -31,9 +31,6 @@
 /* A row of a page is fetched into the caches so many bytes ahead: rows are put there from its end on. */
 #define PAGE_AHEAD 512
 
-/* So many rows of a page are looked up together in a table of groups, which is too large for near caches. */
-#define LOOKED_UP_TOGETHER 16
-
 /* Rows for one part of the sorter, or for all of it if it has none. */
 typedef struct FeedPart
 {
@@ -53,8 +50,7 @@ struct SortFeed
 	GroupFilter *groups;   /* NULL: all rows of each group are wanted */
 	bool reads_tails;	   /* may the tails of keys be left to the rows? */
 	RowSource row;
-	TupleTableSlot *slot; /* takes rows of pages apart whose keys are needed ahead; NULL: there was none */
-	HeapTupleData tuple;  /* its row */
+	InputBatch *batch; /* rows that are looked up together in the filter of groups; NULL: one at a time */
 	int nparts;
 	FeedPart parts[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -64,8 +60,7 @@ typedef struct PageRow
 {
 	TupleDesc desc;
 	HeapTupleHeader header;
-	uint32 length;	   /* of the MinimalTuple */
-	const uint64 *key; /* its fixed key; NULL: not encoded yet */
+	uint32 length; /* of the MinimalTuple */
 } PageRow;
 
 SortFeed *
@@ -174,8 +169,6 @@ encode_key(SortKey *key, TupleTableSlot *slot, const PageRow *in_page, uint64 *f
 		return in_page == NULL ? sort_key_encode_variable(key, slot, size)
 							   : sort_key_encode_variable_stored(key, in_page->desc, in_page->header, size);
 	*size = key->width;
-	if (in_page != NULL && in_page->key != NULL)
-		return (const uint8 *) in_page->key;
 	if (in_page == NULL)
 		sort_key_encode_fixed(key, slot, (uint8 *) fixed);
 	else if (!sort_key_encode_stored(key, in_page->desc, in_page->header, (uint8 *) fixed))
@@ -287,16 +280,17 @@ put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, Tupl
 }
 
 /*
- * Puts the slot's row, or the page's where in_page is not NULL, unless it is not wanted.  False: the sorter
- * has failed; the page's row has to go through a slot, since it has a NULL, a column of the key is not at the
- * same place in all rows, or the chunk has no room.
+ * Puts the slot's row, or the page's where in_page is not NULL, unless it is not wanted.  encoded: its fixed
+ * key; NULL: not encoded yet.  False: the sorter has failed; the page's row has to go through a slot, since
+ * it has a NULL, a column of the key is not at the same place in all rows, or the chunk has no room.
  */
 static pg_attribute_always_inline bool
-put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_row)
+put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, const uint64 *encoded, bool has_row)
 {
 	uint64 fixed[KEY_MAX_WORDS];
-	Size size;
-	const uint8 *key = encode_key(feed->key, slot, in_page, fixed, &size);
+	Size size = feed->key->width;
+	const uint8 *key =
+		encoded != NULL ? (const uint8 *) encoded : encode_key(feed->key, slot, in_page, fixed, &size);
 	FeedPart *part;
 
 	if (key == NULL)
@@ -317,7 +311,7 @@ bool
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row)
 {
 	row_source_fetch_ahead(slot);
-	return put_row(feed, slot, NULL, has_row);
+	return put_row(feed, slot, NULL, NULL, has_row);
 }
 
 void
@@ -333,8 +327,8 @@ sort_feed_end(SortFeed *feed)
 	feed->sorter->group_filter = NULL;
 	if (feed->filter != NULL)
 		bound_filter_free(feed->filter);
-	if (feed->slot != NULL)
-		ExecDropSingleTupleTableSlot(feed->slot);
+	if (feed->batch != NULL)
+		input_batch_free(feed->batch);
 	MemoryContextDelete(feed->context);
 }
 
@@ -359,66 +353,6 @@ note_rows(HeapScanDesc scan, uint32 last, uint64 nrows)
 		pgstat_count_heap_getnext(scan->rs_base.rs_rd);
 }
 
-/* The keys of rows that follow each other in a page. */
-typedef struct KeysAhead
-{
-	uint32 first; /* the first of these rows */
-	uint32 end;
-	uint64 keys[LOOKED_UP_TOGETHER][KEY_MAX_WORDS];
-} KeysAhead;
-
-/* The row of the page with this number. */
-static inline PageRow
-page_row(HeapScanDesc scan, Page page, uint32 index)
-{
-	ItemId item = PageGetItemId(page, scan->rs_vistuples[index]);
-
-	return (PageRow){.desc = scan->rs_base.rs_rd->rd_att,
-					 .header = (HeapTupleHeader) PageGetItem(page, item),
-					 .length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET};
-}
-
-/* Encodes the key of a row without NULLs, whose columns are not at the same place in all rows. */
-static bool
-encode_by_slot(SortFeed *feed, const PageRow *row, uint8 *key)
-{
-	MemoryContext old;
-
-	if ((row->header->t_infomask & HEAP_HASNULL) != 0 ||
-		HeapTupleHeaderGetNatts(row->header) < row->desc->natts)
-		return false;
-	if (feed->slot == NULL)
-	{
-		old = MemoryContextSwitchTo(feed->context);
-		feed->slot = MakeSingleTupleTableSlot(row->desc, &TTSOpsHeapTuple);
-		MemoryContextSwitchTo(old);
-	}
-	feed->tuple.t_data = row->header;
-	feed->tuple.t_len = row->length + MINIMAL_TUPLE_OFFSET;
-	ExecStoreHeapTuple(&feed->tuple, feed->slot, false);
-	sort_key_encode_fixed(feed->key, feed->slot, key);
-	return true;
-}
-
-/* Encodes the keys of some rows from this one on, and has their groups fetched into the caches. */
-static void
-look_ahead(SortFeed *feed, HeapScanDesc scan, Page page, uint32 first, KeysAhead *ahead)
-{
-	uint32 end = Min(first + LOOKED_UP_TOGETHER, (uint32) scan->rs_ntuples);
-
-	ahead->first = ahead->end = first;
-	for (; ahead->end < end; ahead->end++)
-	{
-		PageRow row = page_row(scan, page, ahead->end);
-		uint64 *key = ahead->keys[ahead->end - first];
-
-		if (!sort_key_encode_stored(feed->key, row.desc, row.header, (uint8 *) key) &&
-			!encode_by_slot(feed, &row, (uint8 *) key))
-			break;
-		group_filter_fetch(feed->groups, key);
-	}
-}
-
 /*
  * Puts rows that follow, on the page where the input stands, the row that input_rows_next returned last;
  * returns how many.  What is not put here, input_rows_next returns next.
@@ -428,31 +362,57 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 {
 	HeapScanDesc scan = rows->pages;
 	Page page;
-	bool looks_ahead = feed->groups != NULL && !feed->key->variable;
-	KeysAhead ahead = {.end = 0};
+	PageRow row;
 	uint32 first;
 	uint32 index;
 
 	if (scan == NULL || !input_rows_are_plain(rows))
 		return 0;
+	row.desc = rows->scan->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
 	page = BufferGetPage(scan->rs_cbuf);
 	first = (uint32) scan->rs_cindex + 1;
 	for (index = first; index < (uint32) scan->rs_ntuples; index++)
 	{
-		PageRow row = page_row(scan, page, index);
+		ItemId item = PageGetItemId(page, scan->rs_vistuples[index]);
 
+		row.header = (HeapTupleHeader) PageGetItem(page, item);
+		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
 		fetch_ahead(&row);
-		if (looks_ahead && index >= ahead.end)
-			look_ahead(feed, scan, page, index, &ahead);
-		if (index < ahead.end)
-			row.key = ahead.keys[index - ahead.first];
-		if (!put_row(feed, NULL, &row, has_row))
+		if (!put_row(feed, NULL, &row, NULL, has_row))
 			break;
 	}
 	note_rows(scan, index - 1, index - first);
 	for (int i = 0; i < feed->nparts; i++)
 		note_progress_at_times(feed, &feed->parts[i]);
 	return index - first;
+}
+
+/*
+ * Does the same, whatever the scan does with its rows, with some rows at a time: the filter of groups is
+ * asked about all of them before it is to answer, so that its table is fetched into the caches meanwhile.
+ */
+static uint64
+put_batches(SortFeed *feed, InputRows *rows, bool has_row)
+{
+	uint64 keys[INPUT_BATCH_ROWS][KEY_MAX_WORDS];
+	uint64 nrows = 0;
+	int n;
+
+	while ((n = input_rows_take_batch(rows, feed->batch)) > 0)
+	{
+		for (int i = 0; i < n; i++)
+		{
+			sort_key_encode_fixed(feed->key, feed->batch->slots[i], (uint8 *) keys[i]);
+			group_filter_fetch(feed->groups, keys[i]);
+		}
+		for (int i = 0; i < n; i++, nrows++)
+		{
+			if (!put_row(feed, feed->batch->slots[i], NULL, keys[i], has_row))
+				return nrows;
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	return nrows;
 }
 
 uint64
@@ -463,6 +423,8 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 	InputRows rows;
 
 	input_rows_begin(&rows, input);
+	if (rows.scan != NULL && feed->groups != NULL && !key->variable)
+		feed->batch = input_batch_create(&rows, feed->context);
 	for (;;)
 	{
 		TupleTableSlot *slot = input_rows_next(&rows);
@@ -472,7 +434,9 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(feed, slot, !key->policy.alone))
 			break;
-		nrows += 1 + put_page(feed, &rows, !key->policy.alone);
+		nrows += 1 + (feed->batch != NULL && group_filter_is_on(feed->groups)
+						  ? put_batches(feed, &rows, !key->policy.alone)
+						  : put_page(feed, &rows, !key->policy.alone));
 	}
 	sort_feed_end(feed);
 	return nrows;

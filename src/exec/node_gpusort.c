@@ -253,6 +253,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->processes.help =
 		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
 	request->expected.cpu_ms = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cpu_ms;
+	request->expected.few_drop = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).few_drop;
 	if (device == &sort_device_cuda)
 		ask_for_parts(state, request);
 }

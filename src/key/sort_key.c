@@ -249,7 +249,7 @@ sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 	const SortKeyColumn *col = key->cols;
 	const SortKeyColumn *end = col + key->ncols;
 
-	if (slot->tts_nvalid < key->last_attno && TTS_IS_BUFFERTUPLE(slot) &&
+	if (slot->tts_nvalid < key->last_attno && (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot)) &&
 		sort_key_encode_stored(key, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple->t_data,
 							   dst))
 		return;

@@ -83,6 +83,7 @@ forecast_gpusort(const SortShape *shape, double input_ms, double postgres_ms)
 	return (SortExpected){.faster_on_gpu = sort_may_use_gpu() && is_faster_than(shape, input_ms, cpu_ms),
 						  .rows_for_gpu = rows_for_gpu(shape, input_ms),
 						  .key_bytes = (int) Min(shape->key_bytes, INT_MAX),
+						  .few_drop = predict_few_drop(shape),
 						  .ms = shape->on_gpu ? ms_on(shape, true) : cpu_ms,
 						  .postgres_ms = postgres_ms,
 						  .cpu_ms = cpu_ms};

@@ -2,13 +2,14 @@
  * sort/group_bound.c
  *		Which rows of a sort can still be among the first ones of their group.
  *
- * The table consists of buckets, and a bucket of a few entries, one for each group.  An entry has n slots for
- * keys, the lowest first.  A slot has the complement of a key's words, so that memory of zeros is a table of
- * empty slots; rows of a group whose bytes are all ones pass unseen.
+ * The table consists of buckets, and a bucket of a few entries, one for each group.  An entry is the n-th
+ * lowest key of its group: a row that comes after it is dropped, and so one look at one place decides.  The
+ * n - 1 lower keys are elsewhere, the lowest first, and are looked at when a row is kept.  An entry whose
+ * group has fewer rows is open: it has the bytes of the group, and then only ones, above which no key is.
  *
- * A row is dropped if the last slot of its group is taken, and its key is not below that slot (or, where
- * equal rows are wanted, above it): then n rows that were kept come before it.  Rows that were kept and that
- * other rows pushed out of their entry can be cut out later (group_filter_cut_chunk).
+ * A slot has the complement of a key's words, so that memory of zeros is a table of empty slots; rows of a
+ * group whose bytes are all ones pass unseen.  Rows that were kept and that other rows pushed out of the n
+ * can be cut out later.
  *
  * Variable keys: a slot has the first words of a key, zeros behind its end.  Of a longer key a slot has the
  * next value above what fits, so that the key is not above its slot; a key that is compared with a slot is
@@ -18,6 +19,7 @@
 
 #include "utils/memutils.h"
 
+#include "base/limits.h"
 #include "key/sort_key.h"
 #include "memory/alloc.h"
 #include "sort/group_bound.h"
@@ -25,8 +27,7 @@
 /* Words of a variable key that are compared. */
 #define SLOT_WORDS_MAX 7
 
-/* The part of a sort's memory that tables get, and the most bytes for the table of one process. */
-#define TABLE_SHARE 8
+/* The most bytes of the table of one process. */
 #ifndef BOUND_TIGHT
 #define TABLE_MEMORY_MAX ((Size) 64 * 1024 * 1024)
 #define TABLE_MEMORY_FIRST ((Size) 64 * 1024)
@@ -41,6 +42,8 @@
 /* If there is no room for a new group, it takes the place of another one for one row of so many. */
 #define REPLACE_ROWS 8
 
+#define CACHE_LINE 64
+
 /* The filter is judged after so many rows. */
 #ifndef BOUND_TIGHT
 #define JUDGE_ROWS 16384
@@ -49,11 +52,10 @@
 #endif
 
 /*
- * It is switched off if one row of so many at most is dropped, when the table is full, or when one of so many
- * of the expected rows has come.
+ * It is switched off if one row of so many at most is dropped, when the table is full, or its patience is at
+ * an end.
  */
 #define WORTH_ROWS 8
-#define PATIENCE_SHARE 8
 
 /* A chunk is cut if one row of so many is likely not to be wanted. */
 #define CUT_ROWS 3
@@ -65,9 +67,13 @@ struct GroupFilter
 	GroupRows kind;
 	int n;
 	int nwords;		 /* words of a slot */
-	int entry_words; /* words of an entry: its slots, and for variable keys the hash before them */
+	int entry_words; /* words of an entry: a slot, and for variable keys the hash behind it */
 	int ways;		 /* entries in a bucket */
-	uint64 *table;	 /* NULL: the filter is switched off */
+	bool cuts;		 /* are rows cut out that were kept? */
+
+	void *memory;	/* the allocation of the table; NULL: the filter is switched off */
+	uint64 *table;	/* entries */
+	uint64 *others; /* n - 1 slots for each entry */
 	uint64 nbuckets;
 	uint64 used; /* number of entries that are taken */
 	bool full;	 /* has it no room for more groups, and cannot grow? */
@@ -102,16 +108,18 @@ group_bound_is_possible(const FirstOfGroups *first, const SortKey *key)
 Size
 group_bound_memory(Size limit)
 {
-	return limit / TABLE_SHARE;
+	return limit / GROUP_TABLE_SHARE;
 }
 
 void
-group_bound_init(GroupBound *bound, const FirstOfGroups *first, Size memory, int processes, double rows)
+group_bound_init(GroupBound *bound, const FirstOfGroups *first, Size memory, int processes, double patience,
+				 bool cuts)
 {
 	memset(bound, 0, sizeof(*bound));
 	bound->first = *first;
 	bound->memory = Min(memory / processes, TABLE_MEMORY_MAX);
-	bound->rows = rows / processes;
+	bound->patience = patience / processes;
+	bound->cuts = cuts;
 	SpinLockInit(&bound->mutex);
 }
 
@@ -132,24 +140,33 @@ set_group_size(GroupFilter *filter, Size bytes)
 	filter->last_mask = mask_of_bytes(bytes - (filter->group_words - 1) * 8);
 }
 
+/* Bytes of an entry, and of what belongs to it elsewhere. */
 static Size
-bucket_bytes(const GroupFilter *filter)
+entry_bytes(const GroupFilter *filter)
 {
-	return filter->ways * filter->entry_words * sizeof(uint64);
+	return (filter->entry_words + (filter->n - 1) * filter->nwords) * sizeof(uint64);
 }
 
-/* Gives the filter an empty table of so many bytes; at least one bucket. */
-static void
-make_table(GroupFilter *filter, Size bytes)
+static uint64
+count_entries(const GroupFilter *filter)
 {
-	MemoryContext old;
+	return filter->nbuckets * filter->ways;
+}
 
-	filter->nbuckets = Max(1, bytes / bucket_bytes(filter));
-	old = MemoryContextSwitchTo(GetMemoryChunkContext(filter));
-	filter->table = huge_alloc(filter->nbuckets * bucket_bytes(filter));
-	MemoryContextSwitchTo(old);
-	memset(filter->table, 0, filter->nbuckets * bucket_bytes(filter));
+/* Gives the filter an empty table of so many buckets. */
+static void
+make_table(GroupFilter *filter, uint64 nbuckets)
+{
+	MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(filter));
+	Size bytes = nbuckets * filter->ways * entry_bytes(filter);
+
+	filter->nbuckets = nbuckets;
+	filter->memory = huge_alloc(bytes + CACHE_LINE);
+	filter->table = (uint64 *) TYPEALIGN(CACHE_LINE, filter->memory);
+	filter->others = filter->table + count_entries(filter) * filter->entry_words;
+	memset(filter->table, 0, bytes);
 	filter->used = 0;
+	MemoryContextSwitchTo(old);
 }
 
 GroupFilter *
@@ -171,19 +188,21 @@ group_filter_create(GroupBound *bound, SortKey *key)
 		filter->nwords = key->width / sizeof(uint64);
 		set_group_size(filter, sort_key_prefix_width(key, bound->first.columns));
 	}
-	filter->entry_words = filter->n * filter->nwords + (key->variable ? 1 : 0);
-	filter->ways = Max(2, PG_CACHE_LINE_SIZE / 2 / (int) (filter->entry_words * sizeof(uint64)));
+	filter->entry_words = filter->nwords + (key->variable ? 1 : 0);
+	filter->ways = Max(3, CACHE_LINE / (int) (filter->entry_words * sizeof(uint64)));
+	filter->cuts = bound->cuts && !key->variable;
 	filter->judge_at = JUDGE_ROWS;
-	make_table(filter, Min(TABLE_MEMORY_FIRST, bound->memory));
+	make_table(filter, Max(1, Min(TABLE_MEMORY_FIRST, bound->memory) / (filter->ways * entry_bytes(filter))));
 	return filter;
 }
 
 /* ---------------------------------------------------------------- slots */
 
+/* The lower keys of the group of an entry. */
 static inline uint64 *
-slots_of(const GroupFilter *filter, uint64 *entry)
+others_of(const GroupFilter *filter, const uint64 *entry)
 {
-	return entry + (filter->builder != NULL ? 1 : 0);
+	return filter->others + (entry - filter->table) / filter->entry_words * (filter->n - 1) * filter->nwords;
 }
 
 static inline bool
@@ -284,7 +303,7 @@ find_entry(const GroupFilter *filter)
 
 	for (int i = 0; i < filter->ways; i++, entry += filter->entry_words)
 	{
-		if (slot_is_of_group(filter, slots_of(filter, entry)))
+		if (slot_is_of_group(filter, entry))
 			return entry;
 	}
 	return NULL;
@@ -304,15 +323,32 @@ is_all_ones(const GroupFilter *filter)
 	return (filter->key[last] & filter->last_mask) == 0;
 }
 
-/* Compares the last slot of the entry with the key that was loaded; positive if the slot is empty. */
-static inline int
-compare_last(const GroupFilter *filter, uint64 *entry)
+/* Has the group of the key that was loaded fewer than n keys in this entry? */
+static inline bool
+entry_is_open(const GroupFilter *filter, const uint64 *entry)
 {
-	const uint64 *slot = slots_of(filter, entry) + (filter->n - 1) * filter->nwords;
+	int last = filter->group_words - 1;
 
-	if (filter->n > 1 && slot_is_empty(filter, slot))
-		return 1;
-	return compare_slots(filter, slot, filter->key);
+	if (filter->n == 1 || (entry[last] & ~filter->last_mask) != 0)
+		return false;
+	for (int i = last + 1; i < filter->nwords; i++)
+	{
+		if (entry[i] != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Is the n-th key of the entry below the key that was loaded (or equal to it)? */
+static inline bool
+entry_is_below(const GroupFilter *filter, const uint64 *entry, bool or_equal)
+{
+	int order;
+
+	if (entry_is_open(filter, entry))
+		return false;
+	order = compare_slots(filter, entry, filter->key);
+	return order < 0 || (order == 0 && or_equal);
 }
 
 void
@@ -320,7 +356,7 @@ group_filter_fetch(const GroupFilter *filter, const uint64 *key)
 {
 	uint64 complement[KEY_MAX_WORDS];
 
-	if (filter->table == NULL)
+	if (filter->memory == NULL)
 		return;
 	for (int i = 0; i < filter->group_words; i++)
 		complement[i] = ~key[i];
@@ -332,22 +368,17 @@ static void judge(GroupFilter *filter);
 bool
 group_filter_drops(GroupFilter *filter, const uint8 *key, Size size)
 {
-	int order;
-
 	filter->seen = false;
-	if (filter->table == NULL)
+	if (filter->memory == NULL)
 		return false;
 	if (unlikely(++filter->rows >= filter->judge_at))
 		judge(filter);
-	if (filter->table == NULL || !load_key(filter, key, size) || is_all_ones(filter))
+	if (filter->memory == NULL || !load_key(filter, key, size) || is_all_ones(filter))
 		return false;
 	filter->seen = true;
 	filter->hash = hash_group(filter->key, filter->group_words, filter->last_mask);
 	filter->entry = find_entry(filter);
-	if (filter->entry == NULL)
-		return false;
-	order = compare_last(filter, filter->entry);
-	if (order > 0 || (order == 0 && filter->kind != GROUP_ROW_NUMBERS))
+	if (filter->entry == NULL || !entry_is_below(filter, filter->entry, filter->kind == GROUP_ROW_NUMBERS))
 		return false;
 	filter->dropped++;
 	return true;
@@ -355,65 +386,66 @@ group_filter_drops(GroupFilter *filter, const uint8 *key, Size size)
 
 /* ---------------------------------------------------------------- noting */
 
-/* Makes room for more groups, if the table may grow. */
-static bool
-grow(GroupFilter *filter)
-{
-	Size bytes = filter->nbuckets * bucket_bytes(filter);
-	uint64 *old = filter->table;
-	uint64 *end = old + bytes / sizeof(uint64);
-
-	/* for a while there are both tables */
-	filter->full = bytes * 3 > filter->bound->memory;
-	if (filter->full || filter->used * GROW_USED < filter->nbuckets * filter->ways)
-		return false;
-	make_table(filter, bytes * 2);
-	for (const uint64 *from = old; from < end; from += filter->entry_words)
-	{
-		bool variable = filter->builder != NULL;
-		uint64 *to;
-
-		if (slot_is_empty(filter, from + (variable ? 1 : 0)))
-			continue;
-		to = bucket_of(filter, variable ? *from : hash_group(from, filter->group_words, filter->last_mask));
-		for (int i = 0; i < filter->ways; i++, to += filter->entry_words)
-		{
-			if (!slot_is_empty(filter, slots_of(filter, to)))
-				continue;
-			memcpy(to, from, filter->entry_words * sizeof(uint64));
-			filter->used++;
-			break;
-		}
-	}
-	huge_free(old);
-	return true;
-}
-
-/*
- * An empty entry for the group of the key that was asked about; NULL: others keep theirs.  If each new group
- * took one, groups that come in turn would find none of theirs; if none did, those that come no more would
- * stay.
- */
+/* An empty entry of the bucket for this hash; NULL: there is none. */
 static uint64 *
-claim_entry(GroupFilter *filter)
+find_empty(GroupFilter *filter, uint64 hash)
 {
-	uint64 *bucket = bucket_of(filter, filter->hash);
-	uint64 *entry = bucket;
+	uint64 *entry = bucket_of(filter, hash);
 
 	for (int i = 0; i < filter->ways; i++, entry += filter->entry_words)
 	{
-		if (slot_is_empty(filter, slots_of(filter, entry)))
+		if (slot_is_empty(filter, entry))
 		{
 			filter->used++;
 			return entry;
 		}
 	}
-	if (grow(filter))
-		return claim_entry(filter);
-	if (filter->rows % REPLACE_ROWS != 0)
-		return NULL;
-	entry = bucket + filter->rows / REPLACE_ROWS % filter->ways * filter->entry_words;
-	memset(entry, 0, filter->entry_words * sizeof(uint64));
+	return NULL;
+}
+
+/* Makes room for more groups, if the table may grow. */
+static bool
+grow(GroupFilter *filter)
+{
+	GroupFilter old = *filter;
+	Size others = (filter->n - 1) * filter->nwords * sizeof(uint64);
+
+	/* for a while there are both tables */
+	filter->full = count_entries(filter) * entry_bytes(filter) * 3 > filter->bound->memory;
+	if (filter->full || filter->used * GROW_USED < count_entries(filter))
+		return false;
+	make_table(filter, old.nbuckets * 2);
+	for (const uint64 *from = old.table; from < old.others; from += filter->entry_words)
+	{
+		uint64 hash = filter->builder != NULL ? from[filter->nwords]
+											  : hash_group(from, filter->group_words, filter->last_mask);
+		uint64 *to = slot_is_empty(filter, from) ? NULL : find_empty(filter, hash);
+
+		if (to == NULL)
+			continue;
+		memcpy(to, from, filter->entry_words * sizeof(uint64));
+		memcpy(others_of(filter, to), others_of(&old, from), others);
+	}
+	huge_free(old.memory);
+	return true;
+}
+
+/*
+ * An entry for the group of the key that was asked about; NULL: others keep theirs.  If each new group took
+ * one, groups that come in turn would find none of theirs; if none did, those that come no more would stay.
+ */
+static uint64 *
+claim_entry(GroupFilter *filter)
+{
+	uint64 *entry = find_empty(filter, filter->hash);
+
+	if (entry == NULL && grow(filter))
+		entry = find_empty(filter, filter->hash);
+	if (entry != NULL || filter->rows % REPLACE_ROWS != 0)
+		return entry;
+	entry =
+		bucket_of(filter, filter->hash) + filter->rows / REPLACE_ROWS % filter->ways * filter->entry_words;
+	memset(others_of(filter, entry), 0, (filter->n - 1) * filter->nwords * sizeof(uint64));
 	return entry;
 }
 
@@ -433,57 +465,97 @@ round_up(GroupFilter *filter)
 	return false;
 }
 
-/* Puts the key into its slot of the entry, and those behind it one further on. */
+/* Begins an entry: open, unless one key is all that it has. */
+static void
+begin_entry(GroupFilter *filter, uint64 *entry)
+{
+	int last = filter->group_words - 1;
+
+	memcpy(entry, filter->key, filter->nwords * sizeof(uint64));
+	if (filter->builder != NULL)
+		entry[filter->nwords] = filter->hash;
+	if (filter->n == 1)
+		return;
+	entry[last] &= filter->last_mask;
+	memset(entry + last + 1, 0, (filter->nwords - last - 1) * sizeof(uint64));
+}
+
+/* Is the key among those of its group already? */
+static bool
+has_key(const GroupFilter *filter, const uint64 *entry)
+{
+	const uint64 *others = others_of(filter, entry);
+
+	for (int i = 0; i < filter->n - 1; i++)
+	{
+		if (compare_slots(filter, others + i * filter->nwords, filter->key) == 0)
+			return true;
+	}
+	return compare_slots(filter, entry, filter->key) == 0;
+}
+
+/*
+ * Puts the key among the n - 1 lowest ones; the highest of them, or the key itself if it is higher, is then
+ * in `rest`.  False: none was left over.
+ */
+static bool
+insert_lower(GroupFilter *filter, uint64 *entry, uint64 *rest)
+{
+	Size slot_bytes = filter->nwords * sizeof(uint64);
+	uint64 *slots = others_of(filter, entry);
+	uint64 *slot = slots + (filter->n - 1) * filter->nwords;
+	bool left_over = filter->n == 1 || !slot_is_empty(filter, slot - filter->nwords);
+
+	memcpy(rest, filter->key, slot_bytes);
+	for (; slot > slots; slot -= filter->nwords)
+	{
+		uint64 *before = slot - filter->nwords;
+
+		if (!slot_is_empty(filter, before) && compare_slots(filter, before, filter->key) <= 0)
+			break;
+		if (slot == slots + (filter->n - 1) * filter->nwords)
+			memcpy(rest, before, slot_bytes);
+		else
+			memcpy(slot, before, slot_bytes);
+	}
+	if (slot < slots + (filter->n - 1) * filter->nwords)
+		memcpy(slot, filter->key, slot_bytes);
+	return left_over;
+}
+
+/* Puts the key among those of its group, if it is one of the n lowest. */
 static void
 insert_key(GroupFilter *filter, uint64 *entry)
 {
-	uint64 *slots = slots_of(filter, entry);
-	Size slot_bytes = filter->nwords * sizeof(uint64);
-	uint64 *last = slots + (filter->n - 1) * filter->nwords;
-	uint64 *slot = last;
+	uint64 rest[SLOT_WORDS_MAX];
 
-	if (!slot_is_empty(filter, last))
+	if ((filter->kind == GROUP_DENSE_RANKS && has_key(filter, entry)) || !insert_lower(filter, entry, rest))
+		return;
+	if (!entry_is_open(filter, entry))
 	{
-		if (compare_slots(filter, last, filter->key) <= 0)
+		if (compare_slots(filter, entry, rest) <= 0)
 			return;
 		filter->pushed_out++;
 	}
-	if (filter->kind == GROUP_DENSE_RANKS)
-	{
-		for (const uint64 *other = slots; other <= last; other += filter->nwords)
-		{
-			if (compare_slots(filter, other, filter->key) == 0)
-				return;
-		}
-	}
-	while (slot > slots && (slot_is_empty(filter, slot - filter->nwords) ||
-							compare_slots(filter, slot - filter->nwords, filter->key) > 0))
-	{
-		memcpy(slot, slot - filter->nwords, slot_bytes);
-		slot -= filter->nwords;
-	}
-	memcpy(slot, filter->key, slot_bytes);
+	memcpy(entry, rest, filter->nwords * sizeof(uint64));
 }
 
 void
 group_filter_note(GroupFilter *filter)
 {
-	uint64 *entry = filter->entry;
-
 	if (!filter->seen)
 		return;
 	filter->seen = false;
 	if (unlikely(filter->builder != NULL && filter->longer) && !round_up(filter))
 		return;
-	if (entry == NULL)
+	if (filter->entry == NULL)
 	{
-		entry = claim_entry(filter);
-		if (entry == NULL)
+		filter->entry = claim_entry(filter);
+		if (filter->entry == NULL)
 			return;
-		if (filter->builder != NULL)
-			*entry = filter->hash;
+		begin_entry(filter, filter->entry);
 	}
-	insert_key(filter, entry);
+	insert_key(filter, filter->entry);
 }
 
 /* ---------------------------------------------------------------- rows that are not wanted any more */
@@ -513,22 +585,34 @@ stays(const uint8 *key, Size size, void *arg)
 		return true;
 	filter->hash = hash_group(filter->key, filter->group_words, filter->last_mask);
 	entry = find_entry(filter);
-	return entry == NULL || compare_last(filter, entry) >= 0;
+	return entry == NULL || !entry_is_below(filter, entry, false);
 }
 
 void
 group_filter_cut(GroupFilter *filter, Chunk *chunk)
 {
 	CutContext context = {filter, CUT_AHEAD * chunk->entry_size, chunk->base + chunk->front};
+	uint64 key[KEY_MAX_WORDS];
+	uint64 hash = filter->hash;
 
+	/* the row that was asked about last may be about to get room in this chunk */
+	memcpy(key, filter->key, sizeof(key));
 	filter->cut += chunk_keep_only(chunk, stays, &context);
+	memcpy(filter->key, key, sizeof(key));
+	filter->hash = hash;
 }
 
-/* Nobody has noted where the groups end in the variable keys of a chunk. */
+/*
+ * Are there likely enough rows to cut out?  Where cutting does not pay by itself, the rows that are left
+ * after many were dropped are few.
+ */
 static bool
 is_worth_cutting(const GroupFilter *filter, uint64 pushed_out, uint64 rows)
 {
-	return filter->table != NULL && filter->builder == NULL && pushed_out * CUT_ROWS >= rows;
+	bool cuts = filter->cuts || filter->dropped > filter->pushed_out;
+
+	/* nobody has noted where the groups end in the variable keys of a chunk */
+	return filter->memory != NULL && filter->builder == NULL && cuts && pushed_out * CUT_ROWS >= rows;
 }
 
 bool
@@ -538,7 +622,12 @@ group_filter_cut_filled(GroupFilter *filter, Chunk *chunk)
 
 	filter->pushed_filled = filter->pushed_out;
 	if (cuts)
+	{
+		uint64 before = filter->cut;
+
 		group_filter_cut(filter, chunk);
+		filter->pushed_cut = Min(filter->pushed_out, filter->pushed_cut + filter->cut - before);
+	}
 	return cuts;
 }
 
@@ -558,16 +647,22 @@ group_filter_may_cut(GroupFilter *filter, uint64 rows)
 static void
 judge(GroupFilter *filter)
 {
-	uint64 gained = filter->dropped + (filter->builder == NULL ? filter->pushed_out : 0);
-	bool has_had_time = filter->full || filter->rows * PATIENCE_SHARE >= filter->bound->rows;
+	uint64 gained = filter->dropped + (filter->cuts ? filter->pushed_out : 0);
+	bool has_had_time = filter->full || filter->rows >= filter->bound->patience;
 
 	if (has_had_time && (gained - filter->gained) * WORTH_ROWS < JUDGE_ROWS)
 	{
-		huge_free(filter->table);
-		filter->table = NULL;
+		huge_free(filter->memory);
+		filter->memory = NULL;
 	}
 	filter->gained = gained;
 	filter->judge_at = filter->rows + JUDGE_ROWS;
+}
+
+bool
+group_filter_is_on(const GroupFilter *filter)
+{
+	return filter->memory != NULL;
 }
 
 uint64
@@ -584,7 +679,7 @@ group_filter_end(GroupFilter *filter)
 	SpinLockAcquire(&bound->mutex);
 	bound->dropped += filter->dropped + filter->cut;
 	bound->groups = Max(bound->groups, filter->used);
-	bound->nswitched_off += filter->table == NULL;
+	bound->nswitched_off += filter->memory == NULL;
 	SpinLockRelease(&bound->mutex);
 }
 

@@ -28,8 +28,9 @@
 typedef struct GroupBound
 {
 	FirstOfGroups first;
-	Size memory; /* bytes of the table of each process */
-	double rows; /* number of rows that are expected of each process */
+	Size memory;	 /* bytes of the table of each process */
+	double patience; /* number of rows until the filter of a process must have dropped some */
+	bool cuts;		 /* are rows cut out that were kept? */
 
 	slock_t mutex;	   /* protects all that follows */
 	uint64 dropped;	   /* number of rows that were dropped or cut out */
@@ -45,9 +46,16 @@ extern bool group_bound_is_possible(const FirstOfGroups *first, const SortKey *k
 /* Returns the bytes of the tables of all processes, of a sort that may use `limit` bytes. */
 extern Size group_bound_memory(Size limit);
 
-/* Makes a bound.  memory: bytes of the tables of all processes; rows: expected. */
+/*
+ * Makes a bound.  memory: bytes of the tables of all processes; patience: number of rows that may come before
+ * a filter that drops few is switched off; cuts: does it pay to cut out rows that were kept, and turned out
+ * not to be wanted?
+ */
 extern void group_bound_init(GroupBound *bound, const FirstOfGroups *first, Size memory, int processes,
-							 double rows);
+							 double patience, bool cuts);
+
+/* Has the filter not been switched off? */
+extern bool group_filter_is_on(const GroupFilter *filter);
 
 /* Makes the filter of one process, in CurrentMemoryContext. */
 extern GroupFilter *group_filter_create(GroupBound *bound, SortKey *key);

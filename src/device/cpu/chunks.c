@@ -240,6 +240,8 @@ put_chunk(Chunk *chunk)
 	chunk_pool_add(&sorter->own, chunk);
 	if (bound != NULL)
 		(void) cut(sorter, bound_rows_to_cut(bound, sorter->own.cut_rows));
+	else if (sorter_may_cut(&sorter->base, &sorter->own))
+		(void) cut(sorter, 1);
 }
 
 static bool
@@ -247,7 +249,7 @@ drain(Place *place, int part, Size at_least)
 {
 	CpuSorter *sorter = (CpuSorter *) place->owner;
 
-	if (!sorter_may_cut(&sorter->base, sorter->own.nrows) ||
+	if ((sorter->base.bound == NULL && !sorter_may_cut(&sorter->base, &sorter->own)) ||
 		!cut(sorter, bound_rows_to_cut_for_room(sorter->own.cut_rows)))
 		cpu_spill(sorter);
 	return true;

@@ -52,7 +52,9 @@ take_shared(Place *place, int part, Size at_least)
 static void
 put_shared(Chunk *chunk)
 {
-	shared_chunks_put(((CpuSorter *) chunk->place->owner)->shared, chunk);
+	const CpuSorter *sorter = chunk->place->owner;
+
+	shared_chunks_put(sorter->shared, &sorter->base, chunk);
 }
 
 static bool

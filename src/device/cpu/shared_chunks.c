@@ -193,7 +193,7 @@ cut(SharedChunks *shared, GroupFilter *groups, uint64 at_least)
 bool
 shared_chunks_cut_for_room(SharedChunks *shared, const Sorter *sorter)
 {
-	if (!sorter_may_cut(sorter, shared->pool.nrows))
+	if (shared->base.bound == NULL && !sorter_may_cut(sorter, &shared->pool))
 		return false;
 	if (cut(shared, sorter->group_filter, bound_rows_to_cut_for_room(shared->pool.cut_rows)))
 		return true;
@@ -211,7 +211,7 @@ shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least)
 }
 
 void
-shared_chunks_put(SharedChunks *shared, Chunk *chunk)
+shared_chunks_put(SharedChunks *shared, const Sorter *sorter, Chunk *chunk)
 {
 	const SortBound *bound = shared->base.bound;
 
@@ -221,6 +221,8 @@ shared_chunks_put(SharedChunks *shared, Chunk *chunk)
 	SpinLockRelease(&shared->base.mutex);
 	if (bound != NULL)
 		(void) cut(shared, NULL, bound_rows_to_cut(bound, shared->pool.cut_rows));
+	else if (sorter_may_cut(sorter, &shared->pool))
+		(void) cut(shared, sorter->group_filter, 1);
 }
 
 void
