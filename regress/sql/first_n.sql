@@ -111,6 +111,12 @@ SELECT check_first('SELECT * FROM (SELECT id, row_number() OVER w, count(*) OVER
 	check_first('SELECT * FROM (SELECT id, u, row_number() OVER (PARTITION BY g ORDER BY u) AS r FROM f) s WHERE r <= 2 OR id = 17', 0) AS alternatives,
 	check_first('SELECT DISTINCT g, v, row_number() OVER (PARTITION BY g ORDER BY u) AS r FROM f', 0) AS numbers,
 	check_first('SELECT * FROM (SELECT id, few, rank() OVER (PARTITION BY g ORDER BY few) AS r, row_number() OVER (PARTITION BY g ORDER BY few, u) AS n FROM f) s WHERE r <= 2', 0) AS more_columns;
+-- One of two windows has the condition, or both; a frame that has all rows; a column of the groups that is constant.
+SELECT check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY u) AS r, rank() OVER (PARTITION BY v ORDER BY ties) AS other FROM f) s WHERE r <= 2', NULL) AS one,
+	check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY u) AS r, rank() OVER (PARTITION BY v ORDER BY ties) AS other FROM f) s WHERE other <= 20', NULL) AS other,
+	check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY u) AS r, rank() OVER (PARTITION BY v ORDER BY ties) AS other FROM f) s WHERE other <= 20 AND r <= 9', NULL) AS both,
+	check_first('SELECT * FROM (SELECT id, row_number() OVER w AS r, sum(v) OVER w FROM f WINDOW w AS (PARTITION BY g ORDER BY u ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)) s WHERE r <= 2', 0) AS frame,
+	check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g, v ORDER BY u) AS r FROM f WHERE v = 2) s WHERE r <= 2', 0) AS constant;
 -- A condition that is wrong must not fail before there is a row.
 SELECT check_first('SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY g ORDER BY u) AS r FROM f WHERE v > 100) s WHERE r <= (SELECT 1 / min(few - few) FROM f)', 0) AS no_row;
 
