@@ -30,7 +30,7 @@ sort_has_rows_enough(double rows)
 		   (gpusort_mode == GPUSORT_MODE_AUTO && rows >= gpusort_min_rows);
 }
 
-bool
+static bool
 sort_worth_taking(double rows, Declined *why_not)
 {
 	if (gpusort_mode == GPUSORT_MODE_OFF)

@@ -37,9 +37,6 @@ extern double shape_groups(const SortShape *shape, int columns_in_order);
  */
 extern SortShape shape_for_gpusort(const SortShape *shape);
 
-/* Returns the number of wanted rows of a sort of a finished plan; -1: all. */
-extern double shape_rows_wanted(List *ancestors);
-
 /*
  * Fills the shape of a sort of `rows` rows of a finished plan, below these ancestors.  For a Sort it is the
  * sort of each process; for a GpuSort it is the sort that all processes feed.  False: no GpuSort can do it,
