@@ -10,7 +10,9 @@
  */
 #include "postgres.h"
 
+#include "plan/predict_gpusort.h"
 #include "plan/predict_groups.h"
+#include "plan/predict_postgres.h"
 
 #undef printf
 #undef fprintf

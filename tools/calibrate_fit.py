@@ -5,7 +5,7 @@ import subprocess
 
 TERMS = pathlib.Path(__file__).parent.parent / 'src/plan/cost_terms.h'
 
-# SortKeyClass of src/plan/predict.h.
+# SortKeyClass of src/plan/sort_shape.h.
 CLASSES = {'int': 0, 'plain': 1, 'function': 2, 'abbreviated': 3, 'numeric': 4, 'text': 5, 'icu': 6,
            'libc': 7, 'libc bytes': 8, 'made': 9}
 

@@ -21,6 +21,7 @@
 #include "base/guc.h"
 #include "check/advice.h"
 #include "check/deparse.h"
+#include "plan/predict_gpusort.h"
 
 #define MEGABYTE (1024.0 * 1024.0)
 

@@ -15,6 +15,8 @@
 #include "check/how.h"
 #include "plan/choice.h"
 #include "plan/likely_rows.h"
+#include "plan/predict_gpusort.h"
+#include "plan/predict_postgres.h"
 #include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"

@@ -31,6 +31,7 @@
 #include "device/participants.h"
 #include "exec/chunk_feed.h"
 #include "exec/explain.h"
+#include "exec/gpusort_state.h"
 #include "exec/key_statistics.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
@@ -99,25 +100,6 @@ begin_gpusort(CustomScanState *css, EState *estate, int eflags)
 
 /* ---------------------------------------------------------------- statistics */
 
-void
-node_gpusort_get_stats(const GpuSortState *state, SorterStats *stats)
-{
-	SorterStats past = state->past;
-
-	*stats = past;
-	if (!state->performed)
-		return;
-	state->sorter->device->get_stats(state->sorter, stats);
-	stats->bytes_in += past.bytes_in;
-	stats->bytes_out += past.bytes_out;
-	stats->queue_ms += past.queue_ms;
-	stats->transfer_ms += past.transfer_ms;
-	stats->sort_ms += past.sort_ms;
-	stats->spill_ms += past.spill_ms;
-	stats->merge_ms += past.merge_ms;
-	stats->gather_ms += past.gather_ms;
-}
-
 /* Is this a lock's recheck of rows that were changed (EvalPlanQual)? */
 static bool
 is_recheck(const GpuSortState *state)
@@ -159,7 +141,7 @@ release_sorter(GpuSortState *state)
 {
 	if (state->sorter == NULL)
 		return;
-	node_gpusort_get_stats(state, &state->past);
+	gpusort_state_get_stats(state, &state->past);
 	state->performed = false;
 	progress_end(state->progress);
 	if (state->feed != NULL)

@@ -26,7 +26,7 @@
 #include "index/device_choice.h"
 #include "index/index_key.h"
 #include "key/key_row.h"
-#include "plan/predict.h"
+#include "plan/predict_gpusort.h"
 #include "plan/shape.h"
 
 /* How much each process after the first adds. */

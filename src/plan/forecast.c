@@ -12,6 +12,7 @@
 #include "base/guc.h"
 #include "plan/cost.h"
 #include "plan/forecast.h"
+#include "plan/predict.h"
 #include "plan/shape.h"
 #include "plan/rank_plan.h"
 #include "plan/sort_plan.h"

@@ -30,6 +30,8 @@
 #include "plan/gpusort_path.h"
 #include "plan/own_scan.h"
 #include "plan/plan_walk.h"
+#include "plan/predict.h"
+#include "plan/predict_gpusort.h"
 #include "plan/remembered.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"

@@ -17,7 +17,7 @@
 #include "access/htup_details.h"
 
 #include "base/limits.h"
-#include "plan/predict.h"
+#include "plan/predict_gpusort.h"
 
 /* Bytes a row takes in memory besides tuple and key. */
 #define ENTRY_BYTES 8

@@ -10,7 +10,7 @@
 #include "base/declined.h"
 #include "key/types.h"
 #include "plan/column_stats.h"
-#include "plan/predict.h"
+#include "plan/sort_shape.h"
 
 /*
  * Fills the fields that depend on the sort columns and not on the rows: keys (palloc'd) and their bytes.
