@@ -84,7 +84,8 @@ advice_to_take(DeclinedReason reason, const SortForecast *forecast)
 		case DECLINED_LIMIT:
 			return force;
 		case DECLINED_COST:
-			if (forecast != NULL && !forecast->shape.on_gpu && predict_gpusort_temp(&forecast->shape) > 0)
+			if (forecast != NULL && forecast->shape.device == DEVICE_CPU &&
+				predict_gpusort_temp(&forecast->shape) > 0)
 				return psprintf("%s; %s", advice_on_memory(&forecast->shape), force);
 			return force;
 		default:

@@ -261,7 +261,7 @@ explain_worker_sorts(const WorkerSorts *sorts, ExplainState *es)
 			appendStringInfo(es->str, "Worker %d:", i);
 		}
 		es->indent++; /* lines that follow the first one */
-		explain_method(sort_device_cpu.name, verified, &stats, es);
+		explain_method(device_names[DEVICE_CPU], verified, &stats, es);
 		es->indent--;
 		ExplainCloseGroup("Sorting Worker", NULL, true, es);
 	}

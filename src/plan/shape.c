@@ -360,14 +360,3 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 		shape->groups = shape_groups(shape, ((const IncrementalSort *) sort)->nPresortedCols);
 	return supported;
 }
-
-/* ---------------------------------------------------------------- devices */
-
-bool
-sort_may_use_gpu(void)
-{
-	if (gpusort_max_device_sorts == 0)
-		return false;
-	return gpusort_backend == GPUSORT_BACKEND_CUDA ||
-		   (gpusort_backend == GPUSORT_BACKEND_AUTO && gpu_service_ready());
-}

@@ -45,7 +45,4 @@ extern SortShape shape_for_gpusort(const SortShape *shape);
 extern bool shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors,
 						  double rows, Declined *why_not);
 
-/* Do the settings allow sorts on the GPU now?  If the backend is auto, is there a GPU? */
-extern bool sort_may_use_gpu(void);
-
 #endif /* GPUSORT_PLAN_SHAPE_H */

@@ -7,6 +7,8 @@
 
 #include "postgres.h"
 
+#include "base/devices.h"
+
 /* How a sort column is compared and encoded. */
 typedef enum SortKeyClass
 {
@@ -69,8 +71,8 @@ typedef struct SortShape
 	/* part of a processor that each process after the first adds; 0: the figure of cost_terms.h */
 	double share;
 	double launch; /* part of COST_LAUNCH that is charged; 0: the plan is serial */
-	bool on_gpu;
-	double device_memory; /* bytes of one GPU's memory that a sort may use; 0: not known */
+	DeviceKind device;
+	double device_memory; /* bytes of the device's own memory that a sort may use; 0: not known */
 } SortShape;
 
 #endif /* GPUSORT_PLAN_SORT_SHAPE_H */

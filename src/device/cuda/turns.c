@@ -51,7 +51,7 @@ rows_with_room(const SortRequest *request)
 }
 
 int
-sort_turns_on_gpu(const SortRequest *request)
+turns_count(const SortRequest *request)
 {
 	bool read_once =
 		request->rows.wanted == 0 && !request->processes.read_jointly && !request->rows.random_access;
@@ -70,7 +70,7 @@ buffer_size(const SortRequest *request, int parts)
 bool
 turns_choose(SortSplitters *splitters, const SortRequest *request)
 {
-	int parts = request->expected.sample != NULL ? sort_turns_on_gpu(request) : 1;
+	int parts = request->expected.sample != NULL ? turns_count(request) : 1;
 	double share = request->processes.help ? gpu_turn_share(true) : 1;
 	double with_room = share * rows_with_room(request) / request->expected.rows;
 	double largest = 1;
@@ -396,8 +396,8 @@ lose_card(TurnsSorter *sorter)
 	turn_help_dismiss(&sorter->base);
 	if (card->failure != NULL)
 	{
-		stats_count_fallback(card->device->name, card->failure_reason);
-		fallback_log_device(card->device->name, card->failure_reason, card->failure);
+		stats_count_fallback(device_names[card->device->kind], card->failure_reason);
+		fallback_log_device(device_names[card->device->kind], card->failure_reason, card->failure);
 	}
 	gpu_client_close(&sorter->card->client);
 	end_second_card(sorter);
@@ -597,8 +597,9 @@ turns_end(Sorter *base)
 
 /* Of a sorter that turns_begin or turns_join has made. */
 static const SortDevice turns_device = {
-	.name = "cuda",
+	.kind = DEVICE_CUDA,
 	.properties = CUDA_PROPERTIES,
+	.count_parts = turns_count,
 	.enter = turns_enter,
 	.finish_feed = turns_finish_feed,
 	.sort = turns_sort,

@@ -26,6 +26,9 @@
 #include "device/cuda/waiting.h"
 #include "sort/splitters.h"
 
+/* SortDevice.count_parts of the cuda device. */
+extern int turns_count(const SortRequest *request);
+
 /* Do processes that have fed stay? */
 typedef enum TurnHelpState
 {
