@@ -219,14 +219,15 @@ known_columns(const SortToOffer *sort, const Suppliers *suppliers)
 	bool is_child = IS_OTHER_REL(sort->input->parent);
 	KnownColumns *entry = is_child ? NULL : find_known(sort, suppliers->exprs);
 	MemoryContext before;
+	List *exprs;
 
 	if (entry != NULL)
 		return entry;
+	exprs = lasting_node(sort->root->planner_cxt, suppliers->exprs);
 	before = MemoryContextSwitchTo(sort->root->planner_cxt);
 	entry = palloc0(sizeof(*entry));
 	entry->pathkeys = list_copy(sort->pathkeys);
-	/* the genetic optimizer forgets what it made for one order of joins */
-	entry->exprs = before == sort->root->planner_cxt ? suppliers->exprs : copyObject(suppliers->exprs);
+	entry->exprs = exprs;
 	describe_columns(sort, suppliers, entry);
 	if (!is_child)
 		remember(&known, entry);
