@@ -76,7 +76,7 @@ DevSortStatus devsort_device_describe(int device, DevSortDevice *description);
 
 typedef enum DevSortAlgorithm
 {
-	DEVSORT_AUTO = 0, /* the fastest one for the key's width, by measurements */
+	DEVSORT_AUTO = 0, /* the fastest one by measurements: sample sort */
 	DEVSORT_SAMPLE,	  /* GPU Sample Sort: Leischner, Osipov, Sanders, IPDPS 2010 */
 	DEVSORT_BUCKET,	  /* GPU Bucket Sort: Dehne, Zaboli 2010, deterministic */
 	DEVSORT_RADIX	  /* CUB's radix sort */

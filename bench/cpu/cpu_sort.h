@@ -32,7 +32,7 @@ extern void fail(const char *what, const char *name, uint64 n, int words) __attr
 /* bounds.c: sorts of which the first rows are wanted. */
 extern void check_bounds(void);
 
-/* splitters.c: keys that cut an order into parts. */
+/* splitter_checks.c: keys that cut an order into parts. */
 extern void check_splitters(void);
 
 /* chunks.c: chunks that are put together. */

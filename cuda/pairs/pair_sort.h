@@ -18,7 +18,7 @@
 template <typename Key>
 struct PairSortJob
 {
-	DevSortAlgorithm algorithm; /* DEVSORT_AUTO: what measured fastest for this Key */
+	DevSortAlgorithm algorithm; /* DEVSORT_AUTO: sample sort, the fastest */
 	uint64_t n;
 	Key *keys;
 	uint32_t *values;

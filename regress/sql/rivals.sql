@@ -74,7 +74,7 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET enable_hashjoin = off;
 SET enable_nestloop = off;
-SELECT query, jsonb_path_query_first(explain_json(query), '$[0].Plan.Plans[0]."Node Type"') AS read_from FROM unnest(ARRAY['SELECT * FROM asked f WHERE NOT EXISTS (SELECT FROM held m WHERE m.k = f.k) ORDER BY n', 'SELECT * FROM asked f ORDER BY n']) AS query;
+SELECT query, jsonb_path_query_first(explain_json(query), '$[0].Plan.Plans[0]."Node Type"') = '"Gather"' AS workers_feed FROM unnest(ARRAY['SELECT * FROM asked f WHERE NOT EXISTS (SELECT FROM held m WHERE m.k = f.k) ORDER BY n', 'SELECT * FROM asked f ORDER BY n']) AS query;
 
 DROP TABLE fetched, fetched_in_order, posted, asked, held;
 DROP FUNCTION taken, of_mode, costs_rise, explain_json;

@@ -255,6 +255,26 @@ BEGIN
 	RETURN 'ok: ' || cardinality(rows_off) || ' rows';
 END $$;
 
+-- Collations, and text in all of its orders.
+SET client_min_messages = warning;
+-- Upper and lower case are equal; so are letters with and without accents; digits sort by value; upper case first.
+CREATE COLLATION ignore_case (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE COLLATION ignore_accents (provider = icu, locale = 'und-u-ks-level1', deterministic = false);
+CREATE COLLATION by_number (provider = icu, locale = 'und-u-kn');
+CREATE COLLATION upper_first (provider = icu, locale = 'und-u-kf-upper');
+RESET client_min_messages;
+
+CREATE FUNCTION check_text(type text, collation_name text, taken boolean DEFAULT true) RETURNS text
+LANGUAGE sql AS $$
+	SELECT check_type(type,
+		'CASE i % 5 WHEN 0 THEN substr(md5(i::text), 1, i % 20) WHEN 1 THEN (ARRAY[''cote'', ''coté'', ''côte'', ''côté'', ''COTE'', ''Côté''])[i % 6 + 1] || i % 10
+			WHEN 2 THEN ''file-'' || i % 100 WHEN 3 THEN repeat(''ab'', i % 9) || chr((i % 1000) + 32) ELSE ''Ünï'' || substr(md5(i::text), 1, 2) END',
+		ARRAY['', ' ', '  ', 'a', 'A', 'aa', 'a ', 'a  ', E'a\001', E'a\t', E'\177', 'é', 'e', E'e\u0301', 'É', 'ß', 'ss', 'SS', '€', '😀', '日本', E'\uffff',
+			'abcdefg', 'abcdefgh', 'abcdefghi', 'abcdefgh ', 'co-op', 'coop', 'co op', '1', '2', '10', '01', 'ﬁ', 'fi',
+			'fifteen letters', 'sixteen letters!', 'seventeen letters', 'ǅ', 'ǆ', 'ＡＢＣ', 'abc'],
+		taken, collation_name)
+$$;
+
 -- A check that cannot fail is no check.
 CREATE TABLE numbers AS SELECT i AS id, noise(i) % 100 AS v FROM generate_series(1, 200) AS i;
 SELECT check_sort('SELECT * FROM numbers', 'v', taken => false) AS not_to_be_taken, check_query('SELECT * FROM numbers ORDER BY v, id', taken => false) AS query;

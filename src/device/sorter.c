@@ -12,6 +12,9 @@
 #include "key/sort_key.h"
 #include "sort/chunk_pool.h"
 
+const SortDevice *const sort_devices[DEVICES] =
+	{[DEVICE_CPU] = &sort_device_cpu, [DEVICE_CUDA] = &sort_device_cuda};
+
 void
 sort_device_set_layout(const SortDevice *device, SortKey *key)
 {
@@ -37,6 +40,12 @@ sorter_can_not(Sorter *sorter)
 void
 sorter_does_nothing(Sorter *sorter)
 {
+}
+
+int
+sorter_has_one_part(const SortRequest *request)
+{
+	return 1;
 }
 
 void

@@ -7,6 +7,9 @@
  * Good Are Query Optimizers, Really?", VLDB 2015, section 3.2).  A join by a foreign key returns at most the
  * rows of its larger input.  The truth is taken to be anywhere between the two, by orders of magnitude.
  *
+ * Of a filter above an outer join that asks for rows without a match (LEFT JOIN ... WHERE x IS NULL) it
+ * expects what the table's own NULLs let pass, hardly a row; how many have no match is not known.
+ *
  * Of groups by expressions it expects as many as the expressions' columns have values; there are at most as
  * many as the expressions have (expression_values.c).
  *
@@ -163,13 +166,37 @@ likely_groups_of_plan(const PlannedStmt *stmt, const Plan *plan)
 	}
 }
 
+/* The part of an outer join's rows that are taken to have no match, where a filter asks for these. */
+#define UNMATCHED_SHARE 0.5
+
+/* Does the node return the rows of an outer join for which a column IS NULL, in any order? */
+static bool
+returns_unmatched_rows(const Plan *plan)
+{
+	ListCell *cell;
+
+	while (IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, Gather) || IsA(plan, GatherMerge))
+		plan = plan->lefttree;
+	if (!(IsA(plan, HashJoin) || IsA(plan, MergeJoin) || IsA(plan, NestLoop)) ||
+		((const Join *) plan)->jointype == JOIN_INNER)
+		return false;
+	foreach(cell, plan->qual)
+	{
+		if (IsA(lfirst(cell), NullTest) && lfirst_node(NullTest, cell)->nulltesttype == IS_NULL)
+			return true;
+	}
+	return false;
+}
+
 double
 plan_likely_rows(const PlannedStmt *stmt, const Plan *plan)
 {
 	double most = most_rows(stmt, plan);
 
-	return most > plan->plan_rows ? sqrt(plan->plan_rows * most)
-								  : Min(plan->plan_rows, likely_groups_of_plan(stmt, plan));
+	if (most <= plan->plan_rows)
+		return Min(plan->plan_rows, likely_groups_of_plan(stmt, plan));
+	return returns_unmatched_rows(plan) ? Max(plan->plan_rows, most * UNMATCHED_SHARE)
+										: sqrt(plan->plan_rows * most);
 }
 
 /* The column of the list with this reference; NULL: the groups are those of another list. */

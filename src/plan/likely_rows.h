@@ -12,9 +12,10 @@
 
 /*
  * Above joins and recursive queries it returns the geometric mean of the planner's estimate and the rows of
- * the largest input.  For groups, and for a sort of groups, it returns the number of values of the grouping
- * columns if the planner's estimate is higher.  Otherwise it returns the estimate.  It is for one process, as
- * plan_rows. plan: a part of stmt.
+ * the largest input.  For the rows of an outer join without a match it returns half of the largest input.
+ * For groups, and for a sort of groups, it returns the number of values of the grouping columns if the
+ * planner's estimate is higher.  Otherwise it returns the estimate.  It is for one process, as plan_rows.
+ * plan: a part of stmt.
  */
 extern double plan_likely_rows(const PlannedStmt *stmt, const Plan *plan);
 

@@ -468,8 +468,9 @@ refine_splitters(BoundFilter *filter)
 
 /* ---------------------------------------------------------------- what a feed calls */
 
-void
-bound_filter_flush(BoundFilter *filter)
+/* Adds the counts to the bound, at the end or at intervals. */
+static void
+flush_filter(BoundFilter *filter)
 {
 	uint64 dropped = filter->dropped - filter->dropped_added;
 
@@ -502,13 +503,13 @@ bound_filter_note(BoundFilter *filter, const uint8 *key, Size size)
 	filter->noted++;
 	filter->fresh++;
 	if (unlikely(filter->noted >= filter->flush_at))
-		bound_filter_flush(filter);
+		flush_filter(filter);
 }
 
 void
 bound_filter_free(BoundFilter *filter)
 {
-	bound_filter_flush(filter);
+	flush_filter(filter);
 	pfree(filter->splitters);
 	pfree(filter->first_words);
 	pfree(filter->counts);

@@ -116,9 +116,6 @@ extern void bound_filter_refresh(BoundFilter *filter);
  */
 extern bool bound_filter_drops_close(const BoundFilter *filter, const uint8 *key, Size size);
 
-/* Adds the counts to the bound, at the end or at intervals. */
-extern void bound_filter_flush(BoundFilter *filter);
-
 /* Notes that the row with this key was kept. */
 extern void bound_filter_note(BoundFilter *filter, const uint8 *key, Size size);
 

@@ -1,5 +1,5 @@
 /*
- * splitters.c
+ * splitter_checks.c
  *		Splitters of random samples: they ascend, each key belongs to the part that they say, and what the
  *		largest part is expected to have is what it has.
  *
