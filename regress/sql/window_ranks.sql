@@ -1,5 +1,5 @@
 --
--- GpuRank: row_number(), rank() and dense_rank() above a GpuSort, without a WindowAgg.
+-- GpuWindow: row_number(), rank() and dense_rank() above a GpuSort, without a WindowAgg.
 --
 CREATE SCHEMA window_ranks;
 SET search_path = window_ranks, public;
@@ -46,8 +46,8 @@ DECLARE
 BEGIN
 	rows_off := rows_of(query);
 	PERFORM set_config('gpusort.mode', mode, true);
-	IF nodes(query, '(GpuRank)') <> taken OR nodes(query, 'WindowAgg') <> others THEN
-		RETURN format('%s windows taken, %s left', nodes(query, '(GpuRank)'), nodes(query, 'WindowAgg'));
+	IF nodes(query, '(GpuWindow)') <> taken OR nodes(query, 'WindowAgg') <> others THEN
+		RETURN format('%s windows taken, %s left', nodes(query, '(GpuWindow)'), nodes(query, 'WindowAgg'));
 	END IF;
 	rows_in_mode := rows_of(query);
 	PERFORM set_config('gpusort.mode', 'off', true);
@@ -130,7 +130,7 @@ SELECT check_ranks('SELECT * FROM (SELECT id, few, row_number() OVER (PARTITION 
 CREATE SEQUENCE calls;
 SET gpusort.mode = force;
 SELECT nodes('SELECT * FROM (SELECT nextval(''calls'') AS c, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r) s WHERE n <= 2', 'WindowAgg') AS left_alone,
-	nodes('SELECT nextval(''calls'') AS c, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r', '(GpuRank)') AS taken;
+	nodes('SELECT nextval(''calls'') AS c, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r', '(GpuWindow)') AS taken;
 SELECT count(*), min(c), max(c) FROM (SELECT nextval('calls') AS c, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r OFFSET 0) s;
 DROP SEQUENCE calls;
 
@@ -157,13 +157,13 @@ FETCH RELATIVE 2000 FROM both_ways;
 COMMIT;
 SET plan_cache_mode = force_generic_plan;
 PREPARE ranks_of (int, bigint) AS SELECT count(*), sum(id), sum(n) FROM (SELECT id, row_number() OVER (PARTITION BY b ORDER BY id) AS n FROM r WHERE few = $1) s WHERE n <= $2;
-SELECT nodes('EXECUTE ranks_of (1, 2)', '(GpuRank)') AS taken;
+SELECT nodes('EXECUTE ranks_of (1, 2)', '(GpuWindow)') AS taken;
 EXECUTE ranks_of (1, 2);
 EXECUTE ranks_of (5, 100000);
 EXECUTE ranks_of (NULL, 2);
 EXECUTE ranks_of (1, NULL);
 SET gpusort.mode = off;
-SELECT nodes('EXECUTE ranks_of (1, 2)', '(GpuRank)') AS taken;
+SELECT nodes('EXECUTE ranks_of (1, 2)', '(GpuWindow)') AS taken;
 EXECUTE ranks_of (1, 2);
 SET gpusort.mode = force;
 EXECUTE ranks_of (1, 2);
@@ -179,7 +179,7 @@ DECLARE held CURSOR WITH HOLD FOR SELECT *, row_number() OVER (PARTITION BY few 
 COMMIT;
 FETCH 3 FROM held;
 CLOSE held;
-SELECT nodes('SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) AS number FROM r', '(GpuRank)') AS taken;
+SELECT nodes('SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) AS number FROM r', '(GpuWindow)') AS taken;
 SET gpusort.mode = off;
 SELECT count(*), count(*) FILTER (WHERE line IN (SELECT s::text FROM (SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) FROM r) s)) AS right FROM (SELECT c::text AS line FROM copied c) t;
 SET gpusort.mode = force;
@@ -189,7 +189,7 @@ DECLARE
 	plan jsonb;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN QUERY SELECT node FROM jsonb_path_query(plan, 'strict $.**') AS node WHERE node ->> 'Custom Plan Provider' = 'GpuRank' OR node ->> 'Node Type' = 'WindowAgg';
+	RETURN QUERY SELECT node FROM jsonb_path_query(plan, 'strict $.**') AS node WHERE node ->> 'Custom Plan Provider' = 'GpuWindow' OR node ->> 'Node Type' = 'WindowAgg';
 END $$;
 CREATE VIEW filtered AS
 SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY few ORDER BY id) AS n, rank() OVER (PARTITION BY few) AS m FROM r) s WHERE n <= 3 AND m <= 5;
@@ -203,7 +203,7 @@ SET gpusort.mode = force;
 SELECT check_ranks('SELECT id, rank() OVER (PARTITION BY few ORDER BY left(t, 1)::text::backwards) FROM r') AS left_to_postgresql,
 	nodes('SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'Sort Key') AS sorts;
 SET gpusort.mode = auto;
-SELECT nodes(query, '(GpuRank)') AS taken, nodes(query, 'WindowAgg') AS windows
+SELECT nodes(query, '(GpuWindow)') AS taken, nodes(query, 'WindowAgg') AS windows
 FROM unnest(ARRAY['SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r WHERE id < 100']) AS query;
 -- PostgreSQL sorts a column that is alone as values, which are in no row.
 SET gpusort.min_rows = 0;

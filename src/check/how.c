@@ -15,7 +15,7 @@
 #include "check/how.h"
 #include "plan/choice.h"
 #include "plan/likely_rows.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
@@ -132,8 +132,8 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 					psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns));
 	if (shape->verified && shape->beside == 0 && sort_may_use_gpu())
 		remarks = lappend(remarks, "not on a card: the CPU verifies the order of such values by comparisons");
-	if (ancestors != NIL && rank_plan_is_rank(linitial(ancestors)))
-		remarks = lappend(remarks, "the window above the sort counts rows without storing them (GpuRank)");
+	if (ancestors != NIL && window_plan_is_window(linitial(ancestors)))
+		remarks = lappend(remarks, "the window above the sort counts rows without storing them (GpuWindow)");
 	return remarks;
 }
 

@@ -18,7 +18,7 @@
 #include "device/participants.h"
 #include "exec/explain.h"
 #include "key/sort_key.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/sort_plan.h"
 
 /* ---------------------------------------------------------------- what ANALYZE adds */
@@ -304,7 +304,7 @@ explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 
 /* Columns of the input, if there are any. */
 static void
-explain_columns(const char *label, const RankColumns *columns, const Plan *input, List *context,
+explain_columns(const char *label, const WindowColumns *columns, const Plan *input, List *context,
 				ExplainState *es)
 {
 	List *words = NIL;
@@ -327,17 +327,17 @@ explain_run_condition(const CustomScan *plan, List *context, ExplainState *es)
 }
 
 void
-explain_rank_node(CustomScanState *state, List *ancestors, ExplainState *es)
+explain_window_node(CustomScanState *state, List *ancestors, ExplainState *es)
 {
 	Plan *plan = state->ss.ps.plan;
 	const CustomScan *scan = (const CustomScan *) plan;
 	List *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
-	RankColumns partition = rank_plan_partition(scan);
-	RankColumns order = rank_plan_order(scan);
+	WindowColumns partition = window_plan_partition(scan);
+	WindowColumns order = window_plan_order(scan);
 	List *functions = NIL;
 	ListCell *cell;
 
-	foreach(cell, rank_plan_functions(scan))
+	foreach(cell, window_plan_functions(scan))
 		functions = lappend(functions, get_func_name(lfirst_oid(cell)));
 	ExplainPropertyList("Window Functions", functions, es);
 	explain_columns("Partition Key", &partition, plan->lefttree, context, es);

@@ -21,7 +21,7 @@
 #include "exec/row_group.h"
 
 RowGroup *
-row_group_create(RankColumns columns, TupleDesc rows, PlanState *node)
+row_group_create(WindowColumns columns, TupleDesc rows, PlanState *node)
 {
 	RowGroup *group = palloc0(sizeof(RowGroup));
 

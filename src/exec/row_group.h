@@ -11,7 +11,7 @@
 
 #include "nodes/execnodes.h"
 
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 
 typedef struct GroupColumn
 {
@@ -23,7 +23,7 @@ typedef struct GroupColumn
 
 typedef struct RowGroup
 {
-	RankColumns columns;
+	WindowColumns columns;
 	GroupColumn *images;   /* the same columns */
 	int last_attno;		   /* the highest attno of the columns; 0: there are no columns */
 	bool trusts_images;	   /* are values of the same bytes equal? */
@@ -34,7 +34,7 @@ typedef struct RowGroup
 } RowGroup;
 
 /* Makes a group without a row.  Raises an error if the user may not call the columns' operators. */
-extern RowGroup *row_group_create(RankColumns columns, TupleDesc rows, PlanState *node);
+extern RowGroup *row_group_create(WindowColumns columns, TupleDesc rows, PlanState *node);
 
 /* The row is the first of a new group. */
 extern void row_group_begin(RowGroup *group, TupleTableSlot *row);

@@ -17,7 +17,7 @@
 #include "plan/cost.h"
 #include "plan/likely_rows.h"
 #include "plan/plan_walk.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 
@@ -70,7 +70,7 @@ belongs_to_another(List *ancestors)
 
 	return parent != NULL &&
 		   (IsA(parent, ForeignScan) || (IsA(parent, CustomScan) && !sort_plan_is_gpusort(parent) &&
-										 !sort_plan_is_feed(parent) && !rank_plan_is_rank(parent)));
+										 !sort_plan_is_feed(parent) && !window_plan_is_window(parent)));
 }
 
 /* Can keys be made of the columns of this sort? */

@@ -8,10 +8,10 @@
  * that processes of a parallel plan run, each for its part of the rows, stay theirs: each has a GpuSort.
  *
  * A WindowAgg copies every row to a tuplestore, whatever its functions need, which takes longer than the sort
- * below it.  Those that only number rows are exchanged for GpuRanks (rank_plan.h), one for one, where they
- * read what a sort returns, be it a GpuSort or one that is left to PostgreSQL, or another GpuRank above one.
- * Windows that save little beside what all below them takes, and those over an index scan, are left as they
- * are.
+ * below it.  Those that only number rows are exchanged for GpuWindows (window_plan.h), one for one, where
+ * they read what a sort returns, be it a GpuSort or one that is left to PostgreSQL, or another GpuWindow
+ * above one.  Windows that save little beside what all below them takes, and those over an index scan, are
+ * left as they are.
  *
  * The plan may come past no hook of ours: then its Sorts stay what they are.
  */
@@ -23,7 +23,7 @@
 #include "plan/cost.h"
 #include "plan/likely_rows.h"
 #include "plan/plan_walk.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/take_sorts.h"
@@ -131,8 +131,8 @@ static bool
 is_taken(const PlannedStmt *stmt, const Plan *plan)
 {
 	if (!IsA(plan, WindowAgg))
-		return is_sort(plan) || rank_plan_is_rank(plan);
-	return is_taken(stmt, plan->lefttree) && rank_plan_is_possible(stmt, (const WindowAgg *) plan);
+		return is_sort(plan) || window_plan_is_window(plan);
+	return is_taken(stmt, plan->lefttree) && window_plan_is_possible(stmt, (const WindowAgg *) plan);
 }
 
 /* Does what it saves count beside what all below it takes? */
@@ -149,7 +149,7 @@ static void
 take_window(Plan **place, List *ancestors, void *stmt)
 {
 	if (IsA(*place, WindowAgg) && is_taken(stmt, *place) && is_worth_taking(stmt, *place))
-		*place = &rank_plan_from_window((const WindowAgg *) *place)->scan.plan;
+		*place = &window_plan_from_window((const WindowAgg *) *place)->scan.plan;
 }
 
 PlannedStmt *

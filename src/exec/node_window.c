@@ -1,6 +1,6 @@
 /*
- * exec/node_rank.c
- *		The executor node GpuRank.
+ * exec/node_window.c
+ *		The executor node GpuWindow.
  *
  * It counts the rows of its input, which come in order, and returns each with row_number(), rank() and
  * dense_rank() as they are at it.  No row is kept: the first row's columns of a partition, and of its peers
@@ -9,7 +9,7 @@
  * A run condition, once false, is false for the rest of a partition.  Above the topmost window nobody wants
  * such rows, and none are returned; another window above gets them, with NULLs for the results.
  *
- * RankStage has the states, which one process goes through; nothing is shared.  Errors are PostgreSQL's.
+ * WindowStage has the states, which one process goes through; nothing is shared.  Errors are PostgreSQL's.
  */
 #include "postgres.h"
 
@@ -22,23 +22,23 @@
 
 #include "base/pg_compat.h"
 #include "exec/explain.h"
-#include "exec/node_rank.h"
+#include "exec/node_window.h"
 #include "exec/row_group.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 
-typedef enum RankStage
+typedef enum WindowStage
 {
-	RANK_NOT_BEGUN, /* no row was read */
-	RANK_COUNTING,
-	RANK_PASSING,  /* the run condition is false: returning the rest of the partition without results */
-	RANK_SKIPPING, /* or leaving it out */
-	RANK_DONE
-} RankStage;
+	WINDOW_NOT_BEGUN, /* no row was read */
+	WINDOW_COUNTING,
+	WINDOW_PASSING,	 /* the run condition is false: returning the rest of the partition without results */
+	WINDOW_SKIPPING, /* or leaving it out */
+	WINDOW_DONE
+} WindowStage;
 
-typedef struct GpuRankState
+typedef struct GpuWindowState
 {
 	CustomScanState css; /* must be first */
-	RankStage stage;
+	WindowStage stage;
 	RowGroup *partition;
 	RowGroup *peers; /* NULL: no function needs them */
 	ExprState *run_condition;
@@ -49,9 +49,9 @@ typedef struct GpuRankState
 	int64 dense_rank;
 	int nresults;
 	const int64 *results[RANK_FUNCTIONS]; /* which of these the scan tuple's last columns have */
-} GpuRankState;
+} GpuWindowState;
 
-static const CustomExecMethods rank_exec_methods;
+static const CustomExecMethods window_exec_methods;
 
 /* ---------------------------------------------------------------- slots */
 
@@ -60,17 +60,17 @@ static const CustomExecMethods rank_exec_methods;
  * somebody asks for them.  So who only counts rows, or looks at a few columns, does not pay for all.  It is a
  * virtual slot of which not all values need be there: what PostgreSQL does with those is done when they are.
  */
-typedef struct RankSlot
+typedef struct WindowSlot
 {
 	VirtualTupleTableSlot base; /* must be first */
 	TupleTableSlot *row;
-} RankSlot;
+} WindowSlot;
 
 /* The row's columns up to this one; of the results, which stand there already, any. */
 static void
 get_columns(TupleTableSlot *slot, int natts)
 {
-	TupleTableSlot *row = ((RankSlot *) slot)->row;
+	TupleTableSlot *row = ((WindowSlot *) slot)->row;
 	int ncolumns = Min(natts, row->tts_tupleDescriptor->natts);
 
 	slot_getsomeattrs(row, ncolumns);
@@ -104,12 +104,12 @@ copy_minimal_tuple(copy_minimal_tuple_parameters)
 }
 
 static const TupleTableSlotOps *
-rank_slot_ops(void)
+window_slot_ops(void)
 {
 	static TupleTableSlotOps ops;
 
 	ops = TTSOpsVirtual;
-	ops.base_slot_size = sizeof(RankSlot);
+	ops.base_slot_size = sizeof(WindowSlot);
 	ops.getsomeattrs = get_columns;
 	ops.materialize = materialize;
 	ops.copy_heap_tuple = copy_heap_tuple;
@@ -122,25 +122,25 @@ rank_slot_ops(void)
  * of the last columns are the caller's to set, before or after.
  */
 static inline void
-rank_slot_store(TupleTableSlot *slot, TupleTableSlot *row)
+window_slot_store(TupleTableSlot *slot, TupleTableSlot *row)
 {
 	if (unlikely(TTS_SHOULDFREE(slot)))
 		ExecClearTuple(slot);
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 	slot->tts_nvalid = 0;
-	((RankSlot *) slot)->row = row;
+	((WindowSlot *) slot)->row = row;
 }
 
 /* ---------------------------------------------------------------- beginning */
 
 static Node *
-create_rank_state(CustomScan *plan)
+create_window_state(CustomScan *plan)
 {
-	GpuRankState *state = palloc0(sizeof(GpuRankState));
+	GpuWindowState *state = palloc0(sizeof(GpuWindowState));
 
 	NodeSetTag(state, T_CustomScanState);
-	state->css.methods = &rank_exec_methods;
-	custom_scan_set_slot_ops(&state->css, rank_slot_ops());
+	state->css.methods = &window_exec_methods;
+	custom_scan_set_slot_ops(&state->css, window_slot_ops());
 	return (Node *) state;
 }
 
@@ -156,11 +156,11 @@ check_permission(Oid function)
 }
 
 static void
-begin_results(GpuRankState *state, const CustomScan *plan)
+begin_results(GpuWindowState *state, const CustomScan *plan)
 {
 	ListCell *cell;
 
-	foreach(cell, rank_plan_functions(plan))
+	foreach(cell, window_plan_functions(plan))
 	{
 		Oid function = lfirst_oid(cell);
 
@@ -172,7 +172,7 @@ begin_results(GpuRankState *state, const CustomScan *plan)
 }
 
 static bool
-needs_peers(const GpuRankState *state)
+needs_peers(const GpuWindowState *state)
 {
 	for (int i = 0; i < state->nresults; i++)
 	{
@@ -183,21 +183,21 @@ needs_peers(const GpuRankState *state)
 }
 
 static void
-begin_rank(CustomScanState *css, EState *estate, int eflags)
+begin_window(CustomScanState *css, EState *estate, int eflags)
 {
-	GpuRankState *state = (GpuRankState *) css;
+	GpuWindowState *state = (GpuWindowState *) css;
 	const CustomScan *plan = (const CustomScan *) css->ss.ps.plan;
 	TupleDesc rows;
 
-	custom_scan_apply_slot_ops(css, estate, rank_slot_ops());
+	custom_scan_apply_slot_ops(css, estate, window_slot_ops());
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	rows = ExecGetResultType(outerPlanState(css));
 	begin_results(state, plan);
-	state->partition = row_group_create(rank_plan_partition(plan), rows, &css->ss.ps);
+	state->partition = row_group_create(window_plan_partition(plan), rows, &css->ss.ps);
 	if (needs_peers(state))
-		state->peers = row_group_create(rank_plan_order(plan), rows, &css->ss.ps);
+		state->peers = row_group_create(window_plan_order(plan), rows, &css->ss.ps);
 	state->run_condition = ExecInitQual(plan->custom_exprs, &css->ss.ps);
-	state->is_top = rank_plan_is_top(plan);
+	state->is_top = window_plan_is_top(plan);
 	state->computes =
 		state->run_condition != NULL || css->ss.ps.qual != NULL || css->ss.ps.ps_ProjInfo != NULL;
 }
@@ -205,9 +205,9 @@ begin_rank(CustomScanState *css, EState *estate, int eflags)
 /* ---------------------------------------------------------------- rows */
 
 static void
-begin_partition(GpuRankState *state, TupleTableSlot *row)
+begin_partition(GpuWindowState *state, TupleTableSlot *row)
 {
-	state->stage = RANK_COUNTING;
+	state->stage = WINDOW_COUNTING;
 	state->row_number = state->rank = state->dense_rank = 1;
 	row_group_begin(state->partition, row);
 	if (state->peers != NULL)
@@ -215,11 +215,11 @@ begin_partition(GpuRankState *state, TupleTableSlot *row)
 }
 
 static void
-count_row(GpuRankState *state, TupleTableSlot *row)
+count_row(GpuWindowState *state, TupleTableSlot *row)
 {
 	ExprContext *context = state->css.ss.ps.ps_ExprContext;
 
-	if (state->stage == RANK_NOT_BEGUN || !row_group_contains(state->partition, row, context))
+	if (state->stage == WINDOW_NOT_BEGUN || !row_group_contains(state->partition, row, context))
 	{
 		begin_partition(state, row);
 		return;
@@ -235,16 +235,16 @@ count_row(GpuRankState *state, TupleTableSlot *row)
 
 /* The scan tuple: the row and its results, or NULLs where the run condition is false. */
 static void
-store_tuple(GpuRankState *state, TupleTableSlot *row)
+store_tuple(GpuWindowState *state, TupleTableSlot *row)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	int ncolumns = row->tts_tupleDescriptor->natts;
 
-	rank_slot_store(slot, row);
+	window_slot_store(slot, row);
 	for (int i = 0; i < state->nresults; i++)
 	{
 		slot->tts_values[ncolumns + i] = Int64GetDatum(*state->results[i]);
-		slot->tts_isnull[ncolumns + i] = state->stage == RANK_PASSING;
+		slot->tts_isnull[ncolumns + i] = state->stage == WINDOW_PASSING;
 	}
 }
 
@@ -253,17 +253,17 @@ store_tuple(GpuRankState *state, TupleTableSlot *row)
  * results, if another window may want it.
  */
 static bool
-is_wanted(GpuRankState *state, ExprContext *context)
+is_wanted(GpuWindowState *state, ExprContext *context)
 {
-	if (state->stage == RANK_PASSING)
+	if (state->stage == WINDOW_PASSING)
 		return true;
 	if (!ExecQual(state->run_condition, context))
 	{
 		if (!state->is_top)
-			state->stage = RANK_PASSING;
+			state->stage = WINDOW_PASSING;
 		else
-			state->stage = state->partition->columns.n > 0 ? RANK_SKIPPING : RANK_DONE;
-		return state->stage == RANK_PASSING;
+			state->stage = state->partition->columns.n > 0 ? WINDOW_SKIPPING : WINDOW_DONE;
+		return state->stage == WINDOW_PASSING;
 	}
 	if (state->css.ss.ps.qual == NULL)
 		return true;
@@ -276,13 +276,13 @@ is_wanted(GpuRankState *state, ExprContext *context)
 }
 
 static TupleTableSlot *
-exec_rank(CustomScanState *css)
+exec_window(CustomScanState *css)
 {
-	GpuRankState *state = (GpuRankState *) css;
+	GpuWindowState *state = (GpuWindowState *) css;
 	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
 	ExprContext *context = css->ss.ps.ps_ExprContext;
 
-	while (state->stage != RANK_DONE)
+	while (state->stage != WINDOW_DONE)
 	{
 		TupleTableSlot *row;
 
@@ -290,11 +290,11 @@ exec_rank(CustomScanState *css)
 		row = ExecProcNode(outerPlanState(css));
 		if (TupIsNull(row))
 		{
-			state->stage = RANK_DONE;
+			state->stage = WINDOW_DONE;
 			break;
 		}
 		count_row(state, row);
-		if (state->stage == RANK_SKIPPING)
+		if (state->stage == WINDOW_SKIPPING)
 			continue;
 		store_tuple(state, row);
 		if (!state->computes)
@@ -308,32 +308,32 @@ exec_rank(CustomScanState *css)
 }
 
 static void
-rescan_rank(CustomScanState *css)
+rescan_window(CustomScanState *css)
 {
-	GpuRankState *state = (GpuRankState *) css;
+	GpuWindowState *state = (GpuWindowState *) css;
 
-	state->stage = RANK_NOT_BEGUN;
+	state->stage = WINDOW_NOT_BEGUN;
 	ExecClearTuple(css->ss.ss_ScanTupleSlot);
 	if (outerPlanState(css)->chgParam == NULL)
 		ExecReScan(outerPlanState(css));
 }
 
 static void
-end_rank(CustomScanState *css)
+end_window(CustomScanState *css)
 {
 	ExecEndNode(outerPlanState(css));
 }
 
-static const CustomExecMethods rank_exec_methods = {
-	.CustomName = GPURANK_NODE_NAME,
-	.BeginCustomScan = begin_rank,
-	.ExecCustomScan = exec_rank,
-	.EndCustomScan = end_rank,
-	.ReScanCustomScan = rescan_rank,
-	.ExplainCustomScan = explain_rank_node,
+static const CustomExecMethods window_exec_methods = {
+	.CustomName = GPUWINDOW_NODE_NAME,
+	.BeginCustomScan = begin_window,
+	.ExecCustomScan = exec_window,
+	.EndCustomScan = end_window,
+	.ReScanCustomScan = rescan_window,
+	.ExplainCustomScan = explain_window_node,
 };
 
-const CustomScanMethods gpurank_scan_methods = {
-	.CustomName = GPURANK_NODE_NAME,
-	.CreateCustomScanState = create_rank_state,
+const CustomScanMethods gpuwindow_scan_methods = {
+	.CustomName = GPUWINDOW_NODE_NAME,
+	.CreateCustomScanState = create_window_state,
 };

@@ -1,6 +1,6 @@
 /*
- * plan/rank_plan.c
- *		The plan node GpuRank: a WindowAgg that numbers rows, in a CustomScan.
+ * plan/window_plan.c
+ *		The plan node GpuWindow: a WindowAgg that numbers rows, in a CustomScan.
  */
 #include "postgres.h"
 
@@ -11,7 +11,7 @@
 
 #include "base/pg_compat.h"
 #include "plan/plan_walk.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/sort_plan.h"
 
 /* Members of custom_private. */
@@ -24,7 +24,7 @@ enum
 static const CustomScanMethods *node_methods;
 
 void
-rank_plan_register(const CustomScanMethods *methods)
+window_plan_register(const CustomScanMethods *methods)
 {
 	node_methods = methods;
 	RegisterCustomScanMethods(methods);
@@ -76,7 +76,7 @@ functions_of(const WindowAgg *window)
  * it raises errors about the offsets of a frame that nobody looks at.
  */
 bool
-rank_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window)
+window_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window)
 {
 	WindowFunctions functions;
 
@@ -133,7 +133,7 @@ refer_to_tuple(Node *node, void *tuple)
 
 /*
  * Has the output's expressions (arg) in the place of its columns, to which setrefs.c has made a run condition
- * refer: a GpuRank computes no output of a row that it leaves out.
+ * refer: a GpuWindow computes no output of a row that it leaves out.
  */
 static Node *
 expand_output(Node *node, void *arg)
@@ -184,7 +184,7 @@ window_columns(const WindowAgg *window)
 }
 
 CustomScan *
-rank_plan_from_window(const WindowAgg *window)
+window_plan_from_window(const WindowAgg *window)
 {
 	CustomScan *plan = makeNode(CustomScan);
 	ScanTuple tuple = {window->plan.lefttree->targetlist, functions_of(window).oids};
@@ -204,36 +204,37 @@ rank_plan_from_window(const WindowAgg *window)
 /* ---------------------------------------------------------------- what the node says */
 
 bool
-rank_plan_is_rank(const Plan *plan)
+window_plan_is_window(const Plan *plan)
 {
 	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == node_methods;
 }
 
-RankColumns
-rank_plan_partition(const CustomScan *plan)
+WindowColumns
+window_plan_partition(const CustomScan *plan)
 {
 	const WindowAgg *window = list_nth(plan->custom_private, PRIVATE_WINDOW);
 
-	return (RankColumns){window->partNumCols, window->partColIdx, window->partOperators,
-						 window->partCollations};
+	return (WindowColumns){window->partNumCols, window->partColIdx, window->partOperators,
+						   window->partCollations};
 }
 
-RankColumns
-rank_plan_order(const CustomScan *plan)
+WindowColumns
+window_plan_order(const CustomScan *plan)
 {
 	const WindowAgg *window = list_nth(plan->custom_private, PRIVATE_WINDOW);
 
-	return (RankColumns){window->ordNumCols, window->ordColIdx, window->ordOperators, window->ordCollations};
+	return (WindowColumns){window->ordNumCols, window->ordColIdx, window->ordOperators,
+						   window->ordCollations};
 }
 
 List *
-rank_plan_functions(const CustomScan *plan)
+window_plan_functions(const CustomScan *plan)
 {
 	return list_nth(plan->custom_private, PRIVATE_FUNCTIONS);
 }
 
 bool
-rank_plan_is_top(const CustomScan *plan)
+window_plan_is_top(const CustomScan *plan)
 {
 	return ((const WindowAgg *) list_nth(plan->custom_private, PRIVATE_WINDOW))->topWindow;
 }
