@@ -319,9 +319,9 @@ explain_columns(const char *label, const WindowColumns *columns, const Plan *inp
 static void
 explain_run_condition(const CustomScan *plan, List *context, ExplainState *es)
 {
-	Node *condition = (Node *) make_ands_explicit(plan->custom_exprs);
+	Node *condition = (Node *) make_ands_explicit(window_plan_run_condition(plan));
 
-	if (plan->custom_exprs != NIL)
+	if (window_plan_run_condition(plan) != NIL)
 		ExplainPropertyText("Run Condition",
 							deparse_expression(condition, context, explain_use_prefix(es), false), es);
 }
@@ -338,7 +338,7 @@ explain_window_node(CustomScanState *state, List *ancestors, ExplainState *es)
 	ListCell *cell;
 
 	foreach(cell, window_plan_functions(scan))
-		functions = lappend(functions, get_func_name(lfirst_oid(cell)));
+		functions = lappend(functions, get_func_name(lfirst_node(WindowFunc, cell)->winfnoid));
 	ExplainPropertyList("Window Functions", functions, es);
 	explain_columns("Partition Key", &partition, plan->lefttree, context, es);
 	explain_columns("Order Key", &order, plan->lefttree, context, es);

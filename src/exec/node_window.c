@@ -2,9 +2,13 @@
  * exec/node_window.c
  *		The executor node GpuWindow.
  *
- * It counts the rows of its input, which come in order, and returns each with row_number(), rank() and
- * dense_rank() as they are at it.  No row is kept: the first row's columns of a partition, and of its peers
- * where the ranks need them, are all that is remembered (row_group.c).
+ * It reads rows in order, and returns each with the results of functions over its window (window_calls.c).  Of
+ * the rows before, it keeps what the functions need: the columns in which a partition's rows are equal, and
+ * those of peers (row_group.c), a few values, the states of aggregates.
+ *
+ * Where results need no row behind the current one, rows are returned as they come.  Otherwise they are held
+ * (held_rows.c): for lead() as many rows as it looks ahead, and where frames end with a unit of rows, peers or
+ * the partition, that unit.  When its first row becomes the current one, all of its rows enter the frame.
  *
  * A run condition, once false, is false for the rest of a partition.  Above the topmost window nobody wants
  * such rows, and none are returned; another window above gets them, with NULLs for the results.
@@ -13,17 +17,17 @@
  */
 #include "postgres.h"
 
-#include "catalog/objectaccess.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
-#include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 
 #include "base/pg_compat.h"
 #include "exec/explain.h"
+#include "exec/held_rows.h"
 #include "exec/node_window.h"
 #include "exec/row_group.h"
+#include "exec/window_calls.h"
+#include "exec/window_slot.h"
 #include "plan/window_plan.h"
 
 typedef enum WindowStage
@@ -35,101 +39,35 @@ typedef enum WindowStage
 	WINDOW_DONE
 } WindowStage;
 
+/* Readers of held rows; those of calls follow. */
+enum
+{
+	READER_CURRENT,
+	READER_UNIT,
+	READER_CALLS
+};
+
 typedef struct GpuWindowState
 {
 	CustomScanState css; /* must be first */
 	WindowStage stage;
 	RowGroup *partition;
 	RowGroup *peers; /* NULL: no function needs them */
+	RowGroup *unit;	 /* NULL: frames end with the current row */
 	ExprState *run_condition;
 	bool is_top;
 	bool computes; /* anything of a scan tuple? */
-	int64 row_number;
-	int64 rank;
-	int64 dense_rank;
-	int nresults;
-	const int64 *results[RANK_FUNCTIONS]; /* which of these the scan tuple's last columns have */
+	bool has_frame;
+	int rows_ahead; /* that functions look at */
+	WindowCalls *calls;
+	WindowPlace place;
+	HeldRows *held;		   /* NULL: rows are returned as they come */
+	bool has_ended;		   /* the input, which must not be asked again */
+	TupleTableSlot *begun; /* the first row of the next partition, which was read; NULL: none was */
+	int64 unit_left;	   /* rows of the current unit that were not returned */
 } GpuWindowState;
 
 static const CustomExecMethods window_exec_methods;
-
-/* ---------------------------------------------------------------- slots */
-
-/*
- * An input's row, and results behind its columns.  The row stays where it is; its columns are read when
- * somebody asks for them.  So who only counts rows, or looks at a few columns, does not pay for all.  It is a
- * virtual slot of which not all values need be there: what PostgreSQL does with those is done when they are.
- */
-typedef struct WindowSlot
-{
-	VirtualTupleTableSlot base; /* must be first */
-	TupleTableSlot *row;
-} WindowSlot;
-
-/* The row's columns up to this one; of the results, which stand there already, any. */
-static void
-get_columns(TupleTableSlot *slot, int natts)
-{
-	TupleTableSlot *row = ((WindowSlot *) slot)->row;
-	int ncolumns = Min(natts, row->tts_tupleDescriptor->natts);
-
-	slot_getsomeattrs(row, ncolumns);
-	for (int i = slot->tts_nvalid; i < ncolumns; i++)
-	{
-		slot->tts_values[i] = row->tts_values[i];
-		slot->tts_isnull[i] = row->tts_isnull[i];
-	}
-	slot->tts_nvalid = natts;
-}
-
-static void
-materialize(TupleTableSlot *slot)
-{
-	slot_getallattrs(slot);
-	TTSOpsVirtual.materialize(slot);
-}
-
-static HeapTuple
-copy_heap_tuple(TupleTableSlot *slot)
-{
-	slot_getallattrs(slot);
-	return TTSOpsVirtual.copy_heap_tuple(slot);
-}
-
-static MinimalTuple
-copy_minimal_tuple(copy_minimal_tuple_parameters)
-{
-	slot_getallattrs(slot);
-	return TTSOpsVirtual.copy_minimal_tuple(copy_minimal_tuple_arguments);
-}
-
-static const TupleTableSlotOps *
-window_slot_ops(void)
-{
-	static TupleTableSlotOps ops;
-
-	ops = TTSOpsVirtual;
-	ops.base_slot_size = sizeof(WindowSlot);
-	ops.getsomeattrs = get_columns;
-	ops.materialize = materialize;
-	ops.copy_heap_tuple = copy_heap_tuple;
-	ops.copy_minimal_tuple = copy_minimal_tuple;
-	return &ops;
-}
-
-/*
- * Makes the slot hold this row as long as the row's own slot does, or until it is materialized.  The values
- * of the last columns are the caller's to set, before or after.
- */
-static inline void
-window_slot_store(TupleTableSlot *slot, TupleTableSlot *row)
-{
-	if (unlikely(TTS_SHOULDFREE(slot)))
-		ExecClearTuple(slot);
-	slot->tts_flags &= ~TTS_FLAG_EMPTY;
-	slot->tts_nvalid = 0;
-	((WindowSlot *) slot)->row = row;
-}
 
 /* ---------------------------------------------------------------- beginning */
 
@@ -144,42 +82,22 @@ create_window_state(CustomScan *plan)
 	return (Node *) state;
 }
 
-/* As a WindowAgg does before it calls it. */
+/* Where frames end. */
 static void
-check_permission(Oid function)
+begin_units(GpuWindowState *state, const CustomScan *plan, TupleDesc rows)
 {
-	AclResult result = proc_aclcheck(function, GetUserId());
+	WindowUnit unit = window_plan_unit(plan);
 
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
-}
-
-static void
-begin_results(GpuWindowState *state, const CustomScan *plan)
-{
-	ListCell *cell;
-
-	foreach(cell, window_plan_functions(plan))
-	{
-		Oid function = lfirst_oid(cell);
-
-		check_permission(function);
-		state->results[state->nresults++] = function == F_ROW_NUMBER ? &state->row_number
-											: function == F_RANK_	 ? &state->rank
-																	 : &state->dense_rank;
-	}
-}
-
-static bool
-needs_peers(const GpuWindowState *state)
-{
-	for (int i = 0; i < state->nresults; i++)
-	{
-		if (state->results[i] != &state->row_number)
-			return true;
-	}
-	return false;
+	state->calls = window_calls_create(&state->css, window_plan_functions(plan), unit);
+	state->has_frame = window_calls_need_frame(state->calls);
+	state->rows_ahead = window_calls_rows_ahead(state->calls);
+	if (unit == UNIT_PEERS)
+		state->unit = row_group_create(window_plan_order(plan), rows, &state->css.ss.ps);
+	else if (unit == UNIT_PARTITION)
+		state->unit = row_group_create((WindowColumns){0}, rows, &state->css.ss.ps);
+	if (state->unit != NULL || state->rows_ahead > 0)
+		state->held = held_rows_create(state->css.ss.ps.state, rows,
+									   READER_CALLS + window_calls_readers(state->calls));
 }
 
 static void
@@ -192,44 +110,143 @@ begin_window(CustomScanState *css, EState *estate, int eflags)
 	custom_scan_apply_slot_ops(css, estate, window_slot_ops());
 	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
 	rows = ExecGetResultType(outerPlanState(css));
-	begin_results(state, plan);
+	/* held rows are in other slots than the input's */
+	css->ss.ps.outeropsset = true;
+	css->ss.ps.outerops = &TTSOpsMinimalTuple;
+	css->ss.ps.outeropsfixed = false;
+	begin_units(state, plan, rows);
 	state->partition = row_group_create(window_plan_partition(plan), rows, &css->ss.ps);
-	if (needs_peers(state))
+	if (window_calls_need_peers(state->calls))
 		state->peers = row_group_create(window_plan_order(plan), rows, &css->ss.ps);
-	state->run_condition = ExecInitQual(plan->custom_exprs, &css->ss.ps);
+	state->run_condition = ExecInitQual(window_plan_run_condition(plan), &css->ss.ps);
 	state->is_top = window_plan_is_top(plan);
 	state->computes =
 		state->run_condition != NULL || css->ss.ps.qual != NULL || css->ss.ps.ps_ProjInfo != NULL;
 }
 
-/* ---------------------------------------------------------------- rows */
+/* ---------------------------------------------------------------- reading */
+
+/* Reads the next row.  Sets whether it is the first one of a partition. */
+static inline TupleTableSlot *
+read_row(GpuWindowState *state, bool *begins)
+{
+	TupleTableSlot *row = ExecProcNode(outerPlanState(state));
+
+	if (TupIsNull(row))
+		return NULL;
+	*begins = state->stage == WINDOW_NOT_BEGUN ||
+			  !row_group_contains(state->partition, row, state->css.ss.ps.ps_ExprContext);
+	return row;
+}
+
+/* Holds one more row of the partition; false: there is none. */
+static bool
+hold_row(GpuWindowState *state)
+{
+	TupleTableSlot *row;
+	bool begins;
+
+	CHECK_FOR_INTERRUPTS();
+	if (state->begun != NULL || state->has_ended)
+		return false;
+	row = read_row(state, &begins);
+	state->has_ended = row == NULL;
+	if (row == NULL)
+		return false;
+	if (begins)
+		state->begun = row;
+	else
+		held_rows_push(state->held, row);
+	return !begins;
+}
+
+/* The same as read_row, of the rows that are held. */
+static TupleTableSlot *
+next_held_row(GpuWindowState *state, bool *begins)
+{
+	*begins = false;
+	if (held_rows_count(state->held) > 0)
+		held_rows_pop(state->held);
+	if (held_rows_count(state->held) == 0 && !hold_row(state))
+	{
+		if (state->begun == NULL)
+			return NULL;
+		held_rows_push(state->held, state->begun);
+		state->begun = NULL;
+		*begins = true;
+	}
+	return held_rows_read(state->held, READER_CURRENT, 0);
+}
+
+/* ---------------------------------------------------------------- computing */
 
 static void
 begin_partition(GpuWindowState *state, TupleTableSlot *row)
 {
 	state->stage = WINDOW_COUNTING;
-	state->row_number = state->rank = state->dense_rank = 1;
+	state->place = (WindowPlace){1, 1, 1};
+	state->unit_left = 0;
 	row_group_begin(state->partition, row);
 	if (state->peers != NULL)
 		row_group_begin(state->peers, row);
+	window_calls_begin(state->calls);
 }
 
 static void
 count_row(GpuWindowState *state, TupleTableSlot *row)
 {
+	state->place.row_number++;
+	if (state->peers != NULL &&
+		!row_group_contains(state->peers, row, state->css.ss.ps.ps_ExprContext))
+	{
+		state->place.rank = state->place.row_number;
+		state->place.dense_rank++;
+		row_group_begin(state->peers, row);
+	}
+}
+
+/* All rows of the unit that begins with this row, the current one, enter the frame. */
+static void
+begin_unit(GpuWindowState *state, TupleTableSlot *row)
+{
 	ExprContext *context = state->css.ss.ps.ps_ExprContext;
 
-	if (state->stage == WINDOW_NOT_BEGUN || !row_group_contains(state->partition, row, context))
+	state->unit_left = 0;
+	row_group_begin(state->unit, row);
+	do
 	{
-		begin_partition(state, row);
-		return;
+		window_calls_enter_frame(state->calls, row, context);
+		ResetExprContext(context);
+		state->unit_left++;
+		if (held_rows_count(state->held) == state->unit_left && !hold_row(state))
+			break;
+		row = held_rows_read(state->held, READER_UNIT, state->unit_left);
+	} while (row_group_contains(state->unit, row, context));
+	window_calls_end_frame(state->calls, context);
+}
+
+/* Computes the results at this row, in the order of a WindowAgg: those of aggregates come last. */
+static void
+compute_results(GpuWindowState *state, TupleTableSlot *row)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+
+	while (state->rows_ahead > 0 && held_rows_count(state->held) <= state->rows_ahead)
+	{
+		if (!hold_row(state))
+			break;
 	}
-	state->row_number++;
-	if (state->peers != NULL && !row_group_contains(state->peers, row, context))
+	window_calls_at_row(state->calls, &state->place, row, state->held, READER_CALLS);
+	if (state->unit != NULL)
 	{
-		state->rank = state->row_number;
-		state->dense_rank++;
-		row_group_begin(state->peers, row);
+		if (state->unit_left == 0)
+			begin_unit(state, row);
+		state->unit_left--;
+	}
+	else if (state->has_frame)
+	{
+		window_calls_enter_frame(state->calls, row, context);
+		window_calls_end_frame(state->calls, context);
 	}
 }
 
@@ -239,13 +256,13 @@ store_tuple(GpuWindowState *state, TupleTableSlot *row)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	int ncolumns = row->tts_tupleDescriptor->natts;
+	int nresults = slot->tts_tupleDescriptor->natts - ncolumns;
 
 	window_slot_store(slot, row);
-	for (int i = 0; i < state->nresults; i++)
-	{
-		slot->tts_values[ncolumns + i] = Int64GetDatum(*state->results[i]);
-		slot->tts_isnull[ncolumns + i] = state->stage == WINDOW_PASSING;
-	}
+	if (state->stage == WINDOW_PASSING)
+		memset(slot->tts_isnull + ncolumns, true, sizeof(bool) * nresults);
+	else
+		window_calls_results(state->calls, slot->tts_values + ncolumns, slot->tts_isnull + ncolumns);
 }
 
 /*
@@ -284,22 +301,28 @@ exec_window(CustomScanState *css)
 
 	while (state->stage != WINDOW_DONE)
 	{
+		bool begins = false;
 		TupleTableSlot *row;
 
 		CHECK_FOR_INTERRUPTS();
-		row = ExecProcNode(outerPlanState(css));
-		if (TupIsNull(row))
+		row = state->held != NULL ? next_held_row(state, &begins) : read_row(state, &begins);
+		if (row == NULL)
 		{
 			state->stage = WINDOW_DONE;
 			break;
 		}
-		count_row(state, row);
+		if (begins)
+			begin_partition(state, row);
+		else if (state->stage == WINDOW_COUNTING)
+			count_row(state, row);
 		if (state->stage == WINDOW_SKIPPING)
 			continue;
+		ResetExprContext(context);
+		if (state->stage == WINDOW_COUNTING)
+			compute_results(state, row);
 		store_tuple(state, row);
 		if (!state->computes)
 			return css->ss.ss_ScanTupleSlot;
-		ResetExprContext(context);
 		context->ecxt_scantuple = css->ss.ss_ScanTupleSlot;
 		if (is_wanted(state, context))
 			return projection != NULL ? ExecProject(projection) : css->ss.ss_ScanTupleSlot;
@@ -313,6 +336,10 @@ rescan_window(CustomScanState *css)
 	GpuWindowState *state = (GpuWindowState *) css;
 
 	state->stage = WINDOW_NOT_BEGUN;
+	state->begun = NULL;
+	state->has_ended = false;
+	if (state->held != NULL)
+		held_rows_clear(state->held);
 	ExecClearTuple(css->ss.ss_ScanTupleSlot);
 	if (outerPlanState(css)->chgParam == NULL)
 		ExecReScan(outerPlanState(css));
@@ -321,6 +348,10 @@ rescan_window(CustomScanState *css)
 static void
 end_window(CustomScanState *css)
 {
+	GpuWindowState *state = (GpuWindowState *) css;
+
+	if (state->held != NULL)
+		held_rows_end(state->held);
 	ExecEndNode(outerPlanState(css));
 }
 

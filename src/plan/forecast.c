@@ -118,7 +118,7 @@ reads_all(const Plan *plan, const Plan *input)
 		case T_WindowAgg:
 			return ((const WindowAgg *) plan)->runCondition == NIL;
 		case T_CustomScan:
-			return window_plan_is_window(plan) && ((const CustomScan *) plan)->custom_exprs == NIL;
+			return window_plan_is_window(plan) && window_plan_run_condition((const CustomScan *) plan) == NIL;
 		case T_NestLoop:
 		case T_HashJoin:
 			return plan->lefttree == input;

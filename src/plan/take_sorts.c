@@ -132,7 +132,7 @@ is_taken(const PlannedStmt *stmt, const Plan *plan)
 {
 	if (!IsA(plan, WindowAgg))
 		return is_sort(plan) || window_plan_is_window(plan);
-	return is_taken(stmt, plan->lefttree) && window_plan_is_possible(stmt, (const WindowAgg *) plan);
+	return is_taken(stmt, plan->lefttree) && window_plan_why_not(stmt, (const WindowAgg *) plan) == NULL;
 }
 
 /* Does what it saves count beside what all below it takes? */

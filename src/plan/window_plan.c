@@ -1,24 +1,24 @@
 /*
  * plan/window_plan.c
- *		The plan node GpuWindow: a WindowAgg that numbers rows, in a CustomScan.
+ *		The plan node GpuWindow: a WindowAgg whose functions need few rows at a time, in a CustomScan.
  */
 #include "postgres.h"
 
-#include "catalog/pg_type.h"
+#include "catalog/pg_aggregate.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/fmgroids.h"
 
 #include "base/pg_compat.h"
 #include "plan/plan_walk.h"
-#include "plan/window_plan.h"
 #include "plan/sort_plan.h"
+#include "plan/window_functions.h"
+#include "plan/window_plan.h"
 
-/* Members of custom_private. */
+/* Members of custom_exprs. */
 enum
 {
-	PRIVATE_FUNCTIONS, /* list of oids */
-	PRIVATE_WINDOW	   /* a WindowAgg with nothing but its columns, and whether it is the topmost one */
+	EXPRS_RUN_CONDITION,
+	EXPRS_FUNCTIONS /* WindowFuncs, each once */
 };
 
 static const CustomScanMethods *node_methods;
@@ -32,61 +32,78 @@ window_plan_register(const CustomScanMethods *methods)
 
 /* ---------------------------------------------------------------- which windows */
 
-/* What is found in the expressions of a window. */
-typedef struct WindowFunctions
-{
-	List *oids; /* each once */
-	bool others;
-} WindowFunctions;
-
-static bool
-numbers_rows(const WindowFunc *function)
-{
-	return (function->winfnoid == F_ROW_NUMBER || function->winfnoid == F_RANK_ ||
-			function->winfnoid == F_DENSE_RANK_) &&
-		   function->aggfilter == NULL && !windowfunc_has_null_treatment(function);
-}
-
+/* Adds the functions of a window's expression to the list (arg), each once. */
 static bool
 find_functions(Node *node, void *arg)
 {
-	WindowFunctions *found = arg;
+	List **functions = arg;
 
 	if (node == NULL)
 		return false;
 	if (!IsA(node, WindowFunc))
-		return expression_tree_walker(node, find_functions, found);
-	found->oids = list_append_unique_oid(found->oids, ((WindowFunc *) node)->winfnoid);
-	found->others |= !numbers_rows((WindowFunc *) node);
+		return expression_tree_walker(node, find_functions, functions);
+	*functions = list_append_unique(*functions, node);
 	return false;
 }
 
-static WindowFunctions
+static List *
 functions_of(const WindowAgg *window)
 {
-	WindowFunctions found = {NIL, false};
+	List *functions = NIL;
 
-	(void) find_functions((Node *) window->plan.targetlist, &found);
-	(void) find_functions((Node *) window->plan.qual, &found);
-	return found;
+	(void) find_functions((Node *) window->plan.targetlist, &functions);
+	(void) find_functions((Node *) window->plan.qual, &functions);
+	return functions;
+}
+
+/* Can the frame's rows be taken in as they come? */
+static const char *
+frame_why_not(const WindowAgg *window)
+{
+	if (!(window->frameOptions & FRAMEOPTION_START_UNBOUNDED_PRECEDING))
+		return "the frame does not begin with the partition";
+	if (window->frameOptions & FRAMEOPTION_EXCLUSION)
+		return "the frame excludes rows";
+	return NULL;
+}
+
+static const char *
+function_why_not(const PlannedStmt *stmt, const WindowAgg *window, const WindowFunc *function)
+{
+	const char *why_not = NULL;
+	WindowCall call = window_call(function, &why_not);
+
+	if (call.kind == WINDOW_OTHER)
+		return why_not;
+	if (expression_is_volatile(stmt->subplans, function))
+		return "an argument is volatile";
+	return window_kind_has_frame(call.kind) ? frame_why_not(window) : NULL;
 }
 
 /*
  * A WindowAgg computes its output also of rows that it then leaves out, which shows if that is volatile; and
  * it raises errors about the offsets of a frame that nobody looks at.
  */
-bool
-window_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window)
+const char *
+window_plan_why_not(const PlannedStmt *stmt, const WindowAgg *window)
 {
-	WindowFunctions functions;
+	const char *why_not = NULL;
+	ListCell *cell;
 
-	if (!FLOAT8PASSBYVAL || window->startOffset != NULL || window->endOffset != NULL)
-		return false;
-	functions = functions_of(window);
-	if (functions.others || functions.oids == NIL)
-		return false;
-	return (window->runCondition == NIL && window->plan.qual == NIL) ||
-		   !expression_is_volatile(stmt->subplans, window->plan.targetlist);
+	if (!FLOAT8PASSBYVAL)
+		return "this server passes 64-bit values by reference";
+	if (window->startOffset != NULL || window->endOffset != NULL)
+		return "the frame has an offset";
+	foreach(cell, functions_of(window))
+	{
+		why_not = function_why_not(stmt, window, lfirst(cell));
+		if (why_not != NULL)
+			return why_not;
+	}
+	if ((window->runCondition != NIL || window->plan.qual != NIL) &&
+		expression_is_volatile(stmt->subplans, window->plan.targetlist))
+		return "a condition on the window leaves rows out, and the output is volatile";
+	return NULL;
 }
 
 /* ---------------------------------------------------------------- making the node */
@@ -94,8 +111,8 @@ window_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window)
 /* The scan tuple: columns of the input, and then the results of functions. */
 typedef struct ScanTuple
 {
-	List *input; /* TargetEntries */
-	List *functions;
+	List *input;	 /* TargetEntries */
+	List *functions; /* WindowFuncs */
 } ScanTuple;
 
 static Expr *
@@ -106,11 +123,11 @@ result_column(const WindowFunc *function, const ScanTuple *tuple)
 
 	foreach(cell, tuple->functions)
 	{
-		if (lfirst_oid(cell) == function->winfnoid)
+		if (equal(lfirst(cell), function))
 			break;
 		column++;
 	}
-	return (Expr *) makeVar(INDEX_VAR, column, INT8OID, -1, InvalidOid, 0);
+	return (Expr *) makeVar(INDEX_VAR, column, function->wintype, -1, function->wincollid, 0);
 }
 
 /* Has columns of the scan tuple in the place of the input's, and of functions. */
@@ -145,10 +162,42 @@ expand_output(Node *node, void *arg)
 	return expression_tree_mutator(node, expand_output, arg);
 }
 
-/*
- * The scan tuple as the node has it.  For EXPLAIN, which does not know what window a function belongs to, the
- * functions are plain ones.
- */
+/* An aggregate as EXPLAIN prints it, with its FILTER and its star. */
+static Expr *
+explained_aggregate(const WindowFunc *function)
+{
+	Aggref *aggregate = makeNode(Aggref);
+	ListCell *cell;
+
+	aggregate->aggfnoid = function->winfnoid;
+	aggregate->aggtype = function->wintype;
+	aggregate->aggcollid = function->wincollid;
+	aggregate->inputcollid = function->inputcollid;
+	aggregate->aggfilter = function->aggfilter;
+	aggregate->aggstar = function->winstar;
+	aggregate->aggkind = AGGKIND_NORMAL;
+	aggregate->aggsplit = AGGSPLIT_SIMPLE;
+	foreach(cell, function->args)
+	{
+		int number = list_length(aggregate->args) + 1;
+
+		aggregate->args = lappend(aggregate->args, makeTargetEntry(lfirst(cell), number, NULL, false));
+		aggregate->aggargtypes = lappend_oid(aggregate->aggargtypes, exprType(lfirst(cell)));
+	}
+	return (Expr *) aggregate;
+}
+
+/* For EXPLAIN, which does not know what window a function belongs to, functions are plain ones. */
+static Expr *
+explained_function(const WindowFunc *function)
+{
+	if (function->winagg)
+		return explained_aggregate(function);
+	return (Expr *) makeFuncExpr(function->winfnoid, function->wintype, function->args, function->wincollid,
+								 function->inputcollid, COERCE_EXPLICIT_CALL);
+}
+
+/* The scan tuple as the node has it. */
 static List *
 tuple_columns(const ScanTuple *tuple)
 {
@@ -156,12 +205,8 @@ tuple_columns(const ScanTuple *tuple)
 	ListCell *cell;
 
 	foreach(cell, tuple->functions)
-	{
-		Expr *function = (Expr *) makeFuncExpr(lfirst_oid(cell), INT8OID, NIL, InvalidOid, InvalidOid,
-											   COERCE_EXPLICIT_CALL);
-
-		columns = lappend(columns, makeTargetEntry(function, list_length(columns) + 1, NULL, false));
-	}
+		columns = lappend(columns, makeTargetEntry(explained_function(lfirst(cell)),
+												   list_length(columns) + 1, NULL, false));
 	return columns;
 }
 
@@ -179,6 +224,7 @@ window_columns(const WindowAgg *window)
 	columns->ordColIdx = window->ordColIdx;
 	columns->ordOperators = window->ordOperators;
 	columns->ordCollations = window->ordCollations;
+	columns->frameOptions = window->frameOptions;
 	columns->topWindow = window->topWindow;
 	return columns;
 }
@@ -187,16 +233,16 @@ CustomScan *
 window_plan_from_window(const WindowAgg *window)
 {
 	CustomScan *plan = makeNode(CustomScan);
-	ScanTuple tuple = {window->plan.lefttree->targetlist, functions_of(window).oids};
+	ScanTuple tuple = {window->plan.lefttree->targetlist, functions_of(window)};
 	Node *run_condition = expand_output((Node *) window->runCondition, window->plan.targetlist);
 
 	plan->scan.plan = window->plan;
 	NodeSetTag(plan, T_CustomScan);
 	plan->scan.plan.targetlist = (List *) refer_to_tuple((Node *) window->plan.targetlist, &tuple);
 	plan->scan.plan.qual = (List *) refer_to_tuple((Node *) window->plan.qual, &tuple);
-	plan->custom_exprs = (List *) refer_to_tuple(run_condition, &tuple);
+	plan->custom_exprs = list_make2(refer_to_tuple(run_condition, &tuple), tuple.functions);
 	plan->custom_scan_tlist = tuple_columns(&tuple);
-	plan->custom_private = list_make2(tuple.functions, window_columns(window));
+	plan->custom_private = list_make1(window_columns(window));
 	plan->methods = node_methods;
 	return plan;
 }
@@ -209,10 +255,16 @@ window_plan_is_window(const Plan *plan)
 	return IsA(plan, CustomScan) && ((const CustomScan *) plan)->methods == node_methods;
 }
 
+static const WindowAgg *
+columns_of(const CustomScan *plan)
+{
+	return linitial_node(WindowAgg, plan->custom_private);
+}
+
 WindowColumns
 window_plan_partition(const CustomScan *plan)
 {
-	const WindowAgg *window = list_nth(plan->custom_private, PRIVATE_WINDOW);
+	const WindowAgg *window = columns_of(plan);
 
 	return (WindowColumns){window->partNumCols, window->partColIdx, window->partOperators,
 						   window->partCollations};
@@ -221,20 +273,54 @@ window_plan_partition(const CustomScan *plan)
 WindowColumns
 window_plan_order(const CustomScan *plan)
 {
-	const WindowAgg *window = list_nth(plan->custom_private, PRIVATE_WINDOW);
+	const WindowAgg *window = columns_of(plan);
 
 	return (WindowColumns){window->ordNumCols, window->ordColIdx, window->ordOperators,
 						   window->ordCollations};
 }
 
+/* Does a function look at more rows of its frame than the first one? */
+static bool
+looks_at_frame(const CustomScan *plan)
+{
+	ListCell *cell;
+
+	foreach(cell, window_plan_functions(plan))
+	{
+		WindowCall call = window_call(lfirst(cell), NULL);
+
+		if (window_kind_has_frame(call.kind) && !(call.kind == WINDOW_NTH_VALUE && call.offset == 1))
+			return true;
+	}
+	return false;
+}
+
+WindowUnit
+window_plan_unit(const CustomScan *plan)
+{
+	int options = columns_of(plan)->frameOptions;
+
+	if (!looks_at_frame(plan))
+		return UNIT_ROW;
+	if (options & FRAMEOPTION_END_UNBOUNDED_FOLLOWING)
+		return UNIT_PARTITION;
+	return options & FRAMEOPTION_ROWS ? UNIT_ROW : UNIT_PEERS;
+}
+
 List *
 window_plan_functions(const CustomScan *plan)
 {
-	return list_nth(plan->custom_private, PRIVATE_FUNCTIONS);
+	return list_nth(plan->custom_exprs, EXPRS_FUNCTIONS);
+}
+
+List *
+window_plan_run_condition(const CustomScan *plan)
+{
+	return list_nth(plan->custom_exprs, EXPRS_RUN_CONDITION);
 }
 
 bool
 window_plan_is_top(const CustomScan *plan)
 {
-	return ((const WindowAgg *) list_nth(plan->custom_private, PRIVATE_WINDOW))->topWindow;
+	return columns_of(plan)->topWindow;
 }

@@ -1,10 +1,10 @@
 /*
  * plan/window_plan.h
- *		The plan node GpuWindow: a WindowAgg that numbers rows, in a CustomScan.
+ *		The plan node GpuWindow: a WindowAgg whose functions need few rows at a time, in a CustomScan.
  *
- * row_number(), rank() and dense_rank() need only the row before in their partition, so a GpuWindow keeps no
- * rows.  Its input is its lefttree.  Its scan tuple is the input's columns, and after them the functions'
- * results, one column each.  The run condition is in custom_exprs, and everything else in custom_private.
+ * Its input is its lefttree.  Its scan tuple is the input's columns, and after them the functions' results,
+ * one column each.  The run condition and the calls of the functions are in custom_exprs, and everything else
+ * in custom_private.  window_functions.h says which functions a GpuWindow computes.
  */
 #ifndef GPUSORT_PLAN_WINDOW_PLAN_H
 #define GPUSORT_PLAN_WINDOW_PLAN_H
@@ -17,18 +17,18 @@
 /* The name in EXPLAIN, which is also the name of the registered methods. */
 #define GPUWINDOW_NODE_NAME "GpuWindow"
 
-/* The maximum number of results: row_number(), rank(), dense_rank(). */
-#define RANK_FUNCTIONS 3
-
 /* Registers the node's methods; once, when the library is loaded. */
 extern void window_plan_register(const CustomScanMethods *methods);
 
-/* Can a GpuWindow replace this WindowAgg of a finished plan? */
-extern bool window_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window);
+/*
+ * Returns the reason why a GpuWindow cannot replace this WindowAgg of a finished plan, in words for a person.
+ * NULL: it can.
+ */
+extern const char *window_plan_why_not(const PlannedStmt *stmt, const WindowAgg *window);
 
 /*
- * Returns a GpuWindow in the place of the WindowAgg, after setrefs.c, over the same input.  It shares
- * unchanged nodes with the WindowAgg.
+ * Returns a GpuWindow in the place of the WindowAgg, after setrefs.c, over the same input.  It shares unchanged
+ * nodes with the WindowAgg.
  */
 extern CustomScan *window_plan_from_window(const WindowAgg *window);
 
@@ -48,8 +48,24 @@ typedef struct WindowColumns
 extern WindowColumns window_plan_partition(const CustomScan *plan);
 extern WindowColumns window_plan_order(const CustomScan *plan);
 
-/* The functions (oids) whose results are the last columns of the scan tuple. */
+/*
+ * The rows at whose last one a frame ends, seen from the current row.  Every frame that matters begins with
+ * the partition.
+ */
+typedef enum WindowUnit
+{
+	UNIT_ROW,
+	UNIT_PEERS,
+	UNIT_PARTITION
+} WindowUnit;
+
+extern WindowUnit window_plan_unit(const CustomScan *plan);
+
+/* The functions (WindowFuncs over the outer plan's columns) whose results are the last columns of the scan tuple. */
 extern List *window_plan_functions(const CustomScan *plan);
+
+/* The run condition, over the scan tuple. */
+extern List *window_plan_run_condition(const CustomScan *plan);
 
 /* Is it the topmost window of its query?  Then no node needs the rows that its run condition leaves out. */
 extern bool window_plan_is_top(const CustomScan *plan);
