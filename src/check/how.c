@@ -113,6 +113,34 @@ turns_on_card(const PlannedStmt *stmt, const Plan *sort, const SortShape *shape)
 					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 
+/* On the windows directly above the sort, up to the first one that is left to PostgreSQL. */
+static List *
+remarks_on_windows(const PlannedStmt *stmt, List *ancestors, List *remarks)
+{
+	bool taken = false;
+	ListCell *cell;
+
+	foreach(cell, ancestors)
+	{
+		const Plan *plan = lfirst(cell);
+		const char *why_not;
+
+		if (!IsA(plan, WindowAgg) && !window_plan_is_window(plan))
+			break;
+		if (window_plan_is_window(plan))
+		{
+			if (!taken)
+				remarks = lappend(remarks, "the window above the sort is computed as rows come (GpuWindow)");
+			taken = true;
+			continue;
+		}
+		why_not = window_plan_why_not(stmt, (const WindowAgg *) plan);
+		return lappend(remarks, psprintf("a window above the sort copies all rows (WindowAgg): %s",
+										 why_not != NULL ? why_not : "little of the time would be saved"));
+	}
+	return remarks;
+}
+
 static List *
 remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const SortShape *shape,
 		   const SortHow *how)
@@ -132,9 +160,7 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 					psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns));
 	if (shape->verified && shape->beside == 0 && sort_may_use_gpu())
 		remarks = lappend(remarks, "not on a card: the CPU verifies the order of such values by comparisons");
-	if (ancestors != NIL && window_plan_is_window(linitial(ancestors)))
-		remarks = lappend(remarks, "the window above the sort counts rows without storing them (GpuWindow)");
-	return remarks;
+	return remarks_on_windows(stmt, ancestors, remarks);
 }
 
 const char *
