@@ -177,7 +177,10 @@ SELECT check_windows('SELECT * FROM (SELECT id, t, count(*) OVER w, sum(x) OVER 
 RESET work_mem;
 
 -- Over a plain sort, an incremental sort, an index scan, a function, a subquery, workers, and other windows.
+-- The hash is negative in a row, but not as its function returns it.
+CREATE INDEX ON r (hashint4(few), id);
 SET enable_seqscan = off;
+SELECT check_windows('SELECT lead(id) OVER w, count(*) OVER w FROM r WHERE id > 0 WINDOW w AS (PARTITION BY hashint4(few) ORDER BY id)') AS hashes;
 SELECT check_windows('SELECT id, lag(id) OVER (ORDER BY id), sum(x) OVER (ORDER BY id) FROM r WHERE id > 0') AS index_scan;
 RESET enable_seqscan;
 SELECT check_windows('SELECT g, lead(g) OVER (), sum(g) OVER (ROWS UNBOUNDED PRECEDING) FROM generate_series(1, 50) AS g', 2) AS function_scan,

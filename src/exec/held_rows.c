@@ -214,8 +214,8 @@ begin_anew(HeldRows *held)
 }
 
 /*
- * Who has looked ahead has the next row in a slot, and its columns may have been read: the first reader, which
- * will be asked for it, gets that slot.
+ * Who has looked ahead has the next row in a slot, and its columns may have been read: the first reader,
+ * which will be asked for it, gets that slot.
  */
 static void
 pass_slot(HeldRows *held)

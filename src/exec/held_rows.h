@@ -27,8 +27,8 @@ extern void held_rows_pop(HeldRows *held);
 extern int64 held_rows_count(const HeldRows *held);
 
 /*
- * Returns a slot with the row of this index, from 0, until the row is dropped or the reader reads another one.
- * NULL: there are not so many rows.
+ * Returns a slot with the row of this index, from 0, until the row is dropped or the reader reads another
+ * one.  NULL: there are not so many rows.
  */
 extern TupleTableSlot *held_rows_read(HeldRows *held, int reader, int64 index);
 

@@ -2,13 +2,13 @@
  * exec/node_window.c
  *		The executor node GpuWindow.
  *
- * It reads rows in order, and returns each with the results of functions over its window (window_calls.c).  Of
- * the rows before, it keeps what the functions need: the columns in which a partition's rows are equal, and
- * those of peers (row_group.c), a few values, the states of aggregates.
+ * It reads rows in order, and returns each with the results of functions over its window (window_calls.c).
+ * Of the rows before, it keeps what the functions need: the columns in which a partition's rows are equal,
+ * and those of peers (row_group.c), a few values, the states of aggregates.
  *
  * Where results need no row behind the current one, rows are returned as they come.  Otherwise they are held
- * (held_rows.c): for lead() as many rows as it looks ahead, and where frames end with a unit of rows, peers or
- * the partition, that unit.  When its first row becomes the current one, all of its rows enter the frame.
+ * (held_rows.c): for lead() as many rows as it looks ahead, and where frames end with a unit of rows, peers
+ * or the partition, that unit.  When its first row becomes the current one, all of its rows enter the frame.
  *
  * A run condition, once false, is false for the rest of a partition.  Above the topmost window nobody wants
  * such rows, and none are returned; another window above gets them, with NULLs for the results.
@@ -96,8 +96,8 @@ begin_units(GpuWindowState *state, const CustomScan *plan, TupleDesc rows)
 	else if (unit == UNIT_PARTITION)
 		state->unit = row_group_create((WindowColumns){0}, rows, &state->css.ss.ps);
 	if (state->unit != NULL || state->rows_ahead > 0)
-		state->held = held_rows_create(state->css.ss.ps.state, rows,
-									   READER_CALLS + window_calls_readers(state->calls));
+		state->held =
+			held_rows_create(state->css.ss.ps.state, rows, READER_CALLS + window_calls_readers(state->calls));
 }
 
 static void
@@ -196,8 +196,7 @@ static void
 count_row(GpuWindowState *state, TupleTableSlot *row)
 {
 	state->place.row_number++;
-	if (state->peers != NULL &&
-		!row_group_contains(state->peers, row, state->css.ss.ps.ps_ExprContext))
+	if (state->peers != NULL && !row_group_contains(state->peers, row, state->css.ss.ps.ps_ExprContext))
 	{
 		state->place.rank = state->place.row_number;
 		state->place.dense_rank++;

@@ -3,9 +3,9 @@
  *		Running aggregates of a window: rows are added, and results are read in between.
  *
  * An aggregate's functions find out where they are called by AggCheckCallContext.  For them there is a
- * WindowAggState, which has nothing but the memory context of the states: that of one node's aggregates, until
- * the partition ends.  It calls the plain transition functions, as a WindowAgg does over a frame whose begin
- * does not move.
+ * WindowAggState, which has nothing but the memory context of the states: that of one node's aggregates,
+ * until the partition ends.  It calls the plain transition functions, as a WindowAgg does over a frame whose
+ * begin does not move.
  */
 #include "postgres.h"
 
@@ -169,10 +169,9 @@ make_initial(WindowAggregate *aggregate, const WindowFunc *function, HeapTuple t
 	/* the first value will be the state, unless the function was altered since the aggregate was made */
 	if (aggregate->transition_function.fn_strict &&
 		(types->narguments < 1 || !IsBinaryCoercible(types->arguments[0], types->state)))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
-				 errmsg("aggregate %u needs to have compatible input type and transition type",
-						function->winfnoid)));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
+						errmsg("aggregate %u needs to have compatible input type and transition type",
+							   function->winfnoid)));
 }
 
 static void
@@ -316,7 +315,9 @@ call_transition(WindowAggregate *aggregate)
 	state->isnull = call->isnull;
 }
 
-/* What a strict function may not be called with, a state that became NULL included, leaves the state alone. */
+/*
+ * What a strict function may not be called with, a state that became NULL included, leaves the state alone.
+ */
 static void
 add_row(WindowAggregate *aggregate, ExprContext *context)
 {

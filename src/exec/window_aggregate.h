@@ -24,8 +24,8 @@ extern WindowAggregates *window_aggregates_create(EState *estate);
 extern void window_aggregates_reset(WindowAggregates *all);
 
 /*
- * Makes an aggregate of this call, whose arguments are evaluated in the node.  Raises an error if the user may
- * not call the aggregate, or the aggregate's owner may not call its functions.
+ * Makes an aggregate of this call, whose arguments are evaluated in the node.  Raises an error if the user
+ * may not call the aggregate, or the aggregate's owner may not call its functions.
  */
 extern WindowAggregate *window_aggregate_create(WindowAggregates *all, const WindowFunc *function,
 												PlanState *node);

@@ -77,8 +77,7 @@ create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, Pl
 WindowCalls *
 window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
 {
-	WindowCalls *calls =
-		palloc0(offsetof(WindowCalls, calls) + sizeof(CallState) * list_length(functions));
+	WindowCalls *calls = palloc0(offsetof(WindowCalls, calls) + sizeof(CallState) * list_length(functions));
 	ListCell *cell;
 
 	calls->memory = CurrentMemoryContext;
@@ -243,7 +242,10 @@ window_calls_end_frame(WindowCalls *calls, ExprContext *context)
 
 /* ---------------------------------------------------------------- the current row */
 
-/* The ring has one value more than lag() goes back: the oldest one is the result, and the next to be replaced. */
+/*
+ * The ring has one value more than lag() goes back: the oldest one is the result, and the next to be
+ * replaced.
+ */
 static void
 compute_lag(WindowCalls *calls, CallState *state, int64 row_number, TupleTableSlot *row)
 {

@@ -52,7 +52,10 @@ extern void window_calls_enter_frame(WindowCalls *calls, TupleTableSlot *row, Ex
  */
 extern void window_calls_end_frame(WindowCalls *calls, ExprContext *context);
 
-/* Computes the other calls.  held: this row and those behind it; first_reader: the readers of lead() begin here. */
+/*
+ * Computes the other calls.  held: this row and those behind it; first_reader: the readers of lead() begin
+ * here.
+ */
 extern void window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot *row,
 								HeldRows *held, int first_reader);
 

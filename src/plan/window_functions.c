@@ -2,9 +2,9 @@
  * plan/window_functions.c
  *		Calls of functions over a window: which kinds a GpuWindow computes.
  *
- * A WindowAgg evaluates the arguments of lag(), lead(), nth_value() and the like only at rows that it fetches,
- * so an expression there may fail at others.  A column cannot.  Aggregates are evaluated at each row in order
- * by a WindowAgg, too: any expression will do that is not volatile.
+ * A WindowAgg evaluates the arguments of lag(), lead(), nth_value() and the like only at rows that it
+ * fetches, so an expression there may fail at others.  A column cannot.  Aggregates are evaluated at each row
+ * in order by a WindowAgg, too: any expression will do that is not volatile.
  */
 #include "postgres.h"
 

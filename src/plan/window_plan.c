@@ -205,8 +205,8 @@ tuple_columns(const ScanTuple *tuple)
 	ListCell *cell;
 
 	foreach(cell, tuple->functions)
-		columns = lappend(columns, makeTargetEntry(explained_function(lfirst(cell)),
-												   list_length(columns) + 1, NULL, false));
+		columns = lappend(columns, makeTargetEntry(explained_function(lfirst(cell)), list_length(columns) + 1,
+												   NULL, false));
 	return columns;
 }
 

@@ -27,8 +27,8 @@ extern void window_plan_register(const CustomScanMethods *methods);
 extern const char *window_plan_why_not(const PlannedStmt *stmt, const WindowAgg *window);
 
 /*
- * Returns a GpuWindow in the place of the WindowAgg, after setrefs.c, over the same input.  It shares unchanged
- * nodes with the WindowAgg.
+ * Returns a GpuWindow in the place of the WindowAgg, after setrefs.c, over the same input.  It shares
+ * unchanged nodes with the WindowAgg.
  */
 extern CustomScan *window_plan_from_window(const WindowAgg *window);
 
@@ -61,7 +61,10 @@ typedef enum WindowUnit
 
 extern WindowUnit window_plan_unit(const CustomScan *plan);
 
-/* The functions (WindowFuncs over the outer plan's columns) whose results are the last columns of the scan tuple. */
+/*
+ * The functions (WindowFuncs over the outer plan's columns) whose results are the last columns of the scan
+ * tuple.
+ */
 extern List *window_plan_functions(const CustomScan *plan);
 
 /* The run condition, over the scan tuple. */
