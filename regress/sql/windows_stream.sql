@@ -94,7 +94,7 @@ SELECT check_windows('SELECT * FROM (SELECT id, count(*) OVER w, sum(x) OVER w F
 
 -- Aggregates of all kinds: by value and by reference, strict and not, with initial values and without, with final functions.
 SELECT a, check_over(format('%s OVER w', a), 'PARTITION BY few ORDER BY id ROWS UNBOUNDED PRECEDING') AS rows, check_over(format('%s OVER w, %1$s FILTER (WHERE b) OVER w', a), 'PARTITION BY few ORDER BY id') AS peers,
-	check_over(format('%s OVER w, %1$s FILTER (WHERE x > 0) OVER w', a), 'PARTITION BY b ORDER BY d, id ROWS UNBOUNDED PRECEDING') AS filtered
+	check_over(format('%s OVER w, %1$s FILTER (WHERE x > 0) OVER w', a), 'PARTITION BY few ORDER BY d, id ROWS UNBOUNDED PRECEDING') AS filtered
 FROM unnest('{sum(x),sum(big),sum(scaled),sum(f),avg(x),avg(scaled),avg(f),count(*),count(t),min(x),max(x),min(t),max(t),max(scaled),max(arr),max(d),bool_or(b),bit_and(x),stddev(x),variance(scaled),corr(f x),regr_slope(f x),
 	array_agg(x),array_agg(t),array_agg(arr),"string_agg(t, few::text)",json_agg(x),jsonb_agg(t),"jsonb_object_agg(id, x)",every(b),max(n::text),sum(x + few),sum(length(t))}'::text[]) AS names,
 	replace(names, 'f x', 'f, x') AS a;
