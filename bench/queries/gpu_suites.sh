@@ -13,6 +13,8 @@
 #
 #	drained		SELECT ... OFFSET 1000000000: all rows are sorted and returned, none is sent
 #	firstN		the same for ORDER BY ... LIMIT N
+#	window-F	drained: F(v) over partitions, ordered by ORDER BY
+#	counted-F	the same below an aggregate
 #	copy		COPY (SELECT ...) TO '/dev/null', by the server
 #	ctas		CREATE UNLOGGED TABLE ... AS SELECT ...
 #	again		drained, three times in each of many connections, one after the other
@@ -25,7 +27,7 @@
 # ORDER BY), serial and parallel (PostgreSQL's own), cuda and cpu (gpusort with that device; 0 workers: the
 # serial feed).
 
-all_suites='headline limits sizes types widths outputs workers sessions startup profile'
+all_suites='headline limits windows sizes types widths outputs workers sessions startup profile'
 
 # The columns of a table, SQL out of a row's number i and a random int8 n.
 data_columns() {
@@ -55,6 +57,16 @@ suite_limits() {
 cuda0:2 cuda$workers:2 cuda$most_workers:3 cpu0:2 cpu$workers:2 cpu$most_workers:3"
 	for first in 100 10000 1000000 10000000; do
 		echo "limits|LIMIT $first|narrow|50000000|id|first$first|1|0.4|$methods"
+	done
+}
+
+# Windows that a GpuWindow computes as rows come: of the row before, of all rows so far, of the first one.
+suite_windows() {
+	local output call methods="serial:1 parallel$workers:1 cuda0:2 cuda$workers:3 cuda$most_workers:3 cpu$workers:2 cpu$most_workers:2"
+	for output in window counted; do
+		for call in lag sum first_value; do
+			echo "windows|$call, $output|narrow|50000000|id|$output-$call|1|1.7|$methods"
+		done
 	done
 }
 
