@@ -204,7 +204,8 @@ SELECT check_ranks('SELECT id, rank() OVER (PARTITION BY few ORDER BY left(t, 1)
 	nodes('SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'Sort Key') AS sorts;
 SET gpusort.mode = auto;
 SELECT nodes(query, '(GpuWindow)') AS taken, nodes(query, 'WindowAgg') AS windows
-FROM unnest(ARRAY['SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r WHERE id < 100']) AS query;
+FROM unnest(ARRAY['SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r WHERE id < 100',
+	'SELECT rank() OVER (ORDER BY g) FROM generate_series(1, 100) AS g', 'SELECT lag(g) OVER () FROM generate_series(1, 20000) AS g']) AS query;
 -- PostgreSQL sorts a column that is alone as values, which are in no row.
 SET gpusort.min_rows = 0;
 CREATE TABLE alone AS SELECT few, letter COLLATE alike AS letter FROM r WHERE id <= 100;

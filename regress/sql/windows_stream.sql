@@ -180,7 +180,12 @@ RESET work_mem;
 -- The hash is negative in a row, but not as its function returns it.
 CREATE INDEX ON r (hashint4(few), id);
 SET enable_seqscan = off;
-SELECT check_windows('SELECT lead(id) OVER w, count(*) OVER w FROM r WHERE id > 0 WINDOW w AS (PARTITION BY hashint4(few) ORDER BY id)') AS hashes;
+SET enable_sort = off;
+SET gpusort.mode = force;
+SELECT nodes(query, 'r_hashint4_id_idx') AS by_index, check_windows(query) AS hashes
+FROM (VALUES ('SELECT lead(id) OVER w, count(*) OVER w FROM r WHERE id > 0 WINDOW w AS (PARTITION BY hashint4(few) ORDER BY id)')) AS q (query);
+RESET gpusort.mode;
+RESET enable_sort;
 SELECT check_windows('SELECT id, lag(id) OVER (ORDER BY id), sum(x) OVER (ORDER BY id) FROM r WHERE id > 0') AS index_scan;
 RESET enable_seqscan;
 SELECT check_windows('SELECT g, lead(g) OVER (), sum(g) OVER (ROWS UNBOUNDED PRECEDING) FROM generate_series(1, 50) AS g', 2) AS function_scan,

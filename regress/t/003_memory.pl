@@ -86,7 +86,8 @@ like($node->safe_psql('postgres', 'SET enable_seqscan = off; EXPLAIN ' . sprintf
 my ($held_few, $held_many) = map { held_after(1, sprintf($alternating, $_)) } 1000, 20000;
 cmp_ok($held_many - $held_few, '<', 65536, "held with 1000 rows: $held_few bytes, with 20000: $held_many");
 
-# Windows hold as much in the last partition as in an early one, and at the end of a long partition as at its begin.
+# Windows hold as much in the last partition as in an early one, and at the end of a long partition as at its
+# begin.
 foreach my $frame ('', 'ROWS UNBOUNDED PRECEDING')
 {
 	foreach my $partition ('PARTITION BY a / 10', '')

@@ -14,7 +14,7 @@
 
 typedef struct HeldRows HeldRows;
 
-/* Makes an empty queue for rows of this descriptor, with so many readers, in CurrentMemoryContext. */
+/* Makes an empty queue for rows of this descriptor, with nreaders readers, in CurrentMemoryContext. */
 extern HeldRows *held_rows_create(EState *estate, TupleDesc desc, int nreaders);
 
 /* Copies the slot's row to the end of the queue. */
@@ -28,7 +28,7 @@ extern int64 held_rows_count(const HeldRows *held);
 
 /*
  * Returns a slot with the row of this index, from 0, until the row is dropped or the reader reads another
- * one.  NULL: there are not so many rows.
+ * one.  NULL: there is no such row.
  */
 extern TupleTableSlot *held_rows_read(HeldRows *held, int reader, int64 index);
 

@@ -37,7 +37,7 @@ extern bool window_calls_need_frame(const WindowCalls *calls);
 /* The number of rows behind the current one that calls look at. */
 extern int window_calls_rows_ahead(const WindowCalls *calls);
 
-/* The number of calls of lead(): their readers of held rows are the last ones of so many. */
+/* The number of calls of lead(), each of which has a reader of held rows. */
 extern int window_calls_readers(const WindowCalls *calls);
 
 /* Begins a partition without rows. */
