@@ -13,6 +13,7 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
+#include "base/pg_compat.h"
 #include "exec/window_aggregate.h"
 #include "exec/window_calls.h"
 #include "plan/window_functions.h"
