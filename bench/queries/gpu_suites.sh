@@ -14,6 +14,8 @@
 #	drained		SELECT ... OFFSET 1000000000: all rows are sorted and returned, none is sent
 #	firstN		the same for ORDER BY ... LIMIT N
 #	eachN		SELECT DISTINCT ON (the first column) ..., or with N > 1 the first N rows of each by row_number()
+#	window-F	drained: F(v) over partitions, ordered by ORDER BY
+#	counted-F	the same below an aggregate
 #	copy		COPY (SELECT ...) TO '/dev/null', by the server
 #	ctas		CREATE UNLOGGED TABLE ... AS SELECT ...
 #	again		drained, three times in each of many connections, one after the other
@@ -26,7 +28,7 @@
 # ORDER BY), serial and parallel (PostgreSQL's own), cuda and cpu (gpusort with that device; 0 workers: the
 # serial feed).
 
-all_suites='headline limits first_n sizes types widths outputs workers sessions startup profile'
+all_suites='headline limits first_n windows sizes types widths outputs workers sessions startup profile'
 
 # The columns of a table, SQL out of a row's number i and a random int8 n.
 data_columns() {
@@ -68,6 +70,16 @@ suite_first_n() {
 	echo "first_n|lastpoint|grouped|50000000|d, v DESC|each1|1|1|$methods"
 	echo "first_n|two largest|grouped|50000000|d, id DESC|each2|1|1|$methods"
 	echo "first_n|three|grouped|50000000|d, id|each3|1|1|$methods"
+}
+
+# Windows that a GpuWindow computes as rows come: of the row before, of all rows so far, of the first one.
+suite_windows() {
+	local output call methods="serial:1 parallel$workers:1 cuda0:2 cuda$workers:3 cuda$most_workers:3 cpu$workers:2 cpu$most_workers:2"
+	for output in window counted; do
+		for call in lag sum first_value; do
+			echo "windows|$call, $output|narrow|50000000|id|$output-$call|1|1.7|$methods"
+		done
+	done
 }
 
 # PostgreSQL's own sort of 200 million rows would take minutes; its serial one of 50 million is in the suite

@@ -31,6 +31,13 @@ queries=(
 	"window|$groups COLLATE \"C\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k) FROM t"
 	"window en_US|$groups COLLATE gpusort_orderby.\"en_US\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k) FROM t"
 	"two windows|$groups COLLATE \"C\" AS g, n AS k||SELECT *, row_number() OVER (PARTITION BY g ORDER BY k), rank() OVER (ORDER BY v DESC) FROM t"
+	'windows: lag|n % 1000 AS g, n AS k||SELECT *, lag(v) OVER (PARTITION BY g ORDER BY k) FROM t'
+	'windows: running sum|n % 1000 AS g, n AS k||SELECT *, sum(v) OVER (PARTITION BY g ORDER BY k ROWS UNBOUNDED PRECEDING) FROM t'
+	'windows: running sum, peers|n % 1000 AS g, n AS k||SELECT *, sum(v) OVER (PARTITION BY g ORDER BY k) FROM t'
+	'windows: first_value|n % 1000 AS g, n AS k||SELECT *, first_value(v) OVER (PARTITION BY g ORDER BY k) FROM t'
+	'windows: lag, aggregated|n % 1000 AS g, n AS k||SELECT count(*), sum(d) FROM (SELECT v - lag(v) OVER (PARTITION BY g ORDER BY k) AS d FROM t) s'
+	'windows: running sum, filtered|n % 1000 AS g, n AS k||SELECT * FROM (SELECT *, sum(v) OVER (PARTITION BY g ORDER BY k ROWS UNBOUNDED PRECEDING) AS total FROM t) s WHERE total % 100 = 0'
+	'windows: first_value, aggregated|n % 1000 AS g, n AS k||SELECT count(*), sum(v - f) FROM (SELECT v, first_value(v) OVER (PARTITION BY g ORDER BY k) AS f FROM t) s'
 	'merge join|abs(n % {rows}) AS k|SET enable_hashjoin = off; SET enable_nestloop = off|SELECT * FROM t JOIN u USING (k)'
 	'merge join, text|md5((n % {rows})::text) COLLATE "C" AS k|SET enable_hashjoin = off; SET enable_nestloop = off|SELECT * FROM t JOIN u USING (k)'
 	'any join|abs(n % {rows}) AS k||SELECT * FROM t JOIN u USING (k)'

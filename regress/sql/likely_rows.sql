@@ -92,9 +92,9 @@ ALTER FUNCTION dear(int) VOLATILE;
 SELECT uses_gpusort('SELECT path FROM sold GROUP BY path') AS cheap_input, uses_gpusort('SELECT path FROM sold WHERE dear(id) GROUP BY path') AS dear_input,
 	uses_gpusort('SELECT (SELECT count(*) FROM (SELECT path FROM sold GROUP BY path) s)') AS cheap_select, uses_gpusort('SELECT (SELECT count(*) FROM (SELECT path FROM sold WHERE dear(id) GROUP BY path) s)') AS dear_select;
 SELECT expected_ms < postgresql_ms AS faster, regexp_replace(reason, '\d[.\d]*', 'N', 'g') AS reason FROM gpusort_check('SELECT path FROM sold WHERE dear(id) GROUP BY path');
--- So is a window that a GpuRank would count.
-SELECT plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold', 'GpuRank') AS cheap_input,
-	plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold WHERE dear(id)', 'GpuRank') AS dear_input;
+-- So is a window that a GpuWindow would count.
+SELECT plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold', 'GpuWindow') AS cheap_input,
+	plan_contains('SELECT rank() OVER (ORDER BY k) FROM sold WHERE dear(id)', 'GpuWindow') AS dear_input;
 
 -- So is what workers sort, if it is little in the whole plan, but not in a sub-select's, which may run many times.
 ALTER FUNCTION dear(int) PARALLEL SAFE;

@@ -1,5 +1,5 @@
 --
--- GpuRank: row_number(), rank() and dense_rank() above a GpuSort, without a WindowAgg.
+-- GpuWindow: row_number(), rank() and dense_rank() above a GpuSort, without a WindowAgg.
 --
 CREATE SCHEMA window_ranks;
 SET search_path = window_ranks, public;
@@ -46,8 +46,8 @@ DECLARE
 BEGIN
 	rows_off := rows_of(query);
 	PERFORM set_config('gpusort.mode', mode, true);
-	IF nodes(query, '(GpuRank)') <> taken OR nodes(query, 'WindowAgg') <> others THEN
-		RETURN format('%s windows taken, %s left', nodes(query, '(GpuRank)'), nodes(query, 'WindowAgg'));
+	IF nodes(query, '(GpuWindow)') <> taken OR nodes(query, 'WindowAgg') <> others THEN
+		RETURN format('%s windows taken, %s left', nodes(query, '(GpuWindow)'), nodes(query, 'WindowAgg'));
 	END IF;
 	rows_in_mode := rows_of(query);
 	PERFORM set_config('gpusort.mode', 'off', true);
@@ -62,7 +62,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT id, row_number() OVER (PARTITION BY t ORDER 
 EXPLAIN (COSTS OFF) SELECT * FROM (SELECT id, few + id AS s, rank() OVER w - 1, dense_rank() OVER w AS d FROM r WINDOW w AS (PARTITION BY t, b ORDER BY few + id, letter)) s WHERE d <= 3;
 SET gpusort.backend = cpu;
 SELECT sort_key, taken, regexp_replace(how, '[\d.]+ [kM]B', 'N', 'g') AS how FROM gpusort_check('SELECT id, row_number() OVER (PARTITION BY t ORDER BY wide) FROM r');
-SELECT sort_key, taken, regexp_replace(how, '[\d.]+ [kM]B', 'N', 'g') AS how FROM gpusort_check('SELECT id, sum(id) OVER (PARTITION BY t ORDER BY wide) FROM r');
+SELECT sort_key, taken, regexp_replace(how, '[\d.]+ [kM]B', 'N', 'g') AS how FROM gpusort_check('SELECT id, ntile(3) OVER (PARTITION BY t ORDER BY wide) FROM r');
 RESET gpusort.backend;
 RESET gpusort.mode;
 
@@ -100,9 +100,9 @@ RESET gpusort.work_mem;
 -- Several windows, and what else may stand around them.
 SELECT check_ranks('SELECT id, row_number() OVER (PARTITION BY few ORDER BY id), rank() OVER (ORDER BY wide DESC) FROM r', 2) AS two_sorts,
 	check_ranks('SELECT id, row_number() OVER (PARTITION BY few ORDER BY id), rank() OVER (PARTITION BY few) FROM r', 2) AS one_sort,
-	check_ranks('SELECT id, row_number() OVER (PARTITION BY few ORDER BY id), sum(id) OVER (PARTITION BY few) FROM r', 1, 1) AS below_another,
-	check_ranks('SELECT id, sum(id) OVER (PARTITION BY few ORDER BY id), rank() OVER (PARTITION BY few) FROM r', 0, 2) AS above_another,
-	check_ranks('SELECT id, row_number() OVER w, lag(id) OVER w FROM r WINDOW w AS (PARTITION BY few ORDER BY id)', 0, 1) AS with_another,
+	check_ranks('SELECT id, row_number() OVER (PARTITION BY few ORDER BY id), ntile(3) OVER (PARTITION BY few) FROM r', 1, 1) AS below_another,
+	check_ranks('SELECT id, ntile(3) OVER (PARTITION BY few ORDER BY id), rank() OVER (PARTITION BY few) FROM r', 1, 1) AS above_another,
+	check_ranks('SELECT id, row_number() OVER w, ntile(3) OVER w FROM r WINDOW w AS (PARTITION BY few ORDER BY id)', 0, 1) AS with_another,
 	check_ranks('SELECT id, percent_rank() OVER w, cume_dist() OVER w, ntile(5) OVER w FROM r WINDOW w AS (ORDER BY id)', 0, 1) AS others,
 	check_ranks('SELECT few, count(*), rank() OVER (ORDER BY count(*)), sum(dense) FROM (SELECT few, dense_rank() OVER (ORDER BY t) AS dense FROM r) s GROUP BY few', 2) AS groups,
 	check_ranks('SELECT id, rank() OVER (PARTITION BY few ORDER BY id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) FROM r') AS framed,
@@ -123,14 +123,14 @@ SELECT condition, check_ranks('SELECT * FROM (SELECT id, few, row_number() OVER 
 	check_ranks('SELECT * FROM (SELECT id, few, row_number() OVER (PARTITION BY few ORDER BY id) AS n, rank() OVER (PARTITION BY few) AS m FROM r) s WHERE ' || condition, 2) AS below,
 	check_ranks('SELECT * FROM (SELECT id, few, row_number() OVER (ORDER BY id) AS n, rank() OVER (ORDER BY few, t) AS m FROM r) s WHERE ' || condition, 2) AS below_a_sort
 FROM unnest('{n <= 3,n < 1,3 >= n,n = 2,n <= (SELECT 5),n <= 2 AND id % 2 = 0,n <= 1000000,n > 3,n <> 2,n BETWEEN 2 AND 4}'::text[]) AS condition;
-SELECT check_ranks('SELECT * FROM (SELECT id, few, row_number() OVER (PARTITION BY few ORDER BY id) AS n, sum(id) OVER (PARTITION BY few) AS m FROM r) s WHERE n <= 3', 1, 1) AS below_another,
+SELECT check_ranks('SELECT * FROM (SELECT id, few, row_number() OVER (PARTITION BY few ORDER BY id) AS n, ntile(3) OVER (PARTITION BY few) AS m FROM r) s WHERE n <= 3', 1, 1) AS below_another,
 	check_ranks('SELECT * FROM (SELECT id, row_number() OVER (ORDER BY id) AS n, rank() OVER (PARTITION BY few ORDER BY id) AS m FROM r) s WHERE n <= 30 AND m <= 2', 2) AS two_conditions,
 	check_ranks('SELECT o, (SELECT sum(id) FROM (SELECT id, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r WHERE id > o) s WHERE n <= o) FROM generate_series(0, 4) AS o') AS in_a_loop;
 -- Output that is volatile is computed of each row, as PostgreSQL computes it.
 CREATE SEQUENCE calls;
 SET gpusort.mode = force;
 SELECT nodes('SELECT * FROM (SELECT nextval(''calls'') AS c, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r) s WHERE n <= 2', 'WindowAgg') AS left_alone,
-	nodes('SELECT nextval(''calls'') AS c, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r', '(GpuRank)') AS taken;
+	nodes('SELECT nextval(''calls'') AS c, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r', '(GpuWindow)') AS taken;
 SELECT count(*), min(c), max(c) FROM (SELECT nextval('calls') AS c, row_number() OVER (PARTITION BY few ORDER BY id) AS n FROM r OFFSET 0) s;
 DROP SEQUENCE calls;
 
@@ -157,13 +157,13 @@ FETCH RELATIVE 2000 FROM both_ways;
 COMMIT;
 SET plan_cache_mode = force_generic_plan;
 PREPARE ranks_of (int, bigint) AS SELECT count(*), sum(id), sum(n) FROM (SELECT id, row_number() OVER (PARTITION BY b ORDER BY id) AS n FROM r WHERE few = $1) s WHERE n <= $2;
-SELECT nodes('EXECUTE ranks_of (1, 2)', '(GpuRank)') AS taken;
+SELECT nodes('EXECUTE ranks_of (1, 2)', '(GpuWindow)') AS taken;
 EXECUTE ranks_of (1, 2);
 EXECUTE ranks_of (5, 100000);
 EXECUTE ranks_of (NULL, 2);
 EXECUTE ranks_of (1, NULL);
 SET gpusort.mode = off;
-SELECT nodes('EXECUTE ranks_of (1, 2)', '(GpuRank)') AS taken;
+SELECT nodes('EXECUTE ranks_of (1, 2)', '(GpuWindow)') AS taken;
 EXECUTE ranks_of (1, 2);
 SET gpusort.mode = force;
 EXECUTE ranks_of (1, 2);
@@ -179,7 +179,7 @@ DECLARE held CURSOR WITH HOLD FOR SELECT *, row_number() OVER (PARTITION BY few 
 COMMIT;
 FETCH 3 FROM held;
 CLOSE held;
-SELECT nodes('SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) AS number FROM r', '(GpuRank)') AS taken;
+SELECT nodes('SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) AS number FROM r', '(GpuWindow)') AS taken;
 SET gpusort.mode = off;
 SELECT count(*), count(*) FILTER (WHERE line IN (SELECT s::text FROM (SELECT *, row_number() OVER (PARTITION BY few ORDER BY id) FROM r) s)) AS right FROM (SELECT c::text AS line FROM copied c) t;
 SET gpusort.mode = force;
@@ -189,7 +189,7 @@ DECLARE
 	plan jsonb;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN QUERY SELECT node FROM jsonb_path_query(plan, 'strict $.**') AS node WHERE node ->> 'Custom Plan Provider' = 'GpuRank' OR node ->> 'Node Type' = 'WindowAgg';
+	RETURN QUERY SELECT node FROM jsonb_path_query(plan, 'strict $.**') AS node WHERE node ->> 'Custom Plan Provider' = 'GpuWindow' OR node ->> 'Node Type' = 'WindowAgg';
 END $$;
 CREATE VIEW filtered AS
 SELECT * FROM (SELECT id, row_number() OVER (PARTITION BY few ORDER BY id) AS n, rank() OVER (PARTITION BY few) AS m FROM r) s WHERE n <= 3 AND m <= 5;
@@ -203,8 +203,9 @@ SET gpusort.mode = force;
 SELECT check_ranks('SELECT id, rank() OVER (PARTITION BY few ORDER BY left(t, 1)::text::backwards) FROM r') AS left_to_postgresql,
 	nodes('SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'Sort Key') AS sorts;
 SET gpusort.mode = auto;
-SELECT nodes(query, '(GpuRank)') AS taken, nodes(query, 'WindowAgg') AS windows
-FROM unnest(ARRAY['SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r WHERE id < 100']) AS query;
+SELECT nodes(query, '(GpuWindow)') AS taken, nodes(query, 'WindowAgg') AS windows
+FROM unnest(ARRAY['SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r', 'SELECT rank() OVER (ORDER BY left(t, 1)::text::backwards) FROM r WHERE id < 100',
+	'SELECT rank() OVER (ORDER BY g) FROM generate_series(1, 100) AS g', 'SELECT lag(g) OVER () FROM generate_series(1, 20000) AS g']) AS query;
 -- PostgreSQL sorts a column that is alone as values, which are in no row.
 SET gpusort.min_rows = 0;
 CREATE TABLE alone AS SELECT few, letter COLLATE alike AS letter FROM r WHERE id <= 100;

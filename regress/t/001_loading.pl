@@ -46,7 +46,7 @@ my %hinted = (
 sub sorting_nodes
 {
 	my ($plan) = @_;
-	my %nodes = map { $_ => 1 } $plan =~ /^ *(?:-> +)?(?:Custom Scan \()?(GpuSort|GpuRank|Sort|WindowAgg)\)?$/mg;
+	my %nodes = map { $_ => 1 } $plan =~ /^ *(?:-> +)?(?:Custom Scan \()?(GpuSort|GpuWindow|Sort|WindowAgg)\)?$/mg;
 
 	return join ' ', sort keys %nodes;
 }
@@ -78,7 +78,7 @@ foreach my $hints (grep { -e "$folder/$_.so" } 'neighbour', 'pg_hint_plan')
 		$session->{stderr} = '';
 		foreach my $what (sort keys %hinted)
 		{
-			my $ours = $what eq 'a window' ? 'GpuRank GpuSort' : 'GpuSort';
+			my $ours = $what eq 'a window' ? 'GpuWindow GpuSort' : 'GpuSort';
 			my $theirs = $what eq 'a window' ? 'Sort WindowAgg' : 'Sort';
 
 			$session->query_safe('SET gpusort.mode = force');

@@ -86,6 +86,21 @@ like($node->safe_psql('postgres', 'SET enable_seqscan = off; EXPLAIN ' . sprintf
 my ($held_few, $held_many) = map { held_after(1, sprintf($alternating, $_)) } 1000, 20000;
 cmp_ok($held_many - $held_few, '<', 65536, "held with 1000 rows: $held_few bytes, with 20000: $held_many");
 
+# Windows hold as much in the last partition as in an early one, and at the end of a long partition as at its
+# begin.
+foreach my $frame ('', 'ROWS UNBOUNDED PRECEDING')
+{
+	foreach my $partition ('PARTITION BY a / 10', '')
+	{
+		my $calls = q(lag(t, 3) OVER w, lead(t, 2) OVER w, nth_value(t, 2) OVER w, last_value(t) OVER w, max(t) OVER w, avg(a::numeric) OVER w);
+		$calls .= ', array_agg(t) OVER w' if $partition ne '';
+		my $query = "SELECT $calls FROM (SELECT a, lpad(a::text, 100, '0') AS t FROM parted OFFSET 0) s WINDOW w AS ($partition ORDER BY a $frame)";
+		like($node->safe_psql('postgres', "EXPLAIN $query"), qr/GpuWindow/, "a GpuWindow: $partition $frame");
+		my ($early, $late) = map { held_after($_, $query) } 1000, 19000;
+		cmp_ok($late - $early, '<', 65536, "held after 1000 rows: $early bytes, after 19000: $late");
+	}
+}
+
 # Nor do memory, files and mappings grow with the times that a sort is executed again: with other parameters,
 # to the end or to its first rows; with the same ones, from memory and from files.
 use constant { RESCANS => 20000, RESCANS_OF_FILES => runs_all() ? 20000 : 200 };

@@ -124,7 +124,7 @@ sub check_session
 		my $plan = $session->query("SELECT plan_text($query)");
 		$plain_plans{$set}{$name} = $plan if $is_reference;
 		# what is above a sort is exchanged in a finished plan alone
-		is($plan =~ /Custom Scan \(GpuRank\)/, !!$asked, "$what: $name, GpuRank") if $name eq 'ranks';
+		is($plan =~ /Custom Scan \(GpuWindow\)/, !!$asked, "$what: $name, GpuWindow") if $name eq 'ranks';
 		is($asked ? $plan : with_any_sort($plan), $asked ? $plain_plans{$set}{$name} : with_any_sort($plain_plans{$set}{$name}), "$what: $name, plan")
 		  if $asked || $name ne 'ranks';
 		is(scalar($plan =~ /^\s*(?:->  )?Sort$/m), '', "$what: $name, all sorts are taken") if $asked && $set eq SERIAL;
@@ -182,7 +182,7 @@ foreach my $libraries (join(', ', 'gpusort', @others), join(', ', reverse('gpuso
 
 # A neighbour that has taken a name of gpusort's: LOAD says so, each time, and nothing of gpusort is there.
 load('');
-foreach my $name ('GpuSort', 'GpuSortFeed', 'GpuRank', 'gpusort.min_rows')
+foreach my $name ('GpuSort', 'GpuSortFeed', 'GpuWindow', 'gpusort.min_rows')
 {
 	my ($status, $out, $err) = $node->psql('postgres',
 		"SET neighbour.takes = '$name'; LOAD 'neighbour'; LOAD 'gpusort'; LOAD 'gpusort'; SHOW gpusort.mode; SELECT count(*) FROM (SELECT * FROM r ORDER BY k) s;",

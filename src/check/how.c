@@ -18,9 +18,9 @@
 #include "plan/likely_rows.h"
 #include "plan/predict_gpusort.h"
 #include "plan/predict_postgres.h"
-#include "plan/rank_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
+#include "plan/window_plan.h"
 #include "service/state.h"
 
 #define KILOBYTE 1024.0
@@ -108,6 +108,34 @@ turns_on_card(const PlannedStmt *stmt, const Plan *sort, const SortShape *shape)
 					 IsA(sort->lefttree, Gather) && stmt->parallelModeNeeded);
 }
 
+/* On the windows directly above the sort, up to the first one that is left to PostgreSQL. */
+static List *
+remarks_on_windows(const PlannedStmt *stmt, List *ancestors, List *remarks)
+{
+	bool taken = false;
+	ListCell *cell;
+
+	foreach(cell, ancestors)
+	{
+		const Plan *plan = lfirst(cell);
+		const char *why_not;
+
+		if (!IsA(plan, WindowAgg) && !window_plan_is_window(plan))
+			break;
+		if (window_plan_is_window(plan))
+		{
+			if (!taken)
+				remarks = lappend(remarks, "the window above the sort is computed as rows come (GpuWindow)");
+			taken = true;
+			continue;
+		}
+		why_not = window_plan_why_not(stmt, (const WindowAgg *) plan);
+		return lappend(remarks, psprintf("a window above the sort copies all rows (WindowAgg): %s",
+										 why_not != NULL ? why_not : "little of the time would be saved"));
+	}
+	return remarks;
+}
+
 static List *
 remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const SortShape *shape,
 		   const SortHow *how)
@@ -132,9 +160,7 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 									   ? "only the first row of each group is kept"
 									   : psprintf("only the first %.0f rows of each group are kept",
 												  shape->rows_of_group));
-	if (ancestors != NIL && rank_plan_is_rank(linitial(ancestors)))
-		remarks = lappend(remarks, "the window above the sort counts rows without storing them (GpuRank)");
-	return remarks;
+	return remarks_on_windows(stmt, ancestors, remarks);
 }
 
 const char *

@@ -19,7 +19,7 @@
 #include "exec/explain.h"
 #include "exec/gpusort_state.h"
 #include "key/sort_key.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/sort_plan.h"
 
 /* ---------------------------------------------------------------- what ANALYZE adds */
@@ -314,7 +314,7 @@ explain_sort_node(CustomScanState *css, List *ancestors, ExplainState *es)
 
 /* Columns of the input, if there are any. */
 static void
-explain_columns(const char *label, const RankColumns *columns, const Plan *input, List *context,
+explain_columns(const char *label, const WindowColumns *columns, const Plan *input, List *context,
 				ExplainState *es)
 {
 	List *words = NIL;
@@ -329,26 +329,26 @@ explain_columns(const char *label, const RankColumns *columns, const Plan *input
 static void
 explain_run_condition(const CustomScan *plan, List *context, ExplainState *es)
 {
-	Node *condition = (Node *) make_ands_explicit(plan->custom_exprs);
+	Node *condition = (Node *) make_ands_explicit(window_plan_run_condition(plan));
 
-	if (plan->custom_exprs != NIL)
+	if (window_plan_run_condition(plan) != NIL)
 		ExplainPropertyText("Run Condition",
 							deparse_expression(condition, context, explain_use_prefix(es), false), es);
 }
 
 void
-explain_rank_node(CustomScanState *state, List *ancestors, ExplainState *es)
+explain_window_node(CustomScanState *state, List *ancestors, ExplainState *es)
 {
 	Plan *plan = state->ss.ps.plan;
 	const CustomScan *scan = (const CustomScan *) plan;
 	List *context = set_deparse_context_plan(es->deparse_cxt, plan, ancestors);
-	RankColumns partition = rank_plan_partition(scan);
-	RankColumns order = rank_plan_order(scan);
+	WindowColumns partition = window_plan_partition(scan);
+	WindowColumns order = window_plan_order(scan);
 	List *functions = NIL;
 	ListCell *cell;
 
-	foreach(cell, rank_plan_functions(scan))
-		functions = lappend(functions, get_func_name(lfirst_oid(cell)));
+	foreach(cell, window_plan_functions(scan))
+		functions = lappend(functions, get_func_name(lfirst_node(WindowFunc, cell)->winfnoid));
 	ExplainPropertyList("Window Functions", functions, es);
 	explain_columns("Partition Key", &partition, plan->lefttree, context, es);
 	explain_columns("Order Key", &order, plan->lefttree, context, es);

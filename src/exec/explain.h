@@ -15,7 +15,7 @@
 /* Prints all properties of a GpuSort. */
 extern void explain_sort_node(CustomScanState *sort, List *ancestors, ExplainState *es);
 
-/* Prints all properties of a GpuRank. */
-extern void explain_rank_node(CustomScanState *rank, List *ancestors, ExplainState *es);
+/* Prints all properties of a GpuWindow. */
+extern void explain_window_node(CustomScanState *rank, List *ancestors, ExplainState *es);
 
 #endif /* GPUSORT_EXEC_EXPLAIN_H */

@@ -11,22 +11,24 @@
 
 #include "nodes/execnodes.h"
 
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 
 typedef struct GroupColumn
 {
 	int index; /* from 0 */
 	int16 length;
 	bool byval;
-	Size size; /* size of the first row's value, if the value is not null and not passed by value */
+	Datum bits; /* of values passed by value: those that count */
+	Size size;	/* size of the first row's value, if the value is not null and not passed by value */
 } GroupColumn;
 
 typedef struct RowGroup
 {
-	RankColumns columns;
+	WindowColumns columns;
 	GroupColumn *images;   /* the same columns */
 	int last_attno;		   /* the highest attno of the columns; 0: there are no columns */
 	bool trusts_images;	   /* are values of the same bytes equal? */
+	bool is_exact;		   /* are others different? */
 	bool keeps_memory;	   /* is any column passed by reference? */
 	ExprState *equal;	   /* compares inner and outer slot by the operators; NULL: no columns */
 	TupleTableSlot *first; /* a copy of the first row with only these columns */
@@ -34,7 +36,7 @@ typedef struct RowGroup
 } RowGroup;
 
 /* Makes a group without a row.  Raises an error if the user may not call the columns' operators. */
-extern RowGroup *row_group_create(RankColumns columns, TupleDesc rows, PlanState *node);
+extern RowGroup *row_group_create(WindowColumns columns, TupleDesc rows, PlanState *node);
 
 /* The row is the first of a new group. */
 extern void row_group_begin(RowGroup *group, TupleTableSlot *row);

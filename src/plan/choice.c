@@ -20,7 +20,7 @@
 #include "plan/predict.h"
 #include "plan/predict_gpusort.h"
 #include "plan/predict_postgres.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 
@@ -73,7 +73,7 @@ belongs_to_another(List *ancestors)
 
 	return parent != NULL &&
 		   (IsA(parent, ForeignScan) || (IsA(parent, CustomScan) && !sort_plan_is_gpusort(parent) &&
-										 !sort_plan_is_feed(parent) && !rank_plan_is_rank(parent)));
+										 !sort_plan_is_feed(parent) && !window_plan_is_window(parent)));
 }
 
 /* Can keys be made of the columns of this sort? */

@@ -26,7 +26,7 @@
 #include "base/pg_compat.h"
 #include "plan/column_stats.h"
 #include "plan/expression_values.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/remembered.h"
 #include "plan/sort_plan.h"
 
@@ -166,7 +166,7 @@ columns_below(const Plan **plan, const Var *var)
 	const Plan *of = *plan;
 
 	if (var->varno == INDEX_VAR &&
-		(sort_plan_is_gpusort(of) || sort_plan_is_feed(of) || rank_plan_is_rank(of)))
+		(sort_plan_is_gpusort(of) || sort_plan_is_feed(of) || window_plan_is_window(of)))
 		return ((const CustomScan *) of)->custom_scan_tlist;
 	if (var->varno == OUTER_VAR)
 		*plan = of->lefttree;

@@ -19,7 +19,7 @@
 #include "base/pg_compat.h"
 #include "plan/first_of_groups.h"
 #include "plan/plan_walk.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/sort_plan.h"
 
 /* ---------------------------------------------------------------- columns */
@@ -35,7 +35,7 @@ input_column(const Plan *sort, AttrNumber output)
 
 /* Is it among these columns of the sort's output, compared by an equality that goes with the sort's order? */
 static bool
-is_among(const SortColumnSpec *column, const RankColumns *columns, const Plan *sort)
+is_among(const SortColumnSpec *column, const WindowColumns *columns, const Plan *sort)
 {
 	Oid opfamily;
 	Oid type;
@@ -55,7 +55,7 @@ is_among(const SortColumnSpec *column, const RankColumns *columns, const Plan *s
 
 /* Are all of these columns of the sort's output among the first ones of the sort? */
 static bool
-are_covered(const RankColumns *columns, const Plan *sort, const SortColumnSpec *sorted, int nsorted)
+are_covered(const WindowColumns *columns, const Plan *sort, const SortColumnSpec *sorted, int nsorted)
 {
 	for (int i = 0; i < columns->n; i++)
 	{
@@ -74,7 +74,7 @@ are_covered(const RankColumns *columns, const Plan *sort, const SortColumnSpec *
  * be among; NULL: they may be any.
  */
 static int
-columns_of_groups(const Plan *sort, const RankColumns *groups, const RankColumns *order)
+columns_of_groups(const Plan *sort, const WindowColumns *groups, const WindowColumns *order)
 {
 	int nsorted;
 	SortColumnSpec *sorted = sort_plan_columns(sort, &nsorted);
@@ -94,22 +94,22 @@ columns_of_groups(const Plan *sort, const RankColumns *groups, const RankColumns
 
 /* ---------------------------------------------------------------- windows */
 
-/* A window, be it a WindowAgg or a GpuRank in its place. */
+/* A window, be it a WindowAgg or a GpuWindow in its place. */
 typedef struct Window
 {
-	RankColumns partition;
-	RankColumns order;
+	WindowColumns partition;
+	WindowColumns order;
 	List *conditions; /* on numbers of rows */
 	List *output;	  /* TargetEntries that the columns in conditions refer to */
 } Window;
 
 static Window
-window_of_rank(const CustomScan *rank)
+window_of_gpuwindow(const CustomScan *plan)
 {
-	return (Window){.partition = rank_plan_partition(rank),
-					.order = rank_plan_order(rank),
-					.conditions = rank->custom_exprs,
-					.output = rank->custom_scan_tlist};
+	return (Window){.partition = window_plan_partition(plan),
+					.order = window_plan_order(plan),
+					.conditions = window_plan_run_condition(plan),
+					.output = plan->custom_scan_tlist};
 }
 
 static Window
@@ -123,7 +123,7 @@ window_of(const WindowAgg *window)
 				.output = window->plan.targetlist};
 }
 
-/* The function whose result this column is, as a WindowAgg's output or a GpuRank's scan tuple has it. */
+/* The function whose result this column is, as a WindowAgg's output or a GpuWindow's scan tuple has it. */
 static Oid
 function_of(const Node *column, List *output)
 {
@@ -216,7 +216,7 @@ wanted_by_window(const Window *window, const Plan *sort, GroupsWanted *wanted)
 
 /* The first row of each group of equal rows. */
 static bool
-wanted_one(RankColumns groups, const Plan *sort, GroupsWanted *wanted)
+wanted_one(WindowColumns groups, const Plan *sort, GroupsWanted *wanted)
 {
 	*wanted = (GroupsWanted){.kind = GROUP_ROW_NUMBERS, .columns = columns_of_groups(sort, &groups, NULL)};
 	return wanted->columns > 0;
@@ -233,30 +233,30 @@ first_of_groups(const PlannedStmt *stmt, const Plan *above, const Plan *sort, Gr
 		{
 			const Unique *unique = (const Unique *) above;
 
-			return wanted_one((RankColumns){unique->numCols, unique->uniqColIdx, unique->uniqOperators,
-											unique->uniqCollations},
+			return wanted_one((WindowColumns){unique->numCols, unique->uniqColIdx, unique->uniqOperators,
+											  unique->uniqCollations},
 							  sort, wanted);
 		}
 		case T_Group:
 		{
 			const Group *group = (const Group *) above;
 
-			return wanted_one((RankColumns){group->numCols, group->grpColIdx, group->grpOperators,
-											group->grpCollations},
+			return wanted_one((WindowColumns){group->numCols, group->grpColIdx, group->grpOperators,
+											  group->grpCollations},
 							  sort, wanted);
 		}
 		case T_WindowAgg:
 			/* a volatile output would be computed for fewer rows */
-			if (!((const WindowAgg *) above)->topWindow ||
-				!rank_plan_numbers_rows((const WindowAgg *) above) ||
+			if (!((const WindowAgg *) above)->topWindow || !window_plan_numbers_rows(above) ||
 				expression_is_volatile(stmt->subplans, above->targetlist))
 				return false;
 			window = window_of((const WindowAgg *) above);
 			return wanted_by_window(&window, sort, wanted);
 		default:
-			if (!rank_plan_is_rank(above) || !rank_plan_is_top((const CustomScan *) above))
+			if (!window_plan_is_window(above) || !window_plan_is_top((const CustomScan *) above) ||
+				!window_plan_numbers_rows(above))
 				return false;
-			window = window_of_rank((const CustomScan *) above);
+			window = window_of_gpuwindow((const CustomScan *) above);
 			return wanted_by_window(&window, sort, wanted);
 	}
 }

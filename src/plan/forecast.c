@@ -15,7 +15,7 @@
 #include "plan/predict.h"
 #include "plan/predict_gpusort.h"
 #include "plan/shape.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/sort_plan.h"
 
 /*
@@ -130,7 +130,7 @@ reads_all(const Plan *plan, const Plan *input)
 		case T_WindowAgg:
 			return ((const WindowAgg *) plan)->runCondition == NIL;
 		case T_CustomScan:
-			return rank_plan_is_rank(plan) && ((const CustomScan *) plan)->custom_exprs == NIL;
+			return window_plan_is_window(plan) && window_plan_run_condition((const CustomScan *) plan) == NIL;
 		case T_NestLoop:
 		case T_HashJoin:
 			return plan->lefttree == input;

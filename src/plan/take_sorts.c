@@ -8,9 +8,8 @@
  * that processes of a parallel plan run, each for its part of the rows, stay theirs: each has a GpuSort.
  *
  * A WindowAgg copies every row to a tuplestore, whatever its functions need, which takes longer than the sort
- * below it.  Those that only number rows are exchanged for GpuRanks (rank_plan.h), one for one, where they
- * read what a sort returns, be it a GpuSort or one that is left to PostgreSQL, or another GpuRank above one.
- * Windows that save little beside what all below them takes, and those over an index scan, are left as they
+ * below it.  Those whose functions need few rows at a time are exchanged for GpuWindows (window_plan.h), one
+ * for one, whatever they read.  Windows that save little beside what all below them takes are left as they
  * are.
  *
  * The plan may come past no hook of ours: then its Sorts stay what they are.
@@ -23,7 +22,7 @@
 #include "plan/cost.h"
 #include "plan/likely_rows.h"
 #include "plan/plan_walk.h"
-#include "plan/rank_plan.h"
+#include "plan/window_plan.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "plan/take_sorts.h"
@@ -105,34 +104,17 @@ take_sorts(PlannedStmt *stmt, bool count)
 /* Milliseconds that a WindowAgg takes to copy a row, at least. */
 #define COPY_MS 0.00019
 
-/* Does it return rows that it has sorted, or that processes below it have? */
+/* Are there rows enough that copying them counts?  Of a GpuSort that is known. */
 static bool
-is_sort(const Plan *plan)
+has_rows_enough(const Plan *input)
 {
-	return sort_plan_is_gpusort(plan) ||
-		   ((IsA(plan, Sort) || IsA(plan, IncrementalSort) || IsA(plan, GatherMerge)) &&
-			sort_has_rows_enough(plan->plan_rows));
+	return sort_plan_is_gpusort(input) || sort_has_rows_enough(input->plan_rows);
 }
 
 static bool
-is_window_over_sort(const Plan *plan)
+is_window(const Plan *plan)
 {
-	while (plan != NULL && IsA(plan, WindowAgg))
-	{
-		plan = plan->lefttree;
-		if (is_sort(plan))
-			return true;
-	}
-	return false;
-}
-
-/* Is it a sort, or a window that is taken? */
-static bool
-is_taken(const PlannedStmt *stmt, const Plan *plan)
-{
-	if (!IsA(plan, WindowAgg))
-		return is_sort(plan) || rank_plan_is_rank(plan);
-	return is_taken(stmt, plan->lefttree) && rank_plan_is_possible(stmt, (const WindowAgg *) plan);
+	return IsA(plan, WindowAgg) && has_rows_enough(plan->lefttree);
 }
 
 /* Does what it saves count beside what all below it takes? */
@@ -148,14 +130,16 @@ is_worth_taking(const PlannedStmt *stmt, const Plan *window)
 static void
 take_window(Plan **place, List *ancestors, void *stmt)
 {
-	if (IsA(*place, WindowAgg) && is_taken(stmt, *place) && is_worth_taking(stmt, *place))
-		*place = &rank_plan_from_window((const WindowAgg *) *place)->scan.plan;
+	const WindowAgg *window = (const WindowAgg *) *place;
+
+	if (is_window(*place) && window_plan_why_not(stmt, window) == NULL && is_worth_taking(stmt, *place))
+		*place = &window_plan_from_window(window)->scan.plan;
 }
 
 PlannedStmt *
 take_windows(PlannedStmt *stmt)
 {
-	if (!plan_has(stmt, is_window_over_sort))
+	if (!plan_has(stmt, is_window))
 		return stmt;
 	stmt = plan_to_change(stmt);
 	plan_walk_statement(stmt, take_window, stmt);

@@ -15,7 +15,7 @@
  */
 extern PlannedStmt *take_sorts(PlannedStmt *stmt, bool count);
 
-/* Returns the plan with GpuRanks in the place of WindowAggs above sorts, as far as possible. */
+/* Returns the plan with GpuWindows in the place of WindowAggs above sorts, as far as possible. */
 extern PlannedStmt *take_windows(PlannedStmt *stmt);
 
 #endif /* GPUSORT_PLAN_TAKE_SORTS_H */

@@ -1,0 +1,290 @@
+/*
+ * exec/held_rows.c
+ *		A queue of rows that were read, but not returned yet.
+ *
+ * Mostly the queue has one row or two, which go round in a ring of buffers that are used again and again.
+ * The memory of the buffers only grows, up to work_mem.  A row without room goes to a tuplestore, and so do
+ * all rows behind it, until the queue is empty.  Then all begins anew, without buffers.
+ *
+ * A row has a number, counted since the queue was empty for the last time.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "exec/held_rows.h"
+
+/* kB of a tuplestore's own memory; work_mem is used up already. */
+#define STORE_MEMORY 64
+
+/* Buffers of the ring at first; a power of two, as later.  Bytes of a buffer, at least. */
+#define RING_MIN 4
+#define BUFFER_MIN 64
+
+typedef struct RowBuffer
+{
+	MinimalTuple row;
+	Size size;
+} RowBuffer;
+
+typedef struct RowReader
+{
+	TupleTableSlot *slot;
+	int64 at;			/* the number of the slot's row; -1: none */
+	int64 stored;		/* rows of the tuplestore that it has read or skipped */
+	int store_position; /* its read pointer there */
+} RowReader;
+
+struct HeldRows
+{
+	MemoryContext query;
+	MemoryContext memory; /* of the buffers */
+	RowBuffer *ring;
+	int64 ring_size;
+	Size bytes; /* of all buffers */
+	int64 first;
+	int64 end;
+	Tuplestorestate *store; /* NULL: no row was stored */
+	int64 store_begin;		/* the number of the first row in it; PG_INT64_MAX: none is */
+	int nreaders;
+	RowReader readers[FLEXIBLE_ARRAY_MEMBER];
+};
+
+static void
+forget_rows(HeldRows *held)
+{
+	held->first = held->end = 0;
+	held->store_begin = PG_INT64_MAX;
+	for (int i = 0; i < held->nreaders; i++)
+	{
+		held->readers[i].at = -1;
+		held->readers[i].stored = 0;
+	}
+}
+
+HeldRows *
+held_rows_create(EState *estate, TupleDesc desc, int nreaders)
+{
+	HeldRows *held = palloc0(offsetof(HeldRows, readers) + sizeof(RowReader) * nreaders);
+
+	held->query = CurrentMemoryContext;
+	held->memory = AllocSetContextCreate(CurrentMemoryContext, "gpusort held rows", ALLOCSET_DEFAULT_SIZES);
+	held->nreaders = nreaders;
+	for (int i = 0; i < nreaders; i++)
+		held->readers[i].slot = ExecInitExtraTupleSlot(estate, desc, &TTSOpsMinimalTuple);
+	forget_rows(held);
+	return held;
+}
+
+/* ---------------------------------------------------------------- rows in memory */
+
+static inline RowBuffer *
+buffer_of(HeldRows *held, int64 number)
+{
+	return &held->ring[number & (held->ring_size - 1)];
+}
+
+/* Doubles the ring, which is full. */
+static void
+grow_ring(HeldRows *held)
+{
+	int64 size = held->ring_size == 0 ? RING_MIN : held->ring_size * 2;
+	RowBuffer *ring =
+		MemoryContextAllocExtended(held->memory, sizeof(RowBuffer) * size, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	for (int64 i = held->first; i < held->end; i++)
+		ring[i & (size - 1)] = *buffer_of(held, i);
+	if (held->ring != NULL)
+		pfree(held->ring);
+	held->bytes += sizeof(RowBuffer) * (size - held->ring_size);
+	held->ring = ring;
+	held->ring_size = size;
+}
+
+/* The buffer for a row of that length behind the last one; NULL: there is no memory for it. */
+static RowBuffer *
+next_buffer(HeldRows *held, Size length)
+{
+	RowBuffer *buffer;
+
+	if (held->end - held->first == held->ring_size)
+	{
+		if (held->bytes + sizeof(RowBuffer) * held->ring_size > (Size) work_mem * 1024)
+			return NULL;
+		grow_ring(held);
+	}
+	buffer = buffer_of(held, held->end);
+	if (buffer->size >= length)
+		return buffer;
+	length = Max(length + length / 4, BUFFER_MIN); /* the next row may be longer */
+	if (held->bytes - buffer->size + length > (Size) work_mem * 1024)
+		return NULL;
+	if (buffer->row != NULL)
+		pfree(buffer->row);
+	held->bytes += length - buffer->size;
+	buffer->size = length;
+	buffer->row = MemoryContextAllocHuge(held->memory, length);
+	return buffer;
+}
+
+/* ---------------------------------------------------------------- stored rows */
+
+static void
+begin_store(HeldRows *held)
+{
+	MemoryContext old = MemoryContextSwitchTo(held->query);
+
+	held->store = tuplestore_begin_heap(false, false, STORE_MEMORY);
+	/* a row that is put moves the pointer that is selected then, which must be no reader's */
+	tuplestore_set_eflags(held->store, 0);
+	for (int i = 0; i < held->nreaders; i++)
+		held->readers[i].store_position = tuplestore_alloc_read_pointer(held->store, 0);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+store_row(HeldRows *held, TupleTableSlot *row)
+{
+	if (held->store == NULL)
+		begin_store(held);
+	if (held->store_begin == PG_INT64_MAX)
+		held->store_begin = held->end;
+	tuplestore_select_read_pointer(held->store, 0);
+	tuplestore_puttupleslot(held->store, row);
+}
+
+/* Reads the row of that number, which is stored, to the reader's slot. */
+static void
+read_stored(HeldRows *held, RowReader *reader, int64 number)
+{
+	MemoryContext old = MemoryContextSwitchTo(held->query);
+	int64 skipped = number - held->store_begin - reader->stored;
+
+	tuplestore_select_read_pointer(held->store, reader->store_position);
+	/* copied, as the tuplestore may move its rows to a file */
+	if ((skipped > 0 && !tuplestore_skiptuples(held->store, skipped, true)) ||
+		!tuplestore_gettupleslot(held->store, true, true, reader->slot))
+		elog(ERROR, "gpusort: a held row is missing");
+	reader->stored += skipped + 1;
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------- the queue */
+
+void
+held_rows_push(HeldRows *held, TupleTableSlot *slot)
+{
+	bool should_free = false;
+	MinimalTuple row;
+	RowBuffer *buffer = NULL;
+
+	if (held->store_begin == PG_INT64_MAX)
+	{
+		row = ExecFetchSlotMinimalTuple(slot, &should_free);
+		buffer = next_buffer(held, row->t_len);
+		if (buffer != NULL)
+			memcpy(buffer->row, row, row->t_len);
+		if (should_free)
+			pfree(row);
+	}
+	if (buffer == NULL)
+		store_row(held, slot);
+	held->end++;
+}
+
+/* The queue is empty: stored rows, and buffers that have used up the memory, are released. */
+static void
+begin_anew(HeldRows *held)
+{
+	if (held->store_begin != PG_INT64_MAX)
+	{
+		for (int i = 0; i < held->nreaders; i++)
+			ExecClearTuple(held->readers[i].slot);
+		tuplestore_clear(held->store);
+		MemoryContextReset(held->memory);
+		held->ring = NULL;
+		held->ring_size = 0;
+		held->bytes = 0;
+	}
+	forget_rows(held);
+}
+
+/*
+ * Who has looked ahead has the next row in a slot, and its columns may have been read: the first reader,
+ * which will be asked for it, gets that slot.
+ */
+static void
+pass_slot(HeldRows *held)
+{
+	RowReader *first = &held->readers[0];
+
+	for (int i = 1; i < held->nreaders; i++)
+	{
+		RowReader *reader = &held->readers[i];
+		TupleTableSlot *slot = reader->slot;
+
+		if (reader->at != held->first)
+			continue;
+		reader->slot = first->slot;
+		reader->at = -1;
+		first->slot = slot;
+		first->at = held->first;
+		return;
+	}
+}
+
+void
+held_rows_pop(HeldRows *held)
+{
+#ifdef MEMORY_SPOILED
+	if (held->first < held->store_begin)
+		memset(buffer_of(held, held->first)->row, 0x7e, buffer_of(held, held->first)->size);
+#endif
+	held->first++;
+	if (held->first == held->end)
+		begin_anew(held);
+	else
+		pass_slot(held);
+}
+
+int64
+held_rows_count(const HeldRows *held)
+{
+	return held->end - held->first;
+}
+
+TupleTableSlot *
+held_rows_read(HeldRows *held, int reader_number, int64 index)
+{
+	RowReader *reader = &held->readers[reader_number];
+	int64 number = held->first + index;
+
+	if (number >= held->end)
+		return NULL;
+	if (reader->at == number)
+		return reader->slot;
+	if (number >= held->store_begin)
+		read_stored(held, reader, number);
+	else
+		ExecStoreMinimalTuple(buffer_of(held, number)->row, reader->slot, false);
+	reader->at = number;
+	return reader->slot;
+}
+
+void
+held_rows_clear(HeldRows *held)
+{
+	begin_anew(held);
+}
+
+void
+held_rows_end(HeldRows *held)
+{
+	if (held->store != NULL)
+		tuplestore_end(held->store);
+	held->store = NULL;
+}

@@ -1,0 +1,369 @@
+/*
+ * exec/node_window.c
+ *		The executor node GpuWindow.
+ *
+ * It reads rows in order, and returns each with the results of functions over its window (window_calls.c).
+ * Of the rows before, it keeps what the functions need: the columns in which a partition's rows are equal,
+ * and those of peers (row_group.c), a few values, the states of aggregates.
+ *
+ * Where results need no row behind the current one, rows are returned as they come.  Otherwise they are held
+ * (held_rows.c): for lead() as many rows as it looks ahead, and where frames end with a unit of rows, peers
+ * or the partition, that unit.  When its first row becomes the current one, all of its rows enter the frame.
+ *
+ * A run condition, once false, is false for the rest of a partition.  Above the topmost window nobody wants
+ * such rows, and none are returned; another window above gets them, with NULLs for the results.
+ *
+ * WindowStage has the states, which one process goes through; nothing is shared.  Errors are PostgreSQL's.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
+
+#include "base/pg_compat.h"
+#include "exec/explain.h"
+#include "exec/held_rows.h"
+#include "exec/node_window.h"
+#include "exec/row_group.h"
+#include "exec/window_calls.h"
+#include "exec/window_slot.h"
+#include "plan/window_plan.h"
+
+typedef enum WindowStage
+{
+	WINDOW_NOT_BEGUN, /* no row was read */
+	WINDOW_COUNTING,
+	WINDOW_PASSING,	 /* the run condition is false: returning the rest of the partition without results */
+	WINDOW_SKIPPING, /* or leaving it out */
+	WINDOW_DONE
+} WindowStage;
+
+/* Readers of held rows; those of calls follow. */
+enum
+{
+	READER_CURRENT,
+	READER_UNIT,
+	READER_CALLS
+};
+
+typedef struct GpuWindowState
+{
+	CustomScanState css; /* must be first */
+	WindowStage stage;
+	RowGroup *partition;
+	RowGroup *peers; /* NULL: no function needs them */
+	RowGroup *unit;	 /* NULL: frames end with the current row */
+	ExprState *run_condition;
+	bool is_top;
+	bool computes; /* anything of a scan tuple? */
+	bool has_frame;
+	int rows_ahead; /* that functions look at */
+	WindowCalls *calls;
+	WindowPlace place;
+	HeldRows *held;		   /* NULL: rows are returned as they come */
+	bool has_ended;		   /* the input, which must not be asked again */
+	TupleTableSlot *begun; /* the first row of the next partition, which was read; NULL: none was */
+	int64 unit_left;	   /* rows of the current unit that were not returned */
+} GpuWindowState;
+
+static const CustomExecMethods window_exec_methods;
+
+/* ---------------------------------------------------------------- beginning */
+
+static Node *
+create_window_state(CustomScan *plan)
+{
+	GpuWindowState *state = palloc0(sizeof(GpuWindowState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &window_exec_methods;
+	custom_scan_set_slot_ops(&state->css, window_slot_ops());
+	return (Node *) state;
+}
+
+/* Where frames end. */
+static void
+begin_units(GpuWindowState *state, const CustomScan *plan, TupleDesc rows)
+{
+	WindowUnit unit = window_plan_unit(plan);
+
+	state->calls = window_calls_create(&state->css, window_plan_functions(plan), unit);
+	state->has_frame = window_calls_need_frame(state->calls);
+	state->rows_ahead = window_calls_rows_ahead(state->calls);
+	if (unit == UNIT_PEERS)
+		state->unit = row_group_create(window_plan_order(plan), rows, &state->css.ss.ps);
+	else if (unit == UNIT_PARTITION)
+		state->unit = row_group_create((WindowColumns){0}, rows, &state->css.ss.ps);
+	if (state->unit != NULL || state->rows_ahead > 0)
+		state->held =
+			held_rows_create(state->css.ss.ps.state, rows, READER_CALLS + window_calls_readers(state->calls));
+}
+
+static void
+begin_window(CustomScanState *css, EState *estate, int eflags)
+{
+	GpuWindowState *state = (GpuWindowState *) css;
+	const CustomScan *plan = (const CustomScan *) css->ss.ps.plan;
+	TupleDesc rows;
+
+	custom_scan_apply_slot_ops(css, estate, window_slot_ops());
+	outerPlanState(css) = ExecInitNode(outerPlan(plan), estate, eflags);
+	rows = ExecGetResultType(outerPlanState(css));
+	/* held rows are in other slots than the input's */
+	css->ss.ps.outeropsset = true;
+	css->ss.ps.outerops = &TTSOpsMinimalTuple;
+	css->ss.ps.outeropsfixed = false;
+	begin_units(state, plan, rows);
+	state->partition = row_group_create(window_plan_partition(plan), rows, &css->ss.ps);
+	if (window_calls_need_peers(state->calls))
+		state->peers = row_group_create(window_plan_order(plan), rows, &css->ss.ps);
+	state->run_condition = ExecInitQual(window_plan_run_condition(plan), &css->ss.ps);
+	state->is_top = window_plan_is_top(plan);
+	state->computes =
+		state->run_condition != NULL || css->ss.ps.qual != NULL || css->ss.ps.ps_ProjInfo != NULL;
+}
+
+/* ---------------------------------------------------------------- reading */
+
+/* Reads the next row.  Sets whether it is the first one of a partition. */
+static inline TupleTableSlot *
+read_row(GpuWindowState *state, bool *begins)
+{
+	TupleTableSlot *row = ExecProcNode(outerPlanState(state));
+
+	if (TupIsNull(row))
+		return NULL;
+	*begins = state->stage == WINDOW_NOT_BEGUN ||
+			  !row_group_contains(state->partition, row, state->css.ss.ps.ps_ExprContext);
+	return row;
+}
+
+/* Holds one more row of the partition; false: there is none. */
+static bool
+hold_row(GpuWindowState *state)
+{
+	TupleTableSlot *row;
+	bool begins;
+
+	CHECK_FOR_INTERRUPTS();
+	if (state->begun != NULL || state->has_ended)
+		return false;
+	row = read_row(state, &begins);
+	state->has_ended = row == NULL;
+	if (row == NULL)
+		return false;
+	if (begins)
+		state->begun = row;
+	else
+		held_rows_push(state->held, row);
+	return !begins;
+}
+
+/* The same as read_row, of the rows that are held. */
+static TupleTableSlot *
+next_held_row(GpuWindowState *state, bool *begins)
+{
+	*begins = false;
+	if (held_rows_count(state->held) > 0)
+		held_rows_pop(state->held);
+	if (held_rows_count(state->held) == 0 && !hold_row(state))
+	{
+		if (state->begun == NULL)
+			return NULL;
+		held_rows_push(state->held, state->begun);
+		state->begun = NULL;
+		*begins = true;
+	}
+	return held_rows_read(state->held, READER_CURRENT, 0);
+}
+
+/* ---------------------------------------------------------------- computing */
+
+static void
+begin_partition(GpuWindowState *state, TupleTableSlot *row)
+{
+	state->stage = WINDOW_COUNTING;
+	state->place = (WindowPlace){1, 1, 1};
+	state->unit_left = 0;
+	row_group_begin(state->partition, row);
+	if (state->peers != NULL)
+		row_group_begin(state->peers, row);
+	window_calls_begin(state->calls);
+}
+
+static void
+count_row(GpuWindowState *state, TupleTableSlot *row)
+{
+	state->place.row_number++;
+	if (state->peers != NULL && !row_group_contains(state->peers, row, state->css.ss.ps.ps_ExprContext))
+	{
+		state->place.rank = state->place.row_number;
+		state->place.dense_rank++;
+		row_group_begin(state->peers, row);
+	}
+}
+
+/* All rows of the unit that begins with this row, the current one, enter the frame. */
+static void
+begin_unit(GpuWindowState *state, TupleTableSlot *row)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+
+	state->unit_left = 0;
+	row_group_begin(state->unit, row);
+	do
+	{
+		window_calls_enter_frame(state->calls, row, context);
+		ResetExprContext(context);
+		state->unit_left++;
+		if (held_rows_count(state->held) == state->unit_left && !hold_row(state))
+			break;
+		row = held_rows_read(state->held, READER_UNIT, state->unit_left);
+	} while (row_group_contains(state->unit, row, context));
+	window_calls_end_frame(state->calls, context);
+}
+
+/* Computes the results at this row, in the order of a WindowAgg: those of aggregates come last. */
+static void
+compute_results(GpuWindowState *state, TupleTableSlot *row)
+{
+	ExprContext *context = state->css.ss.ps.ps_ExprContext;
+
+	while (state->rows_ahead > 0 && held_rows_count(state->held) <= state->rows_ahead)
+	{
+		if (!hold_row(state))
+			break;
+	}
+	window_calls_at_row(state->calls, &state->place, row, state->held, READER_CALLS);
+	if (state->unit != NULL)
+	{
+		if (state->unit_left == 0)
+			begin_unit(state, row);
+		state->unit_left--;
+	}
+	else if (state->has_frame)
+	{
+		window_calls_enter_frame(state->calls, row, context);
+		window_calls_end_frame(state->calls, context);
+	}
+}
+
+/* The scan tuple: the row and its results, or NULLs where the run condition is false. */
+static void
+store_tuple(GpuWindowState *state, TupleTableSlot *row)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	int ncolumns = row->tts_tupleDescriptor->natts;
+	int nresults = slot->tts_tupleDescriptor->natts - ncolumns;
+
+	window_slot_store(slot, row);
+	if (state->stage == WINDOW_PASSING)
+		memset(slot->tts_isnull + ncolumns, true, sizeof(bool) * nresults);
+	else
+		window_calls_results(state->calls, slot->tts_values + ncolumns, slot->tts_isnull + ncolumns);
+}
+
+/*
+ * Is the scan tuple to be returned?  The one at which the run condition becomes false is, and with its
+ * results, if another window may want it.
+ */
+static bool
+is_wanted(GpuWindowState *state, ExprContext *context)
+{
+	if (state->stage == WINDOW_PASSING)
+		return true;
+	if (!ExecQual(state->run_condition, context))
+	{
+		if (!state->is_top)
+			state->stage = WINDOW_PASSING;
+		else
+			state->stage = state->partition->columns.n > 0 ? WINDOW_SKIPPING : WINDOW_DONE;
+		return state->stage == WINDOW_PASSING;
+	}
+	if (state->css.ss.ps.qual == NULL)
+		return true;
+	/* PostgreSQL 15 made it before the slot was known to have its columns read */
+	slot_getallattrs(state->css.ss.ss_ScanTupleSlot);
+	if (ExecQual(state->css.ss.ps.qual, context))
+		return true;
+	InstrCountFiltered1(&state->css, 1);
+	return false;
+}
+
+static TupleTableSlot *
+exec_window(CustomScanState *css)
+{
+	GpuWindowState *state = (GpuWindowState *) css;
+	ProjectionInfo *projection = css->ss.ps.ps_ProjInfo;
+	ExprContext *context = css->ss.ps.ps_ExprContext;
+
+	while (state->stage != WINDOW_DONE)
+	{
+		bool begins = false;
+		TupleTableSlot *row;
+
+		CHECK_FOR_INTERRUPTS();
+		row = state->held != NULL ? next_held_row(state, &begins) : read_row(state, &begins);
+		if (row == NULL)
+		{
+			state->stage = WINDOW_DONE;
+			break;
+		}
+		if (begins)
+			begin_partition(state, row);
+		else if (state->stage == WINDOW_COUNTING)
+			count_row(state, row);
+		if (state->stage == WINDOW_SKIPPING)
+			continue;
+		ResetExprContext(context);
+		if (state->stage == WINDOW_COUNTING)
+			compute_results(state, row);
+		store_tuple(state, row);
+		if (!state->computes)
+			return css->ss.ss_ScanTupleSlot;
+		context->ecxt_scantuple = css->ss.ss_ScanTupleSlot;
+		if (is_wanted(state, context))
+			return projection != NULL ? ExecProject(projection) : css->ss.ss_ScanTupleSlot;
+	}
+	return NULL;
+}
+
+static void
+rescan_window(CustomScanState *css)
+{
+	GpuWindowState *state = (GpuWindowState *) css;
+
+	state->stage = WINDOW_NOT_BEGUN;
+	state->begun = NULL;
+	state->has_ended = false;
+	if (state->held != NULL)
+		held_rows_clear(state->held);
+	ExecClearTuple(css->ss.ss_ScanTupleSlot);
+	if (outerPlanState(css)->chgParam == NULL)
+		ExecReScan(outerPlanState(css));
+}
+
+static void
+end_window(CustomScanState *css)
+{
+	GpuWindowState *state = (GpuWindowState *) css;
+
+	if (state->held != NULL)
+		held_rows_end(state->held);
+	ExecEndNode(outerPlanState(css));
+}
+
+static const CustomExecMethods window_exec_methods = {
+	.CustomName = GPUWINDOW_NODE_NAME,
+	.BeginCustomScan = begin_window,
+	.ExecCustomScan = exec_window,
+	.EndCustomScan = end_window,
+	.ReScanCustomScan = rescan_window,
+	.ExplainCustomScan = explain_window_node,
+};
+
+const CustomScanMethods gpuwindow_scan_methods = {
+	.CustomName = GPUWINDOW_NODE_NAME,
+	.CreateCustomScanState = create_window_state,
+};

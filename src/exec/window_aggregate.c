@@ -1,0 +1,382 @@
+/*
+ * exec/window_aggregate.c
+ *		Running aggregates of a window: rows are added, and results are read in between.
+ *
+ * An aggregate's functions find out where they are called by AggCheckCallContext.  For them there is a
+ * WindowAggState, which has nothing but the memory context of the states: that of one node's aggregates,
+ * until the partition ends.  It calls the plain transition functions, as a WindowAgg does over a frame whose
+ * begin does not move.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_proc.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "parser/parse_agg.h"
+#include "parser/parse_coerce.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/expandeddatum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "base/pg_compat.h"
+#include "exec/window_aggregate.h"
+
+struct WindowAggregates
+{
+	WindowAggState *context; /* of the calls */
+};
+
+struct WindowAggregate
+{
+	MemoryContext memory; /* of the state, until the partition ends */
+	ExprState *filter;	  /* NULL: there is none */
+	int narguments;
+	ExprState **arguments;
+	FmgrInfo transition_function;
+	FmgrInfo final_function;
+	FunctionCallInfo transition; /* the state, and the arguments */
+	FunctionCallInfo final;		 /* NULL: the state is the result */
+	Datum initial;
+	bool initial_isnull;
+	int16 state_length;
+	bool state_byval;
+	int16 result_length;
+	bool has_rows; /* was the state ever set by a row? */
+};
+
+/* ---------------------------------------------------------------- making */
+
+WindowAggregates *
+window_aggregates_create(EState *estate)
+{
+	WindowAggregates *all = palloc0(sizeof(WindowAggregates));
+
+	all->context = makeNode(WindowAggState);
+	all->context->ss.ps.state = estate;
+	all->context->aggcontext =
+		AllocSetContextCreate(CurrentMemoryContext, "gpusort window aggregates", ALLOCSET_DEFAULT_SIZES);
+	all->context->curaggcontext = all->context->aggcontext;
+	return all;
+}
+
+void
+window_aggregates_reset(WindowAggregates *all)
+{
+	MemoryContextReset(all->context->aggcontext);
+}
+
+void
+check_call_permission(Oid function, Oid user)
+{
+	AclResult result = proc_aclcheck(function, user);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
+/* Who has made a function. */
+static Oid
+owner_of(Oid function)
+{
+	HeapTuple tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Oid owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
+	ReleaseSysCache(tuple);
+	return owner;
+}
+
+/* Types of the arguments, and of the state as it is for these. */
+typedef struct AggregateTypes
+{
+	Oid arguments[FUNC_MAX_ARGS];
+	int narguments;
+	Oid state;
+} AggregateTypes;
+
+static AggregateTypes
+types_of(const WindowFunc *function, Oid declared_state)
+{
+	AggregateTypes types = {.narguments = list_length(function->args)};
+
+	for (int i = 0; i < types.narguments; i++)
+		types.arguments[i] = exprType(list_nth(function->args, i));
+	types.state =
+		resolve_aggregate_transtype(function->winfnoid, declared_state, types.arguments, types.narguments);
+	return types;
+}
+
+static FunctionCallInfo
+make_call(WindowAggregates *all, FmgrInfo *function, int narguments, Oid collation)
+{
+	FunctionCallInfo call = palloc0(SizeForFunctionCallInfo(narguments));
+
+	InitFunctionCallInfoData(*call, function, narguments, collation, (Node *) all->context, NULL);
+	for (int i = 1; i < narguments; i++)
+		call->args[i].isnull = true;
+	return call;
+}
+
+static void
+make_calls(WindowAggregate *aggregate, WindowAggregates *all, const WindowFunc *function,
+		   const FormData_pg_aggregate *form, AggregateTypes *types)
+{
+	Expr *expression;
+	int nfinal = form->aggfinalextra ? types->narguments + 1 : 1;
+
+	build_aggregate_transfn_expr(types->arguments, types->narguments, 0, false, types->state,
+								 function->inputcollid, form->aggtransfn, InvalidOid, &expression, NULL);
+	fmgr_info(form->aggtransfn, &aggregate->transition_function);
+	fmgr_info_set_expr((Node *) expression, &aggregate->transition_function);
+	aggregate->transition =
+		make_call(all, &aggregate->transition_function, types->narguments + 1, function->inputcollid);
+	if (!OidIsValid(form->aggfinalfn))
+		return;
+	build_aggregate_finalfn_expr(types->arguments, nfinal, types->state, function->wintype,
+								 function->inputcollid, form->aggfinalfn, &expression);
+	fmgr_info(form->aggfinalfn, &aggregate->final_function);
+	fmgr_info_set_expr((Node *) expression, &aggregate->final_function);
+	aggregate->final = make_call(all, &aggregate->final_function, nfinal, function->inputcollid);
+}
+
+/* The state before the first row. */
+static void
+make_initial(WindowAggregate *aggregate, const WindowFunc *function, HeapTuple tuple,
+			 const AggregateTypes *types)
+{
+	Datum initial =
+		SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &aggregate->initial_isnull);
+	Oid input;
+	Oid parameter;
+
+	get_typlenbyval(types->state, &aggregate->state_length, &aggregate->state_byval);
+	if (!aggregate->initial_isnull)
+	{
+		getTypeInputInfo(types->state, &input, &parameter);
+		aggregate->initial = OidInputFunctionCall(input, TextDatumGetCString(initial), parameter, -1);
+		return;
+	}
+	/* the first value will be the state, unless the function was altered since the aggregate was made */
+	if (aggregate->transition_function.fn_strict &&
+		(types->narguments < 1 || !IsBinaryCoercible(types->arguments[0], types->state)))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_FUNCTION_DEFINITION),
+						errmsg("aggregate %u needs to have compatible input type and transition type",
+							   function->winfnoid)));
+}
+
+static void
+make_functions(WindowAggregate *aggregate, WindowAggregates *all, const WindowFunc *function)
+{
+	HeapTuple tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(function->winfnoid));
+	const FormData_pg_aggregate *form;
+	AggregateTypes types;
+	Oid owner;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", function->winfnoid);
+	form = (const FormData_pg_aggregate *) GETSTRUCT(tuple);
+	owner = owner_of(function->winfnoid);
+	check_call_permission(form->aggtransfn, owner);
+	if (OidIsValid(form->aggfinalfn))
+		check_call_permission(form->aggfinalfn, owner);
+	types = types_of(function, form->aggtranstype);
+	make_calls(aggregate, all, function, form, &types);
+	make_initial(aggregate, function, tuple, &types);
+	ReleaseSysCache(tuple);
+}
+
+WindowAggregate *
+window_aggregate_create(WindowAggregates *all, const WindowFunc *function, PlanState *node)
+{
+	WindowAggregate *aggregate = palloc0(sizeof(WindowAggregate));
+	bool byval;
+
+	aggregate->memory = all->context->aggcontext;
+	make_functions(aggregate, all, function);
+	get_typlenbyval(function->wintype, &aggregate->result_length, &byval);
+	aggregate->narguments = list_length(function->args);
+	aggregate->arguments = palloc(sizeof(ExprState *) * Max(aggregate->narguments, 1));
+	for (int i = 0; i < aggregate->narguments; i++)
+		aggregate->arguments[i] = ExecInitExpr(list_nth(function->args, i), node);
+	aggregate->filter = ExecInitExpr(function->aggfilter, node);
+	return aggregate;
+}
+
+/* ---------------------------------------------------------------- rows */
+
+void
+window_aggregate_begin(WindowAggregate *aggregate)
+{
+	NullableDatum *state = &aggregate->transition->args[0];
+	MemoryContext old = MemoryContextSwitchTo(aggregate->memory);
+
+	state->isnull = aggregate->initial_isnull;
+	state->value = aggregate->initial;
+	if (!state->isnull)
+		state->value = datumCopy(aggregate->initial, aggregate->state_byval, aggregate->state_length);
+	aggregate->has_rows = false;
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+is_filtered_out(const WindowAggregate *aggregate, ExprContext *context)
+{
+	bool isnull;
+	Datum passes;
+
+	if (aggregate->filter == NULL)
+		return false;
+	passes = ExecEvalExpr(aggregate->filter, context, &isnull);
+	return isnull || !DatumGetBool(passes);
+}
+
+/* Evaluates the arguments, and says whether one is NULL. */
+static bool
+evaluate_arguments(WindowAggregate *aggregate, ExprContext *context)
+{
+	bool any_null = false;
+
+	for (int i = 0; i < aggregate->narguments; i++)
+	{
+		NullableDatum *argument = &aggregate->transition->args[i + 1];
+
+		argument->value = ExecEvalExpr(aggregate->arguments[i], context, &argument->isnull);
+		any_null |= argument->isnull;
+	}
+	return any_null;
+}
+
+/* Does this state live in the memory of states by itself? */
+static bool
+is_adopted(const WindowAggregate *aggregate, Datum value)
+{
+	return DatumIsReadWriteExpandedObject(value, false, aggregate->state_length) &&
+		   MemoryContextGetParent(DatumGetEOHP(value)->eoh_context) == aggregate->memory;
+}
+
+/* Has the state, passed by reference, be another one, which a transition function has returned. */
+static void
+replace_state(WindowAggregate *aggregate, Datum value, bool isnull)
+{
+	NullableDatum *state = &aggregate->transition->args[0];
+	MemoryContext old = MemoryContextSwitchTo(aggregate->memory);
+
+	if (!isnull && !is_adopted(aggregate, value))
+		value = datumCopy(value, false, aggregate->state_length);
+	MemoryContextSwitchTo(old);
+	if (!state->isnull)
+	{
+		if (DatumIsReadWriteExpandedObject(state->value, false, aggregate->state_length))
+			DeleteExpandedObject(state->value);
+		else
+			pfree(DatumGetPointer(state->value));
+	}
+	state->value = value;
+}
+
+/* The first value is the state of a strict function that has none. */
+static void
+take_first_value(WindowAggregate *aggregate)
+{
+	NullableDatum *state = &aggregate->transition->args[0];
+	MemoryContext old = MemoryContextSwitchTo(aggregate->memory);
+
+	state->value =
+		datumCopy(aggregate->transition->args[1].value, aggregate->state_byval, aggregate->state_length);
+	state->isnull = false;
+	aggregate->has_rows = true;
+	MemoryContextSwitchTo(old);
+}
+
+static void
+call_transition(WindowAggregate *aggregate)
+{
+	FunctionCallInfo call = aggregate->transition;
+	NullableDatum *state = &call->args[0];
+	Datum value;
+
+	call->isnull = false;
+	value = FunctionCallInvoke(call);
+	aggregate->has_rows = true;
+	if (!aggregate->state_byval && DatumGetPointer(value) != DatumGetPointer(state->value))
+		replace_state(aggregate, value, call->isnull);
+	else
+		state->value = value;
+	state->isnull = call->isnull;
+}
+
+/*
+ * What a strict function may not be called with, a state that became NULL included, leaves the state alone.
+ */
+static void
+add_row(WindowAggregate *aggregate, ExprContext *context)
+{
+	bool any_null;
+
+	if (is_filtered_out(aggregate, context))
+		return;
+	any_null = evaluate_arguments(aggregate, context);
+	if (!aggregate->transition_function.fn_strict)
+		call_transition(aggregate);
+	else if (any_null)
+		return;
+	else if (!aggregate->transition->args[0].isnull)
+		call_transition(aggregate);
+	else if (!aggregate->has_rows)
+		take_first_value(aggregate);
+}
+
+void
+window_aggregate_add(WindowAggregate *aggregate, ExprContext *context)
+{
+	MemoryContext old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+
+	add_row(aggregate, context);
+	MemoryContextSwitchTo(old);
+}
+
+/* ---------------------------------------------------------------- results */
+
+static Datum
+call_final(WindowAggregate *aggregate, bool *isnull)
+{
+	FunctionCallInfo call = aggregate->final;
+	Datum value;
+
+	*isnull = true;
+	if (aggregate->final_function.fn_strict && (call->args[0].isnull || call->nargs > 1))
+		return (Datum) 0;
+	call->isnull = false;
+	value = FunctionCallInvoke(call);
+	*isnull = call->isnull;
+	return MakeExpandedObjectReadOnly(value, call->isnull, aggregate->result_length);
+}
+
+Datum
+window_aggregate_result(WindowAggregate *aggregate, ExprContext *context, bool *isnull)
+{
+	const NullableDatum *state = &aggregate->transition->args[0];
+	Datum readable = MakeExpandedObjectReadOnly(state->value, state->isnull, aggregate->state_length);
+	MemoryContext old;
+
+	if (aggregate->final == NULL)
+	{
+		*isnull = state->isnull;
+		return readable;
+	}
+	aggregate->final->args[0] = (NullableDatum){.value = readable, .isnull = state->isnull};
+	old = MemoryContextSwitchTo(context->ecxt_per_tuple_memory);
+	readable = call_final(aggregate, isnull);
+	MemoryContextSwitchTo(old);
+	return readable;
+}

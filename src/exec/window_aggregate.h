@@ -1,0 +1,45 @@
+/*
+ * exec/window_aggregate.h
+ *		Running aggregates of a window: rows are added, and results are read in between.
+ */
+#ifndef GPUSORT_EXEC_WINDOW_AGGREGATE_H
+#define GPUSORT_EXEC_WINDOW_AGGREGATE_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+/* Raises an error if the user may not call the function; as a WindowAgg does before it calls it. */
+extern void check_call_permission(Oid function, Oid user);
+
+/* The context of a node's aggregates. */
+typedef struct WindowAggregates WindowAggregates;
+
+typedef struct WindowAggregate WindowAggregate;
+
+/* Makes a context without aggregates, in CurrentMemoryContext. */
+extern WindowAggregates *window_aggregates_create(EState *estate);
+
+/* Releases the states of all aggregates; each is then to be begun. */
+extern void window_aggregates_reset(WindowAggregates *all);
+
+/*
+ * Makes an aggregate of this call, whose arguments are evaluated in the node.  Raises an error if the user
+ * may not call the aggregate, or the aggregate's owner may not call its functions.
+ */
+extern WindowAggregate *window_aggregate_create(WindowAggregates *all, const WindowFunc *function,
+												PlanState *node);
+
+/* Begins with no rows; after window_aggregates_reset. */
+extern void window_aggregate_begin(WindowAggregate *aggregate);
+
+/* Adds the context's outer row.  Uses the context's per-tuple memory. */
+extern void window_aggregate_add(WindowAggregate *aggregate, ExprContext *context);
+
+/*
+ * Returns the result for the rows so far, which is in the context's per-tuple memory, or in the state of the
+ * aggregate until the next row is added.
+ */
+extern Datum window_aggregate_result(WindowAggregate *aggregate, ExprContext *context, bool *isnull);
+
+#endif /* GPUSORT_EXEC_WINDOW_AGGREGATE_H */

@@ -1,0 +1,317 @@
+/*
+ * exec/window_calls.c
+ *		The functions of a window: their results, row by row.
+ *
+ * lag() keeps the values of the last rows in a ring, nth_value() and last_value() keep one.  lead() reads a
+ * row that is held (held_rows.h).  Values that are passed by reference are copied to buffers, which are used
+ * again and again, so memory grows with the longest value alone.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+
+#include "base/pg_compat.h"
+#include "exec/window_aggregate.h"
+#include "exec/window_calls.h"
+#include "plan/window_functions.h"
+
+typedef struct KeptValue
+{
+	Datum value;
+	bool isnull;
+	Size size; /* of the buffer */
+	char *buffer;
+} KeptValue;
+
+typedef struct CallState
+{
+	WindowCall call;
+	int16 length; /* of the result's type */
+	bool byval;
+	Datum value; /* the result at the current row */
+	bool isnull;
+	Datum fallback; /* LAG, LEAD: the result where there is no such row */
+	bool fallback_isnull;
+	KeptValue *kept;			/* LAG: the values of the last rows; others with a frame: one */
+	int position;				/* LAG: the kept value of the current row */
+	WindowAggregate *aggregate; /* NULL: it is none */
+} CallState;
+
+struct WindowCalls
+{
+	MemoryContext memory;
+	WindowUnit unit;
+	int64 frame_rows;			  /* rows in the frame */
+	WindowAggregates *aggregates; /* NULL: there is none */
+	int n;
+	CallState calls[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* ---------------------------------------------------------------- making */
+
+static void
+create_call(WindowCalls *calls, CallState *state, const WindowFunc *function, PlanState *node)
+{
+	check_call_permission(function->winfnoid, GetUserId());
+	state->call = window_call(function, NULL);
+	get_typlenbyval(function->wintype, &state->length, &state->byval);
+	/* where a frame ends with the current row, that has the last value */
+	if (state->call.kind == WINDOW_LAST_VALUE && calls->unit == UNIT_ROW)
+		state->call = (WindowCall){.kind = WINDOW_LAG, .attno = state->call.attno};
+	if (state->call.kind == WINDOW_LAG)
+		state->kept = palloc0(sizeof(KeptValue) * (state->call.offset + 1));
+	else if (window_kind_has_frame(state->call.kind))
+		state->kept = palloc0(sizeof(KeptValue));
+	state->fallback_isnull = state->call.fallback == NULL || state->call.fallback->constisnull;
+	if (!state->fallback_isnull)
+		state->fallback = state->call.fallback->constvalue;
+	if (state->call.kind != WINDOW_AGGREGATE)
+		return;
+	if (calls->aggregates == NULL)
+		calls->aggregates = window_aggregates_create(node->state);
+	state->aggregate = window_aggregate_create(calls->aggregates, function, node);
+}
+
+WindowCalls *
+window_calls_create(CustomScanState *node, List *functions, WindowUnit unit)
+{
+	WindowCalls *calls = palloc0(offsetof(WindowCalls, calls) + sizeof(CallState) * list_length(functions));
+	ListCell *cell;
+
+	calls->memory = CurrentMemoryContext;
+	calls->unit = unit;
+	foreach(cell, functions)
+		create_call(calls, &calls->calls[calls->n++], lfirst(cell), &node->ss.ps);
+	return calls;
+}
+
+bool
+window_calls_need_peers(const WindowCalls *calls)
+{
+	for (int i = 0; i < calls->n; i++)
+	{
+		if (calls->calls[i].call.kind == WINDOW_RANK || calls->calls[i].call.kind == WINDOW_DENSE_RANK)
+			return true;
+	}
+	return false;
+}
+
+bool
+window_calls_need_frame(const WindowCalls *calls)
+{
+	for (int i = 0; i < calls->n; i++)
+	{
+		if (window_kind_has_frame(calls->calls[i].call.kind))
+			return true;
+	}
+	return false;
+}
+
+int
+window_calls_rows_ahead(const WindowCalls *calls)
+{
+	int64 rows = 0;
+
+	for (int i = 0; i < calls->n; i++)
+	{
+		if (calls->calls[i].call.kind == WINDOW_LEAD)
+			rows = Max(rows, calls->calls[i].call.offset);
+	}
+	return (int) rows;
+}
+
+int
+window_calls_readers(const WindowCalls *calls)
+{
+	int n = 0;
+
+	for (int i = 0; i < calls->n; i++)
+		n += calls->calls[i].call.kind == WINDOW_LEAD;
+	return n;
+}
+
+/* ---------------------------------------------------------------- kept values */
+
+/* The value is passed by reference, and not null. */
+static void
+copy_to_buffer(KeptValue *kept, Datum value, int16 length, MemoryContext memory)
+{
+	Size size;
+
+	/* an object in memory that is no row's gets the bytes that it would have there */
+	if (length == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		value = datumCopy(value, false, length);
+	size = datumGetSize(value, false, length);
+	if (kept->size < size)
+	{
+		if (kept->buffer != NULL)
+			pfree(kept->buffer);
+		kept->size = size + size / 4;
+		kept->buffer = MemoryContextAlloc(memory, kept->size);
+	}
+	memcpy(kept->buffer, DatumGetPointer(value), size);
+	kept->value = PointerGetDatum(kept->buffer);
+}
+
+static inline void
+keep(const WindowCalls *calls, const CallState *state, KeptValue *kept, Datum value, bool isnull)
+{
+	kept->isnull = isnull;
+	if (state->byval || isnull)
+		kept->value = value;
+	else
+		copy_to_buffer(kept, value, state->length, calls->memory);
+}
+
+static void
+keep_column(const WindowCalls *calls, const CallState *state, KeptValue *kept, TupleTableSlot *row)
+{
+	bool isnull;
+	Datum value = slot_getattr(row, state->call.attno, &isnull);
+
+	keep(calls, state, kept, value, isnull);
+}
+
+/* ---------------------------------------------------------------- the frame */
+
+void
+window_calls_begin(WindowCalls *calls)
+{
+	calls->frame_rows = 0;
+	if (calls->aggregates != NULL)
+		window_aggregates_reset(calls->aggregates);
+	for (int i = 0; i < calls->n; i++)
+	{
+		if (calls->calls[i].aggregate != NULL)
+			window_aggregate_begin(calls->calls[i].aggregate);
+		calls->calls[i].position = 0;
+	}
+}
+
+void
+window_calls_enter_frame(WindowCalls *calls, TupleTableSlot *row, ExprContext *context)
+{
+	calls->frame_rows++;
+	context->ecxt_outertuple = row;
+	for (int i = 0; i < calls->n; i++)
+	{
+		CallState *state = &calls->calls[i];
+
+		if (state->aggregate != NULL)
+			window_aggregate_add(state->aggregate, context);
+		else if (state->call.kind == WINDOW_LAST_VALUE ||
+				 (state->call.kind == WINDOW_NTH_VALUE && state->call.offset == calls->frame_rows))
+			keep_column(calls, state, state->kept, row);
+	}
+}
+
+static void
+compute_aggregate(WindowCalls *calls, CallState *state, ExprContext *context)
+{
+	bool isnull;
+	Datum value = window_aggregate_result(state->aggregate, context, &isnull);
+
+	/* rows of the unit come, each of which resets the context */
+	if (calls->unit != UNIT_ROW)
+	{
+		keep(calls, state, state->kept, value, isnull);
+		value = state->kept->value;
+	}
+	state->value = value;
+	state->isnull = isnull;
+}
+
+void
+window_calls_end_frame(WindowCalls *calls, ExprContext *context)
+{
+	for (int i = 0; i < calls->n; i++)
+	{
+		CallState *state = &calls->calls[i];
+
+		if (state->aggregate != NULL)
+			compute_aggregate(calls, state, context);
+		else if (window_kind_has_frame(state->call.kind))
+		{
+			state->isnull = calls->frame_rows < state->call.offset || state->kept->isnull;
+			state->value = state->kept->value;
+		}
+	}
+}
+
+/* ---------------------------------------------------------------- the current row */
+
+/*
+ * The ring has one value more than lag() goes back: the oldest one is the result, and the next to be
+ * replaced.
+ */
+static void
+compute_lag(WindowCalls *calls, CallState *state, int64 row_number, TupleTableSlot *row)
+{
+	const KeptValue *oldest;
+
+	if (state->call.offset == 0)
+	{
+		state->value = slot_getattr(row, state->call.attno, &state->isnull);
+		return;
+	}
+	keep_column(calls, state, &state->kept[state->position], row);
+	state->position = state->position == state->call.offset ? 0 : state->position + 1;
+	oldest = &state->kept[state->position];
+	state->value = row_number > state->call.offset ? oldest->value : state->fallback;
+	state->isnull = row_number > state->call.offset ? oldest->isnull : state->fallback_isnull;
+}
+
+static void
+compute_lead(CallState *state, HeldRows *held, int reader)
+{
+	TupleTableSlot *row = held_rows_read(held, reader, state->call.offset);
+
+	state->value = state->fallback;
+	state->isnull = state->fallback_isnull;
+	if (row != NULL)
+		state->value = slot_getattr(row, state->call.attno, &state->isnull);
+}
+
+void
+window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot *row, HeldRows *held,
+					int first_reader)
+{
+	for (int i = 0; i < calls->n; i++)
+	{
+		CallState *state = &calls->calls[i];
+
+		switch (state->call.kind)
+		{
+			case WINDOW_ROW_NUMBER:
+				state->value = Int64GetDatum(place->row_number);
+				break;
+			case WINDOW_RANK:
+				state->value = Int64GetDatum(place->rank);
+				break;
+			case WINDOW_DENSE_RANK:
+				state->value = Int64GetDatum(place->dense_rank);
+				break;
+			case WINDOW_LAG:
+				compute_lag(calls, state, place->row_number, row);
+				break;
+			case WINDOW_LEAD:
+				compute_lead(state, held, first_reader++);
+				break;
+			default: /* computed when the frame ends */
+				break;
+		}
+	}
+}
+
+void
+window_calls_results(const WindowCalls *calls, Datum *values, bool *isnull)
+{
+	for (int i = 0; i < calls->n; i++)
+	{
+		values[i] = calls->calls[i].value;
+		isnull[i] = calls->calls[i].isnull;
+	}
+}

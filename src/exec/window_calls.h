@@ -1,0 +1,65 @@
+/*
+ * exec/window_calls.h
+ *		The functions of a window: their results, row by row.
+ *
+ * The caller says which rows enter the frame, and which row is the current one.
+ */
+#ifndef GPUSORT_EXEC_WINDOW_CALLS_H
+#define GPUSORT_EXEC_WINDOW_CALLS_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+#include "exec/held_rows.h"
+#include "plan/window_plan.h"
+
+/* The current row's place in its partition. */
+typedef struct WindowPlace
+{
+	int64 row_number;
+	int64 rank;
+	int64 dense_rank;
+} WindowPlace;
+
+typedef struct WindowCalls WindowCalls;
+
+/*
+ * Makes the calls of a node, whose frames end with such a unit, in CurrentMemoryContext.  Raises an error if
+ * the user may not call a function.
+ */
+extern WindowCalls *window_calls_create(CustomScanState *node, List *functions, WindowUnit unit);
+
+/* Is there a rank, which needs to know peers?  Does a call look at the frame? */
+extern bool window_calls_need_peers(const WindowCalls *calls);
+extern bool window_calls_need_frame(const WindowCalls *calls);
+
+/* The number of rows behind the current one that calls look at. */
+extern int window_calls_rows_ahead(const WindowCalls *calls);
+
+/* The number of calls of lead(), each of which has a reader of held rows. */
+extern int window_calls_readers(const WindowCalls *calls);
+
+/* Begins a partition without rows. */
+extern void window_calls_begin(WindowCalls *calls);
+
+/* The row enters the frame.  Uses the context's per-tuple memory, and its outer row. */
+extern void window_calls_enter_frame(WindowCalls *calls, TupleTableSlot *row, ExprContext *context);
+
+/*
+ * Computes the calls that look at the frame, which has all its rows now.  Results are valid until the context
+ * is reset, or if the unit is not a row, until the next row enters the frame.
+ */
+extern void window_calls_end_frame(WindowCalls *calls, ExprContext *context);
+
+/*
+ * Computes the other calls.  held: this row and those behind it; first_reader: the readers of lead() begin
+ * here.
+ */
+extern void window_calls_at_row(WindowCalls *calls, const WindowPlace *place, TupleTableSlot *row,
+								HeldRows *held, int first_reader);
+
+/* Sets the results, a column each. */
+extern void window_calls_results(const WindowCalls *calls, Datum *values, bool *isnull);
+
+#endif /* GPUSORT_EXEC_WINDOW_CALLS_H */

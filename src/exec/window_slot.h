@@ -1,0 +1,39 @@
+/*
+ * exec/window_slot.h
+ *		The slot of a GpuWindow: an input's row, and results behind its columns.
+ *
+ * The row stays where it is; its columns are read when somebody asks for them.  So who only counts rows, or
+ * looks at a few columns, does not pay for all.  It is a virtual slot of which not all values need be there:
+ * what PostgreSQL does with those is done when they are.
+ */
+#ifndef GPUSORT_EXEC_WINDOW_SLOT_H
+#define GPUSORT_EXEC_WINDOW_SLOT_H
+
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+
+typedef struct WindowSlot
+{
+	VirtualTupleTableSlot base; /* must be first */
+	TupleTableSlot *row;
+} WindowSlot;
+
+/* The operations of such slots. */
+extern const TupleTableSlotOps *window_slot_ops(void);
+
+/*
+ * Makes the slot hold this row as long as the row's own slot does, or until it is materialized.  The values
+ * of the last columns are the caller's to set, before or after.
+ */
+static inline void
+window_slot_store(TupleTableSlot *slot, TupleTableSlot *row)
+{
+	if (unlikely(TTS_SHOULDFREE(slot)))
+		ExecClearTuple(slot);
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	slot->tts_nvalid = 0;
+	((WindowSlot *) slot)->row = row;
+}
+
+#endif /* GPUSORT_EXEC_WINDOW_SLOT_H */
