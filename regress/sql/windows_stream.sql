@@ -107,8 +107,8 @@ CREATE FUNCTION put_last(anyarray, anyelement) RETURNS anyarray LANGUAGE plpgsql
 CREATE AGGREGATE reversed(anyelement) (SFUNC = put_first, STYPE = anyarray, INITCOND = '{}');
 CREATE AGGREGATE appended(anyelement) (SFUNC = put_last, STYPE = anyarray, INITCOND = '{}');
 -- Changes what it gets, if it may.
-CREATE FUNCTION closed(anyarray) RETURNS anyarray LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN $1 := array_append($1, NULL); RETURN $1; END $$;
-CREATE AGGREGATE closed_list(anyelement) (SFUNC = put_last, STYPE = anyarray, INITCOND = '{}', FINALFUNC = closed);
+CREATE FUNCTION closed(anycompatiblearray) RETURNS anycompatiblearray LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN $1 := array_append($1, NULL); RETURN $1; END $$;
+CREATE AGGREGATE closed_list(anycompatible) (SFUNC = array_append, STYPE = anycompatiblearray, INITCOND = '{}', FINALFUNC = closed);
 CREATE AGGREGATE collected(anycompatible) (SFUNC = array_append, STYPE = anycompatiblearray, INITCOND = '{}');
 CREATE FUNCTION described(int, int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT format('state %s, argument %s', $1, coalesce($2, -1)) $$;
 CREATE AGGREGATE described_sum(int) (SFUNC = int4larger, STYPE = int, FINALFUNC = described, FINALFUNC_EXTRA);
@@ -159,7 +159,7 @@ FROM unnest('{"lag(1 / (id - last)) OVER w","lead(1 / (id - first)) OVER w","sum
 	format('SELECT id, %s FROM (SELECT id, row_number() OVER (ORDER BY id)::int AS n, min(id) OVER () AS first, max(id) OVER () AS last FROM (SELECT id FROM r ORDER BY id LIMIT 100) i) s WINDOW w AS (ORDER BY id), p AS (ORDER BY n / 10)', q) AS query;
 SELECT until_error('SELECT * FROM (SELECT id, count(fails_at(id, last_id())) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS n FROM r) s WHERE n <= 5', m) AS run_condition,
 	until_error('SELECT id, sum(fails_at(id, last_id())) OVER (ORDER BY id) FROM r LIMIT 1999', m) AS limited,
-	until_error('SELECT * FROM (SELECT id, count(*) OVER w AS n, sum(fails_at(id, last_id())) OVER w, rank() OVER (ORDER BY big, id) FROM r WINDOW w AS (ORDER BY id ROWS UNBOUNDED PRECEDING)) s WHERE n <= 5', m) AS below_another
+	until_error('SELECT * FROM (SELECT id, count(*) OVER w AS n, sum(fails_at(id, last_id())) OVER w, rank() OVER (ORDER BY id) FROM r WINDOW w AS (ORDER BY id, x ROWS UNBOUNDED PRECEDING)) s WHERE n <= 5', m) AS below_another
 FROM unnest('{off,force}'::text[]) AS m;
 
 -- Run conditions, at the top and below another window.
