@@ -106,6 +106,9 @@ CREATE FUNCTION put_first(anyarray, anyelement) RETURNS anyarray LANGUAGE plpgsq
 CREATE FUNCTION put_last(anyarray, anyelement) RETURNS anyarray LANGUAGE plpgsql AS $$ BEGIN $1 := $1 || $2; RETURN $1; END $$;
 CREATE AGGREGATE reversed(anyelement) (SFUNC = put_first, STYPE = anyarray, INITCOND = '{}');
 CREATE AGGREGATE appended(anyelement) (SFUNC = put_last, STYPE = anyarray, INITCOND = '{}');
+-- Changes what it gets, if it may.
+CREATE FUNCTION closed(anycompatiblearray) RETURNS anycompatiblearray LANGUAGE plpgsql IMMUTABLE AS $$ BEGIN $1 := array_append($1, NULL); RETURN $1; END $$;
+CREATE AGGREGATE closed_list(anycompatible) (SFUNC = array_append, STYPE = anycompatiblearray, INITCOND = '{}', FINALFUNC = closed);
 CREATE AGGREGATE collected(anycompatible) (SFUNC = array_append, STYPE = anycompatiblearray, INITCOND = '{}');
 CREATE FUNCTION described(int, int) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT format('state %s, argument %s', $1, coalesce($2, -1)) $$;
 CREATE AGGREGATE described_sum(int) (SFUNC = int4larger, STYPE = int, FINALFUNC = described, FINALFUNC_EXTRA);
@@ -115,7 +118,7 @@ CREATE AGGREGATE moving_sum(int) (SFUNC = plus, STYPE = bigint, INITCOND = '100'
 CREATE FUNCTION several_add(text, int, text, boolean) RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT right(coalesce($1, '') || coalesce($2::text, '?') || coalesce(left($3, 1), '!') || coalesce($4::text, '-'), 30) $$;
 CREATE AGGREGATE several(int, text, boolean) (SFUNC = several_add, STYPE = text);
 SELECT a, check_over(format('%s OVER w', a), 'PARTITION BY few ORDER BY id ROWS UNBOUNDED PRECEDING') AS rows, check_over(format('%s OVER w, %1$s FILTER (WHERE b) OVER w', a)) AS peers
-FROM unnest('{longest(t),reversed(x),reversed(t),appended(x),appended(t),collected(x),collected(t),described_sum(x),moving_sum(x),"several(x, t, b)"}'::text[]) AS a;
+FROM unnest('{longest(t),reversed(x),reversed(t),appended(x),appended(t),closed_list(x),closed_list(t),collected(x),collected(t),described_sum(x),moving_sum(x),"several(x, t, b)"}'::text[]) AS a;
 -- An aggregate whose final function changes the state is PostgreSQL's, with its error.
 CREATE AGGREGATE spoiling(int) (SFUNC = int4larger, STYPE = int, FINALFUNC = int4abs, FINALFUNC_MODIFY = READ_WRITE);
 SET gpusort.mode = force;
@@ -155,7 +158,8 @@ FROM unnest('{"lag(1 / (id - last)) OVER w","lead(1 / (id - first)) OVER w","sum
 	"sum(fails_at(n, 50)) OVER (w ROWS UNBOUNDED PRECEDING), lead(n, 70) OVER (w ROWS UNBOUNDED PRECEDING)","sum(fails_at(n, 1)) OVER w","sum(fails_at(n, 100)) OVER w"}'::text[]) AS q,
 	format('SELECT id, %s FROM (SELECT id, row_number() OVER (ORDER BY id)::int AS n, min(id) OVER () AS first, max(id) OVER () AS last FROM (SELECT id FROM r ORDER BY id LIMIT 100) i) s WINDOW w AS (ORDER BY id), p AS (ORDER BY n / 10)', q) AS query;
 SELECT until_error('SELECT * FROM (SELECT id, count(fails_at(id, last_id())) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS n FROM r) s WHERE n <= 5', m) AS run_condition,
-	until_error('SELECT id, sum(fails_at(id, last_id())) OVER (ORDER BY id) FROM r LIMIT 1999', m) AS limited
+	until_error('SELECT id, sum(fails_at(id, last_id())) OVER (ORDER BY id) FROM r LIMIT 1999', m) AS limited,
+	until_error('SELECT * FROM (SELECT id, count(*) OVER w AS n, sum(fails_at(id, last_id())) OVER w, rank() OVER (ORDER BY id) FROM r WINDOW w AS (ORDER BY id, x ROWS UNBOUNDED PRECEDING)) s WHERE n <= 5', m) AS below_another
 FROM unnest('{off,force}'::text[]) AS m;
 
 -- Run conditions, at the top and below another window.
@@ -200,7 +204,9 @@ SELECT check_windows('SELECT id, sum((SELECT count(*) FROM r i WHERE i.id < r.id
 	check_windows('SELECT o, (SELECT sum(l * s) FROM (SELECT lag(x) OVER w AS l, sum(x + o) OVER w AS s FROM r WHERE few < o WINDOW w AS (PARTITION BY b ORDER BY id)) s) FROM generate_series(-2, 6) AS o') AS in_a_loop,
 	check_windows('SELECT o, (SELECT max(n) FROM (SELECT lead(id, 2) OVER (ORDER BY id) AS n FROM r LIMIT o) s) FROM generate_series(0, 4) AS o') AS limited_in_a_loop,
 	check_windows('SELECT id, lag(r) OVER w, lead(r, 2) OVER w, r FROM r WINDOW w AS (PARTITION BY few ORDER BY id)') AS whole_rows,
-	check_windows('SELECT id, lag(a) OVER w, lead(a) OVER w, last_value(a) OVER w FROM (SELECT id, few, array_append(arr, x) AS a FROM r OFFSET 0) s WINDOW w AS (PARTITION BY few ORDER BY id)') AS arrays;
+	check_windows('SELECT id, lag(a) OVER w, lead(a) OVER w, last_value(a) OVER w FROM (SELECT id, few, array_append(arr, x) AS a FROM r OFFSET 0) s WINDOW w AS (PARTITION BY few ORDER BY id)') AS arrays,
+	check_windows('SELECT lag(a) OVER w, last_value(a) OVER w, nth_value(a, 2) OVER w, a FROM (SELECT array_append(arr, x) AS a FROM (SELECT * FROM r ORDER BY id OFFSET 0) i OFFSET 0) s WINDOW w AS (ROWS UNBOUNDED PRECEDING)') AS arrays_in_memory,
+	check_windows('SELECT * FROM (SELECT id, avg(x) OVER w, string_agg(few::text, NULL) OVER w, repeat(md5(id::text), 3) AS t FROM r WINDOW w AS (PARTITION BY d ORDER BY few)) s ORDER BY id') AS beside_others;
 CREATE TABLE changed AS SELECT id, few, x FROM r;
 SELECT check_windows('SELECT o.id, (SELECT sum(s) FROM (SELECT sum(x) OVER (PARTITION BY few ORDER BY id) + lead(x) OVER (PARTITION BY few ORDER BY id) AS s FROM r WHERE r.few = o.few) s) FROM changed o WHERE o.few < 5 ORDER BY o.id') AS correlated;
 
