@@ -13,6 +13,7 @@
 #
 #	drained		SELECT ... OFFSET 1000000000: all rows are sorted and returned, none is sent
 #	firstN		the same for ORDER BY ... LIMIT N
+#	eachN		SELECT DISTINCT ON (the first column) ..., or with N > 1 the first N rows of each by row_number()
 #	copy		COPY (SELECT ...) TO '/dev/null', by the server
 #	ctas		CREATE UNLOGGED TABLE ... AS SELECT ...
 #	again		drained, three times in each of many connections, one after the other
@@ -25,12 +26,13 @@
 # ORDER BY), serial and parallel (PostgreSQL's own), cuda and cpu (gpusort with that device; 0 workers: the
 # serial feed).
 
-all_suites='headline limits sizes types widths outputs workers sessions startup profile'
+all_suites='headline limits first_n sizes types widths outputs workers sessions startup profile'
 
 # The columns of a table, SQL out of a row's number i and a random int8 n.
 data_columns() {
 	local name=$1 type
 	case $name in
+		grouped) echo "n AS id, abs(n % 100000)::int AS d, i AS v, substr(to_hex(n), 1, 5 + (i % 3)::int) AS pad" ;;
 		narrow) echo "n AS id, i AS v, substr(to_hex(n), 1, 5 + (i % 3)::int) AS pad" ;;
 		# Header of 24 bytes, two columns of 8, and the length of the text.
 		wide*) echo "n AS id, i AS v, repeat('x', ${name#wide} - 44) AS pad" ;;
@@ -56,6 +58,16 @@ cuda0:2 cuda$workers:2 cuda$most_workers:3 cpu0:2 cpu$workers:2 cpu$most_workers
 	for first in 100 10000 1000000 10000000; do
 		echo "limits|LIMIT $first|narrow|50000000|id|first$first|1|0.4|$methods"
 	done
+}
+
+# The first rows of each of 100,000 groups: the newest point of each host as TSBS asks for it (lastpoint), the
+# two largest of each group as h2o.ai's db-benchmark does (group by, question 8), and three.
+suite_first_n() {
+	local methods="serial:1 parallel$workers:1 cuda0:2 cuda$most_workers:3 cpu0:2 cpu$most_workers:3"
+	echo "first_n|any one|grouped|50000000|d, id|each1|1|1|$methods"
+	echo "first_n|lastpoint|grouped|50000000|d, v DESC|each1|1|1|$methods"
+	echo "first_n|two largest|grouped|50000000|d, id DESC|each2|1|1|$methods"
+	echo "first_n|three|grouped|50000000|d, id|each3|1|1|$methods"
 }
 
 # PostgreSQL's own sort of 200 million rows would take minutes; its serial one of 50 million is in the suite

@@ -66,6 +66,9 @@
 #define BOUND_DROP_FACTOR 3
 #define BOUND_LEAST_PART 8
 
+/* A table of the first rows of groups gets one in this number of a sort's bytes. */
+#define GROUP_TABLE_SHARE 8
+
 /* ---------------------------------------------------------------- runs */
 
 /* The smallest buffer for reading a run in a merge. */

@@ -9,6 +9,7 @@
 #include "access/htup_details.h"
 #include "miscadmin.h"
 
+#include "base/group_rows.h"
 #include "base/limits.h"
 #include "check/advice.h"
 #include "check/how.h"
@@ -126,6 +127,11 @@ remarks_on(const PlannedStmt *stmt, const Plan *sort, List *ancestors, const Sor
 					psprintf("in %d parts, one after the other: a GPU has no room for all rows", turns));
 	if (shape->verified && device_is_open(false, shape->beside))
 		remarks = lappend(remarks, "not on a card: the CPU verifies the order of such values by comparisons");
+	if (shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified)
+		remarks = lappend(remarks, shape->rows_of_group == 1
+									   ? "only the first row of each group is kept"
+									   : psprintf("only the first %.0f rows of each group are kept",
+												  shape->rows_of_group));
 	if (ancestors != NIL && rank_plan_is_rank(linitial(ancestors)))
 		remarks = lappend(remarks, "the window above the sort counts rows without storing them (GpuRank)");
 	return remarks;

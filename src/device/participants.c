@@ -21,6 +21,13 @@
 #define SORT_SHARE_WORKERS INT_MAX
 #endif
 
+/* From this number of processes on rows that turn out not to be wanted are cut out. */
+#define CUTTING_PROCESSES 4
+
+/* Rows of groups: one in so many of the rows may come before few are dropped, as expected or not. */
+#define PATIENCE 8
+#define IMPATIENCE 64
+
 /* ---------------------------------------------------------------- memory */
 
 SortShare *
@@ -57,6 +64,36 @@ sort_share_create_bound(SortShare *share, const SortRequest *request)
 		share->bound = bound;
 	bound_init(bound, request->key, request->rows.wanted, request->rows.with_ties);
 	return bound;
+}
+
+/*
+ * One process sorts and returns a row in memory in about the time that it takes to cut it out.  Of several
+ * the first one returns all rows, and files take longer.
+ */
+static bool
+cutting_pays(const SortRequest *request)
+{
+	double row = request->expected.row_bytes + request->expected.key_bytes;
+
+	return request->processes.n >= CUTTING_PROCESSES || request->expected.rows * row > request->memory.limit;
+}
+
+GroupBound *
+sort_share_create_groups(SortShare *share, const SortRequest *request, Size memory)
+{
+	GroupBound *groups;
+
+	if (request->rows.first.n == 0)
+		return NULL;
+	groups = arena_alloc(share != NULL ? &share->arena : NULL, sizeof(GroupBound));
+	if (groups == NULL)
+		return NULL;
+	group_bound_init(groups, &request->rows.first, memory, request->processes.n,
+					 request->expected.rows / (request->expected.few_drop ? IMPATIENCE : PATIENCE),
+					 cutting_pays(request));
+	if (share != NULL)
+		share->groups = groups;
+	return groups;
 }
 
 /* ---------------------------------------------------------------- who is how far */

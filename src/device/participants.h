@@ -73,6 +73,8 @@ struct SortShare
 	int nmet;				 /* processes that wait for the others at the next meeting */
 	uint32 meeting;			 /* number of meetings of all processes so far */
 	struct SortBound *bound; /* NULL: all rows are wanted */
+	/* says which rows of each group are wanted; NULL: all */
+	struct GroupBound *groups;
 	SortShareProcess processes[SORT_SHARE_MAX_PROCESSES];
 };
 
@@ -109,6 +111,11 @@ extern SortShare *sort_share_create(Size size, Size header_size, int processes);
  * wanted, or there is no memory left for a bound.
  */
 extern struct SortBound *sort_share_create_bound(SortShare *share, const SortRequest *request);
+
+/*
+ * The same for the first rows of each group that the request wants.  memory: of the tables of all processes.
+ */
+extern struct GroupBound *sort_share_create_groups(SortShare *share, const SortRequest *request, Size memory);
 
 /* Attaches the memory in another process (arena_attach); NULL: that is impossible. */
 extern SortShare *sort_share_attach(const ArenaHandle *handle);

@@ -6,9 +6,11 @@
  */
 #include "postgres.h"
 
+#include "device/participants.h"
 #include "device/sorter.h"
 #include "files/merged_rows.h"
 #include "key/sort_key.h"
+#include "sort/chunk_pool.h"
 
 const SortDevice *const sort_devices[DEVICES] =
 	{[DEVICE_CPU] = &sort_device_cpu, [DEVICE_CUDA] = &sort_device_cuda};
@@ -17,6 +19,16 @@ void
 sort_device_set_layout(const SortDevice *device, SortKey *key)
 {
 	key->policy.alone = key->policy.rows != NULL && !(device->properties & SORT_KEEPS_ROWS);
+}
+
+bool
+sorter_may_cut(const Sorter *sorter, const ChunkPool *chunks)
+{
+	int processes = sorter->share != NULL ? Max(1, sorter->share->nentered) : 1;
+
+	/* what others have pushed out is not known, but about as much; and one of them may have cut it already */
+	return sorter->group_filter != NULL && chunks->nrows >= chunks->cut_rows + chunks->cut_rows / 2 &&
+		   group_filter_may_cut(sorter->group_filter, chunks->nrows / processes);
 }
 
 bool

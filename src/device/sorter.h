@@ -45,7 +45,10 @@
 #include "key/types.h"
 #include "monitor/sort_stats.h"
 #include "sort/chunk.h"
+#include "sort/group_bound.h"
 
+struct ChunkPool;
+struct GroupBound;
 struct KeySample;
 struct MergedRows;
 struct SortBound;
@@ -70,6 +73,8 @@ struct Sorter
 
 	const struct SortSplitters *splitters; /* the splitters between its parts; NULL: it has no parts */
 	struct SortBound *bound;			   /* says which of its rows are wanted; NULL: all */
+	struct GroupBound *groups;			   /* says which rows of each group are wanted; NULL: all */
+	GroupFilter *group_filter;			   /* this process's filter of groups, while it feeds; NULL: none */
 	Place *places;						   /* where its rows are; the first place that is asked for room */
 	SortShare *share;					   /* what other processes need to join; NULL: no process can join */
 	/* the number of this process among the processes that feed; -1: it does not feed, or no longer */
@@ -101,12 +106,13 @@ typedef struct SortRequest
 
 	struct
 	{
-		TupleDesc desc;		/* must live as long as the sorter */
-		bool complete;		/* do the rows hold all their sort columns? */
-		bool random_access; /* will the rows be read backwards, again, or from a mark? */
-		bool fed_once;		/* if the device fails, the caller cannot read its input a second time */
-		uint64 wanted;		/* number of rows that are wanted, from the first one on; 0: all */
-		bool with_ties;		/* rows that equal the last wanted one are wanted, too */
+		TupleDesc desc;		 /* must live as long as the sorter */
+		bool complete;		 /* do the rows hold all their sort columns? */
+		bool random_access;	 /* will the rows be read backwards, again, or from a mark? */
+		bool fed_once;		 /* if the device fails, the caller cannot read its input a second time */
+		uint64 wanted;		 /* number of rows that are wanted, from the first one on; 0: all */
+		bool with_ties;		 /* rows that equal the last wanted one are wanted, too */
+		FirstOfGroups first; /* what is wanted of each group of rows */
 	} rows;
 
 	/* Host memory, in bytes. */
@@ -131,7 +137,8 @@ typedef struct SortRequest
 		double rows;
 		double row_bytes; /* bytes of one row, without its key */
 		double key_bytes; /* bytes of one key */
-		double cpu_ms;	  /* milliseconds that the cpu device is expected to take */
+		bool few_drop; /* is it expected that few rows are dropped of those that rows.first does not want? */
+		double cpu_ms; /* milliseconds that the cpu device is expected to take */
 		/* a sample of the keys, in order, to split the rows by; NULL: the rows are not split */
 		const struct KeySample *sample;
 	} expected;
@@ -258,6 +265,19 @@ static inline void
 sorter_forget_rows_at_hand(Sorter *sorter)
 {
 	sorter->at = sorter->at_end = NULL;
+}
+
+/* Are there likely enough rows in these chunks that a filter of groups can cut out? */
+extern bool sorter_may_cut(const Sorter *sorter, const struct ChunkPool *chunks);
+
+/* Adds what a bound of groups has dropped. */
+static inline void
+sorter_get_groups(const Sorter *sorter, SorterStats *stats)
+{
+	if (sorter->groups == NULL)
+		return;
+	stats->rows_of_group = sorter->groups->first.n;
+	group_bound_get(sorter->groups, &stats->rows_dropped, &stats->groups, &stats->groups_off);
 }
 
 /* Moves the rows at hand from a part to the whole. */

@@ -24,6 +24,7 @@
 #include "key/sort_key.h"
 #include "monitor/progress.h"
 #include "sort/bound.h"
+#include "sort/group_bound.h"
 #include "sort/record.h"
 #include "sort/splitters.h"
 
@@ -46,8 +47,10 @@ struct SortFeed
 	SortKey *key;
 	MemoryContext context; /* all that the feed holds */
 	BoundFilter *filter;   /* NULL: all rows are wanted */
+	GroupFilter *groups;   /* NULL: all rows of each group are wanted */
 	bool reads_tails;	   /* may the tails of keys be left to the rows? */
 	RowSource row;
+	InputBatch *batch; /* rows that are looked up together in the filter of groups; NULL: one at a time */
 	int nparts;
 	FeedPart parts[FLEXIBLE_ARRAY_MEMBER];
 };
@@ -73,6 +76,8 @@ sort_feed_begin(Sorter *sorter, SortKey *key, TupleDesc desc, const Bitmapset *u
 	feed->context = context;
 	feed->nparts = nparts;
 	feed->filter = sorter->bound != NULL ? bound_filter_create(sorter->bound) : NULL;
+	feed->groups = sorter->groups != NULL ? group_filter_create(sorter->groups, key) : NULL;
+	sorter->group_filter = feed->groups;
 	feed->reads_tails = (sorter->device->properties & SORT_READS_TAILS) && feed->filter == NULL &&
 						!key->policy.alone && !key->verified && key->policy.index_rows == NULL;
 	row_source_init(&feed->row, desc, sorter->device->properties & SORT_KEEPS_SORT_COLUMNS ? NULL : unused);
@@ -101,6 +106,23 @@ note_progress_at_times(SortFeed *feed, FeedPart *part)
 		note_progress(feed, part);
 }
 
+/*
+ * Cuts rows out of the chunk, if any, that turned out not to be among the wanted ones of their group.  Is it
+ * worth to fill it further?
+ */
+static bool
+cut_chunk(SortFeed *feed, FeedPart *part)
+{
+	if (part->chunk == NULL || feed->groups == NULL)
+		return false;
+	note_progress(feed, part);
+	if (!group_filter_cut_filled(feed->groups, part->chunk))
+		return false;
+	part->noted_rows = part->chunk->nrows;
+	part->noted_bytes = chunk_bytes(part->chunk);
+	return part->noted_bytes * 2 <= part->chunk->size;
+}
+
 /* Hands the chunk being filled, if any, to the device. */
 static void
 put_chunk(SortFeed *feed, FeedPart *part)
@@ -118,6 +140,8 @@ put_chunk(SortFeed *feed, FeedPart *part)
 static pg_noinline Chunk *
 next_chunk(SortFeed *feed, FeedPart *part, Size bytes)
 {
+	if (cut_chunk(feed, part) && chunk_has_room(part->chunk, bytes))
+		return part->chunk;
 	put_chunk(feed, part);
 	part->chunk = sorter_get_chunk(feed->sorter, part - feed->parts, bytes);
 	return part->chunk;
@@ -156,14 +180,27 @@ encode_key(SortKey *key, TupleTableSlot *slot, const PageRow *in_page, uint64 *f
 static inline bool
 leave_out(SortFeed *feed, const uint8 *key, Size size)
 {
-	BoundFilter *filter = feed->filter;
+	uint64 dropped;
 
-	if (!bound_filter_drops(filter, key, size))
+	if (feed->filter != NULL && bound_filter_drops(feed->filter, key, size))
+		dropped = ++feed->filter->dropped;
+	else if (feed->groups != NULL && group_filter_drops(feed->groups, key, size))
+		dropped = group_filter_dropped(feed->groups);
+	else
 		return false;
-	filter->dropped++;
-	if (unlikely(filter->dropped % PROGRESS_ROWS == 0))
+	if (unlikely(dropped % PROGRESS_ROWS == 0))
 		progress_note_fed(feed->sorter, PROGRESS_ROWS, 0);
 	return true;
+}
+
+/* The row that was not left out is kept. */
+static inline void
+note_kept(SortFeed *feed, const uint8 *key, Size size)
+{
+	if (feed->filter != NULL)
+		bound_filter_note(feed->filter, key, size);
+	if (feed->groups != NULL)
+		group_filter_note(feed->groups);
 }
 
 /* The part that a row with this key is for. */
@@ -243,28 +280,28 @@ put_variable(SortFeed *feed, FeedPart *part, const uint8 *bytes, Size size, Tupl
 }
 
 /*
- * Puts the slot's row, or the page's where in_page is not NULL, unless it is not wanted.  False: the sorter
- * has failed; the page's row has to go through a slot, since it has a NULL, a column of the key is not at the
- * same place in all rows, or the chunk has no room.
+ * Puts the slot's row, or the page's where in_page is not NULL, unless it is not wanted.  encoded: its fixed
+ * key; NULL: not encoded yet.  False: the sorter has failed; the page's row has to go through a slot, since
+ * it has a NULL, a column of the key is not at the same place in all rows, or the chunk has no room.
  */
 static pg_attribute_always_inline bool
-put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, bool has_row)
+put_row(SortFeed *feed, TupleTableSlot *slot, const PageRow *in_page, const uint64 *encoded, bool has_row)
 {
 	uint64 fixed[KEY_MAX_WORDS];
-	Size size;
-	const uint8 *key = encode_key(feed->key, slot, in_page, fixed, &size);
+	Size size = feed->key->width;
+	const uint8 *key =
+		encoded != NULL ? (const uint8 *) encoded : encode_key(feed->key, slot, in_page, fixed, &size);
 	FeedPart *part;
 
 	if (key == NULL)
 		return false;
-	if (feed->filter != NULL && leave_out(feed, key, size))
+	if (leave_out(feed, key, size))
 		return true;
 	part = part_of_key(feed, key, size);
 	if (unlikely(!(feed->key->variable ? put_variable(feed, part, key, size, slot, in_page, has_row)
 									   : put_fixed(feed, part, key, slot, in_page, has_row))))
 		return false;
-	if (feed->filter != NULL)
-		bound_filter_note(feed->filter, key, size);
+	note_kept(feed, key, size);
 	if (in_page == NULL)
 		note_progress_at_times(feed, part);
 	return true;
@@ -274,16 +311,24 @@ bool
 sort_feed_put(SortFeed *feed, TupleTableSlot *slot, bool has_row)
 {
 	row_source_fetch_ahead(slot);
-	return put_row(feed, slot, NULL, has_row);
+	return put_row(feed, slot, NULL, NULL, has_row);
 }
 
 void
 sort_feed_end(SortFeed *feed)
 {
 	for (int i = 0; i < feed->nparts; i++)
+	{
+		(void) cut_chunk(feed, &feed->parts[i]);
 		put_chunk(feed, &feed->parts[i]);
+	}
+	if (feed->groups != NULL)
+		group_filter_end(feed->groups);
+	feed->sorter->group_filter = NULL;
 	if (feed->filter != NULL)
 		bound_filter_free(feed->filter);
+	if (feed->batch != NULL)
+		input_batch_free(feed->batch);
 	MemoryContextDelete(feed->context);
 }
 
@@ -333,13 +378,41 @@ put_page(SortFeed *feed, InputRows *rows, bool has_row)
 		row.header = (HeapTupleHeader) PageGetItem(page, item);
 		row.length = ItemIdGetLength(item) - MINIMAL_TUPLE_OFFSET;
 		fetch_ahead(&row);
-		if (!put_row(feed, NULL, &row, has_row))
+		if (!put_row(feed, NULL, &row, NULL, has_row))
 			break;
 	}
 	note_rows(scan, index - 1, index - first);
 	for (int i = 0; i < feed->nparts; i++)
 		note_progress_at_times(feed, &feed->parts[i]);
 	return index - first;
+}
+
+/*
+ * Does the same, whatever the scan does with its rows, with some rows at a time: the filter of groups is
+ * asked about all of them before it is to answer, so that its table is fetched into the caches meanwhile.
+ */
+static uint64
+put_batches(SortFeed *feed, InputRows *rows, bool has_row)
+{
+	uint64 keys[INPUT_BATCH_ROWS][KEY_MAX_WORDS];
+	uint64 nrows = 0;
+	int n;
+
+	while ((n = input_rows_take_batch(rows, feed->batch)) > 0)
+	{
+		for (int i = 0; i < n; i++)
+		{
+			sort_key_encode_fixed(feed->key, feed->batch->slots[i], (uint8 *) keys[i]);
+			group_filter_fetch(feed->groups, keys[i]);
+		}
+		for (int i = 0; i < n; i++, nrows++)
+		{
+			if (!put_row(feed, feed->batch->slots[i], NULL, keys[i], has_row))
+				return nrows;
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+	return nrows;
 }
 
 uint64
@@ -350,6 +423,8 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 	InputRows rows;
 
 	input_rows_begin(&rows, input);
+	if (rows.scan != NULL && feed->groups != NULL && !key->variable)
+		feed->batch = input_batch_create(&rows, feed->context);
 	for (;;)
 	{
 		TupleTableSlot *slot = input_rows_next(&rows);
@@ -359,7 +434,9 @@ sort_feed_input(Sorter *sorter, SortKey *key, PlanState *input, const Bitmapset 
 		CHECK_FOR_INTERRUPTS();
 		if (!sort_feed_put(feed, slot, !key->policy.alone))
 			break;
-		nrows += 1 + put_page(feed, &rows, !key->policy.alone);
+		nrows += 1 + (feed->batch != NULL && group_filter_is_on(feed->groups)
+						  ? put_batches(feed, &rows, !key->policy.alone)
+						  : put_page(feed, &rows, !key->policy.alone));
 	}
 	sort_feed_end(feed);
 	return nrows;

@@ -155,6 +155,15 @@ explain_method(const char *device, bool verified, const SorterStats *stats, Expl
 		explain_number("Rows Dropped", "Rows Dropped", NULL, stats->rows_dropped, true, es);
 		end_line(es);
 	}
+	if (stats->rows_of_group > 0)
+	{
+		explain_number("Rows of Each Group", "Rows of Each Group", NULL, stats->rows_of_group, true, es);
+		explain_number("Groups", "Groups", NULL, stats->groups, true, es);
+		explain_number("Rows Dropped", "Rows Dropped", NULL, stats->rows_dropped, true, es);
+		if (stats->groups_off)
+			explain_word("Looking for Groups", "ended, few rows dropped", es);
+		end_line(es);
+	}
 	if (!is_text)
 		ExplainPropertyBool("Order Verified", verified, es);
 	else if (verified)

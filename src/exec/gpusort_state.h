@@ -31,7 +31,9 @@ typedef struct GpuSortState
 	bool random_access;	 /* may the rows be read backwards, again, or from a mark? */
 	bool restartable;	 /* may the input be read again? */
 	LimitState *limit;	 /* the Limit above the sort that bounds it; NULL: none */
-	RowsWanted wanted;	 /* the number of the sorter's rows that is wanted */
+	/* the node above, if it wants the first rows of each group; NULL: all rows */
+	struct GroupAbove *group_above;
+	RowsWanted wanted; /* the number of the sorter's rows that is wanted */
 	/* the feed below the Gather that is the input; NULL: the input is no Gather above a feed */
 	struct GpuSortFeedState *feed;
 	OwnWorkers own_workers; /* workers that the Gather launches only for this sort */

@@ -54,3 +54,71 @@ input_rows_ask_executor(InputRows *rows)
 		rows->pages = (HeapScanDesc) rows->scan->ss.ss_currentScanDesc;
 	return slot;
 }
+
+/* ---------------------------------------------------------------- several rows at a time */
+
+InputBatch *
+input_batch_create(const InputRows *rows, MemoryContext context)
+{
+	const PlanState *scan = &rows->scan->ss.ps;
+	const TupleTableSlotOps *ops = scan->ps_ProjInfo != NULL ? &TTSOpsVirtual : &TTSOpsHeapTuple;
+	TupleDesc desc = scan->ps_ProjInfo != NULL ? ExecGetResultType(rows->input)
+											   : rows->scan->ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+	MemoryContext old = MemoryContextSwitchTo(context);
+	InputBatch *batch = palloc(sizeof(InputBatch));
+
+	for (int i = 0; i < INPUT_BATCH_ROWS; i++)
+		batch->slots[i] = MakeSingleTupleTableSlot(desc, ops);
+	MemoryContextSwitchTo(old);
+	return batch;
+}
+
+void
+input_batch_free(InputBatch *batch)
+{
+	for (int i = 0; i < INPUT_BATCH_ROWS; i++)
+		ExecDropSingleTupleTableSlot(batch->slots[i]);
+	pfree(batch);
+}
+
+/* Keeps the row that the scan's slot has, or what is computed of it, in a slot of the batch. */
+static void
+keep_row(const InputRows *rows, InputBatch *batch, int n)
+{
+	const PlanState *node = &rows->scan->ss.ps;
+	TupleTableSlot *kept = batch->slots[n];
+	TupleTableSlot *computed;
+
+	if (node->ps_ProjInfo == NULL)
+	{
+		batch->tuples[n] = rows->pages->rs_ctup;
+		ExecStoreHeapTuple(&batch->tuples[n], kept, false);
+		return;
+	}
+	/* the values are in the page, which the scan holds, or in memory that is freed before the next batch */
+	computed = ExecProject(node->ps_ProjInfo);
+	ExecClearTuple(kept);
+	memcpy(kept->tts_values, computed->tts_values, sizeof(Datum) * kept->tts_tupleDescriptor->natts);
+	memcpy(kept->tts_isnull, computed->tts_isnull, sizeof(bool) * kept->tts_tupleDescriptor->natts);
+	ExecStoreVirtualTuple(kept);
+}
+
+int
+input_rows_take_batch(InputRows *rows, InputBatch *batch)
+{
+	const PlanState *node = &rows->scan->ss.ps;
+	TupleTableSlot *slot = rows->scan->ss.ss_ScanTupleSlot;
+	ExprContext *context = node->ps_ExprContext;
+	int n = 0;
+
+	if (rows->pages == NULL)
+		return 0;
+	ResetExprContext(context);
+	while (n < INPUT_BATCH_ROWS && input_rows_step(rows->pages, slot))
+	{
+		context->ecxt_scantuple = slot;
+		if (node->qual == NULL || ExecQual(node->qual, context))
+			keep_row(rows, batch, n++);
+	}
+	return n;
+}

@@ -21,10 +21,30 @@ typedef struct InputRows
 	HeapScanDesc pages;
 } InputRows;
 
+/* The most rows of a page that are taken at a time. */
+#define INPUT_BATCH_ROWS 16
+
+/* Rows of one page, each in a slot of its own. */
+typedef struct InputBatch
+{
+	TupleTableSlot *slots[INPUT_BATCH_ROWS];
+	HeapTupleData tuples[INPUT_BATCH_ROWS]; /* the rows of a scan that does not project */
+} InputBatch;
+
 extern void input_rows_begin(InputRows *rows, PlanState *input);
 
 /* Returns the next row from the executor, or NULL or an empty slot. */
 extern TupleTableSlot *input_rows_ask_executor(InputRows *rows);
+
+/* Makes a batch for rows of an input that is a scan, in this context. */
+extern InputBatch *input_batch_create(const InputRows *rows, MemoryContext context);
+extern void input_batch_free(InputBatch *batch);
+
+/*
+ * Takes the next rows of the page, as many as there is room for.  They are valid until the next call.
+ * Returns their number; 0: the page has none.
+ */
+extern int input_rows_take_batch(InputRows *rows, InputBatch *batch);
 
 /* Does the scan return all rows, with all columns and without changes? */
 static inline bool

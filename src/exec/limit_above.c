@@ -16,6 +16,7 @@
 #include "nodes/nodeFuncs.h"
 
 #include "exec/gpusort_state.h"
+#include "exec/group_above.h"
 #include "exec/limit_above.h"
 #include "exec/node_gpusort.h"
 #include "plan/sort_plan.h"
@@ -117,7 +118,10 @@ tell_sorts(PlanState *node, void *arg)
 	LimitAbove here = {.parent = node, .limit = limit};
 
 	if (node_is_gpusort(node))
+	{
 		((GpuSortState *) node)->limit = may_bound(limit, node, arg) ? limit : NULL;
+		((GpuSortState *) node)->group_above = group_above_find(((const LimitAbove *) arg)->parent, node);
+	}
 	return planstate_tree_walker(node, tell_sorts, &here);
 }
 

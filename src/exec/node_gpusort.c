@@ -32,6 +32,7 @@
 #include "exec/chunk_feed.h"
 #include "exec/explain.h"
 #include "exec/gpusort_state.h"
+#include "exec/group_above.h"
 #include "exec/key_statistics.h"
 #include "exec/node_feed.h"
 #include "exec/node_gpusort.h"
@@ -188,11 +189,16 @@ take_sample(GpuSortState *state, SortRequest *request)
 
 /* How many of the rows are wanted: a worker's Limit is below its Gather, or else one of the leader's. */
 static RowsWanted
-rows_wanted_now(const GpuSortState *state)
+rows_wanted_now(GpuSortState *state)
 {
+	RowsWanted wanted;
+
 	if (IsParallelWorker() && state->limit == NULL && state->worker_sorts != NULL)
-		return state->worker_sorts->wanted;
-	return rows_wanted_by(state->limit);
+		wanted = state->worker_sorts->wanted;
+	else
+		wanted = rows_wanted_by(state->limit);
+	group_above_evaluate(state->group_above, &state->css.ss.ps, &wanted);
+	return wanted;
 }
 
 static void
@@ -211,6 +217,8 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	/* keys that only guess at the order can't say which rows are not wanted */
 	request->rows.wanted = state->key->verified ? 0 : state->wanted.rows;
 	request->rows.with_ties = state->wanted.with_ties;
+	if (group_bound_is_possible(&state->wanted.first, state->key))
+		request->rows.first = state->wanted.first;
 	request->processes.n = request->processes.share ? 1 + ((Gather *) input)->num_workers : 1;
 	request->memory.limit =
 		beside > 0 ? guc_sort_memory_of_each(beside) : guc_sort_memory(request->processes.n);
@@ -221,6 +229,7 @@ make_request(GpuSortState *state, const SortDevice *device, SortRequest *request
 	request->processes.help =
 		request->processes.share && request->rows.wanted == 0 && !state->own_workers.active;
 	request->expected.cpu_ms = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).cpu_ms;
+	request->expected.few_drop = sort_plan_expected((CustomScan *) state->css.ss.ps.plan).few_drop;
 	if (device->count_parts(request) > 1)
 		take_sample(state, request);
 }

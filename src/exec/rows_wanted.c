@@ -9,7 +9,7 @@
 RowsWanted
 rows_wanted_by(const LimitState *limit)
 {
-	RowsWanted wanted = {0, false};
+	RowsWanted wanted = {.rows = 0};
 
 	if (limit == NULL || limit->noCount || limit->count <= 0 || limit->lstate == LIMIT_INITIAL)
 		return wanted;
@@ -21,6 +21,8 @@ rows_wanted_by(const LimitState *limit)
 bool
 rows_wanted_suffice(const RowsWanted *were, const RowsWanted *are)
 {
+	if (were->first.n != 0 && (are->first.n == 0 || are->first.n > were->first.n))
+		return false;
 	if (were->rows == 0)
 		return true;
 	return are->rows != 0 && are->rows <= were->rows && (were->with_ties || !are->with_ties);

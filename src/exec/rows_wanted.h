@@ -12,11 +12,14 @@
 
 #include "nodes/execnodes.h"
 
+#include "base/group_rows.h"
+
 /* The number of rows that are wanted from the sort. */
 typedef struct RowsWanted
 {
-	uint64 rows;	/* the first rows of the order; 0: all rows */
-	bool with_ties; /* and rows equal to the last of these */
+	uint64 rows;		 /* the first rows of the order; 0: all rows */
+	bool with_ties;		 /* and rows equal to the last of these */
+	FirstOfGroups first; /* of each group of rows; its n is 0: all */
 } RowsWanted;
 
 /* Returns the number that this Limit wants; all rows if the Limit is NULL. */

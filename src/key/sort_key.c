@@ -91,6 +91,16 @@ sort_key_ends(const SortKey *key)
 	};
 }
 
+Size
+sort_key_prefix_width(const SortKey *key, int ncolumns)
+{
+	Size width = 0;
+
+	for (int i = 0; i < ncolumns; i++)
+		width += sort_key_marker_bytes(&key->cols[i]) + key->cols[i].width;
+	return width;
+}
+
 SortKey *
 sort_key_create_twin(const SortKey *key)
 {
@@ -239,7 +249,7 @@ sort_key_encode_fixed(SortKey *key, TupleTableSlot *slot, uint8 *dst)
 	const SortKeyColumn *col = key->cols;
 	const SortKeyColumn *end = col + key->ncols;
 
-	if (slot->tts_nvalid < key->last_attno && TTS_IS_BUFFERTUPLE(slot) &&
+	if (slot->tts_nvalid < key->last_attno && (TTS_IS_BUFFERTUPLE(slot) || TTS_IS_HEAPTUPLE(slot)) &&
 		sort_key_encode_stored(key, slot->tts_tupleDescriptor, ((HeapTupleTableSlot *) slot)->tuple->t_data,
 							   dst))
 		return;
@@ -284,6 +294,8 @@ encode_variable(SortKey *key, TupleTableSlot *slot, TupleDesc desc, HeapTupleHea
 		if (unlikely(col->verified))
 			builder->places[nplaces++] = builder->length;
 		sort_key_append_column(builder, col, value, isnull);
+		if (i + 1 == builder->group_columns)
+			builder->group_end = builder->length;
 	}
 
 	if (unlikely(key->nplaces > 0))

@@ -32,6 +32,9 @@ extern SortKeyEnds sort_key_ends(const SortKey *key);
  */
 extern SortKey *sort_key_create(int ncols, const SortColumnSpec *columns);
 
+/* Returns the bytes of the first columns of a fixed key. */
+extern Size sort_key_prefix_width(const SortKey *key, int ncolumns);
+
 /*
  * Makes another encoder of the same keys in CurrentMemoryContext, which must not outlive the first one.  Use
  * it while the result of the first one is still needed.

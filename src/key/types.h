@@ -45,6 +45,8 @@ typedef struct SortKeyBuilder
 	const char *tail;
 	Size tail_start;	   /* begin of that string in the key */
 	Size tail_end;		   /* end of that string, including the terminator */
+	int group_columns;	   /* the end of this number of columns is noted; 0: no end is noted */
+	Size group_end;		   /* their end in the key, before trailing zero bytes are dropped */
 	uint64 *places;		   /* places of the columns to be verified, if SortKey.nplaces is not 0 */
 	MemoryContext scratch; /* for detoasted values; reset after each row */
 	bool detoasted;		   /* is scratch in use? */

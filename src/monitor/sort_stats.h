@@ -11,18 +11,21 @@ typedef struct SorterStats
 {
 	const char *method; /* the algorithm in words */
 	uint64 rows;
-	uint64 bytes;		 /* bytes of the keys and rows that were put */
-	Size peak_memory;	 /* the most bytes of host memory */
-	uint64 disk_bytes;	 /* bytes written to temporary files; 0: all in memory */
-	int runs;			 /* sorted runs in temporary files */
-	int merge_passes;	 /* merges of all runs, including the merge on the fly */
-	double sort_ms;		 /* sorting in memory */
-	double spill_ms;	 /* writing runs */
-	double merge_ms;	 /* merging runs, without the merge on the fly */
-	uint64 rows_wanted;	 /* number of the first rows that are wanted; 0: all */
-	uint64 rows_dropped; /* rows that were read and cannot be among the wanted ones */
-	uint64 corrections;	 /* rows that were moved because their keys guessed the order wrongly */
-	uint64 rows_helped;	 /* rows that other processes put in order for the reader */
+	uint64 bytes;		  /* bytes of the keys and rows that were put */
+	Size peak_memory;	  /* the most bytes of host memory */
+	uint64 disk_bytes;	  /* bytes written to temporary files; 0: all in memory */
+	int runs;			  /* sorted runs in temporary files */
+	int merge_passes;	  /* merges of all runs, including the merge on the fly */
+	double sort_ms;		  /* sorting in memory */
+	double spill_ms;	  /* writing runs */
+	double merge_ms;	  /* merging runs, without the merge on the fly */
+	uint64 rows_wanted;	  /* number of the first rows that are wanted; 0: all */
+	uint64 rows_dropped;  /* rows that were read and cannot be among the wanted ones */
+	uint64 rows_of_group; /* number of the first rows of each group that are wanted; 0: all */
+	uint64 groups;		  /* groups that a process kept apart to drop rows, the most of a process */
+	bool groups_off;	  /* has a process stopped to look for rows to drop, because there were few? */
+	uint64 corrections;	  /* rows that were moved because their keys guessed the order wrongly */
+	uint64 rows_helped;	  /* rows that other processes put in order for the reader */
 	int processes; /* processes that fed the sort; on the cpu device they also sorted. 1: only this process */
 
 	/* Only for devices with their own memory; otherwise 0. */

@@ -123,6 +123,8 @@ COST_TERM(START_BOUND, 2.443e+04, "a bounded sort, more than another one, whatev
 COST_TERM(BOUND, 9.116, "a row that a bounded sort looks at")
 COST_TERM(BOUND_KEPT, 44.65, "one that it keeps, for the time being, more than another sort")
 COST_TERM(BOUND_EARLY, 66.46, "one of the first that it keeps, more than another one")
+COST_TERM(GROUP_FIND, 30, "a row looked up among the first rows of its group")
+COST_TERM(GROUP_KEPT, 30, "one that is kept, for the time being, more than another sort")
 
 /* GpuSort on the cuda device; its rows are fed as on the other one */
 COST_TERM(CUDA_JOB, 7.749e+05, "a job, whatever its rows")

@@ -137,6 +137,8 @@ describe_sort(const SortToOffer *sort, SortShape *shape)
 	shape_set_rows(shape, list_length(target->exprs), columns, &stats[0],
 				   path_below_projection(sort->input)->pathtype == T_SeqScan);
 	shape->wanted = sort->wanted;
+	shape->rows_of_group = sort->group_columns > 0 ? 1 : 0;
+	shape->group_columns = sort->group_columns;
 	shape->device_memory = device_memory_of_sort();
 	return true;
 }

@@ -23,6 +23,7 @@ typedef struct SortToOffer
 	List *pathkeys;
 	double fraction;	   /* the part of the rows that the query wants, up to 1 */
 	double wanted;		   /* the most rows that a LIMIT above returns; -1: all */
+	int group_columns;	   /* first columns, of each group of which one row is wanted; 0: all rows are */
 	bool with_ties;		   /* is PostgreSQL's sort not told this LIMIT? */
 	bool for_order_by;	   /* is it the query's own order, so that sort columns may be needed only for it? */
 	const AggPath *hashed; /* the planner's path without a sort, or NULL */

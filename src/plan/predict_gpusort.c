@@ -10,9 +10,16 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
+#include "base/group_rows.h"
 #include "base/limits.h"
 #include "plan/predict_gpusort.h"
 #include "plan/predict_work.h"
+
+/* Rows of each wanted one that one process leaves, and bytes of a table for each byte of a key in it. */
+#define GROUP_LEFT 1.5
+#define GROUP_SLOTS 2.0
 
 /* With so many rows a bounded sort has made its splitters several times. */
 #define BOUND_EARLY_ROWS 4000
@@ -50,13 +57,45 @@ count_feed(const SortShape *shape, double rows, double *counts)
 
 /* ---------------------------------------------------------------- rows */
 
+/* Are rows dropped that are not among the first of their group? */
+static bool
+drops_in_groups(const SortShape *shape)
+{
+	return shape->rows_of_group > 0 && shape->rows_of_group <= GROUP_ROWS_MAX && !shape->verified;
+}
+
+/*
+ * How many of the rows are left then: of each group those wanted, of each process, for it knows nothing of
+ * the others'.  Groups for which the table has no room are left whole.
+ */
+static double
+rows_of_groups(const SortShape *shape, double rows)
+{
+	double groups = 1;
+	double room;
+	double left;
+
+	for (int i = 0; i < Min(shape->group_columns, shape->nkeys); i++)
+		groups = Min(rows, groups * key_values(&shape->keys[i], rows));
+	left = Min(rows, groups * shape->rows_of_group * Max(GROUP_LEFT, shape->processes));
+	room = shape->memory / GROUP_TABLE_SHARE / shape->processes;
+	return rows -
+		   (rows - left) * Min(1, room / (groups * shape->rows_of_group * shape->key_bytes * GROUP_SLOTS));
+}
+
 /* How many of the rows are copied: with a bound not all. */
 static double
 kept_rows(const SortShape *shape)
 {
 	double rows = Max(shape->rows, 2);
 	double wanted = work_bound(shape) < 0 ? rows : Max(1, shape->wanted);
+	double left;
 
+	if (drops_in_groups(shape))
+	{
+		left = rows_of_groups(shape, rows);
+		return Min(rows, left * (1 + log(rows / left)));
+	}
 	return wanted < rows ? Min(rows, rows_kept(shape, rows, wanted) + BOUND_SAMPLES) : rows;
 }
 
@@ -68,9 +107,17 @@ left_rows(const SortShape *shape, double kept)
 	double most = BOUND_DROP_FACTOR * wanted + BOUND_SAMPLES;
 	double least = (1 + 1.0 / BOUND_LEAST_PART) * wanted + BOUND_SAMPLES;
 
+	if (drops_in_groups(shape))
+		return rows_of_groups(shape, Max(shape->rows, 2));
 	if (work_bound(shape) < 0)
 		return kept;
 	return Min(kept, Min(most, Max(least, work_of(shape)->room(shape))));
+}
+
+bool
+predict_few_drop(const SortShape *shape)
+{
+	return drops_in_groups(shape) && rows_of_groups(shape, shape->rows) > shape->rows / 2;
 }
 
 double
@@ -106,13 +153,18 @@ count_gpusort(const SortShape *shape)
 		counts.first[COST_BOUND_KEPT] += kept / running;
 		counts.first[COST_BOUND_EARLY] += Min(kept / running, BOUND_EARLY_ROWS);
 	}
+	if (drops_in_groups(shape))
+	{
+		counts.first[COST_GROUP_FIND] += rows / running;
+		counts.first[COST_GROUP_KEPT] += kept / running;
+	}
 	count_feed(shape, kept / running, counts.first);
 	work_of(shape)->count(shape, left, &counts);
 	if (shape->processes > 1)
 		count_launch(shape, &counts);
 
 	/* no more of those left is returned than wanted, but sort_time_total takes its part of all rows */
-	for (int i = 0; i < COST_TERMS && left < rows; i++)
+	for (int i = 0; i < COST_TERMS && left < rows && work_bound(shape) >= 0; i++)
 		counts.rest[i] *= rows / left;
 	return counts;
 }

@@ -71,6 +71,14 @@ functions_of(const WindowAgg *window)
 	return found;
 }
 
+bool
+rank_plan_numbers_rows(const WindowAgg *window)
+{
+	WindowFunctions functions = functions_of(window);
+
+	return !functions.others && functions.oids != NIL;
+}
+
 /*
  * A WindowAgg computes its output also of rows that it then leaves out, which shows if that is volatile; and
  * it raises errors about the offsets of a frame that nobody looks at.

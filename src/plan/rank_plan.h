@@ -23,6 +23,9 @@
 /* Registers the node's methods; once, when the library is loaded. */
 extern void rank_plan_register(const CustomScanMethods *methods);
 
+/* Does this WindowAgg have only functions that number rows? */
+extern bool rank_plan_numbers_rows(const WindowAgg *window);
+
 /* Can a GpuRank replace this WindowAgg of a finished plan? */
 extern bool rank_plan_is_possible(const PlannedStmt *stmt, const WindowAgg *window);
 

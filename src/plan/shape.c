@@ -25,6 +25,7 @@
 #include "key/key_row.h"
 #include "key/supported.h"
 #include "plan/column_values.h"
+#include "plan/first_of_groups.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 #include "service/state.h"
@@ -301,6 +302,24 @@ rows_wanted_of_plan(List *ancestors)
 	return const_or(limit->limitCount, limit->plan.plan_rows) + const_or(limit->limitOffset, 0);
 }
 
+/* How many rows of each group the node above the sort wants; a limit that is a parameter is taken to be 1. */
+static void
+set_groups(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List *ancestors)
+{
+	GroupsWanted wanted;
+	FirstOfGroups first;
+
+	if (ancestors == NIL || !first_of_groups(stmt, linitial(ancestors), sort, &wanted) || wanted.columns == 0)
+		return;
+	if (wanted.limit != NULL && IsA(wanted.limit, Const))
+		first = first_of_groups_by(&wanted, ((const Const *) wanted.limit)->constvalue,
+								   ((const Const *) wanted.limit)->constisnull);
+	else
+		first = first_of_groups_by(&wanted, (Datum) 0, true);
+	shape->rows_of_group = first.n;
+	shape->group_columns = first.columns;
+}
+
 /* The processes that run what stands below a Gather or Gather Merge; 0: the plan is no such node. */
 static int
 gathered_processes(const Plan *plan)
@@ -353,6 +372,7 @@ shape_of_plan(SortShape *shape, const PlannedStmt *stmt, const Plan *sort, List 
 	shape_set_rows(shape, list_length(sort->lefttree->targetlist), columns, &stats[0],
 				   IsA(sort->lefttree, SeqScan));
 	shape->wanted = rows_wanted_of_plan(ancestors);
+	set_groups(shape, stmt, sort, ancestors);
 	shape->beside = parallel_processes(stmt, sort, ancestors);
 	if (sort_plan_is_gpusort(sort))
 		shape->processes = Max(1, gathered_processes(sort->lefttree));

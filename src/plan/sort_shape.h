@@ -59,13 +59,15 @@ typedef struct SortShape
 	double groups; /* number of groups if the rows are in order by their first columns; 0: they are not */
 	int nkeys;
 	const SortKeyShape *keys;
-	double key_bytes; /* bytes of a GpuSort's key, as kept beside its row */
-	bool fixed_key;	  /* does that key have fixed width? */
-	bool verified;	  /* does that key only guess the order, which comparisons verify? */
-	bool keys_alone;  /* does that key tell the whole row, so that the cpu device keeps no rows? */
-	double memory;	  /* bytes that the sort may use; for PostgreSQL's sort, each process */
-	int processes;	  /* processes that sort, or feed, including the leader if it takes part */
-	int beside;		  /* number of processes that do one such sort each at the same time; 0: only this one */
+	double key_bytes;	  /* bytes of a GpuSort's key, as kept beside its row */
+	bool fixed_key;		  /* does that key have fixed width? */
+	bool verified;		  /* does that key only guess the order, which comparisons verify? */
+	bool keys_alone;	  /* does that key tell the whole row, so that the cpu device keeps no rows? */
+	double memory;		  /* bytes that the sort may use; for PostgreSQL's sort, each process */
+	double rows_of_group; /* number of rows that are wanted of each group; 0: all */
+	int group_columns;	  /* number of the first columns that form these groups */
+	int processes;		  /* processes that sort, or feed, including the leader if it takes part */
+	int beside; /* number of processes that do one such sort each at the same time; 0: only this one */
 	bool returned_alone; /* do the workers leave before the first row is returned? */
 	int cores;			 /* processors for the processes */
 	/* part of a processor that each process after the first adds; 0: the figure of cost_terms.h */

@@ -360,6 +360,17 @@ fraction_wanted_of(const PlannerInfo *root, UpperRelationKind stage, double rows
 	return wanted_fraction(root, rows);
 }
 
+/*
+ * The first columns of the sort that form groups of which the path above it wants one row each; 0: all rows.
+ */
+static int
+group_columns_of(const Chain *chain)
+{
+	if (IsA(chain->top, UpperUniquePath) && ((const UpperUniquePath *) chain->top)->subpath == chain->sort)
+		return ((const UpperUniquePath *) chain->top)->numkeys;
+	return 0;
+}
+
 void
 sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel, RelOptInfo *output_rel,
 				   const void *extra)
@@ -378,6 +389,7 @@ sorted_input_offer(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (chain.top == NULL || !sort_may_be_offered(sort.input, chain.sort->pathkeys))
 		return;
 	sort.pathkeys = chain.sort->pathkeys;
+	sort.group_columns = group_columns_of(&chain);
 	sort.partial = input_rel->consider_parallel ? partial_input(input_rel, sort.pathkeys)
 												: own_scan_path(root, sort.input);
 	offer_in_chain(&sort, input_rel, &chain);
@@ -402,5 +414,6 @@ sorted_input_offer_union(PlannerInfo *root, RelOptInfo *rel)
 	sort.fraction = wanted_fraction(root, input.serial->rows);
 	chain.top = sorted_union_path(root, rel, &input);
 	chain.sort = path_below(chain.top);
+	sort.group_columns = group_columns_of(&chain);
 	offer_in_chain(&sort, NULL, &chain);
 }

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "sort/bound.h"
+#include "sort/group_bound.h"
 #include "sort/chunk.h"
 
 typedef struct ChunkPool
@@ -76,12 +77,12 @@ extern void chunk_pool_close(ChunkPool *pool);
 extern Chunk *chunk_pool_take_all(ChunkPool *pool);
 extern void chunk_pool_put_cut(ChunkPool *pool, Chunk *chunks);
 
-/* Cuts rows that can no longer be wanted out of chunks that were taken. */
+/* Cuts rows that can no longer be wanted out of chunks that were taken.  bound or groups: NULL. */
 static inline void
-chunks_cut(Chunk *chunks, SortBound *bound)
+chunks_cut(Chunk *chunks, SortBound *bound, GroupFilter *groups)
 {
 	for (; chunks != NULL; chunks = chunks->next)
-		(void) bound_cut_chunk(bound, chunks);
+		(void) (bound != NULL ? bound_cut_chunk(bound, chunks) : group_filter_cut(groups, chunks));
 }
 
 /*

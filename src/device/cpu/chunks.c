@@ -226,7 +226,7 @@ cut(CpuSorter *sorter, uint64 at_least)
 	if (nrows < at_least)
 		return false;
 	chunks = chunk_pool_take_all(&sorter->own);
-	chunks_cut(chunks, sorter->base.bound);
+	chunks_cut(chunks, sorter->base.bound, sorter->base.group_filter);
 	chunk_pool_put_cut(&sorter->own, chunks);
 	return sorter->own.nrows < nrows;
 }
@@ -240,6 +240,8 @@ put_chunk(Chunk *chunk)
 	chunk_pool_add(&sorter->own, chunk);
 	if (bound != NULL)
 		(void) cut(sorter, bound_rows_to_cut(bound, sorter->own.cut_rows));
+	else if (sorter_may_cut(&sorter->base, &sorter->own))
+		(void) cut(sorter, 1);
 }
 
 static bool
@@ -247,7 +249,8 @@ drain(Place *place, int part, Size at_least)
 {
 	CpuSorter *sorter = (CpuSorter *) place->owner;
 
-	if (sorter->base.bound == NULL || !cut(sorter, bound_rows_to_cut_for_room(sorter->own.cut_rows)))
+	if ((sorter->base.bound == NULL && !sorter_may_cut(&sorter->base, &sorter->own)) ||
+		!cut(sorter, bound_rows_to_cut_for_room(sorter->own.cut_rows)))
 		cpu_spill(sorter);
 	return true;
 }

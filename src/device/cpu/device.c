@@ -52,7 +52,9 @@ take_shared(Place *place, int part, Size at_least)
 static void
 put_shared(Chunk *chunk)
 {
-	shared_chunks_put(((CpuSorter *) chunk->place->owner)->shared, chunk);
+	const CpuSorter *sorter = chunk->place->owner;
+
+	shared_chunks_put(sorter->shared, &sorter->base, chunk);
 }
 
 static bool
@@ -60,7 +62,7 @@ drain_shared(Place *place, int part, Size at_least)
 {
 	CpuSorter *sorter = (CpuSorter *) place->owner;
 
-	if (!sorter->apart && shared_chunks_cut_for_room(sorter->shared))
+	if (!sorter->apart && shared_chunks_cut_for_room(sorter->shared, &sorter->base))
 		return true;
 	if (!sorter->apart)
 		sort_share_note_overflow(&sorter->shared->base);
@@ -88,11 +90,19 @@ share_chunks(CpuSorter *sorter, SharedChunks *shared)
 
 /* ---------------------------------------------------------------- beginning */
 
+/* Bytes of memory for what is known of groups. */
+static Size
+group_memory(const SortRequest *request)
+{
+	return group_bound_memory(Max(request->memory.limit, MEMORY_LIMIT_MIN));
+}
+
 /* Bytes of memory for chunks and for sorting them. */
 static Size
 limit_for_rows(const SortRequest *request)
 {
-	Size filters = request->rows.wanted > 0 ? bound_memory(request->processes.n) : 0;
+	Size filters = (request->rows.wanted > 0 ? bound_memory(request->processes.n) : 0) +
+				   (request->rows.first.n > 0 ? group_memory(request) : 0);
 
 	return Max(request->memory.limit, filters + MEMORY_LIMIT_MIN) - filters;
 }
@@ -121,6 +131,7 @@ cpu_begin(const SortRequest *request)
 	if (request->processes.share)
 		let_join(sorter, request);
 	sorter->base.bound = sort_share_create_bound(sorter->base.share, request);
+	sorter->base.groups = sort_share_create_groups(sorter->base.share, request, group_memory(request));
 	sorter->stats.rows_wanted = sorter->base.bound != NULL ? request->rows.wanted : 0;
 	MemoryContextSwitchTo(old);
 	return &sorter->base;
@@ -196,6 +207,7 @@ cpu_join(SortTeam *team, SortShare *share, const SortKey *key, TupleDesc complet
 		return NULL;
 	sorter = create_sorter(key);
 	sorter->base.bound = share->bound;
+	sorter->base.groups = share->groups;
 	sorter->complete_rows = complete_rows;
 	sorter->base.process = process;
 	sorter->files = &team->files;
@@ -403,6 +415,7 @@ cpu_get_stats(const Sorter *base, SorterStats *stats)
 	stats->rows_helped = sorter->reader.rows_read;
 	if (base->bound != NULL)
 		stats->rows_dropped = bound_dropped(base->bound);
+	sorter_get_groups(base, stats);
 }
 
 static void

@@ -173,14 +173,14 @@ begin_cutting(SharedChunks *shared, uint64 at_least, uint64 *nrows)
  * process is at it.
  */
 static bool
-cut(SharedChunks *shared, uint64 at_least)
+cut(SharedChunks *shared, GroupFilter *groups, uint64 at_least)
 {
 	uint64 nrows;
 	Chunk *chunks = begin_cutting(shared, at_least, &nrows);
 
 	if (chunks == NULL)
 		return false;
-	chunks_cut(chunks, shared->base.bound);
+	chunks_cut(chunks, shared->base.bound, groups);
 	SpinLockAcquire(&shared->base.mutex);
 	chunk_pool_put_cut(&shared->pool, chunks);
 	shared->reserved_rows -= nrows;
@@ -191,11 +191,11 @@ cut(SharedChunks *shared, uint64 at_least)
 }
 
 bool
-shared_chunks_cut_for_room(SharedChunks *shared)
+shared_chunks_cut_for_room(SharedChunks *shared, const Sorter *sorter)
 {
-	if (shared->base.bound == NULL)
+	if (shared->base.bound == NULL && !sorter_may_cut(sorter, &shared->pool))
 		return false;
-	if (cut(shared, bound_rows_to_cut_for_room(shared->pool.cut_rows)))
+	if (cut(shared, sorter->group_filter, bound_rows_to_cut_for_room(shared->pool.cut_rows)))
 		return true;
 	return sort_share_wait_for_none(&shared->base, &shared->ncutting);
 }
@@ -211,7 +211,7 @@ shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least)
 }
 
 void
-shared_chunks_put(SharedChunks *shared, Chunk *chunk)
+shared_chunks_put(SharedChunks *shared, const Sorter *sorter, Chunk *chunk)
 {
 	const SortBound *bound = shared->base.bound;
 
@@ -220,7 +220,9 @@ shared_chunks_put(SharedChunks *shared, Chunk *chunk)
 	chunk_pool_add(&shared->pool, chunk);
 	SpinLockRelease(&shared->base.mutex);
 	if (bound != NULL)
-		(void) cut(shared, bound_rows_to_cut(bound, shared->pool.cut_rows));
+		(void) cut(shared, NULL, bound_rows_to_cut(bound, shared->pool.cut_rows));
+	else if (sorter_may_cut(sorter, &shared->pool))
+		(void) cut(shared, sorter->group_filter, 1);
 }
 
 void

@@ -71,13 +71,13 @@ extern SharedChunks *shared_chunks_create(Size limit, int processes, bool helped
 extern Chunk *shared_chunks_take(SharedChunks *shared, const SortKey *key, Size at_least);
 
 /* Takes back a filled chunk.  Takes rows that are no longer wanted out of all chunks, if there are many. */
-extern void shared_chunks_put(SharedChunks *shared, Chunk *chunk);
+extern void shared_chunks_put(SharedChunks *shared, const Sorter *sorter, Chunk *chunk);
 
 /*
  * Makes room by cutting rows out, or waits until another process has made room by this.  That process does
  * not wait.  False: there is no more room.
  */
-extern bool shared_chunks_cut_for_room(SharedChunks *shared);
+extern bool shared_chunks_cut_for_room(SharedChunks *shared, const Sorter *sorter);
 
 /*
  * Makes a part of the filled chunks, and all empty chunks, this process's own from now on.  parts: the part

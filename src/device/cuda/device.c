@@ -18,7 +18,7 @@
 static void
 create_share(CudaCard *card, const SortRequest *request)
 {
-	CudaShare *share = cuda_share_create(card, sizeof(CudaShare), sizeof(SortBound), 1);
+	CudaShare *share = cuda_share_create(card, sizeof(CudaShare), sizeof(SortBound) + sizeof(GroupBound), 1);
 
 	if (share == NULL)
 		return;
@@ -43,6 +43,8 @@ cuda_device_begin(const SortRequest *request)
 	if (card->base.failure == NULL && request->processes.share)
 		create_share(card, request);
 	card->base.bound = sort_share_create_bound(card->base.share, request);
+	card->base.groups =
+		sort_share_create_groups(card->base.share, request, group_bound_memory(request->memory.limit));
 	MemoryContextSwitchTo(old);
 	return &card->base;
 }
@@ -54,6 +56,7 @@ join_card(CudaShare *share, const SortKey *key, TupleDesc complete_rows)
 
 	card->base.share = &share->base;
 	card->base.bound = share->base.bound;
+	card->base.groups = share->base.groups;
 	card->runs = &share->runs;
 	card->request.rows.desc = complete_rows;
 	cuda_enter_job(card, share);
@@ -134,6 +137,7 @@ cuda_device_get_stats(const Sorter *base, SorterStats *stats)
 		stats->rows_wanted = card->request.rows.wanted;
 		stats->rows_dropped = bound_dropped(base->bound);
 	}
+	sorter_get_groups(base, stats);
 }
 
 static void

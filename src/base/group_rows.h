@@ -1,0 +1,29 @@
+/*
+ * base/group_rows.h
+ *		The first rows of each group of rows that a sort's consumer wants.
+ */
+#ifndef GPUSORT_BASE_GROUP_ROWS_H
+#define GPUSORT_BASE_GROUP_ROWS_H
+
+#include "postgres.h"
+
+/* The most rows of a group that a filter keeps keys of. */
+#define GROUP_ROWS_MAX 64
+
+/* How the rows of a group are counted. */
+typedef enum GroupRows
+{
+	GROUP_ROW_NUMBERS, /* any n rows that come first */
+	GROUP_RANKS,	   /* also rows that equal the last one of these */
+	GROUP_DENSE_RANKS  /* all rows with one of the n lowest keys */
+} GroupRows;
+
+/* What is wanted of each group. */
+typedef struct FirstOfGroups
+{
+	uint64 n; /* 0: all rows of the sort are wanted */
+	GroupRows kind;
+	int columns; /* the first sort columns, at least one, which form the groups */
+} FirstOfGroups;
+
+#endif /* GPUSORT_BASE_GROUP_ROWS_H */

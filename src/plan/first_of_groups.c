@@ -1,0 +1,281 @@
+/*
+ * plan/first_of_groups.c
+ *		Whether the node above a GpuSort wants only the first rows of each group of them.
+ *
+ * The columns of the groups must be the first columns of the sort, all of them: then rows of a group come one
+ * after the other, and what is left out comes after what is wanted.  Ranks also ask that the sort's other
+ * columns are those of the window: rows that are equal for the window must be equal for the sort.
+ *
+ * PostgreSQL makes a run condition of a condition on the number of a row, if nobody above sees the rows that
+ * it leaves out.  Only the topmost window does not return such rows.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "base/pg_compat.h"
+#include "plan/first_of_groups.h"
+#include "plan/plan_walk.h"
+#include "plan/rank_plan.h"
+#include "plan/sort_plan.h"
+
+/* ---------------------------------------------------------------- columns */
+
+/* The column of a sort's input that is this column of its output; 0: none. */
+static AttrNumber
+input_column(const Plan *sort, AttrNumber output)
+{
+	const Expr *expr = list_nth_node(TargetEntry, sort->targetlist, output - 1)->expr;
+
+	return IsA(expr, Var) ? ((const Var *) expr)->varattno : 0;
+}
+
+/* Is it among these columns of the sort's output, compared by an equality that goes with the sort's order? */
+static bool
+is_among(const SortColumnSpec *column, const RankColumns *columns, const Plan *sort)
+{
+	Oid opfamily;
+	Oid type;
+	CompareType direction;
+
+	if (!get_ordering_op_properties(column->sortop, &opfamily, &type, &direction))
+		return false;
+	for (int i = 0; i < columns->n; i++)
+	{
+		if (input_column(sort, columns->attnos[i]) == column->attno &&
+			columns->collations[i] == column->collation &&
+			list_member_oid(get_mergejoin_opfamilies(columns->operators[i]), opfamily))
+			return true;
+	}
+	return false;
+}
+
+/* Are all of these columns of the sort's output among the first ones of the sort? */
+static bool
+are_covered(const RankColumns *columns, const Plan *sort, const SortColumnSpec *sorted, int nsorted)
+{
+	for (int i = 0; i < columns->n; i++)
+	{
+		bool found = false;
+
+		for (int j = 0; j < nsorted && !found; j++)
+			found = sorted[j].attno == input_column(sort, columns->attnos[i]);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * How many columns of the sort form the groups; -1: groups are formed otherwise.  order: what the others must
+ * be among; NULL: they may be any.
+ */
+static int
+columns_of_groups(const Plan *sort, const RankColumns *groups, const RankColumns *order)
+{
+	int nsorted;
+	SortColumnSpec *sorted = sort_plan_columns(sort, &nsorted);
+	int n = 0;
+
+	while (n < nsorted && is_among(&sorted[n], groups, sort))
+		n++;
+	if (!are_covered(groups, sort, sorted, n))
+		return -1;
+	for (int i = n; order != NULL && i < nsorted; i++)
+	{
+		if (!is_among(&sorted[i], order, sort))
+			return -1;
+	}
+	return n;
+}
+
+/* ---------------------------------------------------------------- windows */
+
+/* A window, be it a WindowAgg or a GpuRank in its place. */
+typedef struct Window
+{
+	RankColumns partition;
+	RankColumns order;
+	List *conditions; /* on numbers of rows */
+	List *output;	  /* TargetEntries that the columns in conditions refer to */
+} Window;
+
+static Window
+window_of_rank(const CustomScan *rank)
+{
+	return (Window){.partition = rank_plan_partition(rank),
+					.order = rank_plan_order(rank),
+					.conditions = rank->custom_exprs,
+					.output = rank->custom_scan_tlist};
+}
+
+static Window
+window_of(const WindowAgg *window)
+{
+	return (
+		Window){.partition = {window->partNumCols, window->partColIdx, window->partOperators,
+							  window->partCollations},
+				.order = {window->ordNumCols, window->ordColIdx, window->ordOperators, window->ordCollations},
+				.conditions = window->runCondition,
+				.output = window->plan.targetlist};
+}
+
+/* The function whose result this column is, as a WindowAgg's output or a GpuRank's scan tuple has it. */
+static Oid
+function_of(const Node *column, List *output)
+{
+	const Expr *expr;
+
+	if (!IsA(column, Var) || ((const Var *) column)->varattno > list_length(output))
+		return InvalidOid;
+	expr = list_nth_node(TargetEntry, output, ((const Var *) column)->varattno - 1)->expr;
+	if (IsA(expr, WindowFunc))
+		return ((const WindowFunc *) expr)->winfnoid;
+	return IsA(expr, FuncExpr) ? ((const FuncExpr *) expr)->funcid : InvalidOid;
+}
+
+/* Does this function compare so that numbers below its right argument are wanted (or not above it)? */
+static bool
+compares_below(Oid function, bool swapped, bool *below)
+{
+	switch (function)
+	{
+		case F_INT8LT:
+		case F_INT84LT:
+		case F_INT82LT:
+			*below = true;
+			return !swapped;
+		case F_INT8LE:
+		case F_INT84LE:
+		case F_INT82LE:
+			*below = false;
+			return !swapped;
+		case F_INT8GT:
+		case F_INT48GT:
+		case F_INT28GT:
+			*below = true;
+			return swapped;
+		case F_INT8GE:
+		case F_INT48GE:
+		case F_INT28GE:
+			*below = false;
+			return swapped;
+		default:
+			return false;
+	}
+}
+
+/* What a condition says of the rows of each group; false: nothing that a sort could use. */
+static bool
+rows_of_condition(const Node *condition, List *output, GroupsWanted *wanted, bool *ranks)
+{
+	const OpExpr *comparison = (const OpExpr *) condition;
+	bool swapped;
+	Node *limit;
+	Oid function;
+
+	if (!IsA(condition, OpExpr) || list_length(comparison->args) != 2)
+		return false;
+	swapped = IsA(lsecond(comparison->args), Var);
+	limit = swapped ? linitial(comparison->args) : lsecond(comparison->args);
+	if ((!IsA(limit, Const) && !IsA(limit, Param)) ||
+		!compares_below(get_opcode(comparison->opno), swapped, &wanted->below))
+		return false;
+	function = function_of(swapped ? lsecond(comparison->args) : linitial(comparison->args), output);
+	wanted->limit = (Expr *) limit;
+	wanted->type = exprType(limit);
+	wanted->kind = function == F_ROW_NUMBER ? GROUP_ROW_NUMBERS
+				   : function == F_RANK_	? GROUP_RANKS
+											: GROUP_DENSE_RANKS;
+	*ranks = function != F_ROW_NUMBER;
+	return function == F_ROW_NUMBER || function == F_RANK_ || function == F_DENSE_RANK_;
+}
+
+static bool
+wanted_by_window(const Window *window, const Plan *sort, GroupsWanted *wanted)
+{
+	ListCell *cell;
+
+	foreach(cell, window->conditions)
+	{
+		bool ranks;
+
+		if (!rows_of_condition(lfirst(cell), window->output, wanted, &ranks))
+			continue;
+		wanted->columns = columns_of_groups(sort, &window->partition, ranks ? &window->order : NULL);
+		if (wanted->columns >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* ---------------------------------------------------------------- all of them */
+
+/* The first row of each group of equal rows. */
+static bool
+wanted_one(RankColumns groups, const Plan *sort, GroupsWanted *wanted)
+{
+	*wanted = (GroupsWanted){.kind = GROUP_ROW_NUMBERS, .columns = columns_of_groups(sort, &groups, NULL)};
+	return wanted->columns > 0;
+}
+
+bool
+first_of_groups(const PlannedStmt *stmt, const Plan *above, const Plan *sort, GroupsWanted *wanted)
+{
+	Window window;
+
+	switch (nodeTag(above))
+	{
+		case T_Unique:
+		{
+			const Unique *unique = (const Unique *) above;
+
+			return wanted_one((RankColumns){unique->numCols, unique->uniqColIdx, unique->uniqOperators,
+											unique->uniqCollations},
+							  sort, wanted);
+		}
+		case T_Group:
+		{
+			const Group *group = (const Group *) above;
+
+			return wanted_one((RankColumns){group->numCols, group->grpColIdx, group->grpOperators,
+											group->grpCollations},
+							  sort, wanted);
+		}
+		case T_WindowAgg:
+			/* a volatile output would be computed for fewer rows */
+			if (!((const WindowAgg *) above)->topWindow ||
+				!rank_plan_numbers_rows((const WindowAgg *) above) ||
+				expression_is_volatile(stmt->subplans, above->targetlist))
+				return false;
+			window = window_of((const WindowAgg *) above);
+			return wanted_by_window(&window, sort, wanted);
+		default:
+			if (!rank_plan_is_rank(above) || !rank_plan_is_top((const CustomScan *) above))
+				return false;
+			window = window_of_rank((const CustomScan *) above);
+			return wanted_by_window(&window, sort, wanted);
+	}
+}
+
+FirstOfGroups
+first_of_groups_by(const GroupsWanted *wanted, Datum limit, bool isnull)
+{
+	FirstOfGroups first = {.n = 1, .kind = wanted->kind, .columns = wanted->columns};
+	int64 number = 0;
+
+	if (wanted->limit == NULL)
+		return first;
+	/* without a limit no row is wanted, but one */
+	if (!isnull)
+		number = wanted->type == INT8OID   ? DatumGetInt64(limit)
+				 : wanted->type == INT4OID ? DatumGetInt32(limit)
+										   : DatumGetInt16(limit);
+	if (wanted->below && number > 0)
+		number--;
+	first.n = Max(number, 1);
+	return first;
+}
