@@ -5,7 +5,7 @@ what several processes do; tools/calibrate --plans calls it.
 A case is a query, done in several ways, which take turns; the least of several runs counts.  It is processor time,
 of the backend alone or of its workers too, and by the clock where whole plans are compared.  What a part of a plan
 takes is what the plan takes more than one without it: grouping by hashing more than the scan, grouping rows in order
-more than their sort, passing rows more than a plan that passes none.
+more than their sort.
 """
 import argparse
 import json
@@ -133,17 +133,6 @@ def cases_of_aggregates(session, rows):
         yield case
 
 
-def cases_of_passing(session, rows):
-    """What the leader does with a row that it has of a worker."""
-    make_table(session, TABLE, {'k': 'x', 't': "md5(i::text)", 'u': "repeat(md5(y::text), 3)"}, rows)
-    for columns in ('k', 'k, t', 'k, t, u'):
-        case = Case('pass', columns, rows=rows)
-        query, none = 'SELECT %s FROM %s' % (columns, TABLE), ' WHERE k IS NULL'
-        for way, text in (('rows', query), ('none', query + none)):
-            case.add(way, text, ('Gather',), max_parallel_workers_per_gather='2', parallel_tuple_cost='0', **FREE)
-        yield case
-
-
 def cases_of_sorts_beside(session, rows):
     """Sorts of as many processes, each of so many rows, and of one alone; all that the processes do."""
     processes = max(2, min(4, os.cpu_count()))
@@ -200,7 +189,7 @@ def tables(session, rows):
             yield [case, part_case(case)] if groups == 100 else [case]
     for name in ('int', 'text'):
         yield [group_case(session, name, rows, rows // 50, True)]
-    for cases in (cases_of_aggregates, cases_of_passing, cases_of_sorts_beside, cases_of_inputs):
+    for cases in (cases_of_aggregates, cases_of_sorts_beside, cases_of_inputs):
         yield list(cases(session, rows))
 
 

@@ -70,8 +70,7 @@ def fit_shares(measured, tuple_ns):
     def ns(case, way, base):
         return more(case, way, base) * 1e6 / case['rows']
 
-    found = {'PASSED_ROW_SHARE': [(case['name'], ns(case, 'rows', 'none') / tuple_ns) for case in cases_of(measured, 'pass')],
-             'GROUPED_ROW_SHARE': [(case['name'], ns(case, 'grouped', 'gpusort') / tuple_ns)
+    found = {'GROUPED_ROW_SHARE': [(case['name'], ns(case, 'grouped', 'gpusort') / tuple_ns)
                                    for case in cases_of(measured, 'grouped')],
              'BESIDE_SHARE': []}
     for case in cases_of(measured, 'beside'):

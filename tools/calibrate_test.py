@@ -47,8 +47,7 @@ class Fitting(unittest.TestCase):
         cases += [{'what': 'input', 'name': 'made up', 'cost': {'all': cost}, 'ms': {'all': PACE * cost * TRUE['INPUT'] / 1e6}}
                   for cost in (1000, 20000)]
         tuples_ms = PACE * TRUE['INPUT'] * 0.1 * ROWS / 1e6     # by parallel_tuple_cost
-        cases += [{'what': 'pass', 'name': 'made up', 'rows': ROWS, 'ms': {'none': 5, 'rows': 5 + 0.3 * tuples_ms}},
-                  {'what': 'grouped', 'name': 'made up', 'rows': ROWS, 'ms': {'gpusort': 7, 'grouped': 7 + 0.7 * tuples_ms}},
+        cases += [{'what': 'grouped', 'name': 'made up', 'rows': ROWS, 'ms': {'gpusort': 7, 'grouped': 7 + 0.7 * tuples_ms}},
                   # Alone half as long as PostgreSQL, beside each other 0.625 times: 0.8 of that.
                   {'what': 'beside', 'name': 'made up', 'rows': ROWS, 'processes': 3,
                    'ms': {'scan': 10, 'sort alone': 110, 'gpusort alone': 60, 'sort beside': 350, 'gpusort beside': 230}}]
@@ -87,7 +86,7 @@ class Fitting(unittest.TestCase):
             self.assertAlmostEqual(self.number(table, r'COST_TERM\(%s,' % name), expected, delta=expected / 1000, msg=name)
 
     def test_shares(self):
-        for name, share in (('PASSED_ROW_SHARE', 0.3), ('GROUPED_ROW_SHARE', 0.7), ('BESIDE_SHARE', 0.8)):
+        for name, share in (('GROUPED_ROW_SHARE', 0.7), ('BESIDE_SHARE', 0.8)):
             self.assertAlmostEqual(self.number(self.table, '#define ' + name), share, delta=0.01, msg=name)
 
     def test_ratios(self):

@@ -33,7 +33,7 @@ SELECT sort_key, taken, reason FROM gpusort_check('SELECT a FROM parts ORDER BY 
 RESET gpusort.mode;
 DROP TABLE checked, parts;
 
--- Why a whole plan was chosen, or another one: groups and joins without a sort, where a GpuSort has been offered.
+-- Why a whole plan was chosen, or another one: groups without a sort, where a GpuSort has been offered.
 CREATE TABLE whole AS SELECT ('/usr/share/' || i % 5) COLLATE "C" AS few, i % 1000 AS a, noise(i, 1) % 1000 AS b, noise(i)::numeric AS k, md5(i::text) AS filler FROM generate_series(1, 100000) AS i;
 ALTER TABLE whole SET (parallel_workers = 2);
 SET default_statistics_target = 400; -- of all rows, or the plans below may be others each time
@@ -57,21 +57,8 @@ SET parallel_setup_cost = 100;
 SELECT sort_key, reason ~ CASE WHEN taken THEN '^in place of (groups formed in workers|hashed groups)$' ELSE '^hashed groups: expected' END AS said, NOT taken OR expected_ms < postgresql_ms AS no_slower
 FROM gpusort_check('SELECT a, b, count(*) FROM whole WHERE a < 50 GROUP BY a, b');
 SELECT sort_key, taken, expected_ms < postgresql_ms AS faster FROM gpusort_check('SELECT few, k, count(*) FROM whole WHERE a < 50 GROUP BY few, k');
--- A join that workers would do, too.
-SELECT sort_key, taken, reason FROM gpusort_check('SELECT count(*) FROM whole l JOIN whole r USING (few, a, b)');
 RESET parallel_setup_cost;
 RESET max_parallel_workers_per_gather;
--- Hash joins that write files, where pages cost more than all else, and where they cost less.
-SET work_mem = '4MB';
-SET seq_page_cost = 100;
-SET random_page_cost = 100;
-SELECT sort_key, taken, reason, expected_ms < postgresql_ms AS faster FROM gpusort_check('SELECT * FROM whole l JOIN whole r USING (few, k)');
-SET work_mem = '1MB';
-SET seq_page_cost = 10;
-SET random_page_cost = 10;
-SELECT sort_key, taken, reason FROM gpusort_check('SELECT count(*) FROM whole l JOIN whole r USING (k)');
-RESET seq_page_cost;
-RESET random_page_cost;
 RESET work_mem;
 -- None is offered of few rows, and none in mode off.
 SET gpusort.min_rows = 1000000;

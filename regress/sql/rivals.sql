@@ -55,11 +55,18 @@ SELECT query, plan_contains(query, 'Index Scan') AS fetches FROM unnest(ARRAY['S
 -- A node costs no less than its input, but for an ORDER BY, which costs what it takes beside an index scan.
 SELECT query, costs_rise(query, query NOT LIKE '%ORDER BY device, at') FROM unnest(ARRAY['SELECT device, count(*) FROM fetched GROUP BY device', 'SELECT id, lag(at) OVER (PARTITION BY device ORDER BY at) FROM fetched', 'SELECT * FROM fetched ORDER BY device, at']) AS query;
 
--- Joins and groupings that hash compare little: beside them a sort whose comparisons are dear costs what it takes, not what PostgreSQL charges.
-RESET enable_hashagg;
-CREATE TABLE posted AS SELECT i AS id, ('C' || noise(i) % 200)::char(6) COLLATE "und-x-icu" AS center, date '2018-01-01' + (noise(i, 1) % 2000)::int AS day, (noise(i, 2) % 20000)::int AS account FROM generate_series(1, 60000) AS i;
+-- Where workers form groups in part, a sort of all rows whose comparisons are dear costs what it takes, not what PostgreSQL charges.
+CREATE TABLE posted AS SELECT i AS id, ('C' || (noise(i) & 127))::char(6) COLLATE "und-x-icu" AS center, noise(i, 1) & 15 AS kind, noise(i, 2) AS account FROM generate_series(1, 60000) AS i;
+ALTER TABLE posted SET (parallel_workers = 2);
 VACUUM ANALYZE posted;
-SELECT query, plan_contains(query, 'Hash') AS hashed FROM unnest(ARRAY['SELECT count(*) FROM posted a WHERE NOT EXISTS (SELECT FROM posted b WHERE b.center = a.center AND b.day = a.day AND b.account > a.account)']) AS query;
+BEGIN;
+SET LOCAL max_parallel_workers_per_gather = 2;
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SELECT query, plan_contains(query, 'Partial') AS in_part FROM unnest(ARRAY['SELECT center, kind, count(*) FROM posted GROUP BY center, kind', 'SELECT account, count(*) FROM posted GROUP BY account']) AS query;
+COMMIT;
+RESET enable_hashagg;
 
 -- Of a join that workers share each sorts all of the inner input: one process alone reads it sooner.
 CREATE TABLE asked AS SELECT noise(i) % 100000 AS k, noise(i, 1) AS n FROM generate_series(1, 5000) AS i;

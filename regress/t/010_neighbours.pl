@@ -131,7 +131,7 @@ sub check_session
 		like($plan, $set eq PARALLEL && $name eq 'plain' ? qr/GpuSort\).*GpuSortFeed/s : qr/Custom Scan \(GpuSort\)/, "$what: $name, GpuSort");
 	}
 	is($session->query('SELECT loop_digest()'), $right_loop, "$what: a loop") foreach 1 .. 2;
-	is($session->query("SELECT string_agg(sort_key, '; ') FROM gpusort_check(" . quoted($queries{nested}) . ") WHERE reason !~ ': expected' IS NOT FALSE"), 'b.t COLLATE "C", r.id; r.k; r_1.t COLLATE "C"', "$what: gpusort_check");
+	is($session->query("SELECT string_agg(sort_key, '; ') FROM gpusort_check(" . quoted($queries{nested}) . ')'), 'b.t COLLATE "C", r.id; r.k; r_1.t COLLATE "C"', "$what: gpusort_check");
 	is($session->{stderr}, '', "$what: no errors");
 	$session->quit;
 	return;

@@ -255,38 +255,6 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 #define path_exchange_disabled(path, old_input, new_input) ((void) 0)
 #endif
 
-/*
- * From 18 on a merge join may sort its outer input incrementally: the number of columns that come in order.
- */
-#if PG_VERSION_NUM < 180000
-#include "optimizer/cost.h"
-#include "optimizer/pathnode.h"
-
-#define initial_cost_mergejoin(root, workspace, type, clauses, outer, inner, outer_keys, inner_keys,     \
-							   presorted_keys, extra)                                                    \
-	((void) (presorted_keys), (initial_cost_mergejoin) ((root), (workspace), (type), (clauses), (outer), \
-														(inner), (outer_keys), (inner_keys), (extra)))
-#define create_mergejoin_path(root, rel, type, workspace, extra, outer, inner, restricts, pathkeys,       \
-							  required_outer, clauses, outer_keys, inner_keys, presorted_keys)            \
-	((void) (presorted_keys),                                                                             \
-	 (create_mergejoin_path) ((root), (rel), (type), (workspace), (extra), (outer), (inner), (restricts), \
-							  (pathkeys), (required_outer), (clauses), (outer_keys), (inner_keys)))
-#endif
-
-/* From 19 on the caller says whether the settings allow a path that materializes. */
-#include "optimizer/pathnode.h"
-#if PG_VERSION_NUM < 190000
-#define create_material_path(rel, input, enabled) ((void) (enabled), (create_material_path) ((rel), (input)))
-#endif
-
-/* Does the join return rows of its inner input that have no partner?  Anti joins may do so from 16 on. */
-#if PG_VERSION_NUM >= 160000
-#define join_returns_inner_rows(type) \
-	((type) == JOIN_RIGHT || (type) == JOIN_FULL || (type) == JOIN_RIGHT_ANTI)
-#else
-#define join_returns_inner_rows(type) ((type) == JOIN_RIGHT || (type) == JOIN_FULL)
-#endif
-
 /* Does the join return only rows of its inner input, each at most once?  From 18 on semi joins may do so. */
 #if PG_VERSION_NUM >= 180000
 #define join_returns_inner_rows_alone(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)
@@ -294,13 +262,6 @@ nonnullable_vars_contain(List *vars, Index varno, AttrNumber column)
 #define join_returns_inner_rows_alone(type) ((type) == JOIN_RIGHT_ANTI)
 #else
 #define join_returns_inner_rows_alone(type) ((void) (type), false)
-#endif
-
-/* Is the join such a semi join?  It is a hash join then. */
-#if PG_VERSION_NUM >= 180000
-#define join_is_right_semi(type) ((type) == JOIN_RIGHT_SEMI)
-#else
-#define join_is_right_semi(type) false
 #endif
 
 /* From 16 on columns of GROUP BY are left out if other columns determine their value. */

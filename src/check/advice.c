@@ -102,8 +102,6 @@ advice_on_rival(RivalPlan rival)
 			return "max_parallel_workers_per_gather = 0 would avoid such groups";
 		case RIVAL_PLAN_HASHED:
 			return "enable_hashagg = off would avoid hashing";
-		case RIVAL_PLAN_HASH_JOIN:
-			return "enable_hashjoin = off would avoid the hash join";
 		default:
 			return NULL;
 	}

@@ -88,14 +88,8 @@ deparse_grouping_keys(const Plan *plan, List *context, bool use_prefix)
 	int ncolumns;
 	const AttrNumber *columns = grouping_columns(plan, &ncolumns);
 	List *keys = NIL;
-	ListCell *cell;
 
 	for (int i = 0; i < ncolumns; i++)
 		keys = lappend(keys, deparse_input_column(plan->lefttree, columns[i], context, use_prefix));
-	if (IsA(plan, HashJoin))
-	{
-		foreach(cell, ((const HashJoin *) plan)->hashkeys)
-			keys = lappend(keys, deparse_expression(lfirst(cell), context, use_prefix, true));
-	}
 	return keys;
 }

@@ -15,7 +15,7 @@
  */
 extern List *deparse_sort_keys(const Plan *plan, List *context, bool use_prefix);
 
-/* Returns the grouping columns of a node, or the outer join columns of a hash join, in the same way. */
+/* Returns the grouping columns of a node in the same way. */
 extern List *deparse_grouping_keys(const Plan *plan, List *context, bool use_prefix);
 
 /* Returns a column of a node's input. context: set to the plan node above the input. */

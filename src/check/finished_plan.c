@@ -187,7 +187,7 @@ put_aggregates(const CheckContext *context, Plan *plan, List *ancestors)
 	}
 }
 
-/* A grouping or a join without a sort, where there might have been a GpuSort. */
+/* A grouping without a sort, where there might have been a GpuSort. */
 static void
 put_rival(const CheckContext *context, Plan *plan, List *ancestors)
 {

@@ -20,9 +20,6 @@ static const struct
 							.why_not = "groups formed in workers: expected to be cheaper"},
 	[RIVAL_PLAN_HASHED] = {.replaced = "in place of hashed groups",
 						   .why_not = "hashed groups: expected to be cheaper"},
-	[RIVAL_PLAN_HASH_JOIN] = {.replaced = "in place of a hash join",
-							  .why_not = "a hash join: expected to be cheaper"},
-	[RIVAL_PLAN_NESTED_LOOP] = {.replaced = "in place of a nested loop", .why_not = NULL},
 };
 
 const char *
@@ -40,15 +37,13 @@ rival_plan_why_not(RivalPlan rival)
 /* ---------------------------------------------------------------- the finished plan */
 
 static bool
-was_offered(const OfferedPlans *offered, bool is_join, double rows)
+was_offered(const OfferedPlans *offered, double rows)
 {
 	ListCell *cell;
 
-	foreach(cell, offered->plans)
+	foreach(cell, offered->rows)
 	{
-		const OfferedPlan *plan = lfirst(cell);
-
-		if (plan->is_join == is_join && (plan->rows == rows || plan->partial_rows == rows))
+		if (*(const double *) lfirst(cell) == rows)
 			return true;
 	}
 	return false;
@@ -116,11 +111,7 @@ kind_of_groups(const Plan *plan, List *ancestors)
 RivalPlan
 rival_plan_of(const OfferedPlans *offered, const Plan *plan, List *ancestors)
 {
-	RivalPlan kind = RIVAL_PLAN_NONE;
-
-	if (forms_groups(plan))
-		kind = kind_of_groups(plan, ancestors);
-	else if (IsA(plan, HashJoin))
-		kind = RIVAL_PLAN_HASH_JOIN;
-	return was_offered(offered, IsA(plan, HashJoin), plan->plan_rows) ? kind : RIVAL_PLAN_NONE;
+	if (!forms_groups(plan) || !was_offered(offered, plan->plan_rows))
+		return RIVAL_PLAN_NONE;
+	return kind_of_groups(plan, ancestors);
 }

@@ -124,7 +124,7 @@ remember_stats(const PlannerInfo *root, Node *expr, const ColumnStats *stats)
 {
 	KnownStats *entry = MemoryContextAlloc(root->planner_cxt, sizeof(*entry));
 
-	*entry = (KnownStats){.root = root, .expr = lasting_node(root->planner_cxt, expr), .stats = *stats};
+	*entry = (KnownStats){.root = root, .expr = expr, .stats = *stats};
 	(void) remembered_in(&known, root->planner_cxt);
 	remember(&known, entry);
 }

@@ -14,7 +14,7 @@
  *		cost of the rival + (time of ours - time of the rival) * (cost of its sort) / (time of its sort)
  *
  * which is the formula above if the inputs are the same one.  So is the cost of an ORDER BY's path, which
- * competes with other sorts alone.  In the middle of a plan a path competes with joins and groupings, and the
+ * competes with other sorts alone.  In the middle of a plan a path competes with other groupings, and the
  * cost of the rival, which may pass all rows through a Gather, says little of it: there the first formula
  * holds, with PostgreSQL's sort of these rows by one process, and the start of workers in the input's cost.
  */
@@ -337,8 +337,8 @@ cost_ratio(double ours, double theirs)
 
 /*
  * What stands in the place of PostgreSQL's sort costs, which costs so much.  That cost knows nothing of how
- * long comparisons take: of text in most locales they take 20 times what it says.  Joins and groupings that
- * hash compare little, so beside them a sort counts by its time; but never more than PostgreSQL's own.
+ * long comparisons take: of text in most locales they take 20 times what it says.  Groupings that hash
+ * compare little, so beside them a sort counts by its time; but never more than PostgreSQL's own.
  */
 static Cost
 in_unit_of_plans(Cost cost, double ours, double theirs)

@@ -152,12 +152,10 @@ COST_TERM(CUDA_WAIT_FILE, 0.25,
 #define PLAN_SHARE 0.85
 
 /*
- * The cost of a row that a process passes to another process, and of a row from which it forms a group, as
- * parts of parallel_tuple_cost.  PostgreSQL's costs of the first are too high, and of the second too low.
- * Set by hand: the plans of 15 and 18 give 0.11 and 0.17, and 0.40 and 0.44, with their own figure for INPUT.
- * With the INPUT above they give 0.31 and 0.37, and 1.08 and 0.98.
+ * The cost of a row from which a process forms a group, as a part of parallel_tuple_cost.  PostgreSQL's cost
+ * of a group is too low.  Set by hand: the plans of 15 and 18 give 0.40 and 0.44, with their own figure for
+ * INPUT.  With the INPUT above they give 1.08 and 0.98.
  */
-#define PASSED_ROW_SHARE 0.4
 #define GROUPED_ROW_SHARE 0.6
 
 /*

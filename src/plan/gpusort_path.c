@@ -33,7 +33,6 @@
 #include "plan/plan_walk.h"
 #include "plan/predict.h"
 #include "plan/predict_gpusort.h"
-#include "plan/remembered.h"
 #include "plan/shape.h"
 #include "plan/sort_plan.h"
 
@@ -79,160 +78,40 @@ find_member(const PathKey *pathkey, const Path *input, int column)
 	return find_ec_member_matching_expr(ec, expr, child_relids(input));
 }
 
-/* An output column of the input that supplies a pathkey. */
-typedef struct Supplier
-{
-	int key;	/* which of the pathkeys */
-	int column; /* place in the input's output */
-	const EquivalenceMember *member;
-} Supplier;
-
-/* All of them, those of a pathkey one after the other. */
-typedef struct Suppliers
-{
-	List *exprs;
-	Supplier *columns;
-} Suppliers;
-
-/* False: a pathkey has none. */
-static bool
-find_suppliers(List *pathkeys, const Path *input, Suppliers *suppliers)
-{
-	const List *exprs = input->pathtarget->exprs;
-	ListCell *cell;
-
-	suppliers->exprs = NIL;
-	suppliers->columns = palloc(sizeof(Supplier) * list_length(pathkeys) * list_length(exprs));
-	foreach(cell, pathkeys)
-	{
-		int before = list_length(suppliers->exprs);
-
-		for (int i = 0; i < list_length(exprs); i++)
-		{
-			const EquivalenceMember *member = find_member(lfirst(cell), input, i);
-
-			if (member == NULL)
-				continue;
-			suppliers->columns[list_length(suppliers->exprs)] =
-				(Supplier){.key = foreach_current_index(cell), .column = i, .member = member};
-			suppliers->exprs = lappend(suppliers->exprs, list_nth(exprs, i));
-		}
-		if (list_length(suppliers->exprs) == before)
-			return false;
-	}
-	return true;
-}
-
 /* The sort column that the pathkey would have on that output column of the input. */
 static SortColumnSpec
-column_spec(const PathKey *pathkey, const Path *input, const Supplier *supplier)
+column_spec(const PathKey *pathkey, const Path *input, int column, const EquivalenceMember *member)
 {
-	return (SortColumnSpec){.attno = supplier->column + 1,
-							.type = exprType(list_nth(input->pathtarget->exprs, supplier->column)),
-							.sortop = pathkey_sort_operator(pathkey, supplier->member->em_datatype),
+	return (SortColumnSpec){.attno = column + 1,
+							.type = exprType(list_nth(input->pathtarget->exprs, column)),
+							.sortop = pathkey_sort_operator(pathkey, member->em_datatype),
 							.collation = pathkey->pk_eclass->ec_collation,
 							.nulls_first = pathkey->pk_nulls_first};
 }
 
 /*
- * Fills columns, one a pathkey: the last that could supply it, which shape_init looks at.  False: another
- * that could is none to sort by; the planner picks one of them later.
+ * Fills the pathkey's sort column: the last that could supply it, which shape_init looks at.  False: there is
+ * none, or another that could is none to sort by; the planner picks one of them later.
  */
 static bool
-find_columns(List *pathkeys, const Path *input, const Suppliers *suppliers, SortColumnSpec *columns)
+find_column(const PathKey *pathkey, const Path *input, SortColumnSpec *column)
 {
-	int last = -1;
+	bool found = false;
 
-	for (int i = 0; i < list_length(suppliers->exprs); i++)
+	for (int i = 0; i < list_length(input->pathtarget->exprs); i++)
 	{
-		const Supplier *supplier = &suppliers->columns[i];
-		SortColumnSpec *column = &columns[supplier->key];
+		const EquivalenceMember *member = find_member(pathkey, input, i);
 		Declined why_not;
 		bool verified;
 
-		if (supplier->key == last && !sort_key_supported_if_verified(column, &verified, &why_not))
+		if (member == NULL)
+			continue;
+		if (found && !sort_key_supported_if_verified(column, &verified, &why_not))
 			return false;
-		*column = column_spec(list_nth_node(PathKey, pathkeys, supplier->key), input, supplier);
-		last = supplier->key;
+		*column = column_spec(pathkey, input, i, member);
+		found = true;
 	}
-	return true;
-}
-
-/* ---------------------------------------------------------------- what is known of them */
-
-/*
- * Sort columns of the query that is being planned, and what is known of them whichever rows are sorted: a
- * join's inputs are sorted by the same ones in each order of joins that the planner tries.
- */
-typedef struct KnownColumns
-{
-	List *pathkeys;
-	List *exprs;
-	bool supported;
-	SortColumnSpec *columns; /* their attno is that of the first input */
-	ColumnStats first;
-	SortShape shape;
-} KnownColumns;
-
-static Remembered known = {.entries = NIL};
-
-static KnownColumns *
-find_known(const SortToOffer *sort, const List *exprs)
-{
-	ListCell *cell;
-
-	foreach(cell, remembered_in(&known, sort->root->planner_cxt))
-	{
-		KnownColumns *entry = lfirst(cell);
-
-		if (linitial(entry->pathkeys) == linitial(sort->pathkeys) &&
-			compare_pathkeys(entry->pathkeys, sort->pathkeys) == PATHKEYS_EQUAL && equal(entry->exprs, exprs))
-			return entry;
-	}
-	return NULL;
-}
-
-static void
-describe_columns(const SortToOffer *sort, const Suppliers *suppliers, KnownColumns *entry)
-{
-	const List *exprs = sort->input->pathtarget->exprs;
-	int ncolumns = list_length(sort->pathkeys);
-	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
-	Declined why_not;
-
-	entry->columns = palloc(sizeof(SortColumnSpec) * ncolumns);
-	if (!find_columns(sort->pathkeys, sort->input, suppliers, entry->columns))
-		return;
-	for (int i = 0; i < ncolumns; i++)
-		stats[i] = column_stats_of_expr(sort->root, list_nth(exprs, entry->columns[i].attno - 1));
-	entry->first = stats[0];
-	entry->supported = shape_init(&entry->shape, ncolumns, entry->columns, stats, &why_not);
-}
-
-/*
- * The sort's columns, remembered as long as the query's pathkeys are.  Those of a partition are not: they
- * come once, and there may be thousands to look through.
- */
-static const KnownColumns *
-known_columns(const SortToOffer *sort, const Suppliers *suppliers)
-{
-	bool is_child = IS_OTHER_REL(sort->input->parent);
-	KnownColumns *entry = is_child ? NULL : find_known(sort, suppliers->exprs);
-	MemoryContext before;
-	List *exprs;
-
-	if (entry != NULL)
-		return entry;
-	exprs = lasting_node(sort->root->planner_cxt, suppliers->exprs);
-	before = MemoryContextSwitchTo(sort->root->planner_cxt);
-	entry = palloc0(sizeof(*entry));
-	entry->pathkeys = list_copy(sort->pathkeys);
-	entry->exprs = exprs;
-	describe_columns(sort, suppliers, entry);
-	if (!is_child)
-		remember(&known, entry);
-	MemoryContextSwitchTo(before);
-	return entry;
+	return found;
 }
 
 /* What is known of the sort, whoever does it.  False: no GpuSort can do it. */
@@ -242,21 +121,20 @@ describe_sort(const SortToOffer *sort, SortShape *shape)
 	const PathTarget *target = sort->input->pathtarget;
 	int ncolumns = list_length(sort->pathkeys);
 	SortColumnSpec *columns = palloc(sizeof(SortColumnSpec) * ncolumns);
-	const KnownColumns *entry;
-	Suppliers suppliers;
+	ColumnStats *stats = palloc(sizeof(ColumnStats) * ncolumns);
+	Declined why_not;
 
-	if (!find_suppliers(sort->pathkeys, sort->input, &suppliers))
+	for (int i = 0; i < ncolumns; i++)
+	{
+		if (!find_column(list_nth_node(PathKey, sort->pathkeys, i), sort->input, &columns[i]))
+			return false;
+		stats[i] = column_stats_of_expr(sort->root, list_nth(target->exprs, columns[i].attno - 1));
+	}
+	if (!shape_init(shape, ncolumns, columns, stats, &why_not))
 		return false;
-	entry = known_columns(sort, &suppliers);
-	if (!entry->supported)
-		return false;
-	memcpy(columns, entry->columns, sizeof(SortColumnSpec) * ncolumns);
-	for (int i = 0; i < list_length(suppliers.exprs); i++)
-		columns[suppliers.columns[i].key].attno = suppliers.columns[i].column + 1;
-	*shape = entry->shape;
 	shape->rows = sort->rows;
 	shape->width = target->width;
-	shape_set_rows(shape, list_length(target->exprs), columns, &entry->first,
+	shape_set_rows(shape, list_length(target->exprs), columns, &stats[0],
 				   path_below_projection(sort->input)->pathtype == T_SeqScan);
 	shape->wanted = sort->wanted;
 	shape->rows_of_group = sort->group_columns > 0 ? 1 : 0;
@@ -451,22 +329,6 @@ note_candidate(const SortToOffer *sort, const Candidate *candidate, const CostYa
 	path->replaced = sort->replaced;
 }
 
-CustomPath *
-gpusort_path_in_place_of(const CustomPath *path, RivalPlan replaced)
-{
-	GpuSortPath *copy = palloc(sizeof(*copy));
-
-	*copy = *(const GpuSortPath *) path;
-	copy->replaced = replaced;
-	return &copy->path;
-}
-
-bool
-gpusort_path_is_in_files(const CustomPath *path)
-{
-	return predict_gpusort_temp(&((const GpuSortPath *) path)->shape) > 0;
-}
-
 /* EXPLAIN should not show a Gather that is dearer than what reads it. */
 void
 gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total)
@@ -529,25 +391,6 @@ create_path(const SortToOffer *sort, const Candidate *candidate, const CostYards
 	return path;
 }
 
-/*
- * Do the columns tell which rows of a table with partitions or children are to be written?  setrefs.c puts
- * such columns right where the planner's own nodes have them, but not in the description of a scan tuple.
- */
-static bool
-has_row_identities(const PlannerInfo *root, const PathTarget *target)
-{
-	ListCell *cell;
-
-	if (root->row_identity_vars == NIL)
-		return false;
-	foreach(cell, target->exprs)
-	{
-		if (IsA(lfirst(cell), Var) && lfirst_node(Var, cell)->varno == ROWID_VAR)
-			return true;
-	}
-	return false;
-}
-
 bool
 sort_may_be_offered(const Path *input, List *pathkeys)
 {
@@ -571,14 +414,12 @@ partial_input(const RelOptInfo *rel, List *pathkeys)
 CustomPath *
 gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected)
 {
-	const PathTarget *target = sort->input->pathtarget;
 	SortShape shape;
 	CostYardstick yardstick;
 	Candidate candidate;
 	bool is_faster;
 
-	if (has_row_identities(sort->root, target) || sort_repeats_volatile(target->exprs) ||
-		!describe_sort(sort, &shape))
+	if (sort_repeats_volatile(sort->input->pathtarget->exprs) || !describe_sort(sort, &shape))
 		return NULL;
 	cost_yardstick_init(&yardstick, rival, &shape, sort->fraction, sort->input, sort->with_ties);
 	candidate = fastest_candidate(sort, &yardstick);

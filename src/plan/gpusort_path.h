@@ -52,12 +52,6 @@ extern Path *partial_input(const RelOptInfo *rel, List *pathkeys);
  */
 extern CustomPath *gpusort_path(const SortToOffer *sort, const Rival *rival, SortExpectation *expected);
 
-/* Returns a copy of the path for one of several plans, with the plan that it would replace. */
-extern CustomPath *gpusort_path_in_place_of(const CustomPath *path, RivalPlan replaced);
-
-/* Are the path's sorted rows expected to be in temporary files? */
-extern bool gpusort_path_is_in_files(const CustomPath *path);
-
 /* Changes the path's costs. */
 extern void gpusort_path_set_costs(CustomPath *path, Cost startup, Cost total);
 

@@ -7,9 +7,8 @@
  * added, at a lower cost.  Else the plan stays: a GpuSort is never the reason for another plan.  In mode
  * force paths that sort are taken out, and a GpuSort comes in, however long it takes.
  *
- * What is sorted for window functions, groupings, DISTINCT and UNION is offered by sorted_input.c, for merge
- * joins by merge_join.c.  The Sorts that are left when the plan is finished, take_sorts.c takes, and the
- * windows above sorts.
+ * What is sorted for window functions, groupings, DISTINCT and UNION is offered by sorted_input.c.  The Sorts
+ * that are left when the plan is finished, take_sorts.c takes, and the windows above sorts.
  */
 #include "postgres.h"
 
@@ -26,25 +25,15 @@
 #include "plan/cost.h"
 #include "plan/gpusort_path.h"
 #include "plan/likely_rows.h"
-#include "plan/merge_join.h"
 #include "plan/own_scan.h"
 #include "plan/plan_settings.h"
 #include "plan/planner.h"
 #include "plan/rival.h"
 #include "plan/sorted_input.h"
 #include "plan/take_sorts.h"
-#include "service/state.h"
 
 static create_upper_paths_hook_type prev_create_upper_paths_hook;
-static set_rel_pathlist_hook_type prev_set_rel_pathlist_hook;
-static set_join_pathlist_hook_type prev_set_join_pathlist_hook;
 static planner_hook_type prev_planner_hook;
-
-/* Does set_join_pathlist_hook come to us? */
-static bool joins_hooked = false;
-
-/* Is the state of gpusortd to be the same one for all sorts of the query? */
-static bool holding_state = false;
 
 /*
  * The settings by which the query is planned that is being planned, or was the last one: those in force when
@@ -145,52 +134,6 @@ gpusort_create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInf
 		sorted_input_offer_union(root, output_rel);
 }
 
-static void
-gpusort_set_join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
-						  JoinType type, JoinPathExtraData *extra)
-{
-	if (prev_set_join_pathlist_hook != NULL)
-		prev_set_join_pathlist_hook(root, joinrel, outer, inner, type, extra);
-	if (gpusort_mode != GPUSORT_MODE_OFF)
-		merge_join_offer(root, joinrel, outer, inner, type, extra);
-}
-
-/*
- * A set_join_pathlist_hook took 2 percent of planning a join of ten small tables.  So there is one only from
- * the first relation on that has rows enough, to the end of the query's planning.
- */
-static void
-hook_joins(void)
-{
-	if (joins_hooked)
-		return;
-	holding_state = true;
-	gpu_service_hold(&holding_state);
-	prev_set_join_pathlist_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = gpusort_set_join_pathlist;
-	joins_hooked = true;
-}
-
-/* It stays if another extension has been loaded meanwhile, which calls ours. */
-static void
-unhook_joins(void)
-{
-	holding_state = false;
-	if (!joins_hooked || set_join_pathlist_hook != gpusort_set_join_pathlist)
-		return;
-	set_join_pathlist_hook = prev_set_join_pathlist_hook;
-	joins_hooked = false;
-}
-
-static void
-gpusort_set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
-{
-	if (prev_set_rel_pathlist_hook != NULL)
-		prev_set_rel_pathlist_hook(root, rel, rti, rte);
-	if (sort_has_rows_enough(rel->rows))
-		hook_joins();
-}
-
 /* ---------------------------------------------------------------- the finished plan */
 
 /* Has gpusort plan where PostgreSQL would sort, or number rows. */
@@ -211,13 +154,12 @@ plan_query(planner_hook_parameters)
 }
 
 /*
- * A function that is evaluated while a query is planned may have queries of its own: these have settings of
- * their own, and leave the hook on joins to the outer query.
+ * A function that is evaluated while a query is planned may have queries of its own, with settings of their
+ * own.
  */
 static PlannedStmt *
 gpusort_planner(planner_hook_parameters)
 {
-	bool hooked_before = joins_hooked;
 	PlanSettings outer = planned_with;
 	PlannedStmt *volatile planned;
 	PlannedStmt *result;
@@ -231,8 +173,6 @@ gpusort_planner(planner_hook_parameters)
 	PG_FINALLY();
 	{
 		planned_with = outer;
-		if (!hooked_before)
-			unhook_joins();
 	}
 	PG_END_TRY();
 	result = planned;
@@ -266,8 +206,6 @@ planner_install_hooks(void)
 {
 	prev_create_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = gpusort_create_upper_paths;
-	prev_set_rel_pathlist_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = gpusort_set_rel_pathlist;
 	prev_planner_hook = planner_hook;
 	planner_hook = gpusort_planner;
 }

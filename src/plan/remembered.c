@@ -46,16 +46,6 @@ remembered_in(Remembered *remembered, MemoryContext context)
 	return NIL;
 }
 
-void *
-lasting_node(MemoryContext context, void *node)
-{
-	MemoryContext before = MemoryContextSwitchTo(context);
-	void *lasting = before == context ? node : copyObjectImpl(node);
-
-	MemoryContextSwitchTo(before);
-	return lasting;
-}
-
 void
 remember(Remembered *remembered, void *entry)
 {

@@ -142,14 +142,12 @@ rival_plan_is_noted(void)
 }
 
 void
-rival_plan_offered(const RelOptInfo *rel, double rows)
+rival_plan_offered(double rows)
 {
 	MemoryContext before = MemoryContextSwitchTo(noted_in->context);
-	OfferedPlan *plan = palloc(sizeof(*plan));
+	double *noted = palloc(sizeof(*noted));
 
-	*plan = (OfferedPlan){.is_join = IS_JOIN_REL(rel), .rows = rows, .partial_rows = -1};
-	if (rel->partial_pathlist != NIL)
-		plan->partial_rows = ((const Path *) linitial(rel->partial_pathlist))->rows;
-	noted_in->plans = lappend(noted_in->plans, plan);
+	*noted = rows;
+	noted_in->rows = lappend(noted_in->rows, noted);
 	MemoryContextSwitchTo(before);
 }

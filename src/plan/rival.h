@@ -59,24 +59,16 @@ typedef enum RivalPlan
 {
 	RIVAL_PLAN_NONE, /* PostgreSQL sorts, or reads an index in order */
 	RIVAL_PLAN_WORKERS,
-	RIVAL_PLAN_HASHED,
-	RIVAL_PLAN_HASH_JOIN,
-	RIVAL_PLAN_NESTED_LOOP
+	RIVAL_PLAN_HASHED
 } RivalPlan;
 
-/* A plan with a sort that was offered, for a join or for groups. */
-typedef struct OfferedPlan
-{
-	bool is_join;
-	double rows;
-	double partial_rows; /* of each process, if several processes do it; -1: none */
-} OfferedPlan;
-
-/* The plans that were offered while a query was planned, and the memory context of these notes. */
+/*
+ * Groups for which plans with a sort were offered while a query was planned, and the context of these notes.
+ */
 typedef struct OfferedPlans
 {
 	MemoryContext context;
-	List *plans;
+	List *rows; /* how many groups, of each: double */
 } OfferedPlans;
 
 /* From now on planning notes offered plans in `offered`, if it is not NULL. Returns the place before. */
@@ -85,7 +77,7 @@ extern OfferedPlans *rival_plan_note_in(OfferedPlans *offered);
 /* Are offered plans noted? */
 extern bool rival_plan_is_noted(void);
 
-/* Notes that a plan with a sort was offered for a join or groups with this number of rows. */
-extern void rival_plan_offered(const RelOptInfo *rel, double rows);
+/* Notes that a plan with a sort was offered for this number of groups. */
+extern void rival_plan_offered(double rows);
 
 #endif /* GPUSORT_PLAN_RIVAL_H */

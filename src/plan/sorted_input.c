@@ -315,7 +315,7 @@ offer_in_chain(SortToOffer *sort, const RelOptInfo *input_rel, const Chain *chai
 	if (gpusort == NULL)
 		return;
 	if (sort->replaced != RIVAL_PLAN_NONE)
-		rival_plan_offered(sort->rel, cheapest->rows);
+		rival_plan_offered(cheapest->rows);
 	path = copy_chain(chain->top, chain->sort, &gpusort->path);
 	if (cheapest != chain->top && gpusort_mode != GPUSORT_MODE_FORCE)
 	{

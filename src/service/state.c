@@ -24,17 +24,6 @@ typedef struct SharedState
 
 static SharedState *shared; /* NULL: not loaded by shared_preload_libraries */
 
-/* What planning goes by. */
-typedef struct Cards
-{
-	bool ready;
-	uint64 memory;
-} Cards;
-
-static Cards cards;
-static const bool *holding = NULL; /* are they to be held? */
-static bool cards_are_held = false;
-
 Size
 gpu_service_shmem_size(void)
 {
@@ -64,37 +53,21 @@ gpu_service_state(GpuServiceState *state)
 	return true;
 }
 
-static const Cards *
-current_cards(void)
-{
-	GpuServiceState service = {.phase = GPU_SERVICE_OFF};
-
-	if (cards_are_held && *holding)
-		return &cards;
-	(void) gpu_service_state(&service);
-	cards.ready = service.phase == GPU_SERVICE_READY && !service.silent && service.devices > 0;
-	cards.memory = service.device_memory;
-	cards_are_held = holding != NULL && *holding;
-	return &cards;
-}
-
 bool
 gpu_service_ready(void)
 {
-	return current_cards()->ready;
+	GpuServiceState service;
+
+	return gpu_service_state(&service) && service.phase == GPU_SERVICE_READY && !service.silent &&
+		   service.devices > 0;
 }
 
 uint64
 gpu_service_device_memory(void)
 {
-	return current_cards()->memory;
-}
+	GpuServiceState service;
 
-void
-gpu_service_hold(const bool *as_long_as)
-{
-	holding = as_long_as;
-	cards_are_held = false;
+	return gpu_service_state(&service) ? service.device_memory : 0;
 }
 
 bool

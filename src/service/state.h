@@ -45,12 +45,6 @@ extern bool gpu_service_ready(void);
 /* Returns the most bytes of memory that sorts may use on one GPU; 0: not known. */
 extern uint64 gpu_service_device_memory(void);
 
-/*
- * While *as_long_as is true, the two functions above keep returning their first result, so that all joins and
- * sorts of a query are planned with the same result.
- */
-extern void gpu_service_hold(const bool *as_long_as);
-
 /* Did gpusortd not answer a backend, and has it not answered since then? */
 extern bool gpu_service_silent(void);
 
