@@ -328,6 +328,26 @@ SET max_parallel_workers_per_gather = 0;
 SELECT plan_contains(query, 'Merge Right Join') AS planned, check_rows(query)
 FROM (VALUES ('SELECT count(*), sum(a.id), sum(b.id) FROM few a LEFT JOIN m b ON a.p = left(b.t, 3)'),
 	('SELECT count(*), sum(a.id), sum(b.id) FROM few a LEFT JOIN m b ON a.p = left(b.t, 3) AND a.id < b.id')) AS v (query);
+-- What the query is expected to cost is less by a GpuSort beside an input that is in order, and by those of an UPDATE of partitions.
+CREATE FUNCTION total_cost(mode text, query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	PERFORM set_config('gpusort.mode', mode, false);
+	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Total Cost';
+END $$;
+CREATE TABLE in_parts (id int, v int) PARTITION BY RANGE (id);
+CREATE TABLE in_parts_1 PARTITION OF in_parts FOR VALUES FROM (0) TO (50000);
+CREATE TABLE in_parts_2 PARTITION OF in_parts FOR VALUES FROM (50000) TO (200000);
+INSERT INTO in_parts SELECT i, 0 FROM generate_series(1, 100000) AS i;
+ANALYZE in_parts;
+SELECT what, total_cost('force', query) < part * total_cost('off', query) AS is_less
+FROM (VALUES ('one side', 0.6, 'SELECT count(*), sum(b.id) FROM (SELECT t FROM many ORDER BY t OFFSET 0) a JOIN many b USING (t)'),
+	('UPDATE', 0.9, 'UPDATE in_parts p SET v = 1 FROM many a JOIN many b USING (k) WHERE p.id = a.id')) AS v (what, part, query);
+RESET gpusort.mode;
+DROP TABLE in_parts;
+DROP FUNCTION total_cost;
 SET max_parallel_workers_per_gather = 2;
 -- A merge goes back in its inner input: one that is in files has a Materialize above.
 SET enable_material = on;

@@ -283,7 +283,7 @@ sort_feed_end(SortFeed *feed)
 	for (int i = 0; i < feed->nparts; i++)
 		put_chunk(feed, &feed->parts[i]);
 	if (feed->filter != NULL)
-		bound_filter_free(feed->filter);
+		bound_filter_flush(feed->filter);
 	MemoryContextDelete(feed->context);
 }
 

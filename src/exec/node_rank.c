@@ -313,7 +313,6 @@ rescan_rank(CustomScanState *css)
 	GpuRankState *state = (GpuRankState *) css;
 
 	state->stage = RANK_NOT_BEGUN;
-	ExecClearTuple(css->ss.ss_ScanTupleSlot);
 	if (outerPlanState(css)->chgParam == NULL)
 		ExecReScan(outerPlanState(css));
 }

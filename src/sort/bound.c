@@ -504,14 +504,3 @@ bound_filter_note(BoundFilter *filter, const uint8 *key, Size size)
 	if (unlikely(filter->noted >= filter->flush_at))
 		bound_filter_flush(filter);
 }
-
-void
-bound_filter_free(BoundFilter *filter)
-{
-	bound_filter_flush(filter);
-	pfree(filter->splitters);
-	pfree(filter->first_words);
-	pfree(filter->counts);
-	pfree(filter->samples);
-	pfree(filter);
-}
