@@ -157,6 +157,7 @@ SET gpusort.work_mem = '512kB';
 SELECT explain_parallel('SELECT * FROM p ORDER BY k');
 SELECT check_parallel('SELECT * FROM p', 'k') AS fixed, check_parallel('SELECT * FROM p', 't COLLATE "C"') AS variable;
 SELECT check_parallel('SELECT id, k, CASE WHEN id % 1000 = 0 THEN repeat(t, 10000) END AS wide FROM p', 'k') AS wide_rows;
+SELECT check_parallel('SELECT id, k, repeat(t, 200) AS wide FROM p WHERE id % 10 = 0', 'k') AS all_rows_wide;
 SET parallel_leader_participation = off;
 SELECT check_parallel('SELECT * FROM p', 'k') AS leader_takes_no_part;
 RESET parallel_leader_participation;

@@ -51,6 +51,14 @@ sub files_of
 	return \%megabytes;
 }
 
+# How many of them a process has open, with memory or without.
+sub nameless_files
+{
+	my ($pid) = @_;
+	my @files = grep { (readlink($_) // '') =~ /^\/memfd:gpusort/ } glob "/proc/$pid/fd/*";
+	return scalar @files;
+}
+
 sub kept
 {
 	my $megabytes = 0;
@@ -182,6 +190,13 @@ cmp_ok(kept(), '<', 2 * $one, 'of two sorts at a time one leaves its memory');
 $first->query($serial);
 is(kept(), 0, 'one process that needs memory frees it');
 
+# Where the memory is that of each process, and fewer come than were planned, the rest is given back.
+$first->query("SET gpusort.work_mem = -1; SET work_mem = '32MB'; $joint");
+cmp_ok(kept(), '>', 20, sprintf('three processes with 32 MB each leave %.1f MB', kept()));
+is($first->query("SET max_parallel_workers = 0; $joint"), ROWS, 'one process takes it');
+cmp_ok(kept(), '<', 34, sprintf('and leaves no more than it may have, %.1f MB', kept()));
+$first->query("RESET max_parallel_workers; RESET work_mem; RESET gpusort.work_mem; $serial");
+
 $_->[0]->query($joint) for @sessions[ 0, 1 ];
 $sessions[1][0]->quit;
 ok(becomes(0), 'a session that ends frees it, though another one had it before');
@@ -199,9 +214,11 @@ foreach my $memory ('100MB', '200MB')
 is(kept_files(), $files, 'the same files');
 kill 'CONT', $launcher;
 ok(becomes(0), 'until nobody has sorted for a while');
+$_->query($joint) for $sessions[0][0], $first;
 set_limit('16MB');
-$first->query($joint);
+$_->query($joint) for $sessions[0][0], $first;
 is(kept(), 0, 'and none that is more is kept');
+is(nameless_files($sessions[0][1]), 0, 'nor do files stay open that another one has taken');
 set_limit('0');
 $first->query("SELECT count(t) FROM (SELECT * FROM r WHERE id < 1000 ORDER BY k OFFSET 0) s");
 is(kept(), 0, 'with 0 nothing is');
